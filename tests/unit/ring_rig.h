@@ -13,8 +13,7 @@ extern const struct ring_card {
 	unsigned kept_back;   /* places of a ring that are never used */
 	unsigned data_offset; /* where a received frame begins in its buffer */
 	unsigned kinds;       /* kinds of sending or completion */
-	unsigned kinds_of_a_place; /* in so many of them, the first, a plain frame takes at most one
-	                              place */
+	unsigned kinds_of_a_place; /* in the first so many a plain frame takes at most one place */
 } ring_card;
 
 /* Zeroed rings, a fresh pool, first fill with `most` buffers. */

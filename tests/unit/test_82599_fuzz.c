@@ -1,11 +1,12 @@
 /*
- * The 82599 model against a guest that writes anything anywhere, registers and memory alike, while
- * frames come in and time passes. It may complain as it likes; ASan, UBSan and the rig's checked
- * DMA say whether it stays within its bounds, and afterwards a reset must bring it back to life.
+ * The 82599 model against a guest that writes anything anywhere, to registers and memory alike,
+ * while frames arrive and time passes. The model may report any violations; ASan, UBSan and the
+ * rig's checked DMA tell whether it stays within its bounds. Afterwards a reset must make it work
+ * again.
  */
 #include "tests/unit/drive_82599.h"
 
-/* Offsets that matter, more often than the rest of the 512 KiB. */
+/* Offsets of known registers, more often than the rest of the 512 KiB. */
 static uint32_t some_offset(void)
 {
 	const struct reg_row *rows = intel_82599_ops.regs;
@@ -41,7 +42,7 @@ static uint32_t some_value(uint32_t offset)
 	}
 }
 
-/* Half a queue's set-up, right in most things, so that rings run and then meet nonsense. */
+/* Half of a queue's set-up, mostly correct, so that rings run and then meet garbage. */
 static void some_set_up(void)
 {
 	unsigned q = random_below(3);
@@ -64,7 +65,7 @@ static void some_set_up(void)
 	rig_write(FCTRL, 0x700);
 }
 
-/* Descriptors that look like some, at a page where a ring may lie. */
+/* Plausible descriptors, at a page where a ring may lie. */
 static void some_memory(void)
 {
 	uint64_t at = RIG_NOTHING + random_below(RIG_MEMORY / 4096 - 2) * 4096ull;
@@ -133,7 +134,7 @@ static void anything(enum rig_mode mode)
 		assert_in_range(rig.m->ops->rx_room(rig.m, 64), 0, 64);
 	}
 	rig.m->faults = 0;
-	drive_up(); /* meets what is still under way */
+	drive_up(); /* with DMA still in progress */
 	rig_forgive();
 	rig_write(HLREG0, 0x00012c03 & ~(uint32_t)HLREG0_LPBK);
 	drive_all();

@@ -55,7 +55,7 @@ static void reset_clears_itself(void **s)
 	rig_write(CTRL, CTRL_LRST);
 	rig_run(2000);
 	assert_int_equal(rig_read(CTRL), 0);
-	/* the address comes from the EEPROM, and shows at both places */
+	/* The address comes from the EEPROM, and appears at both places. */
 	assert_int_equal(rig_read(RAL), 0x005e0002);
 	assert_int_equal(rig_read(RAH), 0x80000153);
 	assert_int_equal(rig_read(0x5400), 0x005e0002);
@@ -123,7 +123,7 @@ static void reserved_bits(void **s)
 	rig_write(RXCSUM, 1);
 	rig_expect_violation("RXCSUM");
 	assert_int_equal(rig_read(RXCSUM), 0);
-	rig_write(RDLEN, 0xfffff); /* what ethtool -t tries: low bits read 0 */
+	rig_write(RDLEN, 0xfffff); /* as ethtool -t tries: low bits read 0 */
 	rig_expect_violation("RDLEN");
 	assert_int_equal(rig_read(RDLEN), 0xfff80);
 	rig_write(STATUS, 1);
@@ -175,7 +175,7 @@ static void eeprom_faults(void **s)
 	assert_true(rig_read(EERD) & EERD_DONE);
 }
 
-/* --- SFP+ by I2CCTL, moved bit by bit --- */
+/* --- SFP+ by I2CCTL, bit by bit --- */
 
 static uint32_t lines;
 
@@ -259,7 +259,7 @@ static void sfp_pages(void **s)
 		sum = (uint8_t)(sum + sfp(0xa0, i));
 	assert_int_equal(sfp(0xa0, 95), sum);
 	assert_int_equal(sfp(0xa2, 96), 41); /* degrees */
-	/* sequential: the offset goes on by itself, also over a stop */
+	/* Sequential: the offset advances by itself, also across a stop. */
 	i2c_start();
 	assert_true(i2c_put(0xa0));
 	assert_true(i2c_put(20));
@@ -273,7 +273,7 @@ static void sfp_pages(void **s)
 	assert_true(i2c_put(0xa1));
 	assert_int_equal(i2c_get(false), 'e');
 	i2c_stop();
-	/* nobody else is on the bus, and a write changes nothing */
+	/* No other device is on the bus, and a write changes nothing. */
 	i2c_start();
 	assert_false(i2c_put(0x42));
 	i2c_stop();
@@ -328,7 +328,7 @@ static void register_rules(void **s)
 	rig_write(RDRXCTL, RDRXCTL_CRCSTRIP);
 	rig_write(RXCTRL, RXCTRL_RXEN);
 	rig_write(RTTDCS, RTTDCS_ARBDIS);
-	rig_write(MTQC, 1); /* as it should be */
+	rig_write(MTQC, 1); /* a valid value */
 	assert_false(rig_violated());
 }
 
@@ -355,7 +355,7 @@ static void link_follows_cable(void **s)
 	assert_true(rig_read(STATUS) & STATUS_LINK_UP);
 	assert_int_equal(rig_read(LINKS) >> 28 & 3, 3); /* 10 Gb/s */
 	assert_int_equal(rig_read(EICR) & EICR_LSC, EICR_LSC);
-	assert_int_equal(rig_read(EICR) & EICR_LSC, 0); /* read clears */
+	assert_int_equal(rig_read(EICR) & EICR_LSC, 0); /* cleared by reading */
 	rig_carrier(false);
 	assert_false(rig_read(LINKS) & LINKS_UP);
 	assert_int_equal(rig.irqs[1], 2);
@@ -441,7 +441,7 @@ static void auto_mask(void **s)
 		assert_true(rig_receive(frame, 60));
 		assert_int_equal(rig.irqs[2], 2 * i - 1);
 		assert_int_equal(rig_read(EIMS_EX), 0);
-		rig_write(EIMS_EX, 1u << 2); /* the second frame came meanwhile */
+		rig_write(EIMS_EX, 1u << 2); /* the second frame arrived meanwhile */
 		assert_int_equal(rig.irqs[2], 2 * i);
 		rig_write(EIMS_EX, 1u << 2);
 		assert_int_equal(rig.irqs[2], 2 * i);
@@ -455,7 +455,7 @@ static void high_vectors(void **s)
 	rig_write(EIMS_EX + 4, 1u << 8);
 	rig_write(EICS_EX + 4, 1u << 8);
 	assert_int_equal(rig.irqs[40], 1);
-	rig_write(EICS_EX + 4, 1u << 8); /* auto-cleared without being asked: EICR does not show it */
+	rig_write(EICS_EX + 4, 1u << 8); /* auto-cleared unasked: EICR does not show it */
 	assert_int_equal(rig.irqs[40], 2);
 	rig_write(EIMC_EX + 4, 1u << 8);
 	rig_write(EICS_EX + 4, 1u << 8);
@@ -510,7 +510,8 @@ static void statistics(void **s)
 	assert_true(rig_receive(f, 60));
 	assert_true(rig_receive(frame, 60));
 	for (unsigned dir = 0; dir < 2; dir++) {
-		/* 64 | 65 | 128 | 256 | 512 | 1024, 1518: with FCS, most at the lower end of their class */
+		/* 64 | 65 | 128 | 256 | 512 | 1024, 1518: with FCS, most at the lower end of their
+		 * size class */
 		const uint32_t want[6] = {dir ? 1 : 3, 1, 1, 1, 1, 2};
 		for (unsigned i = 0; i < 6; i++)
 			assert_int_equal(rig_read((dir ? PTC64 : PRC64) + 4 * i), want[i]);
@@ -537,7 +538,7 @@ static void statistics(void **s)
 	assert_int_equal(rig.m->tx_frames, 7);
 }
 
-/* Counters of frames that are not of the usual kind. */
+/* Counters of unusual frames. */
 static void odd_statistics(void **s)
 {
 	(void)s;
@@ -564,8 +565,8 @@ static void odd_statistics(void **s)
 	assert_int_equal(rig_read(TXDGPC + 4), 3 * 64);
 }
 
-/* 36 bits in two registers: what comes in between reading the one and the other is not lost. Bytes
- * by the gigabyte would take long: the model's own counter is set. */
+/* 36 bits in two registers: what arrives between the two reads is not lost. Gigabytes of traffic
+ * would take long, so the test sets the model's own counter. */
 static void wide_counters(void **s)
 {
 	(void)s;

@@ -18,7 +18,7 @@ static void none(unsigned q)
 
 /* --- rings --- */
 
-/* In order, over the end of the ring, in any batch. Run in both modes. */
+/* In order, across the end of the ring, in any batch. Run in both modes. */
 static void in_order(void **s)
 {
 	(void)s;
@@ -45,7 +45,7 @@ static uint32_t fill_buffer(uint32_t seq)
 	for (unsigned i = 0; i < RING - 1; i++)
 		assert_true(rig_receive(f, numbered(seq++, 1514)));
 	assert_true(rig_receive(f, numbered(seq++, 1514))); /* one into the buffer */
-	assert_false(rig_receive(f, numbered(seq, 1514)));  /* then the model asks to wait */
+	assert_false(rig_receive(f, numbered(seq, 1514)));  /* then the model asks for a pause */
 	uint32_t held = 1;
 	for (;; held++) {
 		rig_force(f, numbered(seq++, 1514), 0);
@@ -54,7 +54,7 @@ static uint32_t fill_buffer(uint32_t seq)
 	}
 }
 
-/* All of them come, in order; the ring is full of descriptors afterwards. */
+/* All of them are received, in order; afterwards the ring is full of descriptors. */
 static void drain_buffer(uint32_t seq, uint32_t count)
 {
 	for (unsigned idle = 0; count; idle++) {
@@ -72,8 +72,8 @@ static void drain_buffer(uint32_t seq, uint32_t count)
 	none(0);
 }
 
-/* The packet buffer holds what the ring cannot, in order, then frames are lost; and the same when
- * its records go over the end. */
+/* The packet buffer holds in order what the ring cannot; then frames are lost. The same when its
+ * records wrap around the end. */
 static void packet_buffer(void **s)
 {
 	(void)s;
@@ -82,7 +82,7 @@ static void packet_buffer(void **s)
 		uint32_t held = fill_buffer(1000 * round);
 		assert_in_range(held, 300, 512 * 1024 / 1514);
 		first = round ? first : held;
-		assert_in_range(held, first - 1, first); /* one record's room may be left at the end */
+		assert_in_range(held, first - 1, first); /* space for one record may be left at the end */
 		drain_buffer(1000 * round, RING - 1 + held);
 	}
 }
@@ -93,7 +93,7 @@ static void packet_buffer_rules(void **s)
 	rig_write(RXPBSIZE, 32 << 10);
 	uint32_t held = fill_buffer(0);
 	assert_in_range(held, 20, 32 * 1024 / 1514);
-	/* 4.6.7.1: what waits goes when reception is turned off, what has been delivered stays */
+	/* 4.6.7.1: turning reception off discards waiting frames; delivered ones stay. */
 	rig_write(RXCTRL, 0);
 	rig_write(RXCTRL, RXCTRL_RXEN);
 	drain_buffer(0, RING - 1);
@@ -114,7 +114,7 @@ static void drop_enable(void **s)
 	none(0);
 }
 
-/* 9216 bytes into buffers of 2 KB: DD each, EOP last. */
+/* 9216 bytes into buffers of 2 KB: DD in each, EOP in the last. */
 static void jumbo(void **s)
 {
 	(void)s;
@@ -147,7 +147,7 @@ static void legacy_descriptors(void **s)
 	const uint64_t *d = rig_mem(rx_ring[0].bus, 16);
 	assert_int_equal(d[1] & 0xffff, 77);
 	assert_int_equal(d[1] >> 32 & 3, 3);
-	assert_int_equal(d[0], rx_ring[0].bufs); /* the address stays */
+	assert_int_equal(d[0], rx_ring[0].bufs); /* the address is unchanged */
 }
 
 static void keeps_fcs(void **s)
@@ -157,7 +157,7 @@ static void keeps_fcs(void **s)
 	assert_true(rig_receive(f, numbered(0, 60)));
 	struct received r = take(0);
 	assert_int_equal(r.bytes, 64);
-	/* IEEE 802.3, 3.2.9: over frame and FCS the remainder is a constant */
+	/* IEEE 802.3, 3.2.9: the remainder over frame and FCS is a constant. */
 	uint32_t crc = ~0u;
 	for (unsigned i = 0; i < 64; i++) {
 		crc ^= r.data[i];
@@ -167,8 +167,8 @@ static void keeps_fcs(void **s)
 	assert_int_equal(crc, 0xdebb20e3);
 }
 
-/* A driver that sees DD finds the data: the buffer is written before the descriptor, on the short
- * way (unicast) and on the long one (multicast). Run in both modes. */
+/* A driver that sees DD finds the data: the model writes the buffer before the descriptor, on the
+ * fast path (unicast) and on the slow one (multicast). Run in both modes. */
 static void data_before_done(void **s)
 {
 	(void)s;
@@ -181,7 +181,7 @@ static void data_before_done(void **s)
 		rig_force(f, 1000, 0);
 		assert_int_equal(rig_watched() & RXD_DD, 0);
 		assert_memory_equal(take(0).data, f, 1000);
-		rig_force(f, 60, 0); /* the other buffer of that page */
+		rig_force(f, 60, 0); /* the other buffer in that page */
 		take(0);
 	}
 }
@@ -196,11 +196,11 @@ static void bad_frames(void **s)
 	assert_int_equal(rig_read(CRCERRS), 1);
 	numbered(0, 100);
 	f[12] = 0;
-	f[13] = 200; /* the length field promises more than there is */
+	f[13] = 200; /* the length field claims more than there is */
 	rig_force(f, 100, 0);
 	none(0);
 	assert_int_equal(rig_read(RLEC), 1);
-	f[13] = 40; /* less is padding */
+	f[13] = 40; /* the rest is padding */
 	rig_force(f, 100, 0);
 	take(0);
 	rig_write(FCTRL, rig_read(FCTRL) | FCTRL_SBP);
@@ -350,7 +350,7 @@ static void checksums(void **s)
 		assert_int_equal(status_of(bytes), ip | RXD_L4CS);
 		uint32_t at = l4 + (flow.protocol == 6 ? 16 : 6);
 		uint8_t old = f[at];
-		f[at] ^= (uint8_t)(1 + random_below(255)); /* 0xff00 apart would be 0xffff apart: no */
+		f[at] ^= (uint8_t)(1 + random_below(255)); /* a difference of 0xffff would go unnoticed */
 		uint32_t want = ip | RXD_L4CS | RXD_TCPE;
 		if (flow.protocol == 17 && f[at] == 0 && f[at + 1] == 0)
 			want = ip; /* no checksum */
@@ -370,12 +370,12 @@ static void checksum_exceptions(void **s)
 	uint32_t bytes = make_ip(f, &flow);
 	f[14 + 20 + 6] = f[14 + 20 + 7] = 0; /* UDP without a checksum */
 	assert_int_equal(status_of(bytes), RXD_IPCS);
-	f[14 + 6] |= 0x20; /* a fragment: the header only, whose sum is wrong now */
+	f[14 + 6] |= 0x20; /* a fragment: only the header is checked, whose sum is now wrong */
 	assert_int_equal(status_of(bytes), RXD_IPCS | RXD_IPE);
 	flow.protocol = 89;
 	assert_int_equal(status_of(make_ip(f, &flow)), RXD_IPCS);
 	bytes = make_ip(f, &flow);
-	f[16] = 0xff; /* longer than the frame: not taken for IP */
+	f[16] = 0xff; /* longer than the frame: not recognised as IP */
 	assert_int_equal(status_of(bytes), 0);
 	/* IPv6 with a hop-by-hop header before TCP */
 	flow = (struct flow){.version = 6, .protocol = 6, .payload = 100};
@@ -388,7 +388,7 @@ static void checksum_exceptions(void **s)
 	struct received r = take(0);
 	assert_int_equal(r.status & (RXD_L4CS | RXD_TCPE), RXD_L4CS);
 	assert_int_equal(r.low >> 4 & 0xfff, PTYPE_IPV6E | PTYPE_TCP);
-	f[14 + 6] = 44; /* the same eight bytes as a fragment header: L4 is not looked at */
+	f[14 + 6] = 44; /* the same eight bytes as a fragment header: L4 is not checked */
 	rig_force(f, bytes + 8, 0);
 	r = take(0);
 	assert_int_equal(r.status & (RXD_L4CS | RXD_TCPE), 0);
@@ -493,7 +493,7 @@ static void rss_vectors(void **s)
 		expect_hash(&udp, v4 ? RSS_IP4 : RSS_IP6, v->ip);
 		expect_hash(&other, v4 ? RSS_IP4 : RSS_IP6, v->ip);
 		rss_on(MRQC_UDP4 | MRQC_UDP6);
-		expect_hash(&udp, v4 ? RSS_UDP4 : RSS_UDP6, v->tcp); /* the same fields */
+		expect_hash(&udp, v4 ? RSS_UDP4 : RSS_UDP6, v->tcp); /* over the same fields */
 		expect_hash(&v->flow, RSS_NONE, 0);
 		rss_on(MRQC_IP4 | MRQC_IP6);
 		expect_hash(&v->flow, v4 ? RSS_IP4 : RSS_IP6, v->ip);
@@ -517,7 +517,7 @@ static void rss_queues(void **s)
 				none(k);
 		take(q);
 	}
-	rig_force(f, numbered(0, 60), 0); /* no IP: queue 0 */
+	rig_force(f, numbered(0, 60), 0); /* not IP: queue 0 */
 	take(0);
 	rig_write(RXDCTL + 64 * (vectors[0].tcp % 128 * 5 % 16), 0);
 	rig_force(f, make_ip(f, &vectors[0].flow), 0);
@@ -545,7 +545,7 @@ static void high_queues(void **s)
 	(void)s;
 	drive_rx(64);
 	drive_rx(127);
-	rig_write(0x5400, 0); /* nothing is lost of queue 0 by that */
+	rig_write(0x5400, 0); /* this loses no frame of queue 0 */
 	assert_int_equal(rig_read(0xd028) & RXDCTL_ENABLE, RXDCTL_ENABLE);
 	assert_int_equal(rig_read(0xd000 + 63 * 64 + 8), RING * 16);
 	assert_true(rig_receive(f, numbered(0, 60)));
@@ -561,7 +561,7 @@ static void tail_rules(void **s)
 	rig_expect_violation("RDT[0] = 64");
 	rig_write(RDT, rx_ring[0].next);
 	assert_false(rig_violated());
-	rig_write(RDT, 0); /* one more than there is: head is at 0 */
+	rig_write(RDT, 0); /* one too many: head is at 0 */
 	rig_expect_violation("passes RDH");
 	rig_write(RDT + 64, 5);
 	rig_expect_violation("RXDCTL[1].ENABLE is not set");
@@ -578,7 +578,7 @@ static void enable_rules(void **s)
 	(void)s;
 	rig_write(RXDCTL + 64, RXDCTL_ENABLE);
 	rig_run(2000);
-	rig_expect_violation("RDLEN[1] = 0"); /* and before that, of SRRCTL */
+	rig_expect_violation("RDLEN[1] = 0"); /* and before that, one for SRRCTL */
 	rig_write(RXDCTL + 64, 0);
 	rig_write(RDLEN + 64, 1024);
 	rig_write(RDBAL + 64, 0x10000);
@@ -618,10 +618,10 @@ static void descriptor_rules(void **s)
 {
 	(void)s;
 	uint64_t *d = rig_mem(rx_ring[0].bus, RING * 16);
-	d[0] = RIG_MEMORY - 10; /* a buffer that is not all memory */
+	d[0] = RIG_MEMORY - 10; /* a buffer partly outside of memory */
 	rig_force(f, numbered(0, 60), 0);
 	rig_expect_violation("receive buffer");
-	rig_force(f, numbered(0, 60), 0); /* the queue is dead */
+	rig_force(f, numbered(0, 60), 0); /* the queue has stopped */
 	assert_int_equal(d[3] & 1, 0);
 }
 
@@ -695,7 +695,7 @@ static void line_rate_counters(void **s)
 	for (unsigned i = 0; i < 5; i++)
 		assert_true(rig_receive(f, numbered(i, 60)));
 	rig_run(100000);
-	assert_int_equal(rig_read(QPRC), 0); /* memory, which cannot clear when read */
+	assert_int_equal(rig_read(QPRC), 0); /* plain memory, which cannot clear on read */
 	assert_int_equal(rig_read(RDH), 5);
 	assert_int_equal(rig_read(GPRC), 5);
 	assert_int_equal(rig_read(GPRC), 0); /* not in a mapped page */

@@ -13,7 +13,7 @@ static uint64_t clock_read(void)
 	return low | (uint64_t)rig_read(SYSTIM + 4) << 32;
 }
 
-/* Time passes only when a test says so. */
+/* Time passes only when a test makes it. */
 static void stand_still(void)
 {
 	rig.tick_ns = 0;
@@ -56,7 +56,7 @@ static void clock_counts(void **s)
 		rig_run((ticks * 32 + 4) / 5);
 		assert_int_equal(clock_read(), ticks * 0xcccccc);
 	}
-	/* every third tick, from a value that was written */
+	/* Every third tick, from a value that was written. */
 	rig_write(TIMINCA, 3u << 24 | 7);
 	rig_write(SYSTIM, 0xfffffff9);
 	rig_write(SYSTIM + 4, 1);
@@ -70,7 +70,7 @@ static void clock_counts(void **s)
 	assert_int_equal(clock_read(), 0);
 }
 
-/* The low half, read first, keeps the high one that goes with it. */
+/* Reading the low half keeps the matching high half. */
 static void halves_belong_together(void **s)
 {
 	(void)s;
@@ -94,7 +94,7 @@ static void send_stamped(uint32_t seq)
 	rig_work();
 }
 
-/* The first one that asks for it, until that was read. */
+/* Only the first frame that requests a stamp gets one, until it is read. */
 static void one_sent_at_a_time(void **s)
 {
 	(void)s;
@@ -107,10 +107,10 @@ static void one_sent_at_a_time(void **s)
 	uint64_t first = clock_read();
 	rig_run(64);
 	send_stamped(2);
-	rig_write(TSYNCTXCTL, TSYNC_EN); /* does not empty it */
-	rig_write(TSYNCTXCTL, rig_read(TSYNCTXCTL)); /* as Linux does it, who does not ask whether one waits */
+	rig_write(TSYNCTXCTL, TSYNC_EN); /* does not discard it */
+	rig_write(TSYNCTXCTL, rig_read(TSYNCTXCTL)); /* as Linux does, whether or not one waits */
 	assert_int_equal(sent_stamp(), first);
-	rig_write(TSYNCTXCTL, TSYNC_EN | TSYNC_VALID); /* nor fills it */
+	rig_write(TSYNCTXCTL, TSYNC_EN | TSYNC_VALID); /* nor creates one */
 	assert_int_equal(rig_read(TSYNCTXCTL), TSYNC_EN);
 	rig_write(TSYNCRXCTL, TSYNC_VALID);
 	assert_int_equal(rig_read(TSYNCRXCTL), 0);
@@ -132,7 +132,7 @@ static void sending_rules(void **s)
 	rig_write(TSYNCTXCTL, TSYNC_EN);
 	rig_carrier(false);
 	rig_run(1000);
-	send_stamped(2); /* into a dead link */
+	send_stamped(2); /* with the link down */
 	assert_int_equal(rig_read(TSYNCTXCTL), TSYNC_EN);
 }
 
@@ -157,11 +157,11 @@ static uint32_t make_ptp(unsigned version, unsigned ip, unsigned port, unsigned 
 	memcpy(f + at + 20, "\1\2\3\4\5\6\7\10", 8);
 	f[at + 30] = (uint8_t)(number >> 8);
 	f[at + 31] = (uint8_t)number;
-	f[at + 32] = (uint8_t)type; /* the place of version 1 */
+	f[at + 32] = (uint8_t)type; /* the place in version 1 */
 	return bytes;
 }
 
-/* It arrives; true when it was stamped, and then as the registers and the descriptor must say. */
+/* The frame arrives; true if it was stamped, and registers and descriptor are then checked. */
 static bool stamped(uint32_t bytes, uint16_t number)
 {
 	struct received got;
@@ -210,7 +210,7 @@ static void which_are_stamped(void **s)
 	assert_false(stamped(numbered(1, 80), 0));
 	rig_write(TSYNCRXCTL, TYPE(RX_V2_L2));
 	assert_true(try(2, 0, 319, 1));
-	assert_true(try(2, 0, 319, 3)); /* Pdelay_Resp comes with it */
+	assert_true(try(2, 0, 319, 3)); /* Pdelay_Resp is included */
 	assert_false(try(2, 0, 319, 0));
 	assert_false(try(2, 4, 319, 1));
 	rig_write(TSYNCRXCTL, TYPE(RX_V2_BOTH));
@@ -225,8 +225,8 @@ static void which_are_stamped(void **s)
 	rig_expect_violation("Type 4 is reserved");
 }
 
-/* The first one, until that was read; the others come without a stamp, and frames in between are
- * not looked at. */
+/* Only the first frame gets a stamp, until it is read. The others arrive without one, and frames in
+ * between are not examined. */
 static void one_received_at_a_time(void **s)
 {
 	(void)s;
@@ -248,7 +248,7 @@ static void one_received_at_a_time(void **s)
 	assert_int_equal(received_stamp(), first);
 	rig_read(RXSTMPL);
 	rig_expect_violation("RXSTMPL read while TSYNCRXCTL.RXTT is clear");
-	rig_read(RXSTMPH); /* LINUX: to be sure that it is empty */
+	rig_read(RXSTMPH); /* LINUX: to make sure that it is empty */
 }
 
 static void stamps_get_lost(void **s)

@@ -54,7 +54,7 @@ static void many_queues(void **s)
 	}
 }
 
-/* More frames at once than the model sends in a turn: it comes back for the rest by itself. */
+/* More frames at once than the model sends in a turn: it continues by itself. */
 static void long_ring(void **s)
 {
 	(void)s;
@@ -76,9 +76,9 @@ static void long_ring(void **s)
 	assert_int_equal(rig_read(TDH + 64), frames);
 }
 
-/* DD says that the device has done with the buffer: not before it has read it, on the short way (a
- * plain frame) and on the long one (one to be padded), with write-back of descriptors and of the
- * head. */
+/* DD means that the device is done with the buffer, so it must have read it before: on the fast
+ * path (a plain frame) and on the slow one (one to be padded), with write-back of descriptors and
+ * of the head. */
 static void read_before_done(void **s)
 {
 	(void)s;
@@ -126,7 +126,8 @@ static void head_write_back(void **s)
 		drive_send(0, f, numbered(n, 60));
 		assert_int_equal(head[0], (n + 1) % RING);
 		assert_int_equal(head[1], 0);
-		assert_int_equal(drive_tx_status(0, n % RING) >> 32 & 1, 0); /* descriptors are left alone */
+		assert_int_equal(drive_tx_status(0, n % RING) >> 32 & 1, 0); /* descriptors stay as
+		                                                                they are */
 		expect_sent(f, 60);
 	}
 	rig_write(TXDCTL, 0);
@@ -212,7 +213,8 @@ static void legacy(void **s)
 
 /* --- checksums --- */
 
-/* Clears what the device is to fill in: IP sum, and L4 sum to that of the pseudo header. */
+/* Clears what the device is to fill in: the IP checksum, and the L4 checksum to that of the pseudo
+ * header. */
 static void prepare(uint8_t *p, const struct flow *flow, uint32_t bytes, bool tso)
 {
 	const uint32_t l3 = flow->tagged ? 18 : 14, l4 = l3 + (flow->version == 4 ? 20 : 40);
@@ -252,7 +254,7 @@ static void checksums(void **s)
 	}
 }
 
-/* A UDP sum that comes out 0 is sent as all ones (RFC 768). */
+/* A UDP checksum of 0 is sent as all ones (RFC 768). */
 static void udp_zero(void **s)
 {
 	(void)s;
@@ -260,7 +262,7 @@ static void udp_zero(void **s)
 	uint32_t bytes = make_ip(f, &flow);
 	uint32_t sum = slow_sum(f + 34, 48, slow_pseudo(f + 14, 4, 17, 48));
 	assert_int_equal(sum, 0xffff);
-	/* take the present sum into the payload: then all but the field sums to 0xffff */
+	/* Move the present sum into the payload: then everything but the field sums to 0xffff. */
 	uint32_t word = be16_at(f + 42) + (f[40] << 8 | f[41]);
 	word = (word & 0xffff) + (word >> 16);
 	f[42] = (uint8_t)(word >> 8);
@@ -276,8 +278,8 @@ static void udp_zero(void **s)
 static void sctp(void **s)
 {
 	(void)s;
-	/* RFC 3720 B.4: the CRC32c of 32 bytes of zeros is aa 36 91 8a on the wire; a packet of 12
-	 * bytes of header and the rest zero has the same bytes */
+	/* RFC 3720 B.4: the CRC32c of 32 zero bytes is aa 36 91 8a on the wire. A packet of 12
+	 * bytes of header and zeros behind has the same bytes. */
 	struct flow flow = {.version = 4, .protocol = 132, .payload = 32};
 	uint32_t bytes = make_ip(f, &flow);
 	memset(f + 34, 0, 32);
@@ -303,7 +305,7 @@ static void vlan_insert(void **s)
 
 /* --- segmentation --- */
 
-/* One request, spread over descriptors, and each of its segments checked. */
+/* One request, spread over descriptors; each of its segments is checked. */
 static void one_tso(const struct flow *flow, uint32_t mss, unsigned pieces)
 {
 	static uint8_t p[70000];
@@ -403,10 +405,10 @@ static void tso_rules(void **s)
 	drive_data(0, f, bytes, CMD_FRAME | TXD_TSE, PAYLEN(3000) | TXD_TXSM | TXD_IXSM);
 	drive_tail(0);
 	rig_expect_violation("pseudo");
-	assert_int_equal(rig_sent_count(), 3); /* sent, wrong, as the device would */
+	assert_int_equal(rig_sent_count(), 3); /* sent with errors, as the device would */
 }
 
-/* --- loopback, as ethtool -t does it --- */
+/* --- loopback, as in ethtool -t --- */
 
 static void loopback(void **s)
 {
@@ -423,7 +425,7 @@ static void loopback(void **s)
 		assert_memory_equal(r.data, f, 1024);
 	}
 	assert_int_equal(rig_sent_count(), 0);
-	rig_force(f, 60, 0); /* nothing comes in meanwhile */
+	rig_force(f, 60, 0); /* nothing is received meanwhile */
 	struct received r;
 	assert_false(drive_received(0, &r));
 }
@@ -499,7 +501,7 @@ static void descriptor_rules(void **s)
 	rig_expect_violation("do not fit");
 }
 
-/* The queue stops at these until it is enabled anew. */
+/* These stop the queue until it is enabled again. */
 static void frame_rules(void **s)
 {
 	(void)s;
@@ -517,7 +519,7 @@ static void frame_rules(void **s)
 	assert_int_equal(rig_sent_count(), 0);
 }
 
-/* Not sent, or sent as it is; the queue goes on. */
+/* The frame is not sent, or sent unchanged; the queue goes on. */
 static void offload_rules(void **s)
 {
 	(void)s;
@@ -559,7 +561,7 @@ static void offload_rules(void **s)
 static void set_up_rules(void **s)
 {
 	(void)s;
-	uint64_t *d = rig_mem(DRIVE_BAD_RING, 16); /* a good descriptor: the last of these sends it */
+	uint64_t *d = rig_mem(DRIVE_BAD_RING, 16); /* a good descriptor: sent by the last of these */
 	d[0] = 0x20000;
 	d[1] = 60 | (uint64_t)CMD_FRAME | (uint64_t)PAYLEN(60) << 32;
 	drive_bad_queue(TX_BLOCK(1), 0, 0, 0, "TDLEN[1] = 0");
@@ -628,7 +630,7 @@ static void faults(void **s)
 
 /* --- the rate limiter --- */
 
-#define RATE(tenths) (1u << 31 | (tenths) * 16384u / 10) /* link speed divided by it, in tenths */
+#define RATE(tenths) (1u << 31 | (tenths) * 16384u / 10) /* link speed divided by the rate, in tenths */
 
 static void limit(unsigned q, uint32_t config)
 {
@@ -637,15 +639,15 @@ static void limit(unsigned q, uint32_t config)
 	rig_write(RTTBCNRC, config);
 }
 
-/* Tells the device, which looks at once; unlike drive_tail it takes no time. */
+/* Tells the device, which reads at once; unlike drive_tail it takes no time. */
 static void tell(unsigned q)
 {
 	rig_write(TDT + 64 * q, tx_ring[q].next);
 	rig_work();
 }
 
-/* Frames of any length leave one after the other, each as long after the one before as the factor
- * stretches it: to the nanosecond, with nothing lost to rounding. */
+/* Frames of any length leave one after the other, at distances stretched by the factor: to the
+ * nanosecond, without rounding errors. */
 static void limiter_spaces(void **s)
 {
 	(void)s;
@@ -654,7 +656,7 @@ static void limiter_spaces(void **s)
 		struct rig_frame out;
 		for (unsigned i = 0; i < 60; i++)
 			drive_data(0, f, numbered(i, 60 + 20 * i), CMD_FRAME, PAYLEN(60 + 20 * i));
-		rig_run(100000000); /* what an idle queue may catch up is the next test's */
+		rig_run(100000000); /* what an idle queue may catch up is in the next test */
 		limit(0, RATE(tenths[r]));
 		uint64_t from = rig.now;
 		tell(0);
@@ -674,7 +676,7 @@ static void limiter_spaces(void **s)
 	expect_sent(f, 60);
 }
 
-/* A queue that was idle catches up what RTTBCNRM says, 4 KB of the link, and no more. */
+/* A queue that was idle catches up the amount in RTTBCNRM, 4 KB of the link, and no more. */
 static void limiter_window(void **s)
 {
 	(void)s;

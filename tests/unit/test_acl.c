@@ -1,5 +1,5 @@
-/* net/acl, in all ways that this host can take, against the rules read one after another
- * (acl_rig.h), and against packets that lie. */
+/* net/acl, by all search methods that this host supports, against a search of the rules one after
+ * another (acl_rig.h), and against malformed packets. */
 #include "tests/unit/acl_rig.h"
 
 #include "net/ip4.h"
@@ -17,7 +17,7 @@ struct list {
 	size_t bytes;
 };
 
-/* What is asked is the copy of a table that is no more. */
+/* The copy is searched; the original table is freed. */
 static void copy_path(struct list *l, enum acl_path path)
 {
 	void *copy = NULL;
@@ -27,7 +27,7 @@ static void copy_path(struct list *l, enum acl_path path)
 	l->memory[path] = copy;
 }
 
-/* Into exactly as much memory as it takes, and not into a byte less. */
+/* Into exactly as much memory as the table needs, and refused with a byte less. */
 static void compile_path(struct list *l, bool six, enum acl_path path, void *scratch)
 {
 	void *less = NULL;
@@ -73,7 +73,7 @@ static void forget(struct list *l)
 	free(l->rule);
 }
 
-/* All ways say the same, and write nothing behind it. */
+/* All methods agree, and none writes beyond the results. */
 static void classify(const struct list *l, const uint8_t *const *ip, uint32_t *rule, unsigned n)
 {
 	uint32_t other[VECTOR];
@@ -91,7 +91,7 @@ static void classify(const struct list *l, const uint8_t *const *ip, uint32_t *r
 	}
 }
 
-/* Asks about a vector of n random packets, each in memory of its own that ends where it does. */
+/* Classifies a vector of n random packets, each allocated in exactly its length. */
 static void ask(const struct list *l, bool six, unsigned n, uint32_t *hits)
 {
 	static uint8_t copy[ACL_PROBE_BYTES];
@@ -146,7 +146,7 @@ static void test_random_ip6(void **state)
 	compare(true);
 }
 
-/* --- by hand --- */
+/* --- constructed cases --- */
 
 static const struct acl_rule ANY4 = {.src_plen = 96,
                                      .dst_plen = 96,
@@ -157,7 +157,7 @@ static const struct acl_rule ANY4 = {.src_plen = 96,
                                      .src_port = {0, 65535},
                                      .dst_port = {0, 65535}};
 
-/* What a list says of one packet. */
+/* The verdict of a list on one packet. */
 static uint32_t one(const struct acl_rule *rule, uint32_t rules, const struct acl_probe *p)
 {
 	uint8_t ip[ACL_PROBE_BYTES];
@@ -297,7 +297,7 @@ static void test_icmp_types(void **state)
 	assert_int_equal(one(&r, 1, &p), 1 + ACL_NO_RULE);
 }
 
-/* Whatever passes the check of IP is classified without a read beyond its length. */
+/* Whatever passes the IP checks is classified without a read beyond its length. */
 static void test_hostile(void **state)
 {
 	static const uint8_t protos[] = {0, 1, 6, 17, 43, 44, 50, 51, 58, 59, 60, 132, 135};
@@ -343,7 +343,7 @@ static void test_hostile(void **state)
 	forget(&l[1]);
 }
 
-/* The most there may be, all different: bytes and time are known before. */
+/* The maximum of rules, all different: bytes and time are known in advance. */
 static void test_most_rules(void **state)
 {
 	struct list l = {calloc(ACL_RULES_MAX, sizeof(struct acl_rule)), ACL_RULES_MAX, {NULL}, {NULL}, 0};

@@ -1,12 +1,12 @@
-/* Addresses of either family as text: lib/fmt and control/text, against the C library's and each
- * other. */
+/* Addresses of either family as text: lib/fmt and control/text, against the C library's functions
+ * and each other. */
 #include "tests/unit/packets.h"
 
 #include "control/text.h"
 #include "lib/fmt.h"
 #include "net/ip4.h"
 
-/* Tables of RFC 5952 and RFC 4291: how it may be written, how we write it. */
+/* Tables of RFC 5952 and RFC 4291: an accepted form, and the form that we write. */
 static const struct {
 	const char *text, *ours;
 } good[] = {
@@ -69,7 +69,7 @@ static void forms(void **s)
 	for (unsigned i = 0; i < ARRAY_LEN(bad); i++) {
 		struct net_addr a = addr6("1:2:3:4:5:6:7:8");
 		const struct net_addr was = a;
-		/* exactly as long as it is, so that ASan sees one byte too many */
+		/* In exactly its length, so that ASan detects a read of one byte too many. */
 		size_t n = strlen(bad[i]);
 		char *text = malloc(n ? n : 1);
 		memcpy(text, bad[i], n);
@@ -132,7 +132,8 @@ static void every_pattern_of_zeros(void **s)
 			fmt_ip6(ours, &a);
 			assert_int_equal(text_parse_ip6(text_of(ours), &back), 0);
 			assert_memory_equal(&a, &back, sizeof a);
-			/* the C library writes what begins with 96 zero bits as IPv4-compatible */
+			/* The C library writes addresses that begin with 96 zero bits as
+			 * IPv4-compatible. */
 			if ((a.w[0] | a.w[1] | a.w[2]) == 0)
 				continue;
 			assert_non_null(inet_ntop(AF_INET6, &a, theirs, sizeof theirs));
@@ -140,7 +141,7 @@ static void every_pattern_of_zeros(void **s)
 		}
 }
 
-/* Texts that are nearly right: what the C library takes, we take, with the same meaning. */
+/* Texts that are nearly valid: what the C library accepts, we accept, with the same meaning. */
 static void random_texts(void **s)
 {
 	(void)s;
@@ -177,8 +178,8 @@ static void random_texts(void **s)
 	assert_true(taken > 1000);
 }
 
-/* What looks at eight bytes at a time, against what looks at each: every place, and the bytes that
- * are next to those sought; what lies behind the text does not count. */
+/* The search of eight bytes at a time against one of each byte: at every place, with the values
+ * next to those sought. Bytes behind the text do not count. */
 static void searches(void **state)
 {
 	static const char near[] = "\n\t\x0b\x1f \x21~\x7f\x80\x8a\xff";
@@ -199,7 +200,7 @@ static void searches(void **state)
 	}
 }
 
-/* Words, by their places, and lines, with and without an end of the last. */
+/* Words at their places, and lines, with and without an end of the last. */
 static void words(void **state)
 {
 	const struct text line = text_of("  ip  route\t0/0 "), end = {line.at + line.len, 0};
@@ -237,7 +238,7 @@ static void lines(void **state)
 	}
 }
 
-/* IPv4 as the C library takes it, which is as strict. */
+/* IPv4 as the C library accepts it, which is as strict. */
 static void random_ip4(void **state)
 {
 	unsigned taken = 0;

@@ -1,6 +1,6 @@
 /*
- * control/adopt: what the control program that comes up anew takes from the tables of the one that
- * has failed: addresses and neighbours, as far as they can be. The tables may hold anything.
+ * control/adopt: what a restarted control program takes over from the tables of the one that
+ * failed: addresses and neighbours, as far as possible. The tables may contain anything.
  */
 #include "tests/unit/host.h"
 
@@ -15,7 +15,7 @@ static uint8_t tables[2][BYTES] __attribute__((aligned(64)));
 static struct view *old = (struct view *)(void *)tables[0], *now = (struct view *)(void *)tables[1];
 static struct host6_writer hosts;
 static unsigned restored4, restored6, kept, worked;
-static unsigned port4, port6, port_kept; /* of the last one */
+static unsigned port4, port6, port_kept; /* arguments of the last call */
 static bool no_servers;
 static uint32_t no_routes;
 
@@ -30,7 +30,7 @@ uint32_t routes_refused(void) { return no_routes; }
 bool servers_are_there(void) { return !no_servers; }
 bool routes_work(void) { return ++worked % 3; }
 
-/* 192.0.2.0/24 lies on interface 0, 198.51.100.0/24 on 1. */
+/* 192.0.2.0/24 is on interface 0, 198.51.100.0/24 on 1. */
 int config_connected(const struct config *c, uint32_t addr)
 {
 	assert_ptr_equal(c, &plane.config);
@@ -106,7 +106,7 @@ static int setup(void **s)
 
 static bool adopt(void) { return adopt_tables(old, BYTES); }
 
-/* By the interface's name, whatever its number was; all work is done when it returns. */
+/* Found by the interface's name, whatever its number was; all work is done when it returns. */
 static void neighbours_go_on(void **s)
 {
 	(void)s;
@@ -121,8 +121,8 @@ static void neighbours_go_on(void **s)
 	assert_int_equal(worked, 3);
 }
 
-/* Of IPv4: an address that is not on the link, an interface that is not there, or has no such
- * family, or that nobody sends by. */
+/* IPv4: an address that is not on the link; an adjacency that does not forward; an interface that
+ * does not exist, is not enabled, or has another name. */
 static void strangers4(void **s)
 {
 	(void)s;
@@ -130,9 +130,9 @@ static void strangers4(void **s)
 		setup(NULL);
 		struct adj *a = &old->adj[NH_NEIGHBOUR + 3];
 		if (i == 0)
-			a->gateway = 0xc0000209; /* on the other */
+			a->gateway = 0xc0000209; /* on the other interface */
 		else if (i == 1)
-			a->gateway = 0x0a000001; /* on none */
+			a->gateway = 0x0a000001; /* on no interface */
 		else if (i == 2)
 			a->interface = 255;
 		else if (i == 3)
@@ -146,7 +146,7 @@ static void strangers4(void **s)
 	}
 }
 
-/* Of IPv6: next hops that are no neighbours of that family, or none at all. */
+/* IPv6: next hops that are not neighbours of that family, or no next hops. */
 static void strangers6(void **s)
 {
 	(void)s;
@@ -165,7 +165,7 @@ static void strangers6(void **s)
 	assert_int_equal(restored6, 0);
 }
 
-/* The table of hosts lies where it cannot: before, within or behind the view, or askew. */
+/* The table of hosts is at an invalid place: before, within or behind the view, or misaligned. */
 static void hosts_elsewhere(void **s)
 {
 	(void)s;
@@ -189,7 +189,7 @@ static void too_many_addresses(void **s)
 	assert_int_equal(kept, VIEW_ADDRESSES6_MAX);
 }
 
-/* Who lacks something does not adopt. */
+/* A program that lacks something does not adopt. */
 static void not_whole(void **s)
 {
 	(void)s;
@@ -213,7 +213,7 @@ static void not_whole(void **s)
 	assert_int_equal(restored4 + restored6 + kept, 0);
 }
 
-/* Whatever they hold. */
+/* Whatever the tables contain. */
 static void anything(void **s)
 {
 	(void)s;

@@ -79,7 +79,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-/* Invariant 1, and nothing pending leaks. */
+/* Invariant 1, and no pending frame leaks. */
 static int tear_down(void **state)
 {
 	(void)state;
@@ -141,7 +141,7 @@ static enum arp_state state_of(int i)
 	return arp_next(&a, &cursor, S(1000000), &e) && e.index == (unsigned)i ? e.state : ARP_FREE;
 }
 
-/* A neighbour that is REACHABLE with mac_a since t. */
+/* Makes a neighbour REACHABLE with mac_a since t. */
 static int reachable(uint32_t ip, uint64_t t)
 {
 	int i = arp_neigh_get(&a, 0, ip);
@@ -153,7 +153,7 @@ static int reachable(uint32_t ip, uint64_t t)
 	return i;
 }
 
-/* arp_deadline is the least of all deadlines there are: nothing comes late. */
+/* arp_deadline is the minimum of all deadlines: nothing is late. */
 static void assert_deadline(void)
 {
 	uint64_t least = UINT64_MAX;
@@ -209,7 +209,7 @@ static void gives_up_then_holds_down(void **s)
 	assert_true(arp_tick(&a, S(18)) == UINT64_MAX);
 	expect("removed 0; ");
 	assert_int_equal(arp_neigh_find(&a, 0, NEIGH(5)), E_NOENT);
-	output(0, 4, S(19)); /* a stale index harms nobody */
+	output(0, 4, S(19)); /* a stale index does no harm */
 	expect("unreachable 0 #4; ");
 }
 
@@ -239,7 +239,7 @@ static void pinned_survives_failure(void **s)
 	assert_true(arp_tick(&a, S(18)) == UINT64_MAX);
 	expect("");
 	assert_int_equal(state_of(i), ARP_UNRESOLVED);
-	output(i, 2, S(20)); /* and is tried again */
+	output(i, 2, S(20)); /* and resolution is tried again */
 	expect("tx0 ask 10.0.0.1>10.0.0.5 to ff; ");
 	arp_unpin(&a, (unsigned)i);
 	assert_int_equal(state_of(i), ARP_INCOMPLETE);
@@ -299,7 +299,7 @@ static void idle_neighbour_is_removed(void **s)
 	expect("down 0; removed 0; ");
 }
 
-/* What it was used for before it was heard last is no reason to ask it again. */
+/* Use before the last confirmation is no reason for a new request. */
 static void use_counts_from_when_it_was_heard(void **s)
 {
 	(void)s;
@@ -376,12 +376,12 @@ static void learns_from_a_request_to_us(void **s)
 	assert_int_equal(REQUEST(mac_a, NEIGH(7), US, S(10)), CNT_delivered_arp);
 	expect("up 0 0a; tx0 reply 10.0.0.1>10.0.0.7 to 0a; ");
 	assert_int_equal(state_of(0), ARP_REACHABLE);
-	/* a request to somebody else makes no entry, but changes one that is there */
+	/* A request to somebody else makes no entry, but updates an existing one. */
 	assert_int_equal(REQUEST(mac_b, NEIGH(8), NEIGH(9), S(11)), CNT_drop_arp_not_ours);
 	expect("");
 	assert_int_equal(REQUEST(mac_b, NEIGH(7), NEIGH(9), S(12)), CNT_drop_arp_not_ours);
 	expect("up 0 0b; ");
-	/* a reply that nobody asked for makes none */
+	/* An unsolicited reply makes no entry. */
 	assert_int_equal(REPLY(mac_b, NEIGH(8), US, S(13)), CNT_delivered_arp);
 	expect("");
 	assert_int_equal(arp_neigh_find(&a, 0, NEIGH(8)), E_NOENT);
@@ -397,7 +397,7 @@ static void gratuitous_updates_only(void **s)
 	expect("up 0 0b; ");
 	assert_int_equal(REPLY(mac_a, NEIGH(7), NEIGH(7), S(13)), CNT_delivered_arp);
 	expect("up 0 0a; ");
-	int i = arp_neigh_get(&a, 0, NEIGH(8)); /* UNRESOLVED hears it as well */
+	int i = arp_neigh_get(&a, 0, NEIGH(8)); /* UNRESOLVED accepts it as well */
 	assert_int_equal(REQUEST(mac_b, NEIGH(8), NEIGH(8), S(14)), CNT_delivered_arp);
 	expect("up 1 0b; ");
 	assert_int_equal(state_of(i), ARP_REACHABLE);
@@ -412,7 +412,7 @@ static void queue_overflow(void **s)
 	expect("tx0 ask 10.0.0.1>10.0.0.5 to ff; lost 0 #1; lost 0 #2; ");
 	uint8_t big[101] = {0};
 	given++;
-	arp_output(&a, (unsigned)i, big, sizeof big, S(10)); /* too long to wait */
+	arp_output(&a, (unsigned)i, big, sizeof big, S(10)); /* too long to be queued */
 	expect("lost 0 #0; ");
 	REPLY(mac_a, NEIGH(5), US, S(10));
 	expect("up 0 0a; release 0 #3; release 0 #4; release 0 #5; ");
@@ -429,9 +429,9 @@ static void memory_of_all_queues(void **s)
 			output(i[n], k, S(10));
 	assert_int_equal(arp_pending(&a), 8);
 	hush();
-	output(i[3], 1, S(10)); /* nothing of its own to push out; asks all the same */
+	output(i[3], 1, S(10)); /* has no frame of its own to discard; asks all the same */
 	expect("lost 3 #1; tx0 ask 10.0.0.1>10.0.0.13 to ff; ");
-	output(i[2], 9, S(10)); /* has two, pushes the older out */
+	output(i[2], 9, S(10)); /* has two frames, discards the older */
 	expect("lost 2 #2; ");
 	REPLY(mac_a, NEIGH(12), US, S(10));
 	expect("up 2 0a; release 2 #3; release 2 #9; ");
@@ -440,7 +440,7 @@ static void memory_of_all_queues(void **s)
 	assert_int_equal(arp_pending(&a), 7);
 }
 
-/* All have been sent to, and are there: they stay. */
+/* All entries are in use and resolved: they stay. */
 static void table_full(void **s)
 {
 	(void)s;
@@ -448,7 +448,7 @@ static void table_full(void **s)
 		output(reachable(NEIGH(10 + n), S(10)), 1, S(10));
 	hush();
 	assert_int_equal(arp_neigh_get(&a, 0, NEIGH(20)), E_NOMEM);
-	/* a request is answered all the same */
+	/* A request is answered all the same. */
 	assert_int_equal(REQUEST(mac_b, NEIGH(20), US, S(11)), CNT_delivered_arp);
 	expect("tx0 reply 10.0.0.1>10.0.0.20 to 0b; ");
 }
@@ -459,8 +459,8 @@ static void full_table_gives_up_the_longest_failed(void **s)
 	int i[4];
 	for (unsigned n = 0; n < 4; n++)
 		i[n] = arp_neigh_get(&a, 0, NEIGH(10 + n));
-	arp_pin(&a, (unsigned)i[0]); /* never goes */
-	arp_pin(&a, (unsigned)i[3]); /* not now */
+	arp_pin(&a, (unsigned)i[0]); /* never evicted */
+	arp_pin(&a, (unsigned)i[3]); /* not evicted now */
 	output(i[3], 1, S(10));
 	hush();
 	assert_int_equal(arp_neigh_get(&a, 0, NEIGH(20)), i[1]);
@@ -479,8 +479,8 @@ static void full_table_gives_up_the_longest_failed(void **s)
 	expect("removed 3; ");
 }
 
-/* Who asks for us in everybody's name gets places, but none of those that are in use, and so many a
- * second. */
+/* A host that asks for us with many sender addresses gets entries, but none that are in use, and
+ * only so many a second. */
 static void full_table_gives_up_who_is_not_wanted(void **s)
 {
 	(void)s;
@@ -504,12 +504,12 @@ static void full_table_gives_up_who_is_not_wanted(void **s)
 	assert_int_equal(arp_neigh_find(&a, 0, NEIGH(10)), used);
 	assert_int_equal(arp_neigh_find(&a, 0, NEIGH(12)), 2);
 	assert_int_equal(state_of(used), ARP_REACHABLE);
-	assert_int_equal(REQUEST(mac_b, NEIGH(250), US, S(11)), CNT_delivered_arp); /* time heals */
+	assert_int_equal(REQUEST(mac_b, NEIGH(250), US, S(11)), CNT_delivered_arp); /* after a while */
 	hush();
 	assert_true(arp_neigh_find(&a, 0, NEIGH(250)) > 0);
 }
 
-/* What waits for one that has not answered is lost when a newer one takes its place. */
+/* Frames that wait for an unresolved neighbour are lost when a newer one takes its entry. */
 static void full_table_gives_up_the_longest_asked(void **s)
 {
 	(void)s;
@@ -519,7 +519,7 @@ static void full_table_gives_up_the_longest_asked(void **s)
 		output(i[n], (uint8_t)(n + 1), S(10));
 	}
 	hush();
-	REPLY(mac_a, NEIGH(10), US, S(10)); /* it has answered: it stays */
+	REPLY(mac_a, NEIGH(10), US, S(10)); /* it has answered: its entry stays */
 	hush();
 	assert_int_equal(arp_neigh_get(&a, 0, NEIGH(20)), i[1]);
 	expect("lost 1 #2; removed 1; ");
@@ -539,7 +539,7 @@ static void new_neighbours_are_limited(void **s)
 	assert_false(arp_may_ask(&a, S(10) + 1000000));
 }
 
-/* What a program before this one knew: in use at once, asked soon. */
+/* Neighbours from the previous program: in use at once, confirmed soon. */
 static void restored_is_in_use_and_asked(void **s)
 {
 	(void)s;
@@ -560,7 +560,7 @@ static void restored_is_in_use_and_asked(void **s)
 	assert_int_equal(state_of(1), ARP_REACHABLE);
 	assert_true(arp_set_static(&a, 0, NEIGH(7), mac_a) >= 0);
 	hush();
-	assert_true(arp_restore(&a, 0, NEIGH(7), mac_b, S(12)) >= 0); /* what was said stays */
+	assert_true(arp_restore(&a, 0, NEIGH(7), mac_b, S(12)) >= 0); /* present entries stay */
 	expect("");
 	arp_unpin(&a, (unsigned)pinned);
 }
@@ -585,7 +585,7 @@ static void conflict_is_defended_once_in_ten_seconds(void **s)
 	expect("conflict; ");
 	assert_int_equal(REQUEST(mac_a, US, NEIGH(9), S(20)), CNT_drop_arp_bad_sender);
 	expect("conflict; tx0 ask 10.0.0.1>10.0.0.1 to ff; ");
-	/* our own frame come back is no conflict */
+	/* Our own frame, received again, is not a conflict. */
 	assert_int_equal(REQUEST(our_mac, US, US, S(21)), CNT_drop_arp_bad_sender);
 	expect("");
 }
@@ -600,7 +600,7 @@ static void probe_for_our_address_is_answered(void **s)
 	expect("");
 	struct arp_entry e;
 	unsigned cursor = 0;
-	assert_false(arp_next(&a, &cursor, S(10), &e)); /* nothing learned */
+	assert_false(arp_next(&a, &cursor, S(10), &e)); /* nothing was learnt */
 }
 
 static void announces_twice(void **s)
@@ -625,9 +625,9 @@ static void several_addresses_on_a_port(void **s)
 	arp_tick(&a, S(10));
 	arp_tick(&a, S(12));
 	hush();
-	output(arp_neigh_get(&a, 0, IP4(172, 16, 9, 9)), 1, S(20)); /* asks from its subnet */
+	output(arp_neigh_get(&a, 0, IP4(172, 16, 9, 9)), 1, S(20)); /* asked from its subnet's address */
 	expect("tx0 ask 172.16.0.1>172.16.9.9 to ff; ");
-	output(arp_neigh_get(&a, 0, IP4(203, 0, 113, 1)), 1, S(20)); /* off all: from the first */
+	output(arp_neigh_get(&a, 0, IP4(203, 0, 113, 1)), 1, S(20)); /* on no subnet: the first address */
 	expect("tx0 ask 10.0.0.1>203.0.113.1 to ff; ");
 	assert_int_equal(REQUEST(mac_a, IP4(172, 16, 9, 9), IP4(172, 16, 0, 1), S(20)),
 	                 CNT_delivered_arp);
@@ -768,7 +768,7 @@ static void iterator_and_parameters(void **s)
 }
 
 /* Ops that call back in: the ICMP error about a refused frame goes to another neighbour, through
- * the table, which may have to give up the very neighbour that has just failed. */
+ * the table, which may have to evict the very neighbour that has just failed. */
 static void reentrant_unreachable(void *ctx, unsigned i, uint8_t *f, unsigned len)
 {
 	(void)len;
@@ -802,12 +802,12 @@ static void ops_may_call_back(void **s)
 	}
 	for (int t = 11; t <= 40; t++)
 		arp_tick(&a, S(t));
-	unsigned ended = refused + lost; /* lost: with a neighbour that another took the place of */
+	unsigned ended = refused + lost; /* lost: with a neighbour that was evicted */
 	assert_true(refused >= 3 && ended > 6);
 	a.ops = &ops; /* for tear_down */
 }
 
-/* A random life against the invariants; ASan and the asserts inside look on. */
+/* Random events against the invariants, under ASan and the internal asserts. */
 static void random_life(void **s)
 {
 	(void)s;

@@ -1,5 +1,5 @@
 /*
- * kernel/audit: each rule on pieces of a map that keep it and such that break it. The walk over
+ * kernel/audit: each rule on pieces of a map that obey it and pieces that break it. The walk over
  * real tables runs in tests/system/test_isolation.py.
  */
 #include "tests/unit/host.h"
@@ -54,7 +54,7 @@ static void executable(void **s)
 	(void)s;
 	assert_null(note(KERNEL_HALF, CODE, CONSTANTS - CODE, VM_EXEC));
 	assert_null(note(0x400000, PROGRAM, PROGRAM_END - PROGRAM, VM_EXEC | VM_USER));
-	/* what is code of the one is not of the other */
+	/* code of one unit is not code of the other */
 	assert_non_null(note(KERNEL_HALF, CODE, CONSTANTS - CODE + 0x1000, VM_EXEC));
 	assert_non_null(note(KERNEL_HALF, PROGRAM, 0x1000, VM_EXEC));
 	assert_non_null(note(0x400000, CODE, 0x1000, VM_EXEC | VM_USER));
@@ -120,7 +120,7 @@ static void tables(void **s)
 	assert_non_null(compare(2, ARENA + ARENA_BYTES - PAGE_BYTES, PAGE_BYTES, VM_TABLE));
 }
 
-/* More pieces than there is room to note are not passed over. */
+/* More pieces than can be recorded are reported. */
 static void too_many(void **s)
 {
 	(void)s;

@@ -1,8 +1,8 @@
 /*
- * control/candidate.c and history.c: what each statement takes the place of, what `no` takes away,
- * what compare says; that a candidate is always a text which a file could hold; that the whole
- * built of it is what that text says when it is parsed; and that a roll-back comes back, all with
- * random statements.
+ * control/candidate.c and history.c: what each statement replaces, what `no` removes, what compare
+ * prints. A candidate is always a text that a file could hold. The configuration built from it
+ * equals what that text says when parsed. A roll-back restores the former state. All with random
+ * statements.
  */
 #include "tests/unit/host.h"
 
@@ -69,7 +69,7 @@ static void begin(const char *running)
 	assert_false(candidate_changed(&candidate));
 }
 
-/* --- what it prints --- */
+/* --- printed output --- */
 
 static char said[1 << 21];
 static size_t said_len;
@@ -107,7 +107,7 @@ static const char *printed(void)
 
 /* --- typing --- */
 
-/* Lines as a person types them, blocks and all: as control/configure.c does. */
+/* Types lines, with blocks, as control/configure.c does. */
 static int type_line(char *block, const char *line)
 {
 	char opened[CANDIDATE_LINE_MAX];
@@ -154,7 +154,7 @@ static void test_statements(void **state)
 	check("interface eth0\nmtu 1400\nno mtu", "");
 	check("interface eth0\ndescription a  b!\nno description\nshutdown\nno shutdown", "");
 	check("interface eth0\ndescription a  b!", " interface eth0\n+ description a  b!\n");
-	/* one primary address; the others stand beside it */
+	/* One primary address; the others coexist with it. */
 	check("interface eth0\nip address 192.0.2.9 255.255.255.0",
 	      " interface eth0\n- ip address 192.0.2.1/24\n+ ip address 192.0.2.9/24\n");
 	check("interface eth0\nip address 203.0.113.1/24 secondary",
@@ -182,7 +182,7 @@ static void test_blocks(void **state)
 	check("no interface eth1\nno ipv6 route 2001:db8:9::/48",
 	      "-interface eth1\n- ipv6 address 2001:db8::1/64\n"
 	      "-ipv6 route 2001:db8:9::/48 2001:db8::2\n");
-	/* a block that somebody else has taken away is opened anew */
+	/* A block that somebody else has removed is opened again. */
 	begin(BASE);
 	char block[CANDIDATE_LINE_MAX] = "";
 	assert_int_equal(type_line(block, "interface eth2"), E_OK);
@@ -219,7 +219,7 @@ static void check_list(const char *typed, const char *want)
 
 #define IN_A "ip access-list extended A\n"
 
-/* Rules go where their numbers belong, and are told apart by them, or by all of their words. */
+/* Rules are placed by their numbers, and identified by these or by all of their words. */
 static void test_rules(void **state)
 {
 	(void)state;
@@ -230,7 +230,7 @@ static void test_rules(void **state)
 	           " ip access-list A\n- 20 permit udp any any\n+ 20 deny udp 10.0.0.0/8 any\n");
 	check_list(IN_A "no 10\nno 40", " ip access-list A\n- 10 permit tcp any any eq 80\n"
 	           "- 40 deny ip any any\n");
-	/* by its words: all of them, however written */
+	/* By its words: all of them, in any spelling. */
 	check_list(IN_A "no permit tcp 0.0.0.0 0.0.0.0 0.0.0.0/0 range 80 80\npermit UDP any any",
 	           " ip access-list A\n- 10 permit tcp any any eq 80\n");
 	check_list(IN_A "no 20 permit udp any any", " ip access-list A\n- 20 permit udp any any\n");
@@ -251,7 +251,7 @@ static void test_rules(void **state)
 	check_list("ip access-list B\nip access-list A\nno 10\nip access-list B\npermit ip any any",
 	           " ip access-list A\n- 10 permit tcp any any eq 80\n"
 	           "+ip access-list B\n+ 10 permit ip any any\n");
-	/* one of each way at an interface */
+	/* One of each direction at an interface. */
 	check_list("interface eth0\nip access-group A in\nip access-group B IN\n"
 	           "ip access-group A out",
 	           " interface eth0\n+ ip access-group B in\n+ ip access-group A out\n");
@@ -308,7 +308,7 @@ static void test_rule_errors(void **state)
 	refuse_line(a, "permit icmp any any", "rules stand in the order", "permit icmp any any");
 }
 
-/* As many rules as there is room for, and a long list compared with itself but for one. */
+/* As many rules as fit, and a long list compared with itself except for one. */
 static void test_many_rules(void **state)
 {
 	(void)state;
@@ -380,7 +380,7 @@ static void test_errors(void **state)
 	            "service echo udp port 70000");
 }
 
-/* Errors of the whole name the line of what candidate_print has. */
+/* Errors of the whole name the line of candidate_print's output. */
 static void refuse_whole(const char *typed, const char *reason, const char *fault)
 {
 	begin(BASE);
@@ -445,7 +445,8 @@ static void type_random(char *block)
 	type_line(block, line);
 }
 
-/* What is built of the candidate is what its text says when a machine boots with it. */
+/* The configuration built from the candidate equals what its text means when a machine boots with
+ * it. */
 static bool build_is_parse(void)
 {
 	static char text[1 << 20];
@@ -483,7 +484,7 @@ static bool build_is_parse(void)
 	said_len = 0;
 	config_print(&next, say, NULL);
 	assert_string_equal(said, text);
-	if (next.application != CORE_APP_echo) /* that has services when none is stated */
+	if (next.application != CORE_APP_echo) /* it has services when none is stated */
 		assert_string_equal(printed(), text);
 	return true;
 }
@@ -527,7 +528,7 @@ static void test_random(void **state)
 		unsigned back = 1 + random_below(HISTORY_VERSIONS);
 		if (random_below(4) == 0 && back <= commits) {
 			assert_int_equal(history_restore(&history, back, &candidate), E_OK);
-			/* the order of routes may differ: what was removed comes back at the end */
+			/* The order of routes may differ: a removed one comes back at the end. */
 			static char sorted[2][1 << 14];
 			strcpy(sorted[0], printed());
 			strcpy(sorted[1], kept[(commits - back) % 64]);
@@ -554,7 +555,7 @@ static void test_bounds(void **state)
 	}
 	refuse_line("", "ip route 12.0.0.0/8 null0", "a candidate adds at most 8192 routes",
 	            "ip route 12.0.0.0/8 null0");
-	/* so many fill half of the history: the oldest goes */
+	/* This many fill half of the history: the oldest is dropped. */
 	history.count = 0;
 	history.len = 0;
 	for (unsigned i = 1; i <= 4; i++) {

@@ -201,7 +201,7 @@ static void test_defaults(void **state)
 		assert_int_equal(s->of[p][SERVICE_DISCARD].ports, 0);
 		assert_int_equal(s->of[p][SERVICE_CHARGEN].ports, 0);
 	}
-	/* who says which wants no others */
+	/* A stated service excludes the default ones. */
 	admit("application echo\nservice echo udp port 4000");
 	assert_int_equal(s->of[SERVICE_UDP][SERVICE_ECHO].ports, 1);
 	assert_int_equal(s->of[SERVICE_UDP][SERVICE_ECHO].port[0], 4000);
@@ -522,13 +522,13 @@ static void test_many_routes(void **state)
 	              (double)(b.tv_sec - a.tv_sec) * 1e3 + (double)(b.tv_nsec - a.tv_nsec) / 1e6);
 	assert_int_equal(config.route_count, n);
 	round_trip();
-	/* The last line again is a duplicate that only the hash can find quickly. */
+	/* The last line, repeated, is a duplicate that only the hash can find quickly. */
 	size_t more = (size_t)sprintf(text + len, "ip route 11.0.0.0/24 null0\n");
 	assert_int_equal(parse_bytes(text, len + more), E_INVAL);
 	assert_int_equal(error.line, n + 3);
 	assert_string_equal(error.reason, "of this distance the prefix has a route at line 3, and one of "
 	                                  "the two leads nowhere");
-	/* Room for one route less. */
+	/* Memory for one route less. */
 	const struct config_memory small = {.routes = routes,
 	                                    .route_max = n - 1,
 	                                    .routes6 = routes6,
@@ -540,7 +540,7 @@ static void test_many_routes(void **state)
 	free(text);
 }
 
-/* Which routes a prefix has, in the order of the chain: their lines. */
+/* The routes of a prefix, in the order of the chain, by their lines. */
 static void expect_chain(uint32_t prefix, unsigned plen, const char *want)
 {
 	char text[200];
@@ -578,7 +578,7 @@ static void test_several_routes(void **state)
 	refuse(text, 19, "10.0.0.0/8", "a prefix has at most 16 routes");
 }
 
-/* A word that is a statement's, with zero bytes behind: found by `make fuzz F=candidate`. */
+/* A statement's word with zero bytes behind it: found by `make fuzz F=candidate`. */
 static void test_zeros_behind_a_word(void **state)
 {
 	(void)state;
@@ -597,7 +597,7 @@ static void test_hostile(void **state)
 	hostile(full, pieces, ARRAY_LEN(pieces));
 }
 
-/* A file that ends anywhere, as one does that was not copied whole. */
+/* A file that ends anywhere, as after an incomplete copy. */
 static void test_cut_anywhere(void **state)
 {
 	(void)state;
@@ -605,8 +605,8 @@ static void test_cut_anywhere(void **state)
 		survive(full, len);
 }
 
-/* All lines end in \n alone or in \r\n, or the last one not at all; with a byte-order mark and
- * without: the same configuration. `full` has some of each. */
+/* All lines end in \n alone or in \r\n, or the last one has no end; with and without a byte-order
+ * mark: the configuration is the same. `full` has some of each. */
 static void test_line_ends(void **state)
 {
 	(void)state;
@@ -633,7 +633,7 @@ static void test_line_ends(void **state)
 	}
 }
 
-/* `count` times `line`, then `last`: where and why it is refused. */
+/* `count` times `line`, then `last`: refused at this line for this reason. */
 static void refuse_many(const char *line, uint32_t count, const char *last, uint32_t at,
                         const char *reason)
 {
@@ -653,7 +653,7 @@ static void refuse_many(const char *line, uint32_t count, const char *last, uint
 	free(text);
 }
 
-/* More than anybody writes. The first wrong line ends the reading. */
+/* Larger than any real file. The first wrong line ends the reading. */
 static void test_huge(void **state)
 {
 	(void)state;
@@ -697,7 +697,7 @@ static void test_script(void **state)
 	refuse("script a123456789012345678901234567890123456789012345678", 1,
 	       "a1234567890123456789012345678901234567890123456", "the name has 49 characters");
 	refuse("hostname -\nscript a\nrest", 1, "-", "a hostname has");
-	/* what only the whole can tell is still found */
+	/* Errors of the whole are still found. */
 	refuse("http access 192.0.2.0/24\nscript a\nrest", 1, "http", "an access list without");
 }
 
@@ -862,7 +862,7 @@ static void test_access(void **state)
 	assert_false(admits(six));
 	admit(CONSOLE "console access 2001:db8::/32");
 	assert_true(admits(six) && !admits(other) && admits(net_addr_ip4(IP4(192, 0, 2, 1))));
-	/* all of a family is not all of the other */
+	/* everything in one family is not everything in the other */
 	admit("console server\n" PASSWORD "console access ::/0");
 	assert_true(admits(six) && !admits(net_addr_ip4(IP4(192, 0, 2, 1))));
 	admit("console server\n" PASSWORD "console access 0.0.0.0/0");
@@ -872,8 +872,8 @@ static void test_access(void **state)
 	assert_false(config_admits(&config.http.access, &six));
 }
 
-/* Lines of routes are known by the line before them: whatever comes between, each is what it is,
- * and no statement begins with the words of a route's. */
+/* Lines of routes are recognised by the line before them: whatever comes between, each keeps its
+ * meaning, and no statement begins with the words of a route's. */
 static void test_mixed_routes(void **state)
 {
 	unsigned count;

@@ -122,7 +122,7 @@ static void test_statement_errors(void **state)
 	       "this name server is already told");
 	refuse("interface eth0\nipv6 nd ra dns ::2\nipv6 nd ra dns ::3\nipv6 nd ra dns ::4\n"
 	       "ipv6 nd ra dns ::5\nipv6 nd ra dns ::6", 6, "::6", "at most 4 name servers");
-	/* RFC 4861 6.2.1: 0, or no less than the interval, whichever line comes first */
+	/* RFC 4861 6.2.1: 0, or at least the interval, whichever line comes first. */
 	refuse("interface eth0\nipv6 nd ra lifetime 599", 2, "599",
 	       "the lifetime must be 0, or no less than the interval of 600 seconds");
 	refuse("interface eth0\nipv6 nd ra lifetime 39\nipv6 nd ra interval 40", 2, "39", "the lifeti");
@@ -295,13 +295,13 @@ static void test_many_routes(void **state)
 	              (double)(b.tv_sec - a.tv_sec) * 1e3 + (double)(b.tv_nsec - a.tv_nsec) / 1e6);
 	assert_int_equal(config.route6_count, n);
 	round_trip();
-	/* The last line again is a duplicate that only the hash can find quickly. */
+	/* The last line, repeated, is a duplicate that only the hash can find quickly. */
 	size_t more = (size_t)sprintf(text + len, "ipv6 route 2a00::/48 null0\n");
 	assert_int_equal(parse_bytes(text, len + more), E_INVAL);
 	assert_int_equal(error.line, n + 5);
 	assert_string_equal(error.reason, "of this distance the prefix has a route at line 5, and one of "
 	                                  "the two leads nowhere");
-	/* Room for one route less. */
+	/* Memory for one route less. */
 	const struct config_memory small = {.routes = routes,
 	                                    .routes6 = routes6,
 	                                    .route6_max = n - 1,
@@ -319,7 +319,7 @@ static void test_lines(void **state)
 	static const char text[] = "ipv6 route ::/0\n \tIPv6 x\nip route\nxipv6\nip v6\n\nipv6";
 	const struct config_lines n = config_count_lines(text, sizeof text - 1);
 	assert_int_equal(n.ipv6, 3);
-	assert_int_equal(n.ip, 2); /* "ip v6" is none, but may be counted */
+	assert_int_equal(n.ip, 2); /* "ip v6" is not one, but may be counted */
 	assert_int_equal(n.rules, 0);
 	assert_int_equal(config_count_lines(text, 3).ipv6, 0);
 	assert_int_equal(config_count_lines("\tIP route\nip\nipx 1\nip\tx", 24).ip, 2);

@@ -10,7 +10,7 @@ static const struct acl_rule *rule(unsigned i)
 	return &config.acl_rules[i].rule;
 }
 
-/* The line becomes a rule of a list, which as text is `want`, or the line itself. */
+/* The line becomes a rule of a list, which prints as `want`, or as the line itself. */
 static void says(const char *ip, const char *line, const char *want)
 {
 	char text[512], back[CONFIG_ACL_RULE_TEXT];

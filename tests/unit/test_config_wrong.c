@@ -1,9 +1,9 @@
-/* control/config: all wrong lines of a text, and none that is wrong by another alone. */
+/* control/config: all wrong lines of a text, without those that only follow from another error. */
 #include "tests/unit/config_rig.h"
 
 static struct config_wrong wrong;
 
-/* The lines of this text that are told, "2 5 9". */
+/* Compares the reported lines of this text, as in "2 5 9". */
 static void lines(const char *text, const char *want)
 {
 	char told[300] = "";
@@ -29,38 +29,39 @@ static void each_line(void **s)
 	lines("hostname \xff\nhostname \x01\r\nidle poll\r\nidle\r\n", "1 2 4");
 }
 
-/* What only a wrong line before makes wrong is not told. */
+/* Lines that are wrong only because of an earlier wrong line are not reported. */
 static void no_follow_ups(void **s)
 {
 	(void)s;
-	/* a block that is not opened */
+	/* A block that was not opened. */
 	lines("interface eth99\n ip address 1\n mtu 1\n\n! no\n frobnicate\ninterface eth1\n mtu 1\n", "1 8");
 	lines("interface eth99\nip address 1\nmtu 1\nexit\nexit\n", "1 5");
 	lines("ip access-list a b\n permit ip\n 10 deny x\n 20 frob\nip access-list a\n permit x\n", "1 6");
 	lines("ip access-list a b\npermit ip\n10 deny x\nhostname a b\n", "1 4");
-	/* nobody knows whether it opens one */
+	/* Whether the line opens a block is unknown. */
 	lines("interface eth0\n mtu 1400\ninterfce eth1\n mtu 1400\n ip address 1\nidle x\n", "3 6");
 	lines("interface\xff eth1\n mtu 1400\n", "1");
-	/* one that is missing: told once, until the next statement of none */
+	/* A missing block: reported once, until the next statement outside of blocks. */
 	lines(" ip address 192.0.2.1/24\n mtu 1\nidle x\n mtu 1400\n", "1 3 4");
 	lines("permit ip any any\n deny x\nidle x\n", "1 3");
-	/* a line inside of a block ends nothing */
+	/* A wrong line inside of a block does not end it. */
 	lines("interface eth0\n frobnicate\n mtu 1\n description a\n description b\n", "2 3 5");
 	/* a second address without its first */
 	lines("interface eth0\n ip address 1\n ip address 192.0.2.1/24 secondary\n mtu 1\n", "2 4");
 	lines("interface eth0\n ip address 192.0.2.1/24 secondary\n", "2");
 	lines("interface eth0\n mtu 1\ninterface eth1\n ip address 192.0.2.1/24 secondary\n", "2 4");
-	/* behind the end of the text, and in what is a script's */
+	/* Behind the end of the text, and in a script's part. */
 	lines("end x\nidle x\n", "1 2");
 	lines("end\nidle x\nidle y\n", "2");
 	lines("script a b\nidle x\n", "1");
 	lines("idle x\nscript a\nidle y\n", "1");
-	/* what is wrong with the whole is not told beside wrong lines */
+	/* Errors of the whole are not reported beside wrong lines. */
 	lines("interface eth0\n ip address 192.0.2.1/24\ninterface eth1\n ip address 192.0.2.2/24\nidle x\n",
 	      "5");
 }
 
-/* Of more, the first are told, and how many there are; words of others cost nothing. */
+/* Of more errors than fit, the first are reported, and the total; words of later ones take no
+ * memory. */
 static void too_many(void **s)
 {
 	static char text[CONFIG_WRONG_MAX * 8 * 100 + 1];
@@ -74,10 +75,10 @@ static void too_many(void **s)
 		assert_int_equal(wrong.row[i].line, i + 1);
 		assert_string_equal(wrong.row[i].word, i % 2 ? "x" : "frob");
 	}
-	lines("idle x\n", "1"); /* of another text */
+	lines("idle x\n", "1"); /* with another text */
 }
 
-/* The whole is wrong, no line by itself. */
+/* The whole is wrong, but no single line. */
 static void whole(void **s)
 {
 	const char *text = "interface eth0\n ip address 192.0.2.1/24\ninterface eth1\n"

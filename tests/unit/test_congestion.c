@@ -1,6 +1,6 @@
 /*
  * net/tcp/congestion: the rules of RFC 5681, 6928, 9406 and 9438 one by one, CUBIC's curve against
- * a model in floating point written from the formulas, and random events against the invariants.
+ * a floating-point model written from the formulas, and random events against the invariants.
  */
 #include "tests/unit/host.h"
 
@@ -11,7 +11,7 @@
 
 #define MSS 1460u
 
-/* --- a path: fixed RTT, the whole window acknowledged in each --- */
+/* --- a path: fixed RTT, the whole window acknowledged in each round trip --- */
 
 struct path {
 	struct cc c;
@@ -27,7 +27,7 @@ static struct path path_make(enum cc_algorithm a, uint32_t rtt_us, uint32_t segs
 	return p;
 }
 
-/* One RTT: a window of data is acknowledged by evenly spaced ACKs. */
+/* One RTT: evenly spaced ACKs acknowledge a window of data. */
 static void round_trip(struct path *p)
 {
 	uint32_t window = p->c.cwnd, acked = 0, per_ack = p->segs_per_ack * MSS;
@@ -41,7 +41,7 @@ static void round_trip(struct path *p)
 	p->now_us = start + p->rtt_us;
 }
 
-/* A loss with the window full, and the caller's recovery. */
+/* A loss with the window full, and the recovery by the caller. */
 static void lose(struct path *p)
 {
 	cc_on_loss(&p->c, p->now_us, p->c.cwnd);
@@ -92,8 +92,8 @@ static void initial_window(void **s)
 	}
 }
 
-/* RFC 5681 3.1: cwnd grows by what was acknowledged, at most; ACKs of one or of two segments make
- * it double in each RTT, and no ACK brings more than L. */
+/* RFC 5681 3.1: cwnd grows at most by the acknowledged bytes. With ACKs of one or of two segments
+ * it doubles in each RTT, and no ACK adds more than L. */
 static void slow_start_doubles(void **s)
 {
 	(void)s;
@@ -160,7 +160,7 @@ static void newreno_adds_a_segment_per_rtt(void **s)
 		}
 }
 
-/* The fraction of a byte that a large window is owed is no window of its own for a small one. */
+/* The fraction of a byte due to a large window does not carry over to a small one. */
 static void a_rest_stays_a_fraction(void **s)
 {
 	(void)s;
@@ -189,7 +189,7 @@ static void newreno_halves(void **s)
 	cc_on_rto(&p.c, 0, 20 * MSS, true);
 	assert_int_equal(p.c.ssthresh, 10 * MSS);
 	cc_on_rto(&p.c, 0, 2 * MSS, false);
-	assert_int_equal(p.c.ssthresh, 10 * MSS); /* held: the segment had been sent again before */
+	assert_int_equal(p.c.ssthresh, 10 * MSS); /* kept: the segment had been retransmitted before */
 	assert_int_equal(p.c.cwnd, MSS);
 }
 
@@ -213,7 +213,7 @@ static void small_windows(void **s)
 
 /* --- CUBIC --- */
 
-/* RFC 9438 4.2 to 4.7 as they stand: segments and seconds. */
+/* RFC 9438 4.2 to 4.7 literally: in segments and seconds. */
 struct model {
 	double cwnd, cwnd_prior, w_max, w_est, k, t;
 };
@@ -342,7 +342,7 @@ static void cubic_reduces_to_seven_tenths(void **s)
 	assert_int_equal(c.w_max, 425 * MSS);
 }
 
-/* 4.3: at a short RTT it is Reno with alpha 9/17, and 1 once the old window is reached. */
+/* 4.3: at a short RTT it equals Reno with alpha 9/17, and 1 once the old window is reached. */
 static void cubic_is_no_slower_than_reno(void **s)
 {
 	(void)s;
@@ -361,7 +361,7 @@ static void cubic_is_no_slower_than_reno(void **s)
 	assert_near(p.c.cwnd - before, 10 * MSS, 0.03);
 }
 
-/* 4.8: after a timeout slow start to 0.7 of the flight, from there a plateau. */
+/* 4.8: after a timeout slow start to 0.7 of FlightSize, from there a plateau. */
 static void cubic_after_timeout(void **s)
 {
 	(void)s;
@@ -382,7 +382,7 @@ static void cubic_after_timeout(void **s)
 	assert_near(p.c.cwnd, (420 + 0.4 * 1000) * MSS, 0.04); /* C t^3 above it */
 }
 
-/* 4.2: never more than half again in an RTT. */
+/* 4.2: growth of at most one half per RTT. */
 static void cubic_is_slower_than_slow_start(void **s)
 {
 	(void)s;
@@ -395,8 +395,8 @@ static void cubic_is_slower_than_slow_start(void **s)
 	assert_true(p.c.cwnd > 5000 * MSS);
 }
 
-/* 5.8: an application that does not fill the window does not get a larger one, and its pauses are
- * no part of t. */
+/* 5.8: an application that does not fill the window does not get a larger one, and its pauses do
+ * not count in t. */
 static void application_limited(void **s)
 {
 	(void)s;
@@ -411,7 +411,7 @@ static void application_limited(void **s)
 		cc_on_ack(&q.c, q.now_us, 3 * MSS, q.rtt_us, false);
 		assert_int_equal(q.c.cwnd, window);
 	}
-	q.now_us += 100000000; /* and a pause nobody tells of */
+	q.now_us += 100000000; /* and a pause that is not reported */
 	for (int rtt = 0; rtt < 20; rtt++) {
 		round_trip(&p);
 		round_trip(&q);
@@ -439,10 +439,10 @@ static void after_idle(void **s)
 		assert_true(p.c.cwnd <= 2 * before);
 	}
 	uint32_t before = p.c.cwnd;
-	round_trip(&p); /* a new epoch to the same W_max: no jump */
+	round_trip(&p); /* a new epoch with the same W_max: no jump */
 	assert_true(p.c.cwnd < before + before / 10);
 	assert_int_equal(p.c.w_max, maximum);
-	p.c.cwnd = 4 * MSS; /* and never larger than it was */
+	p.c.cwnd = 4 * MSS; /* and never larger than before */
 	cc_after_idle(&p.c, p.now_us, 7000000);
 	assert_int_equal(p.c.cwnd, 4 * MSS);
 }
@@ -460,7 +460,7 @@ static void mss_changes(void **s)
 	assert_int_equal(c.cwnd, 9000);
 	assert_int_equal(c.ssthresh, 18000);
 
-	struct path p = after_loss(CC_CUBIC, 50000, 1000); /* K is for segments, so a new one */
+	struct path p = after_loss(CC_CUBIC, 50000, 1000); /* K depends on segments: recomputed */
 	round_trip(&p);
 	assert_near(p.c.k_us, cbrt(300 / 0.4) * 1e6, 0.002);
 	cc_set_mss(&p.c, 730);
@@ -469,7 +469,7 @@ static void mss_changes(void **s)
 	assert_near(p.c.k_us, cbrt(600 / 0.4) * 1e6, 0.002);
 }
 
-/* RFC 9438 4.9: a copy put back is as if nothing had been. */
+/* RFC 9438 4.9: after a copy is restored, it is as if nothing had happened. */
 static void a_copy_undoes(void **s)
 {
 	(void)s;
@@ -495,7 +495,7 @@ struct hystart {
 	uint64_t now_us;
 };
 
-/* One round of 16 ACKs at this RTT; cwnd grows by 16 segments, or a quarter of it in CSS. */
+/* One round of 16 ACKs at this RTT; cwnd grows by 16 segments, or by a quarter of that in CSS. */
 static void hystart_round(struct hystart *h, uint32_t rtt_us)
 {
 	uint32_t end = h->una + 16 * MSS;
@@ -543,9 +543,9 @@ static void hystart_ends_slow_start(void **s)
 			assert_int_equal(h.c.cwnd, before + 4 * MSS);
 		assert_true(rounds < 8);
 	}
-	assert_in_range(rounds, 5, 6); /* CSS_ROUNDS, the one it began in counted */
+	assert_in_range(rounds, 5, 6); /* CSS_ROUNDS, including the one it began in */
 	assert_true(h.c.cwnd <= h.c.ssthresh + MSS);
-	/* RFC 9438 4.10: on from here as from a plateau */
+	/* RFC 9438 4.10: continues from here as from a plateau. */
 	assert_int_equal(h.c.k_us, 0);
 	assert_in_range(h.c.w_max, h.c.ssthresh, h.c.ssthresh + MSS);
 	assert_in_range(h.c.cwnd_prior, h.c.ssthresh, h.c.ssthresh + MSS);
@@ -569,7 +569,7 @@ static void hystart_forgives_jitter(void **s)
 	assert_int_equal(h.c.ssthresh, UINT32_MAX);
 }
 
-/* Seven samples in a round are too few to judge by. */
+/* Seven samples in a round are not enough for a decision. */
 static void hystart_wants_samples(void **s)
 {
 	(void)s;
@@ -599,7 +599,7 @@ static void hystart_is_for_the_first_slow_start(void **s)
 	assert_int_equal(h.c.ssthresh, UINT32_MAX);
 }
 
-/* --- anything at all --- */
+/* --- random events --- */
 
 static uint32_t any32(void)
 {
@@ -611,8 +611,8 @@ static uint32_t any_mss(void)
 	return 1 + (random_below(3) ? 500 + random_below(9000) : random_below(65535));
 }
 
-/* One ACK brings at most L, or half of the window, or what W_est has gained while the curve lay
- * above it. */
+/* One ACK adds at most L, or half of the window, or what W_est has gained while the curve was above
+ * it. */
 static void some_ack(struct cc *c, uint64_t *now)
 {
 	uint32_t acked = random_below(2) ? 1 + random_below(4 * c->mss) : any32(), was = c->cwnd;

@@ -1,5 +1,5 @@
-/* kernel/crash, core/crash and control/crash: which reports are kept, that nobody reads half of one, and
- * which go to the console. */
+/* kernel/crash, core/crash and control/crash: which reports are kept, that nobody reads half of
+ * one, and which go to the console. */
 #include "tests/unit/host.h"
 
 #include "control/crash.c"
@@ -46,7 +46,7 @@ static void forget_shown(void)
 	shown_bytes = 0;
 }
 
-static bool busy; /* a data core is being helped */
+static bool busy; /* a data core is being restarted */
 
 bool revive_busy(void) { return busy; }
 void core_console_write(const char *text, size_t bytes) { shell_write(NULL, text, bytes); }
@@ -79,7 +79,7 @@ static void crash(unsigned core, const char *text)
 	crash_end(k);
 }
 
-/* All of the page, by a reader who takes so much at a time. */
+/* Reads the whole page, `room` bytes at a time. */
 static bool read_page(size_t room)
 {
 	const struct page page = {.parts = page_crash};
@@ -121,7 +121,7 @@ static void first_and_last(void **s)
 	assert_string_equal(shown, expected);
 }
 
-/* What ended the last boot comes first, whole, on both ways. */
+/* The cause of the last boot's end comes first, whole, on both paths. */
 static void last_boot(void **s)
 {
 	static char expected[2 * BOOT_BEFORE_MAX];
@@ -145,7 +145,7 @@ static void last_boot(void **s)
 	}
 }
 
-/* What is too long is cut, and a page of long reports is complete. */
+/* A report that is too long is truncated, and a page of long reports is complete. */
 static void long_reports(void **s)
 {
 	static char text[2 * CRASH_TEXT_MAX], console[sizeof shown];
@@ -154,7 +154,7 @@ static void long_reports(void **s)
 		text[i] = (char)('a' + i % 26);
 	for (unsigned i = 1; i <= CRASHES_MAX; i++)
 		crash(i, text);
-	crash_add(NULL, text, 10); /* one that is not kept */
+	crash_add(NULL, text, 10); /* a report that is not kept */
 	crash_end(NULL);
 	show_crash(NULL, 0, NULL);
 	assert_true(shown_bytes > CRASHES_MAX * CRASH_TEXT_MAX);
@@ -177,7 +177,7 @@ static void half_written(void **s)
 	crash_add(second, "half", 4);
 	for (unsigned i = 0; i < 2; i++) /* 3 and 4 */
 		crash(3, "more\n");
-	assert_null(crash_begin(4)); /* 5, in the place of 2 */
+	assert_null(crash_begin(4)); /* 5, in place of 2 */
 	show_crash(NULL, 0, NULL);
 	assert_null(strstr(shown, "half"));
 	assert_non_null(strstr(shown, "crash 4: "));
@@ -187,7 +187,7 @@ static void half_written(void **s)
 	assert_non_null(strstr(shown, "crash 2: core 2, "));
 }
 
-/* The report that is being sent is overwritten: its reader has to notice. */
+/* The report that is being sent is overwritten: its reader must notice. */
 static void overwritten(void **s)
 {
 	static char text[2 * PIECE_MAX + 1];
@@ -199,7 +199,7 @@ static void overwritten(void **s)
 	memset(text, 'x', sizeof text - 1);
 	for (unsigned i = 1; i <= 2; i++)
 		crash(i, text);
-	for (unsigned i = 0; i < 2 + 2 * 2; i++) { /* the first, and of the second as much as not all */
+	for (unsigned i = 0; i < 2 + 2 * 2; i++) { /* the first, and more of the second than it is */
 		struct page_text t = {.at = room, .size = sizeof room};
 		assert_true(page.parts[0](&w, &t));
 		assert_true(more_crash(NULL, at));
@@ -218,8 +218,8 @@ static void overwritten(void **s)
 	assert_string_equal(shown, "crash 3: core 3, 1.234 s after boot\n");
 }
 
-/* Reports of data cores, whole, once each, and not before the core that failed forwards again; what the
- * kernel has printed itself is not printed again. */
+/* Reports of data cores, whole, once each, and not before the core that failed forwards again; what
+ * the kernel has printed itself is not repeated. */
 static void printed_once(void **s)
 {
 	(void)s;
@@ -244,7 +244,8 @@ static void printed_once(void **s)
 	                           "reports of %llu failures are missing here\r\n*** again\r\n");
 }
 
-/* What a program left follows its report: of one that the kernel has printed it stands alone. */
+/* A program's remains follow its report; where the kernel has printed the report they are printed
+ * alone. */
 static void printed_with_what_is_left(void **s)
 {
 	(void)s;
@@ -273,7 +274,7 @@ static void printed_with_what_is_left(void **s)
 	assert_string_equal(shown, console);
 }
 
-/* Two fail at the same time, and the second is done first. */
+/* Two cores fail at the same time, and the second recovers first. */
 static void printed_as_they_end(void **s)
 {
 	(void)s;
@@ -291,7 +292,7 @@ static void printed_as_they_end(void **s)
 	assert_string_equal(shown, "\r\n*** second\r\n\r\n*** first\r\n");
 }
 
-/* Longer than any line of a report is meant to be; without a newline at its end. */
+/* Longer than any line of a report should be; without a newline at its end. */
 static void odd_reports(void **s)
 {
 	(void)s;

@@ -63,7 +63,7 @@ static void pieces_chain(void **s)
 	}
 }
 
-/* Against the pseudo header of RFC 8200 8.1 written down; ones carry most. */
+/* Against the pseudo header of RFC 8200 8.1 in memory; bytes of all ones carry most. */
 static void pseudo_header_of_ip6(void **s)
 {
 	(void)s;
@@ -110,7 +110,7 @@ static void pseudo_header(void **s)
 	}
 }
 
-/* Words at the corners, and the last one such that the sum is right, or off by little. */
+/* Words at the extremes, and the last one chosen so that the sum is right, or off by a little. */
 static void right_in_64_bits(void **s)
 {
 	(void)s;

@@ -1,4 +1,4 @@
-/* kernel/dmar: tables as firmware writes them, and as it must not. */
+/* kernel/dmar: tables as firmware writes them, and malformed ones. */
 #include "tests/unit/host.h"
 
 #include "kernel/dmar.h"
@@ -18,7 +18,7 @@ static int setup(void **s)
 	return 0;
 }
 
-/* Begins a structure; returns where its length is, for end(). */
+/* Begins a structure; returns the position of its length, for end(). */
 static uint32_t begin(uint16_t type, uint32_t bytes)
 {
 	raw16_store(table + used, type);
@@ -62,7 +62,7 @@ static unsigned buses(uint16_t bdf)
 
 static int parse(void)
 {
-	/* a copy of the exact size, so that the sanitizer sees each byte that is read beyond */
+	/* A copy of the exact size, so that ASan detects each byte that is read beyond. */
 	uint8_t *copy = malloc(used ? used : 1);
 	memcpy(copy, table, used);
 	int e = dmar_parse(&d, copy, used);
@@ -75,7 +75,7 @@ static void units(void **s)
 	(void)s;
 	uint32_t at = unit(0, 0, 0xfed90000);
 	scope(at, 1, 0, 1, (uint8_t[]){2, 0});
-	scope(at, 3, 0xf0, 1, (uint8_t[]){31, 0}); /* an I/O APIC: not a device that is asked for */
+	scope(at, 3, 0xf0, 1, (uint8_t[]){31, 0}); /* an I/O APIC: not a PCI device */
 	at = unit(0, 0, 0xfed92000);
 	scope(at, 2, 0, 1, (uint8_t[]){0x1c, 0});
 	unit(0, 1, 0xfed93000); /* of another segment */
@@ -107,7 +107,7 @@ static void ways(void **s)
 	(void)s;
 	uint32_t at = unit(0, 0, 0xfed90000);
 	scope(at, 1, 0, 3, (uint8_t[]){0x1c, 0, 0, 0, 5, 1}); /* 03:05.1 */
-	scope(at, 1, 0, 2, (uint8_t[]){0x1d, 0, 0, 0});       /* behind what is no bridge */
+	scope(at, 1, 0, 2, (uint8_t[]){0x1d, 0, 0, 0});       /* behind a device that is not a bridge */
 	assert_int_equal(parse(), E_OK);
 	assert_int_equal(dmar_scope_bdf(&d.scope[0], buses), 0x0329);
 	assert_int_equal(dmar_scope_bdf(&d.scope[1], buses), -1);
@@ -144,7 +144,7 @@ static void malformed(void **s)
 	setup(s), unit(1, 0, 0xfed90800);
 	assert_refused(E_INVAL);
 	setup(s), at = unit(1, 0, 0xfed90000), raw16_store(table + at + 2, 0);
-	assert_refused(E_INVAL); /* would never end */
+	assert_refused(E_INVAL); /* the walk would never end */
 	setup(s), at = unit(1, 0, 0xfed90000), raw16_store(table + at + 2, 17);
 	assert_refused(E_INVAL); /* beyond the table */
 	setup(s), begin(0, 12);
@@ -152,9 +152,9 @@ static void malformed(void **s)
 	setup(s), unit(1, 0, 0xfed90000), begin(1, 20);
 	assert_refused(E_INVAL);
 	setup(s), unit(1, 0, 0xfed90000), used += 3;
-	assert_refused(E_INVAL); /* the beginning of a structure */
+	assert_refused(E_INVAL); /* only the beginning of a structure */
 	setup(s), at = unit(0, 0, 0xfed90000), scope(at, 1, 0, 0, table);
-	assert_refused(E_INVAL); /* a way to nowhere */
+	assert_refused(E_INVAL); /* a path to nowhere */
 	setup(s), at = unit(0, 0, 0xfed90000), scope(at, 1, 0, 1, (uint8_t[]){32, 0});
 	assert_refused(E_INVAL);
 	setup(s), at = unit(0, 0, 0xfed90000), scope(at, 1, 0, 1, (uint8_t[]){0, 8});
@@ -168,7 +168,7 @@ static void malformed(void **s)
 	assert_refused(E_INVAL);
 	used++, raw16_store(table + at + 2, (uint16_t)(used - at));
 	table[at + 17] = 9;
-	assert_refused(E_INVAL); /* half a hop */
+	assert_refused(E_INVAL); /* half a path entry */
 }
 
 static void too_many(void **s)
@@ -193,7 +193,8 @@ static void too_many(void **s)
 	assert_refused(E_NOTSUP);
 }
 
-/* Every byte of a good table broken in every way: refused or read, never beyond its end. */
+/* Every byte of a good table changed in every way: refused or accepted, but never read beyond its
+ * end. */
 static void any_byte(void **s)
 {
 	(void)s;

@@ -1,5 +1,5 @@
-/* net/ecmp: the buckets of a group through random changes of its members against what an even and
- * least disruptive table must be; the hash against what belongs to a flow and what does not. */
+/* net/ecmp: the buckets of a group through random changes of its members, which must be even and
+ * minimally disruptive; the hash, which must cover what identifies a flow and nothing else. */
 #include "tests/unit/host.h"
 
 #include "lib/bytes.h"
@@ -25,8 +25,8 @@ static unsigned buckets_of(const struct ecmp_group *g, uint16_t m)
 	return n;
 }
 
-/* Fewest buckets that have to change for n members to be even: of what each has, it keeps its
- * share, and one more where there is one left over for it. */
+/* The fewest buckets that have to change for n members to be even: each keeps its share of its
+ * buckets, and one more where there is one left over for it. */
 static unsigned fewest(const struct ecmp_group *g, const uint16_t *member, unsigned n)
 {
 	unsigned share = ECMP_BUCKETS / n, over = ECMP_BUCKETS % n, kept = 0;
@@ -49,7 +49,7 @@ static void assert_even(const struct ecmp_group *g, const uint16_t *member, unsi
 		assert_in_range(has, ECMP_BUCKETS / n, (ECMP_BUCKETS + n - 1) / n);
 		sum += has;
 	}
-	assert_int_equal(sum, ECMP_BUCKETS); /* nobody else has any */
+	assert_int_equal(sum, ECMP_BUCKETS); /* nobody else has a bucket */
 }
 
 static void shuffle(uint16_t *v, unsigned n)
@@ -90,14 +90,14 @@ static void changes_are_even_and_least(void **s)
 		assert_int_equal(changed, differ);
 		assert_int_equal(changed, least);
 		assert_even(&g, member, n);
-		shuffle(member, n); /* whatever the order they are named in */
+		shuffle(member, n); /* named in any order */
 		ecmp_set(&other, member, n);
 		assert_memory_equal(&other, &g, sizeof g);
 		assert_int_equal(ecmp_set(&g, member, n), 0);
 	}
 }
 
-/* One goes: only its buckets are dealt out. It comes back: only it gets any. */
+/* One member leaves: only its buckets are redistributed. It returns: only it gets buckets. */
 static void a_member_goes_and_returns(void **s)
 {
 	(void)s;
@@ -149,7 +149,7 @@ static void every_hash_has_a_member(void **s)
 
 #define SEED 0x0123456789abcdef
 
-/* Exactly as long as it says, in memory of its own, so that ASan sees who reads on. */
+/* In memory of exactly its length, so that ASan detects reads beyond. */
 static uint8_t *packet4(uint8_t proto, unsigned payload, unsigned options)
 {
 	unsigned header = IP4_HLEN + options;
@@ -179,7 +179,7 @@ static uint8_t *packet6(uint8_t next, unsigned payload)
 	return ip;
 }
 
-/* Does the hash change when one bit of byte `at` does? */
+/* Does the hash change when one bit of byte `at` changes? */
 static bool counts(uint8_t *ip, unsigned at)
 {
 	bool six = ip[0] >> 4 == 6;
@@ -223,7 +223,7 @@ static void what_is_a_flow4(void **s)
 	free(ip);
 }
 
-/* All fragments of a datagram by one way, and all fragmented datagrams of a flow. */
+/* All fragments of a datagram, and all fragmented datagrams of a flow, take one next hop. */
 static void fragments_go_together(void **s)
 {
 	(void)s;
@@ -233,7 +233,7 @@ static void fragments_go_together(void **s)
 	for (unsigned i = 0; i < ARRAY_LEN(place); i++) {
 		be16_store(ip + 6, place[i]);
 		be16_store(ip + 4, (uint16_t)(4000 + i));
-		be32_store(ip + 20, i * 0x12345678); /* the first one's ports, others' data */
+		be32_store(ip + 20, i * 0x12345678); /* the first fragment's ports, data of the others */
 		assert_true(i == 0 || ecmp_hash4(SEED, ip) == hash);
 		hash = ecmp_hash4(SEED, ip);
 	}
@@ -252,9 +252,9 @@ static void what_is_a_flow6(void **s)
 	assert_counts(ip, 44, 16, false); /* the rest of the segment */
 	ip[0] |= 0xf;
 	ip[1] |= 0xf0;
-	assert_counts(ip, 40, 4, true); /* the traffic class is no label */
+	assert_counts(ip, 40, 4, true); /* the traffic class is not part of the flow label */
 	assert_counts(ip, 2, 2, true);
-	ip[3] = 77; /* a flow label, which says it all */
+	ip[3] = 77; /* a flow label, which alone decides */
 	assert_counts(ip, 1, 3, true);
 	assert_counts(ip, 6, 1, false);
 	assert_counts(ip, 8, 32, true);
@@ -268,7 +268,7 @@ static void what_is_a_flow6(void **s)
 	free(ip);
 }
 
-/* Chi-squared of a count for each bucket against even ones. */
+/* Chi-squared of the counts of buckets against even ones. */
 static double unevenness(const unsigned count[ECMP_BUCKETS])
 {
 	double sum = 0, even = 0, square = 0;
@@ -285,7 +285,7 @@ static double unevenness(const unsigned count[ECMP_BUCKETS])
 
 static unsigned bucket(uint32_t hash) { return hash >> (32 - ECMP_BUCKETS_LOG2); }
 
-/* Flows that differ in little, as those of real hosts do: each of these alone spreads them. */
+/* Flows with small differences, like those of real hosts: each of these alone spreads them. */
 static void spreads_similar_flows(void **s)
 {
 	(void)s;
@@ -316,7 +316,8 @@ static void spreads_similar_flows(void **s)
 	free(ip);
 }
 
-/* What one router sends by one bucket, the next one, of another seed, spreads again. */
+/* The flows that one router sends by one bucket spread again at the next one, which has another
+ * seed. */
 static void routers_in_a_row_differ(void **s)
 {
 	(void)s;

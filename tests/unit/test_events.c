@@ -1,5 +1,5 @@
-/* core/events: the last ones are there, in their order, also for who reads while they are written; what a
- * line says. */
+/* core/events: the last events are there, in order, also for a reader while they are written; the
+ * text of a line. */
 #include "tests/unit/host.h"
 
 #include "core/events.c"
@@ -22,7 +22,7 @@ static int setup(void **s)
 	return 0;
 }
 
-/* Of n events, the first word of each its number: those that are read, from `at` on. */
+/* Reads events from `at` on: they must be n, from `first`; the first word of each is its number. */
 static void expect_from(uint64_t at, uint64_t first, uint64_t n)
 {
 	struct event e;
@@ -47,11 +47,11 @@ static void the_last_are_there(void **s)
 		expect_from(n, n, n);
 		core_event(EVENT_link, n, 0);
 	}
-	core_events_start(); /* of the program's next life: they are kept */
+	core_events_start(); /* the program has restarted: events are kept */
 	expect_from(990, 990, 1000);
 }
 
-/* The writer comes round while an event is being read: that one is left out. */
+/* The writer overtakes the reader: that event is left out. */
 static void written_over(void **s)
 {
 	(void)s;
@@ -59,10 +59,10 @@ static void written_over(void **s)
 	for (unsigned i = 0; i < EVENTS_KEPT; i++)
 		core_event(EVENT_link, i, 0);
 	expect_from(0, 0, EVENTS_KEPT);
-	/* the place beyond is being written, and the oldest is as it was */
+	/* The next place is being written; the oldest event is unchanged. */
 	core_events->v[EVENTS_KEPT] = (struct event){.word = {12345}};
 	expect_from(0, 0, EVENTS_KEPT);
-	core_events->count = UINT64_MAX; /* nonsense */
+	core_events->count = UINT64_MAX; /* an invalid value */
 	uint64_t at = 0;
 	struct event e;
 	for (unsigned i = 0; i < EVENTS_KEPT; i++)

@@ -1,6 +1,6 @@
 /*
- * net/fib against a slow obvious oracle: a hash of all prefixes, asked from /32 down to /0. Most
- * tests hold for any table behind fib.h; the last ones know the trie.
+ * net/fib against a slow, obvious oracle: a hash of all prefixes, searched from /32 down to /0.
+ * Most tests hold for any table behind fib.h; the last ones depend on the trie.
  */
 #include "tests/unit/host.h"
 
@@ -119,7 +119,7 @@ static void assert_answer(const struct table *t, uint32_t dst)
 		fail_msg("%08x: next hop %u, should be %u", dst, have, want);
 }
 
-/* The addresses where a change of addr/plen shows or must not. */
+/* The addresses where a change of addr/plen must show, or must not. */
 static void assert_around(const struct table *t, uint32_t addr, unsigned plen)
 {
 	uint32_t last = addr | ~mask_of(plen);
@@ -131,7 +131,7 @@ static void assert_around(const struct table *t, uint32_t addr, unsigned plen)
 		assert_answer(t, addr | ((uint32_t)random64() & ~mask_of(plen)));
 }
 
-/* Batch look-ups, all the ways there are, and single ones agree with the oracle. */
+/* Batch look-ups by all methods, and single ones, agree with the oracle. */
 static void assert_batch(struct table *t, const uint32_t *dst, unsigned n)
 {
 	uint32_t nh[BATCH + 1], want[BATCH];
@@ -171,7 +171,7 @@ static void assert_walk(const struct table *t)
 	assert_false(fib4_next(&t->w, &cursor, &r));
 }
 
-/* Removes all; then nothing may be left, and no memory lost. */
+/* Removes everything; then nothing may be left, and no memory lost. */
 static void empty(struct table *t)
 {
 	struct fib_cursor cursor = {0};
@@ -244,8 +244,8 @@ static void bad_arguments(void **s)
 	table_free(&t);
 }
 
-/* Few distinct bits, so that prefixes overlap at all levels and everything is hit again and
- * again. */
+/* Few distinct bits, so that prefixes overlap at all levels and everything is changed
+ * repeatedly. */
 static uint32_t crowded(void)
 {
 	uint32_t bits = (uint32_t)random64();
@@ -261,13 +261,14 @@ static void random_changes(void **s)
 	for (int step = 0; step < 60000; step++) {
 		unsigned plen = random_below(20) ? 6 + random_below(27) : random_below(33);
 		uint32_t addr = (random_below(8) ? crowded() : (uint32_t)random64()) & mask_of(plen);
-		/* swings between filling and emptying */
+		/* alternates between filling and emptying */
 		bool fill = random_below(100) < (step / 5000 % 2 ? 35u : 65u);
 		if (fill && t.o.count < 3900) {
 			insert(&t, addr, plen, 1 + random_below(1000));
 			past[step % ARRAY_LEN(past)] = (struct prefix){.addr = addr, .plen = plen};
 		} else {
-			/* half of the time one that was put in, and is likely to be there */
+			/* half of the time one that was inserted before and is likely to be
+			 * there */
 			unsigned tries = random_below(2) ? 8 : 0;
 			for (; tries > 0 && !oracle_get(&t.o, addr, plen); tries--) {
 				struct prefix q = past[random_below(ARRAY_LEN(past))];
@@ -312,7 +313,7 @@ static void fill_and_check(const struct prefix *p, unsigned n)
 		}
 		assert_batch(&t, dst, BATCH);
 	}
-	/* half out, some of it in again, with the default route changing above all of it */
+	/* Half of it out, some of it in again, with the default route changing at the same time. */
 	for (unsigned i = 0; i < n; i += 2) {
 		uint32_t was = oracle_get(&t.o, p[i].addr, p[i].plen);
 		assert_int_equal(fib4_remove(&t.w, p[i].addr, p[i].plen), was ? 0 : E_NOENT);
@@ -374,7 +375,7 @@ static void global_table(void **s)
 	free(p);
 }
 
-/* Any thinned-out version of the table fits what fib4_shared_bytes says for it. */
+/* Any subset of the table fits into what fib4_shared_bytes returns for it. */
 static void thinned_tables_fit(void **s)
 {
 	(void)s;
@@ -394,12 +395,12 @@ static void thinned_tables_fit(void **s)
 	free(p);
 }
 
-/* --- what knows the trie: how many nodes of which size a change needs --- */
+/* --- tests that depend on the trie: how many nodes of which size a change needs --- */
 
-#define FIB4_LEAST (64 + (4u << 17)) /* bytes of a table with no room for nodes */
+#define FIB4_LEAST (64 + (4u << 17)) /* bytes of a table without space for nodes */
 
-/* So much more room for nodes than the least table has; so many more nodes of the tree of
- * prefixes than the root. */
+/* `kib` more space for nodes than the smallest table has, and `nodes` more nodes of the prefix tree
+ * than the root. */
 static struct table table_of_room(size_t kib, size_t nodes, uint32_t slots)
 {
 	size_t shared = FIB4_LEAST + kib * 1024;
@@ -430,8 +431,8 @@ static void room_is_given_back(void **s)
 	table_free(&t);
 }
 
-/* A prefix whose next hop does not fit a byte makes all nodes below it wide, hidden or not, so that
- * nothing is missing when what hid it goes. */
+/* A prefix whose next hop does not fit a byte widens all nodes below it, hidden or not, so that
+ * nothing is missing when the prefix that hid it is removed. */
 static void covers_widen(void **s)
 {
 	(void)s;
@@ -456,8 +457,8 @@ static void covers_widen(void **s)
 	}
 }
 
-/* How many /32, each of which needs two nodes of its own, fit the empty table; empty it is
- * again. */
+/* How many /32, each of which needs two nodes of its own, fit into the empty table; afterwards it
+ * is empty again. */
 static unsigned capacity(struct table *t)
 {
 	uint32_t n = 0;
@@ -467,8 +468,8 @@ static unsigned capacity(struct table *t)
 	return n;
 }
 
-/* A table that runs out refuses and is, to the last byte that readers see, what it was. When all is
- * removed, all memory is there again. */
+/* A table that runs out of memory refuses, and is unchanged to the last byte that readers see. When
+ * everything is removed, all memory is free again. */
 static void out_of_memory(void **s)
 {
 	(void)s;
@@ -505,7 +506,7 @@ static void out_of_memory(void **s)
 	}
 }
 
-/* What was given up keeps its contents until fib_reclaim, for readers that are still in it. */
+/* Retired memory keeps its contents until fib_reclaim, for readers that still use it. */
 static void retired_memory_rests(void **s)
 {
 	(void)s;
@@ -524,9 +525,8 @@ static void retired_memory_rests(void **s)
 	table_free(&t);
 }
 
-/* A reader on another core while routes come and go: every answer is one that was right for that
- * address at some time, and never one that belongs to a node's next life (next hops from 100
- * up). */
+/* A reader on another core while routes come and go: every answer was correct for that address at
+ * some time, and none comes from a node that was reused (next hops from 100 up). */
 struct reader {
 	const struct fib *fib;
 	uint64_t loops; /* quiescent points passed */

@@ -1,7 +1,7 @@
 /*
- * IPv6 tables of net/fib against a slow obvious oracle: a list of all prefixes, of which the
- * longest that covers an address is looked for one by one. What both families share (memory,
- * retirement, a reader meanwhile) is test_fib.c's. And the table of hosts, host6.
+ * IPv6 tables of net/fib against a slow, obvious oracle: a list of all prefixes, searched one by
+ * one for the longest that covers an address. test_fib.c has what both families share (memory,
+ * retirement, a concurrent reader). And the table of hosts, host6.
  */
 #include "tests/unit/host.h"
 
@@ -122,7 +122,7 @@ static void assert_answer(const struct table *t, const struct addr *a)
 	assert_int_equal(fib6_lookup(t->w.fib, a->b), oracle_lookup(t, a));
 }
 
-/* One more or one less in the last bits, with carry. */
+/* Adds or subtracts one in the last bits, with carry. */
 static struct addr stepped(struct addr a, int by)
 {
 	int carry = by;
@@ -134,7 +134,7 @@ static struct addr stepped(struct addr a, int by)
 	return a;
 }
 
-/* The addresses where a change of a/plen shows or must not. */
+/* The addresses where a change of a/plen must show, or must not. */
 static void assert_around(const struct table *t, struct addr a, unsigned plen)
 {
 	struct addr last = a, inside = a, below = stepped(a, -1), above;
@@ -266,10 +266,10 @@ static void bad_arguments(void **s)
 static void random_changes(void **s)
 {
 	(void)s;
-	struct table *t = table_make(ROUTES * 3); /* of very odd lengths */
+	struct table *t = table_make(ROUTES * 3); /* with many unusual lengths */
 	seed_random("random_changes");
 	for (int step = 0; step < 40000; step++) {
-		/* those that fill much of the first level are slow, and few */
+		/* Prefixes that fill much of the first level are slow, so there are few. */
 		unsigned plen = random_below(20) ? 12 + random_below(117) : random_below(129);
 		struct addr a = masked(random_below(8) ? crowded() : any_addr(), plen);
 		bool fill = random_below(100) < (step / 2000 % 2 ? 30u : 70u);
@@ -294,7 +294,7 @@ static void random_changes(void **s)
 	table_free(t);
 }
 
-/* As many of the usual kind as were asked for find room, whatever their next hops. */
+/* As many prefixes of the usual mix as were requested fit, whatever their next hops. */
 static void usual_mix_fits(void **s)
 {
 	(void)s;
@@ -319,7 +319,7 @@ static void usual_mix_fits(void **s)
 	}
 }
 
-/* --- a full table: a hash of all prefixes, asked from /128 down to /0 --- */
+/* --- a full table: a hash of all prefixes, searched from /128 down to /0 --- */
 
 #define SLOTS (1u << 20)
 
@@ -398,7 +398,7 @@ static void full_check(struct full *f, const struct prefix6 *p, unsigned n, unsi
 	}
 }
 
-/* All in, half of them out, some in again with next hops that make nodes wide, all out. */
+/* Inserts all, removes half, inserts some again with next hops that widen nodes, removes all. */
 static void fill_and_check(const struct prefix6 *p, unsigned n)
 {
 	struct full f = {.slot = malloc(SLOTS * sizeof(struct route))};
@@ -472,7 +472,7 @@ static struct host6_writer hosts_make(void **shared, void **priv)
 	return w;
 }
 
-/* Identifiers as hosts have them: counted up from ::1, from a MAC address, random. */
+/* Interface identifiers as hosts have them: counted up from ::1, from a MAC address, random. */
 static struct addr host_addr(unsigned i)
 {
 	struct addr a = {{0x20, 0x01, 0x0d, 0xb8, [7] = (uint8_t)(i % 3)}};
@@ -497,7 +497,7 @@ static void hosts_come_and_go(void **s)
 {
 	(void)s;
 	static uint32_t has[HOSTS]; /* next hop, 0: not there */
-	static bool was_refused[HOSTS]; /* once, or each time that it was tried */
+	static bool was_refused[HOSTS]; /* refused once, or at each attempt */
 	void *shared, *priv;
 	seed_random("hosts_come_and_go");
 	struct host6_writer w = hosts_make(&shared, &priv);
@@ -540,14 +540,14 @@ static void hosts_come_and_go(void **s)
 		assert_int_equal(host6_lookup(w.table, e.port, (const uint8_t *)e.addr.w), e.nh);
 	assert_int_equal(left, 0);
 	for (uint32_t cut = 0, cursor = 0; cut < bytes; cut += 997, cursor = 0)
-		assert_false(host6_next(w.table, cut, &cursor, &e)); /* not all of it */
-	assert_true(refused <= 4); /* a quarter full: hardly ever */
+		assert_false(host6_next(w.table, cut, &cursor, &e)); /* a truncated table */
+	assert_true(refused <= 4); /* a quarter full: rarely refused */
 	free(shared);
 	free(priv);
 }
 
-/* Whatever the key, few hosts of a link find no room (host6.h: one in fifteen thousand), also where
- * they are counted one after the other. */
+/* Whatever the key, few hosts of a link find no slot (host6.h: one in fifteen thousand), even if
+ * they are numbered consecutively. */
 static void hosts_of_any_key(void **s)
 {
 	(void)s;
@@ -564,13 +564,13 @@ static void hosts_of_any_key(void **s)
 			const struct net_addr addr = net_addr_of(a);
 			refused += host6_insert(&w, 0, &addr, 1) != E_OK;
 		}
-		assert_true(refused <= 12); /* a quarter of one is to be expected */
+		assert_true(refused <= 12); /* a quarter of one is expected */
 		free(shared);
 		free(priv);
 	}
 }
 
-/* Where a host was, no other one may be while a reader can still be between its two reads. */
+/* A freed slot is not reused while a reader may still be between its two reads. */
 static void slot_rests(void **s)
 {
 	(void)s;

@@ -55,7 +55,7 @@ static void random_numbers(void **s)
 	}
 }
 
-/* What the compiler would refuse, or a C library says in another way. */
+/* What the compiler would refuse, or a C library prints differently. */
 static void odd_conversions(void **s)
 {
 	(void)s;
@@ -76,7 +76,7 @@ static void odd_conversions(void **s)
 	assert_string_equal(text, "q|%|");
 }
 
-/* Every size of buffer: what fits is there, ends in NUL, and nothing beyond is touched. */
+/* Every buffer size: what fits is there and ends in NUL, and nothing beyond is written. */
 static void truncation(void **s)
 {
 	(void)s;
@@ -84,7 +84,7 @@ static void truncation(void **s)
 		char ours[24], theirs[24];
 		memset(ours, '#', sizeof ours);
 		memset(theirs, '#', sizeof theirs);
-		const char *volatile format = "%s-%d"; /* the compiler shall not see the truncation */
+		const char *volatile format = "%s-%d"; /* hides the truncation from the compiler */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 #pragma GCC diagnostic ignored "-Wformat-security"

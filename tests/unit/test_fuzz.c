@@ -1,6 +1,7 @@
 /*
- * Random and mutated packets through everything in net/ that meets bytes from outside. Each packet
- * lies in a heap block of exactly its length, so that ASan sees a read of one byte too many.
+ * Random and mutated packets through everything in net/ that handles bytes from outside. Each
+ * packet lies in a heap block of exactly its length, so that ASan detects a read of one byte too
+ * many.
  */
 #include "tests/unit/packets.h"
 
@@ -12,7 +13,7 @@
 #define PACKETS 200000
 #define US IP4(10, 0, 0, 1)
 
-static uint8_t *scratch; /* for what is built */
+static uint8_t *scratch; /* for built packets */
 
 static void mutate(uint8_t *p, unsigned n)
 {
@@ -34,7 +35,7 @@ static void mutate(uint8_t *p, unsigned n)
 	}
 }
 
-/* A packet that is mostly right: random options, protocol, addresses, length, fragment field. */
+/* A mostly valid packet: random options, protocol, addresses, length, fragment field. */
 static unsigned plausible(uint8_t *p, unsigned room)
 {
 	const uint32_t addr[] = {US, IP4(10, 0, 0, 9), IP4(192, 0, 2, 1), IP4(224, 0, 0, 1),

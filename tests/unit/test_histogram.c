@@ -1,5 +1,4 @@
-/* tests/bench/histogram.h: what the benchmarks' percentiles are read from, against sorted values.
- * */
+/* tests/bench/histogram.h: the source of the benchmarks' percentiles, against sorted values. */
 #include "tests/unit/host.h"
 
 #include "tests/bench/histogram.h"

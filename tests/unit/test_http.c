@@ -1,5 +1,5 @@
-/* net/http: each rule of RFC 9112 that is obeyed, in pieces of every size; what an answer looks
- * like. */
+/* net/http: each rule of RFC 9112 that is obeyed, in pieces of every size; the form of an
+ * answer. */
 #include "tests/unit/host.h"
 
 #include "lib/mem.h"
@@ -7,8 +7,8 @@
 
 static struct http_parser parser;
 
-/* Feeds all of it in pieces of `step` bytes; each piece is an allocation of its own, for ASan.
- * Returns how much was taken when a request was there, or all. */
+/* Feeds the text in pieces of `step` bytes; each piece is an allocation of its own, for ASan.
+ * Returns how much was taken when a request was complete, or all. */
 static uint32_t feed(const char *text, uint32_t n, uint32_t step)
 {
 	uint32_t at = 0;
@@ -24,7 +24,7 @@ static uint32_t feed(const char *text, uint32_t n, uint32_t step)
 	return at;
 }
 
-/* The status of one request, the same however it is cut. */
+/* The status of one request, the same however it is split. */
 static unsigned status_of(const char *text)
 {
 	uint32_t n = (uint32_t)strlen(text);
@@ -84,7 +84,7 @@ static void keep_alive(void **state)
 	}
 }
 
-/* Each is refused for good. */
+/* Each is refused permanently. */
 static void bad_requests(void **state)
 {
 	(void)state;
@@ -276,7 +276,7 @@ static void bounds(void **state)
 {
 	(void)state;
 	static char text[3 * HTTP_HEAD_MAX];
-	/* the longest target, and one byte more */
+	/* The longest target, and one byte more. */
 	for (unsigned more = 0; more < 2; more++) {
 		memset(text, 0, sizeof text);
 		strcpy(text, "GET /");
@@ -285,10 +285,10 @@ static void bounds(void **state)
 		assert_int_equal(status_of(text), more ? 414 : 200);
 		assert_int_equal(strlen(parser.request.path), more ? 0 : HTTP_TARGET_MAX);
 	}
-	/* an endless request line, an endless method */
+	/* An endless request line, an endless method. */
 	memset(text + 5, 'a', sizeof text - 6);
 	assert_int_equal(status_of(text), 414);
-	/* so many fields, and one more */
+	/* The maximum of fields, and one more. */
 	for (unsigned more = 0; more < 2; more++) {
 		strcpy(text, "GET / HTTP/1.1\r\n" H);
 		for (unsigned i = 1; i < HTTP_FIELDS_MAX + more; i++)
@@ -296,14 +296,14 @@ static void bounds(void **state)
 		strcat(text, "\r\n");
 		assert_int_equal(status_of(text), more ? 431 : 200);
 	}
-	/* an endless field, and empty lines without end */
+	/* An endless field, and endless empty lines. */
 	memset(text, 'a', sizeof text - 1);
 	memcpy(text, "GET / HTTP/1.1\r\nX: ", 19);
 	assert_int_equal(status_of(text), 431);
 	for (unsigned i = 0; i + 2 < sizeof text; i += 2)
 		memcpy(text + i, "\r\n", 2);
 	assert_int_equal(status_of(text), 431);
-	/* exactly the longest head */
+	/* Exactly the longest head. */
 	memset(text, 'a', sizeof text - 1);
 	memcpy(text, "GET / HTTP/1.1\r\n" H "X: ", 16 + 9 + 3);
 	memcpy(text + HTTP_HEAD_MAX - 4, "\r\n\r\n", 5);
@@ -335,8 +335,8 @@ static void answers(void **state)
 	assert_string_equal(http_reason(999), "Error");
 }
 
-/* Damaged requests in random pieces: nothing is read beyond the bounds (ASan), and an end is
- * found. */
+/* Damaged requests in random pieces: nothing is read beyond the bounds (ASan), and the parser comes
+ * to an end. */
 static void noise(void **state)
 {
 	(void)state;

@@ -36,7 +36,7 @@ static void assert_error(unsigned len, unsigned quoted)
 	assert_int_equal(ip4_dst(out), HOST);
 }
 
-/* An error from ROUTER about the packet at ip, of which n bytes are there, to `to`. */
+/* Builds an error from ROUTER about the packet at ip, of which n bytes are present. */
 static unsigned build(uint8_t *to, unsigned room, unsigned n, uint8_t type, uint8_t code,
                       uint32_t rest)
 {
@@ -57,7 +57,7 @@ static void error_quotes_as_much_as_fits(void **s)
 		assert_int_equal(out[8], 64);
 		assert_int_equal(be32_load(out + 24), 0);
 	}
-	/* less present than the total length; padding present beyond it */
+	/* Fewer bytes present than the total length; padding present beyond it. */
 	make_ip(ip, HOST, PEER, 17, NULL, 0, 100);
 	assert_error(build(out, 2000, 50, 3, 1, 0), 50);
 	assert_error(build(out, 2000, 500, 3, 1, 0), 120);
@@ -134,9 +134,9 @@ static void no_errors_about_icmp_errors(void **s)
 		assert_int_equal(allowed(n), query);
 	}
 	make_icmp(8, 0, NULL, 0, 0);
-	assert_false(allowed(20)); /* type not there to be seen */
+	assert_false(allowed(20)); /* the type is not present */
 	make_ip(ip, HOST, PEER, 1, NULL, 0, 0);
-	assert_false(allowed(60)); /* nor there: only padding is */
+	assert_false(allowed(60)); /* nor here: only padding is */
 }
 
 static void limit_bursts_then_paces(void **s)
@@ -151,7 +151,7 @@ static void limit_bursts_then_paces(void **s)
 	assert_false(icmp_limit_take(&l, t + 9999999));
 	assert_true(icmp_limit_take(&l, t + 10000000));
 	assert_false(icmp_limit_take(&l, t + 10000000));
-	/* an hour later the bucket is full, not fuller */
+	/* An hour later the bucket is full, but not fuller. */
 	t += 3600ull * 1000000000;
 	for (int i = 0; i < 10; i++)
 		assert_true(icmp_limit_take(&l, t));
@@ -233,7 +233,7 @@ static void input_refuses(void **s)
 		make_ip(ip, HOST, ROUTER, 1, NULL, 0, k);
 		assert_int_equal(icmp4_input(ip, 60, &m), CNT_drop_icmp_malformed);
 	}
-	n = make_icmp(8, 0, NULL, 0, 21); /* odd length, padding after it is not summed */
+	n = make_icmp(8, 0, NULL, 0, 21); /* odd length; the padding behind it is not summed */
 	ip[n] = 0xff;
 	assert_int_equal(icmp4_input(ip, n + 10, &m), CNT_delivered_icmp);
 }
@@ -264,8 +264,8 @@ static void echo_reply(void **s)
 		}
 }
 
-/* The checksum 0xffff/0x0000 corner of the incremental update, over all identifiers; with number
- * 0, too, where a reply that is nothing but zeros has one right sum only. */
+/* The 0xffff/0x0000 edge case of the incremental update, over all identifiers; also with sequence
+ * number 0, where a reply of zeros alone has only one right checksum. */
 static void echo_reply_every_checksum(void **s)
 {
 	(void)s;

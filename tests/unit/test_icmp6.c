@@ -1,4 +1,4 @@
-/* net/icmp6: errors and when not to send them, echo, what comes in. */
+/* net/icmp6: errors and when not to send them, echo, received messages. */
 #include "tests/unit/packets.h"
 
 #include "net/icmp6.h"
@@ -16,7 +16,7 @@ static void set_checksum(unsigned at, unsigned n)
 	put16(ip + at + 2, slow_csum6(ip, at, n, 58));
 }
 
-/* An ICMPv6 message of 8 + n bytes from HOST, whose data is left as it is. */
+/* An ICMPv6 message of 8 + n bytes from HOST, whose data is left unchanged. */
 static unsigned make_icmp(const char *dst, uint8_t type, uint8_t code, unsigned n)
 {
 	unsigned len = make_ip6(ip, HOST, dst, 58, 8 + n);
@@ -62,7 +62,7 @@ static void error_quotes_as_much_as_fits(void **s)
 		assert_int_equal(out[40], 3);
 		assert_int_equal(be32_load(out + 44), 0);
 	}
-	/* less present than the payload length; padding present beyond it */
+	/* Fewer bytes present than the payload length; padding present beyond it. */
 	make_ip6(ip, HOST, PEER, 17, 100);
 	assert_error(build(out, 2000, 50, 1, 4, 0), 50);
 	assert_error(build(out, 2000, 500, 1, 4, 0), 140);
@@ -89,7 +89,8 @@ static void error_respects_room(void **s)
 		assert_int_equal(build(out, room, 1500, 3, 0, 0), 1280);
 }
 
-/* May a time exceeded, a packet too big, an unrecognised option, another parameter problem go? */
+/* Whether time exceeded, packet too big, unrecognised option, other parameter problems may be
+ * sent. */
 static void assert_allowed(unsigned len, bool plain, bool too_big, bool option, bool field)
 {
 	uint8_t *copy = malloc(len);
@@ -114,7 +115,7 @@ static void no_errors_to_groups_and_nobody(void **s)
 	for (unsigned i = 0; i < ARRAY_LEN(one); i++) {
 		n = make_ip6(ip, one[i], PEER, 17, 8);
 		assert_allowed(n, true, true, true, true);
-		/* 2.4 (e.3): two are told even then */
+		/* 2.4 (e.3): two are sent even then. */
 		n = make_ip6(ip, one[i], "ff02::1", 17, 8);
 		assert_allowed(n, false, true, true, false);
 	}
@@ -134,7 +135,7 @@ static void no_errors_about_errors(void **s)
 		unsigned n = make_icmp(PEER, (uint8_t)type, 0, 60);
 		bool ok = type >= 128 && type != 137;
 		assert_allowed(n, ok, ok, ok, ok);
-		assert_allowed(41, ok, ok, ok, ok); /* the type alone is there */
+		assert_allowed(41, ok, ok, ok, ok); /* only the type is present */
 		/* behind extension headers, authenticated or not */
 		const uint8_t ext[] = {0, 43, 44, 51, 60};
 		for (unsigned i = 0; i < sizeof ext; i++) {
@@ -169,7 +170,7 @@ static void errors_about_what_cannot_be_followed(void **s)
 	assert_allowed(n, false, false, true, true);
 	n = make_ip6(ip, HOST, PEER, 50, 0);
 	assert_allowed(n, true, true, true, true);
-	/* padding behind the packet is none of it: a type there does not count */
+	/* Padding behind the packet does not count: a type there is ignored. */
 	make_ip6(ip, HOST, PEER, 58, 0);
 	ip[40] = 128;
 	assert_int_equal(icmp6_error_allowed(ip, 60, 1, 0), false);
@@ -190,7 +191,7 @@ static void error_counters(void **s)
 	assert_int_equal(icmp6_error_counter(4, 2), CNT_icmp6_tx_param_problem);
 }
 
-/* --- what comes in --- */
+/* --- received messages --- */
 
 static struct icmp6_msg m;
 
@@ -263,7 +264,7 @@ static void malformed(void **s)
 			set_checksum(40, k);
 		assert_int_equal(input(n, 40), CNT_drop_icmp6_malformed);
 	}
-	/* behind extension headers: the checksum covers the message alone */
+	/* Behind extension headers: the checksum covers the message alone. */
 	n = make_ip6(ip, HOST, ROUTER, 60, 8 + 12);
 	memset(ip + 40, 0, 20);
 	ip[48] = 128;

@@ -1,4 +1,5 @@
-/* examples/impair.c: the bad link of the peer tests does what it says, no more and no less. */
+/* examples/impair.c: the impaired link of the peer tests does what it is told, no more and no
+ * less. */
 #include "tests/unit/host.h"
 
 #include "examples/impair.h"
@@ -49,7 +50,8 @@ static void put_all(struct impair *i)
 	}
 }
 
-/* n is about `percent` of all frames: a fifth is five standard deviations of the rarest. */
+/* n is about `percent` of all frames: the tolerance, a fifth, is five standard deviations of the
+ * rarest. */
 static void about(uint64_t n, double percent)
 {
 	double want = FRAMES * percent / 100;

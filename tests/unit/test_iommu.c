@@ -1,7 +1,7 @@
 /*
- * kernel/iommu: what the units' tables say of each device. A card reaches the map and nothing
- * else, also where firmware names it among the devices that it goes on using; other such devices
- * are not remapped.
+ * kernel/iommu: the units' table entries of each device. A card reaches the map and nothing else,
+ * even if firmware lists it among the devices that it goes on using. Other such devices are not
+ * remapped.
  */
 #include "tests/unit/host.h"
 
@@ -12,11 +12,11 @@ static void *host_phys(uint64_t phys) { return (void *)(uintptr_t)phys; }
 #define vm_phys host_phys
 #include "kernel/iommu.c"
 
-#define CARD 0x0010   /* 00:02.0, and firmware names it */
+#define CARD 0x0010   /* 00:02.0, listed by firmware */
 #define FAR 0x0300    /* 03:00.0, a card */
-#define USB 0x00e8    /* 00:1d.0, firmware's own */
-#define STORE 0x0500  /* 05:00.0, firmware's own, on a bus without a card */
-#define OTHER 0x00f8  /* 00:1f.0, nobody's */
+#define USB 0x00e8    /* 00:1d.0, used by firmware */
+#define STORE 0x0500  /* 05:00.0, used by firmware, on a bus without a card */
+#define OTHER 0x00f8  /* 00:1f.0, used by nobody */
 #define PAGES 64
 #define ARENA (3ull << 30)
 
@@ -24,7 +24,7 @@ static struct boot_info info;
 struct boot_info *boot_info = &info;
 static uint8_t ram[PAGES * PAGE_BYTES] __attribute__((aligned(4096)));
 static bool passes;
-static unsigned fails; /* the unit's number + 1 that does not start */
+static unsigned fails; /* number + 1 of the unit that does not start */
 static bool on[2];     /* units */
 static uint64_t started_root, limit;
 static char said[1000];
@@ -43,7 +43,7 @@ int64_t pci_msix_aim(uint64_t index, uint64_t phys, uint32_t data)
 	return E_INVAL;
 }
 unsigned pci_buses_behind(uint16_t bdf) { (void)bdf; return 0; }
-/* Just what the map below takes: one table of 512 GiB, two of 1 GiB. */
+/* Exactly what the map below needs: one table of 512 GiB, two of 1 GiB. */
 uint64_t vm_ram_tables_bytes(void) { return 3 * PAGE_BYTES; }
 
 uint64_t vm_take_zeroed_pages(uint64_t bytes, const char *what)
@@ -104,7 +104,7 @@ static int setup(void **s)
 	return 0;
 }
 
-/* Both words of the context entry of a device, as a unit finds it (9.1, 9.3); NULL: none. */
+/* Both words of a device's context entry, as a unit finds it (9.1, 9.3); NULL: none. */
 static const uint64_t *context_of(uint16_t bdf)
 {
 	const uint64_t *root = host_phys(started_root);
@@ -115,7 +115,7 @@ static const uint64_t *context_of(uint16_t bdf)
 	return context + 2 * (bdf & 255);
 }
 
-/* The context's type of translation (9.3, TT): 0 by the tables, 2 not at all. */
+/* The context's type of translation (9.3, TT): 0 by the tables, 2 pass-through. */
 static unsigned type_of(uint16_t bdf)
 {
 	const uint64_t *c = context_of(bdf);
@@ -150,7 +150,7 @@ static void firmware_s_own_are_not_remapped(void **s)
 	assert_null(context_of(OTHER));
 }
 
-/* A unit that cannot let a device pass refuses it: it knows no entry that says so. */
+/* A unit without pass-through refuses the device: it supports no such entry. */
 static void unit_cannot_let_pass(void **s)
 {
 	(void)s;
@@ -161,7 +161,7 @@ static void unit_cannot_let_pass(void **s)
 	assert_null(context_of(STORE));
 }
 
-/* Where an address of a card's ends (9.8); 0: nowhere. */
+/* The translation of a card's address (9.8); 0: none. */
 static uint64_t walk(uint64_t addr)
 {
 	const uint64_t *t = host_phys(context_of(CARD)[0] & LEVEL_ADDR);
@@ -177,7 +177,7 @@ static uint64_t walk(uint64_t addr)
 	return (leaf & LEVEL_ADDR) | (addr & (HUGE_BYTES - 1));
 }
 
-/* Each region from its first byte to its last, and not the pages beside it. */
+/* Each region from its first byte to its last, and not the adjacent pages. */
 static void what_a_card_reaches(void **s)
 {
 	(void)s;
@@ -195,7 +195,7 @@ static void what_a_card_reaches(void **s)
 	assert_int_equal(walk(VM_IMAGE_PHYS), 0);
 }
 
-/* Two units: the second has FAR for itself, and the first the rest. */
+/* Two units: the second serves FAR alone, the first the rest. */
 static void two_units(void)
 {
 	dmar.units = 2;
@@ -204,7 +204,7 @@ static void two_units(void)
 	dmar.scope[DMAR_SCOPES_MAX - 1] = (struct dmar_scope){.bus = FAR >> 8, .hops = 1};
 }
 
-/* Without a card behind it a unit stays off, and nothing is said of its devices. */
+/* Without a card behind it a unit stays off, and nothing is reported about its devices. */
 static void unit_without_a_card(void **s)
 {
 	(void)s;
@@ -220,7 +220,7 @@ static void unit_without_a_card(void **s)
 	assert_null(context_of(STORE));
 }
 
-/* All or none: cards are not to be remapped by halves. */
+/* All or none: cards are never remapped only partly. */
 static void unit_does_not_start(void **s)
 {
 	(void)s;
@@ -234,7 +234,7 @@ static void unit_does_not_start(void **s)
 	assert_int_equal(iommu_look(), 0);
 }
 
-/* No address that a unit does not know is given to cards. */
+/* Cards are given no address that a unit does not support. */
 static void memory_beyond_the_unit(void **s)
 {
 	(void)s;

@@ -8,7 +8,7 @@
 
 static uint8_t ip[70000];
 
-/* Both the inline and the slow check, which must agree. */
+/* The inline and the slow check, which must agree. */
 static enum counter check(const uint8_t *p, unsigned avail)
 {
 	enum counter fast = ip4_check(p, avail);
@@ -119,12 +119,12 @@ static void options(void **s)
 	assert_int_equal(check_options(router_alert, 4), CNT_NONE);
 	const struct {
 		uint8_t options[4];
-		unsigned octet; /* of the header, that is wrong */
+		unsigned octet; /* offset in the header of the wrong octet */
 	} bad[] = {
 		{{131, 3, 4, 0}, 20},  /* LSRR */
 		{{137, 3, 4, 0}, 20},  /* SSRR */
 		{{1, 131, 3, 4}, 21},
-		{{7, 0, 0, 0}, 21},    /* length 0, 1: a walk that would not end */
+		{{7, 0, 0, 0}, 21},    /* length 0, 1: the walk would not end */
 		{{7, 1, 0, 0}, 21},
 		{{7, 5, 4, 0}, 21},    /* beyond the header */
 		{{1, 1, 7, 3}, 23},
@@ -170,7 +170,7 @@ static void ttl_every_value(void **s)
 		}
 }
 
-/* All checksums before, so also the corners at 0x0000, 0xfeff, 0xff00, 0xffff (RFC 1624 5). */
+/* All checksums before, including the edge cases 0x0000, 0xfeff, 0xff00, 0xffff (RFC 1624 5). */
 static void ttl_every_checksum(void **s)
 {
 	(void)s;
@@ -239,12 +239,12 @@ static void address_helpers(void **s)
 
 #define DATA_MAX 66000
 
-/* Reassembles by the byte: every byte of the payload must come exactly once. */
+/* Reassembles byte by byte: every byte of the payload must arrive exactly once. */
 struct assembly {
 	uint8_t data[DATA_MAX];
 	uint8_t have[DATA_MAX];
 	unsigned end;  /* of the last byte seen */
-	unsigned last; /* end of the fragment without MF, 0 while there is none */
+	unsigned last; /* end of the fragment without MF; 0: not yet seen */
 	unsigned fragments;
 };
 
@@ -273,18 +273,18 @@ static void assembly_add(const uint8_t *f, unsigned len, unsigned mtu)
 	as.fragments++;
 }
 
-/* Cuts the packet of n bytes at ip, puts it together again and compares. `start`: where its payload
- * lies in the original datagram. */
+/* Fragments the packet of n bytes at ip, reassembles it and compares. `start`: the position of its
+ * payload in the original datagram. */
 static void cut_and_join(unsigned n, unsigned mtu, unsigned start, bool more)
 {
 	struct ip4_frag it;
-	/* exactly as long as it may be, so that ASan sees one byte too many */
+	/* Exactly the maximum length, so that ASan detects one byte too many. */
 	uint8_t *out = malloc(mtu);
 	unsigned len, header_len = (ip[0] & 15u) * 4;
 	memset(&as, 0, sizeof as);
 	assert_int_equal(ip4_frag_init(&it, ip, mtu), 0);
 	while ((len = ip4_frag_next(&it, out, mtu)) != 0) {
-		/* the rest of the header is the source's */
+		/* The rest of the header is the source's. */
 		assert_memory_equal(out + 4, ip + 4, 2);
 		assert_memory_equal(out + 8, ip + 8, 2);
 		assert_memory_equal(out + 12, ip + 12, 8);
@@ -356,7 +356,7 @@ static void fragments_refused(void **s)
 	slow_ip_csum(ip);
 	assert_int_equal(ip4_frag_init(&it, ip, n - 1), E_INVAL); /* DF */
 	assert_int_equal(ip4_frag_next(&it, out, 100), 0);
-	assert_int_equal(ip4_frag_init(&it, ip, n), 0);           /* fits: goes as it is */
+	assert_int_equal(ip4_frag_init(&it, ip, n), 0);           /* fits: sent unfragmented */
 	make_ip(ip, SRC, DST, 17, NULL, 0, 100);
 	assert_int_equal(ip4_frag_init(&it, ip, 27), E_INVAL);
 	assert_int_equal(ip4_frag_next(&it, out, 100), 0);
@@ -364,7 +364,7 @@ static void fragments_refused(void **s)
 	assert_int_equal(ip4_frag_init(&it, ip, 68), E_INVAL);
 	put16(ip + 6, 0);
 	assert_int_equal(ip4_frag_init(&it, ip, 68), 0);
-	assert_int_equal(ip4_frag_next(&it, out, 67), 0); /* no room: nothing is written or lost */
+	assert_int_equal(ip4_frag_next(&it, out, 67), 0); /* no space: nothing is written or lost */
 	assert_int_equal(ip4_frag_next(&it, out, 68), 68);
 }
 

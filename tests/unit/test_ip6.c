@@ -9,7 +9,7 @@
 
 static uint8_t ip[70000];
 
-/* Both the inline and the slow check, which must agree. */
+/* The inline and the slow check, which must agree. */
 static enum counter check(const uint8_t *p, unsigned avail)
 {
 	enum counter fast = ip6_check(p, avail);
@@ -24,7 +24,7 @@ static enum counter check_forward(const uint8_t *p)
 	return fast;
 }
 
-/* --- the door --- */
+/* --- header checks --- */
 
 static void lengths_and_version(void **s)
 {
@@ -93,7 +93,8 @@ static void addresses_at_the_door(void **s)
 		if (rows[i].as_dst == ok)
 			assert_int_equal(check_forward(ip), rows[i].dst_forward);
 	}
-	/* the group's own refusal comes before the source's scope: it is not routed in any case */
+	/* The group is refused before the source's scope is checked: it is not routed in any
+	 * case. */
 	make_ip6(ip, "fe80::1", "ff02::1", 17, 8);
 	assert_int_equal(check_forward(ip), CNT_drop_ip6_multicast);
 }
@@ -256,7 +257,7 @@ static void header_build(void **s)
 
 /* --- extension headers --- */
 
-/* A packet made header by header; `name` is the octet that names the next one. */
+/* A packet built header by header; `name` is the octet with the type of the next one. */
 static struct {
 	unsigned n, name;
 } chain;
@@ -268,7 +269,7 @@ static void chain_begin(const char *dst)
 	chain.name = 6;
 }
 
-/* An extension header with this content after its two first octets, whose length it gets. */
+/* Adds an extension header with this content after its first two octets, and sets its length. */
 static void chain_add(uint8_t proto, const void *content, unsigned n)
 {
 	ip[chain.name] = proto;
@@ -289,7 +290,7 @@ static void chain_fragment(unsigned offset, bool more, uint32_t id)
 	chain_add(44, content, 6);
 }
 
-/* n bytes of what stands behind them. */
+/* Adds n bytes of upper-layer data behind them. */
 static void chain_end(uint8_t proto, unsigned n)
 {
 	ip[chain.name] = proto;
@@ -300,7 +301,7 @@ static void chain_end(uint8_t proto, unsigned n)
 
 static struct ip6_upper up;
 
-/* ip6_upper over a copy of exactly its length, so that ASan sees one byte too many. */
+/* ip6_upper over a copy of exactly its length, so that ASan detects one byte too many. */
 static enum counter upper(void)
 {
 	uint8_t *copy = malloc(chain.n);
@@ -337,7 +338,7 @@ static void no_extensions(void **s)
 		assert_int_equal(up.next_at, 6);
 		assert_false(up.fragment || up.problem || up.router_alert);
 	}
-	/* RFC 7112 is about fragments: an upper-layer header cut short is for its own layer to see */
+	/* RFC 7112 is about fragments: a truncated upper-layer header is left to its own layer. */
 	const uint8_t upper_layers[] = {6, 17, 58};
 	for (unsigned i = 0; i < ARRAY_LEN(upper_layers); i++) {
 		chain_begin(DST);
@@ -378,7 +379,7 @@ static void chains_are_bounded(void **s)
 	chain_end(6, 20);
 	assert_int_equal(upper(), CNT_drop_ip6_ext_limit);
 	assert_false(up.problem);
-	/* one unknown option that is to be skipped fills them */
+	/* One unknown, skippable option fills them. */
 	uint8_t big[IP6_EXT_BYTES_MAX + 8] = {0x1e, 254};
 	for (unsigned n = IP6_EXT_BYTES_MAX - 8; n <= IP6_EXT_BYTES_MAX + 8; n += 8) {
 		chain_begin(DST);
@@ -424,7 +425,7 @@ static void no_next_header(void **s)
 	assert_false(up.problem);
 }
 
-/* RFC 8200 4.2: what the two high bits of an option nobody knows want done. */
+/* RFC 8200 4.2: the action that the two high bits of an unknown option request. */
 static void unknown_options(void **s)
 {
 	(void)s;
@@ -453,7 +454,7 @@ static void options_counted(void **s)
 		memset(content, 0, sizeof content);
 		for (unsigned i = 0; i < n; i++) /* 5 bytes each: option of 4, a Pad1 */
 			memcpy(content + 5 * i, "\x1e\2ab\0", 5);
-		for (unsigned i = 5 * n; i < 62; i += 7) { /* and the rest in harmless pieces */
+		for (unsigned i = 5 * n; i < 62; i += 7) { /* and the rest in small pieces */
 			unsigned pad = 62 - i < 7 ? 62 - i : 7;
 			if (n < 9 && i + pad < 62)
 				memcpy(content + i, "\x1e\5abcde", 7);
@@ -469,7 +470,7 @@ static void options_counted(void **s)
 	}
 }
 
-/* RFC 8504 5.3: no more than 7 bytes of padding in a row, however it is made. */
+/* RFC 8504 5.3: at most 7 consecutive bytes of padding, in whatever form. */
 static void padding_bounded(void **s)
 {
 	(void)s;
@@ -481,7 +482,7 @@ static void padding_bounded(void **s)
 		{{0, 0, 0, 0, 0, 0, 0, 0x1e, 5, 1, 2, 3, 4, 5}, true},
 		{{0, 1, 4, 0, 0, 0, 0, 0x1e, 5, 1, 2, 3, 4, 5}, true},
 		{{0x1e, 5, 1, 2, 3, 4, 5, 1, 3, 0, 0, 0, 1, 0}, true},
-		{{1, 2, 0, 0, 0x1e, 1, 1, 1, 5, 0, 0, 0, 0, 0}, true}, /* twice, not in a row */
+		{{1, 2, 0, 0, 0x1e, 1, 1, 1, 5, 0, 0, 0, 0, 0}, true}, /* two paddings, not consecutive */
 		{{1, 6, 0, 0, 0, 0, 0, 0, 0x1e, 4, 1, 2, 3, 4}, false},
 		{{0, 0, 0, 0, 0, 0, 0, 0, 0x1e, 4, 1, 2, 3, 4}, false},
 		{{1, 4, 0, 0, 0, 0, 1, 0, 0x1e, 4, 1, 2, 3, 4}, false},
@@ -506,7 +507,7 @@ static void options_malformed(void **s)
 		{{1, 5, 0, 0, 0, 0}, 43},    /* one byte beyond */
 		{{1, 255, 0, 0, 0, 0}, 43},
 		{{0x1e, 5, 0, 0, 0, 0}, 43},
-		{{1, 3, 0, 0, 0, 1}, 47},    /* no length */
+		{{1, 3, 0, 0, 0, 1}, 47},    /* no length octet */
 		{{1, 3, 0, 0, 0, 0xc2}, 47},
 		{{1, 2, 0, 0, 1, 1}, 47},
 	};
@@ -539,7 +540,7 @@ static void router_alert(void **s)
 	chain_end(58, 8);
 	assert_int_equal(upper(), CNT_NONE);
 	assert_int_equal(up.alert, 0x1234);
-	/* of another length, or as a destination option, it is one that nobody knows */
+	/* With another length, or as a destination option, it is an unknown option. */
 	chain_begin(DST);
 	chain_add(0, "\5\4\0\0\0\0", 6);
 	chain_end(58, 8);
@@ -581,7 +582,7 @@ static void fragment_headers(void **s)
 	assert_int_equal(up.proto, 17);
 	chain_begin(DST);
 	chain_fragment(65528, false, 1);
-	chain_end(0, 16); /* whatever it names is not looked at */
+	chain_end(0, 16); /* the header it names is not examined */
 	assert_int_equal(upper(), CNT_NONE);
 	assert_true(up.fragment && !up.more && !up.atomic);
 	assert_int_equal(up.offset, 65528);
@@ -632,7 +633,7 @@ static void first_fragment_without_chain(void **s)
 		ip[48 + 12] = 0x70;
 		assert_int_equal(upper(), n < 28 ? CNT_drop_ip6_first_fragment : CNT_NONE);
 	}
-	/* an extension header that goes on in the next fragment */
+	/* An extension header that continues in the next fragment. */
 	chain_begin(DST);
 	chain_fragment(0, true, 1);
 	chain_add(60, PAD4, 6);
@@ -641,7 +642,7 @@ static void first_fragment_without_chain(void **s)
 	assert_problem(3, 0);
 }
 
-/* A long chain cut off at every byte, and with every length in every header. */
+/* A long chain truncated at every byte, and with every length in every header. */
 static void cut_off_anywhere(void **s)
 {
 	(void)s;
@@ -662,7 +663,7 @@ static void cut_off_anywhere(void **s)
 			if (fate == CNT_drop_ip6_ext_malformed)
 				assert_true(up.problem && up.problem_pointer < chain.n);
 		}
-	/* which octet is told: the length, or where the header was named when it is not even there */
+	/* The reported octet: the length, or the octet that names the header if that is missing. */
 	chain_begin(DST);
 	chain_add(60, PAD4, 6);
 	ip[41] = 1;
@@ -679,7 +680,7 @@ static void cut_off_anywhere(void **s)
 	assert_problem(0, 6);
 }
 
-/* --- packets of others --- */
+/* --- packets of other hosts --- */
 
 static unsigned skip_to(unsigned len, uint8_t *proto)
 {
@@ -696,7 +697,7 @@ static void skipping(void **s)
 	(void)s;
 	uint8_t proto;
 	chain_begin(DST);
-	chain_add(0, "\xc2\4\0\0\0\0", 6); /* options are not judged */
+	chain_add(0, "\xc2\4\0\0\0\0", 6); /* options are not evaluated */
 	chain_add(43, "\0\5\0\0\0\0", 6);
 	chain_fragment(0, true, 1);
 	chain_add(51, "\0\0\0\0\0\1\0\0\0\1\1\2\3\4\5\6\7\x8\x9\xa\xb\xc", 22); /* AH of 24 */
@@ -728,7 +729,7 @@ static void skipping(void **s)
 
 #define DATA_MAX 66000
 
-/* Puts the fragments together by the byte: every byte must come exactly once. */
+/* Reassembles byte by byte: every byte must arrive exactly once. */
 static struct {
 	uint8_t data[DATA_MAX];
 	uint8_t have[DATA_MAX];
@@ -761,7 +762,7 @@ static void assembly_add(const uint8_t *f, unsigned len, unsigned head)
 static void cut_and_join(unsigned n, unsigned mtu, unsigned head, unsigned name)
 {
 	struct ip6_frag it;
-	uint8_t *out = malloc(mtu); /* exactly as long as it may be */
+	uint8_t *out = malloc(mtu); /* exactly the maximum length */
 	unsigned len;
 	memset(&as, 0, sizeof as);
 	assert_int_equal(ip6_frag_init(&it, ip, mtu, 0x12345678), E_OK);
@@ -803,7 +804,8 @@ static void fragments_of_every_size(void **s)
 	for (unsigned mtu = 1280; mtu < 1600; mtu += 37)
 		cut_and_join(make_ip6(ip, SRC, DST, 17, 4000), mtu, 40, 6);
 	cut_and_join(make_ip6(ip, SRC, DST, 17, 65535), 1280, 40, 6);
-	/* hop-by-hop options stay in front of each, destination options are cut with the rest */
+	/* Hop-by-hop options precede each fragment, destination options are fragmented with the
+	 * rest. */
 	for (unsigned n = 8; n < 400; n += 7) {
 		chain_begin("ff02::16");
 		chain_add(0, "\5\2\0\0\1\0", 6);
@@ -822,7 +824,7 @@ static void fragments_refused(void **s)
 	assert_int_equal(ip6_frag_init(&it, ip, 55, 1), E_INVAL);
 	assert_int_equal(ip6_frag_next(&it, out, 100), 0);
 	assert_int_equal(ip6_frag_init(&it, ip, 56, 1), E_OK);
-	assert_int_equal(ip6_frag_next(&it, out, 55), 0); /* no room: nothing is lost */
+	assert_int_equal(ip6_frag_next(&it, out, 55), 0); /* no space: nothing is lost */
 	assert_int_equal(ip6_frag_next(&it, out, 56), 56);
 	make_ip6(ip, SRC, DST, 17, 40); /* fits whole */
 	assert_int_equal(ip6_frag_init(&it, ip, 100, 1), E_OK);
@@ -836,7 +838,7 @@ static void fragments_refused(void **s)
 	make_ip6(ip, SRC, DST, 0, 100);
 	ip[41] = 12; /* 104 bytes */
 	assert_int_equal(ip6_frag_init(&it, ip, 72, 1), E_INVAL);
-	ip[41] = 4; /* 40 bytes, and no room left */
+	ip[41] = 4; /* 40 bytes, and no space left */
 	ip[40] = 17;
 	assert_int_equal(ip6_frag_init(&it, ip, 95, 1), E_INVAL);
 	assert_int_equal(ip6_frag_init(&it, ip, 96, 1), E_OK);
