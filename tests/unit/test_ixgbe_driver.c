@@ -5,7 +5,7 @@
 #include "tests/unit/ixgbe_port.h"
 #include "tools/nicsim/82599/82599.h"
 
-/* Registers by the datasheet, for the trace. */
+/* Registers from the datasheet, for the trace. */
 enum {
 	CTRL = 0x0,
 	CORECTL = 0x14f00,
@@ -71,14 +71,14 @@ static void probe_learns(void **s)
 	assert_int_equal(port.nic.mtu_max, NIC_MTU_MAX);
 	assert_int_equal(port.nic.features, ALL | NIC_VLAN);
 	assert_true(port.nic.mmio_reads > 0 && port.nic.mmio_writes > 0);
-	/* Nothing moves before start. */
+	/* No frame moves before start. */
 	unsigned len = make_udp(1, 100);
 	rig_force(frame, len, 0);
 	rig_run(1000000);
 	assert_int_equal(rig.dma_writes, 0);
 }
 
-/* A BAR that is not mapped, or too small. */
+/* A BAR that is not mapped, or is too small. */
 static void probe_without_registers(void **s)
 {
 	(void)s;
@@ -133,7 +133,7 @@ static void start_is_in_order(void **s)
 		if (at < 0)
 			fail_msg("step %u (%s) is missing or out of order", i, order[i].what);
 	}
-	/* Interrupts stay off until the end, tails untouched but for zero. */
+	/* Interrupts stay off until the end; tails are written only with zero. */
 	for (unsigned i = 0; i < port.traced; i++) {
 		const struct access *a = &port.trace[i];
 		if (a->write && a->offset == EIMS)
@@ -141,7 +141,8 @@ static void start_is_in_order(void **s)
 		if (a->write && (a->offset == RDT || a->offset == TDT))
 			assert_int_equal(a->value, 0);
 	}
-	/* After CTRL.RST nothing is touched for a millisecond (8.2.3.1.1), 10 ms pass (4.6.3.2). */
+	/* After CTRL.RST no register is accessed for a millisecond (8.2.3.1.1), and 10 ms pass
+	 * (4.6.3.2). */
 	int reset = -1;
 	for (unsigned i = 0; i < port.traced; i++) {
 		const struct access *a = &port.trace[i];
@@ -159,7 +160,8 @@ static void start_is_in_order(void **s)
 	assert_int_equal(port.routed[2], 3);
 }
 
-/* First write of a register from `from` with these bits of it so; fails the test without one. */
+/* First write from record `from` on to a register with these bits set to this value; fails the test
+ * if there is none. */
 static unsigned wrote(unsigned from, uint32_t offset, uint32_t mask, uint32_t value)
 {
 	for (unsigned i = from; i < port.traced; i++) {
@@ -171,13 +173,13 @@ static unsigned wrote(unsigned from, uint32_t offset, uint32_t mask, uint32_t va
 	return 0;
 }
 
-/* Steps whose absence no frame shows. */
+/* Steps whose absence no frame would reveal. */
 static void quiet_steps(void **s)
 {
 	(void)s;
 	up(2, ALL, STANDARD);
-	/* 10.5.4: the module's init sequence is played while the MAC's registers are ours; 4.6.4: then
-	 * AUTOC with LMS bit 2 the other way, then as it shall be. */
+	/* 10.5.4: the module's init sequence is played while we hold the MAC's registers; 4.6.4:
+	 * then AUTOC is written with LMS bit 2 inverted, and then with its final value. */
 	unsigned taken = wrote(0, SW_FW_SYNC, 0xa, 0xa);
 	unsigned played = wrote(taken, CORECTL, 0, 0);
 	unsigned away = wrote(played, AUTOC, 0xf000, 0xf000);
@@ -185,17 +187,17 @@ static void quiet_steps(void **s)
 	unsigned given = wrote(back, SW_FW_SYNC, 0xa, 0);
 	assert_int_equal(wrote(taken + 1, SW_FW_SYNC, 0, 0), given);
 	wrote(0, RXCSUM, UINT32_MAX, 0x3000);
-	/* 4.6.8: the arbiter stands still while the queues' layout changes. */
+	/* 4.6.8: the arbiter is disabled while the layout of the queues changes. */
 	unsigned still = wrote(0, RTTDCS, 0x40, 0x40), moves = wrote(still, RTTDCS, 0x40, 0);
 	assert_in_range(wrote(0, MTQC, UINT32_MAX, 0), still, moves);
 	assert_in_range(wrote(0, TXPBSIZE, UINT32_MAX, 160 << 10), still, moves);
-	/* The link is looked at after its interrupt has been acknowledged. */
+	/* The link is read after its interrupt has been acknowledged. */
 	unsigned from = port.traced;
 	link_now();
 	unsigned ack = wrote(from, EICR, UINT32_MAX, 0x100000);
 	assert_int_equal(wrote(ack, EIMS, UINT32_MAX, 0x100000), ack + 1);
 	assert_int_equal(find_access(from, READS, LINKS, 4), ack + 2);
-	/* Stop: what comes from the wire, queues, receive path, DMA, reset. */
+	/* Stop: frames from the wire, queues, receive path, DMA, reset. */
 	from = port.traced;
 	port_stop();
 	from = wrote(from, SECRXCTRL, 0x2, 0x2);
@@ -234,7 +236,7 @@ static void start_refuses_nonsense(void **s)
 	mem[0] = (struct nic_ring_mem){rig.memory + RIG_NOTHING + 64, bytes, 0, NULL};
 	assert_int_equal(ixgbe_ops.start(&port.nic, &config, &port.shared), E_INVAL);
 	assert_int_equal(port.traced, before);
-	/* A pool of other buffers than the device was told of. */
+	/* A pool with other buffers than the device was configured for. */
 	assert_int_equal(port_start(1, ALL, STANDARD, 100), E_OK);
 	struct port_pair *p = &port.pair[0];
 	p->pool.stride = BUF_STRIDE_JUMBO;
@@ -260,8 +262,8 @@ static void link_comes_up(void **s)
 	}
 }
 
-/* SFF-8472, table 5-3: each kind of module with its init sequence out of the EEPROM and its mode. A
- * kind that nobody knows is left alone. */
+/* SFF-8472, table 5-3: each kind of module with its init sequence from the EEPROM and its mode. An
+ * unknown kind is left alone. */
 static void modules(void **s)
 {
 	(void)s;
@@ -272,7 +274,7 @@ static void modules(void **s)
 	} row[] = {
 		{{0x10, 0, 0}, OPTICAL, 3},    {{0x20, 0, 0}, OPTICAL, 3}, /* SR, LR */
 		{{0, 0, 4}, COPPER, 3},        {{0x10, 1, 4}, COPPER, 3},  /* a passive cable */
-		{{0, 0, 8}, OPTICAL, 3},                                   /* an active one */
+		{{0, 0, 8}, OPTICAL, 3},                                   /* an active cable */
 		{{0, 1, 0}, OPTICAL, 2},       {{0, 2, 0}, OPTICAL, 2},    /* 1000BASE-SX, LX */
 		{{0, 8, 0}, OPTICAL, 2},       {{0x10, 1, 0}, OPTICAL, 3}, /* T; both speeds */
 		{{0, 0, 0}, NONE, 0},          {{0x40, 4, 0}, NONE, 0},    /* LRM; CX */
@@ -284,7 +286,7 @@ static void modules(void **s)
 		uint16_t *eeprom = intel_82599_eeprom(rig.m), *sequences = &eeprom[eeprom[0x2b]];
 		intel_82599_set_module(rig.m, row[i].module);
 		sequences[2]++; /* that of copper begins a word later, its first word is 0x202; */
-		sequences[4]--; /* the sum of all words is as it was */
+		sequences[4]--; /* the sum of all words is unchanged */
 		assert_int_equal(port_probe(), E_OK);
 		assert_int_equal(port_start(1, ALL, STANDARD, 1600), E_OK);
 		port_attach();
@@ -298,8 +300,9 @@ static void modules(void **s)
 	}
 }
 
-/* What a module says counts when its clock is high, which a slow one lets it be later: it is then the
- * same (I2C-bus specification, 3.1.9). One that never does is none that is known. */
+/* Data from a module is valid while its clock is high, which a slow module may delay: the result is
+ * the same (I2C-bus specification, 3.1.9). A module that never releases the clock counts as
+ * unknown. */
 static void slow_modules(void **s)
 {
 	(void)s;
@@ -346,11 +349,11 @@ static void interrupts_wake_a_core_that_asked(void **s)
 	for (unsigned i = 0; i < 3; i++) {
 		q = rx(i, 256) ? i : q;
 		let_go(i);
-		assert_int_equal(rig.irqs[1 + i], 0); /* nobody has asked */
+		assert_int_equal(rig.irqs[1 + i], 0); /* not requested */
 	}
 	struct nic_queue *nq = &port.pair[q].q;
 	for (unsigned round = 0; round < 20; round++) {
-		/* Left over from the time when nobody asked: one for nothing, at most. */
+		/* Left over from the time without a request: at most one spurious interrupt. */
 		for (unsigned i = 0; i < 2; i++) {
 			assert_false(ixgbe_ops.rx_interrupt(nq, true));
 			rig_run(10000000);
@@ -390,8 +393,8 @@ static void without_vectors_nobody_sleeps(void **s)
 	assert_int_equal(port.routed[0], 0);
 }
 
-/* X540: no module, its firmware sees to the link; another size of receive buffer. (The model is an
- * 82599, on which what X540 has more of reads as free.) */
+/* X540: no module, its firmware handles the link; another size of the receive packet buffer. (The
+ * model is an 82599, on which X540's additional semaphore bits read as free.) */
 static void x540_starts(void **s)
 {
 	(void)s;
@@ -434,7 +437,7 @@ static void stop_means_stop(void **s)
 		for (unsigned q = 0; q < 4; q++)
 			tx(q);
 		for (unsigned i = 0; i < 50; i++)
-			rig_receive(frame, len); /* on their way */
+			rig_receive(frame, len); /* in transit */
 		port_stop();
 		memcpy(before, rig.memory + RIG_NOTHING, RIG_MEMORY - RIG_NOTHING);
 		for (unsigned i = 0; i < 100; i++)
@@ -446,10 +449,10 @@ static void stop_means_stop(void **s)
 		while (rig_sent(&f))
 			;
 	}
-	port_stop(); /* twice does no harm, */
+	port_stop(); /* stopping twice does no harm, */
 	port_stop();
 	rig_stop(NULL);
-	power(); /* nor before the first start */
+	power(); /* nor does stop before the first start */
 	assert_int_equal(port_probe(), E_OK);
 	port_stop();
 }

@@ -1,6 +1,6 @@
 /*
- * The ixgbe driver and an 82599 model that misbehaves: every fault the model offers, and surprise
- * removal. Each ends within a deadline: in an error that says what is wrong, or counted and
+ * The ixgbe driver and an 82599 model that misbehaves: every fault that the model offers, and
+ * surprise removal. Each ends within a deadline: in an error that names the cause, or counted and
  * survived.
  */
 #include "tests/unit/ixgbe_port.h"
@@ -8,7 +8,7 @@
 
 #define CALL_NS 5000000000ull /* no call may take longer */
 
-/* Frame `seq` of its own length and bytes, to us, of no protocol that the device knows. */
+/* Frame `seq` with its own length and bytes, to us, of no protocol that the device knows. */
 static unsigned make_numbered(uint32_t seq)
 {
 	unsigned len = 64 + seq * 13 % 1400;
@@ -45,8 +45,8 @@ static void timed_stop(void)
 	end_in_time();
 }
 
-/* Sends and receives `n` frames, in bursts; received ones are checked for what they say they are.
- * Returns how many came, of all pairs. */
+/* Sends and receives `n` frames, in bursts; checks the contents of received ones. Returns how many
+ * were received, over all pairs. */
 static unsigned traffic(unsigned n)
 {
 	unsigned came = 0;
@@ -80,7 +80,7 @@ static unsigned traffic(unsigned n)
 	return came;
 }
 
-/* The device is well again: start, traffic without loss, stop. */
+/* The device works again: start, traffic without loss, stop. */
 static void assert_recovers(void)
 {
 	if (timed_probe() != E_OK || timed_start() != E_OK)
@@ -92,7 +92,7 @@ static void assert_recovers(void)
 	timed_stop();
 }
 
-/* --- those that start-up has to name --- */
+/* --- faults that start-up must name --- */
 
 static void start_up_faults(void **s)
 {
@@ -121,7 +121,7 @@ static void start_up_faults(void **s)
 			if (e != want || (want != E_OK && !strstr(port.nic.error, row[i].names)))
 				fail_msg("%s: %d, %s", row[i].fault, e,
 				         port.nic.error ? port.nic.error : "-");
-			/* A device that failed moves nothing. */
+			/* A device that failed moves no frame. */
 			uint64_t writes = rig.dma_writes;
 			for (unsigned k = 0; e != E_OK && k < 10; k++)
 				rig_force(frame, make_numbered(k), 0);
@@ -163,7 +163,7 @@ static void master_disable_takes_two_resets(void **s)
 	}
 }
 
-/* --- those in traffic --- */
+/* --- faults in traffic --- */
 
 static void data_faults(void **s)
 {
@@ -201,7 +201,8 @@ static void data_faults(void **s)
 	}
 }
 
-/* Whatever faults the model comes to have: all of them, from power-on and under traffic. */
+/* Whatever faults the model offers, including later ones: all of them, from power-on and under
+ * traffic. */
 static void every_fault(void **s)
 {
 	(void)s;
@@ -258,7 +259,7 @@ static void removed_before_start(void **s)
 	timed_stop();
 }
 
-/* At any moment of start-up: as many register accesses as it has, and one more each time. */
+/* At every moment of start-up: after one more register access each time. */
 static void removed_during_start(void **s)
 {
 	(void)s;
@@ -306,12 +307,12 @@ static void removed_under_traffic(void **s)
 	ixgbe_ops.rx_interrupt(&port.pair[0].q, true);
 	assert_false(port.pair[0].q.broken); /* nothing it wrote was wrong */
 	timed_stop();
-	/* Back again. */
+	/* Plugged in again. */
 	rig.m->removed = false;
 	assert_recovers();
 }
 
-/* The link goes and comes while frames move: nothing is lost to the pool, all goes on. */
+/* The link goes down and up while frames move: no buffer is lost, and traffic continues. */
 static void link_flaps_under_traffic(void **s)
 {
 	(void)s;

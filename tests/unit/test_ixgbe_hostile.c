@@ -1,6 +1,6 @@
 /*
- * drivers/ixgbe/ring.c and ring_tx.c with a device that lies. Nothing it writes may lose a buffer,
- * give one two owners, or lead out of memory (ASan watches).
+ * drivers/ixgbe/ring.c and ring_tx.c with a hostile device. Nothing it writes may lose a buffer,
+ * give one two owners, or cause an access outside of memory (detected by ASan).
  */
 #include "tests/unit/ixgbe_rig.h"
 
@@ -26,7 +26,7 @@ static void lengths(void **s)
 	}
 }
 
-/* A bad length or error within a frame over several descriptors drops all of it, once. */
+/* A bad length or error within a frame over several descriptors drops the whole frame, once. */
 static void bad_parts(void **s)
 {
 	(void)s;
@@ -56,7 +56,7 @@ static void bad_parts(void **s)
 	}
 }
 
-/* A frame without end: dropped once, however long, and the next is taken for what it is. */
+/* A frame without end is dropped once, however long, and the next one is received correctly. */
 static void frame_without_end(void **s)
 {
 	(void)s;
@@ -73,7 +73,7 @@ static void frame_without_end(void **s)
 	assert_frame(hand.pkt[0].data, hand.pkt[0].len, 9);
 }
 
-/* One byte at a time: gathered until it is full. */
+/* One byte at a time: gathered until the buffer is full. */
 static void crumbs(void **s)
 {
 	(void)s;
@@ -89,14 +89,14 @@ static void crumbs(void **s)
 	assert_int_equal(w.cnt.rx_oversize, 1);
 }
 
-/* DD in descriptors the device was never given: not looked at. */
+/* DD in descriptors that the device was never given: ignored. */
 static void done_beyond_the_tail(void **s)
 {
 	(void)s;
 	start(64, 20, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
 	for (unsigned i = 0; i < 64; i++)
 		memset(w.rx_desc + 16 * i + 8, 0xff, 8); /* all errors, length 65535 */
-	w.rx_head = 20; /* of these it had buffers */
+	w.rx_head = 20; /* the device had buffers for these */
 	for (unsigned i = 0; i < 10; i++) {
 		assert_int_equal(rx(256), 0);
 		assert_accounted();
@@ -104,8 +104,8 @@ static void done_beyond_the_tail(void **s)
 	assert_int_equal(w.cnt.rx_bad_desc, 20);
 }
 
-/* A write-back that never comes does not stop the ring. The frame behind it goes, too: it may be
- * the rest of the lost one. */
+/* A write-back that is lost does not stop the ring. The frame behind it is dropped, too, because it
+ * may be the rest of the lost one. */
 static void lost_write_backs(void **s)
 {
 	(void)s;
@@ -114,13 +114,13 @@ static void lost_write_backs(void **s)
 		device_buffer();
 		w.rx_head = (w.rx_head + 1) % w.size; /* lost */
 		for (unsigned t = 0; t < 5; t++)
-			assert_int_equal(rx(256), 0); /* nothing to be seen yet */
+			assert_int_equal(rx(256), 0); /* nothing visible yet */
 		assert_int_equal(w.cnt.rx_bad_desc, i);
 		device_receive(1);
 		device_receive(2);
 		device_receive(3);
 		rx(256);
-		assert_int_equal(w.cnt.rx_bad_desc, i); /* not believed at first sight */
+		assert_int_equal(w.cnt.rx_bad_desc, i); /* not acted upon at first sight */
 		for (unsigned t = 0; t < 4; t++)
 			rx(256);
 		assert_int_equal(w.cnt.rx_bad_desc, i + 1);
@@ -142,7 +142,7 @@ static void lost_write_backs(void **s)
 	assert_frame(hand.pkt[0].data, hand.pkt[0].len, 4);
 }
 
-/* A report of sent frames that never comes: the next one says as much. */
+/* A report of sent frames that is lost: the next one covers them. */
 static void lost_reports(void **s)
 {
 	(void)s;
@@ -163,7 +163,7 @@ static void lost_reports(void **s)
 	assert_true(w.cnt.tx_bad_desc > 0);
 }
 
-/* Anything at all in the second quadword. */
+/* Any value in the second quadword. */
 static void random_write_backs(void **s)
 {
 	(void)s;
@@ -192,7 +192,7 @@ static void random_write_backs(void **s)
 	}
 }
 
-/* A head outside of what the device was given breaks the queue; all inside are good. */
+/* A head outside of what the device was given breaks the queue; every head inside is valid. */
 static void written_heads(void **s)
 {
 	(void)s;
@@ -218,7 +218,7 @@ static void written_heads(void **s)
 			assert_accounted();
 		}
 	}
-	/* A broken queue sends no more. */
+	/* A broken queue sends nothing more. */
 	take_frames(1, 1);
 	uint32_t lie = 0xffffffff;
 	memcpy(w.written_head, &lie, 4);
@@ -248,7 +248,7 @@ static void written_heads_within_a_chain(void **s)
 	}
 }
 
-/* DD wherever and whenever it likes: buffers come back once each. */
+/* DD anywhere and at any time: each buffer comes back once. */
 static void random_done_bits(void **s)
 {
 	(void)s;

@@ -1,6 +1,7 @@
 /*
- * drivers/ixgbe/ring.c and ring_tx.c with a device that keeps to the datasheet: what is ixgbe's
- * own. ring_tests.c has what nic_ops says, test_ixgbe_hostile.c a device that lies.
+ * drivers/ixgbe/ring.c and ring_tx.c with a device that complies with the datasheet: what is
+ * specific to ixgbe. ring_tests.c tests what nic_ops requires, test_ixgbe_hostile.c has a hostile
+ * device.
  */
 #include "tests/unit/ixgbe_rig.h"
 #include "tests/unit/packets.h"
@@ -19,7 +20,7 @@ static void layout(void **s)
 		assert_int_equal((l.rx_desc | l.tx_desc | l.written_head | l.bytes) % 128, 0);
 		assert_true(l.rx_desc + 16 * size <= l.tx_desc);
 		assert_true(l.tx_desc + 16 * size <= l.written_head);
-		assert_true(l.written_head + 64 <= l.rx_owner); /* a line of its own */
+		assert_true(l.written_head + 64 <= l.rx_owner); /* a cache line of its own */
 		assert_true(l.rx_owner + 4 * size <= l.tx_owner);
 		assert_true(l.tx_owner + 4 * size <= l.bytes);
 		start(size, BUFS_MAX, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
@@ -46,7 +47,7 @@ static void tail_is_written_in_bulk(void **s)
 		}
 		assert_in_range(w.rx_writes - writes, 0, n / (burst < 32 ? 32 : burst) + 1);
 	}
-	/* Buffers that come back one by one are told of in bulk as well. */
+	/* Buffers that come back one by one are announced in bulk as well. */
 	start(256, 100, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
 	unsigned before = w.rx_writes;
 	for (unsigned i = 0; i < 640; i++) {
@@ -55,7 +56,7 @@ static void tail_is_written_in_bulk(void **s)
 		let_go();
 	}
 	assert_in_range(w.rx_writes - before, 1, 640 / 32);
-	/* Idle turns write nothing, but for what came back in the last busy one. */
+	/* Idle turns write nothing, except for buffers that came back in the last busy one. */
 	rx(256);
 	unsigned writes = w.rx_writes;
 	for (unsigned i = 0; i < 100; i++)
@@ -63,7 +64,7 @@ static void tail_is_written_in_bulk(void **s)
 	assert_int_equal(w.rx_writes, writes);
 }
 
-/* 7.1.11: what status and error bits make of a packet. */
+/* 7.1.11: the packet flags that follow from status and error bits. */
 static void rx_checksum_flags(void **s)
 {
 	(void)s;
@@ -126,7 +127,7 @@ static void receive_spread(unsigned len, uint32_t seq, uint32_t last_status)
 	}
 }
 
-/* Frames a little longer than a descriptor's share are gathered, longer ones dropped whole;
+/* Frames somewhat longer than a descriptor's buffer are gathered, longer ones dropped whole,
  * wherever a burst ends, and with small frames around them. */
 static void rx_frames_over_several_descriptors(void **s)
 {
@@ -173,7 +174,7 @@ static void rx_frames_over_several_descriptors(void **s)
 
 /* --- transmit --- */
 
-/* A long burst is reported on the way, every IXGBE_TX_REPORT descriptors. */
+/* A long burst is reported in between, every IXGBE_TX_REPORT descriptors. */
 static void tx_reports_within_a_burst(void **s)
 {
 	(void)s;
@@ -185,7 +186,7 @@ static void tx_reports_within_a_burst(void **s)
 		device_send(i);
 		assert_int_equal(w.reported, i == 199 ? 200 : on_the_way);
 	}
-	w.tx_head = 100; /* as if it were there */
+	w.tx_head = 100; /* as if it had got there */
 	device_report();
 	w.tx_head = 200;
 	assert_int_equal(tx(), 0);
@@ -193,9 +194,9 @@ static void tx_reports_within_a_burst(void **s)
 	device_report();
 }
 
-/* --- chains, counted buffers --- */
+/* --- chains, shared buffers --- */
 
-/* 1 to 33 pieces; bytes are counted for all of them. */
+/* 1 to 33 pieces; the bytes of all are counted. */
 static void tx_chains(void **s)
 {
 	(void)s;
@@ -220,7 +221,7 @@ static void tx_chains(void **s)
 	assert_int_equal(w.contexts, 0);
 }
 
-/* A chain that does not fit, for its pieces or for its context, stays as it was. */
+/* A chain for whose pieces or context there is no room stays unchanged. */
 static void tx_chain_waits_for_room(void **s)
 {
 	(void)s;
@@ -267,7 +268,7 @@ static struct pkt *in_hand(unsigned len)
 }
 
 /* An Ethernet frame with `tags` VLAN tags, IPv4 with nopt bytes of options, `l4` bytes of protocol
- * `proto` whose checksum field is at `offset` and holds `pseudo`. */
+ * `proto`, whose checksum field is at `offset` and holds `pseudo`. */
 static struct pkt *in_hand4(unsigned tags, unsigned nopt, uint8_t proto, unsigned l4,
                             unsigned offset, uint16_t pseudo)
 {
@@ -292,7 +293,7 @@ static void tx_checksum_offload(void **s)
 		unsigned tags, nopt;
 		uint8_t proto;
 		unsigned offset;
-		bool here;         /* the device does it */
+		bool here;         /* offloaded to the device */
 		uint32_t tucmd;    /* without DTYP and DEXT */
 	} row[] = {
 		{0, 0, 6, 16, true, 0x400 | 0x800},
@@ -300,8 +301,8 @@ static void tx_checksum_offload(void **s)
 		{0, 40, 6, 16, true, 0x400 | 0x800},
 		{1, 0, 17, 6, true, 0x400},
 		{2, 4, 6, 16, true, 0x400 | 0x800},
-		{0, 0, 33, 6, false, 0},  /* DCCP has its sum where UDP has */
-		{0, 0, 17, 16, false, 0}, /* somewhere else */
+		{0, 0, 33, 6, false, 0},  /* DCCP has its checksum at UDP's offset */
+		{0, 0, 17, 16, false, 0}, /* at another offset */
 		{0, 0, 1, 2, false, 0},   /* ICMP */
 	};
 	for (unsigned i = 0; i < ARRAY_LEN(row); i++) {
@@ -322,7 +323,7 @@ static void tx_checksum_offload(void **s)
 			assert_int_equal(w.context[3], 0);
 			assert_int_equal(l4[row[i].offset] << 8 | l4[row[i].offset + 1], 0x1234);
 		} else {
-			/* with the pseudo header: 0 */
+			/* With the pseudo header: 0. */
 			assert_int_equal(slow_csum(l4, 100), 0x1234);
 		}
 		device_report();
@@ -330,7 +331,7 @@ static void tx_checksum_offload(void **s)
 	}
 }
 
-/* IPv6 with no extension header; with one, software does it. */
+/* IPv6 without extension headers; with one, software computes the checksum. */
 static void tx_checksum_offload_ip6(void **s)
 {
 	(void)s;
@@ -353,7 +354,7 @@ static void tx_checksum_offload_ip6(void **s)
 	}
 }
 
-/* A context is given once and again only when it differs. */
+/* A context is given once, and again only when it differs. */
 static void tx_context_is_cached(void **s)
 {
 	(void)s;
@@ -365,7 +366,7 @@ static void tx_context_is_cached(void **s)
 		device_take();
 	assert_int_equal(w.contexts, 1);
 	device_report();
-	take_frames(1, 7); /* plain frames need none and change nothing */
+	take_frames(1, 7); /* plain frames need no context and change none */
 	in_hand4(0, 0, 6, 100, 16, 0x1111);
 	in_hand4(0, 0, 17, 100, 6, 0x1111);
 	in_hand4(0, 0, 6, 100, 16, 0x1111);
@@ -379,7 +380,7 @@ static void tx_context_is_cached(void **s)
 	assert_int_equal(w.pool.free, 200 - 63);
 }
 
-/* Room for one descriptor but not for its context: the frame stays with the caller, as it was. */
+/* Room for one descriptor but not for its context: the frame stays with the caller, unchanged. */
 static void tx_no_room_for_the_context(void **s)
 {
 	(void)s;
@@ -396,7 +397,7 @@ static void tx_no_room_for_the_context(void **s)
 	assert_memory_equal(hand.pkt[0].data, before, sizeof before);
 	for (unsigned i = 0; i < 6; i++)
 		device_send(i);
-	assert_int_equal(tx(), 0); /* not reported yet: still one */
+	assert_int_equal(tx(), 0); /* not yet reported: still one */
 	device_report();
 	assert_int_equal(tx(), 1);
 	device_take();
@@ -425,7 +426,7 @@ static void tx_vlan(void **s)
 	assert_int_equal(w.context[0], 0x00010000 | 14 << 9 | 20);
 }
 
-/* 7.2.4: what segmentation needs in descriptors and headers. */
+/* 7.2.4: the requirements of segmentation for descriptors and headers. */
 static void tx_segmentation(void **s)
 {
 	(void)s;
@@ -433,7 +434,7 @@ static void tx_segmentation(void **s)
 		start(16, 60, BUF_STRIDE_JUMBO, IXGBE_HEAD_WRITE_BACK);
 		unsigned ip = six ? 40 : 20, l4 = 32 + 5000, check = 14 + ip + 16;
 		struct pkt p;
-		/* pseudo-header sum 0x4000 without the length, and so with it: */
+		/* Pseudo-header sum: 0x4000 without the length, and with it: */
 		uint16_t pseudo = (uint16_t)(0x4000 + l4);
 		if (six) {
 			p = *in_hand(14 + ip + l4);
@@ -466,8 +467,8 @@ static void tx_segmentation(void **s)
 	}
 }
 
-/* The same over a chain, and for UDP: PAYLEN and the pseudo header's length are those of all
- * pieces; only the first descriptor has them. */
+/* The same for a chain, and for UDP: PAYLEN and the pseudo header's length are those of all pieces;
+ * only the first descriptor has them. */
 static void tx_segmentation_of_a_chain(void **s)
 {
 	(void)s;
@@ -509,7 +510,8 @@ static void tx_segmentation_of_a_chain(void **s)
 	}
 }
 
-/* Segments of another size, or behind longer headers: another context, though all else is alike. */
+/* Segments of another size, or with longer headers, need another context, even if all else is
+ * equal. */
 static void tx_context_of_another_size(void **s)
 {
 	static const struct {

@@ -1,7 +1,7 @@
 /*
- * Slots of the ixgbe driver (drivers/nic.h; drivers/ixgbe/ring.h, invariant 6): what the device
- * reads is what was put, one write of the tail for each send, every send reported to its end, and a
- * device that lies.
+ * Slots of the ixgbe driver (drivers/nic.h; drivers/ixgbe/ring.h, invariant 6): the device reads
+ * what was put, one write of the tail per send, every send is reported to its end, and a hostile
+ * device does no harm.
  */
 #include "tests/unit/ixgbe_rig.h"
 #include "tests/unit/slots_rig.h"
@@ -37,7 +37,7 @@ static void send_slots(unsigned n, uint64_t bytes)
 
 static void forget(void)
 {
-	w.tx.tail = w.tx.head; /* owner[] names no buffers any more */
+	w.tx.tail = w.tx.head; /* owner[] no longer names buffers */
 }
 
 static unsigned tails(void)
@@ -52,7 +52,7 @@ static bool send_next(uint32_t seq)
 	return load(bus_of(w.tx_desc) + 16 * at + 8, 4) & RS;
 }
 
-/* A slot in so many at fixed places, and the last of a send, which asked for it once. */
+/* Reports at fixed places, and one for the last slot of a send, which requested it once. */
 static void assert_reports(uint32_t from, unsigned reports)
 {
 	unsigned every = w.size / 4 < 32 ? w.size / 4 : 32;
@@ -74,7 +74,7 @@ const struct slots_card slots_card = {
 	.assert_reports = assert_reports,
 };
 
-/* Who sends all that is free, to a device that is behind, writes nothing into the ring, and the
+/* A sender of all free slots, with a device that is behind, writes nothing into the ring, and the
  * device reports once in 32. */
 static void prepared_once(void **s)
 {
@@ -82,9 +82,9 @@ static void prepared_once(void **s)
 	static uint8_t before[16384];
 	unsigned reports = 0;
 	begin(1024, 0);
-	send(slots_free()); /* all but one: not to a fixed place */
+	send(slots_free()); /* all but one: does not end at a fixed place */
 	for (unsigned i = 0; i < 74; i++) {
-		if (i == 10) { /* three times round */
+		if (i == 10) { /* after three rounds */
 			memcpy(before, w.tx_desc, sizeof before);
 			reports = 0;
 		}
@@ -99,7 +99,7 @@ static void prepared_once(void **s)
 	end();
 }
 
-/* All it has is a long burst: what is free grows in portions, and all of it is free at last. */
+/* The device has one long burst: free slots grow in steps, and in the end all are free. */
 static void comes_back(void **s)
 {
 	(void)s;
@@ -133,7 +133,7 @@ static void head_lies(void **s)
 	}
 }
 
-/* Whatever it writes, the ring is never overfilled. */
+/* Whatever the device writes, the ring is never overfilled. */
 static void random_heads(void **s)
 {
 	(void)s;

@@ -1,14 +1,14 @@
 /*
- * The ixgbe driver and a well-behaved 82599 model in one process: frames in and out, RSS, offloads,
- * and what is counted of them.
+ * The ixgbe driver and a well-behaved 82599 model in one process: frames in both directions, RSS,
+ * offloads, and the counters for them.
  */
 #include "tests/unit/ixgbe_port.h"
 #include "tests/unit/packets.h"
 
-/* Registers by the datasheet, for the trace. */
+/* Registers from the datasheet, for the trace. */
 enum { RDT = 0x1018, TDT = 0x6018, RXNFGPC = 0x41b0 };
 
-/* --- frames in and out --- */
+/* --- frames in both directions --- */
 
 static void receives(void **s)
 {
@@ -16,7 +16,7 @@ static void receives(void **s)
 	uint32_t seq = 0, got = 0;
 	uint64_t bytes = 0;
 	up(1, ALL, STANDARD);
-	while (got < 10000) { /* round the ring of 1024 many times */
+	while (got < 10000) { /* many times around the ring of 1024 */
 		unsigned n = 1 + seq % 97;
 		for (unsigned i = 0; i < n; i++) {
 			unsigned len = make_udp(seq + i, (seq + i) * 7 % 1400 + 18);
@@ -52,7 +52,7 @@ static void filters(void **s)
 		{{0x02, 0x00, 0x5e, 0x00, 0x53, 0x01}, true},
 		{{255, 255, 255, 255, 255, 255}, true},
 		{{0x02, 0x00, 0x5e, 0x00, 0x53, 0x02}, false},
-		{{0x01, 0x00, 0x5e, 0, 0, 1}, true}, /* every group: data cores sort them out */
+		{{0x01, 0x00, 0x5e, 0, 0, 1}, true}, /* all groups: data cores filter them */
 		{{0x33, 0x33, 0, 0, 0, 1}, true},
 	};
 	up(1, ALL, STANDARD);
@@ -106,7 +106,7 @@ static void sends(void **s)
 		for (unsigned i = 0; i < n; i++)
 			assert_sent(make_udp(seq + i, (seq + i) * 11 % 1400 + 18));
 		seq += n;
-		assert_int_equal(tx(0), 0); /* takes back what was sent */
+		assert_int_equal(tx(0), 0); /* reclaims what was sent */
 		assert_int_equal(port.pair[0].pool.free, port.pair[0].pool.count - 1023);
 	}
 	assert_int_equal(port.pair[0].cnt.tx_pkts, seq);
@@ -114,7 +114,8 @@ static void sends(void **s)
 	assert_int_equal(port.pair[0].cnt.tx_bad_desc, 0);
 }
 
-/* Frames in slots leave as they were put, in portions of any size, after packets sent as ever. */
+/* Frames in slots leave as they were put, in batches of any size, after packets sent the normal
+ * way. */
 static void sends_by_slots(void **s)
 {
 	struct nic_queue *q = &port.pair[0].q;
@@ -122,7 +123,7 @@ static void sends_by_slots(void **s)
 	unsigned next = 0;
 	up(1, ALL, STANDARD);
 	if (!ixgbe_ops.slots_open) {
-		teardown(s); /* there are none with completion by DD */
+		teardown(s); /* not available with completion by DD */
 		skip();
 	}
 	take(0, frame, make_udp(0, 100));
@@ -153,7 +154,7 @@ static void sends_by_slots(void **s)
 	let_go(0);
 }
 
-/* A PTP event message, of its own EtherType or over UDP, in `frame`; its length. */
+/* Makes a PTP event message, with its own EtherType or over UDP, in `frame`; returns its length. */
 static unsigned make_ptp(uint16_t number, bool udp)
 {
 	unsigned len = udp ? make_l4(17, 0xc0000202, 0xc6336402, 319, 319, 44, 0) : 60;
@@ -167,8 +168,8 @@ static unsigned make_ptp(uint16_t number, bool udp)
 	return len;
 }
 
-/* The device's clock has the time, and the marked slot and PTP messages that come have their own:
- * each once, and nothing else has any. */
+/* The device's clock runs, and the marked slot and received PTP messages have their times: each
+ * once, and no other frame has any. */
 static void takes_times(void **s)
 {
 	(void)s;
@@ -206,7 +207,7 @@ static void takes_times(void **s)
 			rig_run(1000);
 			slots_send(0, 1, p->len);
 			rig_run(0);
-			if (i == n) /* of one that has another frame it is forgotten */
+			if (i == n) /* a slot with another frame loses its mark */
 				ixgbe_ops.slots_put(q, 5, &slot, 1);
 			assert_true(rig_sent(&out));
 			ixgbe_ops.time_stamps(&port.nic, &got);
@@ -222,7 +223,7 @@ static void takes_times(void **s)
 	assert_int_equal(ixgbe_ops.time_start(&port.nic), E_AGAIN);
 }
 
-/* Frames of a limited pair leave at the rate that the driver says is in force; the other pair's do
+/* Frames of a limited pair leave at the rate that the driver reports; those of the other pair do
  * not wait. */
 static void limits_rates(void **s)
 {
@@ -251,7 +252,7 @@ static void limits_rates(void **s)
 				assert_in_range(out.at - first, 0, 2000);
 			}
 		}
-		/* the first few at once: what an idle queue may catch up */
+		/* The first few at once: what an idle queue may catch up. */
 		uint64_t took = 100ull * (len + 4) * 8 * 1000000 / set;
 		assert_in_range(last - first, took - 3300, took + 1);
 		tx(0);
@@ -319,7 +320,8 @@ static void forwarding_writes_two_tails_a_burst(void **s)
 	}
 }
 
-/* The device does not get on: bursts are refused, nothing is lost, all goes out in the end. */
+/* The device makes no progress: bursts are refused, nothing is lost, and in the end everything is
+ * sent. */
 static void full_ring(void **s)
 {
 	(void)s;
@@ -347,8 +349,8 @@ static void full_ring(void **s)
 	assert_int_equal(port.pair[0].pool.free, port.pair[0].pool.count - 1023);
 }
 
-/* One pair has no buffers left: its frames are dropped by the device and counted, the other's are
- * not. All is well when some come back. */
+/* One pair has no buffers left: the device drops and counts its frames, but not the other's. When
+ * some buffers come back it receives again. */
 static void empty_pool(void **s)
 {
 	(void)s;
@@ -370,7 +372,7 @@ static void empty_pool(void **s)
 	assert_true(p->cnt.rx_no_buffer > 0);
 	ixgbe_ops.stats(&port.nic, &stats);
 	assert_int_equal(stats.rx_no_desc + stats.rx_missed, 501);
-	if (rig.mode == RIG_STRICT) /* at line rate QPRDC lies in a page that no reading clears */
+	if (rig.mode == RIG_STRICT) /* at line rate QPRDC is in a page that reads do not clear */
 		assert_int_equal(stats.rx_missed, 0);
 	ixgbe_ops.stats(&port.nic, &stats);
 	assert_int_equal(stats.rx_no_desc + stats.rx_missed, 501);
@@ -389,7 +391,8 @@ static void empty_pool(void **s)
 
 /* --- RSS --- */
 
-/* The vectors of Microsoft's "Verifying the RSS Hash Calculation", IPv4 with TCP and without. */
+/* The vectors of Microsoft's "Verifying the RSS Hash Calculation", for IPv4 with and without
+ * TCP. */
 static void rss_is_toeplitz(void **s)
 {
 	(void)s;
@@ -466,7 +469,7 @@ static void receive_checksums(void **s)
 			let_go(0);
 		}
 	}
-	ether(0x0806); /* no IP at all */
+	ether(0x0806); /* not IP */
 	rig_receive(frame, 60);
 	assert_int_equal(rx_all(0), 1);
 	assert_int_equal(port.pair[0].hands[0].flags, 0);
@@ -477,7 +480,7 @@ static uint16_t get16(const uint8_t *p)
 	return (uint16_t)(p[0] << 8 | p[1]);
 }
 
-/* 16-bit sum of the pseudo header over IPv4, without the length when that is 0. */
+/* 16-bit sum of the IPv4 pseudo header, without the length if that is 0. */
 static uint16_t pseudo_sum(uint8_t proto, unsigned l4)
 {
 	uint8_t h[12];
@@ -504,7 +507,7 @@ static void transmit_checksums(void **s)
 			(struct pkt_meta){.csum_start = 34, .csum_offset = (uint16_t)check};
 		assert_int_equal(tx(0), 1);
 		rig_run(100000);
-		assert_sent(len < 60 ? 60 : len); /* make_l4 has put the right one */
+		assert_sent(len < 60 ? 60 : len); /* make_l4 has put the right checksum */
 	}
 }
 
@@ -552,8 +555,8 @@ static void segmentation(void **s)
 	assert_int_equal(port.pair[0].cnt.tx_pkts, 3);
 }
 
-/* The bytes of `frame` in hand as a chain: `first` in the first piece, the rest cut into `frags`
- * in buffers that the test holds as well, as TCP does. */
+/* Takes the bytes of `frame` in hand as a chain: `first` bytes in the first piece, the rest divided
+ * into `frags` pieces, in buffers that the test holds as well, as TCP does. */
 static struct pkt *take_pieces(unsigned len, unsigned first, unsigned frags, uint32_t *kept)
 {
 	struct bufpool *pool = &port.pair[0].pool;
@@ -582,7 +585,7 @@ static void let_go_of_pieces(const uint32_t *kept, unsigned frags)
 	assert_int_equal(port.pair[0].pool.free, port.pair[0].pool.count - 1023);
 }
 
-/* Frames in 2 to 33 pieces, with and without a checksum to be completed: each is one on the
+/* Frames in 2 to 33 pieces, with and without a checksum to be completed: each is one frame on the
  * wire. */
 static void chains(void **s)
 {
@@ -608,7 +611,7 @@ static void chains(void **s)
 	}
 }
 
-/* Out of 2 to 33 pieces: each datagram or segment is right in length, numbers and sums. */
+/* From 2 to 33 pieces: each datagram or segment has the right length, numbers and checksums. */
 static void segmentation_of_chains(void **s)
 {
 	(void)s;
@@ -662,7 +665,7 @@ static void vlan_tags(void **s)
 {
 	(void)s;
 	up(1, ALL | NIC_VLAN, STANDARD);
-	/* in: the tag is taken out */
+	/* Received: the tag is stripped. */
 	unsigned len = make_udp(1, 100);
 	static uint8_t tagged[2000];
 	memcpy(tagged, frame, 12);
@@ -678,7 +681,7 @@ static void vlan_tags(void **s)
 	assert_int_equal(p->len, len);
 	assert_memory_equal(p->data, frame, len);
 	assert_int_equal(p[1].flags & PKT_VLAN, 0);
-	/* out: it is put in */
+	/* Sent: it is inserted. */
 	assert_int_equal(tx(0), 2);
 	rig_run(100000);
 	struct rig_frame f;
@@ -688,7 +691,7 @@ static void vlan_tags(void **s)
 	assert_sent(len);
 }
 
-/* Without NIC_VLAN tags stay where they are. */
+/* Without NIC_VLAN tags stay in the frame. */
 static void vlan_tags_stay(void **s)
 {
 	(void)s;
@@ -707,7 +710,7 @@ static void vlan_tags_stay(void **s)
 	assert_sent(len + 4);
 }
 
-/* Frames to the end of a buffer, over one descriptor's share and beyond what is taken. */
+/* Frames up to the end of a buffer, beyond one descriptor's buffer, and beyond the maximum. */
 static void large_frames(void **s)
 {
 	(void)s;
@@ -729,7 +732,7 @@ static void large_frames(void **s)
 			rig_run(100000);
 			assert_sent(len);
 		}
-		/* one byte too much: the device refuses it (MAXFRS) */
+		/* One byte too many: the device refuses it (MAXFRS). */
 		struct nic_stats stats = {0};
 		unsigned len = make_udp(1, most + 1 - 42);
 		rig_force(frame, len, 0);
@@ -737,7 +740,7 @@ static void large_frames(void **s)
 		ixgbe_ops.stats(&port.nic, &stats);
 		assert_true(stats.rx_length > 0);
 		assert_int_equal(port.pair[0].cnt.rx_oversize, 0);
-		/* and the next is well */
+		/* And the next one is received. */
 		len = make_udp(2, 100);
 		rig_receive(frame, len);
 		assert_int_equal(rx_all(0), 1);

@@ -1,5 +1,5 @@
-/* control/journal.c: what has been committed is found again, whatever becomes of the program that
- * wrote it. */
+/* control/journal.c: committed changes are found again, whatever becomes of the program that wrote
+ * them. */
 #include "tests/unit/host.h"
 
 #include "control/journal.h"
@@ -33,7 +33,7 @@ void *core_private_kept(enum core_kept what, size_t *bytes)
 	return w.kept_bytes ? w.memory + w.kept_at : NULL;
 }
 
-/* --- a candidate that says what the test wants --- */
+/* --- a candidate with the contents that the test wants --- */
 
 static char log_text[ROUTES * 24];
 static bool on_boot;
@@ -100,7 +100,7 @@ static void last_commit_is_found(void **s)
 	found("hostname a\n", "+ip route 10.0.0.0/8 192.0.2.1\n", false);
 	commit("hostname b\n", "");
 	commit("", "-ip route 10.0.0.0/8 192.0.2.1\n");
-	found("", "", false); /* it came, and it went */
+	found("", "", false); /* added and removed again */
 	commit("", "-ip route 10.1.0.0/16 192.0.2.1\n+ip route 10.1.0.0/16 192.0.2.2\n");
 	commit("", "-ip route 10.2.0.0/16 192.0.2.1\n");
 	commit("", "-ip route 10.1.0.0/16 192.0.2.2\n+ip route 10.1.0.0/16 192.0.2.1\n");
@@ -116,16 +116,16 @@ static void unconfirmed_one_is_gone(void **s)
 	(void)s;
 	assert_true(stage("hostname a\n", "+x\n"));
 	nothing_found();
-	assert_true(stage("hostname b\n", "+y\n")); /* the first one stands */
+	assert_true(stage("hostname b\n", "+y\n")); /* the first commit is kept */
 	found("hostname a\n", "+x\n", true);
-	journal_drop(); /* nobody confirms the second */
+	journal_drop(); /* the second is not confirmed */
 	found("hostname a\n", "+x\n", false);
 	assert_true(stage("hostname c\n", "+z\n"));
 	journal_seal();
 	found("hostname c\n", "+x\n+z\n", false);
 }
 
-/* The routes of one configuration mean nothing to another: they begin anew. */
+/* The routes of one configuration mean nothing to another: they start from nothing. */
 static void another_configuration_of_the_boot(void **s)
 {
 	(void)s;
@@ -140,7 +140,7 @@ static void another_configuration_of_the_boot(void **s)
 	found("hostname c\n", "+x\n", false);
 }
 
-/* It grows, and moves to where there is room. */
+/* The journal grows, and moves to where there is room. */
 static void many_routes(void **s)
 {
 	(void)s;
@@ -157,7 +157,7 @@ static void many_routes(void **s)
 	found("hostname odd\n", log_text, false);
 }
 
-/* A program that fails while it writes: whatever it has written, the one before is found. */
+/* A program that fails while it writes: whatever it has written, the previous commit is found. */
 static void torn(void **s)
 {
 	(void)s;
@@ -167,7 +167,7 @@ static void torn(void **s)
 	commit("hostname b\n", "+y\n");
 	memcpy(after, w.memory, w.used);
 	const size_t half = w.kept_at + w.kept_bytes;
-	for (size_t cut = w.kept_at; cut < half; cut++) { /* written as far as that, in either order */
+	for (size_t cut = w.kept_at; cut < half; cut++) { /* written up to here, in either order */
 		struct journal_found f;
 		if (before[cut] == after[cut])
 			continue;
@@ -183,7 +183,7 @@ static void torn(void **s)
 	}
 }
 
-/* Any bit that has changed in the slot that stands. */
+/* Any bit changed in the valid slot. */
 static void what_is_found_is_sealed(void **s)
 {
 	(void)s;
@@ -218,7 +218,7 @@ int main(void)
 		cmocka_unit_test_setup(many_routes, begin),
 		cmocka_unit_test_setup(torn, begin),
 		cmocka_unit_test_setup(what_is_found_is_sealed, begin),
-		cmocka_unit_test_setup(no_memory, begin), /* the last: it is not got over */
+		cmocka_unit_test_setup(no_memory, begin), /* the last test: it cannot be undone */
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

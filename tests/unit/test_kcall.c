@@ -1,4 +1,4 @@
-/* kernel/kcall: who may have whose program started anew, and when. */
+/* kernel/kcall: which core may have whose program restarted, and when. */
 #include "tests/unit/host.h"
 
 #include "kernel/kcall.c"
@@ -21,7 +21,7 @@ void apic_send_nmi(uint32_t id)
 	nmi_to = id;
 }
 
-/* What no test here calls. */
+/* Not called by any test here. */
 void apic_send(uint32_t id, enum vector vector) { (void)id, (void)vector; }
 void apic_deadline(uint64_t tsc) { (void)tsc; }
 int console_read(void) { return E_AGAIN; }
@@ -92,7 +92,7 @@ static int64_t call(unsigned by, enum kcall number, uint64_t arg)
 	return (int64_t)f.rax;
 }
 
-/* A data core's word that core 0 is stuck is not believed before core 0 has been silent. */
+/* A data core's claim that core 0 is stuck is refused until core 0 has been silent long enough. */
 static void silence_of_core_0(void **s)
 {
 	(void)s;
@@ -107,7 +107,7 @@ static void silence_of_core_0(void **s)
 	assert_true(cores[0].restart_asked);
 }
 
-/* Any call, even one that is none, shows that it is well. */
+/* Any call, even an invalid one, shows that the core runs. */
 static void a_call_ends_the_silence(void **s)
 {
 	(void)s;
@@ -117,7 +117,7 @@ static void a_call_ends_the_silence(void **s)
 	assert_int_equal(nmis, 0);
 }
 
-/* Who is halted does not call, and is not stuck. */
+/* A halted core does not call, and is not stuck. */
 static void asleep_is_not_silent(void **s)
 {
 	(void)s;
@@ -139,7 +139,7 @@ static void data_core_asks_for_no_other(void **s)
 	assert_int_equal(nmis, 0);
 }
 
-/* The control core is believed at once, of any core that there is. */
+/* The control core's request is obeyed at once, for any existing core. */
 static void control_core_asks(void **s)
 {
 	(void)s;
@@ -152,7 +152,7 @@ static void control_core_asks(void **s)
 	assert_int_equal(nmis, 1);
 }
 
-/* What is the control core's alone is refused to others. */
+/* Calls reserved for the control core are refused to others. */
 static void roles(void **s)
 {
 	(void)s;

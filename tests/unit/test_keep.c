@@ -1,4 +1,5 @@
-/* kernel/keep: what was written is told once, by the next boot; what is not whole is not believed. */
+/* kernel/keep: what was written is reported once, by the next boot; incomplete records are
+ * ignored. */
 #include "tests/unit/host.h"
 
 #define cpu_flush(at, bytes) ((void)(at), (void)(bytes))
@@ -41,7 +42,7 @@ static size_t boot(void)
 	begun = false;
 	told = said_bytes = 0;
 	keep_tell();
-	keep_take(&before); /* programs are told the same */
+	keep_take(&before); /* programs get the same */
 	assert_int_equal(before.bytes, said_bytes);
 	assert_memory_equal(before.text, said, said_bytes);
 	return said_bytes;
@@ -57,7 +58,8 @@ static void told_once(void **s)
 	assert_int_equal(boot(), 0);
 }
 
-/* A machine that is switched off in peace leaves nothing, nor does one that dies while it writes. */
+/* A machine that is switched off normally leaves nothing, nor does one that dies while it
+ * writes. */
 static void not_ended(void **s)
 {
 	(void)s;
@@ -70,7 +72,7 @@ static void not_ended(void **s)
 	keep_add("not begun", 9);
 	assert_int_equal(boot(), 0);
 	end_by("old\n");
-	keep_begin(); /* by whoever ends the machine after a failure of the report: it goes on */
+	keep_begin(); /* called again to end the machine after a failure of the report: it continues */
 	keep_add("new\n", 4);
 	keep_end();
 	assert_int_equal(boot(), 8);
@@ -91,7 +93,7 @@ static void too_long(void **s)
 	assert_int_equal(said[said_bytes - strlen(REPORT_CUT) - 1], 'x');
 }
 
-/* What has just the room that there is has not been cut. */
+/* A text that fits exactly is not truncated. */
 static void just_fits(void **s)
 {
 	static char text[sizeof kernel_keep.text];
@@ -105,7 +107,8 @@ static void just_fits(void **s)
 	assert_memory_equal(said, text, sizeof text);
 }
 
-/* A failure of this boot, before programs were told of the last: its report has taken that place. */
+/* A failure of this boot, before programs were told of the last one: its report has replaced
+ * that. */
 static void begun_anew(void **s)
 {
 	struct boot_before before = {0};
@@ -119,7 +122,7 @@ static void begun_anew(void **s)
 	assert_int_equal(before.bytes, 0);
 }
 
-/* Any byte of it that has changed makes it nobody's. */
+/* Any changed byte makes the record invalid. */
 static void damaged(void **s)
 {
 	struct keep good;

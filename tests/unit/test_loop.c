@@ -1,7 +1,7 @@
 /*
- * core/loop.c: whose turn it is on a core with both roles, and when a core sleeps. The parts of the
- * runtime that the loop calls are played here, the kernel and time too: a turn takes as long as the
- * test says, and the time of a test ends the loop.
+ * core/loop.c: which role runs on a core with both, and when a core sleeps. The test simulates the
+ * parts of the runtime that the loop calls, the kernel and time: a turn takes as long as the test
+ * says, and the end of a test's time ends the loop.
  */
 #include "tests/unit/host.h"
 
@@ -17,10 +17,10 @@ uint64_t host_tsc; /* tests/host/hal/clock.h */
 static struct {
 	jmp_buf over;
 	uint64_t end;
-	uint64_t turn_ns;      /* what a turn of the data role takes */
-	bool busy;             /* and whether it moves something */
+	uint64_t turn_ns;      /* duration of a turn of the data role */
+	bool busy;             /* whether it moves something */
 	bool awake;            /* core_stay_awake() */
-	bool refuses;          /* an interrupt cannot be had */
+	bool refuses;          /* no interrupt is available */
 	uint64_t nap_ns;       /* the data role's next deadline, from now; 0: none */
 	unsigned data_turns, control_turns, arms, disarms, sleeps;
 	uint64_t asleep_ns, last_control, control_gap;
@@ -102,7 +102,7 @@ static void run(uint64_t ns)
 		loop_run();
 }
 
-/* Packets without end: the control role waits half a millisecond, or a turn that takes longer. */
+/* Endless packets: the control role waits half a millisecond, or one turn that takes longer. */
 static void control_in_a_flood(void **state)
 {
 	static const uint64_t turns[] = {1 * US, 20 * US, 600 * US, 3 * MS};
@@ -117,7 +117,7 @@ static void control_in_a_flood(void **state)
 	}
 }
 
-/* Who has nothing to receive is asked in every turn. */
+/* An idle data role lets the control role run in every turn. */
 static void control_when_idle(void **state)
 {
 	(void)state;
@@ -138,7 +138,7 @@ static void sleeps(void **state)
 	assert_in_range(1000 * MS - t.asleep_ns, 50 * US, 60 * US);
 }
 
-/* Idle or not, with whatever deadline. */
+/* Idle or not, with any deadline. */
 static void stays_awake(void **state)
 {
 	(void)state;
@@ -150,7 +150,7 @@ static void stays_awake(void **state)
 	assert_true(t.data_turns >= 99000);
 }
 
-/* Short sleeps follow on each other as long as nothing moves: one turn each, one arming each. */
+/* Short sleeps follow each other as long as nothing moves: with one turn and one arming each. */
 static void naps(void **state)
 {
 	(void)state;
@@ -162,7 +162,7 @@ static void naps(void **state)
 	assert_in_range(t.arms - t.disarms, 0, 1);
 }
 
-/* A port without interrupts: asked once in the time that a core polls before it sleeps. */
+/* A port without interrupts: asked once in the time for which a core polls before it sleeps. */
 static void no_interrupt(void **state)
 {
 	(void)state;

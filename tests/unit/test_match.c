@@ -1,5 +1,5 @@
-/* net/match and control/match_words: words as a person types them against frames made by hand, and
- * frames of any bytes and lengths. */
+/* net/match and control/match_words: words as typed, against constructed frames, and frames of any
+ * bytes and lengths. */
 #include "tests/unit/host.h"
 
 #include "control/match_words.h"
@@ -82,7 +82,7 @@ static bool is(const char *line)
 {
 	struct match_frame f;
 	assert_int_equal(read_words(line), E_OK);
-	/* exactly so many bytes: a look further is ASan's */
+	/* In exactly this many bytes: ASan detects reads beyond. */
 	uint8_t *exact = malloc(len ? len : 1);
 	memcpy(exact, frame, len);
 	match_read(&f, exact, len);
@@ -118,7 +118,7 @@ static void together(void **state)
 	ip4(17, 0);
 	assert_true(is("udp and port 53") && is("udp port 53") && is("not tcp") && is("tcp or udp"));
 	assert_false(is("not udp") || is("udp and not port 53") || is("tcp or arp"));
-	/* from left to right */
+	/* evaluated from left to right */
 	assert_true(is("tcp and port 53 or udp") && is("arp or udp and port 53"));
 	assert_false(is("udp or tcp and port 54") || is("udp or udp and arp"));
 	assert_true(is("not arp not tcp") && is("arp or not tcp"));
@@ -136,7 +136,7 @@ static void headers(void **state)
 	ip4(17, 0);
 	put16(frame + ETH_HLEN + 6, 0x2000); /* the first fragment has ports */
 	assert_true(is("port 53"));
-	put16(frame + ETH_HLEN + 6, 1); /* another has not */
+	put16(frame + ETH_HLEN + 6, 1); /* later ones have none */
 	assert_true(is("udp") && !is("port 53") && is("not port 53"));
 	ip6(6, 3);
 	assert_true(is("tcp and dst port 53"));
@@ -153,7 +153,7 @@ static void headers(void **state)
 	assert_true(is("arp") && is("src host 192.0.2.1") && is("dst host 192.0.2.7"));
 }
 
-/* A frame that ends anywhere has what is whole, and nothing is read behind it. */
+/* A frame truncated anywhere yields the fields that are complete, and nothing is read behind it. */
 static void short_frames(void **state)
 {
 	(void)state;

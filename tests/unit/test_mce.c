@@ -1,4 +1,4 @@
-/* kernel/mce: a bank's status in words, and which banks are read, of a CPU that the test plays. */
+/* kernel/mce: a bank's status in words, and which banks are read, with a simulated CPU. */
 #include "tests/unit/host.h"
 
 #include "kernel/cpu.h"
@@ -42,7 +42,7 @@ void tsc_wait_us(uint64_t us) { (void)us; }
 #define PCC (1ull << 57)
 #define OVER (1ull << 62)
 
-/* 15.9.1 and 15.9.2: each form of code, and what lies between them. */
+/* 15.9.1 and 15.9.2: each form of code, and values between them. */
 static void words(void **s)
 {
 	(void)s;
@@ -70,7 +70,7 @@ static void words(void **s)
 		{VALID | 0x1090, "corrected: memory controller: read, channel 0"}, /* filtered */
 		{VALID | UC | 0x0e0b, "uncorrected: bus or interconnect: error, level 3"},
 		{VALID | 0x0200, "corrected: unknown"},
-		{VALID | 0xffff0000, "corrected: no error"}, /* the model's own bits */
+		{VALID | 0xffff0000, "corrected: no error"}, /* model-specific bits */
 	};
 	char text[MCE_TEXT_MAX];
 	for (unsigned i = 0; i < ARRAY_LEN(row); i++) {
@@ -90,7 +90,7 @@ void console_print(const char *format, ...)
 	__builtin_va_end(args);
 }
 
-/* Any code has words, and they fit. */
+/* Every code has words, and they fit. */
 static void every_code(void **s)
 {
 	(void)s;
@@ -109,7 +109,7 @@ static void notes_of_several_cores(void **s)
 	assert_string_equal(said, "  no bank has an error\n");
 	said[0] = 0;
 	notes[0] = (struct note){2, 4, 5, VALID | UC | STATUS_ADDRV | 0x90, 0x1234, 0, true};
-	notes[1] = (struct note){.core = 3}; /* that core was stopped while it wrote */
+	notes[1] = (struct note){.core = 3}; /* that core was stopped while writing */
 	noted = 2;
 	mce_say(console_print);
 	assert_string_equal(said, "  core 2 bank 4: status a400000000000090, uncorrected: memory "
@@ -130,7 +130,8 @@ static unsigned lines_with(const char *word)
 	return n;
 }
 
-/* 15.3.2.2: a bank whose status is not valid holds nothing, and of one that is, what it says it has. */
+/* 15.3.2.2: a bank without valid status holds nothing; one with valid status holds what it
+ * flags. */
 static void banks_that_hold_something(void **s)
 {
 	(void)s;
@@ -139,7 +140,7 @@ static void banks_that_hold_something(void **s)
 	noted = 0;
 	said[0] = 0;
 	msrs[MSR_MCG_CAP] = 3 | MCG_CAP_CTL;
-	for (unsigned bank = 0; bank < 4; bank++) /* one more than there are */
+	for (unsigned bank = 0; bank < 4; bank++) /* one more than exist */
 		msrs[MSR_MC0_CTL + 4 * bank + 2] = msrs[MSR_MC0_CTL + 4 * bank + 3] = 0xbad;
 	msrs[MSR_MC0_CTL + 1] = 0x90;
 	msrs[MSR_MC0_CTL + 5] = VALID | 0x90;
@@ -150,10 +151,10 @@ static void banks_that_hold_something(void **s)
 	assert_int_equal(lines_with(" bank "), 2);
 	assert_int_equal(lines_with("0000000000000bad"), 2);
 	assert_int_equal(lines_with("bank 0") + lines_with("bank 3"), 0);
-	for (unsigned i = 0; i < NOTES_MAX; i++) /* the last of them find no room */
+	for (unsigned i = 0; i < NOTES_MAX; i++) /* the last of them do not fit */
 		mce_note();
-	assert_int_equal(noted, NOTES_MAX + NOTES_MAX / 2 + 1); /* two a time, then one */
-	/* at the next start they are told, and gone */
+	assert_int_equal(noted, NOTES_MAX + NOTES_MAX / 2 + 1); /* two each time, then one */
+	/* The next start reports and clears them. */
 	said[0] = 0;
 	cr4 = 0;
 	mce_init();
@@ -162,7 +163,7 @@ static void banks_that_hold_something(void **s)
 	for (unsigned bank = 0; bank < 3; bank++)
 		assert_true(msrs[MSR_MC0_CTL + 4 * bank] == UINT64_MAX && msrs[MSR_MC0_CTL + 4 * bank + 1] == 0);
 	assert_true(msrs[MSR_MC0_CTL + 12] == 0 && msrs[MSR_MC0_CTL + 13] != 0);
-	/* CPUs without the architecture are let alone */
+	/* CPUs without the architecture are left alone. */
 	for (unsigned missing = 7; missing <= 14; missing += 7) {
 		cpu_features = (1u << 7 | 1u << 14) & ~(1u << missing);
 		cr4 = 0;

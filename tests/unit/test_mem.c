@@ -1,4 +1,4 @@
-/* lib/mem.c, which the host's own functions replace in all other tests, against them. */
+/* lib/mem.c against the host's functions, which replace it in all other tests. */
 #include "tests/unit/host.h"
 
 #define memcpy image_memcpy
@@ -18,7 +18,7 @@
 #undef strncmp
 
 #define AREA 128
-#define BYTES_MAX 70 /* several words of eight and every rest */
+#define BYTES_MAX 70 /* several words of eight bytes, and every remainder */
 
 static uint8_t ours[AREA], theirs[AREA];
 

@@ -1,12 +1,12 @@
-/* net/mld as scripts, through net/nd, by tests/unit/nd_rig.h: RFC 3810's listener, RFC 2710 towards
- * an old querier. */
+/* net/mld as scripts, through net/nd, by tests/unit/nd_rig.h: RFC 3810's listener, and RFC 2710
+ * with an old querier. */
 #include "tests/unit/nd_rig.h"
 
 #define GROUP(n) IP6(0xff020000, 0, 1, 0xff000000 | (n)) /* of GLOBAL(n) */
 
 static uint8_t query_body[28 + 16 * 4];
 
-/* A query of len octets for a group, to be answered within code (ms, or coded). */
+/* A query of len octets for a group, to be answered within `code` (ms, or encoded). */
 static enum counter query(unsigned len, struct net_addr group, unsigned code, uint64_t t)
 {
 	memset(query_body, 0, sizeof query_body);
@@ -38,7 +38,7 @@ static void joins_are_reported_twice(void **s)
 	assert_false(nd_is_group_ours(&nd, 0, &GROUP(5)));
 	run_to(S(50));
 	expect("tx0 ll>mld leave g:5; tx0 ll>mld leave g:5; ");
-	nd_leave(&nd, 0, &GROUP(5), S(50)); /* of nothing */
+	nd_leave(&nd, 0, &GROUP(5), S(50)); /* of a group it is not in */
 	assert_true(nd_deadline(&nd) == UINT64_MAX);
 }
 
@@ -94,13 +94,13 @@ static void queries_are_answered_within_their_time(void **s)
 	nd_tick(&nd, S(70));
 	expect("tx0 ll>mld is g:5; ");
 	assert_true(nd_deadline(&nd) == UINT64_MAX);
-	/* sources are not looked at, however many there are */
+	/* Sources are ignored, however many there are. */
 	assert_int_equal(query(28 + 16 * 4, GROUP(5), 0, S(80)), CNT_delivered_mld);
 	nd_tick(&nd, S(80));
 	expect("tx0 ll>mld is g:5; ");
 }
 
-/* RFC 3810 5.1.3: within the time of the query's code, and all of that time is used. */
+/* RFC 3810 5.1.3: within the time of the query's code, and using all of that time. */
 static void queries_name_their_time(void **s)
 {
 	(void)s;
@@ -123,7 +123,7 @@ static void queries_name_their_time(void **s)
 	}
 }
 
-/* A tick leaves nothing behind that is due: found by fuzzing. */
+/* A tick leaves nothing undone that is due: found by fuzzing. */
 static void query_while_a_change_is_due(void **s)
 {
 	(void)s;
@@ -143,7 +143,7 @@ static void old_querier(void **s)
 	nd_join(&nd, 0, &GROUP(5), S(21));
 	run_to(S(30));
 	expect("tx0 ll>g:5 report g:5; tx0 ll>g:5 report g:5; ");
-	/* another listener's report serves */
+	/* another listener's report suppresses ours */
 	query(24, GROUP(5), 10000, S(30));
 	uint8_t body[24] = {131};
 	net_addr_store(body + 8, &GROUP(5));

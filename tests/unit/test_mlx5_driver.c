@@ -36,7 +36,7 @@ static void probe_learns(void **s)
 	uint64_t writes = rig.dma_writes;
 	rig_force(f, len, 0);
 	rig_run(1000000);
-	assert_int_equal(rig.dma_writes, writes); /* nothing moves before start */
+	assert_int_equal(rig.dma_writes, writes); /* no frame moves before start */
 }
 
 static void lives(void **s)
@@ -79,10 +79,10 @@ static void receives(void **s)
 	rx_all(0);
 	assert_int_equal(port.pair[0].cnt.rx_pkts, 5000);
 	assert_int_equal(port.pair[0].cnt.rx_bytes, bytes);
-	assert_int_equal(port.pair[0].cnt.mmio_writes, 0); /* none at all */
+	assert_int_equal(port.pair[0].cnt.mmio_writes, 0); /* no write at all */
 }
 
-/* One that a title speaks for along with those around it, or one in 40 that it does not. */
+/* A frame that can share a title with those around it, or one in 40 that cannot. */
 static unsigned kind_of(unsigned seq)
 {
 	if (seq % 40 != 39)
@@ -91,7 +91,7 @@ static unsigned kind_of(unsigned seq)
 	return make_ip(f, &w);
 }
 
-/* Completions of bursts come compressed, of which the driver takes any number at a time. */
+/* Completions of bursts are compressed, and the driver takes any number at a time. */
 static void receives_bursts(void **s)
 {
 	(void)s;
@@ -167,7 +167,7 @@ static void filters(void **s)
 	assert_int_equal(rx_all(0), 1);
 }
 
-/* Each flow on the queue that RSS says, the same on every card. */
+/* Each flow goes to the queue that RSS selects, the same on every card. */
 static void rss_is_toeplitz(void **s)
 {
 	(void)s;
@@ -186,7 +186,7 @@ static void rss_is_toeplitz(void **s)
 			let_go(q);
 		}
 	}
-	/* What has no ports, by its addresses; what is not IP, on the first. */
+	/* Packets without ports by their addresses; what is not IP to the first queue. */
 	struct flow w = flow_of(4, 30);
 	w.protocol = 1;
 	uint32_t hash = rss_hash_ip4(key, be32_load(w.src), be32_load(w.dst));
@@ -218,7 +218,7 @@ static void receive_checksums(void **s)
 	}
 }
 
-/* As the stack leaves it: the pseudo header's sum in the field. */
+/* As the stack leaves it: with the pseudo header's sum in the field. */
 static struct pkt *take_partial(const struct flow *w)
 {
 	unsigned len = make_ip(f, w), l3 = w->tagged ? 18 : 14;
@@ -299,7 +299,7 @@ static void vlan_tags(void **s)
 	assert_int_equal(pkt_meta(&port.pair[0].pool, p->buf)->vlan_tci, 0x6123);
 	assert_memory_equal(p->data + 12, f + 16, p->len - 12u);
 	p->flags &= (uint8_t)~PKT_CSUM_OK;
-	assert_int_equal(tx(0), 1); /* and out again */
+	assert_int_equal(tx(0), 1); /* and sent again */
 	rig_run(100000);
 	assert_true(rig_sent(&got));
 	assert_int_equal(got.bytes, make_ip(f, &w));
@@ -321,7 +321,7 @@ static void large_frames(void **s)
 	rig_run(100000);
 	assert_true(rig_sent(&got));
 	assert_int_equal(got.bytes, len);
-	/* One byte more is the card's to drop: the queue lives on. */
+	/* The card drops a frame with one byte more: the queue works on. */
 	rig_force(f, numbered(8, most + 1), 0);
 	rig_receive(f, numbered(9, 100));
 	assert_int_equal(rx_all(0), 1);
@@ -368,7 +368,7 @@ static void empty_pool(void **s)
 	assert_int_equal(rx_all(0), 1);
 }
 
-/* A core that asks for an interrupt gets one for the next frame, and none otherwise. */
+/* A core that requests an interrupt gets one for the next frame, and none otherwise. */
 static void interrupts(void **s)
 {
 	(void)s;
@@ -378,7 +378,7 @@ static void interrupts(void **s)
 	assert_int_equal(rx_all(0), 1);
 	let_go(0);
 	memset(rig.irqs, 0, sizeof rig.irqs);
-	for (unsigned i = 0; i < 200; i++) { /* the EQ goes round */
+	for (unsigned i = 0; i < 200; i++) { /* the EQ wraps around */
 		rig_receive(f, numbered(i, 60));
 		rig_run(100000);
 		assert_int_equal(rig.irqs[1], i);
@@ -393,13 +393,13 @@ static void interrupts(void **s)
 		assert_int_equal(rx_all(0), 1);
 		let_go(0);
 	}
-	/* One that came before is told of at once. */
+	/* A frame that came before is reported at once. */
 	rig_receive(f, numbered(1, 60));
 	rig_run(100000);
 	assert_true(mlx5_ops.rx_interrupt(q, true));
 }
 
-/* Doorbells that are on their way for long: no event comes between them, and then one for all. */
+/* Doorbells that take long to arrive: no event comes in between, and then one for all. */
 static void interrupts_asked_for_again(void **s)
 {
 	(void)s;
@@ -422,7 +422,7 @@ static void interrupts_asked_for_again(void **s)
 	assert_int_equal(q->cnt->irq_arms, 2);
 }
 
-/* Cores that go to sleep at the same time, all by doorbells of the one UAR page. */
+/* Cores that go to sleep at the same time, all with doorbells in the one UAR page. */
 static void interrupts_of_all_pairs(void **s)
 {
 	(void)s;
@@ -445,7 +445,7 @@ static void interrupts_of_all_pairs(void **s)
 	}
 }
 
-/* A control core that comes up anew finds a device that runs, and nobody to stop it. */
+/* A restarted control core finds a device that runs, and nothing else that would stop it. */
 static void probe_of_a_running_device(void **s)
 {
 	(void)s;

@@ -1,13 +1,13 @@
 /*
- * The mlx5 driver and a ConnectX-5 model that misbehaves: every fault the model offers. Whatever
- * happens ends in bounded time, is named or counted, and loses no buffer.
+ * The mlx5 driver and a ConnectX-5 model that misbehaves: every fault that the model offers. Each
+ * ends in bounded time, is named or counted, and loses no buffer.
  */
 #include "tests/unit/mlx5_port.h"
 
 #include "drivers/mlx5/device.h"
 #include "tests/unit/nicsim_frames.h"
 
-#define TRAP_NS 20000 /* a register access that traps: who polls one for seconds is done sooner */
+#define TRAP_NS 20000 /* a register access that traps: waits of seconds take fewer polls */
 #define LIFE_NS 60000000000u /* of a start or a stop, at most */
 
 static uint64_t began;
@@ -33,7 +33,7 @@ static int timed_start(void)
 	return e;
 }
 
-/* In whatever state it is: all pages come back, or the device cannot reach them any more. */
+/* In whatever state: all pages come back, or the device can no longer access them. */
 static void timed_stop(void)
 {
 	const struct mlx5_device *d = mlx5_device(&port.nic);
@@ -43,7 +43,7 @@ static void timed_stop(void)
 	assert_true(d->memory->pages.given == 0 || !(port.command & 4));
 }
 
-/* Frames that come and go out again; returns how many came. */
+/* Receives frames and sends them again; returns how many were received. */
 static unsigned traffic(unsigned frames)
 {
 	unsigned came = 0;
@@ -139,12 +139,12 @@ static void data_faults(void **s)
 		port_attach();
 		assert_int_equal(traffic(320), 320);
 		timed_stop();
-		teardown(NULL); /* it has not answered with mistakes of its own */
+		teardown(NULL); /* it has not answered with violations of its own */
 	}
 }
 
 /* A pair whose queue is in error state, while another works on: nothing of it moves until it is
- * mended, and by then nothing of the other is lost. */
+ * mended, and nothing of the other is lost meanwhile. */
 static void others_go_on(void **s)
 {
 	(void)s;
@@ -179,7 +179,7 @@ static void others_go_on(void **s)
 	teardown(NULL);
 }
 
-/* Slots go on with the one that was next, wherever the ring was. */
+/* Slots continue with the next one, wherever the ring was. */
 static void slots_mended(void **s)
 {
 	(void)s;
@@ -222,7 +222,8 @@ static void slots_mended(void **s)
 	teardown(NULL);
 }
 
-/* A device that does not do what would mend a queue: that is said, and waited for no more. */
+/* A device that does not execute the commands that would mend a queue: that is reported, and not
+ * waited for any longer. */
 static void hopeless(void **s)
 {
 	(void)s;
@@ -252,7 +253,7 @@ static void hopeless(void **s)
 	}
 }
 
-/* Headers inline as the vport wants them: slower, and right. */
+/* Inline headers as the vport requires: slower, but correct. */
 static void inline_modes(void **s)
 {
 	(void)s;
@@ -268,7 +269,7 @@ static void inline_modes(void **s)
 	}
 }
 
-/* A firmware that counts no more is dead; one that warns is not. */
+/* Firmware whose counter stops is dead; firmware that reports a warning is not. */
 static void health(void **s)
 {
 	(void)s;
@@ -289,7 +290,8 @@ static void health(void **s)
 	teardown(NULL);
 }
 
-/* Whatever faults the model comes to have: all of them, from power-on and under traffic. */
+/* Whatever faults the model offers, including later ones: all of them, from power-on and under
+ * traffic. */
 static void every_fault(void **s)
 {
 	(void)s;

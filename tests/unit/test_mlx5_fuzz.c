@@ -1,13 +1,13 @@
 /*
- * The ConnectX-5 model against a guest that says anything: commands with random contents, rings and
- * doorbells in any order, frames and time in between. It may complain as it likes; ASan, UBSan and
- * the rig's checked DMA say whether it stays within its bounds, and afterwards a reset must bring
- * it back to life.
+ * The ConnectX-5 model against a hostile guest: commands with random contents, rings and doorbells
+ * in any order, frames and time in between. The model may report any violations; ASan, UBSan and
+ * the rig's checked DMA tell whether it stays within its bounds. Afterwards a reset must make it
+ * work again.
  */
 #include "tests/unit/drive_mlx5.h"
 #include "tests/unit/nicsim_frames.h"
 
-/* A number that may name something. */
+/* A number that may name an object. */
 static uint32_t some_number(void)
 {
 	const uint32_t known[] = {net.uar,        net.pd,           net.td,      net.mkey,

@@ -1,5 +1,5 @@
 /*
- * The device half of the mlx5 driver against a firmware that can do everything wrong: commands and
+ * The device half of the mlx5 driver against a firmware with every kind of fault: commands and
  * their errors, bring-up and teardown, the firmware's pages, events, link and counters.
  */
 #include "tests/unit/mlx5_firmware.h"
@@ -22,9 +22,9 @@ static struct nic_link link_now(void)
 	struct nic_link l;
 	fw.now += 100000000;
 	mlx5_ops.link(&fw.nic, &l);
-	host_clock_tsc(); /* what was posted is executed now, */
+	host_clock_tsc(); /* executes what was posted, */
 	fw.now += 100000000;
-	host_clock_tsc(); /* or now */
+	host_clock_tsc(); /* now at the latest */
 	return l;
 }
 
@@ -63,7 +63,7 @@ static void probe_learns(void **s)
 	fw_assert_clean();
 }
 
-/* The PRM's order, and what the firmware is told on the way. */
+/* The PRM's order, and what the firmware is told in the process. */
 static void order_of_bring_up(void **s)
 {
 	(void)s;
@@ -77,7 +77,7 @@ static void order_of_bring_up(void **s)
 		if (fw.log[i].opcode != order[i])
 			fail_msg("command %u is 0x%x, not 0x%x", i, fw.log[i].opcode, order[i]);
 	assert_int_equal(fw.logged, ARRAY_LEN(order));
-	for (unsigned i = 0; i < fw.logged; i++) /* pages have the last entry for themselves */
+	for (unsigned i = 0; i < fw.logged; i++) /* pages have the last entry to themselves */
 		assert_int_equal(fw.log[i].entry, fw.log[i].opcode == 0x108 ? 31 : 0);
 }
 
@@ -94,7 +94,7 @@ static void queues_and_their_end(void **s)
 		assert_int_equal(fw_count(0x905), pairs);
 		assert_int_equal(fw_count(0x908), pairs);
 		assert_int_equal(fw_count(0x909), pairs);
-		assert_int_equal(fw_count(0x916), pairs > 1 ? 2 : 0); /* all of them, the first */
+		assert_int_equal(fw_count(0x916), pairs > 1 ? 2 : 0); /* of all pairs, of the first */
 		assert_int_equal(fw_count(0x900), tirs);
 		assert_int_equal(fw_count(0x936), tirs + 2);
 		for (unsigned i = 0; i <= pairs; i++)
@@ -104,17 +104,17 @@ static void queues_and_their_end(void **s)
 		fw_stop();
 		fw_assert_clean();
 		assert_true(fw.pci_command & 4);
-		fw_stop(); /* no harm */
+		fw_stop(); /* harmless */
 		fw_assert_clean();
 		size_t brk = fw.brk;
 		assert_int_equal(fw_start(pairs, &shared), E_OK);
 		fw_stop();
-		assert_int_equal(fw.brk, brk); /* the pages are those from before */
+		assert_int_equal(fw.brk, brk); /* the same pages as before */
 	}
 }
 
-/* What a driver before us has left is ended before memory is touched; if it cannot be, the device
- * touches none either. */
+/* What a previous driver has left running is ended before memory is used. If it cannot be ended,
+ * the device accesses no memory either. */
 static void left_running(void **s)
 {
 	(void)s;
@@ -133,7 +133,8 @@ static void left_running(void **s)
 	fw_assert_clean();
 }
 
-/* Whatever it was at, one that can be reset is. One that is as after power-on is not. */
+/* In whatever state, a function that can be reset is reset. One in its state after power-on is
+ * not. */
 static void left_running_and_reset(void **s)
 {
 	(void)s;
@@ -182,7 +183,7 @@ static void e_switch_manager(void **s)
 	fw_assert_clean();
 }
 
-/* --- what it cannot be --- */
+/* --- unsupported devices --- */
 
 static void not_for_us(void **s)
 {
@@ -233,8 +234,8 @@ static void removed(void **s)
 
 /* --- commands that fail --- */
 
-/* Each command of a start in turn is refused: all that was made before goes, in order, and the
- * error says which it was. */
+/* Each command of a start is refused in turn: all objects made before are destroyed, in order, and
+ * the error names the command. */
 static void each_refused(void **s)
 {
 	(void)s;
@@ -248,7 +249,7 @@ static void each_refused(void **s)
 		fw.fault = FW_STATUS;
 		int e = fw_start(2, &shared);
 		uint16_t opcode = fw.log[at - 1].opcode;
-		if (opcode == 0x10d) { /* nobody needs it */
+		if (opcode == 0x10d) { /* it is not required */
 			assert_int_equal(e, E_OK);
 			assert_null(fw.nic.error);
 			fw_stop();
@@ -270,7 +271,7 @@ static void each_refused(void **s)
 	}
 }
 
-/* Each in turn is never answered: no command more, no DMA, and an end. */
+/* Each is never answered in turn: no further command, no DMA, and the call ends. */
 static void each_hangs(void **s)
 {
 	(void)s;
@@ -288,7 +289,7 @@ static void each_hangs(void **s)
 		assert_non_null(strstr(fw.nic.error, "no answer"));
 		assert_false(fw.pci_command & 4);
 		assert_true(fw.now < 20000000000);
-		/* Pages have an entry of their own: one more may be under way. */
+		/* Pages have an entry of their own: one more command may be in progress. */
 		assert_in_range(fw.doorbells, at, at + 1);
 		unsigned doorbells = fw.doorbells;
 		if (!probed)
@@ -299,8 +300,8 @@ static void each_hangs(void **s)
 	}
 }
 
-/* A pair is started alone: five objects go, and five come in their places; each command of that fails
- * in turn, and the port can be stopped and started as ever. */
+/* One pair is restarted alone: five objects are destroyed, and five take their places. Each of
+ * these commands fails in turn, and the port can still be stopped and started. */
 static void pair_alone_refused(void **s)
 {
 	(void)s;
@@ -309,7 +310,7 @@ static void pair_alone_refused(void **s)
 	unsigned before = fw.logged, objects = fw.objects;
 	assert_int_equal(fw_pair_again(1, &shared), E_OK);
 	unsigned all = fw.logged;
-	assert_int_equal(all - before, 2 + 5 + 7 + 2); /* queues are made ready as well */
+	assert_int_equal(all - before, 2 + 5 + 7 + 2); /* queues are also made ready */
 	assert_int_equal(fw.objects, objects);
 	for (unsigned at = before + 1; at <= all; at++) {
 		up(3);
@@ -374,7 +375,7 @@ static void pages_amid_a_command(void **s)
 		assert_int_equal(fw_probe(), E_OK);
 		fw.fault = FW_WANT_PAGES;
 		fw.want = wants[i];
-		fw.at = fw.logged + 30; /* an EQ is there by then */
+		fw.at = fw.logged + 30; /* by then there is an EQ */
 		if (fw_start(2, &shared) != E_OK)
 			fail_msg("%s", fw.nic.error);
 		assert_int_equal(fw.want, 0);
@@ -388,7 +389,7 @@ static void pages_while_it_runs(void **s)
 {
 	(void)s;
 	up(1);
-	for (unsigned i = 0; i < 100; i++) { /* the EQ goes round */
+	for (unsigned i = 0; i < 100; i++) { /* the EQ wraps around */
 		fw_event(0x0b, 0, 7, 3);
 		fw_event(0x0b, 0, 9, 100); /* of another function */
 		link_now();
@@ -418,8 +419,8 @@ static void no_memory_for_pages(void **s)
 	fw_assert_clean();
 }
 
-/* Little memory and more of it: a probe that finds too little says so and leaves nothing behind; who
- * is up lives without the pages that firmware asks for later, until there is memory. */
+/* Little memory, then more: a probe with too little reports that and leaves nothing behind. A
+ * started port works without the pages that firmware requests later, until there is memory. */
 static void each_chunk_refused(void **s)
 {
 	(void)s;
@@ -455,7 +456,7 @@ static void each_chunk_refused(void **s)
 	assert_true(refused >= 5); /* the commands' memory, then four chunks */
 }
 
-/* Of another memory, or of no page's beginning. */
+/* Pages in other memory, or not at the beginning of a page. */
 static void pages_that_were_never_given(void **s)
 {
 	(void)s;
@@ -466,7 +467,7 @@ static void pages_that_were_never_given(void **s)
 		fw.lying_bits = lies[i];
 		fw_stop();
 		assert_false(fw.pci_command & 4);
-		/* Cut off it hears of no command: none is given, and none waited for. */
+		/* Without DMA it cannot read commands: none is given, and none waited for. */
 		unsigned doorbells = fw.doorbells;
 		uint64_t from = fw.now;
 		assert_int_equal(fw_start(1, &shared), E_DEVICE);
@@ -475,7 +476,7 @@ static void pages_that_were_never_given(void **s)
 	}
 }
 
-/* The same at the end of its probe, which says so. */
+/* The same at the end of the probe, which reports it. */
 static void not_let_go_by_its_probe(void **s)
 {
 	(void)s;
@@ -511,7 +512,7 @@ static void link_by_events(void **s)
 	for (unsigned i = 0; i < 5; i++)
 		l = link_now();
 	assert_int_equal(l.mbps, 25000);
-	fw.link = false; /* and without an event, at last */
+	fw.link = false; /* and finally without an event */
 	for (unsigned i = 0; i < 6; i++)
 		l = link_now();
 	assert_false(l.up);
@@ -519,7 +520,7 @@ static void link_by_events(void **s)
 	fw_assert_clean();
 }
 
-/* A look at the link waits for nothing, whatever the firmware does. */
+/* nic_ops.link does not wait, whatever the firmware does. */
 static void link_does_not_wait(void **s)
 {
 	(void)s;
@@ -549,7 +550,7 @@ static void counts(void **s)
 	assert_int_equal(fw_probe(), E_OK);
 	assert_int_equal(fw_start(1, &shared), E_OK);
 	mlx5_ops.stats(&fw.nic, &sum);
-	assert_int_equal(sum.rx_crc | sum.rx_missed | sum.rx_no_desc, 0); /* from start on */
+	assert_int_equal(sum.rx_crc | sum.rx_missed | sum.rx_no_desc, 0); /* counted from start on */
 	fw.errors[2] += 1; /* FCS */
 	fw.errors[10] += 10; /* in-range length */
 	fw.errors[12] += 20; /* too long */
@@ -557,8 +558,8 @@ static void counts(void **s)
 	fw.errors[16 + 2] += 1000; /* discards */
 	fw.errors[16 + 8] += 10000; /* transmit errors */
 	fw.out_of_buffer += 0x20;
-	fw_event(0x04, 0, 3, 0); /* a CQ's */
-	fw_event(0x05, 0, 4, 0); /* a WQ's */
+	fw_event(0x04, 0, 3, 0); /* for a CQ */
+	fw_event(0x05, 0, 4, 0); /* for a WQ */
 	for (unsigned i = 0; i < 8; i++)
 		link_now();
 	mlx5_ops.stats(&fw.nic, &sum);
@@ -573,7 +574,7 @@ static void counts(void **s)
 	fw_stop();
 }
 
-/* Looks until the device counts as gone; how many, and why. */
+/* Calls link until the device counts as gone; returns how many calls, and why. */
 static unsigned looks_to_end(const char **why)
 {
 	for (unsigned looks = 1;; looks++) {
@@ -587,9 +588,9 @@ static unsigned looks_to_end(const char **why)
 	}
 }
 
-#define LOOKS_OF(ms) ((ms) / 200) /* each takes so long: link_now */
+#define LOOKS_OF(ms) ((ms) / 200) /* each takes this long: link_now */
 
-/* Firmware that dies is missed in time, without a look at its registers each time. */
+/* Dead firmware is detected in time, without reading its registers in each call. */
 static void health(void **s)
 {
 	(void)s;
@@ -608,14 +609,14 @@ static void health(void **s)
 	assert_null(why);
 	fw_stop();
 	up(1);
-	fw.delay_ns = ~0ull >> 1; /* a question is never answered */
+	fw.delay_ns = ~0ull >> 1; /* a query is never answered */
 	looks_to_end(&why);
 	assert_string_equal(why, "QUERY_VPORT_STATE(0x750) op_mod(0x0) failed, no answer in 10 s");
 	fw_stop();
 	assert_false(fw.pci_command & 4);
 }
 
-/* What it says of itself is said, once; it is the end when it asks for recovery. */
+/* A syndrome is reported once; the device is given up when firmware requests recovery. */
 static void syndromes(void **s)
 {
 	(void)s;
@@ -636,7 +637,7 @@ static void syndromes(void **s)
 	fw_stop();
 }
 
-/* Questions that are refused are complained of once each, and asked again. */
+/* Refused queries are reported once each, and repeated. */
 static void questions_refused(void **s)
 {
 	(void)s;

@@ -1,6 +1,6 @@
 /*
- * drivers/mlx5/ring_mend: a queue comes back while its device goes on lying. Whenever the driver
- * looks at a place of the CQ, the device has just written there.
+ * drivers/mlx5/ring_mend: a queue returns to service while its device keeps lying. Whenever the
+ * driver reads a place of the CQ, the device has just written there.
  */
 #include "tests/unit/host.h"
 
@@ -11,7 +11,7 @@
 
 static unsigned looks;
 
-/* What the driver reads of a CQE is new: the device has written it meanwhile. */
+/* Every CQE that the driver reads is new: the device has written it meanwhile. */
 static bool look(const struct mlx5_cq *cq, uint32_t pos, uint64_t end)
 {
 	(void)end;
@@ -25,7 +25,7 @@ static bool look(const struct mlx5_cq *cq, uint32_t pos, uint64_t end)
 #include "drivers/mlx5/ring_mend.c"
 #undef mlx5_cqe_is_new
 
-/* Not what is tested here. */
+/* Not tested here. */
 void mlx5_rx_fill(struct mlx5_rx *r, struct bufpool *pool, struct nic_counters *cnt)
 {
 	(void)r, (void)pool, (void)cnt;
@@ -34,7 +34,7 @@ void mlx5_rx_fill(struct mlx5_rx *r, struct bufpool *pool, struct nic_counters *
 void mlx5_tx_free(struct mlx5_tx *r, struct bufpool *pool)
 {
 	(void)r, (void)pool;
-	assert_true(false); /* slots name nothing */
+	assert_true(false); /* slots have no buffers */
 }
 
 static uint8_t ring[SIZE * MLX5_CQE_BYTES] __attribute__((aligned(64)));
@@ -59,7 +59,7 @@ static void restarts_end(void **state)
 	}
 }
 
-/* What the driver skips has the owner's bit of nobody afterwards. */
+/* Every skipped place is marked as unused. */
 static void places_are_unused(void **state)
 {
 	struct mlx5_tx tx = {.cq = {.cqe = ring, .dbr = record, .log_size = LOG_SIZE}, .slots = true};

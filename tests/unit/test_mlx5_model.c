@@ -1,6 +1,6 @@
 /*
  * The ConnectX-5 model from power-on to INIT_HCA and back: initialisation segment, command queue,
- * pages, capabilities; and each thing a driver can do wrong there.
+ * pages, capabilities; and every driver error there.
  */
 #include "tests/unit/drive_mlx5.h"
 
@@ -88,7 +88,7 @@ static void bad_accesses(void **s)
 	assert_int_equal(rig_read(BAR_BYTES - 4), 0);
 }
 
-/* A driver that gives up tells the device by nic_interface, and can begin anew. */
+/* A driver that gives up tells the device by nic_interface, and can start again. */
 static void let_go(void **s)
 {
 	(void)s;
@@ -162,7 +162,7 @@ static void spoil_out(uint8_t *entry, uint8_t *in, uint8_t *out)
 	out[spoil_at] ^= spoil_value;
 }
 
-/* A command with both kinds of mailboxes, spoilt so; its delivery status. */
+/* A command with both kinds of mailboxes, corrupted in this way; returns its delivery status. */
 static unsigned spoil(void (*how)(uint8_t *, uint8_t *, uint8_t *), uint32_t at, uint8_t value)
 {
 	cmd_new(QUERY_HCA_CAP, 0x420, 16 + 4096);
@@ -241,7 +241,7 @@ static void not_the_devices(void **s)
 	rig_expect_violation("entry 0 is not the device's");
 }
 
-/* --- commands: what they say --- */
+/* --- commands: contents --- */
 
 static void unknown_and_short(void **s)
 {
@@ -249,7 +249,7 @@ static void unknown_and_short(void **s)
 	cmd_new(0x666, 16, 16);
 	assert_int_equal(cmd_run(), STATUS_BAD_OP);
 	assert_int_not_equal(cmd_get(OUT_SYNDROME), 0);
-	assert_false(rig_violated()); /* asking is allowed */
+	assert_false(rig_violated()); /* a query is allowed */
 	cmd_simple(ENABLE_HCA, 0);
 	cmd_new(QUERY_ISSI, 8, 0x70);
 	assert_int_equal(cmd_run(), STATUS_BAD_INPUT_LENGTH);

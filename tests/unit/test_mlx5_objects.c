@@ -1,6 +1,6 @@
 /*
- * The ConnectX-5 model's objects: numbers and who holds whom; event queues and their interrupts, by
- * way of the commands' own events; completion queues and keys as far as commands go.
+ * The ConnectX-5 model's objects: numbers and references; event queues and their interrupts, by the
+ * commands' own events; completion queues and keys as far as commands go.
  */
 #include "tests/unit/drive_mlx5.h"
 
@@ -19,7 +19,7 @@ static void numbers(void **s)
 	uint32_t a = cmd_alloc(ALLOC_PD), b = cmd_alloc(ALLOC_PD);
 	assert_int_not_equal(a, b);
 	cmd_simple(DEALLOC_PD, a);
-	assert_int_not_equal(cmd_alloc(ALLOC_PD), a); /* not so soon again */
+	assert_int_not_equal(cmd_alloc(ALLOC_PD), a); /* not reused so soon */
 	assert_int_equal(destroy(DEALLOC_PD, a), STATUS_BAD_RESOURCE);
 	rig_expect_violation("PD 0x10 is not there");
 	assert_int_equal(destroy(DEALLOC_TRANSPORT_DOMAIN, b), STATUS_BAD_RESOURCE);
@@ -95,7 +95,7 @@ static void command_events(void **s)
 	(void)s;
 	struct queue eq;
 	command_eq(&eq, 4);
-	assert_null(eq_next(&eq)); /* its own making is no event */
+	assert_null(eq_next(&eq)); /* its own creation generates no event */
 	assert_int_equal(rig.irqs[3], 0);
 	eq_ring(&eq, true);
 	cmd.slot = 5;
@@ -107,7 +107,7 @@ static void command_events(void **s)
 	assert_int_equal(be32(e + EQE_DATA), 1 << 5);
 	nop(); /* not armed */
 	assert_int_equal(rig.irqs[3], 1);
-	eq_ring(&eq, true); /* one is there already */
+	eq_ring(&eq, true); /* one is already there */
 	assert_int_equal(rig.irqs[3], 2);
 	assert_non_null(eq_next(&eq));
 	assert_null(eq_next(&eq));

@@ -1,11 +1,11 @@
 /*
- * drivers/mlx5/ring.c and ring_tx.c with a device that keeps to the PRM, and one that does not:
- * what is mlx5's own. ring_tests.c has what nic_ops says.
+ * drivers/mlx5/ring.c and ring_tx.c with a device that complies with the PRM, and one that does
+ * not: what is specific to mlx5. ring_tests.c tests what nic_ops requires.
  */
 #include "tests/unit/mlx5_ring_rig.h"
 #include "tests/unit/packets.h"
 
-#define ROUND 6 /* queues of 64, to go round often */
+#define ROUND 6 /* queues of 64, to wrap often */
 
 static void layout(void **s)
 {
@@ -80,7 +80,8 @@ static void rx_bad_lengths(void **s)
 	assert_false(w.broken);
 }
 
-/* A CQE that is no frame's, or not of the next WQE, ends the queue; frames before it are good. */
+/* A CQE that is not for a frame, or not for the next WQE, breaks the queue; frames before it are
+ * good. */
 static void rx_broken(void **s)
 {
 	(void)s;
@@ -110,7 +111,8 @@ static void rx_broken(void **s)
 
 /*
  * An error CQE, wherever the queue is and whatever CQEs of given-up WQEs follow: the record is 0
- * before it is counted, no buffer leaves the queue before the restart, and then all begins anew.
+ * before the error is counted, no buffer leaves the queue before the restart, and then everything
+ * starts again.
  */
 static void rx_failed(void **s)
 {
@@ -136,7 +138,7 @@ static void rx_failed(void **s)
 			device_rx_cqe(0, (uint16_t)(w.rq_at + i), 14);
 		mlx5_rx_restart(&w.rx, &w.pool, &w.cnt);
 		w.broken = false;
-		w.rq_at = 0; /* the device has been through RST */
+		w.rq_at = 0; /* the device has passed through RST */
 		assert_false(w.rx.failed);
 		assert_int_equal(device_room(), w.size);
 		for (unsigned i = 0; i < 150; i++) {
@@ -149,7 +151,7 @@ static void rx_failed(void **s)
 	}
 }
 
-/* CQEs that never came: what lies behind them is good, they are counted. */
+/* CQEs that were lost: frames behind them are good, and the lost ones are counted. */
 static void rx_lost(void **s)
 {
 	(void)s;
@@ -161,7 +163,7 @@ static void rx_lost(void **s)
 		unsigned n = 1 + round % 20, got = 0;
 		for (unsigned i = 0; i < n; i++)
 			device_receive(seq + i);
-		for (unsigned i = 0; i < 2; i++) /* the first finds that some are lost */
+		for (unsigned i = 0; i < 2; i++) /* the first burst detects the loss */
 			got += rx(256);
 		assert_int_equal(got, n);
 		for (unsigned i = 0; i < n; i++)
@@ -198,7 +200,7 @@ static void rx_hostile(void **s)
 
 /* --- send --- */
 
-/* A CQE for one WQE in 32 and for the last of a burst, no more. */
+/* A CQE for one WQE in 32 and for the last of a burst, and no others. */
 static void tx_reports(void **s)
 {
 	(void)s;
@@ -218,7 +220,7 @@ static void tx_reports(void **s)
 	assert_int_equal(w.tx.tail, 100);
 }
 
-/* Plain frames share WQEs, 30 one; others have their own, and their place among them. */
+/* Plain frames share WQEs, 30 in one; others have their own, in order. */
 static void tx_multi(void **s)
 {
 	(void)s;
@@ -243,7 +245,7 @@ static void tx_multi(void **s)
 	assert_int_equal(w.pool.free, 1500 - w.size);
 }
 
-/* No more frames than WQEBBs, and the last WQE ends where the room does. */
+/* No more frames than WQEBBs, and the last WQE ends where the space does. */
 static void tx_multi_full(void **s)
 {
 	(void)s;
@@ -256,7 +258,7 @@ static void tx_multi_full(void **s)
 		}
 		take_frames(100, first);
 		unsigned took = tx(), seen = 0;
-		assert_int_equal(took, 64 - first); /* a frame needs a WQEBB at most */
+		assert_int_equal(took, 64 - first); /* a frame needs at most one WQEBB */
 		assert_int_equal(tx(), 0);
 		for (; seen < first + took; seen++)
 			device_send(seen);
@@ -266,7 +268,7 @@ static void tx_multi_full(void **s)
 	}
 }
 
-/* All of a short frame may lie inline. */
+/* A whole short frame may lie inline. */
 static void tx_short_frames(void **s)
 {
 	(void)s;
@@ -322,8 +324,8 @@ static void tx_checksum_offload(void **s)
 	}
 }
 
-/* What the device cannot find is summed up here: another protocol, an extension header, a sum that
- * lies elsewhere. */
+/* The driver computes checksums that the device cannot: another protocol, an extension header, a
+ * checksum at another place. */
 static void tx_checksum_here(void **s)
 {
 	(void)s;
@@ -379,7 +381,7 @@ static void tx_segmentation(void **s)
 	}
 }
 
-/* The tag goes into the headers that lie inline, whether they would or not. */
+/* The tag goes into inline headers, even if the frame would have none. */
 static void tx_vlan(void **s)
 {
 	(void)s;
@@ -403,7 +405,7 @@ static void tx_vlan(void **s)
 	}
 }
 
-/* A frame of several units waits until all of it has room. */
+/* A frame of several units waits until there is room for all of it. */
 static void tx_chain_waits_for_room(void **s)
 {
 	(void)s;
@@ -421,14 +423,14 @@ static void tx_chain_waits_for_room(void **s)
 	assert_int_equal(tx(), 1);
 	struct sent d = device_gather(got, &len);
 	assert_frame(got, len, 10);
-	assert_int_equal(d.units, 9); /* round the end of the ring */
+	assert_int_equal(d.units, 9); /* around the end of the ring */
 	assert_int_equal(d.pieces, 33);
 	device_report();
 	assert_int_equal(tx(), 0);
 	assert_int_equal(w.tx.tail, w.tx.head);
 }
 
-/* A CQE of another kind, of a WQE that was not told of or did not ask, or that goes back. */
+/* A CQE of another kind, of a WQE that was not announced or requested none, or that goes back. */
 static void tx_broken(void **s)
 {
 	(void)s;
@@ -455,7 +457,7 @@ static void tx_broken(void **s)
 	assert_true(w.broken);
 }
 
-/* An error CQE amid frames of every kind, and those of what is given up. */
+/* An error CQE among frames of every kind, and CQEs of what is given up. */
 static void tx_failed(void **s)
 {
 	(void)s;
@@ -482,7 +484,7 @@ static void tx_failed(void **s)
 			device_tx_cqe((uint16_t)(w.sq_at + i), 13);
 		mlx5_tx_restart(&w.tx, &w.pool);
 		w.broken = false;
-		w.sq_at = w.sq_told = w.reports = w.segment = 0; /* it has been through RST */
+		w.sq_at = w.sq_told = w.reports = w.segment = 0; /* it has passed through RST */
 		assert_false(w.tx.failed);
 		assert_int_equal(w.tx.tail, w.tx.head);
 		for (unsigned i = 0; i < 150; i++) {

@@ -1,6 +1,6 @@
 /*
- * The ConnectX-5 model's receiving half: flow tables, vport filters, RSS, what a completion says,
- * and what makes a queue fail. Hashes are compared with those of "Verifying the RSS Hash
+ * The ConnectX-5 model's receiving half: flow tables, vport filters, RSS, contents of completions,
+ * and the causes of queue errors. Hashes are compared with those of "Verifying the RSS Hash
  * Calculation".
  */
 #include "tests/unit/drive_mlx5.h"
@@ -46,7 +46,7 @@ static void plain(void **s)
 	}
 }
 
-/* So many frames of equal length, one after the other at `data`, come in one call. */
+/* `count` frames of equal length, consecutive at `data`, arrive in one call. */
 static void at_once(const uint8_t *data, unsigned count, uint32_t bytes)
 {
 	rig_gather();
@@ -61,7 +61,7 @@ static void bursts(void **s)
 	static uint8_t many[48 * 100];
 	for (unsigned i = 0; i < sizeof many; i++)
 		many[i] = (uint8_t)(i % 251);
-	for (unsigned turn = 0; turn < 6; turn++) { /* of rings with 64 entries */
+	for (unsigned turn = 0; turn < 6; turn++) { /* around rings with 64 entries */
 		cq_ring(&net.rx_cq[0], false);
 		rig.irqs[2] = 0;
 		eq_ring(&net.completions, true);
@@ -130,7 +130,7 @@ static void no_room(void **s)
 	for (unsigned i = 0; i < 1u << RX_LOG; i++)
 		assert_true(rig_receive(f, numbered(i, 64)));
 	assert_false(rig_receive(f, 64));
-	assert_in_range(rig.m->ops->deadline(rig.m), rig.now, rig.now + 20000); /* looks again */
+	assert_in_range(rig.m->ops->deadline(rig.m), rig.now, rig.now + 20000); /* polls again */
 	rig_force(f, 64, 0);
 	assert_int_equal(out_of_buffer(), 1);
 	assert_int_equal(rig.m->rx_missed, 1);
@@ -171,7 +171,7 @@ static void scattered(void **s)
 	assert_memory_equal(rig_mem(at + 1024, 29), f + 61, 29);
 }
 
-/* --- what a completion says --- */
+/* --- contents of a completion --- */
 
 static void contents(void **s)
 {
@@ -203,12 +203,12 @@ static void wrong_sums(void **s)
 {
 	(void)s;
 	uint32_t bytes = make_ip(f, &(struct flow){.version = 4, .protocol = 17, .payload = 99});
-	f[40] ^= 1; /* UDP's sum */
+	f[40] ^= 1; /* UDP's checksum */
 	assert_true(rig_receive(f, bytes));
 	expect_received(0, f, bytes);
 	assert_int_equal(got.cqe[CQE_OK], CQE_L2_OK | CQE_L3_OK);
 	f[40] ^= 1;
-	f[24] ^= 1; /* IP's */
+	f[24] ^= 1; /* IP's checksum */
 	assert_true(rig_receive(f, bytes));
 	expect_received(0, f, bytes);
 	assert_int_equal(got.cqe[CQE_OK], CQE_L2_OK | CQE_L4_OK);
@@ -297,7 +297,7 @@ static void addresses(void **s)
 	rig_expect_violation("no address for list 0");
 }
 
-/* --- what is sent comes back --- */
+/* --- loopback of sent frames --- */
 
 static void local_lb(uint32_t select, uint32_t disabled)
 {
@@ -316,7 +316,7 @@ static void self_lb(uint32_t allowed)
 	assert_int_equal(cmd_run(), OK);
 }
 
-/* Sends a frame, tagged by the card: does it get to the wire, and back? */
+/* Sends a frame, tagged by the card: does it reach the wire, and come back? */
 static void expect_loop(uint64_t to, bool leaves, bool returns)
 {
 	struct rig_frame out;
@@ -347,9 +347,9 @@ static void own_frames(void **s)
 	(void)s;
 	const uint64_t mine = 0x02005e005301, other = 0x020000000001, group = 0x01005e000001;
 	vport(0, LIST_MULTICAST, group);
-	expect_loop(mine, true, false); /* drive_net has it disabled */
+	expect_loop(mine, true, false); /* disabled by drive_net */
 	local_lb(SELECT_NO_LB_UNICAST, 0);
-	expect_loop(mine, false, false); /* the TIR is of the same transport domain */
+	expect_loop(mine, false, false); /* the TIR is in the same transport domain */
 	expect_loop(group, true, false);
 	self_lb(SELF_LB_UNICAST);
 	expect_loop(mine, false, true);
@@ -360,14 +360,14 @@ static void own_frames(void **s)
 	expect_loop(mine, false, false);
 	expect_loop(group, true, true);
 	expect_loop(group + 1, true, false);
-	vport(PROMISC_ALL, LIST_MULTICAST, 0); /* lets in what others send */
+	vport(PROMISC_ALL, LIST_MULTICAST, 0); /* accepts what others send */
 	expect_loop(other, true, false);
 }
 
 /* --- flow tables --- */
 
-/* UDP to port 53 goes to queue 1, by entry 5 of `high`; what misses there, to the first table, to
- * queue 0. */
+/* UDP to port 53 goes to queue 1, by entry 5 of `high`; what misses there goes to the first table,
+ * to queue 0. */
 static void by_port(uint32_t *high, uint32_t *udp, uint8_t value[64])
 {
 	drive_rq(1);
@@ -412,7 +412,7 @@ static void tables(void **s)
 	bytes = make_ip(f, &flow);
 	assert_true(rig_receive(f, bytes));
 	expect_received(0, f, bytes);
-	/* an entry before it drops */
+	/* An entry before it drops the frames, */
 	fte_command(high, udp, 4, value, 0, 0);
 	cmd_put_at(FTE_AT, FTE_ACTION, ACTION_DROP);
 	cmd_put_at(FTE_AT, FTE_DESTINATIONS, 0);
@@ -421,7 +421,7 @@ static void tables(void **s)
 	bytes = make_ip(f, &flow);
 	assert_true(rig_receive(f, bytes));
 	assert_false(drive_received(1, &got));
-	/* and is changed to go to queue 0 */
+	/* and is changed to send them to queue 0. */
 	fte_command(high, udp, 4, value, DEST_TIR, net.tir);
 	cmd_put(IN_OP_MOD, 1);
 	cmd_put(FTE_MODIFY, FTE_MODIFY_LIST | FTE_MODIFY_ACTION);
@@ -430,7 +430,7 @@ static void tables(void **s)
 	expect_received(0, f, bytes);
 }
 
-/* In a burst each frame goes its own way, however like the one before it looks. */
+/* In a burst each frame is steered by itself, however similar to the one before. */
 static void tables_in_a_burst(void **s)
 {
 	(void)s;
@@ -503,7 +503,8 @@ static const uint8_t key[40] = {
 	0x8f, 0xb0, 0xd0, 0xca, 0x2b, 0xcb, 0xae, 0x7b, 0x30, 0xb4, 0x77, 0xcb, 0x2d, 0xa3,
 	0x80, 0x30, 0xf2, 0x0c, 0x6a, 0x42, 0xb7, 0x3b, 0xbe, 0xac, 0x01, 0xfa};
 
-/* All goes to a new TIR: Toeplitz over what is selected, of TCP and IPv4, to four queues. */
+/* Everything goes to a new TIR: Toeplitz over what is selected, for TCP and IPv4, to four
+ * queues. */
 static void spread(uint32_t selected, bool symmetric)
 {
 	for (unsigned i = 1; i < 4; i++)
@@ -542,7 +543,7 @@ static void hashes(void **s)
 	expect_received(with_ports % 8 % 4, f, bytes);
 	assert_int_equal(be32(got.cqe + CQE_RSS_HASH), with_ports);
 	assert_int_equal(got.cqe[CQE_RSS_TYPE], RSS_IPV4 | RSS_TCP);
-	flow.protocol = 17; /* not of the TIR's kind: addresses only */
+	flow.protocol = 17; /* not of the TIR's kind: only addresses are hashed */
 	bytes = make_ip(f, &flow);
 	assert_true(rig_receive(f, bytes));
 	expect_received(without % 8 % 4, f, bytes);
@@ -578,7 +579,7 @@ static void symmetric(void **s)
 
 #define SESSION_FRAMES 32 /* at most */
 
-/* The frames seq to seq + n - 1 come in one burst. */
+/* Frames seq to seq + n - 1 arrive in one burst. */
 static void burst(uint32_t seq, unsigned n)
 {
 	rig_gather();
@@ -601,7 +602,7 @@ static void expect_frame(uint32_t seq, const uint8_t *mini, enum mini_format for
 	const uint64_t at = net.buffers[1] + (seq & ((1u << RX_LOG) - 1)) * BUFFER;
 	const uint32_t sum = format == MINI_CHECKSUM ? slow_sum(f + 14, bytes - 14, 0) : 0;
 	assert_int_equal(be32(mini + MINI_CQE_BYTE_COUNT), bytes);
-	assert_int_equal(be32(mini), sum << 16); /* of no protocol: the hash is 0 */
+	assert_int_equal(be32(mini), sum << 16); /* no known protocol: the hash is 0 */
 	assert_memory_equal(rig_mem(at, bytes), f, bytes);
 }
 
@@ -652,7 +653,7 @@ static void sessions(enum mini_format format)
 		expect_nothing();
 	}
 	for (unsigned round = 0; round < 70; round++, seq += SESSION_FRAMES + 1) {
-		burst(seq, SESSION_FRAMES + 1); /* one more than a session takes */
+		burst(seq, SESSION_FRAMES + 1); /* one more than a session can have */
 		expect_session(seq, SESSION_FRAMES, format);
 		expect_single(seq + SESSION_FRAMES);
 		expect_nothing();
@@ -671,7 +672,7 @@ static void sessions_with_sums(void **s)
 	sessions(MINI_CHECKSUM);
 }
 
-/* A frame that a title does not speak for begins another one; so does one behind a gap. */
+/* A frame that does not match a title begins another one; so does a frame behind a gap. */
 static void sessions_end(void **s)
 {
 	(void)s;
@@ -681,7 +682,7 @@ static void sessions_end(void **s)
 	rig_gather();
 	for (unsigned i = 0; i < 8; i++) {
 		uint32_t bytes = make_ip(f, &udp);
-		f[40] ^= i == 3; /* UDP's sum */
+		f[40] ^= i == 3; /* UDP's checksum */
 		rig_force(f, bytes, 0);
 	}
 	rig_burst();
@@ -707,7 +708,7 @@ static void sessions_end(void **s)
 	assert_int_equal(queue_at(cq, 14)[CQE_OP_OWN] >> 4, CQE_RX_ERROR);
 }
 
-/* A driver that leaves an entry of before as it was would take it for a new one. */
+/* A driver that leaves an old entry unchanged would mistake it for a new one. */
 static void sessions_want_places(void **s)
 {
 	(void)s;
@@ -776,7 +777,7 @@ static void too_many_given(void **s)
 
 /* --- queues in ERR --- */
 
-/* All frames go to a queue of its own: ready, filled, and of the kind that is flushed or not. */
+/* All frames go to a queue of its own: ready, filled, and with or without flushing. */
 static void to_flushed(unsigned i, bool flushes)
 {
 	cq_command(&net.rx_cq[i], RX_LOG, net.uar, net.completions.number);
@@ -795,7 +796,7 @@ static void to_flushed(unsigned i, bool flushes)
 	assert_int_equal(cmd_run(), OK);
 }
 
-/* The next completion is an error of entry `index`. */
+/* The next completion is an error for entry `index`. */
 static void expect_given_up(unsigned i, unsigned index, enum cqe_syndrome syndrome)
 {
 	assert_true(drive_received(i, &got));
@@ -820,11 +821,11 @@ static void flushed(void **s)
 	for (unsigned i = 3; i < all; i++)
 		expect_given_up(1, i, SYNDROME_FLUSHED);
 	assert_false(drive_received(1, &got));
-	drive_refill(1, 5); /* in ERR still */
+	drive_refill(1, 5); /* still in ERR */
 	rig_run(30000);
 	for (unsigned i = 0; i < 5; i++)
 		expect_given_up(1, all + i, SYNDROME_FLUSHED);
-	/* what a driver must not do before the queue is in RST */
+	/* What a driver must not do before the queue is in RST. */
 	dbr_write(&net.rq[1], DBR_RECEIVE, 0);
 	rig_run(30000);
 	rig_expect_violation("doorbell record 0");
@@ -902,7 +903,7 @@ static void link_goes(void **s)
 	assert_int_equal(e[EQE_SUBTYPE], PORT_DOWN);
 	assert_int_equal(e[EQE_DATA + 8] >> 4, 1);
 	drive_send(f, numbered(1, 64), 0);
-	assert_int_equal(rig_sent_count(), 0); /* but the WQE is done */
+	assert_int_equal(rig_sent_count(), 0); /* but the WQE is executed */
 	assert_non_null(drive_sent());
 	rig_carrier(true);
 	rig_run(30000000);

@@ -1,12 +1,12 @@
 /*
  * Compressed CQEs of the mlx5 driver (drivers/mlx5/ring.h, invariant 5): sessions of every length
- * at every place of the CQ, taken in bursts of every length, single CQEs between them, and a device
- * that lies. The device of the rig leaves the places that a session leaves out as they are, and
- * fails the test when one of them looks new to the driver.
+ * at every place of the CQ, taken in bursts of every length, single CQEs between them, and a
+ * hostile device. The rig's device does not write the places that a session skips, and fails the
+ * test if one of them looks new to the driver.
  */
 #include "tests/unit/mlx5_ring_rig.h"
 
-#define ROUND 6 /* queues of 64, to go round often */
+#define ROUND 6 /* queues of 64, to wrap often */
 
 static void begin(unsigned log_size, unsigned buffers)
 {
@@ -26,7 +26,7 @@ static void expect_frames(uint32_t seq, unsigned n)
 	}
 }
 
-/* What is there, by bursts of at most `max`. */
+/* Takes all that is there, in bursts of at most `max`. */
 static void take_all(uint32_t seq, unsigned n, unsigned max)
 {
 	while (n) {
@@ -59,7 +59,7 @@ static void every_length(void **s)
 	assert_int_equal(w.cnt.rx_bad_desc + w.cnt.rx_bad_len, 0);
 }
 
-/* Up to the last place that there is, until the counters, of 16 bits, have gone round. */
+/* Up to the last place that there is, until the 16-bit counters have wrapped. */
 static void any_mixture(void **s)
 {
 	(void)s;
@@ -79,7 +79,7 @@ static void any_mixture(void **s)
 		uint64_t before = w.cnt.rx_place;
 		unsigned n = rx(1 + random_below(80));
 		uint64_t behind = w.cnt.rx_place;
-		w.cnt.rx_place = before; /* as if the program had failed amid the burst */
+		w.cnt.rx_place = before; /* as if the program had failed within the burst */
 		assert_int_equal(rx_left(), in - out);
 		w.cnt.rx_place = behind;
 		expect_frames(out, n);
@@ -132,7 +132,8 @@ static void bad_lengths(void **s)
 	assert_false(w.broken);
 }
 
-/* Of no frames or one, of more than the device has WQEs, not of the next WQE, in another format. */
+/* Titles of no frames or one, of more than the device has WQEs, not of the next WQE, in another
+ * format. */
 static void bad_titles(void **s)
 {
 	(void)s;
@@ -167,7 +168,7 @@ static void not_asked_for(void **s)
 	assert_int_equal(w.cnt.rx_bad_desc, 1);
 }
 
-/* CQEs that never came, before a session. */
+/* CQEs that were lost, before a session. */
 static void lost_before(void **s)
 {
 	(void)s;
@@ -178,7 +179,7 @@ static void lost_before(void **s)
 		for (unsigned k = round % 5; k; k--, lost++)
 			w.rq_at++;
 		device_session(seq, n, 1, 0, 0);
-		assert_int_equal(rx(256) + rx(256), n); /* the first finds that some are lost */
+		assert_int_equal(rx(256) + rx(256), n); /* the first burst detects the loss */
 		expect_frames(seq, n);
 		seq += n;
 		assert_int_equal(w.cnt.rx_bad_desc, lost);
@@ -188,8 +189,8 @@ static void lost_before(void **s)
 	assert_false(w.broken);
 }
 
-/* An error CQE behind a session that is half taken; the CQ, with sessions of WQEs that are given up
- * in it, goes on. */
+/* An error CQE behind a session that is half taken. The CQ, which still holds sessions of given-up
+ * WQEs, continues. */
 static void failed(void **s)
 {
 	(void)s;
@@ -213,7 +214,7 @@ static void failed(void **s)
 		assert_accounted();
 		mlx5_rx_restart(&w.rx, &w.pool, &w.cnt);
 		w.broken = false;
-		w.rq_at = 0; /* the device has been through RST */
+		w.rq_at = 0; /* the device has passed through RST */
 		let_go();
 		for (unsigned i = 0; i < 50; i++) {
 			device_session(i, 30, 1, 0, 0);
@@ -239,7 +240,7 @@ static void hostile(void **s)
 				device_session(round, n, 1, 0, 0);
 			else if (n)
 				device_receive(round);
-			if (random_below(20) == 0 && n) { /* of the title, or of mini CQEs */
+			if (random_below(20) == 0 && n) { /* in the title, or in mini CQEs */
 				uint32_t i = random_below(n), place = i < 8 ? i < 2 : i / 8 * 8;
 				uint64_t at = (from + place) % w.size * 64;
 				uint8_t *cqe = bus(bus_of(w.rx_cq) + at, 64);

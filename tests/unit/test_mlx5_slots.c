@@ -1,12 +1,12 @@
 /*
- * Slots of the mlx5 driver (drivers/nic.h; drivers/mlx5/ring.h, invariant 6): what the device reads
- * is what was put, one doorbell for each send, every send completed to its end, and a device that
- * lies.
+ * Slots of the mlx5 driver (drivers/nic.h; drivers/mlx5/ring.h, invariant 6): the device reads what
+ * was put, one doorbell per send, every send is completed to its end, and a hostile device does no
+ * harm.
  */
 #include "tests/unit/mlx5_ring_rig.h"
 #include "tests/unit/slots_rig.h"
 
-/* WQEs with the headers inline and without, and of many frames. */
+/* WQEs with and without inline headers, and with many frames. */
 enum { PLAIN, INLINE, MULTI, KINDS };
 
 static void start_slots(unsigned size, unsigned kind)
@@ -37,7 +37,7 @@ static void send_slots(unsigned n, uint64_t bytes)
 	mlx5_slots_send(&w.tx, &w.cnt, n, bytes);
 }
 
-static void forget(void) {} /* the ring knows its slots */
+static void forget(void) {} /* the ring keeps track of its slots */
 
 static unsigned doorbells(void)
 {
@@ -51,8 +51,8 @@ static bool send_next(uint32_t seq)
 	return w.reports > before;
 }
 
-/* One in 32 WQEBBs, and the last WQE of a send, which may be the same. A WQE of one frame is a
- * WQEBB, one of many has up to 30 frames in 8 of them. */
+/* One report in 32 WQEBBs, and one for the last WQE of a send, which may be the same. A WQE of one
+ * frame is one WQEBB; a WQE of many has up to 30 frames in 8 of them. */
 static void assert_reports(uint32_t from, unsigned reports)
 {
 	unsigned wqes = (t.next - from + 29) / 30, most = wqes / 4 + 2;
@@ -76,7 +76,7 @@ const struct slots_card slots_card = {
 	.assert_reports = assert_reports,
 };
 
-/* Who sends all that is free asks for one CQE in 32 WQEBBs, and one with each doorbell. */
+/* A sender of all free slots requests one CQE in 32 WQEBBs, and one with each doorbell. */
 static void prepared_once(void **s)
 {
 	(void)s;
@@ -84,7 +84,7 @@ static void prepared_once(void **s)
 		unsigned reports = 0, rounds = multi ? 1200 : 300;
 		begin(1024, multi ? MULTI : PLAIN);
 		send(1000);
-		for (unsigned i = 0; i < rounds; i++) { /* 16 bits of index go round */
+		for (unsigned i = 0; i < rounds; i++) { /* 16 bits of index wrap */
 			reports += device_sends(352);
 			device_report();
 			send(slots_free());

@@ -1,6 +1,6 @@
 /*
- * The ConnectX-5 model's sending half: WQEs of all kinds, what is put into packets, completions,
- * and each thing that puts a queue into ERR.
+ * The ConnectX-5 model's sending half: WQEs of all kinds, offloads, completions, and every cause
+ * that puts a queue into ERR.
  */
 #include "tests/unit/drive_mlx5.h"
 #include "tests/unit/nicsim_frames.h"
@@ -14,7 +14,7 @@ static void expect_frame(const void *data, uint32_t bytes)
 	assert_memory_equal(out.data, data, bytes);
 }
 
-/* The next completion, which must be there and good, of the WQE at that index. */
+/* The next completion must be there, good, and of the WQE at that index. */
 static void expect_done(uint32_t index)
 {
 	const uint8_t *cqe = drive_sent();
@@ -215,8 +215,8 @@ static void checksums(void **s)
 	}
 }
 
-/* Cut into segments of mss bytes; each is what make_ip would make, but for identification, sequence
- * number and flags. */
+/* The packet is segmented by mss bytes; each segment equals what make_ip would make, except for
+ * identification, sequence number and flags. */
 static void segments_of(const struct flow *whole, uint32_t mss)
 {
 	const uint32_t bytes = make_ip(f, whole);
@@ -275,7 +275,7 @@ static void armed(void **s)
 	drive_send(f, numbered(1, 64), 0);
 	assert_null(eq_next(&net.completions));
 	net.tx_cq.ci = 0;
-	cq_ring(&net.tx_cq, false); /* there is one already */
+	cq_ring(&net.tx_cq, false); /* one is already there */
 	eq_ring(&net.completions, true);
 	assert_int_equal(rig.irqs[2], 1);
 	const uint8_t *e = eq_next(&net.completions);
@@ -334,7 +334,7 @@ static void moderated(void **s)
 
 /* --- errors --- */
 
-/* One WQE, spoilt after it was made. */
+/* One WQE, corrupted after it was made. */
 static void post_spoilt(struct field field, uint32_t at, uint32_t value)
 {
 	uint8_t *w = wqe_new(WQE_SEND);
@@ -384,7 +384,7 @@ static void bad_wqes(void **s)
 	}
 }
 
-/* Bits that mean nothing without a capability: the packet goes all the same. */
+/* Bits that mean nothing without a capability: the packet is sent all the same. */
 static void reserved(void **s)
 {
 	(void)s;
@@ -396,7 +396,7 @@ static void reserved(void **s)
 		{FIELD(0x04, 7, 6), 0},
 		{FIELD(0x08, 15, 8), 0},
 		{FIELD(0x00, 31, 0), 16},  /* software parser: offsets, */
-		{FIELD(0x04, 23, 16), 16}, /* and what lies there */
+		{FIELD(0x04, 23, 16), 16}, /* and what they refer to */
 		{FIELD(0x04, 29, 28), 16}, /* inner checksums */
 		{FIELD(0x08, 31, 0), 16},  /* metadata */
 		{FIELD(0x0c, 30, 26), 16},
@@ -409,7 +409,7 @@ static void reserved(void **s)
 	}
 }
 
-/* A key of 50 bytes does not reach over more, wherever they begin. */
+/* A key of 50 bytes does not cover more, wherever they begin. */
 static void small_key(void **s)
 {
 	(void)s;
@@ -446,9 +446,9 @@ static void flushed(void **s)
 	}
 	assert_null(drive_sent());
 	rig_fault_clear("send-error");
-	drive_send(f, 64, 0); /* in ERR still */
+	drive_send(f, 64, 0); /* still in ERR */
 	expect_error(SYNDROME_FLUSHED);
-	/* what a driver must not do before the queue is in RST */
+	/* What a driver must not do before the queue is in RST. */
 	dbr_write(&net.sq, DBR_SEND, 0);
 	uar_write64(net.uar, UAR_SQ_DB, WQE_SEND, net.sq.number << 8 | 4);
 	rig_run(1000);

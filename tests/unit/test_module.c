@@ -1,4 +1,4 @@
-/* control/module.h: a text alone, with files, and with what looks like files and is none. */
+/* control/module.h: a text alone, with files, and with what looks like a file and is not. */
 #include "tests/unit/host.h"
 
 #include "control/module.h"
@@ -77,20 +77,20 @@ static void bad_files(void **s)
 	           "file 01234567890123456789012345678901234", form);
 }
 
-/* A module that was not loaded whole: its text is what it was, or the beginning of it, and a file is
- * whole or not there. */
+/* A truncated module: its text is the whole text or its beginning, and a file is whole or
+ * absent. */
 static void cut_anywhere(void **s)
 {
 	(void)s;
 	static const char text[] = "run\nfile a 3\nxyzfile b 1\n\xff";
 	for (size_t len = 0; len < sizeof text; len++) {
 		struct text a = {NULL, 0}, b = {NULL, 0};
-		char *copy = malloc(len ? len : 1); /* ASan sees a step beyond */
+		char *copy = malloc(len ? len : 1); /* ASan detects reads beyond */
 		assert_non_null(copy);
 		memcpy(copy, text, len);
 		const int e = open_text(copy, len);
 		assert_true(e == E_OK || (error.line >= 1 && strlen(error.reason) > 10));
-		/* until the word "file" has its blank the second line is text */
+		/* Until the word "file" has its blank the second line is text. */
 		assert_int_equal(m.text.len, len < 9 ? len : 4);
 		const bool whole[] = {module_file(&m, text_of("a"), &a), module_file(&m, text_of("b"), &b)};
 		assert_true(!whole[0] || a.len == 3);
@@ -99,7 +99,7 @@ static void cut_anywhere(void **s)
 	}
 }
 
-/* Of nothing but one byte, whichever. */
+/* A module of one single byte, with any value. */
 static void one_byte_only(void **s)
 {
 	(void)s;

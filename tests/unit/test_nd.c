@@ -1,7 +1,6 @@
 /*
  * net/nd as scripts, by tests/unit/nd_rig.h: the states of a neighbour (RFC 4861 7.3 and appendix
- * C), of our own addresses (RFC 4862 5.4, RFC 7527), what is refused (7.1), what is bounded (RFC
- * 6583).
+ * C), of our own addresses (RFC 4862 5.4, RFC 7527), what is refused (7.1), and bounds (RFC 6583).
  */
 #include "tests/unit/nd_rig.h"
 
@@ -9,7 +8,7 @@
 #define SOL ND_NA_SOLICITED
 #define OVR ND_NA_OVERRIDE
 
-/* Fates of a solicitation to us and an advertisement to us, as a neighbour n sends them. */
+/* Fates of a solicitation to us and an advertisement to us, as sent by a neighbour n. */
 #define NS(n, mac, t) \
 	input(0, t, .type = 135, .src = GLOBAL(n), .dst = US, .target = US, .source_mac = mac)
 #define NA(n, mac, flag, t) \
@@ -31,7 +30,7 @@ static int incomplete(uint32_t n, uint64_t t)
 	return i;
 }
 
-/* A neighbour that is REACHABLE with mac_a since t, and was used only before. */
+/* Makes a neighbour REACHABLE with mac_a since t, and last used before. */
 static int reachable(uint32_t n, uint64_t t)
 {
 	int i = incomplete(n, t);
@@ -79,7 +78,7 @@ static void resolves_and_releases_in_order(void **s)
 	assert_int_equal(nd_neigh_find(&nd, 1, &GLOBAL(5)), E_NOENT);
 	assert_int_equal(state_of(i), ND_UNRESOLVED);
 	expect("");
-	output(i, 1, S(10)); /* 7.2.2: to its solicited-node group, our MAC told */
+	output(i, 1, S(10)); /* 7.2.2: to its solicited-node group, with our MAC */
 	expect("tx0 ns us>g:5 n5 mac 01; ");
 	assert_int_equal(state_of(i), ND_INCOMPLETE);
 	output(i, 2, S(10.1));
@@ -123,7 +122,7 @@ static void gives_up_then_holds_down(void **s)
 	expect("unreachable 0 #3; ");
 	assert_true(nd_tick(&nd, S(18)) == UINT64_MAX);
 	expect("removed 0; ");
-	output(0, 4, S(19)); /* a stale index harms nobody */
+	output(0, 4, S(19)); /* a stale index does no harm */
 	expect("unreachable 0 #4; ");
 }
 
@@ -159,7 +158,7 @@ static void unsolicited_answer_resolves_without_proof(void **s)
 	int i = incomplete(5, S(10));
 	assert_int_equal(NA(5, NULL, SOL | OVR, S(10.1)), CNT_drop_nd_unknown); /* 7.2.5: no MAC */
 	assert_int_equal(state_of(i), ND_INCOMPLETE);
-	assert_int_equal(NA(5, mac_a, 0, S(10.2)), CNT_delivered_nd); /* O does not matter here */
+	assert_int_equal(NA(5, mac_a, 0, S(10.2)), CNT_delivered_nd); /* O has no effect here */
 	expect("up 0 0a; release 0 #1; ");
 	assert_int_equal(state_of(i), ND_DELAY);
 	assert_true(deadline_of(i) == S(15.2));
@@ -244,7 +243,7 @@ static void used_one_never_goes_down(void **s)
 	expect("tx0 ns us>n5 to 0a n5 mac 01; ");
 	assert_int_equal(NA(5, mac_a, SOL, end + S(6)), CNT_delivered_nd);
 	expect("");
-	/* what it was used for before it was confirmed is no reason to ask again */
+	/* Use before the confirmation is no reason to probe again. */
 	nd_tick(&nd, deadline_of(i));
 	expect("down 0; ");
 }
@@ -284,11 +283,11 @@ static void advertisements_in_every_state(void **s)
 {
 	(void)s;
 	static const struct {
-		const uint8_t *mac; /* told */
+		const uint8_t *mac; /* in the advertisement */
 		uint8_t flags;
-		int next;           /* -1: as it was */
-		uint8_t known;      /* afterwards */
-		bool only_reachable; /* else as it was */
+		int next;           /* -1: unchanged */
+		uint8_t known;      /* MAC known afterwards */
+		bool only_reachable; /* else unchanged */
 	} rows[] = {
 		{mac_a, SOL, ND_REACHABLE, 0x0a, false},
 		{mac_a, SOL | OVR, ND_REACHABLE, 0x0a, false},
@@ -319,7 +318,7 @@ static void advertisements_in_every_state(void **s)
 		}
 }
 
-/* 7.2.3: what a solicitation tells of its sender. */
+/* 7.2.3: what a solicitation reveals about its sender. */
 static void solicitations_in_every_state(void **s)
 {
 	(void)s;
@@ -328,7 +327,7 @@ static void solicitations_in_every_state(void **s)
 		uint64_t t = S(100 * (1 + m));
 		int i = make[m](5, t);
 		enum nd_state was = state_of(i);
-		assert_int_equal(NS(5, mac_a, t), CNT_delivered_nd); /* nothing new */
+		assert_int_equal(NS(5, mac_a, t), CNT_delivered_nd); /* no change */
 		expect("tx0 na us>n5 to 0a us RSO mac 01; ");
 		assert_int_equal(state_of(i), was);
 		assert_int_equal(NS(5, mac_b, t), CNT_delivered_nd);
@@ -369,7 +368,7 @@ static void router_that_becomes_a_host(void **s)
 	assert_true(nd_router_changes(&nd) > changes);
 }
 
-/* --- who is learnt from --- */
+/* --- learning from solicitations and advertisements --- */
 
 static void answers_and_learns(void **s)
 {
@@ -378,18 +377,18 @@ static void answers_and_learns(void **s)
 	                       .target = US, .source_mac = mac_a), CNT_delivered_nd);
 	expect("tx0 na us>n5 to 0a us RSO mac 01; ");
 	assert_int_equal(state_of(nd_neigh_find(&nd, 0, &GLOBAL(5))), ND_STALE);
-	/* without MAC nobody is learnt; the answer goes where the frame came from */
+	/* Without a MAC nothing is learnt; the answer goes where the frame came from. */
 	assert_int_equal(input(0, S(10), .type = 135, .src = GLOBAL(6), .dst = US, .target = US,
 	                       .eth_src = mac_b), CNT_delivered_nd);
 	expect("tx0 na us>n6 to 0b us RSO mac 01; ");
 	assert_int_equal(nd_neigh_find(&nd, 0, &GLOBAL(6)), E_NOENT);
-	/* from off the link: answered (RFC 4861 2.1), no entry */
+	/* From off the link: answered (RFC 4861 2.1), without an entry. */
 	const struct net_addr off = IP6(0x20010db9, 0, 0, 5);
 	assert_int_equal(input(0, S(10), .type = 135, .src = off, .dst = US, .target = US,
 	                       .source_mac = mac_a), CNT_delivered_nd);
 	hush();
 	assert_int_equal(nd_neigh_find(&nd, 0, &off), E_NOENT);
-	/* another port's address, and nobody's */
+	/* Another port's address, and an unassigned one. */
 	assert_int_equal(input(0, S(10), .type = 135, .src = GLOBAL(5), .dst = US, .target = US1,
 	                       .source_mac = mac_a), CNT_drop_nd_not_ours);
 	assert_int_equal(input(0, S(10), .type = 135, .src = GLOBAL(9), .dst = US, .target = GLOBAL(8),
@@ -398,7 +397,8 @@ static void answers_and_learns(void **s)
 	expect("");
 }
 
-/* RFC 9131 4.1: a router notes who tells of itself; a host does not (RFC 4861 7.2.5). */
+/* RFC 9131 4.1: a router creates an entry from an unsolicited advertisement; a host does not (RFC
+ * 4861 7.2.5). */
 static void unsolicited_advertisement_of_a_stranger(void **s)
 {
 	(void)s;
@@ -433,7 +433,7 @@ static void conflicts_are_counted(void **s)
 	assert_int_equal(input(0, S(10), .type = 135, .src = US, .dst = LL, .target = LL,
 	                       .source_mac = mac_b), CNT_drop_nd_bad_sender);
 	assert_int_equal(counted[CNT_nd_conflict], 2);
-	/* our own that come back are none */
+	/* Our own messages, received again, are ignored. */
 	assert_int_equal(input(0, S(10), .type = 136, .src = US, .dst = IP6_ALL_NODES, .target = US,
 	                       .target_mac = our_mac, .flags = OVR), CNT_drop_nd_unknown);
 	assert_int_equal(input(0, S(10), .type = 135, .src = US, .dst = ip6_solicited_node(&GLOBAL(5)),
@@ -524,8 +524,8 @@ static void queue_overflow(void **s)
 	expect("up 0 0a; release 0 #3; release 0 #4; release 0 #5; ");
 }
 
-/* RFC 6583: those that do not answer go first, then by age those that may yet answer and STALE ones,
- * others never. */
+/* RFC 6583: entries that do not answer are evicted first, then by age those that may still answer
+ * and STALE ones; others never. */
 static void full_table(void **s)
 {
 	(void)s;
@@ -533,10 +533,10 @@ static void full_table(void **s)
 	int newer = incomplete(8, S(10));
 	assert_int_equal(get(9), asked); /* the oldest; its frame is lost without an error */
 	expect("lost 1 #1; removed 1; ");
-	assert_int_equal(get(10), asked); /* nobody has asked for it, so it can not answer */
+	assert_int_equal(get(10), asked); /* nobody has solicited it, so it cannot answer */
 	expect("removed 1; ");
 	nd_pin(&nd, (unsigned)asked);
-	assert_int_equal(get(11), old); /* and not who has been asked after it was heard */
+	assert_int_equal(get(11), old); /* nor one that was solicited after it was heard */
 	expect("removed 2; ");
 	nd_pin(&nd, (unsigned)old);
 	assert_int_equal(get(12), newer);
@@ -548,7 +548,7 @@ static void full_table(void **s)
 	expect("tx0 na us>ne to 0a us RSO mac 01; ");
 }
 
-/* RFC 6583 6.1: scanning a subnet does not make us flood it. */
+/* RFC 6583 6.1: a scan of a subnet does not make us flood it. */
 static void solicitations_are_limited(void **s)
 {
 	(void)s;
@@ -564,7 +564,7 @@ static void solicitations_are_limited(void **s)
 	int i = get(5);
 	nd_pin(&nd, (unsigned)i);
 	hush();
-	output(i, 1, S(10)); /* a route's next hop is asked for all the same */
+	output(i, 1, S(10)); /* a route's next hop is solicited all the same */
 	expect("tx0 ns us>g:5 n5 mac 01; ");
 }
 
@@ -620,7 +620,7 @@ static void no_address_to_ask_from(void **s)
 	expect("unreachable 0 #1; ");
 	assert_int_equal(state_of(i), ND_FAILED);
 	hush();
-	/* one that may come up yet is waited for: the next request goes out from it */
+	/* A tentative address is waited for: the next solicitation is sent from it. */
 	assert_int_equal(nd_add_local(&nd, 2, &LINK(3), 64, our_mac1, S(20)), 0);
 	int k = nd_neigh_get(&nd, 2, &LINK(9));
 	output(k, 1, S(20.5));
@@ -642,7 +642,7 @@ static void dad_then_up_then_announced(void **s)
 	assert_false(nd_is_local(&nd, 0, &US));
 	nd_tick(&nd, S(1)); /* 5.4.2: from the unspecified address; RFC 3590: so is the report */
 	expect("tx0 ns any>g:1 us nonce; tx0 any>mld join g:1; ");
-	/* 5.4.3: whoever asks for it while it is tentative hears nothing */
+	/* 5.4.3: a solicitation for it while it is tentative is not answered. */
 	assert_int_equal(NS(5, mac_a, S(1.5)), CNT_drop_nd_not_ours);
 	struct net_addr src;
 	assert_false(nd_source(&nd, 0, &GLOBAL(5), &src));
@@ -664,7 +664,7 @@ static void without_dad(void **s)
 	expect("address up us; tx0 na us>all us RO mac 01; tx0 any>mld join g:1; ");
 }
 
-/* DAD has passed it before this program ran. */
+/* DAD passed the address before this program started. */
 static void kept_address_is_up_at_once(void **s)
 {
 	(void)s;
@@ -742,7 +742,7 @@ static void duplicate_by_anothers_probe(void **s)
 	expect("duplicate ll 0a; ");
 }
 
-/* RFC 7527: our own probe comes back by a loop; DAD goes on with some more. */
+/* RFC 7527: our own probe returns through a loop; DAD continues with more probes. */
 static void looped_probe_is_no_duplicate(void **s)
 {
 	(void)s;
@@ -779,7 +779,7 @@ static void link_comes_up_anew(void **s)
 static void addresses_come_and_go(void **s)
 {
 	(void)s;
-	assert_int_equal(nd_add_local(&nd, 0, &US, 64, mac_b, S(20)), 0); /* 7.2.6: a new MAC is told */
+	assert_int_equal(nd_add_local(&nd, 0, &US, 64, mac_b, S(20)), 0); /* 7.2.6: announces a new MAC */
 	assert_true(nd_deadline(&nd) == S(20));
 	assert_int_equal(nd_add_local(&nd, 0, &US, 64, our_mac, S(20)), 0);
 	run_to(S(30));
@@ -844,7 +844,7 @@ static void iterator_and_parameters(void **s)
 	free(b);
 }
 
-/* A random life against the invariants; ASan and the asserts inside look on. */
+/* Random events against the invariants, under ASan and the internal asserts. */
 static void random_life(void **s)
 {
 	(void)s;
@@ -915,7 +915,8 @@ static void random_life(void **s)
 	}
 }
 
-/* Whatever the room: within it and within 1280 bytes, options of whole units, a right checksum. */
+/* Whatever the space: the message fits it and 1280 bytes, has options of whole units, and a right
+ * checksum. */
 static void redirects_fit(void **s)
 {
 	(void)s;

@@ -1,4 +1,4 @@
-/* drivers/null: its frames are right, and every buffer comes back. */
+/* drivers/null: its frames are correct, and every buffer comes back. */
 #include "tests/unit/guest.h"
 
 #include "drivers/null/null.h"
@@ -66,7 +66,7 @@ static void no_device_is_its_own(void **s)
 	assert_false(null_ops.match(&virtio));
 }
 
-/* Each passes the checks of an IPv4 host, and each address has its turn. */
+/* Each frame passes the checks of an IPv4 host, and each address occurs equally often. */
 static void frames_are_right(void **s)
 {
 	static uint8_t times[65536];
@@ -115,7 +115,7 @@ static void pool_is_empty(void **s)
 	assert_int_equal(null_ops.tx_burst(&w.queue, NULL, 0), 0);
 }
 
-/* Whatever is sent is counted with all its bytes, and let go of. */
+/* Whatever is sent is counted with all its bytes, and freed. */
 static void any_kind_of_packet(void **s)
 {
 	(void)s;
@@ -153,7 +153,8 @@ static void never_sleeps(void **s)
 	assert_true(null_ops.rx_interrupt(&w.queue, true));
 }
 
-/* And takes no buffers: what it could receive is not counted as lost for want of them. */
+/* They take no buffers either: frames they do not receive are not counted as lost for want of
+ * buffers. */
 static void sinks_are_silent(void **s)
 {
 	(void)s;

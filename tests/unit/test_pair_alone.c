@@ -1,6 +1,6 @@
 /*
- * One queue pair is stopped and started while the others carry traffic (nic_ops.pair_stop): driver and
- * model in one process, once for each card.
+ * One queue pair is stopped and started while the others carry traffic (nic_ops.pair_stop): driver
+ * and model in one process, once for each card.
  */
 #include "tests/unit/model_port.h"
 #include "tests/unit/nicsim_frames.h"
@@ -21,7 +21,7 @@ static struct flow flow_of(unsigned k)
 	return w;
 }
 
-/* A frame of each flow comes, and nobody looks. */
+/* A frame of each flow arrives, and no pair polls. */
 static void arrive(void)
 {
 	for (unsigned k = 0; k < FLOWS; k++) {
@@ -31,7 +31,7 @@ static void arrive(void)
 	rig_run(100000);
 }
 
-/* A frame of each flow comes: how many each pair has got. */
+/* A frame of each flow arrives; counts those that each pair gets. */
 static void receive(unsigned got[SERVED])
 {
 	arrive();
@@ -46,7 +46,7 @@ static unsigned sum(const unsigned got[SERVED])
 	return got[0] + got[1] + got[2] + got[3];
 }
 
-/* Each pair sends a frame, but for `gone`. */
+/* Each pair except `gone` sends a frame. */
 static void send_by_others(unsigned gone)
 {
 	for (unsigned q = 0; q < SERVED; q++) {
@@ -81,8 +81,8 @@ static void come_back(unsigned i)
 		fail_msg("%s", port.nic.error);
 }
 
-/* What was under way by it is sent or lost; flows of the others are where they were, and its own come
- * back to it. */
+/* Its frames in progress are sent or lost; flows of the others stay where they were, and its own
+ * flows return to it. */
 static void others_go_on(void **s)
 {
 	(void)s;
@@ -114,8 +114,8 @@ static void others_go_on(void **s)
 	}
 }
 
-/* How many frames lay in its ring is known, and those of the others are there; whatever it had taken
- * before. */
+/* The number of unread frames in its ring is known, and those of the others are there, however many
+ * it had taken before. */
 static void what_it_has_not_read_is_known(void **s)
 {
 	(void)s;
@@ -142,7 +142,7 @@ static void what_it_has_not_read_is_known(void **s)
 	}
 }
 
-/* Nothing is used up, and the port can be stopped and started as ever. */
+/* Nothing is used up, and the port can still be stopped and started. */
 static void again_and_again(void **s)
 {
 	(void)s;
@@ -166,7 +166,7 @@ static void again_and_again(void **s)
 	assert_int_equal(sum(got), FLOWS);
 }
 
-/* Stopped for good with a pair away: nothing is left behind that a start would stumble over. */
+/* Stopped while a pair is away: nothing is left that would disturb a start. */
 static void stops_with_a_pair_away(void **s)
 {
 	(void)s;
@@ -177,7 +177,7 @@ static void stops_with_a_pair_away(void **s)
 	port_attach();
 }
 
-/* Nobody else is there to lead frames to. */
+/* There is no other pair to which frames could be steered. */
 static void the_only_pair(void **s)
 {
 	(void)s;

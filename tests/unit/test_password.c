@@ -1,4 +1,4 @@
-/* control/password: the text of a hash, there and back, and what is wrong with one. */
+/* control/password: the text of a hash, in both directions, and its errors. */
 #include "tests/unit/host.h"
 
 #include "control/password.h"
@@ -84,7 +84,7 @@ static void errors(void **state)
 	refuse("$pbkdf2-sha256$10000001$AAAAAAAAAAA$" HASH43, "iterations");
 	refuse("$pbkdf2-sha256$06400$AAAAAAAAAAA$" HASH43, "iterations");
 	refuse("$pbkdf2-sha256$6400$$" HASH43, "salt");
-	refuse("$pbkdf2-sha256$6400$AAAAAAAAAA$" HASH43, "salt"); /* 7 bytes and a half */
+	refuse("$pbkdf2-sha256$6400$AAAAAAAAAA$" HASH43, "salt"); /* 7 and a half bytes */
 	refuse("$pbkdf2-sha256$6400$AAAAAAAAAAB$" HASH43, "salt"); /* bits left over */
 	refuse("$pbkdf2-sha256$6400$AAAAAAAAAA=$" HASH43, "salt");
 	refuse("$pbkdf2-sha256$6400$" HASH43 HASH43 "A$" HASH43, "salt");

@@ -1,4 +1,4 @@
-/* lib/pkt.h: the buffer pool, counted buffers, packets in pieces. */
+/* lib/pkt.h: the buffer pool, shared buffers, packets in pieces. */
 #include "tests/unit/guest.h"
 #include "tests/unit/packets.h"
 
@@ -86,7 +86,7 @@ static void random_owners(void **s)
 	assert_all_back(&p);
 }
 
-/* A partial checksum, as virtio hands it over: the field holds the pseudo header's sum. */
+/* A partial checksum, as virtio delivers it: the field holds the pseudo header's sum. */
 static void csum_completed_in_software(void **s)
 {
 	(void)s;
@@ -114,8 +114,8 @@ static void csum_completed_in_software(void **s)
 	assert_all_back(&p);
 }
 
-/* RFC 768: zero is UDP's word for "none", so a sum of zero is written as the other zero; RFC 9293
- * 3.1 knows no such rule for TCP. */
+/* RFC 768: zero means "no checksum" in UDP, so a sum of zero is written as all ones. RFC 9293 3.1
+ * has no such rule for TCP. */
 static void csum_of_zero(void **s)
 {
 	static const struct {
@@ -129,7 +129,7 @@ static void csum_of_zero(void **s)
 		assert_true(pkt_alloc(&p, &a));
 		a.len = (uint16_t)(34 + row[r].len);
 		memset(a.data, 0, a.len);
-		raw16_store(a.data + 34, 0xffff); /* the sum of what is covered: all ones, its fold 0 */
+		raw16_store(a.data + 34, 0xffff); /* the covered sum: all ones, which folds to 0 */
 		a.flags = PKT_CSUM_PARTIAL;
 		*pkt_meta(&p, a.buf) =
 			(struct pkt_meta){.csum_start = 34, .csum_offset = row[r].offset};
@@ -140,7 +140,7 @@ static void csum_of_zero(void **s)
 	assert_all_back(&p);
 }
 
-/* --- counted buffers, chains --- */
+/* --- shared buffers, chains --- */
 
 static struct bufpool pool;
 
@@ -150,7 +150,7 @@ static void fresh_pool(void)
 	bufpool_init(&pool, memory, stack, COUNT, BUF_STRIDE_STANDARD);
 }
 
-/* Free with the last holder, whoever that is: a packet or not. */
+/* Freed by the last holder, whether that is a packet or not. */
 static void counted_buffer(void **s)
 {
 	(void)s;
@@ -174,7 +174,7 @@ static void counted_buffer(void **s)
 	}
 }
 
-/* The end of a chain lets go of each piece once, and of its own buffer. */
+/* Freeing a chain releases each piece once, and its own buffer. */
 static void chain_is_freed(void **s)
 {
 	(void)s;
@@ -225,8 +225,8 @@ static void bytes_of_a_packet(void **s)
 	}
 }
 
-/* Over a chain the sum is that of the flat bytes, however the pieces fall: most begin at an odd
- * place of the frame, a buffer, or both. */
+/* The sum over a chain is that of the flat bytes, wherever the pieces are divided: most begin at an
+ * odd offset in the frame, a buffer, or both. */
 static void csum_over_a_chain(void **s)
 {
 	(void)s;

@@ -1,4 +1,4 @@
-/* tools/pktgen/answer: which questions are answered, with what, and which are not. */
+/* tools/pktgen/answer: which requests are answered, with what, and which are not. */
 #include "tests/unit/host.h"
 
 #include "net/arp.h"
@@ -57,7 +57,7 @@ static void arp_is_answered(void **state)
 		assert_int_equal(out[i], 0);
 }
 
-/* Each line: a question that is not for us. */
+/* Each line: a request that is not for us. */
 static void other_arp_is_not(void **state)
 {
 	uint8_t good[64], frame[64], out[ANSWER_BYTES_MAX];
@@ -143,8 +143,8 @@ static void other_solicitations_are_not(void **state)
 	assert_int_equal(answer_make(plan(), 0, ours, good, len, out), 0); /* port */
 	for (unsigned n = 0; n < len; n++)
 		assert_int_equal(answer_make(plan(), 1, ours, good, n, out), 0);
-	/* every byte counts from the IP header's version on, but traffic class, flow label, and, with a
-	 * checksum that is right again, none that could matter: any flip breaks the sum */
+	/* Any changed byte behind version, traffic class and flow label makes it invalid: by a
+	 * check, or by the checksum, which is not corrected here. */
 	for (unsigned at = ETH_HLEN + 4; at < len; at++) {
 		memcpy(frame, good, sizeof frame);
 		frame[at] ^= 0x10;
@@ -157,7 +157,7 @@ static void other_solicitations_are_not(void **state)
 	assert_int_equal(answer_make(plan(), 1, ours, frame, len, out), 0);
 }
 
-/* Whatever comes, nothing is read beyond it (ASan) and no answer is longer than it may be. */
+/* Whatever arrives, nothing is read beyond it (ASan) and no answer exceeds its maximum length. */
 static void noise_does_no_harm(void **state)
 {
 	(void)state;

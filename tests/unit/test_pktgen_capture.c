@@ -1,7 +1,7 @@
 /*
  * tools/pktgen/capture.h and net/pcapng.h: logs of several cores become one file, which our own
- * reader (pcap.h) takes apart again. What is not the reader's, names, flags, statistics, is
- * looked at in the bytes.
+ * reader (pcap.h) parses again. What the reader does not handle (names, flags, statistics) is
+ * checked in the bytes.
  */
 #include "tests/unit/host.h"
 
@@ -77,7 +77,7 @@ static void receive(unsigned log, unsigned port, unsigned first, unsigned n, uns
 		free(v[i].data);
 }
 
-/* Writes the file block by block, each twice, and looks at its frame (3.1). */
+/* Writes the file block by block, each twice, and checks its framing (3.1). */
 static void write_file(void)
 {
 	struct capture_place place;
@@ -111,7 +111,7 @@ static void open_file(void)
 	assert_int_equal(pcap_open(&reader, written, bytes), E_OK);
 }
 
-/* The next packet is the beginning of frame n. */
+/* The next packet must be the beginning of frame n. */
 static void expect(unsigned n, unsigned kept, unsigned len, uint64_t ns)
 {
 	struct pcap_packet p;
@@ -130,7 +130,7 @@ static void expect_end(void)
 	assert_null(reader.why);
 }
 
-/* Block number n of a type; NULL: there are no so many. */
+/* Block number n of a type; NULL: there are fewer. */
 static const uint8_t *find_block(uint32_t type, unsigned n)
 {
 	for (size_t at = 0; at < bytes; at += raw32_load(written + at + 4))
@@ -184,12 +184,12 @@ static void test_one(void **state)
 	assert_memory_equal(find_option(b, 8, PCAPNG_IF_NAME, 4), "eth1", 4);
 	assert_int_equal(raw64_load(find_option(b, 8, PCAPNG_IF_SPEED, 8)), 10 * S);
 	assert_int_equal(*find_option(b, 8, PCAPNG_IF_TSRESOL, 1), 9);
-	b = find_block(PCAPNG_ENHANCED, 3); /* 63 bytes, and one that fills them up */
+	b = find_block(PCAPNG_ENHANCED, 3); /* 63 bytes, and one of padding */
 	assert_int_equal(raw32_load(find_option(b, 20 + 64, PCAPNG_PACKET_FLAGS, 4)), 1);
 	expect_statistics(0, 21, 0, 21);
 }
 
-/* Nothing came, by two ports: a file with interfaces and their statistics. */
+/* Nothing arrived, on two ports: a file with interfaces and their statistics. */
 static void test_empty(void **state)
 {
 	(void)state;
@@ -208,7 +208,7 @@ static void test_empty(void **state)
 	expect_statistics(1, 0, 0, 0);
 }
 
-/* Of several cores by time; of one time by the core, and each core's in its order. */
+/* Merged from several cores by time; at equal times by core, and each core's in order. */
 static void test_merged(void **state)
 {
 	(void)state;
@@ -248,7 +248,7 @@ static void test_size(void **state)
 	expect_end();
 }
 
-/* The first frames of a port, whatever the core; another port's go on. */
+/* The first frames of a port, whatever the core; another port's continue. */
 static void test_frames(void **state)
 {
 	(void)state;
@@ -271,7 +271,7 @@ static void test_frames(void **state)
 	expect_statistics(1, 4, 0, 2);
 }
 
-/* Thousands of frames that nobody wants, before one of another port: no call passes them all. */
+/* Thousands of unwanted frames before one of another port: no call skips them all. */
 static void test_many_unwanted(void **state)
 {
 	(void)state;
@@ -294,7 +294,8 @@ static void test_many_unwanted(void **state)
 	expect_statistics(0, 5000, 0, 2);
 }
 
-/* Memory ends: what came first is there, the rest is counted; short frames behind it, too. */
+/* Memory runs out: the first frames are there, the rest is counted, including later short
+ * frames. */
 static void test_no_room(void **state)
 {
 	(void)state;
@@ -312,7 +313,7 @@ static void test_no_room(void **state)
 	expect_statistics(0, 206, 203, 3);
 }
 
-/* Moves a log to where its use is its end, so that ASan sees who reads on. */
+/* Moves a log to memory that ends with its contents, so that ASan detects reads beyond. */
 static void log_tighten(unsigned i)
 {
 	struct capture_log *l = &file.log[i];
@@ -322,7 +323,7 @@ static void log_tighten(unsigned i)
 	l->memory = memory[i];
 }
 
-/* A log that nobody wrote so: it ends there, and nothing beyond it is read. */
+/* A malformed log: reading ends there, and nothing beyond it is read. */
 static void test_hostile(void **state)
 {
 	(void)state;

@@ -1,8 +1,8 @@
 /*
- * tools/pktgen/frames*.c against a slow obvious oracle, which builds frame n from nothing by code
- * of its own: streams of all kinds at random, numbers at random and in sequence, patched buffers
- * against built ones, checksums by a naive reader of the frame, what frames_fixed says against the
- * frames, and nicsim's judge.
+ * tools/pktgen/frames*.c against a slow, obvious oracle, which builds frame n from nothing by code
+ * of its own: random streams of all kinds, numbers at random and in sequence, patched buffers
+ * against built ones, checksums by a naive reader of the frame, the result of frames_fixed against
+ * the frames, and nicsim's judge.
  */
 #include "tests/unit/host.h"
 
@@ -48,7 +48,7 @@ static unsigned put(uint8_t *out, unsigned at, uint64_t v, unsigned bytes)
 	return at + bytes;
 }
 
-/* Big-endian words, carries added back one by one. */
+/* Sums big-endian words, adding carries back one by one. */
 static uint16_t naive_sum(const uint8_t *p, unsigned n, uint16_t start)
 {
 	uint32_t sum = start;
@@ -231,7 +231,7 @@ static void check_frame(const uint8_t *f, unsigned len)
 	assert_int_equal(naive_sum(l4, l4_len, pseudo), 0xffff);
 }
 
-/* --- streams at random --- */
+/* --- random streams --- */
 
 static uint64_t pick_count(unsigned bits)
 {
@@ -362,7 +362,7 @@ static void pick_stream(struct plan_stream *s)
 static uint8_t *bufs[BUFS];
 static uint8_t want[PLAN_FRAME_MAX];
 
-/* Buffers of exactly the size that a flow asks for. */
+/* Buffers of exactly the size that a flow requires. */
 static void new_buffers(const struct frames *f)
 {
 	for (unsigned i = 0; i < BUFS; i++) {
@@ -437,7 +437,7 @@ static void test_oracle(void **state)
 }
 
 /* Each protocol, family, number of tags, with and without stamp: each field alone in each mode, at
- * the least size and an odd one. */
+ * the minimum size and an odd one. */
 static void test_table(void **state)
 {
 	(void)state;
@@ -476,7 +476,7 @@ static void test_table(void **state)
 			}
 }
 
-/* A UDP checksum that comes out as zero is sent as ffff; random ports come by one. */
+/* A UDP checksum of zero is sent as ffff; random ports produce one. */
 static void test_zero_checksum(void **state)
 {
 	(void)state;
@@ -499,7 +499,7 @@ static void test_zero_checksum(void **state)
 	assert_int_equal(full, 1);
 }
 
-/* Check words over their whole turn, and numbers across 2^16, 2^32, 2^48. */
+/* Check words through their whole cycle, and numbers across 2^16, 2^32, 2^48. */
 static void test_stamps_turn(void **state)
 {
 	(void)state;
@@ -519,8 +519,7 @@ static void test_stamps_turn(void **state)
 		}
 }
 
-/* What frames_fixed says holds of the frames, and of streams with different values the opposite
- * does. */
+/* What frames_fixed returns is true of the frames, and false for streams with different values. */
 static void test_fixed(void **state)
 {
 	(void)state;
@@ -565,7 +564,7 @@ static void test_fixed(void **state)
 	assert_false(frames_fixed(&f, 1024));
 }
 
-/* Flows that share a stream send it together, and nothing else. */
+/* Flows that share a stream send together exactly that stream. */
 static void test_shares(void **state)
 {
 	(void)state;
@@ -588,7 +587,7 @@ static void test_shares(void **state)
 	}
 }
 
-/* nicsim's judge, written from its own manual, finds every byte as it should be. */
+/* nicsim's judge, written from its own manual, finds every byte correct. */
 static void test_nicsim(void **state)
 {
 	(void)state;
@@ -615,7 +614,7 @@ static void test_nicsim(void **state)
 	}
 }
 
-/* Streams that cannot be are refused. */
+/* Impossible streams are refused. */
 static void test_refused(void **state)
 {
 	(void)state;
@@ -638,7 +637,7 @@ static void test_refused(void **state)
 	REFUSED(s.size[0] = PLAN_FRAME_MAX + 1);
 	REFUSED(s.sizes = 0);
 	REFUSED(s.sizes = PLAN_SIZES_MAX + 1);
-	REFUSED(s.vlans = 1); /* 64 bytes on the wire have no room for tag and stamp */
+	REFUSED(s.vlans = 1); /* 64 bytes on the wire have no space for tag and stamp */
 	REFUSED(s.vlans = 3);
 	REFUSED(s.proto = PLAN_TCP);
 	REFUSED(s.v6 = true);
@@ -648,7 +647,7 @@ static void test_refused(void **state)
 	REFUSED(s.field[0].count = 0);
 	REFUSED(s.field[0].mode = PLAN_LIST, s.field[0].count = PLAN_LIST_MAX + 1);
 	REFUSED(s.field[0].where = PLAN_VLAN);
-	REFUSED(s.field[0].where = PLAN_PAYLOAD, s.field[0].bytes = 1); /* no room behind the stamp */
+	REFUSED(s.field[0].where = PLAN_PAYLOAD, s.field[0].bytes = 1); /* no space behind the stamp */
 	REFUSED(s.size[0] = 90, s.field[0].where = PLAN_PAYLOAD, s.field[0].bytes = 3);
 	REFUSED(s.fields = 2, s.field[1] = s.field[0]);
 	REFUSED(s.size[0] = 90, s.fields = 2, s.field[0].where = PLAN_PAYLOAD, s.field[0].bytes = 4,
@@ -657,7 +656,7 @@ static void test_refused(void **state)
 	REFUSED(s.proto = PLAN_IP_ONLY);
 }
 
-/* Arithmetic of which 32-bit machines have no instruction is the host's. */
+/* Arithmetic for which 32-bit machines have no instruction equals the host's. */
 static void test_arithmetic(void **state)
 {
 	(void)state;

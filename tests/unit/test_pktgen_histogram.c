@@ -51,7 +51,7 @@ static void percentiles_are_those_of_the_samples(void **s)
 	}
 }
 
-/* Each value is in the one cell whose ends say so, and cells follow each other without a gap. */
+/* Each value is in exactly the cell whose bounds include it, and cells are contiguous. */
 static void cells_cover_all(void **s)
 {
 	(void)s;
@@ -66,7 +66,7 @@ static void cells_cover_all(void **s)
 	assert_true(histogram_cell_high(HISTOGRAM_CELLS - 1) == HISTOGRAM_LIMIT - 1);
 }
 
-/* The least and the greatest are exact, also where they share a cell with what is asked for. */
+/* The minimum and the maximum are exact, even where they share a cell with the requested value. */
 static void values_of_one_cell(void **s)
 {
 	(void)s;

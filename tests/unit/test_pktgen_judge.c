@@ -67,7 +67,7 @@ static struct pkt make(unsigned slot, uint16_t flow, uint64_t n, uint64_t sent_n
 	return (struct pkt){.data = d, .len = 60};
 }
 
-/* One frame; true when it was taken for a test frame. */
+/* Judges one frame; true if it was recognised as a test frame. */
 static bool give(uint16_t flow, uint64_t n, uint64_t now)
 {
 	v[0] = make(0, flow, n, now - 5000);
@@ -98,7 +98,7 @@ static void all_that_come_in_order(void **s)
 	assert_int_equal(results[0].received + results[2].received, 0);
 }
 
-/* --- where the stamp is --- */
+/* --- position of the stamp --- */
 
 struct layout {
 	unsigned tags, v6, proto, options, l4;
@@ -148,8 +148,7 @@ static void stamps_are_found_anywhere(void **s)
 	assert_int_equal(results[0].reordered + results[0].corrupted, 0);
 }
 
-/* Whatever the length: nothing behind it is read (the sanitizer looks), and nothing but a whole IP
- * packet is judged. */
+/* Whatever the length: nothing behind it is read (ASan), and only whole IP packets are judged. */
 static void short_frames_are_no_test_frames(void **s)
 {
 	(void)s;
@@ -185,7 +184,7 @@ static void random_frames_do_no_harm(void **s)
 	}
 }
 
-/* Frames in runs and frames one by one are judged alike, whatever stands between them. */
+/* Frames in runs and single frames are judged alike, whatever is between them. */
 static void vectors_are_judged_as_single_frames(void **s)
 {
 	(void)s;
@@ -236,11 +235,11 @@ static void fragments_and_errors_are_none(void **s)
 	frame[0][34] = 3; /* destination unreachable */
 	v[0] = (struct pkt){.data = frame[0], .len = (uint16_t)len};
 	assert_int_equal(judge_vector(&j, v, 1, START + 10, rest), 1);
-	/* nothing but zeros: their sum is right, but that is all */
+	/* Zeros only: their checksum is right, but nothing else is. */
 	v[0] = make(0, 0, 0, START);
 	memset(frame[0] + 42, 0, STAMP_BYTES);
 	assert_int_equal(judge_vector(&j, v, 1, START, rest), 1);
-	/* flows that the plan has not */
+	/* Flows that are not in the plan. */
 	assert_false(give(stamp_flow(3, 0), 0, START + 9000));
 	assert_false(give(stamp_flow(0, SENDERS), 0, START + 9000));
 	assert_false(give(0xffff, 0, START + 9000));
@@ -256,9 +255,10 @@ static void corruption_is_seen(void **s)
 		judge_vector(&j, v, 1, START + 10, rest);
 	}
 	assert_int_equal(results[0].received + results[1].received + results[2].received, 0);
-	/* 16 bits of magic and 14 of the flow make it another's; flow 1 and flow 2 are streams too */
+	/* A flip in the 16 bits of magic or in 14 of the flow makes the frame foreign; flow 1 and
+	 * flow 2 are streams too. */
 	assert_in_range(results[1].corrupted, 112, 128);
-	/* the rest of the frame only when told to, and when the card has not looked */
+	/* The rest of the frame only on request, and if the card has not checked it. */
 	v[0] = make(0, stamp_flow(1, 0), 0, START);
 	frame[0][35] ^= 1;
 	judge_vector(&j, v, 1, START + 10, rest);
@@ -278,7 +278,7 @@ static void corruption_is_seen(void **s)
 	assert_int_equal(results[1].corrupted, before + 2);
 }
 
-/* The word of UDP, TCP or ICMP behind the pseudo header, made right. */
+/* Corrects the checksum of UDP, TCP or ICMP, with the pseudo header. */
 static void sum_l4(uint8_t *d, unsigned l4, unsigned at, unsigned bytes, unsigned proto, bool v6)
 {
 	uint32_t pseudo = v6 ? csum_pseudo6(d + 22, d + 38, (uint8_t)proto, bytes)
@@ -287,7 +287,7 @@ static void sum_l4(uint8_t *d, unsigned l4, unsigned at, unsigned bytes, unsigne
 	raw16_store(d + l4 + at, csum_fold(csum_partial(d + l4, bytes, pseudo)));
 }
 
-/* One frame that is to be verified: is it whole? */
+/* Judges one frame with verification: is it intact? */
 static bool is_right(const uint8_t *d, unsigned len)
 {
 	const uint64_t corrupted = results[0].corrupted;
@@ -297,8 +297,8 @@ static bool is_right(const uint8_t *d, unsigned len)
 	return results[0].corrupted == corrupted;
 }
 
-/* RFC 768: a sender of UDP may make no sum, but not over IPv6 (RFC 8200 8.1); its length is that of
- * what IP carries. */
+/* RFC 768: a UDP sender may omit the checksum, but not over IPv6 (RFC 8200 8.1); its length is that
+ * of IP's payload. */
 static void udp_is_verified(void **s)
 {
 	(void)s;
@@ -323,7 +323,7 @@ static void udp_is_verified(void **s)
 	}
 }
 
-/* TCP's header ends amid itself; a tag too many. */
+/* A truncated TCP header; one tag too many. */
 static void headers_that_cannot_be(void **s)
 {
 	(void)s;
@@ -338,7 +338,7 @@ static void headers_that_cannot_be(void **s)
 
 /* --- numbers --- */
 
-/* What the head of judge.h says, without a window that slides: all numbers are kept. */
+/* The rules in the head of judge.h, without a sliding window: all numbers are kept. */
 struct oracle {
 	uint8_t seen[1 << 17];
 	uint64_t base, next, received, duplicates, reordered, unsure, most;
@@ -367,7 +367,7 @@ static void check_disorder(uint64_t base, unsigned spread)
 	memset(&o, 0, sizeof o);
 	o.base = o.next = base;
 	judge_begin(&j, START);
-	j.flow[stamp_flow(0, 1)].next = base; /* as if all before had come long ago */
+	j.flow[stamp_flow(0, 1)].next = base; /* as if all before had arrived long ago */
 	uint64_t at = base;
 	for (unsigned i = 0; i < 50000; i++) {
 		uint64_t n = at;
@@ -405,13 +405,13 @@ static void jumps_need_a_witness(void **s)
 	struct judge_result *r = &results[0];
 	for (uint64_t n = 0; n < 10; n++)
 		give(0, n, START + 10000);
-	/* a stray number changes nothing for those that follow */
+	/* A stray number has no effect on those that follow. */
 	give(0, 1ull << 60, START + 10000);
 	give(0, UINT64_MAX, START + 10000);
 	for (uint64_t n = 10; n < 20; n++)
 		give(0, n, START + 10000);
 	assert_true(r->received == 20 && r->strange == 2 && r->reordered == 0);
-	/* an outage of two million frames: the second frame behind it counts for both */
+	/* After an outage of two million frames the second frame behind it confirms both. */
 	give(0, 2000000, START + 10000);
 	assert_true(r->received == 20 && r->strange == 3);
 	give(0, 2000001, START + 10000);
@@ -420,7 +420,7 @@ static void jumps_need_a_witness(void **s)
 	assert_true(r->duplicates == 1);
 	give(0, 2000001 + JUDGE_JUMP, START + 10000); /* not too far */
 	assert_true(r->received == 23);
-	/* at the end of all numbers */
+	/* At the end of the number space. */
 	j.flow[0].next = UINT64_MAX - 1;
 	give(0, UINT64_MAX - 1, START + 10000);
 	give(0, UINT64_MAX, START + 10000);
@@ -444,12 +444,12 @@ static void latencies_are_exact(void **s)
 	assert_int_equal(results[0].latency.sum.low, sum_ns);
 	assert_int_equal(results[0].ipdv_sum_ns.low, ipdv);
 	assert_int_equal(results[0].ipdv_count, 9999);
-	v[0] = make(0, 0, 10000, now + 50); /* by a clock that goes before ours */
+	v[0] = make(0, 0, 10000, now + 50); /* by a clock that is ahead of ours */
 	judge_vector(&j, v, 1, now, rest);
 	assert_true(results[0].early == 1 && results[0].latency.min == 0 && results[0].received == 10001);
 }
 
-/* What was sent before the run began is no frame of it, whatever its number. */
+/* Frames sent before the run began do not belong to it, whatever their number. */
 static void frames_of_another_run_are_stale(void **s)
 {
 	(void)s;
@@ -461,7 +461,7 @@ static void frames_of_another_run_are_stale(void **s)
 	v[0] = make(0, 0, 0, START);
 	judge_vector(&j, v, 1, START + 100, rest);
 	assert_true(results[0].received == 1 && results[0].reordered == 0);
-	/* of a run that began 4 s ago, as long as that is no clock a little ahead */
+	/* Of a run that began 4 s ago, unless it may be a clock that is a little ahead. */
 	v[0] = make(0, 0, 5, START - 3000000000);
 	judge_vector(&j, v, 1, START + 1000000000, rest);
 	v[0] = make(0, 0, 6, START - (1ull << 32) + JUDGE_AHEAD);
@@ -480,7 +480,7 @@ static void ports_are_those_of_the_plan(void **s)
 	assert_true(results[2].received == 1 && results[2].wrong_port == 2);
 }
 
-/* Two cores' results are one; the highest distance is the higher of both. */
+/* The results of two cores are combined; the highest distance is the higher of both. */
 static void results_are_collected(void **s)
 {
 	(void)s;
