@@ -1,5 +1,5 @@
 /* tools/pktgen/pace.h in virtual time, against the formula with 128 bits: at any time the frames
- * that went are those that were due, no more and no less. */
+ * sent are those that were due, no more and no less. */
 #include "tests/unit/host.h"
 
 #include "tools/pktgen/pace.h"
@@ -29,7 +29,7 @@ static uint64_t should(uint64_t ticks, uint64_t rate, uint64_t cost)
 	return (uint64_t)((u128)ticks * rate / cost) + 1;
 }
 
-/* Takes all that is due, in lots of up to 32. */
+/* Takes everything that is due, in batches of up to 32. */
 static uint64_t take(struct pace *q, uint64_t now, const uint16_t *len, unsigned lens)
 {
 	uint64_t took = 0;
@@ -51,7 +51,7 @@ static void check_exact(const struct plan_stream *s, uint64_t line_bps, uint64_t
 	for (unsigned i = 0; i < 20000; i++) {
 		take(&p, now, NULL, 0);
 		assert_true(p.result.sent == should(now - start, rate, cost));
-		/* the next is due when pace_next says so, and not one tick before */
+		/* The next frame is due when pace_next says, and not one tick before. */
 		uint64_t next = pace_next(&p);
 		assert_true(should(next - start, rate, cost) == p.result.sent + 1);
 		assert_true(should(next - 1 - start, rate, cost) == p.result.sent);
@@ -80,7 +80,8 @@ static void rates_are_exact(void **s)
 	}
 }
 
-/* A trace of `frames` frames, for ever: frame k is due at the sum of the gaps before it. */
+/* A trace of `frames` frames, repeated without end: frame k is due at the sum of the gaps before
+ * it. */
 #define GAPS 37
 static uint64_t gap[GAPS + 32];
 
@@ -95,7 +96,7 @@ static uint64_t take_gaps(uint64_t now)
 	return took;
 }
 
-/* Frames that are due: those whose time in the trace is not beyond `ticks` at that speed. */
+/* The frames that are due: those whose time in the trace is not beyond `ticks` at that speed. */
 static uint64_t due_gaps(uint64_t ticks, uint64_t speed, uint64_t *count, u128 *ns)
 {
 	for (; *ns * HZ * 1000 <= (u128)ticks * 1000000000 * speed; ++*count)
@@ -112,7 +113,7 @@ static void traces_are_exact(void **s)
 		struct pace_rate r = rate_of(0);
 		uint64_t start = random64() >> 8, now = start, should_be = 0;
 		u128 ns = 0;
-		for (unsigned i = 0; i < GAPS; i++) /* some go together */
+		for (unsigned i = 0; i < GAPS; i++) /* some leave together */
 			gap[i] = random_below(4) ? random_below(2000) * speed[k] : 0;
 		memcpy(gap + GAPS, gap, 32 * sizeof *gap);
 		pace_start(&p, &a, &r, start);
@@ -131,7 +132,7 @@ static void traces_are_exact(void **s)
 	}
 }
 
-/* Every frame of a trace goes, later if need be; and that is no run as it was asked for. */
+/* Every frame of a trace is sent, later if necessary; the run is then not as requested. */
 static void traces_lose_no_frame(void **s)
 {
 	(void)s;
@@ -147,7 +148,7 @@ static void traces_lose_no_frame(void **s)
 	assert_int_equal(take_gaps(HZ), 1);
 	assert_true(!pace_kept(&p) && p.result.behind == 1 && p.result.forgiven == 0);
 	assert_true(p.result.worst_lag_ns > 996000000 && p.result.worst_lag_ns < 998000000);
-	assert_int_equal(take_gaps(HZ + HZ / 1000 - 1000), 0); /* from there on as the trace */
+	assert_int_equal(take_gaps(HZ + HZ / 1000 - 1000), 0); /* from there on as in the trace */
 	assert_int_equal(take_gaps(HZ + HZ / 1000 + 1000), 1);
 	/* an hour between two frames */
 	gap[p.result.sent % GAPS] = gap[p.result.sent % GAPS + GAPS] = 3600 * GBIT;
@@ -157,7 +158,7 @@ static void traces_lose_no_frame(void **s)
 	assert_int_equal(p.result.behind, 1);
 }
 
-/* A year in turns of hours: nothing accumulates. (One frame a second, so few are owed.) */
+/* A year in turns of hours: no error accumulates. (One frame a second, so few are owed.) */
 static void no_drift_in_a_year(void **s)
 {
 	(void)s;
@@ -173,7 +174,7 @@ static void no_drift_in_a_year(void **s)
 	assert_true(p.result.sent > 3ull * 86400 * 364);
 }
 
-/* Sizes by turns: the k-th frame is due when the bytes before it have been paid for. */
+/* Alternating sizes: the k-th frame is due when the bytes before it have been paid for. */
 static void imix_is_exact(void **s)
 {
 	(void)s;
@@ -199,7 +200,7 @@ static void imix_is_exact(void **s)
 	}
 }
 
-/* Several cores: together they have sent what one would have, at every moment. */
+/* Several cores: at every moment they have sent together what one core would have sent. */
 static void senders_share_the_rate(void **s)
 {
 	(void)s;
@@ -222,7 +223,7 @@ static void senders_share_the_rate(void **s)
 	}
 }
 
-/* k frames at a time, the bursts as far from each other as the rate says. */
+/* k frames at a time, with the bursts spaced as the rate requires. */
 static void bursts_go_as_one(void **s)
 {
 	(void)s;
@@ -241,14 +242,15 @@ static void bursts_go_as_one(void **s)
 		now = next;
 	}
 	assert_true(p.result.error.max <= 1); /* all ten are due with the first */
-	/* a ring with room for four: the rest of the burst goes as soon as there is some */
+	/* A ring with room for four: the rest of the burst leaves as soon as there is room. */
 	assert_int_equal(pace_due(&p, now, NULL, 4), 4);
 	pace_sent(&p, NULL, 4);
 	assert_true(pace_next(&p) <= now);
 	assert_int_equal(pace_due(&p, now + 100, NULL, 256), 6);
 }
 
-/* Errors are counted per frame: those that waited for the turn were late by what they waited. */
+/* Errors are counted per frame: frames that waited for the turn were late by the time they
+ * waited. */
 static void errors_are_measured(void **s)
 {
 	(void)s;
@@ -261,7 +263,7 @@ static void errors_are_measured(void **s)
 		take(&p, now, NULL, 0);
 	struct histogram_summary e;
 	histogram_summarize(&p.result.error, &e);
-	/* after the first, ten a turn: 0, 1000 ... 9000 ns late */
+	/* After the first, ten a turn: 0, 1000 ... 9000 ns late. */
 	assert_int_equal(e.count, 1 + 99 * 10);
 	assert_int_equal(e.min, 0);
 	assert_in_range(e.max, 8999, 9000);
@@ -270,8 +272,8 @@ static void errors_are_measured(void **s)
 	assert_int_equal(p.result.worst_lag_ns, e.max);
 }
 
-/* The core was away for longer than it may owe: what it owes beyond that is given up and counted,
- * and all frames are accounted for: sent + forgiven + owed = due. */
+/* The core was away for longer than it may owe: the excess is forgiven and counted, and all frames
+ * are accounted for: sent + forgiven + owed = due. */
 static void debts_are_forgiven(void **s)
 {
 	(void)s;
@@ -290,7 +292,7 @@ static void debts_are_forgiven(void **s)
 	assert_false(pace_kept(&p));
 	take(&p, 900000 + 5000000, NULL, 0);
 	assert_int_equal(p.result.sent + p.result.forgiven, 5901);
-	/* for weeks */
+	/* For weeks. */
 	uint64_t now = 1000000000ull * 86400 * 30, early = p.result.sent;
 	static struct pace_result sum;
 	static struct histogram scratch;
@@ -321,7 +323,7 @@ static void slow_frames_may_wait(void **s)
 	assert_false(pace_kept(&p));
 }
 
-/* The same by bits, with lengths that differ, at the highest rate. */
+/* The same in bits, with different lengths, at the highest rate. */
 static void long_stalls_do_not_overflow(void **s)
 {
 	(void)s;
@@ -344,7 +346,7 @@ static void long_stalls_do_not_overflow(void **s)
 	assert_true(pace_next(&p) > now && pace_next(&p) < now + 1000);
 }
 
-/* A cable 80 ppm slower than asked for is within a tolerance of 200 ppm; a stall is not. */
+/* A cable 80 ppm slower than requested is within a tolerance of 200 ppm; a stall is not. */
 static void check_slow_cable(uint64_t stall_at, uint32_t tolerance_ppm, bool kept)
 {
 	struct plan_stream a = stream_of(PLAN_PERCENT, 100000, 60);
@@ -390,12 +392,12 @@ static void check_ramp(uint64_t from, uint64_t to, enum plan_rate_unit unit, uin
 	pace_start(&p, &a, &r, start);
 	while (now < start + 2 * length) {
 		take(&p, now, NULL, 0);
-		/* the integral of the slope, then of the rate at its end */
+		/* The integral of the slope, then of the rate at its end. */
 		double t = (double)(now - start) / HZ, x = t < 10 ? t : 10, rest = t - x;
 		double exact = (double)from * x + ((double)to - (double)from) * x * x / 20;
 		exact = (exact + (double)to * rest) * HZ / (double)cost + 1;
 		double off = (double)p.result.sent - exact;
-		/* within a step, at most an eighth of its change of rate times its length */
+		/* Within a step: at most an eighth of its change of rate times its length. */
 		double step = (from > to ? from - to : to - from) / 1024.0 * (10 / 1024.0) / 8 * HZ / (double)cost;
 		assert_true(off > -1.5 - step && off < 1.5 + step);
 		uint64_t next = pace_next(&p);
@@ -445,7 +447,7 @@ static void rates_in_other_units(void **s)
 
 #define MS(n) (((uint64_t)HZ * (n) + 999) / 1000)
 
-/* What is due before the end is sent after it, as late as it is; what is due later never. */
+/* Frames due before the end are sent after it, however late; those due later never are. */
 static void ends_are_kept(void **s)
 {
 	(void)s;
@@ -460,7 +462,7 @@ static void ends_are_kept(void **s)
 	assert_true(pace_next(&p) >= r.end_tsc && pace_kept(&p));
 	assert_true(p.result.error.max > 14990000 && p.result.error.max < 15010000);
 	assert_int_equal(take(&p, MS(30), NULL, 0), 0);
-	/* too late: all that was due is forgiven, and no more */
+	/* Too late: everything that was due is forgiven, and no more. */
 	r.owed_max = HZ / 1000;
 	pace_start(&p, &a, &r, 0);
 	assert_int_equal(take(&p, MS(1), NULL, 0), 2);

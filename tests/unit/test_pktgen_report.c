@@ -1,5 +1,5 @@
-/* tools/pktgen/report.h: the forms of made-up results. That the JSON is JSON and the page draws its
- * plots, a browser says (tests/system/test_pktgen_report.py). */
+/* tools/pktgen/report.h: the output formats, with made-up results. A browser checks that the JSON
+ * is valid and that the page draws its plots (tests/system/test_pktgen_report.py). */
 #include "tests/unit/host.h"
 
 #include "tests/unit/report_sample.h"
@@ -52,7 +52,7 @@ static void text_of_a_run(void **s)
 	assert_null(strstr(text, "RFC 2544"));
 }
 
-/* What could not be made says why, in every form. */
+/* A test that failed says why, in every format. */
 static void failures(void **s)
 {
 	(void)s;
@@ -86,7 +86,7 @@ static void text_of_rfc2544(void **s)
 	contains("100.000: invalid");
 	contains("   at least: 2 s at line rate pass\n");
 	assert_null(strstr(text, "Run of"));
-	/* every trial is listed */
+	/* Every trial is listed. */
 	char line[32];
 	const struct report *r = sample_report(SAMPLE_RFC2544);
 	for (uint32_t i = 0; i < r->rfc2544->trials; i++) {
@@ -145,7 +145,7 @@ static void page_has_the_json(void **s)
 	assert_null(strstr(text, "@JSON@"));
 	assert_memory_equal(text, "<!doctype html>", 15);
 	assert_string_equal(text + used - 8, "</html>\n");
-	/* nothing is loaded; the name of SVG's language is no address */
+	/* Nothing is loaded; the name of SVG's namespace is not an address. */
 	char *at = text;
 	while ((at = strstr(at, "://")) != NULL) {
 		assert_memory_equal(at - 4, "http://www.w3.org/2000/svg", 26);

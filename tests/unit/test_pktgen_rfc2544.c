@@ -1,5 +1,5 @@
-/* tools/pktgen/rfc2544.h with made-up devices under test: one that forwards so many frames a
- * second and has a buffer, one that loses always, generators that fall behind. */
+/* tools/pktgen/rfc2544.h with made-up devices under test: one that forwards a given rate and has a
+ * buffer, one that always loses frames, generators that fall behind. */
 #include "tests/unit/host.h"
 
 #include "tools/pktgen/rfc2544.h"
@@ -11,12 +11,12 @@ static struct rfc2544_trial *trials;
 static uint32_t room;
 
 struct device {
-	uint64_t fps;      /* forwarded; 0: as many as come */
+	uint64_t fps;      /* forwarded; 0: all that arrive */
 	uint64_t buffer;   /* frames */
-	uint32_t behind_above; /* the generator cannot do more than this rate */
-	uint64_t behind_frames; /* nor longer bursts than this; 0: of any length */
+	uint32_t behind_above; /* the generator cannot exceed this rate */
+	uint64_t behind_frames; /* nor this burst length; 0: any length */
 	bool unplugged;
-	uint32_t flaky;    /* every so many trials are invalid; 0: none */
+	uint32_t flaky;    /* one of this many trials is invalid; 0: none */
 	bool lossy;        /* loses one frame of each trial */
 };
 
@@ -30,8 +30,8 @@ static struct plan_rfc2544 plan_of(uint32_t tests)
 
 static uint64_t lowest(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-/* What the device does with a trial: frames come at `fps`, go at its own, and wait in its buffer.
- * */
+/* The result of a trial: frames arrive at `fps`, leave at the device's own rate, and wait in its
+ * buffer. */
 static void play(const struct device *d, const struct trial *t, unsigned number,
                  struct trial_result *r)
 {
@@ -81,7 +81,7 @@ static unsigned run(const struct plan_rfc2544 *p, const struct device *d)
 #define BIT(test) (1u << (test))
 #define ALL (BIT(PLAN_THROUGHPUT) | BIT(PLAN_LATENCY) | BIT(PLAN_FRAME_LOSS) | BIT(PLAN_BACK_TO_BACK))
 
-/* The highest rate of the grid at which nothing is lost, whatever the device can do. */
+/* The highest rate of the grid at which nothing is lost, whatever the device's rate. */
 static void throughput_is_found(void **s)
 {
 	(void)s;
@@ -119,7 +119,7 @@ static void line_rate_is_one_trial(void **s)
 	(void)s;
 	struct plan_rfc2544 p = plan_of(ALL);
 	struct device d = {0};
-	/* throughput 1, latency 4, frame loss 2, back-to-back 1, of each size */
+	/* Throughput 1, latency 4, frame loss 2, back-to-back 1, for each size. */
 	assert_int_equal(run(&p, &d), 3 * (1 + 4 + 2 + 1));
 	for (unsigned i = 0; i < 3; i++) {
 		assert_int_equal(m.outcome[PLAN_THROUGHPUT][i].rate, 100000);
@@ -131,7 +131,7 @@ static void line_rate_is_one_trial(void **s)
 	assert_int_equal(rfc2544_l2_bps(&m, 60, 50000), 5 * GBIT * 64 / 84);
 }
 
-/* Loss is allowed as far as the script says, and to a frame. */
+/* Loss is allowed as far as the script says, to the frame. */
 static void some_loss_may_pass(void **s)
 {
 	(void)s;
@@ -200,7 +200,7 @@ static void loss_goes_down_to_two_clean_trials(void **s)
 {
 	(void)s;
 	struct plan_rfc2544 p = plan_of(BIT(PLAN_FRAME_LOSS));
-	struct device d = {.fps = 10000000}; /* of 64 bytes: between 60 and 70 % */
+	struct device d = {.fps = 10000000}; /* 64-byte frames: between 60 and 70 % */
 	run(&p, &d);
 	const struct rfc2544_outcome *o = &m.outcome[PLAN_FRAME_LOSS][0];
 	assert_int_equal(o->status, RFC2544_DONE);
@@ -210,7 +210,7 @@ static void loss_goes_down_to_two_clean_trials(void **s)
 		assert_true((trial_lost(&trials[k].result) > 0) == (k < o->end - 2));
 	}
 	assert_int_equal(m.outcome[PLAN_FRAME_LOSS][1].end - o->end, 2);
-	/* whoever loses always is asked down to the lowest rate */
+	/* A device that always loses is tested down to the lowest rate. */
 	d.lossy = true;
 	run(&p, &d);
 	assert_int_equal(m.outcome[PLAN_FRAME_LOSS][0].end, 10);
@@ -223,7 +223,8 @@ static void loss_goes_down_to_two_clean_trials(void **s)
 	assert_int_equal(m.outcome[PLAN_FRAME_LOSS][0].end, 1);
 }
 
-/* To one frame below 1024, to a thousandth above; later searches begin where the former ended. */
+/* To one frame below 1024, to a thousandth above; later searches begin where the previous one
+ * ended. */
 static void bursts_are_found(void **s)
 {
 	(void)s;
@@ -258,13 +259,13 @@ static void bursts_are_found(void **s)
 	assert_int_equal(m.outcome[PLAN_BACK_TO_BACK][0].burst_max, 0);
 }
 
-/* What the generator can do is a bound of what is found; a device that can do less is measured all
- * the same. */
+/* The generator's own limit bounds the result; a device with a lower limit is measured all the
+ * same. */
 static void generators_have_limits(void **s)
 {
 	(void)s;
 	struct plan_rfc2544 p = plan_of(ALL);
-	struct device d = {.behind_above = 80000, .fps = 11160714}; /* of 64 bytes: 75 % */
+	struct device d = {.behind_above = 80000, .fps = 11160714}; /* 64-byte frames: 75 % */
 	run(&p, &d);
 	for (unsigned i = 0; i < 3; i++) {
 		const struct rfc2544_outcome *o = &m.outcome[PLAN_THROUGHPUT][i];
@@ -274,10 +275,10 @@ static void generators_have_limits(void **s)
 		assert_int_equal(trials[o->first + 2].what.attempt, 3);
 		assert_int_equal(m.outcome[PLAN_LATENCY][i].status, RFC2544_DONE);
 		assert_int_equal(m.outcome[PLAN_LATENCY][i].rate, o->rate);
-		/* 100 and 90 % three times each, then 80 and what is clean */
+		/* 100 and 90 % three times each, then 80 and the clean ones. */
 		o = &m.outcome[PLAN_FRAME_LOSS][i];
 		assert_true(o->status == RFC2544_DONE && o->end - o->first == (i == 0 ? 9 : 8));
-		/* bursts are at line rate, which it cannot do at all */
+		/* Bursts are at line rate, which the generator cannot do at all. */
 		assert_int_equal(m.outcome[PLAN_BACK_TO_BACK][i].status, RFC2544_NOT_MEASURABLE);
 		assert_int_equal(m.outcome[PLAN_BACK_TO_BACK][i].flaw, TRIAL_BEHIND);
 	}
@@ -286,7 +287,7 @@ static void generators_have_limits(void **s)
 	const struct rfc2544_outcome *o = &m.outcome[PLAN_BACK_TO_BACK][0];
 	assert_true(o->status == RFC2544_DONE && o->bounded && o->flaw == TRIAL_BEHIND);
 	assert_true(o->burst_min <= 5000 && o->burst_min >= 5000 - 5000 / 1024 && o->repeats == 1);
-	/* less than the least rate */
+	/* Less than the lowest rate. */
 	d = (struct device){.behind_above = 500};
 	run(&p, &d);
 	o = m.outcome[PLAN_THROUGHPUT];
@@ -295,7 +296,7 @@ static void generators_have_limits(void **s)
 	assert_int_equal(m.outcome[PLAN_LATENCY][0].status, RFC2544_NO_THROUGHPUT);
 }
 
-/* A trial is made three times at most; a test without a valid one says why. */
+/* A trial is made at most three times; a test without a valid one says why. */
 static void invalid_trials_are_made_again(void **s)
 {
 	(void)s;
@@ -309,7 +310,7 @@ static void invalid_trials_are_made_again(void **s)
 		assert_int_equal(m.outcome[PLAN_LATENCY][i].status, RFC2544_NO_THROUGHPUT);
 		assert_int_equal(m.outcome[PLAN_BACK_TO_BACK][i].flaw, TRIAL_LINK);
 	}
-	/* one of three is invalid: all is measured all the same */
+	/* One of three is invalid: everything is measured all the same. */
 	d = (struct device){.fps = 5000000, .buffer = 300, .flaky = 3};
 	run(&p, &d);
 	for (unsigned test = PLAN_THROUGHPUT; test < PLAN_TESTS; test++)
@@ -338,7 +339,7 @@ static void stops_and_ends_of_memory(void **s)
 	assert_int_equal(m.outcome[PLAN_THROUGHPUT][0].status, RFC2544_DONE);
 	assert_true(rfc2544_next(&m, &t));
 	rfc2544_stop(&m, TRIAL_STOPPED);
-	rfc2544_done(&m, &r); /* of a trial that is given up */
+	rfc2544_done(&m, &r); /* of an abandoned trial */
 	assert_true(!rfc2544_next(&m, &t) && m.trials == 29);
 	assert_int_equal(m.outcome[PLAN_FRAME_LOSS][2].flaw, TRIAL_STOPPED);
 	rfc2544_begin(&m, &p, 10 * GBIT, trials, 2);
@@ -348,7 +349,7 @@ static void stops_and_ends_of_memory(void **s)
 	}
 	assert_int_equal(m.trials, 2);
 	assert_int_equal(m.outcome[PLAN_THROUGHPUT][0].flaw, TRIAL_ROOM);
-	/* no test, or no size */
+	/* No test, or no size. */
 	p.tests = 0;
 	rfc2544_begin(&m, &p, 10 * GBIT, trials, room);
 	assert_false(rfc2544_next(&m, &t));
@@ -357,7 +358,7 @@ static void stops_and_ends_of_memory(void **s)
 	rfc2544_begin(&m, &p, 10 * GBIT, trials, room);
 	assert_false(rfc2544_next(&m, &t));
 	p = plan_of(ALL);
-	/* nothing was sent: that is no success */
+	/* Nothing was sent: that is not a success. */
 	rfc2544_begin(&m, &p, 10 * GBIT, trials, room);
 	memset(&r, 0, sizeof r);
 	for (unsigned i = 0; i < 3; i++) {

@@ -33,7 +33,7 @@ static void rows(void **s)
 	is(screen_more(line, 14), "and 14 more");
 }
 
-/* Whatever the figures, a column keeps its place and a row its width. */
+/* Whatever the figures, a column keeps its position and a row its width. */
 static void large_figures(void **s)
 {
 	(void)s;

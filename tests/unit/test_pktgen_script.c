@@ -1,6 +1,6 @@
 /*
  * tools/pktgen/script*.c: every statement, every mistake with its message, the round trip through
- * script_print, hostile text. Whatever is accepted must be a plan of which frames can be built.
+ * script_print, hostile text. Every accepted script must be a plan of which frames can be built.
  */
 #include "tests/unit/host.h"
 #include "tests/host/plan_lines.h"
@@ -13,7 +13,7 @@
 static struct plan plan, again, empty;
 static struct text_error error;
 
-/* Parses a copy of exactly len bytes, so that ASan sees a read beyond them. */
+/* Parses a copy of exactly len bytes, so that ASan detects a read beyond them. */
 static int parse_bytes(const char *text, size_t len, struct plan *out)
 {
 	char *copy = malloc(len ? len : 1);
@@ -42,7 +42,7 @@ static void collect(void *ctx, const char *text, size_t len)
 	printed[printed_len] = 0;
 }
 
-/* Invariants 2 and 3 of script.h, of `plan`. */
+/* Invariants 2 and 3 of script.h, for `plan`. */
 static void check_plan(void)
 {
 	static const uint8_t mac[6] = {2, 0, 0, 0, 0, 1};
@@ -172,7 +172,7 @@ static void test_full(void **state)
 	check_plan();
 }
 
-/* Scripts that are right, and what of them is worth a look. */
+/* Valid scripts, and the interesting parts of their plans. */
 static void test_good(void **state)
 {
 	(void)state;
@@ -225,7 +225,7 @@ static void test_good(void **state)
 	assert_true(plan.rfc2544.resolution == 100 && plan.rfc2544.rate_max == 100000);
 }
 
-/* Of one stream in a script: line 3 is its last, what is added begins on line 4. */
+/* Mistakes in a script of one stream: line 3 is its last, additions begin on line 4. */
 static const struct mistake {
 	const char *text;
 	uint32_t line;
@@ -568,7 +568,7 @@ static void add(char *text, const char *format, ...)
 	va_end(args);
 }
 
-/* As many of everything as there may be, and one more. */
+/* The maximum number of everything, and one more. */
 static void test_most(void **state)
 {
 	(void)state;
@@ -598,7 +598,7 @@ static void test_most(void **state)
 	add(text, "stream more\n");
 	assert_int_equal(parse_bytes(text, strlen(text), &plan), E_INVAL);
 	assert_string_equal(error.reason, "too many streams; at most 32");
-	/* the longest list: 32 addresses of 39 characters */
+	/* The longest list: 32 addresses of 39 characters. */
 	text[0] = 0;
 	add(text, STREAM6 " size 90\n vary source address list ");
 	for (unsigned i = 0; i < PLAN_LIST_MAX; i++)
@@ -685,7 +685,7 @@ static void test_numbers(void **state)
 	assert_string_equal(script_scaled(text, UINT64_MAX, 20), "0.18446744073709551615");
 }
 
-/* The examples of the manual are scripts: what stands between fences below "### Examples". */
+/* The manual's examples are valid scripts: the text between fences below "### Examples". */
 static void test_manual(void **state)
 {
 	(void)state;
@@ -749,7 +749,7 @@ static size_t mutate(char *text, size_t len)
 	case 1:
 		text[at] = "\0\r\n\t 019./!:"[random_below(12)];
 		return len;
-	case 2: /* never all */
+	case 2: /* never all of it */
 		cut = cut < len - at ? cut : (len - at) / 2;
 		memmove(text + at, text + at + cut, len - at - cut);
 		return len - cut;
@@ -757,7 +757,7 @@ static size_t mutate(char *text, size_t len)
 		memmove(text + at + strlen(piece), text + at, len - at);
 		memcpy(text + at, piece, strlen(piece));
 		return len + strlen(piece);
-	default: /* a line in another place */
+	default: /* a line moved to another place */
 		return random_below(8) == 0 ? at + 1 : len;
 	}
 }

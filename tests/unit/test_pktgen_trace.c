@@ -1,5 +1,5 @@
-/* tools/pktgen/pcap.h and trace.h: captures of both formats and byte orders, with all that can be
- * wrong with one, and what is laid out of them. Files are made here, byte by byte. */
+/* tools/pktgen/pcap.h and trace.h: captures of both formats and byte orders, with every error, and
+ * their layout in memory. The test makes the files, byte by byte. */
 #include "tests/unit/host.h"
 
 #include "drivers/nic.h"
@@ -71,7 +71,7 @@ static void section(void)
 	end_block();
 }
 
-/* Options: each of code and value; 0: none. */
+/* Options, each with code and value; 0: none. */
 static void interface(unsigned link, uint32_t snaplen, unsigned resolution, unsigned fcs, int64_t offset)
 {
 	block(1);
@@ -128,7 +128,7 @@ static void expect_end(struct pcap *p)
 	assert_int_equal(pcap_next(p, &k), 0);
 }
 
-/* The file, read as a trace, fails at that packet for that reason. */
+/* Read as a trace, the file fails at that packet for that reason. */
 static void expect_bad(const char *why, uint64_t packet)
 {
 	struct trace_count c;
@@ -182,7 +182,7 @@ static void ng_files(void **s)
 		enhanced(3, 1, T0 + 5, 64, 99);
 		enhanced(4, 2, 3ull << 19, 65, 65);
 		enhanced(5, 3, 7999, 66, 66);
-		big = !big; /* another section, of the other order */
+		big = !big; /* another section, with the other byte order */
 		section();
 		interface(1, 0, 6, 0, 0);
 		enhanced(6, 0, 1, 67, 67);
@@ -201,14 +201,14 @@ static void ng_files(void **s)
 	big = false;
 }
 
-/* The FCS of a capture that has it is left away, and only that. */
+/* The FCS of a capture that has it is removed, and nothing else. */
 static void fcs_is_left_away(void **s)
 {
 	(void)s;
 	struct pcap p;
 	classic(0xa1b2c3d4, 1 | 1u << 26 | 2u << 28);
 	record(0, 0, 0, 64, 64);
-	record(1, 0, 0, 62, 64); /* cut within it */
+	record(1, 0, 0, 62, 64); /* truncated within the FCS */
 	record(2, 0, 0, 3, 3);
 	assert_int_equal(pcap_open(&p, file, bytes), E_OK);
 	expect_packet(&p, 0, 60, 60, 0);
@@ -379,14 +379,14 @@ static void what_cannot_be_sent_is_left_out(void **s)
 	struct trace t;
 	struct trace_count c;
 	classic(0xa1b23c4d, 1);
-	record(0, 1, 0, 96, 1514);      /* cut: time begins with the first that is sent */
+	record(0, 1, 0, 96, 1514);      /* truncated: time begins with the first that is sent */
 	record(1, 2, 0, 60, 60);
 	record(2, 2, 500, 9217, 9217);
 	record(3, 1, 999999999, 60, 60); /* before the first */
 	record(4, 2, 1000, 13, 13);
 	record(5, 2, 3000, 60, 60);
-	record(6, 2, 2000, 60, 60);     /* before the one before it */
-	record(7, 2, 7000, 96, 9217);   /* cut, but too long for any card too */
+	record(6, 2, 2000, 60, 60);     /* before the previous one */
+	record(7, 2, 7000, 96, 9217);   /* truncated, but also too long for any card */
 	uint8_t *memory = lay(&t, &c, NULL, NULL);
 	assert_int_equal(t.frames, 4);
 	assert_true(c.cut == 1 && c.too_long == 2 && c.too_short == 1 && c.older == 2 && c.filled == 0);

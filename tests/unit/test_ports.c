@@ -1,7 +1,7 @@
 /*
- * core/ports.c, revive.c and takeover.c, the life of the ports, with data cores that answer when the test lets them and a
- * device that only says whether it runs: what is asked of whom and when, and when the application
- * is told.
+ * core/ports.c, revive.c and takeover.c, the life of the ports, with data cores that answer when
+ * the test lets them and a device that only records whether it runs: what is asked of which core
+ * and when, and when the application is told.
  */
 #include "tests/unit/host.h"
 
@@ -13,9 +13,9 @@
 
 #define DATA_CORES 3
 #define RESTARTS 20
-#define AREA 0x8000u    /* that the application's tables take, */
-#define AREAS 3         /* and how many times there is as much */
-#define PRIVATE 0x4000u /* that it takes beside them */
+#define AREA 0x8000u    /* taken by the application's tables, */
+#define AREAS 3         /* and how many times that fits */
+#define PRIVATE 0x4000u /* taken beside them */
 #define TABLES 0x80000u
 
 struct core_self self;
@@ -25,21 +25,21 @@ static struct world {
 	struct app app;
 	bool runs;           /* the device */
 	unsigned starts, told; /* calls of nic_ops.start, and of the hook `ports` */
-	uint64_t pairs;      /* that it serves, */
-	uint64_t spread;     /* and those it leads frames to */
-	int stop_error, start_error, spread_error; /* of one pair */
+	uint64_t pairs;      /* in service, */
+	uint64_t spread;     /* and those that frames are spread over */
+	int stop_error, start_error, spread_error; /* for one pair */
 	bool gone;
-	bool hopeless;       /* the application's new tables will not do */
-	const uint8_t *adopted; /* whose it has been told of */
+	bool hopeless;       /* the application's new tables are unusable */
+	const uint8_t *adopted; /* whose takeover it has been told of */
 	unsigned links;      /* calls of the hook `link` */
-	unsigned skipped;    /* data cores, a bit each, whose messages from before were dropped */
-	size_t area;         /* bytes that it takes of the snapshot */
-	jmp_buf anew;        /* the program has itself started anew */
+	unsigned skipped;    /* data cores (one bit each) whose earlier messages were dropped */
+	size_t area;         /* bytes that it takes from the snapshot */
+	jmp_buf anew;        /* the program has restarted itself */
 } w;
 
 #define ALL_PAIRS ((1u << DATA_CORES) - 1)
 
-/* --- what the rest of core/ has --- */
+/* --- stand-ins for the rest of core/ --- */
 
 static uint8_t *area(void)
 {
@@ -142,7 +142,7 @@ static int start(struct nic *nic, const struct nic_config *config, struct nic_sh
 	return E_OK;
 }
 
-/* A pair that frames are led to is not taken away: some devices could not. */
+/* A pair that frames are still steered to must not be stopped: some devices cannot do that. */
 static int pair_stop(struct nic *nic, unsigned pair)
 {
 	assert_true(nic && w.runs);
@@ -173,7 +173,7 @@ static int spread(struct nic *nic, uint64_t pairs)
 	return w.spread_error;
 }
 
-/* As many as the place says. Nobody looks into rings that run. */
+/* As many as `place` says. Rings that run are never read. */
 static unsigned rx_left(const struct nic_shared *shared, unsigned pair, const void *mem,
                         uint64_t place)
 {
@@ -192,7 +192,7 @@ const unsigned nic_driver_count = 1;
 
 /* --- data cores --- */
 
-/* Data core d has done what it was asked. */
+/* Data core d has done what it was asked to do. */
 static void answer(unsigned d)
 {
 	struct outbox *o = outbox_of(data_core(d));
@@ -213,7 +213,7 @@ static enum ports_phase asked_of(unsigned d)
 	return (enum ports_phase)snapshot_header()->phase[d];
 }
 
-/* What all are asked. */
+/* The phase that all are asked for. */
 static enum ports_phase asked(void)
 {
 	for (unsigned d = 1; d < DATA_CORES; d++)
@@ -221,7 +221,7 @@ static enum ports_phase asked(void)
 	return asked_of(0);
 }
 
-/* A machine whose ports have been asked to attach, and no data core has done it. */
+/* A machine whose ports have been asked to attach, while no data core has done so. */
 static int begin(void **state)
 {
 	(void)state;
@@ -258,7 +258,7 @@ static int begin(void **state)
 	return 0;
 }
 
-/* They run, and the device can do with one pair alone what it does with all. */
+/* The ports run, and the device can stop and start one pair alone. */
 static int begin_running(void **state)
 {
 	begin(state);
@@ -273,11 +273,11 @@ static int begin_running(void **state)
 static void comes_anew(unsigned d)
 {
 	outbox_of(data_core(d))->restarted = 1;
-	outbox_of(data_core(d))->epoch = 0; /* as it was left, or not: that is not looked at */
+	outbox_of(data_core(d))->epoch = 0; /* kept or not: it is ignored */
 	ports_turn();
 }
 
-/* Data core d does what it is asked: prepares, and polls. */
+/* Data core d does what it is asked to: prepares, and polls. */
 static void answers_and_polls(unsigned d)
 {
 	const uint64_t served = w.spread;
@@ -289,7 +289,7 @@ static void answers_and_polls(unsigned d)
 	assert_int_equal(asked_of(d), PORTS_RUNNING);
 	assert_true(w.pairs >> d & 1);
 	ports_turn();
-	assert_int_equal(w.spread, served); /* it has no buffers */
+	assert_int_equal(w.spread, served); /* the core has no buffers yet */
 	answer(d);
 	ports_turn();
 }
@@ -305,7 +305,8 @@ static void all_is_well(void)
 
 /* --- the tests --- */
 
-/* Who hears that the ports run may send: no frame is to find a queue without buffers. */
+/* Once told that the ports run, the application may send: no frame may meet a queue without
+ * buffers. */
 static void told_when_all_poll(void **s)
 {
 	(void)s;
@@ -314,7 +315,7 @@ static void told_when_all_poll(void **s)
 		assert_int_equal(w.told, 0);
 		assert_false(core_ports_running());
 		assert_false(ports_let_go());
-		assert_int_equal(ports_deadline(), self.now_tsc); /* and nobody sleeps meanwhile */
+		assert_int_equal(ports_deadline(), self.now_tsc); /* and no core sleeps meanwhile */
 		answer(d);
 	}
 	ports_turn();
@@ -322,8 +323,8 @@ static void told_when_all_poll(void **s)
 	assert_true(core_ports_running());
 }
 
-/* Said at any time it is so: on the way to running ports, while they run, and when they are stopped
- * and started anew. */
+/* The idle mode set last is in force, whenever it was set: before the ports run, while they run,
+ * and when they are stopped and started again. */
 static void idle_is_as_said_last(void **s)
 {
 	(void)s;
@@ -340,7 +341,7 @@ static void idle_is_as_said_last(void **s)
 	assert_int_equal(w.told, 3);
 }
 
-/* The dead answer nothing; one that dies while it attaches gives its pair to the living. */
+/* Dead cores answer nothing; one that dies while it attaches leaves its pair to the living. */
 static void one_dies_meanwhile(void **s)
 {
 	(void)s;
@@ -360,8 +361,8 @@ static void one_dies_meanwhile(void **s)
 	assert_int_equal(snapshot_header()->pair_of[1], NO_PAIR);
 }
 
-/* A data core that came up anew, while it attached or later, has lost its buffers. The device cannot
- * do anything with one pair alone. */
+/* A data core that restarted, while it attached or later, has lost its buffers. The device cannot
+ * stop one pair alone. */
 static void one_comes_anew(void **s)
 {
 	(void)s;
@@ -395,7 +396,7 @@ static void one_is_revived(void **s)
 		memcpy(before, snapshot_header()->asked, sizeof before);
 		comes_anew(d);
 		assert_int_equal(w.spread, ALL_PAIRS & ~(1u << d));
-		assert_int_equal(ports_deadline(), self.now_tsc); /* nobody sleeps meanwhile */
+		assert_int_equal(ports_deadline(), self.now_tsc); /* no core sleeps meanwhile */
 		answers_and_polls(d);
 		all_is_well();
 		for (unsigned k = 0; k < DATA_CORES; k++)
@@ -412,9 +413,9 @@ static void left_unread(uint64_t a, uint64_t b, uint64_t c)
 	outbox_of(data_core(2))->nic[0].rx_place = c;
 }
 
-/* What lies in rings that are stopped is counted once: of one pair; when that fails and all ports are
- * stopped; of all, and those of a core that is dead too; and when they are stopped again before
- * anybody has prepared his rings. */
+/* Frames in stopped rings are counted once: of one pair; when its stop fails and all ports are
+ * stopped; of all pairs, including that of a dead core; and when they are stopped again before any
+ * core has prepared its rings. */
 static void what_nobody_read_is_counted(void **s)
 {
 	(void)s;
@@ -437,7 +438,8 @@ static void what_nobody_read_is_counted(void **s)
 	assert_int_equal(stats->rx_unread, 111);
 }
 
-/* One that comes up anew while it is helped: before it has prepared, after, before it polls. */
+/* A core that restarts while it is being revived: before it has prepared, after that, before it
+ * polls. */
 static void one_comes_again_and_again(void **s)
 {
 	(void)s;
@@ -445,7 +447,7 @@ static void one_comes_again_and_again(void **s)
 	comes_anew(1);
 	assert_int_equal(asked_of(1), PORTS_PREPARE);
 	answer(1);
-	comes_anew(1); /* the pair is started, and now it has to be stopped again */
+	comes_anew(1); /* the pair is started, and must be stopped again */
 	ports_turn();
 	assert_int_equal(w.spread, ALL_PAIRS & ~2u);
 	answers_and_polls(1);
@@ -453,13 +455,13 @@ static void one_comes_again_and_again(void **s)
 	assert_int_equal(w.starts, 1);
 }
 
-/* Nothing is led to any of them until it polls. */
+/* No frames are steered to either of them until it polls. */
 static void two_are_revived(void **s)
 {
 	(void)s;
 	comes_anew(2);
 	comes_anew(0);
-	assert_int_equal(w.spread, ALL_PAIRS & ~4u); /* nobody looks as long as one is helped */
+	assert_int_equal(w.spread, ALL_PAIRS & ~4u); /* cores are revived one at a time */
 	answers_and_polls(2);
 	assert_int_equal(w.spread, 4 | 2);
 	ports_turn();
@@ -469,7 +471,7 @@ static void two_are_revived(void **s)
 	assert_int_equal(w.starts, 1);
 }
 
-/* Then nobody takes what comes; still no pair is stopped that frames are led to. */
+/* Then no core takes received frames; still no pair is stopped that frames are steered to. */
 static void all_come_anew(void **s)
 {
 	(void)s;
@@ -513,7 +515,7 @@ static void one_dies_while_it_is_revived(void **s)
 	}
 }
 
-/* What the device cannot do alone is done for all together. */
+/* What the device cannot do for one pair is done for all together. */
 static void device_fails(void **s)
 {
 	(void)s;
@@ -538,7 +540,7 @@ static void device_fails(void **s)
 	assert_int_equal(w.starts, 5);
 }
 
-/* A device that is gone is not asked, and the core polls the other ports. */
+/* A device that is gone is not used, and the core polls the other ports. */
 static void device_is_gone(void **s)
 {
 	(void)s;
@@ -558,7 +560,7 @@ static void device_is_gone(void **s)
 
 /* --- a control program that takes over --- */
 
-/* The control program has failed, and comes up anew. */
+/* The control program fails and restarts. */
 static void fails(void)
 {
 	host_tsc += 6000000000; /* not too often */
@@ -585,14 +587,14 @@ static void takes_over(void)
 	}
 	w.skipped = 0;
 	ports_turn();
-	assert_int_equal(w.skipped, ALL_PAIRS); /* what was punted by the tables before */
+	assert_int_equal(w.skipped, ALL_PAIRS); /* messages punted by the old tables */
 	all_is_well();
 	assert_true(w.runs);
-	assert_int_equal(w.starts, starts); /* the device has noticed nothing */
+	assert_int_equal(w.starts, starts); /* the device is not affected */
 	assert_int_equal(w.told, told + 1);
 }
 
-/* Its tables are now here, now there; what the device has been given stays where it is. */
+/* Its tables alternate between two places; memory given to the device stays where it is. */
 static void program_takes_over(void **s)
 {
 	(void)s;
@@ -604,7 +606,7 @@ static void program_takes_over(void **s)
 		uint8_t *p = core_private_alloc(PRIVATE);
 		assert_true(p + PRIVATE <= (const uint8_t *)dma || p > (const uint8_t *)dma);
 	}
-	comes_anew(1); /* and all else is as it was */
+	comes_anew(1); /* and everything else is as before */
 	answers_and_polls(1);
 	all_is_well();
 }
@@ -621,7 +623,7 @@ static void starts_from_nothing(void)
 static void program_does_not_take_over(void **s)
 {
 	(void)s;
-	takeover_open(); /* it fails amid a driver */
+	takeover_open(); /* it fails within a driver */
 	fails();
 	starts_from_nothing();
 
@@ -651,7 +653,7 @@ static void program_does_not_take_over(void **s)
 	starts_from_nothing();
 }
 
-/* A bit that has changed in what is known of the devices, wherever. */
+/* A record of the devices with any bit changed is not trusted. */
 static void devices_are_not_believed(void **s)
 {
 	(void)s;
@@ -665,7 +667,7 @@ static void devices_are_not_believed(void **s)
 	takes_over();
 }
 
-/* Nor is a list of pieces that is not what it was: there are none then. */
+/* Nor is a changed list of memory pieces accepted: then there are none. */
 static void pieces_are_not_believed(void **s)
 {
 	(void)s;
@@ -687,7 +689,7 @@ static void pieces_are_not_believed(void **s)
 	restarts_all();
 }
 
-/* What it builds does not do: the next program does not try. */
+/* What it builds is unusable: the next program does not try. */
 static void program_gives_up(void **s)
 {
 	(void)s;
@@ -703,7 +705,7 @@ static void program_gives_up(void **s)
 	starts_from_nothing();
 }
 
-/* Whatever breaks it may be among what it finds. */
+/* The cause of the failures may be in what it takes over. */
 static void program_takes_over_too_often(void **s)
 {
 	(void)s;
@@ -715,7 +717,7 @@ static void program_takes_over_too_often(void **s)
 	restarts_all();
 }
 
-/* A data core that comes up anew meanwhile is helped afterwards; one that dies is not waited for. */
+/* A data core that restarts meanwhile is revived afterwards; one that dies is not waited for. */
 static void data_core_fails_meanwhile(void **s)
 {
 	(void)s;

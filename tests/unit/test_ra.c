@@ -25,7 +25,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-/* Ticks up to t; when advertisements were sent is written to when, of room for max. */
+/* Ticks up to t; stores when advertisements were sent in `when`, at most max. */
 static unsigned sent(uint64_t t, uint64_t *when, unsigned max)
 {
 	unsigned n = 0;
@@ -88,7 +88,7 @@ static void intervals(void **s)
 	assert_true(least >= S(198) && least < S(260) && most <= S(600) && most > S(540));
 }
 
-/* 6.2.6: answered within 0.5 s, but not within 3 s of the last. */
+/* 6.2.6: answered within 0.5 s, but not within 3 s of the last advertisement. */
 static void solicitations(void **s)
 {
 	(void)s;
@@ -101,7 +101,7 @@ static void solicitations(void **s)
 	assert_int_equal(nd_neigh_state(&nd, (unsigned)i), ND_STALE);
 	assert_int_equal(nd_neigh_role(&nd, (unsigned)i), ND_ROLE_HOST);
 	assert_int_equal(sent(S(100.5), when, 100), 1);
-	/* a flood costs one in 3 s */
+	/* In a flood one in 3 s is sent. */
 	for (unsigned n = 0; n < 1000; n++) {
 		uint64_t t = S(101) + n * S(0.03);
 		assert_int_equal(RS(t, .src = NET_ADDR_ANY, .dst = IP6_ALL_ROUTERS), CNT_delivered_nd);

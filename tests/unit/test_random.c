@@ -1,4 +1,4 @@
-/* core/random: with a good generator, a dead one, and one that always says the same. */
+/* core/random: with a good generator, a dead one, and one that always returns the same. */
 #include "tests/unit/host.h"
 
 #include "core/core.h"
@@ -22,7 +22,7 @@ uint64_t host_clock_tsc(void)
 
 #define DRAWS 2000
 
-/* No two of many are the same, and as many bits are set as are not. */
+/* No two values of many are equal, and about half of the bits are set. */
 static void look_random(unsigned first)
 {
 	static uint64_t seen[2 * DRAWS];
@@ -51,7 +51,7 @@ static void generator_that_repeats(void **s)
 	look_random(DRAWS);
 }
 
-/* All bytes are written, none beyond; the time and the core make a difference. */
+/* All bytes are written, none beyond; time and core make a difference. */
 static void any_length(void **s)
 {
 	uint8_t a[64], b[64];

@@ -1,5 +1,5 @@
-/* net/reassembly: whole packets out of fragments of both families, what is refused, bounds, time;
- * random fragments against a slow oracle. */
+/* net/reassembly: whole packets from fragments of both families, refusals, bounds, time; random
+ * fragments against a slow oracle. */
 #include "tests/unit/packets.h"
 
 #include "lib/siphash.h"
@@ -19,7 +19,7 @@ static void *memory;
 static uint64_t now;
 static struct reassembly_result res;
 
-/* What timed_out was told last. */
+/* The arguments of the last call of timed_out. */
 static struct {
 	unsigned calls, port, len;
 	uint8_t packet[2000];
@@ -69,7 +69,7 @@ static int teardown(void **s)
 
 /* --- fragments to feed --- */
 
-/* A datagram that is to be sent in pieces: its headers without that of a fragment, and its data. */
+/* A datagram to be fragmented: its headers without the fragment header, and its data. */
 struct whole {
 	bool v6;
 	uint8_t head[200];
@@ -136,13 +136,13 @@ static unsigned make_piece(unsigned offset, unsigned len, bool more)
 	return head + len;
 }
 
-static uint64_t fed, dropped; /* fragments: all, and those of them whose fate was returned */
+static uint64_t fed, dropped; /* fragments: all, and those whose fate was returned */
 
-/* Feeds what lies in frag, as a copy of exactly its length, so that ASan sees one byte too many. */
+/* Feeds frag as a copy of exactly its length, so that ASan detects one byte too many. */
 static enum counter feed_frag(unsigned port, unsigned n)
 {
 	static uint8_t *copy;
-	free(copy); /* an atomic fragment's result points into it until the next */
+	free(copy); /* the result of an atomic fragment points into it until the next call */
 	copy = malloc(n);
 	memcpy(copy, frag, n);
 	enum counter fate;
@@ -173,7 +173,7 @@ static void assert_kept(enum counter fate)
 	assert_null(res.ip);
 }
 
-/* The result is the datagram of n bytes of data, its headers as they should be. */
+/* The result is the datagram of n bytes of data, with correct headers. */
 static void assert_whole(unsigned n)
 {
 	static uint8_t want[66000];
@@ -247,7 +247,8 @@ static void any_order_and_size(void **s)
 	assert_int_equal(cnt.v[CNT_drop_frag_overlap] + cnt.v[CNT_drop_frag_timeout], 0);
 }
 
-/* RFC 6946: whole at once, and apart from fragments that wait under the same identification. */
+/* RFC 6946: complete at once, and separate from fragments that wait with the same
+ * identification. */
 static void atomic_fragments(void **s)
 {
 	(void)s;
@@ -298,7 +299,8 @@ static void keys_keep_datagrams_apart(void **s)
 		assert_int_equal(feed(80, 80, false), CNT_NONE);
 		assert_whole(160);
 	}
-	/* a link-local address means another node on another link, a group others (RFC 4007 6) */
+	/* A link-local address means another node on another link, a group other nodes (RFC 4007
+	 * 6). */
 	const struct {
 		const char *src, *dst;
 		bool zoned;
@@ -315,8 +317,7 @@ static void keys_keep_datagrams_apart(void **s)
 	}
 }
 
-/* With two buckets some of sixteen pairs have one in common, where only their keys tell them
- * apart. */
+/* With two buckets some of sixteen pairs share one, where only their keys differ. */
 static void keys_differ_in_one_bucket(void **s)
 {
 	(void)s;
@@ -339,18 +340,18 @@ static void keys_differ_in_one_bucket(void **s)
 		}
 }
 
-/* --- what is refused --- */
+/* --- refusals --- */
 
 static void assert_refused(enum counter fate, unsigned kept)
 {
 	assert_int_equal(fate, CNT_drop_frag_overlap);
 	assert_int_equal(reassembly_held(&r), 0);
 	assert_int_equal(cnt.v[CNT_drop_frag_overlap], kept);
-	/* RFC 5722 4: the fragments not yet received too */
+	/* RFC 5722 4: including the fragments not yet received. */
 	assert_int_equal(feed(800, 80, true), CNT_drop_frag_overlap);
 	assert_int_equal(feed(0, 80, true), CNT_drop_frag_overlap);
 	assert_false(res.problem);
-	/* silently; and with its time the identification is free again */
+	/* Silently; and when its time is over the identification is free again. */
 	now += 60 * SECOND;
 	assert_true(reassembly_tick(&r, now) == UINT64_MAX);
 	assert_int_equal(late.calls, 0);
@@ -367,15 +368,15 @@ static void overlaps(void **s)
 		unsigned offset, len;
 		bool more;
 	} rows[] = {
-		{80, 168, true},  /* all, and before */
-		{72, 16, true},   /* the beginning by a unit */
+		{80, 168, true},  /* all, and before it */
+		{72, 16, true},   /* the beginning, by one unit */
 		{88, 8, true},    /* inside */
-		{160, 16, true},  /* beyond the end by a unit */
+		{160, 16, true},  /* beyond the end, by one unit */
 		{80, 80, true},   /* its first part */
 		{88, 80, true},   /* its last part */
 		{80, 96, true},   /* over the end */
-		{72, 200, false}, /* all, as the last */
-		{80, 88, false},  /* the same, but the last */
+		{72, 200, false}, /* all, as the last fragment */
+		{80, 88, false},  /* the same, but as the last */
 		{80, 85, false},  /* into its last unit */
 		{96, 8, false},   /* ends before the others do */
 	};
@@ -396,15 +397,16 @@ static void ends_disagree(void **s)
 			make_whole(v6);
 			assert_kept(feed(80, 21, false));
 			enum counter fate = i == 0   ? feed(104, 8, true)   /* beyond the last */
-			                    : i == 1 ? feed(104, 8, false)  /* a second, later */
-			                    : i == 2 ? feed(40, 8, false)   /* a second, earlier */
+			                    : i == 1 ? feed(104, 8, false)  /* a second last one, later */
+			                    : i == 2 ? feed(40, 8, false)   /* a second last one,
+			                                                       before it */
 			                    : i == 3 ? feed(80, 20, false)  /* shorter */
-			                             : feed(80, 24, true);  /* the same, not the last */
+			                             : feed(80, 24, true);  /* equal, but not the last */
 			assert_refused(fate, 1);
 		}
 }
 
-/* RFC 8200 4.5: exact copies are passed over, whichever fragment it is. */
+/* RFC 8200 4.5: exact copies are ignored, whichever fragment it is. */
 static void copies(void **s)
 {
 	(void)s;
@@ -417,7 +419,7 @@ static void copies(void **s)
 		assert_int_equal(feed(80, 80, true), CNT_drop_frag_duplicate);
 		assert_int_equal(feed(0, 80, true), CNT_NONE);
 		assert_whole(173);
-		/* one bit of difference makes it an overlap, in any byte */
+		/* One different bit, in any byte, makes it an overlap. */
 		const unsigned byte[] = {80, 100, 159};
 		for (unsigned i = 0; i < 3; i++) {
 			begin_with(REASSEMBLY_PARAMS_DEFAULT);
@@ -425,7 +427,7 @@ static void copies(void **s)
 			w.data[byte[i]] ^= 0x10;
 			assert_refused(feed(80, 80, true), 1);
 		}
-		/* the end of the longest */
+		/* The end of the longest packet. */
 		unsigned most = 65535 - (v6 ? 0 : w.head_len), at = most / 8 * 8;
 		assert_kept(feed(at, most - at, false));
 		assert_int_equal(feed(at, most - at, false), CNT_drop_frag_duplicate);
@@ -465,7 +467,7 @@ static void lengths(void **s)
 	assert_int_equal(feed(65512, 3, false), CNT_NONE);
 	assert_int_equal(feed(65512, 4, false), CNT_drop_frag_too_long);
 	assert_false(res.problem);
-	/* RFC 1858, 3128: TCP's header in the first fragment, whole */
+	/* RFC 1858, 3128: the whole TCP header must be in the first fragment. */
 	make_whole4(0);
 	w.head[9] = 6;
 	assert_int_equal(feed(0, 8, true), CNT_drop_frag_tiny);
@@ -479,7 +481,7 @@ static void lengths(void **s)
 }
 
 /* Each fragment alone is short enough, but the first has more headers than the last: with them the
- * packet is as long as one can be, or an octet longer. */
+ * packet has the maximum length, or one octet more. */
 static void too_long_with_the_headers_of_the_first(void **s)
 {
 	(void)s;
@@ -561,11 +563,11 @@ static void data_bounded(void **s)
 		assert_int_equal(feed(0, 1000, true), CNT_NONE);
 		assert_whole(1001);
 		w.id++;
-		shuffled(1001, 8); /* of which the maps have no word too few */
+		shuffled(1001, 8); /* the maps are not a word too short for them */
 	}
 }
 
-/* The oldest gives way; a source with its share of places pushes out its own. */
+/* The oldest is evicted; a source with its share of places evicts its own. */
 static void full(void **s)
 {
 	(void)s;
@@ -577,14 +579,14 @@ static void full(void **s)
 		make_whole(v6);
 		const struct whole good = w;
 		unsigned host = v6 ? 8 + 7 : 15; /* last octet of the subnet, or of the address */
-		for (unsigned i = 0; i < 8; i++) { /* 0 and 1 of one source, the rest of others */
+		for (unsigned i = 0; i < 8; i++) { /* 0 and 1 from one source, the rest from others */
 			w.id = i;
 			w.head[host] = (uint8_t)(i < 2 ? 100 : i);
 			assert_kept(feed(0, 80, true));
 			now++;
 		}
 		w = good;
-		w.head[host] = 200; /* a flood from one source, of IPv6 within a subnet */
+		w.head[host] = 200; /* a flood from one source, in IPv6 from one subnet */
 		for (unsigned i = 0; i < 100; i++) {
 			w.id = 1000 + i;
 			if (v6)
@@ -595,7 +597,7 @@ static void full(void **s)
 		assert_int_equal(cnt.v[CNT_drop_frag_full], 100);
 		assert_int_equal(reassembly_held(&r), 8);
 		w = good;
-		for (unsigned i = 0; i < 8; i++) { /* the first four had to go, the others have not */
+		for (unsigned i = 0; i < 8; i++) { /* the first four were evicted, the others were not */
 			w.id = i;
 			w.head[host] = (uint8_t)(i < 2 ? 100 : i);
 			if (i < 4)
@@ -604,7 +606,7 @@ static void full(void **s)
 			memcpy(w.data, good.data, sizeof w.data);
 			assert_whole(160);
 		}
-		assert_int_equal(late.calls, 0); /* no error about what gave way */
+		assert_int_equal(late.calls, 0); /* no error for evicted packets */
 	}
 }
 
@@ -623,7 +625,7 @@ static void timeout(void **s)
 			assert_kept(feed_frag(2, make_piece(240, 80, true)));
 			if (first)
 				assert_kept(feed_frag(7, make_piece(0, 160, true)));
-			/* not prolonged by what came later */
+			/* Not extended by later fragments. */
 			assert_true(reassembly_deadline(&r) == start + 60 * SECOND);
 			assert_true(reassembly_tick(&r, start + 60 * SECOND - 1) == start + 60 * SECOND);
 			assert_int_equal(reassembly_held(&r), 2 + first);
@@ -633,7 +635,7 @@ static void timeout(void **s)
 			assert_int_equal(late.calls, first);
 			if (!first)
 				continue;
-			/* the first fragment as it came */
+			/* The first fragment as it was received. */
 			unsigned n = make_piece(0, 160, true);
 			assert_int_equal(late.port, 7);
 			assert_int_equal(late.len, n);
@@ -641,7 +643,7 @@ static void timeout(void **s)
 		}
 }
 
-/* Who sent what was refused is told nothing more. */
+/* The sender of refused fragments gets no further error. */
 static void timeout_of_refused(void **s)
 {
 	(void)s;
@@ -652,7 +654,7 @@ static void timeout_of_refused(void **s)
 	assert_int_equal(late.calls, 0);
 }
 
-/* Nobody ticked: a late fragment does not complete what is over. */
+/* Without a tick: a late fragment does not complete an expired packet. */
 static void timeout_seen_by_input(void **s)
 {
 	(void)s;
@@ -682,7 +684,7 @@ static void parameters(void **s)
 		assert_int_equal(reassembly_init(&r, &p, memory, SIZE_MAX, &hash_key, &cnt, timed_out,
 		                                 &late), E_INVAL);
 	}
-	/* one place, one fragment: the smallest */
+	/* One place, one fragment: the minimum. */
 	struct reassembly_params p = {SECOND, 1, 1, 1, 1};
 	begin_with(p);
 	make_whole6(false);
@@ -707,7 +709,7 @@ struct oracle {
 	bool used;
 };
 
-/* What ought to come of this piece; *complete: it was the last. */
+/* The expected fate of this piece; *complete: it was the last missing one. */
 static enum counter oracle_feed(struct oracle *o, unsigned offset, unsigned len, bool more,
                                 unsigned most, unsigned *complete)
 {
@@ -746,7 +748,7 @@ static enum counter oracle_feed(struct oracle *o, unsigned offset, unsigned len,
 	return CNT_NONE;
 }
 
-/* Mostly those of a clean cut, by 16 or (in too many pieces) by 8, among them some of any kind. */
+/* Mostly pieces of a clean division by 16, or (too many) by 8, and among them some of any kind. */
 static void check_random_piece(struct oracle *o, unsigned most)
 {
 	unsigned complete, grid = w.id == 0 ? 8 : 16;
@@ -755,7 +757,7 @@ static void check_random_piece(struct oracle *o, unsigned most)
 	if (random_below(30) == 0) {
 		offset = 8 * random_below(LEN / 8);
 		len = 8 * (1 + random_below(3));
-		more = offset == 0 || random_below(4); /* else it would be no fragment */
+		more = offset == 0 || random_below(4); /* otherwise not a fragment */
 		if (!more)
 			len -= random_below(8);
 		if (offset + len > LEN)
@@ -805,7 +807,7 @@ static void random_fragments(void **s)
 		delivered += res.ip != NULL;
 		now += random_below(1000) ? random_below(SECOND / 20) : TIME;
 	}
-	/* invariant 3: nothing is lost, nothing is counted twice */
+	/* Invariant 3: nothing is lost, nothing is counted twice. */
 	reassembly_tick(&r, now + TIME);
 	assert_int_equal(reassembly_held(&r), 0);
 	for (unsigned i = 0; i < CNT_MAX; i++)

@@ -1,5 +1,5 @@
-/* hal/remains.h, kernel/remains and core/remains: which packets a report tells of, that nothing in a
- * failed program is believed, and the text that is made of it. */
+/* hal/remains.h, kernel/remains and core/remains: which packets a report lists, that nothing in a
+ * failed program is trusted, and the report's text. */
 #include "tests/unit/host.h"
 
 #include "core/remains.c"
@@ -20,7 +20,7 @@ struct core_self self;
 uint64_t host_tsc;
 static struct boot_info info;
 static struct event_ring ring;
-static bool readable = true; /* the ring is memory of the program's */
+static bool readable = true; /* the ring is in the program's memory */
 
 struct remains core_remains;
 #define program core_remains
@@ -75,7 +75,7 @@ static struct remains_handle *receive(struct remains_handle h)
 	return at;
 }
 
-/* One packet more, alone in its vector. */
+/* One more packet, alone in its vector. */
 static void receive_one(unsigned buf, const uint8_t *frame, unsigned len)
 {
 	if (frame)
@@ -84,7 +84,7 @@ static void receive_one(unsigned buf, const uint8_t *frame, unsigned len)
 	remains_note(&program, 1);
 }
 
-/* By vectors of any size, and as a vector is worked on: the last ones are there, in their order. */
+/* In vectors of any size, and while a vector is processed: the last packets are there, in order. */
 static void the_last_are_there(void **s)
 {
 	(void)s;
@@ -225,8 +225,8 @@ static unsigned count_lines(const char *text, const char *with)
 	return n;
 }
 
-/* The last events follow: for a serial line 32 of them, else all that are kept. Nothing that the ring
- * holds is believed. */
+/* The last events follow: on a serial line 32 of them, otherwise all that are kept. Nothing in the
+ * ring is trusted. */
 static void events_follow(void **s)
 {
 	(void)s;
@@ -264,7 +264,7 @@ static void events_follow(void **s)
 	assert_int_equal(c.events.count, 0);
 }
 
-/* Memory that the program has named, and what is said of it. */
+/* Memory that the program has registered, and the text about it. */
 static void text_of_queues(void **s)
 {
 	(void)s;
@@ -286,7 +286,7 @@ static void text_of_queues(void **s)
 	remains_keep(REMAINS_COUNTED, 2, 1, &m->counted, sizeof m->counted);
 	remains_keep(REMAINS_WAITING, 2, 1, m->waiting, sizeof m->waiting);
 	remains_keep(REMAINS_QUEUE, 3, 0, &m->other, sizeof m->other);
-	remains_keep(REMAINS_QUEUE, 4, 9, &m->other, 1); /* no driver, and no more of it */
+	remains_keep(REMAINS_QUEUE, 4, 9, &m->other, 1); /* no driver, and nothing more about it */
 	remains_copy(7, &c);
 	assert_string_equal(show(&c, 64), "  buffers: 3 of 16 free\n"
 	                                  "  port 2 ringed: head 4294967295 flag 1\n"
@@ -294,7 +294,7 @@ static void text_of_queues(void **s)
 	                                  "      waiting 9, offered before 0\n"
 	                                  "  port 3 plain: broken\n"
 	                                  "  port 4 ?:\n");
-	/* what lies behind a piece that is no memory is not told */
+	/* Pieces behind one that is not memory are not reported. */
 	program.part[1].address = 0x1234;
 	remains_copy(7, &c);
 	assert_string_equal(show(&c, 64), "  buffers: 3 of 16 free\n");

@@ -1,6 +1,6 @@
-/* net/rib against an oracle that, after every step, works out anew from all routes what each prefix
- * leads to. The world around it is small, so that everything happens often: a few prefixes inside
- * each other, gateways on two links and inside the prefixes, links and addresses that come and go. */
+/* net/rib against an oracle that, after every step, recomputes from all routes where each prefix
+ * leads. Its world is small, so that everything happens often: a few nested prefixes, gateways on
+ * two links and inside the prefixes, links and addresses that come and go. */
 #include "tests/unit/host.h"
 
 #include "net/ip4.h"
@@ -11,8 +11,8 @@ enum {
 	NULL0 = 4, /* next-hop numbers: one that leads nowhere, */
 	DEAD_END = 5,
 	LINK = 16, /* the links, */
-	NEIGHBOUR = 20,  /* the neighbours, by kind of address (IPv4, IPv6, link-local), interface and the
-	                  * last byte of their address, */
+	NEIGHBOUR = 20,  /* the neighbours, by kind of address (IPv4, IPv6, link-local), interface
+	                  * and the last byte of their address, */
 	GROUP = 128,     /* and groups */
 };
 #define LINKS 3
@@ -20,8 +20,8 @@ enum {
 #define GROUPS_MAX 8192
 #define PREFIXES_MAX 8400 /* of both families */
 
-static bool link_up[LINKS], subnet_on[LINKS]; /* on: the interface takes part; else it is closed */
-static bool subnet_there[LINKS];              /* it has its address; else its gateways are far */
+static bool link_up[LINKS], subnet_on[LINKS]; /* on: the interface is enabled */
+static bool subnet_there[LINKS];              /* it has its address; otherwise its gateways are remote */
 static bool subnet_full[LINKS];               /* there is no room for its neighbours */
 static int held[NEIGHBOUR + 3 * LINKS * HOSTS];
 
@@ -32,7 +32,7 @@ static struct group {
 } groups[GROUPS_MAX];
 static unsigned groups_max = GROUPS_MAX;
 
-/* What stands for the forwarding table, and for the oracle's memory of what was announced. */
+/* Stands for the forwarding table, and for the oracle's record of announced routes. */
 static struct entry {
 	struct rib_prefix p;
 	uint32_t nh;
@@ -66,7 +66,7 @@ static struct net_addr address(bool six, unsigned a, unsigned b, unsigned c)
 	                          be32_make(c).raw}};
 }
 
-/* Of a link, which is no part of any prefix here: 10.200 + link. */
+/* An address on a link, outside of all prefixes here: 10.200 + link. */
 static struct net_addr on_link(bool six, unsigned link, unsigned host)
 {
 	return address(six, 200 + link, 0, host);
@@ -84,7 +84,7 @@ static bool link_of(const struct net_addr *via, unsigned *link, unsigned *host)
 	return false;
 }
 
-/* The same of each link: which is meant says the hop. */
+/* The same on each link: the hop says which one is meant. */
 static struct net_addr link_local(unsigned host)
 {
 	return (struct net_addr){{be32_make(0xfe800000).raw, 0, 0, be32_make(host).raw}};
@@ -122,7 +122,7 @@ static struct rib_hop random_hop(bool six)
 	return h;
 }
 
-/* --- what the base asks --- */
+/* --- callbacks of the base --- */
 
 static enum rib_reach where(const struct net_addr *via, uint8_t wanted, uint32_t *nh,
                             uint8_t *interface)
@@ -165,7 +165,7 @@ static bool names(uint32_t nh, uint32_t wanted)
 	return false;
 }
 
-/* Invariant 3: nothing in the table names a neighbour that nobody holds. */
+/* Invariant 3: nothing in the table names a neighbour that is not held. */
 static void op_release(uint32_t nh)
 {
 	assert_true(held[nh] > 0);
@@ -290,7 +290,7 @@ static void add_far(struct hops *out, const struct rib_hop *h)
 	}
 }
 
-/* What the routes of a prefix come down to. */
+/* The expected hops of a prefix, from all its routes. */
 static void expect_of(struct hops *out, const struct entry *e, bool neighbours)
 {
 	for (unsigned distance = 0; distance < 16 && out->n == 0; distance++)
@@ -426,7 +426,7 @@ static void compare_all(void)
 	assert_int_equal(walked, idle);
 }
 
-/* All goes: nothing may be held, or be in the table, or be counted. */
+/* Withdraws everything: nothing may then be held, in the table, or counted. */
 static void withdraw_all(void)
 {
 	for (unsigned i = 0; i < entry_count; i++)
@@ -504,7 +504,7 @@ static void order_does_not_matter(void **state)
 	}
 }
 
-/* Tables that fill up: what is refused is counted, and gets in when there is room again. */
+/* Tables that fill up: refusals are counted, and retried when there is room again. */
 static void full_tables(void **state)
 {
 	(void)state;
@@ -556,7 +556,7 @@ static void refused_ones_are_tried_again(void **state)
 	assert_int_equal(rib_refused(&rib), 190);
 	table_max = 60;
 	work_to_the_end();
-	assert_int_equal(in_table, 10); /* nobody has said that there is room */
+	assert_int_equal(in_table, 10); /* room has not been announced */
 	rib_retry(&rib);
 	work_to_the_end();
 	assert_int_equal(in_table, 60);
@@ -568,7 +568,7 @@ static void refused_ones_are_tried_again(void **state)
 	assert_int_equal(in_table, 200);
 }
 
-/* More prefixes than there are slots, and more different routes than there are sets. */
+/* More prefixes than slots, and more different routes than sets. */
 static void too_many(void **state)
 {
 	(void)state;
@@ -603,9 +603,8 @@ static void too_many(void **state)
 	assert_int_equal(rib_refused(&rib) + rib.idle, 0);
 }
 
-/* What rib_route tells of a prefix with a recursive route and one in reserve. */
-/* A link-local gateway is one of its link alone, also where the base keeps it in one chain with that of
- * another link: a few of so many addresses are. */
+/* A link-local gateway belongs to its link alone, even if the base keeps it in one chain with that
+ * of another link, as it does for a few of so many addresses. */
 static void one_address_on_two_links(void **state)
 {
 	struct rib_prefix p[2];
@@ -625,6 +624,7 @@ static void one_address_on_two_links(void **state)
 	}
 }
 
+/* What rib_route returns for a prefix with a recursive route and a less preferred one. */
 static void tells_of_routes(void **state)
 {
 	(void)state;

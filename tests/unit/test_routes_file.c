@@ -1,5 +1,5 @@
-/* Routes out of files: dumps written here octet by octet as RFC 6396 has them, lines, both packed
- * and plain; and everything that may be wrong with them, which is named with its place. */
+/* Routes from files: dumps written here octet by octet after RFC 6396, and lines, both compressed
+ * and plain; and every error in them, which is reported with its place. */
 #include "tests/unit/host.h"
 
 #include <arpa/inet.h>
@@ -8,7 +8,7 @@
 #include "lib/bytes.h"
 #include "tests/unit/routes_file.h"
 
-#define PATH "routes" /* in a directory of this process */
+#define PATH "routes" /* in this process's directory */
 #define TAKEN 8
 
 static struct file_route taken[TAKEN];
@@ -74,14 +74,14 @@ static void record(struct dump *d, unsigned type, unsigned subtype, const void *
 	put(d, body, n);
 }
 
-/* Peers; two IPv4 prefixes, one of two peers, one without an entry; two of IPv6, one whose
- * MP_REACH_NLRI is whole and has two next hops; one with path identifiers; a multicast table and
- * an update, which are nothing. */
+/* Peers; two IPv4 prefixes, one from two peers, one without an entry; two IPv6 prefixes, one with a
+ * full MP_REACH_NLRI and two next hops; one with path identifiers; a multicast table and an update,
+ * which are skipped. */
 static struct dump dump_make(void)
 {
 	static const uint8_t peers[] = {192, 0, 2, 1, 0, 0, 0, 0};
 	static const uint8_t two[] = {
-		0, 0, 0, 0, 20, 203, 0, 0x7f, 0, 2, /* 203.0.112.0/20, and bits behind it */
+		0, 0, 0, 0, 20, 203, 0, 0x7f, 0, 2, /* 203.0.112.0/20, with bits set behind it */
 		0, 0, 0x62, 0x81, 0, 0, 0, 15,      /* ORIGIN, NEXT_HOP, AS_PATH */
 		0x40, 1, 1, 0, 0x50, 3, 0, 4, 192, 0, 2, 9, 0x40, 2, 0,
 		0, 1, 0x62, 0x81, 0, 0, 0, 7, 0x40, 3, 4, 192, 0, 2, 77,
@@ -148,7 +148,7 @@ static void packed_is_read(void **s)
 	unlink(PATH ".packed");
 }
 
-/* Of every length but those at which a record ends: refused, at the octet where it ends. */
+/* Truncated at every length except the ends of records: refused, at the octet where it ends. */
 static void cut_off(void **s)
 {
 	(void)s;
@@ -168,7 +168,7 @@ static void cut_off(void **s)
 	}
 }
 
-/* An octet of the second record, which begins at 20, made another. */
+/* Changes an octet of the second record, which begins at 20. */
 static void assert_refused(unsigned octet, unsigned value, const char *what)
 {
 	struct dump d = dump_make();
@@ -191,7 +191,7 @@ static void wrong_lengths(void **s)
 	assert_refused(12 + 25, 40, PATH ": octet 65: an attribute is longer than what it stands in");
 }
 
-/* Whatever else it may be, it is read or refused. */
+/* Whatever the octets are, the file is read or refused. */
 static void any_octets(void **s)
 {
 	(void)s;

@@ -1,5 +1,5 @@
-/* net/rss against Microsoft's "Verifying the RSS hash calculation", with the key all drivers use,
- * and against the definition bit by bit. */
+/* net/rss against Microsoft's "Verifying the RSS hash calculation", with the key that all drivers
+ * use, and against the definition bit by bit. */
 #include "tests/unit/host.h"
 
 #include <arpa/inet.h>

@@ -1,6 +1,6 @@
 /*
- * lib/sha256 against the examples of FIPS 180-4 (csrc.nist.gov, "SHA256.pdf") and digests by
- * another implementation at each place where the padding changes; lib/pbkdf2 against RFC 7914 11
+ * lib/sha256 against the examples of FIPS 180-4 (csrc.nist.gov, "SHA256.pdf") and another
+ * implementation's digests at each length where the padding changes; lib/pbkdf2 against RFC 7914 11
  * and the inputs of RFC 6070 with SHA-256. Expected values were made by Python's hashlib.
  */
 #include "tests/unit/host.h"
@@ -57,7 +57,7 @@ static void published_examples(void **state)
 	free(million);
 }
 
-/* Where the length needs a block of its own, and where it just does not. */
+/* Where the length needs a block of its own, and where it just fits. */
 static void every_padding(void **state)
 {
 	(void)state;
@@ -82,7 +82,7 @@ static void every_padding(void **state)
 			assert_string_equal(digest(bytes, of[i].n, step), of[i].digest);
 }
 
-/* The key, the same whatever the steps. */
+/* The key, the same whatever the step. */
 static const char *key_of(const char *password, size_t n, const char *salt, size_t salt_len,
                           uint32_t iterations, uint32_t step)
 {
@@ -93,7 +93,7 @@ static const char *key_of(const char *password, size_t n, const char *salt, size
 	while (!pbkdf2_step(&p, step))
 		steps++;
 	assert_int_equal(steps, iterations == 1 ? 1 : (iterations - 2) / step + 1);
-	assert_true(pbkdf2_step(&p, step)); /* done is done */
+	assert_true(pbkdf2_step(&p, step)); /* done stays done */
 	pbkdf2_key(&p, key);
 	return hex(key);
 }
@@ -122,7 +122,7 @@ static void pbkdf2_vectors(void **state)
 	                    "348c89dbcbd32b2f32d814b8116e84cf2b17347ebc1800181c4e2a1fb8dd53e1");
 	assert_string_equal(KEY("pass\0word", "sa\0lt", 4096, 64),
 	                    "89b69d0516f829893c696226650a86878c029ac13ee276509d5ae58b6466a724");
-	/* a key longer than a block (RFC 2104 2) */
+	/* A key longer than a block (RFC 2104 2). */
 	char k[131];
 	memset(k, 'k', sizeof k);
 	assert_string_equal(key_of(k, sizeof k, "salt", 4, 3, 1),

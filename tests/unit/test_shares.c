@@ -1,7 +1,7 @@
 /*
- * kernel/shares: the memory of machines small and large, whole and full of holes. Every piece lies
- * in memory that the firmware lists, no two overlap, and pages for the tables of the address spaces
- * remain, as kernel/partition.c maps them.
+ * kernel/shares: the memory of small and large machines, contiguous and full of holes. Every piece
+ * lies in memory that the firmware lists, no two overlap, and enough pages remain for the tables of
+ * the address spaces, as kernel/partition.c maps them.
  */
 #include "tests/unit/host.h"
 
@@ -12,8 +12,8 @@
 #define GIB (1024 * MIB)
 #define KIB 1024ull
 #define IMAGE_BYTES (400 * KIB)
-#define PROGRAM_PAGES (600 * KIB) /* of a core: copies of .data and .bss, stack, page tables */
-#define CONNECTION_BYTES 536ull   /* struct tcp_conn, its part of the table of hashes */
+#define PROGRAM_PAGES (600 * KIB) /* for a core: copies of .data and .bss, stack, page tables */
+#define CONNECTION_BYTES 536ull   /* struct tcp_conn, and its part of the hash table */
 #define PIECES_MAX (2 + 2 * CORES_MAX)
 #define TABLES_MAX 4096
 #define BOOT_INFO_PHYS (8 * MIB - PAGE_BYTES) /* one page is in one table, the next ones in another */
@@ -22,12 +22,12 @@ static struct boot_info info;
 struct boot_info *boot_info = &info;
 struct core cores[CORES_MAX];
 static jmp_buf refused;
-static char report[300];    /* of the last panic */
-static unsigned pages_left; /* the page behind them is not there */
+static char report[300];    /* from the last panic */
+static unsigned pages_left; /* the page after these is missing */
 static uint64_t config_bytes; /* of the module */
 static struct pci_dev pci[BOOT_PCI_MAX];
 static unsigned pci_count;
-static uint64_t table[TABLES_MAX]; /* of one address space: by what they cover */
+static uint64_t table[TABLES_MAX]; /* of one address space, by the range they cover */
 static unsigned tables;
 
 uint64_t vm_image_bytes(void) { return IMAGE_BYTES; }
@@ -48,7 +48,7 @@ static bool is_there(uint64_t key)
 	return false;
 }
 
-/* A page for the table of that level, the first time. */
+/* Takes a page for the table of that level, the first time. */
 static void need_table(unsigned shift, uint64_t virt)
 {
 	if (is_there(table_key(shift, virt)))
@@ -60,7 +60,7 @@ static void need_table(unsigned shift, uint64_t virt)
 	vm_take_pages(PAGE_BYTES, "page tables");
 }
 
-/* As the real one looks at the tables that there are. */
+/* Reads the existing tables as the real one does. */
 uint64_t vm_tables_missing(vm_space_t space, uint64_t virt, uint64_t bytes)
 {
 	uint64_t missing = 0;
@@ -72,7 +72,7 @@ uint64_t vm_tables_missing(vm_space_t space, uint64_t virt, uint64_t bytes)
 	return missing * PAGE_BYTES;
 }
 
-/* The tables that Intel SDM vol. 3A, 4.5 wants: what the real one makes. */
+/* The tables that Intel SDM vol. 3A, 4.5 requires: what the real one makes. */
 void vm_map(vm_space_t space, uint64_t virt, uint64_t phys, uint64_t bytes, unsigned flags)
 {
 	(void)space;
@@ -108,7 +108,8 @@ _Noreturn void panic(const char *format, ...)
 	longjmp(refused, 1);
 }
 
-/* Forgets the machine before, and starts one with `n` cores up to where its memory is divided. */
+/* Discards the previous machine, and starts one with `n` cores up to where its memory is
+ * divided. */
 static void boot_with(const struct boot *boot, unsigned n)
 {
 	memset(&info, 0, sizeof info);
@@ -127,7 +128,7 @@ static void boot_with(const struct boot *boot, unsigned n)
 		vm_take_pages(PROGRAM_PAGES, "a program");
 }
 
-/* As QEMU's q35 lists them: a little below 1 MiB, and a hole below 4 GiB for the devices. */
+/* As QEMU's q35 lists it: a little below 1 MiB, and a hole below 4 GiB for the devices. */
 static struct boot machine(uint64_t bytes)
 {
 	uint64_t low = bytes < 2816 * MIB ? bytes : 2 * GIB;
@@ -139,7 +140,7 @@ static struct boot machine(uint64_t bytes)
 
 static struct boot_range piece[PIECES_MAX];
 static unsigned pieces;
-static uint64_t left; /* bytes that nobody got */
+static uint64_t left; /* unassigned bytes */
 
 static void add_piece(const struct boot *b, uint64_t window_addr, uint64_t bytes)
 {
@@ -185,7 +186,7 @@ static void check(const struct boot *b)
 	}
 }
 
-/* Bytes of an arena; 0: the machine was refused. */
+/* Bytes in an arena; 0: the machine was refused. */
 static uint64_t divide(const struct boot *b, unsigned n)
 {
 	if (setjmp(refused))
@@ -229,8 +230,8 @@ static void large(void **s)
 	assert_true(arena_of(1024 * GIB, 64) == ARENA_HIGH);
 }
 
-/* A module of 500 MiB finds room twice beside its text's tables; a small one takes nothing from
- * the arena. */
+/* A module of 500 MiB fits twice beside its text's tables; a small one takes nothing from the
+ * arena. */
 static void module_room(void **s)
 {
 	(void)s;
@@ -245,8 +246,8 @@ static void module_room(void **s)
 	config_bytes = 0;
 }
 
-/* A machine of so many MiB with a module of so many at its end, as QEMU puts it; bytes for tables
- * and snapshots. */
+/* A machine of that many MiB with a module of that many at its end, as QEMU places it; returns the
+ * bytes for tables and snapshots. */
 static uint64_t with_module(uint64_t mib, uint64_t module, unsigned n)
 {
 	struct boot b = machine(mib * MIB);
@@ -257,8 +258,8 @@ static uint64_t with_module(uint64_t mib, uint64_t module, unsigned n)
 	return there ? info.snapshot_bytes + info.core[0].tables_bytes : 0;
 }
 
-/* A text of 34 MiB: all that it can use where there is much; nearly all that there is where there
- * is little; and at last the machine runs without it, in the memory that it lay in. */
+/* A text of 34 MiB gets all it can use where there is much memory, and nearly all there is where
+ * there is little. In the end the machine runs without it, in the memory where it was. */
 static void module_in_little(void **s)
 {
 	(void)s;
@@ -275,12 +276,12 @@ static void module_in_little(void **s)
 		assert_true(info.config == 0 && info.config_bytes == 0);
 	}
 	assert_int_equal(with_module(64, 34, 2), CONTROL_LEAST);
-	assert_true(info.core[1].arena_bytes >= 34 * MIB); /* only the module's is so large */
+	assert_true(info.core[1].arena_bytes >= 34 * MIB); /* only the module's memory is that large */
 	assert_int_equal(with_module(40, 34, 2), CONTROL_LEAST);
 	assert_int_equal(with_module(39, 34, 8), 0);
 }
 
-/* The control core lets the others read more and more of what was its own. */
+/* The control core lets the others read more and more of its own memory. */
 static void sharing(void **s)
 {
 	(void)s;
@@ -300,8 +301,8 @@ static void sharing(void **s)
 	assert_int_equal(partition_share(HUGE_BYTES), E_INVAL);
 }
 
-/* The n-th page for the tables of the address spaces is not there: the panic says what it was for.
- * Returns how many were wanted, 0: that one. */
+/* The n-th page for the tables of the address spaces is missing: the panic says what it was for.
+ * Returns how many were needed; 0: that one. */
 static unsigned without_page(unsigned n, unsigned cores_total)
 {
 	const struct boot b = machine(256 * MIB);
@@ -333,7 +334,8 @@ static void page_is_missing(void **s)
 	}
 }
 
-/* Nor is there one for a data core's view of what is shared: that is refused, until there is. */
+/* A page for a data core's view of shared memory is missing, too: sharing is refused until there is
+ * one. */
 static void page_for_sharing_is_missing(void **s)
 {
 	(void)s;
@@ -358,7 +360,8 @@ static void page_for_sharing_is_missing(void **s)
 	ram = all;
 }
 
-/* Nothing but what is kept for page tables, and what does not make a page for each, is idle. */
+/* No memory is idle except for what is kept for page tables, and what does not make a page for
+ * each. */
 static void whole(void **s)
 {
 	(void)s;
@@ -389,7 +392,7 @@ static void page_tables(void **s)
 			assert_true(arena_of(gib * GIB, n) > 0);
 }
 
-/* The hole below 4 GiB: one core's arena is the larger half, two have one each. */
+/* The hole below 4 GiB: one core's arena is the larger half, two cores have one half each. */
 static void hole(void **s)
 {
 	(void)s;
@@ -398,8 +401,8 @@ static void hole(void **s)
 	assert_true(two >= 900 * MIB && two <= one);
 }
 
-/* Memory in random pieces, a configuration in the middle: right or refused, and what has enough in
- * one piece is not refused. */
+/* Memory in random pieces, with a configuration in the middle: divided correctly or refused. What
+ * has enough in one piece is not refused. */
 static void holes(void **s)
 {
 	unsigned refusals = 0;

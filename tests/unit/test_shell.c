@@ -1,6 +1,6 @@
 /*
- * control/shell*.c: keystrokes in, exactly these bytes out; and a small terminal that shows that
- * whatever is typed, the row looks as the line is.
+ * control/shell*.c: keystrokes in, exactly these bytes out; and a small terminal which shows that
+ * whatever is typed, the row looks like the line.
  */
 #include "tests/unit/host.h"
 
@@ -118,7 +118,7 @@ static void expect(const char *keys, const char *text)
 	assert_string_equal(out, text);
 }
 
-/* The keys run exactly this, as note() puts it; "" for nothing. */
+/* The keys run exactly this, as recorded by note(); "" for nothing. */
 static void expect_run(const char *keys, const char *what)
 {
 	ran[0] = 0;
@@ -135,7 +135,7 @@ static void test_line_ends(void **state)
 	expect("\n", "\r\n" P);
 	expect("\r\n\r\n", "\r\n" P "\r\n" P);
 	expect("\r\r", "\r\n" P "\r\n" P);
-	expect("\n\n", "\r\n" P); /* the first belongs to the \r before */
+	expect("\n\n", "\r\n" P); /* the first belongs to the preceding \r */
 	expect("   \r", "   \r\n" P);
 	expect("! note\r", "! note\r\n" P);
 	expect("say\r", "say\r\none 1\r\ntwo\r\n" P);
@@ -172,7 +172,7 @@ static void test_editing(void **state)
 	assert_int_equal(shell.len, 0);
 	expect("\x15", "");
 	expect("xy" LEFT "\x03", "xy\by^C\r\n" P);
-	/* Ctrl-U takes only what stands before the cursor. */
+	/* Ctrl-U removes only what is before the cursor. */
 	expect_run("junk say" LEFT LEFT LEFT "\x15\r", "say");
 	expect("\xff\x80\x01\x02", "");
 	shell_input(&shell, 0);
@@ -289,7 +289,7 @@ static void test_help_key(void **state)
 	type("\x15");
 	expect("zz?", "zz\r\n% nothing fits here\r\n" P "zz");
 	type("\x15");
-	/* In the middle of the line: for what stands before the cursor, which stays. */
+	/* In the middle of the line: for the text before the cursor, which stays. */
 	expect("sh x" LEFT "\b?", "sh x\b\bx \b\bx\r\n  show                 what this machine knows"
 	                          "\r\n" P "shx\b");
 	type("\x15\x0b");
@@ -320,7 +320,7 @@ static void test_complete(void **state)
 	type("\x15");
 	expect("ping 1\t", "ping 1\a");
 	type("\x15");
-	type("sh ip\x01\x1b[C\x1b[C\t"); /* before a blank no second one is added */
+	type("sh ip\x01\x1b[C\x1b[C\t"); /* no second blank is added before a blank */
 	assert_string_equal(shell.line, "show ip");
 }
 
@@ -334,7 +334,7 @@ static void test_long_line(void **state)
 	type(line);
 	assert_null(strchr(out, '\a'));
 	expect("y", "\a");
-	expect("\x01y", out); /* at the start neither */
+	expect("\x01y", out); /* nor at the start */
 	assert_int_equal(out[out_len - 1], '\a');
 	assert_int_equal(shell.len, SHELL_LINE_MAX);
 	expect_run("\r", "");
@@ -349,7 +349,7 @@ static void test_long_line(void **state)
 	type("\t");
 	assert_int_equal(out[out_len - 1], '\a');
 	assert_int_equal(shell.len, SHELL_LINE_MAX);
-	/* An unknown word that has scrolled out of the row is named without a mark. */
+	/* An unknown word that has scrolled out of the row is reported without a mark. */
 	type("\x15");
 	char unknown[128];
 	memset(unknown, ' ', 100);
@@ -384,7 +384,7 @@ static void test_busy(void **state)
 	out_len = 0;
 	shell_done(&shell);
 	assert_string_equal(out, P);
-	shell_done(&shell); /* once more changes nothing */
+	shell_done(&shell); /* a second call changes nothing */
 	assert_string_equal(out, P);
 	expect("ping 127.0.0.1\r", "ping 127.0.0.1\r\n" P); /* done before run() returned */
 }
@@ -416,8 +416,8 @@ static void test_log(void **state)
 	assert_int_equal(out_len, 1023);
 }
 
-/* A terminal of one row is enough. Only output of commands may wrap: were the line being edited to
- * do so, check_row() would find the row different. */
+/* A terminal of one row suffices. Only output of commands may wrap: if the edited line did,
+ * check_row() would find the row different. */
 static char row[SHELL_COLUMNS + 1];
 static unsigned col;
 

@@ -46,7 +46,7 @@ static void published_vectors(void **s)
 	}
 }
 
-/* However the bytes are cut. */
+/* However the bytes are divided. */
 static void published_vectors_in_pieces(void **s)
 {
 	(void)s;

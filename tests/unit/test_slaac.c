@@ -36,7 +36,7 @@ static enum counter take(unsigned port, const uint8_t *frame, const struct ip6_u
 	return slaac_input(&slaac, port, frame, up, m, t);
 }
 
-/* Time for both, as their owner lets it pass. */
+/* Lets time pass for both, as their owner does. */
 static void both_to(uint64_t t)
 {
 	for (unsigned turns = 0;; turns++) {
@@ -50,7 +50,7 @@ static void both_to(uint64_t t)
 	}
 }
 
-/* An advertisement being written. */
+/* An advertisement under construction. */
 static uint8_t advert[16 + 10 * 32];
 static unsigned advert_len;
 
@@ -110,7 +110,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-/* The link-local address is up, nobody has answered yet. */
+/* The link-local address is up, no router has answered yet. */
 static int settled(void **state)
 {
 	set_up(state);
@@ -141,7 +141,7 @@ static void starts_and_asks(void **s)
 	(void)s;
 	assert_true(slaac_deadline(&slaac) >= S(1) && slaac_deadline(&slaac) <= S(2)); /* 6.3.7 */
 	slaac_tick(&slaac, S(2));
-	expect("tx0 rs any>routers; "); /* 4.1: without MAC, from nobody */
+	expect("tx0 rs any>routers; "); /* 4.1: without MAC, from the unspecified address */
 	uint64_t second = slaac_deadline(&slaac);
 	assert_true(second >= S(2) + S(3.6) && second <= S(2) + S(4.4)); /* RFC 7559 */
 	run_to(S(4));
@@ -163,7 +163,7 @@ static void starts_and_asks(void **s)
 	assert_true(slaac_deadline(&slaac) == last + 1 + S(1800));
 }
 
-/* A link-local address of the configuration's is the only one. */
+/* A configured link-local address is the only one. */
 static void link_local_was_given(void **s)
 {
 	(void)s;
@@ -204,7 +204,7 @@ static void configures_itself(void **s)
 	hush();
 	both_to(S(10) + S(1800));
 	expect("default0 none; ");
-	assert_true(slaac.port[0].soliciting); /* RFC 7559 2.2: asked for anew */
+	assert_true(slaac.port[0].soliciting); /* RFC 7559 2.2: solicited again */
 	both_to(S(10) + S(86400) - 1);
 	hush();
 	assert_true(slaac_is_on_link(&slaac, 0, &PREFIX, 64));
@@ -232,10 +232,10 @@ static void lifetimes_are_not_cut_short(void **s)
 	THEN(60, 60, S(20)); /* 3: more than two hours were left */
 	assert_true(address().valid_until_ns == S(20) + HOURS(2));
 	assert_true(address().preferred_until_ns == S(80));
-	THEN(0, 0, S(30)); /* 2: less: no change */
+	THEN(0, 0, S(30)); /* 2: less: unchanged */
 	assert_true(address().valid_until_ns == S(20) + HOURS(2));
 	assert_true(address().preferred_until_ns == S(30));
-	THEN(7195, 100, S(30)); /* 1: more than is left */
+	THEN(7195, 100, S(30)); /* 1: more than the remaining time */
 	assert_true(address().valid_until_ns == S(30) + S(7195));
 	THEN(7201, 100, S(40)); /* 1: more than two hours */
 	assert_true(address().valid_until_ns == S(40) + S(7201));
@@ -256,9 +256,9 @@ static void prefixes_that_make_no_address(void **s)
 	with_prefix(PREFIX, 64, 0x00, 600, 300);       /* (a) */
 	with_prefix(LINK(0), 64, 0xc0, 600, 300);      /* (b) */
 	with_prefix(PREFIX, 64, 0x40, 300, 600);       /* (c) */
-	with_prefix(PREFIX, 64, 0x40, 0, 0);           /* (d): nothing to make it for */
+	with_prefix(PREFIX, 64, 0x40, 0, 0);           /* (d): zero lifetime, no address */
 	with_prefix(IP6_ALL_NODES, 64, 0xc0, 600, 300);
-	with_prefix(NET_ADDR_ANY, 0, 0x80, 600, 300);  /* all the world on the link */
+	with_prefix(NET_ADDR_ANY, 0, 0x80, 600, 300);  /* the whole address space on the link */
 	with_prefix(PREFIX, 129, 0xc0, 600, 300);
 	send(5, S(10));
 	expect("");
@@ -267,7 +267,7 @@ static void prefixes_that_make_no_address(void **s)
 	assert_int_equal(counted[CNT_nd_router_refused], 4);
 }
 
-/* RFC 4861 6.3.4: being on the link has its own time, and ends at once when told so. */
+/* RFC 4861 6.3.4: on-link state has its own lifetime, and ends at once on request. */
 static void on_link_without_address(void **s)
 {
 	(void)s;
@@ -285,7 +285,7 @@ static void on_link_without_address(void **s)
 	with_prefix(PREFIX, 64, 0x80, UINT32_MAX, 0);
 	send(5, S(1000));
 	begin(0);
-	with_prefix(PREFIX, 64, 0x00, 0, 0); /* says nothing of the link */
+	with_prefix(PREFIX, 64, 0x00, 0, 0); /* no on-link flag: no effect */
 	send(5, S(1000));
 	expect("on link0 n0/64; ");
 	begin(0);
@@ -362,7 +362,8 @@ static void the_preferred_router_is_chosen(void **s)
 	expect("default0 none; ");
 }
 
-/* RFC 4861 6.3.6: one that does not answer gives way, and comes back only by being better. */
+/* RFC 4861 6.3.6: a router that does not answer is replaced, and selected again only if it is
+ * better. */
 static void a_dead_router_gives_way(void **s)
 {
 	(void)s;
@@ -386,7 +387,7 @@ static void a_dead_router_gives_way(void **s)
 	expect("default0 l5; ");
 }
 
-/* 7.2.5: a router that says it is a host is none of ours any more. */
+/* 7.2.5: a router that declares itself a host is no longer used. */
 static void a_router_that_became_a_host(void **s)
 {
 	(void)s;

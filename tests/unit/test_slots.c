@@ -1,7 +1,7 @@
 /*
- * core/slots.c over a driver that is the test's: whatever the runtime sends in between, the frames
- * of the application's slots leave in their order, none twice and none left out, and each as the
- * table had it; the runtime's buffers come back.
+ * core/slots.c on a driver simulated by the test. Whatever the runtime sends in between, the frames
+ * of the application's slots leave in order, none twice and none omitted, and each as the table had
+ * it; the runtime's buffers come back.
  */
 #include "tests/unit/guest.h"
 
@@ -11,7 +11,7 @@
 
 #define BUFFERS 300
 #define WAITING_MAX 40
-#define OWN 0x80000000u /* in a frame's number */
+#define OWN 0x80000000u /* in the number of a frame of our own */
 
 struct core_self self;
 struct core_out core_outs[NIC_PORTS_MAX];
@@ -22,11 +22,11 @@ static struct world {
 	struct bufpool pool;
 	uint32_t stack[BUFFERS];
 	/* the driver and its device */
-	unsigned size, keeps;              /* slots; how many of them it never has free */
+	unsigned size, keeps;              /* slots; how many of them it always keeps */
 	unsigned stamped; /* slots */
 	struct nic_slot ring[1024];
 	uint32_t next, done, sends, puts;
-	bool coarse; /* says room in eights while more than half is its own, and looks seldom: */
+	bool coarse; /* reports room in multiples of 8 while it has more than half, and looks rarely: */
 	uint32_t looked, asked; /* `done` at the last look, `next` at the last call */
 	uint32_t seen[100000];             /* numbers of the frames sent, in order */
 	/* the application */
@@ -38,7 +38,7 @@ static struct world {
 
 #define PORT 3
 
-/* --- what core/data.c has --- */
+/* --- stand-ins for core/data.c --- */
 
 struct nic_queue *data_queue(unsigned port)
 {
@@ -117,7 +117,7 @@ static void slots_send(struct nic_queue *q, unsigned n, uint64_t bytes)
 	}
 }
 
-/* Descriptors stay, so what was sent must not change until it is done. */
+/* Descriptors stay, so sent frames must not change until they are done. */
 static void device_done(unsigned n)
 {
 	for (; n; n--, w.done++)
@@ -134,7 +134,7 @@ static const struct nic_ops driver = {
 
 /* --- application and runtime --- */
 
-/* Slot k is to send frame k, counted on for ever. */
+/* Slot k is to send frame k, counted without limit. */
 static void prepare(uint32_t k)
 {
 	struct nic_slot *s = &w.table[k % w.size];
@@ -202,7 +202,7 @@ static void assert_order(bool same)
 	assert_int_equal(w.cnt.tx_pkts, w.sends);
 }
 
-/* Frames that stay, with some of the runtime's in between now and then. */
+/* Frames that stay the same, now and then with some of the runtime's in between. */
 static void fixed_frames(void **s)
 {
 	(void)s;
@@ -225,7 +225,7 @@ static void fixed_frames(void **s)
 	}
 }
 
-/* Other frames each time: the table is written for the next few. */
+/* Different frames each time: the table is written for the next few. */
 static void frames_that_change(void **s)
 {
 	(void)s;
@@ -251,7 +251,7 @@ static void frames_that_change(void **s)
 	}
 }
 
-/* What has not changed is put once; after a frame of the runtime's once more. */
+/* Unchanged slots are put once; after a frame of the runtime once more. */
 static void puts_little(void **s)
 {
 	(void)s;
@@ -274,7 +274,7 @@ static void puts_little(void **s)
 	drain();
 }
 
-/* The runtime's frames wait while the ring is full, and are the first to go. */
+/* The runtime's frames wait while the ring is full, and are the first to leave. */
 static void own_frames_go_first(void **s)
 {
 	(void)s;
@@ -324,7 +324,8 @@ static void own_frames_are_completed(void **s)
 	drain();
 }
 
-/* A packet that the device is to time leaves at once, between the slots, or finds no room. */
+/* A packet to be time-stamped by the device leaves at once, between the slots, or is refused for
+ * lack of room. */
 static void stamped_frames(void **s)
 {
 	struct pkt p;
@@ -350,8 +351,8 @@ static void stamped_frames(void **s)
 	assert_order(true);
 }
 
-/* A new run begins with slot 0, when the device has sent the last one; a queue that was attached
- * anew has no slots. */
+/* A new run begins with slot 0, after the device has sent the last one; a queue that was attached
+ * again has no slots. */
 static void opened_again(void **s)
 {
 	(void)s;

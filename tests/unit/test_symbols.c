@@ -1,9 +1,9 @@
-/* kernel/symbols: which function an address of a backtrace belongs to. */
+/* kernel/symbols: the function that contains an address of a backtrace. */
 #include "tests/unit/host.h"
 
 #include "kernel/symbols.c"
 
-/* The kernel's text: two functions of 16 bytes, one behind the other. */
+/* The kernel's text: two adjacent functions of 16 bytes. */
 __asm__(".pushsection .data\n"
         ".balign 16\n"
         ".globl kernel_text, kernel_rodata, kernel_symbols, kernel_symbol_count, kernel_symbol_names\n"
@@ -35,7 +35,7 @@ static void is(const char *name, uint64_t distance, uint64_t addr, bool returns)
 	assert_int_equal(offset, distance);
 }
 
-/* Of the instruction itself: where it stands. */
+/* For an instruction's own address. */
 static void instructions(void **s)
 {
 	const uint64_t text = (uint64_t)(uintptr_t)kernel_text;
@@ -50,7 +50,8 @@ static void instructions(void **s)
 	is(NULL, 0, 0, false);
 }
 
-/* A call that does not return may stand at the end: the address behind it is still that function's. */
+/* A call that does not return may be at the end: its return address still belongs to that
+ * function. */
 static void return_addresses(void **s)
 {
 	const uint64_t text = (uint64_t)(uintptr_t)kernel_text;

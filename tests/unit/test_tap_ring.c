@@ -1,5 +1,5 @@
-/* control/tap_ring: records of any lengths go round the ring and come out as they were; what does
- * not fit does not go in; of what another core might have written nothing is believed. */
+/* control/tap_ring: records of any length pass through the ring unchanged. A record that does not
+ * fit is refused. Nothing that another core may have written is trusted. */
 #include "tests/unit/host.h"
 
 #include "control/tap_ring.h"
@@ -10,7 +10,7 @@
 static struct tap_ring ring;
 static uint8_t data[DATA_MAX];
 
-/* What is in the ring, oldest first: lengths, and the seed of the bytes. */
+/* The ring's contents, oldest first: lengths, and the seed of the bytes. */
 static struct waiting {
 	unsigned kept;
 	uint8_t first;
@@ -101,7 +101,7 @@ static void nothing_is_believed(void **state)
 		if (n)
 			assert_true(r.kept <= sizeof out && r.kept <= r.len && n <= head - at);
 	}
-	/* positions that no ring has */
+	/* Positions that no ring has. */
 	assert_int_equal(tap_ring_get(&ring, 5, 6, &r, out, sizeof out), 0);
 	assert_int_equal(tap_ring_get(&ring, 6 + TAP_RING_BYTES, 5, &r, out, sizeof out), 0);
 	assert_int_equal(tap_ring_get(&ring, 23, 0, &r, out, sizeof out), 0);

@@ -1,6 +1,6 @@
 /*
- * tcp_icmp4 and tcp_icmp6 (net/tcp/tcp.h): which ICMP error ends an open, and which of them lowers
- * the MTU of a path. That forged ones do nothing is tests/drill's (pmtud).
+ * tcp_icmp4 and tcp_icmp6 (net/tcp/tcp.h): which ICMP errors end an open, and which lower the MTU
+ * of a path. tests/drill (pmtud) shows that forged ones have no effect.
  */
 #include "tests/unit/host.h"
 
@@ -104,10 +104,10 @@ static void mtu_of_the_path(void **state)
 	struct tcp_info before, after;
 	report(ICMP4_UNREACH, ICMP4_UNREACH_FRAG, 0xabcd0000 | 1400);
 	assert_int_equal(w.cnt.v[CNT_tcp_pmtu], 1);
-	report(ICMP4_UNREACH, ICMP4_UNREACH_FRAG, 1400); /* known */
+	report(ICMP4_UNREACH, ICMP4_UNREACH_FRAG, 1400); /* already known */
 	assert_int_equal(w.cnt.v[CNT_tcp_pmtu], 1);
 	tcp_info(c, &before);
-	report(ICMP4_UNREACH, ICMP4_UNREACH_FRAG, 0); /* an old router, which says none: the least */
+	report(ICMP4_UNREACH, ICMP4_UNREACH_FRAG, 0); /* an old router, which gives none: the minimum */
 	tcp_info(c, &after);
 	assert_int_equal(w.cnt.v[CNT_tcp_pmtu], 2);
 	assert_true(after.mss <= before.mss);
@@ -136,7 +136,7 @@ static void which_ends_an_open6(void **state)
 	}
 }
 
-/* RFC 8201 4: not below 1280; what is quoted may be cut off anywhere. */
+/* RFC 8201 4: not below 1280; the quoted packet may be truncated anywhere. */
 static void mtu_of_the_path6(void **state)
 {
 	(void)state;
@@ -159,7 +159,7 @@ static void mtu_of_the_path6(void **state)
 	report6(ICMP6_TOO_BIG, 0, 1280);
 	assert_int_equal(w.cnt.v[CNT_tcp_pmtu], 2);
 	tcp_info(c, &i);
-	assert_int_equal(i.mss, 1220); /* which it was: the peer has named none yet */
+	assert_int_equal(i.mss, 1220); /* as before: the peer has announced none yet */
 }
 
 static unsigned told; /* by tcp_ops.mtu6 */
@@ -179,8 +179,9 @@ static unsigned offered(void)
 	return be16_load(tcp + 22);
 }
 
-/* RFC 4861 4.6.4: an IPv6 link may carry less than its port; more than params.mtu (1500) none does,
- * nor less than 1280 (RFC 8200 5). Also when the path is tried anew (RFC 1191 6.3). */
+/* RFC 4861 4.6.4: an IPv6 link may have a smaller MTU than its port, but not more than
+ * params.mtu (1500), nor less than 1280 (RFC 8200 5). Also when a larger size is tried again
+ * (RFC 1191 6.3). */
 static void mtu_of_the_link6(void **state)
 {
 	static const unsigned links[][2] = {{1400, 1340}, {9000, 1440}, {100, 1220}, {1500, 1440}};
@@ -191,7 +192,7 @@ static void mtu_of_the_link6(void **state)
 		open_to(LOCAL6, REMOTE6);
 		assert_int_equal(offered(), links[i][1]);
 		report6(ICMP6_TOO_BIG, 0, links[i][1] + 60);
-		assert_int_equal(w.cnt.v[CNT_tcp_pmtu], 0); /* that is what it keeps to */
+		assert_int_equal(w.cnt.v[CNT_tcp_pmtu], 0); /* this limit holds */
 		open_one();
 		assert_int_equal(offered(), 1460);
 	}

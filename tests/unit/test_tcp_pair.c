@@ -1,14 +1,13 @@
 /*
  * Properties of net/tcp: two instances and a bad wire between them, thousands of times.
  *
- * Whatever the wire does short of cutting the line, each stream arrives exactly, in both
- * directions, and both ends close; whatever the applications do, each end is told what happened,
- * once. Always, afterwards, no buffer is missing, no connection is left, no timer armed, each
- * packet has had one fate (rig_end). tests/unit/tcp_rig.h has the laboratory, tcp_flow.h what is
- * judged.
+ * Whatever the wire does, short of being cut, each stream arrives exactly, in both directions, and
+ * both ends close. Whatever the applications do, each end is told once what happened. Afterwards,
+ * always, no buffer is missing, no connection is left, no timer is armed, and each packet has had
+ * one fate (rig_end). tests/unit/tcp_rig.h has the laboratory, tcp_flow.h the checks.
  *
  *     SEED=n          repeats one run of each test
- *     RUNS=n          runs so many seeds of each
+ *     RUNS=n          runs that many seeds of each
  *     ONLY=name       runs one test
  *     TRACE=1         shows each segment
  */
@@ -26,7 +25,7 @@ static uint32_t any_size(struct chance *c, uint32_t max)
 	return n > max ? n % (max + 1) : n;
 }
 
-/* --- what is chosen at random --- */
+/* --- random parameters --- */
 
 static struct wire random_wire(struct chance *c)
 {
@@ -113,7 +112,7 @@ static struct end_plan random_end(struct chance *c, uint32_t max_bytes)
 	return e;
 }
 
-/* Of both ends one must not wait for the other. */
+/* One of the two ends must not wait for the other. */
 static struct flow_plan random_flow(struct chance *c, uint32_t max_bytes)
 {
 	struct flow_plan f = {.end = {random_end(c, max_bytes), random_end(c, max_bytes)}};
@@ -124,7 +123,7 @@ static struct flow_plan random_flow(struct chance *c, uint32_t max_bytes)
 	return f;
 }
 
-/* Two hosts with those parameters, a listener on port 7 of the second. */
+/* Two hosts with these parameters, and a listener on port 7 of the second. */
 static struct flows *pair(uint64_t seed, const struct rig_host_params *a,
                           const struct rig_host_params *b)
 {
@@ -239,7 +238,7 @@ static void simultaneous(void **s)
 	}
 }
 
-/* Aborts at any moment, and applications that do in each callback what comes to their mind. */
+/* Aborts at any moment, and applications that do anything in each callback. */
 static void chaos_of_callbacks(void **s)
 {
 	(void)s;
@@ -284,7 +283,8 @@ static void refused(void **s)
 	flows_finish(f, HOUR);
 }
 
-/* tcp_unlisten: who comes then is refused, who has come goes on, and the port may be had again. */
+/* tcp_unlisten: new connections are refused, existing ones go on, and the port can be used
+ * again. */
 static void closed_port(void **s)
 {
 	(void)s;
@@ -300,7 +300,7 @@ static void closed_port(void **s)
 		rig_run(f->rig, f->rig->now_us + 100 * MS);
 		rig_check_equal(f->accepts, 1);
 		rig_check_equal(f->open, 2);
-		tcp_unlisten(f->rig->host[1].tcp, 8); /* which nobody has */
+		tcp_unlisten(f->rig->host[1].tcp, 8); /* which nobody uses */
 		tcp_unlisten(f->rig->host[1].tcp, 7);
 		plan.may_fail = true;
 		struct flow *late = flow_add(f, &plan);
@@ -326,7 +326,7 @@ struct thief {
 	unsigned n, left;
 };
 
-/* Takes most of the pool, or gives back; at last all. */
+/* Takes most of the pool, or returns it; in the end returns all. */
 static void steal(void *arg)
 {
 	struct thief *t = arg;
@@ -360,7 +360,7 @@ static void small_pools(void **s)
 		for (unsigned n = chance_range(&c, 1, 4); n; n--) {
 			struct flow_plan plan = random_flow(&c, 30000);
 			for (unsigned i = 0; i < 2; i++)
-				if (plan.end[i].reader == READ_LATE) /* keeps what the pool needs */
+				if (plan.end[i].reader == READ_LATE) /* keeps buffers of the pool */
 					plan.end[i].reader = READ_ODD;
 			flow_add(f, &plan);
 		}
@@ -389,7 +389,7 @@ static void tiny_windows(void **s)
 		b.tcp.snd_buf = 1 + any_size(&c, 5000);
 		struct flows *f = pair(seed, &a, &b);
 		struct wire w = random_wire(&c);
-		w.loss_ppm /= 4; /* a window of 1 byte is a round trip for each */
+		w.loss_ppm /= 4; /* a window of 1 byte takes a round trip for each */
 		w.burst_ppm /= 4;
 		rig_wires(f->rig, &w);
 		struct flow_plan p = random_flow(&c, 300);
@@ -399,7 +399,7 @@ static void tiny_windows(void **s)
 	}
 }
 
-/* A reader that rests for minutes: probes keep the connection, and it goes on (RFC 9293
+/* A reader that pauses for minutes: probes keep the connection, and it continues (RFC 9293
  * 3.8.6.1). */
 static void closed_window(void **s)
 {
@@ -408,7 +408,7 @@ static void closed_window(void **s)
 	for (uint64_t seed = runs.first; seed < runs.end; seed++) {
 		struct rig_host_params p = rig_host_default();
 		p.tcp.user_timeout_ms = 30000;
-		p.tcp.rto_max_ms = 5000; /* some probes within that time, for some are lost */
+		p.tcp.rto_max_ms = 5000; /* several probes within that time, because some are lost */
 		p.tcp.rcv_buf = 20000;
 		struct flows *f = pair(seed, &p, &p);
 		const struct wire w = {.delay_us = 20 * MS, .loss_ppm = 20000};
@@ -434,7 +434,7 @@ static void cut(void *arg)
 	r->host[0].wire.cut = r->host[1].wire.cut = true;
 }
 
-/* How long after the cut the client knew, in ms. */
+/* How long after the cut the client was told, in ms. */
 static uint64_t time_to_give_up(uint64_t seed, const struct rig_host_params *p,
                                 const struct flow_plan *plan, uint64_t cut_us)
 {
@@ -467,12 +467,13 @@ static void give_up(void **s)
 		plan.end[0].keepalive = plan.end[1].keepalive = true;
 		plan.end[0].bytes = plan.end[1].bytes = 1000;
 		assert_in_range(time_to_give_up(seed, &p, &plan, 0), 29000, 33000);
-		/* while it sends: 1 s of pauses; more than the timeout is one back-off too many */
+		/* While it sends. The lower bound allows 1 s for pauses, the upper one for a
+		 * back-off that passes the timeout. */
 		plan.end[0].bytes = plan.end[1].bytes = 100000000;
 		plan.end[0].pause_us = plan.end[1].pause_us = 100 * MS;
 		plan.end[0].write_max = plan.end[1].write_max = 2000;
 		assert_in_range(time_to_give_up(seed, &p, &plan, 2 * SECOND), 19000, 48000);
-		/* idle: keep-alive */
+		/* Idle: keep-alive. */
 		plan.end[0].bytes = plan.end[1].bytes = 1;
 		plan.end[0].wait_fin = plan.end[1].wait_fin = true;
 		assert_in_range(time_to_give_up(seed, &p, &plan, 5 * SECOND), 38000, 48000);
@@ -507,8 +508,8 @@ static uint32_t iss_at(struct flows *f, uint64_t t_us)
 	return seen_iss;
 }
 
-/* Sequence numbers that pass 2^32 in mid-stream: the clock that they start from (RFC 6528) is
- * observed, and the connection opened when it is right. */
+/* Sequence numbers that pass 2^32 within a stream: the test observes the clock from which they
+ * start (RFC 6528), and opens the connection at the right time. */
 static void wrap(void **s)
 {
 	(void)s;
@@ -599,9 +600,8 @@ static void many_connections(void **s)
 }
 
 /*
- * More requests at once than there are buffers for their echoes, each of which is kept until it is
- * acknowledged, which the client does late: those that are acknowledged must find buffers to come
- * in.
+ * More requests at once than buffers for their echoes. Each echo is kept until it is acknowledged,
+ * which the client does late: acknowledgements must still find buffers to be received in.
  */
 static void more_echoes_than_buffers(void **s)
 {
@@ -631,7 +631,7 @@ static void more_echoes_than_buffers(void **s)
 	}
 }
 
-/* One after the other, through few records and few ports: TIME-WAIT makes room for them. */
+/* One after the other, with few records and few ports: connections in TIME-WAIT are reused. */
 static void one_after_the_other(void **s)
 {
 	(void)s;
@@ -700,7 +700,7 @@ static void syn_flood(void **s)
 		for (unsigned i = 0; i < 20; i++) {
 			struct flow_plan p = random_flow(&c, 50000);
 			p.start_us = chance_below(&c, 4 * SECOND);
-			p.end[0].bytes += 10; /* speaks first: the ACK of a cookie may be lost */
+			p.end[0].bytes += 10; /* speaks first: a cookie's ACK may be lost */
 			flow_add(f, &p);
 		}
 		struct rig_host *victim = &f->rig->host[1];
@@ -714,9 +714,10 @@ static void syn_flood(void **s)
 }
 
 /*
- * Somebody who knows addresses and ports, and guesses the rest (RFC 5961): SYN, RST, data, ACK. Not
- * before a connection is established, when a SYN makes a simultaneous open (RFC 9293 3.5), nor when
- * it is being closed, for then a SYN may end TIME-WAIT (3.6.1): neither can be told from the truth.
+ * An attacker who knows addresses and ports, and guesses the rest (RFC 5961): SYN, RST, data, ACK.
+ * Not before a connection is established, when a SYN makes a simultaneous open (RFC 9293 3.5), nor
+ * while it is being closed, because then a SYN may end TIME-WAIT (3.6.1): neither can be
+ * distinguished from a genuine segment.
  */
 struct intruder {
 	struct flows *f;
@@ -758,7 +759,7 @@ static void intruders(void **s)
 	for (uint64_t seed = runs.first; seed < runs.end; seed++) {
 		struct chance c = {seed};
 		struct rig_host_params a = random_host(&c), b = random_host(&c);
-		a.tcp.rcv_buf = b.tcp.rcv_buf = 20000; /* not one guess in 200000 is within */
+		a.tcp.rcv_buf = b.tcp.rcv_buf = 20000; /* not one guess in 200000 is within the window */
 		a.tcp.snd_buf = b.tcp.snd_buf = 5000;  /* so that closing is late */
 		struct flows *f = pair(seed, &a, &b);
 		const struct wire w = {.delay_us = 5 * MS + any_size(&c, 50 * MS), .loss_ppm = 5000};
@@ -782,7 +783,7 @@ static void intruders(void **s)
 
 enum cookie_fate { COOKIE_RIGHT, COOKIE_WRONG, COOKIE_MISSING };
 
-/* Makes another cookie of that in a SYN, or takes its option away. */
+/* Changes the cookie in a SYN, or removes its option. */
 static bool spoil_cookie(struct rig_host *h, uint8_t *ip, unsigned len)
 {
 	const enum cookie_fate *what = h->filter_arg;
@@ -810,7 +811,7 @@ static void fast_open(void **s)
 		struct rig_host *client = rig_host_add(r, &a), *server = rig_host_add(r, &b);
 		struct flows *f = flows_new(r);
 		struct wire w = random_wire(&c);
-		w.dup_ppm = w.reorder_ppm = 0; /* RFC 7413 2.1: data of a SYN may then come twice */
+		w.dup_ppm = w.reorder_ppm = 0; /* RFC 7413 2.1: a SYN's data may then come twice */
 		rig_wires(r, &w);
 		flows_listen(f, 1, 7, true);
 		client->filter = spoil_cookie;
@@ -836,7 +837,7 @@ static void fast_open(void **s)
 
 /* --- very long --- */
 
-/* More than 2^32 bytes over one connection. Some seconds long, so only when asked for: LONG=1. */
+/* More than 2^32 bytes over one connection. It takes some seconds, so only on request: LONG=1. */
 static void very_long(void **s)
 {
 	(void)s;

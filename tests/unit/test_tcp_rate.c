@@ -1,5 +1,5 @@
 /*
- * How fast net/tcp sends: over a bottleneck, beside another connection, from the first segment on,
+ * The speed of net/tcp: over a bottleneck, beside another connection, from the first segment on,
  * after a loss, after an outage. Two instances on a wire in virtual time (tests/unit/tcp_rig.h), so
  * the figures do not depend on the machine.
  */
@@ -23,7 +23,7 @@ static struct rig_host_params fast_host(enum cc_algorithm a)
 	return p;
 }
 
-/* A connection that sends without end. */
+/* A connection that sends endlessly. */
 static struct flow *bulk(struct flows *f, uint64_t start_us)
 {
 	struct flow_plan p = {.port = {0, 7}, .start_us = start_us};
@@ -37,7 +37,7 @@ static struct flows *bed(uint64_t seed, const struct rig_host_params *p, const s
 	rig_host_add(r, p);
 	rig_host_add(r, p);
 	rig_wires(r, w);
-	r->host[1].wire.rate_bps *= 10; /* what comes back has room */
+	r->host[1].wire.rate_bps *= 10; /* the reverse path is wide enough */
 	struct flows *f = flows_new(r);
 	flows_listen(f, 1, 7, false);
 	return f;
@@ -45,7 +45,7 @@ static struct flows *bed(uint64_t seed, const struct rig_host_params *p, const s
 
 static void run_for(struct flows *f, uint64_t us) { rig_run(f->rig, f->rig->now_us + us); }
 
-/* Ends them all, which is not what was to be seen. */
+/* Ends all connections; how they end is not tested here. */
 static void stop(struct flows *f)
 {
 	for (unsigned i = 0; i < f->count; i++) {
@@ -63,14 +63,14 @@ static void stop(struct flows *f)
 	flows_finish(f, 3600ull * SECOND);
 }
 
-/* A wire of that rate and round trip time, with a buffer of one product of the two. */
+/* A wire of that rate and round-trip time, with a buffer of one product of the two. */
 static struct wire bottleneck(uint64_t rate_bps, uint32_t rtt_us)
 {
 	return (struct wire){.rate_bps = rate_bps, .delay_us = rtt_us / 2, .jitter_us = 100,
 	                     .queue_bytes = (uint32_t)(rate_bps / 8 * rtt_us / SECOND)};
 }
 
-/* Bytes per second that come out from now on, as a share of `rate_bps`, in percent. */
+/* Bytes per second delivered from now on, as a share of `rate_bps`, in percent. */
 static unsigned percent_of(struct flows *f, const struct flow *flow, uint64_t rate_bps,
                            unsigned seconds)
 {
@@ -79,7 +79,7 @@ static unsigned percent_of(struct flows *f, const struct flow *flow, uint64_t ra
 	return (unsigned)((flow->end[1].received - before) * 800 / seconds / rate_bps);
 }
 
-/* As TCP_PARAMS_DEFAULT has the windows. */
+/* With the windows of TCP_PARAMS_DEFAULT. */
 static struct rig_host_params window_host(void)
 {
 	struct rig_host_params p = fast_host(CC_CUBIC);
@@ -89,7 +89,7 @@ static struct rig_host_params window_host(void)
 	return p;
 }
 
-/* What the receiver offers. */
+/* The window that the receiver offers. */
 static uint32_t window_of(const struct flow *flow)
 {
 	struct tcp_info i;
@@ -143,25 +143,25 @@ static void shares(void **s)
 	}
 }
 
-/* RFC 5681 3.1, 6928: 10 segments at first, and not more than twice as much in each round trip. */
+/* RFC 5681 3.1, 6928: 10 segments at first, and at most twice as much in each round trip. */
 static void slow_start(void **s)
 {
 	(void)s;
 	rig_runs("slow_start", 1);
 	for (unsigned a = 0; a < 2; a++) {
 		const struct rig_host_params p = fast_host(algorithms[a]);
-		/* segments come one by one, and are acknowledged two by two: RFC 3465 and 9406 limit
-		 * what one ACK of many may do */
+		/* Segments arrive one by one and are acknowledged in pairs: RFC 3465 and 9406 limit
+		 * the effect of one ACK for many. */
 		const struct wire w = {.delay_us = 50 * MS, .rate_bps = 1000000000};
 		struct flows *f = bed(1, &p, &w);
 		const struct flow *flow = bulk(f, 0);
 		const struct wire_state *way = &f->rig->host[0].way;
-		run_for(f, 90 * MS); /* the SYN-ACK comes at 100 ms */
+		run_for(f, 90 * MS); /* the SYN-ACK arrives at 100 ms */
 		uint64_t before = 0, sent = way->segments;
 		for (unsigned round = 0; round < 7; round++) {
 			struct tcp_info i;
 			run_for(f, 100 * MS);
-			uint64_t now = way->segments - sent; /* of this round trip */
+			uint64_t now = way->segments - sent; /* in this round trip */
 			sent = way->segments;
 			tcp_info(flow->end[0].c, &i);
 			printf("  %s: round %u, %llu segments, cwnd %u\n", a ? "NewReno" : "CUBIC", round,
@@ -211,7 +211,7 @@ static void after_a_loss(void **s)
 	rig_runs("after_a_loss", 1);
 	for (unsigned a = 0; a < 4; a++) {
 		struct rig_host_params p = fast_host(algorithms[a & 1]);
-		p.tcp.sack = a < 2; /* RFC 6582 without */
+		p.tcp.sack = a < 2; /* without SACK: RFC 6582 */
 		const struct wire w = {.delay_us = 25 * MS, .rate_bps = 1000000000};
 		struct flows *f = bed(1, &p, &w);
 		const struct flow *flow = bulk(f, 0);
@@ -225,7 +225,7 @@ static void after_a_loss(void **s)
 			printf("  %s%s: cwnd is %u %% of before\n", a & 1 ? "NewReno" : "CUBIC",
 			       a < 2 ? "" : " without SACK", percent);
 			unsigned beta = a & 1 ? 50 : 70; /* RFC 5681 (4), RFC 9438 4.6 */
-			if (n) /* from slow start the window has grown a round trip long since */
+			if (n) /* after slow start the window has already grown for a round trip */
 				assert_in_range(percent, beta - 6, beta + 6);
 			run_for(f, SECOND);
 		}
@@ -283,7 +283,8 @@ static void marked(void **s)
 	}
 }
 
-/* RFC 8985 3.3.2: reordering within a quarter of the round trip is not taken for loss for long. */
+/* RFC 8985 3.3.2: reordering within a quarter of the round trip is soon no longer mistaken for
+ * loss. */
 static void reordered(void **s)
 {
 	(void)s;
@@ -304,8 +305,8 @@ static void reordered(void **s)
 	}
 }
 
-/* Near by: what arrives within 100 us is taken together, at both ends, as polling cores do. Windows
- * of one such vector would be half filled and half acknowledged all the time. */
+/* Short distance: what arrives within 100 us is processed together, at both ends, as by polling
+ * cores. A window of one such vector would always be half filled and half acknowledged. */
 static void near_by(void **s)
 {
 	(void)s;
@@ -321,13 +322,13 @@ static void near_by(void **s)
 	uint64_t bytes = flow->end[1].received - before;
 	printf("  %llu Mbit/s, window %u\n", (unsigned long long)bytes * 8 / (50 * MS),
 	       window_of(flow));
-	/* a round trip takes two batches and the way: 256 KiB in each are 10 Gbit/s */
+	/* A round trip takes two batches and the path's delay: 256 KiB in each are 10 Gbit/s. */
 	assert_true(bytes * 8 / (50 * MS) > 30000);
 	assert_in_range(window_of(flow), 1 << 20, p.tcp.rcv_buf_max);
 	stop(f);
 }
 
-/* Far away: a path that holds ten times rcv_buf is filled all the same. */
+/* Long distance: a path that holds ten times rcv_buf is filled all the same. */
 static void far_away(void **s)
 {
 	(void)s;
@@ -348,7 +349,8 @@ static void far_away(void **s)
 	}
 }
 
-/* Memory is promised to who needs it: not to a slow path, nor where the application is slow. */
+/* Window memory is granted only where it is needed: not to a slow path, nor to a slow
+ * application. */
 static void window_stays(void **s)
 {
 	(void)s;

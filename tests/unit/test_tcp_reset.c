@@ -24,7 +24,7 @@ static uint16_t slow_tcp_csum(const uint8_t *packet)
 	return slow_csum(all, 12 + n);
 }
 
-/* A segment with nopt bytes of TCP options and n of payload; returns the packet's length. */
+/* Makes a segment with nopt bytes of TCP options and n of payload; returns the packet's length. */
 static unsigned make_tcp(unsigned ip_options, uint8_t flags, uint32_t seq, uint32_t ack,
                          unsigned nopt, unsigned n)
 {
@@ -59,7 +59,7 @@ static void every_flag(void **s)
 		for (unsigned size = 0; size < 4; size++) {
 			const uint32_t seq = 0xffffffff, ack = 0x89abcdef;
 			make_tcp(size * 4, (uint8_t)flags, seq, ack, size * 8, size);
-			/* flags that no TCP sends together: as the rest of TCP sees them */
+			/* Flags that no TCP sends together are treated as by the rest of TCP. */
 			bool bad = flags & SYN && flags & (FIN | RST);
 			assert_int_equal(tcp_reset_build(out, &n, ip, false),
 			                 bad ? CNT_drop_tcp_malformed : CNT_drop_tcp_port);
@@ -81,7 +81,7 @@ static void every_flag(void **s)
 	}
 }
 
-/* The same over IPv6, behind `ext` bytes of destination options too. */
+/* The same over IPv6, also behind `ext` bytes of destination options. */
 static void every_flag6(void **s)
 {
 	uint8_t out[TCP_RESET_BYTES];
@@ -137,7 +137,7 @@ static void malformed(void **s)
 		assert_int_equal(n, 0);
 		ip[bit / 8] ^= (uint8_t)(1u << bit % 8);
 	}
-	/* the header does not lie in the packet, whatever the checksum says */
+	/* The header does not fit the packet, whatever the checksum is. */
 	for (unsigned offset = 0; offset < 16; offset++) {
 		ip[32] = (uint8_t)(offset << 4);
 		bool good = offset >= 5 && offset * 4 <= 34;

@@ -1,10 +1,11 @@
 /*
- * tcp_ops.full and tcp_room (net/tcp/tcp.h): an instance whose ways take a few packets at a time,
- * and thousands of connections that have something to say at once. Two instances in virtual time:
- * the server's packets go through a queue for each way, as an owner holds what its device does not
- * take yet; what does not fit is lost. The client has room always.
+ * tcp_ops.full and tcp_room (net/tcp/tcp.h): an instance whose paths take a few packets at a time,
+ * and thousands of connections with something to send at once. Two instances in virtual time: the
+ * server's packets go through a queue for each path, as an owner holds what its device does not
+ * take yet; packets that do not fit are lost. The client always has room.
  *
- * That these tests can fail shows without_being_asked: the same load, and the owner is not asked.
+ * without_being_asked shows that these tests can fail: with the same load, and without asking the
+ * owner.
  */
 #include "tests/unit/host.h"
 
@@ -15,7 +16,7 @@
 #define CONNECTIONS 2048
 #define BUFS (4 * CONNECTIONS)
 #define WAYS 2
-#define QUEUE 96    /* packets that a way holds; what cannot wait has the places beyond ROOM */
+#define QUEUE 96    /* packets that a path holds; those that cannot wait use the places beyond ROOM */
 #define ROOM 64
 #define VECTOR 64
 #define TURN_US 50u
@@ -42,7 +43,7 @@ struct end {
 static struct {
 	struct end client, server;
 	uint64_t now_us;
-	struct frame *to_server; /* a ring without end for the little that a test needs */
+	struct frame *to_server; /* an endless ring for the little that a test needs */
 	unsigned to_server_n, to_server_done;
 	struct frame queue[WAYS][QUEUE];
 	unsigned held[WAYS], most[WAYS], takes[WAYS], lost;
@@ -55,7 +56,7 @@ static struct {
 
 #define TO_SERVER (16 * CONNECTIONS)
 
-/* --- the ways --- */
+/* --- the paths --- */
 
 static unsigned way_of(const uint8_t *ip)
 {
@@ -79,7 +80,7 @@ static void server_tx(void *ctx, struct pkt *p)
 	pkt_free(&w.server.pool, p);
 }
 
-/* Once it was full a way stays so until half has left, as core_tx_full has it. */
+/* Once full, a path stays so until half has left, as in core_tx_full. */
 static unsigned server_full(void *ctx, const struct net_addr *remote)
 {
 	unsigned way = (net_addr_to_ip4(remote) >> 16 & 0xff) - 1;
@@ -122,7 +123,7 @@ static void to_client(unsigned way)
 		tcp_input(w.client.tcp, v, n, w.now_us);
 }
 
-/* What the devices take arrives; then a vector of what the client has sent. */
+/* Delivers what the devices take, then a vector of what the client has sent. */
 static void turn(void)
 {
 	struct pkt v[VECTOR];
@@ -162,7 +163,7 @@ static void echo_data(struct tcp_conn *c, struct pkt *p)
 
 static void echo_acked(struct tcp_conn *c, uint32_t bytes)
 {
-	if (!tcp_arg(c)) /* else it was no echo */
+	if (!tcp_arg(c)) /* otherwise it was not an echo */
 		tcp_consumed(c, bytes);
 }
 
@@ -228,7 +229,7 @@ static void end(struct end *e)
 	free(e->mem);
 }
 
-/* The first half of n connections comes by way 0. */
+/* The first half of n connections uses path 0. */
 static unsigned way_of_conn(unsigned i, unsigned n)
 {
 	return i >= (n + 1) / 2;
@@ -270,7 +271,7 @@ static void ask(unsigned n)
 		assert_int_equal(tcp_send(w.conn[i], request, sizeof request), sizeof request);
 }
 
-/* Resets for all: nobody has a buffer afterwards. */
+/* Resets all: afterwards nothing holds a buffer. */
 static void finish(unsigned n)
 {
 	w.takes[0] = w.takes[1] = QUEUE;
@@ -320,8 +321,8 @@ static void without_being_asked(void **state)
 	finish(CONNECTIONS);
 }
 
-/* Connections of the other way do not notice; those of this one wait, their timers too: nothing is
- * believed lost that has not left. */
+/* Connections on the other path are not affected. Those on this one wait, with their timers: what
+ * has not left does not count as lost. */
 static void a_way_that_stands_still(void **state)
 {
 	(void)state;
@@ -336,7 +337,7 @@ static void a_way_that_stands_still(void **state)
 	turns(1000000);
 	assert_int_equal(w.most[1], ROOM);
 	assert_int_equal(repeated(), 0);
-	ask(n); /* what comes meanwhile */
+	ask(n); /* requests that arrive meanwhile */
 	turns(50000);
 	assert_int_equal(w.received[0], n * REQUEST);
 	w.takes[1] = 3;
@@ -346,12 +347,12 @@ static void a_way_that_stands_still(void **state)
 	finish(n);
 }
 
-/* A window that is larger than the room leaves in parts, and two connections share the way. */
+/* A window larger than the room leaves in parts, and two connections share the path. */
 static void more_than_there_is_room_for(void **state)
 {
 	(void)state;
 	static const uint8_t bulk[BULK];
-	start(3, true); /* two by way 0 */
+	start(3, true); /* two on path 0 */
 	w.takes[0] = 16; /* so that a packet waits less than a tail loss probe does */
 	for (unsigned i = 0; i < 2; i++) {
 		tcp_set_arg(w.accepted[i], &w);
@@ -365,7 +366,7 @@ static void more_than_there_is_room_for(void **state)
 	finish(3);
 }
 
-/* Ended by either side while it waits: its record and its buffers are free once it is its turn. */
+/* Ended by either side while it waits: its record and its buffers are freed when its turn comes. */
 static void ends_while_it_waits(void **state)
 {
 	(void)state;

@@ -1,6 +1,6 @@
 /*
- * net/tcp/wire.c: headers and options, read and written. Segments are made by hand here, so that a
- * mistake in the builders cannot hide one in the parser.
+ * net/tcp/wire.c: headers and options, read and written. The test constructs segments by itself, so
+ * that a mistake in the builders cannot hide one in the parser.
  */
 #include "tests/unit/host.h"
 
@@ -10,7 +10,8 @@
 #define SRC IP4(192, 0, 2, 1)
 #define DST IP4(198, 51, 100, 7)
 
-/* An IP packet in an allocation of exactly its size, so that ASan sees a byte too far. */
+/* An IP packet in an allocation of exactly its size, so that ASan detects a read of one byte too
+ * many. */
 struct frame {
 	uint8_t *ip;
 	unsigned len;
@@ -78,21 +79,21 @@ static void fields(void **state)
 	free(f.ip);
 }
 
-/* Any bit that is wrong, of segment or addresses, is found. */
+/* Any wrong bit, in segment or addresses, is detected. */
 static void every_bit(void **state)
 {
 	(void)state;
 	struct tcp_segment s;
 	struct frame f = make(TCP_ACK, (const uint8_t *)"", 0, 9);
 	for (unsigned bit = 12 * 8; bit < f.len * 8; bit++) {
-		if (bit / 8 == 32) /* the data offset: another reason to drop it */
+		if (bit / 8 == 32) /* the data offset: dropped for another reason */
 			continue;
 		f.ip[bit / 8] ^= (uint8_t)(1 << bit % 8);
 		assert_int_equal(parse(f, &s), CNT_drop_tcp_malformed);
 		f.ip[bit / 8] ^= (uint8_t)(1 << bit % 8);
 	}
 	f.ip[25] ^= 1;
-	assert_int_equal(tcp_segment_parse(f.ip, true, &s), CNT_NONE); /* the port has looked */
+	assert_int_equal(tcp_segment_parse(f.ip, true, &s), CNT_NONE); /* the port has checked it */
 	free(f.ip);
 }
 
@@ -148,7 +149,7 @@ static void syn_options(void **state)
 	/* RFC 7323 2.3: a scale above 14 is 14 */
 	MAKE_AND_PARSE(&s, TCP_SYN, 0, 3, 3, 200, 0);
 	assert_int_equal(s.wscale, 14);
-	/* none of them means anything without SYN */
+	/* None of them is valid without SYN. */
 	MAKE_AND_PARSE(&s, TCP_ACK, 0, 2, 4, 5, 180, 4, 2, 3, 3, 7, 34, 6, 1, 2, 3, 4, 0);
 	assert_int_equal(s.has, 0);
 }
@@ -157,7 +158,7 @@ static void timestamps(void **state)
 {
 	(void)state;
 	struct tcp_segment s;
-	/* as everybody lays it out, and elsewise */
+	/* In the usual layout, and in another. */
 	MAKE_AND_PARSE(&s, TCP_ACK, 5, 1, 1, 8, 10, 1, 2, 3, 4, 5, 6, 7, 8);
 	assert_int_equal(s.has, TCP_HAS_TS);
 	assert_int_equal(s.tsval, 0x01020304);
@@ -211,7 +212,8 @@ static void fastopen_cookie(void **state)
 	}
 }
 
-/* Options that end in the middle of one, or never: those before count, nothing beyond is read. */
+/* Options that end in the middle of one, or never: those before are valid, and nothing beyond is
+ * read. */
 static void broken_options(void **state)
 {
 	(void)state;
@@ -222,7 +224,7 @@ static void broken_options(void **state)
 	assert_int_equal(s.has, TCP_HAS_SACK_OK);
 	MAKE_AND_PARSE(&s, TCP_SYN, 0, 1, 1, 1, 2);
 	assert_int_equal(s.has, 0);
-	MAKE_AND_PARSE(&s, TCP_SYN, 0, 99, 4, 0, 0, 2, 4, 1, 0); /* unknown: passed over (MUST-6) */
+	MAKE_AND_PARSE(&s, TCP_SYN, 0, 99, 4, 0, 0, 2, 4, 1, 0); /* unknown: skipped (MUST-6) */
 	assert_int_equal(s.has, TCP_HAS_MSS);
 	MAKE_AND_PARSE(&s, TCP_SYN, 0, 0, 4, 2, 4); /* behind the end */
 	assert_int_equal(s.has, 0);

@@ -1,5 +1,4 @@
-/* net/telnet: what comes in by RFC 854 as keys, what is answered to options (RFC 855, 857, 858,
- * 1143), what goes out. */
+/* net/telnet: input as keys by RFC 854, answers to options (RFC 855, 857, 858, 1143), output. */
 #include "tests/unit/host.h"
 
 #include "net/telnet.h"
@@ -74,7 +73,7 @@ static void line_ends(void **state)
 	begin();
 	EXPECT("a\r\nb\r\0c\rd\ne\n\r\r\n", "a\rb\rc\rd\ne\n\r\r", "");
 	EXPECT("\r", "\r", "");
-	EXPECT("\n\n", "\n", ""); /* the first belongs to the CR before */
+	EXPECT("\n\n", "\n", ""); /* the first belongs to the preceding CR */
 	EXPECT("\r" IAC NOP "\n", "\r", ""); /* also with a command in between */
 }
 
@@ -95,7 +94,7 @@ static void our_options(void **state)
 	begin();
 	EXPECT(IAC DO SGA IAC DO ECHO, "", "");
 	assert_true(telnet_echoes(&t));
-	EXPECT(IAC DO ECHO IAC DO SGA, "", ""); /* it is so already: no loop */
+	EXPECT(IAC DO ECHO IAC DO SGA, "", ""); /* already so: no loop */
 	EXPECT(IAC DONT ECHO, "", IAC WONT ECHO);
 	assert_false(telnet_echoes(&t));
 	EXPECT(IAC DONT ECHO, "", "");
@@ -113,13 +112,13 @@ static void other_options(void **state)
 	EXPECT(IAC WILL TTYPE IAC WILL NAWS IAC DO TTYPE, "",
 	       IAC DONT TTYPE IAC DONT NAWS IAC WONT TTYPE);
 	EXPECT(IAC WILL TTYPE IAC DO TTYPE IAC WONT TTYPE IAC DONT TTYPE, "", "");
-	EXPECT(IAC WILL ECHO, "", IAC DONT ECHO); /* the peer shall not echo to us */
+	EXPECT(IAC WILL ECHO, "", IAC DONT ECHO); /* the peer must not echo to us */
 	EXPECT(IAC WONT "\x77" IAC DONT "\x77", "", "");
 	EXPECT(IAC DO IAC IAC WILL IAC "k", "k", IAC WONT IAC IAC DONT IAC); /* option 255, EXOPL */
 }
 
-/* Whatever comes: as often as one likes, answers of other options end, and of ours there is one for
- * a change of mind. */
+/* Whatever arrives, however often: answers about other options come to an end, and for our own
+ * there is one for each change of mind. */
 static void answers_end(void **state)
 {
 	(void)state;
@@ -156,7 +155,7 @@ static void sending(void **state)
 	assert_int_equal(n, 4);
 	assert_memory_equal(out("a\rb\xff\r", 5, &n), "a\r\0b\xff\xff\r", 7);
 	assert_int_equal(n, 7);
-	assert_memory_equal(out("\n\r", 2, &n), "\n\r", 2); /* the CR of before is part of a line end */
+	assert_memory_equal(out("\n\r", 2, &n), "\n\r", 2); /* the preceding CR is part of a line end */
 	assert_memory_equal(out("\xff", 1, &n), "\0\xff\xff", 3);
 	assert_int_equal(n, 3);
 }

@@ -64,7 +64,7 @@ static void bad_datagrams(void **s)
 {
 	(void)s;
 	struct udp_datagram d;
-	memset(ip, 0x5a, 100); /* a checksum of more than one bit: none of its errors makes 0 */
+	memset(ip, 0x5a, 100); /* a checksum with several bits set: no single-bit error makes it 0 */
 	unsigned n = make_udp(0, 20);
 	assert_int_equal(udp_check(ip, n - 1, false, &d), CNT_drop_udp_malformed);
 	for (unsigned bit = 0; bit < 28 * 8; bit++) {
@@ -114,7 +114,7 @@ static void build(void **s)
 	assert_int_equal(udp_packet_build(ip, sizeof ip, &b, ip + 28, 65508), 0);
 }
 
-/* RFC 768: a sum that comes out as zero is sent as all ones, for every value of a data word. */
+/* RFC 768: a checksum of zero is sent as all ones, for every value of a data word. */
 static void build_never_sends_zero(void **s)
 {
 	(void)s;
@@ -152,7 +152,7 @@ static void echo(void **s)
 			assert_memory_equal(ip + 24 + nopt, before + 24 + nopt, 4 + size);
 		}
 	unsigned n = make_udp(0, 10);
-	put16(ip + 26, 0); /* none stays none */
+	put16(ip + 26, 0); /* no checksum stays no checksum */
 	udp_echo_make(ip);
 	assert_int_equal(be16_load(ip + 26), 0);
 	assert_int_equal(udp_check(ip, n, false, &d), CNT_NONE);
@@ -207,7 +207,7 @@ static void good_datagrams6(void **s)
 	assert_int_equal(udp_check(ip, n, false, &d), CNT_NONE);
 }
 
-/* RFC 8200 8.1: the checksum is there. */
+/* RFC 8200 8.1: the checksum is mandatory. */
 static void bad_datagrams6(void **s)
 {
 	(void)s;

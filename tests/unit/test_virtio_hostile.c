@@ -1,11 +1,12 @@
 /*
  * drivers/virtio_net/ring.c with a device that breaks the rules (ring.h, invariant 3): whatever it
- * writes, no memory but its own is touched, what is handed up is sound, and no buffer is lost or
+ * writes, no memory but its own is accessed, received packets are valid, and no buffer is lost or
  * owned twice.
  */
 #include "tests/unit/virtio_liar.h"
 
-/* used.idx beyond what was given, or gone back: the queue is broken and nothing of it is used. */
+/* used.idx ahead of what was given, or moved back: the queue is broken and nothing of it is
+ * used. */
 static void rx_index_lies(void **s)
 {
 	(void)s;
@@ -29,12 +30,12 @@ static void rx_index_lies(void **s)
 			assert_accounted();
 		}
 	}
-	/* Fewer given than the ring holds: the limit is what was given. */
+	/* Fewer descriptors given than the ring has: the limit is what was given. */
 	start(16, 10);
 	store(w.drx.used + 2, 2, 11);
 	assert_int_equal(rx(256), 0);
 	assert_true(w.broken);
-	/* And a broken queue gets no buffers any more. */
+	/* A broken queue gets no more buffers. */
 	start(16, 10);
 	device_receive(0, 1);
 	device_publish(&w.drx);
@@ -53,7 +54,7 @@ static void tx_index_lies(void **s)
 	static const unsigned ahead[] = {6, 16, 17, 32768, 65535};
 	for (unsigned i = 0; i < ARRAY_LEN(ahead); i++) {
 		start(16, 60);
-		take_frags(0, 6); /* one entry of avail, seven descriptors: not what used.idx counts */
+		take_frags(0, 6); /* one entry of avail, seven descriptors: used.idx counts entries */
 		take_frames(4, 1);
 		assert_int_equal(tx(), 5);
 		hostile();
@@ -70,7 +71,8 @@ static void tx_index_lies(void **s)
 	}
 }
 
-/* Entries that name no descriptor of the device's are counted; those around them count as ever. */
+/* Entries that name no descriptor of the device are counted; those around them are processed as
+ * usual. */
 static void rx_bad_ids(void **s)
 {
 	(void)s;
@@ -79,7 +81,7 @@ static void rx_bad_ids(void **s)
 	for (unsigned i = 0; i < ARRAY_LEN(bad); i++) {
 		start(16, 60);
 		hostile();
-		w.drx.n = 16; /* it still knows what it has */
+		w.drx.n = 16; /* the device still knows its own */
 		device_receive(0, 1);
 		device_use(&w.drx, bad[i], HEADER + 60);
 		device_receive(0, 2);
@@ -105,7 +107,7 @@ static void rx_id_twice(void **s)
 	assert_int_equal(w.cnt.rx_bad_desc, 4);
 	assert_accounted();
 
-	/* An id it was never given: the pool had no buffer for it. */
+	/* An id the device was never given: the pool had no buffer for it. */
 	start(16, 10);
 	hostile();
 	device_use(&w.drx, 12, HEADER + 60);
@@ -115,8 +117,8 @@ static void rx_id_twice(void **s)
 	assert_int_equal(w.rx.missing, 6);
 }
 
-/* A device that has claimed to return everything and has returned nothing will never receive
- * again: the queue says so instead of going deaf. */
+/* A device that claims to have returned everything and has returned nothing will never receive
+ * again: the queue is reported as broken. */
 static void rx_starved_by_bad_ids(void **s)
 {
 	(void)s;
@@ -133,7 +135,8 @@ static void rx_starved_by_bad_ids(void **s)
 	assert_true(w.broken);
 }
 
-/* In order: the device uses its `n` oldest buffers by one entry, which tells the last one's length. */
+/* In order: the device uses its `n` oldest buffers by one entry, which has the length of the last
+ * one. */
 static void device_batch(unsigned n, uint32_t len)
 {
 	unsigned first = w.drx.idx % w.drx.size, last = (first + n - 1) % w.drx.size;
@@ -145,8 +148,8 @@ static void device_batch(unsigned n, uint32_t len)
 	device_publish(&w.drx);
 }
 
-/* In order (2.7.9): a used entry that names a buffer behind used.idx, or none, is counted and breaks
- * the queue. What came before it is handed up; nothing of it is. */
+/* In order (2.7.9): a used entry that names a buffer beyond used.idx, or none, is counted and
+ * breaks the queue. Frames before it are delivered; nothing of it is. */
 static void rx_batch_lies(void **s)
 {
 	(void)s;
@@ -156,7 +159,7 @@ static void rx_batch_lies(void **s)
 		device_receive(0, 1);
 		device_receive(0, 2);
 		hostile();
-		device_use(&w.drx, bad[i], HEADER + 60); /* of buffer 2 */
+		device_use(&w.drx, bad[i], HEADER + 60); /* for buffer 2 */
 		device_publish(&w.drx);
 		assert_int_equal(rx(256), 2);
 		assert_true(w.broken);
@@ -166,7 +169,7 @@ static void rx_batch_lies(void **s)
 		assert_int_equal(w.rx.tail, 2);
 		assert_accounted();
 	}
-	/* A batch as long as it may be; its length is a lie. */
+	/* A batch of the maximum length; its length field is false. */
 	for (unsigned n = 1; n <= 16; n++) {
 		start(16, 60);
 		hostile();
@@ -178,9 +181,9 @@ static void rx_batch_lies(void **s)
 	}
 }
 
-/* In order: used.idx goes back while a batch is taken. To a buffer of the batch that was not taken
- * yet, it is believed; to one that was, the queue is broken. What the entry says by then does not
- * matter, and no buffer is taken twice. */
+/* In order: used.idx moves back while a batch is taken. If it moves to a buffer of the batch not
+ * yet taken, it is accepted; if to one already taken, the queue is broken. The entry's contents do
+ * not matter then, and no buffer is taken twice. */
 static void rx_index_goes_back_in_a_batch(void **s)
 {
 	(void)s;
@@ -205,13 +208,14 @@ static void rx_index_goes_back_in_a_batch(void **s)
 	}
 }
 
-/* In order: the first buffers of a batch say that a frame goes on for ever, or beyond the batch. */
+/* In order: the first buffers of a batch claim that a frame continues endlessly, or beyond the
+ * batch. */
 static void rx_spread_in_a_batch_lies(void **s)
 {
 	(void)s;
 	static const struct {
 		uint16_t buffers;
-		unsigned got; /* of two batches of 5 */
+		unsigned got; /* from two batches of 5 */
 	} row[] = {{0, 9}, {1, 10}, {2, 8}, {5, 5}, {6, 4}, {10, 0}, {16, 0}, {17, 9}, {65535, 9}};
 	for (unsigned i = 0; i < ARRAY_LEN(row); i++) {
 		struct header h = plain_header;
@@ -286,13 +290,13 @@ static void tx_bad_ids(void **s)
 		assert_int_equal(tx(), 0);
 		assert_int_equal(w.cnt.tx_bad_desc, 1);
 		assert_int_equal(w.pool.free, 60 - 16 - 6 + 2);
-		assert_false(w.broken); /* three are out: the truth may yet come */
+		assert_false(w.broken); /* three are outstanding: correct entries may still come */
 		assert_accounted();
 	}
 }
 
-/* The same for transmit: all is said to be back, but one frame is not. Its place would be held
- * for ever, and the queue fill up behind it. */
+/* The same for transmit: everything is reported as returned, except one frame. Its place would be
+ * held for ever, and the queue would fill up behind it. */
 static void tx_stuck_by_a_bad_id(void **s)
 {
 	(void)s;
@@ -312,8 +316,7 @@ static void tx_stuck_by_a_bad_id(void **s)
 	assert_int_equal(w.tx.owner[2] == VIRTIO_NONE, false);
 }
 
-/* Only the first descriptor of a chain is a name for it, and only once: nothing of it is free
- * before. */
+/* Only its first descriptor identifies a chain, and only once: nothing of it is freed before. */
 static void tx_chain_by_a_bad_id(void **s)
 {
 	(void)s;
@@ -326,7 +329,7 @@ static void tx_chain_by_a_bad_id(void **s)
 		keep(&hand.pkt[0], 2);
 		assert_int_equal(tx(), 2);
 		unsigned free = w.pool.free;
-		for (unsigned i = 1; i <= frags; i++) { /* its other pieces, one used entry in all */
+		for (unsigned i = 1; i <= frags; i++) { /* its other pieces, one used entry in total */
 			w.dtx.idx = 0;
 			device_use(&w.dtx, i, 0);
 		}
@@ -340,13 +343,13 @@ static void tx_chain_by_a_bad_id(void **s)
 		device_use(&w.dtx, 0, 0);
 		device_publish(&w.dtx);
 		assert_int_equal(tx(), 0);
-		assert_true(w.broken); /* both are said to be back, and the frame behind it is not */
+		assert_true(w.broken); /* both are reported as returned, and the frame behind is not */
 		assert_int_equal(w.tx.done, 1 + frags);
 		assert_accounted();
 		let_go_of_all_kept();
 		assert_accounted();
 	}
-	/* The same one twice: the fragments and the shared buffer are let go of once. */
+	/* The same one twice: the fragments and the shared buffer are released once. */
 	start(16, 60);
 	hostile();
 	take_frags(100, 5);
@@ -362,7 +365,7 @@ static void tx_chain_by_a_bad_id(void **s)
 	let_go_of_all_kept();
 }
 
-/* --- random hostility --- */
+/* --- random lies --- */
 
 static void random_device(void **s)
 {
@@ -381,7 +384,7 @@ static void random_device(void **s)
 	}
 	printf("random_device: %llu restarts, %llu received, %llu sent, %llu bad\n", restarts, rx_pkts,
 	       tx_pkts, bad);
-	/* The test is worth something only if much gets through. */
+	/* The test is useful only if much traffic gets through. */
 	assert_true(rx_pkts > 10000 && tx_pkts > 10000 && bad > 10000 && restarts < 20000);
 }
 

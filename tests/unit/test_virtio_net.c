@@ -1,7 +1,7 @@
 /*
  * drivers/virtio_net/virtio_net.c, the device half, on the registers of a device modelled from
- * VIRTIO 1.2 (4.1.4, 5.1) with offsets of its own: what it refuses, what it negotiates, in which
- * order it starts, that every wait ends. test_virtio_ring.c has the rings.
+ * VIRTIO 1.2 (4.1.4, 5.1) with offsets of its own: what it refuses and negotiates, the order of its
+ * start, that every wait ends. test_virtio_ring.c has the rings.
  */
 #include "drivers/virtio_net/virtio_net.h"
 #include "hal/layout.h"
@@ -31,7 +31,7 @@ enum {
 
 static struct device {
 	uint8_t cfg[256], net[0x20];
-	uint8_t common[0x18], queue[QUEUES][0x24]; /* 4.1.4.3: before and behind queue_select */
+	uint8_t common[0x18], queue[QUEUES][0x24]; /* 4.1.4.3: before and after queue_select */
 	uint64_t offers, accepted;
 	enum { WELL, HANGS, NO_FEATURES, NO_QUEUE, NO_VECTOR, FAR_DOORBELL, MUTE, REFUSES,
 	       SMALL, KEEPS_QUEUE } state;
@@ -47,7 +47,7 @@ static uint64_t now; /* ns */
 
 /* --- kernel and CPU --- */
 
-uint64_t host_clock_tsc(void) { return now += 20000; } /* as where a register access traps */
+uint64_t host_clock_tsc(void) { return now += 20000; } /* as if register accesses trap */
 
 uint32_t pci_read(const struct pci_dev *d, unsigned offset, unsigned size)
 {
@@ -71,8 +71,7 @@ int pci_msix_route(const struct pci_dev *d, unsigned entry, unsigned core)
 
 /* --- the device --- */
 
-/* Registers of queue q: size at 0, vector at 2, enabled at 4, place of its doorbell at 6, reset at
- * 0x22. */
+/* Registers of queue q: size at 0, vector at 2, enabled at 4, notify offset at 6, reset at 0x22. */
 static unsigned word(unsigned q, unsigned at)
 {
 	return dev.queue[q][at] | dev.queue[q][at + 1] << 8;
@@ -86,8 +85,8 @@ static uint64_t part(unsigned q, unsigned k)
 	return at;
 }
 
-/* 5.1.6.5: a chain of command (2 bytes), body and, to be written, the answer; its descriptors follow
- * those of the command before (2.7.9), round the 64 there are. */
+/* 5.1.6.5: a chain of command (2 bytes), body and, to be written, the answer. Its descriptors
+ * follow those of the command before (2.7.9), around the ring of 64. */
 static void serve_command(unsigned q)
 {
 	uint16_t count = (uint16_t)load(part(q, 1) + 2, 2);
@@ -118,7 +117,7 @@ static void power_queue(unsigned q)
 	dev.queue[q][7] = dev.state == FAR_DOORBELL;
 }
 
-/* Where a register lies; its width is checked. */
+/* Address of a register; checks the access width. */
 static uint8_t *reg(const volatile void *a, unsigned bytes)
 {
 	uint64_t at = (uintptr_t)a - BAR;
@@ -166,7 +165,8 @@ void host_mmio_write(volatile void *a, unsigned bytes, uint32_t v)
 		power_queue(dev.common[0x16]);
 }
 
-/* Capability at `at` (4.1.4), a structure of this type in BAR 4; the next one follows. */
+/* Makes a capability at `at` (4.1.4) for a structure of this type in BAR 4; the next one
+ * follows. */
 static void capability(unsigned at, uint8_t type, uint32_t offset, uint32_t bytes)
 {
 	const uint8_t head[] = {9, type == 2 ? 0 : (uint8_t)(at + 0x18), 20, type, 4};
@@ -223,7 +223,7 @@ static struct nic_queue up_and_attach(unsigned pairs, unsigned pair)
 
 /* --- tests --- */
 
-/* 4.1.4: a structure missing, or not in a BAR; then no register is touched. */
+/* 4.1.4: a structure is missing, or outside of its BAR; then no register is accessed. */
 static void needs_its_structures(void **s)
 {
 	(void)s;
@@ -232,7 +232,7 @@ static void needs_its_structures(void **s)
 		{0x44, 5},    {0x44, 6},    {0x8c, 0xff},         /* BAR */
 		{0x49, 0x40}, {0x4b, 0x80}, {0x79, 0x40},         /* offset */
 		{0x4c, 0x37}, {0x7c, 4},    {0x94, 1},            /* length */
-		{0x41, 0x40},                                     /* the list goes in a circle */
+		{0x41, 0x40},                                     /* the list is circular */
 	};
 	for (unsigned i = 0; i < ARRAY_LEN(row); i++) {
 		power();
@@ -249,18 +249,18 @@ static void negotiates(void **s)
 		uint64_t offers, accepts;
 		uint16_t mtu, config_bytes;
 		int error;
-		uint8_t common_bytes; /* 0: as usual */
+		uint8_t common_bytes; /* 0: the usual number */
 	} row[] = {
 		{UINT64_MAX, TAKEN, 9000, 0x20, E_OK, 0},
-		{UINT64_MAX, TAKEN & ~BIT(RESET), 9000, 0x20, E_OK, 0x3b}, /* no register for it */
+		{UINT64_MAX, TAKEN & ~BIT(RESET), 9000, 0x20, E_OK, 0x3b}, /* has no register for it */
 		{BIT(V1), BIT(V1), 9000, 0x20, E_OK, 0},
 		{~BIT(V1), 0, 9000, 0x20, E_NOTSUP, 0},
 		{~BIT(CTRL_VQ), TAKEN & ~(BIT(CTRL_VQ) | BIT(MQ) | BIT(RSS)), 9000, 0x20, E_OK, 0},
 		{UINT64_MAX, TAKEN & ~BIT(MTU), NIC_MTU_MAX + 1, 0x20, E_OK, 0},
 		{UINT64_MAX, TAKEN & ~BIT(MTU), 67, 0x20, E_OK, 0},
-		{UINT64_MAX, TAKEN & ~BIT(RSS), 9000, 12, E_OK, 0}, /* its numbers would lie outside */
+		{UINT64_MAX, TAKEN & ~BIT(RSS), 9000, 12, E_OK, 0}, /* its fields would lie outside */
 		{~BIT(CSUM), TAKEN & ~(BIT(CSUM) | GSO), 9000, 0x20, E_OK, 0},
-		{~BIT(TSO4), TAKEN & ~BIT(TSO4), 9000, 0x20, E_OK, 0}, /* each version for itself */
+		{~BIT(TSO4), TAKEN & ~BIT(TSO4), 9000, 0x20, E_OK, 0}, /* each version by itself */
 		{~BIT(TSO6), TAKEN & ~BIT(TSO6), 9000, 0x20, E_OK, 0},
 		{~(BIT(TSO4) | BIT(TSO6)), TAKEN & ~(BIT(TSO4) | BIT(TSO6) | BIT(ECN)), 9000, 0x20,
 		 E_OK, 0},
@@ -288,8 +288,8 @@ static void negotiates(void **s)
 	}
 }
 
-/* 5.1.4.1: 1 to 0x8000 pairs; with another number there is one. A station has no group's address:
- * then it has one of ours, as where the device gives none. */
+/* 5.1.4.1: 1 to 0x8000 pairs; any other number means one. A station address is not a group's: then
+ * it gets one of ours, as if the device gave none. */
 static void odd_configuration(void **s)
 {
 	(void)s;
@@ -319,7 +319,8 @@ static void odd_doorbell(void **s)
 	assert_non_null(nic.error);
 }
 
-/* In time, with a reason, leaving the device reset, if it can be; once it is well, it starts. */
+/* Refused in time, with a reason, leaving the device reset if possible; once the device works, it
+ * starts. */
 static void refuses_in_time(void **s)
 {
 	(void)s;
@@ -330,7 +331,7 @@ static void refuses_in_time(void **s)
 	           {FAR_DOORBELL, E_OK, E_DEVICE}, {MUTE, E_OK, E_TIMEOUT},
 	           {REFUSES, E_OK, E_DEVICE}};
 	for (unsigned i = 0; i < 2 * ARRAY_LEN(row); i++) {
-		bool later = i % 2; /* than probe */
+		bool later = i % 2; /* not in probe but in start */
 		uint64_t since = now;
 		power();
 		if (later)
@@ -371,7 +372,7 @@ static void starts_in_order(void **s)
 	for (unsigned i = 0; i < 128; i++)
 		assert_int_equal(dev.command[10 + 2 * i] | dev.command[11 + 2 * i] << 8, i % 3);
 	assert_memory_equal(dev.command + 266, ((uint8_t[]){3, 0, 40, 0x6d, 0x5a}), 5);
-	dev.offers &= ~BIT(RSS); /* then the number of pairs is all there is to say */
+	dev.offers &= ~BIT(RSS); /* then only the number of pairs is sent */
 	assert_int_equal(start(3), E_OK);
 	assert_memory_equal(dev.command, ((uint8_t[]){4, 0, 3, 0}), 4);
 }
@@ -385,8 +386,9 @@ static int pair_start(unsigned pair)
 		&nic, &(struct nic_config){3, nic.features, BUF_STRIDE_STANDARD, mem}, pair, &shared);
 }
 
-/* 2.6.1: two queues are reset and set up anew, with other memory; nobody else notices. Frames are
- * led away before (5.1.6.5.6.4), and what is not hashed goes to the first that is left. */
+/* 2.6.1: two queues are reset and set up again, with other memory; the others are not affected.
+ * Frames are steered away before (5.1.6.5.6.4), and those not hashed go to the first remaining
+ * pair. */
 static void one_pair_alone(void **s)
 {
 	(void)s;
@@ -395,7 +397,7 @@ static void one_pair_alone(void **s)
 	assert_int_equal(probe(), E_OK);
 	assert_int_equal(start(3), E_OK);
 	before = dev;
-	for (unsigned round = 0; round < 70; round++) { /* more than the control queue is long */
+	for (unsigned round = 0; round < 70; round++) { /* more often than the control queue is long */
 		assert_int_equal(virtio_net_ops.spread(&nic, 6), E_OK);
 		assert_memory_equal(dev.command + 6, ((uint8_t[]){127, 0, 1, 0, 1, 0, 2, 0, 1, 0}), 10);
 		assert_memory_equal(dev.command + 266, ((uint8_t[]){3, 0, 40}), 3); /* all send */
@@ -416,7 +418,7 @@ static void one_pair_alone(void **s)
 	assert_memory_equal(dev.command, before.command, sizeof dev.command);
 }
 
-/* It cannot; it can, and does not end; it has no table to spread by. */
+/* The device does not support it; supports it but never completes; has no table to spread by. */
 static void one_pair_alone_refused(void **s)
 {
 	(void)s;
@@ -446,8 +448,8 @@ static void one_pair_alone_refused(void **s)
 	assert_int_equal(dev.command_bytes, 0);
 }
 
-/* Each queue has the size that its device gives it, and its own doorbell; with too few vectors
- * nobody may sleep. */
+/* Each queue has the size that its device allows, and its own doorbell; with too few vectors no
+ * core may sleep. */
 static void attaches(void **s)
 {
 	(void)s;
@@ -466,7 +468,7 @@ static void attaches(void **s)
 	}
 }
 
-/* 2.7.5: a queue of 32 cannot take a frame in 33 pieces, so nobody shall come with one. */
+/* 2.7.5: a queue of 32 cannot take a frame in 33 pieces, so NIC_SG is not offered. */
 static void small_queues_take_no_chains(void **s)
 {
 	(void)s;
@@ -479,7 +481,7 @@ static void small_queues_take_no_chains(void **s)
 	}
 }
 
-/* What a packet has left to be completed the device does, if it can, else the driver. */
+/* The device completes a partial checksum if it can, otherwise the driver does. */
 static void completes_checksums(void **s)
 {
 	(void)s;

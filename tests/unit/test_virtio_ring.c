@@ -1,6 +1,7 @@
 /*
- * drivers/virtio_net/ring.c with a device that keeps to VIRTIO 1.2: receiving, and what both directions
- * have; test_virtio_tx.c has sending, test_virtio_hostile.c a device that does not keep to it.
+ * drivers/virtio_net/ring.c with a device that complies with VIRTIO 1.2: receiving, and what both
+ * directions share. test_virtio_tx.c has sending, test_virtio_hostile.c a device that does not
+ * comply.
  */
 #include "tests/unit/packets.h"
 #include "tests/unit/virtio_rig.h"
@@ -36,7 +37,7 @@ static void rx_in_order(void **s)
 	for (unsigned n = 1; n <= 256; n += 5) {
 		for (unsigned i = 0; i < n; i++)
 			device_receive(0, seq + i);
-		assert_int_equal(rx(256), 0); /* not published yet */
+		assert_int_equal(rx(256), 0); /* not yet published */
 		device_publish(&w.drx);
 		assert_int_equal(rx(256), n);
 		for (unsigned i = 0; i < n; i++) {
@@ -81,7 +82,7 @@ static unsigned rx_left(void)
 	return virtio_rx_left(w.rx.desc, w.rx.size, w.cnt.rx_place); /* they come first */
 }
 
-/* A vector smaller than what waits: the rest stays, nothing is lost. */
+/* A vector smaller than the number waiting: the rest stays, nothing is lost. */
 static void rx_takes_no_more_than_asked(void **s)
 {
 	(void)s;
@@ -132,7 +133,7 @@ static void rx_pool_runs_dry_and_recovers(void **s)
 	uint32_t seq = 0;
 	start(64, 100);
 	for (unsigned round = 0; round < 3; round++) {
-		/* 36 in the pool: after 100 frames the device has no descriptor left */
+		/* 36 buffers in the pool: after 100 frames the device has no descriptor left. */
 		while (w.drx.n) {
 			unsigned n = w.drx.n < 10 ? w.drx.n : 10;
 			for (unsigned i = 0; i < n; i++)
@@ -146,7 +147,7 @@ static void rx_pool_runs_dry_and_recovers(void **s)
 		assert_int_equal(w.cnt.rx_no_buffer, 64 * (round + 1));
 		unsigned rings = w.drx.rings;
 		assert_int_equal(rx(256), 0);
-		assert_int_equal(w.drx.rings, rings); /* nothing to say */
+		assert_int_equal(w.drx.rings, rings); /* nothing new to notify */
 		assert_false(w.broken);
 
 		/* One comes back, then all. */
@@ -175,7 +176,7 @@ static void rx_pool_runs_dry_and_recovers(void **s)
 	assert_int_equal(w.drx.n, 20);
 }
 
-/* A frame arrives and comes up, in its order. */
+/* A frame arrives and is received, in order. */
 static void one_comes_up(uint32_t seq)
 {
 	device_receive(0, seq);
@@ -184,7 +185,7 @@ static void one_comes_up(uint32_t seq)
 	assert_frame(hand.pkt[hand.n - 1].data, hand.pkt[hand.n - 1].len, seq);
 }
 
-/* Wherever in the ring it is that buffers run out, and however few come back. */
+/* At whatever place in the ring buffers run out, and however few come back. */
 static void rx_runs_dry_at_any_place(void **s)
 {
 	(void)s;
@@ -214,7 +215,7 @@ static void rx_runs_dry_at_any_place(void **s)
 	}
 }
 
-/* A received header, and what has to become of the frame of 100 bytes behind it. */
+/* A received header, and the expected result for the frame of 100 bytes behind it. */
 static void rx_headers(void **s)
 {
 	(void)s;
@@ -245,7 +246,7 @@ static void rx_headers(void **s)
 		{true, {1, 0xff, 34, 16, 1}, false, 0, 0, 1},
 		{true, {0, 0, 0, 0, 0}, false, 0, 0, 1},
 		{true, {0, 0, 0, 0, 65535}, false, 0, 0, 1},
-		/* Without GUEST_CSUM flags mean nothing. */
+		/* Without GUEST_CSUM flags are ignored. */
 		{false, {0, 0, 0, 0, 1}, true, 0, 0, 0},
 		{false, {1, 0, 0xffff, 0xffff, 1}, true, 0, 0, 0},
 		{false, {2, 0, 0, 0, 1}, true, 0, 0, 0},
@@ -274,7 +275,7 @@ static void rx_headers(void **s)
 		}
 		assert_accounted();
 		let_go();
-		/* The next frame is taken for what it is. */
+		/* The next frame is received correctly. */
 		device_receive(0, i);
 		device_publish(&w.drx);
 		assert_int_equal(rx(256), 1);
@@ -283,8 +284,8 @@ static void rx_headers(void **s)
 	}
 }
 
-/* 5.1.6.4: a frame spread over `buffers`, with `tail` bytes in the last. The bytes of all but the
- * first look like a header and frame 666, as a sender would have them to smuggle one in. */
+/* 5.1.6.4: a frame spread over `buffers`, with `tail` bytes in the last. All but the first look
+ * like a header and frame 666, as made by a sender to smuggle one in. */
 static void device_receive_spread(unsigned buffers, unsigned tail)
 {
 	struct header h = plain_header;
@@ -298,7 +299,7 @@ static void device_receive_spread(unsigned buffers, unsigned tail)
 	}
 }
 
-/* A frame larger than a buffer is dropped whole, also where a burst ends in the middle of it. */
+/* A frame larger than a buffer is dropped whole, even if a burst ends in the middle of it. */
 static void rx_spread_frame_is_dropped_whole(void **s)
 {
 	(void)s;
@@ -328,7 +329,7 @@ static void rx_spread_frame_is_dropped_whole(void **s)
 	}
 }
 
-/* A frame dropped for its own header takes nothing with it, even after one that did. */
+/* A frame dropped for its own header takes no other with it, even after a spread one that did. */
 static void rx_drops_after_a_spread_frame(void **s)
 {
 	(void)s;
@@ -353,7 +354,7 @@ static void rx_drops_after_a_spread_frame(void **s)
 	assert_int_equal(w.cnt.rx_oversize, 8);
 }
 
-/* 2.7.10: one doorbell for a burst that gave the device something, none if it says NO_NOTIFY. */
+/* 2.7.10: one doorbell for a burst that gave the device something, none if it has set NO_NOTIFY. */
 static void notifications(void **s)
 {
 	(void)s;
@@ -374,7 +375,7 @@ static void notifications(void **s)
 		assert_int_equal(tx(), n);
 		assert_int_equal(tx(), 0); /* reclaims only */
 		assert_int_equal(w.dtx.rings - before_tx, wants_tx && n);
-		device_take(&w.drx); /* a device that polls finds all the same */
+		device_take(&w.drx); /* a device that polls finds the entries all the same */
 		device_take(&w.dtx);
 		assert_int_equal(w.drx.n, 64);
 		assert_int_equal(w.dtx.n, n);
@@ -386,8 +387,9 @@ static void notifications(void **s)
 }
 
 /*
- * 2.7.13.4.1, the race: the driver saw NO_NOTIFY and kept quiet, the device had cleared it after it
- * last looked at avail.idx. The doorbell follows within two idle turns, once, and only then.
+ * 2.7.13.4.1, the race: the driver saw NO_NOTIFY and did not notify; the device had cleared it
+ * after its last read of avail.idx. The doorbell follows within two idle turns, once, and only
+ * then.
  */
 static void missed_notification_is_made_up_for(void **s)
 {
@@ -428,14 +430,14 @@ static void interrupt_arming(void **s)
 	assert_false(virtio_rx_interrupt(&w.rx, true));
 	assert_int_equal(load(w.drx.avail, 2), 0);
 	device_receive(0, 1);
-	assert_false(virtio_rx_interrupt(&w.rx, true)); /* not used yet */
+	assert_false(virtio_rx_interrupt(&w.rx, true)); /* not yet used */
 	device_publish(&w.drx);
 	assert_true(virtio_rx_interrupt(&w.rx, true)); /* do not sleep */
 	assert_int_equal(rx(256), 1);
-	assert_int_equal(load(w.drx.avail, 2), 0); /* a burst leaves it as it is */
+	assert_int_equal(load(w.drx.avail, 2), 0); /* a burst leaves it unchanged */
 	virtio_rx_interrupt(&w.rx, false);
 	assert_int_equal(load(w.drx.avail, 2), 1);
-	/* What a burst left behind counts as waiting, over the wrap of the index too. */
+	/* What a burst left behind counts as waiting, also when the index wraps. */
 	for (unsigned i = 0; i < 70000; i += 5) {
 		for (unsigned k = 0; k < 5; k++)
 			device_receive(0, i + k);
@@ -499,7 +501,7 @@ static void rx_batches(void **s)
 	assert_true(full > 10000);
 }
 
-/* Descriptors without a buffer get one in their turn. */
+/* Descriptors without a buffer get one in order. */
 static void rx_refills_in_order(void **s)
 {
 	(void)s;

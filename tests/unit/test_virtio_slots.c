@@ -1,7 +1,6 @@
 /*
- * Slots of drivers/virtio_net/ring.c (drivers/nic.h, ring.h, invariant 5): what the device reads is
- * what was put, one doorbell for each send, completions in order and in any other, and a device
- * that lies.
+ * Slots of drivers/virtio_net/ring.c (drivers/nic.h, ring.h, invariant 5): the device reads what
+ * was put, one doorbell per send, completions in order and in any other, and a hostile device.
  */
 #include "tests/unit/slots_rig.h"
 #include "tests/unit/virtio_rig.h"
@@ -10,7 +9,7 @@ static void start_slots(unsigned size, unsigned kind)
 {
 	(void)kind;
 	start(size, 2 * size + 100);
-	frame_most = size > 64 ? 200 : ROOM; /* large rings are slow enough */
+	frame_most = size > 64 ? 200 : ROOM; /* large rings are slow enough as it is */
 }
 
 static unsigned open_ring(void)
@@ -23,7 +22,8 @@ static void put_slots(unsigned first, const struct nic_slot *s, unsigned n)
 	virtio_slots_put(&w.tx, first, s, n);
 }
 
-/* What the driver knows without a look after a send, and with one: as many, or more. */
+/* The free slots that the driver knows of without a look after a send, and with one: as many, or
+ * more. */
 static unsigned known_free(void)
 {
 	unsigned known = virtio_slots_free(&w.tx, &w.cnt, &w.broken);
@@ -72,7 +72,7 @@ const struct slots_card slots_card = {
 	.device_report = publish,
 };
 
-/* The device sends the i-th oldest it holds; returns its slot. */
+/* The device sends the i-th oldest that it holds; returns its slot. */
 static unsigned device_sends_any(unsigned i)
 {
 	unsigned slot = (w.dtx.fifo[i] - w.tx.slot_base) & (t.n - 1);
@@ -80,7 +80,7 @@ static unsigned device_sends_any(unsigned i)
 	return slot;
 }
 
-/* Prepared once, sent for ever: no descriptor, avail or header is written again. */
+/* Prepared once, sent repeatedly: no descriptor, avail or header is written again. */
 static void prepared_once(void **s)
 {
 	(void)s;
@@ -95,7 +95,7 @@ static void prepared_once(void **s)
 		device_sends_all();
 	}
 	memcpy(after, w.tx.desc, bytes);
-	/* descriptors, and avail but for its index */
+	/* Descriptors, and avail except for its index. */
 	assert_memory_equal(before, after, 64 * 16 + 2);
 	assert_memory_equal(before + 64 * 16 + 4, after + 64 * 16 + 4, 64 * 2);
 	send(0);
@@ -103,7 +103,7 @@ static void prepared_once(void **s)
 	end();
 }
 
-/* Full, then free as the device goes. */
+/* Full, then free as the device sends. */
 static void fills_up(void **s)
 {
 	(void)s;
@@ -119,7 +119,7 @@ static void fills_up(void **s)
 	end();
 }
 
-/* used.idx is looked at when half of the slots or fewer are known to be ours, when nothing was sent
+/* used.idx is read when half of the slots or fewer are known to be free, when nothing was sent
  * since the last call, and in the eighth call at the latest. */
 static void looks_seldom(void **s)
 {
@@ -145,7 +145,7 @@ static void looks_seldom(void **s)
 	}
 }
 
-/* Any order of completion: a slot is ours when all before it are. */
+/* Any order of completion: a slot is free when all before it are. */
 static void any_order(void **s)
 {
 	(void)s;
@@ -175,7 +175,7 @@ static void any_order(void **s)
 	}
 }
 
-/* In order: nothing that stands in the used ring matters. */
+/* In order: the contents of the used ring do not matter. */
 static void by_the_index_alone(void **s)
 {
 	(void)s;
@@ -208,8 +208,8 @@ static void index_lies(void **s)
 	}
 }
 
-/* Entries that name no slot of the device's, or one twice, are counted; the others count. When for
- * them nothing is left that it could return, the queue is broken. */
+/* Entries that name no slot of the device, or one twice, are counted; the others are processed. If
+ * they leave nothing that it could return, the queue is broken. */
 static void ids_lie(void **s)
 {
 	(void)s;
@@ -234,7 +234,8 @@ static void ids_lie(void **s)
 	}
 }
 
-/* Whatever it writes: no slot is ours before the device named it, and nothing else is touched. */
+/* Whatever it writes: no slot is free before the device named it, and no other memory is
+ * accessed. */
 static void random_lies(void **s)
 {
 	(void)s;
@@ -264,7 +265,7 @@ static void random_lies(void **s)
 		end();
 	}
 	assert_in_range(broken, 100, 2000);
-	assert_in_range(bad, w.tx.in_order ? 0 : 100, w.tx.in_order ? 0 : 2000); /* nobody reads ids */
+	assert_in_range(bad, w.tx.in_order ? 0 : 100, w.tx.in_order ? 0 : 2000); /* ids are not read */
 }
 
 int main(void)

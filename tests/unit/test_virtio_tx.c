@@ -1,4 +1,4 @@
-/* drivers/virtio_net/ring_tx.c with a device that keeps to VIRTIO 1.2. */
+/* drivers/virtio_net/ring_tx.c with a device that complies with VIRTIO 1.2. */
 #include "tests/unit/packets.h"
 #include "tests/unit/virtio_rig.h"
 
@@ -70,12 +70,13 @@ static void tx_ring_full(void **s)
 	assert_int_equal(hand.n, 36);
 	assert_int_equal(w.cnt.tx_full, 1); /* times, not packets */
 	unsigned rings = w.dtx.rings;
-	assert_int_equal(tx(), 0); /* and no doorbell for nothing */
+	assert_int_equal(tx(), 0); /* and no needless doorbell */
 	assert_int_equal(w.dtx.rings, rings);
 	assert_int_equal(w.cnt.tx_full, 2);
 	assert_accounted();
 
-	/* The oldest is still out: its place is not to be had, however many behind it are done. */
+	/* The oldest is still outstanding: its place is not available, however many behind it are
+	 * done. */
 	for (unsigned i = 1; i < 64; i++)
 		device_send(1, i);
 	device_publish(&w.dtx);
@@ -92,7 +93,8 @@ static void tx_ring_full(void **s)
 	assert_int_equal(w.pool.free, 300 - 64);
 }
 
-/* 5.1.6.2: what a frame with a partial checksum says, and that the next in its place does not. */
+/* 5.1.6.2: the header of a frame with a partial checksum, and that the next in its place has
+ * none. */
 static void tx_partial_checksum(void **s)
 {
 	(void)s;
@@ -122,9 +124,9 @@ static void tx_partial_checksum(void **s)
 	}
 }
 
-/* --- chains, counted buffers --- */
+/* --- chains, shared buffers --- */
 
-/* Any number of pieces, many times round the ring, among plain frames. */
+/* Any number of pieces, many times around the ring, among plain frames. */
 static void tx_chains(void **s)
 {
 	(void)s;
@@ -156,7 +158,7 @@ static void tx_chains(void **s)
 	assert_int_equal(w.cnt.tx_bytes, bytes);
 }
 
-/* Places of avail are written again for one round after a chain, and then no more. */
+/* Entries of avail are written again for one round after a chain, and then no more. */
 static void tx_avail_settles_after_a_chain(void **s)
 {
 	(void)s;
@@ -177,7 +179,7 @@ static void tx_avail_settles_after_a_chain(void **s)
 	assert_int_equal(tx(), 0);
 }
 
-/* A chain that does not fit stays with the caller, as it was, and what is behind it too. */
+/* A chain that does not fit stays with the caller, unchanged, and so does everything behind it. */
 static void tx_chain_waits_for_room(void **s)
 {
 	(void)s;
@@ -211,7 +213,7 @@ static void tx_chain_waits_for_room(void **s)
 	assert_int_equal(w.pool.free, 300 - 64);
 }
 
-/* One packet of any kind more in hand. */
+/* Takes one more packet, of any kind, in hand. */
 static void take_any(uint32_t seq, unsigned frags_max)
 {
 	if (random_below(3) == 0)
@@ -222,7 +224,7 @@ static void take_any(uint32_t seq, unsigned frags_max)
 		keep(&hand.pkt[hand.n - 1], 1 + random_below(3));
 }
 
-/* All kinds at random, given back in any order; the test lets go of its holds at any time. */
+/* All kinds at random, returned in any order; the test releases its holds at any time. */
 static void tx_any_kind_out_of_order(void **s)
 {
 	(void)s;
@@ -263,14 +265,14 @@ static void tx_any_kind_out_of_order(void **s)
 	assert_true(refused > 100 && sent > 4000);
 }
 
-/* A counted buffer is in the ring three times and held by who sends it: as TCP does that sends
- * again. It is free when all have let go, in whatever order. */
+/* A shared buffer is in the ring three times and held by the sender, as by TCP for retransmission.
+ * It is freed when all have released it, in whatever order. */
 static void tx_shared_buffer_is_freed_once(void **s)
 {
 	(void)s;
 	for (unsigned order = 0; order < 8; order++) {
 		start(16, 17);
-		assert_int_equal(w.pool.free, 1); /* no other is left: a second free would show */
+		assert_int_equal(w.pool.free, 1); /* no other is left: a second free would be noticed */
 		take_frames(1, order);
 		keep(&hand.pkt[0], 2);
 		hand.pkt[1] = hand.pkt[2] = hand.pkt[0];
@@ -293,8 +295,8 @@ static void tx_shared_buffer_is_freed_once(void **s)
 
 /* --- segmentation --- */
 
-/* Headers of a frame in hand: `tags` VLAN tags, IPv4 or IPv6, TCP with these flags or UDP. Returns
- * where the L4 header starts. */
+/* Makes the headers of a frame in hand: `tags` VLAN tags, IPv4 or IPv6, TCP with these flags or
+ * UDP. Returns where the L4 header starts. */
 static unsigned make_headers(struct pkt *p, unsigned tags, bool six, bool tcp, uint8_t flags)
 {
 	unsigned l3 = 14 + 4 * tags, l4 = l3 + (six ? 40 : 20);
@@ -309,7 +311,7 @@ static unsigned make_headers(struct pkt *p, unsigned tags, bool six, bool tcp, u
 	return l4;
 }
 
-/* 5.1.6.2: what the header says of a frame to be cut, whole or in pieces. */
+/* 5.1.6.2: the virtio header of a frame to be segmented, whole or in pieces. */
 static void tx_segmentation(void **s)
 {
 	(void)s;
@@ -321,8 +323,8 @@ static void tx_segmentation(void **s)
 		{true, true, true, 0, 0x18, 4},
 		{true, false, true, 0, 0x90, 0x81}, /* CWR: RFC 3168 */
 		{true, true, true, 0, 0x90, 0x84},
-		{true, false, false, 0, 0x90, 1}, /* a device that does not know it is not told */
-		{true, false, true, 0, 0x50, 1},  /* ECE is no CWR */
+		{true, false, false, 0, 0x90, 1}, /* a device without support is not told of it */
+		{true, false, true, 0, 0x50, 1},  /* ECE is not CWR */
 		{true, false, true, 1, 0x18, 1},
 		{true, true, true, 2, 0x98, 0x84},
 		{false, false, true, 0, 0, 5},
@@ -370,7 +372,7 @@ static void tx_segmentation(void **s)
 	}
 }
 
-/* A checksum over a chain is the device's, or the driver's. */
+/* The checksum over a chain is completed by the device, or by the driver. */
 static void tx_partial_checksum_of_a_chain(void **s)
 {
 	(void)s;
@@ -404,7 +406,7 @@ static void tx_partial_checksum_of_a_chain(void **s)
 	}
 }
 
-/* Frames with a checksum for the device, or for the driver, among plain ones of the same burst. */
+/* Frames with a checksum for the device, or for the driver, among plain ones in the same burst. */
 static void tx_partial_checksums_in_a_burst(void **s)
 {
 	(void)s;
@@ -443,7 +445,7 @@ static void tx_partial_checksums_in_a_burst(void **s)
 	}
 }
 
-/* used.idx is all there is to know: nothing that stands in the used ring matters. */
+/* used.idx is the only information: the contents of the used ring do not matter. */
 static void tx_by_the_index_alone(void **s)
 {
 	(void)s;

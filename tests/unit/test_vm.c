@@ -1,7 +1,7 @@
 /*
- * kernel/vm: page tables against an oracle that has a row for each page of a window, which lies across
- * the end of a top-level table's reach: what they map, with which rights, how many of them there are, and
- * what of it the kernel reads for a program.
+ * kernel/vm: page tables against an oracle with a row for each page of a window that crosses the
+ * end of a top-level table's range: the mappings, their rights, the number of tables, and what the
+ * kernel reads of it for a program.
  */
 #include "tests/unit/host.h"
 
@@ -15,7 +15,7 @@ static void *host_phys(uint64_t phys) { return (void *)(uintptr_t)phys; }
 #define WINDOW_HUGE 4
 #define WINDOW_PAGES (WINDOW_HUGE * (HUGE_BYTES / PAGE_BYTES))
 #define WINDOW ((1ull << 39) - WINDOW_HUGE / 2 * HUGE_BYTES)
-#define MEMORY_BYTES (WINDOW_HUGE * HUGE_BYTES) /* that is mapped, in any order and more than once */
+#define MEMORY_BYTES (WINDOW_HUGE * HUGE_BYTES) /* mapped, in any order and more than once */
 #define TABLES 64
 
 char kernel_text[1], kernel_rodata[1], kernel_data[1], kernel_end[1];
@@ -47,7 +47,7 @@ static vm_space_t begin(void)
 	return vm_space_new();
 }
 
-/* Pages [first, first + n) of the window to bytes of the memory from `at` on. */
+/* Maps pages [first, first + n) of the window to bytes of the memory from `at` on. */
 static void map(vm_space_t space, uint64_t first, uint64_t n, uint64_t at, unsigned flags)
 {
 	const uint64_t virt = WINDOW + first * PAGE_BYTES, bytes = n * PAGE_BYTES, before = taken;
@@ -108,7 +108,7 @@ static bool may_read(uint64_t from, uint64_t bytes)
 	return true;
 }
 
-/* from: offset in the window. True: the oracle let it be read. */
+/* from: offset in the window. True: the oracle permits the read. */
 static bool copy(vm_space_t space, uint64_t from, uint64_t bytes)
 {
 	static uint8_t to[3 * PAGE_BYTES];
@@ -143,7 +143,7 @@ static void windows_of_pieces(void **s)
 				break;
 			n = n < WINDOW_PAGES - page ? n : WINDOW_PAGES - page;
 			at = random_below((unsigned)(WINDOW_PAGES - n + 1)) * PAGE_BYTES;
-			if (random_below(2)) /* as it lies in its 2 MiB */
+			if (random_below(2)) /* at its offset in the 2 MiB page */
 				at = page * PAGE_BYTES;
 			map(space, page, n, at, rights[random_below(ARRAY_LEN(rights))]);
 			page += n + (random_below(3) ? 0 : random_below(400));
@@ -158,7 +158,7 @@ static void windows_of_pieces(void **s)
 	assert_true(read > 10000 && refused > 10000);
 }
 
-/* The ends of what a program may have read for it, to the byte. */
+/* The limits of what may be read for a program, to the byte. */
 static void reads_for_programs(void **s)
 {
 	const vm_space_t space = begin();
@@ -178,7 +178,7 @@ static void reads_for_programs(void **s)
 	assert_false(copy(space, 3 * page, 1));
 	assert_false(copy(space, 4 * page, 1));
 	assert_false(copy(space, 6 * page - 1, 2));
-	/* the kernel's half, and what is no address at all */
+	/* The kernel's half, and an invalid address. */
 	assert_false(vm_copy_from_user(space, &byte, PHYS_BASE, 1));
 	assert_false(vm_copy_from_user(space, &byte, 1ull << 47, 1));
 	assert_false(vm_copy_from_user(space, &byte, (1ull << 48) + WINDOW + page, 1));

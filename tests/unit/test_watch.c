@@ -1,4 +1,4 @@
-/* core/watch: a core that stands still is restarted, once, and no other ever is. */
+/* core/watch: a core that is stuck is restarted, once, and no other ever is. */
 #include "tests/unit/host.h"
 
 #include "core/watch.c"
@@ -48,7 +48,7 @@ static int setup(void **s)
 	return 0;
 }
 
-/* The control core comes round so often in that time; core 1 does, core 2 does not. */
+/* The control core makes `times` turns in that time; core 1 does, core 2 does not. */
 static void pass(unsigned times, uint64_t ticks)
 {
 	for (unsigned i = 0; i < times; i++) {
@@ -66,7 +66,7 @@ static void stuck(void **s)
 	pass(400, 4 * TICK);
 	assert_int_equal(restarts[2], 1);
 	assert_int_equal(lines, 1);
-	pass(1000, 10 * TICK); /* still: it was in the kernel just then */
+	pass(1000, 10 * TICK); /* unchanged: it was in the kernel at that moment */
 	assert_int_equal(restarts[2], 3);
 	box[2].stats.turns++;
 	pass(300, 3 * TICK);
@@ -88,7 +88,7 @@ static void no_turn_needed(void **s)
 	assert_int_equal(restarts[2], 0);
 }
 
-/* The whole guest stood still for an hour: that is one look. */
+/* The whole guest was paused for an hour: that counts as one look. */
 static void guest_paused(void **s)
 {
 	(void)s;
@@ -109,7 +109,7 @@ static void deadline(void **s)
 	assert_int_equal(restarts[1] + restarts[2], 0);
 }
 
-/* This is core `id`, a data core, and comes round so often in that time. */
+/* This is core `id`, a data core, and makes `times` turns in that time. */
 static void data_pass(unsigned id, unsigned times, uint64_t ticks)
 {
 	self.id = id;
@@ -121,7 +121,7 @@ static void data_pass(unsigned id, unsigned times, uint64_t ticks)
 	}
 }
 
-/* The control core stands still: the first data core that lives finds out, no other. */
+/* The control core is stuck: the first living data core finds out, and no other. */
 static void control_core_is_stuck(void **s)
 {
 	(void)s;
@@ -142,7 +142,7 @@ static void control_core_is_well(void **s)
 	(void)s;
 	for (unsigned i = 0; i < 100; i++) {
 		data_pass(1, 10, TICK);
-		box[0].stats.turns += i % 20 == 0; /* seldom, but it does */
+		box[0].stats.turns += i % 20 == 0; /* rarely, but it does */
 		assert_true(watch_control_deadline() == watch_control_tsc);
 	}
 	box[0].parked = 1;
@@ -155,7 +155,7 @@ static void control_core_is_well(void **s)
 	assert_int_equal(restarts[0], 0);
 }
 
-/* Where there is an IOMMU it is asked once a second, by the only core too. */
+/* An IOMMU is queried once a second, even by the only core. */
 static void iommu(void **s)
 {
 	(void)s;

@@ -1,4 +1,4 @@
-/* net/tcp/wheel against an oracle that keeps every deadline and looks through all of them. */
+/* net/tcp/wheel against an oracle that keeps every deadline and searches all of them. */
 #include "tests/unit/host.h"
 
 #include "net/tcp/wheel.h"
@@ -6,7 +6,7 @@
 #define RECORDS 300
 
 struct record {
-	char before[24]; /* not at the start, and a stride that is no power of two */
+	char before[24]; /* not at the start, and a stride that is not a power of two */
 	struct wheel_node timer;
 	char after[16];
 };
@@ -19,7 +19,7 @@ struct rig {
 	bool pending[RECORDS];
 	uint64_t tick[RECORDS];
 	uint64_t now;  /* last given to wheel_expire */
-	uint64_t seen; /* all up to here has come out, unless it was added later */
+	uint64_t seen; /* everything up to here has expired, unless it was added later */
 	bool in_round; /* the last wheel_expire returned a record: there may be more */
 };
 
@@ -44,7 +44,7 @@ static void take(struct rig *r, uint32_t i)
 	r->pending[i] = false;
 }
 
-/* When record i can come out at the earliest. */
+/* The earliest time at which record i can expire. */
 static uint64_t due_of(const struct rig *r, uint32_t i)
 {
 	return r->tick[i] > r->seen ? r->tick[i] : r->seen;
@@ -84,12 +84,12 @@ static void check_next(const struct rig *r)
 		assert_true(next == UINT64_MAX);
 		return;
 	}
-	/* in a round the rest of a slot that has started waits to be sorted */
+	/* In a round the rest of a slot that has started waits to be sorted. */
 	uint64_t least = r->in_round ? r->seen : slot_start(r->seen, first);
 	assert_true(next >= least && next <= first);
 }
 
-/* One wheel_expire, judged. */
+/* One wheel_expire, checked. */
 static uint32_t expire(struct rig *r, uint64_t now)
 {
 	uint64_t first = first_due(r);
@@ -167,7 +167,7 @@ static void exact_at_every_distance(void **s)
 			uint64_t start = random64() >> random_below(64);
 			uint64_t tick = start + ((uint64_t)1 << bit) + around - 2;
 			if (tick <= start || tick < 3)
-				continue; /* past the end of time */
+				continue; /* past the largest tick */
 			rig_init(&r, start);
 			add(&r, 5, tick);
 			assert_int_equal(expire(&r, tick - 1), WHEEL_NONE);
@@ -177,7 +177,7 @@ static void exact_at_every_distance(void **s)
 		}
 }
 
-/* The last tick of all is a deadline like any other. */
+/* The largest tick is a deadline like any other. */
 static void end_of_time(void **s)
 {
 	(void)s;
@@ -192,7 +192,7 @@ static void end_of_time(void **s)
 	assert_int_equal(expire(&r, UINT64_MAX), WHEEL_NONE);
 }
 
-/* Who follows wheel_next from one to the next gets there in at most one step a level. */
+/* Following wheel_next repeatedly reaches the deadline in at most one step per level. */
 static void next_leads_to_it(void **s)
 {
 	(void)s;
@@ -208,7 +208,7 @@ static void next_leads_to_it(void **s)
 	}
 }
 
-/* A distance like those of TCP's timers mostly, sometimes any. */
+/* Mostly a distance like those of TCP's timers, sometimes any. */
 static uint64_t some_distance(void)
 {
 	switch (random_below(8)) {
@@ -260,7 +260,7 @@ static void random_changes(void **s)
 	}
 }
 
-/* A record that sets itself again whenever it expires, as a retransmission timer does. */
+/* A record that is added again whenever it expires, like a retransmission timer. */
 static void set_again_inside_expire(void **s)
 {
 	(void)s;
@@ -278,7 +278,7 @@ static void set_again_inside_expire(void **s)
 	assert_int_equal(rounds, 1287); /* at 777, and at every 777 after */
 }
 
-/* A million of them, an hour at a stroke, and the rest. */
+/* A million records, an hour at once, and the rest. */
 static void a_million(void **s)
 {
 	(void)s;
