@@ -373,7 +373,7 @@ struct nic_ops {
 	 *
 	 * All headers of a chain lie in its first piece. The driver may change them (checksums, and
 	 * lengths where the device requires it), and writes the device's own header before them.
-	 * The holder of a PKT_SHARED buffer that sends it again must write the headers anew, and
+	 * The holder of a PKT_SHARED buffer that sends it again must write the headers again, and
 	 * may do so only when no ring has the buffer any more (pkt_meta.refs). The driver does not
 	 * change fragments.
 	 */

@@ -401,8 +401,8 @@ static void hole(void **s)
 	assert_true(two >= 900 * MIB && two <= one);
 }
 
-/* Memory in random pieces, with a configuration in the middle: divided correctly or refused. What
- * has enough in one piece is not refused. */
+/* Memory in random pieces, with a configuration in the middle: divided correctly or refused. A
+ * machine with enough memory in one piece is not refused. */
 static void holes(void **s)
 {
 	unsigned refusals = 0;
