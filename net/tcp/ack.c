@@ -1,18 +1,18 @@
 /*
- * An acknowledgement arrives (RFC 9293 3.10.7.4, fifth; RFC 2018 5): what it takes out of the
- * queue, what it says of the chunks that stay, the send window. What follows from it for the
- * congestion window and for what has to be sent again is loss.c.
+ * Acknowledgement arrival (RFC 9293 3.10.7.4, fifth; RFC 2018 5): removes acknowledged chunks from
+ * the queue, marks SACKED chunks, updates the send window. loss.c derives the congestion window and
+ * the retransmissions from it.
  */
 #include "net/tcp/inside.h"
 
-/* A block that says something about what is outstanding. */
+/* True for a block within the outstanding sequence space. */
 static bool is_sane(const struct tcp_conn *c, const struct tcp_sack *b)
 {
 	return seq_lt(b->start, b->end) && seq_ge(b->start, c->snd_una) && seq_le(b->end, c->snd_nxt);
 }
 
-/* RFC 2883 4: the first block tells of a duplicate when it lies below the acknowledgement or
- * within the second block. */
+/* RFC 2883 4: the first block reports a duplicate if it lies below the acknowledgement or within
+ * the second block. */
 static bool is_dsack(const struct tcp_segment *s)
 {
 	const struct tcp_sack *b = s->sack;
@@ -32,7 +32,7 @@ static void mark_sacked(struct tcp *t, struct tcp_conn *c, uint32_t buf, struct 
 	tcp_board_sacked(t, c, buf);
 }
 
-/* The sane blocks, by their beginning; returns how many. */
+/* Copies the sane blocks to `out`, sorted by start; returns how many. */
 static unsigned sort_blocks(const struct tcp_conn *c, const struct tcp_segment *s, unsigned first,
                             struct tcp_sack *out)
 {
@@ -70,10 +70,10 @@ static void read_sacks(struct tcp *t, struct tcp_conn *c, const struct tcp_segme
 }
 
 /*
- * RFC 9293 3.10.7.4: only by segments that are not older than the one it was set by. One that
- * acknowledges something new is not, even when it carries old data sent again; without its window
- * snd_una would move and take the edge beyond what was ever offered. Returns whether it has
- * changed.
+ * RFC 9293 3.10.7.4: a segment older than the one that last set the window must not update it. A
+ * segment that acknowledges new data is not old, even if it carries retransmitted data: without its
+ * window, snd_una would move and push the right edge beyond any offered one. Returns whether the
+ * window has changed.
  */
 static bool update_window(struct tcp_conn *c, const struct tcp_segment *s)
 {
@@ -81,7 +81,7 @@ static bool update_window(struct tcp_conn *c, const struct tcp_segment *s)
 	      (c->snd_wl1 == s->seq && seq_le(c->snd_wl2, s->ack))))
 		return false;
 	uint32_t before = c->snd_wnd;
-	/* that of a SYN is not scaled (RFC 7323 2.2) */
+	/* the window of a SYN is not scaled (RFC 7323 2.2) */
 	c->snd_wnd = s->flags & TCP_SYN ? s->wnd : s->wnd << c->snd_wscale;
 	c->snd_wl1 = s->seq;
 	c->snd_wl2 = s->ack;
@@ -89,13 +89,13 @@ static bool update_window(struct tcp_conn *c, const struct tcp_segment *s)
 	return c->snd_wnd != before;
 }
 
-/* snd_una moves. */
+/* Moves snd_una to ack. */
 static void advance(struct tcp *t, struct tcp_conn *c, uint32_t ack, struct tcp_acked *a)
 {
 	a->advanced = true;
 	a->bytes = tcp_queue_ack(t, c, ack, a);
 	c->snd_una = ack;
-	if (seq_gt(ack, c->snd_nxt)) /* a window probe was taken */
+	if (seq_gt(ack, c->snd_nxt)) /* the peer took a window probe */
 		c->snd_nxt = ack;
 	if (c->flags & CONN_URG_SND && seq_ge(ack, c->snd_up))
 		c->flags &= ~(uint32_t)CONN_URG_SND;

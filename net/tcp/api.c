@@ -1,7 +1,7 @@
-/* What the application calls on a connection: see tcp.h. */
+/* Functions for the application on a connection: see tcp.h. */
 #include "net/tcp/inside.h"
 
-/* Something has changed: now, or at the end of the call that we are within. */
+/* Marks the connection as changed. Output follows now, or at the end of the call in progress. */
 static void changed(struct tcp_conn *c)
 {
 	tcp_touch(c->tcp, c);
@@ -81,14 +81,14 @@ void tcp_close(struct tcp_conn *c)
 			tcp_conn_end(t, c, E_OK, true);
 			return;
 		}
-		break; /* what was given is still sent: FIN-WAIT-1 comes with the answer */
+		break; /* queued data is still sent; FIN-WAIT-1 follows when the SYN is answered */
 	case TCP_ESTABLISHED:
 		tcp_set_state(t, c, TCP_FIN_WAIT_1);
 		break;
 	case TCP_CLOSE_WAIT:
 		tcp_set_state(t, c, TCP_LAST_ACK);
 		break;
-	default: /* SYN-RECEIVED: tcp_established looks at the flag */
+	default: /* SYN-RECEIVED: tcp_established checks the flag */
 		break;
 	}
 	c->flags |= CONN_CLOSING;

@@ -1,5 +1,5 @@
 /*
- * See congestion.h. Integers only, and no product that can exceed 64 bits: windows are below 2^31,
+ * See congestion.h. Integers only, and no product can exceed 64 bits: windows are below 2^31,
  * segments below 2^16, and the time in W_cubic below 2^20 units of 1/1024 s.
  */
 #include "net/tcp/congestion.h"
@@ -31,7 +31,7 @@ static uint32_t initial_window(uint32_t mss)
 	return u32_min(10 * mss, u32_max(2 * mss, 14600));
 }
 
-/* The caller's pace in recovery may have left cwnd anywhere (RFC 6937 can make it 0). */
+/* The caller's PRR may have set cwnd to any value, even 0 (RFC 6937). */
 static void bound_window(struct cc *c)
 {
 	c->cwnd = u32_min(u32_max(c->cwnd, c->mss), CC_WINDOW_MAX);
@@ -59,20 +59,20 @@ void cc_init(struct cc *c, enum cc_algorithm algorithm, uint32_t mss)
 /* --- growth --- */
 
 /*
- * Adds step * acked / cwnd to *window: `step` bytes for each cwnd of bytes acknowledged, that is in
- * each RTT. *rest keeps the fraction of a byte, without which a large window would never grow.
+ * Adds step * acked / cwnd to *window: `step` bytes per cwnd of acknowledged bytes, that is, per
+ * RTT. *rest keeps the fraction of a byte, without which a large window would never grow.
  */
 static void grow(const struct cc *c, uint32_t *window, uint32_t *rest, uint32_t step,
                  uint32_t acked)
 {
-	/* since the last time cwnd may have shrunk; the rest is still less than a byte */
+	/* cwnd may have shrunk since the last call; the rest is still less than a byte */
 	uint64_t sum = (uint64_t)step * acked + u32_min(*rest, c->cwnd - 1);
 	uint64_t bytes = divide(sum, c->cwnd);
 	*rest = (uint32_t)(sum - bytes * c->cwnd);
 	*window = bytes < CC_WINDOW_MAX - *window ? *window + (uint32_t)bytes : CC_WINDOW_MAX;
 }
 
-/* RFC 5681 3.1, RFC 9406 4.2; L as in congestion.h. */
+/* RFC 5681 3.1, RFC 9406 4.2; L: see congestion.h. */
 static void slow_start(struct cc *c, uint32_t acked)
 {
 	uint32_t limit = c->flags & CC_AFTER_RTO ? 1 : 2, step;
@@ -86,7 +86,7 @@ static void slow_start(struct cc *c, uint32_t acked)
 
 /* --- CUBIC --- */
 
-/* The largest x with x^3 <= n, for n < 2^62: bit by bit, once an epoch. */
+/* The largest x with x^3 <= n, for n < 2^62: bit by bit, once per epoch. */
 static uint32_t cube_root(uint64_t n)
 {
 	uint64_t x = 0;
@@ -106,8 +106,8 @@ static uint32_t cubic_k_us(const struct cc *c)
 
 /*
  * Congestion avoidance begins at the present cwnd. W_max is undefined after HyStart++ (4.10) and
- * after a timeout (4.8): the window then grows from here as from a plateau. So it does when cwnd
- * is above W_max already, where the RFC's formula would have a negative K.
+ * after a timeout (4.8); the window then grows from here as from a plateau. It also does so if cwnd
+ * is already above W_max, where the RFC's formula would give a negative K.
  */
 static void cubic_begin_epoch(struct cc *c)
 {
@@ -129,7 +129,7 @@ static uint32_t cubic_window(const struct cc *c, uint32_t t_us)
 {
 	bool concave = t_us < c->k_us;
 	uint32_t us = concave ? c->k_us - t_us : t_us - c->k_us;
-	/* 68719 / 2^26 = 1024 / 10^6; beyond 1024 s any window has reached its end */
+	/* 68719 / 2^26 = 1024 / 10^6; after 1024 s any window has reached its limit */
 	uint64_t d = (uint64_t)us * 68719 >> 26;
 	if (d >= 1u << 20)
 		d = (1u << 20) - 1;
@@ -148,8 +148,8 @@ static void cubic_avoidance(struct cc *c, uint32_t acked, uint32_t srtt_us)
 	if (!(c->flags & CC_EPOCH))
 		cubic_begin_epoch(c);
 
-	/* 4.3, equation 4: alpha_cubic = 3 (1 - 0.7) / (1 + 0.7) = 9/17 segments in each RTT, and
-	 * one as soon as the window before the reduction is reached */
+	/* 4.3, equation 4: alpha_cubic = 3 (1 - 0.7) / (1 + 0.7) = 9/17 segments per RTT, and 1
+	 * once the window before the reduction is reached */
 	uint32_t alpha = c->w_est < c->cwnd_prior ? c->mss * 9 / 17 : c->mss;
 	grow(c, &c->w_est, &c->w_est_rest, alpha, acked);
 
@@ -157,7 +157,7 @@ static void cubic_avoidance(struct cc *c, uint32_t acked, uint32_t srtt_us)
 		c->cwnd = u32_max(c->cwnd, c->w_est); /* 4.3, the Reno-friendly region */
 		return;
 	}
-	/* 4.4 and 4.5, the concave and the convex region; the bounds of target are those of 4.2 */
+	/* 4.4 and 4.5, the concave and the convex region; target is bounded as in 4.2 */
 	uint32_t target = cubic_window(c, add_saturating(c->elapsed_us, srtt_us));
 	target = u32_min(target, c->cwnd + c->cwnd / 2);
 	if (target > c->cwnd)
@@ -165,8 +165,9 @@ static void cubic_avoidance(struct cc *c, uint32_t acked, uint32_t srtt_us)
 }
 
 /*
- * The t of W_cubic(t) MUST NOT count when cwnd was no limit (4.2). More than an RTT between two
- * ACKs is such a time too, whatever the second one is: cwnd kept nobody from sending in it.
+ * The t of W_cubic(t) MUST NOT include times when the sender was not limited by cwnd (4.2). An
+ * interval of more than one RTT between two ACKs counts as at most one RTT: cwnd did not prevent
+ * sending in the rest.
  */
 static void cubic_advance(struct cc *c, uint64_t now_us, uint32_t srtt_us, bool cwnd_limited)
 {
@@ -189,10 +190,10 @@ void cc_on_ack(struct cc *c, uint64_t now_us, uint32_t acked, uint32_t srtt_us, 
 		return;
 	}
 	c->flags &= (uint8_t)~CC_AFTER_RTO;
-	acked = u32_min(acked, c->cwnd); /* more than a window in flight is left from a larger one */
+	acked = u32_min(acked, c->cwnd); /* data beyond one window was sent under a larger cwnd */
 	if (c->algorithm == CC_CUBIC)
 		cubic_avoidance(c, acked, srtt_us);
-	else /* RFC 5681 3.1: one SMSS in each RTT, by bytes acknowledged */
+	else /* RFC 5681 3.1: one SMSS per RTT, by bytes acknowledged */
 		grow(c, &c->cwnd, &c->cwnd_rest, c->mss, acked);
 }
 
@@ -207,11 +208,11 @@ static void hystart_begin_round(struct cc *c, uint32_t snd_nxt)
 	c->flags |= CC_ROUND;
 }
 
-/* The delay of this round against that of the last one, or of the one CSS began in. */
+/* Compares the RTT of this round with that of the last one, or of the one in which CSS began. */
 static void hystart_judge(struct cc *c)
 {
 	if (c->flags & CC_CSS) {
-		/* it was jitter: back to slow start */
+		/* the increase was jitter: back to slow start */
 		if (c->round_min_rtt_us < c->css_baseline_us) {
 			c->css_baseline_us = NO_RTT;
 			c->flags &= (uint8_t)~CC_CSS;
@@ -231,7 +232,7 @@ static void hystart_judge(struct cc *c)
 
 void cc_on_rtt(struct cc *c, uint32_t rtt_us, uint32_t snd_una, uint32_t snd_nxt)
 {
-	/* RFC 9406 4.3: only in the first slow start; later ones know their ssthresh */
+	/* RFC 9406 4.3: only in the first slow start; later ones have an ssthresh */
 	if (c->algorithm != CC_CUBIC || !first_slow_start(c))
 		return;
 	if (!(c->flags & CC_ROUND)) {
@@ -253,8 +254,8 @@ void cc_on_rtt(struct cc *c, uint32_t rtt_us, uint32_t snd_una, uint32_t snd_nxt
 
 /* --- congestion --- */
 
-/* What a congestion event makes of the data in flight: RFC 5681 equation (4) halves it, RFC 9438
- * 4.6 leaves 0.7. */
+/* The window after a congestion event: RFC 5681 equation (4) halves the data in flight, RFC 9438
+ * 4.6 keeps 0.7. */
 static uint32_t reduced(const struct cc *c, uint32_t flight)
 {
 	flight = u32_min(flight, CC_WINDOW_MAX);
@@ -269,7 +270,7 @@ static void set_threshold(struct cc *c, uint32_t flight)
 	c->flags &= (uint8_t)~(CC_EPOCH | CC_CSS);
 }
 
-/* RFC 9438 4.7, fast convergence: whoever is cut below his last maximum makes room. */
+/* RFC 9438 4.7, fast convergence: a flow reduced below its last maximum releases bandwidth. */
 static void set_maximum(struct cc *c)
 {
 	bound_window(c);
@@ -288,7 +289,7 @@ void cc_on_ecn(struct cc *c, uint64_t now_us, uint32_t flight)
 	(void)now_us;
 	set_maximum(c);
 	set_threshold(c, flight);
-	/* RFC 9438 4.6: cwnd may go down to one segment, ssthresh not */
+	/* RFC 9438 4.6: cwnd may fall to one segment, ssthresh may not */
 	c->cwnd = u32_min(c->cwnd, u32_max(reduced(c, flight), c->mss));
 }
 
@@ -297,7 +298,7 @@ void cc_on_rto(struct cc *c, uint64_t now_us, uint32_t flight, bool first)
 	(void)now_us;
 	if (first)
 		set_threshold(c, flight);
-	c->w_max = 0; /* RFC 9438 4.8: the window that slow start will reach */
+	c->w_max = 0; /* RFC 9438 4.8: W_max becomes the window that slow start will reach */
 	c->cwnd = c->mss;
 	c->flags &= (uint8_t)~(CC_EPOCH | CC_CSS);
 	c->flags |= CC_AFTER_RTO;
@@ -307,14 +308,14 @@ void cc_after_idle(struct cc *c, uint64_t now_us, uint64_t idle_us)
 {
 	(void)idle_us;
 	uint32_t restart = initial_window(c->mss);
-	c->last_us = (uint32_t)now_us; /* the idle time is no part of CUBIC's t */
-	/* the samples of before the pause say nothing of the queues of now */
+	c->last_us = (uint32_t)now_us; /* CUBIC's t excludes the idle time */
+	/* samples from before the pause say nothing about the present queues */
 	c->round_min_rtt_us = c->last_round_min_rtt_us = c->css_baseline_us = NO_RTT;
 	c->flags &= (uint8_t)~(CC_ROUND | CC_CSS);
 	if (c->cwnd > restart) {
 		c->cwnd = restart;
-		/* the slow start to ssthresh is followed by a new epoch, to the same W_max: the old
-		 * one's W_est would be reached at one stroke */
+		/* A new epoch, to the same W_max, follows the slow start to ssthresh. The old
+		 * epoch's W_est would be reached in one step. */
 		c->flags &= (uint8_t)~CC_EPOCH;
 	}
 }
@@ -327,5 +328,5 @@ void cc_set_mss(struct cc *c, uint32_t mss)
 	c->mss = mss;
 	c->cwnd = u32_max(c->cwnd, mss);
 	c->ssthresh = u32_max(c->ssthresh, 2 * mss);
-	c->flags &= (uint8_t)~CC_EPOCH; /* K is for segments of the old size */
+	c->flags &= (uint8_t)~CC_EPOCH; /* K was computed for segments of the old size */
 }

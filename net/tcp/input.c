@@ -1,6 +1,7 @@
 /*
- * A segment arrives (RFC 9293 3.10.7): which connection, is it acceptable, what its flags do to the
- * state. In the RFC's order, with the checks of RFC 5961 and 7323 where they belong.
+ * Segment arrival (RFC 9293 3.10.7): finds the connection, checks that the segment is acceptable,
+ * and applies its flags to the state. Follows the RFC's order, with the checks of RFC 5961 and 7323
+ * in their places.
  *
  *     state         our SYN acked   peer's FIN    our FIN acked   tcp_close
  *     SYN-RECEIVED  ESTABLISHED     CLOSE-WAIT                    FIN-WAIT-1
@@ -11,13 +12,13 @@
  *     CLOSING                                     TIME-WAIT
  *     LAST-ACK                                    (closed)
  *
- * Segments are taken in lots of a few: first all are parsed and the table's lines for them fetched,
- * then each is gone through, then each connection among them sends what it has to.
+ * Segments are processed in batches of LOT. A batch is parsed first while its cache lines of the
+ * table are prefetched. Then each segment is processed, and finally each touched connection sends.
  */
 #include "net/eth.h"
 #include "net/tcp/inside.h"
 
-#define LOT 32              /* packets between two rounds of answers */
+#define LOT 32              /* packets per batch */
 #define PAWS_IDLE_MS (24u * 24 * 3600 * 1000) /* RFC 7323 5.5: 24 days */
 #define LIMIT_PERIOD_MS 5000 /* RFC 5961 7 */
 
@@ -44,15 +45,15 @@ static enum counter challenge(struct tcp *t, struct tcp_conn *c, enum counter fa
 	return fate;
 }
 
-/* --- is it acceptable? --- */
+/* --- acceptability --- */
 
-/* RFC 7323 5.5: after 24 days its sign says nothing any more. */
+/* RFC 7323 5.5: after 24 days the sign of the difference is meaningless. */
 static bool ts_recent_is_old(const struct tcp *t, const struct tcp_conn *c)
 {
 	return t->now_ms - c->ts_recent_ms > PAWS_IDLE_MS;
 }
 
-/* RFC 7323 5.3 R1, and 3.2: without the option that was agreed on it is not of this connection. */
+/* RFC 7323 5.3 R1. By 3.2, a segment without the negotiated option is not of this connection. */
 static bool timestamp_ok(const struct tcp *t, const struct tcp_conn *c, const struct tcp_segment *s)
 {
 	if (!(s->has & TCP_HAS_TS))
@@ -60,22 +61,23 @@ static bool timestamp_ok(const struct tcp *t, const struct tcp_conn *c, const st
 	return seq_ge(s->tsval, c->ts_recent) || ts_recent_is_old(t, c) || s->flags & TCP_RST;
 }
 
-/* RFC 9293 3.10.7.4, first: table of the acceptability test. rcv_adv is the edge that was ever
- * offered, so a window that was taken back by rounding is still honoured. */
+/* RFC 9293 3.10.7.4, first: table of the acceptability test. rcv_adv is the rightmost edge ever
+ * offered, so a window reduced by rounding is still honoured. */
 static bool sequence_ok(const struct tcp_conn *c, const struct tcp_segment *s)
 {
 	uint32_t space = tcp_segment_space(s), wnd = c->rcv_adv - c->rcv_nxt;
-	/* An ACK at the right edge itself, which the RFC's table leaves out, is that of a peer that has
-	 * filled the window: if some of that was lost, to drop it would leave both waiting. */
+	/* The RFC's table leaves out an ACK at the right edge itself. A peer that has filled the
+	 * window sends such ACKs; if part of its data was lost, dropping them would leave both
+	 * sides waiting. */
 	if (space == 0)
 		return s->seq - c->rcv_nxt <= wnd;
 	uint32_t last = s->seq + space - 1;
-	if (wnd == 0) /* text is not taken, but its ACK, URG and RST are (RFC 9293 3.10.7.4) */
+	if (wnd == 0) /* data is not accepted, but ACK, URG and RST are (RFC 9293 3.10.7.4) */
 		return s->seq == c->rcv_nxt;
 	return s->seq - c->rcv_nxt < wnd || last - c->rcv_nxt < wnd;
 }
 
-/* RFC 7323 4.3 (2): the timestamp to be echoed is that of the segment that the next ACK answers. */
+/* RFC 7323 4.3 (2): echo the timestamp of the segment that the next ACK answers. */
 static void note_timestamp(const struct tcp *t, struct tcp_conn *c, const struct tcp_segment *s)
 {
 	if ((seq_ge(s->tsval, c->ts_recent) || ts_recent_is_old(t, c)) &&
@@ -85,8 +87,9 @@ static void note_timestamp(const struct tcp *t, struct tcp_conn *c, const struct
 	}
 }
 
-/* Not acceptable: it is answered by an ACK (that of a duplicate tells of it), so that the peer can
- * find its way; not without limit, or two confused ends would never stop (RFC 5961 7). */
+/* An unacceptable segment is answered by an ACK, for a duplicate with D-SACK, so that the peer can
+ * resynchronize. The rate is limited, or two desynchronized ends would answer each other for ever
+ * (RFC 5961 7). */
 static enum counter unacceptable(struct tcp *t, struct tcp_conn *c, const struct tcp_segment *s,
                                  enum counter fate)
 {
@@ -101,8 +104,8 @@ static enum counter unacceptable(struct tcp *t, struct tcp_conn *c, const struct
 	return fate;
 }
 
-/* RFC 9293 3.8.4: before the window on purpose, so that it has to be answered; the one byte, if
- * any, is garbage. Linux probes a closed window by the same segment. */
+/* RFC 9293 3.8.4: a probe lies just before the window so that it must be answered; its one byte, if
+ * any, is garbage. Linux probes a closed window with the same segment. */
 static bool is_probe(const struct tcp_conn *c, const struct tcp_segment *s)
 {
 	return s->seq == c->rcv_nxt - 1 && s->len <= 1 &&
@@ -113,22 +116,22 @@ static bool is_probe(const struct tcp_conn *c, const struct tcp_segment *s)
 
 static enum counter reset_arrived(struct tcp *t, struct tcp_conn *c, const struct tcp_segment *s)
 {
-	/* RFC 5961 3.2: exactly the next number, or it is a guess within the window. RFC 1337: none
+	/* RFC 5961 3.2: an RST with any other number in the window may be a guess. RFC 1337: no RST
 	 * ends TIME-WAIT. */
 	if (c->state == TCP_TIME_WAIT)
 		return CNT_drop_tcp_challenged;
 	if (s->seq != c->rcv_nxt)
 		return challenge(t, c, CNT_drop_tcp_challenged);
 	tcp_count_event(t, CNT_tcp_resets);
-	/* All but our FIN has been acknowledged, and so has theirs: it has ended in order. */
+	/* Everything except our FIN is acknowledged, and we have the peer's FIN: an orderly end. */
 	bool over = (c->state == TCP_CLOSING || c->state == TCP_LAST_ACK) && c->q_bytes == 0;
 	bool refused = c->state == TCP_SYN_RECEIVED && !(c->flags & CONN_PASSIVE);
 	tcp_conn_end(t, c, over ? E_OK : refused ? E_REFUSED : E_RESET, true);
 	return CNT_delivered_tcp;
 }
 
-/* A SYN for a connection in TIME-WAIT: may it begin another one? RFC 6191 with timestamps, RFC
- * 9293 3.10.7.4 (fourth) by sequence number. */
+/* May a SYN for a connection in TIME-WAIT begin another one? RFC 6191 with timestamps, RFC 9293
+ * 3.10.7.4 (fourth) by sequence number. */
 static bool may_reuse(const struct tcp_conn *c, const struct tcp_segment *s)
 {
 	if (!(s->flags & TCP_SYN) || s->flags & (TCP_ACK | TCP_RST))
@@ -148,7 +151,7 @@ static void ecn_arrived(struct tcp_conn *c, const struct tcp_segment *s)
 		c->flags |= CONN_ECE | CONN_ACK_NOW;
 }
 
-/* Whether our FIN has been acknowledged, and what follows. False: nothing more is to be done. */
+/* Handles the acknowledgement of our FIN. False: the segment is done. */
 static bool fin_acked(struct tcp *t, struct tcp_conn *c)
 {
 	if (!(c->flags & CONN_FIN_QUEUED) || c->snd_una != c->q_end)
@@ -170,7 +173,7 @@ static bool fin_acked(struct tcp *t, struct tcp_conn *c)
 	}
 }
 
-/* In TIME-WAIT only a retransmitted FIN is of interest: its ACK was lost (RFC 9293 3.10.7.4). */
+/* In TIME-WAIT only a retransmitted FIN matters: its ACK was lost (RFC 9293 3.10.7.4). */
 static enum counter time_wait(struct tcp *t, struct tcp_conn *c, const struct tcp_segment *s)
 {
 	if (s->flags & TCP_FIN) {
@@ -189,17 +192,18 @@ static enum counter synchronized(struct tcp *t, struct tcp_conn *c, struct tcp_s
 		return unacceptable(t, c, s, CNT_drop_tcp_timestamp);
 	}
 	if (c->state == TCP_SYN_RECEIVED && s->flags & TCP_SYN && s->seq == c->irs) {
-		/* its SYN again (our answer was lost), or, after a simultaneous open, its SYN-ACK */
+		/* a retransmitted SYN (our answer was lost) or, after a simultaneous open, the
+		 * SYN-ACK */
 		if (!(s->flags & TCP_ACK)) {
 			c->flags |= CONN_ACK_NOW;
 			return CNT_delivered_tcp;
 		}
 		s->flags &= (uint8_t)~TCP_SYN;
-		s->wnd >>= c->snd_wscale; /* a SYN's is not scaled (RFC 7323 2.2) */
+		s->wnd >>= c->snd_wscale; /* the window of a SYN is not scaled (RFC 7323 2.2) */
 		s->seq++;
 	}
 	if (unlikely(!sequence_ok(c, s))) {
-		/* the peer's FIN again: old by its number, but the reason why TIME-WAIT is */
+		/* a retransmitted FIN is old by its number, but TIME-WAIT exists to answer it */
 		if (c->state == TCP_TIME_WAIT && (s->flags & (TCP_FIN | TCP_RST)) == TCP_FIN &&
 		    s->seq + tcp_segment_space(s) == c->rcv_nxt)
 			return time_wait(t, c, s);
@@ -218,7 +222,8 @@ static enum counter synchronized(struct tcp *t, struct tcp_conn *c, struct tcp_s
 	if (c->state == TCP_TIME_WAIT)
 		return time_wait(t, c, s);
 
-	/* Before the segment changes anything: else one that guesses a sequence number would. */
+	/* Checked before the segment changes anything, or a guessed sequence number would
+	 * suffice. */
 	if (c->state == TCP_SYN_RECEIVED && (seq_le(s->ack, c->iss) || seq_gt(s->ack, c->snd_max))) {
 		tcp_reset_for(t, s); /* RFC 9293 3.10.7.4, fifth, SYN-RECEIVED */
 		return CNT_drop_tcp_ack;
@@ -244,7 +249,7 @@ static enum counter synchronized(struct tcp *t, struct tcp_conn *c, struct tcp_s
 	return tcp_receive(t, c, s, p, taken);
 }
 
-/* One segment; c is its connection, or NULL. Returns its fate. */
+/* Processes one segment; c is its connection, or NULL. Returns its fate. */
 static enum counter arrive(struct tcp *t, struct tcp_conn *c, struct tcp_segment *s, struct pkt *p,
                            bool *taken)
 {
@@ -306,8 +311,8 @@ void tcp_input(struct tcp *t, struct pkt *v, unsigned n, uint64_t now_us)
 static void too_big(struct tcp *t, struct tcp_conn *c, uint32_t mtu)
 {
 	uint32_t least = ip_mtu_min(&c->remote);
-	/* RFC 1191 3: a router that does not say, says 0; then the smallest that must do. Of IPv6, RFC
-	 * 8201 4: less than that MUST be discarded. */
+	/* RFC 1191 3: a router that does not report an MTU sends 0; use the minimum MTU. RFC 8201
+	 * 4, for IPv6: a smaller value MUST be discarded. */
 	if (mtu < least && !net_addr_is_ip4(&c->remote))
 		return;
 	mtu = u32_max(mtu, least);
@@ -315,16 +320,16 @@ static void too_big(struct tcp *t, struct tcp_conn *c, uint32_t mtu)
 		return;
 	tcp_count_event(t, CNT_tcp_pmtu);
 	tcp_path_lower(t, c, mtu);
-	/* RFC 1191 6.5: it did not get through, nor did any other of that size; to send them again is no
-	 * response to congestion. */
+	/* RFC 1191 6.5: the quoted segment was dropped, and so was every other of that size.
+	 * Retransmitting them is not a response to congestion. */
 	for (uint32_t buf = c->q_first; buf != c->q_unsent; buf = chunk_at(t, buf)->next) {
 		if (chunk_at(t, buf)->len > tcp_full(c))
 			tcp_mark_lost(t, c, buf);
 	}
 }
 
-/* Whose segment the packet quoted in an ICMP error is, of which len bytes are there: where its
- * ports are, NULL for none with 8 bytes of TCP. */
+/* Reads the addresses from the packet quoted in an ICMP error, of which `len` bytes are there.
+ * Returns its ports, or NULL unless 8 bytes of TCP are there. */
 static const uint8_t *quoted(const uint8_t *ip, unsigned len, struct net_addr *local,
                              struct net_addr *remote)
 {
@@ -355,14 +360,14 @@ void tcp_icmp(struct tcp *t, const uint8_t *ip, unsigned len, enum tcp_icmp what
 	uint32_t seq = be32_load(tcp + 4);
 	tcp_set_now(t, now_us);
 	struct tcp_conn *c = tcp_find(t, tcp_hash(t, &remote, s.src_port, &local, s.dst_port), &s);
-	/* RFC 5927 4.1: of something that is under way */
+	/* RFC 5927 4.1: the quoted segment must be in flight */
 	if (!c || seq_lt(seq, c->snd_una) || !seq_lt(seq, c->snd_max))
 		return;
 	t->busy = true;
 	tcp_touch(t, c);
 	if (what == TCP_ICMP_TOO_BIG)
 		too_big(t, c, mtu);
-	else if (c->state == TCP_SYN_SENT) /* RFC 5927 5.2: else it may be forged; the timers decide */
+	else if (c->state == TCP_SYN_SENT) /* RFC 5927 5.2: otherwise it may be forged */
 		tcp_conn_end(t, c, E_REFUSED, true);
 	tcp_flush(t);
 	t->busy = false;
@@ -385,8 +390,8 @@ void tcp_icmp4(struct tcp *t, const struct icmp4_msg *m, uint64_t now_us)
 	}
 }
 
-/* RFC 9293 3.9.2.2 (SHLD-26): of ICMPv6 the codes 1 and 4 of destination unreachable are hard
- * errors. Soft are its codes 0 and 3, time exceeded and parameter problems (MUST-56). */
+/* RFC 9293 3.9.2.2 (SHLD-26): codes 1 and 4 of ICMPv6 destination unreachable are hard errors.
+ * Codes 0 and 3, time exceeded and parameter problem are soft (MUST-56). */
 void tcp_icmp6(struct tcp *t, const struct icmp6_msg *m, uint64_t now_us)
 {
 	bool hard = m->type == ICMP6_UNREACH &&

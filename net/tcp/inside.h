@@ -1,40 +1,40 @@
 /*
- * The inside of TCP: what the files of net/tcp/ know of each other.
+ * The internals of TCP: what the files of net/tcp/ share.
  *
- *     wire.c        header and options, read and written
+ *     wire.c        parse and write the header and options
  *     table.c       instance, connections, their hash table, ports
- *     input.c       a segment arrives (RFC 9293 3.10.7)
+ *     input.c       segment arrival (RFC 9293 3.10.7)
  *     open.c        SYN, listeners, cookies, Fast Open: until a connection is established
  *     recv.c        received data: delivery, the window
- *     ranges.c      received data that is out of order: reassembly, what SACK tells
- *     ack.c         an acknowledgement arrives: scoreboard, RTT, window, urgent
+ *     ranges.c      out-of-order data: reassembly, SACK blocks to send
+ *     ack.c         acknowledgement arrival: scoreboard, RTT, window, urgent
  *     scoreboard.c  finds chunks by sequence number, by time sent, and those lost
- *     loss.c        what was lost, and what the sender does about it: RACK-TLP, NewReno, PRR, RTO
- *     congestion.c  how large the congestion window is: CUBIC, NewReno
- *     output.c      what to send now, and the making of segments
+ *     loss.c        loss detection and recovery: RACK-TLP, NewReno, PRR, RTO
+ *     congestion.c  the congestion window: CUBIC, NewReno
+ *     output.c      decides what to send now, and builds segments
  *     queue.c       the send queue: chunks
- *     timer.c       deadlines of a connection; wheel.c the wheel they hang in
- *     api.c         what the application calls
+ *     timer.c       deadlines of a connection; wheel.c is their timing wheel
+ *     api.c         functions for the application
  *
- * A received segment goes input → ack → loss → recv; whatever it changes, the connection is put on
- * the pending list (tcp_touch), and once the vector is through, tcp_flush lets output look at each
- * connection once: so answers carry the acknowledgement, and many segments are acknowledged by one.
- * All that is called from outside ends so. A connection whose way has no room (tcp_ops.full) goes
- * from the pending list to those that wait for that way, and from there to output by tcp_room; what
- * comes in meanwhile is answered together with the rest.
+ * A received segment passes through input, ack, loss and recv. Each puts a connection it changes on
+ * the pending list (tcp_touch). When the vector is done, tcp_flush runs output once for each
+ * pending connection. Data thus carries the acknowledgement, and one ACK covers many segments.
+ * Every call from outside ends with tcp_flush. A connection whose way has no room (tcp_ops.full)
+ * moves from the pending list to the list waiting for that way; tcp_room later passes it to output.
+ * Segments that arrive meanwhile are answered together with the rest.
  *
  * Invariants
- * 1. A connection whose state is TCP_CLOSED has no buffer, no hash entry and no deadline; its
- *    record is free, or on a list and freed by tcp_flush. So whoever calls the application asks for
- *    the state afterwards, and may use the record till then.
- * 2. The send queue covers [snd_una, end of what was given) without a gap, by chunks in order; a
- *    chunk is one segment on the wire: sent, acknowledged, lost as a whole. q_unsent is the first
- *    that never was sent; all before it were. Before SYN is acknowledged snd_una is iss, and the
- *    queue begins at iss + 1.
- * 3. sacked, lost, retrans are sums over the chunks of [snd_una, snd_nxt): of those SACKED; those
- *    LOST and not SACKED; those that were sent again since they were LOST. Without SACK, sacked is
- *    what duplicate acknowledgements say has left the network, and no chunk has the mark.
- * 4. rcv_adv, the right edge of the window that was offered, never moves left (RFC 9293 3.8.6).
+ * 1. A connection in TCP_CLOSED has no buffer, no hash entry and no deadline. Its record is free,
+ *    or on a list and freed by tcp_flush. A function that calls the application therefore checks
+ *    the state afterwards, and may use the record until tcp_flush.
+ * 2. The send queue covers [snd_una, end of queued data) without a gap, in ordered chunks. A chunk
+ *    is one segment on the wire: sent, acknowledged and lost as a whole. q_unsent is the first
+ *    chunk never sent; all before it were. Before SYN is acknowledged, snd_una is iss and the queue
+ *    begins at iss + 1.
+ * 3. sacked, lost, retrans are sums over the chunks of [snd_una, snd_nxt): of SACKED chunks; of
+ *    LOST chunks that are not SACKED; of chunks sent again since they were LOST. Without SACK,
+ *    sacked is what duplicate acknowledgements say has left the network, and no chunk has the mark.
+ * 4. rcv_adv, the right edge of the offered window, never moves left (RFC 9293 3.8.6).
  */
 #ifndef NET_TCP_INSIDE_H
 #define NET_TCP_INSIDE_H
@@ -46,20 +46,20 @@
 #include "net/tcp/wire.h"
 
 #define TCP_NONE UINT32_MAX /* no buffer, no connection */
-#define TCP_HASH_WORDS 9    /* of a key that tcp_hash multiplies by, and one it adds */
-#define TCP_BACKOFF_MAX 32  /* doublings: more than any timeout has */
+#define TCP_HASH_WORDS 9    /* key words that tcp_hash multiplies by; it adds one more */
+#define TCP_BACKOFF_MAX 32  /* doublings: more than any timeout needs */
 
-/* Payloads up to so many bytes are copied where they could be sent from their place with a buffer
- * more: a copy of so much costs less than the second descriptor. */
+/* Payloads up to this size are copied, even where a second buffer would avoid it: the copy costs
+ * less than the second descriptor. */
 #define TCP_COPY_MAX 256
 
-/* Bytes before the payload of a chunk that is made here: Ethernet, the largest IP and TCP
+/* Bytes in front of the payload of a chunk made here: Ethernet and the largest IP and TCP
  * headers. */
 #define TCP_HEADROOM (14 + IP_HLEN_MAX + TCP_HLEN_MAX)
-#define TCP_PAYLOAD_OFFSET 192 /* in its buffer; a cache line begins */
+#define TCP_PAYLOAD_OFFSET 192 /* in its buffer, at the start of a cache line */
 _Static_assert(BUF_FRAME_LEAST + TCP_HEADROOM <= TCP_PAYLOAD_OFFSET, "headers fit in front");
 
-/* --- chunks: in pkt_meta.queue of the first buffer of each --- */
+/* --- chunks: in pkt_meta.queue of each chunk's first buffer --- */
 
 enum tcp_chunk_flag {
 	CHUNK_SENT = 1,
@@ -68,74 +68,76 @@ enum tcp_chunk_flag {
 	CHUNK_RETRANS = 8,  /* sent again since it was marked as lost */
 	CHUNK_EVER = 16,    /* was ever sent more than once: its RTT is ambiguous (Karn) */
 	CHUNK_FIN = 32,     /* ends with FIN */
-	CHUNK_PSH = 64,     /* the application gave it as the end of something */
-	CHUNK_CUT = 128,    /* never sent, what is left of one that was cut: tcp_queue_fill */
+	CHUNK_PSH = 64,     /* ends a write of the application */
+	CHUNK_CUT = 128,    /* never sent; the rest of a chunk that was cut: tcp_queue_fill */
 	CHUNK_LANE = 256,   /* on the scoreboard's lane */
 };
 
 struct tcp_chunk {
 	uint32_t next;    /* buffer, or TCP_NONE */
 	uint32_t seq;
-	uint16_t off;     /* of the payload, from the start of the buffer */
+	uint16_t off;     /* payload offset from the start of the buffer */
 	uint16_t len;     /* payload; 0 only with FIN */
 	uint32_t flags;   /* enum tcp_chunk_flag */
 	uint32_t sent_us[2]; /* when it was last sent, 64 bits in two halves (queue[] is of words) */
 	uint32_t ends;    /* seq + len + FIN */
-	uint32_t order;   /* number of its last sending, counted over the connection */
-	/* scoreboard.c, while there is one */
+	uint32_t order;   /* number of its last transmission, counted per connection */
+	/* used by scoreboard.c, while there is a scoreboard */
 	uint32_t earlier, later; /* in its list there, or TCP_NONE */
 	uint32_t lane;    /* the next with CHUNK_LANE, or TCP_NONE */
 };
 
-/* Chunks in a row, by earlier and later. */
+/* A list of chunks, linked by earlier and later. */
 struct tcp_chunks {
-	uint32_t first, last; /* TCP_NONE: it is empty */
+	uint32_t first, last; /* TCP_NONE: empty */
 };
 _Static_assert(sizeof(struct tcp_chunk) <= sizeof((struct pkt_meta *)0)->queue, "fits a buffer");
 
-/* --- a buffer of out-of-order data: the same place --- */
+/* --- a buffer of out-of-order data: also in pkt_meta.queue --- */
 
-/* One of a range, which has no gap and no overlap (ranges.c). */
+/* One buffer of a range, which has no gap and no overlap (ranges.c). */
 struct tcp_piece {
-	uint32_t next;       /* of the same range, or TCP_NONE */
+	uint32_t next;       /* next in the same range, or TCP_NONE */
 	uint32_t seq;
 	uint16_t off, len;
-	uint32_t range_last; /* in the first of a range: its last */
+	uint32_t range_last; /* in the first piece of a range: the last one */
 };
 _Static_assert(sizeof(struct tcp_piece) <= sizeof((struct pkt_meta *)0)->queue, "fits a buffer");
 
 /* --- a connection --- */
 
 enum tcp_conn_flag {
-	CONN_PENDING = 1 << 0,     /* on the pending list, or on that of a way */
-	CONN_TS = 1 << 1,          /* timestamps agreed on */
+	CONN_PENDING = 1 << 0,     /* on the pending list, or waiting for a way */
+	CONN_TS = 1 << 1,          /* timestamps were negotiated */
 	CONN_SACK = 1 << 2,
 	CONN_ECN = 1 << 3,
 	CONN_WSCALE = 1 << 4,
-	CONN_PASSIVE = 1 << 5,     /* came in */
+	CONN_PASSIVE = 1 << 5,     /* opened by the peer */
 	CONN_NODELAY = 1 << 6,
 	CONN_ACK_NOW = 1 << 7,     /* the next output sends an ACK in any case */
-	CONN_ACK_DUE = 1 << 8,     /* something is to be acknowledged; soon or by the timer */
+	CONN_ACK_DUE = 1 << 8,     /* an ACK is due, soon or by the timer */
 	CONN_ECE = 1 << 9,         /* CE was seen: ECE in every segment until CWR (RFC 3168 6.1.3) */
 	CONN_CWR = 1 << 10,        /* the next new data carries CWR (6.1.2) */
-	CONN_CLOSING = 1 << 11,    /* the application has closed: FIN is queued, or will be */
+	CONN_CLOSING = 1 << 11,    /* the application has closed: FIN is queued or will be */
 	CONN_FIN_QUEUED = 1 << 12,
 	CONN_FIN_RCVD = 1 << 13,
-	CONN_ACCEPTED = 1 << 14,   /* the application knows it: closed() is owed */
+	CONN_ACCEPTED = 1 << 14,   /* the application knows the connection: closed() is due */
 	CONN_URG_SND = 1 << 15,    /* snd_up is ahead of snd_una */
 	CONN_URG_RCV = 1 << 16,    /* rcv_up has not been delivered */
 	CONN_KEEPALIVE = 1 << 17,
-	CONN_LIMITED = 1 << 18,    /* the last output stopped at cwnd: it may grow */
-	CONN_FASTOPEN = 1 << 19,   /* counts in fastopen; or its SYN had data or asked for a cookie */
+	CONN_LIMITED = 1 << 18,    /* the last output was limited by cwnd: cwnd may grow */
+	CONN_FASTOPEN = 1 << 19,   /* counted in tcp.fastopen, or our SYN had data or asked for a
+	                              cookie */
 	CONN_SYN_DATA = 1 << 20,   /* the SYN carried the first chunk */
 	CONN_PROBED = 1 << 21,     /* a TLP is out (RFC 8985 7) */
-	CONN_PROBE_RETRANS = 1 << 22, /* it was sent before */
+	CONN_PROBE_RETRANS = 1 << 22, /* that probe was a retransmission */
 	CONN_REORDERED = 1 << 23,  /* RACK.reordering_seen */
-	CONN_DSACK = 1 << 24,      /* dsack has to be told */
+	CONN_DSACK = 1 << 24,      /* dsack has to be sent */
 	CONN_BOARD = 1 << 25,      /* has a scoreboard (scoreboard.c) */
 	CONN_NO_ECN_RETRY = 1 << 26, /* SYN is sent again without ECN (RFC 3168 6.1.1.1) */
-	CONN_STARVED = 1 << 27,    /* tcp_send took less for want of buffers: acked() tells */
-	CONN_WND_UPDATE = 1 << 28, /* the application has made room: see if to tell */
+	CONN_STARVED = 1 << 27,    /* tcp_send took less for lack of buffers: acked() follows */
+	CONN_WND_UPDATE = 1 << 28, /* the application has freed room: check whether to send a window
+	                              update */
 	CONN_HAS_RTT = 1 << 29,
 	CONN_FIN_SEEN = 1 << 30,   /* rcv_fin is where the peer's data ends */
 };
@@ -143,7 +145,7 @@ enum tcp_conn_flag {
 enum tcp_timer {
 	TIMER_SEND, /* retransmission, tail loss probe, reordering, window probe: conn.send_kind */
 	TIMER_ACK,  /* delayed ACK */
-	TIMER_LIFE, /* handshake, keep-alive, FIN-WAIT-2, TIME-WAIT, by state */
+	TIMER_LIFE, /* handshake, keep-alive, FIN-WAIT-2 or TIME-WAIT, by state */
 	TIMER_COUNT
 };
 
@@ -156,45 +158,47 @@ enum tcp_recovery {
 };
 
 struct tcp_conn {
-	/* who: compared for each received segment */
+	/* identity: compared for each received segment */
 	struct net_addr remote, local;
 	uint16_t remote_port, local_port;
-	uint32_t hash_next; /* index + 1 of the next in its bucket, or in the free list; 0: none */
+	uint32_t hash_next; /* index + 1 of the next in its bucket or in the free list; 0: none */
 	uint8_t state;      /* enum tcp_state */
-	uint8_t armed;      /* bits of enum tcp_timer */
+	uint8_t armed;      /* bit per enum tcp_timer */
 	uint8_t send_kind;  /* enum tcp_send_kind */
 	uint8_t recovery;   /* enum tcp_recovery */
 	uint32_t flags;     /* enum tcp_conn_flag */
-	uint32_t pending_next; /* connection, on that list */
-	uint32_t pseudo;    /* ip_pseudo_sum of what we send */
+	uint32_t pending_next; /* next connection on that list */
+	uint32_t pseudo;    /* ip_pseudo_sum of the packets we send */
 
 	/* receive (RFC 9293 3.3.1) */
 	uint32_t rcv_nxt, rcv_adv, rcv_up;
-	uint32_t rcv_held;  /* bytes that the application has and has not consumed */
+	uint32_t rcv_held;  /* bytes delivered to the application and not consumed */
 	uint32_t rcv_buf;   /* may grow: tcp_tune */
-	uint32_t tune_seq, tune_us; /* look when all before it is consumed; when that was begun */
-	uint32_t tune_rtt_ms; /* least age of a timestamp that data echoed; UINT32_MAX: none */
-	uint32_t acked_to;  /* rcv_nxt of the last segment that we sent: Last.ACK.sent */
+	uint32_t tune_seq, tune_us; /* run tcp_tune when all bytes before tune_seq are consumed;
+	                               when that interval began */
+	uint32_t tune_rtt_ms; /* minimum age of a timestamp echoed with data; UINT32_MAX: none */
+	uint32_t acked_to;  /* rcv_nxt in the last segment we sent: Last.ACK.sent */
 	uint32_t irs;
 	uint32_t ooo;       /* buffer with the table of ranges, or TCP_NONE (ranges.c) */
 	uint32_t ts_recent, ts_recent_ms;
 	uint32_t rcv_fin;
 	struct tcp_sack dsack;
 	uint16_t ooo_bufs;
-	uint16_t rcv_mss;   /* largest segment seen, as on the wire: two are acknowledged at once */
+	uint16_t rcv_mss;   /* largest segment seen on the wire; two of them are acknowledged at
+	                       once */
 	uint8_t rcv_wscale, snd_wscale;
-	uint16_t peer_mss;  /* as in its SYN */
+	uint16_t peer_mss;  /* from its SYN */
 
 	/* send */
-	uint32_t iss, snd_una, snd_nxt, snd_max; /* snd_max: behind the highest byte ever sent; a window
-	                                            probe is beyond snd_nxt */
+	uint32_t iss, snd_una, snd_nxt, snd_max; /* snd_max: end of the highest byte ever sent; a
+	                                            window probe lies beyond snd_nxt */
 	uint32_t snd_wnd, snd_wl1, snd_wl2, snd_up, max_wnd;
-	uint32_t ack_floor; /* no acknowledgement below can be a late one; never below iss */
-	uint32_t q_first, q_last, q_unsent; /* chunks (buffers), TCP_NONE */
-	uint32_t q_bytes;   /* payload in the queue */
-	uint32_t q_bufs;    /* buffers it lies in */
-	uint32_t q_end;     /* sequence number behind it */
-	uint16_t mss;       /* payload of a segment without options, by peer and path */
+	uint32_t ack_floor; /* ACKs below are not acceptable (RFC 5961 5.2); never below iss */
+	uint32_t q_first, q_last, q_unsent; /* chunks (buffers), or TCP_NONE */
+	uint32_t q_bytes;   /* payload bytes in the queue */
+	uint32_t q_bufs;    /* buffers in the queue */
+	uint32_t q_end;     /* sequence number at its end */
+	uint16_t mss;       /* payload of a segment without options, bounded by peer and path */
 	uint16_t path_mtu;
 
 	/* loss */
@@ -202,54 +206,60 @@ struct tcp_conn {
 	uint32_t recover;   /* snd_nxt when recovery began */
 	uint32_t prr_delivered, prr_out, prr_flight;
 	uint16_t dup_acks;
-	uint16_t lane_gap;  /* chunks since the last on the lane */
+	uint16_t lane_gap;  /* chunks since the last one on the lane */
 	uint32_t fack;      /* highest sequence number ever known to have arrived */
-	uint64_t rack_us;   /* when the newest segment that arrived had been sent */
+	uint64_t rack_us;   /* when the newest segment that has arrived was sent */
 	uint32_t rack_order, rack_rtt_us;
-	uint32_t sendings;  /* of chunks; see sent_after in loss.c */
+	uint32_t sendings;  /* transmissions of chunks; see sent_after in loss.c */
 	uint32_t probe_end; /* TLP.end_seq */
 	uint32_t rto_una;   /* snd_una at the last timeout */
 	uint8_t reo_mult, reo_persist; /* RFC 8985 6.2: reo_wnd in quarters of min_rtt */
 	uint8_t backoff, probes; /* of the timer; unanswered keep-alive or window probes */
 	uint32_t reo_round; /* D-SACKs count once until this is acknowledged */
-	uint32_t undo_ts;   /* our clock at the first retransmission: an echo of less was not of it */
+	uint32_t undo_ts;   /* our timestamp at the first retransmission; a smaller echo answers an
+	                       earlier transmission */
 	uint32_t undo_una;  /* snd_una when recovery began */
-	uint32_t undo_end;  /* after recovery: until this is acknowledged a D-SACK can undo it */
-	uint32_t undo_retrans; /* retransmissions not yet reported by D-SACK as needless */
-	uint32_t ecn_end;   /* one reduction until this is acknowledged */
+	uint32_t undo_end;  /* after recovery, a D-SACK can undo it until this is acknowledged */
+	uint32_t undo_retrans; /* retransmissions that no D-SACK has yet reported as needless */
+	uint32_t ecn_end;   /* no further reduction by ECN until this is acknowledged */
 
 	/* time */
-	uint64_t syn_us;    /* when our SYN was sent first */
+	uint64_t syn_us;    /* when our SYN was first sent */
 	uint32_t srtt_us, rttvar_us, rto_us, min_rtt_us;
-	uint32_t min_rtt_ms; /* when that was seen */
-	uint32_t at_ms[TIMER_COUNT]; /* deadlines of those armed */
-	uint32_t rto_at_ms; /* that of a retransmission, whatever TIMER_SEND waits for before it */
-	uint32_t heard_ms;  /* last segment of the peer's */
-	uint32_t sent_ms;   /* last data of ours */
-	uint32_t stuck_ms;  /* since when the same bytes are not acknowledged */
+	uint32_t min_rtt_ms; /* when min_rtt_us was measured */
+	uint32_t at_ms[TIMER_COUNT]; /* deadlines of the armed timers */
+	uint32_t rto_at_ms; /* deadline of the RTO, even if TIMER_SEND expires earlier for another
+	                       purpose */
+	uint32_t heard_ms;  /* last segment from the peer */
+	uint32_t sent_ms;   /* last data we sent */
+	uint32_t stuck_ms;  /* since when snd_una has not advanced */
 	uint32_t ts_offset;
 	uint32_t user_timeout_ms;
 	uint32_t retransmits;
-	uint32_t path_raise_ms; /* when a larger path MTU may be tried again; 0: it is not smaller */
+	uint32_t path_raise_ms; /* when a larger path MTU may be tried again; 0: it was not
+	                           lowered */
 	uint32_t limit_ms;  /* challenge and duplicate ACKs: end of the period */
 	uint16_t limit_used;
-	uint8_t ip_hlen;    /* ip_header_bytes of what we send */
+	uint8_t ip_hlen;    /* ip_header_bytes of the packets we send */
 	struct wheel_node wheel;
 	union {
-		struct { uint32_t age_next, age_prev; };     /* TIME-WAIT: connections, oldest first */
-		struct { uint32_t lane_first, lane_last; };  /* before: chunks, or TCP_NONE */
+		struct { uint32_t age_next, age_prev; };     /* TIME-WAIT: connections, oldest
+		                                                first */
+		struct { uint32_t lane_first, lane_last; };  /* earlier states: chunks, or
+		                                                TCP_NONE */
 	};
 
 	struct cc cc;
-	struct cc undo_cc; /* before the last reduction; mss 0: nothing to undo */
+	struct cc undo_cc; /* state before the last reduction; mss 0: nothing to undo */
 	struct tcp *tcp;
 	const struct tcp_app *app;
 	void *arg;
 
 	/* the scoreboard (scoreboard.c), with lane_first, lane_last, lane_gap */
 	struct tcp_chunks in_flight, lost_wait;
-	uint32_t rack_at;   /* last in in_flight that was seen to be sent before rack_order, TCP_NONE */
-	uint32_t board_end; /* it is needed until this is acknowledged */
+	uint32_t rack_at;   /* last chunk of in_flight known to be sent before rack_order, or
+	                       TCP_NONE */
+	uint32_t board_end; /* the scoreboard is needed until this is acknowledged */
 	uint32_t sacked_chunks;
 	uint32_t undo_order; /* sendings when recovery began */
 };
@@ -257,7 +267,7 @@ _Static_assert(sizeof(struct tcp_conn) <= 640, "a million of them in less than 1
 
 /* --- an instance --- */
 
-/* Fast Open, as a client: what servers have given us. Direct mapped by a hash of the address. */
+/* Fast Open client: cookies from servers. Direct mapped by a hash of the address. */
 #define TCP_FASTOPEN_CACHE 64
 struct tcp_cookie_entry {
 	struct net_addr remote;
@@ -266,9 +276,9 @@ struct tcp_cookie_entry {
 	uint8_t cookie[TCP_COOKIE_MAX];
 };
 
-/* Connections in a row, by pending_next: the first that came is the first to go. */
+/* A list of connections, linked by pending_next, first in, first out. */
 struct tcp_list {
-	uint32_t first, last; /* TCP_NONE: it is empty */
+	uint32_t first, last; /* TCP_NONE: empty */
 };
 
 struct tcp {
@@ -278,27 +288,28 @@ struct tcp {
 	struct bufpool *pool;
 	struct counters *cnt;
 	uint64_t now_us;
-	uint64_t tick;         /* the same in ms: the wheel's */
-	uint64_t tick_us;      /* when that began */
+	uint64_t tick;         /* now in ms, 64 bits: the wheel's time */
+	uint64_t tick_us;      /* when that tick began */
 	uint32_t now_ms;       /* tick modulo 2^32 */
 	struct siphash_key key;
-	uint64_t hash_key[TCP_HASH_WORDS + 1]; /* made from it, for the table */
+	uint64_t hash_key[TCP_HASH_WORDS + 1]; /* derived from key, for the hash table */
 	struct tcp_conn *conns;
 	uint32_t *buckets;     /* index + 1 */
 	uint32_t bucket_mask;
-	uint32_t free;         /* index + 1 of the record that was freed last; 0: none */
-	uint32_t records;      /* those from here on were never used, and hold anything */
+	uint32_t free;         /* index + 1 of the most recently freed record; 0: none */
+	uint32_t records;      /* records from this index on were never used and hold arbitrary
+	                          bytes */
 	uint32_t connections;
 	struct tcp_list pending;
-	struct tcp_list waiting[TCP_WAYS]; /* for room on way 1, 2, ... */
-	uint32_t ways;         /* bit w - 1: somebody waits for way w */
+	struct tcp_list waiting[TCP_WAYS]; /* waiting for room on way 1, 2, ... */
+	uint32_t ways;         /* bit w - 1: a connection waits for way w */
 	uint32_t age_first, age_last;   /* TIME-WAIT */
 	uint32_t ooo_bufs, fastopen;
 	uint32_t states[TCP_TIME_WAIT + 1];
 	uint32_t listeners;
 	uint32_t port_next;
 	uint64_t cookie_us;    /* when the last SYN cookie was sent; 0: never */
-	bool busy;             /* a call from outside is under way: it will flush */
+	bool busy;             /* a call from outside is in progress and will flush */
 	uint8_t rcv_wscale;
 	struct tcp_listen *listener;
 	struct wheel wheel;
@@ -322,7 +333,7 @@ static inline uint64_t chunk_sent_us(const struct tcp_chunk *ch)
 	return ch->sent_us[0] | (uint64_t)ch->sent_us[1] << 32;
 }
 
-/* Sequence space of a chunk. */
+/* Sequence space that a chunk occupies. */
 static inline uint32_t chunk_space(const struct tcp_chunk *ch)
 {
 	return ch->ends - ch->seq;
@@ -333,7 +344,7 @@ static inline uint32_t conn_index(const struct tcp *t, const struct tcp_conn *c)
 	return (uint32_t)(c - t->conns);
 }
 
-/* The MSS of a peer that names none (RFC 9293 3.7.1, MUST-15): 536 or, IPv6, 1220. */
+/* The MSS of a peer whose SYN names none (RFC 9293 3.7.1, MUST-15): 536 or, for IPv6, 1220. */
 static inline uint16_t tcp_mss_default(const struct net_addr *remote)
 {
 	return (uint16_t)(ip_mtu_min(remote) - ip_header_bytes(remote) - TCP_HLEN);
@@ -342,10 +353,10 @@ static inline uint16_t tcp_mss_default(const struct net_addr *remote)
 /* --- table.c --- */
 
 /*
- * Where a connection hangs in the table. Pair-multiply-shift (Thorup, "High Speed Hashing for
- * Integers and Strings", 2015, 4.2): whoever does not know the key finds no two connections that
- * collide more often than by chance. A third of the time of SipHash-1-3, and enough: no value of it
- * is ever shown to anybody.
+ * The bucket hash of a connection. Pair-multiply-shift (Thorup, "High Speed Hashing for Integers
+ * and Strings", 2015, 4.2): without the key, an attacker cannot choose connections that collide
+ * more often than by chance. It takes a third of the time of SipHash-1-3, and it is enough because
+ * no hash value is ever disclosed.
  */
 static inline uint32_t tcp_hash(const struct tcp *t, const struct net_addr *remote,
                                 uint16_t remote_port, const struct net_addr *local,
@@ -368,25 +379,25 @@ struct tcp_conn *tcp_conn_new(struct tcp *t, const struct net_addr *local, uint1
                               const struct net_addr *remote, uint16_t remote_port);
 void tcp_set_state(struct tcp *t, struct tcp_conn *c, enum tcp_state state);
 
-/* The end of a connection: gives all back, and tells the application `why` unless it is asked not
- * to (tell false). The record stays until tcp_flush. */
+/* Ends a connection: releases everything it holds and, if `tell`, reports `why` to the application.
+ * The record stays until tcp_flush. */
 void tcp_conn_end(struct tcp *t, struct tcp_conn *c, int why, bool tell);
 
-/* Our end has been reached in order: TIME-WAIT. */
+/* The connection has closed in order on both sides: TIME-WAIT. */
 void tcp_time_wait(struct tcp *t, struct tcp_conn *c);
 
-/* An ephemeral port; 0: none is free. */
+/* Chooses an ephemeral port; 0: none is free. */
 uint16_t tcp_port_choose(struct tcp *t, const struct net_addr *local, const struct net_addr *remote,
                          uint16_t remote_port);
 
 /* Puts a connection on the pending list. */
 void tcp_touch(struct tcp *t, struct tcp_conn *c);
 
-/* Lets each connection of the pending list send what it has to, or wait; frees those that have
- * ended. */
+/* Runs output for each connection of the pending list, or lets it wait for its way; frees the ended
+ * ones. */
 void tcp_flush(struct tcp *t);
 
-/* 0, or the number of the way that has no room for a packet of the connection's. */
+/* 0, or the number of the way that has no room for a packet of this connection. */
 static inline unsigned tcp_way_full(const struct tcp *t, const struct tcp_conn *c)
 {
 	return t->ops->full ? t->ops->full(t->ctx, &c->remote) : 0;
@@ -394,7 +405,7 @@ static inline unsigned tcp_way_full(const struct tcp *t, const struct tcp_conn *
 
 void tcp_set_now(struct tcp *t, uint64_t now_us);
 
-/* A connection's own clock of the timestamps option, in ms. */
+/* A connection's clock for the timestamps option, in ms. */
 static inline uint32_t tcp_ts_now(const struct tcp *t, const struct tcp_conn *c)
 {
 	return t->now_ms + c->ts_offset;
@@ -407,67 +418,66 @@ bool tcp_ack_permitted(struct tcp *t, struct tcp_conn *c);
 
 /* --- open.c --- */
 
-/* A segment for which there is no connection. The payload, if any, is not taken. */
+/* Handles a segment without a connection. Sets *taken if the payload's buffer has passed on. */
 enum counter tcp_input_listen(struct tcp *t, struct tcp_segment *s, struct pkt *p, bool *taken);
 
-/* In SYN-SENT; as tcp_conn's input. */
+/* Handles a segment in SYN-SENT; parameters as in tcp_input_listen. */
 enum counter tcp_input_syn_sent(struct tcp *t, struct tcp_conn *c, struct tcp_segment *s,
                                 struct pkt *p, bool *taken);
 
-/* Our SYN has been acknowledged, the state is not changed yet: it becomes ESTABLISHED and the
- * application is told. False: the connection has ended meanwhile. */
+/* Our SYN has been acknowledged but the state is unchanged: enters ESTABLISHED and tells the
+ * application. False: the connection has ended meanwhile. */
 bool tcp_established(struct tcp *t, struct tcp_conn *c);
 
-/* The first sequence number of a connection (RFC 6528 3). */
+/* The initial sequence number of a connection (RFC 6528 3). */
 uint32_t tcp_isn(const struct tcp *t, const struct net_addr *local, uint16_t local_port,
                  const struct net_addr *remote, uint16_t remote_port);
 
-/* Options of our SYN or SYN-ACK, to o; returns their length. */
+/* Writes the options of our SYN or SYN-ACK to o; returns their length. */
 unsigned tcp_syn_options(struct tcp *t, struct tcp_conn *c, uint8_t *o);
 
-/* mss from peer_mss and path_mtu; what is queued unsent may have to be cut again. */
+/* Sets mss from peer_mss and path_mtu; queued unsent chunks may have to be cut again. */
 void tcp_mss_set(struct tcp *t, struct tcp_conn *c);
 
-/* Less than path_mtu fits the path; a larger one is tried again later (RFC 1191 6.3). */
+/* The path carries at most `mtu`; a larger MTU is tried again later (RFC 1191 6.3). */
 void tcp_path_lower(struct tcp *t, struct tcp_conn *c, uint32_t mtu);
 
-/* Bytes of IP packet that the way to `remote` is believed to carry before anything was learnt of
- * it. */
+/* The link MTU assumed for the path to `remote` before anything is learned about that path. */
 uint32_t tcp_link_mtu(const struct tcp *t, const struct net_addr *remote);
 
-/* The MSS that we offer. */
+/* The MSS that we advertise. */
 uint16_t tcp_mss_offered(const struct tcp *t, const struct net_addr *remote);
 
 /* --- recv.c --- */
 
-/* Takes the payload of an acceptable segment: to the application, or among the ranges. The buffer
- * has passed when *taken is set. Returns the packet's fate. */
+/* Takes the payload of an acceptable segment: delivers it or keeps it as a range. If *taken is set,
+ * the buffer has passed on. Returns the packet's fate. */
 enum counter tcp_receive(struct tcp *t, struct tcp_conn *c, struct tcp_segment *s, struct pkt *p,
                          bool *taken);
 
-/* The window to be offered now; moves rcv_adv. */
+/* The window to offer now; moves rcv_adv. */
 uint32_t tcp_window(struct tcp *t, struct tcp_conn *c);
 
-/* True when the window should be told for its own sake (RFC 9293 3.8.6.2.2). */
+/* True when a window update should be sent on its own (RFC 9293 3.8.6.2.2). */
 bool tcp_window_worth_telling(const struct tcp *t, const struct tcp_conn *c);
 
-/* What rcv_buf may grow to. */
+/* The maximum to which rcv_buf may grow. */
 static inline uint32_t tcp_rcv_buf_most(const struct tcp_params *p)
 {
 	return u32_max(p->rcv_buf, u32_min(p->rcv_buf_max, p->snd_buf));
 }
 
-/* All up to tune_seq has been consumed: should there be room for more? */
+/* All bytes up to tune_seq have been consumed: decides whether rcv_buf should grow. */
 void tcp_tune(struct tcp *t, struct tcp_conn *c);
 
-/* Bytes that were here already came again: D-SACK tells (RFC 2883 4). */
+/* Already received bytes came again: reported by D-SACK (RFC 2883 4). */
 void tcp_note_duplicate(struct tcp *t, struct tcp_conn *c, uint32_t start, uint32_t end);
 
 /* --- ranges.c --- */
 
 enum tcp_kept {
 	KEPT_BUFFER,  /* the buffer has passed to the connection */
-	KEPT_NOTHING, /* all of its bytes were here */
+	KEPT_NOTHING, /* all of its bytes had already arrived */
 	KEPT_NO_ROOM, /* too many ranges or buffers: the segment has to be dropped */
 };
 
@@ -475,80 +485,82 @@ enum tcp_kept {
 enum tcp_kept tcp_ranges_keep(struct tcp *t, struct tcp_conn *c, const struct pkt *p,
                               const struct tcp_segment *s);
 
-/* Takes the first buffer out when it begins at rcv_nxt or before; *seq: where. The caller owns it. */
+/* Takes the first buffer out if it begins at or before rcv_nxt; *seq: its first byte. The caller
+ * then owns the buffer. */
 bool tcp_ranges_take(struct tcp *t, struct tcp_conn *c, struct pkt *p, uint32_t *seq);
 
-/* SACK blocks to be told, at most `max`; the D-SACK first, which is then told. */
+/* Writes at most `max` SACK blocks to send, the D-SACK first; the D-SACK counts as sent. */
 unsigned tcp_sack_blocks(struct tcp *t, struct tcp_conn *c, struct tcp_sack *out, unsigned max);
 
-/* Gives back all out-of-order buffers. */
+/* Frees all out-of-order buffers. */
 void tcp_ranges_free(struct tcp *t, struct tcp_conn *c);
 
 /* --- ack.c --- */
 
-/* RFC 5961 5.2: may the peer have sent this acknowledgement? Not of what was never sent, and not of
- * more than a window before what it has acknowledged; nor of what would be before the connection's
- * first byte, though that may be within a window. */
+/* RFC 5961 5.2: may the peer have sent this acknowledgement? It must not cover bytes never sent,
+ * nor lie more than a window below what is acknowledged already, nor below the connection's first
+ * byte even if that is within a window. */
 static inline bool tcp_ack_acceptable(const struct tcp_conn *c, const struct tcp_segment *s)
 {
 	return seq_le(s->ack, c->snd_max) && seq_ge(s->ack, c->ack_floor);
 }
 
-/* Takes the acknowledgement in a segment that is acceptable, and it as well. */
+/* Processes the ACK of a segment for which tcp_ack_acceptable is true. */
 void tcp_ack(struct tcp *t, struct tcp_conn *c, const struct tcp_segment *s);
 
 /* --- scoreboard.c --- */
 
-/* A SACK, loss or retransmission is about to be entered: there is a scoreboard from now on. */
+/* Must be called before a SACK, loss or retransmission is recorded: makes the scoreboard if there
+ * is none. */
 void tcp_board_begin(struct tcp *t, struct tcp_conn *c);
 
-/* A scoreboard is there: buf was sent for the first time, and is the last of those sent. */
+/* With a scoreboard: buf was sent for the first time and is the last one sent. */
 void tcp_board_sent(struct tcp *t, struct tcp_conn *c, uint32_t buf);
 
-/* buf was sent again; its marks as well. */
+/* buf was sent again: updates its marks as well. */
 void tcp_board_sent_again(struct tcp *t, struct tcp_conn *c, uint32_t buf);
 
-/* buf, which was not SACKED, is; the sums as well. */
+/* buf becomes SACKED and was not before: updates the sums as well. */
 void tcp_board_sacked(struct tcp *t, struct tcp_conn *c, uint32_t buf);
 
-/* buf was sent, and is believed lost unless it is SACKED: marks and sums. */
+/* buf was sent and, unless SACKED, is believed lost: updates marks and sums. */
 void tcp_mark_lost(struct tcp *t, struct tcp_conn *c, uint32_t buf);
 
-/* buf, which was sent, leaves the queue from its beginning; its marks are still as they were. */
+/* buf, which was sent, leaves the front of the queue; its marks are still unchanged. */
 void tcp_board_acked(struct tcp *t, struct tcp_conn *c, uint32_t buf);
 
-/* buf, which was sent and is not SACKED, was cut: `tail` has the rest, and its marks. */
+/* buf, which was sent and is not SACKED, was cut: `tail` holds the rest, with the same marks. */
 void tcp_board_split(struct tcp *t, struct tcp_conn *c, uint32_t buf, uint32_t tail);
 
-/* From chunk `from` on the first that was sent and does not begin before seq; q_unsent: none. For
- * numbers that rise; *lane is lane_first before the first call. */
+/* The first sent chunk from `from` on that does not begin before seq; q_unsent: none. Successive
+ * calls pass increasing seq; *lane is lane_first before the first call. */
 uint32_t tcp_board_seek(const struct tcp *t, const struct tcp_conn *c, uint32_t from, uint32_t *lane,
                         uint32_t seq);
 
-/* From `from` on the first chunk that is not SACKED, or q_unsent. */
+/* The first chunk from `from` on that is not SACKED, or q_unsent. */
 uint32_t tcp_board_unsacked(const struct tcp *t, const struct tcp_conn *c, uint32_t from);
 
-/* The last chunk that was sent, TCP_NONE: none is outstanding. */
+/* The last chunk sent; TCP_NONE: none is outstanding. */
 uint32_t tcp_board_last(const struct tcp *t, const struct tcp_conn *c);
 
-/* The last chunk in flight that was sent before what rack_order counts, TCP_NONE: none was. */
+/* The last chunk in flight that was sent before rack_order; TCP_NONE: none. */
 uint32_t tcp_board_before_rack(const struct tcp *t, struct tcp_conn *c);
 
-/* None is LOST any more: the loss that began at undo_order proved to be none. */
+/* Clears LOST everywhere: the loss that began at undo_order was spurious. */
 void tcp_board_undo(struct tcp *t, struct tcp_conn *c);
 
-/* The retransmission timer: the first chunk is lost, and those sent until limit_us, or `all`. */
+/* On an RTO: the first chunk is lost, and all sent until limit_us, or every one if `all`. */
 void tcp_board_timeout(struct tcp *t, struct tcp_conn *c, bool all, uint64_t limit_us);
 
 /* --- loss.c --- */
 
-/* What one acknowledgement has brought. */
+/* The effect of one acknowledgement. */
 struct tcp_acked {
-	uint32_t bytes;      /* of data, acknowledged cumulatively */
+	uint32_t bytes;      /* data bytes acknowledged cumulatively */
 	uint32_t delivered;  /* sequence space newly known to have arrived, by ACK or SACK */
-	uint32_t before;     /* flight before it */
+	uint32_t before;     /* flight before this acknowledgement */
 	uint32_t una_before;
-	uint32_t rtt_us;     /* from the newest segment that was sent once; 0: none */
+	uint32_t rtt_us;     /* of the newest segment that was sent only once; 0: none */
 	uint32_t tsecr;
 	bool advanced;       /* snd_una has moved */
 	bool sacked;         /* new SACK information */
@@ -556,7 +568,7 @@ struct tcp_acked {
 	bool duplicate;      /* a duplicate ACK by RFC 5681 2 */
 	bool ece;
 	bool has_ts;
-	bool retrans_acked;  /* something that was sent again was among it */
+	bool retrans_acked;  /* it covers a retransmitted chunk */
 };
 
 void tcp_loss_on_ack(struct tcp *t, struct tcp_conn *c, struct tcp_acked *a);
@@ -565,15 +577,16 @@ void tcp_loss_on_timer(struct tcp *t, struct tcp_conn *c);
 /* The retransmission timeout, backed off (RFC 6298 5.5), ms. */
 uint32_t tcp_rto_ms(const struct tcp *t, const struct tcp_conn *c);
 
-/* A chunk has arrived, says an ACK or SACK (RFC 8985 6.2, steps 1 to 3). */
+/* An ACK or SACK reports the arrival of a chunk (RFC 8985 6.2, steps 1 to 3). */
 void tcp_rack_arrived(struct tcp *t, struct tcp_conn *c, const struct tcp_chunk *ch,
                       struct tcp_acked *a);
 
-/* Arms the timer that fits what is outstanding. */
+/* Arms the timer for the outstanding data. */
 void tcp_send_timer(struct tcp *t, struct tcp_conn *c);
 
-/* New data went out: a timer that does not run is started (RFC 6298 5.1), a tail loss probe is put
- * off (RFC 8985 7.2), but not beyond the RTO, which runs from the first not acknowledged. */
+/* New data was sent: starts TIMER_SEND if it is not running (RFC 6298 5.1) and postpones a tail
+ * loss probe (RFC 8985 7.2), but not beyond the RTO, which runs from the first unacknowledged
+ * byte. */
 void tcp_send_timer_sent(struct tcp *t, struct tcp_conn *c);
 
 void tcp_rtt_sample(struct tcp *t, struct tcp_conn *c, uint32_t rtt_us);
@@ -590,23 +603,23 @@ static inline uint32_t tcp_flight(const struct tcp_conn *c)
 /* Sends what may be sent now. */
 void tcp_output(struct tcp *t, struct tcp_conn *c);
 
-/* Sends chunk `buf`, the first that is unsent, or another one again. False: no buffer. */
+/* Sends chunk `buf`: the first unsent one, or another one again. False: no buffer. */
 bool tcp_send_chunk(struct tcp *t, struct tcp_conn *c, uint32_t buf);
 
-/* The window or a lack of buffers has held data back for a while, and nothing is under way that
- * would bring an answer (RFC 9293 3.8.6.1, 3.8.6.2.1). */
+/* Called when the window or a lack of buffers has held data back for a while and nothing is
+ * outstanding that would bring an answer (RFC 9293 3.8.6.1, 3.8.6.2.1). */
 void tcp_probe(struct tcp *t, struct tcp_conn *c);
 
-/* A segment without data; `seq` is snd_nxt but for probes. */
+/* Sends a segment without data; `seq` is snd_nxt except for probes. */
 void tcp_send_empty(struct tcp *t, struct tcp_conn *c, uint8_t flags, uint32_t seq);
 
-/* SYN or SYN-ACK, by state. */
+/* Sends SYN or SYN-ACK, by state. */
 void tcp_send_syn(struct tcp *t, struct tcp_conn *c);
 
-/* A reset of a connection that is synchronized. */
+/* Sends a reset for a synchronized connection. */
 void tcp_send_reset(struct tcp *t, struct tcp_conn *c);
 
-/* The reset that RFC 9293 3.10.7.1 answers a segment with for which there is no connection. */
+/* Sends the reset that answers a segment without a connection (RFC 9293 3.10.7.1). */
 void tcp_reset_for(struct tcp *t, const struct tcp_segment *s);
 
 /* A segment that belongs to no connection (SYN cookies). */
@@ -619,7 +632,7 @@ struct tcp_reply {
 };
 void tcp_send_reply(struct tcp *t, const struct tcp_segment *to, const struct tcp_reply *r);
 
-/* Payload of a full segment with the options that every segment has. */
+/* Payload of a full segment, less the options that every segment has. */
 static inline uint32_t tcp_full(const struct tcp_conn *c)
 {
 	return c->mss - (c->flags & CONN_TS ? TCP_TS_BYTES : 0u);
@@ -628,10 +641,11 @@ static inline uint32_t tcp_full(const struct tcp_conn *c)
 /* --- queue.c --- */
 
 /*
- * Chunks of one connection: one for so much of snd_buf, and a few. A peer chooses how small
- * segments are (48 bytes of MSS, 36 beside timestamps), and each takes a buffer: bytes alone would
- * be no bound (CVE-2019-11479). An MSS below 536 is obeyed all the same, for RFC 9293 3.7.1
- * (MUST-16) leaves no choice, and small hosts have reasons for theirs.
+ * The number of chunks of one connection is bounded: one per TCP_CHUNK_BYTES_MIN bytes of snd_buf,
+ * plus TCP_CHUNKS_MIN. A peer chooses the segment size (48 bytes of MSS, 36 beside timestamps), and
+ * each segment takes a buffer, so a bound in bytes would not limit buffers (CVE-2019-11479). An MSS
+ * below 536 is obeyed all the same: RFC 9293 3.7.1 (MUST-16) requires it, and small hosts have
+ * reasons for it.
  */
 #define TCP_CHUNK_BYTES_MIN 256
 #define TCP_CHUNKS_MIN 16
@@ -641,24 +655,24 @@ static inline bool tcp_queue_full(const struct tcp *t, const struct tcp_conn *c)
 	return c->q_bufs >= t->p.snd_buf / TCP_CHUNK_BYTES_MIN + TCP_CHUNKS_MIN;
 }
 
-/* Copies up to n bytes behind the queue; returns how many. */
+/* Appends up to n copied bytes to the queue; returns how many. */
 uint32_t tcp_queue_copy(struct tcp *t, struct tcp_conn *c, const uint8_t *data, uint32_t n);
 
-/* Queues the payload in its buffer, which passes. */
+/* Queues the payload in its buffer, which passes to the connection. */
 void tcp_queue_pkt(struct tcp *t, struct tcp_conn *c, const struct pkt *p);
 
-/* Queues FIN if it has to be and there is a buffer for it. */
+/* Queues FIN if one is due and a buffer is available. */
 void tcp_queue_fin(struct tcp *t, struct tcp_conn *c);
 
-/* Cuts a chunk after `len` bytes of payload. False: no buffer, or the queue has enough of them and
- * what is under way will give some back. */
+/* Cuts a chunk after `len` bytes of payload. False: no buffer, or the queue has its maximum of
+ * chunks and those outstanding will free some. */
 bool tcp_queue_split(struct tcp *t, struct tcp_conn *c, uint32_t buf, uint32_t len);
 
-/* Fills a chunk up that is left of one that was cut, from those behind it that have to be cut too,
- * so that a smaller MSS does not make a small segment of every rest. */
+/* Refills a chunk left over from a cut, from the chunks behind it that also have to be cut.
+ * Otherwise a smaller MSS would turn each rest into a small segment. */
 void tcp_queue_fill(struct tcp *t, struct tcp_conn *c, uint32_t buf);
 
-/* Takes everything before `ack` out of the queue; returns bytes of payload. Calls tcp_rack_arrived
+/* Removes everything before `ack` from the queue; returns bytes of payload. Calls tcp_rack_arrived
  * for each chunk sent, and fills in a. */
 uint32_t tcp_queue_ack(struct tcp *t, struct tcp_conn *c, uint32_t ack, struct tcp_acked *a);
 
@@ -669,7 +683,7 @@ void tcp_queue_free(struct tcp *t, struct tcp_conn *c);
 void tcp_timer_set(struct tcp *t, struct tcp_conn *c, enum tcp_timer which, uint32_t ms);
 void tcp_timer_clear(struct tcp_conn *c, enum tcp_timer which);
 
-/* What the state wants of TIMER_LIFE. */
+/* Sets TIMER_LIFE as the state requires. */
 void tcp_life_timer(struct tcp *t, struct tcp_conn *c);
 
 static inline bool tcp_timer_armed(const struct tcp_conn *c, enum tcp_timer which)

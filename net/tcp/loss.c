@@ -1,27 +1,28 @@
 /*
- * What was lost, and what the sender does about it.
+ * Loss detection, and what the sender does about a loss.
  *
  *     RECOVERY_OPEN --- a chunk is believed lost ---------------------> RECOVERY_FAST
- *     RECOVERY_FAST --- all that was out then is acknowledged --------> RECOVERY_OPEN
+ *     RECOVERY_FAST --- all data then outstanding is acknowledged ----> RECOVERY_OPEN
  *     any ------------- retransmission timeout -----------------------> RECOVERY_RTO
- *     RECOVERY_RTO ---- likewise acknowledged ------------------------> RECOVERY_OPEN
- *     FAST, RTO ------- the loss proves to have been none (undo) -----> RECOVERY_OPEN
+ *     RECOVERY_RTO ---- all data then outstanding is acknowledged ----> RECOVERY_OPEN
+ *     FAST, RTO ------- the loss proves spurious (undo) --------------> RECOVERY_OPEN
  *
- * Who believes it:
- * - with SACK, RACK-TLP (RFC 8985): a chunk is lost when one that was sent later has arrived, and a
- *   reordering window has passed. It finds all that RFC 6675's IsLost() does (DupThresh makes the
- *   window 0 while no reordering was seen), lost retransmissions too, and, by a probe, lost tails;
- *   so 6675's NextSeg() rules 3 and 4, which guess, have nothing left to do.
- * - without SACK, NewReno (RFC 6582): the third duplicate ACK, then each partial one. Each
- *   duplicate is a segment that has left the network: it counts in `sacked`, which is also limited
- *   transmit (RFC 3042) and the inflation of the window.
- * - the timer (RFC 6298).
+ * Detection:
  *
- * How fast it goes on during fast recovery is proportional rate reduction (RFC 6937), by setting
- * cwnd on each ACK.
+ * - With SACK, RACK-TLP (RFC 8985): a chunk is lost when a chunk sent later has arrived and a
+ *   reordering window has passed. This finds all that RFC 6675's IsLost() does, because DupThresh
+ *   makes the window 0 while no reordering was seen. It also finds lost retransmissions and, by a
+ *   probe, lost tails. Rules 3 and 4 of 6675's NextSeg(), which guess, are therefore not needed.
+ * - Without SACK, NewReno (RFC 6582): the third duplicate ACK, then each partial ACK. Each
+ *   duplicate means that a segment has left the network. It counts in `sacked`, which thus also
+ *   implements limited transmit (RFC 3042) and window inflation.
+ * - The timer (RFC 6298).
  *
- * Undo: a response to a loss that was none is taken back (RFC 9438 4.9): by the timestamp echo, as
- * in RFC 3522 (Eifel), or when D-SACK (RFC 2883, 3708) has reported every retransmission.
+ * Proportional rate reduction (RFC 6937) paces fast recovery by setting cwnd on each ACK.
+ *
+ * Undo: the response to a spurious loss is reverted (RFC 9438 4.9). A loss proves spurious by the
+ * timestamp echo, as in RFC 3522 (Eifel), or when D-SACK (RFC 2883, 3708) has reported every
+ * retransmission.
  */
 #include "net/tcp/inside.h"
 
@@ -29,9 +30,9 @@
 #define REO_PERSIST 16         /* recoveries, RFC 8985 6.2 step 4 */
 #define REO_MULT_MAX 255
 #define MIN_RTT_WINDOW_MS 10000
-#define TLP_DELACK_MS 200      /* RFC 8985 7.2: the longest that a peer's delayed ACK is allowed for */
+#define TLP_DELACK_MS 200      /* RFC 8985 7.2: allowance for the peer's delayed ACK */
 #define PTO_NO_RTT_MS 1000
-#define BLACK_HOLE_TIMEOUTS 3  /* of one full segment, before smaller ones are tried */
+#define BLACK_HOLE_TIMEOUTS 3  /* timeouts of one full segment before smaller ones are tried */
 
 /* --- round-trip time (RFC 6298 2) --- */
 
@@ -47,8 +48,8 @@ void tcp_rtt_sample(struct tcp *t, struct tcp_conn *c, uint32_t rtt_us)
 		c->rttvar_us = c->rttvar_us - c->rttvar_us / 4 + off / 4;
 		c->srtt_us = c->srtt_us - c->srtt_us / 8 + rtt_us / 8;
 	}
-	/* The floor is that of the variance, as everybody has it: with an RTT of 200 ms and a steady
-	 * peer, SRTT + 4 RTTVAR alone would come close to SRTT. */
+	/* The minimum applies to the variance term, as in other stacks: with an RTT of 200 ms and a
+	 * steady peer, SRTT + 4 RTTVAR alone would come close to SRTT. */
 	uint32_t var = u32_max(4 * u32_min(c->rttvar_us, 1u << 28), t->p.rto_min_ms * 1000);
 	c->rto_us = u32_min(c->srtt_us + var, t->p.rto_max_ms * 1000);
 	if (c->min_rtt_us == 0 || rtt_us <= c->min_rtt_us ||
@@ -60,8 +61,8 @@ void tcp_rtt_sample(struct tcp *t, struct tcp_conn *c, uint32_t rtt_us)
 
 static void sample_of_ack(struct tcp *t, struct tcp_conn *c, struct tcp_acked *a)
 {
-	/* Karn's algorithm: of what was sent again only the timestamp knows (RFC 7323 4). What lies
-	 * behind it may have been there for long and waited for the hole to be closed. */
+	/* Karn's algorithm: for retransmitted data only the timestamp gives the RTT (RFC 7323 4).
+	 * Data behind it may have arrived long ago and waited for the gap to close. */
 	if (a->retrans_acked && a->advanced)
 		a->rtt_us = 0;
 	if (a->retrans_acked && a->advanced && a->has_ts && a->tsecr) {
@@ -72,17 +73,17 @@ static void sample_of_ack(struct tcp *t, struct tcp_conn *c, struct tcp_acked *a
 	if (a->rtt_us == 0)
 		return;
 	tcp_rtt_sample(t, c, a->rtt_us);
-	c->backoff = 0; /* and not before (RFC 6298 5): else a path that became slower than the RTO would
-	                   have each segment sent twice and never be measured */
+	c->backoff = 0; /* only now (RFC 6298 5): on a path slower than the RTO, each segment would
+	                   otherwise be sent twice and never measured */
 	cc_on_rtt(&c->cc, a->rtt_us, c->snd_una, c->snd_nxt);
 }
 
 /* --- RACK (RFC 8985 6.2) --- */
 
 /*
- * RACK_sent_after. All that one call of the instance sends has the same time, retransmissions and
- * new data alike, and the RFC's tie-break, the higher sequence number, would call a retransmission
- * lost because new data arrived that was sent before it. So sendings are counted.
+ * RACK_sent_after. Everything sent by one call of the instance has the same time, retransmissions
+ * and new data alike. The RFC breaks ties by the higher sequence number; a retransmission would
+ * thus be called lost when new data sent before it arrives. Transmissions are therefore numbered.
  */
 static bool sent_after(uint32_t order1, uint32_t order2)
 {
@@ -95,16 +96,16 @@ void tcp_rack_arrived(struct tcp *t, struct tcp_conn *c, const struct tcp_chunk 
 	uint64_t sent = chunk_sent_us(ch), age = t->now_us - sent;
 	uint32_t rtt = age > 0x7fffffff ? 0x7fffffff : (uint32_t)age;
 	bool again = ch->flags & CHUNK_EVER;
-	if (!again && (a->rtt_us == 0 || rtt < a->rtt_us)) /* of the newest */
+	if (!again && (a->rtt_us == 0 || rtt < a->rtt_us)) /* of the newest segment */
 		a->rtt_us = u32_max(rtt, 1);
-	/* Step 3: something was sent before what has arrived, arrives now, and was not sent again. */
+	/* Step 3: a chunk sent only once arrives after data sent later: reordering. */
 	if (seq_gt(ch->ends, c->fack)) {
 		c->fack = ch->ends;
 	} else if (!again && seq_lt(ch->ends, c->fack) && !(c->flags & CONN_REORDERED)) {
 		c->flags |= CONN_REORDERED;
 		tcp_count_event(t, CNT_tcp_reordered);
 	}
-	/* Step 2: an ACK of what was sent twice may be that of the first. */
+	/* Step 2: an ACK of a retransmitted chunk may answer the first transmission. */
 	if (again) {
 		if (a->has_ts && seq_lt(a->tsecr, tcp_ts_now(t, c) - rtt / 1000))
 			return;
@@ -128,8 +129,8 @@ static uint32_t reordering_us(const struct tcp_conn *c)
 }
 
 /*
- * Step 5: marks what is lost by now; true if anything was. *wait_us: so long until the next would
- * be, 0: none will for this reason.
+ * Step 5: marks the chunks now lost; true if there was any. *wait_us: time until the last chunk
+ * sent before rack_order may be lost; 0: no chunk is waiting.
  */
 static bool rack_detect(struct tcp *t, struct tcp_conn *c, uint32_t *wait_us)
 {
@@ -137,7 +138,7 @@ static bool rack_detect(struct tcp *t, struct tcp_conn *c, uint32_t *wait_us)
 	bool any = false;
 	uint32_t buf;
 	*wait_us = 0;
-	/* without a scoreboard nothing was sent before what has arrived */
+	/* without a scoreboard, no outstanding chunk was sent before the newest that arrived */
 	if (c->rack_us == 0 || !(c->flags & CONN_BOARD))
 		return false;
 	while ((buf = c->in_flight.first) != TCP_NONE) {
@@ -145,7 +146,7 @@ static bool rack_detect(struct tcp *t, struct tcp_conn *c, uint32_t *wait_us)
 		if (!sent_after(c->rack_order, ch->order))
 			break;
 		if (t->now_us < chunk_sent_us(ch) + limit) {
-			/* the longest wait of all is that of the last of them */
+			/* the last of them has the longest to wait */
 			uint32_t last = tcp_board_before_rack(t, c);
 			*wait_us = (uint32_t)(chunk_sent_us(chunk_at(t, last)) + limit - t->now_us);
 			break;
@@ -156,8 +157,8 @@ static bool rack_detect(struct tcp *t, struct tcp_conn *c, uint32_t *wait_us)
 	return any;
 }
 
-/* RFC 8985 6.2 step 4: the window grows with each round trip in which D-SACK says that it was too
- * small, and is small again after 16 recoveries without. */
+/* RFC 8985 6.2 step 4: the window grows once per round trip in which D-SACK shows that it was too
+ * small. It is reset after 16 recoveries without such a D-SACK. */
 static void adapt_reordering(struct tcp_conn *c)
 {
 	if (seq_lt(c->snd_una, c->reo_round))
@@ -170,7 +171,7 @@ static void adapt_reordering(struct tcp_conn *c)
 
 /* --- recovery --- */
 
-/* part / whole of x, where part <= whole, in 32-bit divisions. */
+/* x * part / whole for part <= whole, by 32-bit division. */
 static uint32_t share(uint32_t x, uint32_t part, uint32_t whole)
 {
 	while (whole > 0xffff) {
@@ -199,8 +200,9 @@ static void enter_fast(struct tcp *t, struct tcp_conn *c)
 	c->recover = c->snd_nxt;
 	c->prr_delivered = c->prr_out = 0;
 	c->prr_flight = u32_max(c->snd_nxt - c->snd_una, 1);
-	/* An ECN response to the same window was one to this as well (RFC 3168 6.1.2); what limited
-	 * transmit sent beyond cwnd does not count (RFC 5681 3.2 step 2). */
+	/* A response to ECN in the same window of data counts for this loss as well (RFC 3168
+	 * 6.1.2). Data that limited transmit sent beyond cwnd does not count (RFC 5681 3.2 step
+	 * 2). */
 	if (!(c->flags & CONN_CWR) || !seq_gt(c->ecn_end, c->snd_una))
 		cc_on_loss(&c->cc, t->now_us, u32_min(c->snd_nxt - c->snd_una, c->cc.cwnd));
 	if (c->flags & CONN_ECN) {
@@ -210,7 +212,7 @@ static void enter_fast(struct tcp *t, struct tcp_conn *c)
 	c->flags &= ~(uint32_t)CONN_PROBED;
 }
 
-/* RFC 6937 3: on each ACK of fast recovery. `first`: it is the one that began it. */
+/* RFC 6937 3: on each ACK in fast recovery. `first`: the ACK that began it. */
 static void prr(struct tcp_conn *c, uint32_t delivered, bool first)
 {
 	uint32_t pipe = tcp_flight(c), ssthresh = c->cc.ssthresh, send = 0;
@@ -223,11 +225,11 @@ static void prr(struct tcp_conn *c, uint32_t delivered, bool first)
 		send = u32_min(ssthresh - pipe, u32_max(ahead, delivered) + c->mss);
 	}
 	if (first)
-		send = u32_max(send, c->mss); /* the fast retransmit itself is not waited for */
+		send = u32_max(send, c->mss); /* the fast retransmit itself is sent at once */
 	c->cc.cwnd = u32_max(pipe + send, c->mss);
 }
 
-/* Nothing is believed lost any more. */
+/* Back to RECOVERY_OPEN. */
 static void reopen(struct tcp_conn *c)
 {
 	c->recovery = RECOVERY_OPEN;
@@ -260,16 +262,18 @@ static void undo(struct tcp *t, struct tcp_conn *c)
 	reopen(c);
 }
 
-/* Was the loss that we responded to none? */
+/* True if the loss that we responded to was spurious. */
 static bool was_spurious(const struct tcp_conn *c, const struct tcp_acked *a)
 {
 	if (c->undo_cc.mss == 0)
 		return false;
-	/* RFC 3522 3.2: the first ACK of new data echoes a time before the first retransmission. */
+	/* RFC 3522 3.2: the first ACK of new data echoes a timestamp from before the first
+	 * retransmission. */
 	if (a->advanced && c->recovery != RECOVERY_OPEN && a->has_ts && a->tsecr &&
 	    a->una_before == c->undo_una && c->undo_retrans && seq_lt(a->tsecr, c->undo_ts))
 		return true;
-	return a->dsack && c->undo_retrans == 1; /* the last one out has been reported */
+	return a->dsack && c->undo_retrans == 1; /* the last outstanding retransmission was
+	                                            reported */
 }
 
 /* --- tail loss probe (RFC 8985 7) --- */
@@ -279,9 +283,9 @@ static void probe_answered(struct tcp *t, struct tcp_conn *c, const struct tcp_a
 	if (!(c->flags & CONN_PROBED) || !seq_ge(c->snd_una, c->probe_end))
 		return;
 	/*
-	 * 7.4.2: of a segment that was repeated both may arrive, which a D-SACK tells, or a duplicate ACK
-	 * of a peer that knows none; so an ACK up to its end proves nothing yet. One beyond proves that
-	 * a segment was lost, and that is congestion.
+	 * 7.4.2: after a retransmitted probe both copies may arrive. A D-SACK reports that or, from
+	 * a peer without D-SACK, a duplicate ACK. An ACK up to probe_end thus proves nothing yet.
+	 * An ACK beyond it proves that a segment was lost, which means congestion.
 	 */
 	if (c->flags & CONN_PROBE_RETRANS && !a->dsack) {
 		bool beyond = seq_gt(c->snd_una, c->probe_end);
@@ -300,7 +304,7 @@ static void send_probe(struct tcp *t, struct tcp_conn *c)
 {
 	uint32_t buf = c->q_unsent;
 	bool fresh = false;
-	if (buf != TCP_NONE) { /* new data is better, if the peer's window has room */
+	if (buf != TCP_NONE) { /* new data is preferred if the peer's window has room */
 		const struct tcp_chunk *ch = chunk_at(t, buf);
 		fresh = ch->len <= tcp_full(c) && seq_le(ch->ends, c->snd_una + c->snd_wnd);
 	}
@@ -335,7 +339,8 @@ static uint32_t pto_ms(const struct tcp_conn *c)
 	if (c->snd_nxt - c->snd_una <= c->mss) /* one segment: its ACK may be delayed */
 		ms += TLP_DELACK_MS;
 	ms = u32_max(ms, 2);
-	return ms; /* the RTO's time, when it is earlier, is the probe's: what it asks costs no cwnd */
+	return ms; /* tcp_send_timer caps it at the RTO: an earlier RTO becomes the probe, which
+	              does not reduce cwnd */
 }
 
 static bool in_handshake(const struct tcp_conn *c)
@@ -343,12 +348,12 @@ static bool in_handshake(const struct tcp_conn *c)
 	return c->state == TCP_SYN_SENT || c->state == TCP_SYN_RECEIVED;
 }
 
-/* So long the peer may stay silent. */
+/* How much longer the peer may stay silent. */
 static uint32_t patience_ms(const struct tcp *t, const struct tcp_conn *c)
 {
 	bool handshake = in_handshake(c);
 	uint32_t limit = handshake ? t->p.syn_timeout_ms : c->user_timeout_ms;
-	/* a peer that closes its window and answers is there (RFC 9293 3.8.6.1, MUST-37) */
+	/* a peer with a closed window that answers is alive (RFC 9293 3.8.6.1, MUST-37) */
 	uint32_t since = !handshake && c->snd_wnd == 0 ? c->heard_ms : c->stuck_ms;
 	uint32_t spent = t->now_ms - since;
 	return spent < limit ? limit - spent : 0;
@@ -360,7 +365,7 @@ void tcp_send_timer(struct tcp *t, struct tcp_conn *c)
 		tcp_timer_clear(c, TIMER_SEND);
 		return;
 	}
-	/* giving up is not put off by the back-off */
+	/* back-off does not postpone giving up */
 	uint32_t rto = u32_min(tcp_rto_ms(t, c), u32_max(patience_ms(t, c), 1)), pto = pto_ms(c);
 	c->rto_at_ms = t->now_ms + rto;
 	c->send_kind = pto ? SEND_TLP : SEND_RTO;
@@ -390,10 +395,11 @@ static bool gave_up(struct tcp *t, struct tcp_conn *c)
 }
 
 /*
- * RFC 4821 has no ICMP to rely on, and no more do we: when a full segment has been lost three times
- * (RFC 8899 5.1.2, MAX_PROBES; RFC 9293 3.8.3, R1, from which on the path is doubted), the path may
- * drop what does not fit silently. Fewer are everyday congestion, and the smaller segments would
- * stay for ten minutes. Segments become smaller by the plateaus of RFC 1191 7.1, with each timeout.
+ * Black-hole detection: like RFC 4821, it does not rely on ICMP. When a full segment has been lost
+ * three times, the path may silently drop packets of its size (RFC 8899 5.1.2, MAX_PROBES; RFC 9293
+ * 3.8.3, R1: the path is in doubt). Fewer losses are common in congestion, and the smaller segments
+ * would stay for ten minutes. Each further timeout lowers the size to the next plateau of RFC 1191
+ * 7.1.
  */
 static void suspect_black_hole(struct tcp *t, struct tcp_conn *c)
 {
@@ -402,7 +408,8 @@ static void suspect_black_hole(struct tcp *t, struct tcp_conn *c)
 	if (c->backoff < BLACK_HOLE_TIMEOUTS || c->q_first == TCP_NONE || c->path_mtu <= least ||
 	    chunk_at(t, c->q_first)->len <= least - c->ip_hlen - TCP_HLEN)
 		return;
-	/* smaller than what was tried, which need not be the path's MTU: else nothing would change */
+	/* Below the size that was tried, which may be less than path_mtu; otherwise nothing would
+	 * change. */
 	uint32_t tried = chunk_at(t, c->q_first)->len + c->ip_hlen + TCP_HLEN +
 	                 (c->flags & CONN_TS ? TCP_TS_BYTES : 0u);
 	for (unsigned i = 0; i < ARRAY_LEN(plateau); i++) {
@@ -414,7 +421,7 @@ static void suspect_black_hole(struct tcp *t, struct tcp_conn *c)
 	}
 }
 
-/* RFC 6298 5.4 to 5.6; RFC 8985 6.3 for what counts as lost. */
+/* RFC 6298 5.4 to 5.6; RFC 8985 6.3 defines what counts as lost. */
 static void timeout(struct tcp *t, struct tcp_conn *c)
 {
 	bool first = c->recovery != RECOVERY_RTO || c->rto_una != c->snd_una;
@@ -467,7 +474,8 @@ void tcp_loss_on_timer(struct tcp *t, struct tcp_conn *c)
 	switch (c->send_kind) {
 	case SEND_TLP:
 		send_probe(t, c);
-		c->flags |= CONN_PROBED; /* if there was no buffer for it, the timeout is next */
+		c->flags |= CONN_PROBED; /* if there was no buffer for the probe, the timeout is
+		                            next */
 		break;
 	case SEND_REORDER:
 		if (rack_detect(t, c, &wait_us) && c->recovery == RECOVERY_OPEN) {
@@ -490,19 +498,21 @@ void tcp_loss_on_timer(struct tcp *t, struct tcp_conn *c)
 
 /* --- an ACK --- */
 
-/* Without SACK. Returns what the ACK has taken out of the network beyond what it acknowledges. */
+/* Without SACK. Returns the bytes that the ACK shows to have left the network, beyond those it
+ * acknowledges. */
 static uint32_t newreno(struct tcp *t, struct tcp_conn *c, struct tcp_acked *a, bool *lost)
 {
 	uint32_t out = c->snd_nxt - c->snd_una;
 	if (a->duplicate && c->recovery == RECOVERY_RTO)
 		return 0;
 	if (a->duplicate) {
-		/* RFC 3042: the first two let new data go; RFC 5681 3.2, step 4, those of recovery */
+		/* RFC 3042: the first two release new data; RFC 5681 3.2, step 4: so do those in
+		 * recovery */
 		uint32_t most = c->recovery == RECOVERY_OPEN ? (DUP_THRESH - 1u) * c->mss : out;
 		c->dup_acks++;
 		if (c->sacked + c->mss < out && c->sacked < most)
 			c->sacked += c->mss;
-		/* RFC 6582 3.2 step 2: not for what was sent before the last recovery began */
+		/* RFC 6582 3.2 step 2: not for data sent before the last recovery began */
 		*lost = c->recovery == RECOVERY_OPEN && c->dup_acks == DUP_THRESH &&
 		        seq_gt(c->snd_una, c->recover);
 		if (*lost)
@@ -516,7 +526,7 @@ static uint32_t newreno(struct tcp *t, struct tcp_conn *c, struct tcp_acked *a, 
 	if (c->recovery == RECOVERY_OPEN) {
 		c->sacked = 0;
 	} else {
-		/* step 5, partial: the segment now first is lost as well; deflate */
+		/* step 5, partial ACK: the segment that is now first is lost as well; deflate */
 		uint32_t less = acked > c->mss ? acked - c->mss : 0;
 		c->sacked = u32_min(c->sacked > less ? c->sacked - less : 0, out);
 		if (c->recovery == RECOVERY_FAST && c->q_first != c->q_unsent &&
@@ -526,8 +536,8 @@ static uint32_t newreno(struct tcp *t, struct tcp_conn *c, struct tcp_acked *a, 
 	return 0;
 }
 
-/* RFC 3168 6.1.2: once for a window of data. The ACK of just all that was out then cannot have seen
- * CWR, which the data behind it carries. */
+/* RFC 3168 6.1.2: once per window of data. An ACK of exactly the data outstanding at the last
+ * reduction cannot reflect CWR, which only later data carries. */
 static void ecn_echo(struct tcp *t, struct tcp_conn *c)
 {
 	if (c->recovery != RECOVERY_OPEN || seq_le(c->snd_una, c->ecn_end))
@@ -539,10 +549,10 @@ static void ecn_echo(struct tcp *t, struct tcp_conn *c)
 }
 
 /*
- * Is something outstanding that was sent before what has arrived? In order, nothing is: what the
- * ACK did not take was sent later. But what was sent again arrives out of its order, and what is
- * behind it may have been lost alone: by the network, or by PAWS, when it came after a
- * retransmission, with an older timestamp.
+ * True if data outstanding was sent before data that has arrived. Without retransmissions this
+ * cannot happen: everything that the ACK does not cover was sent later. A retransmission, however,
+ * arrives out of order, and data behind it may have been lost alone. The network may have dropped
+ * such data, or PAWS, because it arrived after a retransmission with an older timestamp.
  */
 static bool passed_over(const struct tcp *t, const struct tcp_conn *c)
 {
@@ -550,7 +560,7 @@ static bool passed_over(const struct tcp *t, const struct tcp_conn *c)
 	       sent_after(c->rack_order, chunk_at(t, c->q_first)->order);
 }
 
-/* Marks what is lost now; true when something is that was not. */
+/* Marks the chunks now lost; true if any is newly lost. */
 static bool detect(struct tcp *t, struct tcp_conn *c, struct tcp_acked *a, uint32_t *wait_us)
 {
 	bool lost = false;
@@ -586,7 +596,8 @@ void tcp_loss_on_ack(struct tcp *t, struct tcp_conn *c, struct tcp_acked *a)
 	if (c->recovery == RECOVERY_FAST)
 		prr(c, a->delivered, first);
 	else if (a->advanced && !recovered && !a->ece)
-		/* RFC 6582 3.2 step 3: cwnd is ssthresh then, no more; RFC 3168 6.1.2: not by ECE */
+		/* RFC 6582 3.2 step 3: after recovery cwnd is ssthresh and does not grow; RFC 3168
+		 * 6.1.2: no growth on ECE */
 		cc_on_ack(&c->cc, t->now_us, a->bytes, c->srtt_us, c->flags & CONN_LIMITED);
 	if (unlikely(a->ece))
 		ecn_echo(t, c);

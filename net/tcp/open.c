@@ -2,9 +2,9 @@
  * From the first SYN until a connection is established: listeners, SYN cookies, Fast Open, initial
  * sequence numbers, options.
  *
- * A SYN makes a connection in SYN-RECEIVED; when syn_max of them are there, or no more connections
- * are left, the answer is a SYN cookie (RFC 4987 3.6): all that has to be remembered goes into the
- * sequence number, and the peer's ACK brings it back.
+ * A SYN makes a connection in SYN-RECEIVED. With syn_max connections in that state, the answer is a
+ * SYN cookie (RFC 4987 3.6): all state goes into the sequence number and the timestamp, and the
+ * peer's ACK returns it.
  *
  * An ACK that brings a cookie back while no connection is left is dropped (drop_tcp_full), not reset.
  * The peer takes the connection for established, and retransmits what it sends then, which brings
@@ -16,14 +16,14 @@
  *
  * Without timestamps a connection from a cookie has no window scale, no SACK and no ECN.
  *
- * Fast Open (RFC 7413): a cookie is a MAC of the client's address. A client that shows it may have
- * data in its SYN, and the server answers before the handshake is over; at most fastopen_max at
- * once, for an attacker can have cookies too (5.1).
+ * Fast Open (RFC 7413): a cookie is a MAC of the client's address. A client with a valid cookie may
+ * send data in its SYN, and the server answers before the handshake completes. The limit is
+ * fastopen_max at once, because an attacker can obtain cookies too (5.1).
  */
 #include "net/tcp/inside.h"
 
-#define COOKIE_SECONDS 64     /* one step of the time in a cookie */
-#define COOKIE_STEPS 2        /* it is good in its own step and so many more */
+#define COOKIE_SECONDS 64     /* nominal step of the time in a cookie; see cookie_time */
+#define COOKIE_STEPS 2        /* a cookie is valid in its own step and in this many more */
 #define COOKIE_TIME_BITS 5
 #define COOKIE_TS_BITS 6
 #define COOKIE_NO_SCALE 15
@@ -34,7 +34,7 @@ static const uint16_t cookie_mss[8] = {536, 1220, 1300, 1400, 1440, 1460, 4312, 
 
 /* --- sequence numbers and MACs --- */
 
-/* What each secret is used for goes into what is hashed, so that one is no help with another. */
+/* Hashed with the data, so that a MAC for one purpose is useless for another. */
 enum purpose { PURPOSE_ISN = 1, PURPOSE_COOKIE, PURPOSE_FASTOPEN, PURPOSE_TS };
 
 static uint64_t mac(const struct tcp *t, enum purpose purpose, const struct net_addr *local,
@@ -52,7 +52,7 @@ static uint64_t mac(const struct tcp *t, enum purpose purpose, const struct net_
 	return siphash24(&t->key, text, sizeof text);
 }
 
-/* us / 4, as RFC 6528 3 has the timer; the division is by a shift. */
+/* RFC 6528 3: the timer advances every 4 us. */
 uint32_t tcp_isn(const struct tcp *t, const struct net_addr *local, uint16_t local_port,
                  const struct net_addr *remote, uint16_t remote_port)
 {
@@ -60,8 +60,8 @@ uint32_t tcp_isn(const struct tcp *t, const struct net_addr *local, uint16_t loc
 	return (uint32_t)(t->now_us >> 2) + (uint32_t)f;
 }
 
-/* RFC 7323 5.4: each connection's timestamps begin elsewhere; one peer's rise from connection to
- * connection, which RFC 6191 relies on. */
+/* RFC 7323 5.4: timestamps start at a secret offset for each pair of addresses. For one peer they
+ * rise from connection to connection, which RFC 6191 relies on. */
 static uint32_t ts_offset(const struct tcp *t, const struct net_addr *local,
                           const struct net_addr *remote)
 {
@@ -80,7 +80,7 @@ uint32_t tcp_link_mtu(const struct tcp *t, const struct net_addr *remote)
 
 uint16_t tcp_mss_offered(const struct tcp *t, const struct net_addr *remote)
 {
-	/* RFC 6691 2: without options */
+	/* RFC 6691 2: options are not subtracted */
 	uint32_t mss = tcp_link_mtu(t, remote) - ip_header_bytes(remote) - TCP_HLEN;
 	return (uint16_t)u32_min(mss, 65535);
 }
@@ -88,8 +88,8 @@ uint16_t tcp_mss_offered(const struct tcp *t, const struct net_addr *remote)
 void tcp_mss_set(struct tcp *t, struct tcp_conn *c)
 {
 	uint32_t by_path = (uint32_t)c->path_mtu - c->ip_hlen - TCP_HLEN;
-	/* What a buffer can hold is a bound as well; a peer that asks for less than this gets it: else
-	 * nothing would be left beside the options. */
+	/* The buffer size also limits the MSS. The minimum is 48 even if the peer asks for less;
+	 * options would leave no room for payload. */
 	uint32_t by_buffer = t->pool->stride - TCP_PAYLOAD_OFFSET;
 	c->mss = (uint16_t)u32_max(u32_min(u32_min(c->peer_mss, by_path), by_buffer), 48);
 	if (c->cc.mss && c->cc.mss != c->mss)
@@ -103,7 +103,8 @@ void tcp_path_lower(struct tcp *t, struct tcp_conn *c, uint32_t mtu)
 	tcp_mss_set(t, c);
 }
 
-/* All of RFC 9293's and 7323's options at once are 24 bytes with their padding; a cookie is 20. */
+/* All options of RFC 9293, 7323 and 2018 together take 24 bytes with padding; a cookie takes up to
+ * 20. */
 unsigned tcp_syn_options(struct tcp *t, struct tcp_conn *c, uint8_t *o)
 {
 	bool passive = c->state == TCP_SYN_RECEIVED;
@@ -115,7 +116,8 @@ unsigned tcp_syn_options(struct tcp *t, struct tcp_conn *c, uint8_t *o)
 	if (passive ? c->flags & CONN_WSCALE : t->p.window_scale)
 		n += tcp_put_wscale(o + n, t->rcv_wscale);
 	if (!(c->flags & CONN_FASTOPEN) || c->backoff)
-		return n; /* RFC 7413 4.1.3.1: a middlebox may not like it; without when sent again */
+		return n; /* RFC 7413 4.1.3.1: retransmitted without the option, in case a middlebox
+		             drops it */
 	if (passive) {
 		uint8_t cookie[FASTOPEN_COOKIE_BYTES];
 		uint64_t m = mac(t, PURPOSE_FASTOPEN, &c->local, 0, &c->remote, 0, 0, 0);
@@ -129,7 +131,7 @@ unsigned tcp_syn_options(struct tcp *t, struct tcp_conn *c, uint8_t *o)
 	return n + tcp_put_cookie(o + n, e->cookie, known ? e->len : 0);
 }
 
-/* What the peer's SYN agrees to, of what we would. */
+/* Enables the options that both the peer's SYN and our parameters allow. */
 static void agree(const struct tcp *t, struct tcp_conn *c, const struct tcp_segment *s)
 {
 	uint32_t yes = 0;
@@ -149,13 +151,14 @@ static void agree(const struct tcp *t, struct tcp_conn *c, const struct tcp_segm
 	c->peer_mss = s->has & TCP_HAS_MSS ? s->mss : tcp_mss_default(&c->remote);
 }
 
-/* The peer's first sequence number is known. */
+/* Sets the receive variables from the peer's initial sequence number. */
 static void set_irs(struct tcp_conn *c, uint32_t irs)
 {
 	c->irs = irs;
 	c->rcv_nxt = c->rcv_adv = c->acked_to = irs + 1;
 	c->tune_seq = irs + 1;
-	c->tune_us = (uint32_t)c->tcp->now_us - UINT32_MAX / 2; /* long ago: it only begins */
+	c->tune_us = (uint32_t)c->tcp->now_us - UINT32_MAX / 2; /* long ago: the first interval does
+	                                                           not count */
 }
 
 static void set_iss(struct tcp *t, struct tcp_conn *c, uint32_t iss)
@@ -166,7 +169,7 @@ static void set_iss(struct tcp *t, struct tcp_conn *c, uint32_t iss)
 	c->ts_offset = ts_offset(t, &c->local, &c->remote);
 }
 
-/* The congestion window of a connection whose MSS is known now. */
+/* Initializes the congestion window once the MSS is known. */
 static void start_congestion(struct tcp *t, struct tcp_conn *c)
 {
 	tcp_mss_set(t, c);
@@ -182,9 +185,11 @@ bool tcp_established(struct tcp *t, struct tcp_conn *c)
 	bool was_syn_received = c->state == TCP_SYN_RECEIVED;
 	tcp_count_event(t, passive ? CNT_tcp_accepts : CNT_tcp_connects);
 	tcp_set_state(t, c, c->flags & CONN_CLOSING ? TCP_FIN_WAIT_1 : TCP_ESTABLISHED);
-	if (!c->backoff && c->syn_us) /* Karn: else nobody knows which SYN was answered */
+	if (!c->backoff && c->syn_us) /* Karn: after a retransmission it is unknown which SYN was
+	                                 answered */
 		tcp_rtt_sample(t, c, (uint32_t)(t->now_us - c->syn_us));
-	if (c->backoff) { /* RFC 6298 5.7: its timer ran out, so data begins with no less than 3 s */
+	if (c->backoff) { /* RFC 6298 5.7: the SYN timer expired, so data begins with an RTO of at
+	                     least 3 s */
 		c->rto_us = u32_max(c->rto_us, 3000000);
 		c->backoff = 0;
 	}
@@ -235,7 +240,7 @@ static struct tcp_conn *new_passive(struct tcp *t, const struct tcp_listen *l,
 	return c;
 }
 
-/* Is the cookie in the SYN ours for that address? */
+/* True if the SYN carries our cookie for its source address. */
 static bool fastopen_cookie_ok(const struct tcp *t, const struct tcp_segment *s)
 {
 	uint64_t m = mac(t, PURPOSE_FASTOPEN, &s->dst, 0, &s->src, 0, 0, 0);
@@ -244,12 +249,12 @@ static bool fastopen_cookie_ok(const struct tcp *t, const struct tcp_segment *s)
 	       be32_load(s->cookie + 4) == (uint32_t)m;
 }
 
-/* Data in a SYN that may be taken (RFC 7413 4.2.2): the application gets it now. */
+/* Acceptable data in a SYN (RFC 7413 4.2.2) is delivered to the application at once. */
 static void fastopen_data(struct tcp *t, struct tcp_conn *c, struct tcp_segment *s, struct pkt *p,
                           bool *taken)
 {
 	tcp_count_event(t, CNT_tcp_fastopen);
-	tcp_window(t, c); /* opens it, for the data to be within */
+	tcp_window(t, c); /* offers a window that covers the data */
 	c->flags |= CONN_ACCEPTED;
 	if (!c->app->accept(c))
 		tcp_abort(c);
@@ -280,12 +285,13 @@ static enum counter syn_arrived(struct tcp *t, struct tcp_conn *c, const struct 
 		if (s->len && s->cookie_len && !good)
 			tcp_count_event(t, CNT_tcp_fastopen_refused);
 		if (t->fastopen < t->p.fastopen_max) {
-			c->flags |= CONN_FASTOPEN; /* until established: gets a cookie, may send data */
+			c->flags |= CONN_FASTOPEN; /* until established: the SYN-ACK carries a
+			                              cookie, and data may be sent */
 			t->fastopen++;
 		}
 		data = good && s->len;
 	}
-	/* Other data in a SYN is not acknowledged: the peer sends it again. */
+	/* Any other data in a SYN is not acknowledged; the peer retransmits it. */
 	if (data)
 		fastopen_data(t, c, s, p, taken);
 	if (c->state == TCP_CLOSED)
@@ -297,7 +303,7 @@ static enum counter syn_arrived(struct tcp *t, struct tcp_conn *c, const struct 
 
 /* --- SYN cookies --- */
 
-/* Seconds / COOKIE_SECONDS, about: 2^26 us are 67 s. */
+/* Time in steps of about COOKIE_SECONDS: 2^26 us are 67 s. */
 static uint32_t cookie_time(const struct tcp *t)
 {
 	return (uint32_t)(t->now_us >> 26);
@@ -327,7 +333,7 @@ static void cookie_send(struct tcp *t, const struct tcp_segment *s)
 		bool ecn = t->p.ecn && (s->flags & (TCP_ECE | TCP_CWR)) == (TCP_ECE | TCP_CWR);
 		uint32_t bits = (scale ? s->wscale : COOKIE_NO_SCALE) << 2 | (uint32_t)sack << 1 | ecn;
 		uint32_t clock = t->now_ms + ts_offset(t, &s->dst, &s->src);
-		/* never ahead of the clock, so that later ones do not go back */
+		/* never ahead of the clock, so that later timestamps do not go back */
 		clock = (clock - (1u << COOKIE_TS_BITS)) >> COOKIE_TS_BITS << COOKIE_TS_BITS | bits;
 		r.options_len += tcp_put_ts(r.options + r.options_len, clock, s->tsval);
 		if (sack)
@@ -342,7 +348,7 @@ static void cookie_send(struct tcp *t, const struct tcp_segment *s)
 	tcp_send_reply(t, s, &r);
 }
 
-/* The index in cookie_mss that a good cookie names; -1: it is none of ours, or old. */
+/* The index in cookie_mss from a valid cookie; -1: invalid or too old. */
 static int cookie_check(const struct tcp *t, const struct tcp_segment *s)
 {
 	uint32_t cookie = s->ack - 1, now = cookie_time(t);
@@ -353,7 +359,7 @@ static int cookie_check(const struct tcp *t, const struct tcp_segment *s)
 	return (int)mss;
 }
 
-/* The ACK of a SYN-ACK that nobody remembers. */
+/* Handles an ACK without a connection, which may answer a SYN cookie. */
 static enum counter cookie_arrived(struct tcp *t, const struct tcp_listen *l, struct tcp_segment *s,
                                    struct tcp_conn **out)
 {
@@ -361,8 +367,9 @@ static enum counter cookie_arrived(struct tcp *t, const struct tcp_listen *l, st
 	*out = NULL;
 	if (mss < 0) {
 		tcp_count_event(t, CNT_tcp_cookies_bad);
-		/* Data or FIN may be of a connection whose first segment was lost, which alone brings the
-		 * cookie back: it is not reset, for it will be sent again, and the first before it. */
+		/* Data or FIN may belong to a connection whose first segment was lost, and only
+		 * that segment carries the cookie. It is not reset: the peer retransmits it after
+		 * the first segment. */
 		if (tcp_segment_space(s) == 0)
 			tcp_reset_for(t, s);
 		return CNT_drop_tcp_listen;
@@ -389,7 +396,7 @@ static enum counter cookie_arrived(struct tcp *t, const struct tcp_listen *l, st
 	}
 	c->snd_wl1 = s->seq - 1;
 	c->snd_wl2 = c->iss;
-	/* the window that the cookie's SYN-ACK offered */
+	/* the window offered in the cookie's SYN-ACK */
 	c->rcv_adv = c->rcv_nxt + u32_min(t->p.rcv_buf, 0xffff);
 	start_congestion(t, c);
 	*out = c;
@@ -459,7 +466,7 @@ enum counter tcp_input_syn_sent(struct tcp *t, struct tcp_conn *c, struct tcp_se
 		tcp_reset_for(t, s);
 		return CNT_drop_tcp_ack;
 	}
-	/* RFC 7323 3.2: an echo that is not ours */
+	/* RFC 7323 3.2: the echoed timestamp is not ours */
 	if (ack && s->has & TCP_HAS_TS && t->p.timestamps && s->tsecr &&
 	    seq_gt(s->tsecr, tcp_ts_now(t, c))) {
 		tcp_reset_for(t, s);
@@ -476,13 +483,13 @@ enum counter tcp_input_syn_sent(struct tcp *t, struct tcp_conn *c, struct tcp_se
 		return CNT_drop_tcp_ack;
 	c->heard_ms = t->now_ms;
 	set_irs(c, s->seq);
-	c->rcv_adv += u32_min(t->p.rcv_buf, 0xffff); /* as our SYN said */
+	c->rcv_adv += u32_min(t->p.rcv_buf, 0xffff); /* as offered in our SYN */
 	agree(t, c, s);
 	c->snd_wnd = c->max_wnd = s->wnd;
 	c->snd_wl1 = s->seq;
 	c->snd_wl2 = ack ? s->ack : c->iss;
 	remember_cookie(t, c, s);
-	/* RFC 3168 6.1.1: an ECN-setup SYN-ACK has ECE alone; a simultaneous SYN both */
+	/* RFC 3168 6.1.1: an ECN-setup SYN-ACK has only ECE; a simultaneous SYN has both */
 	uint8_t ecn = s->flags & (TCP_ECE | TCP_CWR);
 	if (ecn != (ack ? TCP_ECE : TCP_ECE | TCP_CWR))
 		c->flags &= ~(uint32_t)CONN_ECN;
@@ -493,13 +500,13 @@ enum counter tcp_input_syn_sent(struct tcp *t, struct tcp_conn *c, struct tcp_se
 		return CNT_delivered_tcp;
 	}
 	c->flags |= CONN_ACK_NOW;
-	s->flags &= (uint8_t)~(TCP_ECE | TCP_CWR); /* here they were about ECN itself */
+	s->flags &= (uint8_t)~(TCP_ECE | TCP_CWR); /* in a SYN-ACK these flags only negotiate ECN */
 	if (!tcp_established(t, c))
 		return CNT_delivered_tcp;
 	tcp_ack(t, c, s);
 	if (c->state == TCP_CLOSED)
 		return CNT_delivered_tcp;
-	/* what our SYN carried and the peer did not take is sent now, as anything else */
+	/* data in our SYN that the peer did not take is now sent as usual */
 	s->seq++;
 	s->flags &= (uint8_t)~(TCP_SYN | TCP_URG);
 	return tcp_receive(t, c, s, p, taken);
@@ -529,8 +536,7 @@ void tcp_unlisten(struct tcp *t, uint16_t port)
 	t->listeners = kept;
 }
 
-/* Cuts the first chunk to what a SYN has room for beside its options, which are many (RFC 6691
- * 2). */
+/* Cuts the first chunk to the room in a SYN beside its options (RFC 6691 2). */
 static bool fits_syn(struct tcp *t, struct tcp_conn *c)
 {
 	uint8_t options[TCP_HLEN_MAX - TCP_HLEN];

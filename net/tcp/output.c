@@ -1,27 +1,26 @@
 /*
- * What to send now, and the making of segments.
+ * Decides what to send now, and builds segments.
  *
- * A chunk is sent from where it lies: the header is written in front of the payload, in its buffer,
- * which the device then holds as well as the queue (pkt_meta.refs). That needs room for the header
- * and that the device does not hold the buffer still from the last time; otherwise the payload is
- * copied when it is short, or becomes a fragment behind a header of its own (PKT_CHAIN). A run of
- * full chunks becomes one PKT_TSO frame where the port cuts it up again.
+ * A chunk is sent from its own buffer: the header is written in front of the payload, and the
+ * device then holds the buffer as well as the queue (pkt_meta.refs). This needs room for the
+ * header, and the device must have released the buffer after an earlier transmission. Otherwise a
+ * short payload is copied, and a long one becomes a fragment behind a separate header (PKT_CHAIN).
+ * A run of full chunks becomes one PKT_TSO frame if the port can segment it.
  *
- * Order of one look at a connection (tcp_output): what was lost, new data, an acknowledgement if
- * none of these carried it.
+ * tcp_output sends in this order: lost chunks, new data, and an ACK if none of these carried it.
  */
 #include "net/eth.h"
 #include "net/tcp/inside.h"
 
-#define TSO_BYTES_MAX 64000 /* payload: with its headers below 65536 */
-#define RETRY_MS 10         /* after there was no buffer */
+#define TSO_BYTES_MAX 64000 /* payload; with its headers below 65536 */
+#define RETRY_MS 10         /* delay after a buffer shortage */
 
 /* --- segments --- */
 
-/* A segment in the making: its payload is in place, headers go before it. */
+/* A segment under construction: its payload is in place, headers go in front of it. */
 struct making {
-	struct pkt p;      /* data: where the payload begins, or would */
-	uint32_t payload;  /* bytes of it, wherever they lie */
+	struct pkt p;      /* data: where the payload begins or would begin */
+	uint32_t payload;  /* payload bytes, in this buffer or in fragments */
 	uint32_t seq;
 	uint8_t flags;     /* enum tcp_flag */
 	uint8_t ecn;       /* enum ip_ecn */
@@ -34,8 +33,8 @@ static unsigned header_bytes(const struct tcp_conn *c, const struct making *m)
 	return ETH_HLEN + c->ip_hlen + TCP_HLEN + m->options_len;
 }
 
-/* Timestamps, and SACK blocks as far as they fit beside the payload. False: some had to be left out
- * that should be told. */
+/* Writes timestamps, and as many SACK blocks as fit beside the payload. False: no block could be
+ * written although some are due. */
 static bool put_options(struct tcp *t, struct tcp_conn *c, struct making *m)
 {
 	m->options_len = 0;
@@ -44,7 +43,7 @@ static bool put_options(struct tcp *t, struct tcp_conn *c, struct making *m)
 	if (likely(c->ooo == TCP_NONE && !(c->flags & CONN_DSACK)) || !(c->flags & CONN_SACK))
 		return true;
 	struct tcp_sack blocks[TCP_SACK_MAX];
-	unsigned max = c->flags & CONN_TS ? 3 : 4; /* what 40 bytes hold */
+	unsigned max = c->flags & CONN_TS ? 3 : 4; /* maximum in 40 bytes of options */
 	if (m->payload) {
 		uint32_t room = m->payload < tcp_full(c) ? tcp_full(c) - m->payload : 0;
 		max = room < 12 ? 0 : u32_min(max, (room - 4) / 8);
@@ -55,7 +54,7 @@ static bool put_options(struct tcp *t, struct tcp_conn *c, struct making *m)
 	return n > 0;
 }
 
-/* The peer knows now all that an ACK says. */
+/* An ACK is being sent: nothing is left to acknowledge. */
 static void acknowledged(struct tcp_conn *c)
 {
 	c->flags &= ~(uint32_t)(CONN_ACK_NOW | CONN_ACK_DUE | CONN_WND_UPDATE);
@@ -63,16 +62,16 @@ static void acknowledged(struct tcp_conn *c)
 	tcp_timer_clear(c, TIMER_ACK);
 }
 
-/* Bytes of the payload of a chain, summed for the checksum. */
+/* Checksum of the payload. Without TSO a chain has one fragment. */
 static uint32_t payload_sum(const struct tcp *t, const struct making *m)
 {
 	if (!(m->p.flags & PKT_CHAIN))
 		return csum_partial(m->p.data, m->payload, 0);
 	const struct pkt_frag *f = pkt_frags(t->pool, m->p.buf);
-	return csum_partial(buf_base(t->pool, f->buf) + f->offset, f->len, 0); /* without TSO: one */
+	return csum_partial(buf_base(t->pool, f->buf) + f->offset, f->len, 0);
 }
 
-/* Writes the headers and sends it. */
+/* Writes the headers and sends the segment. */
 static void finish(struct tcp *t, struct tcp_conn *c, struct making *m)
 {
 	unsigned tcp_len = TCP_HLEN + m->options_len;
@@ -80,7 +79,7 @@ static void finish(struct tcp *t, struct tcp_conn *c, struct making *m)
 	uint16_t up = 0;
 	if (unlikely(c->flags & CONN_URG_SND) && seq_gt(c->snd_up, m->seq) &&
 	    !(m->flags & TCP_SYN)) {
-		/* RFC 9293 3.8.5: behind the urgent data; what is farther than 16 bits is told later */
+		/* RFC 9293 3.8.5: end of urgent data; beyond 16 bits it is reported later */
 		m->flags |= TCP_URG;
 		up = (uint16_t)u32_min(c->snd_up - m->seq, 0xffff);
 	}
@@ -89,7 +88,7 @@ static void finish(struct tcp *t, struct tcp_conn *c, struct making *m)
 	uint32_t window = tcp_window(t, c);
 	tcp_header_put(tcp, c->local_port, c->remote_port, m->seq, c->rcv_nxt, tcp_len, m->flags,
 	               (uint16_t)window, up);
-	if (likely(m->options_len == TCP_TS_BYTES)) /* a constant: no call */
+	if (likely(m->options_len == TCP_TS_BYTES)) /* constant length: inlined */
 		memcpy(tcp + TCP_HLEN, m->options, TCP_TS_BYTES);
 	else
 		memcpy(tcp + TCP_HLEN, m->options, m->options_len);
@@ -117,8 +116,8 @@ static void finish(struct tcp *t, struct tcp_conn *c, struct making *m)
 	t->ops->tx(t->ctx, &m->p);
 }
 
-/* The same for data, which carries an ACK along. told: as put_options said; what it left out an ACK
- * of its own has room for. */
+/* The same for data, which carries an ACK. told: result of put_options; if false, a separate ACK
+ * follows, which has room for the SACK blocks. */
 static void finish_data(struct tcp *t, struct tcp_conn *c, struct making *m, bool told)
 {
 	uint32_t ack_now = c->flags & CONN_ACK_NOW;
@@ -128,7 +127,7 @@ static void finish_data(struct tcp *t, struct tcp_conn *c, struct making *m, boo
 	finish(t, c, m);
 }
 
-/* A buffer for headers, and for a payload that will be copied. */
+/* Allocates a buffer for headers and for `copied` bytes of payload. */
 static bool fresh_buffer(struct tcp *t, const struct tcp_conn *c, struct making *m, uint32_t copied)
 {
 	unsigned at = TCP_PAYLOAD_OFFSET;
@@ -164,11 +163,11 @@ void tcp_send_syn(struct tcp *t, struct tcp_conn *c)
 	bool passive = c->state == TCP_SYN_RECEIVED;
 	struct making m = {.seq = c->iss, .flags = passive ? TCP_SYN | TCP_ACK : TCP_SYN};
 	m.options_len = tcp_syn_options(t, c, m.options);
-	/* A SYN sent again does without (6.1.1.1); a SYN-ACK says the same each time, for nobody knows
-	 * which of them arrives, and both ends must believe the same. */
+	/* A retransmitted SYN does not ask for ECN (6.1.1.1). A SYN-ACK is the same each time:
+	 * which copy arrives is unknown, and both ends must agree. */
 	if (c->flags & CONN_ECN && (passive || !(c->flags & CONN_NO_ECN_RETRY)))
 		m.flags |= passive ? TCP_ECE : TCP_ECE | TCP_CWR; /* RFC 3168 6.1.1 */
-	/* RFC 7413 4.2.1: the first chunk goes with the SYN; when that is lost it is sent without. */
+	/* RFC 7413 4.2.1: the SYN carries the first chunk; a retransmitted SYN does not. */
 	const struct tcp_chunk *ch = NULL;
 	if (!passive && c->flags & CONN_SYN_DATA && c->backoff == 0)
 		ch = chunk_at(t, c->q_first);
@@ -179,7 +178,8 @@ void tcp_send_syn(struct tcp *t, struct tcp_conn *c)
 		memcpy(m.p.data, buf_base(t->pool, c->q_first) + ch->off, ch->len);
 		m.flags |= TCP_PSH;
 	}
-	/* The window of a SYN is never scaled (RFC 7323 2.2): tcp_window does so once it is agreed on. */
+	/* The window of a SYN is never scaled (RFC 7323 2.2), but tcp_window scales it under
+	 * CONN_WSCALE. */
 	uint32_t agreed = c->flags & CONN_WSCALE;
 	c->flags &= ~(uint32_t)CONN_WSCALE;
 	if (passive)
@@ -193,7 +193,7 @@ void tcp_send_syn(struct tcp *t, struct tcp_conn *c)
 
 /* --- chunks --- */
 
-/* The payload of one chunk: in its place, copied, or as a fragment. */
+/* Provides the payload of one chunk: in its own buffer, copied, or as a fragment. */
 static bool place_payload(struct tcp *t, struct tcp_conn *c, struct making *m, uint32_t buf)
 {
 	const struct tcp_chunk *ch = chunk_at(t, buf);
@@ -219,7 +219,7 @@ static bool place_payload(struct tcp *t, struct tcp_conn *c, struct making *m, u
 	return true;
 }
 
-/* A chunk leaves, for the first time or again. */
+/* Records that a chunk is sent, for the first time or again. */
 static void note_sent(struct tcp *t, struct tcp_conn *c, uint32_t buf, struct tcp_chunk *ch)
 {
 	if (ch->flags & CHUNK_SENT) {
@@ -267,16 +267,16 @@ bool tcp_send_chunk(struct tcp *t, struct tcp_conn *c, uint32_t buf)
 	if (!place_payload(t, c, &m, buf))
 		return false;
 	m.flags = flags_of(c, ch, fresh);
-	/* RFC 3168 6.1.5: no ECT on what is sent again, nor (6.1.4) without data. */
+	/* RFC 3168 6.1.5: no ECT on retransmissions, nor (6.1.4) on segments without data. */
 	m.ecn = fresh && ch->len && c->flags & CONN_ECN ? IP_ECN_ECT0 : IP_ECN_NOT;
 	if (c->snd_una == c->snd_nxt)
-		c->stuck_ms = t->now_ms; /* the user timeout counts from here */
+		c->stuck_ms = t->now_ms; /* the user timeout starts here */
 	note_sent(t, c, buf, ch);
 	finish_data(t, c, &m, told);
 	return true;
 }
 
-/* Sends `n` chunks from q_unsent on, `bytes` together, as one frame to be cut by the device. */
+/* Sends `n` chunks from q_unsent on, `bytes` in total, as one frame for the device to segment. */
 static bool send_run(struct tcp *t, struct tcp_conn *c, unsigned n, uint32_t bytes)
 {
 	uint32_t buf = c->q_unsent;
@@ -296,7 +296,7 @@ static bool send_run(struct tcp *t, struct tcp_conn *c, unsigned n, uint32_t byt
 		struct tcp_chunk *ch = chunk_at(t, buf);
 		frag[i] = (struct pkt_frag){buf, ch->off, ch->len};
 		buf_hold(t->pool, buf);
-		/* PSH is for the last segment: cards see to it */
+		/* PSH belongs on the last segment only; the device ensures that */
 		m.flags |= flags_of(c, ch, true);
 		note_sent(t, c, buf, ch);
 		buf = ch->next;
@@ -308,16 +308,16 @@ static bool send_run(struct tcp *t, struct tcp_conn *c, unsigned n, uint32_t byt
 
 /* --- what may be sent --- */
 
-/* A packet has left, another would follow: has its way room? Else the connection waits. */
+/* Checks for room before a further packet. True: the connection has to wait. */
 static bool no_more_room(struct tcp *t, struct tcp_conn *c)
 {
 	if (likely(!tcp_way_full(t, c)))
 		return false;
-	tcp_touch(t, c); /* tcp_flush comes to it again, and puts it among those that wait */
+	tcp_touch(t, c); /* tcp_flush visits it again and puts it on the waiting list */
 	return true;
 }
 
-/* False: stopped by cwnd, or for want of a buffer or of room. */
+/* Retransmits lost chunks. False: stopped by cwnd, or for lack of a buffer or of room. */
 static bool send_lost(struct tcp *t, struct tcp_conn *c)
 {
 	bool first = true;
@@ -325,7 +325,7 @@ static bool send_lost(struct tcp *t, struct tcp_conn *c)
 		uint32_t buf = c->lost_wait.first;
 		const struct tcp_chunk *ch = chunk_at(t, buf);
 		uint32_t flight = tcp_flight(c);
-		/* segments may have to be smaller by now */
+		/* the MSS may have shrunk since the chunk was sent */
 		if (ch->len > tcp_full(c) && !tcp_queue_split(t, c, buf, tcp_full(c)))
 			return false;
 		uint32_t space = chunk_space(ch);
@@ -344,7 +344,7 @@ static bool send_lost(struct tcp *t, struct tcp_conn *c)
 
 enum verdict { SEND_IT, STOP_NONE, STOP_WINDOW, STOP_CWND, STOP_NAGLE, STOP_BUFFER, STOP_ROOM };
 
-/* May the chunk at q_unsent leave? Cuts it to what may. */
+/* May the chunk at q_unsent be sent? Cuts it to the permitted size. */
 static enum verdict judge(struct tcp *t, struct tcp_conn *c)
 {
 	uint32_t buf = c->q_unsent, full = tcp_full(c);
@@ -355,8 +355,8 @@ static enum verdict judge(struct tcp *t, struct tcp_conn *c)
 		tcp_queue_fill(t, c, buf);
 	if (ch->len > full && !tcp_queue_split(t, c, buf, full))
 		return STOP_BUFFER;
-	/* Sender's silly window avoidance (RFC 9293 3.8.6.2.1): a full segment, or all there is, or
-	 * half of the largest window the peer ever had. */
+	/* Sender's silly window avoidance (RFC 9293 3.8.6.2.1): send a full segment, or all queued
+	 * data, or at least half of the largest window the peer ever offered. */
 	int32_t usable = (int32_t)(c->snd_una + c->snd_wnd - ch->seq);
 	if ((int32_t)ch->len > usable) {
 		if (usable <= 0 || (uint32_t)usable < c->max_wnd / 2)
@@ -364,7 +364,7 @@ static enum verdict judge(struct tcp *t, struct tcp_conn *c)
 		if (!tcp_queue_split(t, c, buf, (uint32_t)usable))
 			return STOP_BUFFER;
 	}
-	/* Nagle (RFC 9293 3.7.4): a small segment waits while something is unacknowledged. */
+	/* Nagle (RFC 9293 3.7.4): a small segment waits while data is unacknowledged. */
 	if (c->q_end - ch->seq < full && !(ch->flags & CHUNK_FIN) && !(c->flags & CONN_NODELAY) &&
 	    c->snd_una != c->snd_nxt && !(c->flags & CONN_URG_SND))
 		return STOP_NAGLE;
@@ -374,14 +374,14 @@ static enum verdict judge(struct tcp *t, struct tcp_conn *c)
 	return SEND_IT;
 }
 
-/* Are frames of this connection cut up behind us? */
+/* May frames of this connection use TSO? */
 static bool may_run(const struct tcp *t, const struct tcp_conn *c)
 {
 	uint32_t tso = c->ip_hlen == IP4_HLEN ? TCP_TX_TSO4 : TCP_TX_TSO6;
 	return t->p.offload & tso && !(c->flags & (CONN_URG_SND | CONN_CWR));
 }
 
-/* How many chunks from q_unsent on make one TSO frame. */
+/* The number of chunks from q_unsent on that form one TSO frame. */
 static unsigned run_length(struct tcp *t, const struct tcp_conn *c, uint32_t *bytes)
 {
 	uint32_t full = tcp_full(c), flight = tcp_flight(c), sum = 0;
@@ -418,7 +418,7 @@ static enum verdict send_new(struct tcp *t, struct tcp_conn *c)
 	return v;
 }
 
-/* RFC 9293 3.8.6.1: what the window probe carries is a byte beyond the window, which stays in the
+/* RFC 9293 3.8.6.1: a window probe carries one byte beyond the window; the byte stays in the
  * queue. */
 static void window_probe(struct tcp *t, struct tcp_conn *c)
 {
@@ -430,7 +430,7 @@ static void window_probe(struct tcp *t, struct tcp_conn *c)
 	if (m.payload)
 		m.p.data[0] = buf_base(t->pool, c->q_unsent)[ch->off];
 	else
-		m.seq--; /* only FIN waits: something acknowledged has to be answered as well */
+		m.seq--; /* only FIN waits: an acknowledged number also requires an answer */
 	if (m.payload && c->snd_max == c->snd_nxt)
 		c->snd_max++;
 	tcp_count_event(t, CNT_tcp_window_probes);
@@ -450,15 +450,15 @@ void tcp_probe(struct tcp *t, struct tcp_conn *c)
 	struct tcp_chunk *ch = chunk_at(t, c->q_unsent);
 	int32_t usable = (int32_t)(c->snd_una + c->snd_wnd - ch->seq);
 	if (usable > 0) {
-		/* A small window, for so long that the rest is not waited for (3.8.6.2.1, override); or
-		 * a buffer was wanted, and the chunk may be larger than a segment still. */
+		/* The window was small for so long that a smaller segment is sent (3.8.6.2.1,
+		 * override). Or a buffer was missing, and the chunk may still exceed a segment. */
 		uint32_t most = u32_min((uint32_t)usable, tcp_full(c));
 		if (ch->len <= most || tcp_queue_split(t, c, c->q_unsent, most))
 			if (tcp_send_chunk(t, c, c->q_unsent))
 				tcp_send_timer(t, c);
 		return;
 	}
-	/* RFC 9293 3.8.6.1: a peer that answers may keep its window closed for as long as it likes */
+	/* RFC 9293 3.8.6.1: a peer that answers may keep its window closed indefinitely */
 	if (c->probes == 0)
 		c->stuck_ms = t->now_ms;
 	if (t->now_ms - c->stuck_ms >= c->user_timeout_ms) {
@@ -474,7 +474,7 @@ void tcp_probe(struct tcp *t, struct tcp_conn *c)
 		c->backoff++;
 }
 
-/* Nothing is under way, something waits: the timer looks after it. */
+/* If nothing is outstanding but data waits, starts the probe timer. */
 static void arm_probe(struct tcp *t, struct tcp_conn *c, enum verdict v)
 {
 	if (c->snd_una != c->snd_nxt || tcp_timer_armed(c, TIMER_SEND) ||
@@ -491,7 +491,7 @@ static void send_data(struct tcp *t, struct tcp_conn *c)
 	if (c->snd_una == c->snd_nxt && idle_ms * 1000ull > c->rto_us)
 		cc_after_idle(&c->cc, t->now_us, idle_ms * 1000ull); /* RFC 5681 4.1 */
 	if (unlikely(c->path_raise_ms) && (int32_t)(t->now_ms - c->path_raise_ms) >= 0) {
-		c->path_raise_ms = 0; /* RFC 1191 6.3: perhaps it is larger again */
+		c->path_raise_ms = 0; /* RFC 1191 6.3: the path MTU may have risen */
 		c->path_mtu = (uint16_t)tcp_link_mtu(t, &c->remote);
 		tcp_mss_set(t, c);
 	}
@@ -500,7 +500,7 @@ static void send_data(struct tcp *t, struct tcp_conn *c)
 	if (c->lost <= c->retrans || send_lost(t, c))
 		v = send_new(t, c);
 	else if (c->flags & CONN_PENDING)
-		v = STOP_ROOM; /* not cwnd, which is no reason for it to grow */
+		v = STOP_ROOM; /* not limited by cwnd, so cwnd must not grow */
 	if (v == STOP_CWND)
 		c->flags |= CONN_LIMITED;
 	if (c->snd_nxt != before || (c->snd_una != c->snd_nxt && !tcp_timer_armed(c, TIMER_SEND)))
@@ -516,7 +516,8 @@ void tcp_output(struct tcp *t, struct tcp_conn *c)
 	case TCP_SYN_SENT:
 		return;
 	case TCP_SYN_RECEIVED:
-		/* answered anew when its SYN came anew; data only by Fast Open (RFC 7413 4.2.2) */
+		/* a retransmitted SYN is answered again; data only with Fast Open (RFC 7413
+		 * 4.2.2) */
 		if (c->flags & CONN_ACK_NOW)
 			tcp_send_syn(t, c);
 		if (!(c->flags & CONN_FASTOPEN))
@@ -532,7 +533,7 @@ void tcp_output(struct tcp *t, struct tcp_conn *c)
 	if (unlikely(c->flags & CONN_CLOSING)) {
 		tcp_queue_fin(t, c);
 		if (!(c->flags & CONN_FIN_QUEUED) && !tcp_timer_armed(c, TIMER_SEND)) {
-			c->send_kind = SEND_PROBE; /* there was no buffer: look again */
+			c->send_kind = SEND_PROBE; /* there was no buffer: try again later */
 			tcp_timer_set(t, c, TIMER_SEND, RETRY_MS);
 		}
 	}
@@ -548,7 +549,7 @@ void tcp_output(struct tcp *t, struct tcp_conn *c)
 	c->flags &= ~(uint32_t)CONN_WND_UPDATE;
 }
 
-/* --- segments of no connection --- */
+/* --- segments without a connection --- */
 
 void tcp_send_reply(struct tcp *t, const struct tcp_segment *to, const struct tcp_reply *r)
 {

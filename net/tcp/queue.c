@@ -1,7 +1,7 @@
 /*
- * The send queue: what the application gave and the peer has not acknowledged, cut into chunks (see
- * inside.h, invariant 2). A chunk is the buffer its payload lies in; what has to be known of it
- * stands before the frame, in pkt_meta.queue.
+ * The send queue: bytes the application has queued and the peer has not acknowledged, cut into
+ * chunks (see inside.h, invariant 2). A chunk is the buffer that holds its payload; its description
+ * lies in front of the frame, in pkt_meta.queue.
  *
  *     q_first ... sent ...  | q_unsent ... not sent yet ... q_last
  *     snd_una              snd_nxt                        q_end
@@ -17,7 +17,7 @@ static void append(struct tcp *t, struct tcp_conn *c, uint32_t buf, unsigned off
 {
 	struct tcp_chunk *ch = chunk_at(t, buf);
 	pkt_meta(t->pool, buf)->refs = 1;
-	/* the others are set when it is sent, and on the scoreboard */
+	/* the other fields are set on sending and by the scoreboard */
 	ch->next = TCP_NONE;
 	ch->seq = c->q_end;
 	ch->off = (uint16_t)off;
@@ -36,7 +36,7 @@ static void append(struct tcp *t, struct tcp_conn *c, uint32_t buf, unsigned off
 	c->q_bufs++;
 }
 
-/* How much more fits behind the last chunk, so that it stays one segment. */
+/* The bytes that can be appended to the last chunk while it stays one segment. */
 static uint32_t room_in_last(const struct tcp *t, const struct tcp_conn *c)
 {
 	if (!is_unsent(t, c->q_last))
@@ -65,8 +65,9 @@ uint32_t tcp_queue_copy(struct tcp *t, struct tcp_conn *c, const uint8_t *data, 
 		uint32_t room = room_in_last(t, c);
 		if (room == 0) {
 			struct pkt p;
-			/* What is received and acknowledged needs buffers too; and before those who
-			 * have something to send get more, the others get one. */
+			/* Received data and ACKs need buffers too. A connection with an empty queue
+			 * may use more of the reserve, so that it gets a buffer before others get
+			 * more. */
 			uint32_t leave = t->p.pool_reserve / 2;
 			leave += c->q_first != TCP_NONE ? leave / 2 : 0;
 			if (tcp_queue_full(t, c) || t->pool->free <= leave ||
@@ -103,7 +104,7 @@ void tcp_queue_fin(struct tcp *t, struct tcp_conn *c)
 		struct pkt p;
 		if (!pkt_alloc(t->pool, &p)) {
 			tcp_count_event(t, CNT_tcp_no_buffer);
-			return; /* tcp_output asks again */
+			return; /* tcp_output tries again */
 		}
 		append(t, c, p.buf, TCP_PAYLOAD_OFFSET, 0);
 	}
@@ -148,8 +149,8 @@ bool tcp_queue_split(struct tcp *t, struct tcp_conn *c, uint32_t buf, uint32_t l
 	return true;
 }
 
-/* Moves n bytes, all of it or less, from the chunk behind `buf` to its end. Neither was ever sent,
- * so nobody else holds their buffers. */
+/* Moves n bytes, at most all, from the chunk behind `buf` to its end. Neither was ever sent, so the
+ * queue alone holds their buffers. */
 static void pull(struct tcp *t, struct tcp_conn *c, uint32_t buf, uint32_t n)
 {
 	struct tcp_chunk *ch = chunk_at(t, buf);
@@ -184,11 +185,11 @@ void tcp_queue_fill(struct tcp *t, struct tcp_conn *c, uint32_t buf)
 {
 	struct tcp_chunk *ch = chunk_at(t, buf);
 	uint32_t full = tcp_full(c);
-	/* Nothing is put behind the end of something: so what is given by tcp_send_pkt stays in its
-	 * buffers, as it does when it is sent without a cut. */
+	/* A chunk that ends a write (CHUNK_PSH) is not filled. Payloads of tcp_send_pkt thus stay
+	 * in their own buffers, as they do without a cut. */
 	while (ch->len < full && !(ch->flags & (CHUNK_FIN | CHUNK_PSH)) && is_unsent(t, ch->next)) {
-		/* one that has the right size already is left alone: else each behind it would have to
-		 * be copied, for as long as the queue is not empty */
+		/* A chunk that already fits is left alone. Otherwise every chunk behind it would
+		 * have to be copied, until the queue is empty. */
 		const struct tcp_chunk *next = chunk_at(t, ch->next);
 		if (!(next->flags & CHUNK_CUT) && next->len <= full)
 			return;
@@ -196,7 +197,7 @@ void tcp_queue_fill(struct tcp *t, struct tcp_conn *c, uint32_t buf)
 	}
 }
 
-/* Takes `space` of sequence numbers off the sums that the chunk's marks put it in. */
+/* Subtracts `space` from the sums to which the chunk's marks add it. */
 static void uncount(struct tcp_conn *c, const struct tcp_chunk *ch, uint32_t space)
 {
 	if (ch->flags & CHUNK_SACKED)
@@ -207,7 +208,7 @@ static void uncount(struct tcp_conn *c, const struct tcp_chunk *ch, uint32_t spa
 		c->retrans -= space;
 }
 
-/* A part of a chunk is acknowledged: it begins later now. */
+/* Removes the acknowledged part at the start of a chunk. */
 static void trim(struct tcp_conn *c, struct tcp_chunk *ch, uint32_t n)
 {
 	uncount(c, ch, n);

@@ -1,31 +1,33 @@
 /*
- * Data that came out of order: ranges of sequence numbers beyond rcv_nxt, each without a gap, each a
- * list of buffers (struct tcp_piece).
+ * Out-of-order data: ranges of sequence numbers beyond rcv_nxt, each without a gap and each a list
+ * of buffers (struct tcp_piece).
  *
- * A connection with ranges has a table of them in a buffer of its own (conn.ooo), sorted by sequence
- * number and searched by halves: a segment costs about the same however many ranges there are and
- * whatever order the peer sends in. The table's buffer bounds the ranges, TABLE_MAX at most. A segment
- * that would begin another one is dropped; the peer sends it again.
+ * A connection with ranges keeps a table of them in its own buffer (conn.ooo), sorted by sequence
+ * number, with binary search. A segment costs about the same for any number of ranges and any order
+ * of arrival. The buffer size limits the number of ranges, to TABLE_MAX at most. A segment that
+ * would begin a further range is dropped; the peer retransmits it.
  *
- * Bytes are trusted where they came first: of an overlap what is here already stays.
+ * Where data overlaps, the bytes that arrived first are kept.
  */
 #include "net/tcp/inside.h"
 
-#define PIECE_BYTES_MIN 256 /* out-of-order buffers of a connection: one for so much of rcv_buf */
+#define PIECE_BYTES_MIN 256 /* a connection may hold one out-of-order buffer per this many bytes of
+                               rcv_buf, plus PIECES_MIN */
 #define PIECES_MIN 16
-#define RECENT 8      /* ranges that grew last, of which SACK tells first (RFC 2018 4) */
-#define TABLE_MAX 256 /* ranges */
+#define RECENT 8      /* last changed ranges, which SACK reports first (RFC 2018 4) */
+#define TABLE_MAX 256 /* maximum number of ranges */
 
 struct range {
-	uint32_t end;   /* sequence number behind it */
-	uint32_t first; /* buffer */
+	uint32_t end;   /* sequence number after its last byte */
+	uint32_t first; /* first buffer */
 };
 
-/* In the buffer conn.ooo, from BUF_META on. */
+/* Lies in the buffer conn.ooo, at BUF_META. */
 struct table {
 	uint32_t count;
 	uint32_t recents;
-	struct tcp_sack recent[RECENT]; /* newest first; those delivered since are among them */
+	struct tcp_sack recent[RECENT]; /* newest first; may include ranges that were delivered
+	                                   since */
 	struct range range[];
 };
 
@@ -34,7 +36,8 @@ static struct table *table_at(const struct tcp *t, const struct tcp_conn *c)
 	return (struct table *)(void *)(buf_base(t->pool, c->ooo) + BUF_META);
 }
 
-/* Ranges that a table holds; there is space for one more, while two become one. */
+/* The maximum of ranges in a table; there is space for one more, used until two ranges are
+ * joined. */
 static uint32_t table_max(const struct tcp *t)
 {
 	uint32_t fit = (t->pool->stride - BUF_META - (uint32_t)sizeof(struct table)) /
@@ -110,7 +113,7 @@ static bool has_table(struct tcp *t, struct tcp_conn *c)
 
 /* --- the table --- */
 
-/* The first range that ends at seq or behind it; count: none does. */
+/* The first range that ends at seq or later; count: none. */
 static uint32_t find(const struct table *table, uint32_t seq)
 {
 	uint32_t from = 0, to = table->count;
@@ -124,7 +127,7 @@ static uint32_t find(const struct table *table, uint32_t seq)
 	return from;
 }
 
-/* Takes n ranges from index `at` on out of the table. */
+/* Removes n ranges from the table, starting at index `at`. */
 static void close_up(struct table *table, uint32_t at, uint32_t n)
 {
 	table->count -= n;
@@ -140,8 +143,8 @@ static void insert(struct table *table, uint32_t at, struct range r)
 	table->count++;
 }
 
-/* The range has grown, or came again: it is the first to be told of. What it has taken in is no
- * range any more. */
+/* Puts a range that grew or came again at the front of the recent ones. Ranges that it absorbed are
+ * removed from them. */
 static void note_recent(struct table *table, uint32_t start, uint32_t end)
 {
 	struct tcp_sack now = {start, end};
@@ -156,9 +159,9 @@ static void note_recent(struct table *table, uint32_t start, uint32_t end)
 	table->recents = n;
 }
 
-/* --- a segment is kept --- */
+/* --- keeping a segment --- */
 
-/* The bytes at `data` in the buffer `buf`, sequence numbers [seq, end). */
+/* Bytes at `data` in the buffer `buf`, with sequence numbers [seq, end). */
 struct bytes {
 	uint32_t buf;
 	const uint8_t *data;
@@ -177,7 +180,7 @@ static void put_piece(struct tcp *t, struct tcp_conn *c, const struct bytes *b)
 	buffer_held(t, c);
 }
 
-/* Puts the pieces from `first` to `last` behind those of r. */
+/* Appends the pieces from `first` to `last` to r. */
 static void append(struct tcp *t, struct range *r, uint32_t first, uint32_t last, uint32_t end)
 {
 	struct tcp_piece *head = piece_at(t, r->first);
@@ -186,8 +189,8 @@ static void append(struct tcp *t, struct range *r, uint32_t first, uint32_t last
 	r->end = end;
 }
 
-/* How many ranges from `at` on lie within [.., end) whole; what overlaps is told by D-SACK, and
- * *end is less where the last one goes on. */
+/* The number of ranges from `at` on that lie completely before *end. Overlaps are noted for D-SACK.
+ * If the next range extends beyond *end, *end is moved to its start. */
 static uint32_t covered(struct tcp *t, struct tcp_conn *c, uint32_t at, uint32_t *end)
 {
 	const struct table *table = table_at(t, c);
@@ -207,7 +210,7 @@ static uint32_t covered(struct tcp *t, struct tcp_conn *c, uint32_t at, uint32_t
 	return n;
 }
 
-/* Closes the gap between range `at` and the one behind it, if there is none any more. */
+/* Joins range `at` and the next one if there is no gap between them. */
 static void join(struct tcp *t, struct table *table, uint32_t at)
 {
 	if (at + 1 >= table->count)
@@ -228,7 +231,7 @@ enum tcp_kept tcp_ranges_keep(struct tcp *t, struct tcp_conn *c, const struct pk
 	struct bytes b = {p->buf, s->data, s->seq, s->seq + s->len};
 	uint32_t at = find(table, b.seq);
 	bool grows = at < table->count && seq_le(start_of(t, &table->range[at]), b.seq);
-	if (grows) { /* it begins in this range, or right behind it */
+	if (grows) { /* it begins in this range or directly behind it */
 		struct range *r = &table->range[at];
 		if (seq_le(b.end, r->end)) {
 			tcp_note_duplicate(t, c, b.seq, b.end);
@@ -243,7 +246,7 @@ enum tcp_kept tcp_ranges_keep(struct tcp *t, struct tcp_conn *c, const struct pk
 	           (at == table->count || seq_gt(start_of(t, &table->range[at]), b.end))) {
 		return KEPT_NO_ROOM;
 	}
-	/* New bytes that cover whole ranges take their place. */
+	/* New bytes replace the ranges that they cover completely. */
 	uint32_t behind = at + grows, gone = covered(t, c, behind, &b.end);
 	for (uint32_t i = 0; i < gone; i++)
 		free_pieces(t, c, table->range[behind + i].first);
@@ -283,7 +286,7 @@ bool tcp_ranges_take(struct tcp *t, struct tcp_conn *c, struct pkt *p, uint32_t 
 	return true;
 }
 
-/* --- what SACK tells --- */
+/* --- SACK blocks --- */
 
 static bool told(const struct tcp_sack *out, unsigned n, uint32_t start)
 {
@@ -293,7 +296,7 @@ static bool told(const struct tcp_sack *out, unsigned n, uint32_t start)
 	return false;
 }
 
-/* RFC 2018 4: the range that grew last first, then those before it, then others while there is
+/* RFC 2018 4: the most recently grown range first, then earlier ones, then others while there is
  * space. */
 unsigned tcp_sack_blocks(struct tcp *t, struct tcp_conn *c, struct tcp_sack *out, unsigned max)
 {

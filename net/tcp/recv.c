@@ -1,14 +1,14 @@
 /*
- * Received data. In order it goes to the application at once, in its buffer; out of order it waits
- * in ranges (ranges.c) until what is before it has come.
+ * Received data. Data in order goes to the application at once, in its buffer. Data out of order
+ * waits in ranges (ranges.c) until the gap before it is filled.
  *
  *     rcv_nxt   next byte in order        rcv_adv   right edge of the window that was offered
  *
- * What the application has not consumed (rcv_held) and what it may still be sent make up rcv_buf.
+ * rcv_buf bounds the bytes the application has not consumed (rcv_held) plus the window.
  */
 #include "net/tcp/inside.h"
 
-#define LOCAL_US 1500          /* vectors, sleep and wake-up delay a peer who is near by so much */
+#define LOCAL_US 1500          /* RTT limit of a nearby peer: delay by vectors, sleep and wake-up */
 #define LOCAL_BYTES (1u << 20) /* nearly three vectors of full segments */
 #define LOCAL_WINDOWS 4
 
@@ -20,10 +20,10 @@ void tcp_note_duplicate(struct tcp *t, struct tcp_conn *c, uint32_t start, uint3
 }
 
 /*
- * May the application have data in order? Each may keep what it gets (an echo does, until it is
- * acknowledged), within windows that together offer more buffers than there are. With the last of
- * them gone nothing could come in, not even the acknowledgements that give them back: so the last
- * ones are only lent, to segments whose data is dropped. The peer sends it again.
+ * May data in order be delivered? An application may keep the buffers it gets; an echo keeps them
+ * until they are acknowledged. All windows together offer more buffers than exist. Without any
+ * buffer nothing could be received, not even the ACKs that release buffers. The last buffers are
+ * therefore only used for reception, and their data is dropped; the peer retransmits it.
  */
 static bool may_deliver(const struct tcp *t)
 {
@@ -41,14 +41,14 @@ static void deliver(struct tcp *t, struct tcp_conn *c, struct pkt *p)
 	c->app->data(c, p);
 }
 
-/* Ranges that begin at rcv_nxt are in order now. */
+/* Delivers ranges that have become in order. */
 static void deliver_ranges(struct tcp *t, struct tcp_conn *c)
 {
 	struct pkt p;
 	uint32_t seq;
 	while (tcp_ranges_take(t, c, &p, &seq)) {
 		uint32_t old = c->rcv_nxt - seq;
-		c->flags |= CONN_ACK_NOW; /* RFC 5681 4.2: a hole is filled, whole or in part */
+		c->flags |= CONN_ACK_NOW; /* RFC 5681 4.2: a gap is filled, completely or in part */
 		if (old >= p.len) {
 			buf_free(t->pool, p.buf);
 			continue;
@@ -59,11 +59,12 @@ static void deliver_ranges(struct tcp *t, struct tcp_conn *c)
 	}
 }
 
-/* All data before it has come: the peer's FIN (RFC 9293 3.10.7.4, eighth). */
+/* Handles the peer's FIN after all data before it (RFC 9293 3.10.7.4, eighth). */
 static void fin_arrived(struct tcp *t, struct tcp_conn *c)
 {
 	c->rcv_nxt++;
-	/* FIN takes no room: behind data that fills the window it is accepted, and the edge follows. */
+	/* FIN needs no buffer: behind data that fills the window it is accepted, and the edge
+	 * follows. */
 	if (seq_gt(c->rcv_nxt, c->rcv_adv))
 		c->rcv_adv = c->rcv_nxt;
 	c->flags |= CONN_FIN_RCVD | CONN_ACK_NOW;
@@ -83,7 +84,7 @@ static void fin_arrived(struct tcp *t, struct tcp_conn *c)
 		tcp_time_wait(t, c);
 }
 
-/* Cuts off what is old or beyond the window (RFC 9293 3.10.7.4, "trimmed"). */
+/* Trims bytes that are old or beyond the window (RFC 9293 3.10.7.4, "trimmed"). */
 static void trim(struct tcp *t, struct tcp_conn *c, struct tcp_segment *s)
 {
 	if (seq_lt(s->seq, c->rcv_nxt)) {
@@ -106,7 +107,8 @@ static void trim(struct tcp *t, struct tcp_conn *c, struct tcp_segment *s)
 
 static void urgent(struct tcp_conn *c, const struct tcp_segment *s)
 {
-	/* RFC 6093 3.1: the pointer points behind the urgent data; SEG.UP counts from SEG.SEQ. */
+	/* RFC 6093 3.1: the pointer gives the end of the urgent data; SEG.UP counts from
+	 * SEG.SEQ. */
 	uint32_t up = s->seq + s->up;
 	if (c->flags & CONN_FIN_RCVD || !seq_gt(up, c->rcv_nxt) ||
 	    (c->flags & CONN_URG_RCV && !seq_gt(up, c->rcv_up)))
@@ -124,8 +126,9 @@ static bool receives(const struct tcp_conn *c)
 	       !(c->flags & CONN_FIN_RCVD);
 }
 
-/* What a card has put together (receive offload) are several segments: counted as one, each would
- * wait for the timer of the delayed ACK, and the window be told when two more of them fit. */
+/* A packet merged by receive offload holds several segments. If its whole length counted as one
+ * segment, each would wait for the delayed ACK timer, and window updates would need room for two
+ * such packets. */
 static uint16_t segment_at_most(const struct tcp *t, const struct tcp_conn *c, uint32_t len)
 {
 	uint32_t options = c->flags & CONN_TS ? TCP_TS_BYTES : 0;
@@ -151,7 +154,7 @@ enum counter tcp_receive(struct tcp *t, struct tcp_conn *c, struct tcp_segment *
 		return CNT_drop_tcp_buffers;
 	if (s->flags & TCP_FIN) {
 		c->rcv_fin = s->seq + s->len;
-		c->flags |= CONN_FIN_SEEN | CONN_ACK_NOW; /* out of order, too (RFC 5681 4.2) */
+		c->flags |= CONN_FIN_SEEN | CONN_ACK_NOW; /* even out of order (RFC 5681 4.2) */
 	}
 	if (c->flags & CONN_TS && s->tsecr)
 		c->tune_rtt_ms = u32_min(c->tune_rtt_ms, tcp_ts_now(t, c) - s->tsecr);
@@ -163,7 +166,7 @@ enum counter tcp_receive(struct tcp *t, struct tcp_conn *c, struct tcp_segment *
 		*taken = true;
 		deliver(t, c, p);
 	} else if (s->len) {
-		/* RFC 5681 4.2: at once, so that the sender sees the gap */
+		/* RFC 5681 4.2: ACK at once, so that the sender sees the gap */
 		c->flags |= CONN_ACK_NOW;
 		tcp_count_event(t, CNT_tcp_out_of_order);
 		enum tcp_kept kept = tcp_ranges_keep(t, c, p, s);
@@ -183,9 +186,9 @@ enum counter tcp_receive(struct tcp *t, struct tcp_conn *c, struct tcp_segment *
 /* --- the window --- */
 
 /*
- * The least round trip, us; 0: nothing is known. One that only receives has measured that of the
- * handshake alone, which may have had to wake the peer: so the timestamps that data echoes are
- * looked at too.
+ * The minimum round trip, us; 0: unknown. A side that only receives has measured only the
+ * handshake, which may include the peer's wake-up. The timestamps echoed with data are therefore
+ * used as well.
  */
 static uint32_t least_rtt(const struct tcp_conn *c)
 {
@@ -194,16 +197,16 @@ static uint32_t least_rtt(const struct tcp_conn *c)
 }
 
 /*
- * rcv_buf doubles when as much was consumed within two round trips: then it, and not the path, may
- * be what limits the sender, or soon will. The least round trip counts: one that is longer because
- * our own windows stand in queues asks for no larger windows. So a window is promised to who fills
- * it and to an application that keeps up, not to the idle, nor to an echo whose peer does not read.
+ * Doubles rcv_buf when that many bytes were consumed within two round trips: rcv_buf, not the path,
+ * may then limit the sender, or soon will. The minimum round trip is used, because delay by our own
+ * windows in queues does not call for larger ones. The window thus grows only if the peer fills it
+ * and the application keeps up, and not for an idle connection or an echo whose peer does not read.
  *
- * Near by, the round trip is what the batches make it. With a window of less than a vector of
- * segments (256 of 1448 bytes) sender and receiver work in turn instead of both at once. So up to
- * LOCAL_BYTES it grows for 1.4 Gbit/s and more; not for less, or many connections that share a core
- * would each promise, and keep out of the cache, what one of them needs. The mean of some windows
- * tells which it is.
+ * For a nearby peer, batching determines the round trip. With a window below one vector of segments
+ * (256 of 1448 bytes), sender and receiver work in turn instead of in parallel. rcv_buf therefore
+ * grows up to LOCAL_BYTES, but only at 1.4 Gbit/s or more. Otherwise many connections on one core
+ * would each offer what one of them needs, and exceed the cache. The rate is the mean over several
+ * windows.
  */
 void tcp_tune(struct tcp *t, struct tcp_conn *c)
 {
@@ -214,7 +217,7 @@ void tcp_tune(struct tcp *t, struct tcp_conn *c)
 		windows = LOCAL_WINDOWS;
 		limit = LOCAL_WINDOWS * LOCAL_US;
 	}
-	/* with half of the buffers in use, what was promised is enough */
+	/* with half of the buffers in use, the windows are large enough */
 	if (took <= limit && c->rcv_buf < most && t->pool->free >= t->pool->count / 2)
 		c->rcv_buf = u32_min(2 * c->rcv_buf, most);
 	c->tune_us = now;
@@ -226,8 +229,9 @@ static uint32_t space(const struct tcp *t, const struct tcp_conn *c)
 	uint32_t offered = c->rcv_adv - c->rcv_nxt;
 	uint32_t room = c->rcv_held < c->rcv_buf ? c->rcv_buf - c->rcv_held : 0;
 	room = u32_min(room, 0xffffu << (c->flags & CONN_WSCALE ? c->rcv_wscale : 0));
-	/* Short of buffers: a little for everybody, so that those who hold them stop nobody else; when
-	 * they are really few, keep the promise, make no new one. */
+	/* Below pool_reserve, each connection gets a small window, so that connections holding many
+	 * buffers do not stop the others. Below half of it, offered windows are kept but none is
+	 * opened. */
 	if (unlikely(t->pool->free < t->p.pool_reserve)) {
 		uint32_t least = t->pool->free > t->p.pool_reserve / 2 ? 4u * c->rcv_mss : 0;
 		room = u32_min(room, u32_max(offered, least));
@@ -239,11 +243,12 @@ uint32_t tcp_window(struct tcp *t, struct tcp_conn *c)
 {
 	uint32_t offered = c->rcv_adv - c->rcv_nxt, room = space(t, c);
 	uint8_t shift = c->flags & CONN_WSCALE ? c->rcv_wscale : 0;
-	/* Silly window avoidance (RFC 9293 3.8.6.2.2): the edge moves by a segment or half of all. */
+	/* Silly window avoidance (RFC 9293 3.8.6.2.2): the edge moves by a segment or by half the
+	 * buffer. */
 	if (room - offered < u32_min(c->rcv_buf / 2, c->rcv_mss))
 		room = offered;
-	/* Rounded down, which may take back less than one unit (RFC 7323 2.4 has senders know that);
-	 * what was offered is still accepted. */
+	/* Rounding down may retract less than one unit (RFC 7323 2.4 tells senders so). Data within
+	 * the earlier offer is still accepted. */
 	uint32_t field = u32_min(room >> shift, 0xffff);
 	uint32_t edge = c->rcv_nxt + (field << shift);
 	if (seq_gt(edge, c->rcv_adv))
@@ -256,6 +261,6 @@ bool tcp_window_worth_telling(const struct tcp *t, const struct tcp_conn *c)
 	uint32_t offered = c->rcv_adv - c->rcv_nxt, gain = space(t, c) - offered;
 	if (gain == 0 || gain < u32_min(c->rcv_buf / 2, c->rcv_mss))
 		return false;
-	/* While the peer has enough, the next acknowledgement tells. */
+	/* While the peer has enough window, the next ACK carries the update. */
 	return offered < 2u * c->rcv_mss || gain >= c->rcv_buf / 4;
 }

@@ -8,7 +8,7 @@ enum counter tcp_reset_build(uint8_t *out, unsigned *out_len, const uint8_t *ip,
 {
 	struct tcp_segment s;
 	*out_len = 0;
-	/* not const, for the payload's sake, which nobody here touches */
+	/* the parser's argument is not const for its payload pointer; nothing here writes to it */
 	if (tcp_segment_parse((uint8_t *)(uintptr_t)ip, csum_known, &s) != CNT_NONE)
 		return CNT_drop_tcp_malformed;
 	if (s.flags & TCP_RST)

@@ -1,24 +1,25 @@
 /*
- * The scoreboard (RFC 6675 3): finds sent chunks by sequence number, by the time they were sent, and
- * those that are lost, at a cost that does not grow with how many are outstanding. The peer chooses
- * what it acknowledges and how small segments are, and so how long a walk would be.
+ * The scoreboard (RFC 6675 3): finds sent chunks by sequence number and by transmission time, and
+ * finds lost chunks. The cost does not grow with the number outstanding: the peer chooses what it
+ * acknowledges and the segment size, and thus could make a list walk long.
  *
- * A connection has one (CONN_BOARD) from its first SACK, loss or retransmission on, until all that
- * was outstanding at the last of these is acknowledged. So each chunk enters it twice at the most.
- * Without one no chunk is SACKED, LOST or was sent again: all are in order of time as they are.
+ * A connection has a scoreboard (CONN_BOARD) from its first SACK, loss or retransmission until all
+ * data outstanding at the last of these is acknowledged. Each chunk thus enters it at most twice.
+ * Without a scoreboard no chunk is SACKED, LOST or retransmitted, and queue order is time order.
  *
- *     in_flight  those not SACKED, and not LOST or sent again since, in the order of their last
- *                sending (chunk.order)
- *     lost_wait  those LOST and not sent again since: to be sent in this order. It is that of
- *                sequence numbers but for chunks that were lost a second time
- *     lane       each LANE_STRIDEth chunk, where a search for a sequence number begins
+ *     in_flight  chunks neither SACKED nor waiting in lost_wait, ordered by last transmission
+ *                (chunk.order)
+ *     lost_wait  chunks LOST and not sent again since, in the order to send them: by sequence
+ *                number except for chunks lost a second time
+ *     lane       every LANE_STRIDEth chunk; searches for a sequence number start there
  *
- * A SACKED chunk is in no list; its `later` leads over SACKED chunks to one behind them, or is
- * TCP_NONE. tcp_board_unsacked shortens these ways as it goes along them (path compression).
+ * A SACKED chunk is in no list. Its `later` skips over SACKED chunks to one behind them, or is
+ * TCP_NONE. tcp_board_unsacked shortens these links as it follows them (path compression).
  */
 #include "net/tcp/inside.h"
 
-#define LANE_STRIDE 128 /* 16,400 chunks, the most by default, are 128 steps, and 128 at most */
+#define LANE_STRIDE 128 /* 16,400 chunks, the default maximum, take 128 steps on the lane and at
+                           most 128 between */
 
 /* --- lists --- */
 
@@ -34,7 +35,7 @@ static void append(const struct tcp *t, struct tcp_chunks *list, uint32_t buf)
 	list->last = buf;
 }
 
-/* Puts buf behind `at`, which is in the list; TCP_NONE: at its beginning. */
+/* Inserts buf behind `at`, which is in the list; TCP_NONE: at its beginning. */
 static void insert(const struct tcp *t, struct tcp_chunks *list, uint32_t at, uint32_t buf)
 {
 	struct tcp_chunk *ch = chunk_at(t, buf);
@@ -69,7 +70,7 @@ static bool waits(const struct tcp_chunk *ch)
 	return (ch->flags & (CHUNK_LOST | CHUNK_RETRANS)) == CHUNK_LOST;
 }
 
-/* Takes a chunk out of the list that its marks put it in. */
+/* Removes a chunk from the list that its marks imply. */
 static void leave(const struct tcp *t, struct tcp_conn *c, uint32_t buf)
 {
 	const struct tcp_chunk *ch = chunk_at(t, buf);
@@ -96,7 +97,7 @@ static void lane_add(const struct tcp *t, struct tcp_conn *c, uint32_t buf)
 	c->lane_last = buf;
 }
 
-/* --- what happens to chunks --- */
+/* --- changes of chunks --- */
 
 void tcp_board_begin(struct tcp *t, struct tcp_conn *c)
 {
@@ -221,7 +222,7 @@ uint32_t tcp_board_unsacked(const struct tcp *t, const struct tcp_conn *c, uint3
 	while (from != to) {
 		struct tcp_chunk *ch = chunk_at(t, from);
 		from = ch->later != TCP_NONE ? ch->later : ch->next;
-		ch->later = to; /* TCP_NONE, the end of the queue, is no way */
+		ch->later = to; /* TCP_NONE, the end of the queue, is not a link */
 	}
 	return to;
 }
@@ -246,9 +247,9 @@ uint32_t tcp_board_before_rack(const struct tcp *t, struct tcp_conn *c)
 	}
 }
 
-/* --- all of them --- */
+/* --- all chunks --- */
 
-/* Puts a chunk back where its sending has it, at or behind `at`, or anywhere. */
+/* Inserts a chunk into in_flight by its order. The search starts at `at` if that is earlier. */
 static uint32_t put_back(const struct tcp *t, struct tcp_conn *c, uint32_t at, uint32_t buf)
 {
 	uint32_t order = chunk_at(t, buf)->order;
@@ -279,7 +280,7 @@ void tcp_board_undo(struct tcp *t, struct tcp_conn *c)
 	for (buf = c->in_flight.last; buf != TCP_NONE; buf = chunk_at(t, buf)->earlier) {
 		struct tcp_chunk *ch = chunk_at(t, buf);
 		if (seq_lt(ch->order, c->undo_order))
-			break; /* sent before the loss that is undone */
+			break; /* sent before the undone loss */
 		if (!(ch->flags & CHUNK_LOST))
 			continue;
 		c->lost -= chunk_space(ch);
@@ -291,10 +292,10 @@ void tcp_board_undo(struct tcp *t, struct tcp_conn *c)
 void tcp_board_timeout(struct tcp *t, struct tcp_conn *c, bool all, uint64_t limit_us)
 {
 	tcp_board_begin(t, c);
-	/* RFC 2018 8: the first chunk cannot be missing and here: the peer has thrown away what it
-	 * reported, and nothing of it counts any more. */
+	/* RFC 2018 8: if the first chunk is SACKED, the peer has discarded data it reported
+	 * (reneging), and all its SACKs are void. */
 	bool reneged = c->q_first != c->q_unsent && chunk_at(t, c->q_first)->flags & CHUNK_SACKED;
-	/* made anew, in order of sequence numbers */
+	/* rebuilt, in order of sequence numbers */
 	c->lost_wait = (struct tcp_chunks){TCP_NONE, TCP_NONE};
 	for (uint32_t buf = c->q_first; buf != c->q_unsent; buf = chunk_at(t, buf)->next) {
 		struct tcp_chunk *ch = chunk_at(t, buf);
@@ -302,7 +303,7 @@ void tcp_board_timeout(struct tcp *t, struct tcp_conn *c, bool all, uint64_t lim
 			ch->flags &= ~(uint32_t)CHUNK_SACKED;
 			c->sacked -= chunk_space(ch);
 			c->sacked_chunks--;
-			append(t, &c->in_flight, buf); /* to be lost at once */
+			append(t, &c->in_flight, buf); /* marked lost below */
 		}
 		if (waits(ch))
 			append(t, &c->lost_wait, buf);

@@ -26,7 +26,7 @@ size_t tcp_memory_bytes(const struct tcp_params *p)
 	       align_up(p->listeners * sizeof(struct tcp_listen), CACHE_LINE);
 }
 
-/* The scale with which rcv_buf, as large as it gets, fits the window field (RFC 7323 2.2). */
+/* The smallest scale with which the largest rcv_buf fits the window field (RFC 7323 2.2). */
 static uint8_t window_scale(uint32_t rcv_buf)
 {
 	uint8_t shift = 0;
@@ -51,8 +51,8 @@ struct tcp *tcp_init(void *mem, const struct tcp_params *params, struct bufpool 
 	t->bucket_mask = bucket_count(params->connections) - 1;
 	at += align_up((t->bucket_mask + 1) * sizeof(uint32_t), CACHE_LINE);
 	t->listener = (struct tcp_listen *)(void *)at;
-	/* Records are written when they are used first (take_record): a million of them are half a
-	 * gigabyte, of which nobody touches what no peer asks for. */
+	/* take_record writes a record on first use. A million records take half a gigabyte, and
+	 * pages that no connection needs stay untouched. */
 	memset(t->buckets, 0, (size_t)(t->bucket_mask + 1) * sizeof *t->buckets);
 	memset(t->listener, 0, params->listeners * sizeof *t->listener);
 	t->pending = (struct tcp_list){TCP_NONE, TCP_NONE};
@@ -69,7 +69,7 @@ void tcp_set_now(struct tcp *t, uint64_t now_us)
 {
 	uint64_t passed = now_us - t->tick_us;
 	t->now_us = now_us;
-	/* in steps that 32-bit machines can divide; the first nearly always is the only one */
+	/* in steps that fit 32-bit division; nearly always one */
 	while (passed >= 1000) {
 		uint32_t step = passed > 0xfff00000u ? 0xfff00000u : (uint32_t)passed;
 		uint32_t ms = step / 1000;
@@ -138,8 +138,8 @@ static bool recycle_time_wait(struct tcp *t)
 	return false;
 }
 
-/* What was freed last, and is still in cache, is used next; else the first that never was; else
- * that of a TIME-WAIT. Its number, or TCP_NONE. */
+/* Takes the most recently freed record, which is still in cache; else the first never used; else
+ * that of a TIME-WAIT. Returns its index, or TCP_NONE. */
 static uint32_t take_record(struct tcp *t)
 {
 	if (t->free == 0 && t->records < t->p.connections)
@@ -207,7 +207,7 @@ static void age_remove(struct tcp *t, struct tcp_conn *c)
 		t->age_last = c->age_prev;
 }
 
-/* Gives all buffers and deadlines back; leaves identity and sequence numbers. */
+/* Releases all buffers and deadlines; keeps identity and sequence numbers. */
 static void strip(struct tcp *t, struct tcp_conn *c)
 {
 	tcp_queue_free(t, c);
@@ -235,7 +235,8 @@ void tcp_conn_end(struct tcp *t, struct tcp_conn *c, int why, bool tell)
 	strip(t, c);
 	unhash(t, c);
 	tcp_set_state(t, c, TCP_CLOSED);
-	/* The application may look at it for the last time; the record is not free before. */
+	/* The application may still read the connection in closed(); the record is freed only
+	 * afterwards. */
 	bool pending = c->flags & CONN_PENDING;
 	c->flags |= CONN_PENDING;
 	if (tell && c->flags & CONN_ACCEPTED) {
@@ -260,7 +261,7 @@ void tcp_time_wait(struct tcp *t, struct tcp_conn *c)
 	tcp_set_state(t, c, TCP_TIME_WAIT);
 	tcp_timer_set(t, c, TIMER_LIFE, t->p.time_wait_ms);
 	tcp_count_event(t, CNT_tcp_closes);
-	/* Both sides have closed: for the application this is the end, the record stays. */
+	/* Both sides have closed: the application's connection ends, the record stays. */
 	if (c->flags & CONN_ACCEPTED) {
 		c->flags &= ~(uint32_t)CONN_ACCEPTED;
 		if (c->app->closed)
@@ -271,8 +272,8 @@ void tcp_time_wait(struct tcp *t, struct tcp_conn *c)
 /* --- ports --- */
 
 /*
- * RFC 6056 3.3.3, simple hash-based selection: a secret offset for each peer, so that a stranger
- * cannot guess the next port, and a counter, so that a port is not used again soon.
+ * RFC 6056 3.3.3, simple hash-based selection: a secret offset per peer, so that an attacker cannot
+ * guess the next port, and a counter, so that a port is not reused soon.
  */
 uint16_t tcp_port_choose(struct tcp *t, const struct net_addr *local, const struct net_addr *remote,
                          uint16_t remote_port)
@@ -295,7 +296,7 @@ uint16_t tcp_port_choose(struct tcp *t, const struct net_addr *local, const stru
 	return 0;
 }
 
-/* --- who has something to send --- */
+/* --- the pending list --- */
 
 static void append(struct tcp *t, struct tcp_list *l, struct tcp_conn *c)
 {
@@ -322,7 +323,7 @@ void tcp_touch(struct tcp *t, struct tcp_conn *c)
 	append(t, &t->pending, c);
 }
 
-/* It stays CONN_PENDING: whatever is touched meanwhile has its place already. */
+/* Keeps CONN_PENDING, so tcp_touch does not queue the connection a second time. */
 static void wait_for(struct tcp *t, struct tcp_conn *c, unsigned way)
 {
 	assert(way <= TCP_WAYS);
@@ -346,8 +347,8 @@ void tcp_flush(struct tcp *t)
 	}
 }
 
-/* Those that wait for a way, until the first of them finds no room. A connection that has more to
- * send than there is room for comes to the end of the list. */
+/* Lets the connections waiting for a way send, until there is no room for the first of them. A
+ * connection with more to send goes to the end of the list. */
 static void wake(struct tcp *t, unsigned way)
 {
 	struct tcp_list *l = &t->waiting[way - 1];

@@ -1,16 +1,17 @@
 /*
- * TCP (RFC 9293) over IPv4 and IPv6: a function of (packet, time), one instance a core, nothing
- * shared between them.
+ * TCP (RFC 9293) over IPv4 and IPv6: a function of (packet, time). Each core has its own instance;
+ * instances share nothing.
  *
- * An instance (struct tcp) has no thread, no clock and no device. Its owner calls it with received
- * packets and with the time, gives it memory once, and is called back: by struct tcp_ops to send a
- * packet, by struct tcp_app for what happens to a connection. In a data core's loop:
+ * An instance (struct tcp) has no thread, no clock and no device. Its owner gives it memory once
+ * and calls it with received packets and with the time. The instance calls back through struct
+ * tcp_ops to send a packet and through struct tcp_app to report what happens to a connection. In
+ * the loop of a data core:
  *
- *     tcp_input(t, packets, n, now_us)   for each vector that was received
- *     tcp_tick(t, now_us)                once a turn; tcp_deadline(t) says by when at the latest
+ *     tcp_input(t, packets, n, now_us)   for each received vector
+ *     tcp_tick(t, now_us)                once per iteration, and not after tcp_deadline(t)
  *     tcp_room(t, now_us)                when there is room again after tcp_ops.full
  *
- * An application is a struct tcp_app. This one sends back what it gets:
+ * An application is a struct tcp_app. This one echoes what it receives:
  *
  *     static bool accept(struct tcp_conn *c) { return true; }
  *     static void data(struct tcp_conn *c, struct pkt *p) { tcp_send_pkt(c, p); }
@@ -20,28 +21,28 @@
  *     ...
  *     tcp_listen(t, &(struct tcp_listen){.port = 7, .app = &echo});
  *
- * (What was received counts against the window until tcp_consumed; here until the peer has
- * acknowledged its echo, so tcp_send_pkt has room always, while snd_buf >= rcv_buf; that it is not
- * less than what rcv_buf grows to, the instance sees to.)
+ * (Received bytes count against the window until tcp_consumed. The echo calls it when the peer has
+ * acknowledged the echoed bytes, so tcp_send_pkt always has room while snd_buf >= rcv_buf. The
+ * instance never lets rcv_buf grow beyond snd_buf.)
  *
- * Zero copy. A received payload is given up in the buffer it came in; what is given to tcp_send_pkt
- * is sent from the buffer it lies in, header written in front where there is room, and kept there
- * until it is acknowledged. Small pieces are copied together (TCP_COPY_MAX).
+ * Zero copy. A received payload is passed on in the buffer it arrived in. A payload given to
+ * tcp_send_pkt is sent from its own buffer and kept there until it is acknowledged; the header is
+ * written in front of it if there is room. Small payloads are copied together (TCP_COPY_MAX).
  *
- * What is implemented: RFC 9293 with 7323 (window scale, timestamps, PAWS), 2018 and 2883 (SACK,
- * D-SACK), 8985 (RACK-TLP; it covers what 6675 does), 6582 (NewReno for peers without SACK), 5681,
- * 6928, 9438 (CUBIC), 6937 (PRR), 6298, 3042, 3168 (ECN), 5961, 6528, 4987 (SYN cookies), 7413
- * (Fast Open), 6093 (urgent data in line), 1191 and 8201 with black-hole fallback, 6191 (TIME-WAIT
+ * Implemented: RFC 9293 with 7323 (window scale, timestamps, PAWS), 2018 and 2883 (SACK, D-SACK),
+ * 8985 (RACK-TLP; it covers what 6675 does), 6582 (NewReno for peers without SACK), 5681, 6928,
+ * 9438 (CUBIC), 6937 (PRR), 6298, 3042, 3168 (ECN), 5961, 6528, 4987 (SYN cookies), 7413 (Fast
+ * Open), 6093 (urgent data in line), 1191 and 8201 with black-hole fallback, 6191 (TIME-WAIT
  * re-use).
  *
- * Deliberately missing: windows that shrink again when a connection is idle, IP options and
- * extension headers of ours, flow labels (0), precedence, RFC 1144 compression, simultaneous use of
- * one buffer pool by two cores.
+ * Deliberately missing: windows that shrink again when a connection is idle, sending IP options and
+ * extension headers, flow labels (0), precedence, RFC 1144 compression, use of one buffer pool by
+ * two cores at the same time.
  *
- * Units: times in us of any clock that does not run backwards, as an argument; calls without one
- * (tcp_send, tcp_close and so on) go by the time of the last call that had it, so outside of
- * callbacks an owner that was idle for long calls tcp_tick first; addresses
- * struct net_addr; ports in host order; lengths in bytes. Nothing waits. An int result is E_OK or a
+ * Units: addresses are struct net_addr; ports are in host order; lengths are in bytes. Times are
+ * arguments, in us of any clock that does not run backwards. Calls without a time (tcp_send,
+ * tcp_close and so on) use the time of the last call that had one. Outside of callbacks, an owner
+ * that was idle for long therefore calls tcp_tick first. No call waits. An int result is E_OK or a
  * negative enum error.
  */
 #ifndef NET_TCP_TCP_H
@@ -62,42 +63,47 @@ struct tcp_conn;
 /* --- an instance --- */
 
 enum tcp_offload {
-	TCP_TX_CSUM = 1, /* PKT_CSUM_PARTIAL is completed by who sends */
-	TCP_TX_SG = 2,   /* PKT_CHAIN is sent */
-	TCP_TX_TSO4 = 4, /* PKT_TSO is sent, of IPv4 and of IPv6; each needs the first two */
+	TCP_TX_CSUM = 1, /* the driver or device completes PKT_CSUM_PARTIAL */
+	TCP_TX_SG = 2,   /* PKT_CHAIN may be sent */
+	TCP_TX_TSO4 = 4, /* PKT_TSO may be sent for IPv4 (4) or IPv6 (6); each needs the first
+	                    two */
 	TCP_TX_TSO6 = 8,
 	TCP_TX_TSO = TCP_TX_TSO4 | TCP_TX_TSO6,
 };
 
-/* What the owner chooses. TCP_PARAMS_DEFAULT has a sensible value for all. */
+/* The owner's parameters. TCP_PARAMS_DEFAULT has a sensible value for each. */
 struct tcp_params {
 	uint32_t connections;     /* at most, in all states: the memory is taken at once. When all are in
 	                             use the oldest TIME-WAIT ends; without any, SYNs get cookies */
 	uint32_t listeners;
-	uint32_t syn_max;         /* half-open (SYN-RECEIVED); more are answered by SYN cookies */
-	uint32_t fastopen_max;    /* of these, those that came with data by Fast Open; 0: no Fast Open */
-	uint32_t reassembly_bufs; /* buffers with out-of-order segments, of all connections */
-	uint32_t rcv_buf, snd_buf; /* bytes of one connection; rcv_buf <= 2^30. Each takes a buffer
-	                              for 256 bytes at most, however small segments are */
-	uint32_t rcv_buf_max;     /* rcv_buf may grow to this, and to snd_buf, where a peer fills it and
-	                             the application keeps up; not more than rcv_buf: it is fixed */
-	uint32_t mtu;             /* bytes of IP packet that the links carry; tcp_ops.mtu6 may say less */
+	uint32_t syn_max;         /* half-open (SYN-RECEIVED); further SYNs are answered by SYN
+	                             cookies */
+	uint32_t fastopen_max;    /* half-open connections using Fast Open; 0: no Fast Open */
+	uint32_t reassembly_bufs; /* buffers with out-of-order segments, over all connections */
+	uint32_t rcv_buf, snd_buf; /* bytes per connection; rcv_buf <= 2^30. However small the
+	                              segments, each uses at most one buffer per 256 bytes */
+	uint32_t rcv_buf_max;     /* rcv_buf may grow to this and to snd_buf, if a peer fills it and
+	                             the application keeps up; <= rcv_buf: it does not grow */
+	uint32_t mtu;             /* largest IP packet on the links, bytes; tcp_ops.mtu6 may say
+	                             less */
 	uint32_t offload;         /* enum tcp_offload */
-	uint32_t pool_reserve;    /* buffers to leave in the pool: with fewer, windows open no more */
+	uint32_t pool_reserve;    /* buffers to leave in the pool: below this, windows do not
+	                             open */
 	enum cc_algorithm congestion;
-	uint32_t rto_min_ms;      /* RFC 6298 2.4 says 1 s (SHOULD); as everybody, 200 ms */
+	uint32_t rto_min_ms;      /* RFC 6298 2.4 says 1 s (SHOULD); 200 ms is common practice */
 	uint32_t rto_max_ms;
 	uint32_t delack_ms;       /* RFC 9293 3.8.6.3: < 500 */
-	uint32_t syn_timeout_ms;  /* an open, active or passive, that is not answered */
-	uint32_t user_timeout_ms; /* data that is not acknowledged (RFC 9293 3.8.3, R2) */
+	uint32_t syn_timeout_ms;  /* limit for an unanswered active or passive open */
+	uint32_t user_timeout_ms; /* limit for unacknowledged data (RFC 9293 3.8.3, R2) */
 	uint32_t keepalive_ms;    /* idle before the first probe; 0: off (RFC 9293 3.8.4: default off) */
 	uint32_t keepalive_interval_ms;
 	uint32_t keepalive_probes;
 	uint32_t time_wait_ms;    /* 2 MSL */
-	uint32_t fin_wait2_ms;    /* silence of a peer that does not close after we did; 0: for ever */
-	uint32_t challenge_acks;  /* of one connection in 5 s (RFC 5961 7) */
+	uint32_t fin_wait2_ms;    /* silence of a peer that has not closed after we did; 0: no
+	                             limit */
+	uint32_t challenge_acks;  /* per connection in 5 s (RFC 5961 7) */
 	bool ecn, timestamps, sack, window_scale; /* offered and accepted */
-	uint16_t port_first, port_last; /* ephemeral */
+	uint16_t port_first, port_last; /* the ephemeral range */
 };
 
 #define TCP_PARAMS_DEFAULT ((struct tcp_params){ \
@@ -112,31 +118,33 @@ struct tcp_params {
 
 struct tcp_ops {
 	/*
-	 * Sends p: p->data is where its Ethernet header (ETH_HLEN bytes, not written yet) goes, the
-	 * IP packet follows. Its buffers pass on. Flags: PKT_OWN, and what params.offload allows.
-	 * May be called during any call of the instance but must not call it.
+	 * Sends p. Its Ethernet header (ETH_HLEN bytes, not yet written) starts at p->data and the
+	 * IP packet follows. Its buffers pass to the callee. Flags: PKT_OWN and those
+	 * params.offload allows. May be called during any call of the instance, but must not call
+	 * it.
 	 */
 	void (*tx)(void *ctx, struct pkt *p);
 
 	/*
-	 * Has the way to `remote` no room for another packet? Its number then, 1 to TCP_WAYS: the
-	 * connection waits for tcp_room(). 0: it has. Asked before packets that can wait: data,
-	 * acknowledgements, what timers send. The first answer to a SYN, resets and cookies go to
-	 * tx at once: one for a received segment, or by a call of the application's. Must not call
-	 * the instance. NULL: there is always room.
+	 * Returns 0 if the transmit path to `remote` has room for another packet. Otherwise returns
+	 * the number of that path (a "way"), 1 to TCP_WAYS, and the connection waits for
+	 * tcp_room(). Asked before packets that can wait: data, acknowledgements, and packets sent
+	 * by timers. The first answer to a SYN, resets and cookies go to tx at once; each received
+	 * segment or application call causes at most one. Must not call the instance. NULL: there
+	 * is always room.
 	 */
 	unsigned (*full)(void *ctx, const struct net_addr *remote);
 
 	/*
-	 * The MTU of the link by which packets go to `remote`, of IPv6: where routers advertise one it
-	 * may become less, or more again, up to params.mtu. Asked when a connection begins and when
-	 * its path is tried anew. Must not call the instance. NULL: params.mtu.
+	 * The MTU of the link used to reach `remote`, for IPv6: where routers advertise an MTU, it
+	 * may fall, or rise again up to params.mtu. Asked when a connection begins and when its
+	 * path MTU is probed again. Must not call the instance. NULL: params.mtu.
 	 */
 	unsigned (*mtu6)(void *ctx, const struct net_addr *remote);
 
 	/*
-	 * An ephemeral port is looked for: would the answers of such a connection come to this
-	 * core (RSS)? NULL: always.
+	 * Called while an ephemeral port is chosen: would the answers to such a connection reach
+	 * this core (RSS)? NULL: always.
 	 */
 	bool (*ours)(void *ctx, const struct net_addr *local, uint16_t local_port,
 	             const struct net_addr *remote, uint16_t remote_port);
@@ -144,154 +152,160 @@ struct tcp_ops {
 
 #define TCP_WAYS 16
 
-/* Memory an instance needs for its tables, bytes. */
+/* Bytes of memory that an instance needs for its tables. */
 size_t tcp_memory_bytes(const struct tcp_params *params);
 
 /*
- * Makes an instance in `mem` (tcp_memory_bytes() of them, 64-byte aligned, whatever they hold, the
- * instance's from now on); a connection's part of it is not touched before there is one. Buffers
- * come from `pool`, events are counted in `cnt`; `key` is secret and random (sequence numbers,
- * cookies, hash table). All pointers stay valid for the life of the instance.
+ * Makes an instance in `mem`: tcp_memory_bytes() bytes, 64-byte aligned, with any content, owned by
+ * the instance from now on. The memory of a connection is not touched until the connection exists.
+ * Buffers come from `pool`, events are counted in `cnt`. `key` is secret and random; it protects
+ * sequence numbers, cookies and the hash table. All pointers stay valid as long as the instance
+ * exists.
  */
 struct tcp *tcp_init(void *mem, const struct tcp_params *params, struct bufpool *pool,
                      struct counters *cnt, const struct siphash_key *key,
                      const struct tcp_ops *ops, void *ctx, uint64_t now_us);
 
 /*
- * n received packets. Of each: an IP packet at data + ETH_HLEN that has been through ip4_check, or
- * ip6_check and, unless its next header is TCP, ip6_upper; is TCP, no fragment, and for an address
- * of ours; the checksum is verified here unless PKT_CSUM_OK or PKT_CSUM_PARTIAL. The buffers pass
- * to the instance; each packet is counted in one fate. What it has to say in answer is sent before
- * the call returns; segments of one connection are acknowledged together.
+ * Takes n received packets. Each has an IP packet at data + ETH_HLEN that has passed ip4_check, or
+ * ip6_check and, unless its next header is TCP, ip6_upper. It is TCP, not a fragment, and for one
+ * of our addresses. The checksum is verified here unless PKT_CSUM_OK or PKT_CSUM_PARTIAL is set.
+ * The buffers pass to the instance, and each packet is counted under one fate. Answers are sent
+ * before the call returns; segments of one connection are acknowledged together.
  */
 void tcp_input(struct tcp *t, struct pkt *v, unsigned n, uint64_t now_us);
 
 /*
- * An ICMP error about a TCP segment of ours came in: the IP packet it quotes (the first `len` bytes
- * of it are there) and what it says. Believed only if the quoted sequence number is in flight (RFC
- * 5927 4.1).
+ * Takes an ICMP error about a TCP segment of ours. `ip` is the quoted IP packet, of which the first
+ * `len` bytes are there; `what` is the error. The error is believed only if the quoted sequence
+ * number is in flight (RFC 5927 4.1).
  */
 enum tcp_icmp { TCP_ICMP_UNREACH, TCP_ICMP_TOO_BIG };
 void tcp_icmp(struct tcp *t, const uint8_t *ip, unsigned len, enum tcp_icmp what, uint32_t mtu,
               uint64_t now_us);
 
-/* The same for a message as icmp4_input() read it, an ICMP4_KIND_ERROR. Of what says nothing of a
- * connection's end (RFC 9293 3.9.2.2, MUST-56: net or host unreachable, time exceeded, parameter
- * problem) nothing comes; hard errors end an open only (SHLD-26 would end any: RFC 5927 5.2 says
- * why not). */
+/* The same for a message read by icmp4_input(), an ICMP4_KIND_ERROR. Soft errors (RFC 9293 3.9.2.2,
+ * MUST-56: net or host unreachable, time exceeded, parameter problem) have no effect. Hard errors
+ * end only an open; SHLD-26 would end any connection, and RFC 5927 5.2 says why not. */
 void tcp_icmp4(struct tcp *t, const struct icmp4_msg *m, uint64_t now_us);
 void tcp_icmp6(struct tcp *t, const struct icmp6_msg *m, uint64_t now_us);
 
 /* Does what is due at now_us. */
 void tcp_tick(struct tcp *t, uint64_t now_us);
 
-/* When tcp_tick has to be called at the latest; UINT64_MAX: nothing waits for time. */
+/* The time by which tcp_tick has to be called; UINT64_MAX: no timer is armed. */
 uint64_t tcp_deadline(const struct tcp *t);
 
 /*
- * A way that was full may have room again: connections that wait for it send, first come first
- * served, until it is full anew. Costs nothing while none waits. A full way must have room in the
- * end, even if only to lose the packets: the timers of its connections wait as well.
+ * A full way may have room again: connections that wait for it send, in the order they came, until
+ * it is full. Costs nothing while no connection waits. A full way must have room in the end, even
+ * if only to drop the packets, because the timers of its connections wait as well.
  */
 void tcp_room(struct tcp *t, uint64_t now_us);
 
 /* --- opening --- */
 
-/* What becomes of a connection. Called during tcp_input, tcp_tick, tcp_icmp and, if it concerns
- * another connection, during calls below; may call all of those below. Those that are NULL are not
+/* Events of a connection. Called during tcp_input, tcp_tick, tcp_icmp and, if the event concerns
+ * another connection, during the calls below. May call all functions below. A NULL member is not
  * called. */
 struct tcp_app {
-	/* A connection came in and is established. False: it is reset. Must be there to listen. */
+	/* An incoming connection is established. Returning false resets it. Required for
+	 * listening. */
 	bool (*accept)(struct tcp_conn *c);
 
-	/* What tcp_connect began is established. */
+	/* The connection opened by tcp_connect is established. */
 	void (*connected)(struct tcp_conn *c);
 
-	/* Received bytes, in order: p->data, p->len (1 or more). The buffer passes to the application,
-	 * which frees it (pkt_free) or sends it (tcp_send_pkt). Must be there. */
+	/* Received bytes, in order: p->data, p->len (1 or more). The buffer passes to the
+	 * application, which frees it (pkt_free) or sends it (tcp_send_pkt). Required. */
 	void (*data)(struct tcp_conn *c, struct pkt *p);
 
-	/* So many bytes were acknowledged: there is as much room more to send. 0: tcp_send had taken less
-	 * than there was room for, because buffers had run out; now it may take more. */
+	/* `bytes` were acknowledged: there is that much more room to send. 0: tcp_send had taken
+	 * less than there was room for because buffers had run out; now it may take more. */
 	void (*acked)(struct tcp_conn *c, uint32_t bytes);
 
-	/* The peer has closed its half: no more data comes. Data can still be sent. */
+	/* The peer has closed its half and sends no more data. This side can still send. */
 	void (*fin)(struct tcp_conn *c);
 
-	/* Urgent data is on its way or here: tcp_urgent() (RFC 6093: it comes in line, by data). */
+	/* Urgent data is expected or has arrived: see tcp_urgent(). It is delivered in line by data
+	 * (RFC 6093). */
 	void (*urgent)(struct tcp_conn *c);
 
-	/* The end, whichever came to it, tcp_abort() alone excepted: c is gone after the call. E_OK: both
-	 * sides have closed. E_RESET: by the peer. E_TIMEOUT. E_REFUSED: an open was. */
+	/* The connection has ended for any reason except tcp_abort(); c is invalid after the call.
+	 * E_OK: both sides have closed. E_RESET: the peer reset it. E_TIMEOUT. E_REFUSED: the open
+	 * was refused. */
 	void (*closed)(struct tcp_conn *c, int why);
 };
 
 struct tcp_listen {
 	struct net_addr addr; /* one of ours, or NET_ADDR_ANY */
 	uint16_t port;
-	bool fastopen;        /* takes data in a SYN with a cookie (RFC 7413) */
+	bool fastopen;        /* accepts data in a SYN with a cookie (RFC 7413) */
 	bool nodelay;         /* connections begin with Nagle's algorithm off */
 	const struct tcp_app *app;
-	void *arg;            /* tcp_arg() of its connections, to begin with */
+	void *arg;            /* initial tcp_arg() of its connections */
 };
 
-/* E_NOMEM: too many listeners. E_INVAL: there is one. */
+/* E_NOMEM: too many listeners. E_INVAL: port 0, or the address and port already have a listener. */
 int tcp_listen(struct tcp *t, const struct tcp_listen *l);
 
-/* Nobody listens on the port any more: SYNs are reset, and cookies that were given (RFC 4987). The
- * connections that have come in go on; one that is not established yet is still accepted. */
+/* Stops listening on the port: SYNs and the ACKs of earlier SYN cookies (RFC 4987) are reset.
+ * Existing connections go on; one that is not established yet is still accepted. */
 void tcp_unlisten(struct tcp *t, uint16_t port);
 
 struct tcp_open {
 	struct net_addr local, remote; /* of one family */
-	uint16_t local_port; /* 0: an ephemeral one (RFC 6056 3.3.3) */
+	uint16_t local_port; /* 0: choose an ephemeral port (RFC 6056 3.3.3) */
 	uint16_t remote_port;
 	bool nodelay;
-	bool fastopen;       /* sends `data` with the SYN when a cookie is known, asks for one else */
-	const void *data;    /* first bytes to send, copied; not more than snd_buf */
+	bool fastopen;       /* sends `data` with the SYN if a cookie is known, else asks for a
+	                        cookie */
+	const void *data;    /* first bytes to send, copied; at most snd_buf */
 	uint32_t data_len;
 	const struct tcp_app *app;
 	void *arg;
 };
 
-/* Begins to connect; NULL, and *error (unless NULL) set: E_NOMEM, or E_INVAL: no port is free. */
+/* Begins an active open. On failure returns NULL and sets *error (unless NULL): E_NOMEM, or
+ * E_INVAL: no free port, a connection with the same addresses and ports, or remote_port 0. */
 struct tcp_conn *tcp_connect(struct tcp *t, const struct tcp_open *o, uint64_t now_us, int *error);
 
-/* --- a connection, from accept or tcp_connect to the return of closed, or tcp_abort() --- */
+/* --- a connection: valid from accept or tcp_connect until closed returns, or tcp_abort() --- */
 
-/* Bytes that may be given to tcp_send and tcp_send_pkt now. */
+/* Bytes that tcp_send and tcp_send_pkt would take now. */
 uint32_t tcp_send_room(const struct tcp_conn *c);
 
-/* Copies and sends up to n bytes; returns how many were taken: less when snd_buf or the buffer pool
- * is full, 0 also when this side has closed. */
+/* Copies and sends up to n bytes and returns the bytes taken: fewer if snd_buf is full or the
+ * buffer pool is low, 0 also if this side has closed. */
 uint32_t tcp_send(struct tcp_conn *c, const void *data, uint32_t n);
 
-/* Sends p->data, p->len (1 or more; neither PKT_CHAIN nor PKT_SHARED) out of its buffer, which
- * passes to the connection. E_AGAIN: no room, or E_INVAL: closed; it is the caller's still. */
+/* Sends p->data, p->len (1 or more; neither PKT_CHAIN nor PKT_SHARED) from its buffer, which passes
+ * to the connection. On E_AGAIN (no room) and E_INVAL (closed) the caller keeps it. */
 int tcp_send_pkt(struct tcp_conn *c, struct pkt *p);
 
-/* The same as tcp_send, and all that is queued becomes urgent up to the last byte taken (RFC 9293
- * 3.8.5). Of one call, because what tcp_send is given may have left when it returns. */
+/* The same as tcp_send, and all queued bytes up to the last one taken become urgent (RFC 9293
+ * 3.8.5). Data and mark are one call because bytes given to tcp_send may have left when it
+ * returns. */
 uint32_t tcp_send_urgent(struct tcp_conn *c, const void *data, uint32_t n);
 
-/* The application has done with n bytes that it received: the window opens by so much. */
+/* The application has finished with n received bytes: the window opens by n. */
 void tcp_consumed(struct tcp_conn *c, uint32_t n);
 
-/* No more is sent: FIN behind what is queued. Goes on to receive. */
+/* Closes this side: FIN follows the queued data. The connection still receives. */
 void tcp_close(struct tcp_conn *c);
 
-/* Ends it at once with a reset; `closed` is not called. */
+/* Ends the connection at once with a reset; `closed` is not called. */
 void tcp_abort(struct tcp_conn *c);
 
 void *tcp_arg(const struct tcp_conn *c);
 void tcp_set_arg(struct tcp_conn *c, void *arg);
 void tcp_set_nodelay(struct tcp_conn *c, bool on);
-void tcp_set_keepalive(struct tcp_conn *c, bool on); /* after params.keepalive_ms; 0: after 2 h */
+void tcp_set_keepalive(struct tcp_conn *c, bool on); /* idle time params.keepalive_ms; 0: 2 h */
 void tcp_set_user_timeout(struct tcp_conn *c, uint32_t ms);
 struct tcp *tcp_instance(const struct tcp_conn *c);
 
-/* Bytes not delivered yet up to the end of urgent data, 0: none is. True while there is a mark that
- * has not been passed. */
+/* True while urgent data is pending. *bytes: undelivered bytes up to the end of urgent data, 0 if
+ * there are none. */
 bool tcp_urgent(const struct tcp_conn *c, uint32_t *bytes);
 
 enum tcp_state {
@@ -307,12 +321,12 @@ enum tcp_state {
 	TCP_TIME_WAIT,
 };
 
-/* What may be looked at. */
+/* Readable state of a connection. */
 struct tcp_info {
 	struct net_addr local, remote;
 	uint16_t local_port, remote_port;
 	enum tcp_state state;
-	uint32_t mss;            /* payload of a full segment now */
+	uint32_t mss;            /* payload of a full segment at present */
 	uint32_t cwnd, ssthresh;
 	uint32_t flight;         /* bytes believed to be in the network */
 	uint32_t unsent, unacked; /* bytes queued */
@@ -324,13 +338,14 @@ struct tcp_info {
 };
 void tcp_info(const struct tcp_conn *c, struct tcp_info *out);
 
-/* Connections in a state; those of all states but TCP_CLOSED: tcp_connections. */
+/* tcp_count: connections in one state. tcp_connections: in all states but TCP_CLOSED. */
 uint32_t tcp_count(const struct tcp *t, enum tcp_state state);
 uint32_t tcp_connections(const struct tcp *t);
 
 /*
- * Walks the connections, in no order: the next one among the `looks` records from *cursor on, which
- * is 0 at first and moves on; NULL: there is none among them. At the end of all, *cursor stays.
+ * Walks the connections, in no particular order. Returns the next one among the `looks` records
+ * from *cursor on, or NULL if they hold none. *cursor is 0 at first and advances; at the end it
+ * stays.
  */
 struct tcp_conn *tcp_next(const struct tcp *t, uint32_t *cursor, uint32_t looks);
 

@@ -1,18 +1,18 @@
 /*
- * Deadlines. A connection has up to three (enum tcp_timer) and one place in the wheel, at or before
- * the earliest. To drop or put off a deadline, which happens with nearly every segment, costs a
- * store: the wheel is not told, and when it comes round the connection is hung in anew.
+ * Deadlines. A connection has up to three (enum tcp_timer) and one entry in the wheel, at or before
+ * the earliest. Clearing or postponing a deadline, which happens with nearly every segment, costs
+ * one store. The wheel entry stays; when it expires, the connection is added again.
  *
  *     TIMER_LIFE by state
  *     SYN-SENT, SYN-RECEIVED     none: retransmission gives up (loss.c)
- *     FIN-WAIT-2                 the peer has been silent for fin_wait2_ms: given up
- *     TIME-WAIT                  time_wait_ms are over: gone
+ *     FIN-WAIT-2                 the peer was silent for fin_wait2_ms: give up
+ *     TIME-WAIT                  time_wait_ms have passed: end
  *     others                     keep-alive (RFC 9293 3.8.4), if it is on
  */
 #include "net/tcp/inside.h"
 
-#define NO_ROOM_MS 10 /* what is due has to wait for room: looked at again after that */
-#define KEEPALIVE_DEFAULT_MS 7200000u /* RFC 9293 3.8.4: no less than two hours */
+#define NO_ROOM_MS 10 /* retry interval for expired timers while the way has no room */
+#define KEEPALIVE_DEFAULT_MS 7200000u /* RFC 9293 3.8.4: at least two hours */
 
 void tcp_timer_set(struct tcp *t, struct tcp_conn *c, enum tcp_timer which, uint32_t ms)
 {
@@ -68,12 +68,12 @@ static void keepalive(struct tcp *t, struct tcp_conn *c)
 		c->probes = 0;
 		tcp_timer_set(t, c, TIMER_LIFE, keepalive_ms(t) - idle);
 	} else if (c->snd_una != c->snd_nxt || c->q_first != TCP_NONE) {
-		/* retransmissions or window probes ask already */
+		/* retransmissions or window probes already test the peer */
 		tcp_timer_set(t, c, TIMER_LIFE, t->p.keepalive_interval_ms);
 	} else if (c->probes >= t->p.keepalive_probes) {
 		give_up(t, c);
 	} else {
-		/* A sequence number that has been acknowledged: the peer has to answer. */
+		/* An acknowledged sequence number, so the peer has to answer. */
 		c->probes++;
 		tcp_count_event(t, CNT_tcp_keepalives);
 		tcp_send_empty(t, c, TCP_ACK, c->snd_nxt - 1);
@@ -112,10 +112,11 @@ static void run(struct tcp *t, struct tcp_conn *c, enum tcp_timer which)
 	}
 }
 
-/* The wheel has come round to c: runs what is due and hangs it in for the rest. */
+/* The wheel entry of c expired: runs the timers that are due and adds c again for the others. */
 static void expire(struct tcp *t, struct tcp_conn *c)
 {
-	/* What a timer sends could not leave; and what is believed lost may not have left yet. */
+	/* A packet sent by a timer could not leave, and data assumed lost may still wait in our
+	 * queue. */
 	if (unlikely(tcp_way_full(t, c))) {
 		wheel_add(&t->wheel, conn_index(t, c), t->tick + NO_ROOM_MS);
 		return;

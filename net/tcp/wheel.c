@@ -12,15 +12,15 @@ void wheel_init(struct wheel *w, void *records, size_t stride, size_t node_offse
 	};
 }
 
-/* The number of the lowest bit that is set; some is. In halves: GCC calls its library for the whole
- * on 32-bit x86, which nobody links here. */
+/* The index of the lowest set bit; at least one is set. By halves: on 32-bit x86 GCC would call a
+ * libgcc function, which is not linked here. */
 static uint32_t lowest_bit(uint64_t bits)
 {
 	uint32_t low = (uint32_t)bits;
 	return low ? (uint32_t)__builtin_ctz(low) : 32 + (uint32_t)__builtin_ctz((uint32_t)(bits >> 32));
 }
 
-/* The first slot that holds records, and in *start its first tick; the wheel holds some, and none
+/* The first slot that holds records; *start: its first tick. The wheel must hold a record, and none
  * that is due. */
 static uint32_t first_slot(const struct wheel *w, uint64_t *start)
 {
@@ -33,7 +33,8 @@ static uint32_t first_slot(const struct wheel *w, uint64_t *start)
 	return level * WHEEL_SLOTS + digit;
 }
 
-/* Hands a slot's whole list to WHEEL_DUE, which is empty. Only its first node names the slot. */
+/* Moves a slot's whole list to WHEEL_DUE, which is empty. Only the list's first node names the
+ * slot. */
 static void slot_to_due(struct wheel *w, uint32_t slot)
 {
 	uint32_t first = w->head[slot], level = slot / WHEEL_SLOTS;
@@ -50,7 +51,7 @@ uint32_t wheel_expire(struct wheel *w, uint64_t now)
 {
 	assert(now >= w->now);
 	for (;;) {
-		/* a slot of a higher level brings records here that are not yet due */
+		/* a slot of a higher level may bring records that are not yet due */
 		while (w->head[WHEEL_DUE]) {
 			uint32_t index = w->head[WHEEL_DUE] - 1;
 			uint64_t tick = wheel_node(w, index)->tick;

@@ -1,6 +1,6 @@
 /*
- * The TCP header and its options (RFC 9293 3.1, 3.2; 7323 2.2, 3.2; 2018 2, 3; 7413 4.1.1), read
- * and written. No state.
+ * The TCP header and its options (RFC 9293 3.1, 3.2; 7323 2.2, 3.2; 2018 2, 3; 7413 4.1.1): parsing
+ * and writing. No state.
  */
 #ifndef NET_TCP_WIRE_H
 #define NET_TCP_WIRE_H
@@ -13,9 +13,9 @@
 #define TCP_HLEN 20
 #define TCP_HLEN_MAX 60
 #define TCP_WSCALE_MAX 14    /* RFC 7323 2.3 */
-#define TCP_TS_BYTES 12      /* the timestamps option with two NOPs before it */
+#define TCP_TS_BYTES 12      /* the timestamps option, preceded by two NOPs */
 #define TCP_SACK_MAX 4
-#define TCP_COOKIE_MAX 16    /* of Fast Open: 4 to 16, even (RFC 7413 4.1.1) */
+#define TCP_COOKIE_MAX 16    /* Fast Open: 4 to 16, even (RFC 7413 4.1.1) */
 #define IP_PROTO_TCP 6
 
 enum tcp_flag {
@@ -34,7 +34,7 @@ enum tcp_option_seen {
 	TCP_HAS_MSS = 2,
 	TCP_HAS_WSCALE = 4,
 	TCP_HAS_SACK_OK = 8,
-	TCP_HAS_COOKIE = 16, /* Fast Open; an empty one asks for one */
+	TCP_HAS_COOKIE = 16, /* Fast Open; an empty cookie is a request */
 };
 
 struct tcp_sack {
@@ -46,14 +46,14 @@ struct tcp_segment {
 	struct net_addr src, dst;
 	uint16_t src_port, dst_port;
 	uint32_t seq, ack;
-	uint32_t len;    /* of the payload */
+	uint32_t len;    /* payload bytes */
 	uint8_t *data;   /* payload, in the packet */
-	uint32_t wnd;    /* as in the header, not scaled */
+	uint32_t wnd;    /* as in the header, unscaled */
 	uint32_t tsval, tsecr;
 	uint16_t up;
 	uint16_t mss;
 	uint8_t flags;   /* enum tcp_flag */
-	uint8_t ecn;     /* enum ip_ecn of its packet */
+	uint8_t ecn;     /* enum ip_ecn of the IP packet */
 	uint8_t has;     /* enum tcp_option_seen */
 	uint8_t wscale;
 	uint8_t sacks, cookie_len;
@@ -61,7 +61,7 @@ struct tcp_segment {
 	struct tcp_sack sack[TCP_SACK_MAX];
 };
 
-/* Sequence space that a segment takes. */
+/* Sequence space that a segment occupies. */
 static inline uint32_t tcp_segment_space(const struct tcp_segment *s)
 {
 	return s->len + !!(s->flags & TCP_SYN) + !!(s->flags & TCP_FIN);
@@ -74,14 +74,14 @@ static inline bool seq_gt(uint32_t a, uint32_t b) { return (int32_t)(a - b) > 0;
 static inline bool seq_ge(uint32_t a, uint32_t b) { return (int32_t)(a - b) >= 0; }
 
 /*
- * Reads the segment in the IP packet at ip, which is TCP as ip_parse (net/ip.h) wants it;
- * csum_known: the checksum need not be looked at. Returns CNT_NONE and fills *out, or
- * CNT_drop_tcp_malformed. An option with a wrong length ends the options (RFC 9293 3.1, MUST-7: it
- * is not to crash us); those before it count.
+ * Parses the segment in the IP packet at ip, which is TCP as required by ip_parse (net/ip.h).
+ * csum_known: the checksum is not verified. Returns CNT_NONE and fills *out, or
+ * CNT_drop_tcp_malformed. An option with a length below 2 or beyond the header ends the options
+ * (RFC 9293 3.1, MUST-7: it must not crash us); those before it are used.
  */
 enum counter tcp_segment_parse(uint8_t *ip, bool csum_known, struct tcp_segment *out);
 
-/* Writes the 20 bytes of a header with `header_len` in its offset and the checksum 0. */
+/* Writes the 20 bytes of a header with the given `header_len` and checksum 0. */
 static inline void tcp_header_put(uint8_t *tcp, uint16_t src_port, uint16_t dst_port, uint32_t seq,
                                   uint32_t ack, unsigned header_len, uint8_t flags, uint16_t wnd,
                                   uint16_t up)
@@ -98,8 +98,8 @@ static inline void tcp_header_put(uint8_t *tcp, uint16_t src_port, uint16_t dst_
 }
 
 /*
- * The reset that answers a segment of no connection (RFC 9293 3.10.7.1), which is none itself:
- * <SEQ=SEG.ACK><CTL=RST>, or, when it acknowledges nothing,
+ * The numbers of the reset that answers a segment without a connection (RFC 9293 3.10.7.1). The
+ * segment is not a reset itself. <SEQ=SEG.ACK><CTL=RST> or, if it has no ACK,
  * <SEQ=0><ACK=SEG.SEQ+SEG.LEN><CTL=RST,ACK>. end: SEG.SEQ + SEG.LEN. Returns the flags.
  */
 static inline uint8_t tcp_reset_numbers(uint8_t flags, uint32_t end, uint32_t seg_ack,
@@ -111,7 +111,7 @@ static inline uint8_t tcp_reset_numbers(uint8_t flags, uint32_t end, uint32_t se
 	return acks ? TCP_RST : TCP_RST | TCP_ACK;
 }
 
-/* Each writes one option, padded by NOPs in front to a multiple of 4, and returns its length. */
+/* Each writes one option, preceded by NOPs to a multiple of 4, and returns its length. */
 static inline unsigned tcp_put_ts(uint8_t *o, uint32_t tsval, uint32_t tsecr)
 {
 	be32_store(o, 0x0101080a);
