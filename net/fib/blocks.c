@@ -4,13 +4,13 @@
 #include "lib/assert.h"
 #include "lib/mem.h"
 
-/* State of a block's first unit: free, its order in the bits below; or, resting, the order alone.
- * 0 for the units behind, and in a block that is used. */
+/* State of a block's first unit: free blocks have STATE_FREE with the order below it, resting
+ * blocks the order alone. 0 for all other units and for blocks in use. */
 #define STATE_FREE 0x80
 
-/* Links of the list that a block is in: the scratch of one that is not used has room for them. */
+/* Links of the list that a block is in. The scratch of an unused block holds them. */
 struct link {
-	uint32_t next, prev; /* prev: of free ones alone */
+	uint32_t next, prev; /* prev: in free blocks only */
 };
 
 #define NONE UINT32_MAX
@@ -51,7 +51,7 @@ static void unlink(struct blocks *b, uint32_t at, unsigned order)
 	b->state[at / BLOCK_UNIT] = 0;
 }
 
-/* From the largest order down: what is left over of one is two of the next. */
+/* From the largest order down: each block left over makes two of the next order. */
 bool blocks_suffice(const struct blocks *b, const struct block_needs *needs)
 {
 	uint64_t left = (b->limit - b->fresh) / BLOCK_LARGEST;
@@ -88,7 +88,7 @@ uint32_t blocks_take(struct blocks *b, unsigned order)
 	return at;
 }
 
-/* A block that is not used joins its buddies, as far as they are free. */
+/* Frees a block, merging it with its buddies as long as they are free. */
 static void merge(struct blocks *b, uint32_t at, unsigned order)
 {
 	while (order < BLOCK_ORDERS - 1) {

@@ -6,10 +6,10 @@
 #define TOP_SHIFT (32 - TRIE_TOP4)
 
 /*
- * Room for the nodes of `routes` prefixes: of a few, most are /24 in a node of their own, of 128
- * entries. The global table's 901,899 take 3.9 MiB, 7.7 with large next hops, and no thinning of it
- * takes more; the rest is for other mixes, for growth, and for nodes that wait for fib_reclaim(). A
- * million make 16 MiB in all.
+ * Memory for the nodes of `routes` prefixes. In a small table most prefixes are /24 in a separate
+ * node of 128 entries. The global table's 901,899 prefixes take 3.9 MiB, 7.7 with large next hops,
+ * and no subset of it takes more. The rest is for other distributions, for growth, and for nodes
+ * that wait for fib_reclaim(). A million prefixes get 16 MiB in all.
  */
 static size_t room_for(uint32_t routes)
 {
@@ -78,10 +78,10 @@ uint32_t fib4_lookup(const struct fib *fib, uint32_t dst)
 }
 
 /*
- * By stages over the vector, so that the loads of one level are independent of each other and
- * overlap. `deep` collects, without a branch, whose entry was a node; between stages nh[] holds the
- * entry and place[] where it leads. The second level's lines are asked for before the first of them
- * is used; the third level is rare enough to do without.
+ * Works in stages over the vector, so that the loads of one level are independent and overlap.
+ * `deep` collects, without a branch, the packets whose entry was a node. Between stages nh[] holds
+ * the entry and place[] where it leads. The second level is prefetched before its first use; the
+ * third level is too rare to need it.
  */
 static void lookup_scalar(const struct fib *fib, const uint32_t *dst, uint32_t *nh, unsigned n)
 {

@@ -5,9 +5,9 @@
 #include "net/fib/vector.h"
 
 /*
- * Room for the nodes of `routes` prefixes: of a few, some take a node of 1 KiB at each of five
- * levels (a /64 that shares nothing). In the global table most are /48 in a few ten thousand /32
- * and share their upper levels: 160,147 prefixes take 15 MiB, 20 with large next hops.
+ * Memory for the nodes of `routes` prefixes. In a small table some prefixes take a node of 1 KiB at
+ * each of five levels (a /64 that shares nothing). In the global table most are /48 in a few ten
+ * thousand /32 and share their upper levels: 160,147 prefixes take 15 MiB, 20 with large next hops.
  */
 static size_t room_for(uint32_t routes)
 {
@@ -74,13 +74,14 @@ bool fib6_next(const struct fib_writer *w, struct fib_cursor *cursor, struct fib
 	return true;
 }
 
-/* The first level's entry for an address: its first two bytes. */
+/* The first level's entry for an address, from its first two bytes. */
 static uint32_t top_of(const struct fib *fib, const uint8_t *dst)
 {
 	return trie_top(fib, be16_load(dst));
 }
 
-/* The depth of a trie ends it: behind the last byte of an address there are only leaves. */
+/* The depth of the trie bounds the loop: after the last byte of an address there are only
+ * leaves. */
 uint32_t fib6_lookup_from(const struct fib *fib, uint32_t e, const uint8_t *dst, unsigned b)
 {
 	for (; trie_is_node(e); b++)
@@ -94,9 +95,9 @@ uint32_t fib6_lookup(const struct fib *fib, const uint8_t *dst)
 }
 
 /*
- * By stages over the vector as IPv4's (fib4.c, which has the reasons), each of which reads the
- * entries that the one before has asked for, and asks for the next. Without a branch, so for a leaf
- * too: that makes a place nobody reads from (it is overwritten).
+ * Works in stages over the vector like IPv4 (fib4.c gives the reasons). Each stage reads the
+ * entries that the previous one prefetched, and prefetches the next. It has no branch, so it also
+ * computes a place for a leaf; nothing reads that place before it is overwritten.
  */
 static void lookup_scalar(const struct fib *fib, const uint8_t *const *dst, uint32_t *nh,
                           unsigned n)
@@ -118,7 +119,7 @@ static void lookup_scalar(const struct fib *fib, const uint8_t *const *dst, uint
 			unsigned i = deep[k];
 			uint32_t e = trie_cut(fib, nh[i], place[k]);
 			nh[i] = e;
-			/* more <= k: already read */
+			/* more <= k: this element was already read */
 			place[more] = trie_place(e, (uint32_t)dst[i][b % 16] << 24);
 			__builtin_prefetch(&fib->room[place[more]]);
 			deep[more] = (uint16_t)i;

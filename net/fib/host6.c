@@ -8,20 +8,20 @@
 struct host6_slot {
 	uint32_t nh;
 	uint32_t port;
-	uint64_t addr[2]; /* as on the wire */
-	uint64_t unused;  /* two slots to a cache line */
+	uint64_t addr[2]; /* in wire order */
+	uint64_t unused;  /* pads to two slots per cache line */
 };
 
 struct host6 {
 	uint64_t key[2];
-	uint32_t places; /* that a hash gives; HOST6_WINDOW - 1 slots follow the last */
-	uint32_t shift;  /* of a hash, for its upper bits */
+	uint32_t places; /* range of a hash; HOST6_WINDOW - 1 slots follow the last */
+	uint32_t shift;  /* right shift that keeps a hash's upper bits */
 	uint32_t unused[10];
 	struct host6_slot slot[];
 };
 _Static_assert(sizeof(struct host6) == CACHE_LINE, "slots begin with a cache line");
 
-/* A power of two, four times the hosts at least. */
+/* A power of two, at least four times the hosts. */
 static uint32_t places_for(uint32_t hosts)
 {
 	uint32_t n = 64;
@@ -53,18 +53,18 @@ void host6_init(struct host6_writer *w, uint32_t hosts, void *shared, void *priv
 	memset(shared, 0, host6_shared_bytes(hosts));
 	memset(priv, 0, host6_private_bytes(hosts));
 	t->key[0] = key[0];
-	t->key[1] = key[1] | 1; /* a factor */
+	t->key[1] = key[1] | 1; /* odd, as a multiplier */
 	t->places = places_for(hosts);
 	t->shift = 64 - (uint32_t)__builtin_ctz(t->places);
 	*w = (struct host6_writer){.table = t, .rests = priv};
 }
 
 /*
- * Each half goes through a multiplication of its own by a factor nobody knows. With that alone hosts
- * that are counted one after the other lie in steps of one size, which some keys make so short that
- * a window holds but a part of them (one key in fifty refused hosts by the hundred). What scatters
- * them is the end: the steps of SplitMix64 (Steele, Lea and Flood, 2014), one more than would seem
- * to be enough, for one leaves such keys too.
+ * Each half is multiplied by a secret factor. With that alone, hosts numbered consecutively lie at
+ * equal distances. Some keys make that distance so short that a window holds only part of the
+ * hosts: one key in fifty refused hosts by the hundred. The final steps of SplitMix64 (Steele, Lea
+ * and Flood, 2014) scatter them. There is one more step than seems necessary, because with one
+ * fewer such keys remain.
  */
 static uint32_t place_of(const struct host6 *t, unsigned port, const uint64_t addr[2])
 {

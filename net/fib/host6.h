@@ -1,19 +1,19 @@
 /*
  * The hosts on our links: exact match of (port, IPv6 address), beside a table of prefixes (fib.h)
- * which says that an address is on a link. In the trie each host would take a node of 1 KiB for
+ * that tells whether an address is on a link. In the trie each host would take a node of 1 KiB for
  * almost every byte of its interface identifier; here it takes 128 bytes.
  *
- * An open hash table: an entry lies in one of HOST6_WINDOW slots behind the place its hash gives,
- * and a look-up reads them all until it meets it. So removal leaves no mark, and there may be no
- * room for one entry while there is for others (of those that fill a quarter of the slots, for one
- * in fifteen thousand): a host without an entry is one that the control core is asked for, which is
- * slow and right. The hash has a key, so that nobody outside can choose addresses that collide.
+ * An open hash table: an entry lies in one of HOST6_WINDOW slots from its hash position on, and a
+ * look-up reads all of them until it finds the entry. Removal therefore leaves no mark. An
+ * insertion may fail while others succeed (with a quarter of the slots in use, for one host in
+ * fifteen thousand). Packets to a host without an entry go to the control core, which is slow but
+ * correct. The hash has a key, so that nobody outside can choose addresses that collide.
  *
- * One writer, any number of readers, as fib.h has it:
- * 1. A slot is written while its next hop is FIB_NH_NONE, which is stored last (release) and read
- *    first (acquire).
- * 2. A slot that was given up rests until host6_reclaim: a reader may have read its next hop and
- *    not yet compared its address.
+ * One writer, any number of readers, as in fib.h:
+ * 1. A slot is written while its next hop is FIB_NH_NONE. The next hop is stored last (release) and
+ *    read first (acquire).
+ * 2. A released slot rests until host6_reclaim: a reader may have read its next hop and not yet
+ *    compared its address.
  */
 #ifndef NET_FIB_HOST6_H
 #define NET_FIB_HOST6_H
@@ -27,33 +27,33 @@
 struct host6;
 
 struct host6_writer {
-	struct host6 *table; /* what readers are given */
-	bool *rests;         /* of each slot */
+	struct host6 *table; /* for readers */
+	bool *rests;         /* per slot: resting */
 	uint32_t count, resting;
 };
 
-/* Bytes of the shared and of the private part for so many hosts. */
+/* Bytes of the shared and of the private part for `hosts` hosts. */
 size_t host6_shared_bytes(uint32_t hosts);
 size_t host6_private_bytes(uint32_t hosts);
 
-/* Makes an empty table in the caller's memory, 64-byte aligned; key: random, secret. */
+/* Makes an empty table in the caller's memory, 64-byte aligned; key: random and secret. */
 void host6_init(struct host6_writer *w, uint32_t hosts, void *shared, void *priv,
                 const uint64_t key[2]);
 
-/* Enters a host, or changes its next hop, which is not FIB_NH_NONE. E_NOMEM: no room, perhaps only
- * until host6_reclaim. */
+/* Adds a host, or changes its next hop, which must not be FIB_NH_NONE. E_NOMEM: no room, perhaps
+ * only until host6_reclaim. */
 int host6_insert(struct host6_writer *w, unsigned port, const struct net_addr *addr, uint32_t nh);
 
-/* E_NOENT. */
+/* E_NOENT: the host has no entry. */
 int host6_remove(struct host6_writer *w, unsigned port, const struct net_addr *addr);
 
-/* Slots that wait for host6_reclaim, which every reader's quiescent point must come before. */
+/* Slots waiting for host6_reclaim. All readers must pass a quiescent point before it is called. */
 static inline uint32_t host6_resting(const struct host6_writer *w) { return w->resting; }
 void host6_reclaim(struct host6_writer *w);
 
 /*
- * Walks a table of `bytes` that may hold anything, by slots; *cursor starts at 0. False after the
- * last. For who finds a table that somebody else has left.
+ * Walks a table of `bytes` with any content, by slots; *cursor starts at 0. False after the last.
+ * Used to read a table left by an earlier owner.
  */
 struct host6_entry {
 	struct net_addr addr;
@@ -62,7 +62,8 @@ struct host6_entry {
 };
 bool host6_next(const struct host6 *t, size_t bytes, uint32_t *cursor, struct host6_entry *out);
 
-/* Next hop of the host with the address at addr, 16 bytes as on the wire; FIB_NH_NONE. */
+/* Next hop of the host with the address at addr, 16 bytes in wire order; FIB_NH_NONE if it has
+ * none. */
 uint32_t host6_lookup(const struct host6 *t, unsigned port, const uint8_t *addr);
 
 #endif

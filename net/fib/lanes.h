@@ -1,17 +1,16 @@
 /*
- * The batch look-ups over vectors of LANES addresses, for avx2.c and avx512.c alone. They define
- * LANES, a vector's words, and LANES_FN, what every function here begins with: the instructions it
- * may use.
+ * Batch look-ups over vectors of LANES addresses, included by avx2.c and avx512.c only. They define
+ * LANES, the number of words in a vector, and LANES_FN, the prefix of every function here, which
+ * selects the instruction set.
  *
- * All stages go over the whole vector of packets, in place, one level each: a processor has the
- * loads of several gathers under way, which depend on nothing but the stage before. A list of who
- * still has a node, compressed between the stages, costs more than the lanes it saves
- * (docs/performance.md).
+ * Each stage handles one level for the whole vector of packets, in place. The processor then has
+ * the loads of several gathers in flight, which depend only on the previous stage. A compressed
+ * list of the packets still at a node costs more than the lanes it saves (docs/performance.md).
  *
- * Gathers load relaxed, in trie.h's sense: each lane a whole aligned word, and the address of a
- * second load comes from the first. Compilers' own headers are not seen in this tree: the
- * instructions go by the names that the compilers have for them (Intel SDM Vol. 2: VPGATHERDD,
- * VPMOVD2M, VMOVMSKPS).
+ * Gathers load relaxed, in trie.h's sense: each lane reads a whole aligned word, and the address of
+ * a second load comes from the first. The compilers' own headers are not available in this tree, so
+ * the instructions use the compilers' builtin names (Intel SDM Vol. 2: VPGATHERDD, VPMOVD2M,
+ * VMOVMSKPS).
  */
 #ifndef NET_FIB_LANES_H
 #define NET_FIB_LANES_H
@@ -22,17 +21,20 @@
 
 typedef uint32_t lanes __attribute__((vector_size(LANES * 4)));
 typedef int32_t signed_lanes __attribute__((vector_size(LANES * 4)));
-/* the same anywhere in memory */
+/* the same type with any 4-byte alignment */
 typedef uint32_t any_lanes __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
 
 LANES_FN lanes lanes_load(const uint32_t *p) { return *(const any_lanes *)p; }
 LANES_FN void lanes_store(uint32_t *p, lanes v) { *(any_lanes *)p = v; }
 
-/* --- what differs ---
+/*
+ * --- differs by instruction set ---
  *     any_top(e)              the top bit is set in some lane of e
- *     gather_at(base, i, e)   the word at base + 4 i in the lanes where it is; e in the others
+ *     gather_at(base, i, e)   the word at base + 4 i in the lanes of e with the top bit set; e in the
+ *                             others
  *     load_keys               for IPv6: the first and second word of n addresses, in host order;
- *                             LANES divides n */
+ *                             LANES divides n
+ */
 
 #if LANES == AVX512_LANES
 
@@ -60,8 +62,8 @@ typedef long long any_quad __attribute__((aligned(1), may_alias));
 
 LANES_FN long long quad_at(const uint8_t *p) { return *(const any_quad *)(const void *)p; }
 
-/* Eight loads put together, for a gather of quads takes longer: where that is microcode (AMD
- * Family 1Ah), as long as two fifths of a whole look-up (docs/performance.md). */
+/* Eight scalar loads, because a gather of quads is slower. Where it is microcode (AMD Family 1Ah),
+ * it takes two fifths of the time of a whole look-up (docs/performance.md). */
 LANES_FN void load_keys(const uint8_t *const *dst, unsigned n, uint32_t *high, uint32_t *low)
 {
 	for (unsigned i = 0; i < n; i += 8) {
@@ -101,7 +103,7 @@ LANES_FN void load_keys(const uint8_t *const *dst, unsigned n, uint32_t *high, u
 
 #endif
 
-/* --- what does not --- */
+/* --- common --- */
 
 LANES_FN lanes gather(const uint8_t *base, lanes i) { return gather_at(base, i, ~(lanes){0}); }
 
@@ -117,8 +119,8 @@ LANES_FN lanes step(const struct fib *fib, lanes e, lanes bits)
 	return (value & is_node) | (e & ~is_node);
 }
 
-/* A last vector that is not full begins earlier: what it does again, it does alike, for what has
- * got its leaf keeps it. */
+/* A last partial vector starts earlier and overlaps the one before. Repeating lanes is harmless: a
+ * lane that has its leaf keeps it. */
 LANES_FN void lookup4(const struct fib *fib, const uint32_t *dst, uint32_t *nh, unsigned n)
 {
 	for (unsigned i = 0; i < n; i += LANES) {
@@ -137,7 +139,7 @@ LANES_FN void lookup4(const struct fib *fib, const uint32_t *dst, uint32_t *nh, 
 	}
 }
 
-/* The bits of an address from number `start` on: 0 < start < 64. */
+/* The bits of an address from bit `start` on: 0 < start < 64. */
 LANES_FN lanes bits_from(const uint32_t *high, const uint32_t *low, unsigned start)
 {
 	if (start >= 32)
@@ -145,7 +147,7 @@ LANES_FN lanes bits_from(const uint32_t *high, const uint32_t *low, unsigned sta
 	return lanes_load(high) << start | lanes_load(low) >> (32 - start);
 }
 
-/* What is left after the first 64 bits, host routes for the most part, goes on one by one. */
+/* Look-ups that pass the first 64 bits, mostly host routes, continue one by one. */
 LANES_FN void lookup6(const struct fib *fib, const uint8_t *const *dst, uint32_t *nh, unsigned n)
 {
 	uint32_t high[FIB_BATCH_MAX], low[FIB_BATCH_MAX], entry[FIB_BATCH_MAX];

@@ -6,7 +6,7 @@
 static unsigned plen_of(const struct record_node *n) { return leaf_plen(n->leaf); }
 static uint32_t nh_of(const struct record_node *n) { return leaf_nh(n->leaf); }
 
-/* Bit number i of a key from the top, i < KEY_BITS. */
+/* Bit i of a key, counted from the top; i < KEY_BITS. */
 static unsigned bit_at(struct fib_key k, unsigned i)
 {
 	return (i < 64 ? k.hi >> (63 - i) : k.lo >> (127 - i)) & 1;
@@ -21,7 +21,7 @@ static unsigned common_bits(struct fib_key a, struct fib_key b, unsigned max)
 	return n < max ? n : max;
 }
 
-/* The number that the first start_bits of a key are. */
+/* The first start_bits of a key as a number. */
 static uint32_t start_of(const struct record *r, struct fib_key k)
 {
 	return (uint32_t)(k.hi >> 1 >> (63 - r->start_bits));
@@ -72,8 +72,8 @@ uint32_t record_find(const struct record *r, struct fib_key prefix, unsigned ple
 	return at;
 }
 
-/* The node of the longest prefix above `at`, not the root, that has a next hop; the root when none
- * has. */
+/* The node of the longest prefix above `at`, not the root, that has a next hop; the root if there
+ * is none. */
 static uint32_t cover_of(const struct record *r, uint32_t at)
 {
 	const struct record_node *n = record_at(r, at);
@@ -109,7 +109,7 @@ bool record_has_room(const struct record *r, uint32_t at, unsigned plen)
 	return record_is_exact(r, at, plen) || number_pool_has(&r->free, 2);
 }
 
-/* The first start that a node covers, and how many: none for a node of more bits. */
+/* The first start that a node covers; *count: how many, 0 if the node has more bits. */
 static struct record_start *starts_of(const struct record *r, uint32_t n, uint32_t *count)
 {
 	unsigned plen = plen_of(record_at(r, n));
@@ -156,7 +156,7 @@ static void hang(struct record *r, uint32_t parent, uint32_t n)
 	record_at(r, n)->parent = parent;
 }
 
-/* Enters prefix/plen below at, which is not exact; returns its node. At most two are new. */
+/* Inserts prefix/plen below `at`, which is not exact; returns its node. Makes at most two nodes. */
 static uint32_t add(struct record *r, uint32_t at, struct fib_key prefix, unsigned plen, uint32_t nh)
 {
 	const struct record_node *above = record_at(r, at);
@@ -166,7 +166,7 @@ static uint32_t add(struct record *r, uint32_t at, struct fib_key prefix, unsign
 		hang(r, at, added);
 		return added;
 	}
-	/* the child there is beside or below the new prefix */
+	/* the existing child is beside or below the new prefix */
 	unsigned shared = common_bits(prefix, record_key(r, record_at(r, below)), plen);
 	if (shared == plen) {
 		hang(r, at, added);
@@ -180,7 +180,7 @@ static uint32_t add(struct record *r, uint32_t at, struct fib_key prefix, unsign
 	return added;
 }
 
-/* A node, not the root, has become a route. */
+/* A node other than the root has become a route: updates the starts. */
 static void route_begins(struct record *r, uint32_t n)
 {
 	uint32_t count;
@@ -190,7 +190,7 @@ static void route_begins(struct record *r, uint32_t n)
 			start[i].route = n;
 }
 
-/* A node, not the root, is a route no longer. */
+/* A node other than the root is no longer a route: updates the starts. */
 static void route_ends(struct record *r, uint32_t n)
 {
 	uint32_t count, cover;
@@ -216,7 +216,7 @@ void record_set(struct record *r, uint32_t at, struct fib_key prefix, unsigned p
 		route_begins(r, at);
 }
 
-/* Takes a node out that has one child or none: that comes in its place. */
+/* Removes a node with at most one child; the child takes its place. */
 static void take_out(struct record *r, uint32_t n)
 {
 	const struct record_node *node = record_at(r, n);
@@ -229,7 +229,7 @@ static void take_out(struct record *r, uint32_t n)
 	node_free(r, n);
 }
 
-/* With the route goes every fork that no longer forks. */
+/* Also removes a fork that has only one child left. */
 void record_remove(struct record *r, uint32_t at)
 {
 	struct record_node *node = record_at(r, at);
@@ -259,7 +259,7 @@ static bool before(struct fib_key a, unsigned plen_a, struct fib_key b, unsigned
 	return plen_a < plen_b;
 }
 
-/* Everything in the subtree of n comes before (key, plen). */
+/* True if all of the subtree of n comes before (key, plen). */
 static bool all_before(const struct record *r, const struct record_node *n, struct fib_key key,
                        unsigned plen)
 {
@@ -269,8 +269,8 @@ static bool all_before(const struct record *r, const struct record_node *n, stru
 	return before(last, KEY_BITS, key, plen);
 }
 
-/* First route in the subtree of n, in the order of the walk; n itself when it is one. NULL: a root
- * below which there is none. */
+/* First route in the subtree of n, in walk order; n itself if it is a route. NULL: the root,
+ * without any route below. */
 static const struct record_node *first_in(const struct record *r, uint32_t n)
 {
 	while (nh_of(record_at(r, n)) == FIB_NH_NONE) {

@@ -4,9 +4,9 @@
 #include "lib/assert.h"
 #include "lib/number.h"
 
-#define FULL_ROOM ((size_t)13 << 20) /* what a table of 700,000 IPv4 prefixes has */
+#define FULL_ROOM ((size_t)13 << 20) /* node memory of a table for 700,000 IPv4 prefixes */
 
-/* A node, or the first level (order beyond a node's). */
+/* A node, or the first level (its order exceeds a node's). */
 struct node {
 	uint32_t at; /* in room[] */
 	uint8_t order, width;
@@ -18,7 +18,7 @@ struct slot {
 	uint32_t index;
 };
 
-/* A leaf as the writer knows it. */
+/* A leaf with its writer-private length. */
 struct leaf {
 	uint32_t nh;
 	unsigned plen;
@@ -31,7 +31,7 @@ size_t trie_shared_bytes(unsigned top, size_t nodes)
 	return sizeof(struct fib) + trie_top_bytes(top) + align_up(nodes, BLOCK_LARGEST);
 }
 
-/* The room for nodes in a shared part, which holds the first level at least. */
+/* The memory for nodes in a shared part, which must hold at least the first level. */
 static size_t room_in(unsigned top, size_t shared_bytes)
 {
 	size_t room = align_down(shared_bytes - trie_shared_bytes(top, 0), BLOCK_LARGEST);
@@ -39,15 +39,15 @@ static size_t room_in(unsigned top, size_t shared_bytes)
 	return room < most ? room : most;
 }
 
-/* Bits that a search in the tree of prefixes begins with: for a full table, to which 8 MiB more are
- * little, so many that a dense part of it is left with a few steps; else of IPv4 fewer, and of IPv6,
- * whose first ones tell nothing, next to none. */
+/* Index bits of the record's start table. A full table can afford 8 MiB more, for enough bits that
+ * dense parts of the tree need only a few steps. Smaller IPv4 tables use fewer bits. IPv6 uses
+ * almost none, since its first bits hardly differ. */
 static unsigned start_bits(unsigned top, size_t room)
 {
 	return room >= FULL_ROOM ? 20 : top == TRIE_TOP4 ? 16 : 4;
 }
 
-/* Of the private part what is not the nodes of the tree of prefixes. */
+/* Bytes of the private part other than the nodes of the record. */
 static size_t fixed_private_bytes(unsigned top, size_t room)
 {
 	return align_up(sizeof(struct fib_private), CACHE_LINE) + ((size_t)1 << top) + blocks_memory(room) +
@@ -58,26 +58,27 @@ static unsigned bits_of(unsigned top) { return top == TRIE_TOP4 ? 32 : 128; }
 
 size_t trie_private_bytes(unsigned top, uint32_t routes, size_t shared_bytes)
 {
-	/* a prefix is a node and adds at most one fork; the root; slack for one insertion */
+	/* each prefix is a node and adds at most one fork; plus the root, and slack for one
+	 * insertion */
 	return fixed_private_bytes(top, room_in(top, shared_bytes)) +
 	       (2 * (size_t)routes + 3) * record_node_bytes(bits_of(top));
 }
 
 /* --- levels --- */
 
-/* The first bit that a level's nodes decide; of the level behind the last: all bits. */
+/* The first bit that a level's nodes decide; after the last level: the number of bits. */
 static unsigned level_start(const struct fib_private *r, unsigned level)
 {
 	return level == 0 ? 0 : level == 1 ? r->top : 8 * (level + 1);
 }
 
-/* How many bits a level decides. */
+/* The number of bits that a level decides. */
 static unsigned level_order(const struct fib_private *r, unsigned level)
 {
 	return level_start(r, level + 1) - level_start(r, level);
 }
 
-/* The level a prefix of this length ends in. */
+/* The level in which a prefix of this length ends. */
 static unsigned level_of(const struct fib_private *r, unsigned plen)
 {
 	return plen <= r->top ? 0 : (plen - 1) / 8 - 1;
@@ -105,7 +106,7 @@ static uint32_t entry_of(struct node n)
 
 static bool is_top(struct node n) { return n.order > 8; }
 
-/* A node's entries that key may lead to begin with this one. */
+/* The first of a node's entries that key leads to. */
 static uint32_t index_of(struct node n, unsigned start, struct fib_key key)
 {
 	uint64_t from = start < 64 ? key.hi << start : key.lo << (start - 64);
@@ -124,7 +125,7 @@ static uint32_t block_at(const struct fib_private *r, struct node n)
 	return n.at - (uint32_t)trie_top_bytes(r->top);
 }
 
-/* The lengths of a node's leaves: a block's scratch. */
+/* The lengths of a node's leaves, kept in the block's scratch. */
 static uint8_t *lengths_of(const struct fib_private *r, struct node n)
 {
 	return is_top(n) ? r->top_length : &r->blocks.scratch[block_at(r, n)];
@@ -159,7 +160,7 @@ static struct leaf leaf_load(const struct fib_writer *w, struct slot s)
 	return (struct leaf){entry_load(w->fib, s.node, s.index), lengths_of(w->priv, s.node)[s.index]};
 }
 
-/* The node that the entry leads to. */
+/* The child node of an entry. */
 static struct node child_at(const struct fib_writer *w, struct slot s)
 {
 	return node_of(entry_load(w->fib, s.node, s.index));
@@ -189,7 +190,7 @@ static void node_retire(struct fib_writer *w, struct node n)
 	blocks_retire(&w->priv->blocks, block_at(w->priv, n), block_order(n));
 }
 
-/* A new node that answers as `old` does, and has its children if it has any; not linked. */
+/* A new node with the same answers and children as `old`; not linked. */
 static struct node node_copy(struct fib_writer *w, struct node old, unsigned order, unsigned width)
 {
 	struct node n = node_new(w, order, width);
@@ -203,7 +204,7 @@ static struct node node_copy(struct fib_writer *w, struct node old, unsigned ord
 	return n;
 }
 
-/* A new node of nothing but this leaf; not linked. */
+/* A new node with this leaf in all entries; not linked. */
 static struct node node_filled(struct fib_writer *w, unsigned order, unsigned width,
                                struct leaf leaf)
 {
@@ -213,7 +214,7 @@ static struct node node_filled(struct fib_writer *w, unsigned order, unsigned wi
 	return n;
 }
 
-/* Puts a copy where the node was that the entry leads to, which may be too small or too large. */
+/* Replaces the child of an entry by a copy of another size. */
 static void node_replace(struct fib_writer *w, struct slot s, unsigned order, unsigned width)
 {
 	struct node old = child_at(w, s);
@@ -223,9 +224,8 @@ static void node_replace(struct fib_writer *w, struct slot s, unsigned order, un
 
 /* --- painting --- */
 
-/* Writes leaf over the leaves of length <= plen in n entries and all that hangs below (invariant
- * 1), and makes the nodes there wide enough for it (invariant 6). Recursion is TRIE_DEPTH_MAX deep
- * at most. */
+/* Writes `leaf` over the leaves of length <= plen in n entries and everything below them (invariant
+ * 1). Widens nodes there as needed (invariant 6). Recursion is at most TRIE_DEPTH_MAX deep. */
 static void paint(struct fib_writer *w, struct slot s, uint32_t n, unsigned plen, struct leaf leaf)
 {
 	const uint8_t *length = lengths_of(w->priv, s.node);
@@ -243,7 +243,7 @@ static void paint(struct fib_writer *w, struct slot s, uint32_t n, unsigned plen
 	}
 }
 
-/* The blocks that paint() takes to widen nodes. */
+/* Counts the blocks that paint() takes to widen nodes. */
 static void count_narrow(const struct fib_writer *w, struct slot s, uint32_t n,
                          struct block_needs *needs)
 {
@@ -260,17 +260,17 @@ static void count_narrow(const struct fib_writer *w, struct slot s, uint32_t n,
 	}
 }
 
-/* How many of a node's entries a prefix of this length that ends in it has. */
+/* The number of entries that a prefix of this length covers in the node in which it ends. */
 static uint32_t entries_of(struct node n, unsigned start, unsigned plen)
 {
 	assert(start + n.order >= plen);
 	return 1u << (start + n.order - plen);
 }
 
-/* --- the way down --- */
+/* --- descent --- */
 
-/* The entry that leads to the node of a level, as far as there are nodes: level is lowered to that
- * of the first that is missing. Level 0 has none: not asked for. */
+/* The entry that leads to the node at *level for key. If nodes are missing, *level is lowered to
+ * the first missing one. Not for level 0, to which no entry leads. */
 static struct slot way_to(const struct fib_writer *w, struct fib_key key, unsigned *level)
 {
 	struct slot s = {top_node(w->priv), 0};
@@ -286,7 +286,7 @@ static struct slot way_to(const struct fib_writer *w, struct fib_key key, unsign
 	return s;
 }
 
-/* The node that prefix/plen is to find or make at a level, one of leaves alone if it ends there. */
+/* The node that prefix/plen needs at a level; a node of leaves only, if the prefix ends there. */
 static struct node node_wanted(const struct fib_private *r, unsigned level, unsigned plen, bool narrow)
 {
 	if (level < level_of(r, plen))
@@ -294,7 +294,7 @@ static struct node node_wanted(const struct fib_private *r, unsigned level, unsi
 	return (struct node){0, (uint8_t)(plen - level_start(r, level)), !narrow};
 }
 
-/* What becomes of a node that is there, to be what is wanted too. */
+/* The combined size of an existing node and a wanted one. */
 static struct node node_both(struct node have, struct node want)
 {
 	return (struct node){0, have.order > want.order ? have.order : want.order,
@@ -306,18 +306,21 @@ static bool node_same(struct node a, struct node b)
 	return a.order == b.order && a.width == b.width;
 }
 
-/* An insertion: which nodes it makes. */
+/* An insertion and the nodes it makes. */
 struct change {
 	struct fib_key prefix;
 	unsigned plen;
 	struct leaf leaf;
-	uint32_t at;       /* of the tree of prefixes: the node found for it */
-	bool narrow;       /* entries of one byte will do for all that its node has (invariant 6) */
-	unsigned level;    /* the first level where a node is made; behind the prefix's: none is */
-	struct slot where; /* the entry it will hang on; without: the one that leads to the prefix's */
+	uint32_t at;       /* the node of the record found for it */
+	bool narrow;       /* one-byte entries suffice for everything in its node (invariant 6) */
+	unsigned level;    /* first level where a node is made; beyond the prefix's level: none
+	                      is */
+	struct slot where; /* the entry that will lead to the new node, or else the one that leads
+	                      to the prefix's node */
 };
 
-/* Finds that out, and the blocks that will be taken, also to widen nodes below. */
+/* Fills in narrow, level and where, and counts the blocks to take, including those to widen nodes
+ * below. */
 static struct block_needs change_plan(const struct fib_writer *w, struct change *c)
 {
 	const struct fib_private *r = w->priv;
@@ -345,13 +348,13 @@ static struct block_needs change_plan(const struct fib_writer *w, struct change 
 	}
 	if (last == 0)
 		c->level = 1;
-	/* Nodes below the prefix are only where its own is as it will be. */
+	/* The prefix can have nodes below it only if its own node stays unchanged. */
 	if (c->level > last && c->leaf.nh >= RECORD_NH_NARROW && whole.node.width == 2)
 		count_narrow(w, whole, entries_of(whole.node, level_start(r, last), c->plen), &needs);
 	return needs;
 }
 
-/* Makes the nodes of a change, filled as they will be, and links them by one store. */
+/* Makes the nodes of a change with their final content, and links them by one store. */
 static void change_make(struct fib_writer *w, const struct change *c)
 {
 	const struct fib_private *r = w->priv;
@@ -380,7 +383,7 @@ static void change_make(struct fib_writer *w, const struct change *c)
 		node_retire(w, old);
 }
 
-/* Writes a leaf over prefix/plen's part of the node it ends in, and below. */
+/* Writes a leaf over the entries of prefix/plen in the node in which it ends, and below. */
 static void repaint(struct fib_writer *w, struct fib_key prefix, unsigned plen, struct leaf leaf)
 {
 	unsigned level = level_of(w->priv, plen), start = level_start(w->priv, level);
@@ -392,8 +395,8 @@ static void repaint(struct fib_writer *w, struct fib_key prefix, unsigned plen, 
 
 /* --- removal --- */
 
-/* The order that the node's leaves need; that of the level, and *children, when it has a child. 0:
- * it needs not be. */
+/* The order that the node's leaves need. If it has a child: the node's full order, and *children is
+ * set. 0: the node is not needed. */
 static unsigned order_needed(const struct fib_private *r, struct node n, unsigned level, bool *children)
 {
 	const uint8_t *length = lengths_of(r, n);
@@ -408,8 +411,8 @@ static unsigned order_needed(const struct fib_private *r, struct node n, unsigne
 	return n.order;
 }
 
-/* After something ended in the node of a level, there: the node goes, or becomes as small as it can
- * be where there is a block for it (invariant 5). True when it went. */
+/* After a removal in the node of a level: removes the node, or shrinks it as far as possible if a
+ * block is available (invariant 5). True if it was removed. */
 static bool node_trim(struct fib_writer *w, struct slot s, unsigned level)
 {
 	struct node n = child_at(w, s), less = n;
@@ -422,7 +425,7 @@ static bool node_trim(struct fib_writer *w, struct slot s, unsigned level)
 		return true;
 	}
 	if (n.width == 2 && !children)
-		less.width = 1; /* whether 0 would do (invariant 6) is not known */
+		less.width = 1; /* whether width 0 would suffice (invariant 6) is unknown */
 	needs.of[block_order(less)] = 1;
 	if (!node_same(n, less) && blocks_suffice(&w->priv->blocks, &needs))
 		node_replace(w, s, less.order, less.width);
