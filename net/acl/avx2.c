@@ -22,7 +22,7 @@ SEARCH_FN uint32_t first_of_unit(unit_words u)
 	*(any_unit *)(void *)word = u;
 	word[UNIT_WORDS] = 1;
 	uint32_t empty = (uint32_t)__builtin_ia32_movmskpd256((doubles)(u == 0));
-	uint32_t w = (uint32_t)__builtin_ctz(~empty); /* UNIT_WORDS: all are */
+	uint32_t w = (uint32_t)__builtin_ctz(~empty); /* UNIT_WORDS: all words are empty */
 	return w * 64 + acl_lowest(word[w]);
 }
 

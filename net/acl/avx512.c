@@ -1,7 +1,7 @@
 /*
  * The search by AVX-512 F and DQ: see search.h. The upper levels of a tree, up to 128 ways, are one
- * search by halves in registers, for 16 packets at a time; the lower ones go packet by packet, a
- * node at a time. Gathers for 16 packets would take longer than 16 compares of a node.
+ * binary search in registers for 16 packets at a time. The lower levels go packet by packet, one
+ * node at a time. Gathers for 16 packets would be slower than 16 node compares.
  */
 #include "net/acl/inside.h"
 
@@ -19,7 +19,8 @@ typedef long long unit_words __attribute__((vector_size(64), may_alias));
 #define LESS 1 /* Intel SDM Vol. 2, VPCMPD */
 #define NOT_EQUAL 4
 
-/* Compilers' own headers are not seen in this tree. VPERMD: key[h & 15]; VPERMI2D: key[h & 31]. */
+/* The compilers' own headers are not available in this tree. VPERMD: key[h & 15]; VPERMI2D: key[h &
+ * 31]. */
 #ifdef __clang__
 #define PERMUTE(key, h) __builtin_ia32_permvarsi512((key)[0], h)
 #define PERMUTE2(key, h) __builtin_ia32_vpermi2vard512((key)[0], h, (key)[1])
@@ -36,23 +37,23 @@ SEARCH_FN uint32_t first_of_unit(unit_words u)
 	const unsigned some = (uint8_t)__builtin_ia32_cmpq512_mask(u, (unit_words){0}, NOT_EQUAL, 0xff);
 	const unit_words first = __builtin_ia32_compressdi512_mask(u, (unit_words){0}, (uint8_t)some);
 	const uint32_t w = (uint32_t)__builtin_ctz(some | 1u << UNIT_WORDS);
-	return w * 64 + acl_lowest((uint64_t)first[0] | (uint64_t)1 << 63); /* of 0 undefined */
+	return w * 64 + acl_lowest((uint64_t)first[0] | (uint64_t)1 << 63); /* undefined for 0 */
 }
 
-/* The bits of the compare are ones up to the number, for the keys are in order. */
+/* The keys are sorted, so the compare gives one bits up to the count. */
 SEARCH_FN uint32_t keys_below(const int32_t *node, int32_t key)
 {
 	const lanes in = *(const lanes *)(const void *)node, v = (lanes){0} + key;
 	return (uint32_t)__builtin_ctz(1u + (uint16_t)__builtin_ia32_cmpd512_mask(in, v, LESS, 0xffff));
 }
 
-/* One of the halves: from node h of the heap to one of the two below it. */
+/* One step of the binary search: from node h of the heap to one of its two children. */
 SEARCH_FN lanes halve(lanes h, lanes pivot, lanes key)
 {
 	return h + h - (pivot < key);
 }
 
-/* Which of the pivots' ways: as d->steps says, of 16, 32, 64 or 128. */
+/* The interval among the pivots: 16, 32, 64 or 128 of them, by d->steps. */
 SEARCH_FN lanes top_way(const lanes *heap, uint32_t steps, lanes key)
 {
 	lanes h = (lanes){0} + 1;
@@ -70,7 +71,7 @@ SEARCH_FN lanes top_way(const lanes *heap, uint32_t steps, lanes key)
 	return h - (1 << steps);
 }
 
-/* Behind the n keys there is room for as many as make it whole vectors. */
+/* After the n keys there is space up to a whole vector. */
 SEARCH_FN void find_ways(const struct acl_dim *d, uint32_t steps, const int32_t *key, uint32_t *at,
                          unsigned n)
 {

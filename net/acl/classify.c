@@ -1,5 +1,5 @@
-/* Asks the table of an access list about packets: their words, for which the rules are found by
- * search.h in one of its forms. See acl.h and inside.h. */
+/* Classifies packets by an access list: extracts their words; search.h, on one of its paths, finds
+ * the rules. See acl.h and inside.h. */
 #include "net/acl/inside.h"
 
 #include "lib/bytes.h"
@@ -7,15 +7,15 @@
 #include "net/ip6.h"
 
 #define PROTO_SCTP 132
-#define TCP_LEAST 20 /* bytes of a header without options */
+#define TCP_LEAST 20 /* bytes of a TCP header without options */
 #define SCTP_LEAST 12u
 
-/* What of a transport header is asked for, by the kind of protocol. */
+/* The part of a transport header that is matched, by protocol. */
 enum transport {
 	TRANSPORT_OTHER,
 	TRANSPORT_PORTS,
 	TRANSPORT_TCP,
-	TRANSPORT_ICMP4, /* of IPv4; the next of IPv6 */
+	TRANSPORT_ICMP4, /* ICMP of IPv4; the next is of IPv6 */
 	TRANSPORT_ICMP6,
 	TRANSPORTS,
 };
@@ -26,12 +26,12 @@ static const uint8_t transport_of[256] = {
 	[IP6_ICMP6] = TRANSPORT_ICMP6,
 };
 
-/* As the words are made: which bits of the header are kept, and what is set beside them. */
+/* How to build the words: the header bits to keep, and the bits to set. */
 struct recipe {
 	uint32_t src_keep, src_set;
 	uint32_t dst_shift, dst_keep, dst_set;
 	uint32_t proto_keep, flags_keep, kind_set;
-	uint32_t least; /* bytes that have to be there */
+	uint32_t least; /* bytes of the header that must be present */
 };
 
 #define TURNED 0x80000000u /* see acl_key */
@@ -41,7 +41,7 @@ struct recipe {
 #define RECIPE_TCP {0xffff, TURNED, 0, 0xffff, TURNED, 0, 0xff, ACL_KIND_TCP, TCP_LEAST}
 #define RECIPE_ICMP {0, NO_PORT, 16, 0xffff, TURNED, 0xff, 0, ACL_KIND_PROTO, 4}
 
-/* The other version's ICMP is a protocol like any. */
+/* The other IP version's ICMP is treated as any protocol. */
 static const struct recipe recipes[2][TRANSPORTS] = {
 	{RECIPE_OTHER, RECIPE_PORTS(8), RECIPE_TCP, RECIPE_ICMP, RECIPE_OTHER},
 	{RECIPE_OTHER, RECIPE_PORTS(8), RECIPE_TCP, RECIPE_OTHER, RECIPE_ICMP},
@@ -62,7 +62,7 @@ static inline void set_by(const struct recipe *r, struct acl_keys *k, unsigned i
 	k->kind[i] = (uint16_t)((proto & r->proto_keep) + (flags & r->flags_keep) + r->kind_set);
 }
 
-/* A transport header of which len bytes are there, fewer than the longest has. */
+/* Reads a transport header of len bytes, fewer than the longest recipe needs. */
 static __attribute__((noinline)) void read_short(struct acl_keys *k, unsigned i, uint8_t proto,
                                                  bool six, const uint8_t *l4, unsigned len)
 {
@@ -73,8 +73,8 @@ static __attribute__((noinline)) void read_short(struct acl_keys *k, unsigned i,
 		set_by(r, k, i, proto, r->least ? be32_load(l4) : 0, 0);
 }
 
-/* The transport header l4 of a packet or a first fragment, of which len bytes are there. No branch
- * depends on the protocol: the next packet's is another. */
+/* Reads the transport header l4, of len bytes, of a packet or first fragment. No branch depends on
+ * the protocol, because it varies from packet to packet. */
 static inline void read_transport(struct acl_keys *k, unsigned i, uint8_t proto, bool six,
                                   const uint8_t *l4, unsigned len)
 {
@@ -84,7 +84,7 @@ static inline void read_transport(struct acl_keys *k, unsigned i, uint8_t proto,
 		set_by(&recipes[six][transport_of[proto]], k, i, proto, be32_load(l4), l4[13]);
 }
 
-/* A fragment that begins at that byte of its packet, which is not the first. */
+/* A later fragment, which begins at byte `offset` of its packet. */
 static void read_later(struct acl_keys *k, unsigned i, uint8_t proto, unsigned offset)
 {
 	bool over_flags = proto == IP4_PROTO_TCP && offset == 8; /* RFC 1858 3.2.2 */
@@ -103,7 +103,7 @@ static inline void read4(struct acl_keys *k, unsigned i, const uint8_t *ip)
 		read_transport(k, i, ip4_proto(ip), false, ip + header, ip4_total_len(ip) - header);
 }
 
-/* The upper layer is behind extension headers, or one of which nothing is asked. */
+/* The upper layer follows extension headers, or is a protocol without a recipe. */
 static __attribute__((noinline)) void read6_far(struct acl_keys *k, unsigned i, const uint8_t *ip,
                                                 unsigned len)
 {

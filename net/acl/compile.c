@@ -1,10 +1,10 @@
 /*
  * Makes the table of an access list; see acl.h and inside.h.
  *
- * For each word a sweep over its values: where the range of a rule begins its bit is set in the
- * vector at hand, behind where it ends it is cleared, and between two such points lies an interval,
- * whose vector is kept, line by line, unless there is the same already. Time: the points, sorted;
- * for each a vector's sum and row, and the lines of it that have changed.
+ * For each word, a sweep over its values: where a rule's range begins, its bit is set in the
+ * current vector; after its end, the bit is cleared. Between two such points lies an interval. Its
+ * vector is stored line by line, unless the same line is there already. Time: sorting the points,
+ * plus for each point a vector's summary and row and the lines that have changed.
  */
 #include "net/acl/inside.h"
 
@@ -15,23 +15,24 @@
 #include "net/ip6.h"
 
 #define TCP 6
-#define RUNS_MAX 2 /* of the values of a word that a rule takes */
+#define RUNS_MAX 2 /* ranges of values of one word in a rule */
 
 struct compiler {
 	const struct acl_rule *rule;
 	struct acl *acl;
-	uint8_t *free; /* the caller's memory that is left, */
+	uint8_t *free; /* the caller's remaining memory */
 	size_t left;
-	uint64_t *event; /* value << 32 | rule << 1 | set, or clear */
+	uint64_t *event; /* value << 32 | rule << 1 | (1: set, 0: clear) */
 	uint32_t events;
-	uint64_t *now; /* the vector at the value the sweep has come to, */
-	uint32_t row[ACL_LINES_MAX]; /* where the table has its lines, */
-	uint32_t stale; /* but for these: bit l is line l */
-	uint32_t *line_slot, *row_slot; /* the word's, by what is in them: places; 0: free */
-	uint32_t slots; /* of each; a power of two */
+	uint64_t *now; /* the vector at the current value of the sweep */
+	uint32_t row[ACL_LINES_MAX]; /* places of its lines in the table */
+	uint32_t stale; /* lines for which row[] is not valid: bit l is line l */
+	uint32_t *line_slot, *row_slot; /* hash tables of the word's lines and rows, by content:
+	                                   places; 0: free */
+	uint32_t slots; /* of each hash table; a power of two */
 };
 
-/* Values of a word. */
+/* A range of values of a word. */
 struct run {
 	uint32_t first, last;
 };
@@ -56,7 +57,7 @@ static uint32_t words_for(uint32_t bits)
 	return (bits + 63) / 64;
 }
 
-/* Of a vector as the sweep has it; in the table there is none for 64 rules or fewer. */
+/* Words of a vector in the sweep. For 64 rules or fewer the table has no vectors. */
 static uint32_t vector_words(uint32_t rules)
 {
 	return (uint32_t)align_up(words_for(rules), ACL_LINE_WORDS);
@@ -67,8 +68,8 @@ static uint32_t lines_for(uint32_t rules)
 	return vector_words(rules) / ACL_LINE_WORDS;
 }
 
-/* Twice the lines that a word may have: each one more than its rules have events, or one for each
- * kind. Rows are fewer. */
+/* Twice the maximum of lines in a word, one more than its rules have events, or one for each kind.
+ * There are fewer rows. */
 static uint32_t slots_for(uint32_t rules)
 {
 	uint32_t n = lines_for(rules);
@@ -89,7 +90,7 @@ size_t acl_scratch_bytes(uint32_t rules)
 	       2 * slots_for(rules) * sizeof(uint32_t);
 }
 
-/* Memory that begins at a multiple of `to`. NULL: there is not as much left. */
+/* Takes memory aligned to `to`. NULL: not enough left. */
 static void *take(struct compiler *c, size_t bytes, size_t to)
 {
 	size_t skip = align_up((size_t)(uintptr_t)c->free, to) - (size_t)(uintptr_t)c->free;
@@ -110,7 +111,7 @@ static void set(struct compiler *c, uint32_t rule, bool on)
 	c->stale |= (uint32_t)(*word != was) << rule / (64 * ACL_LINE_WORDS);
 }
 
-/* One bit for each group of rules, of which there are 64 at most. */
+/* One bit per group of rules; there are at most 64 groups. */
 static uint64_t sum_of(const struct compiler *c)
 {
 	const uint32_t log2 = c->acl->group_log2;
@@ -127,7 +128,7 @@ static uint64_t sum_of(const struct compiler *c)
 	return sum;
 }
 
-/* Fibonacci hashing, step by step: the upper bits depend on all below. */
+/* Fibonacci hashing, word by word: the upper bits depend on all lower ones. */
 static uint32_t hash_of(const uint8_t *p, size_t n)
 {
 	uint64_t hash = 0;
@@ -136,7 +137,7 @@ static uint32_t hash_of(const uint8_t *p, size_t n)
 	return (uint32_t)(hash >> 32);
 }
 
-/* The place in the table of n bytes, a multiple of 4, put there if there are none such. 0: no
+/* The place in the table of these n bytes (a multiple of 4); stores them if they are new. 0: no
  * room. */
 static uint32_t keep_bytes(struct compiler *c, uint32_t *slot, const void *p, size_t n, size_t to)
 {
@@ -156,7 +157,7 @@ static uint32_t keep_bytes(struct compiler *c, uint32_t *slot, const void *p, si
 	}
 }
 
-/* The vector at hand: its lines that are not known to be in the table, then its row. False: no
+/* Stores the current vector: its lines not known to be in the table, then its row. False: no
  * room. */
 static bool keep_vector(struct compiler *c, struct acl_set *out)
 {
@@ -173,7 +174,7 @@ static bool keep_vector(struct compiler *c, struct acl_set *out)
 	return out->row;
 }
 
-/* The rules at hand as the table has them. False: no room. */
+/* Stores the current set of rules. False: no room. */
 static bool keep(struct compiler *c, struct acl_set *out)
 {
 	*out = (struct acl_set){.sum = sum_of(c)};
@@ -189,20 +190,20 @@ static void begin_word(struct compiler *c)
 	c->events = 0;
 }
 
-/* --- what a rule takes --- */
+/* --- values that a rule accepts --- */
 
 static bool is_any(struct acl_ports p)
 {
 	return p.first == 0 && p.last == 65535;
 }
 
-/* Does it ask for something that a later fragment does not have? */
+/* Does the rule match on something that a later fragment lacks? */
 static bool wants_transport(const struct acl_rule *r)
 {
 	return !is_any(r->src_port) || !is_any(r->dst_port) || r->established || r->flags_mask;
 }
 
-/* The ports, and later fragments as acl.h says. */
+/* The ranges of ports, and later fragments as described in acl.h. */
 static unsigned runs_of_ports(const struct acl_rule *r, struct acl_ports p, struct run *run)
 {
 	if (is_any(p)) {
@@ -214,7 +215,7 @@ static unsigned runs_of_ports(const struct acl_rule *r, struct acl_ports p, stru
 	return r->permit ? 2 : 1;
 }
 
-/* The values of a word, one of the ranges, that a rule takes: runs that do not touch, in order. */
+/* The values of a range word that a rule accepts: sorted runs that do not touch. */
 static unsigned runs_of(const struct acl_rule *r, unsigned word, struct run run[RUNS_MAX])
 {
 	if (word >= ACL_SRC_PORT)
@@ -256,7 +257,7 @@ static void sift(uint64_t *heap, uint32_t n, uint32_t i)
 	}
 }
 
-/* Heap sort: no worst case that a list could be written for. */
+/* Heap sort: no list can be constructed to give it a bad worst case. */
 static void sort(uint64_t *a, uint32_t n)
 {
 	for (uint32_t i = n / 2; i-- > 0;)
@@ -274,7 +275,7 @@ static void add_event(struct compiler *c, uint32_t value, uint32_t rule, bool on
 	c->event[c->events++] = (uint64_t)value << 32 | rule << 1 | on;
 }
 
-/* Collects where the rules begin and end; those that take all values are set for good. */
+/* Collects the begin and end of each rule; rules that accept all values are set for good. */
 static void collect(struct compiler *c, unsigned word)
 {
 	const uint32_t highest = word < ACL_SRC_PORT ? UINT32_MAX : ACL_PORT_NONE;
@@ -298,7 +299,7 @@ static uint32_t event_value(const struct compiler *c, uint32_t i)
 	return (uint32_t)(c->event[i] >> 32);
 }
 
-/* Intervals that the sweep may find: it joins those whose vectors are the same. */
+/* Upper bound of intervals: the sweep joins neighbours with the same vector. */
 static uint32_t intervals_most(const struct compiler *c)
 {
 	uint32_t n = 1;
@@ -307,8 +308,8 @@ static uint32_t intervals_most(const struct compiler *c)
 	return n;
 }
 
-/* Makes the intervals of a word: the keys of their last values, but for the last, and the rules
- * that take them; returns how many. 0: no room. */
+/* Makes the intervals of a word: the keys of their last values, except the last one, and the rules
+ * that accept them. Returns how many; 0: no room. */
 static uint32_t sweep(struct compiler *c, int32_t *key, struct acl_set *interval)
 {
 	uint32_t n = 0, value = 0;
@@ -329,7 +330,7 @@ static uint32_t sweep(struct compiler *c, int32_t *key, struct acl_set *interval
 	}
 }
 
-/* Nodes for so many keys and one at least that there is not. */
+/* Nodes for `keys` keys and at least one ACL_NO_KEY. */
 static uint32_t nodes_for(uint32_t keys)
 {
 	return keys / ACL_NODE + 1;
@@ -346,14 +347,14 @@ static void fill(int32_t *key, uint32_t from, uint32_t nodes)
 		key[i] = ACL_NO_KEY;
 }
 
-/* Puts levels upon the keys at the last one until there is one node. */
+/* Builds levels above the given last one until a level has one node. */
 static int build_tree(struct compiler *c, struct acl_dim *d, int32_t *key, uint32_t keys)
 {
 	int32_t *level[ACL_LEVELS_MAX] = {key};
 	uint32_t nodes = nodes_for(keys), levels = 1;
 	fill(key, keys, nodes);
 	for (; nodes > 1; levels++) {
-		/* the last of these is ACL_NO_KEY already */
+		/* the last key here is already ACL_NO_KEY */
 		uint32_t above = (nodes + ACL_NODE - 1) / ACL_NODE;
 		int32_t *up = take_nodes(c, above);
 		if (!up)
@@ -371,7 +372,7 @@ static int build_tree(struct compiler *c, struct acl_dim *d, int32_t *key, uint3
 	return E_OK;
 }
 
-/* Puts keys in order into a heap: those below node h, which are as many as 1 << steps, less one. */
+/* Stores sorted keys as a heap of (1 << steps) - 1 nodes. */
 static void put_heap(int32_t *heap, uint32_t steps, const int32_t *key, uint32_t keys)
 {
 	heap[0] = ACL_NO_KEY;
@@ -382,12 +383,12 @@ static void put_heap(int32_t *heap, uint32_t steps, const int32_t *key, uint32_t
 		}
 }
 
-/* The heap of the upper levels: as many of them as it has room for. */
+/* Makes the heap of as many upper levels as fit. */
 static int build_heap(struct compiler *c, struct acl_dim *d, uint32_t keys)
 {
 	uint32_t level = d->levels - 1, n = keys;
 	for (; n >= 1u << ACL_STEPS_MAX; level--)
-		n = nodes_for(n) - 1; /* the last node's is ACL_NO_KEY */
+		n = nodes_for(n) - 1; /* the last node's key is ACL_NO_KEY */
 	d->heap_levels = level + 1;
 	d->steps = ACL_STEPS_MIN;
 	while (n >= 1u << d->steps)
@@ -405,7 +406,7 @@ static int compile_range(struct compiler *c, unsigned word)
 	struct acl_dim *d = &c->acl->dim[c->acl->dims];
 	begin_word(c);
 	collect(c, word);
-	if (c->events == 0) /* no rule asks for it */
+	if (c->events == 0) /* no rule matches on this word */
 		return E_OK;
 	uint32_t most = intervals_most(c);
 	int32_t *key = take_nodes(c, nodes_for(most - 1));
@@ -465,14 +466,15 @@ int acl_compile(const struct acl_rule *rule, uint32_t rules, bool six, enum acl_
 	if (error == E_OK)
 		error = compile_kinds(&c);
 	for (unsigned word = 0; error == E_OK && word < ACL_RANGES; word++)
-		if (six || word >= ACL_SRC_PORT || word % 4 == 3) /* IPv4's is the last of four */
+		if (six || word >= ACL_SRC_PORT || word % 4 == 3) /* IPv4 addresses are the last
+		                                                     word of four */
 			error = compile_range(&c, word);
 	*out = c.acl;
 	*used = bytes - c.left;
 	return error;
 }
 
-/* Where in the table at `to` that is which p points to in the one at `from`; NULL: nowhere. */
+/* Relocates pointer p from the table at `from` to its copy at `to`; NULL stays NULL. */
 static const void *moved(const void *p, const void *from, void *to)
 {
 	return p ? (uint8_t *)to + ((const uint8_t *)p - (const uint8_t *)from) : NULL;

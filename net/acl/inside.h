@@ -1,23 +1,23 @@
-/* The table of an access list: what compile.c makes, and classify.c, avx2.c and avx512.c read. acl.h
- * says how. */
+/* The table of an access list, written by compile.c and read by classify.c and the searches
+ * (search.h). acl.h describes the algorithm. */
 #ifndef NET_ACL_INSIDE_H
 #define NET_ACL_INSIDE_H
 
 #include "net/acl/acl.h"
 
-/* The words of a packet that rules ask for. IPv4's addresses are the last word of four. */
+/* The words of a packet that rules match on. An IPv4 address is the last word of four. */
 enum acl_word {
 	ACL_SRC = 0,
 	ACL_DST = 4,
 	ACL_SRC_PORT = 8,
 	ACL_DST_PORT,
-	ACL_RANGES, /* so far by intervals, */
-	ACL_KIND = ACL_RANGES, /* this one by its values: */
+	ACL_RANGES, /* words up to here are matched by intervals */
+	ACL_KIND = ACL_RANGES, /* matched by its value */
 	ACL_WORDS,
 };
 
-/* Values of the words of ports that are no port. */
-#define ACL_PORT_LATER 0x10000u /* of a later fragment */
+/* Values of the port words that are not ports. */
+#define ACL_PORT_LATER 0x10000u /* a later fragment */
 #define ACL_PORT_NONE 0x10001u  /* a protocol without ports */
 
 /* Values of ACL_KIND. */
@@ -30,49 +30,49 @@ enum acl_kind {
 };
 
 /*
- * What stands for a set of rules: a sum of it in 64 bits, of which bit g says whether any of the
- * rules from g << acl.group_log2 on, as many as a group has, is in it; and a vector, in which bit r
- * is rule r. There is none where the sum says it all, the rules being 64 at most.
+ * A set of rules: a 64-bit summary and a vector. Bit g of the summary tells whether the set has any
+ * rule of group g, which begins at rule g << acl.group_log2. Bit r of the vector is rule r. With at
+ * most 64 rules the summary is complete and there is no vector.
  *
- * A vector is cache lines, each of which stands in the table once for all vectors of a word that
- * have the same there: of a long list most have, and what is left is so small that it stays in the
- * caches. Its row has where they are, the first one's place is here too. Places count words of 64
- * bits from the start of the table.
+ * A vector consists of cache lines. Vectors of a word that have the same line share one copy in the
+ * table. Most lines of a long list are shared, and the rest is small enough to stay in the caches.
+ * The row of a set has the places of its lines; the first line's place is also here. Places count
+ * 64-bit words from the start of the table.
  */
 #define ACL_GROUP_MAX (ACL_RULES_MAX / 64)
 #define ACL_LINE_WORDS (CACHE_LINE / 8)
 #define ACL_LINES_MAX (ACL_RULES_MAX / 64 / ACL_LINE_WORDS)
 struct acl_set {
 	uint64_t sum;
-	uint32_t line; /* place of the first line, */
-	uint32_t row;  /* and of the places of all, uint32_t each */
+	uint32_t line; /* place of the first line */
+	uint32_t row;  /* place of the row: the places of all lines, uint32_t each */
 } __attribute__((aligned(16)));
 
 /*
- * The intervals of one word, each with the rules that take it. Which interval a value is in is
- * found by a tree of nodes of ACL_NODE keys, a cache line each: at the last of its levels stand the
- * last values of all intervals but the last, node by node, then ACL_NO_KEY; at each level above the
- * last keys of the nodes below. The keys of a node that are less than the value are the number of
- * the node to go on with, in the ACL_NODE below this one. Keys are turned so that they compare as
- * signed numbers, which is what vector instructions compare.
+ * The intervals of one word, each with the rules that accept it. A tree of nodes finds the interval
+ * of a value. A node is one cache line of ACL_NODE keys. The last level holds the last values of
+ * all intervals except the last one, node by node, followed by ACL_NO_KEY. Each level above holds
+ * the last keys of the nodes below. The number of keys in a node below the value selects the child
+ * among its ACL_NODE children. Keys have the top bit flipped so that they compare as signed
+ * numbers, as vector instructions do.
  *
- * The heap is another form of the upper levels, for AVX-512: their last level's keys, 127 at most,
- * as a tree of two ways. heap[1] is the middle one, and below heap[h] are heap[2 h], for values that
- * are not above it, and heap[2 h + 1].
+ * The heap is another form of the upper levels, for AVX-512: the keys of the lowest of these
+ * levels, 127 at most, as a binary tree. heap[1] is the middle key. The children of heap[h] are
+ * heap[2 h], for values not above it, and heap[2 h + 1].
  */
 #define ACL_NODE 16
 #define ACL_STEPS_MIN 4
 #define ACL_STEPS_MAX 7
 #define ACL_LEVELS_MAX 5
-#define ACL_NO_KEY 0x7fffffff /* nothing is above it */
+#define ACL_NO_KEY 0x7fffffff /* no value is above it */
 struct acl_dim {
 	const int32_t *level[ACL_LEVELS_MAX]; /* [0] is one node */
 	const struct acl_set *set;
 	uint32_t levels;
 	uint32_t word; /* enum acl_word */
 	const int32_t *heap;
-	uint32_t heap_levels; /* that the heap stands for */
-	uint32_t steps;       /* down the heap */
+	uint32_t heap_levels; /* levels that the heap replaces */
+	uint32_t steps;       /* depth of the heap */
 };
 
 static inline int32_t acl_key(uint32_t value)
@@ -82,26 +82,27 @@ static inline int32_t acl_key(uint32_t value)
 
 struct acl {
 	uint32_t rules;
-	uint32_t lines;        /* of a vector; 0: there are none */
-	uint32_t group_log2;   /* rules that a bit of a sum stands for */
+	uint32_t lines;        /* lines per vector; 0: no vectors */
+	uint32_t group_log2;   /* log2 of the rules per bit of a summary */
 	enum acl_path path;
 	bool six;
-	uint32_t dims;         /* words that any rule asks for, but ACL_KIND */
+	uint32_t dims;         /* words other than ACL_KIND that any rule matches on */
 	struct acl_dim dim[ACL_RANGES];
-	const struct acl_set *kind; /* by its value */
-	const uint64_t *permit; /* bit r: rule r is one */
+	const struct acl_set *kind; /* indexed by kind */
+	const uint64_t *permit; /* bit r: rule r is a permit */
 };
 
-/* Packets that are looked up together: their loads overlap, and all of it stays in L1. */
+/* Packets per batch: their loads overlap, and all of the batch stays in L1. */
 #define ACL_LOT 32
 
-/* The words of a lot, turned but for the kind. */
+/* The words of a batch, as acl_key except for the kind. */
 struct acl_keys {
 	int32_t word[ACL_RANGES][ACL_LOT];
 	uint16_t kind[ACL_LOT];
 };
 
-/* The number of the lowest bit; undefined of 0. Elsewhere a word of 64 bits might want a library. */
+/* The index of the lowest set bit; undefined for 0. On other machines a 64-bit builtin might call a
+ * library. */
 static inline __attribute__((always_inline)) uint32_t acl_lowest(uint64_t bits)
 {
 #if defined __x86_64__ || defined __aarch64__
@@ -112,15 +113,15 @@ static inline __attribute__((always_inline)) uint32_t acl_lowest(uint64_t bits)
 #endif
 }
 
-/* Before a loop: as many times as it goes round, if that is a constant. clang does that unasked. */
+/* Placed before a loop, unrolls it completely if its count is constant. clang does so by itself. */
 #ifdef __clang__
 #define UNROLL
 #else
 #define UNROLL _Pragma("GCC unroll 16")
 #endif
 
-/* rule[i] = number of the first rule that takes all words of packet i of n, or the number of rules
- * if there is none. The latter two are for x86-64 alone, where ACL_VECTORS says so. */
+/* rule[i] = number of the first rule that accepts all words of packet i of n, or the number of
+ * rules if there is none. The last two exist only on x86-64 (ACL_VECTORS). */
 void acl_search_scalar(const struct acl *a, const struct acl_keys *k, uint32_t *rule, unsigned n);
 void acl_search_avx2(const struct acl *a, const struct acl_keys *k, uint32_t *rule, unsigned n);
 void acl_search_avx512(const struct acl *a, const struct acl_keys *k, uint32_t *rule, unsigned n);

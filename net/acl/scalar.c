@@ -1,4 +1,4 @@
-/* The search without instructions that not every CPU has: see search.h. */
+/* The search with baseline instructions only: see search.h. */
 #include "net/acl/inside.h"
 
 #define SEARCH_FN static inline __attribute__((always_inline))
@@ -19,7 +19,7 @@ typedef int32_t lanes __attribute__((vector_size(16)));
 SEARCH_FN uint32_t keys_below(const int32_t *node, int32_t key)
 {
 	const lanes *in = (const lanes *)(const void *)node, v = {key, key, key, key};
-	lanes n = (in[0] < v) + (in[1] < v) + (in[2] < v) + (in[3] < v); /* -1 each */
+	lanes n = (in[0] < v) + (in[1] < v) + (in[2] < v) + (in[3] < v); /* -1 per key below */
 	n += __builtin_shufflevector(n, n, 2, 3, 0, 1);
 	return (uint32_t)-(n[0] + n[1]);
 }

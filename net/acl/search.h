@@ -1,16 +1,17 @@
 /*
- * The search in the table of an access list, for scalar.c, avx2.c and avx512.c alone. They define
- * SEARCH_FN, what every function here begins with: the instructions it may use; and
+ * The search in the table of an access list, included by scalar.c, avx2.c and avx512.c only. They
+ * define SEARCH_FN, the prefix of every function here, which selects the instruction set; and
  *
- *     keys_below(node, key)          how many of a node's keys are less
- *     HAS_TOP, find_top(d, key, at, n)    whether there is, and what it is, another way down the
- *                                    upper levels of a tree, acl_dim.heap_levels of them
- *     UNIT_WORDS                     words of a vector that are looked at together
- *     unit_at(word), unit_and(u, word)    a unit, and what it has in common with another
+ *     keys_below(node, key)          the number of a node's keys below key
+ *     HAS_TOP, find_top(d, key, at, n)    whether there is a separate search of the upper
+ *                                    acl_dim.heap_levels levels of a tree, and that search
+ *     UNIT_WORDS                     words of a vector that are examined together
+ *     unit_at(word), unit_and(u, word)    a unit, and its intersection with another
  *     first_of_unit(u)               its first bit; UNIT_RULES or more: none
  *
- * No branch depends on what is in a packet: the next packet's is another, and a branch that goes
- * the other way costs as much as a tree. So packets that are to be looked at again stand in a list.
+ * No branch depends on a packet's content: it varies from packet to packet, and a mispredicted
+ * branch costs as much as a tree search. Packets to examine again are therefore collected in a
+ * list.
  */
 #ifndef NET_ACL_SEARCH_H
 #define NET_ACL_SEARCH_H
@@ -19,17 +20,17 @@
 
 #define UNIT_RULES (UNIT_WORDS * 64u)
 
-/* What is known of a lot. */
+/* Intermediate results of a batch. */
 struct found {
 	uint32_t at[ACL_RANGES][ACL_LOT]; /* intervals of acl.dim[] */
 	uint16_t kind[ACL_LOT];
-	uint64_t sum[ACL_LOT];  /* groups not looked at, of those that all words have */
-	uint32_t from[ACL_LOT]; /* rules before this one are looked at */
+	uint64_t sum[ACL_LOT];  /* groups set in all words' summaries and not examined yet */
+	uint32_t from[ACL_LOT]; /* rules below this one have been examined */
 };
 
 /* --- the intervals of words --- */
 
-/* `levels` is a constant where it is called. */
+/* `levels` is a constant at each call. */
 SEARCH_FN void find_levels(const int32_t *const *level, uint32_t levels, const int32_t *key,
                            uint32_t *at, unsigned n)
 {
@@ -60,7 +61,7 @@ SEARCH_FN void find(const struct acl_dim *d, const int32_t *key, uint32_t *at, u
 
 /* --- the rules that are in the sets of all words --- */
 
-/* What the table has for word d of packet i; the last is the kind. */
+/* The set of packet i for word d; d == dims: its kind. */
 SEARCH_FN const struct acl_set *set_of(const struct acl *a, const struct found *f, unsigned i,
                                        uint32_t d, uint32_t dims)
 {
@@ -76,7 +77,7 @@ SEARCH_FN uint64_t sum_of(const struct acl *a, const struct found *f, unsigned i
 	return sum;
 }
 
-/* Where a set's vector has that unit. `first`, a constant: it is unit 0, which asks no row. */
+/* Address of a unit of a set's vector. `first`, a constant: unit 0, which needs no row. */
 SEARCH_FN const uint64_t *words_of(const struct acl *a, const struct acl_set *s, uint32_t unit,
                                    bool first)
 {
@@ -86,7 +87,7 @@ SEARCH_FN const uint64_t *words_of(const struct acl *a, const struct acl_set *s,
 	return table + (first ? s->line : row[word / ACL_LINE_WORDS]) + word % ACL_LINE_WORDS;
 }
 
-/* What the vectors of packet i have in common in one unit: its first bit. */
+/* The first bit that packet i's vectors have in common in one unit. */
 SEARCH_FN uint32_t first_common(const struct acl *a, const struct found *f, unsigned i,
                                 uint32_t dims, uint32_t unit, bool first)
 {
@@ -97,19 +98,19 @@ SEARCH_FN uint32_t first_common(const struct acl *a, const struct found *f, unsi
 	return first_of_unit(u);
 }
 
-/* Groups from number g on. */
+/* Groups from g on. */
 SEARCH_FN uint64_t groups_from(uint32_t g)
 {
 	return g < 64 ? UINT64_MAX << g : 0;
 }
 
-/* Looks at the next unit in which packet i may find a rule. True: it has found none, and there are
- * more such units. */
+/* Examines the next unit in which packet i may find a rule. True: none was found, and further such
+ * units remain. */
 SEARCH_FN bool look(const struct acl *a, struct found *f, unsigned i, uint32_t dims, uint32_t *rule)
 {
 	const uint32_t log2 = a->group_log2;
 	uint32_t first = acl_lowest(f->sum[i]) << log2;
-	if (UNIT_RULES < ACL_GROUP_MAX && first < f->from[i]) /* a group may be more than one */
+	if (UNIT_RULES < ACL_GROUP_MAX && first < f->from[i]) /* a group may span several units */
 		first = f->from[i];
 	const uint32_t unit = first / UNIT_RULES, next = (unit + 1) * UNIT_RULES;
 	const uint32_t r = first_common(a, f, i, dims, unit, false);
@@ -119,8 +120,9 @@ SEARCH_FN bool look(const struct acl *a, struct found *f, unsigned i, uint32_t d
 	return (r >= UNIT_RULES) & (f->sum[i] != 0);
 }
 
-/* The packets that have no rule in the first unit. A large one is looked at without asking the sums
- * first: of 1,000 rules 38 cycles became 31, for a list begins with what is frequent. */
+/* Lists the packets that have no rule in the first unit. A large unit is examined without the
+ * summaries first: with 1,000 rules 38 cycles became 31, because lists begin with frequent
+ * rules. */
 SEARCH_FN unsigned look_first(const struct acl *a, const struct found *f, uint32_t dims,
                               uint32_t *rule, uint8_t *list, unsigned n)
 {
@@ -134,7 +136,7 @@ SEARCH_FN unsigned look_first(const struct acl *a, const struct found *f, uint32
 	return listed;
 }
 
-/* Those of a list whose rule may be one from number `from` on. */
+/* Keeps those of a list whose rule may be `from` or later. */
 SEARCH_FN unsigned sum_up(const struct acl *a, struct found *f, uint32_t dims, uint32_t from,
                           uint8_t *list, unsigned listed)
 {
@@ -149,7 +151,7 @@ SEARCH_FN unsigned sum_up(const struct acl *a, struct found *f, uint32_t dims, u
 	return left;
 }
 
-/* The way of lists of more than one unit. */
+/* For lists of more than one unit. */
 SEARCH_FN void look_all(const struct acl *a, struct found *f, uint32_t dims, uint32_t *rule,
                         unsigned n)
 {
@@ -174,7 +176,7 @@ SEARCH_FN void look_all(const struct acl *a, struct found *f, uint32_t dims, uin
 	}
 }
 
-/* dims is a constant where it is called, so that loops over it are none. */
+/* dims is a constant at each call, so that loops over it are unrolled. */
 SEARCH_FN void decide(const struct acl *a, struct found *f, uint32_t dims, uint32_t *rule,
                       unsigned n)
 {
@@ -198,7 +200,7 @@ SEARCH_FN void search(const struct acl *a, const struct acl_keys *k, uint32_t *r
 	__builtin_memcpy(f.kind, k->kind, sizeof f.kind);
 	for (uint32_t d = 0; d < a->dims; d++)
 		find(&a->dim[d], k->word[a->dim[d].word], f.at[d], n);
-	if (a->dims == 4) /* a list of IPv4 as lists are */
+	if (a->dims == 4) /* a typical IPv4 list */
 		decide(a, &f, 4, rule, n);
 	else
 		decide(a, &f, a->dims, rule, n);
