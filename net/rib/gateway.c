@@ -32,9 +32,9 @@ static bool same_hop(const struct rib_hop *a, const struct rib_hop *b)
 	return net_addr_equal(&a->via, &b->via) && a->nh == b->nh && a->interface == b->interface;
 }
 
-/* --- how it is reached --- */
+/* --- reachability --- */
 
-/* The prefix of that length that covers a gateway's address. */
+/* The prefix of length plen that covers a gateway's address. */
 static struct rib_prefix covering(const struct net_addr *via, unsigned plen, bool six)
 {
 	return (struct rib_prefix){ip6_prefix_of(via, six ? plen : 96 + plen), (uint8_t)plen, six};
@@ -48,7 +48,7 @@ static bool leads_nowhere(const struct rib *r, const uint16_t *hop, unsigned n)
 	return false;
 }
 
-/* The hops of the longest prefix but the default one that covers a gateway. */
+/* The hops of the longest prefix, other than the default, that covers a gateway. */
 static unsigned look_up(const struct rib *r, const struct net_addr *via,
                         uint16_t hop[ECMP_MEMBERS_MAX])
 {
@@ -84,7 +84,7 @@ void gateway_refresh(struct rib *r, struct rib_gateway *g)
 	g->changed = true;
 }
 
-/* Where a gateway is, and its number there; what it had is no longer its own. */
+/* Asks where a gateway is and for its next-hop number. The caller handles the old number. */
 static void ask(struct rib *r, struct rib_gateway *g)
 {
 	uint32_t nh = g->key.nh;
@@ -115,7 +115,7 @@ void gateway_reach(struct rib *r, struct rib_gateway *g)
 	if (old.nh == RIB_NH_NONE || old.nh == g->nh)
 		let_go(r, &old);
 	else
-		g->was = old.nh; /* until all prefixes have left it */
+		g->was = old.nh; /* until all prefixes have left the old number */
 	gateway_refresh(r, g);
 }
 
@@ -141,7 +141,7 @@ unsigned gateway_take(struct rib *r, const struct rib_hop *hop)
 	*chain = (uint16_t)n;
 	ask(r, g);
 	gateway_refresh(r, g);
-	g->changed = false; /* no set has it yet */
+	g->changed = false; /* no set uses it yet */
 	return n;
 }
 

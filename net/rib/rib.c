@@ -7,11 +7,12 @@
 #include "net/rib/table.h"
 
 #define NUMBERS_LEAST 64u
-#define SLOTS_A_CHANGE 64 /* slots that are looked at count in rib_work as one change */
+#define SLOTS_A_CHANGE 64 /* slots examined that cost as much as one change in rib_work */
 
 /* --- memory --- */
 
-/* Sets, and gateways, for so many routes: few may all differ, many do not. */
+/* Sets, and gateways, for `routes` routes: in a small base all may differ, in a large one many are
+ * alike. */
 static uint32_t numbers_for(uint32_t routes)
 {
 	uint32_t n = NUMBERS_LEAST;
@@ -33,7 +34,7 @@ bool rib_has_room(const struct rib *r, const struct rib_size *size)
 	       numbers_for(size->routes) <= r->numbers;
 }
 
-/* Cuts the memory; all empty. */
+/* Divides the memory; everything is empty. */
 static void lay_out(struct rib *r, uint8_t *at, const struct rib_size *size)
 {
 	const uint32_t n = numbers_for(size->routes);
@@ -53,7 +54,7 @@ static void lay_out(struct rib *r, uint8_t *at, const struct rib_size *size)
 	table_init(&r->table[1], at, table_slots(size->six), true);
 }
 
-/* Chains the numbers from `from` on, which nobody uses, for both. */
+/* Puts the numbers from `from` on, which are unused, on the free lists of sets and gateways. */
 static void free_numbers(struct rib *r, uint32_t from)
 {
 	for (uint32_t n = r->numbers; n-- > from;) {
@@ -80,11 +81,11 @@ static void count_flags(struct rib *r, unsigned flags, uint32_t by)
 	r->idle += flags == 0 ? by : 0;
 }
 
-/* A slot has another set, or other flags. */
+/* Gives a slot another set or other flags. */
 static void slot_change(struct rib *r, struct rib_table *t, uint32_t slot, unsigned set,
                         unsigned flags)
 {
-	count_flags(r, slot_flags(t, slot), UINT32_MAX); /* one less */
+	count_flags(r, slot_flags(t, slot), UINT32_MAX); /* minus one */
 	slot_write(t, slot, set, flags);
 	count_flags(r, flags, 1);
 }
@@ -100,8 +101,8 @@ static void count_sources(struct rib *r, unsigned set, uint32_t by)
 	}
 }
 
-/* The forwarding table is to say of a prefix what its set does; returns its flags. One that can no
- * longer lead where it led is out, refused. */
+/* Makes the forwarding table match a prefix's set; returns the slot's flags. If the table has no
+ * room for the new next hop, the prefix is removed from it and refused. */
 static unsigned settle(struct rib *r, const struct rib_table *t, uint32_t slot)
 {
 	const struct rib_prefix p = slot_prefix(t, slot);
@@ -115,7 +116,7 @@ static unsigned settle(struct rib *r, const struct rib_table *t, uint32_t slot)
 	return nh != RIB_NH_NONE || unknown ? SLOT_REFUSED : 0;
 }
 
-/* Does the sweep have something to do there? */
+/* Does the sweep have to change this slot? */
 static bool unsettled(const struct rib *r, const struct rib_table *t, uint32_t slot)
 {
 	const bool out = (slot_flags(t, slot) & (SLOT_REFUSED | SLOT_IN_TABLE)) == SLOT_REFUSED;
@@ -134,7 +135,7 @@ static bool swept(const struct rib *r, const struct rib_table *t, uint32_t slot)
 	return t->six < r->sweep_six || (t->six == r->sweep_six && slot < r->sweep_at);
 }
 
-/* A slot has moved up, and the sweep, which has not seen it, will not come by again. */
+/* A slot has moved to a place that the sweep has passed before the sweep saw it: settles it now. */
 static void slot_moved(void *ctx, struct rib_table *t, uint32_t to, uint32_t from)
 {
 	struct rib *r = ctx;
@@ -149,7 +150,7 @@ static void sweep_from_the_start(struct rib *r)
 	r->sweep_at = 0;
 }
 
-/* --- gateways that are reached another way --- */
+/* --- gateways whose hops change --- */
 
 static void tell_sets(struct rib *r)
 {
@@ -184,12 +185,12 @@ void rib_reach_again(struct rib *r)
 			gateway_reach(r, &r->gateway[n]);
 	tell_sets(r);
 	resolve(r);
-	sweep_from_the_start(r); /* at its end gateways leave what they were */
+	sweep_from_the_start(r); /* at its end gateways release their old numbers */
 }
 
 /* --- routes --- */
 
-/* Is some recursive gateway reached by that neighbour? */
+/* Is a recursive gateway reached through that neighbour? */
 static bool serves(const struct rib *r, uint16_t nh)
 {
 	for (uint32_t n = 0; n < r->numbers; n++) {
@@ -201,8 +202,8 @@ static bool serves(const struct rib *r, uint16_t nh)
 	return false;
 }
 
-/* A prefix has left its set. When a gateway goes with that, those that were reached by it have to
- * know before. */
+/* A prefix has left its set. If that releases a gateway, recursive gateways that use its neighbour
+ * are resolved first. */
 static void leave_set(struct rib *r, unsigned set)
 {
 	const struct rib_set *s = &r->set[set];
@@ -216,8 +217,8 @@ static void leave_set(struct rib *r, unsigned set)
 	set_release(r, set);
 }
 
-/* The routes of a set but for those of one source, and n more; their gateways are taken. Returns
- * how many, or E_NOMEM, and nothing is. */
+/* Collects the routes of a set except those of one source, plus n more, and takes their gateways.
+ * Returns how many, or E_NOMEM with no gateway taken. */
 static int compose(struct rib *r, unsigned set, enum rib_source source, const struct rib_hop *hop,
                    unsigned n, struct rib_member member[RIB_ROUTES_MAX])
 {
@@ -240,7 +241,7 @@ static int compose(struct rib *r, unsigned set, enum rib_source source, const st
 	return (int)count;
 }
 
-/* The prefix has no routes any more. */
+/* Removes a prefix that has no routes left. */
 static void forget(struct rib *r, struct rib_table *t, uint32_t slot)
 {
 	const struct rib_prefix p = slot_prefix(t, slot);
@@ -254,7 +255,7 @@ static void forget(struct rib *r, struct rib_table *t, uint32_t slot)
 		leave_set(r, set);
 }
 
-/* There is no room for the routes of a prefix. */
+/* Refuses a prefix for lack of room. */
 static int refuse(struct rib *r, struct rib_table *t, const struct rib_prefix *p, uint32_t slot)
 {
 	if (slot != TABLE_NO_SLOT) {
@@ -268,7 +269,7 @@ static int refuse(struct rib *r, struct rib_table *t, const struct rib_prefix *p
 	return E_NOMEM;
 }
 
-/* The prefix gets a set, which has been taken for it. */
+/* Gives the prefix a set, which was already taken for it. */
 static int change(struct rib *r, struct rib_table *t, const struct rib_prefix *p, uint32_t slot,
                   unsigned set)
 {
@@ -325,7 +326,7 @@ int rib_set(struct rib *r, const struct rib_prefix *p, enum rib_source source,
 	return change(r, t, p, slot, set);
 }
 
-/* --- what has been put off --- */
+/* --- deferred work --- */
 
 static void end_sweep(struct rib *r)
 {
@@ -364,7 +365,7 @@ bool rib_work(struct rib *r, unsigned changes)
 	return false;
 }
 
-/* --- what there is --- */
+/* --- queries --- */
 
 bool rib_route(const struct rib *r, const struct rib_prefix *p, unsigned i, struct rib_route *out)
 {

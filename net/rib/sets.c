@@ -28,7 +28,7 @@ void sets_chain(struct rib *r)
 
 /* --- hops --- */
 
-/* One more hop, unless it is among them; returns how many there are. */
+/* Adds a hop unless present; returns the number of hops. */
 static unsigned add_hop(uint16_t hop[ECMP_MEMBERS_MAX], unsigned n, uint16_t nh)
 {
 	for (unsigned i = 0; i < n; i++)
@@ -57,8 +57,8 @@ unsigned set_hops(const struct rib *r, unsigned set, bool neighbours,
 	return n;
 }
 
-/* So that it can change without its prefixes: one of several, unless the first alone is used for
- * ever, or one that others lead to. */
+/* A group can change without touching its prefixes. Needed for several routes, unless the first one
+ * alone is always used, and for a recursive route. */
 static bool needs_group(const struct rib *r, const struct rib_set *s)
 {
 	const struct rib_gateway *g = &r->gateway[s->member[0].gateway];
@@ -68,8 +68,8 @@ static bool needs_group(const struct rib *r, const struct rib_set *s)
 	return s->routes > 1 || g->reach == RIB_FAR;
 }
 
-/* Its hops go into its group, or its only one is what the table is to say; nh is RIB_NH_NONE where
- * there are none, or there are no more groups: false. */
+/* Updates the set's group with its hops, or takes its only hop, and sets nh. Without hops nh is
+ * RIB_NH_NONE. False: there are no more groups, and nh is RIB_NH_NONE. */
 static bool find_nh(struct rib *r, unsigned set)
 {
 	struct rib_set *s = &r->set[set];
@@ -149,7 +149,7 @@ unsigned set_take(struct rib *r, struct rib_member *member, unsigned n)
 		set = r->set[set].next;
 	if (set != RIB_NO_NUMBER) {
 		r->set[set].users++;
-		release_all(r, member, n); /* it has them already */
+		release_all(r, member, n); /* the existing set holds them */
 		return set;
 	}
 	set = r->set_free;

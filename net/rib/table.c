@@ -1,10 +1,10 @@
-/* See table.h. Linear probing; the number of slots is any, so that there are no more than needed. */
+/* See table.h. Linear probing; any number of slots is possible, so that none are wasted. */
 #include "net/rib/table.h"
 
 #include "lib/assert.h"
 #include "lib/mem.h"
 
-/* The words of a prefix in a slot: of IPv4 its address, of IPv6 all of it. */
+/* The words of a prefix in a slot: one for IPv4, four for IPv6. */
 static const uint32_t *words_of(const struct rib_table *t, const struct rib_prefix *p)
 {
 	return t->six ? p->addr.w : &p->addr.w[3];
@@ -25,7 +25,7 @@ static uint32_t behind(const struct rib_table *t, uint32_t i)
 	return i + 1 == t->slots ? 0 : i + 1;
 }
 
-/* Steps from one slot to another. */
+/* Distance from one slot to another. */
 static uint32_t steps(const struct rib_table *t, uint32_t from, uint32_t to)
 {
 	return to >= from ? to - from : to + t->slots - from;
@@ -54,7 +54,7 @@ void table_init(struct rib_table *t, void *memory, uint32_t slots, bool six)
 	memset(memory, 0xff, table_bytes(slots, six)); /* TABLE_NO_SET */
 }
 
-/* The slot of the prefix, or the free one where it belongs. */
+/* The slot of the prefix, or the free slot where it belongs. */
 static uint32_t search(const struct rib_table *t, const struct rib_prefix *p)
 {
 	const uint32_t *word = words_of(t, p);
@@ -95,7 +95,8 @@ void table_remove(struct rib_table *t, uint32_t slot,
 			continue;
 		memcpy(t->slot + (size_t)hole * words, t->slot + (size_t)i * words,
 		       words * sizeof(uint32_t));
-		*slot_tail(t, i) = UINT32_MAX; /* while `moved` may look, it stands once */
+		*slot_tail(t, i) = UINT32_MAX; /* clears the old copy before `moved` looks at the
+		                                  table */
 		moved(ctx, t, hole, i);
 		hole = i;
 	}

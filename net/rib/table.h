@@ -1,5 +1,5 @@
-/* Which prefix has which set (for net/rib alone): a hash table for each family, as small as can be,
- * for there may be a million prefixes: 8 bytes a slot for IPv4, 20 for IPv6. */
+/* The set of each prefix (for net/rib alone): one hash table per family. There may be a million
+ * prefixes, so slots are small: 8 bytes for IPv4, 20 for IPv6. */
 #ifndef NET_RIB_TABLE_H
 #define NET_RIB_TABLE_H
 
@@ -10,12 +10,12 @@
 
 enum slot_flag {
 	SLOT_IN_TABLE = 1, /* the forwarding table has the prefix */
-	SLOT_REFUSED = 2,  /* it should have, and is full */
+	SLOT_REFUSED = 2,  /* the forwarding table has no room for it */
 };
 
 static inline unsigned table_words(const struct rib_table *t) { return t->six ? 4 : 1; }
 
-/* Slots for so many prefixes: three of four are in use at most. */
+/* Slots for `prefixes` prefixes: at most three of four are in use. */
 static inline uint32_t table_slots(uint32_t prefixes) { return prefixes + prefixes / 3 + 8; }
 static inline size_t table_bytes(uint32_t slots, bool six) { return (size_t)slots * (six ? 20 : 8); }
 static inline bool table_is_full(const struct rib_table *t)
@@ -46,17 +46,17 @@ static inline void slot_write(struct rib_table *t, uint32_t i, unsigned set, uns
 
 struct rib_prefix slot_prefix(const struct rib_table *t, uint32_t i);
 
-/* Empty, in so many bytes of memory. */
+/* Makes an empty table in memory of table_bytes(slots, six). */
 void table_init(struct rib_table *t, void *memory, uint32_t slots, bool six);
 
-/* The slot of a prefix; TABLE_NO_SLOT: it is not there. */
+/* The slot of a prefix; TABLE_NO_SLOT: not found. */
 uint32_t table_find(const struct rib_table *t, const struct rib_prefix *p);
 
-/* A slot for a prefix that is not there; the table is not full. Its set is to be written. */
+/* Adds a slot for a prefix that has none; the table must not be full. The caller then writes its
+ * set. */
 uint32_t table_add(struct rib_table *t, const struct rib_prefix *p);
 
-/* The slot is free. Those behind it move up: moved(ctx, table, to, from) is told of
- * each. */
+/* Frees the slot. Slots behind it move up; moved(ctx, table, to, from) is called for each. */
 void table_remove(struct rib_table *t, uint32_t slot,
                   void (*moved)(void *ctx, struct rib_table *t, uint32_t to, uint32_t from),
                   void *ctx);
