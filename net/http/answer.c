@@ -1,4 +1,4 @@
-/* The head of an answer; see http.h. */
+/* The head of a response; see http.h. */
 #include "net/http/http.h"
 
 #include "lib/fmt.h"
@@ -22,7 +22,8 @@ size_t http_answer_put(char *buf, size_t size, const struct http_answer *a)
 	else if (a->length != HTTP_LENGTH_UNKNOWN)
 		fmt_format(length, sizeof length, "Content-Length: %llu\r\n",
 		           (unsigned long long)a->length);
-	/* RFC 9112 9.3: an HTTP/1.0 client that asked for it has to be told that it got it */
+	/* RFC 9112 9.3: an HTTP/1.0 client that asked for keep-alive must be told that it was
+	 * granted */
 	size_t n = fmt_format(buf, size, "HTTP/1.1 %u %s\r\nServer: Hayate\r\n%s%s%s%s%s%s\r\n", a->status,
 	                      http_reason(a->status), a->type ? "Content-Type: " : "",
 	                      a->type ? a->type : "", a->type ? "\r\n" : "", length,

@@ -1,16 +1,16 @@
 /*
- * HTTP/1.1 for a server: reading requests (RFC 9112 2 to 7), writing the head of an answer. No TCP,
- * no clock, no memory but struct http_parser: bytes go in as they come, in pieces of any size.
+ * HTTP/1.1 for a server: parses requests (RFC 9112 2 to 7) and writes the head of a response. No
+ * TCP, no clock, no memory except struct http_parser. Input arrives in pieces of any size.
  *
  *     http_init(&p);
  *     n = http_input(&p, data, len);         takes n <= len bytes
- *     if (p.state == HTTP_REQUEST)           p.request is there until http_next(&p)
- *         answer it, p.request.status being what it deserves by itself; http_next(&p);
- *     the rest of the bytes goes in again    a pipelined request, RFC 9112 9.3.2
+ *     if (p.state == HTTP_REQUEST)           p.request is valid until http_next(&p)
+ *         answer it (p.request.status is 200 or the error to send); http_next(&p);
+ *     pass the remaining bytes in again      a pipelined request, RFC 9112 9.3.2
  *
- * What can be understood in two ways is refused, because whoever stands between client and server
- * may have understood the other one (request smuggling, RFC 9112 11.2): a bare CR or LF, a blank
- * before the colon or in front of a field, two lengths, a length and a transfer coding.
+ * Ambiguous requests are refused, because an intermediary may have parsed them differently (request
+ * smuggling, RFC 9112 11.2): a bare CR or LF, whitespace before the colon or in front of a field,
+ * two lengths, a length together with a transfer coding.
  *
  * Invariants
  * 1. Of a head no more than HTTP_HEAD_MAX bytes are read, and the request line, Host and one more
@@ -19,11 +19,11 @@
  *    request would begin is not known.
  * 3. request.path is decoded and has neither control characters nor NUL.
  *
- * States: MORE --end of a head, or an error--> REQUEST --http_next--> MORE (a body is read over
- * first), or, when request.close, CLOSED, which takes all bytes and gives nothing.
+ * States: MORE --end of a head, or an error--> REQUEST --http_next--> MORE (first skips a body) or,
+ * if request.close, CLOSED, which consumes all bytes and yields nothing.
  *
- * Deliberately missing: bodies (those of a stated length up to HTTP_BODY_MAX are read and thrown
- * away, others refused: 411, 413), 100 (Continue), upgrades, ranges, conditions, content codings.
+ * Deliberately missing: bodies (with a length up to HTTP_BODY_MAX they are read and discarded,
+ * others are refused: 411, 413), 100 (Continue), upgrades, ranges, conditions, content codings.
  */
 #ifndef NET_HTTP_HTTP_H
 #define NET_HTTP_HTTP_H
@@ -33,7 +33,7 @@
 #define HTTP_HEAD_MAX 4096   /* bytes of request line and fields: 431 beyond */
 #define HTTP_TARGET_MAX 1024 /* bytes of the request target: 414 beyond */
 #define HTTP_FIELDS_MAX 64   /* field lines: 431 beyond */
-#define HTTP_BODY_MAX 65536  /* bytes of a body that is thrown away: 413 beyond */
+#define HTTP_BODY_MAX 65536  /* bytes of a body to discard: 413 beyond */
 
 enum http_method { HTTP_GET, HTTP_HEAD, HTTP_OTHER };
 
@@ -55,10 +55,10 @@ enum http_method { HTTP_GET, HTTP_HEAD, HTTP_OTHER };
 	X(505, "HTTP Version Not Supported")
 
 struct http_request {
-	unsigned status;   /* 200: well formed; else the answer it gets, whatever it is about */
+	unsigned status;   /* 200: well formed; else the error to answer, for any target */
 	enum http_method method;
-	unsigned minor;    /* of its version: 0 or 1 (and above) */
-	bool close;        /* the connection ends with the answer */
+	unsigned minor;    /* minor version: 0 or 1 (and above) */
+	bool close;        /* close the connection after the response */
 	const char *path;  /* begins with '/'; "" when status is not 200 */
 	const char *query; /* behind the '?', not decoded; "" when there is none */
 	/* Whom it is for, without the port: of the target, where that has an authority (RFC 9112
@@ -72,11 +72,11 @@ enum http_state { HTTP_MORE, HTTP_REQUEST, HTTP_CLOSED };
 struct http_parser {
 	enum http_state state;
 	struct http_request request;
-	/* the parser's own */
-	uint32_t head_bytes; /* read of this head */
-	uint32_t body;       /* bytes still to be thrown away before the next head */
-	uint32_t line;       /* where in text[] the line that is coming in begins */
-	uint32_t used;       /* bytes of text[] */
+	/* private to the parser */
+	uint32_t head_bytes; /* bytes read of this head */
+	uint32_t body;       /* bytes to discard before the next head */
+	uint32_t line;       /* start of the current line in text[] */
+	uint32_t used;       /* bytes used in text[] */
 	uint32_t length;     /* Content-Length */
 	uint8_t fields;
 	bool have_line;      /* the request line has been read */
@@ -87,25 +87,24 @@ struct http_parser {
 
 void http_init(struct http_parser *p);
 
-/* Takes bytes up to the end of a head, or all. While state is HTTP_REQUEST it takes none. */
+/* Takes bytes up to the end of a head, or all; none while state is HTTP_REQUEST. */
 uint32_t http_input(struct http_parser *p, const uint8_t *data, uint32_t n);
 
 /* The request has been answered. Its path, query and host are gone. */
 void http_next(struct http_parser *p);
 
-/* Nothing of a request has come since the last: the connection may be closed by either side. */
+/* True if no byte of a further request has come: either side may close the connection. */
 static inline bool http_is_idle(const struct http_parser *p)
 {
 	return p->state == HTTP_MORE && p->head_bytes == 0 && p->body == 0;
 }
 
-/* "Not Found" for 404; "Error" for one that is not in the list. */
+/* "Not Found" for 404; "Error" for a code that is not in the list. */
 const char *http_reason(unsigned status);
 
 /*
- * An answer's head. The length of its content: known, or HTTP_LENGTH_UNKNOWN: then it goes in
- * chunks (http_chunk_*) to whoever speaks HTTP/1.1, and to the end of the connection for others,
- * for whom `close` must be set.
+ * The head of a response. If the content length is HTTP_LENGTH_UNKNOWN, HTTP/1.1 clients get chunks
+ * (http_chunk_*). Other clients read to the end of the connection; `close` must then be set.
  */
 #define HTTP_LENGTH_UNKNOWN UINT64_MAX
 struct http_answer {
@@ -114,25 +113,25 @@ struct http_answer {
 	bool close;
 	uint64_t length;
 	const char *type;        /* Content-Type; NULL: none */
-	const char *fields;      /* further field lines, each with its CR LF; NULL: none */
+	const char *fields;      /* further field lines, each with CR LF; NULL: none */
 };
 
 /*
- * Writes the head, up to the empty line, into buf; returns its length, or 0 when `size` is too
- * small (HTTP_ANSWER_MAX and the fields' bytes suffice). There is no Date: RFC 9110 6.6.1 forbids
+ * Writes the head, including the empty line, into buf; returns its length, or 0 if `size` is too
+ * small (HTTP_ANSWER_MAX plus the fields' bytes suffice). There is no Date: RFC 9110 6.6.1 forbids
  * it to servers without a clock that knows the date.
  */
 #define HTTP_ANSWER_MAX 256
 size_t http_answer_put(char *buf, size_t size, const struct http_answer *a);
 
-/* Whether the content of such an answer goes in chunks. */
+/* True if the content of such a response is sent in chunks. */
 static inline bool http_is_chunked(const struct http_answer *a)
 {
 	return a->length == HTTP_LENGTH_UNKNOWN && a->minor >= 1;
 }
 
-/* A chunk (RFC 9112 7.1) of n bytes, 1 to 0xffff, is HTTP_CHUNK_HEAD bytes written by this in front
- * of them, and HTTP_CHUNK_END behind them; HTTP_CHUNK_LAST ends the content. */
+/* A chunk (RFC 9112 7.1) has n bytes, 1 to 0xffff: HTTP_CHUNK_HEAD bytes written by this function,
+ * the content, and HTTP_CHUNK_END. HTTP_CHUNK_LAST ends the content. */
 #define HTTP_CHUNK_HEAD 6
 #define HTTP_CHUNK_END "\r\n"
 #define HTTP_CHUNK_LAST "0\r\n\r\n"

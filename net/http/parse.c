@@ -47,7 +47,7 @@ static bool span_is(struct span s, const char *word)
 	return i == s.n && !word[i];
 }
 
-/* Refuses the request. What follows cannot be found any more (http.h, invariant 2). */
+/* Refuses the request. The start of the next one is unknown (http.h, invariant 2). */
 static void refuse(struct http_parser *p, unsigned status)
 {
 	p->request.status = status;
@@ -101,8 +101,8 @@ static int hex(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Decodes %XX in place and ends the text with NUL; false: not a path, or one with a control
- * character in it. There is room for the NUL: a blank followed. */
+/* Decodes %XX in place and terminates the text with NUL; false: invalid, or a control character was
+ * encoded. There is room for the NUL in place of the following blank. */
 static bool decode_path(struct span s)
 {
 	char *to = s.at;
@@ -160,7 +160,8 @@ static bool parse_target(struct http_parser *p, struct span s)
 	return decode_path((struct span){s.at, n});
 }
 
-/* 200, or why not. 501 for a method that RFC 9110 9 does not know (9.1: SHOULD), 405 for others. */
+/* Returns 200 or the error: 501 for a method that RFC 9110 9 does not define (9.1: SHOULD), 405 for
+ * the others not served. */
 static unsigned parse_method(struct http_parser *p, struct span s)
 {
 	static const char *const known[] = {"POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE",
@@ -181,7 +182,7 @@ static unsigned parse_method(struct http_parser *p, struct span s)
 	return 501;
 }
 
-/* 200, or why not. */
+/* Returns 200 or the error. */
 static unsigned parse_version(struct http_parser *p, struct span s)
 {
 	if (s.n != 8 || memcmp(s.at, "HTTP/", 5) != 0 || !is_digit(s.at[5]) || s.at[6] != '.' ||
@@ -196,8 +197,8 @@ static void request_line(struct http_parser *p, struct span s)
 	struct span part[3];
 	unsigned parts = 0;
 	uint32_t from = 0;
-	/* one blank between the three and none elsewhere: RFC 9112 3 lets a server be lenient, 11.2
-	 * says what comes of it */
+	/* Exactly one blank between the three parts: RFC 9112 3 lets a server be lenient, 11.2
+	 * describes the danger. */
 	for (uint32_t i = 0; i <= s.n; i++) {
 		if (i < s.n && s.at[i] != ' ')
 			continue;
@@ -209,7 +210,7 @@ static void request_line(struct http_parser *p, struct span s)
 		from = i + 1;
 	}
 	if (parts < 3) {
-		refuse(p, 400); /* HTTP/0.9 among them */
+		refuse(p, 400); /* including HTTP/0.9 */
 		return;
 	}
 	unsigned status = parse_version(p, part[2]), method = parse_method(p, part[0]);
@@ -231,7 +232,7 @@ static void request_line(struct http_parser *p, struct span s)
 
 /* --- fields, RFC 9112 5 and 6 --- */
 
-/* The next element of a list (RFC 9110 5.6.1), without the blanks around it; false: the end. */
+/* The next element of a list (RFC 9110 5.6.1), without surrounding whitespace; false: the end. */
 static bool next_element(struct span *list, struct span *element)
 {
 	if (list->n == 0)
@@ -253,8 +254,8 @@ static bool next_element(struct span *list, struct span *element)
 	return true;
 }
 
-/* RFC 9112 6.3: one number of digits alone. A list of equal ones may be taken as one; two fields
- * or a list are refused here. */
+/* RFC 9112 6.3: one decimal number. A list of equal numbers may be accepted; here two fields or a
+ * list are refused. */
 static bool field_length(struct http_parser *p, struct span v)
 {
 	uint32_t n = 0;
@@ -303,7 +304,8 @@ static unsigned field_value(struct http_parser *p, struct span name, struct span
 	if (span_is(name, "connection"))
 		field_connection(p, v);
 	if (span_is(name, "transfer-encoding")) {
-		if (p->coded) /* several codings: none is understood, and the last must be chunked */
+		if (p->coded) /* several fields: no list of codings is supported, and the last must
+		                 be chunked */
 			return 400;
 		p->coded = true;
 		p->coding_chunked = span_is(v, "chunked");
@@ -323,8 +325,8 @@ static void field_line(struct http_parser *p, struct span s)
 		refuse(p, 431);
 		return;
 	}
-	/* A blank in front is obs-fold, or before the first field what 2.2 says MUST be refused (or
-	 * ignored); before the colon 5.1 says MUST be refused: no blank is a tchar. */
+	/* Leading whitespace is obs-fold or, before the first field, MUST be refused or ignored
+	 * (2.2). Before the colon it MUST be refused (5.1). Whitespace is not a tchar. */
 	while (n < s.n && is_tchar(s.at[n]))
 		n++;
 	if (n == 0 || n == s.n || s.at[n] != ':') {
@@ -350,11 +352,11 @@ static void field_line(struct http_parser *p, struct span s)
 
 /* --- the end of a head --- */
 
-/* Whether there is a body, and what becomes of it (RFC 9112 6.3); 200, or why not. */
+/* Decides whether there is a body and how to treat it (RFC 9112 6.3); 200 or the error. */
 static unsigned body_status(struct http_parser *p)
 {
 	if (p->coded && (p->have_length || p->request.minor == 0))
-		return 400; /* 6.1: an attempt to smuggle, or a framing that is to be taken as broken */
+		return 400; /* 6.1: a smuggling attempt, or framing to be treated as faulty */
 	if (p->coded)
 		return p->coding_chunked ? 411 : 501;
 	if (p->length > HTTP_BODY_MAX)
@@ -373,8 +375,8 @@ static void end_of_head(struct http_parser *p)
 		return;
 	}
 	r->close = p->said_close || (r->minor == 0 && !p->keep);
-	/* Who waits for 100 (Continue) gets the answer instead and may or may not send the body: the
-	 * connection ends, as RFC 9110 10.1.1 permits. */
+	/* A client waiting for 100 (Continue) gets the response instead, and may or may not send
+	 * the body. The connection ends, as RFC 9110 10.1.1 permits. */
 	if (p->expects && p->length)
 		r->close = true;
 	p->body = p->length;
@@ -390,17 +392,17 @@ static void line(struct http_parser *p)
 		end_of_head(p);
 	} else if (!p->have_line) {
 		request_line(p, s);
-		p->line = ++p->used; /* a NUL may end the query where the CR was */
+		p->line = ++p->used; /* a NUL may terminate the query in place of the CR */
 	} else {
 		field_line(p, s);
 		p->used = p->line;
 	}
 }
 
-/* The next byte of a head. */
+/* Handles the next byte of a head. */
 static void take(struct http_parser *p, char c)
 {
-	if (p->cr != (c == '\n')) { /* a CR alone, or an LF alone: RFC 9112 2.2 */
+	if (p->cr != (c == '\n')) { /* a bare CR or LF: RFC 9112 2.2 */
 		refuse(p, 400);
 	} else if (c == '\n') {
 		p->cr = false;
