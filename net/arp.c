@@ -1,23 +1,24 @@
-/* See arp.h: the life of a neighbour, and the messages in. Our own addresses and the messages out
- * are arp_local.c, the containers neigh_table.c. */
+/* See arp.h: neighbour states and received messages. arp_local.c has our own addresses and sent
+ * messages, neigh_table.c the containers. */
 #include "net/arp_inside.h"
 
 #include "lib/assert.h"
 #include "lib/mem.h"
 #include "net/ip4.h"
 
-#define RESTORE_STEP_NS 2000000u /* between requests to those of arp_restore */
+#define RESTORE_STEP_NS 2000000u /* spacing of requests to restored neighbours (arp_restore) */
 
 static bool is_up(const struct neigh *n)
 {
 	return n->state == ARP_REACHABLE || n->state == ARP_PROBE || n->state == ARP_STATIC;
 }
 
-/* --- life of a neighbour --- */
+/* --- neighbour states --- */
 
-/* Keeps the lists of those that a full table may give up (RFC 6583 6.2, for IPv4 as well): first who
- * has not answered; then, by age and so with as much time for either, who may yet answer and who is
- * known only because it has asked for us. After each change of state, pins or `wanted`. */
+/* Updates the list of neighbours that a full table may evict (RFC 6583 6.2, used for IPv4 as well).
+ * First come those that have not answered. Then come, by age and thus with equal time, those still
+ * being asked, and those known only because they asked for us. Called after each change of state,
+ * pins or `wanted`. */
 static void relist(struct arp *a, uint32_t i)
 {
 	const struct neigh *n = &a->table.neigh[i];
@@ -38,8 +39,8 @@ static void enter_state(struct arp *a, uint32_t i, enum arp_state state)
 	relist(a, i);
 }
 
-/* Hands a detached chain to an op, frame by frame. The ops may do anything to the table, so
- * nothing of the neighbour is touched from here on. */
+/* Passes a detached chain to an op, frame by frame. The ops may change the table in any way, so the
+ * neighbour is not accessed from here on. */
 static void chain_end(struct arp *a, uint32_t i, uint32_t chain,
                       void (*op)(void *, unsigned, uint8_t *, unsigned))
 {
@@ -77,7 +78,7 @@ static void probe(struct arp *a, uint32_t i, uint64_t now_ns)
 
 typedef void give_up(void *ctx, unsigned index, uint8_t *frame, unsigned len);
 
-/* Takes the neighbour out of use: UNRESOLVED when pinned, else FREE. Its queue ends in an op. */
+/* Takes the neighbour out of use: UNRESOLVED if pinned, else FREE. Its queued frames go to `op`. */
 static void reset(struct arp *a, uint32_t i, give_up *op)
 {
 	struct neigh *n = &a->table.neigh[i];
@@ -93,13 +94,13 @@ static void reset(struct arp *a, uint32_t i, give_up *op)
 	chain_end(a, i, chain, op);
 	if (!dies)
 		return;
-	/* only now: while the op runs nobody can be given this index */
+	/* only now, so that the index is not reused while an op runs */
 	a->ops->removed(a->ctx, i);
 	neigh_free(&a->table, i);
 }
 
-/* When a neighbour that was heard at `heard` is to be asked again, so early that its time does not
- * end while it has not answered. */
+/* When to ask a neighbour last heard at `heard` again: early enough for all probes to finish before
+ * its time ends. */
 static uint64_t probe_time(const struct arp *a, uint64_t heard)
 {
 	uint64_t lead = a->params.retransmit_ns * a->params.max_probes;
@@ -107,8 +108,8 @@ static uint64_t probe_time(const struct arp *a, uint64_t heard)
 	return heard + (lead < whole ? whole - lead : whole / 2);
 }
 
-/* The state has become REACHABLE or STATIC with this MAC: says so when it is news, and lets go
- * what waits. */
+/* The state has become REACHABLE or STATIC with this MAC: reports it if new, and releases the
+ * queue. */
 static void resolved(struct arp *a, uint32_t i, const uint8_t *mac, bool was_up)
 {
 	struct neigh *n = &a->table.neigh[i];
@@ -120,7 +121,7 @@ static void resolved(struct arp *a, uint32_t i, const uint8_t *mac, bool was_up)
 	chain_end(a, i, chain, a->ops->release);
 }
 
-/* An acceptable message from this neighbour said that this is its MAC. */
+/* An acceptable message gave this MAC for the neighbour. */
 static void heard(struct arp *a, uint32_t i, const uint8_t *mac, uint64_t now_ns)
 {
 	struct neigh *n = &a->table.neigh[i];
@@ -134,7 +135,7 @@ static void heard(struct arp *a, uint32_t i, const uint8_t *mac, uint64_t now_ns
 	resolved(a, i, mac, was_up);
 }
 
-/* The neighbour's deadline has come. */
+/* The neighbour's deadline has expired. */
 static void expire(struct arp *a, uint32_t i, uint64_t now_ns)
 {
 	struct neigh *n = &a->table.neigh[i];
@@ -171,11 +172,11 @@ static void expire(struct arp *a, uint32_t i, uint64_t now_ns)
 	case ARP_FREE:
 	case ARP_UNRESOLVED:
 	case ARP_STATIC:
-		assert(false); /* these have no deadline */
+		assert(false); /* these states have no deadline */
 	}
 }
 
-/* --- public: set-up --- */
+/* --- public: setup --- */
 
 static struct neigh_sizes sizes_of(const struct arp_params *p)
 {
@@ -203,7 +204,7 @@ int arp_init(struct arp *a, const struct arp_params *params, void *mem, size_t b
 	if (arp_memory_bytes(params) > bytes)
 		return E_NOMEM;
 	*a = (struct arp){.params = *params, .ops = ops, .ctx = ctx};
-	/* who is on the link is bounded by its subnet: no secret is needed against collisions */
+	/* the subnet bounds the neighbours on a link, so no secret is needed against collisions */
 	const struct siphash_key key = {0, 0};
 	const struct neigh_sizes sizes = sizes_of(params);
 	neigh_table_init(&a->table, &sizes, &key, mem);
@@ -226,7 +227,7 @@ int arp_neigh_find(const struct arp *a, unsigned port, uint32_t ip)
 	return i == NEIGH_NIL ? E_NOENT : (int)i;
 }
 
-/* Who shall go from a full table; NEIGH_NIL: nobody. Those that turn out to be in use stay. */
+/* The neighbour to evict from a full table; NEIGH_NIL: none. Those found in use are kept. */
 static uint32_t victim_of(struct arp *a)
 {
 	for (;;) {
@@ -247,9 +248,10 @@ int arp_neigh_get(struct arp *a, unsigned port, uint32_t ip)
 		return (int)i;
 	uint32_t victim = a->table.free.head == NEIGH_NIL ? victim_of(a) : NEIGH_NIL;
 	if (victim != NEIGH_NIL) {
-		/* lost, not unreachable: whoever fills the table shall not have errors for it too */
+		/* lost, not unreachable: a sender that fills the table must not trigger ICMP errors
+		 * as well */
 		reset(a, victim, a->ops->lost);
-		i = neigh_hash_find(&a->table, port, &addr); /* the ops may have asked for it */
+		i = neigh_hash_find(&a->table, port, &addr); /* the ops may have added it */
 		if (i != NEIGH_NIL)
 			return (int)i;
 	}
@@ -285,8 +287,8 @@ void arp_unpin(struct arp *a, unsigned index)
 		relist(a, index);
 }
 
-/* The frame waits; when the queue or the memory is full the neighbour's oldest goes for it, and if
- * there is none, or the frame is too long to wait, the frame itself is lost. */
+/* Queues the frame. If the queue or the memory is full, it replaces the neighbour's oldest frame.
+ * Without an older frame, or if the frame is too long to queue, the frame itself is lost. */
 static void enqueue(struct arp *a, unsigned index, uint8_t *frame, unsigned len)
 {
 	struct neigh *n = &a->table.neigh[index];
@@ -297,7 +299,7 @@ static void enqueue(struct arp *a, unsigned index, uint8_t *frame, unsigned len)
 		a->ops->lost(a->ctx, index, s->frame, s->len);
 		neigh_slot_free(&a->table, slot);
 	}
-	/* the state is looked at again because the op may have called back in */
+	/* the op may have called back, so the state is checked again */
 	if (fits && n->state == ARP_INCOMPLETE && neigh_queue_has_room(&a->table, index))
 		neigh_queue_push(&a->table, index, frame, len);
 	else
@@ -333,7 +335,7 @@ void arp_used(struct arp *a, unsigned index, uint64_t now_ns)
 	n->used = true;
 	n->wanted = true;
 	relist(a, index);
-	/* it would be gone in seconds, and is wanted after all */
+	/* it was about to be removed */
 	if (n->state == ARP_REACHABLE && n->idle)
 		probe(a, index, now_ns);
 }
@@ -370,7 +372,7 @@ int arp_restore(struct arp *a, unsigned port, uint32_t ip, const uint8_t *mac, u
 		return i;
 	heard(a, (uint32_t)i, mac, now_ns);
 	struct neigh *n = &a->table.neigh[i];
-	if (n->state != ARP_REACHABLE) /* an op has changed its mind */
+	if (n->state != ARP_REACHABLE) /* an op has changed the state */
 		return i;
 	n->used = true;
 	n->wanted = true;
@@ -398,8 +400,8 @@ static bool message_is_valid(const struct arp_message *m)
 	       m->hlen == ETH_ALEN && m->plen == 4 && (op == ARP_OP_REQUEST || op == ARP_OP_REPLY);
 }
 
-/* May somebody who asks for us become known? Where that costs another its place, so many a second:
- * who sends as everybody shall not have the table change all the time. */
+/* May an unknown sender of a request be added? Eviction of another neighbour for it is
+ * rate-limited, so that forged senders cannot churn the table. */
 static bool may_learn(struct arp *a, uint64_t now_ns)
 {
 	if (a->table.free.head != NEIGH_NIL || icmp_limit_take(&a->swaps, now_ns))
@@ -432,7 +434,7 @@ enum counter arp_input(struct arp *a, unsigned port, const uint8_t *frame, unsig
 	if (!is_probe && (arp_local_on_any_port(a, spa) || !arp_is_on_link(a, port, spa)))
 		return CNT_drop_arp_bad_sender;
 
-	/* RFC 826 "Packet Reception": first the merge, then, only if it is to us, the creation */
+	/* RFC 826 "Packet Reception": first update; add only if the message is for us */
 	int known = is_probe ? E_NOENT : arp_neigh_find(a, port, spa);
 	const struct arp_local *target = arp_local_find(a, port, tpa);
 	if (known < 0 && target && request && !is_probe && may_learn(a, now_ns))
@@ -443,7 +445,7 @@ enum counter arp_input(struct arp *a, unsigned port, const uint8_t *frame, unsig
 		bool news = known >= 0 && (!request || spa == tpa);
 		return news ? CNT_delivered_arp : CNT_drop_arp_not_ours;
 	}
-	/* looked up again: the ops called by heard() may have changed our addresses */
+	/* looked up again: ops called by heard() may have changed our addresses */
 	target = arp_local_find(a, port, tpa);
 	if (request && target)
 		arp_send(a, target, ARP_OP_REPLY, m.sha, m.sha, spa);

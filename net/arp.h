@@ -1,11 +1,11 @@
 /*
  * ARP (RFC 826, RFC 1122 2.3.2, RFC 5227) and the neighbour table of the router's control core.
  *
- * The module is a function of (frame, time): the caller feeds frames and the clock and gets calls
- * of `struct arp_ops`. It allocates nothing; it is not thread-safe.
+ * The module is a function of (frame, time): the caller passes frames and the time, and receives
+ * calls of `struct arp_ops`. It allocates nothing; it is not thread-safe.
  *
- * States of a neighbour (events: out = arp_output, heard = an acceptable ARP message from it,
- * t = deadline). `pinned`: a route uses it as next hop (arp_pin), so it is never removed.
+ * States of a neighbour (events: out = arp_output, heard = an acceptable ARP message from it, t =
+ * deadline). `pinned`: a route uses it as next hop (arp_pin), so it is never removed.
  *
  *   state       event                        next         what happens
  *   FREE        arp_neigh_get                UNRESOLVED   nothing is sent
@@ -27,20 +27,20 @@
  *   FAILED      out                          =            unreachable at once
  *               t (hold-down over)           FREE         removed; UNRESOLVED when pinned
  *   any of the five above: heard             REACHABLE    up if the MAC is new, queue → release
- *   any         arp_set_static               STATIC       up, queue → release; no timers, and what
- *                                                         is heard changes nothing
- *   INCOMPLETE  no address of ours on port   FAILED       nothing to ask from
+ *   any         arp_set_static               STATIC       up, queue → release; no timers, and ARP
+ *                                                         messages change nothing
+ *   INCOMPLETE  no address of ours on port   FAILED       no source address
  *
  * Invariants
  * 1. Every frame given to arp_output ends in exactly one call of release, unreachable or lost, at
- *    once or later; arp_pending() says how many still wait.
- * 2. up and down alternate for an index, but that up may repeat with a changed MAC.
- *    `removed` is never called between up and down: down comes first.
+ *    once or later; arp_pending() counts the frames still waiting.
+ * 2. up and down alternate for an index, except that up may repeat with a changed MAC. `removed` is
+ *    never called between up and down: down comes first.
  * 3. The state is consistent before any op is called, so ops may call back into the module.
  *
- * Deliberately missing: proxy ARP (RFC 1027), ARP for our address on another port (a port answers
- * only for its own addresses), probing an address before we use it (RFC 5227 2.1: what an operator
- * configures on a router is announced and defended, not given up).
+ * Deliberately missing: proxy ARP (RFC 1027), answering on one port for our address on another, and
+ * probing an address before use (RFC 5227 2.1: an address configured on a router is announced and
+ * defended, not given up).
  */
 #ifndef NET_ARP_H
 #define NET_ARP_H
@@ -52,7 +52,7 @@
 #include "net/icmp_limit.h"
 #include "net/neigh_table.h"
 
-#define ARP_FRAME_LEN 42 /* Ethernet header and message; the port pads */
+#define ARP_FRAME_LEN 42 /* Ethernet header and message; the port adds padding */
 #define ARP_LOCALS_MAX 512
 
 #define ARP_HTYPE_ETHERNET 1
@@ -84,16 +84,19 @@ enum arp_state {
 };
 
 struct arp_params {
-	uint64_t reachable_ns;   /* `arp timeout`: how long what was heard is believed */
+	uint64_t reachable_ns;   /* `arp timeout`: how long a received mapping is valid */
 	uint64_t retransmit_ns;  /* between requests; RFC 1122 2.3.2.1: at most one a second */
-	uint64_t hold_down_ns;   /* how long a neighbour that did not answer is refused at once */
-	uint32_t max_probes;     /* requests before giving up, broadcast and unicast each */
-	uint32_t ask_rate;       /* arp_may_ask: new neighbours to ask for, a second, at least 1; as many */
-	uint32_t ask_burst;      /* that ask for us change places in a full table. And at once */
-	uint32_t queue;          /* frames that wait per neighbour */
+	uint64_t hold_down_ns;   /* how long frames to a neighbour that did not answer are
+	                            refused */
+	uint32_t max_probes;     /* requests before giving up, separately for broadcast and
+	                            unicast */
+	uint32_t ask_rate;       /* new neighbours a second (arp_may_ask), at least 1; also the
+	                            limit of evictions */
+	uint32_t ask_burst;      /* burst of both limits */
+	uint32_t queue;          /* maximum of queued frames per neighbour */
 	uint32_t neighbours;     /* size of the table */
-	uint32_t pending;        /* frames that wait in all */
-	uint32_t frame_max;      /* longest frame that can wait, bytes with Ethernet header */
+	uint32_t pending;        /* maximum of queued frames in all */
+	uint32_t frame_max;      /* longest frame to queue, bytes with Ethernet header */
 };
 
 #define ARP_PARAMS_DEFAULT \
@@ -115,49 +118,50 @@ struct arp_params {
 #define ARP_ANNOUNCE_INTERVAL_NS 2000000000ull
 #define ARP_DEFEND_INTERVAL_NS 10000000000ull
 
-/* All are called from within module functions; ctx is what arp_init got. Frames passed are the
- * module's, valid (and writable) during the call only. */
+/* All ops are called from within module functions; ctx is the argument of arp_init. Frames passed
+ * to ops belong to the module; they are valid and writable only during the call. */
 struct arp_ops {
-	/* Send this ARP frame (ARP_FRAME_LEN bytes, complete) out of the port. */
+	/* Sends this ARP frame (ARP_FRAME_LEN bytes, complete) from the port. */
 	void (*tx)(void *ctx, unsigned port, const uint8_t *frame, unsigned len);
-	/* Resolved, or resolved to another MAC than before. */
+	/* The neighbour was resolved, or its MAC has changed. */
 	void (*up)(void *ctx, unsigned index, const uint8_t *mac);
-	/* No longer resolved; frames for it must come to arp_output again. */
+	/* No longer resolved; frames for it must be passed to arp_output again. */
 	void (*down)(void *ctx, unsigned index);
-	/* This frame may go now: the caller writes the Ethernet header and sends. */
+	/* The frame may be sent: the caller writes the Ethernet header and sends it. */
 	void (*release)(void *ctx, unsigned index, uint8_t *frame, unsigned len);
-	/* Given up: the caller counts drop_neigh_unreachable and sends ICMP host unreachable. */
+	/* Resolution failed: the caller counts drop_neigh_unreachable and sends ICMP host
+	 * unreachable. */
 	void (*unreachable)(void *ctx, unsigned index, uint8_t *frame, unsigned len);
-	/* This frame was pushed out of the queue or cannot wait: the caller counts
+	/* The frame was pushed out of the queue or cannot wait: the caller counts
 	 * drop_neigh_queue. */
 	void (*lost)(void *ctx, unsigned index, uint8_t *frame, unsigned len);
-	/* Add n to a counter: arp_tx_request, arp_tx_reply, arp_conflict, arp_limited. */
+	/* Adds n to a counter: arp_tx_request, arp_tx_reply, arp_conflict, arp_limited. */
 	void (*count)(void *ctx, enum counter counter, unsigned n);
-	/* The index dies. When this returns nobody may use it any more (the caller removes its /32
-	 * and waits for the data cores' quiescence). The index is reused as late as possible. */
+	/* The index is being freed. On return it must no longer be in use: the caller removes its
+	 * /32 and waits for the data cores' quiescence. The index is reused as late as possible. */
 	void (*removed)(void *ctx, unsigned index);
-	/* Has it been sent to of late, without arp_output? A full table asks before it gives it up. Or
-	 * NULL: none has. Does not call the module. */
+	/* Have frames been sent to the neighbour lately without arp_output? Asked before a full
+	 * table evicts it. NULL: never. Must not call the module. */
 	bool (*in_use)(void *ctx, unsigned index);
 };
 
-/* A neighbour, as the iterator shows it. */
+/* A neighbour as returned by the iterator. */
 struct arp_entry {
 	uint32_t ip;
 	unsigned index;
 	unsigned port;
 	enum arp_state state;
-	uint8_t mac[ETH_ALEN]; /* last known; zero when never resolved */
+	uint8_t mac[ETH_ALEN]; /* last known; zero if never resolved */
 	bool pinned;
-	unsigned pending;      /* frames waiting */
+	unsigned pending;      /* queued frames */
 	uint64_t age_ns;       /* since it was last heard; 0 for STATIC and never heard */
 };
 
-/* --- private from here on, laid open for sizes only --- */
+/* --- private from here on, public only for sizes --- */
 
 struct arp_local {
 	uint64_t announce_at;
-	uint64_t defended_at; /* valid when defended */
+	uint64_t defended_at; /* valid if `defended` */
 	uint32_t ip;
 	uint8_t port;
 	uint8_t plen;
@@ -170,8 +174,9 @@ struct arp {
 	struct arp_params params;
 	const struct arp_ops *ops;
 	void *ctx;
-	struct neigh_table table; /* evictable: FAILED, UNRESOLVED; INCOMPLETE, not `wanted` */
-	struct icmp_limit asks, swaps; /* arp_may_ask; who asks for us and costs another its place */
+	struct neigh_table table; /* evictable: FAILED, UNRESOLVED; INCOMPLETE; REACHABLE and not
+	                             `wanted` */
+	struct icmp_limit asks, swaps; /* arp_may_ask; evictions for stations that ask for us */
 	struct arp_local local[ARP_LOCALS_MAX];
 	uint32_t locals;
 };
@@ -182,86 +187,88 @@ struct arp {
 size_t arp_memory_bytes(const struct arp_params *params);
 
 /*
- * Makes an empty table in mem (8-byte aligned, the caller's for the table's life). All ops must be
- * given. E_INVAL: a parameter is 0 or out of range; E_NOMEM: too few bytes.
+ * Makes an empty table in mem (8-byte aligned, lent by the caller as long as the table exists). All
+ * ops except in_use are required. E_INVAL: a parameter is 0 or out of range; E_NOMEM: too few
+ * bytes.
  */
 int arp_init(struct arp *a, const struct arp_params *params, void *mem, size_t bytes,
              const struct arp_ops *ops, void *ctx);
 
 /*
- * Tells one of our addresses on a port, with its subnet; several per port are fine. It is announced
- * (RFC 5227 2.3) by the next arp_tick calls. Adding it again sets plen and mac. E_NOMEM, E_INVAL.
+ * Adds one of our addresses on a port, with its subnet; a port may have several. The next arp_tick
+ * calls announce it (RFC 5227 2.3). Adding it again sets plen and mac. E_NOMEM, E_INVAL.
  */
 int arp_add_local(struct arp *a, unsigned port, uint32_t ip, unsigned plen, const uint8_t *mac);
 
-/* Forgets our addresses on a port. Its neighbours stay: see arp_flush_port. */
+/* Removes our addresses on a port. Its neighbours stay: see arp_flush_port. */
 void arp_clear_local(struct arp *a, unsigned port);
 
-/* Announces the port's addresses anew, with the next arp_tick: its link came up. */
+/* Announces the port's addresses again from the next arp_tick on, after its link came up. */
 void arp_announce(struct arp *a, unsigned port);
 
 /*
- * Finds or makes the neighbour; nothing is sent. Returns its index, which stays the same until
- * `removed`, or E_NOMEM when the table is full of others that cannot go (count drop_neigh_table).
- * A full table gives up the one that has been FAILED or UNRESOLVED for longest, else the oldest that
- * is INCOMPLETE, or known only because it has asked for us and nobody has sent to it. Pinned and
- * static ones stay, and those that have answered us. What waits for it is lost.
+ * Finds or adds the neighbour; sends nothing. Returns its index, which is valid until `removed`, or
+ * E_NOMEM if the table is full and nothing can be evicted (count drop_neigh_table). A full table
+ * evicts the neighbour that has been FAILED or UNRESOLVED for longest. If there is none, it evicts
+ * the oldest that is INCOMPLETE, or known only because it asked for us and not sent to since.
+ * Pinned, static and answering neighbours stay. Frames waiting for an evicted neighbour are lost.
  */
 int arp_neigh_get(struct arp *a, unsigned port, uint32_t ip);
 
-/* Ask before arp_neigh_get of a new neighbour that a packet is for: false (and counted arp_limited)
- * when there have been so many of late that this looks like a scan of the subnet (RFC 6583 6.1 for
- * IPv6; nothing of it is peculiar to that). Next hops of routes need not ask. */
+/* Must be asked before arp_neigh_get for a packet to a new neighbour. False (counted as
+ * arp_limited) if there were so many lately that a scan of the subnet is likely (RFC 6583 6.1,
+ * written for IPv6, also applies here). Next hops of routes need not ask. */
 bool arp_may_ask(struct arp *a, uint64_t now_ns);
 
-/* Finds only; E_NOENT. */
+/* Finds a neighbour without adding it; E_NOENT. */
 int arp_neigh_find(const struct arp *a, unsigned port, uint32_t ip);
 
-/* Pins count: while there is one, the neighbour is not removed and is kept resolved once it is.
- * The last arp_unpin removes it at once when it is UNRESOLVED. */
+/* Pins are counted. A pinned neighbour is not removed and, once resolved, is kept resolved. The
+ * last arp_unpin removes it at once if it is UNRESOLVED. */
 void arp_pin(struct arp *a, unsigned index);
 void arp_unpin(struct arp *a, unsigned index);
 
 /*
- * A frame for that neighbour, with room for the Ethernet header in front; the frame stays the
- * caller's (it is copied when it must wait). See invariant 1 for what becomes of it.
+ * Sends a frame to that neighbour. The frame has room for the Ethernet header in front and stays
+ * the caller's; it is copied if it must wait. Invariant 1 describes its fate.
  */
 void arp_output(struct arp *a, unsigned index, uint8_t *frame, unsigned len, uint64_t now_ns);
 
 /*
- * An ARP frame (EtherType seen by the caller, destination MAC ours or broadcast) that came in by
- * the port. Returns its fate: delivered_arp or drop_arp_*, drop_port_down when the port has no
- * address.
+ * Processes a received ARP frame. The caller has checked that the EtherType is ARP and the
+ * destination MAC is ours or broadcast. Returns its fate: delivered_arp or drop_arp_*;
+ * drop_port_down if the port has no address.
  */
 enum counter arp_input(struct arp *a, unsigned port, const uint8_t *frame, unsigned len,
                        uint64_t now_ns);
 
-/* Does what is due. Returns arp_deadline(). */
+/* Does all work due. Returns arp_deadline(). */
 uint64_t arp_tick(struct arp *a, uint64_t now_ns);
 
-/* When arp_tick is needed next; UINT64_MAX: not before something else happens. Any other function
- * may bring it forward. */
+/* When arp_tick is needed next; UINT64_MAX: no timer is armed. Any other function may bring the
+ * deadline forward. */
 uint64_t arp_deadline(const struct arp *a);
 
-/* Data cores have sent to this neighbour since the caller last asked them. */
+/* Data cores have sent to this neighbour since they were last asked. */
 void arp_used(struct arp *a, unsigned index, uint64_t now_ns);
 
-/* The port went down: waiting frames → unreachable, neighbours that are not STATIC are removed or,
- * when pinned, UNRESOLVED. */
+/* The port went down: queued frames become unreachable. Neighbours other than STATIC are removed
+ * or, if pinned, UNRESOLVED. */
 void arp_flush_port(struct arp *a, unsigned port);
 
-/* Enters a fixed neighbour; returns its index, E_NOMEM or E_INVAL (mac is not a station's). */
+/* Adds a static neighbour; returns its index, E_NOMEM or E_INVAL (mac is not a station's, or the
+ * port or address is invalid). */
 int arp_set_static(struct arp *a, unsigned port, uint32_t ip, const uint8_t *mac);
 
 /*
- * The neighbour had this MAC a moment ago, as somebody else knew (a program that ran before this
- * one): it is REACHABLE, and will be asked soon, all of them within some seconds. STATIC ones stay.
+ * Restores a mapping known until a moment ago, for example to the previous program: the neighbour
+ * becomes REACHABLE and is asked soon, all such neighbours within some seconds. STATIC ones stay.
  * Returns its index, E_NOMEM or E_INVAL (mac is not a station's).
  */
 int arp_restore(struct arp *a, unsigned port, uint32_t ip, const uint8_t *mac, uint64_t now_ns);
 
-/* Makes a neighbour forgotten whatever its state (`clear arp`, `no arp …`): as arp_flush_port, for
- * one, STATIC too. E_NOENT. */
+/* Removes a neighbour in any state (`clear arp`, `no arp …`): as arp_flush_port, for one neighbour
+ * and also for STATIC. E_NOENT. */
 int arp_forget(struct arp *a, unsigned port, uint32_t ip);
 
 /* Address and port of a neighbour that is not FREE. */
@@ -275,10 +282,10 @@ static inline unsigned arp_neigh_port(const struct arp *a, unsigned index)
 	return a->table.neigh[index].port;
 }
 
-/* Walks the table in the order of indices; *cursor starts at 0. False after the last. */
+/* Walks the table by index; *cursor starts at 0. False after the last. */
 bool arp_next(const struct arp *a, unsigned *cursor, uint64_t now_ns, struct arp_entry *out);
 
-/* Frames waiting now. */
+/* The number of queued frames. */
 static inline uint32_t arp_pending(const struct arp *a) { return a->table.pending; }
 
 /* "reachable" and so on, for `show arp`. */

@@ -1,5 +1,4 @@
-/* Our own addresses in ARP, what is asked and said from them, and their defence (RFC 5227); see
- * arp.h. */
+/* Our own addresses in ARP, messages sent from them, and their defence (RFC 5227); see arp.h. */
 #include "net/arp_inside.h"
 
 #include "lib/mem.h"
@@ -26,7 +25,7 @@ bool arp_local_on_any_port(const struct arp *a, uint32_t ip)
 	return false;
 }
 
-/* Our address on the port whose subnet ip is in; NULL when ip is not on that link. */
+/* Our address on the port whose subnet contains ip; NULL: ip is not on that link. */
 static const struct arp_local *local_towards(const struct arp *a, unsigned port, uint32_t ip)
 {
 	for (uint32_t i = 0; i < a->locals; i++) {
@@ -45,7 +44,7 @@ const struct arp_local *arp_local_first(const struct arp *a, unsigned port)
 	return NULL;
 }
 
-/* --- messages out --- */
+/* --- sent messages --- */
 
 void arp_send(struct arp *a, const struct arp_local *from, uint16_t op, const uint8_t *dst,
               const uint8_t *tha, uint32_t tpa)
@@ -85,7 +84,7 @@ bool arp_send_request(struct arp *a, const struct neigh *n)
 		l = arp_local_first(a, n->port);
 	if (!l)
 		return false;
-	/* RFC 1122 2.3.2.1 (2): what is known is polled unicast */
+	/* RFC 1122 2.3.2.1 (2): a known neighbour is polled by unicast */
 	bool unicast = n->state == ARP_PROBE;
 	arp_send(a, l, ARP_OP_REQUEST, unicast ? n->mac : mac_broadcast, mac_zero, ip);
 	return true;

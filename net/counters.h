@@ -1,13 +1,13 @@
 /*
- * The one registry of packet counters (ARCHITECTURE.md, Counters).
+ * The single registry of packet counters (ARCHITECTURE.md, Counters).
  *
- * Every received frame ends in exactly one FATE: forwarded, delivered to the machine itself,
- * or dropped under a named reason. So, once nothing is in flight,
+ * Every received frame ends in exactly one FATE: forwarded, delivered to the machine itself, or
+ * dropped under a named reason. When no packet is in flight,
  *
- *     received = sum of all fates (+ packets that wait for a neighbour, a gauge)
+ *     received = sum of all fates (+ packets waiting for a neighbour, a gauge)
  *
- * and a test can check it. INFO counters count events beside that sum.
- * Each core has its own array, written by that core alone; readers add them up.
+ * holds, and tests check it. INFO counters count events outside that sum. Each core has its own
+ * array, which only that core writes; readers add them up.
  *
  * Columns: name (as in `show counters` and the tests), kind, one-line meaning.
  */
@@ -222,11 +222,11 @@ enum counter {
 	CNT_MAX
 };
 
-/* The drops stand together: by these numbers they are counted by interface as well. */
+/* The drops are contiguous; they are also counted per interface, by these numbers. */
 #define CNT_DROP_FIRST CNT_drop_eth_short
 #define CNT_DROPS (CNT_drop_restart - CNT_DROP_FIRST + 1)
 
-/* What checks return for a packet that may go on: no fate yet. */
+/* Returned by checks for a packet that may proceed: no fate yet. */
 #define CNT_NONE CNT_MAX
 
 enum counter_kind { COUNTER_FATE, COUNTER_DROP, COUNTER_INFO };

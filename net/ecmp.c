@@ -10,11 +10,11 @@
 
 struct share {
 	uint16_t member;
-	uint16_t has;   /* buckets */
-	uint16_t quota; /* those it is to have */
+	uint16_t has;   /* present buckets */
+	uint16_t quota; /* intended buckets */
 };
 
-/* Ascending, each once; returns how many. */
+/* Sorts in ascending order without duplicates; returns how many. */
 static unsigned sort(struct share *s, const uint16_t *member, unsigned n)
 {
 	unsigned m = 0;
@@ -41,8 +41,8 @@ static struct share *find(struct share *s, unsigned m, uint16_t member)
 	return NULL;
 }
 
-/* Equal quotas. Of those one larger, which there are when the buckets do not divide, none goes to a
- * member while another one has more buckets already: that would move a bucket for nothing. */
+/* Sets equal quotas, one larger for some members if the buckets do not divide evenly. The larger
+ * quotas go to the members that have most buckets, so that no bucket moves needlessly. */
 static void set_quotas(struct share *s, unsigned m)
 {
 	unsigned larger = ECMP_BUCKETS % m;
@@ -57,7 +57,7 @@ static void set_quotas(struct share *s, unsigned m)
 	}
 }
 
-/* Who is furthest from what it is to have. */
+/* The member that lacks most buckets of its quota. */
 static struct share *neediest(struct share *s, unsigned m)
 {
 	struct share *best = &s[0];
@@ -93,21 +93,21 @@ unsigned ecmp_set(struct ecmp_group *g, const uint16_t *member, unsigned n)
 
 /* --- flows --- */
 
-/* One word more into the hash: its product with an odd number carries each bit upwards, the shift
- * brings the upper half down again. */
+/* Mixes one more word into the hash: multiplication by an odd number carries bits upwards, the
+ * shift returns the upper half downwards. */
 static inline uint64_t mix(uint64_t hash, uint64_t word)
 {
 	hash = (hash ^ word) * 0x9e3779b97f4a7c15; /* 2^64 / the golden ratio */
 	return hash ^ hash >> 32;
 }
 
-/* The bucket is in the upper bits, which depend on all of the word after one more product. */
+/* The upper bits select the bucket; after one more multiplication they depend on all bits. */
 static inline uint32_t finish(uint64_t hash)
 {
 	return (uint32_t)((hash * 0xd6e8feb86659fd93) >> 32);
 }
 
-/* Do the first four bytes of such a segment say the ports? */
+/* True if the first four bytes of the segment are ports. */
 static bool has_ports(uint8_t proto)
 {
 	const uint8_t dccp = 33, sctp = 132, udp_lite = 136; /* IANA, protocol numbers */
@@ -135,7 +135,8 @@ static uint64_t mix16(uint64_t hash, const uint8_t *addr)
 uint32_t ecmp_hash6(uint64_t seed, const uint8_t *ip)
 {
 	const uint32_t label = be32_load(ip) & 0xfffff; /* RFC 8200 3: 20 bits */
-	const uint64_t labelled = 1ull << 63;           /* no ports and protocol look like it */
+	const uint64_t labelled = 1ull << 63;           /* distinguishes a label from ports and
+	                                                   protocol */
 	uint64_t hash = mix16(seed, ip + offsetof(struct ip6_header, src));
 	hash = mix16(hash, ip + offsetof(struct ip6_header, dst));
 	uint8_t next = ip6_next(ip);

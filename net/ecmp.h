@@ -1,34 +1,33 @@
 /*
- * Several next hops for one prefix (RFC 2992): which of them a flow takes.
+ * Several next hops for one prefix (RFC 2992): selects the one for a flow.
  *
- * A group is a table of ECMP_BUCKETS buckets. A packet's hash picks a bucket, the bucket names a
- * member: a next-hop number, whose meaning is the caller's. As RFC 2992 wants it, a change of the
- * members disrupts few flows, here as few as can be:
+ * A group is a table of ECMP_BUCKETS buckets. A packet's hash selects a bucket, and the bucket
+ * names a member: a next-hop number defined by the caller. As RFC 2992 asks, a change of members
+ * disrupts few flows, here the minimum:
  *
- * 1. Members have equal numbers of buckets, but for one more or less.
- * 2. When one goes, its buckets are dealt out to the others; every other bucket stays as it is.
- * 3. When one comes, or comes back, it takes its share from those who have most, no bucket more.
- * 4. The outcome depends on the members and the buckets as they were, not on the order in which the
- *    members are named.
- * 5. A change is made bucket by bucket, by single stores: who reads meanwhile finds in each the old
- *    member or the new one, and so must be able to send by both until readers have passed a
+ * 1. Members have equal numbers of buckets, plus or minus one.
+ * 2. When a member leaves, its buckets are distributed to the others; no other bucket changes.
+ * 3. When a member joins or returns, it takes its share from those with most buckets, and no more.
+ * 4. The result depends on the members and the previous buckets, not on the order of the members.
+ * 5. A change is made bucket by bucket, by single stores. A concurrent reader finds the old or the
+ *    new member in each bucket. Both must therefore stay usable until readers have passed a
  *    quiescent point.
  *
- * The hash is of what all packets of a flow have alike:
+ * The hash covers fields that are the same in all packets of a flow:
  *
  *     IPv4   addresses, protocol; ports of TCP, UDP, DCCP, SCTP and UDP-Lite
- *     IPv6   addresses and flow label, if there is one (RFC 6438 3 wants no more of those that
- *            balance on the way; a datagram's fragments have it all); else as IPv4
+ *     IPv6   addresses and flow label, if there is one (RFC 6438 3 asks no more of nodes that
+ *            balance in transit, and all fragments of a datagram have it); else as IPv4
  *
- * Only a datagram's first fragment has ports, so fragments are hashed without: all those of a
- * datagram, and of all fragmented datagrams of a flow, go one way, which need not be that of its
- * whole ones. The same holds for what lies behind extension headers. ICMP goes by its addresses.
- * IPv4's identification, options and TTL, and the traffic class, which may differ between packets
- * of a flow, are left out.
+ * Only a datagram's first fragment has ports, so fragments are hashed without ports. All fragmented
+ * datagrams of a flow thus take one path, which may differ from that of the unfragmented ones. The
+ * same holds for packets with extension headers. ICMP is hashed by its addresses. IPv4
+ * identification, options and TTL, and the traffic class are excluded, because they may differ
+ * within a flow.
  *
- * It is mixed with a random seed: routers in a row that hashed alike would send all that one of them
- * gets by one and the same member (polarisation). Those of one machine must agree, so all its cores
- * have one. It is no secret kept from who measures which way packets go.
+ * The hash is mixed with a random seed. Successive routers with the same hash would send all their
+ * traffic through one member (polarisation). All cores of a machine share the seed. The seed is not
+ * protected against a measurement of which packets take which path.
  *
  * Deliberately missing: weights.
  */
@@ -40,9 +39,9 @@
 
 #define ECMP_MEMBERS_MAX 16
 #define ECMP_BUCKETS_LOG2 7
-#define ECMP_BUCKETS (1u << ECMP_BUCKETS_LOG2) /* 16 members: 8 each, equal; 15: 8 or 9 */
+#define ECMP_BUCKETS (1u << ECMP_BUCKETS_LOG2) /* with 16 members 8 each; with 15, 8 or 9 */
 
-/* A table whose buckets hold this is new. No member has that number. */
+/* The content of new buckets; never a member's number. */
 #define ECMP_NOBODY 0
 
 struct ecmp_group {
@@ -50,8 +49,8 @@ struct ecmp_group {
 };
 
 /*
- * Makes the n members, 1 to ECMP_MEMBERS_MAX of them, those of the group, whatever it was before; a
- * member that is named twice counts once. Returns how many buckets have changed.
+ * Sets the members of the group, whatever it was before: n of them, 1 to ECMP_MEMBERS_MAX;
+ * duplicates count once. Returns the number of changed buckets.
  */
 unsigned ecmp_set(struct ecmp_group *g, const uint16_t *member, unsigned n);
 
@@ -61,14 +60,14 @@ static inline uint32_t ecmp_member(const struct ecmp_group *g, uint32_t hash)
 	return __atomic_load_n(&g->bucket[hash >> (32 - ECMP_BUCKETS_LOG2)], __ATOMIC_RELAXED);
 }
 
-/* The hash of the flow of an IPv4 packet that ip4_check has passed. */
+/* The flow hash of an IPv4 packet that has passed ip4_check. */
 uint32_t ecmp_hash4(uint64_t seed, const uint8_t *ip);
 
-/* The same of an IPv6 packet that ip6_check has passed. */
+/* The flow hash of an IPv6 packet that has passed ip6_check. */
 uint32_t ecmp_hash6(uint64_t seed, const uint8_t *ip);
 
-/* The hash of all that is sent to an address of either family (the machine's own packets, for whose
- * way more is asked than packets show: source address, MTU, a full port). */
+/* One hash for all packets to an address of either family: for the machine's own packets, because
+ * source address, MTU and a full port must be known for the path before a packet exists. */
 uint32_t ecmp_hash_to(uint64_t seed, const struct net_addr *dst);
 
 #endif

@@ -16,12 +16,12 @@
 
 #define ETH_TYPE_IP4 0x0800
 #define ETH_TYPE_ARP 0x0806
-#define ETH_TYPE_VLAN 0x8100 /* IEEE 802.1Q 9.4: a tag of ETH_TAG_LEN bytes stands before the type */
+#define ETH_TYPE_VLAN 0x8100 /* IEEE 802.1Q 9.4: a tag of ETH_TAG_LEN bytes precedes the type */
 #define ETH_TYPE_IP6 0x86dd
 
 #define ETH_TAG_LEN 4
-#define ETH_VID_MASK 0xfff /* of the tag's second half: priority, DEI, VLAN identifier (9.6) */
-#define ETH_VID_MAX 4094   /* 4095 is reserved, 0 means no VLAN, but a priority (table 9-2) */
+#define ETH_VID_MASK 0xfff /* in the second half of the tag: priority, DEI, VLAN identifier (9.6) */
+#define ETH_VID_MAX 4094   /* 4095 is reserved; 0 carries a priority without a VLAN (table 9-2) */
 
 static inline bool eth_equal(const uint8_t *a, const uint8_t *b)
 {
@@ -44,13 +44,13 @@ static inline bool eth_is_zero(const uint8_t *mac)
 	return raw32_load(mac) == 0 && raw16_load(mac + 4) == 0;
 }
 
-/* May stand as the address of one station. */
+/* True for the address of a single station. */
 static inline bool eth_is_station(const uint8_t *mac)
 {
 	return !eth_is_multicast(mac) && !eth_is_zero(mac);
 }
 
-/* Writes the 14 bytes at frame; type in host order. */
+/* Writes the 14-byte header at frame; type in host order. */
 static inline void eth_header_build(uint8_t *frame, const uint8_t *dst, const uint8_t *src,
                                     uint16_t type)
 {
@@ -59,8 +59,8 @@ static inline void eth_header_build(uint8_t *frame, const uint8_t *dst, const ui
 	be16_store(frame + 12, type);
 }
 
-/* Takes the tag out of a frame of 18 bytes at least: the addresses move behind it, and the frame
- * begins ETH_TAG_LEN bytes later. */
+/* Removes the tag from a frame of at least 18 bytes: moves the addresses up, so the frame begins
+ * ETH_TAG_LEN bytes later. */
 static inline void eth_untag(uint8_t *frame)
 {
 	uint64_t head = raw64_load(frame);
@@ -69,15 +69,15 @@ static inline void eth_untag(uint8_t *frame)
 	raw32_store(frame + ETH_TAG_LEN + 8, tail);
 }
 
-/* Writes the tag of a VLAN, priority 0, at its place in a frame. */
+/* Writes a VLAN tag with priority 0 at its place in a frame. */
 static inline void eth_tag_build(uint8_t *frame, unsigned vid)
 {
 	be16_store(frame + 12, ETH_TYPE_VLAN);
 	be16_store(frame + 14, (uint16_t)vid);
 }
 
-/* Fills a short frame up with zeros (RFC 894), in a buffer of ETH_FRAME_MIN bytes at least. Returns
- * its length then. */
+/* Pads a short frame with zeros (RFC 894), in a buffer of at least ETH_FRAME_MIN bytes. Returns the
+ * new length. */
 static inline unsigned eth_pad(uint8_t *frame, unsigned len)
 {
 	if (len >= ETH_FRAME_MIN)

@@ -7,7 +7,7 @@
 #include "lib/mem.h"
 #include "net/ip4.h"
 
-/* Message types that are no errors (RFC 1122 3.2.2 "query" messages, RFC 1256, RFC 950). */
+/* Message types that are not errors (RFC 1122 3.2.2 "query" messages, RFC 1256, RFC 950). */
 static bool type_is_query(uint8_t type)
 {
 	return type == ICMP4_ECHO_REPLY || type == ICMP4_ECHO || (type >= 9 && type <= 10) ||
@@ -50,7 +50,8 @@ unsigned icmp4_error_build(uint8_t *out, unsigned room, const uint8_t *orig_ip, 
 	const unsigned head = IP4_HLEN + ICMP4_HLEN;
 	unsigned total = ip4_total_len(orig_ip);
 	unsigned quote = orig_len < total ? orig_len : total;
-	unsigned least = ip4_header_len(orig_ip) + 8; /* RFC 792; less only when there is less */
+	unsigned least = ip4_header_len(orig_ip) + 8; /* RFC 792; less only if the packet has
+	                                                 less */
 	if (room > ICMP4_ERROR_MAX)
 		room = ICMP4_ERROR_MAX;
 	if (room < head || (room - head < quote && room - head < least))
@@ -94,7 +95,7 @@ enum counter icmp4_error_counter(uint8_t type, uint8_t code)
 	return unreach[code];
 }
 
-/* True when the quoted packet's header is whole enough to say whom the error is about. */
+/* True if the quoted packet has a complete header, which identifies it. */
 static bool quote_ok(const uint8_t *quote, unsigned n)
 {
 	return n >= IP4_HLEN && quote[0] >> 4 == 4 && ip4_header_len(quote) >= IP4_HLEN &&
@@ -122,8 +123,9 @@ enum counter icmp4_input(const uint8_t *ip, unsigned len, struct icmp4_msg *out)
 	};
 	out->id = (uint16_t)(out->rest >> 16);
 	out->seq = (uint16_t)out->rest;
-	/* RFC 792 gives echo messages code 0 only; RFC 1122 3.2.2.6 has every request answered, as
-	 * all hosts do (nmap asks with code 9). An answer with another code is none to us: 0 we sent. */
+	/* RFC 792 defines only code 0 for echo; RFC 1122 3.2.2.6 requires an answer to every
+	 * request, and all hosts answer (nmap uses code 9). A reply must have code 0, as our
+	 * request did. */
 	if (out->type == ICMP4_ECHO) {
 		out->kind = ICMP4_KIND_ECHO_REQUEST;
 	} else if (out->type == ICMP4_ECHO_REPLY && out->code == 0) {
@@ -152,9 +154,9 @@ void icmp4_echo_reply_make(uint8_t *ip, unsigned len)
 	memset(ip + IP4_HLEN, 0, header_len - IP4_HLEN);
 	ip4_checksum_set(ip);
 
-	/* only type and code (RFC 792: 0) change: RFC 1624 instead of summing the data again. Where
-	 * all else is zero its equation 3 gives zero, the one sum that is wrong then; as all ones,
-	 * the other zero, it is right for any message. */
+	/* Only type and code change (RFC 792: 0), so RFC 1624 avoids summing the data. If
+	 * everything else is zero, its equation 3 gives zero, the one wrong sum; all ones, the
+	 * other zero, is right for any message. */
 	uint16_t was = raw16_load(icmp);
 	icmp[0] = ICMP4_ECHO_REPLY;
 	icmp[1] = 0;

@@ -6,7 +6,7 @@
 #include "lib/csum.h"
 #include "lib/mem.h"
 
-/* RFC 4443 2.1: the high bit tells messages that inform from errors. */
+/* RFC 4443 2.1: the high bit distinguishes informational messages from errors. */
 static bool type_is_error(uint8_t type) { return type < 128; }
 
 bool icmp6_error_allowed(const uint8_t *orig_ip, unsigned len, uint8_t type, uint8_t code)
@@ -21,8 +21,8 @@ bool icmp6_error_allowed(const uint8_t *orig_ip, unsigned len, uint8_t type, uin
 	uint8_t proto;
 	unsigned at = ip6_skip_extensions(orig_ip, len, &proto);
 	if (at == 0 || at == len) {
-		/* Nothing says that it is no error. A parameter problem may go: no node makes an error
-		 * whose headers cannot be followed, so none is answered. */
+		/* The packet may be an error. A parameter problem may still be sent: no node sends
+		 * an error with headers that cannot be followed, so none is answered. */
 		bool hidden = proto == IP6_HOP_BY_HOP || proto == IP6_ROUTING ||
 		              proto == IP6_FRAGMENT || proto == IP6_AH || proto == IP6_DEST_OPTIONS ||
 		              proto == IP6_ICMP6;

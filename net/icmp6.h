@@ -1,12 +1,13 @@
 /*
- * ICMP for IPv6 (RFC 4443): errors with their rules, echo, and the door for neighbour discovery and
- * MLD, whose messages are ICMPv6 too (net/nd.h).
+ * ICMP for IPv6 (RFC 4443): errors with their rules, echo, and the classification of neighbour
+ * discovery and MLD messages (net/nd.h), which are ICMPv6 too.
  *
- * Packets are whole IPv6 packets of any alignment; those passed in have been through ip6_check.
- * The rate limit (2.4 (f)) is net/icmp_limit.h.
+ * Packets are whole IPv6 packets of any alignment; packets passed in have passed ip6_check. The
+ * rate limit (2.4 (f)) is net/icmp_limit.h.
+ *
  * Deliberately missing: node information (RFC 4620), extended echo (RFC 8335), multi-part errors
- * (RFC 4884), the errors of processing limits (RFC 8883: optional, and a packet beyond them is no
- * accident).
+ * (RFC 4884), errors about processing limits (RFC 8883: optional, and a packet beyond the limits is
+ * not an accident).
  */
 #ifndef NET_ICMP6_H
 #define NET_ICMP6_H
@@ -22,7 +23,7 @@ enum icmp6_type {
 	ICMP6_UNREACH = 1,
 	ICMP6_TOO_BIG = 2,       /* rest: the MTU of the next link */
 	ICMP6_TIME_EXCEEDED = 3,
-	ICMP6_PARAM_PROBLEM = 4, /* rest: the octet that is wrong */
+	ICMP6_PARAM_PROBLEM = 4, /* rest: the offending octet */
 	ICMP6_ECHO = 128,
 	ICMP6_ECHO_REPLY = 129,
 	ICMP6_MLD_QUERY = 130,   /* RFC 2710, RFC 3810 */
@@ -39,7 +40,7 @@ enum icmp6_type {
 /* Codes of ICMP6_UNREACH (RFC 4443 3.1). */
 enum icmp6_unreach {
 	ICMP6_UNREACH_NO_ROUTE = 0,
-	ICMP6_UNREACH_PROHIBITED = 1, /* by administration */
+	ICMP6_UNREACH_PROHIBITED = 1, /* administratively prohibited */
 	ICMP6_UNREACH_SCOPE = 2,      /* beyond the scope of the source address */
 	ICMP6_UNREACH_ADDRESS = 3,    /* the neighbour does not answer */
 	ICMP6_UNREACH_PORT = 4,
@@ -63,33 +64,32 @@ enum icmp6_param_problem {
 
 /*
  * May an ICMP error of this type and code be sent about this packet, of which len bytes are there?
- * RFC 4443 2.4 (e): not about an ICMP error or a redirect (e.1, e.2), nor about what was sent to a
- * group, which only a packet too big and an unrecognised option may be told (e.3: ip6_upper reports
- * an option there only if its high bits are 10), and only to a source that is one host (e.6).
- * The caller adds what it alone can know: the same for a link-layer group or broadcast (e.4, e.5).
- * A chain of headers that cannot be followed may hide an error: then only parameter problems go,
- * which say just that.
+ * RFC 4443 2.4 (e): not about an ICMP error or a redirect (e.1, e.2), and only to a source that is
+ * a single host (e.6). About a packet to a group only packet too big and an unrecognised option may
+ * be sent (e.3; ip6_upper reports such an option only if its high bits are 10). The caller must
+ * apply the same rule to a link-layer group or broadcast (e.4, e.5). A header chain that cannot be
+ * followed may hide an error; then only parameter problems are allowed, which report exactly that.
  */
 bool icmp6_error_allowed(const uint8_t *orig_ip, unsigned len, uint8_t type, uint8_t code);
 
 /* An error to be sent. */
 struct icmp6_error {
-	struct net_addr src; /* ours */
+	struct net_addr src; /* our address */
 	uint32_t rest;       /* second word, host order: MTU, pointer, or 0 */
 	uint8_t type, code;
 };
 
 /*
  * Builds the whole IPv6 packet of an ICMP error about the packet at orig_ip, of which orig_len
- * bytes are there: to its source, quoting as much of it (not what lies behind its payload length)
- * as keeps the error within IP6_MTU_MIN (2.4 (c)) and room. Hop limit 64, traffic class 0. out must
- * not overlap orig_ip. Returns the length, or 0 when room cannot hold the ICMP header and the
- * original's IPv6 header.
+ * bytes are there. It goes to the packet's source and quotes the packet, up to its payload length,
+ * as far as the error stays within IP6_MTU_MIN (2.4 (c)) and room. Hop limit 64, traffic class 0.
+ * out must not overlap orig_ip. Returns the length, or 0 if room cannot hold the ICMP header and
+ * the original's IPv6 header.
  */
 unsigned icmp6_error_build(uint8_t *out, unsigned room, const uint8_t *orig_ip, unsigned orig_len,
                            const struct icmp6_error *e);
 
-/* The counter of such errors sent. */
+/* The counter for sent errors of this type and code. */
 enum counter icmp6_error_counter(uint8_t type, uint8_t code);
 
 enum icmp6_kind {
@@ -101,47 +101,47 @@ enum icmp6_kind {
 	ICMP6_KIND_OTHER,
 };
 
-/* An ICMP message to the machine itself; pointers go into the packet. */
+/* An ICMP message to the machine itself; pointers point into the packet. */
 struct icmp6_msg {
 	enum icmp6_kind kind;
 	uint8_t type, code;
-	uint16_t id, seq;     /* of an echo, host order */
+	uint16_t id, seq;     /* echo only, host order */
 	uint32_t rest;        /* second header word, host order */
-	const uint8_t *icmp;  /* the whole message, from its type on */
+	const uint8_t *icmp;  /* the whole message, starting at its type */
 	unsigned icmp_len;
 	const uint8_t *data;  /* after the 8-byte header: echo data or the quoted packet */
 	unsigned data_len;
-	/* of an error: the upper layer of the quoted packet (2.4 (d)), as far as it is there */
+	/* errors only: the upper layer of the quoted packet (2.4 (d)), as far as it is present */
 	uint8_t quoted_proto;
-	unsigned quoted_at;   /* octet of data; 0: cannot be told */
+	unsigned quoted_at;   /* octet of data; 0: unknown */
 };
 
 /*
- * Validates the ICMP message that begins at octet `at` of the packet at ip (ip6_upper said so; not
- * a fragment) and says what it is. Returns
+ * Validates the ICMP message at octet `at` of the packet at ip (from ip6_upper; not a fragment) and
+ * classifies it. Returns
  *     CNT_delivered_icmp6       echo request, echo reply, or error, which then quotes at least an
- *                               IPv6 header; errors of unknown type too (2.4 (a))
- *     CNT_NONE                  neighbour discovery or MLD: its fate is for net/nd.h to say
- *                               (what came in fragments must not get there: RFC 6980 5)
+ *                               IPv6 header; also errors of unknown type (2.4 (a))
+ *     CNT_NONE                  neighbour discovery or MLD: net/nd.h decides its fate
+ *                               (fragmented packets must not get there: RFC 6980 5)
  *     CNT_drop_icmp6_malformed  too short, checksum
- *     CNT_drop_icmp6_type       not known and no error: silently discarded (2.4 (b))
+ *     CNT_drop_icmp6_type       unknown and not an error: silently discarded (2.4 (b))
  * Fills *out unless malformed.
  */
 enum counter icmp6_input(const uint8_t *ip, unsigned at, struct icmp6_msg *out);
 
-/* The checksum (2.3) of the message that begins at octet `at`: 0 when its field is right. */
+/* The checksum (2.3) of the message at octet `at`: 0 if its field is correct. */
 uint16_t icmp6_checksum(const uint8_t *ip, unsigned at);
 
-/* Writes it: the last step of building any ICMPv6 message. Header and payload length are complete;
- * `at` is IP6_HLEN, or beyond the hop-by-hop options of MLD. */
+/* Writes the checksum: the last step of building any ICMPv6 message. Header and payload length are
+ * complete; `at` is IP6_HLEN, or more after the hop-by-hop options of MLD. */
 void icmp6_checksum_set(uint8_t *ip, unsigned at);
 
 /*
- * Turns a valid echo request (icmp6_input said so), whose message is at octet `at`, in place into
- * its reply (4.2): to the source, from src (ours: the request's destination, or for a request to a
- * group or an anycast address a unicast one), hop limit 64, traffic class kept. The request's
- * extension headers are not returned, so the reply begins `at - IP6_HLEN` bytes later than the
- * request: that is what it returns.
+ * Turns a valid echo request (by icmp6_input), whose message is at octet `at`, in place into its
+ * reply (4.2). It goes to the source; src is our address: the request's destination or, for a group
+ * or anycast address, a unicast one. Hop limit 64, traffic class kept. The request's extension
+ * headers are not returned, so the reply begins `at - IP6_HLEN` bytes later than the request.
+ * Returns that start.
  */
 uint8_t *icmp6_echo_reply_make(uint8_t *ip, unsigned at, const struct net_addr *src);
 
@@ -152,7 +152,7 @@ struct icmp6_echo {
 	uint8_t hop_limit;
 };
 
-/* Builds an echo request, a whole IPv6 packet. Returns its length, 0 when room is too small. */
+/* Builds an echo request, a whole IPv6 packet. Returns its length, 0 if room is too small. */
 unsigned icmp6_echo_request_build(uint8_t *out, unsigned room, const struct icmp6_echo *e);
 
 #endif

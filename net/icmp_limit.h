@@ -1,7 +1,7 @@
 /*
  * The rate limit of ICMP errors of both families (RFC 1812 4.3.2.8, RFC 4443 2.4 (f)): a token
- * bucket. Kept as one point in time, the earliest moment at which the bucket will be full again, so
- * there is nothing to refill and nothing to round away.
+ * bucket. Its state is one time, the earliest at which the bucket is full again, so no refill and
+ * no rounding is needed.
  */
 #ifndef NET_ICMP_LIMIT_H
 #define NET_ICMP_LIMIT_H
@@ -10,18 +10,18 @@
 
 struct icmp_limit {
 	uint64_t full_at_ns;
-	uint64_t interval_ns; /* one token; 0: no tokens at all */
+	uint64_t interval_ns; /* time per token; 0: no tokens at all */
 	uint64_t depth_ns;    /* burst * interval */
 };
 
-/* rate: errors per second (0: none ever); burst: how many may go at once, at least 1. */
+/* rate: errors per second (0: none ever); burst: errors allowed at once, at least 1. */
 static inline void icmp_limit_init(struct icmp_limit *l, uint32_t rate, uint32_t burst)
 {
 	uint64_t interval = rate ? (1000000000u - 1) / rate + 1 : 0; /* rounded up */
 	*l = (struct icmp_limit){0, interval, interval * (burst ? burst : 1)};
 }
 
-/* Takes a token; false when there is none. Time must not run backwards. */
+/* Takes a token; false: none is left. Time must not run backwards. */
 static inline bool icmp_limit_take(struct icmp_limit *l, uint64_t now_ns)
 {
 	if (l->interval_ns == 0)

@@ -1,4 +1,4 @@
-/* IPv6's side of net/ip.h, out of the way of IPv4's. */
+/* The IPv6 part of net/ip.h, kept apart from the IPv4 fast path. */
 #include "net/ip.h"
 
 void ip_parse6(uint8_t *ip, uint8_t proto, struct ip_packet *out)

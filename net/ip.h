@@ -1,7 +1,7 @@
 /*
- * What TCP and UDP need of IP, whichever version: reading a header that has been checked, writing
- * one, the sum of the pseudo header. The branch on the version is in each function here, and
- * nowhere above; IPv4's side is the straight one.
+ * What TCP and UDP need of either IP version: reading a checked header, writing a header, and the
+ * pseudo-header sum. Only the functions here branch on the version; the IPv4 branch is the fast
+ * path.
  */
 #ifndef NET_IP_H
 #define NET_IP_H
@@ -13,7 +13,7 @@
 #include "net/ip4.h"
 #include "net/ip6.h"
 
-#define IP_HLEN_MAX 40 /* of the headers that are written here, in either version */
+#define IP_HLEN_MAX 40 /* of headers written here, in either version */
 
 /* The two ECN bits of TOS or traffic class (RFC 3168 5). */
 enum ip_ecn { IP_ECN_NOT = 0, IP_ECN_ECT1 = 1, IP_ECN_ECT0 = 2, IP_ECN_CE = 3 };
@@ -28,16 +28,17 @@ struct ip_packet {
 
 static inline bool ip_is_ip6(const uint8_t *ip) { return ip[0] >> 4 == 6; }
 
-/* Of a packet that has passed its check: its length. */
+/* Length of a packet that has passed its check. */
 static inline unsigned ip_total_len(const uint8_t *ip)
 {
 	return ip_is_ip6(ip) ? ip6_total_len(ip) : ip4_total_len(ip);
 }
 
-/* ip_parse of IPv6. An upper layer that is not there (ip6_upper has refused such) has no bytes. */
+/* ip_parse for IPv6. If the upper layer is missing (ip6_upper refuses such packets), l4_len is
+ * 0. */
 void ip_parse6(uint8_t *ip, uint8_t proto, struct ip_packet *out);
 
-/* ip_parse of IPv4. */
+/* ip_parse for IPv4. */
 static inline void ip_parse4(uint8_t *ip, struct ip_packet *out)
 {
 	unsigned header_len = ip4_header_len(ip);
@@ -50,7 +51,7 @@ static inline void ip_parse4(uint8_t *ip, struct ip_packet *out)
 }
 
 /* Reads a packet of upper-layer protocol `proto` that has passed ip4_check, or ip6_check and, if
- * extension headers stand before its upper layer, ip6_upper. */
+ * extension headers precede its upper layer, ip6_upper. */
 static inline void ip_parse(uint8_t *ip, uint8_t proto, struct ip_packet *out)
 {
 	if (unlikely(ip_is_ip6(ip)))
@@ -59,14 +60,14 @@ static inline void ip_parse(uint8_t *ip, uint8_t proto, struct ip_packet *out)
 		ip_parse4(ip, out);
 }
 
-/* Bytes of the header that ip_header_put writes for such a destination. */
+/* Bytes of the header that ip_header_put writes for this destination. */
 static inline unsigned ip_header_bytes(const struct net_addr *dst)
 {
 	return likely(net_addr_is_ip4(dst)) ? IP4_HLEN : IP6_HLEN;
 }
 
-/* The largest payload that every host takes in one piece is this much less a header: RFC 9293 3.7.1
- * for IPv4 (576), RFC 8200 5 for IPv6 (1280). */
+/* The largest packet that every host accepts without fragmentation: RFC 9293 3.7.1 for IPv4 (576),
+ * RFC 8200 5 for IPv6 (1280). */
 static inline unsigned ip_mtu_min(const struct net_addr *dst)
 {
 	return net_addr_is_ip4(dst) ? 576 : IP6_MTU_MIN;
@@ -87,14 +88,14 @@ static inline uint32_t ip_pseudo_len(uint32_t sum, unsigned l4_len)
 	return csum_add(sum, be16_make((uint16_t)l4_len).raw);
 }
 
-/* The rest of ip_header_put: of IPv6, flow label 0 (RFC 6437 3). */
+/* ip_header_put for IPv6, with flow label 0 (RFC 6437 3). */
 void ip_header_put6(uint8_t *l4, unsigned l4_len, const struct net_addr *src,
                     const struct net_addr *dst, uint8_t proto, uint8_t ecn);
 
 /*
- * Writes the header of a packet of l4_len bytes just before l4. header_len: ip_header_bytes(dst),
- * which the caller knows already. TTL or hop limit 64, not to be fragmented, IPv4's identification
- * 0 (RFC 6864 4.1: an atomic datagram).
+ * Writes the header of a packet with l4_len bytes directly in front of l4. header_len must be
+ * ip_header_bytes(dst). TTL or hop limit 64, not to be fragmented, IPv4 identification 0 (RFC 6864
+ * 4.1: an atomic datagram).
  */
 static inline void ip_header_put(uint8_t *l4, unsigned l4_len, unsigned header_len,
                                  const struct net_addr *src, const struct net_addr *dst,
@@ -104,7 +105,8 @@ static inline void ip_header_put(uint8_t *l4, unsigned l4_len, unsigned header_l
 		ip_header_put6(l4, l4_len, src, dst, proto, ecn);
 		return;
 	}
-	/* The header as 16-bit words: what is the same in all of them, and its sum, are constants. */
+	/* The header as 16-bit words: the constant words and their sum are compile-time
+	 * constants. */
 	uint8_t *ip = l4 - IP4_HLEN;
 	uint16_t first = be16_make((uint16_t)(0x4500 | ecn)).raw;
 	uint16_t total = be16_make((uint16_t)(IP4_HLEN + l4_len)).raw;

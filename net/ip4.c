@@ -3,7 +3,7 @@
 
 #include "lib/mem.h"
 
-/* Option types (RFC 791 3.1): bit 7 says "copy into every fragment". */
+/* Option types (RFC 791 3.1): bit 7 means "copy into every fragment". */
 enum ip4_option {
 	OPT_END = 0,
 	OPT_NOP = 1,
@@ -26,8 +26,8 @@ unsigned ip4_options_error(const uint8_t *ip)
 			return i;
 		if (ip[i + 1] < 2 || ip[i + 1] > end - i)
 			return i + 1;
-		/* RFC 1812 5.3.13.4: a router may be told to discard source-routed packets;
-		 * RFC 7126 4.3, 4.4 advise that, and we know nothing else. */
+		/* RFC 1812 5.3.13.4 allows a configuration that discards source-routed packets; RFC
+		 * 7126 4.3, 4.4 recommend it. We always do. */
 		if (ip[i] == OPT_LSRR || ip[i] == OPT_SSRR)
 			return i;
 		i += ip[i + 1];
@@ -56,16 +56,17 @@ enum counter ip4_check_slow(const uint8_t *ip, unsigned avail)
 	return ip4_options_error(ip) ? CNT_drop_ip4_options : CNT_NONE;
 }
 
-/* One option, whose opt[1] bytes are there. opt[2]: where the next address goes, from 1. */
+/* Fills a record route option of opt[1] bytes. opt[2]: place of the next address, from 1. */
 static void record(uint8_t *opt, uint32_t addr)
 {
 	if (opt[1] < 3 || opt[2] < 4 || opt[2] + 3 > opt[1])
-		return; /* full: it goes on as it is (RFC 791 3.1) */
+		return; /* full: forwarded unchanged (RFC 791 3.1) */
 	be32_store(opt + opt[2] - 1, addr);
 	opt[2] = (uint8_t)(opt[2] + 4);
 }
 
-/* The same for a timestamp. opt[3]: how many hops found no room, above what is asked for. */
+/* Fills a timestamp option likewise. opt[3]: count of hops that found no room (upper 4 bits), and
+ * the flag. */
 static void stamp(uint8_t *opt, const struct ip4_passage *at)
 {
 	enum { TIME = 0, ADDRESS_TIME = 1, TIME_OF = 3 };
@@ -81,7 +82,7 @@ static void stamp(uint8_t *opt, const struct ip4_passage *at)
 		return;
 	if (flag == ADDRESS_TIME)
 		be32_store(place, at->addr);
-	/* RFC 791 3.1: the high bit says that this is not the time since midnight */
+	/* RFC 791 3.1: the high bit means that the time is not since midnight */
 	be32_store(place + bytes - 4, at->time_ms | 0x80000000u);
 	opt[2] = (uint8_t)(opt[2] + bytes);
 }
@@ -177,7 +178,7 @@ unsigned ip4_frag_next(struct ip4_frag *it, uint8_t *out, unsigned room)
 	it->done += n;
 	it->ended = it->done == it->data_len;
 
-	/* RFC 791 3.2: all but the last get MF; the last keeps what the source had */
+	/* RFC 791 3.2: all but the last get MF; the last keeps the source packet's flag */
 	uint16_t word = be16_load(it->ip + 6);
 	uint16_t offset = (uint16_t)((word & IP4_OFFSET_MASK) + (it->done - n) / 8);
 	uint16_t flags = (uint16_t)(word & ~IP4_OFFSET_MASK);

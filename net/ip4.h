@@ -1,13 +1,14 @@
 /*
- * IPv4 (RFC 791) as a router needs it (RFC 1812): validation at the door, TTL, building headers,
+ * IPv4 (RFC 791) for a router (RFC 1812): validation on reception, TTL, building headers,
  * fragmentation. Addresses are uint32_t in host order; packets are bytes of any alignment.
  *
  * Invariant: every function but ip4_check, ip4_check_slow and ip4_options_error takes a packet that
- * ip4_check has passed: header and total length lie within the buffer, options can be walked.
+ * ip4_check has passed: header and total length lie within the buffer, and the options are well
+ * formed.
  *
- * Deliberately missing: reassembly (a router forwards fragments; those to itself are dropped
- * are net/reassembly.h's), source routing (dropped, as RFC 1812 5.3.13.4 lets a router be
- * configured and RFC 7126 advises).
+ * Deliberately missing: reassembly (a router forwards fragments; net/reassembly.h handles those for
+ * the router itself), source routing (dropped, as RFC 1812 5.3.13.4 permits and RFC 7126
+ * recommends).
  */
 #ifndef NET_IP4_H
 #define NET_IP4_H
@@ -64,14 +65,15 @@ static inline bool ip4_in_prefix(uint32_t addr, uint32_t prefix, unsigned plen)
 	return ((addr ^ prefix) & ip4_prefix_mask(plen)) == 0;
 }
 
-/* The directed broadcast address of the subnet of addr; /31 and /32 have none (RFC 3021), for
- * which the limited broadcast is returned. */
+/* The directed broadcast address of addr's subnet. /31 and /32 have none (RFC 3021); for them it
+ * returns the limited broadcast. */
 static inline uint32_t ip4_subnet_broadcast(uint32_t addr, unsigned plen)
 {
 	return plen >= 31 ? IP4_BROADCAST : addr | ~ip4_prefix_mask(plen);
 }
 
-/* Neither the first nor the last address of its subnet; of a /31, /32 all are hosts (RFC 3021). */
+/* True for a host address: neither the first nor the last of its subnet; for /31 and /32 any (RFC
+ * 3021). */
 static inline bool ip4_is_subnet_host(uint32_t addr, unsigned plen)
 {
 	uint32_t host_bits = ~ip4_prefix_mask(plen);
@@ -80,22 +82,22 @@ static inline bool ip4_is_subnet_host(uint32_t addr, unsigned plen)
 
 static inline bool ip4_is_multicast(uint32_t addr) { return addr >> 28 == 0xe; }
 
-/* Not the address of a host anywhere outside one: 0/8, 127/8, 240/4 with the limited broadcast
- * (RFC 1122 3.2.1.3, RFC 1812 5.3.7). Multicast is not among them. */
+/* Never the address of a host on a network: 0/8, 127/8, 240/4 with the limited broadcast (RFC 1122
+ * 3.2.1.3, RFC 1812 5.3.7). Multicast is not included. */
 static inline bool ip4_is_martian(uint32_t addr)
 {
 	uint32_t top = addr >> 24;
 	return top == 0 || top == 127 || top >= 240;
 }
 
-/* RFC 1812 5.3.7: no packet may have this source address (martian or multicast). */
+/* RFC 1812 5.3.7: invalid source address of any packet (martian or multicast). */
 static inline bool ip4_src_is_martian(uint32_t src)
 {
 	uint32_t top = src >> 24;
 	return top == 0 || top == 127 || top >= 224;
 }
 
-/* Nor this destination address; the limited broadcast is for the machine itself. */
+/* Invalid destination address. The limited broadcast is valid, for the machine itself. */
 static inline bool ip4_dst_is_martian(uint32_t dst)
 {
 	return ip4_is_martian(dst) && dst != IP4_BROADCAST;
@@ -108,7 +110,7 @@ static inline uint8_t ip4_proto(const uint8_t *ip) { return ip[9]; }
 static inline uint32_t ip4_src(const uint8_t *ip) { return be32_load(ip + 12); }
 static inline uint32_t ip4_dst(const uint8_t *ip) { return be32_load(ip + 16); }
 
-/* Any fragment, the first one too. */
+/* True for any fragment, including the first. */
 static inline bool ip4_is_fragment(const uint8_t *ip)
 {
 	return be16_load(ip + 6) & (IP4_FLAG_MF | IP4_OFFSET_MASK);
@@ -116,19 +118,19 @@ static inline bool ip4_is_fragment(const uint8_t *ip)
 
 static inline bool ip4_dont_fragment(const uint8_t *ip) { return ip[6] & (IP4_FLAG_DF >> 8); }
 
-/* ip4_check with every step in order, so that it knows the reason. */
+/* ip4_check with every step in order, to determine the reason. */
 enum counter ip4_check_slow(const uint8_t *ip, unsigned avail);
 
 /*
- * Validates the IPv4 packet at ip, of which avail bytes are there (more than the total length is
- * Ethernet padding and allowed): RFC 1812 5.2.2 and 5.3.7. In this order: length, version, header
- * length, total length, header checksum, source and destination martians, options: a packet refused
- * as CNT_drop_ip4_options is wrong by these alone, and may be asked about like one that passes.
- * Options must be well formed; LSRR and SSRR are refused, all others pass unchanged.
- * Returns CNT_NONE when the packet may go on, otherwise the CNT_drop_ip4_* to count.
+ * Validates the IPv4 packet at ip, of which avail bytes are there (RFC 1812 5.2.2 and 5.3.7). Bytes
+ * beyond the total length are allowed as Ethernet padding. Order of checks: length, version, header
+ * length, total length, header checksum, source and destination martians, options. A packet refused
+ * as CNT_drop_ip4_options is thus valid except for its options, and the functions here may be used
+ * on it. Options must be well formed; LSRR and SSRR are refused, all others pass unchanged. Returns
+ * CNT_NONE if the packet may proceed, otherwise the CNT_drop_ip4_* to count.
  *
- * The inline part accepts the common packet (no options, no broadcast) only when nothing is wrong
- * with it; all else is left to the slow one, so forwarding costs neither a call nor eight branches.
+ * The inline part accepts only a correct common packet (no options, no broadcast) and leaves all
+ * others to the slow part. Forwarding thus needs neither a call nor eight branches.
  */
 static inline enum counter ip4_check(const uint8_t *ip, unsigned avail)
 {
@@ -144,48 +146,48 @@ static inline enum counter ip4_check(const uint8_t *ip, unsigned avail)
 }
 
 /*
- * The octet of the header at which its options go wrong, for the pointer of a parameter problem
+ * The octet of the header where its options are invalid, for the pointer of a parameter problem
  * (RFC 792): a length below 2 or beyond the header, a type without room for its length, or the type
- * of a source route. 0: there is nothing wrong. The header's length has been checked to be there.
+ * of a source route. 0: no error. The complete header must be present.
  */
 unsigned ip4_options_error(const uint8_t *ip);
 
-/* What a packet on its way through notes of us. */
+/* Information about us for options of a forwarded packet. */
 struct ip4_passage {
-	uint32_t addr;    /* of the interface that it leaves by */
-	uint32_t time_ms; /* since whenever */
-	bool (*is_ours)(uint32_t addr); /* on any interface */
+	uint32_t addr;    /* of the outgoing interface */
+	uint32_t time_ms; /* from any starting point */
+	bool (*is_ours)(uint32_t addr); /* true for our address on any interface */
 };
 
-/* Writes that into the record route and timestamp options of a packet, where they have room (RFC
- * 1812 5.3.13.5, 5.3.13.6; RFC 791 3.1), and makes the checksum anew. Where there is no room for a
- * timestamp that is counted there, up to 15; an option that is not as it should be stays so. */
+/* Fills in the record route and timestamp options of a packet where they have room (RFC 1812
+ * 5.3.13.5, 5.3.13.6; RFC 791 3.1), and recomputes the checksum. A timestamp without room is
+ * counted in its option, up to 15. A malformed option is not changed. */
 void ip4_options_fill(uint8_t *ip, const struct ip4_passage *at);
 
-/* Takes one off the TTL, which must not be 0, and mends the checksum (RFC 1624). The caller has
- * made sure that the packet does not end here: RFC 1812 5.3.1, TTL > 1. */
+/* Decrements the TTL, which must not be 0, and updates the checksum (RFC 1624). The caller has
+ * checked that the packet does not expire here: RFC 1812 5.3.1, TTL > 1. */
 static inline void ip4_ttl_decrement(uint8_t *ip)
 {
 	/*
-	 * One less in the word of the TTL is one more in the checksum, with end-around carry, and
-	 * never 0xffff (RFC 1624 3: that would be the other zero). One load and one store for TTL,
-	 * protocol and checksum together: to read back what was just written in another width
-	 * stalls until all earlier stores are done. Little-endian, which is as good for a sum (RFC
-	 * 1071 2(B)), the TTL is the lowest byte, where it is above 0 and nothing is borrowed, and
-	 * the checksum the upper half, where its carry leaves the word.
+	 * Decrementing the TTL word increments the checksum, with end-around carry, and never
+	 * yields 0xffff (RFC 1624 3: the other zero). One load and one store cover TTL, protocol
+	 * and checksum, because reading back a recent store in another width stalls until all
+	 * earlier stores are done. Little-endian order is equally valid for a sum (RFC 1071 2(B)).
+	 * The TTL is then the lowest byte, and above 0, so nothing is borrowed. The checksum is the
+	 * upper half, so its carry leaves the word.
 	 */
 	const uint32_t ttl_one = 1, sum_one = 1u << 16, all_but_one = 0xfffeu << 16;
 	uint32_t word = le32_load(ip + 8);
 	le32_store(ip + 8, word - ttl_one + sum_one + (word >= all_but_one ? sum_one : 0));
 }
 
-/* Computes the header checksum anew. */
+/* Recomputes the header checksum. */
 void ip4_checksum_set(uint8_t *ip);
 
 /* The header of a packet to build. */
 struct ip4_build {
 	uint32_t src, dst;
-	uint16_t payload_len; /* total length is 20 more and must stay <= 65535 */
+	uint16_t payload_len; /* the total length is 20 more and must be <= 65535 */
 	uint16_t id;          /* may be 0 with df (RFC 6864 4.1: atomic datagram) */
 	uint8_t tos, ttl, proto;
 	bool df;
@@ -200,9 +202,9 @@ void ip4_header_build(uint8_t *ip, const struct ip4_build *b);
  */
 struct ip4_frag {
 	const uint8_t *ip;
-	unsigned header_len;  /* of the source */
-	unsigned data_len;    /* payload of the source, bytes */
-	unsigned done;        /* bytes of it sent */
+	unsigned header_len;  /* of the source packet */
+	unsigned data_len;    /* payload bytes of the source packet */
+	unsigned done;        /* payload bytes already sent */
 	unsigned mtu;
 	bool ended;
 	unsigned later_len;   /* header of the second and later fragments */
@@ -210,16 +212,16 @@ struct ip4_frag {
 };
 
 /*
- * Prepares to cut the packet at ip (checked) into fragments of at most mtu bytes.
- * E_INVAL: DF is set, mtu has no room for the header and 8 bytes, or the packet is itself a
- * fragment that ends beyond 65535 (count drop_ip4_total_len); ip4_frag_next then returns 0.
- * A packet that fits the mtu comes out as it is.
+ * Prepares to fragment the packet at ip (checked) into fragments of at most mtu bytes. A packet
+ * that fits the mtu is returned unchanged. E_INVAL: DF is set, mtu has no room for the header and 8
+ * bytes, or the packet is itself a fragment that ends beyond 65535 (count drop_ip4_total_len);
+ * ip4_frag_next then returns 0.
  */
 int ip4_frag_init(struct ip4_frag *it, const uint8_t *ip, unsigned mtu);
 
 /*
- * Writes the next fragment, a whole IP packet, to out, which has `room` bytes and does not overlap
- * the source. Returns its length; 0 when there is none left or it does not fit the room.
+ * Writes the next fragment, a complete IP packet, to out, which has `room` bytes and does not
+ * overlap the source. Returns its length; 0: none is left, or it does not fit.
  */
 unsigned ip4_frag_next(struct ip4_frag *it, uint8_t *out, unsigned room);
 

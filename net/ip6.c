@@ -4,7 +4,7 @@
 #include "lib/mem.h"
 #include "net/icmp6.h"
 
-/* Option types (RFC 8200 4.2); what a node that does not know one must do is in its high bits. */
+/* Option types (RFC 8200 4.2). The high bits say what a node does that does not know the option. */
 enum ip6_option {
 	OPT_PAD1 = 0,
 	OPT_PADN = 1,
@@ -14,7 +14,7 @@ enum ip6_option_action {
 	ACTION_SKIP = 0,
 	ACTION_DISCARD = 1,
 	ACTION_PROBLEM = 2,
-	ACTION_PROBLEM_UNICAST = 3, /* not about a packet to a group */
+	ACTION_PROBLEM_UNICAST = 3, /* no answer about a packet to a group */
 };
 
 enum counter ip6_check_slow(const uint8_t *ip, unsigned avail)
@@ -24,7 +24,7 @@ enum counter ip6_check_slow(const uint8_t *ip, unsigned avail)
 	if (ip6_version(ip) != 6)
 		return CNT_drop_ip6_version;
 	unsigned payload = ip6_payload_len(ip);
-	/* RFC 2675 2: only a jumbogram has options in a payload of nothing */
+	/* RFC 2675 2: only a jumbogram has options with a payload length of 0 */
 	if (payload > avail - IP6_HLEN || (payload == 0 && ip6_next(ip) == IP6_HOP_BY_HOP))
 		return CNT_drop_ip6_payload_len;
 	struct net_addr src = ip6_src(ip), dst = ip6_dst(ip);
@@ -32,7 +32,8 @@ enum counter ip6_check_slow(const uint8_t *ip, unsigned avail)
 		return CNT_drop_ip6_src_martian;
 	if (net_addr_is_any(&dst) || ip6_is_loopback(&dst) || net_addr_is_ip4(&dst))
 		return CNT_drop_ip6_dst_martian;
-	/* RFC 4291 2.7: scope 0 is reserved; what has the scope of an interface never leaves it */
+	/* RFC 4291 2.7: scope 0 is reserved; packets of interface scope never leave the
+	 * interface */
 	if (ip6_is_multicast(&dst) && ip6_multicast_scope(&dst) <= IP6_SCOPE_INTERFACE)
 		return CNT_drop_ip6_dst_martian;
 	return CNT_NONE;
@@ -58,8 +59,8 @@ static enum counter refuse(struct ip6_upper *u, enum counter reason, uint8_t cod
 	return reason;
 }
 
-/* The packet ends within a header of which the octet at pointer says more. In a first fragment that
- * is for the header chain to answer, pointer 0 (RFC 7112 5). */
+/* The packet ends within a header; the octet at pointer shows it. In a first fragment the header
+ * chain is incomplete, which is reported with pointer 0 (RFC 7112 5). */
 static enum counter cut_off(struct ip6_upper *u, unsigned pointer)
 {
 	if (u->fragment)
@@ -67,11 +68,11 @@ static enum counter cut_off(struct ip6_upper *u, unsigned pointer)
 	return refuse(u, CNT_drop_ip6_ext_malformed, ICMP6_PARAM_FIELD, pointer);
 }
 
-/* One option of those headers that is no padding; i: octet of its type. */
+/* Handles one option other than padding; i: octet of its type. */
 static enum counter take_option(const uint8_t *ip, unsigned i, struct ip6_upper *u)
 {
 	uint8_t type = ip[i];
-	/* RFC 2711 2.1: in hop-by-hop options only, two bytes long */
+	/* RFC 2711 2.1: only in hop-by-hop options, with a length of 2 */
 	if (type == OPT_ROUTER_ALERT && u->proto == IP6_HOP_BY_HOP && ip[i + 1] == 2) {
 		u->router_alert = true;
 		u->alert = be16_load(ip + i + 2);
@@ -85,7 +86,7 @@ static enum counter take_option(const uint8_t *ip, unsigned i, struct ip6_upper 
 	return CNT_drop_ip6_option;
 }
 
-/* The options between the octets i and end. */
+/* Walks the options between the octets i and end. */
 static enum counter walk_options(const uint8_t *ip, unsigned i, unsigned end, struct ip6_upper *u)
 {
 	unsigned options = 0, padding = 0;
@@ -114,7 +115,7 @@ static enum counter walk_options(const uint8_t *ip, unsigned i, unsigned end, st
 	return CNT_NONE;
 }
 
-/* RFC 8200 4.5; u->at is the octet of the header. Takes it in, and steps over it. */
+/* RFC 8200 4.5: reads the fragment header at octet u->at and steps over it. */
 static enum counter walk_fragment(const uint8_t *ip, unsigned end, struct ip6_upper *u)
 {
 	if (u->fragment)
@@ -135,8 +136,9 @@ static enum counter walk_fragment(const uint8_t *ip, unsigned end, struct ip6_up
 	return CNT_NONE;
 }
 
-/* Hop-by-hop, routing and destination options headers have one form (RFC 8200 4.3, 4.4, 4.6):
- * next header, length in 8 bytes without the first 8, content. Looks at one and steps over it. */
+/* Hop-by-hop, routing and destination options headers share one format (RFC 8200 4.3, 4.4, 4.6):
+ * next header, length in units of 8 bytes not counting the first 8, content. Checks one and steps
+ * over it. */
 static enum counter walk_header(const uint8_t *ip, unsigned end, struct ip6_upper *u)
 {
 	unsigned at = u->at;
@@ -150,8 +152,8 @@ static enum counter walk_header(const uint8_t *ip, unsigned end, struct ip6_uppe
 	if (len > end - at)
 		return cut_off(u, at + 1);
 	if (u->proto == IP6_ROUTING) {
-		/* RFC 8200 4.4: a type that is not known is passed over when no segments are left, else
-		 * refused, pointing at the type */
+		/* RFC 8200 4.4: an unknown type is ignored if no segments are left. Otherwise the
+		 * packet is refused, with the pointer at the type. */
 		if (ip[at + 3] != 0)
 			return refuse(u, CNT_drop_ip6_routing, ICMP6_PARAM_FIELD, at + 2);
 	} else {
@@ -171,7 +173,8 @@ static bool is_walked(uint8_t proto)
 	       proto == IP6_DEST_OPTIONS;
 }
 
-/* RFC 7112 3: the header chain ends with the upper-layer header, of ICMPv6 its first 32 bits. */
+/* RFC 7112 3: the header chain ends with the upper-layer header; for ICMPv6 with its first 32
+ * bits. */
 static bool upper_header_is_whole(const uint8_t *ip, unsigned end, const struct ip6_upper *u)
 {
 	unsigned n = end - u->at;
@@ -204,7 +207,7 @@ enum counter ip6_upper(const uint8_t *ip, struct ip6_upper *out)
 	}
 	if (out->fragment && !upper_header_is_whole(ip, end, out))
 		return cut_off(out, 0);
-	/* RFC 8200 4.7: what follows "no next header" is ignored */
+	/* RFC 8200 4.7: data after "no next header" is ignored */
 	return out->proto == IP6_NO_NEXT ? CNT_drop_ip6_proto : CNT_NONE;
 }
 
@@ -302,7 +305,7 @@ unsigned ip6_frag_next(struct ip6_frag *it, uint8_t *out, unsigned room)
 	bool last = n == rest;
 	fragment[0] = out[it->next_at];
 	fragment[1] = 0;
-	/* the offset counts 8 bytes from bit 3 on, so as bytes it is in place */
+	/* the offset counts 8 bytes from bit 3 on, so the byte count needs no shift */
 	be16_store(fragment + 2, (uint16_t)(it->done | !last));
 	be32_store(fragment + 4, it->id);
 	memcpy(fragment + IP6_FRAGMENT_HLEN, it->ip + head + it->done, n);

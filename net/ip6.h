@@ -1,30 +1,30 @@
 /*
- * IPv6 (RFC 8200): validation at the door, classes of addresses (RFC 4291), the walk over extension
+ * IPv6 (RFC 8200): validation on reception, address classes (RFC 4291), the walk over extension
  * headers, hop limit, building headers, fragmenting our own packets.
  *
- * Addresses are struct net_addr, as on the wire; packets are bytes of any alignment.
+ * Addresses are struct net_addr, in wire order; packets are bytes of any alignment.
  *
- * A packet goes through up to three checks, each for what the one before does not need:
+ * A packet passes up to three checks; each adds tests that the one before does not need:
  *
- *     ip6_check           every packet: header whole, addresses that may stand on a wire
- *     ip6_check_forward   one to be forwarded: scopes (RFC 4291 2.5.6); no look at what comes after
- *                         the header (RFC 8200 4: extension headers are not a router's affair)
+ *     ip6_check           every packet: complete header, addresses that are valid on a link
+ *     ip6_check_forward   one to be forwarded: scopes (RFC 4291 2.5.6); nothing after the header
+ *                         (RFC 8200 4: a router does not process extension headers)
  *     ip6_upper           one to the machine itself: the chain of extension headers
  *
  * Invariants
  * 1. Every function but the three checks and ip6_find_upper takes a packet that ip6_check has
  *    passed: 40 bytes are there and the payload length lies within the buffer.
- * 2. A walk follows no more than IP6_EXT_MAX headers; one that looks into them no more than
- *    IP6_EXT_BYTES_MAX bytes of them and, of one header, IP6_OPTIONS_MAX options. RFC 8504 5.3 lets
- *    a host set such limits and discard what exceeds them in silence. That they be configurable,
- *    and lengths without limit unless configured, are its SHOULDs that we do not follow: a
- *    stranger's packet shall cost no more than a known number of steps.
+ * 2. A walk follows at most IP6_EXT_MAX headers. A walk that reads their contents covers at most
+ *    IP6_EXT_BYTES_MAX bytes in all and IP6_OPTIONS_MAX options per header. RFC 8504 5.3 lets a
+ *    host set such limits and silently discard packets beyond them. We do not follow its SHOULDs
+ *    that the limits be configurable and lengths unlimited by default: a packet from anyone must
+ *    cost a bounded number of steps.
  *
  * Deliberately missing: jumbograms (RFC 2675: refused), routing headers (all types are unknown
- * here; type 0 is refused by RFC 5095), AH and ESP (RFC 4302, 4303: unrecognised to the machine
- * itself, so refused with code 1), hop-by-hop options on forwarding (RFC 8200 4.3 lets a router
- * leave them out), flow labels of our own (0, RFC 6437 3), zone indices in addresses (RFC 4007: the
- * port stands beside an address where it matters).
+ * here; RFC 5095 refuses type 0), AH and ESP (RFC 4302, 4303: unrecognised by the machine itself,
+ * so refused with code 1), hop-by-hop options on forwarding (RFC 8200 4.3 lets a router ignore
+ * them), flow labels of our own (0, RFC 6437 3), zone indices in addresses (RFC 4007: functions
+ * take the port beside the address where it matters).
  */
 #ifndef NET_IP6_H
 #define NET_IP6_H
@@ -36,7 +36,7 @@
 #include "net/eth.h"
 
 #define IP6_HLEN 40
-#define IP6_MTU_MIN 1280 /* RFC 8200 5: of every link */
+#define IP6_MTU_MIN 1280 /* RFC 8200 5: minimum of every link */
 #define IP6_HOP_LIMIT_DEFAULT 64
 #define IP6_FRAGMENT_HLEN 8
 #define IP6_PACKET_MAX (IP6_HLEN + 65535)
@@ -44,9 +44,10 @@
 #define IP6_EXT_MAX 8
 #define IP6_EXT_BYTES_MAX 512
 #define IP6_OPTIONS_MAX 8 /* RFC 8504 5.3: the default; padding is not counted */
-#define IP6_PADDING_MAX 7 /* RFC 8504 5.3: Pad1 in a row, bytes of a PadN; here both added up */
+#define IP6_PADDING_MAX 7 /* RFC 8504 5.3: limit for Pad1 in a row and for the bytes of a PadN; here
+                             for their sum */
 
-/* Next Header: extension headers, and what may stand behind them. */
+/* Next Header: extension headers, and the headers that may follow them. */
 enum ip6_next {
 	IP6_HOP_BY_HOP = 0,
 	IP6_TCP = 6,
@@ -71,8 +72,8 @@ struct ip6_header {
 _Static_assert(sizeof(struct ip6_header) == IP6_HLEN, "wire format");
 _Static_assert(offsetof(struct ip6_header, dst) == 24, "wire format");
 
-/* An address from four words in host order, also where a constant is wanted:
- * IP6(0x20010db8, 0, 0, 1) is 2001:db8::1. */
+/* An address from four words in host order, usable as a constant: IP6(0x20010db8, 0, 0, 1) is
+ * 2001:db8::1. */
 #define IP6(a, b, c, d) \
 	((struct net_addr){{BYTES_SWAP32((uint32_t)(a)), BYTES_SWAP32((uint32_t)(b)), \
 	                    BYTES_SWAP32((uint32_t)(c)), BYTES_SWAP32((uint32_t)(d))}})
@@ -116,7 +117,8 @@ static inline bool ip6_is_link_local(const struct net_addr *a)
 	return be32_get((be32_t){a->w[0]}) >> 22 == 0xfe80 >> 6;
 }
 
-/* The last 64 bits of an address, in host order, and the address in fe80::/64 that has them. */
+/* ip6_identifier: the last 64 bits of an address, in host order. ip6_link_local: the address in
+ * fe80::/64 with that identifier. */
 static inline uint64_t ip6_identifier(const struct net_addr *a)
 {
 	return (uint64_t)be32_get((be32_t){a->w[2]}) << 32 | be32_get((be32_t){a->w[3]});
@@ -133,7 +135,7 @@ static inline bool ip6_is_unique_local(const struct net_addr *a)
 	return be32_get((be32_t){a->w[0]}) >> 25 == 0xfc >> 1;
 }
 
-/* The address of one interface somewhere: neither unspecified, loopback, multicast nor IPv4. */
+/* True for the address of a single interface: not unspecified, loopback, multicast or IPv4. */
 static inline bool ip6_is_unicast(const struct net_addr *a)
 {
 	return !net_addr_is_any(a) && !ip6_is_loopback(a) && !ip6_is_multicast(a) &&
@@ -163,16 +165,16 @@ static inline void ip6_group_mac(uint8_t mac[ETH_ALEN], const struct net_addr *g
 
 /* --- prefixes and interface identifiers --- */
 
-/* The bits 32 i to 32 i + 31 of the mask of a prefix of plen bits (0 to 128), in host order. */
+/* Bits 32 i to 32 i + 31 of the mask of a prefix of plen bits (0 to 128), in host order. */
 static inline uint32_t ip6_mask_word(unsigned plen, unsigned i)
 {
 	unsigned bits = plen > 32 * i ? plen - 32 * i : 0;
 	return bits == 0 ? 0 : bits >= 32 ? UINT32_MAX : UINT32_MAX << (32 - bits);
 }
 
-/* The first plen bits of an address, the rest 0. Of a subnet's prefix this is its subnet-router
- * anycast address (RFC 4291 2.6.1), which every router on it answers to; RFC 6164 5 takes that away
- * from a /127, where both are hosts, and a /128 has none. */
+/* The first plen bits of an address, the rest 0. For a subnet's prefix this is the subnet-router
+ * anycast address (RFC 4291 2.6.1), to which every router on the subnet answers. A /127 has none,
+ * because both its addresses are hosts (RFC 6164 5), nor has a /128. */
 static inline struct net_addr ip6_prefix_of(const struct net_addr *a, unsigned plen)
 {
 	struct net_addr out;
@@ -199,8 +201,8 @@ static inline bool ip6_is_subnet_router(const struct net_addr *a, const struct n
 	return plen < 127 && net_addr_equal(a, &anycast);
 }
 
-/* The address of a 64-bit prefix with the modified EUI-64 identifier of a station (RFC 4291
- * appendix A, RFC 2464 4): the universal/local bit turned over, ff:fe in the middle. */
+/* The address with a 64-bit prefix and a station's modified EUI-64 identifier (RFC 4291 appendix A,
+ * RFC 2464 4): universal/local bit inverted, ff:fe in the middle. */
 static inline struct net_addr ip6_eui64(const struct net_addr *prefix, const uint8_t mac[ETH_ALEN])
 {
 	uint8_t id[8] = {mac[0] ^ 2, mac[1], mac[2], 0xff, 0xfe, mac[3], mac[4], mac[5]};
@@ -228,25 +230,30 @@ static inline uint8_t ip6_traffic_class(const uint8_t *ip)
 	return (uint8_t)(be16_load(ip) >> 4);
 }
 
-/* Takes one off the hop limit. The caller has made sure that the packet does not end here: RFC 8200
- * 3, it must be above 1. */
+/* Decrement requires a hop limit above 1 (RFC 8200 3): the caller has checked that the packet does
+ * not expire here. */
 static inline void ip6_hop_limit_set(uint8_t *ip, uint8_t limit) { ip[7] = limit; }
 static inline void ip6_hop_limit_decrement(uint8_t *ip) { ip[7]--; }
 
-/* ip6_check with every step in order, so that it knows the reason. */
+/* ip6_check with every step in order, to determine the reason. */
 enum counter ip6_check_slow(const uint8_t *ip, unsigned avail);
 
 /*
- * Validates the IPv6 header at ip, of which avail bytes are there (more than the total length is
- * Ethernet padding and allowed). In this order: length, version, payload length (a jumbogram's is
- * 0 with hop-by-hop options behind it), then what may not stand on a wire: as source multicast
- * (RFC 4291 2.7), as destination the unspecified address (2.5.2) and groups of the reserved and the
- * interface's scope (2.7), as either loopback (2.5.3) and IPv4-mapped (RFC 4942 2.2: not to be
- * mixed up with IPv4 inside). An unspecified source passes: neighbour discovery has it.
- * Returns CNT_NONE when the packet may go on, otherwise the CNT_drop_ip6_* to count.
+ * Validates the IPv6 header at ip, of which avail bytes are there. Bytes beyond the total length
+ * are allowed as Ethernet padding. Order of checks: length, version, payload length (a jumbogram
+ * has 0, followed by hop-by-hop options), then addresses that are invalid on a link:
  *
- * The inline part accepts the common packet: payload, unicast, no special address, all of which
- * begin with 64 zero bits.
+ *   - a multicast source (RFC 4291 2.7)
+ *   - as destination the unspecified address (2.5.2), or a group of reserved or interface scope
+ *     (2.7)
+ *   - as either one loopback (2.5.3) or IPv4-mapped (RFC 4942 2.2: it could be confused with IPv4
+ *     internally)
+ *
+ * An unspecified source passes: neighbour discovery uses it. Returns CNT_NONE if the packet may
+ * proceed, otherwise the CNT_drop_ip6_* to count.
+ *
+ * The inline part accepts the common packet: with payload, unicast, without special addresses (all
+ * of those begin with 64 zero bits).
  */
 static inline enum counter ip6_check(const uint8_t *ip, unsigned avail)
 {
@@ -259,86 +266,87 @@ static inline enum counter ip6_check(const uint8_t *ip, unsigned avail)
 	return unlikely(odd) ? ip6_check_slow(ip, avail) : CNT_NONE;
 }
 
-/* ip6_check_forward with the reasons. */
+/* ip6_check_forward with every step, to determine the reason. */
 enum counter ip6_check_forward_slow(const uint8_t *ip);
 
 /*
- * What a router adds for packets that are not for itself: the source is no unspecified address
- * (RFC 4291 2.5.2), the destination no group (multicast is not routed), neither is link-local
+ * Additional checks of a router for packets to others: the source is not unspecified (RFC 4291
+ * 2.5.2), the destination is not a group (multicast is not routed), and neither is link-local
  * (2.5.6). Returns CNT_NONE, CNT_drop_ip6_src_martian, CNT_drop_ip6_multicast or
- * CNT_drop_ip6_scope, about which RFC 4443 3.1 wants "beyond scope of source address" sent when
+ * CNT_drop_ip6_scope. For the latter, RFC 4443 3.1 requires "beyond scope of source address" if
  * only the source is link-local (ICMP6_UNREACH_SCOPE, on the link it came from).
  */
 static inline enum counter ip6_check_forward(const uint8_t *ip)
 {
-	/* link-local, multicast and site-local (deprecated, RFC 3879: unicast to us) begin with
-	 * seven ones */
+	/* link-local, multicast and site-local (deprecated, RFC 3879: treated as unicast) begin
+	 * with seven ones */
 	bool odd = (ip[8] & 0xfe) == 0xfe || (ip[24] & 0xfe) == 0xfe || raw64_load(ip + 8) == 0;
 	return unlikely(odd) ? ip6_check_forward_slow(ip) : CNT_NONE;
 }
 
 /* --- extension headers --- */
 
-/* Where the walk of ip6_upper came to, and what to answer. */
+/* Result of ip6_upper. */
 struct ip6_upper {
-	uint8_t proto;          /* the upper-layer protocol; for a later fragment what stands first in
+	uint8_t proto;          /* the upper-layer protocol; in a later fragment the first header of
 	                           the fragmented part */
-	bool fragment;          /* there is a fragment header, */
-	bool more;              /* its M flag, */
-	bool atomic;            /* the packet is the one and only fragment (RFC 6946) */
-	bool router_alert;      /* RFC 2711, with this value: */
-	bool problem;           /* send a parameter problem, if icmp6_error_allowed: */
+	bool fragment;          /* there is a fragment header */
+	bool more;              /* its M flag */
+	bool atomic;            /* the packet is its only fragment (RFC 6946) */
+	bool router_alert;      /* RFC 2711; its value is `alert` */
+	bool problem;           /* a parameter problem is due, if icmp6_error_allowed */
 	uint8_t problem_code;   /* enum icmp6_param_problem */
 	uint16_t alert;
 	uint32_t problem_pointer;
-	unsigned at;            /* octet of the packet at which proto begins */
-	unsigned next_at;       /* octet that names proto: the pointer of "unrecognised next header",
-	                           for who has no receiver for it */
-	unsigned fragment_at;   /* of a fragment: octet of its header, */
-	unsigned fragment_next_at; /* octet of the Next Header field that names it, */
-	unsigned offset;        /* bytes of the fragmented part before it, */
+	unsigned at;            /* octet of the packet where proto begins */
+	unsigned next_at;       /* octet that names proto: the pointer for "unrecognised next
+	                           header" if proto has no receiver */
+	unsigned fragment_at;   /* fragment: octet of its header */
+	unsigned fragment_next_at; /* fragment: octet of the Next Header field that names it */
+	unsigned offset;        /* fragment: its offset in the fragmented part, bytes */
 	uint32_t id;            /* host order */
 };
 
 /*
  * Walks the extension headers of a packet to the machine itself, as its destination does (RFC 8200
- * 4). Returns CNT_NONE with *out filled in; otherwise the counter of the drop, and out->problem
- * says whether a parameter problem is due:
+ * 4). Returns CNT_NONE with *out filled in, or the counter of the drop. out->problem then tells
+ * whether a parameter problem is due:
  *
- *     CNT_drop_ip6_ext_malformed   a header or an option longer than what it lies in (code 0)
- *     CNT_drop_ip6_ext_limit       more than invariant 2 allows, padding beyond RFC 8504 5.3, a
- *                                  second fragment header; no answer
- *     CNT_drop_ip6_option          unknown option that is not to be skipped (RFC 8200 4.2; code 2
- *                                  as its two high bits say)
- *     CNT_drop_ip6_routing         a route is left to follow (RFC 8200 4.4, RFC 5095 3; code 0)
+ *     CNT_drop_ip6_ext_malformed   a header or option longer than its container (code 0)
+ *     CNT_drop_ip6_ext_limit       beyond invariant 2, padding beyond RFC 8504 5.3, a second
+ *                                  fragment header; no answer
+ *     CNT_drop_ip6_option          unknown option that must not be skipped (RFC 8200 4.2; code 2 as
+ *                                  its two high bits require)
+ *     CNT_drop_ip6_routing         segments are left (RFC 8200 4.4, RFC 5095 3; code 0)
  *     CNT_drop_ip6_first_fragment  first fragment without the whole header chain (RFC 7112 5;
  *                                  code 3)
- *     CNT_drop_ip6_proto           hop-by-hop options anywhere but first (RFC 8200 4; code 1), or
+ *     CNT_drop_ip6_proto           hop-by-hop options not in first place (RFC 8200 4; code 1), or
  *                                  no next header (4.7; no answer)
  *
- * The chain of a first fragment is walked and bounded too, so a packet put together from fragments
- * that passed has no second fragment header. A later fragment is walked as far as its header.
+ * The chain of a first fragment is also walked and limited, so a packet reassembled from accepted
+ * fragments has no second fragment header. A later fragment is walked as far as its fragment
+ * header.
  */
 enum counter ip6_upper(const uint8_t *ip, struct ip6_upper *out);
 
-/* What ip6_find_upper found. */
+/* Result of ip6_find_upper. */
 struct ip6_found {
-	uint8_t proto;   /* the upper-layer protocol, or, where `at` is 0, what could not be followed:
-	                    the header that is cut off or is one too many; of a later fragment what
-	                    its fragment header names */
-	uint16_t offset; /* of a later fragment, bytes; else 0 */
-	unsigned at;     /* octet where it begins, at most the length; 0: cannot be told */
+	uint8_t proto;   /* the upper-layer protocol; where `at` is 0, the header that could not be
+	                    followed (truncated or one too many), or the protocol named by a later
+	                    fragment's header */
+	uint16_t offset; /* bytes, in a later fragment; else 0 */
+	unsigned at;     /* octet where it begins, at most the length; 0: unknown */
 };
 
 /*
- * Finds the upper layer of a packet that is none of ours to judge: one quoted in an ICMP error, or
- * one in transit about which an error is to be sent or that a filter looks at. len bytes are there;
- * the packet may be cut off anywhere and need not have passed a check. Walks over every extension
- * header, AH too (RFC 4302 2.2), and a fragment header of offset 0.
+ * Finds the upper layer of a packet that this machine does not validate: one quoted in an ICMP
+ * error, or one in transit that a filter examines or an error is sent about. len bytes are there;
+ * the packet may be truncated anywhere and need not have passed a check. Walks over every extension
+ * header, including AH (RFC 4302 2.2) and a fragment header of offset 0.
  */
 void ip6_find_upper(const uint8_t *ip, unsigned len, struct ip6_found *out);
 
-/* The same in short: returns `at`, and *proto. */
+/* Short form of ip6_find_upper: returns `at`, and *proto. */
 static inline unsigned ip6_skip_extensions(const uint8_t *ip, unsigned len, uint8_t *proto)
 {
 	struct ip6_found found;
@@ -347,8 +355,8 @@ static inline unsigned ip6_skip_extensions(const uint8_t *ip, unsigned len, uint
 	return found.at;
 }
 
-/* Hop-by-hop options with a router alert for MLD (RFC 2711 2.1, RFC 3810 5) and two bytes of
- * padding: what stands between the IPv6 header, whose next header is IP6_HOP_BY_HOP, and `next`. */
+/* Writes hop-by-hop options with a router alert for MLD (RFC 2711 2.1, RFC 3810 5) and two bytes of
+ * padding. They stand between the IPv6 header, whose next header is IP6_HOP_BY_HOP, and `next`. */
 #define IP6_ROUTER_ALERT_HLEN 8
 #define IP6_ALERT_MLD 0
 void ip6_router_alert_build(uint8_t *ext, uint8_t next, uint16_t alert);
@@ -357,7 +365,7 @@ void ip6_router_alert_build(uint8_t *ext, uint8_t next, uint16_t alert);
 
 struct ip6_build {
 	struct net_addr src, dst;
-	uint16_t payload_len; /* extension headers included */
+	uint16_t payload_len; /* including extension headers */
 	uint8_t traffic_class, next, hop_limit;
 };
 
@@ -371,26 +379,26 @@ void ip6_header_build(uint8_t *ip, const struct ip6_build *b);
 struct ip6_frag {
 	const uint8_t *ip;
 	unsigned head_len;     /* IPv6 header and hop-by-hop options: repeated in each fragment */
-	unsigned next_at;      /* octet in it that names what follows */
-	unsigned data_len;     /* the rest */
-	unsigned done;         /* bytes of it sent */
+	unsigned next_at;      /* octet of these headers that names the next one */
+	unsigned data_len;     /* bytes after these headers */
+	unsigned done;         /* bytes of these already sent */
 	unsigned mtu;
 	uint32_t id;
 	bool ended;
 };
 
 /*
- * Prepares to cut the packet at ip into fragments of at most mtu bytes. id must not repeat for the
- * pair of addresses within a minute and should not be guessable (RFC 7739); host order.
- * E_INVAL: mtu has no room for the headers and 8 bytes, the hop-by-hop header is broken, or there
- * is a routing or fragment header, which we never build; ip6_frag_next then returns 0.
- * A packet that fits the mtu comes out as it is.
+ * Prepares to fragment the packet at ip into fragments of at most mtu bytes. A packet that fits the
+ * mtu is returned unchanged. id, in host order, must not repeat for the pair of addresses within a
+ * minute and should not be guessable (RFC 7739). E_INVAL: mtu has no room for the headers and 8
+ * bytes, the hop-by-hop header is malformed, or there is a routing or fragment header, which we
+ * never build; ip6_frag_next then returns 0.
  */
 int ip6_frag_init(struct ip6_frag *it, const uint8_t *ip, unsigned mtu, uint32_t id);
 
 /*
- * Writes the next fragment, a whole IPv6 packet, to out, which has `room` bytes and does not
- * overlap the source. Returns its length; 0 when there is none left or it does not fit the room.
+ * Writes the next fragment, a complete IPv6 packet, to out, which has `room` bytes and does not
+ * overlap the source. Returns its length; 0: none is left, or it does not fit.
  */
 unsigned ip6_frag_next(struct ip6_frag *it, uint8_t *out, unsigned room);
 

@@ -13,7 +13,7 @@
 #define PROTO_SCTP 132
 #define ARP_LEN 28
 
-/* Ports lie where TCP has them in UDP (RFC 768) and SCTP (RFC 9260 3.1) too. */
+/* UDP (RFC 768) and SCTP (RFC 9260 3.1) have the ports at the same place as TCP. */
 static void read_ports(struct match_frame *f, const uint8_t *l4, unsigned len)
 {
 	if (len < 4 || (f->proto != IP4_PROTO_TCP && f->proto != IP4_PROTO_UDP &&
@@ -51,7 +51,7 @@ static void read_ip6(struct match_frame *f, const uint8_t *ip, unsigned len)
 		read_ports(f, ip + at, len - at);
 }
 
-/* RFC 826, of IPv4: whose addresses it tells or asks for. */
+/* RFC 826, for IPv4: the sender and target addresses. */
 static void read_arp(struct match_frame *f, const uint8_t *arp, unsigned len)
 {
 	if (len < ARP_LEN || be16_load(arp + 2) != ETH_TYPE_IP4)
@@ -89,7 +89,7 @@ void match_read(struct match_frame *f, const uint8_t *frame, unsigned len)
 
 static bool in_net(const struct match_term *t, const struct net_addr *a)
 {
-	/* ::/0 does not speak of IPv4, whose addresses lie in it here */
+	/* IPv4 addresses lie within ::/0 here, but ::/0 must not match them */
 	return net_addr_is_ip4(a) == net_addr_is_ip4(&t->addr) && ip6_in_prefix(a, &t->addr, t->plen);
 }
 
@@ -122,7 +122,7 @@ bool match_is(const struct match *m, const struct match_frame *f)
 		return false;
 	for (unsigned i = 0; i < m->terms; i++) {
 		const struct match_term *t = &m->term[i];
-		if (is == t->or && i > 0) /* true or ..., false and ...: decided */
+		if (is == t->or && i > 0) /* true or ..., false and ...: already decided */
 			continue;
 		is = term_is(t, f) != t->not;
 	}

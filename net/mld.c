@@ -4,9 +4,9 @@
 #include "lib/assert.h"
 #include "lib/mem.h"
 
-#define QUERY_V1_LEN 24 /* also of version 1's Report and Done */
+#define QUERY_V1_LEN 24 /* also of a version 1 Report and Done */
 #define QUERY_V2_LEN 28
-#define REPORT_V2_LEN 28 /* with one record that has no sources */
+#define REPORT_V2_LEN 28 /* with one record without sources */
 
 /* Record types of a version 2 report (RFC 3810 5.2.12). */
 enum record {
@@ -28,7 +28,7 @@ static struct mld_group *find(struct mld *m, unsigned port, const struct net_add
 	return NULL;
 }
 
-/* RFC 3810 6: the all-nodes group, and scopes below the link's, are never reported. */
+/* RFC 3810 6: the all-nodes group, and groups of less than link scope, are never reported. */
 static bool is_silent(const struct net_addr *addr)
 {
 	const struct net_addr all_nodes = IP6_ALL_NODES;
@@ -39,7 +39,7 @@ static void change_start(struct mld_group *g, uint64_t at_ns)
 {
 	g->changes_left = is_silent(&g->addr) ? 0 : MLD_ROBUSTNESS;
 	g->change_at = at_ns;
-	g->answer = false; /* the change says as much */
+	g->answer = false; /* the report of the change also answers the query */
 }
 
 int mld_join(struct mld *m, unsigned port, const struct net_addr *group, uint64_t at_ns)
@@ -81,15 +81,15 @@ bool mld_is_joined(const struct mld *m, unsigned port, const struct net_addr *gr
 void mld_link_up(struct mld *m, unsigned port, uint64_t at_ns)
 {
 	assert(port < MLD_PORTS_MAX);
-	m->v1_until[port] = 0; /* another link, another querier */
+	m->v1_until[port] = 0; /* another link may have another querier */
 	for (uint32_t i = 0; i < m->groups; i++)
 		if (m->group[i].port == port)
 			change_start(&m->group[i], at_ns);
 }
 
-/* --- messages out --- */
+/* --- sent messages --- */
 
-/* The message at icmp, of version 2 (RFC 3810 5.2) or 1 (RFC 2710 3). Returns its length. */
+/* Builds the message at icmp, version 2 (RFC 3810 5.2) or 1 (RFC 2710 3). Returns its length. */
 static unsigned message_build(uint8_t *icmp, const struct mld_group *g, enum record what, bool v1)
 {
 	memset(icmp, 0, REPORT_V2_LEN);
@@ -99,7 +99,7 @@ static unsigned message_build(uint8_t *icmp, const struct mld_group *g, enum rec
 		return QUERY_V1_LEN;
 	}
 	icmp[0] = ICMP6_MLD2_REPORT;
-	be16_store(icmp + 6, 1); /* records */
+	be16_store(icmp + 6, 1); /* number of records */
 	icmp[8] = (uint8_t)what;
 	net_addr_store(icmp + 12, &g->addr);
 	return REPORT_V2_LEN;
@@ -129,9 +129,9 @@ static void send(struct mld *m, const struct mld_group *g, enum record what, uin
 	m->ops->tx(m->ctx, port, frame, ETH_HLEN + icmp_at + len);
 }
 
-/* --- messages in --- */
+/* --- received messages --- */
 
-/* How long an answer may take, in ms: RFC 3810 5.1.3 (a floating-point code), RFC 2710 3.4. */
+/* Maximum delay of an answer, in ms: RFC 3810 5.1.3 (a floating-point code), RFC 2710 3.4. */
 static uint32_t response_ms(const struct icmp6_msg *msg)
 {
 	uint32_t code = be16_load(msg->icmp + 4);
@@ -145,7 +145,8 @@ static void answer_schedule(struct mld *m, struct mld_group *g, uint32_t ms, uin
 	uint64_t at = now_ns + m->ops->random(m->ctx, ms + 1) * 1000000ull;
 	if (is_silent(&g->addr) || g->joins == 0)
 		return;
-	if (!g->answer || at < g->answer_at) /* RFC 3810 6.2: the earlier one serves both */
+	if (!g->answer || at < g->answer_at) /* RFC 3810 6.2: the earlier answer serves both
+	                                        queries */
 		g->answer_at = at;
 	g->answer = true;
 }
@@ -154,7 +155,7 @@ static enum counter query_input(struct mld *m, unsigned port, const struct icmp6
                                 uint64_t now_ns)
 {
 	struct net_addr group = net_addr_load(msg->icmp + 8);
-	/* RFC 3810 8.1: 24 octets are version 1, 28 and more version 2, all else is ignored */
+	/* RFC 3810 8.1: 24 octets are version 1, 28 or more are version 2, others are ignored */
 	if (msg->icmp_len != QUERY_V1_LEN && msg->icmp_len < QUERY_V2_LEN)
 		return CNT_drop_mld_malformed;
 	if (msg->icmp_len == QUERY_V1_LEN)
@@ -182,7 +183,7 @@ enum counter mld_input(struct mld *m, unsigned port, const uint8_t *ip, const st
 		return CNT_drop_mld_malformed;
 	if (msg->type == ICMP6_MLD_QUERY)
 		return query_input(m, port, msg, now_ns);
-	/* RFC 2710 4: another listener's report serves the querier, which is of version 1 */
+	/* RFC 2710 4: another listener's report suffices for a version 1 querier */
 	struct net_addr group = net_addr_load(msg->icmp + 8);
 	struct mld_group *g = find(m, port, &group);
 	if (!g || now_ns >= m->v1_until[port])
@@ -193,7 +194,7 @@ enum counter mld_input(struct mld *m, unsigned port, const uint8_t *ip, const st
 
 /* --- time --- */
 
-/* One group whose time has come; it may be gone afterwards. */
+/* Handles one group that may be due; it may be removed. */
 static void group_tick(struct mld *m, uint32_t i, uint64_t now_ns)
 {
 	struct mld_group *g = &m->group[i];
@@ -201,7 +202,7 @@ static void group_tick(struct mld *m, uint32_t i, uint64_t now_ns)
 		const struct mld_group copy = *g;
 		uint32_t wait_ms = 1 + m->ops->random(m->ctx, MLD_UNSOLICITED_NS / 1000000);
 		g->changes_left--;
-		g->answer = false; /* the change says as much to whoever asked */
+		g->answer = false; /* the change report also answers a query */
 		g->change_at = now_ns + wait_ms * 1000000ull;
 		if (g->joins == 0 && g->changes_left == 0)
 			*g = m->group[--m->groups];
@@ -214,7 +215,7 @@ static void group_tick(struct mld *m, uint32_t i, uint64_t now_ns)
 
 void mld_tick(struct mld *m, uint64_t now_ns)
 {
-	/* from behind: the place of one that goes is taken by one that has had its turn */
+	/* backwards: a removed group's place is taken by one that is already done */
 	for (uint32_t i = m->groups; i-- > 0;)
 		if (i < m->groups)
 			group_tick(m, i, now_ns);

@@ -1,5 +1,5 @@
-/* See nd.h: the life of a neighbour, and the messages out. Those in are nd_input.c, our own addresses
- * nd_local.c, the containers neigh_table.c. */
+/* See nd.h: neighbour states and sent messages. nd_input.c has received messages, nd_local.c our
+ * own addresses, neigh_table.c the containers. */
 #include "net/nd.h"
 
 #include "lib/assert.h"
@@ -17,7 +17,7 @@ bool nd_neigh_is_cached(const struct neigh *n)
 	return is_up(n) || n->state == ND_STALE;
 }
 
-/* --- messages out --- */
+/* --- sent messages --- */
 
 void nd_send_solicit(struct nd *nd, unsigned port, const struct nd_solicit *s)
 {
@@ -53,24 +53,26 @@ void nd_send_advert(struct nd *nd, const struct nd_local *l, const struct net_ad
 	icmp[0] = ICMP6_NEIGHBOUR_ADVERT;
 	icmp[4] = flags | (nd->params.router ? ND_NA_ROUTER : 0);
 	net_addr_store(icmp + ND_TARGET, &l->addr);
-	/* RFC 4861 4.4: MUST be included in what answers a multicast solicitation, and it never hurts */
+	/* RFC 4861 4.4: MUST be included in answers to multicast solicitations; always allowed */
 	uint8_t *end = nd_mac_option_put(icmp + ND_NEIGHBOUR_LEN, ND_OPT_TARGET_MAC, l->mac);
 	unsigned len = nd_frame_finish(frame, &to, (unsigned)(end - icmp));
 	nd->ops->count(nd->ctx, CNT_nd_tx_advert, 1);
 	nd->ops->tx(nd->ctx, l->port, frame, len);
 }
 
-/* Asks for the neighbour; false when there is no address of ours on the port to ask from. */
+/* Sends a solicitation for the neighbour; false: no address of ours on the port to ask from. */
 static bool send_solicit(struct nd *nd, const struct neigh *n)
 {
 	struct nd_solicit s = {.target = n->addr};
 	unsigned port = n->port;
 	uint8_t mac[ETH_ALEN];
 	if (!nd_source(nd, port, &n->addr, &s.to.src))
-		return nd_local_is_pending(nd, port); /* then it is asked from with the next one */
+		return nd_local_is_pending(nd, port); /* a tentative address can send the next
+		                                         solicitation */
 	eth_copy(mac, nd_local_find(nd, port, &s.to.src)->mac);
 	s.to.src_mac = mac;
-	/* RFC 4861 7.2.2, 7.3.3: to the group of an unknown one, to a known one itself */
+	/* RFC 4861 7.2.2, 7.3.3: to the group of an unknown neighbour, to the address of a known
+	 * one */
 	bool unicast = n->state == ND_PROBE;
 	s.to.dst = unicast ? n->addr : ip6_solicited_node(&n->addr);
 	s.to.dst_mac = unicast ? n->mac : NULL;
@@ -78,11 +80,12 @@ static bool send_solicit(struct nd *nd, const struct neigh *n)
 	return true;
 }
 
-/* --- life of a neighbour --- */
+/* --- neighbour states --- */
 
-/* Keeps the lists of those that a full table may give up (RFC 6583 6.2): first who has not answered;
- * then, by age and so with as much time for either, who may yet answer and who is STALE. So while
- * somebody scans, a new neighbour has the time to answer. After each change of state or pins. */
+/* Updates the lists of neighbours that a full table may evict (RFC 6583 6.2). First come those that
+ * have not answered. Then come, by age and thus with equal time, those still being asked and STALE
+ * ones. A new neighbour thus has time to answer even during a scan. Called after each change of
+ * state or pins. */
 static void relist(struct nd *nd, uint32_t i)
 {
 	const struct neigh *n = &nd->table.neigh[i];
@@ -106,8 +109,8 @@ static void enter_state(struct nd *nd, uint32_t i, enum nd_state state)
 
 typedef void chain_op(void *ctx, unsigned index, uint8_t *frame, unsigned len);
 
-/* Hands a detached chain to an op, frame by frame. The ops may do anything to the table, so
- * nothing of the neighbour is touched from here on. */
+/* Passes a detached chain to an op, frame by frame. The ops may change the table in any way, so the
+ * neighbour is not accessed from here on. */
 static void chain_end(struct nd *nd, uint32_t i, uint32_t chain, chain_op *op)
 {
 	while (chain != NEIGH_NIL) {
@@ -136,7 +139,7 @@ static void ask(struct nd *nd, uint32_t i, uint64_t now_ns)
 		fail(nd, i, now_ns);
 }
 
-/* Takes the neighbour out of use: UNRESOLVED when pinned, else FREE. What waits goes to `op`. */
+/* Takes the neighbour out of use: UNRESOLVED if pinned, else FREE. Its queued frames go to `op`. */
 static void reset(struct nd *nd, uint32_t i, chain_op *op)
 {
 	struct neigh *n = &nd->table.neigh[i];
@@ -152,7 +155,7 @@ static void reset(struct nd *nd, uint32_t i, chain_op *op)
 	chain_end(nd, i, chain, op);
 	if (!dies)
 		return;
-	/* only now: while the ops run nobody can be given this index */
+	/* only now, so that the index is not reused while the ops run */
 	nd->ops->removed(nd->ctx, i);
 	neigh_free(&nd->table, i);
 }
@@ -164,7 +167,7 @@ static uint64_t reachable_time(struct nd *nd, unsigned port)
 	return base / 2 + (base >> 16) * nd_random(nd, 1u << 16);
 }
 
-/* Deadline of a state that has one fixed time from its beginning. */
+/* Enters a state with a fixed duration, and sets its deadline. */
 static void rest(struct nd *nd, uint32_t i, enum nd_state state, uint64_t now_ns)
 {
 	uint64_t time = state == ND_STALE ? nd->params.stale_ns : nd->params.delay_ns;
@@ -172,8 +175,7 @@ static void rest(struct nd *nd, uint32_t i, enum nd_state state, uint64_t now_ns
 	neigh_timer_set(&nd->table, i, now_ns + time);
 }
 
-/* The state has become one that is up, with this MAC: says so when it is news, and lets go what
- * waits. */
+/* The state is now one that is up, with this MAC: reports it if new, and releases the queue. */
 static void resolved(struct nd *nd, uint32_t i, const uint8_t *mac, bool was_up)
 {
 	struct neigh *n = &nd->table.neigh[i];
@@ -223,13 +225,13 @@ static void reachable_ends(struct nd *nd, uint32_t i, uint64_t now_ns)
 
 static void probe_unanswered(struct nd *nd, uint32_t i, uint64_t now_ns)
 {
-	/* the same tick sends the first solicitation to its group */
+	/* the same tick sends the first solicitation to the group */
 	enter_state(nd, i, ND_INCOMPLETE);
 	neigh_timer_set(&nd->table, i, now_ns);
 	nd->ops->down(nd->ctx, i);
 }
 
-/* The neighbour's deadline has come. */
+/* The neighbour's deadline has expired. */
 static void expire(struct nd *nd, uint32_t i, uint64_t now_ns)
 {
 	struct neigh *n = &nd->table.neigh[i];
@@ -266,7 +268,7 @@ static void expire(struct nd *nd, uint32_t i, uint64_t now_ns)
 	case ND_FREE:
 	case ND_UNRESOLVED:
 	case ND_STATIC:
-		assert(false); /* these have no deadline */
+		assert(false); /* these states have no deadline */
 	}
 }
 
@@ -278,7 +280,7 @@ void nd_neigh_set_router(struct nd *nd, uint32_t i, bool router)
 	n->role = role;
 }
 
-/* --- public: set-up --- */
+/* --- public: setup --- */
 
 static struct neigh_sizes sizes_of(const struct nd_params *p)
 {
@@ -308,7 +310,7 @@ int nd_init(struct nd *nd, const struct nd_params *params, void *mem, size_t byt
 		return E_INVAL;
 	if (neigh_table_bytes(&sizes) > bytes)
 		return E_NOMEM;
-	/* not by assignment of a whole one: it is kilobytes, and would lie on the stack */
+	/* no compound literal: it has kilobytes and would lie on the stack */
 	memset(nd, 0, sizeof *nd);
 	nd->params = *params;
 	nd->ops = ops;
@@ -337,9 +339,10 @@ int nd_neigh_get(struct nd *nd, unsigned port, const struct net_addr *addr)
 	if (known >= 0)
 		return known;
 	if (nd->table.free.head == NEIGH_NIL && victim != NEIGH_NIL) {
-		/* lost, not unreachable: whoever fills the table shall not have errors for it too */
+		/* lost, not unreachable: a sender that fills the table must not trigger ICMP errors
+		 * as well */
 		reset(nd, victim, nd->ops->lost);
-		known = nd_neigh_find(nd, port, addr); /* the ops may have asked for it */
+		known = nd_neigh_find(nd, port, addr); /* the ops may have added it */
 		if (known >= 0)
 			return known;
 	}
@@ -375,8 +378,8 @@ void nd_unpin(struct nd *nd, unsigned index)
 		relist(nd, index);
 }
 
-/* The frame waits; when the queue or the memory is full the neighbour's oldest goes for it, and if
- * there is none, or the frame is too long to wait, the frame itself is lost. */
+/* Queues the frame. If the queue or the memory is full, it replaces the neighbour's oldest frame.
+ * Without an older frame, or if the frame is too long to queue, the frame itself is lost. */
 static void enqueue(struct nd *nd, unsigned index, uint8_t *frame, unsigned len)
 {
 	struct neigh *n = &nd->table.neigh[index];
@@ -387,14 +390,14 @@ static void enqueue(struct nd *nd, unsigned index, uint8_t *frame, unsigned len)
 		nd->ops->lost(nd->ctx, index, s->frame, s->len);
 		neigh_slot_free(&nd->table, slot);
 	}
-	/* the state is looked at again because the op may have called back in */
+	/* the op may have called back, so the state is checked again */
 	if (fits && n->state == ND_INCOMPLETE && neigh_queue_has_room(&nd->table, index))
 		neigh_queue_push(&nd->table, index, frame, len);
 	else
 		nd->ops->lost(nd->ctx, index, frame, len);
 }
 
-/* A frame for a neighbour that is not resolved. */
+/* Handles a frame for a neighbour that is not resolved. */
 static void output_waits(struct nd *nd, unsigned index, uint8_t *frame, unsigned len,
                          uint64_t now_ns)
 {
@@ -412,7 +415,7 @@ void nd_output(struct nd *nd, unsigned index, uint8_t *frame, unsigned len, uint
 	assert(index < nd->params.neighbours);
 	struct neigh *n = &nd->table.neigh[index];
 	if (n->state == ND_STALE) {
-		/* RFC 4861 7.3.3: the first packet, and DELAY */
+		/* RFC 4861 7.3.3: the first packet starts DELAY */
 		rest(nd, index, ND_DELAY, now_ns);
 		nd->ops->up(nd->ctx, index, n->mac);
 	}

@@ -1,21 +1,21 @@
 /*
- * Neighbour discovery for IPv6 (RFC 4861), the life of our own addresses (RFC 4862 5.4, RFC 7527)
- * and the neighbour table of the router's control core: to IPv6 what net/arp.h is to IPv4, in the
- * same form. Router and prefix discovery stand above it, in net/ra.h and net/slaac.h.
+ * Neighbour discovery for IPv6 (RFC 4861), the states of our own addresses (RFC 4862 5.4, RFC 7527)
+ * and the neighbour table of the router's control core: the IPv6 counterpart of net/arp.h, in the
+ * same form. Router and prefix discovery build on it, in net/ra.h and net/slaac.h.
  *
- * The module is a function of (packet, time): the caller feeds packets and the clock and gets calls
- * of `struct nd_ops`. It allocates nothing; it is not thread-safe.
+ * The module is a function of (packet, time): the caller passes packets and the time, and receives
+ * calls of `struct nd_ops`. It allocates nothing; it is not thread-safe.
  *
- * States of a neighbour (RFC 4861 7.3.2 and appendix C; events: out = nd_output, t = deadline, NA =
- * neighbour advertisement, S and O its flags, MAC = the link-layer address it tells, other = not
- * the one we know; MAC heard = from a solicitation, or by nd_learn from a router's message). `up`
- * means that data cores send to it without asking. `pinned`: a route uses it as next hop.
+ * States of a neighbour (RFC 4861 7.3.2 and appendix C). Events: out = nd_output, t = deadline, NA
+ * = neighbour advertisement, S and O its flags, MAC = the link-layer address in it, other = not the
+ * one we know; MAC heard = from a solicitation, or by nd_learn from a router's message. `up` means
+ * that data cores send to it without asking. `pinned`: a route uses it as next hop.
  *
  *   state       event                        next         what happens
  *   FREE        nd_neigh_get                 UNRESOLVED   nothing is sent
  *               MAC heard, is on the link    STALE        (a router: NA too, RFC 9131 4.1)
- *               the same, in a full table    STALE        another loses its place for it
- *               the same, over the limit     =            nothing is noted
+ *               the same, in a full table    STALE        another neighbour is evicted for it
+ *               the same, over the limit     =            ignored
  *   UNRESOLVED  out                          INCOMPLETE   frame queued, solicitation 1 to its group
  *               last nd_unpin                FREE         removed
  *   INCOMPLETE  out                          =            queued; the oldest is pushed out
@@ -42,13 +42,13 @@
  *   above       NA, O, other MAC, not S      STALE        down, MAC noted
  *               other MAC heard              STALE        down, MAC noted
  *               nd_confirm                   REACHABLE    up if it was STALE
- *   any         nd_set_static                STATIC       up, queue → release; no timers, and what
- *                                                         is heard changes nothing
- *   INCOMPLETE  no address of ours on port   FAILED       nothing to ask from; while one is
+ *   any         nd_set_static                STATIC       up, queue → release; no timers, and ND
+ *                                                         messages change nothing
+ *   INCOMPLETE  no address of ours on port   FAILED       no source address; while one is
  *                                                         tentative, it waits for that one
  *
- * STALE is down although RFC 4861 lets packets go in it: data cores forward without asking, so it
- * is the next packet's way over nd_output that starts DELAY, and none is lost by that.
+ * STALE is down although RFC 4861 lets packets go in it: data cores forward without asking. The
+ * next packet through nd_output starts DELAY, and no packet is lost.
  *
  * States of an address of ours:
  *
@@ -59,19 +59,19 @@
  *
  * Invariants
  * 1. Every frame given to nd_output ends in exactly one call of release, unreachable or lost, at
- *    once or later; nd_pending() says how many still wait.
- * 2. up and down alternate for an index, but that up may repeat with a changed MAC.
- *    `removed` is never called between up and down: down comes first.
+ *    once or later; nd_pending() counts the frames still waiting.
+ * 2. up and down alternate for an index, except that up may repeat with a changed MAC. `removed` is
+ *    never called between up and down: down comes first.
  * 3. The state is consistent before any op is called, so ops may call back into the module.
- * 4. Strangers cannot exhaust it (RFC 6583): neighbours that do not answer are given up before
- *    STALE ones, others never. A scan makes no more entries than nd_may_ask permits. Stations that
- *    tell of themselves take others' places in a full table at the same rate, by a limit of their
- *    own. An address that is on no subnet of ours makes no entry by what is heard from it.
- * 5. No address is sent from, answered for or told as ours before DAD has passed it.
+ * 4. Strangers cannot exhaust the table (RFC 6583). Neighbours that do not answer are evicted
+ *    before STALE ones, and no others are evicted. A scan makes no more entries than nd_may_ask
+ *    permits. Stations that announce themselves evict others from a full table at the same rate,
+ *    with a separate limit. Messages from an address that is on no subnet of ours make no entry.
+ * 5. An address is not used as source, answered for or announced before DAD has passed it.
  *
- * Deliberately missing: redirects (a router MUST NOT follow them, 8.2; as a host we send all to the
- * default router, which is no worse than a lost redirect), proxy advertisements and the delays of
- * anycast (7.2.7, 7.2.8), SEND (RFC 3971), optimistic DAD (RFC 4429), a ReachableTime that is drawn
+ * Deliberately missing: redirects (a router MUST NOT follow them, 8.2; as a host we send all
+ * packets to the default router, which is no worse than a lost redirect), proxy advertisements and
+ * anycast delays (7.2.7, 7.2.8), SEND (RFC 3971), optimistic DAD (RFC 4429), a ReachableTime drawn
  * once per interface: here it is drawn for each confirmation, which spreads probes further.
  */
 #ifndef NET_ND_H
@@ -110,7 +110,7 @@ enum nd_address_state {
 	ND_DUPLICATE,
 };
 
-/* IsRouter of RFC 4861 5.1, and whether it has ever said so: a solicitation does not tell. */
+/* IsRouter of RFC 4861 5.1, or unknown: a solicitation does not carry the information. */
 enum nd_role {
 	ND_ROLE_UNKNOWN,
 	ND_ROLE_HOST,
@@ -118,22 +118,26 @@ enum nd_role {
 };
 
 struct nd_params {
-	uint64_t reachable_ns;   /* BaseReachableTime (RFC 4861 10): 0.5 to 1.5 of it is believed */
+	uint64_t reachable_ns;   /* BaseReachableTime (RFC 4861 10): a confirmation is valid for 0.5
+	                            to 1.5 of it */
 	uint64_t retransmit_ns;  /* RetransTimer */
 	uint64_t delay_ns;       /* DELAY_FIRST_PROBE_TIME */
-	uint64_t stale_ns;       /* how long a STALE neighbour that nobody wants is remembered */
-	uint64_t hold_down_ns;   /* how long one that did not answer is refused at once */
-	uint64_t start_delay_ns; /* MAX_RTR_SOLICITATION_DELAY: first probe and report of a link */
+	uint64_t stale_ns;       /* how long an unused STALE neighbour is kept */
+	uint64_t hold_down_ns;   /* how long frames to a neighbour that did not answer are
+	                            refused */
+	uint64_t start_delay_ns; /* MAX_RTR_SOLICITATION_DELAY: for the first probe and report on a
+	                            link */
 	uint32_t max_solicits;   /* MAX_MULTICAST_SOLICIT, MAX_UNICAST_SOLICIT */
 	uint32_t dad_transmits;  /* DupAddrDetectTransmits (RFC 4862 5.1); 0: no DAD */
-	uint32_t solicit_rate;   /* nd_may_ask: new neighbours to ask for, a second, at least 1; as many */
-	uint32_t solicit_burst;  /* that tell of themselves take places in a full table. And at once */
-	uint32_t queue;          /* frames that wait per neighbour */
+	uint32_t solicit_rate;   /* new neighbours a second (nd_may_ask), at least 1; also the limit
+	                            of evictions */
+	uint32_t solicit_burst;  /* burst of each limit */
+	uint32_t queue;          /* maximum of queued frames per neighbour */
 	uint32_t neighbours;     /* size of the table */
-	uint32_t pending;        /* frames that wait in all */
-	uint32_t frame_max;      /* longest frame that can wait, bytes with Ethernet header */
-	bool router;             /* we forward: IsRouter in what we advertise */
-	struct siphash_key key;  /* secret and random: hash, nonces, random times */
+	uint32_t pending;        /* maximum of queued frames in all */
+	uint32_t frame_max;      /* longest frame to queue, bytes with Ethernet header */
+	bool router;             /* we forward: sent as IsRouter in our advertisements */
+	struct siphash_key key;  /* secret and random: for the hash, nonces and random times */
 };
 
 #define ND_PARAMS_DEFAULT \
@@ -156,49 +160,53 @@ struct nd_params {
 
 #define ND_ANNOUNCE_NUM 3 /* MAX_NEIGHBOR_ADVERTISEMENT (RFC 4861 10) */
 
-/* All are called from within module functions; ctx is what nd_init got. Frames passed are the
- * module's, valid (and writable) during the call only. */
+/* All ops are called from within module functions; ctx is the argument of nd_init. Frames passed to
+ * ops belong to the module; they are valid and writable only during the call. */
 struct nd_ops {
-	/* Send this frame (complete) out of the port. */
+	/* Sends this complete frame from the port. */
 	void (*tx)(void *ctx, unsigned port, const uint8_t *frame, unsigned len);
-	/* Resolved, or resolved to another MAC than before. */
+	/* The neighbour was resolved, or its MAC has changed. */
 	void (*up)(void *ctx, unsigned index, const uint8_t *mac);
-	/* Frames for it must come to nd_output again. */
+	/* Frames for the neighbour must be passed to nd_output again. */
 	void (*down)(void *ctx, unsigned index);
-	/* This frame may go now: the caller writes the Ethernet header and sends. */
+	/* The frame may be sent: the caller writes the Ethernet header and sends it. */
 	void (*release)(void *ctx, unsigned index, uint8_t *frame, unsigned len);
-	/* Given up: the caller counts drop_neigh_unreachable and sends ICMPv6 address unreachable. */
+	/* Resolution failed: the caller counts drop_neigh_unreachable and sends ICMPv6 address
+	 * unreachable. */
 	void (*unreachable)(void *ctx, unsigned index, uint8_t *frame, unsigned len);
-	/* Pushed out of the queue, or cannot wait: the caller counts drop_neigh_queue. */
+	/* The frame was pushed out of the queue or cannot wait: the caller counts
+	 * drop_neigh_queue. */
 	void (*lost)(void *ctx, unsigned index, uint8_t *frame, unsigned len);
-	/* Add n to a counter: nd_*, mld_tx_report. */
+	/* Adds n to a counter: nd_*, mld_tx_report. */
 	void (*count)(void *ctx, enum counter counter, unsigned n);
-	/* The index dies. When this returns nobody may use it any more (the caller removes its /128
-	 * and waits for the data cores' quiescence). The index is reused as late as possible. */
+	/* The index is being freed. On return it must no longer be in use: the caller removes its
+	 * /128 and waits for the data cores' quiescence. The index is reused as late as
+	 * possible. */
 	void (*removed)(void *ctx, unsigned index);
-	/* An address of ours may be used from now on, and no longer. */
+	/* An address of ours may be used from now on, or no longer. */
 	void (*address_up)(void *ctx, unsigned port, const struct net_addr *addr);
 	void (*address_down)(void *ctx, unsigned port, const struct net_addr *addr);
-	/* It is another station's (mac, or NULL where the message did not tell): the operator is to
-	 * be told. It was not up. Of the link-local address RFC 4862 5.4.5 wants IPv6 to be off. */
+	/* The address belongs to another station (mac, or NULL if the message had none): the caller
+	 * tells the operator. It was not up. For the link-local address RFC 4862 5.4.5 requires
+	 * IPv6 to be disabled. */
 	void (*address_duplicate)(void *ctx, unsigned port, const struct net_addr *addr,
 	                          const uint8_t *mac);
 };
 
-/* A neighbour, as the iterator shows it. */
+/* A neighbour as returned by the iterator. */
 struct nd_entry {
 	struct net_addr addr;
 	unsigned index;
 	unsigned port;
 	enum nd_state state;
-	uint8_t mac[ETH_ALEN]; /* last known; zero when never resolved */
+	uint8_t mac[ETH_ALEN]; /* last known; zero if never resolved */
 	bool pinned;
 	enum nd_role role;
-	unsigned pending;      /* frames waiting */
+	unsigned pending;      /* queued frames */
 	uint64_t age_ns;       /* since it was last confirmed; 0 for STATIC and never confirmed */
 };
 
-/* An address of ours, as the iterator shows it. */
+/* An address of ours as returned by the iterator. */
 struct nd_address {
 	struct net_addr addr;
 	unsigned port;
@@ -207,24 +215,24 @@ struct nd_address {
 	bool anycast;
 };
 
-/* --- private from here on, laid open for sizes only --- */
+/* --- private from here on, public only for sizes --- */
 
 struct nd_local {
 	struct net_addr addr;
-	uint64_t at;           /* of the next probe or announcement */
+	uint64_t at;           /* time of the next probe or announcement */
 	uint8_t port;
 	uint8_t plen;
 	uint8_t state;         /* enum nd_address_state */
 	uint8_t probes_left;
 	uint8_t announce_left; /* VALID only */
 	bool anycast;
-	bool looped;           /* a probe of ours has come back since DAD began */
+	bool looped;           /* one of our probes has come back since DAD began */
 	uint8_t mac[ETH_ALEN];
 	uint8_t nonce[6];      /* of the last probe */
 };
 
 struct nd_port {
-	uint64_t reachable_ns;  /* BaseReachableTime and RetransTimer, as a router may have told */
+	uint64_t reachable_ns;  /* BaseReachableTime and RetransTimer, possibly set by a router */
 	uint64_t retransmit_ns;
 };
 
@@ -235,65 +243,65 @@ struct nd {
 	struct neigh_table table; /* evictable: first those that do not answer, then STALE ones */
 	struct mld mld;
 	struct icmp_limit solicits; /* nd_may_ask */
-	struct icmp_limit swaps;    /* who tells of itself and costs another its place */
-	struct icmp_limit adverts;  /* those to all nodes that somebody asked for */
+	struct icmp_limit swaps;    /* evictions for stations that announce themselves */
+	struct icmp_limit adverts;  /* solicited advertisements to all nodes */
 	struct nd_port port[ND_PORTS_MAX];
 	struct nd_local local[ND_LOCALS_MAX];
 	uint32_t locals;
 	uint32_t router_changes;
-	uint64_t drawn; /* random numbers so far */
+	uint64_t drawn; /* count of random numbers drawn */
 };
 
-/* --- public: set-up --- */
+/* --- public: setup --- */
 
 /* Bytes of memory that nd_init needs for these parameters. */
 size_t nd_memory_bytes(const struct nd_params *params);
 
 /*
- * Makes an empty table in mem (8-byte aligned, the caller's for the table's life). All ops must be
- * given. E_INVAL: a parameter is 0 or out of range; E_NOMEM: too few bytes.
+ * Makes an empty table in mem (8-byte aligned, lent by the caller as long as the table exists). All
+ * ops are required. E_INVAL: a parameter is 0 or out of range; E_NOMEM: too few bytes.
  */
 int nd_init(struct nd *nd, const struct nd_params *params, void *mem, size_t bytes,
             const struct nd_ops *ops, void *ctx);
 
 /*
- * Tells one of our addresses on a port, with the length of its subnet's prefix (128: none).
- * It is TENTATIVE; DAD is done by nd_tick, then address_up is called. The link-local address
- * (ip6_link_local_of) is one like others and should be the first. Adding it again sets plen and
- * mac; a new MAC is announced (RFC 4861 7.2.6). E_NOMEM, E_INVAL.
+ * Adds one of our addresses on a port, with the prefix length of its subnet (128: none). It is
+ * TENTATIVE; nd_tick runs DAD and then calls address_up. The link-local address (ip6_link_local_of)
+ * is added the same way and should be the first. Adding an address again sets plen and mac; a new
+ * MAC is announced (RFC 4861 7.2.6). E_NOMEM, E_INVAL.
  */
 int nd_add_local(struct nd *nd, unsigned port, const struct net_addr *addr, unsigned plen,
                  const uint8_t *mac, uint64_t now_ns);
 
-/* An anycast address (RFC 4291 2.6, such as that of all routers of a subnet): no DAD (RFC 4862
- * 5.4), up with the next nd_tick, advertised without override, and not sent from. */
+/* Adds an anycast address (RFC 4291 2.6, such as the subnet-router address): no DAD (RFC 4862 5.4),
+ * up with the next nd_tick, advertised without override, and never used as source. */
 int nd_add_anycast(struct nd *nd, unsigned port, const struct net_addr *addr, const uint8_t *mac,
                    uint64_t now_ns);
 
-/* An address that was told is known to be ours alone: it was VALID until a moment ago, in another
- * program's hands, and DAD has passed it then. It is VALID again, and announced. E_NOENT. */
+/* Makes an added TENTATIVE address VALID without DAD and announces it: until a moment ago it was
+ * VALID in another program, for which DAD had passed it. E_NOENT. */
 int nd_keep_local(struct nd *nd, unsigned port, const struct net_addr *addr, uint64_t now_ns);
 
-/* Forgets an address of ours, or all of a port; address_down for those that were up. Neighbours
- * stay: see nd_flush_port. E_NOENT. */
+/* Removes an address of ours, or all of a port; calls address_down for those that were up.
+ * Neighbours stay: see nd_flush_port. E_NOENT. */
 int nd_remove_local(struct nd *nd, unsigned port, const struct net_addr *addr, uint64_t now_ns);
 void nd_clear_local(struct nd *nd, unsigned port, uint64_t now_ns);
 
-/* The port's link came up: its addresses are TENTATIVE again (RFC 4862 5.4: who else is there may
- * have changed), duplicates too, and its groups are reported anew. */
+/* The port's link came up: its addresses, including duplicates, are TENTATIVE again (RFC 4862 5.4:
+ * other stations may be there), and its groups are reported again. */
 void nd_link_up(struct nd *nd, unsigned port, uint64_t now_ns);
 
-/* Times of a port's link, as a router tells them (RFC 4861 6.3.4); 0: unchanged. */
+/* Sets the times of a port's link from a router's advertisement (RFC 4861 6.3.4); 0: unchanged. */
 void nd_set_times(struct nd *nd, unsigned port, uint64_t reachable_ns, uint64_t retransmit_ns);
 
-/* Is it an address of ours on the port that is VALID? */
+/* True for a VALID address of ours on the port. */
 bool nd_is_local(const struct nd *nd, unsigned port, const struct net_addr *addr);
 
-/* A VALID link-local address of the port and its MAC (either may be NULL); false: none. */
+/* A VALID link-local address of the port and its MAC (each pointer may be NULL); false: none. */
 bool nd_link_local(const struct nd *nd, unsigned port, struct net_addr *addr, uint8_t *mac);
 
-/* The best VALID address of the port to send from to dst: on its subnet, else of its scope (RFC
- * 6724 5, rules 2 and 8, as far as there is a choice). False: none. */
+/* The best VALID source address of the port for dst: on dst's subnet, else of its scope (RFC 6724
+ * 5, rules 2 and 8, as far as there is a choice). False: none. */
 bool nd_source(const struct nd *nd, unsigned port, const struct net_addr *dst,
                struct net_addr *src);
 
@@ -303,40 +311,40 @@ bool nd_local_next(const struct nd *nd, unsigned *cursor, struct nd_address *out
 /* --- public: neighbours, as in net/arp.h --- */
 
 /*
- * Finds or makes the neighbour; nothing is sent. Returns its index, which stays the same until
- * `removed`, or E_NOMEM when the table is full of others that cannot go (count drop_neigh_table).
+ * Finds or adds the neighbour; sends nothing. Returns its index, which is valid until `removed`, or
+ * E_NOMEM if the table is full and nothing can be evicted (count drop_neigh_table).
  */
 int nd_neigh_get(struct nd *nd, unsigned port, const struct net_addr *addr);
 
-/* Ask before nd_neigh_get of a new neighbour that a packet is for: false (and counted nd_limited)
- * when there have been so many of late that this looks like a scan of the subnet (RFC 6583). The
- * caller then drops the packet (drop_neigh_table) and makes no entry. Next hops of routes need not
- * ask. */
+/* Must be asked before nd_neigh_get for a packet to a new neighbour. False (counted as nd_limited)
+ * if there were so many lately that a scan of the subnet is likely (RFC 6583). The caller then
+ * drops the packet (drop_neigh_table) and makes no entry. Next hops of routes need not ask. */
 bool nd_may_ask(struct nd *nd, uint64_t now_ns);
 
-/* Finds only; E_NOENT. */
+/* Finds a neighbour without adding it; E_NOENT. */
 int nd_neigh_find(const struct nd *nd, unsigned port, const struct net_addr *addr);
 
-/* Pins count: while there is one, the neighbour is not removed. The last nd_unpin removes it at
- * once when it is UNRESOLVED. */
+/* Pins are counted. A pinned neighbour is not removed. The last nd_unpin removes it at once if it
+ * is UNRESOLVED. */
 void nd_pin(struct nd *nd, unsigned index);
 void nd_unpin(struct nd *nd, unsigned index);
 
 /*
- * A frame for that neighbour, with room for the Ethernet header in front; the frame stays the
- * caller's (it is copied when it must wait). See invariant 1 for what becomes of it.
+ * Sends a frame to that neighbour. The frame has room for the Ethernet header in front and stays
+ * the caller's; it is copied if it must wait. Invariant 1 describes its fate.
  */
 void nd_output(struct nd *nd, unsigned index, uint8_t *frame, unsigned len, uint64_t now_ns);
 
 /*
- * A message of neighbour discovery or MLD to us or to a group (nd_is_group_ours), whole frame with
- * what ip6_upper and icmp6_input (ICMP6_KIND_ND, ICMP6_KIND_MLD) said of it. Router solicitations
- * and advertisements are not for this function: ra_input, slaac_input. Returns its fate.
+ * Processes a received message of neighbour discovery or MLD to us or to a group
+ * (nd_is_group_ours), given as whole frame with the results of ip6_upper and icmp6_input
+ * (ICMP6_KIND_ND, ICMP6_KIND_MLD). Router solicitations and advertisements go to ra_input or
+ * slaac_input instead. Returns its fate.
  */
 enum counter nd_input(struct nd *nd, unsigned port, const uint8_t *frame,
                       const struct ip6_upper *up, const struct icmp6_msg *m, uint64_t now_ns);
 
-/* Does the port listen to this group: all nodes, or one that was joined? */
+/* True if the port listens to this group: all nodes, or a joined one. */
 bool nd_is_group_ours(const struct nd *nd, unsigned port, const struct net_addr *group);
 
 /* Joins and leaves a group on a port for another module (all routers; RFC 4861 6.2.2). */
@@ -344,46 +352,46 @@ int nd_join(struct nd *nd, unsigned port, const struct net_addr *group, uint64_t
 void nd_leave(struct nd *nd, unsigned port, const struct net_addr *group, uint64_t now_ns);
 
 /*
- * A router discovery message from addr told its MAC (RFC 4861 6.2.6, 6.3.4), and whether it is a
- * router: true from an advertisement; a solicitation tells that it is a host. mac NULL: told none.
+ * A router discovery message from addr carried its MAC (RFC 4861 6.2.6, 6.3.4); NULL: it had none.
+ * router: true for an advertisement; a solicitation shows that the sender is a host.
  */
 void nd_learn(struct nd *nd, unsigned port, const struct net_addr *addr, const uint8_t *mac,
               bool router, uint64_t now_ns);
 
 /*
- * The neighbour had this MAC a moment ago, as a program knew that ran before this one: it is in use
- * at once, and in DELAY, so it will be asked soon. STATIC ones stay. Returns its index, E_NOMEM or
- * E_INVAL (mac is not a station's, or addr on no subnet of ours).
+ * Restores a mapping that a previous program knew until a moment ago: the neighbour is in use at
+ * once and in DELAY, so it is asked soon. STATIC ones stay. Returns its index, E_NOMEM or E_INVAL
+ * (mac is not a station's, or addr is on no subnet of ours).
  */
 int nd_restore(struct nd *nd, unsigned port, const struct net_addr *addr, const uint8_t *mac,
                uint64_t now_ns);
 
-/* Does what is due. Returns nd_deadline(). */
+/* Does all work due. Returns nd_deadline(). */
 uint64_t nd_tick(struct nd *nd, uint64_t now_ns);
 
-/* When nd_tick is needed next; UINT64_MAX: not before something else happens. Any other function
- * may bring it forward. */
+/* When nd_tick is needed next; UINT64_MAX: no timer is armed. Any other function may bring the
+ * deadline forward. */
 uint64_t nd_deadline(const struct nd *nd);
 
-/* Data cores have sent to this neighbour since the caller last asked them. */
+/* Data cores have sent to this neighbour since they were last asked. */
 void nd_used(struct nd *nd, unsigned index);
 
-/* What we sent to this neighbour was acknowledged by an upper layer (RFC 4861 7.3.1). */
+/* An upper layer received an acknowledgement from this neighbour (RFC 4861 7.3.1). */
 void nd_confirm(struct nd *nd, unsigned index, uint64_t now_ns);
 
-/* The port went down: waiting frames → unreachable, neighbours that are not STATIC are removed or,
- * when pinned, UNRESOLVED. */
+/* The port went down: queued frames become unreachable. Neighbours other than STATIC are removed
+ * or, if pinned, UNRESOLVED. */
 void nd_flush_port(struct nd *nd, unsigned port);
 
-/* Enters a fixed neighbour; returns its index, E_NOMEM or E_INVAL (mac is not a station's, addr
- * not unicast). */
+/* Adds a static neighbour; returns its index, E_NOMEM or E_INVAL (mac is not a station's, addr not
+ * unicast). */
 int nd_set_static(struct nd *nd, unsigned port, const struct net_addr *addr, const uint8_t *mac);
 
-/* Makes a neighbour forgotten whatever its state: as nd_flush_port, for one, STATIC too.
+/* Removes a neighbour in any state: as nd_flush_port, for one neighbour and also for STATIC.
  * E_NOENT. */
 int nd_forget(struct nd *nd, unsigned port, const struct net_addr *addr);
 
-/* Address, port and state of a neighbour. */
+/* Address, port, state and role of a neighbour. */
 static inline struct net_addr nd_neigh_addr(const struct nd *nd, unsigned index)
 {
 	return nd->table.neigh[index].addr;
@@ -404,21 +412,22 @@ static inline enum nd_role nd_neigh_role(const struct nd *nd, unsigned index)
 	return (enum nd_role)nd->table.neigh[index].role;
 }
 
-/* Goes up by one whenever a router's state changes, or one ceases to be a router: whoever chooses
- * among routers looks again (RFC 4861 6.3.6). */
+/* Increments when a router's state changes or a neighbour's role changes; users then choose a
+ * router again (RFC 4861 6.3.6). */
 static inline uint32_t nd_router_changes(const struct nd *nd) { return nd->router_changes; }
 
-/* Walks the table in the order of indices; *cursor starts at 0. False after the last. */
+/* Walks the table by index; *cursor starts at 0. False after the last. */
 bool nd_next(const struct nd *nd, unsigned *cursor, uint64_t now_ns, struct nd_entry *out);
 
-/* Frames waiting now. */
+/* The number of queued frames. */
 static inline uint32_t nd_pending(const struct nd *nd) { return nd->table.pending; }
 
-/* "reachable" and so on, for `show ipv6 neighbors`; "tentative" and so on. */
+/* Names for display: "reachable" and so on, for `show ipv6 neighbors`; "tentative" and so on. */
 const char *nd_state_name(enum nd_state state);
 const char *nd_address_state_name(enum nd_address_state state);
 
-/* Uniform in 0 .. below - 1, from the key: for the random times of net/ra.h and net/slaac.h. */
+/* A uniform random number in 0 .. below - 1, derived from the key: for random times in net/ra.h and
+ * net/slaac.h. */
 uint32_t nd_random(struct nd *nd, uint32_t below);
 
 #endif

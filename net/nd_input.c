@@ -1,9 +1,9 @@
-/* Messages of neighbour discovery that came in, and what they tell of neighbours (RFC 4861 7.2); see
+/* Received messages of neighbour discovery, and their effect on neighbours (RFC 4861 7.2); see
  * nd.h. */
 #include "lib/assert.h"
 #include "net/nd_inside.h"
 
-/* One message that came in, as its handlers see it. */
+/* One received message. */
 struct rx {
 	unsigned port;
 	const uint8_t *ip;
@@ -15,11 +15,10 @@ struct rx {
 };
 
 /*
- * Index of the neighbour with that address, which has told of itself, or an error. An entry is made
- * for an address that can be on the link: RFC 4861 7.2.3 and RFC 9131 4.1 say SHOULD. In a full
- * table it takes another's place, and a rate limits that: a station that sends as everybody must not
- * change the table all the time (RFC 6583). A neighbour that gets no entry is asked for when a packet
- * for it comes.
+ * Index of the neighbour with that address, which has announced itself, or an error. An entry is
+ * made for an address that can be on the link: RFC 4861 7.2.3 and RFC 9131 4.1 say SHOULD. In a
+ * full table it evicts another neighbour, at a limited rate, so that forged senders cannot churn
+ * the table (RFC 6583). A neighbour without an entry is resolved when a packet for it comes.
  */
 static int learn(struct nd *nd, unsigned port, const struct net_addr *addr, uint64_t now_ns)
 {
@@ -32,8 +31,8 @@ static int learn(struct nd *nd, unsigned port, const struct net_addr *addr, uint
 	return E_NOMEM;
 }
 
-/* The MAC of addr, told otherwise than by an advertisement (RFC 4861 7.2.3): a known one is changed
- * when the MAC is another. Index or an error. */
+/* Notes the MAC of addr from a message other than an advertisement (RFC 4861 7.2.3); a known
+ * neighbour changes only if the MAC differs. Returns the index or an error. */
 static int mac_heard(struct nd *nd, unsigned port, const struct net_addr *addr, const uint8_t *mac,
                      uint64_t now_ns)
 {
@@ -56,15 +55,15 @@ void nd_learn(struct nd *nd, unsigned port, const struct net_addr *addr, const u
 		nd_neigh_set_router(nd, (uint32_t)i, router);
 }
 
-/* Another station uses an address of ours: counted, for a router cannot give it up (RFC 4862
- * 5.4.4 leaves it to the operator). */
+/* Another station uses an address of ours. It is only counted: a router cannot give the address up
+ * (RFC 4862 5.4.4 leaves that to the operator). */
 static enum counter conflict(struct nd *nd)
 {
 	nd->ops->count(nd->ctx, CNT_nd_conflict, 1);
 	return CNT_drop_nd_bad_sender;
 }
 
-/* RFC 4861 7.2.4: the answer to a solicitation for an address of ours. */
+/* RFC 4861 7.2.4: answers a solicitation for an address of ours. */
 static void solicit_answer(struct nd *nd, const struct rx *rx, const struct nd_local *l)
 {
 	uint8_t mac[ETH_ALEN];
@@ -77,8 +76,9 @@ static void solicit_answer(struct nd *nd, const struct rx *rx, const struct nd_l
 			nd->ops->count(nd->ctx, CNT_nd_limited, 1);
 		return;
 	}
-	/* To the MAC that was told, else to the one we know; else, where the RFC has us resolve the
-	 * asker first, to the station that sent the frame: nobody shall make us ask by asking. */
+	/* The destination MAC is the one in the message, else the one we know, else the frame's
+	 * source. For the last case the RFC would have us resolve the asker first; we do not, so
+	 * that a solicitation cannot make us send another. */
 	int i = nd_neigh_find(nd, rx->port, &rx->src);
 	eth_copy(mac, rx->eth_src);
 	if (i >= 0 && nd_neigh_is_cached(&nd->table.neigh[i]))
@@ -99,7 +99,7 @@ static enum counter solicit_input(struct nd *nd, const struct rx *rx)
 	if (mac && !eth_is_station(mac))
 		return CNT_drop_nd_bad_sender;
 	const struct nd_local *own = dad ? NULL : nd_local_find(nd, rx->port, &rx->src);
-	if (own) /* ours come back, or somebody who has our address */
+	if (own) /* our own message came back, or another station has our address */
 		return mac && own->state == ND_VALID && !own->anycast && !eth_equal(mac, own->mac)
 		               ? conflict(nd) : CNT_drop_nd_bad_sender;
 	struct nd_local *l = nd_local_find(nd, rx->port, &rx->target);
@@ -107,22 +107,23 @@ static enum counter solicit_input(struct nd *nd, const struct rx *rx)
 		nd_local_probed(nd, l, rx->options.nonce, rx->eth_src);
 		return CNT_delivered_nd;
 	}
-	if (!l || l->state != ND_VALID) /* RFC 4862 5.4.3: who asks for a tentative one hears nothing */
+	if (!l || l->state != ND_VALID) /* RFC 4862 5.4.3: solicitations for a tentative address are
+	                                   not answered */
 		return CNT_drop_nd_not_ours;
 	if (mac)
 		mac_heard(nd, rx->port, &rx->src, mac, rx->now_ns);
-	/* looked up again: the ops called may have changed our addresses */
+	/* looked up again: the ops may have changed our addresses */
 	l = nd_local_find(nd, rx->port, &rx->target);
 	if (l && l->state == ND_VALID)
 		solicit_answer(nd, rx, l);
 	return CNT_delivered_nd;
 }
 
-/* An advertisement for an address of ours (RFC 4862 5.4.4). */
+/* Handles an advertisement for an address of ours (RFC 4862 5.4.4). */
 static enum counter advert_of_ours(struct nd *nd, const struct rx *rx, struct nd_local *l)
 {
 	const uint8_t *mac = rx->options.target_mac;
-	if (l->anycast) /* the others that have it too */
+	if (l->anycast) /* other owners of the anycast address */
 		return CNT_drop_nd_unknown;
 	if (l->state == ND_TENTATIVE) {
 		nd_local_duplicate(nd, l, mac ? mac : rx->eth_src);
@@ -132,7 +133,7 @@ static enum counter advert_of_ours(struct nd *nd, const struct rx *rx, struct nd
 	return l->state == ND_DUPLICATE || own_back ? CNT_drop_nd_unknown : conflict(nd);
 }
 
-/* RFC 4861 7.2.5, for a neighbour whose MAC we know: appendix C. */
+/* RFC 4861 7.2.5 and appendix C, for a neighbour whose MAC we know. */
 static void advert_update(struct nd *nd, uint32_t i, const struct rx *rx)
 {
 	struct neigh *n = &nd->table.neigh[i];
@@ -141,7 +142,7 @@ static void advert_update(struct nd *nd, uint32_t i, const struct rx *rx)
 	eth_copy(mac, rx->options.target_mac ? rx->options.target_mac : n->mac);
 	bool other = !eth_equal(mac, n->mac);
 	if (other && !(flags & ND_NA_OVERRIDE)) {
-		/* I: nothing of it is believed, but that something is odd */
+		/* I: the contents are not believed, but reachability is in doubt */
 		eth_copy(mac, n->mac);
 		if (n->state == ND_REACHABLE)
 			nd_neigh_unconfirmed(nd, i, mac, rx->now_ns);
@@ -154,7 +155,7 @@ static void advert_update(struct nd *nd, uint32_t i, const struct rx *rx)
 		nd_neigh_unconfirmed(nd, i, mac, rx->now_ns);
 }
 
-/* For one whose MAC we do not know; 7.2.5: without it there is nothing to learn. */
+/* For a neighbour whose MAC is unknown; 7.2.5: an advertisement without MAC is ignored. */
 static enum counter advert_new(struct nd *nd, uint32_t i, const struct rx *rx)
 {
 	const struct neigh *n = &nd->table.neigh[i];
@@ -163,7 +164,7 @@ static enum counter advert_new(struct nd *nd, uint32_t i, const struct rx *rx)
 	if (!mac)
 		return CNT_drop_nd_unknown;
 	nd_neigh_set_router(nd, i, flags & ND_NA_ROUTER);
-	/* only who was asked can have answered */
+	/* only a neighbour that was asked can have answered */
 	if (n->state == ND_INCOMPLETE && (flags & ND_NA_SOLICITED))
 		nd_neigh_confirmed(nd, i, mac, rx->now_ns);
 	else
@@ -174,7 +175,7 @@ static enum counter advert_new(struct nd *nd, uint32_t i, const struct rx *rx)
 static enum counter advert_input(struct nd *nd, const struct rx *rx)
 {
 	const uint8_t *mac = rx->options.target_mac;
-	/* 7.1.2: what goes to all answers nobody */
+	/* 7.1.2: an advertisement to all nodes cannot be solicited */
 	if (ip6_is_multicast(&rx->dst) && (rx->icmp[4] & ND_NA_SOLICITED))
 		return CNT_drop_nd_malformed;
 	if (net_addr_is_any(&rx->src) || (mac && !eth_is_station(mac)))
@@ -182,7 +183,8 @@ static enum counter advert_input(struct nd *nd, const struct rx *rx)
 	struct nd_local *l = nd_local_find(nd, rx->port, &rx->target);
 	if (l)
 		return advert_of_ours(nd, rx, l);
-	/* RFC 9131 4.1: a router notes hosts that tell it of themselves, before packets for them come */
+	/* RFC 9131 4.1: a router notes hosts that announce themselves before packets for them
+	 * come */
 	int i = nd->params.router && mac ? learn(nd, rx->port, &rx->target, rx->now_ns)
 	                                 : nd_neigh_find(nd, rx->port, &rx->target);
 	if (i < 0)
@@ -195,7 +197,7 @@ static enum counter advert_input(struct nd *nd, const struct rx *rx)
 	return CNT_delivered_nd;
 }
 
-/* One of the three messages that tell of a target. */
+/* Handles one of the three messages with a target. */
 static enum counter neighbour_input(struct nd *nd, unsigned port, const uint8_t *frame,
                                     const struct ip6_upper *up, const struct icmp6_msg *m,
                                     uint64_t now_ns)
@@ -217,7 +219,8 @@ static enum counter neighbour_input(struct nd *nd, unsigned port, const uint8_t 
 	if (m->type == ICMP6_REDIRECT)
 		return CNT_drop_nd_redirect;
 	rx.target = net_addr_load(m->icmp + ND_TARGET);
-	if (!ip6_is_unicast(&rx.target)) /* 7.1.1, 7.1.2: not a group; the rest nobody can have */
+	if (!ip6_is_unicast(&rx.target)) /* 7.1.1, 7.1.2: the target is not a group; other
+	                                    non-unicast addresses belong to no station */
 		return CNT_drop_nd_malformed;
 	return m->type == ICMP6_NEIGHBOUR_SOLICIT ? solicit_input(nd, &rx) : advert_input(nd, &rx);
 }

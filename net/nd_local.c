@@ -1,12 +1,13 @@
-/* See nd.h: our own addresses, duplicate address detection (RFC 4862 5.4, RFC 7527), announcing. */
+/* See nd.h: our own addresses, duplicate address detection (RFC 4862 5.4, RFC 7527),
+ * announcements. */
 #include "net/nd_inside.h"
 
 #include "lib/assert.h"
 #include "lib/mem.h"
 
-#define LOOPED_MORE 3 /* RFC 7527 4.2: MAX_MULTICAST_SOLICIT more probes when one came back */
+#define LOOPED_MORE 3 /* RFC 7527 4.2: MAX_MULTICAST_SOLICIT more probes after one came back */
 
-/* --- chance --- */
+/* --- random numbers --- */
 
 static uint64_t draw(struct nd *nd)
 {
@@ -21,7 +22,7 @@ uint32_t nd_random(struct nd *nd, uint32_t below)
 
 static uint32_t mld_random(void *ctx, uint32_t below) { return nd_random(ctx, below); }
 
-/* --- looking addresses up --- */
+/* --- address look-up --- */
 
 struct nd_local *nd_local_find(struct nd *nd, unsigned port, const struct net_addr *addr)
 {
@@ -65,7 +66,7 @@ bool nd_local_is_pending(const struct nd *nd, unsigned port)
 	return false;
 }
 
-/* May be sent from. */
+/* True if the address may be used as source. */
 static bool is_source(const struct nd_local *l, unsigned port)
 {
 	return l->port == port && l->state == ND_VALID && !l->anycast;
@@ -86,7 +87,7 @@ bool nd_link_local(const struct nd *nd, unsigned port, struct net_addr *addr, ui
 	return false;
 }
 
-/* How well an address of ours suits to be sent from to dst. */
+/* Score of our address as a source for dst. */
 static unsigned suits(const struct nd_local *l, const struct net_addr *dst)
 {
 	bool wants_link = ip6_is_link_local(dst) ||
@@ -145,7 +146,7 @@ static bool mld_source(void *ctx, unsigned port, struct net_addr *addr, uint8_t 
 	const struct nd *nd = ctx;
 	if (nd_link_local(nd, port, addr, mac))
 		return true;
-	/* RFC 3590 4: the unspecified address, as long as there is no link-local one */
+	/* RFC 3590 4: the unspecified address while there is no link-local one */
 	*addr = NET_ADDR_ANY;
 	for (uint32_t i = 0; i < nd->locals; i++)
 		if (nd->local[i].port == port) {
@@ -190,7 +191,7 @@ void nd_leave(struct nd *nd, unsigned port, const struct net_addr *group, uint64
 	mld_leave(&nd->mld, port, group, now_ns);
 }
 
-/* --- their life --- */
+/* --- address states --- */
 
 void nd_local_init(struct nd *nd)
 {
@@ -199,7 +200,7 @@ void nd_local_init(struct nd *nd)
 		nd_set_times(nd, p, nd->params.reachable_ns, nd->params.retransmit_ns);
 }
 
-/* (Re)starts DAD, whose first probe goes out at at_ns; nobody is told. */
+/* (Re)starts DAD, with the first probe at at_ns; calls no op. */
 static void dad_start(struct nd *nd, struct nd_local *l, uint64_t at_ns)
 {
 	l->state = ND_TENTATIVE;
@@ -208,8 +209,8 @@ static void dad_start(struct nd *nd, struct nd_local *l, uint64_t at_ns)
 	l->at = at_ns;
 }
 
-/* RFC 4862 5.4.2: the first message after a link came up, and the report of its group, are sent
- * after a random time, so that what starts together does not speak together. */
+/* RFC 4862 5.4.2: the first message after a link came up, and the report of its group, are delayed
+ * by a random time, so that stations that start together do not send together. */
 static uint64_t start_time(struct nd *nd, uint64_t now_ns)
 {
 	uint64_t most = nd->params.start_delay_ns >> 10; /* in units of 1024 ns */
@@ -224,7 +225,7 @@ static bool port_has_locals(const struct nd *nd, unsigned port)
 	return false;
 }
 
-/* Enters a new one; the caller has checked it. */
+/* Adds a new address, checked by the caller. */
 static int local_enter(struct nd *nd, const struct nd_local *what, uint64_t now_ns)
 {
 	struct net_addr group = ip6_solicited_node(&what->addr);
@@ -346,7 +347,7 @@ void nd_local_probed(struct nd *nd, struct nd_local *l, const uint8_t *nonce, co
 		nd_local_duplicate(nd, l, mac);
 		return;
 	}
-	/* RFC 7527 4.2: the link loops; that alone does not say that nobody else is on it */
+	/* RFC 7527 4.2: the link loops; another station may still be on it */
 	nd->ops->count(nd->ctx, CNT_nd_looped, 1);
 	if (!l->looped)
 		l->probes_left = (uint8_t)(l->probes_left + LOOPED_MORE);
@@ -370,8 +371,8 @@ static void probe_send(struct nd *nd, struct nd_local *l, uint64_t now_ns)
 }
 
 /*
- * RFC 4861 7.2.6: neighbours and routers are told before they ask. With override: DAD has
- * passed, so what they know of the address is old.
+ * RFC 4861 7.2.6: tells neighbours and routers unasked. With override: DAD has passed, so their
+ * information about the address is outdated.
  */
 static void announce(struct nd *nd, struct nd_local *l, uint64_t now_ns)
 {
@@ -396,7 +397,7 @@ static void make_valid(struct nd *nd, struct nd_local *l, uint64_t now_ns)
 	nd->ops->address_up(nd->ctx, port, &addr);
 }
 
-/* The time of an address has come. */
+/* Handles an address that is due. */
 static void local_step(struct nd *nd, struct nd_local *l, uint64_t now_ns)
 {
 	if (l->state == ND_VALID)
@@ -419,7 +420,7 @@ int nd_keep_local(struct nd *nd, unsigned port, const struct net_addr *addr, uin
 
 void nd_local_tick(struct nd *nd, uint64_t now_ns)
 {
-	/* twice: an address that has become VALID is announced at once */
+	/* twice, so that an address that has become VALID is announced at once */
 	for (unsigned round = 0; round < 2; round++)
 		for (uint32_t i = 0; i < nd->locals; i++)
 			if (local_is_due(&nd->local[i], now_ns))

@@ -3,7 +3,7 @@
 
 #include "lib/mem.h"
 
-/* One option, whose `bytes` octets are there. */
+/* Notes one option, of which all `bytes` octets are there. */
 static void option_take(const uint8_t *opt, unsigned bytes, struct nd_options *out)
 {
 	switch (opt[0]) {

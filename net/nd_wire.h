@@ -1,9 +1,9 @@
 /*
- * The messages of neighbour and router discovery as bytes (RFC 4861 4), for net/nd.c and its
- * siblings: offsets, options, and the envelope that all of ours go out in.
+ * Wire formats of neighbour and router discovery (RFC 4861 4), for net/nd.c and its siblings:
+ * offsets, options, and the headers of the messages we send.
  *
- * Invariant: nd_options_read has walked the options of every message before a field of one is
- * read; the pointers it gives lie within the message.
+ * Invariant: nd_options_read has walked the options of every message before any field is read; the
+ * pointers it returns lie within the message.
  */
 #ifndef NET_ND_WIRE_H
 #define NET_ND_WIRE_H
@@ -15,14 +15,14 @@
 #include "net/icmp6.h"
 #include "net/ip6.h"
 
-#define ND_HOP_LIMIT 255 /* RFC 4861 7.1.1: of every message, so it cannot come from off the link */
+#define ND_HOP_LIMIT 255 /* RFC 4861 7.1.1: in every message, so it cannot come from another link */
 
-/* Octets of the messages before their options. */
+/* Length of the messages without options. */
 #define ND_RS_LEN 8
 #define ND_RA_LEN 16
 #define ND_NEIGHBOUR_LEN 24 /* solicitation and advertisement */
 #define ND_REDIRECT_LEN 40
-#define ND_TARGET 8 /* octet of the target in the latter three */
+#define ND_TARGET 8 /* octet of the target in the last three */
 
 /* Flags in octet 4 of a neighbour advertisement (4.4). */
 #define ND_NA_ROUTER 0x80
@@ -50,64 +50,66 @@ enum nd_option {
 
 #define ND_MAC_OPT_LEN 8
 #define ND_PREFIX_OPT_LEN 32
-#define ND_REDIRECTED_OPT_LEN 8 /* of its head (4.6.3) */
+#define ND_REDIRECTED_OPT_LEN 8 /* without the quoted packet (4.6.3) */
 #define ND_MTU_OPT_LEN 8
 #define ND_NONCE_OPT_LEN 8
 #define ND_NONCE_LEN 6
-#define ND_PREFIXES_MAX 16 /* of one message; further ones are not looked at */
+#define ND_PREFIXES_MAX 16 /* per message; further ones are ignored */
 
-/* The options of a message; what is not there is NULL. Of several alike the first counts, but for
+/* The options of a message; absent ones are NULL. Of repeated options the first counts, except for
  * prefixes. */
 struct nd_options {
 	const uint8_t *source_mac;
 	const uint8_t *target_mac;
 	const uint8_t *nonce; /* ND_NONCE_LEN octets */
-	const uint8_t *mtu;   /* the whole option, */
-	const uint8_t *prefix[ND_PREFIXES_MAX]; /* and these too */
+	const uint8_t *mtu;   /* the whole option */
+	const uint8_t *prefix[ND_PREFIXES_MAX]; /* the whole options */
 	unsigned prefixes;
 };
 
 /*
- * Walks the options behind the first `fixed` octets of a message of len octets. False when the
- * message is shorter, or an option has length 0 or does not end with the message (RFC 4861 4.6,
- * 7.1.1). Options that are not known, or have not the length of their kind, are passed over.
+ * Walks the options after the first `fixed` octets of a message of len octets. False: the message
+ * is shorter, or an option has length 0 or exceeds the message (RFC 4861 4.6, 7.1.1). Options of
+ * unknown type, or with a wrong length for their type, are ignored.
  */
 bool nd_options_read(const uint8_t *icmp, unsigned len, unsigned fixed, struct nd_options *out);
 
-/* The checks that all messages share, whose fixed part is `fixed` octets (6.1, 7.1, 8.1: hop limit,
- * code, lengths; RFC 6980: no fragment). CNT_NONE, *options filled in, or the counter. */
+/* The checks common to all messages (6.1, 7.1, 8.1: hop limit, code, lengths; RFC 6980: no
+ * fragment). `fixed`: length of the message's fixed part. Returns CNT_NONE with *options filled in,
+ * or the counter. */
 enum counter nd_check(const uint8_t *ip, const struct ip6_upper *up, const struct icmp6_msg *m,
                       unsigned fixed, struct nd_options *options);
 
-/* Writes a link-layer address option, its type a kind of MAC. Returns what is behind it. */
+/* Writes a link-layer address option of the given type. Returns the end of the option. */
 uint8_t *nd_mac_option_put(uint8_t *p, enum nd_option type, const uint8_t *mac);
 
-/* Where the message begins in a frame without extension headers. */
+/* Offset of the message in a frame without extension headers. */
 #define ND_FRAME_ICMP (ETH_HLEN + IP6_HLEN)
 
-/* Who sends a message to whom. */
+/* Addresses of a message. */
 struct nd_envelope {
 	struct net_addr src, dst;
 	const uint8_t *src_mac;
-	const uint8_t *dst_mac; /* NULL: dst is a group, and its MAC follows from it */
+	const uint8_t *dst_mac; /* NULL: dst is a group, which determines the MAC */
 };
 
-/* Puts Ethernet and IPv6 header (hop limit 255) before the message of icmp_len octets that lies at
- * frame + ND_FRAME_ICMP, and its checksum into it. Returns the frame's length. */
+/* Writes the Ethernet and IPv6 headers (hop limit 255) in front of the message of icmp_len octets
+ * at frame + ND_FRAME_ICMP, and the message's checksum. Returns the frame's length. */
 unsigned nd_frame_finish(uint8_t *frame, const struct nd_envelope *e, unsigned icmp_len);
 
-/* A better first hop, to be told. */
+/* A better first hop, for a redirect. */
 struct nd_redirect {
 	struct net_addr src;    /* our link-local address */
-	struct net_addr target; /* a router's link-local address; or the destination itself, on the link */
+	struct net_addr target; /* a router's link-local address, or the destination itself if
+	                           on-link */
 	const uint8_t *mac;     /* of the target */
 };
 
 /*
  * Builds the whole IPv6 packet of a redirect (4.5, 8.2) about the packet at orig_ip, which has
- * passed ip6_check and of which orig_len bytes are there: to its source, with the target's MAC and
- * as much of the packet, in units of 8 bytes, as IP6_MTU_MIN and room permit. out must not overlap
- * orig_ip. Returns the length, or 0 when room cannot hold the original's header.
+ * passed ip6_check and of which orig_len bytes are there. It goes to the packet's source, with the
+ * target's MAC and as much of the packet, in units of 8 bytes, as IP6_MTU_MIN and room permit. out
+ * must not overlap orig_ip. Returns the length, or 0 if room cannot hold the original's header.
  */
 unsigned nd_redirect_build(uint8_t *out, unsigned room, const uint8_t *orig_ip, unsigned orig_len,
                            const struct nd_redirect *r);

@@ -1,5 +1,5 @@
-/* See neigh_table.h. Deadlines are in a binary heap, so that a tick costs what is due and a change
- * costs the logarithm of the table. */
+/* See neigh_table.h. Deadlines are in a binary heap: a tick costs only the entries due, and a
+ * change costs the logarithm of the table size. */
 #include "net/neigh_table.h"
 
 #include "lib/assert.h"
@@ -47,7 +47,7 @@ static uint32_t slot_bytes(const struct neigh_sizes *s)
 	return (uint32_t)align_up(sizeof(struct neigh_slot) + s->frame_max, sizeof(uint64_t));
 }
 
-/* Where the parts lie in the memory, from its start; returns the bytes in all. */
+/* Offsets of the parts in the memory; returns the total bytes. */
 static size_t layout(const struct neigh_sizes *s, size_t *hash, size_t *heap, size_t *slots)
 {
 	*hash = align_up(s->neighbours * sizeof(struct neigh), sizeof(uint64_t));
@@ -155,7 +155,7 @@ void neigh_hash_remove(struct neigh_table *t, uint32_t i)
 	*link = t->neigh[i].hash_next;
 }
 
-/* --- who may go --- */
+/* --- eviction --- */
 
 void neigh_relist(struct neigh_table *t, uint32_t i, unsigned which)
 {
@@ -196,7 +196,7 @@ static uint64_t heap_key(const struct neigh_table *t, uint32_t pos)
 	return t->neigh[t->heap[pos]].deadline;
 }
 
-/* Moves neighbour i from the hole at pos to where the heap order wants it. */
+/* Moves neighbour i from the hole at pos to its place in heap order. */
 static void heap_settle(struct neigh_table *t, uint32_t pos, uint32_t i)
 {
 	uint64_t key = t->neigh[i].deadline;
@@ -236,7 +236,7 @@ void neigh_timer_clear(struct neigh_table *t, uint32_t i)
 		heap_settle(t, pos, last);
 }
 
-/* --- waiting frames --- */
+/* --- queued frames --- */
 
 void neigh_slot_free(struct neigh_table *t, uint32_t slot)
 {

@@ -1,10 +1,10 @@
 /*
- * The table of neighbours that net/arp.c and net/nd.c both keep, keyed by port and address of
- * either family: hash, lists, deadlines, waiting frames. What a neighbour's state means is its
- * owner's business: nothing here knows one, but that 0 is free, and no op is called from here.
+ * The table of neighbours used by both net/arp.c and net/nd.c, keyed by port and address of either
+ * family: hash, lists, deadlines, queued frames. The owner defines the states of a neighbour; this
+ * module only knows that 0 is free. It calls no op.
  *
  * Invariants
- * 1. All memory is the owner's, given once; nothing here can fail for want of it but what says so.
+ * 1. The owner provides all memory once. A function can lack memory only where its comment says so.
  * 2. A neighbour is in the hash unless it is free, in the heap exactly while heap_pos is not
  *    NEIGH_NIL, and in at most one list.
  */
@@ -18,33 +18,33 @@
 
 #define NEIGH_NIL UINT32_MAX
 
-/* Sizes; all are 1 or more. */
+/* Sizes; each is at least 1. */
 struct neigh_sizes {
 	uint32_t neighbours;
-	uint32_t queue;     /* frames that wait per neighbour, at most 65535 */
-	uint32_t pending;   /* frames that wait in all */
-	uint32_t frame_max; /* longest frame that can wait, bytes with Ethernet header */
+	uint32_t queue;     /* maximum of queued frames per neighbour, at most 65535 */
+	uint32_t pending;   /* maximum of queued frames in all */
+	uint32_t frame_max; /* longest frame to queue, bytes with Ethernet header */
 };
 
-/* A neighbour. Of the last three its owner alone knows what they mean, and when. */
+/* A neighbour. The owner defines used, idle, wanted and role. */
 struct neigh {
-	uint64_t deadline;  /* meaningful while heap_pos != NEIGH_NIL */
-	uint64_t heard_ns;  /* when it was last confirmed */
+	uint64_t deadline;  /* valid while heap_pos != NEIGH_NIL */
+	uint64_t heard_ns;  /* time of the last confirmation */
 	struct net_addr addr;
 	uint32_t hash_next;
 	uint32_t heap_pos;
-	uint32_t prev, next;            /* in the free or an evictable list */
+	uint32_t prev, next;            /* in the free list or an evictable list */
 	uint32_t pend_head, pend_tail;
 	uint32_t pins;
 	uint16_t queued;
 	uint8_t port;
 	uint8_t state;      /* the owner's; 0: free */
 	uint8_t requests;   /* sent in this state */
-	uint8_t listed;     /* NEIGH_UNLISTED, or the number of its evictable list */
+	uint8_t listed;     /* number of its evictable list, or NEIGH_UNLISTED */
 	uint8_t mac[ETH_ALEN];
 	bool used;          /* by the data cores since it was confirmed */
-	bool idle;          /* ARP: in its last seconds, and was not used when asked */
-	bool wanted;        /* ARP: somebody has sent to it since it is in the table */
+	bool idle;          /* ARP: in its last seconds, and unused when checked */
+	bool wanted;        /* ARP: a frame was sent to it since it was added */
 	uint8_t role;       /* ND: enum nd_role */
 };
 
@@ -52,10 +52,10 @@ struct neigh_list {
 	uint32_t head, tail;
 };
 
-#define NEIGH_EVICTABLE 2 /* lists of those that a full table may give up; the first goes first */
+#define NEIGH_EVICTABLE 2 /* lists of neighbours that a full table may evict, in this order */
 #define NEIGH_UNLISTED NEIGH_EVICTABLE
 
-/* A frame that waits. */
+/* A queued frame. */
 struct neigh_slot {
 	uint32_t next;
 	uint32_t len;
@@ -64,17 +64,17 @@ struct neigh_slot {
 
 struct neigh_table {
 	struct neigh_sizes size;
-	struct siphash_key key; /* strangers choose the addresses, so the buckets must not be known */
+	struct siphash_key key; /* strangers choose the addresses, so the hash must be secret */
 	struct neigh *neigh;
 	uint32_t *hash;        /* heads of the chains, hash_mask + 1 of them */
 	uint32_t *heap;        /* neighbours by deadline, a binary heap */
-	uint8_t *slots;        /* pending frames, slot_bytes apart: header, then the frame */
+	uint8_t *slots;        /* queued frames, slot_bytes apart: header, then the frame */
 	uint32_t slot_bytes;
 	uint32_t hash_mask;
 	uint32_t heap_len;
 	uint32_t slot_free;    /* list of free slots */
 	uint32_t pending;      /* slots in use */
-	struct neigh_list free; /* oldest first, so that an index rests before reuse */
+	struct neigh_list free; /* oldest first, to reuse an index as late as possible */
 	struct neigh_list evictable[NEIGH_EVICTABLE]; /* oldest first */
 };
 
@@ -83,59 +83,59 @@ static inline struct neigh_slot *neigh_slot_at(const struct neigh_table *t, uint
 	return (struct neigh_slot *)(void *)(t->slots + (size_t)slot * t->slot_bytes);
 }
 
-/* True when a table can have these sizes. */
+/* True if a table can have these sizes. */
 bool neigh_sizes_are_valid(const struct neigh_sizes *s);
 
 /* Bytes of memory that a table of these sizes needs. */
 size_t neigh_table_bytes(const struct neigh_sizes *s);
 
-/* Makes an empty table of the sizes, which are valid, in mem (8-byte aligned, the caller's for the
- * table's life, neigh_table_bytes of it). */
+/* Makes an empty table of valid sizes in mem: 8-byte aligned, neigh_table_bytes of it, lent by the
+ * caller as long as the table exists. */
 void neigh_table_init(struct neigh_table *t, const struct neigh_sizes *s,
                       const struct siphash_key *key, void *mem);
 
-/* Neighbour (port, addr) or NEIGH_NIL. */
+/* Finds neighbour (port, addr); NEIGH_NIL: none. */
 uint32_t neigh_hash_find(const struct neigh_table *t, unsigned port, const struct net_addr *addr);
 
-/* Takes the free neighbour that has rested longest and enters it under its key, all else zero; its
- * state is the caller's to set at once. NEIGH_NIL when none is free. */
+/* Takes the neighbour that has been free for longest and adds it under its key, with all other
+ * fields zero. The caller must set its state at once. NEIGH_NIL: none is free. */
 uint32_t neigh_take(struct neigh_table *t, unsigned port, const struct net_addr *addr);
 
-/* Out of the hash; afterwards its owner appends it to the free list, when nobody uses it. */
+/* Removes a neighbour from the hash. The owner frees it (neigh_free) when it is no longer used. */
 void neigh_hash_remove(struct neigh_table *t, uint32_t i);
 
-/* Moves the neighbour to the evictable list `which`, or out of all with NEIGH_UNLISTED; one that
- * is in it already keeps its place. */
+/* Moves the neighbour to the evictable list `which`, or out of all lists with NEIGH_UNLISTED. A
+ * neighbour already in that list keeps its place. */
 void neigh_relist(struct neigh_table *t, uint32_t i, unsigned which);
 
-/* The neighbour that a full table gives up first; NEIGH_NIL: none may go. */
+/* The neighbour to evict first from a full table; NEIGH_NIL: none. */
 uint32_t neigh_evictable(const struct neigh_table *t);
 
-/* Gives an unlisted neighbour back. */
+/* Frees an unlisted neighbour. */
 void neigh_free(struct neigh_table *t, uint32_t i);
 
-/* Sets or moves the deadline of a neighbour; clear takes it away, if there is one. */
+/* Sets or moves the deadline of a neighbour; neigh_timer_clear removes it, if any. */
 void neigh_timer_set(struct neigh_table *t, uint32_t i, uint64_t deadline);
 void neigh_timer_clear(struct neigh_table *t, uint32_t i);
 
-/* The earliest deadline; UINT64_MAX when there is none. Its neighbour is heap[0]. */
+/* The earliest deadline; UINT64_MAX: none. Its neighbour is heap[0]. */
 static inline uint64_t neigh_deadline(const struct neigh_table *t)
 {
 	return t->heap_len ? t->neigh[t->heap[0]].deadline : UINT64_MAX;
 }
 
-/* True when one more frame can be queued for the neighbour now. */
+/* True if one more frame can be queued for the neighbour. */
 bool neigh_queue_has_room(const struct neigh_table *t, uint32_t i);
 
-/* Copies a frame (of at most frame_max bytes) to the end of the neighbour's queue, which has
+/* Copies a frame of at most frame_max bytes to the end of the neighbour's queue, which must have
  * room. */
 void neigh_queue_push(struct neigh_table *t, uint32_t i, const uint8_t *frame, unsigned len);
 
-/* Takes the oldest frame off the neighbour's queue, which is not empty; its slot is still in
+/* Removes the oldest frame from the neighbour's queue, which must not be empty. Its slot stays in
  * use. */
 uint32_t neigh_queue_pop(struct neigh_table *t, uint32_t i);
 
-/* Takes the whole queue off the neighbour: a chain of slots through next, still in use. */
+/* Removes the whole queue of the neighbour: a chain of slots linked by next, still in use. */
 uint32_t neigh_queue_detach(struct neigh_table *t, uint32_t i);
 
 void neigh_slot_free(struct neigh_table *t, uint32_t slot);

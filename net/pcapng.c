@@ -8,12 +8,12 @@
 #define FLAGS_INBOUND 1    /* 4.3.1, bits 0 and 1 */
 #define FLAGS_OUTBOUND 2
 
-/* A block that is being written. */
+/* A block under construction. */
 struct block {
 	uint8_t *start, *at;
 };
 
-/* The low `bytes` bytes of v. */
+/* Writes the low `bytes` bytes of v. */
 static void put(struct block *b, uint64_t v, unsigned bytes)
 {
 	memcpy(b->at, &v, bytes);
@@ -45,7 +45,7 @@ static void option_number(struct block *b, enum pcapng_option code, uint64_t val
 	option(b, code, &value, sizeof value);
 }
 
-/* 3.1: type and length, which stands at the end once more. */
+/* 3.1: type and length; the length is repeated at the end. */
 static struct block begin(uint8_t *out, enum pcapng_block type)
 {
 	struct block b = {out, out};
@@ -56,14 +56,14 @@ static struct block begin(uint8_t *out, enum pcapng_block type)
 
 static size_t end(struct block *b)
 {
-	put(b, PCAPNG_END, 4); /* of the options */
+	put(b, PCAPNG_END, 4); /* end of the options */
 	uint32_t len = (uint32_t)(b->at - b->start) + 4;
 	put(b, len, 4);
 	memcpy(b->start + 4, &len, sizeof len);
 	return len;
 }
 
-/* 4.3: of the 64 bits the high ones come first, whatever the byte order. */
+/* 4.3: the high 32 bits come first, in either byte order. */
 static void put_time(struct block *b, uint64_t ns)
 {
 	put(b, ns >> 32, 4);
@@ -85,7 +85,7 @@ size_t pcapng_interface(uint8_t *out, const char *name, uint32_t snaplen, uint64
 {
 	static const uint8_t resolution = TSRESOL_NS;
 	struct block b = begin(out, PCAPNG_INTERFACE);
-	put(&b, PCAPNG_LINK_ETHERNET, 4); /* and two reserved bytes */
+	put(&b, PCAPNG_LINK_ETHERNET, 4); /* followed by two reserved bytes */
 	put(&b, snaplen, 4);
 	option_text(&b, PCAPNG_IF_NAME, name);
 	if (bps)

@@ -1,18 +1,18 @@
 /*
- * Blocks of a pcapng file (draft-ietf-opsawg-pcapng), each made in memory of the caller's:
- * Section Header (section 4.1), Interface Description (4.2), Enhanced Packet (4.3), Interface
- * Statistics (4.6). A file is one section header, its interfaces, and then packets and statistics
- * in any order. In this machine's byte order, little-endian, which the section header says; times
- * in nanoseconds. tools/pktgen/pcap.h reads such files.
+ * Blocks of a pcapng file (draft-ietf-opsawg-pcapng), each built in the caller's memory: Section
+ * Header (section 4.1), Interface Description (4.2), Enhanced Packet (4.3), Interface Statistics
+ * (4.6). A file is one section header, its interfaces, and then packets and statistics in any
+ * order. The byte order is this machine's, little-endian, as marked in the section header; times
+ * are in nanoseconds. tools/pktgen/pcap.h reads such files.
  *
- * Missing: comments, names of hosts, secrets, custom blocks.
+ * Missing: comments, host names, secrets, custom blocks.
  */
 #ifndef NET_PCAPNG_H
 #define NET_PCAPNG_H
 
 #include "lib/types.h"
 
-/* --- the format, for who reads too --- */
+/* --- the format, also for readers --- */
 
 #define PCAPNG_LINK_ETHERNET 1
 #define PCAPNG_ORDER 0x1a2b3c4du
@@ -26,7 +26,7 @@ enum pcapng_block {
 	PCAPNG_SECTION = 0x0a0d0d0a, /* the same in either byte order */
 };
 
-/* Options (3.5): codes mean something else in each block. */
+/* Options (3.5): the meaning of a code depends on the block. */
 enum pcapng_option {
 	PCAPNG_END = 0,
 	PCAPNG_SECTION_APPLICATION = 4, /* shb_userappl */
@@ -42,31 +42,31 @@ enum pcapng_option {
 	PCAPNG_STATISTICS_DELIVERED = 8, /* isb_usrdeliv */
 };
 
-/* --- blocks: each returns how many bytes it has, a multiple of 4 --- */
+/* --- blocks: each function returns the block's length, a multiple of 4 --- */
 
-#define PCAPNG_TEXT_MAX 64 /* bytes of a name that are written */
-#define PCAPNG_OTHER_MAX 160 /* bytes of a block, but for the data of a packet */
+#define PCAPNG_TEXT_MAX 64 /* maximum bytes written of a name */
+#define PCAPNG_OTHER_MAX 160 /* maximum bytes of a block, without a packet's data */
 
 size_t pcapng_section(uint8_t *out, const char *application);
 
-/* `snaplen` bytes of a packet at most; bps 0: its speed is not known. */
+/* snaplen: maximum bytes per packet; bps 0: unknown speed. */
 size_t pcapng_interface(uint8_t *out, const char *name, uint32_t snaplen, uint64_t bps);
 
 struct pcapng_packet {
 	const uint8_t *data;
-	uint32_t interface; /* by its place among the section's, from 0 */
+	uint32_t interface; /* index within the section, from 0 */
 	uint32_t len;       /* bytes of data */
-	uint32_t wire_len;  /* that it had, without FCS */
+	uint32_t wire_len;  /* original length, without FCS */
 	uint64_t ns;
-	uint64_t dropped;   /* of its interface, since the packet before */
-	bool out;           /* it was sent; else: received */
+	uint64_t dropped;   /* on its interface, since the previous packet */
+	bool out;           /* sent; else received */
 };
 
 size_t pcapng_packet(uint8_t *out, const struct pcapng_packet *p);
 
 struct pcapng_statistics {
 	uint32_t interface;
-	uint64_t ns; /* of when */
+	uint64_t ns; /* time of the counts */
 	uint64_t received, dropped, delivered;
 };
 

@@ -52,7 +52,7 @@ bool ra_config_is_valid(const struct ra_config *c)
 	return ok;
 }
 
-/* --- advertisements out --- */
+/* --- sent advertisements --- */
 
 static uint8_t *prefix_put(uint8_t *p, const struct ra_prefix *prefix)
 {
@@ -83,12 +83,12 @@ static uint8_t *servers_put(uint8_t *p, const struct ra_config *c)
 	return p + RDNSS_HEAD + 16 * c->servers;
 }
 
-/* The message (4.2). Returns its length. */
+/* Builds the message (4.2). Returns its length. */
 static unsigned message_build(uint8_t *icmp, const struct ra_config *c, uint16_t lifetime_s,
                               const uint8_t *mac)
 {
 	uint8_t *p = icmp + ND_RA_LEN;
-	/* RFC 4191 2.2: the preference of what is no default router MUST be medium */
+	/* RFC 4191 2.2: without a default-router lifetime the preference MUST be medium */
 	unsigned preference = lifetime_s ? (unsigned)c->preference << 3 & ND_RA_PREFERENCE : 0;
 	memset(icmp, 0, ND_RA_LEN);
 	icmp[0] = ICMP6_ROUTER_ADVERT;
@@ -112,7 +112,7 @@ static unsigned message_build(uint8_t *icmp, const struct ra_config *c, uint16_t
 	return (unsigned)(p - icmp);
 }
 
-/* False: there is no address to send from yet. */
+/* Sends an advertisement. False: no source address yet. */
 static bool advertise(struct ra *ra, unsigned port, uint16_t lifetime_s)
 {
 	const struct nd *nd = ra->nd;
@@ -127,7 +127,7 @@ static bool advertise(struct ra *ra, unsigned port, uint16_t lifetime_s)
 	return true;
 }
 
-/* The time of a port has come. */
+/* Handles a port that is due. */
 static void step(struct ra *ra, unsigned port, uint64_t now_ns)
 {
 	struct ra_port *p = &ra->port[port];
@@ -136,7 +136,7 @@ static void step(struct ra *ra, unsigned port, uint64_t now_ns)
 	uint64_t wait = c->min_interval_s * SECOND + random_ms(ra, spread_ms);
 	if (p->initial_left > 1 && wait > INITIAL_INTERVAL) /* RFC 4861 6.2.4 */
 		wait = INITIAL_INTERVAL;
-	/* first the state, then the op; what could not be sent is tried again */
+	/* the state changes before the op is called; a failed attempt is repeated */
 	const struct ra_port was = *p;
 	p->at = now_ns + wait;
 	p->last = now_ns;
@@ -149,7 +149,7 @@ static void step(struct ra *ra, unsigned port, uint64_t now_ns)
 	}
 }
 
-/* --- public: set-up --- */
+/* --- public: setup --- */
 
 static void begin(struct ra *ra, unsigned port, uint64_t now_ns)
 {
@@ -193,7 +193,7 @@ void ra_link_up(struct ra *ra, unsigned port, uint64_t now_ns)
 		begin(ra, port, now_ns);
 }
 
-/* --- messages in --- */
+/* --- received messages --- */
 
 /* RFC 4861 6.2.6 */
 static enum counter solicit_input(struct ra *ra, unsigned port, const struct net_addr *src,
@@ -219,7 +219,7 @@ static bool differ(uint32_t ours, uint32_t theirs)
 	return ours && theirs && ours != theirs;
 }
 
-/* Is a prefix of theirs one of ours, with other lifetimes? */
+/* True if the option has one of our prefixes with other lifetimes. */
 static bool prefix_differs(const struct ra_config *c, const uint8_t *option)
 {
 	struct net_addr addr = net_addr_load(option + 16);
@@ -232,7 +232,7 @@ static bool prefix_differs(const struct ra_config *c, const uint8_t *option)
 	return false;
 }
 
-/* RFC 4861 6.2.7: what routers of a link should say alike. 0 says nothing. */
+/* RFC 4861 6.2.7: values that routers of a link should agree on. 0 is unspecified. */
 static bool contradicts(const struct ra_config *c, const uint8_t *icmp,
                         const struct nd_options *options)
 {

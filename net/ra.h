@@ -1,9 +1,9 @@
 /*
- * Router advertisements, the router's side (RFC 4861 6.2; RFC 8106 for name servers; RFC 4191 2.2
- * for the preference): what makes hosts on our links find us and number themselves.
+ * Router advertisements, the router part (RFC 4861 6.2; RFC 8106 for name servers; RFC 4191 2.2 for
+ * the preference): hosts on our links learn routers and prefixes from them.
  *
- * A function of (packet, time) upon net/nd.h, by whose ops it sends and counts. Each port
- * advertises or not, by its own configuration.
+ * A function of (packet, time) on top of net/nd.h, whose ops it uses to send and count. Each port
+ * has its own configuration and may advertise or not.
  *
  *   event                       what happens on an advertising port
  *   ra_start, ra_link_up        advertisement to all nodes within 0.5 s, and two more at most 16 s
@@ -15,8 +15,8 @@
  *   ra_stop                     advertisement with lifetime 0, the last (6.2.5)
  *
  * Invariants
- * 1. An advertisement is sent from a link-local address that DAD has passed, and else waits for it.
- * 2. Two advertisements of a port are 3 s apart or more, but for the last one of all.
+ * 1. An advertisement is sent from a link-local address that DAD has passed; without one it waits.
+ * 2. Two advertisements of a port are at least 3 s apart, except for the final one.
  *
  * Deliberately missing: answers to one host (6.2.6 MAY), lifetimes that count down (6.2.1 MAY),
  * route information (RFC 4191 2.3), DNS search lists.
@@ -28,26 +28,27 @@
 
 #define RA_PREFIXES_MAX 8
 #define RA_SERVERS_MAX 4
-#define RA_LIFETIME_INFINITE UINT32_MAX /* of a prefix or a server, seconds */
+#define RA_LIFETIME_INFINITE UINT32_MAX /* for a prefix or a server, seconds */
 
 enum ra_preference { RA_MEDIUM = 0, RA_HIGH = 1, RA_LOW = 3 };
 
 struct ra_prefix {
-	struct net_addr addr; /* bits behind plen are not sent */
+	struct net_addr addr; /* bits after plen are not sent */
 	uint32_t valid_s, preferred_s;
 	uint8_t plen;
 	bool on_link, autonomous;
 };
 
-/* What is advertised; the names of RFC 4861 6.2.1 beside it. */
+/* What to advertise, with the names of RFC 4861 6.2.1. */
 struct ra_config {
 	uint32_t max_interval_s; /* MaxRtrAdvInterval: 4 to 1800 */
-	uint32_t min_interval_s; /* MinRtrAdvInterval: 3 to 0.75 of that */
-	uint32_t reachable_ms;   /* AdvReachableTime: at most an hour; 0: not told */
-	uint32_t retransmit_ms;  /* AdvRetransTimer; 0: not told */
-	uint32_t mtu;            /* AdvLinkMTU: 1280 or more; 0: not told */
-	uint16_t lifetime_s;     /* AdvDefaultLifetime: max_interval_s to 9000; 0: no default router */
-	uint8_t hop_limit;       /* AdvCurHopLimit; 0: not told */
+	uint32_t min_interval_s; /* MinRtrAdvInterval: 3 to 0.75 of max_interval_s */
+	uint32_t reachable_ms;   /* AdvReachableTime: at most an hour; 0: unspecified */
+	uint32_t retransmit_ms;  /* AdvRetransTimer; 0: unspecified */
+	uint32_t mtu;            /* AdvLinkMTU: 1280 or more; 0: not sent */
+	uint16_t lifetime_s;     /* AdvDefaultLifetime: max_interval_s to 9000; 0: not a default
+	                            router */
+	uint8_t hop_limit;       /* AdvCurHopLimit; 0: unspecified */
 	bool managed, other;     /* AdvManagedFlag, AdvOtherConfigFlag */
 	enum ra_preference preference;
 	struct ra_prefix prefix[RA_PREFIXES_MAX];
@@ -69,12 +70,12 @@ struct ra_config {
 #define RA_PREFIX_VALID_S 2592000
 #define RA_PREFIX_PREFERRED_S 604800
 
-/* --- private from here on, laid open for sizes only --- */
+/* --- private from here on, public only for sizes --- */
 
 struct ra_port {
 	struct ra_config config;
-	uint64_t at;        /* of the next advertisement */
-	uint64_t last;      /* valid when sent */
+	uint64_t at;        /* time of the next advertisement */
+	uint64_t last;      /* valid if sent */
 	uint8_t initial_left;
 	bool on;
 	bool sent;
@@ -87,33 +88,34 @@ struct ra {
 
 /* --- public --- */
 
-/* Nothing is advertised. nd stays the caller's, and must have been made for a router. */
+/* Makes an instance that advertises nothing. nd stays the caller's, and must be initialised as a
+ * router. */
 void ra_init(struct ra *ra, struct nd *nd);
 
-/* Is it a configuration that RFC 4861 6.2.1 allows? */
+/* True if RFC 4861 6.2.1 allows the configuration. */
 bool ra_config_is_valid(const struct ra_config *c);
 
-/* Advertises on a port from now on, or differently. The group of all routers is joined (6.2.2).
- * E_INVAL: the configuration; E_NOMEM: no group left. */
+/* Starts advertising on a port, or changes the configuration. Joins the all-routers group (6.2.2).
+ * E_INVAL: bad configuration; E_NOMEM: no group left. */
 int ra_start(struct ra *ra, unsigned port, const struct ra_config *config, uint64_t now_ns);
 
-/* Ends it; the hosts are told, if the link-local address is up. */
+/* Stops advertising. Hosts are told if the link-local address is up. */
 void ra_stop(struct ra *ra, unsigned port, uint64_t now_ns);
 
-/* The link came up: who is there has heard nothing yet. */
+/* The link came up: its hosts have received no advertisement yet. */
 void ra_link_up(struct ra *ra, unsigned port, uint64_t now_ns);
 
 /*
- * A router solicitation or advertisement, as with nd_input. A router takes nothing from another's
- * advertisement but that it is one. Returns its fate.
+ * Handles a router solicitation or advertisement; parameters as in nd_input. From another router's
+ * advertisement a router only learns that it is one. Returns the message's fate.
  */
 enum counter ra_input(struct ra *ra, unsigned port, const uint8_t *frame,
                       const struct ip6_upper *up, const struct icmp6_msg *m, uint64_t now_ns);
 
-/* Does what is due. Returns ra_deadline(). */
+/* Does all work due. Returns ra_deadline(). */
 uint64_t ra_tick(struct ra *ra, uint64_t now_ns);
 
-/* When ra_tick is needed next; UINT64_MAX: not before something else happens. */
+/* When ra_tick is needed next; UINT64_MAX: no timer is armed. */
 uint64_t ra_deadline(const struct ra *ra);
 
 #endif

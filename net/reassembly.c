@@ -8,23 +8,23 @@
 #include "net/ip4.h"
 
 #define NIL UINT32_MAX
-#define UNIT 8 /* bytes that a bit of the maps stands for: fragments are cut there */
+#define UNIT 8 /* bytes per bit of the maps: fragments begin at multiples of it */
 
 /* A fragment of either family. */
 struct piece {
 	struct reassembly_key key;
 	const uint8_t *packet;
 	const uint8_t *data;
-	unsigned head_len; /* bytes of the packet before data */
+	unsigned head_len; /* bytes of the packet in front of data */
 	unsigned next_at;
-	unsigned len;      /* of data */
-	unsigned offset;   /* in the datagram */
+	unsigned len;      /* bytes of data */
+	unsigned offset;   /* of data in the datagram */
 	unsigned port;
 	bool more;
 	uint8_t ecn;
 };
 
-/* --- places and maps --- */
+/* --- slots and maps --- */
 
 static unsigned round_up(unsigned n, unsigned to) { return (n + to - 1) / to * to; }
 
@@ -32,7 +32,8 @@ static unsigned data_room(const struct reassembly_params *p) { return round_up(p
 
 static unsigned map_words(const struct reassembly_params *p)
 {
-	/* one bit more than units: whether another fragment begins behind a last one is asked too */
+	/* one more bit than units, since is_copy also tests for a fragment directly after the last
+	 * unit */
 	return data_room(p) / UNIT / 32 + 1;
 }
 
@@ -54,25 +55,25 @@ static uint8_t *place_data(const struct reassembly *r, uint32_t index)
 	return r->places + (size_t)index * r->place_bytes + REASSEMBLY_HEAD_MAX;
 }
 
-/* Units that are here. */
+/* Map of received units. */
 static uint32_t *map_have(const struct reassembly *r, uint32_t index)
 {
 	return (uint32_t *)(void *)(place_data(r, index) + data_room(&r->params));
 }
 
-/* Units with which a fragment begins. */
+/* Map of units with which a fragment begins. */
 static uint32_t *map_begins(const struct reassembly *r, uint32_t index)
 {
 	return map_have(r, index) + r->map_words;
 }
-/* all lengths that stand before them are multiples of 4 */
+/* all lengths in front of the maps are multiples of 4 */
 _Static_assert(REASSEMBLY_HEAD_MAX % 4 == 0, "alignment of the maps");
 
 static bool bit(const uint32_t *map, unsigned i) { return map[i / 32] >> i % 32 & 1; }
 
 static void bit_set(uint32_t *map, unsigned i) { map[i / 32] |= 1u << i % 32; }
 
-/* The bits of word i / 32 from i on, but not from end on. */
+/* Mask of the bits of word i / 32 from i up to, but not including, end. */
 static uint32_t range_mask(unsigned i, unsigned end)
 {
 	unsigned n = 32 - i % 32;
@@ -158,7 +159,7 @@ static bool key_equal(const struct reassembly_key *a, const struct reassembly_ke
 	       net_addr_equal(&a->src, &b->src) && net_addr_equal(&a->dst, &b->dst);
 }
 
-/* Takes it out of the table and counts what it held. */
+/* Removes a datagram from the table and counts the fragments it held. */
 static void datagram_remove(struct reassembly *r, uint32_t index, enum counter fate)
 {
 	struct reassembly_datagram *d = &r->datagrams[index];
@@ -174,7 +175,7 @@ static void datagram_remove(struct reassembly *r, uint32_t index, enum counter f
 	r->held -= d->fragments;
 }
 
-/* Nothing of it will be used: invariant 2. It keeps its place, to know what still comes. */
+/* Discards a datagram (invariant 2). It keeps its slot, to recognise further fragments. */
 static enum counter datagram_refuse(struct reassembly *r, struct reassembly_datagram *d,
                                     enum counter fate)
 {
@@ -186,8 +187,8 @@ static enum counter datagram_refuse(struct reassembly *r, struct reassembly_data
 }
 _Static_assert(CNT_MAX <= 65535, "fits `refused`");
 
-/* Invariant 1: whose place a datagram of this source gets when all are taken. Goes over all of
- * them, once for each datagram that begins then. */
+/* Invariant 1: the datagram to evict for a new one of this source when all slots are in use. Walks
+ * all of them, once for each datagram that begins then. */
 static uint32_t victim(const struct reassembly *r, const struct net_addr *src)
 {
 	uint32_t count = 0, oldest_of_source = NIL;
@@ -200,7 +201,7 @@ static uint32_t victim(const struct reassembly *r, const struct net_addr *src)
 	return count >= r->params.per_source ? oldest_of_source : r->oldest;
 }
 
-/* The datagram of this key, made if need be. */
+/* The datagram of this key; made if necessary. */
 static uint32_t datagram_get(struct reassembly *r, const struct reassembly_key *key,
                              uint64_t now_ns)
 {
@@ -227,9 +228,9 @@ static uint32_t datagram_get(struct reassembly *r, const struct reassembly_key *
 	return index;
 }
 
-/* --- a fragment is put in --- */
+/* --- storing a fragment --- */
 
-/* Is there already a fragment just like it, byte for byte? */
+/* True if an identical fragment, byte for byte, is already stored. */
 static bool is_copy(const struct reassembly *r, uint32_t index, const struct piece *p)
 {
 	const struct reassembly_datagram *d = &r->datagrams[index];
@@ -242,7 +243,7 @@ static bool is_copy(const struct reassembly *r, uint32_t index, const struct pie
 	       memcmp(place_data(r, index) + p->offset, p->data, p->len) == 0;
 }
 
-/* RFC 8200 4.5 and invariant 2: what of the fragment does not go with what is here. */
+/* RFC 8200 4.5 and invariant 2: is the fragment consistent with those received? */
 static enum counter check_piece(struct reassembly *r, uint32_t index, const struct piece *p)
 {
 	struct reassembly_datagram *d = &r->datagrams[index];
@@ -286,10 +287,10 @@ static void put_piece(struct reassembly *r, uint32_t index, const struct piece *
 	r->held++;
 }
 
-/* --- a packet is whole --- */
+/* --- a complete packet --- */
 
-/* Takes the fragment header, the last 8 of the head_len bytes, out of the headers. Returns where
- * they begin then. */
+/* Removes the fragment header, the last 8 of head_len bytes, from the headers. Returns the new
+ * start of the headers. */
 static uint8_t *fragment_header_remove(uint8_t *head, unsigned head_len, unsigned next_at)
 {
 	head[next_at] = head[head_len - IP6_FRAGMENT_HLEN];
@@ -297,8 +298,8 @@ static uint8_t *fragment_header_remove(uint8_t *head, unsigned head_len, unsigne
 	return head + IP6_FRAGMENT_HLEN;
 }
 
-/* Makes the headers those of the whole packet; ce: to be marked. False: it is longer than an IP
- * packet can be, because the first fragment has more headers than the last. */
+/* Adapts the headers to the complete packet; ce: set the CE mark. False: the packet exceeds the IP
+ * maximum, because the first fragment has more headers than the last. */
 static bool mend(const struct reassembly_datagram *d, uint8_t *data, bool ce,
                  struct reassembly_result *out)
 {
@@ -329,14 +330,14 @@ static enum counter finish(struct reassembly *r, uint32_t index, struct reassemb
 	struct reassembly_datagram *d = &r->datagrams[index];
 	bool ce = d->ecn_seen & 1 << IP_ECN_CE;
 	enum counter fate = CNT_NONE;
-	/* RFC 3168 5.3: a mark is kept; one among fragments that cannot be marked is a lie */
+	/* RFC 3168 5.3: a CE mark is kept; CE together with not-ECT fragments is invalid */
 	if (ce && (d->ecn_seen & 1 << IP_ECN_NOT))
 		fate = CNT_drop_frag_ecn;
 	else if (!mend(d, place_data(r, index), ce, out))
 		fate = CNT_drop_frag_too_long;
 	else
 		r->cnt->v[CNT_reassembled_packets]++;
-	/* the caller counts the one that came now */
+	/* the caller counts the present fragment */
 	d->fragments--;
 	r->held--;
 	datagram_remove(r, index, fate == CNT_NONE ? CNT_reassembled : fate);
@@ -383,7 +384,7 @@ enum counter reassembly_input4(struct reassembly *r, unsigned port, const uint8_
 		return CNT_drop_frag_length;
 	if (head_len + p.offset + p.len > 65535 || p.offset + p.len > r->params.data_max)
 		return CNT_drop_frag_too_long;
-	/* RFC 1858 3.2, RFC 3128 2: TCP's header in two pieces is a trick on filters */
+	/* RFC 1858 3.2, RFC 3128 2: a TCP header split over fragments is an attack on filters */
 	if (p.key.proto == IP4_PROTO_TCP && (p.offset ? p.offset : p.len) < 20)
 		return CNT_drop_frag_tiny;
 	return input(r, &p, now_ns, out);
@@ -421,7 +422,8 @@ enum counter reassembly_input6(struct reassembly *r, unsigned port, uint8_t *ip,
 		.more = u->more,
 		.ecn = ip6_traffic_class(ip) & 3,
 	};
-	/* RFC 8200 4.5: both are told to the sender; nothing says so of an empty one */
+	/* RFC 8200 4.5: both errors are reported to the sender; it defines no report for an empty
+	 * fragment */
 	if (p.len == 0 || (p.more && p.len % UNIT != 0)) {
 		out->problem = p.len != 0;
 		out->problem_pointer = 4; /* payload length */

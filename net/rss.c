@@ -1,11 +1,11 @@
-/* See rss.h. The hash is linear over the bits of its input, so that each word of it adds its own
- * share by XOR, and the shares of two addresses and of the ports are separate. */
+/* See rss.h. The hash is linear over the bits of its input: each input word contributes its share
+ * by XOR, and the shares of the two addresses and of the ports are independent. */
 #include "net/rss.h"
 
 #include "lib/bytes.h"
 
-/* The share of a 32-bit word that lies at byte `at` of the input, at most 32: for each of its bits
- * that is set, the 32 bits of the key that begin at the same place. */
+/* The share of a 32-bit word at byte `at` of the input, at most 32: for each set bit, XORs the 32
+ * key bits that begin at the same position. */
 static uint32_t word_share(const uint8_t *key, unsigned at, uint32_t word)
 {
 	uint64_t window = (uint64_t)be32_load(key + at) << 32 | be32_load(key + at + 4);

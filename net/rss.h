@@ -1,13 +1,13 @@
 /*
- * The hash by which a network card spreads flows over its queues, computed in software ("RSS
- * hashing functions", Windows driver documentation, Microsoft; NdisHashFunctionToeplitz). Who opens
- * a connection picks a port whose replies will come to its own core; who has a packet of a card
- * without RSS learns which core it belongs to.
+ * The hash by which a NIC spreads flows over its queues, computed in software ("RSS hashing
+ * functions", Windows driver documentation, Microsoft; NdisHashFunctionToeplitz). An active open
+ * uses it to choose a port whose replies reach the opening core. For a packet from a NIC without
+ * RSS it gives the core that owns the flow.
  *
- * It is meant for the first packet of a flow and for tests: one step for each bit of the input, 96
- * for TCP over IPv4. The key is the card's (40 bytes, first byte first). Addresses and ports are in
- * host order, IPv6 addresses 16 bytes as on the wire; src and dst as in the packet that the card
- * receives. Hashes of UDP are those of TCP with UDP's ports, on cards that take them.
+ * It is meant for the first packet of a flow and for tests: one step per bit of the input, 96 for
+ * TCP over IPv4. The key is the NIC's (40 bytes, first byte first). Addresses and ports are in host
+ * order, IPv6 addresses are 16 bytes in wire order; src and dst are those of the packet that the
+ * NIC receives. The UDP hash is the TCP hash with UDP ports, on NICs that support it.
  */
 #ifndef NET_RSS_H
 #define NET_RSS_H

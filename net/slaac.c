@@ -10,12 +10,12 @@
 #define MILLISECOND 1000000ull
 #define TWO_HOURS (7200 * SECOND)
 
-/* RFC 7559 2: as RFC 4861 10 begins, then ever slower */
+/* RFC 7559 2: begins as RFC 4861 10, with growing intervals */
 #define SOLICIT_DELAY_MS 1000            /* MAX_RTR_SOLICITATION_DELAY */
 #define SOLICIT_FIRST (4 * SECOND)       /* IRT */
 #define SOLICIT_SLOWEST (3600 * SECOND)  /* MRT */
 
-/* Bounds of what a router may set our times to. */
+/* Limits for times set by a router. */
 #define REACHABLE_MIN_MS 1000u
 #define REACHABLE_MAX_MS 3600000u /* RFC 4861 4.2, 6.2.1 */
 #define RETRANSMIT_MIN_MS 100u
@@ -30,7 +30,7 @@ void slaac_init(struct slaac *s, struct nd *nd, const struct slaac_ops *ops, voi
 	s->changes_seen = nd_router_changes(nd);
 }
 
-/* A lifetime in seconds as a point in time; all ones are for ever (RFC 4861 4.6.2). */
+/* Converts a lifetime in seconds into a time; all ones mean infinity (RFC 4861 4.6.2). */
 static uint64_t until(uint64_t now_ns, uint32_t seconds)
 {
 	return seconds == UINT32_MAX ? SLAAC_FOREVER : now_ns + seconds * SECOND;
@@ -51,7 +51,8 @@ static void solicit_begin(struct slaac *s, unsigned port, uint64_t now_ns)
 	p->solicit_at = now_ns + nd_random(s->nd, SOLICIT_DELAY_MS + 1) * MILLISECOND;
 }
 
-/* RFC 4861 6.3.7: from the link-local address, or, while there is none, without our MAC (4.1). */
+/* RFC 4861 6.3.7: from the link-local address or, while there is none, unspecified and without our
+ * MAC (4.1). */
 static void solicit_send(struct slaac *s, unsigned port)
 {
 	const struct nd *nd = s->nd;
@@ -70,7 +71,7 @@ static void solicit_send(struct slaac *s, unsigned port)
 	nd->ops->tx(nd->ctx, port, frame, len);
 }
 
-/* RFC 7559 2.1, by RFC 8415 15: each interval about twice the last, 0.9 to 1.1 of that. */
+/* RFC 7559 2.1, by RFC 8415 15: each interval is about twice the last, times 0.9 to 1.1. */
 static void solicit_step(struct slaac *s, unsigned port, uint64_t now_ns)
 {
 	struct slaac_port *p = &s->port[port];
@@ -96,7 +97,7 @@ static bool router_is(const struct slaac_router *r, const struct slaac_router *o
 	return r->port == other->port && net_addr_equal(&r->addr, &other->addr);
 }
 
-/* Reachable, as far as is known: in any state but those of one that does not answer. */
+/* False only if the router is known not to answer. */
 static bool router_may_be_reachable(const struct slaac *s, const struct slaac_router *r)
 {
 	int i = nd_neigh_find(s->nd, r->port, &r->addr);
@@ -106,8 +107,8 @@ static bool router_may_be_reachable(const struct slaac *s, const struct slaac_ro
 	return state != ND_FAILED && state != ND_INCOMPLETE;
 }
 
-/* The best of those that may be reachable, the present one before its equals; if none may be, the
- * one after the present one, so that all have their turn (6.3.6 (2)). NULL: there are none. */
+/* The best router that may be reachable; the present one wins among equals. If none may be, the one
+ * after the present one, so that all are tried in turn (6.3.6 (2)). NULL: there are none. */
 static const struct slaac_router *router_best(const struct slaac *s)
 {
 	const struct slaac_router *best = NULL, *next = s->routers ? &s->router[0] : NULL;
@@ -142,7 +143,8 @@ static void router_choose(struct slaac *s)
 	}
 }
 
-/* Out of the list; whoever calls chooses anew. A link without a default router is asked again. */
+/* Removes a router; the caller then chooses again. A link without default routers is solicited
+ * again. */
 static void router_remove(struct slaac *s, struct slaac_router *r, uint64_t now_ns)
 {
 	unsigned port = r->port;
@@ -182,7 +184,7 @@ static void router_heard(struct slaac *s, unsigned port, const struct net_addr *
 
 /* --- prefixes and addresses --- */
 
-/* Index of the prefix; E_NOENT. */
+/* Index of the prefix, or E_NOENT. */
 static int prefix_find(const struct slaac *s, unsigned port, const struct net_addr *prefix,
                        unsigned plen)
 {
@@ -209,7 +211,7 @@ static struct slaac_prefix *prefix_new(struct slaac *s, unsigned port,
 	return p;
 }
 
-/* What stands in a prefix information option. */
+/* The contents of a prefix information option. */
 struct info {
 	struct net_addr prefix;
 	uint32_t valid_s, preferred_s;
@@ -217,15 +219,15 @@ struct info {
 	bool on_link, autonomous;
 };
 
-/* Enters the address in nd, or tells it whether its prefix is on the link now. */
+/* Adds the address to nd, or updates whether its prefix is on-link. */
 static int address_enter(struct slaac *s, const struct slaac_prefix *p, uint64_t now_ns)
 {
 	unsigned plen = p->on_link ? p->plen : 128;
 	return nd_add_local(s->nd, p->port, &p->addr, plen, s->port[p->port].mac, now_ns);
 }
 
-/* RFC 4862 5.5.3 (e): the preferred lifetime is as told; the valid one is not shortened below two
- * hours, so that no forged advertisement ends what lives. */
+/* RFC 4862 5.5.3 (e): the preferred lifetime is taken over. The valid lifetime is not shortened
+ * below two hours, so that a forged advertisement cannot end an address at once. */
 static void address_update(struct slaac_prefix *p, const struct info *info, uint64_t now_ns)
 {
 	uint64_t told = until(now_ns, info->valid_s), floor = now_ns + TWO_HOURS;
@@ -236,7 +238,7 @@ static void address_update(struct slaac_prefix *p, const struct info *info, uint
 		p->valid_until_ns = floor;
 }
 
-/* Has the port this address already, in any state: from the configuration, that is. */
+/* True if the port already has this address, in any state, from the configuration. */
 static bool is_entered(const struct slaac *s, unsigned port, const struct net_addr *addr)
 {
 	struct nd_address a;
@@ -247,7 +249,7 @@ static bool is_entered(const struct slaac *s, unsigned port, const struct net_ad
 	return false;
 }
 
-/* RFC 4862 5.5.3 (d): an address of the prefix and our identifier. */
+/* RFC 4862 5.5.3 (d): forms an address from the prefix and our identifier. */
 static void address_new(struct slaac *s, struct slaac_prefix *p, const struct info *info,
                         uint64_t now_ns)
 {
@@ -261,7 +263,7 @@ static void address_new(struct slaac *s, struct slaac_prefix *p, const struct in
 	p->preferred_until_ns = until(now_ns, info->preferred_s);
 }
 
-/* Nothing holds it any more: its entry goes. */
+/* True if the prefix is neither on-link nor has an address, so its entry can go. */
 static bool prefix_is_done(const struct slaac_prefix *p) { return !p->on_link && !p->has_addr; }
 
 static void prefix_drop(struct slaac *s, struct slaac_prefix *p)
@@ -270,18 +272,18 @@ static void prefix_drop(struct slaac *s, struct slaac_prefix *p)
 	memmove(p, p + 1, (size_t)(&s->prefix[s->prefixes] - p) * sizeof *p);
 }
 
-/* RFC 4861 6.3.4: the prefix list. Lifetime 0 ends it at once. True: the flag has changed. */
+/* RFC 4861 6.3.4: the prefix list. Lifetime 0 ends an entry at once. True: the flag has changed. */
 static bool on_link_update(struct slaac_prefix *p, const struct info *info, uint64_t now_ns)
 {
 	bool was = p->on_link;
-	if (!info->on_link) /* says nothing about being on the link or not */
+	if (!info->on_link) /* no statement about on-link or not */
 		return false;
 	p->on_link = info->valid_s > 0;
 	p->on_link_until_ns = until(now_ns, info->valid_s);
 	return p->on_link != was;
 }
 
-/* RFC 4862 5.5.3 (a) to (d): may an address be made or kept by this? */
+/* RFC 4862 5.5.3 (a) to (d): may the option make or renew an address? */
 static bool is_for_addresses(const struct info *info)
 {
 	return info->autonomous && info->preferred_s <= info->valid_s && info->plen == 64;
@@ -320,8 +322,8 @@ static void prefix_option(struct slaac *s, unsigned port, const uint8_t *option,
 		.on_link = option[3] & ND_PREFIX_ON_LINK,
 		.autonomous = option[3] & ND_PREFIX_AUTONOMOUS,
 	};
-	/* RFC 4861 6.3.4, RFC 4862 5.5.3 (b): the link-local prefix is ignored. A prefix of no bits
-	 * on the link would be the default route. */
+	/* RFC 4861 6.3.4, RFC 4862 5.5.3 (b): the link-local prefix is ignored. An on-link prefix
+	 * of length 0 would be a default route. */
 	bool sane = info.plen > 0 && info.plen <= 128 && ip6_is_unicast(&prefix) &&
 	            !ip6_is_link_local(&prefix);
 	if (!sane) {
@@ -332,7 +334,7 @@ static void prefix_option(struct slaac *s, unsigned port, const uint8_t *option,
 	prefix_heard(s, port, &info, now_ns);
 }
 
-/* The times of a prefix that have ended by now; it may be gone afterwards. */
+/* Ends the lifetimes of a prefix that have expired; the prefix may be removed. */
 static void prefix_expire(struct slaac *s, struct slaac_prefix *p, uint64_t now_ns)
 {
 	bool off = p->on_link && p->on_link_until_ns <= now_ns;
@@ -350,9 +352,10 @@ static void prefix_expire(struct slaac *s, struct slaac_prefix *p, uint64_t now_
 		s->ops->prefix(s->ctx, copy.port, &copy.prefix, copy.plen, false);
 }
 
-/* --- public: set-up --- */
+/* --- public: setup --- */
 
-/* The link-local address of the MAC, unless the port has another: one of the configuration's. */
+/* Adds the link-local address of the MAC, unless the port has another one from the
+ * configuration. */
 static int link_local_enter(struct slaac *s, unsigned port, const uint8_t *mac, uint64_t now_ns)
 {
 	struct net_addr link_local = ip6_link_local_of(mac);
@@ -405,9 +408,9 @@ void slaac_link_up(struct slaac *s, unsigned port, uint64_t now_ns)
 		solicit_begin(s, port, now_ns);
 }
 
-/* --- messages in --- */
+/* --- received messages --- */
 
-/* RFC 4861 6.3.4: the values of the link, within bounds. 0 leaves each as it is. */
+/* RFC 4861 6.3.4: the link's values, within limits. 0 leaves a value unchanged. */
 static void link_values(struct slaac *s, unsigned port, const uint8_t *icmp,
                         const struct nd_options *options)
 {
@@ -467,7 +470,8 @@ enum counter slaac_input(struct slaac *s, unsigned port, const uint8_t *frame,
 
 /* --- time --- */
 
-/* RFC 4861 7.2.5, 6.3.6: a neighbour that says it is no router (any more) is no default router. */
+/* RFC 4861 7.2.5, 6.3.6: a neighbour that is not, or no longer, a router is not a default
+ * router. */
 static void routers_look(struct slaac *s, uint64_t now_ns)
 {
 	for (uint32_t i = s->routers; i-- > 0;) {

@@ -21,8 +21,8 @@ enum command {
 
 enum option { OPTION_ECHO = 1, OPTION_SUPPRESS_GO_AHEAD = 3 };
 
-/* DATA: what comes is text. COMMAND: after IAC. OPTION: after IAC and a verb. SUB: in a
- * subnegotiation. SUB_COMMAND: after an IAC in it. */
+/* DATA: text. COMMAND: after IAC. OPTION: after IAC and a verb. SUB: in a subnegotiation.
+ * SUB_COMMAND: after an IAC in a subnegotiation. */
 enum state { DATA, COMMAND, OPTION, SUB, SUB_COMMAND };
 
 static unsigned say(uint8_t *to, enum command verb, uint8_t option)
@@ -40,7 +40,7 @@ unsigned telnet_hello(struct telnet *t, uint8_t to[TELNET_HELLO_MAX])
 	return n + say(to + n, WILL, OPTION_SUPPRESS_GO_AHEAD);
 }
 
-/* DO or DONT of an option that is offered. */
+/* Answers DO or DONT of an option that we offer. */
 static unsigned ours(uint8_t *option_state, bool on, uint8_t option, uint8_t *to)
 {
 	enum telnet_option_state was = (enum telnet_option_state)*option_state;
@@ -50,7 +50,7 @@ static unsigned ours(uint8_t *option_state, bool on, uint8_t option, uint8_t *to
 	return !on && was == TELNET_ON ? say(to, WONT, option) : 0;
 }
 
-/* WILL or DO of one that we have no part in. */
+/* Refuses WILL or DO of an option that we do not support. */
 static unsigned refuse(struct telnet *t, enum command verb, uint8_t option, uint8_t *to)
 {
 	uint32_t *said = &t->refused[verb == DONT][option / 32], bit = (uint32_t)1 << option % 32;
@@ -72,7 +72,7 @@ static unsigned negotiate(struct telnet *t, uint8_t option, uint8_t *to)
 	return t->verb == WILL ? refuse(t, DONT, option, to) : 0;
 }
 
-/* The byte after IAC. */
+/* Handles the byte after IAC. */
 static unsigned command(struct telnet *t, uint8_t byte)
 {
 	t->state = DATA;
@@ -103,8 +103,8 @@ static unsigned command(struct telnet *t, uint8_t byte)
 	}
 }
 
-/* RFC 854, "The NVT printer and keyboard": CR LF is the end of a line, CR NUL a CR. To us both are
- * Enter. */
+/* RFC 854, "The NVT printer and keyboard": CR LF ends a line, CR NUL is a CR. Both mean Enter
+ * here. */
 static unsigned data(struct telnet *t, uint8_t byte)
 {
 	bool second = t->after_cr && (byte == '\n' || byte == 0);
@@ -136,7 +136,7 @@ unsigned telnet_input(struct telnet *t, uint8_t byte, uint8_t to[TELNET_ANSWER_M
 			t->state = byte == SE ? DATA : SUB;
 			return TELNET_NOTHING;
 		}
-		return command(t, byte); /* its end has been forgotten */
+		return command(t, byte); /* the subnegotiation was not terminated */
 	}
 	return TELNET_NOTHING;
 }

@@ -12,13 +12,13 @@ enum counter udp_check(const uint8_t *ip, unsigned len, bool csum_known, struct 
 	struct ip_packet p;
 	if (ip_total_len(ip) > len)
 		return CNT_drop_udp_malformed;
-	/* not const, for the payload's sake, which nobody here touches */
+	/* the parser's argument is not const for its payload pointer; nothing here writes to it */
 	ip_parse((uint8_t *)(uintptr_t)ip, IP_PROTO_UDP, &p);
 	if (p.l4_len < UDP_HLEN)
 		return CNT_drop_udp_malformed;
 	const uint8_t *udp = p.l4;
 	unsigned udp_len = be16_load(udp + 4);
-	/* bytes of the IP packet beyond the UDP length are not the datagram's */
+	/* bytes of the IP packet beyond the UDP length are not part of the datagram */
 	if (udp_len < UDP_HLEN || udp_len > p.l4_len)
 		return CNT_drop_udp_malformed;
 	bool absent = raw16_load(udp + OFFSET_CSUM) == 0;
@@ -66,7 +66,7 @@ unsigned udp_packet_build(uint8_t *out, unsigned room, const struct udp_build *b
                           unsigned n)
 {
 	unsigned ip_len = ip_header_bytes(&b->dst);
-	unsigned most = ip_len == IP4_HLEN ? 65535 - IP4_HLEN : 65535; /* IPv6's header is not counted */
+	unsigned most = ip_len == IP4_HLEN ? 65535 - IP4_HLEN : 65535; /* IPv6 counts no header */
 	if (n > most - UDP_HLEN || room < ip_len + UDP_HLEN + n)
 		return 0;
 	unsigned udp_len = UDP_HLEN + n;

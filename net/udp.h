@@ -1,7 +1,7 @@
 /*
  * UDP over IPv4 and IPv6 (RFC 768, RFC 1122 4.1, RFC 8200 8.1). Packets are whole, of any
- * alignment, no fragments, and have been through ip4_check, or ip6_check and, where extension
- * headers stand before the datagram, ip6_upper.
+ * alignment, not fragments, and have passed ip4_check, or ip6_check and, if extension headers
+ * precede the datagram, ip6_upper.
  *
  *     octet 0 source port, 2 destination port, 4 length, 6 checksum (0: none), all big-endian
  *
@@ -27,33 +27,34 @@ struct udp_datagram {
 
 /*
  * Validates the datagram in the packet at ip (len bytes present): the UDP length fits the packet,
- * the checksum is right or, IPv4, absent (RFC 1122 4.1.3.4). csum_known: the port has verified it,
- * or it is partial and never left the host (PKT_CSUM_OK, PKT_CSUM_PARTIAL), so it is not looked at.
- * Source port 0 is legal. Returns CNT_NONE and fills *out, or CNT_drop_udp_malformed.
+ * the checksum is correct or, for IPv4, absent (RFC 1122 4.1.3.4). csum_known: the checksum is not
+ * verified, because the port has verified it, or it is partial and never left the host
+ * (PKT_CSUM_OK, PKT_CSUM_PARTIAL). Source port 0 is legal. Returns CNT_NONE and fills *out, or
+ * CNT_drop_udp_malformed.
  */
 enum counter udp_check(const uint8_t *ip, unsigned len, bool csum_known, struct udp_datagram *out);
 
 struct udp_build {
 	struct net_addr src, dst; /* of one family */
 	uint16_t src_port, dst_port;
-	uint16_t id;      /* of IPv4's header; may be 0 with df */
-	uint8_t tos, ttl; /* of IPv6's: traffic class, hop limit */
-	bool df;          /* IPv4 */
+	uint16_t id;      /* IPv4 only; may be 0 with df */
+	uint8_t tos, ttl; /* for IPv6: traffic class, hop limit */
+	bool df;          /* IPv4 only */
 };
 
 /*
  * Builds a whole packet with the n bytes at data (which may lie anywhere in out) and a checksum
- * (RFC 1122 4.1.3.4 MUST be able to). Returns its length, 0 when room is too small.
+ * (RFC 1122 4.1.3.4 requires the ability). Returns its length, 0 if room is too small.
  */
 unsigned udp_packet_build(uint8_t *out, unsigned room, const struct udp_build *b, const void *data,
                           unsigned n);
 
 /*
  * Turns a valid datagram in place into its echo (RFC 862): addresses and ports swapped, TTL or hop
- * limit 64. The UDP checksum, complete, partial or absent, stays right, because it does not depend
- * on the order of what is swapped; IPv4's is mended. IPv4's options become End of Option List.
- * IPv6's extension headers are not returned: the echo begins where that returned points, at ip if
- * there were none.
+ * limit
+ * 64. The UDP checksum, complete, partial or absent, stays valid, because swapping does not change
+ *     the sum; the IPv4 checksum is updated. IPv4 options become End of Option List. IPv6 extension
+ *     headers are not returned. Returns the start of the echo, which is ip if there were none.
  */
 uint8_t *udp_echo_make(uint8_t *ip);
 

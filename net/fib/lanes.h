@@ -30,8 +30,8 @@ LANES_FN void lanes_store(uint32_t *p, lanes v) { *(any_lanes *)p = v; }
 /*
  * --- differs by instruction set ---
  *     any_top(e)              the top bit is set in some lane of e
- *     gather_at(base, i, e)   the word at base + 4 i in the lanes of e with the top bit set; e in the
- *                             others
+ *     gather_at(base, i, e)   the word at base + 4 i in the lanes of e with the top bit set; e in
+ *                             the others
  *     load_keys               for IPv6: the first and second word of n addresses, in host order;
  *                             LANES divides n
  */

@@ -9,8 +9,8 @@
  *     nowhere     a next-hop number of the caller that needs no link: null0 and the like
  *     a link      a number that needs one: the connected subnet of an interface
  *     a gateway   an address. On one of our subnets it is the neighbour there. Otherwise the route
- *                 is recursive: the gateway is looked up in this base, and has the hops of the longest
- *                 prefix that covers it
+ *                 is recursive: the gateway is looked up in this base, and has the hops of the
+ *                 longest prefix that covers it
  *
  * A gateway is looked up only among routes that lead directly to neighbours, not among recursive
  * and default routes. No route can thus depend on itself, even indirectly, and the result never
@@ -54,7 +54,7 @@
 enum rib_source {
 	RIB_CONNECTED, /* derived from an interface's address */
 	RIB_STATIC,    /* from the configuration */
-	RIB_TEST,      /* from tests of the table */
+	RIB_TEST,      /* test routes */
 	RIB_SOURCES,
 };
 
