@@ -66,8 +66,8 @@ static inline unsigned ip_header_bytes(const struct net_addr *dst)
 	return likely(net_addr_is_ip4(dst)) ? IP4_HLEN : IP6_HLEN;
 }
 
-/* The largest packet that every host accepts without fragmentation: RFC 9293 3.7.1 for IPv4 (576),
- * RFC 8200 5 for IPv6 (1280). */
+/* The packet size in bytes that every host accepts: RFC 9293 3.7.1 for IPv4 (576), RFC 8200 5 for
+ * IPv6 (1280). */
 static inline unsigned ip_mtu_min(const struct net_addr *dst)
 {
 	return net_addr_is_ip4(dst) ? 576 : IP6_MTU_MIN;

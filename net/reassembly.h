@@ -138,9 +138,9 @@ int reassembly_init(struct reassembly *r, const struct reassembly_params *params
  * Returns
  *
  *   - CNT_NONE with out->ip: the packet is complete. The fragment's fate is that of the complete
- *     packet, which begins at out->ip and passes ip4_check or ip6_check. Its header is updated (IPv4:
- *     no fragment, checksum; IPv6: fragment header removed; both: ECN, RFC 3168 5.3). An IPv6 packet
- *     goes to ip6_upper again, which finds no fragment header.
+ *     packet, which begins at out->ip and passes ip4_check or ip6_check. Its header is updated
+ *     (IPv4: no fragment, checksum; IPv6: fragment header removed; both: ECN, RFC 3168 5.3). An
+ *     IPv6 packet goes to ip6_upper again, which finds no fragment header.
  *   - CNT_NONE without out->ip: the fragment was kept (invariant 3).
  *   - CNT_drop_frag_*: dropped. out->problem tells whether IPv6 requires a parameter problem.
  *

@@ -129,7 +129,7 @@ enum tcp_conn_flag {
 	CONN_FASTOPEN = 1 << 19,   /* counted in tcp.fastopen, or our SYN had data or asked for a
 	                              cookie */
 	CONN_SYN_DATA = 1 << 20,   /* the SYN carried the first chunk */
-	CONN_PROBED = 1 << 21,     /* a TLP is out (RFC 8985 7) */
+	CONN_PROBED = 1 << 21,     /* a TLP is outstanding (RFC 8985 7) */
 	CONN_PROBE_RETRANS = 1 << 22, /* that probe was a retransmission */
 	CONN_REORDERED = 1 << 23,  /* RACK.reordering_seen */
 	CONN_DSACK = 1 << 24,      /* dsack has to be sent */
@@ -154,7 +154,7 @@ enum tcp_send_kind { SEND_RTO, SEND_TLP, SEND_REORDER, SEND_PROBE };
 enum tcp_recovery {
 	RECOVERY_OPEN,     /* nothing is believed lost */
 	RECOVERY_FAST,     /* fast recovery, until recover is acknowledged */
-	RECOVERY_RTO,      /* after a timeout, likewise */
+	RECOVERY_RTO,      /* after a timeout, until recover is acknowledged */
 };
 
 struct tcp_conn {
@@ -197,7 +197,7 @@ struct tcp_conn {
 	uint32_t q_first, q_last, q_unsent; /* chunks (buffers), or TCP_NONE */
 	uint32_t q_bytes;   /* payload bytes in the queue */
 	uint32_t q_bufs;    /* buffers in the queue */
-	uint32_t q_end;     /* sequence number at its end */
+	uint32_t q_end;     /* sequence number at the end of the queue */
 	uint16_t mss;       /* payload of a segment without options, bounded by peer and path */
 	uint16_t path_mtu;
 
@@ -255,7 +255,7 @@ struct tcp_conn {
 	const struct tcp_app *app;
 	void *arg;
 
-	/* the scoreboard (scoreboard.c), with lane_first, lane_last, lane_gap */
+	/* the scoreboard (scoreboard.c), together with lane_first, lane_last, lane_gap */
 	struct tcp_chunks in_flight, lost_wait;
 	uint32_t rack_at;   /* last chunk of in_flight known to be sent before rack_order, or
 	                       TCP_NONE */
@@ -546,7 +546,7 @@ uint32_t tcp_board_last(const struct tcp *t, const struct tcp_conn *c);
 /* The last chunk in flight that was sent before rack_order; TCP_NONE: none. */
 uint32_t tcp_board_before_rack(const struct tcp *t, struct tcp_conn *c);
 
-/* Clears LOST everywhere: the loss that began at undo_order was spurious. */
+/* Clears LOST in all chunks: the loss that began at undo_order was spurious. */
 void tcp_board_undo(struct tcp *t, struct tcp_conn *c);
 
 /* On an RTO: the first chunk is lost, and all sent until limit_us, or every one if `all`. */

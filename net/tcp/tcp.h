@@ -190,7 +190,7 @@ void tcp_icmp(struct tcp *t, const uint8_t *ip, unsigned len, enum tcp_icmp what
 void tcp_icmp4(struct tcp *t, const struct icmp4_msg *m, uint64_t now_us);
 void tcp_icmp6(struct tcp *t, const struct icmp6_msg *m, uint64_t now_us);
 
-/* Does what is due at now_us. */
+/* Does all work due at now_us. */
 void tcp_tick(struct tcp *t, uint64_t now_us);
 
 /* The time by which tcp_tick has to be called; UINT64_MAX: no timer is armed. */
