@@ -2,14 +2,14 @@
  * From the first SYN until a connection is established: listeners, SYN cookies, Fast Open, initial
  * sequence numbers, options.
  *
- * A SYN makes a connection in SYN-RECEIVED. With syn_max connections in that state, the answer is a
- * SYN cookie (RFC 4987 3.6): all state goes into the sequence number and the timestamp, and the
- * peer's ACK returns it.
+ * A SYN makes a connection in SYN-RECEIVED. With syn_max connections in that state, or without a free
+ * connection, the answer is a SYN cookie (RFC 4987 3.6): all state goes into the sequence number and
+ * the timestamp, and the peer's ACK returns it.
  *
- * An ACK that brings a cookie back while no connection is left is dropped (drop_tcp_full), not reset.
- * The peer takes the connection for established, and retransmits what it sends then, which brings
- * the cookie back too. A peer that waits for this side to speak first waits in vain. To prevent that
- * an application keeps fewer connections than there are, by syn_max.
+ * An ACK that returns a cookie while no connection is free is dropped (drop_tcp_full), not reset. The
+ * peer believes that the connection is established. It retransmits its data, and each segment returns
+ * the cookie again. A peer that waits for this side to speak first waits in vain; an owner that wants
+ * to prevent this leaves room for syn_max connections beside those that its application keeps.
  *
  *     sequence number   time (5 bits, of 64 s) | MSS (3 bits) | MAC (24 bits)
  *     timestamp         clock, its low 6 bits: window scale (4, 15: none) | SACK | ECN
