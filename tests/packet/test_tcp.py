@@ -357,18 +357,25 @@ def test_restart(e):
 
 
 def test_number_of_connections(make):
-    """`tcp connections` is a limit; existing connections stay."""
+    """`tcp connections` is a limit; existing connections stay. A further SYN is answered by a cookie.
+    Its answer is dropped while no connection is free, and makes one afterwards (net/tcp/open.c)."""
     m = make(ALL + "tcp connections 20\n")
     m.learn(A)
     peers = [Peer(m, sport=41000 + i).open() for i in range(20)]
+    assert m.counted()["tcp_accepts"] == 20
     one_more = Peer(m, sport=42000)
     one_more.send("S")
-    m.take_all(0)
-    assert m.counted()["tcp_accepts"] == 20
+    one_more.ack = one_more.take("SA").seq + 1
+    m.counted()
+    one_more.send("PA", b"new")
+    m.expect_counters(drop_tcp_full=1, tcp_full=1)
     peers[7].send("PA", b"still here")
     assert peers[7].receive() == b"still here"
     for peer in peers:
         peer.send("R")
+    one_more.seq -= 3
+    one_more.send("PA", b"new")
+    assert one_more.receive() == b"new"
     Peer(m, sport=43000).open()
 
 
