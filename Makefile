@@ -1,8 +1,8 @@
 # Hayate. `make help` lists the targets; all output goes to build/.
 #
-# One image has two link units (ARCHITECTURE.md, Rooms). The core program (ring 3: core, drivers, net,
-# control, apps) is linked first and embedded in the kernel (ring 0: boot, kernel). lib/ is compiled
-# into both.
+# One image has two link units (ARCHITECTURE.md, Rooms). The core program (ring 3: runtime, drivers,
+# net, dataplane, control, apps) is linked first and embedded in the kernel (ring 0: boot, kernel).
+# lib/ is compiled into both.
 
 BUILD := build
 CC := gcc
@@ -15,11 +15,11 @@ KERNEL_ASM := boot/entry.asm boot/ap.asm kernel/trap.asm
 KERNEL_SRC := kernel/main.c kernel/boot.c kernel/console.c kernel/fbcon.c kernel/font.c \
 	kernel/vm_ram.c kernel/vm.c kernel/acpi.c kernel/apic.c kernel/tsc.c kernel/core.c kernel/smp.c kernel/pci.c \
 	kernel/dmar.c kernel/vtd.c kernel/iommu.c \
-	kernel/shares.c kernel/partition.c kernel/audit.c kernel/program.c kernel/trap.c kernel/kcall.c kernel/crash.c kernel/remains.c kernel/fault.c \
+	kernel/shares.c kernel/partition.c kernel/audit.c kernel/program.c kernel/trap.c kernel/kcall.c kernel/crash.c kernel/coredump.c kernel/fault.c \
 	kernel/guard.c kernel/panic.c kernel/mce.c kernel/keep.c kernel/selftest.c kernel/symbols.c
 LIB_SRC := $(sort $(wildcard lib/*.c))
-PROGRAM_SRC := $(sort $(wildcard core/*.c drivers/*.c drivers/*/*.c net/*.c net/*/*.c control/*.c apps/*.c \
-	apps/*/*.c tools/pktgen/*.c))
+PROGRAM_SRC := $(sort $(wildcard runtime/*.c dataplane/*.c drivers/*.c drivers/*/*.c net/*.c net/*/*.c control/*.c \
+	control/*/*.c apps/*.c apps/*/*.c tools/pktgen/*.c tools/pktgen/*/*.c))
 
 # --- flags ---
 WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wundef \
@@ -40,7 +40,7 @@ PROGRAM_CFLAGS := $(COMMON) -mcmodel=small -fno-math-errno
 # six instructions per function there: 31 of TCP's 1,500 for a request. In these files only functions
 # with an array of bytes have a guard (12 of the 31).
 GUARD_ARRAYS := net/ip net/udp net/tcp/ack net/tcp/loss net/tcp/output net/tcp/recv net/tcp/wire \
-	tools/pktgen/judge
+	tools/pktgen/measure/judge
 $(GUARD_ARRAYS:%=$(BUILD)/program/%.o): PROGRAM_CFLAGS += -fstack-protector
 # In functions with the attribute `target`, GCC 12 ignores -mstack-protector-guard=global and reads the
 # guard from the C library's thread block, which does not exist here (test_isolation.py checks this).
@@ -85,9 +85,11 @@ release: all lib ## build/release/hayate-VERSION: image, library, checksums; eve
 	@tools/deps.sh install release
 	@tools/release.sh
 
-check: ## include directions are those of ARCHITECTURE.md, and documents name what is there
+check: all ## includes and calls go the ways of ARCHITECTURE.md, and documents name what is there
 	@$(PYTHON) tests/check_includes.py --self-test
 	@$(PYTHON) tests/check_includes.py
+	@$(PYTHON) tests/check_symbols.py --self-test
+	@$(PYTHON) tests/check_symbols.py
 	@$(PYTHON) tests/check_docs.py --self-test
 	@$(PYTHON) tests/check_docs.py
 
@@ -112,12 +114,12 @@ $(BUILD)/program/%.o: %.c Makefile
 	$(SAY) CC3 $<
 	$(Q)$(CC) $(PROGRAM_CFLAGS) -c -o $@ $<
 
-$(BUILD)/program/control/web.o: control/web/index.html
-$(BUILD)/program/tools/pktgen/report_html.o: tools/pktgen/report.html
+$(BUILD)/program/control/management/web.o: control/management/index.html
+$(BUILD)/program/tools/pktgen/report/report_html.o: tools/pktgen/report/report.html
 
-$(BUILD)/program.elf: $(PROGRAM_OBJ) core/program.ld
+$(BUILD)/program.elf: $(PROGRAM_OBJ) runtime/program.ld
 	$(SAY) LD $@
-	$(Q)$(LD) $(LDFLAGS) -T core/program.ld -o $@ $(PROGRAM_OBJ)
+	$(Q)$(LD) $(LDFLAGS) -T runtime/program.ld -o $@ $(PROGRAM_OBJ)
 
 $(BUILD)/program-stripped.elf: $(BUILD)/program.elf
 	$(Q)objcopy --strip-debug $< $@

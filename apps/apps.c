@@ -1,8 +1,8 @@
-/* The applications in the image. To add one: its word in core/apps.h, its header here. */
+/* The applications in the image. To add one: its word in runtime/apps.h, its header here. */
 #include "apps/discard/discard.h"
 #include "apps/echo/echo.h"
 #include "apps/router/router.h"
-#include "core/core.h"
+#include "runtime/runtime.h"
 #include "tools/pktgen/pktgen.h"
 
 #define ENTRY(word) [CORE_APP_##word] = &word##_app,

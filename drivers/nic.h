@@ -1,11 +1,11 @@
 /*
- * The contract between NIC drivers and the runtime (core/ports.c, core/data.c), which calls them.
+ * The contract between NIC drivers and the runtime (runtime/ports.c, runtime/data.c), which calls them.
  * One PCI function is one port; a null port has no PCI function (PCI_VENDOR_NONE).
  *
  * A NIC has two halves, because a port is shared and a queue is not (ARCHITECTURE.md, Invariants):
  *
  *   struct nic        the device: control core only. May wait, always with a deadline (nic_past),
- *                     and enter the kernel (hal/pci.h).
+ *                     and enter the kernel (abi/pci.h).
  *   struct nic_queue  one receive and one transmit queue: only the data core that polls it. Never
  *                     waits, never enters the kernel, reads no device register.
  *
@@ -64,7 +64,7 @@
 #define DRIVERS_NIC_H
 
 #include "hal/clock.h"
-#include "hal/pci.h"
+#include "abi/pci.h"
 #include "lib/number.h"
 #include "lib/pkt.h"
 #include "lib/types.h"
@@ -104,7 +104,7 @@ enum nic_features {
 /*
  * What a queue pair has counted since boot. Written by the data core that polls it, read by all.
  * The first four must be exact: the sum of all fates is compared with rx_pkts. Of the others a
- * driver counts those that can occur. To add a counter, add a row in control/show.c, which prints
+ * driver counts those that can occur. To add a counter, add a row in control/cli/show.c, which prints
  * it.
  */
 struct nic_counters {

@@ -2,7 +2,7 @@
 #ifndef HAL_DMA_H
 #define HAL_DMA_H
 
-#include "hal/layout.h"
+#include "abi/layout.h"
 #include "lib/types.h"
 
 typedef struct { uint64_t bus; } dma_addr_t;

@@ -1,6 +1,6 @@
 /*
  * Random numbers of the CPU: RDSEED and RDRAND (Intel SDM Vol. 1, 7.3.17; both are allowed at ring 3).
- * Neither is trusted alone: core/random.c mixes the result with the jitter of the TSC. A broken
+ * Neither is trusted alone: runtime/random.c mixes the result with the jitter of the TSC. A broken
  * generator, or one that reports success without random bits, therefore does no harm.
  */
 #ifndef HAL_RANDOM_H

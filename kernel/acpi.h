@@ -3,7 +3,7 @@
 #ifndef KERNEL_ACPI_H
 #define KERNEL_ACPI_H
 
-#include "hal/boot_info.h"
+#include "abi/boot_info.h"
 #include "kernel/boot.h"
 
 #define ACPI_IOAPICS_MAX 8

@@ -13,7 +13,7 @@
 #ifndef KERNEL_AUDIT_H
 #define KERNEL_AUDIT_H
 
-#include "hal/boot_info.h"
+#include "abi/boot_info.h"
 #include "kernel/vm.h"
 
 #define AUDIT_OWNED_MAX 16 /* pieces of memory that one core's program may write */

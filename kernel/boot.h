@@ -2,7 +2,7 @@
 #ifndef KERNEL_BOOT_H
 #define KERNEL_BOOT_H
 
-#include "hal/boot_info.h"
+#include "abi/boot_info.h"
 #include "lib/types.h"
 
 #define BOOT_RANGES_MAX 64

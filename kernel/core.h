@@ -2,7 +2,7 @@
 #ifndef KERNEL_CORE_H
 #define KERNEL_CORE_H
 
-#include "hal/boot_info.h"
+#include "abi/boot_info.h"
 #include "kernel/vm.h"
 #include "lib/types.h"
 

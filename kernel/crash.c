@@ -1,7 +1,7 @@
 /*
  * See crash.h. Readers take no lock. A report's number is 0 while the report is being written, and is
  * written last. A reader that finds the same number before and after has read one consistent report
- * (control/crash.c).
+ * (control/management/crash.c).
  */
 #include "kernel/crash.h"
 

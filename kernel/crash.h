@@ -1,12 +1,12 @@
 /*
- * Reports of failed programs, kept where all programs can read them (struct crash, hal/boot_info.h),
+ * Reports of failed programs, kept where all programs can read them (struct crash, abi/boot_info.h),
  * because console output may have been missed. The first report is kept, as the likely cause, and the
  * last CRASHES_MAX - 1.
  */
 #ifndef KERNEL_CRASH_H
 #define KERNEL_CRASH_H
 
-#include "hal/boot_info.h"
+#include "abi/boot_info.h"
 
 /* Begins a report of this core and returns its slot. NULL: another core is writing in that slot, and
  * this report is not kept. */

@@ -3,7 +3,7 @@
  * Directed I/O, Architecture Specification, rev. 3.0, 8.1 (DMAR), 8.3 (units), 8.3.1 (scopes), 8.4
  * (reserved memory). The table is untrusted, so every length is checked. An inconsistent table is
  * rejected as a whole: half of it could leave a device out. This code does not access the machine:
- * tests/unit/test_dmar.c passes tables that no firmware would write.
+ * tests/unit/kernel/test_dmar.c passes tables that no firmware would write.
  */
 #ifndef KERNEL_DMAR_H
 #define KERNEL_DMAR_H

@@ -5,7 +5,7 @@
  * machine (kernel/panic.c). Every failure is reported.
  */
 #include "hal/clock.h"
-#include "hal/core_hand.h"
+#include "abi/current_packet.h"
 #include "kernel/apic.h"
 #include "kernel/console.h"
 #include "kernel/core.h"
@@ -35,7 +35,7 @@ static const char *const exception_names[TRAP_EXCEPTIONS] = {
 
 /*
  * Appends to this core's kept report, or prints on the console at once if there is none. A kept report
- * is printed whole when it is complete, by the kernel or by the control core's program (core/crash.c).
+ * is printed whole when it is complete, by the kernel or by the control core's program (runtime/crash.c).
  */
 static void say(const char *format, ...) PRINTF_LIKE(1, 2);
 static void say(const char *format, ...)
@@ -126,7 +126,7 @@ static void print_registers(const struct trap_frame *f)
 	              (unsigned long long)cr2_read());
 }
 
-/* Prints the packet that the program was working on, by its own account (hal/core_hand.h). */
+/* Prints the packet that the program was working on, by its own account (abi/current_packet.h). */
 static void print_hand(vm_space_t space)
 {
 	struct core_hand hand;

@@ -1,7 +1,7 @@
 /*
  * The kernel's guard word. Compiler code stores it behind local arrays. If it has changed when the
  * function ends, the function panics instead of returning (GUARD in the Makefile). Core programs have
- * guard words of their own (core/start.c).
+ * guard words of their own (runtime/start.c).
  */
 #ifndef KERNEL_GUARD_H
 #define KERNEL_GUARD_H

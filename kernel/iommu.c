@@ -5,7 +5,7 @@
  */
 #include "kernel/iommu.h"
 
-#include "hal/layout.h"
+#include "abi/layout.h"
 #include "kernel/console.h"
 #include "kernel/core.h"
 #include "kernel/cpu.h"

@@ -1,5 +1,5 @@
-/* Serves the calls of hal/kcall.h. All arguments are untrusted and checked. */
-#include "hal/kcall.h"
+/* Serves the calls of abi/kcall.h. All arguments are untrusted and checked. */
+#include "abi/kcall.h"
 
 #include "hal/clock.h"
 #include "kernel/apic.h"

@@ -6,7 +6,7 @@
 #ifndef KERNEL_KEEP_H
 #define KERNEL_KEEP_H
 
-#include "hal/boot_info.h"
+#include "abi/boot_info.h"
 
 /* Begins a report. Only the first call has an effect. */
 void keep_begin(void);

@@ -13,7 +13,7 @@
  */
 #include "kernel/partition.h"
 
-#include "hal/layout.h"
+#include "abi/layout.h"
 #include "kernel/core.h"
 #include "kernel/pci.h"
 #include "kernel/program.h"

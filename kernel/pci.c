@@ -12,7 +12,7 @@
  */
 #include "kernel/pci.h"
 
-#include "hal/layout.h"
+#include "abi/layout.h"
 #include "hal/mmio.h"
 #include "kernel/apic.h"
 #include "kernel/console.h"
@@ -149,7 +149,7 @@ static bool is_taken(uint64_t phys, uint64_t bytes)
 }
 
 /* Reads BAR n; returns the number of BAR slots it uses. Only memory BARs that fit the core programs'
- * window (hal/layout.h) are recorded. */
+ * window (abi/layout.h) are recorded. */
 static unsigned read_bar(struct pci_dev *dev, struct pci_private *p, unsigned n)
 {
 	unsigned offset = CFG_BAR0 + 4 * n;

@@ -3,7 +3,7 @@
 #ifndef KERNEL_PCI_H
 #define KERNEL_PCI_H
 
-#include "hal/boot_info.h"
+#include "abi/boot_info.h"
 #include "kernel/acpi.h"
 #include "kernel/dmar.h"
 #include "kernel/vm.h"

@@ -1,5 +1,5 @@
 /*
- * The program image is an ELF64 file linked by core/program.ld and embedded in .rodata of the kernel
+ * The program image is an ELF64 file linked by runtime/program.ld and embedded in .rodata of the kernel
  * (ELF-64 Object File Format, version 1.5). Read-only segments are mapped from there into every address
  * space. Of each writable segment every core has its own copy at the same address (ARCHITECTURE.md,
  * invariant 1), restored from the image at every start.
@@ -10,7 +10,7 @@
 #include "kernel/program.h"
 
 #include "hal/clock.h"
-#include "hal/layout.h"
+#include "abi/layout.h"
 #include "kernel/cpu.h"
 #include "kernel/panic.h"
 #include "kernel/trap.h"

@@ -1,8 +1,8 @@
-/* Copies the data of a failed program (hal/remains.h) into its report. */
+/* Copies the data of a failed program (abi/coredump.h) into its report. */
 #ifndef KERNEL_REMAINS_H
 #define KERNEL_REMAINS_H
 
-#include "hal/boot_info.h"
+#include "abi/boot_info.h"
 #include "kernel/vm.h"
 
 /* Copies the remains of the program in `space` into its report. The program's addresses are untrusted:

@@ -1,7 +1,7 @@
 /* See selftest.h. The tests look for the names of these functions in the backtrace. */
 #include "kernel/selftest.h"
 
-#include "hal/kcall.h"
+#include "abi/kcall.h"
 #include "kernel/core.h"
 #include "lib/assert.h"
 #include "lib/cmdline.h"

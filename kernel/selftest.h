@@ -4,7 +4,7 @@
 
 #include "lib/types.h"
 
-/* Fails as enum test_panic says (hal/kcall.h). E_INVAL without test=1, or for an unknown kind. */
+/* Fails as enum test_panic says (abi/kcall.h). E_INVAL without test=1, or for an unknown kind. */
 int64_t selftest_panic(uint64_t kind);
 
 #endif

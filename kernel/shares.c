@@ -6,7 +6,7 @@
  * 1. The control core gets one piece for its tables and the snapshots. The piece is a quarter of the
  *    memory, 1 GiB at most, plus two to three times the boot module in whole 2 MiB pages. A router's
  *    configuration makes tables twice its size. The traces that a generator replays are laid out in the
- *    snapshots (tools/pktgen/trace.h). The snapshots start small; the control core enlarges them when
+ *    snapshots (tools/pktgen/frames/replay.h). The snapshots start small; the control core enlarges them when
  *    it knows the size (KCALL_SHARE). If the piece is too large for the machine, it shrinks. If even
  *    the minimum does not fit beside the module, the module is dropped.
  * 2. The data cores share the rest equally. No one else would use it, and untouched memory costs
@@ -14,11 +14,11 @@
  * 3. Each region is contiguous in physical memory. The small ones are taken first; the arenas are then
  *    as large as the holes in the machine's memory allow.
  *
- * This code does not access memory: tests/unit/test_shares.c divides machines of all sizes.
+ * This code does not access memory: tests/unit/kernel/test_shares.c divides machines of all sizes.
  */
 #include "kernel/shares.h"
 
-#include "hal/layout.h"
+#include "abi/layout.h"
 #include "kernel/core.h"
 
 #define MIB (1ull << 20)
@@ -26,8 +26,8 @@
 #define SHARE_HIGH (512 * MIB) /* twice as much is more than a million routes take */
 #define CONTROL_LEAST (2 * SHARE_LOW)
 #define TEXT_HIGH (64 * MIB) /* largest configuration text; a larger module contains captures */
-/* About what the largest configurable number of connections (control/config_statements.c) and of buffers
- * (core/data.c) take together. */
+/* About what the largest configurable number of connections (control/config/config_statements.c) and of buffers
+ * (runtime/data.c) take together. */
 #define ARENA_HIGH (4096 * MIB)
 
 /* An eighth of the memory, within SHARE_LOW and SHARE_HIGH, in whole 2 MiB pages. */

@@ -49,7 +49,7 @@ void trap_handler(struct trap_frame *f);
 /* Leaves the kernel with this frame (trap.asm). */
 _Noreturn void trap_return(struct trap_frame *f);
 
-/* Serves the kernel call in f (hal/kcall.h) and stores the result in f->rax. */
+/* Serves the kernel call in f (abi/kcall.h) and stores the result in f->rax. */
 void kcall_serve(struct trap_frame *f);
 
 /*

@@ -6,7 +6,7 @@
  *     PHYS_BASE + p     all usable memory, rw-, 2 MiB pages; code and constants of the image r--
  *     DEVICE_BASE ...   device registers, uncached, allocated in sequence
  *     STACK_BASE ...    one slot per core: guard page, trap stack, guard page, emergency stack
- * Program half: hal/layout.h.
+ * Program half: abi/layout.h.
  *
  * Memory is never freed. All of it is allocated before the first program starts, and a restarted
  * program reuses its core's memory. Only the boot module may be released, before that.

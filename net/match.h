@@ -1,6 +1,6 @@
 /*
  * A frame filter, for example for captures: a list of terms, each of which tests one property of a
- * frame. control/match_words.h defines the words for them.
+ * frame. control/text/match_words.h defines the words for them.
  *
  * Terms combine from left to right, with equal precedence of `and` and `or`, as in pcap-filter(7):
  * a or b and c is (a or b) and c. Frames are untrusted. A frame too short for a field does not have

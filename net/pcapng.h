@@ -3,7 +3,7 @@
  * Header (section 4.1), Interface Description (4.2), Enhanced Packet (4.3), Interface Statistics
  * (4.6). A file is one section header, its interfaces, and then packets and statistics in any
  * order. The byte order is this machine's, little-endian, as marked in the section header; times
- * are in nanoseconds. tools/pktgen/pcap.h reads such files.
+ * are in nanoseconds. tools/pktgen/frames/pcap.h reads such files.
  *
  * Missing: comments, host names, secrets, custom blocks.
  */

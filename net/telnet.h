@@ -18,7 +18,7 @@
  * A client without Telnet (nc) never agrees to ECHO and gets no echo, like an NVT.
  *
  * Deliberately missing: the Synch signal (its commands are handled in sequence with the data, and
- * preceding data does not wait long: control/remote.c), and with it DM; AO, GA, NOP, which clients
+ * preceding data does not wait long: control/management/remote.c), and with it DM; AO, GA, NOP, which clients
  * do not send to a console; the content of subnegotiations.
  */
 #ifndef NET_TELNET_H

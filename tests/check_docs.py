@@ -2,7 +2,7 @@
 """Whether what README.md, ARCHITECTURE.md, CONTRIBUTING.md, CHANGELOG.md and docs/*.md name is there:
 
     links             files, and headings in them
-    names of files    `control/commit.c`, test_tcp.py, docs/pktgen.md
+    names of files    `control/commit/commit.c`, test_tcp.py, docs/pktgen.md
     names of code     `rx_vector`, in ARCHITECTURE.md: whatever has an underscore
     make TARGET       targets, the tests of T="…", the entries of F=…
     bench.py --only   the parts of tests/bench/bench.py

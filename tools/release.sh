@@ -13,7 +13,7 @@ set -eu
 cd "$(dirname "$0")/.."
 export LC_ALL=C TZ=UTC
 
-version=$(sed -n 's/^#define HAYATE_VERSION "\(.*\)"$/\1/p' core/core.h)
+version=$(sed -n 's/^#define HAYATE_VERSION "\(.*\)"$/\1/p' runtime/runtime.h)
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)} || {
 	echo "release: neither in a git clone nor SOURCE_DATE_EPOCH set: of when is it?" >&2
 	exit 1

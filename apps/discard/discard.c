@@ -7,9 +7,9 @@
  */
 #include "apps/discard/discard.h"
 
-#include "control/door.h"
-#include "control/plane.h"
-#include "control/view.h"
+#include "dataplane/ingress.h"
+#include "control/control.h"
+#include "dataplane/state.h"
 
 static const struct view *view;
 
@@ -43,7 +43,7 @@ static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 }
 
 const struct app discard_app = {
-	.control = &plane_hooks,
+	.control = &control_plane_hooks,
 	.data_start = data_start,
 	.data_tables = data_start,
 	.rx_vector = rx_vector,

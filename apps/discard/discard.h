@@ -2,7 +2,7 @@
 #ifndef APPS_DISCARD_DISCARD_H
 #define APPS_DISCARD_DISCARD_H
 
-#include "core/core.h"
+#include "runtime/runtime.h"
 
 extern const struct app discard_app;
 

@@ -4,15 +4,15 @@
  * the control core, which answers ping and refuses the rest. Nothing is forwarded.
  *
  * An answer to a datagram goes back by the way that came, in its buffer; what TCP sends is routed
- * (control/out.h). A fragment is for no service: it goes to the control core, which counts it.
+ * (dataplane/output.h). A fragment is for no service: it goes to the control core, which counts it.
  */
 #include "apps/echo/echo.h"
 
 #include "apps/echo/services.h"
-#include "control/door.h"
-#include "control/out.h"
-#include "control/plane.h"
-#include "control/tcp_core.h"
+#include "dataplane/ingress.h"
+#include "dataplane/output.h"
+#include "control/control.h"
+#include "dataplane/tcp_data.h"
 #include "net/ip.h"
 #include "net/tcp/wire.h"
 #include "net/udp.h"
@@ -139,7 +139,7 @@ static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 }
 
 const struct app echo_app = {
-	.control = &plane_hooks,
+	.control = &control_plane_hooks,
 	.data_bytes = data_bytes,
 	.data_start = data_start,
 	.data_tables = data_tables,

@@ -2,7 +2,7 @@
 #ifndef APPS_ECHO_ECHO_H
 #define APPS_ECHO_ECHO_H
 
-#include "core/core.h"
+#include "runtime/runtime.h"
 
 extern const struct app echo_app;
 

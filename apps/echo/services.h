@@ -9,8 +9,8 @@
 #ifndef APPS_ECHO_SERVICES_H
 #define APPS_ECHO_SERVICES_H
 
-#include "control/services.h"
-#include "control/view.h"
+#include "dataplane/services.h"
+#include "dataplane/state.h"
 
 /* udp.c: takes a datagram for one of the services, in p, a packet to us as udp_check()
  * wants it. False: it is for none of them; p is the caller's and unchanged. */

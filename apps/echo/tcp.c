@@ -11,7 +11,7 @@
  * RFC 864 lets a server close on who sends; ours does when the peer has closed its half.
  */
 #include "apps/echo/services.h"
-#include "control/tcp_core.h"
+#include "dataplane/tcp_data.h"
 
 #define CHARGEN_AHEAD 16384 /* bytes: a window of RFC 6928 and a little */
 

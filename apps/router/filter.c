@@ -15,7 +15,7 @@
  * about again, and counted twice.
  */
 #include "apps/router/router.h"
-#include "control/trace_note.h"
+#include "dataplane/trace_note.h"
 #include "net/ip.h"
 
 /* Counts what the list says of packets, which becomes their rule[]. */

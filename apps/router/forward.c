@@ -14,7 +14,7 @@
  *                 Ethernet header, into the out-going port's vector. Others go the slow way.
  *
  * Where a port has VLANs, what it received is sorted by interface before, and has lost its tags
- * (control/vlan.h); a tag to leave with is part of the Ethernet header.
+ * (dataplane/vlan.h); a tag to leave with is part of the Ethernet header.
  *
  * IPv4 packets go first: the first pass sets those of IPv6 aside, in their order. Of one flow all
  * are of one version, so none overtakes another.
@@ -22,9 +22,9 @@
  * Whoever goes the slow way is only looked at so far, not changed.
  */
 #include "apps/router/router.h"
-#include "control/plane.h"
-#include "control/trace_note.h"
-#include "control/vlan.h"
+#include "control/control.h"
+#include "dataplane/trace_note.h"
+#include "dataplane/vlan.h"
 #include "net/ip4.h"
 #include "net/ip6.h"
 
@@ -252,7 +252,7 @@ static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 }
 
 const struct app router_app = {
-	.control = &plane_hooks,
+	.control = &control_plane_hooks,
 	.data_start = data_start,
 	.data_tables = data_tables,
 	.rx_vector = rx_vector,

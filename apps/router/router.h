@@ -13,7 +13,7 @@
 #ifndef APPS_ROUTER_ROUTER_H
 #define APPS_ROUTER_ROUTER_H
 
-#include "control/view.h"
+#include "dataplane/state.h"
 #include "net/icmp4.h"
 #include "net/icmp_limit.h"
 
@@ -23,7 +23,7 @@ extern const struct app router_app;
 struct router {
 	const struct view *view;
 	const struct view_filter_set *filters; /* of this vector */
-	struct view_used *used; /* these two are this core's, see control/view.h */
+	struct view_used *used; /* these two are this core's, see dataplane/state.h */
 	struct view_carried *carried;
 	struct icmp_limit limit, too_big, redirects; /* of errors, but for the other two */
 	uint32_t icmp_rate, icmp_burst; /* of the view, that the limits are for */
@@ -105,7 +105,7 @@ static inline bool router_denied(struct pkt *p, const struct view_filter *f, enu
 
 /* --- verify.c --- */
 
-/* What the port asks of sources of IPv4, or of IPv6: enum config_verify. */
+/* What the port asks of sources of IPv4, or of IPv6: enum verify. */
 static inline unsigned router_verifies(unsigned port, bool six)
 {
 	return __atomic_load_n(&router.view->policy[port].verify[six], __ATOMIC_RELAXED);

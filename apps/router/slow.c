@@ -9,9 +9,9 @@
  * and the check of its source have let pass. The one exception is the filter's own error (filter.c).
  */
 #include "apps/router/router.h"
-#include "control/door.h"
-#include "control/trace_note.h"
-#include "control/vlan.h"
+#include "dataplane/ingress.h"
+#include "dataplane/trace_note.h"
+#include "dataplane/vlan.h"
 #include "lib/mem.h"
 #include "net/ip4.h"
 

@@ -9,8 +9,8 @@
  * source come before every error here too.
  */
 #include "apps/router/router.h"
-#include "control/door.h"
-#include "control/trace_note.h"
+#include "dataplane/ingress.h"
+#include "dataplane/trace_note.h"
 #include "net/icmp6.h"
 #include "net/ip6.h"
 

@@ -15,8 +15,8 @@
  * what is dropped: the source is most likely not who sent it.
  */
 #include "apps/router/router.h"
-#include "control/config.h"
-#include "control/trace_note.h"
+#include "control/config/config.h"
+#include "dataplane/trace_note.h"
 #include "net/ip4.h"
 #include "net/ip6.h"
 
@@ -27,7 +27,7 @@ static bool is_good_member(uint32_t nh, unsigned port, unsigned verify)
 	const uint16_t *member = v->group[nh - NH_GROUP].member;
 	for (unsigned i = 0; i < ECMP_MEMBERS_MAX; i++) {
 		int back = view_port_of(v, __atomic_load_n(&member[i], __ATOMIC_RELAXED));
-		if (back == (int)port || (back >= 0 && verify == CONFIG_VERIFY_ANY))
+		if (back == (int)port || (back >= 0 && verify == VERIFY_ANY))
 			return true;
 	}
 	return false;
@@ -39,7 +39,7 @@ static bool is_good(uint32_t nh, unsigned port, unsigned verify)
 	if (unlikely(view_is_group(nh)))
 		return is_good_member(nh, port, verify);
 	int back = view_port_of(router.view, nh);
-	return back == (int)port || (back >= 0 && verify == CONFIG_VERIFY_ANY);
+	return back == (int)port || (back >= 0 && verify == VERIFY_ANY);
 }
 
 static uint32_t way_back(const uint8_t *ip, bool six)

@@ -2,7 +2,7 @@
  * The queue half of the ixgbe driver: one receive and one transmit descriptor ring (82599
  * datasheet, 7.1.6 to 7.1.9, 7.2.3) as one data core polls them. It handles memory and ownership,
  * and of the registers only the two tails it is given, so the same source runs on the host against
- * constructed write-backs and a hostile device (tests/unit/test_ixgbe_ring.c, test_ixgbe_hostile.c,
+ * constructed write-backs and a hostile device (tests/unit/drivers/ixgbe/test_ixgbe_ring.c, test_ixgbe_hostile.c,
  * test_ixgbe_slots.c).
  *
  * A frame is one buffer and one descriptor, with three exceptions: received frames longer than what

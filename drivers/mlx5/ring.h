@@ -3,7 +3,7 @@
  * cyclic, with a completion queue (CQ) each, and the event queue (EQ) that wakes the core (PRM,
  * "Work Queues", "Completion Queues", "Event Queues"). It handles memory and ownership, and of the
  * registers only its page of doorbells, so the same source runs on the host against constructed
- * completions and a hostile device (tests/unit/test_mlx5_ring.c).
+ * completions and a hostile device (tests/unit/drivers/mlx5/test_mlx5_ring.c).
  *
  * Positions count on without limit (uint32_t, modulo 2^32); & mask gives the place in the ring. A
  * send WQE is one or more units of 64 bytes (WQEBB) and may wrap around the end of the ring.

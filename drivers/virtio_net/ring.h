@@ -1,7 +1,7 @@
 /*
  * The ring half of the virtio-net driver: split virtqueues (VIRTIO 1.2, 2.7) as one data core polls
  * them. It handles memory and ownership, and no register, so the same source runs on the host
- * against a model and a hostile device (tests/unit/test_virtio_ring.c, test_virtio_hostile.c).
+ * against a model and a hostile device (tests/unit/drivers/virtio_net/test_virtio_ring.c, test_virtio_hostile.c).
  *
  * The 12-byte header lies just before the frame, in the same buffer: one descriptor covers both. A
  * sent frame in pieces (PKT_CHAIN) is a chain of descriptors, one for each piece (2.7.5,

@@ -1,6 +1,6 @@
 /*
  * Longest-prefix match, IPv4 and IPv6: the interface. trie.h is the table behind it. Users rely on
- * this file alone, as do all tests of tests/unit/test_fib.c except those marked "knows the trie".
+ * this file alone, as do all tests of tests/unit/net/fib/test_fib.c except those marked "knows the trie".
  *
  * One writer (the control core) changes a table while any number of readers (data cores) look up. A
  * table is of one family and has two parts, both in the caller's memory: `struct fib`, which

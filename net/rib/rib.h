@@ -97,7 +97,7 @@ struct rib_ops {
 	bool (*put)(const struct rib_prefix *p, uint32_t nh);
 	void (*take)(const struct rib_prefix *p);
 	/* Groups of 1 to ECMP_MEMBERS_MAX numbers that are not groups themselves
-	 * (control/groups.h). RIB_NH_NONE: no more groups. */
+	 * (control/forwarding/groups.h). RIB_NH_NONE: no more groups. */
 	uint32_t (*group_make)(const uint16_t *member, unsigned n);
 	void (*group_change)(uint32_t group, const uint16_t *member, unsigned n);
 	void (*group_free)(uint32_t group);

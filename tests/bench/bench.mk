@@ -18,14 +18,14 @@ BENCH_CFLAGS := -std=gnu11 -O2 -g -I. -MMD -MP -Wall -Wextra -Werror -Wshadow -W
 	-Wcast-align
 BENCH_PRODUCT := $(filter $(BUILD)/program/net/% $(BUILD)/program/lib/%,$(PROGRAM_OBJ)) \
 	$(BENCH_BUILD)/guard.o
-BENCH_TCP := $(patsubst %,$(BENCH_BUILD)/%.o,tcp_side tcp_work)
-BENCH_FRAMES := $(patsubst %,$(BUILD)/program/tools/pktgen/%.o,frames frames_patch)
-BENCH_SLOTS := $(patsubst %,$(BUILD)/program/%.o,core/slots drivers/virtio_net/ring \
+BENCH_TCP := $(patsubst %,$(BENCH_BUILD)/tcp/%.o,tcp_side tcp_work)
+BENCH_FRAMES := $(patsubst %,$(BUILD)/program/tools/pktgen/frames/%.o,frames frames_patch)
+BENCH_SLOTS := $(patsubst %,$(BUILD)/program/%.o,runtime/slots drivers/virtio_net/ring \
 	drivers/virtio_net/ring_tx drivers/virtio_net/ring_slots \
 	drivers/ixgbe/ring drivers/ixgbe/ring_tx drivers/ixgbe/ring_slots \
 	drivers/mlx5/ring drivers/mlx5/ring_tx drivers/mlx5/ring_slots drivers/mlx5/ring_mend \
 	drivers/null/null apps/router/forward) \
-	$(patsubst %,$(BENCH_BUILD)/%.o,slots_route unit/host unit/prefixes unit/routes_file)
+	$(patsubst %,$(BENCH_BUILD)/%.o,slots/slots_route unit/host unit/prefixes unit/routes_file)
 
 .PHONY: tcp-bench frames-bench slots-bench bench-fib acl-bench
 
@@ -34,14 +34,18 @@ $(BENCH_BUILD)/%.o: tests/bench/%.c tests/bench/bench.mk
 	@gcc $(BENCH_CFLAGS) -c -o $@ $<
 
 # not position-independent, like the product's objects
-$(BENCH_BUILD)/%_bench: $(BENCH_BUILD)/%_bench.o $(BENCH_PRODUCT)
-	@gcc -no-pie -o $@ $^
+BENCH_OURS := $(addprefix $(BENCH_BUILD)/,stack_bench frames_bench slots_bench)
+$(BENCH_OURS): $(BENCH_PRODUCT)
+	@gcc -no-pie -o $@ $(filter %.o,$^)
+$(BENCH_BUILD)/stack_bench: $(BENCH_BUILD)/tcp/stack_bench.o
+$(BENCH_BUILD)/frames_bench: $(BENCH_BUILD)/pktgen/frames_bench.o
+$(BENCH_BUILD)/slots_bench: $(BENCH_BUILD)/slots/slots_bench.o
 $(BENCH_BUILD)/stack_bench: $(BENCH_TCP) $(BENCH_BUILD)/unit/tcp_worst.o
 $(BENCH_BUILD)/frames_bench: $(BENCH_FRAMES)
 $(BENCH_BUILD)/slots_bench: $(BENCH_SLOTS)
 
 # A full table and destinations in it, for bench.py
-$(BENCH_BUILD)/route_table: $(patsubst %,$(BENCH_BUILD)/%.o,route_table unit/host unit/prefixes \
+$(BENCH_BUILD)/route_table: $(patsubst %,$(BENCH_BUILD)/%.o,fib/route_table unit/host unit/prefixes \
 		unit/routes_file) $(filter-out %/mem.o,$(BENCH_PRODUCT))
 	@gcc -no-pie -o $@ $^
 
@@ -49,28 +53,28 @@ $(BENCH_BUILD)/route_table: $(patsubst %,$(BENCH_BUILD)/%.o,route_table unit/hos
 # and vhost_ring.c include DPDK's headers
 DPDK_CFLAGS = -O3 -march=native -Wall $(shell pkg-config --cflags libdpdk)
 DPDK_LIBS = $(shell pkg-config --libs libdpdk) -lrte_vhost
-BENCH_VHOST := $(patsubst %,$(BENCH_BUILD)/%.o,wire_vhost vhost_ring)
+BENCH_VHOST := $(patsubst %,$(BENCH_BUILD)/wire/%.o,wire_vhost vhost_ring)
 
 $(BENCH_VHOST): $(BENCH_BUILD)/%.o: tests/bench/%.c tests/bench/bench.mk
 	@mkdir -p $(@D)
 	@gcc $(DPDK_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(BENCH_BUILD)/tcp_load: $(patsubst %,$(BENCH_BUILD)/%.o,tcp_load wire_tap) $(BENCH_TCP) \
+$(BENCH_BUILD)/tcp_load: $(patsubst %,$(BENCH_BUILD)/%.o,tcp/tcp_load wire/wire_tap) $(BENCH_TCP) \
 		$(BENCH_VHOST) $(filter-out %/mem.o,$(BENCH_PRODUCT))
 	@gcc -no-pie -o $@ $^ $(DPDK_LIBS) -pthread
 
 # Look-up tables and packet filters beside DPDK's, whose headers only fib_dpdk.c and acl_dpdk.c
 # include
-$(patsubst %,$(BENCH_BUILD)/%.o,fib_dpdk acl_dpdk): $(BENCH_BUILD)/%.o: tests/bench/%.c \
+$(patsubst %,$(BENCH_BUILD)/%.o,fib/fib_dpdk acl/acl_dpdk): $(BENCH_BUILD)/%.o: tests/bench/%.c \
 		tests/bench/bench.mk
 	@mkdir -p $(@D)
 	@gcc $(DPDK_CFLAGS) -I. -MMD -MP -c -o $@ $<
 
-$(BENCH_BUILD)/unit/%.o: tests/unit/%.c tests/bench/bench.mk
+$(BENCH_BUILD)/unit/%.o: tests/unit/rig/%.c tests/bench/bench.mk
 	@mkdir -p $(@D)
 	@gcc $(BENCH_CFLAGS) -c -o $@ $<
 
-$(BENCH_BUILD)/fib_compare: $(patsubst %,$(BENCH_BUILD)/%.o,fib_bench fib_dpdk unit/host unit/prefixes \
+$(BENCH_BUILD)/fib_compare: $(patsubst %,$(BENCH_BUILD)/%.o,fib/fib_bench fib/fib_dpdk unit/host unit/prefixes \
 		unit/routes_file unit/fib_paths) $(filter-out %/mem.o,$(BENCH_PRODUCT))
 	@gcc -no-pie -o $@ $^ $(DPDK_LIBS) -lcmocka
 
@@ -78,7 +82,7 @@ bench-fib: $(BENCH_BUILD)/fib_compare ## look-up tables: million look-ups a seco
 	@tests/bench/with_hugepages.sh 768 $< $(if $(filter command line,$(origin T)),$(T))
 
 # with the C library's memcpy, which rte_acl uses too
-$(BENCH_BUILD)/acl_bench: $(patsubst %,$(BENCH_BUILD)/%.o,acl_bench acl_dpdk acl_mix unit/acl_rig unit/host) \
+$(BENCH_BUILD)/acl_bench: $(patsubst %,$(BENCH_BUILD)/%.o,acl/acl_bench acl/acl_dpdk acl/acl_mix unit/acl_rig unit/host) \
 		$(filter-out %/mem.o,$(BENCH_PRODUCT))
 	@gcc -no-pie -o $@ $^ $(DPDK_LIBS) -lcmocka
 
@@ -86,11 +90,11 @@ acl-bench: $(BENCH_BUILD)/acl_bench ## cycles of packet filters, beside DPDK's r
 	SEED=1 $< $(if $(filter command line,$(origin T)),$(T))
 
 # Peers: a Linux server, and an XDP program if clang can build it
-$(BENCH_BUILD)/epoll_echo: tests/bench/epoll_echo.c tests/bench/bench.mk
+$(BENCH_BUILD)/epoll_echo: tests/bench/tcp/epoll_echo.c tests/bench/bench.mk
 	@mkdir -p $(@D)
 	@gcc -std=gnu11 -O2 -g -Wall -Wextra -Werror -o $@ $<
 
-$(BENCH_BUILD)/xdp_echo.o: tests/bench/xdp_echo.c tests/bench/bench.mk
+$(BENCH_BUILD)/xdp_echo.o: tests/bench/wire/xdp_echo.c tests/bench/bench.mk
 	@mkdir -p $(@D)
 	@clang -O2 -Wall -target bpf -I/usr/include/$(shell gcc -print-multiarch) -c -o $@ $<
 
@@ -103,4 +107,4 @@ frames-bench: $(BENCH_BUILD)/frames_bench ## cycles of a generated frame: stamps
 slots-bench: $(BENCH_BUILD)/slots_bench ## cycles of the drivers' rings, without a device
 	$(BENCH_BUILD)/slots_bench $(if $(filter command line,$(origin T)),$(T))
 
--include $(wildcard $(BENCH_BUILD)/*.d)
+-include $(wildcard $(BENCH_BUILD)/*.d $(BENCH_BUILD)/*/*.d)

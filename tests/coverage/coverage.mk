@@ -10,7 +10,7 @@ COV := build/coverage
 COV_CFLAGS := -std=gnu11 -Og -g -fno-strict-aliasing -fsanitize=address --coverage -w
 # unit tests of what is not counted
 COV_NOT := csum fmt mem pkt cmdline siphash sha256 counters addr routes_file config config6 config_acl \
-	candidate module password shell impair random histogram shares audit watch crash tap_ring slots \
+	candidate module password shell impair random histogram shares audit watch crash mirror_ring slots \
 	ports loop 82599_% pktgen_% mlx5_model mlx5_objects mlx5_tx mlx5_rx mlx5_fuzz
 COV_MAKE := $(MAKE) --no-print-directory HOST_BUILD=$(COV)/host UNIT_BUILD=$(COV)/unit \
 	PACKET_BUILD=$(COV)/packet DRILL_BUILD=$(COV)/drill UNIT_CC=gcc HOST_CFLAGS="$(COV_CFLAGS)" \

@@ -48,41 +48,41 @@ FUZZ_LEN_program := 8192
 FUZZ_NET := $(sort $(wildcard net/*.c)) $(filter-out lib/mem.c,$(sort $(wildcard lib/*.c)))
 FUZZ_SRC_ip4 := $(FUZZ_NET)
 FUZZ_SRC_ip6 := $(FUZZ_NET)
-FUZZ_SRC_acl := $(FUZZ_NET) $(sort $(wildcard net/acl/*.c)) tests/unit/acl_rig.c
+FUZZ_SRC_acl := $(FUZZ_NET) $(sort $(wildcard net/acl/*.c)) tests/unit/rig/acl_rig.c
 FUZZ_SRC_udp := $(FUZZ_NET)
 FUZZ_SRC_nd := $(FUZZ_NET)
 FUZZ_SRC_tcp := $(FUZZ_NET) $(sort $(wildcard net/tcp/*.c))
 FUZZ_SRC_http := $(sort $(wildcard net/http/*.c)) lib/fmt.c
 FUZZ_SRC_telnet := net/telnet.c
-FUZZ_SRC_match := net/match.c net/ip6.c control/match_words.c control/text.c lib/csum.c lib/fmt.c
-FUZZ_SRC_script := $(sort $(wildcard tools/pktgen/script*.c tools/pktgen/frames*.c)) \
-	control/text.c net/ip4.c net/ip6.c lib/csum.c lib/fmt.c
-FUZZ_SRC_pcap := tools/pktgen/pcap.c tools/pktgen/trace.c
+FUZZ_SRC_match := net/match.c net/ip6.c control/text/match_words.c control/text/text.c lib/csum.c lib/fmt.c
+FUZZ_SRC_script := $(sort $(wildcard tools/pktgen/script/*.c tools/pktgen/frames/frames*.c)) \
+	control/text/text.c net/ip4.c net/ip6.c lib/csum.c lib/fmt.c
+FUZZ_SRC_pcap := tools/pktgen/frames/pcap.c tools/pktgen/frames/replay.c
 # with a rig of the unit tests, which is linked with cmocka
-FUZZ_SRC_config := $(filter-out control/configure.c control/config_hash.c,$(sort $(wildcard control/config*.c))) \
-	control/password.c control/text.c lib/fmt.c tests/unit/config_rig.c tests/fuzz/rig.c
-FUZZ_RINGS := lib/pkt.c lib/csum.c tests/unit/hand.c tests/unit/guest.c tests/fuzz/rig.c
-FUZZ_SRC_virtio := $(sort $(wildcard drivers/virtio_net/ring*.c)) tests/unit/virtq_device.c tests/unit/virtio_rig.c \
-	tests/unit/virtio_liar.c $(FUZZ_RINGS)
-FUZZ_SRC_ixgbe := $(sort $(wildcard drivers/ixgbe/ring*.c)) tests/unit/ixgbe_rig.c $(FUZZ_RINGS)
-FUZZ_SRC_mlx5 := $(sort $(wildcard drivers/mlx5/ring*.c)) tests/unit/mlx5_ring_rig.c $(FUZZ_RINGS)
+FUZZ_SRC_config := $(filter-out control/config/config_hash.c,$(sort $(wildcard control/config/config*.c))) \
+	control/config/password.c control/text/text.c lib/fmt.c tests/unit/rig/config_rig.c tests/fuzz/rig.c
+FUZZ_RINGS := lib/pkt.c lib/csum.c tests/unit/rig/hand.c tests/unit/rig/guest.c tests/fuzz/rig.c
+FUZZ_SRC_virtio := $(sort $(wildcard drivers/virtio_net/ring*.c)) tests/unit/rig/virtq_device.c tests/unit/rig/virtio_rig.c \
+	tests/unit/rig/virtio_liar.c $(FUZZ_RINGS)
+FUZZ_SRC_ixgbe := $(sort $(wildcard drivers/ixgbe/ring*.c)) tests/unit/rig/ixgbe_rig.c $(FUZZ_RINGS)
+FUZZ_SRC_mlx5 := $(sort $(wildcard drivers/mlx5/ring*.c)) tests/unit/rig/mlx5_ring_rig.c $(FUZZ_RINGS)
 FUZZ_SRC_firmware := $(sort $(wildcard drivers/mlx5/*.c)) lib/fmt.c lib/pkt.c lib/csum.c \
-	tests/unit/mlx5_firmware.c tests/unit/guest.c tests/fuzz/rig.c
-FUZZ_SRC_arp := $(wildcard net/arp*.c) net/neigh_table.c lib/fmt.c tests/unit/neigh_rig.c tests/fuzz/rig.c
+	tests/unit/rig/mlx5_firmware.c tests/unit/rig/guest.c tests/fuzz/rig.c
+FUZZ_SRC_arp := $(wildcard net/arp*.c) net/neigh_table.c lib/fmt.c tests/unit/rig/neigh_rig.c tests/fuzz/rig.c
 FUZZ_SRC_acpi := tests/fuzz/rig.c
 FUZZ_SRC_boot := tests/fuzz/rig.c
 FUZZ_SRC_pci := tests/fuzz/rig.c
 FUZZ_SRC_ixgbe_regs := $(sort $(wildcard drivers/ixgbe/*.c)) lib/pkt.c lib/csum.c \
 	$(sort $(wildcard tools/nicsim/82599/*.c tools/nicsim/packet/*.c)) \
 	$(addprefix tools/nicsim/,model.c reg.c json.c wires/wire.c) \
-	$(addprefix tests/unit/,nicsim_rig.c model_port.c ixgbe_port.c guest.c) tests/fuzz/rig.c
+	$(addprefix tests/unit/rig/,nicsim_rig.c model_port.c ixgbe_port.c guest.c) tests/fuzz/rig.c
 FUZZ_SRC_program := tests/fuzz/rig.c
 FUZZ_SRC_routes :=
 FUZZ_SRC_vfio := $(addprefix tools/nicsim/,vfio_user.c dma.c pci.c) tests/fuzz/rig.c
 FUZZ_SRC_virtio_regs := $(sort $(wildcard drivers/virtio_net/*.c)) lib/pkt.c lib/csum.c \
-	tests/unit/guest.c tests/fuzz/rig.c
-FUZZ_SRC_candidate := $(FUZZ_SRC_config) $(wildcard control/candidate*.c)
-FUZZ_SRC_shell := control/shell.c control/shell_words.c control/text.c lib/fmt.c
+	tests/unit/rig/guest.c tests/fuzz/rig.c
+FUZZ_SRC_candidate := $(FUZZ_SRC_config) $(wildcard control/config/candidate*.c)
+FUZZ_SRC_shell := control/console/shell.c control/console/shell_words.c control/text/text.c lib/fmt.c
 FUZZ_CFLAGS := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer,address,undefined \
 	-fno-sanitize-recover=all -I. -Wall -Wextra -Werror -Wshadow -Wwrite-strings \
 	-Wcast-align

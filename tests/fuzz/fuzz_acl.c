@@ -2,7 +2,7 @@
  * Access lists (net/acl): the input is a program that makes a list and packets, each byte a choice.
  *
  *     2 bytes      family, how many rules
- *     rules        random ones of tests/unit/acl_rig.h, or byte by byte
+ *     rules        random ones of tests/unit/rig/acl_rig.h, or byte by byte
  *     packets      likewise, or bytes of the input as a packet, if it passes the IP checks
  *
  * All search methods that this host supports return for each packet what the oracle returns. For
@@ -12,7 +12,7 @@
 
 #include "net/ip4.h"
 #include "net/ip6.h"
-#include "tests/unit/acl_rig.h"
+#include "tests/unit/rig/acl_rig.h"
 
 #define PACKETS 40 /* more than a lot, and not a multiple of lanes */
 #define RULES 1400

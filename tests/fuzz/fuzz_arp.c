@@ -1,13 +1,13 @@
 /*
  * The IPv4 neighbours as a machine whose instructions are the input: messages, frames to be sent,
- * own addresses, static entries, and time. The assertions of tests/unit/neigh_rig.c about the ops
+ * own addresses, static entries, and time. The assertions of tests/unit/rig/neigh_rig.c about the ops
  * hold, no frame is lost or returned twice, and everything due was done.
  */
 #include "tests/fuzz/rig.h"
 
 #include "net/arp.h"
 #include "net/ip4.h"
-#include "tests/unit/neigh_rig.h"
+#include "tests/unit/rig/neigh_rig.h"
 
 #define PORTS 3
 #define NEIGHBOURS 4

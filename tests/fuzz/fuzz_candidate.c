@@ -1,12 +1,12 @@
 /*
- * Statements typed into a candidate configuration (control/candidate.h): the input is lines. After
+ * Statements typed into a candidate configuration (control/config/candidate.h): the input is lines. After
  * an error nothing has changed. The candidate prints what the configuration built from it says, or
  * the build fails with a reason.
  */
 #include "tests/fuzz/rig.h"
 
-#include "control/candidate.h"
-#include "tests/unit/config_rig.h"
+#include "control/config/candidate.h"
+#include "tests/unit/rig/config_rig.h"
 
 #define NEXT_ROUTES 9000u
 #define PRINTED_MAX (1u << 20)

@@ -1,11 +1,11 @@
 /*
  * The text of a configuration: the input as it is. Either it is valid, and means the same when
  * printed and read again, or a line of it has an error, and then nothing of it is kept
- * (tests/unit/config_rig.h).
+ * (tests/unit/rig/config_rig.h).
  */
 #include "tests/fuzz/rig.h"
 
-#include "tests/unit/config_rig.h"
+#include "tests/unit/rig/config_rig.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -1,5 +1,5 @@
 /*
- * The device half of mlx5 with hostile firmware (tests/unit/mlx5_firmware.h): answers and events
+ * The device half of mlx5 with hostile firmware (tests/unit/rig/mlx5_firmware.h): answers and events
  * with any contents, while the device is probed, started, polled and stopped. The driver accesses
  * only the registers it was given, gives no page that it does not have, and every wait ends.
  *
@@ -7,7 +7,7 @@
  */
 #include "tests/fuzz/rig.h"
 
-#include "tests/unit/mlx5_firmware.h"
+#include "tests/unit/rig/mlx5_firmware.h"
 
 enum { LIES_MOST = 16 };
 

@@ -8,7 +8,7 @@
  */
 #include "tests/fuzz/rings.h"
 
-#include "tests/unit/ixgbe_rig.h"
+#include "tests/unit/rig/ixgbe_rig.h"
 
 enum op { GOOD = RINGS_OPS, WRITE_BACK, GARBAGE, DONE, HEAD, OPS };
 

@@ -8,7 +8,7 @@
  */
 #include "tests/fuzz/rig.h"
 
-#include "tests/unit/ixgbe_port.h"
+#include "tests/unit/rig/ixgbe_port.h"
 
 #define CALL_NS 60000000000ull /* no call takes longer; some wait several times */
 

@@ -1,12 +1,12 @@
 /*
- * The filter of a capture or a trace (net/match.h), and its words (control/match_words.h). Neither
+ * The filter of a capture or a trace (net/match.h), and its words (control/text/match_words.h). Neither
  * any words nor any frame do harm, and the filter means what its terms mean when read one by one.
  *
  * Input: words separated by blanks, up to a zero byte; then a frame.
  */
 #include "tests/fuzz/input.h"
 
-#include "control/match_words.h"
+#include "control/text/match_words.h"
 #include "net/ip4.h"
 
 #define WORDS_MAX 48

@@ -9,7 +9,7 @@
  */
 #include "tests/fuzz/rings.h"
 
-#include "tests/unit/mlx5_ring_rig.h"
+#include "tests/unit/rig/mlx5_ring_rig.h"
 
 enum op { GOOD = RINGS_OPS, RX_CQE, TX_CQE, MINI, GARBAGE, RESTART, OPS };
 

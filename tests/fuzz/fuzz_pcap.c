@@ -1,11 +1,11 @@
 /*
- * Captures (tools/pktgen/pcap.h, trace.h), the input as the file. Either it is refused with a
+ * Captures (tools/pktgen/frames/pcap.h, trace.h), the input as the file. Either it is refused with a
  * reason, or every frame that was counted is laid out whole and in order, with its zeros before it,
  * and with gaps that add up to the cycle.
  */
 #include "tests/fuzz/input.h"
 
-#include "tools/pktgen/trace.h"
+#include "tools/pktgen/frames/replay.h"
 
 static void check_frames(const struct trace *t, const uint8_t *memory, const struct trace_count *c)
 {

@@ -7,7 +7,7 @@
  */
 #include "tests/fuzz/rig.h"
 
-#include "hal/layout.h"
+#include "abi/layout.h"
 
 /* The kernel's window to physical memory lies where a host process has no memory. */
 #define vm_phys vm_phys_of_the_kernel

@@ -1,5 +1,5 @@
 /*
- * Routes from a file (tests/unit/routes_file.c): MRT dumps and lines with any contents. An accepted
+ * Routes from a file (tests/unit/rig/routes_file.c): MRT dumps and lines with any contents. An accepted
  * route has a prefix with no bit set behind its length, and a next hop of the length of either
  * family. An error names a place.
  *
@@ -7,7 +7,7 @@
  */
 #include "tests/fuzz/input.h"
 
-#include "tests/unit/routes_file.c"
+#include "tests/unit/rig/routes_file.c"
 
 static void take_route(void *ctx, const struct file_route *r)
 {

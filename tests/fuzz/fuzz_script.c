@@ -1,5 +1,5 @@
 /*
- * Scripts of the generator (tools/pktgen/script.h), the input as it is. The result is either one
+ * Scripts of the generator (tools/pktgen/script/script.h), the input as it is. The result is either one
  * error with a line of the text, or a plan that script_print prints and script_parse reads back
  * unchanged, and of which every stream can be built. A patched frame equals one that is built for
  * the same number; numbers are taken from the text.
@@ -7,8 +7,8 @@
 #include "tests/fuzz/input.h"
 #include "tests/host/plan_lines.h"
 
-#include "tools/pktgen/frames.h"
-#include "tools/pktgen/script.h"
+#include "tools/pktgen/frames/frames.h"
+#include "tools/pktgen/script/script.h"
 
 #define BUFS 3
 

@@ -1,11 +1,11 @@
 /*
- * Bytes from a terminal (control/shell.h): any keys, control sequences and words. The shell's
+ * Bytes from a terminal (control/console/shell.h): any keys, control sequences and words. The shell's
  * invariants hold after each, it prints plain text only, and commands get as many arguments as they
  * take.
  */
 #include "tests/fuzz/input.h"
 
-#include "control/shell.h"
+#include "control/console/shell.h"
 
 static struct shell shell;
 

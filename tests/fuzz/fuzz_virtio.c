@@ -1,11 +1,11 @@
 /*
  * The rings of virtio-net with a hostile device: two bytes of the input are a decision of
- * tests/unit/virtio_liar.c; the lowest bit of the first says whether the device keeps the order. No
+ * tests/unit/rig/virtio_liar.c; the lowest bit of the first says whether the device keeps the order. No
  * memory but its own is accessed, received packets are valid, no buffer is lost or owned twice.
  */
 #include "tests/fuzz/rig.h"
 
-#include "tests/unit/virtio_liar.h"
+#include "tests/unit/rig/virtio_liar.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

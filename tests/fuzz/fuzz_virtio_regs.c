@@ -9,10 +9,10 @@
  * between them what happens next.
  */
 #include "drivers/virtio_net/virtio_net.h"
-#include "hal/layout.h"
+#include "abi/layout.h"
 #include "hal/mmio.h"
 #include "tests/fuzz/rig.h"
-#include "tests/unit/guest.h"
+#include "tests/unit/rig/guest.h"
 
 #define BAR (MMIO_WINDOW + 0xf0000000u)
 #define BAR_BYTES 0x4000u

@@ -1,4 +1,4 @@
-/* See rig.h. Replaces tests/unit/host.c. */
+/* See rig.h. Replaces tests/unit/rig/host.c. */
 #include "tests/fuzz/rig.h"
 
 #include "lib/assert.h"

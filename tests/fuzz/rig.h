@@ -1,12 +1,12 @@
 /*
  * For fuzz entries that use a rig of the unit tests: the input replaces the random numbers of
- * tests/unit/host.h, so the fuzzer chooses what a rig leaves to chance. A failed cmocka assertion
+ * tests/unit/rig/host.h, so the fuzzer chooses what a rig leaves to chance. A failed cmocka assertion
  * ends the process, as libFuzzer requires.
  */
 #ifndef TESTS_FUZZ_RIG_H
 #define TESTS_FUZZ_RIG_H
 
-#include "tests/unit/host.h"
+#include "tests/unit/rig/host.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);

@@ -7,7 +7,7 @@
 #define TESTS_FUZZ_RINGS_H
 
 #include "tests/fuzz/rig.h"
-#include "tests/unit/ring_rig.h"
+#include "tests/unit/rig/ring_rig.h"
 
 static inline void rings_input(const uint8_t *data, size_t size)
 {

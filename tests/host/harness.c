@@ -7,7 +7,7 @@
  * core/: data.c, ring.c, control.c, ports.c, start.c. The core has both roles, as with one CPU.
  * Twins: the kernel (kcall() below), the clock (hal/clock.h here: virtual, 1 tick = 1 ns), the
  * CPU's random numbers (hal/random.h here: 1, 2, 3), the NIC (tests/host/wires.h), the loop
- * (loop_run() below instead of core/loop.c) and the buffer pool's ASan poisoning (lib/pkt.h here).
+ * (loop_run() below instead of runtime/loop.c) and the buffer pool's ASan poisoning (lib/pkt.h here).
  *
  *     harness [-p PORTS] [-c CONFIG-FILE] [-m MTU-MAX-OF-DEVICES] [-o "KERNEL OPTIONS"]
  *             [-d PORT]...         devices that do not start
@@ -25,7 +25,7 @@
  *     run                          turns until nothing moves
  *     time NS                      the same while time passes, timer by timer
  *     sleep                        would the core sleep now? sleep NS (0: no timer ends it), or
- *                                  sleep - (no). As core/loop.c does when nothing moved for long
+ *                                  sleep - (no). As runtime/loop.c does when nothing moved for long
  *     away NS                      time passes and the machine does nothing: its host is busy
  *     link PORT up|down|gone       plugs or pulls a cable, or removes the card; 10 ms pass, until
  *                                  the machine notices
@@ -38,7 +38,7 @@
  *                                  pieces, from buffers that it holds until the frame is sent
  *     own punt HEX PIECES [...]    the same by core_punt_own: it waits for its neighbour
  *     group PREFIX LEN HOP...      makes or changes a route by several next hops
- *                                  (control/groups.h): neighbours, or ethN; without any, removes
+ *                                  (control/forwarding/groups.h): neighbours, or ethN; without any, removes
  *                                  it. group N: its number
  *     lie HEX N                    a data core out of control: the next record of a trace is
  *                                  these bytes, and the position advances by N
@@ -73,14 +73,21 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "control/groups.h"
-#include "control/inside.h"
-#include "control/stats.h"
-#include "control/tcp_control.h"
-#include "control/tcp_core.h"
-#include "control/text.h"
-#include "core/outbox.h"
-#include "hal/kcall.h"
+#include "control/forwarding/groups.h"
+#include "control/config/config.h"
+#include "control/config/running.h"
+#include "control/forwarding/neighbour.h"
+#include "control/forwarding/neighbour6.h"
+#include "control/forwarding/tables.h"
+#include "dataplane/state.h"
+#include "net/arp.h"
+#include "net/nd.h"
+#include "control/management/stats.h"
+#include "control/host/tcp_control.h"
+#include "dataplane/tcp_data.h"
+#include "control/text/text.h"
+#include "runtime/shared.h"
+#include "abi/kcall.h"
 #include "net/ip4.h"
 #include "tests/host/lines.h"
 #include "tests/host/lives.h"
@@ -96,7 +103,7 @@
 #define SHARE_UNIT (2u << 20)
 #define TSC_HZ 1000000000u /* a tick is a nanosecond */
 #define TURNS_MAX 1000000u /* without coming to rest: the machine is in an endless loop */
-#define HOUSEKEEPING_NS 10000000u /* of core/control.c */
+#define HOUSEKEEPING_NS 10000000u /* of runtime/control.c */
 #define POLL_NS 1000u
 #define IDLE_TURNS 3       /* a timer may send, its message moves, the result settles */
 
@@ -354,14 +361,14 @@ static void check_fates(void)
 	if (received() != fates + waiting(&c))
 		broken("received %" PRIu64 ", fates %" PRIu64 ", waiting %" PRIu64, received(), fates,
 		       waiting(&c));
-	if (plane.fib_ready && plane.waiting > arp_pending(&plane.arp) + nd_pending(&plane.nd))
-		broken("%" PRIu64 " packets wait for a neighbour, ARP knows of %u", plane.waiting,
-		       arp_pending(&plane.arp));
+	if (forwarding.ready && adjacency_waiting > arp_pending(&neighbours.arp) + nd_pending(&neighbours.nd))
+		broken("%" PRIu64 " packets wait for a neighbour, ARP knows of %u", adjacency_waiting,
+		       arp_pending(&neighbours.arp));
 }
 
 /* --- time --- */
 
-/* One turn of the loop, as in core/loop.c. */
+/* One turn of the loop, as in runtime/loop.c. */
 static bool turn(void)
 {
 	bool moved = self.roles & CORE_DATA && data_turn();
@@ -549,14 +556,14 @@ static uint16_t pinned(const char *word)
 	struct net_addr to;
 	uint32_t ip;
 	if (text_parse_ip4(text_of(word), &ip) == 0) {
-		uint32_t nh = neighbour_next_hop((unsigned)config_connected(&plane.config, ip), ip);
-		arp_pin(&plane.arp, nh - NH_NEIGHBOUR);
+		uint32_t nh = neighbour_next_hop((unsigned)config_connected(&running.config, ip), ip);
+		arp_pin(&neighbours.arp, nh - NH_NEIGHBOUR);
 		return (uint16_t)nh;
 	}
 	if (text_parse_ip6(text_of(word), &to) != 0)
 		broken("%s is no address", word);
-	uint32_t nh = neighbour6_next_hop((unsigned)config_connected6(&plane.config, &to), &to);
-	nd_pin(&plane.nd, nh - NH_NEIGHBOUR6);
+	uint32_t nh = neighbour6_next_hop((unsigned)config_connected6(&running.config, &to), &to);
+	nd_pin(&neighbours.nd, nh - NH_NEIGHBOUR6);
 	return (uint16_t)nh;
 }
 
@@ -574,20 +581,20 @@ static void command_group(void)
 		broken("%s is no address", prefix);
 	for (const char *w; (w = strtok(NULL, " \n"));)
 		member[n++] = *w == 'e' ? (uint16_t)(NH_CONNECTED + w[3] - '0') : pinned(w);
-	uint32_t nh = is4 ? fib4_get(&plane.fib, four, plen) : fib6_get(&plane.fib6, &six, plen);
+	uint32_t nh = is4 ? fib4_get(&forwarding.fib, four, plen) : fib6_get(&forwarding.fib6, &six, plen);
 	if (nh != NH_NONE && n) {
 		group_change(nh, member, n);
 	} else if (n) {
 		nh = group_make(member, n);
 		if (is4)
-			fib4_insert(&plane.fib, four, plen, nh);
+			fib4_insert(&forwarding.fib, four, plen, nh);
 		else
-			fib6_insert(&plane.fib6, &six, plen, nh);
+			fib6_insert(&forwarding.fib6, &six, plen, nh);
 	} else {
 		if (is4)
-			fib4_remove(&plane.fib, four, plen);
+			fib4_remove(&forwarding.fib, four, plen);
 		else
-			fib6_remove(&plane.fib6, &six, plen);
+			fib6_remove(&forwarding.fib6, &six, plen);
 		group_free(nh);
 	}
 	printf("group %u\n", nh - NH_GROUP);

@@ -26,8 +26,8 @@ endef
 $(foreach cc,gcc clang,$(eval $(call HOST_COMPILE,$(cc))))
 
 # files that are embedded whole
-$(HOST_BUILD)/gcc/control/web.o: control/web/index.html
-$(foreach cc,gcc clang,$(HOST_BUILD)/$(cc)/tools/pktgen/report_html.o): tools/pktgen/report.html
+$(HOST_BUILD)/gcc/control/management/web.o: control/management/index.html
+$(foreach cc,gcc clang,$(HOST_BUILD)/$(cc)/tools/pktgen/report/report_html.o): tools/pktgen/report/report.html
 
 -include $(shell find $(HOST_BUILD) -name '*.d' 2>/dev/null)
 endif

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/outbox.h"
+#include "runtime/shared.h"
 #include "tests/host/lines.h"
 #include "tests/host/refuse.h"
 

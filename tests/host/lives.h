@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-#include "hal/boot_info.h"
+#include "abi/boot_info.h"
 #include "lib/types.h"
 
 /* Zeroed memory that outlives the program. The same sequence of requests gets the same memory in

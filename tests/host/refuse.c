@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-#include "core/core.h"
+#include "runtime/runtime.h"
 
 static struct {
 	uint64_t asked, refused, n;

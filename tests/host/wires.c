@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/config.h"
-#include "core/outbox.h"
+#include "control/config/config.h"
+#include "runtime/shared.h"
 #include "tests/host/lines.h"
 
 uint32_t device_mtu_max = CONFIG_MTU_MAX;

@@ -6,7 +6,7 @@
 #ifndef TESTS_HOST_WIRES_H
 #define TESTS_HOST_WIRES_H
 
-#include "core/core.h"
+#include "runtime/runtime.h"
 #include "drivers/nic.h"
 
 #define RX_QUEUE_MAX 8192

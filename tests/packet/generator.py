@@ -21,7 +21,7 @@ def script(text, config=GENERATOR):
 
 
 def pattern(frame):
-    """The bytes after a stamp (tools/pktgen/frames.h)."""
+    """The bytes after a stamp (tools/pktgen/frames/frames.h)."""
     return bytes((167 * i + 13) & 255 for i in range(len(frame)))
 
 

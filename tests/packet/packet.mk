@@ -7,10 +7,10 @@ include tests/host/host.mk
 
 PACKET_BUILD := build/packet
 PACKET_SRC := tests/host/harness.c tests/host/lines.c tests/host/lives.c tests/host/refuse.c tests/host/wires.c \
-	$(filter-out core/loop.c core/pci.c,$(sort $(wildcard core/*.c))) \
-	$(sort $(wildcard control/*.c apps/*.c apps/*/*.c tools/pktgen/*.c)) $(HOST_NET)
-# The harness intercepts the calls that take messages from core/ring.c, and (tests/host/refuse.c)
-# those that take memory from core/tables.c; -no-pie: tests/host/lives.h
+	$(filter-out runtime/loop.c runtime/pci.c,$(sort $(wildcard runtime/*.c))) \
+	$(sort $(wildcard dataplane/*.c control/*.c control/*/*.c apps/*.c apps/*/*.c tools/pktgen/*.c tools/pktgen/*/*.c)) $(HOST_NET)
+# The harness intercepts the calls that take messages from runtime/ring.c, and (tests/host/refuse.c)
+# those that take memory from runtime/memory.c; -no-pie: tests/host/lives.h
 PACKET_WRAP := -Wl,--wrap=ring_punt_next -Wl,--wrap=ring_punt_done \
 	-Wl,--wrap=core_private_alloc -Wl,--wrap=core_private_keep
 

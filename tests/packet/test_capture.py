@@ -1,4 +1,4 @@
-"""`capture` of the console (control/capture.c): the stream of the TCP connection is read here by a
+"""`capture` of the console (control/monitor/capture.c): the stream of the TCP connection is read here by a
 pcapng reader written from draft-ietf-opsawg-pcapng, and once by tshark."""
 import collections
 import itertools

@@ -1,4 +1,4 @@
-"""Changes of the configuration from the console (control/configure.h, commit.h): messages about the
+"""Changes of the configuration from the console (control/cli/configure.h, commit.h): messages about the
 candidate, the effects and output of a commit, and that the result equals a boot with that text. The
 unit tests cover the candidate as text."""
 import os

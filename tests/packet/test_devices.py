@@ -78,7 +78,7 @@ def test_slow_transmit_ring_is_not_stalled(m):
     m.take_all(1)
 
 
-NAP = 100000  # ns: HELD_NAP_NS of core/data.c
+NAP = 100000  # ns: HELD_NAP_NS of runtime/data.c
 
 
 def naps(m):

@@ -1,4 +1,4 @@
-"""Routes by several next hops (control/groups.h): the next hop of each flow, on every path through
+"""Routes by several next hops (control/forwarding/groups.h): the next hop of each flow, on every path through
 the machine, and what happens when a next hop goes away. The harness makes the routes."""
 import pytest
 from ip6 import *

@@ -1,5 +1,5 @@
 """The HTTP server of the control core, over the real stack, segment by segment.
-tests/unit/test_http.c tests the syntax of requests with net/http alone."""
+tests/unit/net/test_http.c tests the syntax of requests with net/http alone."""
 import json
 import re
 
@@ -232,7 +232,7 @@ def test_page(h):
     status, fields, content = Client(h).get("/")
     assert status == 200 and fields["Content-Type"] == "text/html; charset=utf-8"
     assert "default-src 'none'" in fields["Content-Security-Policy"]
-    with open(ROOT + "/control/web/index.html", "rb") as f:
+    with open(ROOT + "/control/management/index.html", "rb") as f:
         assert content == f.read()
     assert len(content) < 20480
     assert not re.search(rb"(src|href)\s*=\s*[\"']?(https?:)?//", content), "an outside resource"

@@ -319,7 +319,7 @@ def test_option_in_a_packet_to_a_group(m):
     dropped(m, packet, "drop_ip6_option", dst=group)
 
 
-# --- fragments to us (RFC 8200 4.5; the rules are tests/unit/test_reassembly.c's) ---
+# --- fragments to us (RFC 8200 4.5; the rules are tests/unit/net/test_reassembly.c's) ---
 
 def piece6(data, offset, more, next_=58, **fields):
     return IPv6(src=A.ip6, dst=ROUTER[0].ip6, nh=44, **fields) / Raw(

@@ -1,4 +1,4 @@
-"""The control program fails and restarts (core/takeover.c, control/adopt.c, control/journal.c) with
+"""The control program fails and restarts (runtime/warm_restart.c, control/restore.c, control/config/journal.c) with
 memory refused: the 1st, 2nd, 3rd ... request of the new program, alone or with all later ones. Its
 data core is simulated (tests/host/lives.h); tests/system/test_takeover.py tests with the image that
 forwarding continues."""

@@ -1,6 +1,6 @@
 """Neighbour discovery through the whole application: the states of a neighbour (RFC 4861 7.3.2),
 our own addresses (RFC 4862 5.4), advertisements to hosts (RFC 4861 6.2), groups (RFC 3810).
-tests/unit/test_nd.c tests the rules of the module; this file tests the fate of packets."""
+tests/unit/net/test_nd.c tests the rules of the module; this file tests the fate of packets."""
 import pytest
 from ip6 import *
 from machine import *

@@ -1,4 +1,4 @@
-"""The ring between a data core and the control core is divided (core/ring.c, punt_has_room). Half
+"""The ring between a data core and the control core is divided (runtime/ring.c, punt_has_room). Half
 of it is reserved, in equal parts, for each kind of message by each port, so a flood of one kind by
 one port blocks neither other kinds nor the same kind by another port. The harness runs a turn of
 the control core only when nothing is received, so frames that arrive together find a ring that is

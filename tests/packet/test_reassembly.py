@@ -1,5 +1,5 @@
 """Fragmented packets to the machine itself: RFC 791 3.2, RFC 1122 3.3.2, RFC 815.
-tests/unit/test_reassembly.c tests the rules of reassembly; this file tests the fate of the whole
+tests/unit/net/test_reassembly.c tests the rules of reassembly; this file tests the fate of the whole
 packet."""
 import pytest
 from machine import *

@@ -1,5 +1,5 @@
-"""The console over TCP (control/remote.c), over the real stack, segment by segment.
-tests/unit/test_telnet.c tests the Telnet protocol byte by byte with net/telnet alone."""
+"""The console over TCP (control/management/remote.c), over the real stack, segment by segment.
+tests/unit/net/test_telnet.c tests the Telnet protocol byte by byte with net/telnet alone."""
 import itertools
 import os
 import re

@@ -258,7 +258,7 @@ def test_chargen_without_buffers(e):
 
 def test_little_window_when_buffers_are_few(e):
     """Other connections hold most buffers: a new one is still served, in small portions."""
-    reserve = 1024  # control/tcp_core.c
+    reserve = 1024  # dataplane/tcp_data.c
     e.command("reserve %d" % (reserve * 3 // 4))
     p = Peer(e)
     p.send("S", options=[("MSS", 1460)])

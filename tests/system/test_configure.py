@@ -1,4 +1,4 @@
-"""Changes of the configuration from the console of the real image (control/configure.h): over TCP
+"""Changes of the configuration from the console of the real image (control/cli/configure.h): over TCP
 by users who cut themselves off, under traffic, and with a text of a million lines."""
 import re
 import threading

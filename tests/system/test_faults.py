@@ -340,10 +340,10 @@ def test_lines_of_the_sources(make_lab, tmp_path):
     assert [line for line in found.stdout.splitlines() if " at " not in line or line in said] == \
         said.splitlines()
     places = re.findall(r"^ +(\w+) at ([\w/]+\.[ch]):(\d+)$", found.stdout, re.MULTILINE)
-    assert places[0][1] == "control/fault.c", places
+    assert places[0][1] == "dataplane/test_fault.c", places
     with open(os.path.join(ROOT, places[0][1]), encoding="utf-8") as source:
         assert "divl" in source.read().splitlines()[int(places[0][2]) - 1]
-    assert ("loop_run", "core/loop.c") in [place[:2] for place in places], places
+    assert ("loop_run", "runtime/loop.c") in [place[:2] for place in places], places
     assert addr("-", input=said).stdout == found.stdout
     name = re.search(r"  (\w+)\+0x", said).group(1)
     report.write_text(said.replace("  %s+0x" % name, "  %s+0x1" % name), encoding="utf-8")

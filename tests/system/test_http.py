@@ -72,7 +72,7 @@ def test_curl(web):
     assert curl(web.left, "-d", "body", BASE + "/")[0] == 405
     assert curl(web.left, "--http1.0", BASE + "/api/v1/status.json")[0] == 200
     head = curl(web.left, "-I", BASE + "/")[1]
-    with open(ROOT + "/control/web/index.html", encoding="utf-8") as f:
+    with open(ROOT + "/control/management/index.html", encoding="utf-8") as f:
         page = f.read()
     assert "Content-Length: %d" % len(page.encode()) in head
     assert curl(web.left, BASE + "/")[1] == page

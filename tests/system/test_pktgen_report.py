@@ -1,4 +1,4 @@
-"""The packet generator's report of made-up results (tests/unit/report_sample.c) in a browser: the
+"""The packet generator's report of made-up results (tests/unit/rig/report_sample.c) in a browser: the
 plots are complete, figures link to their trials, nothing external is loaded. Screenshots are saved
 in build/pictures. No machine is started."""
 import json

@@ -8,41 +8,43 @@
 include tests/host/host.mk
 
 UNIT_BUILD := build/unit
+# tests/unit mirrors the tree; rig/ has what tests share
+UNIT_TESTS := $(shell find tests/unit -name 'test_*.c')
 
 # --- tests, and the sources each is linked with ---
 UNIT_SRC_csum := lib/csum.c
 UNIT_SRC_fmt := lib/fmt.c
 UNIT_SRC_siphash := lib/siphash.c
 UNIT_SRC_sha256 := lib/sha256.c lib/pbkdf2.c
-UNIT_SRC_pkt := lib/pkt.c lib/csum.c tests/unit/guest.c
+UNIT_SRC_pkt := lib/pkt.c lib/csum.c tests/unit/rig/guest.c
 UNIT_SRC_counters := net/counters.c
-UNIT_SRC_addr := control/text.c lib/fmt.c
+UNIT_SRC_addr := control/text/text.c lib/fmt.c
 UNIT_SRC_ip4 := net/ip4.c lib/csum.c
 UNIT_SRC_ip6 := net/ip6.c lib/csum.c
 UNIT_SRC_icmp6 := net/icmp6.c net/ip6.c lib/csum.c
 UNIT_SRC_icmp4 := net/icmp4.c net/ip4.c lib/csum.c
 UNIT_SRC_reassembly := net/reassembly.c net/ip6.c net/ip4.c net/counters.c lib/csum.c
-UNIT_SRC_acl := $(wildcard net/acl/*.c) net/ip6.c net/ip4.c lib/csum.c tests/unit/acl_rig.c
+UNIT_SRC_acl := $(wildcard net/acl/*.c) net/ip6.c net/ip4.c lib/csum.c tests/unit/rig/acl_rig.c
 UNIT_SRC_udp := net/udp.c net/ip.c net/ip4.c net/ip6.c lib/csum.c
 UNIT_SRC_rib := $(wildcard net/rib/*.c)
 UNIT_SRC_http := $(wildcard net/http/*.c) lib/fmt.c
 UNIT_SRC_telnet := net/telnet.c
-UNIT_SRC_match := net/match.c net/ip6.c control/match_words.c control/text.c lib/csum.c \
+UNIT_SRC_match := net/match.c net/ip6.c control/text/match_words.c control/text/text.c lib/csum.c \
 	lib/fmt.c
-UNIT_SRC_tap_ring := control/tap_ring.c
+UNIT_SRC_mirror_ring := dataplane/mirror_ring.c
 UNIT_SRC_tcp_icmp := $(wildcard net/tcp/*.c) net/ip.c net/ip4.c net/ip6.c lib/pkt.c lib/csum.c \
 	lib/siphash.c
 UNIT_SRC_tcp_room := $(UNIT_SRC_tcp_icmp)
-UNIT_SRC_tcp_worst := $(UNIT_SRC_tcp_icmp) tests/unit/tcp_worst.c
+UNIT_SRC_tcp_worst := $(UNIT_SRC_tcp_icmp) tests/unit/rig/tcp_worst.c
 UNIT_SRC_tcp_full := $(UNIT_SRC_tcp_icmp)
 UNIT_SRC_tcp_wire := net/tcp/wire.c net/ip.c net/ip4.c net/ip6.c lib/csum.c
-UNIT_SRC_arp := $(wildcard net/arp*.c) net/neigh_table.c lib/fmt.c tests/unit/neigh_rig.c
-UNIT_SRC_fib := $(wildcard net/fib/*.c) tests/unit/prefixes.c tests/unit/routes_file.c \
-	tests/unit/fib_paths.c
+UNIT_SRC_arp := $(wildcard net/arp*.c) net/neigh_table.c lib/fmt.c tests/unit/rig/neigh_rig.c
+UNIT_SRC_fib := $(wildcard net/fib/*.c) tests/unit/rig/prefixes.c tests/unit/rig/routes_file.c \
+	tests/unit/rig/fib_paths.c
 UNIT_SRC_fib6 := $(UNIT_SRC_fib)
-UNIT_SRC_routes_file := tests/unit/routes_file.c
+UNIT_SRC_routes_file := tests/unit/rig/routes_file.c
 ND_SRC := $(wildcard net/nd*.c) net/mld.c net/neigh_table.c net/icmp6.c net/ip6.c \
-	lib/csum.c tests/unit/neigh_rig.c tests/unit/nd_rig.c
+	lib/csum.c tests/unit/rig/neigh_rig.c tests/unit/rig/nd_rig.c
 UNIT_SRC_nd := $(ND_SRC)
 UNIT_SRC_nd_limits := $(ND_SRC)
 UNIT_SRC_mld := $(ND_SRC)
@@ -54,107 +56,107 @@ UNIT_SRC_wheel := net/tcp/wheel.c
 UNIT_SRC_congestion := net/tcp/congestion.c
 # two instances of TCP and a wire between them: one rig for all
 TCP_SRC := $(sort $(wildcard net/*.c net/tcp/*.c)) $(filter-out lib/mem.c,$(sort $(wildcard lib/*.c)))
-UNIT_SRC_tcp_pair := $(TCP_SRC) tests/unit/tcp_rig.c tests/unit/tcp_link.c tests/unit/tcp_police.c \
-	tests/unit/tcp_flow.c
+UNIT_SRC_tcp_pair := $(TCP_SRC) tests/unit/rig/tcp_rig.c tests/unit/rig/tcp_link.c tests/unit/rig/tcp_police.c \
+	tests/unit/rig/tcp_flow.c
 UNIT_SRC_tcp_rate := $(UNIT_SRC_tcp_pair)
 UNIT_SRC_fuzz := $(wildcard net/arp*.c) net/neigh_table.c net/icmp4.c net/udp.c net/ip.c net/ip4.c \
 	net/ip6.c lib/csum.c
-UNIT_SRC_config := $(filter-out control/configure.c control/config_hash.c,$(wildcard control/config*.c)) \
-	control/password.c control/text.c lib/fmt.c \
-	tests/unit/config_rig.c
-UNIT_SRC_candidate := $(UNIT_SRC_config) $(wildcard control/candidate*.c) control/history.c
-UNIT_SRC_module := control/module.c control/text.c lib/fmt.c
+UNIT_SRC_config := $(filter-out control/config/config_hash.c,$(wildcard control/config/config*.c)) \
+	control/config/password.c control/text/text.c lib/fmt.c \
+	tests/unit/rig/config_rig.c
+UNIT_SRC_candidate := $(UNIT_SRC_config) $(wildcard control/config/candidate*.c) control/config/history.c
+UNIT_SRC_module := control/text/module.c control/text/text.c lib/fmt.c
 UNIT_SRC_config_wrong := $(UNIT_SRC_config)
 UNIT_SRC_config6 := $(UNIT_SRC_config)
 UNIT_SRC_config_acl := $(UNIT_SRC_config)
-UNIT_SRC_password := control/password.c control/text.c lib/pbkdf2.c lib/sha256.c lib/fmt.c
-UNIT_SRC_shell := control/shell.c control/shell_words.c control/text.c lib/fmt.c
-UNIT_SRC_virtio_ring := $(sort $(wildcard drivers/virtio_net/ring*.c)) tests/unit/virtq_device.c tests/unit/virtio_rig.c \
-	tests/unit/hand.c tests/unit/guest.c lib/pkt.c lib/csum.c
+UNIT_SRC_password := control/config/password.c control/text/text.c lib/pbkdf2.c lib/sha256.c lib/fmt.c
+UNIT_SRC_shell := control/console/shell.c control/console/shell_words.c control/text/text.c lib/fmt.c
+UNIT_SRC_virtio_ring := $(sort $(wildcard drivers/virtio_net/ring*.c)) tests/unit/rig/virtq_device.c tests/unit/rig/virtio_rig.c \
+	tests/unit/rig/hand.c tests/unit/rig/guest.c lib/pkt.c lib/csum.c
 UNIT_SRC_virtio_tx := $(UNIT_SRC_virtio_ring)
-UNIT_SRC_virtio_hostile := $(UNIT_SRC_virtio_ring) tests/unit/virtio_liar.c
-UNIT_SRC_virtio_slots := $(UNIT_SRC_virtio_ring) tests/unit/slots_rig.c
-UNIT_SRC_virtio_net := $(wildcard drivers/virtio_net/*.c) lib/pkt.c lib/csum.c tests/unit/guest.c
+UNIT_SRC_virtio_hostile := $(UNIT_SRC_virtio_ring) tests/unit/rig/virtio_liar.c
+UNIT_SRC_virtio_slots := $(UNIT_SRC_virtio_ring) tests/unit/rig/slots_rig.c
+UNIT_SRC_virtio_net := $(wildcard drivers/virtio_net/*.c) lib/pkt.c lib/csum.c tests/unit/rig/guest.c
 UNIT_SRC_cmdline := lib/cmdline.c
 UNIT_SRC_impair := examples/impair.c net/ip4.c lib/csum.c
 UNIT_SRC_tcp_reset := net/tcp/reset.c net/tcp/wire.c net/ip.c net/ip4.c net/ip6.c lib/csum.c
-UNIT_SRC_random := core/random.c lib/siphash.c
-UNIT_SRC_slots := core/slots.c lib/pkt.c lib/csum.c tests/unit/guest.c
-UNIT_SRC_loop := core/loop.c
+UNIT_SRC_random := runtime/random.c lib/siphash.c
+UNIT_SRC_slots := runtime/slots.c lib/pkt.c lib/csum.c tests/unit/rig/guest.c
+UNIT_SRC_loop := runtime/loop.c
 UNIT_SRC_mce := lib/fmt.c
 UNIT_SRC_dmar := kernel/dmar.c
 UNIT_SRC_iommu := kernel/dmar.c lib/cmdline.c lib/fmt.c
 UNIT_SRC_kcall := lib/fmt.c
 UNIT_SRC_events := lib/fmt.c
-UNIT_SRC_remains := core/events.c lib/fmt.c
-UNIT_SRC_crash := core/crash.c core/events.c core/remains.c control/page.c control/text.c lib/fmt.c
-UNIT_SRC_adopt := net/fib/host6.c net/ip6.c lib/siphash.c lib/csum.c
-UNIT_SRC_journal := control/journal.c control/text.c lib/fmt.c lib/siphash.c
-UNIT_SRC_ports := core/ports.c core/revive.c core/tables.c core/takeover.c lib/siphash.c
+UNIT_SRC_coredump := runtime/events.c lib/fmt.c
+UNIT_SRC_crash := runtime/crash.c runtime/events.c runtime/coredump.c control/management/page.c control/text/text.c lib/fmt.c
+UNIT_SRC_restore := net/fib/host6.c net/ip6.c lib/siphash.c lib/csum.c
+UNIT_SRC_journal := control/config/journal.c control/text/text.c lib/fmt.c lib/siphash.c
+UNIT_SRC_ports := runtime/ports.c runtime/recovery.c runtime/memory.c runtime/warm_restart.c lib/siphash.c
 UNIT_SRC_null := drivers/null/null.c net/ip.c net/ip4.c net/ip6.c net/udp.c lib/csum.c lib/pkt.c \
-	tests/unit/guest.c
+	tests/unit/rig/guest.c
 NICSIM_82599_SRC := $(wildcard tools/nicsim/82599/*.c tools/nicsim/packet/*.c) tools/nicsim/model.c \
-	tools/nicsim/reg.c tools/nicsim/json.c tools/nicsim/wires/wire.c tests/unit/nicsim_rig.c
-UNIT_SRC_82599_model := $(NICSIM_82599_SRC) tests/unit/drive_82599.c tests/unit/nicsim_frames.c
+	tools/nicsim/reg.c tools/nicsim/json.c tools/nicsim/wires/wire.c tests/unit/rig/nicsim_rig.c
+UNIT_SRC_82599_model := $(NICSIM_82599_SRC) tests/unit/rig/drive_82599.c tests/unit/rig/nicsim_frames.c
 UNIT_SRC_82599_rx := $(UNIT_SRC_82599_model)
 UNIT_SRC_82599_tx := $(UNIT_SRC_82599_model)
 UNIT_SRC_82599_timesync := $(UNIT_SRC_82599_model)
 UNIT_SRC_82599_fuzz := $(UNIT_SRC_82599_model)
 NICSIM_MLX5_SRC := $(wildcard tools/nicsim/mlx5/*.c tools/nicsim/packet/*.c) tools/nicsim/model.c \
-	tools/nicsim/reg.c tools/nicsim/json.c tools/nicsim/wires/wire.c tests/unit/nicsim_rig.c
-UNIT_SRC_mlx5_objects := $(NICSIM_MLX5_SRC) tests/unit/drive_mlx5.c
-UNIT_SRC_mlx5_tx := $(NICSIM_MLX5_SRC) tests/unit/drive_mlx5.c tests/unit/nicsim_frames.c
+	tools/nicsim/reg.c tools/nicsim/json.c tools/nicsim/wires/wire.c tests/unit/rig/nicsim_rig.c
+UNIT_SRC_mlx5_objects := $(NICSIM_MLX5_SRC) tests/unit/rig/drive_mlx5.c
+UNIT_SRC_mlx5_tx := $(NICSIM_MLX5_SRC) tests/unit/rig/drive_mlx5.c tests/unit/rig/nicsim_frames.c
 UNIT_SRC_mlx5_rx := $(UNIT_SRC_mlx5_tx)
 UNIT_SRC_mlx5_fuzz := $(UNIT_SRC_mlx5_tx)
-UNIT_SRC_mlx5_model := $(NICSIM_MLX5_SRC) tests/unit/drive_mlx5.c
+UNIT_SRC_mlx5_model := $(NICSIM_MLX5_SRC) tests/unit/rig/drive_mlx5.c
 # the whole driver with the model, in one process
 UNIT_SRC_mlx5_driver := $(wildcard drivers/mlx5/*.c) lib/fmt.c lib/pkt.c lib/csum.c net/rss.c \
-	$(NICSIM_MLX5_SRC) tests/unit/model_port.c tests/unit/mlx5_port.c tests/unit/guest.c \
-	tests/unit/nicsim_frames.c
+	$(NICSIM_MLX5_SRC) tests/unit/rig/model_port.c tests/unit/rig/mlx5_port.c tests/unit/rig/guest.c \
+	tests/unit/rig/nicsim_frames.c
 UNIT_SRC_mlx5_faults := $(UNIT_SRC_mlx5_driver)
 UNIT_SRC_mlx5_pair := $(UNIT_SRC_mlx5_driver)
-UNIT_MAIN_mlx5_pair := tests/unit/test_pair_alone.c
-IXGBE_RING_SRC := $(wildcard drivers/ixgbe/ring*.c) lib/pkt.c lib/csum.c tests/unit/ixgbe_rig.c \
-	tests/unit/hand.c tests/unit/guest.c
-UNIT_SRC_ixgbe_ring := $(IXGBE_RING_SRC) tests/unit/ring_tests.c
+UNIT_MAIN_mlx5_pair := tests/unit/drivers/test_pair_alone.c
+IXGBE_RING_SRC := $(wildcard drivers/ixgbe/ring*.c) lib/pkt.c lib/csum.c tests/unit/rig/ixgbe_rig.c \
+	tests/unit/rig/hand.c tests/unit/rig/guest.c
+UNIT_SRC_ixgbe_ring := $(IXGBE_RING_SRC) tests/unit/rig/ring_tests.c
 UNIT_SRC_ixgbe_hostile := $(IXGBE_RING_SRC)
-UNIT_SRC_ixgbe_slots := $(IXGBE_RING_SRC) tests/unit/slots_rig.c
+UNIT_SRC_ixgbe_slots := $(IXGBE_RING_SRC) tests/unit/rig/slots_rig.c
 # the whole driver with the model, in one process
 UNIT_SRC_ixgbe_driver := $(wildcard drivers/ixgbe/*.c) lib/pkt.c lib/csum.c $(NICSIM_82599_SRC) \
-	tests/unit/model_port.c tests/unit/ixgbe_port.c tests/unit/guest.c
+	tests/unit/rig/model_port.c tests/unit/rig/ixgbe_port.c tests/unit/rig/guest.c
 UNIT_SRC_ixgbe_traffic := $(UNIT_SRC_ixgbe_driver)
-UNIT_SRC_ixgbe_pair := $(UNIT_SRC_ixgbe_driver) tests/unit/nicsim_frames.c
-UNIT_MAIN_ixgbe_pair := tests/unit/test_pair_alone.c
+UNIT_SRC_ixgbe_pair := $(UNIT_SRC_ixgbe_driver) tests/unit/rig/nicsim_frames.c
+UNIT_MAIN_ixgbe_pair := tests/unit/drivers/test_pair_alone.c
 # both once more, with completion by DD instead of head write-back
 UNIT_SRC_ixgbe_done := $(UNIT_SRC_ixgbe_driver)
-UNIT_MAIN_ixgbe_done := tests/unit/test_ixgbe_driver.c
+UNIT_MAIN_ixgbe_done := tests/unit/drivers/ixgbe/test_ixgbe_driver.c
 UNIT_SRC_ixgbe_done_traffic := $(UNIT_SRC_ixgbe_driver)
-UNIT_MAIN_ixgbe_done_traffic := tests/unit/test_ixgbe_traffic.c
+UNIT_MAIN_ixgbe_done_traffic := tests/unit/drivers/ixgbe/test_ixgbe_traffic.c
 UNIT_SRC_ixgbe_faults := $(UNIT_SRC_ixgbe_driver)
-MLX5_RING_SRC := $(wildcard drivers/mlx5/ring*.c) lib/pkt.c lib/csum.c tests/unit/mlx5_ring_rig.c \
-	tests/unit/hand.c tests/unit/guest.c
-UNIT_SRC_mlx5_ring := $(MLX5_RING_SRC) tests/unit/ring_tests.c
-UNIT_SRC_mlx5_slots := $(MLX5_RING_SRC) tests/unit/slots_rig.c
+MLX5_RING_SRC := $(wildcard drivers/mlx5/ring*.c) lib/pkt.c lib/csum.c tests/unit/rig/mlx5_ring_rig.c \
+	tests/unit/rig/hand.c tests/unit/rig/guest.c
+UNIT_SRC_mlx5_ring := $(MLX5_RING_SRC) tests/unit/rig/ring_tests.c
+UNIT_SRC_mlx5_slots := $(MLX5_RING_SRC) tests/unit/rig/slots_rig.c
 UNIT_SRC_mlx5_sessions := $(MLX5_RING_SRC)
 UNIT_SRC_mlx5_mend :=
 UNIT_SRC_mlx5_hca := $(wildcard drivers/mlx5/*.c) lib/fmt.c lib/pkt.c lib/csum.c \
-	tests/unit/mlx5_firmware.c tests/unit/guest.c
+	tests/unit/rig/mlx5_firmware.c tests/unit/rig/guest.c
 # the parts of the packet generator that do not depend on the machine
-UNIT_SRC_pktgen_answer := tools/pktgen/answer.c net/nd_wire.c net/icmp6.c net/ip6.c lib/csum.c
-UNIT_SRC_pktgen_histogram := tools/pktgen/histogram.c
-UNIT_SRC_pktgen_pace := tools/pktgen/pace.c tools/pktgen/histogram.c
-UNIT_SRC_pktgen_rfc2544 := tools/pktgen/rfc2544.c
-UNIT_SRC_pktgen_judge := tools/pktgen/judge.c tools/pktgen/histogram.c lib/csum.c
-REPORT_SRC := $(wildcard tools/pktgen/report*.c) tools/pktgen/rfc2544.c tools/pktgen/histogram.c \
-	tools/pktgen/judge.c tools/pktgen/pace.c lib/fmt.c lib/csum.c tests/unit/report_sample.c
+UNIT_SRC_pktgen_answer := tools/pktgen/frames/answer.c net/nd_wire.c net/icmp6.c net/ip6.c lib/csum.c
+UNIT_SRC_pktgen_histogram := tools/pktgen/measure/histogram.c
+UNIT_SRC_pktgen_pace := tools/pktgen/measure/pace.c tools/pktgen/measure/histogram.c
+UNIT_SRC_pktgen_rfc2544 := tools/pktgen/measure/rfc2544.c
+UNIT_SRC_pktgen_judge := tools/pktgen/measure/judge.c tools/pktgen/measure/histogram.c lib/csum.c
+REPORT_SRC := $(wildcard tools/pktgen/report/report*.c) tools/pktgen/measure/rfc2544.c tools/pktgen/measure/histogram.c \
+	tools/pktgen/measure/judge.c tools/pktgen/measure/pace.c lib/fmt.c lib/csum.c tests/unit/rig/report_sample.c
 UNIT_SRC_pktgen_report := $(REPORT_SRC)
-UNIT_SRC_pktgen_screen := tools/pktgen/screen.c $(REPORT_SRC)
-UNIT_SRC_pktgen_frames := tools/pktgen/frames.c tools/pktgen/frames_patch.c net/ip4.c net/ip6.c \
-	lib/csum.c tests/unit/pktgen_nicsim.c tools/nicsim/wires/judge.c tools/nicsim/json.c
-UNIT_SRC_pktgen_trace := tools/pktgen/pcap.c tools/pktgen/trace.c
-UNIT_SRC_pktgen_capture := tools/pktgen/capture.c net/pcapng.c tools/pktgen/pcap.c lib/fmt.c
-UNIT_SRC_pktgen_script := $(wildcard tools/pktgen/script*.c) tools/pktgen/frames.c \
-	tools/pktgen/frames_patch.c control/text.c net/ip4.c net/ip6.c lib/csum.c lib/fmt.c
+UNIT_SRC_pktgen_screen := tools/pktgen/report/screen.c $(REPORT_SRC)
+UNIT_SRC_pktgen_frames := tools/pktgen/frames/frames.c tools/pktgen/frames/frames_patch.c net/ip4.c net/ip6.c \
+	lib/csum.c tests/unit/rig/pktgen_nicsim.c tools/nicsim/wires/judge.c tools/nicsim/json.c
+UNIT_SRC_pktgen_replay := tools/pktgen/frames/pcap.c tools/pktgen/frames/replay.c
+UNIT_SRC_pktgen_capture := tools/pktgen/measure/capture.c net/pcapng.c tools/pktgen/frames/pcap.c lib/fmt.c
+UNIT_SRC_pktgen_script := $(wildcard tools/pktgen/script/*.c) tools/pktgen/frames/frames.c \
+	tools/pktgen/frames/frames_patch.c control/text/text.c net/ip4.c net/ip6.c lib/csum.c lib/fmt.c
 
 # --- kinds of compilation: each compiler compiles each source once for each kind that a test needs ---
 # A twin of a header goes before the real one. UNIT_WAY_x: the kind of test x, if not that of
@@ -209,11 +211,11 @@ UNIT_WAY_mlx5_pair := device
 T ?= csum fmt mem pkt cmdline siphash sha256 counters ip4 icmp4 ip6 icmp6 nd nd_limits mld ra slaac \
 	reassembly acl http telnet addr udp arp rib fib fib6 routes_file rss ecmp wheel congestion tcp_wire \
 	tcp_icmp tcp_room tcp_worst tcp_full tcp_pair tcp_rate fuzz config config6 config_acl candidate module password \
-	shell null impair tcp_reset random histogram shares audit dmar iommu kcall vm keep mce watch events crash remains virtio_net virtio_ring virtio_tx virtio_hostile virtio_slots \
+	shell null impair tcp_reset random histogram shares audit dmar iommu kcall vm keep mce watch events crash coredump virtio_net virtio_ring virtio_tx virtio_hostile virtio_slots \
 	ixgbe_ring ixgbe_hostile ixgbe_slots ixgbe_driver ixgbe_traffic ixgbe_done ixgbe_done_traffic \
-	ixgbe_faults ixgbe_pair 82599_model match tap_ring \
-	82599_rx 82599_tx 82599_fuzz pktgen_answer pktgen_histogram pktgen_pace pktgen_judge slots ports journal adopt \
-	pktgen_rfc2544 pktgen_report pktgen_screen loop pktgen_frames pktgen_script pktgen_trace \
+	ixgbe_faults ixgbe_pair 82599_model match mirror_ring \
+	82599_rx 82599_tx 82599_fuzz pktgen_answer pktgen_histogram pktgen_pace pktgen_judge slots ports journal restore \
+	pktgen_rfc2544 pktgen_report pktgen_screen loop pktgen_frames pktgen_script pktgen_replay \
 	pktgen_capture 82599_timesync mlx5_model mlx5_objects mlx5_tx mlx5_rx mlx5_fuzz mlx5_ring \
 	mlx5_slots mlx5_sessions mlx5_mend mlx5_hca mlx5_driver mlx5_faults mlx5_pair
 
@@ -229,7 +231,7 @@ endef
 $(foreach cc,$(UNIT_CC),$(foreach way,$(UNIT_WAYS),$(eval $(call UNIT_COMPILE,$(cc),$(way)))))
 
 # UNIT_MAIN_x: the file with main(), if it is not test_x.c
-unit_src = $(or $(UNIT_MAIN_$(1)),tests/unit/test_$(1).c) tests/unit/host.c $(UNIT_SRC_$(1))
+unit_src = $(or $(UNIT_MAIN_$(1)),$(filter %/test_$(1).c,$(UNIT_TESTS))) tests/unit/rig/host.c $(UNIT_SRC_$(1))
 unit_same = $(filter $(UNIT_SAME_$(UNIT_WAY_$(1))),$(call unit_src,$(1)))
 # compiler, test
 unit_dir = $(if $(UNIT_WAY_$(2)),$(UNIT_BUILD)/$(1)/$(UNIT_WAY_$(2)),$(HOST_BUILD)/$(1))
@@ -252,7 +254,7 @@ unit: $(UNIT_BIN) ## unit tests on the host (gcc and clang, ASan, UBSan)
 
 # The generator's report of made-up results, for viewing.
 $(UNIT_BUILD)/report_page: $(patsubst %.c,$(HOST_BUILD)/gcc/%.o, \
-		tests/unit/report_page.c tests/unit/host.c $(REPORT_SRC))
+		tests/unit/rig/report_page.c tests/unit/rig/host.c $(REPORT_SRC))
 	@mkdir -p $(@D)
 	@gcc $(HOST_CFLAGS) -o $@ $^ -lcmocka
 
@@ -303,8 +305,8 @@ check-portable: $(PORTABLE_GCC:%=portable-%) ## net/ and lib/ for AArch64, RISC-
 
 -include $(PORTABLE_OBJ:.o=.d) $(UNIT_OBJ:.o=.d)
 
-$(UNIT_BUILD)/pktgen_bench: tests/bench/pktgen_bench.c tests/unit/host.c tools/pktgen/judge.c \
-		tools/pktgen/pace.c tools/pktgen/histogram.c lib/csum.c $(wildcard tools/pktgen/*.h)
+$(UNIT_BUILD)/pktgen_bench: tests/bench/pktgen/pktgen_bench.c tests/unit/rig/host.c tools/pktgen/measure/judge.c \
+		tools/pktgen/measure/pace.c tools/pktgen/measure/histogram.c lib/csum.c $(wildcard tools/pktgen/*.h tools/pktgen/*/*.h)
 	@mkdir -p $(@D)
 	gcc -std=gnu11 -O2 -g -I. -Wall -Wextra -Werror -o $@ $(filter %.c,$^) -lcmocka
 

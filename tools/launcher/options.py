@@ -13,7 +13,7 @@ KERNEL = os.path.join(ROOT, "build", "hayate.elf")
 ISO = os.path.join(ROOT, "build", "hayate.iso")
 QEMU = "qemu-system-x86_64"
 
-# The applications: the names in `parse_application` (control/config_statements.c), each with an entry in
+# The applications: the names in `parse_application` (control/config/config_statements.c), each with an entry in
 # boot/grub.cfg.
 APPS = ("router", "echo", "discard", "pktgen")
 DEFAULT_APP = "router"

@@ -1,4 +1,4 @@
-"""`hayate password`: makes the configuration statement for a password (control/password.h)."""
+"""`hayate password`: makes the configuration statement for a password (control/config/password.h)."""
 import base64
 import getpass
 import hashlib

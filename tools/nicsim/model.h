@@ -5,7 +5,7 @@
  * with register accesses, with frames, and with the time; it answers through the host (struct
  * sim_host: DMA, interrupts) and its wire. It has no thread, opens nothing, waits for nothing. So
  * the same model runs behind vfio-user under QEMU (port.h, vfio_user.h) and inside one process
- * together with a driver under ASan (tests/unit/nicsim_rig.h).
+ * together with a driver under ASan (tests/unit/rig/nicsim_rig.h).
  *
  * 1. All calls for one model come from one thread and do not nest: the functions that a model calls
  *    (DMA, interrupts, wire) never call it back.

@@ -1,11 +1,11 @@
 /* The console of the generator: what is typed, and the lines that tell what has ended. */
-#include "control/inside.h"
+#include "control/console/shell.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
-#include "tools/pktgen/captures.h"
+#include "tools/pktgen/capture_export.h"
 #include "tools/pktgen/control.h"
-#include "tools/pktgen/report_out.h"
-#include "tools/pktgen/script.h"
+#include "tools/pktgen/report/report_out.h"
+#include "tools/pktgen/script/script.h"
 
 typedef unsigned long long ull;
 

@@ -1,12 +1,14 @@
 /* See conduct.h. */
 #include "tools/pktgen/conduct.h"
 
-#include "control/inside.h"
-#include "control/resolve.h"
+#include "control/console/serial.h"
+#include "control/console/shell.h"
+#include "dataplane/state.h"
+#include "control/host/resolve.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
 #include "lib/number.h"
-#include "tools/pktgen/traces.h"
+#include "tools/pktgen/replay_files.h"
 #include "tools/pktgen/wide.h"
 
 #define MS 1000000ull
@@ -267,7 +269,7 @@ static bool uses(const struct plan_stream *s, unsigned port)
 bool conduct_links_up(const struct plan *plan)
 {
 	for (unsigned port = 0; port < core_port_count(); port++)
-		for (unsigned i = 0; i < plan->streams && !plane.link_up[port]; i++)
+		for (unsigned i = 0; i < plan->streams && !view_link_is_up(view_get(), port); i++)
 			if (uses(&plan->stream[i], port))
 				return false;
 	return true;

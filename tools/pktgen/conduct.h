@@ -15,7 +15,7 @@
 #ifndef PKTGEN_CONDUCT_H
 #define PKTGEN_CONDUCT_H
 
-#include "tools/pktgen/rfc2544.h"
+#include "tools/pktgen/measure/rfc2544.h"
 #include "tools/pktgen/run.h"
 
 enum conduct_state {

@@ -1,15 +1,19 @@
 /* See control.h. */
 #include "tools/pktgen/control.h"
 
-#include "control/inside.h"
-#include "control/stats.h"
+#include "control/commit/load.h"
+#include "control/config/config.h"
+#include "control/config/running.h"
+#include "control/console/serial.h"
+#include "dataplane/state.h"
+#include "control/management/stats.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
 #include "lib/number.h"
-#include "tools/pktgen/captures.h"
+#include "tools/pktgen/capture_export.h"
 #include "tools/pktgen/probe.h"
-#include "tools/pktgen/script.h"
-#include "tools/pktgen/traces.h"
+#include "tools/pktgen/script/script.h"
+#include "tools/pktgen/replay_files.h"
 
 #define MS 1000000ull
 #define SETTLE_NS (500 * MS)
@@ -24,14 +28,14 @@ static uint64_t autostart_tsc; /* the script is to start by itself, then at the 
 
 static void refuse(const struct text_error *e)
 {
-	text_error_format(generator.error, sizeof generator.error, plane.config.script.name, e);
+	text_error_format(generator.error, sizeof generator.error, running.config.script.name, e);
 	memset(&generator.plan, 0, sizeof generator.plan);
 	generator.is_bad = true;
 }
 
 static void read_script(void)
 {
-	const struct config_script *s = &plane.config.script;
+	const struct config_script *s = &running.config.script;
 	struct text_error e;
 	memset(&generator.plan, 0, sizeof generator.plan);
 	generator.has_script = s->line != 0;
@@ -40,7 +44,7 @@ static void read_script(void)
 		return;
 	if (script_parse(s->text.at, s->text.len, &generator.plan, &e) != E_OK ||
 	    script_check_ports(&generator.plan, core_port_count(), &e) != E_OK ||
-	    traces_measure(&generator.plan, &plane.module, &e) != E_OK)
+	    traces_measure(&generator.plan, &boot_module, &e) != E_OK)
 		refuse(&e);
 }
 
@@ -59,7 +63,7 @@ static void lay_traces(void)
 	if (generator.is_bad || bytes == 0)
 		return;
 	if (view_get()->extension_more) {
-		traces_lay(&generator.plan, &plane.module, view_get()->extension_more);
+		traces_lay(&generator.plan, &boot_module, view_get()->extension_more);
 		return;
 	}
 	while (!s->replay.file[0])
@@ -81,10 +85,10 @@ static void start(void)
 static void ports(void)
 {
 	if (generator.is_bad) {
-		plane_log("%s", generator.error);
-		plane_log("the generator has no streams");
-	} else if (!generator.has_script && plane.configured) {
-		plane_log("no script was given: the generator has no streams");
+		console_log("%s", generator.error);
+		console_log("the generator has no streams");
+	} else if (!generator.has_script && running.applied) {
+		console_log("no script was given: the generator has no streams");
 	}
 	if (core_ports_running() && generator.plan.autostart && generator.runs == 0)
 		autostart_tsc = clock_tsc() + clock_ticks(&self.clock, LINKS_NS);
@@ -191,7 +195,7 @@ static uint64_t autostart_turn(void)
 		bool tests = generator.plan.has_rfc2544;
 		const char *why = tests ? generator_test() : generator_start(0);
 		if (why)
-			plane_log("the script does not start: %s", why);
+			console_log("the script does not start: %s", why);
 		return self.now_tsc;
 	}
 	return self.now_tsc + clock_ticks(&self.clock, 10 * MS);

@@ -12,11 +12,11 @@
 #ifndef PKTGEN_CONTROL_H
 #define PKTGEN_CONTROL_H
 
-#include "control/extension.h"
+#include "control/management/plugin.h"
 #include "tools/pktgen/conduct.h"
 #include "tools/pktgen/plan.h"
-#include "tools/pktgen/report.h"
-#include "tools/pktgen/screen.h"
+#include "tools/pktgen/report/report.h"
+#include "tools/pktgen/report/screen.h"
 
 extern const struct app_extension pktgen_extension;
 

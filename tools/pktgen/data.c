@@ -3,16 +3,16 @@
  * out, and the rest is what any host does: questions after the hosts that it plays are answered
  * here, packets to the machine itself go to the control core.
  *
- * A turn judges what was received first and sends then (core/data.c). While a run is on the core
+ * A turn judges what was received first and sends then (runtime/data.c). While a run is on the core
  * never sleeps, for a sleep ends too late for a frame that is due.
  */
-#include "control/door.h"
-#include "control/plane.h"
+#include "dataplane/ingress.h"
+#include "control/control.h"
 #include "lib/mem.h"
 #include "lib/number.h"
-#include "tools/pktgen/answer.h"
+#include "tools/pktgen/frames/answer.h"
 #include "tools/pktgen/control.h"
-#include "tools/pktgen/judge.h"
+#include "tools/pktgen/measure/judge.h"
 #include "tools/pktgen/pktgen.h"
 #include "tools/pktgen/send.h"
 
@@ -262,7 +262,7 @@ static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 }
 
 const struct app pktgen_app = {
-	.control = &plane_hooks,
+	.control = &control_plane_hooks,
 	.extension = &pktgen_extension,
 	.data_bytes = data_bytes,
 	.data_start = data_start,

@@ -8,7 +8,8 @@
  * (live=lines on the kernel command line, as the launcher has it when nobody looks) a line a second
  * stays; of a test only those of its trials.
  */
-#include "control/inside.h"
+#include "control/console/serial.h"
+#include "control/console/shell.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
 #include "tools/pktgen/control.h"
@@ -291,7 +292,7 @@ void live_say(const char *format, ...)
 	fmt_vformat(line, sizeof line, format, args);
 	__builtin_va_end(args);
 	if (!live.sh) {
-		plane_log("%s", line);
+		console_log("%s", line);
 		return;
 	}
 	erase();
@@ -313,7 +314,7 @@ static void cancel(struct shell *sh)
 {
 	generator_stop();
 	live.rows = 0; /* "^C" stands below them */
-	if (sh != &plane.shell)
+	if (sh != &serial_console)
 		let_go();
 }
 

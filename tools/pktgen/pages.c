@@ -7,12 +7,14 @@
  * in the midst of a report when there is a newer one gets no more of the old: it is cut off there,
  * and has to be asked for again.
  */
-#include "control/inside.h"
+#include "control/console/serial.h"
+#include "dataplane/state.h"
+#include "net/arp.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
-#include "tools/pktgen/captures.h"
+#include "tools/pktgen/capture_export.h"
 #include "tools/pktgen/control.h"
-#include "tools/pktgen/report_out.h"
+#include "tools/pktgen/report/report_out.h"
 
 typedef unsigned long long ull;
 
@@ -53,7 +55,7 @@ size_t report_piece(enum report_form form, uint32_t number, uint64_t at, const c
 	if (!window.text)
 		window.text = core_private_alloc(WINDOW_BYTES);
 	if (!window.text && !window.told)
-		plane_log("there is not enough memory to write reports");
+		console_log("there is not enough memory to write reports");
 	window.told = !window.text;
 	if (!window.text || !results() || number != results_number())
 		return 0;

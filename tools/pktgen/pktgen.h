@@ -2,7 +2,7 @@
 #ifndef PKTGEN_PKTGEN_H
 #define PKTGEN_PKTGEN_H
 
-#include "core/core.h"
+#include "runtime/runtime.h"
 
 extern const struct app pktgen_app;
 

@@ -1,8 +1,8 @@
 /* See probe.h. */
 #include "tools/pktgen/probe.h"
 
-#include "control/resolve.h"
-#include "control/view.h"
+#include "control/host/resolve.h"
+#include "dataplane/state.h"
 #include "lib/fmt.h"
 #include "net/eth.h"
 #include "net/udp.h"

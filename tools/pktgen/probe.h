@@ -20,7 +20,7 @@
 #ifndef PKTGEN_PROBE_H
 #define PKTGEN_PROBE_H
 
-#include "tools/pktgen/histogram.h"
+#include "tools/pktgen/measure/histogram.h"
 #include "tools/pktgen/plan.h"
 
 struct probe_result {

@@ -3,7 +3,9 @@
  * what data cores have counted. Trials of a test are kept by trials.c and only grow, so a report of
  * a test that is still on tells those that there were when it was taken.
  */
-#include "control/inside.h"
+#include "control/config/config.h"
+#include "control/config/running.h"
+#include "control/console/serial.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
 #include "tools/pktgen/control.h"
@@ -40,7 +42,7 @@ static bool take(void *at, size_t bytes)
  * again. */
 static bool take_memory(void)
 {
-	const struct text script = plane.config.script.text;
+	const struct text script = running.config.script.text;
 	const unsigned n = generator.plan.streams;
 	if (r.has_memory)
 		return true;
@@ -48,7 +50,7 @@ static bool take_memory(void)
 	               take(&r.judged, n * sizeof *r.judged) && take(&r.paced, n * sizeof *r.paced);
 	if (!r.has_memory) {
 		if (!r.told)
-			plane_log("there is not enough memory for reports");
+			console_log("there is not enough memory for reports");
 		r.told = true;
 		return false;
 	}

@@ -28,12 +28,12 @@
 #ifndef PKTGEN_RUN_H
 #define PKTGEN_RUN_H
 
-#include "control/view.h"
-#include "tools/pktgen/capture.h"
-#include "tools/pktgen/histogram.h"
-#include "tools/pktgen/judge.h"
+#include "dataplane/state.h"
+#include "tools/pktgen/measure/capture.h"
+#include "tools/pktgen/measure/histogram.h"
+#include "tools/pktgen/measure/judge.h"
 #include "tools/pktgen/plan.h"
-#include "tools/pktgen/trace.h"
+#include "tools/pktgen/frames/replay.h"
 
 #define RUN_MSG_ORDER 1
 #define RUN_MSG_PROBE 2 /* the frame is one of probe.h's, to be sent at once */

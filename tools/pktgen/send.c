@@ -3,8 +3,8 @@
 
 #include "lib/mem.h"
 #include "lib/number.h"
-#include "tools/pktgen/frames.h"
-#include "tools/pktgen/pace.h"
+#include "tools/pktgen/frames/frames.h"
+#include "tools/pktgen/measure/pace.h"
 
 /* Where a frame begins in its buffer: a cache line of its own, so that what is written before each
  * sending (stamp, fields) is in as few lines as can be, and not in that of the driver's header. */

@@ -1,6 +1,6 @@
 /*
  * The sending half of a data core: what it sends of the streams of an order (run.h), by prepared
- * frames in the slots of the transmit rings (core/core.h).
+ * frames in the slots of the transmit rings (runtime/runtime.h).
  *
  * A flow has as many frames as its port has slots, in memory of its own: at most as many frames as
  * there are slots are the device's, so when frame n is to be made anew from the buffer of frame

@@ -17,7 +17,7 @@
  */
 #include "tools/pktgen/control.h"
 
-#include "control/inside.h"
+#include "control/console/serial.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
 
@@ -322,7 +322,7 @@ static bool take_memory(const struct plan_rfc2544 *p)
 	t.room = room < most ? (uint32_t)room : most;
 	t.memory = t.room ? core_private_alloc(t.room * sizeof *t.memory) : NULL;
 	if (t.memory && t.room < most)
-		plane_log("there is memory for %u trials; the tests may need %u", t.room, most);
+		console_log("there is memory for %u trials; the tests may need %u", t.room, most);
 	return t.memory != NULL;
 }
 

@@ -1,0 +1,113 @@
+/*
+ * The information that the kernel gives to the core programs: one structure, mapped read-only at the
+ * same address in every address space. Only the kernel writes it. After the start it changes `status`,
+ * `crash`, `iommu.refused` and `config_hash`. KCALL_SHARE moves the boundary between snapshot and tables.
+ */
+#ifndef ABI_BOOT_INFO_H
+#define ABI_BOOT_INFO_H
+
+#include "abi/events.h"
+#include "abi/pci.h"
+#include "abi/coredump.h"
+#include "lib/types.h"
+
+#define CORES_MAX 64
+#define BOOT_PCI_MAX 64
+#define BOOT_CMDLINE_MAX 1024
+#define BOOT_BUILD_ID 41 /* characters, with the NUL */
+#define BOOT_HEADER_BYTES 16384 /* start of each outbox and of the snapshot, zeroed once, at boot */
+
+enum core_role {
+	CORE_CONTROL = 1, /* runs the control program: console, configuration, neighbours */
+	CORE_DATA = 2,    /* polls queues and forwards; with one CPU the same core is both */
+};
+
+enum core_state {
+	CORE_OFF,     /* not started */
+	CORE_RUNNING, /* at ring 3 */
+	CORE_ASLEEP,  /* halted in the kernel until an interrupt or its deadline */
+	CORE_DEAD,    /* faulted too often; stays stopped */
+};
+
+/* Memory of one core; addresses are virtual, in the MEMORY_WINDOW. */
+struct core_memory {
+	uint32_t roles;         /* enum core_role */
+	uint64_t outbox;        /* this core writes, all others read: counters, ring producers */
+	uint64_t outbox_bytes;
+	uint64_t arena;         /* a data core writes, the control core reads: packet buffers, NIC
+	                         * rings, the application's memory */
+	uint64_t arena_bytes;
+	uint64_t tables;        /* the control core's alone; directly behind the snapshot */
+	uint64_t tables_bytes;
+};
+
+/* Written by the kernel while the machine runs. */
+struct core_status {
+	volatile uint32_t state;  /* enum core_state */
+	volatile uint32_t faults; /* times its program was restarted after a fault */
+};
+
+#define CRASHES_MAX 4
+#define CRASH_TEXT_MAX 4064
+
+/* The report of a program's failure, as printed on the console. It survives restarts of programs. */
+struct crash {
+	uint64_t number; /* 1 for the first report, and so on; 0: none, or being written */
+	uint64_t tsc;
+	uint32_t core;
+	uint32_t bytes; /* of the text */
+	char text[CRASH_TEXT_MAX]; /* lines that end in \n; no NUL */
+	uint64_t parts; /* pieces of the program's memory, copied into `state` in order, at multiples of 8 */
+	struct remains_part part[REMAINS_PARTS];
+	uint8_t state[REMAINS_STATE];
+	uint64_t pkts;  /* number of packets in pkt[], the last ones the program received */
+	struct remains_pkt pkt[REMAINS_PKTS]; /* newest first */
+	struct event_ring events; /* of the core; count is 0 if they could not be read */
+};
+
+#define BOOT_BEFORE_MAX 8168
+
+/* The report of the failure that ended the previous boot, if memory survived the restart. */
+struct boot_before {
+	uint64_t bytes; /* 0: no report */
+	char text[BOOT_BEFORE_MAX]; /* lines that end in \n; no NUL */
+};
+
+/* The units that remap the DMA of network cards (kernel/iommu.h). */
+struct boot_iommu {
+	uint32_t units; /* in use; 0: devices reach all memory */
+	uint32_t cards; /* network functions behind them */
+	volatile uint64_t refused; /* refused accesses, as far as the units recorded them */
+};
+
+struct boot_info {
+	uint64_t tsc_hz;
+	uint64_t tsc_boot;        /* TSC when kmain began */
+	uint32_t cores;           /* cores in use, numbered from 0; core 0 is the control core */
+	uint32_t data_cores;
+	uint32_t first_data_core; /* 1, or 0 with one CPU */
+	uint32_t hypervisor;      /* CPUID reports a hypervisor */
+	uint64_t config;          /* boot module with the configuration; 0: none */
+	uint64_t config_bytes;
+	uint64_t config_left_out; /* bytes of a module dropped for lack of memory; config is then 0 */
+	volatile uint64_t config_hash; /* KCALL_CONFIG_HASH; 0: none */
+	uint64_t snapshot;        /* control core writes, data cores read */
+	uint64_t snapshot_bytes;
+	uint64_t ram_bytes;       /* usable memory in the machine */
+	uint64_t ram_used_bytes;  /* taken by kernel and core programs */
+	uint64_t image_bytes;     /* the loaded image */
+	uint32_t tsc_invariant;
+	uint32_t pci_count;
+	struct boot_iommu iommu;
+	struct core_memory core[CORES_MAX];
+	struct core_status status[CORES_MAX];
+	struct crash crash[CRASHES_MAX]; /* kernel/crash.h says which are kept */
+	struct boot_before before;
+	struct pci_dev pci[BOOT_PCI_MAX]; /* network functions, by bus, device, function */
+	char build_id[BOOT_BUILD_ID]; /* of the image, in hexadecimal digits */
+	char loader[32];
+	char cpu[64];
+	char cmdline[BOOT_CMDLINE_MAX];
+};
+
+#endif

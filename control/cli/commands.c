@@ -1,0 +1,196 @@
+/* The console's commands. What they show is in show.c. */
+#include "control/management/crash.h"
+#include "control/monitor/capture.h"
+#include "control/cli/configure.h"
+#include "control/forwarding/filter.h"
+#include "control/management/plugin.h"
+#include "control/cli/commands.h"
+#include "control/cli/options.h"
+#include "control/cli/show.h"
+#include "control/cli/show_memory.h"
+#include "control/config/config.h"
+#include "control/config/running.h"
+#include "control/console/shell.h"
+#include "control/forwarding/neighbour.h"
+#include "control/forwarding/tables.h"
+#include "control/host/ping.h"
+#include "dataplane/state.h"
+#include "net/arp.h"
+#include "net/nd.h"
+#include "control/management/remote.h"
+#include "control/monitor/trace.h"
+
+#include "lib/mem.h"
+#include "net/ip6.h"
+
+#define PING_TIMES 5
+#define PING_BYTES 56
+#define PING_BYTES_MAX 1400
+#define PING_TIMES_MAX 100000
+
+static void help(struct shell *sh, int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	shell_help(sh);
+}
+
+static void ping_command(struct shell *sh, int argc, char **argv)
+{
+	uint32_t times = PING_TIMES, bytes = PING_BYTES, port = UINT32_MAX;
+	struct net_addr dst;
+	const struct option options[] = {{"count", 1, PING_TIMES_MAX, &times},
+	                                 {"size", 1, PING_BYTES_MAX, &bytes},
+	                                 {"interface", 0, 0, &port}};
+	if (text_parse_addr(text_of(argv[0]), &dst) != E_OK)
+		shell_print(sh, "%s is not an address\n", argv[0]);
+	else if (!options_read(sh, argc - 1, argv + 1, options, ARRAY_LEN(options)))
+		return;
+	else if (port == UINT32_MAX && ip6_is_link_local(&dst))
+		shell_print(sh, "%s is on every link: say which one by `interface ethN`\n", argv[0]);
+	else
+		ping_start(sh, &dst, port, times, bytes);
+}
+
+static void leave(struct shell *sh, int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	if (!remote_leave(sh))
+		shell_print(sh, "this is the machine's own console: there is nothing to leave\n");
+}
+
+static void reload(struct shell *sh, int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	shell_print(sh, "restarting\n");
+	core_reboot();
+}
+
+static void poweroff(struct shell *sh, int argc, char **argv)
+{
+	uint32_t code = 0;
+	if (argc == 1 && text_parse_u32(text_of(argv[0]), 0, 63, &code) != E_OK)
+		shell_print(sh, "the exit code is a number from 0 to 63\n");
+	else
+		core_exit(code);
+}
+
+static void clear_arp(struct shell *sh, int argc, char **argv)
+{
+	struct arp_entry e;
+	unsigned cursor = 0;
+	(void)sh;
+	(void)argc;
+	(void)argv;
+	while (forwarding.ready && arp_next(&neighbours.arp, &cursor, core_now_ns(), &e))
+		if (e.state != ARP_STATIC)
+			arp_forget(&neighbours.arp, e.port, e.ip);
+}
+
+static void clear_neighbours6(struct shell *sh, int argc, char **argv)
+{
+	struct nd_entry e;
+	(void)sh;
+	(void)argc;
+	(void)argv;
+	for (unsigned cursor = 0;
+	     forwarding.ready && nd_next(&neighbours.nd, &cursor, core_now_ns(), &e);)
+		if (e.state != ND_STATIC)
+			nd_forget(&neighbours.nd, e.port, &e.addr);
+}
+
+static const struct shell_command commands[] = {
+	{"help", NULL, "this list", help},
+	{"show", NULL, "what this machine knows", NULL},
+	{"show interfaces", NULL, "ports: addresses, link, traffic, register accesses", show_interfaces},
+	{"show interfaces counters", NULL, "a line a port: packets, bytes, errors, drops",
+	 show_interfaces_counters},
+	{"show interfaces drops", NULL, "drops by reason and the interface they came in by",
+	 show_interfaces_drops},
+	{"show interfaces rates", "[SECONDS]", "the same a second, counted from now on",
+	 show_interfaces_rates},
+	{"show ip", NULL, "the Internet Protocol", NULL},
+	{"show ip interface", NULL, "its addresses", NULL},
+	{"show ip interface brief", NULL, "a line an address: port, link, use", show_ip_brief},
+	{"show ip route", "[PREFIX]", "routing table; with an address, the route to it", show_route},
+	{"show ip route inactive", NULL, "routes that are not in the table, and why", show_route_idle},
+	{"show ip route summary", NULL, "prefixes by their length", show_route_summary},
+	{"show ipv6", NULL, "its version 6", NULL},
+	{"show ipv6 interface", NULL, "its addresses", NULL},
+	{"show ipv6 interface brief", NULL, "a line an address: port, link, use", show_ipv6_brief},
+	{"show ipv6 neighbors", NULL, "neighbours on the links, by neighbour discovery",
+	 show_neighbours6},
+	{"show ipv6 route", "[PREFIX]", "routing table; with an address, the route to it", show_route6},
+	{"show ipv6 route inactive", NULL, "routes that are not in the table, and why", show_route6_idle},
+	{"show ipv6 route summary", NULL, "prefixes by their length", show_route6_summary},
+	{"show arp", NULL, "neighbours on the links", show_arp},
+	{"show access-lists", "[NAME]", "packet filters: rules, and the packets that each matched",
+	 show_access_lists},
+	{"show counters", "[all|drops]", "what became of every packet; `all` with those that are zero",
+	 show_counters},
+	{"show cores", NULL, "cores: state, load, cycles per packet, faults", show_cores},
+	{"show events", "[core N]", "what has happened on all cores, or on one: the last 256 of each",
+	 show_events},
+	{"show crash", NULL, "reports of programs that failed: the first, and the last three", show_crash},
+	{"show tcp", "[connections]", "TCP connections by core and state, or some of them", show_tcp},
+	{"show configuration", NULL, "the candidate configuration", show_candidate},
+	{"show configuration |", NULL, "part of it", NULL},
+	{"show configuration | compare", NULL, "what differs from the configuration that runs",
+	 show_compare},
+	{"show configuration history", NULL, "those that rollback can bring back", show_history},
+	{"show running-config", NULL, "the configuration in force", show_config},
+	{"show memory", NULL, "what the machine's memory is for", show_memory},
+	{"show version", NULL, "build, machine, memory, times", show_version},
+	{"ping", "ADDRESS [interface ethN] [count N] [size N]",
+	 "sends ICMP echo requests; Ctrl-C ends", ping_command},
+	{"capture", "ethN|all [in|out] [snaplen N] [count N] [FILTER]...",
+	 "frames as pcapng, for who connects to the capture server; Ctrl-C ends", capture_command},
+	{"trace", "N [on ethN] [timeout SECONDS] [FILTER]...",
+	 "follows the next N packets through the machine; Ctrl-C ends", trace_command},
+	{"clear", NULL, "forgets", NULL},
+	{"clear access-list", NULL, "forgets", NULL},
+	{"clear access-list counters", NULL, "counts the packets of packet filters from 0",
+	 clear_access_lists},
+	{"clear counters", NULL, "the console counts from here on", clear_counters},
+	{"clear arp", NULL, "forgets all IPv4 neighbours that were learnt", clear_arp},
+	{"clear ipv6", NULL, "forgets", NULL},
+	{"clear ipv6 neighbors", NULL, "forgets all IPv6 neighbours that were learnt",
+	 clear_neighbours6},
+	{"configure", "[terminal]", "changes the candidate configuration", configure},
+	{"exit", NULL, "ends a session over the network", leave},
+	{"quit", NULL, "the same", leave},
+	{"reload", NULL, "restarts the machine", reload},
+	{"poweroff", "[CODE]", "ends the machine (exit code CODE under QEMU)", poweroff},
+};
+
+#define COMMANDS_MAX 64
+
+static struct shell_command all[COMMANDS_MAX];
+
+static unsigned append(unsigned n, const struct shell_command *row, unsigned count)
+{
+	assert(n + count <= COMMANDS_MAX);
+	memcpy(all + n, row, count * sizeof *row);
+	return n + count;
+}
+
+/* Those of tests: control/test/ stands above this room. */
+static const struct shell_command *test_row;
+static unsigned test_count;
+
+void commands_add_tests(const struct shell_command *row, unsigned count)
+{
+	test_row = row;
+	test_count = count;
+}
+
+const struct shell_command *commands_all(unsigned *count)
+{
+	const struct app_extension *e = extension_get();
+	unsigned n = append(0, commands, ARRAY_LEN(commands));
+	n = append(n, test_row, test_count);
+	*count = e ? append(n, e->commands, e->command_count) : n;
+	return all;
+}

@@ -1,0 +1,21 @@
+/* What stands behind a command's name: words that take a value. */
+#ifndef CONTROL_CLI_OPTIONS_H
+#define CONTROL_CLI_OPTIONS_H
+
+#include "control/console/shell.h"
+
+/* "NAME N": where N goes and what it may be; max 0: N is the name of an interface. */
+struct option {
+	const char *name;
+	uint32_t min, max;
+	uint32_t *value; /* holds the default before */
+};
+
+/* The number of the interface with that name: eth0 or 0, eth0.100, lo0. E_INVAL; E_NOENT. */
+int option_interface(const char *word, uint32_t *n);
+
+/* Reads the options that argv[0..argc) is made of; says what is wrong and returns false. */
+bool options_read(struct shell *sh, int argc, char **argv, const struct option *option,
+                  unsigned options);
+
+#endif

@@ -1,0 +1,405 @@
+/*
+ * The `show` commands. People read them and programs parse them (tools/launcher/guest.py), so
+ * their form is an interface: NAME VALUE lines, or a table with one header line and words without
+ * blanks as column names.
+ */
+#include "control/commit/commit.h"
+#include "control/cli/configure.h"
+#include "control/cli/show.h"
+#include "control/config/config.h"
+#include "control/config/running.h"
+#include "control/console/shell.h"
+#include "control/forwarding/neighbour.h"
+#include "control/forwarding/tables.h"
+#include "dataplane/state.h"
+#include "net/arp.h"
+#include "net/nd.h"
+#include "control/management/stats.h"
+
+#include "lib/fmt.h"
+#include "lib/mem.h"
+#include "net/ip4.h"
+
+
+typedef unsigned long long ull;
+
+/* --- show interfaces --- */
+
+/* Of an interface. */
+static const char *link_word(unsigned n)
+{
+	const struct view_port *vp = &view_get()->port[n];
+	struct nic_link link;
+	if (view_is_loopback(vp))
+		return "up";
+	if (!core_port_link(vp->port, &link))
+		return "down";
+	return link.gone ? "gone" : link.up ? "up" : "down";
+}
+
+static void show_addresses(struct shell *sh, const struct view_port *vp)
+{
+	char text[FMT_PREFIX_MAX];
+	for (unsigned a = 0; a < vp->addresses; a++)
+		shell_print(sh, "  address %s%s\n", fmt_prefix(text, vp->addr[a], vp->plen[a]),
+		            a ? " secondary" : "");
+}
+
+/* The next IPv6 address of an interface, from *cursor on, which is 0 at the start. */
+static bool next_address6(unsigned n, unsigned *cursor, struct nd_address *a)
+{
+	const struct view_port6 *six = &view_get()->port6[n];
+	if (view_is_loopback(&view_get()->port[n])) {
+		if (*cursor >= six->count)
+			return false;
+		*a = (struct nd_address){.addr = six->addr[*cursor], .port = n,
+		                         .plen = six->plen[*cursor], .state = ND_VALID};
+		(*cursor)++;
+		return true;
+	}
+	while (forwarding.ready && nd_local_next(&neighbours.nd, cursor, a))
+		if (a->port == n && !a->anycast)
+			return true;
+	return false;
+}
+
+static void show_addresses6(struct shell *sh, unsigned n)
+{
+	char text[FMT_PREFIX6_MAX];
+	struct nd_address a;
+	for (unsigned cursor = 0; next_address6(n, &cursor, &a);)
+		shell_print(sh, "  address %s%s%s\n", fmt_prefix6(text, a.addr.w, a.plen),
+		            a.state == ND_VALID ? "" : " ",
+		            a.state == ND_VALID ? "" : nd_address_state_name(a.state));
+}
+
+struct row {
+	const char *name;
+	size_t offset;
+	bool always;
+};
+
+/* The uint64_t at each row's offset of `from`. */
+static void show_rows(struct shell *sh, const struct row *row, unsigned n, const void *from)
+{
+	for (unsigned i = 0; i < n; i++) {
+		uint64_t v = *(const uint64_t *)(const void *)((const uint8_t *)from + row[i].offset);
+		if (v || row[i].always)
+			shell_print(sh, "  %s %llu\n", row[i].name, (ull)v);
+	}
+}
+
+static void show_port_counters(struct shell *sh, unsigned port)
+{
+	static const struct row queues[] = {
+		{"rx_pkts", offsetof(struct nic_counters, rx_pkts), true},
+		{"rx_bytes", offsetof(struct nic_counters, rx_bytes), true},
+		{"tx_pkts", offsetof(struct nic_counters, tx_pkts), true},
+		{"tx_bytes", offsetof(struct nic_counters, tx_bytes), true},
+		{"tx_full", offsetof(struct nic_counters, tx_full), false},
+		{"tx_dropped", offsetof(struct nic_counters, tx_dropped), false},
+		{"rx_no_buffer", offsetof(struct nic_counters, rx_no_buffer), false},
+		{"rx_bad_len", offsetof(struct nic_counters, rx_bad_len), false},
+		{"rx_bad_desc", offsetof(struct nic_counters, rx_bad_desc), false},
+		{"tx_bad_desc", offsetof(struct nic_counters, tx_bad_desc), false},
+		{"rx_oversize", offsetof(struct nic_counters, rx_oversize), false},
+		{"rx_queue_errors", offsetof(struct nic_counters, rx_queue_errors), false},
+		{"tx_queue_errors", offsetof(struct nic_counters, tx_queue_errors), false},
+		{"mmio_reads", offsetof(struct nic_counters, mmio_reads), true},
+		{"mmio_writes", offsetof(struct nic_counters, mmio_writes), true},
+		{"irq_arms", offsetof(struct nic_counters, irq_arms), true},
+	};
+	static const struct row device[] = {
+		{"rx_unread", offsetof(struct nic_stats, rx_unread), false},
+		{"hw_rx_missed", offsetof(struct nic_stats, rx_missed), false},
+		{"hw_rx_no_desc", offsetof(struct nic_stats, rx_no_desc), false},
+		{"hw_rx_crc", offsetof(struct nic_stats, rx_crc), false},
+		{"hw_rx_length", offsetof(struct nic_stats, rx_length), false},
+		{"hw_rx_error", offsetof(struct nic_stats, rx_error), false},
+		{"hw_rx_filtered", offsetof(struct nic_stats, rx_filtered), false},
+		{"hw_tx_error", offsetof(struct nic_stats, tx_error), false},
+		{"hw_queue_errors", offsetof(struct nic_stats, queue_errors), false},
+	};
+	struct nic_counters c;
+	struct nic_stats s;
+	stats_port(port, &c, &s);
+	show_rows(sh, queues, ARRAY_LEN(queues), &c);
+	show_rows(sh, device, ARRAY_LEN(device), &s);
+}
+
+static void show_device(struct shell *sh, const struct nic *nic, unsigned mtu)
+{
+	char mac[FMT_MAC_MAX];
+	shell_print(sh, "  device %s", nic->ops->name);
+	if (nic->pci->vendor != PCI_VENDOR_NONE)
+		shell_print(sh, " at %02x:%02x.%x", nic->pci->bdf >> 8, nic->pci->bdf >> 3 & 31,
+		            nic->pci->bdf & 7);
+	shell_print(sh, ", mac %s, mtu %u\n", fmt_mac(mac, nic->mac), mtu);
+}
+
+static void show_offloads(struct shell *sh, uint32_t features)
+{
+	static const struct {
+		uint32_t bits;
+		const char *name;
+	} row[] = {
+		{NIC_RX_CSUM, "rx-checksum"}, {NIC_TX_CSUM, "tx-checksum"}, {NIC_SG, "scatter-gather"},
+		{NIC_TSO, "tso"},             {NIC_TSO4, "tso4"},           {NIC_TSO6, "tso6"},
+		{NIC_USO, "uso"},             {NIC_RSS, "rss"},
+	};
+	unsigned shown = 0;
+	shell_print(sh, "  offloads");
+	for (unsigned i = 0; i < ARRAY_LEN(row); i++)
+		if ((features & row[i].bits) == row[i].bits) {
+			shell_print(sh, " %s", row[i].name);
+			features &= ~row[i].bits; /* both versions have one word */
+			shown++;
+		}
+	if (!shown)
+		shell_print(sh, " none");
+}
+
+static void show_carried(struct shell *sh, unsigned n)
+{
+	struct nic_counters c;
+	struct nic_stats none;
+	stats_interface(n, &c, &none);
+	shell_print(sh, "  rx_pkts %llu\n  rx_bytes %llu\n  tx_pkts %llu\n  tx_bytes %llu\n",
+	            (ull)c.rx_pkts, (ull)c.rx_bytes, (ull)c.tx_pkts, (ull)c.tx_bytes);
+}
+
+/* A port's own interface, before its addresses, */
+static void show_port_head(struct shell *sh, unsigned p, const struct nic *nic)
+{
+	struct nic_link link;
+	bool polls = core_port_link(p, &link);
+	show_device(sh, nic, view_get()->port[p].mtu);
+	if (polls && link.up && link.mbps)
+		shell_print(sh, "  speed %u Mbit/s\n", link.mbps);
+	show_offloads(sh, nic->features);
+	shell_print(sh, ", queue pairs %u\n", core_data_count());
+}
+
+/* and after them. */
+static void show_port_tail(struct shell *sh, unsigned p, const struct nic *nic)
+{
+	show_port_counters(sh, p);
+	shell_print(sh, "  control_mmio_reads %llu\n  control_mmio_writes %llu\n",
+	            (ull)nic->mmio_reads, (ull)nic->mmio_writes);
+}
+
+/* Whether it takes part, in words. */
+static const char *use_of(const struct view *v, unsigned n)
+{
+	if (running.config.interface[n].shutdown)
+		return "shut down by configuration";
+	return view_in_use(&v->port[n]) ? "in use" : "no address";
+}
+
+static void show_interface(struct shell *sh, const struct view *v, unsigned n)
+{
+	const struct view_port *vp = &v->port[n];
+	const char *description = running.config.interface[n].description;
+	char mac[FMT_MAC_MAX];
+	shell_print(sh, "%s link %s, %s\n", view_name(v, n), link_word(n), use_of(v, n));
+	if (description[0])
+		shell_print(sh, "  description %s\n", description);
+	if (n < NIC_PORTS_MAX)
+		show_port_head(sh, n, core_port_nic(n));
+	else if (!view_is_loopback(vp))
+		shell_print(sh, "  VLAN %u of eth%u, mac %s, mtu %u\n", vp->vid, vp->port,
+		            fmt_mac(mac, vp->mac), vp->mtu);
+	show_addresses(sh, vp);
+	show_addresses6(sh, n);
+	if (n < NIC_PORTS_MAX)
+		show_port_tail(sh, n, core_port_nic(n));
+	else if (!view_is_loopback(vp))
+		show_carried(sh, n);
+}
+
+void show_interfaces(struct shell *sh, int argc, char **argv)
+{
+	const struct view *v = view_get();
+	(void)argc;
+	(void)argv;
+	for (unsigned n = 0; n < v->ifs; n++)
+		if (view_exists(v, n))
+			show_interface(sh, v, n);
+}
+
+/* --- show ip interface brief, show ipv6 interface brief --- */
+
+#define BRIEF "%-10s %-*s %-5s %-10s %s\n"
+#define BRIEF_WIDTH 18 /* of an address and its length, as in the tables of routes */
+#define BRIEF_WIDTH6 34
+
+static void brief_head(struct shell *sh, int width)
+{
+	shell_print(sh, BRIEF, "port", width, "address", "link", "use", "state");
+}
+
+/* An address of the interface, or that it has none: NULL. */
+static void brief_line(struct shell *sh, int width, unsigned port, bool enabled, const char *address,
+                       const char *state)
+{
+	shell_print(sh, BRIEF, view_name(view_get(), port), width, address ? address : "-", link_word(port),
+	            running.config.interface[port].shutdown ? "shutdown"
+	            : enabled                             ? "in_use"
+	                                                  : "no_address",
+	            address ? state : "-");
+}
+
+void show_ip_brief(struct shell *sh, int argc, char **argv)
+{
+	char text[FMT_PREFIX_MAX];
+	(void)argc;
+	(void)argv;
+	brief_head(sh, BRIEF_WIDTH);
+	for (unsigned p = 0; p < view_get()->ifs; p++) {
+		const struct view_port *vp = &view_get()->port[p];
+		if (!view_exists(view_get(), p))
+			continue;
+		for (unsigned a = 0; a < vp->addresses; a++)
+			brief_line(sh, BRIEF_WIDTH, p, vp->enabled,
+			           fmt_prefix(text, vp->addr[a], vp->plen[a]),
+			           a ? "secondary" : "primary");
+		if (!vp->addresses)
+			brief_line(sh, BRIEF_WIDTH, p, vp->enabled, NULL, NULL);
+	}
+}
+
+void show_ipv6_brief(struct shell *sh, int argc, char **argv)
+{
+	char text[FMT_PREFIX6_MAX];
+	struct nd_address a;
+	(void)argc;
+	(void)argv;
+	brief_head(sh, BRIEF_WIDTH6);
+	for (unsigned p = 0; p < view_get()->ifs; p++) {
+		bool any = false, enabled = view_get()->port[p].enabled6;
+		if (!view_exists(view_get(), p))
+			continue;
+		for (unsigned cursor = 0; next_address6(p, &cursor, &a);) {
+			brief_line(sh, BRIEF_WIDTH6, p, enabled,
+			           fmt_prefix6(text, a.addr.w, a.plen), nd_address_state_name(a.state));
+			any = true;
+		}
+		if (!any)
+			brief_line(sh, BRIEF_WIDTH6, p, enabled, NULL, NULL);
+	}
+}
+
+/* --- show arp --- */
+
+void show_arp(struct shell *sh, int argc, char **argv)
+{
+	char ip[FMT_IP4_MAX], mac[FMT_MAC_MAX];
+	struct arp_entry e;
+	unsigned cursor = 0;
+	(void)argc;
+	(void)argv;
+	shell_print(sh, "%-15s %-17s %-10s %-11s %8s %7s\n", "address", "mac", "port", "state", "age_s",
+	            "waiting");
+	while (forwarding.ready && arp_next(&neighbours.arp, &cursor, core_now_ns(), &e)) {
+		bool known = !eth_is_zero(e.mac);
+		shell_print(sh, "%-15s %-17s %-10s %-11s %8llu %7u\n", fmt_ip4(ip, e.ip),
+		            known ? fmt_mac(mac, e.mac) : "-", view_name(view_get(), e.port),
+		            arp_state_name(e.state), (ull)(e.age_ns / 1000000000u), e.pending);
+	}
+}
+
+/* --- show cores --- */
+
+void show_cores(struct shell *sh, int argc, char **argv)
+{
+	static const char *const states[] = {"off", "running", "asleep", "dead"};
+	(void)argc;
+	(void)argv;
+	shell_print(sh, "%-4s %-12s %-8s %12s %14s %12s %10s %8s %6s\n", "core", "role", "state",
+	            "rx_pkts", "busy_cycles", "cycles_pkt", "pkts_turn", "sleeps", "faults");
+	for (unsigned i = 0; i < self.info->cores; i++) {
+		const struct core_stats *s = core_stats_of(i);
+		const struct core_status *status = &self.info->status[i];
+		uint32_t roles = self.info->core[i].roles;
+		uint64_t rx = s->rx_pkts, busy = s->busy_cycles, turns = s->busy_turns;
+		bool stands_by = roles == CORE_DATA && status->state != CORE_DEAD &&
+		                 core_pair_of(i) < 0;
+		shell_print(sh, "%-4u %-12s %-8s %12llu %14llu %10llu.%llu %8llu.%llu %8llu %6u\n", i,
+		            roles == CORE_CONTROL ? "control"
+		            : stands_by           ? "stand-by"
+		            : roles == CORE_DATA  ? "data"
+		                                  : "control+data",
+		            states[status->state & 3], (ull)rx, (ull)busy, (ull)(rx ? busy / rx : 0),
+		            (ull)(rx ? busy * 10 / rx % 10 : 0), (ull)(turns ? rx / turns : 0),
+		            (ull)(turns ? rx * 10 / turns % 10 : 0), (ull)s->sleeps, status->faults);
+	}
+}
+
+/* --- show version --- */
+
+/* Time from the start of the kernel to the first forwarded packet of any core. */
+static uint64_t first_forward_tsc(void)
+{
+	uint64_t first = UINT64_MAX;
+	for (unsigned i = 0; i < self.info->cores; i++) {
+		uint64_t t = core_stats_of(i)->first_forward_tsc;
+		first = t && t < first ? t : first;
+	}
+	return first;
+}
+
+void show_version(struct shell *sh, int argc, char **argv)
+{
+	const struct boot_info *b = self.info;
+	uint64_t first = first_forward_tsc();
+	(void)argc;
+	(void)argv;
+	shell_print(sh, "Hayate %s, application %s\n", HAYATE_VERSION,
+	            core_app_word(core_app_number()));
+	shell_print(sh, "build %s\n", b->build_id);
+	if (b->config_hash)
+		shell_print(sh, "configuration %016llx\n", (ull)b->config_hash);
+	shell_print(sh, "booted by %s, %s\n", b->loader, b->hypervisor ? "as a guest" : "on bare metal");
+	shell_print(sh, "cpu %s, TSC %llu kHz%s\n", b->cpu, (ull)(b->tsc_hz / 1000),
+	            b->tsc_invariant ? ", invariant" : "");
+	shell_print(sh, "image %llu KiB, memory %llu MiB, %llu MiB used\n", (ull)(b->image_bytes >> 10),
+	            (ull)(b->ram_bytes >> 20), (ull)(b->ram_used_bytes >> 20));
+	if (b->iommu.units)
+		shell_print(sh, "iommu VT-d, cards behind it %u of %u, refused %llu\n", b->iommu.cards,
+		            b->pci_count, (ull)b->iommu.refused);
+	shell_print(sh, "idle %s\n", core_idle_mode() == CORE_IDLE_POLL ? "poll" : "sleep");
+	shell_print(sh, "up %llu s\n",
+	            (ull)(clock_ns(&self.clock, clock_tsc() - b->tsc_boot) / 1000000000u));
+	if (first != UINT64_MAX)
+		shell_print(sh, "boot_to_first_forward_us %llu\n",
+		            (ull)(clock_ns(&self.clock, first - b->tsc_boot) / 1000));
+}
+
+/* --- show running-config --- */
+
+struct config_stream {
+	struct config_cursor at;
+	uint32_t number; /* of the configuration that is shown */
+	bool begun;
+};
+_Static_assert(sizeof(struct config_stream) <= SHELL_STREAM_BYTES, "shell_stream keeps it");
+_Static_assert(CONFIG_PRINT_NEXT_MAX <= SHELL_STREAM_PIECE, "a session has room for it");
+
+static bool more_config(struct shell *sh, void *at)
+{
+	struct config_stream *s = at;
+	if (!s->begun)
+		s->number = running.number;
+	s->begun = true;
+	if (s->number == running.number)
+		return config_print_next(&running.config, &s->at, configure_print, sh);
+	shell_print(sh, "%% a commit has changed the configuration meanwhile\n");
+	return false;
+}
+
+void show_config(struct shell *sh, int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	shell_stream(sh, more_config);
+}

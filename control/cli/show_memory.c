@@ -1,0 +1,90 @@
+/*
+ * `show memory`: what the machine's memory is for, from what the kernel has divided (boot_info), the
+ * parts of the snapshot, and what private memory was taken for, by who notes it. KiB, rounded down,
+ * so that their sum is the machine's memory but for these roundings.
+ */
+#include "control/cli/show_memory.h"
+#include "control/console/shell.h"
+#include "control/forwarding/tables.h"
+#include "dataplane/state.h"
+
+#define NOTES_MAX 12
+
+typedef unsigned long long ull;
+
+static struct {
+	struct note {
+		const char *what;
+		size_t bytes;
+	} note[NOTES_MAX];
+	unsigned notes;
+	size_t noted; /* bytes in all */
+} memory;
+
+const char memory_later[] = "since the start";
+
+void memory_note(const char *what)
+{
+	const size_t bytes = core_private_used() - memory.noted;
+	unsigned n = 0;
+	while (n < memory.notes && memory.note[n].what != what)
+		n++;
+	if (bytes == 0 || n == NOTES_MAX)
+		return;
+	memory.notes += n == memory.notes;
+	memory.note[n].what = what;
+	memory.note[n].bytes += bytes;
+	memory.noted += bytes;
+}
+
+static void row(struct shell *sh, const char *of, const char *what, uint64_t bytes)
+{
+	if (bytes)
+		shell_print(sh, "%-14s %10llu  %s\n", of, (ull)(bytes >> 10), what);
+}
+
+static void show_snapshot(struct shell *sh)
+{
+	size_t area, before, tables;
+	core_snapshot_area(&area);
+	forwarding_snapshot_used(&before, &tables);
+	row(sh, "snapshot", "header", self.info->snapshot_bytes - area - core_snapshot_beside());
+	row(sh, "snapshot", "beside: of the program before", core_snapshot_beside());
+	row(sh, "snapshot", "view, access lists, application", before);
+	row(sh, "snapshot", "forwarding tables, the readers' part", tables);
+	row(sh, "snapshot", "not used", area - before - tables);
+}
+
+static void show_private(struct shell *sh)
+{
+	memory_note(memory_later);
+	for (unsigned n = 0; n < memory.notes; n++)
+		row(sh, "control core", memory.note[n].what, memory.note[n].bytes);
+	row(sh, "control core", "free", self.info->core[0].tables_bytes - core_private_used());
+}
+
+void show_memory(struct shell *sh, int argc, char **argv)
+{
+	const struct boot_info *b = self.info;
+	uint64_t outboxes = 0, arenas = 0, regions = b->snapshot_bytes;
+	(void)argc;
+	(void)argv;
+	for (unsigned i = 0; i < b->cores; i++) {
+		outboxes += b->core[i].outbox_bytes;
+		arenas += b->core[i].arena_bytes;
+		regions += b->core[i].tables_bytes;
+	}
+	regions += outboxes + arenas + b->image_bytes;
+	const uint64_t rest = b->ram_bytes - b->ram_used_bytes;
+	shell_print(sh, "%-14s %10s  for\n", "of", "kib");
+	row(sh, "machine", "all", b->ram_bytes);
+	row(sh, "kernel", "image", b->image_bytes);
+	row(sh, "kernel", "programs, page tables",
+	    b->ram_used_bytes > regions ? b->ram_used_bytes - regions : 0);
+	row(sh, "kernel", "boot module", b->config_bytes);
+	row(sh, "kernel", "not used", rest > b->config_bytes ? rest - b->config_bytes : 0);
+	row(sh, "cores", "outboxes", outboxes);
+	row(sh, "data cores", "packets", arenas);
+	show_snapshot(sh);
+	show_private(sh);
+}

@@ -1,0 +1,289 @@
+/*
+ * `show ip route`, `show ipv6 route`: what the tables have, and why. docs/console.md has the form.
+ *
+ * What look-ups get is in the forwarding tables: neighbours and our own addresses too. Where a
+ * prefix is one of the routing information base, that tells of its routes.
+ */
+#include "control/cli/show.h"
+#include "control/console/shell.h"
+#include "control/forwarding/autoconfig.h"
+#include "control/forwarding/neighbour.h"
+#include "control/forwarding/tables.h"
+#include "dataplane/state.h"
+#include "net/arp.h"
+#include "net/nd.h"
+#include "control/forwarding/routes.h"
+#include "lib/fmt.h"
+#include "net/ip4.h"
+#include "net/ip6.h"
+
+#define PREFIX_WIDTH 18
+#define PREFIX_WIDTH6 34
+#define ROUTES_SHOWN_MAX 2000 /* more would hold the console, and with one CPU the traffic */
+
+static const char *prefix_text(char buf[FMT_PREFIX6_MAX], const struct rib_prefix *p)
+{
+	return p->six ? fmt_prefix6(buf, p->addr.w, p->plen)
+	              : fmt_prefix(buf, net_addr_to_ip4(&p->addr), p->plen);
+}
+
+static void print_prefix(struct shell *sh, char source, const struct rib_prefix *p)
+{
+	char text[FMT_PREFIX6_MAX];
+	if (p->six)
+		shell_print(sh, "%c %-34s ", source, prefix_text(text, p));
+	else
+		shell_print(sh, "%c %-18s ", source, prefix_text(text, p));
+}
+
+/* Where a next-hop number that is no group leads. */
+static void print_hop(struct shell *sh, const struct rib_prefix *p, uint32_t nh)
+{
+	char text[FMT_ADDR_MAX];
+	const struct view *v = view_get();
+	if (nh < NH_CONNECTED) {
+		shell_print(sh, "%s", view_special(nh));
+		return;
+	}
+	if (nh < NH_NEIGHBOUR) {
+		shell_print(sh, "connected %s", view_name(v, nh - NH_CONNECTED));
+		return;
+	}
+	const struct net_addr addr = nh < NH_NEIGHBOUR6
+	                                     ? net_addr_ip4(arp_neigh_ip(&neighbours.arp, nh - NH_NEIGHBOUR))
+	                                     : nd_neigh_addr(&neighbours.nd, nh - NH_NEIGHBOUR6);
+	const bool host = !p->six && p->plen == 32 && net_addr_equal(&addr, &p->addr);
+	shell_print(sh, "%s %s %s", host ? "neighbour" : "via", fmt_addr(text, addr.w),
+	            view_name(v, v->adj[nh].interface));
+}
+
+static const char *unresolved(uint32_t nh)
+{
+	return nh >= NH_NEIGHBOUR && view_get()->adj[nh].state != ADJ_FORWARD ? " (unresolved)" : "";
+}
+
+/* --- routes of the base --- */
+
+static char letter(enum rib_source source)
+{
+	static const char of[RIB_SOURCES] = {
+		[RIB_CONNECTED] = 'C', [RIB_STATIC] = 'S', [RIB_TEST] = 'T'};
+	return of[source];
+}
+
+/* "[1] for 10.9.9.9": the distance of what has one, and the gateway that is reached by a hop. */
+static void print_distance(struct shell *sh, const struct rib_route *r)
+{
+	char text[FMT_ADDR_MAX];
+	if (r->source != RIB_CONNECTED)
+		shell_print(sh, " [%u]", r->hop.distance);
+	if (r->reach == RIB_FAR && r->hops)
+		shell_print(sh, " for %s", fmt_addr(text, r->hop.via.w));
+}
+
+static const char *why_not(const struct rib_route *r)
+{
+	switch (r->reach) {
+	case RIB_NEIGHBOUR:
+		return "link down";
+	case RIB_FAR:
+		return "no route to it";
+	case RIB_CLOSED:
+		return "interface takes no part";
+	case RIB_FULL:
+		return "no room for its neighbour";
+	}
+	return "?";
+}
+
+/* A route that is not used: because it cannot be, or because others are nearer. */
+static void print_unused(struct shell *sh, const struct rib_prefix *p, const struct rib_route *r,
+                         const char *why)
+{
+	char text[FMT_ADDR_MAX];
+	print_prefix(sh, letter(r->source), p);
+	if (r->hop.nh != NH_NONE)
+		print_hop(sh, p, r->hop.nh);
+	else
+		shell_print(sh, "via %s", fmt_addr(text, r->hop.via.w));
+	if (r->source != RIB_CONNECTED)
+		shell_print(sh, " [%u]", r->hop.distance);
+	shell_print(sh, " (%s)\n", r->hops ? why : why_not(r));
+}
+
+/* The routes that are used, a line for each next hop; `all`: and then the others. Returns how many
+ * lines. */
+static unsigned print_routes(struct shell *sh, const struct rib_prefix *p, bool all)
+{
+	struct rib_route r;
+	unsigned lines = 0;
+	for (unsigned i = 0; rib_route(routes_rib(), p, i, &r); i++)
+		for (unsigned k = 0; r.used && k < r.hops; k++, lines++) {
+			print_prefix(sh, letter(r.source), p);
+			print_hop(sh, p, r.nh[k]);
+			print_distance(sh, &r);
+			shell_print(sh, "%s\n", unresolved(r.nh[k]));
+		}
+	for (unsigned i = 0; all && rib_route(routes_rib(), p, i, &r); i++)
+		if (!r.used) {
+			print_unused(sh, p, &r, "not used");
+			lines++;
+		}
+	return lines;
+}
+
+/* --- what the tables have --- */
+
+/* An entry of a forwarding table that is no route of the base: our own, a neighbour, or what a
+ * router has advertised. */
+static void print_entry(struct shell *sh, const struct rib_prefix *p, uint32_t nh)
+{
+	const bool made = p->six && autoconfig_made(&p->addr, p->plen);
+	print_prefix(sh, made ? 'A' : nh < NH_CONNECTED ? 'L' : nh < NH_NEIGHBOUR ? 'C' : 'N', p);
+	print_hop(sh, p, nh);
+	shell_print(sh, "%s%s\n", made ? " advertised" : "", unresolved(nh));
+}
+
+static void print_one(struct shell *sh, const struct rib_prefix *p, uint32_t nh, bool all)
+{
+	if (print_routes(sh, p, all) == 0)
+		print_entry(sh, p, nh);
+}
+
+static uint32_t table_get(const struct rib_prefix *p)
+{
+	return p->six ? fib6_get(&forwarding.fib6, &p->addr, p->plen)
+	              : fib4_get(&forwarding.fib, net_addr_to_ip4(&p->addr), p->plen);
+}
+
+static bool table_next(bool six, struct fib_cursor *cursor, struct rib_prefix *p, uint32_t *nh)
+{
+	struct fib4_route r;
+	struct fib6_route r6;
+	if (six ? !fib6_next(&forwarding.fib6, cursor, &r6) : !fib4_next(&forwarding.fib, cursor, &r))
+		return false;
+	*p = six ? (struct rib_prefix){r6.prefix, r6.plen, true}
+	         : (struct rib_prefix){net_addr_ip4(r.prefix), r.plen, false};
+	*nh = six ? r6.nh : r.nh;
+	return true;
+}
+
+/* The longest prefix that covers an address, with all its routes. */
+static void show_to(struct shell *sh, const struct net_addr *addr, bool six)
+{
+	for (unsigned plen = six ? 129 : 33; plen-- > 0;) {
+		const struct rib_prefix p = {ip6_prefix_of(addr, six ? plen : 96 + plen), (uint8_t)plen,
+		                             six};
+		const uint32_t nh = table_get(&p);
+		if (nh != FIB_NH_NONE) {
+			print_one(sh, &p, nh, true);
+			return;
+		}
+	}
+	shell_print(sh, "no route\n");
+}
+
+static bool parse(const char *word, bool six, struct net_addr *addr)
+{
+	const struct text text = text_of(word);
+	uint32_t four;
+	unsigned plen;
+	if (six)
+		return text_parse_ip6(text, addr) == E_OK || text_parse_prefix6(text, addr, &plen) == E_OK;
+	if (text_parse_ip4(text, &four) != E_OK && text_parse_prefix(text, &four, &plen) != E_OK)
+		return false;
+	*addr = net_addr_ip4(four);
+	return true;
+}
+
+static void show(struct shell *sh, bool six, int argc, char **argv)
+{
+	const uint32_t count = fib_count(six ? &forwarding.fib6 : &forwarding.fib);
+	struct fib_cursor cursor = {0};
+	struct rib_prefix p;
+	struct net_addr addr;
+	uint32_t nh;
+	unsigned n = 0;
+	if (argc == 1 && !parse(argv[0], six, &addr)) {
+		shell_print(sh, "%s is neither an %saddress nor a prefix\n", argv[0], six ? "IPv6 " : "");
+		return;
+	}
+	if (argc == 1) {
+		show_to(sh, &addr, six);
+		return;
+	}
+	for (; n < ROUTES_SHOWN_MAX && table_next(six, &cursor, &p, &nh); n++)
+		print_one(sh, &p, nh, false);
+	if (n < count)
+		shell_print(sh, "... %u more\n", count - n);
+	shell_print(sh, "%u prefixes", count);
+	if (routes_refused())
+		shell_print(sh, ", %u refused: table full", routes_refused());
+	if (routes_rib()->idle)
+		shell_print(sh, ", %u inactive", routes_rib()->idle);
+	shell_print(sh, "\n");
+}
+
+/* --- what they do not have --- */
+
+static void print_idle(struct shell *sh, const struct rib_prefix *p)
+{
+	struct rib_route r;
+	unsigned i = 0;
+	for (; rib_route(routes_rib(), p, i, &r); i++)
+		print_unused(sh, p, &r, "table full");
+	if (i)
+		return;
+	print_prefix(sh, '?', p);
+	shell_print(sh, "too many different routes\n");
+}
+
+static void show_idle(struct shell *sh, bool six)
+{
+	struct rib_prefix p;
+	uint32_t cursor = 0;
+	unsigned n = 0;
+	while (n < ROUTES_SHOWN_MAX && rib_next_idle(routes_rib(), six, &cursor, &p)) {
+		print_idle(sh, &p);
+		n++;
+	}
+	shell_print(sh, "%s%u prefixes\n", n == ROUTES_SHOWN_MAX ? "... no fewer than " : "", n);
+}
+
+/* --- commands --- */
+
+void show_route(struct shell *sh, int argc, char **argv)
+{
+	if (forwarding.ready)
+		show(sh, false, argc, argv);
+	else
+		shell_print(sh, "no table\n");
+}
+
+void show_route6(struct shell *sh, int argc, char **argv)
+{
+	if (forwarding.ready)
+		show(sh, true, argc, argv);
+	else
+		shell_print(sh, "no table\n");
+}
+
+void show_route_idle(struct shell *sh, int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	if (forwarding.ready)
+		show_idle(sh, false);
+	else
+		shell_print(sh, "no table\n");
+}
+
+void show_route6_idle(struct shell *sh, int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	if (forwarding.ready)
+		show_idle(sh, true);
+	else
+		shell_print(sh, "no table\n");
+}

@@ -1,0 +1,122 @@
+/*
+ * `show tcp`: what data cores have published of their TCP (struct view_tcp). The form is an
+ * interface, as that of show.c is. A copy is taken while the core may be writing a new one:
+ * `sequence` tells, and the copy is taken again; a core that writes all the time (it does so for
+ * microseconds, four times a second) is given up and left out.
+ */
+#include "control/cli/show.h"
+#include "control/console/shell.h"
+#include "dataplane/state.h"
+#include "net/arp.h"
+
+#include "lib/fmt.h"
+#include "lib/mem.h"
+
+#define COPY_TRIES 1000
+
+static const char *const state_names[VIEW_TCP_STATES] = {
+	[TCP_CLOSED] = "closed",           [TCP_SYN_SENT] = "syn_sent",
+	[TCP_SYN_RECEIVED] = "syn_recv",   [TCP_ESTABLISHED] = "estab",
+	[TCP_FIN_WAIT_1] = "fin_wait_1",   [TCP_FIN_WAIT_2] = "fin_wait_2",
+	[TCP_CLOSE_WAIT] = "close_wait",   [TCP_CLOSING] = "closing",
+	[TCP_LAST_ACK] = "last_ack",       [TCP_TIME_WAIT] = "time_wait",
+};
+
+/* False: the core has no TCP, or what it shows cannot be read now. */
+static bool copy_of(unsigned core, struct view_tcp *to)
+{
+	const struct view_tcp *from = &view_shared_of(core)->tcp;
+	for (unsigned i = 0; i < COPY_TRIES; i++) {
+		uint32_t sequence = __atomic_load_n(&from->sequence, __ATOMIC_ACQUIRE);
+		if (sequence % 2)
+			continue;
+		memcpy(to, from, sizeof *to);
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (__atomic_load_n(&from->sequence, __ATOMIC_RELAXED) == sequence)
+			return to->capacity > 0;
+	}
+	return false;
+}
+
+static void show_row(struct shell *sh, const char *core, uint64_t capacity, const uint64_t *count)
+{
+	uint64_t sum = 0;
+	for (unsigned s = TCP_SYN_SENT; s < VIEW_TCP_STATES; s++)
+		sum += count[s];
+	shell_print(sh, "%-4s %9llu %9llu", core, (unsigned long long)capacity,
+	            (unsigned long long)sum);
+	for (unsigned s = TCP_SYN_SENT; s < VIEW_TCP_STATES; s++)
+		shell_print(sh, " %10llu", (unsigned long long)count[s]);
+	shell_print(sh, "\n");
+}
+
+static void show_states(struct shell *sh)
+{
+	static struct view_tcp t;
+	uint64_t all[VIEW_TCP_STATES] = {0}, capacity = 0;
+	shell_print(sh, "%-4s %9s %9s", "core", "capacity", "open");
+	for (unsigned s = TCP_SYN_SENT; s < VIEW_TCP_STATES; s++)
+		shell_print(sh, " %10s", state_names[s]);
+	shell_print(sh, "\n");
+	for (unsigned d = 0; d < self.info->data_cores; d++) {
+		uint64_t count[VIEW_TCP_STATES];
+		char core[8];
+		if (!copy_of(self.info->first_data_core + d, &t))
+			continue;
+		for (unsigned s = 0; s < VIEW_TCP_STATES; s++) {
+			count[s] = t.count[s];
+			all[s] += t.count[s];
+		}
+		capacity += t.capacity;
+		fmt_format(core, sizeof core, "%u", self.info->first_data_core + d);
+		show_row(sh, core, t.capacity, count);
+	}
+	show_row(sh, "all", capacity, all);
+}
+
+static const char *endpoint(char *text, size_t size, const struct net_addr *a, uint16_t port)
+{
+	char ip[FMT_IP4_MAX];
+	fmt_format(text, size, "%s:%u", fmt_ip4(ip, net_addr_to_ip4(a)), port);
+	return text;
+}
+
+static void show_connection(struct shell *sh, unsigned core, const struct tcp_info *i)
+{
+	char local[FMT_IP4_MAX + 6], remote[FMT_IP4_MAX + 6];
+	shell_print(sh, "%-4u %-21s %-21s %-10s %5u %9u %9u %9u %9u %7u %8u %8u\n", core,
+	            endpoint(local, sizeof local, &i->local, i->local_port),
+	            endpoint(remote, sizeof remote, &i->remote, i->remote_port),
+	            i->state < VIEW_TCP_STATES ? state_names[i->state] : "?", i->mss, i->cwnd,
+	            i->flight, i->snd_wnd, i->rcv_wnd, i->srtt_us, i->rto_us, i->retransmits);
+}
+
+static void show_connections(struct shell *sh)
+{
+	static struct view_tcp t;
+	uint64_t open = 0, shown = 0;
+	shell_print(sh, "%-4s %-21s %-21s %-10s %5s %9s %9s %9s %9s %7s %8s %8s\n", "core", "local",
+	            "remote", "state", "mss", "cwnd", "flight", "snd_wnd", "rcv_wnd", "rtt_us",
+	            "rto_us", "retrans");
+	for (unsigned d = 0; d < self.info->data_cores; d++) {
+		unsigned core = self.info->first_data_core + d;
+		if (!copy_of(core, &t))
+			continue;
+		for (unsigned s = TCP_SYN_SENT; s < VIEW_TCP_STATES; s++)
+			open += t.count[s];
+		for (unsigned i = 0; i < t.listed && i < VIEW_TCP_LISTED; i++, shown++)
+			show_connection(sh, core, &t.info[i]);
+	}
+	if (open > shown)
+		shell_print(sh, "... %llu more\n", (unsigned long long)(open - shown));
+}
+
+void show_tcp(struct shell *sh, int argc, char **argv)
+{
+	if (argc == 0)
+		show_states(sh);
+	else if (strcmp(argv[0], "connections") == 0)
+		show_connections(sh);
+	else
+		shell_print(sh, "%% unknown word \"%s\"\n", argv[0]);
+}

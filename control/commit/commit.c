@@ -1,0 +1,472 @@
+/* See commit.h. */
+#include "control/commit/commit.h"
+
+#include "control/config/config_parse.h"
+#include "control/forwarding/filter.h"
+#include "control/commit/load.h"
+#include "control/commit/servers.h"
+#include "control/config/config.h"
+#include "control/config/running.h"
+#include "control/console/serial.h"
+#include "control/console/shell.h"
+#include "control/forwarding/neighbour.h"
+#include "control/forwarding/policy.h"
+#include "control/forwarding/tables.h"
+#include "control/host/output.h"
+#include "control/config/journal.h"
+#include "control/management/remote.h"
+#include "control/forwarding/routes.h"
+#include "runtime/events.h"
+#include "lib/fmt.h"
+#include "lib/mem.h"
+#include "lib/number.h"
+#include "net/ip4.h"
+#include "net/ip6.h"
+
+#define RULES_MORE 16
+#define RESTART_NS 100000000ull /* what a commit prints is on its way to a terminal by then */
+
+/* See candidate.h, history.h; `next` is built in the memory that the running one does not use. */
+static struct {
+	bool begun; /* the candidate is one of what runs */
+	struct candidate candidate;
+	uint32_t rules_most; /* of access lists that there is to be room for */
+	struct history history;
+	struct config *next;
+	struct config_memory memory; /* of next */
+	bool waits;                  /* next is to run when the ports are restarted */
+	bool asked;                  /* and has stopped them */
+	uint64_t restart_ns;         /* when to do that */
+	uint64_t stopped_tsc;
+	uint64_t confirm_ns;         /* when the last commit is rolled back; 0: it stands */
+	bool on_boot;                /* what runs has come from the boot's configuration: journal_stage */
+} commit;
+
+void (*commit_before_change)(void);
+
+static const char *const NO_MEMORY = "there is not enough memory to change the configuration";
+
+/* --- memory --- */
+
+/* What has been taken stays when there is no memory for the rest: it is not taken again. */
+static bool take(void *at, size_t bytes)
+{
+	void **p = at;
+	*p = *p ? *p : core_private_alloc(bytes);
+	return *p != NULL;
+}
+
+static bool take_memory(void)
+{
+	struct candidate *c = &commit.candidate;
+	return take(&commit.history.bytes, HISTORY_BYTES) &&
+	       take(&c->parsed, sizeof *c->parsed) &&
+	       take(&c->added4, CANDIDATE_ROUTES_MAX * sizeof *c->added4) &&
+	       take(&c->added6, CANDIDATE_ROUTES_MAX * sizeof *c->added6) &&
+	       take(&commit.next, sizeof *commit.next);
+}
+
+/* Room for the statements of the running configuration and for half of CANDIDATE_TEXT_LEAST more.
+ * What there was is lost. Private memory is never given back, so half as much again is taken where
+ * a configuration has grown. */
+static bool take_texts(void)
+{
+	struct candidate *c = &commit.candidate;
+	const size_t bytes = candidate_text_bytes(&running.config);
+	if (c->text && bytes + CANDIDATE_TEXT_LEAST / 2 <= c->text_max)
+		return true;
+	const size_t max = u64_max(bytes + bytes / 2 + CANDIDATE_TEXT_LEAST / 2,
+	                           CANDIDATE_TEXT_LEAST);
+	char *texts = max <= UINT32_MAX ? core_private_alloc(3 * max) : NULL;
+	if (!texts)
+		return false;
+	c->text_max = (uint32_t)max;
+	c->text = texts;
+	c->draft = texts + max;
+	c->running_text = texts + 2 * max;
+	return true;
+}
+
+/* Room for as many rules of access lists as there have ever been, and for RULES_MORE that may be
+ * entered before the next call. They lie where those of the next configuration will, and the
+ * candidate reads its own there meanwhile. */
+static bool take_rules(uint32_t rules)
+{
+	struct config_memory *m = &commit.memory;
+	struct candidate *c = &commit.candidate;
+	const uint32_t all = u32_min(CONFIG_ACL_RULES_MAX, rules + RULES_MORE);
+	if (all > commit.rules_most)
+		commit.rules_most = u32_min(CONFIG_ACL_RULES_MAX, 2 * all);
+	if (!core_private_grow((void **)&m->acl_rules, &m->acl_rule_max, commit.rules_most,
+	                sizeof *m->acl_rules))
+		return false;
+	m->acl_rule_max = u32_min(m->acl_rule_max, CONFIG_ACL_RULES_MAX);
+	c->acl_rules = m->acl_rules;
+	c->acl_rule_max = m->acl_rule_max;
+	return true;
+}
+
+static bool take_bits(enum candidate_family f, uint32_t routes)
+{
+	struct candidate_routes *r = &commit.candidate.routes[f];
+	uint32_t bytes = r->gone_max / 8;
+	if (!core_private_grow((void **)&r->gone, &bytes, routes / 8 + 1, 1))
+		return false;
+	r->gone_max = bytes * 8;
+	return true;
+}
+
+/* The candidate is what runs; E_NOMEM. */
+static int begin(void)
+{
+	if (!take_bits(CANDIDATE_IP4, running.config.route_count) ||
+	    !take_bits(CANDIDATE_IP6, running.config.route6_count) || !take_texts() ||
+	    !take_rules(running.config.acl_rule_count))
+		return E_NOMEM;
+	return candidate_reset(&commit.candidate, &running.config);
+}
+
+static uint32_t rules_entered(void)
+{
+	return config_count_lines(commit.candidate.text, commit.candidate.len).rules;
+}
+
+struct candidate *commit_candidate(const char **why)
+{
+	if (commit.waits) {
+		*why = "a commit is restarting the ports";
+		return NULL;
+	}
+	commit.begun = commit.begun || (take_memory() && begin() == E_OK);
+	*why = NO_MEMORY;
+	if (commit.begun) /* without memory for more the next rule is refused */
+		(void)take_rules(rules_entered());
+	return commit.begun ? &commit.candidate : NULL;
+}
+
+static bool take_next_memory(void)
+{
+	struct config_memory *m = &commit.memory;
+	const struct candidate *c = &commit.candidate;
+	const uint32_t four = candidate_route_count(c, CANDIDATE_IP4);
+	const uint32_t six = candidate_route_count(c, CANDIDATE_IP6);
+	const uint32_t words = config_scratch_words(four) + config_scratch_words(six);
+	m->scratch = running.memory.scratch;
+	m->scratch_words = running.memory.scratch_words;
+	if (!core_private_grow((void **)&m->routes, &m->route_max, four, sizeof *m->routes) ||
+	    !core_private_grow((void **)&m->routes6, &m->route6_max, six, sizeof *m->routes6) ||
+	    !core_private_grow((void **)&m->scratch, &m->scratch_words, words, sizeof *m->scratch))
+		return false;
+	running.memory.scratch = m->scratch;
+	running.memory.scratch_words = m->scratch_words;
+	return true;
+}
+
+/* --- what a commit would do --- */
+
+bool commit_line_restarts(char sign, struct text line)
+{
+	const struct statement *s = config_statement_of(line);
+	return sign != ' ' && !(s && (s->how & STATEMENT_LIVE));
+}
+
+static void note_restart(void *ctx, char sign, struct text line)
+{
+	*(bool *)ctx |= commit_line_restarts(sign, line);
+}
+
+/* Prefixes that the machine itself has in its tables, beside the configured ones, or that decide
+ * how these lie there: to take them out would be more than to remove a route. */
+static void note_route(void *ctx, const struct config_route *r, const struct config_route6 *r6)
+{
+	bool ours = false;
+	if (r)
+		ours = (r->plen == 32 && config_connected(&running.config, r->prefix) >= 0) ||
+		       r->prefix >= IP4(224, 0, 0, 0);
+	else
+		ours = config_connected6(&running.config, &r6->prefix) >= 0;
+	*(bool *)ctx |= ours;
+}
+
+/* The application that will run: the command line's, if it has named another one than the
+ * configuration. */
+static enum core_app_number app_of(const struct config *next)
+{
+	return running.config.application == core_app_number() ? next->application : core_app_number();
+}
+
+enum commit_effect commit_check(struct text_error *err)
+{
+	struct candidate *c = &commit.candidate;
+	bool restart = !running.applied || !forwarding.ready, as_it_is;
+	if (!candidate_changed(c))
+		return COMMIT_NOTHING;
+	c->fault[0] = 0;
+	if (!take_next_memory()) {
+		text_fail(err, 1, text_of(""), "%s", NO_MEMORY);
+		return COMMIT_REFUSED;
+	}
+	if (candidate_build(c, &commit.memory, commit.next, err) != E_OK)
+		return COMMIT_REFUSED;
+	if (load_check(commit.next, app_of(commit.next), err) != E_OK)
+		return COMMIT_REFUSED;
+	if (filter_prepare(commit.next, err) != E_OK) {
+		candidate_fault(c, err->line);
+		return COMMIT_REFUSED;
+	}
+	if (!forwarding_room(commit.next, &as_it_is)) {
+		text_fail(err, 1, text_of(""), "there is not enough memory for its tables");
+		return COMMIT_REFUSED;
+	}
+	if (!servers_room(commit.next)) {
+		text_fail(err, 1, text_of(""), "there is not enough memory for its servers");
+		return COMMIT_REFUSED;
+	}
+	candidate_compare(c, note_restart, &restart);
+	candidate_each_route(c, '-', note_route, &restart);
+	candidate_each_route(c, '+', note_route, &restart);
+	return restart || !as_it_is ? COMMIT_RESTART : COMMIT_LIVE;
+}
+
+/* --- into force --- */
+
+/* next runs, and the memory of what ran is for the one after it. */
+static void swap(void)
+{
+	running.number++;
+	core_event(EVENT_commit, running.number, 0);
+	core_note_config(0); /* until the new one's hash is known: config_hash_timer */
+	struct config_memory was = running.memory;
+	was.routes = running.config.routes;
+	was.routes6 = running.config.routes6;
+	was.acl_rules = running.config.acl_rules;
+	running.config = *commit.next;
+	running.memory = commit.memory;
+	commit.memory = was;
+	running.applied = true;
+	commit.begun = begin() == E_OK;
+}
+
+/* A route goes or comes: its prefix gets what the next configuration has for it. */
+static void change_route(void *ctx, const struct config_route *r, const struct config_route6 *r6)
+{
+	(void)ctx;
+	const struct config *next = commit.next;
+	const uint32_t *scratch = commit.memory.scratch;
+	if (r)
+		routes_change(r, next, config_route_first(next, scratch, r->prefix, r->plen));
+	else
+		routes_change6(r6, next,
+		               config_route6_first(next, scratch, &r6->prefix, r6->plen));
+}
+
+/* A limit begins anew when it is set. */
+static bool differ_limits(const struct config *a, const struct config *b)
+{
+	return a->icmp_rate != b->icmp_rate || a->icmp_burst != b->icmp_burst;
+}
+
+static void apply_live(void)
+{
+	struct candidate *c = &commit.candidate;
+	if (commit_before_change)
+		commit_before_change();
+	candidate_each_route(c, '+', change_route, NULL);
+	candidate_each_route(c, '-', change_route, NULL);
+	routes_settle();
+	filter_switch(commit.next);
+	neighbour_change(commit.next);
+	servers_change(commit.next);
+	if (differ_limits(&running.config, commit.next))
+		local_limit(commit.next);
+	if (running.config.idle != commit.next->idle)
+		core_set_idle((enum core_idle)commit.next->idle);
+	swap();
+	policy_set();
+	shell_set_hostname(&serial_console, running.config.hostname);
+	remote_set_hostname(running.config.hostname);
+}
+
+static void apply(enum commit_effect effect, const char *by, uint64_t confirm_ns)
+{
+	commit.confirm_ns = confirm_ns ? core_now_ns() + confirm_ns : 0;
+	console_log("configuration: committed by %s%s", by,
+	          confirm_ns ? ", not yet confirmed" : "");
+	if (effect == COMMIT_RESTART) {
+		commit.waits = true;
+		commit.asked = false;
+		commit.restart_ns = core_now_ns() + RESTART_NS;
+	} else {
+		apply_live();
+	}
+}
+
+bool commit_apply(enum commit_effect effect, const char *by, uint64_t confirm_ns)
+{
+	if (!history_keep(&commit.history, &commit.candidate, core_now_ns(), by) && confirm_ns)
+		return false;
+	if (!journal_stage(&commit.candidate, commit.on_boot))
+		console_log("configuration: there is no memory to keep it: if the control program fails, "
+		          "that of the boot comes back");
+	if (!confirm_ns)
+		journal_seal();
+	apply(effect, by, confirm_ns);
+	return true;
+}
+
+void commit_take(void)
+{
+	if (!commit.waits)
+		return;
+	commit.waits = false;
+	commit.stopped_tsc = clock_tsc();
+	swap();
+	remote_set_hostname(running.config.hostname);
+}
+
+void commit_done(void)
+{
+	if (commit.stopped_tsc)
+		console_log("configuration: in force, %llu ms after the ports stopped",
+		          (unsigned long long)clock_ns(&self.clock, clock_tsc() - commit.stopped_tsc) /
+		          1000000);
+	commit.stopped_tsc = 0;
+}
+
+/* --- after the program has failed --- */
+
+/* What the candidate says is the configuration, as at a boot: nothing has been built of it. */
+static bool boot_with(struct text_error *err)
+{
+	struct candidate *c = &commit.candidate;
+	c->fault[0] = 0;
+	if (!candidate_changed(c))
+		return true;
+	if (!take_next_memory() || candidate_build(c, &commit.memory, commit.next, err) != E_OK ||
+	    load_check(commit.next, app_of(commit.next), err) != E_OK)
+		return false;
+	swap();
+	return commit.begun;
+}
+
+/* Routes, as many at a time as a candidate may add. */
+static bool resume_routes(struct text rest, struct text_error *err)
+{
+	struct text line;
+	unsigned entered = 0;
+	if (rest.len > 0 && rest.at[rest.len - 1] != '\n')
+		return false; /* the last line is not whole */
+	while (text_next_line(&rest, &line)) {
+		if (candidate_enter_change(&commit.candidate, line, err) != E_OK)
+			return false;
+		if (++entered % CANDIDATE_ROUTES_MAX == 0 && !boot_with(err))
+			return false;
+	}
+	return true;
+}
+
+void commit_forget_boot(void)
+{
+	commit.on_boot = false;
+}
+
+static bool resume(const struct journal_found *found, struct text_error *err)
+{
+	const char *why;
+	return commit_candidate(&why) &&
+	       candidate_set_text(&commit.candidate, found->statements, err) == E_OK &&
+	       resume_routes(found->routes, err) && boot_with(err);
+}
+
+void commit_resume(void)
+{
+	struct journal_found found;
+	struct text_error err = {0};
+	const bool any = journal_find(&found);
+	commit.on_boot = running.applied;
+	if (found.unconfirmed)
+		console_log("configuration: the last commit, which nobody had confirmed, is gone");
+	if (!any)
+		return;
+	const bool other = found.on_boot != commit.on_boot;
+	if (!other && resume(&found, &err)) {
+		console_log("configuration: as it was committed last");
+		return;
+	}
+	if (core_takes_over()) { /* whoever starts with all memory may find it */
+		running.applied = false;
+		return;
+	}
+	console_log("configuration: what was committed since the boot is lost: %s",
+	          other      ? "it has come from another configuration than this start's"
+	          : err.line ? "it cannot be read any more"
+	                     : NO_MEMORY);
+	journal_forget();
+	if (running.number) /* a part of it is what runs: once more, without it */
+		core_restart(self.id);
+}
+
+/* --- confirming --- */
+
+uint64_t commit_unconfirmed_s(void)
+{
+	const uint64_t now = core_now_ns();
+	if (!commit.confirm_ns)
+		return 0;
+	return commit.confirm_ns > now ? (commit.confirm_ns - now) / 1000000000 + 1 : 1;
+}
+
+void commit_confirm(const char *by)
+{
+	commit.confirm_ns = 0;
+	journal_seal();
+	console_log("configuration: confirmed by %s", by);
+}
+
+int commit_rollback(unsigned n)
+{
+	return history_restore(&commit.history, n, &commit.candidate);
+}
+
+const struct history_version *commit_version(unsigned n)
+{
+	return history_version(&commit.history, n);
+}
+
+/* The journal has it. */
+static void apply_back(enum commit_effect effect)
+{
+	static const char by[] = "the roll-back";
+	(void)history_keep(&commit.history, &commit.candidate, core_now_ns(), by);
+	apply(effect, by, 0);
+}
+
+/* Nobody has confirmed the last commit in time. */
+static void roll_back(void)
+{
+	struct text_error err;
+	enum commit_effect effect = COMMIT_REFUSED;
+	commit.confirm_ns = 0;
+	journal_drop();
+	console_log("configuration: nobody confirmed the last commit in time, it is rolled back");
+	if (commit_rollback(1) == E_OK)
+		effect = commit_check(&err);
+	if (effect == COMMIT_REFUSED) /* it was in force: memory alone may be missing now */
+		console_log("configuration: it cannot be rolled back: %s", NO_MEMORY);
+	else if (effect != COMMIT_NOTHING)
+		apply_back(effect);
+}
+
+uint64_t commit_timer(void)
+{
+	const uint64_t now = core_now_ns();
+	if (commit.waits && !commit.asked && now >= commit.restart_ns) {
+		commit.asked = true;
+		core_ports_restart("the configuration has changed");
+	}
+	if (commit.confirm_ns && !commit.waits && now >= commit.confirm_ns)
+		roll_back();
+	if (commit.waits)
+		return commit.asked ? UINT64_MAX : commit.restart_ns;
+	return commit.confirm_ns ? commit.confirm_ns : UINT64_MAX;
+}

@@ -1,0 +1,223 @@
+/*
+ * The configuration that the loader brought: read once, for what commits make of it stays, and what
+ * the machine says to one, the loader's or a commit's. What is not good is not applied, and told line
+ * by line.
+ */
+#include "control/commit/commit.h"
+#include "control/management/plugin.h"
+#include "control/commit/load.h"
+#include "control/config/config.h"
+#include "control/config/running.h"
+#include "control/console/serial.h"
+#include "control/forwarding/interfaces.h"
+#include "control/forwarding/tables.h"
+#include "control/text/module.h"
+
+#include "lib/fmt.h"
+#include "lib/mem.h"
+#include "lib/number.h"
+
+#define CONFIG_NAME "configuration" /* of the boot module, in error messages */
+
+struct module boot_module;
+
+static struct config_wrong wrong; /* lines of the loader's text */
+static uint64_t progress_tsc; /* when something was last said of the text being read */
+
+/* --- what the machine says --- */
+
+/* A VLAN carries no more than its port (802.1Q), and only routers have interfaces beside ports. */
+static int check_beside(const struct config *c, const struct config_interface *i, const char *name,
+                        enum core_app_number app, struct text_error *err)
+{
+	char word[16];
+	if (app != CORE_APP_router)
+		return text_fail(err, i->line, text_of(name),
+		                 "the application %s has no interfaces but its ports",
+		                 core_app_word(app));
+	if (config_is_loopback(i) || i->mtu <= interface_mtu(c, config_if_port(i)))
+		return E_OK;
+	fmt_format(word, sizeof word, "mtu %u", i->mtu);
+	return text_fail(err, i->mtu_line, text_of(word), "%s is on eth%u, whose MTU is %u", name,
+	                 config_if_port(i), interface_mtu(c, config_if_port(i)));
+}
+
+/* An interface block may want what the machine does not have, or what the application that runs,
+ * which the command line may have named, does not do: as bad as any bad line. */
+static int check_port(const struct config *c, unsigned n, enum core_app_number app,
+                      struct text_error *err)
+{
+	const struct config_interface *i = &c->interface[n];
+	unsigned ports = core_port_count(), p = config_if_port(i), most;
+	char word[16], name[CONFIG_IF_NAME_SIZE];
+	if (!i->present)
+		return E_OK;
+	config_name(name, c, n);
+	if (!config_is_loopback(i) && p >= ports)
+		return text_fail(err, i->line, text_of(name), "this machine has %u port%s", ports,
+		                 ports == 1 ? "" : "s");
+	if (n >= CONFIG_PORTS_MAX) {
+		int error = check_beside(c, i, name, app, err);
+		if (error != E_OK || config_is_loopback(i))
+			return error;
+	}
+	most = core_port_nic(p)->mtu_max;
+	if (i->mtu > most) {
+		fmt_format(word, sizeof word, "mtu %u", i->mtu);
+		return text_fail(err, i->line, text_of(word),
+		                 "the device of %s takes at most %u", name, most);
+	}
+	if (i->ipv6 && most < CONFIG_MTU_IP6_MIN)
+		return text_fail(err, i->ipv6_line, text_of("ipv6"),
+		                 "IPv6 needs an MTU of %d (RFC 8200 5); the device of %s takes %u",
+		                 CONFIG_MTU_IP6_MIN, name, most);
+	/* RFC 4862 5.5, RFC 4861 6.2.7: advertisements are for hosts */
+	if (i->autoconfig && app == CORE_APP_router)
+		return text_fail(err, i->autoconfig_line, text_of("autoconfig"),
+		                 "a router does not take its addresses from the advertisements of "
+		                 "others (RFC 4862); give %s an address", name);
+	for (unsigned way = 0; way < CONFIG_FILTERS; way++)
+		if (i->filter[way].name[0] && app != CORE_APP_router)
+			return text_fail(err, i->filter[way].line, text_of(i->filter[way].name),
+			                 "the application %s does not filter packets",
+			                 core_app_word(app));
+	for (unsigned six = 0; six < 2; six++)
+		if (i->verify[six] && app != CORE_APP_router)
+			return text_fail(err, i->verify_line[six], text_of("verify"),
+			                 "the application %s does not verify sources", core_app_word(app));
+	for (unsigned six = 0; six < 2; six++)
+		if (i->redirects[six] && app != CORE_APP_router)
+			return text_fail(err, i->redirects_line[six], text_of("redirects"),
+			                 "the application %s sends no redirects", core_app_word(app));
+	if (i->directed && app != CORE_APP_router)
+		return text_fail(err, i->directed_line, text_of("directed-broadcast"),
+		                 "the application %s forwards no broadcasts", core_app_word(app));
+	return E_OK;
+}
+
+static int open_module(void)
+{
+	const char *at = (const char *)(uintptr_t)self.info->config;
+	return module_open(&boot_module, (struct text){at, self.info->config_bytes}, &running.error);
+}
+
+int load_check(const struct config *c, enum core_app_number app, struct text_error *err)
+{
+	const struct app_extension *e = core_apps[app]->extension;
+	int error = E_OK;
+	for (unsigned n = 0; error == E_OK && n < c->interfaces; n++)
+		error = check_port(c, n, app, err);
+	if (error == E_OK && c->script.line && !(e && e->takes_script))
+		error = text_fail(err, c->script.line, text_of("script"),
+		                  "the application %s takes no script", core_app_word(app));
+	return error;
+}
+
+/* --- reading --- */
+
+/* A text of a million lines takes a second and more: who waits sees that it goes on. */
+static void say_progress(uint32_t lines)
+{
+	uint64_t now = clock_tsc();
+	if (now - progress_tsc < self.info->tsc_hz)
+		return;
+	progress_tsc = now;
+	console_log("configuration: %u lines read", lines);
+}
+
+/* Memory for the configuration's routes, taken once per program start and in one piece, so all of it
+ * or nothing. False: there is less. */
+static bool take_memory(struct text text)
+{
+	struct config_memory *m = &running.memory;
+	const struct config_lines lines = config_count_lines(text.at, text.len);
+	*m = (struct config_memory){.route_max = u32_min(lines.ip + 1, ROUTES_MAX),
+	                            .route6_max = u32_min(lines.ipv6, ROUTES_MAX),
+	                            .acl_rule_max = u32_min(lines.rules, CONFIG_ACL_RULES_MAX),
+	                            .progress = say_progress};
+	m->scratch_words = config_scratch_words(m->route_max) + config_scratch_words(m->route6_max);
+	const size_t routes = core_pages(m->route_max * sizeof *m->routes);
+	const size_t routes6 = core_pages((m->route6_max + 1) * sizeof *m->routes6);
+	const size_t rules = core_pages((m->acl_rule_max + 1) * sizeof *m->acl_rules);
+	const size_t scratch = m->scratch_words * sizeof(uint32_t);
+	uint8_t *at = core_private_alloc(routes + routes6 + rules + scratch);
+	if (!at) {
+		*m = (struct config_memory){0};
+		return false;
+	}
+	m->routes = (struct config_route *)(void *)at;
+	m->routes6 = (struct config_route6 *)(void *)(at + routes);
+	m->acl_rules = (struct config_acl_rule *)(void *)(at + routes + routes6);
+	m->scratch = (uint32_t *)(void *)(at + routes + routes6 + rules);
+	return true;
+}
+
+/* Fills running.config, with the default one where the text or the machine does not allow another. e:
+ * what open_module said. */
+static void read_config(int e)
+{
+	const struct text text = boot_module.text;
+	struct config_memory m = running.memory;
+	m.wrong = &wrong;
+	progress_tsc = clock_tsc();
+	if (e == E_OK)
+		e = config_parse(text.at, text.len, &m, &running.config, &running.error);
+	core_set_app(running.config.application);
+	if (e == E_OK)
+		e = load_check(&running.config, core_app_number(), &running.error);
+	running.applied = e == E_OK;
+	if (!running.applied)
+		config_default(&running.config);
+}
+
+/* A text that there is no memory for is as a bad one. */
+static void refuse_config(uint64_t bytes)
+{
+	const struct boot_info *b = self.info;
+	running.applied = false;
+	text_fail(&running.error, 1, text_of(""),
+	          "its %llu KiB are too much for this machine of %llu MiB",
+	          (unsigned long long)(bytes + 1023) >> 10, (unsigned long long)b->ram_bytes >> 20);
+}
+
+bool load_start(void)
+{
+	int module = open_module();
+	const struct text text = boot_module.text;
+	config_default(&running.config);
+	running.applied = true;
+	if (self.info->config_left_out)
+		refuse_config(self.info->config_left_out);
+	if (!take_memory(text)) {
+		refuse_config(text.len);
+		return take_memory(text_of(""));
+	}
+	if (self.info->config_bytes)
+		read_config(module);
+	return true;
+}
+
+void load_withdraw(void)
+{
+	running.applied = false;
+	wrong.count = 0; /* it is running.error that is told */
+	config_default(&running.config);
+	commit_forget_boot();
+}
+
+void load_report(void)
+{
+	char text[400], name[64];
+	const struct text_error *row = wrong.count > 0 ? wrong.row : &running.error;
+	const uint32_t told = u32_min(wrong.count, CONFIG_WRONG_MAX);
+	if (!core_option("config", name, sizeof name))
+		memcpy(name, CONFIG_NAME, sizeof CONFIG_NAME);
+	for (uint32_t i = 0; i == 0 || i < told; i++) {
+		text_error_format(text, sizeof text, name, &row[i]);
+		console_log("%s", text);
+	}
+	if (wrong.count > told)
+		console_log("%s: %u more line%s wrong", name, wrong.count - told,
+		          wrong.count == told + 1 ? " is" : "s are");
+	console_log("nothing of the configuration is applied");
+}

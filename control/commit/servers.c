@@ -1,0 +1,125 @@
+/*
+ * The servers of the management on the control core's TCP: which there are, and on which ports. They
+ * are opened, moved and closed while the ports run. Connections that there are go on until they end;
+ * an application that has TCP of its own on its data cores knows the management's by their port
+ * (view_is_management) and resets those of a port that is no server's any more.
+ */
+#include "control/monitor/capture.h"
+#include "control/management/http.h"
+#include "control/commit/servers.h"
+#include "control/config/config.h"
+#include "control/config/running.h"
+#include "control/console/serial.h"
+#include "dataplane/state.h"
+#include "control/management/remote.h"
+#include "control/host/tcp_control.h"
+
+/* What the servers keep, and half-open connections, leave TCP's table a place: a peer that has
+ * answered a SYN cookie finds one, also where the server is to speak first. */
+_Static_assert(HTTP_SESSIONS + HTTP_LEAVING + REMOTE_SESSIONS + 1 /* the reader of a capture */ +
+               TCP_CONTROL_SYN_MAX < TCP_CONTROL_CONNECTIONS, "or SYNs would be lost");
+
+enum server { SERVER_HTTP, SERVER_CONSOLE, SERVER_CAPTURE, SERVERS };
+
+static const struct {
+	const char *name;
+	bool (*prepare)(void);
+	void (*start)(void);
+	void (*listen)(uint16_t port);
+} server[SERVERS] = {
+	[SERVER_HTTP] = {"HTTP", http_prepare, http_start, http_listen},
+	[SERVER_CONSOLE] = {"console", remote_prepare, remote_start, remote_listen},
+	[SERVER_CAPTURE] = {"capture", capture_prepare, NULL, capture_listen},
+};
+
+/* 0: there is to be none. */
+static uint16_t wanted(const struct config *c, enum server s)
+{
+	return (uint16_t)(s == SERVER_HTTP      ? c->http.port
+	                  : s == SERVER_CONSOLE ? c->console.port
+	                                        : c->capture.port);
+}
+
+static uint16_t *port_of(struct view *v, enum server s)
+{
+	return s == SERVER_HTTP ? &v->http_port : s == SERVER_CONSOLE ? &v->console_port
+	                                                              : &v->capture_port;
+}
+
+static bool prepare(enum server s)
+{
+	return tcp_control_prepare() && server[s].prepare();
+}
+
+/* TCP without connections, and servers without sessions. */
+static void start_all(void)
+{
+	tcp_control_start();
+	for (enum server s = 0; s < SERVERS; s++)
+		if (server[s].start)
+			server[s].start();
+}
+
+void servers_prepare(struct view *v)
+{
+	for (enum server s = 0; s < SERVERS; s++) {
+		const uint16_t port = wanted(&running.config, s);
+		*port_of(v, s) = port && prepare(s) ? port : 0;
+		if (port && !*port_of(v, s))
+			console_log("not enough memory for the %s server: there is none", server[s].name);
+	}
+}
+
+bool servers_are_there(void)
+{
+	bool all = true;
+	for (enum server s = 0; s < SERVERS; s++)
+		all = all && *port_of(view_get(), s) == wanted(&running.config, s);
+	return all;
+}
+
+void servers_start(void)
+{
+	struct view *v = view_get();
+	if (!core_ports_running() || !(v->http_port || v->console_port || v->capture_port))
+		return;
+	start_all();
+	for (enum server s = 0; s < SERVERS; s++)
+		if (*port_of(v, s))
+			server[s].listen(*port_of(v, s));
+}
+
+static bool changes(const struct config *next, enum server s)
+{
+	return wanted(next, s) != wanted(&running.config, s);
+}
+
+bool servers_room(const struct config *next)
+{
+	bool room = true;
+	for (enum server s = 0; s < SERVERS; s++)
+		room = room && (!wanted(next, s) || !changes(next, s) || prepare(s));
+	return room;
+}
+
+void servers_change(const struct config *next)
+{
+	struct view *v = view_get();
+	const bool polls = core_ports_running();
+	for (enum server s = 0; s < SERVERS; s++) {
+		const uint16_t was = *port_of(v, s);
+		if (!changes(next, s))
+			continue;
+		if (was && polls)
+			tcp_unlisten(tcp_control, was);
+		__atomic_store_n(port_of(v, s), wanted(next, s), __ATOMIC_RELAXED);
+	}
+	/* all are closed before one is opened: two may change places */
+	for (enum server s = 0; polls && s < SERVERS; s++) {
+		if (!changes(next, s) || !wanted(next, s))
+			continue;
+		if (!tcp_control)
+			start_all();
+		server[s].listen(wanted(next, s));
+	}
+}

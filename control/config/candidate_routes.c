@@ -1,0 +1,213 @@
+/* The routes of a candidate; see candidate.h. */
+#include "control/config/candidate_inside.h"
+
+#include "lib/assert.h"
+#include "net/ip6.h"
+
+uint32_t candidate_running_count(const struct candidate *c, enum candidate_family f)
+{
+	return f == CANDIDATE_IP4 ? c->running->route_count : c->running->route6_count;
+}
+
+bool candidate_is_gone(const struct candidate *c, enum candidate_family f, uint32_t i)
+{
+	return c->routes[f].gone[i / 8] >> i % 8 & 1;
+}
+
+static void set_gone(struct candidate *c, enum candidate_family f, uint32_t i, bool gone)
+{
+	struct candidate_routes *r = &c->routes[f];
+	r->gone_count += gone - candidate_is_gone(c, f, i);
+	r->gone[i / 8] = (uint8_t)((r->gone[i / 8] & ~(1u << i % 8)) | (unsigned)gone << i % 8);
+}
+
+void candidate_print_route(const struct candidate *c, enum candidate_family f, uint32_t i,
+                           config_write_fn write, void *ctx)
+{
+	const uint32_t n = candidate_running_count(c, f);
+	if (f == CANDIDATE_IP4)
+		config_print_route(i < n ? &c->running->routes[i] : &c->added4[i - n], write, ctx);
+	else
+		config_print_route6(i < n ? &c->running->routes6[i] : &c->added6[i - n], write, ctx);
+}
+
+struct text candidate_route_line(const struct candidate *c, enum candidate_family f, uint32_t i,
+                                 char buf[CANDIDATE_LINE_MAX])
+{
+	struct sink s = {buf, 0, CANDIDATE_LINE_MAX};
+	candidate_print_route(c, f, i, sink_put, &s);
+	assert(s.len > 0 && s.len <= s.size);
+	return (struct text){buf, s.len - 1};
+}
+
+/* What a route is looked for by. */
+struct route_key {
+	enum candidate_family family;
+	struct text line; /* canonical: */
+	bool whole;       /* all of it, or its beginning */
+	struct net_addr prefix; /* of IPv4: w[0], host order, alone */
+	unsigned plen;
+};
+
+static bool has_prefix(const struct candidate *c, uint32_t i, const struct route_key *k)
+{
+	const uint32_t n = candidate_running_count(c, k->family);
+	if (k->family == CANDIDATE_IP4) {
+		const struct config_route *r = i < n ? &c->running->routes[i] : &c->added4[i - n];
+		return r->prefix == k->prefix.w[0] && r->plen == k->plen;
+	}
+	const struct config_route6 *r = i < n ? &c->running->routes6[i] : &c->added6[i - n];
+	return net_addr_equal(&r->prefix, &k->prefix) && r->plen == k->plen;
+}
+
+/* The first route from number i on that the key finds; how many there are: none. Only the few with
+ * its prefix are looked at as text. */
+static uint32_t find_route(const struct candidate *c, const struct route_key *k, uint32_t i)
+{
+	char buf[CANDIDATE_LINE_MAX];
+	const uint32_t n = candidate_running_count(c, k->family) + c->routes[k->family].added_count;
+	for (; i < n; i++) {
+		if (!has_prefix(c, i, k))
+			continue;
+		struct text line = candidate_route_line(c, k->family, i, buf);
+		if (k->whole ? text_equal(line, k->line) : text_begins_with(line, k->line))
+			break;
+	}
+	return i;
+}
+
+static void drop_added(struct candidate *c, enum candidate_family f, uint32_t i)
+{
+	const uint32_t behind = --c->routes[f].added_count - i;
+	if (f == CANDIDATE_IP4)
+		memmove(&c->added4[i], &c->added4[i + 1], behind * sizeof *c->added4);
+	else
+		memmove(&c->added6[i], &c->added6[i + 1], behind * sizeof *c->added6);
+}
+
+static int remove_routes(struct candidate *c, const struct route_key *k, struct text_error *err)
+{
+	const uint32_t n = candidate_running_count(c, k->family);
+	bool found = false;
+	uint32_t i = 0;
+	while ((i = find_route(c, k, i)) < n + c->routes[k->family].added_count) {
+		found |= i >= n || !candidate_is_gone(c, k->family, i);
+		if (i < n)
+			set_gone(c, k->family, i++, true);
+		else
+			drop_added(c, k->family, i - n);
+	}
+	return found ? E_OK : text_fail(err, 1, k->line, "there is no such route");
+}
+
+/* The route is the one in c->parsed. */
+static int add_route(struct candidate *c, const struct route_key *k, struct text_error *err)
+{
+	struct candidate_routes *r = &c->routes[k->family];
+	const uint32_t n = candidate_running_count(c, k->family), i = find_route(c, k, 0);
+	if (i < n)
+		set_gone(c, k->family, i, false);
+	if (i < n + r->added_count)
+		return E_OK;
+	if (r->added_count == CANDIDATE_ROUTES_MAX)
+		return text_fail(err, 1, k->line, "a candidate adds at most %d routes of a family",
+		                 CANDIDATE_ROUTES_MAX);
+	if (k->family == CANDIDATE_IP4)
+		c->added4[r->added_count++] = c->parsed->routes[0];
+	else
+		c->added6[r->added_count++] = c->parsed->routes6[0];
+	return E_OK;
+}
+
+/* The prefix that the canonical line begins with, behind the statement's own two words. */
+static int read_prefix(struct route_key *k)
+{
+	struct text rest = k->line, word = {k->line.at, 0};
+	for (unsigned i = 0; i < 3; i++)
+		if (!text_next_word(&rest, &word))
+			return E_INVAL;
+	return k->family == CANDIDATE_IP4 ? text_parse_prefix(word, &k->prefix.w[0], &k->plen)
+	                                  : text_parse_prefix6(word, &k->prefix, &k->plen);
+}
+
+int candidate_enter_route(struct candidate *c, struct text line, bool no, struct text_error *err)
+{
+	struct config_route route;
+	struct config_route6 route6;
+	const struct config_memory mem = {.routes = &route, .route_max = 1, .routes6 = &route6,
+	                                  .route6_max = 1};
+	char buf[CANDIDATE_LINE_MAX];
+	struct sink s = {buf, 0, sizeof buf};
+	struct route_key k = {.line = line, .whole = !no};
+	k.family = text_is_word(text_first_words(line, 1), text_of("ip")) ? CANDIDATE_IP4
+	                                                                   : CANDIDATE_IP6;
+	int error = config_read(line.at, line.len, &mem, c->parsed, err);
+	if (error == E_OK) { /* a whole route has a form of its own */
+		if (k.family == CANDIDATE_IP4)
+			config_print_route(&route, sink_put, &s);
+		else
+			config_print_route6(&route6, sink_put, &s);
+		k.line = (struct text){buf, s.len - 1};
+	}
+	if ((error != E_OK && !no) || read_prefix(&k) != 0)
+		return error;
+	c->changes++;
+	return no ? remove_routes(c, &k, err) : add_route(c, &k, err);
+}
+
+int candidate_reset_routes(struct candidate *c)
+{
+	for (enum candidate_family f = CANDIDATE_IP4; f < CANDIDATE_FAMILIES; f++) {
+		struct candidate_routes *r = &c->routes[f];
+		if (candidate_running_count(c, f) > r->gone_max)
+			return E_NOMEM;
+		memset(r->gone, 0, (candidate_running_count(c, f) + 7) / 8);
+		r->gone_count = r->added_count = 0;
+	}
+	return E_OK;
+}
+
+uint32_t candidate_route_count(const struct candidate *c, enum candidate_family f)
+{
+	return candidate_running_count(c, f) - c->routes[f].gone_count + c->routes[f].added_count;
+}
+
+void candidate_each_route(const struct candidate *c, char sign, candidate_route_fn fn, void *ctx)
+{
+	const bool added = sign == '+';
+	for (enum candidate_family f = CANDIDATE_IP4; f < CANDIDATE_FAMILIES; f++) {
+		const struct candidate_routes *r = &c->routes[f];
+		const uint32_t n = candidate_running_count(c, f), first = added ? n : 0;
+		const uint32_t end = added ? n + r->added_count : r->gone_count > 0 ? n : 0;
+		for (uint32_t i = first; i < end; i++) {
+			if (!added && !candidate_is_gone(c, f, i))
+				continue;
+			if (f == CANDIDATE_IP4)
+				fn(ctx, added ? &c->added4[i - n] : &c->running->routes[i], NULL);
+			else
+				fn(ctx, NULL, added ? &c->added6[i - n] : &c->running->routes6[i]);
+		}
+	}
+}
+
+void candidate_build_routes(const struct candidate *c, struct config *out, uint32_t line)
+{
+	for (uint32_t i = 0; i < c->running->route_count; i++)
+		if (!candidate_is_gone(c, CANDIDATE_IP4, i))
+			out->routes[out->route_count++] = c->running->routes[i];
+	for (uint32_t i = 0; i < c->routes[CANDIDATE_IP4].added_count; i++)
+		out->routes[out->route_count++] = c->added4[i];
+	for (uint32_t i = 0; i < c->running->route6_count; i++)
+		if (!candidate_is_gone(c, CANDIDATE_IP6, i))
+			out->routes6[out->route6_count++] = c->running->routes6[i];
+	for (uint32_t i = 0; i < c->routes[CANDIDATE_IP6].added_count; i++)
+		out->routes6[out->route6_count++] = c->added6[i];
+	for (uint32_t i = 0; i < out->route_count; i++)
+		out->routes[i].line = ++line;
+	for (uint32_t i = 0; i < out->route6_count; i++) {
+		struct config_route6 *r = &out->routes6[i];
+		r->line = ++line;
+		if (!ip6_is_link_local(&r->next_hop)) /* as config_print has it: where it lies now */
+			r->port = CONFIG_PORT_ANY;
+	}
+}

@@ -1,0 +1,260 @@
+/*
+ * Lines and blocks of the configuration; see config.h and docs/configuration.md.
+ *
+ * Each line is cut into words, the statement whose leading words match is looked up
+ * (config_statements.c), and its parser takes the rest. Bytes of the text reach a parser only after
+ * the line was found to be printable ASCII of bounded length.
+ *
+ * The state between lines is which block is open (none at the start), of an interface, as here, or
+ * an access list, in which lines may begin with a number:
+ *     in a block | interface statement -> stays    outside | interface statement -> error
+ *                | `interface`         -> next                | `interface`      -> in a block
+ *                | other, `exit`       -> outside             | other            -> outside
+ *                                                             | `exit`           -> error
+ * Behind a wrong line, where the caller wants to know of them all (config_memory.wrong), it may be lost
+ * (read_on): what could be lines of a block is passed over until a statement that is of none.
+ */
+#include "control/config/config_parse.h"
+
+#include "lib/assert.h"
+
+#define LINE_MAX 255
+
+static int parse_statement(struct parser *p)
+{
+	unsigned best, count;
+	const struct statement *const all = config_statements(&count);
+	const struct statement *const found = config_statement_find(p, &best);
+	if (found == NULL)
+		return config_statement_unknown(p, best);
+	if (p->ended && found->parse != config_script)
+		return FAIL(p, 0, "nothing but comments may follow the line \"end\"");
+	p->statement = found;
+	p->known = true;
+	if (found->in_interface && p->interface == NULL)
+		return FAIL(p, 0, "\"%s\" belongs into an interface block; write \"interface ethN\" "
+		                  "before it", found->words);
+	if (!found->in_interface && found->parse != config_exit)
+		p->interface = NULL;
+	if (found->parse != config_acl_rule && found->parse != config_exit)
+		p->acl = NULL;
+	uint32_t *seen = &p->seen[found - all];
+	if ((found->how & STATEMENT_ONCE) != 0 && *seen != 0)
+		return FAIL(p, 0, "\"%s\" stands already at line %u", found->words, *seen);
+	*seen = p->line;
+	if (found->how & STATEMENT_OPENS)
+		p->unsure = false;
+	int error = found->parse(p, best);
+	if (found->parse == config_interface)
+		for (unsigned s = 0; s < count; s++)
+			if (all[s].in_interface)
+				p->seen[s] = 0;
+	return error;
+}
+
+/* Nothing, or a comment; otherwise *word is its first word. */
+static bool says_nothing(struct text line, struct text *word)
+{
+	return !text_next_word(&line, word) || word->at[0] == '!' || word->at[0] == '#';
+}
+
+/* One line without its end. */
+static int parse_line(struct parser *p, struct text line)
+{
+	struct text rest, word;
+	p->body = (struct text){line.at, 0};
+	p->words = 0;
+	p->known = false;
+	if (says_nothing(line, &word))
+		return 0;
+	p->body = text_trim_end((struct text){word.at, (size_t)(line.at + line.len - word.at)});
+	if (line.len > LINE_MAX)
+		return text_fail(p->err, p->line, word, "the line has %u characters; at most %d",
+		                 (unsigned)line.len, LINE_MAX);
+	for (size_t i = text_printable(p->body); i < p->body.len; i++) {
+		char c = p->body.at[i];
+		if (!text_is_printable(c) && c != '\t')
+			return text_fail(p->err, p->line, (struct text){p->body.at + i, 1},
+			                 "byte 0x%02x in column %u is not plain ASCII text; only "
+			                 "comments may hold such bytes", (unsigned)(uint8_t)c,
+			                 (unsigned)(p->body.at + i - line.at) + 1);
+	}
+	rest = p->body;
+	while (p->words < CONFIG_WORDS_MAX && text_next_word(&rest, &word))
+		p->word[p->words++] = word;
+	int error = config_acl_sequence(p);
+	return error != 0 ? error : parse_statement(p);
+}
+
+void config_default(struct config *out)
+{
+	*out = (struct config){
+		.hostname = "hayate",
+		.application = CORE_APP_router,
+		.idle = CONFIG_IDLE_AUTO,
+		.arp_timeout_s = CONFIG_ARP_TIMEOUT_DEFAULT_S,
+		.icmp_rate = CONFIG_ICMP_RATE_DEFAULT,
+		.icmp_burst = CONFIG_ICMP_BURST_DEFAULT,
+		.interfaces = CONFIG_PORTS_MAX,
+	};
+	for (unsigned n = 0; n < CONFIG_PORTS_MAX; n++)
+		out->interface[n].key = n;
+}
+
+static bool is_inner(struct text line)
+{
+	return line.len > 0 && text_is_blank(line.at[0]);
+}
+
+/*
+ * After an error in this line: is the next one to be read? A block that it should have opened is not
+ * there, and one that nobody knows, at the beginning of a line, may be meant to open one.
+ */
+static bool read_on(struct parser *p, struct text line)
+{
+	struct config_wrong *w = p->mem->wrong;
+	if (w == NULL)
+		return false;
+	w->count++;
+	p->err = w->count < CONFIG_WRONG_MAX ? &w->row[w->count] : NULL;
+	if (p->ended || (p->known && p->statement->parse == config_script))
+		return false; /* behind `end` all lines are wrong; a script's are not ours */
+	const struct statement *s = p->statement;
+	if (p->known)
+		p->lost = s->how & STATEMENT_OPENS || (s->in_interface && p->interface == NULL) ||
+		          (s->how & STATEMENT_RULE && p->acl == NULL);
+	else
+		p->lost = !is_inner(line);
+	p->unsure = true;
+	if (p->lost) {
+		p->interface = NULL;
+		p->acl = NULL;
+	}
+	return true;
+}
+
+/* May the line belong to the block that a wrong line opens? Otherwise, and behind its end, nothing is
+ * lost any more. */
+static bool is_lost(struct parser *p, struct text line)
+{
+	struct text word;
+	if (!p->lost || is_inner(line) || says_nothing(line, &word))
+		return p->lost;
+	const struct statement *s = config_statement_of(line);
+	bool leaves = s != NULL && s->parse == config_exit;
+	p->lost = s != NULL && (s->in_interface || s->how & STATEMENT_RULE);
+	return p->lost || leaves;
+}
+
+/* The first line of the text, without its end, which is cut off. */
+static struct text cut_line(struct text *text)
+{
+	struct text line = {text->at, 0};
+	(void)text_next_line(text, &line);
+	if (line.len > 0 && line.at[line.len - 1] == '\r')
+		line.len--;
+	return line;
+}
+
+static int parse_lines(struct parser *p, struct text text)
+{
+	/* Editors on Windows put a byte-order mark in front of UTF-8. */
+	if (text.len >= 3 && memcmp(text.at, "\xef\xbb\xbf", 3) == 0)
+		text = (struct text){text.at + 3, text.len - 3};
+	while (text.len > 0) {
+		struct text line = cut_line(&text);
+		p->line++;
+		int error = is_lost(p, line) ? 0 : parse_line(p, line);
+		if (error != 0 && !read_on(p, line))
+			return error;
+		if (p->mem->progress != NULL && p->line % CONFIG_PROGRESS_LINES == 0)
+			p->mem->progress(p->line);
+		if (p->script) {
+			p->out->script.text = text;
+			break;
+		}
+	}
+	return 0;
+}
+
+/* A next hop that the text gives without interface is on the link whose subnet it lies on. */
+static void find_ports(struct config *c)
+{
+	const struct config_route6 *last = NULL; /* most routes share a few next hops */
+	for (uint32_t i = 0; i < c->route6_count; i++) {
+		struct config_route6 *r = &c->routes6[i];
+		if (r->kind != CONFIG_ROUTE_VIA || r->port != CONFIG_PORT_ANY)
+			continue;
+		if (last == NULL || !net_addr_equal(&last->next_hop, &r->next_hop)) {
+			int n = config_connected6(c, &r->next_hop);
+			if (n < 0)
+				continue; /* config_check says so */
+			r->port = c->interface[n].key;
+		} else {
+			r->port = last->port;
+		}
+		last = r;
+	}
+}
+
+struct config_lines config_count_lines(const char *text, size_t len)
+{
+	const struct text ip = text_of("ip"), ipv6 = text_of("ipv6");
+	struct config_lines n = {0, 0, 0};
+	for (size_t i = 0; i < len; i += text_find((struct text){text + i, len - i}, '\n') + 1) {
+		while (i < len && text_is_blank(text[i]))
+			i++;
+		const char c = i < len ? text_lower(text[i]) : 0;
+		if (c == 'i') {
+			const size_t left = len - i;
+			n.ip += left > ip.len && text_is_word((struct text){text + i, ip.len}, ip) &&
+			        text_is_blank(text[i + ip.len]);
+			n.ipv6 += left >= ipv6.len && text_is_word((struct text){text + i, ipv6.len}, ipv6);
+		}
+		n.rules += c == 'p' || c == 'd' || (c >= '0' && c <= '9');
+	}
+	return n;
+}
+
+int config_read(const char *text, size_t len, const struct config_memory *mem, struct config *out,
+                struct text_error *err)
+{
+	config_default(out);
+	out->routes = mem->routes;
+	out->routes6 = mem->routes6;
+	out->acl_rules = mem->acl_rules;
+	struct config_wrong *w = mem->wrong;
+	struct parser p = {.out = out, .err = w != NULL ? &w->row[0] : err, .mem = mem};
+	if (w != NULL)
+		w->count = 0;
+	int error = parse_lines(&p, (struct text){text, len});
+	if (w != NULL && w->count > 0) {
+		*err = w->row[0];
+		error = E_INVAL;
+	}
+	config_order(out);
+	return error;
+}
+
+int config_finish(struct config *c, const struct config_memory *mem, struct text_error *err)
+{
+	assert(mem->scratch_words >= config_scratch_words(c->route_count) +
+	                                     config_scratch_words(c->route6_count));
+	find_ports(c);
+	int error = config_check(c, mem->scratch, mem->scratch_words, err);
+	if (error == 0 && c->application == CORE_APP_echo &&
+	    !services_any(&c->services, SERVICE_UDP) && !services_any(&c->services, SERVICE_TCP))
+		services_default(&c->services);
+	return error;
+}
+
+int config_parse(const char *text, size_t len, const struct config_memory *mem, struct config *out,
+                 struct text_error *err)
+{
+	int error = config_read(text, len, mem, out, err);
+	if (error == 0)
+		error = config_finish(out, mem, err);
+	if (error != 0)
+		config_default(out);
+	return error;
+}

@@ -1,0 +1,265 @@
+/*
+ * What only the whole configuration can tell; see config.h, invariant 2.
+ *
+ * Routes are hashed by (prefix, length) into the caller's scratch: open addressing, linear
+ * probing, at most half full. A slot holds the number of the first route of a prefix plus one, 0 is
+ * free. IPv6's hash lies behind IPv4's.
+ */
+#include "control/config/config.h"
+#include "lib/assert.h"
+#include "lib/fmt.h"
+#include "net/ip4.h"
+
+/* An interface in the text of an error. */
+#define NAME(c, n) config_name((char[CONFIG_IF_NAME_SIZE]){0}, (c), (n))
+
+/* An address as the word of an error. */
+#define WORD_IP4(addr) text_of(fmt_ip4((char[FMT_IP4_MAX]){0}, (addr)))
+#define WORD_PREFIX(prefix, plen) \
+	text_of(fmt_prefix((char[FMT_PREFIX_MAX]){0}, (prefix), (plen)))
+
+/* The address of ours whose subnet holds addr, or NULL; *port says whose it is. */
+static const struct config_address *subnet_of(const struct config *c, uint32_t addr, int *port)
+{
+	for (unsigned i = 0; i < c->interfaces; i++) {
+		const struct config_interface *interface = &c->interface[i];
+		for (unsigned k = 0; k < interface->address_count; k++) {
+			const struct config_address *a = &interface->address[k];
+			if (ip4_in_prefix(addr, a->addr, a->plen)) {
+				*port = (int)i;
+				return a;
+			}
+		}
+	}
+	return NULL;
+}
+
+int config_connected(const struct config *c, uint32_t addr)
+{
+	int port;
+	return subnet_of(c, addr, &port) != NULL ? port : -1;
+}
+
+static bool is_own(const struct config *c, uint32_t addr)
+{
+	for (unsigned i = 0; i < c->interfaces; i++)
+		for (unsigned k = 0; k < c->interface[i].address_count; k++)
+			if (c->interface[i].address[k].addr == addr)
+				return true;
+	return false;
+}
+
+/* Two addresses, b the later one: may both be configured? Two of one subnet only on one port. */
+static int check_pair(const struct config *c, unsigned port_a, const struct config_address *a,
+                      unsigned port_b, const struct config_address *b, struct text_error *err)
+{
+	if (b->line < a->line) {
+		const struct config_address *t = a;
+		unsigned port = port_a;
+		a = b, b = t;
+		port_a = port_b, port_b = port;
+	}
+	if (a->addr == b->addr)
+		return text_fail(err, b->line, WORD_IP4(b->addr),
+		                 "this address is already that of %s, at line %u", NAME(c, port_a),
+		                 a->line);
+	unsigned shorter = a->plen < b->plen ? a->plen : b->plen;
+	if (!ip4_in_prefix(a->addr, b->addr, shorter) || (port_a == port_b && a->plen == b->plen))
+		return 0;
+	char subnet[FMT_PREFIX_MAX];
+	return text_fail(err, b->line, WORD_PREFIX(b->addr, b->plen),
+	                 "the subnet overlaps %s of %s, at line %u",
+	                 fmt_prefix(subnet, a->addr & ip4_prefix_mask(a->plen), a->plen),
+	                 NAME(c, port_a), a->line);
+}
+
+static int check_addresses(const struct config *c, struct text_error *err)
+{
+	/* Number n of the flat list of all possible addresses; at most 512, so pairs are cheap. */
+	const unsigned all = c->interfaces * CONFIG_ADDRESSES_MAX;
+	for (unsigned n = 0; n < all; n++) {
+		unsigned port_a = n / CONFIG_ADDRESSES_MAX, a = n % CONFIG_ADDRESSES_MAX;
+		if (a >= c->interface[port_a].address_count)
+			continue;
+		for (unsigned m = n + 1; m < all; m++) {
+			unsigned port_b = m / CONFIG_ADDRESSES_MAX, b = m % CONFIG_ADDRESSES_MAX;
+			if (b >= c->interface[port_b].address_count)
+				continue;
+			int error = check_pair(c, port_a, &c->interface[port_a].address[a], port_b,
+			                       &c->interface[port_b].address[b], err);
+			if (error != 0)
+				return error;
+		}
+	}
+	return 0;
+}
+
+/* A next hop or static ARP entry: a host, not ourselves, and on a connected subnet, unless it is a
+ * next hop that another route leads to, which `far` permits. */
+static int check_neighbour(const struct config *c, uint32_t addr, bool far, uint32_t line,
+                           const char *what, struct text_error *err)
+{
+	int port;
+	if (is_own(c, addr))
+		return text_fail(err, line, WORD_IP4(addr), "%s is this router's own address", what);
+	const struct config_address *own = subnet_of(c, addr, &port);
+	if (own == NULL && far && ip4_src_is_martian(addr))
+		return text_fail(err, line, WORD_IP4(addr), "%s is the address of no host", what);
+	if (own == NULL && far)
+		return 0;
+	if (own == NULL)
+		return text_fail(err, line, WORD_IP4(addr),
+		                 "%s does not lie on the subnet of any interface", what);
+	if (config_is_loopback(&c->interface[port]))
+		return text_fail(err, line, WORD_IP4(addr), "%s lies on the subnet of %s, where nobody is",
+		                 what, NAME(c, (unsigned)port));
+	if (!ip4_is_subnet_host(addr, own->plen))
+		return text_fail(err, line, WORD_IP4(addr),
+		                 "%s is the network or broadcast address of a subnet of %s", what,
+		                 NAME(c, (unsigned)port));
+	return 0;
+}
+
+struct route_table {
+	struct config_route *routes;
+	const uint32_t *slot;
+	uint32_t mask; /* slots - 1 */
+};
+
+/* The slot that holds prefix/plen, or the free one where it belongs. */
+static const uint32_t *route_slot(const struct route_table *t, uint32_t prefix, unsigned plen)
+{
+	/* Fibonacci hashing: the upper bits of the product depend on all bits of the key. */
+	uint64_t key = ((uint64_t)prefix << 6 | plen) * 0x9e3779b97f4a7c15u;
+	for (uint32_t i = (uint32_t)(key >> 32);; i++) {
+		const uint32_t *slot = &t->slot[i & t->mask];
+		if (*slot == 0)
+			return slot;
+		const struct config_route *r = &t->routes[*slot - 1];
+		if (r->prefix == prefix && r->plen == plen)
+			return slot;
+	}
+}
+
+/* A static route must not stand for what an interface address says. */
+static int check_route_hides(const struct config *c, const struct route_table *t,
+                             const struct config_address *a, unsigned port, struct text_error *err)
+{
+	uint32_t n = *route_slot(t, a->addr & ip4_prefix_mask(a->plen), a->plen);
+	if (n == 0)
+		n = *route_slot(t, a->addr, 32);
+	if (n == 0)
+		return 0;
+	const struct config_route *r = &t->routes[n - 1];
+	return text_fail(err, r->line, WORD_PREFIX(r->prefix, r->plen),
+	                 "%s reaches this prefix itself, by its address at line %u", NAME(c, port),
+	                 a->line);
+}
+
+uint32_t config_route_first(const struct config *c, const uint32_t *scratch, uint32_t prefix,
+                            unsigned plen)
+{
+	const struct route_table t = {c->routes, scratch, config_scratch_words(c->route_count) - 1};
+	return *route_slot(&t, prefix, plen) - 1; /* CONFIG_ROUTE_NONE where there is none */
+}
+
+/* May b, of the same prefix, stand beside a, which comes before it? */
+static int check_beside(const struct config_route *a, const struct config_route *b,
+                        struct text_error *err)
+{
+	const struct text word = WORD_PREFIX(b->prefix, b->plen);
+	if (a->kind == b->kind && a->next_hop == b->next_hop)
+		return text_fail(err, b->line, word, "this prefix has this route already, at line %u",
+		                 a->line);
+	if (a->distance == b->distance && (a->kind || b->kind))
+		return text_fail(err, b->line, word,
+		                 "of this distance the prefix has a route at line %u, and one of the two "
+		                 "leads nowhere", a->line);
+	return 0;
+}
+
+/* Puts route i, of the prefix of route `first`, into its chain. */
+static int chain(struct config_route *routes, uint32_t first, uint32_t i, struct text_error *err)
+{
+	struct config_route *r = &routes[i];
+	unsigned n = 1;
+	for (uint32_t k = first; k != CONFIG_ROUTE_NONE; k = routes[k].more - 1, n++) {
+		int error = check_beside(&routes[k], r, err);
+		if (error != 0)
+			return error;
+	}
+	if (n > CONFIG_ROUTES_EACH_MAX)
+		return text_fail(err, r->line, WORD_PREFIX(r->prefix, r->plen),
+		                 "a prefix has at most %d routes", CONFIG_ROUTES_EACH_MAX);
+	r->follows = true;
+	r->more = routes[first].more;
+	routes[first].more = i + 1;
+	return 0;
+}
+
+static int check_routes(const struct config *c, const struct route_table *t, uint32_t *slots,
+                        struct text_error *err)
+{
+	uint32_t good = 0; /* the next hop checked last: most routes share a few */
+	for (uint32_t i = 0; i < c->route_count; i++) {
+		struct config_route *r = &c->routes[i];
+		const uint32_t *slot = route_slot(t, r->prefix, r->plen);
+		r->more = 0;
+		r->follows = false;
+		if (*slot == 0)
+			slots[slot - t->slot] = i + 1;
+		else if (chain(c->routes, *slot - 1, i, err) != 0)
+			return E_INVAL;
+		if (r->kind != CONFIG_ROUTE_VIA || (good != 0 && r->next_hop == good))
+			continue;
+		int error = check_neighbour(c, r->next_hop, true, r->line, "the next hop", err);
+		if (error != 0)
+			return error;
+		good = r->next_hop;
+	}
+	for (unsigned port = 0; port < c->interfaces; port++) {
+		for (unsigned k = 0; k < c->interface[port].address_count; k++) {
+			int error = check_route_hides(c, t, &c->interface[port].address[k], port, err);
+			if (error != 0)
+				return error;
+		}
+	}
+	return 0;
+}
+
+static int check_arps(const struct config *c, struct text_error *err)
+{
+	for (unsigned i = 0; i < c->arp_count; i++) {
+		const struct config_arp *arp = &c->arp[i];
+		for (unsigned k = 0; k < i; k++)
+			if (c->arp[k].addr == arp->addr)
+				return text_fail(err, arp->line, WORD_IP4(arp->addr),
+				                 "this address already has an ARP entry, at line %u",
+				                 c->arp[k].line);
+		int error = check_neighbour(c, arp->addr, false, arp->line, "the ARP address", err);
+		if (error != 0)
+			return error;
+	}
+	return 0;
+}
+
+int config_check(const struct config *c, uint32_t *scratch, uint32_t scratch_words,
+                 struct text_error *err)
+{
+	uint32_t slots = config_scratch_words(c->route_count);
+	assert(slots + config_scratch_words(c->route6_count) <= scratch_words);
+	memset(scratch, 0, slots * sizeof *scratch);
+	struct route_table t = {c->routes, scratch, slots - 1};
+	int error = config_check_interfaces(c, err);
+	if (error == 0)
+		error = check_addresses(c, err);
+	if (error == 0)
+		error = check_routes(c, &t, scratch, err);
+	if (error == 0)
+		error = check_arps(c, err);
+	if (error == 0)
+		error = config_check_acl(c, err);
+	if (error == 0)
+		error = config_check_management(c, err);
+	return error != 0 ? error : config_check6(c, scratch + slots, scratch_words - slots, err);
+}

@@ -1,0 +1,360 @@
+/* The configuration as text; see config.h, invariant 3. What has its default is left out, but for
+ * the first three lines, which tell a reader what kind of machine this is. */
+#include "control/config/config.h"
+#include "lib/assert.h"
+#include "lib/fmt.h"
+#include "net/ip6.h"
+
+struct printer {
+	config_write_fn write;
+	void *ctx;
+};
+
+static void PRINTF_LIKE(2, 3) print_line(const struct printer *p, const char *format, ...)
+{
+	char line[256];
+	__builtin_va_list args;
+	__builtin_va_start(args, format);
+	size_t n = fmt_vformat(line, sizeof line - 1, format, args);
+	__builtin_va_end(args);
+	assert(n < sizeof line - 1);
+	line[n] = '\n';
+	p->write(p->ctx, line, n + 1);
+}
+
+static const char *idle_word(enum config_idle i)
+{
+	return i == CONFIG_IDLE_POLL ? "poll" : i == CONFIG_IDLE_SLEEP ? "sleep" : "auto";
+}
+
+static void print_interface6(const struct printer *p, const struct config_interface *i)
+{
+	char text[FMT_PREFIX6_MAX];
+	const bool link_local = !net_addr_is_any(&i->link_local6);
+	if (i->ipv6 && !link_local && !i->autoconfig && i->address6_count == 0)
+		print_line(p, " ipv6 enable");
+	if (link_local)
+		print_line(p, " ipv6 address %s link-local", fmt_ip6(text, &i->link_local6));
+	if (i->autoconfig)
+		print_line(p, " ipv6 address autoconfig");
+	for (unsigned k = 0; k < i->address6_count; k++)
+		print_line(p, " ipv6 address %s",
+		           fmt_prefix6(text, &i->address6[k].addr, i->address6[k].plen));
+	if (i->ra_suppress)
+		print_line(p, " ipv6 nd ra suppress");
+	if (i->ra_interval_s != 0)
+		print_line(p, " ipv6 nd ra interval %u", i->ra_interval_s);
+	if (i->ra_lifetime_said)
+		print_line(p, " ipv6 nd ra lifetime %u", i->ra_lifetime_s);
+	for (unsigned k = 0; k < i->ra_server_count; k++)
+		print_line(p, " ipv6 nd ra dns %s", fmt_ip6(text, &i->ra_server[k]));
+	if (i->ra_managed)
+		print_line(p, " ipv6 nd managed-config-flag");
+	if (i->ra_other)
+		print_line(p, " ipv6 nd other-config-flag");
+}
+
+static void print_filters(const struct printer *p, const struct config_interface *i)
+{
+	const struct config_filter *f = i->filter;
+	if (f[CONFIG_FILTER_IN4].name[0] != 0)
+		print_line(p, " ip access-group %s in", f[CONFIG_FILTER_IN4].name);
+	if (f[CONFIG_FILTER_OUT4].name[0] != 0)
+		print_line(p, " ip access-group %s out", f[CONFIG_FILTER_OUT4].name);
+	if (f[CONFIG_FILTER_IN6].name[0] != 0)
+		print_line(p, " ipv6 traffic-filter %s in", f[CONFIG_FILTER_IN6].name);
+	if (f[CONFIG_FILTER_OUT6].name[0] != 0)
+		print_line(p, " ipv6 traffic-filter %s out", f[CONFIG_FILTER_OUT6].name);
+	if (i->deny_silently)
+		print_line(p, " no ip unreachables");
+	if (i->deny_silently6)
+		print_line(p, " no ipv6 unreachables");
+}
+
+static void print_policy(const struct printer *p, const struct config_interface *i)
+{
+	for (unsigned six = 0; six < 2; six++)
+		if (i->verify[six])
+			print_line(p, " %s verify unicast source reachable-via %s allow-default",
+			           six ? "ipv6" : "ip", i->verify[six] == VERIFY_RX ? "rx" : "any");
+	for (unsigned six = 0; six < 2; six++)
+		if (i->redirects[six])
+			print_line(p, " %s redirects", six ? "ipv6" : "ip");
+	if (i->directed)
+		print_line(p, " ip directed-broadcast");
+}
+
+static void print_acl_head(const struct printer *p, const struct config_acl *l)
+{
+	print_line(p, "!");
+	print_line(p, "%s access-list %s", l->six ? "ipv6" : "ip", l->name);
+}
+
+static void print_acl(const struct printer *p, const struct config *c, const struct config_acl *l)
+{
+	char text[CONFIG_ACL_RULE_TEXT];
+	print_acl_head(p, l);
+	for (uint32_t r = 0; r < l->rules; r++)
+		print_line(p, " %s", config_acl_rule_text(text, &c->acl_rules[l->first + r], l->six));
+}
+
+static void print_interface(const struct printer *p, const struct config_interface *i)
+{
+	char prefix[FMT_PREFIX_MAX], name[CONFIG_IF_NAME_SIZE];
+	print_line(p, "!");
+	print_line(p, "interface %s", config_key_name(name, i->key));
+	if (i->description[0] != 0)
+		print_line(p, " description %s", i->description);
+	for (unsigned k = 0; k < i->address_count; k++)
+		print_line(p, " ip address %s%s",
+		           fmt_prefix(prefix, i->address[k].addr, i->address[k].plen),
+		           k > 0 ? " secondary" : "");
+	print_interface6(p, i);
+	print_filters(p, i);
+	print_policy(p, i);
+	if (i->mtu != 0)
+		print_line(p, " mtu %u", i->mtu);
+	if (i->shutdown)
+		print_line(p, " shutdown");
+}
+
+static const char *distance_text(char buf[8], unsigned distance)
+{
+	buf[0] = 0;
+	if (distance != CONFIG_DISTANCE_DEFAULT)
+		fmt_format(buf, 8, " %u", distance);
+	return buf;
+}
+
+void config_print_route(const struct config_route *r, config_write_fn write, void *ctx)
+{
+	const struct printer p = {write, ctx};
+	char prefix[FMT_PREFIX_MAX], next_hop[FMT_IP4_MAX], distance[8];
+	const char *word = config_route_word((enum config_route_kind)r->kind);
+	print_line(&p, "ip route %s %s%s", fmt_prefix(prefix, r->prefix, r->plen),
+	           word ? word : fmt_ip4(next_hop, r->next_hop), distance_text(distance, r->distance));
+}
+
+void config_print_route6(const struct config_route6 *r, config_write_fn write, void *ctx)
+{
+	const struct printer p = {write, ctx};
+	char prefix[FMT_PREFIX6_MAX], next_hop[FMT_IP6_MAX], name[CONFIG_IF_NAME_SIZE], distance[8];
+	const char *word = config_route_word((enum config_route_kind)r->kind);
+	const bool named = !word && ip6_is_link_local(&r->next_hop);
+	print_line(&p, "ipv6 route %s %s%s%s%s", fmt_prefix6(prefix, &r->prefix, r->plen),
+	           word ? word : fmt_ip6(next_hop, &r->next_hop), named ? " " : "",
+	           named ? config_key_name(name, r->port) : "", distance_text(distance, r->distance));
+}
+
+static void print_services(const struct printer *p, const struct services *all)
+{
+	for (unsigned s = 0; s < SERVICES; s++)
+		for (unsigned proto = 0; proto < SERVICE_PROTOS; proto++)
+			for (unsigned i = 0; i < all->of[proto][s].ports; i++)
+				print_line(p, "service %s %s port %u", service_word((enum service)s),
+				           service_proto_word((enum service_proto)proto),
+				           all->of[proto][s].port[i]);
+}
+
+static void print_access(const struct printer *p, const char *server,
+                         const struct config_access_list *l)
+{
+	char prefix[FMT_PREFIX6_MAX];
+	for (unsigned i = 0; i < l->count; i++) {
+		const struct config_access *a = &l->row[i];
+		if (net_addr_is_ip4(&a->prefix))
+			fmt_prefix(prefix, net_addr_to_ip4(&a->prefix), a->plen - 96u);
+		else
+			fmt_prefix6(prefix, &a->prefix, a->plen);
+		print_line(p, "%s access %s", server, prefix);
+	}
+}
+
+static void print_hosts(const struct printer *p, const struct config_http *http)
+{
+	char addr[FMT_ADDR_MAX];
+	for (unsigned i = 0; i < http->hosts; i++) {
+		const struct config_http_host *h = &http->host[i];
+		print_line(p, "http host %s", h->name[0] ? h->name : fmt_addr(addr, h->addr.w));
+	}
+}
+
+static void print_management(const struct printer *p, const struct config *c)
+{
+	char hash[PASSWORD_TEXT_MAX];
+	if (c->http.port != 0)
+		print_line(p, "http server port %u", c->http.port);
+	print_access(p, "http", &c->http.access);
+	print_hosts(p, &c->http);
+	if (c->console.port != 0)
+		print_line(p, "console server port %u", c->console.port);
+	print_access(p, "console", &c->console.access);
+	if (c->console.password_line != 0)
+		print_line(p, "console password %s", password_format(hash, &c->console.password));
+	if (c->capture.port != 0)
+		print_line(p, "capture server port %u", c->capture.port);
+	print_access(p, "capture", &c->capture.access);
+}
+
+/* As it is; only the end of its last line is added where it is missing. */
+static void print_script(const struct printer *p, const struct config_script *s)
+{
+	struct text rest = s->text, line;
+	print_line(p, "script %s", s->name);
+	while (text_next_line(&rest, &line)) {
+		if (line.len > 0)
+			p->write(p->ctx, line.at, line.len);
+		p->write(p->ctx, "\n", 1);
+	}
+}
+
+/* All but the access lists. */
+static void print_machine(const struct config *c, config_write_fn write, void *ctx)
+{
+	const struct printer p = {write, ctx};
+	char addr[FMT_ADDR_MAX], mac[FMT_MAC_MAX], name[CONFIG_IF_NAME_SIZE];
+	print_line(&p, "hostname %s", c->hostname);
+	print_line(&p, "application %s", core_app_word(c->application));
+	print_line(&p, "idle %s", idle_word(c->idle));
+	if (c->arp_timeout_s != CONFIG_ARP_TIMEOUT_DEFAULT_S)
+		print_line(&p, "arp timeout %u", c->arp_timeout_s);
+	if (c->icmp_rate != CONFIG_ICMP_RATE_DEFAULT || c->icmp_burst != CONFIG_ICMP_BURST_DEFAULT)
+		print_line(&p, "ip icmp rate-limit %u burst %u", c->icmp_rate, c->icmp_burst);
+	print_services(&p, &c->services);
+	if (c->tcp_connections != 0)
+		print_line(&p, "tcp connections %u", c->tcp_connections);
+	print_management(&p, c);
+	for (unsigned n = 0; n < c->interfaces; n++)
+		if (c->interface[n].present)
+			print_interface(&p, &c->interface[n]);
+	print_line(&p, "!");
+	for (unsigned k = 0; k < c->arp_count; k++)
+		print_line(&p, "arp %s %s", fmt_ip4(addr, c->arp[k].addr), fmt_mac(mac, c->arp[k].mac));
+	for (unsigned k = 0; k < c->neighbour6_count; k++)
+		print_line(&p, "ipv6 neighbor %s %s %s", fmt_ip6(addr, &c->neighbour6[k].addr),
+		           config_key_name(name, c->neighbour6[k].port),
+		           fmt_mac(mac, c->neighbour6[k].mac));
+}
+
+void config_print_statements(const struct config *c, config_write_fn write, void *ctx)
+{
+	const struct printer p = {write, ctx};
+	print_machine(c, write, ctx);
+	for (unsigned n = 0; n < c->acl_count; n++)
+		print_acl(&p, c, &c->acl[n]);
+}
+
+void config_print(const struct config *c, config_write_fn write, void *ctx)
+{
+	const struct printer p = {write, ctx};
+	config_print_statements(c, write, ctx);
+	for (uint32_t k = 0; k < c->route_count; k++)
+		config_print_route(&c->routes[k], write, ctx);
+	for (uint32_t k = 0; k < c->route6_count; k++)
+		config_print_route6(&c->routes6[k], write, ctx);
+	print_line(&p, "end");
+	if (c->script.line != 0)
+		print_script(&p, &c->script);
+}
+
+/* --- a few lines at a time --- */
+
+#define LINES_AT_ONCE 4
+#define SCRIPT_AT_ONCE 1000 /* bytes */
+
+/* Lets some lines pass. */
+struct window {
+	config_write_fn write;
+	void *ctx;
+	uint32_t line, first, end;
+};
+
+static void write_window(void *ctx, const char *text, size_t len)
+{
+	struct window *w = ctx;
+	if (w->line >= w->first && w->line < w->end)
+		w->write(w->ctx, text, len);
+	w->line++;
+}
+
+/* Of these the few that come next are printed by printing all of them: no more than some hundred,
+ * as a configuration is of ports. */
+static bool next_of_machine(const struct config *c, struct config_cursor *at, config_write_fn write,
+                            void *ctx)
+{
+	struct window w = {write, ctx, 0, at->n, at->n + LINES_AT_ONCE};
+	print_machine(c, write_window, &w);
+	at->n = w.end;
+	return w.end < w.line;
+}
+
+static bool next_of_lists(const struct config *c, struct config_cursor *at, const struct printer *p)
+{
+	char text[CONFIG_ACL_RULE_TEXT];
+	if (at->n >= c->acl_count)
+		return false;
+	const struct config_acl *l = &c->acl[at->n];
+	if (at->line == 0)
+		print_acl_head(p, l);
+	if (at->line < l->rules)
+		print_line(p, " %s", config_acl_rule_text(text, &c->acl_rules[l->first + at->line],
+		                                          l->six));
+	if (++at->line >= l->rules) {
+		at->n++;
+		at->line = 0;
+	}
+	return at->n < c->acl_count;
+}
+
+static bool next_of_script(const struct config_script *s, struct config_cursor *at,
+                           const struct printer *p)
+{
+	const size_t left = s->text.len - at->n;
+	const size_t n = left < SCRIPT_AT_ONCE ? left : SCRIPT_AT_ONCE;
+	if (at->n == 0)
+		print_line(p, "script %s", s->name);
+	if (n > 0)
+		p->write(p->ctx, s->text.at + at->n, n);
+	at->n += (uint32_t)n;
+	if (n < left)
+		return true;
+	if (s->text.len > 0 && s->text.at[s->text.len - 1] != '\n')
+		p->write(p->ctx, "\n", 1);
+	return false;
+}
+
+bool config_print_next(const struct config *c, struct config_cursor *at, config_write_fn write,
+                       void *ctx)
+{
+	const struct printer p = {write, ctx};
+	bool more = false;
+	switch ((enum config_part)at->part) {
+	case CONFIG_PART_MACHINE:
+		more = next_of_machine(c, at, write, ctx);
+		break;
+	case CONFIG_PART_LISTS:
+		more = next_of_lists(c, at, &p);
+		break;
+	case CONFIG_PART_ROUTES:
+		if (at->n < c->route_count)
+			config_print_route(&c->routes[at->n++], write, ctx);
+		more = at->n < c->route_count;
+		break;
+	case CONFIG_PART_ROUTES6:
+		if (at->n < c->route6_count)
+			config_print_route6(&c->routes6[at->n++], write, ctx);
+		more = at->n < c->route6_count;
+		break;
+	case CONFIG_PART_END:
+		print_line(&p, "end");
+		break;
+	case CONFIG_PART_SCRIPT:
+		more = c->script.line != 0 && next_of_script(&c->script, at, &p);
+		break;
+	case CONFIG_PARTS:
+		return false;
+	}
+	if (!more)
+		*at = (struct config_cursor){.part = at->part + 1};
+	return at->part < CONFIG_PARTS;
+}

@@ -1,0 +1,471 @@
+/*
+ * The dialect: the table of statements, how a line's is found, and the parsers of those that have no
+ * file of their own.
+ */
+#include "control/config/config_parse.h"
+
+#include "lib/assert.h"
+#include "lib/fmt.h"
+
+int config_expect_word(struct parser *p, unsigned i)
+{
+	if (i < p->words)
+		return 0;
+	return FAIL(p, i, "the line ends too early; expected \"%s\"", p->statement->syntax);
+}
+
+int config_expect_end(struct parser *p, unsigned i)
+{
+	if (i >= p->words)
+		return 0;
+	return FAIL(p, i, "unexpected word; expected \"%s\"", p->statement->syntax);
+}
+
+int config_parse_number(struct parser *p, unsigned i, const char *what, uint32_t min, uint32_t max,
+                        uint32_t *out)
+{
+	int error = config_expect_word(p, i);
+	if (error != 0)
+		return error;
+	if (text_parse_u32(p->word[i], min, max, out) != 0)
+		return FAIL(p, i, "%s must be a decimal number from %u to %u", what, min, max);
+	return 0;
+}
+
+int config_parse_mac(struct parser *p, unsigned i, uint8_t mac[6])
+{
+	static const uint8_t zero[6];
+	int error = config_expect_word(p, i);
+	if (error != 0)
+		return error;
+	if (text_parse_mac(p->word[i], mac) != 0)
+		return FAIL(p, i, "expected a MAC address such as 00:11:22:33:44:55 or 0011.2233.4455");
+	if ((mac[0] & 1) != 0 || memcmp(mac, zero, sizeof zero) == 0)
+		return FAIL(p, i, "the MAC address of a neighbour must be a unicast one");
+	return 0;
+}
+
+/* Copies a word into a field of `size` bytes; the caller has checked its length. */
+static void copy_word(char *dst, size_t size, struct text w)
+{
+	assert(w.len < size);
+	memcpy(dst, w.at, w.len);
+	memset(dst + w.len, 0, size - w.len);
+}
+
+static bool is_alnum(char c)
+{
+	c = text_lower(c);
+	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
+
+static int parse_hostname(struct parser *p, unsigned i)
+{
+	int error = config_expect_word(p, i);
+	if (error != 0 || (error = config_expect_end(p, i + 1)) != 0)
+		return error;
+	struct text w = p->word[i];
+	bool good = w.len < CONFIG_HOSTNAME_SIZE && is_alnum(w.at[0]) && is_alnum(w.at[w.len - 1]);
+	for (size_t k = 0; good && k < w.len; k++)
+		good = is_alnum(w.at[k]) || w.at[k] == '-';
+	/* RFC 1123 2.1 */
+	if (!good)
+		return FAIL(p, i, "a hostname has 1 to %d letters, digits and inner hyphens",
+		            CONFIG_HOSTNAME_SIZE - 1);
+	copy_word(p->out->hostname, sizeof p->out->hostname, w);
+	return 0;
+}
+
+static int parse_application(struct parser *p, unsigned i)
+{
+	int error = config_expect_word(p, i);
+	if (error != 0)
+		return error;
+	for (unsigned n = 0; n < CORE_APP_COUNT; n++) {
+		if (config_word_is(p, i, core_app_word((enum core_app_number)n))) {
+			p->out->application = (enum core_app_number)n;
+			return config_expect_end(p, i + 1);
+		}
+	}
+	return FAIL(p, i, "unknown application; expected " CORE_APPS(CORE_APP_WORD, " or "));
+}
+
+static int parse_idle(struct parser *p, unsigned i)
+{
+	int error = config_expect_word(p, i);
+	if (error != 0)
+		return error;
+	if (config_word_is(p, i, "poll"))
+		p->out->idle = CONFIG_IDLE_POLL;
+	else if (config_word_is(p, i, "sleep"))
+		p->out->idle = CONFIG_IDLE_SLEEP;
+	else if (config_word_is(p, i, "auto"))
+		p->out->idle = CONFIG_IDLE_AUTO;
+	else
+		return FAIL(p, i, "unknown idle mode; expected poll, sleep or auto");
+	return config_expect_end(p, i + 1);
+}
+
+static int parse_description(struct parser *p, unsigned i)
+{
+	int error = config_expect_word(p, i);
+	if (error != 0)
+		return error;
+	const char *start = p->word[i].at;
+	struct text rest = {start, (size_t)(p->body.at + p->body.len - start)};
+	if (rest.len >= CONFIG_DESCRIPTION_SIZE)
+		return FAIL(p, i, "the description has %u characters; at most %d are kept",
+		            (unsigned)rest.len, CONFIG_DESCRIPTION_SIZE - 1);
+	/* Only here may a tab stand inside a value; the console would not show it. */
+	if (text_find(rest, '\t') < rest.len)
+		return FAIL(p, i, "a description must not hold a tab; use blanks");
+	copy_word(p->interface->description, sizeof p->interface->description, rest);
+	return 0;
+}
+
+static int parse_mtu(struct parser *p, unsigned i)
+{
+	uint32_t mtu;
+	int error = config_parse_number(p, i, "the MTU", CONFIG_MTU_MIN, CONFIG_MTU_MAX, &mtu);
+	if (error != 0 || (error = config_expect_end(p, i + 1)) != 0)
+		return error;
+	p->interface->mtu = (uint16_t)mtu;
+	p->interface->mtu_line = p->line;
+	return 0;
+}
+
+int config_parse_verify(struct parser *p, unsigned i, bool six)
+{
+	int error = config_expect_word(p, i);
+	if (error == 0 && !config_word_is(p, i++, "reachable-via"))
+		return FAIL(p, i - 1, "expected reachable-via");
+	if (error != 0 || (error = config_expect_word(p, i)) != 0)
+		return error;
+	bool rx = config_word_is(p, i, "rx");
+	if (!rx && !config_word_is(p, i, "any"))
+		return FAIL(p, i, "expected rx (the way back leaves by this interface) or any (there is "
+		                  "one)");
+	if (!config_word_is(p, i + 1, "allow-default"))
+		return FAIL(p, i + 1, "expected allow-default: a default route is a way back here");
+	p->interface->verify[six] = rx ? VERIFY_RX : VERIFY_ANY;
+	p->interface->verify_line[six] = p->line;
+	return config_expect_end(p, i + 2);
+}
+
+static int parse_shutdown(struct parser *p, unsigned i)
+{
+	p->interface->shutdown = true;
+	return config_expect_end(p, i);
+}
+
+static int parse_no_shutdown(struct parser *p, unsigned i)
+{
+	p->interface->shutdown = false;
+	return config_expect_end(p, i);
+}
+
+static int add_service_port(struct parser *p, unsigned i, enum service service,
+                            enum service_proto proto, uint32_t port)
+{
+	struct service_ports *s = &p->out->services.of[proto][service];
+	enum service taken = service_of(&p->out->services, proto, (uint16_t)port);
+	if (taken != SERVICES)
+		return FAIL(p, i, "%s on %s port %u is already configured", service_word(taken),
+		            proto == SERVICE_UDP ? "UDP" : "TCP", port);
+	if (s->ports == SERVICE_PORTS_MAX)
+		return FAIL(p, i, "%s listens on at most %d ports", service_word(service),
+		            SERVICE_PORTS_MAX);
+	s->port[s->ports++] = (uint16_t)port;
+	return 0;
+}
+
+/* All rows "service NAME PROTOCOL": which one it is say the words before. */
+static int parse_service(struct parser *p, unsigned i)
+{
+	enum service_proto proto = config_word_is(p, i - 1, "tcp") ? SERVICE_TCP : SERVICE_UDP;
+	unsigned service = 0;
+	while (!config_word_is(p, i - 2, service_word((enum service)service)))
+		service++;
+	if (i >= p->words)
+		return add_service_port(p, i, (enum service)service, proto,
+		                        service_port_default((enum service)service));
+	for (; i < p->words; i += 2) {
+		uint32_t port;
+		if (!config_word_is(p, i, "port"))
+			return config_expect_end(p, i);
+		int error = config_parse_number(p, i + 1, proto == SERVICE_UDP ? "a UDP port" : "a TCP port",
+		                         1, 65535, &port);
+		if (error == 0)
+			error = add_service_port(p, i + 1, (enum service)service, proto, port);
+		if (error != 0)
+			return error;
+	}
+	return 0;
+}
+
+static int parse_tcp_connections(struct parser *p, unsigned i)
+{
+	int error = config_parse_number(p, i, "the number of TCP connections of a data core", 1,
+	                         CONFIG_TCP_CONNECTIONS_MAX, &p->out->tcp_connections);
+	return error != 0 ? error : config_expect_end(p, i + 1);
+}
+
+int config_exit(struct parser *p, unsigned i)
+{
+	if (p->interface == NULL && p->acl == NULL)
+		return FAIL(p, i - 1, "exit without a block to leave");
+	p->interface = NULL;
+	p->acl = NULL;
+	return config_expect_end(p, i);
+}
+
+static int parse_end(struct parser *p, unsigned i)
+{
+	int error = config_expect_end(p, i);
+	p->ended = error == 0;
+	return error;
+}
+
+int config_script(struct parser *p, unsigned i)
+{
+	int error = config_expect_word(p, i);
+	if (error != 0 || (error = config_expect_end(p, i + 1)) != 0)
+		return error;
+	if (p->word[i].len >= CONFIG_SCRIPT_NAME_SIZE)
+		return FAIL(p, i, "the name has %u characters; at most %d are kept",
+		            (unsigned)p->word[i].len, CONFIG_SCRIPT_NAME_SIZE - 1);
+	copy_word(p->out->script.name, sizeof p->out->script.name, p->word[i]);
+	p->out->script.line = p->line;
+	p->script = true;
+	return 0;
+}
+
+#define SUBNET "(A.B.C.D/LEN | A.B.C.D MASK)"
+#define RULE "PROTO SOURCE [PORTS] DESTINATION [PORTS | TYPE [CODE]] [established | " \
+	"match-all (+|-)FLAG... | fragments]"
+#define NOWHERE "null0 | blackhole | unreachable | prohibit"
+#define ACCESS "A.B.C.D/LEN | A.B.C.D MASK | X:X::X/LEN"
+static const struct statement statements[] = {
+	/* words, syntax, parser, in an interface block, how they stand together */
+	{"hostname", "hostname NAME", parse_hostname, false, STATEMENT_ONCE | STATEMENT_LIVE},
+	{"application", "application (" CORE_APPS(CORE_APP_WORD, " | ") ")", parse_application,
+	 false, STATEMENT_ONCE},
+	{"idle", "idle (poll | sleep | auto)", parse_idle, false, STATEMENT_ONCE | STATEMENT_LIVE},
+	{"interface", "interface (ethN | ethN.VLAN | loN)", config_interface, false, STATEMENT_OPENS},
+	{"description", "description TEXT", parse_description, true,
+	 STATEMENT_ONCE | STATEMENT_LIVE},
+	{"ip address", "ip address " SUBNET " [secondary]", config_ip4_address, true,
+	 STATEMENT_UNLESS_LAST},
+	{"mtu", "mtu BYTES", parse_mtu, true, STATEMENT_ONCE},
+	{"shutdown", "shutdown", parse_shutdown, true, 0},
+	{"no shutdown", "no shutdown", parse_no_shutdown, true, 0},
+	{"ipv6 enable", "ipv6 enable", config_ip6_enable, true, STATEMENT_ONCE},
+	{"ipv6 address", "ipv6 address (X:X::X/LEN | FE80::X link-local | autoconfig)",
+	 config_ip6_address, true, STATEMENT_IF_LAST},
+	{"ipv6 address autoconfig", "ipv6 address autoconfig", config_ip6_autoconfig, true,
+	 STATEMENT_ONCE},
+	{"ipv6 nd ra suppress", "ipv6 nd ra suppress", config_ip6_ra_suppress, true,
+	 STATEMENT_ONCE | STATEMENT_LIVE},
+	{"ipv6 nd ra interval", "ipv6 nd ra interval SECONDS", config_ip6_ra_interval, true,
+	 STATEMENT_ONCE | STATEMENT_LIVE},
+	{"ipv6 nd ra lifetime", "ipv6 nd ra lifetime SECONDS", config_ip6_ra_lifetime, true,
+	 STATEMENT_ONCE | STATEMENT_LIVE},
+	{"ipv6 nd ra dns", "ipv6 nd ra dns ADDRESS", config_ip6_ra_dns, true,
+	 STATEMENT_LIVE},
+	{"ipv6 nd managed-config-flag", "ipv6 nd managed-config-flag", config_ip6_ra_managed, true,
+	 STATEMENT_ONCE | STATEMENT_LIVE},
+	{"ipv6 nd other-config-flag", "ipv6 nd other-config-flag", config_ip6_ra_other, true,
+	 STATEMENT_ONCE | STATEMENT_LIVE},
+	{"ip access-group", "ip access-group NAME (in | out)", config_acl_group4, true,
+	 STATEMENT_BY_LAST | STATEMENT_NAMED | STATEMENT_LIVE},
+	{"ipv6 traffic-filter", "ipv6 traffic-filter NAME (in | out)", config_acl_group6, true,
+	 STATEMENT_BY_LAST | STATEMENT_NAMED | STATEMENT_LIVE},
+	{"no ip unreachables", "no ip unreachables", config_acl_silent4, true,
+	 STATEMENT_ONCE | STATEMENT_LIVE},
+	{"no ipv6 unreachables", "no ipv6 unreachables", config_acl_silent6, true,
+	 STATEMENT_ONCE | STATEMENT_LIVE},
+	{"ip unreachables", "ip unreachables", config_acl_tell4, true, STATEMENT_LIVE},
+	{"ipv6 unreachables", "ipv6 unreachables", config_acl_tell6, true, STATEMENT_LIVE},
+	{"ip verify unicast source",
+	 "ip verify unicast source reachable-via (rx | any) allow-default", config_ip4_verify, true,
+	 STATEMENT_ONCE | STATEMENT_LIVE},
+	{"ipv6 verify unicast source",
+	 "ipv6 verify unicast source reachable-via (rx | any) allow-default", config_ip6_verify, true,
+	 STATEMENT_ONCE | STATEMENT_LIVE},
+	{"ip redirects", "ip redirects", config_ip4_redirects, true, STATEMENT_ONCE | STATEMENT_LIVE},
+	{"ipv6 redirects", "ipv6 redirects", config_ip6_redirects, true,
+	 STATEMENT_ONCE | STATEMENT_LIVE},
+	{"no ip redirects", "no ip redirects", config_no_ip4_redirects, true, STATEMENT_LIVE},
+	{"no ipv6 redirects", "no ipv6 redirects", config_no_ip6_redirects, true, STATEMENT_LIVE},
+	{"ip directed-broadcast", "ip directed-broadcast", config_ip4_directed, true,
+	 STATEMENT_ONCE | STATEMENT_LIVE},
+	{"no ip directed-broadcast", "no ip directed-broadcast", config_no_ip4_directed, true,
+	 STATEMENT_LIVE},
+	{"ip access-list", "ip access-list [extended] NAME", config_acl_list4, false,
+	 STATEMENT_OPENS | STATEMENT_LIST | STATEMENT_NAMED | STATEMENT_LIVE},
+	{"ipv6 access-list", "ipv6 access-list NAME", config_acl_list6, false,
+	 STATEMENT_OPENS | STATEMENT_LIST | STATEMENT_NAMED | STATEMENT_LIVE},
+	{"permit", "permit " RULE, config_acl_rule, false, STATEMENT_RULE | STATEMENT_LIVE},
+	{"deny", "deny " RULE, config_acl_rule, false, STATEMENT_RULE | STATEMENT_LIVE},
+	{"ip route", "ip route " SUBNET " (NEXT-HOP | " NOWHERE ") [DISTANCE]", config_ip4_route, false,
+	 STATEMENT_ROUTE | STATEMENT_LIVE},
+	{"ipv6 route", "ipv6 route X:X::X/LEN (NEXT-HOP [INTERFACE] | " NOWHERE ") [DISTANCE]",
+	 config_ip6_route, false,
+	 STATEMENT_ROUTE | STATEMENT_LIVE},
+	{"ipv6 neighbor", "ipv6 neighbor ADDRESS INTERFACE MAC", config_ip6_neighbour, false,
+	 STATEMENT_BY_2 | STATEMENT_LIVE},
+	{"arp", "arp A.B.C.D MAC", config_ip4_arp, false, STATEMENT_BY_1 | STATEMENT_LIVE},
+	{"arp timeout", "arp timeout SECONDS", config_ip4_arp_timeout, false,
+	 STATEMENT_ONCE | STATEMENT_LIVE},
+	{"ip icmp rate-limit", "ip icmp rate-limit PER-SECOND [burst N]", config_ip4_icmp, false,
+	 STATEMENT_ONCE | STATEMENT_LIVE},
+	{"service echo udp", "service echo udp [port N]...", parse_service, false, 0},
+	{"service echo tcp", "service echo tcp [port N]...", parse_service, false, 0},
+	{"service discard udp", "service discard udp [port N]...", parse_service, false, 0},
+	{"service discard tcp", "service discard tcp [port N]...", parse_service, false, 0},
+	{"service chargen udp", "service chargen udp [port N]...", parse_service, false, 0},
+	{"service chargen tcp", "service chargen tcp [port N]...", parse_service, false, 0},
+	{"tcp connections", "tcp connections N", parse_tcp_connections, false, STATEMENT_ONCE},
+	{"http server", "http server [port N]", config_http_server, false,
+	 STATEMENT_ONCE | STATEMENT_LIVE},
+	{"http access", "http access (" ACCESS ")", config_http_access, false, STATEMENT_LIVE},
+	{"http host", "http host (NAME | ADDRESS)", config_http_host, false,
+	 STATEMENT_HOST | STATEMENT_LIVE},
+	{"console server", "console server [port N]", config_console_server, false,
+	 STATEMENT_ONCE | STATEMENT_LIVE},
+	{"console access", "console access (" ACCESS ")", config_console_access, false,
+	 STATEMENT_LIVE},
+	{"console password", "console password HASH", config_console_password, false,
+	 STATEMENT_ONCE | STATEMENT_LIVE},
+	{"capture server", "capture server [port N]", config_capture_server, false,
+	 STATEMENT_ONCE | STATEMENT_LIVE},
+	{"capture access", "capture access (" ACCESS ")", config_capture_access, false,
+	 STATEMENT_LIVE},
+	{"exit", "exit", config_exit, false, STATEMENT_NOT_TYPED},
+	{"end", "end", parse_end, false, STATEMENT_NOT_TYPED},
+	{"script", "script NAME", config_script, false, STATEMENT_ONCE | STATEMENT_NOT_TYPED},
+};
+_Static_assert(ARRAY_LEN(statements) <= CONFIG_STATEMENTS_MAX, "parser.seen has a slot for each");
+
+/* How many leading words of a line of that many are s's own, *all set when s has no more; *next is
+ * the word of s after them. */
+static unsigned match_words(const struct text *word, unsigned words, const struct statement *s,
+                            bool *all, struct text *next)
+{
+	struct text rest = text_of(s->words);
+	unsigned n = 0;
+	while (text_next_word(&rest, next)) {
+		if (n >= words || !text_is_word(word[n], *next)) {
+			*all = false;
+			return n;
+		}
+		n++;
+	}
+	*all = true;
+	return n;
+}
+
+/* Adds word to a list "a, b, c" unless it is in it. */
+static void list_add(char *list, size_t size, size_t *len, struct text word)
+{
+	for (size_t i = 0; i + word.len <= *len; i++)
+		if ((i == 0 || list[i - 1] == ' ') && memcmp(list + i, word.at, word.len) == 0 &&
+		    (i + word.len == *len || list[i + word.len] == ','))
+			return;
+	size_t need = word.len + (*len > 0 ? 2 : 0);
+	if (*len + need >= size)
+		return;
+	if (*len > 0) {
+		list[(*len)++] = ',';
+		list[(*len)++] = ' ';
+	}
+	memcpy(list + *len, word.at, word.len);
+	*len += word.len;
+	list[*len] = 0;
+}
+
+int config_statement_unknown(struct parser *p, unsigned matched)
+{
+	char list[160] = "";
+	size_t len = 0;
+	if (p->err == NULL)
+		return E_INVAL;
+	for (unsigned s = 0; s < ARRAY_LEN(statements); s++) {
+		bool all;
+		struct text next;
+		if (match_words(p->word, p->words, &statements[s], &all, &next) == matched && !all)
+			list_add(list, sizeof list, &len, next);
+	}
+	if (matched == 0)
+		return FAIL(p, 0, "unknown statement; expected one of %s", list);
+	struct text after = p->word[matched - 1];
+	return FAIL(p, matched, "expected %s after \"%.*s\"", list, (int)after.len, after.at);
+}
+
+/* Each line of a million asks all rows, and few pass: without this reading them takes twice as long
+ * (1.65 s, not 0.75 s, on the machine of docs/performance.md). */
+static bool first_word_is(const struct statement *s, struct text word)
+{
+	size_t i = 0;
+	while (i < word.len && s->words[i] && text_lower(word.at[i]) == s->words[i])
+		i++;
+	return i == word.len && (s->words[i] == ' ' || s->words[i] == 0);
+}
+
+/* The statement with the most words that a line begins with, *best of them; NULL: none, and *best
+ * is how many fit one at most. */
+static const struct statement *find(const struct text *word, unsigned words, unsigned *best)
+{
+	unsigned own = 0, partial = 0;
+	const struct statement *found = NULL;
+	for (unsigned s = 0; s < ARRAY_LEN(statements); s++) {
+		bool all;
+		struct text next;
+		if (words == 0 || !first_word_is(&statements[s], word[0]))
+			continue;
+		unsigned n = match_words(word, words, &statements[s], &all, &next);
+		if (all && n > own) {
+			own = n;
+			found = &statements[s];
+		}
+		if (!all && n > partial)
+			partial = n;
+	}
+	*best = found != NULL ? own : partial;
+	return found;
+}
+
+/* A text of a million lines is nearly all routes: the statement of the line before, if it is one of
+ * them, is tried before the table is. No other begins with the words of a route. */
+static const struct statement *find_again(const struct parser *p, unsigned *best)
+{
+	bool all;
+	struct text next;
+	if (p->statement == NULL || (p->statement->how & STATEMENT_ROUTE) == 0)
+		return NULL;
+	*best = match_words(p->word, p->words, p->statement, &all, &next);
+	return all ? p->statement : NULL;
+}
+
+const struct statement *config_statement_find(const struct parser *p, unsigned *best)
+{
+	const struct statement *found = find_again(p, best);
+	return found != NULL ? found : find(p->word, p->words, best);
+}
+
+const struct statement *config_statements(unsigned *count)
+{
+	*count = ARRAY_LEN(statements);
+	return statements;
+}
+
+const struct statement *config_statement_of(struct text line)
+{
+	struct text word[CONFIG_WORDS_MAX];
+	unsigned words = 0;
+	while (words < CONFIG_WORDS_MAX && text_next_word(&line, &word[words]))
+		words++;
+	const bool numbered = words > 1 && word[0].at[0] >= '0' && word[0].at[0] <= '9';
+	const struct statement *s = find(word + numbered, words - numbered, &(unsigned){0});
+	return numbered && s && !(s->how & STATEMENT_RULE) ? NULL : s;
+}

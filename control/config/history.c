@@ -1,0 +1,88 @@
+/* See history.h. A version lies in the bytes as its text, then lines "-ROUTE" and "+ROUTE": what to
+ * take away from the configuration after it, and what to add. */
+#include "control/config/history.h"
+
+#include "lib/assert.h"
+#include "lib/fmt.h"
+
+struct writer {
+	char *at; /* NULL: counts only */
+	size_t len;
+};
+
+/* The way back: what the candidate adds is to go. */
+static void write_back(void *ctx, char sign, struct text line)
+{
+	struct writer *w = ctx;
+	if (w->at != NULL) {
+		w->at[w->len] = sign == '+' ? '-' : '+';
+		memcpy(w->at + w->len + 1, line.at, line.len);
+		w->at[w->len + 1 + line.len] = '\n';
+	}
+	w->len += line.len + 2;
+}
+
+static void forget_oldest(struct history *h)
+{
+	const size_t n = h->version[0].text_len + h->version[0].routes_len;
+	memmove(h->bytes, h->bytes + n, h->len - n);
+	h->len -= n;
+	h->count--;
+	memmove(&h->version[0], &h->version[1], h->count * sizeof h->version[0]);
+	for (unsigned i = 0; i < h->count; i++)
+		h->version[i].at -= n;
+}
+
+bool history_keep(struct history *h, const struct candidate *c, uint64_t now_ns, const char *by)
+{
+	struct writer w = {NULL, 0};
+	candidate_compare_routes(c, write_back, &w);
+	const size_t bytes = c->running_len + w.len;
+	while (h->count > 0 &&
+	       (h->count == HISTORY_VERSIONS || h->len + bytes > HISTORY_BYTES))
+		forget_oldest(h);
+	if (bytes > HISTORY_BYTES)
+		return false;
+	struct history_version *v = &h->version[h->count++];
+	*v = (struct history_version){.at = h->len, .text_len = c->running_len,
+	                              .routes_len = w.len, .until_ns = now_ns};
+	fmt_format(v->by, sizeof v->by, "%s", by);
+	memcpy(h->bytes + h->len, c->running_text, c->running_len);
+	w = (struct writer){h->bytes + h->len + c->running_len, 0};
+	candidate_compare_routes(c, write_back, &w);
+	h->len += bytes;
+	return true;
+}
+
+const struct history_version *history_version(const struct history *h, unsigned n)
+{
+	return n >= 1 && n <= h->count ? &h->version[h->count - n] : NULL;
+}
+
+/* Takes the candidate's routes one version back. */
+static int back(const struct history *h, const struct history_version *v, struct candidate *c)
+{
+	struct text_error err;
+	struct text rest = {h->bytes + v->at + v->text_len, v->routes_len}, line;
+	int e = E_OK;
+	while (e == E_OK && text_next_line(&rest, &line))
+		e = candidate_enter_change(c, line, &err);
+	return e;
+}
+
+int history_restore(const struct history *h, unsigned n, struct candidate *c)
+{
+	const struct history_version *v = history_version(h, n);
+	struct text_error err;
+	if (n > 0 && v == NULL)
+		return E_NOENT;
+	int e = candidate_reset(c, c->running);
+	for (unsigned i = 1; e == E_OK && i <= n; i++)
+		e = back(h, history_version(h, i), c);
+	if (e == E_OK && n > 0)
+		e = candidate_set_text(c, (struct text){h->bytes + v->at, v->text_len}, &err);
+	/* all of it was in force; more routes than a candidate may add were in no commit */
+	if (e != E_OK && n > 0)
+		(void)candidate_reset(c, c->running);
+	return e;
+}

@@ -1,0 +1,211 @@
+/* See journal.h. The routes are lines "-ROUTE" and "+ROUTE", as those of history.c. */
+#include "control/config/journal.h"
+
+#include "runtime/runtime.h"
+#include "lib/mem.h"
+#include "lib/number.h"
+#include "lib/siphash.h"
+
+#define SLOT_LEAST (64u << 10)
+#define EFFORT_MAX (64u << 20) /* some tens of milliseconds */
+
+struct slot {
+	uint64_t seal; /* of all that follows; 0: it does not stand */
+	uint64_t generation; /* the higher one counts */
+	uint64_t statements, routes; /* bytes, one after the other */
+	uint64_t on_boot; /* journal_stage */
+	char text[];
+};
+
+struct journal {
+	uint64_t unconfirmed; /* a slot is staged that may yet be rolled back */
+	uint64_t unused; /* aligns them */
+	/* two slots, of half of the rest each */
+};
+
+static const struct siphash_key seal_key = {0x6879617465206a6f, 0x75726e616c206b65};
+static struct slot *staged;
+static bool broken; /* a commit has not been kept, so nor can those after it */
+
+/* --- slots --- */
+
+static size_t slot_bytes(size_t bytes)
+{
+	return align_down((bytes - sizeof(struct journal)) / 2, sizeof(uint64_t));
+}
+
+static struct slot *slot_of(struct journal *j, size_t bytes, unsigned n)
+{
+	return (struct slot *)(void *)((uint8_t *)(j + 1) + n * slot_bytes(bytes));
+}
+
+static uint64_t seal_of(const struct slot *s)
+{
+	const size_t bytes = offsetof(struct slot, text) - offsetof(struct slot, generation);
+	return siphash24(&seal_key, &s->generation, bytes + s->statements + s->routes) | 1;
+}
+
+static bool stands(const struct slot *s, size_t bytes)
+{
+	const size_t room = slot_bytes(bytes) - sizeof *s;
+	return s->seal && s->statements <= room && s->routes <= room - s->statements &&
+	       s->seal == seal_of(s);
+}
+
+/* The slot that stands; NULL: none does. *other: a slot to be written. */
+static struct slot *current(struct journal *j, size_t bytes, struct slot **other)
+{
+	struct slot *a = slot_of(j, bytes, 0), *b = slot_of(j, bytes, 1);
+	const bool good = stands(b, bytes);
+	if (stands(a, bytes) && !(good && b->generation > a->generation)) {
+		*other = b;
+		return a;
+	}
+	*other = a;
+	return good ? b : NULL;
+}
+
+/* --- writing --- */
+
+struct writer {
+	char *at; /* NULL: counts only */
+	size_t len;
+	size_t effort; /* bytes that may yet be looked at for lines that cancel each other */
+};
+
+/* A line that is there already, with the other sign, goes: both have been. False: it is not there, or
+ * has not been looked for. */
+static bool cancel(struct writer *w, char sign, struct text line)
+{
+	const char other = sign == '+' ? '-' : '+';
+	if (w->len > w->effort)
+		return false;
+	w->effort -= w->len;
+	for (size_t i = 0; i < w->len;) {
+		const size_t n = text_find((struct text){w->at + i, w->len - i}, '\n') + 1;
+		if (w->at[i] == other && text_equal((struct text){w->at + i + 1, n - 2}, line)) {
+			memmove(w->at + i, w->at + i + n, w->len - i - n);
+			w->len -= n;
+			return true;
+		}
+		i += n;
+	}
+	return false;
+}
+
+static void write_route(void *ctx, char sign, struct text line)
+{
+	struct writer *w = ctx;
+	if (w->at) {
+		if (cancel(w, sign, line))
+			return;
+		w->at[w->len] = sign;
+		memcpy(w->at + w->len + 1, line.at, line.len);
+		w->at[w->len + 1 + line.len] = '\n';
+	}
+	w->len += line.len + 2;
+}
+
+/* A place for so many bytes of text beside the slot that stands, *last; it may be moved. NULL: there
+ * is no memory. */
+static struct slot *place_for(size_t text, struct slot **last)
+{
+	struct slot *other = NULL;
+	size_t bytes, wanted = sizeof(struct journal) + 2 * align_up(sizeof *other + text + text / 2,
+	                                                             SLOT_LEAST);
+	struct journal *j = core_private_kept(CORE_KEPT_JOURNAL, &bytes);
+	*last = j ? current(j, bytes, &other) : NULL;
+	if (j && sizeof *other + text <= slot_bytes(bytes))
+		return other;
+	j = text <= JOURNAL_BYTES ? core_private_keep(CORE_KEPT_JOURNAL, wanted) : NULL;
+	if (!j)
+		return NULL;
+	core_private_kept(CORE_KEPT_JOURNAL, &bytes);
+	other = slot_of(j, bytes, 0);
+	if (*last) /* its memory is nobody's yet */
+		*last = memcpy(other, *last, sizeof **last + (*last)->statements + (*last)->routes);
+	return slot_of(j, bytes, *last != NULL);
+}
+
+bool journal_stage(const struct candidate *c, bool on_boot)
+{
+	struct writer w = {0};
+	struct slot *last = NULL;
+	size_t bytes, before = 0;
+	struct journal *j = core_private_kept(CORE_KEPT_JOURNAL, &bytes);
+	struct slot *unused;
+	journal_seal();
+	if (j && (last = current(j, bytes, &unused)) != NULL && last->on_boot == on_boot)
+		before = last->routes; /* else they have come and gone from another configuration */
+	candidate_compare_routes(c, write_route, &w);
+	struct slot *s = broken ? NULL : place_for(c->len + before + w.len, &last);
+	if (!s) {
+		broken = true;
+		journal_forget();
+		return false;
+	}
+	s->seal = 0;
+	s->generation = last ? last->generation + 1 : 1;
+	s->on_boot = on_boot;
+	s->statements = c->len;
+	memcpy(s->text, c->text, c->len);
+	if (last)
+		memcpy(s->text + c->len, last->text + last->statements, before);
+	w = (struct writer){s->text + c->len, before, EFFORT_MAX};
+	candidate_compare_routes(c, write_route, &w);
+	s->routes = w.len;
+	staged = s;
+	j = core_private_kept(CORE_KEPT_JOURNAL, &bytes);
+	j->unconfirmed = 1;
+	return true;
+}
+
+static void unstage(void)
+{
+	size_t bytes;
+	struct journal *j = core_private_kept(CORE_KEPT_JOURNAL, &bytes);
+	staged = NULL;
+	if (j)
+		j->unconfirmed = 0;
+}
+
+void journal_seal(void)
+{
+	if (!staged)
+		return;
+	__atomic_store_n(&staged->seal, seal_of(staged), __ATOMIC_RELEASE);
+	unstage();
+}
+
+void journal_drop(void)
+{
+	unstage();
+}
+
+void journal_forget(void)
+{
+	size_t bytes;
+	struct journal *j = core_private_kept(CORE_KEPT_JOURNAL, &bytes);
+	for (unsigned n = 0; j && n < 2; n++)
+		slot_of(j, bytes, n)->seal = 0;
+	unstage();
+}
+
+/* --- reading --- */
+
+bool journal_find(struct journal_found *found)
+{
+	size_t bytes;
+	struct slot *unused;
+	struct journal *j = core_private_kept(CORE_KEPT_JOURNAL, &bytes);
+	*found = (struct journal_found){.unconfirmed = j && j->unconfirmed};
+	if (j)
+		j->unconfirmed = 0;
+	const struct slot *s = j ? current(j, bytes, &unused) : NULL;
+	if (!s)
+		return false;
+	found->on_boot = s->on_boot;
+	found->statements = (struct text){s->text, s->statements};
+	found->routes = (struct text){s->text + s->statements, s->routes};
+	return true;
+}

@@ -1,0 +1,115 @@
+/* See password.h. */
+#include "control/config/password.h"
+
+#include "lib/fmt.h"
+#include "lib/mem.h"
+
+static const char scheme[] = "$pbkdf2-sha256$";
+
+static int digit_of(char c)
+{
+	if (c >= 'A' && c <= 'Z')
+		return c - 'A';
+	if (c >= 'a' && c <= 'z')
+		return c - 'a' + 26;
+	if (c >= '0' && c <= '9')
+		return c - '0' + 52;
+	return c == '.' || c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+/* Bytes that the digits in t stand for; -1: they stand for none, or for more than `size`. Bits left
+ * over must be zero (RFC 4648 3.5): else two texts would be one value. */
+static int decode(struct text t, uint8_t *to, size_t size)
+{
+	uint32_t bits = 0;
+	unsigned have = 0;
+	size_t n = 0;
+	for (size_t i = 0; i < t.len; i++) {
+		int digit = digit_of(t.at[i]);
+		if (digit < 0)
+			return -1;
+		bits = bits << 6 | (uint32_t)digit;
+		have += 6;
+		if (have < 8)
+			continue;
+		if (n == size)
+			return -1;
+		have -= 8;
+		to[n++] = (uint8_t)(bits >> have);
+		bits &= (1u << have) - 1;
+	}
+	return have < 6 && bits == 0 ? (int)n : -1;
+}
+
+/* Returns the end of the text, where a NUL stands. */
+static char *encode(char *to, const uint8_t *from, size_t n)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789./";
+	uint32_t bits = 0;
+	unsigned have = 0;
+	for (size_t i = 0; i < n; i++) {
+		bits = (bits << 8 | from[i]) & 0xffff;
+		for (have += 8; have >= 6; have -= 6)
+			*to++ = digits[bits >> (have - 6) & 63];
+	}
+	if (have > 0)
+		*to++ = digits[bits << (6 - have) & 63];
+	*to = 0;
+	return to;
+}
+
+/* What stands in front of the next '$', which is skipped, or all that is left. */
+static struct text next_part(struct text *rest)
+{
+	size_t n = text_find(*rest, '$'), used = n < rest->len ? n + 1 : n;
+	struct text part = {rest->at, n};
+	*rest = (struct text){rest->at + used, rest->len - used};
+	return part;
+}
+
+int password_parse(struct text t, struct password_hash *out, const char **why)
+{
+	struct password_hash h = {0};
+	const size_t n = sizeof scheme - 1;
+	*why = "expected $pbkdf2-sha256$ITERATIONS$SALT$HASH, as \"tools/hayate password\" prints it";
+	if (t.len < n || memcmp(t.at, scheme, n) != 0)
+		return E_INVAL;
+	t = (struct text){t.at + n, t.len - n};
+	struct text iterations = next_part(&t), salt = next_part(&t);
+	if (text_parse_u32(iterations, PASSWORD_ITERATIONS_MIN, PASSWORD_ITERATIONS_MAX,
+	                   &h.iterations) != E_OK) {
+		*why = "the number of iterations must be 1000 to 10000000";
+		return E_INVAL;
+	}
+	int salt_len = decode(salt, h.salt, sizeof h.salt);
+	if (salt_len < PASSWORD_SALT_MIN) {
+		*why = "the salt must be 8 to 64 bytes in base64";
+		return E_INVAL;
+	}
+	h.salt_len = (uint8_t)salt_len;
+	if (decode(t, h.hash, sizeof h.hash) != sizeof h.hash) {
+		*why = "the hash must be 32 bytes in base64 (43 characters)";
+		return E_INVAL;
+	}
+	*out = h;
+	return E_OK;
+}
+
+char *password_format(char buf[PASSWORD_TEXT_MAX], const struct password_hash *h)
+{
+	_Static_assert(sizeof scheme + 10 + (PASSWORD_SALT_MAX * 4 + 2) / 3 + 43 + 2 <=
+	               PASSWORD_TEXT_MAX, "the longest fits");
+	size_t n = fmt_format(buf, PASSWORD_TEXT_MAX, "%s%u$", scheme, h->iterations);
+	char *end = encode(buf + n, h->salt, h->salt_len);
+	*end++ = '$';
+	encode(end, h->hash, sizeof h->hash);
+	return buf;
+}
+
+bool password_is(const struct password_hash *h, const uint8_t key[SHA256_BYTES])
+{
+	unsigned differ = 0;
+	for (unsigned i = 0; i < SHA256_BYTES; i++)
+		differ |= h->hash[i] ^ key[i];
+	return differ == 0;
+}

@@ -1,0 +1,4 @@
+/* See running.h. */
+#include "control/config/running.h"
+
+struct running running;

@@ -1,0 +1,300 @@
+/*
+ * The control plane's life: plane_start builds everything from the configuration while no data
+ * core looks (the runtime has stopped them), then messages and timers keep it going. It may be
+ * called again after a fault, or for a commit; it then builds everything anew in the same memory.
+ */
+#include "control/forwarding/adjacency.h"
+#include "control/monitor/capture.h"
+#include "control/test/churn.h"
+#include "control/test/test_commands.h"
+#include "control/commit/commit.h"
+#include "control/cli/configure.h"
+#include "control/management/plugin.h"
+#include "control/forwarding/filter.h"
+#include "control/host/fragments.h"
+#include "control/forwarding/groups.h"
+#include "control/management/http.h"
+#include "control/cli/show.h"
+#include "control/cli/show_memory.h"
+#include "control/commit/load.h"
+#include "control/commit/servers.h"
+#include "control/config/config.h"
+#include "control/config/config_hash.h"
+#include "control/config/running.h"
+#include "control/console/serial.h"
+#include "control/console/shell.h"
+#include "control/forwarding/interfaces.h"
+#include "control/forwarding/neighbour.h"
+#include "control/forwarding/neighbour6.h"
+#include "control/forwarding/policy.h"
+#include "control/forwarding/tables.h"
+#include "control/host/input.h"
+#include "control/host/ping.h"
+#include "control/host/punt.h"
+#include "control/restore.h"
+#include "dataplane/state.h"
+#include "net/arp.h"
+#include "control/control.h"
+#include "control/management/remote.h"
+#include "control/forwarding/routes.h"
+#include "control/management/stats.h"
+#include "control/host/tcp_control.h"
+#include "control/monitor/trace.h"
+
+#include "lib/fmt.h"
+#include "lib/mem.h"
+#include "lib/number.h"
+
+#define FILTERS_SHARE 4 /* of its room, that filter_start may write to */
+
+/* config.h knows neither machine nor runtime */
+_Static_assert(CONFIG_HOSTNAME_SIZE <= SHELL_HOSTNAME_SIZE, "none is cut");
+_Static_assert(PUNT_KINDS <= CORE_PUNT_KINDS, "each has its part of the ring");
+_Static_assert((int)CONFIG_IDLE_AUTO == (int)CORE_IDLE_AUTO &&
+               (int)CONFIG_IDLE_POLL == (int)CORE_IDLE_POLL &&
+               (int)CONFIG_IDLE_SLEEP == (int)CORE_IDLE_SLEEP, "plane_start converts them");
+
+/* --- start --- */
+
+/* The access lists of the configuration, behind the view's `used` bytes; returns how much is kept
+ * for them, but not taken where there are none yet. Lists that do not fit are a configuration that is
+ * not applied, for without them it would say something else. */
+static size_t start_filters(struct view *v, size_t used)
+{
+	size_t bytes, have;
+	core_snapshot_area(&have);
+	size_t room = u64_max(have, core_snapshot_most() / 2); /* the rest will be private memory */
+	if (running.config.acl_count && core_snapshot_take(used + room / FILTERS_SHARE) != E_OK)
+		room = have;
+	if (filter_start(v, (uint8_t *)v + used, room - used, &bytes, &running.error) != E_OK)
+		load_withdraw();
+	return core_pages(bytes);
+}
+
+static void start_services(struct view *v)
+{
+	v->services = running.config.services;
+	/* app=echo of the command line comes without `application echo`, which implies this */
+	if (!services_any(&v->services, SERVICE_UDP) && !services_any(&v->services, SERVICE_TCP))
+		services_default(&v->services);
+	v->tcp_connections = running.config.tcp_connections;
+	servers_prepare(v);
+}
+
+/* The application's commands, and its part of the snapshot behind the view's `used` bytes; returns
+ * how large that is. */
+static size_t place_extension(struct view *v, size_t used)
+{
+	const struct app_extension *e = extension_get();
+	size_t more = e && e->snapshot_more ? core_pages(e->snapshot_more()) : 0;
+	if (!shell_runs(&serial_console))
+		commands_set(&serial_console);
+	assert(!e || e->shared_bytes <= view_extension_room());
+	const size_t room = core_snapshot_most();
+	if (!e || core_snapshot_take(used + e->snapshot_bytes) != E_OK)
+		return 0;
+	v->extension = (uint8_t *)v + used;
+	memset(v->extension, 0, e->snapshot_bytes);
+	size_t bytes = core_pages(e->snapshot_bytes);
+	if (more == 0 || room - used < bytes + TABLES_LEAST ||
+	    room - used - bytes - TABLES_LEAST < more ||
+	    core_snapshot_take(used + bytes + more) != E_OK)
+		return bytes;
+	v->extension_more = (uint8_t *)v->extension + bytes;
+	return bytes + more;
+}
+
+/* The tables beside those of forwarding; returns what there is no memory for, NULL: nothing. */
+static const char *start_others(void)
+{
+	if (neighbour_start() != E_OK || neighbour6_start() != E_OK)
+		return "neighbours";
+	if (fragments_start() != E_OK)
+		return "fragments";
+	memory_note("neighbours, fragments");
+	if (!routes_start())
+		return "routes";
+	memory_note("routes of all sources");
+	return NULL;
+}
+
+static void plane_start(void)
+{
+	static bool started, ok;
+	struct view *v;
+	size_t have, view_bytes = core_pages(sizeof *v);
+	v = core_snapshot_area(&have);
+	assert(have >= view_bytes); /* the kernel gives megabytes (kernel/shares.c) */
+	count_n(CNT_drop_restart, adjacency_waiting);
+	adjacency_waiting = 0;
+	memset(v, 0, sizeof *v); /* data cores have let go of the ports, and with them of all of it */
+	v->started = clock_tsc();
+	memset(adjacency_carried, 0, sizeof adjacency_carried);
+	stats_restart();
+	remote_stop();
+	capture_stop();
+	trace_stop();
+	churn_forget();
+	tcp_control_stop();
+	forwarding.refused_routes = forwarding.refused_hosts = 0;
+	memory_note(started ? memory_later : "devices");
+	if (!started) {
+		console_init();
+		test_commands_add();
+		remote_console = &configure_console;
+		ok = load_start();
+		started = true;
+		if (ok)
+			commit_resume();
+	} else {
+		commit_take();
+	}
+	memory_note("configuration");
+	view_bytes += start_filters(v, view_bytes);
+	shell_set_hostname(&serial_console, running.config.hostname);
+	core_set_app(running.config.application);
+	view_bytes += place_extension(v, view_bytes);
+	memory_note("access lists, application");
+	forwarding.ready = ok && forwarding_start(v, view_bytes);
+	memory_note("forwarding tables, the writer's part");
+	core_set_idle((enum core_idle)running.config.idle);
+	interfaces_start(v);
+	policy_set();
+	groups_start();
+	local_start();
+	const char *missing = forwarding.ready ? start_others() : ok ? "forwarding" : "the configuration";
+	forwarding.ready = !missing;
+	if (missing) {
+		console_log("not enough memory for the tables (%s): nothing is forwarded", missing);
+		memset(v->port, 0, sizeof v->port);
+		return;
+	}
+	interfaces_routes(v);
+	start_services(v);
+	memory_note("management");
+	if (extension_get() && extension_get()->start)
+		extension_get()->start();
+}
+
+static void report_ready(void)
+{
+	uint64_t us = clock_ns(&self.clock, clock_tsc() - self.info->tsc_boot) / 1000;
+	unsigned cores = core_data_count();
+	console_log("ready: %u port%s, %u data core%s, %llu.%llu ms after boot", core_port_count(),
+	          core_port_count() == 1 ? "" : "s", cores, cores == 1 ? "" : "s",
+	          (unsigned long long)us / 1000, (unsigned long long)us / 100 % 10);
+}
+
+static void plane_ports(void)
+{
+	static bool greeted;
+	if (!running.applied)
+		load_report();
+	else if (self.info->config_bytes == 0)
+		console_log("no configuration was given: all interfaces are down");
+	servers_start();
+	commit_done();
+	if (core_ports_running())
+		report_ready();
+	if (!greeted) {
+		shell_start(&serial_console);
+		core_console_open();
+	}
+	greeted = true;
+	if (extension_get() && extension_get()->ports)
+		extension_get()->ports();
+}
+
+static void plane_link(unsigned port, const struct nic_link *link)
+{
+	console_log("eth%u: link %s", port, link->up ? "up" : "down");
+	interfaces_link(port, link->up);
+	if (!forwarding.ready)
+		return;
+	if (extension_get() && extension_get()->link)
+		extension_get()->link(port, link->up);
+}
+
+/* --- timers --- */
+
+/* What data cores may have been reading when it was given up can be used again. */
+static void reclaim(void)
+{
+	if (!forwarding.ready || (!fib_retired(&forwarding.fib) && !fib_retired(&forwarding.fib6) &&
+	                         !host6_resting(&forwarding.hosts6) && !groups_resting()) ||
+	    !core_quiesce())
+		return;
+	fib_reclaim(&forwarding.fib);
+	fib_reclaim(&forwarding.fib6);
+	host6_reclaim(&forwarding.hosts6);
+	groups_reclaim();
+	routes_retry();
+}
+
+/* The TSC when TCP or its servers want to be called again. */
+static uint64_t management_timer(void)
+{
+	uint64_t now = core_now_us();
+	tcp_control_tick();
+	uint64_t due = http_turn(), remote = remote_turn(), capture = capture_turn();
+	uint64_t trace = trace_turn();
+	due = trace < due ? trace : due;
+	due = remote < due ? remote : due;
+	due = capture < due ? capture : due;
+	uint64_t tcp = tcp_control_deadline();
+	due = tcp < due ? tcp : due;
+	if (due == UINT64_MAX)
+		return UINT64_MAX;
+	/* counted from now, not from time 0: the two conversions round differently */
+	return self.now_tsc + (due > now ? clock_ticks(&self.clock, (due - now) * 1000) + 1 : 0);
+}
+
+static uint64_t plane_timer(void)
+{
+	uint64_t next = ping_timer(), arp = forwarding.ready ? neighbour_timer() : UINT64_MAX;
+	next = arp < next ? arp : next;
+	uint64_t rates = rates_timer(), summary = summary_timer();
+	next = rates < next ? rates : next;
+	next = summary < next ? summary : next;
+	uint64_t fragments = fragments_timer();
+	next = fragments < next ? fragments : next;
+	uint64_t commit = commit_timer(), churn = churn_timer();
+	next = commit < next ? commit : next;
+	next = churn < next ? churn : next;
+	next = u64_min(next, config_hash_timer());
+	reclaim();
+	next = forwarding.ready && routes_work() ? core_now_ns() : next;
+	next = next == UINT64_MAX ? UINT64_MAX : clock_ticks(&self.clock, next) + 1;
+	uint64_t management = management_timer();
+	next = management < next ? management : next;
+	const struct app_extension *e = extension_get();
+	uint64_t more = e && e->timer && forwarding.ready ? e->timer() : UINT64_MAX;
+	return more < next ? more : next;
+}
+
+static void plane_inject(struct pkt *p, uint32_t kind, uint32_t arg)
+{
+	core_hand_set(p, 1);
+	if (kind == INJECT_FAULT)
+		view_test_fault((enum test_fault)arg);
+	if (kind != INJECT_APP)
+		core_tx(p->port, p);
+	else if (core_app()->data_msg)
+		core_app()->data_msg(p, arg);
+	else
+		pkt_free(&self.pool, p);
+}
+
+const struct control_hooks control_plane_hooks = {
+	.start = plane_start,
+	.adopt = adopt_tables,
+	.ports = plane_ports,
+	.link = plane_link,
+	.msg = punt_input,
+	.punt_kinds = PUNT_KINDS,
+	.key = console_key,
+	.timer = plane_timer,
+	.tap = view_tap,
+	.trace = view_follow,
+	.inject = plane_inject,
+};

@@ -1,0 +1,209 @@
+/* See adjacency.h. */
+#include "control/forwarding/fate.h"
+#include "control/forwarding/adjacency.h"
+#include "dataplane/vlan.h"
+
+#include "lib/mem.h"
+#include "net/ip4.h"
+
+static void set_state(struct adj *a, enum adj_state state)
+{
+	__atomic_store_n(&a->state, state, __ATOMIC_RELEASE);
+}
+
+void adjacency_adopt(uint32_t nh, unsigned port, uint64_t gateway)
+{
+	struct adj *a = adjacency_of(nh);
+	a->port = view_get()->port[port].port;
+	a->interface = (uint8_t)port;
+	a->gateway = gateway;
+	a->mtu = nh < NH_NEIGHBOUR6 ? view_get()->port[port].mtu : view_get()->port6[port].mtu;
+	set_state(a, ADJ_UNRESOLVED);
+}
+
+void adjacency_up(uint32_t nh, const uint8_t *mac, uint16_t type)
+{
+	struct adj *a = adjacency_of(nh);
+	set_state(a, ADJ_UNRESOLVED);
+	if (!core_quiesce()) /* view.h, rule 2 */
+		return; /* the ports are restarted, and this neighbour asked for again */
+	vlan_adjacency(a, &view_get()->port[a->interface], mac, type);
+	/* else a static one: it is known while its link is down, see neighbour_link */
+	if (view_link_is_up(view_get(), a->interface))
+		set_state(a, ADJ_FORWARD);
+}
+
+void adjacency_down(uint32_t nh)
+{
+	set_state(adjacency_of(nh), ADJ_UNRESOLVED);
+}
+
+void adjacency_free(uint32_t nh)
+{
+	/* If a data core does not come round the ports are restarted; until then nobody adopts an
+	 * adjacency that does not say SPECIAL, so it stays as it is even when its number is reused. */
+	if (core_quiesce())
+		adjacency_of(nh)->state = ADJ_SPECIAL;
+}
+
+struct view_carried adjacency_carried[VIEW_IFS_MAX];
+uint64_t adjacency_waiting;
+void (*adjacency_tell_unreachable)(unsigned interface, const uint8_t *ip, unsigned len);
+
+/* The frame as it is on the wire of that VLAN. */
+static const uint8_t *with_tag(const uint8_t *frame, unsigned *len, unsigned vid)
+{
+	static uint8_t tagged[BUF_STRIDE_JUMBO];
+	if (*len + ETH_TAG_LEN > sizeof tagged)
+		return NULL;
+	memcpy(tagged, frame, 2 * ETH_ALEN);
+	eth_tag_build(tagged, vid);
+	memcpy(tagged + 2 * ETH_ALEN + ETH_TAG_LEN, frame + 2 * ETH_ALEN, *len - 2 * ETH_ALEN);
+	*len += ETH_TAG_LEN;
+	return tagged;
+}
+
+bool adjacency_send(unsigned port, unsigned pair, const uint8_t *frame, unsigned len)
+{
+	const struct view_port *vp = &view_get()->port[port];
+	unsigned n = core_data_count();
+	if (pair >= n)
+		pair = n ? vp->port % n : 0;
+	if (view_is_loopback(vp)) /* nobody is there */
+		return false;
+	if (vp->vid) {
+		adjacency_carried[port].tx_pkts++;
+		adjacency_carried[port].tx_bytes += len;
+		frame = with_tag(frame, &len, vp->vid);
+	}
+	return n && frame && core_inject(pair, vp->port, frame, len, INJECT_TX, 0) == E_OK;
+}
+
+/* Writes the Ethernet header of an adjacency, without its tag. */
+static void put_header(uint8_t *frame, const struct adj *a)
+{
+	memcpy(frame, a->header, 2 * ETH_ALEN);
+	memcpy(frame + 2 * ETH_ALEN, a->header + a->header_bytes - 2, 2);
+}
+
+void adjacency_send_own(unsigned port, const uint8_t *frame, unsigned len)
+{
+	uint8_t padded[ETH_FRAME_MIN] = {0};
+	if (len < ETH_FRAME_MIN)
+		frame = memcpy(padded, frame, len);
+	if (!adjacency_send(port, PAIR_ANY, frame, len < ETH_FRAME_MIN ? ETH_FRAME_MIN : len))
+		count(CNT_originated_drop_tx);
+}
+
+/* --- frames that wait --- */
+
+static enum frame_origin origin_of(const uint8_t *frame)
+{
+	return (enum frame_origin)frame[0];
+}
+
+void adjacency_mark(uint8_t *frame, enum frame_origin origin, unsigned pair)
+{
+	frame[0] = (uint8_t)origin;
+	frame[1] = (uint8_t)pair;
+	frame[ADJACENCY_FROM] = (uint8_t)fate_interface;
+	trace_mark(frame + ADJACENCY_TRACE);
+	adjacency_waiting += origin == FRAME_TRANSIT;
+}
+
+/* A packet that waited is larger than its link's MTU (and has no DF: the data core has looked). */
+static bool send_fragments(const struct adj *a, unsigned pair, const uint8_t *frame)
+{
+	static uint8_t piece[BUF_STRIDE_JUMBO];
+	struct ip4_frag it;
+	bool sent = ip4_frag_init(&it, frame + ETH_HLEN, a->mtu) == E_OK;
+	unsigned n;
+	put_header(piece, a);
+	while (sent && (n = ip4_frag_next(&it, piece + ETH_HLEN, sizeof piece - ETH_HLEN)) > 0) {
+		sent = adjacency_send(a->interface, pair, piece, eth_pad(piece, n + ETH_HLEN));
+		count_n(CNT_fragments_created, sent);
+	}
+	count_n(CNT_fragmented, sent);
+	return sent;
+}
+
+void adjacency_release(uint32_t nh, uint8_t *frame, unsigned len)
+{
+	const struct adj *a = adjacency_of(nh);
+	enum frame_origin origin = origin_of(frame);
+	unsigned pair = frame[1], from = frame[ADJACENCY_FROM];
+	bool cut = len - ETH_HLEN > a->mtu && nh < NH_NEIGHBOUR6;
+	put_header(frame, a);
+	bool sent = cut ? send_fragments(a, pair, frame) : adjacency_send(a->interface, pair, frame, len);
+	if (origin == FRAME_TRANSIT) {
+		adjacency_waiting--;
+		count_at(from, sent ? CNT_forwarded : CNT_drop_tx_full);
+	} else if (!sent) {
+		count(CNT_originated_drop_tx);
+	}
+}
+
+void adjacency_unreachable(unsigned interface, const uint8_t *frame, unsigned len)
+{
+	bool followed = trace_resume(frame + ADJACENCY_TRACE, TRACE_LOST);
+	if (origin_of(frame) == FRAME_TRANSIT) {
+		adjacency_waiting--;
+		count_at(frame[ADJACENCY_FROM], CNT_drop_neigh_unreachable);
+		adjacency_tell_unreachable(interface, frame + ETH_HLEN, len - ETH_HLEN);
+	}
+	if (followed)
+		trace_leave();
+}
+
+void adjacency_lost(const uint8_t *frame)
+{
+	if (origin_of(frame) != FRAME_TRANSIT)
+		return;
+	adjacency_waiting--;
+	count_at(frame[ADJACENCY_FROM], CNT_drop_neigh_queue);
+}
+
+/* --- for both tables --- */
+
+static uint32_t next_hop_of(const void *ctx, unsigned index)
+{
+	return *(const uint32_t *)ctx + index;
+}
+
+void adjacency_op_tx(void *ctx, unsigned port, const uint8_t *frame, unsigned len)
+{
+	(void)ctx;
+	adjacency_send_own(port, frame, len);
+}
+
+void adjacency_op_down(void *ctx, unsigned index)
+{
+	adjacency_down(next_hop_of(ctx, index));
+}
+
+void adjacency_op_release(void *ctx, unsigned index, uint8_t *frame, unsigned len)
+{
+	bool followed = trace_resume(frame + ADJACENCY_TRACE, origin_of(frame) == FRAME_OWN
+	                                                            ? TRACE_OWN_SENT
+	                                                            : TRACE_TRANSIT_SENT);
+	adjacency_release(next_hop_of(ctx, index), frame, len);
+	if (followed)
+		trace_leave();
+}
+
+void adjacency_op_lost(void *ctx, unsigned index, uint8_t *frame, unsigned len)
+{
+	(void)ctx;
+	(void)index;
+	(void)len;
+	bool followed = trace_resume(frame + ADJACENCY_TRACE, TRACE_LOST);
+	adjacency_lost(frame);
+	if (followed)
+		trace_leave();
+}
+
+void adjacency_op_count(void *ctx, enum counter counter, unsigned n)
+{
+	(void)ctx;
+	count_n(counter, n);
+}

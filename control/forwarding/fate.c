@@ -1,0 +1,6 @@
+/* See fate.h. */
+#include "control/forwarding/fate.h"
+
+#include "dataplane/state.h"
+
+unsigned fate_interface = VIEW_IFS_MAX;

@@ -1,0 +1,393 @@
+/*
+ * The configuration's access lists: compiled for the data cores (net/acl/acl.h), replaced while
+ * these judge packets, shown with what they have counted.
+ *
+ * They lie behind the view, in the snapshot, in two parts of one size: those in force in one, the
+ * next ones are compiled in the other (filter_prepare). Then one pointer is stored (filter_switch),
+ * data cores read it once a vector, and after core_quiesce the first part is for the lists after
+ * these. So there is always room for as much as fits into one part, however often lists change and
+ * whatever they were before. A list that stays as it is is not compiled again, but copied.
+ *
+ * Each list has its counts in each data core's shared area (view_counted), one for every
+ * rule, then one for every enum acl_other; those of either part lie apart, so that a count means
+ * the same all the time that it is counted in. What is shown is the difference to offset[]: for
+ * `clear`, since only their core may write counts, and for the rules that keep theirs when lists
+ * change.
+ *
+ * A list of IPv6 that says nothing else lets pass neighbour solicitations and advertisements before
+ * it denies the rest, as IOS has it: without them no neighbour would be found, and nobody means
+ * that (RFC 4890 4.4.1: must not be dropped). These two are rules like others, behind the last.
+ */
+#include "control/forwarding/filter.h"
+#include "control/config/config.h"
+#include "control/config/running.h"
+#include "control/console/shell.h"
+#include "dataplane/state.h"
+#include "net/arp.h"
+#include "net/icmp6.h"
+
+#include "lib/fmt.h"
+#include "lib/mem.h"
+#include "lib/number.h"
+
+#define IMPLIED6 2
+#define RULES_SHOWN_MAX 2000 /* of a list: as with routes, more would hold the console */
+
+#define PART_LEAST 16 /* that share of the room a part has, though lists take less */
+
+_Static_assert(CONFIG_ACL_RULES_MAX + CONFIG_ACLS_MAX * (IMPLIED6 + ACL_OTHERS) <=
+               VIEW_FILTER_COUNTS_EACH, "each rule has its count");
+
+typedef unsigned long long ull;
+
+/* The lists in one part, as config.acl has them. */
+struct lists {
+	uint8_t *at;
+	const struct acl *table[CONFIG_ACLS_MAX];
+	size_t table_bytes[CONFIG_ACLS_MAX];
+	uint32_t counts_at[CONFIG_ACLS_MAX]; /* among view_counted */
+	uint32_t counts_end;
+	size_t bytes;
+};
+
+static struct {
+	struct lists part[2];
+	size_t part_bytes;
+	unsigned in_force;
+	bool prepared; /* the other part holds what filter_switch puts into force */
+	bool resting;  /* the other part may still be read */
+	uint64_t offset[VIEW_FILTER_COUNTS]; /* of what the counts are, to what is shown */
+	void *scratch;
+	size_t scratch_bytes;
+} filter;
+
+static const char *const implied6_text[IMPLIED6] = {"permit icmp any any nd-ns",
+                                                    "permit icmp any any nd-na"};
+
+static uint32_t implied(const struct config_acl *l)
+{
+	return l->six ? IMPLIED6 : 0;
+}
+
+static const char *deny_text(bool six)
+{
+	return six ? "deny ipv6 any any" : "deny ip any any";
+}
+
+#define UNDETERMINED_TEXT "deny undetermined transport"
+
+/* --- start --- */
+
+static struct acl_rule implied_rule(uint8_t type)
+{
+	return (struct acl_rule){
+		.permit = true,
+		.proto = IP6_ICMP6,
+		.src_port = ACL_ANY_PORT,
+		.dst_port = {(uint16_t)(type << 8), (uint16_t)(type << 8 | 255)},
+	};
+}
+
+/* The scratch for the longest list: its rules, then the compiler's. Private memory is never given
+ * back, so half as much again is taken where a list has grown. */
+static void *take_scratch(const struct config *c, uint32_t *rules_max)
+{
+	*rules_max = 0;
+	for (unsigned i = 0; i < c->acl_count; i++)
+		*rules_max = u32_max(*rules_max, c->acl[i].rules + implied(&c->acl[i]));
+	size_t need = align_up(*rules_max * sizeof(struct acl_rule), 8) + acl_scratch_bytes(*rules_max);
+	if (need <= filter.scratch_bytes)
+		return filter.scratch;
+	size_t more = filter.scratch ? need + need / 2 : need;
+	void *scratch = core_private_alloc(more);
+	if (!scratch)
+		return NULL;
+	filter.scratch = scratch;
+	filter.scratch_bytes = more;
+	return scratch;
+}
+
+static bool same_list(const struct config *a, const struct config_acl *l, const struct config *b,
+                      const struct config_acl *m)
+{
+	if (l->rules != m->rules || l->six != m->six || strcmp(l->name, m->name) != 0)
+		return false;
+	for (uint32_t r = 0; r < l->rules; r++)
+		if (!config_acl_same(&a->acl_rules[l->first + r], &b->acl_rules[m->first + r]))
+			return false;
+	return true;
+}
+
+/* The table in force of a list of that name, version and rules, and its size; NULL: there is none. */
+static const struct acl *find_same(const struct config *c, const struct config_acl *l, size_t *bytes)
+{
+	const struct lists *from = &filter.part[filter.in_force];
+	for (unsigned i = 0; i < running.config.acl_count; i++)
+		if (same_list(c, l, &running.config, &running.config.acl[i])) {
+			*bytes = from->table_bytes[i];
+			return from->table[i];
+		}
+	return NULL;
+}
+
+static int compile(const struct config *c, const struct config_acl *l, struct acl_rule *rule,
+                   void *scratch, uint8_t *mem, size_t bytes, const struct acl **out, size_t *used)
+{
+	for (uint32_t r = 0; r < l->rules; r++)
+		rule[r] = c->acl_rules[l->first + r].rule;
+	if (l->six) {
+		rule[l->rules] = implied_rule(ICMP6_NEIGHBOUR_SOLICIT);
+		rule[l->rules + 1] = implied_rule(ICMP6_NEIGHBOUR_ADVERT);
+	}
+	return acl_compile(rule, l->rules + implied(l), l->six, acl_path_for(vector_bits()), mem, bytes,
+	                   scratch, out, used);
+}
+
+/* Compiles the lists of c into part p, of which they may take `room` bytes. Those that the part in
+ * force has, if that is another one, are copied. */
+static int compile_all(const struct config *c, unsigned p, size_t room, struct text_error *err)
+{
+	struct lists *to = &filter.part[p];
+	const bool copies = p != filter.in_force;
+	uint32_t rules_max;
+	to->bytes = 0;
+	to->counts_end = p * VIEW_FILTER_COUNTS_EACH;
+	if (c->acl_count == 0)
+		return E_OK;
+	uint8_t *scratch = take_scratch(c, &rules_max);
+	if (!scratch)
+		return text_fail(err, c->acl[0].line, text_of(c->acl[0].name),
+		                 "no memory to work on lists of %u rules", rules_max);
+	void *work = scratch + align_up(rules_max * sizeof(struct acl_rule), 8);
+	for (unsigned i = 0; i < c->acl_count; i++) {
+		const struct config_acl *l = &c->acl[i];
+		size_t bytes;
+		const struct acl *same = copies ? find_same(c, l, &bytes) : NULL;
+		if (same && bytes <= room - to->bytes)
+			to->table[i] = acl_copy(same, bytes, to->at + to->bytes);
+		else if (compile(c, l, (struct acl_rule *)(void *)scratch, work, to->at + to->bytes,
+		                 room - to->bytes, &to->table[i], &bytes) != E_OK)
+			return text_fail(err, l->line, text_of(l->name),
+			                 "no memory for the list and its %u rules: %llu KiB are left",
+			                 l->rules, (ull)(room - to->bytes) / 1024);
+		to->table_bytes[i] = bytes;
+		to->bytes = (size_t)u64_min(room, to->bytes + align_up(bytes, CACHE_LINE));
+		to->counts_at[i] = to->counts_end;
+		to->counts_end += acl_rule_count(to->table[i]) + ACL_OTHERS;
+	}
+	return E_OK;
+}
+
+static void set_filter(struct view_filter *f, const struct lists *lists, const struct config *c,
+                       const struct config_filter *of)
+{
+	const struct config_acl *l = of->name[0] ? config_acl_find(c, of->name) : NULL;
+	*f = (struct view_filter){NULL, 0};
+	if (l)
+		*f = (struct view_filter){lists->table[l - c->acl], lists->counts_at[l - c->acl]};
+}
+
+/* Where the lists of part p filter, for data cores that do not look yet. */
+static void set_filters(struct view *v, unsigned p, const struct config *c)
+{
+	const struct lists *lists = &filter.part[p];
+	struct view_filter_set *set = &v->filter_set[p];
+	memset(set, 0, sizeof *set);
+	for (unsigned port = 0; port < c->interfaces; port++) {
+		const struct config_interface *i = &c->interface[port];
+		struct view_filters *f = &set->port[port];
+		set_filter(&f->in[0], lists, c, &i->filter[CONFIG_FILTER_IN4]);
+		set_filter(&f->out[0], lists, c, &i->filter[CONFIG_FILTER_OUT4]);
+		set_filter(&f->in[1], lists, c, &i->filter[CONFIG_FILTER_IN6]);
+		set_filter(&f->out[1], lists, c, &i->filter[CONFIG_FILTER_OUT6]);
+		f->silent[0] = i->deny_silently;
+		f->silent[1] = i->deny_silently6;
+		for (unsigned six = 0; six < 2; six++)
+			set->out[six] |= f->out[six].acl != NULL;
+	}
+}
+
+int filter_start(struct view *v, uint8_t *at, size_t room, size_t *used, struct text_error *err)
+{
+	const struct config *c = &running.config;
+	const size_t most = room / 4;
+	memset(filter.offset, 0, sizeof filter.offset);
+	filter.in_force = 0;
+	filter.prepared = filter.resting = false;
+	filter.part[0].at = at;
+	int e = compile_all(c, 0, most, err);
+	size_t bytes = u64_max(2 * filter.part[0].bytes, room / PART_LEAST);
+	filter.part_bytes = (size_t)u64_min(bytes, most) & ~(size_t)(CACHE_LINE - 1);
+	if (e != E_OK)
+		filter.part[0].counts_end = 0;
+	*used = 2 * filter.part_bytes;
+	filter.part[1] = (struct lists){.at = at + filter.part_bytes};
+	v->filters = &v->filter_set[0];
+	v->filter_counts = filter.part[0].counts_end;
+	if (e == E_OK)
+		set_filters(v, 0, c);
+	return e;
+}
+
+/* --- live --- */
+
+/* Do both say the same of filters? */
+static bool same_filters(const struct config *a, const struct config *b)
+{
+	bool same = a->acl_count == b->acl_count;
+	for (unsigned i = 0; same && i < a->acl_count; i++)
+		same = same_list(a, &a->acl[i], b, &b->acl[i]);
+	for (unsigned p = 0; same && p < CONFIG_PORTS_MAX; p++) {
+		const struct config_interface *i = &a->interface[p], *k = &b->interface[p];
+		same = i->deny_silently == k->deny_silently && i->deny_silently6 == k->deny_silently6;
+		for (unsigned way = 0; same && way < CONFIG_FILTERS; way++)
+			same = strcmp(i->filter[way].name, k->filter[way].name) == 0;
+	}
+	return same;
+}
+
+int filter_prepare(const struct config *next, struct text_error *err)
+{
+	filter.prepared = false;
+	if (same_filters(&running.config, next))
+		return E_OK;
+	filter.resting = filter.resting && !core_quiesce();
+	if (filter.resting)
+		return text_fail(err, 1, text_of(""), "a data core does not let go of the lists before "
+		                 "these");
+	int e = compile_all(next, !filter.in_force, filter.part_bytes, err);
+	filter.prepared = e == E_OK;
+	return e;
+}
+
+/* All data cores' counts of number n. */
+static uint64_t counted(uint32_t n)
+{
+	uint64_t sum = 0;
+	for (unsigned core = 0; core < self.info->cores; core++)
+		if (self.info->core[core].roles & CORE_DATA)
+			sum += __atomic_load_n(&view_counted_of(core)->filter[n], __ATOMIC_RELAXED);
+	return sum;
+}
+
+/* Those since the last clear, or since there is this rule. */
+static ull matches(uint32_t n)
+{
+	return counted(n) - filter.offset[n];
+}
+
+/* The counts of list l of `next`, in part `to`, go on where those of list m of the running
+ * configuration end, rule by rule; both are in the order of their numbers. */
+static void carry_counts(const struct config *next, const struct config_acl *l, uint32_t to,
+                         const struct config_acl *m, uint32_t from)
+{
+	const struct config_acl_rule *new = &next->acl_rules[l->first];
+	const struct config_acl_rule *old = &running.config.acl_rules[m->first];
+	uint32_t k = 0;
+	for (uint32_t r = 0; r < l->rules; r++) {
+		while (k < m->rules && old[k].sequence < new[r].sequence)
+			k++;
+		if (k < m->rules && config_acl_same(&old[k], &new[r]))
+			filter.offset[to + r] -= matches(from + k);
+	}
+	/* behind the rules is what every list of that version has */
+	for (uint32_t n = 0; n < implied(l) + ACL_OTHERS; n++)
+		filter.offset[to + l->rules + n] -= matches(from + m->rules + n);
+}
+
+void filter_switch(const struct config *next)
+{
+	const unsigned was = filter.in_force, now = !was;
+	const struct lists *old = &filter.part[was], *new = &filter.part[now];
+	struct view *v = view_get();
+	if (!filter.prepared)
+		return;
+	filter.prepared = false;
+	for (uint32_t n = now * VIEW_FILTER_COUNTS_EACH; n < new->counts_end; n++)
+		filter.offset[n] = counted(n);
+	set_filters(v, now, next);
+	__atomic_store_n(&v->filters, &v->filter_set[now], __ATOMIC_RELEASE);
+	filter.in_force = now;
+	/* then the old counts stay as they are; if not, all ports are about to be restarted */
+	filter.resting = !core_quiesce();
+	for (unsigned i = 0; i < next->acl_count; i++) {
+		const struct config_acl *m = config_acl_find(&running.config, next->acl[i].name);
+		if (m && m->six == next->acl[i].six)
+			carry_counts(next, &next->acl[i], new->counts_at[i], m,
+			             old->counts_at[m - running.config.acl]);
+	}
+}
+
+/* --- show, clear --- */
+
+void filter_text(char *buf, size_t size, unsigned set, unsigned port, bool out, bool six,
+                 uint32_t rule)
+{
+	const struct config *c = &running.config;
+	unsigned way = out ? six ? CONFIG_FILTER_OUT6 : CONFIG_FILTER_OUT4
+	                   : six ? CONFIG_FILTER_IN6 : CONFIG_FILTER_IN4;
+	const char *name = c->interface[port].filter[way].name;
+	const struct config_acl *l = set == filter.in_force ? config_acl_find(c, name) : NULL;
+	char text[CONFIG_ACL_RULE_TEXT];
+	const char *said;
+	if (!l)
+		said = "a list that is no more";
+	else if (rule < l->rules)
+		said = config_acl_rule_text(text, &c->acl_rules[l->first + rule], six);
+	else if (rule - l->rules < implied(l))
+		said = implied6_text[rule - l->rules];
+	else
+		said = rule - l->rules - implied(l) == ACL_NO_RULE ? deny_text(six) : UNDETERMINED_TEXT;
+	fmt_format(buf, size, "%s%s%s", l ? l->name : "", l ? ": " : "", said);
+}
+
+static void show_line(struct shell *sh, const char *text, uint32_t n)
+{
+	ull count = matches(n);
+	if (count)
+		shell_print(sh, "    %s (%llu match%s)\n", text, count, count == 1 ? "" : "es");
+	else
+		shell_print(sh, "    %s\n", text);
+}
+
+static void show_list(struct shell *sh, unsigned i)
+{
+	const struct config_acl *l = &running.config.acl[i];
+	uint32_t at = filter.part[filter.in_force].counts_at[i];
+	uint32_t shown = u32_min(l->rules, RULES_SHOWN_MAX);
+	char text[CONFIG_ACL_RULE_TEXT];
+	shell_print(sh, "%s access list %s\n", l->six ? "IPv6" : "IP", l->name);
+	for (uint32_t r = 0; r < shown; r++)
+		show_line(sh, config_acl_rule_text(text, &running.config.acl_rules[l->first + r], l->six),
+		          at + r);
+	if (shown < l->rules)
+		shell_print(sh, "    ... %u more\n", l->rules - shown);
+	at += l->rules;
+	for (uint32_t r = 0; r < implied(l); r++)
+		show_line(sh, implied6_text[r], at++);
+	show_line(sh, deny_text(l->six), at + ACL_NO_RULE);
+	show_line(sh, UNDETERMINED_TEXT, at + ACL_UNDETERMINED);
+}
+
+void show_access_lists(struct shell *sh, int argc, char **argv)
+{
+	const struct config *c = &running.config;
+	bool any = false;
+	for (unsigned i = 0; i < c->acl_count; i++)
+		if (argc == 0 || strcmp(argv[0], c->acl[i].name) == 0) {
+			show_list(sh, i);
+			any = true;
+		}
+	if (!any && argc == 1)
+		shell_print(sh, "there is no access list %s\n", argv[0]);
+}
+
+void clear_access_lists(struct shell *sh, int argc, char **argv)
+{
+	(void)sh;
+	(void)argc;
+	(void)argv;
+	for (uint32_t n = filter.in_force * VIEW_FILTER_COUNTS_EACH;
+	     n < filter.part[filter.in_force].counts_end; n++)
+		filter.offset[n] = counted(n);
+}

@@ -1,0 +1,73 @@
+/* See groups.h. */
+#include "control/forwarding/groups.h"
+
+#include "lib/mem.h"
+
+enum state {
+	FREE,
+	USED,
+	RESTING, /* data cores may still look at it */
+};
+
+static uint8_t state[VIEW_GROUPS];
+static unsigned resting;
+
+static struct view_group *group_of(uint32_t nh)
+{
+	assert(view_is_group(nh) && state[nh - NH_GROUP] == USED);
+	return &view_get()->group[nh - NH_GROUP];
+}
+
+void groups_start(void)
+{
+	struct view *v = view_get();
+	memset(state, 0, sizeof state);
+	resting = 0;
+	/* the same as long as this program runs: a restart of the ports sends flows where they went */
+	static uint64_t seed;
+	while (seed == 0)
+		core_random(&seed, sizeof seed);
+	v->flow_seed = seed;
+}
+
+uint32_t group_make(const uint16_t *member, unsigned n)
+{
+	unsigned g = 0;
+	while (g < VIEW_GROUPS && state[g] != FREE)
+		g++;
+	if (g == VIEW_GROUPS)
+		return NH_NONE;
+	state[g] = USED;
+	memset(group_of(NH_GROUP + g), 0, sizeof(struct view_group));
+	group_change(NH_GROUP + g, member, n);
+	__atomic_store_n(&view_get()->groups, true, __ATOMIC_RELEASE);
+	return NH_GROUP + g;
+}
+
+void group_change(uint32_t nh, const uint16_t *member, unsigned n)
+{
+	struct view_group *g = group_of(nh);
+	for (unsigned i = 0; i < n; i++)
+		assert(member[i] >= NH_NULL0 && member[i] < NH_MAX);
+	ecmp_set(&g->table, member, n);
+	for (unsigned i = 0; i < ECMP_MEMBERS_MAX; i++)
+		__atomic_store_n(&g->member[i], i < n ? member[i] : (uint16_t)NH_NONE, __ATOMIC_RELAXED);
+}
+
+void group_free(uint32_t nh)
+{
+	group_of(nh);
+	state[nh - NH_GROUP] = RESTING;
+	resting++;
+}
+
+unsigned groups_resting(void) { return resting; }
+
+void groups_reclaim(void)
+{
+	for (unsigned g = 0; g < VIEW_GROUPS && resting; g++)
+		if (state[g] == RESTING) {
+			state[g] = FREE;
+			resting--;
+		}
+}

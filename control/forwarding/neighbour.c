@@ -1,0 +1,276 @@
+/*
+ * Neighbours: what the ARP table knows becomes adjacencies and host routes in the view.
+ *
+ * Neighbour n of the ARP table is next hop NH_NEIGHBOUR + n. While it exists, a /32 route leads to
+ * it, so data cores find it without asking; when ARP forgets it, the route goes first, then the
+ * data cores are waited for, then the number may be used again. Where the configuration has a route
+ * for that very /32, it stays: a host that is sent elsewhere, or nowhere, does not undo that by
+ * asking for us. IPv6's are in neighbour6.c.
+ */
+#include "control/config/running.h"
+#include "control/console/serial.h"
+#include "control/forwarding/fate.h"
+#include "control/forwarding/neighbour6.h"
+#include "control/forwarding/tables.h"
+#include "control/forwarding/adjacency.h"
+#include "control/forwarding/routes.h"
+#include "control/forwarding/trace_points.h"
+#include "runtime/events.h"
+
+#include "lib/mem.h"
+#include "net/ip4.h"
+
+struct neighbours neighbours;
+
+/* The table's memory: for `pending` frames that wait, of frame_max bytes. */
+static struct {
+	void *at;
+	size_t bytes;
+	uint32_t pending, frame_max;
+} memory;
+static uint32_t used_seen[NH_MAX]; /* newest use we have told the tables of */
+
+/* A neighbour comes to life: its adjacency and its route. */
+static void adopt(unsigned index)
+{
+	uint32_t ip = arp_neigh_ip(&neighbours.arp, index);
+	adjacency_adopt(NH_NEIGHBOUR + index, arp_neigh_port(&neighbours.arp, index), ip);
+	/* Without room for the route its packets take the way over the control core. */
+	if (fib4_get(&forwarding.fib, ip, 32) == FIB_NH_NONE)
+		fib4_insert(&forwarding.fib, ip, 32, NH_NEIGHBOUR + index);
+}
+
+void neighbour_uncover(uint32_t ip)
+{
+	int port = config_connected(&running.config, ip);
+	int n = port < 0 ? E_NOENT : arp_neigh_find(&neighbours.arp, (unsigned)port, ip);
+	if (n >= 0 && adjacency_of(NH_NEIGHBOUR + (unsigned)n)->state != ADJ_SPECIAL)
+		fib4_insert(&forwarding.fib, ip, 32, NH_NEIGHBOUR + (unsigned)n);
+}
+
+/* --- what ARP asks of us (net/arp.h, struct arp_ops) --- */
+
+static void op_up(void *ctx, unsigned index, const uint8_t *mac)
+{
+	(void)ctx;
+	if (adjacency_of(NH_NEIGHBOUR + index)->state == ADJ_SPECIAL)
+		adopt(index); /* ARP has learnt it from the neighbour's own request */
+	adjacency_up(NH_NEIGHBOUR + index, mac, ETH_TYPE_IP4);
+}
+
+static void op_unreachable(void *ctx, unsigned index, uint8_t *frame, unsigned len)
+{
+	(void)ctx;
+	adjacency_unreachable(arp_neigh_port(&neighbours.arp, index), frame, len);
+}
+
+static void op_removed(void *ctx, unsigned index)
+{
+	uint32_t ip = arp_neigh_ip(&neighbours.arp, index);
+	(void)ctx;
+	if (fib4_get(&forwarding.fib, ip, 32) == NH_NEIGHBOUR + index)
+		fib4_remove(&forwarding.fib, ip, 32);
+	adjacency_free(NH_NEIGHBOUR + index);
+	routes_neighbour_gone();
+}
+
+/* Whether a data core has sent to it and ARP has not been told yet (tell_use). */
+static bool op_in_use(void *ctx, unsigned index)
+{
+	const uint32_t n = NH_NEIGHBOUR + index;
+	bool used = false;
+	(void)ctx;
+	for (unsigned d = 0; d < self.info->data_cores; d++) {
+		const struct view_used *u = &view_shared_of(self.info->first_data_core + d)->used;
+		used |= (int32_t)(__atomic_load_n(&u->second[n], __ATOMIC_RELAXED) - used_seen[n]) > 0;
+	}
+	return used;
+}
+
+static uint32_t first = NH_NEIGHBOUR; /* what adjacency_op_* are told */
+
+static const struct arp_ops arp_ops = {
+	.tx = adjacency_op_tx,
+	.up = op_up,
+	.down = adjacency_op_down,
+	.release = adjacency_op_release,
+	.unreachable = op_unreachable,
+	.lost = adjacency_op_lost,
+	.count = adjacency_op_count,
+	.removed = op_removed,
+	.in_use = op_in_use,
+};
+
+/* --- for the plane --- */
+
+uint32_t neighbour_frame_max(const struct config *c)
+{
+	bool longer = false;
+	for (unsigned n = 0; n < c->interfaces; n++)
+		longer |= c->interface[n].mtu > CONFIG_MTU_DEFAULT;
+	return (longer ? CONFIG_MTU_MAX : CONFIG_MTU_DEFAULT) + ETH_HLEN;
+}
+
+static struct arp_params parameters(const struct config *c)
+{
+	struct arp_params params = ARP_PARAMS_DEFAULT;
+	params.reachable_ns = c->arp_timeout_s * 1000000000ull;
+	params.neighbours = VIEW_NEIGHBOURS;
+	params.frame_max = neighbour_frame_max(c);
+	return params;
+}
+
+/* Fewer frames wait where half of the memory that is left does not hold them. */
+static bool take_memory(struct arp_params *params)
+{
+	if (!memory.at || params->frame_max > memory.frame_max) {
+		while (params->pending > NEIGHBOUR_PENDING_MIN &&
+		       arp_memory_bytes(params) > core_private_left() / 2)
+			params->pending /= 2;
+		const size_t bytes = arp_memory_bytes(params);
+		void *at = core_private_alloc(bytes);
+		if (!at)
+			return false;
+		memory.at = at;
+		memory.bytes = bytes;
+		memory.pending = params->pending;
+		memory.frame_max = params->frame_max;
+	}
+	params->pending = memory.pending;
+	return true;
+}
+
+bool neighbour_room(const struct config *c)
+{
+	struct arp_params params = parameters(c);
+	return take_memory(&params);
+}
+
+/* Enters a configured neighbour, if its interface takes part. */
+static int set_static(const struct config *c, const struct config_arp *s)
+{
+	int port = config_connected(c, s->addr);
+	if (port < 0 || !view_get()->port[port].enabled)
+		return E_OK;
+	neighbour_next_hop((unsigned)port, s->addr);
+	int n = arp_set_static(&neighbours.arp, (unsigned)port, s->addr, s->mac);
+	return n < 0 ? n : E_OK;
+}
+
+int neighbour_start(void)
+{
+	const struct config *c = &running.config;
+	struct view *v = view_get();
+	struct arp_params params = parameters(c);
+	if (!take_memory(&params))
+		return E_NOMEM;
+	int e = arp_init(&neighbours.arp, &params, memory.at, memory.bytes, &arp_ops, &first);
+	for (unsigned p = 0; e == E_OK && p < v->ifs; p++)
+		for (unsigned a = 0; view_has_link(v, p) && v->port[p].enabled &&
+		                     a < v->port[p].addresses; a++)
+			e = arp_add_local(&neighbours.arp, p, v->port[p].addr[a], v->port[p].plen[a],
+			                  v->port[p].mac);
+	for (unsigned i = 0; e == E_OK && i < c->arp_count; i++)
+		e = set_static(c, &c->arp[i]);
+	return e;
+}
+
+static const struct config_arp *find_static(const struct config *c, uint32_t addr)
+{
+	for (unsigned i = 0; i < c->arp_count; i++)
+		if (c->arp[i].addr == addr)
+			return &c->arp[i];
+	return NULL;
+}
+
+void neighbour_change(const struct config *next)
+{
+	const struct config *c = &running.config;
+	neighbours.arp.params.reachable_ns = next->arp_timeout_s * 1000000000ull;
+	for (unsigned i = 0; i < c->arp_count; i++) {
+		int port = config_connected(c, c->arp[i].addr);
+		if (port >= 0 && !find_static(next, c->arp[i].addr))
+			arp_forget(&neighbours.arp, (unsigned)port, c->arp[i].addr);
+	}
+	for (unsigned i = 0; i < next->arp_count; i++) {
+		const struct config_arp *s = &next->arp[i], *was = find_static(c, s->addr);
+		if (!(was && eth_equal(was->mac, s->mac)) && set_static(next, s) != E_OK)
+			console_log("no room for a static neighbour: the table is full");
+	}
+	neighbour6_change(next);
+}
+
+uint32_t neighbour_next_hop(unsigned port, uint32_t ip)
+{
+	int n = arp_neigh_get(&neighbours.arp, port, ip);
+	if (n < 0)
+		return NH_NULL0;
+	if (adjacency_of(NH_NEIGHBOUR + (uint32_t)n)->state == ADJ_SPECIAL)
+		adopt((unsigned)n);
+	return NH_NEIGHBOUR + (uint32_t)n;
+}
+
+/* The same for whom a packet is: who scans a subnet does not have us ask for all of it. */
+static uint32_t neighbour_on_link(unsigned port, uint32_t ip)
+{
+	if (arp_neigh_find(&neighbours.arp, port, ip) < 0 && !arp_may_ask(&neighbours.arp, core_now_ns()))
+		return NH_NULL0;
+	return neighbour_next_hop(port, ip);
+}
+
+void neighbour_link(unsigned port, bool up)
+{
+	struct arp_entry e;
+	unsigned cursor = 0;
+	while (arp_next(&neighbours.arp, &cursor, core_now_ns(), &e))
+		if (e.port == port && (e.state == ARP_STATIC || e.state == ARP_REACHABLE ||
+		                       e.state == ARP_PROBE))
+			__atomic_store_n(&adjacency_of(NH_NEIGHBOUR + e.index)->state,
+			                 up ? ADJ_FORWARD : ADJ_UNRESOLVED, __ATOMIC_RELEASE);
+	neighbour6_link(port, up);
+}
+
+void neighbour_output(uint32_t nh, uint32_t dst, uint8_t *frame, unsigned len,
+                      enum frame_origin origin, unsigned pair)
+{
+	if (nh < NH_NEIGHBOUR)
+		nh = neighbour_on_link(nh - NH_CONNECTED, dst);
+	if (nh == NH_NULL0) {
+		if (origin == FRAME_TRANSIT)
+			fate_count(CNT_drop_neigh_table);
+		core_event_seldom(EVENT_neighbours_full, 4, self.counters->v[CNT_drop_neigh_table]);
+		return;
+	}
+	adjacency_mark(frame, origin, pair);
+	arp_output(&neighbours.arp, nh - NH_NEIGHBOUR, frame, len, core_now_ns());
+}
+
+/* Tells the tables which neighbours data cores have sent to since we last looked. */
+static void tell_use(uint64_t now)
+{
+	for (unsigned d = 0; d < self.info->data_cores; d++) {
+		const struct view_used *u = &view_shared_of(self.info->first_data_core + d)->used;
+		for (unsigned n = NH_NEIGHBOUR; n < NH_MAX; n++) {
+			uint32_t s = __atomic_load_n(&u->second[n], __ATOMIC_RELAXED);
+			if ((int32_t)(s - used_seen[n]) <= 0)
+				continue;
+			used_seen[n] = s;
+			if (adjacency_of(n)->state == ADJ_SPECIAL)
+				continue;
+			if (n < NH_NEIGHBOUR6)
+				arp_used(&neighbours.arp, n - NH_NEIGHBOUR, now);
+			else
+				nd_used(&neighbours.nd, n - NH_NEIGHBOUR6);
+		}
+	}
+}
+
+uint64_t neighbour_timer(void)
+{
+	uint64_t now = core_now_ns(), six = nd_deadline(&neighbours.nd);
+	if (now >= arp_deadline(&neighbours.arp) || now >= six)
+		tell_use(now);
+	six = neighbour6_tick(now);
+	uint64_t four = arp_tick(&neighbours.arp, now);
+	return four < six ? four : six;
+}

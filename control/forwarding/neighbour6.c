@@ -1,0 +1,459 @@
+/*
+ * Neighbours and addresses of IPv6: what neighbour discovery (net/nd.h) knows becomes adjacencies,
+ * entries of hosts6 and our own addresses in the view.
+ *
+ * Neighbour n of the ND table is next hop NH_NEIGHBOUR6 + n. While it exists, an entry of hosts6
+ * leads to it; when ND forgets it, the entry goes first, then the data cores are waited for, then
+ * the number may be used again.
+ *
+ * hosts6 also leads to ourselves: our addresses, once DAD has passed them, and from the start the
+ * groups that discovery needs, for a probe of an address that is still tentative has to be seen
+ * too. A group stays when its address goes: others may share it, and nobody is hurt by a message
+ * too much.
+ *
+ * A router advertises itself (net/ra.h) on interfaces with an address beyond the link-local one;
+ * what other applications take from advertisements is autoconfig.c.
+ */
+#include "control/config/running.h"
+#include "control/console/serial.h"
+#include "control/forwarding/autoconfig.h"
+#include "control/forwarding/fate.h"
+#include "control/forwarding/neighbour6.h"
+#include "control/forwarding/tables.h"
+#include "control/forwarding/adjacency.h"
+#include "control/forwarding/routes.h"
+#include "control/forwarding/trace_points.h"
+#include "runtime/events.h"
+
+#include "lib/fmt.h"
+#include "lib/mem.h"
+#include "lib/number.h"
+
+/* Each address, the link-local one too, with the anycast address of its subnet; their groups and
+ * that of all routers. */
+_Static_assert(VIEW_IFS_MAX * 2 * (1 + CONFIG_ADDRESSES_MAX) <= ND_LOCALS_MAX &&
+               VIEW_IFS_MAX * (2 * (1 + CONFIG_ADDRESSES_MAX) + 1) <= MLD_GROUPS_MAX,
+               "there is room for all that can be configured");
+
+/* The table's memory: for so many neighbours, and `pending` frames that wait, of frame_max bytes. */
+static struct {
+	void *at;
+	size_t bytes;
+	uint32_t neighbours, pending, frame_max;
+} memory;
+
+/* hosts6 has no room for one in a hundred thousand; the control core then does what it can. */
+static void host_add(unsigned port, const struct net_addr *addr, uint32_t nh)
+{
+	if (host6_insert(&forwarding.hosts6, port, addr, nh) != E_OK)
+		forwarding.refused_hosts++;
+}
+
+/* Takes an entry out if it is this one: an address of ours may have taken the place of a
+ * neighbour that claimed it. */
+static void host_remove(unsigned port, const struct net_addr *addr, uint32_t nh)
+{
+	if (host6_lookup(forwarding.hosts6.table, port, (const uint8_t *)addr->w) == nh)
+		host6_remove(&forwarding.hosts6, port, addr);
+}
+
+/* As in struct adj. A link-local address not in fe80::/64 (RFC 4291 2.5.6) is none. */
+static uint64_t gateway_of(const struct net_addr *addr)
+{
+	const struct net_addr prefix = ip6_link_local(0);
+	return ip6_in_prefix(addr, &prefix, 64) ? ip6_identifier(addr) : 0;
+}
+
+static void adopt(unsigned index)
+{
+	unsigned port = nd_neigh_port(&neighbours.nd, index);
+	const struct net_addr addr = nd_neigh_addr(&neighbours.nd, index);
+	adjacency_adopt(NH_NEIGHBOUR6 + index, port, gateway_of(&addr));
+	host_add(port, &addr, NH_NEIGHBOUR6 + index);
+}
+
+/* --- what discovery asks of us (net/nd.h, struct nd_ops) --- */
+
+static void op_up(void *ctx, unsigned index, const uint8_t *mac)
+{
+	(void)ctx;
+	if (adjacency_of(NH_NEIGHBOUR6 + index)->state == ADJ_SPECIAL)
+		adopt(index);
+	adjacency_up(NH_NEIGHBOUR6 + index, mac, ETH_TYPE_IP6);
+}
+
+static void op_unreachable(void *ctx, unsigned index, uint8_t *frame, unsigned len)
+{
+	(void)ctx;
+	adjacency_unreachable(nd_neigh_port(&neighbours.nd, index), frame, len);
+}
+
+static void op_removed(void *ctx, unsigned index)
+{
+	const struct net_addr addr = nd_neigh_addr(&neighbours.nd, index);
+	(void)ctx;
+	host_remove(nd_neigh_port(&neighbours.nd, index), &addr, NH_NEIGHBOUR6 + index);
+	adjacency_free(NH_NEIGHBOUR6 + index);
+	routes_neighbour_gone();
+}
+
+/* The addresses of a port that may be used, anew: the link-local one first (view.h). */
+static void show_addresses(unsigned port)
+{
+	struct view_port6 *v = &view_get()->port6[port];
+	struct nd_address a;
+	uint32_t n = 0;
+	__atomic_store_n(&v->count, 0, __ATOMIC_RELEASE);
+	if (!core_quiesce())
+		return; /* the ports are restarted, and all this done again */
+	for (unsigned wide = 0; wide < 2; wide++)
+		for (unsigned cursor = 0; nd_local_next(&neighbours.nd, &cursor, &a);)
+			if (a.port == port && a.state == ND_VALID && !a.anycast &&
+			    ip6_is_link_local(&a.addr) == !wide && n < VIEW_ADDRESSES6_MAX) {
+				v->addr[n] = a.addr;
+				v->plen[n++] = (uint8_t)a.plen;
+			}
+	__atomic_store_n(&v->count, n, __ATOMIC_RELEASE);
+}
+
+static void op_address_up(void *ctx, unsigned port, const struct net_addr *addr)
+{
+	(void)ctx;
+	host_add(port, addr, NH_LOCAL);
+	autoconfig_address(port, addr, true);
+	show_addresses(port);
+}
+
+static void op_address_down(void *ctx, unsigned port, const struct net_addr *addr)
+{
+	(void)ctx;
+	host_remove(port, addr, NH_LOCAL);
+	autoconfig_address(port, addr, false);
+	show_addresses(port);
+}
+
+static void op_address_duplicate(void *ctx, unsigned port, const struct net_addr *addr,
+                                 const uint8_t *mac)
+{
+	char text[FMT_IP6_MAX], by[FMT_MAC_MAX];
+	(void)ctx;
+	console_log("%s: %s is in use by %s and is not used here", view_name(view_get(), port),
+	          fmt_ip6(text, addr->w),
+	          mac ? fmt_mac(by, mac) : "another station");
+}
+
+static uint32_t first = NH_NEIGHBOUR6; /* what adjacency_op_* are told */
+
+static const struct nd_ops nd_ops = {
+	.tx = adjacency_op_tx,
+	.up = op_up,
+	.down = adjacency_op_down,
+	.release = adjacency_op_release,
+	.unreachable = op_unreachable,
+	.lost = adjacency_op_lost,
+	.count = adjacency_op_count,
+	.removed = op_removed,
+	.address_up = op_address_up,
+	.address_down = op_address_down,
+	.address_duplicate = op_address_duplicate,
+};
+
+/* --- start --- */
+
+static bool is_added(unsigned port, const struct net_addr *addr)
+{
+	struct nd_address a;
+	for (unsigned cursor = 0; nd_local_next(&neighbours.nd, &cursor, &a);)
+		if (a.port == port && net_addr_equal(&a.addr, addr))
+			return true;
+	return false;
+}
+
+/* One of our addresses; its group is listened to from now on. */
+static int add_address(unsigned port, const struct net_addr *addr, unsigned plen)
+{
+	const struct net_addr group = ip6_solicited_node(addr);
+	const uint8_t *mac = view_get()->port[port].mac;
+	host_add(port, &group, NH_LOCAL);
+	int e = nd_add_local(&neighbours.nd, port, addr, plen, mac, core_now_ns());
+	/* RFC 4291 2.6.1: routers answer to the anycast address of their subnets, in each of which
+	 * there may be several addresses of ours */
+	const struct net_addr anycast = ip6_prefix_of(addr, plen);
+	if (e != E_OK || !neighbours.nd.params.router || !ip6_is_subnet_router(&anycast, addr, plen) ||
+	    is_added(port, &anycast))
+		return e;
+	const struct net_addr anycast_group = ip6_solicited_node(&anycast);
+	host_add(port, &anycast_group, NH_LOCAL);
+	return nd_add_anycast(&neighbours.nd, port, &anycast, mac, core_now_ns());
+}
+
+/* All addresses that will be made here end as the link-local one by the MAC does, so their group is
+ * that one's (RFC 4291 2.7.1): known now, each of them hears others from its first probe on. */
+static int start_autoconfig(unsigned port)
+{
+	const struct net_addr own = ip6_link_local_of(view_get()->port[port].mac);
+	const struct net_addr group = ip6_solicited_node(&own);
+	host_add(port, &group, NH_LOCAL);
+	return autoconfig_start(port);
+}
+
+static int start_addresses(unsigned port, const struct config_interface *i)
+{
+	const struct net_addr link_local = net_addr_is_any(&i->link_local6)
+	                                           ? ip6_link_local_of(view_get()->port[port].mac)
+	                                           : i->link_local6;
+	const uint64_t now = core_now_ns();
+	host_add(port, &IP6_ALL_NODES, NH_LOCAL);
+	int e = add_address(port, &link_local, 64);
+	for (unsigned a = 0; e == E_OK && a < i->address6_count; a++)
+		e = add_address(port, &i->address6[a].addr, i->address6[a].plen);
+	if (e == E_OK && !neighbours.nd.params.router && i->autoconfig)
+		return start_autoconfig(port);
+	if (e != E_OK || !neighbours.nd.params.router)
+		return e;
+	host_add(port, &IP6_ALL_ROUTERS, NH_LOCAL); /* RFC 4291 2.8 */
+	return nd_join(&neighbours.nd, port, &IP6_ALL_ROUTERS, now);
+}
+
+/* What a port advertises: its subnets that hosts can number themselves in (RFC 4862 5.5.3: /64). */
+static struct ra_config advertisement(unsigned port, const struct config_interface *i)
+{
+	struct ra_config c = RA_CONFIG_DEFAULT;
+	c.mtu = view_get()->port[port].mtu;
+	c.managed = i->ra_managed;
+	c.other = i->ra_other;
+	if (i->ra_interval_s) {
+		c.max_interval_s = i->ra_interval_s;
+		c.min_interval_s = i->ra_interval_s * 33 / 100 > 3 ? i->ra_interval_s * 33 / 100 : 3;
+	}
+	c.lifetime_s = (uint16_t)(i->ra_lifetime_said ? i->ra_lifetime_s : 3 * c.max_interval_s);
+	c.server_s = 3 * c.max_interval_s;
+	for (unsigned a = 0; a < i->address6_count && c.prefixes < RA_PREFIXES_MAX; a++)
+		c.prefix[c.prefixes++] = (struct ra_prefix){
+			.addr = ip6_prefix_of(&i->address6[a].addr, i->address6[a].plen),
+			.plen = i->address6[a].plen,
+			.valid_s = RA_PREFIX_VALID_S,
+			.preferred_s = RA_PREFIX_PREFERRED_S,
+			.on_link = true,
+			.autonomous = i->address6[a].plen == 64,
+		};
+	for (unsigned k = 0; k < i->ra_server_count; k++)
+		c.server[c.servers++] = i->ra_server[k];
+	return c;
+}
+
+/* Enters a configured neighbour, if its interface takes part. */
+static int set_static(const struct config_neighbour6 *s)
+{
+	int port = config_number(&running.config, s->port);
+	if (port < 0 || !view_has_link(view_get(), (unsigned)port) ||
+	    !view_get()->port[port].enabled6)
+		return E_OK;
+	neighbour6_next_hop((unsigned)port, &s->addr);
+	int n = nd_set_static(&neighbours.nd, (unsigned)port, &s->addr, s->mac);
+	return n < 0 ? n : E_OK;
+}
+
+static int start_statics(void)
+{
+	const struct config *c = &running.config;
+	int e = E_OK;
+	for (unsigned k = 0; e == E_OK && k < c->neighbour6_count; k++)
+		e = set_static(&c->neighbour6[k]);
+	return e;
+}
+
+static const struct config_neighbour6 *find_static(const struct config *c,
+                                                   const struct config_neighbour6 *s)
+{
+	for (unsigned k = 0; k < c->neighbour6_count; k++)
+		if (c->neighbour6[k].port == s->port &&
+		    net_addr_equal(&c->neighbour6[k].addr, &s->addr))
+			return &c->neighbour6[k];
+	return NULL;
+}
+
+static bool advertises(const struct config_interface *i)
+{
+	return neighbours.nd.params.router && i->address6_count && !i->ra_suppress;
+}
+
+/* Do two interfaces with the same addresses advertise the same? */
+static bool advertise_alike(const struct config_interface *a, const struct config_interface *b)
+{
+	bool alike = a->ra_suppress == b->ra_suppress && a->ra_interval_s == b->ra_interval_s &&
+	             a->ra_lifetime_said == b->ra_lifetime_said &&
+	             a->ra_lifetime_s == b->ra_lifetime_s && a->ra_managed == b->ra_managed &&
+	             a->ra_other == b->ra_other && a->ra_server_count == b->ra_server_count;
+	for (unsigned k = 0; alike && k < a->ra_server_count; k++)
+		alike = net_addr_equal(&a->ra_server[k], &b->ra_server[k]);
+	return alike;
+}
+
+/* The links whose advertisements change hear of it at once, as when one begins (RFC 4861 6.2.4);
+ * those that are to have none any more hear the last (6.2.5). Its group is joined already
+ * (start_addresses), so nothing can fail. */
+static void change_advertisements(const struct config *next)
+{
+	const struct view *v = view_get();
+	const uint64_t now = core_now_ns();
+	for (unsigned p = 0; p < v->ifs; p++) {
+		const struct config_interface *i = &next->interface[p];
+		if (!v->port[p].enabled6 || !view_has_link(v, p) ||
+		    advertise_alike(&running.config.interface[p], i))
+			continue;
+		if (advertises(i)) {
+			const struct ra_config c = advertisement(p, i);
+			const int e = ra_start(&neighbours.ra, p, &c, now);
+			assert(e == E_OK);
+		} else {
+			ra_stop(&neighbours.ra, p, now);
+		}
+	}
+}
+
+void neighbour6_change(const struct config *next)
+{
+	const struct config *c = &running.config;
+	change_advertisements(next);
+	for (unsigned k = 0; k < c->neighbour6_count; k++) {
+		const struct config_neighbour6 *s = &c->neighbour6[k];
+		int port = config_number(c, s->port);
+		if (port >= 0 && !find_static(next, s))
+			nd_forget(&neighbours.nd, (unsigned)port, &s->addr);
+	}
+	for (unsigned k = 0; k < next->neighbour6_count; k++) {
+		const struct config_neighbour6 *s = &next->neighbour6[k], *was = find_static(c, s);
+		if (!(was && eth_equal(was->mac, s->mac)) && set_static(s) != E_OK)
+			console_log("no room for a static neighbour: the table is full");
+	}
+}
+
+/* A table with nearly nothing in it where no interface takes part in IPv6. */
+static struct nd_params parameters(const struct config *c)
+{
+	struct nd_params params = ND_PARAMS_DEFAULT;
+	bool wanted = false;
+	for (unsigned n = 0; n < c->interfaces; n++)
+		wanted |= c->interface[n].ipv6;
+	params.neighbours = wanted ? VIEW_NEIGHBOURS : 1;
+	params.pending = wanted ? params.pending : 1;
+	params.frame_max = neighbour_frame_max(c);
+	return params;
+}
+
+/* Fewer frames wait where half of the memory that is left does not hold them. */
+static bool take_memory(struct nd_params *params)
+{
+	if (!memory.at || params->neighbours > memory.neighbours ||
+	    (params->neighbours > 1 && params->frame_max > memory.frame_max)) {
+		while (params->pending > NEIGHBOUR_PENDING_MIN &&
+		       nd_memory_bytes(params) > core_private_left() / 2)
+			params->pending /= 2;
+		const size_t bytes = nd_memory_bytes(params);
+		void *at = core_private_alloc(bytes);
+		if (!at)
+			return false;
+		memory.at = at;
+		memory.bytes = bytes;
+		memory.neighbours = params->neighbours;
+		memory.pending = params->pending;
+		memory.frame_max = params->frame_max;
+	}
+	params->pending = memory.pending;
+	params->frame_max = u32_min(params->frame_max, memory.frame_max);
+	return true;
+}
+
+bool neighbour6_room(const struct config *c)
+{
+	struct nd_params params = parameters(c);
+	return take_memory(&params);
+}
+
+int neighbour6_start(void)
+{
+	const struct view *v = view_get();
+	struct nd_params params = parameters(&running.config);
+	params.router = core_app_number() == CORE_APP_router;
+	core_random(&params.key, sizeof params.key);
+	if (!take_memory(&params))
+		return E_NOMEM;
+	int e = nd_init(&neighbours.nd, &params, memory.at, memory.bytes, &nd_ops, &first);
+	ra_init(&neighbours.ra, &neighbours.nd);
+	autoconfig_init();
+	for (unsigned p = 0; e == E_OK && p < v->ifs; p++) {
+		const struct config_interface *i = &running.config.interface[p];
+		if (!v->port[p].enabled6 || !view_has_link(v, p))
+			continue;
+		e = start_addresses(p, i);
+		const struct ra_config c = advertisement(p, i);
+		if (e == E_OK && advertises(i))
+			e = ra_start(&neighbours.ra, p, &c, core_now_ns());
+	}
+	return e == E_OK ? start_statics() : e;
+}
+
+/* --- for the plane --- */
+
+uint32_t neighbour6_next_hop(unsigned port, const struct net_addr *addr)
+{
+	int n = nd_neigh_get(&neighbours.nd, port, addr);
+	if (n < 0)
+		return NH_NULL0;
+	if (adjacency_of(NH_NEIGHBOUR6 + (uint32_t)n)->state == ADJ_SPECIAL)
+		adopt((unsigned)n);
+	return NH_NEIGHBOUR6 + (uint32_t)n;
+}
+
+/* The same for the destination of a packet. The limit is asked first, so a packet of a scan that it
+ * refuses takes no place in the table. NH_NULL0: it refuses, or the table is full. */
+static uint32_t neighbour6_on_link(unsigned port, const struct net_addr *addr)
+{
+	if (nd_neigh_find(&neighbours.nd, port, addr) < 0 && !nd_may_ask(&neighbours.nd, core_now_ns()))
+		return NH_NULL0;
+	return neighbour6_next_hop(port, addr);
+}
+
+void neighbour6_link(unsigned port, bool up)
+{
+	const uint64_t now = core_now_ns();
+	if (!view_get()->port[port].enabled6)
+		return;
+	if (up) {
+		nd_link_up(&neighbours.nd, port, now);
+		ra_link_up(&neighbours.ra, port, now);
+		slaac_link_up(&neighbours.slaac, port, now);
+	} else {
+		nd_flush_port(&neighbours.nd, port);
+	}
+	struct nd_entry e;
+	for (unsigned cursor = 0; nd_next(&neighbours.nd, &cursor, now, &e);)
+		if (e.port == port && e.state == ND_STATIC)
+			__atomic_store_n(&adjacency_of(NH_NEIGHBOUR6 + e.index)->state,
+			                 up ? ADJ_FORWARD : ADJ_UNRESOLVED, __ATOMIC_RELEASE);
+}
+
+void neighbour6_output(uint32_t nh, const struct net_addr *dst, uint8_t *frame, unsigned len,
+                       enum frame_origin origin, unsigned pair)
+{
+	if (nh < NH_NEIGHBOUR6)
+		nh = neighbour6_on_link(nh - NH_CONNECTED, dst);
+	if (nh == NH_NULL0) {
+		if (origin == FRAME_TRANSIT)
+			fate_count(CNT_drop_neigh_table);
+		core_event_seldom(EVENT_neighbours_full, 6, self.counters->v[CNT_drop_neigh_table]);
+		return;
+	}
+	adjacency_mark(frame, origin, pair);
+	nd_output(&neighbours.nd, nh - NH_NEIGHBOUR6, frame, len, core_now_ns());
+}
+
+uint64_t neighbour6_tick(uint64_t now_ns)
+{
+	bool router = neighbours.nd.params.router;
+	nd_tick(&neighbours.nd, now_ns);
+	uint64_t routers = router ? ra_tick(&neighbours.ra, now_ns) : slaac_tick(&neighbours.slaac, now_ns);
+	uint64_t nd = nd_deadline(&neighbours.nd); /* which the other may have brought forward */
+	return nd < routers ? nd : routers;
+}

@@ -1,0 +1,23 @@
+/* Neighbours of IPv6 (neighbour.h); addresses as on the wire. */
+#ifndef CONTROL_FORWARDING_NEIGHBOUR6_H
+#define CONTROL_FORWARDING_NEIGHBOUR6_H
+
+#include "control/forwarding/neighbour.h"
+
+/* Makes the ND table anew, with our addresses, which DAD then looks at, the configured neighbours
+ * and what is advertised. E_NOMEM. */
+int neighbour6_start(void);
+
+/* As neighbour_room. */
+bool neighbour6_room(const struct config *c);
+
+/* IPv6's part of neighbour_change. */
+void neighbour6_change(const struct config *next);
+
+uint64_t neighbour6_tick(uint64_t now_ns);
+void neighbour6_link(unsigned port, bool up);
+uint32_t neighbour6_next_hop(unsigned port, const struct net_addr *addr);
+void neighbour6_output(uint32_t nh, const struct net_addr *dst, uint8_t *frame, unsigned len,
+                       enum frame_origin origin, unsigned pair);
+
+#endif

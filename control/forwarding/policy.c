@@ -1,0 +1,21 @@
+/* What interfaces ask of packets, from the configuration into the view. */
+#include "control/config/config.h"
+#include "control/config/running.h"
+#include "control/forwarding/policy.h"
+#include "dataplane/state.h"
+
+static void set_policy(struct view_policy *v, const struct config_interface *i)
+{
+	for (unsigned six = 0; six < 2; six++) {
+		__atomic_store_n(&v->verify[six], i->verify[six], __ATOMIC_RELAXED);
+		__atomic_store_n(&v->redirects[six], i->redirects[six], __ATOMIC_RELAXED);
+	}
+	__atomic_store_n(&v->directed, i->directed, __ATOMIC_RELAXED);
+}
+
+void policy_set(void)
+{
+	struct view *v = view_get();
+	for (unsigned p = 0; p < running.config.interfaces; p++)
+		set_policy(&v->policy[p], &running.config.interface[p]);
+}

@@ -1,0 +1,322 @@
+/* See routes.h. */
+#include "control/forwarding/routes.h"
+
+#include "control/forwarding/groups.h"
+#include "control/config/config.h"
+#include "control/config/running.h"
+#include "control/console/serial.h"
+#include "control/forwarding/neighbour.h"
+#include "control/forwarding/neighbour6.h"
+#include "control/forwarding/tables.h"
+#include "dataplane/state.h"
+#include "net/arp.h"
+#include "net/nd.h"
+#include "lib/mem.h"
+#include "lib/number.h"
+#include "net/ip4.h"
+#include "net/ip6.h"
+
+#define PREFIXES_MORE 1024u /* beside those of the configuration: what interfaces have, and what */
+#define TEST_PREFIXES 32768u /* tests announce */
+#define CHANGES_AT_ONCE 512  /* under a millisecond */
+#define LINKS_NS 3000000000u /* a link that is not up so long after the ports' start is down */
+
+_Static_assert((uint32_t)CONFIG_ROUTES_EACH_MAX <= RIB_ROUTES_MAX, "a prefix may have so many");
+_Static_assert(VIEW_IFS_MAX <= RIB_ANY_INTERFACE, "an interface is no other word");
+_Static_assert((uint32_t)NH_NONE == RIB_NH_NONE && (uint32_t)NH_LIMIT <= 1u << 16, "numbers");
+_Static_assert((int)NH_PROHIBIT - (int)NH_NULL0 ==
+               (int)CONFIG_ROUTE_PROHIBIT - (int)CONFIG_ROUTE_NULL0, "in one order");
+
+static struct rib rib;
+static void *memory; /* of it, */
+static struct rib_size size; /* for so much */
+
+/* Until a link is known it counts as up: links come up a moment after the start, and a million
+ * routes are in the table then. */
+static bool link_known[VIEW_IFS_MAX];
+static uint64_t links_ns;  /* when all are; 0: the ports do not run yet; UINT64_MAX: they are */
+static bool ask_again;     /* for gateways, of which some found no room */
+static uint32_t told;      /* refused prefixes that have been told of */
+static bool tell;          /* more of them are to be, when there is no more to do */
+
+/* --- what the base asks of us --- */
+
+void routes_hold(uint32_t nh)
+{
+	if (nh >= NH_NEIGHBOUR6)
+		nd_pin(&neighbours.nd, nh - NH_NEIGHBOUR6);
+	else if (nh >= NH_NEIGHBOUR)
+		arp_pin(&neighbours.arp, nh - NH_NEIGHBOUR);
+}
+
+void routes_release(uint32_t nh)
+{
+	if (nh >= NH_NEIGHBOUR6)
+		nd_unpin(&neighbours.nd, nh - NH_NEIGHBOUR6);
+	else if (nh >= NH_NEIGHBOUR)
+		arp_unpin(&neighbours.arp, nh - NH_NEIGHBOUR);
+}
+
+static enum rib_reach op_reach(const struct net_addr *via, uint8_t wanted, uint32_t *nh,
+                               uint8_t *interface)
+{
+	const struct view *v = view_get();
+	const bool four = net_addr_is_ip4(via);
+	int n = wanted;
+	if (four)
+		n = config_connected(&running.config, net_addr_to_ip4(via));
+	else if (wanted == RIB_ANY_INTERFACE)
+		n = config_connected6(&running.config, via);
+	if (n < 0)
+		return RIB_FAR;
+	*interface = (uint8_t)n;
+	if (!view_has_link(v, (unsigned)n) ||
+	    !(four ? v->port[n].enabled : v->port[n].enabled6))
+		return RIB_CLOSED;
+	*nh = four ? neighbour_next_hop((unsigned)n, net_addr_to_ip4(via))
+	           : neighbour6_next_hop((unsigned)n, via);
+	if (*nh < NH_NEIGHBOUR)
+		return RIB_FULL;
+	routes_hold(*nh);
+	return RIB_NEIGHBOUR;
+}
+
+static bool op_up(unsigned interface)
+{
+	return view_link_is_up(view_get(), interface) || !link_known[interface];
+}
+
+static bool op_nowhere(uint32_t nh) { return nh < NH_CONNECTED; }
+
+static bool op_put(const struct rib_prefix *p, uint32_t nh)
+{
+	int error = p->six ? fib6_insert(&forwarding.fib6, &p->addr, p->plen, nh)
+	                   : fib4_insert(&forwarding.fib, net_addr_to_ip4(&p->addr), p->plen, nh);
+	return error == E_OK;
+}
+
+static void op_take(const struct rib_prefix *p)
+{
+	if (p->six)
+		fib6_remove(&forwarding.fib6, &p->addr, p->plen);
+	else
+		fib4_remove(&forwarding.fib, net_addr_to_ip4(&p->addr), p->plen);
+	if (!p->six && p->plen == 32)
+		neighbour_uncover(net_addr_to_ip4(&p->addr));
+}
+
+static const struct rib_ops rib_ops = {
+	.reach = op_reach,
+	.release = routes_release,
+	.up = op_up,
+	.nowhere = op_nowhere,
+	.put = op_put,
+	.take = op_take,
+	.group_make = group_make,
+	.group_change = group_change,
+	.group_free = group_free,
+	.dead_end = NH_UNREACHABLE,
+};
+
+/* --- memory --- */
+
+static struct rib_size size_for(const struct config *c)
+{
+	struct rib_size s = {c->route_count, c->route6_count, c->route_count + c->route6_count};
+	for (unsigned n = 0; n < c->interfaces; n++)
+		s.routes += c->interface[n].address_count + c->interface[n].address6_count;
+	s.four += u32_min(s.four / 2, TEST_PREFIXES) + PREFIXES_MORE;
+	s.six += s.six / 8 + PREFIXES_MORE / 4;
+	return s;
+}
+
+bool routes_room(const struct config *c)
+{
+	struct rib_size s = size_for(c);
+	if (rib_has_room(&rib, &s))
+		return true;
+	s = (struct rib_size){u32_max(s.four, size.four), u32_max(s.six, size.six),
+	                      u32_max(s.routes, size.routes)};
+	void *more = core_private_alloc(rib_bytes(&s));
+	if (!more)
+		return false;
+	rib_move(&rib, more, &s);
+	memory = more;
+	size = s;
+	return true;
+}
+
+/* For as many as there is memory for, so that the others are refused one by one. */
+static bool take_memory(void)
+{
+	struct rib_size s = size_for(&running.config);
+	for (; !memory && s.four >= PREFIXES_MORE; s.four -= s.four / 8) {
+		memory = core_private_alloc(rib_bytes(&s));
+		size = s;
+	}
+	return memory != NULL;
+}
+
+bool routes_start(void)
+{
+	if (!take_memory())
+		return false;
+	rib_init(&rib, &rib_ops, memory, &size);
+	memset(link_known, 0, sizeof link_known);
+	links_ns = 0;
+	told = 0;
+	return true;
+}
+
+/* --- where routes come from --- */
+
+static void set(const struct rib_prefix *p, enum rib_source source, const struct rib_hop *hop,
+                unsigned n)
+{
+	(void)rib_set(&rib, p, source, hop, n); /* it counts what it refuses */
+}
+
+void routes_connected(const struct net_addr *addr, unsigned plen, bool six, uint32_t nh)
+{
+	const struct rib_prefix p = {ip6_prefix_of(addr, six ? plen : 96 + plen), (uint8_t)plen, six};
+	const struct rib_hop hop = {.nh = (uint16_t)nh, .interface = RIB_NO_INTERFACE};
+	set(&p, RIB_CONNECTED, &hop, 1);
+}
+
+static struct rib_hop nowhere(unsigned kind, uint8_t distance)
+{
+	return (struct rib_hop){.nh = (uint16_t)(NH_NULL0 + kind - CONFIG_ROUTE_NULL0),
+	                        .interface = RIB_NO_INTERFACE, .distance = distance};
+}
+
+static void set_chain(const struct rib_prefix *p, const struct config *c, uint32_t first)
+{
+	struct rib_hop hop[CONFIG_ROUTES_EACH_MAX];
+	unsigned n = 0;
+	for (uint32_t i = first; i != CONFIG_ROUTE_NONE; i = c->routes[i].more - 1, n++) {
+		const struct config_route *r = &c->routes[i];
+		hop[n] = nowhere(r->kind, r->distance);
+		if (r->kind == CONFIG_ROUTE_VIA)
+			hop[n] = (struct rib_hop){net_addr_ip4(r->next_hop), NH_NONE,
+			                          RIB_ANY_INTERFACE, r->distance};
+	}
+	set(p, RIB_STATIC, hop, n);
+}
+
+static void set_chain6(const struct rib_prefix *p, const struct config *c, uint32_t first)
+{
+	struct rib_hop hop[CONFIG_ROUTES_EACH_MAX];
+	unsigned n = 0;
+	for (uint32_t i = first; i != CONFIG_ROUTE_NONE; i = c->routes6[i].more - 1, n++) {
+		const struct config_route6 *r = &c->routes6[i];
+		const bool any = r->port == CONFIG_PORT_ANY;
+		hop[n] = nowhere(r->kind, r->distance);
+		if (r->kind == CONFIG_ROUTE_VIA)
+			hop[n] = (struct rib_hop){
+				r->next_hop, NH_NONE,
+				any ? RIB_ANY_INTERFACE : (uint8_t)config_number(c, r->port), r->distance};
+	}
+	set(p, RIB_STATIC, hop, n);
+}
+
+void routes_change(const struct config_route *r, const struct config *next, uint32_t first)
+{
+	const struct rib_prefix p = {net_addr_ip4(r->prefix), r->plen, false};
+	set_chain(&p, next, first);
+}
+
+void routes_change6(const struct config_route6 *r, const struct config *next, uint32_t first)
+{
+	const struct rib_prefix p = {r->prefix, r->plen, true};
+	set_chain6(&p, next, first);
+}
+
+void routes_configured(void)
+{
+	const struct config *c = &running.config;
+	for (uint32_t i = 0; i < c->route_count; i++)
+		if (!c->routes[i].follows)
+			routes_change(&c->routes[i], c, i);
+	for (uint32_t i = 0; i < c->route6_count; i++)
+		if (!c->routes6[i].follows)
+			routes_change6(&c->routes6[i], c, i);
+	tell = true;
+	while (routes_work())
+		;
+}
+
+bool routes_cover6(const struct net_addr *addr, unsigned plen)
+{
+	struct rib_route r;
+	for (unsigned n = plen + 1; n <= 128; n++) {
+		const struct rib_prefix p = {ip6_prefix_of(addr, n), (uint8_t)n, true};
+		if (rib_route(&rib, &p, 0, &r))
+			return true;
+	}
+	return false;
+}
+
+bool routes_test_set(const struct net_addr *prefix, unsigned plen, bool six, uint32_t nh)
+{
+	const struct rib_prefix p = {*prefix, (uint8_t)plen, six};
+	const struct rib_hop hop = {.nh = (uint16_t)nh, .interface = RIB_NO_INTERFACE};
+	if (rib_set(&rib, &p, RIB_TEST, &hop, nh != NH_NONE) == E_OK)
+		return true;
+	(void)rib_set(&rib, &p, RIB_TEST, NULL, 0); /* it is not to be tried again */
+	return false;
+}
+
+/* --- what changes by itself --- */
+
+void routes_link(unsigned interface)
+{
+	link_known[interface] = true;
+	rib_link(&rib, interface);
+	routes_settle();
+}
+
+void routes_neighbour_gone(void) { ask_again = rib.full != 0; }
+
+void routes_retry(void) { rib_retry(&rib); }
+
+/* When time is up for links that nobody has told of. */
+static void know_links(void)
+{
+	if (links_ns == 0 && core_ports_running())
+		links_ns = core_now_ns() + LINKS_NS;
+	if (links_ns == 0 || core_now_ns() < links_ns)
+		return;
+	links_ns = UINT64_MAX;
+	for (unsigned n = 0; n < VIEW_IFS_MAX; n++)
+		if (!link_known[n] && !view_link_is_up(view_get(), n))
+			routes_link(n);
+}
+
+bool routes_work(void)
+{
+	if (links_ns != UINT64_MAX)
+		know_links();
+	if (ask_again) {
+		ask_again = false;
+		rib_reach_again(&rib);
+	}
+	if (rib_work(&rib, CHANGES_AT_ONCE))
+		return true;
+	if (tell && routes_refused() > told)
+		console_log("%u routes do not fit into the forwarding table and were refused",
+		          routes_refused() - told);
+	if (tell)
+		told = routes_refused();
+	tell = false;
+	return false;
+}
+
+void routes_settle(void)
+{
+	tell = true;
+	routes_work();
+}
+
+uint32_t routes_refused(void) { return forwarding.refused_routes + rib_refused(&rib); }
+
+const struct rib *routes_rib(void) { return &rib; }

@@ -1,0 +1,73 @@
+/*
+ * Routes: from interfaces, configuration and tests into the routing information base (net/rib/rib.h),
+ * which chooses among them, and from there into the forwarding tables.
+ *
+ * A gateway on a subnet of ours is a neighbour, of ARP or ND, which is pinned as long as the base
+ * holds it. A route that shares flows with others, or is recursive, leads to a group
+ * (control/forwarding/groups.h). All of it is on the control core.
+ *
+ * A connected prefix stays in the table while its link is down, so that who sends there is told
+ * (host unreachable); a static route whose link is down does not: a shorter prefix has its packets.
+ *
+ * For some seconds from the start a link that has not been told of counts as up.
+ *
+ * What does not fit is refused, prefix by prefix, and counted in routes_refused.
+ */
+#ifndef CONTROL_FORWARDING_ROUTES_H
+#define CONTROL_FORWARDING_ROUTES_H
+
+#include "control/config/config.h"
+#include "net/rib/rib.h"
+
+/* Memory for the prefixes that c has, and for some more. */
+bool routes_room(const struct config *c);
+
+/* The tables are empty, and so is the base: what routes_connected and routes_configured say, comes.
+ * False: there is no memory. */
+bool routes_start(void);
+
+/* A subnet of an interface, in any address of it: NH_CONNECTED and up, or where it leads. */
+void routes_connected(const struct net_addr *addr, unsigned plen, bool six, uint32_t nh);
+
+/* All routes of the configuration that runs. */
+void routes_configured(void);
+
+/* Is there a route, in use or not, to a prefix of more than plen bits that covers the address? */
+bool routes_cover6(const struct net_addr *addr, unsigned plen);
+
+/* Of a route that goes or comes: its prefix has what the chain says that begins with `first`, in
+ * `next`; CONFIG_ROUTE_NONE: nothing. While data cores look up. */
+void routes_change(const struct config_route *r, const struct config *next, uint32_t first);
+void routes_change6(const struct config_route6 *r, const struct config *next, uint32_t first);
+
+/* An interface's link went up or down; view_link_is_up knows. */
+void routes_link(unsigned interface);
+
+/* A neighbour has been forgotten: there is room for another one, which a route may wait for. */
+void routes_neighbour_gone(void);
+
+/* The table has got memory back: those that were refused are tried again. */
+void routes_retry(void);
+
+/* Does a part of what has been put off; true: there is more. When all is done, and something has
+ * changed, it says on the console if routes were refused. */
+bool routes_work(void);
+
+/* Routes have changed: begins. */
+void routes_settle(void);
+
+/* Prefixes that did not fit. */
+uint32_t routes_refused(void);
+
+/* The base, to be shown. */
+const struct rib *routes_rib(void);
+
+/* The neighbour of that next hop is not forgotten: until it is released as often. */
+void routes_hold(uint32_t nh);
+void routes_release(uint32_t nh);
+
+/* For churn.c: a prefix (of IPv4: net_addr_ip4) leads to the neighbour nh, whatever the configuration
+ * says; NH_NONE: where that says. False: refused, and it leads where that says. */
+bool routes_test_set(const struct net_addr *prefix, unsigned plen, bool six, uint32_t nh);
+
+#endif

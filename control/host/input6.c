@@ -1,0 +1,349 @@
+/*
+ * The machine's own IPv6 packets: what local.c is for IPv4. Neighbour discovery and MLD are
+ * ICMPv6 messages and come this way too.
+ */
+#include "control/forwarding/fate.h"
+#include "control/forwarding/neighbour6.h"
+#include "control/host/input.h"
+#include "control/host/input6.h"
+#include "control/host/output.h"
+#include "control/host/output6.h"
+#include "control/host/ping.h"
+#include "control/forwarding/adjacency.h"
+#include "control/host/fragments.h"
+#include "dataplane/services.h"
+#include "control/host/tcp_control.h"
+
+#include "lib/mem.h"
+#include "net/ip6.h"
+#include "net/tcp/reset.h"
+#include "net/udp.h"
+
+/* --- sending --- */
+
+/* The next hop to dst; `port` is the link meant when dst is link-local. */
+static uint32_t way_to(const struct net_addr *dst, unsigned port)
+{
+	const uint8_t *addr = (const uint8_t *)dst->w;
+	return ip6_is_link_local(dst) ? view_on_link6(view_get(), port, addr)
+	                              : view_way6(view_get(), addr);
+}
+
+bool local6_source(const struct net_addr *dst, unsigned port, struct net_addr *src)
+{
+	uint32_t nh = way_to(dst, port);
+	int out = view_port_of(view_get(), nh);
+	if (nh == NH_LOCAL)
+		*src = *dst;
+	return nh == NH_LOCAL || (out >= 0 && view_source6(view_get(), (unsigned)out, dst, src));
+}
+
+/* Sends a packet of ours in fragments (RFC 8200 4.5), by an identification that nobody can guess
+ * (RFC 7739). */
+static void output_cut(uint32_t nh, const struct net_addr *dst, const uint8_t *frame, unsigned mtu)
+{
+	static uint8_t piece[BUF_STRIDE_JUMBO];
+	struct ip6_frag it;
+	uint32_t id;
+	unsigned n;
+	core_random(&id, sizeof id);
+	if (ip6_frag_init(&it, frame + ETH_HLEN, mtu, id) != E_OK) {
+		count(CNT_originated_drop_tx);
+		return;
+	}
+	while ((n = ip6_frag_next(&it, piece + ETH_HLEN, sizeof piece - ETH_HLEN)) > 0) {
+		count(CNT_fragments_created);
+		neighbour6_output(nh, dst, piece, eth_pad(piece, n + ETH_HLEN), FRAME_OWN, PAIR_ANY);
+	}
+}
+
+void local6_output(uint8_t *frame, unsigned len, unsigned port)
+{
+	const struct net_addr dst = ip6_dst(frame + ETH_HLEN);
+	uint32_t nh = way_to(&dst, port);
+	int out = view_port_of(view_get(), nh);
+	if (out < 0 || !view_link_is_up(view_get(), out)) {
+		count(CNT_originated_drop_tx);
+		return;
+	}
+	unsigned mtu = view_get()->port6[out].mtu;
+	view_hop_limit6(view_get(), (unsigned)out, frame + ETH_HLEN);
+	if (len - ETH_HLEN <= mtu)
+		neighbour6_output(nh, &dst, frame, eth_pad(frame, len), FRAME_OWN, PAIR_ANY);
+	else
+		output_cut(nh, &dst, frame, mtu);
+}
+
+void local6_error(unsigned port, const uint8_t *ip, unsigned len, uint8_t type, uint8_t code,
+                  uint32_t rest)
+{
+	struct icmp6_error e = {.type = type, .code = code, .rest = rest};
+	const struct net_addr to = ip6_src(ip);
+	if (!icmp6_error_allowed(ip, len, type, code) || !local6_source(&to, port, &e.src)) {
+		count(CNT_icmp_err_suppressed);
+		return;
+	}
+	if (!local_error_permitted()) {
+		count(CNT_icmp_err_ratelimited);
+		return;
+	}
+	unsigned n = icmp6_error_build(local_frame + ETH_HLEN, sizeof local_frame - ETH_HLEN, ip, len,
+	                               &e);
+	count(icmp6_error_counter(type, code));
+	local6_output(local_frame, n + ETH_HLEN, port);
+}
+
+/* --- receiving --- */
+
+/* A packet to us: as it came, or put together from fragments, of which `m` was the last. */
+struct arrival {
+	const struct core_msg *m;
+	const uint8_t *ip;
+	unsigned len;
+	struct ip6_upper up;
+};
+
+/* Is it an address of ours that we speak from: of any port, but a link-local one of this? */
+static bool is_unicast_of_ours(const struct net_addr *addr, unsigned port)
+{
+	const struct view *v = view_get();
+	for (unsigned p = 0; p < v->ifs; p++) {
+		const struct view_port6 *vp = &v->port6[p];
+		for (uint32_t i = 0; i < vp->count; i++)
+			if (net_addr_equal(&vp->addr[i], addr) && (p == port || !ip6_is_link_local(addr)))
+				return true;
+	}
+	return false;
+}
+
+/* RFC 4443 4.2: an answer comes from the address that was asked; where that is a group or an
+ * anycast address, from one of the interface that it came by. */
+static void echo_reply(const struct arrival *a)
+{
+	const struct net_addr from = ip6_src(a->ip);
+	struct net_addr src = ip6_dst(a->ip);
+	if (!is_unicast_of_ours(&src, a->m->port) &&
+	    !view_source6(view_get(), a->m->port, &from, &src)) {
+		count(CNT_originated_drop_tx);
+		return;
+	}
+	memcpy(local_frame + ETH_HLEN, a->ip, a->len);
+	uint8_t *reply = icmp6_echo_reply_make(local_frame + ETH_HLEN, a->up.at, &src);
+	count(CNT_icmp6_tx_echo_reply);
+	local6_output(reply - ETH_HLEN, ip6_total_len(reply) + ETH_HLEN, a->m->port);
+}
+
+static enum counter discovery_input(const struct arrival *a, const struct icmp6_msg *icmp)
+{
+	const struct core_msg *m = a->m;
+	bool router = icmp->type == ICMP6_ROUTER_SOLICIT || icmp->type == ICMP6_ROUTER_ADVERT;
+	if (router && !neighbours.nd.params.router)
+		return slaac_input(&neighbours.slaac, m->port, m->frame, &a->up, icmp, core_now_ns());
+	return router ? ra_input(&neighbours.ra, m->port, m->frame, &a->up, icmp, core_now_ns())
+	              : nd_input(&neighbours.nd, m->port, m->frame, &a->up, icmp, core_now_ns());
+}
+
+/* What the port has verified of a packet that came whole. */
+static bool csum_known(const struct arrival *a)
+{
+	return a->m->flags & PKT_CSUM_OK && !a->up.fragment;
+}
+
+static void error_input(const struct arrival *a, const struct net_addr *from,
+                        const struct icmp6_msg *icmp)
+{
+	ping_error6(from, icmp);
+	if (icmp->quoted_proto != IP6_TCP || !icmp->quoted_at)
+		return;
+	tcp_control_icmp6(icmp);
+	bool known = icmp->type == ICMP6_UNREACH || icmp->type == ICMP6_TOO_BIG;
+	if (known && !a->up.fragment) /* the message has but the last fragment */
+		local_tell_tcp(a->m);
+}
+
+static enum counter icmp_input(const struct arrival *a)
+{
+	struct icmp6_msg icmp;
+	enum counter fate = icmp6_input(a->ip, a->up.at, &icmp);
+	const struct net_addr from = ip6_src(a->ip);
+	if (fate == CNT_NONE)
+		return discovery_input(a, &icmp);
+	if (fate != CNT_delivered_icmp6)
+		return fate;
+	if (way_to(&from, a->m->port) == NH_LOCAL)
+		return CNT_drop_ip6_src_local;
+	if (icmp.kind == ICMP6_KIND_ECHO_REQUEST)
+		echo_reply(a);
+	else if (icmp.kind == ICMP6_KIND_ECHO_REPLY)
+		ping_reply6(&from, &icmp, ip6_hop_limit(a->ip));
+	else
+		error_input(a, &from, &icmp);
+	return fate;
+}
+
+/* None to who is nobody or many. */
+static enum counter refuse_tcp(const struct arrival *a)
+{
+	const struct net_addr src = ip6_src(a->ip), dst = ip6_dst(a->ip);
+	unsigned n = 0;
+	if (net_addr_is_any(&src) || ip6_is_multicast(&dst) || eth_is_multicast(a->m->frame))
+		return CNT_drop_tcp_port;
+	enum counter fate = tcp_reset_build(local_frame + ETH_HLEN, &n, a->ip, csum_known(a));
+	if (n) {
+		count(CNT_tcp_tx);
+		count(CNT_tcp_tx_rst);
+		local6_output(local_frame, n + ETH_HLEN, a->m->port);
+	}
+	return fate;
+}
+
+/* A datagram in fragments for a service that the data cores have for whole ones. */
+static enum counter service_input(const struct arrival *a, enum service s,
+                                  const struct udp_datagram *d)
+{
+	if (s != SERVICE_ECHO)
+		return CNT_drop_fragment_local;
+	if (service_answers(&view_get()->services, d->src_port))
+		return CNT_drop_udp_loop;
+	if (net_addr_is_any(&d->src))
+		return CNT_drop_ip6_src_martian;
+	if (ip6_is_multicast(&d->dst))
+		return CNT_drop_ip6_multicast;
+	memcpy(local_frame + ETH_HLEN, a->ip, a->len);
+	uint8_t *reply = udp_echo_make(local_frame + ETH_HLEN);
+	count(CNT_udp_tx);
+	local6_output(reply - ETH_HLEN, ip6_total_len(reply) + ETH_HLEN, a->m->port);
+	return CNT_delivered_udp;
+}
+
+static enum counter udp_input(const struct arrival *a)
+{
+	bool served = core_app()->data_msg != NULL; /* an application with services */
+	struct udp_datagram d;
+	enum counter fate = udp_check(a->ip, a->len, csum_known(a), &d);
+	if (fate != CNT_NONE)
+		return fate;
+	enum service s = SERVICES;
+	if (a->up.fragment && served)
+		s = service_of(&view_get()->services, SERVICE_UDP, d.dst_port);
+	if (s != SERVICES)
+		return service_input(a, s, &d);
+	local6_error(a->m->port, a->ip, a->len, ICMP6_UNREACH, ICMP6_UNREACH_PORT, 0);
+	return CNT_drop_udp_port;
+}
+
+static enum counter whole_input(const struct arrival *a)
+{
+	switch (a->up.proto) {
+	case IP6_ICMP6:
+		return icmp_input(a);
+	case IP6_UDP:
+		return udp_input(a);
+	case IP6_TCP:
+		if (a->up.fragment) /* as in IPv4: TCP does not cut its segments up */
+			return CNT_drop_fragment_local;
+		return tcp_control ? tcp_control_input(a->ip, a->len, a->m->flags) : refuse_tcp(a);
+	default:
+		local6_error(a->m->port, a->ip, a->len, ICMP6_PARAM_PROBLEM, ICMP6_PARAM_NEXT_HEADER,
+		             a->up.next_at);
+		return CNT_drop_ip6_proto;
+	}
+}
+
+/* Walks to the upper layer; CNT_NONE when it is there. */
+static enum counter find_upper(struct arrival *a)
+{
+	enum counter bad = ip6_upper(a->ip, &a->up);
+	if (bad != CNT_NONE && a->up.problem)
+		local6_error(a->m->port, a->ip, a->len, ICMP6_PARAM_PROBLEM, a->up.problem_code,
+		             a->up.problem_pointer);
+	return bad;
+}
+
+static enum counter fragment_input(struct arrival *a)
+{
+	struct reassembly_result r;
+	enum counter fate = fragments_input(a->m->port, a->ip, a->len, &a->up, &r);
+	if (fate != CNT_NONE && r.problem)
+		local6_error(a->m->port, a->ip, a->len, ICMP6_PARAM_PROBLEM, ICMP6_PARAM_FIELD,
+		             r.problem_pointer);
+	if (fate != CNT_NONE || !r.ip)
+		return fate;
+	a->ip = r.ip;
+	a->len = r.len;
+	fate = find_upper(a);
+	a->up.fragment = true; /* it was: RFC 6980 wants discovery to know */
+	return fate == CNT_NONE ? whole_input(a) : fate;
+}
+
+enum counter local6_input(const struct core_msg *m)
+{
+	struct arrival a = {.m = m, .ip = m->frame + ETH_HLEN};
+	if (m->len < ETH_HLEN + IP6_HLEN)
+		return CNT_drop_ip6_short;
+	enum counter bad = ip6_check(a.ip, m->len - ETH_HLEN);
+	if (bad != CNT_NONE)
+		return bad;
+	a.len = ip6_total_len(a.ip);
+	const struct net_addr src = ip6_src(a.ip);
+	bool icmp = ip6_next(a.ip) == IP6_ICMP6; /* net/nd.h says what a claim of our address is */
+	if (!icmp && !net_addr_is_any(&src) && way_to(&src, m->port) == NH_LOCAL)
+		return CNT_drop_ip6_src_local;
+	bad = find_upper(&a);
+	if (bad != CNT_NONE)
+		return bad;
+	return a.up.fragment ? fragment_input(&a) : whole_input(&a);
+}
+
+/* --- packets that wait for a neighbour --- */
+
+/* An address of ours that DAD has not passed yet: not one that is a neighbour's. */
+static bool is_tentative(const struct net_addr *addr, unsigned port)
+{
+	struct nd_address a;
+	for (unsigned cursor = 0; nd_local_next(&neighbours.nd, &cursor, &a);)
+		if (a.state == ND_TENTATIVE && a.port == port && net_addr_equal(&a.addr, addr))
+			return true;
+	return false;
+}
+
+void local6_resolve(const struct core_msg *m, enum frame_origin origin)
+{
+	static uint8_t frame[BUF_STRIDE_JUMBO];
+	const uint8_t *ip = frame + ETH_HLEN;
+	bool transit = origin == FRAME_TRANSIT;
+	if (m->len < ETH_HLEN + IP6_HLEN) {
+		if (transit)
+			fate_count(CNT_drop_ip6_short);
+		return;
+	}
+	memcpy(frame, m->frame, m->len);
+	/* Looked up anew: since the data core did, its neighbour may have been forgotten. */
+	const struct net_addr dst = ip6_dst(ip);
+	uint32_t nh = transit && !ip6_is_link_local(&dst) ? view_flow6(view_get(), ip)
+	                                                  : way_to(&dst, m->port);
+	int port = view_port_of(view_get(), nh);
+	if (port < 0) {
+		if (transit) {
+			fate_count(CNT_drop_ip6_no_route);
+			local6_error(m->port, ip, m->len - ETH_HLEN, ICMP6_UNREACH, ICMP6_UNREACH_NO_ROUTE,
+			             0);
+		}
+		return;
+	}
+	if (is_tentative(&dst, (unsigned)port)) { /* RFC 4862 5.4: silently */
+		fate_count(transit ? CNT_drop_ip6_tentative : CNT_originated_drop_tx);
+		return;
+	}
+	if (!view_link_is_up(view_get(), port)) {
+		fate_count(transit ? CNT_drop_tx_down : CNT_originated_drop_tx);
+		if (transit)
+			local6_error(m->port, ip, m->len - ETH_HLEN, ICMP6_UNREACH, ICMP6_UNREACH_ADDRESS,
+			             0);
+		return;
+	}
+	if (!transit)
+		view_hop_limit6(view_get(), (unsigned)port, frame + ETH_HLEN);
+	int pair = transit ? -1 : core_pair_of(m->core);
+	neighbour6_output(nh, &dst, frame, m->len, origin, pair < 0 ? PAIR_ANY : (unsigned)pair);
+}

@@ -1,0 +1,31 @@
+/* Packets that the control core sends itself. */
+#ifndef CONTROL_HOST_OUTPUT_H
+#define CONTROL_HOST_OUTPUT_H
+
+#include "control/config/config.h"
+#include "net/eth.h"
+#include "net/ip6.h"
+
+/* ICMP errors are limited as this configuration says, the control core's and those of data cores. */
+void local_limit(const struct config *c);
+
+/* Where packets of ours are built, the longest too; used by one function of local.c or local6.c at
+ * a time. */
+#define LOCAL_FRAME_BYTES (ETH_HLEN + IP6_PACKET_MAX)
+extern uint8_t local_frame[LOCAL_FRAME_BYTES];
+
+/* May one more ICMP error of either family go now? */
+bool local_error_permitted(void);
+
+/* Sends a frame of our own by the route to its destination, in fragments if need be. Its buffer
+ * holds ETH_FRAME_MIN bytes at least. One that cannot leave is counted as originated_drop_tx. */
+void local_output(uint8_t *frame, unsigned len);
+
+/* Sends an ICMP error (without a second header word) about the received packet of which len bytes
+ * are at ip, if one is allowed and the rate permits. The packet has passed ip4_check. */
+void local_error(const uint8_t *ip, unsigned len, uint8_t type, uint8_t code);
+
+/* Our source address towards dst; dst itself when it is ours; 0: no route. */
+uint32_t local_source(uint32_t dst);
+
+#endif

@@ -1,0 +1,222 @@
+/*
+ * The console's ping: one at a time. It is the pattern for a command that takes long: ping_start
+ * marks the shell busy, answers and ping_timer carry it on, ping_finish gives the prompt back.
+ *
+ *     waiting   answer or error to number `sent`   -> the next after PING_INTERVAL_NS, or the end
+ *               PING_TIMEOUT_NS without            -> the next at once, or the end
+ */
+#include "control/console/shell.h"
+#include "control/forwarding/tables.h"
+#include "control/host/output.h"
+#include "control/host/output6.h"
+#include "control/host/ping.h"
+#include "dataplane/state.h"
+#include "net/arp.h"
+#include "net/icmp4.h"
+#include "net/icmp6.h"
+
+#include "lib/fmt.h"
+#include "net/ip4.h"
+#include "net/ip6.h"
+
+#define PING_TIMEOUT_NS 2000000000ull
+#define PING_INTERVAL_NS 200000000ull /* after an answer */
+
+static uint8_t frame[BUF_STRIDE_JUMBO];
+
+static struct {
+	struct shell *sh; /* NULL: no ping is running */
+	struct net_addr dst;
+	unsigned port; /* the link meant where dst is link-local */
+	unsigned times, bytes, sent, received;
+	bool waiting;         /* for the answer to number `sent` */
+	uint16_t id;
+	uint64_t sent_tsc;
+	uint64_t next_ns;     /* give up waiting, or send the next */
+	uint64_t min_us, max_us, sum_us;
+} ping;
+
+static void ping_finish(struct shell *sh)
+{
+	shell_print(sh, "%u sent, %u received", ping.sent, ping.received);
+	if (ping.received)
+		shell_print(sh, ", round trip min/avg/max %llu/%llu/%llu us",
+		            (unsigned long long)ping.min_us,
+		            (unsigned long long)(ping.sum_us / ping.received),
+		            (unsigned long long)ping.max_us);
+	shell_print(sh, "\n");
+	ping.sh = NULL;
+	shell_done(sh);
+}
+
+/* Our address towards the one that is asked; false: there is no way. */
+static bool source(const struct net_addr *dst, unsigned port, struct net_addr *src)
+{
+	if (!net_addr_is_ip4(dst))
+		return local6_source(dst, port, src);
+	uint32_t four = local_source(net_addr_to_ip4(dst));
+	*src = net_addr_ip4(four);
+	return four != 0;
+}
+
+static void send4(const struct net_addr *src)
+{
+	const struct icmp4_echo e = {.src = net_addr_to_ip4(src),
+	                             .dst = net_addr_to_ip4(&ping.dst),
+	                             .id = ping.id,
+	                             .seq = (uint16_t)ping.sent,
+	                             .data_len = (uint16_t)ping.bytes,
+	                             .ttl = IP4_TTL_DEFAULT,
+	                             .df = true};
+	unsigned n = icmp4_echo_request_build(frame + ETH_HLEN, sizeof frame - ETH_HLEN, &e);
+	count(CNT_icmp_tx_echo_request);
+	if (n)
+		local_output(frame, n + ETH_HLEN);
+}
+
+static void send6(const struct net_addr *src)
+{
+	const struct icmp6_echo e = {.src = *src,
+	                             .dst = ping.dst,
+	                             .id = ping.id,
+	                             .seq = (uint16_t)ping.sent,
+	                             .data_len = (uint16_t)ping.bytes,
+	                             .hop_limit = IP6_HOP_LIMIT_DEFAULT};
+	unsigned n = icmp6_echo_request_build(frame + ETH_HLEN, sizeof frame - ETH_HLEN, &e);
+	count(CNT_icmp6_tx_echo_request);
+	if (n)
+		local6_output(frame, n + ETH_HLEN, ping.port);
+}
+
+static void ping_send(void)
+{
+	struct net_addr src;
+	ping.sent++;
+	ping.sent_tsc = clock_tsc();
+	ping.next_ns = core_now_ns() + PING_TIMEOUT_NS;
+	ping.waiting = true;
+	if (!source(&ping.dst, ping.port, &src))
+		return;
+	if (net_addr_is_ip4(&ping.dst))
+		send4(&src);
+	else
+		send6(&src);
+}
+
+void ping_start(struct shell *sh, const struct net_addr *dst, unsigned port, unsigned times,
+                unsigned bytes)
+{
+	struct net_addr src;
+	if (ping.sh) {
+		shell_print(sh, "ping is busy: another console waits for it\n");
+		return;
+	}
+	bool way = forwarding.ready && source(dst, port, &src);
+	if (!way || net_addr_equal(&src, dst)) {
+		shell_print(sh, way ? "that is this machine's own address\n"
+		                    : "no route to that host\n");
+		return;
+	}
+	ping.sh = sh;
+	ping.dst = *dst;
+	ping.port = port;
+	ping.times = times;
+	ping.bytes = bytes;
+	ping.sent = ping.received = 0;
+	ping.min_us = UINT64_MAX;
+	ping.max_us = ping.sum_us = 0;
+	ping.id = (uint16_t)(clock_tsc() >> 12);
+	shell_set_busy(sh, ping_finish);
+	ping_send();
+}
+
+/* One exchange is over: the next after a pause, or the end. */
+static void ping_next(uint64_t pause_ns)
+{
+	ping.waiting = false;
+	ping.next_ns = core_now_ns() + pause_ns;
+	if (ping.sent >= ping.times)
+		ping_finish(ping.sh);
+}
+
+/* An echo reply of either family. */
+static void reply(const struct net_addr *from, uint16_t id, uint16_t seq, unsigned bytes,
+                  unsigned ttl)
+{
+	char text[FMT_IP6_MAX];
+	if (!ping.sh || !ping.waiting || id != ping.id || seq != (uint16_t)ping.sent ||
+	    !net_addr_equal(from, &ping.dst))
+		return;
+	uint64_t us = clock_ns(&self.clock, clock_tsc() - ping.sent_tsc) / 1000;
+	ping.received++;
+	ping.sum_us += us;
+	ping.min_us = us < ping.min_us ? us : ping.min_us;
+	ping.max_us = us > ping.max_us ? us : ping.max_us;
+	shell_print(ping.sh, "%u bytes from %s: seq=%u ttl=%u time=%llu us\n", bytes,
+	            fmt_addr(text, from->w), seq, ttl, (unsigned long long)us);
+	ping_next(PING_INTERVAL_NS);
+}
+
+void ping_reply(uint32_t from, const struct icmp4_msg *m, uint8_t ttl)
+{
+	const struct net_addr a = net_addr_ip4(from);
+	reply(&a, m->id, m->seq, m->data_len + ICMP4_HLEN, ttl);
+}
+
+void ping_reply6(const struct net_addr *from, const struct icmp6_msg *m, uint8_t hop_limit)
+{
+	reply(from, m->id, m->seq, m->data_len + ICMP6_HLEN, hop_limit);
+}
+
+/* An ICMP error about a packet of ours to `dst`, an ICMP one. */
+static void error(const struct net_addr *from, const struct net_addr *dst, const char *what,
+                  unsigned type, unsigned code)
+{
+	char text[FMT_IP6_MAX];
+	if (!ping.sh || !ping.waiting || !net_addr_equal(dst, &ping.dst))
+		return;
+	shell_print(ping.sh, "from %s: %s (type %u, code %u)\n", fmt_addr(text, from->w), what,
+	            type, code);
+	ping_next(PING_INTERVAL_NS);
+}
+
+void ping_error(uint32_t from, const struct icmp4_msg *m)
+{
+	const uint8_t *quoted = m->data; /* its header is whole, icmp4_input has looked */
+	if (m->data_len < IP4_HLEN || ip4_proto(quoted) != IP4_PROTO_ICMP)
+		return;
+	const struct net_addr a = net_addr_ip4(from), dst = net_addr_ip4(ip4_dst(quoted));
+	error(&a, &dst,
+	      m->type == ICMP4_TIME_EXCEEDED ? "time exceeded"
+	      : m->type == ICMP4_UNREACH     ? "destination unreachable"
+	                                     : "error",
+	      m->type, m->code);
+}
+
+void ping_error6(const struct net_addr *from, const struct icmp6_msg *m)
+{
+	if (m->quoted_proto != IP6_ICMP6) /* the quoted header is whole, icmp6_input has looked */
+		return;
+	const struct net_addr dst = ip6_dst(m->data);
+	error(from, &dst,
+	      m->type == ICMP6_TIME_EXCEEDED ? "time exceeded"
+	      : m->type == ICMP6_UNREACH     ? "destination unreachable"
+	      : m->type == ICMP6_TOO_BIG     ? "packet too big"
+	                                     : "error",
+	      m->type, m->code);
+}
+
+uint64_t ping_timer(void)
+{
+	if (!ping.sh)
+		return UINT64_MAX;
+	if (core_now_ns() < ping.next_ns)
+		return ping.next_ns;
+	if (ping.waiting) {
+		shell_print(ping.sh, "no answer to seq=%u\n", ping.sent);
+		ping_next(0);
+	}
+	if (ping.sh)
+		ping_send();
+	return ping.sh ? ping.next_ns : UINT64_MAX;
+}

@@ -1,0 +1,24 @@
+/* The console's ping. */
+#ifndef CONTROL_HOST_PING_H
+#define CONTROL_HOST_PING_H
+
+#include "control/console/shell.h"
+#include "net/icmp4.h"
+#include "net/icmp6.h"
+
+/* Begins to send `times` requests with `bytes` of data and marks the shell busy, or says why not.
+ * What comes of it is printed there. There is one ping: another console's has to end first. port:
+ * the link meant where dst is link-local. */
+void ping_start(struct shell *sh, const struct net_addr *dst, unsigned port, unsigned times,
+                unsigned bytes);
+
+/* An echo reply, or an ICMP error, came from that address: maybe ping's. */
+void ping_reply(uint32_t from, const struct icmp4_msg *m, uint8_t ttl);
+void ping_error(uint32_t from, const struct icmp4_msg *m);
+void ping_reply6(const struct net_addr *from, const struct icmp6_msg *m, uint8_t hop_limit);
+void ping_error6(const struct net_addr *from, const struct icmp6_msg *m);
+
+/* Does what is due; returns core_now_ns() of the next step, UINT64_MAX for none. */
+uint64_t ping_timer(void);
+
+#endif

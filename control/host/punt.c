@@ -1,0 +1,109 @@
+/*
+ * What data cores punt: each message is served to its end, and the fate of a received packet counted
+ * once, here or by who takes it over.
+ */
+#include "control/forwarding/fate.h"
+#include "control/forwarding/neighbour.h"
+#include "control/forwarding/tables.h"
+#include "control/host/input.h"
+#include "control/host/input6.h"
+#include "control/host/output.h"
+#include "control/host/punt.h"
+#include "dataplane/state.h"
+#include "net/arp.h"
+#include "net/icmp4.h"
+#include "control/forwarding/trace_points.h"
+
+#include "lib/mem.h"
+#include "net/ip4.h"
+
+/* Version 6, as the packet itself says: in one that waits there is no Ethernet header. */
+static bool is_ip6(const struct core_msg *m)
+{
+	return m->len > ETH_HLEN && m->frame[ETH_HLEN] >> 4 == 6;
+}
+
+/* A packet whose neighbour is not known yet. Its fate comes when it leaves the ARP queue. */
+static void resolve(const struct core_msg *m, enum frame_origin origin)
+{
+	static uint8_t frame[BUF_STRIDE_JUMBO];
+	struct view *v = view_get();
+	const uint8_t *ip = frame + ETH_HLEN;
+	bool transit = origin == FRAME_TRANSIT;
+	if (is_ip6(m)) {
+		local6_resolve(m, origin);
+		return;
+	}
+	if (m->len < ETH_HLEN + IP4_HLEN) {
+		if (transit)
+			fate_count(CNT_drop_ip4_short);
+		return;
+	}
+	memcpy(frame, m->frame, m->len);
+	/* Looked up anew: since the data core did, its neighbour may have been forgotten. */
+	uint32_t nh = transit ? view_flow4(v, ip) : view_way4(v, ip4_dst(ip));
+	int port = view_port_of(v, nh);
+	if (port < 0) {
+		if (transit) {
+			fate_count(CNT_drop_ip4_no_route);
+			local_error(ip, m->len - ETH_HLEN, ICMP4_UNREACH, ICMP4_UNREACH_NET);
+		}
+		return;
+	}
+	if (!view_link_is_up(view_get(), port) && !transit) {
+		count(CNT_originated_drop_tx);
+		return;
+	}
+	if (!view_link_is_up(view_get(), port)) {
+		fate_count(CNT_drop_tx_down);
+		local_error(ip, m->len - ETH_HLEN, ICMP4_UNREACH, ICMP4_UNREACH_HOST);
+		return;
+	}
+	int pair = transit ? -1 : core_pair_of(m->core);
+	neighbour_output(nh, ip4_dst(ip), frame, m->len, origin,
+	                 pair < 0 ? PAIR_ANY : (unsigned)pair);
+}
+
+/* CNT_NONE: it has been counted, or there is none yet. */
+static void count_fate(enum counter fate)
+{
+	if (fate != CNT_NONE)
+		fate_count(fate);
+}
+
+static void serve_msg(const struct core_msg *m)
+{
+	/* a data core names an interface that there is, unless it is out of its mind */
+	if (!forwarding.ready || !view_exists(view_get(), m->port)) {
+		if (m->kind != PUNT_OWN)
+			fate_count(CNT_drop_port_down);
+		return;
+	}
+	switch ((enum punt_kind)m->kind) {
+	case PUNT_ARP:
+		fate_count(arp_input(&neighbours.arp, m->port, m->frame, m->len, core_now_ns()));
+		break;
+	case PUNT_ND:
+	case PUNT_LOCAL:
+	case PUNT_TCP:
+	case PUNT_FRAGMENT:
+		count_fate(is_ip6(m) ? local6_input(m) : local_input(m));
+		break;
+	case PUNT_RESOLVE:
+		resolve(m, FRAME_TRANSIT);
+		break;
+	case PUNT_OWN:
+		resolve(m, FRAME_OWN);
+		break;
+	}
+}
+
+void punt_input(const struct core_msg *m)
+{
+	bool followed = unlikely(m->traced != 0) && trace_message(m);
+	fate_interface = m->port;
+	serve_msg(m);
+	fate_interface = VIEW_IFS_MAX;
+	if (followed)
+		trace_leave();
+}

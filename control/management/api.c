@@ -1,0 +1,506 @@
+/*
+ * The JSON pages below /api/v1/, for the page at / and for programs, /healthz, and /config. An array's
+ * elements are items of a part, its ends the part's first and last. Numbers are JSON numbers up to
+ * 2^64 - 1.
+ */
+#include "control/management/http.h"
+#include "control/config/config.h"
+#include "control/config/running.h"
+#include "control/forwarding/autoconfig.h"
+#include "control/forwarding/neighbour.h"
+#include "control/forwarding/tables.h"
+#include "dataplane/state.h"
+#include "net/arp.h"
+#include "net/nd.h"
+#include "control/forwarding/routes.h"
+#include "control/management/page.h"
+#include "control/management/stats.h"
+#include "lib/fmt.h"
+#include "lib/mem.h"
+
+typedef unsigned long long ull;
+
+/* Between two elements. */
+static const char *comma(const struct page_walk *w)
+{
+	return w->item ? "," : "";
+}
+
+/* --- status --- */
+
+static bool part_status(struct page_walk *w, struct page_text *t)
+{
+	const struct boot_info *b = self.info;
+	if (w->item)
+		return false;
+	page_print(t, "{\"hostname\":");
+	page_json(t, running.config.hostname);
+	page_print(t, ",\"version\":\"%s\",\"build\":\"%s\",\"configuration\":\"%016llx\",\"application\":\"%s\",\"uptime_ms\":%llu,\"cpu\":",
+	           HAYATE_VERSION, b->build_id, (ull)b->config_hash, core_app_word(core_app_number()),
+	           (ull)(stats_uptime_ns() / 1000000u));
+	page_json(t, b->cpu);
+	page_print(t, ",\"cores\":%u,\"data_cores\":%u,\"tsc_hz\":%llu,\"idle\":\"%s\","
+	              "\"memory_bytes\":%llu,\"memory_used_bytes\":%llu,\"image_bytes\":%llu,"
+	              "\"routes\":%u,\"routes_refused\":%u,\"config_applied\":%s,"
+	              "\"healthy\":%s,\"http_connections\":%u}\n",
+	           b->cores, b->data_cores, (ull)b->tsc_hz,
+	           core_idle_mode() == CORE_IDLE_POLL ? "poll" : "sleep", (ull)b->ram_bytes,
+	           (ull)b->ram_used_bytes, (ull)b->image_bytes,
+	           forwarding.ready ? fib_count(&forwarding.fib) + fib_count(&forwarding.fib6) : 0,
+	           routes_refused(), running.applied ? "true" : "false",
+	           page_health_status() == 200 ? "true" : "false", http_stats.sessions);
+	return true;
+}
+
+const page_part page_status[] = {part_status, NULL};
+
+/* --- ports --- */
+
+/* A port is three items, because all its addresses and errors would be too long for one. */
+#define PORT_ITEMS 3
+
+static void port_addresses(struct page_text *t, const struct view_port *vp)
+{
+	char prefix[FMT_PREFIX_MAX];
+	for (unsigned a = 0; a < vp->addresses; a++)
+		page_print(t, "%s\"%s\"", a ? "," : "", fmt_prefix(prefix, vp->addr[a], vp->plen[a]));
+}
+
+static void port_addresses6(struct page_text *t, const struct view_port *vp,
+                            const struct view_port6 *vp6)
+{
+	char prefix[FMT_PREFIX6_MAX];
+	for (unsigned a = 0; a < vp6->count; a++)
+		page_print(t, "%s\"%s\"", vp->addresses + a ? "," : "",
+		           fmt_prefix6(prefix, vp6->addr[a].w, vp6->plen[a]));
+}
+
+static void port_errors(struct page_text *t, unsigned port, const struct nic_counters *c)
+{
+	bool any = false;
+	for (unsigned i = 0; i < stats_reason_count; i++) {
+		const struct stats_reason *r = &stats_reasons[i];
+		uint64_t n = r->device ? stats_word(core_port_stats(port), r->offset)
+		                       : stats_word(c, r->offset);
+		if (n)
+			page_print(t, "%s\"%s_%s\":%llu", any ? "," : "", r->sent ? "tx" : "rx",
+			           r->name, (ull)n);
+		any |= n > 0;
+	}
+}
+
+static void port_head(struct page_text *t, unsigned p, const struct view_port *vp)
+{
+	char mac[FMT_MAC_MAX];
+	struct nic_link link;
+	const struct nic *nic = core_port_nic(p);
+	bool polls = core_port_link(p, &link);
+	page_print(t, "%s\n{\"name\":\"eth%u\",\"description\":", p ? "," : "", p);
+	page_json(t, running.config.interface[p].description);
+	page_print(t, ",\"link\":\"%s\",\"mbps\":%u,\"enabled\":%s,\"driver\":\"%s\",\"mac\":\"%s\","
+	              "\"mtu\":%u,\"addresses\":[",
+	           !polls ? "down" : link.gone ? "gone" : link.up ? "up" : "down",
+	           polls && link.up ? link.mbps : 0, view_in_use(vp) ? "true" : "false",
+	           nic->ops->name, fmt_mac(mac, nic->mac), vp->mtu);
+	port_addresses(t, vp);
+}
+
+static void port_counters(struct page_text *t, unsigned p)
+{
+	struct nic_counters c;
+	core_port_counters(p, &c);
+	page_print(t, "],\"rx_packets\":%llu,\"rx_bytes\":%llu,\"tx_packets\":%llu,\"tx_bytes\":%llu,"
+	              "\"tx_ring_full\":%llu,\"mmio_reads\":%llu,\"mmio_writes\":%llu,\"errors\":{",
+	           (ull)c.rx_pkts, (ull)c.rx_bytes, (ull)c.tx_pkts, (ull)c.tx_bytes, (ull)c.tx_full,
+	           (ull)c.mmio_reads, (ull)c.mmio_writes);
+	port_errors(t, p, &c);
+	page_print(t, "}}");
+}
+
+static bool part_ports(struct page_walk *w, struct page_text *t)
+{
+	unsigned p = w->item / PORT_ITEMS, item = w->item % PORT_ITEMS;
+	if (w->item == 0)
+		page_print(t, "{\"ports\":[");
+	if (p >= core_port_count()) {
+		page_print(t, "]}\n");
+		return false;
+	}
+	if (item == 0)
+		port_head(t, p, &view_get()->port[p]);
+	else if (item == 1)
+		port_addresses6(t, &view_get()->port[p], &view_get()->port6[p]);
+	else
+		port_counters(t, p);
+	return true;
+}
+
+const page_part page_ports[] = {part_ports, NULL};
+
+/* --- interfaces: VLANs and loopbacks too --- */
+
+static void interface_head(struct page_text *t, unsigned n, const struct view_port *vp)
+{
+	char mac[FMT_MAC_MAX];
+	const bool loopback = view_is_loopback(vp);
+	page_print(t, "\n{\"name\":\"%s\",\"kind\":\"%s\",\"description\":",
+	           view_name(view_get(), n), loopback ? "loopback" : vp->vid ? "vlan" : "port");
+	page_json(t, running.config.interface[n].description);
+	page_print(t, ",\"link\":\"%s\",\"enabled\":%s", stats_link_is_up(n) ? "up" : "down",
+	           view_in_use(vp) ? "true" : "false");
+	if (vp->vid)
+		page_print(t, ",\"port\":\"eth%u\",\"vlan\":%u", vp->port, vp->vid);
+	if (!loopback)
+		page_print(t, ",\"mac\":\"%s\",\"mtu\":%u", fmt_mac(mac, vp->mac), vp->mtu);
+	page_print(t, ",\"addresses\":[");
+	port_addresses(t, vp);
+}
+
+static void interface_counters(struct page_text *t, unsigned n, const struct view_port *vp)
+{
+	struct nic_counters c;
+	page_print(t, "]");
+	if (!view_is_loopback(vp)) {
+		stats_carried(n, &c);
+		page_print(t, ",\"rx_packets\":%llu,\"rx_bytes\":%llu,\"tx_packets\":%llu,"
+		              "\"tx_bytes\":%llu", (ull)c.rx_pkts, (ull)c.rx_bytes, (ull)c.tx_pkts,
+		           (ull)c.tx_bytes);
+	}
+	page_print(t, "}");
+}
+
+/* An interface is as many items as a port; the cursor tells whether one has been written. */
+static bool part_interfaces(struct page_walk *w, struct page_text *t)
+{
+	const struct view *v = view_get();
+	unsigned n = w->item / PORT_ITEMS, item = w->item % PORT_ITEMS;
+	if (w->item == 0)
+		page_print(t, "{\"interfaces\":[");
+	if (n >= v->ifs) {
+		page_print(t, "]}\n");
+		return false;
+	}
+	if (!view_exists(v, n))
+		return true;
+	if (item == 0) {
+		page_print(t, "%s", w->cursor.n++ ? "," : "");
+		interface_head(t, n, &v->port[n]);
+	} else if (item == 1) {
+		port_addresses6(t, &v->port[n], &v->port6[n]);
+	} else {
+		interface_counters(t, n, &v->port[n]);
+	}
+	return true;
+}
+
+const page_part page_interfaces[] = {part_interfaces, NULL};
+
+/* --- counters --- */
+
+static bool part_counters(struct page_walk *w, struct page_text *t)
+{
+	static const char *const kinds[] = {"fate", "drop", "info"};
+	static struct counters sum;
+	if (w->item == 0) {
+		core_counters(&sum);
+		page_print(t, "{\"waiting\":%llu,\"counters\":[", (ull)stats_waiting(&sum));
+	}
+	if (w->item == CNT_MAX) {
+		page_print(t, "]}\n");
+		return false;
+	}
+	const struct counter_desc *d = &counter_desc[w->item];
+	page_print(t, "%s\n{\"name\":\"%s\",\"kind\":\"%s\",\"value\":%llu,\"help\":", comma(w), d->name,
+	           kinds[d->kind], (ull)sum.v[w->item]);
+	page_json(t, d->help);
+	page_print(t, "}");
+	return true;
+}
+
+const page_part page_counters[] = {part_counters, NULL};
+
+/* --- drops by interface --- */
+
+/* w->cursor.n: one has been written. */
+static bool part_drops(struct page_walk *w, struct page_text *t)
+{
+	struct stats_drop d;
+	if (w->item == 0)
+		page_print(t, "{\"drops\":[");
+	if (!stats_drop_next(w->item, &d)) {
+		page_print(t, "]}\n");
+		return false;
+	}
+	if (d.count) {
+		page_print(t, "%s\n{\"interface\":\"%s\",\"reason\":\"%s\",\"value\":%llu}",
+		           w->cursor.n ? "," : "", d.interface, d.reason, (ull)d.count);
+		w->cursor.n = 1;
+	}
+	return true;
+}
+
+const page_part page_drops[] = {part_drops, NULL};
+
+/* --- cores --- */
+
+static bool part_cores(struct page_walk *w, struct page_text *t)
+{
+	static const char *const states[] = {"off", "running", "asleep", "dead"};
+	unsigned i = w->item;
+	if (i == 0)
+		page_print(t, "{\"cores\":[");
+	if (i >= self.info->cores) {
+		page_print(t, "]}\n");
+		return false;
+	}
+	const struct core_stats *s = core_stats_of(i);
+	const struct core_status *status = &self.info->status[i];
+	page_print(t, "%s\n{\"core\":%u,\"role\":\"%s\",\"state\":\"%s\",\"faults\":%u,\"turns\":%llu,"
+	              "\"busy_turns\":%llu,\"busy_cycles\":%llu,\"rx_packets\":%llu,\"sleeps\":%llu,"
+	              "\"buffers\":%llu,\"buffers_free\":%llu}",
+	           comma(w), i, stats_role(i), states[status->state & 3], status->faults,
+	           (ull)s->turns, (ull)s->busy_turns, (ull)s->busy_cycles, (ull)s->rx_pkts,
+	           (ull)s->sleeps, (ull)s->pool_count, (ull)s->pool_free);
+	return true;
+}
+
+const page_part page_cores[] = {part_cores, NULL};
+
+/* --- routes: /api/v1/routes.json?limit=N --- */
+
+/* A neighbour, of either version, that packets go to. */
+static void route_via(struct page_text *t, uint32_t nh)
+{
+	const struct net_addr addr = nh < NH_NEIGHBOUR6
+	                                     ? net_addr_ip4(arp_neigh_ip(&neighbours.arp, nh - NH_NEIGHBOUR))
+	                                     : nd_neigh_addr(&neighbours.nd, nh - NH_NEIGHBOUR6);
+	const struct adj *adj = &view_get()->adj[nh];
+	char via[FMT_ADDR_MAX];
+	page_print(t, "\"port\":\"%s\",\"via\":\"%s\"", view_name(view_get(), adj->interface),
+	           fmt_addr(via, addr.w));
+}
+
+/* What follows the prefix, of 16 members of IPv6 too less than an item may have. `host`: it is the
+ * neighbour that it leads to. */
+static void route_to(struct page_text *t, uint32_t nh, bool host)
+{
+	uint32_t member;
+	if (view_is_group(nh)) {
+		page_print(t, "\"kind\":\"static\",\"members\":[");
+		for (unsigned i = 0; (member = view_member_at(view_get(), nh, i)) != NH_NONE; i++) {
+			page_print(t, "%s{", i ? "," : "");
+			if (member >= NH_NEIGHBOUR)
+				route_via(t, member);
+			else
+				page_print(t, "\"kind\":\"%s\"", view_special(member));
+			page_print(t, "}");
+		}
+		page_print(t, "]}");
+	} else if (nh < NH_CONNECTED) {
+		page_print(t, "\"kind\":\"%s\"}", view_special(nh));
+	} else if (nh < NH_NEIGHBOUR) {
+		page_print(t, "\"kind\":\"connected\",\"port\":\"%s\"}",
+		           view_name(view_get(), nh - NH_CONNECTED));
+	} else {
+		page_print(t, "\"kind\":\"%s\",", host ? "neighbour" : "static");
+		route_via(t, nh);
+		page_print(t, ",\"resolved\":%s}",
+		           view_get()->adj[nh].state == ADJ_FORWARD ? "true" : "false");
+	}
+}
+
+static void route(struct page_text *t, const struct fib4_route *r)
+{
+	const bool neighbour = r->nh >= NH_NEIGHBOUR && r->nh < NH_NEIGHBOUR6 && r->plen == 32;
+	char prefix[FMT_PREFIX_MAX];
+	page_print(t, "\n{\"prefix\":\"%s\",", fmt_prefix(prefix, r->prefix, r->plen));
+	route_to(t, r->nh,
+	         neighbour && arp_neigh_ip(&neighbours.arp, r->nh - NH_NEIGHBOUR) == r->prefix);
+}
+
+/* The walk goes by prefix: what is added or removed meanwhile is told or not, the rest is. */
+static bool part_routes(struct page_walk *w, struct page_text *t)
+{
+	struct fib4_route r;
+	if (w->item == 0)
+		page_print(t, "{\"total\":%u,\"routes\":[",
+		           forwarding.ready ? fib_count(&forwarding.fib) : 0);
+	if (!forwarding.ready || w->item >= page_number(w->query, "limit", UINT32_MAX) ||
+	    !fib4_next(&forwarding.fib, &w->cursor.fib, &r)) {
+		page_print(t, "]");
+		return false;
+	}
+	page_print(t, "%s", comma(w));
+	route(t, &r);
+	return true;
+}
+
+static void route6(struct page_text *t, const struct fib6_route *r)
+{
+	char prefix[FMT_PREFIX6_MAX];
+	page_print(t, "\n{\"prefix\":\"%s\",\"advertised\":%s,",
+	           fmt_prefix6(prefix, r->prefix.w, r->plen),
+	           autoconfig_made(&r->prefix, r->plen) ? "true" : "false");
+	route_to(t, r->nh, false);
+}
+
+static bool part_routes6(struct page_walk *w, struct page_text *t)
+{
+	struct fib6_route r;
+	if (w->item == 0)
+		page_print(t, ",\"total6\":%u,\"routes6\":[",
+		           forwarding.ready ? fib_count(&forwarding.fib6) : 0);
+	if (!forwarding.ready || w->item >= page_number(w->query, "limit", UINT32_MAX) ||
+	    !fib6_next(&forwarding.fib6, &w->cursor.fib, &r)) {
+		page_print(t, "]}\n");
+		return false;
+	}
+	page_print(t, "%s", comma(w));
+	route6(t, &r);
+	return true;
+}
+
+const page_part page_routes[] = {part_routes, part_routes6, NULL};
+
+/* --- neighbours: /api/v1/neighbours.json?limit=N --- */
+
+static void neighbour_mac(struct page_text *t, const uint8_t *mac)
+{
+	char text[FMT_MAC_MAX];
+	if (eth_is_zero(mac))
+		page_print(t, "null");
+	else
+		page_print(t, "\"%s\"", fmt_mac(text, mac));
+}
+
+static bool part_neighbours(struct page_walk *w, struct page_text *t)
+{
+	char ip[FMT_IP4_MAX];
+	struct arp_entry e;
+	unsigned cursor = (unsigned)w->cursor.n;
+	if (w->item == 0)
+		page_print(t, "{\"neighbours\":[");
+	if (!forwarding.ready || w->item >= page_number(w->query, "limit", UINT32_MAX) ||
+	    !arp_next(&neighbours.arp, &cursor, core_now_ns(), &e)) {
+		page_print(t, "]");
+		return false;
+	}
+	w->cursor.n = cursor;
+	page_print(t, "%s\n{\"address\":\"%s\",\"mac\":", comma(w), fmt_ip4(ip, e.ip));
+	neighbour_mac(t, e.mac);
+	page_print(t, ",\"port\":\"%s\",\"state\":\"%s\",\"age_s\":%llu,\"waiting\":%u}",
+	           view_name(view_get(), e.port), arp_state_name(e.state),
+	           (ull)(e.age_ns / 1000000000u), e.pending);
+	return true;
+}
+
+static bool part_neighbours6(struct page_walk *w, struct page_text *t)
+{
+	char addr[FMT_IP6_MAX];
+	struct nd_entry e;
+	unsigned cursor = (unsigned)w->cursor.n;
+	if (w->item == 0)
+		page_print(t, ",\"neighbours6\":[");
+	if (!forwarding.ready || w->item >= page_number(w->query, "limit", UINT32_MAX) ||
+	    !nd_next(&neighbours.nd, &cursor, core_now_ns(), &e)) {
+		page_print(t, "]}\n");
+		return false;
+	}
+	w->cursor.n = cursor;
+	page_print(t, "%s\n{\"address\":\"%s\",\"mac\":", comma(w), fmt_ip6(addr, e.addr.w));
+	neighbour_mac(t, e.mac);
+	page_print(t, ",\"port\":\"%s\",\"state\":\"%s\",\"router\":%s,\"age_s\":%llu,"
+	              "\"waiting\":%u}", view_name(view_get(), e.port), nd_state_name(e.state),
+	           e.role == ND_ROLE_ROUTER ? "true" : "false", (ull)(e.age_ns / 1000000000u),
+	           e.pending);
+	return true;
+}
+
+const page_part page_neighbours[] = {part_neighbours, part_neighbours6, NULL};
+
+/* --- TCP connections by core and state --- */
+
+static bool part_tcp(struct page_walk *w, struct page_text *t)
+{
+	uint32_t n;
+	if (w->item == 0)
+		page_print(t, "{\"cores\":[");
+	if (w->item >= self.info->cores) {
+		page_print(t, "]}\n");
+		return false;
+	}
+	page_print(t, "%s\n{\"core\":%u", comma(w), w->item);
+	for (unsigned s = TCP_SYN_SENT; s < VIEW_TCP_STATES; s++)
+		if (stats_tcp(w->item, (enum tcp_state)s, &n))
+			page_print(t, ",\"%s\":%u", stats_tcp_state((enum tcp_state)s), n);
+	page_print(t, "}");
+	return true;
+}
+
+const page_part page_tcp[] = {part_tcp, NULL};
+
+/* --- health: ok, or a line for each thing that is wrong --- */
+
+static bool port_is_down(unsigned p)
+{
+	return view_in_use(&view_get()->port[p]) && !view_link_is_up(view_get(), p);
+}
+
+unsigned page_health_status(void)
+{
+	bool bad = !running.applied || !forwarding.ready || routes_refused();
+	for (unsigned p = 0; p < core_port_count(); p++)
+		bad |= port_is_down(p);
+	for (unsigned c = 0; c < self.info->cores; c++)
+		bad |= self.info->status[c].state == CORE_DEAD;
+	return bad ? 503 : 200;
+}
+
+static bool part_health(struct page_walk *w, struct page_text *t)
+{
+	if (w->item)
+		return false;
+	if (page_health_status() == 200)
+		page_print(t, "ok\n");
+	if (!running.applied)
+		page_print(t, "the configuration is not applied\n");
+	if (!forwarding.ready)
+		page_print(t, "there are no tables\n");
+	if (routes_refused())
+		page_print(t, "%u routes did not fit\n", routes_refused());
+	for (unsigned p = 0; p < core_port_count(); p++)
+		if (port_is_down(p))
+			page_print(t, "eth%u is down\n", p);
+	for (unsigned c = 0, told = 0; c < self.info->cores && told < 16; c++)
+		if (self.info->status[c].state == CORE_DEAD) {
+			page_print(t, "core %u is dead\n", c);
+			told++;
+		}
+	return true;
+}
+
+const page_part page_health[] = {part_health, NULL};
+
+/* --- /config --- */
+
+/* Who may read this may not therefore try passwords at home (control/config/password.h). */
+static void write_public(void *ctx, const char *text, size_t len)
+{
+	static const char secret[] = "console password ";
+	struct page_text *t = ctx;
+	if (len > sizeof secret && memcmp(text, secret, sizeof secret - 1) == 0)
+		page_print(t, "! console password: not shown\n");
+	else
+		page_bytes(t, text, len);
+}
+
+static bool part_config(struct page_walk *w, struct page_text *t)
+{
+	if (w->item == 0)
+		w->cursor.config.number = running.number;
+	t->broken = w->cursor.config.number != running.number;
+	return !t->broken &&
+	       config_print_next(&running.config, &w->cursor.config.at, write_public, t);
+}
+
+const page_part page_config[] = {part_config, NULL};

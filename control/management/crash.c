@@ -1,0 +1,135 @@
+/*
+ * What failed, as the kernel keeps it: `show crash`, and the page /crash. First what ended the last
+ * boot (kernel/keep.h), then the programs that have failed since (kernel/crash.h).
+ */
+#include "control/management/crash.h"
+#include "control/console/shell.h"
+#include "dataplane/state.h"
+#include "net/arp.h"
+#include "control/management/page.h"
+#include "lib/fmt.h"
+#include "lib/number.h"
+
+#define PIECE_MAX PAGE_ITEM_MAX /* bytes of reports at a time */
+_Static_assert(PIECE_MAX >= CORE_CRASH_PIECE, "there is room for a piece of a report");
+_Static_assert(PIECE_MAX <= SHELL_STREAM_PIECE, "a session has room for it");
+
+/* Where a reader is: all zero at first. */
+struct crash_at {
+	uint32_t before; /* bytes of the last boot's report that have been told, one more with its first line */
+	bool before_done;
+	bool begun;
+	uint64_t number; /* of the report that was begun, or of the last one */
+	struct core_crash_walk walk;
+};
+_Static_assert(sizeof(struct crash_at) <= SHELL_STREAM_BYTES, "shell_stream keeps it");
+_Static_assert(sizeof(struct crash_at) <= sizeof((struct page_walk *)0)->cursor.own, "the page does");
+
+/* The next piece of what ended the last boot, its first or last line. 0: that was all. */
+static size_t before_piece(struct crash_at *at, char *text)
+{
+	static const char first[] = "the last boot ended in a failure; its report:\n",
+	                  last[] = "end of the last boot's report\n";
+	const struct boot_before *b = &self.info->before;
+	if (b->bytes == 0 || at->before_done)
+		return 0;
+	if (at->before == 0) {
+		at->before = 1;
+		memcpy(text, first, sizeof first - 1);
+		return sizeof first - 1;
+	}
+	const uint32_t told = at->before - 1, left = (uint32_t)b->bytes - told;
+	const uint32_t n = u32_min(left, PIECE_MAX);
+	if (n == 0) {
+		at->before_done = true;
+		memcpy(text, last, sizeof last - 1);
+		return sizeof last - 1;
+	}
+	memcpy(text, b->text + told, n);
+	at->before += n;
+	return n;
+}
+
+/* "crash 1: core 2, 12.345 s after boot": the line above a report. */
+static size_t head_line(const struct crash *c, char *text, size_t size)
+{
+	uint64_t ms = clock_ns(&self.clock, c->tsc - self.info->tsc_boot) / 1000000;
+	return fmt_format(text, size, "crash %llu: core %u, %llu.%03llu s after boot\n",
+	                  (unsigned long long)c->number, c->core, (unsigned long long)(ms / 1000),
+	                  (unsigned long long)(ms % 1000));
+}
+
+static size_t pieces(const struct crash *c, struct core_crash_walk *walk, char *text)
+{
+	size_t n = 0, piece;
+	while (n + CORE_CRASH_PIECE <= PIECE_MAX &&
+	       (piece = core_crash_read(c, walk, REMAINS_PKTS, text + n)) > 0)
+		n += piece;
+	return n;
+}
+
+/* The next piece of all reports, at most PIECE_MAX bytes. 0: there is none. E_NOENT: a later report
+ * has the place of the one that was begun; the next piece begins another. */
+static int next_piece(struct crash_at *at, char *text)
+{
+	static struct crash c; /* a copy, anew for every piece */
+	size_t before = before_piece(at, text);
+	if (before > 0)
+		return (int)before;
+	for (;;) {
+		bool there = core_crash_next(at->begun ? at->number - 1 : at->number, &c);
+		if (at->begun && (!there || c.number != at->number)) {
+			at->begun = false;
+			return E_NOENT;
+		}
+		if (!there)
+			return 0;
+		if (!at->begun) {
+			at->number = c.number;
+			at->walk = (struct core_crash_walk){0};
+			at->begun = true;
+			return (int)head_line(&c, text, PIECE_MAX);
+		}
+		size_t n = pieces(&c, &at->walk, text);
+		at->begun = n > 0;
+		if (n > 0)
+			return (int)n;
+	}
+}
+
+static bool more_crash(struct shell *sh, void *own)
+{
+	char text[PIECE_MAX];
+	struct crash_at *at = own;
+	int n = next_piece(at, text);
+	if (n > 0)
+		shell_write(sh, text, (size_t)n);
+	else if (n < 0)
+		shell_print(sh, "%% a later report has the place of this one\n");
+	else if (at->number == 0)
+		shell_print(sh, "no program has failed since boot\n");
+	return n != 0;
+}
+
+void show_crash(struct shell *sh, int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	shell_stream(sh, more_crash);
+}
+
+static bool part_crash(struct page_walk *w, struct page_text *t)
+{
+	char text[PIECE_MAX];
+	struct crash_at *at = (void *)w->cursor.own;
+	int n = next_piece(at, text);
+	if (n > 0)
+		page_bytes(t, text, (size_t)n);
+	else if (n < 0)
+		t->broken = true;
+	else if (at->number == 0)
+		page_print(t, "no program has failed since boot\n");
+	return n > 0;
+}
+
+const page_part page_crash[] = {part_crash, NULL};

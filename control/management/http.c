@@ -1,0 +1,577 @@
+/*
+ * See http.h. A session is a connection and the request on it; its states:
+ *
+ *     READ    --head whole--> ANSWER --all given to TCP--> READ, or CLOSE when it was the last
+ *     READ    --deadline--> CLOSE; 408 first when a head had begun
+ *     ANSWER  --no progress, no end in time, or the page is broken--> (reset)
+ *     CLOSE   both sides have something to say still; --deadline--> (reset)
+ *
+ * What comes in while an answer is under way waits in in[], which is as large as TCP's window, and
+ * is consumed when it is read: who does not read is not read from. The callbacks of TCP only note
+ * what happened; answers are made in http_turn, a bounded number of pieces each time, session by
+ * session.
+ *
+ * A connection without a session is one that was told to go, of which there are HTTP_LEAVING; one
+ * more is reset. TCP ends it, or, where the peer does not let it, `sweep`: its argument is
+ * &leaving[0] until the first sweep, and &leaving[1] until the next.
+ */
+#include "control/management/http.h"
+
+#include "control/config/config.h"
+#include "control/config/running.h"
+#include "dataplane/state.h"
+#include "net/arp.h"
+#include "control/management/http_host.h"
+#include "control/management/page.h"
+#include "control/management/places.h"
+#include "control/host/tcp_control.h"
+#include "lib/mem.h"
+#include "net/http/http.h"
+
+#define IN_MAX TCP_CONTROL_RCV_BUF
+#define CONTENT_MAX 1400 /* of a piece: one segment */
+#define PIECE_MAX (HTTP_CHUNK_HEAD + CONTENT_MAX)
+#define OUT_MAX (PIECE_MAX + sizeof HTTP_CHUNK_END + sizeof HTTP_CHUNK_LAST)
+#define CLOSE_US 5000000ull
+#define SHORT_US 10000ull /* until buffers are looked for again */
+#define SWEEP_US 10000000ull
+_Static_assert(CONTENT_MAX >= PAGE_ITEM_MAX, "any item fits");
+
+enum session_state { SESSION_READ, SESSION_ANSWER, SESSION_CLOSE };
+
+struct session {
+	struct tcp_conn *conn; /* NULL: free */
+	struct net_addr from;  /* its peer */
+	enum session_state state;
+	uint64_t due_us;   /* when to give up, in this state */
+	uint64_t end_us;   /* ANSWER: when to give up, however it gets on */
+	bool heard_fin;
+	/* the answer */
+	const struct page *page; /* NULL: a status line's text */
+	struct page_walk walk;
+	struct http_answer answer;
+	const char *fixed;       /* what is left of a page that lies ready */
+	bool head_only, has_head; /* no content wanted; the head has been written */
+	bool ended;              /* the last of it is in out[] */
+	uint32_t out_at, out_len;
+	uint32_t in_len;
+	char out[OUT_MAX];
+	uint8_t in[IN_MAX];
+	struct http_parser parser;
+};
+
+struct http_stats http_stats;
+
+static struct session *sessions; /* HTTP_SESSIONS */
+static unsigned next_turn;       /* whose turn it is first */
+static char leaving[2];
+static unsigned leaving_count;
+static uint64_t sweep_us = UINT64_MAX; /* when to sweep; UINT64_MAX: nobody is leaving */
+
+/* --- start --- */
+
+bool http_prepare(void)
+{
+	if (!sessions)
+		sessions = core_private_alloc(HTTP_SESSIONS * sizeof *sessions);
+	return sessions != NULL;
+}
+
+/* --- answers --- */
+
+static void to_read(struct session *s)
+{
+	s->state = SESSION_READ;
+	s->due_us = core_now_us() + (http_is_idle(&s->parser) && s->in_len == 0 ? HTTP_IDLE_US
+	                                                                       : HTTP_HEAD_US);
+}
+
+static void to_close(struct session *s)
+{
+	s->state = SESSION_CLOSE;
+	s->due_us = core_now_us() + CLOSE_US;
+	s->end_us = s->end_us > s->due_us ? s->end_us : s->due_us;
+	tcp_close(s->conn);
+}
+
+/* Begins to answer. page: NULL for one that says the status and no more. */
+static void answer(struct session *s, unsigned status, const struct page *page)
+{
+	const struct http_request *r = &s->parser.request;
+	s->state = SESSION_ANSWER;
+	s->due_us = core_now_us() + HTTP_STALL_US;
+	s->end_us = core_now_us() + (page && page->answer_us ? page->answer_us : HTTP_ANSWER_US);
+	s->page = page;
+	s->walk = (struct page_walk){.query = r->query};
+	s->fixed = page ? page->fixed : NULL;
+	s->head_only = r->method == HTTP_HEAD;
+	s->has_head = s->ended = false;
+	s->out_at = s->out_len = 0;
+	s->answer = (struct http_answer){.status = status, .minor = r->minor, .close = r->close};
+	http_stats.requests[status / 100]++;
+}
+
+/* RFC 9110 7.4. A request of HTTP/1.0 need not have a Host. It is answered: every browser sends
+ * Host, and some scrapers and health checks do not (docs/http.md). */
+static bool is_misdirected(const struct http_request *r)
+{
+	return r->host[0] && !http_host_is_ours(r->host);
+}
+
+static void begin_answer(struct session *s)
+{
+	const struct http_request *r = &s->parser.request;
+	const struct page *page = r->status == 200 ? page_find(r->path) : NULL;
+	if (is_misdirected(r)) {
+		count(CNT_http_misdirected);
+		answer(s, 421, NULL);
+	} else if (r->status != 200) {
+		answer(s, r->status, NULL);
+	} else if (!page) {
+		answer(s, 404, NULL);
+	} else {
+		answer(s, page->status ? page->status() : 200, page);
+	}
+}
+
+/* The content of an answer without a page. */
+static const char *line_of(unsigned status)
+{
+	return status == 421 ? "Misdirected Request: ask for an address or the hostname of this "
+	                       "machine, or for a name that its configuration has as "
+	                       "\"http host NAME\""
+	                     : http_reason(status);
+}
+
+/* The head, into out[]; with all of the content where that is a line. */
+static void put_head(struct session *s)
+{
+	const struct page *page = s->page;
+	const char *line = line_of(s->answer.status);
+	s->answer.type = page ? page->type : "text/plain; charset=utf-8";
+	s->answer.fields = page                       ? page->fields
+	                   : s->answer.status == 405  ? "Allow: GET, HEAD\r\n"
+	                   : s->answer.status == 503  ? "Retry-After: 1\r\n"
+	                                              : NULL;
+	s->answer.length = !page         ? strlen(line) + 1
+	                   : page->fixed ? (uint64_t)(page->fixed_end - page->fixed)
+	                                 : HTTP_LENGTH_UNKNOWN;
+	if (s->answer.length == HTTP_LENGTH_UNKNOWN && s->answer.minor == 0)
+		s->answer.close = true; /* the end of the connection is the end of the content */
+	size_t n = http_answer_put(s->out, sizeof s->out, &s->answer);
+	assert(n > 0);
+	if (!page && !s->head_only) {
+		memcpy(s->out + n, line, strlen(line));
+		n += strlen(line);
+		s->out[n++] = '\n';
+	}
+	s->out_len = (uint32_t)n;
+	s->has_head = true;
+	s->ended = !page || s->head_only;
+}
+
+/* The next piece of a page that is made, into out[]; the first one behind the head, so that a short
+ * answer is one segment, with one acknowledgement. False: there is no more of it, and no end. */
+static bool put_piece(struct session *s)
+{
+	bool chunked = http_is_chunked(&s->answer);
+	uint32_t head = s->out_len, begin = head + (chunked ? HTTP_CHUNK_HEAD : 0);
+	struct page_text t = {.at = s->out, .size = PIECE_MAX, .used = begin};
+	s->ended = !page_fill(s->page, &s->walk, &t);
+	if (t.broken)
+		return false;
+	assert(t.used > begin || head || s->ended || t.later); /* an item fits into an empty piece */
+	if (!chunked) {
+		s->out_len = t.used;
+		return true;
+	}
+	if (t.used > begin) {
+		http_chunk_head_put(s->out + head, t.used - begin);
+		memcpy(s->out + t.used, HTTP_CHUNK_END, 2);
+		s->out_len = t.used + 2;
+	}
+	if (s->ended) {
+		memcpy(s->out + s->out_len, HTTP_CHUNK_LAST, sizeof HTTP_CHUNK_LAST - 1);
+		s->out_len += sizeof HTTP_CHUNK_LAST - 1;
+	}
+	return true;
+}
+
+/* Who waits for the rest of an answer learns that it will not come: RFC 9112, 8. */
+static void break_off(struct session *s)
+{
+	struct tcp_conn *c = s->conn;
+	s->conn = NULL;
+	http_stats.sessions--;
+	tcp_abort(c);
+}
+
+/* Sends of a page that lies ready what there is room for; false: TCP has no buffer. */
+static bool send_fixed(struct session *s)
+{
+	uint32_t left = (uint32_t)(s->page->fixed_end - s->fixed);
+	uint32_t n = tcp_send(s->conn, s->fixed, left < CONTENT_MAX ? left : CONTENT_MAX);
+	s->fixed += n;
+	s->ended = s->fixed == s->page->fixed_end;
+	return n > 0;
+}
+
+/* The same of what was made. */
+static bool send_made(struct session *s)
+{
+	uint32_t n = tcp_send(s->conn, s->out + s->out_at, s->out_len - s->out_at);
+	s->out_at += n;
+	return n > 0;
+}
+
+/* Takes requests out of what came; stops at one that is to be answered. */
+static void read_requests(struct session *s)
+{
+	while (s->state == SESSION_READ && s->in_len) {
+		bool idle = http_is_idle(&s->parser);
+		uint32_t n = http_input(&s->parser, s->in, s->in_len);
+		s->in_len -= n;
+		memmove(s->in, s->in + n, s->in_len);
+		tcp_consumed(s->conn, n);
+		if (s->parser.state == HTTP_REQUEST)
+			begin_answer(s);
+		else if (idle)
+			to_read(s); /* a head has begun, and its time */
+	}
+	if (s->state == SESSION_READ && s->heard_fin)
+		to_close(s); /* the rest of its request will not come */
+}
+
+/* The answer is TCP's. */
+static void finish(struct session *s)
+{
+	bool last = s->answer.close;
+	http_next(&s->parser);
+	if (last) {
+		tcp_consumed(s->conn, s->in_len);
+		s->in_len = 0;
+		to_close(s);
+		return;
+	}
+	to_read(s);
+	read_requests(s);
+}
+
+/* An answer is not whole, and TCP has room for more of it. */
+static bool owes(const struct session *s)
+{
+	return s->conn && s->state == SESSION_ANSWER && tcp_send_room(s->conn) >= OUT_MAX;
+}
+
+/* Buffers with answers that this source has not acknowledged. */
+static uint32_t bufs_of(const struct net_addr *source)
+{
+	uint32_t bufs = 0;
+	for (unsigned i = 0; i < HTTP_SESSIONS; i++) {
+		struct tcp_info info;
+		if (!sessions[i].conn || !net_addr_same_source(&sessions[i].from, source))
+			continue;
+		tcp_info(sessions[i].conn, &info);
+		bufs += info.bufs;
+	}
+	return bufs;
+}
+
+/* May this session take another buffer? A source has no more of them than are left (dynamic
+ * queue thresholds: Choudhury and Hahne, 1998). A source that reads nothing takes half of them,
+ * two take a third each, so some are always left for another source and for the console. */
+static bool has_share(const struct session *s)
+{
+	const uint32_t used = tcp_control_pool.count - tcp_control_pool.free;
+	const uint32_t left = tcp_control_spare();
+	return used < left || bufs_of(&s->from) < left; /* mostly the first is enough */
+}
+
+/* One piece of what is owed; false: there is nothing, no room, or no buffer. */
+static bool advance(struct session *s)
+{
+	bool moved = true;
+	if (!owes(s) || !has_share(s))
+		return false;
+	if (s->out_at == s->out_len && !s->ended) {
+		s->out_at = s->out_len = 0;
+		if (!s->has_head)
+			put_head(s);
+		else if (s->fixed)
+			moved = send_fixed(s);
+		if (!s->fixed && !s->ended && !put_piece(s)) {
+			break_off(s);
+			return true;
+		}
+	}
+	if (s->out_at < s->out_len)
+		moved = send_made(s);
+	if (s->ended && s->out_at == s->out_len)
+		finish(s);
+	return moved;
+}
+
+/* --- time --- */
+
+/* A session that is too slow. */
+static void expire(struct session *s)
+{
+	http_stats.timeouts += s->state != SESSION_READ || !http_is_idle(&s->parser);
+	if (s->state == SESSION_READ && !http_is_idle(&s->parser)) {
+		s->parser.request.close = true;
+		s->parser.state = HTTP_REQUEST; /* as one that was refused */
+		answer(s, 408, NULL);
+	} else if (s->state == SESSION_READ) {
+		to_close(s);
+	} else {
+		break_off(s);
+	}
+}
+
+/* Ends what has been leaving for a whole interval: a peer whose window stays closed, say. */
+static uint64_t sweep(uint64_t now)
+{
+	struct tcp_conn *c;
+	uint32_t cursor = 0;
+	if (now < sweep_us)
+		return sweep_us;
+	sweep_us = UINT64_MAX;
+	while ((c = tcp_next(tcp_control, &cursor, TCP_CONTROL_CONNECTIONS)) != NULL) {
+		struct tcp_info info;
+		tcp_info(c, &info);
+		if (info.state == TCP_TIME_WAIT)
+			continue;
+		if (tcp_arg(c) == &leaving[1]) {
+			tcp_abort(c);
+			leaving_count--;
+		} else if (tcp_arg(c) == &leaving[0]) {
+			tcp_set_arg(c, &leaving[1]);
+			sweep_us = now + SWEEP_US;
+		}
+	}
+	return sweep_us;
+}
+
+uint64_t http_turn(void)
+{
+	uint64_t now = core_now_us(), due;
+	unsigned left = HTTP_PIECES_PER_TURN, idle = 0;
+	if (!tcp_control || !sessions)
+		return UINT64_MAX;
+	/* round and round, a piece each, until nobody has anything more or the turn's share is used */
+	while (left && idle < HTTP_SESSIONS && !tcp_control_is_short()) {
+		struct session *s = &sessions[next_turn++ % HTTP_SESSIONS];
+		idle = advance(s) ? 0 : idle + 1;
+		left -= idle == 0;
+	}
+	if (left == 0)
+		return now;
+	due = sweep(now);
+	for (unsigned i = 0; i < HTTP_SESSIONS; i++) {
+		struct session *s = &sessions[i];
+		if (s->conn && now >= s->due_us)
+			expire(s);
+		if (s->conn && s->due_us < due)
+			due = s->due_us;
+		if (owes(s) && now + SHORT_US < due)
+			due = now + SHORT_US; /* it has just expired, or waits for a buffer */
+	}
+	return due;
+}
+
+/* --- connections --- */
+
+/* The session of a connection, NULL when it is leaving. */
+static struct session *session_of(const struct tcp_conn *c)
+{
+	void *arg = tcp_arg(c);
+	return arg == &leaving[0] || arg == &leaving[1] ? NULL : arg;
+}
+
+/* Closes a connection that has no session any more. If its peer does not close, it stays for up
+ * to two sweeps. */
+static void leave(struct tcp_conn *c)
+{
+	leaving_count++;
+	tcp_set_arg(c, &leaving[0]);
+	tcp_close(c);
+	if (sweep_us == UINT64_MAX)
+		sweep_us = core_now_us() + SWEEP_US;
+}
+
+static bool is_idle(const struct session *s)
+{
+	return s->state == SESSION_READ && http_is_idle(&s->parser) && s->in_len == 0;
+}
+
+static const struct net_addr *holder(unsigned place)
+{
+	return sessions[place].conn ? &sessions[place].from : NULL;
+}
+
+/* The session, among the idle ones or among those at work, that gives its place up first: of the
+ * source that has most, or of `only` unless that is NULL, the one nearest to its deadline, which
+ * has been idle for longest or gets on least. NULL: there is none. *most: how many its source
+ * has. */
+static struct session *dispensable(bool idle, const struct net_addr *only, unsigned *most)
+{
+	struct session *found = NULL;
+	for (unsigned i = 0; i < HTTP_SESSIONS; i++) {
+		struct session *s = &sessions[i];
+		if (!s->conn || is_idle(s) != idle || (only && !net_addr_same_source(&s->from, only)))
+			continue;
+		unsigned held = only ? 0 : places_held(holder, HTTP_SESSIONS, &s->from);
+		if (found && (held < *most || (held == *most && s->due_us >= found->due_us)))
+			continue;
+		found = s;
+		*most = held;
+	}
+	return found;
+}
+
+/* Ends a session for another one. An idle one is closed, unless HTTP_LEAVING connections are being
+ * closed already. */
+static void make_room(struct session *s)
+{
+	if (!is_idle(s) || leaving_count >= HTTP_LEAVING) {
+		break_off(s);
+		return;
+	}
+	leave(s->conn);
+	s->conn = NULL;
+	http_stats.sessions--;
+}
+
+/* A place for another connection from that address: a free one, that of an idle session, or that
+ * of a session at work of a source that has more (places.h). A source that has its share already
+ * may take the place of its own idle sessions only. NULL: there is none. */
+static struct session *take_place(const struct net_addr *from)
+{
+	unsigned most = 0, held = places_held(holder, HTTP_SESSIONS, from);
+	struct session *s;
+	if (held >= HTTP_PER_SOURCE) {
+		s = dispensable(true, from, &most);
+	} else {
+		for (s = sessions; s < sessions + HTTP_SESSIONS; s++)
+			if (!s->conn)
+				return s;
+		s = dispensable(true, NULL, &most);
+		if (!s && (s = dispensable(false, NULL, &most)) != NULL) {
+			if (!places_may_take(held, most))
+				return NULL;
+			http_stats.full++;
+		}
+	}
+	if (s)
+		make_room(s);
+	return s;
+}
+
+/* There is no place: the connection gets 503 and is closed, or is reset when HTTP_LEAVING
+ * connections are being closed already. */
+static bool turn_away(struct tcp_conn *c)
+{
+	char head[HTTP_ANSWER_MAX];
+	const struct http_answer a = {.status = 503, .minor = 1, .close = true,
+	                              .fields = "Retry-After: 1\r\n"};
+	http_stats.full++;
+	if (leaving_count >= HTTP_LEAVING)
+		return false;
+	size_t n = http_answer_put(head, sizeof head, &a);
+	tcp_send(c, head, (uint32_t)n);
+	leave(c);
+	http_stats.requests[5]++;
+	return true;
+}
+
+static bool on_accept(struct tcp_conn *c)
+{
+	struct tcp_info info;
+	tcp_info(c, &info);
+	if (!config_admits(&running.config.http.access, &info.remote)) {
+		http_stats.refused++;
+		return false;
+	}
+	struct session *s = take_place(&info.remote);
+	if (!s)
+		return turn_away(c);
+	s->conn = c;
+	s->from = info.remote;
+	s->heard_fin = false;
+	s->end_us = 0;
+	s->in_len = s->out_at = s->out_len = 0;
+	http_init(&s->parser);
+	s->state = SESSION_READ;
+	s->due_us = core_now_us() + HTTP_HEAD_US; /* who connects has something to ask */
+	http_stats.sessions++;
+	tcp_set_arg(c, s);
+	return true;
+}
+
+static void on_data(struct tcp_conn *c, struct pkt *p)
+{
+	struct session *s = session_of(c);
+	uint32_t n = p->len;
+	/* Beyond the last request; or beyond the window, which TCP does not let through. */
+	bool taken = s && s->state != SESSION_CLOSE && !s->parser.request.close &&
+	             n <= IN_MAX - s->in_len;
+	if (taken) {
+		memcpy(s->in + s->in_len, p->data, n);
+		s->in_len += n;
+	}
+	pkt_free(&tcp_control_pool, p);
+	if (taken)
+		read_requests(s);
+	else
+		tcp_consumed(c, n);
+}
+
+static void on_acked(struct tcp_conn *c, uint32_t bytes)
+{
+	struct session *s = session_of(c);
+	if (!s || s->state == SESSION_READ || bytes == 0)
+		return;
+	uint64_t due = core_now_us() + HTTP_STALL_US;
+	s->due_us = due < s->end_us ? due : s->end_us;
+}
+
+static void on_fin(struct tcp_conn *c)
+{
+	struct session *s = session_of(c);
+	if (!s) {
+		tcp_close(c);
+		return;
+	}
+	s->heard_fin = true;
+	read_requests(s);
+}
+
+static void on_closed(struct tcp_conn *c, int why)
+{
+	struct session *s = session_of(c);
+	(void)why;
+	if (!s) {
+		leaving_count--;
+		return;
+	}
+	s->conn = NULL;
+	http_stats.sessions--;
+}
+
+void http_start(void)
+{
+	for (unsigned i = 0; sessions && i < HTTP_SESSIONS; i++)
+		sessions[i].conn = NULL;
+	http_stats.sessions = leaving_count = 0;
+	sweep_us = UINT64_MAX;
+}
+
+void http_listen(uint16_t port)
+{
+	static const struct tcp_app app = {.accept = on_accept, .data = on_data, .acked = on_acked,
+	                                   .fin = on_fin, .closed = on_closed};
+	const struct tcp_listen l = {.addr = NET_ADDR_ANY, .port = port, .nodelay = true,
+	                             .app = &app};
+	int e = tcp_listen(tcp_control, &l);
+	assert(e == E_OK);
+}

@@ -1,0 +1,526 @@
+/*
+ * /metrics: everything the machine counts, in Prometheus' text format 0.0.4. Names follow
+ * Prometheus' conventions: base units in the name, _total at the end of counters, labels for what
+ * is counted of several things (port, interface, core, reason, state).
+ *
+ * A row of `families` is a metric family; its function writes the samples. The registry
+ * (net/counters.h) gives three: its fates are hayate_packets_total, its drops hayate_drops_total,
+ * and each INFO counter is a family of its own, hayate_NAME_total.
+ */
+#include "control/management/plugin.h"
+#include "control/management/http.h"
+#include "control/config/running.h"
+#include "control/forwarding/neighbour.h"
+#include "control/forwarding/tables.h"
+#include "dataplane/state.h"
+#include "net/arp.h"
+#include "net/nd.h"
+#include "control/forwarding/routes.h"
+#include "control/management/page.h"
+#include "control/management/remote.h"
+#include "control/management/stats.h"
+#include "control/host/tcp_control.h"
+#include "lib/fmt.h"
+#include "lib/mem.h"
+
+typedef unsigned long long ull;
+
+static struct counters sum; /* of all cores, as of the last family that needs it */
+
+struct family {
+	const char *name, *type, *help;
+	/* Writes sample i, or nothing, where there may be later ones. False: there are no more. */
+	bool (*sample)(const struct family *f, uint32_t i, struct page_text *t);
+	uint32_t arg; /* the function's own */
+};
+
+/* One sample without labels. */
+static bool plain(const struct family *f, struct page_text *t, ull value)
+{
+	page_print(t, "%s %llu\n", f->name, value);
+	return true;
+}
+
+/* A time in ns as seconds. */
+static void seconds(struct page_text *t, uint64_t ns)
+{
+	page_print(t, "%llu.%09llu\n", (ull)(ns / 1000000000u), (ull)(ns % 1000000000u));
+}
+
+/* --- the machine --- */
+
+enum machine { MACHINE_MEMORY, MACHINE_MEMORY_USED, MACHINE_IMAGE, MACHINE_REFUSED,
+	       MACHINE_INACTIVE, MACHINE_WAITING, MACHINE_CONFIG, MACHINE_HTTP, MACHINE_HTTP_REFUSED, MACHINE_HTTP_FULL,
+	       MACHINE_HTTP_TIMEOUTS, MACHINE_CONSOLE, MACHINE_CONSOLE_LOGINS, MACHINE_CONSOLE_WRONG,
+	       MACHINE_CONSOLE_REFUSED, MACHINE_CONSOLE_FULL, MACHINE_DMA_REFUSED };
+
+static bool build_info(const struct family *f, uint32_t i, struct page_text *t)
+{
+	if (i == 0)
+		page_print(t, "%s{version=\"%s\",application=\"%s\"} 1\n", f->name, HAYATE_VERSION,
+		           core_app_word(core_app_number()));
+	return i == 0;
+}
+
+static bool uptime(const struct family *f, uint32_t i, struct page_text *t)
+{
+	if (i)
+		return false;
+	page_print(t, "%s ", f->name);
+	seconds(t, stats_uptime_ns());
+	return true;
+}
+
+static bool machine(const struct family *f, uint32_t i, struct page_text *t)
+{
+	if (i)
+		return false;
+	switch ((enum machine)f->arg) {
+	case MACHINE_MEMORY:
+		return plain(f, t, self.info->ram_bytes);
+	case MACHINE_MEMORY_USED:
+		return plain(f, t, self.info->ram_used_bytes);
+	case MACHINE_IMAGE:
+		return plain(f, t, self.info->image_bytes);
+	case MACHINE_REFUSED:
+		return plain(f, t, routes_refused());
+	case MACHINE_INACTIVE:
+		return plain(f, t, routes_rib()->idle);
+	case MACHINE_WAITING:
+		core_counters(&sum);
+		return plain(f, t, stats_waiting(&sum));
+	case MACHINE_CONFIG:
+		return plain(f, t, running.applied);
+	case MACHINE_HTTP:
+		return plain(f, t, http_stats.sessions);
+	case MACHINE_HTTP_REFUSED:
+		return plain(f, t, http_stats.refused);
+	case MACHINE_HTTP_FULL:
+		return plain(f, t, http_stats.full);
+	case MACHINE_HTTP_TIMEOUTS:
+		return plain(f, t, http_stats.timeouts);
+	case MACHINE_DMA_REFUSED:
+		return plain(f, t, self.info->iommu.refused);
+	case MACHINE_CONSOLE:
+		return plain(f, t, remote_stats.sessions);
+	case MACHINE_CONSOLE_LOGINS:
+		return plain(f, t, remote_stats.logins);
+	case MACHINE_CONSOLE_WRONG:
+		return plain(f, t, remote_stats.wrong);
+	case MACHINE_CONSOLE_REFUSED:
+		return plain(f, t, remote_stats.refused);
+	case MACHINE_CONSOLE_FULL:
+		return plain(f, t, remote_stats.full);
+	}
+	return false;
+}
+
+static bool http_requests(const struct family *f, uint32_t i, struct page_text *t)
+{
+	static const unsigned digits[] = {2, 4, 5};
+	if (i >= ARRAY_LEN(digits))
+		return false;
+	page_print(t, "%s{code=\"%uxx\"} %llu\n", f->name, digits[i],
+	           (ull)http_stats.requests[digits[i]]);
+	return true;
+}
+
+static bool routes(const struct family *f, uint32_t i, struct page_text *t)
+{
+	static const char *const names[] = {"ipv4", "ipv6"};
+	const struct fib_writer *const tables[] = {&forwarding.fib, &forwarding.fib6};
+	if (i >= ARRAY_LEN(names))
+		return false;
+	page_print(t, "%s{family=\"%s\"} %u\n", f->name, names[i],
+	           forwarding.ready ? fib_count(tables[i]) : 0);
+	return true;
+}
+
+/* The states of ARP, then those of ND. */
+static bool neighbour_states(const struct family *f, uint32_t i, struct page_text *t)
+{
+	/* one sample of the list is a family: each is a walk through all of its table */
+	uint32_t count[STATS_NEIGH_STATES];
+	if (i > 1)
+		return false;
+	stats_neighbours(i ? &neighbours.nd.table : &neighbours.arp.table, count);
+	for (unsigned state = 1; state <= (i ? ND_STATIC : ARP_STATIC); state++) /* 0: FREE */
+		page_print(t, "%s{family=\"%s\",state=\"%s\"} %u\n", f->name, i ? "ipv6" : "ipv4",
+		           i ? nd_state_name((enum nd_state)state) : arp_state_name((enum arp_state)state),
+		           count[state]);
+	return true;
+}
+
+/* --- the registry --- */
+
+/* Counter i, if it is of that kind, without `skip` letters of its name. */
+static bool of_kind(const struct family *f, struct page_text *t, uint32_t i, enum counter_kind kind,
+                    const char *label, unsigned skip)
+{
+	if (i == CNT_MAX)
+		return false;
+	if (i == 0)
+		core_counters(&sum);
+	if (counter_desc[i].kind == kind)
+		page_print(t, "%s{%s=\"%s\"} %llu\n", f->name, label, counter_desc[i].name + skip,
+		           (ull)sum.v[i]);
+	return true;
+}
+
+static bool fates(const struct family *f, uint32_t i, struct page_text *t)
+{
+	return of_kind(f, t, i, COUNTER_FATE, "fate", 0);
+}
+
+static bool drops(const struct family *f, uint32_t i, struct page_text *t)
+{
+	return of_kind(f, t, i, COUNTER_DROP, "reason", sizeof "drop_" - 1);
+}
+
+/* Those that are not zero, and the last: no family is without a sample. */
+static bool drops_at(const struct family *f, uint32_t i, struct page_text *t)
+{
+	struct stats_drop d;
+	if (!stats_drop_next(i, &d))
+		return false;
+	if (d.count || d.last)
+		page_print(t, "%s{interface=\"%s\",reason=\"%s\"} %llu\n", f->name, d.interface,
+		           d.reason + sizeof "drop_" - 1, (ull)d.count);
+	return true;
+}
+
+/* The INFO counters: each a family. */
+static bool part_info(struct page_walk *w, struct page_text *t)
+{
+	if (w->item >= CNT_MAX)
+		return false;
+	const struct counter_desc *d = &counter_desc[w->item];
+	if (w->item == 0)
+		core_counters(&sum);
+	if (d->kind == COUNTER_INFO)
+		page_print(t, "# HELP hayate_%s_total %s\n# TYPE hayate_%s_total counter\n"
+		              "hayate_%s_total %llu\n", d->name, d->help, d->name, d->name,
+		           (ull)sum.v[w->item]);
+	return true;
+}
+
+/* --- ports --- */
+
+/*
+ * A port's counters, read for a whole page at once: to read them is to take the cache lines that
+ * data cores count in away from them, and the card's own take a register access each (ixgbe), while
+ * a page asks some forty times. They are read again for a page that takes long.
+ */
+#define FIGURES_US 1000
+static struct figures {
+	uint64_t until_us; /* 0: read them anew */
+	struct nic_counters queue;
+	const struct nic_stats *device;
+} figures[NIC_PORTS_MAX];
+
+static const struct figures *figures_of(unsigned port)
+{
+	struct figures *g = &figures[port];
+	if (core_now_us() >= g->until_us) {
+		core_port_counters(port, &g->queue);
+		g->device = core_port_stats(port);
+		g->until_us = core_now_us() + FIGURES_US;
+	}
+	return g;
+}
+
+static void forget_figures(void)
+{
+	for (unsigned p = 0; p < NIC_PORTS_MAX; p++)
+		figures[p].until_us = 0;
+}
+
+static bool port_link(const struct family *f, uint32_t i, struct page_text *t)
+{
+	struct nic_link link;
+	if (i >= core_port_count())
+		return false;
+	bool up = core_port_link(i, &link) && link.up;
+	uint64_t value = f->arg == 0 ? up : up ? link.mbps * 125000ull : 0;
+	if (f->arg == 2)
+		value = view_in_use(&view_get()->port[i]);
+	page_print(t, "%s{port=\"eth%u\"} %llu\n", f->name, i, (ull)value);
+	return true;
+}
+
+static bool port_info(const struct family *f, uint32_t i, struct page_text *t)
+{
+	char mac[FMT_MAC_MAX];
+	if (i >= core_port_count())
+		return false;
+	const struct nic *nic = core_port_nic(i);
+	page_print(t, "%s{port=\"eth%u\",driver=\"%s\",mac=\"%s\"} 1\n", f->name, i, nic->ops->name,
+	           fmt_mac(mac, nic->mac));
+	return true;
+}
+
+/* The counter at f->arg of struct nic_counters. */
+static bool port_counter(const struct family *f, uint32_t i, struct page_text *t)
+{
+	if (i >= core_port_count())
+		return false;
+	page_print(t, "%s{port=\"eth%u\"} %llu\n", f->name, i,
+	           (ull)stats_word(&figures_of(i)->queue, f->arg));
+	return true;
+}
+
+/* Those of struct nic_counters and of the device that have a reason. */
+static bool port_reason(const struct family *f, uint32_t i, struct page_text *t)
+{
+	const struct stats_reason *row;
+	uint32_t port = i / stats_reason_count;
+	if (port >= core_port_count())
+		return false;
+	row = &stats_reasons[i % stats_reason_count];
+	if (row->sent != f->arg)
+		return true;
+	const struct figures *g = figures_of(port);
+	const void *from = row->device ? (const void *)g->device : &g->queue;
+	page_print(t, "%s{port=\"eth%u\",reason=\"%s\"} %llu\n", f->name, port, row->name,
+	           (ull)stats_word(from, row->offset));
+	return true;
+}
+
+/* f->arg: 0 reads, 1 writes; by who made them. */
+static bool port_mmio(const struct family *f, uint32_t i, struct page_text *t)
+{
+	uint32_t port = i / 2;
+	if (port >= core_port_count())
+		return false;
+	const struct nic *nic = core_port_nic(port);
+	const struct nic_counters *c = &figures_of(port)->queue;
+	uint64_t data = f->arg ? c->mmio_writes : c->mmio_reads;
+	page_print(t, "%s{port=\"eth%u\",by=\"%s\"} %llu\n", f->name, port, i % 2 ? "control" : "data",
+	           (ull)(i % 2 == 0 ? data : f->arg ? nic->mmio_writes : nic->mmio_reads));
+	return true;
+}
+
+/* --- VLANs and loopbacks: the interfaces that are no ports --- */
+
+static bool interface_is(const struct family *f, uint32_t i, struct page_text *t)
+{
+	const struct view *v = view_get();
+	const uint32_t n = NIC_PORTS_MAX + i;
+	if (n >= v->ifs)
+		return false;
+	if (view_exists(v, n))
+		page_print(t, "%s{interface=\"%s\"} %u\n", f->name, view_name(v, n),
+		           f->arg ? view_in_use(&v->port[n]) : stats_link_is_up(n));
+	return true;
+}
+
+/* The counter at f->arg of struct nic_counters, of a VLAN: nobody counts what loopbacks carry. */
+static bool vlan_counter(const struct family *f, uint32_t i, struct page_text *t)
+{
+	const struct view *v = view_get();
+	const uint32_t n = NIC_PORTS_MAX + i;
+	struct nic_counters c;
+	if (n >= v->ifs)
+		return false;
+	if (!view_has_link(v, n))
+		return true;
+	stats_carried(n, &c);
+	page_print(t, "%s{interface=\"%s\",port=\"eth%u\"} %llu\n", f->name, view_name(v, n),
+	           v->port[n].port, (ull)stats_word(&c, f->arg));
+	return true;
+}
+
+/* --- cores --- */
+
+static bool core_info(const struct family *f, uint32_t i, struct page_text *t)
+{
+	if (i >= self.info->cores)
+		return false;
+	page_print(t, "%s{core=\"%u\",role=\"%s\"} %u\n", f->name, i, stats_role(i),
+	           self.info->status[i].state != CORE_DEAD);
+	return true;
+}
+
+/* The counter at f->arg of struct core_stats. */
+static bool core_counter(const struct family *f, uint32_t i, struct page_text *t)
+{
+	if (i >= self.info->cores)
+		return false;
+	page_print(t, "%s{core=\"%u\"} %llu\n", f->name, i, (ull)stats_word(core_stats_of(i), f->arg));
+	return true;
+}
+
+static bool core_busy(const struct family *f, uint32_t i, struct page_text *t)
+{
+	if (i >= self.info->cores)
+		return false;
+	page_print(t, "%s{core=\"%u\"} ", f->name, i);
+	seconds(t, clock_ns(&self.clock, stats_word(core_stats_of(i),
+	                                            offsetof(struct core_stats, busy_cycles))));
+	return true;
+}
+
+static bool core_faults(const struct family *f, uint32_t i, struct page_text *t)
+{
+	if (i >= self.info->cores)
+		return false;
+	page_print(t, "%s{core=\"%u\"} %u\n", f->name, i, self.info->status[i].faults);
+	return true;
+}
+
+/* --- TCP --- */
+
+/* The control core's, then each data core's, state by state. */
+static bool tcp_states(const struct family *f, uint32_t i, struct page_text *t)
+{
+	uint32_t states = VIEW_TCP_STATES - 1, core = i / states, state = 1 + i % states, n;
+	if (core >= self.info->cores)
+		return false;
+	if (stats_tcp(core, (enum tcp_state)state, &n))
+		page_print(t, "%s{core=\"%u\",state=\"%s\"} %u\n", f->name, core,
+		           stats_tcp_state((enum tcp_state)state), n);
+	return true;
+}
+
+/* --- the list --- */
+
+#define QUEUE(field) port_counter, offsetof(struct nic_counters, field)
+#define VLAN(field) vlan_counter, offsetof(struct nic_counters, field)
+#define CORE(field) core_counter, offsetof(struct core_stats, field)
+
+static const struct family families[] = {
+	{"hayate_build_info", "gauge", "Version and application; always 1", build_info, 0},
+	{"hayate_uptime_seconds", "gauge", "Time since the kernel began", uptime, 0},
+	{"hayate_memory_size_bytes", "gauge", "Usable memory of the machine", machine, MACHINE_MEMORY},
+	{"hayate_dma_refused_total", "counter", "Accesses of cards that the IOMMU has refused", machine,
+	 MACHINE_DMA_REFUSED},
+	{"hayate_memory_used_bytes", "gauge", "Memory taken by kernel and cores", machine,
+	 MACHINE_MEMORY_USED},
+	{"hayate_image_size_bytes", "gauge", "Size of the loaded image", machine, MACHINE_IMAGE},
+	{"hayate_config_applied", "gauge", "1 when the configuration was good and is in force", machine,
+	 MACHINE_CONFIG},
+	{"hayate_packets_total", "counter", "Received packets that were not dropped, by what became of them",
+	 fates, 0},
+	{"hayate_drops_total", "counter", "Received packets that were dropped, by reason", drops, 0},
+	{"hayate_interface_drops_total", "counter",
+	 "The same by the interface they came in by, those above 0; none: a restart, or reassembly",
+	 drops_at, 0},
+	{"hayate_packets_waiting", "gauge", "Received packets that wait for a neighbour or the control core",
+	 machine, MACHINE_WAITING},
+	{"hayate_port_up", "gauge", "1 when the link is up", port_link, 0},
+	{"hayate_port_enabled", "gauge", "1 when the port has an address and is not shut down", port_link,
+	 2},
+	{"hayate_port_speed_bytes", "gauge", "Speed of the link in bytes a second; 0 when unknown",
+	 port_link, 1},
+	{"hayate_port_info", "gauge", "Driver and MAC address; always 1", port_info, 0},
+	{"hayate_port_receive_packets_total", "counter", "Frames received", QUEUE(rx_pkts)},
+	{"hayate_port_receive_bytes_total", "counter", "Bytes of these, without FCS", QUEUE(rx_bytes)},
+	{"hayate_port_transmit_packets_total", "counter", "Frames given to the device", QUEUE(tx_pkts)},
+	{"hayate_port_transmit_bytes_total", "counter", "Bytes of these, without FCS", QUEUE(tx_bytes)},
+	{"hayate_port_transmit_ring_full_total", "counter", "Times the transmit ring was full",
+	 QUEUE(tx_full)},
+	{"hayate_port_receive_queue_errors_total", "counter",
+	 "Times the device put a receive queue into its error state", QUEUE(rx_queue_errors)},
+	{"hayate_port_transmit_queue_errors_total", "counter",
+	 "Times the device put a transmit queue into its error state", QUEUE(tx_queue_errors)},
+	{"hayate_port_receive_errors_total", "counter", "Frames that never became packets, by reason",
+	 port_reason, false},
+	{"hayate_port_transmit_errors_total", "counter", "Frames that the device did not send, by reason",
+	 port_reason, true},
+	{"hayate_port_mmio_reads_total", "counter", "Device registers read, on the way of data or else",
+	 port_mmio, 0},
+	{"hayate_port_mmio_writes_total", "counter", "Device registers written, on the way of data or else",
+	 port_mmio, 1},
+	{"hayate_port_interrupt_arms_total", "counter", "Times an interrupt was asked for", QUEUE(irq_arms)},
+	{"hayate_interface_up", "gauge", "1 when the VLAN's port has a link; 1 for a loopback",
+	 interface_is, 0},
+	{"hayate_interface_enabled", "gauge",
+	 "1 when the VLAN or loopback has an address and is not shut down", interface_is, 1},
+	{"hayate_interface_receive_packets_total", "counter",
+	 "Frames of the VLAN received; the port counts them too", VLAN(rx_pkts)},
+	{"hayate_interface_receive_bytes_total", "counter", "Bytes of these, without tag and FCS",
+	 VLAN(rx_bytes)},
+	{"hayate_interface_transmit_packets_total", "counter",
+	 "Frames of the VLAN to be sent; the port counts them too", VLAN(tx_pkts)},
+	{"hayate_interface_transmit_bytes_total", "counter", "Bytes of these, without tag and FCS",
+	 VLAN(tx_bytes)},
+	{"hayate_core_up", "gauge", "1 unless the core is stopped for good", core_info, 0},
+	{"hayate_core_busy_seconds_total", "counter", "Time in turns that moved packets", core_busy, 0},
+	{"hayate_core_busy_cycles_total", "counter", "The same in cycles of the TSC", CORE(busy_cycles)},
+	{"hayate_core_turns_total", "counter", "Turns of the loop", CORE(turns)},
+	{"hayate_core_busy_turns_total", "counter", "Turns that moved packets", CORE(busy_turns)},
+	{"hayate_core_receive_packets_total", "counter", "Packets received by the core", CORE(rx_pkts)},
+	{"hayate_core_sleeps_total", "counter", "Times the core halted", CORE(sleeps)},
+	{"hayate_core_faults_total", "counter", "Times the core's program was restarted", core_faults, 0},
+	{"hayate_core_buffers", "gauge", "Packet buffers of the core", CORE(pool_count)},
+	{"hayate_core_buffers_free", "gauge", "Of these, those that are free", CORE(pool_free)},
+	{"hayate_routes", "gauge", "Prefixes in the forwarding table by version of IP", routes, 0},
+	{"hayate_routes_refused", "gauge", "Prefixes that did not fit into it", machine, MACHINE_REFUSED},
+	{"hayate_routes_inactive", "gauge", "Prefixes none of whose routes can be used", machine,
+	 MACHINE_INACTIVE},
+	{"hayate_neighbours", "gauge", "Neighbours by version of IP and state", neighbour_states, 0},
+	{"hayate_tcp_connections", "gauge", "TCP connections by core and state", tcp_states, 0},
+	{"hayate_http_requests_total", "counter", "Answers of the HTTP server by class of status",
+	 http_requests, 0},
+	{"hayate_http_connections", "gauge", "Connections to the HTTP server", machine, MACHINE_HTTP},
+	{"hayate_http_refused_total", "counter", "Connections that the access list refused", machine,
+	 MACHINE_HTTP_REFUSED},
+	{"hayate_http_full_total", "counter", "Connections turned away or reset because too many were at work",
+	 machine, MACHINE_HTTP_FULL},
+	{"hayate_http_timeouts_total", "counter", "Connections ended because the client was too slow",
+	 machine, MACHINE_HTTP_TIMEOUTS},
+	{"hayate_console_connections", "gauge", "Connections to the console server", machine,
+	 MACHINE_CONSOLE},
+	{"hayate_console_logins_total", "counter", "Right passwords", machine, MACHINE_CONSOLE_LOGINS},
+	{"hayate_console_wrong_passwords_total", "counter", "Wrong passwords", machine,
+	 MACHINE_CONSOLE_WRONG},
+	{"hayate_console_refused_total", "counter", "Connections that the access list refused", machine,
+	 MACHINE_CONSOLE_REFUSED},
+	{"hayate_console_full_total", "counter",
+	 "Connections and logins refused or ended because all sessions were in use",
+	 machine, MACHINE_CONSOLE_FULL},
+};
+
+/* Has the family no sample, because there are no such interfaces? It is left out then. */
+static bool is_absent(const struct family *f)
+{
+	const struct view *v = view_get();
+	if (f->sample != interface_is && f->sample != vlan_counter)
+		return false;
+	for (unsigned n = NIC_PORTS_MAX; n < v->ifs; n++)
+		if (f->sample == interface_is ? view_exists(v, n) : view_has_link(v, n))
+			return false;
+	return true;
+}
+
+/* w->cursor.n is the number of the family's sample plus one: 0 is its HELP and TYPE. */
+static bool part_families(struct page_walk *w, struct page_text *t)
+{
+	uint32_t n = (uint32_t)(w->cursor.n >> 32), sample = (uint32_t)w->cursor.n;
+	const struct family *f = &families[n];
+	if (n == ARRAY_LEN(families))
+		return false;
+	if (w->item == 0)
+		forget_figures();
+	if (sample == 0 && is_absent(f)) {
+		w->cursor.n = (uint64_t)(n + 1) << 32;
+		return true;
+	}
+	if (sample == 0) {
+		page_print(t, "# HELP %s %s\n# TYPE %s %s\n", f->name, f->help, f->name, f->type);
+	} else if (!f->sample(f, sample - 1, t)) {
+		w->cursor.n = (uint64_t)(n + 1) << 32;
+		return true;
+	}
+	w->cursor.n++;
+	return true;
+}
+
+/* The application's. */
+static bool part_extension(struct page_walk *w, struct page_text *t)
+{
+	const struct app_extension *e = extension_get();
+	return e && e->metrics && e->metrics(w, t);
+}
+
+const page_part page_metrics[] = {part_families, part_extension, part_info, NULL};

@@ -1,0 +1,81 @@
+/* See page.h. */
+#include "control/management/page.h"
+
+#include "control/text/text.h"
+#include "lib/assert.h"
+#include "lib/fmt.h"
+#include "lib/mem.h"
+
+bool page_fill(const struct page *page, struct page_walk *w, struct page_text *t)
+{
+	while (page->parts[w->part]) {
+		struct page_walk before = *w;
+		uint32_t used = t->used;
+		bool there = page->parts[w->part](w, t);
+		if (t->broken)
+			return false;
+		if (t->full || t->later) {
+			assert(used > 0 || t->later); /* an item fits into an empty text */
+			*w = before;
+			t->used = used;
+			t->full = false;
+			return true;
+		}
+		w->item++;
+		if (!there) {
+			w->part++;
+			w->item = 0;
+			memset(&w->cursor, 0, sizeof w->cursor);
+		}
+	}
+	return false;
+}
+
+void page_print(struct page_text *t, const char *format, ...)
+{
+	fmt_va_list args;
+	if (t->full)
+		return;
+	__builtin_va_start(args, format);
+	size_t n = fmt_vformat(t->at + t->used, t->size - t->used, format, args);
+	__builtin_va_end(args);
+	if (n >= t->size - t->used)
+		t->full = true;
+	else
+		t->used += (uint32_t)n;
+}
+
+void page_bytes(struct page_text *t, const char *at, size_t len)
+{
+	t->full = t->full || len > t->size - t->used;
+	if (t->full)
+		return;
+	memcpy(t->at + t->used, at, len);
+	t->used += (uint32_t)len;
+}
+
+void page_json(struct page_text *t, const char *s)
+{
+	page_print(t, "\"");
+	for (; *s; s++)
+		page_print(t, "%s%c", *s == '"' || *s == '\\' ? "\\" : "",
+		           text_is_printable(*s) ? *s : '?');
+	page_print(t, "\"");
+}
+
+uint32_t page_number(const char *query, const char *name, uint32_t fallback)
+{
+	struct text rest = text_of(query);
+	size_t n = strlen(name);
+	while (rest.len) {
+		struct text pair = {rest.at, text_find(rest, '&')};
+		size_t skip = pair.len < rest.len ? pair.len + 1 : pair.len;
+		uint32_t value;
+		if (pair.len > n && memcmp(pair.at, name, n) == 0 && pair.at[n] == '=' &&
+		    text_parse_u32((struct text){pair.at + n + 1, pair.len - n - 1}, 0, UINT32_MAX,
+		                   &value) == E_OK)
+			return value;
+		rest = (struct text){rest.at + skip, rest.len - skip};
+	}
+	return fallback;
+}

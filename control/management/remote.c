@@ -1,0 +1,782 @@
+/*
+ * See remote.h. A session is a connection and the shell on it; its states:
+ *
+ *     LOGIN   --a line--> CHECK                    --REMOTE_LOGIN_US, peer's FIN--> CLOSE
+ *     CHECK   --right--> SHELL, or CLOSE when all are in use
+ *             --wrong, REMOTE_WRONG_US later--> LOGIN, the third time CLOSE
+ *     SHELL   --exit, peer's FIN and all is done, REMOTE_IDLE_US, another login--> CLOSE
+ *     CLOSE   what is still to be said is sent, then FIN; --CLOSE_US--> (reset)
+ *
+ * The callbacks of TCP take what comes apart into keys, which wait in in[]; commands run in
+ * remote_turn. Ctrl-C (or Telnet's interrupt) overtakes all that waits, as on a terminal (POSIX
+ * INTR): keys typed ahead of it are forgotten, and output that TCP has not got yet. A key in in[]
+ * is told to TCP as consumed when it is read from there, so that in[], as large as TCP's window, is
+ * never too small.
+ *
+ * Output goes to out[], as Telnet has it on the wire. A command may fill it up to OUT_COMMANDS; the
+ * rest is for the prompt, the line being typed, and for saying that something was cut. A command of
+ * long output (shell_stream) is called for more of it as the peer takes what there is. A session
+ * that is logged in has one of REMOTE_SHELLS long buffers until its connection is gone. The few
+ * lines before the login lie in first[], and so does the last line of a session that makes room for
+ * another login.
+ */
+#include "control/management/remote.h"
+
+#include "control/config/config.h"
+#include "control/config/running.h"
+#include "control/console/serial.h"
+#include "control/console/shell.h"
+#include "dataplane/state.h"
+#include "control/management/places.h"
+#include "control/host/tcp_control.h"
+#include "lib/fmt.h"
+#include "lib/mem.h"
+#include "net/telnet.h"
+
+#define CTRL(letter) ((letter) & 0x1f)
+#define DEL '\x7f'
+
+#define IN_MAX TCP_CONTROL_RCV_BUF
+#define ANSWERS_MAX 512
+#define FIRST_OUT 1024
+#define OUT_COMMANDS (REMOTE_OUT_BYTES - 2048)
+#define OUT_EASY 1024     /* with no more than that on its way, the next key is read */
+#define STREAM_ROOM 16384 /* with more than that on its way, a command of long output waits */
+#define STREAM_PIECES 64  /* of such a command in a turn */
+#define TCP_AHEAD 16384   /* bytes given to TCP that an interrupt does not call back */
+#define PIECE 1400
+#define CLOSE_US 5000000ull
+#define SHORT_US 10000ull /* until buffers are looked for again */
+
+enum session_state { SESSION_LOGIN, SESSION_CHECK, SESSION_SHELL, SESSION_CLOSE };
+
+struct session {
+	struct shell shell;
+	struct tcp_conn *conn;    /* NULL: free */
+	struct net_addr peer;
+	enum session_state state;
+	uint64_t due_us;          /* when to give up */
+	uint64_t wrong_us;        /* CHECK: a wrong password is told then */
+	uint64_t asked_us;        /* CHECK: since when, */
+	uint64_t turn;            /* CHECK: larger for a session that asked later */
+	struct telnet telnet;
+	bool heard_fin, said_fin;
+	bool welcome;             /* the password was right */
+	bool silent;              /* what the shell writes is on the peer's terminal already */
+	bool begun;               /* CHECK: work has; else there is no guess left for it */
+	unsigned tries;           /* wrong ones */
+	struct pbkdf2 work;
+	unsigned password_len;    /* more than REMOTE_PASSWORD_MAX: too long */
+	char password[REMOTE_PASSWORD_MAX];
+	uint64_t cut;             /* bytes that did not fit into out[] since the last prompt */
+	uint32_t answers_len;     /* of Telnet's options: they go first */
+	uint8_t answers[ANSWERS_MAX];
+	uint32_t in_at, in_len;   /* keys: in[in_at] to in[in_len - 1] */
+	uint8_t in[IN_MAX];
+	uint32_t out_at, out_len, out_size;
+	uint8_t *out;             /* first[], or one of outs[] */
+	uint8_t first[FIRST_OUT];
+};
+
+struct remote_stats remote_stats;
+const struct remote_console *remote_console;
+
+static struct session *sessions; /* REMOTE_SESSIONS */
+static uint8_t (*outs)[REMOTE_OUT_BYTES]; /* REMOTE_SHELLS */
+
+/* Guesses that may be made now. One more comes at guess_us, while there are fewer than all. */
+static unsigned guesses = REMOTE_GUESSES;
+static uint64_t guess_us;
+static struct net_addr guesser; /* the source of the last guess */
+static uint64_t turns; /* that sessions have been given */
+
+/* --- start --- */
+
+bool remote_prepare(void)
+{
+	if (!sessions)
+		sessions = core_private_alloc(REMOTE_SESSIONS * sizeof *sessions);
+	if (!outs)
+		outs = core_private_alloc(REMOTE_SHELLS * sizeof *outs);
+	return sessions && outs;
+}
+
+/* --- output --- */
+
+static uint32_t waiting(const struct session *s)
+{
+	return s->out_len - s->out_at;
+}
+
+/* All of the text goes to the peer, or, when out[] would then hold more than `limit`, nothing. */
+static bool put(struct session *s, const char *text, size_t n, uint32_t limit)
+{
+	const size_t most = 2 * n + 1; /* telnet_put */
+	if (waiting(s) + most > limit)
+		return false;
+	if (s->out_len + most > s->out_size) {
+		memmove(s->out, s->out + s->out_at, waiting(s));
+		s->out_len -= s->out_at;
+		s->out_at = 0;
+	}
+	s->out_len += (uint32_t)telnet_put(&s->telnet, s->out + s->out_len, text, n);
+	return true;
+}
+
+static void PRINTF_LIKE(2, 3) say(struct session *s, const char *format, ...)
+{
+	char text[160];
+	fmt_va_list args;
+	__builtin_va_start(args, format);
+	size_t n = fmt_vformat(text, sizeof text, format, args);
+	__builtin_va_end(args);
+	put(s, text, n < sizeof text ? n : sizeof text - 1, s->out_size);
+}
+
+/* Of the shell. */
+static void write_out(struct shell *sh, const char *text, size_t len)
+{
+	struct session *s = (struct session *)(void *)((char *)sh - offsetof(struct session, shell));
+	bool command = shell_runs(sh);
+	if (s->state != SESSION_SHELL || s->silent)
+		return;
+	if (s->cut && !command) {
+		say(s, "\r\n... output cut: %llu bytes more\r\n", (unsigned long long)s->cut);
+		s->cut = 0;
+	}
+	/* once something is missing, what comes after it would be in its place */
+	if ((s->cut && command) || !put(s, text, len, command ? OUT_COMMANDS : s->out_size))
+		s->cut += len;
+}
+
+/* Gives TCP what it has room for; true: buffers are short, try again later. */
+static bool send_out(struct session *s)
+{
+	uint32_t room = tcp_send_room(s->conn), n;
+	if (s->said_fin || (s->answers_len == 0 && waiting(s) == 0))
+		return false;
+	if (tcp_control_is_short())
+		return true;
+	n = tcp_send(s->conn, s->answers, s->answers_len);
+	s->answers_len -= n;
+	memmove(s->answers, s->answers + n, s->answers_len);
+	while (s->answers_len == 0 && waiting(s) && room > TCP_CONTROL_SND_BUF - TCP_AHEAD) {
+		n = tcp_send(s->conn, s->out + s->out_at, waiting(s) < PIECE ? waiting(s) : PIECE);
+		s->out_at += n;
+		room = tcp_send_room(s->conn);
+		if (n == 0)
+			break; /* buffers ran out: on_acked tells */
+	}
+	if (waiting(s) == 0)
+		s->out_at = s->out_len = 0;
+	return false;
+}
+
+/* --- places --- */
+
+static bool has_shell(const struct session *s)
+{
+	return s->out != s->first;
+}
+
+static const struct net_addr *holder(unsigned place, bool shell)
+{
+	const struct session *s = &sessions[place];
+	return s->conn && has_shell(s) == shell ? &s->peer : NULL;
+}
+
+static const struct net_addr *shell_holder(unsigned place) { return holder(place, true); }
+static const struct net_addr *login_holder(unsigned place) { return holder(place, false); }
+
+/* A free buffer for long output; NULL: all are in use. */
+static uint8_t *free_out(void)
+{
+	for (unsigned k = 0; k < REMOTE_SHELLS; k++) {
+		unsigned i = 0;
+		while (i < REMOTE_SESSIONS && !(sessions[i].conn && sessions[i].out == outs[k]))
+			i++;
+		if (i == REMOTE_SESSIONS)
+			return outs[k];
+	}
+	return NULL;
+}
+
+/*
+ * The session, among those that are logged in (`shell`) or among the others, that gives its place
+ * up first: one that is being closed; else, of the source that has most, the one nearest to its
+ * deadline, which has been idle for longest or has had its time to log in. *most: how many its
+ * source has.
+ */
+static struct session *dispensable(bool shell, unsigned *most)
+{
+	const places_holder_fn held_by = shell ? shell_holder : login_holder;
+	struct session *found = NULL;
+	for (unsigned i = 0; i < REMOTE_SESSIONS; i++) {
+		struct session *s = &sessions[i];
+		if (!held_by(i))
+			continue;
+		unsigned held = s->state == SESSION_CLOSE
+		                        ? UINT32_MAX
+		                        : places_held(held_by, REMOTE_SESSIONS, &s->peer);
+		if (found && (held < *most || (held == *most && s->due_us >= found->due_us)))
+			continue;
+		found = s;
+		*most = held;
+	}
+	return found;
+}
+
+/* The session, among those that are logged in, that has been idle for longest. There is one. */
+static struct session *quietest(void)
+{
+	struct session *found = NULL;
+	for (unsigned i = 0; i < REMOTE_SESSIONS; i++)
+		if (shell_holder(i) && (!found || sessions[i].due_us < found->due_us))
+			found = &sessions[i];
+	return found;
+}
+
+/* --- the end --- */
+
+static void log_peer(const struct session *s, const char *what)
+{
+	char text[FMT_ADDR_MAX];
+	console_log("console: %s %s", fmt_addr(text, s->peer.w), what);
+}
+
+/* Nothing that runs knows the session any more, and it knows no password. */
+static void put_down(struct session *s)
+{
+	s->state = SESSION_CLOSE;
+	if (shell_is_busy(&s->shell))
+		shell_input(&s->shell, CTRL('C'));
+	if (s->welcome) {
+		char peer[FMT_ADDR_MAX];
+		remote_console->close(&s->shell, fmt_addr(peer, s->peer.w));
+		log_peer(s, "logged out");
+	}
+	s->welcome = false;
+	memset(s->password, 0, sizeof s->password);
+	memset(&s->work, 0, sizeof s->work);
+}
+
+static void to_close(struct session *s)
+{
+	put_down(s);
+	s->due_us = core_now_us() + CLOSE_US;
+}
+
+/* The connection is gone. */
+static void forget(struct session *s)
+{
+	put_down(s);
+	s->conn = NULL;
+	remote_stats.sessions--;
+}
+
+/* The session of a shell; NULL: it is the serial console's. */
+static struct session *session_of(const struct shell *sh)
+{
+	for (unsigned i = 0; sessions && i < REMOTE_SESSIONS; i++)
+		if (sh == &sessions[i].shell)
+			return &sessions[i];
+	return NULL;
+}
+
+bool remote_leave(struct shell *sh)
+{
+	struct session *s = session_of(sh);
+	if (s)
+		to_close(s);
+	return s != NULL;
+}
+
+bool remote_peer(const struct shell *sh, struct net_addr *peer)
+{
+	const struct session *s = session_of(sh);
+	if (s)
+		*peer = s->peer;
+	return s != NULL;
+}
+
+bool remote_connection(const struct shell *sh, struct tcp_info *info)
+{
+	const struct session *s = session_of(sh);
+	if (s)
+		tcp_info(s->conn, info);
+	return s != NULL;
+}
+
+void remote_set_hostname(const char *name)
+{
+	for (unsigned i = 0; sessions && i < REMOTE_SESSIONS; i++)
+		if (sessions[i].conn)
+			shell_set_hostname(&sessions[i].shell, name);
+}
+
+void remote_stop(void)
+{
+	for (unsigned i = 0; sessions && i < REMOTE_SESSIONS; i++)
+		if (sessions[i].conn)
+			forget(&sessions[i]);
+}
+
+/* --- login --- */
+
+static void ask_password(struct session *s)
+{
+	s->state = SESSION_LOGIN;
+	s->password_len = 0;
+	say(s, "Password: ");
+}
+
+/* How many guesses may be made now. If none, the next one may be made at guess_us. */
+static unsigned count_guesses(uint64_t now)
+{
+	if (guesses == REMOTE_GUESSES)
+		guess_us = now + REMOTE_GUESS_US;
+	for (; guesses < REMOTE_GUESSES && now >= guess_us; guess_us += REMOTE_GUESS_US)
+		guesses++;
+	return guesses;
+}
+
+static bool waits_for_turn(const struct session *s)
+{
+	return s->conn && s->state == SESSION_CHECK && !s->begun;
+}
+
+/* A source that had the last guess comes after the others, then the longest wait counts. So a
+ * source that guesses on all its connections gets every other guess at most while another one
+ * wants some. */
+static bool goes_before(const struct session *a, const struct session *b)
+{
+	bool a_again = net_addr_same_source(&a->peer, &guesser);
+	bool b_again = net_addr_same_source(&b->peer, &guesser);
+	return a_again != b_again ? b_again : a->turn < b->turn;
+}
+
+static bool is_next(const struct session *s)
+{
+	for (unsigned i = 0; i < REMOTE_SESSIONS; i++)
+		if (waits_for_turn(&sessions[i]) && goes_before(&sessions[i], s))
+			return false;
+	return true;
+}
+
+static void password_key(struct session *s, uint8_t key)
+{
+	switch (key) {
+	case '\r':
+	case '\n':
+		say(s, "\r\n");
+		s->state = SESSION_CHECK;
+		s->begun = false;
+		s->asked_us = core_now_us();
+		s->turn = turns++;
+		break;
+	case '\b':
+	case DEL:
+		s->password_len -= s->password_len > 0 && s->password_len <= REMOTE_PASSWORD_MAX;
+		break;
+	case CTRL('C'):
+	case CTRL('U'):
+		s->password_len = 0;
+		break;
+	case CTRL('D'):
+		to_close(s);
+		break;
+	default:
+		if (s->password_len < REMOTE_PASSWORD_MAX)
+			s->password[s->password_len] = (char)key;
+		s->password_len += s->password_len <= REMOTE_PASSWORD_MAX;
+	}
+}
+
+static void set_out(struct session *s, uint8_t *out, uint32_t size)
+{
+	s->out = out;
+	s->out_size = size;
+	s->out_at = s->out_len = 0;
+	s->cut = 0;
+}
+
+/* Ends a session so that another one may have its long buffer. The peer is told, unless the session
+ * is being closed already. */
+static void make_room(struct session *s)
+{
+	struct tcp_conn *c = s->conn;
+	if (s->state == SESSION_CLOSE) {
+		forget(s);
+		tcp_abort(c);
+		return;
+	}
+	remote_stats.full++;
+	set_out(s, s->first, sizeof s->first);
+	say(s, "\r\nclosed: another login needs the session\r\n");
+	log_peer(s, "made room for another login");
+	to_close(s);
+}
+
+/* Gives a session with the right password a long buffer: a free one, or that of a session that
+ * makes room. False: there is neither. */
+static bool take_shell(struct session *s, uint64_t now)
+{
+	uint8_t *out = free_out();
+	if (!out) {
+		unsigned most, held = places_held(shell_holder, REMOTE_SESSIONS, &s->peer);
+		struct session *old = dispensable(true, &most);
+		const bool fair = places_may_take(held, most);
+		old = fair ? old : quietest();
+		if (!fair && now + REMOTE_IDLE_US < old->due_us + REMOTE_QUIET_US)
+			return false;
+		out = old->out;
+		make_room(old);
+	}
+	const uint32_t n = waiting(s), at = s->out_at;
+	set_out(s, out, REMOTE_OUT_BYTES);
+	memcpy(out, s->first + at, n);
+	s->out_len = n;
+	return true;
+}
+
+static void let_in(struct session *s, uint64_t now)
+{
+	guesses += guesses < REMOTE_GUESSES;
+	if (!take_shell(s, now)) {
+		remote_stats.full++;
+		log_peer(s, "found all sessions in use");
+		say(s, "all sessions are in use\r\n");
+		to_close(s);
+		return;
+	}
+	remote_stats.logins++;
+	log_peer(s, "logged in");
+	s->welcome = true;
+	s->state = SESSION_SHELL;
+	s->due_us = now + REMOTE_IDLE_US;
+	memset(s->password, 0, sizeof s->password);
+	memset(&s->work, 0, sizeof s->work);
+	shell_start(&s->shell);
+}
+
+static void tell_wrong(struct session *s)
+{
+	remote_stats.wrong++;
+	log_peer(s, "said a wrong password");
+	s->tries++;
+	say(s, "wrong password\r\n");
+	if (s->tries == REMOTE_TRIES)
+		to_close(s);
+	else
+		ask_password(s);
+}
+
+/* Goes on with the hash; returns when to go on. */
+static uint64_t check(struct session *s, uint64_t now)
+{
+	const struct password_hash *h = &running.config.console.password;
+	uint8_t key[SHA256_BYTES];
+	if (!s->begun) {
+		if (count_guesses(now) == 0)
+			return guess_us;
+		if (!is_next(s))
+			return now; /* that one takes it in this turn */
+		guesses--;
+		guesser = s->peer;
+		s->begun = true;
+		s->due_us += now - s->asked_us;
+		s->wrong_us = now + REMOTE_WRONG_US;
+		uint32_t n = s->password_len <= REMOTE_PASSWORD_MAX ? s->password_len : 0;
+		pbkdf2_begin(&s->work, s->password, n, h->salt, h->salt_len, h->iterations);
+	}
+	if (!pbkdf2_step(&s->work, REMOTE_STEPS))
+		return now;
+	pbkdf2_key(&s->work, key);
+	if (password_is(h, key) && s->password_len <= REMOTE_PASSWORD_MAX)
+		let_in(s, now);
+	else if (now < s->wrong_us)
+		return s->wrong_us;
+	else
+		tell_wrong(s);
+	return now;
+}
+
+/* --- keys --- */
+
+static bool is_typed(const struct session *s)
+{
+	return s->in_at < s->in_len;
+}
+
+static uint8_t next_key(struct session *s)
+{
+	uint8_t key = s->in[s->in_at++];
+	tcp_consumed(s->conn, 1);
+	return key;
+}
+
+/* Appends a key. False: there is no room, which TCP's window does not let happen. */
+static bool add_key(struct session *s, uint8_t key)
+{
+	memmove(s->in, s->in + s->in_at, s->in_len - s->in_at);
+	s->in_len -= s->in_at;
+	s->in_at = 0;
+	if (s->in_len == IN_MAX)
+		return false;
+	s->in[s->in_len++] = key;
+	return true;
+}
+
+/* May the next key be read? An interrupt has emptied out[] before. */
+static bool has_key(const struct session *s)
+{
+	if (!is_typed(s))
+		return false;
+	if (s->state == SESSION_SHELL)
+		return waiting(s) <= OUT_EASY &&
+		       (!shell_is_busy(&s->shell) || s->in[s->in_at] == CTRL('C'));
+	return s->state == SESSION_LOGIN;
+}
+
+static void read_keys(struct session *s)
+{
+	for (unsigned i = 0; i < REMOTE_KEYS && has_key(s); i++) {
+		uint8_t key = next_key(s);
+		if (s->state == SESSION_LOGIN) {
+			password_key(s, key);
+			continue;
+		}
+		/* RFC 857: a peer that has not asked us to shows what is typed itself */
+		s->silent = !telnet_echoes(&s->telnet) && text_is_printable((char)key) && key != '?';
+		shell_input(&s->shell, (char)key);
+		s->silent = false;
+	}
+}
+
+/* What waits is forgotten: typed ahead, and output. */
+static void flush(struct session *s)
+{
+	tcp_consumed(s->conn, s->in_len - s->in_at);
+	s->in_at = s->in_len = 0;
+	s->out_at = s->out_len = 0;
+	s->cut = 0;
+}
+
+/* Of Telnet's, as keys of the shell; 0: nothing. To "are you there" it answers by showing the
+ * line. */
+static uint8_t key_of(unsigned event)
+{
+	switch (event) {
+	case TELNET_INTERRUPT:
+		return CTRL('C');
+	case TELNET_ARE_YOU_THERE:
+		return CTRL('L');
+	case TELNET_ERASE_CHARACTER:
+		return DEL;
+	case TELNET_ERASE_LINE:
+		return CTRL('U');
+	default:
+		return event < 256 ? (uint8_t)event : 0;
+	}
+}
+
+/* A byte came; true: it is a key, and waits. */
+static bool take_byte(struct session *s, uint8_t byte)
+{
+	uint8_t answer[TELNET_ANSWER_MAX];
+	unsigned n;
+	uint8_t key = key_of(telnet_input(&s->telnet, byte, answer, &n));
+	/* who asks for so many options at once and reads none of the answers gets no more */
+	if (n <= ANSWERS_MAX - s->answers_len) {
+		memcpy(s->answers + s->answers_len, answer, n);
+		s->answers_len += n;
+	}
+	if (key == CTRL('C'))
+		flush(s);
+	return key != 0 && add_key(s, key);
+}
+
+/* --- time --- */
+
+static void expire(struct session *s)
+{
+	struct tcp_conn *c = s->conn;
+	if (s->state == SESSION_CLOSE) {
+		forget(s);
+		tcp_abort(c);
+		return;
+	}
+	say(s, s->state == SESSION_SHELL ? "\r\nclosed: nothing was typed for 10 minutes\r\n"
+	                                 : "\r\nclosed: that took too long\r\n");
+	to_close(s);
+}
+
+/* The peer will say nothing more, and all that it said is done. */
+static bool is_over(const struct session *s)
+{
+	return s->heard_fin && !is_typed(s) &&
+	       (s->state == SESSION_LOGIN ||
+	        (s->state == SESSION_SHELL && !shell_is_busy(&s->shell) && waiting(s) == 0));
+}
+
+/* Goes on with a command of long output, as far as there is room before what TCP has not taken, and
+ * not for the whole of a turn. True: more could be done at once. */
+static bool stream(struct session *s)
+{
+	for (unsigned i = 0; i < STREAM_PIECES; i++) {
+		if (s->state != SESSION_SHELL || !shell_has_more(&s->shell) || waiting(s) > STREAM_ROOM)
+			return false;
+		shell_more(&s->shell);
+	}
+	return true;
+}
+
+/* Returns when to go on with it. */
+static uint64_t serve(struct session *s, uint64_t now)
+{
+	uint64_t due;
+	if (now >= s->due_us && !waits_for_turn(s))
+		expire(s);
+	if (!s->conn)
+		return UINT64_MAX;
+	read_keys(s);
+	due = s->state == SESSION_CHECK ? check(s, now) : UINT64_MAX;
+	const bool more = stream(s);
+	if (is_over(s))
+		to_close(s);
+	if (send_out(s))
+		due = due < now + SHORT_US ? due : now + SHORT_US;
+	if (s->state == SESSION_CLOSE && waiting(s) == 0 && !s->said_fin) {
+		s->said_fin = true;
+		tcp_close(s->conn);
+	}
+	if (more || has_key(s) || is_over(s))
+		return now;
+	if (waits_for_turn(s))
+		return due;
+	return due < s->due_us ? due : s->due_us;
+}
+
+uint64_t remote_turn(void)
+{
+	uint64_t due = UINT64_MAX;
+	if (!tcp_control || !sessions)
+		return due;
+	for (unsigned i = 0; i < REMOTE_SESSIONS; i++) {
+		struct session *s = &sessions[i];
+		uint64_t next = s->conn ? serve(s, core_now_us()) : UINT64_MAX;
+		due = next < due ? next : due;
+	}
+	return due;
+}
+
+/* --- connections --- */
+
+static void active(struct session *s)
+{
+	if (s->state == SESSION_SHELL)
+		s->due_us = core_now_us() + REMOTE_IDLE_US;
+}
+
+/* A place to log in for another connection from that address: a free one, or one of a source that
+ * has more. NULL: there is neither. */
+static struct session *take_place(const struct net_addr *from)
+{
+	struct session *s = NULL;
+	unsigned logins = 0, most;
+	for (unsigned i = 0; i < REMOTE_SESSIONS; i++) {
+		logins += login_holder(i) != NULL;
+		if (!s && !sessions[i].conn)
+			s = &sessions[i];
+	}
+	if (logins < REMOTE_LOGINS)
+		return s; /* the others are REMOTE_SHELLS at most */
+	s = dispensable(false, &most);
+	if (!places_may_take(places_held(login_holder, REMOTE_SESSIONS, from), most))
+		return NULL;
+	struct tcp_conn *c = s->conn;
+	remote_stats.full += s->state != SESSION_CLOSE;
+	forget(s);
+	tcp_abort(c);
+	return s;
+}
+
+static bool on_accept(struct tcp_conn *c)
+{
+	struct session *s;
+	struct tcp_info info;
+	tcp_info(c, &info);
+	if (!config_admits(&running.config.console.access, &info.remote)) {
+		remote_stats.refused++;
+		return false;
+	}
+	s = take_place(&info.remote);
+	if (!s) {
+		remote_stats.full++;
+		return false;
+	}
+	/* the rest, most of it buffers, is used as far as it was written */
+	s->conn = c;
+	s->peer = info.remote;
+	s->heard_fin = s->said_fin = s->welcome = s->silent = s->begun = false;
+	s->state = SESSION_LOGIN;
+	s->tries = 0;
+	s->in_at = s->in_len = 0;
+	set_out(s, s->first, sizeof s->first);
+	s->answers_len = telnet_hello(&s->telnet, s->answers);
+	shell_init(&s->shell, NULL, 0, write_out);
+	shell_set_streams(&s->shell);
+	remote_console->open(&s->shell);
+	shell_set_hostname(&s->shell, running.config.hostname);
+	remote_stats.sessions++;
+	tcp_set_arg(c, s);
+	s->due_us = core_now_us() + REMOTE_LOGIN_US;
+	say(s, "%s\r\n", running.config.hostname);
+	ask_password(s);
+	return true;
+}
+
+static void on_data(struct tcp_conn *c, struct pkt *p)
+{
+	struct session *s = tcp_arg(c);
+	uint32_t done = 0;
+	for (uint32_t i = 0; i < p->len; i++)
+		done += s->state == SESSION_CLOSE || !take_byte(s, p->data[i]);
+	pkt_free(&tcp_control_pool, p);
+	tcp_consumed(c, done);
+	active(s);
+}
+
+static void on_acked(struct tcp_conn *c, uint32_t bytes)
+{
+	if (bytes)
+		active(tcp_arg(c));
+}
+
+static void on_fin(struct tcp_conn *c)
+{
+	struct session *s = tcp_arg(c);
+	s->heard_fin = true;
+}
+
+static void on_closed(struct tcp_conn *c, int why)
+{
+	(void)why;
+	forget(tcp_arg(c));
+}
+
+void remote_start(void)
+{
+	guesses = REMOTE_GUESSES;
+	remote_stats.sessions = 0;
+}
+
+void remote_listen(uint16_t port)
+{
+	static const struct tcp_app app = {.accept = on_accept, .data = on_data, .acked = on_acked,
+	                                   .fin = on_fin, .closed = on_closed};
+	const struct tcp_listen l = {.addr = NET_ADDR_ANY, .port = port, .nodelay = true,
+	                             .app = &app};
+	int e = tcp_listen(tcp_control, &l);
+	assert(e == E_OK);
+}

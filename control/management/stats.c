@@ -1,0 +1,263 @@
+/* See stats.h. */
+#include "control/management/stats.h"
+
+#include "control/forwarding/adjacency.h"
+#include "control/host/fragments.h"
+#include "control/forwarding/neighbour.h"
+#include "control/forwarding/tables.h"
+#include "dataplane/state.h"
+#include "control/host/tcp_control.h"
+#include "lib/mem.h"
+
+uint64_t stats_uptime_ns(void)
+{
+	return clock_ns(&self.clock, clock_tsc() - self.info->tsc_boot);
+}
+
+uint64_t stats_waiting(const struct counters *sum)
+{
+	uint64_t punted = sum->v[CNT_punted], taken = sum->v[CNT_punt_taken];
+	return adjacency_waiting + fragments_waiting() + (punted > taken ? punted - taken : 0);
+}
+
+const char *stats_role(unsigned core)
+{
+	uint32_t roles = self.info->core[core].roles;
+	if (roles != CORE_DATA)
+		return roles == CORE_CONTROL ? "control" : "control+data";
+	return self.info->status[core].state != CORE_DEAD && core_pair_of(core) < 0 ? "stand-by"
+	                                                                           : "data";
+}
+
+void stats_neighbours(const struct neigh_table *table, uint32_t count[STATS_NEIGH_STATES])
+{
+	memset(count, 0, STATS_NEIGH_STATES * sizeof *count);
+	for (uint32_t i = 0; forwarding.ready && i < table->size.neighbours; i++) {
+		assert(table->neigh[i].state < STATS_NEIGH_STATES);
+		count[table->neigh[i].state]++;
+	}
+}
+
+bool stats_tcp(unsigned core, enum tcp_state state, uint32_t *n)
+{
+	*n = 0;
+	bool any = core == self.id && tcp_control;
+	if (any)
+		*n = tcp_count(tcp_control, state);
+	if (self.info->core[core].roles & CORE_DATA) {
+		/* single words: whether they are of one moment does not matter here */
+		const struct view_tcp *tcp = &view_shared_of(core)->tcp;
+		any |= __atomic_load_n(&tcp->capacity, __ATOMIC_RELAXED) > 0;
+		*n += __atomic_load_n(&tcp->count[state], __ATOMIC_RELAXED);
+	}
+	return any;
+}
+
+const char *stats_tcp_state(enum tcp_state state)
+{
+	static const char *const names[VIEW_TCP_STATES] = {
+		[TCP_CLOSED] = "closed",           [TCP_SYN_SENT] = "syn_sent",
+		[TCP_SYN_RECEIVED] = "syn_recv",   [TCP_ESTABLISHED] = "estab",
+		[TCP_FIN_WAIT_1] = "fin_wait_1",   [TCP_FIN_WAIT_2] = "fin_wait_2",
+		[TCP_CLOSE_WAIT] = "close_wait",   [TCP_CLOSING] = "closing",
+		[TCP_LAST_ACK] = "last_ack",       [TCP_TIME_WAIT] = "time_wait",
+	};
+	return names[state];
+}
+
+#define QUEUE(field) offsetof(struct nic_counters, field), false
+#define DEVICE(field) offsetof(struct nic_stats, field), true
+
+const struct stats_reason stats_reasons[] = {
+	{"no_buffer", QUEUE(rx_no_buffer), false, STATS_EVENT},
+	{"bad_length", QUEUE(rx_bad_len), false, STATS_ERROR},
+	{"bad_descriptor", QUEUE(rx_bad_desc), false, STATS_ERROR},
+	{"oversize", QUEUE(rx_oversize), false, STATS_ERROR},
+	{"device_missed", DEVICE(rx_missed), false, STATS_DROP},
+	{"device_no_descriptor", DEVICE(rx_no_desc), false, STATS_DROP},
+	{"device_crc", DEVICE(rx_crc), false, STATS_ERROR},
+	{"device_length", DEVICE(rx_length), false, STATS_ERROR},
+	{"device_error", DEVICE(rx_error), false, STATS_ERROR},
+	{"unread", DEVICE(rx_unread), false, STATS_DROP},
+	{"device_filtered", DEVICE(rx_filtered), false, STATS_EVENT},
+	{"no_room", QUEUE(tx_dropped), true, STATS_DROP},
+	{"bad_descriptor", QUEUE(tx_bad_desc), true, STATS_ERROR},
+	{"device_error", DEVICE(tx_error), true, STATS_ERROR},
+};
+const unsigned stats_reason_count = ARRAY_LEN(stats_reasons);
+
+uint64_t stats_frames(const struct nic_counters *queue, const struct nic_stats *device, bool sent,
+                      enum stats_class class)
+{
+	uint64_t n = 0;
+	for (unsigned i = 0; i < ARRAY_LEN(stats_reasons); i++) {
+		const struct stats_reason *row = &stats_reasons[i];
+		if (row->sent == sent && row->class == class)
+			n += stats_word(row->device ? (const void *)device : queue, row->offset);
+	}
+	return n;
+}
+
+/* --- since the last `clear counters` --- */
+
+static struct {
+	uint64_t ns; /* 0: never */
+	struct counters all;
+	struct nic_counters queue[NIC_PORTS_MAX];
+	struct nic_stats device[NIC_PORTS_MAX];
+	struct nic_counters carried[VIEW_IFS_MAX];
+	uint64_t drops[VIEW_IFS_MAX][CNT_DROPS];
+} before;
+
+/* What was counted under the number of an interface that is no port before the ports started. */
+static uint64_t others[VIEW_IFS_MAX - NIC_PORTS_MAX][CNT_DROPS];
+
+/* Since boot; what is no port: since the ports started. */
+static void drops_of(unsigned n, uint64_t count[CNT_DROPS])
+{
+	core_drops(n, count);
+	for (unsigned i = 0; n >= NIC_PORTS_MAX && i < CNT_DROPS; i++)
+		count[i] -= others[n - NIC_PORTS_MAX][i];
+}
+
+void stats_clear(void)
+{
+	before.ns = stats_uptime_ns();
+	core_counters(&before.all);
+	for (unsigned p = 0; p < core_port_count(); p++) {
+		core_port_counters(p, &before.queue[p]);
+		before.device[p] = *core_port_stats(p);
+	}
+	for (unsigned n = NIC_PORTS_MAX; n < view_get()->ifs; n++)
+		stats_carried(n, &before.carried[n]);
+	for (unsigned n = 0; n < VIEW_IFS_MAX; n++)
+		drops_of(n, before.drops[n]);
+}
+
+void stats_restart(void)
+{
+	memset(before.carried, 0, sizeof before.carried);
+	for (unsigned n = NIC_PORTS_MAX; n < VIEW_IFS_MAX; n++) {
+		core_drops(n, others[n - NIC_PORTS_MAX]);
+		memset(before.drops[n], 0, sizeof before.drops[n]);
+	}
+}
+
+static void add_carried(struct nic_counters *c, const struct view_carried *from)
+{
+	c->rx_pkts += stats_word(from, offsetof(struct view_carried, rx_pkts));
+	c->rx_bytes += stats_word(from, offsetof(struct view_carried, rx_bytes));
+	c->tx_pkts += stats_word(from, offsetof(struct view_carried, tx_pkts));
+	c->tx_bytes += stats_word(from, offsetof(struct view_carried, tx_bytes));
+}
+
+void stats_carried(unsigned n, struct nic_counters *c)
+{
+	memset(c, 0, sizeof *c);
+	if (n < NIC_PORTS_MAX) {
+		core_port_counters(n, c);
+		return;
+	}
+	add_carried(c, &adjacency_carried[n]);
+	for (unsigned d = 0; d < self.info->data_cores; d++)
+		add_carried(c, &view_counted_of(self.info->first_data_core + d)->carried[n]);
+}
+
+bool stats_link_is_up(unsigned n)
+{
+	const struct view_port *vp = &view_get()->port[n];
+	struct nic_link link;
+	return view_is_loopback(vp) || (core_port_link(vp->port, &link) && link.up);
+}
+
+uint64_t stats_cleared_ns(void)
+{
+	return before.ns;
+}
+
+/* Less `then`, both structures of so many bytes of counters. What a core had in hand when it was
+ * given up is in no counter once it runs again, so the one or other may be less for a moment. */
+static void subtract(void *now, const void *then, size_t bytes)
+{
+	uint64_t *a = now;
+	const uint64_t *b = then;
+	for (size_t i = 0; i < bytes / sizeof *a; i++)
+		a[i] = a[i] > b[i] ? a[i] - b[i] : 0;
+}
+
+void stats_counters(struct counters *c)
+{
+	core_counters(c);
+	subtract(c, &before.all, sizeof *c);
+}
+
+void stats_port(unsigned port, struct nic_counters *queue, struct nic_stats *device)
+{
+	core_port_counters(port, queue);
+	*device = *core_port_stats(port);
+	subtract(queue, &before.queue[port], sizeof *queue);
+	subtract(device, &before.device[port], sizeof *device);
+}
+
+void stats_interface(unsigned n, struct nic_counters *queue, struct nic_stats *device)
+{
+	if (n < NIC_PORTS_MAX) {
+		stats_port(n, queue, device);
+		return;
+	}
+	memset(device, 0, sizeof *device);
+	stats_carried(n, queue);
+	subtract(queue, &before.carried[n], sizeof *queue);
+}
+
+/* All there are, less those of interfaces; these are read first, so none is missed. */
+static void drops_elsewhere(bool cleared, uint64_t count[CNT_DROPS])
+{
+	uint64_t of[CNT_DROPS], known[CNT_DROPS] = {0};
+	struct counters c;
+	for (unsigned n = 0; n < VIEW_IFS_MAX; n++) {
+		stats_drops(n, cleared, of);
+		for (unsigned i = 0; i < CNT_DROPS; i++)
+			known[i] += of[i];
+	}
+	if (cleared)
+		stats_counters(&c);
+	else
+		core_counters(&c);
+	memcpy(count, &c.v[CNT_DROP_FIRST], sizeof known);
+	subtract(count, known, sizeof known);
+}
+
+void stats_drops(unsigned n, bool cleared, uint64_t count[CNT_DROPS])
+{
+	if (n >= VIEW_IFS_MAX) {
+		drops_elsewhere(cleared, count);
+		return;
+	}
+	drops_of(n, count);
+	if (cleared)
+		subtract(count, before.drops[n], sizeof before.drops[n]);
+}
+
+bool stats_drop_next(uint32_t i, struct stats_drop *d)
+{
+	static uint64_t count[CNT_DROPS];
+	static unsigned of; /* whose those are: two pages may be under way */
+	const struct view *v = view_get();
+	const unsigned row = i / CNT_DROPS, reason = i % CNT_DROPS;
+	const unsigned n = row < v->ifs ? row : VIEW_IFS_MAX;
+	d->count = 0;
+	d->last = row == v->ifs && reason == CNT_DROPS - 1;
+	if (row > v->ifs)
+		return false;
+	if (n != VIEW_IFS_MAX && !view_has_link(v, n))
+		return true;
+	if (reason == 0 || of != n)
+		stats_drops(of = n, false, count);
+	d->count = count[reason];
+	d->reason = counter_desc[CNT_DROP_FIRST + reason].name;
+	d->interface[0] = 0;
+	if (n != VIEW_IFS_MAX)
+		memcpy(d->interface, view_name(v, n), VIEW_NAME_MAX);
+	return true;
+}

@@ -1,0 +1,55 @@
+/*
+ * Which pages there are. The page at / is control/management/index.html, in the image as it is; the policy
+ * that goes with it lets a browser load nothing but it and what it asks of this machine (CSP 3).
+ */
+#include "control/management/plugin.h"
+#include "control/management/page.h"
+
+#include "lib/mem.h"
+
+__asm__(".section .rodata\n"
+        ".global web_index, web_index_end\n"
+        "web_index: .incbin \"control/management/index.html\"\n"
+        "web_index_end: .byte 0\n"
+        ".text\n");
+extern const char web_index[], web_index_end[];
+
+#define NO_STORE "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
+#define INDEX_FIELDS \
+	"Cache-Control: no-cache\r\nX-Content-Type-Options: nosniff\r\n" \
+	"Referrer-Policy: no-referrer\r\nContent-Security-Policy: default-src 'none'; " \
+	"script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; " \
+	"img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"
+#define JSON "application/json"
+#define MADE(where, what, of) {.path = where, .type = what, .fields = NO_STORE, .parts = of}
+
+static const struct page pages[] = {
+	{.path = "/", .type = "text/html; charset=utf-8", .fields = INDEX_FIELDS, .fixed = web_index,
+	 .fixed_end = web_index_end},
+	{.path = "/healthz", .type = "text/plain; charset=utf-8", .fields = NO_STORE,
+	 .parts = page_health, .status = page_health_status},
+	MADE("/config", "text/plain; charset=utf-8", page_config),
+	MADE("/crash", "text/plain; charset=utf-8", page_crash),
+	MADE("/metrics", "text/plain; version=0.0.4; charset=utf-8", page_metrics),
+	MADE("/api/v1/status.json", JSON, page_status),
+	MADE("/api/v1/ports.json", JSON, page_ports),
+	MADE("/api/v1/interfaces.json", JSON, page_interfaces),
+	MADE("/api/v1/counters.json", JSON, page_counters),
+	MADE("/api/v1/drops.json", JSON, page_drops),
+	MADE("/api/v1/cores.json", JSON, page_cores),
+	MADE("/api/v1/routes.json", JSON, page_routes),
+	MADE("/api/v1/neighbours.json", JSON, page_neighbours),
+	MADE("/api/v1/tcp.json", JSON, page_tcp),
+};
+
+const struct page *page_find(const char *path)
+{
+	for (unsigned i = 0; i < ARRAY_LEN(pages); i++)
+		if (strcmp(path, pages[i].path) == 0)
+			return &pages[i];
+	const struct app_extension *e = extension_get();
+	for (unsigned i = 0; e && i < e->page_count; i++)
+		if (strcmp(path, e->pages[i].path) == 0)
+			return &e->pages[i];
+	return NULL;
+}

@@ -1,0 +1,431 @@
+/* See capture.h. */
+#include "control/monitor/capture.h"
+
+#include "control/config/config.h"
+#include "control/config/running.h"
+#include "control/console/shell.h"
+#include "dataplane/state.h"
+#include "control/host/tcp_control.h"
+#include "control/monitor/watch_words.h"
+#include "lib/fmt.h"
+#include "lib/mem.h"
+#include "net/pcapng.h"
+
+#define COUNT_MAX 1000000000
+#define POLL_US 1000ull /* until the rings are looked at again */
+#define CLOSE_US 5000000ull
+#define NO_CORE CORES_MAX
+
+typedef unsigned long long ull;
+
+enum state { IDLE, WAITING, ON, ENDING, CLOSING };
+
+/* What the console asked for. */
+struct order {
+	uint32_t in, out; /* ports, a bit each */
+	uint32_t snaplen;
+	uint32_t count;   /* 0: without end */
+	struct match match;
+};
+
+/* Of a data core's ring: the record that is next in it. */
+struct source {
+	bool ready;
+	uint64_t at;    /* what has been read, bytes */
+	uint64_t bytes; /* of the record */
+	struct tap_record record;
+	uint8_t frame[TAP_FRAME_MAX];
+};
+
+static struct capture {
+	enum state state;
+	struct shell *sh; /* of the console that asked; NULL: it does not wait any more */
+	struct tcp_conn *conn; /* the reader */
+	struct order order;
+	uint64_t number;
+	uint64_t due_us;  /* when the reader is given up, which has something to take */
+	uint64_t frames;  /* given, */
+	uint64_t given[NIC_PORTS_MAX]; /* of each port */
+	uint32_t begun;   /* blocks of the head that are made: the section, then a port each */
+	uint32_t ended;   /* ports whose statistics are made */
+	uint32_t len, at; /* block[at] to block[len - 1] are to be sent */
+	uint8_t block[TAP_FRAME_MAX + PCAPNG_OTHER_MAX];
+	struct source source[CORES_MAX];
+} *capture;
+
+bool capture_prepare(void)
+{
+	if (!capture)
+		capture = core_private_alloc(sizeof *capture);
+	return capture != NULL;
+}
+
+/* --- the end --- */
+
+/* What data cores have counted of a port. */
+static struct tap_count counted(unsigned port)
+{
+	struct tap_count sum = {0};
+	for (unsigned i = 0; i < self.info->cores; i++) {
+		const struct tap_ring *r = view_tap_ring_of(i);
+		const struct tap_count *c = &r->count[port];
+		if (!(self.info->core[i].roles & CORE_DATA) ||
+		    __atomic_load_n(&r->number, __ATOMIC_ACQUIRE) != capture->number)
+			continue;
+		sum.seen += __atomic_load_n(&c->seen, __ATOMIC_RELAXED);
+		sum.wanted += __atomic_load_n(&c->wanted, __ATOMIC_RELAXED);
+		sum.dropped += __atomic_load_n(&c->dropped, __ATOMIC_RELAXED);
+	}
+	return sum;
+}
+
+static void say_end(struct shell *sh, const char *why)
+{
+	uint64_t wanted = 0, given = 0, dropped = 0;
+	for (unsigned p = 0; p < NIC_PORTS_MAX; p++) {
+		const struct tap_count sum = counted(p);
+		wanted += sum.wanted;
+		dropped += sum.dropped;
+		given += capture->given[p];
+	}
+	shell_print(sh, "%s: %llu frames, %llu given to the reader, no room for %llu\n", why,
+	            (ull)wanted, (ull)given, (ull)dropped);
+}
+
+/* The reader is gone, or there was none. */
+static void finish(const char *why)
+{
+	struct shell *sh = capture->sh;
+	core_tap(0, 0);
+	capture->state = IDLE;
+	capture->conn = NULL;
+	capture->sh = NULL;
+	if (!sh)
+		return;
+	say_end(sh, why);
+	shell_done(sh);
+}
+
+static void give_up(const char *why)
+{
+	struct tcp_conn *conn = capture->conn;
+	finish(why);
+	if (conn)
+		tcp_abort(conn);
+}
+
+/* No more frames: what the rings hold is still sent. */
+static void end(void)
+{
+	core_tap(0, 0);
+	capture->state = ENDING;
+}
+
+/* Ctrl-C, or the console's session is over. */
+static void cancel(struct shell *sh)
+{
+	if (capture->state == WAITING) {
+		finish("no reader came");
+		return;
+	}
+	if (capture->state == ON)
+		end();
+	/* who asked does not wait for a slow reader, who gets what there is */
+	capture->sh = NULL;
+	say_end(sh, "ended");
+	shell_done(sh);
+}
+
+void capture_stop(void)
+{
+	if (capture && capture->state != IDLE)
+		finish("the ports restart");
+	core_tap(0, 0);
+}
+
+/* --- the blocks --- */
+
+/* pcapng numbers the interfaces of a section; those that are not captured are not in it. */
+static uint32_t interface_of(unsigned port)
+{
+	uint32_t ports = capture->order.in | capture->order.out, n = 0;
+	for (unsigned p = 0; p < port; p++)
+		n += ports >> p & 1;
+	return n;
+}
+
+/* The port that is the section's interface n; NIC_PORTS_MAX: there are not so many. */
+static unsigned port_of(uint32_t n)
+{
+	uint32_t ports = capture->order.in | capture->order.out;
+	for (unsigned p = 0; p < NIC_PORTS_MAX; p++)
+		if (ports >> p & 1 && n-- == 0)
+			return p;
+	return NIC_PORTS_MAX;
+}
+
+static uint64_t since_boot_ns(uint64_t ns)
+{
+	return ns - clock_ns(&self.clock, self.info->tsc_boot);
+}
+
+/* The next of section and interfaces; 0: they are all there. */
+static size_t head_block(void)
+{
+	struct capture *c = capture;
+	struct nic_link link;
+	char name[CONFIG_IF_NAME_SIZE];
+	if (c->begun++ == 0)
+		return pcapng_section(c->block, "Hayate " HAYATE_VERSION);
+	unsigned port = port_of(c->begun - 2);
+	if (port == NIC_PORTS_MAX) {
+		c->begun--;
+		return 0;
+	}
+	config_key_name(name, port | (uint32_t)capture->order.match.vlan << 8);
+	uint64_t mbps = core_port_link(port, &link) ? link.mbps : 0;
+	return pcapng_interface(c->block, name, c->order.snaplen, mbps * 1000000);
+}
+
+/* Has the ring of that core a record? One that is none ends the capture: who wrote it is out of its
+ * mind (tap_ring.h, 3). */
+static bool look(unsigned core)
+{
+	struct source *s = &capture->source[core];
+	const struct tap_ring *r = view_tap_ring_of(core);
+	if (s->ready || __atomic_load_n(&r->number, __ATOMIC_ACQUIRE) != capture->number)
+		return s->ready;
+	uint64_t head = __atomic_load_n(&r->head, __ATOMIC_ACQUIRE);
+	if (head == s->at)
+		return false;
+	s->bytes = tap_ring_get(r, head, s->at, &s->record, s->frame, sizeof s->frame);
+	if (s->bytes == 0 || s->record.port >= NIC_PORTS_MAX) {
+		end();
+		return false;
+	}
+	s->ready = true;
+	return true;
+}
+
+/* The core whose next record is the oldest, NO_CORE: there is none. */
+static unsigned oldest(void)
+{
+	unsigned best = NO_CORE;
+	for (unsigned i = 0; i < self.info->cores; i++) {
+		const struct source *s = &capture->source[i];
+		if (self.info->core[i].roles & CORE_DATA && look(i) &&
+		    (best == NO_CORE || s->record.ns < capture->source[best].record.ns))
+			best = i;
+	}
+	return best;
+}
+
+static size_t packet_block(void)
+{
+	struct capture *c = capture;
+	unsigned core = oldest();
+	if (core == NO_CORE)
+		return 0;
+	struct source *s = &c->source[core];
+	const struct pcapng_packet packet = {.data = s->frame,
+	                                     .interface = interface_of(s->record.port),
+	                                     .len = s->record.kept,
+	                                     .wire_len = s->record.len,
+	                                     .ns = since_boot_ns(s->record.ns),
+	                                     .dropped = s->record.dropped,
+	                                     .out = s->record.out};
+	s->at += s->bytes;
+	s->ready = false;
+	__atomic_store_n(&view_get()->capture.tail[core], s->at, __ATOMIC_RELEASE);
+	c->given[s->record.port]++;
+	if (++c->frames == c->order.count)
+		end();
+	return pcapng_packet(c->block, &packet);
+}
+
+static size_t statistics_block(void)
+{
+	struct capture *c = capture;
+	unsigned port = port_of(c->ended);
+	if (port == NIC_PORTS_MAX)
+		return 0;
+	const struct tap_count sum = counted(port);
+	const struct pcapng_statistics s = {.interface = c->ended++,
+	                                    .ns = since_boot_ns(core_now_ns()),
+	                                    .received = sum.seen,
+	                                    .dropped = sum.dropped,
+	                                    .delivered = c->given[port]};
+	return pcapng_statistics(c->block, &s);
+}
+
+/* Makes the next block; 0: there is none now. */
+static size_t next_block(void)
+{
+	struct capture *c = capture;
+	size_t n = head_block();
+	bool enough = c->order.count && c->frames == c->order.count;
+	if (n == 0 && !enough)
+		n = packet_block();
+	if (n == 0 && c->state == ENDING)
+		n = statistics_block();
+	return n;
+}
+
+/* --- the reader --- */
+
+/* Gives TCP what it has room for. False: there is nothing to be sent now. */
+static bool send_block(void)
+{
+	struct capture *c = capture;
+	if (c->at == c->len) {
+		c->at = 0;
+		c->len = (uint32_t)next_block();
+	}
+	if (c->at == c->len)
+		return false;
+	uint32_t n = tcp_send(c->conn, c->block + c->at, c->len - c->at);
+	c->at += n;
+	return c->at == c->len; /* else: there is no room, on_acked tells */
+}
+
+/* Sends what may be sent in a turn; returns when to go on. */
+static uint64_t send_some(uint64_t now)
+{
+	struct capture *c = capture;
+	unsigned n = 0;
+	while (n < CAPTURE_BLOCKS_PER_TURN && !tcp_control_is_short() && send_block())
+		n++;
+	if (c->at == c->len && c->state == ENDING && port_of(c->ended) == NIC_PORTS_MAX) {
+		c->state = CLOSING;
+		c->due_us = now + CLOSE_US;
+		tcp_close(c->conn);
+		return c->due_us;
+	}
+	if (c->at == c->len && tcp_send_room(c->conn) == TCP_CONTROL_SND_BUF)
+		c->due_us = now + CAPTURE_STALL_US; /* it has all there is */
+	return n == CAPTURE_BLOCKS_PER_TURN ? now : now + POLL_US;
+}
+
+uint64_t capture_turn(void)
+{
+	struct capture *c = capture;
+	uint64_t now = core_now_us();
+	if (!c || c->state == IDLE || c->state == WAITING)
+		return UINT64_MAX;
+	if (now >= c->due_us) {
+		give_up(c->state == CLOSING ? "ended" : "the reader takes nothing");
+		return UINT64_MAX;
+	}
+	return c->state == CLOSING ? c->due_us : send_some(now);
+}
+
+static bool begin(struct tcp_conn *conn, const struct tcp_info *info)
+{
+	struct view_capture *v = &view_get()->capture;
+	struct capture *c = capture;
+	if (!core_quiesce())
+		return false;
+	memset(v, 0, sizeof *v);
+	/* no ring has heard of it, not even of a life of this program before */
+	c->number = v->number = clock_tsc();
+	v->snaplen = c->order.snaplen;
+	v->match = c->order.match;
+	v->flow = (struct match_flow){info->local, info->remote, info->local_port, info->remote_port};
+	c->conn = conn;
+	c->state = ON;
+	c->due_us = core_now_us() + CAPTURE_STALL_US;
+	c->frames = c->begun = c->ended = c->len = c->at = 0;
+	memset(c->given, 0, sizeof c->given);
+	for (unsigned i = 0; i < CORES_MAX; i++) {
+		c->source[i].ready = false;
+		c->source[i].at = 0;
+	}
+	core_tap(c->order.in, c->order.out);
+	return true;
+}
+
+static bool on_accept(struct tcp_conn *conn)
+{
+	struct tcp_info info;
+	tcp_info(conn, &info);
+	return capture->state == WAITING &&
+	       config_admits(&running.config.capture.access, &info.remote) && begin(conn, &info);
+}
+
+/* A reader says nothing; who closes its half, as nc does at the end of its input, reads on. */
+static void on_data(struct tcp_conn *conn, struct pkt *p)
+{
+	uint32_t len = p->len;
+	pkt_free(&tcp_control_pool, p);
+	tcp_consumed(conn, len);
+}
+
+static void on_acked(struct tcp_conn *conn, uint32_t bytes)
+{
+	(void)conn;
+	if (bytes && capture->state != CLOSING)
+		capture->due_us = core_now_us() + CAPTURE_STALL_US;
+}
+
+static void on_closed(struct tcp_conn *conn, int why)
+{
+	(void)conn;
+	(void)why;
+	finish(capture->state == CLOSING ? "ended" : "the reader is gone");
+}
+
+void capture_listen(uint16_t port)
+{
+	static const struct tcp_app app = {.accept = on_accept, .data = on_data, .acked = on_acked,
+	                                   .closed = on_closed};
+	const struct tcp_listen l = {.addr = NET_ADDR_ANY, .port = port, .app = &app};
+	int e = tcp_listen(tcp_control, &l);
+	assert(e == E_OK);
+}
+
+/* --- the command --- */
+
+/* Reads what follows the command. False: something is wrong, and it was said. */
+static bool read_order(struct shell *sh, struct order *o, char **word, unsigned n)
+{
+	uint16_t vlan;
+	uint32_t ports = watch_ports(word[0], &vlan);
+	if (!ports) {
+		shell_print(sh, "there is no port %s; say ethN, ethN.VLAN or all\n", word[0]);
+		return false;
+	}
+	word++;
+	n--;
+	bool in = n && strcmp(word[0], "in") == 0, out = n && strcmp(word[0], "out") == 0;
+	bool both = n && strcmp(word[0], "both") == 0;
+	*o = (struct order){.in = out ? 0 : ports, .out = in ? 0 : ports, .snaplen = TAP_FRAME_MAX};
+	word += in | out | both;
+	n -= in | out | both;
+	if (!watch_option(sh, word, &n, "snaplen", TAP_FRAME_MAX, &o->snaplen) ||
+	    !watch_option(sh, word, &n, "count", COUNT_MAX, &o->count))
+		return false;
+	return watch_filter(sh, &o->match, vlan, word, n);
+}
+
+void capture_command(struct shell *sh, int argc, char **argv)
+{
+	struct order order;
+	if (!capture || !view_get()->capture_port || !core_ports_running()) {
+		shell_print(sh, "there is no capture server: the configuration needs the lines "
+		                "\"capture server\" and \"capture access PREFIX\"\n");
+		return;
+	}
+	if (capture->state != IDLE) {
+		shell_print(sh, "a capture is on: there is one at a time\n");
+		return;
+	}
+	if (!read_order(sh, &order, argv, (unsigned)argc))
+		return;
+	capture->order = order;
+	capture->state = WAITING;
+	capture->sh = sh;
+	capture->number = 0;
+	shell_print(sh, "waiting for a reader at TCP port %u, such as: nc ADDRESS %u | wireshark -k "
+	                "-i -\n", view_get()->capture_port, view_get()->capture_port);
+	shell_set_busy(sh, cancel);
+}

@@ -1,0 +1,364 @@
+/*
+ * What became of a followed packet, in words: a line for each thing that happened, the word in
+ * front says what it is. Nothing that the record says is used before it has been looked at
+ * (trace_ring.h, 3).
+ */
+#include "control/forwarding/neighbour.h"
+#include "control/forwarding/tables.h"
+#include "net/arp.h"
+#include "net/nd.h"
+#include "control/forwarding/filter.h"
+#include "control/monitor/trace.h"
+
+#include "lib/fmt.h"
+#include "lib/mem.h"
+#include "lib/number.h"
+#include "net/ip.h"
+#include "net/match.h"
+
+#define LINE_BYTES 320
+
+/* --- the frame, in one line --- */
+
+/* Where the IP packet begins in the head of a frame. */
+static unsigned ip_at(const struct trace_record *r)
+{
+	return be16_load(r->head + 12) == ETH_TYPE_VLAN ? ETH_HLEN + ETH_TAG_LEN : ETH_HLEN;
+}
+
+struct line {
+	char text[LINE_BYTES];
+	size_t n;
+};
+
+static void PRINTF_LIKE(2, 3) put(struct line *l, const char *format, ...)
+{
+	fmt_va_list args;
+	__builtin_va_start(args, format);
+	size_t n = fmt_vformat(l->text + l->n, sizeof l->text - l->n, format, args);
+	__builtin_va_end(args);
+	l->n = n < sizeof l->text - l->n ? l->n + n : sizeof l->text - 1;
+}
+
+static void put_proto(struct line *l, const struct match_frame *f)
+{
+	static const struct {
+		uint8_t number;
+		const char *word;
+	} row[] = {{IP4_PROTO_ICMP, "icmp"}, {IP4_PROTO_TCP, "tcp"}, {IP4_PROTO_UDP, "udp"},
+	           {IP6_ICMP6, "icmp6"}};
+	for (unsigned i = 0; i < ARRAY_LEN(row); i++)
+		if (f->proto == row[i].number) {
+			put(l, ", %s", row[i].word);
+			return;
+		}
+	put(l, ", protocol %u", f->proto);
+}
+
+/* What ICMP asks or tells, where its header lies where most packets have it. */
+static void put_icmp(struct line *l, const struct match_frame *f, const uint8_t *ip, unsigned len)
+{
+	unsigned at = f->type == ETH_TYPE_IP4 ? ip4_header_len(ip) : IP6_HLEN;
+	bool four = f->type == ETH_TYPE_IP4 && f->proto == IP4_PROTO_ICMP &&
+	            !(be16_load(ip + 6) & IP4_OFFSET_MASK);
+	bool six = f->type == ETH_TYPE_IP6 && ip6_next(ip) == IP6_ICMP6;
+	if ((four || six) && len >= at + 2)
+		put(l, " type %u code %u", ip[at], ip[at + 1]);
+}
+
+static void put_ip(struct line *l, const struct match_frame *f, const uint8_t *ip, unsigned len)
+{
+	put_proto(l, f);
+	if (f->has_port)
+		put(l, " %u > %u", f->src_port, f->dst_port);
+	put_icmp(l, f, ip, len);
+	if (f->type == ETH_TYPE_IP4 && be16_load(ip + 6) & (IP4_OFFSET_MASK | IP4_FLAG_MF))
+		put(l, ", fragment at %u", (be16_load(ip + 6) & IP4_OFFSET_MASK) * 8u);
+	put(l, ", ttl %u", f->type == ETH_TYPE_IP4 ? ip4_ttl(ip) : ip6_hop_limit(ip));
+}
+
+static void print_frame(struct shell *sh, const struct trace_record *r)
+{
+	unsigned len = u32_min(r->len, TRACE_HEAD);
+	char a[FMT_ADDR_MAX], b[FMT_ADDR_MAX];
+	struct line l = {.n = 0};
+	struct match_frame f;
+	if (len < ETH_HLEN)
+		return;
+	match_read(&f, r->head, len);
+	put(&l, "%s > %s", fmt_mac(a, r->head + ETH_ALEN), fmt_mac(b, r->head));
+	if (f.vlan != MATCH_ANY)
+		put(&l, ", vlan %u", f.vlan);
+	if (f.type != ETH_TYPE_IP4 && f.type != ETH_TYPE_IP6 && f.type != ETH_TYPE_ARP)
+		put(&l, ", type %04x", f.type);
+	if (f.has_addr)
+		put(&l, ", %s%s > %s", f.type == ETH_TYPE_ARP ? "arp " : "", fmt_addr(a, f.src.w),
+		    fmt_addr(b, f.dst.w));
+	if (f.has_addr && f.type != ETH_TYPE_ARP && len > ip_at(r) &&
+	    be16_load(r->head + ip_at(r) - 2) == f.type) /* no second tag */
+		put_ip(&l, &f, r->head + ip_at(r), len - ip_at(r));
+	shell_print(sh, "  frame     %s\n", l.text);
+}
+
+/* --- notes --- */
+
+/* An interface's name; the number is a data core's word. */
+static const char *name_of(unsigned port)
+{
+	return view_exists(view_get(), port) ? view_name(view_get(), port) : "?";
+}
+
+/* "via 192.0.2.1 eth1" and what else a next hop may be. */
+static void next_hop_text(char *buf, size_t size, uint32_t nh)
+{
+	char text[FMT_ADDR_MAX];
+	struct net_addr addr;
+	if (nh < NH_CONNECTED) {
+		fmt_format(buf, size, "%s", view_special(nh));
+	} else if (view_is_connected(nh)) {
+		fmt_format(buf, size, "connected %s, neighbour not asked for yet",
+		           name_of(nh - NH_CONNECTED));
+	} else if (nh < NH_NEIGHBOUR || nh >= NH_MAX || !forwarding.ready) {
+		fmt_format(buf, size, "next hop %u", nh);
+	} else {
+		addr = nh < NH_NEIGHBOUR6 ? net_addr_ip4(arp_neigh_ip(&neighbours.arp, nh - NH_NEIGHBOUR))
+		                          : nd_neigh_addr(&neighbours.nd, nh - NH_NEIGHBOUR6);
+		fmt_format(buf, size, "via %s %s", fmt_addr(text, addr.w),
+		           name_of(view_get()->adj[nh].interface));
+	}
+}
+
+/* How many next hops a group has, and whether nh is one of them, or on the link that is one. */
+static unsigned members(uint32_t group, uint32_t nh, bool *among)
+{
+	const struct view *v = view_get();
+	const uint16_t *member = v->group[group - NH_GROUP].member;
+	int port = nh < NH_MAX ? view_port_of(v, nh) : -1;
+	unsigned n = 0;
+	*among = false;
+	for (unsigned i = 0; i < ECMP_MEMBERS_MAX; i++) {
+		n += member[i] != NH_NONE;
+		*among |= member[i] == nh ||
+		          (view_is_connected(member[i]) && port == (int)(member[i] - NH_CONNECTED));
+	}
+	return n;
+}
+
+/* Does a prefix whose next hop is `to` lead to nh? */
+static bool leads_to(uint32_t to, uint32_t nh)
+{
+	bool among = to == nh;
+	if (view_is_group(to) && !among)
+		members(to, nh, &among);
+	return among && to != NH_NONE;
+}
+
+/* The longest prefix of an address that leads to nh: the data core does not know it. Returns the
+ * next hop of the prefix, a group of which nh is one perhaps; NH_NONE: there is none, or none any
+ * more. */
+static uint32_t prefix_text4(char *buf, uint32_t dst, uint32_t nh)
+{
+	for (unsigned plen = 33; plen-- > 0;) {
+		uint32_t prefix = dst & ip4_prefix_mask(plen), to = fib4_get(&forwarding.fib, prefix, plen);
+		if (leads_to(to, nh)) {
+			fmt_prefix(buf, prefix, plen);
+			return to;
+		}
+	}
+	return NH_NONE;
+}
+
+/* The same; IPv6's prefixes say a link, on which the data core has found the host. */
+static uint32_t prefix_text6(char *buf, const struct net_addr *dst, uint32_t nh)
+{
+	for (unsigned plen = 129; plen-- > 0;) {
+		const struct net_addr prefix = ip6_prefix_of(dst, plen);
+		uint32_t to = fib6_get(&forwarding.fib6, &prefix, plen);
+		if (leads_to(to, nh) || view_is_connected(to)) {
+			fmt_prefix6(buf, prefix.w, plen);
+			return to;
+		}
+	}
+	return NH_NONE;
+}
+
+/* "192.0.2.0/24 via 192.0.2.2 eth0" of the way to addr. */
+static void way_text(char *buf, size_t size, const struct net_addr *addr, uint32_t nh)
+{
+	char prefix[FMT_PREFIX6_MAX], hop[100], one_of[24] = "";
+	bool four = net_addr_is_ip4(addr), known = forwarding.ready && nh != NH_NONE, among;
+	uint32_t to = NH_NONE;
+	if (known && four)
+		to = prefix_text4(prefix, net_addr_to_ip4(addr), nh);
+	else if (known && !ip6_is_link_local(addr) && !ip6_is_multicast(addr))
+		to = prefix_text6(prefix, addr, nh);
+	if (view_is_group(to))
+		fmt_format(one_of, sizeof one_of, "one of %u, ", members(to, nh, &among));
+	next_hop_text(hop, sizeof hop, nh);
+	fmt_format(buf, size, "%s%s%s%s", to == NH_NONE ? "" : prefix, to == NH_NONE ? "" : " ", one_of,
+	           nh == to && view_is_group(nh) ? "any of them will do" : hop);
+}
+
+/* Source and destination of the packet's. */
+static struct match_frame frame_of(const struct trace_record *r)
+{
+	struct match_frame f;
+	match_read(&f, r->head, u32_min(r->len, TRACE_HEAD));
+	return f;
+}
+
+static void print_source(struct shell *sh, const struct trace_record *r, const struct trace_note *n)
+{
+	const struct match_frame f = frame_of(r);
+	char text[160];
+	way_text(text, sizeof text, &f.src, n->number);
+	shell_print(sh, "  source    the way back is %s\n", text);
+}
+
+static void print_way(struct shell *sh, const struct trace_record *r, const struct trace_note *n)
+{
+	const struct match_frame f = frame_of(r);
+	char text[160], mac[FMT_MAC_MAX];
+	unsigned mtu = n->more & TRACE_WAY_MTU;
+	way_text(text, sizeof text, &f.dst, n->number);
+	shell_print(sh, "  route     %s\n", text);
+	if (n->number < NH_NEIGHBOUR || n->number >= NH_MAX)
+		return;
+	if (n->more & TRACE_WAY_KNOWN)
+		shell_print(sh, "  neighbour %s %s\n",
+		            fmt_mac(mac, view_get()->adj[n->number].header), name_of(n->port));
+	else
+		shell_print(sh, "  neighbour not known, or its link is down\n");
+	shell_print(sh, "  mtu       %u, the packet has %u: %s\n", mtu, n->word,
+	            n->word <= mtu ? "fits" : "too large");
+}
+
+static void print_filter(struct shell *sh, const struct trace_note *n)
+{
+	char text[300];
+	bool out = n->word & TRACE_FILTER_OUT;
+	if (!view_exists(view_get(), n->port))
+		return;
+	filter_text(text, sizeof text, (n->word & TRACE_FILTER_SET) != 0, n->port, out,
+	            n->word & TRACE_FILTER_SIX, n->number);
+	shell_print(sh, "  filter    %s %s, %s\n", name_of(n->port), out ? "out" : "in", text);
+}
+
+static void print_counted(struct shell *sh, const struct trace_note *n)
+{
+	static const char *const word[] = {[COUNTER_FATE] = "fate", [COUNTER_DROP] = "dropped",
+	                                   [COUNTER_INFO] = "counted"};
+	char times[16] = "";
+	if (n->number >= CNT_MAX)
+		return;
+	const struct counter_desc *d = &counter_desc[n->number];
+	if (n->more > 1)
+		fmt_format(times, sizeof times, "%u x ", n->more);
+	shell_print(sh, "  %-9s %s%s: %s\n", word[d->kind], times, d->name, d->help);
+}
+
+static void print_sent(struct shell *sh, const struct trace_note *n)
+{
+	char frames[32] = "", waits[48] = "";
+	if (n->number > 1)
+		fmt_format(frames, sizeof frames, ", %u frames", n->number);
+	if (n->more)
+		fmt_format(waits, sizeof waits, ", where %u wait for room in the ring", n->more);
+	shell_print(sh, "  sent      eth%u%s%s\n", n->port, frames, waits);
+}
+
+static void print_punted(struct shell *sh, const struct trace_note *n)
+{
+	static const char *const what[PUNT_KINDS] = {
+		[PUNT_ARP] = "an ARP message",
+		[PUNT_ND] = "a message of discovery",
+		[PUNT_LOCAL] = "a packet to the machine itself",
+		[PUNT_TCP] = "a segment to the machine itself",
+		[PUNT_FRAGMENT] = "a fragment to the machine itself",
+		[PUNT_RESOLVE] = "a packet whose neighbour is not known",
+		[PUNT_OWN] = "an answer of ours whose neighbour is not known",
+	};
+	shell_print(sh, "  control   takes %s\n", n->number < PUNT_KINDS ? what[n->number] : "it");
+}
+
+static bool counts(const struct trace_note *note, unsigned n, enum counter c)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (note[i].kind == TRACE_COUNTED && note[i].number == c)
+			return true;
+	return false;
+}
+
+/* Of a packet that was forwarded, or waits for its neighbour to be. */
+static void print_ttl(struct shell *sh, const struct trace_record *r, const struct trace_notes *more)
+{
+	const uint8_t *ip = r->head + ip_at(r);
+	unsigned ttl = ip_is_ip6(ip) ? ip6_hop_limit(ip) : ip4_ttl(ip);
+	if (counts(r->note, u32_min(r->notes, TRACE_NOTES), CNT_forwarded) ||
+	    (more->n && more->note[0].kind == TRACE_PUNTED && more->note[0].number == PUNT_RESOLVE))
+		shell_print(sh, "  ttl       %u to %u\n", ttl, ttl - 1);
+}
+
+static bool is_decision(const struct trace_note *n)
+{
+	return n->kind == TRACE_FILTER || n->kind == TRACE_SOURCE || n->kind == TRACE_WAY;
+}
+
+static void print_note(struct shell *sh, const struct trace_record *r, const struct trace_note *n)
+{
+	switch ((enum trace_kind)n->kind) {
+	case TRACE_FILTER:
+		print_filter(sh, n);
+		break;
+	case TRACE_SOURCE:
+		print_source(sh, r, n);
+		break;
+	case TRACE_WAY:
+		print_way(sh, r, n);
+		break;
+	case TRACE_COUNTED:
+		print_counted(sh, n);
+		break;
+	case TRACE_SENT:
+		print_sent(sh, n);
+		break;
+	default:
+		break;
+	}
+}
+
+/* A note of the control core's. */
+static void print_more(struct shell *sh, const struct trace_note *n)
+{
+	if (n->kind == TRACE_PUNTED)
+		print_punted(sh, n);
+	else if (n->kind == TRACE_WAITS)
+		shell_print(sh, "  control   it waits for its neighbour to answer\n");
+	else if (n->kind == TRACE_SENT)
+		shell_print(sh, "  control   %s\n", n->number ? "sends an answer of ours"
+		                                              : "the neighbour is known: sends it");
+	else
+		print_counted(sh, n);
+}
+
+void trace_print(struct shell *sh, unsigned number, unsigned core, const struct trace_record *r,
+                 const struct trace_notes *more, bool whole)
+{
+	unsigned notes = u32_min(r->notes, TRACE_NOTES);
+	shell_print(sh, "packet %u\n", number);
+	shell_print(sh, "  received  eth%u, core %u, queue %u, %u bytes\n", r->port, core, r->pair, r->len);
+	print_frame(sh, r);
+	if (notes && is_decision(&r->note[0]))
+		shell_print(sh, "  header    correct\n");
+	for (unsigned i = 0; i < notes; i++)
+		if (is_decision(&r->note[i]))
+			print_note(sh, r, &r->note[i]);
+	print_ttl(sh, r, more);
+	for (unsigned i = 0; i < notes; i++)
+		if (!is_decision(&r->note[i]))
+			print_note(sh, r, &r->note[i]);
+	for (unsigned i = 0; i < more->n; i++)
+		print_more(sh, &more->note[i]);
+	if (!whole)
+		shell_print(sh, "  control   has not finished with it\n");
+}

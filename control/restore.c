@@ -1,0 +1,99 @@
+/*
+ * The control program has come up anew while data cores go on (runtime/warm_restart.c). Its tables are built
+ * from the configuration; who the neighbours are it finds in those of the program before it, so that
+ * no packet has to wait for them. That program has failed, and what it has left is not believed: an
+ * address counts if it is on the link of an interface, a MAC if it is a station's. All are asked
+ * again soon.
+ *
+ * A program that lacks what the one before it had (a route, a server) does not adopt: it gives up, and
+ * the next one, which restarts the ports, has more memory.
+ *
+ * What is not found again: connections of the management, packets that waited, fragments, how old
+ * what is known of a neighbour is, who of several flows has which of several next hops if one of
+ * these had been away.
+ */
+#include "control/forwarding/adjacency.h"
+#include "control/commit/servers.h"
+#include "control/config/config.h"
+#include "control/config/running.h"
+#include "control/forwarding/neighbour.h"
+#include "control/forwarding/tables.h"
+#include "control/restore.h"
+#include "dataplane/state.h"
+#include "net/arp.h"
+#include "net/nd.h"
+#include "control/forwarding/routes.h"
+
+/* The interface that has the number `was` in the old view; E_NOENT. Numbers may differ, names not. */
+static int interface_of(const struct view *old, unsigned was)
+{
+	const struct view *v = view_get();
+	for (unsigned n = 0; was < VIEW_IFS_MAX && n < v->ifs; n++)
+		if (view_has_link(v, n) && v->port[n].key == old->port[was].key)
+			return (int)n;
+	return E_NOENT;
+}
+
+/* A neighbour that data cores send to. */
+static bool is_known(const struct view *old, uint32_t nh, int *interface)
+{
+	const struct adj *a = &old->adj[nh];
+	if (a->state != ADJ_FORWARD)
+		return false;
+	*interface = interface_of(old, a->interface);
+	return *interface >= 0;
+}
+
+static void adopt_neighbours4(const struct view *old)
+{
+	const struct view *v = view_get();
+	int n;
+	for (unsigned i = 0; i < VIEW_NEIGHBOURS; i++) {
+		const struct adj *a = &old->adj[NH_NEIGHBOUR + i];
+		const uint32_t ip = (uint32_t)a->gateway;
+		if (is_known(old, NH_NEIGHBOUR + i, &n) && v->port[n].enabled &&
+		    config_connected(&running.config, ip) == n)
+			(void)arp_restore(&neighbours.arp, (unsigned)n, ip, a->header, core_now_ns());
+	}
+}
+
+/* Their addresses are in hosts6 alone. */
+static void adopt_neighbours6(const struct view *old, size_t bytes)
+{
+	const struct view *v = view_get();
+	const uint64_t at = (uint64_t)(uintptr_t)old->hosts6 - (uint64_t)(uintptr_t)old;
+	struct host6_entry e;
+	int n;
+	if (at < sizeof *old || at >= bytes || at % CACHE_LINE)
+		return;
+	for (uint32_t cursor = 0; host6_next(old->hosts6, bytes - at, &cursor, &e);)
+		if (e.nh >= NH_NEIGHBOUR6 && e.nh < NH_MAX && is_known(old, e.nh, &n) &&
+		    v->port[n].enabled6)
+			(void)nd_restore(&neighbours.nd, (unsigned)n, &e.addr, old->adj[e.nh].header,
+			                 core_now_ns());
+}
+
+static void adopt_addresses6(const struct view *old)
+{
+	for (unsigned p = 0; p < VIEW_IFS_MAX; p++) {
+		const struct view_port6 *was = &old->port6[p];
+		const int n = interface_of(old, p);
+		for (unsigned i = 0; n >= 0 && i < was->count && i < VIEW_ADDRESSES6_MAX; i++)
+			(void)nd_keep_local(&neighbours.nd, (unsigned)n, &was->addr[i], core_now_ns());
+	}
+}
+
+bool adopt_tables(const void *old, size_t bytes)
+{
+	const struct view *was = old;
+	if (bytes < sizeof *was || !running.applied || !forwarding.ready || routes_refused() ||
+	    forwarding.refused_hosts || !servers_are_there())
+		return false;
+	view_get()->flow_seed = was->flow_seed; /* flows keep their next hops */
+	adopt_addresses6(was);
+	adopt_neighbours4(was);
+	adopt_neighbours6(was, bytes);
+	while (routes_work())
+		;
+	return true;
+}

@@ -1,0 +1,10 @@
+/* A new control program takes over the neighbours that the one before it knew. */
+#ifndef CONTROL_RESTORE_H
+#define CONTROL_RESTORE_H
+
+#include "lib/types.h"
+
+/* control_hooks.adopt. */
+bool adopt_tables(const void *old, size_t bytes);
+
+#endif

@@ -1,0 +1,120 @@
+/* See test_commands.h. */
+#include "control/test/test_commands.h"
+
+#include "control/cli/commands.h"
+#include "control/cli/options.h"
+#include "control/commit/commit.h"
+#include "control/test/churn.h"
+#include "control/text/text.h"
+#include "dataplane/state.h"
+#include "lib/mem.h"
+
+/* True: this machine is one for tests. Else it says that it is not. */
+static bool may_test(struct shell *sh)
+{
+	char on[4];
+	if (core_option("test", on, sizeof on) && strcmp(on, "1") == 0)
+		return true;
+	shell_print(sh, "unknown command: test commands need test=1 on the kernel command line\n");
+	return false;
+}
+
+static void churn(struct shell *sh, int argc, char **argv)
+{
+	uint32_t rate, seconds;
+	if (!may_test(sh))
+		return;
+	if (argc == 2 && text_parse_u32(text_of(argv[0]), 1, CHURN_RATE_MAX, &rate) == E_OK &&
+	    text_parse_u32(text_of(argv[1]), 1, CHURN_SECONDS_MAX, &seconds) == E_OK)
+		churn_start(sh, rate, seconds);
+	else
+		shell_print(sh, "changes a second, 1 to %u, and seconds, 1 to %u\n", CHURN_RATE_MAX,
+		            CHURN_SECONDS_MAX);
+}
+
+static void fault(struct shell *sh, int argc, char **argv)
+{
+	static const char *const kinds[] = {
+		[TEST_FAULT_NULL] = "null",     [TEST_FAULT_WRITE] = "write",
+		[TEST_FAULT_EXEC] = "exec",     [TEST_FAULT_STACK] = "stack",
+		[TEST_FAULT_UD] = "ud",         [TEST_FAULT_DIVIDE] = "divide",
+		[TEST_FAULT_ASSERT] = "assert", [TEST_FAULT_SPIN] = "spin",
+		[TEST_FAULT_RESTART] = "restart", [TEST_FAULT_SMASH] = "smash",
+		[TEST_FAULT_CONSTANT] = "constant",
+		[TEST_FAULT_BOOT_INFO] = "boot-info",
+		[TEST_FAULT_SNAPSHOT] = "snapshot",
+		[TEST_FAULT_OUTBOX] = "outbox",
+		[TEST_FAULT_ARENA] = "arena",
+		[TEST_FAULT_TABLES] = "tables",
+		[TEST_FAULT_KERNEL] = "kernel",
+		[TEST_FAULT_EXEC_STACK] = "exec-stack",
+		[TEST_FAULT_EXEC_SNAPSHOT] = "exec-snapshot",
+		[TEST_FAULT_EXEC_ARENA] = "exec-arena",
+		[TEST_FAULT_EXEC_CONSTANT] = "exec-constant",
+		[TEST_FAULT_CLI] = "cli",
+		[TEST_FAULT_PORT] = "port",
+		[TEST_FAULT_MSR] = "msr",
+		[TEST_FAULT_SGDT] = "sgdt",
+		[TEST_FAULT_DRIVER] = "driver",
+	};
+	static const uint8_t frame[ETH_FRAME_MIN] = "packet that faults";
+	uint32_t core = self.id;
+	const struct option options[] = {{"core", 0, self.info->cores - 1, &core}};
+	unsigned kind = 0;
+	if (!may_test(sh))
+		return;
+	if (!options_read(sh, argc - 1, argv + 1, options, ARRAY_LEN(options)))
+		return;
+	while (kind < ARRAY_LEN(kinds) && strcmp(argv[0], kinds[kind]) != 0)
+		kind++;
+	if (kind == ARRAY_LEN(kinds))
+		shell_print(sh, "no such kind\n");
+	else if (core == self.id)
+		view_test_fault((enum test_fault)kind);
+	else if (kind == TEST_FAULT_RESTART)
+		core_restart(core);
+	else if (core_pair_of(core) < 0 ||
+	         core_inject((unsigned)core_pair_of(core), 0, frame, sizeof frame, INJECT_FAULT,
+	                     kind) != E_OK)
+		shell_print(sh, "core %u takes no messages now\n", core);
+}
+
+/* The card's interrupts write into the kernel, until the ports start again. Who asks once more reads
+ * whether they could. */
+static void dma(struct shell *sh, int argc, char **argv)
+{
+	uint32_t port;
+	(void)argc;
+	if (!may_test(sh))
+		return;
+	if (strncmp(argv[0], "eth", 3) != 0 || core_port_count() == 0 ||
+	    text_parse_u32(text_of(argv[0] + 3), 0, core_port_count() - 1, &port) != E_OK) {
+		shell_print(sh, "no such port\n");
+		return;
+	}
+	int written = core_test_dma(core_port_nic(port)->pci->index);
+	shell_print(sh, "%s\n", written < 0 ? "that card has no interrupts"
+	                        : written  ? "the kernel's word has been written to"
+	                                   : "the kernel's word is untouched");
+}
+
+static void panic_test(struct shell *sh, int argc, char **argv)
+{
+	(void)argc;
+	if (may_test(sh) && !core_test_panic(argv[0]))
+		shell_print(sh, "no such kind\n");
+}
+
+static const struct shell_command commands[] = {
+	{"test", NULL, "for tests of Hayate itself", NULL},
+	{"test churn", "RATE SECONDS", "routes change so often a second, and are restored", churn},
+	{"test dma", "ethN", "has the card write to the kernel's memory", dma},
+	{"test panic", "KIND", "makes the kernel fail", panic_test},
+	{"test fault", "KIND [core N]", "makes a core's program fail", fault},
+};
+
+void test_commands_add(void)
+{
+	commands_add_tests(commands, ARRAY_LEN(commands));
+	commit_before_change = churn_end;
+}

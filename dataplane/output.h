@@ -1,0 +1,88 @@
+/*
+ * The way out of a data core for packets that are made there: TCP's, and whatever an application
+ * answers to somebody else than who sent. (A router's packets go the way of
+ * apps/router/.)
+ *
+ * The packet is looked up in the forwarding table like a received one; a neighbour that is known
+ * gets it at once, one that is not by way of the control core, which asks for it. A link that is
+ * down has no neighbour that is known, so the quick case has one question, and takes 60
+ * instructions (gcc 12, with core_tx) beside those of fib4_lookup.
+ *
+ * Deliberately missing: fragmentation. Who makes a packet keeps to view_mtu(), which every link
+ * here carries.
+ */
+#ifndef DATAPLANE_OUTPUT_H
+#define DATAPLANE_OUTPUT_H
+
+#include "dataplane/state.h"
+#include "net/ip.h"
+
+/* This core's own. */
+struct out {
+	const struct view *view;
+	struct view_used *used;
+	uint32_t second; /* as in struct view_used */
+	uint32_t full;   /* bit p: port p had no room when it was last asked */
+};
+extern struct out out_way;
+
+/* In data_start; and at the beginning of each hook that sends. */
+void out_start(void);
+static inline void out_turn(void) { out_way.second = (uint32_t)(core_now_ns() >> 30); }
+
+/* The next hop of an IPv6 packet from src (NULL: any of ours) to dst. */
+uint32_t out_way6(const struct net_addr *src, const struct net_addr *dst);
+
+/* The same of the packet at ip. */
+static inline uint32_t out_next_hop(const uint8_t *ip)
+{
+	if (likely(!ip_is_ip6(ip)))
+		return view_way4(out_way.view, ip4_dst(ip));
+	const struct net_addr src = ip6_src(ip), dst = ip6_dst(ip);
+	return out_way6(&src, &dst);
+}
+
+/* The rest of out_tx: no neighbour is known. */
+void out_unresolved(struct pkt *p, uint32_t nh);
+
+/*
+ * Sends a packet of ours, PKT_OWN: a correct IP packet at data + ETH_HLEN, whose Ethernet header
+ * is written here. Its buffers pass on. May have PKT_CSUM_PARTIAL, PKT_CHAIN, PKT_TSO as core_tx()
+ * may. What cannot leave is counted as originated_drop_tx. Frames are not filled up to Ethernet's
+ * 60 bytes here: drivers/nic.h.
+ */
+static inline void out_tx(struct pkt *p)
+{
+	uint32_t nh = out_next_hop(p->data + ETH_HLEN);
+	const struct adj *a = &out_way.view->adj[nh];
+	/* acquire: the state says that the rest of the adjacency may be read (view.h) */
+	if (unlikely(__atomic_load_n(&a->state, __ATOMIC_ACQUIRE) != ADJ_FORWARD)) {
+		out_unresolved(p, nh);
+		return;
+	}
+	uint64_t first = raw64_load(a->header);
+	uint64_t last = raw64_load(a->header + 6); /* overlaps: 14 bytes in two moves */
+	raw64_store(p->data, first);
+	raw64_store(p->data + 6, last);
+	if (unlikely(out_way.used->second[nh] != out_way.second))
+		out_way.used->second[nh] = out_way.second;
+	unsigned port = a->port;
+	if (unlikely(ip_is_ip6(p->data + ETH_HLEN)))
+		view_hop_limit6(out_way.view, port, p->data + ETH_HLEN);
+	core_tx(port, p);
+	/* a comparison only: with fewer it is full only if it was, and then its bit is set */
+	if (unlikely(core_outs[port].n >= CORE_OUT_ROOM) && core_tx_full(port))
+		out_way.full |= 1u << port;
+}
+
+/* The rest of out_full. */
+unsigned out_full_port(const struct net_addr *addr);
+
+/* 1 + the port by which a packet to `addr` leaves when that has no room for one that can wait
+ * (core_tx_full); 0: it has. While all have, a comparison. */
+static inline unsigned out_full(const struct net_addr *addr)
+{
+	return unlikely(out_way.full) ? out_full_port(addr) : 0;
+}
+
+#endif

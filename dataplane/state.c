@@ -1,0 +1,109 @@
+/* See view.h. */
+#include "dataplane/state.h"
+
+#include "lib/mem.h"
+#include "net/ip6.h"
+
+void view_counted_start(void)
+{
+	struct view_counted *c = view_counted();
+	const struct view *v = view_get();
+	if (c->started == v->started)
+		return;
+	memset(c->carried, 0, sizeof c->carried);
+	memset(c->filter, 0, v->filter_counts * sizeof c->filter[0]);
+	c->started = v->started;
+}
+
+const char *view_special(uint32_t nh)
+{
+	static const char *const word[NH_CONNECTED] = {
+		[NH_NONE] = "no route",        [NH_LOCAL] = "local",
+		[NH_BROADCAST] = "broadcast",  [NH_MULTICAST] = "multicast",
+		[NH_NULL0] = "null0",          [NH_BLACKHOLE] = "blackhole",
+		[NH_UNREACHABLE] = "unreachable", [NH_PROHIBIT] = "prohibit",
+	};
+	return nh < NH_CONNECTED && word[nh] ? word[nh] : "?";
+}
+
+/* Of the addresses on a port, one of that reach: that on whose subnet dst lies, if there is one.
+ * NULL: none. */
+static const struct net_addr *address_on(const struct view_port6 *p, bool link_local,
+                                         const struct net_addr *dst)
+{
+	const struct net_addr *found = NULL;
+	uint32_t n = __atomic_load_n(&p->count, __ATOMIC_ACQUIRE);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct net_addr *a = &p->addr[i];
+		if (ip6_is_link_local(a) != link_local)
+			continue;
+		if (ip6_in_prefix(dst, a, p->plen[i]))
+			return a;
+		found = found ? found : a;
+	}
+	return found;
+}
+
+bool view_source6(const struct view *v, unsigned port, const struct net_addr *dst,
+                  struct net_addr *src)
+{
+	bool near = ip6_is_link_local(dst) ||
+	            (ip6_is_multicast(dst) && ip6_multicast_scope(dst) <= IP6_SCOPE_LINK);
+	const struct net_addr *a = address_on(&v->port6[port], near, dst);
+	for (unsigned p = 0; !a && !near && p < v->ifs; p++)
+		a = v->port[p].enabled6 ? address_on(&v->port6[p], false, dst) : NULL;
+	if (!a)
+		a = address_on(&v->port6[port], !near, dst);
+	if (a)
+		*src = *a;
+	return a != NULL;
+}
+
+static bool has_address(const struct view_port6 *p, const struct net_addr *addr)
+{
+	uint32_t n = __atomic_load_n(&p->count, __ATOMIC_ACQUIRE);
+	for (uint32_t i = 0; i < n; i++)
+		if (net_addr_equal(&p->addr[i], addr))
+			return true;
+	return false;
+}
+
+unsigned view_mtu6(const struct view *v, const struct net_addr *dst)
+{
+	int out = ip6_is_link_local(dst) ? -1
+	                                 : view_port_of(v, view_way6(v, (const uint8_t *)dst->w));
+	unsigned least = NIC_MTU_MAX;
+	for (unsigned p = 0; p < v->ifs; p++) {
+		unsigned mtu = __atomic_load_n(&v->port6[p].mtu, __ATOMIC_RELAXED);
+		if (v->port[p].enabled6 && (out < 0 || p == (unsigned)out) && mtu < least)
+			least = mtu;
+	}
+	return least;
+}
+
+unsigned view_mtu(const struct view *v)
+{
+	unsigned least = NIC_MTU_MAX;
+	for (unsigned p = 0; p < v->ifs; p++)
+		if (view_in_use(&v->port[p]) && v->port[p].mtu < least)
+			least = v->port[p].mtu;
+	return least;
+}
+
+unsigned view_link_of6(const struct view *v, const struct net_addr *src, const struct net_addr *dst)
+{
+	unsigned from = VIEW_IFS_MAX, known = VIEW_IFS_MAX;
+	for (unsigned p = 0; p < v->ifs; p++) {
+		if (!v->port[p].enabled6)
+			continue;
+		bool ours = src && has_address(&v->port6[p], src);
+		bool neighbour = host6_lookup(v->hosts6, p, (const uint8_t *)dst->w) != NH_NONE;
+		if (neighbour && (ours || known == VIEW_IFS_MAX))
+			known = p;
+		if (ours && neighbour)
+			return p;
+		if (ours && from == VIEW_IFS_MAX)
+			from = p;
+	}
+	return from != VIEW_IFS_MAX ? from : known;
+}

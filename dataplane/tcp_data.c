@@ -1,0 +1,213 @@
+/*
+ * See tcp_core.h. What the control core shows of an instance (`show tcp`) is a copy in the shared
+ * area of the core, made PUBLISH_US after something happened, so a core that sleeps has shown its
+ * last state before. Readers (control/cli/show_tcp.c) know by `sequence` whether they read it in one
+ * piece.
+ */
+#include "dataplane/tcp_data.h"
+
+#include "dataplane/output.h"
+#include "lib/mem.h"
+#include "net/icmp4.h"
+#include "net/icmp6.h"
+
+#define CONNECTIONS_AUTO_MAX (1u << 20)
+#define CONNECTIONS_MIN 16
+#define POOL_SHARE 4        /* a quarter of the buffers is not for TCP's queues */
+#define POOL_RESERVE_MAX 1024
+#define HOLDERS 128        /* connections that may hold all they are ever allowed to, together */
+#define BUFFER_MIN 32768
+/* What many connections leave to the buffers, or half of all where that is less: HOLDERS times the
+ * usual window, and twice that for what waits in the rings of some ports and for those who hold
+ * little each. */
+#define POOL_BYTES (3ull * HOLDERS * TCP_PARAMS_DEFAULT.rcv_buf)
+#define PUBLISH_US 250000
+#define PUBLISH_LOOKS 4096 /* records looked at for one list */
+
+struct tcp *tcp_core;
+
+static struct tcp_params params;
+static uint32_t asked;       /* connections that the configuration wanted; 0: it said nothing */
+static uint64_t publish_us;  /* when to publish; 0: nothing has happened since */
+
+/* --- start --- */
+
+static size_t bytes_for(uint32_t connections)
+{
+	params.connections = connections;
+	params.syn_max = connections / 8 > CONNECTIONS_MIN ? connections / 8 : CONNECTIONS_MIN;
+	return tcp_memory_bytes(&params);
+}
+
+/* The most connections whose tables take no more than `bytes`. */
+static uint32_t connections_in(size_t bytes, uint32_t most)
+{
+	uint32_t fits = 0;
+	for (uint32_t step = CONNECTIONS_AUTO_MAX * 4; step; step /= 2)
+		if (fits + step <= most && bytes_for(fits + step) <= bytes)
+			fits += step;
+	return fits;
+}
+
+size_t tcp_core_bytes(size_t room, bool wanted)
+{
+	const struct view *v = view_get();
+	params = TCP_PARAMS_DEFAULT;
+	params.listeners = SERVICES * SERVICE_PORTS_MAX;
+	asked = v->tcp_connections;
+	if (!wanted)
+		return params.connections = 0;
+	size_t pool = room / 2 < POOL_BYTES ? room / 2 : POOL_BYTES;
+	uint32_t n = asked ? connections_in(room - pool, asked)
+	                   : connections_in(room / 8, CONNECTIONS_AUTO_MAX);
+	return n ? bytes_for(n) : (params.connections = 0);
+}
+
+/*
+ * What one connection may hold: the usual, less where buffers are few, so that a hundred peers who
+ * do not read leave some for the others.
+ */
+static uint32_t buffer_bytes(uint32_t usual)
+{
+	uint64_t share = (uint64_t)self.pool.count * self.pool.stride / HOLDERS;
+	return share > usual ? usual : share < BUFFER_MIN ? BUFFER_MIN : (uint32_t)share;
+}
+
+/* What every port sends: TCP does not look by which one a segment leaves. */
+static uint32_t offload(void)
+{
+	uint32_t f = core_tx_features();
+	return TCP_TX_CSUM | /* a driver completes what its device does not */
+	       (f & NIC_SG ? TCP_TX_SG : 0) | (f & NIC_SG && f & NIC_TSO4 ? TCP_TX_TSO4 : 0) |
+	       (f & NIC_SG && f & NIC_TSO6 ? TCP_TX_TSO6 : 0);
+}
+
+static void tx(void *ctx, struct pkt *p)
+{
+	(void)ctx;
+	out_tx(p);
+}
+
+/* A way of TCP's is a port. */
+static unsigned full(void *ctx, const struct net_addr *remote)
+{
+	_Static_assert(NIC_PORTS_MAX <= TCP_WAYS, "each port is a way");
+	(void)ctx;
+	return out_full(remote);
+}
+
+static unsigned mtu6(void *ctx, const struct net_addr *remote)
+{
+	(void)ctx;
+	return view_mtu6(out_way.view, remote);
+}
+
+void tcp_core_start(void)
+{
+	static const struct tcp_ops ops = {.tx = tx, .full = full, .mtu6 = mtu6};
+	static struct siphash_key key;
+	size_t bytes;
+	void *memory = core_data_memory(&bytes);
+	tcp_core = NULL;
+	publish_us = 0;
+	out_start();
+	memset(&view_shared()->tcp, 0, sizeof view_shared()->tcp);
+	if (params.connections == 0)
+		return;
+	if (asked > params.connections)
+		core_log("core %u: memory for %u TCP connections only", self.id, params.connections);
+	params.mtu = view_mtu(view_get());
+	params.offload = offload();
+	params.rcv_buf = buffer_bytes(TCP_PARAMS_DEFAULT.rcv_buf);
+	params.rcv_buf_max = params.snd_buf = buffer_bytes(TCP_PARAMS_DEFAULT.rcv_buf_max);
+	params.reassembly_bufs = self.pool.count / POOL_SHARE;
+	params.pool_reserve = self.pool.count / POOL_SHARE < POOL_RESERVE_MAX
+	                              ? self.pool.count / POOL_SHARE
+	                              : POOL_RESERVE_MAX;
+	core_random(&key, sizeof key);
+	tcp_core = tcp_init(memory, &params, &self.pool, self.counters, &key, &ops, NULL,
+	                    core_now_us());
+	publish_us = 1;
+}
+
+/* --- what is shown --- */
+
+static void list_connections(struct view_tcp *to)
+{
+	uint32_t cursor = 0, most = tcp_connections(tcp_core);
+	const struct tcp_conn *c;
+	most = most < VIEW_TCP_LISTED ? most : VIEW_TCP_LISTED;
+	to->listed = 0;
+	while (to->listed < most && cursor < PUBLISH_LOOKS &&
+	       (c = tcp_next(tcp_core, &cursor, PUBLISH_LOOKS - cursor)) != NULL)
+		tcp_info(c, &to->info[to->listed++]);
+}
+
+static void publish(void)
+{
+	struct view_tcp *to = &view_shared()->tcp;
+	uint32_t sequence = to->sequence;
+	__atomic_store_n(&to->sequence, sequence + 1, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_RELEASE); /* odd before anything changes */
+	to->capacity = params.connections;
+	for (unsigned s = 0; s < VIEW_TCP_STATES; s++)
+		to->count[s] = tcp_count(tcp_core, (enum tcp_state)s);
+	list_connections(to);
+	__atomic_store_n(&to->sequence, sequence + 2, __ATOMIC_RELEASE);
+}
+
+/* --- in every turn --- */
+
+uint64_t tcp_core_timer(void)
+{
+	uint64_t now = core_now_us();
+	if (!tcp_core)
+		return UINT64_MAX;
+	out_turn();
+	tcp_room(tcp_core, now);
+	if (tcp_deadline(tcp_core) <= now)
+		tcp_tick(tcp_core, now);
+	if (publish_us == 0) {
+		publish_us = now + PUBLISH_US;
+	} else if (now >= publish_us) {
+		publish();
+		publish_us = 0;
+	}
+	uint64_t due = tcp_deadline(tcp_core);
+	if (publish_us && publish_us < due)
+		due = publish_us;
+	if (due == UINT64_MAX)
+		return UINT64_MAX;
+	/* counted from now, not from time 0: the two conversions round differently */
+	return self.now_tsc + (due > now ? clock_ticks(&self.clock, (due - now) * 1000) + 1 : 0);
+}
+
+static void icmp4_error(const uint8_t *ip)
+{
+	struct icmp4_msg icmp;
+	if (icmp4_input(ip, ip4_total_len(ip), &icmp) == CNT_delivered_icmp &&
+	    icmp.kind == ICMP4_KIND_ERROR)
+		tcp_icmp4(tcp_core, &icmp, core_now_us());
+}
+
+static void icmp6_error(const uint8_t *ip)
+{
+	struct ip6_upper up;
+	struct icmp6_msg icmp;
+	if (ip6_upper(ip, &up) == CNT_NONE && up.proto == IP6_ICMP6 &&
+	    icmp6_input(ip, up.at, &icmp) == CNT_delivered_icmp6 && icmp.kind == ICMP6_KIND_ERROR)
+		tcp_icmp6(tcp_core, &icmp, core_now_us());
+}
+
+void tcp_core_msg(struct pkt *p, uint32_t arg)
+{
+	const uint8_t *ip = p->data + ETH_HLEN;
+	if (tcp_core && arg == APP_TCP_ERROR) {
+		out_turn();
+		if (ip_is_ip6(ip))
+			icmp6_error(ip);
+		else
+			icmp4_error(ip);
+	}
+	pkt_free(&self.pool, p);
+}

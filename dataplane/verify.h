@@ -1,0 +1,11 @@
+/* Source verification (RFC 3704): what an interface asks of the source of each packet that it receives. */
+#ifndef DATAPLANE_VERIFY_H
+#define DATAPLANE_VERIFY_H
+
+enum verify {
+	VERIFY_NOT,
+	VERIFY_ANY, /* loose: a route leads back to the source */
+	VERIFY_RX,  /* strict: the route back leaves by this interface */
+};
+
+#endif

@@ -1,0 +1,93 @@
+/*
+ * VLANs on a data core (IEEE 802.1Q): by which interface a frame came in, and the room for the tag
+ * that it leaves with. In between a frame has no tag, wherever it came from; the adjacency that it
+ * leaves by has the tag in its header (view.h).
+ *
+ * A tag with VID 0 is a priority and no VLAN (802.1Q 6.9.1): the frame is the port's own. Priorities
+ * are read by nobody here and not kept (RFC 1812 5.3.3.1 knows IP's own).
+ *
+ * Deliberately missing: tags of providers (802.1ad, 0x88a8) and two tags on a frame.
+ */
+#ifndef DATAPLANE_VLAN_H
+#define DATAPLANE_VLAN_H
+
+#include "dataplane/state.h"
+#include "runtime/runtime.h"
+#include "net/eth.h"
+
+/* Moves the start of a frame, and of what its checksum covers, by that many bytes. */
+static inline void vlan_move(struct pkt *p, int bytes)
+{
+	p->data += bytes;
+	p->len = (uint16_t)(p->len - bytes);
+	if (p->flags & PKT_CSUM_PARTIAL) {
+		struct pkt_meta *m = pkt_meta(&self.pool, p->buf);
+		/* what a device said: one within the header stays so, and is not believed later */
+		m->csum_start = bytes > m->csum_start ? 0 : (uint16_t)(m->csum_start - bytes);
+	}
+}
+
+static inline bool vlan_is_tagged(const struct pkt *p)
+{
+	return p->len >= ETH_HLEN + ETH_TAG_LEN &&
+	       raw16_load(p->data + 12) == BE16(ETH_TYPE_VLAN).raw;
+}
+
+/* Takes the tag, if there is one, off a received frame and makes pkt.port the interface's, where it
+ * is counted. False: it is of no VLAN of that port's, and gone. */
+static inline bool vlan_untag(struct pkt *p, const struct view *v, struct view_carried *carried)
+{
+	if (likely(!vlan_is_tagged(p)))
+		return true;
+	unsigned vid = be16_load(p->data + 14) & ETH_VID_MASK, interface = p->port;
+	if (vid) /* of a frame that has been here already: a second tag */
+		interface = p->port < NIC_PORTS_MAX && vid <= ETH_VID_MAX ? v->vlan[p->port][vid] : 0;
+	if (vid && !interface) {
+		core_drop(p, CNT_drop_vlan_unknown);
+		return false;
+	}
+	eth_untag(p->data);
+	vlan_move(p, ETH_TAG_LEN);
+	p->port = (uint8_t)interface;
+	if (vid) {
+		carried[interface].rx_pkts++;
+		carried[interface].rx_bytes += p->len;
+	}
+	return true;
+}
+
+/* Gives an adjacency of that interface its header, to `mac`; type: EtherType, host order. */
+static inline void vlan_adjacency(struct adj *a, const struct view_port *vp, const uint8_t *mac,
+                                  uint16_t type)
+{
+	eth_header_build(a->header, mac, vp->mac, type);
+	a->header_bytes = ETH_HLEN;
+	if (vp->vid) {
+		eth_tag_build(a->header, vp->vid);
+		be16_store(a->header + ETH_HLEN + ETH_TAG_LEN - 2, type);
+		a->header_bytes = ETH_HLEN + ETH_TAG_LEN;
+	}
+}
+
+/* Gives a frame that leaves by that adjacency its Ethernet header, and counts it there if the
+ * interface is a VLAN. */
+static inline void vlan_header(struct pkt *p, const struct adj *a, struct view_carried *carried)
+{
+	if (likely(a->header_bytes == ETH_HLEN)) {
+		uint64_t first = raw64_load(a->header);
+		uint64_t last = raw64_load(a->header + 6); /* overlaps: 14 bytes in two moves */
+		raw64_store(p->data, first);
+		raw64_store(p->data + 6, last);
+		return;
+	}
+	carried[a->interface].tx_pkts++;
+	carried[a->interface].tx_bytes += p->len;
+	vlan_move(p, -ETH_TAG_LEN);
+	uint64_t stations = raw64_load(a->header), tag = raw64_load(a->header + 8);
+	uint16_t type = raw16_load(a->header + 16);
+	raw64_store(p->data, stations);
+	raw64_store(p->data + 8, tag);
+	raw16_store(p->data + 16, type);
+}
+
+#endif

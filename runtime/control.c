@@ -1,0 +1,158 @@
+/*
+ * The control core's turn: messages from the data cores, the states of the ports, timers, and
+ * housekeeping (console, links). Housekeeping enters the kernel or reads a device register, so an awake
+ * core does it only every 10 ms, however busy it is. A woken core does it once before it sleeps for
+ * long. A sleeping core is not woken for it.
+ */
+#include "runtime/shared.h"
+#include "abi/kcall.h"
+#include "lib/mem.h"
+#include "lib/number.h"
+
+#define HOUSEKEEPING_NS 10000000ull
+#define LINK_EVERY 10 /* housekeepings */
+#define MESSAGES_PER_TURN 64
+#define QUIESCE_NS 2000000000ull
+
+static uint64_t timer_tsc; /* next timer of the application */
+static uint64_t house_tsc; /* earliest time of the next housekeeping */
+static bool house_due;     /* the core was woken since the last housekeeping */
+static bool console_open;  /* the application takes typed bytes */
+static unsigned house_count;
+
+void control_init(void)
+{
+	house_due = true;
+	tables_init();
+	ports_init();
+}
+
+void core_console_write(const char *text, size_t bytes)
+{
+	kcall(KCALL_LOG, (uint64_t)(uintptr_t)text, bytes, 0);
+}
+
+void core_note_config(uint64_t hash)
+{
+	kcall(KCALL_CONFIG_HASH, hash, 0, 0);
+}
+
+void core_tap(uint32_t in, uint32_t out)
+{
+	struct snapshot *s = snapshot_header();
+	/* release: data that the tap needs was written before */
+	__atomic_store_n(&s->tap_in, in, __ATOMIC_RELEASE);
+	__atomic_store_n(&s->tap_out, out, __ATOMIC_RELEASE);
+	__atomic_store_n(&s->looked_at, in | s->trace_in, __ATOMIC_RELEASE);
+}
+
+void core_watch(uint32_t ports)
+{
+	struct snapshot *s = snapshot_header();
+	__atomic_store_n(&s->trace_in, ports, __ATOMIC_RELEASE); /* as in core_tap */
+	__atomic_store_n(&s->looked_at, ports | s->tap_in, __ATOMIC_RELEASE);
+}
+
+void core_wake(unsigned core)
+{
+	barrier_full();
+	if (core != self.id && shared_load(&outbox_of(core)->parked))
+		kcall(KCALL_WAKE, core, 0, 0);
+}
+
+static bool serve_messages(void)
+{
+	bool any = false;
+	for (unsigned d = 0; d < self.info->data_cores; d++)
+		for (unsigned i = 0; core_ports_running() && i < MESSAGES_PER_TURN; i++) {
+			const struct core_msg *m = ring_punt_next(d);
+			if (!m)
+				break;
+			any = true;
+			if (m->len <= core_frame_max())
+				core_app()->control->msg(m);
+			else /* the sender's program is corrupt and about to fault */
+				count_n(CNT_drop_restart, !(m->flags & PKT_OWN));
+			ring_punt_done(d);
+		}
+	return any;
+}
+
+static bool housekeeping(void)
+{
+	bool any = false, woken = house_due;
+	house_tsc = self.now_tsc + clock_ticks(&self.clock, HOUSEKEEPING_NS);
+	house_due = false;
+	for (int64_t c; console_open && (c = kcall(KCALL_CONSOLE_READ, 0, 0, 0)) >= 0; any = true)
+		core_app()->control->key((uint8_t)c);
+	if (house_count++ % LINK_EVERY == 0 || woken)
+		ports_check_link();
+	return any;
+}
+
+void core_console_open(void)
+{
+	console_open = true;
+	house_due = true; /* something may have been typed already */
+}
+
+bool control_turn(void)
+{
+	bool settled = ports_settled();
+	ports_turn();
+	if (ports_settled() != settled)
+		timer_tsc = 0; /* the application has been started again */
+	bool any = serve_messages();
+	if (self.now_tsc >= timer_tsc && ports_settled())
+		timer_tsc = core_app()->control->timer();
+	else if (any)
+		timer_tsc = 0; /* a message may have set an earlier timer */
+	crash_turn();
+	watch_turn();
+	if (self.now_tsc >= house_tsc) {
+		any |= housekeeping();
+		timer_tsc = 0; /* a key (ping) or a link (announcements) may have set an earlier timer */
+	}
+	return any;
+}
+
+uint64_t control_deadline(void)
+{
+	uint64_t t = ports_deadline();
+	if (ports_settled() && timer_tsc < t)
+		t = timer_tsc;
+	if (house_due && house_tsc < t)
+		t = house_tsc;
+	return u64_min(t, watch_deadline());
+}
+
+void control_woken(void)
+{
+	house_due = true;
+}
+
+bool core_quiesce(void)
+{
+	uint64_t turns[CORES_MAX];
+	if (!core_ports_running())
+		return ports_let_go();
+	uint64_t end = clock_tsc() + clock_ticks(&self.clock, QUIESCE_NS);
+	barrier_full(); /* the caller's stores are visible before the turns are read */
+	for (unsigned d = 0; d < self.info->data_cores; d++)
+		turns[d] = shared_load(&outbox_of(data_core(d))->stats.turns);
+	for (unsigned d = 0; d < self.info->data_cores; d++) {
+		unsigned c = data_core(d);
+		const struct outbox *o = outbox_of(c);
+		while (c != self.id && shared_load(&o->stats.turns) == turns[d] &&
+		       !shared_load(&o->parked) && self.info->status[c].state != CORE_DEAD) {
+			if (clock_tsc() > end) {
+				core_log("core %u does not finish its turn", c);
+				core_event(EVENT_unquiet, c, 0);
+				core_ports_restart("what data cores read cannot be changed");
+				return false;
+			}
+			cpu_relax();
+		}
+	}
+	return true;
+}

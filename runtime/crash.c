@@ -1,0 +1,130 @@
+/*
+ * Reports of failed programs (kernel/crash.h), read from the kernel's memory. The kernel may be writing
+ * one at the same time: a copy is valid if its number has not changed.
+ *
+ * The control core prints the reports of data cores. A serial line takes a tenth of a second for one,
+ * and the failed core shall forward again long before that. While a data core is being revived
+ * (revive.c), printing waits. The kernel itself prints the reports of the control core.
+ */
+#include "runtime/shared.h"
+#include "abi/kcall.h"
+#include "lib/mem.h"
+#include "lib/number.h"
+
+#define PACKETS_PRINTED 8 /* of the packets received last; show crash prints all */
+
+static bool read_slot(unsigned slot, struct crash *to)
+{
+	const struct crash *from = &self.info->crash[slot];
+	uint64_t number = __atomic_load_n(&from->number, __ATOMIC_ACQUIRE);
+	if (!number)
+		return false;
+	memcpy(to, from, sizeof *to);
+	to->bytes = u32_min(to->bytes, sizeof to->text);
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return __atomic_load_n(&from->number, __ATOMIC_RELAXED) == number;
+}
+
+/* Copies the report with the smallest number that `wanted` accepts; returns its slot, CRASHES_MAX if
+ * there is none. */
+static unsigned read_first(bool (*wanted)(unsigned slot, uint64_t number, const uint64_t *than),
+                           const uint64_t *than, struct crash *to)
+{
+	for (;;) {
+		uint64_t least = UINT64_MAX;
+		unsigned found = CRASHES_MAX;
+		for (unsigned i = 0; i < CRASHES_MAX; i++) {
+			uint64_t number = shared_load(&self.info->crash[i].number);
+			if (number && number < least && wanted(i, number, than)) {
+				least = number;
+				found = i;
+			}
+		}
+		if (found == CRASHES_MAX || (read_slot(found, to) && to->number == least))
+			return found;
+	}
+}
+
+static bool is_later(unsigned slot, uint64_t number, const uint64_t *after)
+{
+	(void)slot;
+	return number > *after;
+}
+
+bool core_crash_next(uint64_t after, struct crash *to)
+{
+	return read_first(is_later, &after, to) < CRASHES_MAX;
+}
+
+size_t core_crash_read(const struct crash *c, struct core_crash_walk *at, unsigned most, char *text)
+{
+	if (at->text == c->bytes)
+		return core_crash_piece(c, at->piece++, most, text);
+	uint32_t n = u32_min(c->bytes - at->text, CORE_CRASH_PIECE);
+	memcpy(text, c->text + at->text, n);
+	at->text += n;
+	return n;
+}
+
+/* Prints line by line, so output of other cores comes only between lines. `apart`: an empty line comes
+ * first. */
+static void print(const char *text, size_t bytes, bool apart)
+{
+	char line[256] = "\r\n";
+	size_t n = apart ? 2 : 0;
+	for (size_t i = 0; i < bytes; i++) {
+		if (text[i] != '\n') {
+			line[n++] = text[i];
+			if (n < sizeof line - 2 && i + 1 < bytes)
+				continue;
+		}
+		line[n++] = '\r';
+		line[n++] = '\n';
+		core_console_write(line, n);
+		n = 0;
+	}
+}
+
+/* Prints the part of a report that the kernel has not printed. For our own failures this is only the
+ * program's remains. */
+static void print_crash(const struct crash *c)
+{
+	static char text[CORE_CRASH_PIECE];
+	bool ours = c->core >= self.info->cores || self.info->core[c->core].roles & CORE_CONTROL;
+	size_t n = core_crash_piece(c, 0, PACKETS_PRINTED, text);
+	if (!ours)
+		print(c->text, c->bytes, true);
+	else if (n)
+		core_log("*** what the program of core %u had left:", c->core);
+	for (unsigned i = 1; n; n = core_crash_piece(c, i++, PACKETS_PRINTED, text))
+		print(text, n, false);
+}
+
+/* The number of reports that were overwritten in this slot before they were printed. Slot 0 holds the
+ * first report only; the others rotate (kernel/crash.c). */
+static uint64_t written_over(unsigned slot, uint64_t number, uint64_t printed)
+{
+	const uint64_t turn = CRASHES_MAX - 1;
+	uint64_t expected = printed ? printed + turn : slot + 1;
+	return slot && number > expected ? (number - expected) / turn : 0;
+}
+
+static bool is_unprinted(unsigned slot, uint64_t number, const uint64_t *printed)
+{
+	return number != printed[slot];
+}
+
+void crash_turn(void)
+{
+	static struct crash c;
+	uint64_t *printed = outbox_of(self.id)->crash_printed; /* survives a restart of this program */
+	unsigned slot;
+	while (!revive_busy() && (slot = read_first(is_unprinted, printed, &c)) < CRASHES_MAX) {
+		uint64_t lost = written_over(slot, c.number, printed[slot]);
+		if (lost)
+			core_log("reports of %llu failures are missing here", (unsigned long long)lost);
+		printed[slot] = c.number;
+		core_event(EVENT_crash, c.core, c.number);
+		print_crash(&c);
+	}
+}

@@ -1,0 +1,591 @@
+/*
+ * A data core's side of the ports: it follows the phase that the control core publishes, polls the
+ * queues, and sends. Every forwarded packet passes through this loop.
+ *
+ *     phase            action
+ *     PORTS_STOPPED    releases all queues, drops injected messages
+ *     PORTS_PREPARE    the same; then sets up a buffer pool and zeroes ring memory in its own arena
+ *     PORTS_RUNNING    attaches its queue pair of every port (cores without one are on standby)
+ *     PORTS_TABLES     switches to other tables and keeps polling
+ *
+ * The core confirms each request by copying its number (snapshot.asked) to its outbox. A restarted
+ * program is `restarted`, and attaches to nothing, until it has prepared.
+ *
+ * The cost of a plain packet, in instructions of the loops it passes through (gcc 12, counted in
+ * `objdump -d build/program.elf`; none of them calls or divides):
+ *
+ *     receive   virtio_rx_burst            85  used entry 37, refill 27, header 18
+ *               ixgbe_rx_burst             68  descriptor 49, refill 18
+ *               mlx5_rx_burst              60  completion 46, compressed 29; refill 14
+ *     check     rx_vector, first pass      65  apps/router/forward.c
+ *     look up   fib4_lookup_avx512          4, for any number of trie levels up to /24
+ *               fib4_lookup_avx2            8
+ *               lookup_scalar (fib4.c)     28 or 51, depending on those levels
+ *     rewrite   rx_vector, third pass      58  with core_tx
+ *     transmit  virtio_tx_burst            49  reclaim 23, descriptor 24
+ *               ixgbe_tx_burst             53  reclaim 17, descriptor 34
+ *               mlx5_tx_burst              33  reclaim 13, data segment 20
+ *
+ * Some 270 instructions from virtio to virtio take about 85 TSC cycles if a cache-line round trip
+ * between cores takes 180 ns, and 200 cycles if it takes 360 ns. Between two null ports, which need not
+ * wait for a device's core, a packet takes 44 cycles or more (docs/performance.md). The difference is
+ * the transfer of cache lines between the two cores: for each packet a frame, half a descriptor line
+ * and a quarter of a used-ring line. Each vector pays once for three indirect calls, the TSC, the turn
+ * count and a read of four words of the control core (asked, looked_at with tap_out, inject_head),
+ * which seldom change.
+ */
+#include "runtime/shared.h"
+#include "lib/mem.h"
+#include "lib/number.h"
+
+#define INJECT_PER_TURN 64
+#define STALL_NS 2000000000ull
+/* The descriptors of 16 ports take 32,768. The rest lets TCP have 330 MB in flight: 100 Gbit/s for
+ * 26 ms. Each start of the ports writes a number for every buffer, so more would only be slower. */
+#define BUFFERS_MAX (1u << 18)
+#define PAUSE_NS 20000000ull /* struct app, answers */
+/* A ring of 256 full-sized frames takes three times as long at 10 Gbit/s. */
+#define HELD_NAP_NS 100000
+#define PAUSE_ABOVE (CORE_OUT_HOLD - PKT_VECTOR_MAX - INJECT_PER_TURN) /* a vector may not fit */
+_Static_assert(INJECT_PER_TURN <= CORE_OUT_KEPT, "a turn's");
+_Static_assert(CORE_OUT_ROOM < PAUSE_ABOVE, "TCP alone does not keep its acknowledgements out");
+
+_Static_assert(sizeof(struct remains_handle) == sizeof(struct pkt) &&
+                       offsetof(struct remains_handle, data) == offsetof(struct pkt, data) &&
+                       offsetof(struct remains_handle, buf) == offsetof(struct pkt, buf) &&
+                       offsetof(struct remains_handle, len) == offsetof(struct pkt, len) &&
+                       offsetof(struct remains_handle, port) == offsetof(struct pkt, port) &&
+                       REMAINS_VECTOR == PKT_VECTOR_MAX,
+               "vectors are received there");
+
+struct core_out core_outs[NIC_PORTS_MAX];
+struct remains core_remains __attribute__((aligned(64)));
+struct core_trace core_trace;
+
+static const struct app *app; /* set when the ports are prepared */
+static struct nic_queue queues[NIC_PORTS_MAX];
+static unsigned attached; /* ports polled; 0 unless running */
+static const uint64_t *asked; /* this core's request number in the snapshot */
+static uint64_t epoch;        /* the last request that this core has completed */
+static uint32_t features; /* those of all started ports */
+static uint16_t burst;    /* most packets of one vector */
+static struct stall {
+	uint64_t since_tsc; /* time since when the ring is full and nothing was taken; 0: it is not */
+	uint64_t tx_pkts;   /* packets taken by that time */
+	bool reported;
+} stalls[NIC_PORTS_MAX];
+static bool silent[NIC_PORTS_MAX]; /* a message has said that the queue stays broken */
+static void *memory;      /* the application's, in the arena */
+static size_t memory_bytes;
+static uint64_t (*timer)(void); /* the application's, while the core polls; NULL: none */
+static uint64_t timer_tsc;      /* time of its next call */
+static bool any_full;     /* core_outs[].full is set for some port */
+static bool awake;        /* core_stay_awake() */
+static unsigned refused;  /* received packets dropped for lack of room since the last flush_all */
+
+static struct outbox *out(void)
+{
+	return outbox_of(self.id);
+}
+
+void data_init(void)
+{
+	uint64_t wish = core_option_number("burst", PKT_VECTOR_MAX);
+	burst = wish >= 1 && wish <= PKT_VECTOR_MAX ? (uint16_t)wish : PKT_VECTOR_MAX;
+	size_t bytes;
+	void *shared = core_shared_area(&bytes);
+	memset(shared, 0, CORE_SHARED_ZEROED);
+	asked = &snapshot_header()->asked[data_index()];
+	shared_store(&out()->restarted, 1);
+}
+
+/* Discards held packets. They have been counted as forwarded, like those in the device's ring, because
+ * they had been passed to the port. Their buffers end with the pool. */
+static void forget_held(void)
+{
+	for (unsigned p = 0; p < NIC_PORTS_MAX; p++) {
+		core_outs[p].n = core_outs[p].held = 0;
+		core_outs[p].full = false;
+	}
+	any_full = false;
+}
+
+/*
+ * Lays out the arena: rings of every port, the application's memory, the stack of free buffers, then as
+ * many buffers as fit. Only the rings are zeroed, because most of a large arena is never touched and
+ * the first touch of a page is expensive in a virtual machine.
+ */
+static void prepare(const struct snapshot *s)
+{
+	const struct core_memory *m = &self.info->core[self.id];
+	size_t bytes = m->arena_bytes, used = 0;
+	uint8_t *arena = (uint8_t *)(uintptr_t)m->arena;
+	for (unsigned p = 0; p < s->ports; p++) {
+		out()->ring_mem[p] = (uint64_t)(uintptr_t)(arena + used);
+		out()->nic[p].rx_place = 0;
+		used += s->ring_bytes[p];
+	}
+	assert(used < bytes);
+	const struct app *a = core_app();
+	memset(arena, 0, used);
+	memory = arena + used; /* rings are whole pages */
+	memory_bytes = a->data_bytes ? align_up(a->data_bytes(bytes - used), CACHE_LINE) : 0;
+	assert(memory_bytes < bytes - used);
+	used += memory_bytes;
+	size_t count = (bytes - used - CACHE_LINE) / (s->buf_stride + sizeof(uint32_t));
+	count = count < BUFFERS_MAX ? count : BUFFERS_MAX;
+	uint32_t *stack = (uint32_t *)(void *)(arena + used);
+	uintptr_t base = align_up((uintptr_t)(stack + count), CACHE_LINE);
+	bufpool_init(&self.pool, (uint8_t *)base, stack, (uint32_t)count, s->buf_stride);
+}
+
+uint32_t core_tx_features(void)
+{
+	return features;
+}
+
+static uint32_t common_features(const struct snapshot *s)
+{
+	uint32_t all = UINT32_MAX;
+	unsigned started = 0;
+	for (unsigned p = 0; p < s->ports; p++)
+		if (s->nic[p].pairs) {
+			all &= s->nic[p].features;
+			started++;
+		}
+	return started ? all : 0;
+}
+
+static void keep_for_report(unsigned port, unsigned driver)
+{
+	remains_keep(REMAINS_QUEUE, port, driver, &queues[port], sizeof queues[port]);
+	remains_keep(REMAINS_COUNTED, port, driver, queues[port].cnt, sizeof *queues[port].cnt);
+	remains_keep(REMAINS_WAITING, port, driver, &core_outs[port].n, 2 * sizeof core_outs[port].n);
+}
+_Static_assert(offsetof(struct core_out, held) == offsetof(struct core_out, n) + sizeof(unsigned) &&
+                       1 + 3 * NIC_PORTS_MAX <= REMAINS_PARTS,
+               "REMAINS_WAITING, and there is room for all");
+
+static void attach(const struct snapshot *s)
+{
+	unsigned pair = s->pair_of[data_index()];
+	bool cut = false;
+	if (pair == NO_PAIR)
+		return;
+	uint32_t share = nic_rx_share(self.pool.count, s->ports);
+	remains_keep(REMAINS_POOL, 0, 0, &self.pool, sizeof self.pool);
+	for (unsigned p = 0; p < s->ports; p++) {
+		struct nic_queue *q = &queues[p];
+		stalls[p] = (struct stall){0};
+		*q = (struct nic_queue){.ops = nic_drivers[s->nic[p].driver],
+		                        .pool = &self.pool,
+		                        .cnt = &out()->nic[p],
+		                        .port = (uint8_t)p,
+		                        .rx_buffers = share};
+		keep_for_report(p, s->nic[p].driver);
+		q->broken = s->nic[p].pairs == 0; /* not started; the control core has reported it */
+		silent[p] = q->broken;
+		if (q->broken)
+			continue;
+		int e = q->ops->attach(q, &s->nic[p], pair, (void *)(uintptr_t)out()->ring_mem[p]);
+		if (e != E_OK) {
+			core_log("core %u: eth%u: cannot attach (error %d)", self.id, p, -e);
+			q->broken = silent[p] = true;
+		}
+		cut |= !q->broken && q->rx_buffers == share;
+	}
+	if (cut)
+		core_log("core %u: memory for %u packets: receive rings have room for %u each", self.id,
+		         self.pool.count, share);
+	attached = s->ports;
+}
+
+static void let_go(void)
+{
+	attached = 0;
+	remains_forget();
+	timer = NULL;
+	ring_inject_skip();
+}
+
+/* Carries out a request; the confirmation is the last store. */
+COLD static void follow(const struct snapshot *s, uint64_t seen)
+{
+	switch ((enum ports_phase)s->phase[data_index()]) {
+	case PORTS_STOPPED:
+		let_go();
+		break;
+	case PORTS_PREPARE:
+		let_go();
+		forget_held();
+		self.area = s->area;
+		prepare(s);
+		shared_store(&out()->restarted, 0);
+		break;
+	case PORTS_RUNNING:
+		if (shared_load(&out()->restarted)) {
+			core_wake(0); /* wait for a request to prepare */
+			return;
+		}
+		app = core_app();
+		self.area = s->area;
+		features = common_features(s);
+		awake = false;
+		app->data_start();
+		attach(s);
+		timer = attached ? app->data_timer : NULL;
+		timer_tsc = 0;
+		break;
+	case PORTS_TABLES:
+		if (shared_load(&out()->restarted)) {
+			core_wake(0); /* likewise */
+			return;
+		}
+		self.area = s->area;
+		core_app()->data_tables();
+		break;
+	}
+	epoch = seen;
+	shared_store(&out()->epoch, seen);
+	core_event(EVENT_phase, s->phase[data_index()], seen);
+}
+
+/* Reports, once, a port whose ring has been full for STALL_NS and that has taken nothing. */
+COLD void data_note_stall(unsigned port)
+{
+	struct stall *s = &stalls[port];
+	uint64_t taken = queues[port].cnt->tx_pkts;
+	if (s->since_tsc == 0 || s->tx_pkts != taken) {
+		*s = (struct stall){.since_tsc = self.now_tsc, .tx_pkts = taken};
+	} else if (!s->reported && self.now_tsc - s->since_tsc > clock_ticks(&self.clock, STALL_NS)) {
+		core_log("core %u: eth%u: the device has sent nothing for %u s: packets for it are dropped",
+		         self.id, port, (unsigned)(STALL_NS / 1000000000u));
+		s->reported = true;
+		core_event(EVENT_stalled, port, core_outs[port].n);
+	}
+}
+
+/* True if the port's ring has been full for `ns` and the device has taken nothing. */
+static bool stands_still(unsigned port, uint64_t ns)
+{
+	const struct stall *s = &stalls[port];
+	return s->since_tsc && s->tx_pkts == queues[port].cnt->tx_pkts &&
+	       self.now_tsc - s->since_tsc > clock_ticks(&self.clock, ns);
+}
+
+static void drop_held(unsigned port, const struct pkt *p)
+{
+	bool own = p->flags & PKT_OWN;
+	out()->nic[port].tx_dropped++;
+	count_at(p->port, own ? CNT_originated_drop_tx : CNT_drop_tx_full);
+	refused += !own;
+	pkt_free(&self.pool, p);
+}
+
+/* The ring had no room for v[sent..n) of the port. Holds as many as are allowed and drops the newest
+ * beyond that. */
+COLD static void hold(unsigned port, unsigned sent)
+{
+	struct core_out *o = &core_outs[port];
+	const unsigned part = app->answers ? 0 : CORE_OUT_KEPT;
+	unsigned left = o->n - sent, kept = 0, owns = 0;
+	if (left <= CORE_OUT_HOLD - part) { /* places for all, whatever their kind */
+		memmove(o->v, o->v + sent, left * sizeof o->v[0]);
+		o->n = left;
+		return;
+	}
+	for (unsigned i = sent; i < o->n; i++) {
+		bool own = o->v[i].flags & PKT_OWN;
+		unsigned same = own ? owns : kept - owns, others = kept - same;
+		unsigned theirs = others < part ? part - others : 0; /* free, reserved for the other kind */
+		if (same >= part && CORE_OUT_HOLD - kept <= theirs) {
+			drop_held(port, &o->v[i]);
+			continue;
+		}
+		o->v[kept++] = o->v[i];
+		owns += own;
+	}
+	o->n = kept;
+}
+
+static inline bool is_tapped(const uint32_t *ports, unsigned port)
+{
+	/* acquire: pairs with the release in core_tap and core_watch */
+	return unlikely(__atomic_load_n(ports, __ATOMIC_ACQUIRE) >> port & 1);
+}
+
+/* Handles a vector of a port with a capture or a trace. */
+COLD static void looked_at(struct pkt *v, unsigned n, unsigned port)
+{
+	const struct snapshot *s = snapshot_header();
+	if (is_tapped(&s->tap_in, port))
+		app->control->tap(v, n, port, false);
+	if (is_tapped(&s->trace_in, port))
+		app->control->trace(v, n, port);
+	else
+		app->rx_vector(v, n, port);
+}
+
+/* Passes the packets to the tap, except those offered before, which the tap has seen. */
+COLD static void tap_sent(unsigned port)
+{
+	const struct core_out *o = &core_outs[port];
+	if (o->n > o->held)
+		core_app()->control->tap(o->v + o->held, o->n - o->held, port, true);
+}
+
+void core_tx_flush(unsigned port)
+{
+	struct core_out *o = &core_outs[port];
+	struct nic_queue *q = &queues[port];
+	if (is_tapped(&snapshot_header()->tap_out, port))
+		tap_sent(port);
+	unsigned sent = q->broken ? 0 : q->ops->tx_burst(q, o->v, o->n);
+	if (unlikely(sent < o->n)) {
+		hold(port, sent);
+		o->held = o->n;
+		if (sent == 0 && !q->broken)
+			data_note_stall(port);
+	} else {
+		o->n = o->held = 0;
+	}
+}
+
+static bool has_room(unsigned port)
+{
+	return core_outs[port].n <= CORE_OUT_ROOM / 2 || queues[port].broken ||
+	       stands_still(port, STALL_NS);
+}
+
+COLD bool core_tx_fill(unsigned port)
+{
+	core_tx_flush(port);
+	if (has_room(port))
+		return false;
+	any_full = core_outs[port].full = true;
+	return true;
+}
+
+/* Clears `full` of ports that have room again; true if there are any. */
+COLD static bool reopen(void)
+{
+	bool any = false;
+	any_full = false;
+	for (unsigned p = 0; p < attached; p++) {
+		struct core_out *o = &core_outs[p];
+		bool room = o->full && has_room(p);
+		o->full &= !room;
+		any_full |= o->full;
+		any |= room;
+	}
+	return any;
+}
+
+unsigned core_tx_flush_all(void)
+{
+	for (unsigned p = 0; p < attached; p++)
+		if (core_outs[p].n)
+			core_tx_flush(p);
+	unsigned n = refused;
+	refused = 0;
+	return n;
+}
+
+uint64_t core_tx_given(unsigned port)
+{
+	return out()->nic[port].tx_pkts + core_outs[port].n;
+}
+
+struct nic_queue *data_queue(unsigned port)
+{
+	return port < attached ? &queues[port] : NULL;
+}
+
+void core_note_forwarded(void)
+{
+	if (unlikely(out()->stats.first_forward_tsc == 0))
+		out()->stats.first_forward_tsc = clock_tsc();
+}
+
+void *core_shared_area(size_t *bytes)
+{
+	*bytes = SHARED_AREA;
+	return (uint8_t *)out() + OUTBOX_AREA - SHARED_AREA;
+}
+
+const void *core_shared_area_of(unsigned core)
+{
+	return (const uint8_t *)outbox_of(core) + OUTBOX_AREA - SHARED_AREA;
+}
+
+void *core_data_memory(size_t *bytes)
+{
+	*bytes = memory_bytes;
+	return memory;
+}
+
+bool core_arena_has(unsigned core, const void *at, uint64_t bytes)
+{
+	const struct core_memory *m = &self.info->core[core];
+	uint64_t offset = (uint64_t)(uintptr_t)at - m->arena;
+	return offset <= m->arena_bytes && bytes <= m->arena_bytes - offset;
+}
+
+/* Any call of the driver may find a queue broken. In the next turns the driver repairs both halves of
+ * the queue together. If it cannot, this is reported once. */
+COLD static void tend_broken(unsigned port)
+{
+	struct nic_queue *q = &queues[port];
+	if (silent[port])
+		return;
+	if (q->ops->mend && q->ops->mend(q)) {
+		if (q->broken)
+			core_wake(0);
+		return;
+	}
+	silent[port] = true;
+	core_log("core %u: eth%u: queue stopped: %s", self.id, port,
+	         q->error ? q->error : "the device broke the protocol");
+}
+
+static bool poll_inject(void)
+{
+	bool any = false;
+	for (unsigned i = 0; attached && i < INJECT_PER_TURN; i++) {
+		const struct core_msg *m = ring_inject_next();
+		struct pkt p;
+		if (likely(!m))
+			break;
+		any = true;
+		if (m->port >= attached || m->len > core_frame_max()) {
+			count(CNT_originated_drop_tx);
+		} else if (!pkt_alloc(&self.pool, &p)) {
+			count(CNT_originated_drop_no_buffer);
+		} else {
+			uint32_t kind = m->kind, arg = m->arg;
+			p.len = m->len;
+			p.port = m->port;
+			p.flags = PKT_OWN; /* the control core counts its fate, if it has one */
+			memcpy(p.data, m->frame, p.len);
+			app->control->inject(&p, kind, arg);
+		}
+		ring_inject_done();
+	}
+	return any;
+}
+
+/* Calls the application's timer if it is due. */
+static void app_turn(bool moved)
+{
+	bool room = unlikely(any_full) && reopen();
+	if (moved || room || self.now_tsc >= timer_tsc)
+		timer_tsc = timer();
+}
+
+/* True if the application answers and requests should wait in the port's ring (struct app). */
+COLD static bool pauses(unsigned port)
+{
+	return app->answers && !stands_still(port, PAUSE_NS);
+}
+
+static bool is_paused(unsigned port)
+{
+	return unlikely(core_outs[port].n > PAUSE_ABOVE) && pauses(port);
+}
+
+bool data_turn(void)
+{
+	const struct snapshot *s = snapshot_header();
+	uint64_t seen = shared_load(asked);
+	unsigned moved = 0;
+
+	if (unlikely(seen != epoch))
+		follow(s, seen);
+	for (unsigned port = 0; port < attached; port++) {
+		struct nic_queue *q = &queues[port];
+		if (unlikely(q->broken)) {
+			tend_broken(port);
+			continue;
+		}
+		if (is_paused(port))
+			continue;
+		struct pkt *v = (struct pkt *)(void *)&core_remains.v[core_remains.next];
+		unsigned n = q->ops->rx_burst(q, v, burst);
+		if (n == 0)
+			continue;
+		remains_note(&core_remains, n);
+		ring_from = port;
+		moved += n;
+		if (is_tapped(&s->looked_at, port))
+			looked_at(v, n, port);
+		else
+			app->rx_vector(v, n, port);
+		core_tx_flush_all();
+	}
+	bool injected = poll_inject();
+	if (unlikely(timer != NULL))
+		app_turn(moved || injected);
+	core_tx_flush_all();
+	struct core_stats *stats = &out()->stats;
+	stats->rx_pkts += moved;
+	return moved || injected || slots_moved();
+}
+
+int core_pair(void)
+{
+	unsigned pair = snapshot_header()->pair_of[data_index()];
+	return pair == NO_PAIR ? E_NOENT : (int)pair;
+}
+
+void core_stay_awake(bool yes)
+{
+	awake = yes;
+}
+
+bool data_awake(void)
+{
+	return awake && timer;
+}
+
+/* True if packets are held for the port and its device may still take them. */
+static bool holds(unsigned port)
+{
+	return core_outs[port].n > 0 && !queues[port].broken;
+}
+
+/* No interrupt announces that a ring has room again, so a core with held packets checks periodically. */
+uint64_t data_deadline(void)
+{
+	uint64_t next = timer ? timer_tsc : UINT64_MAX;
+	uint64_t look = self.now_tsc + clock_ticks(&self.clock, HELD_NAP_NS);
+	for (unsigned p = 0; p < attached; p++)
+		if (holds(p) && look < next)
+			next = look;
+	return next;
+}
+
+bool data_arm(void)
+{
+	bool waiting = shared_load(asked) != epoch;
+	for (unsigned p = 0; p < attached; p++) {
+		struct nic_queue *q = &queues[p];
+		if (q->broken) {
+			waiting |= !silent[p]; /* it may be repaired */
+			continue;
+		}
+		q->ops->tx_burst(q, NULL, 0); /* no interrupt follows a transmission: reclaim now */
+		waiting |= q->broken;
+		if (!q->broken && !is_paused(p)) /* packets for a paused port shall wait */
+			waiting |= q->ops->rx_interrupt(q, true);
+	}
+	out()->stats.pool_free = self.pool.free;
+	out()->stats.pool_count = self.pool.count;
+	return waiting;
+}
+
+void data_disarm(void)
+{
+	for (unsigned p = 0; p < attached; p++)
+		if (!queues[p].broken)
+			queues[p].ops->rx_interrupt(&queues[p], false);
+}

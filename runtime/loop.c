@@ -1,0 +1,116 @@
+/*
+ * The endless loop of a core. One TSC read per turn serves as clock, for timer checks and for the
+ * accounting of busy cycles. An idle core either keeps polling (idle poll) or, after a while, requests
+ * an interrupt from its NICs and halts in the kernel (idle sleep).
+ *
+ * The time before a sleep adapts to recent sleeps. A peer that waits for our answer before it asks again
+ * would find us asleep each time. A wake-up takes 5 us on bare metal and some 300 us in a software
+ * guest. After a sleep shorter than IDLE_NAP_NS the core therefore polls twice as long before the next
+ * one, up to IDLE_SPIN_MAX_NS; after a longer sleep, for IDLE_SPIN_NS. (Linux' haltpoll governor does
+ * the same, up to 200 us.)
+ *
+ * On a core with both roles, data turns continue as long as packets arrive. A control turn runs whenever
+ * nothing arrived, and otherwise CONTROL_EVERY_NS after the last one. The limit is a time, because a
+ * turn of 256 packets takes 10 us on one machine and 2 ms on another.
+ *
+ * To sleep without losing a wake-up, a core (1) sets `parked`, (2) executes a full barrier, (3) checks
+ * all rings again, (4) sleeps. A sender does the reverse: it writes, executes a barrier, checks `parked`
+ * and wakes the core. Interrupts are off at ring 3, so one that arrives after (3) is pending and ends
+ * the halt at once.
+ */
+#include "runtime/shared.h"
+#include "abi/kcall.h"
+#include "lib/number.h"
+
+#define IDLE_SPIN_NS 50000
+#define IDLE_SPIN_MAX_NS 400000
+#define IDLE_NAP_NS 1000000 /* a shorter sleep was not worthwhile */
+#define CONTROL_EVERY_NS 500000
+
+static uint64_t idle_spin_ticks, idle_spin_least, idle_spin_most, idle_nap_ticks;
+
+/* Sets the time to poll before the next sleep, after a sleep of `slept` ticks. */
+static void adapt_spin(uint64_t slept)
+{
+	idle_spin_ticks = slept < idle_nap_ticks ? u64_min(2 * idle_spin_ticks, idle_spin_most)
+	                                         : idle_spin_least;
+}
+
+/* Sleeps until there is work. False: the core did not sleep, because work was waiting or no interrupt
+ * would announce it. */
+COLD static bool sleep_until_work(struct outbox *out)
+{
+	bool data = self.roles & CORE_DATA, control = self.roles & CORE_CONTROL;
+	uint64_t deadline = UINT64_MAX;
+	shared_store(&out->parked, 1);
+	barrier_full();
+	bool waiting = ring_messages_waiting();
+	if (data) {
+		waiting |= data_arm();
+		deadline = u64_min(data_deadline(), watch_control_deadline());
+	}
+	if (control)
+		deadline = u64_min(deadline, control_deadline());
+	bool idle = !waiting && deadline > clock_tsc();
+	if (idle) {
+		uint64_t since = clock_tsc();
+		out->stats.sleeps++;
+		kcall(KCALL_SLEEP, deadline == UINT64_MAX ? 0 : deadline, 0, 0);
+		adapt_spin(clock_tsc() - since);
+		if (control)
+			control_woken();
+	}
+	if (data)
+		data_disarm();
+	shared_store(&out->parked, 0);
+	barrier_full();
+	return idle;
+}
+
+static bool may_sleep(void)
+{
+	const struct snapshot *s = snapshot_header();
+	bool runs = self.roles & CORE_DATA ? s->phase[data_index()] == PORTS_RUNNING
+	                                   : core_ports_running();
+	return !runs || (__atomic_load_n(&s->idle_sleep, __ATOMIC_RELAXED) && !data_awake());
+}
+
+void loop_run(void)
+{
+	struct outbox *out = outbox_of(self.id);
+	bool data = self.roles & CORE_DATA, control = self.roles & CORE_CONTROL;
+	uint64_t idle_since = 0, control_tsc = 0;
+	uint64_t control_every = clock_ticks(&self.clock, CONTROL_EVERY_NS);
+	idle_spin_ticks = idle_spin_least = clock_ticks(&self.clock, IDLE_SPIN_NS);
+	idle_spin_most = clock_ticks(&self.clock, IDLE_SPIN_MAX_NS);
+	idle_nap_ticks = clock_ticks(&self.clock, IDLE_NAP_NS);
+	self.now_tsc = clock_tsc();
+	for (;;) {
+		bool moved = data && data_turn();
+		bool worked = moved;
+		if (unlikely(self.now_tsc >= watch_control_tsc))
+			watch_control();
+		if (control && (!moved || self.now_tsc >= control_tsc)) {
+			control_tsc = self.now_tsc + control_every;
+			worked |= control_turn();
+		}
+		ring_wake_peers();
+		shared_store(&out->stats.turns, out->stats.turns + 1); /* quiescent (core_quiesce) */
+
+		uint64_t now = clock_tsc();
+		if (moved) {
+			out->stats.busy_turns++;
+			out->stats.busy_cycles += now - self.now_tsc;
+		}
+		self.now_tsc = now;
+		if (worked)
+			idle_since = 0;
+		else if (idle_since == 0)
+			idle_since = now;
+		else if (now - idle_since > idle_spin_ticks && may_sleep()) {
+			if (!sleep_until_work(out))
+				idle_since = 0; /* the attempt failed: do not retry at once */
+			self.now_tsc = clock_tsc(); /* the next turn does not include the sleep */
+		}
+	}
+}

@@ -1,0 +1,263 @@
+/*
+ * The control core's memory: its part of the snapshot, and its private tables.
+ *
+ *     snapshot   header | ... the application's part in force ... | room to grow
+ *     tables     room for the snapshot to grow | holes, allocated from their ends | struct kept
+ *
+ * A program that restarts while data cores continue (takeover.c) builds its part of the snapshot beside
+ * the one that they read: below it or behind it. Private memory is allocated afresh. Kept memory, of the
+ * devices and of the application (core_private_keep), stays in place, and allocations go around it.
+ */
+#include "runtime/shared.h"
+#include "abi/kcall.h"
+#include "lib/mem.h"
+#include "lib/number.h"
+#include "lib/siphash.h"
+
+#define SHARE_UNIT (2u << 20) /* granularity of KCALL_SHARE */
+#define PAGE_BYTES 4096u
+#define AREA_LEAST (4u << 20) /* initial size of a part after a takeover; the first part is larger */
+
+static const struct siphash_key seal_key = {0x6879617465206b65, 0x707420626c6f636b};
+
+/* Free private memory; each hole is one piece, allocated from its end. The last hole begins at the
+ * current start of the tables, which can move. */
+static struct hole {
+	uint64_t begin, end;
+} holes[KEPT_PIECES_MAX + 1];
+static unsigned hole_count;
+static size_t private_used;
+static size_t window_end; /* end of our part, counted like self.area; 0: it may grow */
+static size_t taken;      /* size set by the last core_snapshot_take */
+static size_t spare_private, spare_snapshot; /* core_set_spare */
+
+struct kept *kept(void)
+{
+	const struct core_memory *m = &self.info->core[self.id];
+	return (struct kept *)(uintptr_t)(m->tables + m->tables_bytes - KEPT_BYTES);
+}
+
+/* --- kept memory --- */
+
+static uint64_t pieces_seal(const struct kept *k)
+{
+	return siphash24(&seal_key, k->piece, sizeof k->piece) ^ k->pieces;
+}
+
+/* True if the piece lies in the tables, below struct kept. */
+static bool is_sane(const struct kept_piece *p)
+{
+	const uint64_t end = (uint64_t)(uintptr_t)kept();
+	const uint64_t begin = self.info->core[self.id].tables;
+	return p->what < CORE_KEPTS && p->at >= begin && p->at < end && p->bytes <= end - p->at &&
+	       p->at % PAGE_BYTES == 0 && p->bytes % PAGE_BYTES == 0;
+}
+
+static bool are_sane(const struct kept *k)
+{
+	for (unsigned i = 0; i < k->pieces; i++)
+		if (!is_sane(&k->piece[i]) ||
+		    (i && k->piece[i].at + k->piece[i].bytes > k->piece[i - 1].at))
+			return false;
+	return true;
+}
+
+/* Computes the holes between the pieces, which are sorted by address, highest first. */
+static void find_holes(void)
+{
+	const struct kept *k = kept();
+	uint64_t end = (uint64_t)(uintptr_t)k;
+	hole_count = 0;
+	private_used = KEPT_BYTES;
+	for (unsigned i = 0; i < k->pieces; i++) {
+		const struct kept_piece *p = &k->piece[i];
+		holes[hole_count++] = (struct hole){p->at + p->bytes, end};
+		private_used += p->bytes;
+		end = p->at;
+	}
+	holes[hole_count++] = (struct hole){0, end};
+}
+
+void tables_init(void)
+{
+	struct kept *k = kept();
+	struct snapshot *s = snapshot_header();
+	if (s->lives == 0 || k->pieces > KEPT_PIECES_MAX || pieces_seal(k) != k->pieces_seal ||
+	    !are_sane(k)) {
+		memset(k, 0, KEPT_BYTES);
+		k->pieces_seal = pieces_seal(k);
+	}
+	s->lives++;
+	find_holes();
+	self.area = 0;
+	window_end = taken = 0;
+}
+
+static void drop(enum core_kept what)
+{
+	struct kept *k = kept();
+	unsigned left = 0;
+	for (unsigned i = 0; i < k->pieces; i++)
+		if (k->piece[i].what != what)
+			k->piece[left++] = k->piece[i];
+	memset(&k->piece[left], 0, (KEPT_PIECES_MAX - left) * sizeof k->piece[0]);
+	k->pieces = left;
+	k->pieces_seal = pieces_seal(k);
+}
+
+void tables_forget_devices(void)
+{
+	drop(CORE_KEPT_DEVICES);
+	find_holes();
+}
+
+/* Inserts a piece in address order. A devices' piece directly below another one is merged with it.
+ * False: there are too many pieces. */
+static bool enter(enum core_kept what, uint64_t at, size_t bytes)
+{
+	struct kept *k = kept();
+	unsigned i = 0;
+	while (i < k->pieces && k->piece[i].at > at)
+		i++;
+	struct kept_piece *above = i ? &k->piece[i - 1] : NULL;
+	if (above && above->what == CORE_KEPT_DEVICES && what == CORE_KEPT_DEVICES &&
+	    at + bytes == above->at) {
+		above->at = at;
+		above->bytes += bytes;
+	} else {
+		if (k->pieces == KEPT_PIECES_MAX)
+			return false;
+		memmove(&k->piece[i + 1], &k->piece[i], (k->pieces - i) * sizeof k->piece[0]);
+		k->piece[i] = (struct kept_piece){.at = at, .bytes = bytes, .what = what};
+		k->pieces++;
+	}
+	k->pieces_seal = pieces_seal(k);
+	return true;
+}
+
+void *core_private_keep(enum core_kept what, size_t bytes)
+{
+	bytes = align_up(bytes, PAGE_BYTES);
+	void *p = core_private_alloc(bytes);
+	if (p && what != CORE_KEPT_DEVICES)
+		drop(what);
+	return p && enter(what, (uint64_t)(uintptr_t)p, bytes) ? p : NULL;
+}
+
+void *core_private_kept(enum core_kept what, size_t *bytes)
+{
+	const struct kept *k = kept();
+	for (unsigned i = 0; i < k->pieces; i++)
+		if (k->piece[i].what == what) {
+			*bytes = k->piece[i].bytes;
+			return (void *)(uintptr_t)k->piece[i].at;
+		}
+	return NULL;
+}
+
+/* --- private memory --- */
+
+static size_t hole_bytes(unsigned i)
+{
+	const uint64_t tables = self.info->core[self.id].tables;
+	return holes[i].end - (i == hole_count - 1 ? tables : holes[i].begin);
+}
+
+size_t core_private_left(void)
+{
+	size_t most = 0;
+	for (unsigned i = 0; i < hole_count; i++)
+		most = u64_max(most, hole_bytes(i));
+	return most;
+}
+
+size_t core_private_used(void) { return private_used; }
+
+void *core_private_alloc(size_t bytes)
+{
+	bytes = align_up(bytes, PAGE_BYTES);
+	for (unsigned i = 0; i < hole_count; i++) {
+		if (bytes > hole_bytes(i))
+			continue;
+		holes[i].end -= bytes; /* from the end, because the snapshot grows into the last hole */
+		private_used += bytes;
+		return memset((void *)(uintptr_t)holes[i].end, 0, bytes);
+	}
+	return NULL;
+}
+
+/* --- the snapshot --- */
+
+/* Bytes of the tables behind the snapshot that the snapshot can still take. */
+static size_t shareable(void)
+{
+	const struct boot_info *b = self.info;
+	const bool follow = b->core[self.id].tables == b->snapshot + b->snapshot_bytes;
+	const size_t free = hole_bytes(hole_count - 1);
+	return follow && free ? align_down(free - 1, SHARE_UNIT) : 0;
+}
+
+static size_t whole(void)
+{
+	return self.info->snapshot_bytes - SNAPSHOT_HEADER;
+}
+
+void *core_snapshot_area(size_t *bytes)
+{
+	*bytes = (window_end ? window_end : whole()) - self.area;
+	return (uint8_t *)snapshot_header() + SNAPSHOT_HEADER + self.area;
+}
+
+size_t core_snapshot_beside(void)
+{
+	return self.area + (window_end ? whole() - window_end : 0);
+}
+
+size_t core_snapshot_most(void)
+{
+	return window_end ? window_end - self.area : whole() + shareable() - self.area;
+}
+
+int core_snapshot_take(size_t bytes)
+{
+	if (bytes > core_snapshot_most())
+		return E_NOMEM;
+	if (self.area + bytes > whole() &&
+	    kcall(KCALL_SHARE, align_up(self.area + bytes - whole(), SHARE_UNIT), 0, 0) != 0)
+		return E_NOMEM;
+	taken = bytes;
+	return E_OK;
+}
+
+size_t tables_taken(void) { return taken; }
+
+void core_set_spare(size_t private_bytes, size_t snapshot_bytes)
+{
+	spare_private = private_bytes;
+	spare_snapshot = snapshot_bytes;
+}
+
+size_t tables_needed(void)
+{
+	return taken - u64_min(taken, spare_snapshot);
+}
+
+size_t tables_private_needed(void)
+{
+	const struct kept *k = kept();
+	size_t kept_bytes = KEPT_BYTES;
+	for (unsigned i = 0; i < k->pieces; i++)
+		kept_bytes += k->piece[i].bytes;
+	return private_used - kept_bytes - u64_min(private_used - kept_bytes, spare_private);
+}
+
+bool tables_move(size_t used, size_t bytes, size_t needed, size_t private_needed)
+{
+	const size_t behind = align_up(used + bytes, PAGE_BYTES), end = behind + needed;
+	const size_t growth = end > whole() ? align_up(end - whole(), SHARE_UNIT) : 0;
+	if (private_needed + growth > core_private_left() || (used < needed && growth > shareable()))
+		return false;
+	window_end = used >= needed ? used : 0;
+	self.area = window_end ? 0 : behind;
+	return core_snapshot_take(u64_min(needed, AREA_LEAST)) == E_OK;
+}

@@ -1,0 +1,594 @@
+/*
+ * The state machine of the ports, on the control core. There is one for all ports, because all share
+ * buffers and cores. It never waits, so that with one CPU the data turn of the same core can respond.
+ *
+ *     state       entered by                    leaves when
+ *     STOPPING    start, core_ports_restart     every data core has released the ports → all NICs
+ *                                               stopped, application's tables rebuilt → PREPARING
+ *     PREPARING   above                         every data core has zeroed its ring memory →
+ *                                               NICs started → ATTACHING
+ *     ATTACHING   above                         every data core polls its queues → RUNNING; or a
+ *                                               data core died or restarted → STOPPING
+ *     RUNNING     above                         a data core that polls died, or one restarted and its
+ *                                               pair cannot be started alone (revive.c) → STOPPING
+ *     IDLE        no port could be started, or  core_ports_restart
+ *                 no data core is left alive
+ *     TAKING, SWITCHING                         takeover.c
+ *
+ * A port that does not start, or whose device no longer responds, is reported and stays stopped; the
+ * others run.
+ *
+ * A dead data core (kernel's status) holds nothing and counts as having answered. Only living cores get
+ * queue pairs; pair_of[] in the snapshot says which core polls which pair.
+ */
+#include "runtime/shared.h"
+#include "drivers/nic.h"
+#include "lib/mem.h"
+#include "lib/number.h"
+
+#define ANSWER_WARN_NS 2000000000ull /* a data core that takes longer is reported */
+#define MTU_DEFAULT 1500
+#define PAGE_BYTES 4096u
+#define STATS_EVERY 32 /* link checks: some seconds, long before a 32-bit counter overflows */
+
+enum state { STOPPING, PREPARING, ATTACHING, RUNNING, IDLE, TAKING, SWITCHING };
+
+static enum state state;
+static struct nic *nics; /* nics and stats survive this program, for a takeover */
+static struct nic_stats *stats;
+static struct nic_link links[NIC_PORTS_MAX];
+static unsigned nic_count;
+static bool probed;
+static unsigned mtu = MTU_DEFAULT;
+static uint64_t asked_tsc; /* time of the last request to the data cores */
+static uint64_t look_tsc; /* time at which a sleeping core must check the links; UINT64_MAX: never */
+static bool warned;
+static enum core_idle idle_wish;
+
+static void enter(enum state next)
+{
+	state = next;
+	core_event(EVENT_ports, next, nic_count);
+}
+
+void ports_ask(unsigned d, enum ports_phase phase)
+{
+	struct snapshot *s = snapshot_header();
+	s->phase[d] = (uint8_t)phase;
+	shared_store(&s->asked[d], s->asked[d] + 1);
+	core_wake(data_core(d));
+}
+
+bool ports_answered(unsigned d)
+{
+	return shared_load(&outbox_of(data_core(d))->epoch) == snapshot_header()->asked[d];
+}
+
+static void publish(enum ports_phase phase)
+{
+	asked_tsc = self.now_tsc;
+	warned = false;
+	for (unsigned d = 0; d < self.info->data_cores; d++)
+		ports_ask(d, phase);
+}
+
+void ports_init(void)
+{
+	struct snapshot *s = snapshot_header();
+	nics = kept()->nic;
+	stats = kept()->stats;
+	if (takeover_possible()) {
+		nic_count = (unsigned)kept()->ports;
+		probed = true;
+		enter(TAKING);
+		return;
+	}
+	takeover_open();
+	kept()->taking = 0;
+	memset(nics, 0, NIC_PORTS_MAX * sizeof *nics);
+	for (unsigned p = 0; p < NIC_PORTS_MAX; p++)
+		stats[p] = (struct nic_stats){.rx_unread = s->lives > 1 ? stats[p].rx_unread : 0};
+	tables_forget_devices();
+	probed = false;
+	nic_count = 0;
+	app_choose();
+	enter(STOPPING);
+	s->buf_stride = s->buf_stride ? s->buf_stride : BUF_STRIDE_STANDARD;
+	s->slots = s->slots ? s->slots : 1;
+	publish(PORTS_STOPPED);
+}
+
+static bool all_answered(void)
+{
+	for (unsigned d = 0; d < self.info->data_cores; d++) {
+		unsigned c = data_core(d);
+		if (self.info->status[c].state == CORE_DEAD || ports_answered(d))
+			continue;
+		if (!warned &&
+		    self.now_tsc - asked_tsc > clock_ticks(&self.clock, ANSWER_WARN_NS)) {
+			core_log("core %u does not answer the control core", c);
+			warned = true;
+		}
+		return false;
+	}
+	return true;
+}
+
+/* --- STOPPING → PREPARING --- */
+
+static const struct nic_ops *driver_for(const struct pci_dev *dev, uint8_t *index)
+{
+	for (unsigned i = 0; i < nic_driver_count; i++)
+		if (nic_drivers[i]->match(dev)) {
+			*index = (uint8_t)i;
+			return nic_drivers[i];
+		}
+	return NULL;
+}
+
+static void trace_line(const char *line)
+{
+	core_log("%s", line);
+}
+
+static void *device_memory(size_t bytes)
+{
+	return core_private_keep(CORE_KEPT_DEVICES, bytes);
+}
+
+static void probe(const struct pci_dev *dev)
+{
+	struct nic *nic = &nics[nic_count];
+	uint8_t driver;
+	const struct nic_ops *ops = nic_count < NIC_PORTS_MAX ? driver_for(dev, &driver) : NULL;
+	if (!ops)
+		return;
+	*nic = (struct nic){.ops = ops,
+	                    .pci = dev,
+	                    .dma = device_memory(NIC_DMA_BYTES),
+	                    .dma_more = device_memory,
+	                    .trace = core_option_number("nic-trace", 0) ? trace_line : NULL,
+	                    .clock = &self.clock};
+	int e = nic->dma ? ops->probe(nic, dev) : E_NOMEM;
+	if (e != E_OK) {
+		core_log("pci %02x:%02x.%x: %s: %s (error %d), left out", dev->bdf >> 8,
+		         dev->bdf >> 3 & 31, dev->bdf & 7, ops->name,
+		         nic->error ? nic->error : e == E_NOMEM ? "not enough memory" : "cannot be used", -e);
+		return;
+	}
+	snapshot_header()->nic[nic_count++].driver = driver;
+}
+
+/* Creates as many null ports as the option says. */
+static void probe_null(const char *option, const struct pci_dev *dev)
+{
+	uint64_t n = core_option_number(option, 0);
+	for (unsigned i = 0; i < n && i < NIC_PORTS_MAX; i++)
+		probe(dev);
+}
+
+/* Devices become eth0, eth1, ... in the order of their PCI addresses; then come the null ports. */
+static void probe_all(void)
+{
+	static const struct pci_dev source = {.vendor = PCI_VENDOR_NONE, .device = NIC_NULL_SOURCE};
+	static const struct pci_dev sink = {.vendor = PCI_VENDOR_NONE, .device = NIC_NULL_SINK};
+	for (unsigned i = 0; i < self.info->pci_count; i++)
+		probe(&self.info->pci[i]);
+	probe_null("null", &source);
+	probe_null("null-sinks", &sink);
+	probed = true;
+}
+
+/* Buffers hold the largest frame that any interface may carry. */
+static uint32_t stride_wanted(void)
+{
+	return mtu + NIC_FRAME_OVERHEAD <= BUF_STRIDE_STANDARD - BUF_DATA_OFFSET ? BUF_STRIDE_STANDARD
+	                                                                          : BUF_STRIDE_JUMBO;
+}
+
+/* A message ring has as many slots as fit its area. */
+static void choose_buffers(struct snapshot *s)
+{
+	s->buf_stride = stride_wanted();
+	unsigned slots = RING_SLOTS_MAX;
+	while ((size_t)slots * (s->buf_stride + CACHE_LINE) > OUTBOX_AREA)
+		slots /= 2;
+	s->slots = slots;
+}
+
+static bool is_dead(unsigned d)
+{
+	return self.info->status[data_core(d)].state == CORE_DEAD;
+}
+
+/* Gives each living data core a queue pair, as long as every NIC has another one. */
+static void assign_pairs(struct snapshot *s)
+{
+	unsigned most = nic_count ? NIC_PAIRS_MAX : 0;
+	for (unsigned p = 0; p < nic_count; p++)
+		most = nics[p].pairs_max < most ? nics[p].pairs_max : most;
+	s->pairs = 0;
+	for (unsigned d = 0; d < self.info->data_cores; d++)
+		s->pair_of[d] = s->pairs < most && !is_dead(d) ? (uint8_t)s->pairs++ : NO_PAIR;
+}
+
+/* True if a data core with a queue pair is dead. */
+static bool holder_died(void)
+{
+	for (unsigned d = 0; d < self.info->data_cores; d++)
+		if (unlikely(is_dead(d)) && snapshot_header()->pair_of[d] != NO_PAIR)
+			return true;
+	return false;
+}
+
+/* Reads the device's counters, if it has any and responds. */
+static void port_stats(unsigned p)
+{
+	if (nics[p].ops->stats && snapshot_header()->nic[p].pairs && !links[p].gone)
+		nics[p].ops->stats(&nics[p], &stats[p]);
+}
+
+void ports_book_unread(unsigned p, unsigned pair)
+{
+	const struct nic_ring_mem *m = &ports_config(p)->mem[pair];
+	if (nics[p].ops->rx_left)
+		stats[p].rx_unread += nics[p].ops->rx_left(&snapshot_header()->nic[p], pair, m->mem,
+		                                           m->cnt->rx_place);
+}
+
+/* From here on the ports are stopped; data cores have released them. */
+static void enter_idle(void)
+{
+	snapshot_header()->ports = 0;
+	publish(PORTS_STOPPED);
+	enter(IDLE);
+	core_app()->control->ports();
+}
+
+static void enter_preparing(void)
+{
+	struct snapshot *s = snapshot_header();
+	if (!probed)
+		probe_all();
+	for (unsigned p = 0; p < nic_count; p++) {
+		port_stats(p);
+		nics[p].ops->stop(&nics[p]);
+		for (unsigned pair = 0; pair < s->nic[p].pairs; pair++)
+			ports_book_unread(p, pair);
+		s->nic[p].pairs = 0;
+	}
+	s->ports = 0;
+	s->area = self.area;
+	for (unsigned d = 0; d < self.info->data_cores; d++)
+		ring_punt_skip(d); /* before the rings' geometry changes */
+	core_app()->control->start();
+	s->idle_sleep = core_idle_mode() == CORE_IDLE_SLEEP;
+	choose_buffers(s);
+	s->ports = nic_count;
+	for (unsigned p = 0; p < nic_count; p++)
+		s->ring_bytes[p] = align_up(nics[p].ops->ring_bytes(&nics[p]), PAGE_BYTES);
+	assign_pairs(s);
+	if (nic_count && s->pairs == 0) {
+		core_log("no data core is left alive: the ports are stopped");
+		enter_idle();
+		return;
+	}
+	publish(PORTS_PREPARE);
+	enter(PREPARING);
+}
+
+/* --- PREPARING → ATTACHING → RUNNING --- */
+
+const struct nic_config *ports_config(unsigned p)
+{
+	static struct nic_ring_mem mem[NIC_PAIRS_MAX];
+	static struct nic_config config;
+	const struct snapshot *s = snapshot_header();
+	for (unsigned d = 0; d < self.info->data_cores; d++) {
+		unsigned c = data_core(d);
+		if (s->pair_of[d] != NO_PAIR)
+			mem[s->pair_of[d]] = (struct nic_ring_mem){
+				(void *)(uintptr_t)outbox_of(c)->ring_mem[p], s->ring_bytes[p], c,
+				&outbox_of(c)->nic[p]};
+	}
+	config = (struct nic_config){.pairs = s->pairs,
+	                             .features = nics[p].features & ~(uint32_t)NIC_VLAN,
+	                             .buf_bytes = s->buf_stride,
+	                             .mem = mem};
+	return &config;
+}
+
+static int start_port(unsigned p)
+{
+	struct nic_shared *shared = &snapshot_header()->nic[p];
+	*shared = (struct nic_shared){.driver = shared->driver};
+	int e = nics[p].ops->start(&nics[p], ports_config(p), shared);
+	if (e != E_OK) {
+		shared->pairs = 0;
+		core_log("eth%u: %s: %s (error %d); this port is not started", p, nics[p].ops->name,
+		         nics[p].error ? nics[p].error : "does not start", -e);
+	}
+	return e;
+}
+
+static void enter_attaching(void)
+{
+	if (holder_died()) { /* it has not prepared its ring memory */
+		core_ports_restart("a data core died");
+		return;
+	}
+	unsigned started = 0;
+	for (unsigned p = 0; p < nic_count; p++)
+		started += start_port(p) == E_OK;
+	memset(links, 0, sizeof links);
+	if (nic_count && started == 0) {
+		enter_idle();
+		return;
+	}
+	publish(PORTS_RUNNING);
+	enter(ATTACHING);
+}
+
+/* The application is told only now. It then starts to send, and a queue that has no buffers yet would
+ * lose the answers. */
+static void enter_running(void)
+{
+	enter(RUNNING);
+	revive_reset();
+	takeover_seal(nic_count);
+	ports_check_link();
+	core_app()->control->ports();
+}
+
+/* --- TAKING → SWITCHING --- */
+
+static void take_over(void)
+{
+	struct snapshot *s = snapshot_header();
+	if (!takeover_begin() || stride_wanted() != s->buf_stride)
+		takeover_give_up("what it has built does not do for what runs");
+	s->area = self.area;
+	publish(PORTS_TABLES);
+	enter(SWITCHING);
+}
+
+/* --- ATTACHING, RUNNING → STOPPING --- */
+
+void core_ports_restart(const char *why)
+{
+	if (state == STOPPING)
+		return;
+	if (state == TAKING || state == SWITCHING)
+		takeover_give_up(why);
+	takeover_open();
+	revive_reset();
+	core_log("ports restart: %s", why);
+	publish(PORTS_STOPPED);
+	enter(STOPPING);
+}
+
+static bool data_core_restarted(void)
+{
+	for (unsigned d = 0; d < self.info->data_cores; d++)
+		if (shared_load(&outbox_of(data_core(d))->restarted) && !is_dead(d))
+			return true;
+	return false;
+}
+
+/* False: the ports are being stopped, because a data core died or restarted. */
+static bool holders_are_well(void)
+{
+	if (unlikely(holder_died()))
+		core_ports_restart("a data core died");
+	else if (unlikely(data_core_restarted()))
+		core_ports_restart("a data core was restarted");
+	return state != STOPPING;
+}
+
+static void running(void)
+{
+	if (unlikely(holder_died())) {
+		core_ports_restart("a data core died");
+	} else if (unlikely(revive_busy() || data_core_restarted())) {
+		takeover_open();
+		if (!revive_turn())
+			core_ports_restart("a data core was restarted");
+		else if (!revive_busy())
+			takeover_seal(nic_count);
+	}
+}
+
+void ports_turn(void)
+{
+	switch (state) {
+	case STOPPING:
+		if (all_answered())
+			enter_preparing();
+		break;
+	case PREPARING:
+		if (all_answered())
+			enter_attaching();
+		break;
+	case ATTACHING:
+		if (holders_are_well() && all_answered())
+			enter_running();
+		break;
+	case RUNNING:
+		running();
+		break;
+	case TAKING:
+		take_over();
+		break;
+	case SWITCHING:
+		if (takeover_ended())
+			enter_running();
+		break;
+	case IDLE:
+		break;
+	}
+}
+
+bool ports_let_go(void)
+{
+	return state == PREPARING || state == IDLE || state == TAKING || (state == STOPPING && all_answered());
+}
+
+uint64_t ports_deadline(void)
+{
+	if (state == RUNNING)
+		return revive_busy() ? self.now_tsc : look_tsc;
+	return state == IDLE ? UINT64_MAX : self.now_tsc;
+}
+
+static void say_why(unsigned p)
+{
+	const char *name = nics[p].ops->name, *why = links[p].why;
+	if (links[p].gone)
+		core_log("eth%u: %s: the device answers no more%s%s", p, name, why ? ": " : "",
+		         why ? why : "");
+	else if (why)
+		core_log("eth%u: %s: %s", p, name, why);
+}
+
+/* Checks a link; true if the application must be told. After a takeover it is told of every link. */
+static bool look_at_link(unsigned p, bool read_stats)
+{
+	const struct nic_link was = links[p];
+	nics[p].ops->link(&nics[p], &links[p]);
+	say_why(p);
+	if (links[p].gone)
+		links[p].up = false;
+	else if (read_stats)
+		port_stats(p);
+	if (links[p].again_us)
+		look_tsc = u64_min(look_tsc, nic_deadline(&nics[p], links[p].again_us));
+	if (links[p].up != was.up || links[p].gone != was.gone)
+		core_event(EVENT_link, p, links[p].gone ? 2 : links[p].up);
+	return links[p].up != was.up || state == TAKING;
+}
+
+void ports_check_link(void)
+{
+	static unsigned looks;
+	bool read_stats = looks++ % STATS_EVERY == 0, news[NIC_PORTS_MAX] = {false};
+	look_tsc = UINT64_MAX;
+	if (state != RUNNING && state != TAKING)
+		return;
+	takeover_open();
+	for (unsigned p = 0; p < nic_count; p++)
+		if (snapshot_header()->nic[p].pairs && !links[p].gone)
+			news[p] = look_at_link(p, read_stats);
+	if (!revive_busy())
+		takeover_seal(nic_count);
+	for (unsigned p = 0; p < nic_count; p++)
+		if (news[p])
+			core_app()->control->link(p, &links[p]);
+}
+
+/* --- state and counters --- */
+
+void core_set_mtu(unsigned m) { mtu = m; }
+void core_set_idle(enum core_idle idle)
+{
+	idle_wish = idle;
+	__atomic_store_n(&snapshot_header()->idle_sleep, core_idle_mode() == CORE_IDLE_SLEEP,
+	                 __ATOMIC_RELAXED);
+	for (unsigned d = 0; d < self.info->data_cores; d++)
+		core_wake(data_core(d)); /* a halted core reads it when it wakes */
+}
+
+unsigned core_port_count(void) { return nic_count; }
+const struct nic *core_port_nic(unsigned port) { return &nics[port]; }
+struct nic *ports_nic(unsigned p) { return &nics[p]; }
+bool core_ports_running(void) { return state == RUNNING; }
+bool ports_settled(void) { return state == RUNNING || state == IDLE; }
+
+enum core_idle core_idle_mode(void)
+{
+	char text[8];
+	enum core_idle idle = idle_wish;
+	if (core_option("idle", text, sizeof text))
+		idle = strcmp(text, "poll") == 0    ? CORE_IDLE_POLL
+		       : strcmp(text, "sleep") == 0 ? CORE_IDLE_SLEEP
+		                                    : idle;
+	/* A guest shares its host's CPUs; bare metal has no other use for them. */
+	if (idle == CORE_IDLE_AUTO)
+		idle = self.info->hypervisor ? CORE_IDLE_SLEEP : CORE_IDLE_POLL;
+	return idle;
+}
+
+bool core_port_link(unsigned port, struct nic_link *link)
+{
+	*link = links[port];
+	return state == RUNNING;
+}
+
+void core_port_counters(unsigned port, struct nic_counters *sum)
+{
+	uint64_t *to = (uint64_t *)sum;
+	memset(sum, 0, sizeof *sum);
+	for (unsigned d = 0; d < self.info->data_cores; d++) {
+		const uint64_t *from = (const uint64_t *)&outbox_of(data_core(d))->nic[port];
+		for (size_t i = 0; i < sizeof *sum / sizeof *to; i++)
+			to[i] += __atomic_load_n(&from[i], __ATOMIC_RELAXED);
+	}
+}
+
+const struct nic_stats *core_port_stats(unsigned port)
+{
+	if (state == RUNNING) {
+		takeover_open();
+		port_stats(port);
+		if (!revive_busy())
+			takeover_seal(nic_count);
+	}
+	return &stats[port];
+}
+
+int core_port_rate(unsigned port, unsigned pair, uint32_t kbps, uint32_t *set)
+{
+	struct nic *nic = &nics[port];
+	if (state != RUNNING || links[port].gone || pair >= snapshot_header()->nic[port].pairs)
+		return E_AGAIN;
+	if (!nic->ops->rate)
+		return E_NOTSUP;
+	takeover_open();
+	int e = nic->ops->rate(nic, pair, kbps, set);
+	if (!revive_busy())
+		takeover_seal(nic_count);
+	return e;
+}
+
+struct nic *core_port_clock(unsigned port)
+{
+	struct nic *nic = &nics[port];
+	bool runs = state == RUNNING && port < nic_count && !links[port].gone;
+	return runs && nic->ops->time_start ? nic : NULL;
+}
+
+void core_drops(unsigned interface, uint64_t sum[CNT_DROPS])
+{
+	memset(sum, 0, CNT_DROPS * sizeof *sum);
+	for (unsigned c = 0; interface < CORE_INTERFACES_MAX && c < self.info->cores; c++) {
+		const uint64_t *v = outbox_drops(c)->v[interface];
+		for (unsigned i = 0; shared_load(&outbox_of(c)->drops_clean) && i < CNT_DROPS; i++)
+			sum[i] += __atomic_load_n(&v[i], __ATOMIC_RELAXED);
+	}
+}
+
+void core_counters(struct counters *sum)
+{
+	memset(sum, 0, sizeof *sum);
+	for (unsigned c = 0; c < self.info->cores; c++)
+		for (unsigned i = 0; i < CNT_MAX; i++)
+			sum->v[i] += __atomic_load_n(&outbox_of(c)->counters.v[i], __ATOMIC_RELAXED);
+	/* A dead core cannot count the frames that it was processing. */
+	for (unsigned d = 0; d < self.info->data_cores; d++)
+		if (is_dead(d))
+			sum->v[CNT_drop_restart] += ring_deficit(data_core(d));
+}
+
+const struct core_stats *core_stats_of(unsigned core)
+{
+	return &outbox_of(core)->stats;
+}

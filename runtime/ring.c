@@ -1,0 +1,381 @@
+/*
+ * Message rings between a data core and the control core. Each has one producer and one consumer, which
+ * write only their own outboxes: the producer publishes the slot, then the head; the consumer reads the
+ * slot, then moves the tail. Frames are copied: this path is cold, and each side keeps its own buffers.
+ *
+ * Either program may die at any instruction and restart while the other continues. Outboxes survive a
+ * program, and so do the positions in them:
+ *
+ * 1. Heads and tails only grow, and tail <= head <= tail + slots. Neither ever moves back, so no slot
+ *    is served twice or before it is complete.
+ * 2. A restarted producer continues at its head. An unpublished message is overwritten; a published
+ *    message is complete and is served.
+ * 3. A restarted consumer skips to the head (rings_restart), because the message it was serving may
+ *    have caused the failure. A consumer always moves forward, so the producer sees no difference.
+ * 4. The geometry (slots, buf_stride) changes only in enter_preparing, when all data cores have released
+ *    the ports. Data cores do not punt then, and skipped injected messages before they answered; the
+ *    control core skips the punt rings first. All rings are therefore empty.
+ * 5. The other side is untrusted: a head that is not within `slots` of the tail counts as no message,
+ *    and the next restart of the ports skips to it.
+ *
+ * A punt ring is divided among the kinds of message, so a flood of one kind does not starve the others,
+ * and within a kind among the ports, so a flood by one port does not starve another. Half of the ring is
+ * reserved in equal parts; the other half is first come, first served. Only the producer counts the
+ * messages in the ring (struct punt_places). The places that the consumer has freed are those between
+ * the tail that the producer read last and the current one.
+ *
+ * A received frame in a punt ring counts as `punted` once its message is published, and as `punt_taken`
+ * when the control core begins to serve it or skips it. punt_taken[] in the outbox identifies the
+ * message being served, which a restart must not count twice.
+ */
+#include "runtime/shared.h"
+#include "abi/kcall.h"
+#include "lib/mem.h"
+#include "lib/number.h"
+
+unsigned ring_from;
+static uint64_t wake_mask; /* cores written to in this turn */
+
+static size_t slot_bytes(void)
+{
+	size_t frame = snapshot_header()->buf_stride - BUF_DATA_OFFSET;
+	return align_up(sizeof(struct core_msg) + frame, CACHE_LINE);
+}
+
+static struct core_msg *slot(uint64_t ring, uint64_t index)
+{
+	return (struct core_msg *)(uintptr_t)(ring +
+	                                      index % snapshot_header()->slots * slot_bytes());
+}
+
+static uint64_t punt_ring(unsigned d)
+{
+	return self.info->core[data_core(d)].outbox + OUTBOX_AREA;
+}
+
+static uint64_t inject_ring(unsigned d)
+{
+	bool both = self.info->first_data_core == 0;
+	return self.info->core[0].outbox + OUTBOX_AREA * (1 + both + (uint64_t)d);
+}
+
+static bool is_waiting(uint64_t head, uint64_t tail)
+{
+	return unlikely(head != tail) && head - tail <= snapshot_header()->slots;
+}
+
+/* --- restart --- */
+
+/*
+ * Account of the messages in the punt ring. A share is a kind of message from a port. The shares are
+ * kept here and not in the slots, because empty slots may change their size (4). Messages from before a
+ * restart of this program belong to no share.
+ */
+#define PUNT_SHARES (CORE_PUNT_KINDS * NIC_PORTS_MAX)
+_Static_assert(PUNT_SHARES <= 256, "a share's number is a byte");
+static struct punt_places {
+	uint64_t seen; /* the tail as last read; messages before it are no longer counted */
+	unsigned shares, part; /* number of shares, and places reserved for each */
+	unsigned kept; /* reserved places that are free, over all shares */
+	uint16_t count[PUNT_SHARES];
+	uint8_t share[RING_SLOTS_MAX]; /* share of message n, at n % RING_SLOTS_MAX */
+} places;
+
+static void places_restart(void)
+{
+	places = (struct punt_places){.seen = outbox_of(self.id)->punt_head};
+}
+
+void rings_restart(void)
+{
+	if (self.roles & CORE_DATA) {
+		ring_inject_skip();
+		places_restart();
+	}
+	if (self.roles & CORE_CONTROL)
+		for (unsigned d = 0; d < self.info->data_cores; d++)
+			ring_punt_skip(d);
+}
+
+/*
+ * Every frame that a core receives ends in one fate or is passed on. A difference between the two sides
+ * is therefore the number of frames being processed:
+ *     data role      received = fates + punted
+ *     control role   punt_taken = fates (+ frames that wait for a neighbour)
+ */
+uint64_t ring_deficit(unsigned core)
+{
+	const struct outbox *o = outbox_of(core);
+	uint32_t roles = self.info->core[core].roles;
+	uint64_t n = 0;
+	if (roles & CORE_DATA) {
+		for (unsigned p = 0; p < NIC_PORTS_MAX; p++)
+			n += o->nic[p].rx_pkts;
+		n -= o->counters.v[CNT_punted];
+	}
+	if (roles & CORE_CONTROL)
+		n += o->counters.v[CNT_punt_taken];
+	for (unsigned i = 0; i < CNT_MAX; i++)
+		if (counter_desc[i].kind != COUNTER_INFO)
+			n -= o->counters.v[i];
+	return n;
+}
+
+void ring_account_restart(void)
+{
+	count_n(CNT_drop_restart, ring_deficit(self.id));
+}
+
+unsigned core_frame_max(void)
+{
+	return snapshot_header()->buf_stride - BUF_DATA_OFFSET;
+}
+
+/* --- punt: data core to control core --- */
+
+static void fill(struct core_msg *m, const uint8_t *frame, unsigned len)
+{
+	m->len = (uint16_t)len;
+	memcpy(m->frame, frame, len);
+}
+
+/* Fills the message with a packet, in one piece or several. */
+static void fill_packet(struct core_msg *m, const struct pkt *p)
+{
+	const struct pkt_frag *f = pkt_frags(&self.pool, p->buf);
+	fill(m, p->data, p->len);
+	for (unsigned n = p->flags & PKT_CHAIN ? pkt_meta(&self.pool, p->buf)->frags : 0; n; n--, f++) {
+		memcpy(m->frame + m->len, buf_base(&self.pool, f->buf) + f->offset, f->len);
+		m->len = (uint16_t)(m->len + f->len);
+	}
+}
+
+static void places_give_back(uint64_t tail)
+{
+	for (; places.seen < tail; places.seen++) {
+		unsigned share = places.share[places.seen % RING_SLOTS_MAX];
+		places.kept += places.count[share]-- <= places.part;
+	}
+}
+
+/* Reserves half of the ring. Its size changes only while no message of ours is in the ring (4). */
+static void places_divide(const struct snapshot *s)
+{
+	unsigned shares = core_app()->control->punt_kinds * s->ports, part = s->slots / 2 / shares;
+	if (likely(places.part == part && places.shares == shares))
+		return;
+	places.shares = shares;
+	places.part = part;
+	places.kept = part * shares;
+}
+
+/* The share of a message: its kind, and the port whose packets are being handled. */
+static unsigned share_of(uint32_t kind)
+{
+	assert(kind < core_app()->control->punt_kinds && ring_from < snapshot_header()->ports);
+	return kind * NIC_PORTS_MAX + ring_from;
+}
+
+/* True if the punt ring, whose next slot is head, has room for another message of this share. */
+static bool punt_has_room(uint64_t head, unsigned share)
+{
+	const struct snapshot *s = snapshot_header();
+	uint64_t tail = shared_load(&outbox_of(0)->punt_tail[data_index()]), used = head - tail;
+	if (used >= s->slots) /* full, or the tail is invalid (5) */
+		return false;
+	places_give_back(tail);
+	places_divide(s);
+	return places.count[share] < places.part || s->slots - used > places.kept;
+}
+
+static void places_take(uint64_t index, unsigned share)
+{
+	places.share[index % RING_SLOTS_MAX] = (uint8_t)share;
+	places.kept -= places.count[share]++ < places.part;
+}
+
+/* Copies the packet into the punt ring, counts it and frees it. `flags` are the message's. */
+static void punt(const struct pkt *p, unsigned flags, uint32_t kind, uint32_t arg)
+{
+	struct outbox *out = outbox_of(self.id);
+	bool own = flags & PKT_OWN;
+	uint64_t head = out->punt_head;
+	unsigned share = share_of(kind);
+	if (punt_has_room(head, share) && pkt_bytes(&self.pool, p) <= core_frame_max()) {
+		struct core_msg *m = slot(punt_ring(data_index()), head);
+		fill_packet(m, p);
+		m->port = p->port;
+		m->flags = (uint8_t)(flags & ~(unsigned)(PKT_SHARED | PKT_CHAIN));
+		m->kind = kind;
+		m->arg = arg;
+		m->core = (uint16_t)self.id;
+		m->traced = core_trace.number;
+		core_trace.messages++;
+		places_take(head, share);
+		shared_store(&out->punt_head, head + 1);
+		count_n(CNT_punted, !own);
+		wake_mask |= 1;
+	} else {
+		count_at(p->port, own ? CNT_originated_drop_tx : CNT_drop_punt_full);
+		core_event_seldom(EVENT_punt_full, kind, self.counters->v[CNT_drop_punt_full]);
+	}
+	pkt_free(&self.pool, p);
+}
+
+void core_punt(const struct pkt *p, uint32_t kind, uint32_t arg)
+{
+	punt(p, p->flags & ~(unsigned)PKT_OWN, kind, arg);
+}
+
+void core_punt_own(const struct pkt *p, uint32_t kind, uint32_t arg)
+{
+	struct pkt whole = *p;
+	if (unlikely(p->flags & (PKT_TSO | PKT_USO))) {
+		core_drop(p, CNT_originated_drop_tx);
+		return;
+	}
+	pkt_csum_complete(&self.pool, &whole);
+	punt(&whole, whole.flags | (unsigned)PKT_OWN, kind, arg);
+}
+
+static bool punt_is_waiting(unsigned d)
+{
+	return is_waiting(shared_load(&outbox_of(data_core(d))->punt_head),
+	                  outbox_of(self.id)->punt_tail[d]);
+}
+
+/* Counts message `index` as taken by the control core, once. */
+static void punt_book(unsigned d, uint64_t index, const struct core_msg *m)
+{
+	struct outbox *out = outbox_of(self.id);
+	if (out->punt_taken[d] > index)
+		return;
+	out->punt_taken[d] = index + 1;
+	count_n(CNT_punt_taken, !(m->flags & PKT_OWN));
+}
+
+struct core_msg *ring_punt_next(unsigned d)
+{
+	uint64_t tail = outbox_of(self.id)->punt_tail[d];
+	if (!punt_is_waiting(d))
+		return NULL;
+	struct core_msg *m = slot(punt_ring(d), tail);
+	punt_book(d, tail, m);
+	return m;
+}
+
+void ring_punt_done(unsigned d)
+{
+	struct outbox *out = outbox_of(self.id);
+	shared_store(&out->punt_tail[d], out->punt_tail[d] + 1);
+}
+
+void ring_punt_skip(unsigned d)
+{
+	struct outbox *out = outbox_of(self.id);
+	uint64_t head = shared_load(&outbox_of(data_core(d))->punt_head);
+	uint64_t before = self.counters->v[CNT_punt_taken];
+	if (is_waiting(head, out->punt_tail[d]))
+		for (uint64_t i = out->punt_tail[d]; i != head; i++)
+			punt_book(d, i, slot(punt_ring(d), i));
+	count_n(CNT_drop_restart, self.counters->v[CNT_punt_taken] - before);
+	out->punt_taken[d] = head;
+	shared_store(&out->punt_tail[d], head);
+}
+
+/* --- inject: control core to data core --- */
+
+unsigned core_data_count(void)
+{
+	return core_ports_running() ? snapshot_header()->pairs : 0;
+}
+
+int core_pair_of(unsigned core)
+{
+	unsigned d = core - self.info->first_data_core;
+	if (!core_ports_running() || d >= self.info->data_cores ||
+	    snapshot_header()->pair_of[d] == NO_PAIR)
+		return E_NOENT;
+	return snapshot_header()->pair_of[d];
+}
+
+/* The index of the data core that polls `pair` < core_data_count(). */
+static unsigned holder(unsigned pair)
+{
+	unsigned d = 0;
+	while (snapshot_header()->pair_of[d] != pair)
+		d++;
+	return d;
+}
+
+int core_inject(unsigned pair, unsigned port, const uint8_t *frame, unsigned len, uint32_t kind,
+                uint32_t arg)
+{
+	struct outbox *out = outbox_of(self.id);
+	if (len > core_frame_max())
+		return E_INVAL;
+	if (pair >= core_data_count())
+		return E_AGAIN;
+	unsigned d = holder(pair);
+	uint64_t head = out->inject_head[d];
+	if (head - shared_load(&outbox_of(data_core(d))->inject_tail) >= snapshot_header()->slots)
+		return E_AGAIN;
+	struct core_msg *m = slot(inject_ring(d), head);
+	fill(m, frame, len);
+	m->port = (uint8_t)port;
+	m->flags = 0;
+	m->kind = kind;
+	m->arg = arg;
+	m->core = (uint16_t)self.id;
+	m->traced = 0;
+	shared_store(&out->inject_head[d], head + 1);
+	count(CNT_injected);
+	wake_mask |= 1ull << data_core(d);
+	return E_OK;
+}
+
+struct core_msg *ring_inject_next(void)
+{
+	uint64_t tail = outbox_of(self.id)->inject_tail;
+	if (!is_waiting(shared_load(&outbox_of(0)->inject_head[data_index()]), tail))
+		return NULL;
+	return slot(inject_ring(data_index()), tail);
+}
+
+void ring_inject_done(void)
+{
+	struct outbox *out = outbox_of(self.id);
+	shared_store(&out->inject_tail, out->inject_tail + 1);
+}
+
+void ring_inject_skip(void)
+{
+	struct outbox *out = outbox_of(self.id);
+	uint64_t head = shared_load(&outbox_of(0)->inject_head[data_index()]);
+	if (is_waiting(head, out->inject_tail))
+		count_n(CNT_originated_drop_tx, head - out->inject_tail);
+	shared_store(&out->inject_tail, head);
+}
+
+/* --- sleep --- */
+
+void ring_wake_peers(void)
+{
+	if (likely(wake_mask == 0))
+		return;
+	barrier_full(); /* the messages are visible before `parked` is read */
+	for (unsigned i = 0; wake_mask; i++, wake_mask >>= 1)
+		if (wake_mask & 1 && i != self.id && shared_load(&outbox_of(i)->parked))
+			kcall(KCALL_WAKE, i, 0, 0);
+}
+
+bool ring_messages_waiting(void)
+{
+	if (self.roles & CORE_DATA && ring_inject_next())
+		return true;
+	if (self.roles & CORE_CONTROL)
+		for (unsigned d = 0; d < self.info->data_cores; d++)
+			if (punt_is_waiting(d))
+				return true;
+	return false;
+}

@@ -1,0 +1,633 @@
+/*
+ * The runtime of a core program: the interface for applications at ring 3. Each core has its own
+ * instance and its own copy of every variable (ARCHITECTURE.md, invariant 1): the hooks of one core do
+ * not see what those of another core store in a variable. Cores share the snapshot, which the control
+ * core writes (core_snapshot_area), an area that each core writes for itself (core_shared_area), and
+ * messages (core_punt, core_inject).
+ *
+ * The loop (runtime/loop.c) owns the core. On a data core a turn is:
+ *
+ *     rx_burst of each port → app->rx_vector(packets) → core_tx(...) ... → one tx_burst per port
+ *
+ * On the control core a turn serves messages from the data cores, the console and timers. With
+ * one CPU both turns alternate on the same core and communicate through the same rings.
+ *
+ * To add an application: fill in one `struct app`, list its name in runtime/apps.h, include its header
+ * in apps/apps.c. Its control hooks may call the functions under "control core", its data hooks those
+ * under "data core", both of them the rest.
+ */
+#ifndef RUNTIME_RUNTIME_H
+#define RUNTIME_RUNTIME_H
+
+#define HAYATE_VERSION "0.1"
+
+#include "runtime/apps.h"
+#include "drivers/nic.h"
+#include "abi/boot_info.h"
+#include "hal/clock.h"
+#include "abi/current_packet.h"
+#include "hal/vector.h"
+#include "lib/pkt.h"
+#include "lib/types.h"
+#include "net/counters.h"
+
+/* --- this core --- */
+
+/* Drops by pkt.port, which is an interface number to the application, below CORE_INTERFACES_MAX. */
+#define CORE_INTERFACES_MAX 128
+struct drop_counts {
+	uint64_t v[CORE_INTERFACES_MAX][CNT_DROPS]; /* the first is CNT_DROP_FIRST */
+};
+
+struct core_self {
+	const struct boot_info *info;
+	unsigned id;
+	uint32_t roles;            /* enum core_role */
+	struct clock clock;
+	uint64_t now_tsc;          /* TSC at the start of this turn */
+	struct counters *counters; /* this core's counters, in its outbox */
+	struct drop_counts *drops; /* likewise */
+	struct bufpool pool;       /* data cores */
+	size_t area;               /* start of core_snapshot_area(), in bytes behind the header */
+};
+
+extern struct core_self self;
+
+/* Time of this turn in nanoseconds since the TSC was zero. */
+uint64_t core_now_ns(void);
+
+/* core_now_ns in microseconds. */
+static inline uint64_t core_now_us(void) { return clock_us(&self.clock, self.now_tsc); }
+
+/* Fills out with `bytes` unpredictable random bytes, different on every core. Cold: up to a millisecond
+ * if the CPU has no random generator (runtime/random.c). */
+void core_random(void *out, size_t bytes);
+
+/* Counts one event, or n. */
+static inline void count(enum counter c) { self.counters->v[c]++; }
+static inline void count_n(enum counter c, uint64_t n) { self.counters->v[c] += n; }
+
+/* Counts the fate of a packet received by that interface. An out-of-range interface is counted globally
+ * only. */
+static inline void count_at(unsigned interface, enum counter c)
+{
+	unsigned reason = (unsigned)c - CNT_DROP_FIRST;
+	count(c);
+	if (reason < CNT_DROPS && interface < CORE_INTERFACES_MAX)
+		self.drops->v[interface][reason]++;
+}
+
+/* Prints a line on the console. Cold. */
+void core_log(const char *format, ...) PRINTF_LIKE(1, 2);
+
+/* Ends or restarts the machine. */
+_Noreturn void core_exit(unsigned code);
+_Noreturn void core_reboot(void);
+
+/* Records for the fault report the packet being processed, and the size of its vector. Setting
+ * core_hand.data to 0 ends this. */
+static inline void core_hand_set(const struct pkt *p, unsigned vector)
+{
+	core_hand = (struct core_hand){(uint64_t)(uintptr_t)p->data, p->len, (uint16_t)vector, p->port};
+}
+
+/* --- applications --- */
+
+/* A message between a data core and the control core: a frame and its purpose. */
+struct core_msg {
+	uint16_t len;  /* bytes of the frame */
+	uint8_t port;  /* punt: pkt.port, as the application left it; inject: the output port */
+	uint8_t flags; /* of the packet, enum pkt_flags (never PKT_CSUM_PARTIAL) */
+	uint32_t kind; /* defined by the application */
+	uint32_t arg;  /* defined by the application */
+	uint16_t core; /* the sender */
+	uint16_t traced; /* punt: core_trace.number at the time of sending */
+	uint8_t frame[];
+};
+
+#define CORE_PUNT_KINDS 8
+
+/*
+ * An application. A function pointer is required unless its comment says "or NULL".
+ * apps/discard/discard.c is the smallest example. The hooks are called as follows; those of the control
+ * plane have the names in struct control_hooks:
+ *
+ *   start           control  the ports are stopped, no data core reads the snapshot
+ *   data_bytes      data     after that, before this core's buffers are laid out again
+ *   data_start      data     the ports are about to run; on each data core, including standby cores
+ *   rx_vector, inject, data_timer
+ *                   data     in every turn of a core that polls, until the ports are stopped
+ *   link            control  first for each port whose link is up, then for each change
+ *   adopt, data_tables
+ *                   control, data  after a restart of the control program while the ports run
+ *                            (runtime/warm_restart.c): start, link, adopt; then data_tables on each data
+ *                            core, between two turns; then ports
+ *   ports           control  after that
+ *   msg, timer      control  from then on; while the ports do not run, timer alone
+ *   key             control  for each typed byte, once core_console_open() has been called
+ *
+ * This sequence starts again from `start` whenever the ports must be restarted, for example because an
+ * MTU needs other buffers or the control program was restarted. Data cores then have new pools. A
+ * restarted program also has its variables as linked. If only a data core was restarted and the cards
+ * allow it (runtime/recovery.c), only data_bytes and data_start are called, on that core alone. The tables
+ * made by start are then those in force, with all later changes.
+ *
+ * Each packet passed to rx_vector, and each message without PKT_OWN passed to msg, ends in one fate
+ * (net/counters.h), counted once; this is checked. core_drop() counts it, core_punt() leaves it to
+ * the control core. Code that forwards packets by core_tx() counts them (CNT_forwarded), less those
+ * that core_tx_flush_all() reports as dropped for lack of room. A packet made here has PKT_OWN and no
+ * fate.
+ */
+
+/* The application's part on the control core, and its hooks on data cores for that part. All
+ * applications share one control plane and its one set of hooks: control_plane_hooks (control/control.h). */
+struct control_hooks {
+	/* Builds the tables in core_snapshot_area(), from nothing. core_set_mtu(), core_set_app() and
+	 * the first core_set_idle() belong here. */
+	void (*start)(void);
+
+	/*
+	 * Takes over the previous control program's neighbours, which start could not know. `old`, `bytes`
+	 * long, is the core_snapshot_area() of that program, whose tables are still in force. Its contents
+	 * may be corrupt. start has built new tables beside it, and `link` has been called for all links.
+	 * Data cores use the new tables next. False: the new tables cannot replace the old ones, and the
+	 * ports are restarted. Or NULL: they are always restarted.
+	 */
+	bool (*adopt)(const void *old, size_t bytes);
+
+	/* The tables that start built are in force. The ports run, or cannot run: no device could be
+	 * started, or no data core is left (see core_ports_running()). */
+	void (*ports)(void);
+
+	/* A port's link went up or down. Before the first call a link counts as down. */
+	void (*link)(unsigned port, const struct nic_link *link);
+
+	/* A frame that a data core punted. The message is valid during the call. */
+	void (*msg)(const struct core_msg *m);
+
+	/* Number of message kinds that data cores punt, from 0 on, at most CORE_PUNT_KINDS. The punt ring
+	 * is divided among kinds and ports, so a flood of one kind by one port does not starve the
+	 * others. */
+	unsigned punt_kinds;
+
+	/* A byte typed on the console. */
+	void (*key)(uint8_t c);
+
+	/* Does the work that is due. Returns the TSC of the next timer, UINT64_MAX for none. Called again
+	 * at that time, and after each other hook, which may have set an earlier timer. */
+	uint64_t (*timer)(void);
+
+	/* Data core: packets requested by core_tap(), which the port has just received or is about to
+	 * send (`out`; a full ring may still drop them). The hook must not change the packets. */
+	void (*tap)(const struct pkt *v, unsigned n, unsigned port, bool out);
+
+	/* Data core: called instead of rx_vector for ports given to core_watch(). Passes all the packets
+	 * on to rx_vector, in order, in any number of vectors. */
+	void (*trace)(struct pkt *v, unsigned n, unsigned port);
+
+	/* Data core: a frame that the control core injected, copied to a buffer of this core. The buffer
+	 * passes to the hook; p->port is the port given to core_inject(), p->flags is PKT_OWN. */
+	void (*inject)(struct pkt *p, uint32_t kind, uint32_t arg);
+};
+
+struct app_extension;
+struct app {
+	const struct control_hooks *control;
+
+	/* Additions to the control plane (control/management/plugin.h), or NULL. */
+	const struct app_extension *extension;
+
+	/* Bytes of memory that this core needs besides its packet buffers (core_data_memory); both come
+	 * out of `room`. Or NULL: none. */
+	size_t (*data_bytes)(size_t room);
+
+	/* Locates the tables in core_snapshot_area() and discards all state about packets. */
+	void (*data_start)(void);
+
+	/* Locates the new tables. State of packets and connections is kept. Or NULL: the application
+	 * cannot change its tables while the ports run. */
+	void (*data_tables)(void);
+
+	/*
+	 * n packets, 1 to PKT_VECTOR_MAX, received by one port. Their buffers pass to the application,
+	 * which passes each, exactly once and before it returns, to core_tx(), core_punt() or core_drop().
+	 * It may change v. Anything it has read in the snapshot (a route, an adjacency) is valid in this
+	 * turn only (core_quiesce).
+	 */
+	void (*rx_vector)(struct pkt *v, unsigned n, unsigned port);
+
+	/*
+	 * Does the work that is due at self.now_tsc; may call core_tx(). Returns the TSC of the next
+	 * timer, UINT64_MAX for none; the core does not sleep beyond it. Called again at that time, in
+	 * every turn that moved packets or messages, because these may have set an earlier timer, and when
+	 * a port has room again (core_tx_full). Or NULL: no timers, which costs a turn three instructions.
+	 */
+	uint64_t (*data_timer)(void);
+
+	/*
+	 * True: the packets sent by a port are answers to packets received by it, one each, and packets
+	 * that can wait (core_tx_full). While the answers to a vector might not fit, the port receives
+	 * nothing: requests wait in the device's ring, or are lost there, at no cost to us. The exception
+	 * is a device that has taken nothing for 20 ms, because its peer may be waiting for us likewise.
+	 * False: an application that forwards; a full port must not stop traffic to other ports.
+	 */
+	bool answers;
+
+	/* A message from the control plane to the application, delivered by its hook `inject`. The frame's
+	 * buffer passes to the application; PKT_OWN is set. Or NULL: there are no messages. */
+	void (*data_msg)(struct pkt *p, uint32_t arg);
+};
+
+/* apps/apps.c */
+extern const struct app *const core_apps[CORE_APP_COUNT];
+
+/*
+ * The application that runs: app=WORD of the kernel command line, if WORD names one, else the argument
+ * of core_set_app() (control core, in control_hooks.start), else the first. start of the other
+ * applications does not run, so one with control hooks of its own can be chosen by app= only.
+ */
+enum core_app_number core_app_number(void);
+const struct app *core_app(void);
+void core_set_app(enum core_app_number number);
+
+/* --- data core --- */
+
+/*
+ * The packets to be sent by one port at the end of the vector. If the device's ring is full, they are
+ * held and offered again in the next turn. CORE_OUT_HOLD packets at most are held, so a burst survives
+ * a short ring (QEMU's tap: 256) and a stalled port blocks no other. Of the places, CORE_OUT_KEPT are
+ * reserved for packets of our own (PKT_OWN) and as many for forwarded ones. Neither kind can then crowd
+ * out the other at an overloaded port: ARP and HTTP are answered during a flood too. An application
+ * with app->answers reserves none, because all its packets are its own.
+ *
+ * Packets that can wait at their source (TCP's) may use only the first CORE_OUT_ROOM places:
+ * core_tx_full(). The other places are for packets that no one retains: the answers to a vector, and
+ * packets from the control core. An application with app->answers receives no vector while the answers
+ * might not fit.
+ */
+#define CORE_OUT_HOLD 768
+#define CORE_OUT_KEPT 64
+#define CORE_OUT_ROOM 384
+#define CORE_OUT_MAX (CORE_OUT_HOLD + PKT_VECTOR_MAX)
+struct core_out {
+	struct pkt v[CORE_OUT_MAX]; /* first, so that no element crosses a cache line */
+	unsigned n;
+	unsigned held; /* the first `held` packets have been offered before */
+	bool full; /* core_tx_full() has returned true; data_timer is called once there is room */
+} __attribute__((aligned(64)));
+
+extern struct core_out core_outs[NIC_PORTS_MAX]; /* for core_tx() */
+
+/* Sends the packets queued for `port` and holds those that do not fit. Beyond the limit they are
+ * dropped: received packets as drop_tx_full, those with PKT_OWN as originated_drop_tx. */
+void core_tx_flush(unsigned port);
+
+/*
+ * Sends the packets queued for all ports. The runtime calls this at the end of a vector, after
+ * rx_vector; an application calls it if it needs the result earlier. Returns the number of received
+ * packets dropped since the last call, which were therefore not forwarded.
+ */
+unsigned core_tx_flush_all(void);
+
+/*
+ * Queues a packet for sending by `port`, which must exist; its buffer passes to the runtime. The packet
+ * is sent at the end of the vector, or earlier when CORE_OUT_MAX packets are queued.
+ */
+static inline void core_tx(unsigned port, const struct pkt *p)
+{
+	struct core_out *o = &core_outs[port];
+	o->v[o->n++] = *p;
+	if (unlikely(o->n == CORE_OUT_MAX))
+		core_tx_flush(port);
+}
+
+/* The slow path of core_tx_full. */
+bool core_tx_fill(unsigned port);
+
+/*
+ * True if `port` has no room for a packet that can wait. It then stays full until data_timer is called,
+ * once half of CORE_OUT_ROOM is free, so that the device gets bursts. A port that has taken nothing for
+ * 2 s counts as having room: its packets are lost, so no sender waits forever.
+ */
+static inline bool core_tx_full(unsigned port)
+{
+	const struct core_out *o = &core_outs[port];
+	return unlikely(o->n >= CORE_OUT_ROOM || o->full) && (o->full || core_tx_fill(port));
+}
+
+/* Packets that this core has sent by `port` or queued for it so far. Cold. */
+uint64_t core_tx_given(unsigned port);
+
+/* The packet that control_hooks.trace follows through this data core. */
+struct core_trace {
+	uint16_t number;   /* 0: none */
+	uint16_t messages; /* messages sent to the control core because of it */
+};
+extern struct core_trace core_trace;
+
+/* True if the current vector is a single packet that is being traced. To be called once per vector. */
+static inline bool core_traces(void) { return unlikely(core_trace.number != 0); }
+
+/*
+ * The enum nic_features that every started port has, so a packet may use them whatever its output port.
+ * Known before data_start is called. PKT_CSUM_PARTIAL is always allowed: if a device does not complete
+ * the checksum, its driver does. PKT_TSO of either IP version and PKT_USO need the feature, because
+ * only the device segments.
+ */
+uint32_t core_tx_features(void);
+
+/*
+ * Sending by slots: for an application that sends prepared frames repeatedly by a port (a generator).
+ * The frames belong to the application. They are complete and lie in memory of core_data_memory(), each
+ * preceded by NIC_SLOT_ROOM bytes that stay zero. The ring has a fixed number of slots, sent in order.
+ * The application counts them from 0; slot k is sent again as k + slots. A table gives the contents of
+ * each slot. An unchanged slot is sent without reading the table.
+ *
+ * A frame and the bytes before it belong to the device from core_slots_send() until the slot is free
+ * again: slot k may be changed once core_slots_room() includes it. Table entries may be changed at any
+ * time; core_slots_send() uses the entries as they are when it is called.
+ *
+ * core_tx() still works for every sender, for frames in one piece that need nothing but a checksum.
+ * They are sent between the application's frames, which lose no slot, and queued ones go first.
+ *
+ * Slots end with the ports and must be opened again after data_start, by data_timer or rx_vector.
+ */
+
+/*
+ * Opens slots on this core's queue of `port`, or restarts at slot 0 if they are open. `table` has
+ * NIC_SLOTS_MAX entries and remains the application's; all entries count as changed. Returns the number
+ * of slots, a power of two. E_AGAIN: the device still has frames to send, or the port does not run.
+ * E_NOTSUP: its driver has no slots.
+ */
+int core_slots_open(unsigned port, struct nic_slot *table);
+
+/* The longest frame that a slot may have, without FCS. */
+uint32_t core_slots_len_max(unsigned port);
+
+/* The number of slots that may be sent now, possibly fewer than are free (nic_ops.slots_free). To be
+ * called before each send. Sends packets queued by core_tx() for the port first. 0 also if the device
+ * is gone. */
+unsigned core_slots_room(unsigned port);
+
+/* The table entries of the next n slots to be sent have changed. */
+void core_slots_changed(unsigned port, unsigned n);
+
+/* Sends the next n slots, n at most the room; `bytes` is their total length, for the port's counters. */
+void core_slots_send(unsigned port, unsigned n, uint64_t bytes);
+
+/*
+ * Sends a packet, of a kind that core_tx() accepts, at once, and has the device record the time
+ * (nic_ops.time_stamps). E_AGAIN: there is no room now; E_NOTSUP: the device has no clock. On error the
+ * caller keeps the buffer. From the first success on the port has slots.
+ */
+int core_tx_stamped(unsigned port, const struct pkt *p);
+
+/* True if the device has sent everything, or never will: the end of a run. */
+bool core_slots_idle(unsigned port);
+
+/* The queue pair that this data core polls on every port, while the ports run; E_NOENT: the core is on
+ * standby. */
+int core_pair(void);
+
+/* Forbids or allows this core to sleep when it finds no work. It must not sleep while work is due at a
+ * time that a wake-up would miss. data_start resets this to allowed. */
+void core_stay_awake(bool awake);
+
+/* Drops a packet: counts the reason and frees it. */
+static inline void core_drop(const struct pkt *p, enum counter reason)
+{
+	count_at(p->port, reason);
+	pkt_free(&self.pool, p);
+}
+
+/* Copies a received packet to the control core, which decides its fate, and frees it. If the ring is
+ * full, or has no room for that kind and port (control_hooks.punt_kinds), the packet is dropped as
+ * drop_punt_full. PKT_CSUM_PARTIAL must have been completed. */
+void core_punt(const struct pkt *p, uint32_t kind, uint32_t arg);
+
+/* core_punt for a packet of our own, which has no fate. It may be in several pieces; its checksum is
+ * completed here. A packet that is too long for a message or needs segmentation is dropped as
+ * originated_drop_tx; its sender retransmits, in single segments first. */
+void core_punt_own(const struct pkt *p, uint32_t kind, uint32_t arg);
+
+/* The memory requested by app->data_bytes, from data_start on. 64-byte aligned; only this core writes
+ * it. Its contents are undefined after each start of the ports. */
+void *core_data_memory(size_t *bytes);
+
+/* Records that packets were forwarded. The first call stores the time, for boot-to-first-packet. */
+void core_note_forwarded(void);
+
+/* An area in this core's outbox that all cores can read, 64-byte aligned. When the core's program starts,
+ * the first CORE_SHARED_ZEROED bytes are zero; the rest keeps its contents. */
+#define CORE_SHARED_ZEROED 0x10000u
+void *core_shared_area(size_t *bytes);
+
+/* The shared area of another core, from any core. */
+const void *core_shared_area_of(unsigned core);
+
+/* --- control core --- */
+
+/*
+ * Copies a frame of `len` bytes (<= core_frame_max()) to the data core that polls queue pair
+ * `pair` < core_data_count(). That core receives it by control_hooks.inject. E_AGAIN: the ring is full
+ * or the ports do not run. E_INVAL: the frame is too long.
+ */
+int core_inject(unsigned pair, unsigned port, const uint8_t *frame, unsigned len, uint32_t kind,
+                uint32_t arg);
+
+/* Number of data cores that poll queues; each can send by any port. 0 while the ports are stopped. */
+unsigned core_data_count(void);
+
+/* The queue pair that `core` polls on every port; E_NOENT: none. */
+int core_pair_of(unsigned core);
+
+/* Bytes of the longest frame that a buffer and a message hold, as of the last control_hooks.start. A
+ * core_set_mtu() in that hook takes effect after it returns. */
+unsigned core_frame_max(void);
+
+/* True if the memory lies in the arena of `core`, which holds its core_data_memory(). It may then be
+ * read; its contents are untrusted. */
+bool core_arena_has(unsigned core, const void *at, uint64_t bytes);
+
+/* The application's part of the snapshot region: 64-byte aligned, at the same address on all cores,
+ * writable by the control core. */
+void *core_snapshot_area(size_t *bytes);
+
+/* Bytes of the snapshot region outside that area. After a takeover they hold the previous program's
+ * tables. */
+size_t core_snapshot_beside(void);
+
+/* The largest possible size of the area: it can grow into memory that core_private_alloc() has not
+ * given out. */
+size_t core_snapshot_most(void);
+
+/* Makes the area at least so large; it never shrinks. E_NOMEM: not possible. */
+int core_snapshot_take(size_t bytes);
+
+/* Takes zeroed private memory of the control core, page aligned; NULL if there is not enough. Only a
+ * restart of the program frees it, not the next control_hooks.start. */
+void *core_private_alloc(size_t bytes);
+
+/* Room for `want` things of `each` bytes at *at, which holds *max: kept, or, since private memory is
+ * never given back, taken anew for some more. What lay there is lost. False: there is no memory, and
+ * nothing has changed. */
+static inline bool core_private_grow(void **at, uint32_t *max, size_t want, size_t each)
+{
+	const size_t n = want + want / 8 + 64;
+	if (*at && want <= *max)
+		return true;
+	void *new = n * each <= UINT32_MAX ? core_private_alloc(n * each) : NULL;
+	if (!new)
+		return false;
+	*at = new;
+	*max = (uint32_t)n;
+	return true;
+}
+
+/* Bytes of whole pages that hold so many. */
+static inline size_t core_pages(size_t bytes) { return (bytes + 4095) & ~(size_t)4095; }
+size_t core_private_left(void); /* in one piece */
+size_t core_private_used(void);
+
+/*
+ * core_private_alloc of memory that survives the program. A program restarted in the same boot finds it
+ * at its address with its contents, possibly in the middle of a change. There is one piece of each
+ * kind; a second call takes a new piece, and the old one is lost. NULL: not enough memory, or too many
+ * pieces.
+ */
+enum core_kept { CORE_KEPT_DEVICES /* the runtime's own: many pieces */, CORE_KEPT_JOURNAL, CORE_KEPTS };
+void *core_private_keep(enum core_kept what, size_t bytes);
+
+/* A kept piece, and its size in whole pages; NULL: none. */
+void *core_private_kept(enum core_kept what, size_t *bytes);
+
+/* By how much the private memory and the snapshot could be smaller and still hold the tables that
+ * control_hooks.start has built. A program that takes over has only the memory beside these tables.
+ * Both are 0 unless set. */
+void core_set_spare(size_t private_bytes, size_t snapshot_bytes);
+
+/* True in control_hooks.start during a takeover. start then builds complete tables or gives up: with
+ * smaller ones the takeover fails. */
+bool core_takes_over(void);
+
+/* From now on typed bytes go to control_hooks.key; until then they wait in the kernel. */
+void core_console_open(void);
+
+/* Prints bytes on the console unchanged. */
+void core_console_write(const char *text, size_t bytes);
+
+/*
+ * Quiescence (ARCHITECTURE.md, invariant 2): returns when every data core has finished its current
+ * turn, so none still uses data that it read from the snapshot before. Takes microseconds. A core that
+ * sleeps, is dead or is this one is not waited for. False if a core does not finish within 2 s (a host
+ * preempts a CPU for far less): the caller must then leave data unchanged that readers may still use.
+ * The ports are being restarted in this case, and every call returns false at once until all data
+ * cores have released them.
+ */
+bool core_quiesce(void);
+
+/*
+ * From now on data cores pass to control_hooks.tap the packets received by the ports in `in`, one bit
+ * each, and those to be sent by the ports in `out`, without frames sent by slots. core_tap(0, 0) ends
+ * this; after the next core_quiesce() no core calls the hook any more.
+ */
+void core_tap(uint32_t in, uint32_t out);
+
+/* From now on data cores pass the packets received by the ports in `ports`, one bit each, to
+ * control_hooks.trace instead of rx_vector. core_watch(0) ends this, like core_tap(0, 0). */
+void core_watch(uint32_t ports);
+
+/* Requests a stop and restart of the ports (new buffer size, core restarted). Returns at once;
+ * control_hooks.start follows. `why` is printed on the console. */
+void core_ports_restart(const char *why);
+
+/* Has the kernel restart the program of another core, with a report. Does nothing if that core sleeps or
+ * is in the kernel at the moment. */
+void core_restart(unsigned core);
+
+/* For tests, on the control core: from now on drivers appear to be in the middle of a change. */
+void core_test_driver(void);
+
+/* KCALL_TEST_DMA of a struct pci_dev's index. */
+int core_test_dma(unsigned device);
+
+/* Makes the kernel fail in the named way; returns false if there is no such way. */
+bool core_test_panic(const char *kind);
+
+/* Records the hash of the configuration in force in struct boot_info, for reports; 0: none at the
+ * moment. */
+void core_note_config(uint64_t hash);
+
+/* The kept report of a program's failure with the smallest number above `after`; false: none. */
+bool core_crash_next(uint64_t after, struct crash *to);
+
+/*
+ * Formats the remains of a report's program, piece by piece from i = 0, with at most `most` packets. A
+ * piece is whole lines, up to CORE_CRASH_PIECE bytes including the NUL. Returns its length; 0: the end.
+ */
+#define CORE_CRASH_PIECE 1024
+size_t core_crash_piece(const struct crash *c, unsigned i, unsigned most, char *text);
+
+/* A reader's position in a report, in its text and its remains; all zero at first. */
+struct core_crash_walk {
+	uint32_t text, piece;
+};
+
+/* The next piece of the report, at most CORE_CRASH_PIECE bytes; 0: the end. */
+size_t core_crash_read(const struct crash *c, struct core_crash_walk *at, unsigned most, char *text);
+
+/* Sets the MTU that determines the size of buffers, in bytes of IP packet; in control_hooks.start. */
+void core_set_mtu(unsigned mtu);
+
+/* What an idle core does, unless idle= on the kernel command line overrides it. AUTO: a guest of a
+ * hypervisor sleeps, bare metal polls. Data cores obey at once, whether or not the ports run. */
+enum core_idle { CORE_IDLE_AUTO, CORE_IDLE_POLL, CORE_IDLE_SLEEP };
+void core_set_idle(enum core_idle idle);
+enum core_idle core_idle_mode(void); /* in force: poll or sleep */
+
+/* --- state and counters (control core) --- */
+
+unsigned core_port_count(void); /* 0 until the first control_hooks.start, then constant */
+const struct nic *core_port_nic(unsigned port);
+bool core_port_link(unsigned port, struct nic_link *link); /* false: the ports do not run */
+bool core_ports_running(void);
+
+/* Sum over the data cores. */
+void core_port_counters(unsigned port, struct nic_counters *sum);
+
+/* The device's own counters since its first start; all zero if it has none. */
+const struct nic_stats *core_port_stats(unsigned port);
+
+/* Limits the rate at which queue pair `pair` (core_pair_of) sends by `port`, until the ports stop or the
+ * link changes (nic_ops.rate). E_NOTSUP: the device cannot. E_AGAIN: it does not run. */
+int core_port_rate(unsigned port, unsigned pair, uint32_t kbps, uint32_t *set);
+
+/* The device of a port, for its operations time_start, time_now and time_stamps; valid until the ports
+ * stop. NULL: it has no clock, or does not run. */
+struct nic *core_port_clock(unsigned port);
+
+/* Sum over all cores. Packets that dead cores were processing are in drop_restart. */
+void core_counters(struct counters *sum);
+
+/* The drops of packets received by that interface, summed over all cores. Drops without an interface,
+ * such as those at a restart, are in core_counters() alone. If core_counters() is read later, it is
+ * never less. */
+void core_drops(unsigned interface, uint64_t sum[CNT_DROPS]);
+
+struct core_stats {
+	uint64_t turns;       /* turns of the loop, each ending in a quiescent point (core_quiesce) */
+	uint64_t busy_turns;  /* turns that moved packets */
+	uint64_t busy_cycles; /* TSC ticks in those */
+	uint64_t rx_pkts;     /* packets received */
+	uint64_t sleeps;      /* number of halts */
+	uint64_t first_forward_tsc; /* TSC when this core first forwarded a packet; 0: not yet */
+	uint64_t pool_free;   /* buffers */
+	uint64_t pool_count;
+};
+const struct core_stats *core_stats_of(unsigned core);
+
+/* Value of `name=` on the kernel command line; false if absent or too long. */
+bool core_option(const char *name, char *buf, size_t size);
+uint64_t core_option_number(const char *name, uint64_t fallback);
+
+#endif

@@ -1,0 +1,254 @@
+/*
+ * The shared memory of the runtime (ARCHITECTURE.md, invariant 2). There are two kinds:
+ *
+ * struct outbox    one per core. Only that core writes it; page tables enforce this.
+ * struct snapshot  written by the control core only, read by all.
+ *
+ * A message ring therefore lies in two outboxes: slots and head in the producer's, tail in the
+ * consumer's. Slots are 64-byte aligned and all of one size. runtime/ring.c has the rules.
+ *
+ *     outbox of a data core       header | punt ring (to the control core)
+ *     outbox of the control core  header | inject ring to data core 0 | to data core 1 | ...
+ *     both roles on one core      header | punt ring | inject ring
+ */
+#ifndef RUNTIME_SHARED_H
+#define RUNTIME_SHARED_H
+
+#include "runtime/runtime.h"
+#include "runtime/events.h"
+#include "hal/barrier.h"
+
+#define OUTBOX_AREA 0x200000u /* bytes of the header area and of each ring */
+#define RING_SLOTS_MAX 512
+#define SHARED_AREA 0x1a0000u /* end of the header area; belongs to the application */
+
+/*
+ * Zeroed by the kernel at boot; survives a restart of the core's program.
+ *
+ * Arranged by cache lines: the first fields change seldom, and other cores read them in every turn.
+ * From `stats` on come the fields that the owner writes in every turn; others read them less often.
+ */
+struct outbox {
+	uint64_t epoch;         /* data core: the last value of `asked` that it has completed */
+	uint64_t restarted;     /* data core: its program was restarted and has no ring memory yet */
+	uint64_t drops_clean;   /* the owner has zeroed its outbox_drops() */
+	uint64_t events_clean;  /* the owner has zeroed its outbox_events() */
+	uint64_t parked;        /* the owner halts or is about to; wake it after writing to its rings */
+	uint64_t punt_head;     /* producer: data core */
+	uint64_t inject_tail;   /* consumer: data core */
+	uint64_t inject_head[CORES_MAX]; /* producer: control core, by data core index */
+	uint64_t punt_tail[CORES_MAX] __attribute__((aligned(64))); /* consumer: control core, likewise */
+	uint64_t punt_taken[CORES_MAX];  /* control core: messages it has begun to serve */
+	uint64_t crash_printed[CRASHES_MAX]; /* control core: number of the last printed report, by slot */
+	uint64_t ring_mem[NIC_PORTS_MAX]; /* data core: address for the rings of port p */
+	struct core_stats stats __attribute__((aligned(64)));
+	struct counters counters __attribute__((aligned(64)));
+	struct nic_counters nic[NIC_PORTS_MAX] __attribute__((aligned(64)));
+};
+_Static_assert(sizeof(struct outbox) <= BOOT_HEADER_BYTES, "zeroed by the kernel");
+_Static_assert(BOOT_HEADER_BYTES + sizeof(struct drop_counts) + sizeof(struct event_ring) + SHARED_AREA <=
+                       OUTBOX_AREA,
+               "the drops by interface lie behind it, the events, and then the application's");
+
+/* A request to a data core. */
+enum ports_phase {
+	PORTS_STOPPED, /* release the ports */
+	PORTS_PREPARE, /* release the ports; then lay out buffers and zero ring memory for `ports` ports */
+	PORTS_RUNNING, /* attach and poll */
+	PORTS_TABLES,  /* keep polling, with the tables at `area` */
+};
+
+/* At the start of the snapshot region; the rest belongs to the application. */
+struct snapshot {
+	/* Request number, by data core index. A change tells that core to read its phase and the fields
+	 * after it; written last. */
+	uint64_t asked[CORES_MAX];
+	uint32_t looked_at; /* tap_in | trace_in; changes at any time; read for every vector */
+	uint32_t tap_in, tap_out; /* set by core_tap(), at any time */
+	uint32_t trace_in;        /* set by core_watch(), at any time */
+	uint8_t phase[CORES_MAX]; /* enum ports_phase, by data core index */
+	uint32_t ports;
+	uint32_t pairs; /* queue pairs in use on every port; data cores without one are on standby */
+	uint32_t buf_stride;
+	uint32_t idle_sleep; /* set by core_set_idle(), at any time */
+	uint32_t app; /* enum core_app_number */
+	uint32_t slots; /* of every message ring */
+	uint32_t lives; /* starts of the control program since boot */
+	uint64_t area;  /* as in struct core_self, of the tables in force */
+	uint8_t pair_of[CORES_MAX]; /* by data core index: the pair it polls on every port, or NO_PAIR */
+	uint64_t ring_bytes[NIC_PORTS_MAX];
+	struct nic_shared nic[NIC_PORTS_MAX];
+};
+#define NO_PAIR 0xff /* on standby, or dead */
+#define SNAPSHOT_HEADER 0x10000u
+_Static_assert(sizeof(struct snapshot) <= SNAPSHOT_HEADER, "snapshot header");
+_Static_assert(offsetof(struct snapshot, ring_bytes) <= BOOT_HEADER_BYTES, "zeroed by the kernel");
+
+/*
+ * State that survives the control program, at the end of its tables. It is sealed by hashes, because a
+ * failed program may have written anywhere. The pieces are sealed whenever one is added or removed, the
+ * devices whenever their drivers have finished a change.
+ */
+#define KEPT_PIECES_MAX 64
+struct kept_piece {
+	uint64_t at, bytes;
+	uint64_t what; /* enum core_kept */
+};
+struct kept {
+	uint64_t pieces, pieces_seal;
+	struct kept_piece piece[KEPT_PIECES_MAX]; /* by address, highest first */
+	uint64_t taking;        /* a takeover has begun and not ended */
+	uint64_t taken_tsc[2];  /* times at which the last two ended */
+	uint64_t open;          /* drivers are changing devices, so the seal is invalid */
+	uint64_t devices_seal;  /* hash of all that follows */
+	uint64_t ports;
+	uint64_t area_bytes;    /* snapshot memory that the tables in force use */
+	uint64_t needed;        /* least snapshot memory that equivalent tables need */
+	uint64_t private_needed; /* least private memory that equivalent tables need */
+	struct nic nic[NIC_PORTS_MAX];
+	struct nic_stats stats[NIC_PORTS_MAX];
+};
+#define KEPT_BYTES 0x8000u
+_Static_assert(sizeof(struct kept) <= KEPT_BYTES, "whole pages");
+
+static inline struct outbox *outbox_of(unsigned core)
+{
+	return (struct outbox *)(uintptr_t)self.info->core[core].outbox;
+}
+
+static inline struct drop_counts *outbox_drops(unsigned core)
+{
+	return (struct drop_counts *)(void *)((uint8_t *)outbox_of(core) + BOOT_HEADER_BYTES);
+}
+
+static inline struct event_ring *outbox_events(unsigned core)
+{
+	return (struct event_ring *)(void *)(outbox_drops(core) + 1);
+}
+
+static inline struct snapshot *snapshot_header(void)
+{
+	return (struct snapshot *)(uintptr_t)self.info->snapshot;
+}
+
+/* Access to single words shared between cores. */
+static inline uint64_t shared_load(const uint64_t *p)
+{
+	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
+}
+
+static inline void shared_store(uint64_t *p, uint64_t v)
+{
+	__atomic_store_n(p, v, __ATOMIC_RELEASE);
+}
+
+/* Core number of data core `d` (0 is the first data core), and the index d of this core. */
+static inline unsigned data_core(unsigned d) { return self.info->first_data_core + d; }
+static inline unsigned data_index(void) { return self.id - self.info->first_data_core; }
+
+/* --- runtime internals, by file --- */
+
+/* app.c */
+void app_choose(void); /* by the command line; the first if it names none or an unknown one */
+
+/* loop.c */
+_Noreturn void loop_run(void);
+
+/* ring.c */
+extern unsigned ring_from; /* data: the port whose packets are, or were last, being handled */
+void rings_restart(void);              /* at the start of a program: skips messages waiting for it */
+void ring_account_restart(void);       /* then: counts frames it was processing as drop_restart */
+uint64_t ring_deficit(unsigned core);  /* frames received by that core that have no fate yet */
+struct core_msg *ring_punt_next(unsigned d);   /* control: data core d's oldest message, or NULL */
+void ring_punt_done(unsigned d);               /* control: frees its slot */
+void ring_punt_skip(unsigned d);               /* control: drops all of d's, as drop_restart */
+struct core_msg *ring_inject_next(void);       /* data: oldest message for this core, or NULL */
+void ring_inject_done(void);
+void ring_inject_skip(void);                   /* data: drops all messages for this core */
+void ring_wake_peers(void);                    /* wakes sleeping cores written to in this turn */
+bool ring_messages_waiting(void);              /* for this core */
+
+/* data.c */
+void data_init(void);
+bool data_turn(void);     /* true: packets or messages were moved */
+uint64_t data_deadline(void); /* TSC of the next timer, the application's or for held packets */
+bool data_awake(void);    /* core_stay_awake() */
+bool data_arm(void);      /* requests interrupts; true: do not sleep, work is waiting */
+void data_disarm(void);
+struct nic_queue *data_queue(unsigned port); /* this core's queue while it polls, else NULL */
+void data_note_stall(unsigned port); /* the port's ring is full and it has taken nothing */
+
+/* slots.c */
+bool slots_moved(void); /* the application has sent by slots since the last call */
+
+/* tables.c */
+void tables_init(void);         /* at the start of a control program */
+struct kept *kept(void);
+void tables_forget_devices(void); /* before any device gets memory */
+size_t tables_taken(void);      /* bytes of our part of the snapshot */
+size_t tables_needed(void);     /* tables_taken, less core_set_spare's snapshot_bytes */
+size_t tables_private_needed(void);
+/* Places our part of the snapshot beside the part that begins at `used` and takes `bytes`. False: there
+ * is not enough memory, and nothing has been taken. */
+bool tables_move(size_t used, size_t bytes, size_t needed, size_t private_needed);
+
+/* takeover.c */
+bool takeover_possible(void);   /* the ports run, and the devices match their seal */
+void takeover_open(void);       /* before calls of drivers that change devices */
+void takeover_seal(unsigned ports); /* after such calls */
+bool takeover_begin(void);      /* builds new tables beside those in force; false: not possible */
+bool takeover_ended(void);      /* true once all data cores use the new tables */
+_Noreturn void takeover_give_up(const char *why); /* restarts this program, and with it the ports */
+
+/* ports.c */
+void ports_init(void);
+struct nic *ports_nic(unsigned p);
+/* Sends a request to data core d; ports_answered is true once d has completed it. */
+void ports_ask(unsigned d, enum ports_phase phase);
+bool ports_answered(unsigned d);
+/* The configuration to start port p, or one of its pairs; valid until the next call. */
+const struct nic_config *ports_config(unsigned p);
+/* Counts the frames that port p's device has placed in the ring of a stopped pair and that no core has
+ * read. */
+void ports_book_unread(unsigned p, unsigned pair);
+void ports_turn(void);          /* advances the state machine of the ports; never waits long */
+void ports_check_link(void);
+bool ports_let_go(void);        /* the ports do not run, and no data core uses this program's tables */
+bool ports_settled(void);       /* the ports run, or are stopped until core_ports_restart */
+uint64_t ports_deadline(void);  /* TSC at which ports_turn must be called again; UINT64_MAX: none */
+
+/* revive.c: while the ports run */
+void revive_reset(void);        /* no data core is being revived: the ports have just been started */
+bool revive_turn(void);         /* false: the ports must be restarted instead; the reason is printed */
+bool revive_busy(void);
+
+/* control.c */
+void core_wake(unsigned core);   /* ends that core's sleep, if it sleeps */
+void control_init(void);
+bool control_turn(void);
+uint64_t control_deadline(void); /* TSC of the next timer */
+void control_woken(void);        /* after a sleep: check console and links soon */
+
+/* crash.c */
+void crash_turn(void);           /* prints the reports of failed programs */
+
+/* remains.c: data for a report of this core's failure, besides the packets received last */
+enum remains_kind {
+	REMAINS_POOL,    /* struct bufpool */
+	REMAINS_QUEUE,   /* struct nic_queue */
+	REMAINS_COUNTED, /* struct nic_counters */
+	REMAINS_WAITING, /* two 32-bit words, packets queued for a port: n, held */
+};
+void remains_forget(void);
+/* driver: index into nic_drivers[] */
+void remains_keep(enum remains_kind kind, unsigned port, unsigned driver, const void *at, size_t bytes);
+
+/* watch.c */
+void watch_turn(void);           /* checks that the data cores make progress */
+/* A data core's check of the control core, and the time of the next one. */
+extern uint64_t watch_control_tsc;
+void watch_control(void);
+uint64_t watch_control_deadline(void); /* UINT64_MAX: it sleeps, or another core checks */
+uint64_t watch_deadline(void);   /* TSC of the next check; UINT64_MAX: there is nothing to check */
+
+#endif

@@ -1,0 +1,117 @@
+/*
+ * First code of a core program: it resets the floating-point and vector state, which a restarted program
+ * must not inherit, and starts the runtime. Only core_main may set the guard word: it never returns, so
+ * it never compares. RDI = boot information, RSI = this core's number.
+ */
+#include "runtime/shared.h"
+#include "abi/kcall.h"
+#include "lib/cmdline.h"
+#include "lib/fmt.h"
+#include "lib/mem.h"
+
+#define MXCSR_DEFAULT 0x1f80u
+
+/* Compiler code compares this with the words behind local arrays (GUARD in the Makefile). It is new at
+ * each start of each core's program. */
+uintptr_t __stack_chk_guard;
+
+struct core_self self;
+struct core_hand core_hand;
+
+_Noreturn void core_main(const struct boot_info *info, unsigned id);
+void program_start(void);
+_Noreturn void __stack_chk_fail(void);
+
+__attribute__((naked)) void program_start(void)
+{
+	__asm__ volatile("fninit\n\t"
+	                 "pushq %0\n\t"
+	                 "ldmxcsr (%%rsp)\n\t"
+	                 "popq %%rax\n\t"
+	                 "xorl %%ebp, %%ebp\n\t"
+	                 "call core_main\n\t"
+	                 "ud2"
+	                 :
+	                 : "i"(MXCSR_DEFAULT));
+}
+
+_Noreturn void core_main(const struct boot_info *info, unsigned id)
+{
+	uintptr_t guard;
+	self.info = info;
+	self.id = id;
+	self.roles = info->core[id].roles;
+	self.clock = clock_make(info->tsc_hz);
+	self.now_tsc = clock_tsc();
+	core_random(&guard, sizeof guard);
+	__stack_chk_guard = guard & ~0xffull; /* a zero byte: a string copy cannot reproduce it */
+	self.counters = &outbox_of(id)->counters;
+	self.drops = outbox_drops(id);
+	if (!outbox_of(id)->drops_clean) { /* done here, to keep ring-0 work short */
+		memset(self.drops, 0, sizeof *self.drops);
+		shared_store(&outbox_of(id)->drops_clean, 1);
+	}
+	core_events_start();
+	core_event(EVENT_start, self.roles, info->status[id].faults);
+	rings_restart();
+	ring_account_restart();
+	if (self.roles & CORE_DATA)
+		data_init();
+	if (self.roles & CORE_CONTROL)
+		control_init();
+	loop_run();
+}
+
+uint64_t core_now_ns(void)
+{
+	return clock_ns(&self.clock, self.now_tsc);
+}
+
+void core_log(const char *format, ...)
+{
+	char text[256];
+	fmt_va_list args;
+	__builtin_va_start(args, format);
+	size_t n = fmt_vformat(text, sizeof text - 2, format, args);
+	__builtin_va_end(args);
+	n = n < sizeof text - 3 ? n : sizeof text - 3;
+	text[n++] = '\r';
+	text[n++] = '\n';
+	kcall(KCALL_LOG, (uint64_t)(uintptr_t)text, n, 0);
+}
+
+void core_exit(unsigned code)
+{
+	kcall(KCALL_EXIT, code, 0, 0);
+	__builtin_unreachable();
+}
+
+void core_reboot(void)
+{
+	kcall(KCALL_REBOOT, 0, 0, 0);
+	__builtin_unreachable();
+}
+
+void assert_fail(const char *expr, const char *file, unsigned line)
+{
+	kcall(KCALL_ASSERT, (uint64_t)(uintptr_t)expr, (uint64_t)(uintptr_t)file, line);
+	__builtin_unreachable();
+}
+
+/* Called by the compiler's code instead of a return. */
+void __stack_chk_fail(void)
+{
+	/* The call may be the last instruction of its function, so the byte before is looked up. */
+	kcall(KCALL_SMASHED, (uint64_t)(uintptr_t)__builtin_return_address(0) - 1, 0, 0);
+	__builtin_unreachable();
+}
+
+bool core_option(const char *name, char *buf, size_t size)
+{
+	return cmdline_option(self.info->cmdline, name, buf, size);
+}
+
+uint64_t core_option_number(const char *name, uint64_t fallback)
+{
+	return cmdline_number(self.info->cmdline, name, fallback);
+}

@@ -1,0 +1,122 @@
+/* control/tap_ring: records of any length pass through the ring unchanged. A record that does not
+ * fit is refused. Nothing that another core may have written is trusted. */
+#include "tests/unit/rig/host.h"
+
+#include "dataplane/mirror_ring.h"
+
+#define DATA_MAX 9300
+#define WAITING_MAX 20000
+
+static struct tap_ring ring;
+static uint8_t data[DATA_MAX];
+
+/* The ring's contents, oldest first: lengths, and the seed of the bytes. */
+static struct waiting {
+	unsigned kept;
+	uint8_t first;
+} waiting[WAITING_MAX];
+
+static void fill(uint8_t first, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		data[i] = (uint8_t)(first + 7 * i);
+}
+
+static bool put(uint64_t tail, const struct waiting *w)
+{
+	const struct tap_record r = {.ns = w->first, .len = (uint16_t)(w->kept + 4),
+	                             .kept = (uint16_t)w->kept, .port = 3, .out = w->first & 1};
+	uint64_t bytes = tap_record_bytes(w->kept);
+	if (!tap_ring_fits(ring.head, tail, bytes))
+		return false;
+	fill(w->first, w->kept);
+	tap_ring_put(&ring, ring.head, &r, sizeof r);
+	unsigned half = w->kept / 2; /* a packet in pieces */
+	tap_ring_put(&ring, ring.head + sizeof r, data, half);
+	tap_ring_put(&ring, ring.head + sizeof r + half, data + half, w->kept - half);
+	ring.head += bytes;
+	return true;
+}
+
+static uint64_t get(uint64_t tail, const struct waiting *w)
+{
+	static uint8_t out[DATA_MAX];
+	struct tap_record r;
+	uint64_t n = tap_ring_get(&ring, ring.head, tail, &r, out, sizeof out);
+	assert_int_equal(n, tap_record_bytes(w->kept));
+	assert_true(r.ns == w->first && r.kept == w->kept && r.len == w->kept + 4 && r.port == 3);
+	assert_int_equal(r.out, w->first & 1);
+	fill(w->first, w->kept);
+	assert_memory_equal(out, data, w->kept);
+	return n;
+}
+
+static void round_and_round(void **state)
+{
+	unsigned first = 0, last = 0, full = 0;
+	uint64_t tail = 0;
+	(void)state;
+	seed_random("round_and_round");
+	tap_ring_begin(&ring, 1);
+	for (unsigned i = 0; i < 40000; i++) {
+		bool writes = random_below(100) < (i / 4000 % 2 ? 70u : 30u);
+		if (writes && last - first < WAITING_MAX) {
+			struct waiting *w = &waiting[last % WAITING_MAX];
+			*w = (struct waiting){random_below(random_below(10) ? 200 : DATA_MAX),
+			                      (uint8_t)random64()};
+			bool in = put(tail, w);
+			last += in;
+			full += !in;
+		} else if (first != last) {
+			tail += get(tail, &waiting[first++ % WAITING_MAX]);
+		}
+		assert_true(ring.head - tail <= TAP_RING_BYTES);
+	}
+	assert_true(full > 100 && ring.head > 20ull * TAP_RING_BYTES);
+	while (first != last)
+		tail += get(tail, &waiting[first++ % WAITING_MAX]);
+	assert_int_equal(tail, ring.head);
+}
+
+static void another_capture(void **state)
+{
+	(void)state;
+	ring.count[3] = (struct tap_count){1, 2, 3};
+	tap_ring_begin(&ring, 2);
+	assert_int_equal(ring.number, 2);
+	assert_int_equal(ring.head, 0);
+	assert_int_equal(ring.count[3].seen + ring.count[3].wanted + ring.count[3].dropped, 0);
+}
+
+static void nothing_is_believed(void **state)
+{
+	uint8_t out[64];
+	struct tap_record r;
+	(void)state;
+	seed_random("nothing_is_believed");
+	for (unsigned i = 0; i < 10000; i++) {
+		uint64_t at = random64(), head = at + random_below(2 * TAP_RING_BYTES);
+		random_fill(ring.bytes + random_below(TAP_RING_BYTES - 4096), 4096);
+		uint64_t n = tap_ring_get(&ring, head, at, &r, out, sizeof out);
+		if (n)
+			assert_true(r.kept <= sizeof out && r.kept <= r.len && n <= head - at);
+	}
+	/* Positions that no ring has. */
+	assert_int_equal(tap_ring_get(&ring, 5, 6, &r, out, sizeof out), 0);
+	assert_int_equal(tap_ring_get(&ring, 6 + TAP_RING_BYTES, 5, &r, out, sizeof out), 0);
+	assert_int_equal(tap_ring_get(&ring, 23, 0, &r, out, sizeof out), 0);
+	assert_false(tap_ring_fits(5, 6, 1));
+	assert_true(tap_ring_fits(6, 6, TAP_RING_BYTES));
+	assert_false(tap_ring_fits(6, 6, TAP_RING_BYTES + 1));
+	assert_false(tap_ring_fits(7, 6, TAP_RING_BYTES));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(round_and_round),
+		cmocka_unit_test(another_capture),
+		cmocka_unit_test(nothing_is_believed),
+	};
+	return cmocka_run_group_tests_name("tap_ring", tests, NULL, NULL);
+}

@@ -1,0 +1,480 @@
+/*
+ * The ixgbe driver and a well-behaved 82599 model in one process: from power-on to stop.
+ * test_ixgbe_traffic.c has the frames in between, test_ixgbe_faults.c a model that misbehaves.
+ */
+#include "tests/unit/rig/ixgbe_port.h"
+#include "tools/nicsim/82599/82599.h"
+
+/* Registers from the datasheet, for the trace. */
+enum {
+	CTRL = 0x0,
+	CORECTL = 0x14f00,
+	SW_FW_SYNC = 0x10160,
+	RXCSUM = 0x5000,
+	MTQC = 0x8120,
+	TXPBSIZE = 0xcc00,
+	EICR = 0x800,
+	LINKS = 0x42a4,
+	EIMC = 0x888,
+	EIMS = 0x880,
+	EEC = 0x10010,
+	RDRXCTL = 0x2f00,
+	AUTOC = 0x42a0,
+	RXMPC = 0x3fa0,
+	RXPBSIZE = 0x3c00,
+	RDBAL = 0x1000,
+	RDT = 0x1018,
+	SRRCTL = 0x2100,
+	RXDCTL = 0x1028,
+	SECRXCTRL = 0x8d00,
+	RXCTRL = 0x3000,
+	RTTDCS = 0x4900,
+	TDBAL = 0x6000,
+	TDT = 0x6018,
+	DMATXCTL = 0x4a80,
+	TXDCTL = 0x6028,
+	GPIE = 0x898,
+	I2CCTL = 0x28,
+};
+
+/* --- start --- */
+
+static void matches_its_devices(void **s)
+{
+	(void)s;
+	static const uint16_t ours[] = {0x10fb, 0x1557, 0x10f8, 0x10f7, 0x154d, 0x1528, 0x1560};
+	static const uint16_t others[] = {0x10ed, 0x1515, 0x100e, 0x10d3, 0x1572, 0x1563, 0x10b6};
+	struct pci_dev d = {.vendor = 0x8086};
+	for (unsigned i = 0; i < ARRAY_LEN(ours); i++) {
+		d.device = ours[i];
+		d.vendor = 0x8086;
+		assert_true(ixgbe_ops.match(&d));
+		d.vendor = 0x15b3;
+		assert_false(ixgbe_ops.match(&d));
+	}
+	d.vendor = 0x8086;
+	for (unsigned i = 0; i < ARRAY_LEN(others); i++) {
+		d.device = others[i];
+		assert_false(ixgbe_ops.match(&d));
+	}
+}
+
+static void probe_learns(void **s)
+{
+	(void)s;
+	static const uint8_t mac[6] = {0x02, 0x00, 0x5e, 0x00, 0x53, 0x01};
+	power();
+	if (port_probe() != E_OK)
+		fail_msg("%s", port.nic.error);
+	assert_memory_equal(port.nic.mac, mac, 6);
+	assert_int_equal(port.nic.pairs_max, 16);
+	assert_int_equal(port.nic.mtu_max, NIC_MTU_MAX);
+	assert_int_equal(port.nic.features, ALL | NIC_VLAN);
+	assert_true(port.nic.mmio_reads > 0 && port.nic.mmio_writes > 0);
+	/* No frame moves before start. */
+	unsigned len = make_udp(1, 100);
+	rig_force(frame, len, 0);
+	rig_run(1000000);
+	assert_int_equal(rig.dma_writes, 0);
+}
+
+/* A BAR that is not mapped, or is too small. */
+static void probe_without_registers(void **s)
+{
+	(void)s;
+	power();
+	port.pci.bar[0].bytes = 0x10000;
+	assert_int_equal(port_probe(), E_NOTSUP);
+	assert_non_null(port.nic.error);
+	port.pci.bar[0] = (struct pci_bar){0, 0};
+	assert_int_equal(port_probe(), E_NOTSUP);
+	assert_int_equal(port.traced, 0);
+}
+
+/* 4.6.3, 4.6.7, 4.6.8: start-up in the manual's order. */
+static void start_is_in_order(void **s)
+{
+	(void)s;
+	static const struct {
+		enum kind kind;
+		uint32_t offset, bytes;
+		const char *what;
+	} order[] = {
+		{WRITES, EIMC, 4, "interrupts off"},
+		{WRITES, CTRL, 4, "master disable"},
+		{WRITES, CTRL, 4, "reset"},
+		{WRITES, EIMC, 4, "interrupts off again"},
+		{READS, EEC, 4, "auto-read done"},
+		{READS, RDRXCTL, 4, "DMA initialised"},
+		{WRITES, AUTOC, 4, "link"},
+		{READS, RXMPC, 4, "statistics"},
+		{WRITES, RXPBSIZE, 4, "receive"},
+		{WRITES, RDBAL, 4, "receive ring"},
+		{WRITES, SRRCTL, 4, "its buffers"},
+		{WRITES, RXDCTL, 4, "its start"},
+		{READS, RXDCTL, 4, "and that it has started"},
+		{WRITES, RXCTRL, 4, "receive path"},
+		{WRITES, RTTDCS, 4, "transmit"},
+		{WRITES, TDBAL, 4, "transmit ring"},
+		{WRITES, DMATXCTL, 4, "transmit path"},
+		{WRITES, TXDCTL, 4, "transmit queue"},
+		{READS, TXDCTL, 4, "and that it has started"},
+		{WRITES, GPIE, 4, "interrupts"},
+		{WRITES, EIMS, 4, "and on"},
+	};
+	power();
+	assert_int_equal(port_probe(), E_OK);
+	port.traced = 0;
+	if (port_start(2, ALL, STANDARD, 1600) != E_OK)
+		fail_msg("%s", port.nic.error);
+	int at = -1;
+	for (unsigned i = 0; i < ARRAY_LEN(order); i++) {
+		at = find_access((unsigned)at + 1, order[i].kind, order[i].offset, order[i].bytes);
+		if (at < 0)
+			fail_msg("step %u (%s) is missing or out of order", i, order[i].what);
+	}
+	/* Interrupts stay off until the end; tails are written only with zero. */
+	for (unsigned i = 0; i < port.traced; i++) {
+		const struct access *a = &port.trace[i];
+		if (a->write && a->offset == EIMS)
+			assert_int_equal(i, at);
+		if (a->write && (a->offset == RDT || a->offset == TDT))
+			assert_int_equal(a->value, 0);
+	}
+	/* After CTRL.RST no register is accessed for a millisecond (8.2.3.1.1), and 10 ms pass
+	 * (4.6.3.2). */
+	int reset = -1;
+	for (unsigned i = 0; i < port.traced; i++) {
+		const struct access *a = &port.trace[i];
+		if (a->write && a->offset == CTRL && a->value & 0x4000008)
+			reset = (int)i;
+	}
+	assert_true(reset >= 0);
+	assert_true(port.trace[reset + 1].at - port.trace[reset].at >= 1000000);
+	int eec = find_access((unsigned)reset, READS, EEC, 4);
+	assert_true(port.trace[eec].at - port.trace[reset].at >= 11000000);
+	assert_int_equal(port.shared.pairs, 2);
+	assert_int_equal(port.shared.features, ALL);
+	assert_int_equal(port.routed[0], 1);
+	assert_int_equal(port.routed[1], 2);
+	assert_int_equal(port.routed[2], 3);
+}
+
+/* First write from record `from` on to a register with these bits set to this value; fails the test
+ * if there is none. */
+static unsigned wrote(unsigned from, uint32_t offset, uint32_t mask, uint32_t value)
+{
+	for (unsigned i = from; i < port.traced; i++) {
+		const struct access *a = &port.trace[i];
+		if (a->write && a->offset == offset && (a->value & mask) == value)
+			return i;
+	}
+	fail_msg("%05x is not written as %x/%x", offset, value, mask);
+	return 0;
+}
+
+/* Steps whose absence no frame would reveal. */
+static void quiet_steps(void **s)
+{
+	(void)s;
+	up(2, ALL, STANDARD);
+	/* 10.5.4: the module's init sequence is played while we hold the MAC's registers; 4.6.4:
+	 * then AUTOC is written with LMS bit 2 inverted, and then with its final value. */
+	unsigned taken = wrote(0, SW_FW_SYNC, 0xa, 0xa);
+	unsigned played = wrote(taken, CORECTL, 0, 0);
+	unsigned away = wrote(played, AUTOC, 0xf000, 0xf000);
+	unsigned back = wrote(away, AUTOC, 0xf000, 0x7000);
+	unsigned given = wrote(back, SW_FW_SYNC, 0xa, 0);
+	assert_int_equal(wrote(taken + 1, SW_FW_SYNC, 0, 0), given);
+	wrote(0, RXCSUM, UINT32_MAX, 0x3000);
+	/* 4.6.8: the arbiter is disabled while the layout of the queues changes. */
+	unsigned still = wrote(0, RTTDCS, 0x40, 0x40), moves = wrote(still, RTTDCS, 0x40, 0);
+	assert_in_range(wrote(0, MTQC, UINT32_MAX, 0), still, moves);
+	assert_in_range(wrote(0, TXPBSIZE, UINT32_MAX, 160 << 10), still, moves);
+	/* The link is read after its interrupt has been acknowledged. */
+	unsigned from = port.traced;
+	link_now();
+	unsigned ack = wrote(from, EICR, UINT32_MAX, 0x100000);
+	assert_int_equal(wrote(ack, EIMS, UINT32_MAX, 0x100000), ack + 1);
+	assert_int_equal(find_access(from, READS, LINKS, 4), ack + 2);
+	/* Stop: frames from the wire, queues, receive path, DMA, reset. */
+	from = port.traced;
+	port_stop();
+	from = wrote(from, SECRXCTRL, 0x2, 0x2);
+	for (unsigned q = 0; q < 2; q++) {
+		from = wrote(from, RXDCTL + 0x40 * q, 0x2000000, 0);
+		assert_true(find_access(from, READS, RXDCTL + 0x40 * q, 4) > (int)from);
+	}
+	for (unsigned q = 0; q < 2; q++)
+		from = wrote(from, TXDCTL + 0x40 * q, 0x2000000, 0);
+	from = wrote(from, RXCTRL, 1, 0);
+	from = wrote(from, CTRL, 4, 4);
+	wrote(from, CTRL, 0x4000000, 0x4000000);
+}
+
+static void start_refuses_nonsense(void **s)
+{
+	(void)s;
+	power();
+	assert_int_equal(port_probe(), E_OK);
+	unsigned before = port.traced;
+	struct nic_ring_mem mem[17];
+	size_t bytes = ixgbe_ops.ring_bytes(&port.nic);
+	for (unsigned i = 0; i < 17; i++)
+		mem[i] = (struct nic_ring_mem){rig.memory + RIG_NOTHING, bytes, 0, NULL};
+	const struct nic_config bad[] = {
+		{0, ALL, STANDARD, mem},
+		{17, ALL, STANDARD, mem},
+		{1, ALL, 2048, mem},
+		{1, ALL, 0, mem},
+	};
+	for (unsigned i = 0; i < ARRAY_LEN(bad); i++)
+		assert_int_equal(ixgbe_ops.start(&port.nic, &bad[i], &port.shared), E_INVAL);
+	mem[0].bytes--;
+	struct nic_config config = {1, ALL, STANDARD, mem};
+	assert_int_equal(ixgbe_ops.start(&port.nic, &config, &port.shared), E_INVAL);
+	mem[0] = (struct nic_ring_mem){rig.memory + RIG_NOTHING + 64, bytes, 0, NULL};
+	assert_int_equal(ixgbe_ops.start(&port.nic, &config, &port.shared), E_INVAL);
+	assert_int_equal(port.traced, before);
+	/* A pool with other buffers than the device was configured for. */
+	assert_int_equal(port_start(1, ALL, STANDARD, 100), E_OK);
+	struct port_pair *p = &port.pair[0];
+	p->pool.stride = BUF_STRIDE_JUMBO;
+	struct nic_queue q = {.ops = &ixgbe_ops, .pool = &p->pool, .cnt = &p->cnt};
+	assert_int_equal(ixgbe_ops.attach(&q, &port.shared, 0, p->mem), E_INVAL);
+}
+
+static void link_comes_up(void **s)
+{
+	(void)s;
+	static const uint16_t devices[] = {0x10fb, 0x10f8};
+	for (unsigned i = 0; i < ARRAY_LEN(devices); i++) {
+		if (i)
+			rig_stop(NULL);
+		power_of(devices[i], 64);
+		assert_int_equal(port_probe(), E_OK);
+		assert_int_equal(port_start(1, ALL, STANDARD, 1600), E_OK);
+		port_attach();
+		rig_run(2000000000);
+		struct nic_link l = link_now();
+		assert_true(l.up && !l.gone);
+		assert_int_equal(l.mbps, 10000);
+	}
+}
+
+/* SFF-8472, table 5-3: each kind of module with its init sequence from the EEPROM and its mode. An
+ * unknown kind is left alone. */
+static void modules(void **s)
+{
+	(void)s;
+	enum { NONE, COPPER, OPTICAL };
+	static const struct {
+		struct sfp_codes module;
+		uint8_t kind, mode; /* AUTOC.LMS */
+	} row[] = {
+		{{0x10, 0, 0}, OPTICAL, 3},    {{0x20, 0, 0}, OPTICAL, 3}, /* SR, LR */
+		{{0, 0, 4}, COPPER, 3},        {{0x10, 1, 4}, COPPER, 3},  /* a passive cable */
+		{{0, 0, 8}, OPTICAL, 3},                                   /* an active cable */
+		{{0, 1, 0}, OPTICAL, 2},       {{0, 2, 0}, OPTICAL, 2},    /* 1000BASE-SX, LX */
+		{{0, 8, 0}, OPTICAL, 2},       {{0x10, 1, 0}, OPTICAL, 3}, /* T; both speeds */
+		{{0, 0, 0}, NONE, 0},          {{0x40, 4, 0}, NONE, 0},    /* LRM; CX */
+	};
+	for (unsigned i = 0; i < ARRAY_LEN(row); i++) {
+		if (i)
+			rig_stop(NULL);
+		power_of(0x10fb, 64);
+		uint16_t *eeprom = intel_82599_eeprom(rig.m), *sequences = &eeprom[eeprom[0x2b]];
+		intel_82599_set_module(rig.m, row[i].module);
+		sequences[2]++; /* that of copper begins a word later, its first word is 0x202; */
+		sequences[4]--; /* the sum of all words is unchanged */
+		assert_int_equal(port_probe(), E_OK);
+		assert_int_equal(port_start(1, ALL, STANDARD, 1600), E_OK);
+		port_attach();
+		int played = find_access(0, WRITES, CORECTL, 4), set = find_access(0, WRITES, AUTOC, 4);
+		assert_int_equal(played >= 0, row[i].kind != NONE);
+		assert_int_equal(set >= 0, row[i].kind != NONE);
+		if (row[i].kind == NONE)
+			continue;
+		assert_int_equal(port.trace[played].value, row[i].kind == COPPER ? 0x202 : 0x101);
+		wrote((unsigned)set, AUTOC, 0xf000, row[i].mode << 13 | 0x1000);
+	}
+}
+
+/* Data from a module is valid while its clock is high, which a slow module may delay: the result is
+ * the same (I2C-bus specification, 3.1.9). A module that never releases the clock counts as
+ * unknown. */
+static void slow_modules(void **s)
+{
+	(void)s;
+	static const struct {
+		uint64_t stretch_ns;
+		bool known;
+	} row[] = {{0, true}, {50000, true}, {900000, true}, {1000000000, false}};
+	for (unsigned i = 0; i < ARRAY_LEN(row); i++) {
+		if (i)
+			rig_stop(NULL);
+		power_of(0x10fb, 64);
+		intel_82599_set_stretch(rig.m, row[i].stretch_ns);
+		assert_int_equal(port_probe(), E_OK);
+		assert_int_equal(port_start(1, ALL, STANDARD, 1600), E_OK);
+		assert_int_equal(find_access(0, WRITES, CORECTL, 4) >= 0, row[i].known);
+	}
+}
+
+static void link_changes_are_told(void **s)
+{
+	(void)s;
+	up(1, ALL, STANDARD);
+	for (unsigned i = 0; i < 6; i++) {
+		bool comes = i % 2;
+		rig.irqs[0] = 0;
+		rig_carrier(comes);
+		rig_run(2000000000);
+		assert_true(rig.irqs[0] > 0);
+		assert_int_equal(link_now().up, comes);
+		assert_int_equal(link_now().mbps, comes ? 10000 : 0);
+	}
+	assert_false(link_now().gone);
+}
+
+/* --- interrupts --- */
+
+static void interrupts_wake_a_core_that_asked(void **s)
+{
+	(void)s;
+	up(3, ALL, STANDARD);
+	unsigned len = make_udp(1, 100), q = 0;
+	rig_receive(frame, len);
+	rig_run(10000000);
+	for (unsigned i = 0; i < 3; i++) {
+		q = rx(i, 256) ? i : q;
+		let_go(i);
+		assert_int_equal(rig.irqs[1 + i], 0); /* not requested */
+	}
+	struct nic_queue *nq = &port.pair[q].q;
+	for (unsigned round = 0; round < 20; round++) {
+		/* Left over from the time without a request: at most one spurious interrupt. */
+		for (unsigned i = 0; i < 2; i++) {
+			assert_false(ixgbe_ops.rx_interrupt(nq, true));
+			rig_run(10000000);
+		}
+		unsigned irqs = rig.irqs[1 + q];
+		rig_receive(frame, len);
+		rig_run(10000000);
+		assert_int_equal(rig.irqs[1 + q], irqs + 1);
+		rig_receive(frame, len); /* masked by the first */
+		rig_run(10000000);
+		assert_int_equal(rig.irqs[1 + q], irqs + 1);
+		assert_true(ixgbe_ops.rx_interrupt(nq, true)); /* do not sleep */
+		assert_false(ixgbe_ops.rx_interrupt(nq, false) && rx(q, 256) == 0);
+		rx(q, 256);
+		let_go(q);
+		irqs = rig.irqs[1 + q];
+		rig_receive(frame, len);
+		rig_run(10000000);
+		assert_int_equal(rig.irqs[1 + q], irqs);
+		assert_int_equal(rx(q, 256), 1);
+		let_go(q);
+	}
+	assert_true(port.pair[q].cnt.irq_arms > 0);
+}
+
+/* Too few vectors: the core is told not to sleep. */
+static void without_vectors_nobody_sleeps(void **s)
+{
+	(void)s;
+	power_of(0x10fb, 2);
+	assert_int_equal(port_probe(), E_OK);
+	assert_int_equal(port_start(2, ALL, STANDARD, 1600), E_OK);
+	port_attach();
+	unsigned before = port.traced;
+	assert_true(ixgbe_ops.rx_interrupt(&port.pair[0].q, true));
+	assert_int_equal(port.traced, before);
+	assert_int_equal(port.routed[0], 0);
+}
+
+/* X540: no module, its firmware handles the link; another size of the receive packet buffer. (The
+ * model is an 82599, on which X540's additional semaphore bits read as free.) */
+static void x540_starts(void **s)
+{
+	(void)s;
+	power_of(0x1528, 64);
+	assert_int_equal(port_probe(), E_OK);
+	port.traced = 0;
+	assert_int_equal(port_start(1, ALL, STANDARD, 1600), E_OK);
+	port_attach();
+	assert_int_equal(find_access(0, WRITES, AUTOC, 4), -1);
+	assert_int_equal(find_access(0, WRITES, I2CCTL, 4), -1);
+	assert_int_equal(port.trace[find_access(0, WRITES, RXPBSIZE, 4)].value, 384 << 10);
+	port_stop();
+}
+
+/* --- stop --- */
+
+static void stop_means_stop(void **s)
+{
+	(void)s;
+	static uint8_t before[RIG_MEMORY];
+	unsigned len = make_udp(1, 300);
+	for (unsigned round = 0; round < 3; round++) {
+		if (round == 0) {
+			up(4, ALL, STANDARD);
+		} else {
+			if (port_start(4, ALL, STANDARD, 1600) != E_OK)
+				fail_msg("%s", port.nic.error);
+			port_attach();
+			rig_run(3000000000);
+			assert_true(link_now().up);
+		}
+		for (unsigned i = 0; i < 100; i++) {
+			len = make_udp(i, 300);
+			assert_true(rig_receive(frame, len));
+		}
+		unsigned got = 0;
+		for (unsigned q = 0; q < 4; q++)
+			got += rx_all(q);
+		assert_int_equal(got, 100);
+		for (unsigned q = 0; q < 4; q++)
+			tx(q);
+		for (unsigned i = 0; i < 50; i++)
+			rig_receive(frame, len); /* in transit */
+		port_stop();
+		memcpy(before, rig.memory + RIG_NOTHING, RIG_MEMORY - RIG_NOTHING);
+		for (unsigned i = 0; i < 100; i++)
+			rig_force(frame, len, 0);
+		rig_run(1000000000);
+		assert_memory_equal(before, rig.memory + RIG_NOTHING, RIG_MEMORY - RIG_NOTHING);
+		assert_buffers();
+		struct rig_frame f;
+		while (rig_sent(&f))
+			;
+	}
+	port_stop(); /* stopping twice does no harm, */
+	port_stop();
+	rig_stop(NULL);
+	power(); /* nor does stop before the first start */
+	assert_int_equal(port_probe(), E_OK);
+	port_stop();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(matches_its_devices),
+		cmocka_unit_test_teardown(probe_learns, teardown),
+		cmocka_unit_test_teardown(probe_without_registers, teardown),
+		cmocka_unit_test_teardown(start_is_in_order, teardown),
+		cmocka_unit_test_teardown(quiet_steps, teardown),
+		cmocka_unit_test_teardown(start_refuses_nonsense, teardown),
+		cmocka_unit_test_teardown(link_comes_up, teardown),
+		cmocka_unit_test_teardown(modules, teardown),
+		cmocka_unit_test_teardown(slow_modules, teardown),
+		cmocka_unit_test_teardown(link_changes_are_told, teardown),
+		cmocka_unit_test_teardown(interrupts_wake_a_core_that_asked, teardown),
+		cmocka_unit_test_teardown(without_vectors_nobody_sleeps, teardown),
+		cmocka_unit_test_teardown(x540_starts, teardown),
+		cmocka_unit_test_teardown(stop_means_stop, teardown),
+	};
+	int failed = cmocka_run_group_tests_name("strict", tests, strict, NULL);
+	return failed + cmocka_run_group_tests_name("line rate", tests, line_rate, NULL);
+}

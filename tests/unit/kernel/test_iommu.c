@@ -1,0 +1,277 @@
+/*
+ * kernel/iommu: the units' table entries of each device. A card reaches the map and nothing else,
+ * even if firmware lists it among the devices that it goes on using. Other such devices are not
+ * remapped.
+ */
+#include "tests/unit/rig/host.h"
+
+#include "kernel/vm.h"
+
+/* physical memory is the test's own */
+static void *host_phys(uint64_t phys) { return (void *)(uintptr_t)phys; }
+#define vm_phys host_phys
+#include "kernel/iommu.c"
+
+#define CARD 0x0010   /* 00:02.0, listed by firmware */
+#define FAR 0x0300    /* 03:00.0, a card */
+#define USB 0x00e8    /* 00:1d.0, used by firmware */
+#define STORE 0x0500  /* 05:00.0, used by firmware, on a bus without a card */
+#define OTHER 0x00f8  /* 00:1f.0, used by nobody */
+#define PAGES 64
+#define ARENA (3ull << 30)
+
+static struct boot_info info;
+struct boot_info *boot_info = &info;
+static uint8_t ram[PAGES * PAGE_BYTES] __attribute__((aligned(4096)));
+static bool passes;
+static unsigned fails; /* number + 1 of the unit that does not start */
+static bool on[2];     /* units */
+static uint64_t started_root, limit;
+static char said[1000];
+
+void console_print(const char *format, ...)
+{
+	size_t at = strlen(said);
+	fmt_va_list args;
+	__builtin_va_start(args, format);
+	fmt_vformat(said + at, sizeof said - at, format, args);
+	__builtin_va_end(args);
+}
+int64_t pci_msix_aim(uint64_t index, uint64_t phys, uint32_t data)
+{
+	(void)index, (void)phys, (void)data;
+	return E_INVAL;
+}
+unsigned pci_buses_behind(uint16_t bdf) { (void)bdf; return 0; }
+/* Exactly what the map below needs: one table of 512 GiB, two of 1 GiB. */
+uint64_t vm_ram_tables_bytes(void) { return 3 * PAGE_BYTES; }
+
+uint64_t vm_take_zeroed_pages(uint64_t bytes, const char *what)
+{
+	(void)what;
+	assert_true(bytes <= sizeof ram);
+	memset(ram, 0, sizeof ram);
+	return (uint64_t)(uintptr_t)ram;
+}
+
+int vtd_open(struct vtd *u, uint64_t phys) { (void)u, (void)phys; return E_OK; }
+unsigned vtd_widths(const struct vtd *u) { (void)u; return VTD_WIDTH_48; }
+uint64_t vtd_limit(const struct vtd *u) { (void)u; return limit; }
+bool vtd_passes_through(const struct vtd *u) { (void)u; return passes; }
+void vtd_stop(const struct vtd *u) { on[u - unit] = false; }
+int vtd_start(const struct vtd *u, uint64_t root)
+{
+	if (fails == u - unit + 1u)
+		return E_TIMEOUT;
+	on[u - unit] = true;
+	started_root = root;
+	return E_OK;
+}
+bool vtd_take_refusal(const struct vtd *u, struct vtd_refusal *r, bool *more)
+{
+	(void)u, (void)r, (void)more;
+	return false;
+}
+
+static void reserve(uint16_t bdf)
+{
+	dmar.scope[dmar.scopes++] =
+		(struct dmar_scope){.bus = (uint8_t)(bdf >> 8), .hops = 1, .devfn = {(uint8_t)bdf}};
+}
+
+/* One unit for all, two cards, three devices that firmware goes on using. */
+static int setup(void **s)
+{
+	(void)s;
+	passes = true;
+	fails = 0;
+	on[0] = on[1] = false;
+	limit = 1ull << 48;
+	started_root = said[0] = 0;
+	dmar = (struct dmar){.units = 1, .unit = {{.regs = 0xfed90000, .all = true}}};
+	reserve(CARD);
+	reserve(USB);
+	reserve(STORE);
+	dmar_error = E_OK;
+	memset(used, 0, sizeof used);
+	info = (struct boot_info){.cores = 1, .pci_count = 2, .pci = {{.bdf = CARD}, {.bdf = FAR}}};
+	info.snapshot = MEMORY_WINDOW + (1ull << 30);
+	info.snapshot_bytes = HUGE_BYTES;
+	info.core[0].tables = info.snapshot + HUGE_BYTES;
+	info.core[0].tables_bytes = HUGE_BYTES;
+	info.core[0].arena = MEMORY_WINDOW + ARENA;
+	info.core[0].arena_bytes = 2 * HUGE_BYTES;
+	return 0;
+}
+
+/* Both words of a device's context entry, as a unit finds it (9.1, 9.3); NULL: none. */
+static const uint64_t *context_of(uint16_t bdf)
+{
+	const uint64_t *root = host_phys(started_root);
+	uint64_t entry = root[2 * (bdf >> 8)];
+	const uint64_t *context = host_phys(entry & LEVEL_ADDR);
+	if (!(entry & 1) || !(context[2 * (bdf & 255)] & 1))
+		return NULL;
+	return context + 2 * (bdf & 255);
+}
+
+/* The context's type of translation (9.3, TT): 0 by the tables, 2 pass-through. */
+static unsigned type_of(uint16_t bdf)
+{
+	const uint64_t *c = context_of(bdf);
+	assert_non_null(c);
+	return c[0] >> 2 & 3;
+}
+
+static void begin(void)
+{
+	iommu_prepare();
+	iommu_start();
+	assert_int_not_equal(started_root, 0);
+	assert_int_equal(info.iommu.units, 1);
+	assert_int_equal(info.iommu.cards, 2);
+}
+
+static void a_card_is_remapped_whatever_firmware_says(void **s)
+{
+	(void)s;
+	begin();
+	assert_int_equal(type_of(CARD), 0);
+	assert_int_equal(type_of(FAR), 0);
+	assert_int_equal(context_of(CARD)[0], context_of(FAR)[0]);
+}
+
+static void firmware_s_own_are_not_remapped(void **s)
+{
+	(void)s;
+	begin();
+	assert_int_equal(type_of(USB), 2);
+	assert_int_equal(type_of(STORE), 2);
+	assert_null(context_of(OTHER));
+}
+
+/* A unit without pass-through refuses the device: it supports no such entry. */
+static void unit_cannot_let_pass(void **s)
+{
+	(void)s;
+	passes = false;
+	begin();
+	assert_int_equal(type_of(CARD), 0);
+	assert_null(context_of(USB));
+	assert_null(context_of(STORE));
+}
+
+/* The translation of a card's address (9.8); 0: none. */
+static uint64_t walk(uint64_t addr)
+{
+	const uint64_t *t = host_phys(context_of(CARD)[0] & LEVEL_ADDR);
+	for (unsigned shift = 39; shift > 21; shift -= 9) {
+		uint64_t entry = t[addr >> shift & 511];
+		if ((entry & LEVEL_RW) != LEVEL_RW)
+			return 0;
+		t = host_phys(entry & LEVEL_ADDR);
+	}
+	uint64_t leaf = t[addr >> 21 & 511];
+	if ((leaf & LEVEL_RW) != LEVEL_RW || !(leaf & LEVEL_HUGE))
+		return 0;
+	return (leaf & LEVEL_ADDR) | (addr & (HUGE_BYTES - 1));
+}
+
+/* Each region from its first byte to its last, and not the adjacent pages. */
+static void what_a_card_reaches(void **s)
+{
+	(void)s;
+	static const uint64_t reached[][2] = {
+		{1ull << 30, (1ull << 30) + 2 * HUGE_BYTES}, {ARENA, ARENA + 2 * HUGE_BYTES}};
+	begin();
+	for (unsigned i = 0; i < ARRAY_LEN(reached); i++) {
+		for (uint64_t at = reached[i][0]; at < reached[i][1]; at += HUGE_BYTES)
+			assert_int_equal(walk(at), at);
+		assert_int_equal(walk(reached[i][1] - 1), reached[i][1] - 1);
+		assert_int_equal(walk(reached[i][0] - 1), 0);
+		assert_int_equal(walk(reached[i][1]), 0);
+	}
+	assert_int_equal(walk(0), 0);
+	assert_int_equal(walk(VM_IMAGE_PHYS), 0);
+}
+
+/* Two units: the second serves FAR alone, the first the rest. */
+static void two_units(void)
+{
+	dmar.units = 2;
+	dmar.unit[1] = (struct dmar_unit){
+		.regs = 0xfed91000, .first_scope = DMAR_SCOPES_MAX - 1, .scopes = 1};
+	dmar.scope[DMAR_SCOPES_MAX - 1] = (struct dmar_scope){.bus = FAR >> 8, .hops = 1};
+}
+
+/* Without a card behind it a unit stays off, and nothing is reported about its devices. */
+static void unit_without_a_card(void **s)
+{
+	(void)s;
+	two_units();
+	info.pci[0].bdf = FAR;
+	info.pci_count = 1;
+	iommu_prepare();
+	iommu_start();
+	assert_true(!on[0] && on[1]);
+	assert_int_equal(info.iommu.units, 1);
+	assert_int_equal(type_of(FAR), 0);
+	assert_null(context_of(USB));
+	assert_null(context_of(STORE));
+}
+
+/* All or none: cards are never remapped only partly. */
+static void unit_does_not_start(void **s)
+{
+	(void)s;
+	two_units();
+	fails = 2;
+	iommu_prepare();
+	iommu_start();
+	assert_true(!on[0] && !on[1]);
+	assert_int_equal(info.iommu.units, 0);
+	assert_string_equal(said, "iommu: not used: does not answer\n");
+	assert_int_equal(iommu_look(), 0);
+}
+
+/* Cards are given no address that a unit does not support. */
+static void memory_beyond_the_unit(void **s)
+{
+	(void)s;
+	limit = ARENA + 2 * HUGE_BYTES;
+	begin();
+	setup(NULL);
+	limit = ARENA + 2 * HUGE_BYTES - 1;
+	iommu_prepare();
+	iommu_start();
+	assert_false(on[0]);
+	assert_non_null(strstr(said, "iommu: not used: memory lies beyond"));
+}
+
+static void not_wanted(void **s)
+{
+	(void)s;
+	strcpy(info.cmdline, "iommu=off");
+	iommu_prepare();
+	iommu_start();
+	assert_false(on[0]);
+	assert_int_equal(info.iommu.cards, 0);
+	setup(NULL);
+	strcpy(info.cmdline, "iommu=offer");
+	begin();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(a_card_is_remapped_whatever_firmware_says, setup),
+		cmocka_unit_test_setup(firmware_s_own_are_not_remapped, setup),
+		cmocka_unit_test_setup(unit_cannot_let_pass, setup),
+		cmocka_unit_test_setup(what_a_card_reaches, setup),
+		cmocka_unit_test_setup(unit_without_a_card, setup),
+		cmocka_unit_test_setup(unit_does_not_start, setup),
+		cmocka_unit_test_setup(memory_beyond_the_unit, setup),
+		cmocka_unit_test_setup(not_wanted, setup),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,668 @@
+/* net/rib against an oracle that, after every step, recomputes from all routes where each prefix
+ * leads. Its world is small, so that everything happens often: a few nested prefixes, gateways on
+ * two links and inside the prefixes, links and addresses that come and go. */
+#include "tests/unit/rig/host.h"
+
+#include "net/ip4.h"
+#include "net/ip6.h"
+#include "net/rib/rib.h"
+
+enum {
+	NULL0 = 4, /* next-hop numbers: one that leads nowhere, */
+	DEAD_END = 5,
+	LINK = 16, /* the links, */
+	NEIGHBOUR = 20,  /* the neighbours, by kind of address (IPv4, IPv6, link-local), interface
+	                  * and the last byte of their address, */
+	GROUP = 128,     /* and groups */
+};
+#define LINKS 3
+#define HOSTS 8
+#define GROUPS_MAX 8192
+#define PREFIXES_MAX 8400 /* of both families */
+
+static bool link_up[LINKS], subnet_on[LINKS]; /* on: the interface is enabled */
+static bool subnet_there[LINKS];              /* it has its address; otherwise its gateways are remote */
+static bool subnet_full[LINKS];               /* there is no room for its neighbours */
+static int held[NEIGHBOUR + 3 * LINKS * HOSTS];
+
+static struct group {
+	bool used;
+	unsigned n;
+	uint16_t member[ECMP_MEMBERS_MAX];
+} groups[GROUPS_MAX];
+static unsigned groups_max = GROUPS_MAX;
+
+/* Stands for the forwarding table, and for the oracle's record of announced routes. */
+static struct entry {
+	struct rib_prefix p;
+	uint32_t nh;
+	unsigned n[RIB_SOURCES];
+	struct rib_hop hop[RIB_SOURCES][RIB_ROUTES_MAX];
+} entries[PREFIXES_MAX];
+static unsigned entry_count, in_table, table_max;
+
+static bool same_prefix(const struct rib_prefix *a, const struct rib_prefix *b)
+{
+	return a->six == b->six && a->plen == b->plen && net_addr_equal(&a->addr, &b->addr);
+}
+
+static struct entry *entry_of(const struct rib_prefix *p)
+{
+	for (unsigned i = 0; i < entry_count; i++)
+		if (same_prefix(&entries[i].p, p))
+			return &entries[i];
+	assert_true(entry_count < PREFIXES_MAX);
+	entries[entry_count] = (struct entry){.p = *p};
+	return &entries[entry_count++];
+}
+
+/* --- addresses --- */
+
+static struct net_addr address(bool six, unsigned a, unsigned b, unsigned c)
+{
+	if (!six)
+		return net_addr_ip4(IP4(10, a, b, c));
+	return (struct net_addr){{be32_make(0x20010db8).raw, be32_make(a).raw, be32_make(b).raw,
+	                          be32_make(c).raw}};
+}
+
+/* An address on a link, outside of all prefixes here: 10.200 + link. */
+static struct net_addr on_link(bool six, unsigned link, unsigned host)
+{
+	return address(six, 200 + link, 0, host);
+}
+
+static bool link_of(const struct net_addr *via, unsigned *link, unsigned *host)
+{
+	const bool six = !net_addr_is_ip4(via);
+	for (*link = 0; *link < LINKS; ++*link)
+		for (*host = 0; *host < HOSTS; ++*host) {
+			const struct net_addr a = on_link(six, *link, *host);
+			if (net_addr_equal(&a, via))
+				return true;
+		}
+	return false;
+}
+
+/* The same on each link: the hop says which one is meant. */
+static struct net_addr link_local(unsigned host)
+{
+	return (struct net_addr){{be32_make(0xfe800000).raw, 0, 0, be32_make(host).raw}};
+}
+
+static struct rib_prefix random_prefix(void)
+{
+	static const uint8_t plen4[] = {0, 8, 16, 24, 32}, plen6[] = {0, 32, 64, 96, 128};
+	const bool six = random_below(2);
+	const unsigned deep = random_below(20) ? 1 + random_below(4) : 0;
+	const struct net_addr a = address(six, random_below(3), random_below(3), random_below(3));
+	const unsigned plen = six ? plen6[deep] : plen4[deep];
+	return (struct rib_prefix){ip6_prefix_of(&a, six ? plen : 96 + plen), (uint8_t)plen, six};
+}
+
+static struct rib_hop random_hop(bool six)
+{
+	const uint8_t distance = (uint8_t)(1 + random_below(3));
+	const unsigned kind = random_below(10);
+	struct rib_hop h = {.interface = RIB_ANY_INTERFACE, .distance = distance};
+	if (kind == 0) {
+		h.nh = NULL0;
+		h.interface = RIB_NO_INTERFACE;
+	} else if (kind == 1) {
+		h.interface = (uint8_t)random_below(LINKS);
+		h.nh = (uint16_t)(LINK + h.interface);
+	} else if (kind == 2 && six) {
+		h.via = link_local(random_below(HOSTS));
+		h.interface = (uint8_t)random_below(LINKS);
+	} else if (kind < 6) {
+		h.via = on_link(six, random_below(LINKS), random_below(HOSTS));
+	} else {
+		h.via = address(six, random_below(3), random_below(3), random_below(3));
+	}
+	return h;
+}
+
+/* --- callbacks of the base --- */
+
+static enum rib_reach where(const struct net_addr *via, uint8_t wanted, uint32_t *nh,
+                            uint8_t *interface)
+{
+	unsigned link, host, kind = !net_addr_is_ip4(via);
+	if (ip6_is_link_local(via)) {
+		kind = 2;
+		link = wanted;
+		host = be32_load((const uint8_t *)&via->w[3]) % HOSTS;
+	} else if (!link_of(via, &link, &host) || !subnet_there[link]) {
+		return RIB_FAR;
+	}
+	if (!subnet_on[link])
+		return RIB_CLOSED;
+	if (subnet_full[link])
+		return RIB_FULL;
+	*nh = NEIGHBOUR + (kind * LINKS + link) * HOSTS + host;
+	*interface = (uint8_t)link;
+	return RIB_NEIGHBOUR;
+}
+
+static enum rib_reach op_reach(const struct net_addr *via, uint8_t wanted, uint32_t *nh,
+                               uint8_t *interface)
+{
+	assert_int_equal(wanted != RIB_ANY_INTERFACE, ip6_is_link_local(via));
+	enum rib_reach r = where(via, wanted, nh, interface);
+	if (r == RIB_NEIGHBOUR)
+		held[*nh]++;
+	return r;
+}
+
+static bool names(uint32_t nh, uint32_t wanted)
+{
+	if (nh < GROUP)
+		return nh == wanted;
+	const struct group *g = &groups[nh - GROUP];
+	for (unsigned i = 0; g->used && i < g->n; i++)
+		if (g->member[i] == wanted)
+			return true;
+	return false;
+}
+
+/* Invariant 3: nothing in the table names a neighbour that is not held. */
+static void op_release(uint32_t nh)
+{
+	assert_true(held[nh] > 0);
+	if (--held[nh])
+		return;
+	for (unsigned i = 0; i < entry_count; i++)
+		assert_false(entries[i].nh && names(entries[i].nh, nh));
+}
+
+static bool op_up(unsigned interface) { return link_up[interface]; }
+static bool op_nowhere(uint32_t nh) { return nh == NULL0; }
+
+static bool op_put(const struct rib_prefix *p, uint32_t nh)
+{
+	struct entry *e = entry_of(p);
+	assert_true(nh < GROUP || groups[nh - GROUP].used);
+	if (e->nh == RIB_NH_NONE && in_table >= table_max)
+		return false;
+	in_table += e->nh == RIB_NH_NONE;
+	e->nh = nh;
+	return true;
+}
+
+static void op_take(const struct rib_prefix *p)
+{
+	struct entry *e = entry_of(p);
+	assert_int_not_equal(e->nh, RIB_NH_NONE);
+	e->nh = RIB_NH_NONE;
+	in_table--;
+}
+
+static void op_group_change(uint32_t group, const uint16_t *member, unsigned n)
+{
+	struct group *g = &groups[group - GROUP];
+	assert_true(g->used);
+	assert_in_range(n, 1, ECMP_MEMBERS_MAX);
+	memcpy(g->member, member, n * sizeof *member);
+	g->n = n;
+}
+
+static uint32_t op_group_make(const uint16_t *member, unsigned n)
+{
+	for (unsigned i = 0; i < groups_max; i++)
+		if (!groups[i].used) {
+			groups[i].used = true;
+			op_group_change(GROUP + i, member, n);
+			return GROUP + i;
+		}
+	return RIB_NH_NONE;
+}
+
+static void op_group_free(uint32_t group)
+{
+	assert_true(groups[group - GROUP].used);
+	groups[group - GROUP].used = false;
+	for (unsigned i = 0; i < entry_count; i++)
+		assert_int_not_equal(entries[i].nh, group);
+}
+
+static const struct rib_ops ops = {
+	.reach = op_reach,
+	.release = op_release,
+	.up = op_up,
+	.nowhere = op_nowhere,
+	.put = op_put,
+	.take = op_take,
+	.group_make = op_group_make,
+	.group_change = op_group_change,
+	.group_free = op_group_free,
+	.dead_end = DEAD_END,
+};
+
+/* --- the oracle --- */
+
+struct hops {
+	unsigned n;
+	bool is[GROUP];
+};
+
+static void add_direct(struct hops *out, const struct rib_hop *h)
+{
+	uint32_t nh = h->nh;
+	uint8_t interface = h->interface;
+	if (nh == RIB_NH_NONE && where(&h->via, h->interface, &nh, &interface) != RIB_NEIGHBOUR)
+		return;
+	if (interface != RIB_NO_INTERFACE && !link_up[interface])
+		return;
+	out->n += !out->is[nh];
+	out->is[nh] = true;
+}
+
+static bool is_far(const struct rib_hop *h)
+{
+	uint32_t nh;
+	uint8_t interface;
+	return h->nh == RIB_NH_NONE && where(&h->via, h->interface, &nh, &interface) == RIB_FAR;
+}
+
+static void expect_of(struct hops *out, const struct entry *e, bool neighbours);
+
+/* A recursive route's hops: those of the longest prefix that covers its gateway and has any. */
+static void add_far(struct hops *out, const struct rib_hop *h)
+{
+	struct hops best = {0};
+	int longest = 0;
+	for (unsigned i = 0; i < entry_count; i++) {
+		const struct rib_prefix *p = &entries[i].p;
+		struct hops hops = {0};
+		if (p->six == net_addr_is_ip4(&h->via) || p->plen <= longest)
+			continue;
+		if (!ip6_in_prefix(&h->via, &p->addr, p->six ? p->plen : 96u + p->plen))
+			continue;
+		expect_of(&hops, &entries[i], true);
+		if (hops.n == 0)
+			continue;
+		longest = p->plen;
+		best = hops;
+	}
+	for (unsigned nh = 0; !best.is[NULL0] && nh < GROUP; nh++) {
+		out->n += best.is[nh] && !out->is[nh];
+		out->is[nh] |= best.is[nh];
+	}
+}
+
+/* The expected hops of a prefix, from all its routes. */
+static void expect_of(struct hops *out, const struct entry *e, bool neighbours)
+{
+	for (unsigned distance = 0; distance < 16 && out->n == 0; distance++)
+		for (unsigned s = 0; s < RIB_SOURCES; s++)
+			for (unsigned i = 0; i < e->n[s]; i++) {
+				const struct rib_hop *h = &e->hop[s][i];
+				if (h->distance != distance)
+					continue;
+				if (!is_far(h))
+					add_direct(out, h);
+				else if (!neighbours)
+					add_far(out, h);
+			}
+}
+
+static void compare(const struct entry *e)
+{
+	struct hops want = {0};
+	expect_of(&want, e, false);
+	if (want.n == 0) {
+		assert_int_equal(e->nh, RIB_NH_NONE);
+		return;
+	}
+	assert_int_not_equal(e->nh, RIB_NH_NONE);
+	for (unsigned nh = 1; nh < GROUP; nh++)
+		assert_int_equal(names(e->nh, nh), want.is[nh]);
+}
+
+/* --- steps --- */
+
+static struct rib rib;
+static void *memory;
+static struct rib_size size;
+
+static void start(uint32_t four, uint32_t six)
+{
+	memset(held, 0, sizeof held);
+	memset(groups, 0, sizeof groups);
+	memset(link_up, true, sizeof link_up);
+	memset(subnet_on, true, sizeof subnet_on);
+	memset(subnet_there, true, sizeof subnet_there);
+	memset(subnet_full, false, sizeof subnet_full);
+	entry_count = in_table = 0;
+	table_max = UINT32_MAX;
+	groups_max = GROUPS_MAX;
+	free(memory);
+	size = (struct rib_size){four, six, four + six};
+	memory = malloc(rib_bytes(&size));
+	rib_init(&rib, &ops, memory, &size);
+}
+
+static void more_room(void)
+{
+	void *old = memory;
+	size.four += random_below(50);
+	size.six += random_below(50);
+	size.routes += 1 + random_below(200);
+	memory = malloc(rib_bytes(&size));
+	rib_move(&rib, memory, &size);
+	assert_true(rib_has_room(&rib, &size));
+	size.four++;
+	assert_false(rib_has_room(&rib, &size));
+	free(old);
+}
+
+/* Returns what rib_set does. */
+static int announce(const struct rib_prefix *p, enum rib_source source, unsigned n)
+{
+	struct entry *e = entry_of(p);
+	struct rib_hop hop[RIB_ROUTES_MAX];
+	for (unsigned i = 0; i < n; i++)
+		hop[i] = random_hop(p->six);
+	int error = rib_set(&rib, p, source, hop, n);
+	if (error == E_OK) {
+		memcpy(e->hop[source], hop, n * sizeof hop[0]);
+		e->n[source] = n;
+	}
+	return error;
+}
+
+static void change_world(void)
+{
+	const unsigned link = random_below(LINKS);
+	switch (random_below(5)) {
+	case 0:
+		subnet_full[link] = !subnet_full[link];
+		rib_reach_again(&rib);
+		break;
+	case 1:
+		subnet_on[link] = !subnet_on[link];
+		rib_reach_again(&rib);
+		break;
+	case 2:
+		subnet_there[link] = !subnet_there[link];
+		rib_reach_again(&rib);
+		break;
+	default:
+		link_up[link] = !link_up[link];
+		rib_link(&rib, link);
+	}
+}
+
+static void work_to_the_end(void)
+{
+	while (rib_work(&rib, 1 + random_below(20)))
+		;
+}
+
+static unsigned announced(const struct entry *e)
+{
+	return e->n[RIB_CONNECTED] + e->n[RIB_STATIC] + e->n[RIB_TEST];
+}
+
+static void compare_all(void)
+{
+	unsigned of[RIB_SOURCES] = {0}, idle = 0, walked = 0;
+	struct rib_prefix p;
+	for (unsigned i = 0; i < entry_count; i++) {
+		compare(&entries[i]);
+		for (unsigned s = 0; s < RIB_SOURCES; s++)
+			of[s] += entries[i].n[s] != 0;
+		idle += announced(&entries[i]) && entries[i].nh == RIB_NH_NONE;
+	}
+	for (unsigned six = 0; six < 2; six++)
+		for (uint32_t cursor = 0; rib_next_idle(&rib, six, &cursor, &p); walked++) {
+			const struct entry *e = entry_of(&p);
+			assert_true(announced(e) && e->nh == RIB_NH_NONE);
+		}
+	for (unsigned s = 0; s < RIB_SOURCES; s++)
+		assert_int_equal(rib.prefixes[s], of[s]);
+	assert_int_equal(rib_refused(&rib), 0);
+	assert_int_equal(rib.idle, idle);
+	assert_int_equal(walked, idle);
+}
+
+/* Withdraws everything: nothing may then be held, in the table, or counted. */
+static void withdraw_all(void)
+{
+	for (unsigned i = 0; i < entry_count; i++)
+		for (unsigned s = 0; s < RIB_SOURCES; s++)
+			assert_int_equal(rib_set(&rib, &entries[i].p, s, NULL, 0), E_OK);
+	work_to_the_end();
+	for (unsigned i = 0; i < sizeof held / sizeof held[0]; i++)
+		assert_int_equal(held[i], 0);
+	for (unsigned i = 0; i < GROUPS_MAX; i++)
+		assert_false(groups[i].used);
+	assert_int_equal(in_table, 0);
+	assert_int_equal(rib_refused(&rib), 0);
+	assert_int_equal(rib.idle, 0);
+	assert_int_equal(rib.recursive, 0);
+	assert_int_equal(rib.full, 0);
+}
+
+/* --- tests --- */
+
+static void against_the_oracle(void **state)
+{
+	(void)state;
+	seed_random("against_the_oracle");
+	for (unsigned round = 0; round < 12; round++) {
+		start(300, 300);
+		for (unsigned step = 0; step < 600; step++) {
+			const struct rib_prefix p = random_prefix();
+			if (random_below(12) == 0)
+				change_world();
+			else if (random_below(100) == 0)
+				more_room();
+			else
+				assert_int_equal(announce(&p, random_below(RIB_SOURCES),
+				                          random_below(3) ? 1 + random_below(3) : 0), E_OK);
+			if (random_below(3) == 0)
+				(void)rib_work(&rib, random_below(4));
+			if (random_below(4) == 0) {
+				work_to_the_end();
+				compare_all();
+			}
+		}
+		withdraw_all();
+	}
+}
+
+/* The same routes lead to the same table, in whatever order they come. */
+static void order_does_not_matter(void **state)
+{
+	(void)state;
+	seed_random("order_does_not_matter");
+	for (unsigned round = 0; round < 20; round++) {
+		static struct entry first[PREFIXES_MAX];
+		start(300, 300);
+		for (unsigned i = 0; i < 150; i++) {
+			const struct rib_prefix p = random_prefix();
+			announce(&p, RIB_STATIC, 1 + random_below(3));
+		}
+		work_to_the_end();
+		const unsigned n = entry_count;
+		memcpy(first, entries, n * sizeof first[0]);
+		start(300, 300);
+		for (unsigned i = n; i > 0; i--) {
+			const unsigned k = random_below(i);
+			const struct entry swap = first[k];
+			first[k] = first[i - 1];
+			first[i - 1] = swap;
+			struct entry *e = entry_of(&swap.p);
+			memcpy(e->hop, swap.hop, sizeof e->hop);
+			memcpy(e->n, swap.n, sizeof e->n);
+			rib_set(&rib, &e->p, RIB_STATIC, e->hop[RIB_STATIC], e->n[RIB_STATIC]);
+		}
+		work_to_the_end();
+		compare_all();
+		withdraw_all();
+	}
+}
+
+/* Tables that fill up: refusals are counted, and retried when there is room again. */
+static void full_tables(void **state)
+{
+	(void)state;
+	seed_random("full_tables");
+	for (unsigned round = 0; round < 20; round++) {
+		start(300, 300);
+		table_max = random_below(60);
+		groups_max = random_below(10);
+		for (unsigned step = 0; step < 300; step++) {
+			const struct rib_prefix p = random_prefix();
+			if (random_below(12) == 0)
+				change_world();
+			else
+				announce(&p, random_below(RIB_SOURCES),
+				         random_below(3) ? 1 + random_below(3) : 0);
+			if (random_below(3) == 0)
+				(void)rib_work(&rib, random_below(4));
+			if (random_below(8) == 0)
+				rib_retry(&rib);
+			assert_true(in_table <= table_max);
+		}
+		table_max = UINT32_MAX;
+		groups_max = GROUPS_MAX;
+		withdraw_all();
+	}
+}
+
+static struct rib_prefix prefix4(uint32_t addr, unsigned plen)
+{
+	return (struct rib_prefix){net_addr_ip4(addr), (uint8_t)plen, false};
+}
+
+static struct rib_hop via(unsigned link, unsigned host)
+{
+	return (struct rib_hop){.via = on_link(false, link, host),
+	                        .interface = RIB_ANY_INTERFACE, .distance = 1};
+}
+
+static void refused_ones_are_tried_again(void **state)
+{
+	(void)state;
+	const struct rib_hop hop = via(0, 1);
+	start(300, 0);
+	table_max = 10;
+	for (uint32_t i = 0; i < 200; i++) {
+		const struct rib_prefix p = prefix4(i << 8, 24);
+		assert_int_equal(rib_set(&rib, &p, RIB_STATIC, &hop, 1), i < 10 ? E_OK : E_NOMEM);
+	}
+	assert_int_equal(rib_refused(&rib), 190);
+	table_max = 60;
+	work_to_the_end();
+	assert_int_equal(in_table, 10); /* room has not been announced */
+	rib_retry(&rib);
+	work_to_the_end();
+	assert_int_equal(in_table, 60);
+	assert_int_equal(rib_refused(&rib), 140);
+	table_max = 1000;
+	rib_retry(&rib);
+	work_to_the_end();
+	assert_int_equal(rib_refused(&rib), 0);
+	assert_int_equal(in_table, 200);
+}
+
+/* More prefixes than slots, and more different routes than sets. */
+static void too_many(void **state)
+{
+	(void)state;
+	const struct rib_hop hop = via(0, 1);
+	start(8, 0);
+	unsigned in = 0;
+	for (uint32_t i = 0; i < 100; i++) {
+		const struct rib_prefix p = prefix4(i << 8, 24);
+		in += rib_set(&rib, &p, RIB_STATIC, &hop, 1) == E_OK;
+	}
+	assert_in_range(in, 8, 20);
+	assert_int_equal(rib_refused(&rib), 100 - in);
+	for (uint32_t i = 0; i < 100; i++) {
+		const struct rib_prefix p = prefix4(i << 8, 24);
+		assert_int_equal(rib_set(&rib, &p, RIB_STATIC, NULL, 0), E_OK);
+	}
+	assert_int_equal(rib_refused(&rib), 0);
+	start(10000, 0); /* of sets there are RIB_NUMBERS_MAX, less one */
+	for (uint32_t i = 0; i < RIB_NUMBERS_MAX + 100; i++) {
+		const struct rib_prefix p = prefix4(IP4(100, 0, 0, 0) + (i << 8), 24);
+		const struct rib_hop far = {.via = net_addr_ip4(IP4(20, 0, 0, 0) + i),
+		                            .interface = RIB_ANY_INTERFACE, .distance = 1};
+		assert_int_equal(rib_set(&rib, &p, RIB_STATIC, &far, 1),
+		                 i < RIB_NUMBERS_MAX - 1 ? E_OK : E_NOMEM);
+	}
+	assert_int_equal(rib_refused(&rib), 101);
+	assert_int_equal(rib.idle, RIB_NUMBERS_MAX - 1);
+	for (uint32_t i = 0; i < RIB_NUMBERS_MAX + 100; i++) {
+		const struct rib_prefix p = prefix4(IP4(100, 0, 0, 0) + (i << 8), 24);
+		assert_int_equal(rib_set(&rib, &p, RIB_STATIC, NULL, 0), E_OK);
+	}
+	assert_int_equal(rib_refused(&rib) + rib.idle, 0);
+}
+
+/* A link-local gateway belongs to its link alone, even if the base keeps it in one chain with that
+ * of another link, as it does for a few of so many addresses. */
+static void one_address_on_two_links(void **state)
+{
+	struct rib_prefix p[2];
+	(void)state;
+	start(8, 8);
+	for (unsigned i = 0; i < 2; i++)
+		p[i] = (struct rib_prefix){address(true, 0, 0, i), 128, true};
+	for (unsigned host = 0; host < 20000; host++) {
+		for (unsigned i = 0; i < 2; i++) {
+			const struct rib_hop hop = {.via = link_local(host), .interface = (uint8_t)i, .distance = 1};
+			assert_int_equal(rib_set(&rib, &p[i], RIB_STATIC, &hop, 1), E_OK);
+			assert_int_equal(entry_of(&p[i])->nh, NEIGHBOUR + (2 * LINKS + i) * HOSTS + host % HOSTS);
+		}
+		for (unsigned i = 0; i < 2; i++)
+			assert_int_equal(rib_set(&rib, &p[i], RIB_STATIC, NULL, 0), E_OK);
+		work_to_the_end();
+	}
+}
+
+/* What rib_route returns for a prefix with a recursive route and a less preferred one. */
+static void tells_of_routes(void **state)
+{
+	(void)state;
+	const struct rib_prefix p = prefix4(IP4(10, 1, 0, 0), 16), q = prefix4(IP4(10, 2, 0, 0), 16);
+	const struct rib_hop far = {.via = net_addr_ip4(IP4(10, 2, 3, 4)),
+	                            .interface = RIB_ANY_INTERFACE, .distance = 5};
+	struct rib_hop two[2] = {via(1, 2), far}, near = via(0, 3);
+	struct rib_route r;
+	start(10, 0);
+	two[0].distance = 9;
+	assert_int_equal(rib_set(&rib, &p, RIB_STATIC, two, 2), E_OK);
+	assert_true(rib_route(&rib, &p, 0, &r));
+	assert_true(r.hop.distance == 5 && r.reach == RIB_FAR && r.hops == 0 && !r.used);
+	assert_true(rib_route(&rib, &p, 1, &r));
+	assert_true(r.hop.distance == 9 && r.reach == RIB_NEIGHBOUR && r.hops == 1 && r.used);
+	assert_int_equal(rib_set(&rib, &q, RIB_TEST, &near, 1), E_OK);
+	work_to_the_end();
+	assert_true(rib_route(&rib, &p, 0, &r));
+	assert_true(r.used && r.hops == 1 && r.nh[0] == NEIGHBOUR + 3 && r.source == RIB_STATIC);
+	assert_true(rib_route(&rib, &p, 1, &r));
+	assert_false(r.used);
+	assert_false(rib_route(&rib, &p, 2, &r));
+	assert_true(rib_route(&rib, &q, 0, &r));
+	assert_true(r.source == RIB_TEST);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(against_the_oracle),
+		cmocka_unit_test(order_does_not_matter),
+		cmocka_unit_test(full_tables),
+		cmocka_unit_test(refused_ones_are_tried_again),
+		cmocka_unit_test(too_many),
+		cmocka_unit_test(one_address_on_two_links),
+		cmocka_unit_test(tells_of_routes),
+	};
+	int failed = cmocka_run_group_tests_name("rib", tests, NULL, NULL);
+	free(memory);
+	return failed;
+}

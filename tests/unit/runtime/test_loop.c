@@ -1,0 +1,188 @@
+/*
+ * runtime/loop.c: which role runs on a core with both, and when a core sleeps. The test simulates the
+ * parts of the runtime that the loop calls, the kernel and time: a turn takes as long as the test
+ * says, and the end of a test's time ends the loop.
+ */
+#include "tests/unit/rig/host.h"
+
+#include "runtime/shared.h"
+#include "abi/kcall.h"
+
+#define US 1000ull /* a tick is a nanosecond */
+#define MS 1000000ull
+
+struct core_self self;
+uint64_t host_tsc; /* tests/host/hal/clock.h */
+
+static struct {
+	jmp_buf over;
+	uint64_t end;
+	uint64_t turn_ns;      /* duration of a turn of the data role */
+	bool busy;             /* whether it moves something */
+	bool awake;            /* core_stay_awake() */
+	bool refuses;          /* no interrupt is available */
+	uint64_t nap_ns;       /* the data role's next deadline, from now; 0: none */
+	unsigned data_turns, control_turns, arms, disarms, sleeps;
+	uint64_t asleep_ns, last_control, control_gap;
+} t;
+
+static struct boot_info info;
+static struct outbox outbox;
+static struct snapshot snapshot;
+
+bool data_turn(void)
+{
+	if (host_tsc >= t.end)
+		longjmp(t.over, 1);
+	t.data_turns++;
+	host_tsc += t.turn_ns;
+	return t.busy;
+}
+
+bool data_arm(void)
+{
+	t.arms++;
+	return t.refuses;
+}
+
+bool data_awake(void) { return t.awake; }
+void data_disarm(void) { t.disarms++; }
+uint64_t watch_control_tsc = UINT64_MAX;
+void watch_control(void) {}
+uint64_t watch_control_deadline(void) { return UINT64_MAX; }
+uint64_t data_deadline(void) { return t.nap_ns ? self.now_tsc + t.nap_ns : UINT64_MAX; }
+uint64_t control_deadline(void) { return UINT64_MAX; }
+void control_woken(void) {}
+void ring_wake_peers(void) {}
+bool ring_messages_waiting(void) { return false; }
+
+bool control_turn(void)
+{
+	uint64_t gap = host_tsc - t.last_control;
+	t.control_turns++;
+	t.control_gap = gap > t.control_gap ? gap : t.control_gap;
+	t.last_control = host_tsc;
+	return false;
+}
+
+int64_t kcall(enum kcall number, uint64_t a, uint64_t b, uint64_t c)
+{
+	(void)b;
+	(void)c;
+	assert_int_equal(number, KCALL_SLEEP);
+	assert_int_equal(outbox.parked, 1);
+	t.sleeps++;
+	uint64_t until = a && a < t.end ? a : t.end;
+	t.asleep_ns += until - host_tsc;
+	host_tsc = until;
+	return 0;
+}
+
+bool core_ports_running(void) { return true; }
+
+static int set_up(void **state)
+{
+	(void)state;
+	memset(&t, 0, sizeof t);
+	memset(&outbox, 0, sizeof outbox);
+	info.core[0].outbox = (uint64_t)(uintptr_t)&outbox;
+	info.snapshot = (uint64_t)(uintptr_t)&snapshot;
+	snapshot = (struct snapshot){.phase = {PORTS_RUNNING}, .idle_sleep = 1};
+	self = (struct core_self){.info = &info,
+	                          .roles = CORE_DATA | CORE_CONTROL,
+	                          .clock = clock_make(1000000000)};
+	host_tsc = 1;
+	return 0;
+}
+
+static void run(uint64_t ns)
+{
+	t.end = host_tsc + ns;
+	if (!setjmp(t.over))
+		loop_run();
+}
+
+/* Endless packets: the control role waits half a millisecond, or one turn that takes longer. */
+static void control_in_a_flood(void **state)
+{
+	static const uint64_t turns[] = {1 * US, 20 * US, 600 * US, 3 * MS};
+	for (unsigned i = 0; i < sizeof turns / sizeof turns[0]; i++) {
+		set_up(state);
+		t.busy = true;
+		t.turn_ns = turns[i];
+		run(1000 * MS);
+		assert_true(t.control_gap <= 500 * US + 2 * turns[i]);
+		assert_true(t.control_turns <= 2001);
+		assert_int_equal(t.sleeps, 0);
+	}
+}
+
+/* An idle data role lets the control role run in every turn. */
+static void control_when_idle(void **state)
+{
+	(void)state;
+	snapshot.idle_sleep = 0;
+	t.turn_ns = 1 * US;
+	run(100 * MS);
+	assert_in_range(t.data_turns - t.control_turns, 0, 1);
+	assert_int_equal(t.arms + t.sleeps, 0);
+}
+
+static void sleeps(void **state)
+{
+	(void)state;
+	t.turn_ns = 1 * US;
+	run(1000 * MS);
+	assert_int_equal(t.sleeps, 1);
+	assert_int_equal(t.arms, 1);
+	assert_in_range(1000 * MS - t.asleep_ns, 50 * US, 60 * US);
+}
+
+/* Idle or not, with any deadline. */
+static void stays_awake(void **state)
+{
+	(void)state;
+	t.awake = true;
+	t.turn_ns = 1 * US;
+	t.nap_ns = 100 * US;
+	run(100 * MS);
+	assert_int_equal(t.arms + t.sleeps, 0);
+	assert_true(t.data_turns >= 99000);
+}
+
+/* Short sleeps follow each other as long as nothing moves: with one turn and one arming each. */
+static void naps(void **state)
+{
+	(void)state;
+	t.turn_ns = 1 * US;
+	t.nap_ns = 100 * US;
+	run(1000 * MS);
+	assert_in_range(t.sleeps, 9500, 10000);
+	assert_in_range(t.arms, t.sleeps, t.sleeps + 1);
+	assert_in_range(t.arms - t.disarms, 0, 1);
+}
+
+/* A port without interrupts: asked once in the time for which a core polls before it sleeps. */
+static void no_interrupt(void **state)
+{
+	(void)state;
+	t.refuses = true;
+	t.turn_ns = 1 * US;
+	run(1000 * MS);
+	assert_int_equal(t.sleeps, 0);
+	assert_in_range(t.arms, 15000, 20000);
+	assert_int_equal(outbox.parked, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(control_in_a_flood, set_up),
+		cmocka_unit_test_setup(control_when_idle, set_up),
+		cmocka_unit_test_setup(sleeps, set_up),
+		cmocka_unit_test_setup(stays_awake, set_up),
+		cmocka_unit_test_setup(naps, set_up),
+		cmocka_unit_test_setup(no_interrupt, set_up),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,769 @@
+/*
+ * runtime/ports.c, revive.c and takeover.c, the life of the ports, with data cores that answer when
+ * the test lets them and a device that only records whether it runs: what is asked of which core
+ * and when, and when the application is told.
+ */
+#include "tests/unit/rig/host.h"
+
+#include <setjmp.h>
+
+#include "runtime/shared.h"
+#include "drivers/nic.h"
+#include "abi/kcall.h"
+
+#define DATA_CORES 3
+#define RESTARTS 20
+#define AREA 0x8000u    /* taken by the application's tables, */
+#define AREAS 3         /* and how many times that fits */
+#define PRIVATE 0x4000u /* taken beside them */
+#define TABLES 0x80000u
+
+struct core_self self;
+
+static struct world {
+	struct boot_info info;
+	struct app app;
+	bool runs;           /* the device */
+	unsigned starts, told; /* calls of nic_ops.start, and of the hook `ports` */
+	uint64_t pairs;      /* in service, */
+	uint64_t spread;     /* and those that frames are spread over */
+	int stop_error, start_error, spread_error; /* for one pair */
+	bool gone;
+	bool hopeless;       /* the application's new tables are unusable */
+	const uint8_t *adopted; /* whose takeover it has been told of */
+	unsigned links;      /* calls of the hook `link` */
+	unsigned skipped;    /* data cores (one bit each) whose earlier messages were dropped */
+	size_t area;         /* bytes that it takes from the snapshot */
+	jmp_buf anew;        /* the program has restarted itself */
+} w;
+
+#define ALL_PAIRS ((1u << DATA_CORES) - 1)
+
+/* --- stand-ins for the rest of core/ --- */
+
+static uint8_t *area(void)
+{
+	size_t bytes;
+	return core_snapshot_area(&bytes);
+}
+
+static void build_tables(void)
+{
+	assert_int_equal(core_snapshot_take(w.area), E_OK);
+	assert_non_null(core_private_alloc(PRIVATE));
+	memset(area(), 1, w.area);
+}
+
+static bool adopt(const void *old, size_t bytes)
+{
+	w.adopted = old;
+	assert_int_equal(bytes, AREA);
+	assert_true(area() >= w.adopted + bytes || area() + w.area <= w.adopted);
+	return !w.hopeless;
+}
+
+static void look_elsewhere(void) {}
+
+int64_t kcall(enum kcall number, uint64_t a, uint64_t b, uint64_t c)
+{
+	(void)b, (void)c;
+	assert_int_equal(number, KCALL_RESTART);
+	assert_int_equal(a, 0);
+	longjmp(w.anew, 1);
+}
+
+void core_tap(uint32_t in, uint32_t out) { assert_int_equal(in | out, 0); }
+void core_watch(uint32_t ports) { assert_int_equal(ports, 0); }
+
+static void ports_told(void)
+{
+	w.told++;
+}
+
+static void link_told(unsigned port, const struct nic_link *link)
+{
+	(void)port, (void)link;
+	w.links++;
+}
+
+static const struct control_hooks hooks = {
+	.start = build_tables, .ports = ports_told, .link = link_told, .adopt = adopt};
+
+const struct app *core_app(void) { return &w.app; }
+void app_choose(void) {}
+void crash_turn(void) {}
+void core_event(enum core_event_number number, uint64_t first, uint64_t second)
+{
+	(void)number, (void)first, (void)second;
+}
+void core_log(const char *format, ...) { (void)format; }
+void core_wake(unsigned core) { assert_in_range(core, 1, DATA_CORES); }
+void ring_punt_skip(unsigned d)
+{
+	assert_in_range(d, 0, DATA_CORES - 1);
+	w.skipped |= 1u << d;
+}
+uint64_t ring_deficit(unsigned core) { return core - core; }
+uint64_t core_option_number(const char *name, uint64_t otherwise) { return name ? otherwise : 0; }
+
+bool core_option(const char *name, char *out, size_t size)
+{
+	(void)name, (void)out, (void)size;
+	return false;
+}
+
+uint64_t host_tsc;
+
+/* --- the driver --- */
+
+static bool match(const struct pci_dev *dev) { return dev->vendor != PCI_VENDOR_NONE; }
+static size_t ring_bytes(const struct nic *nic) { return nic ? 100 : 0; }
+static void stop(struct nic *nic) { w.runs = nic == NULL; }
+static void link(struct nic *nic, struct nic_link *out)
+{
+	assert_non_null(nic);
+	*out = (struct nic_link){.up = true, .gone = w.gone};
+}
+
+static int probe(struct nic *nic, const struct pci_dev *dev)
+{
+	assert_ptr_equal(nic->pci, dev);
+	nic->pairs_max = DATA_CORES;
+	return E_OK;
+}
+
+static int start(struct nic *nic, const struct nic_config *config, struct nic_shared *shared)
+{
+	assert_non_null(nic);
+	shared->pairs = (uint8_t)config->pairs;
+	w.runs = true;
+	w.starts++;
+	w.pairs = w.spread = ALL_PAIRS;
+	return E_OK;
+}
+
+/* A pair that frames are still steered to must not be stopped: some devices cannot do that. */
+static int pair_stop(struct nic *nic, unsigned pair)
+{
+	assert_true(nic && w.runs);
+	assert_true(w.pairs >> pair & 1);
+	assert_false(w.spread >> pair & 1);
+	w.pairs &= ~(1ull << pair);
+	return w.stop_error;
+}
+
+static int pair_start(struct nic *nic, const struct nic_config *config, unsigned pair,
+                      struct nic_shared *shared)
+{
+	const struct outbox *o = outbox_of(data_core(pair));
+	assert_true(nic && w.runs);
+	assert_ptr_equal(shared, snapshot_header()->nic);
+	assert_int_equal(config->pairs, DATA_CORES);
+	assert_ptr_equal(config->mem[pair].cnt, o->nic);
+	assert_int_equal(config->mem[pair].core, data_core(pair));
+	assert_false(o->restarted); /* the memory is zeroed */
+	w.pairs |= 1ull << pair;
+	return w.start_error;
+}
+
+static int spread(struct nic *nic, uint64_t pairs)
+{
+	assert_true(nic && w.runs && pairs);
+	w.spread = pairs;
+	return w.spread_error;
+}
+
+/* As many as `place` says. Rings that run are never read. */
+static unsigned rx_left(const struct nic_shared *shared, unsigned pair, const void *mem,
+                        uint64_t place)
+{
+	assert_false(w.runs && w.pairs >> pair & 1);
+	assert_int_equal(shared->pairs, DATA_CORES);
+	assert_ptr_equal(mem, (void *)(uintptr_t)outbox_of(data_core(pair))->ring_mem[0]);
+	return (unsigned)place;
+}
+
+static struct nic_ops ops = {.name = "test", .match = match, .probe = probe,
+                             .ring_bytes = ring_bytes, .start = start, .stop = stop,
+                             .rx_left = rx_left,
+                             .link = link};
+const struct nic_ops *const nic_drivers[] = {&ops};
+const unsigned nic_driver_count = 1;
+
+/* --- data cores --- */
+
+/* Data core d has done what it was asked to do. */
+static void answer(unsigned d)
+{
+	struct outbox *o = outbox_of(data_core(d));
+	if (snapshot_header()->phase[d] == PORTS_PREPARE)
+		o->restarted = o->nic[0].rx_place = 0;
+	o->epoch = snapshot_header()->asked[d];
+}
+
+static void all_answer(void)
+{
+	for (unsigned d = 0; d < DATA_CORES; d++)
+		answer(d);
+	ports_turn();
+}
+
+static enum ports_phase asked_of(unsigned d)
+{
+	return (enum ports_phase)snapshot_header()->phase[d];
+}
+
+/* The phase that all are asked for. */
+static enum ports_phase asked(void)
+{
+	for (unsigned d = 1; d < DATA_CORES; d++)
+		assert_int_equal(asked_of(d), asked_of(0));
+	return asked_of(0);
+}
+
+/* A machine whose ports have been asked to attach, while no data core has done so. */
+static int begin(void **state)
+{
+	(void)state;
+	w = (struct world){.info = {.cores = DATA_CORES + 1, .data_cores = DATA_CORES,
+	                            .first_data_core = 1, .tsc_hz = 1000000000, .pci_count = 1},
+	                   .app = {.control = &hooks, .data_tables = look_elsewhere},
+	                   .area = AREA};
+	w.info.pci[0] = (struct pci_dev){.vendor = 0x1234};
+	self = (struct core_self){.info = &w.info, .clock = clock_make(1000000000)};
+	static _Alignas(4096) uint8_t snapshot[SNAPSHOT_HEADER + AREAS * AREA], tables[TABLES];
+	static _Alignas(64) struct outbox outbox[DATA_CORES + 1];
+	memset(snapshot, 0, sizeof snapshot);
+	memset(outbox, 0, sizeof outbox);
+	memset(tables, 0xa5, sizeof tables);
+	w.info.snapshot = (uintptr_t)snapshot;
+	w.info.snapshot_bytes = sizeof snapshot;
+	w.info.core[0].tables = (uintptr_t)tables;
+	w.info.core[0].tables_bytes = sizeof tables;
+	w.info.core[0].roles = CORE_CONTROL;
+	for (unsigned c = 0; c <= DATA_CORES; c++)
+		w.info.core[c].outbox = (uintptr_t)&outbox[c];
+	host_tsc = 0;
+	tables_init();
+	ports_init();
+	assert_int_equal(asked(), PORTS_STOPPED);
+	all_answer();
+	assert_int_equal(asked(), PORTS_PREPARE);
+	assert_false(w.runs);
+	all_answer();
+	assert_int_equal(asked(), PORTS_RUNNING);
+	assert_true(w.runs);
+	assert_int_equal(w.told, 0);
+	ops.pair_stop = NULL;
+	return 0;
+}
+
+/* The ports run, and the device can stop and start one pair alone. */
+static int begin_running(void **state)
+{
+	begin(state);
+	ops.pair_stop = pair_stop;
+	ops.pair_start = pair_start;
+	ops.spread = spread;
+	all_answer();
+	assert_true(core_ports_running());
+	return 0;
+}
+
+static void comes_anew(unsigned d)
+{
+	outbox_of(data_core(d))->restarted = 1;
+	outbox_of(data_core(d))->epoch = 0; /* kept or not: it is ignored */
+	ports_turn();
+}
+
+/* Data core d does what it is asked to: prepares, and polls. */
+static void answers_and_polls(unsigned d)
+{
+	const uint64_t served = w.spread;
+	assert_int_equal(asked_of(d), PORTS_PREPARE);
+	ports_turn();
+	assert_false(w.pairs >> d & 1);
+	answer(d);
+	ports_turn();
+	assert_int_equal(asked_of(d), PORTS_RUNNING);
+	assert_true(w.pairs >> d & 1);
+	ports_turn();
+	assert_int_equal(w.spread, served); /* the core has no buffers yet */
+	answer(d);
+	ports_turn();
+}
+
+static void all_is_well(void)
+{
+	assert_int_equal(asked(), PORTS_RUNNING);
+	assert_true(core_ports_running());
+	assert_int_equal(w.pairs, ALL_PAIRS);
+	assert_int_equal(w.spread, ALL_PAIRS);
+	assert_int_equal(ports_deadline(), UINT64_MAX);
+}
+
+/* --- the tests --- */
+
+/* Once told that the ports run, the application may send: no frame may meet a queue without
+ * buffers. */
+static void told_when_all_poll(void **s)
+{
+	(void)s;
+	for (unsigned d = 0; d < DATA_CORES; d++) {
+		ports_turn();
+		assert_int_equal(w.told, 0);
+		assert_false(core_ports_running());
+		assert_false(ports_let_go());
+		assert_int_equal(ports_deadline(), self.now_tsc); /* and no core sleeps meanwhile */
+		answer(d);
+	}
+	ports_turn();
+	assert_int_equal(w.told, 1);
+	assert_true(core_ports_running());
+}
+
+/* The idle mode set last is in force, whenever it was set: before the ports run, while they run,
+ * and when they are stopped and started again. */
+static void idle_is_as_said_last(void **s)
+{
+	(void)s;
+	const uint32_t *sleep = &snapshot_header()->idle_sleep;
+	for (unsigned turn = 0; turn < 12; turn++) {
+		core_set_idle(turn % 2 ? CORE_IDLE_POLL : CORE_IDLE_SLEEP);
+		assert_int_equal(*sleep, turn % 2 == 0);
+		if (turn == 4 || turn == 9)
+			core_ports_restart("a test");
+		all_answer();
+		assert_int_equal(*sleep, turn % 2 == 0);
+	}
+	assert_true(core_ports_running());
+	assert_int_equal(w.told, 3);
+}
+
+/* Dead cores answer nothing; one that dies while it attaches leaves its pair to the living. */
+static void one_dies_meanwhile(void **s)
+{
+	(void)s;
+	unsigned dead = data_core(1);
+	answer(0);
+	w.info.status[dead].state = CORE_DEAD;
+	ports_turn();
+	assert_int_equal(asked(), PORTS_STOPPED);
+	for (unsigned phase = 0; phase < 3; phase++) {
+		answer(0);
+		answer(2);
+		ports_turn();
+	}
+	assert_int_equal(w.told, 1);
+	assert_true(core_ports_running());
+	assert_int_equal(snapshot_header()->pairs, DATA_CORES - 1);
+	assert_int_equal(snapshot_header()->pair_of[1], NO_PAIR);
+}
+
+/* A data core that restarted, while it attached or later, has lost its buffers. The device cannot
+ * stop one pair alone. */
+static void one_comes_anew(void **s)
+{
+	(void)s;
+	for (unsigned i = 0; i < RESTARTS; i++) {
+		for (unsigned d = 0; d < i % (DATA_CORES + 1); d++)
+			answer(d);
+		ports_turn();
+		outbox_of(data_core(i % DATA_CORES))->restarted = 1;
+		ports_turn();
+		assert_int_equal(asked(), PORTS_STOPPED);
+		assert_false(core_ports_running());
+		all_answer();
+		assert_false(w.runs);
+		all_answer();
+		assert_true(w.runs);
+		assert_int_equal(asked(), PORTS_RUNNING);
+	}
+	all_answer();
+	assert_true(core_ports_running());
+	assert_int_equal(w.starts, RESTARTS + 1);
+	assert_int_equal(w.told, RESTARTS / (DATA_CORES + 1) + 1);
+}
+
+/* The others are asked nothing, and the application is told nothing. */
+static void one_is_revived(void **s)
+{
+	(void)s;
+	for (unsigned i = 0; i < RESTARTS; i++) {
+		const unsigned d = i % DATA_CORES;
+		uint64_t before[DATA_CORES];
+		memcpy(before, snapshot_header()->asked, sizeof before);
+		comes_anew(d);
+		assert_int_equal(w.spread, ALL_PAIRS & ~(1u << d));
+		assert_int_equal(ports_deadline(), self.now_tsc); /* no core sleeps meanwhile */
+		answers_and_polls(d);
+		all_is_well();
+		for (unsigned k = 0; k < DATA_CORES; k++)
+			assert_int_equal(snapshot_header()->asked[k], before[k] + (k == d ? 2 : 0));
+	}
+	assert_int_equal(w.starts, 1);
+	assert_int_equal(w.told, 1);
+}
+
+static void left_unread(uint64_t a, uint64_t b, uint64_t c)
+{
+	outbox_of(data_core(0))->nic[0].rx_place = a;
+	outbox_of(data_core(1))->nic[0].rx_place = b;
+	outbox_of(data_core(2))->nic[0].rx_place = c;
+}
+
+/* Frames in stopped rings are counted once: of one pair; when its stop fails and all ports are
+ * stopped; of all pairs, including that of a dead core; and when they are stopped again before any
+ * core has prepared its rings. */
+static void what_nobody_read_is_counted(void **s)
+{
+	(void)s;
+	const struct nic_stats *stats = core_port_stats(0);
+	left_unread(1, 10, 100);
+	comes_anew(1);
+	assert_int_equal(stats->rx_unread, 10);
+	answers_and_polls(1);
+	all_is_well();
+	w.stop_error = E_TIMEOUT;
+	comes_anew(2);
+	assert_int_equal(stats->rx_unread, 10);
+	w.info.status[data_core(0)].state = CORE_DEAD;
+	all_answer();
+	assert_int_equal(asked(), PORTS_PREPARE);
+	assert_int_equal(stats->rx_unread, 111);
+	core_ports_restart("again");
+	all_answer();
+	assert_int_equal(asked(), PORTS_PREPARE);
+	assert_int_equal(stats->rx_unread, 111);
+}
+
+/* A core that restarts while it is being revived: before it has prepared, after that, before it
+ * polls. */
+static void one_comes_again_and_again(void **s)
+{
+	(void)s;
+	comes_anew(1);
+	comes_anew(1);
+	assert_int_equal(asked_of(1), PORTS_PREPARE);
+	answer(1);
+	comes_anew(1); /* the pair is started, and must be stopped again */
+	ports_turn();
+	assert_int_equal(w.spread, ALL_PAIRS & ~2u);
+	answers_and_polls(1);
+	all_is_well();
+	assert_int_equal(w.starts, 1);
+}
+
+/* No frames are steered to either of them until it polls. */
+static void two_are_revived(void **s)
+{
+	(void)s;
+	comes_anew(2);
+	comes_anew(0);
+	assert_int_equal(w.spread, ALL_PAIRS & ~4u); /* cores are revived one at a time */
+	answers_and_polls(2);
+	assert_int_equal(w.spread, 4 | 2);
+	ports_turn();
+	assert_int_equal(w.spread, 4 | 2);
+	answers_and_polls(0);
+	all_is_well();
+	assert_int_equal(w.starts, 1);
+}
+
+/* Then no core takes received frames; still no pair is stopped that frames are steered to. */
+static void all_come_anew(void **s)
+{
+	(void)s;
+	for (unsigned d = 0; d < DATA_CORES; d++)
+		outbox_of(data_core(d))->restarted = 1;
+	ports_turn();
+	assert_int_equal(w.spread, ALL_PAIRS & ~1u);
+	for (unsigned d = 0; d < DATA_CORES; d++) {
+		answers_and_polls(d);
+		ports_turn();
+	}
+	all_is_well();
+	assert_int_equal(w.starts, 1);
+}
+
+static void restarts_all(void)
+{
+	assert_false(core_ports_running());
+	assert_int_equal(asked(), PORTS_STOPPED);
+	w.stop_error = w.start_error = w.spread_error = 0;
+	for (unsigned phase = 0; phase < 3; phase++)
+		all_answer();
+	all_is_well();
+}
+
+/* It dies for good, in each step: all ports are restarted, without it. */
+static void one_dies_while_it_is_revived(void **s)
+{
+	(void)s;
+	for (unsigned steps = 0; steps < 2; steps++) {
+		comes_anew(1);
+		if (steps) {
+			answer(1);
+			ports_turn();
+		}
+		w.info.status[data_core(1)].state = CORE_DEAD;
+		ports_turn();
+		assert_false(core_ports_running());
+		w.info.status[data_core(1)].state = CORE_RUNNING;
+		restarts_all();
+	}
+}
+
+/* What the device cannot do for one pair is done for all together. */
+static void device_fails(void **s)
+{
+	(void)s;
+	w.spread_error = E_TIMEOUT;
+	comes_anew(1);
+	restarts_all();
+	w.stop_error = E_AGAIN;
+	comes_anew(1);
+	restarts_all();
+	w.start_error = E_DEVICE;
+	comes_anew(1);
+	answer(1);
+	ports_turn();
+	restarts_all();
+	comes_anew(1);
+	answer(1);
+	ports_turn();
+	w.spread_error = E_DEVICE;
+	answer(1);
+	ports_turn();
+	restarts_all();
+	assert_int_equal(w.starts, 5);
+}
+
+/* A device that is gone is not used, and the core polls the other ports. */
+static void device_is_gone(void **s)
+{
+	(void)s;
+	w.gone = true;
+	ports_check_link();
+	w.pairs = 0;
+	comes_anew(1);
+	answer(1);
+	ports_turn();
+	answer(1);
+	ports_turn();
+	assert_true(core_ports_running());
+	assert_int_equal(asked(), PORTS_RUNNING);
+	assert_int_equal(w.pairs, 0);
+	assert_int_equal(w.spread, ALL_PAIRS);
+}
+
+/* --- a control program that takes over --- */
+
+/* The control program fails and restarts. */
+static void fails(void)
+{
+	host_tsc += 6000000000; /* not too often */
+	tables_init();
+	ports_init();
+}
+
+static void takes_over(void)
+{
+	const unsigned starts = w.starts, told = w.told, links = w.links;
+	const uint8_t *before = area();
+	fails();
+	assert_false(core_ports_running());
+	ports_turn();
+	assert_int_equal(asked(), PORTS_TABLES);
+	assert_ptr_equal(w.adopted, before);
+	assert_ptr_equal((uint8_t *)snapshot_header() + SNAPSHOT_HEADER + snapshot_header()->area, area());
+	assert_int_equal(w.links, links + 1);
+	for (unsigned d = 0; d < DATA_CORES; d++) {
+		ports_turn();
+		assert_false(core_ports_running());
+		assert_false(ports_let_go());
+		answer(d);
+	}
+	w.skipped = 0;
+	ports_turn();
+	assert_int_equal(w.skipped, ALL_PAIRS); /* messages punted by the old tables */
+	all_is_well();
+	assert_true(w.runs);
+	assert_int_equal(w.starts, starts); /* the device is not affected */
+	assert_int_equal(w.told, told + 1);
+}
+
+/* Its tables alternate between two places; memory given to the device stays where it is. */
+static void program_takes_over(void **s)
+{
+	(void)s;
+	const void *dma = ports_nic(0)->dma;
+	for (unsigned i = 0; i < RESTARTS; i++) {
+		w.adopted = NULL;
+		takes_over();
+		assert_ptr_equal(ports_nic(0)->dma, dma);
+		uint8_t *p = core_private_alloc(PRIVATE);
+		assert_true(p + PRIVATE <= (const uint8_t *)dma || p > (const uint8_t *)dma);
+	}
+	comes_anew(1); /* and everything else is as before */
+	answers_and_polls(1);
+	all_is_well();
+}
+
+/* The new program has stopped the ports, as at the first start. */
+static void starts_from_nothing(void)
+{
+	assert_int_equal(asked(), PORTS_STOPPED);
+	restarts_all();
+	assert_int_equal(snapshot_header()->area, 0);
+	takes_over();
+}
+
+static void program_does_not_take_over(void **s)
+{
+	(void)s;
+	takeover_open(); /* it fails within a driver */
+	fails();
+	starts_from_nothing();
+
+	snapshot_header()->phase[1] = PORTS_PREPARE;
+	fails();
+	snapshot_header()->phase[1] = PORTS_STOPPED;
+	starts_from_nothing();
+
+	outbox_of(data_core(2))->epoch--;
+	fails();
+	starts_from_nothing();
+
+	w.info.status[data_core(0)].state = CORE_DEAD;
+	fails();
+	w.info.status[data_core(0)].state = CORE_RUNNING;
+	starts_from_nothing();
+
+	w.app.data_tables = NULL;
+	fails();
+	w.app.data_tables = look_elsewhere;
+	starts_from_nothing();
+
+	w.info.snapshot_bytes -= 2 * AREA; /* no room for another set */
+	snapshot_header()->area = 0;
+	fails();
+	w.info.snapshot_bytes += 2 * AREA;
+	starts_from_nothing();
+}
+
+/* A record of the devices with any bit changed is not trusted. */
+static void devices_are_not_believed(void **s)
+{
+	(void)s;
+	uint8_t *begin = (uint8_t *)&kept()->ports, *end = (uint8_t *)&kept()->nic[1];
+	for (uint8_t *p = begin; p < end; p++) {
+		*p ^= 0x10;
+		fails();
+		assert_int_equal(asked(), PORTS_STOPPED);
+		restarts_all();
+	}
+	takes_over();
+}
+
+/* Nor is a changed list of memory pieces accepted: then there are none. */
+static void pieces_are_not_believed(void **s)
+{
+	(void)s;
+	size_t bytes;
+	uint8_t *journal = core_private_keep(CORE_KEPT_JOURNAL, 100);
+	memset(journal, 7, 100);
+	takes_over();
+	assert_ptr_equal(core_private_kept(CORE_KEPT_JOURNAL, &bytes), journal);
+	assert_int_equal(bytes, 4096);
+	takeover_open(); /* also where the ports are restarted */
+	fails();
+	restarts_all();
+	assert_ptr_equal(core_private_kept(CORE_KEPT_JOURNAL, &bytes), journal);
+	assert_int_equal(journal[99], 7);
+	kept()->piece[0].bytes += 4096;
+	fails();
+	assert_int_equal(asked(), PORTS_STOPPED);
+	assert_null(core_private_kept(CORE_KEPT_JOURNAL, &bytes));
+	restarts_all();
+}
+
+/* What it builds is unusable: the next program does not try. */
+static void program_gives_up(void **s)
+{
+	(void)s;
+	w.hopeless = true;
+	fails();
+	if (!setjmp(w.anew)) {
+		ports_turn();
+		fail();
+	}
+	assert_int_equal(w.starts, 1);
+	fails();
+	w.hopeless = false;
+	starts_from_nothing();
+}
+
+/* The cause of the failures may be in what it takes over. */
+static void program_takes_over_too_often(void **s)
+{
+	(void)s;
+	takes_over();
+	takes_over();
+	host_tsc -= 4000000000;
+	fails();
+	assert_int_equal(asked(), PORTS_STOPPED);
+	restarts_all();
+}
+
+/* A data core that restarts meanwhile is revived afterwards; one that dies is not waited for. */
+static void data_core_fails_meanwhile(void **s)
+{
+	(void)s;
+	fails();
+	ports_turn();
+	answer(0);
+	answer(2);
+	outbox_of(data_core(1))->restarted = 1;
+	ports_turn();
+	assert_true(core_ports_running());
+	ports_turn();
+	answers_and_polls(1);
+	all_is_well();
+	fails();
+	ports_turn();
+	answer(0);
+	answer(1);
+	w.info.status[data_core(2)].state = CORE_DEAD;
+	ports_turn();
+	assert_true(core_ports_running());
+	ports_turn();
+	assert_int_equal(asked(), PORTS_STOPPED);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(told_when_all_poll, begin),
+		cmocka_unit_test_setup(idle_is_as_said_last, begin),
+		cmocka_unit_test_setup(one_dies_meanwhile, begin),
+		cmocka_unit_test_setup(one_comes_anew, begin),
+		cmocka_unit_test_setup(one_is_revived, begin_running),
+		cmocka_unit_test_setup(what_nobody_read_is_counted, begin_running),
+		cmocka_unit_test_setup(one_comes_again_and_again, begin_running),
+		cmocka_unit_test_setup(two_are_revived, begin_running),
+		cmocka_unit_test_setup(all_come_anew, begin_running),
+		cmocka_unit_test_setup(one_dies_while_it_is_revived, begin_running),
+		cmocka_unit_test_setup(device_fails, begin_running),
+		cmocka_unit_test_setup(device_is_gone, begin_running),
+		cmocka_unit_test_setup(program_takes_over, begin_running),
+		cmocka_unit_test_setup(program_does_not_take_over, begin_running),
+		cmocka_unit_test_setup(devices_are_not_believed, begin_running),
+		cmocka_unit_test_setup(pieces_are_not_believed, begin_running),
+		cmocka_unit_test_setup(program_gives_up, begin_running),
+		cmocka_unit_test_setup(program_takes_over_too_often, begin_running),
+		cmocka_unit_test_setup(data_core_fails_meanwhile, begin_running),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,248 @@
+/* See captures.h. */
+#include "tools/pktgen/capture_export.h"
+
+#include "control/management/http.h"
+#include "control/console/serial.h"
+#include "control/console/shell.h"
+#include "dataplane/state.h"
+#include "net/arp.h"
+#include "lib/mem.h"
+#include "tools/pktgen/control.h"
+
+typedef unsigned long long ull;
+
+#define READERS (HTTP_SESSIONS + 1) /* and the console */
+#define BLOCKS_MAX 64 /* that a call passes: some ten microseconds */
+#define NUMBER_BITS 24 /* of the order's number: a page keeps it beside a place in the file */
+_Static_assert(CAPTURE_LOGS_MAX >= CORES_MAX, "each core has a log");
+
+struct reader {
+	uint64_t turn; /* when it was asked last, counted in calls */
+	struct capture_place place;
+};
+
+static struct {
+	bool told;           /* that there is no memory */
+	struct memory {
+		struct capture_file file;
+		struct reader reader[READERS];
+		uint8_t block[CAPTURE_BLOCK_MAX];
+	} *m;                /* NULL: there was none */
+	uint64_t order;      /* what the file is of; 0: nothing */
+	uint64_t turn;
+	const struct reader *of; /* whose block is in `block`; NULL: nobody's */
+	size_t len;          /* of it */
+} c;
+
+void captures_ask(void)
+{
+	struct run_order *o = view_get()->extension;
+	if (o)
+		memcpy(o->plan.capture, generator.plan.capture, sizeof o->plan.capture);
+}
+
+const char *captures_missing(void)
+{
+	if (!plan_captured(&generator.plan))
+		return "the script captures no port";
+	if (conduct_busy())
+		return "a run is on";
+	if (!conduct_order())
+		return "there was no run and no test since the ports started, or the last did not begin";
+	return NULL;
+}
+
+uint32_t captures_number(void)
+{
+	return (uint32_t)(conduct_order()->number & ((1u << NUMBER_BITS) - 1));
+}
+
+/* --- the logs --- */
+
+/* What a data core says of its own log may be wrong; what is not in its memory is not read. */
+static void take_log(unsigned core)
+{
+	int pair = core_pair_of(core);
+	const struct run_result *r = pair >= 0 ? conduct_result((unsigned)pair) : NULL;
+	if (!r)
+		return;
+	struct capture_log *log = &c.m->file.log[c.m->file.logs];
+	*log = r->captured;
+	log->used = __atomic_load_n(&r->captured.used, __ATOMIC_ACQUIRE);
+	if (core_arena_has(core, log->memory, log->bytes) && log->used <= log->bytes)
+		c.m->file.logs++;
+}
+
+static void take_file(void)
+{
+	struct capture_file *f = &c.m->file;
+	memset(f, 0, sizeof *f);
+	f->epoch_ns = clock_ns(&self.clock, self.info->tsc_boot);
+	memcpy(f->port, generator.plan.capture, sizeof f->port);
+	for (unsigned p = 0; p < core_port_count(); p++)
+		f->bps[p] = conduct_line_bps(&generator.plan, p);
+	for (unsigned core = 0; core < self.info->cores; core++)
+		take_log(core);
+	for (unsigned i = 0; i < READERS; i++)
+		capture_begin(&c.m->reader[i].place);
+	c.of = NULL;
+	c.order = conduct_order()->number;
+}
+
+/* The file, if there is one now. */
+static const struct capture_file *file(void)
+{
+	if (captures_missing())
+		return NULL;
+	if (!c.m)
+		c.m = core_private_alloc(sizeof *c.m);
+	if (!c.m) {
+		if (!c.told)
+			console_log("there is not enough memory to write captures");
+		c.told = true;
+		return NULL;
+	}
+	/* a core that has not yet seen the end of the run may be writing */
+	if (c.order != conduct_order()->number && core_quiesce())
+		take_file();
+	return c.order == conduct_order()->number ? &c.m->file : NULL;
+}
+
+uint64_t captures_bytes(void)
+{
+	const struct capture_file *f = file();
+	uint64_t bytes = 0;
+	for (unsigned i = 0; f && i < f->logs; i++)
+		bytes += f->log[i].used;
+	return bytes;
+}
+
+/* --- reading --- */
+
+/* The reader next before byte `at`. When all are beyond it the one that has not been asked for the
+ * longest time begins anew. */
+static struct reader *reader_before(uint64_t at)
+{
+	struct reader *best = NULL, *oldest = &c.m->reader[0];
+	for (unsigned i = 0; i < READERS; i++) {
+		struct reader *r = &c.m->reader[i];
+		if (r->turn < oldest->turn)
+			oldest = r;
+		if (r->place.at > at || (best && r->place.at < best->place.at))
+			continue;
+		if (!best || r->place.at > best->place.at || r->turn < best->turn)
+			best = r;
+	}
+	if (!best) {
+		best = oldest;
+		capture_begin(&best->place);
+		c.of = NULL;
+	}
+	best->turn = ++c.turn;
+	return best;
+}
+
+static size_t load(const struct capture_file *f, const struct reader *r)
+{
+	if (c.of != r)
+		c.len = capture_block(f, &r->place, c.m->block);
+	c.of = r;
+	return c.len;
+}
+
+enum captures_have captures_piece(uint32_t number, uint64_t at, const char **text, size_t *len)
+{
+	const struct capture_file *f = file();
+	if (!f || number != captures_number())
+		return CAPTURES_GONE;
+	struct reader *r = reader_before(at);
+	for (unsigned i = 0; i < BLOCKS_MAX; i++) {
+		size_t n = load(f, r);
+		uint64_t skip = at - r->place.at;
+		if (skip < n) {
+			*text = (const char *)c.m->block + skip;
+			*len = n - (size_t)skip;
+			return CAPTURES_PIECE;
+		}
+		if (capture_is_end(&r->place))
+			return CAPTURES_END;
+		capture_next(f, &r->place, n);
+		c.of = NULL;
+		if (n == 0)
+			break;
+	}
+	return CAPTURES_LATER;
+}
+
+/* --- the console --- */
+
+void captures_show(struct shell *sh)
+{
+	const struct capture_file *f = file();
+	uint64_t room = 0;
+	for (unsigned p = 0; f && p < PLAN_PORTS_MAX; p++) {
+		struct capture_count sum = {0};
+		if (f->port[p].size == 0)
+			continue;
+		for (unsigned i = 0; i < f->logs; i++) {
+			sum.received += f->log[i].port[p].received;
+			sum.kept += f->log[i].port[p].kept;
+			sum.no_room += f->log[i].port[p].no_room;
+		}
+		shell_print(sh, "eth%u: received %llu frames, kept %llu, no room for %llu\n", p,
+		            (ull)sum.received, (ull)sum.kept, (ull)sum.no_room);
+	}
+	for (unsigned i = 0; f && i < f->logs; i++)
+		room += f->log[i].bytes;
+	if (f)
+		shell_print(sh, "%llu of %llu KiB of memory are used\n", (ull)(captures_bytes() >> 10),
+		            (ull)(room >> 10));
+}
+
+#define LINE_BYTES 57 /* 76 characters (RFC 2045 6.8) */
+#define LINES 24      /* a call's */
+
+/* *n bytes of the file; where there are not so many, *n says how many, and the answer why. */
+static enum captures_have read_file(uint32_t number, uint64_t at, uint8_t *out, size_t *n)
+{
+	enum captures_have have = CAPTURES_PIECE;
+	size_t done = 0, len;
+	const char *text;
+	while (done < *n && (have = captures_piece(number, at + done, &text, &len)) == CAPTURES_PIECE) {
+		len = len < *n - done ? len : *n - done;
+		memcpy(out + done, text, len);
+		done += len;
+	}
+	*n = done;
+	return have;
+}
+
+/* n bytes, 1 to 3, as four characters. */
+static void put_base64(char *out, const uint8_t *in, size_t n)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	uint32_t v = 0;
+	for (unsigned i = 0; i < 3; i++)
+		v = v << 8 | (i < n ? in[i] : 0);
+	for (unsigned i = 0; i < 4; i++)
+		out[i] = i <= n ? digits[v >> (18 - 6 * i) & 63] : '=';
+}
+
+enum captures_have captures_lines(struct shell *sh, uint32_t number, uint64_t *at)
+{
+	enum captures_have have = CAPTURES_PIECE;
+	for (unsigned line = 0; line < LINES && have == CAPTURES_PIECE; line++) {
+		uint8_t in[LINE_BYTES];
+		char out[LINE_BYTES / 3 * 4 + 1];
+		size_t n = sizeof in, chars = 0;
+		have = read_file(number, *at, in, &n);
+		if (n == 0 || have == CAPTURES_LATER) /* lines are whole, but for the last */
+			break;
+		for (size_t i = 0; i < n; i += 3, chars += 4)
+			put_base64(out + chars, in + i, n - i);
+		out[chars++] = '\n';
+		shell_write(sh, out, chars);
+		*at += n;
+	}
+	return have;
+}

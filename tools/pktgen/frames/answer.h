@@ -1,0 +1,27 @@
+/*
+ * The hosts that a generator plays: answers to ARP requests (RFC 826) and neighbour solicitations
+ * (RFC 4861 7.2.4) for the addresses that the plan says live behind a port. A device under test
+ * asks for them before it can send them anything.
+ *
+ * As a host would: not to a probe or an announcement of the address itself (RFC 5227 1.1), nor to
+ * duplicate address detection (RFC 4862 5.4.3), so nobody loses an address to us that is his.
+ */
+#ifndef PKTGEN_FRAMES_ANSWER_H
+#define PKTGEN_FRAMES_ANSWER_H
+
+#include "lib/types.h"
+#include "tools/pktgen/plan.h"
+
+#define ANSWER_BYTES_MAX 86 /* Ethernet, IPv6, advertisement with its option */
+
+/* Does the plan answer for addr (as on the wire) at this port? */
+bool answer_covers(const struct plan *plan, unsigned port, const struct net_addr *addr);
+
+/*
+ * The answer to a received frame of len bytes into out (ANSWER_BYTES_MAX bytes), from `mac`.
+ * Returns its length, padded as Ethernet wants; 0: the frame is no such question.
+ */
+unsigned answer_make(const struct plan *plan, unsigned port, const uint8_t *mac,
+                     const uint8_t *frame, unsigned len, uint8_t *out);
+
+#endif

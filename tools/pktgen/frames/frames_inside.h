@@ -1,0 +1,88 @@
+/* What frames.c and frames_patch.c know of each other; see frames.h. */
+#ifndef PKTGEN_FRAMES_FRAMES_INSIDE_H
+#define PKTGEN_FRAMES_FRAMES_INSIDE_H
+
+#include "lib/csum.h"
+#include "lib/divide.h"
+#include "tools/pktgen/frames/frames.h"
+
+/* n modulo count, count not 0. */
+static inline uint64_t frames_modulo(uint64_t n, uint64_t count)
+{
+	/* a division of 32 bits costs a third of one of 64 on processors before 2019 */
+	if ((n | count) >> 32 == 0)
+		return (uint32_t)n % (uint32_t)count;
+#if __SIZEOF_POINTER__ >= 8
+	return n % count;
+#else
+	/* lib/divide.h divides by 32 bits; by more the quotient has 32 and is found bit by bit */
+	if (count >> 32 == 0)
+		return n - divide(n, (uint32_t)count) * count;
+	for (unsigned bit = 32; bit-- > 0;)
+		if (count <= n >> bit)
+			n -= count << bit;
+	return n;
+#endif
+}
+
+/* The number of frame n in its stream. */
+static inline uint64_t frames_in_stream(const struct frames *f, uint64_t n)
+{
+	return f->sender + n * f->senders;
+}
+
+/* Byte i of the pattern (frames.h). */
+static inline uint8_t frames_pattern(unsigned i)
+{
+	return (uint8_t)(i * 167 + 13);
+}
+
+/* Sum of the pattern's bytes below `end`, an odd last one padded with zero (RFC 1071). */
+static inline uint32_t frames_pattern_below(const struct frames *f, unsigned end)
+{
+	unsigned whole = end / FRAMES_PATTERN_PERIOD, rest = end % FRAMES_PATTERN_PERIOD;
+	uint32_t sum = whole * f->pattern_sum[FRAMES_PATTERN_PERIOD / 2] + f->pattern_sum[rest / 2];
+	/* no branch: of random sizes half are odd, and each wrong guess would cost as much as a
+	 * frame */
+	return sum + (frames_pattern(end - 1) & -(end % 2));
+}
+
+/* All that depends on the length. */
+static inline struct frames_size frames_size_of(const struct frames *f, unsigned len)
+{
+	const unsigned tags = f->ip_at - ETH_HLEN;
+	const unsigned packet = len - f->ip_at;
+	struct frames_size z = {.len = (uint16_t)len};
+	z.ip_len = be16_make((uint16_t)(f->v6 ? packet - IP6_HLEN : packet)).raw;
+	z.udp_len = be16_make((uint16_t)(len - f->l4_at)).raw;
+	z.ip_sum = f->ip_base + z.ip_len;
+	z.l4_sum = f->l4_base + f->len_weight * z.udp_len + frames_pattern_below(f, len - tags) -
+	           frames_pattern_below(f, f->payload_at - tags) - f->holes;
+	return z;
+}
+
+/* Lengths in the headers. */
+static inline void frames_put_size(const struct frames *f, uint8_t *frame,
+                                   const struct frames_size *z)
+{
+	/* octet 2 of IPv4's header (RFC 791), 4 of IPv6's (RFC 8200) and of UDP's (RFC 768) */
+	raw16_store(frame + f->ip_at + (f->v6 ? 4 : 2), z->ip_len);
+	if (f->proto == PLAN_UDP)
+		raw16_store(frame + f->l4_at + 4, z->udp_len);
+}
+
+static inline void frames_put_ip_csum(const struct frames *f, uint8_t *frame, uint32_t sum)
+{
+	raw16_store(frame + f->ip_at + offsetof(struct ip4_header, checksum), csum_fold(sum));
+}
+
+static inline void frames_put_l4_csum(const struct frames *f, uint8_t *frame, uint32_t sum)
+{
+	uint16_t csum = csum_fold(sum);
+	/* RFC 768: zero is sent as all ones, for 0 says that there is none */
+	if (f->proto == PLAN_UDP && csum == 0)
+		csum = 0xffff;
+	raw16_store(frame + f->l4_csum_at, csum);
+}
+
+#endif

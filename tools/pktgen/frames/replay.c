@@ -1,0 +1,129 @@
+/* See trace.h. */
+#include "tools/pktgen/frames/replay.h"
+
+#include "lib/mem.h"
+#include "lib/number.h"
+#include "net/eth.h"
+#include "tools/pktgen/frames/pcap.h"
+#include "tools/pktgen/plan.h"
+
+/* A frame of the file that is to be sent. */
+struct found {
+	const uint8_t *data;
+	unsigned has; /* bytes in the file */
+	unsigned len; /* to be sent */
+	uint64_t ns;
+};
+
+/* Both passes over a file. */
+struct reader {
+	struct pcap file;
+	struct trace_count *count;
+	uint64_t first_ns;
+	bool begun;
+};
+
+static int begin(struct reader *r, const uint8_t *file, size_t bytes, struct trace_count *count)
+{
+	memset(count, 0, sizeof *count);
+	*r = (struct reader){.count = count};
+	return pcap_open(&r->file, file, bytes);
+}
+
+/* Why a packet is left out: its counter, or NULL. */
+static uint64_t *unfit(struct trace_count *c, const struct pcap_packet *p)
+{
+	if (p->wire_len > PLAN_FRAME_MAX)
+		return &c->too_long;
+	if (p->len < p->wire_len)
+		return &c->cut;
+	return p->len < ETH_HLEN ? &c->too_short : NULL;
+}
+
+/* The time of a packet from the first on, which is at least that of those before. */
+static uint64_t time_of(struct reader *r, uint64_t ns)
+{
+	if (!r->begun)
+		r->first_ns = ns;
+	r->begun = true;
+	ns -= r->first_ns;
+	bool older = ns < r->count->ns || ns >> 63; /* the sign: 146 years are in front of it */
+	r->count->older += older;
+	r->count->ns = older ? r->count->ns : ns;
+	return r->count->ns;
+}
+
+/* As pcap_next, of frames that are to be sent. */
+static int next(struct reader *r, struct found *out)
+{
+	struct pcap_packet p;
+	int more;
+	while ((more = pcap_next(&r->file, &p)) == 1) {
+		uint64_t *left_out = unfit(r->count, &p);
+		if (left_out) {
+			++*left_out;
+			continue;
+		}
+		unsigned len = p.len < PLAN_FRAME_MIN ? PLAN_FRAME_MIN : p.len;
+		*out = (struct found){p.data, p.len, len, time_of(r, p.ns)};
+		r->count->filled += p.len < PLAN_FRAME_MIN;
+		r->count->frames++;
+		r->count->bytes += len;
+		r->count->memory += sizeof(struct trace_frame) + TRACE_ROOM + align_up(len, TRACE_ALIGN);
+		break;
+	}
+	return more;
+}
+
+static const char *none(const struct trace_count *c)
+{
+	if (c->cut)
+		return "all its packets were cut off when they were captured: capture them whole";
+	return c->too_short || c->too_long ? "it has no packet of a length that can be sent"
+	                             : "it has no packets";
+}
+
+int trace_measure(const uint8_t *file, size_t bytes, struct trace_count *out)
+{
+	struct reader r;
+	struct found f;
+	int more = begin(&r, file, bytes, out);
+	if (more == E_OK)
+		while ((more = next(&r, &f)) == 1)
+			;
+	out->packet = r.file.packet;
+	out->why = more < 0 ? r.file.why : NULL;
+	if (more >= 0 && out->frames == 0) {
+		out->packet = 0;
+		out->why = none(out);
+	} else if (more >= 0 && (out->frames > UINT32_MAX || out->memory / TRACE_ALIGN > UINT32_MAX)) {
+		out->why = "it is too large";
+	}
+	return out->why ? E_INVAL : E_OK;
+}
+
+void trace_lay(struct trace *t, uint8_t *memory, const uint8_t *file, size_t bytes,
+               const struct trace_count *count, const uint8_t *mac_dst, const uint8_t *mac_src)
+{
+	struct trace_frame *table = (void *)memory;
+	struct trace_count again;
+	struct reader r;
+	struct found f;
+	size_t at = count->frames * sizeof *table;
+	*t = (struct trace){.frame = table, .frames = (uint32_t)count->frames, .bytes = count->bytes};
+	t->round_ns = count->ns + (t->frames > 1 ? count->ns / (t->frames - 1) : 0);
+	begin(&r, file, bytes, &again);
+	for (uint32_t i = 0; i < t->frames && next(&r, &f) == 1; i++) {
+		memset(memory + at, 0, TRACE_ROOM);
+		at += TRACE_ROOM;
+		table[i] = (struct trace_frame){f.ns, (uint32_t)(at / TRACE_ALIGN), (uint16_t)f.len};
+		memcpy(memory + at, f.data, f.has);
+		memset(memory + at + f.has, 0, align_up(f.len, TRACE_ALIGN) - f.has);
+		if (mac_dst)
+			eth_copy(memory + at, mac_dst);
+		if (mac_src)
+			eth_copy(memory + at + 6, mac_src);
+		t->len_max = f.len > t->len_max ? (uint16_t)f.len : t->len_max;
+		at += align_up(f.len, TRACE_ALIGN);
+	}
+}

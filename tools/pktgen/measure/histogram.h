@@ -1,0 +1,83 @@
+/*
+ * Histogram of times in nanoseconds, log-linear (as HDR histograms are): 64 cells to each doubling,
+ * values below 128 in cells of their own. From it, all of the same samples: count, sum, least and
+ * greatest value, exact; percentiles as the middle of a cell, so within 1/128 (0.8 %) of the sample
+ * that has this rank, and never outside least and greatest.
+ *
+ * Values from HISTOGRAM_LIMIT (137 s) on are in the last cell; sum and greatest have them as they
+ * are.
+ *
+ * One side writes, others may copy at the same time (histogram_copy): every word is read whole,
+ * words may be a few samples apart. A copy is consistent in itself in that its count is the sum
+ * of its cells.
+ */
+#ifndef PKTGEN_MEASURE_HISTOGRAM_H
+#define PKTGEN_MEASURE_HISTOGRAM_H
+
+#include "lib/types.h"
+#include "tools/pktgen/wide.h"
+
+#define HISTOGRAM_SUB_LOG2 6
+#define HISTOGRAM_SUB (1u << HISTOGRAM_SUB_LOG2)
+#define HISTOGRAM_LIMIT_LOG2 37
+#define HISTOGRAM_LIMIT (1ull << HISTOGRAM_LIMIT_LOG2)
+#define HISTOGRAM_CELLS ((HISTOGRAM_LIMIT_LOG2 - HISTOGRAM_SUB_LOG2 + 1) * HISTOGRAM_SUB)
+
+struct histogram {
+	uint64_t min, max; /* min is UINT64_MAX as long as there is no sample */
+	struct wide sum;
+	uint64_t cell[HISTOGRAM_CELLS];
+};
+_Static_assert(sizeof(struct histogram) <= 16 * 1024 + 32, "a stream and core has one");
+
+void histogram_clear(struct histogram *h);
+
+static inline unsigned histogram_cell(uint64_t value)
+{
+	if (unlikely(value >= HISTOGRAM_LIMIT))
+		return HISTOGRAM_CELLS - 1;
+	/* with the bit set, values below 128 need no branch: their shift is 0 */
+	unsigned top = 63u - (unsigned)__builtin_clzll(value | HISTOGRAM_SUB);
+	unsigned shift = top - HISTOGRAM_SUB_LOG2;
+	return shift * HISTOGRAM_SUB + (unsigned)(value >> shift);
+}
+
+/* n samples of one value; n at least 1. */
+static inline void histogram_add_n(struct histogram *h, uint64_t value, uint64_t n)
+{
+	h->cell[histogram_cell(value)] += n;
+	h->sum = wide_sum(h->sum, n == 1 ? (struct wide){0, value} : wide_mul(value, n));
+	h->max = value > h->max ? value : h->max;
+	h->min = value < h->min ? value : h->min;
+}
+
+static inline void histogram_add(struct histogram *h, uint64_t value)
+{
+	histogram_add_n(h, value, 1);
+}
+
+/* Adds the samples of `from`. */
+void histogram_merge(struct histogram *into, const struct histogram *from);
+
+/* Copies what another core may be writing. */
+void histogram_copy(struct histogram *to, const struct histogram *from);
+
+uint64_t histogram_count(const struct histogram *h);
+
+/* What is read from a histogram at once; all zero when it is empty. Nanoseconds; mean in ps. */
+enum histogram_rank { P50, P90, P99, P99_9, P99_99, HISTOGRAM_RANKS };
+struct histogram_summary {
+	uint64_t count, min, max, mean_ps;
+	uint64_t p[HISTOGRAM_RANKS];
+};
+void histogram_summarize(const struct histogram *h, struct histogram_summary *out);
+
+/* The sample that ppm millionths of all do not exceed: of n sorted samples number
+ * ceil(n * ppm / 10^6), the first for 0. 0 when there is none. */
+uint64_t histogram_percentile(const struct histogram *h, uint32_t ppm);
+
+/* Least and greatest value of a cell, for who draws them. */
+uint64_t histogram_cell_low(unsigned cell);
+uint64_t histogram_cell_high(unsigned cell);
+
+#endif

@@ -1,0 +1,75 @@
+/*
+ * What came of a run or of the tests of RFC 2544, said in three ways out of the same numbers:
+ * text with aligned tables, JSON (docs/pktgen.md), and one HTML page that has the JSON in it,
+ * draws its plots from that and loads nothing. All are written in pieces to a function, so there
+ * is no buffer for the whole.
+ *
+ * Frame sizes are said with FCS here. A figure of RFC 2544 names the trials that it was made of,
+ * and all trials are listed with what was counted in them.
+ */
+#ifndef PKTGEN_REPORT_REPORT_H
+#define PKTGEN_REPORT_REPORT_H
+
+#include "tools/pktgen/measure/judge.h"
+#include "tools/pktgen/measure/pace.h"
+#include "tools/pktgen/measure/rfc2544.h"
+
+struct report_port {
+	const char *name, *driver;
+	uint8_t mac[6];
+	uint64_t bps;            /* line rate; 0: it has none */
+	bool card_stamps;        /* the card times probes; of the streams' frames software does */
+};
+
+/* One stream of a run, of all its cores together. */
+struct report_stream {
+	const char *name;
+	uint8_t port, port_in;   /* port_in PLAN_PORT_NONE: anywhere */
+	bool stamped;            /* else nothing of it is judged */
+	bool paced;
+	uint64_t card_bps;       /* L2, kept by the card's rate limiter; 0: not so */
+	uint64_t sent, sent_bytes; /* without FCS */
+	uint64_t elapsed_ns;       /* from its first burst to its last */
+	const struct judge_result *in;
+	const struct pace_result *pace;
+};
+
+/* Frames timed by the cards (probe.h). */
+struct report_probe {
+	uint8_t port, port_in;
+	uint64_t sent;
+	uint64_t clock_error_ns; /* the most that the ports' clocks were compared wrong */
+	const struct histogram *latency; /* of those that were timed */
+};
+
+struct report {
+	const char *version;     /* of Hayate */
+	const char *machine;     /* processor, hypervisor, ... one line */
+	const char *started;     /* when, as text */
+	const char *script;      /* the script's text */
+	uint64_t catch_up_ns;    /* who was behind by more was invalid */
+	const struct report_port *port;
+	unsigned ports;
+	/* a run; streams 0: there is none */
+	const struct report_stream *stream;
+	unsigned streams;
+	const struct report_probe *probe; /* NULL: none were sent */
+	uint64_t elapsed_ns;
+	enum trial_flaw flaw;
+	const struct rfc2544 *rfc2544; /* NULL: none */
+	const char *error;       /* why the run or the tests could not be made; "": they could */
+};
+
+typedef void report_write(void *ctx, const char *text, size_t len);
+
+void report_text(const struct report *r, report_write *write, void *ctx);
+void report_json(const struct report *r, report_write *write, void *ctx);
+void report_html(const struct report *r, report_write *write, void *ctx);
+
+/* What report_text says of a run, in parts, for who tells how one goes: its first line, a stream,
+ * the probes. */
+void report_text_verdict(const struct report *r, report_write *write, void *ctx);
+void report_text_stream(const struct report_stream *s, report_write *write, void *ctx);
+void report_text_probe(const struct report_probe *p, report_write *write, void *ctx);
+
+#endif
