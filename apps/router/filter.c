@@ -14,7 +14,10 @@
  * to send, the slow way about the others. Should an adjacency change just between, it is asked
  * about again, and counted twice.
  */
-#include "apps/router/router.h"
+#include "apps/router/error.h"
+#include "apps/router/filter.h"
+#include "apps/router/send.h"
+#include "apps/router/verify.h"
 #include "dataplane/trace_note.h"
 #include "net/ip.h"
 

@@ -21,14 +21,16 @@
  *
  * Whoever goes the slow way is only looked at so far, not changed.
  */
+#include "apps/router/filter.h"
+#include "apps/router/redirect.h"
 #include "apps/router/router.h"
+#include "apps/router/send.h"
+#include "apps/router/slow.h"
+#include "apps/router/verify.h"
 #include "control/control.h"
 #include "dataplane/trace_note.h"
-#include "dataplane/vlan.h"
 #include "net/ip4.h"
 #include "net/ip6.h"
-
-struct router router;
 
 static void data_tables(void)
 {

@@ -16,7 +16,8 @@
  * Redirects are for one destination (RFC 1812 5.2.7.2: never for a network), and other routers' are
  * not followed.
  */
-#include "apps/router/router.h"
+#include "apps/router/redirect.h"
+#include "net/icmp4.h"
 #include "net/ip4.h"
 #include "net/ip6.h"
 #include "net/nd_wire.h"

@@ -8,7 +8,12 @@
  * for us is the control core's to look at; options of other packets are not looked at. So filter and
  * source come before every error here too.
  */
-#include "apps/router/router.h"
+#include "apps/router/error.h"
+#include "apps/router/filter.h"
+#include "apps/router/redirect.h"
+#include "apps/router/send.h"
+#include "apps/router/slow6.h"
+#include "apps/router/verify.h"
 #include "dataplane/ingress.h"
 #include "dataplane/trace_note.h"
 #include "net/icmp6.h"
@@ -16,75 +21,27 @@
 
 #define HEADERS (ETH_HLEN + IP6_HLEN) /* checked before anything is completed */
 
-/* Where an answer to src goes; a link-local source is on the link that its packet came by. */
-static uint32_t way_back(const struct pkt *p, const struct net_addr *src)
-{
-	const uint8_t *addr = p->data + ETH_HLEN + offsetof(struct ip6_header, src);
-	return ip6_is_link_local(src) ? view_on_link6(router.view, p->port, addr)
-	                              : view_way6(router.view, addr);
-}
-
-/* Our own ICMP error about packet p, which has passed ip6_check. It stays the caller's; its
- * checksum is completed. rest: as in struct icmp6_error. */
-static void send_error(struct pkt *p, uint8_t type, uint8_t code, uint32_t rest)
-{
-	const uint8_t *ip = p->data + ETH_HLEN;
-	const struct net_addr src = ip6_src(ip);
-	uint32_t nh = way_back(p, &src);
-	int port = view_port_of(router.view, nh);
-	struct icmp6_error error = {.type = type, .code = code, .rest = rest};
-	struct pkt e;
-	router_complete(p, HEADERS);
-	/* RFC 4443 2.4 (e.4), (e.5): a group or broadcast of the link layer. That a packet is too big may
-	 * be told nevertheless, but what came so is never forwarded. */
-	bool shared = eth_is_multicast(p->data);
-	if (port < 0 || shared || !icmp6_error_allowed(ip, p->len - ETH_HLEN, type, code) ||
-	    !view_source6(router.view, (unsigned)port, &src, &error.src)) {
-		count(CNT_icmp_err_suppressed);
-		return;
-	}
-	if (!router_error_permitted(type == ICMP6_TOO_BIG)) {
-		count(CNT_icmp_err_ratelimited);
-		return;
-	}
-	if (!pkt_alloc(&self.pool, &e)) {
-		count(CNT_originated_drop_no_buffer);
-		return;
-	}
-	unsigned n = icmp6_error_build(e.data + ETH_HLEN, buf_room(&self.pool) - ETH_HLEN, ip,
-	                               p->len - ETH_HLEN, &error);
-	count(icmp6_error_counter(type, code));
-	router_send_own(&e, n, p, nh);
-}
-
-void router_deny6(struct pkt *p, enum counter reason, bool tell)
-{
-	if (tell)
-		send_error(p, ICMP6_UNREACH, ICMP6_UNREACH_PROHIBITED, 0);
-	core_drop(p, reason);
-}
-
 static void forward(struct pkt *p, uint32_t nh)
 {
 	uint8_t *ip = p->data + ETH_HLEN;
 	const struct adj *a = &router.view->adj[nh];
 	unsigned total = ip6_total_len(ip);
 	if (ip6_hop_limit(ip) <= 1) {
-		send_error(p, ICMP6_TIME_EXCEEDED, ICMP6_TIME_HOP_LIMIT, 0);
+		router_error6(p, ICMP6_TIME_EXCEEDED, ICMP6_TIME_HOP_LIMIT, 0);
 		core_drop(p, CNT_drop_ip6_hop_limit);
 		return;
 	}
 	if (router_denied(p, &router.filters->port[a->interface].out[1], CNT_drop_acl_out))
 		return;
 	if (total > a->mtu) { /* RFC 8200 5: nobody fragments on the way */
-		send_error(p, ICMP6_TOO_BIG, 0, a->mtu);
+		router_error6(p, ICMP6_TOO_BIG, 0, a->mtu);
 		core_drop(p, CNT_drop_ip6_too_big);
 		return;
 	}
 	router_trim(p, total, HEADERS);
 	/* Answered here: the control core has better to do when a flood meets a dead link. */
 	if (!__atomic_load_n(&router.view->port[a->interface].link_up, __ATOMIC_RELAXED)) {
-		send_error(p, ICMP6_UNREACH, ICMP6_UNREACH_ADDRESS, 0);
+		router_error6(p, ICMP6_UNREACH, ICMP6_UNREACH_ADDRESS, 0);
 		core_drop(p, CNT_drop_tx_down);
 		return;
 	}
@@ -156,24 +113,24 @@ void router_ip6_input(struct pkt *p, bool asked)
 	bad = ip6_check_forward(ip);
 	if (bad != CNT_NONE) {
 		if (bad == CNT_drop_ip6_scope) /* RFC 4443 3.1 */
-			send_error(p, ICMP6_UNREACH, ICMP6_UNREACH_SCOPE, 0);
+			router_error6(p, ICMP6_UNREACH, ICMP6_UNREACH_SCOPE, 0);
 		core_drop(p, bad);
 		return;
 	}
 	switch (nh) {
 	case NH_NONE:
-		send_error(p, ICMP6_UNREACH, ICMP6_UNREACH_NO_ROUTE, 0);
+		router_error6(p, ICMP6_UNREACH, ICMP6_UNREACH_NO_ROUTE, 0);
 		core_drop(p, CNT_drop_ip6_no_route);
 		break;
 	case NH_NULL0: /* RFC 7084 WPD-5 and common practice: reject route */
-		send_error(p, ICMP6_UNREACH, ICMP6_UNREACH_REJECT, 0);
+		router_error6(p, ICMP6_UNREACH, ICMP6_UNREACH_REJECT, 0);
 		core_drop(p, CNT_drop_ip6_null0);
 		break;
 	case NH_BLACKHOLE:
 		core_drop(p, CNT_drop_route_blackhole);
 		break;
 	case NH_UNREACHABLE:
-		send_error(p, ICMP6_UNREACH, ICMP6_UNREACH_ADDRESS, 0);
+		router_error6(p, ICMP6_UNREACH, ICMP6_UNREACH_ADDRESS, 0);
 		core_drop(p, CNT_drop_route_unreachable);
 		break;
 	case NH_PROHIBIT:

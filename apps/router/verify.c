@@ -14,8 +14,7 @@
  * none: neighbour discovery has its own rules for them, and nobody forwards them. Nobody is told of
  * what is dropped: the source is most likely not who sent it.
  */
-#include "apps/router/router.h"
-#include "control/config/config.h"
+#include "apps/router/verify.h"
 #include "dataplane/trace_note.h"
 #include "net/ip4.h"
 #include "net/ip6.h"

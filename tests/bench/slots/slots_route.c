@@ -6,7 +6,12 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "apps/router/filter.h"
+#include "apps/router/redirect.h"
 #include "apps/router/router.h"
+#include "apps/router/send.h"
+#include "apps/router/slow.h"
+#include "apps/router/verify.h"
 #include "control/control.h"
 #include "dataplane/trace_note.h"
 #include "runtime/runtime.h"
@@ -22,6 +27,7 @@
 
 struct core_hand core_hand;
 const struct control_hooks control_plane_hooks;
+struct router router;
 
 static struct view view;
 static _Alignas(64) uint8_t shared[VIEW_SHARED_BYTES];

@@ -1,0 +1,30 @@
+/* ICMP redirects for the vector path and for the slow path. See redirect.c. */
+#ifndef APPS_ROUTER_REDIRECT_H
+#define APPS_ROUTER_REDIRECT_H
+
+#include "apps/router/send.h"
+
+/* Is the interface to send redirects? */
+static inline bool router_redirects(unsigned port, bool six)
+{
+	return __atomic_load_n(&router.view->policy[port].redirects[six], __ATOMIC_RELAXED);
+}
+
+/* Tells the sender of a packet of a better next hop, if there is one. The packet leaves by the
+ * interface it came in by, to nh, which is resolved. It is as it came and stays the caller's; its
+ * partial checksum is completed. */
+void router_redirect(struct pkt *p, uint32_t nh, bool six);
+
+/* router_redirect, if the interface is to send redirects. */
+static inline void router_may_redirect(struct pkt *p, uint32_t nh, bool six)
+{
+	if (unlikely(router_redirects(p->port, six)))
+		router_redirect(p, nh, six);
+}
+
+/* router_redirect for those of m packets of the vector path that the third pass will send back by
+ * interface `port`, where all of them came in. nh[i]: the next hop of v[i]. A pass of its own:
+ * a call within the third one costs each packet nine instructions (callgrind). */
+void router_redirect_all(struct pkt *v, const uint32_t *nh, unsigned m, unsigned port, bool six);
+
+#endif

@@ -1,0 +1,63 @@
+/*
+ * The router's state on a data core, and sending for the slow path. No function here calls another
+ * module of apps/router.
+ */
+#include "apps/router/send.h"
+
+struct router router;
+
+void router_send(struct pkt *p, uint32_t nh)
+{
+	router.used->second[nh] = (uint32_t)(core_now_ns() >> 30);
+	router_send_by(p, &router.view->adj[nh]);
+}
+
+void router_send_own(struct pkt *e, unsigned ip_len, const struct pkt *about, uint32_t nh)
+{
+	router_set_len(e, ip_len + ETH_HLEN);
+	e->port = about->port;
+	e->flags = PKT_OWN;
+	if (router_resolved(&router.view->adj[nh]))
+		router_send(e, nh);
+	else
+		core_punt_own(e, PUNT_OWN, nh);
+}
+
+void router_complete(struct pkt *p, unsigned headers)
+{
+	const struct pkt_meta *m = pkt_meta(&self.pool, p->buf);
+	if (p->flags & PKT_CSUM_PARTIAL && m->csum_start < headers)
+		p->flags &= (uint8_t)~PKT_CSUM_PARTIAL;
+	pkt_csum_complete(&self.pool, p);
+}
+
+void router_trim(struct pkt *p, unsigned total, unsigned headers)
+{
+	unsigned least = total + ETH_HLEN > ETH_FRAME_MIN ? total + ETH_HLEN : ETH_FRAME_MIN;
+	if (p->len <= least)
+		return;
+	router_complete(p, headers); /* the checksum may cover what is cut off, or lie in it */
+	p->len = (uint16_t)least;
+}
+
+/* The limit, one of three alike, with the rate that the view has now. */
+static bool permitted(struct icmp_limit *limit)
+{
+	const uint32_t rate = __atomic_load_n(&router.view->icmp_rate, __ATOMIC_RELAXED);
+	const uint32_t burst = __atomic_load_n(&router.view->icmp_burst, __ATOMIC_RELAXED);
+	if (rate != router.icmp_rate || burst != router.icmp_burst) {
+		icmp_limit_init(&router.limit, rate, burst);
+		icmp_limit_init(&router.too_big, rate, burst);
+		icmp_limit_init(&router.redirects, rate, burst);
+		router.icmp_rate = rate;
+		router.icmp_burst = burst;
+	}
+	return icmp_limit_take(limit, core_now_ns());
+}
+
+bool router_error_permitted(bool too_big)
+{
+	return permitted(too_big ? &router.too_big : &router.limit);
+}
+
+bool router_redirect_permitted(void) { return permitted(&router.redirects); }

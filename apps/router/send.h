@@ -1,0 +1,79 @@
+/* The router's state on a data core, and sending: the bottom of apps/router. */
+#ifndef APPS_ROUTER_SEND_H
+#define APPS_ROUTER_SEND_H
+
+#include "dataplane/state.h"
+#include "dataplane/vlan.h"
+#include "net/icmp_limit.h"
+
+/* The state of one data core. */
+struct router {
+	const struct view *view;
+	const struct view_filter_set *filters; /* of the vector at hand */
+	struct view_used *used;       /* used and carried are this core's own, see dataplane/state.h */
+	struct view_carried *carried;
+	struct icmp_limit limit, too_big, redirects; /* limit: of all errors but packet too big */
+	uint32_t icmp_rate, icmp_burst; /* of the view: the limits were made from them */
+	unsigned forwarded;     /* in this vector, as long as the transmit rings have room */
+};
+
+extern struct router router;
+
+/* Is the neighbour of this adjacency known, and the rest of the adjacency to be read? */
+static inline bool router_resolved(const struct adj *a)
+{
+	return __atomic_load_n(&a->state, __ATOMIC_ACQUIRE) == ADJ_FORWARD;
+}
+
+/* Is the frame longer than its IP packet of `total` bytes, and than Ethernet's minimum? */
+static inline bool router_is_padded(const struct pkt *p, unsigned total)
+{
+	return p->len > total + ETH_HLEN && p->len > ETH_FRAME_MIN;
+}
+
+/* Does the vector path send this packet of `total` bytes by that adjacency? Not if bytes have to be
+ * cut off that a partial checksum may cover. */
+static inline bool router_sendable(const struct pkt *p, const struct adj *a, unsigned total)
+{
+	return router_resolved(a) && total <= a->mtu &&
+	       !(p->flags & PKT_CSUM_PARTIAL && router_is_padded(p, total));
+}
+
+/* Gives the frame length `len`, or Ethernet's minimum if that is more. */
+static inline void router_set_len(struct pkt *p, unsigned len)
+{
+	p->len = (uint16_t)eth_pad(p->data, len);
+}
+
+/* Sends a frame that fits the link by a resolved adjacency. */
+static inline void router_send_by(struct pkt *p, const struct adj *a)
+{
+	vlan_header(p, a, router.carried);
+	core_tx(a->port, p);
+}
+
+/* Sends a frame that fits the link by next hop nh, which is resolved. */
+void router_send(struct pkt *p, uint32_t nh);
+
+/* Sends our own packet of ip_len bytes in e, made because of packet `about`, to nh. */
+void router_send_own(struct pkt *e, unsigned ip_len, const struct pkt *about, uint32_t nh);
+
+/*
+ * Completes a partial checksum. The sender's virtio header gives its position, which may be a lie:
+ * the function writes nothing into the first `headers` bytes, which have been checked.
+ */
+void router_complete(struct pkt *p, unsigned headers);
+
+/* Cuts off bytes behind the IP packet of `total` bytes, down to Ethernet's minimum. Completes a
+ * partial checksum before. headers: as above. */
+void router_trim(struct pkt *p, unsigned total, unsigned headers);
+
+/* May one more ICMP error of either family go now? too_big: packet too big or fragmentation needed.
+ * These have a limit of their own: a sender that is not told of the MTU sends into a black hole
+ * (RFC 1191 3, RFC 8201 4), so a flood of other errors must not use up their rate. */
+bool router_error_permitted(bool too_big);
+
+/* May one more redirect go now? */
+bool router_redirect_permitted(void);
+
+#endif

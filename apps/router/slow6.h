@@ -1,0 +1,10 @@
+/* The slow path of IPv6. */
+#ifndef APPS_ROUTER_SLOW6_H
+#define APPS_ROUTER_SLOW6_H
+
+#include "lib/pkt.h"
+
+/* An IPv6 packet that door_ip let in; takes the buffer. asked: as for router_slow (slow.h). */
+void router_ip6_input(struct pkt *p, bool asked);
+
+#endif
