@@ -97,6 +97,7 @@ static void follow(struct trace_ring *r, struct pkt *p, unsigned port)
 	static struct counters before;
 	uint64_t given[NIC_PORTS_MAX];
 	int pair = core_pair();
+	core_tx_flush_all(); /* packets ahead of this one in its vector are counted before */
 	number = (uint16_t)(number == 0xffff ? 1 : number + 1);
 	record = (struct trace_record){.ns = core_now_ns(),
 	                               .number = number,
@@ -109,7 +110,7 @@ static void follow(struct trace_ring *r, struct pkt *p, unsigned port)
 		given[i] = core_tx_given(i);
 	core_trace = (struct core_trace){.number = number};
 	core_app()->rx_vector(p, 1, port);
-	core_tx_flush_all(); /* of a router nothing is left, whose count of packets this is about */
+	core_tx_flush_all(); /* this packet leaves, or is dropped for want of room, and is counted */
 	record.messages = core_trace.messages;
 	core_trace.number = 0;
 	note_sent(given);

@@ -59,6 +59,7 @@ _Static_assert(sizeof(struct remains_handle) == sizeof(struct pkt) &&
                "vectors are received there");
 
 struct core_out core_outs[NIC_PORTS_MAX];
+uint64_t core_forwards;
 struct remains core_remains __attribute__((aligned(64)));
 struct core_trace core_trace;
 
@@ -81,7 +82,6 @@ static uint64_t (*timer)(void); /* the application's, while the core polls; NULL
 static uint64_t timer_tsc;      /* time of its next call */
 static bool any_full;     /* core_outs[].full is set for some port */
 static bool awake;        /* core_stay_awake() */
-static unsigned refused;  /* received packets dropped for lack of room since the last flush_all */
 
 static struct outbox *out(void)
 {
@@ -278,7 +278,7 @@ static void drop_held(unsigned port, const struct pkt *p)
 	bool own = p->flags & PKT_OWN;
 	out()->nic[port].tx_dropped++;
 	count_at(p->port, own ? CNT_originated_drop_tx : CNT_drop_tx_full);
-	refused += !own;
+	core_forwards -= !own;
 	pkt_free(&self.pool, p);
 }
 
@@ -381,14 +381,22 @@ COLD static bool reopen(void)
 	return any;
 }
 
-unsigned core_tx_flush_all(void)
+static void count_forwarded(void)
+{
+	struct core_stats *stats = &out()->stats;
+	count_n(CNT_forwarded, core_forwards);
+	core_forwards = 0;
+	if (unlikely(stats->first_forward_tsc == 0))
+		stats->first_forward_tsc = clock_tsc();
+}
+
+void core_tx_flush_all(void)
 {
 	for (unsigned p = 0; p < attached; p++)
 		if (core_outs[p].n)
 			core_tx_flush(p);
-	unsigned n = refused;
-	refused = 0;
-	return n;
+	if (core_forwards)
+		count_forwarded();
 }
 
 uint64_t core_tx_given(unsigned port)
@@ -399,12 +407,6 @@ uint64_t core_tx_given(unsigned port)
 struct nic_queue *data_queue(unsigned port)
 {
 	return port < attached ? &queues[port] : NULL;
-}
-
-void core_note_forwarded(void)
-{
-	if (unlikely(out()->stats.first_forward_tsc == 0))
-		out()->stats.first_forward_tsc = clock_tsc();
 }
 
 void *core_shared_area(size_t *bytes)

@@ -134,9 +134,8 @@ struct core_msg {
  *
  * Each packet passed to rx_vector, and each message without PKT_OWN passed to msg, ends in one fate
  * (net/counters.h), counted once; this is checked. core_drop() counts it, core_punt() leaves it to
- * the control core. Code that forwards packets by core_tx() counts them (CNT_forwarded), less those
- * that core_tx_flush_all() reports as dropped for lack of room. A packet made here has PKT_OWN and no
- * fate.
+ * the control core. An application that sends received packets on by core_tx() calls
+ * core_forwarded(). A packet made here has PKT_OWN and no fate.
  */
 
 /* The application's part on the control core, and its hooks on data cores for that part. All
@@ -282,12 +281,17 @@ extern struct core_out core_outs[NIC_PORTS_MAX]; /* for core_tx() */
  * dropped: received packets as drop_tx_full, those with PKT_OWN as originated_drop_tx. */
 void core_tx_flush(unsigned port);
 
-/*
- * Sends the packets queued for all ports. The runtime calls this at the end of a vector, after
- * rx_vector; an application calls it if it needs the result earlier. Returns the number of received
- * packets dropped since the last call, which were therefore not forwarded.
- */
-unsigned core_tx_flush_all(void);
+/* Sends the packets queued for all ports, then counts those of core_forwarded(). The runtime calls it
+ * once after each rx_vector. */
+void core_tx_flush_all(void);
+
+/* Packets of core_forwarded() that are not counted yet, less those that were dropped for lack of
+ * room. */
+extern uint64_t core_forwards;
+
+/* n received packets have been passed to core_tx(): core_tx_flush_all() counts those that were not
+ * dropped as forwarded. */
+static inline void core_forwarded(unsigned n) { core_forwards += n; }
 
 /*
  * Queues a packet for sending by `port`, which must exist; its buffer passes to the runtime. The packet
@@ -413,9 +417,6 @@ void core_punt_own(const struct pkt *p, uint32_t kind, uint32_t arg);
 /* The memory requested by app->data_bytes, from data_start on. 64-byte aligned; only this core writes
  * it. Its contents are undefined after each start of the ports. */
 void *core_data_memory(size_t *bytes);
-
-/* Records that packets were forwarded. The first call stores the time, for boot-to-first-packet. */
-void core_note_forwarded(void);
 
 /* An area in this core's outbox that all cores can read, 64-byte aligned. When the core's program starts,
  * the first CORE_SHARED_ZEROED bytes are zero; the rest keeps its contents. */

@@ -116,7 +116,7 @@ static inline __attribute__((always_inline)) void send_all(struct pkt *v, const 
 			redirects++;
 		core_tx(a->port, p);
 	}
-	router.forwarded += m - slow;
+	core_forwarded(m - slow);
 	count_n(CNT_redirect_needed, redirects);
 }
 
@@ -247,10 +247,6 @@ static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 	else
 		forward(v, n, port);
 	core_hand.data = 0;
-	if (router.forwarded)
-		core_note_forwarded();
-	count_n(CNT_forwarded, router.forwarded - core_tx_flush_all());
-	router.forwarded = 0;
 }
 
 const struct app router_app = {

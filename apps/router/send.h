@@ -14,7 +14,6 @@ struct router {
 	struct view_carried *carried;
 	struct icmp_limit limit, too_big, redirects; /* limit: of all errors but packet too big */
 	uint32_t icmp_rate, icmp_burst; /* of the view: the limits were made from them */
-	unsigned forwarded;     /* in this vector, as long as the transmit rings have room */
 };
 
 extern struct router router;

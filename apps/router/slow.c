@@ -102,7 +102,7 @@ static void forward_by(struct pkt *p, const struct adj *a, uint32_t nh)
 		fragment(p, a);
 	} else {
 		router_send_by(p, a);
-		router.forwarded++;
+		core_forwarded(1);
 	}
 }
 

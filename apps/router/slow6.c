@@ -56,7 +56,7 @@ static void forward(struct pkt *p, uint32_t nh)
 		core_punt(p, PUNT_RESOLVE, nh);
 	} else {
 		router_send(p, nh);
-		router.forwarded++;
+		core_forwarded(1);
 	}
 }
 

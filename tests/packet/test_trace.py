@@ -41,11 +41,12 @@ def to(packet, **fields):
     return Ether(src=A.mac, dst=ROUTER[0].mac, **fields) / packet
 
 
-def story(m, frame, line="trace 1 timeout 8", wait=10, port=0):
-    """The printed lines of one packet, as (word, text)."""
+def story(m, frame, line="trace 1 timeout 8", wait=10, port=0, before=()):
+    """The printed lines of one packet, as (word, text). before: other frames, which precede it in the
+    same vector."""
     start = len(m.text)
     m.key(line + "\r")
-    m.send_raw(port, frame) if isinstance(frame, bytes) else m.send(port, frame)
+    m.send_raw(port, frame) if isinstance(frame, bytes) else m.send(port, *before, frame)
     m.time(wait * MS)
     said = m.text[start:].replace("\r", "")
     begin, end = said.index("packet 1\n"), said.index("\ndone: 1 of 1 packets followed\nr1# ")
@@ -298,6 +299,20 @@ def test_ring_that_is_full(r):
     r.command("room 1 -1")
     r.time(10 * MS)
     r.take_all(1)
+
+
+def test_packets_before_it_are_not_in_its_story(r):
+    """Neither counters nor drops of packets that came in the same vector, ahead of a followed one."""
+    denied, line = to(udp(A, B, dport=9)), "trace 1 dst port 9 timeout 8"
+    alone = story(r, denied, line)
+    assert story(r, denied, line, before=[to(udp(A, B))] * 3)[1:] == alone[1:]
+    r.command("room 1 0")
+    for _ in range(4):
+        r.send(0, *[to(udp(A, B))] * 256)
+    assert story(r, denied, line, before=[to(udp(A, B))] * 3)[1:] == alone[1:]
+    r.command("room 1 -1")
+    r.time(10 * MS)
+    r.take_all(0), r.take_all(1)
 
 
 def everything():

@@ -37,6 +37,7 @@
 
 struct core_self self;
 struct core_out core_outs[NIC_PORTS_MAX];
+uint64_t core_forwards;
 struct remains core_remains;
 
 static struct virtio_ring virtio;
@@ -67,10 +68,10 @@ void core_tx_flush(unsigned port)
 	o->n = 0;
 }
 
-unsigned core_tx_flush_all(void)
+void core_tx_flush_all(void)
 {
 	core_tx_flush(0);
-	return 0;
+	core_forwards = 0;
 }
 
 /* --- the drivers' operations, as in virtio_net.c and the others --- */
@@ -403,6 +404,7 @@ static unsigned route(unsigned n)
 			break;
 		remains_note(&core_remains, got);
 		router_app.rx_vector(v, got, 0);
+		core_tx_flush_all();
 	}
 	return done;
 }

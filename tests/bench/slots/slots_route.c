@@ -52,7 +52,6 @@ void *core_shared_area(size_t *bytes)
 void view_counted_start(void) {} /* already zero */
 
 uint64_t core_now_ns(void) { return 0; }
-void core_note_forwarded(void) {}
 
 void router_slow(struct pkt *p, bool asked)
 {
