@@ -23,14 +23,9 @@ void router_error4(struct pkt *p, uint8_t type, uint8_t code, uint32_t rest)
 		count(CNT_icmp_err_suppressed);
 		return;
 	}
-	if (!router_error_permitted(type == ICMP4_UNREACH && code == ICMP4_UNREACH_FRAG)) {
-		count(CNT_icmp_err_ratelimited);
+	const bool too_big = type == ICMP4_UNREACH && code == ICMP4_UNREACH_FRAG;
+	if (!router_message(&e, too_big ? LIMIT_TOO_BIG : LIMIT_ERRORS))
 		return;
-	}
-	if (!pkt_alloc(&self.pool, &e)) {
-		count(CNT_originated_drop_no_buffer);
-		return;
-	}
 	/* RFC 1812 4.3.2.4: from the address of the interface the error leaves by */
 	const struct icmp4_error error = {.src = router.view->port[port].addr[0],
 	                                  .type = type,
@@ -40,13 +35,6 @@ void router_error4(struct pkt *p, uint8_t type, uint8_t code, uint32_t rest)
 	                               p->len - ETH_HLEN, &error);
 	count(icmp4_error_counter(type, code));
 	router_send_own(&e, n, p, nh);
-}
-
-void router_deny4(struct pkt *p, enum counter reason, bool tell)
-{
-	if (tell)
-		router_error4(p, ICMP4_UNREACH, ICMP4_UNREACH_PROHIBITED, 0);
-	core_drop(p, reason);
 }
 
 /* Where an answer to src goes; a link-local source is on the link that its packet came by. */
@@ -74,23 +62,76 @@ void router_error6(struct pkt *p, uint8_t type, uint8_t code, uint32_t rest)
 		count(CNT_icmp_err_suppressed);
 		return;
 	}
-	if (!router_error_permitted(type == ICMP6_TOO_BIG)) {
-		count(CNT_icmp_err_ratelimited);
+	if (!router_message(&e, type == ICMP6_TOO_BIG ? LIMIT_TOO_BIG : LIMIT_ERRORS))
 		return;
-	}
-	if (!pkt_alloc(&self.pool, &e)) {
-		count(CNT_originated_drop_no_buffer);
-		return;
-	}
 	unsigned n = icmp6_error_build(e.data + ETH_HLEN, buf_room(&self.pool) - ETH_HLEN, ip,
 	                               p->len - ETH_HLEN, &error);
 	count(icmp6_error_counter(type, code));
 	router_send_own(&e, n, p, nh);
 }
 
-void router_deny6(struct pkt *p, enum counter reason, bool tell)
+/* What a sender is told, and the counter of the drop: IPv4, IPv6. */
+static const struct refusal {
+	uint8_t type, code;
+	enum counter reason;
+} refusals[][2] = {
+	[REFUSE_NO_ROUTE] = {{ICMP4_UNREACH, ICMP4_UNREACH_NET, CNT_drop_ip4_no_route},
+	                     {ICMP6_UNREACH, ICMP6_UNREACH_NO_ROUTE, CNT_drop_ip6_no_route}},
+	/* IPv6: RFC 7084 WPD-5 and common practice */
+	[REFUSE_NULL0] = {{ICMP4_UNREACH, ICMP4_UNREACH_HOST, CNT_drop_ip4_null0},
+	                  {ICMP6_UNREACH, ICMP6_UNREACH_REJECT, CNT_drop_ip6_null0}},
+	[REFUSE_UNREACHABLE] = {{ICMP4_UNREACH, ICMP4_UNREACH_HOST, CNT_drop_route_unreachable},
+	                        {ICMP6_UNREACH, ICMP6_UNREACH_ADDRESS, CNT_drop_route_unreachable}},
+	[REFUSE_PROHIBIT] = {{ICMP4_UNREACH, ICMP4_UNREACH_PROHIBITED, CNT_drop_route_prohibit},
+	                     {ICMP6_UNREACH, ICMP6_UNREACH_PROHIBITED, CNT_drop_route_prohibit}},
+	[REFUSE_HOP_LIMIT] = {{ICMP4_TIME_EXCEEDED, ICMP4_TIME_TTL, CNT_drop_ip4_ttl},
+	                      {ICMP6_TIME_EXCEEDED, ICMP6_TIME_HOP_LIMIT, CNT_drop_ip6_hop_limit}},
+	[REFUSE_TOO_BIG] = {{ICMP4_UNREACH, ICMP4_UNREACH_FRAG, CNT_drop_ip4_need_frag},
+	                    {ICMP6_TOO_BIG, 0, CNT_drop_ip6_too_big}},
+	[REFUSE_LINK_DOWN] = {{ICMP4_UNREACH, ICMP4_UNREACH_HOST, CNT_drop_tx_down},
+	                      {ICMP6_UNREACH, ICMP6_UNREACH_ADDRESS, CNT_drop_tx_down}},
+};
+
+static void tell(struct pkt *p, const struct refusal *r, uint32_t rest, bool six)
 {
-	if (tell)
-		router_error6(p, ICMP6_UNREACH, ICMP6_UNREACH_PROHIBITED, 0);
+	if (six)
+		router_error6(p, r->type, r->code, rest);
+	else
+		router_error4(p, r->type, r->code, rest);
+}
+
+void router_refuse(struct pkt *p, enum router_refusal why, uint32_t mtu, bool six)
+{
+	const struct refusal *r = &refusals[why][six];
+	tell(p, r, mtu, six);
+	core_drop(p, r->reason);
+}
+
+void router_deny(struct pkt *p, enum counter reason, bool is_told, bool six)
+{
+	if (is_told)
+		tell(p, &refusals[REFUSE_PROHIBIT][six], 0, six);
 	core_drop(p, reason);
+}
+
+void router_reject(struct pkt *p, uint32_t nh, bool six)
+{
+	switch (nh) {
+	case NH_NONE:
+		router_refuse(p, REFUSE_NO_ROUTE, 0, six);
+		break;
+	case NH_NULL0:
+		router_refuse(p, REFUSE_NULL0, 0, six);
+		break;
+	case NH_UNREACHABLE:
+		router_refuse(p, REFUSE_UNREACHABLE, 0, six);
+		break;
+	case NH_PROHIBIT:
+		router_refuse(p, REFUSE_PROHIBIT, 0, six);
+		break;
+	default:
+		assert(nh == NH_BLACKHOLE);
+		core_drop(p, CNT_drop_route_blackhole);
+		break;
+	}
 }

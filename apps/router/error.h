@@ -14,9 +14,26 @@
 void router_error4(struct pkt *p, uint8_t type, uint8_t code, uint32_t rest);
 void router_error6(struct pkt *p, uint8_t type, uint8_t code, uint32_t rest);
 
-/* Drops a checked packet for that reason. tell: sends an error, communication administratively
- * prohibited, before (RFC 1812 5.3.9, RFC 4443 3.1). */
-void router_deny4(struct pkt *p, enum counter reason, bool tell);
-void router_deny6(struct pkt *p, enum counter reason, bool tell);
+/* Why a checked packet is not forwarded, although its sender is told. */
+enum router_refusal {
+	REFUSE_NO_ROUTE,
+	REFUSE_NULL0,       /* these three are routes of that name */
+	REFUSE_UNREACHABLE,
+	REFUSE_PROHIBIT,
+	REFUSE_HOP_LIMIT,
+	REFUSE_TOO_BIG,     /* mtu: of the link */
+	REFUSE_LINK_DOWN,
+};
+
+/* Sends the error for that and drops the packet. mtu: 0, but for REFUSE_TOO_BIG. */
+void router_refuse(struct pkt *p, enum router_refusal why, uint32_t mtu, bool six);
+
+/* The same for a packet whose route forwards nothing: nh is NH_NONE, NH_NULL0, NH_BLACKHOLE (its sender
+ * is not told), NH_UNREACHABLE or NH_PROHIBIT. */
+void router_reject(struct pkt *p, uint32_t nh, bool six);
+
+/* Drops a checked packet that a filter denies, for that reason. is_told: sends an error, communication
+ * administratively prohibited, before (RFC 1812 5.3.9, RFC 4443 3.1). */
+void router_deny(struct pkt *p, enum counter reason, bool is_told, bool six);
 
 #endif

@@ -48,10 +48,7 @@ static void deny(struct pkt *p, const struct view_filter *f, uint32_t rule, enum
 	bool tell = may_tell(p, six, reason);
 	if (rule == acl_rule_count(f->acl) + ACL_UNDETERMINED)
 		reason = CNT_drop_acl_undetermined;
-	if (six)
-		router_deny6(p, reason, tell);
-	else
-		router_deny4(p, reason, tell);
+	router_deny(p, reason, tell, six);
 }
 
 unsigned router_filter_in(struct pkt *v, uint32_t *beside, unsigned n, const struct view_filter *f)

@@ -41,11 +41,10 @@ static void data_tables(void)
 
 static void data_start(void)
 {
+	router = (struct router){0}; /* the limits: router_message sets them */
 	data_tables();
 	router.used = &view_shared()->used;
 	router.carried = view_counted()->carried;
-	router.limit = (struct icmp_limit){0};
-	router.icmp_rate = router.icmp_burst = 0; /* router_error_permitted reads them */
 }
 
 /*

@@ -22,20 +22,6 @@
 #include "net/ip6.h"
 #include "net/nd_wire.h"
 
-/* A buffer for a redirect, unless it has to wait. */
-static bool may_go(struct pkt *e)
-{
-	if (!router_redirect_permitted()) {
-		count(CNT_redirect_limited);
-		return false;
-	}
-	if (!pkt_alloc(&self.pool, e)) {
-		count(CNT_originated_drop_no_buffer);
-		return false;
-	}
-	return true;
-}
-
 /* Our address on the subnet that both of these are on; 0: there is none. */
 static uint32_t address_beside(const struct view_port *vp, uint32_t one, uint32_t other)
 {
@@ -59,7 +45,7 @@ static void redirect4(struct pkt *p, uint32_t nh)
 	};
 	struct pkt e;
 	if (!redirect.src || gateway == src || view_port_of(router.view, back) != p->port ||
-	    !icmp4_error_allowed(ip, p->len - ETH_HLEN) || !may_go(&e))
+	    !icmp4_error_allowed(ip, p->len - ETH_HLEN) || !router_message(&e, LIMIT_REDIRECTS))
 		return;
 	router_complete(p, ETH_HLEN + ip4_header_len(ip));
 	unsigned n = icmp4_error_build(e.data + ETH_HLEN, buf_room(&self.pool) - ETH_HLEN, ip,
@@ -97,7 +83,7 @@ static void redirect6(struct pkt *p, uint32_t nh)
 	struct pkt e;
 	if (!is_beside(p, from) || !target6(p, nh, &redirect.target) ||
 	    net_addr_equal(&redirect.target, &src) ||
-	    __atomic_load_n(&vp->count, __ATOMIC_ACQUIRE) == 0 || !may_go(&e))
+	    __atomic_load_n(&vp->count, __ATOMIC_ACQUIRE) == 0 || !router_message(&e, LIMIT_REDIRECTS))
 		return;
 	router_complete(p, ETH_HLEN + IP6_HLEN);
 	unsigned n = nd_redirect_build(e.data + ETH_HLEN, buf_room(&self.pool) - ETH_HLEN, ip,
@@ -122,7 +108,7 @@ void router_redirect_all(struct pkt *v, const uint32_t *nh, unsigned m, unsigned
 		const struct adj *a = &router.view->adj[nh[i]];
 		const uint8_t *ip = v[i].data + ETH_HLEN;
 		unsigned total = six ? ip6_total_len(ip) : ip4_total_len(ip);
-		/* whose neighbour is not known yet: the slow way asks again (slow.c, slow6.c) */
+		/* if the neighbour is not known yet, the slow path does this (egress.c) */
 		if (a->interface == port && router_sendable(&v[i], a, total))
 			router_redirect(&v[i], nh[i], six);
 	}

@@ -4,6 +4,7 @@
  *     forward.c   the vector path, which nearly every packet takes
  *     slow.c      the slow path, one packet at a time: IPv4
  *     slow6.c     the same for IPv6
+ *     egress.c    the end of the slow path, for both families
  *     filter.c    packet filters, for both paths
  *     verify.c    source address verification, for both paths
  *     redirect.c  ICMP redirects, for both paths

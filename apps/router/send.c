@@ -40,24 +40,29 @@ void router_trim(struct pkt *p, unsigned total, unsigned headers)
 	p->len = (uint16_t)least;
 }
 
-/* The limit, one of three alike, with the rate that the view has now. */
-static bool permitted(struct icmp_limit *limit)
+/* The limits follow the rate that the view has now. */
+static void update_limits(void)
 {
 	const uint32_t rate = __atomic_load_n(&router.view->icmp_rate, __ATOMIC_RELAXED);
 	const uint32_t burst = __atomic_load_n(&router.view->icmp_burst, __ATOMIC_RELAXED);
-	if (rate != router.icmp_rate || burst != router.icmp_burst) {
-		icmp_limit_init(&router.limit, rate, burst);
-		icmp_limit_init(&router.too_big, rate, burst);
-		icmp_limit_init(&router.redirects, rate, burst);
-		router.icmp_rate = rate;
-		router.icmp_burst = burst;
-	}
-	return icmp_limit_take(limit, core_now_ns());
+	if (rate == router.icmp_rate && burst == router.icmp_burst)
+		return;
+	for (unsigned i = 0; i < LIMITS; i++)
+		icmp_limit_init(&router.limit[i], rate, burst);
+	router.icmp_rate = rate;
+	router.icmp_burst = burst;
 }
 
-bool router_error_permitted(bool too_big)
+bool router_message(struct pkt *e, enum router_limit which)
 {
-	return permitted(too_big ? &router.too_big : &router.limit);
+	update_limits();
+	if (!icmp_limit_take(&router.limit[which], core_now_ns())) {
+		count(which == LIMIT_REDIRECTS ? CNT_redirect_limited : CNT_icmp_err_ratelimited);
+		return false;
+	}
+	if (!pkt_alloc(&self.pool, e)) {
+		count(CNT_originated_drop_no_buffer);
+		return false;
+	}
+	return true;
 }
-
-bool router_redirect_permitted(void) { return permitted(&router.redirects); }

@@ -6,14 +6,22 @@
 #include "dataplane/vlan.h"
 #include "net/icmp_limit.h"
 
+/*
+ * ICMP messages of ours, by their rate limits. Packet too big and fragmentation needed have a limit of
+ * their own: a sender that is not told of the MTU sends into a black hole (RFC 1191 3, RFC 8201 4), so
+ * a flood of other errors must not use up their rate. Redirects have one too: a host that heeds none
+ * keeps no error back.
+ */
+enum router_limit { LIMIT_ERRORS, LIMIT_TOO_BIG, LIMIT_REDIRECTS, LIMITS };
+
 /* The state of one data core. */
 struct router {
 	const struct view *view;
 	const struct view_filter_set *filters; /* of the vector at hand */
 	struct view_used *used;       /* used and carried are this core's own, see dataplane/state.h */
 	struct view_carried *carried;
-	struct icmp_limit limit, too_big, redirects; /* limit: of all errors but packet too big */
-	uint32_t icmp_rate, icmp_burst; /* of the view: the limits were made from them */
+	struct icmp_limit limit[LIMITS]; /* of both families together */
+	uint32_t icmp_rate, icmp_burst;  /* of the view: the limits were made from them */
 };
 
 extern struct router router;
@@ -67,12 +75,8 @@ void router_complete(struct pkt *p, unsigned headers);
  * partial checksum before. headers: as above. */
 void router_trim(struct pkt *p, unsigned total, unsigned headers);
 
-/* May one more ICMP error of either family go now? too_big: packet too big or fragmentation needed.
- * These have a limit of their own: a sender that is not told of the MTU sends into a black hole
- * (RFC 1191 3, RFC 8201 4), so a flood of other errors must not use up their rate. */
-bool router_error_permitted(bool too_big);
-
-/* May one more redirect go now? */
-bool router_redirect_permitted(void);
+/* Takes a buffer for one more ICMP message. False: the limit permits none now, or the pool is empty,
+ * which is counted. */
+bool router_message(struct pkt *e, enum router_limit which);
 
 #endif

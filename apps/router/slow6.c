@@ -1,16 +1,16 @@
 /*
- * The slow way through the router for IPv6. Each packet that comes in here ends in one fate
- * (net/counters.h), is handed to the control core, or is sent.
+ * The slow path of the router for IPv6. Each packet ends in one fate (net/counters.h), is handed to the
+ * control core, or is sent.
  *
- * Order of the checks: link, header (RFC 8200 3), filter of the port it came in by, source (RFC
- * 3704), for us or for a group of ours (RFC 4291 2.8), scope (2.5.6), route (RFC 4443 3.1), hop
- * limit (3.3), filter of the port it leaves by, size (3.2). What is behind the header of a packet
- * for us is the control core's to look at; options of other packets are not looked at. So filter and
- * source come before every error here too.
+ * Order of the checks: link, header (RFC 8200 3), filter of the interface it came in by, source (RFC
+ * 3704), local delivery to an address or a group (RFC 4291 2.8), scope (2.5.6), route (RFC 4443 3.1),
+ * then those of egress.c. So filter and source come before every error here too. The control core
+ * reads what follows the header of a packet for the machine itself. Nobody reads the options of other
+ * packets.
  */
+#include "apps/router/egress.h"
 #include "apps/router/error.h"
 #include "apps/router/filter.h"
-#include "apps/router/redirect.h"
 #include "apps/router/send.h"
 #include "apps/router/slow6.h"
 #include "apps/router/verify.h"
@@ -19,51 +19,10 @@
 #include "net/icmp6.h"
 #include "net/ip6.h"
 
-#define HEADERS (ETH_HLEN + IP6_HLEN) /* checked before anything is completed */
-
-static void forward(struct pkt *p, uint32_t nh)
-{
-	uint8_t *ip = p->data + ETH_HLEN;
-	const struct adj *a = &router.view->adj[nh];
-	unsigned total = ip6_total_len(ip);
-	if (ip6_hop_limit(ip) <= 1) {
-		router_error6(p, ICMP6_TIME_EXCEEDED, ICMP6_TIME_HOP_LIMIT, 0);
-		core_drop(p, CNT_drop_ip6_hop_limit);
-		return;
-	}
-	if (router_denied(p, &router.filters->port[a->interface].out[1], CNT_drop_acl_out))
-		return;
-	if (total > a->mtu) { /* RFC 8200 5: nobody fragments on the way */
-		router_error6(p, ICMP6_TOO_BIG, 0, a->mtu);
-		core_drop(p, CNT_drop_ip6_too_big);
-		return;
-	}
-	router_trim(p, total, HEADERS);
-	/* Answered here: the control core has better to do when a flood meets a dead link. */
-	if (!__atomic_load_n(&router.view->port[a->interface].link_up, __ATOMIC_RELAXED)) {
-		router_error6(p, ICMP6_UNREACH, ICMP6_UNREACH_ADDRESS, 0);
-		core_drop(p, CNT_drop_tx_down);
-		return;
-	}
-	if (a->interface == p->port) {
-		count(CNT_redirect_needed);
-		if (router_resolved(a))
-			router_may_redirect(p, nh, true);
-	}
-	ip6_hop_limit_decrement(ip);
-	if (!router_resolved(a)) {
-		router_complete(p, HEADERS);
-		core_punt(p, PUNT_RESOLVE, nh);
-	} else {
-		router_send(p, nh);
-		core_forwarded(1);
-	}
-}
-
 /* To one of our addresses, or to a group we are in. */
 static void local_input(struct pkt *p)
 {
-	router_complete(p, HEADERS);
+	router_complete(p, ETH_HLEN + IP6_HLEN);
 	core_punt(p, door_kind6(p), NH_LOCAL);
 }
 
@@ -117,27 +76,8 @@ void router_ip6_input(struct pkt *p, bool asked)
 		core_drop(p, bad);
 		return;
 	}
-	switch (nh) {
-	case NH_NONE:
-		router_error6(p, ICMP6_UNREACH, ICMP6_UNREACH_NO_ROUTE, 0);
-		core_drop(p, CNT_drop_ip6_no_route);
-		break;
-	case NH_NULL0: /* RFC 7084 WPD-5 and common practice: reject route */
-		router_error6(p, ICMP6_UNREACH, ICMP6_UNREACH_REJECT, 0);
-		core_drop(p, CNT_drop_ip6_null0);
-		break;
-	case NH_BLACKHOLE:
-		core_drop(p, CNT_drop_route_blackhole);
-		break;
-	case NH_UNREACHABLE:
-		router_error6(p, ICMP6_UNREACH, ICMP6_UNREACH_ADDRESS, 0);
-		core_drop(p, CNT_drop_route_unreachable);
-		break;
-	case NH_PROHIBIT:
-		router_deny6(p, CNT_drop_route_prohibit, true);
-		break;
-	default:
-		forward(p, nh);
-		break;
-	}
+	if (nh < NH_CONNECTED)
+		router_reject(p, nh, true);
+	else
+		router_egress(p, &router.view->adj[nh], nh, true);
 }
