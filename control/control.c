@@ -272,19 +272,6 @@ static uint64_t plane_timer(void)
 	return more < next ? more : next;
 }
 
-static void plane_inject(struct pkt *p, uint32_t kind, uint32_t arg)
-{
-	core_hand_set(p, 1);
-	if (kind == INJECT_FAULT)
-		view_test_fault((enum test_fault)arg);
-	if (kind != INJECT_APP)
-		core_tx(p->port, p);
-	else if (core_app()->data_msg)
-		core_app()->data_msg(p, arg);
-	else
-		pkt_free(&self.pool, p);
-}
-
 const struct control_hooks control_plane_hooks = {
 	.start = plane_start,
 	.adopt = adopt_tables,
@@ -296,5 +283,5 @@ const struct control_hooks control_plane_hooks = {
 	.timer = plane_timer,
 	.tap = view_tap,
 	.trace = view_follow,
-	.inject = plane_inject,
+	.inject = view_inject,
 };

@@ -521,42 +521,11 @@ enum punt_kind {
 enum inject_kind {
 	INJECT_TX,    /* a complete frame: send it */
 	INJECT_APP,   /* to the application's data_msg; arg is an enum view_app_msg */
-	INJECT_FAULT, /* test only: arg is an enum test_fault */
+	INJECT_FAULT, /* for tests: arg is an enum test_fault (test_fault.h) */
 };
 
 enum view_app_msg {
 	APP_TCP_ERROR, /* a frame with an ICMP error about a TCP segment of ours, checked */
-};
-
-enum test_fault {
-	TEST_FAULT_NULL,   /* read address 0 */
-	TEST_FAULT_WRITE,  /* write to code */
-	TEST_FAULT_EXEC,   /* execute data */
-	TEST_FAULT_STACK,  /* run off the stack */
-	TEST_FAULT_SMASH,  /* write beyond a local array, over the return address */
-	TEST_FAULT_UD,     /* invalid instruction */
-	TEST_FAULT_DIVIDE,
-	TEST_FAULT_ASSERT,
-	TEST_FAULT_SPIN,   /* no fault: never finish the turn */
-	TEST_FAULT_RESTART, /* no fault: have the kernel restart a core that is well; by the control core */
-	/* What a program may not touch. Were it let, nothing would have changed: what is written is
-	 * what was there. */
-	TEST_FAULT_CONSTANT,     /* write to a constant */
-	TEST_FAULT_BOOT_INFO,    /* write to what the kernel tells */
-	TEST_FAULT_SNAPSHOT,     /* write to the snapshot; a data core */
-	TEST_FAULT_OUTBOX,       /* write to another core's outbox */
-	TEST_FAULT_ARENA,        /* write to another data core's arena */
-	TEST_FAULT_TABLES,       /* read the control core's tables; a data core */
-	TEST_FAULT_KERNEL,       /* read the kernel */
-	TEST_FAULT_EXEC_STACK,   /* execute the stack */
-	TEST_FAULT_EXEC_SNAPSHOT,
-	TEST_FAULT_EXEC_ARENA,   /* execute packet memory */
-	TEST_FAULT_EXEC_CONSTANT,
-	TEST_FAULT_CLI,          /* privileged instructions */
-	TEST_FAULT_PORT,
-	TEST_FAULT_MSR,
-	TEST_FAULT_DRIVER,       /* fail as amid a driver's work; the control core */
-	TEST_FAULT_SGDT,         /* where the kernel's tables are: CPUs with UMIP keep it from ring 3 */
 };
 
 /* dataplane/mirror.c: control_hooks.tap, for a capture. */
@@ -565,7 +534,7 @@ void view_tap(const struct pkt *v, unsigned n, unsigned port, bool out);
 /* dataplane/trace.c: control_hooks.trace. */
 void view_follow(struct pkt *v, unsigned n, unsigned port);
 
-/* dataplane/test_fault.c: does it. Only reachable with test=1 on the kernel command line. */
-void view_test_fault(enum test_fault fault);
+/* dataplane/inject.c: control_hooks.inject, of enum inject_kind. */
+void view_inject(struct pkt *p, uint32_t kind, uint32_t arg);
 
 #endif

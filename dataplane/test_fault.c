@@ -1,6 +1,12 @@
-/* The test-only faults of the console command `test fault`. Each ends this core's program. */
+/* See test_fault.h. */
+#include "dataplane/test_fault.h"
+
 #include "dataplane/state.h"
 #include "lib/assert.h"
+
+enum kind { TEST_READ, TEST_WRITE, TEST_EXEC, TEST_PRIVILEGED, TEST_OTHER };
+
+#define KERNEL_IMAGE 0xffff800000100000ull /* in the map of all memory */
 
 typedef void (*code_fn)(void);
 
@@ -11,41 +17,6 @@ static uint8_t variable[16] = {0xc3};
 static unsigned other_data_core(void)
 {
 	return self.id == self.info->first_data_core ? self.info->cores - 1 : self.info->first_data_core;
-}
-
-/* Where the faults reach that read, write or execute what they may not. */
-static uintptr_t forbidden(enum test_fault fault, const uint8_t *stack)
-{
-	const struct core_memory *mine = &self.info->core[self.id];
-	const struct core_memory *other = &self.info->core[other_data_core()];
-	switch (fault) {
-	case TEST_FAULT_WRITE:
-		return (uintptr_t)view_test_fault;
-	case TEST_FAULT_CONSTANT:
-	case TEST_FAULT_EXEC_CONSTANT:
-		return (uintptr_t)constant;
-	case TEST_FAULT_EXEC:
-		return (uintptr_t)variable;
-	case TEST_FAULT_EXEC_STACK:
-		return (uintptr_t)stack;
-	case TEST_FAULT_BOOT_INFO:
-		return (uintptr_t)self.info;
-	case TEST_FAULT_SNAPSHOT:
-	case TEST_FAULT_EXEC_SNAPSHOT:
-		return self.info->snapshot;
-	case TEST_FAULT_OUTBOX:
-		return other->outbox;
-	case TEST_FAULT_ARENA:
-		return other->arena;
-	case TEST_FAULT_EXEC_ARENA:
-		return mine->arena;
-	case TEST_FAULT_TABLES:
-		return self.info->core[0].tables;
-	case TEST_FAULT_KERNEL:
-		return 0xffff800000100000ull; /* the image, in the map of all memory */
-	default:
-		return 0;
-	}
 }
 
 static void write_back(uintptr_t address)
@@ -79,39 +50,11 @@ __attribute__((noinline)) static void write_beyond_an_array(void)
 	__asm__ volatile("" : : "r"(at) : "memory");
 }
 
-void view_test_fault(enum test_fault fault)
+/* The faults that have code of their own. */
+static void run_other(enum test_fault fault)
 {
-	uint8_t stack[16] = {0xc3};
 	volatile unsigned zero = 0;
-	uintptr_t address = forbidden(fault, stack);
-	__asm__ volatile("" : "+r"(address) : "r"(stack) : "memory"); /* for all the compiler knows */
 	switch (fault) {
-	case TEST_FAULT_NULL:
-	case TEST_FAULT_TABLES:
-	case TEST_FAULT_KERNEL:
-		(void)*(volatile const uint8_t *)address;
-		break;
-	case TEST_FAULT_WRITE:
-	case TEST_FAULT_CONSTANT:
-	case TEST_FAULT_BOOT_INFO:
-	case TEST_FAULT_SNAPSHOT:
-	case TEST_FAULT_OUTBOX:
-	case TEST_FAULT_ARENA:
-		write_back(address);
-		break;
-	case TEST_FAULT_EXEC:
-	case TEST_FAULT_EXEC_CONSTANT:
-	case TEST_FAULT_EXEC_STACK:
-	case TEST_FAULT_EXEC_SNAPSHOT:
-	case TEST_FAULT_EXEC_ARENA:
-		((code_fn)address)();
-		break;
-	case TEST_FAULT_CLI:
-	case TEST_FAULT_PORT:
-	case TEST_FAULT_MSR:
-	case TEST_FAULT_SGDT:
-		run_privileged(fault);
-		break;
 	case TEST_FAULT_DRIVER:
 		core_test_driver();
 		__builtin_trap();
@@ -129,10 +72,40 @@ void view_test_fault(enum test_fault fault)
 	case TEST_FAULT_SPIN:
 		for (;;)
 			__asm__ volatile("pause");
-	case TEST_FAULT_RESTART:
-		break;
 	case TEST_FAULT_ASSERT:
 		assert(fault != TEST_FAULT_ASSERT);
 		break;
+	default:
+		break;
+	}
+}
+
+#define KIND(name, word, kind, address) kind,
+#define ADDRESS(name, word, kind, address) (uintptr_t)(address),
+
+void test_fault_run(enum test_fault fault)
+{
+	static const uint8_t kinds[] = {TEST_FAULTS(KIND)};
+	const struct core_memory *mine = &self.info->core[self.id];
+	const struct core_memory *other = &self.info->core[other_data_core()];
+	uint8_t stack[16] = {0xc3};
+	const uintptr_t addresses[] = {TEST_FAULTS(ADDRESS)};
+	uintptr_t address = addresses[fault];
+	__asm__ volatile("" : "+r"(address) : "r"(stack) : "memory"); /* for all the compiler knows */
+	switch (kinds[fault]) {
+	case TEST_READ:
+		(void)*(volatile const uint8_t *)address;
+		break;
+	case TEST_WRITE:
+		write_back(address);
+		break;
+	case TEST_EXEC:
+		((code_fn)address)();
+		break;
+	case TEST_PRIVILEGED:
+		run_privileged(fault);
+		break;
+	default:
+		run_other(fault);
 	}
 }

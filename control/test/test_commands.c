@@ -7,6 +7,7 @@
 #include "control/test/churn.h"
 #include "control/text/text.h"
 #include "dataplane/state.h"
+#include "dataplane/test_fault.h"
 #include "lib/mem.h"
 
 /* True: this machine is one for tests. Else it says that it is not. */
@@ -34,29 +35,8 @@ static void churn(struct shell *sh, int argc, char **argv)
 
 static void fault(struct shell *sh, int argc, char **argv)
 {
-	static const char *const kinds[] = {
-		[TEST_FAULT_NULL] = "null",     [TEST_FAULT_WRITE] = "write",
-		[TEST_FAULT_EXEC] = "exec",     [TEST_FAULT_STACK] = "stack",
-		[TEST_FAULT_UD] = "ud",         [TEST_FAULT_DIVIDE] = "divide",
-		[TEST_FAULT_ASSERT] = "assert", [TEST_FAULT_SPIN] = "spin",
-		[TEST_FAULT_RESTART] = "restart", [TEST_FAULT_SMASH] = "smash",
-		[TEST_FAULT_CONSTANT] = "constant",
-		[TEST_FAULT_BOOT_INFO] = "boot-info",
-		[TEST_FAULT_SNAPSHOT] = "snapshot",
-		[TEST_FAULT_OUTBOX] = "outbox",
-		[TEST_FAULT_ARENA] = "arena",
-		[TEST_FAULT_TABLES] = "tables",
-		[TEST_FAULT_KERNEL] = "kernel",
-		[TEST_FAULT_EXEC_STACK] = "exec-stack",
-		[TEST_FAULT_EXEC_SNAPSHOT] = "exec-snapshot",
-		[TEST_FAULT_EXEC_ARENA] = "exec-arena",
-		[TEST_FAULT_EXEC_CONSTANT] = "exec-constant",
-		[TEST_FAULT_CLI] = "cli",
-		[TEST_FAULT_PORT] = "port",
-		[TEST_FAULT_MSR] = "msr",
-		[TEST_FAULT_SGDT] = "sgdt",
-		[TEST_FAULT_DRIVER] = "driver",
-	};
+#define WORD(name, word, kind, address) word,
+	static const char *const kinds[] = {TEST_FAULTS(WORD)};
 	static const uint8_t frame[ETH_FRAME_MIN] = "packet that faults";
 	uint32_t core = self.id;
 	const struct option options[] = {{"core", 0, self.info->cores - 1, &core}};
@@ -70,7 +50,7 @@ static void fault(struct shell *sh, int argc, char **argv)
 	if (kind == ARRAY_LEN(kinds))
 		shell_print(sh, "no such kind\n");
 	else if (core == self.id)
-		view_test_fault((enum test_fault)kind);
+		test_fault_run((enum test_fault)kind);
 	else if (kind == TEST_FAULT_RESTART)
 		core_restart(core);
 	else if (core_pair_of(core) < 0 ||

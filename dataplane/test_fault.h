@@ -1,0 +1,49 @@
+/*
+ * The faults of the console command `test fault`, for tests of fault containment. Each ends the program
+ * of the core that runs it, with the exceptions that the table names. They need test=1 on the kernel
+ * command line (control/test/test_commands.c).
+ */
+#ifndef DATAPLANE_TEST_FAULT_H
+#define DATAPLANE_TEST_FAULT_H
+
+#include "lib/types.h"
+
+/*
+ * One row a fault: name, word of the command, kind, address (test_fault.c has its variables). A read,
+ * write or jump goes to an address that the program may not use that way. If it were permitted, nothing
+ * would change: a write writes what is there already.
+ */
+#define TEST_FAULTS(X) \
+	X(TEST_FAULT_NULL,          "null",          TEST_READ,       0) \
+	X(TEST_FAULT_WRITE,         "write",         TEST_WRITE,      test_fault_run) \
+	X(TEST_FAULT_EXEC,          "exec",          TEST_EXEC,       variable) \
+	X(TEST_FAULT_STACK,         "stack",         TEST_OTHER,      0) /* it overflows */ \
+	X(TEST_FAULT_SMASH,         "smash",         TEST_OTHER,      0) /* a local array overflows */ \
+	X(TEST_FAULT_UD,            "ud",            TEST_OTHER,      0) /* an invalid instruction */ \
+	X(TEST_FAULT_DIVIDE,        "divide",        TEST_OTHER,      0) \
+	X(TEST_FAULT_ASSERT,        "assert",        TEST_OTHER,      0) \
+	X(TEST_FAULT_SPIN,          "spin",          TEST_OTHER,      0) /* a turn without end */ \
+	X(TEST_FAULT_RESTART,       "restart",       TEST_OTHER,      0) /* of a healthy core */ \
+	X(TEST_FAULT_CONSTANT,      "constant",      TEST_WRITE,      constant) \
+	X(TEST_FAULT_BOOT_INFO,     "boot-info",     TEST_WRITE,      self.info) \
+	X(TEST_FAULT_SNAPSHOT,      "snapshot",      TEST_WRITE,      self.info->snapshot) /* on a data core */ \
+	X(TEST_FAULT_OUTBOX,        "outbox",        TEST_WRITE,      other->outbox) \
+	X(TEST_FAULT_ARENA,         "arena",         TEST_WRITE,      other->arena) \
+	X(TEST_FAULT_TABLES,        "tables",        TEST_READ,       self.info->core[0].tables) /* on a data core */ \
+	X(TEST_FAULT_KERNEL,        "kernel",        TEST_READ,       KERNEL_IMAGE) \
+	X(TEST_FAULT_EXEC_STACK,    "exec-stack",    TEST_EXEC,       stack) \
+	X(TEST_FAULT_EXEC_SNAPSHOT, "exec-snapshot", TEST_EXEC,       self.info->snapshot) \
+	X(TEST_FAULT_EXEC_ARENA,    "exec-arena",    TEST_EXEC,       mine->arena) \
+	X(TEST_FAULT_EXEC_CONSTANT, "exec-constant", TEST_EXEC,       constant) \
+	X(TEST_FAULT_CLI,           "cli",           TEST_PRIVILEGED, 0) \
+	X(TEST_FAULT_PORT,          "port",          TEST_PRIVILEGED, 0) \
+	X(TEST_FAULT_MSR,           "msr",           TEST_PRIVILEGED, 0) \
+	X(TEST_FAULT_DRIVER,        "driver",        TEST_OTHER,      0) /* in a driver, control core */ \
+	X(TEST_FAULT_SGDT,          "sgdt",          TEST_PRIVILEGED, 0) /* CPUs with UMIP refuse it at ring 3 */
+
+#define TEST_FAULT_NAME(name, word, kind, address) name,
+enum test_fault { TEST_FAULTS(TEST_FAULT_NAME) };
+
+void test_fault_run(enum test_fault fault);
+
+#endif
