@@ -217,59 +217,58 @@ static void plane_link(unsigned port, const struct nic_link *link)
 
 /* --- timers --- */
 
-/* What data cores may have been reading when it was given up can be used again. */
-static void reclaim(void)
+/* Reuses the parts of tables that were retired, once no data core reads them; goes on with routes. */
+static uint64_t tables_timer(void)
 {
-	if (!forwarding.ready || (!fib_retired(&forwarding.fib) && !fib_retired(&forwarding.fib6) &&
-	                         !host6_resting(&forwarding.hosts6) && !groups_resting()) ||
-	    !core_quiesce())
-		return;
-	fib_reclaim(&forwarding.fib);
-	fib_reclaim(&forwarding.fib6);
-	host6_reclaim(&forwarding.hosts6);
-	groups_reclaim();
-	routes_retry();
+	if (!forwarding.ready)
+		return UINT64_MAX;
+	if ((fib_retired(&forwarding.fib) || fib_retired(&forwarding.fib6) ||
+	     host6_resting(&forwarding.hosts6) || groups_resting()) && core_quiesce()) {
+		fib_reclaim(&forwarding.fib);
+		fib_reclaim(&forwarding.fib6);
+		host6_reclaim(&forwarding.hosts6);
+		groups_reclaim();
+		routes_retry();
+	}
+	return routes_work() ? core_now_ns() : UINT64_MAX;
 }
 
-/* The TSC when TCP or its servers want to be called again. */
-static uint64_t management_timer(void)
+static uint64_t tcp_timer(void)
 {
-	uint64_t now = core_now_us();
 	tcp_control_tick();
-	uint64_t due = http_turn(), remote = remote_turn(), capture = capture_turn();
-	uint64_t trace = trace_turn();
-	due = trace < due ? trace : due;
-	due = remote < due ? remote : due;
-	due = capture < due ? capture : due;
-	uint64_t tcp = tcp_control_deadline();
-	due = tcp < due ? tcp : due;
-	if (due == UINT64_MAX)
-		return UINT64_MAX;
-	/* counted from now, not from time 0: the two conversions round differently */
-	return self.now_tsc + (due > now ? clock_ticks(&self.clock, (due - now) * 1000) + 1 : 0);
+	return UINT64_MAX; /* its deadline is asked for last */
+}
+
+/*
+ * Each does what is due and returns core_now_ns() of its next deadline, UINT64_MAX for none. All are
+ * called, in this order, when the least of their deadlines has come and after whatever else the control
+ * core did: a packet, a key or another timer may bring a deadline forward without notice.
+ */
+static uint64_t (*const timers[])(void) = {
+	ping_timer, neighbour_timer, rates_timer, summary_timer, fragments_timer, commit_timer, churn_timer,
+	config_hash_timer, tables_timer, tcp_timer, http_timer, remote_timer, capture_timer, trace_timer,
+	tcp_control_deadline, /* after all that send by TCP */
+};
+
+/* The one place where deadlines become values of the TSC. They are counted from now: products of the
+ * whole time since boot would round differently there and back. */
+static uint64_t tsc_of(uint64_t due_ns)
+{
+	const uint64_t now = core_now_ns(), tsc = self.now_tsc;
+	if (due_ns <= now)
+		return tsc;
+	const uint64_t ticks = clock_ticks(&self.clock, due_ns - now); /* rounded down, hence one more */
+	return due_ns < UINT64_MAX && ticks < UINT64_MAX - tsc ? tsc + ticks + 1 : UINT64_MAX;
 }
 
 static uint64_t plane_timer(void)
 {
-	uint64_t next = ping_timer(), arp = forwarding.ready ? neighbour_timer() : UINT64_MAX;
-	next = arp < next ? arp : next;
-	uint64_t rates = rates_timer(), summary = summary_timer();
-	next = rates < next ? rates : next;
-	next = summary < next ? summary : next;
-	uint64_t fragments = fragments_timer();
-	next = fragments < next ? fragments : next;
-	uint64_t commit = commit_timer(), churn = churn_timer();
-	next = commit < next ? commit : next;
-	next = churn < next ? churn : next;
-	next = u64_min(next, config_hash_timer());
-	reclaim();
-	next = forwarding.ready && routes_work() ? core_now_ns() : next;
-	next = next == UINT64_MAX ? UINT64_MAX : clock_ticks(&self.clock, next) + 1;
-	uint64_t management = management_timer();
-	next = management < next ? management : next;
 	const struct app_extension *e = extension_get();
-	uint64_t more = e && e->timer && forwarding.ready ? e->timer() : UINT64_MAX;
-	return more < next ? more : next;
+	uint64_t due = UINT64_MAX;
+	for (unsigned i = 0; i < ARRAY_LEN(timers); i++)
+		due = u64_min(due, timers[i]());
+	/* that of an application is a TSC already, for its data cores compare with the TSC */
+	return u64_min(tsc_of(due), e && e->timer && forwarding.ready ? e->timer() : UINT64_MAX);
 }
 
 const struct control_hooks control_plane_hooks = {

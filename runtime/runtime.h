@@ -53,6 +53,8 @@ struct core_self {
 
 extern struct core_self self;
 
+#define SECOND_NS 1000000000ull
+
 /* Time of this turn in nanoseconds since the TSC was zero. */
 uint64_t core_now_ns(void);
 

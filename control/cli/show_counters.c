@@ -171,7 +171,7 @@ void show_interfaces_rates(struct shell *sh, int argc, char **argv)
 	}
 	rates.sh = sh;
 	rates.begin_ns = core_now_ns();
-	rates.end_ns = rates.begin_ns + seconds * 1000000000ull;
+	rates.end_ns = rates.begin_ns + seconds * SECOND_NS;
 	for (unsigned p = 0; p < view_get()->ifs; p++)
 		stats_carried(p, &rates.before[p]);
 	shell_set_busy(sh, rates_cancel);

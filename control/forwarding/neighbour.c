@@ -114,7 +114,7 @@ uint32_t neighbour_frame_max(const struct config *c)
 static struct arp_params parameters(const struct config *c)
 {
 	struct arp_params params = ARP_PARAMS_DEFAULT;
-	params.reachable_ns = c->arp_timeout_s * 1000000000ull;
+	params.reachable_ns = c->arp_timeout_s * SECOND_NS;
 	params.neighbours = VIEW_NEIGHBOURS;
 	params.frame_max = neighbour_frame_max(c);
 	return params;
@@ -186,7 +186,7 @@ static const struct config_arp *find_static(const struct config *c, uint32_t add
 void neighbour_change(const struct config *next)
 {
 	const struct config *c = &running.config;
-	neighbours.arp.params.reachable_ns = next->arp_timeout_s * 1000000000ull;
+	neighbours.arp.params.reachable_ns = next->arp_timeout_s * SECOND_NS;
 	for (unsigned i = 0; i < c->arp_count; i++) {
 		int port = config_connected(c, c->arp[i].addr);
 		if (port >= 0 && !find_static(next, c->arp[i].addr))
@@ -267,6 +267,8 @@ static void tell_use(uint64_t now)
 
 uint64_t neighbour_timer(void)
 {
+	if (!forwarding.ready)
+		return UINT64_MAX;
 	uint64_t now = core_now_ns(), six = nd_deadline(&neighbours.nd);
 	if (now >= arp_deadline(&neighbours.arp) || now >= six)
 		tell_use(now);

@@ -5,7 +5,7 @@
 #include "lib/mem.h"
 #include "lib/number.h"
 
-#define STORY_US 10000000ull /* how long one is told: neighbours are given up within 3 s */
+#define STORY_NS (10 * SECOND_NS) /* how long one is told: neighbours are given up within 3 s */
 
 static struct trace_stories *on; /* of the trace that is on, or was; NULL: there was none yet */
 static bool is_on; /* it may end while a message of its is served, which is left as it was entered */
@@ -31,7 +31,7 @@ struct trace_story *trace_story_of(unsigned core, uint16_t key)
 	}
 	if (free)
 		*free = (struct trace_story){.used = true, .core = (uint8_t)core, .key = key,
-		                             .due_us = core_now_us() + STORY_US};
+		                             .due_ns = core_now_ns() + STORY_NS};
 	return free;
 }
 

@@ -28,7 +28,7 @@ struct trace_story {
 	unsigned number;
 	unsigned served;  /* messages */
 	unsigned waiting; /* frames, for a neighbour */
-	uint64_t due_us;
+	uint64_t due_ns;
 	struct trace_record record;
 	struct trace_notes more;
 };
@@ -50,7 +50,7 @@ struct trace_stories {
 void trace_points_begin(struct trace_stories *stories);
 void trace_points_end(void);
 
-/* The story that `core` tells by that key, begun if need be, and told until due_us; NULL: there are
+/* The story that `core` tells by that key, begun if need be, and told until due_ns; NULL: there are
  * too many. A trace is on. */
 struct trace_story *trace_story_of(unsigned core, uint16_t key);
 

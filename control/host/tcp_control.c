@@ -151,5 +151,9 @@ void tcp_control_tick(void)
 
 uint64_t tcp_control_deadline(void)
 {
-	return tcp_control ? tcp_deadline(tcp_control) : UINT64_MAX;
+	const uint64_t now_us = core_now_us(), due_us = tcp_control ? tcp_deadline(tcp_control) : UINT64_MAX;
+	if (due_us == UINT64_MAX)
+		return UINT64_MAX;
+	/* counted from now: the two clocks round differently, and the absolute times would drift apart */
+	return core_now_ns() + (due_us > now_us ? (due_us - now_us) * 1000 : 0);
 }

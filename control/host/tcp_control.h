@@ -52,7 +52,7 @@ bool tcp_control_is_short(void);
  * too, for it counts from the last time it was told. */
 void tcp_control_tick(void);
 
-/* core_now_us() of the next time, UINT64_MAX for none. */
+/* core_now_ns() of the next time, UINT64_MAX for none. */
 uint64_t tcp_control_deadline(void);
 
 #endif

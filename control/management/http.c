@@ -8,7 +8,7 @@
  *
  * What comes in while an answer is under way waits in in[], which is as large as TCP's window, and
  * is consumed when it is read: who does not read is not read from. The callbacks of TCP only note
- * what happened; answers are made in http_turn, a bounded number of pieces each time, session by
+ * what happened; answers are made in http_timer, a bounded number of pieces each time, session by
  * session.
  *
  * A connection without a session is one that was told to go, of which there are HTTP_LEAVING; one
@@ -32,9 +32,9 @@
 #define CONTENT_MAX 1400 /* of a piece: one segment */
 #define PIECE_MAX (HTTP_CHUNK_HEAD + CONTENT_MAX)
 #define OUT_MAX (PIECE_MAX + sizeof HTTP_CHUNK_END + sizeof HTTP_CHUNK_LAST)
-#define CLOSE_US 5000000ull
-#define SHORT_US 10000ull /* until buffers are looked for again */
-#define SWEEP_US 10000000ull
+#define CLOSE_NS (5 * SECOND_NS)
+#define SHORT_NS (SECOND_NS / 100) /* until buffers are looked for again */
+#define SWEEP_NS (10 * SECOND_NS)
 _Static_assert(CONTENT_MAX >= PAGE_ITEM_MAX, "any item fits");
 
 enum session_state { SESSION_READ, SESSION_ANSWER, SESSION_CLOSE };
@@ -43,8 +43,8 @@ struct session {
 	struct tcp_conn *conn; /* NULL: free */
 	struct net_addr from;  /* its peer */
 	enum session_state state;
-	uint64_t due_us;   /* when to give up, in this state */
-	uint64_t end_us;   /* ANSWER: when to give up, however it gets on */
+	uint64_t due_ns;   /* when to give up, in this state */
+	uint64_t end_ns;   /* ANSWER: when to give up, however it gets on */
 	bool heard_fin;
 	/* the answer */
 	const struct page *page; /* NULL: a status line's text */
@@ -66,7 +66,7 @@ static struct session *sessions; /* HTTP_SESSIONS */
 static unsigned next_turn;       /* whose turn it is first */
 static char leaving[2];
 static unsigned leaving_count;
-static uint64_t sweep_us = UINT64_MAX; /* when to sweep; UINT64_MAX: nobody is leaving */
+static uint64_t sweep_ns = UINT64_MAX; /* when to sweep; UINT64_MAX: nobody is leaving */
 
 /* --- start --- */
 
@@ -82,15 +82,15 @@ bool http_prepare(void)
 static void to_read(struct session *s)
 {
 	s->state = SESSION_READ;
-	s->due_us = core_now_us() + (http_is_idle(&s->parser) && s->in_len == 0 ? HTTP_IDLE_US
-	                                                                       : HTTP_HEAD_US);
+	s->due_ns = core_now_ns() + (http_is_idle(&s->parser) && s->in_len == 0 ? HTTP_IDLE_NS
+	                                                                       : HTTP_HEAD_NS);
 }
 
 static void to_close(struct session *s)
 {
 	s->state = SESSION_CLOSE;
-	s->due_us = core_now_us() + CLOSE_US;
-	s->end_us = s->end_us > s->due_us ? s->end_us : s->due_us;
+	s->due_ns = core_now_ns() + CLOSE_NS;
+	s->end_ns = s->end_ns > s->due_ns ? s->end_ns : s->due_ns;
 	tcp_close(s->conn);
 }
 
@@ -99,8 +99,8 @@ static void answer(struct session *s, unsigned status, const struct page *page)
 {
 	const struct http_request *r = &s->parser.request;
 	s->state = SESSION_ANSWER;
-	s->due_us = core_now_us() + HTTP_STALL_US;
-	s->end_us = core_now_us() + (page && page->answer_us ? page->answer_us : HTTP_ANSWER_US);
+	s->due_ns = core_now_ns() + HTTP_STALL_NS;
+	s->end_ns = core_now_ns() + (page && page->answer_ns ? page->answer_ns : HTTP_ANSWER_NS);
 	s->page = page;
 	s->walk = (struct page_walk){.query = r->query};
 	s->fixed = page ? page->fixed : NULL;
@@ -333,9 +333,9 @@ static uint64_t sweep(uint64_t now)
 {
 	struct tcp_conn *c;
 	uint32_t cursor = 0;
-	if (now < sweep_us)
-		return sweep_us;
-	sweep_us = UINT64_MAX;
+	if (now < sweep_ns)
+		return sweep_ns;
+	sweep_ns = UINT64_MAX;
 	while ((c = tcp_next(tcp_control, &cursor, TCP_CONTROL_CONNECTIONS)) != NULL) {
 		struct tcp_info info;
 		tcp_info(c, &info);
@@ -346,15 +346,15 @@ static uint64_t sweep(uint64_t now)
 			leaving_count--;
 		} else if (tcp_arg(c) == &leaving[0]) {
 			tcp_set_arg(c, &leaving[1]);
-			sweep_us = now + SWEEP_US;
+			sweep_ns = now + SWEEP_NS;
 		}
 	}
-	return sweep_us;
+	return sweep_ns;
 }
 
-uint64_t http_turn(void)
+uint64_t http_timer(void)
 {
-	uint64_t now = core_now_us(), due;
+	uint64_t now = core_now_ns(), due;
 	unsigned left = HTTP_PIECES_PER_TURN, idle = 0;
 	if (!tcp_control || !sessions)
 		return UINT64_MAX;
@@ -369,12 +369,12 @@ uint64_t http_turn(void)
 	due = sweep(now);
 	for (unsigned i = 0; i < HTTP_SESSIONS; i++) {
 		struct session *s = &sessions[i];
-		if (s->conn && now >= s->due_us)
+		if (s->conn && now >= s->due_ns)
 			expire(s);
-		if (s->conn && s->due_us < due)
-			due = s->due_us;
-		if (owes(s) && now + SHORT_US < due)
-			due = now + SHORT_US; /* it has just expired, or waits for a buffer */
+		if (s->conn && s->due_ns < due)
+			due = s->due_ns;
+		if (owes(s) && now + SHORT_NS < due)
+			due = now + SHORT_NS; /* it has just expired, or waits for a buffer */
 	}
 	return due;
 }
@@ -395,8 +395,8 @@ static void leave(struct tcp_conn *c)
 	leaving_count++;
 	tcp_set_arg(c, &leaving[0]);
 	tcp_close(c);
-	if (sweep_us == UINT64_MAX)
-		sweep_us = core_now_us() + SWEEP_US;
+	if (sweep_ns == UINT64_MAX)
+		sweep_ns = core_now_ns() + SWEEP_NS;
 }
 
 static bool is_idle(const struct session *s)
@@ -421,7 +421,7 @@ static struct session *dispensable(bool idle, const struct net_addr *only, unsig
 		if (!s->conn || is_idle(s) != idle || (only && !net_addr_same_source(&s->from, only)))
 			continue;
 		unsigned held = only ? 0 : places_held(holder, HTTP_SESSIONS, &s->from);
-		if (found && (held < *most || (held == *most && s->due_us >= found->due_us)))
+		if (found && (held < *most || (held == *most && s->due_ns >= found->due_ns)))
 			continue;
 		found = s;
 		*most = held;
@@ -498,11 +498,11 @@ static bool on_accept(struct tcp_conn *c)
 	s->conn = c;
 	s->from = info.remote;
 	s->heard_fin = false;
-	s->end_us = 0;
+	s->end_ns = 0;
 	s->in_len = s->out_at = s->out_len = 0;
 	http_init(&s->parser);
 	s->state = SESSION_READ;
-	s->due_us = core_now_us() + HTTP_HEAD_US; /* who connects has something to ask */
+	s->due_ns = core_now_ns() + HTTP_HEAD_NS; /* who connects has something to ask */
 	http_stats.sessions++;
 	tcp_set_arg(c, s);
 	return true;
@@ -531,8 +531,8 @@ static void on_acked(struct tcp_conn *c, uint32_t bytes)
 	struct session *s = session_of(c);
 	if (!s || s->state == SESSION_READ || bytes == 0)
 		return;
-	uint64_t due = core_now_us() + HTTP_STALL_US;
-	s->due_us = due < s->end_us ? due : s->end_us;
+	uint64_t due = core_now_ns() + HTTP_STALL_NS;
+	s->due_ns = due < s->end_ns ? due : s->end_ns;
 }
 
 static void on_fin(struct tcp_conn *c)
@@ -563,7 +563,7 @@ void http_start(void)
 	for (unsigned i = 0; sessions && i < HTTP_SESSIONS; i++)
 		sessions[i].conn = NULL;
 	http_stats.sessions = leaving_count = 0;
-	sweep_us = UINT64_MAX;
+	sweep_ns = UINT64_MAX;
 }
 
 void http_listen(uint16_t port)

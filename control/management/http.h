@@ -9,8 +9,8 @@
  *                   closed are waited for, others are reset, so TCP's table is never full
  *     memory        a session's, taken at the start; answers are made as room to send appears.
  *                   An address has no more buffers of TCP's than are left for others
- *     time          a head has HTTP_HEAD_US, whatever drips in; an answer must get on within
- *                   HTTP_STALL_US and end within HTTP_ANSWER_US; silence ends after HTTP_IDLE_US
+ *     time          a head has HTTP_HEAD_NS, whatever drips in; an answer must get on within
+ *                   HTTP_STALL_NS and end within HTTP_ANSWER_NS; silence ends after HTTP_IDLE_NS
  *     work          HTTP_PIECES_PER_TURN pieces of answers in a turn of the control core
  *
  * Deliberately missing: TLS, passwords (the access list is all), methods but GET and HEAD.
@@ -24,10 +24,10 @@
 #define HTTP_PER_SOURCE 48
 #define HTTP_LEAVING 32
 #define HTTP_PIECES_PER_TURN 16
-#define HTTP_HEAD_US 10000000ull
-#define HTTP_STALL_US 20000000ull
-#define HTTP_ANSWER_US 300000000ull
-#define HTTP_IDLE_US 75000000ull /* longer than Prometheus' usual interval of a minute */
+#define HTTP_HEAD_NS (10 * SECOND_NS)
+#define HTTP_STALL_NS (20 * SECOND_NS)
+#define HTTP_ANSWER_NS (300 * SECOND_NS)
+#define HTTP_IDLE_NS (75 * SECOND_NS) /* longer than Prometheus' usual interval of a minute */
 
 /* In plane_start: takes the memory, once. False: there is not enough. */
 bool http_prepare(void);
@@ -38,8 +38,8 @@ void http_start(void);
 /* On a TCP port, of an instance that has started. */
 void http_listen(uint16_t port);
 
-/* Does what is due, and some of what is owed. core_now_us() of the next time; UINT64_MAX: none. */
-uint64_t http_turn(void);
+/* Does what is due, and some of what is owed. core_now_ns() of the next time; UINT64_MAX: none. */
+uint64_t http_timer(void);
 
 /* For /metrics. */
 struct http_stats {

@@ -211,9 +211,9 @@ static bool part_info(struct page_walk *w, struct page_text *t)
  * data cores count in away from them, and the card's own take a register access each (ixgbe), while
  * a page asks some forty times. They are read again for a page that takes long.
  */
-#define FIGURES_US 1000
+#define FIGURES_NS (SECOND_NS / 1000)
 static struct figures {
-	uint64_t until_us; /* 0: read them anew */
+	uint64_t until_ns; /* 0: read them anew */
 	struct nic_counters queue;
 	const struct nic_stats *device;
 } figures[NIC_PORTS_MAX];
@@ -221,10 +221,10 @@ static struct figures {
 static const struct figures *figures_of(unsigned port)
 {
 	struct figures *g = &figures[port];
-	if (core_now_us() >= g->until_us) {
+	if (core_now_ns() >= g->until_ns) {
 		core_port_counters(port, &g->queue);
 		g->device = core_port_stats(port);
-		g->until_us = core_now_us() + FIGURES_US;
+		g->until_ns = core_now_ns() + FIGURES_NS;
 	}
 	return g;
 }
@@ -232,7 +232,7 @@ static const struct figures *figures_of(unsigned port)
 static void forget_figures(void)
 {
 	for (unsigned p = 0; p < NIC_PORTS_MAX; p++)
-		figures[p].until_us = 0;
+		figures[p].until_ns = 0;
 }
 
 static bool port_link(const struct family *f, uint32_t i, struct page_text *t)

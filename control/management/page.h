@@ -50,7 +50,7 @@ struct page {
 	const page_part *parts; /* the last is NULL; or: */
 	const char *fixed, *fixed_end; /* all of it lies ready */
 	unsigned (*status)(void); /* NULL: 200 */
-	uint64_t answer_us; /* that an answer may take as long as it gets on; 0: HTTP_ANSWER_US */
+	uint64_t answer_ns; /* that an answer may take as long as it gets on; 0: HTTP_ANSWER_NS */
 };
 
 /* control/management/web.c: the page of that path, or NULL. */

@@ -1,14 +1,14 @@
 /*
  * See remote.h. A session is a connection and the shell on it; its states:
  *
- *     LOGIN   --a line--> CHECK                    --REMOTE_LOGIN_US, peer's FIN--> CLOSE
+ *     LOGIN   --a line--> CHECK                    --REMOTE_LOGIN_NS, peer's FIN--> CLOSE
  *     CHECK   --right--> SHELL, or CLOSE when all are in use
- *             --wrong, REMOTE_WRONG_US later--> LOGIN, the third time CLOSE
- *     SHELL   --exit, peer's FIN and all is done, REMOTE_IDLE_US, another login--> CLOSE
- *     CLOSE   what is still to be said is sent, then FIN; --CLOSE_US--> (reset)
+ *             --wrong, REMOTE_WRONG_NS later--> LOGIN, the third time CLOSE
+ *     SHELL   --exit, peer's FIN and all is done, REMOTE_IDLE_NS, another login--> CLOSE
+ *     CLOSE   what is still to be said is sent, then FIN; --CLOSE_NS--> (reset)
  *
  * The callbacks of TCP take what comes apart into keys, which wait in in[]; commands run in
- * remote_turn. Ctrl-C (or Telnet's interrupt) overtakes all that waits, as on a terminal (POSIX
+ * remote_timer. Ctrl-C (or Telnet's interrupt) overtakes all that waits, as on a terminal (POSIX
  * INTR): keys typed ahead of it are forgotten, and output that TCP has not got yet. A key in in[]
  * is told to TCP as consumed when it is read from there, so that in[], as large as TCP's window, is
  * never too small.
@@ -45,8 +45,8 @@
 #define STREAM_PIECES 64  /* of such a command in a turn */
 #define TCP_AHEAD 16384   /* bytes given to TCP that an interrupt does not call back */
 #define PIECE 1400
-#define CLOSE_US 5000000ull
-#define SHORT_US 10000ull /* until buffers are looked for again */
+#define CLOSE_NS (5 * SECOND_NS)
+#define SHORT_NS (SECOND_NS / 100) /* until buffers are looked for again */
 
 enum session_state { SESSION_LOGIN, SESSION_CHECK, SESSION_SHELL, SESSION_CLOSE };
 
@@ -55,9 +55,9 @@ struct session {
 	struct tcp_conn *conn;    /* NULL: free */
 	struct net_addr peer;
 	enum session_state state;
-	uint64_t due_us;          /* when to give up */
-	uint64_t wrong_us;        /* CHECK: a wrong password is told then */
-	uint64_t asked_us;        /* CHECK: since when, */
+	uint64_t due_ns;          /* when to give up */
+	uint64_t wrong_ns;        /* CHECK: a wrong password is told then */
+	uint64_t asked_ns;        /* CHECK: since when, */
 	uint64_t turn;            /* CHECK: larger for a session that asked later */
 	struct telnet telnet;
 	bool heard_fin, said_fin;
@@ -84,9 +84,9 @@ const struct remote_console *remote_console;
 static struct session *sessions; /* REMOTE_SESSIONS */
 static uint8_t (*outs)[REMOTE_OUT_BYTES]; /* REMOTE_SHELLS */
 
-/* Guesses that may be made now. One more comes at guess_us, while there are fewer than all. */
+/* Guesses that may be made now. One more comes at guess_ns, while there are fewer than all. */
 static unsigned guesses = REMOTE_GUESSES;
-static uint64_t guess_us;
+static uint64_t guess_ns;
 static struct net_addr guesser; /* the source of the last guess */
 static uint64_t turns; /* that sessions have been given */
 
@@ -218,7 +218,7 @@ static struct session *dispensable(bool shell, unsigned *most)
 		unsigned held = s->state == SESSION_CLOSE
 		                        ? UINT32_MAX
 		                        : places_held(held_by, REMOTE_SESSIONS, &s->peer);
-		if (found && (held < *most || (held == *most && s->due_us >= found->due_us)))
+		if (found && (held < *most || (held == *most && s->due_ns >= found->due_ns)))
 			continue;
 		found = s;
 		*most = held;
@@ -231,7 +231,7 @@ static struct session *quietest(void)
 {
 	struct session *found = NULL;
 	for (unsigned i = 0; i < REMOTE_SESSIONS; i++)
-		if (shell_holder(i) && (!found || sessions[i].due_us < found->due_us))
+		if (shell_holder(i) && (!found || sessions[i].due_ns < found->due_ns))
 			found = &sessions[i];
 	return found;
 }
@@ -263,7 +263,7 @@ static void put_down(struct session *s)
 static void to_close(struct session *s)
 {
 	put_down(s);
-	s->due_us = core_now_us() + CLOSE_US;
+	s->due_ns = core_now_ns() + CLOSE_NS;
 }
 
 /* The connection is gone. */
@@ -330,12 +330,12 @@ static void ask_password(struct session *s)
 	say(s, "Password: ");
 }
 
-/* How many guesses may be made now. If none, the next one may be made at guess_us. */
+/* How many guesses may be made now. If none, the next one may be made at guess_ns. */
 static unsigned count_guesses(uint64_t now)
 {
 	if (guesses == REMOTE_GUESSES)
-		guess_us = now + REMOTE_GUESS_US;
-	for (; guesses < REMOTE_GUESSES && now >= guess_us; guess_us += REMOTE_GUESS_US)
+		guess_ns = now + REMOTE_GUESS_NS;
+	for (; guesses < REMOTE_GUESSES && now >= guess_ns; guess_ns += REMOTE_GUESS_NS)
 		guesses++;
 	return guesses;
 }
@@ -371,7 +371,7 @@ static void password_key(struct session *s, uint8_t key)
 		say(s, "\r\n");
 		s->state = SESSION_CHECK;
 		s->begun = false;
-		s->asked_us = core_now_us();
+		s->asked_ns = core_now_ns();
 		s->turn = turns++;
 		break;
 	case '\b':
@@ -427,7 +427,7 @@ static bool take_shell(struct session *s, uint64_t now)
 		struct session *old = dispensable(true, &most);
 		const bool fair = places_may_take(held, most);
 		old = fair ? old : quietest();
-		if (!fair && now + REMOTE_IDLE_US < old->due_us + REMOTE_QUIET_US)
+		if (!fair && now + REMOTE_IDLE_NS < old->due_ns + REMOTE_QUIET_NS)
 			return false;
 		out = old->out;
 		make_room(old);
@@ -453,7 +453,7 @@ static void let_in(struct session *s, uint64_t now)
 	log_peer(s, "logged in");
 	s->welcome = true;
 	s->state = SESSION_SHELL;
-	s->due_us = now + REMOTE_IDLE_US;
+	s->due_ns = now + REMOTE_IDLE_NS;
 	memset(s->password, 0, sizeof s->password);
 	memset(&s->work, 0, sizeof s->work);
 	shell_start(&s->shell);
@@ -478,14 +478,14 @@ static uint64_t check(struct session *s, uint64_t now)
 	uint8_t key[SHA256_BYTES];
 	if (!s->begun) {
 		if (count_guesses(now) == 0)
-			return guess_us;
+			return guess_ns;
 		if (!is_next(s))
 			return now; /* that one takes it in this turn */
 		guesses--;
 		guesser = s->peer;
 		s->begun = true;
-		s->due_us += now - s->asked_us;
-		s->wrong_us = now + REMOTE_WRONG_US;
+		s->due_ns += now - s->asked_ns;
+		s->wrong_ns = now + REMOTE_WRONG_NS;
 		uint32_t n = s->password_len <= REMOTE_PASSWORD_MAX ? s->password_len : 0;
 		pbkdf2_begin(&s->work, s->password, n, h->salt, h->salt_len, h->iterations);
 	}
@@ -494,8 +494,8 @@ static uint64_t check(struct session *s, uint64_t now)
 	pbkdf2_key(&s->work, key);
 	if (password_is(h, key) && s->password_len <= REMOTE_PASSWORD_MAX)
 		let_in(s, now);
-	else if (now < s->wrong_us)
-		return s->wrong_us;
+	else if (now < s->wrong_ns)
+		return s->wrong_ns;
 	else
 		tell_wrong(s);
 	return now;
@@ -635,7 +635,7 @@ static bool stream(struct session *s)
 static uint64_t serve(struct session *s, uint64_t now)
 {
 	uint64_t due;
-	if (now >= s->due_us && !waits_for_turn(s))
+	if (now >= s->due_ns && !waits_for_turn(s))
 		expire(s);
 	if (!s->conn)
 		return UINT64_MAX;
@@ -645,7 +645,7 @@ static uint64_t serve(struct session *s, uint64_t now)
 	if (is_over(s))
 		to_close(s);
 	if (send_out(s))
-		due = due < now + SHORT_US ? due : now + SHORT_US;
+		due = due < now + SHORT_NS ? due : now + SHORT_NS;
 	if (s->state == SESSION_CLOSE && waiting(s) == 0 && !s->said_fin) {
 		s->said_fin = true;
 		tcp_close(s->conn);
@@ -654,17 +654,17 @@ static uint64_t serve(struct session *s, uint64_t now)
 		return now;
 	if (waits_for_turn(s))
 		return due;
-	return due < s->due_us ? due : s->due_us;
+	return due < s->due_ns ? due : s->due_ns;
 }
 
-uint64_t remote_turn(void)
+uint64_t remote_timer(void)
 {
 	uint64_t due = UINT64_MAX;
 	if (!tcp_control || !sessions)
 		return due;
 	for (unsigned i = 0; i < REMOTE_SESSIONS; i++) {
 		struct session *s = &sessions[i];
-		uint64_t next = s->conn ? serve(s, core_now_us()) : UINT64_MAX;
+		uint64_t next = s->conn ? serve(s, core_now_ns()) : UINT64_MAX;
 		due = next < due ? next : due;
 	}
 	return due;
@@ -675,7 +675,7 @@ uint64_t remote_turn(void)
 static void active(struct session *s)
 {
 	if (s->state == SESSION_SHELL)
-		s->due_us = core_now_us() + REMOTE_IDLE_US;
+		s->due_ns = core_now_ns() + REMOTE_IDLE_NS;
 }
 
 /* A place to log in for another connection from that address: a free one, or one of a source that
@@ -730,7 +730,7 @@ static bool on_accept(struct tcp_conn *c)
 	shell_set_hostname(&s->shell, running.config.hostname);
 	remote_stats.sessions++;
 	tcp_set_arg(c, s);
-	s->due_us = core_now_us() + REMOTE_LOGIN_US;
+	s->due_ns = core_now_ns() + REMOTE_LOGIN_NS;
 	say(s, "%s\r\n", running.config.hostname);
 	ask_password(s);
 	return true;

@@ -10,17 +10,17 @@
  *     connections   REMOTE_SHELLS that are logged in, and REMOTE_LOGINS that are not. Sources (an
  *                   address, of IPv6 a /64) compete for either by the rules of places.h. A right
  *                   password also takes the place of a session that has been idle for
- *                   REMOTE_QUIET_US. Otherwise a new connection is reset, and a login is refused
+ *                   REMOTE_QUIET_NS. Otherwise a new connection is reset, and a login is refused
  *     memory        a session's, taken at the start. What a command prints waits in it for the peer;
  *                   what is beyond REMOTE_OUT_BYTES is cut, and a line says so
- *     time          REMOTE_LOGIN_US to say the password; a session without a key and without output
- *                   that gets on ends after REMOTE_IDLE_US
+ *     time          REMOTE_LOGIN_NS to say the password; a session without a key and without output
+ *                   that gets on ends after REMOTE_IDLE_NS
  *     work          REMOTE_STEPS of a password's hash and REMOTE_KEYS keys of a session in a turn of
  *                   the control core; no key is read while the output of the command before waits
- *     guesses       REMOTE_TRIES of a connection, told to be wrong after REMOTE_WRONG_US; of all
- *                   together REMOTE_GUESSES at once, and one more every REMOTE_GUESS_US.
+ *     guesses       REMOTE_TRIES of a connection, told to be wrong after REMOTE_WRONG_NS; of all
+ *                   together REMOTE_GUESSES at once, and one more every REMOTE_GUESS_NS.
  *                   Sources take turns; waiting for a turn does not count against
- *                   REMOTE_LOGIN_US. A right password gives its own back
+ *                   REMOTE_LOGIN_NS. A right password gives its own back
  *
  * Deliberately missing: users (there is one password), encryption, a history across sessions.
  */
@@ -38,11 +38,11 @@
 #define REMOTE_PASSWORD_MAX 128       /* bytes; a longer one is a wrong one */
 #define REMOTE_TRIES 3
 #define REMOTE_GUESSES 5
-#define REMOTE_GUESS_US 10000000ull
-#define REMOTE_WRONG_US 2000000ull
-#define REMOTE_LOGIN_US 30000000ull
-#define REMOTE_QUIET_US 60000000ull
-#define REMOTE_IDLE_US 600000000ull
+#define REMOTE_GUESS_NS (10 * SECOND_NS)
+#define REMOTE_WRONG_NS (2 * SECOND_NS)
+#define REMOTE_LOGIN_NS (30 * SECOND_NS)
+#define REMOTE_QUIET_NS (60 * SECOND_NS)
+#define REMOTE_IDLE_NS (600 * SECOND_NS)
 #define REMOTE_STEPS 32 /* some 30 us */
 #define REMOTE_KEYS 64
 
@@ -66,8 +66,8 @@ void remote_listen(uint16_t port);
 /* Before tcp_control_stop(): forgets the sessions and ends what runs in them. */
 void remote_stop(void);
 
-/* Does what is due. core_now_us() of the next time; UINT64_MAX: none. */
-uint64_t remote_turn(void);
+/* Does what is due. core_now_ns() of the next time; UINT64_MAX: none. */
+uint64_t remote_timer(void);
 
 /* Ends the session that this shell is of; false: it is of none, but the serial console's. */
 bool remote_leave(struct shell *sh);

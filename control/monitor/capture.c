@@ -12,8 +12,8 @@
 #include "net/pcapng.h"
 
 #define COUNT_MAX 1000000000
-#define POLL_US 1000ull /* until the rings are looked at again */
-#define CLOSE_US 5000000ull
+#define POLL_NS (SECOND_NS / 1000) /* until the rings are looked at again */
+#define CLOSE_NS (5 * SECOND_NS)
 #define NO_CORE CORES_MAX
 
 typedef unsigned long long ull;
@@ -43,7 +43,7 @@ static struct capture {
 	struct tcp_conn *conn; /* the reader */
 	struct order order;
 	uint64_t number;
-	uint64_t due_us;  /* when the reader is given up, which has something to take */
+	uint64_t due_ns;  /* when the reader is given up, which has something to take */
 	uint64_t frames;  /* given, */
 	uint64_t given[NIC_PORTS_MAX]; /* of each port */
 	uint32_t begun;   /* blocks of the head that are made: the section, then a port each */
@@ -297,26 +297,26 @@ static uint64_t send_some(uint64_t now)
 		n++;
 	if (c->at == c->len && c->state == ENDING && port_of(c->ended) == NIC_PORTS_MAX) {
 		c->state = CLOSING;
-		c->due_us = now + CLOSE_US;
+		c->due_ns = now + CLOSE_NS;
 		tcp_close(c->conn);
-		return c->due_us;
+		return c->due_ns;
 	}
 	if (c->at == c->len && tcp_send_room(c->conn) == TCP_CONTROL_SND_BUF)
-		c->due_us = now + CAPTURE_STALL_US; /* it has all there is */
-	return n == CAPTURE_BLOCKS_PER_TURN ? now : now + POLL_US;
+		c->due_ns = now + CAPTURE_STALL_NS; /* it has all there is */
+	return n == CAPTURE_BLOCKS_PER_TURN ? now : now + POLL_NS;
 }
 
-uint64_t capture_turn(void)
+uint64_t capture_timer(void)
 {
 	struct capture *c = capture;
-	uint64_t now = core_now_us();
+	uint64_t now = core_now_ns();
 	if (!c || c->state == IDLE || c->state == WAITING)
 		return UINT64_MAX;
-	if (now >= c->due_us) {
+	if (now >= c->due_ns) {
 		give_up(c->state == CLOSING ? "ended" : "the reader takes nothing");
 		return UINT64_MAX;
 	}
-	return c->state == CLOSING ? c->due_us : send_some(now);
+	return c->state == CLOSING ? c->due_ns : send_some(now);
 }
 
 static bool begin(struct tcp_conn *conn, const struct tcp_info *info)
@@ -333,7 +333,7 @@ static bool begin(struct tcp_conn *conn, const struct tcp_info *info)
 	v->flow = (struct match_flow){info->local, info->remote, info->local_port, info->remote_port};
 	c->conn = conn;
 	c->state = ON;
-	c->due_us = core_now_us() + CAPTURE_STALL_US;
+	c->due_ns = core_now_ns() + CAPTURE_STALL_NS;
 	c->frames = c->begun = c->ended = c->len = c->at = 0;
 	memset(c->given, 0, sizeof c->given);
 	for (unsigned i = 0; i < CORES_MAX; i++) {
@@ -364,7 +364,7 @@ static void on_acked(struct tcp_conn *conn, uint32_t bytes)
 {
 	(void)conn;
 	if (bytes && capture->state != CLOSING)
-		capture->due_us = core_now_us() + CAPTURE_STALL_US;
+		capture->due_ns = core_now_ns() + CAPTURE_STALL_NS;
 }
 
 static void on_closed(struct tcp_conn *conn, int why)

@@ -13,7 +13,7 @@
  *     who      the access list, which there has to be; nobody is heard while no capture waits
  *     memory   a ring of each data core; a frame that finds no room is lost, and counted: in the
  *              stream, with the next one, and in what the console says at the end
- *     time     a reader that takes nothing for CAPTURE_STALL_US is given up
+ *     time     a reader that takes nothing for CAPTURE_STALL_NS is given up
  *     work     CAPTURE_BLOCKS_PER_TURN frames in a turn of the control core
  *
  * Deliberately missing: encryption; two captures at once; what slots send (runtime/runtime.h).
@@ -23,7 +23,7 @@
 
 #include "control/console/shell.h"
 
-#define CAPTURE_STALL_US 60000000ull
+#define CAPTURE_STALL_NS (60 * SECOND_NS)
 #define CAPTURE_BLOCKS_PER_TURN 64
 
 /* In plane_start: takes the memory, once. False: there is not enough. */
@@ -35,8 +35,8 @@ void capture_listen(uint16_t port);
 /* Before tcp_control_stop(): the end of what is under way. */
 void capture_stop(void);
 
-/* Does what is due. core_now_us() of the next time; UINT64_MAX: none. */
-uint64_t capture_turn(void);
+/* Does what is due. core_now_ns() of the next time; UINT64_MAX: none. */
+uint64_t capture_timer(void);
 
 /* The command: `capture ethN|all [in|out] [snaplen N] [count N] [FILTER]`. */
 void capture_command(struct shell *sh, int argc, char **argv);

@@ -23,7 +23,7 @@ static struct trace {
 	uint32_t seconds;
 	unsigned followed; /* records taken, */
 	unsigned told;     /* and printed */
-	uint64_t due_us;
+	uint64_t due_ns;
 	struct trace_stories stories;
 	uint64_t at[CORES_MAX]; /* of the rings */
 } *trace;
@@ -129,7 +129,7 @@ static bool tell_one(uint64_t now)
 	for (unsigned i = 0; i < TRACE_STORIES; i++) {
 		struct trace_story *s = &trace->stories.story[i];
 		any |= s->used && s->recorded;
-		if (s->used && (trace_story_is_whole(s) || now >= s->due_us) && (!first || s->number < first->number))
+		if (s->used && (trace_story_is_whole(s) || now >= s->due_ns) && (!first || s->number < first->number))
 			first = s;
 	}
 	if (first)
@@ -137,20 +137,20 @@ static bool tell_one(uint64_t now)
 	return any;
 }
 
-uint64_t trace_turn(void)
+uint64_t trace_timer(void)
 {
 	struct trace *t = trace;
-	uint64_t now = core_now_us();
+	uint64_t now = core_now_ns();
 	if (!t || t->state == IDLE)
 		return UINT64_MAX;
 	take_records();
 	if (t->state == ON && t->followed == t->wanted)
 		end("done");
-	else if (t->state == ON && now >= t->due_us)
+	else if (t->state == ON && now >= t->due_ns)
 		end("time is up");
 	if (!tell_one(now) && t->state == ENDING)
 		finish(t->why);
-	return t->state == IDLE ? UINT64_MAX : now + TRACE_POLL_US;
+	return t->state == IDLE ? UINT64_MAX : now + TRACE_POLL_NS;
 }
 
 /* --- the command --- */
@@ -171,7 +171,7 @@ static bool begin(struct shell *sh, uint32_t ports, const struct match *match)
 		v->flow = (struct match_flow){info.local, info.remote, info.local_port, info.remote_port};
 	memset(t->at, 0, sizeof t->at);
 	t->followed = t->told = 0;
-	t->due_us = core_now_us() + t->seconds * 1000000ull;
+	t->due_ns = core_now_ns() + t->seconds * SECOND_NS;
 	t->state = ON;
 	trace_points_begin(&t->stories);
 	t->sh = sh;

@@ -13,7 +13,7 @@
  * or after ten seconds (forwarding/trace_points.c). There is one trace at a time.
  *
  * Bounded: who traces gets TRACE_MAX packets; the data core keeps TRACE_SLOTS records; the control
- * core takes one an TRACE_POLL_US.
+ * core takes one an TRACE_POLL_NS.
  */
 #ifndef CONTROL_MONITOR_TRACE_H
 #define CONTROL_MONITOR_TRACE_H
@@ -26,7 +26,7 @@
 #define TRACE_MAX 100
 #define TRACE_SECONDS 60 /* unless the command says, up to */
 #define TRACE_SECONDS_MAX 3600
-#define TRACE_POLL_US 2000ull
+#define TRACE_POLL_NS (SECOND_NS / 500)
 
 /* --- trace.c --- */
 
@@ -36,8 +36,8 @@ void trace_command(struct shell *sh, int argc, char **argv);
 /* Before the ports are started anew: the end of what is under way. */
 void trace_stop(void);
 
-/* Does what is due. core_now_us() of the next time; UINT64_MAX: none. */
-uint64_t trace_turn(void);
+/* Does what is due. core_now_ns() of the next time; UINT64_MAX: none. */
+uint64_t trace_timer(void);
 
 /* --- trace_words.c --- */
 

@@ -407,7 +407,7 @@ void churn_start(struct shell *sh, uint32_t rate, uint32_t seconds)
 	churn.random |= 1;
 	churn.sh = sh;
 	churn.rate = rate;
-	churn.length_ns = seconds * 1000000000ull;
+	churn.length_ns = seconds * SECOND_NS;
 	churn.phase = SURVEY;
 	walk_begin();
 	shell_set_busy(sh, cancel);

@@ -250,7 +250,7 @@ static unsigned status_capture(void)
 	"default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; " \
 	"img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"
 
-#define CAPTURE_US 3600000000ull /* gigabytes, to who is far away */
+#define CAPTURE_NS (3600 * SECOND_NS) /* gigabytes, to who is far away */
 #define CAPTURE_FIELDS NO_STORE "Content-Disposition: attachment; filename=capture.pcapng\r\n"
 
 static const page_part parts_capture[] = {part_capture, NULL};
@@ -267,7 +267,7 @@ const struct page pktgen_pages[PKTGEN_PAGES] = {
 	{.path = "/api/v1/run.json", .type = "application/json", .fields = NO_STORE,
 	 .parts = parts_run},
 	{.path = "/capture.pcapng", .type = "application/octet-stream", .fields = CAPTURE_FIELDS,
-	 .parts = parts_capture, .status = status_capture, .answer_us = CAPTURE_US},
+	 .parts = parts_capture, .status = status_capture, .answer_ns = CAPTURE_NS},
 };
 
 /* --- /metrics: of the present run or trial --- */
