@@ -21,17 +21,17 @@ static enum { END_EXIT, END_HALT, END_REBOOT } ending; /* END_EXIT without a por
 void panic(const char *format, ...)
 {
 	fmt_va_list args;
-	char text[512] = "*** kernel panic: ";
-	size_t at = strlen(text);
+	char text[512];
+	struct fmt_buf b = {.at = text, .size = sizeof text - IDENTITY_BYTES};
 	machine_seize();
+	fmt_put(&b, "*** kernel panic: ");
 	__builtin_va_start(args, format);
-	at += fmt_vformat(text + at, sizeof text - 1 - at, format, args);
+	fmt_vput(&b, format, args);
 	__builtin_va_end(args);
-	const size_t most = sizeof text - IDENTITY_BYTES;
-	at = at < most ? at : most;
-	at += fmt_format(text + at, IDENTITY_BYTES, "\n  build %s\n", kernel_build_id);
+	b = (struct fmt_buf){.at = text, .size = sizeof text, .used = b.used};
+	fmt_put(&b, "\n  build %s\n", kernel_build_id);
 	console_print("\n%s", text);
-	keep_add(text, at);
+	keep_add(text, b.used);
 	machine_fail(EXIT_PANIC);
 }
 

@@ -4,6 +4,7 @@
 
 #include "lib/bytes.h"
 #include "lib/divide.h"
+#include "lib/mem.h"
 
 struct out {
 	char *buf;
@@ -239,6 +240,33 @@ size_t fmt_format(char *buf, size_t size, const char *format, ...)
 	return n;
 }
 
+void fmt_vput(struct fmt_buf *b, const char *format, fmt_va_list args)
+{
+	const size_t room = b->size - b->used;
+	if (b->full)
+		return;
+	size_t n = fmt_vformat(b->at + b->used, room, format, args);
+	b->full = n >= room;
+	b->used += b->full ? room - 1 : n;
+}
+
+void fmt_put(struct fmt_buf *b, const char *format, ...)
+{
+	fmt_va_list args;
+	__builtin_va_start(args, format);
+	fmt_vput(b, format, args);
+	__builtin_va_end(args);
+}
+
+void fmt_put_bytes(struct fmt_buf *b, const char *bytes, size_t len)
+{
+	const size_t room = b->full ? 0 : b->size - b->used - 1, n = len < room ? len : room;
+	memcpy(b->at + b->used, bytes, n);
+	b->used += n;
+	b->at[b->used] = '\0';
+	b->full |= n < len;
+}
+
 char *fmt_ip4(char buf[FMT_IP4_MAX], uint32_t addr)
 {
 	fmt_format(buf, FMT_IP4_MAX, "%u.%u.%u.%u", addr >> 24, addr >> 16 & 255, addr >> 8 & 255,
@@ -318,4 +346,13 @@ char *fmt_addr(char buf[FMT_ADDR_MAX], const void *addr)
 {
 	const uint8_t *a = addr;
 	return is_mapped(a) ? fmt_ip4(buf, be32_load(a + 12)) : fmt_ip6(buf, a);
+}
+
+char *fmt_json(char buf[FMT_JSON_MAX], char c)
+{
+	if ((unsigned char)c < 0x20 || c == 0x7f || c == '<')
+		fmt_format(buf, FMT_JSON_MAX, "\\u%04x", c);
+	else
+		fmt_format(buf, FMT_JSON_MAX, "%s%c", c == '"' || c == '\\' ? "\\" : "", c);
+	return buf;
 }

@@ -23,25 +23,6 @@
 #define PROTO_TCP 6
 #define PROTO_UDP 17
 
-/* Text being written, in a buffer of CORE_CRASH_PIECE bytes. */
-struct piece {
-	char *text;
-	size_t used;
-};
-
-static void say(struct piece *p, const char *format, ...) PRINTF_LIKE(2, 3);
-static void say(struct piece *p, const char *format, ...)
-{
-	size_t room = CORE_CRASH_PIECE - p->used;
-	fmt_va_list args;
-	__builtin_va_start(args, format);
-	size_t n = fmt_vformat(p->text + p->used, room, format, args);
-	__builtin_va_end(args);
-	p->used += n < room ? n : room - 1;
-	if (n >= room) /* cut, but it still ends in a newline */
-		p->text[p->used - 1] = '\n';
-}
-
 /* --- frames --- */
 
 static const char *protocol_name(unsigned proto)
@@ -60,58 +41,58 @@ static const char *protocol_name(unsigned proto)
 }
 
 /* Writes the protocol, and the ports if it has any; `bytes` bytes of its header are at `l4`. */
-static void say_protocol(struct piece *p, unsigned proto, const uint8_t *l4, size_t bytes)
+static void say_protocol(struct fmt_buf *p, unsigned proto, const uint8_t *l4, size_t bytes)
 {
 	const char *name = protocol_name(proto);
 	if (name)
-		say(p, " %s", name);
+		fmt_put(p, " %s", name);
 	else
-		say(p, " protocol %u", proto);
+		fmt_put(p, " protocol %u", proto);
 	if ((proto == PROTO_TCP || proto == PROTO_UDP) && bytes >= 4)
-		say(p, " %u > %u", be16_load(l4), be16_load(l4 + 2));
+		fmt_put(p, " %u > %u", be16_load(l4), be16_load(l4 + 2));
 }
 
-static void say_ip4(struct piece *p, const uint8_t *ip, size_t bytes)
+static void say_ip4(struct fmt_buf *p, const uint8_t *ip, size_t bytes)
 {
 	char from[FMT_IP4_MAX], to[FMT_IP4_MAX];
 	if (bytes < IP4_BYTES) {
-		say(p, " IPv4, cut");
+		fmt_put(p, " IPv4, cut");
 		return;
 	}
 	unsigned hlen = (ip[0] & 15u) * 4, fragment = be16_load(ip + 6) & 0x1fff;
-	say(p, " %s > %s", fmt_ip4(from, be32_load(ip + 12)), fmt_ip4(to, be32_load(ip + 16)));
+	fmt_put(p, " %s > %s", fmt_ip4(from, be32_load(ip + 12)), fmt_ip4(to, be32_load(ip + 16)));
 	say_protocol(p, ip[9], ip + hlen, hlen >= IP4_BYTES && hlen < bytes && !fragment ? bytes - hlen : 0);
-	say(p, " ttl %u%s", ip[8], fragment ? " fragment" : "");
+	fmt_put(p, " ttl %u%s", ip[8], fragment ? " fragment" : "");
 }
 
-static void say_ip6(struct piece *p, const uint8_t *ip, size_t bytes)
+static void say_ip6(struct fmt_buf *p, const uint8_t *ip, size_t bytes)
 {
 	char from[FMT_IP6_MAX], to[FMT_IP6_MAX];
 	if (bytes < IP6_BYTES) {
-		say(p, " IPv6, cut");
+		fmt_put(p, " IPv6, cut");
 		return;
 	}
-	say(p, " %s > %s", fmt_ip6(from, ip + 8), fmt_ip6(to, ip + 24));
+	fmt_put(p, " %s > %s", fmt_ip6(from, ip + 8), fmt_ip6(to, ip + 24));
 	say_protocol(p, ip[6], ip + IP6_BYTES, bytes - IP6_BYTES);
-	say(p, " hop limit %u", ip[7]);
+	fmt_put(p, " hop limit %u", ip[7]);
 }
 
-static void say_arp(struct piece *p, const uint8_t *arp, size_t bytes)
+static void say_arp(struct fmt_buf *p, const uint8_t *arp, size_t bytes)
 {
 	char from[FMT_IP4_MAX], to[FMT_IP4_MAX];
 	if (bytes < ARP_BYTES)
-		say(p, " ARP, cut");
+		fmt_put(p, " ARP, cut");
 	else
-		say(p, " ARP %s > %s operation %u", fmt_ip4(from, be32_load(arp + 14)),
+		fmt_put(p, " ARP %s > %s operation %u", fmt_ip4(from, be32_load(arp + 14)),
 		    fmt_ip4(to, be32_load(arp + 24)), be16_load(arp + 6));
 }
 
 /* Describes a frame, as far as its first bytes show. */
-static void say_frame(struct piece *p, const uint8_t *f, size_t bytes)
+static void say_frame(struct fmt_buf *p, const uint8_t *f, size_t bytes)
 {
 	size_t l3 = ETHER_BYTES;
 	while (bytes >= l3 + TAG_BYTES && (be16_load(f + l3 - 2) == 0x8100 || be16_load(f + l3 - 2) == 0x88a8)) {
-		say(p, " vlan %u", be16_load(f + l3) & 0xfff);
+		fmt_put(p, " vlan %u", be16_load(f + l3) & 0xfff);
 		l3 += TAG_BYTES;
 	}
 	if (bytes < l3)
@@ -121,7 +102,7 @@ static void say_frame(struct piece *p, const uint8_t *f, size_t bytes)
 	case 0x0800: say_ip4(p, f + l3, bytes - l3); break;
 	case 0x86dd: say_ip6(p, f + l3, bytes - l3); break;
 	case 0x0806: say_arp(p, f + l3, bytes - l3); break;
-	default: say(p, " type %04x", type);
+	default: fmt_put(p, " type %04x", type);
 	}
 }
 
@@ -136,24 +117,24 @@ static unsigned newer_in_buffer(const struct crash *c, unsigned i)
 	return i;
 }
 
-static void say_packet(struct piece *p, const struct crash *c, unsigned i)
+static void say_packet(struct fmt_buf *p, const struct crash *c, unsigned i)
 {
 	const struct remains_pkt *k = &c->pkt[i];
 	unsigned newer = newer_in_buffer(c, i);
 	size_t bytes = k->bytes <= REMAINS_HEADER ? k->bytes : 0;
-	say(p, "  %3u port %u, %u bytes:", i + 1, k->handle.port, k->handle.len);
+	fmt_put(p, "  %3u port %u, %u bytes:", i + 1, k->handle.port, k->handle.len);
 	if (newer != i) {
-		say(p, " in the buffer of %u\n", newer + 1);
+		fmt_put(p, " in the buffer of %u\n", newer + 1);
 		return;
 	}
 	if (bytes == 0) {
-		say(p, " not readable\n");
+		fmt_put(p, " not readable\n");
 		return;
 	}
 	say_frame(p, k->header, bytes);
 	for (size_t b = 0; b < bytes; b++)
-		say(p, "%s%02x", b == 0 ? "\n      " : b % 4 == 0 ? " " : "", k->header[b]);
-	say(p, "\n");
+		fmt_put(p, "%s%02x", b == 0 ? "\n      " : b % 4 == 0 ? " " : "", k->header[b]);
+	fmt_put(p, "\n");
 }
 
 /* --- queues --- */
@@ -175,13 +156,13 @@ void remains_keep(enum remains_kind kind, unsigned port, unsigned driver, const 
 }
 
 /* Writes "name value" in the line that starts at `line`, or in a new one. */
-static void say_word(struct piece *p, size_t *line, const char *name, uint64_t value)
+static void say_word(struct fmt_buf *p, size_t *line, const char *name, uint64_t value)
 {
 	if (p->used - *line > LINE_MOST) {
 		*line = p->used + 1;
-		say(p, "\n     ");
+		fmt_put(p, "\n     ");
 	}
-	say(p, " %s %llu", name, (unsigned long long)value);
+	fmt_put(p, " %s %llu", name, (unsigned long long)value);
 }
 
 static uint64_t load(const void *at, size_t bytes)
@@ -191,17 +172,17 @@ static uint64_t load(const void *at, size_t bytes)
 	return v;
 }
 
-static void say_queue(struct piece *p, unsigned port, unsigned driver, const struct nic_queue *q)
+static void say_queue(struct fmt_buf *p, unsigned port, unsigned driver, const struct nic_queue *q)
 {
 	const struct nic_ops *ops = driver < nic_driver_count ? nic_drivers[driver] : NULL;
 	size_t line = p->used;
-	say(p, "  port %u %s:%s", port, ops ? ops->name : "?", *(const uint8_t *)&q->broken ? " broken" : "");
+	fmt_put(p, "  port %u %s:%s", port, ops ? ops->name : "?", *(const uint8_t *)&q->broken ? " broken" : "");
 	for (const struct nic_word *w = ops ? ops->words : NULL; w && w->name; w++)
 		say_word(p, &line, w->name, load((const uint8_t *)q->priv + w->offset, w->bytes));
-	say(p, "\n");
+	fmt_put(p, "\n");
 }
 
-static void say_counted(struct piece *p, const struct nic_counters *c)
+static void say_counted(struct fmt_buf *p, const struct nic_counters *c)
 {
 #define COUNTER(name) {#name, offsetof(struct nic_counters, name)}
 	static const struct {
@@ -216,17 +197,17 @@ static void say_counted(struct piece *p, const struct nic_counters *c)
 	size_t line = p->used;
 	_Static_assert(ARRAY_LEN(counters) * sizeof(uint64_t) == offsetof(struct nic_counters, rx_place),
 	               "all that count");
-	say(p, "     ");
+	fmt_put(p, "     ");
 	for (unsigned i = 0; i < ARRAY_LEN(counters); i++) {
 		uint64_t n = load((const uint8_t *)c + counters[i].offset, sizeof n);
 		if (n || i == 0)
 			say_word(p, &line, counters[i].name, n);
 	}
-	say(p, "\n");
+	fmt_put(p, "\n");
 }
 
 /* Describes a part of the program's memory; `bytes` bytes of it are at `state`. */
-static void say_part(struct piece *p, uint32_t what, const uint8_t *state, size_t bytes)
+static void say_part(struct fmt_buf *p, uint32_t what, const uint8_t *state, size_t bytes)
 {
 	unsigned port = what & 0xff, driver = what >> 8 & 0xff;
 	union {
@@ -238,7 +219,7 @@ static void say_part(struct piece *p, uint32_t what, const uint8_t *state, size_
 	memcpy(&u, state, bytes < sizeof u ? bytes : sizeof u);
 	switch (what >> 16) {
 	case REMAINS_POOL:
-		say(p, "  buffers: %u of %u free\n", u.pool.free, u.pool.count);
+		fmt_put(p, "  buffers: %u of %u free\n", u.pool.free, u.pool.count);
 		break;
 	case REMAINS_QUEUE:
 		say_queue(p, port, driver, &u.queue);
@@ -247,15 +228,15 @@ static void say_part(struct piece *p, uint32_t what, const uint8_t *state, size_
 		say_counted(p, &u.counted);
 		break;
 	case REMAINS_WAITING:
-		say(p, "      waiting %u, offered before %u\n", u.waiting[0], u.waiting[1]);
+		fmt_put(p, "      waiting %u, offered before %u\n", u.waiting[0], u.waiting[1]);
 		break;
 	default:
-		say(p, "  %zu bytes of kind %x\n", bytes, what);
+		fmt_put(p, "  %zu bytes of kind %x\n", bytes, what);
 	}
 }
 
 /* Describes part i, if it lies within the state. */
-static void say_part_of(struct piece *p, const struct crash *c, unsigned i)
+static void say_part_of(struct fmt_buf *p, const struct crash *c, unsigned i)
 {
 	size_t at = 0;
 	for (unsigned k = 0; k < i && at <= sizeof c->state; k++)
@@ -263,7 +244,7 @@ static void say_part_of(struct piece *p, const struct crash *c, unsigned i)
 	if (at <= sizeof c->state && c->part[i].bytes <= sizeof c->state - at)
 		say_part(p, c->part[i].what, c->state + at, c->part[i].bytes);
 	else
-		say(p, "  part %u is cut\n", i);
+		fmt_put(p, "  part %u is cut\n", i);
 }
 
 /* --- events --- */
@@ -271,32 +252,32 @@ static void say_part_of(struct piece *p, const struct crash *c, unsigned i)
 #define EVENTS_A_PACKET 4 /* events shown per packet shown: 32 with eight packets */
 
 /* Writes line i of the last events, newest last; nothing after the last line. */
-static void say_event(struct piece *p, const struct crash *c, unsigned i, unsigned most)
+static void say_event(struct fmt_buf *p, const struct crash *c, unsigned i, unsigned most)
 {
 	const uint64_t count = c->events.count;
 	const uint64_t shown = u64_min(u64_min(count, EVENTS_KEPT), most);
 	char line[CORE_EVENT_LINE];
 	if (i == 0 && shown > 0)
-		say(p, "  events, the newest at the end:\n");
+		fmt_put(p, "  events, the newest at the end:\n");
 	if (i == 0 || i > shown)
 		return;
 	core_event_line(&c->events.v[(count - shown + i - 1) % EVENTS_PLACES], line);
-	say(p, "  %s", line);
+	fmt_put(p, "  %s", line);
 }
 
-static void say_packets(struct piece *p, const struct crash *c, unsigned i, unsigned shown, unsigned pkts)
+static void say_packets(struct fmt_buf *p, const struct crash *c, unsigned i, unsigned shown, unsigned pkts)
 {
 	if (i == 0)
-		say(p, "  packets received last, the newest first, as their buffers were then:\n");
+		fmt_put(p, "  packets received last, the newest first, as their buffers were then:\n");
 	else if (i <= shown)
 		say_packet(p, c, i - 1);
 	else
-		say(p, "  ... and %u more: show crash\n", pkts - shown);
+		fmt_put(p, "  ... and %u more: show crash\n", pkts - shown);
 }
 
 size_t core_crash_piece(const struct crash *c, unsigned i, unsigned most, char *text)
 {
-	struct piece p = {.text = text};
+	struct fmt_buf p = {.at = text, .size = CORE_CRASH_PIECE};
 	const unsigned parts = c->parts < REMAINS_PARTS ? (unsigned)c->parts : REMAINS_PARTS;
 	const unsigned pkts = c->pkts < REMAINS_PKTS ? (unsigned)c->pkts : REMAINS_PKTS;
 	const unsigned shown = pkts < most ? pkts : most;
@@ -307,5 +288,7 @@ size_t core_crash_piece(const struct crash *c, unsigned i, unsigned most, char *
 		say_packets(&p, c, i - parts, shown, pkts);
 	else
 		say_event(&p, c, i - parts - lines, most * EVENTS_A_PACKET);
+	if (p.full) /* cut: a line all the same */
+		text[p.used - 1] = '\n';
 	return p.used;
 }

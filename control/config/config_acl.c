@@ -483,62 +483,48 @@ int config_acl_resequence(struct config *c, const struct config_acl *l, uint32_t
 
 /* --- text again --- */
 
-struct writer {
-	char *buf;
-	size_t len;
-};
-
-static void PRINTF_LIKE(2, 3) put(struct writer *w, const char *format, ...)
-{
-	__builtin_va_list args;
-	__builtin_va_start(args, format);
-	w->len += fmt_vformat(w->buf + w->len, CONFIG_ACL_RULE_TEXT - w->len, format, args);
-	__builtin_va_end(args);
-	assert(w->len < CONFIG_ACL_RULE_TEXT);
-}
-
-static void put_addresses(struct writer *w, bool six, const struct net_addr *a, unsigned plen)
+static void put_addresses(struct fmt_buf *w, bool six, const struct net_addr *a, unsigned plen)
 {
 	char text[FMT_PREFIX6_MAX];
 	unsigned most = six ? 128 : 32, bits = six ? plen : plen - 96;
 	if (bits == 0)
-		put(w, " any");
+		fmt_put(w, " any");
 	else if (bits == most)
-		put(w, " host %s", fmt_addr(text, a));
+		fmt_put(w, " host %s", fmt_addr(text, a));
 	else
-		put(w, " %s", six ? fmt_prefix6(text, a, bits) : fmt_prefix(text, net_addr_to_ip4(a), bits));
+		fmt_put(w, " %s", six ? fmt_prefix6(text, a, bits) : fmt_prefix(text, net_addr_to_ip4(a), bits));
 }
 
-static void put_ports(struct writer *w, struct acl_ports p)
+static void put_ports(struct fmt_buf *w, struct acl_ports p)
 {
 	if (p.first == p.last)
-		put(w, " eq %u", p.first);
+		fmt_put(w, " eq %u", p.first);
 	else if (p.first != 0 || p.last != 65535)
-		put(w, " range %u %u", p.first, p.last);
+		fmt_put(w, " range %u %u", p.first, p.last);
 }
 
-static void put_type(struct writer *w, bool six, struct acl_ports p)
+static void put_type(struct fmt_buf *w, bool six, struct acl_ports p)
 {
 	unsigned code = p.first == p.last ? p.first & 255u : ANY_CODE;
 	if (p.first == 0 && p.last == 65535)
 		return;
 	for (unsigned n = 0; n < ARRAY_LEN(types); n++)
 		if (types[n].six == six && types[n].type == p.first >> 8 && types[n].code == code) {
-			put(w, " %s", types[n].word);
+			fmt_put(w, " %s", types[n].word);
 			return;
 		}
-	put(w, " %u", p.first >> 8);
+	fmt_put(w, " %u", p.first >> 8);
 	if (code != ANY_CODE)
-		put(w, " %u", code);
+		fmt_put(w, " %u", code);
 }
 
-static void put_flags(struct writer *w, const struct acl_rule *r)
+static void put_flags(struct fmt_buf *w, const struct acl_rule *r)
 {
 	if (r->flags_mask)
-		put(w, " match-all");
+		fmt_put(w, " match-all");
 	for (unsigned f = 0; f < ARRAY_LEN(flags); f++)
 		if (r->flags_mask & 1u << f)
-			put(w, " %c%s", r->flags_value & 1u << f ? '+' : '-', flags[f]);
+			fmt_put(w, " %c%s", r->flags_value & 1u << f ? '+' : '-', flags[f]);
 }
 
 char *config_acl_rule_text(char buf[CONFIG_ACL_RULE_TEXT], const struct config_acl_rule *line,
@@ -546,17 +532,17 @@ char *config_acl_rule_text(char buf[CONFIG_ACL_RULE_TEXT], const struct config_a
 {
 	const struct acl_rule *r = &line->rule;
 	const struct proto_word *proto = NULL;
-	struct writer w = {buf, 0};
+	struct fmt_buf w = {.at = buf, .size = CONFIG_ACL_RULE_TEXT};
 	for (unsigned n = 0; n < ARRAY_LEN(protos) && !r->any_proto; n++)
 		if ((six ? protos[n].six : protos[n].four) && protos[n].proto == r->proto)
 			proto = &protos[n];
-	put(&w, "%u %s ", line->sequence, r->permit ? "permit" : "deny");
+	fmt_put(&w, "%u %s ", line->sequence, r->permit ? "permit" : "deny");
 	if (r->any_proto)
-		put(&w, "%s", six ? "ipv6" : "ip");
+		fmt_put(&w, "%s", six ? "ipv6" : "ip");
 	else if (proto)
-		put(&w, "%s", proto->word);
+		fmt_put(&w, "%s", proto->word);
 	else
-		put(&w, "%u", r->proto);
+		fmt_put(&w, "%u", r->proto);
 	put_addresses(&w, six, &r->src, r->src_plen);
 	put_ports(&w, r->src_port);
 	put_addresses(&w, six, &r->dst, r->dst_plen);
@@ -566,8 +552,9 @@ char *config_acl_rule_text(char buf[CONFIG_ACL_RULE_TEXT], const struct config_a
 		put_ports(&w, r->dst_port);
 	put_flags(&w, r);
 	if (r->established)
-		put(&w, " established");
+		fmt_put(&w, " established");
 	if (r->fragments)
-		put(&w, " fragments");
+		fmt_put(&w, " fragments");
+	assert(!w.full);
 	return buf;
 }

@@ -491,7 +491,7 @@ static void write_public(void *ctx, const char *text, size_t len)
 	if (len > sizeof secret && memcmp(text, secret, sizeof secret - 1) == 0)
 		page_print(t, "! console password: not shown\n");
 	else
-		page_bytes(t, text, len);
+		fmt_put_bytes(&t->out, text, len);
 }
 
 static bool part_config(struct page_walk *w, struct page_text *t)

@@ -10,7 +10,7 @@
 #include "lib/fmt.h"
 #include "lib/number.h"
 
-#define PIECE_MAX PAGE_ITEM_MAX /* bytes of reports at a time */
+#define PIECE_MAX (PAGE_ITEM_MAX - 1) /* bytes of reports at a time, without the NUL */
 _Static_assert(PIECE_MAX >= CORE_CRASH_PIECE, "there is room for a piece of a report");
 _Static_assert(PIECE_MAX <= SHELL_STREAM_PIECE, "a session has room for it");
 
@@ -124,7 +124,7 @@ static bool part_crash(struct page_walk *w, struct page_text *t)
 	struct crash_at *at = (void *)w->cursor.own;
 	int n = next_piece(at, text);
 	if (n > 0)
-		page_bytes(t, text, (size_t)n);
+		fmt_put_bytes(&t->out, text, (size_t)n);
 	else if (n < 0)
 		t->broken = true;
 	else if (at->number == 0)

@@ -176,19 +176,19 @@ static bool put_piece(struct session *s)
 {
 	bool chunked = http_is_chunked(&s->answer);
 	uint32_t head = s->out_len, begin = head + (chunked ? HTTP_CHUNK_HEAD : 0);
-	struct page_text t = {.at = s->out, .size = PIECE_MAX, .used = begin};
+	struct page_text t = {.out = {.at = s->out, .size = PIECE_MAX, .used = begin}};
 	s->ended = !page_fill(s->page, &s->walk, &t);
 	if (t.broken)
 		return false;
-	assert(t.used > begin || head || s->ended || t.later); /* an item fits into an empty piece */
+	assert(t.out.used > begin || head || s->ended || t.later); /* an item fits into an empty piece */
 	if (!chunked) {
-		s->out_len = t.used;
+		s->out_len = t.out.used;
 		return true;
 	}
-	if (t.used > begin) {
-		http_chunk_head_put(s->out + head, t.used - begin);
-		memcpy(s->out + t.used, HTTP_CHUNK_END, 2);
-		s->out_len = t.used + 2;
+	if (t.out.used > begin) {
+		http_chunk_head_put(s->out + head, t.out.used - begin);
+		memcpy(s->out + t.out.used, HTTP_CHUNK_END, 2);
+		s->out_len = t.out.used + 2;
 	}
 	if (s->ended) {
 		memcpy(s->out + s->out_len, HTTP_CHUNK_LAST, sizeof HTTP_CHUNK_LAST - 1);

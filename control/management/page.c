@@ -10,15 +10,15 @@ bool page_fill(const struct page *page, struct page_walk *w, struct page_text *t
 {
 	while (page->parts[w->part]) {
 		struct page_walk before = *w;
-		uint32_t used = t->used;
+		size_t used = t->out.used;
 		bool there = page->parts[w->part](w, t);
 		if (t->broken)
 			return false;
-		if (t->full || t->later) {
+		if (t->out.full || t->later) {
 			assert(used > 0 || t->later); /* an item fits into an empty text */
 			*w = before;
-			t->used = used;
-			t->full = false;
+			t->out.used = used;
+			t->out.full = false;
 			return true;
 		}
 		w->item++;
@@ -34,32 +34,17 @@ bool page_fill(const struct page *page, struct page_walk *w, struct page_text *t
 void page_print(struct page_text *t, const char *format, ...)
 {
 	fmt_va_list args;
-	if (t->full)
-		return;
 	__builtin_va_start(args, format);
-	size_t n = fmt_vformat(t->at + t->used, t->size - t->used, format, args);
+	fmt_vput(&t->out, format, args);
 	__builtin_va_end(args);
-	if (n >= t->size - t->used)
-		t->full = true;
-	else
-		t->used += (uint32_t)n;
-}
-
-void page_bytes(struct page_text *t, const char *at, size_t len)
-{
-	t->full = t->full || len > t->size - t->used;
-	if (t->full)
-		return;
-	memcpy(t->at + t->used, at, len);
-	t->used += (uint32_t)len;
 }
 
 void page_json(struct page_text *t, const char *s)
 {
+	char escape[FMT_JSON_MAX];
 	page_print(t, "\"");
 	for (; *s; s++)
-		page_print(t, "%s%c", *s == '"' || *s == '\\' ? "\\" : "",
-		           text_is_printable(*s) ? *s : '?');
+		page_print(t, "%s", text_is_printable(*s) ? fmt_json(escape, *s) : "?");
 	page_print(t, "\"");
 }
 

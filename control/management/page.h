@@ -12,14 +12,13 @@
 #define CONTROL_MANAGEMENT_PAGE_H
 
 #include "control/config/config.h"
+#include "lib/fmt.h"
 #include "lib/types.h"
 #include "net/fib/fib.h"
 
 /* Where an item is written. */
 struct page_text {
-	char *at;
-	uint32_t size, used;
-	bool full;   /* the item did not fit: it will be made again */
+	struct fmt_buf out; /* full: the item did not fit, and will be made again */
 	bool later;  /* it takes more work than a turn may have: it will be made again in another one */
 	bool broken; /* what is left of the page is gone, and its reader has to notice */
 };
@@ -38,8 +37,8 @@ struct page_walk {
 	const char *query; /* of the request; what it holds is checked by who looks */
 };
 
-/* Writes item w->item, PAGE_ITEM_MAX bytes at most. False: there are no more (and the end of the
- * part is what was written). Acts on nothing, because it may be called twice for an item. */
+/* Writes item w->item, PAGE_ITEM_MAX bytes at most with a NUL. False: there are no more (and the end of
+ * the part is what was written). Acts on nothing, because it may be called twice for an item. */
 #define PAGE_ITEM_MAX 1280
 typedef bool (*page_part)(struct page_walk *w, struct page_text *t);
 
@@ -61,9 +60,6 @@ const struct page *page_find(const char *path);
 bool page_fill(const struct page *page, struct page_walk *w, struct page_text *t);
 
 void page_print(struct page_text *t, const char *format, ...) PRINTF_LIKE(2, 3);
-
-/* As they are. */
-void page_bytes(struct page_text *t, const char *at, size_t len);
 
 /* A JSON string with its quotation marks (RFC 8259 7). Other bytes than ASCII become '?'. */
 void page_json(struct page_text *t, const char *s);

@@ -26,21 +26,7 @@ static unsigned ip_at(const struct trace_record *r)
 	return be16_load(r->head + 12) == ETH_TYPE_VLAN ? ETH_HLEN + ETH_TAG_LEN : ETH_HLEN;
 }
 
-struct line {
-	char text[LINE_BYTES];
-	size_t n;
-};
-
-static void PRINTF_LIKE(2, 3) put(struct line *l, const char *format, ...)
-{
-	fmt_va_list args;
-	__builtin_va_start(args, format);
-	size_t n = fmt_vformat(l->text + l->n, sizeof l->text - l->n, format, args);
-	__builtin_va_end(args);
-	l->n = n < sizeof l->text - l->n ? l->n + n : sizeof l->text - 1;
-}
-
-static void put_proto(struct line *l, const struct match_frame *f)
+static void put_proto(struct fmt_buf *l, const struct match_frame *f)
 {
 	static const struct {
 		uint8_t number;
@@ -49,55 +35,56 @@ static void put_proto(struct line *l, const struct match_frame *f)
 	           {IP6_ICMP6, "icmp6"}};
 	for (unsigned i = 0; i < ARRAY_LEN(row); i++)
 		if (f->proto == row[i].number) {
-			put(l, ", %s", row[i].word);
+			fmt_put(l, ", %s", row[i].word);
 			return;
 		}
-	put(l, ", protocol %u", f->proto);
+	fmt_put(l, ", protocol %u", f->proto);
 }
 
 /* What ICMP asks or tells, where its header lies where most packets have it. */
-static void put_icmp(struct line *l, const struct match_frame *f, const uint8_t *ip, unsigned len)
+static void put_icmp(struct fmt_buf *l, const struct match_frame *f, const uint8_t *ip, unsigned len)
 {
 	unsigned at = f->type == ETH_TYPE_IP4 ? ip4_header_len(ip) : IP6_HLEN;
 	bool four = f->type == ETH_TYPE_IP4 && f->proto == IP4_PROTO_ICMP &&
 	            !(be16_load(ip + 6) & IP4_OFFSET_MASK);
 	bool six = f->type == ETH_TYPE_IP6 && ip6_next(ip) == IP6_ICMP6;
 	if ((four || six) && len >= at + 2)
-		put(l, " type %u code %u", ip[at], ip[at + 1]);
+		fmt_put(l, " type %u code %u", ip[at], ip[at + 1]);
 }
 
-static void put_ip(struct line *l, const struct match_frame *f, const uint8_t *ip, unsigned len)
+static void put_ip(struct fmt_buf *l, const struct match_frame *f, const uint8_t *ip, unsigned len)
 {
 	put_proto(l, f);
 	if (f->has_port)
-		put(l, " %u > %u", f->src_port, f->dst_port);
+		fmt_put(l, " %u > %u", f->src_port, f->dst_port);
 	put_icmp(l, f, ip, len);
 	if (f->type == ETH_TYPE_IP4 && be16_load(ip + 6) & (IP4_OFFSET_MASK | IP4_FLAG_MF))
-		put(l, ", fragment at %u", (be16_load(ip + 6) & IP4_OFFSET_MASK) * 8u);
-	put(l, ", ttl %u", f->type == ETH_TYPE_IP4 ? ip4_ttl(ip) : ip6_hop_limit(ip));
+		fmt_put(l, ", fragment at %u", (be16_load(ip + 6) & IP4_OFFSET_MASK) * 8u);
+	fmt_put(l, ", ttl %u", f->type == ETH_TYPE_IP4 ? ip4_ttl(ip) : ip6_hop_limit(ip));
 }
 
 static void print_frame(struct shell *sh, const struct trace_record *r)
 {
 	unsigned len = u32_min(r->len, TRACE_HEAD);
 	char a[FMT_ADDR_MAX], b[FMT_ADDR_MAX];
-	struct line l = {.n = 0};
+	char text[LINE_BYTES];
+	struct fmt_buf l = {.at = text, .size = sizeof text};
 	struct match_frame f;
 	if (len < ETH_HLEN)
 		return;
 	match_read(&f, r->head, len);
-	put(&l, "%s > %s", fmt_mac(a, r->head + ETH_ALEN), fmt_mac(b, r->head));
+	fmt_put(&l, "%s > %s", fmt_mac(a, r->head + ETH_ALEN), fmt_mac(b, r->head));
 	if (f.vlan != MATCH_ANY)
-		put(&l, ", vlan %u", f.vlan);
+		fmt_put(&l, ", vlan %u", f.vlan);
 	if (f.type != ETH_TYPE_IP4 && f.type != ETH_TYPE_IP6 && f.type != ETH_TYPE_ARP)
-		put(&l, ", type %04x", f.type);
+		fmt_put(&l, ", type %04x", f.type);
 	if (f.has_addr)
-		put(&l, ", %s%s > %s", f.type == ETH_TYPE_ARP ? "arp " : "", fmt_addr(a, f.src.w),
+		fmt_put(&l, ", %s%s > %s", f.type == ETH_TYPE_ARP ? "arp " : "", fmt_addr(a, f.src.w),
 		    fmt_addr(b, f.dst.w));
 	if (f.has_addr && f.type != ETH_TYPE_ARP && len > ip_at(r) &&
 	    be16_load(r->head + ip_at(r) - 2) == f.type) /* no second tag */
 		put_ip(&l, &f, r->head + ip_at(r), len - ip_at(r));
-	shell_print(sh, "  frame     %s\n", l.text);
+	shell_print(sh, "  frame     %s\n", text);
 }
 
 /* --- notes --- */

@@ -218,21 +218,19 @@ static int failed(struct nic *nic, int error, const struct mlx5_slot *s, const c
 
 static int failed(struct nic *nic, int error, const struct mlx5_slot *s, const char *format, ...)
 {
-	char *text = mlx5_device(nic)->memory->error;
+	struct fmt_buf b = {.at = mlx5_device(nic)->memory->error, .size = MLX5_ERROR_BYTES};
 	uint32_t op = mlx5_get(s->in, MLX5_IN_OPCODE);
 	fmt_va_list args;
 	if (mlx5_device(nic)->unwinding)
 		return error;
-	size_t n = fmt_format(text, MLX5_ERROR_BYTES, "%s(0x%x) op_mod(0x%x) failed, ",
-	                      mlx5_cmd_name(op), op, mlx5_get(s->in, MLX5_IN_OP_MOD));
-	assert(n < MLX5_ERROR_BYTES);
+	fmt_put(&b, "%s(0x%x) op_mod(0x%x) failed, ", mlx5_cmd_name(op), op,
+	        mlx5_get(s->in, MLX5_IN_OP_MOD));
 	__builtin_va_start(args, format);
-	n += fmt_vformat(text + n, MLX5_ERROR_BYTES - n, format, args);
+	fmt_vput(&b, format, args);
 	__builtin_va_end(args);
-	if (op == MLX5_ACCESS_REG && n < MLX5_ERROR_BYTES)
-		fmt_format(text + n, MLX5_ERROR_BYTES - n, ", register 0x%x",
-		           mlx5_get(s->in, MLX5_ACCESS_REG_ID));
-	nic->error = text;
+	if (op == MLX5_ACCESS_REG)
+		fmt_put(&b, ", register 0x%x", mlx5_get(s->in, MLX5_ACCESS_REG_ID));
+	nic->error = b.at;
 	return error;
 }
 

@@ -87,12 +87,11 @@ static uint64_t place_at(const struct page_walk *w)
 /* An item is what there is room for of n bytes from the cursor on, which passes it. */
 static bool put_piece(struct page_walk *w, struct page_text *t, const char *text, size_t n)
 {
-	size_t room = t->size - t->used;
+	const size_t room = t->out.size - t->out.used - 1;
 	n = n < PIECE ? n : PIECE;
 	n = n < room ? n : room;
-	t->full = n == 0;
-	memcpy(t->at + t->used, text, n);
-	t->used += (uint32_t)n;
+	fmt_put_bytes(&t->out, text, n);
+	t->out.full = n == 0;
 	w->cursor.n += n;
 	return true;
 }

@@ -107,13 +107,49 @@ static void addresses(void **s)
 	assert_string_equal(fmt_mac(mac, m), "02:00:ab:cd:ef:ff");
 }
 
+/* Every size: what fits is there, `full` tells whether that is all, nothing comes behind a cut. */
+static void growing(void **s)
+{
+	static const char all[] = "head 12345 tail";
+	(void)s;
+	for (size_t size = 1; size < 20; size++) {
+		char text[24];
+		memset(text, '#', sizeof text);
+		struct fmt_buf b = {.at = text, .size = size};
+		fmt_put(&b, "%s ", "head");
+		fmt_put_bytes(&b, "12345", 5);
+		fmt_put(&b, " %s", "tail");
+		const size_t fits = size - 1 < sizeof all - 1 ? size - 1 : sizeof all - 1;
+		assert_int_equal(b.used, fits);
+		assert_int_equal(b.full, size < sizeof all);
+		assert_memory_equal(text, all, fits);
+		assert_true(text[fits] == '\0' && text[size] == '#');
+		fmt_put_bytes(&b, "", 0);
+		assert_int_equal(b.full, size < sizeof all);
+	}
+}
+
+static void json(void **s)
+{
+	static const struct {
+		char c;
+		const char *text;
+	} rows[] = {{'a', "a"}, {'"', "\\\""}, {'\\', "\\\\"}, {'\n', "\\u000a"}, {'<', "\\u003c"},
+	            {0x7f, "\\u007f"}, {(char)0xc3, "\xc3"}};
+	char buf[FMT_JSON_MAX];
+	(void)s;
+	for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++)
+		assert_string_equal(fmt_json(buf, rows[i].c), rows[i].text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(integers),       cmocka_unit_test(lengths),
 		cmocka_unit_test(texts),          cmocka_unit_test(random_numbers),
 		cmocka_unit_test(odd_conversions), cmocka_unit_test(truncation),
-		cmocka_unit_test(addresses),
+		cmocka_unit_test(addresses),       cmocka_unit_test(growing),
+		cmocka_unit_test(json),
 	};
 	return cmocka_run_group_tests_name("fmt", tests, NULL, NULL);
 }

@@ -3,19 +3,12 @@
 #include "lib/mem.h"
 #include "tools/pktgen/report/report_out.h"
 
-/* A string. Behind '<' a browser might see the end of the page's script. */
 static void string(struct report_out *o, const char *text)
 {
+	char escape[FMT_JSON_MAX];
 	report_bytes(o, "\"", 1);
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
-		if (c == '"' || c == '\\')
-			report_put(o, "\\%c", c);
-		else if (c < 0x20 || c == '<' || c == 0x7f)
-			report_put(o, "\\u%04x", c);
-		else
-			report_bytes(o, text, 1);
-	}
+	for (; *text; text++)
+		report_put(o, "%s", fmt_json(escape, *text));
 	report_bytes(o, "\"", 1);
 }
 

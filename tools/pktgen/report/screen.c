@@ -8,22 +8,6 @@ typedef unsigned long long ull;
 
 #define SHORT 12 /* bytes of a short number */
 
-struct line {
-	char *at;
-	size_t size, used; /* used is below size */
-};
-
-static void add(struct line *l, const char *format, ...) PRINTF_LIKE(2, 3);
-
-static void add(struct line *l, const char *format, ...)
-{
-	fmt_va_list args;
-	__builtin_va_start(args, format);
-	size_t n = fmt_vformat(l->at + l->used, l->size - l->used, format, args);
-	__builtin_va_end(args);
-	l->used = n < l->size - l->used ? l->used + n : l->size - 1;
-}
-
 /* `figures` digits of value / one, 3 or 4, and the unit: "1.23us", "12.34M"; all that stand before
  * the point when these are more. */
 static char *digits(char buf[SHORT], uint64_t value, uint64_t one, unsigned figures,
@@ -77,72 +61,72 @@ uint64_t screen_left_ns(const struct screen_progress *p)
 }
 
 /* "  12.3 s   20 %  49 s left": what a line and a screen begin with. */
-static void add_progress(struct line *l, const struct screen_progress *p)
+static void add_progress(struct fmt_buf *l, const struct screen_progress *p)
 {
-	add(l, "%4llu.%llu s", (ull)(p->elapsed_ns / 1000000000),
+	fmt_put(l, "%4llu.%llu s", (ull)(p->elapsed_ns / 1000000000),
 	    (ull)(p->elapsed_ns / 100000000 % 10));
 	if (p->permille == SCREEN_UNKNOWN)
 		return;
-	add(l, "  %3u %%", p->permille / 10);
+	fmt_put(l, "  %3u %%", p->permille / 10);
 	if (p->permille > 0 && p->permille < 1000)
-		add(l, "  %llu s left", (ull)((screen_left_ns(p) + 999999999) / 1000000000));
+		fmt_put(l, "  %llu s left", (ull)((screen_left_ns(p) + 999999999) / 1000000000));
 }
 
 unsigned screen_head(char *line, const struct screen_progress *p)
 {
-	struct line l = {.at = line, .size = SCREEN_COLUMNS};
+	struct fmt_buf l = {.at = line, .size = SCREEN_COLUMNS};
 	add_progress(&l, p);
-	add(&l, "  %s", p->state);
+	fmt_put(&l, "  %s", p->state);
 	return (unsigned)l.used;
 }
 
 unsigned screen_titles(char *line)
 {
-	struct line l = {.at = line, .size = SCREEN_COLUMNS};
-	add(&l, "%-10s%8s%8s%8s%8s%9s%7s%7s%7s%7s", "stream", "tx pps", "bit/s", "rx pps",
+	struct fmt_buf l = {.at = line, .size = SCREEN_COLUMNS};
+	fmt_put(&l, "%-10s%8s%8s%8s%8s%9s%7s%7s%7s%7s", "stream", "tx pps", "bit/s", "rx pps",
 	    "bit/s", "missing", "reord", "p50", "p99", "max");
 	return (unsigned)l.used;
 }
 
 unsigned screen_row(char *line, const struct screen_row *row)
 {
-	struct line l = {.at = line, .size = SCREEN_COLUMNS};
+	struct fmt_buf l = {.at = line, .size = SCREEN_COLUMNS};
 	char a[SHORT], b[SHORT], c[SHORT], d[SHORT], e[SHORT];
-	add(&l, "%-10.10s%8s%8s", row->name, rate(a, row->tx_fps),
+	fmt_put(&l, "%-10.10s%8s%8s", row->name, rate(a, row->tx_fps),
 	    rate(b, row->tx_bps));
 	if (row->stamped)
-		add(&l, "%8s%8s%9s%7s", rate(a, row->rx_fps),
+		fmt_put(&l, "%8s%8s%9s%7s", rate(a, row->rx_fps),
 		    rate(b, row->rx_bps), count(c, row->missing),
 		    count(d, row->reordered));
 	if (row->stamped && row->latency.count)
-		add(&l, "%7s%7s%7s", duration(c, row->latency.p[P50]),
+		fmt_put(&l, "%7s%7s%7s", duration(c, row->latency.p[P50]),
 		    duration(d, row->latency.p[P99]), duration(e, row->latency.max));
 	return (unsigned)l.used;
 }
 
 unsigned screen_more(char *line, unsigned streams)
 {
-	struct line l = {.at = line, .size = SCREEN_COLUMNS};
-	add(&l, "and %u more", streams);
+	struct fmt_buf l = {.at = line, .size = SCREEN_COLUMNS};
+	fmt_put(&l, "and %u more", streams);
 	return (unsigned)l.used;
 }
 
-static void add_bound(struct line *l, const char *what, uint64_t value, bool frames)
+static void add_bound(struct fmt_buf *l, const char *what, uint64_t value, bool frames)
 {
 	char text[REPORT_NUMBER];
-	add(l, ", %s %s%s", what, report_fixed(text, value, frames ? 0 : 3), frames ? "" : " %");
+	fmt_put(l, ", %s %s%s", what, report_fixed(text, value, frames ? 0 : 3), frames ? "" : " %");
 }
 
 unsigned screen_trial(char *line, uint32_t number, const struct trial *trial,
                       const struct rfc2544_bounds *bounds)
 {
-	struct line l = {.at = line, .size = SCREEN_COLUMNS};
+	struct fmt_buf l = {.at = line, .size = SCREEN_COLUMNS};
 	bool frames = trial->frames > 0;
-	add(&l, "trial %u: %s, %u bytes", number, report_test(trial->test),
+	fmt_put(&l, "trial %u: %s, %u bytes", number, report_test(trial->test),
 	    trial->size + PLAN_FCS_BYTES);
 	add_bound(&l, frames ? "burst" : "at", frames ? trial->frames : trial->rate, frames);
 	if (trial->attempt > 1)
-		add(&l, ", attempt %u", trial->attempt);
+		fmt_put(&l, ", attempt %u", trial->attempt);
 	if (bounds->has_low)
 		add_bound(&l, "passes", bounds->low, frames);
 	if (bounds->has_high)
@@ -152,16 +136,16 @@ unsigned screen_trial(char *line, uint32_t number, const struct trial *trial,
 
 unsigned screen_line(char *line, const struct screen_progress *p, const struct screen_row *all)
 {
-	struct line l = {.at = line, .size = SCREEN_LINE};
+	struct fmt_buf l = {.at = line, .size = SCREEN_LINE};
 	char a[SHORT], b[SHORT], c[SHORT], d[SHORT], e[SHORT];
 	add_progress(&l, p);
-	add(&l, "  sent %spps %sbit/s", rate(a, all->tx_fps),
+	fmt_put(&l, "  sent %spps %sbit/s", rate(a, all->tx_fps),
 	    rate(b, all->tx_bps));
-	add(&l, "  received %spps %sbit/s  missing %llu reordered %llu",
+	fmt_put(&l, "  received %spps %sbit/s  missing %llu reordered %llu",
 	    rate(a, all->rx_fps), rate(b, all->rx_bps), (ull)all->missing,
 	    (ull)all->reordered);
 	if (all->latency.count)
-		add(&l, "  p50 %s p99 %s max %s", duration(c, all->latency.p[P50]),
+		fmt_put(&l, "  p50 %s p99 %s max %s", duration(c, all->latency.p[P50]),
 		    duration(d, all->latency.p[P99]), duration(e, all->latency.max));
 	return (unsigned)l.used;
 }

@@ -86,9 +86,9 @@ static bool read_page(size_t room)
 	struct page_walk w = {0};
 	for (bool more = true; more;) {
 		char text[2048];
-		struct page_text t = {.at = text, .size = (uint32_t)room};
+		struct page_text t = {.out = {.at = text, .size = room}};
 		more = page_fill(&page, &w, &t);
-		shell_write(NULL, text, t.used);
+		shell_write(NULL, text, t.out.used);
 		if (t.broken)
 			return false;
 	}
@@ -200,14 +200,14 @@ static void overwritten(void **s)
 	for (unsigned i = 1; i <= 2; i++)
 		crash(i, text);
 	for (unsigned i = 0; i < 2 + 2 * 2; i++) { /* the first, and more of the second than it is */
-		struct page_text t = {.at = room, .size = sizeof room};
+		struct page_text t = {.out = {.at = room, .size = sizeof room}};
 		assert_true(page.parts[0](&w, &t));
 		assert_true(more_crash(NULL, at));
 		w.item++;
 	}
 	for (unsigned i = 0; i < CRASHES_MAX - 1; i++)
 		crash(3, text);
-	struct page_text t = {.at = room, .size = sizeof room};
+	struct page_text t = {.out = {.at = room, .size = sizeof room}};
 	assert_false(page_fill(&page, &w, &t));
 	assert_true(t.broken);
 	forget_shown();
