@@ -82,7 +82,7 @@ bool candidate_changed(const struct candidate *c);
 int candidate_enter(struct candidate *c, struct text block, struct text line,
                     struct text_error *err);
 
-/* A line of candidate_compare_routes with its sign in front, and no end: the route is added, or goes.
+/* A line that candidate_write_change has written, without its end: the route is added, or goes.
  * E_INVAL as candidate_enter, and of a line that is none. */
 int candidate_enter_change(struct candidate *c, struct text line, struct text_error *err);
 
@@ -128,6 +128,25 @@ bool candidate_compare_next(const struct candidate *c, struct candidate_walk *w,
 
 /* The part of it that is about routes. */
 void candidate_compare_routes(const struct candidate *c, candidate_line_fn line, void *ctx);
+
+/* Changes of routes as text: a line each, "+ROUTE" or "-ROUTE". */
+struct candidate_changes {
+	char *at; /* NULL: counts only */
+	size_t len;
+	bool back; /* those that undo them: the other sign */
+};
+
+/* For candidate_compare_routes; ctx is a struct candidate_changes. */
+static inline void candidate_write_change(void *ctx, char sign, struct text line)
+{
+	struct candidate_changes *w = ctx;
+	if (w->at) {
+		w->at[w->len] = (sign == '+') == w->back ? '-' : '+';
+		memcpy(w->at + w->len + 1, line.at, line.len);
+		w->at[w->len + 1 + line.len] = '\n';
+	}
+	w->len += line.len + 2;
+}
 
 /* Calls fn with each route that is to go ('-') or is added ('+'): one of r and r6 is not NULL. The
  * port of an IPv6 next hop may be CONFIG_PORT_ANY. */

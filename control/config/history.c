@@ -1,26 +1,9 @@
-/* See history.h. A version lies in the bytes as its text, then lines "-ROUTE" and "+ROUTE": what to
- * take away from the configuration after it, and what to add. */
+/* See history.h. A version lies in the bytes as its text, then the changes of routes that lead back
+ * to it from the configuration after it. */
 #include "control/config/history.h"
 
 #include "lib/assert.h"
 #include "lib/fmt.h"
-
-struct writer {
-	char *at; /* NULL: counts only */
-	size_t len;
-};
-
-/* The way back: what the candidate adds is to go. */
-static void write_back(void *ctx, char sign, struct text line)
-{
-	struct writer *w = ctx;
-	if (w->at != NULL) {
-		w->at[w->len] = sign == '+' ? '-' : '+';
-		memcpy(w->at + w->len + 1, line.at, line.len);
-		w->at[w->len + 1 + line.len] = '\n';
-	}
-	w->len += line.len + 2;
-}
 
 static void forget_oldest(struct history *h)
 {
@@ -35,8 +18,8 @@ static void forget_oldest(struct history *h)
 
 bool history_keep(struct history *h, const struct candidate *c, uint64_t now_ns, const char *by)
 {
-	struct writer w = {NULL, 0};
-	candidate_compare_routes(c, write_back, &w);
+	struct candidate_changes w = {.back = true};
+	candidate_compare_routes(c, candidate_write_change, &w);
 	const size_t bytes = c->running_len + w.len;
 	while (h->count > 0 &&
 	       (h->count == HISTORY_VERSIONS || h->len + bytes > HISTORY_BYTES))
@@ -48,8 +31,8 @@ bool history_keep(struct history *h, const struct candidate *c, uint64_t now_ns,
 	                              .routes_len = w.len, .until_ns = now_ns};
 	fmt_format(v->by, sizeof v->by, "%s", by);
 	memcpy(h->bytes + h->len, c->running_text, c->running_len);
-	w = (struct writer){h->bytes + h->len + c->running_len, 0};
-	candidate_compare_routes(c, write_back, &w);
+	w = (struct candidate_changes){.at = h->bytes + h->len + c->running_len, .back = true};
+	candidate_compare_routes(c, candidate_write_change, &w);
 	h->len += bytes;
 	return true;
 }

@@ -1,4 +1,4 @@
-/* See journal.h. The routes are lines "-ROUTE" and "+ROUTE", as those of history.c. */
+/* See journal.h. */
 #include "control/config/journal.h"
 
 #include "runtime/runtime.h"
@@ -68,19 +68,18 @@ static struct slot *current(struct journal *j, size_t bytes, struct slot **other
 /* --- writing --- */
 
 struct writer {
-	char *at; /* NULL: counts only */
-	size_t len;
+	struct candidate_changes changes;
 	size_t effort; /* bytes that may yet be looked at for lines that cancel each other */
 };
 
 /* A line that is there already, with the other sign, goes: both have been. False: it is not there, or
  * has not been looked for. */
-static bool cancel(struct writer *w, char sign, struct text line)
+static bool cancel(struct candidate_changes *w, size_t *effort, char sign, struct text line)
 {
 	const char other = sign == '+' ? '-' : '+';
-	if (w->len > w->effort)
+	if (w->len > *effort)
 		return false;
-	w->effort -= w->len;
+	*effort -= w->len;
 	for (size_t i = 0; i < w->len;) {
 		const size_t n = text_find((struct text){w->at + i, w->len - i}, '\n') + 1;
 		if (w->at[i] == other && text_equal((struct text){w->at + i + 1, n - 2}, line)) {
@@ -96,14 +95,8 @@ static bool cancel(struct writer *w, char sign, struct text line)
 static void write_route(void *ctx, char sign, struct text line)
 {
 	struct writer *w = ctx;
-	if (w->at) {
-		if (cancel(w, sign, line))
-			return;
-		w->at[w->len] = sign;
-		memcpy(w->at + w->len + 1, line.at, line.len);
-		w->at[w->len + 1 + line.len] = '\n';
-	}
-	w->len += line.len + 2;
+	if (!w->changes.at || !cancel(&w->changes, &w->effort, sign, line))
+		candidate_write_change(&w->changes, sign, line);
 }
 
 /* A place for so many bytes of text beside the slot that stands, *last; it may be moved. NULL: there
@@ -138,7 +131,7 @@ bool journal_stage(const struct candidate *c, bool on_boot)
 	if (j && (last = current(j, bytes, &unused)) != NULL && last->on_boot == on_boot)
 		before = last->routes; /* else they have come and gone from another configuration */
 	candidate_compare_routes(c, write_route, &w);
-	struct slot *s = broken ? NULL : place_for(c->len + before + w.len, &last);
+	struct slot *s = broken ? NULL : place_for(c->len + before + w.changes.len, &last);
 	if (!s) {
 		broken = true;
 		journal_forget();
@@ -151,9 +144,9 @@ bool journal_stage(const struct candidate *c, bool on_boot)
 	memcpy(s->text, c->text, c->len);
 	if (last)
 		memcpy(s->text + c->len, last->text + last->statements, before);
-	w = (struct writer){s->text + c->len, before, EFFORT_MAX};
+	w = (struct writer){{.at = s->text + c->len, .len = before}, EFFORT_MAX};
 	candidate_compare_routes(c, write_route, &w);
-	s->routes = w.len;
+	s->routes = w.changes.len;
 	staged = s;
 	j = core_private_kept(CORE_KEPT_JOURNAL, &bytes);
 	j->unconfirmed = 1;
