@@ -28,73 +28,63 @@
 #define PING_BYTES_MAX 1400
 #define PING_TIMES_MAX 100000
 
-static void help(struct shell *sh, int argc, char **argv)
+static void help(struct shell *sh)
 {
-	(void)argc;
-	(void)argv;
 	shell_help(sh);
 }
 
-static void ping_command(struct shell *sh, int argc, char **argv)
+static void ping_command(struct shell *sh)
 {
 	uint32_t times = PING_TIMES, bytes = PING_BYTES, port = UINT32_MAX;
 	struct net_addr dst;
 	const struct option options[] = {{"count", 1, PING_TIMES_MAX, &times},
 	                                 {"size", 1, PING_BYTES_MAX, &bytes},
 	                                 {"interface", 0, 0, &port}};
-	if (text_parse_addr(text_of(argv[0]), &dst) != E_OK)
-		shell_print(sh, "%s is not an address\n", argv[0]);
-	else if (!options_read(sh, argc - 1, argv + 1, options, ARRAY_LEN(options)))
+	if (text_parse_addr(text_of(sh->argv[0]), &dst) != E_OK)
+		shell_print(sh, "%s is not an address\n", sh->argv[0]);
+	else if (!options_read(sh, options, ARRAY_LEN(options)))
 		return;
 	else if (port == UINT32_MAX && ip6_is_link_local(&dst))
-		shell_print(sh, "%s is on every link: say which one by `interface ethN`\n", argv[0]);
+		shell_print(sh, "%s is on every link: say which one by `interface ethN`\n", sh->argv[0]);
 	else
 		ping_start(sh, &dst, port, times, bytes);
 }
 
-static void leave(struct shell *sh, int argc, char **argv)
+static void leave(struct shell *sh)
 {
-	(void)argc;
-	(void)argv;
 	if (!remote_leave(sh))
 		shell_print(sh, "this is the machine's own console: there is nothing to leave\n");
 }
 
-static void reload(struct shell *sh, int argc, char **argv)
+static void reload(struct shell *sh)
 {
-	(void)argc;
-	(void)argv;
 	shell_print(sh, "restarting\n");
 	core_reboot();
 }
 
-static void poweroff(struct shell *sh, int argc, char **argv)
+static void poweroff(struct shell *sh)
 {
 	uint32_t code = 0;
-	if (argc == 1 && text_parse_u32(text_of(argv[0]), 0, 63, &code) != E_OK)
+	if (sh->argc == 1 && text_parse_u32(text_of(sh->argv[0]), 0, 63, &code) != E_OK)
 		shell_print(sh, "the exit code is a number from 0 to 63\n");
 	else
 		core_exit(code);
 }
 
-static void clear_arp(struct shell *sh, int argc, char **argv)
+static void clear_arp(struct shell *sh)
 {
 	struct arp_entry e;
 	unsigned cursor = 0;
 	(void)sh;
-	(void)argc;
-	(void)argv;
 	while (forwarding.ready && arp_next(&neighbours.arp, &cursor, core_now_ns(), &e))
 		if (e.state != ARP_STATIC)
 			arp_forget(&neighbours.arp, e.port, e.ip);
 }
 
-static void clear_neighbours6(struct shell *sh, int argc, char **argv)
+static void clear_neighbours6(struct shell *sh)
 {
 	struct nd_entry e;
 	(void)sh;
-	(void)argc;
-	(void)argv;
 	for (unsigned cursor = 0;
 	     forwarding.ready && nd_next(&neighbours.nd, &cursor, core_now_ns(), &e);)
 		if (e.state != ND_STATIC)

@@ -106,27 +106,21 @@ static bool more_differences(struct shell *sh, void *at)
 	return goes_on(sh, s) && candidate_compare_next(s->c, &s->at, print_line, sh);
 }
 
-void show_candidate(struct shell *sh, int argc, char **argv)
+void show_candidate(struct shell *sh)
 {
-	(void)argc;
-	(void)argv;
 	shell_stream(sh, more_candidate);
 }
 
-void show_compare(struct shell *sh, int argc, char **argv)
+void show_compare(struct shell *sh)
 {
-	(void)argc;
-	(void)argv;
 	shell_stream(sh, more_differences);
 }
 
 /* --- errors and history --- */
 
-void show_history(struct shell *sh, int argc, char **argv)
+void show_history(struct shell *sh)
 {
 	const struct history_version *v;
-	(void)argc;
-	(void)argv;
 	shell_print(sh, "%-8s %10s %s\n", "rollback", "age_s", "replaced by");
 	for (unsigned n = 1; (v = commit_version(n)) != NULL; n++)
 		shell_print(sh, "%-8u %10llu %s\n", n,
@@ -167,14 +161,12 @@ static void follow(struct shell *sh, struct text line, bool removes)
 
 /* Every statement, with "no" or without: the words of its row, and what was typed behind them, or
  * for a number among them. */
-static void enter(struct shell *sh, int argc, char **argv)
+static void enter(struct shell *sh)
 {
 	struct candidate *c = candidate_of(sh);
 	const struct text more = shell_arguments(sh);
 	struct text_error err;
 	char line[CANDIDATE_LINE_MAX];
-	(void)argc;
-	(void)argv;
 	if (!c)
 		return;
 	const char *words = shell_running(sh)->words;
@@ -195,19 +187,19 @@ static void enter(struct shell *sh, int argc, char **argv)
 
 /* --- commands of the mode --- */
 
-static void resequence(struct shell *sh, int argc, char **argv)
+static void resequence(struct shell *sh)
 {
 	struct candidate *c = candidate_of(sh);
 	struct text_error err;
 	uint32_t start = CONFIG_ACL_SEQUENCE_STEP, step = CONFIG_ACL_SEQUENCE_STEP;
 	if (!c)
 		return;
-	if ((argc > 1 && text_parse_u32(text_of(argv[1]), 1, CONFIG_ACL_SEQUENCE_MAX, &start) != E_OK) ||
-	    (argc > 2 && text_parse_u32(text_of(argv[2]), 1, CONFIG_ACL_SEQUENCE_MAX, &step) != E_OK))
+	if ((sh->argc > 1 && text_parse_u32(text_of(sh->argv[1]), 1, CONFIG_ACL_SEQUENCE_MAX, &start) != E_OK) ||
+	    (sh->argc > 2 && text_parse_u32(text_of(sh->argv[2]), 1, CONFIG_ACL_SEQUENCE_MAX, &step) != E_OK))
 		shell_print(sh, "%% the first number and the step are numbers from 1 to %u\n",
 		            CONFIG_ACL_SEQUENCE_MAX);
-	else if (candidate_resequence(c, text_of(argv[0]), start, step, &err) != E_OK)
-		say_error(sh, c, &err, text_of(argv[0]));
+	else if (candidate_resequence(c, text_of(sh->argv[0]), start, step, &err) != E_OK)
+		say_error(sh, c, &err, text_of(sh->argv[0]));
 }
 
 /* Who types here. */
@@ -258,20 +250,16 @@ static void commit_now(struct shell *sh, struct candidate *c, uint64_t confirm_n
 	}
 }
 
-static void commit_command(struct shell *sh, int argc, char **argv)
+static void commit_command(struct shell *sh)
 {
 	struct candidate *c = candidate_of(sh);
-	(void)argc;
-	(void)argv;
 	if (c)
 		commit_now(sh, c, 0);
 }
 
-static void commit_check_command(struct shell *sh, int argc, char **argv)
+static void commit_check_command(struct shell *sh)
 {
 	struct candidate *c = candidate_of(sh);
-	(void)argc;
-	(void)argv;
 	if (!c)
 		return;
 	enum commit_effect effect = check(sh, c);
@@ -281,14 +269,14 @@ static void commit_check_command(struct shell *sh, int argc, char **argv)
 }
 
 /* "MINUTES" or "SECONDSs". */
-static void commit_confirmed(struct shell *sh, int argc, char **argv)
+static void commit_confirmed(struct shell *sh)
 {
 	struct candidate *c = candidate_of(sh);
 	uint32_t n = CONFIRM_DEFAULT_MIN;
-	struct text time = text_of(argc == 1 ? argv[0] : "");
+	struct text time = text_of(sh->argc == 1 ? sh->argv[0] : "");
 	const bool seconds = time.len > 0 && time.at[time.len - 1] == 's';
 	time.len -= seconds;
-	if (argc == 1 && text_parse_u32(time, 1, seconds ? 60 * CONFIRM_MAX_MIN : CONFIRM_MAX_MIN,
+	if (sh->argc == 1 && text_parse_u32(time, 1, seconds ? 60 * CONFIRM_MAX_MIN : CONFIRM_MAX_MIN,
 	                                &n) != E_OK)
 		shell_print(sh, "%% the time is a number of minutes, 1 to %d, or of seconds, such as 30s\n",
 		            CONFIRM_MAX_MIN);
@@ -296,19 +284,17 @@ static void commit_confirmed(struct shell *sh, int argc, char **argv)
 		commit_now(sh, c, n * (seconds ? 1 : 60) * SECOND_NS);
 }
 
-static void rollback(struct shell *sh, int argc, char **argv)
+static void rollback(struct shell *sh)
 {
 	uint32_t n = 1;
-	if (argc == 1 && text_parse_u32(text_of(argv[0]), 0, HISTORY_VERSIONS, &n) != E_OK)
+	if (sh->argc == 1 && text_parse_u32(text_of(sh->argv[0]), 0, HISTORY_VERSIONS, &n) != E_OK)
 		shell_print(sh, "%% a number from 0, what runs now, to %d\n", HISTORY_VERSIONS);
 	else if (candidate_of(sh) && commit_rollback(n) != E_OK)
 		shell_print(sh, "%% there is no configuration %u commits ago\n", n);
 }
 
-static void discard(struct shell *sh, int argc, char **argv)
+static void discard(struct shell *sh)
 {
-	(void)argc;
-	(void)argv;
 	if (candidate_of(sh))
 		commit_rollback(0);
 }
@@ -325,17 +311,13 @@ static void leave(struct shell *sh)
 		shell_print(sh, "the candidate has changes that are not committed; they stay in it\n");
 }
 
-static void end(struct shell *sh, int argc, char **argv)
+static void end(struct shell *sh)
 {
-	(void)argc;
-	(void)argv;
 	leave(sh);
 }
 
-static void exit_command(struct shell *sh, int argc, char **argv)
+static void exit_command(struct shell *sh)
 {
-	(void)argc;
-	(void)argv;
 	if (sh->place[0])
 		set_place(sh, "");
 	else
@@ -456,11 +438,11 @@ void commands_set(struct shell *sh)
 	shell_set_commands(sh, rows, count);
 }
 
-void configure(struct shell *sh, int argc, char **argv)
+void configure(struct shell *sh)
 {
 	const struct candidate *c = candidate_of(sh);
-	if (argc == 1 && !text_begins_word(text_of(argv[0]), text_of("terminal"))) {
-		shell_print(sh, "%% unknown word \"%s\"\n", argv[0]);
+	if (sh->argc == 1 && !text_begins_word(text_of(sh->argv[0]), text_of("terminal"))) {
+		shell_print(sh, "%% unknown word \"%s\"\n", sh->argv[0]);
 		return;
 	}
 	if (!c)

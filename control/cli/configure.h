@@ -18,10 +18,10 @@ void commands_set(struct shell *sh);
 extern const struct remote_console configure_console;
 
 /* Rows of the table of commands outside the mode. */
-void configure(struct shell *sh, int argc, char **argv);
-void show_candidate(struct shell *sh, int argc, char **argv);
-void show_compare(struct shell *sh, int argc, char **argv);
-void show_history(struct shell *sh, int argc, char **argv);
+void configure(struct shell *sh);
+void show_candidate(struct shell *sh);
+void show_compare(struct shell *sh);
+void show_history(struct shell *sh);
 
 /* Prints a piece of a configuration, whatever bytes a script in it has; ctx is the shell. */
 void configure_print(void *ctx, const char *text, size_t len);

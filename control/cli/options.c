@@ -36,10 +36,10 @@ static bool read_value(struct shell *sh, const struct option *o, const char *wor
 	return e == E_OK;
 }
 
-bool options_read(struct shell *sh, int argc, char **argv, const struct option *option,
-                  unsigned options)
+bool options_read(struct shell *sh, const struct option *option, unsigned options)
 {
-	for (int i = 0; i < argc; i += 2) {
+	char **argv = sh->argv;
+	for (unsigned i = 1; i < sh->argc; i += 2) {
 		const struct option *o = option;
 		while (o < option + options && strcmp(argv[i], o->name) != 0)
 			o++;
@@ -47,7 +47,7 @@ bool options_read(struct shell *sh, int argc, char **argv, const struct option *
 			shell_print(sh, "%% unknown word \"%s\"\n", argv[i]);
 			return false;
 		}
-		if (!read_value(sh, o, i + 1 < argc ? argv[i + 1] : NULL))
+		if (!read_value(sh, o, argv[i + 1]))
 			return false;
 	}
 	return true;

@@ -14,8 +14,8 @@ struct option {
 /* The number of the interface with that name: eth0 or 0, eth0.100, lo0. E_INVAL; E_NOENT. */
 int option_interface(const char *word, uint32_t *n);
 
-/* Reads the options that argv[0..argc) is made of; says what is wrong and returns false. */
-bool options_read(struct shell *sh, int argc, char **argv, const struct option *option,
-                  unsigned options);
+/* Reads the options that stand behind the command's first argument; says what is wrong and returns
+ * false. */
+bool options_read(struct shell *sh, const struct option *option, unsigned options);
 
 #endif

@@ -217,11 +217,9 @@ static void show_interface(struct shell *sh, const struct view *v, unsigned n)
 		show_carried(sh, n);
 }
 
-void show_interfaces(struct shell *sh, int argc, char **argv)
+void show_interfaces(struct shell *sh)
 {
 	const struct view *v = view_get();
-	(void)argc;
-	(void)argv;
 	for (unsigned n = 0; n < v->ifs; n++)
 		if (view_exists(v, n))
 			show_interface(sh, v, n);
@@ -249,11 +247,9 @@ static void brief_line(struct shell *sh, int width, unsigned port, bool enabled,
 	            address ? state : "-");
 }
 
-void show_ip_brief(struct shell *sh, int argc, char **argv)
+void show_ip_brief(struct shell *sh)
 {
 	char text[FMT_PREFIX_MAX];
-	(void)argc;
-	(void)argv;
 	brief_head(sh, BRIEF_WIDTH);
 	for (unsigned p = 0; p < view_get()->ifs; p++) {
 		const struct view_port *vp = &view_get()->port[p];
@@ -268,12 +264,10 @@ void show_ip_brief(struct shell *sh, int argc, char **argv)
 	}
 }
 
-void show_ipv6_brief(struct shell *sh, int argc, char **argv)
+void show_ipv6_brief(struct shell *sh)
 {
 	char text[FMT_PREFIX6_MAX];
 	struct nd_address a;
-	(void)argc;
-	(void)argv;
 	brief_head(sh, BRIEF_WIDTH6);
 	for (unsigned p = 0; p < view_get()->ifs; p++) {
 		bool any = false, enabled = view_get()->port[p].enabled6;
@@ -291,13 +285,11 @@ void show_ipv6_brief(struct shell *sh, int argc, char **argv)
 
 /* --- show arp --- */
 
-void show_arp(struct shell *sh, int argc, char **argv)
+void show_arp(struct shell *sh)
 {
 	char ip[FMT_IP4_MAX], mac[FMT_MAC_MAX];
 	struct arp_entry e;
 	unsigned cursor = 0;
-	(void)argc;
-	(void)argv;
 	shell_print(sh, "%-15s %-17s %-10s %-11s %8s %7s\n", "address", "mac", "port", "state", "age_s",
 	            "waiting");
 	while (forwarding.ready && arp_next(&neighbours.arp, &cursor, core_now_ns(), &e)) {
@@ -310,11 +302,9 @@ void show_arp(struct shell *sh, int argc, char **argv)
 
 /* --- show cores --- */
 
-void show_cores(struct shell *sh, int argc, char **argv)
+void show_cores(struct shell *sh)
 {
 	static const char *const states[] = {"off", "running", "asleep", "dead"};
-	(void)argc;
-	(void)argv;
 	shell_print(sh, "%-4s %-12s %-8s %12s %14s %12s %10s %8s %6s\n", "core", "role", "state",
 	            "rx_pkts", "busy_cycles", "cycles_pkt", "pkts_turn", "sleeps", "faults");
 	for (unsigned i = 0; i < self.info->cores; i++) {
@@ -348,12 +338,10 @@ static uint64_t first_forward_tsc(void)
 	return first;
 }
 
-void show_version(struct shell *sh, int argc, char **argv)
+void show_version(struct shell *sh)
 {
 	const struct boot_info *b = self.info;
 	uint64_t first = first_forward_tsc();
-	(void)argc;
-	(void)argv;
 	shell_print(sh, "Hayate %s, application %s\n", HAYATE_VERSION,
 	            core_app_word(core_app_number()));
 	shell_print(sh, "build %s\n", b->build_id);
@@ -397,9 +385,7 @@ static bool more_config(struct shell *sh, void *at)
 	return false;
 }
 
-void show_config(struct shell *sh, int argc, char **argv)
+void show_config(struct shell *sh)
 {
-	(void)argc;
-	(void)argv;
 	shell_stream(sh, more_config);
 }

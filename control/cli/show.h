@@ -4,39 +4,39 @@
 
 #include "control/console/shell.h"
 
-void show_interfaces(struct shell *sh, int argc, char **argv);
-void show_arp(struct shell *sh, int argc, char **argv);
-void show_neighbours6(struct shell *sh, int argc, char **argv);
-void show_ip_brief(struct shell *sh, int argc, char **argv);
-void show_ipv6_brief(struct shell *sh, int argc, char **argv);
-void show_cores(struct shell *sh, int argc, char **argv);
-void show_tcp(struct shell *sh, int argc, char **argv);
-void show_events(struct shell *sh, int argc, char **argv);
-void show_version(struct shell *sh, int argc, char **argv);
-void show_config(struct shell *sh, int argc, char **argv);
+void show_interfaces(struct shell *sh);
+void show_arp(struct shell *sh);
+void show_neighbours6(struct shell *sh);
+void show_ip_brief(struct shell *sh);
+void show_ipv6_brief(struct shell *sh);
+void show_cores(struct shell *sh);
+void show_tcp(struct shell *sh);
+void show_events(struct shell *sh);
+void show_version(struct shell *sh);
+void show_config(struct shell *sh);
 
 /* --- show_counters.c --- */
 
-void show_counters(struct shell *sh, int argc, char **argv);
-void show_interfaces_counters(struct shell *sh, int argc, char **argv);
-void show_interfaces_drops(struct shell *sh, int argc, char **argv);
-void show_interfaces_rates(struct shell *sh, int argc, char **argv);
-void clear_counters(struct shell *sh, int argc, char **argv);
+void show_counters(struct shell *sh);
+void show_interfaces_counters(struct shell *sh);
+void show_interfaces_drops(struct shell *sh);
+void show_interfaces_rates(struct shell *sh);
+void clear_counters(struct shell *sh);
 
 /* `show interfaces rates`; returns core_now_ns() of its end, UINT64_MAX for none. */
 uint64_t rates_timer(void);
 
 /* --- show_route.c --- */
 
-void show_route(struct shell *sh, int argc, char **argv);
-void show_route6(struct shell *sh, int argc, char **argv);
-void show_route_idle(struct shell *sh, int argc, char **argv);
-void show_route6_idle(struct shell *sh, int argc, char **argv);
+void show_route(struct shell *sh);
+void show_route6(struct shell *sh);
+void show_route_idle(struct shell *sh);
+void show_route6_idle(struct shell *sh);
 
 /* --- show_summary.c --- */
 
-void show_route_summary(struct shell *sh, int argc, char **argv);
-void show_route6_summary(struct shell *sh, int argc, char **argv);
+void show_route_summary(struct shell *sh);
+void show_route6_summary(struct shell *sh);
 
 /* Counts on; as rates_timer. */
 uint64_t summary_timer(void);

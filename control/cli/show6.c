@@ -13,12 +13,10 @@ typedef unsigned long long ull;
 
 /* --- show ipv6 neighbors --- */
 
-void show_neighbours6(struct shell *sh, int argc, char **argv)
+void show_neighbours6(struct shell *sh)
 {
 	char addr[FMT_IP6_MAX], mac[FMT_MAC_MAX];
 	struct nd_entry e;
-	(void)argc;
-	(void)argv;
 	shell_print(sh, "%-30s %-17s %-10s %-11s %-6s %8s %7s\n", "address", "mac", "port", "state",
 	            "router", "age_s", "waiting");
 	for (unsigned cursor = 0;

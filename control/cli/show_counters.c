@@ -16,11 +16,9 @@
 
 typedef unsigned long long ull;
 
-void clear_counters(struct shell *sh, int argc, char **argv)
+void clear_counters(struct shell *sh)
 {
 	(void)sh;
-	(void)argc;
-	(void)argv;
 	stats_clear();
 }
 
@@ -46,13 +44,13 @@ static void show_balance(struct shell *sh)
 	            (ull)waiting);
 }
 
-void show_counters(struct shell *sh, int argc, char **argv)
+void show_counters(struct shell *sh)
 {
 	struct counters c;
-	bool all = argc == 1 && strcmp(argv[0], "all") == 0;
-	bool drops = argc == 1 && strcmp(argv[0], "drops") == 0;
-	if (argc == 1 && !all && !drops) {
-		shell_print(sh, "%% unknown word \"%s\"; it may be all or drops\n", argv[0]);
+	bool all = sh->argc == 1 && strcmp(sh->argv[0], "all") == 0;
+	bool drops = sh->argc == 1 && strcmp(sh->argv[0], "drops") == 0;
+	if (sh->argc == 1 && !all && !drops) {
+		shell_print(sh, "%% unknown word \"%s\"; it may be all or drops\n", sh->argv[0]);
 		return;
 	}
 	stats_counters(&c);
@@ -71,10 +69,8 @@ void show_counters(struct shell *sh, int argc, char **argv)
 
 /* --- show interfaces counters --- */
 
-void show_interfaces_counters(struct shell *sh, int argc, char **argv)
+void show_interfaces_counters(struct shell *sh)
 {
-	(void)argc;
-	(void)argv;
 	shell_print(sh, "%-10s %14s %18s %10s %10s %14s %18s %10s %10s\n", "port", "rx_pkts",
 	            "rx_bytes", "rx_errors", "rx_drops", "tx_pkts", "tx_bytes", "tx_errors",
 	            "tx_drops");
@@ -106,10 +102,8 @@ static void show_drops(struct shell *sh, const char *name, unsigned n)
 			            counter_desc[CNT_DROP_FIRST + i].help);
 }
 
-void show_interfaces_drops(struct shell *sh, int argc, char **argv)
+void show_interfaces_drops(struct shell *sh)
 {
-	(void)argc;
-	(void)argv;
 	shell_print(sh, "%-10s %-26s %12s\n", "port", "reason", "pkts");
 	for (unsigned n = 0; n < view_get()->ifs; n++)
 		if (view_has_link(view_get(), n))
@@ -157,11 +151,11 @@ static void rates_cancel(struct shell *sh)
 	shell_done(sh);
 }
 
-void show_interfaces_rates(struct shell *sh, int argc, char **argv)
+void show_interfaces_rates(struct shell *sh)
 {
 	uint32_t seconds = 1;
-	if (argc == 1 &&
-	    text_parse_u32(text_of(argv[0]), 1, RATES_SECONDS_MAX, &seconds) != E_OK) {
+	if (sh->argc == 1 &&
+	    text_parse_u32(text_of(sh->argv[0]), 1, RATES_SECONDS_MAX, &seconds) != E_OK) {
 		shell_print(sh, "from 1 to %u seconds\n", RATES_SECONDS_MAX);
 		return;
 	}

@@ -48,12 +48,12 @@ static void show_core(struct shell *sh, const char *number)
 		;
 }
 
-void show_events(struct shell *sh, int argc, char **argv)
+void show_events(struct shell *sh)
 {
-	if (argc == 0)
+	if (sh->argc == 0)
 		shell_stream(sh, more_events);
-	else if (argc == 2 && strcmp(argv[0], "core") == 0)
-		show_core(sh, argv[1]);
+	else if (sh->argc == 2 && strcmp(sh->argv[0], "core") == 0)
+		show_core(sh, sh->argv[1]);
 	else
 		shell_print(sh, "%% behind it comes nothing, or: core N\n");
 }

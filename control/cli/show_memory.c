@@ -63,12 +63,10 @@ static void show_private(struct shell *sh)
 	row(sh, "control core", "free", self.info->core[0].tables_bytes - core_private_used());
 }
 
-void show_memory(struct shell *sh, int argc, char **argv)
+void show_memory(struct shell *sh)
 {
 	const struct boot_info *b = self.info;
 	uint64_t outboxes = 0, arenas = 0, regions = b->snapshot_bytes;
-	(void)argc;
-	(void)argv;
 	for (unsigned i = 0; i < b->cores; i++) {
 		outboxes += b->core[i].outbox_bytes;
 		arenas += b->core[i].arena_bytes;

@@ -8,6 +8,6 @@
  * constant. */
 void memory_note(const char *what);
 extern const char memory_later[]; /* for that which is taken while the ports run */
-void show_memory(struct shell *sh, int argc, char **argv);
+void show_memory(struct shell *sh);
 
 #endif

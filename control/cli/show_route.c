@@ -196,7 +196,7 @@ static bool parse(const char *word, bool six, struct net_addr *addr)
 	return true;
 }
 
-static void show(struct shell *sh, bool six, int argc, char **argv)
+static void show(struct shell *sh, bool six)
 {
 	const uint32_t count = fib_count(six ? &forwarding.fib6 : &forwarding.fib);
 	struct fib_cursor cursor = {0};
@@ -204,11 +204,11 @@ static void show(struct shell *sh, bool six, int argc, char **argv)
 	struct net_addr addr;
 	uint32_t nh;
 	unsigned n = 0;
-	if (argc == 1 && !parse(argv[0], six, &addr)) {
-		shell_print(sh, "%s is neither an %saddress nor a prefix\n", argv[0], six ? "IPv6 " : "");
+	if (sh->argc == 1 && !parse(sh->argv[0], six, &addr)) {
+		shell_print(sh, "%s is neither an %saddress nor a prefix\n", sh->argv[0], six ? "IPv6 " : "");
 		return;
 	}
-	if (argc == 1) {
+	if (sh->argc == 1) {
 		show_to(sh, &addr, six);
 		return;
 	}
@@ -252,36 +252,32 @@ static void show_idle(struct shell *sh, bool six)
 
 /* --- commands --- */
 
-void show_route(struct shell *sh, int argc, char **argv)
+void show_route(struct shell *sh)
 {
 	if (forwarding.ready)
-		show(sh, false, argc, argv);
+		show(sh, false);
 	else
 		shell_print(sh, "no table\n");
 }
 
-void show_route6(struct shell *sh, int argc, char **argv)
+void show_route6(struct shell *sh)
 {
 	if (forwarding.ready)
-		show(sh, true, argc, argv);
+		show(sh, true);
 	else
 		shell_print(sh, "no table\n");
 }
 
-void show_route_idle(struct shell *sh, int argc, char **argv)
+void show_route_idle(struct shell *sh)
 {
-	(void)argc;
-	(void)argv;
 	if (forwarding.ready)
 		show_idle(sh, false);
 	else
 		shell_print(sh, "no table\n");
 }
 
-void show_route6_idle(struct shell *sh, int argc, char **argv)
+void show_route6_idle(struct shell *sh)
 {
-	(void)argc;
-	(void)argv;
 	if (forwarding.ready)
 		show_idle(sh, true);
 	else

@@ -42,17 +42,13 @@ static void start(struct shell *sh, bool six)
 	shell_set_busy(sh, cancel);
 }
 
-void show_route_summary(struct shell *sh, int argc, char **argv)
+void show_route_summary(struct shell *sh)
 {
-	(void)argc;
-	(void)argv;
 	start(sh, false);
 }
 
-void show_route6_summary(struct shell *sh, int argc, char **argv)
+void show_route6_summary(struct shell *sh)
 {
-	(void)argc;
-	(void)argv;
 	start(sh, true);
 }
 

@@ -111,12 +111,12 @@ static void show_connections(struct shell *sh)
 		shell_print(sh, "... %llu more\n", (unsigned long long)(open - shown));
 }
 
-void show_tcp(struct shell *sh, int argc, char **argv)
+void show_tcp(struct shell *sh)
 {
-	if (argc == 0)
+	if (sh->argc == 0)
 		show_states(sh);
-	else if (strcmp(argv[0], "connections") == 0)
+	else if (strcmp(sh->argv[0], "connections") == 0)
 		show_connections(sh);
 	else
-		shell_print(sh, "%% unknown word \"%s\"\n", argv[0]);
+		shell_print(sh, "%% unknown word \"%s\"\n", sh->argv[0]);
 }

@@ -304,7 +304,9 @@ static void run_command(struct shell *sh, const struct shell_match *m, const str
 	sh->running = c;
 	sh->number = m->number;
 	sh->in_command = true;
-	c->run(sh, (int)n, argv);
+	sh->argc = n;
+	sh->argv = argv;
+	c->run(sh);
 	sh->in_command = false;
 }
 

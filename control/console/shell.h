@@ -49,9 +49,8 @@ struct shell_command {
 	 * with '~' is for a person alone: the command takes any number, and judges itself. */
 	const char *args;
 	const char *help; /* one line */
-	/* argv holds the arguments alone, argc of them, as many as `args` allows, and a NULL; they
-	 * are valid until run returns. */
-	void (*run)(struct shell *sh, int argc, char **argv);
+	/* Finds its arguments, as many as `args` allows, in sh->argv. */
+	void (*run)(struct shell *sh);
 };
 
 /* Takes what the shell prints, len > 0 bytes, ready for the terminal. */
@@ -66,7 +65,7 @@ enum shell_escape {
 	SHELL_ESC_STRING, /* in ESC ] … BEL and its like */
 };
 
-/* All fields are private. */
+/* All fields are private but argc, argv and place. */
 struct shell {
 	const struct shell_command *commands;
 	unsigned command_count;
@@ -74,9 +73,11 @@ struct shell {
 	char hostname[SHELL_HOSTNAME_SIZE];
 
 	char mode[SHELL_MODE_SIZE]; /* between hostname and # of the prompt */
-	char place[SHELL_PLACE_SIZE]; /* of the mode's commands: where they are. Not private */
-	const struct shell_command *running; /* while in_command */
-	struct text arguments;               /* of it, as typed */
+	char place[SHELL_PLACE_SIZE]; /* of the mode's commands: where they are */
+	const struct shell_command *running; /* this and what follows while in_command */
+	unsigned argc;                       /* arguments, without the command's keywords */
+	char **argv;                         /* they, and a NULL */
+	struct text arguments;               /* they as typed */
 	struct text number;                  /* typed for its keyword #, if it has one */
 
 	bool busy; /* a command goes on after its run() */

@@ -369,24 +369,22 @@ static void show_list(struct shell *sh, unsigned i)
 	show_line(sh, UNDETERMINED_TEXT, at + ACL_UNDETERMINED);
 }
 
-void show_access_lists(struct shell *sh, int argc, char **argv)
+void show_access_lists(struct shell *sh)
 {
 	const struct config *c = &running.config;
 	bool any = false;
 	for (unsigned i = 0; i < c->acl_count; i++)
-		if (argc == 0 || strcmp(argv[0], c->acl[i].name) == 0) {
+		if (sh->argc == 0 || strcmp(sh->argv[0], c->acl[i].name) == 0) {
 			show_list(sh, i);
 			any = true;
 		}
-	if (!any && argc == 1)
-		shell_print(sh, "there is no access list %s\n", argv[0]);
+	if (!any && sh->argc == 1)
+		shell_print(sh, "there is no access list %s\n", sh->argv[0]);
 }
 
-void clear_access_lists(struct shell *sh, int argc, char **argv)
+void clear_access_lists(struct shell *sh)
 {
 	(void)sh;
-	(void)argc;
-	(void)argv;
 	for (uint32_t n = filter.in_force * VIEW_FILTER_COUNTS_EACH;
 	     n < filter.part[filter.in_force].counts_end; n++)
 		filter.offset[n] = counted(n);

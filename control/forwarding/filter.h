@@ -30,7 +30,7 @@ int filter_prepare(const struct config *next, struct text_error *err);
  * rule that stays as it was, number and words, in a list of that name, keeps its count. */
 void filter_switch(const struct config *next);
 
-void show_access_lists(struct shell *sh, int argc, char **argv);
-void clear_access_lists(struct shell *sh, int argc, char **argv);
+void show_access_lists(struct shell *sh);
+void clear_access_lists(struct shell *sh);
 
 #endif

@@ -111,10 +111,8 @@ static bool more_crash(struct shell *sh, void *own)
 	return n != 0;
 }
 
-void show_crash(struct shell *sh, int argc, char **argv)
+void show_crash(struct shell *sh)
 {
-	(void)argc;
-	(void)argv;
 	shell_stream(sh, more_crash);
 }
 

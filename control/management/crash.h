@@ -5,6 +5,6 @@
 #include "control/console/shell.h"
 
 /* The console's `show crash`. */
-void show_crash(struct shell *sh, int argc, char **argv);
+void show_crash(struct shell *sh);
 
 #endif

@@ -407,7 +407,7 @@ static bool read_order(struct shell *sh, struct order *o, char **word, unsigned 
 	return watch_filter(sh, &o->match, vlan, word, n);
 }
 
-void capture_command(struct shell *sh, int argc, char **argv)
+void capture_command(struct shell *sh)
 {
 	struct order order;
 	if (!capture || !view_get()->capture_port || !core_ports_running()) {
@@ -419,7 +419,7 @@ void capture_command(struct shell *sh, int argc, char **argv)
 		shell_print(sh, "a capture is on: there is one at a time\n");
 		return;
 	}
-	if (!read_order(sh, &order, argv, (unsigned)argc))
+	if (!read_order(sh, &order, sh->argv, sh->argc))
 		return;
 	capture->order = order;
 	capture->state = WAITING;

@@ -39,6 +39,6 @@ void capture_stop(void);
 uint64_t capture_timer(void);
 
 /* The command: `capture ethN|all [in|out] [snaplen N] [count N] [FILTER]`. */
-void capture_command(struct shell *sh, int argc, char **argv);
+void capture_command(struct shell *sh);
 
 #endif

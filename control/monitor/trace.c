@@ -205,7 +205,7 @@ static bool read_order(struct shell *sh, char **word, unsigned n, uint32_t *port
 	       watch_filter(sh, match, vlan, word, n);
 }
 
-void trace_command(struct shell *sh, int argc, char **argv)
+void trace_command(struct shell *sh)
 {
 	struct match match;
 	uint32_t ports;
@@ -219,7 +219,7 @@ void trace_command(struct shell *sh, int argc, char **argv)
 		shell_print(sh, "a trace is on: there is one at a time\n");
 		return;
 	}
-	if (!read_order(sh, argv, (unsigned)argc, &ports, &match) || !begin(sh, ports, &match))
+	if (!read_order(sh, sh->argv, sh->argc, &ports, &match) || !begin(sh, ports, &match))
 		return;
 	shell_print(sh, "following %u packet%s, for %u s at most; Ctrl-C ends\n", trace->wanted,
 	            trace->wanted == 1 ? "" : "s", trace->seconds);

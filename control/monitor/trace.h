@@ -31,7 +31,7 @@
 /* --- trace.c --- */
 
 /* The command: `trace N [on ethN] [timeout SECONDS] [FILTER]`. */
-void trace_command(struct shell *sh, int argc, char **argv);
+void trace_command(struct shell *sh);
 
 /* Before the ports are started anew: the end of what is under way. */
 void trace_stop(void);

@@ -20,20 +20,20 @@ static bool may_test(struct shell *sh)
 	return false;
 }
 
-static void churn(struct shell *sh, int argc, char **argv)
+static void churn(struct shell *sh)
 {
 	uint32_t rate, seconds;
 	if (!may_test(sh))
 		return;
-	if (argc == 2 && text_parse_u32(text_of(argv[0]), 1, CHURN_RATE_MAX, &rate) == E_OK &&
-	    text_parse_u32(text_of(argv[1]), 1, CHURN_SECONDS_MAX, &seconds) == E_OK)
+	if (sh->argc == 2 && text_parse_u32(text_of(sh->argv[0]), 1, CHURN_RATE_MAX, &rate) == E_OK &&
+	    text_parse_u32(text_of(sh->argv[1]), 1, CHURN_SECONDS_MAX, &seconds) == E_OK)
 		churn_start(sh, rate, seconds);
 	else
 		shell_print(sh, "changes a second, 1 to %u, and seconds, 1 to %u\n", CHURN_RATE_MAX,
 		            CHURN_SECONDS_MAX);
 }
 
-static void fault(struct shell *sh, int argc, char **argv)
+static void fault(struct shell *sh)
 {
 #define WORD(name, word, kind, address) word,
 	static const char *const kinds[] = {TEST_FAULTS(WORD)};
@@ -43,9 +43,9 @@ static void fault(struct shell *sh, int argc, char **argv)
 	unsigned kind = 0;
 	if (!may_test(sh))
 		return;
-	if (!options_read(sh, argc - 1, argv + 1, options, ARRAY_LEN(options)))
+	if (!options_read(sh, options, ARRAY_LEN(options)))
 		return;
-	while (kind < ARRAY_LEN(kinds) && strcmp(argv[0], kinds[kind]) != 0)
+	while (kind < ARRAY_LEN(kinds) && strcmp(sh->argv[0], kinds[kind]) != 0)
 		kind++;
 	if (kind == ARRAY_LEN(kinds))
 		shell_print(sh, "no such kind\n");
@@ -61,14 +61,13 @@ static void fault(struct shell *sh, int argc, char **argv)
 
 /* The card's interrupts write into the kernel, until the ports start again. Who asks once more reads
  * whether they could. */
-static void dma(struct shell *sh, int argc, char **argv)
+static void dma(struct shell *sh)
 {
 	uint32_t port;
-	(void)argc;
 	if (!may_test(sh))
 		return;
-	if (strncmp(argv[0], "eth", 3) != 0 || core_port_count() == 0 ||
-	    text_parse_u32(text_of(argv[0] + 3), 0, core_port_count() - 1, &port) != E_OK) {
+	if (strncmp(sh->argv[0], "eth", 3) != 0 || core_port_count() == 0 ||
+	    text_parse_u32(text_of(sh->argv[0] + 3), 0, core_port_count() - 1, &port) != E_OK) {
 		shell_print(sh, "no such port\n");
 		return;
 	}
@@ -78,10 +77,9 @@ static void dma(struct shell *sh, int argc, char **argv)
 	                                   : "the kernel's word is untouched");
 }
 
-static void panic_test(struct shell *sh, int argc, char **argv)
+static void panic_test(struct shell *sh)
 {
-	(void)argc;
-	if (may_test(sh) && !core_test_panic(argv[0]))
+	if (may_test(sh) && !core_test_panic(sh->argv[0]))
 		shell_print(sh, "no such kind\n");
 }
 

@@ -9,24 +9,24 @@
 
 static struct shell shell;
 
-static void any(struct shell *sh, int argc, char **argv)
+static void any(struct shell *sh)
 {
-	for (int i = 0; i < argc; i++)
-		assert(strlen(argv[i]) > 0 && strlen(argv[i]) <= SHELL_LINE_MAX);
-	assert(argv[argc] == NULL && sh == &shell && shell_runs(sh));
-	shell_print(sh, "%d words\n", argc);
+	for (unsigned i = 0; i < sh->argc; i++)
+		assert(strlen(sh->argv[i]) > 0 && strlen(sh->argv[i]) <= SHELL_LINE_MAX);
+	assert(sh->argv[sh->argc] == NULL && sh == &shell && shell_runs(sh));
+	shell_print(sh, "%u words\n", sh->argc);
 }
 
-static void one_to_three(struct shell *sh, int argc, char **argv)
+static void one_to_three(struct shell *sh)
 {
-	assert(argc >= 1 && argc <= 3);
-	any(sh, argc, argv);
+	assert(sh->argc >= 1 && sh->argc <= 3);
+	any(sh);
 }
 
-static void none(struct shell *sh, int argc, char **argv)
+static void none(struct shell *sh)
 {
-	assert(argc == 0);
-	any(sh, argc, argv);
+	assert(sh->argc == 0);
+	any(sh);
 }
 
 static void cancel(struct shell *sh)
@@ -34,15 +34,15 @@ static void cancel(struct shell *sh)
 	shell_done(sh);
 }
 
-static void lasting(struct shell *sh, int argc, char **argv)
+static void lasting(struct shell *sh)
 {
-	any(sh, argc, argv);
+	any(sh);
 	shell_set_busy(sh, cancel);
 }
 
-static void help(struct shell *sh, int argc, char **argv)
+static void help(struct shell *sh)
 {
-	any(sh, argc, argv);
+	any(sh);
 	shell_help(sh);
 }
 

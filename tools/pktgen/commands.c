@@ -112,13 +112,13 @@ static void output_begin(struct shell *sh, bool (*more)(void), uint32_t number, 
 	shell_set_busy(sh, output_cancel);
 }
 
-static void show_report(struct shell *sh, int argc, char **argv)
+static void show_report(struct shell *sh)
 {
 	static const char *const words[] = {[REPORT_JSON] = "json", [REPORT_HTML] = "html"};
 	enum report_form form = REPORT_TEXT;
-	if (argc == 1) {
-		form = strcmp(argv[0], words[REPORT_HTML]) == 0 ? REPORT_HTML : REPORT_JSON;
-		if (strcmp(argv[0], words[form]) != 0) {
+	if (sh->argc == 1) {
+		form = strcmp(sh->argv[0], words[REPORT_HTML]) == 0 ? REPORT_HTML : REPORT_JSON;
+		if (strcmp(sh->argv[0], words[form]) != 0) {
 			shell_print(sh, "the forms are json and html\n");
 			return;
 		}
@@ -136,17 +136,17 @@ static void show_report(struct shell *sh, int argc, char **argv)
 /* A byte on a serial line takes microseconds, and the control core waits for it. */
 #define CAPTURE_ON_CONSOLE (8ull << 20)
 
-static void show_capture(struct shell *sh, int argc, char **argv)
+static void show_capture(struct shell *sh)
 {
 	if (captures_missing()) {
 		shell_print(sh, "there is no capture: %s\n", captures_missing());
 		return;
 	}
-	if (argc == 0) {
+	if (sh->argc == 0) {
 		captures_show(sh);
 		return;
 	}
-	if (strcmp(argv[0], "base64") != 0)
+	if (strcmp(sh->argv[0], "base64") != 0)
 		shell_print(sh, "the form is base64\n");
 	else if (output.sh)
 		shell_print(sh, "a report is being shown\n");
@@ -160,10 +160,10 @@ static void show_capture(struct shell *sh, int argc, char **argv)
 
 /* --- commands --- */
 
-static void start(struct shell *sh, int argc, char **argv)
+static void start(struct shell *sh)
 {
 	uint32_t seconds = 0;
-	if (argc == 1 && text_parse_u32(text_of(argv[0]), 1, 1000000, &seconds) != E_OK) {
+	if (sh->argc == 1 && text_parse_u32(text_of(sh->argv[0]), 1, 1000000, &seconds) != E_OK) {
 		shell_print(sh, "SECONDS must be a number from 1 to 1000000\n");
 		return;
 	}
@@ -175,10 +175,8 @@ static void start(struct shell *sh, int argc, char **argv)
 	live_watch(sh);
 }
 
-static void rfc2544_start(struct shell *sh, int argc, char **argv)
+static void rfc2544_start(struct shell *sh)
 {
-	(void)argc;
-	(void)argv;
 	const char *why = generator_test();
 	if (why)
 		shell_print(sh, "%s\n", why);
@@ -186,19 +184,15 @@ static void rfc2544_start(struct shell *sh, int argc, char **argv)
 		live_watch(sh);
 }
 
-static void stop(struct shell *sh, int argc, char **argv)
+static void stop(struct shell *sh)
 {
-	(void)argc;
-	(void)argv;
 	if (!generator_busy())
 		shell_print(sh, "no run is on\n");
 	generator_stop();
 }
 
-static void show_run(struct shell *sh, int argc, char **argv)
+static void show_run(struct shell *sh)
 {
-	(void)argc;
-	(void)argv;
 	if (generator.is_bad)
 		shell_print(sh, "%s\n", generator.error);
 	if (generator.testing)
@@ -214,10 +208,8 @@ void commands_write(void *sh, const char *text, size_t len)
 	shell_write(sh, text, len);
 }
 
-static void show_script(struct shell *sh, int argc, char **argv)
+static void show_script(struct shell *sh)
 {
-	(void)argc;
-	(void)argv;
 	if (generator.is_bad)
 		shell_print(sh, "%s\n", generator.error);
 	script_print(&generator.plan, commands_write, sh);

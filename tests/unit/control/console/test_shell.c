@@ -17,19 +17,19 @@ static char out[1 << 16];
 static size_t out_len;
 static char ran[256];
 
-static void note(const char *name, int argc, char **argv)
+static void note(const char *name)
 {
 	size_t n = (size_t)snprintf(ran, sizeof ran, "%s", name);
-	for (int i = 0; i < argc; i++)
-		n += (size_t)snprintf(ran + n, sizeof ran - n, ",%s", argv[i]);
-	assert_null(argv[argc]);
+	for (unsigned i = 0; i < shell.argc; i++)
+		n += (size_t)snprintf(ran + n, sizeof ran - n, ",%s", shell.argv[i]);
+	assert_null(shell.argv[shell.argc]);
 }
 
 #define COMMAND(name) \
-	static void name(struct shell *sh, int argc, char **argv) \
+	static void name(struct shell *sh) \
 	{ \
 		assert_ptr_equal(sh, &shell); \
-		note(#name, argc, argv); \
+		note(#name); \
 	}
 COMMAND(show_ip_route)
 COMMAND(show_ip_interface)
@@ -38,9 +38,9 @@ COMMAND(show_version)
 COMMAND(reload)
 COMMAND(echo_any)
 
-static void say(struct shell *sh, int argc, char **argv)
+static void say(struct shell *sh)
 {
-	note("say", argc, argv);
+	note("say");
 	shell_print(sh, "one %d\ntwo\n", 1);
 }
 
@@ -53,17 +53,16 @@ static void cancel_ping(struct shell *sh)
 	shell_done(sh);
 }
 
-static void ping(struct shell *sh, int argc, char **argv)
+static void ping(struct shell *sh)
 {
-	note("ping", argc, argv);
+	note("ping");
 	shell_set_busy(sh, cancel_ping);
-	if (strcmp(argv[0], "127.0.0.1") == 0)
+	if (strcmp(sh->argv[0], "127.0.0.1") == 0)
 		shell_done(sh);
 }
 
-static void help(struct shell *sh, int argc, char **argv)
+static void help(struct shell *sh)
 {
-	(void)argc, (void)argv;
 	shell_help(sh);
 }
 

@@ -98,7 +98,7 @@ static bool read_page(size_t room)
 static void none(void **s)
 {
 	(void)s;
-	show_crash(NULL, 0, NULL);
+	show_crash(NULL);
 	assert_string_equal(shown, "no program has failed since boot\n");
 	shown_bytes = 0;
 	assert_true(read_page(2048));
@@ -114,7 +114,7 @@ static void first_and_last(void **s)
 	(void)s;
 	for (unsigned i = 1; i <= 9; i++)
 		crash(i, (char[]){(char)('A' + i - 1), '\n', '\0'});
-	show_crash(NULL, 0, NULL);
+	show_crash(NULL);
 	assert_string_equal(shown, expected);
 	forget_shown();
 	assert_true(read_page(2048));
@@ -135,7 +135,7 @@ static void last_boot(void **s)
 		         begun == 0 ? "no program has failed since boot\n"
 		                    : "crash 1: core 2, 1.234 s after boot\nA\n");
 		forget_shown();
-		show_crash(NULL, 0, NULL);
+		show_crash(NULL);
 		assert_string_equal(shown, expected);
 		forget_shown();
 		assert_true(read_page(1280));
@@ -156,7 +156,7 @@ static void long_reports(void **s)
 		crash(i, text);
 	crash_add(NULL, text, 10); /* a report that is not kept */
 	crash_end(NULL);
-	show_crash(NULL, 0, NULL);
+	show_crash(NULL);
 	assert_true(shown_bytes > CRASHES_MAX * CRASH_TEXT_MAX);
 	assert_true(shown_bytes < CRASHES_MAX * sizeof(struct crash) + 100);
 	memcpy(console, shown, sizeof shown);
@@ -178,12 +178,12 @@ static void half_written(void **s)
 	for (unsigned i = 0; i < 2; i++) /* 3 and 4 */
 		crash(3, "more\n");
 	assert_null(crash_begin(4)); /* 5, in place of 2 */
-	show_crash(NULL, 0, NULL);
+	show_crash(NULL);
 	assert_null(strstr(shown, "half"));
 	assert_non_null(strstr(shown, "crash 4: "));
 	crash_end(second);
 	shown_bytes = 0;
-	show_crash(NULL, 0, NULL);
+	show_crash(NULL);
 	assert_non_null(strstr(shown, "crash 2: core 2, "));
 }
 
@@ -265,7 +265,7 @@ static void printed_with_what_is_left(void **s)
 	assert_non_null(strstr(shown, "  8 port 0, 0 bytes: not readable\r\n  ... and 56 more: show crash\r\n"
 	                              "\r\n*** what\r\n  packets received last"));
 	forget_shown();
-	show_crash(NULL, 0, NULL);
+	show_crash(NULL);
 	assert_non_null(strstr(shown, " 64 port 0, 0 bytes: not readable\ncrash 2: "));
 	static char console[sizeof shown];
 	memcpy(console, shown, sizeof shown);
