@@ -279,6 +279,19 @@ struct nic_config {
 	const struct nic_ring_mem *mem; /* one per pair */
 };
 
+/* For a driver's start: E_INVAL, with nic->error set, if the port cannot be started so. */
+static inline int nic_config_check(struct nic *nic, const struct nic_config *config, size_t ring_bytes,
+                                   size_t ring_align)
+{
+	bool ok = config->pairs > 0 && config->pairs <= nic->pairs_max;
+	ok &= config->buf_bytes == BUF_STRIDE_STANDARD || config->buf_bytes == BUF_STRIDE_JUMBO;
+	for (unsigned q = 0; ok && q < config->pairs; q++)
+		ok = config->mem[q].bytes >= ring_bytes && (uintptr_t)config->mem[q].mem % ring_align == 0;
+	if (!ok)
+		nic->error = "asked for more queues, or for other buffers, than the device has";
+	return ok ? E_OK : E_INVAL;
+}
+
 /* No member is NULL unless its comment allows it. An int result is E_OK or a negative enum error,
  * with nic->error set. */
 struct nic_ops {

@@ -114,18 +114,6 @@ static size_t ring_bytes(const struct nic *nic)
 	return ixgbe_layout(IXGBE_RING_SIZE).bytes;
 }
 
-static int check(struct nic *nic, const struct nic_config *config)
-{
-	bool ok = config->pairs > 0 && config->pairs <= nic->pairs_max;
-	ok &= config->buf_bytes == BUF_STRIDE_STANDARD || config->buf_bytes == BUF_STRIDE_JUMBO;
-	for (unsigned q = 0; ok && q < config->pairs; q++)
-		ok = config->mem[q].bytes >= ring_bytes(nic) &&
-		     (uintptr_t)config->mem[q].mem % IXGBE_RING_ALIGN == 0;
-	if (!ok)
-		nic->error = "asked for more queues, or for other buffers, than the device has";
-	return ok ? E_OK : E_INVAL;
-}
-
 /* The list of 4.6.3, from the first step to the last. */
 static int start_device(struct nic *nic, const struct nic_config *config, bool irq)
 {
@@ -150,7 +138,7 @@ static int start(struct nic *nic, const struct nic_config *config, struct nic_sh
 	struct shared *s = (struct shared *)(void *)shared->priv;
 	/* Without a vector for each pair, cores on this port poll and never sleep. */
 	bool irq = nic->pci->msix_vectors > config->pairs;
-	int e = check(nic, config);
+	int e = nic_config_check(nic, config, ring_bytes(nic), IXGBE_RING_ALIGN);
 	if (e != E_OK)
 		return e;
 	e = start_device(nic, config, irq);
@@ -185,7 +173,7 @@ static int pair_start(struct nic *nic, const struct nic_config *config, unsigned
                       struct nic_shared *shared)
 {
 	(void)shared;
-	int e = check(nic, config);
+	int e = nic_config_check(nic, config, ring_bytes(nic), IXGBE_RING_ALIGN);
 	return e == E_OK ? ixgbe_pair_start(nic, config, pair) : e;
 }
 

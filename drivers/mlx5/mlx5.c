@@ -138,18 +138,6 @@ static size_t ring_bytes(const struct nic *nic)
 	return mlx5_layout(MLX5_RING_LOG_SIZE).bytes;
 }
 
-static int check(struct nic *nic, const struct nic_config *config)
-{
-	bool ok = config->pairs > 0 && config->pairs <= nic->pairs_max;
-	ok &= config->buf_bytes == BUF_STRIDE_STANDARD || config->buf_bytes == BUF_STRIDE_JUMBO;
-	for (unsigned q = 0; ok && q < config->pairs; q++)
-		ok = config->mem[q].bytes >= ring_bytes(nic) &&
-		     (uintptr_t)config->mem[q].mem % MLX5_PAGE_BYTES == 0;
-	if (!ok)
-		nic->error = "asked for more queues, or for other buffers, than the device has";
-	return ok ? E_OK : E_INVAL;
-}
-
 static int route_vectors(struct nic *nic, const struct nic_config *config)
 {
 	int e = pci_msix_route(nic->pci, 0, 0);
@@ -192,7 +180,7 @@ static int start(struct nic *nic, const struct nic_config *config, struct nic_sh
 {
 	struct mlx5_device *d = mlx5_device(nic);
 	struct shared *s = (struct shared *)(void *)shared->priv;
-	int e = check(nic, config);
+	int e = nic_config_check(nic, config, ring_bytes(nic), MLX5_PAGE_BYTES);
 	if (e != E_OK)
 		return e;
 	if (d->dead)
@@ -228,7 +216,7 @@ static int pair_start(struct nic *nic, const struct nic_config *config, unsigned
                       struct nic_shared *shared)
 {
 	struct shared *s = (struct shared *)(void *)shared->priv;
-	int e = check(nic, config);
+	int e = nic_config_check(nic, config, ring_bytes(nic), MLX5_PAGE_BYTES);
 	if (e == E_OK)
 		e = mlx5_pair_again(nic, config, pair, s->irq);
 	tell_pair(nic, s, pair);
