@@ -30,6 +30,7 @@ static int parse_statement(struct parser *p)
 	if (p->ended && found->parse != config_script)
 		return FAIL(p, 0, "nothing but comments may follow the line \"end\"");
 	p->statement = found;
+	p->w.syntax = found->syntax;
 	p->known = true;
 	if (found->in_interface && p->interface == NULL)
 		return FAIL(p, 0, "\"%s\" belongs into an interface block; write \"interface ethN\" "
@@ -41,7 +42,7 @@ static int parse_statement(struct parser *p)
 	uint32_t *seen = &p->seen[found - all];
 	if ((found->how & STATEMENT_ONCE) != 0 && *seen != 0)
 		return FAIL(p, 0, "\"%s\" stands already at line %u", found->words, *seen);
-	*seen = p->line;
+	*seen = p->w.line;
 	if (found->how & STATEMENT_OPENS)
 		p->unsure = false;
 	int error = found->parse(p, best);
@@ -61,29 +62,20 @@ static bool says_nothing(struct text line, struct text *word)
 /* One line without its end. */
 static int parse_line(struct parser *p, struct text line)
 {
-	struct text rest, word;
-	p->body = (struct text){line.at, 0};
-	p->words = 0;
+	struct text word;
+	p->w.body = (struct text){line.at, 0};
+	p->w.n = 0;
 	p->known = false;
 	if (says_nothing(line, &word))
 		return 0;
-	p->body = text_trim_end((struct text){word.at, (size_t)(line.at + line.len - word.at)});
+	p->w.body = text_trim_end((struct text){word.at, (size_t)(line.at + line.len - word.at)});
 	if (line.len > LINE_MAX)
-		return text_fail(p->err, p->line, word, "the line has %u characters; at most %d",
+		return text_fail(p->w.err, p->w.line, word, "the line has %u characters; at most %d",
 		                 (unsigned)line.len, LINE_MAX);
-	for (size_t i = text_printable(p->body); i < p->body.len; i++) {
-		char c = p->body.at[i];
-		if (!text_is_printable(c) && c != '\t')
-			return text_fail(p->err, p->line, (struct text){p->body.at + i, 1},
-			                 "byte 0x%02x in column %u is not plain ASCII text; only "
-			                 "comments may hold such bytes", (unsigned)(uint8_t)c,
-			                 (unsigned)(p->body.at + i - line.at) + 1);
-	}
-	rest = p->body;
-	while (p->words < CONFIG_WORDS_MAX && text_next_word(&rest, &word))
-		p->word[p->words++] = word;
-	int error = config_acl_sequence(p);
-	return error != 0 ? error : parse_statement(p);
+	int error = words_cut(&p->w, line.at);
+	if (error != 0 || (error = config_acl_sequence(p)) != 0)
+		return error;
+	return parse_statement(p);
 }
 
 void config_default(struct config *out)
@@ -116,7 +108,7 @@ static bool read_on(struct parser *p, struct text line)
 	if (w == NULL)
 		return false;
 	w->count++;
-	p->err = w->count < CONFIG_WRONG_MAX ? &w->row[w->count] : NULL;
+	p->w.err = w->count < CONFIG_WRONG_MAX ? &w->row[w->count] : NULL;
 	if (p->ended || (p->known && p->statement->parse == config_script))
 		return false; /* behind `end` all lines are wrong; a script's are not ours */
 	const struct statement *s = p->statement;
@@ -163,12 +155,12 @@ static int parse_lines(struct parser *p, struct text text)
 		text = (struct text){text.at + 3, text.len - 3};
 	while (text.len > 0) {
 		struct text line = cut_line(&text);
-		p->line++;
+		p->w.line++;
 		int error = is_lost(p, line) ? 0 : parse_line(p, line);
 		if (error != 0 && !read_on(p, line))
 			return error;
-		if (p->mem->progress != NULL && p->line % CONFIG_PROGRESS_LINES == 0)
-			p->mem->progress(p->line);
+		if (p->mem->progress != NULL && p->w.line % CONFIG_PROGRESS_LINES == 0)
+			p->mem->progress(p->w.line);
 		if (p->script) {
 			p->out->script.text = text;
 			break;
@@ -224,7 +216,7 @@ int config_read(const char *text, size_t len, const struct config_memory *mem, s
 	out->routes6 = mem->routes6;
 	out->acl_rules = mem->acl_rules;
 	struct config_wrong *w = mem->wrong;
-	struct parser p = {.out = out, .err = w != NULL ? &w->row[0] : err, .mem = mem};
+	struct parser p = {.w.err = w != NULL ? &w->row[0] : err, .out = out, .mem = mem};
 	if (w != NULL)
 		w->count = 0;
 	int error = parse_lines(&p, (struct text){text, len});

@@ -19,6 +19,7 @@
  *     config.c         lines, the table of statements, those of the machine and of interfaces
  *     config_if.c      which interfaces there are
  *     config_ip4.c     the statements of IPv4; config_ip6.c: of IPv6. config_parse.h: shared
+ *     words.c          words that statements of several files have
  *     config_acl.c     access lists
  *     config_management.c   those of the HTTP server, the console over TCP, the captures
  *     config_check.c   what only the whole can tell; config_check6.c: of IPv6
@@ -35,18 +36,16 @@
 #define CONTROL_CONFIG_CONFIG_H
 
 #include "control/config/password.h"
+#include "control/text/interface_name.h"
+#include "control/text/text.h"
 #include "dataplane/services.h"
 #include "dataplane/verify.h"
-#include "control/text/text.h"
 #include "runtime/apps.h"
 #include "lib/types.h"
 #include "net/acl/acl.h"
 #include "net/addr.h"
 
-#define CONFIG_PORTS_MAX 16 /* equals NIC_PORTS_MAX: control/forwarding/interfaces.c asserts it */
 #define CONFIG_IFS_MAX 128  /* interfaces: of ports, VLANs, loopbacks; equals VIEW_IFS_MAX */
-#define CONFIG_VID_MAX 4094 /* IEEE 802.1Q 9.6 */
-#define CONFIG_IF_NAME_SIZE 12 /* "eth15.4094" */
 #define CONFIG_ROUTES_EACH_MAX 16 /* of a prefix */
 #define CONFIG_ROUTE_NONE UINT32_MAX
 #define CONFIG_DISTANCE_DEFAULT 1 /* of a static route */
@@ -405,10 +404,7 @@ const struct config_acl *config_acl_find(const struct config *c, const char *nam
 char *config_acl_rule_text(char buf[CONFIG_ACL_RULE_TEXT], const struct config_acl_rule *line,
                            bool six);
 
-/* The name of an interface as a key; E_INVAL: it is none. And back, from a key or a number; they
- * return buf. */
-int config_key_parse(struct text name, uint32_t *key);
-char *config_key_name(char buf[CONFIG_IF_NAME_SIZE], uint32_t key);
+/* The name of interface n; returns buf. */
 char *config_name(char buf[CONFIG_IF_NAME_SIZE], const struct config *c, unsigned n);
 
 /* The number of that interface, -1: it has no block (a port always has a number). */

@@ -91,10 +91,10 @@ static bool is_name(struct text w)
 /* Word i, and no more, is the name of a list. */
 static int parse_name(struct parser *p, unsigned i)
 {
-	int error = config_expect_word(p, i);
+	int error = words_expect(&p->w, i);
 	if (error != 0)
 		return error;
-	if (!is_name(p->word[i]))
+	if (!is_name(p->w.word[i]))
 		return FAIL(p, i, "a name has 1 to %d letters, digits, and characters of \"-_.\"",
 		            CONFIG_ACL_NAME_SIZE - 1);
 	return 0;
@@ -124,18 +124,18 @@ const struct config_acl *config_acl_find(const struct config *c, const char *nam
 static int open_list(struct parser *p, unsigned i, bool six)
 {
 	struct config *c = p->out;
-	i += p->words > i + 1 && config_word_is(p, i, "extended"); /* IOS' word for those of ours */
+	i += p->w.n > i + 1 && words_is(&p->w, i, "extended"); /* IOS' word for those of ours */
 	int error = parse_name(p, i);
-	if (error != 0 || (error = config_expect_end(p, i + 1)) != 0)
+	if (error != 0 || (error = words_end(&p->w, i + 1)) != 0)
 		return error;
-	const struct config_acl *same = find_list(c, p->word[i]);
+	const struct config_acl *same = find_list(c, p->w.word[i]);
 	if (same)
 		return FAIL(p, i, "this list stands already at line %u", same->line);
 	if (c->acl_count == CONFIG_ACLS_MAX)
 		return FAIL(p, i, "too many access lists; at most %d", CONFIG_ACLS_MAX);
 	p->acl = &c->acl[c->acl_count++];
-	*p->acl = (struct config_acl){.line = p->line, .first = c->acl_rule_count, .six = six};
-	copy_name(p->acl->name, p->word[i]);
+	*p->acl = (struct config_acl){.line = p->w.line, .first = c->acl_rule_count, .six = six};
+	copy_name(p->acl->name, p->w.word[i]);
 	return 0;
 }
 
@@ -152,12 +152,12 @@ int config_acl_list6(struct parser *p, unsigned i)
 int config_acl_sequence(struct parser *p)
 {
 	p->sequence = 0;
-	if (!p->acl || p->words < 2 || p->word[0].at[0] < '0' || p->word[0].at[0] > '9')
+	if (!p->acl || p->w.n < 2 || p->w.word[0].at[0] < '0' || p->w.word[0].at[0] > '9')
 		return 0;
-	if (text_parse_u32(p->word[0], 1, CONFIG_ACL_SEQUENCE_MAX, &p->sequence) != 0)
+	if (text_parse_u32(p->w.word[0], 1, CONFIG_ACL_SEQUENCE_MAX, &p->sequence) != 0)
 		return FAIL(p, 0, "the number of a rule must be from 1 to %u", CONFIG_ACL_SEQUENCE_MAX);
-	p->words--;
-	memmove(p->word, p->word + 1, p->words * sizeof p->word[0]);
+	p->w.n--;
+	memmove(p->w.word, p->w.word + 1, p->w.n * sizeof p->w.word[0]);
 	return 0;
 }
 
@@ -168,17 +168,17 @@ static int parse_proto(struct parser *p, unsigned i, struct acl_rule *r, enum pr
 	const bool six = p->acl->six;
 	uint32_t number;
 	*has = HAS_NOTHING;
-	int error = config_expect_word(p, i);
+	int error = words_expect(&p->w, i);
 	if (error != 0)
 		return error;
-	r->any_proto = config_word_is(p, i, six ? "ipv6" : "ip");
+	r->any_proto = words_is(&p->w, i, six ? "ipv6" : "ip");
 	if (r->any_proto)
 		return 0;
-	bool by_number = text_parse_u32(p->word[i], 0, 255, &number) == 0;
+	bool by_number = text_parse_u32(p->w.word[i], 0, 255, &number) == 0;
 	for (unsigned n = 0; n < ARRAY_LEN(protos); n++) {
 		const struct proto_word *w = &protos[n];
 		if (!(six ? w->six : w->four) ||
-		    !(by_number ? number == w->proto : config_word_is(p, i, w->word)))
+		    !(by_number ? number == w->proto : words_is(&p->w, i, w->word)))
 			continue;
 		r->proto = w->proto;
 		*has = w->has;
@@ -197,14 +197,14 @@ static int parse_addresses(struct parser *p, unsigned *i, struct net_addr *prefi
 	const bool six = p->acl->six;
 	unsigned bits = 0;
 	uint32_t four = 0;
-	int error = config_expect_word(p, *i);
+	int error = words_expect(&p->w, *i);
 	if (error != 0)
 		return error;
-	if (config_word_is(p, *i, "any")) {
+	if (words_is(&p->w, *i, "any")) {
 		*i += 1;
 		*prefix = NET_ADDR_ANY;
-	} else if (config_word_is(p, *i, "host")) {
-		struct text w = config_word(p, *i + 1);
+	} else if (words_is(&p->w, *i, "host")) {
+		struct text w = words_at(&p->w, *i + 1);
 		error = six ? text_parse_ip6(w, prefix) : text_parse_ip4(w, &four);
 		if (error != 0)
 			return FAIL(p, *i + 1, "expected the address of a host, of IPv%d", six ? 6 : 4);
@@ -227,18 +227,18 @@ static int parse_ports(struct parser *p, unsigned *i, enum proto_has has, struct
 {
 	static const char *const words[] = {"eq", "lt", "gt", "range"};
 	uint32_t first = 0, last = 65535, which = 0;
-	while (which < ARRAY_LEN(words) && !config_word_is(p, *i, words[which]))
+	while (which < ARRAY_LEN(words) && !words_is(&p->w, *i, words[which]))
 		which++;
 	if (which == ARRAY_LEN(words))
-		return config_word_is(p, *i, "neq")
+		return words_is(&p->w, *i, "neq")
 		               ? FAIL(p, *i, "neq is not known; write a rule for each side of the port")
 		               : 0;
 	if (has != HAS_PORTS && has != HAS_FLAGS)
 		return FAIL(p, *i, "only TCP, UDP and SCTP have ports");
-	int error = config_parse_number(p, *i + 1, "a port", which == 1, which == 2 ? 65534 : 65535,
-	                                which == 1 ? &last : &first);
+	int error = words_u32(&p->w, *i + 1, "a port", which == 1, which == 2 ? 65534 : 65535,
+	                      which == 1 ? &last : &first);
 	if (error == 0 && which == 3)
-		error = config_parse_number(p, *i + 2, "the last port of a range", first, 65535, &last);
+		error = words_u32(&p->w, *i + 2, "the last port of a range", first, 65535, &last);
 	if (error != 0)
 		return error;
 	last = which == 0 ? first : which == 1 ? last - 1 : last;
@@ -254,17 +254,17 @@ static int parse_type(struct parser *p, unsigned *i, struct acl_rule *r)
 	uint32_t type = 0, code = ANY_CODE;
 	unsigned n = 0;
 	while (n < ARRAY_LEN(types) &&
-	       (types[n].six != p->acl->six || !config_word_is(p, *i, types[n].word)))
+	       (types[n].six != p->acl->six || !words_is(&p->w, *i, types[n].word)))
 		n++;
 	if (n < ARRAY_LEN(types)) {
 		type = types[n].type;
 		code = types[n].code;
-	} else if (*i < p->words && text_parse_u32(p->word[*i], 0, 255, &type) != 0) {
+	} else if (*i < p->w.n && text_parse_u32(p->w.word[*i], 0, 255, &type) != 0) {
 		return 0; /* whatever it is */
-	} else if (*i + 1 < p->words && text_parse_u32(p->word[*i + 1], 0, 255, &code) == 0) {
+	} else if (*i + 1 < p->w.n && text_parse_u32(p->w.word[*i + 1], 0, 255, &code) == 0) {
 		*i += 1;
 	}
-	if (*i == p->words)
+	if (*i == p->w.n)
 		return 0;
 	*i += 1;
 	r->dst_port.first = (uint16_t)(type << 8 | (code == ANY_CODE ? 0 : code));
@@ -276,8 +276,8 @@ static int parse_type(struct parser *p, unsigned *i, struct acl_rule *r)
 static int parse_flags(struct parser *p, unsigned *i, struct acl_rule *r)
 {
 	unsigned begin = *i;
-	for (; *i < p->words; *i += 1) {
-		struct text w = p->word[*i];
+	for (; *i < p->w.n; *i += 1) {
+		struct text w = p->w.word[*i];
 		const struct text name = {w.at + 1, w.len - 1};
 		unsigned f = 0;
 		while (f < ARRAY_LEN(flags) && !text_is_word(name, text_of(flags[f])))
@@ -301,20 +301,20 @@ static int parse_rest(struct parser *p, unsigned i, enum proto_has has, struct a
 	const bool ports = r->src_port.first != 0 || r->src_port.last != 65535 ||
 	                   r->dst_port.first != 0 || r->dst_port.last != 65535;
 	int error = 0;
-	if (config_word_is(p, i, "established") || config_word_is(p, i, "match-all")) {
+	if (words_is(&p->w, i, "established") || words_is(&p->w, i, "match-all")) {
 		if (has != HAS_FLAGS)
 			return FAIL(p, i, "only TCP has flags");
-		r->established = config_word_is(p, i, "established");
+		r->established = words_is(&p->w, i, "established");
 		i++;
 		if (!r->established)
 			error = parse_flags(p, &i, r);
-	} else if (config_word_is(p, i, "fragments")) {
+	} else if (words_is(&p->w, i, "fragments")) {
 		if (ports)
 			return FAIL(p, i, "later fragments have neither ports nor a type to match");
 		r->fragments = true;
 		i++;
 	}
-	return error != 0 ? error : config_expect_end(p, i);
+	return error != 0 ? error : words_end(&p->w, i);
 }
 
 static int parse_rule(struct parser *p, unsigned i, struct acl_rule *r)
@@ -336,8 +336,8 @@ static int parse_rule(struct parser *p, unsigned i, struct acl_rule *r)
 int config_acl_rule(struct parser *p, unsigned i)
 {
 	struct config *c = p->out;
-	struct config_acl_rule line = {.line = p->line, .sequence = p->sequence};
-	line.rule = (struct acl_rule){.permit = config_word_is(p, i - 1, "permit"),
+	struct config_acl_rule line = {.line = p->w.line, .sequence = p->sequence};
+	line.rule = (struct acl_rule){.permit = words_is(&p->w, i - 1, "permit"),
 	                              .src_port = ACL_ANY_PORT,
 	                              .dst_port = ACL_ANY_PORT};
 	if (p->acl == NULL)
@@ -368,18 +368,18 @@ static int parse_filter(struct parser *p, unsigned i, enum config_filter_way in,
                         enum config_filter_way out)
 {
 	int error = parse_name(p, i);
-	if (error != 0 || (error = config_expect_word(p, i + 1)) != 0)
+	if (error != 0 || (error = words_expect(&p->w, i + 1)) != 0)
 		return error;
-	bool is_in = config_word_is(p, i + 1, "in");
-	if (!is_in && !config_word_is(p, i + 1, "out"))
+	bool is_in = words_is(&p->w, i + 1, "in");
+	if (!is_in && !words_is(&p->w, i + 1, "out"))
 		return FAIL(p, i + 1, "expected in or out");
 	struct config_filter *f = &p->interface->filter[is_in ? in : out];
 	if (f->name[0] != 0)
 		return FAIL(p, i, "the interface has a list for this already, at line %u", f->line);
-	if ((error = config_expect_end(p, i + 2)) != 0)
+	if ((error = words_end(&p->w, i + 2)) != 0)
 		return error;
-	copy_name(f->name, p->word[i]);
-	f->line = p->line;
+	copy_name(f->name, p->w.word[i]);
+	f->line = p->w.line;
 	return 0;
 }
 
@@ -396,25 +396,25 @@ int config_acl_group6(struct parser *p, unsigned i)
 int config_acl_silent4(struct parser *p, unsigned i)
 {
 	p->interface->deny_silently = true;
-	return config_expect_end(p, i);
+	return words_end(&p->w, i);
 }
 
 int config_acl_silent6(struct parser *p, unsigned i)
 {
 	p->interface->deny_silently6 = true;
-	return config_expect_end(p, i);
+	return words_end(&p->w, i);
 }
 
 int config_acl_tell4(struct parser *p, unsigned i)
 {
 	p->interface->deny_silently = false;
-	return config_expect_end(p, i);
+	return words_end(&p->w, i);
 }
 
 int config_acl_tell6(struct parser *p, unsigned i)
 {
 	p->interface->deny_silently6 = false;
-	return config_expect_end(p, i);
+	return words_end(&p->w, i);
 }
 
 /* --- the whole --- */

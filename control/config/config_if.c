@@ -1,68 +1,18 @@
 /*
  * The interfaces of a configuration: names, keys and numbers; see config.h.
  *
- * A key is the name as a number, so it means the same in every configuration:
- *     ethN       N
- *     ethN.VID   N | VID << 8
- *     loN        N | LOOPBACK
- * A number is a place in config.interface. Those of ports are the ports' own; the others follow in
- * the order of their keys, whatever the order of the text: two texts that mean the same have the
+ * control/text/interface_name.h has names and keys. A number is a place in config.interface.
+ * Those of ports are the ports' own; the others follow in the order of their keys, whatever the order of the text: two texts that mean the same have the
  * same numbers, which is why a commit that changes no interface can leave the view as it is.
  */
 #include "control/config/config_parse.h"
-
-#include "lib/fmt.h"
-
-#define LOOPBACK (1u << 31)
-#define LOOPBACKS_MAX 16
-#define NAMES "eth0 to eth15, a VLAN as eth0.100, or lo0 to lo15"
-_Static_assert(CONFIG_PORTS_MAX == 16 && LOOPBACKS_MAX == 16, "NAMES says so");
-
-static bool starts(struct text w, const char *prefix)
-{
-	const size_t n = text_of(prefix).len;
-	return w.len > n && text_is_word((struct text){w.at, n}, text_of(prefix));
-}
-
-int config_key_parse(struct text w, uint32_t *key)
-{
-	uint32_t n, vid = 0;
-	if (starts(w, "lo")) {
-		if (text_parse_u32((struct text){w.at + 2, w.len - 2}, 0, LOOPBACKS_MAX - 1, &n) != 0)
-			return E_INVAL;
-		*key = n | LOOPBACK;
-		return 0;
-	}
-	if (!starts(w, "eth"))
-		return E_INVAL;
-	const struct text rest = {w.at + 3, w.len - 3};
-	const size_t dot = text_find(rest, '.');
-	if (text_parse_u32((struct text){rest.at, dot}, 0, CONFIG_PORTS_MAX - 1, &n) != 0)
-		return E_INVAL;
-	if (dot < rest.len && text_parse_u32((struct text){rest.at + dot + 1, rest.len - dot - 1}, 1,
-	                                     CONFIG_VID_MAX, &vid) != 0)
-		return E_INVAL;
-	*key = n | vid << 8;
-	return 0;
-}
-
-char *config_key_name(char buf[CONFIG_IF_NAME_SIZE], uint32_t key)
-{
-	if (key & LOOPBACK)
-		fmt_format(buf, CONFIG_IF_NAME_SIZE, "lo%u", key & 0xff);
-	else if (key >> 8)
-		fmt_format(buf, CONFIG_IF_NAME_SIZE, "eth%u.%u", key & 0xff, key >> 8);
-	else
-		fmt_format(buf, CONFIG_IF_NAME_SIZE, "eth%u", key);
-	return buf;
-}
 
 char *config_name(char buf[CONFIG_IF_NAME_SIZE], const struct config *c, unsigned n)
 {
 	return config_key_name(buf, c->interface[n].key);
 }
 
-bool config_is_loopback(const struct config_interface *i) { return i->key & LOOPBACK; }
+bool config_is_loopback(const struct config_interface *i) { return i->key & CONFIG_KEY_LOOPBACK; }
 unsigned config_if_port(const struct config_interface *i) { return i->key & 0xff; }
 
 unsigned config_if_vid(const struct config_interface *i)
@@ -80,23 +30,13 @@ int config_number(const struct config *c, uint32_t key)
 	return -1;
 }
 
-int config_parse_port(struct parser *p, unsigned i, uint32_t *key)
-{
-	int error = config_expect_word(p, i);
-	if (error != 0)
-		return error;
-	if (config_key_parse(p->word[i], key) != 0)
-		return FAIL(p, i, "unknown interface; expected " NAMES);
-	return 0;
-}
-
 int config_interface(struct parser *p, unsigned i)
 {
 	struct config *c = p->out;
 	char name[CONFIG_IF_NAME_SIZE];
 	uint32_t key;
 	int error = config_parse_port(p, i, &key);
-	if (error != 0 || (error = config_expect_end(p, i + 1)) != 0)
+	if (error != 0 || (error = words_end(&p->w, i + 1)) != 0)
 		return error;
 	int n = config_number(c, key);
 	if (n < 0 && c->interfaces == CONFIG_IFS_MAX)
@@ -108,7 +48,7 @@ int config_interface(struct parser *p, unsigned i)
 		            interface->line);
 	interface->present = true;
 	interface->key = key;
-	interface->line = p->line;
+	interface->line = p->w.line;
 	p->interface = interface;
 	return 0;
 }

@@ -1,49 +1,19 @@
 /* The statements of IPv6; see config_parse.h and docs/configuration.md. */
 #include "control/config/config_parse.h"
 
-#include "lib/fmt.h"
 #include "net/ip6.h"
-
-#define IP6_WANTED "an IPv6 address such as 2001:db8::1"
-
-static int parse_address(struct parser *p, unsigned i, struct net_addr *out)
-{
-	int error = config_expect_word(p, i);
-	if (error != 0)
-		return error;
-	if (text_parse_ip6(p->word[i], out) != 0)
-		return FAIL(p, i, "expected " IP6_WANTED);
-	return 0;
-}
-
-/* "X:X::X/LEN" as word i. */
-static int parse_prefix(struct parser *p, unsigned i, struct net_addr *addr, unsigned *plen)
-{
-	int error = config_expect_word(p, i);
-	if (error != 0)
-		return error;
-	struct text w = p->word[i];
-	size_t slash = text_find(w, '/');
-	if (text_parse_ip6((struct text){w.at, slash}, addr) != 0)
-		return FAIL(p, i, "expected an IPv6 address with its length, such as 2001:db8::1/64");
-	if (slash == w.len)
-		return FAIL(p, i, "the prefix length is missing; expected 2001:db8::1/64");
-	if (text_parse_prefix6(w, addr, plen) != 0)
-		return FAIL(p, i, "the prefix length after / must be a number from 0 to 128");
-	return 0;
-}
 
 static void take_part(struct parser *p)
 {
 	if (!p->interface->ipv6)
-		p->interface->ipv6_line = p->line;
+		p->interface->ipv6_line = p->w.line;
 	p->interface->ipv6 = true;
 }
 
 int config_ip6_enable(struct parser *p, unsigned i)
 {
 	take_part(p);
-	return config_expect_end(p, i);
+	return words_end(&p->w, i);
 }
 
 /* "FE80::X link-local": instead of the one made from the MAC address. */
@@ -51,8 +21,8 @@ static int parse_link_local(struct parser *p, unsigned i)
 {
 	struct config_interface *interface = p->interface;
 	struct net_addr addr;
-	int error = parse_address(p, i, &addr);
-	if (error != 0 || (error = config_expect_end(p, i + 2)) != 0)
+	int error = config_parse_ip6(p, i, &addr);
+	if (error != 0 || (error = words_end(&p->w, i + 2)) != 0)
 		return error;
 	/* RFC 4291 2.5.6: 54 zero bits follow fe80::/10; 2.6.1: all zero is the routers' anycast */
 	const struct net_addr prefix = IP6(0xfe800000, 0, 0, 0);
@@ -62,7 +32,7 @@ static int parse_link_local(struct parser *p, unsigned i)
 		return FAIL(p, i, "the interface has its link-local address at line %u",
 		            interface->link_local_line);
 	interface->link_local6 = addr;
-	interface->link_local_line = p->line;
+	interface->link_local_line = p->w.line;
 	take_part(p);
 	return 0;
 }
@@ -71,10 +41,10 @@ int config_ip6_address(struct parser *p, unsigned i)
 {
 	struct net_addr addr;
 	unsigned plen;
-	if (config_word_is(p, i + 1, "link-local"))
+	if (words_is(&p->w, i + 1, "link-local"))
 		return parse_link_local(p, i);
-	int error = parse_prefix(p, i, &addr, &plen);
-	if (error != 0 || (error = config_expect_end(p, i + 1)) != 0)
+	int error = config_parse_subnet6(p, i, &addr, &plen);
+	if (error != 0 || (error = words_end(&p->w, i + 1)) != 0)
 		return error;
 	if (plen == 0)
 		return FAIL(p, i, "the prefix length of an interface address must be 1 to 128");
@@ -91,7 +61,7 @@ int config_ip6_address(struct parser *p, unsigned i)
 		return FAIL(p, i, "an interface has at most %d IPv6 addresses beside its link-local one",
 		            CONFIG_ADDRESSES_MAX);
 	interface->address6[interface->address6_count++] =
-		(struct config_address6){addr, p->line, (uint8_t)plen};
+		(struct config_address6){addr, p->w.line, (uint8_t)plen};
 	take_part(p);
 	return 0;
 }
@@ -99,9 +69,9 @@ int config_ip6_address(struct parser *p, unsigned i)
 int config_ip6_autoconfig(struct parser *p, unsigned i)
 {
 	p->interface->autoconfig = true;
-	p->interface->autoconfig_line = p->line;
+	p->interface->autoconfig_line = p->w.line;
 	take_part(p);
-	return config_expect_end(p, i);
+	return words_end(&p->w, i);
 }
 
 /* --- router advertisements (RFC 4861 6.2.1) --- */
@@ -109,44 +79,44 @@ int config_ip6_autoconfig(struct parser *p, unsigned i)
 int config_ip6_ra_suppress(struct parser *p, unsigned i)
 {
 	p->interface->ra_suppress = true;
-	return config_expect_end(p, i);
+	return words_end(&p->w, i);
 }
 
 int config_ip6_ra_interval(struct parser *p, unsigned i)
 {
-	int error = config_parse_number(p, i, "the interval of router advertisements in seconds",
-	                                CONFIG_RA_INTERVAL_MIN_S, CONFIG_RA_INTERVAL_MAX_S,
-	                                &p->interface->ra_interval_s);
-	return error != 0 ? error : config_expect_end(p, i + 1);
+	int error = words_u32(&p->w, i, "the interval of router advertisements in seconds",
+	                      CONFIG_RA_INTERVAL_MIN_S, CONFIG_RA_INTERVAL_MAX_S,
+	                      &p->interface->ra_interval_s);
+	return error != 0 ? error : words_end(&p->w, i + 1);
 }
 
 int config_ip6_ra_lifetime(struct parser *p, unsigned i)
 {
 	p->interface->ra_lifetime_said = true;
-	p->interface->ra_lifetime_line = p->line;
-	int error = config_parse_number(p, i, "the lifetime of the default router in seconds", 0,
-	                                CONFIG_RA_LIFETIME_MAX_S, &p->interface->ra_lifetime_s);
-	return error != 0 ? error : config_expect_end(p, i + 1);
+	p->interface->ra_lifetime_line = p->w.line;
+	int error = words_u32(&p->w, i, "the lifetime of the default router in seconds", 0,
+	                      CONFIG_RA_LIFETIME_MAX_S, &p->interface->ra_lifetime_s);
+	return error != 0 ? error : words_end(&p->w, i + 1);
 }
 
 int config_ip6_ra_managed(struct parser *p, unsigned i)
 {
 	p->interface->ra_managed = true;
-	return config_expect_end(p, i);
+	return words_end(&p->w, i);
 }
 
 int config_ip6_ra_other(struct parser *p, unsigned i)
 {
 	p->interface->ra_other = true;
-	return config_expect_end(p, i);
+	return words_end(&p->w, i);
 }
 
 int config_ip6_ra_dns(struct parser *p, unsigned i)
 {
 	struct config_interface *interface = p->interface;
 	struct net_addr addr;
-	int error = parse_address(p, i, &addr);
-	if (error != 0 || (error = config_expect_end(p, i + 1)) != 0)
+	int error = config_parse_ip6(p, i, &addr);
+	if (error != 0 || (error = words_end(&p->w, i + 1)) != 0)
 		return error;
 	if (!ip6_is_unicast(&addr))
 		return FAIL(p, i, "a name server has a unicast address");
@@ -161,19 +131,6 @@ int config_ip6_ra_dns(struct parser *p, unsigned i)
 }
 
 /* --- routes and neighbours --- */
-
-int config_ip6_prefix(struct parser *p, unsigned i, struct net_addr *prefix, unsigned *plen)
-{
-	char given[FMT_PREFIX6_MAX], meant[FMT_PREFIX6_MAX];
-	int error = parse_prefix(p, i, prefix, plen);
-	if (error != 0)
-		return error;
-	const struct net_addr network = ip6_prefix_of(prefix, *plen);
-	if (net_addr_equal(&network, prefix))
-		return 0;
-	return FAIL(p, i, "prefix %s has host bits set; did you mean %s?",
-	            fmt_prefix6(given, prefix, *plen), fmt_prefix6(meant, &network, *plen));
-}
 
 static int parse_route_prefix(struct parser *p, unsigned i, struct config_route6 *r)
 {
@@ -193,19 +150,19 @@ static int parse_route_prefix(struct parser *p, unsigned i, struct config_route6
 
 int config_ip6_route(struct parser *p, unsigned i)
 {
-	struct config_route6 r = {.line = p->line};
+	struct config_route6 r = {.line = p->w.line};
 	uint32_t port = CONFIG_PORT_ANY;
 	int error = parse_route_prefix(p, i, &r);
-	if (error != 0 || (error = config_expect_word(p, i + 1)) != 0)
+	if (error != 0 || (error = words_expect(&p->w, i + 1)) != 0)
 		return error;
 	r.kind = (uint8_t)config_parse_kind(p, i + 1);
 	const bool via = r.kind == CONFIG_ROUTE_VIA;
-	if (via && text_parse_ip6(p->word[i + 1], &r.next_hop) != 0)
+	if (via && text_parse_ip6(p->w.word[i + 1], &r.next_hop) != 0)
 		return FAIL(p, i + 1, "expected null0, blackhole, unreachable, prohibit or the next hop, "
 		                      IP6_WANTED);
 	unsigned end = i + 2;
 	uint32_t number; /* of a distance, not an interface */
-	if (via && end < p->words && text_parse_u32(p->word[end], 0, UINT32_MAX, &number) != 0 &&
+	if (via && end < p->w.n && text_parse_u32(p->w.word[end], 0, UINT32_MAX, &number) != 0 &&
 	    (error = config_parse_port(p, end++, &port)) != 0)
 		return error;
 	if ((error = config_parse_distance(p, end, &r.distance)) != 0)
@@ -224,12 +181,12 @@ int config_ip6_route(struct parser *p, unsigned i)
 
 int config_ip6_neighbour(struct parser *p, unsigned i)
 {
-	struct config_neighbour6 n = {.line = p->line};
+	struct config_neighbour6 n = {.line = p->w.line};
 	uint32_t port;
-	int error = parse_address(p, i, &n.addr);
+	int error = config_parse_ip6(p, i, &n.addr);
 	if (error != 0 || (error = config_parse_port(p, i + 1, &port)) != 0 ||
 	    (error = config_parse_mac(p, i + 2, n.mac)) != 0 ||
-	    (error = config_expect_end(p, i + 3)) != 0)
+	    (error = words_end(&p->w, i + 3)) != 0)
 		return error;
 	if (!ip6_is_unicast(&n.addr))
 		return FAIL(p, i, "a neighbour has a unicast address");

@@ -11,11 +11,11 @@
 static int parse_port(struct parser *p, unsigned i, uint32_t port, uint16_t *out)
 {
 	int error = 0;
-	if (config_word_is(p, i, "port")) {
-		error = config_parse_number(p, i + 1, "a TCP port", 1, 65535, &port);
+	if (words_is(&p->w, i, "port")) {
+		error = words_u32(&p->w, i + 1, "a TCP port", 1, 65535, &port);
 		i += 2;
 	}
-	if (error != 0 || (error = config_expect_end(p, i)) != 0)
+	if (error != 0 || (error = words_end(&p->w, i)) != 0)
 		return error;
 	*out = (uint16_t)port;
 	return 0;
@@ -25,7 +25,7 @@ static int parse_port(struct parser *p, unsigned i, uint32_t port, uint16_t *out
 static int parse_prefix(struct parser *p, unsigned *i, struct net_addr *prefix, unsigned *plen)
 {
 	uint32_t four = 0;
-	struct text w = config_word(p, *i);
+	struct text w = words_at(&p->w, *i);
 	if (text_find(w, ':') < w.len)
 		return config_ip6_prefix(p, (*i)++, prefix, plen);
 	int error = config_ip4_prefix(p, i, &four, plen);
@@ -39,7 +39,7 @@ static int parse_access(struct parser *p, unsigned i, struct config_access_list 
 	struct net_addr prefix;
 	unsigned plen = 0, at = i;
 	int error = parse_prefix(p, &i, &prefix, &plen);
-	if (error != 0 || (error = config_expect_end(p, i)) != 0)
+	if (error != 0 || (error = words_end(&p->w, i)) != 0)
 		return error;
 	for (unsigned k = 0; k < l->count; k++)
 		if (net_addr_equal(&l->row[k].prefix, &prefix) && l->row[k].plen == plen)
@@ -49,13 +49,13 @@ static int parse_access(struct parser *p, unsigned i, struct config_access_list 
 	struct config_access *row = &l->row[l->count++];
 	row->prefix = prefix;
 	row->plen = (uint8_t)plen;
-	row->line = p->line;
+	row->line = p->w.line;
 	return 0;
 }
 
 int config_http_server(struct parser *p, unsigned i)
 {
-	p->out->http.line = p->line;
+	p->out->http.line = p->w.line;
 	return parse_port(p, i, CONFIG_HTTP_PORT_DEFAULT, &p->out->http.port);
 }
 
@@ -109,13 +109,13 @@ int config_http_host(struct parser *p, unsigned i)
 {
 	struct config_http *http = &p->out->http;
 	struct config_http_host host;
-	int error = config_expect_word(p, i);
-	if (error != 0 || (error = config_expect_end(p, i + 1)) != 0)
+	int error = words_expect(&p->w, i);
+	if (error != 0 || (error = words_end(&p->w, i + 1)) != 0)
 		return error;
-	if (!read_host(p->word[i], &host))
+	if (!read_host(p->w.word[i], &host))
 		return FAIL(p, i, "a name or an address is expected: no port, no prefix length, at most "
 		                  "%d characters", CONFIG_HTTP_HOST_SIZE - 1);
-	host.line = p->line;
+	host.line = p->w.line;
 	for (unsigned k = 0; k < http->hosts; k++)
 		if (strcmp(http->host[k].name, host.name) == 0 &&
 		    net_addr_equal(&http->host[k].addr, &host.addr))
@@ -128,7 +128,7 @@ int config_http_host(struct parser *p, unsigned i)
 
 int config_console_server(struct parser *p, unsigned i)
 {
-	p->out->console.line = p->line;
+	p->out->console.line = p->w.line;
 	return parse_port(p, i, CONFIG_CONSOLE_PORT_DEFAULT, &p->out->console.port);
 }
 
@@ -140,18 +140,18 @@ int config_console_access(struct parser *p, unsigned i)
 int config_console_password(struct parser *p, unsigned i)
 {
 	const char *why;
-	int error = config_expect_word(p, i);
+	int error = words_expect(&p->w, i);
 	if (error != 0)
 		return error;
-	if (password_parse(p->word[i], &p->out->console.password, &why) != E_OK)
+	if (password_parse(p->w.word[i], &p->out->console.password, &why) != E_OK)
 		return FAIL(p, i, "%s", why);
-	p->out->console.password_line = p->line;
-	return config_expect_end(p, i + 1);
+	p->out->console.password_line = p->w.line;
+	return words_end(&p->w, i + 1);
 }
 
 int config_capture_server(struct parser *p, unsigned i)
 {
-	p->out->capture.line = p->line;
+	p->out->capture.line = p->w.line;
 	return parse_port(p, i, CONFIG_CAPTURE_PORT_DEFAULT, &p->out->capture.port);
 }
 

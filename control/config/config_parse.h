@@ -9,18 +9,14 @@
 #define CONTROL_CONFIG_CONFIG_PARSE_H
 
 #include "control/config/config.h"
+#include "control/text/words.h"
 
-#define CONFIG_WORDS_MAX 24 /* no statement has more words than 22 */
 #define CONFIG_STATEMENTS_MAX 64
 
 struct parser {
+	struct words w; /* of the line; w.err: for the next error */
 	struct config *out;
-	struct text_error *err; /* for the next error; NULL: nobody is told of it */
 	const struct config_memory *mem;
-	uint32_t line;
-	struct text body; /* the line, without blanks around it */
-	struct text word[CONFIG_WORDS_MAX];
-	unsigned words;
 	const struct statement *statement;
 	struct config_interface *interface; /* of the open block, or NULL */
 	struct config_acl *acl;             /* the same of an access list */
@@ -77,47 +73,30 @@ const struct statement *config_statement_find(const struct parser *p, unsigned *
 /* Then: says what may stand where the line departs from all of them, and fails. */
 int config_statement_unknown(struct parser *p, unsigned matched);
 
-/* The i-th word, or the empty one at the end of the line. */
-static inline struct text config_word(const struct parser *p, unsigned i)
-{
-	return i < p->words ? p->word[i] : (struct text){p->body.at + p->body.len, 0};
-}
+/* --- words.c: words of statements in several files; all return 0, or fail --- */
 
-static inline bool config_word_is(const struct parser *p, unsigned i, const char *keyword)
-{
-	return i < p->words && text_is_word(p->word[i], text_of(keyword));
-}
+#define IP4_WANTED \
+	"an IPv4 address (four decimal numbers 0 to 255 without leading zeros, such as 192.0.2.1)"
+#define IP6_WANTED "an IPv6 address such as 2001:db8::1"
 
-/* The error at word i: `return FAIL(p, i, "why")`. */
-#define FAIL(p, i, ...) text_fail((p)->err, (p)->line, config_word((p), (i)), __VA_ARGS__)
-
-/* All of these return 0, or fail. There is a word i / there is none. */
-int config_expect_word(struct parser *p, unsigned i);
-int config_expect_end(struct parser *p, unsigned i);
-
-/* Word i is a number; `what` begins the error. */
-int config_parse_number(struct parser *p, unsigned i, const char *what, uint32_t min, uint32_t max,
-                        uint32_t *out);
-
-/* Word i is the name of an interface. config_if.c. */
+/* Word i is the name of an interface. */
 int config_parse_port(struct parser *p, unsigned i, uint32_t *key);
-
-/* Words i and behind are the end of a route: a distance, or nothing. config_ip4.c. */
-int config_parse_distance(struct parser *p, unsigned i, uint8_t *distance);
-
-/* What word i says of where a route leads; CONFIG_ROUTE_VIA: it is none of these words.
- * config_ip4.c. */
-enum config_route_kind config_parse_kind(const struct parser *p, unsigned i);
 
 /* Word i is the MAC address of a neighbour. */
 int config_parse_mac(struct parser *p, unsigned i, uint8_t mac[6]);
 
-/* Word i is an IPv6 prefix, without host bits. config_ip6.c. */
-int config_ip6_prefix(struct parser *p, unsigned i, struct net_addr *prefix, unsigned *plen);
+/* Word i is an address. */
+int config_parse_ip4(struct parser *p, unsigned i, uint32_t *out);
+int config_parse_ip6(struct parser *p, unsigned i, struct net_addr *out);
 
-/* Words *i and perhaps *i + 1 are a prefix, without host bits; *i moves behind them.
- * config_ip4.c. */
+/* An address with its length: "A.B.C.D/LEN" in one word or "A.B.C.D MASK" in two, from word *i on,
+ * which moves behind them; "X:X::X/LEN" as word i. */
+int config_parse_subnet(struct parser *p, unsigned *i, uint32_t *addr, unsigned *plen);
+int config_parse_subnet6(struct parser *p, unsigned i, struct net_addr *addr, unsigned *plen);
+
+/* The same without host bits. */
 int config_ip4_prefix(struct parser *p, unsigned *i, uint32_t *prefix, unsigned *plen);
+int config_ip6_prefix(struct parser *p, unsigned i, struct net_addr *prefix, unsigned *plen);
 
 /* The words from i on are "reachable-via (rx | any) allow-default", the interface's line of that
  * version. */
@@ -135,7 +114,15 @@ int config_interface(struct parser *p, unsigned i);
 /* Gives interfaces their numbers; all have been read. */
 void config_order(struct config *c);
 
-/* --- the statements of config_ip4.c --- */
+/* --- config_ip4.c: the end of a route of either version --- */
+
+/* Words i and behind are a distance, or nothing. */
+int config_parse_distance(struct parser *p, unsigned i, uint8_t *distance);
+
+/* What word i says of where a route leads; CONFIG_ROUTE_VIA: it is none of these words. */
+enum config_route_kind config_parse_kind(const struct parser *p, unsigned i);
+
+/* --- its statements --- */
 
 int config_ip4_address(struct parser *p, unsigned i);
 int config_ip4_route(struct parser *p, unsigned i);

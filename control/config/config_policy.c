@@ -5,8 +5,8 @@
 static int set_redirects(struct parser *p, unsigned i, bool six, bool on)
 {
 	p->interface->redirects[six] = on;
-	p->interface->redirects_line[six] = on ? p->line : 0;
-	return config_expect_end(p, i);
+	p->interface->redirects_line[six] = on ? p->w.line : 0;
+	return words_end(&p->w, i);
 }
 
 int config_ip4_redirects(struct parser *p, unsigned i) { return set_redirects(p, i, false, true); }
@@ -25,8 +25,8 @@ int config_no_ip6_redirects(struct parser *p, unsigned i)
 static int set_directed(struct parser *p, unsigned i, bool on)
 {
 	p->interface->directed = on;
-	p->interface->directed_line = on ? p->line : 0;
-	return config_expect_end(p, i);
+	p->interface->directed_line = on ? p->w.line : 0;
+	return words_end(&p->w, i);
 }
 
 int config_ip4_directed(struct parser *p, unsigned i) { return set_directed(p, i, true); }

@@ -5,45 +5,6 @@
 #include "control/config/config_parse.h"
 
 #include "lib/assert.h"
-#include "lib/fmt.h"
-
-int config_expect_word(struct parser *p, unsigned i)
-{
-	if (i < p->words)
-		return 0;
-	return FAIL(p, i, "the line ends too early; expected \"%s\"", p->statement->syntax);
-}
-
-int config_expect_end(struct parser *p, unsigned i)
-{
-	if (i >= p->words)
-		return 0;
-	return FAIL(p, i, "unexpected word; expected \"%s\"", p->statement->syntax);
-}
-
-int config_parse_number(struct parser *p, unsigned i, const char *what, uint32_t min, uint32_t max,
-                        uint32_t *out)
-{
-	int error = config_expect_word(p, i);
-	if (error != 0)
-		return error;
-	if (text_parse_u32(p->word[i], min, max, out) != 0)
-		return FAIL(p, i, "%s must be a decimal number from %u to %u", what, min, max);
-	return 0;
-}
-
-int config_parse_mac(struct parser *p, unsigned i, uint8_t mac[6])
-{
-	static const uint8_t zero[6];
-	int error = config_expect_word(p, i);
-	if (error != 0)
-		return error;
-	if (text_parse_mac(p->word[i], mac) != 0)
-		return FAIL(p, i, "expected a MAC address such as 00:11:22:33:44:55 or 0011.2233.4455");
-	if ((mac[0] & 1) != 0 || memcmp(mac, zero, sizeof zero) == 0)
-		return FAIL(p, i, "the MAC address of a neighbour must be a unicast one");
-	return 0;
-}
 
 /* Copies a word into a field of `size` bytes; the caller has checked its length. */
 static void copy_word(char *dst, size_t size, struct text w)
@@ -61,10 +22,10 @@ static bool is_alnum(char c)
 
 static int parse_hostname(struct parser *p, unsigned i)
 {
-	int error = config_expect_word(p, i);
-	if (error != 0 || (error = config_expect_end(p, i + 1)) != 0)
+	int error = words_expect(&p->w, i);
+	if (error != 0 || (error = words_end(&p->w, i + 1)) != 0)
 		return error;
-	struct text w = p->word[i];
+	struct text w = p->w.word[i];
 	bool good = w.len < CONFIG_HOSTNAME_SIZE && is_alnum(w.at[0]) && is_alnum(w.at[w.len - 1]);
 	for (size_t k = 0; good && k < w.len; k++)
 		good = is_alnum(w.at[k]) || w.at[k] == '-';
@@ -78,13 +39,13 @@ static int parse_hostname(struct parser *p, unsigned i)
 
 static int parse_application(struct parser *p, unsigned i)
 {
-	int error = config_expect_word(p, i);
+	int error = words_expect(&p->w, i);
 	if (error != 0)
 		return error;
 	for (unsigned n = 0; n < CORE_APP_COUNT; n++) {
-		if (config_word_is(p, i, core_app_word((enum core_app_number)n))) {
+		if (words_is(&p->w, i, core_app_word((enum core_app_number)n))) {
 			p->out->application = (enum core_app_number)n;
-			return config_expect_end(p, i + 1);
+			return words_end(&p->w, i + 1);
 		}
 	}
 	return FAIL(p, i, "unknown application; expected " CORE_APPS(CORE_APP_WORD, " or "));
@@ -92,27 +53,27 @@ static int parse_application(struct parser *p, unsigned i)
 
 static int parse_idle(struct parser *p, unsigned i)
 {
-	int error = config_expect_word(p, i);
+	int error = words_expect(&p->w, i);
 	if (error != 0)
 		return error;
-	if (config_word_is(p, i, "poll"))
+	if (words_is(&p->w, i, "poll"))
 		p->out->idle = CONFIG_IDLE_POLL;
-	else if (config_word_is(p, i, "sleep"))
+	else if (words_is(&p->w, i, "sleep"))
 		p->out->idle = CONFIG_IDLE_SLEEP;
-	else if (config_word_is(p, i, "auto"))
+	else if (words_is(&p->w, i, "auto"))
 		p->out->idle = CONFIG_IDLE_AUTO;
 	else
 		return FAIL(p, i, "unknown idle mode; expected poll, sleep or auto");
-	return config_expect_end(p, i + 1);
+	return words_end(&p->w, i + 1);
 }
 
 static int parse_description(struct parser *p, unsigned i)
 {
-	int error = config_expect_word(p, i);
+	int error = words_expect(&p->w, i);
 	if (error != 0)
 		return error;
-	const char *start = p->word[i].at;
-	struct text rest = {start, (size_t)(p->body.at + p->body.len - start)};
+	const char *start = p->w.word[i].at;
+	struct text rest = {start, (size_t)(p->w.body.at + p->w.body.len - start)};
 	if (rest.len >= CONFIG_DESCRIPTION_SIZE)
 		return FAIL(p, i, "the description has %u characters; at most %d are kept",
 		            (unsigned)rest.len, CONFIG_DESCRIPTION_SIZE - 1);
@@ -126,42 +87,24 @@ static int parse_description(struct parser *p, unsigned i)
 static int parse_mtu(struct parser *p, unsigned i)
 {
 	uint32_t mtu;
-	int error = config_parse_number(p, i, "the MTU", CONFIG_MTU_MIN, CONFIG_MTU_MAX, &mtu);
-	if (error != 0 || (error = config_expect_end(p, i + 1)) != 0)
+	int error = words_u32(&p->w, i, "the MTU", CONFIG_MTU_MIN, CONFIG_MTU_MAX, &mtu);
+	if (error != 0 || (error = words_end(&p->w, i + 1)) != 0)
 		return error;
 	p->interface->mtu = (uint16_t)mtu;
-	p->interface->mtu_line = p->line;
+	p->interface->mtu_line = p->w.line;
 	return 0;
-}
-
-int config_parse_verify(struct parser *p, unsigned i, bool six)
-{
-	int error = config_expect_word(p, i);
-	if (error == 0 && !config_word_is(p, i++, "reachable-via"))
-		return FAIL(p, i - 1, "expected reachable-via");
-	if (error != 0 || (error = config_expect_word(p, i)) != 0)
-		return error;
-	bool rx = config_word_is(p, i, "rx");
-	if (!rx && !config_word_is(p, i, "any"))
-		return FAIL(p, i, "expected rx (the way back leaves by this interface) or any (there is "
-		                  "one)");
-	if (!config_word_is(p, i + 1, "allow-default"))
-		return FAIL(p, i + 1, "expected allow-default: a default route is a way back here");
-	p->interface->verify[six] = rx ? VERIFY_RX : VERIFY_ANY;
-	p->interface->verify_line[six] = p->line;
-	return config_expect_end(p, i + 2);
 }
 
 static int parse_shutdown(struct parser *p, unsigned i)
 {
 	p->interface->shutdown = true;
-	return config_expect_end(p, i);
+	return words_end(&p->w, i);
 }
 
 static int parse_no_shutdown(struct parser *p, unsigned i)
 {
 	p->interface->shutdown = false;
-	return config_expect_end(p, i);
+	return words_end(&p->w, i);
 }
 
 static int add_service_port(struct parser *p, unsigned i, enum service service,
@@ -182,18 +125,18 @@ static int add_service_port(struct parser *p, unsigned i, enum service service,
 /* All rows "service NAME PROTOCOL": which one it is say the words before. */
 static int parse_service(struct parser *p, unsigned i)
 {
-	enum service_proto proto = config_word_is(p, i - 1, "tcp") ? SERVICE_TCP : SERVICE_UDP;
+	enum service_proto proto = words_is(&p->w, i - 1, "tcp") ? SERVICE_TCP : SERVICE_UDP;
 	unsigned service = 0;
-	while (!config_word_is(p, i - 2, service_word((enum service)service)))
+	while (!words_is(&p->w, i - 2, service_word((enum service)service)))
 		service++;
-	if (i >= p->words)
+	if (i >= p->w.n)
 		return add_service_port(p, i, (enum service)service, proto,
 		                        service_port_default((enum service)service));
-	for (; i < p->words; i += 2) {
+	for (; i < p->w.n; i += 2) {
 		uint32_t port;
-		if (!config_word_is(p, i, "port"))
-			return config_expect_end(p, i);
-		int error = config_parse_number(p, i + 1, proto == SERVICE_UDP ? "a UDP port" : "a TCP port",
+		if (!words_is(&p->w, i, "port"))
+			return words_end(&p->w, i);
+		int error = words_u32(&p->w, i + 1, proto == SERVICE_UDP ? "a UDP port" : "a TCP port",
 		                         1, 65535, &port);
 		if (error == 0)
 			error = add_service_port(p, i + 1, (enum service)service, proto, port);
@@ -205,9 +148,9 @@ static int parse_service(struct parser *p, unsigned i)
 
 static int parse_tcp_connections(struct parser *p, unsigned i)
 {
-	int error = config_parse_number(p, i, "the number of TCP connections of a data core", 1,
+	int error = words_u32(&p->w, i, "the number of TCP connections of a data core", 1,
 	                         CONFIG_TCP_CONNECTIONS_MAX, &p->out->tcp_connections);
-	return error != 0 ? error : config_expect_end(p, i + 1);
+	return error != 0 ? error : words_end(&p->w, i + 1);
 }
 
 int config_exit(struct parser *p, unsigned i)
@@ -216,26 +159,26 @@ int config_exit(struct parser *p, unsigned i)
 		return FAIL(p, i - 1, "exit without a block to leave");
 	p->interface = NULL;
 	p->acl = NULL;
-	return config_expect_end(p, i);
+	return words_end(&p->w, i);
 }
 
 static int parse_end(struct parser *p, unsigned i)
 {
-	int error = config_expect_end(p, i);
+	int error = words_end(&p->w, i);
 	p->ended = error == 0;
 	return error;
 }
 
 int config_script(struct parser *p, unsigned i)
 {
-	int error = config_expect_word(p, i);
-	if (error != 0 || (error = config_expect_end(p, i + 1)) != 0)
+	int error = words_expect(&p->w, i);
+	if (error != 0 || (error = words_end(&p->w, i + 1)) != 0)
 		return error;
-	if (p->word[i].len >= CONFIG_SCRIPT_NAME_SIZE)
+	if (p->w.word[i].len >= CONFIG_SCRIPT_NAME_SIZE)
 		return FAIL(p, i, "the name has %u characters; at most %d are kept",
-		            (unsigned)p->word[i].len, CONFIG_SCRIPT_NAME_SIZE - 1);
-	copy_word(p->out->script.name, sizeof p->out->script.name, p->word[i]);
-	p->out->script.line = p->line;
+		            (unsigned)p->w.word[i].len, CONFIG_SCRIPT_NAME_SIZE - 1);
+	copy_word(p->out->script.name, sizeof p->out->script.name, p->w.word[i]);
+	p->out->script.line = p->w.line;
 	p->script = true;
 	return 0;
 }
@@ -347,24 +290,6 @@ static const struct statement statements[] = {
 };
 _Static_assert(ARRAY_LEN(statements) <= CONFIG_STATEMENTS_MAX, "parser.seen has a slot for each");
 
-/* How many leading words of a line of that many are s's own, *all set when s has no more; *next is
- * the word of s after them. */
-static unsigned match_words(const struct text *word, unsigned words, const struct statement *s,
-                            bool *all, struct text *next)
-{
-	struct text rest = text_of(s->words);
-	unsigned n = 0;
-	while (text_next_word(&rest, next)) {
-		if (n >= words || !text_is_word(word[n], *next)) {
-			*all = false;
-			return n;
-		}
-		n++;
-	}
-	*all = true;
-	return n;
-}
-
 /* Adds word to a list "a, b, c" unless it is in it. */
 static void list_add(char *list, size_t size, size_t *len, struct text word)
 {
@@ -388,17 +313,17 @@ int config_statement_unknown(struct parser *p, unsigned matched)
 {
 	char list[160] = "";
 	size_t len = 0;
-	if (p->err == NULL)
+	if (p->w.err == NULL)
 		return E_INVAL;
 	for (unsigned s = 0; s < ARRAY_LEN(statements); s++) {
 		bool all;
 		struct text next;
-		if (match_words(p->word, p->words, &statements[s], &all, &next) == matched && !all)
+		if (words_match(p->w.word, p->w.n, statements[s].words, &all, &next) == matched && !all)
 			list_add(list, sizeof list, &len, next);
 	}
 	if (matched == 0)
 		return FAIL(p, 0, "unknown statement; expected one of %s", list);
-	struct text after = p->word[matched - 1];
+	struct text after = p->w.word[matched - 1];
 	return FAIL(p, matched, "expected %s after \"%.*s\"", list, (int)after.len, after.at);
 }
 
@@ -423,7 +348,7 @@ static const struct statement *find(const struct text *word, unsigned words, uns
 		struct text next;
 		if (words == 0 || !first_word_is(&statements[s], word[0]))
 			continue;
-		unsigned n = match_words(word, words, &statements[s], &all, &next);
+		unsigned n = words_match(word, words, statements[s].words, &all, &next);
 		if (all && n > own) {
 			own = n;
 			found = &statements[s];
@@ -443,14 +368,14 @@ static const struct statement *find_again(const struct parser *p, unsigned *best
 	struct text next;
 	if (p->statement == NULL || (p->statement->how & STATEMENT_ROUTE) == 0)
 		return NULL;
-	*best = match_words(p->word, p->words, p->statement, &all, &next);
+	*best = words_match(p->w.word, p->w.n, p->statement->words, &all, &next);
 	return all ? p->statement : NULL;
 }
 
 const struct statement *config_statement_find(const struct parser *p, unsigned *best)
 {
 	const struct statement *found = find_again(p, best);
-	return found != NULL ? found : find(p->word, p->words, best);
+	return found != NULL ? found : find(p->w.word, p->w.n, best);
 }
 
 const struct statement *config_statements(unsigned *count)
@@ -461,9 +386,9 @@ const struct statement *config_statements(unsigned *count)
 
 const struct statement *config_statement_of(struct text line)
 {
-	struct text word[CONFIG_WORDS_MAX];
+	struct text word[WORDS_MAX];
 	unsigned words = 0;
-	while (words < CONFIG_WORDS_MAX && text_next_word(&line, &word[words]))
+	while (words < WORDS_MAX && text_next_word(&line, &word[words]))
 		words++;
 	const bool numbered = words > 1 && word[0].at[0] >= '0' && word[0].at[0] <= '9';
 	const struct statement *s = find(word + numbered, words - numbered, &(unsigned){0});

@@ -143,21 +143,33 @@ bool text_is_word(struct text t, struct text keyword)
 	return t.len == keyword.len && text_begins_word(t, keyword);
 }
 
-int text_parse_u32(struct text t, uint32_t min, uint32_t max, uint32_t *out)
+int text_parse_u64(struct text t, uint64_t min, uint64_t max, uint64_t *out)
 {
-	/* Ten digits cannot overflow 64 bits; a leading zero is refused, zero itself is not. */
-	if (t.len == 0 || t.len > 10 || (t.len > 1 && t.at[0] == '0'))
+	/* A leading zero is refused, zero itself is not. */
+	if (t.len == 0 || t.len > 20 || (t.len > 1 && t.at[0] == '0'))
 		return E_INVAL;
 	uint64_t value = 0;
 	for (size_t i = 0; i < t.len; i++) {
 		if (t.at[i] < '0' || t.at[i] > '9')
 			return E_INVAL;
-		value = value * 10 + (uint64_t)(t.at[i] - '0');
+		uint64_t digit = (uint64_t)(t.at[i] - '0');
+		if (value > UINT64_MAX / 10 || (value == UINT64_MAX / 10 && digit > UINT64_MAX % 10))
+			return E_INVAL;
+		value = value * 10 + digit;
 	}
 	if (value < min || value > max)
 		return E_INVAL;
-	*out = (uint32_t)value;
+	*out = value;
 	return 0;
+}
+
+int text_parse_u32(struct text t, uint32_t min, uint32_t max, uint32_t *out)
+{
+	uint64_t value;
+	int error = text_parse_u64(t, min, max, &value);
+	if (error == 0)
+		*out = (uint32_t)value;
+	return error;
 }
 
 int text_parse_ip4(struct text t, uint32_t *out)

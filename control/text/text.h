@@ -81,6 +81,7 @@ bool text_begins_word(struct text t, struct text keyword);
 
 /* A decimal number from min to max. */
 int text_parse_u32(struct text t, uint32_t min, uint32_t max, uint32_t *out);
+int text_parse_u64(struct text t, uint64_t min, uint64_t max, uint64_t *out);
 
 /* "192.0.2.1" */
 int text_parse_ip4(struct text t, uint32_t *out);

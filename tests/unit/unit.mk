@@ -62,7 +62,8 @@ UNIT_SRC_tcp_rate := $(UNIT_SRC_tcp_pair)
 UNIT_SRC_fuzz := $(wildcard net/arp*.c) net/neigh_table.c net/icmp4.c net/udp.c net/ip.c net/ip4.c \
 	net/ip6.c lib/csum.c
 UNIT_SRC_config := $(filter-out control/config/config_hash.c,$(wildcard control/config/config*.c)) \
-	control/config/password.c control/text/text.c lib/fmt.c \
+	control/config/words.c control/config/password.c \
+	control/text/text.c control/text/words.c control/text/interface_name.c lib/fmt.c \
 	tests/unit/rig/config_rig.c
 UNIT_SRC_candidate := $(UNIT_SRC_config) $(wildcard control/config/candidate*.c) control/config/history.c
 UNIT_SRC_module := control/text/module.c control/text/text.c lib/fmt.c
@@ -156,7 +157,7 @@ UNIT_SRC_pktgen_frames := tools/pktgen/frames/frames.c tools/pktgen/frames/frame
 UNIT_SRC_pktgen_replay := tools/pktgen/frames/pcap.c tools/pktgen/frames/replay.c
 UNIT_SRC_pktgen_capture := tools/pktgen/measure/capture.c net/pcapng.c tools/pktgen/frames/pcap.c lib/fmt.c
 UNIT_SRC_pktgen_script := $(wildcard tools/pktgen/script/*.c) tools/pktgen/frames/frames.c \
-	tools/pktgen/frames/frames_patch.c control/text/text.c net/ip4.c net/ip6.c lib/csum.c lib/fmt.c
+	tools/pktgen/frames/frames_patch.c control/text/text.c control/text/words.c net/ip4.c net/ip6.c lib/csum.c lib/fmt.c
 
 # --- kinds of compilation: each compiler compiles each source once for each kind that a test needs ---
 # A twin of a header goes before the real one. UNIT_WAY_x: the kind of test x, if not that of

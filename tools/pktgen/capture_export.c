@@ -1,4 +1,4 @@
-/* See captures.h. */
+/* See capture_export.h. */
 #include "tools/pktgen/capture_export.h"
 
 #include "control/management/http.h"
@@ -7,7 +7,8 @@
 #include "dataplane/state.h"
 #include "net/arp.h"
 #include "lib/mem.h"
-#include "tools/pktgen/control.h"
+#include "tools/pktgen/conduct.h"
+#include "tools/pktgen/state.h"
 
 typedef unsigned long long ull;
 
@@ -34,14 +35,14 @@ static struct {
 	size_t len;          /* of it */
 } c;
 
-void captures_ask(void)
+void capture_export_ask(void)
 {
 	struct run_order *o = view_get()->extension;
 	if (o)
 		memcpy(o->plan.capture, generator.plan.capture, sizeof o->plan.capture);
 }
 
-const char *captures_missing(void)
+const char *capture_export_missing(void)
 {
 	if (!plan_captured(&generator.plan))
 		return "the script captures no port";
@@ -52,7 +53,7 @@ const char *captures_missing(void)
 	return NULL;
 }
 
-uint32_t captures_number(void)
+uint32_t capture_export_number(void)
 {
 	return (uint32_t)(conduct_order()->number & ((1u << NUMBER_BITS) - 1));
 }
@@ -92,7 +93,7 @@ static void take_file(void)
 /* The file, if there is one now. */
 static const struct capture_file *file(void)
 {
-	if (captures_missing())
+	if (capture_export_missing())
 		return NULL;
 	if (!c.m)
 		c.m = core_private_alloc(sizeof *c.m);
@@ -108,7 +109,7 @@ static const struct capture_file *file(void)
 	return c.order == conduct_order()->number ? &c.m->file : NULL;
 }
 
-uint64_t captures_bytes(void)
+uint64_t capture_export_bytes(void)
 {
 	const struct capture_file *f = file();
 	uint64_t bytes = 0;
@@ -150,11 +151,12 @@ static size_t load(const struct capture_file *f, const struct reader *r)
 	return c.len;
 }
 
-enum captures_have captures_piece(uint32_t number, uint64_t at, const char **text, size_t *len)
+enum capture_export_have capture_export_piece(uint32_t number, uint64_t at, const char **text,
+                                              size_t *len)
 {
 	const struct capture_file *f = file();
-	if (!f || number != captures_number())
-		return CAPTURES_GONE;
+	if (!f || number != capture_export_number())
+		return CAPTURE_EXPORT_GONE;
 	struct reader *r = reader_before(at);
 	for (unsigned i = 0; i < BLOCKS_MAX; i++) {
 		size_t n = load(f, r);
@@ -162,21 +164,21 @@ enum captures_have captures_piece(uint32_t number, uint64_t at, const char **tex
 		if (skip < n) {
 			*text = (const char *)c.m->block + skip;
 			*len = n - (size_t)skip;
-			return CAPTURES_PIECE;
+			return CAPTURE_EXPORT_PIECE;
 		}
 		if (capture_is_end(&r->place))
-			return CAPTURES_END;
+			return CAPTURE_EXPORT_END;
 		capture_next(f, &r->place, n);
 		c.of = NULL;
 		if (n == 0)
 			break;
 	}
-	return CAPTURES_LATER;
+	return CAPTURE_EXPORT_LATER;
 }
 
 /* --- the console --- */
 
-void captures_show(struct shell *sh)
+void capture_export_show(struct shell *sh)
 {
 	const struct capture_file *f = file();
 	uint64_t room = 0;
@@ -195,20 +197,21 @@ void captures_show(struct shell *sh)
 	for (unsigned i = 0; f && i < f->logs; i++)
 		room += f->log[i].bytes;
 	if (f)
-		shell_print(sh, "%llu of %llu KiB of memory are used\n", (ull)(captures_bytes() >> 10),
-		            (ull)(room >> 10));
+		shell_print(sh, "%llu of %llu KiB of memory are used\n",
+		            (ull)(capture_export_bytes() >> 10), (ull)(room >> 10));
 }
 
 #define LINE_BYTES 57 /* 76 characters (RFC 2045 6.8) */
 #define LINES 24      /* a call's */
 
 /* *n bytes of the file; where there are not so many, *n says how many, and the answer why. */
-static enum captures_have read_file(uint32_t number, uint64_t at, uint8_t *out, size_t *n)
+static enum capture_export_have read_file(uint32_t number, uint64_t at, uint8_t *out, size_t *n)
 {
-	enum captures_have have = CAPTURES_PIECE;
+	enum capture_export_have have = CAPTURE_EXPORT_PIECE;
 	size_t done = 0, len;
 	const char *text;
-	while (done < *n && (have = captures_piece(number, at + done, &text, &len)) == CAPTURES_PIECE) {
+	while (done < *n && (have = capture_export_piece(number, at + done, &text, &len)) ==
+	                    CAPTURE_EXPORT_PIECE) {
 		len = len < *n - done ? len : *n - done;
 		memcpy(out + done, text, len);
 		done += len;
@@ -228,15 +231,15 @@ static void put_base64(char *out, const uint8_t *in, size_t n)
 		out[i] = i <= n ? digits[v >> (18 - 6 * i) & 63] : '=';
 }
 
-enum captures_have captures_lines(struct shell *sh, uint32_t number, uint64_t *at)
+enum capture_export_have capture_export_lines(struct shell *sh, uint32_t number, uint64_t *at)
 {
-	enum captures_have have = CAPTURES_PIECE;
-	for (unsigned line = 0; line < LINES && have == CAPTURES_PIECE; line++) {
+	enum capture_export_have have = CAPTURE_EXPORT_PIECE;
+	for (unsigned line = 0; line < LINES && have == CAPTURE_EXPORT_PIECE; line++) {
 		uint8_t in[LINE_BYTES];
 		char out[LINE_BYTES / 3 * 4 + 1];
 		size_t n = sizeof in, chars = 0;
 		have = read_file(number, *at, in, &n);
-		if (n == 0 || have == CAPTURES_LATER) /* lines are whole, but for the last */
+		if (n == 0 || have == CAPTURE_EXPORT_LATER) /* lines are whole, but for the last */
 			break;
 		for (size_t i = 0; i < n; i += 3, chars += 4)
 			put_base64(out + chars, in + i, n - i);

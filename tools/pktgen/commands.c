@@ -1,11 +1,18 @@
 /* The console of the generator: what is typed, and the lines that tell what has ended. */
+#include "tools/pktgen/commands.h"
 #include "control/console/shell.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
 #include "tools/pktgen/capture_export.h"
-#include "tools/pktgen/control.h"
+#include "tools/pktgen/conduct.h"
+#include "tools/pktgen/live.h"
+#include "tools/pktgen/pages.h"
 #include "tools/pktgen/report/report_out.h"
+#include "tools/pktgen/results.h"
+#include "tools/pktgen/runs.h"
 #include "tools/pktgen/script/script.h"
+#include "tools/pktgen/state.h"
+#include "tools/pktgen/trials.h"
 
 typedef unsigned long long ull;
 
@@ -74,9 +81,9 @@ static bool report_more(void)
 
 static bool capture_more(void)
 {
-	enum captures_have have = captures_lines(output.sh, output.number, &output.at);
-	output.broken = have == CAPTURES_GONE;
-	return have == CAPTURES_PIECE || have == CAPTURES_LATER;
+	enum capture_export_have have = capture_export_lines(output.sh, output.number, &output.at);
+	output.broken = have == CAPTURE_EXPORT_GONE;
+	return have == CAPTURE_EXPORT_PIECE || have == CAPTURE_EXPORT_LATER;
 }
 
 uint64_t commands_turn(void)
@@ -88,7 +95,7 @@ uint64_t commands_turn(void)
 	struct shell *sh = output.sh;
 	output.sh = NULL;
 	if (output.marked)
-		shell_print(sh, output.broken ? "\n--- broken off: it is gone\n" : "\n--- end\n");
+		shell_print(sh, output.broken ? "\n--- cut off: no longer available\n" : "\n--- end\n");
 	shell_done(sh);
 	return UINT64_MAX;
 }
@@ -138,24 +145,24 @@ static void show_report(struct shell *sh)
 
 static void show_capture(struct shell *sh)
 {
-	if (captures_missing()) {
-		shell_print(sh, "there is no capture: %s\n", captures_missing());
+	if (capture_export_missing()) {
+		shell_print(sh, "there is no capture: %s\n", capture_export_missing());
 		return;
 	}
 	if (sh->argc == 0) {
-		captures_show(sh);
+		capture_export_show(sh);
 		return;
 	}
 	if (strcmp(sh->argv[0], "base64") != 0)
 		shell_print(sh, "the form is base64\n");
 	else if (output.sh)
 		shell_print(sh, "a report is being shown\n");
-	else if (captures_bytes() > CAPTURE_ON_CONSOLE)
+	else if (capture_export_bytes() > CAPTURE_ON_CONSOLE)
 		shell_print(sh, "the capture takes %llu MiB, and the console shows %llu at most: get "
-		            "/capture.pcapng by HTTP\n", (ull)(captures_bytes() >> 20),
+		            "/capture.pcapng by HTTP\n", (ull)(capture_export_bytes() >> 20),
 		            CAPTURE_ON_CONSOLE >> 20);
 	else
-		output_begin(sh, capture_more, captures_number(), "capture.pcapng");
+		output_begin(sh, capture_more, capture_export_number(), "capture.pcapng");
 }
 
 /* --- commands --- */
@@ -172,7 +179,7 @@ static void start(struct shell *sh)
 		shell_print(sh, "%s\n", why);
 		return;
 	}
-	live_watch(sh);
+	live_watch(sh, generator_stop);
 }
 
 static void rfc2544_start(struct shell *sh)
@@ -181,7 +188,7 @@ static void rfc2544_start(struct shell *sh)
 	if (why)
 		shell_print(sh, "%s\n", why);
 	else
-		live_watch(sh);
+		live_watch(sh, generator_stop);
 }
 
 static void stop(struct shell *sh)
@@ -203,28 +210,23 @@ static void show_run(struct shell *sh)
 		live_report(sh);
 }
 
-void commands_write(void *sh, const char *text, size_t len)
-{
-	shell_write(sh, text, len);
-}
-
 static void show_script(struct shell *sh)
 {
 	if (generator.is_bad)
 		shell_print(sh, "%s\n", generator.error);
-	script_print(&generator.plan, commands_write, sh);
+	script_print(&generator.plan, live_write, sh);
 }
 
 const struct shell_command pktgen_commands[PKTGEN_COMMANDS] = {
-	{"start", "[SECONDS]", "sends what the script says; Ctrl-C ends", start},
-	{"stop", NULL, "ends the run; `show run` tells what came of it", stop},
-	{"show run", NULL, "state, and what was sent, what was lost, how long it took", show_run},
+	{"start", "[SECONDS]", "sends the script's streams; Ctrl-C ends the run", start},
+	{"stop", NULL, "ends the run; `show run` shows its results", stop},
+	{"show run", NULL, "state, frames sent and lost, duration", show_run},
 	{"rfc2544", NULL, "the script's tests of RFC 2544", NULL},
-	{"rfc2544 start", NULL, "begins them; Ctrl-C ends", rfc2544_start},
-	{"rfc2544 stop", NULL, "ends them; `show report` tells what came of them", stop},
+	{"rfc2544 start", NULL, "begins them; Ctrl-C ends them", rfc2544_start},
+	{"rfc2544 stop", NULL, "ends them; `show report` shows the results", stop},
 	{"show report", "[FORM]", "of the last run or test; FORM json or html, else text",
 	 show_report},
 	{"show capture", "[FORM]", "of the last run: frames by port; FORM base64: the pcapng file",
 	 show_capture},
-	{"show script", NULL, "the streams", show_script},
+	{"show script", NULL, "the script as it was understood", show_script},
 };

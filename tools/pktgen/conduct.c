@@ -225,7 +225,7 @@ static void assign(void)
 		const struct plan_stream *s = &c.plan.stream[i];
 		struct run_stream *rs = &c.stream[i];
 		rs->send = !(c.request.silent >> i & 1);
-		rs->trace = *traces_of(i);
+		rs->replay = *replay_files_of(i);
 		rs->senders = (uint8_t)(s->cores && s->cores < cores() ? s->cores : cores());
 		rs->first = (uint8_t)(next % cores());
 		next += rs->senders;
@@ -455,8 +455,8 @@ static void check_rates(void)
 	for (unsigned i = 0; i < c.plan.streams; i++) {
 		const struct plan_stream *s = &c.plan.stream[i];
 		if (s->rate.unit == PLAN_PERCENT && conduct_line_bps(&c.plan, s->port) == 0) {
-			fail("stream %s: eth%u has no line rate to take a part of, or no link; if "
-			     "it is the former, add a line such as \"line eth%u 10Gbps\"",
+			fail("stream %s: eth%u has no line rate, or no link; in the former "
+			     "case add a line such as \"line eth%u 10Gbps\"",
 			     name_of(i), s->port, s->port);
 			return;
 		}

@@ -1,10 +1,10 @@
 /*
- * A data core of the generator: test frames that come in are judged, test frames that are due go
- * out, and the rest is what any host does: questions after the hosts that it plays are answered
- * here, packets to the machine itself go to the control core.
+ * A data core of the generator. It judges the test frames that it receives and sends those that are
+ * due. It answers ARP and ND requests for the hosts that the script plays, and passes packets for
+ * the machine itself to the control core.
  *
- * A turn judges what was received first and sends then (runtime/data.c). While a run is on the core
- * never sleeps, for a sleep ends too late for a frame that is due.
+ * A turn first judges received frames, then sends (runtime/data.c). While a run is on the core
+ * never sleeps, because it would wake too late for a frame that is due.
  */
 #include "dataplane/ingress.h"
 #include "control/control.h"

@@ -1,18 +1,23 @@
 /*
- * How the present run or test goes. Every second the figures of all streams are taken, one stream a
- * turn of the control core, for consoles and for /api/v1/run.json.
+ * Progress of the present run or test. Once a second the figures of all streams are taken, one
+ * stream in each turn of the control core, for consoles and for /api/v1/run.json.
  *
- * A console that began a run is told until its end. On a terminal the rows of screen.h stay where
- * they are: before they are written again the cursor goes up over them. What others write in
- * between (a message of the system) stays above, and the rows begin anew below it. Elsewhere
- * (live=lines on the kernel command line, as the launcher has it when nobody looks) a line a second
- * stays; of a test only those of its trials.
+ * The console that began a run shows its progress until the end. On a terminal the rows of screen.h
+ * are redrawn in place: the cursor goes up before they are written again. A system message that is
+ * written in between stays above, and the rows are drawn anew below it. With live=lines on the
+ * kernel command line, which the launcher's rfc2544 sets, each second appends a line; a test appends
+ * a line for each trial only.
  */
+#include "tools/pktgen/live.h"
 #include "control/console/serial.h"
 #include "control/console/shell.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
-#include "tools/pktgen/control.h"
+#include "tools/pktgen/conduct.h"
+#include "tools/pktgen/results.h"
+#include "tools/pktgen/runs.h"
+#include "tools/pktgen/state.h"
+#include "tools/pktgen/trials.h"
 
 #define LIVE_NS 1000000000ull
 
@@ -28,6 +33,7 @@ static struct {
 	struct histogram latency; /* of those that have been looked at */
 
 	struct shell *sh;   /* the console that waits for the end, or NULL */
+	void (*stop)(void); /* ends the run */
 	unsigned rows;      /* that stand on its screen, above the cursor */
 	uint32_t logs;      /* shell_log()s when they were written */
 } live;
@@ -155,7 +161,7 @@ static uint32_t stream_permille(const struct run_order *o, unsigned i, uint64_t 
 	return time > frames ? time : frames;
 }
 
-/* The run has come as far as the stream that has the longest way to go. */
+/* The progress of a run is that of its slowest stream. */
 static uint32_t permille(uint64_t elapsed_ns)
 {
 	const struct run_order *o = conduct_order();
@@ -267,6 +273,11 @@ static void tell(void)
 		tell_line();
 }
 
+void live_write(void *sh, const char *text, size_t len)
+{
+	shell_write(sh, text, len);
+}
+
 void live_report(struct shell *sh)
 {
 	static struct judge_result judged;
@@ -275,13 +286,13 @@ void live_report(struct shell *sh)
 	struct report_stream stream;
 	struct report_probe probe;
 	results_run(&run);
-	report_text_verdict(&run, commands_write, sh);
+	report_text_verdict(&run, live_write, sh);
 	for (unsigned i = 0; i < run.streams; i++) {
 		results_stream(i, &stream, &judged, &paced);
-		report_text_stream(&stream, commands_write, sh);
+		report_text_stream(&stream, live_write, sh);
 	}
 	if (results_probe(&probe))
-		report_text_probe(&probe, commands_write, sh);
+		report_text_probe(&probe, live_write, sh);
 }
 
 void live_say(const char *format, ...)
@@ -308,19 +319,20 @@ static void let_go(void)
 	shell_done(sh);
 }
 
-/* A terminal that has gone is put down by a Ctrl-C too, and nobody may know it after that; who sits
- * at the machine's own console reads what came of the run. */
+/* A remote console that disconnects is cancelled by a Ctrl-C too, and is not valid after that. The
+ * machine's own console stays, and shows the results of the run. */
 static void cancel(struct shell *sh)
 {
-	generator_stop();
+	live.stop();
 	live.rows = 0; /* "^C" stands below them */
 	if (sh != &serial_console)
 		let_go();
 }
 
-void live_watch(struct shell *sh)
+void live_watch(struct shell *sh, void (*stop)(void))
 {
 	live.sh = sh;
+	live.stop = stop;
 	live.rows = 0;
 	live.due_tsc = clock_tsc() + clock_ticks(&self.clock, LIVE_NS);
 	shell_set_busy(sh, cancel);

@@ -1,20 +1,25 @@
 /*
  * Reports by HTTP and on the console, captures by HTTP, and the generator's rows of /metrics.
  *
- * report.h writes a report from its beginning to its end, while who reads it takes a piece now and
- * one later. So it is written again from time to time: each time a window of it is kept, from the
- * place where the reader is. A report of a usual test is one or two windows long. A reader who is
- * in the midst of a report when there is a newer one gets no more of the old: it is cut off there,
- * and has to be asked for again.
+ * report.h writes a whole report at once, but a reader takes it in pieces. So a report is written
+ * again for each window of it, and the window that begins at the reader's place is kept. The report
+ * of a usual test is one or two windows long. If a newer report replaces the one that is being
+ * read, the reader's copy ends there, and the reader has to ask again.
  */
+#include "tools/pktgen/pages.h"
 #include "control/console/serial.h"
 #include "dataplane/state.h"
 #include "net/arp.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
 #include "tools/pktgen/capture_export.h"
-#include "tools/pktgen/control.h"
+#include "tools/pktgen/conduct.h"
+#include "tools/pktgen/live.h"
 #include "tools/pktgen/report/report_out.h"
+#include "tools/pktgen/results.h"
+#include "tools/pktgen/runs.h"
+#include "tools/pktgen/state.h"
+#include "tools/pktgen/trials.h"
 
 typedef unsigned long long ull;
 
@@ -113,17 +118,17 @@ static bool part(enum report_form form, struct page_walk *w, struct page_text *t
 static bool part_capture(struct page_walk *w, struct page_text *t)
 {
 	const char *text;
-	if (w->item == 0 && captures_missing()) {
-		page_print(t, "there is no capture: %s\n", captures_missing());
+	if (w->item == 0 && capture_export_missing()) {
+		page_print(t, "there is no capture: %s\n", capture_export_missing());
 		return false;
 	}
 	if (w->item == 0)
-		w->cursor.n = (uint64_t)captures_number() << PLACE_BITS;
+		w->cursor.n = (uint64_t)capture_export_number() << PLACE_BITS;
 	size_t n = 0;
-	enum captures_have have = captures_piece(number_at(w), place_at(w), &text, &n);
-	t->later = have == CAPTURES_LATER;
-	t->broken = have == CAPTURES_GONE;
-	return t->later || (have == CAPTURES_PIECE && put_piece(w, t, text, n));
+	enum capture_export_have have = capture_export_piece(number_at(w), place_at(w), &text, &n);
+	t->later = have == CAPTURE_EXPORT_LATER;
+	t->broken = have == CAPTURE_EXPORT_GONE;
+	return t->later || (have == CAPTURE_EXPORT_PIECE && put_piece(w, t, text, n));
 }
 
 static bool part_text(struct page_walk *w, struct page_text *t)
@@ -240,7 +245,7 @@ static unsigned status(void)
 
 static unsigned status_capture(void)
 {
-	return captures_missing() ? 404 : 200;
+	return capture_export_missing() ? 404 : 200;
 }
 
 #define NO_STORE "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"

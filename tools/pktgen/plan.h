@@ -1,7 +1,7 @@
 /*
  * The plan: what a script asks for, checked as a whole. script.c makes it, frames.c builds frames
- * by it, the control core hands it to the data cores in the snapshot. Plain data: it has no pointer
- * into anything, so it may be copied.
+ * from it, the control core passes it to the data cores in the snapshot. It is plain data without
+ * pointers, so it may be copied.
  *
  * Addresses are in network order as on the wire (struct net_addr, bytes), ports, tags and lengths
  * in host order. Frame lengths are without FCS in here; scripts and reports say them with FCS, as
@@ -64,7 +64,7 @@ enum plan_rate_unit {
 	PLAN_L1_BPS,  /* bits a second on the wire: frame, FCS, preamble, gap */
 	PLAN_L2_BPS,  /* of frame and FCS */
 	PLAN_PERCENT, /* of the port's line rate, in 1/1000 per cent */
-	PLAN_TRACE,   /* when the replayed trace says, at so many thousandths of its speed */
+	PLAN_RECORDED, /* at the times in the replayed capture, at so many thousandths of its speed */
 };
 
 #define PLAN_SPEED_EXPONENT 3
@@ -81,8 +81,8 @@ struct plan_limit {
 	uint64_t frames;
 };
 
-/* A stream may send the frames of a capture instead of such as are made: what says how frames are
- * made does not matter then, and it has one sender. */
+/* A stream that sends the frames of a capture. It has one sender; the fields that say how frames
+ * are made have no effect. */
 struct plan_replay {
 	char file[PLAN_FILE_BYTES]; /* its name; empty: frames are made */
 	uint32_t line;              /* of the script */
@@ -122,7 +122,7 @@ struct plan_stream {
 };
 #define PLAN_PORT_NONE 0xff
 
-/* Who lives behind a port: the addresses for which the generator answers ARP and ND questions. */
+/* The hosts behind a port: addresses for which the generator answers ARP and ND requests. */
 struct plan_answer {
 	uint8_t port, plen; /* plen of 128 bits, as in struct net_addr */
 	uint32_t line;
@@ -172,7 +172,7 @@ struct plan {
 	bool autostart;          /* `run` stands in the script */
 	bool verify;             /* received frames' checksums are looked at too */
 	struct plan_limit limit; /* of the run */
-	uint64_t catch_up_ns;    /* who is behind by no more sends what it owes; 0: the default */
+	uint64_t catch_up_ns;    /* a stream no further behind sends what it owes; 0: the default */
 	struct plan_rfc2544 rfc2544;
 	struct plan_probe probe;
 	struct plan_stream stream[PLAN_STREAMS_MAX];

@@ -1,7 +1,8 @@
 /*
- * Latency by the cards' own time stamps: beside the streams of a run goes one frame at a time, a
- * PTP event message, for cards stamp these alone (nic_ops.time_stamps). What it needed from the MAC
- * that sent it to the MAC that received it has no software in it, and no wait in a ring.
+ * Latency by the cards' own time stamps. Beside the streams of a run the generator sends one probe
+ * at a time. A probe is a PTP event message, because cards stamp no other frames
+ * (nic_ops.time_stamps). Its latency, from the sending to the receiving MAC, includes no software
+ * and no wait in a ring.
  *
  *     state         what goes on                               next
  *     PROBE_OFF     no run, or its script has no probe         ASKS, READY
@@ -9,13 +10,13 @@
  *     PROBE_READY   waits until the next one is due            OUT, OFF
  *     PROBE_OUT     one is under way                           READY
  *
- * Each port has a clock of its own. Before and after a probe one of them is read between two
- * readings of the other; in between, they are taken to drift evenly. How far apart the two readings
- * were is how far wrong the comparison can be at most: it is reported beside the latency. A probe
- * that comes back to the port that sent it needs no comparison.
+ * Each port has its own clock. Before and after a probe one clock is read between two readings of
+ * the other; in between, the clocks are assumed to drift evenly. The distance of the two readings
+ * bounds the error of the comparison, which is reported with the latency. A probe that returns to
+ * the port that sent it needs no comparison.
  *
- * The number in the message tells which probe the receiver's stamp is of. The sender's stamp has
- * none, so nothing is sent before the last probe has been timed or given up.
+ * The receiver's stamp is matched to its probe by the sequence number in the message. The sender's
+ * stamp has no number, so no probe is sent before the last one has been timed or given up.
  */
 #ifndef PKTGEN_PROBE_H
 #define PKTGEN_PROBE_H

@@ -1,4 +1,4 @@
-/* See traces.h. */
+/* See replays.h. */
 #include "tools/pktgen/replay_files.h"
 
 #include "control/console/serial.h"
@@ -8,8 +8,8 @@
 
 typedef unsigned long long ull;
 
-static struct trace_count found[PLAN_STREAMS_MAX];
-static struct trace trace[PLAN_STREAMS_MAX];
+static struct replay_count found[PLAN_STREAMS_MAX];
+static struct replay replay[PLAN_STREAMS_MAX];
 static size_t bytes;
 
 static bool find(const struct plan_stream *s, const struct module *m, struct text *file)
@@ -17,7 +17,7 @@ static bool find(const struct plan_stream *s, const struct module *m, struct tex
 	return module_file(m, text_of(s->replay.file), file);
 }
 
-static int measure(const struct plan_stream *s, const struct module *m, struct trace_count *c,
+static int measure(const struct plan_stream *s, const struct module *m, struct replay_count *c,
                    struct text_error *err)
 {
 	const struct text name = text_of(s->replay.file);
@@ -25,19 +25,19 @@ static int measure(const struct plan_stream *s, const struct module *m, struct t
 	if (!find(s, m, &file))
 		return text_fail(err, s->replay.line, name, "there is no such file behind the script: "
 		                 "tools/hayate takes those with it that it finds beside the script");
-	if (trace_measure((const uint8_t *)file.at, file.len, c) == E_OK)
+	if (replay_measure((const uint8_t *)file.at, file.len, c) == E_OK)
 		return E_OK;
 	if (c->packet)
 		return text_fail(err, s->replay.line, name, "packet %llu: %s", (ull)c->packet, c->why);
 	return text_fail(err, s->replay.line, name, "%s", c->why);
 }
 
-int traces_measure(const struct plan *plan, const struct module *m, struct text_error *err)
+int replay_files_measure(const struct plan *plan, const struct module *m, struct text_error *err)
 {
 	size_t sum = 0;
 	bytes = 0;
 	memset(found, 0, sizeof found);
-	memset(trace, 0, sizeof trace);
+	memset(replay, 0, sizeof replay);
 	for (unsigned i = 0; i < plan->streams; i++) {
 		const struct plan_stream *s = &plan->stream[i];
 		if (s->replay.file[0] && measure(s, m, &found[i], err) != E_OK)
@@ -48,12 +48,12 @@ int traces_measure(const struct plan *plan, const struct module *m, struct text_
 	return E_OK;
 }
 
-size_t traces_bytes(void)
+size_t replay_files_bytes(void)
 {
 	return bytes;
 }
 
-static void say(const struct plan_stream *s, const struct trace_count *c)
+static void say(const struct plan_stream *s, const struct replay_count *c)
 {
 	const struct {
 		uint64_t n;
@@ -68,22 +68,22 @@ static void say(const struct plan_stream *s, const struct trace_count *c)
 			console_log("stream %s: %llu packets %s", s->name, (ull)note[i].n, note[i].what);
 }
 
-void traces_lay(const struct plan *plan, const struct module *m, uint8_t *memory)
+void replay_files_lay(const struct plan *plan, const struct module *m, uint8_t *memory)
 {
 	for (unsigned i = 0; i < plan->streams; i++) {
 		const struct plan_stream *s = &plan->stream[i];
 		struct text file;
 		if (s->replay.file[0] == 0 || !find(s, m, &file))
 			continue;
-		trace_lay(&trace[i], memory, (const uint8_t *)file.at, file.len, &found[i],
-		          eth_is_zero(s->mac_dst) ? NULL : s->mac_dst,
-		          eth_is_zero(s->mac_src) ? NULL : s->mac_src);
+		replay_lay(&replay[i], memory, (const uint8_t *)file.at, file.len, &found[i],
+		           eth_is_zero(s->mac_dst) ? NULL : s->mac_dst,
+		           eth_is_zero(s->mac_src) ? NULL : s->mac_src);
 		memory += found[i].memory;
 		say(s, &found[i]);
 	}
 }
 
-const struct trace *traces_of(unsigned stream)
+const struct replay *replay_files_of(unsigned stream)
 {
-	return &trace[stream];
+	return &replay[stream];
 }

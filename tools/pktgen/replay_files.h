@@ -1,7 +1,7 @@
 /*
- * The traces of a script: one for each of its streams that replays a file of the boot module
- * (control/text/module.h). The control core lays them out in the snapshot when the configuration is put
- * into force, before any data core looks; from then on they stay as they are.
+ * The replays of a script: one for each of its streams that replays a file of the boot module
+ * (control/text/module.h). The control core lays them out in the snapshot when the configuration is
+ * put into force, before any data core reads them; from then on they do not change.
  */
 #ifndef PKTGEN_REPLAY_FILES_H
 #define PKTGEN_REPLAY_FILES_H
@@ -12,15 +12,15 @@
 
 /* Finds and reads the files. E_INVAL, *err filled: one is not there, or is no capture that can be
  * sent. */
-int traces_measure(const struct plan *plan, const struct module *m, struct text_error *err);
+int replay_files_measure(const struct plan *plan, const struct module *m, struct text_error *err);
 
-/* Memory that they want; 0: none is replayed, or traces_measure failed. */
-size_t traces_bytes(void);
+/* Memory that they want; 0: none is replayed, or replay_files_measure failed. */
+size_t replay_files_bytes(void);
 
-/* Lays them out, in memory for traces_bytes(), and says on the console what they are. */
-void traces_lay(const struct plan *plan, const struct module *m, uint8_t *memory);
+/* Lays them out, in memory for replay_files_bytes(), and says on the console what they are. */
+void replay_files_lay(const struct plan *plan, const struct module *m, uint8_t *memory);
 
 /* That of a stream; its `frame` is NULL when the stream's frames are made. */
-const struct trace *traces_of(unsigned stream);
+const struct replay *replay_files_of(unsigned stream);
 
 #endif

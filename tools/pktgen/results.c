@@ -1,15 +1,18 @@
 /*
- * What the last run or test found, for reports: copied when it ends, because the next order clears
- * what data cores have counted. Trials of a test are kept by trials.c and only grow, so a report of
- * a test that is still on tells those that there were when it was taken.
+ * The results of the last run or test, for reports. They are copied when the run ends, because the
+ * next order clears the counters of data cores. trials.c keeps the trials of a test and only adds
+ * to them, so the report of a test that is still on has the trials there were when it was taken.
  */
+#include "tools/pktgen/results.h"
 #include "control/config/config.h"
 #include "control/config/running.h"
 #include "control/console/serial.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
-#include "tools/pktgen/control.h"
+#include "tools/pktgen/conduct.h"
 #include "tools/pktgen/probe.h"
+#include "tools/pktgen/state.h"
+#include "tools/pktgen/trials.h"
 
 static struct {
 	struct report report;
@@ -38,8 +41,8 @@ static bool take(void *at, size_t bytes)
 	return *p != NULL;
 }
 
-/* Once: the script is the same as long as the program runs. What there is no memory for is asked for
- * again. */
+/* Once, because the script does not change while the program runs. After a failure the next call
+ * asks for the missing memory again. */
 static bool take_memory(void)
 {
 	const struct text script = running.config.script.text;

@@ -1,14 +1,17 @@
 /*
- * A run of the generator, as the control core orders it and data cores report it: run.h is all that
- * control.c and data.c know of each other.
+ * A run of the generator, as the control core orders it and data cores report it. run.h is the
+ * whole interface between the two.
  *
  * The order lies in the snapshot (view->extension), a result in each data core's shared area. There
- * is one order at a time. The control core writes all of it but `number`, then `number` (release),
- * then tells each data core by a message (INJECT_APP, arg RUN_MSG_ORDER), which is lost where its
- * ring is full: who has not acted on it after a while is told again. When all are ready it writes
- * end_tsc and then begin_tsc (release), so that however long preparing takes nobody sends before
- * all can. It writes the next order when the result of every data core says that it has acted on
- * this one and is done with it, so nobody reads what is being written.
+ * is one order at a time:
+ *
+ * 1. The control core writes the order, then `number` (release), then sends each data core a
+ *    message (INJECT_APP, arg RUN_MSG_ORDER). The message is lost if the core's ring is full; a
+ *    data core that has not acted on the order after a while is sent another.
+ * 2. When all data cores are ready the control core writes end_tsc, then begin_tsc (release). So no
+ *    core sends before all cores can, however long they take to prepare.
+ * 3. The control core writes the next order when the result of every data core says that the core
+ *    has acted on this order and is done with it. So no core reads an order that is being written.
  *
  *     state          meaning                                         becomes
  *     RUN_NONE       no order since the program started              RUN_PREPARING
@@ -21,9 +24,9 @@
  * The answers to ARP and discovery are looked up in the order's plan at any time: they are the same
  * in every order.
  *
- * What comes in is judged from an order to the next one, in every state, and captured until `over` has
- * the order's number. The log lies in the core's own memory (core_data_memory), of which the control
- * core reads what the result says.
+ * Received frames are judged from an order to the next one, in every state, and captured until
+ * `over` has the order's number. The log of captures lies in the core's own memory
+ * (core_data_memory); the result tells the control core where.
  */
 #ifndef PKTGEN_RUN_H
 #define PKTGEN_RUN_H
@@ -45,15 +48,15 @@ struct run_stream {
 	bool send;
 	uint8_t first, senders;
 	uint8_t mac_src[6], mac_dst[6];
-	struct trace trace; /* what it replays, in the snapshot */
+	struct replay replay; /* what it replays, in the snapshot */
 };
 
 struct run_order {
 	uint64_t number; /* another one each time, never 0; written last */
 	uint64_t stop;   /* a number: that order is to end now */
-	uint64_t over;   /* a number: what comes in from now on is not of that order's run */
+	uint64_t over;   /* a number: frames received from now on do not belong to that order's run */
 	uint64_t begin_tsc; /* when the first frames are due; 0: not all cores are ready */
-	uint64_t end_tsc;   /* from then on nothing is sent; UINT64_MAX: until the limits */
+	uint64_t end_tsc;   /* nothing is sent after it; UINT64_MAX: the streams' limits end the run */
 	uint64_t owed_max;  /* struct pace_rate */
 	uint32_t tolerance_ppm;
 	uint32_t cores;     /* data cores that poll */

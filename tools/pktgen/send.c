@@ -15,7 +15,7 @@ _Static_assert(FRAME_AT >= NIC_SLOT_ROOM, "the driver writes before the frame");
  * jumbo frames. */
 #define BYTES_MAX (192u << 20)
 
-/* Of a trace that is not sent flat so many frames are looked at together: few are due at a time. */
+/* Frames of a replay that are looked at together unless it is sent flat: few are due at a time. */
 #define TIMED_MAX 16
 
 struct flow {
@@ -23,14 +23,14 @@ struct flow {
 	bool over;       /* sends no more in this run */
 	bool alike;      /* all its frames are the same bytes */
 	bool flat;
-	bool by_trace;   /* its frames are due when the trace says */
+	bool recorded;   /* its frames are due at their times in the capture */
 	uint16_t weight; /* of flat flows: frames of a turn, */
 	uint16_t credit; /* and those still to come of this one */
 	uint64_t n;      /* frames sent, and the number of the next */
 	uint64_t limit;
 	uint64_t end_tsc;
-	const struct trace *trace; /* that it replays; NULL: its frames are made, in `buffers` */
-	uint32_t at;     /* frame of the trace that is next */
+	const struct replay *replay; /* that it replays; NULL: its frames are made, in `buffers` */
+	uint32_t at;     /* frame of the replay that is next */
 	uint8_t **buffers; /* as many frames as the port has slots; behind the last the first again */
 	struct frames frames;
 	struct pace pace;
@@ -126,14 +126,14 @@ static void start_pace(struct flow *f)
 		.owed_max = order->owed_max,
 		.tolerance_ppm = order->tolerance_ppm,
 	};
-	if (f->trace) {
-		rate.len_mean = (uint16_t)(f->trace->bytes / f->trace->frames);
-		f->limit = trace_total(f->trace, s->replay.rounds);
+	if (f->replay) {
+		rate.len_mean = (uint16_t)(f->replay->bytes / f->replay->frames);
+		f->limit = replay_total(f->replay, s->replay.rounds);
 	}
 	pace_start(&f->pace, s, &rate, order->begin_tsc);
 	f->limit = u64_min(f->limit, share_of(s->limit.frames, f->sender, rate.senders));
 	f->flat = s->rate.unit == PLAN_FLAT;
-	f->by_trace = s->rate.unit == PLAN_TRACE;
+	f->recorded = s->rate.unit == PLAN_RECORDED;
 	f->weight = s->weight ? s->weight : 1;
 }
 
@@ -173,7 +173,7 @@ static enum run_why make_flow(struct flow *f, const struct plan_stream *s, unsig
 
 static bool is_too_long(const struct flow *f, unsigned port)
 {
-	uint32_t longest = f->trace ? f->trace->len_max : frames_len_max(&f->frames);
+	uint32_t longest = f->replay ? f->replay->len_max : frames_len_max(&f->frames);
 	return longest > core_slots_len_max(port);
 }
 
@@ -189,9 +189,9 @@ static enum run_why add_flow(unsigned stream, unsigned sender)
 	f->stream = stream;
 	f->sender = sender;
 	f->limit = UINT64_MAX;
-	f->trace = rs->trace.frame ? &rs->trace : NULL;
+	f->replay = rs->replay.frame ? &rs->replay : NULL;
 	enum run_why why = open_outlet(o, s->port);
-	if (why == RUN_WHY_NOT && !f->trace)
+	if (why == RUN_WHY_NOT && !f->replay)
 		why = make_flow(f, s, sender, o->slots);
 	if (why == RUN_WHY_NOT && is_too_long(f, s->port))
 		why = RUN_WHY_LENGTH;
@@ -206,7 +206,7 @@ static enum run_why add_flow(unsigned stream, unsigned sender)
 /* One flow, one size: slot i has buffer i, and its descriptor is never written again. */
 static bool is_bound(const struct outlet *o)
 {
-	return o->flows == 1 && !o->flow[0]->trace && frames_one_size(&o->flow[0]->frames);
+	return o->flows == 1 && !o->flow[0]->replay && frames_one_size(&o->flow[0]->frames);
 }
 
 static void bind(struct outlet *o)
@@ -302,11 +302,11 @@ static unsigned put_made(struct outlet *o, struct flow *f, uint64_t now, uint32_
 	return n;
 }
 
-/* Of a trace, whose frames lie ready: the slots say where. */
-static unsigned put_trace(struct outlet *o, struct flow *f, uint64_t now, uint32_t slot,
-                          unsigned most, uint64_t *bytes)
+/* Of a replay, whose frames lie ready: the slots say where. */
+static unsigned put_replay(struct outlet *o, struct flow *f, uint64_t now, uint32_t slot,
+                           unsigned most, uint64_t *bytes)
 {
-	const struct trace *t = f->trace;
+	const struct replay *t = f->replay;
 	uint16_t lens[RUN_BURST_MAX];
 	uint64_t gaps[TIMED_MAX];
 	uint32_t at = f->at;
@@ -314,19 +314,19 @@ static unsigned put_trace(struct outlet *o, struct flow *f, uint64_t now, uint32
 		most = most < TIMED_MAX ? most : TIMED_MAX;
 	for (unsigned i = 0; i < most; i++) {
 		lens[i] = t->frame[at].len;
-		if (f->by_trace)
-			gaps[i] = trace_gap_ns(t, at);
+		if (f->recorded)
+			gaps[i] = replay_gap_ns(t, at);
 		at = at + 1 < t->frames ? at + 1 : 0;
 	}
-	unsigned n = f->by_trace ? pace_due_gaps(&f->pace, now, gaps, most)
+	unsigned n = f->recorded ? pace_due_gaps(&f->pace, now, gaps, most)
 	                         : pace_due(&f->pace, now, lens, most);
 	for (unsigned i = 0; i < n; i++) {
-		uint8_t *data = (uint8_t *)trace_data(t, f->at); /* nobody writes there: struct nic_slot */
+		uint8_t *data = (uint8_t *)replay_data(t, f->at); /* nobody writes there: struct nic_slot */
 		o->table[(slot + i) & (o->slots - 1)] = (struct nic_slot){data, lens[i]};
 		*bytes += lens[i];
 		f->at = f->at + 1 < t->frames ? f->at + 1 : 0;
 	}
-	if (f->by_trace)
+	if (f->recorded)
 		pace_sent_gaps(&f->pace, gaps, n);
 	else
 		pace_sent(&f->pace, lens, n);
@@ -339,8 +339,8 @@ static unsigned send_flow(struct outlet *o, struct flow *f, uint64_t now, uint32
 	struct run_sent *sent = &result->sent[f->stream];
 	uint64_t add = 0;
 	most = (unsigned)u64_min(most, f->limit - f->n);
-	unsigned n = f->trace ? put_trace(o, f, now, slot, most, &add)
-	                      : put_made(o, f, now, slot, most, &add);
+	unsigned n = f->replay ? put_replay(o, f, now, slot, most, &add)
+	                       : put_made(o, f, now, slot, most, &add);
 	if (n == 0)
 		return 0;
 	f->n += n;

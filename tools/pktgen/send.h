@@ -1,14 +1,13 @@
 /*
- * The sending half of a data core: what it sends of the streams of an order (run.h), by prepared
- * frames in the slots of the transmit rings (runtime/runtime.h).
+ * The sending half of a data core: it sends its part of the streams of an order (run.h) from
+ * prepared frames in the slots of the transmit rings (runtime/runtime.h).
  *
- * A flow has as many frames as its port has slots, in memory of its own: at most as many frames as
- * there are slots are the device's, so when frame n is to be made anew from the buffer of frame
- * n - slots, that one has been sent.
+ * A flow has its own buffers, as many as its port has slots. The device owns at most that many
+ * frames, so frame n - slots has been sent when its buffer is rewritten for frame n.
  *
- * A port with one flow has buffer i in slot i for good, as long as nothing else is sent by it, and
- * no descriptor is written again; frames that are all alike are not looked at either. With several
- * flows, or sizes that vary, the descriptors of a burst are written before it.
+ * While a port sends one flow and nothing else, buffer i stays in slot i and no descriptor is
+ * rewritten. If all its frames are the same bytes, the frames are not touched either. With several
+ * flows, or with varying sizes, the descriptors of a burst are written before it is sent.
  */
 #ifndef PKTGEN_SEND_H
 #define PKTGEN_SEND_H

@@ -1,29 +1,32 @@
 /*
- * The tests of RFC 2544 on the control core: rfc2544.h says which trial is next, conduct.h makes
- * it, what was counted goes back.
+ * The tests of RFC 2544 on the control core: rfc2544.h chooses the next trial, conduct.h runs it,
+ * and its counts go back to rfc2544.h.
  *
  * A trial is a run of the script's streams with one size for all. Each port sends the trial's rate;
  * streams of a port divide it by their weights, to the bit. The frames of a burst are divided in
  * the same way, to the frame.
  *
- * Section 23: before a trial the device is shown learning frames and given time; after it there is
- * a pause for it to settle and one to rest. Learning frames are the first of each stream, as many
- * as have other destination addresses, at a low rate: a router that does not know them asks, and is
- * answered (answer.h). They are a run of their own, of which nothing is counted.
+ * Section 23: before a trial the device gets learning frames and time to learn; after it there is a
+ * pause to settle and one to rest. Learning frames are the first frames of each stream, enough for
+ * all its destination addresses, at a low rate. A router that does not know an address sends a
+ * request, which is answered (answer.h). Learning is a run of its own, and its frames are not
+ * counted.
  *
- * A trial waits for its links. One that fails before its first frame was due has a cause that the
- * next one would have too (a neighbour that does not answer, no memory): the test ends then, and
- * says it.
+ * A trial waits for its links. If a trial fails before its first frame was due, the next one would
+ * fail for the same reason (a neighbour that does not answer, no memory). The test then ends and
+ * reports the reason.
  */
-#include "tools/pktgen/control.h"
+#include "tools/pktgen/trials.h"
 
 #include "control/console/serial.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
+#include "tools/pktgen/conduct.h"
+#include "tools/pktgen/state.h"
 
 #define MS 1000000ull
 #define LINKS_NS (10000 * MS)
-#define LEARN_MIN 2 /* frames of a stream: the first may be thrown away by who has to ask */
+#define LEARN_MIN 2 /* frames of a stream: a router may drop the first while it resolves */
 #define LEARN_MAX 4096
 #define LEARN_FPS 1000
 #define LEARN_RATE (RFC2544_FULL / 10) /* at most */
@@ -234,32 +237,31 @@ static void collect(struct trial_result *r)
 	histogram_summarize(&all.latency, &r->latency);
 }
 
-static void end_test(enum trial_flaw flaw)
+static void end_test(enum trial_flaw flaw, const struct trials_events *e)
 {
 	rfc2544_stop(&t.tests, flaw); /* what is open stays so no longer */
 	t.on = false;
-	generator_over();
+	e->over();
 }
 
-static void end_trial(void)
+static void end_trial(const struct trials_events *e)
 {
 	struct trial_result r;
 	t.under_way = false;
 	if (conduct_flaw() == TRIAL_FAULT && !t.sent && !t.stopping) {
 		fmt_format(t.error, sizeof t.error, "%s", conduct_error());
-		end_test(TRIAL_IMPOSSIBLE);
+		end_test(TRIAL_IMPOSSIBLE, e);
 		return;
 	}
 	collect(&r);
 	rfc2544_done(&t.tests, &r);
-	commands_trial(&t.tests, t.tests.trials - 1);
-	results_take();
+	e->trial(&t.tests, t.tests.trials - 1);
 	t.rest_tsc = clock_tsc() + clock_ticks(&self.clock, t.tests.plan.rest_ns);
 	if (t.stopping)
-		end_test(TRIAL_STOPPED);
+		end_test(TRIAL_STOPPED, e);
 }
 
-/* The device has had its learning frames; whether in time is no matter. */
+/* The device has had its learning frames, in time or late. */
 static bool has_learnt(void)
 {
 	enum trial_flaw flaw = conduct_flaw();
@@ -278,20 +280,20 @@ static bool links_are_up(void)
 	return clock_tsc() >= t.links_tsc;
 }
 
-static void next_trial(void)
+static void next_trial(const struct trials_events *e)
 {
 	if (!t.tests.over && (clock_tsc() < t.rest_tsc || !links_are_up()))
 		return;
 	t.links_tsc = 0;
 	if (!rfc2544_next(&t.tests, &t.trial))
-		end_test(TRIAL_VALID); /* nothing is open any more */
+		end_test(TRIAL_VALID, e); /* nothing is open any more */
 	else if (t.tests.plan.learn_ns)
 		start_learning();
 	else
 		start_trial();
 }
 
-uint64_t trials_turn(void)
+uint64_t trials_turn(const struct trials_events *e)
 {
 	if (!t.on)
 		return UINT64_MAX;
@@ -303,11 +305,11 @@ uint64_t trials_turn(void)
 	if (t.under_way && has_learnt())
 		start_trial();
 	else if (t.under_way)
-		end_trial();
+		end_trial(e);
 	else if (t.stopping)
-		end_test(TRIAL_STOPPED);
+		end_test(TRIAL_STOPPED, e);
 	else
-		next_trial();
+		next_trial(e);
 	return t.on ? self.now_tsc + clock_ticks(&self.clock, 5 * MS) : UINT64_MAX;
 }
 
@@ -335,8 +337,8 @@ const char *trials_start(void)
 		return "the script has no rfc2544";
 	uint64_t bps = line_bps(p, &without);
 	if (bps == 0) {
-		fmt_format(why, sizeof why, "eth%u has no line rate, or no link; if it is the "
-		           "former, add a line such as \"line eth%u 10Gbps\"", without, without);
+		fmt_format(why, sizeof why, "eth%u has no line rate, or no link; in the former "
+		           "case add a line such as \"line eth%u 10Gbps\"", without, without);
 		return why;
 	}
 	if (!take_memory(&p->rfc2544))

@@ -1,7 +1,7 @@
 /*
- * Numbers of 128 bits, where sums of nanoseconds and products with clock rates do not fit 64: a
- * struct, because compilers have the type but call a library for its division, which nobody links
- * here. The division is long: for places that are not hot.
+ * 128-bit numbers, for sums of nanoseconds and products with clock rates that do not fit 64 bits.
+ * They are a struct, because a compiler divides its own 128-bit type by a library function that is
+ * not linked here. Division is slow: do not use it for each packet.
  */
 #ifndef PKTGEN_WIDE_H
 #define PKTGEN_WIDE_H

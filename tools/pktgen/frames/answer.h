@@ -1,10 +1,10 @@
 /*
  * The hosts that a generator plays: answers to ARP requests (RFC 826) and neighbour solicitations
- * (RFC 4861 7.2.4) for the addresses that the plan says live behind a port. A device under test
- * asks for them before it can send them anything.
+ * (RFC 4861 7.2.4) for the addresses that the plan puts behind a port. A device under test resolves
+ * these addresses before it can send to them.
  *
- * As a host would: not to a probe or an announcement of the address itself (RFC 5227 1.1), nor to
- * duplicate address detection (RFC 4862 5.4.3), so nobody loses an address to us that is his.
+ * ARP probes and announcements of such an address (RFC 5227 1.1) and duplicate address detection
+ * (RFC 4862 5.4.3) are not answered, so no host loses its own address to the generator.
  */
 #ifndef PKTGEN_FRAMES_ANSWER_H
 #define PKTGEN_FRAMES_ANSWER_H

@@ -1,8 +1,8 @@
 /*
  * The frames of one flow: what a core sends of one stream.
  *
- * Frame n of a flow is a function of (stream, flow, n) and of the time that its stamp carries, so
- * that whoever knows the script can recompute every byte. A stream that `senders` flows share is
+ * Frame n of a flow is a function of (stream, flow, n) and of the time in its stamp, so every byte
+ * can be recomputed from the script. A stream that `senders` flows share is
  * numbered through: frame n of the flow `sender` has the sizes and fields of frame
  * m = sender + n * senders of the stream, whatever the number of cores; the number in its stamp is
  * n, the flow's own.
@@ -28,8 +28,7 @@
  *    is a number kept for its size. The stamp sums up to zero, so checksums do not depend on it.
  * 4. No state changes after frames_init: the same flow may be asked for any n in any order.
  *
- * m is computed in 64 bits: a flow ends its numbers' sense after 2^64 / senders frames, in
- * thousands of years.
+ * m is computed in 64 bits: it wraps after 2^64 / senders frames, which is thousands of years.
  *
  * Deliberately missing: IPv4 options and IPv6 extension headers, fragments, sequence numbers of TCP
  * that move (each segment is the same, from 0), 802.3 length frames.

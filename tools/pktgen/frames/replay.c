@@ -1,4 +1,4 @@
-/* See trace.h. */
+/* See replay.h. */
 #include "tools/pktgen/frames/replay.h"
 
 #include "lib/mem.h"
@@ -18,12 +18,12 @@ struct found {
 /* Both passes over a file. */
 struct reader {
 	struct pcap file;
-	struct trace_count *count;
+	struct replay_count *count;
 	uint64_t first_ns;
 	bool begun;
 };
 
-static int begin(struct reader *r, const uint8_t *file, size_t bytes, struct trace_count *count)
+static int begin(struct reader *r, const uint8_t *file, size_t bytes, struct replay_count *count)
 {
 	memset(count, 0, sizeof *count);
 	*r = (struct reader){.count = count};
@@ -31,7 +31,7 @@ static int begin(struct reader *r, const uint8_t *file, size_t bytes, struct tra
 }
 
 /* Why a packet is left out: its counter, or NULL. */
-static uint64_t *unfit(struct trace_count *c, const struct pcap_packet *p)
+static uint64_t *unfit(struct replay_count *c, const struct pcap_packet *p)
 {
 	if (p->wire_len > PLAN_FRAME_MAX)
 		return &c->too_long;
@@ -69,13 +69,13 @@ static int next(struct reader *r, struct found *out)
 		r->count->filled += p.len < PLAN_FRAME_MIN;
 		r->count->frames++;
 		r->count->bytes += len;
-		r->count->memory += sizeof(struct trace_frame) + TRACE_ROOM + align_up(len, TRACE_ALIGN);
+		r->count->memory += sizeof(struct replay_frame) + REPLAY_ROOM + align_up(len, REPLAY_ALIGN);
 		break;
 	}
 	return more;
 }
 
-static const char *none(const struct trace_count *c)
+static const char *none(const struct replay_count *c)
 {
 	if (c->cut)
 		return "all its packets were cut off when they were captured: capture them whole";
@@ -83,7 +83,7 @@ static const char *none(const struct trace_count *c)
 	                             : "it has no packets";
 }
 
-int trace_measure(const uint8_t *file, size_t bytes, struct trace_count *out)
+int replay_measure(const uint8_t *file, size_t bytes, struct replay_count *out)
 {
 	struct reader r;
 	struct found f;
@@ -96,34 +96,34 @@ int trace_measure(const uint8_t *file, size_t bytes, struct trace_count *out)
 	if (more >= 0 && out->frames == 0) {
 		out->packet = 0;
 		out->why = none(out);
-	} else if (more >= 0 && (out->frames > UINT32_MAX || out->memory / TRACE_ALIGN > UINT32_MAX)) {
+	} else if (more >= 0 && (out->frames > UINT32_MAX || out->memory / REPLAY_ALIGN > UINT32_MAX)) {
 		out->why = "it is too large";
 	}
 	return out->why ? E_INVAL : E_OK;
 }
 
-void trace_lay(struct trace *t, uint8_t *memory, const uint8_t *file, size_t bytes,
-               const struct trace_count *count, const uint8_t *mac_dst, const uint8_t *mac_src)
+void replay_lay(struct replay *t, uint8_t *memory, const uint8_t *file, size_t bytes,
+                const struct replay_count *count, const uint8_t *mac_dst, const uint8_t *mac_src)
 {
-	struct trace_frame *table = (void *)memory;
-	struct trace_count again;
+	struct replay_frame *table = (void *)memory;
+	struct replay_count again;
 	struct reader r;
 	struct found f;
 	size_t at = count->frames * sizeof *table;
-	*t = (struct trace){.frame = table, .frames = (uint32_t)count->frames, .bytes = count->bytes};
+	*t = (struct replay){.frame = table, .frames = (uint32_t)count->frames, .bytes = count->bytes};
 	t->round_ns = count->ns + (t->frames > 1 ? count->ns / (t->frames - 1) : 0);
 	begin(&r, file, bytes, &again);
 	for (uint32_t i = 0; i < t->frames && next(&r, &f) == 1; i++) {
-		memset(memory + at, 0, TRACE_ROOM);
-		at += TRACE_ROOM;
-		table[i] = (struct trace_frame){f.ns, (uint32_t)(at / TRACE_ALIGN), (uint16_t)f.len};
+		memset(memory + at, 0, REPLAY_ROOM);
+		at += REPLAY_ROOM;
+		table[i] = (struct replay_frame){f.ns, (uint32_t)(at / REPLAY_ALIGN), (uint16_t)f.len};
 		memcpy(memory + at, f.data, f.has);
-		memset(memory + at + f.has, 0, align_up(f.len, TRACE_ALIGN) - f.has);
+		memset(memory + at + f.has, 0, align_up(f.len, REPLAY_ALIGN) - f.has);
 		if (mac_dst)
 			eth_copy(memory + at, mac_dst);
 		if (mac_src)
 			eth_copy(memory + at + 6, mac_src);
 		t->len_max = f.len > t->len_max ? (uint16_t)f.len : t->len_max;
-		at += align_up(f.len, TRACE_ALIGN);
+		at += align_up(f.len, REPLAY_ALIGN);
 	}
 }

@@ -1,11 +1,11 @@
 /*
- * A trace: the frames of a capture, laid out so that they can be sent again and again without being
- * copied, and when each of them is due. The control core makes it in the snapshot once for each
- * stream that replays a file; data cores and cards read it.
+ * A replay: the frames of a capture, laid out so that they can be sent again and again without
+ * being copied, and when each of them is due. The control core makes it in the snapshot once for
+ * each stream that replays a file; data cores and cards read it.
  *
- *     table of struct trace_frame | 16 bytes of zeros, frame | 16 bytes of zeros, frame | ...
+ *     table of struct replay_frame | 16 bytes of zeros, frame | 16 bytes of zeros, frame | ...
  *
- * A frame begins on a multiple of TRACE_ALIGN, with at least NIC_SLOT_ROOM zeros before it, as the
+ * A frame begins on a multiple of REPLAY_ALIGN, with at least NIC_SLOT_ROOM zeros before it, as the
  * slots of a transmit ring want it (drivers/nic.h).
  *
  * The file decides order, bytes and times. Of its packets
@@ -13,34 +13,33 @@
  * - those that were cut off when they were captured, those without a whole Ethernet header and
  *   those longer than any card here sends are left out, and counted: they cannot be sent as they
  *   were;
- * - those shorter than Ethernet's least are filled up with zeros, as a card does: captures have the
- *   frames of their own host without that, and the FCS nobody has;
+ * - those shorter than Ethernet's minimum are padded with zeros, as a card does: a capture has the
+ *   frames of its own host without padding, and none with the FCS;
  * - those that are older than one before them (several queues were captured) are due together with
  *   it: the order is that of the file.
  *
- * Time begins at 0 with the first frame. The file does not say how long after its last frame it
- * might begin again: a round takes one mean distance of its frames more than from the first to the
- * last.
+ * Time begins at 0 with the first frame. The file does not say when a next round begins after its
+ * last frame. That gap is the mean distance of the frames.
  */
 #ifndef PKTGEN_FRAMES_REPLAY_H
 #define PKTGEN_FRAMES_REPLAY_H
 
 #include "lib/types.h"
 
-#define TRACE_ALIGN 16
-#define TRACE_ROOM 16
+#define REPLAY_ALIGN 16
+#define REPLAY_ROOM 16
 
-struct trace_frame {
+struct replay_frame {
 	uint64_t ns;    /* when it is due, from the first on */
-	uint32_t place; /* from the table's beginning, in units of TRACE_ALIGN */
+	uint32_t place; /* from the table's beginning, in units of REPLAY_ALIGN */
 	uint16_t len;   /* without FCS */
 };
 
 /* What was found in a file. */
-struct trace_count {
+struct replay_count {
 	uint64_t frames;
 	uint64_t bytes;  /* without FCS, filled up */
-	uint64_t memory; /* that trace_lay wants */
+	uint64_t memory; /* that replay_lay wants */
 	uint64_t cut, too_short, too_long; /* packets left out */
 	uint64_t filled; /* frames that were filled up */
 	uint64_t older;  /* than one before them */
@@ -49,8 +48,8 @@ struct trace_count {
 	const char *why; /* and what it was */
 };
 
-struct trace {
-	const struct trace_frame *frame; /* NULL: there is no trace */
+struct replay {
+	const struct replay_frame *frame; /* NULL: there is no replay */
 	uint32_t frames;   /* at least 1 */
 	uint16_t len_max;
 	uint64_t bytes;    /* of a round */
@@ -58,28 +57,28 @@ struct trace {
 };
 
 /* Reads a file through. E_INVAL: it is none, or has no frame to be sent: out->why. */
-int trace_measure(const uint8_t *file, size_t bytes, struct trace_count *out);
+int replay_measure(const uint8_t *file, size_t bytes, struct replay_count *out);
 
-/* Lays out what trace_measure has counted, in count->memory bytes aligned to TRACE_ALIGN. Stations:
- * six bytes that replace those of every frame, or NULL. */
-void trace_lay(struct trace *t, uint8_t *memory, const uint8_t *file, size_t bytes,
-               const struct trace_count *count, const uint8_t *mac_dst, const uint8_t *mac_src);
+/* Lays out what replay_measure has counted, in count->memory bytes aligned to REPLAY_ALIGN.
+ * Stations: six bytes that replace those of every frame, or NULL. */
+void replay_lay(struct replay *t, uint8_t *memory, const uint8_t *file, size_t bytes,
+                const struct replay_count *count, const uint8_t *mac_dst, const uint8_t *mac_src);
 
-static inline const uint8_t *trace_data(const struct trace *t, uint32_t frame)
+static inline const uint8_t *replay_data(const struct replay *t, uint32_t frame)
 {
-	return (const uint8_t *)t->frame + (size_t)t->frame[frame].place * TRACE_ALIGN;
+	return (const uint8_t *)t->frame + (size_t)t->frame[frame].place * REPLAY_ALIGN;
 }
 
 /* Frames of so many rounds; the greatest number for 0, without end, and where it does not fit. */
-static inline uint64_t trace_total(const struct trace *t, uint64_t rounds)
+static inline uint64_t replay_total(const struct replay *t, uint64_t rounds)
 {
 	return rounds == 0 || rounds > UINT64_MAX / t->frames ? UINT64_MAX : rounds * t->frames;
 }
 
 /* From frame `frame` to the one behind it, which is the first behind the last. */
-static inline uint64_t trace_gap_ns(const struct trace *t, uint32_t frame)
+static inline uint64_t replay_gap_ns(const struct replay *t, uint32_t frame)
 {
-	const struct trace_frame *f = &t->frame[frame];
+	const struct replay_frame *f = &t->frame[frame];
 	return frame + 1 < t->frames ? f[1].ns - f->ns : t->round_ns - f->ns;
 }
 

@@ -1,11 +1,10 @@
 /*
- * What a generated frame carries, so that whoever receives it can judge it: the first STAMP_BYTES
- * of the payload behind the UDP, TCP or ICMP header. docs/pktgen.md describes it for other
- * programs; the judge of tools/nicsim's wires reads it as well (docs/nicsim.md, gen), which checks
- * every byte.
+ * The stamp of a generated frame, by which its receiver judges the frame: the first STAMP_BYTES of
+ * the payload behind the UDP, TCP or ICMP header. docs/pktgen.md describes it for other programs.
+ * The judge of tools/nicsim's wires, which checks every byte, reads it too (docs/nicsim.md, gen).
  *
- * The nine 16-bit words sum up to zero, ones' complement: the checksum of the frame does not depend
- * on number and time, and who finds the sum zero has found a stamp.
+ * The ones' complement sum of its nine 16-bit words is zero. So the checksum of a frame does not
+ * depend on number and time, and a receiver recognizes a stamp by that sum.
  */
 #ifndef PKTGEN_FRAMES_STAMP_H
 #define PKTGEN_FRAMES_STAMP_H

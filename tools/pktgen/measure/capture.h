@@ -1,21 +1,21 @@
 /*
  * Captures: what ports receive while a run is on.
  *
- * A data core appends what it receives to a log of its own: a record for each frame, until the
- * memory is full; what comes then is counted. When the run is over who reads the logs gets them
- * as one pcapng file (net/pcapng.h): a section header, the interfaces, the packets of all logs in
- * the order of time, the interfaces' statistics. The file is longer than any buffer, so it is made
- * block by block: a struct capture_place is where one begins.
+ * A data core appends a record of each frame that it receives to its own log until the memory is
+ * full; further frames are counted. After the run the logs are read as one pcapng file
+ * (net/pcapng.h): a section header, the interfaces, the packets of all logs in the order of time,
+ * the interfaces' statistics. The file is longer than any buffer, so it is made block by block: a
+ * struct capture_place is where a block begins.
  *
  * Invariants
  * 1. A log only grows until it is begun anew: `used` is written last (release), what lies before
  *    it does not change.
- * 2. A core keeps what came first: after one frame that found no room nothing more is kept. Of a
- *    port with a limit each core keeps as many, so the first ones of all cores are there.
- * 3. Of a log's memory nothing is believed: a record that does not lie within it, or keeps more
- *    than is kept of a frame, is its end.
- * 4. A block is a function of file and place: who asks again gets the same.
- * 5. No call looks at more than a bounded number of records, however many nobody wants.
+ * 2. A core keeps the frames that came first: after one frame without room it keeps no more. If a
+ *    port has a limit, each core keeps that many, so the first frames of all cores are kept.
+ * 3. The contents of a log are not trusted: a record that exceeds the log, or the bytes that are
+ *    kept of a frame, ends the log.
+ * 4. A block is a function of file and place: the same place gives the same block.
+ * 5. Each call looks at a bounded number of records, however many are left out.
  */
 #ifndef PKTGEN_MEASURE_CAPTURE_H
 #define PKTGEN_MEASURE_CAPTURE_H

@@ -4,12 +4,11 @@
  * greatest value, exact; percentiles as the middle of a cell, so within 1/128 (0.8 %) of the sample
  * that has this rank, and never outside least and greatest.
  *
- * Values from HISTOGRAM_LIMIT (137 s) on are in the last cell; sum and greatest have them as they
- * are.
+ * Values from HISTOGRAM_LIMIT (137 s) on are in the last cell; sum and greatest value are exact for
+ * them too.
  *
- * One side writes, others may copy at the same time (histogram_copy): every word is read whole,
- * words may be a few samples apart. A copy is consistent in itself in that its count is the sum
- * of its cells.
+ * One core writes; others may copy at the same time (histogram_copy). Each word is read atomically,
+ * but words may be a few samples apart. The count of a copy is the sum of its cells.
  */
 #ifndef PKTGEN_MEASURE_HISTOGRAM_H
 #define PKTGEN_MEASURE_HISTOGRAM_H

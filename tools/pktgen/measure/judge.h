@@ -1,12 +1,10 @@
 /*
- * Judges received frames by the stamps that they carry (stamp.h): what came, what came twice, in
- * which order, after what time. One judge a receiving core; its results lie where others may read
- * them.
+ * Judges received frames by their stamps (stamp.h): received, duplicated and reordered frames, and
+ * their latency. Each receiving core has one judge; other cores may read its results.
  *
- * A flow's numbers begin at 0 and go up by one. So what was lost is known by who knows what was
- * sent: sent - received, of all receiving cores together (judge_lost). `received` has no frame
- * twice and none that is counted under another name, save that a reordered frame is a received
- * one as well.
+ * A flow's numbers begin at 0 and go up by one. So the frames lost are sent - received, summed over
+ * all receiving cores (judge_lost). `received` counts no frame twice and no frame that another
+ * counter has, except that a reordered frame is received as well.
  *
  * Order. A frame is reordered when its number is below one that came before it (RFC 4737 3.3;
  * copies are no singletons of their own and count as duplicates only). Where RSS spreads the
@@ -24,11 +22,11 @@
  * for a core's clock that goes before ours: `early`, latency 0. What is older than judge_begin is a
  * frame of the run before, `stale`, and counts nowhere else: so nothing may be under way for 4 s.
  *
- * Trust. Anybody may send frames with stamps; there is no secret in them. What is promised: no
- * content writes outside the judge, no flow is judged that the plan has not, and a single number
- * that is far from the others (JUDGE_JUMP) is `strange` until the next one of the flow confirms
- * it: so a stray frame does not make all that follow late. Who forges numbers that could be right
- * spoils the measurement; a test bed is to be one's own.
+ * Trust. Any station can send frames with stamps; they hold no secret. Whatever frames hold, the
+ * judge writes to its own memory only and judges only flows of the plan. A single number far from
+ * the others (JUDGE_JUMP) is `strange` until the next number of the flow confirms it, so a stray
+ * frame does not make all later frames late. Forged numbers that are plausible do spoil the
+ * measurement: keep other stations off the test bed.
  *
  * Missing: extension headers of IPv6, reassembly (fragments are no test frames), IPDV as a
  * distribution (RFC 8219 7.3.2); there is its mean.

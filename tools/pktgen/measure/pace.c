@@ -104,8 +104,8 @@ static void ramp_start(struct pace *p, const struct plan_stream *s, const struct
 	set_rate(p, step_rate(p, 0));
 }
 
-/* A trace at so many thousandths of its speed, in numbers as small as will do, for ns_scale. */
-static void trace_start(struct pace *p, uint64_t speed, uint64_t hz)
+/* A replay at so many thousandths of its speed, in numbers as small as will do, for ns_scale. */
+static void replay_start(struct pace *p, uint64_t speed, uint64_t hz)
 {
 	uint64_t per_tick = 1000000000 * speed, per_ns = hz * PLAN_SPEED_ONE;
 	while (per_tick % 10 == 0 && per_ns % 10 == 0) {
@@ -138,8 +138,8 @@ void pace_start(struct pace *p, const struct plan_stream *s, const struct pace_r
 	/* of the stream's rate this flow has its share: its frames cost that much more */
 	p->unit = r->hz * r->senders * (p->by_bytes ? 8 : 1);
 	p->cost = cost_of(p, p->len_mean);
-	if (s->rate.unit == PLAN_TRACE)
-		trace_start(p, s->rate.value, r->hz);
+	if (s->rate.unit == PLAN_RECORDED)
+		replay_start(p, s->rate.value, r->hz);
 	else if (s->ramp_ns && !p->flat)
 		ramp_start(p, s, r);
 	else
@@ -154,7 +154,7 @@ static struct wide as_wide(unsigned __int128 n)
 	return (struct wide){(uint64_t)(n >> 64), (uint64_t)n};
 }
 
-/* More is owed than may be: whole frames are given up; of a trace the time. */
+/* More is owed than may be: whole frames are given up; of a replay the time. */
 static COLD void forgive(struct pace *p)
 {
 	unsigned __int128 owed = (unsigned __int128)(p->balance + p->after);

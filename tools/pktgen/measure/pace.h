@@ -9,17 +9,18 @@
  *
  * Invariants
  * 1. balance >= 0: the next frame is due, since balance / rate ticks.
- * 2. Nobody catches up beyond owed_max, or two bursts if these take longer: who owes more is
- *    forgiven whole frames, which are counted. A trial with any is not what was asked for (pace_kept).
+ * 2. A flow catches up by owed_max at most, or by two bursts if these take longer. If it owes more,
+ *    whole frames are forgiven and counted. Beyond the tolerance a trial is invalid then
+ *    (pace_kept).
  * 3. Frames of a burst are due with its first; bursts have the distance that their cost makes.
  *
  * The ramp goes in PACE_STEPS steps of constant rate, each the mean of its part of the slope, so
  * that at the end of each the number sent is that of the even slope.
  *
- * A stream that replays a trace at the trace's own times (PLAN_TRACE) pays for the time from each
- * frame to the next: a unit is then a nanosecond of the trace, of which a second brings 10^9 at
- * speed 1. None of its frames is ever given up, so that as many go as the script says: who has
- * fallen behind goes on from there, later than the trace, and has not kept to what was asked for.
+ * A stream that replays a capture at its recorded times (PLAN_RECORDED) pays for the time from each
+ * frame to the next: a unit is then a nanosecond of the capture, of which a second brings 10^9 at
+ * speed 1. None of its frames is ever given up, so that the script's number of frames is sent. A
+ * stream that has fallen behind goes on from there, later than recorded, and the run is invalid.
  *
  * For 64-bit machines: the balance has 128 bits. What a card's rate limiter keeps is flat here.
  */
@@ -42,7 +43,7 @@ struct pace_rate {
 	uint32_t sender, senders; /* this flow sends frames sender, sender + senders, ... */
 	uint64_t end_tsc;         /* frames due before it are sent, even later; 0: it has no end */
 	uint64_t owed_max;        /* ticks that the flow may owe: plan_catch_up_ns */
-	uint16_t len_mean;        /* of a trace's frames; 0: the stream says what they are */
+	uint16_t len_mean;        /* of a replay's frames; 0: the stream says what they are */
 	/* Millionths of the frames that may be forgiven in small pieces, for trials at line rate:
 	 * the clocks of cable and TSC differ (IEEE 802.3 allows either +-100 ppm), so that asking
 	 * for a line rate that is a hair above the cable's own must not make a trial invalid. 0:
@@ -63,7 +64,7 @@ struct pace_result {
 struct pace {
 	bool flat;
 	bool by_bytes;
-	bool by_gap;           /* PLAN_TRACE: pace_due_gaps, pace_sent_gaps */
+	bool by_gap;           /* PLAN_RECORDED: pace_due_gaps, pace_sent_gaps */
 	uint16_t len_mean;     /* of all frames, or their one length */
 	bool one_len;
 	uint32_t overhead;     /* bytes that a frame costs besides its length */
@@ -98,7 +99,7 @@ unsigned pace_due(struct pace *p, uint64_t now, const uint16_t *len, unsigned ma
 /* The first n of those that pace_due named went, at its `now`. */
 void pace_sent(struct pace *p, const uint16_t *len, unsigned n);
 
-/* The same of a trace at its own times: gap_ns[i] is the time from frame i of them to the next. */
+/* The same of a replay at its own times: gap_ns[i] is the time from frame i of them to the next. */
 unsigned pace_due_gaps(struct pace *p, uint64_t now, const uint64_t *gap_ns, unsigned max);
 void pace_sent_gaps(struct pace *p, const uint64_t *gap_ns, unsigned n);
 

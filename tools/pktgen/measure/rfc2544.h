@@ -1,8 +1,8 @@
 /*
- * The four tests of RFC 2544 that a generator can make of itself, as one state machine:
- * rfc2544_next says which trial is next, somebody makes it, rfc2544_done takes what came of it.
- * It knows no time and no device. Every trial is kept, valid or not; every result is made of
- * trials and names them.
+ * The four tests of RFC 2544 that a generator can make by itself, as one state machine:
+ * rfc2544_next chooses the next trial, the caller runs it, rfc2544_done takes its counts. The
+ * machine knows no time and no device. Every trial is kept, valid or not; every result names the
+ * trials that it was made of.
  *
  *     test (section)       next trial                                ends
  *     throughput (26.1)    at rate_max; then binary search on the    at two neighbouring rates, of
@@ -15,9 +15,9 @@
  *                          shorter by doubled steps, then halves
  *     any                  the same again                            RFC2544_ATTEMPTS invalid
  *
- * In the order of the sections, each with all frame sizes. A throughput trial passes when no more
- * than loss_ppm of its frames are missing, a burst when none is. Whoever loses at a rate is taken
- * to lose at all higher ones, as in any binary search.
+ * Tests run in the order of the sections, each with all frame sizes. A throughput trial passes when
+ * no more than loss_ppm of its frames are missing, a burst when none is. A device that loses at a
+ * rate is assumed to lose at all higher rates, as in any binary search.
  *
  * Where this differs from the RFC:
  *
@@ -27,8 +27,8 @@
  * of 26.1, which is for the script to say (the RFC wants 120 s). Without throughput there is no
  * latency.
  *
- * 26.1, 26.4: where the generator falls behind, three times, it looks below: what it then finds is
- * a bound, and says so.
+ * 26.1, 26.4: if the generator falls behind three times, the search goes on below. Its result is
+ * then a lower bound and is reported as one.
  *
  * 26.3: a rate at which no trial is valid is a gap of the curve, not the end of the test.
  *
@@ -36,7 +36,7 @@
  * 2 s, the least length of a trial there; a device that passes it is not asked again (RFC 9004:
  * where throughput is line rate there is no longest burst).
  *
- * Missing: 26.5 and 26.6 (system recovery, reset), which need somebody to pull the plug; bursts of
+ * Missing: 26.5 and 26.6 (system recovery, reset), which need an operator at the device; bursts of
  * frames (21) and the traffic of section 11 (filters, routing updates).
  */
 #ifndef PKTGEN_MEASURE_RFC2544_H

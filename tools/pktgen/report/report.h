@@ -1,8 +1,7 @@
 /*
- * What came of a run or of the tests of RFC 2544, said in three ways out of the same numbers:
- * text with aligned tables, JSON (docs/pktgen.md), and one HTML page that has the JSON in it,
- * draws its plots from that and loads nothing. All are written in pieces to a function, so there
- * is no buffer for the whole.
+ * The results of a run or of the tests of RFC 2544 in three forms: text with aligned tables, JSON
+ * (docs/pktgen.md), and one HTML page that holds the JSON, draws its plots from it and loads
+ * nothing else. Each form is written in pieces to a function, so no buffer holds the whole.
  *
  * Frame sizes are said with FCS here. A figure of RFC 2544 names the trials that it was made of,
  * and all trials are listed with what was counted in them.
@@ -66,8 +65,7 @@ void report_text(const struct report *r, report_write *write, void *ctx);
 void report_json(const struct report *r, report_write *write, void *ctx);
 void report_html(const struct report *r, report_write *write, void *ctx);
 
-/* What report_text says of a run, in parts, for who tells how one goes: its first line, a stream,
- * the probes. */
+/* The parts of report_text for the progress of a run: its first line, a stream, the probes. */
 void report_text_verdict(const struct report *r, report_write *write, void *ctx);
 void report_text_stream(const struct report_stream *s, report_write *write, void *ctx);
 void report_text_probe(const struct report_probe *p, report_write *write, void *ctx);

@@ -1,12 +1,11 @@
 /*
- * What is told of a run while it goes: rows of a table for a terminal, or one line at a time for
- * whoever keeps what is written. Pure: figures in, text out; live.c has the figures, and knows
- * where the cursor is.
+ * The progress of a run: rows of a table for a terminal, or one line at a time for a log. Figures
+ * in, text out; live.c takes the figures and moves the cursor.
  *
  * Invariants
  * 1. Printable ASCII, at most SCREEN_COLUMNS - 1 characters, so that no terminal wraps; no end of
- *    line. What is longer is cut.
- * 2. Columns stay where they are, whatever the figures: large ones lose digits, not their place.
+ *    line. Longer rows are cut.
+ * 2. Columns do not move: large figures lose digits.
  */
 #ifndef PKTGEN_REPORT_SCREEN_H
 #define PKTGEN_REPORT_SCREEN_H

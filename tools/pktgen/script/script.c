@@ -17,49 +17,6 @@
 #include "net/ip6.h"
 #include "tools/pktgen/script/script_parse.h"
 
-const char *const script_tests[PLAN_TESTS] = {
-	[PLAN_RUN] = "run", [PLAN_THROUGHPUT] = "throughput", [PLAN_LATENCY] = "latency",
-	[PLAN_FRAME_LOSS] = "frame-loss", [PLAN_BACK_TO_BACK] = "back-to-back",
-};
-
-/* --- plain words --- */
-
-int script_expect_word(struct script_parser *p, unsigned i)
-{
-	if (i < p->words)
-		return 0;
-	return FAIL(p, i, "the line ends too early; expected \"%s\"", p->statement->syntax);
-}
-
-int script_expect_end(struct script_parser *p, unsigned i)
-{
-	if (i >= p->words)
-		return 0;
-	return FAIL(p, i, "unexpected word; expected \"%s\"", p->statement->syntax);
-}
-
-int script_expect(struct script_parser *p, unsigned i, const char *keyword)
-{
-	int error = script_expect_word(p, i);
-	if (error != 0 || script_word_is(p, i, keyword))
-		return error;
-	return FAIL(p, i, "expected \"%s\" here, as in \"%s\"", keyword, p->statement->syntax);
-}
-
-int script_port(struct script_parser *p, unsigned i, uint8_t *port)
-{
-	uint32_t n;
-	int error = script_expect_word(p, i);
-	if (error != 0)
-		return error;
-	struct text w = p->word[i];
-	if (w.len < 4 || !text_is_word((struct text){w.at, 3}, text_of("eth")) ||
-	    text_parse_u32((struct text){w.at + 3, w.len - 3}, 0, SCRIPT_PORTS_MAX - 1, &n) != 0)
-		return FAIL(p, i, "unknown port; expected eth0 to eth%d", SCRIPT_PORTS_MAX - 1);
-	*port = (uint8_t)n;
-	return 0;
-}
-
 /* --- statements of the script --- */
 
 #define LINE_BPS_MIN 1000000
@@ -71,10 +28,10 @@ static int parse_prefix(struct script_parser *p, unsigned i, struct net_addr *pr
 	char good[FMT_PREFIX6_MAX];
 	unsigned n;
 	uint32_t four;
-	int error = script_expect_word(p, i);
+	int error = words_expect(&p->w, i);
 	if (error != 0)
 		return error;
-	if (text_parse_prefix(p->word[i], &four, &n) == 0) {
+	if (text_parse_prefix(p->w.word[i], &four, &n) == 0) {
 		uint32_t masked = four & ip4_prefix_mask(n);
 		if (masked != four)
 			return FAIL(p, i, "the prefix has host bits set; did you mean %s?",
@@ -84,7 +41,7 @@ static int parse_prefix(struct script_parser *p, unsigned i, struct net_addr *pr
 		return 0;
 	}
 	struct net_addr six;
-	if (text_parse_prefix6(p->word[i], &six, &n) != 0)
+	if (text_parse_prefix6(p->w.word[i], &six, &n) != 0)
 		return FAIL(p, i, "expected a prefix such as 192.0.2.0/24 or 2001:db8::/64");
 	struct net_addr masked = ip6_prefix_of(&six, n);
 	if (!net_addr_equal(&masked, &six))
@@ -97,10 +54,10 @@ static int parse_prefix(struct script_parser *p, unsigned i, struct net_addr *pr
 
 static int parse_answer(struct script_parser *p, unsigned i)
 {
-	struct plan_answer a = {.line = p->line};
+	struct plan_answer a = {.line = p->w.line};
 	int error = script_port(p, i, &a.port);
 	if (error != 0 || (error = parse_prefix(p, i + 1, &a.prefix, &a.plen)) != 0 ||
-	    (error = script_expect_end(p, i + 2)) != 0)
+	    (error = words_end(&p->w, i + 2)) != 0)
 		return error;
 	for (unsigned k = 0; k < p->out->answers; k++) {
 		const struct plan_answer *b = &p->out->answer[k];
@@ -120,7 +77,7 @@ static int parse_line_rate(struct script_parser *p, unsigned i)
 	struct plan_rate rate;
 	int error = script_port(p, i, &port);
 	if (error != 0 || (error = script_rate(p, &next, &rate)) != 0 ||
-	    (error = script_expect_end(p, next)) != 0)
+	    (error = words_end(&p->w, next)) != 0)
 		return error;
 	if (p->out->line_bps[port] != 0)
 		return FAIL(p, i, "the line rate of this port stands already at line %u",
@@ -129,7 +86,7 @@ static int parse_line_rate(struct script_parser *p, unsigned i)
 		return FAIL(p, i + 1, "a line rate is in bits a second on the wire, such as 10Gbps; "
 		            "1Mbps at least");
 	p->out->line_bps[port] = rate.value;
-	p->out->line_line[port] = p->line;
+	p->out->line_line[port] = p->w.line;
 	return 0;
 }
 
@@ -138,7 +95,7 @@ static int parse_catch_up(struct script_parser *p, unsigned i)
 	int error = script_time(p, i, "what may be caught up", false, &p->out->catch_up_ns);
 	if (error == 0 && p->out->catch_up_ns > CATCH_UP_MAX_NS)
 		return FAIL(p, i, "more than 10s cannot be caught up");
-	return error != 0 ? error : script_expect_end(p, i + 1);
+	return error != 0 ? error : words_end(&p->w, i + 1);
 }
 
 #define CAPTURE_SIZE_MIN 14 /* an Ethernet header */
@@ -149,28 +106,28 @@ static int parse_capture(struct script_parser *p, unsigned i)
 	uint8_t port;
 	uint64_t size = PLAN_FRAME_MAX, frames = 0;
 	int error = script_port(p, i++, &port);
-	if (error == 0 && script_word_is(p, i, "size")) {
-		error = script_number(p, i + 1, "the bytes of a frame", CAPTURE_SIZE_MIN, PLAN_FRAME_MAX,
-		                      &size);
+	if (error == 0 && words_is(&p->w, i, "size")) {
+		error = words_number(&p->w, i + 1, "the bytes of a frame", CAPTURE_SIZE_MIN, PLAN_FRAME_MAX,
+		                     &size);
 		i += 2;
 	}
-	if (error == 0 && script_word_is(p, i, "frames")) {
-		error = script_number(p, i + 1, "the number of frames", 1, CAPTURE_FRAMES_MAX, &frames);
+	if (error == 0 && words_is(&p->w, i, "frames")) {
+		error = words_number(&p->w, i + 1, "the number of frames", 1, CAPTURE_FRAMES_MAX, &frames);
 		i += 2;
 	}
-	if (error != 0 || (error = script_expect_end(p, i)) != 0)
+	if (error != 0 || (error = words_end(&p->w, i)) != 0)
 		return error;
 	struct plan_capture *c = &p->out->capture[port];
 	if (c->size != 0)
 		return FAIL(p, 1, "this port is captured already, by line %u", c->line);
-	*c = (struct plan_capture){p->line, (uint32_t)size, frames};
+	*c = (struct plan_capture){p->w.line, (uint32_t)size, frames};
 	return 0;
 }
 
 static int parse_verify(struct script_parser *p, unsigned i)
 {
 	p->out->verify = true;
-	return script_expect_end(p, i);
+	return words_end(&p->w, i);
 }
 
 static bool is_name(struct text w)
@@ -188,10 +145,10 @@ static bool is_name(struct text w)
 
 static int parse_stream(struct script_parser *p, unsigned i)
 {
-	int error = script_expect_word(p, i);
-	if (error != 0 || (error = script_expect_end(p, i + 1)) != 0)
+	int error = words_expect(&p->w, i);
+	if (error != 0 || (error = words_end(&p->w, i + 1)) != 0)
 		return error;
-	struct text name = p->word[i];
+	struct text name = p->w.word[i];
 	if (!is_name(name))
 		return FAIL(p, i, "a stream's name has 1 to %d letters, digits and inner - _ .",
 		            PLAN_NAME_BYTES - 1);
@@ -205,15 +162,15 @@ static int parse_stream(struct script_parser *p, unsigned i)
 	p->stream = &p->out->stream[p->out->streams++];
 	script_stream_default(p->stream);
 	memcpy(p->stream->name, name.at, name.len);
-	p->stream->line = p->line;
+	p->stream->line = p->w.line;
 	return 0;
 }
 
 static int parse_run(struct script_parser *p, unsigned i)
 {
 	p->out->autostart = true;
-	p->run_line = p->line;
-	return i < p->words ? script_limit(p, i, &p->out->limit) : 0;
+	p->run_line = p->w.line;
+	return i < p->w.n ? script_limit(p, i, &p->out->limit) : 0;
 }
 
 /* --- RFC 2544 --- */
@@ -223,16 +180,16 @@ static int parse_rfc2544(struct script_parser *p, unsigned i)
 	struct plan_rfc2544 *r = &p->out->rfc2544;
 	/* sections 9.1, 24, 23; RFC 1242 3.17 */
 	*r = (struct plan_rfc2544){
-		.line = p->line, .sizes = 7, .size = {60, 124, 252, 508, 1020, 1276, 1514},
+		.line = p->w.line, .sizes = 7, .size = {60, 124, 252, 508, 1020, 1276, 1514},
 		.duration_ns = 60000000000u, .settle_ns = 2000000000u,
 		.learn_ns = 2000000000u, .rest_ns = 5000000000u,
 		.resolution = 100, .rate_min = 100, .rate_max = SCRIPT_PERCENT_ALL,
 	};
 	p->out->has_rfc2544 = true;
-	int error = script_expect_word(p, i);
-	for (; error == 0 && i < p->words; i++) {
+	int error = words_expect(&p->w, i);
+	for (; error == 0 && i < p->w.n; i++) {
 		unsigned test = PLAN_THROUGHPUT;
-		while (test < PLAN_TESTS && !script_word_is(p, i, script_tests[test]))
+		while (test < PLAN_TESTS && !words_is(&p->w, i, script_tests[test]))
 			test++;
 		if (test == PLAN_TESTS)
 			return FAIL(p, i, "unknown test; expected throughput, latency, frame-loss or "
@@ -249,19 +206,19 @@ static int parse_sizes(struct script_parser *p, unsigned i)
 	struct plan_rfc2544 *r = &p->out->rfc2544;
 	memset(r->size, 0, sizeof r->size);
 	int error = script_sizes(p, i, r->size, &r->sizes);
-	return error != 0 ? error : script_expect_end(p, i + 1);
+	return error != 0 ? error : words_end(&p->w, i + 1);
 }
 
 static int parse_trial(struct script_parser *p, unsigned i)
 {
 	int error = script_time(p, i, "a trial", false, &p->out->rfc2544.duration_ns);
-	return error != 0 ? error : script_expect_end(p, i + 1);
+	return error != 0 ? error : words_end(&p->w, i + 1);
 }
 
 static int parse_pause(struct script_parser *p, unsigned i, uint64_t *ns)
 {
 	int error = script_time(p, i, "the pause", true, ns);
-	return error != 0 ? error : script_expect_end(p, i + 1);
+	return error != 0 ? error : words_end(&p->w, i + 1);
 }
 
 static int parse_settle(struct script_parser *p, unsigned i)
@@ -283,14 +240,14 @@ static int parse_loss(struct script_parser *p, unsigned i)
 {
 	/* parts of a million are 1/10^4 per cent */
 	int error = script_percent(p, i, "the loss", 4, 0, 999999, &p->out->rfc2544.loss_ppm);
-	return error != 0 ? error : script_expect_end(p, i + 1);
+	return error != 0 ? error : words_end(&p->w, i + 1);
 }
 
 static int parse_resolution(struct script_parser *p, unsigned i)
 {
 	int error = script_percent(p, i, "the resolution", SCRIPT_PERCENT_EXPONENT, 1,
 	                           SCRIPT_PERCENT_ALL, &p->out->rfc2544.resolution);
-	return error != 0 ? error : script_expect_end(p, i + 1);
+	return error != 0 ? error : words_end(&p->w, i + 1);
 }
 
 static int parse_search(struct script_parser *p, unsigned i)
@@ -304,15 +261,15 @@ static int parse_search(struct script_parser *p, unsigned i)
 		return error;
 	if (r->rate_max < r->rate_min)
 		return FAIL(p, i + 2, "the upper rate is below the lower");
-	return script_expect_end(p, i + 3);
+	return words_end(&p->w, i + 3);
 }
 
 static int parse_repeat(struct script_parser *p, unsigned i)
 {
 	uint64_t n = 0;
-	int error = script_number(p, i, "the number of trials", 1, 1000, &n);
+	int error = words_number(&p->w, i, "the number of trials", 1, 1000, &n);
 	p->out->rfc2544.repeats = (uint32_t)n;
-	return error != 0 ? error : script_expect_end(p, i + 1);
+	return error != 0 ? error : words_end(&p->w, i + 1);
 }
 
 /* --- the table --- */
@@ -370,24 +327,6 @@ static const struct script_statement statements[] = {
 };
 _Static_assert(ARRAY_LEN(statements) <= SCRIPT_STATEMENTS_MAX, "parser.seen has a slot for each");
 
-/* How many leading words of the line are s's own, *all set when s has no more; *next is the word of
- * s after them. */
-static unsigned match_words(const struct script_parser *p, const struct script_statement *s,
-                            bool *all, struct text *next)
-{
-	struct text rest = text_of(s->words);
-	unsigned n = 0;
-	while (text_next_word(&rest, next)) {
-		if (n >= p->words || !text_is_word(p->word[n], *next)) {
-			*all = false;
-			return n;
-		}
-		n++;
-	}
-	*all = true;
-	return n;
-}
-
 /* No statement fits. Of its words `matched` begin one. */
 static int fail_unknown(struct script_parser *p, unsigned matched)
 {
@@ -402,7 +341,7 @@ static int fail_unknown(struct script_parser *p, unsigned matched)
 		return FAIL(p, 0, "unknown statement; expected answer, line, catch-up, verify, probe, "
 		            "capture, stream, run or rfc2544");
 	/* of two words are the statements of "mac" and "no" alone */
-	return FAIL(p, matched, script_word_is(p, 0, "mac") ? "expected source or destination after "
+	return FAIL(p, matched, words_is(&p->w, 0, "mac") ? "expected source or destination after "
 	            "\"mac\"" : "expected stamp after \"no\"");
 }
 
@@ -432,7 +371,7 @@ static void note_first(struct script_first *first, const struct script_parser *p
                        const struct script_statement *s)
 {
 	if (first->line == 0)
-		*first = (struct script_first){p->line, s->words};
+		*first = (struct script_first){p->w.line, s->words};
 }
 
 static int parse_statement(struct script_parser *p)
@@ -442,7 +381,7 @@ static int parse_statement(struct script_parser *p)
 	for (unsigned s = 0; s < ARRAY_LEN(statements); s++) {
 		bool all;
 		struct text next;
-		unsigned n = match_words(p, &statements[s], &all, &next);
+		unsigned n = words_match(p->w.word, p->w.n, statements[s].words, &all, &next);
 		if (all && n > best) {
 			best = n;
 			found = &statements[s];
@@ -452,7 +391,7 @@ static int parse_statement(struct script_parser *p)
 	}
 	if (found == NULL)
 		return fail_unknown(p, partial);
-	p->statement = found;
+	p->w.syntax = found->syntax;
 	if (found->block != IN_SCRIPT && block_of(found) != p->block)
 		return fail_place(p, found);
 	uint32_t *seen = &p->seen[found - statements];
@@ -461,7 +400,7 @@ static int parse_statement(struct script_parser *p)
 	if (found->block == IN_SCRIPT)
 		open_block(p, found->parse == parse_stream ? IN_STREAM :
 		              found->parse == parse_rfc2544 ? IN_RFC2544 : IN_SCRIPT);
-	*seen = p->line;
+	*seen = p->w.line;
 	if (found->block == IN_MADE)
 		note_first(&p->said->made, p, found);
 	if (found->block == IN_REPLAY)
@@ -484,27 +423,17 @@ static int parse_line(struct script_parser *p, struct text line)
 	if (line.len > 0 && line.at[line.len - 1] == '\r')
 		line.len--;
 	struct text rest = without_comment(line), word;
-	p->body = text_trim_end(rest);
-	p->words = 0;
+	p->w.body = text_trim_end(rest);
+	p->w.n = 0;
 	if (!text_next_word(&rest, &word))
 		return 0;
-	p->body.len -= (size_t)(word.at - p->body.at);
-	p->body.at = word.at;
-	if (p->body.len > SCRIPT_LINE_MAX)
-		return text_fail(p->err, p->line, word, "the line has %u characters; at most %d",
-		                 (unsigned)p->body.len, SCRIPT_LINE_MAX);
-	for (size_t i = 0; i < p->body.len; i++) {
-		char c = p->body.at[i];
-		if (!text_is_printable(c) && c != '\t')
-			return text_fail(p->err, p->line, (struct text){p->body.at + i, 1},
-			                 "byte 0x%02x in column %u is not plain ASCII text; only "
-			                 "comments may hold such bytes", (unsigned)(uint8_t)c,
-			                 (unsigned)(p->body.at + i - line.at) + 1);
-	}
-	rest = p->body;
-	while (p->words < SCRIPT_WORDS_MAX && text_next_word(&rest, &word))
-		p->word[p->words++] = word;
-	return parse_statement(p);
+	p->w.body.len -= (size_t)(word.at - p->w.body.at);
+	p->w.body.at = word.at;
+	if (p->w.body.len > SCRIPT_LINE_MAX)
+		return text_fail(p->w.err, p->w.line, word, "the line has %u characters; at most %d",
+		                 (unsigned)p->w.body.len, SCRIPT_LINE_MAX);
+	int error = words_cut(&p->w, line.at);
+	return error != 0 ? error : parse_statement(p);
 }
 
 static int parse_lines(struct script_parser *p, struct text text)
@@ -514,7 +443,7 @@ static int parse_lines(struct script_parser *p, struct text text)
 		text = (struct text){text.at + 3, text.len - 3};
 	while (text.len > 0) {
 		size_t n = text_find(text, '\n');
-		p->line++;
+		p->w.line++;
 		int error = parse_line(p, (struct text){text.at, n});
 		if (error != 0)
 			return error;
@@ -526,7 +455,7 @@ static int parse_lines(struct script_parser *p, struct text text)
 
 int script_parse(const char *text, size_t len, struct plan *out, struct text_error *err)
 {
-	struct script_parser p = {.out = out, .err = err};
+	struct script_parser p = {.w.err = err, .out = out};
 	/* not by assignment: a compiler may build the whole plan on the stack first */
 	memset(out, 0, sizeof *out);
 	memset(err, 0, sizeof *err);

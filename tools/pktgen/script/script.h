@@ -15,11 +15,12 @@
  *     script.c         lines, the table of statements, those of the script itself
  *     script_stream.c  the statements of a stream; script_vary.c: `vary` of them, script_replay.c:
  *                      those about a capture
+ *     words.c          words that statements of several files have
  *     script_value.c   numbers with units. script_parse.h: what these share
- *     script_check.c   what only the whole can tell
- *     script_print.c   text again
+ *     script_check.c   checks of the whole script
+ *     script_print.c   from plan to text
  *
- * Missing on purpose: variables, loops and includes; what repeats is what fields are for.
+ * Missing on purpose: variables, loops and includes. Fields of a stream vary instead.
  */
 #ifndef PKTGEN_SCRIPT_SCRIPT_H
 #define PKTGEN_SCRIPT_SCRIPT_H
@@ -33,8 +34,7 @@
 /* Parses len bytes of text. Returns 0, or E_INVAL with *err filled and *out empty. */
 int script_parse(const char *text, size_t len, struct plan *out, struct text_error *err);
 
-/* What only the machine tells: that it has the ports of which the plan speaks. 0, or E_INVAL with
- * *err filled. */
+/* Checks that the machine has the ports that the plan names. 0, or E_INVAL with *err filled. */
 int script_check_ports(const struct plan *p, unsigned ports, struct text_error *err);
 
 typedef void (*script_write_fn)(void *ctx, const char *text, size_t len);

@@ -37,7 +37,7 @@ static int check_sizes(struct script_parser *p, struct plan_stream *s,
 	char word[16];
 	fmt_format(word, sizeof word, "%u", size + PLAN_FCS_BYTES);
 	uint32_t line = plan->has_rfc2544 ? plan->rfc2544.line : said->size ? said->size : s->line;
-	return text_fail(p->err, line, text_of(word), "a frame of this size has no room for "
+	return text_fail(p->w.err, line, text_of(word), "a frame of this size has no room for "
 	                 "headers%s and fields of stream %s; the least size is %u",
 	                 s->stamped ? ", stamp" : "", s->name, frames_least(s) + PLAN_FCS_BYTES);
 }
@@ -53,11 +53,11 @@ static int check_rfc2544(struct script_parser *p, const struct plan_stream *s,
 	           {said->burst, "burst"}, {said->limit, "limit"}};
 	for (unsigned i = 0; i < ARRAY_LEN(own); i++)
 		if (own[i].line != 0)
-			return text_fail(p->err, own[i].line, text_of(own[i].word),
+			return text_fail(p->w.err, own[i].line, text_of(own[i].word),
 			                 "rfc2544 at line %u says how its streams are sent; a stream has no "
 			                 "%s of its own then", p->out->rfc2544.line, own[i].word);
 	if (said->no_stamp != 0)
-		return text_fail(p->err, said->no_stamp, text_of("no"),
+		return text_fail(p->w.err, said->no_stamp, text_of("no"),
 		                 "rfc2544 at line %u counts and times frames by their stamps",
 		                 p->out->rfc2544.line);
 	return 0;
@@ -69,10 +69,10 @@ static int check_made(struct script_parser *p, struct plan_stream *s,
 {
 	const struct text name = text_of(s->name);
 	if (said->replayed.line != 0)
-		return text_fail(p->err, said->replayed.line, text_of(said->replayed.words),
+		return text_fail(p->w.err, said->replayed.line, text_of(said->replayed.words),
 		                 "the stream replays nothing; add a line \"replay FILE\"");
 	if (said->addresses == 0)
-		return text_fail(p->err, s->line, name, "the stream has no addresses; add a line such as "
+		return text_fail(p->w.err, s->line, name, "the stream has no addresses; add a line such as "
 		                 "\"udp 192.0.2.1 198.51.100.1\"");
 	for (unsigned i = 0; i < s->fields; i++)
 		if (s->field[i].where == PLAN_MAC_DST)
@@ -85,16 +85,16 @@ static int check_stream(struct script_parser *p, struct plan_stream *s,
                         const struct script_said *said)
 {
 	if (s->port == PLAN_PORT_NONE)
-		return text_fail(p->err, s->line, text_of(s->name),
+		return text_fail(p->w.err, s->line, text_of(s->name),
 		                 "the stream has no port; add a line \"port ethN\"");
 	int error = s->replay.file[0] != 0 ? script_check_replay(p, s, said) : check_made(p, s, said);
 	if (error != 0)
 		return error;
 	if (said->weight != 0 && s->rate.unit != PLAN_FLAT)
-		return text_fail(p->err, said->weight, text_of("weight"),
+		return text_fail(p->w.err, said->weight, text_of("weight"),
 		                 "weights divide a port among its flat streams; this one has a rate");
 	if (said->burst != 0 && s->rate.unit == PLAN_FLAT)
-		return text_fail(p->err, said->burst, text_of("burst"),
+		return text_fail(p->w.err, said->burst, text_of("burst"),
 		                 "a flat stream has no gaps between bursts; give it a rate");
 	return 0;
 }
@@ -107,15 +107,15 @@ static int check_card_rate(struct script_parser *p, unsigned stream)
 	if (!s->card_rate)
 		return 0;
 	if (said->burst != 0)
-		return text_fail(p->err, said->burst, text_of("burst"),
+		return text_fail(p->w.err, said->burst, text_of("burst"),
 		                 "the card spaces frames evenly; rate at line %u is kept by it", said->rate);
 	if (s->cores > 1)
-		return text_fail(p->err, said->rate, text_of(s->name),
+		return text_fail(p->w.err, said->rate, text_of(s->name),
 		                 "a stream whose rate the card keeps is sent by one core");
 	s->cores = 1;
 	for (unsigned i = 0; i < p->out->streams; i++)
 		if (i != stream && p->out->stream[i].port == s->port)
-			return text_fail(p->err, said->rate, text_of(s->name), "a stream whose rate the card "
+			return text_fail(p->w.err, said->rate, text_of(s->name), "a stream whose rate the card "
 			                 "keeps has its port for itself; stream %s at line %u is sent by "
 			                 "eth%u, too", p->out->stream[i].name, p->out->stream[i].line, s->port);
 	return 0;
@@ -132,7 +132,7 @@ static int check_percents(struct script_parser *p)
 		sum[s->port] += s->ramp_ns != 0 && s->rate_end.value > s->rate.value ? s->rate_end.value
 		                                                                     : s->rate.value;
 		if (sum[s->port] > SCRIPT_PERCENT_ALL)
-			return text_fail(p->err, p->of[i].rate, text_of(s->name),
+			return text_fail(p->w.err, p->of[i].rate, text_of(s->name),
 			                 "the streams of eth%u ask for more than 100%% of it together",
 			                 s->port);
 	}
@@ -143,16 +143,16 @@ static int check_run(struct script_parser *p)
 {
 	const struct plan *plan = p->out;
 	if (plan->autostart && plan->streams == 0)
-		return text_fail(p->err, p->run_line, text_of("run"), "there is no stream to run");
+		return text_fail(p->w.err, p->run_line, text_of("run"), "there is no stream to run");
 	if (plan->has_rfc2544 && plan->streams == 0)
-		return text_fail(p->err, plan->rfc2544.line, text_of("rfc2544"),
+		return text_fail(p->w.err, plan->rfc2544.line, text_of("rfc2544"),
 		                 "there is no stream to test with");
 	if (plan->has_rfc2544 && plan->probe.every_ns != 0)
-		return text_fail(p->err, plan->probe.line, text_of("probe"),
+		return text_fail(p->w.err, plan->probe.line, text_of("probe"),
 		                 "probes go with a run, not with the trials of rfc2544 at line %u",
 		                 plan->rfc2544.line);
 	if (plan->has_rfc2544 && (plan->limit.ns != 0 || plan->limit.frames != 0))
-		return text_fail(p->err, p->run_line, text_of("run"),
+		return text_fail(p->w.err, p->run_line, text_of("run"),
 		                 "rfc2544 at line %u says how long its trials are; write \"run\" alone",
 		                 plan->rfc2544.line);
 	return 0;

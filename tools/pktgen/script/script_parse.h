@@ -1,19 +1,17 @@
 /*
- * What the parsers of statements share (script*.c).
+ * Shared by the parsers of statements (script*.c).
  *
- * A parser of a statement gets the words of one line and the number of the first that is not the
- * statement's own. What it has put into the plan when it fails is of no matter (script.h,
- * invariant 1).
+ * A parser of a statement gets the words of one line and the number of the first word after the
+ * statement's own. If it fails, the plan is discarded (script.h, invariant 1).
  */
 #ifndef PKTGEN_SCRIPT_SCRIPT_PARSE_H
 #define PKTGEN_SCRIPT_SCRIPT_PARSE_H
 
-#include "control/text/text.h"
+#include "control/text/words.h"
 #include "tools/pktgen/script/script.h"
 
-#define SCRIPT_WORDS_MAX 16 /* no statement has more words than 11 */
 #define SCRIPT_STATEMENTS_MAX 48
-/* The values of a list stand in one word: 32 IPv6 addresses have 1279 characters. */
+/* All values of a list are one word: 32 IPv6 addresses have 1279 characters. */
 #define SCRIPT_LINE_MAX 2047
 
 /* Where a statement stands; of a stream: any, one whose frames are made, one that replays. */
@@ -25,7 +23,7 @@ struct script_first {
 	const char *words;
 };
 
-/* What the plan does not say of a stream but its checks want: lines, 0 where nothing was said. */
+/* What the checks of a stream need beside the plan. A line is 0 if the script has no statement. */
 struct script_said {
 	uint32_t addresses, size, rate, burst, weight, limit, no_stamp, speed, loop;
 	bool stamp;
@@ -34,13 +32,8 @@ struct script_said {
 };
 
 struct script_parser {
+	struct words w; /* of the line without the comment behind it */
 	struct plan *out;
-	struct text_error *err;
-	uint32_t line;
-	struct text body; /* the line, without blanks around it and comment behind it */
-	struct text word[SCRIPT_WORDS_MAX];
-	unsigned words;
-	const struct script_statement *statement;
 	enum script_block block;
 	struct plan_stream *stream; /* of the open block */
 	struct script_said *said;   /* of the same */
@@ -60,29 +53,16 @@ struct script_statement {
 	bool once;
 };
 
-/* The i-th word, or the empty one at the end of the line. */
-static inline struct text script_word(const struct script_parser *p, unsigned i)
-{
-	return i < p->words ? p->word[i] : (struct text){p->body.at + p->body.len, 0};
-}
-
-static inline bool script_word_is(const struct script_parser *p, unsigned i, const char *keyword)
-{
-	return i < p->words && text_is_word(p->word[i], text_of(keyword));
-}
-
-/* The error at word i: `return FAIL(p, i, "why")`. */
-#define FAIL(p, i, ...) text_fail((p)->err, (p)->line, script_word((p), (i)), __VA_ARGS__)
-
-/* All of these return 0, or fail. There is a word i / there is none. */
-int script_expect_word(struct script_parser *p, unsigned i);
-int script_expect_end(struct script_parser *p, unsigned i);
+/* --- words.c. All of these return 0, or fail --- */
 
 /* Word i is that keyword. */
 int script_expect(struct script_parser *p, unsigned i, const char *keyword);
 
 /* Word i is ethN. */
 int script_port(struct script_parser *p, unsigned i, uint8_t *port);
+
+/* The tests of RFC 2544, by enum plan_test. */
+extern const char *const script_tests[PLAN_TESTS];
 
 /* --- script_value.c: numbers. `what` begins the error --- */
 
@@ -94,10 +74,6 @@ int script_decimal(struct text t, unsigned exponent, uint64_t *out);
 /* The opposite: value / 10^exponent, exponent up to 20, without zeros behind the point. Returns
  * buf. */
 char *script_scaled(char buf[SCRIPT_NUMBER_MAX], uint64_t value, unsigned exponent);
-
-/* A decimal number from min to max. */
-int script_number(struct script_parser *p, unsigned i, const char *what, uint64_t min, uint64_t max,
-                  uint64_t *out);
 
 /* "10s", "1.5ms": nanoseconds. */
 int script_time(struct script_parser *p, unsigned i, const char *what, bool zero_too, uint64_t *ns);
@@ -163,12 +139,9 @@ int script_probe(struct script_parser *p, unsigned i); /* script_probe.c, of the
 /* The flags of TCP as a script names them, from bit 0 on. */
 extern const char *const script_tcp_flags[8];
 
-/* The tests of RFC 2544, by enum plan_test. */
-extern const char *const script_tests[PLAN_TESTS];
-
 /* --- script_check.c --- */
 
-/* Gives what was not said its default, and checks (script.h, invariant 2). */
+/* Fills in defaults, and checks (script.h, invariant 2). */
 int script_check(struct script_parser *p);
 
 #endif

@@ -202,7 +202,7 @@ static void print_sending(const struct printer *p, const struct plan_stream *s)
 		print(p, " over ");
 		print_time(p, s->ramp_ns);
 		print(p, "\n");
-	} else if (s->rate.unit != PLAN_TRACE) {
+	} else if (s->rate.unit != PLAN_RECORDED) {
 		print(p, " rate ");
 		print_rate(p, &s->rate);
 		print(p, "%s\n", s->card_rate ? " hardware" : "");
@@ -219,7 +219,7 @@ static void print_replay(const struct printer *p, const struct plan_stream *s)
 {
 	char number[SCRIPT_NUMBER_MAX];
 	print(p, " replay %s\n", s->replay.file);
-	if (s->rate.unit == PLAN_TRACE && s->rate.value != PLAN_SPEED_ONE)
+	if (s->rate.unit == PLAN_RECORDED && s->rate.value != PLAN_SPEED_ONE)
 		print(p, " speed %s\n", script_scaled(number, s->rate.value, PLAN_SPEED_EXPONENT));
 	if (s->replay.rounds == 0)
 		print(p, " loop forever\n");

@@ -7,47 +7,47 @@
 
 int script_stream_replay(struct script_parser *p, unsigned i)
 {
-	int error = script_expect_word(p, i);
-	if (error != 0 || (error = script_expect_end(p, i + 1)) != 0)
+	int error = words_expect(&p->w, i);
+	if (error != 0 || (error = words_end(&p->w, i + 1)) != 0)
 		return error;
 	struct plan_replay *r = &p->stream->replay;
-	struct text name = p->word[i];
+	struct text name = p->w.word[i];
 	if (name.len >= sizeof r->file)
 		return FAIL(p, i, "the name has %u characters; at most %u are kept", (unsigned)name.len,
 		            (unsigned)sizeof r->file - 1);
 	memcpy(r->file, name.at, name.len);
-	r->line = p->line;
+	r->line = p->w.line;
 	return 0;
 }
 
 int script_stream_speed(struct script_parser *p, unsigned i)
 {
-	int error = script_expect_word(p, i);
+	int error = words_expect(&p->w, i);
 	uint64_t speed;
 	if (error != 0)
 		return error;
-	if (script_decimal(p->word[i], PLAN_SPEED_EXPONENT, &speed) != 0 || speed == 0 ||
+	if (script_decimal(p->w.word[i], PLAN_SPEED_EXPONENT, &speed) != 0 || speed == 0 ||
 	    speed > SPEED_MAX)
 		return FAIL(p, i, "a speed is a number such as 0.5 or 2, from 0.001 to 1000 and with three "
 		            "digits behind the point at most");
-	p->said->speed = p->line;
+	p->said->speed = p->w.line;
 	p->said->times = speed;
-	return script_expect_end(p, i + 1);
+	return words_end(&p->w, i + 1);
 }
 
 int script_stream_loop(struct script_parser *p, unsigned i)
 {
 	uint64_t *rounds = &p->stream->replay.rounds;
-	p->said->loop = p->line;
+	p->said->loop = p->w.line;
 	*rounds = 0;
-	int error = script_word_is(p, i, "forever") ? 0 :
-	            script_number(p, i, "the number of rounds", 1, ROUNDS_MAX, rounds);
-	return error != 0 ? error : script_expect_end(p, i + 1);
+	int error = words_is(&p->w, i, "forever") ? 0 :
+	            words_number(&p->w, i, "the number of rounds", 1, ROUNDS_MAX, rounds);
+	return error != 0 ? error : words_end(&p->w, i + 1);
 }
 
 static int fail_at(struct script_parser *p, uint32_t line, const char *word, const char *why)
 {
-	return text_fail(p->err, line, text_of(word), "%s", why);
+	return text_fail(p->w.err, line, text_of(word), "%s", why);
 }
 
 int script_check_replay(struct script_parser *p, struct plan_stream *s,
@@ -55,7 +55,7 @@ int script_check_replay(struct script_parser *p, struct plan_stream *s,
 {
 	const bool timed = said->rate == 0;
 	if (said->made.line != 0)
-		return text_fail(p->err, said->made.line, text_of(said->made.words),
+		return text_fail(p->w.err, said->made.line, text_of(said->made.words),
 		                 "stream %s replays a file (line %u), which says what its frames are",
 		                 s->name, s->replay.line);
 	if (p->out->has_rfc2544)
@@ -68,7 +68,7 @@ int script_check_replay(struct script_parser *p, struct plan_stream *s,
 		return fail_at(p, said->burst, "burst", "frames of a replay go when the file says; bursts "
 		               "are of streams with a rate");
 	if (timed)
-		s->rate = (struct plan_rate){PLAN_TRACE, said->speed ? said->times : PLAN_SPEED_ONE};
+		s->rate = (struct plan_rate){PLAN_RECORDED, said->speed ? said->times : PLAN_SPEED_ONE};
 	s->replay.rounds = said->loop ? s->replay.rounds : 1;
 	s->cores = 1;
 	s->resolve = false;

@@ -43,38 +43,6 @@ int script_decimal(struct text t, unsigned exponent, uint64_t *out)
 	return 0;
 }
 
-/* Numbers of 20 digits, which script_decimal takes only when they are zeros, are wanted of 64-bit
- * fields and seeds. */
-static int parse_u64(struct text t, uint64_t *out)
-{
-	uint64_t value = 0;
-	if (t.len == 0 || t.len > 20 || (t.len > 1 && t.at[0] == '0'))
-		return E_INVAL;
-	for (size_t i = 0; i < t.len; i++) {
-		uint64_t digit = (uint64_t)(t.at[i] - '0');
-		if (!is_digit(t.at[i]) || value > UINT64_MAX / 10 ||
-		    (value == UINT64_MAX / 10 && digit > UINT64_MAX % 10))
-			return E_INVAL;
-		value = value * 10 + digit;
-	}
-	*out = value;
-	return 0;
-}
-
-int script_number(struct script_parser *p, unsigned i, const char *what, uint64_t min, uint64_t max,
-                  uint64_t *out)
-{
-	int error = script_expect_word(p, i);
-	if (error != 0)
-		return error;
-	uint64_t value;
-	if (parse_u64(p->word[i], &value) != 0 || value < min || value > max)
-		return FAIL(p, i, "%s must be a decimal number from %llu to %llu", what,
-		            (unsigned long long)min, (unsigned long long)max);
-	*out = value;
-	return 0;
-}
-
 /* The number in front of a word, and the unit behind it. */
 static struct text unit_of(struct text word, struct text *number)
 {
@@ -134,11 +102,11 @@ static int parse_time(struct text word, uint64_t *ns)
 
 int script_time(struct script_parser *p, unsigned i, const char *what, bool zero_too, uint64_t *ns)
 {
-	int error = script_expect_word(p, i);
+	int error = words_expect(&p->w, i);
 	if (error != 0)
 		return error;
 	uint64_t value;
-	if (parse_time(p->word[i], &value) != 0 || (value == 0 && !zero_too))
+	if (parse_time(p->w.word[i], &value) != 0 || (value == 0 && !zero_too))
 		return FAIL(p, i, "%s must be a time such as 10s, 500ms or 2min%s", what,
 		            zero_too ? "" : ", more than 0");
 	*ns = value;
@@ -169,10 +137,10 @@ int script_percent(struct script_parser *p, unsigned i, const char *what, unsign
                    uint64_t min, uint64_t max, uint64_t *out)
 {
 	char least[SCRIPT_NUMBER_MAX], most[SCRIPT_NUMBER_MAX];
-	int error = script_expect_word(p, i);
+	int error = words_expect(&p->w, i);
 	if (error != 0)
 		return error;
-	struct text number, unit = unit_of(p->word[i], &number);
+	struct text number, unit = unit_of(p->w.word[i], &number);
 	uint64_t value;
 	if (!text_is_word(unit, text_of("%")) || script_decimal(number, exponent, &value) != 0 ||
 	    value < min || value > max)
@@ -185,11 +153,11 @@ int script_percent(struct script_parser *p, unsigned i, const char *what, unsign
 
 int script_rate(struct script_parser *p, unsigned *i, struct plan_rate *out)
 {
-	int error = script_expect_word(p, *i);
+	int error = words_expect(&p->w, *i);
 	if (error != 0)
 		return error;
 	uint64_t value = 0;
-	const struct unit *u = parse_unit(p->word[*i], rates, ARRAY_LEN(rates), &value);
+	const struct unit *u = parse_unit(p->w.word[*i], rates, ARRAY_LEN(rates), &value);
 	if (u == NULL || value == 0 || value > SCRIPT_RATE_MAX)
 		return FAIL(p, *i, "a rate is such as 1.5Mpps, 10Gbps, \"8Gbps l2\" or 50%%, in whole "
 		            "frames or bits a second, or in thousandths of a per cent");
@@ -197,41 +165,41 @@ int script_rate(struct script_parser *p, unsigned *i, struct plan_rate *out)
 		return FAIL(p, *i, "a port sends no more than 100%% of its rate");
 	*out = (struct plan_rate){u->rate, value};
 	(*i)++;
-	if (u->rate == PLAN_L1_BPS && script_word_is(p, *i, "l2"))
+	if (u->rate == PLAN_L1_BPS && words_is(&p->w, *i, "l2"))
 		out->unit = PLAN_L2_BPS;
-	if (u->rate == PLAN_L1_BPS && (script_word_is(p, *i, "l1") || script_word_is(p, *i, "l2")))
+	if (u->rate == PLAN_L1_BPS && (words_is(&p->w, *i, "l1") || words_is(&p->w, *i, "l2")))
 		(*i)++;
 	return 0;
 }
 
 int script_limit(struct script_parser *p, unsigned i, struct plan_limit *out)
 {
-	int error = script_expect_word(p, i);
+	int error = words_expect(&p->w, i);
 	if (error != 0)
 		return error;
 	*out = (struct plan_limit){0, 0};
-	if (parse_time(p->word[i], &out->ns) == 0 && out->ns > 0) {
-		if (!script_word_is(p, i + 1, "or"))
-			return script_expect_end(p, i + 1);
+	if (parse_time(p->w.word[i], &out->ns) == 0 && out->ns > 0) {
+		if (!words_is(&p->w, i + 1, "or"))
+			return words_end(&p->w, i + 1);
 		i += 2;
-		if ((error = script_expect_word(p, i)) != 0)
+		if ((error = words_expect(&p->w, i)) != 0)
 			return error;
 	}
 	uint64_t value = 0;
-	if (parse_unit(p->word[i], counts, ARRAY_LEN(counts), &value) == NULL || value == 0)
+	if (parse_unit(p->w.word[i], counts, ARRAY_LEN(counts), &value) == NULL || value == 0)
 		return FAIL(p, i, out->ns != 0 ? "expected a number of frames"
 		            : "expected a time such as 10s, or a number of frames, more than 0");
 	out->frames = value;
 	error = script_expect(p, i + 1, "frames");
-	return error != 0 ? error : script_expect_end(p, i + 2);
+	return error != 0 ? error : words_end(&p->w, i + 2);
 }
 
 int script_sizes(struct script_parser *p, unsigned i, uint16_t *size, uint8_t *sizes)
 {
-	int error = script_expect_word(p, i);
+	int error = words_expect(&p->w, i);
 	if (error != 0)
 		return error;
-	struct text rest = p->word[i];
+	struct text rest = p->w.word[i];
 	unsigned n = 0;
 	for (bool more = true; more; n++) {
 		uint32_t bytes;

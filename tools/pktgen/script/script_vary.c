@@ -18,19 +18,19 @@ struct target {
 static int parse_end(struct script_parser *p, unsigned *i, struct target *t)
 {
 	const struct plan_stream *s = p->stream;
-	const bool dst = script_word_is(p, *i, "destination");
+	const bool dst = words_is(&p->w, *i, "destination");
 	const unsigned of = *i + 1;
 	*i += 2;
-	if (script_word_is(p, of, "mac")) {
+	if (words_is(&p->w, of, "mac")) {
 		t->field.where = dst ? PLAN_MAC_DST : PLAN_MAC_SRC;
 		t->look = LOOK_MAC;
 		return 0;
 	}
-	if (!script_word_is(p, of, "address") && !script_word_is(p, of, "port"))
+	if (!words_is(&p->w, of, "address") && !words_is(&p->w, of, "port"))
 		return FAIL(p, of, "expected mac, address or port");
 	if (p->said->addresses == 0)
 		return FAIL(p, of, "the line with the stream's addresses must stand before this one");
-	if (script_word_is(p, of, "address")) {
+	if (words_is(&p->w, of, "address")) {
 		t->field.where = dst ? PLAN_IP_DST : PLAN_IP_SRC;
 		t->look = LOOK_ADDRESS;
 		return 0;
@@ -46,7 +46,7 @@ static int parse_echo(struct script_parser *p, unsigned *i, struct target *t)
 {
 	if (p->said->addresses == 0 || p->stream->proto != PLAN_ICMP)
 		return FAIL(p, *i, "only icmp has these; its line must stand before this one");
-	t->field.where = script_word_is(p, *i, "sequence") ? PLAN_PORT_DST : PLAN_PORT_SRC;
+	t->field.where = words_is(&p->w, *i, "sequence") ? PLAN_PORT_DST : PLAN_PORT_SRC;
 	t->max = 65535;
 	(*i)++;
 	return 0;
@@ -59,9 +59,9 @@ static int parse_payload(struct script_parser *p, unsigned *i, struct target *t)
 	const unsigned at = *i;
 	int error = script_expect(p, at + 1, "offset");
 	if (error != 0 ||
-	    (error = script_number(p, at + 2, "the offset", 0, PLAN_FRAME_MAX, &offset)) != 0 ||
+	    (error = words_number(&p->w, at + 2, "the offset", 0, PLAN_FRAME_MAX, &offset)) != 0 ||
 	    (error = script_expect(p, at + 3, "bytes")) != 0 ||
-	    (error = script_number(p, at + 4, "the width", 1, 8, &bytes)) != 0)
+	    (error = words_number(&p->w, at + 4, "the width", 1, 8, &bytes)) != 0)
 		return error;
 	if (bytes & (bytes - 1))
 		return FAIL(p, at + 4, "a field of the payload has 1, 2, 4 or 8 bytes");
@@ -75,16 +75,16 @@ static int parse_payload(struct script_parser *p, unsigned *i, struct target *t)
 
 static int parse_target(struct script_parser *p, unsigned *i, struct target *t)
 {
-	int error = script_expect_word(p, *i);
+	int error = words_expect(&p->w, *i);
 	if (error != 0)
 		return error;
-	if (script_word_is(p, *i, "source") || script_word_is(p, *i, "destination"))
-		return (error = script_expect_word(p, *i + 1)) != 0 ? error : parse_end(p, i, t);
-	if (script_word_is(p, *i, "identifier") || script_word_is(p, *i, "sequence"))
+	if (words_is(&p->w, *i, "source") || words_is(&p->w, *i, "destination"))
+		return (error = words_expect(&p->w, *i + 1)) != 0 ? error : parse_end(p, i, t);
+	if (words_is(&p->w, *i, "identifier") || words_is(&p->w, *i, "sequence"))
 		return parse_echo(p, i, t);
-	if (script_word_is(p, *i, "payload"))
+	if (words_is(&p->w, *i, "payload"))
 		return parse_payload(p, i, t);
-	if (!script_word_is(p, *i, "vlan"))
+	if (!words_is(&p->w, *i, "vlan"))
 		return FAIL(p, *i, "expected source, destination, vlan, identifier, sequence or payload");
 	if (p->stream->vlans == 0)
 		return FAIL(p, *i, "a line \"vlan ID\" must stand before this one");
@@ -108,7 +108,7 @@ static int parse_address(struct script_parser *p, unsigned i, enum plan_where wh
 	const struct net_addr *own = where == PLAN_IP_SRC ? &s->src : &s->dst;
 	char text[FMT_IP6_MAX];
 	struct net_addr a;
-	if (text_parse_addr(p->word[i], &a) != 0 || net_addr_is_ip4(&a) == s->v6)
+	if (text_parse_addr(p->w.word[i], &a) != 0 || net_addr_is_ip4(&a) == s->v6)
 		return FAIL(p, i, "expected an IPv%d address, as is the stream's", s->v6 ? 6 : 4);
 	if (s->v6 && (a.w[0] != own->w[0] || a.w[1] != own->w[1]))
 		return FAIL(p, i, "the first 64 bits must be those of the stream's address, %s",
@@ -124,8 +124,8 @@ static int parse_word(struct script_parser *p, unsigned i, const struct target *
 	if (t->look == LOOK_ADDRESS)
 		return parse_address(p, i, t->field.where, out);
 	if (t->look == LOOK_NUMBER)
-		return script_number(p, i, "a value", 0, t->max, out);
-	if (text_parse_mac(p->word[i], mac) != 0)
+		return words_number(&p->w, i, "a value", 0, t->max, out);
+	if (text_parse_mac(p->w.word[i], mac) != 0)
 		return FAIL(p, i, "expected a MAC address such as 00:11:22:33:44:55");
 	*out = (uint64_t)be16_load(mac) << 32 | be32_load(mac + 2);
 	return 0;
@@ -135,12 +135,12 @@ static int parse_word(struct script_parser *p, unsigned i, const struct target *
 static int parse_value(struct script_parser *p, unsigned i, struct text w, const struct target *t,
                        uint64_t *out)
 {
-	const struct text whole = p->word[i];
+	const struct text whole = p->w.word[i];
 	if (w.len == 0)
 		return FAIL(p, i, "a value of the list is empty");
-	p->word[i] = w;
+	p->w.word[i] = w;
 	int error = parse_word(p, i, t, out);
-	p->word[i] = whole;
+	p->w.word[i] = whole;
 	return error;
 }
 
@@ -148,8 +148,8 @@ static int parse_value(struct script_parser *p, unsigned i, struct text w, const
 static int parse_range(struct script_parser *p, unsigned i, struct target *t, uint64_t *last)
 {
 	for (unsigned k = 0; k < 2; k++) {
-		int error = script_expect_word(p, i + k);
-		if (error != 0 || (error = parse_value(p, i + k, p->word[i + k], t,
+		int error = words_expect(&p->w, i + k);
+		if (error != 0 || (error = parse_value(p, i + k, p->w.word[i + k], t,
 		                                       k == 0 ? &t->field.first : last)) != 0)
 			return error;
 	}
@@ -167,15 +167,15 @@ static int parse_increment(struct script_parser *p, unsigned i, struct target *t
 	if (error != 0)
 		return error;
 	i += 2;
-	if (script_word_is(p, i, "step")) {
-		if ((error = script_number(p, i + 1, "a step", 1, UINT32_MAX, &step)) != 0)
+	if (words_is(&p->w, i, "step")) {
+		if ((error = words_number(&p->w, i + 1, "a step", 1, UINT32_MAX, &step)) != 0)
 			return error;
 		i += 2;
 	}
 	t->field.mode = PLAN_INCREMENT;
 	t->field.step = step;
 	t->field.count = divide(last - t->field.first, (uint32_t)step) + 1;
-	return script_expect_end(p, i);
+	return words_end(&p->w, i);
 }
 
 static int parse_random(struct script_parser *p, unsigned i, struct target *t)
@@ -189,20 +189,20 @@ static int parse_random(struct script_parser *p, unsigned i, struct target *t)
 	t->field.count = last - t->field.first + 1;
 	/* fields of one seed would go together */
 	t->field.seed = p->stream->fields + 1u;
-	if (script_word_is(p, i, "seed")) {
-		if ((error = script_number(p, i + 1, "a seed", 0, UINT64_MAX, &t->field.seed)) != 0)
+	if (words_is(&p->w, i, "seed")) {
+		if ((error = words_number(&p->w, i + 1, "a seed", 0, UINT64_MAX, &t->field.seed)) != 0)
 			return error;
 		i += 2;
 	}
-	return script_expect_end(p, i);
+	return words_end(&p->w, i);
 }
 
 static int parse_list(struct script_parser *p, unsigned i, struct target *t)
 {
-	int error = script_expect_word(p, i);
+	int error = words_expect(&p->w, i);
 	if (error != 0)
 		return error;
-	struct text rest = p->word[i];
+	struct text rest = p->w.word[i];
 	t->field.mode = PLAN_LIST;
 	for (bool more = true; more;) {
 		size_t end = text_find(rest, '/');
@@ -217,19 +217,19 @@ static int parse_list(struct script_parser *p, unsigned i, struct target *t)
 		if (more)
 			rest = (struct text){rest.at + end + 1, rest.len - end - 1};
 	}
-	return script_expect_end(p, i + 1);
+	return words_end(&p->w, i + 1);
 }
 
 static int parse_mode(struct script_parser *p, unsigned i, struct target *t)
 {
-	int error = script_expect_word(p, i);
+	int error = words_expect(&p->w, i);
 	if (error != 0)
 		return error;
-	if (script_word_is(p, i, "increment"))
+	if (words_is(&p->w, i, "increment"))
 		return parse_increment(p, i + 1, t);
-	if (script_word_is(p, i, "random"))
+	if (words_is(&p->w, i, "random"))
 		return parse_random(p, i + 1, t);
-	if (script_word_is(p, i, "list"))
+	if (words_is(&p->w, i, "list"))
 		return parse_list(p, i + 1, t);
 	return FAIL(p, i, "expected increment, random or list");
 }
@@ -256,7 +256,7 @@ int script_stream_vary(struct script_parser *p, unsigned i)
 		return FAIL(p, first, "too many fields; a stream has at most %d", PLAN_FIELDS_MAX);
 	if ((error = parse_mode(p, i, &t)) != 0)
 		return error;
-	p->vary_line[s->fields] = p->line;
+	p->vary_line[s->fields] = p->w.line;
 	s->field[s->fields++] = t.field;
 	return 0;
 }

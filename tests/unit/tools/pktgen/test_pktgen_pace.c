@@ -80,7 +80,7 @@ static void rates_are_exact(void **s)
 	}
 }
 
-/* A trace of `frames` frames, repeated without end: frame k is due at the sum of the gaps before
+/* A replay of `frames` frames, repeated without end: frame k is due at the sum of the gaps before
  * it. */
 #define GAPS 37
 static uint64_t gap[GAPS + 32];
@@ -96,7 +96,7 @@ static uint64_t take_gaps(uint64_t now)
 	return took;
 }
 
-/* The frames that are due: those whose time in the trace is not beyond `ticks` at that speed. */
+/* The frames that are due: those whose time in the replay is not beyond `ticks` at that speed. */
 static uint64_t due_gaps(uint64_t ticks, uint64_t speed, uint64_t *count, u128 *ns)
 {
 	for (; *ns * HZ * 1000 <= (u128)ticks * 1000000000 * speed; ++*count)
@@ -109,7 +109,7 @@ static void traces_are_exact(void **s)
 	(void)s;
 	static const uint64_t speed[] = {1, 500, 1000, 2000, 2500, 1000000};
 	for (unsigned k = 0; k < ARRAY_LEN(speed); k++) {
-		struct plan_stream a = stream_of(PLAN_TRACE, speed[k], 60);
+		struct plan_stream a = stream_of(PLAN_RECORDED, speed[k], 60);
 		struct pace_rate r = rate_of(0);
 		uint64_t start = random64() >> 8, now = start, should_be = 0;
 		u128 ns = 0;
@@ -132,11 +132,11 @@ static void traces_are_exact(void **s)
 	}
 }
 
-/* Every frame of a trace is sent, later if necessary; the run is then not as requested. */
+/* Every frame of a replay is sent, later if necessary; the run is then not as requested. */
 static void traces_lose_no_frame(void **s)
 {
 	(void)s;
-	struct plan_stream a = stream_of(PLAN_TRACE, 1000, 60);
+	struct plan_stream a = stream_of(PLAN_RECORDED, 1000, 60);
 	struct pace_rate r = rate_of(0);
 	for (unsigned i = 0; i < ARRAY_LEN(gap); i++)
 		gap[i] = 1000000;
@@ -148,7 +148,7 @@ static void traces_lose_no_frame(void **s)
 	assert_int_equal(take_gaps(HZ), 1);
 	assert_true(!pace_kept(&p) && p.result.behind == 1 && p.result.forgiven == 0);
 	assert_true(p.result.worst_lag_ns > 996000000 && p.result.worst_lag_ns < 998000000);
-	assert_int_equal(take_gaps(HZ + HZ / 1000 - 1000), 0); /* from there on as in the trace */
+	assert_int_equal(take_gaps(HZ + HZ / 1000 - 1000), 0); /* from there on as in the replay */
 	assert_int_equal(take_gaps(HZ + HZ / 1000 + 1000), 1);
 	/* an hour between two frames */
 	gap[p.result.sent % GAPS] = gap[p.result.sent % GAPS + GAPS] = 3600 * GBIT;

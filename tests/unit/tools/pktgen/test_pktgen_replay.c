@@ -1,4 +1,4 @@
-/* tools/pktgen/frames/pcap.h and trace.h: captures of both formats and byte orders, with every error, and
+/* tools/pktgen/frames/pcap.h and replay.h: captures of both formats and byte orders, with every error, and
  * their layout in memory. The test makes the files, byte by byte. */
 #include "tests/unit/rig/host.h"
 
@@ -128,12 +128,12 @@ static void expect_end(struct pcap *p)
 	assert_int_equal(pcap_next(p, &k), 0);
 }
 
-/* Read as a trace, the file fails at that packet for that reason. */
+/* Read as a replay, the file fails at that packet for that reason. */
 static void expect_bad(const char *why, uint64_t packet)
 {
-	struct trace_count c;
+	struct replay_count c;
 	uint8_t *copy = exact();
-	assert_int_equal(trace_measure(copy, bytes, &c), E_INVAL);
+	assert_int_equal(replay_measure(copy, bytes, &c), E_INVAL);
 	assert_string_equal(c.why, why);
 	assert_true(c.packet == packet);
 	free(copy);
@@ -314,13 +314,14 @@ static void bad_files(void **s)
 	expect_bad("it is pcapng of an unknown version", 0);
 }
 
-static uint8_t *lay(struct trace *t, struct trace_count *c, const uint8_t *dst, const uint8_t *src)
+static uint8_t *lay(struct replay *t, struct replay_count *c, const uint8_t *dst,
+                    const uint8_t *src)
 {
 	uint8_t *copy = exact();
-	assert_int_equal(trace_measure(copy, bytes, c), E_OK);
-	uint8_t *memory = aligned_alloc(TRACE_ALIGN, c->memory);
+	assert_int_equal(replay_measure(copy, bytes, c), E_OK);
+	uint8_t *memory = aligned_alloc(REPLAY_ALIGN, c->memory);
 	memset(memory, 0xee, c->memory);
-	trace_lay(t, memory, copy, bytes, c, dst, src);
+	replay_lay(t, memory, copy, bytes, c, dst, src);
 	free(copy);
 	return memory;
 }
@@ -330,9 +331,9 @@ static void frames_are_laid_out(void **s)
 	(void)s;
 	static const unsigned len[] = {14, 42, 59, 60, 61, 1514, 9216};
 	static const uint8_t none[NIC_SLOT_ROOM];
-	struct trace t;
-	struct trace_count c;
-	assert_true(TRACE_ROOM >= NIC_SLOT_ROOM);
+	struct replay t;
+	struct replay_count c;
+	assert_true(REPLAY_ROOM >= NIC_SLOT_ROOM);
 	classic(0xa1b2c3d4, 1);
 	for (unsigned i = 0; i < ARRAY_LEN(len); i++)
 		record(i, 5, 10 * i, len[i], len[i]);
@@ -342,14 +343,14 @@ static void frames_are_laid_out(void **s)
 	assert_int_equal(c.filled, 3);
 	assert_true(t.bytes == c.bytes && c.bytes == 3 * 60 + 60 + 61 + 1514 + 9216);
 	for (uint32_t i = 0; i < t.frames; i++) {
-		const uint8_t *data = trace_data(&t, i);
+		const uint8_t *data = replay_data(&t, i);
 		assert_memory_equal(data - NIC_SLOT_ROOM, none, NIC_SLOT_ROOM);
-		assert_int_equal((uintptr_t)data % TRACE_ALIGN, 0);
+		assert_int_equal((uintptr_t)data % REPLAY_ALIGN, 0);
 		assert_int_equal(t.frame[i].len, len[i] < 60 ? 60 : len[i]);
 		for (unsigned k = 0; k < t.frame[i].len; k++)
 			assert_int_equal(data[k], k < len[i] ? octet(i, k) : 0);
 		assert_true(t.frame[i].ns == i * 10000);
-		assert_true(trace_gap_ns(&t, i) == 10000); /* behind the last: the mean */
+		assert_true(replay_gap_ns(&t, i) == 10000); /* behind the last: the mean */
 	}
 	free(memory);
 }
@@ -358,17 +359,17 @@ static void stations_are_replaced(void **s)
 {
 	(void)s;
 	static const uint8_t a[6] = {2, 0, 0, 0, 0, 1}, b[6] = {2, 0, 0, 0, 0, 2};
-	struct trace t;
-	struct trace_count c;
+	struct replay t;
+	struct replay_count c;
 	classic(0xa1b2c3d4, 1);
 	record(0, 0, 0, 60, 60);
 	for (unsigned k = 0; k < 4; k++) {
 		uint8_t *memory = lay(&t, &c, k & 1 ? a : NULL, k & 2 ? b : NULL);
-		const uint8_t *data = trace_data(&t, 0);
+		const uint8_t *data = replay_data(&t, 0);
 		for (unsigned i = 0; i < 60; i++)
 			assert_int_equal(data[i], i < 6 && k & 1 ? a[i] : i >= 6 && i < 12 && k & 2 ? b[i - 6] :
 			                          octet(0, i));
-		assert_true(t.round_ns == 0 && trace_gap_ns(&t, 0) == 0);
+		assert_true(t.round_ns == 0 && replay_gap_ns(&t, 0) == 0);
 		free(memory);
 	}
 }
@@ -376,8 +377,8 @@ static void stations_are_replaced(void **s)
 static void what_cannot_be_sent_is_left_out(void **s)
 {
 	(void)s;
-	struct trace t;
-	struct trace_count c;
+	struct replay t;
+	struct replay_count c;
 	classic(0xa1b23c4d, 1);
 	record(0, 1, 0, 96, 1514);      /* truncated: time begins with the first that is sent */
 	record(1, 2, 0, 60, 60);
@@ -392,7 +393,7 @@ static void what_cannot_be_sent_is_left_out(void **s)
 	assert_true(c.cut == 1 && c.too_long == 2 && c.too_short == 1 && c.older == 2 && c.filled == 0);
 	static const unsigned which[] = {1, 3, 5, 6}, ns[] = {0, 0, 3000, 3000};
 	for (unsigned i = 0; i < 4; i++) {
-		assert_int_equal(trace_data(&t, i)[0], octet(which[i], 0));
+		assert_int_equal(replay_data(&t, i)[0], octet(which[i], 0));
 		assert_true(t.frame[i].ns == ns[i]);
 	}
 	assert_true(c.ns == 3000 && t.round_ns == 4000);
@@ -401,7 +402,7 @@ static void what_cannot_be_sent_is_left_out(void **s)
 
 int main(void)
 {
-	seed_random("test_pktgen_trace");
+	seed_random("test_pktgen_replay");
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(classic_files),
 		cmocka_unit_test(ng_files),

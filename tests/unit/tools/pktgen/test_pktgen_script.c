@@ -550,10 +550,10 @@ static void test_replay(void **state)
 	admit(REPLAY " speed 2.5\n loop 3\n");
 	const struct plan_stream *s = &plan.stream[0];
 	assert_string_equal(s->replay.file, "a/b.pcap");
-	assert_true(s->rate.unit == PLAN_TRACE && s->rate.value == 2500 && s->replay.rounds == 3);
+	assert_true(s->rate.unit == PLAN_RECORDED && s->rate.value == 2500 && s->replay.rounds == 3);
 	assert_true(s->cores == 1 && !s->resolve && !s->stamped);
 	admit(REPLAY);
-	assert_true(s->rate.unit == PLAN_TRACE && s->rate.value == 1000 && s->replay.rounds == 1);
+	assert_true(s->rate.unit == PLAN_RECORDED && s->rate.value == 1000 && s->replay.rounds == 1);
 	admit(REPLAY " loop forever\n rate flat\n");
 	assert_true(s->rate.unit == PLAN_FLAT && s->replay.rounds == 0);
 }

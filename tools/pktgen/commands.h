@@ -1,0 +1,19 @@
+/*
+ * The console of the generator.
+ */
+#ifndef PKTGEN_COMMANDS_H
+#define PKTGEN_COMMANDS_H
+
+#include "control/console/shell.h"
+#include "tools/pktgen/measure/rfc2544.h"
+
+#define PKTGEN_COMMANDS 9
+extern const struct shell_command pktgen_commands[PKTGEN_COMMANDS];
+
+/* Goes on with a report or capture that is being shown. Returns the TSC of the next call. */
+uint64_t commands_turn(void);
+
+void commands_trial(const struct rfc2544 *tests, uint32_t i); /* trial i has ended, */
+void commands_over(void);                                     /* the run or the test has */
+
+#endif

@@ -1,0 +1,19 @@
+/*
+ * Reports by HTTP and on the console, captures by HTTP, and the generator's rows of /metrics.
+ */
+#ifndef PKTGEN_PAGES_H
+#define PKTGEN_PAGES_H
+
+#include "control/management/page.h"
+
+#define PKTGEN_PAGES 5
+enum report_form { REPORT_TEXT, REPORT_JSON, REPORT_HTML };
+
+/* What the report of that number has from byte `at` on; 0: no more, or it is not the newest. Valid
+ * until the next call. */
+size_t report_piece(enum report_form form, uint32_t number, uint64_t at, const char **text);
+
+extern const struct page pktgen_pages[PKTGEN_PAGES];
+bool pktgen_metrics(struct page_walk *w, struct page_text *t);
+
+#endif
