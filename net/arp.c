@@ -39,25 +39,11 @@ static void enter_state(struct arp *a, uint32_t i, enum arp_state state)
 	relist(a, i);
 }
 
-/* Passes a detached chain to an op, frame by frame. The ops may change the table in any way, so the
- * neighbour is not accessed from here on. */
-static void chain_end(struct arp *a, uint32_t i, uint32_t chain,
-                      void (*op)(void *, unsigned, uint8_t *, unsigned))
-{
-	while (chain != NEIGH_NIL) {
-		struct neigh_slot *s = neigh_slot_at(&a->table, chain);
-		uint32_t next = s->next;
-		op(a->ctx, i, s->frame, s->len);
-		neigh_slot_free(&a->table, chain);
-		chain = next;
-	}
-}
-
 static void fail(struct arp *a, uint32_t i, uint64_t now_ns)
 {
 	enter_state(a, i, ARP_FAILED);
 	neigh_timer_set(&a->table, i, now_ns + a->params.hold_down_ns);
-	chain_end(a, i, neigh_queue_detach(&a->table, i), a->ops->unreachable);
+	neigh_chain_end(&a->table, i, neigh_queue_detach(&a->table, i), a->ops->unreachable, a->ctx);
 }
 
 /* Sends the next request of INCOMPLETE or PROBE. */
@@ -76,10 +62,8 @@ static void probe(struct arp *a, uint32_t i, uint64_t now_ns)
 	ask(a, i, now_ns);
 }
 
-typedef void give_up(void *ctx, unsigned index, uint8_t *frame, unsigned len);
-
 /* Takes the neighbour out of use: UNRESOLVED if pinned, else FREE. Its queued frames go to `op`. */
-static void reset(struct arp *a, uint32_t i, give_up *op)
+static void reset(struct arp *a, uint32_t i, neigh_frame_op *op)
 {
 	struct neigh *n = &a->table.neigh[i];
 	bool was_up = is_up(n);
@@ -91,7 +75,7 @@ static void reset(struct arp *a, uint32_t i, give_up *op)
 	enter_state(a, i, dies ? ARP_FREE : ARP_UNRESOLVED);
 	if (was_up)
 		a->ops->down(a->ctx, i);
-	chain_end(a, i, chain, op);
+	neigh_chain_end(&a->table, i, chain, op, a->ctx);
 	if (!dies)
 		return;
 	/* only now, so that the index is not reused while an op runs */
@@ -118,7 +102,7 @@ static void resolved(struct arp *a, uint32_t i, const uint8_t *mac, bool was_up)
 	eth_copy(n->mac, mac);
 	if (news)
 		a->ops->up(a->ctx, i, mac);
-	chain_end(a, i, chain, a->ops->release);
+	neigh_chain_end(&a->table, i, chain, a->ops->release, a->ctx);
 }
 
 /* An acceptable message gave this MAC for the neighbour. */
@@ -287,25 +271,6 @@ void arp_unpin(struct arp *a, unsigned index)
 		relist(a, index);
 }
 
-/* Queues the frame. If the queue or the memory is full, it replaces the neighbour's oldest frame.
- * Without an older frame, or if the frame is too long to queue, the frame itself is lost. */
-static void enqueue(struct arp *a, unsigned index, uint8_t *frame, unsigned len)
-{
-	struct neigh *n = &a->table.neigh[index];
-	bool fits = len <= a->params.frame_max;
-	if (fits && !neigh_queue_has_room(&a->table, index) && n->queued) {
-		uint32_t slot = neigh_queue_pop(&a->table, index);
-		struct neigh_slot *s = neigh_slot_at(&a->table, slot);
-		a->ops->lost(a->ctx, index, s->frame, s->len);
-		neigh_slot_free(&a->table, slot);
-	}
-	/* the op may have called back, so the state is checked again */
-	if (fits && n->state == ARP_INCOMPLETE && neigh_queue_has_room(&a->table, index))
-		neigh_queue_push(&a->table, index, frame, len);
-	else
-		a->ops->lost(a->ctx, index, frame, len);
-}
-
 void arp_output(struct arp *a, unsigned index, uint8_t *frame, unsigned len, uint64_t now_ns)
 {
 	assert(index < a->params.neighbours);
@@ -323,7 +288,7 @@ void arp_output(struct arp *a, unsigned index, uint8_t *frame, unsigned len, uin
 	n->wanted = true;
 	if (start)
 		enter_state(a, index, ARP_INCOMPLETE);
-	enqueue(a, index, frame, len);
+	neigh_queue_add(&a->table, index, ARP_INCOMPLETE, frame, len, a->ops->lost, a->ctx);
 	if (start && n->state == ARP_INCOMPLETE)
 		ask(a, index, now_ns);
 }

@@ -107,26 +107,11 @@ static void enter_state(struct nd *nd, uint32_t i, enum nd_state state)
 	relist(nd, i);
 }
 
-typedef void chain_op(void *ctx, unsigned index, uint8_t *frame, unsigned len);
-
-/* Passes a detached chain to an op, frame by frame. The ops may change the table in any way, so the
- * neighbour is not accessed from here on. */
-static void chain_end(struct nd *nd, uint32_t i, uint32_t chain, chain_op *op)
-{
-	while (chain != NEIGH_NIL) {
-		struct neigh_slot *s = neigh_slot_at(&nd->table, chain);
-		uint32_t next = s->next;
-		op(nd->ctx, i, s->frame, s->len);
-		neigh_slot_free(&nd->table, chain);
-		chain = next;
-	}
-}
-
 static void fail(struct nd *nd, uint32_t i, uint64_t now_ns)
 {
 	enter_state(nd, i, ND_FAILED);
 	neigh_timer_set(&nd->table, i, now_ns + nd->params.hold_down_ns);
-	chain_end(nd, i, neigh_queue_detach(&nd->table, i), nd->ops->unreachable);
+	neigh_chain_end(&nd->table, i, neigh_queue_detach(&nd->table, i), nd->ops->unreachable, nd->ctx);
 }
 
 /* Sends the next solicitation of INCOMPLETE or PROBE. */
@@ -140,7 +125,7 @@ static void ask(struct nd *nd, uint32_t i, uint64_t now_ns)
 }
 
 /* Takes the neighbour out of use: UNRESOLVED if pinned, else FREE. Its queued frames go to `op`. */
-static void reset(struct nd *nd, uint32_t i, chain_op *op)
+static void reset(struct nd *nd, uint32_t i, neigh_frame_op *op)
 {
 	struct neigh *n = &nd->table.neigh[i];
 	bool was_up = is_up(n);
@@ -152,7 +137,7 @@ static void reset(struct nd *nd, uint32_t i, chain_op *op)
 	enter_state(nd, i, dies ? ND_FREE : ND_UNRESOLVED);
 	if (was_up)
 		nd->ops->down(nd->ctx, i);
-	chain_end(nd, i, chain, op);
+	neigh_chain_end(&nd->table, i, chain, op, nd->ctx);
 	if (!dies)
 		return;
 	/* only now, so that the index is not reused while the ops run */
@@ -184,7 +169,7 @@ static void resolved(struct nd *nd, uint32_t i, const uint8_t *mac, bool was_up)
 	eth_copy(n->mac, mac);
 	if (news)
 		nd->ops->up(nd->ctx, i, mac);
-	chain_end(nd, i, chain, nd->ops->release);
+	neigh_chain_end(&nd->table, i, chain, nd->ops->release, nd->ctx);
 }
 
 void nd_neigh_confirmed(struct nd *nd, uint32_t i, const uint8_t *mac, uint64_t now_ns)
@@ -378,25 +363,6 @@ void nd_unpin(struct nd *nd, unsigned index)
 		relist(nd, index);
 }
 
-/* Queues the frame. If the queue or the memory is full, it replaces the neighbour's oldest frame.
- * Without an older frame, or if the frame is too long to queue, the frame itself is lost. */
-static void enqueue(struct nd *nd, unsigned index, uint8_t *frame, unsigned len)
-{
-	struct neigh *n = &nd->table.neigh[index];
-	bool fits = len <= nd->params.frame_max;
-	if (fits && !neigh_queue_has_room(&nd->table, index) && n->queued) {
-		uint32_t slot = neigh_queue_pop(&nd->table, index);
-		struct neigh_slot *s = neigh_slot_at(&nd->table, slot);
-		nd->ops->lost(nd->ctx, index, s->frame, s->len);
-		neigh_slot_free(&nd->table, slot);
-	}
-	/* the op may have called back, so the state is checked again */
-	if (fits && n->state == ND_INCOMPLETE && neigh_queue_has_room(&nd->table, index))
-		neigh_queue_push(&nd->table, index, frame, len);
-	else
-		nd->ops->lost(nd->ctx, index, frame, len);
-}
-
 /* Handles a frame for a neighbour that is not resolved. */
 static void output_waits(struct nd *nd, unsigned index, uint8_t *frame, unsigned len,
                          uint64_t now_ns)
@@ -405,7 +371,7 @@ static void output_waits(struct nd *nd, unsigned index, uint8_t *frame, unsigned
 	bool start = n->state == ND_UNRESOLVED;
 	if (start)
 		enter_state(nd, index, ND_INCOMPLETE);
-	enqueue(nd, index, frame, len);
+	neigh_queue_add(&nd->table, index, ND_INCOMPLETE, frame, len, nd->ops->lost, nd->ctx);
 	if (start && n->state == ND_INCOMPLETE)
 		ask(nd, index, now_ns);
 }

@@ -6,6 +6,18 @@
 #include "lib/mem.h"
 #include "lib/number.h"
 
+/* A queued frame. */
+struct slot {
+	uint32_t next;
+	uint32_t len;
+	uint8_t frame[];
+};
+
+static struct slot *slot_at(const struct neigh_table *t, uint32_t slot)
+{
+	return (struct slot *)(void *)(t->slots + (size_t)slot * t->slot_bytes);
+}
+
 /* --- lists --- */
 
 static void list_append(struct neigh_table *t, struct neigh_list *list, uint32_t i)
@@ -44,7 +56,7 @@ static uint32_t hash_heads(const struct neigh_sizes *s)
 
 static uint32_t slot_bytes(const struct neigh_sizes *s)
 {
-	return (uint32_t)align_up(sizeof(struct neigh_slot) + s->frame_max, sizeof(uint64_t));
+	return (uint32_t)align_up(sizeof(struct slot) + s->frame_max, sizeof(uint64_t));
 }
 
 /* Offsets of the parts in the memory; returns the total bytes. */
@@ -96,7 +108,7 @@ void neigh_table_init(struct neigh_table *t, const struct neigh_sizes *s,
 		list_append(t, &t->free, i);
 	}
 	for (uint32_t i = s->pending; i-- > 0;) {
-		neigh_slot_at(t, i)->next = t->slot_free;
+		slot_at(t, i)->next = t->slot_free;
 		t->slot_free = i;
 	}
 }
@@ -238,33 +250,33 @@ void neigh_timer_clear(struct neigh_table *t, uint32_t i)
 
 /* --- queued frames --- */
 
-void neigh_slot_free(struct neigh_table *t, uint32_t slot)
+static void slot_free(struct neigh_table *t, uint32_t slot)
 {
-	neigh_slot_at(t, slot)->next = t->slot_free;
+	slot_at(t, slot)->next = t->slot_free;
 	t->slot_free = slot;
 	assert(t->pending > 0);
 	t->pending--;
 }
 
-bool neigh_queue_has_room(const struct neigh_table *t, uint32_t i)
+static bool has_room(const struct neigh_table *t, uint32_t i)
 {
 	return t->neigh[i].queued < t->size.queue && t->slot_free != NEIGH_NIL;
 }
 
-uint32_t neigh_queue_pop(struct neigh_table *t, uint32_t i)
+static uint32_t pop(struct neigh_table *t, uint32_t i)
 {
 	struct neigh *n = &t->neigh[i];
 	uint32_t slot = n->pend_head;
-	n->pend_head = neigh_slot_at(t, slot)->next;
+	n->pend_head = slot_at(t, slot)->next;
 	n->queued--;
 	return slot;
 }
 
-void neigh_queue_push(struct neigh_table *t, uint32_t i, const uint8_t *frame, unsigned len)
+static void push(struct neigh_table *t, uint32_t i, const uint8_t *frame, unsigned len)
 {
 	struct neigh *n = &t->neigh[i];
 	uint32_t slot = t->slot_free;
-	struct neigh_slot *s = neigh_slot_at(t, slot);
+	struct slot *s = slot_at(t, slot);
 	t->slot_free = s->next;
 	t->pending++;
 	s->next = NEIGH_NIL;
@@ -273,8 +285,25 @@ void neigh_queue_push(struct neigh_table *t, uint32_t i, const uint8_t *frame, u
 	if (n->queued++ == 0)
 		n->pend_head = slot;
 	else
-		neigh_slot_at(t, n->pend_tail)->next = slot;
+		slot_at(t, n->pend_tail)->next = slot;
 	n->pend_tail = slot;
+}
+
+void neigh_queue_add(struct neigh_table *t, uint32_t i, uint8_t waits, uint8_t *frame, unsigned len,
+                     neigh_frame_op *lost, void *ctx)
+{
+	bool fits = len <= t->size.frame_max;
+	if (fits && !has_room(t, i) && t->neigh[i].queued) {
+		uint32_t slot = pop(t, i);
+		struct slot *s = slot_at(t, slot);
+		lost(ctx, i, s->frame, s->len);
+		slot_free(t, slot);
+	}
+	/* the op may have called back, so the state is checked again */
+	if (fits && t->neigh[i].state == waits && has_room(t, i))
+		push(t, i, frame, len);
+	else
+		lost(ctx, i, frame, len);
 }
 
 uint32_t neigh_queue_detach(struct neigh_table *t, uint32_t i)
@@ -283,4 +312,15 @@ uint32_t neigh_queue_detach(struct neigh_table *t, uint32_t i)
 	uint32_t chain = n->queued ? n->pend_head : NEIGH_NIL;
 	n->queued = 0;
 	return chain;
+}
+
+void neigh_chain_end(struct neigh_table *t, uint32_t i, uint32_t chain, neigh_frame_op *op, void *ctx)
+{
+	while (chain != NEIGH_NIL) {
+		struct slot *s = slot_at(t, chain);
+		uint32_t next = s->next;
+		op(ctx, i, s->frame, s->len);
+		slot_free(t, chain);
+		chain = next;
+	}
 }

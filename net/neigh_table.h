@@ -1,7 +1,7 @@
 /*
  * The table of neighbours used by both net/arp.c and net/nd.c, keyed by port and address of either
  * family: hash, lists, deadlines, queued frames. The owner defines the states of a neighbour; this
- * module only knows that 0 is free. It calls no op.
+ * module only knows that 0 is free. Only neigh_queue_add and neigh_chain_end call ops of the owner.
  *
  * Invariants
  * 1. The owner provides all memory once. A function can lack memory only where its comment says so.
@@ -55,13 +55,6 @@ struct neigh_list {
 #define NEIGH_EVICTABLE 2 /* lists of neighbours that a full table may evict, in this order */
 #define NEIGH_UNLISTED NEIGH_EVICTABLE
 
-/* A queued frame. */
-struct neigh_slot {
-	uint32_t next;
-	uint32_t len;
-	uint8_t frame[];
-};
-
 struct neigh_table {
 	struct neigh_sizes size;
 	struct siphash_key key; /* strangers choose the addresses, so the hash must be secret */
@@ -77,11 +70,6 @@ struct neigh_table {
 	struct neigh_list free; /* oldest first, to reuse an index as late as possible */
 	struct neigh_list evictable[NEIGH_EVICTABLE]; /* oldest first */
 };
-
-static inline struct neigh_slot *neigh_slot_at(const struct neigh_table *t, uint32_t slot)
-{
-	return (struct neigh_slot *)(void *)(t->slots + (size_t)slot * t->slot_bytes);
-}
 
 /* True if a table can have these sizes. */
 bool neigh_sizes_are_valid(const struct neigh_sizes *s);
@@ -124,20 +112,20 @@ static inline uint64_t neigh_deadline(const struct neigh_table *t)
 	return t->heap_len ? t->neigh[t->heap[0]].deadline : UINT64_MAX;
 }
 
-/* True if one more frame can be queued for the neighbour. */
-bool neigh_queue_has_room(const struct neigh_table *t, uint32_t i);
+/* An op of the owner that takes a frame of neighbour `index`. It may call back and change the table. */
+typedef void neigh_frame_op(void *ctx, unsigned index, uint8_t *frame, unsigned len);
 
-/* Copies a frame of at most frame_max bytes to the end of the neighbour's queue, which must have
- * room. */
-void neigh_queue_push(struct neigh_table *t, uint32_t i, const uint8_t *frame, unsigned len);
-
-/* Removes the oldest frame from the neighbour's queue, which must not be empty. Its slot stays in
- * use. */
-uint32_t neigh_queue_pop(struct neigh_table *t, uint32_t i);
+/* Queues the frame while the neighbour is in state `waits`. If the queue or the memory is full, it
+ * replaces the neighbour's oldest frame, which goes to `lost`. Without an older frame, or if the frame
+ * is too long to queue, the frame itself goes there. */
+void neigh_queue_add(struct neigh_table *t, uint32_t i, uint8_t waits, uint8_t *frame, unsigned len,
+                     neigh_frame_op *lost, void *ctx);
 
 /* Removes the whole queue of the neighbour: a chain of slots linked by next, still in use. */
 uint32_t neigh_queue_detach(struct neigh_table *t, uint32_t i);
 
-void neigh_slot_free(struct neigh_table *t, uint32_t slot);
+/* Passes a detached chain of neighbour i to an op, frame by frame, and frees it. The ops may change the
+ * table in any way, so the neighbour is not accessed from here on. */
+void neigh_chain_end(struct neigh_table *t, uint32_t i, uint32_t chain, neigh_frame_op *op, void *ctx);
 
 #endif

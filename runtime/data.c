@@ -59,7 +59,7 @@ _Static_assert(sizeof(struct remains_handle) == sizeof(struct pkt) &&
                "vectors are received there");
 
 struct core_out core_outs[NIC_PORTS_MAX];
-unsigned core_forwards;
+uint64_t core_forwards;
 struct remains core_remains __attribute__((aligned(64)));
 struct core_trace core_trace;
 
@@ -278,7 +278,7 @@ static void drop_held(unsigned port, const struct pkt *p)
 	bool own = p->flags & PKT_OWN;
 	out()->nic[port].tx_dropped++;
 	count_at(p->port, own ? CNT_originated_drop_tx : CNT_drop_tx_full);
-	core_forwards -= !own; /* it is of this vector: those held from earlier ones are older, and stay */
+	core_forwards -= !own;
 	pkt_free(&self.pool, p);
 }
 

@@ -289,7 +289,7 @@ void core_tx_flush_all(void);
 
 /* Packets of core_forwarded() that are not counted yet, less those that were dropped for lack of
  * room. */
-extern unsigned core_forwards;
+extern uint64_t core_forwards;
 
 /* n received packets have been passed to core_tx(): core_tx_flush_all() counts those that were not
  * dropped as forwarded. */

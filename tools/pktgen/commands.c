@@ -39,7 +39,7 @@ static void say_test(void)
 		invalid += tests->trial[i].result.flaw != TRIAL_VALID;
 	if (*trials_error())
 		live_say("the test failed: %s", trials_error());
-	live_say("the test is over: %u trials, %u invalid; `show report` tells what came of them",
+	live_say("the test is over: %u trials, %u invalid; `show report` shows the results",
 	         tests->trials, invalid);
 }
 
@@ -50,7 +50,7 @@ void commands_over(void)
 	else if (conduct_state() == CONDUCT_FAILED && !live_is_watched())
 		live_say("the run is over: failed: %s", conduct_error());
 	else if (!live_is_watched())
-		live_say("the run is over: %s; `show report` tells what came of it",
+		live_say("the run is over: %s; `show report` shows the results",
 		         conduct_flaw() == TRIAL_VALID ? "valid" : "invalid");
 }
 

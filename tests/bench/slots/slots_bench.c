@@ -37,7 +37,7 @@
 
 struct core_self self;
 struct core_out core_outs[NIC_PORTS_MAX];
-unsigned core_forwards;
+uint64_t core_forwards;
 struct remains core_remains;
 
 static struct virtio_ring virtio;
