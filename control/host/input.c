@@ -65,9 +65,12 @@ void local_start(void)
 
 /* --- sending --- */
 
-bool local_error_permitted(void)
+bool local_error_permitted(bool allowed)
 {
-	return icmp_limit_take(&limit, core_now_ns());
+	const bool permitted = allowed && icmp_limit_take(&limit, core_now_ns());
+	if (!permitted)
+		count(allowed ? CNT_icmp_err_ratelimited : CNT_icmp_err_suppressed);
+	return permitted;
 }
 
 uint32_t local_source(uint32_t dst)
@@ -121,14 +124,8 @@ void local_output(uint8_t *frame, unsigned len)
 void local_error(const uint8_t *ip, unsigned len, uint8_t type, uint8_t code)
 {
 	const struct icmp4_error e = {.src = local_source(ip4_src(ip)), .type = type, .code = code};
-	if (!icmp4_error_allowed(ip, len) || e.src == 0) {
-		count(CNT_icmp_err_suppressed);
+	if (!local_error_permitted(icmp4_error_allowed(ip, len) && e.src != 0))
 		return;
-	}
-	if (!local_error_permitted()) {
-		count(CNT_icmp_err_ratelimited);
-		return;
-	}
 	unsigned n = icmp4_error_build(local_frame + ETH_HLEN, sizeof local_frame - ETH_HLEN, ip, len,
 	                               &e);
 	count(icmp4_error_counter(type, code));
@@ -180,29 +177,19 @@ static enum counter refuse_tcp(const struct core_msg *m, const uint8_t *ip)
 	return fate;
 }
 
-static enum counter udp_input(const struct core_msg *m, const uint8_t *ip, unsigned len)
-{
-	struct udp_datagram d;
-	enum counter fate = udp_check(ip, len, m->flags & PKT_CSUM_OK, &d);
-	if (fate != CNT_NONE)
-		return fate;
-	local_error(ip, len, ICMP4_UNREACH, ICMP4_UNREACH_PORT);
-	return CNT_drop_udp_port;
-}
-
 /* True when addr is an address of ours on any port. */
 static bool is_ours(uint32_t addr)
 {
 	return fib4_lookup(forwarding.fib.fib, addr) == NH_LOCAL;
 }
 
-/* A datagram that came in fragments. */
-static enum counter whole_udp_input(uint8_t *ip, unsigned len)
+/* Data cores serve datagrams that come whole; those that came in fragments are served here. */
+static enum counter udp_input(const uint8_t *ip, unsigned len, bool csum_known, bool fragmented)
 {
 	const struct services *services = &view_get()->services;
-	bool served = core_app()->data_msg != NULL; /* an application with services */
+	bool served = fragmented && core_app()->data_msg != NULL; /* an application with services */
 	struct udp_datagram d;
-	enum counter fate = udp_check(ip, len, false, &d);
+	enum counter fate = udp_check(ip, len, csum_known, &d);
 	if (fate != CNT_NONE)
 		return fate;
 	enum service s = served ? service_of(services, SERVICE_UDP, d.dst_port) : SERVICES;
@@ -214,8 +201,8 @@ static enum counter whole_udp_input(uint8_t *ip, unsigned len)
 		return CNT_drop_fragment_local;
 	if (service_answers(services, d.src_port))
 		return CNT_drop_udp_loop;
-	udp_echo_make(ip);
 	memcpy(local_frame + ETH_HLEN, ip, len);
+	udp_echo_make(local_frame + ETH_HLEN);
 	count(CNT_udp_tx);
 	local_output(local_frame, len + ETH_HLEN);
 	return CNT_delivered_udp;
@@ -231,7 +218,7 @@ static enum counter fragment_input(const struct core_msg *m, const uint8_t *ip)
 	case IP4_PROTO_ICMP:
 		return icmp_input(m, r.ip, r.len);
 	case IP4_PROTO_UDP:
-		return whole_udp_input(r.ip, r.len);
+		return udp_input(r.ip, r.len, false, true);
 	case IP4_PROTO_TCP:
 		return CNT_drop_fragment_local;
 	default:
@@ -257,7 +244,7 @@ enum counter local_input(const struct core_msg *m)
 	case IP4_PROTO_ICMP:
 		return icmp_input(m, ip, len);
 	case IP4_PROTO_UDP:
-		return udp_input(m, ip, len);
+		return udp_input(ip, len, m->flags & PKT_CSUM_OK, false);
 	case IP4_PROTO_TCP:
 		return tcp_control ? tcp_control_input(ip, len, m->flags) : refuse_tcp(m, ip);
 	default:

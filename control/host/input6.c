@@ -79,14 +79,9 @@ void local6_error(unsigned port, const uint8_t *ip, unsigned len, uint8_t type, 
 {
 	struct icmp6_error e = {.type = type, .code = code, .rest = rest};
 	const struct net_addr to = ip6_src(ip);
-	if (!icmp6_error_allowed(ip, len, type, code) || !local6_source(&to, port, &e.src)) {
-		count(CNT_icmp_err_suppressed);
+	if (!local_error_permitted(icmp6_error_allowed(ip, len, type, code) &&
+	                           local6_source(&to, port, &e.src)))
 		return;
-	}
-	if (!local_error_permitted()) {
-		count(CNT_icmp_err_ratelimited);
-		return;
-	}
 	unsigned n = icmp6_error_build(local_frame + ETH_HLEN, sizeof local_frame - ETH_HLEN, ip, len,
 	                               &e);
 	count(icmp6_error_counter(type, code));

@@ -14,8 +14,9 @@ void local_limit(const struct config *c);
 #define LOCAL_FRAME_BYTES (ETH_HLEN + IP6_PACKET_MAX)
 extern uint8_t local_frame[LOCAL_FRAME_BYTES];
 
-/* May one more ICMP error of either family go now? */
-bool local_error_permitted(void);
+/* May an ICMP error of either family be sent now? `allowed`: the packet that it is about does not
+ * forbid it. Counts an error that may not. */
+bool local_error_permitted(bool allowed);
 
 /* Sends a frame of our own by the route to its destination, in fragments if need be. Its buffer
  * holds ETH_FRAME_MIN bytes at least. One that cannot leave is counted as originated_drop_tx. */
