@@ -116,13 +116,17 @@ static const struct rib_ops rib_ops = {
 	.group_change = group_change,
 	.group_free = group_free,
 	.dead_end = NH_UNREACHABLE,
+	.member_min = NH_NULL0,
 };
 
 /* --- memory --- */
 
 static struct rib_size size_for(const struct config *c)
 {
-	struct rib_size s = {c->route_count, c->route6_count, c->route_count + c->route6_count};
+	struct rib_size s = {.four = c->route_count,
+	                     .six = c->route6_count,
+	                     .routes = c->route_count + c->route6_count,
+	                     .hosts = VIEW_NEIGHBOURS};
 	for (unsigned n = 0; n < c->interfaces; n++)
 		s.routes += c->interface[n].address_count + c->interface[n].address6_count;
 	s.four += u32_min(s.four / 2, TEST_PREFIXES) + PREFIXES_MORE;
@@ -136,7 +140,7 @@ bool routes_room(const struct config *c)
 	if (rib_has_room(&rib, &s))
 		return true;
 	s = (struct rib_size){u32_max(s.four, size.four), u32_max(s.six, size.six),
-	                      u32_max(s.routes, size.routes)};
+	                      u32_max(s.routes, size.routes), s.hosts};
 	void *more = core_private_alloc(rib_bytes(&s));
 	if (!more)
 		return false;

@@ -25,12 +25,13 @@ size_t rib_bytes(const struct rib_size *size)
 {
 	const size_t n = numbers_for(size->routes);
 	return n * (sizeof(struct rib_set) + sizeof(struct rib_gateway) + 2 * sizeof(uint16_t)) +
-	       table_bytes(table_slots(size->four), false) + table_bytes(table_slots(size->six), true);
+	       table_bytes(table_slots(size->four), false) + table_bytes(table_slots(size->six), true) +
+	       table_bytes(table_slots(size->hosts), false);
 }
 
 bool rib_has_room(const struct rib *r, const struct rib_size *size)
 {
-	return size->four <= r->size.four && size->six <= r->size.six &&
+	return size->four <= r->size.four && size->six <= r->size.six && size->hosts <= r->size.hosts &&
 	       numbers_for(size->routes) <= r->numbers;
 }
 
@@ -52,6 +53,8 @@ static void lay_out(struct rib *r, uint8_t *at, const struct rib_size *size)
 	table_init(&r->table[0], at, table_slots(size->four), false);
 	at += table_bytes(table_slots(size->four), false);
 	table_init(&r->table[1], at, table_slots(size->six), true);
+	at += table_bytes(table_slots(size->six), true);
+	table_init(&r->hosts, at, table_slots(size->hosts), false);
 }
 
 /* Puts the numbers from `from` on, which are unused, on the free lists of sets and gateways. */
@@ -112,7 +115,7 @@ static unsigned settle(struct rib *r, const struct rib_table *t, uint32_t slot)
 		return SLOT_IN_TABLE;
 	r->room = r->room && nh == RIB_NH_NONE;
 	if (slot_flags(t, slot) & SLOT_IN_TABLE)
-		r->ops->take(&p);
+		host_uncover(r, &p);
 	return nh != RIB_NH_NONE || unknown ? SLOT_REFUSED : 0;
 }
 
@@ -132,7 +135,7 @@ static void settle_slot(struct rib *r, struct rib_table *t, uint32_t slot)
 
 static bool swept(const struct rib *r, const struct rib_table *t, uint32_t slot)
 {
-	return t->six < r->sweep_six || (t->six == r->sweep_six && slot < r->sweep_at);
+	return t->six < r->sweep_table || (t->six == r->sweep_table && slot < r->sweep_at);
 }
 
 /* A slot has moved to a place that the sweep has passed before the sweep saw it: settles it now. */
@@ -146,7 +149,7 @@ static void slot_moved(void *ctx, struct rib_table *t, uint32_t to, uint32_t fro
 static void sweep_from_the_start(struct rib *r)
 {
 	r->sweeping = true;
-	r->sweep_six = 0;
+	r->sweep_table = 0;
 	r->sweep_at = 0;
 }
 
@@ -247,7 +250,7 @@ static void forget(struct rib *r, struct rib_table *t, uint32_t slot)
 	const struct rib_prefix p = slot_prefix(t, slot);
 	const unsigned set = slot_set(t, slot), flags = slot_flags(t, slot);
 	if (flags & SLOT_IN_TABLE)
-		r->ops->take(&p);
+		host_uncover(r, &p);
 	count_sources(r, set, UINT32_MAX);
 	count_flags(r, flags, UINT32_MAX);
 	table_remove(t, slot, slot_moved, r);
@@ -285,7 +288,7 @@ static int change(struct rib *r, struct rib_table *t, const struct rib_prefix *p
 		return refuse(r, t, p, slot);
 	}
 	if (nh == RIB_NH_NONE && had & SLOT_IN_TABLE)
-		r->ops->take(p);
+		host_uncover(r, p);
 	count_sources(r, old, UINT32_MAX);
 	count_sources(r, set, 1);
 	if (fresh) {
@@ -302,6 +305,8 @@ static int change(struct rib *r, struct rib_table *t, const struct rib_prefix *p
 int rib_set(struct rib *r, const struct rib_prefix *p, enum rib_source source,
             const struct rib_hop *hop, unsigned n)
 {
+	if (source == RIB_HOST)
+		return host_set(r, p, n ? hop[0].nh : RIB_NH_NONE);
 	struct rib_table *t = &r->table[p->six];
 	struct rib_member member[RIB_ROUTES_MAX];
 	const uint32_t slot = table_find(t, p);
@@ -341,6 +346,25 @@ static void end_sweep(struct rib *r)
 	}
 }
 
+/* Settles what is due in the slots of one table from sweep_at on; false: the budget is used up. */
+static bool sweep(struct rib *r, struct rib_table *t, uint64_t *budget)
+{
+	const bool hosts = t == &r->hosts;
+	for (; r->sweep_at < t->slots; r->sweep_at++) {
+		const bool due = hosts ? r->room && host_waits(r, r->sweep_at)
+		                       : unsettled(r, t, r->sweep_at);
+		const unsigned cost = due ? SLOTS_A_CHANGE : 1;
+		if (*budget < cost)
+			return false;
+		*budget -= cost;
+		if (due && hosts)
+			host_retry(r, r->sweep_at);
+		else if (due)
+			settle_slot(r, t, r->sweep_at);
+	}
+	return true;
+}
+
 bool rib_work(struct rib *r, unsigned changes)
 {
 	uint64_t budget = (uint64_t)changes * SLOTS_A_CHANGE;
@@ -348,18 +372,11 @@ bool rib_work(struct rib *r, unsigned changes)
 		resolve(r);
 	if (r->room && !r->sweeping)
 		sweep_from_the_start(r);
-	for (; r->sweeping && r->sweep_six < 2; r->sweep_six++, r->sweep_at = 0) {
-		struct rib_table *t = &r->table[r->sweep_six];
-		for (; r->sweep_at < t->slots; r->sweep_at++) {
-			const bool due = unsettled(r, t, r->sweep_at);
-			const unsigned cost = due ? SLOTS_A_CHANGE : 1;
-			if (budget < cost)
-				return true;
-			budget -= cost;
-			if (due)
-				settle_slot(r, t, r->sweep_at);
-		}
-	}
+	for (; r->sweeping && r->sweep_table < 2; r->sweep_table++, r->sweep_at = 0)
+		if (!sweep(r, &r->table[r->sweep_table], &budget))
+			return true;
+	if (r->sweeping && r->room && r->hosts_refused && !sweep(r, &r->hosts, &budget))
+		return true;
 	if (r->sweeping)
 		end_sweep(r);
 	return false;
@@ -367,21 +384,34 @@ bool rib_work(struct rib *r, unsigned changes)
 
 /* --- queries --- */
 
+static bool host_route(const struct rib *r, const struct rib_prefix *p, bool used,
+                       struct rib_route *out)
+{
+	uint32_t slot;
+	const uint16_t nh = (uint16_t)host_find(r, p, &slot);
+	if (nh == RIB_NH_NONE)
+		return false;
+	*out = (struct rib_route){.hop = {.nh = nh, .interface = RIB_NO_INTERFACE}, .source = RIB_HOST,
+	                          .reach = RIB_NEIGHBOUR, .used = used, .hops = 1, .nh = {nh}};
+	return true;
+}
+
 bool rib_route(const struct rib *r, const struct rib_prefix *p, unsigned i, struct rib_route *out)
 {
 	const struct rib_table *t = &r->table[p->six];
 	const uint32_t slot = table_find(t, p);
-	const struct rib_set *s = slot == TABLE_NO_SLOT ? NULL : &r->set[slot_set(t, slot)];
+	const struct rib_set *s = &r->set[slot == TABLE_NO_SLOT ? RIB_SET_UNKNOWN : slot_set(t, slot)];
 	unsigned first = 0;
-	if (!s || i >= s->routes)
-		return false;
+	if (i >= s->routes)
+		return i == s->routes &&
+		       host_route(r, p, slot == TABLE_NO_SLOT || !(slot_flags(t, slot) & SLOT_IN_TABLE), out);
 	while (first < s->routes && r->gateway[s->member[first].gateway].hops == 0)
 		first++;
 	const struct rib_gateway *g = &r->gateway[s->member[i].gateway];
 	*out = (struct rib_route){.hop = g->key, .source = s->member[i].source, .reach = g->reach,
 	                          .hops = g->hops};
 	out->hop.distance = s->member[i].distance;
-	out->used = g->hops && s->member[i].distance == s->member[first].distance;
+	out->used = g->hops && member_alike(&s->member[i], &s->member[first]);
 	memcpy(out->nh, g->hop, g->hops * sizeof g->hop[0]);
 	return true;
 }
@@ -420,6 +450,7 @@ void rib_move(struct rib *r, void *memory, const struct rib_size *size)
 	sets_chain(r);
 	move_slots(&r->table[0], &old.table[0]);
 	move_slots(&r->table[1], &old.table[1]);
+	move_slots(&r->hosts, &old.hosts);
 	if (r->sweeping)
 		sweep_from_the_start(r);
 }

@@ -3,8 +3,9 @@
  * table entries derived from them.
  *
  * rib_set states all routes that a source has for a prefix. Among all routes to a prefix, the
- * usable ones with the least distance are used; several share its flows (net/ecmp.h). A route leads
- * to a `hop`:
+ * usable ones with the least distance are used; of several sources with that distance, the first in
+ * enum rib_source. Several routes of one source share the flows (net/ecmp.h). A route leads to a
+ * `hop`:
  *
  *     nowhere     a next-hop number of the caller that needs no link: null0 and the like
  *     a link      a number that needs one: the connected subnet of an interface
@@ -23,15 +24,22 @@
  * when a set gains its first hop or loses its last one. Its prefixes are then added or removed in
  * pieces (rib_work); meanwhile packets use a shorter prefix, if there is one.
  *
+ * A neighbour's own address (RIB_HOST) is the last choice for its prefix. There may be thousands of
+ * hosts, each with a next hop of its own, so they take no sets: a separate table has their next
+ * hops, 8 bytes a slot. When the routes of such a prefix leave the forwarding table, the host takes
+ * their place by the same store, and the other way round.
+ *
  *     rib.c       the effects of changes
  *     sets.c      routes that prefixes share
  *     gateway.c   hops, and how gateways are reached
+ *     host.c      neighbours' own addresses
  *     table.c     the set of each prefix
  *
  * Invariants
  * 1. A prefix whose routes change is never without any: the table is changed by one store.
  * 2. What the table cannot take is refused prefix by prefix and counted (rib_refused). Refused
- *    prefixes are tried again when there may be room (rib_retry).
+ *    prefixes are tried again when there may be room (rib_retry). Hosts are tried again too, but
+ *    not counted: without its own entry a host is reached by its subnet's.
  * 3. A neighbour is held (rib_ops.reach, release) as long as the table may lead to it.
  *
  * No function waits or allocates; the caller lends the memory. One writer; nobody else reads a
@@ -51,10 +59,14 @@
 #define RIB_ANY_INTERFACE 0xfe /* for a gateway: any interface with the gateway on its subnet */
 #define RIB_NH_NONE 0u         /* no next hop, as FIB_NH_NONE */
 
+/* Of equal distance, the first is preferred. */
 enum rib_source {
-	RIB_CONNECTED, /* derived from an interface's address */
-	RIB_STATIC,    /* from the configuration */
-	RIB_TEST,      /* test routes */
+	RIB_LOCAL,      /* our addresses, broadcast and multicast */
+	RIB_CONNECTED,  /* subnets of our interfaces */
+	RIB_STATIC,     /* the configuration */
+	RIB_TEST,       /* tests of the table */
+	RIB_ADVERTISED, /* routers' advertisements */
+	RIB_HOST,       /* IPv4 neighbours: after all others, whatever the distance */
 	RIB_SOURCES,
 };
 
@@ -101,8 +113,9 @@ struct rib_ops {
 	uint32_t (*group_make)(const uint16_t *member, unsigned n);
 	void (*group_change)(uint32_t group, const uint16_t *member, unsigned n);
 	void (*group_free)(uint32_t group);
-	uint16_t dead_end; /* leads nowhere: for a group without members, until its prefixes are out
-	                      of the table */
+	uint16_t dead_end; /* leads nowhere: of a group that has nobody left, until its prefixes are
+	                    * out of the table */
+	uint16_t member_min; /* numbers below this one are no members of groups */
 };
 
 /* The set of each prefix. Open addressing; a slot has the words of the prefix and one more: set,
@@ -118,7 +131,8 @@ struct rib_table {
 /* Capacity of a base. */
 struct rib_size {
 	uint32_t four, six; /* prefixes of each family */
-	uint32_t routes;    /* in a small base all may be different */
+	uint32_t routes;    /* of which all may be different, as long as there are few */
+	uint32_t hosts;     /* prefixes of RIB_HOST, beside the others */
 };
 
 struct rib_set;
@@ -128,24 +142,26 @@ struct rib_gateway;
 struct rib {
 	const struct rib_ops *ops;
 	struct rib_size size;
-	struct rib_table table[2]; /* IPv4, IPv6 */
+	struct rib_table table[2]; /* of IPv4, of IPv6 */
+	struct rib_table hosts;    /* the prefixes of RIB_HOST: their next hops in place of sets */
 	struct rib_set *set;
 	struct rib_gateway *gateway;
-	uint16_t *set_chain, *gateway_chain; /* hash tables: first number of each chain */
-	uint16_t set_free, gateway_free;     /* lists of unused numbers */
-	uint32_t numbers;   /* capacity for sets, and for gateways: a power of two */
-	uint32_t recursive; /* gateways that are RIB_FAR */
-	uint32_t full;      /* gateways that are RIB_FULL */
-	bool resolve;       /* the hops of recursive gateways may have changed */
-	bool sweeping;      /* rib_work is walking the slots: */
-	unsigned sweep_six; /* it has passed the tables before this one */
-	uint32_t sweep_at;  /* and the slots before this one */
-	bool room;          /* the forwarding table may have room for refused prefixes */
-	uint32_t refused; /* prefixes not in the table, or with an outdated entry, because it is
-	                     full */
-	uint32_t unknown; /* prefixes refused without even a slot */
-	uint32_t idle;    /* prefixes without a usable route */
-	uint32_t prefixes[RIB_SOURCES]; /* prefixes with a route of that source */
+	uint16_t *set_chain, *gateway_chain; /* hash tables: the first number of each chain */
+	uint16_t set_free, gateway_free;     /* lists of numbers not in use */
+	uint32_t numbers;   /* sets, and gateways, that there is memory for: a power of two */
+	uint32_t recursive; /* gateways that are RIB_FAR, */
+	uint32_t full;      /* and RIB_FULL */
+	bool resolve;       /* what they are reached by may have changed */
+	bool sweeping;      /* rib_work is on its way through the slots: it has seen those of tables */
+	unsigned sweep_table; /* before this one (IPv4, IPv6, hosts), */
+	uint32_t sweep_at;    /* and of this one as many */
+	bool room;          /* the forwarding table may have room for who was refused */
+	uint32_t refused; /* prefixes that are not in the table, or not as they should be, for it is
+	                   * full; */
+	uint32_t unknown; /* those that there is not even a slot for; */
+	uint32_t hosts_refused; /* hosts that are not in the table, for it is full */
+	uint32_t idle;    /* and those none of whose routes can be used */
+	uint32_t prefixes[RIB_SOURCES]; /* that have routes of that source */
 };
 
 /* One route of a prefix (rib_route). */
@@ -153,9 +169,9 @@ struct rib_route {
 	struct rib_hop hop;
 	enum rib_source source;
 	enum rib_reach reach; /* of a gateway */
-	bool used;            /* one of the usable routes with the least distance */
-	unsigned hops;        /* 0: unusable */
-	uint16_t nh[ECMP_MEMBERS_MAX]; /* per hop: a number that is not a group */
+	bool used;            /* it is one of those that are preferred and can be used */
+	unsigned hops;        /* 0: it cannot be used */
+	uint16_t nh[ECMP_MEMBERS_MAX]; /* of each: a number that is no group */
 };
 
 size_t rib_bytes(const struct rib_size *size);
@@ -171,9 +187,12 @@ bool rib_has_room(const struct rib *r, const struct rib_size *size);
 void rib_move(struct rib *r, void *memory, const struct rib_size *size);
 
 /*
- * Sets the source's routes to the prefix to these n, at most RIB_ROUTES_MAX; 0: none. No two may be
- * the same. E_NOMEM: a table is full, and the prefix is refused. Its old entry then stays. If it
- * had none, its routes are kept where possible, to be tried again.
+ * The source has these n routes to the prefix, at most RIB_ROUTES_MAX, and no others; 0: none. No
+ * two of them are the same. E_NOMEM: a table is full, and the prefix is refused. It then leads where
+ * it led; if it led nowhere, its routes are remembered where that is possible, to be tried again.
+ *
+ * RIB_HOST has one route at most, to all 32 bits of an IPv4 address, whose hop is a number that needs
+ * no link. It may come and go while ops->reach is asked.
  */
 int rib_set(struct rib *r, const struct rib_prefix *p, enum rib_source source,
             const struct rib_hop *hop, unsigned n);
@@ -192,10 +211,10 @@ bool rib_work(struct rib *r, unsigned changes);
 /* The number of refused prefixes. */
 static inline uint32_t rib_refused(const struct rib *r) { return r->refused + r->unknown; }
 
-/* The forwarding table may have room again: rib_work will retry refused prefixes. */
-static inline void rib_retry(struct rib *r) { r->room = r->refused != 0; }
+/* The forwarding table may have got room: rib_work is to try them again. */
+static inline void rib_retry(struct rib *r) { r->room = r->refused || r->hosts_refused; }
 
-/* The i-th route of a prefix in order of distance; false: no more. */
+/* The i-th route of a prefix in the order of preference; false: it has no more. */
 bool rib_route(const struct rib *r, const struct rib_prefix *p, unsigned i, struct rib_route *out);
 
 /* Walks one family's prefixes that have a slot and are not in the table, in no order, from *cursor,

@@ -43,14 +43,15 @@ unsigned set_hops(const struct rib *r, unsigned set, bool neighbours,
                   uint16_t hop[ECMP_MEMBERS_MAX])
 {
 	const struct rib_set *s = &r->set[set];
-	unsigned n = 0, distance = 0;
+	const struct rib_member *first = NULL;
+	unsigned n = 0;
 	for (unsigned i = 0; i < s->routes; i++) {
 		const struct rib_gateway *g = &r->gateway[s->member[i].gateway];
 		if (g->hops == 0 || (neighbours && g->reach == RIB_FAR))
 			continue;
-		if (n && s->member[i].distance != distance)
+		if (first && !member_alike(first, &s->member[i]))
 			break;
-		distance = s->member[i].distance;
+		first = &s->member[i];
 		for (unsigned k = 0; k < g->hops; k++)
 			n = add_hop(hop, n, g->hop[k]);
 	}
@@ -62,19 +63,22 @@ unsigned set_hops(const struct rib *r, unsigned set, bool neighbours,
 static bool needs_group(const struct rib *r, const struct rib_set *s)
 {
 	const struct rib_gateway *g = &r->gateway[s->member[0].gateway];
-	const bool alone = s->routes == 1 || s->member[1].distance != s->member[0].distance;
+	const bool alone = s->routes == 1 || !member_alike(&s->member[0], &s->member[1]);
 	if (alone && g->reach == RIB_NEIGHBOUR && g->link == RIB_NO_INTERFACE)
 		return false;
 	return s->routes > 1 || g->reach == RIB_FAR;
 }
 
-/* Updates the set's group with its hops, or takes its only hop, and sets nh. Without hops nh is
- * RIB_NH_NONE. False: there are no more groups, and nh is RIB_NH_NONE. */
+/* Its hops go into its group, or its only one is what the table is to say: where it needs no group, or
+ * is no member of any. nh is RIB_NH_NONE where there are none, or there are no more groups: false. */
 static bool find_nh(struct rib *r, unsigned set)
 {
 	struct rib_set *s = &r->set[set];
 	uint16_t hop[ECMP_MEMBERS_MAX] = {r->ops->dead_end};
-	unsigned n = set_hops(r, set, false, hop);
+	const unsigned n = set_hops(r, set, false, hop);
+	const uint16_t only = n == 1 && hop[0] < r->ops->member_min ? hop[0] : RIB_NH_NONE;
+	if (only != RIB_NH_NONE)
+		hop[0] = r->ops->dead_end;
 	if (s->group != RIB_NH_NONE)
 		r->ops->group_change(s->group, hop, n ? n : 1);
 	else if (needs_group(r, s))
@@ -84,6 +88,8 @@ static bool find_nh(struct rib *r, unsigned set)
 		return false;
 	}
 	s->nh = n == 0 ? RIB_NH_NONE : s->group != RIB_NH_NONE ? s->group : hop[0];
+	if (only != RIB_NH_NONE)
+		s->nh = only;
 	return true;
 }
 
@@ -118,7 +124,7 @@ static bool comes_before(const struct rib_member *a, const struct rib_member *b)
 {
 	if (a->distance != b->distance)
 		return a->distance < b->distance;
-	return a->gateway != b->gateway ? a->gateway < b->gateway : a->source < b->source;
+	return a->source != b->source ? a->source < b->source : a->gateway < b->gateway;
 }
 
 static void sort(struct rib_member *member, unsigned n)

@@ -29,7 +29,7 @@ struct rib_member {
 
 /* Routes shared by prefixes. */
 struct rib_set {
-	struct rib_member member[RIB_ROUTES_MAX]; /* sorted by distance, gateway, source */
+	struct rib_member member[RIB_ROUTES_MAX]; /* by distance, source, gateway */
 	uint32_t users;   /* prefixes; 0: the number is free */
 	uint16_t next;    /* in its hash chain, or in the free list */
 	uint8_t routes;
@@ -63,8 +63,14 @@ void gateways_chain(struct rib *r);
 /* The same for sets. */
 void sets_chain(struct rib *r);
 
-/* The hops of a set's usable routes with the least distance, each once. `neighbours`: of routes
- * that are not recursive only. Returns how many. */
+/* Are two routes of one prefix of the same preference? */
+static inline bool member_alike(const struct rib_member *a, const struct rib_member *b)
+{
+	return a->distance == b->distance && a->source == b->source;
+}
+
+/* The hops of a set's preferred routes among those that can be used, each once; `neighbours`: of
+ * those routes alone that are not recursive. Returns how many. */
 unsigned set_hops(const struct rib *r, unsigned set, bool neighbours,
                   uint16_t hop[ECMP_MEMBERS_MAX]);
 
@@ -78,5 +84,22 @@ void set_release(struct rib *r, unsigned set);
 /* Updates the groups of all sets with changed gateways. Sets `moved` in those whose prefixes must
  * be added, changed or removed; returns whether there is any. Clears `changed` in all gateways. */
 bool sets_refresh(struct rib *r);
+
+/* --- host.c --- */
+
+/* rib_set of RIB_HOST: the prefix's next hop, or RIB_NH_NONE. */
+int host_set(struct rib *r, const struct rib_prefix *p, uint32_t nh);
+
+/* The next hop of a host, or RIB_NH_NONE; *slot: its slot. */
+uint32_t host_find(const struct rib *r, const struct rib_prefix *p, uint32_t *slot);
+
+/* No route leads there any more: the prefix leaves the forwarding table, or leads to its host. */
+void host_uncover(struct rib *r, const struct rib_prefix *p);
+
+/* Is a host in that slot that the forwarding table has refused, and no route covers? */
+bool host_waits(const struct rib *r, uint32_t slot);
+
+/* It is tried again; r->room becomes false if it is refused again. */
+void host_retry(struct rib *r, uint32_t slot);
 
 #endif

@@ -8,11 +8,13 @@
 #include "net/rib/rib.h"
 
 enum {
-	NULL0 = 4, /* next-hop numbers: one that leads nowhere, */
+	LOCAL = 1, /* next-hop numbers: one that is no member of a group, */
+	NULL0 = 4, /* one that leads nowhere, */
 	DEAD_END = 5,
 	LINK = 16, /* the links, */
-	NEIGHBOUR = 20,  /* the neighbours, by kind of address (IPv4, IPv6, link-local), interface
-	                  * and the last byte of their address, */
+	NEIGHBOUR = 20,  /* the neighbours, by kind of address (IPv4, IPv6, link-local), interface and the
+	                  * last byte of their address, */
+	OWN = 100, /* hosts, by the last byte of their address, */
 	GROUP = 128,     /* and groups */
 };
 #define LINKS 3
@@ -176,7 +178,7 @@ static void op_release(uint32_t nh)
 }
 
 static bool op_up(unsigned interface) { return link_up[interface]; }
-static bool op_nowhere(uint32_t nh) { return nh == NULL0; }
+static bool op_nowhere(uint32_t nh) { return nh <= NULL0; }
 
 static bool op_put(const struct rib_prefix *p, uint32_t nh)
 {
@@ -202,6 +204,8 @@ static void op_group_change(uint32_t group, const uint16_t *member, unsigned n)
 	struct group *g = &groups[group - GROUP];
 	assert_true(g->used);
 	assert_in_range(n, 1, ECMP_MEMBERS_MAX);
+	for (unsigned i = 0; i < n; i++)
+		assert_true(member[i] >= NULL0);
 	memcpy(g->member, member, n * sizeof *member);
 	g->n = n;
 }
@@ -236,6 +240,7 @@ static const struct rib_ops ops = {
 	.group_change = op_group_change,
 	.group_free = op_group_free,
 	.dead_end = DEAD_END,
+	.member_min = NULL0,
 };
 
 /* --- the oracle --- */
@@ -284,17 +289,17 @@ static void add_far(struct hops *out, const struct rib_hop *h)
 		longest = p->plen;
 		best = hops;
 	}
-	for (unsigned nh = 0; !best.is[NULL0] && nh < GROUP; nh++) {
+	for (unsigned nh = 0; !best.is[NULL0] && !best.is[LOCAL] && nh < GROUP; nh++) {
 		out->n += best.is[nh] && !out->is[nh];
 		out->is[nh] |= best.is[nh];
 	}
 }
 
-/* The expected hops of a prefix, from all its routes. */
+/* What the routes of a prefix come down to, but for its host. */
 static void expect_of(struct hops *out, const struct entry *e, bool neighbours)
 {
 	for (unsigned distance = 0; distance < 16 && out->n == 0; distance++)
-		for (unsigned s = 0; s < RIB_SOURCES; s++)
+		for (unsigned s = 0; s < RIB_HOST && out->n == 0; s++)
 			for (unsigned i = 0; i < e->n[s]; i++) {
 				const struct rib_hop *h = &e->hop[s][i];
 				if (h->distance != distance)
@@ -311,7 +316,7 @@ static void compare(const struct entry *e)
 	struct hops want = {0};
 	expect_of(&want, e, false);
 	if (want.n == 0) {
-		assert_int_equal(e->nh, RIB_NH_NONE);
+		assert_int_equal(e->nh, e->n[RIB_HOST] ? e->hop[RIB_HOST][0].nh : RIB_NH_NONE);
 		return;
 	}
 	assert_int_not_equal(e->nh, RIB_NH_NONE);
@@ -337,7 +342,7 @@ static void start(uint32_t four, uint32_t six)
 	table_max = UINT32_MAX;
 	groups_max = GROUPS_MAX;
 	free(memory);
-	size = (struct rib_size){four, six, four + six};
+	size = (struct rib_size){four, six, four + six, 30};
 	memory = malloc(rib_bytes(&size));
 	rib_init(&rib, &ops, memory, &size);
 }
@@ -361,8 +366,16 @@ static int announce(const struct rib_prefix *p, enum rib_source source, unsigned
 {
 	struct entry *e = entry_of(p);
 	struct rib_hop hop[RIB_ROUTES_MAX];
+	if (source == RIB_HOST || source == RIB_LOCAL)
+		n = n != 0;
 	for (unsigned i = 0; i < n; i++)
 		hop[i] = random_hop(p->six);
+	if (source == RIB_LOCAL)
+		hop[0] = (struct rib_hop){.nh = LOCAL, .interface = RIB_NO_INTERFACE,
+		                          .distance = random_below(2) ? 0 : (uint8_t)(1 + random_below(4))};
+	if (source == RIB_HOST)
+		hop[0] = (struct rib_hop){.nh = (uint16_t)(OWN + random_below(HOSTS)),
+		                          .interface = RIB_NO_INTERFACE};
 	int error = rib_set(&rib, p, source, hop, n);
 	if (error == E_OK) {
 		memcpy(e->hop[source], hop, n * sizeof hop[0]);
@@ -399,9 +412,21 @@ static void work_to_the_end(void)
 		;
 }
 
-static unsigned announced(const struct entry *e)
+/* Has it routes, its host apart, of which none can be used? */
+static bool is_idle(const struct entry *e)
 {
-	return e->n[RIB_CONNECTED] + e->n[RIB_STATIC] + e->n[RIB_TEST];
+	struct hops want = {0};
+	unsigned announced = 0;
+	for (unsigned s = 0; s < RIB_HOST; s++)
+		announced += e->n[s];
+	expect_of(&want, e, false);
+	return announced && want.n == 0;
+}
+
+/* A source that may have routes to that prefix. */
+static enum rib_source random_source(const struct rib_prefix *p)
+{
+	return random_below(p->six || p->plen < 32 ? RIB_HOST : RIB_SOURCES);
 }
 
 static void compare_all(void)
@@ -412,12 +437,12 @@ static void compare_all(void)
 		compare(&entries[i]);
 		for (unsigned s = 0; s < RIB_SOURCES; s++)
 			of[s] += entries[i].n[s] != 0;
-		idle += announced(&entries[i]) && entries[i].nh == RIB_NH_NONE;
+		idle += is_idle(&entries[i]);
 	}
 	for (unsigned six = 0; six < 2; six++)
 		for (uint32_t cursor = 0; rib_next_idle(&rib, six, &cursor, &p); walked++) {
 			const struct entry *e = entry_of(&p);
-			assert_true(announced(e) && e->nh == RIB_NH_NONE);
+			assert_true(is_idle(e));
 		}
 	for (unsigned s = 0; s < RIB_SOURCES; s++)
 		assert_int_equal(rib.prefixes[s], of[s]);
@@ -431,7 +456,8 @@ static void withdraw_all(void)
 {
 	for (unsigned i = 0; i < entry_count; i++)
 		for (unsigned s = 0; s < RIB_SOURCES; s++)
-			assert_int_equal(rib_set(&rib, &entries[i].p, s, NULL, 0), E_OK);
+			if (s != RIB_HOST || (!entries[i].p.six && entries[i].p.plen == 32))
+				assert_int_equal(rib_set(&rib, &entries[i].p, s, NULL, 0), E_OK);
 	work_to_the_end();
 	for (unsigned i = 0; i < sizeof held / sizeof held[0]; i++)
 		assert_int_equal(held[i], 0);
@@ -440,6 +466,7 @@ static void withdraw_all(void)
 	assert_int_equal(in_table, 0);
 	assert_int_equal(rib_refused(&rib), 0);
 	assert_int_equal(rib.idle, 0);
+	assert_int_equal(rib.hosts_refused, 0);
 	assert_int_equal(rib.recursive, 0);
 	assert_int_equal(rib.full, 0);
 }
@@ -459,7 +486,7 @@ static void against_the_oracle(void **state)
 			else if (random_below(100) == 0)
 				more_room();
 			else
-				assert_int_equal(announce(&p, random_below(RIB_SOURCES),
+				assert_int_equal(announce(&p, random_source(&p),
 				                          random_below(3) ? 1 + random_below(3) : 0), E_OK);
 			if (random_below(3) == 0)
 				(void)rib_work(&rib, random_below(4));
@@ -470,6 +497,38 @@ static void against_the_oracle(void **state)
 		}
 		withdraw_all();
 	}
+}
+
+/* Two prefixes, one that has a host and one that cannot: every source comes and goes, and links, in
+ * every mix. The forwarding table is right after each step, and counts are. */
+static void every_mix_of_sources(void **state)
+{
+	bool met[1 << (RIB_SOURCES + 1)] = {false};
+	unsigned mixes = 0;
+	(void)state;
+	seed_random("every_mix_of_sources");
+	start(10, 10);
+	const struct rib_prefix p[2] = {{net_addr_ip4(IP4(10, 1, 1, 1)), 32, false},
+	                                {address(true, 1, 1, 1), 128, true}};
+	for (unsigned step = 0; step < 20000; step++) {
+		const struct rib_prefix *q = &p[random_below(2)];
+		const struct entry *e = entry_of(&p[0]);
+		const enum rib_source s = random_source(q);
+		if (random_below(8) == 0)
+			change_world();
+		else
+			assert_int_equal(announce(q, s, entry_of(q)->n[s] ? 0 : 1 + random_below(2)), E_OK);
+		work_to_the_end();
+		compare_all();
+		unsigned mix = e->n[RIB_STATIC] && !is_idle(e) ? 1 << RIB_SOURCES : 0;
+		for (unsigned i = 0; i < RIB_SOURCES; i++)
+			mix |= e->n[i] ? 1u << i : 0;
+		mixes += !met[mix];
+		met[mix] = true;
+	}
+	/* of 32 without static routes and twice as many with them, used or not; LOCAL is always used */
+	assert_in_range(mixes, 78, 80);
+	withdraw_all();
 }
 
 /* The same routes lead to the same table, in whatever order they come. */
@@ -518,7 +577,7 @@ static void full_tables(void **state)
 			if (random_below(12) == 0)
 				change_world();
 			else
-				announce(&p, random_below(RIB_SOURCES),
+				announce(&p, random_source(&p),
 				         random_below(3) ? 1 + random_below(3) : 0);
 			if (random_below(3) == 0)
 				(void)rib_work(&rib, random_below(4));
@@ -568,7 +627,92 @@ static void refused_ones_are_tried_again(void **state)
 	assert_int_equal(in_table, 200);
 }
 
-/* More prefixes than slots, and more different routes than sets. */
+static struct rib_hop host_hop(unsigned n)
+{
+	return (struct rib_hop){.nh = (uint16_t)(OWN + n), .interface = RIB_NO_INTERFACE};
+}
+
+/* What a host gets that the forwarding table has no room for, or whose table is full, and that nobody
+ * counts it as refused: its subnet's entry leads to it. */
+static void hosts_without_room(void **state)
+{
+	const struct rib_hop hop[2] = {host_hop(0), host_hop(1)}, gone = via(0, 1);
+	const struct rib_prefix p = prefix4(IP4(10, 0, 0, 1), 32), q = prefix4(IP4(10, 0, 0, 2), 32);
+	(void)state;
+	start(300, 0);
+	table_max = 1;
+	assert_int_equal(rib_set(&rib, &p, RIB_HOST, hop, 1), E_OK);
+	assert_int_equal(rib_set(&rib, &q, RIB_HOST, hop + 1, 1), E_NOMEM);
+	assert_int_equal(rib_refused(&rib), 0);
+	assert_int_equal(rib.hosts_refused, 1);
+	rib_retry(&rib);
+	work_to_the_end();
+	assert_int_equal(entry_of(&q)->nh, RIB_NH_NONE);
+	/* one that is covered does not wait, and does when it is uncovered */
+	table_max = 2;
+	assert_int_equal(rib_set(&rib, &q, RIB_STATIC, &gone, 1), E_OK);
+	rib_retry(&rib);
+	work_to_the_end();
+	assert_int_equal(entry_of(&q)->nh, NEIGHBOUR + 1);
+	assert_int_equal(rib_set(&rib, &q, RIB_STATIC, NULL, 0), E_OK);
+	assert_int_equal(entry_of(&q)->nh, OWN + 1);
+	assert_int_equal(rib.hosts_refused, 0);
+	assert_int_equal(rib_set(&rib, &q, RIB_HOST, NULL, 0), E_OK);
+	table_max = 1;
+	assert_int_equal(rib_set(&rib, &q, RIB_HOST, hop + 1, 1), E_NOMEM);
+	table_max = 2;
+	work_to_the_end();
+	assert_int_equal(entry_of(&q)->nh, RIB_NH_NONE); /* nobody has said that there is room */
+	rib_retry(&rib);
+	work_to_the_end();
+	assert_int_equal(entry_of(&q)->nh, OWN + 1);
+	assert_int_equal(rib_set(&rib, &p, RIB_HOST, NULL, 0), E_OK);
+	assert_int_equal(rib_set(&rib, &p, RIB_HOST, NULL, 0), E_OK); /* it is not there */
+	assert_int_equal(rib_set(&rib, &q, RIB_HOST, NULL, 0), E_OK);
+	table_max = UINT32_MAX;
+	unsigned in = 0;
+	for (unsigned i = 0; i < 100; i++) {
+		const struct rib_prefix many = prefix4(IP4(10, 0, 1, 0) + i, 32);
+		in += rib_set(&rib, &many, RIB_HOST, hop, 1) == E_OK;
+	}
+	assert_in_range(in, 30, 50);
+	assert_int_equal(in_table, in);
+	assert_int_equal(rib.prefixes[RIB_HOST], in);
+	withdraw_all();
+}
+
+/* A host with a route to its very address: the route tells of itself first, and who is used. */
+static void a_route_over_a_host(void **state)
+{
+	const struct rib_prefix p = prefix4(IP4(10, 1, 1, 1), 32);
+	const struct rib_hop hop = host_hop(3), near = via(1, 2);
+	struct rib_route r;
+	(void)state;
+	start(10, 0);
+	assert_int_equal(rib_set(&rib, &p, RIB_HOST, &hop, 1), E_OK);
+	assert_true(rib_route(&rib, &p, 0, &r));
+	assert_true(r.source == RIB_HOST && r.used && r.hops == 1 && r.nh[0] == OWN + 3);
+	assert_false(rib_route(&rib, &p, 1, &r));
+	assert_int_equal(rib_set(&rib, &p, RIB_STATIC, &near, 1), E_OK);
+	assert_true(rib_route(&rib, &p, 0, &r) && r.source == RIB_STATIC && r.used);
+	assert_true(rib_route(&rib, &p, 1, &r) && r.source == RIB_HOST && !r.used);
+	link_up[1] = false;
+	rib_link(&rib, 1);
+	work_to_the_end();
+	assert_int_equal(entry_of(&p)->nh, OWN + 3);
+	assert_int_equal(rib.idle, 1);
+	assert_true(rib_route(&rib, &p, 0, &r) && r.source == RIB_STATIC && !r.used);
+	assert_true(rib_route(&rib, &p, 1, &r) && r.source == RIB_HOST && r.used);
+	link_up[1] = true;
+	rib_link(&rib, 1);
+	work_to_the_end();
+	assert_int_equal(entry_of(&p)->nh, NEIGHBOUR + HOSTS + 2);
+	assert_int_equal(rib_set(&rib, &p, RIB_HOST, NULL, 0), E_OK);
+	assert_int_equal(entry_of(&p)->nh, NEIGHBOUR + HOSTS + 2);
+	withdraw_all();
+}
+
+/* More prefixes than there are slots, and more different routes than there are sets. */
 static void too_many(void **state)
 {
 	(void)state;
@@ -655,9 +799,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(against_the_oracle),
+		cmocka_unit_test(every_mix_of_sources),
 		cmocka_unit_test(order_does_not_matter),
 		cmocka_unit_test(full_tables),
 		cmocka_unit_test(refused_ones_are_tried_again),
+		cmocka_unit_test(hosts_without_room),
+		cmocka_unit_test(a_route_over_a_host),
 		cmocka_unit_test(too_many),
 		cmocka_unit_test(one_address_on_two_links),
 		cmocka_unit_test(tells_of_routes),
