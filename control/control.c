@@ -107,7 +107,7 @@ static size_t place_extension(struct view *v, size_t used)
 /* The tables beside those of forwarding; returns what there is no memory for, NULL: nothing. */
 static const char *start_others(void)
 {
-	if (neighbour_start() != E_OK || neighbour6_start() != E_OK)
+	if (!neighbour_room(&running.config) || !neighbour6_room(&running.config))
 		return "neighbours";
 	if (fragments_start() != E_OK)
 		return "fragments";
@@ -115,7 +115,8 @@ static const char *start_others(void)
 	if (!routes_start())
 		return "routes";
 	memory_note("routes of all sources");
-	return NULL;
+	/* neighbours are a source of routes */
+	return neighbour_start() == E_OK && neighbour6_start() == E_OK ? NULL : "neighbours";
 }
 
 static void plane_start(void)
@@ -136,7 +137,6 @@ static void plane_start(void)
 	trace_stop();
 	churn_forget();
 	tcp_control_stop();
-	forwarding.refused_routes = forwarding.refused_hosts = 0;
 	memory_note(started ? memory_later : "devices");
 	if (!started) {
 		console_init();
@@ -169,7 +169,9 @@ static void plane_start(void)
 		memset(v->port, 0, sizeof v->port);
 		return;
 	}
-	interfaces_routes(v);
+	interfaces_routes(v); /* before those of the configuration, which may fill the table */
+	routes_configured();
+	interfaces_own6(v);
 	start_services(v);
 	memory_note("management");
 	if (extension_get() && extension_get()->start)

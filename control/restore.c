@@ -87,7 +87,7 @@ bool adopt_tables(const void *old, size_t bytes)
 {
 	const struct view *was = old;
 	if (bytes < sizeof *was || !running.applied || !forwarding.ready || routes_refused() ||
-	    forwarding.refused_hosts || !servers_are_there())
+	    routes_refused_hosts() || !servers_are_there())
 		return false;
 	view_get()->flow_seed = was->flow_seed; /* flows keep their next hops */
 	adopt_addresses6(was);

@@ -1,12 +1,11 @@
 /*
  * `show ip route`, `show ipv6 route`: what the tables have, and why. docs/console.md has the form.
  *
- * What look-ups get is in the forwarding tables: neighbours and our own addresses too. Where a
- * prefix is one of the routing information base, that tells of its routes.
+ * The forwarding tables say which prefixes there are, the routing information base which routes each
+ * has.
  */
 #include "control/cli/show.h"
 #include "control/console/shell.h"
-#include "control/forwarding/autoconfig.h"
 #include "control/forwarding/neighbour.h"
 #include "control/forwarding/tables.h"
 #include "dataplane/state.h"
@@ -62,21 +61,30 @@ static const char *unresolved(uint32_t nh)
 	return nh >= NH_NEIGHBOUR && view_get()->adj[nh].state != ADJ_FORWARD ? " (unresolved)" : "";
 }
 
-/* --- routes of the base --- */
+/* --- the routes of a prefix --- */
 
 static char letter(enum rib_source source)
 {
 	static const char of[RIB_SOURCES] = {
-		[RIB_CONNECTED] = 'C', [RIB_STATIC] = 'S', [RIB_TEST] = 'T'};
+		[RIB_LOCAL] = 'L', [RIB_CONNECTED] = 'C', [RIB_STATIC] = 'S',
+		[RIB_TEST] = 'T', [RIB_ADVERTISED] = 'A', [RIB_HOST] = 'N'};
 	return of[source];
 }
 
-/* "[1] for 10.9.9.9": the distance of what has one, and the gateway that is reached by a hop. */
+/* The distance of routes that may have any. */
 static void print_distance(struct shell *sh, const struct rib_route *r)
 {
-	char text[FMT_ADDR_MAX];
-	if (r->source != RIB_CONNECTED)
+	if (r->source == RIB_STATIC || r->source == RIB_TEST)
 		shell_print(sh, " [%u]", r->hop.distance);
+	else if (r->source == RIB_ADVERTISED)
+		shell_print(sh, " advertised");
+}
+
+/* "[1] for 10.9.9.9": the distance, and the gateway that is reached by a hop. */
+static void print_origin(struct shell *sh, const struct rib_route *r)
+{
+	char text[FMT_ADDR_MAX];
+	print_distance(sh, r);
 	if (r->reach == RIB_FAR && r->hops)
 		shell_print(sh, " for %s", fmt_addr(text, r->hop.via.w));
 }
@@ -106,49 +114,27 @@ static void print_unused(struct shell *sh, const struct rib_prefix *p, const str
 		print_hop(sh, p, r->hop.nh);
 	else
 		shell_print(sh, "via %s", fmt_addr(text, r->hop.via.w));
-	if (r->source != RIB_CONNECTED)
-		shell_print(sh, " [%u]", r->hop.distance);
+	print_distance(sh, r);
 	shell_print(sh, " (%s)\n", r->hops ? why : why_not(r));
 }
 
-/* The routes that are used, a line for each next hop; `all`: and then the others. Returns how many
- * lines. */
-static unsigned print_routes(struct shell *sh, const struct rib_prefix *p, bool all)
+/* The routes that are used, a line for each next hop; `all`: and then the others. */
+static void print_routes(struct shell *sh, const struct rib_prefix *p, bool all)
 {
 	struct rib_route r;
-	unsigned lines = 0;
 	for (unsigned i = 0; rib_route(routes_rib(), p, i, &r); i++)
-		for (unsigned k = 0; r.used && k < r.hops; k++, lines++) {
+		for (unsigned k = 0; r.used && k < r.hops; k++) {
 			print_prefix(sh, letter(r.source), p);
 			print_hop(sh, p, r.nh[k]);
-			print_distance(sh, &r);
+			print_origin(sh, &r);
 			shell_print(sh, "%s\n", unresolved(r.nh[k]));
 		}
 	for (unsigned i = 0; all && rib_route(routes_rib(), p, i, &r); i++)
-		if (!r.used) {
+		if (!r.used)
 			print_unused(sh, p, &r, "not used");
-			lines++;
-		}
-	return lines;
 }
 
 /* --- what the tables have --- */
-
-/* An entry of a forwarding table that is no route of the base: our own, a neighbour, or what a
- * router has advertised. */
-static void print_entry(struct shell *sh, const struct rib_prefix *p, uint32_t nh)
-{
-	const bool made = p->six && autoconfig_made(&p->addr, p->plen);
-	print_prefix(sh, made ? 'A' : nh < NH_CONNECTED ? 'L' : nh < NH_NEIGHBOUR ? 'C' : 'N', p);
-	print_hop(sh, p, nh);
-	shell_print(sh, "%s%s\n", made ? " advertised" : "", unresolved(nh));
-}
-
-static void print_one(struct shell *sh, const struct rib_prefix *p, uint32_t nh, bool all)
-{
-	if (print_routes(sh, p, all) == 0)
-		print_entry(sh, p, nh);
-}
 
 static uint32_t table_get(const struct rib_prefix *p)
 {
@@ -156,7 +142,7 @@ static uint32_t table_get(const struct rib_prefix *p)
 	              : fib4_get(&forwarding.fib, net_addr_to_ip4(&p->addr), p->plen);
 }
 
-static bool table_next(bool six, struct fib_cursor *cursor, struct rib_prefix *p, uint32_t *nh)
+static bool table_next(bool six, struct fib_cursor *cursor, struct rib_prefix *p)
 {
 	struct fib4_route r;
 	struct fib6_route r6;
@@ -164,7 +150,6 @@ static bool table_next(bool six, struct fib_cursor *cursor, struct rib_prefix *p
 		return false;
 	*p = six ? (struct rib_prefix){r6.prefix, r6.plen, true}
 	         : (struct rib_prefix){net_addr_ip4(r.prefix), r.plen, false};
-	*nh = six ? r6.nh : r.nh;
 	return true;
 }
 
@@ -174,9 +159,8 @@ static void show_to(struct shell *sh, const struct net_addr *addr, bool six)
 	for (unsigned plen = six ? 129 : 33; plen-- > 0;) {
 		const struct rib_prefix p = {ip6_prefix_of(addr, six ? plen : 96 + plen), (uint8_t)plen,
 		                             six};
-		const uint32_t nh = table_get(&p);
-		if (nh != FIB_NH_NONE) {
-			print_one(sh, &p, nh, true);
+		if (table_get(&p) != FIB_NH_NONE) {
+			print_routes(sh, &p, true);
 			return;
 		}
 	}
@@ -202,7 +186,6 @@ static void show(struct shell *sh, bool six)
 	struct fib_cursor cursor = {0};
 	struct rib_prefix p;
 	struct net_addr addr;
-	uint32_t nh;
 	unsigned n = 0;
 	if (sh->argc == 1 && !parse(sh->argv[0], six, &addr)) {
 		shell_print(sh, "%s is neither an %saddress nor a prefix\n", sh->argv[0], six ? "IPv6 " : "");
@@ -212,8 +195,8 @@ static void show(struct shell *sh, bool six)
 		show_to(sh, &addr, six);
 		return;
 	}
-	for (; n < ROUTES_SHOWN_MAX && table_next(six, &cursor, &p, &nh); n++)
-		print_one(sh, &p, nh, false);
+	for (; n < ROUTES_SHOWN_MAX && table_next(six, &cursor, &p); n++)
+		print_routes(sh, &p, false);
 	if (n < count)
 		shell_print(sh, "... %u more\n", count - n);
 	shell_print(sh, "%u prefixes", count);

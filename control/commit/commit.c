@@ -175,19 +175,6 @@ static void note_restart(void *ctx, char sign, struct text line)
 	*(bool *)ctx |= commit_line_restarts(sign, line);
 }
 
-/* Prefixes that the machine itself has in its tables, beside the configured ones, or that decide
- * how these lie there: to take them out would be more than to remove a route. */
-static void note_route(void *ctx, const struct config_route *r, const struct config_route6 *r6)
-{
-	bool ours = false;
-	if (r)
-		ours = (r->plen == 32 && config_connected(&running.config, r->prefix) >= 0) ||
-		       r->prefix >= IP4(224, 0, 0, 0);
-	else
-		ours = config_connected6(&running.config, &r6->prefix) >= 0;
-	*(bool *)ctx |= ours;
-}
-
 /* The application that will run: the command line's, if it has named another one than the
  * configuration. */
 static enum core_app_number app_of(const struct config *next)
@@ -223,8 +210,6 @@ enum commit_effect commit_check(struct text_error *err)
 		return COMMIT_REFUSED;
 	}
 	candidate_compare(c, note_restart, &restart);
-	candidate_each_route(c, '-', note_route, &restart);
-	candidate_each_route(c, '+', note_route, &restart);
 	return restart || !as_it_is ? COMMIT_RESTART : COMMIT_LIVE;
 }
 

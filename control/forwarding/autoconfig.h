@@ -11,11 +11,8 @@ void autoconfig_init(void);
 /* The port takes what its routers advertise. As slaac_start. */
 int autoconfig_start(unsigned port);
 
-/* One of our addresses may be used from now on, or no longer: sees to a way by which packets to it
- * find hosts6 or us. */
+/* One of our addresses may be used from now on, or no longer: its packets have to find hosts6 or us
+ * (routes_own6_advertised). */
 void autoconfig_address(unsigned port, const struct net_addr *addr, bool up);
-
-/* Is this route, which fib6 has, an advertisement's? */
-bool autoconfig_made(const struct net_addr *prefix, unsigned plen);
 
 #endif

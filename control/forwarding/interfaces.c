@@ -100,58 +100,24 @@ void interfaces_start(struct view *v)
 
 /* --- routes --- */
 
-static void add_route(uint32_t prefix, unsigned plen, uint32_t nh)
-{
-	if (fib4_insert(&forwarding.fib, prefix & ip4_prefix_mask(plen), plen, nh) != E_OK)
-		forwarding.refused_routes++;
-}
-
-/* Routes that follow from an interface: its subnets, its addresses, their broadcasts. */
+/* What follows from the addresses of an interface: its subnets, its addresses, their broadcasts. */
 static void add_connected(unsigned port, const struct view_port *vp)
 {
 	for (unsigned a = 0; a < vp->addresses; a++) {
-		uint32_t addr = vp->addr[a];
-		const struct net_addr subnet = net_addr_ip4(addr);
+		const uint32_t addr = vp->addr[a];
+		const struct net_addr own = net_addr_ip4(addr);
 		bool loopback = view_is_loopback(vp); /* nobody else is on its subnet */
 		if (!loopback || vp->plen[a] < 32)
-			routes_connected(&subnet, vp->plen[a], false,
+			routes_connected(&own, vp->plen[a], false,
 			                 loopback ? NH_NULL0 : NH_CONNECTED + port);
 		if (vp->plen[a] <= 30 && !loopback) {
-			add_route(ip4_subnet_broadcast(addr, vp->plen[a]), 32, NH_BROADCAST);
+			const struct net_addr last = net_addr_ip4(ip4_subnet_broadcast(addr, vp->plen[a]));
 			/* all zeros: the old broadcast, RFC 1812 5.3.5 */
-			add_route(addr & ip4_prefix_mask(vp->plen[a]), 32, NH_BROADCAST);
+			const struct net_addr zeros = net_addr_ip4(addr & ip4_prefix_mask(vp->plen[a]));
+			routes_local(&last, 32, false, NH_BROADCAST);
+			routes_local(&zeros, 32, false, NH_BROADCAST);
 		}
-		add_route(addr, 32, NH_LOCAL);
-	}
-}
-
-/* The prefixes alone (view.h). */
-static void add_route6(const struct net_addr *prefix, unsigned plen, uint32_t nh)
-{
-	const struct net_addr masked = ip6_prefix_of(prefix, plen);
-	if (fib6_insert(&forwarding.fib6, &masked, plen, nh) != E_OK)
-		forwarding.refused_routes++;
-}
-
-/* What hosts6 says of an address counts where the prefixes lead to its link alone: one of ours, on a
- * subnet of that length, that a route to a part of it covers, now or when a link comes up, gets a
- * prefix for itself. */
-static void uncover6(const struct net_addr *addr, unsigned plen, unsigned port)
-{
-	if (routes_cover6(addr, plen))
-		add_route6(addr, 128, NH_CONNECTED + port);
-}
-
-static void start_own6(unsigned port, const struct config_interface *i)
-{
-	if (config_is_loopback(i))
-		return; /* add_connected6 has */
-	for (unsigned a = 0; a < i->address6_count; a++) {
-		const struct config_address6 *own = &i->address6[a];
-		const struct net_addr anycast = ip6_prefix_of(&own->addr, own->plen);
-		uncover6(&own->addr, own->plen, port);
-		if (ip6_is_subnet_router(&anycast, &own->addr, own->plen))
-			uncover6(&anycast, own->plen, port);
+		routes_local(&own, 32, false, NH_LOCAL);
 	}
 }
 
@@ -166,29 +132,40 @@ static void add_connected6(unsigned port, const struct config_interface *i)
 			routes_connected(&own->addr, own->plen, true,
 			                 loopback ? NH_NULL0 : NH_CONNECTED + port);
 		if (loopback)
-			add_route6(&own->addr, 128, NH_LOCAL);
+			routes_local(&own->addr, 128, true, NH_LOCAL);
 	}
 }
 
-static void start_connected6(const struct view *v)
+void interfaces_routes(const struct view *v)
 {
+	const struct net_addr multicast = net_addr_ip4(IP4(224, 0, 0, 0));
+	const struct net_addr broadcast = net_addr_ip4(IP4_BROADCAST);
+	routes_local(&multicast, 4, false, NH_MULTICAST);
+	routes_local(&broadcast, 32, false, NH_BROADCAST);
+	for (unsigned p = 0; p < v->ifs; p++)
+		if (v->port[p].enabled)
+			add_connected(p, &v->port[p]);
 	for (unsigned p = 0; p < v->ifs; p++)
 		if (v->port[p].enabled6)
 			add_connected6(p, &running.config.interface[p]);
 }
 
-void interfaces_routes(const struct view *v)
+static void add_own6(unsigned port, const struct config_interface *i)
 {
-	add_route(IP4(224, 0, 0, 0), 4, NH_MULTICAST);
-	add_route(IP4_BROADCAST, 32, NH_BROADCAST);
+	for (unsigned a = 0; a < i->address6_count; a++) {
+		const struct config_address6 *own = &i->address6[a];
+		const struct net_addr anycast = ip6_prefix_of(&own->addr, own->plen);
+		routes_own6(port, &own->addr, own->plen);
+		if (ip6_is_subnet_router(&anycast, &own->addr, own->plen))
+			routes_own6(port, &anycast, own->plen);
+	}
+}
+
+void interfaces_own6(const struct view *v)
+{
 	for (unsigned p = 0; p < v->ifs; p++)
-		if (v->port[p].enabled)
-			add_connected(p, &v->port[p]);
-	start_connected6(v);
-	routes_configured();
-	for (unsigned p = 0; p < v->ifs; p++)
-		if (v->port[p].enabled6)
-			start_own6(p, &running.config.interface[p]);
+		if (v->port[p].enabled6 && !config_is_loopback(&running.config.interface[p]))
+			add_own6(p, &running.config.interface[p]);
 }
 
 /* --- links --- */

@@ -9,10 +9,13 @@
  * no more). */
 unsigned interface_mtu(const struct config *c, unsigned port);
 
-/* Fills the view's interfaces; then, when the tables are there, enters the routes that follow from
- * their addresses, and the configuration's. */
+/* Fills the view's interfaces. */
 void interfaces_start(struct view *v);
+
+/* Announces what follows from their addresses: the connected and local routes, when the tables are
+ * there; then, when the base has the configured routes too, our IPv6 addresses (routes_own6). */
 void interfaces_routes(const struct view *v);
+void interfaces_own6(const struct view *v);
 
 /* The link of a port is up or down, and so is that of its interfaces. */
 void interfaces_link(unsigned port, bool up);

@@ -1,11 +1,10 @@
 /*
  * Neighbours: what the ARP table knows becomes adjacencies and host routes in the view.
  *
- * Neighbour n of the ARP table is next hop NH_NEIGHBOUR + n. While it exists, a /32 route leads to
- * it, so data cores find it without asking; when ARP forgets it, the route goes first, then the
- * data cores are waited for, then the number may be used again. Where the configuration has a route
- * for that very /32, it stays: a host that is sent elsewhere, or nowhere, does not undo that by
- * asking for us. IPv6's are in neighbour6.c.
+ * Neighbour n of the ARP table is next hop NH_NEIGHBOUR + n. From its first answer on a /32 route
+ * leads to it (routes_host), so data cores find it without asking; until then its packets take the
+ * connected route, to the control core. When ARP forgets it, the route goes first, then the
+ * data cores are waited for, then the number may be used again. IPv6's are in neighbour6.c.
  */
 #include "control/config/running.h"
 #include "control/console/serial.h"
@@ -30,22 +29,11 @@ static struct {
 } memory;
 static uint32_t used_seen[NH_MAX]; /* newest use we have told the tables of */
 
-/* A neighbour comes to life: its adjacency and its route. */
+/* A neighbour comes to life: its adjacency. It gets a route when it has answered. */
 static void adopt(unsigned index)
 {
-	uint32_t ip = arp_neigh_ip(&neighbours.arp, index);
-	adjacency_adopt(NH_NEIGHBOUR + index, arp_neigh_port(&neighbours.arp, index), ip);
-	/* Without room for the route its packets take the way over the control core. */
-	if (fib4_get(&forwarding.fib, ip, 32) == FIB_NH_NONE)
-		fib4_insert(&forwarding.fib, ip, 32, NH_NEIGHBOUR + index);
-}
-
-void neighbour_uncover(uint32_t ip)
-{
-	int port = config_connected(&running.config, ip);
-	int n = port < 0 ? E_NOENT : arp_neigh_find(&neighbours.arp, (unsigned)port, ip);
-	if (n >= 0 && adjacency_of(NH_NEIGHBOUR + (unsigned)n)->state != ADJ_SPECIAL)
-		fib4_insert(&forwarding.fib, ip, 32, NH_NEIGHBOUR + (unsigned)n);
+	adjacency_adopt(NH_NEIGHBOUR + index, arp_neigh_port(&neighbours.arp, index),
+	                arp_neigh_ip(&neighbours.arp, index));
 }
 
 /* --- what ARP asks of us (net/arp.h, struct arp_ops) --- */
@@ -56,6 +44,7 @@ static void op_up(void *ctx, unsigned index, const uint8_t *mac)
 	if (adjacency_of(NH_NEIGHBOUR + index)->state == ADJ_SPECIAL)
 		adopt(index); /* ARP has learnt it from the neighbour's own request */
 	adjacency_up(NH_NEIGHBOUR + index, mac, ETH_TYPE_IP4);
+	routes_host(arp_neigh_ip(&neighbours.arp, index), NH_NEIGHBOUR + index);
 }
 
 static void op_unreachable(void *ctx, unsigned index, uint8_t *frame, unsigned len)
@@ -66,10 +55,8 @@ static void op_unreachable(void *ctx, unsigned index, uint8_t *frame, unsigned l
 
 static void op_removed(void *ctx, unsigned index)
 {
-	uint32_t ip = arp_neigh_ip(&neighbours.arp, index);
 	(void)ctx;
-	if (fib4_get(&forwarding.fib, ip, 32) == NH_NEIGHBOUR + index)
-		fib4_remove(&forwarding.fib, ip, 32);
+	routes_host(arp_neigh_ip(&neighbours.arp, index), NH_NONE);
 	adjacency_free(NH_NEIGHBOUR + index);
 	routes_neighbour_gone();
 }

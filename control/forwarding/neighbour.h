@@ -33,9 +33,6 @@ uint64_t neighbour_timer(void);
  * up. */
 void neighbour_link(unsigned port, bool up);
 
-/* A route to that very address has gone: if it is a neighbour's, it leads there again. */
-void neighbour_uncover(uint32_t ip);
-
 /* The next-hop number of the neighbour, made if need be; NH_NULL0 when the table is full. */
 uint32_t neighbour_next_hop(unsigned port, uint32_t ip);
 

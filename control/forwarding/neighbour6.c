@@ -42,21 +42,6 @@ static struct {
 	uint32_t neighbours, pending, frame_max;
 } memory;
 
-/* hosts6 has no room for one in a hundred thousand; the control core then does what it can. */
-static void host_add(unsigned port, const struct net_addr *addr, uint32_t nh)
-{
-	if (host6_insert(&forwarding.hosts6, port, addr, nh) != E_OK)
-		forwarding.refused_hosts++;
-}
-
-/* Takes an entry out if it is this one: an address of ours may have taken the place of a
- * neighbour that claimed it. */
-static void host_remove(unsigned port, const struct net_addr *addr, uint32_t nh)
-{
-	if (host6_lookup(forwarding.hosts6.table, port, (const uint8_t *)addr->w) == nh)
-		host6_remove(&forwarding.hosts6, port, addr);
-}
-
 /* As in struct adj. A link-local address not in fe80::/64 (RFC 4291 2.5.6) is none. */
 static uint64_t gateway_of(const struct net_addr *addr)
 {
@@ -69,7 +54,7 @@ static void adopt(unsigned index)
 	unsigned port = nd_neigh_port(&neighbours.nd, index);
 	const struct net_addr addr = nd_neigh_addr(&neighbours.nd, index);
 	adjacency_adopt(NH_NEIGHBOUR6 + index, port, gateway_of(&addr));
-	host_add(port, &addr, NH_NEIGHBOUR6 + index);
+	routes_host6(port, &addr, NH_NEIGHBOUR6 + index);
 }
 
 /* --- what discovery asks of us (net/nd.h, struct nd_ops) --- */
@@ -92,7 +77,7 @@ static void op_removed(void *ctx, unsigned index)
 {
 	const struct net_addr addr = nd_neigh_addr(&neighbours.nd, index);
 	(void)ctx;
-	host_remove(nd_neigh_port(&neighbours.nd, index), &addr, NH_NEIGHBOUR6 + index);
+	routes_host6_gone(nd_neigh_port(&neighbours.nd, index), &addr, NH_NEIGHBOUR6 + index);
 	adjacency_free(NH_NEIGHBOUR6 + index);
 	routes_neighbour_gone();
 }
@@ -119,7 +104,7 @@ static void show_addresses(unsigned port)
 static void op_address_up(void *ctx, unsigned port, const struct net_addr *addr)
 {
 	(void)ctx;
-	host_add(port, addr, NH_LOCAL);
+	routes_host6(port, addr, NH_LOCAL);
 	autoconfig_address(port, addr, true);
 	show_addresses(port);
 }
@@ -127,7 +112,7 @@ static void op_address_up(void *ctx, unsigned port, const struct net_addr *addr)
 static void op_address_down(void *ctx, unsigned port, const struct net_addr *addr)
 {
 	(void)ctx;
-	host_remove(port, addr, NH_LOCAL);
+	routes_host6_gone(port, addr, NH_LOCAL);
 	autoconfig_address(port, addr, false);
 	show_addresses(port);
 }
@@ -174,7 +159,7 @@ static int add_address(unsigned port, const struct net_addr *addr, unsigned plen
 {
 	const struct net_addr group = ip6_solicited_node(addr);
 	const uint8_t *mac = view_get()->port[port].mac;
-	host_add(port, &group, NH_LOCAL);
+	routes_host6(port, &group, NH_LOCAL);
 	int e = nd_add_local(&neighbours.nd, port, addr, plen, mac, core_now_ns());
 	/* RFC 4291 2.6.1: routers answer to the anycast address of their subnets, in each of which
 	 * there may be several addresses of ours */
@@ -183,7 +168,7 @@ static int add_address(unsigned port, const struct net_addr *addr, unsigned plen
 	    is_added(port, &anycast))
 		return e;
 	const struct net_addr anycast_group = ip6_solicited_node(&anycast);
-	host_add(port, &anycast_group, NH_LOCAL);
+	routes_host6(port, &anycast_group, NH_LOCAL);
 	return nd_add_anycast(&neighbours.nd, port, &anycast, mac, core_now_ns());
 }
 
@@ -193,7 +178,7 @@ static int start_autoconfig(unsigned port)
 {
 	const struct net_addr own = ip6_link_local_of(view_get()->port[port].mac);
 	const struct net_addr group = ip6_solicited_node(&own);
-	host_add(port, &group, NH_LOCAL);
+	routes_host6(port, &group, NH_LOCAL);
 	return autoconfig_start(port);
 }
 
@@ -203,7 +188,7 @@ static int start_addresses(unsigned port, const struct config_interface *i)
 	                                           ? ip6_link_local_of(view_get()->port[port].mac)
 	                                           : i->link_local6;
 	const uint64_t now = core_now_ns();
-	host_add(port, &IP6_ALL_NODES, NH_LOCAL);
+	routes_host6(port, &IP6_ALL_NODES, NH_LOCAL);
 	int e = add_address(port, &link_local, 64);
 	for (unsigned a = 0; e == E_OK && a < i->address6_count; a++)
 		e = add_address(port, &i->address6[a].addr, i->address6[a].plen);
@@ -211,7 +196,7 @@ static int start_addresses(unsigned port, const struct config_interface *i)
 		return start_autoconfig(port);
 	if (e != E_OK || !neighbours.nd.params.router)
 		return e;
-	host_add(port, &IP6_ALL_ROUTERS, NH_LOCAL); /* RFC 4291 2.8 */
+	routes_host6(port, &IP6_ALL_ROUTERS, NH_LOCAL); /* RFC 4291 2.8 */
 	return nd_join(&neighbours.nd, port, &IP6_ALL_ROUTERS, now);
 }
 

@@ -18,7 +18,10 @@
 
 #define PREFIXES_MORE 1024u /* beside those of the configuration: what interfaces have, and what */
 #define TEST_PREFIXES 32768u /* tests announce */
+#define LOCAL_EACH 3         /* prefixes that an IPv4 address has, with its broadcasts */
+#define OWN6_EACH 2          /* an IPv6 address, and the anycast address of its subnet */
 #define CHANGES_AT_ONCE 512  /* under a millisecond */
+#define DISTANCE_LAST 255    /* of what the configuration may say otherwise */
 #define LINKS_NS 3000000000u /* a link that is not up so long after the ports' start is down */
 
 _Static_assert((uint32_t)CONFIG_ROUTES_EACH_MAX <= RIB_ROUTES_MAX, "a prefix may have so many");
@@ -31,10 +34,26 @@ static struct rib rib;
 static void *memory; /* of it, */
 static struct rib_size size; /* for so much */
 
+/* Addresses of ours (routes_own6). */
+struct own6 {
+	struct net_addr addr;
+	uint8_t plen; /* of its subnet */
+	uint8_t interface;
+	bool advertised;
+	bool apart; /* it has a prefix for itself */
+};
+
+static struct {
+	struct own6 *at; /* private memory */
+	uint32_t most;   /* that it has room for */
+	unsigned count;
+} own6;
+
 /* Until a link is known it counts as up: links come up a moment after the start, and a million
  * routes are in the table then. */
 static bool link_known[VIEW_IFS_MAX];
 static uint64_t links_ns;  /* when all are; 0: the ports do not run yet; UINT64_MAX: they are */
+static uint32_t refused_hosts; /* of hosts6 */
 static bool ask_again;     /* for gateways, of which some found no room */
 static uint32_t told;      /* refused prefixes that have been told of */
 static bool tell;          /* more of them are to be, when there is no more to do */
@@ -101,8 +120,6 @@ static void op_take(const struct rib_prefix *p)
 		fib6_remove(&forwarding.fib6, &p->addr, p->plen);
 	else
 		fib4_remove(&forwarding.fib, net_addr_to_ip4(&p->addr), p->plen);
-	if (!p->six && p->plen == 32)
-		neighbour_uncover(net_addr_to_ip4(&p->addr));
 }
 
 static const struct rib_ops rib_ops = {
@@ -127,16 +144,37 @@ static struct rib_size size_for(const struct config *c)
 	                     .six = c->route6_count,
 	                     .routes = c->route_count + c->route6_count,
 	                     .hosts = VIEW_NEIGHBOURS};
-	for (unsigned n = 0; n < c->interfaces; n++)
-		s.routes += c->interface[n].address_count + c->interface[n].address6_count;
+	for (unsigned n = 0; n < c->interfaces; n++) {
+		const struct config_interface *i = &c->interface[n];
+		s.routes += i->address_count + i->address6_count;
+		s.four += LOCAL_EACH * i->address_count;
+		s.six += OWN6_EACH * i->address6_count + (i->autoconfig ? 2 * VIEW_ADDRESSES6_MAX : 0);
+	}
 	s.four += u32_min(s.four / 2, TEST_PREFIXES) + PREFIXES_MORE;
 	s.six += s.six / 8 + PREFIXES_MORE / 4;
 	return s;
 }
 
+/* As many addresses of ours as there may be; those that there are stay. */
+static bool own6_room(const struct config *c)
+{
+	const struct own6 *was = own6.at;
+	unsigned n = 0;
+	for (unsigned k = 0; k < c->interfaces; k++)
+		n += OWN6_EACH * c->interface[k].address6_count +
+		     (c->interface[k].autoconfig ? VIEW_ADDRESSES6_MAX : 0);
+	if (!core_private_grow((void **)&own6.at, &own6.most, n, sizeof *own6.at))
+		return false;
+	if (was && was != own6.at)
+		memcpy(own6.at, was, own6.count * sizeof *own6.at);
+	return true;
+}
+
 bool routes_room(const struct config *c)
 {
 	struct rib_size s = size_for(c);
+	if (!own6_room(c))
+		return false;
 	if (rib_has_room(&rib, &s))
 		return true;
 	s = (struct rib_size){u32_max(s.four, size.four), u32_max(s.six, size.six),
@@ -158,7 +196,7 @@ static bool take_memory(void)
 		memory = core_private_alloc(rib_bytes(&s));
 		size = s;
 	}
-	return memory != NULL;
+	return memory && own6_room(&running.config);
 }
 
 bool routes_start(void)
@@ -166,18 +204,104 @@ bool routes_start(void)
 	if (!take_memory())
 		return false;
 	rib_init(&rib, &rib_ops, memory, &size);
+	own6.count = 0;
+	refused_hosts = 0;
 	memset(link_known, 0, sizeof link_known);
 	links_ns = 0;
 	told = 0;
 	return true;
 }
 
+/* --- addresses of ours that routes cover (routes_own6) --- */
+
+static enum rib_source own6_source(const struct own6 *o)
+{
+	return o->advertised ? RIB_ADVERTISED : RIB_CONNECTED;
+}
+
+/* Does the longest prefix of the base that covers it, its own apart, lead to its link? */
+static bool is_on_link(const struct own6 *o)
+{
+	struct rib_route r;
+	for (unsigned plen = 129; plen-- > 0;) {
+		const struct rib_prefix p = {ip6_prefix_of(&o->addr, plen), (uint8_t)plen, true};
+		for (unsigned i = 0; rib_route(&rib, &p, i, &r); i++)
+			if (plen < 128 || r.source != own6_source(o))
+				return r.hop.nh == NH_CONNECTED + o->interface;
+	}
+	return false;
+}
+
+static void own6_set_apart(struct own6 *o, bool apart)
+{
+	const struct rib_prefix p = {o->addr, 128, true};
+	const uint32_t nh = o->advertised ? NH_LOCAL : NH_CONNECTED + o->interface;
+	const struct rib_hop hop = {.nh = (uint16_t)nh,
+	                            .interface = RIB_NO_INTERFACE,
+	                            .distance = o->advertised ? DISTANCE_LAST : 0};
+	if (apart != o->apart)
+		(void)rib_set(&rib, &p, own6_source(o), &hop, apart);
+	o->apart = apart;
+}
+
+/* A prefix has got routes, or has none any more. */
+static void own6_changed(const struct rib_prefix *p)
+{
+	for (unsigned i = 0; i < own6.count; i++)
+		if (p->plen > own6.at[i].plen && ip6_in_prefix(&own6.at[i].addr, &p->addr, p->plen))
+			own6_set_apart(&own6.at[i], !is_on_link(&own6.at[i]));
+}
+
+static struct own6 *find_own6(unsigned interface, const struct net_addr *addr)
+{
+	for (unsigned i = 0; i < own6.count; i++)
+		if (own6.at[i].interface == interface && net_addr_equal(&own6.at[i].addr, addr))
+			return &own6.at[i];
+	return NULL;
+}
+
+static struct own6 *own6_add(void)
+{
+	assert(own6.count < own6.most);
+	return &own6.at[own6.count++];
+}
+
+void routes_own6(unsigned interface, const struct net_addr *addr, unsigned plen)
+{
+	struct own6 *o = find_own6(interface, addr);
+	if (plen == 128 || (o && !o->advertised)) /* it is a prefix for itself, or known */
+		return;
+	if (o)
+		own6_set_apart(o, false);
+	else
+		o = own6_add();
+	*o = (struct own6){.addr = *addr, .plen = (uint8_t)plen, .interface = (uint8_t)interface};
+	own6_set_apart(o, !is_on_link(o));
+}
+
+void routes_own6_advertised(unsigned interface, const struct net_addr *addr, bool up)
+{
+	struct own6 *o = find_own6(interface, addr);
+	if (up && !o) {
+		o = own6_add();
+		*o = (struct own6){.addr = *addr, .interface = (uint8_t)interface, .advertised = true};
+		own6_set_apart(o, !is_on_link(o));
+	} else if (!up && o && o->advertised) {
+		own6_set_apart(o, false);
+		*o = own6.at[--own6.count];
+	}
+}
+
 /* --- where routes come from --- */
 
-static void set(const struct rib_prefix *p, enum rib_source source, const struct rib_hop *hop,
-                unsigned n)
+/* All routes of a source to a prefix, but those of hosts and of own6; as rib_set. */
+static int set(const struct rib_prefix *p, enum rib_source source, const struct rib_hop *hop,
+               unsigned n)
 {
-	(void)rib_set(&rib, p, source, hop, n); /* it counts what it refuses */
+	const int error = rib_set(&rib, p, source, hop, n); /* it counts what it refuses */
+	if (p->six)
+		own6_changed(p);
+	return error;
 }
 
 void routes_connected(const struct net_addr *addr, unsigned plen, bool six, uint32_t nh)
@@ -185,6 +309,66 @@ void routes_connected(const struct net_addr *addr, unsigned plen, bool six, uint
 	const struct rib_prefix p = {ip6_prefix_of(addr, six ? plen : 96 + plen), (uint8_t)plen, six};
 	const struct rib_hop hop = {.nh = (uint16_t)nh, .interface = RIB_NO_INTERFACE};
 	set(&p, RIB_CONNECTED, &hop, 1);
+}
+
+void routes_local(const struct net_addr *addr, unsigned plen, bool six, uint32_t nh)
+{
+	const struct rib_prefix p = {ip6_prefix_of(addr, six ? plen : 96 + plen), (uint8_t)plen, six};
+	const struct rib_hop hop = {.nh = (uint16_t)nh,
+	                            .interface = RIB_NO_INTERFACE,
+	                            .distance = nh == NH_LOCAL ? 0 : DISTANCE_LAST};
+	set(&p, RIB_LOCAL, &hop, 1);
+}
+
+void routes_advertised(const struct net_addr *prefix, unsigned plen, const struct rib_hop *hop)
+{
+	const struct rib_prefix p = {*prefix, (uint8_t)plen, true};
+	struct rib_hop last = hop ? *hop : (struct rib_hop){.nh = NH_NONE};
+	last.distance = DISTANCE_LAST;
+	set(&p, RIB_ADVERTISED, &last, hop != NULL);
+}
+
+bool routes_advertisement(const struct net_addr *prefix, unsigned plen, struct rib_hop *out)
+{
+	const struct rib_prefix p = {*prefix, (uint8_t)plen, true};
+	struct rib_route r;
+	for (unsigned i = 0; rib_route(&rib, &p, i, &r); i++)
+		if (r.source == RIB_ADVERTISED) {
+			*out = r.hop;
+			return true;
+		}
+	return false;
+}
+
+bool routes_is_advertised(const struct net_addr *prefix, unsigned plen)
+{
+	const struct rib_prefix p = {*prefix, (uint8_t)plen, true};
+	struct rib_route r;
+	for (unsigned i = 0; rib_route(&rib, &p, i, &r); i++)
+		if (r.used)
+			return r.source == RIB_ADVERTISED;
+	return false;
+}
+
+/* hosts6 has no room for one in a hundred thousand; the control core then does what it can. */
+void routes_host6(unsigned interface, const struct net_addr *addr, uint32_t nh)
+{
+	if (host6_insert(&forwarding.hosts6, interface, addr, nh) != E_OK)
+		refused_hosts++;
+}
+
+/* An address of ours may have taken the place of a neighbour that claimed it. */
+void routes_host6_gone(unsigned interface, const struct net_addr *addr, uint32_t nh)
+{
+	if (host6_lookup(forwarding.hosts6.table, interface, (const uint8_t *)addr->w) == nh)
+		host6_remove(&forwarding.hosts6, interface, addr);
+}
+
+void routes_host(uint32_t ip, uint32_t nh)
+{
+	const struct rib_prefix p = {net_addr_ip4(ip), 32, false};
+	const struct rib_hop hop = {.nh = (uint16_t)nh, .interface = RIB_NO_INTERFACE};
+	set(&p, RIB_HOST, &hop, nh != NH_NONE); /* refused: the control core sends its packets */
 }
 
 static struct rib_hop nowhere(unsigned kind, uint8_t distance)
@@ -249,24 +433,13 @@ void routes_configured(void)
 		;
 }
 
-bool routes_cover6(const struct net_addr *addr, unsigned plen)
-{
-	struct rib_route r;
-	for (unsigned n = plen + 1; n <= 128; n++) {
-		const struct rib_prefix p = {ip6_prefix_of(addr, n), (uint8_t)n, true};
-		if (rib_route(&rib, &p, 0, &r))
-			return true;
-	}
-	return false;
-}
-
 bool routes_test_set(const struct net_addr *prefix, unsigned plen, bool six, uint32_t nh)
 {
 	const struct rib_prefix p = {*prefix, (uint8_t)plen, six};
 	const struct rib_hop hop = {.nh = (uint16_t)nh, .interface = RIB_NO_INTERFACE};
-	if (rib_set(&rib, &p, RIB_TEST, &hop, nh != NH_NONE) == E_OK)
+	if (set(&p, RIB_TEST, &hop, nh != NH_NONE) == E_OK)
 		return true;
-	(void)rib_set(&rib, &p, RIB_TEST, NULL, 0); /* it is not to be tried again */
+	set(&p, RIB_TEST, NULL, 0); /* it is not to be tried again */
 	return false;
 }
 
@@ -321,6 +494,8 @@ void routes_settle(void)
 	routes_work();
 }
 
-uint32_t routes_refused(void) { return forwarding.refused_routes + rib_refused(&rib); }
+uint32_t routes_refused(void) { return rib_refused(&rib); }
+
+uint32_t routes_refused_hosts(void) { return refused_hosts; }
 
 const struct rib *routes_rib(void) { return &rib; }

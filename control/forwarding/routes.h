@@ -29,11 +29,41 @@ bool routes_start(void);
 /* A subnet of an interface, in any address of it: NH_CONNECTED and up, or where it leads. */
 void routes_connected(const struct net_addr *addr, unsigned plen, bool six, uint32_t nh);
 
+/* The same of one that has been made from an advertised prefix, as long as it is `up`: it has a prefix
+ * for itself, which leads to us, unless the longest prefix that covers it leads to the link. */
+void routes_own6_advertised(unsigned interface, const struct net_addr *addr, bool up);
+
+/* What routers advertise, on a machine that is none: the one route of that source to the prefix; NULL:
+ * none. All other sources come before it. */
+void routes_advertised(const struct net_addr *prefix, unsigned plen, const struct rib_hop *hop);
+
+/* That route; false: there is none. */
+bool routes_advertisement(const struct net_addr *prefix, unsigned plen, struct rib_hop *out);
+
+/* Does the IPv6 prefix lead where a router has advertised it? */
+bool routes_is_advertised(const struct net_addr *prefix, unsigned plen);
+
+/* Hosts of IPv6, neighbours and ourselves, are in hosts6: that address on the link leads to nh. One
+ * that leads to nh is taken out. */
+void routes_host6(unsigned interface, const struct net_addr *addr, uint32_t nh);
+void routes_host6_gone(unsigned interface, const struct net_addr *addr, uint32_t nh);
+
+/* A neighbour of IPv4: its own address leads to nh, unless another route to that very address is in
+ * use; NH_NONE: it is no neighbour any more. Then the forwarding table does not lead there when this
+ * returns, but data cores may still use what they have looked up, until core_quiesce. */
+void routes_host(uint32_t ip, uint32_t nh);
+
 /* All routes of the configuration that runs. */
 void routes_configured(void);
 
-/* Is there a route, in use or not, to a prefix of more than plen bits that covers the address? */
-bool routes_cover6(const struct net_addr *addr, unsigned plen);
+/* A prefix that ends at us: its packets are ours, or broadcast, or multicast (a number below NH_NULL0).
+ * Our own addresses come before all other routes, the rest after them. */
+void routes_local(const struct net_addr *addr, unsigned plen, bool six, uint32_t nh);
+
+/* An IPv6 address of ours on a link, on a subnet of that length. hosts6 has it, which counts where the
+ * prefixes lead to the link alone (dataplane/state.h). As long as there is a route, in use or not, to a
+ * part of the subnet that covers the address, it has a prefix for itself, which leads to the link. */
+void routes_own6(unsigned interface, const struct net_addr *addr, unsigned plen);
 
 /* Of a route that goes or comes: its prefix has what the chain says that begins with `first`, in
  * `next`; CONFIG_ROUTE_NONE: nothing. While data cores look up. */
@@ -56,8 +86,9 @@ bool routes_work(void);
 /* Routes have changed: begins. */
 void routes_settle(void);
 
-/* Prefixes that did not fit. */
+/* Prefixes that did not fit, and hosts of IPv6 that did not fit into hosts6. */
 uint32_t routes_refused(void);
+uint32_t routes_refused_hosts(void);
 
 /* The base, to be shown. */
 const struct rib *routes_rib(void);

@@ -11,8 +11,6 @@ struct forwarding {
 	bool ready; /* there was memory for the tables: they, ARP's and ND's may be used */
 	struct fib_writer fib, fib6;
 	struct host6_writer hosts6;
-	uint32_t refused_routes; /* of those that are not in the base (routes_refused): no room */
-	uint32_t refused_hosts;  /* did not fit into hosts6 */
 };
 
 extern struct forwarding forwarding;

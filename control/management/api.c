@@ -340,7 +340,7 @@ static void route6(struct page_text *t, const struct fib6_route *r)
 	char prefix[FMT_PREFIX6_MAX];
 	page_print(t, "\n{\"prefix\":\"%s\",\"advertised\":%s,",
 	           fmt_prefix6(prefix, r->prefix.w, r->plen),
-	           autoconfig_made(&r->prefix, r->plen) ? "true" : "false");
+	           routes_is_advertised(&r->prefix, r->plen) ? "true" : "false");
 	route_to(t, r->nh, false);
 }
 

@@ -212,6 +212,52 @@ def test_the_configuration_stays(make):
     m.take_all(0)
 
 
+TWO_WAYS = AUTO + """\
+interface eth1
+ ipv6 enable
+ipv6 route ::/0 fe80::99 eth1
+"""
+
+
+def test_a_static_default_route_whose_link_goes(make):
+    """The advertised one serves as long as the configuration's cannot."""
+    m = make(TWO_WAYS, ports=2, boot=False)
+    m.time(3 * SECOND)
+    advertise(m, R1, prefix_option())
+    m.time(5 * SECOND)
+    for _ in range(2):
+        assert routes(m)["::/0"].startswith("via fe80::99 eth1 [1]")
+        m.link(1, False)
+        m.time(SECOND)
+        assert routes(m)["::/0"].startswith("via fe80::a1 eth0 advertised")
+        m.take_all(0)
+        ping(m, AWAY)
+        expect_reply(m, AWAY)
+        m.link(1, True)
+        m.time(SECOND)
+    advertise(m, R1, prefix_option(), lifetime=0)
+    assert routes(m)["::/0"].startswith("via fe80::99 eth1 [1]")
+    m.link(1, False)
+    m.time(SECOND)
+    assert "::/0" not in routes(m)
+    m.take_all(0), m.take_all(1), m.counted()
+
+
+def test_a_route_over_an_advertised_address(make):
+    """A route to a part of the prefix, made while the ports run, does not take our own address away."""
+    m = numbered(make)
+    part = "ipv6 route 2001:db8:1::/65 fe80::a2 eth0"
+    for entered, there in ((part, True), ("no " + part, False)) * 2:
+        for typed in ("configure", entered, "commit", "end"):
+            said = m.console(typed)
+            assert "%" not in said and "restart" not in said
+        assert routes(m).get(ADDRESS + "/128") == ("local advertised" if there else None)
+        m.take_all(0)
+        ping(m, AWAY)
+        expect_reply(m, AWAY)
+    m.counted()
+
+
 LINK_LOCAL_GIVEN = AUTO + " ipv6 address fe80::1 link-local\n"
 
 

@@ -325,6 +325,126 @@ def test_a_thousand_changes_leave_nothing(start, family):
     m.counted()
 
 
+def port_to(m, packet):
+    """The port that a packet from A leaves by, and the station it is sent to."""
+    m.take_all(0), m.take_all(1), m.take_all(2)
+    m.send(0, ether(A, ROUTER[0]) / packet)
+    by = [(port, frame.dst) for port in (1, 2) for frame in map(Ether, m.take_all(port))
+          if UDP in frame]
+    m.counted()
+    return by
+
+
+def test_a_route_over_a_neighbour(start):
+    """A neighbour has a route of its own while it is known. A static route to the very address goes
+    before that one, as long as its link is up; both come and go while the ports run."""
+    over = "ip route %s/32 %s" % (B.ip, C.ip)
+    by_host, by_route, packet = [(1, B.mac)], [(2, C.mac)], udp(A, B)
+    m = start(over + "\n")
+    assert port_to(m, packet) == by_route
+    said = m.console("show ip route " + B.ip)
+    assert said == ("S %s/32    via %s eth2 [1]\nN %s/32    neighbour %s eth1 (not used)\n" %
+                    (B.ip, C.ip, B.ip, B.ip))
+    set_link(m, 2, False)
+    assert port_to(m, packet) == by_host
+    set_link(m, 2, True)
+    assert port_to(m, packet) == by_route
+    for _ in range(2):
+        commit(m, "no " + over)
+        assert port_to(m, packet) == by_host
+        commit(m, over)
+        assert port_to(m, packet) == by_route
+    set_link(m, 1, False) # the neighbour is forgotten: nothing is left for it
+    assert port_to(m, packet) == by_route
+    commit(m, "no " + over)
+    assert port_to(m, packet) == []
+    assert B.ip + "/32" not in m.console("show ip route")
+    commit(m, over)
+    m.time(5 * SECOND) # nobody waits for it any more
+    m.take_all(0), m.take_all(1)
+    set_link(m, 1, True)
+    assert port_to(m, packet) == by_route
+    commit(m, "no " + over)
+    assert port_to(m, packet) == by_host
+
+
+def test_a_neighbour_that_is_its_own_next_hop(make):
+    """`ip route H/32 H`, where H is a neighbour: known, not known yet, on a link that goes."""
+    route, packet = "ip route %s/32 %s" % (B.ip, B.ip), udp(A, B)
+    m = make(BASE + route + "\n", ports=3)
+    m.learn(A)
+    m.send(0, ether(A, ROUTER[0]) / packet)
+    m.expect(1, arp_request(ROUTER[1], B.ip))
+    m.send(1, arp_reply(B, ROUTER[1]))
+    m.expect(1, ether(ROUTER[1], B) / hop(packet))
+    assert port_to(m, packet) == [(1, B.mac)]
+    for _ in range(2):
+        commit(m, "no " + route)
+        assert port_to(m, packet) == [(1, B.mac)]
+        commit(m, route)
+        assert port_to(m, packet) == [(1, B.mac)]
+    set_link(m, 1, False)
+    assert port_to(m, packet) == []
+    m.time(5 * SECOND)
+    m.take_all(0), m.take_all(1)
+    set_link(m, 1, True)
+    assert port_to(m, packet) == [(1, B.mac)]
+    commit(m, "no " + route)
+    assert port_to(m, packet) == [(1, B.mac)]
+
+
+def test_a_route_over_our_own_address(start):
+    """IPv6: a route to a part of our subnet that covers an address of ours takes the others there,
+    and not us: while it is there, whether it can be used or not."""
+    over = "ipv6 route 2001:db8:1::/80 " + C.ip6
+    m = start("")
+    ping, own = echo6(A, ROUTER[0]), "C 2001:db8:1::1/128"
+    beside = udp6(B, "2001:db8:1::77")
+
+    def answers():
+        # A's own address is in that part too, so the answer takes the route
+        m.take_all(0), m.take_all(2)
+        m.send(0, ether(A, ROUTER[0]) / ping)
+        replies = [port for port in (0, 2) for frame in map(Ether, m.take_all(port))
+                   if ICMPv6EchoReply in frame]
+        m.take_all(1), m.counted()
+        return replies
+
+    def leaves_by():
+        m.send(1, ether(B, ROUTER[1]) / beside)
+        return [port for port in (0, 2) for frame in map(Ether, m.take_all(port)) if UDP in frame]
+
+    assert answers() == [0] and own not in m.console("show ipv6 route")
+    for _ in range(2):
+        commit(m, over)
+        assert answers() == [2] and leaves_by() == [2]
+        assert own in m.console("show ipv6 route")
+        set_link(m, 2, False)
+        assert answers() == [0] and leaves_by() == []
+        assert own in m.console("show ipv6 route")
+        m.time(5 * SECOND)
+        m.take_all(0), m.take_all(1)
+        set_link(m, 2, True)
+        assert answers() == [2] and leaves_by() == [2]
+        commit(m, "no " + over)
+        assert answers() == [0]
+        assert own not in m.console("show ipv6 route")
+
+
+def test_routes_over_broadcasts(start):
+    """A static route goes before what follows from an address, but for the address itself, and all
+    of that is back when the route goes; without a restart of the ports."""
+    m = start("")
+    before = m.console("show ip route")
+    assert "L 198.51.100.255/32" in before and "L 224.0.0.0/4" in before
+    for prefix in ("198.51.100.255/32", "198.51.100.0/32", "224.0.0.0/4", "255.255.255.255/32"):
+        commit(m, "ip route %s blackhole" % prefix)
+        now = m.console("show ip route")
+        assert "S %-18s blackhole [1]" % prefix in now and "L %-18s " % prefix not in now
+        commit(m, "no ip route " + prefix)
+        assert m.console("show ip route") == before
+
+
 def test_json_page(start):
     """Sixteen members of the longest form fit into an item of the page."""
     many = [(NET[6], "2001:db8:2:0:ffff:ffff:ffff:%x" % (0xfff0 + n)) for n in range(16)]
