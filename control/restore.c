@@ -16,6 +16,7 @@
 #include "control/commit/servers.h"
 #include "control/config/config.h"
 #include "control/config/running.h"
+#include "control/forwarding/subnets.h"
 #include "control/forwarding/neighbour.h"
 #include "control/forwarding/tables.h"
 #include "control/restore.h"
@@ -51,8 +52,9 @@ static void adopt_neighbours4(const struct view *old)
 	for (unsigned i = 0; i < VIEW_NEIGHBOURS; i++) {
 		const struct adj *a = &old->adj[NH_NEIGHBOUR + i];
 		const uint32_t ip = (uint32_t)a->gateway;
+		const struct net_addr addr = net_addr_ip4(ip);
 		if (is_known(old, NH_NEIGHBOUR + i, &n) && v->port[n].enabled &&
-		    config_connected(&running.config, ip) == n)
+		    subnet_interface(&addr) == n)
 			(void)arp_restore(&neighbours.arp, (unsigned)n, ip, a->header, core_now_ns());
 	}
 }

@@ -39,8 +39,10 @@ CONTRACTS = {
     "router_app": "apps/router/router.h, which apps/apps.c may include",
 }
 
-# Who alone may call these.
-ONE = {}
+# Who alone may call these: all routes, of whatever source, come to the forwarding tables by one file.
+ONE = {symbol: ("control/forwarding/routes",)
+       for symbol in ("rib_set", "fib4_insert", "fib4_remove", "fib6_insert", "fib6_remove",
+                      "host6_insert", "host6_remove")}
 
 
 def references(top):

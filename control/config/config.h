@@ -416,7 +416,6 @@ unsigned config_if_port(const struct config_interface *i);
 unsigned config_if_vid(const struct config_interface *i);
 
 /* Number of the interface one of whose subnets holds addr, or -1. Shutdown does not matter. */
-int config_connected(const struct config *c, uint32_t addr);
 int config_connected6(const struct config *c, const struct net_addr *addr);
 
 /* May that address connect? */

@@ -34,12 +34,6 @@ static const struct config_address *subnet_of(const struct config *c, uint32_t a
 	return NULL;
 }
 
-int config_connected(const struct config *c, uint32_t addr)
-{
-	int port;
-	return subnet_of(c, addr, &port) != NULL ? port : -1;
-}
-
 static bool is_own(const struct config *c, uint32_t addr)
 {
 	for (unsigned i = 0; i < c->interfaces; i++)

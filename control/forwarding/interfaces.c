@@ -10,6 +10,7 @@
 #include "dataplane/state.h"
 #include "net/arp.h"
 #include "control/forwarding/routes.h"
+#include "control/forwarding/subnets.h"
 
 #include "lib/mem.h"
 #include "lib/number.h"
@@ -73,6 +74,7 @@ static void start_loopback(struct view *v, unsigned n, const struct config_inter
 void interfaces_start(struct view *v)
 {
 	const struct config *c = &running.config;
+	subnets_start();
 	unsigned mtu_most = CONFIG_MTU_DEFAULT;
 	v->ifs = c->interfaces > NIC_PORTS_MAX ? c->interfaces : core_port_count();
 	for (unsigned n = 0; n < v->ifs; n++) {

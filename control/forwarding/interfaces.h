@@ -9,7 +9,7 @@
  * no more). */
 unsigned interface_mtu(const struct config *c, unsigned port);
 
-/* Fills the view's interfaces. */
+/* Fills the view's interfaces, and notes their subnets (subnets.h). */
 void interfaces_start(struct view *v);
 
 /* Announces what follows from their addresses: the connected and local routes, when the tables are

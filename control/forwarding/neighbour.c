@@ -9,6 +9,7 @@
 #include "control/config/running.h"
 #include "control/console/serial.h"
 #include "control/forwarding/fate.h"
+#include "control/forwarding/subnets.h"
 #include "control/forwarding/neighbour6.h"
 #include "control/forwarding/tables.h"
 #include "control/forwarding/adjacency.h"
@@ -133,10 +134,16 @@ bool neighbour_room(const struct config *c)
 	return take_memory(&params);
 }
 
-/* Enters a configured neighbour, if its interface takes part. */
-static int set_static(const struct config *c, const struct config_arp *s)
+static int connected(uint32_t ip)
 {
-	int port = config_connected(c, s->addr);
+	const struct net_addr addr = net_addr_ip4(ip);
+	return subnet_interface(&addr);
+}
+
+/* Enters a configured neighbour, if its interface takes part. */
+static int set_static(const struct config_arp *s)
+{
+	int port = connected(s->addr);
 	if (port < 0 || !view_get()->port[port].enabled)
 		return E_OK;
 	neighbour_next_hop((unsigned)port, s->addr);
@@ -158,7 +165,7 @@ int neighbour_start(void)
 			e = arp_add_local(&neighbours.arp, p, v->port[p].addr[a], v->port[p].plen[a],
 			                  v->port[p].mac);
 	for (unsigned i = 0; e == E_OK && i < c->arp_count; i++)
-		e = set_static(c, &c->arp[i]);
+		e = set_static(&c->arp[i]);
 	return e;
 }
 
@@ -175,13 +182,13 @@ void neighbour_change(const struct config *next)
 	const struct config *c = &running.config;
 	neighbours.arp.params.reachable_ns = next->arp_timeout_s * SECOND_NS;
 	for (unsigned i = 0; i < c->arp_count; i++) {
-		int port = config_connected(c, c->arp[i].addr);
+		int port = connected(c->arp[i].addr);
 		if (port >= 0 && !find_static(next, c->arp[i].addr))
 			arp_forget(&neighbours.arp, (unsigned)port, c->arp[i].addr);
 	}
 	for (unsigned i = 0; i < next->arp_count; i++) {
 		const struct config_arp *s = &next->arp[i], *was = find_static(c, s->addr);
-		if (!(was && eth_equal(was->mac, s->mac)) && set_static(next, s) != E_OK)
+		if (!(was && eth_equal(was->mac, s->mac)) && set_static(s) != E_OK)
 			console_log("no room for a static neighbour: the table is full");
 	}
 	neighbour6_change(next);

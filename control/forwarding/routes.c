@@ -2,6 +2,7 @@
 #include "control/forwarding/routes.h"
 
 #include "control/forwarding/groups.h"
+#include "control/forwarding/subnets.h"
 #include "control/config/config.h"
 #include "control/config/running.h"
 #include "control/console/serial.h"
@@ -82,10 +83,8 @@ static enum rib_reach op_reach(const struct net_addr *via, uint8_t wanted, uint3
 	const struct view *v = view_get();
 	const bool four = net_addr_is_ip4(via);
 	int n = wanted;
-	if (four)
-		n = config_connected(&running.config, net_addr_to_ip4(via));
-	else if (wanted == RIB_ANY_INTERFACE)
-		n = config_connected6(&running.config, via);
+	if (four || wanted == RIB_ANY_INTERFACE)
+		n = subnet_interface(via);
 	if (n < 0)
 		return RIB_FAR;
 	*interface = (uint8_t)n;

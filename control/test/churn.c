@@ -26,6 +26,7 @@
 #include "control/config/running.h"
 #include "control/console/serial.h"
 #include "control/console/shell.h"
+#include "control/forwarding/subnets.h"
 #include "control/forwarding/tables.h"
 #include "dataplane/state.h"
 #include "net/arp.h"
@@ -116,9 +117,7 @@ static bool walk_next(struct route *r)
 /* A neighbour on a link of ours: it comes and goes by itself. */
 static bool is_host(const struct route *r)
 {
-	if (r->six)
-		return r->plen == 128 && config_connected6(&running.config, &r->prefix) >= 0;
-	return r->plen == 32 && config_connected(&running.config, net_addr_to_ip4(&r->prefix)) >= 0;
+	return r->plen == (r->six ? 128 : 32) && subnet_interface(&r->prefix) >= 0;
 }
 
 static void sum_add(struct sum *s, const struct route *r)

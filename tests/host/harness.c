@@ -76,6 +76,7 @@
 #include "control/forwarding/groups.h"
 #include "control/config/config.h"
 #include "control/config/running.h"
+#include "control/forwarding/subnets.h"
 #include "control/forwarding/neighbour.h"
 #include "control/forwarding/neighbour6.h"
 #include "control/forwarding/tables.h"
@@ -556,13 +557,14 @@ static uint16_t pinned(const char *word)
 	struct net_addr to;
 	uint32_t ip;
 	if (text_parse_ip4(text_of(word), &ip) == 0) {
-		uint32_t nh = neighbour_next_hop((unsigned)config_connected(&running.config, ip), ip);
+		to = net_addr_ip4(ip);
+		uint32_t nh = neighbour_next_hop((unsigned)subnet_interface(&to), ip);
 		arp_pin(&neighbours.arp, nh - NH_NEIGHBOUR);
 		return (uint16_t)nh;
 	}
 	if (text_parse_ip6(text_of(word), &to) != 0)
 		broken("%s is no address", word);
-	uint32_t nh = neighbour6_next_hop((unsigned)config_connected6(&running.config, &to), &to);
+	uint32_t nh = neighbour6_next_hop((unsigned)subnet_interface(&to), &to);
 	nd_pin(&neighbours.nd, nh - NH_NEIGHBOUR6);
 	return (uint16_t)nh;
 }

@@ -91,7 +91,10 @@ UNIT_SRC_kcall := lib/fmt.c
 UNIT_SRC_events := lib/fmt.c
 UNIT_SRC_coredump := runtime/events.c lib/fmt.c
 UNIT_SRC_crash := runtime/crash.c runtime/events.c runtime/coredump.c control/management/page.c control/text/text.c lib/fmt.c
+UNIT_SRC_subnets := net/ip6.c lib/csum.c
 UNIT_SRC_restore := net/fib/host6.c net/ip6.c lib/siphash.c lib/csum.c
+UNIT_SRC_host_number := control/forwarding/fate.c $(wildcard net/arp*.c net/fib/*.c) net/neigh_table.c net/ip4.c \
+	lib/csum.c lib/fmt.c
 UNIT_SRC_journal := control/config/journal.c control/text/text.c lib/fmt.c lib/siphash.c
 UNIT_SRC_ports := runtime/ports.c runtime/recovery.c runtime/memory.c runtime/warm_restart.c lib/siphash.c
 UNIT_SRC_null := drivers/null/null.c net/ip.c net/ip4.c net/ip6.c net/udp.c lib/csum.c lib/pkt.c \

@@ -175,9 +175,6 @@ static void test_full(void **state)
 	assert_int_equal(service_of(s, SERVICE_UDP, 4000), SERVICES);
 	assert_int_equal(service_of(s, SERVICE_TCP, 19), SERVICE_CHARGEN);
 	assert_int_equal(config.tcp_connections, 5000);
-	assert_int_equal(config_connected(&config, 0xc0000242), 0);
-	assert_int_equal(config_connected(&config, 0xc6336402), 15);
-	assert_int_equal(config_connected(&config, 0x08080808), -1);
 }
 
 static void test_defaults(void **state)
