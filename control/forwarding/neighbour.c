@@ -151,8 +151,41 @@ static int set_static(const struct config_arp *s)
 	return n < 0 ? n : E_OK;
 }
 
+/* --- what routes ask of both tables --- */
+
+static uint32_t reach_next_hop(unsigned interface, const struct net_addr *addr)
+{
+	return net_addr_is_ip4(addr) ? neighbour_next_hop(interface, net_addr_to_ip4(addr))
+	                             : neighbour6_next_hop(interface, addr);
+}
+
+static void reach_hold(uint32_t nh)
+{
+	if (nh >= NH_NEIGHBOUR6)
+		nd_pin(&neighbours.nd, nh - NH_NEIGHBOUR6);
+	else if (nh >= NH_NEIGHBOUR)
+		arp_pin(&neighbours.arp, nh - NH_NEIGHBOUR);
+}
+
+static void reach_release(uint32_t nh)
+{
+	if (nh >= NH_NEIGHBOUR6)
+		nd_unpin(&neighbours.nd, nh - NH_NEIGHBOUR6);
+	else if (nh >= NH_NEIGHBOUR)
+		arp_unpin(&neighbours.arp, nh - NH_NEIGHBOUR);
+}
+
+static const struct routes_reach reach = {
+	.next_hop = reach_next_hop,
+	.hold = reach_hold,
+	.release = reach_release,
+};
+
+/* --- start and changes --- */
+
 int neighbour_start(void)
 {
+	routes_set_reach(&reach);
 	const struct config *c = &running.config;
 	struct view *v = view_get();
 	struct arp_params params = parameters(c);

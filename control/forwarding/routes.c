@@ -6,12 +6,8 @@
 #include "control/config/config.h"
 #include "control/config/running.h"
 #include "control/console/serial.h"
-#include "control/forwarding/neighbour.h"
-#include "control/forwarding/neighbour6.h"
 #include "control/forwarding/tables.h"
 #include "dataplane/state.h"
-#include "net/arp.h"
-#include "net/nd.h"
 #include "lib/mem.h"
 #include "lib/number.h"
 #include "net/ip4.h"
@@ -61,21 +57,11 @@ static bool tell;          /* more of them are to be, when there is no more to d
 
 /* --- what the base asks of us --- */
 
-void routes_hold(uint32_t nh)
-{
-	if (nh >= NH_NEIGHBOUR6)
-		nd_pin(&neighbours.nd, nh - NH_NEIGHBOUR6);
-	else if (nh >= NH_NEIGHBOUR)
-		arp_pin(&neighbours.arp, nh - NH_NEIGHBOUR);
-}
+static const struct routes_reach *reach;
 
-void routes_release(uint32_t nh)
-{
-	if (nh >= NH_NEIGHBOUR6)
-		nd_unpin(&neighbours.nd, nh - NH_NEIGHBOUR6);
-	else if (nh >= NH_NEIGHBOUR)
-		arp_unpin(&neighbours.arp, nh - NH_NEIGHBOUR);
-}
+void routes_set_reach(const struct routes_reach *r) { reach = r; }
+void routes_hold(uint32_t nh) { reach->hold(nh); }
+void routes_release(uint32_t nh) { reach->release(nh); }
 
 static enum rib_reach op_reach(const struct net_addr *via, uint8_t wanted, uint32_t *nh,
                                uint8_t *interface)
@@ -91,8 +77,7 @@ static enum rib_reach op_reach(const struct net_addr *via, uint8_t wanted, uint3
 	if (!view_has_link(v, (unsigned)n) ||
 	    !(four ? v->port[n].enabled : v->port[n].enabled6))
 		return RIB_CLOSED;
-	*nh = four ? neighbour_next_hop((unsigned)n, net_addr_to_ip4(via))
-	           : neighbour6_next_hop((unsigned)n, via);
+	*nh = reach->next_hop((unsigned)n, via);
 	if (*nh < NH_NEIGHBOUR)
 		return RIB_FULL;
 	routes_hold(*nh);

@@ -93,7 +93,19 @@ uint32_t routes_refused_hosts(void);
 /* The base, to be shown. */
 const struct rib *routes_rib(void);
 
-/* The neighbour of that next hop is not forgotten: until it is released as often. */
+/* The tables of neighbours, as routes need them. */
+struct routes_reach {
+	/* The next-hop number of a neighbour, made if need be; NH_NULL0: its table is full. */
+	uint32_t (*next_hop)(unsigned interface, const struct net_addr *addr);
+	/* The neighbour of that next hop is not forgotten: until it is released as often. */
+	void (*hold)(uint32_t nh);
+	void (*release)(uint32_t nh);
+};
+
+/* Before any route with a gateway is announced. */
+void routes_set_reach(const struct routes_reach *r);
+
+/* For churn.c: as those of the tables. */
 void routes_hold(uint32_t nh);
 void routes_release(uint32_t nh);
 

@@ -56,6 +56,10 @@ const void *core_shared_area_of(unsigned core) { (void)core; return NULL; }
 unsigned core_data_count(void) { return 0; }
 int subnet_interface(const struct net_addr *addr) { (void)addr; return 0; }
 void routes_neighbour_gone(void) {}
+void routes_set_reach(const struct routes_reach *r) { (void)r; }
+uint32_t neighbour6_next_hop(unsigned port, const struct net_addr *addr) { (void)port, (void)addr; return 0; }
+void nd_pin(struct nd *nd, unsigned index) { (void)nd, (void)index; }
+void nd_unpin(struct nd *nd, unsigned index) { (void)nd, (void)index; }
 void neighbour6_change(const struct config *next) { (void)next; }
 void neighbour6_link(unsigned port, bool up) { (void)port, (void)up; }
 uint64_t neighbour6_tick(uint64_t now) { return now + 1; }
