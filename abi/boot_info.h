@@ -58,10 +58,10 @@ struct crash {
 	uint32_t bytes; /* of the text */
 	char text[CRASH_TEXT_MAX]; /* lines that end in \n; no NUL */
 	uint64_t parts; /* pieces of the program's memory, copied into `state` in order, at multiples of 8 */
-	struct remains_part part[REMAINS_PARTS];
-	uint8_t state[REMAINS_STATE];
+	struct coredump_part part[COREDUMP_PARTS];
+	uint8_t state[COREDUMP_STATE];
 	uint64_t pkts;  /* number of packets in pkt[], the last ones the program received */
-	struct remains_pkt pkt[REMAINS_PKTS]; /* newest first */
+	struct coredump_pkt pkt[COREDUMP_PKTS]; /* newest first */
 	struct event_ring events; /* of the core; count is 0 if they could not be read */
 };
 

@@ -59,19 +59,19 @@ _Static_assert((int)CONFIG_IDLE_AUTO == (int)CORE_IDLE_AUTO &&
 /* The access lists of the configuration, behind the view's `used` bytes; returns how much is kept
  * for them, but not taken where there are none yet. Lists that do not fit are a configuration that is
  * not applied, for without them it would say something else. */
-static size_t start_filters(struct view *v, size_t used)
+static size_t start_filters(struct dp_state *v, size_t used)
 {
 	size_t bytes, have;
-	core_snapshot_area(&have);
-	size_t room = u64_max(have, core_snapshot_most() / 2); /* the rest will be private memory */
-	if (running.config.acl_count && core_snapshot_take(used + room / FILTERS_SHARE) != E_OK)
+	core_published_area(&have);
+	size_t room = u64_max(have, core_published_most() / 2); /* the rest will be private memory */
+	if (running.config.acl_count && core_published_take(used + room / FILTERS_SHARE) != E_OK)
 		room = have;
 	if (filter_start(v, (uint8_t *)v + used, room - used, &bytes, &running.error) != E_OK)
 		load_withdraw();
 	return core_pages(bytes);
 }
 
-static void start_services(struct view *v)
+static void start_services(struct dp_state *v)
 {
 	v->services = running.config.services;
 	/* app=echo of the command line comes without `application echo`, which implies this */
@@ -83,24 +83,24 @@ static void start_services(struct view *v)
 
 /* The application's commands, and its part of the snapshot behind the view's `used` bytes; returns
  * how large that is. */
-static size_t place_extension(struct view *v, size_t used)
+static size_t place_extension(struct dp_state *v, size_t used)
 {
-	const struct app_extension *e = extension_get();
+	const struct app_plugin *e = plugin_get();
 	size_t more = e && e->snapshot_more ? core_pages(e->snapshot_more()) : 0;
 	if (!shell_runs(&serial_console))
 		commands_set(&serial_console);
-	assert(!e || e->shared_bytes <= view_extension_room());
-	const size_t room = core_snapshot_most();
-	if (!e || core_snapshot_take(used + e->snapshot_bytes) != E_OK)
+	assert(!e || e->shared_bytes <= dp_plugin_room());
+	const size_t room = core_published_most();
+	if (!e || core_published_take(used + e->snapshot_bytes) != E_OK)
 		return 0;
 	v->extension = (uint8_t *)v + used;
 	memset(v->extension, 0, e->snapshot_bytes);
 	size_t bytes = core_pages(e->snapshot_bytes);
 	if (more == 0 || room - used < bytes + TABLES_LEAST ||
 	    room - used - bytes - TABLES_LEAST < more ||
-	    core_snapshot_take(used + bytes + more) != E_OK)
+	    core_published_take(used + bytes + more) != E_OK)
 		return bytes;
-	v->extension_more = (uint8_t *)v->extension + bytes;
+	v->plugin_more = (uint8_t *)v->extension + bytes;
 	return bytes + more;
 }
 
@@ -122,9 +122,9 @@ static const char *start_others(void)
 static void plane_start(void)
 {
 	static bool started, ok;
-	struct view *v;
+	struct dp_state *v;
 	size_t have, view_bytes = core_pages(sizeof *v);
-	v = core_snapshot_area(&have);
+	v = core_published_area(&have);
 	assert(have >= view_bytes); /* the kernel gives megabytes (kernel/shares.c) */
 	count_n(CNT_drop_restart, adjacency_waiting);
 	adjacency_waiting = 0;
@@ -174,8 +174,8 @@ static void plane_start(void)
 	interfaces_own6(v);
 	start_services(v);
 	memory_note("management");
-	if (extension_get() && extension_get()->start)
-		extension_get()->start();
+	if (plugin_get() && plugin_get()->start)
+		plugin_get()->start();
 }
 
 static void report_ready(void)
@@ -203,8 +203,8 @@ static void plane_ports(void)
 		core_console_open();
 	}
 	greeted = true;
-	if (extension_get() && extension_get()->ports)
-		extension_get()->ports();
+	if (plugin_get() && plugin_get()->ports)
+		plugin_get()->ports();
 }
 
 static void plane_link(unsigned port, const struct nic_link *link)
@@ -213,8 +213,8 @@ static void plane_link(unsigned port, const struct nic_link *link)
 	interfaces_link(port, link->up);
 	if (!forwarding.ready)
 		return;
-	if (extension_get() && extension_get()->link)
-		extension_get()->link(port, link->up);
+	if (plugin_get() && plugin_get()->link)
+		plugin_get()->link(port, link->up);
 }
 
 /* --- timers --- */
@@ -265,7 +265,7 @@ static uint64_t tsc_of(uint64_t due_ns)
 
 static uint64_t plane_timer(void)
 {
-	const struct app_extension *e = extension_get();
+	const struct app_plugin *e = plugin_get();
 	uint64_t due = UINT64_MAX;
 	for (unsigned i = 0; i < ARRAY_LEN(timers); i++)
 		due = u64_min(due, timers[i]());
@@ -275,14 +275,14 @@ static uint64_t plane_timer(void)
 
 const struct control_hooks control_plane_hooks = {
 	.start = plane_start,
-	.adopt = adopt_tables,
+	.adopt = restore_tables,
 	.ports = plane_ports,
 	.link = plane_link,
 	.msg = punt_input,
 	.punt_kinds = PUNT_KINDS,
 	.key = console_key,
 	.timer = plane_timer,
-	.tap = view_tap,
-	.trace = view_follow,
-	.inject = view_inject,
+	.tap = mirror_vector,
+	.trace = trace_vector,
+	.inject = inject_frame,
 };

@@ -26,17 +26,17 @@
 #include "control/forwarding/routes.h"
 
 /* The interface that has the number `was` in the old view; E_NOENT. Numbers may differ, names not. */
-static int interface_of(const struct view *old, unsigned was)
+static int interface_of(const struct dp_state *old, unsigned was)
 {
-	const struct view *v = view_get();
-	for (unsigned n = 0; was < VIEW_IFS_MAX && n < v->ifs; n++)
-		if (view_has_link(v, n) && v->port[n].key == old->port[was].key)
+	const struct dp_state *v = dp_get();
+	for (unsigned n = 0; was < DP_INTERFACES_MAX && n < v->ifs; n++)
+		if (dp_has_link(v, n) && v->port[n].key == old->port[was].key)
 			return (int)n;
 	return E_NOENT;
 }
 
 /* A neighbour that data cores send to. */
-static bool is_known(const struct view *old, uint32_t nh, int *interface)
+static bool is_known(const struct dp_state *old, uint32_t nh, int *interface)
 {
 	const struct adj *a = &old->adj[nh];
 	if (a->state != ADJ_FORWARD)
@@ -45,11 +45,11 @@ static bool is_known(const struct view *old, uint32_t nh, int *interface)
 	return *interface >= 0;
 }
 
-static void adopt_neighbours4(const struct view *old)
+static void adopt_neighbours4(const struct dp_state *old)
 {
-	const struct view *v = view_get();
+	const struct dp_state *v = dp_get();
 	int n;
-	for (unsigned i = 0; i < VIEW_NEIGHBOURS; i++) {
+	for (unsigned i = 0; i < DP_NEIGHBOURS; i++) {
 		const struct adj *a = &old->adj[NH_NEIGHBOUR + i];
 		const uint32_t ip = (uint32_t)a->gateway;
 		const struct net_addr addr = net_addr_ip4(ip);
@@ -60,9 +60,9 @@ static void adopt_neighbours4(const struct view *old)
 }
 
 /* Their addresses are in hosts6 alone. */
-static void adopt_neighbours6(const struct view *old, size_t bytes)
+static void adopt_neighbours6(const struct dp_state *old, size_t bytes)
 {
-	const struct view *v = view_get();
+	const struct dp_state *v = dp_get();
 	const uint64_t at = (uint64_t)(uintptr_t)old->hosts6 - (uint64_t)(uintptr_t)old;
 	struct host6_entry e;
 	int n;
@@ -75,23 +75,23 @@ static void adopt_neighbours6(const struct view *old, size_t bytes)
 			                 core_now_ns());
 }
 
-static void adopt_addresses6(const struct view *old)
+static void adopt_addresses6(const struct dp_state *old)
 {
-	for (unsigned p = 0; p < VIEW_IFS_MAX; p++) {
-		const struct view_port6 *was = &old->port6[p];
+	for (unsigned p = 0; p < DP_INTERFACES_MAX; p++) {
+		const struct dp_interface6 *was = &old->port6[p];
 		const int n = interface_of(old, p);
-		for (unsigned i = 0; n >= 0 && i < was->count && i < VIEW_ADDRESSES6_MAX; i++)
+		for (unsigned i = 0; n >= 0 && i < was->count && i < DP_ADDRESSES6_MAX; i++)
 			(void)nd_keep_local(&neighbours.nd, (unsigned)n, &was->addr[i], core_now_ns());
 	}
 }
 
-bool adopt_tables(const void *old, size_t bytes)
+bool restore_tables(const void *old, size_t bytes)
 {
-	const struct view *was = old;
+	const struct dp_state *was = old;
 	if (bytes < sizeof *was || !running.applied || !forwarding.ready || routes_refused() ||
 	    routes_refused_hosts() || !servers_are_there())
 		return false;
-	view_get()->flow_seed = was->flow_seed; /* flows keep their next hops */
+	dp_get()->flow_seed = was->flow_seed; /* flows keep their next hops */
 	adopt_addresses6(was);
 	adopt_neighbours4(was);
 	adopt_neighbours6(was, bytes);

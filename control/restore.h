@@ -5,6 +5,6 @@
 #include "lib/types.h"
 
 /* control_hooks.adopt. */
-bool adopt_tables(const void *old, size_t bytes);
+bool restore_tables(const void *old, size_t bytes);
 
 #endif

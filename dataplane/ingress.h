@@ -15,26 +15,26 @@
 #include "net/tcp/wire.h"
 
 enum door {
-	DOOR_GONE, /* dropped under its counter, or, ARP, handed to the control core */
-	DOOR_IP4,
-	DOOR_IP6,
+	INGRESS_CONSUMED, /* dropped under its counter, or, ARP, handed to the control core */
+	INGRESS_IP4,
+	INGRESS_IP6,
 };
 
 /*
- * DOOR_IP4, DOOR_IP6: a packet of that version for our station, or for several (eth_is_multicast),
+ * INGRESS_IP4, INGRESS_IP6: a packet of that version for our station, or for several (eth_is_multicast),
  * unchecked beyond its Ethernet header, which is there: ask ip4_check or ip6_check next. It stays
  * the caller's, unchanged. `port`: that of the view by which it came in, &view->port[p->port].
  */
-static inline enum door door_ip(const struct pkt *p, const struct view_port *port)
+static inline enum door ingress_classify(const struct pkt *p, const struct dp_interface *port)
 {
 	if (p->len < ETH_HLEN) {
 		core_drop(p, CNT_drop_eth_short);
-		return DOOR_GONE;
+		return INGRESS_CONSUMED;
 	}
 	uint16_t type = be16_load(p->data + 12);
 	bool known = type == ETH_TYPE_IP4 || type == ETH_TYPE_IP6 || type == ETH_TYPE_ARP;
 	bool enabled = known ? type == ETH_TYPE_IP6 ? port->enabled6 : port->enabled
-	                     : view_in_use(port);
+	                     : dp_in_use(port);
 	if (!enabled)
 		core_drop(p, CNT_drop_port_down);
 	else if (!eth_is_multicast(p->data) && !eth_equal(p->data, port->mac))
@@ -44,12 +44,12 @@ static inline enum door door_ip(const struct pkt *p, const struct view_port *por
 	else if (!known)
 		core_drop(p, type == ETH_TYPE_VLAN ? CNT_drop_vlan_unknown : CNT_drop_eth_type);
 	else
-		return type == ETH_TYPE_IP4 ? DOOR_IP4 : DOOR_IP6;
-	return DOOR_GONE;
+		return type == ETH_TYPE_IP4 ? INGRESS_IP4 : INGRESS_IP6;
+	return INGRESS_CONSUMED;
 }
 
 /* Is this one of our addresses on that port? */
-static inline bool door_is_ours4(const struct view_port *port, uint32_t addr)
+static inline bool ingress_is_local4(const struct dp_interface *port, uint32_t addr)
 {
 	for (unsigned a = 0; a < port->addresses; a++)
 		if (port->addr[a] == addr)
@@ -58,9 +58,9 @@ static inline bool door_is_ours4(const struct view_port *port, uint32_t addr)
 }
 
 /* RFC 1122 3.2.1.3: neither we nor the broadcast of a subnet of ours can be who asks. */
-static inline enum counter door_source4(const struct view_port *port, uint32_t src)
+static inline enum counter ingress_source4(const struct dp_interface *port, uint32_t src)
 {
-	if (door_is_ours4(port, src))
+	if (ingress_is_local4(port, src))
 		return CNT_drop_ip4_src_local;
 	for (unsigned a = 0; a < port->addresses; a++)
 		if (ip4_subnet_broadcast(port->addr[a], port->plen[a]) == src)
@@ -68,9 +68,9 @@ static inline enum counter door_source4(const struct view_port *port, uint32_t s
 	return CNT_NONE;
 }
 
-/* What a host does with an IPv4 packet that door_ip let in: CNT_NONE when it is a correct one to an
+/* What a host does with an IPv4 packet that ingress_classify let in: CNT_NONE when it is a correct one to an
  * address of ours on that port, else the counter of its drop. */
-static inline enum counter door_host4(const struct pkt *p, const struct view_port *port)
+static inline enum counter ingress_host4(const struct pkt *p, const struct dp_interface *port)
 {
 	const uint8_t *ip = p->data + ETH_HLEN;
 	enum counter bad = ip4_check(ip, p->len - ETH_HLEN);
@@ -78,37 +78,37 @@ static inline enum counter door_host4(const struct pkt *p, const struct view_por
 		return bad;
 	if (eth_is_multicast(p->data))
 		return ip4_is_multicast(ip4_dst(ip)) ? CNT_drop_ip4_multicast : CNT_drop_ip4_link_bcast;
-	return door_is_ours4(port, ip4_dst(ip)) ? door_source4(port, ip4_src(ip)) : CNT_drop_ip4_not_ours;
+	return ingress_is_local4(port, ip4_dst(ip)) ? ingress_source4(port, ip4_src(ip)) : CNT_drop_ip4_not_ours;
 }
 
 /* A TCP segment, whose header begins `at` octets into the packet, goes to the control core as one of
  * a connection, or, if it would begin one, as any other packet. So neither a flood of pings nor one
  * of SYN has a session of the console wait. */
-static inline enum punt_kind door_kind_tcp(const struct pkt *p, unsigned at)
+static inline enum punt_kind ingress_punt_kind_tcp(const struct pkt *p, unsigned at)
 {
 	unsigned flags = ETH_HLEN + at + 13; /* RFC 9293 3.1 */
 	return p->len > flags && !(p->data[flags] & TCP_SYN) ? PUNT_TCP : PUNT_LOCAL;
 }
 
 /* As what an IPv4 packet for us, which ip4_check has passed, goes to the control core. */
-static inline enum punt_kind door_kind4(const struct pkt *p)
+static inline enum punt_kind ingress_punt_kind4(const struct pkt *p)
 {
 	const uint8_t *ip = p->data + ETH_HLEN;
 	if (ip4_is_fragment(ip))
 		return PUNT_FRAGMENT;
-	return ip4_proto(ip) == IP4_PROTO_TCP ? door_kind_tcp(p, ip4_header_len(ip)) : PUNT_LOCAL;
+	return ip4_proto(ip) == IP4_PROTO_TCP ? ingress_punt_kind_tcp(p, ip4_header_len(ip)) : PUNT_LOCAL;
 }
 
 /* The same of an IPv6 packet, which ip6_check has passed, by the header that follows IPv6's. Discovery
  * is from the link itself by its hop limit (RFC 4861 6.1, 7.1: 255), so nobody beyond fills the room
  * that is kept for it. */
-static inline enum punt_kind door_kind6(const struct pkt *p)
+static inline enum punt_kind ingress_punt_kind6(const struct pkt *p)
 {
 	const uint8_t *ip = p->data + ETH_HLEN;
 	if (ip6_next(ip) == IP6_FRAGMENT)
 		return PUNT_FRAGMENT;
 	if (ip6_next(ip) == IP_PROTO_TCP)
-		return door_kind_tcp(p, IP6_HLEN);
+		return ingress_punt_kind_tcp(p, IP6_HLEN);
 	bool discovery = ip6_next(ip) == IP6_ICMP6 && ip6_hop_limit(ip) == 255 &&
 	                 p->len > ETH_HLEN + IP6_HLEN && ip[IP6_HLEN] >= ICMP6_ROUTER_SOLICIT &&
 	                 ip[IP6_HLEN] <= ICMP6_NEIGHBOUR_ADVERT;
@@ -116,18 +116,18 @@ static inline enum punt_kind door_kind6(const struct pkt *p)
 }
 
 /* Is this one of our addresses, or a group we are in? Of a link: of that of `port`. */
-static inline bool door_is_ours6(const struct view *v, unsigned port, const struct net_addr *addr)
+static inline bool ingress_is_local6(const struct dp_state *v, unsigned port, const struct net_addr *addr)
 {
 	const uint8_t *a = (const uint8_t *)addr->w;
 	bool on_link = ip6_is_link_local(addr) || ip6_is_multicast(addr);
-	return (on_link ? view_on_link6(v, port, a) : view_way6(v, a)) == NH_LOCAL;
+	return (on_link ? dp_on_link6(v, port, a) : dp_next_hop6(v, a)) == NH_LOCAL;
 }
 
 /* Is an IPv6 packet that ip6_check has passed for us? */
-static inline bool door_ours6(const struct view *v, const struct pkt *p)
+static inline bool ingress_local6(const struct dp_state *v, const struct pkt *p)
 {
 	const struct net_addr dst = ip6_dst(p->data + ETH_HLEN);
-	return door_is_ours6(v, p->port, &dst);
+	return ingress_is_local6(v, p->port, &dst);
 }
 
 #endif

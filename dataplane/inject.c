@@ -2,9 +2,9 @@
 #include "dataplane/state.h"
 #include "dataplane/test_fault.h"
 
-void view_inject(struct pkt *p, uint32_t kind, uint32_t arg)
+void inject_frame(struct pkt *p, uint32_t kind, uint32_t arg)
 {
-	core_hand_set(p, 1);
+	core_current_set(p, 1);
 	if (kind == INJECT_FAULT)
 		test_fault_run((enum test_fault)arg);
 	if (kind != INJECT_APP)

@@ -1,6 +1,6 @@
 /*
  * A data core's part of a capture: of the packets that it is shown (control_hooks.tap) it copies
- * those that the capture asks for into its ring (tap_ring.h). A copy is all that they cost the
+ * those that the capture asks for into its ring (mirror_ring.h). A copy is all that they cost the
  * traffic; what finds no room is counted.
  *
  * A frame is copied as it lies here: a checksum that its device is to complete, or has not been
@@ -10,7 +10,7 @@
 
 #define HEAD_MAX 256 /* bytes in which all that a match asks for lies */
 
-static bool is_wanted(const struct view_capture *c, const struct pkt *p)
+static bool is_wanted(const struct dp_capture *c, const struct pkt *p)
 {
 	struct match_frame f;
 	match_read(&f, p->data, p->len < HEAD_MAX ? p->len : HEAD_MAX);
@@ -18,52 +18,52 @@ static bool is_wanted(const struct view_capture *c, const struct pkt *p)
 }
 
 /* Copies the first `kept` bytes of a packet, in one piece or several. */
-static void put_packet(struct tap_ring *r, uint64_t at, const struct pkt *p, unsigned kept)
+static void put_packet(struct mirror_ring *r, uint64_t at, const struct pkt *p, unsigned kept)
 {
 	const struct pkt_frag *f = pkt_frags(&self.pool, p->buf);
 	unsigned n = p->len < kept ? p->len : kept;
-	tap_ring_put(r, at, p->data, n);
+	mirror_ring_put(r, at, p->data, n);
 	for (; n < kept; f++) {
 		unsigned len = f->len < kept - n ? f->len : kept - n;
-		tap_ring_put(r, at + n, buf_base(&self.pool, f->buf) + f->offset, len);
+		mirror_ring_put(r, at + n, buf_base(&self.pool, f->buf) + f->offset, len);
 		n += len;
 	}
 }
 
-void view_tap(const struct pkt *v, unsigned n, unsigned port, bool out)
+void mirror_vector(const struct pkt *v, unsigned n, unsigned port, bool out)
 {
 	static uint64_t told[NIC_PORTS_MAX]; /* of the ring's losses */
 	static uint64_t number;
-	const struct view_capture *c = &view_get()->capture;
-	struct tap_ring *r = view_tap_ring();
+	const struct dp_capture *c = &dp_get()->capture;
+	struct mirror_ring *r = mirror_ring_own();
 	if (number != c->number) { /* a new one, or the one that a program before us was at */
 		number = c->number;
 		if (r->number != number)
-			tap_ring_begin(r, number);
+			mirror_ring_begin(r, number);
 		for (unsigned p = 0; p < NIC_PORTS_MAX; p++)
 			told[p] = r->count[p].dropped;
 	}
 	uint64_t tail = __atomic_load_n(&c->tail[self.id], __ATOMIC_ACQUIRE), head = r->head;
 	uint64_t now_ns = clock_ns(&self.clock, clock_tsc());
-	struct tap_count *count = &r->count[port];
+	struct mirror_count *count = &r->count[port];
 	count->seen += n;
 	for (unsigned i = 0; i < n; i++) {
 		if (!is_wanted(c, &v[i]))
 			continue;
 		uint32_t len = pkt_bytes(&self.pool, &v[i]);
-		struct tap_record record = {.ns = now_ns,
+		struct mirror_record record = {.ns = now_ns,
 		                                .dropped = (uint32_t)(count->dropped - told[port]),
 		                                .len = (uint16_t)(len < 0xffff ? len : 0xffff),
 		                                .port = (uint8_t)port,
 		                                .out = out};
 		record.kept = record.len < c->snaplen ? record.len : (uint16_t)c->snaplen;
-		uint64_t bytes = tap_record_bytes(record.kept);
+		uint64_t bytes = mirror_record_bytes(record.kept);
 		count->wanted++;
-		if (!tap_ring_fits(head, tail, bytes)) {
+		if (!mirror_ring_fits(head, tail, bytes)) {
 			count->dropped++;
 			continue;
 		}
-		tap_ring_put(r, head, &record, sizeof record);
+		mirror_ring_put(r, head, &record, sizeof record);
 		put_packet(r, head + sizeof record, &v[i], record.kept);
 		head += bytes;
 		told[port] = count->dropped;

@@ -5,11 +5,11 @@
  *
  * One writer, the data core, and one reader, the control core, each with its own position, counted
  * in bytes from the beginning of the capture: head lies in the ring, tail with what the control
- * core publishes (struct view_capture). What finds no room is counted and lost: the traffic waits
+ * core publishes (struct dp_capture). What finds no room is counted and lost: the traffic waits
  * for nobody.
  *
  * Invariants
- * 1. tail <= head <= tail + TAP_RING_BYTES. Head is stored last (release), so what lies before
+ * 1. tail <= head <= tail + MIRROR_RING_BYTES. Head is stored last (release), so what lies before
  *    it is complete.
  * 2. With another capture both positions begin anew: the writer sets head, and then `number`; until
  *    that is the number of the capture the ring is empty for its reader.
@@ -21,10 +21,10 @@
 
 #include "lib/types.h"
 
-#define TAP_RING_BYTES (1u << 18)
+#define MIRROR_RING_BYTES (1u << 18)
 #define TAP_FRAME_MAX 9344 /* kept of a frame: longer ones are those that a card is to cut */
 
-struct tap_record {
+struct mirror_record {
 	uint64_t ns;      /* when it was copied, core_now_ns() */
 	uint32_t dropped; /* of the port, by this ring, since the record before */
 	uint16_t len;     /* the frame's, without FCS */
@@ -33,45 +33,45 @@ struct tap_record {
 	uint8_t out;      /* it was about to be sent by the port; else: received */
 	uint8_t reserved[6];
 };
-_Static_assert(sizeof(struct tap_record) == 24, "records are 8-byte aligned");
+_Static_assert(sizeof(struct mirror_record) == 24, "records are 8-byte aligned");
 
-#define TAP_PORTS_MAX 16
+#define MIRROR_PORTS_MAX 16
 
 /* Frames of a port. */
-struct tap_count {
+struct mirror_count {
 	uint64_t seen;
 	uint64_t wanted;  /* of these, those that the capture asks for */
 	uint64_t dropped; /* of these, lost for want of room */
 };
 
 /* Written by the data core. */
-struct tap_ring {
+struct mirror_ring {
 	uint64_t number; /* of the capture that the rest is about; 0: none */
 	uint64_t head;
-	struct tap_count count[TAP_PORTS_MAX];
-	uint8_t bytes[TAP_RING_BYTES];
+	struct mirror_count count[MIRROR_PORTS_MAX];
+	uint8_t bytes[MIRROR_RING_BYTES];
 };
 
-static inline uint64_t tap_record_bytes(unsigned kept)
+static inline uint64_t mirror_record_bytes(unsigned kept)
 {
-	return sizeof(struct tap_record) + ((kept + 7ull) & ~7ull);
+	return sizeof(struct mirror_record) + ((kept + 7ull) & ~7ull);
 }
 
 /* Writer: another capture begins. */
-void tap_ring_begin(struct tap_ring *r, uint64_t number);
+void mirror_ring_begin(struct mirror_ring *r, uint64_t number);
 
 /* Writer: is there room for a record of so many bytes, at `head`? */
-static inline bool tap_ring_fits(uint64_t head, uint64_t tail, uint64_t bytes)
+static inline bool mirror_ring_fits(uint64_t head, uint64_t tail, uint64_t bytes)
 {
-	return head - tail <= TAP_RING_BYTES && bytes <= TAP_RING_BYTES - (head - tail);
+	return head - tail <= MIRROR_RING_BYTES && bytes <= MIRROR_RING_BYTES - (head - tail);
 }
 
 /* Writer: copies len bytes to the place `at`, within what fits. */
-void tap_ring_put(struct tap_ring *r, uint64_t at, const void *data, size_t len);
+void mirror_ring_put(struct mirror_ring *r, uint64_t at, const void *data, size_t len);
 
 /* Reader: the record at `at`, of which the writer has said that head is behind it, its data into
  * data[room]. Returns how far the next one is; 0: what lies there is no record. */
-uint64_t tap_ring_get(const struct tap_ring *r, uint64_t head, uint64_t at,
-                          struct tap_record *out, uint8_t *data, unsigned room);
+uint64_t mirror_ring_get(const struct mirror_ring *r, uint64_t head, uint64_t at,
+                          struct mirror_record *out, uint8_t *data, unsigned room);
 
 #endif

@@ -8,7 +8,7 @@
  * down has no neighbour that is known, so the quick case has one question, and takes 60
  * instructions (gcc 12, with core_tx) beside those of fib4_lookup.
  *
- * Deliberately missing: fragmentation. Who makes a packet keeps to view_mtu(), which every link
+ * Deliberately missing: fragmentation. Who makes a packet keeps to dp_mtu(), which every link
  * here carries.
  */
 #ifndef DATAPLANE_OUTPUT_H
@@ -18,32 +18,32 @@
 #include "net/ip.h"
 
 /* This core's own. */
-struct out {
-	const struct view *view;
-	struct view_used *used;
-	uint32_t second; /* as in struct view_used */
+struct output_state {
+	const struct dp_state *view;
+	struct dp_used *used;
+	uint32_t second; /* as in struct dp_used */
 	uint32_t full;   /* bit p: port p had no room when it was last asked */
 };
-extern struct out out_way;
+extern struct output_state output_state;
 
 /* In data_start; and at the beginning of each hook that sends. */
-void out_start(void);
-static inline void out_turn(void) { out_way.second = (uint32_t)(core_now_ns() >> 30); }
+void output_start(void);
+static inline void output_turn(void) { output_state.second = (uint32_t)(core_now_ns() >> 30); }
 
 /* The next hop of an IPv6 packet from src (NULL: any of ours) to dst. */
-uint32_t out_way6(const struct net_addr *src, const struct net_addr *dst);
+uint32_t output_next_hop6(const struct net_addr *src, const struct net_addr *dst);
 
 /* The same of the packet at ip. */
-static inline uint32_t out_next_hop(const uint8_t *ip)
+static inline uint32_t output_next_hop(const uint8_t *ip)
 {
 	if (likely(!ip_is_ip6(ip)))
-		return view_way4(out_way.view, ip4_dst(ip));
+		return dp_next_hop4(output_state.view, ip4_dst(ip));
 	const struct net_addr src = ip6_src(ip), dst = ip6_dst(ip);
-	return out_way6(&src, &dst);
+	return output_next_hop6(&src, &dst);
 }
 
-/* The rest of out_tx: no neighbour is known. */
-void out_unresolved(struct pkt *p, uint32_t nh);
+/* The rest of output_tx: no neighbour is known. */
+void output_unresolved(struct pkt *p, uint32_t nh);
 
 /*
  * Sends a packet of ours, PKT_OWN: a correct IP packet at data + ETH_HLEN, whose Ethernet header
@@ -51,38 +51,38 @@ void out_unresolved(struct pkt *p, uint32_t nh);
  * may. What cannot leave is counted as originated_drop_tx. Frames are not filled up to Ethernet's
  * 60 bytes here: drivers/nic.h.
  */
-static inline void out_tx(struct pkt *p)
+static inline void output_tx(struct pkt *p)
 {
-	uint32_t nh = out_next_hop(p->data + ETH_HLEN);
-	const struct adj *a = &out_way.view->adj[nh];
+	uint32_t nh = output_next_hop(p->data + ETH_HLEN);
+	const struct adj *a = &output_state.view->adj[nh];
 	/* acquire: the state says that the rest of the adjacency may be read (view.h) */
 	if (unlikely(__atomic_load_n(&a->state, __ATOMIC_ACQUIRE) != ADJ_FORWARD)) {
-		out_unresolved(p, nh);
+		output_unresolved(p, nh);
 		return;
 	}
 	uint64_t first = raw64_load(a->header);
 	uint64_t last = raw64_load(a->header + 6); /* overlaps: 14 bytes in two moves */
 	raw64_store(p->data, first);
 	raw64_store(p->data + 6, last);
-	if (unlikely(out_way.used->second[nh] != out_way.second))
-		out_way.used->second[nh] = out_way.second;
+	if (unlikely(output_state.used->second[nh] != output_state.second))
+		output_state.used->second[nh] = output_state.second;
 	unsigned port = a->port;
 	if (unlikely(ip_is_ip6(p->data + ETH_HLEN)))
-		view_hop_limit6(out_way.view, port, p->data + ETH_HLEN);
+		dp_hop_limit6(output_state.view, port, p->data + ETH_HLEN);
 	core_tx(port, p);
 	/* a comparison only: with fewer it is full only if it was, and then its bit is set */
 	if (unlikely(core_outs[port].n >= CORE_OUT_ROOM) && core_tx_full(port))
-		out_way.full |= 1u << port;
+		output_state.full |= 1u << port;
 }
 
-/* The rest of out_full. */
-unsigned out_full_port(const struct net_addr *addr);
+/* The rest of output_full. */
+unsigned output_full_port(const struct net_addr *addr);
 
 /* 1 + the port by which a packet to `addr` leaves when that has no room for one that can wait
  * (core_tx_full); 0: it has. While all have, a comparison. */
-static inline unsigned out_full(const struct net_addr *addr)
+static inline unsigned output_full(const struct net_addr *addr)
 {
-	return unlikely(out_way.full) ? out_full_port(addr) : 0;
+	return unlikely(output_state.full) ? output_full_port(addr) : 0;
 }
 
 #endif

@@ -4,10 +4,10 @@
 #include "lib/mem.h"
 #include "net/ip6.h"
 
-void view_counted_start(void)
+void dp_counted_start(void)
 {
-	struct view_counted *c = view_counted();
-	const struct view *v = view_get();
+	struct dp_counted *c = dp_counted();
+	const struct dp_state *v = dp_get();
 	if (c->started == v->started)
 		return;
 	memset(c->carried, 0, sizeof c->carried);
@@ -15,7 +15,7 @@ void view_counted_start(void)
 	c->started = v->started;
 }
 
-const char *view_special(uint32_t nh)
+const char *dp_special(uint32_t nh)
 {
 	static const char *const word[NH_CONNECTED] = {
 		[NH_NONE] = "no route",        [NH_LOCAL] = "local",
@@ -28,7 +28,7 @@ const char *view_special(uint32_t nh)
 
 /* Of the addresses on a port, one of that reach: that on whose subnet dst lies, if there is one.
  * NULL: none. */
-static const struct net_addr *address_on(const struct view_port6 *p, bool link_local,
+static const struct net_addr *address_on(const struct dp_interface6 *p, bool link_local,
                                          const struct net_addr *dst)
 {
 	const struct net_addr *found = NULL;
@@ -44,7 +44,7 @@ static const struct net_addr *address_on(const struct view_port6 *p, bool link_l
 	return found;
 }
 
-bool view_source6(const struct view *v, unsigned port, const struct net_addr *dst,
+bool dp_source6(const struct dp_state *v, unsigned port, const struct net_addr *dst,
                   struct net_addr *src)
 {
 	bool near = ip6_is_link_local(dst) ||
@@ -59,7 +59,7 @@ bool view_source6(const struct view *v, unsigned port, const struct net_addr *ds
 	return a != NULL;
 }
 
-static bool has_address(const struct view_port6 *p, const struct net_addr *addr)
+static bool has_address(const struct dp_interface6 *p, const struct net_addr *addr)
 {
 	uint32_t n = __atomic_load_n(&p->count, __ATOMIC_ACQUIRE);
 	for (uint32_t i = 0; i < n; i++)
@@ -68,10 +68,10 @@ static bool has_address(const struct view_port6 *p, const struct net_addr *addr)
 	return false;
 }
 
-unsigned view_mtu6(const struct view *v, const struct net_addr *dst)
+unsigned dp_mtu6(const struct dp_state *v, const struct net_addr *dst)
 {
 	int out = ip6_is_link_local(dst) ? -1
-	                                 : view_port_of(v, view_way6(v, (const uint8_t *)dst->w));
+	                                 : dp_interface_of(v, dp_next_hop6(v, (const uint8_t *)dst->w));
 	unsigned least = NIC_MTU_MAX;
 	for (unsigned p = 0; p < v->ifs; p++) {
 		unsigned mtu = __atomic_load_n(&v->port6[p].mtu, __ATOMIC_RELAXED);
@@ -81,29 +81,29 @@ unsigned view_mtu6(const struct view *v, const struct net_addr *dst)
 	return least;
 }
 
-unsigned view_mtu(const struct view *v)
+unsigned dp_mtu(const struct dp_state *v)
 {
 	unsigned least = NIC_MTU_MAX;
 	for (unsigned p = 0; p < v->ifs; p++)
-		if (view_in_use(&v->port[p]) && v->port[p].mtu < least)
+		if (dp_in_use(&v->port[p]) && v->port[p].mtu < least)
 			least = v->port[p].mtu;
 	return least;
 }
 
-unsigned view_link_of6(const struct view *v, const struct net_addr *src, const struct net_addr *dst)
+unsigned dp_link_of6(const struct dp_state *v, const struct net_addr *src, const struct net_addr *dst)
 {
-	unsigned from = VIEW_IFS_MAX, known = VIEW_IFS_MAX;
+	unsigned from = DP_INTERFACES_MAX, known = DP_INTERFACES_MAX;
 	for (unsigned p = 0; p < v->ifs; p++) {
 		if (!v->port[p].enabled6)
 			continue;
 		bool ours = src && has_address(&v->port6[p], src);
 		bool neighbour = host6_lookup(v->hosts6, p, (const uint8_t *)dst->w) != NH_NONE;
-		if (neighbour && (ours || known == VIEW_IFS_MAX))
+		if (neighbour && (ours || known == DP_INTERFACES_MAX))
 			known = p;
 		if (ours && neighbour)
 			return p;
-		if (ours && from == VIEW_IFS_MAX)
+		if (ours && from == DP_INTERFACES_MAX)
 			from = p;
 	}
-	return from != VIEW_IFS_MAX ? from : known;
+	return from != DP_INTERFACES_MAX ? from : known;
 }

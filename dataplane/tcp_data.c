@@ -1,5 +1,5 @@
 /*
- * See tcp_core.h. What the control core shows of an instance (`show tcp`) is a copy in the shared
+ * See tcp_data.h. What the control core shows of an instance (`show tcp`) is a copy in the shared
  * area of the core, made PUBLISH_US after something happened, so a core that sleeps has shown its
  * last state before. Readers (control/cli/show_tcp.c) know by `sequence` whether they read it in one
  * piece.
@@ -24,7 +24,7 @@
 #define PUBLISH_US 250000
 #define PUBLISH_LOOKS 4096 /* records looked at for one list */
 
-struct tcp *tcp_core;
+struct tcp *tcp_data;
 
 static struct tcp_params params;
 static uint32_t asked;       /* connections that the configuration wanted; 0: it said nothing */
@@ -49,9 +49,9 @@ static uint32_t connections_in(size_t bytes, uint32_t most)
 	return fits;
 }
 
-size_t tcp_core_bytes(size_t room, bool wanted)
+size_t tcp_data_bytes(size_t room, bool wanted)
 {
-	const struct view *v = view_get();
+	const struct dp_state *v = dp_get();
 	params = TCP_PARAMS_DEFAULT;
 	params.listeners = SERVICES * SERVICE_PORTS_MAX;
 	asked = v->tcp_connections;
@@ -85,7 +85,7 @@ static uint32_t offload(void)
 static void tx(void *ctx, struct pkt *p)
 {
 	(void)ctx;
-	out_tx(p);
+	output_tx(p);
 }
 
 /* A way of TCP's is a port. */
@@ -93,30 +93,30 @@ static unsigned full(void *ctx, const struct net_addr *remote)
 {
 	_Static_assert(NIC_PORTS_MAX <= TCP_WAYS, "each port is a way");
 	(void)ctx;
-	return out_full(remote);
+	return output_full(remote);
 }
 
 static unsigned mtu6(void *ctx, const struct net_addr *remote)
 {
 	(void)ctx;
-	return view_mtu6(out_way.view, remote);
+	return dp_mtu6(output_state.view, remote);
 }
 
-void tcp_core_start(void)
+void tcp_data_start(void)
 {
 	static const struct tcp_ops ops = {.tx = tx, .full = full, .mtu6 = mtu6};
 	static struct siphash_key key;
 	size_t bytes;
 	void *memory = core_data_memory(&bytes);
-	tcp_core = NULL;
+	tcp_data = NULL;
 	publish_us = 0;
-	out_start();
-	memset(&view_shared()->tcp, 0, sizeof view_shared()->tcp);
+	output_start();
+	memset(&dp_shared()->tcp, 0, sizeof dp_shared()->tcp);
 	if (params.connections == 0)
 		return;
 	if (asked > params.connections)
 		core_log("core %u: memory for %u TCP connections only", self.id, params.connections);
-	params.mtu = view_mtu(view_get());
+	params.mtu = dp_mtu(dp_get());
 	params.offload = offload();
 	params.rcv_buf = buffer_bytes(TCP_PARAMS_DEFAULT.rcv_buf);
 	params.rcv_buf_max = params.snd_buf = buffer_bytes(TCP_PARAMS_DEFAULT.rcv_buf_max);
@@ -125,55 +125,55 @@ void tcp_core_start(void)
 	                              ? self.pool.count / POOL_SHARE
 	                              : POOL_RESERVE_MAX;
 	core_random(&key, sizeof key);
-	tcp_core = tcp_init(memory, &params, &self.pool, self.counters, &key, &ops, NULL,
+	tcp_data = tcp_init(memory, &params, &self.pool, self.counters, &key, &ops, NULL,
 	                    core_now_us());
 	publish_us = 1;
 }
 
 /* --- what is shown --- */
 
-static void list_connections(struct view_tcp *to)
+static void list_connections(struct dp_tcp *to)
 {
-	uint32_t cursor = 0, most = tcp_connections(tcp_core);
+	uint32_t cursor = 0, most = tcp_connections(tcp_data);
 	const struct tcp_conn *c;
-	most = most < VIEW_TCP_LISTED ? most : VIEW_TCP_LISTED;
+	most = most < DP_TCP_LISTED ? most : DP_TCP_LISTED;
 	to->listed = 0;
 	while (to->listed < most && cursor < PUBLISH_LOOKS &&
-	       (c = tcp_next(tcp_core, &cursor, PUBLISH_LOOKS - cursor)) != NULL)
+	       (c = tcp_next(tcp_data, &cursor, PUBLISH_LOOKS - cursor)) != NULL)
 		tcp_info(c, &to->info[to->listed++]);
 }
 
 static void publish(void)
 {
-	struct view_tcp *to = &view_shared()->tcp;
+	struct dp_tcp *to = &dp_shared()->tcp;
 	uint32_t sequence = to->sequence;
 	__atomic_store_n(&to->sequence, sequence + 1, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_RELEASE); /* odd before anything changes */
 	to->capacity = params.connections;
-	for (unsigned s = 0; s < VIEW_TCP_STATES; s++)
-		to->count[s] = tcp_count(tcp_core, (enum tcp_state)s);
+	for (unsigned s = 0; s < DP_TCP_STATES; s++)
+		to->count[s] = tcp_count(tcp_data, (enum tcp_state)s);
 	list_connections(to);
 	__atomic_store_n(&to->sequence, sequence + 2, __ATOMIC_RELEASE);
 }
 
 /* --- in every turn --- */
 
-uint64_t tcp_core_timer(void)
+uint64_t tcp_data_timer(void)
 {
 	uint64_t now = core_now_us();
-	if (!tcp_core)
+	if (!tcp_data)
 		return UINT64_MAX;
-	out_turn();
-	tcp_room(tcp_core, now);
-	if (tcp_deadline(tcp_core) <= now)
-		tcp_tick(tcp_core, now);
+	output_turn();
+	tcp_room(tcp_data, now);
+	if (tcp_deadline(tcp_data) <= now)
+		tcp_tick(tcp_data, now);
 	if (publish_us == 0) {
 		publish_us = now + PUBLISH_US;
 	} else if (now >= publish_us) {
 		publish();
 		publish_us = 0;
 	}
-	uint64_t due = tcp_deadline(tcp_core);
+	uint64_t due = tcp_deadline(tcp_data);
 	if (publish_us && publish_us < due)
 		due = publish_us;
 	if (due == UINT64_MAX)
@@ -187,7 +187,7 @@ static void icmp4_error(const uint8_t *ip)
 	struct icmp4_msg icmp;
 	if (icmp4_input(ip, ip4_total_len(ip), &icmp) == CNT_delivered_icmp &&
 	    icmp.kind == ICMP4_KIND_ERROR)
-		tcp_icmp4(tcp_core, &icmp, core_now_us());
+		tcp_icmp4(tcp_data, &icmp, core_now_us());
 }
 
 static void icmp6_error(const uint8_t *ip)
@@ -196,14 +196,14 @@ static void icmp6_error(const uint8_t *ip)
 	struct icmp6_msg icmp;
 	if (ip6_upper(ip, &up) == CNT_NONE && up.proto == IP6_ICMP6 &&
 	    icmp6_input(ip, up.at, &icmp) == CNT_delivered_icmp6 && icmp.kind == ICMP6_KIND_ERROR)
-		tcp_icmp6(tcp_core, &icmp, core_now_us());
+		tcp_icmp6(tcp_data, &icmp, core_now_us());
 }
 
-void tcp_core_msg(struct pkt *p, uint32_t arg)
+void tcp_data_msg(struct pkt *p, uint32_t arg)
 {
 	const uint8_t *ip = p->data + ETH_HLEN;
-	if (tcp_core && arg == APP_TCP_ERROR) {
-		out_turn();
+	if (tcp_data && arg == APP_TCP_ERROR) {
+		output_turn();
 		if (ip_is_ip6(ip))
 			icmp6_error(ip);
 		else

@@ -4,11 +4,11 @@
  * knows nothing of the others' (ARCHITECTURE.md, invariant 1). An application
  *
  *     calls                 in its hook          and then
- *     tcp_core_bytes        data_bytes
- *     tcp_core_start        data_start           tcp_listen(tcp_core, ...)
- *     tcp_core_input        rx_vector
- *     tcp_core_timer        data_timer
- *     tcp_core_msg          data_msg
+ *     tcp_data_bytes        data_bytes
+ *     tcp_data_start        data_start           tcp_listen(tcp_data, ...)
+ *     tcp_data_input        rx_vector
+ *     tcp_data_timer        data_timer
+ *     tcp_data_msg          data_msg
  *
  * A connection lives on the core that its first segment came to. The device has to bring the rest
  * there too:
@@ -35,24 +35,24 @@
 #include "runtime/runtime.h"
 #include "net/tcp/tcp.h"
 
-extern struct tcp *tcp_core; /* this core's instance; NULL: it has none */
+extern struct tcp *tcp_data; /* this core's instance; NULL: it has none */
 
 /*
  * Bytes of memory for as many connections as the configuration says, or as an eighth of the `room`
  * holds; so many that half of the room, or 96 MiB of it, is left to the packet buffers. wanted: the
- * application has a TCP service; false: 0 bytes, and tcp_core_start makes no instance.
+ * application has a TCP service; false: 0 bytes, and tcp_data_start makes no instance.
  */
-size_t tcp_core_bytes(size_t room, bool wanted);
+size_t tcp_data_bytes(size_t room, bool wanted);
 
-void tcp_core_start(void);
+void tcp_data_start(void);
 
 /* n received segments to addresses of ours, as tcp_input() wants them. Buffers pass on. */
-static inline void tcp_core_input(struct pkt *v, unsigned n)
+static inline void tcp_data_input(struct pkt *v, unsigned n)
 {
-	tcp_input(tcp_core, v, n, core_now_us());
+	tcp_input(tcp_data, v, n, core_now_us());
 }
 
-uint64_t tcp_core_timer(void);
-void tcp_core_msg(struct pkt *p, uint32_t arg);
+uint64_t tcp_data_timer(void);
+void tcp_data_msg(struct pkt *p, uint32_t arg);
 
 #endif

@@ -22,12 +22,12 @@ static void note(enum trace_kind kind, unsigned port, unsigned word, uint32_t nu
 			(uint8_t)kind, (uint8_t)port, (uint16_t)word, number, more};
 }
 
-COLD void trace_filter(const struct view_filter *f, uint32_t rule)
+COLD void trace_filter(const struct dp_filter *f, uint32_t rule)
 {
-	const struct view_filter_set *sets = view_get()->filter_set;
-	const unsigned set = f >= (const struct view_filter *)(const void *)&sets[1];
-	const struct view_filters *all = sets[set].port;
-	for (unsigned p = 0; p < view_get()->ifs; p++)
+	const struct dp_filter_set *sets = dp_get()->filter_set;
+	const unsigned set = f >= (const struct dp_filter *)(const void *)&sets[1];
+	const struct dp_filters *all = sets[set].port;
+	for (unsigned p = 0; p < dp_get()->ifs; p++)
 		for (unsigned six = 0; six < 2; six++) {
 			unsigned word = (six ? TRACE_FILTER_SIX : 0) | (set ? TRACE_FILTER_SET : 0);
 			if (f == &all[p].in[six])
@@ -44,7 +44,7 @@ COLD void trace_source(uint32_t nh)
 
 COLD void trace_way(uint32_t nh, unsigned total)
 {
-	const struct adj *a = &view_get()->adj[nh];
+	const struct adj *a = &dp_get()->adj[nh];
 	bool known = __atomic_load_n(&a->state, __ATOMIC_ACQUIRE) == ADJ_FORWARD;
 	for (unsigned i = 0; i < record.notes; i++)
 		if (record.note[i].kind == TRACE_WAY && record.note[i].number == nh)
@@ -74,7 +74,7 @@ static void note_sent(const uint64_t *before)
 
 /* --- packets --- */
 
-static bool is_wanted(const struct view_trace *t, const struct pkt *p)
+static bool is_wanted(const struct dp_trace *t, const struct pkt *p)
 {
 	struct match_frame f;
 	match_read(&f, p->data, p->len < TRACE_HEAD ? p->len : TRACE_HEAD);
@@ -82,7 +82,7 @@ static bool is_wanted(const struct view_trace *t, const struct pkt *p)
 }
 
 /* May one more be followed? */
-static bool has_room(struct trace_ring *r, const struct view_trace *t)
+static bool has_room(struct trace_ring *r, const struct dp_trace *t)
 {
 	uint64_t tail = __atomic_load_n(&t->tail[self.id], __ATOMIC_ACQUIRE);
 	bool room = r->head - tail < TRACE_SLOTS;
@@ -120,10 +120,10 @@ static void follow(struct trace_ring *r, struct pkt *p, unsigned port)
 	__atomic_store_n(&r->head, r->head + 1, __ATOMIC_RELEASE);
 }
 
-void view_follow(struct pkt *v, unsigned n, unsigned port)
+void trace_vector(struct pkt *v, unsigned n, unsigned port)
 {
-	const struct view_trace *t = &view_get()->trace;
-	struct trace_ring *r = view_trace_ring();
+	const struct dp_trace *t = &dp_get()->trace;
+	struct trace_ring *r = dp_trace_ring();
 	const struct app *app = core_app();
 	unsigned from = 0;
 	if (r->number != t->number) {

@@ -12,7 +12,7 @@
 #include "dataplane/state.h"
 
 /* The filter f, one of the view's, was asked, and said so (acl_classify). */
-void trace_filter(const struct view_filter *f, uint32_t rule);
+void trace_filter(const struct dp_filter *f, uint32_t rule);
 
 /* The way back to its source, which is being verified, is nh. */
 void trace_source(uint32_t nh);

@@ -4,7 +4,7 @@
  *
  * One writer, the data core, and one reader, the control core, each with its own position, counted
  * in records from the beginning of the trace: head lies in the ring, tail with what the control
- * core publishes (struct view_trace). A packet that would find no room is not followed, and counted.
+ * core publishes (struct dp_trace). A packet that would find no room is not followed, and counted.
  *
  * Invariants
  * 1. tail <= head <= tail + TRACE_SLOTS. Head is stored last (release), so what lies before it is

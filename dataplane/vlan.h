@@ -35,7 +35,7 @@ static inline bool vlan_is_tagged(const struct pkt *p)
 
 /* Takes the tag, if there is one, off a received frame and makes pkt.port the interface's, where it
  * is counted. False: it is of no VLAN of that port's, and gone. */
-static inline bool vlan_untag(struct pkt *p, const struct view *v, struct view_carried *carried)
+static inline bool vlan_untag(struct pkt *p, const struct dp_state *v, struct dp_carried *carried)
 {
 	if (likely(!vlan_is_tagged(p)))
 		return true;
@@ -57,7 +57,7 @@ static inline bool vlan_untag(struct pkt *p, const struct view *v, struct view_c
 }
 
 /* Gives an adjacency of that interface its header, to `mac`; type: EtherType, host order. */
-static inline void vlan_adjacency(struct adj *a, const struct view_port *vp, const uint8_t *mac,
+static inline void vlan_adjacency(struct adj *a, const struct dp_interface *vp, const uint8_t *mac,
                                   uint16_t type)
 {
 	eth_header_build(a->header, mac, vp->mac, type);
@@ -71,7 +71,7 @@ static inline void vlan_adjacency(struct adj *a, const struct view_port *vp, con
 
 /* Gives a frame that leaves by that adjacency its Ethernet header, and counts it there if the
  * interface is a VLAN. */
-static inline void vlan_header(struct pkt *p, const struct adj *a, struct view_carried *carried)
+static inline void vlan_header(struct pkt *p, const struct adj *a, struct dp_carried *carried)
 {
 	if (likely(a->header_bytes == ETH_HLEN)) {
 		uint64_t first = raw64_load(a->header);

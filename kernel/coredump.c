@@ -6,11 +6,11 @@
 
 #include "kernel/program.h"
 
-_Static_assert(REMAINS_STATE % 8 == 0, "a piece that fits does so in whole words");
+_Static_assert(COREDUMP_STATE % 8 == 0, "a piece that fits does so in whole words");
 
-#define PLACES ARRAY_LEN(((struct remains *)0)->v)
+#define PLACES ARRAY_LEN(((struct coredump *)0)->v)
 
-/* The handles in use, as in struct remains. */
+/* The handles in use, as in struct coredump. */
 struct span {
 	uint32_t next, end;
 };
@@ -24,11 +24,11 @@ static uint32_t place_of(const struct span *s, uint32_t i)
 	return s->end > s->next && i < s->end - s->next ? s->end - 1 - i : PLACES;
 }
 
-static bool read_pkt(vm_space_t space, uint64_t from, struct remains_pkt *p)
+static bool read_pkt(vm_space_t space, uint64_t from, struct coredump_pkt *p)
 {
 	if (!vm_copy_from_user(space, &p->handle, from, sizeof p->handle))
 		return false;
-	p->bytes = p->handle.len < REMAINS_HEADER ? p->handle.len : REMAINS_HEADER;
+	p->bytes = p->handle.len < COREDUMP_HEADER ? p->handle.len : COREDUMP_HEADER;
 	if (!vm_copy_from_user(space, p->header, p->handle.data, p->bytes))
 		p->bytes = 0;
 	return true;
@@ -38,11 +38,11 @@ static void copy_pkts(vm_space_t space, uint64_t at, struct crash *to)
 {
 	struct span s;
 	to->pkts = 0;
-	if (!vm_copy_from_user(space, &s, at + offsetof(struct remains, next), sizeof s) ||
+	if (!vm_copy_from_user(space, &s, at + offsetof(struct coredump, next), sizeof s) ||
 	    s.next > PLACES || s.end > PLACES)
 		return;
-	for (uint32_t i = 0; i < REMAINS_PKTS; i++) {
-		uint64_t place = place_of(&s, i), from = at + place * sizeof(struct remains_handle);
+	for (uint32_t i = 0; i < COREDUMP_PKTS; i++) {
+		uint64_t place = place_of(&s, i), from = at + place * sizeof(struct coredump_handle);
 		if (place == PLACES || !read_pkt(space, from, &to->pkt[to->pkts]))
 			break;
 		to->pkts++;
@@ -52,14 +52,14 @@ static void copy_pkts(vm_space_t space, uint64_t at, struct crash *to)
 /* Copies the memory that the program has named, up to the first piece that is invalid. */
 static void copy_parts(vm_space_t space, uint64_t at, struct crash *to)
 {
-	uint64_t parts, from = at + offsetof(struct remains, part);
+	uint64_t parts, from = at + offsetof(struct coredump, part);
 	size_t used = 0;
 	to->parts = 0;
-	if (!vm_copy_from_user(space, &parts, at + offsetof(struct remains, parts), sizeof parts) ||
-	    parts > REMAINS_PARTS)
+	if (!vm_copy_from_user(space, &parts, at + offsetof(struct coredump, parts), sizeof parts) ||
+	    parts > COREDUMP_PARTS)
 		return;
-	for (; to->parts < parts; to->parts++, from += sizeof(struct remains_part)) {
-		struct remains_part *p = &to->part[to->parts];
+	for (; to->parts < parts; to->parts++, from += sizeof(struct coredump_part)) {
+		struct coredump_part *p = &to->part[to->parts];
 		if (!vm_copy_from_user(space, p, from, sizeof *p) || p->bytes > sizeof to->state - used ||
 		    !vm_copy_from_user(space, to->state + used, p->address, p->bytes))
 			break;
@@ -76,9 +76,9 @@ static void copy_events(vm_space_t space, struct crash *to)
 		to->events.count = 0;
 }
 
-void remains_copy(vm_space_t space, struct crash *to)
+void coredump_copy(vm_space_t space, struct crash *to)
 {
-	uint64_t at = program_symbol("core_remains");
+	uint64_t at = program_symbol("core_dump_area");
 	to->parts = to->pkts = 0;
 	copy_events(space, to);
 	if (!at)

@@ -129,9 +129,9 @@ static void print_registers(const struct trap_frame *f)
 /* Prints the packet that the program was working on, by its own account (abi/current_packet.h). */
 static void print_hand(vm_space_t space)
 {
-	struct core_hand hand;
+	struct core_current hand;
 	uint8_t bytes[HAND_BYTES];
-	uint64_t addr = program_symbol("core_hand");
+	uint64_t addr = program_symbol("core_current");
 	if (!addr || !vm_copy_from_user(space, &hand, addr, sizeof hand) || hand.data == 0)
 		return;
 	size_t n = hand.len < sizeof bytes ? hand.len : sizeof bytes;
@@ -242,7 +242,7 @@ void fault_in_program(struct trap_frame *f, const char *what)
 	c->crash = crash_begin(c->id);
 	report(f, c, what);
 	if (c->crash)
-		remains_copy(c->space, c->crash);
+		coredump_copy(c->space, c->crash);
 	bool dead = count_fault(c);
 	if (dead)
 		say("*** core %u: more than %u faults in %u s, stopped\n", c->id, FAULTS_MAX,

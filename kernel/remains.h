@@ -7,6 +7,6 @@
 
 /* Copies the remains of the program in `space` into its report. The program's addresses are untrusted:
  * anything outside its own memory is left out. */
-void remains_copy(vm_space_t space, struct crash *to);
+void coredump_copy(vm_space_t space, struct crash *to);
 
 #endif

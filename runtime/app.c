@@ -9,7 +9,7 @@ static bool is_given; /* by the command line */
 
 enum core_app_number core_app_number(void)
 {
-	return (enum core_app_number)snapshot_header()->app;
+	return (enum core_app_number)published_header()->app;
 }
 
 const struct app *core_app(void)
@@ -20,18 +20,18 @@ const struct app *core_app(void)
 void core_set_app(enum core_app_number number)
 {
 	if (!is_given)
-		snapshot_header()->app = number;
+		published_header()->app = number;
 }
 
 void app_choose(void)
 {
 	char word[BOOT_CMDLINE_MAX];
-	snapshot_header()->app = 0;
+	published_header()->app = 0;
 	if (!core_option("app", word, sizeof word))
 		return;
 	for (unsigned n = 0; n < CORE_APP_COUNT; n++) {
 		if (strcmp(core_app_word((enum core_app_number)n), word) == 0) {
-			snapshot_header()->app = n;
+			published_header()->app = n;
 			is_given = true;
 			return;
 		}

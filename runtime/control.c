@@ -37,26 +37,26 @@ void core_note_config(uint64_t hash)
 	kcall(KCALL_CONFIG_HASH, hash, 0, 0);
 }
 
-void core_tap(uint32_t in, uint32_t out)
+void core_mirror(uint32_t in, uint32_t out)
 {
-	struct snapshot *s = snapshot_header();
+	struct published *s = published_header();
 	/* release: data that the tap needs was written before */
-	__atomic_store_n(&s->tap_in, in, __ATOMIC_RELEASE);
-	__atomic_store_n(&s->tap_out, out, __ATOMIC_RELEASE);
+	__atomic_store_n(&s->mirror_in, in, __ATOMIC_RELEASE);
+	__atomic_store_n(&s->mirror_out, out, __ATOMIC_RELEASE);
 	__atomic_store_n(&s->looked_at, in | s->trace_in, __ATOMIC_RELEASE);
 }
 
-void core_watch(uint32_t ports)
+void core_trace_ports(uint32_t ports)
 {
-	struct snapshot *s = snapshot_header();
-	__atomic_store_n(&s->trace_in, ports, __ATOMIC_RELEASE); /* as in core_tap */
-	__atomic_store_n(&s->looked_at, ports | s->tap_in, __ATOMIC_RELEASE);
+	struct published *s = published_header();
+	__atomic_store_n(&s->trace_in, ports, __ATOMIC_RELEASE); /* as in core_mirror */
+	__atomic_store_n(&s->looked_at, ports | s->mirror_in, __ATOMIC_RELEASE);
 }
 
 void core_wake(unsigned core)
 {
 	barrier_full();
-	if (core != self.id && shared_load(&outbox_of(core)->parked))
+	if (core != self.id && shared_load(&core_shm_of(core)->parked))
 		kcall(KCALL_WAKE, core, 0, 0);
 }
 
@@ -139,10 +139,10 @@ bool core_quiesce(void)
 	uint64_t end = clock_tsc() + clock_ticks(&self.clock, QUIESCE_NS);
 	barrier_full(); /* the caller's stores are visible before the turns are read */
 	for (unsigned d = 0; d < self.info->data_cores; d++)
-		turns[d] = shared_load(&outbox_of(data_core(d))->stats.turns);
+		turns[d] = shared_load(&core_shm_of(data_core(d))->stats.turns);
 	for (unsigned d = 0; d < self.info->data_cores; d++) {
 		unsigned c = data_core(d);
-		const struct outbox *o = outbox_of(c);
+		const struct core_shm *o = core_shm_of(c);
 		while (c != self.id && shared_load(&o->stats.turns) == turns[d] &&
 		       !shared_load(&o->parked) && self.info->status[c].state != CORE_DEAD) {
 			if (clock_tsc() > end) {

@@ -119,9 +119,9 @@ static unsigned newer_in_buffer(const struct crash *c, unsigned i)
 
 static void say_packet(struct fmt_buf *p, const struct crash *c, unsigned i)
 {
-	const struct remains_pkt *k = &c->pkt[i];
+	const struct coredump_pkt *k = &c->pkt[i];
 	unsigned newer = newer_in_buffer(c, i);
-	size_t bytes = k->bytes <= REMAINS_HEADER ? k->bytes : 0;
+	size_t bytes = k->bytes <= COREDUMP_HEADER ? k->bytes : 0;
 	fmt_put(p, "  %3u port %u, %u bytes:", i + 1, k->handle.port, k->handle.len);
 	if (newer != i) {
 		fmt_put(p, " in the buffer of %u\n", newer + 1);
@@ -142,16 +142,16 @@ static void say_packet(struct fmt_buf *p, const struct crash *c, unsigned i)
 #define WHAT(kind, port, driver) ((kind) << 16 | (driver) << 8 | (port))
 #define LINE_MOST 96 /* a word that would start after this column goes to the next line */
 
-void remains_forget(void)
+void coredump_forget(void)
 {
-	core_remains.parts = 0;
+	core_dump_area.parts = 0;
 }
 
-void remains_keep(enum remains_kind kind, unsigned port, unsigned driver, const void *at, size_t bytes)
+void coredump_keep(enum coredump_kind kind, unsigned port, unsigned driver, const void *at, size_t bytes)
 {
-	struct remains *r = &core_remains;
-	if (r->parts < REMAINS_PARTS)
-		r->part[r->parts++] = (struct remains_part){(uint64_t)(uintptr_t)at, (uint32_t)bytes,
+	struct coredump *r = &core_dump_area;
+	if (r->parts < COREDUMP_PARTS)
+		r->part[r->parts++] = (struct coredump_part){(uint64_t)(uintptr_t)at, (uint32_t)bytes,
 		                                            WHAT((unsigned)kind, port, driver)};
 }
 
@@ -218,16 +218,16 @@ static void say_part(struct fmt_buf *p, uint32_t what, const uint8_t *state, siz
 	} u = {0};
 	memcpy(&u, state, bytes < sizeof u ? bytes : sizeof u);
 	switch (what >> 16) {
-	case REMAINS_POOL:
+	case COREDUMP_POOL:
 		fmt_put(p, "  buffers: %u of %u free\n", u.pool.free, u.pool.count);
 		break;
-	case REMAINS_QUEUE:
+	case COREDUMP_QUEUE:
 		say_queue(p, port, driver, &u.queue);
 		break;
-	case REMAINS_COUNTED:
+	case COREDUMP_COUNTED:
 		say_counted(p, &u.counted);
 		break;
-	case REMAINS_WAITING:
+	case COREDUMP_WAITING:
 		fmt_put(p, "      waiting %u, offered before %u\n", u.waiting[0], u.waiting[1]);
 		break;
 	default:
@@ -278,8 +278,8 @@ static void say_packets(struct fmt_buf *p, const struct crash *c, unsigned i, un
 size_t core_crash_piece(const struct crash *c, unsigned i, unsigned most, char *text)
 {
 	struct fmt_buf p = {.at = text, .size = CORE_CRASH_PIECE};
-	const unsigned parts = c->parts < REMAINS_PARTS ? (unsigned)c->parts : REMAINS_PARTS;
-	const unsigned pkts = c->pkts < REMAINS_PKTS ? (unsigned)c->pkts : REMAINS_PKTS;
+	const unsigned parts = c->parts < COREDUMP_PARTS ? (unsigned)c->parts : COREDUMP_PARTS;
+	const unsigned pkts = c->pkts < COREDUMP_PKTS ? (unsigned)c->pkts : COREDUMP_PKTS;
 	const unsigned shown = pkts < most ? pkts : most;
 	const unsigned lines = pkts ? 1 + shown + (shown < pkts) : 0;
 	if (i < parts)

@@ -117,9 +117,9 @@ static bool is_unprinted(unsigned slot, uint64_t number, const uint64_t *printed
 void crash_turn(void)
 {
 	static struct crash c;
-	uint64_t *printed = outbox_of(self.id)->crash_printed; /* survives a restart of this program */
+	uint64_t *printed = core_shm_of(self.id)->crash_printed; /* survives a restart of this program */
 	unsigned slot;
-	while (!revive_busy() && (slot = read_first(is_unprinted, printed, &c)) < CRASHES_MAX) {
+	while (!recovery_busy() && (slot = read_first(is_unprinted, printed, &c)) < CRASHES_MAX) {
 		uint64_t lost = written_over(slot, c.number, printed[slot]);
 		if (lost)
 			core_log("reports of %llu failures are missing here", (unsigned long long)lost);

@@ -31,7 +31,7 @@
  * wait for a device's core, a packet takes 44 cycles or more (docs/performance.md). The difference is
  * the transfer of cache lines between the two cores: for each packet a frame, half a descriptor line
  * and a quarter of a used-ring line. Each vector pays once for three indirect calls, the TSC, the turn
- * count and a read of four words of the control core (asked, looked_at with tap_out, inject_head),
+ * count and a read of four words of the control core (asked, looked_at with mirror_out, inject_head),
  * which seldom change.
  */
 #include "runtime/shared.h"
@@ -50,17 +50,17 @@
 _Static_assert(INJECT_PER_TURN <= CORE_OUT_KEPT, "a turn's");
 _Static_assert(CORE_OUT_ROOM < PAUSE_ABOVE, "TCP alone does not keep its acknowledgements out");
 
-_Static_assert(sizeof(struct remains_handle) == sizeof(struct pkt) &&
-                       offsetof(struct remains_handle, data) == offsetof(struct pkt, data) &&
-                       offsetof(struct remains_handle, buf) == offsetof(struct pkt, buf) &&
-                       offsetof(struct remains_handle, len) == offsetof(struct pkt, len) &&
-                       offsetof(struct remains_handle, port) == offsetof(struct pkt, port) &&
-                       REMAINS_VECTOR == PKT_VECTOR_MAX,
+_Static_assert(sizeof(struct coredump_handle) == sizeof(struct pkt) &&
+                       offsetof(struct coredump_handle, data) == offsetof(struct pkt, data) &&
+                       offsetof(struct coredump_handle, buf) == offsetof(struct pkt, buf) &&
+                       offsetof(struct coredump_handle, len) == offsetof(struct pkt, len) &&
+                       offsetof(struct coredump_handle, port) == offsetof(struct pkt, port) &&
+                       COREDUMP_VECTOR == PKT_VECTOR_MAX,
                "vectors are received there");
 
 struct core_out core_outs[NIC_PORTS_MAX];
 uint64_t core_forwards;
-struct remains core_remains __attribute__((aligned(64)));
+struct coredump core_dump_area __attribute__((aligned(64)));
 struct core_trace core_trace;
 
 static const struct app *app; /* set when the ports are prepared */
@@ -83,9 +83,9 @@ static uint64_t timer_tsc;      /* time of its next call */
 static bool any_full;     /* core_outs[].full is set for some port */
 static bool awake;        /* core_stay_awake() */
 
-static struct outbox *out(void)
+static struct core_shm *out(void)
 {
-	return outbox_of(self.id);
+	return core_shm_of(self.id);
 }
 
 void data_init(void)
@@ -95,7 +95,7 @@ void data_init(void)
 	size_t bytes;
 	void *shared = core_shared_area(&bytes);
 	memset(shared, 0, CORE_SHARED_ZEROED);
-	asked = &snapshot_header()->asked[data_index()];
+	asked = &published_header()->asked[data_index()];
 	shared_store(&out()->restarted, 1);
 }
 
@@ -115,7 +115,7 @@ static void forget_held(void)
  * many buffers as fit. Only the rings are zeroed, because most of a large arena is never touched and
  * the first touch of a page is expensive in a virtual machine.
  */
-static void prepare(const struct snapshot *s)
+static void prepare(const struct published *s)
 {
 	const struct core_memory *m = &self.info->core[self.id];
 	size_t bytes = m->arena_bytes, used = 0;
@@ -144,7 +144,7 @@ uint32_t core_tx_features(void)
 	return features;
 }
 
-static uint32_t common_features(const struct snapshot *s)
+static uint32_t common_features(const struct published *s)
 {
 	uint32_t all = UINT32_MAX;
 	unsigned started = 0;
@@ -158,22 +158,22 @@ static uint32_t common_features(const struct snapshot *s)
 
 static void keep_for_report(unsigned port, unsigned driver)
 {
-	remains_keep(REMAINS_QUEUE, port, driver, &queues[port], sizeof queues[port]);
-	remains_keep(REMAINS_COUNTED, port, driver, queues[port].cnt, sizeof *queues[port].cnt);
-	remains_keep(REMAINS_WAITING, port, driver, &core_outs[port].n, 2 * sizeof core_outs[port].n);
+	coredump_keep(COREDUMP_QUEUE, port, driver, &queues[port], sizeof queues[port]);
+	coredump_keep(COREDUMP_COUNTED, port, driver, queues[port].cnt, sizeof *queues[port].cnt);
+	coredump_keep(COREDUMP_WAITING, port, driver, &core_outs[port].n, 2 * sizeof core_outs[port].n);
 }
 _Static_assert(offsetof(struct core_out, held) == offsetof(struct core_out, n) + sizeof(unsigned) &&
-                       1 + 3 * NIC_PORTS_MAX <= REMAINS_PARTS,
-               "REMAINS_WAITING, and there is room for all");
+                       1 + 3 * NIC_PORTS_MAX <= COREDUMP_PARTS,
+               "COREDUMP_WAITING, and there is room for all");
 
-static void attach(const struct snapshot *s)
+static void attach(const struct published *s)
 {
 	unsigned pair = s->pair_of[data_index()];
 	bool cut = false;
 	if (pair == NO_PAIR)
 		return;
 	uint32_t share = nic_rx_share(self.pool.count, s->ports);
-	remains_keep(REMAINS_POOL, 0, 0, &self.pool, sizeof self.pool);
+	coredump_keep(COREDUMP_POOL, 0, 0, &self.pool, sizeof self.pool);
 	for (unsigned p = 0; p < s->ports; p++) {
 		struct nic_queue *q = &queues[p];
 		stalls[p] = (struct stall){0};
@@ -203,13 +203,13 @@ static void attach(const struct snapshot *s)
 static void let_go(void)
 {
 	attached = 0;
-	remains_forget();
+	coredump_forget();
 	timer = NULL;
 	ring_inject_skip();
 }
 
 /* Carries out a request; the confirmation is the last store. */
-COLD static void follow(const struct snapshot *s, uint64_t seen)
+COLD static void follow(const struct published *s, uint64_t seen)
 {
 	switch ((enum ports_phase)s->phase[data_index()]) {
 	case PORTS_STOPPED:
@@ -310,15 +310,15 @@ COLD static void hold(unsigned port, unsigned sent)
 
 static inline bool is_tapped(const uint32_t *ports, unsigned port)
 {
-	/* acquire: pairs with the release in core_tap and core_watch */
+	/* acquire: pairs with the release in core_mirror and core_trace_ports */
 	return unlikely(__atomic_load_n(ports, __ATOMIC_ACQUIRE) >> port & 1);
 }
 
 /* Handles a vector of a port with a capture or a trace. */
 COLD static void looked_at(struct pkt *v, unsigned n, unsigned port)
 {
-	const struct snapshot *s = snapshot_header();
-	if (is_tapped(&s->tap_in, port))
+	const struct published *s = published_header();
+	if (is_tapped(&s->mirror_in, port))
 		app->control->tap(v, n, port, false);
 	if (is_tapped(&s->trace_in, port))
 		app->control->trace(v, n, port);
@@ -327,7 +327,7 @@ COLD static void looked_at(struct pkt *v, unsigned n, unsigned port)
 }
 
 /* Passes the packets to the tap, except those offered before, which the tap has seen. */
-COLD static void tap_sent(unsigned port)
+COLD static void mirror_sent(unsigned port)
 {
 	const struct core_out *o = &core_outs[port];
 	if (o->n > o->held)
@@ -338,8 +338,8 @@ void core_tx_flush(unsigned port)
 {
 	struct core_out *o = &core_outs[port];
 	struct nic_queue *q = &queues[port];
-	if (is_tapped(&snapshot_header()->tap_out, port))
-		tap_sent(port);
+	if (is_tapped(&published_header()->mirror_out, port))
+		mirror_sent(port);
 	unsigned sent = q->broken ? 0 : q->ops->tx_burst(q, o->v, o->n);
 	if (unlikely(sent < o->n)) {
 		hold(port, sent);
@@ -412,12 +412,12 @@ struct nic_queue *data_queue(unsigned port)
 void *core_shared_area(size_t *bytes)
 {
 	*bytes = SHARED_AREA;
-	return (uint8_t *)out() + OUTBOX_AREA - SHARED_AREA;
+	return (uint8_t *)out() + CORE_SHM_AREA - SHARED_AREA;
 }
 
 const void *core_shared_area_of(unsigned core)
 {
-	return (const uint8_t *)outbox_of(core) + OUTBOX_AREA - SHARED_AREA;
+	return (const uint8_t *)core_shm_of(core) + CORE_SHM_AREA - SHARED_AREA;
 }
 
 void *core_data_memory(size_t *bytes)
@@ -497,7 +497,7 @@ static bool is_paused(unsigned port)
 
 bool data_turn(void)
 {
-	const struct snapshot *s = snapshot_header();
+	const struct published *s = published_header();
 	uint64_t seen = shared_load(asked);
 	unsigned moved = 0;
 
@@ -511,11 +511,11 @@ bool data_turn(void)
 		}
 		if (is_paused(port))
 			continue;
-		struct pkt *v = (struct pkt *)(void *)&core_remains.v[core_remains.next];
+		struct pkt *v = (struct pkt *)(void *)&core_dump_area.v[core_dump_area.next];
 		unsigned n = q->ops->rx_burst(q, v, burst);
 		if (n == 0)
 			continue;
-		remains_note(&core_remains, n);
+		coredump_note(&core_dump_area, n);
 		ring_from = port;
 		moved += n;
 		if (is_tapped(&s->looked_at, port))
@@ -535,7 +535,7 @@ bool data_turn(void)
 
 int core_pair(void)
 {
-	unsigned pair = snapshot_header()->pair_of[data_index()];
+	unsigned pair = published_header()->pair_of[data_index()];
 	return pair == NO_PAIR ? E_NOENT : (int)pair;
 }
 

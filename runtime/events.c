@@ -23,10 +23,10 @@ static uint64_t next_tsc[EVENTS]; /* core_event_seldom: earliest time of the nex
 /* The kernel zeroes only the outbox's header, to keep ring-0 work short. */
 void core_events_start(void)
 {
-	struct event_ring *ring = outbox_events(self.id);
-	if (!outbox_of(self.id)->events_clean) {
+	struct event_ring *ring = core_shm_events(self.id);
+	if (!core_shm_of(self.id)->events_clean) {
 		memset(ring, 0, sizeof *ring);
-		shared_store(&outbox_of(self.id)->events_clean, 1);
+		shared_store(&core_shm_of(self.id)->events_clean, 1);
 	}
 	core_events = ring;
 }
@@ -48,8 +48,8 @@ void core_event_seldom(enum core_event_number number, uint64_t first, uint64_t s
 
 bool core_event_next(unsigned core, uint64_t *at, struct event *e)
 {
-	const struct event_ring *ring = outbox_events(core);
-	if (!shared_load(&outbox_of(core)->events_clean))
+	const struct event_ring *ring = core_shm_events(core);
+	if (!shared_load(&core_shm_of(core)->events_clean))
 		return false;
 	for (uint64_t count; (count = shared_load(&ring->count)) > *at;) {
 		if (count - *at > EVENTS_KEPT)

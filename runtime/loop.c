@@ -38,7 +38,7 @@ static void adapt_spin(uint64_t slept)
 
 /* Sleeps until there is work. False: the core did not sleep, because work was waiting or no interrupt
  * would announce it. */
-COLD static bool sleep_until_work(struct outbox *out)
+COLD static bool sleep_until_work(struct core_shm *out)
 {
 	bool data = self.roles & CORE_DATA, control = self.roles & CORE_CONTROL;
 	uint64_t deadline = UINT64_MAX;
@@ -69,7 +69,7 @@ COLD static bool sleep_until_work(struct outbox *out)
 
 static bool may_sleep(void)
 {
-	const struct snapshot *s = snapshot_header();
+	const struct published *s = published_header();
 	bool runs = self.roles & CORE_DATA ? s->phase[data_index()] == PORTS_RUNNING
 	                                   : core_ports_running();
 	return !runs || (__atomic_load_n(&s->idle_sleep, __ATOMIC_RELAXED) && !data_awake());
@@ -77,7 +77,7 @@ static bool may_sleep(void)
 
 void loop_run(void)
 {
-	struct outbox *out = outbox_of(self.id);
+	struct core_shm *out = core_shm_of(self.id);
 	bool data = self.roles & CORE_DATA, control = self.roles & CORE_CONTROL;
 	uint64_t idle_since = 0, control_tsc = 0;
 	uint64_t control_every = clock_ticks(&self.clock, CONTROL_EVERY_NS);

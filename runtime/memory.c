@@ -2,11 +2,11 @@
  * The control core's memory: its part of the snapshot, and its private tables.
  *
  *     snapshot   header | ... the application's part in force ... | room to grow
- *     tables     room for the snapshot to grow | holes, allocated from their ends | struct kept
+ *     tables     room for the snapshot to grow | holes, allocated from their ends | struct persistent
  *
  * A program that restarts while data cores continue (takeover.c) builds its part of the snapshot beside
  * the one that they read: below it or behind it. Private memory is allocated afresh. Kept memory, of the
- * devices and of the application (core_private_keep), stays in place, and allocations go around it.
+ * devices and of the application (core_persist_alloc), stays in place, and allocations go around it.
  */
 #include "runtime/shared.h"
 #include "abi/kcall.h"
@@ -24,36 +24,36 @@ static const struct siphash_key seal_key = {0x6879617465206b65, 0x707420626c6f63
  * current start of the tables, which can move. */
 static struct hole {
 	uint64_t begin, end;
-} holes[KEPT_PIECES_MAX + 1];
+} holes[PERSIST_PIECES_MAX + 1];
 static unsigned hole_count;
 static size_t private_used;
 static size_t window_end; /* end of our part, counted like self.area; 0: it may grow */
-static size_t taken;      /* size set by the last core_snapshot_take */
+static size_t taken;      /* size set by the last core_published_take */
 static size_t spare_private, spare_snapshot; /* core_set_spare */
 
-struct kept *kept(void)
+struct persistent *kept(void)
 {
 	const struct core_memory *m = &self.info->core[self.id];
-	return (struct kept *)(uintptr_t)(m->tables + m->tables_bytes - KEPT_BYTES);
+	return (struct persistent *)(uintptr_t)(m->tables + m->tables_bytes - PERSIST_BYTES);
 }
 
 /* --- kept memory --- */
 
-static uint64_t pieces_seal(const struct kept *k)
+static uint64_t pieces_seal(const struct persistent *k)
 {
 	return siphash24(&seal_key, k->piece, sizeof k->piece) ^ k->pieces;
 }
 
-/* True if the piece lies in the tables, below struct kept. */
-static bool is_sane(const struct kept_piece *p)
+/* True if the piece lies in the tables, below struct persistent. */
+static bool is_sane(const struct persist_piece *p)
 {
 	const uint64_t end = (uint64_t)(uintptr_t)kept();
 	const uint64_t begin = self.info->core[self.id].tables;
-	return p->what < CORE_KEPTS && p->at >= begin && p->at < end && p->bytes <= end - p->at &&
+	return p->what < CORE_PERSISTS && p->at >= begin && p->at < end && p->bytes <= end - p->at &&
 	       p->at % PAGE_BYTES == 0 && p->bytes % PAGE_BYTES == 0;
 }
 
-static bool are_sane(const struct kept *k)
+static bool are_sane(const struct persistent *k)
 {
 	for (unsigned i = 0; i < k->pieces; i++)
 		if (!is_sane(&k->piece[i]) ||
@@ -65,12 +65,12 @@ static bool are_sane(const struct kept *k)
 /* Computes the holes between the pieces, which are sorted by address, highest first. */
 static void find_holes(void)
 {
-	const struct kept *k = kept();
+	const struct persistent *k = kept();
 	uint64_t end = (uint64_t)(uintptr_t)k;
 	hole_count = 0;
-	private_used = KEPT_BYTES;
+	private_used = PERSIST_BYTES;
 	for (unsigned i = 0; i < k->pieces; i++) {
-		const struct kept_piece *p = &k->piece[i];
+		const struct persist_piece *p = &k->piece[i];
 		holes[hole_count++] = (struct hole){p->at + p->bytes, end};
 		private_used += p->bytes;
 		end = p->at;
@@ -80,11 +80,11 @@ static void find_holes(void)
 
 void tables_init(void)
 {
-	struct kept *k = kept();
-	struct snapshot *s = snapshot_header();
-	if (s->lives == 0 || k->pieces > KEPT_PIECES_MAX || pieces_seal(k) != k->pieces_seal ||
+	struct persistent *k = kept();
+	struct published *s = published_header();
+	if (s->lives == 0 || k->pieces > PERSIST_PIECES_MAX || pieces_seal(k) != k->pieces_seal ||
 	    !are_sane(k)) {
-		memset(k, 0, KEPT_BYTES);
+		memset(k, 0, PERSIST_BYTES);
 		k->pieces_seal = pieces_seal(k);
 	}
 	s->lives++;
@@ -93,60 +93,60 @@ void tables_init(void)
 	window_end = taken = 0;
 }
 
-static void drop(enum core_kept what)
+static void drop(enum core_persist what)
 {
-	struct kept *k = kept();
+	struct persistent *k = kept();
 	unsigned left = 0;
 	for (unsigned i = 0; i < k->pieces; i++)
 		if (k->piece[i].what != what)
 			k->piece[left++] = k->piece[i];
-	memset(&k->piece[left], 0, (KEPT_PIECES_MAX - left) * sizeof k->piece[0]);
+	memset(&k->piece[left], 0, (PERSIST_PIECES_MAX - left) * sizeof k->piece[0]);
 	k->pieces = left;
 	k->pieces_seal = pieces_seal(k);
 }
 
 void tables_forget_devices(void)
 {
-	drop(CORE_KEPT_DEVICES);
+	drop(CORE_PERSIST_DEVICES);
 	find_holes();
 }
 
 /* Inserts a piece in address order. A devices' piece directly below another one is merged with it.
  * False: there are too many pieces. */
-static bool enter(enum core_kept what, uint64_t at, size_t bytes)
+static bool enter(enum core_persist what, uint64_t at, size_t bytes)
 {
-	struct kept *k = kept();
+	struct persistent *k = kept();
 	unsigned i = 0;
 	while (i < k->pieces && k->piece[i].at > at)
 		i++;
-	struct kept_piece *above = i ? &k->piece[i - 1] : NULL;
-	if (above && above->what == CORE_KEPT_DEVICES && what == CORE_KEPT_DEVICES &&
+	struct persist_piece *above = i ? &k->piece[i - 1] : NULL;
+	if (above && above->what == CORE_PERSIST_DEVICES && what == CORE_PERSIST_DEVICES &&
 	    at + bytes == above->at) {
 		above->at = at;
 		above->bytes += bytes;
 	} else {
-		if (k->pieces == KEPT_PIECES_MAX)
+		if (k->pieces == PERSIST_PIECES_MAX)
 			return false;
 		memmove(&k->piece[i + 1], &k->piece[i], (k->pieces - i) * sizeof k->piece[0]);
-		k->piece[i] = (struct kept_piece){.at = at, .bytes = bytes, .what = what};
+		k->piece[i] = (struct persist_piece){.at = at, .bytes = bytes, .what = what};
 		k->pieces++;
 	}
 	k->pieces_seal = pieces_seal(k);
 	return true;
 }
 
-void *core_private_keep(enum core_kept what, size_t bytes)
+void *core_persist_alloc(enum core_persist what, size_t bytes)
 {
 	bytes = align_up(bytes, PAGE_BYTES);
 	void *p = core_private_alloc(bytes);
-	if (p && what != CORE_KEPT_DEVICES)
+	if (p && what != CORE_PERSIST_DEVICES)
 		drop(what);
 	return p && enter(what, (uint64_t)(uintptr_t)p, bytes) ? p : NULL;
 }
 
-void *core_private_kept(enum core_kept what, size_t *bytes)
+void *core_persist_find(enum core_persist what, size_t *bytes)
 {
-	const struct kept *k = kept();
+	const struct persistent *k = kept();
 	for (unsigned i = 0; i < k->pieces; i++)
 		if (k->piece[i].what == what) {
 			*bytes = k->piece[i].bytes;
@@ -199,28 +199,28 @@ static size_t shareable(void)
 
 static size_t whole(void)
 {
-	return self.info->snapshot_bytes - SNAPSHOT_HEADER;
+	return self.info->snapshot_bytes - PUBLISHED_HEADER;
 }
 
-void *core_snapshot_area(size_t *bytes)
+void *core_published_area(size_t *bytes)
 {
 	*bytes = (window_end ? window_end : whole()) - self.area;
-	return (uint8_t *)snapshot_header() + SNAPSHOT_HEADER + self.area;
+	return (uint8_t *)published_header() + PUBLISHED_HEADER + self.area;
 }
 
-size_t core_snapshot_beside(void)
+size_t core_published_beside(void)
 {
 	return self.area + (window_end ? whole() - window_end : 0);
 }
 
-size_t core_snapshot_most(void)
+size_t core_published_most(void)
 {
 	return window_end ? window_end - self.area : whole() + shareable() - self.area;
 }
 
-int core_snapshot_take(size_t bytes)
+int core_published_take(size_t bytes)
 {
-	if (bytes > core_snapshot_most())
+	if (bytes > core_published_most())
 		return E_NOMEM;
 	if (self.area + bytes > whole() &&
 	    kcall(KCALL_SHARE, align_up(self.area + bytes - whole(), SHARE_UNIT), 0, 0) != 0)
@@ -244,8 +244,8 @@ size_t tables_needed(void)
 
 size_t tables_private_needed(void)
 {
-	const struct kept *k = kept();
-	size_t kept_bytes = KEPT_BYTES;
+	const struct persistent *k = kept();
+	size_t kept_bytes = PERSIST_BYTES;
 	for (unsigned i = 0; i < k->pieces; i++)
 		kept_bytes += k->piece[i].bytes;
 	return private_used - kept_bytes - u64_min(private_used - kept_bytes, spare_private);
@@ -259,5 +259,5 @@ bool tables_move(size_t used, size_t bytes, size_t needed, size_t private_needed
 		return false;
 	window_end = used >= needed ? used : 0;
 	self.area = window_end ? 0 : behind;
-	return core_snapshot_take(u64_min(needed, AREA_LEAST)) == E_OK;
+	return core_published_take(u64_min(needed, AREA_LEAST)) == E_OK;
 }

@@ -53,7 +53,7 @@ static void enter(enum state next)
 
 void ports_ask(unsigned d, enum ports_phase phase)
 {
-	struct snapshot *s = snapshot_header();
+	struct published *s = published_header();
 	s->phase[d] = (uint8_t)phase;
 	shared_store(&s->asked[d], s->asked[d] + 1);
 	core_wake(data_core(d));
@@ -61,7 +61,7 @@ void ports_ask(unsigned d, enum ports_phase phase)
 
 bool ports_answered(unsigned d)
 {
-	return shared_load(&outbox_of(data_core(d))->epoch) == snapshot_header()->asked[d];
+	return shared_load(&core_shm_of(data_core(d))->epoch) == published_header()->asked[d];
 }
 
 static void publish(enum ports_phase phase)
@@ -74,16 +74,16 @@ static void publish(enum ports_phase phase)
 
 void ports_init(void)
 {
-	struct snapshot *s = snapshot_header();
+	struct published *s = published_header();
 	nics = kept()->nic;
 	stats = kept()->stats;
-	if (takeover_possible()) {
+	if (warm_restart_possible()) {
 		nic_count = (unsigned)kept()->ports;
 		probed = true;
 		enter(TAKING);
 		return;
 	}
-	takeover_open();
+	warm_restart_open();
 	kept()->taking = 0;
 	memset(nics, 0, NIC_PORTS_MAX * sizeof *nics);
 	for (unsigned p = 0; p < NIC_PORTS_MAX; p++)
@@ -133,7 +133,7 @@ static void trace_line(const char *line)
 
 static void *device_memory(size_t bytes)
 {
-	return core_private_keep(CORE_KEPT_DEVICES, bytes);
+	return core_persist_alloc(CORE_PERSIST_DEVICES, bytes);
 }
 
 static void probe(const struct pci_dev *dev)
@@ -156,7 +156,7 @@ static void probe(const struct pci_dev *dev)
 		         nic->error ? nic->error : e == E_NOMEM ? "not enough memory" : "cannot be used", -e);
 		return;
 	}
-	snapshot_header()->nic[nic_count++].driver = driver;
+	published_header()->nic[nic_count++].driver = driver;
 }
 
 /* Creates as many null ports as the option says. */
@@ -187,11 +187,11 @@ static uint32_t stride_wanted(void)
 }
 
 /* A message ring has as many slots as fit its area. */
-static void choose_buffers(struct snapshot *s)
+static void choose_buffers(struct published *s)
 {
 	s->buf_stride = stride_wanted();
 	unsigned slots = RING_SLOTS_MAX;
-	while ((size_t)slots * (s->buf_stride + CACHE_LINE) > OUTBOX_AREA)
+	while ((size_t)slots * (s->buf_stride + CACHE_LINE) > CORE_SHM_AREA)
 		slots /= 2;
 	s->slots = slots;
 }
@@ -202,7 +202,7 @@ static bool is_dead(unsigned d)
 }
 
 /* Gives each living data core a queue pair, as long as every NIC has another one. */
-static void assign_pairs(struct snapshot *s)
+static void assign_pairs(struct published *s)
 {
 	unsigned most = nic_count ? NIC_PAIRS_MAX : 0;
 	for (unsigned p = 0; p < nic_count; p++)
@@ -216,7 +216,7 @@ static void assign_pairs(struct snapshot *s)
 static bool holder_died(void)
 {
 	for (unsigned d = 0; d < self.info->data_cores; d++)
-		if (unlikely(is_dead(d)) && snapshot_header()->pair_of[d] != NO_PAIR)
+		if (unlikely(is_dead(d)) && published_header()->pair_of[d] != NO_PAIR)
 			return true;
 	return false;
 }
@@ -224,7 +224,7 @@ static bool holder_died(void)
 /* Reads the device's counters, if it has any and responds. */
 static void port_stats(unsigned p)
 {
-	if (nics[p].ops->stats && snapshot_header()->nic[p].pairs && !links[p].gone)
+	if (nics[p].ops->stats && published_header()->nic[p].pairs && !links[p].gone)
 		nics[p].ops->stats(&nics[p], &stats[p]);
 }
 
@@ -232,14 +232,14 @@ void ports_book_unread(unsigned p, unsigned pair)
 {
 	const struct nic_ring_mem *m = &ports_config(p)->mem[pair];
 	if (nics[p].ops->rx_left)
-		stats[p].rx_unread += nics[p].ops->rx_left(&snapshot_header()->nic[p], pair, m->mem,
+		stats[p].rx_unread += nics[p].ops->rx_left(&published_header()->nic[p], pair, m->mem,
 		                                           m->cnt->rx_place);
 }
 
 /* From here on the ports are stopped; data cores have released them. */
 static void enter_idle(void)
 {
-	snapshot_header()->ports = 0;
+	published_header()->ports = 0;
 	publish(PORTS_STOPPED);
 	enter(IDLE);
 	core_app()->control->ports();
@@ -247,7 +247,7 @@ static void enter_idle(void)
 
 static void enter_preparing(void)
 {
-	struct snapshot *s = snapshot_header();
+	struct published *s = published_header();
 	if (!probed)
 		probe_all();
 	for (unsigned p = 0; p < nic_count; p++) {
@@ -283,13 +283,13 @@ const struct nic_config *ports_config(unsigned p)
 {
 	static struct nic_ring_mem mem[NIC_PAIRS_MAX];
 	static struct nic_config config;
-	const struct snapshot *s = snapshot_header();
+	const struct published *s = published_header();
 	for (unsigned d = 0; d < self.info->data_cores; d++) {
 		unsigned c = data_core(d);
 		if (s->pair_of[d] != NO_PAIR)
 			mem[s->pair_of[d]] = (struct nic_ring_mem){
-				(void *)(uintptr_t)outbox_of(c)->ring_mem[p], s->ring_bytes[p], c,
-				&outbox_of(c)->nic[p]};
+				(void *)(uintptr_t)core_shm_of(c)->ring_mem[p], s->ring_bytes[p], c,
+				&core_shm_of(c)->nic[p]};
 	}
 	config = (struct nic_config){.pairs = s->pairs,
 	                             .features = nics[p].features & ~(uint32_t)NIC_VLAN,
@@ -300,7 +300,7 @@ const struct nic_config *ports_config(unsigned p)
 
 static int start_port(unsigned p)
 {
-	struct nic_shared *shared = &snapshot_header()->nic[p];
+	struct nic_shared *shared = &published_header()->nic[p];
 	*shared = (struct nic_shared){.driver = shared->driver};
 	int e = nics[p].ops->start(&nics[p], ports_config(p), shared);
 	if (e != E_OK) {
@@ -334,8 +334,8 @@ static void enter_attaching(void)
 static void enter_running(void)
 {
 	enter(RUNNING);
-	revive_reset();
-	takeover_seal(nic_count);
+	recovery_reset();
+	warm_restart_seal(nic_count);
 	ports_check_link();
 	core_app()->control->ports();
 }
@@ -344,9 +344,9 @@ static void enter_running(void)
 
 static void take_over(void)
 {
-	struct snapshot *s = snapshot_header();
-	if (!takeover_begin() || stride_wanted() != s->buf_stride)
-		takeover_give_up("what it has built does not do for what runs");
+	struct published *s = published_header();
+	if (!warm_restart_begin() || stride_wanted() != s->buf_stride)
+		warm_restart_give_up("what it has built does not do for what runs");
 	s->area = self.area;
 	publish(PORTS_TABLES);
 	enter(SWITCHING);
@@ -359,9 +359,9 @@ void core_ports_restart(const char *why)
 	if (state == STOPPING)
 		return;
 	if (state == TAKING || state == SWITCHING)
-		takeover_give_up(why);
-	takeover_open();
-	revive_reset();
+		warm_restart_give_up(why);
+	warm_restart_open();
+	recovery_reset();
 	core_log("ports restart: %s", why);
 	publish(PORTS_STOPPED);
 	enter(STOPPING);
@@ -370,7 +370,7 @@ void core_ports_restart(const char *why)
 static bool data_core_restarted(void)
 {
 	for (unsigned d = 0; d < self.info->data_cores; d++)
-		if (shared_load(&outbox_of(data_core(d))->restarted) && !is_dead(d))
+		if (shared_load(&core_shm_of(data_core(d))->restarted) && !is_dead(d))
 			return true;
 	return false;
 }
@@ -389,12 +389,12 @@ static void running(void)
 {
 	if (unlikely(holder_died())) {
 		core_ports_restart("a data core died");
-	} else if (unlikely(revive_busy() || data_core_restarted())) {
-		takeover_open();
-		if (!revive_turn())
+	} else if (unlikely(recovery_busy() || data_core_restarted())) {
+		warm_restart_open();
+		if (!recovery_turn())
 			core_ports_restart("a data core was restarted");
-		else if (!revive_busy())
-			takeover_seal(nic_count);
+		else if (!recovery_busy())
+			warm_restart_seal(nic_count);
 	}
 }
 
@@ -420,7 +420,7 @@ void ports_turn(void)
 		take_over();
 		break;
 	case SWITCHING:
-		if (takeover_ended())
+		if (warm_restart_ended())
 			enter_running();
 		break;
 	case IDLE:
@@ -436,7 +436,7 @@ bool ports_let_go(void)
 uint64_t ports_deadline(void)
 {
 	if (state == RUNNING)
-		return revive_busy() ? self.now_tsc : look_tsc;
+		return recovery_busy() ? self.now_tsc : look_tsc;
 	return state == IDLE ? UINT64_MAX : self.now_tsc;
 }
 
@@ -474,12 +474,12 @@ void ports_check_link(void)
 	look_tsc = UINT64_MAX;
 	if (state != RUNNING && state != TAKING)
 		return;
-	takeover_open();
+	warm_restart_open();
 	for (unsigned p = 0; p < nic_count; p++)
-		if (snapshot_header()->nic[p].pairs && !links[p].gone)
+		if (published_header()->nic[p].pairs && !links[p].gone)
 			news[p] = look_at_link(p, read_stats);
-	if (!revive_busy())
-		takeover_seal(nic_count);
+	if (!recovery_busy())
+		warm_restart_seal(nic_count);
 	for (unsigned p = 0; p < nic_count; p++)
 		if (news[p])
 			core_app()->control->link(p, &links[p]);
@@ -491,7 +491,7 @@ void core_set_mtu(unsigned m) { mtu = m; }
 void core_set_idle(enum core_idle idle)
 {
 	idle_wish = idle;
-	__atomic_store_n(&snapshot_header()->idle_sleep, core_idle_mode() == CORE_IDLE_SLEEP,
+	__atomic_store_n(&published_header()->idle_sleep, core_idle_mode() == CORE_IDLE_SLEEP,
 	                 __ATOMIC_RELAXED);
 	for (unsigned d = 0; d < self.info->data_cores; d++)
 		core_wake(data_core(d)); /* a halted core reads it when it wakes */
@@ -528,7 +528,7 @@ void core_port_counters(unsigned port, struct nic_counters *sum)
 	uint64_t *to = (uint64_t *)sum;
 	memset(sum, 0, sizeof *sum);
 	for (unsigned d = 0; d < self.info->data_cores; d++) {
-		const uint64_t *from = (const uint64_t *)&outbox_of(data_core(d))->nic[port];
+		const uint64_t *from = (const uint64_t *)&core_shm_of(data_core(d))->nic[port];
 		for (size_t i = 0; i < sizeof *sum / sizeof *to; i++)
 			to[i] += __atomic_load_n(&from[i], __ATOMIC_RELAXED);
 	}
@@ -537,10 +537,10 @@ void core_port_counters(unsigned port, struct nic_counters *sum)
 const struct nic_stats *core_port_stats(unsigned port)
 {
 	if (state == RUNNING) {
-		takeover_open();
+		warm_restart_open();
 		port_stats(port);
-		if (!revive_busy())
-			takeover_seal(nic_count);
+		if (!recovery_busy())
+			warm_restart_seal(nic_count);
 	}
 	return &stats[port];
 }
@@ -548,14 +548,14 @@ const struct nic_stats *core_port_stats(unsigned port)
 int core_port_rate(unsigned port, unsigned pair, uint32_t kbps, uint32_t *set)
 {
 	struct nic *nic = &nics[port];
-	if (state != RUNNING || links[port].gone || pair >= snapshot_header()->nic[port].pairs)
+	if (state != RUNNING || links[port].gone || pair >= published_header()->nic[port].pairs)
 		return E_AGAIN;
 	if (!nic->ops->rate)
 		return E_NOTSUP;
-	takeover_open();
+	warm_restart_open();
 	int e = nic->ops->rate(nic, pair, kbps, set);
-	if (!revive_busy())
-		takeover_seal(nic_count);
+	if (!recovery_busy())
+		warm_restart_seal(nic_count);
 	return e;
 }
 
@@ -570,8 +570,8 @@ void core_drops(unsigned interface, uint64_t sum[CNT_DROPS])
 {
 	memset(sum, 0, CNT_DROPS * sizeof *sum);
 	for (unsigned c = 0; interface < CORE_INTERFACES_MAX && c < self.info->cores; c++) {
-		const uint64_t *v = outbox_drops(c)->v[interface];
-		for (unsigned i = 0; shared_load(&outbox_of(c)->drops_clean) && i < CNT_DROPS; i++)
+		const uint64_t *v = core_shm_drops(c)->v[interface];
+		for (unsigned i = 0; shared_load(&core_shm_of(c)->drops_clean) && i < CNT_DROPS; i++)
 			sum[i] += __atomic_load_n(&v[i], __ATOMIC_RELAXED);
 	}
 }
@@ -581,7 +581,7 @@ void core_counters(struct counters *sum)
 	memset(sum, 0, sizeof *sum);
 	for (unsigned c = 0; c < self.info->cores; c++)
 		for (unsigned i = 0; i < CNT_MAX; i++)
-			sum->v[i] += __atomic_load_n(&outbox_of(c)->counters.v[i], __ATOMIC_RELAXED);
+			sum->v[i] += __atomic_load_n(&core_shm_of(c)->counters.v[i], __ATOMIC_RELAXED);
 	/* A dead core cannot count the frames that it was processing. */
 	for (unsigned d = 0; d < self.info->data_cores; d++)
 		if (is_dead(d))
@@ -590,5 +590,5 @@ void core_counters(struct counters *sum)
 
 const struct core_stats *core_stats_of(unsigned core)
 {
-	return &outbox_of(core)->stats;
+	return &core_shm_of(core)->stats;
 }

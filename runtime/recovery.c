@@ -22,26 +22,26 @@ static enum { NOBODY, PREPARING, ATTACHING } step;
 static unsigned who;      /* index of the data core being revived */
 static uint64_t begun_tsc; /* time at which its restart was noticed */
 
-void revive_reset(void)
+void recovery_reset(void)
 {
 	step = NOBODY;
 }
 
-bool revive_busy(void)
+bool recovery_busy(void)
 {
 	return step != NOBODY;
 }
 
 static bool has_restarted(unsigned d)
 {
-	return shared_load(&outbox_of(data_core(d))->restarted);
+	return shared_load(&core_shm_of(data_core(d))->restarted);
 }
 
 /* The port was started, and its device is not known to be gone. */
 static bool is_there(unsigned p)
 {
 	struct nic_link link;
-	return snapshot_header()->nic[p].pairs && core_port_link(p, &link) && !link.gone;
+	return published_header()->nic[p].pairs && core_port_link(p, &link) && !link.gone;
 }
 
 static bool failed(unsigned p, int e)
@@ -55,7 +55,7 @@ static bool failed(unsigned p, int e)
 /* A mask of all pairs except that of the core being revived; `served`: only pairs whose cores poll. */
 static uint64_t pairs_of_others(bool served)
 {
-	const struct snapshot *s = snapshot_header();
+	const struct published *s = published_header();
 	uint64_t pairs = 0;
 	for (unsigned d = 0; d < self.info->data_cores; d++)
 		if (s->pair_of[d] != NO_PAIR && !(step != NOBODY && d == who) &&
@@ -100,7 +100,7 @@ static bool pairs_start(unsigned pair)
 	for (unsigned p = 0; p < core_port_count(); p++) {
 		struct nic *nic = ports_nic(p);
 		int e = is_there(p) ? nic->ops->pair_start(nic, ports_config(p), pair,
-		                                           &snapshot_header()->nic[p])
+		                                           &published_header()->nic[p])
 		                    : E_OK;
 		if (e != E_OK)
 			return failed(p, e);
@@ -111,7 +111,7 @@ static bool pairs_start(unsigned pair)
 /* Starts to revive data core d. Messages that it has punted are served as usual. */
 static bool begin(unsigned d)
 {
-	const uint8_t pair = snapshot_header()->pair_of[d];
+	const uint8_t pair = published_header()->pair_of[d];
 	who = d;
 	begun_tsc = clock_tsc();
 	step = PREPARING;
@@ -124,7 +124,7 @@ static bool begin(unsigned d)
 
 static bool attach(void)
 {
-	const uint8_t pair = snapshot_header()->pair_of[who];
+	const uint8_t pair = published_header()->pair_of[who];
 	if (pair != NO_PAIR && !pairs_start(pair))
 		return false;
 	step = ATTACHING;
@@ -145,7 +145,7 @@ static bool end(void)
 	return true;
 }
 
-bool revive_turn(void)
+bool recovery_turn(void)
 {
 	switch (step) {
 	case NOBODY:

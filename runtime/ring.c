@@ -38,30 +38,30 @@ static uint64_t wake_mask; /* cores written to in this turn */
 
 static size_t slot_bytes(void)
 {
-	size_t frame = snapshot_header()->buf_stride - BUF_DATA_OFFSET;
+	size_t frame = published_header()->buf_stride - BUF_DATA_OFFSET;
 	return align_up(sizeof(struct core_msg) + frame, CACHE_LINE);
 }
 
 static struct core_msg *slot(uint64_t ring, uint64_t index)
 {
 	return (struct core_msg *)(uintptr_t)(ring +
-	                                      index % snapshot_header()->slots * slot_bytes());
+	                                      index % published_header()->slots * slot_bytes());
 }
 
 static uint64_t punt_ring(unsigned d)
 {
-	return self.info->core[data_core(d)].outbox + OUTBOX_AREA;
+	return self.info->core[data_core(d)].outbox + CORE_SHM_AREA;
 }
 
 static uint64_t inject_ring(unsigned d)
 {
 	bool both = self.info->first_data_core == 0;
-	return self.info->core[0].outbox + OUTBOX_AREA * (1 + both + (uint64_t)d);
+	return self.info->core[0].outbox + CORE_SHM_AREA * (1 + both + (uint64_t)d);
 }
 
 static bool is_waiting(uint64_t head, uint64_t tail)
 {
-	return unlikely(head != tail) && head - tail <= snapshot_header()->slots;
+	return unlikely(head != tail) && head - tail <= published_header()->slots;
 }
 
 /* --- restart --- */
@@ -83,7 +83,7 @@ static struct punt_places {
 
 static void places_restart(void)
 {
-	places = (struct punt_places){.seen = outbox_of(self.id)->punt_head};
+	places = (struct punt_places){.seen = core_shm_of(self.id)->punt_head};
 }
 
 void rings_restart(void)
@@ -105,7 +105,7 @@ void rings_restart(void)
  */
 uint64_t ring_deficit(unsigned core)
 {
-	const struct outbox *o = outbox_of(core);
+	const struct core_shm *o = core_shm_of(core);
 	uint32_t roles = self.info->core[core].roles;
 	uint64_t n = 0;
 	if (roles & CORE_DATA) {
@@ -128,7 +128,7 @@ void ring_account_restart(void)
 
 unsigned core_frame_max(void)
 {
-	return snapshot_header()->buf_stride - BUF_DATA_OFFSET;
+	return published_header()->buf_stride - BUF_DATA_OFFSET;
 }
 
 /* --- punt: data core to control core --- */
@@ -159,7 +159,7 @@ static void places_give_back(uint64_t tail)
 }
 
 /* Reserves half of the ring. Its size changes only while no message of ours is in the ring (4). */
-static void places_divide(const struct snapshot *s)
+static void places_divide(const struct published *s)
 {
 	unsigned shares = core_app()->control->punt_kinds * s->ports, part = s->slots / 2 / shares;
 	if (likely(places.part == part && places.shares == shares))
@@ -172,15 +172,15 @@ static void places_divide(const struct snapshot *s)
 /* The share of a message: its kind, and the port whose packets are being handled. */
 static unsigned share_of(uint32_t kind)
 {
-	assert(kind < core_app()->control->punt_kinds && ring_from < snapshot_header()->ports);
+	assert(kind < core_app()->control->punt_kinds && ring_from < published_header()->ports);
 	return kind * NIC_PORTS_MAX + ring_from;
 }
 
 /* True if the punt ring, whose next slot is head, has room for another message of this share. */
 static bool punt_has_room(uint64_t head, unsigned share)
 {
-	const struct snapshot *s = snapshot_header();
-	uint64_t tail = shared_load(&outbox_of(0)->punt_tail[data_index()]), used = head - tail;
+	const struct published *s = published_header();
+	uint64_t tail = shared_load(&core_shm_of(0)->punt_tail[data_index()]), used = head - tail;
 	if (used >= s->slots) /* full, or the tail is invalid (5) */
 		return false;
 	places_give_back(tail);
@@ -197,7 +197,7 @@ static void places_take(uint64_t index, unsigned share)
 /* Copies the packet into the punt ring, counts it and frees it. `flags` are the message's. */
 static void punt(const struct pkt *p, unsigned flags, uint32_t kind, uint32_t arg)
 {
-	struct outbox *out = outbox_of(self.id);
+	struct core_shm *out = core_shm_of(self.id);
 	bool own = flags & PKT_OWN;
 	uint64_t head = out->punt_head;
 	unsigned share = share_of(kind);
@@ -240,14 +240,14 @@ void core_punt_own(const struct pkt *p, uint32_t kind, uint32_t arg)
 
 static bool punt_is_waiting(unsigned d)
 {
-	return is_waiting(shared_load(&outbox_of(data_core(d))->punt_head),
-	                  outbox_of(self.id)->punt_tail[d]);
+	return is_waiting(shared_load(&core_shm_of(data_core(d))->punt_head),
+	                  core_shm_of(self.id)->punt_tail[d]);
 }
 
 /* Counts message `index` as taken by the control core, once. */
 static void punt_book(unsigned d, uint64_t index, const struct core_msg *m)
 {
-	struct outbox *out = outbox_of(self.id);
+	struct core_shm *out = core_shm_of(self.id);
 	if (out->punt_taken[d] > index)
 		return;
 	out->punt_taken[d] = index + 1;
@@ -256,7 +256,7 @@ static void punt_book(unsigned d, uint64_t index, const struct core_msg *m)
 
 struct core_msg *ring_punt_next(unsigned d)
 {
-	uint64_t tail = outbox_of(self.id)->punt_tail[d];
+	uint64_t tail = core_shm_of(self.id)->punt_tail[d];
 	if (!punt_is_waiting(d))
 		return NULL;
 	struct core_msg *m = slot(punt_ring(d), tail);
@@ -266,14 +266,14 @@ struct core_msg *ring_punt_next(unsigned d)
 
 void ring_punt_done(unsigned d)
 {
-	struct outbox *out = outbox_of(self.id);
+	struct core_shm *out = core_shm_of(self.id);
 	shared_store(&out->punt_tail[d], out->punt_tail[d] + 1);
 }
 
 void ring_punt_skip(unsigned d)
 {
-	struct outbox *out = outbox_of(self.id);
-	uint64_t head = shared_load(&outbox_of(data_core(d))->punt_head);
+	struct core_shm *out = core_shm_of(self.id);
+	uint64_t head = shared_load(&core_shm_of(data_core(d))->punt_head);
 	uint64_t before = self.counters->v[CNT_punt_taken];
 	if (is_waiting(head, out->punt_tail[d]))
 		for (uint64_t i = out->punt_tail[d]; i != head; i++)
@@ -287,23 +287,23 @@ void ring_punt_skip(unsigned d)
 
 unsigned core_data_count(void)
 {
-	return core_ports_running() ? snapshot_header()->pairs : 0;
+	return core_ports_running() ? published_header()->pairs : 0;
 }
 
 int core_pair_of(unsigned core)
 {
 	unsigned d = core - self.info->first_data_core;
 	if (!core_ports_running() || d >= self.info->data_cores ||
-	    snapshot_header()->pair_of[d] == NO_PAIR)
+	    published_header()->pair_of[d] == NO_PAIR)
 		return E_NOENT;
-	return snapshot_header()->pair_of[d];
+	return published_header()->pair_of[d];
 }
 
 /* The index of the data core that polls `pair` < core_data_count(). */
 static unsigned holder(unsigned pair)
 {
 	unsigned d = 0;
-	while (snapshot_header()->pair_of[d] != pair)
+	while (published_header()->pair_of[d] != pair)
 		d++;
 	return d;
 }
@@ -311,14 +311,14 @@ static unsigned holder(unsigned pair)
 int core_inject(unsigned pair, unsigned port, const uint8_t *frame, unsigned len, uint32_t kind,
                 uint32_t arg)
 {
-	struct outbox *out = outbox_of(self.id);
+	struct core_shm *out = core_shm_of(self.id);
 	if (len > core_frame_max())
 		return E_INVAL;
 	if (pair >= core_data_count())
 		return E_AGAIN;
 	unsigned d = holder(pair);
 	uint64_t head = out->inject_head[d];
-	if (head - shared_load(&outbox_of(data_core(d))->inject_tail) >= snapshot_header()->slots)
+	if (head - shared_load(&core_shm_of(data_core(d))->inject_tail) >= published_header()->slots)
 		return E_AGAIN;
 	struct core_msg *m = slot(inject_ring(d), head);
 	fill(m, frame, len);
@@ -336,22 +336,22 @@ int core_inject(unsigned pair, unsigned port, const uint8_t *frame, unsigned len
 
 struct core_msg *ring_inject_next(void)
 {
-	uint64_t tail = outbox_of(self.id)->inject_tail;
-	if (!is_waiting(shared_load(&outbox_of(0)->inject_head[data_index()]), tail))
+	uint64_t tail = core_shm_of(self.id)->inject_tail;
+	if (!is_waiting(shared_load(&core_shm_of(0)->inject_head[data_index()]), tail))
 		return NULL;
 	return slot(inject_ring(data_index()), tail);
 }
 
 void ring_inject_done(void)
 {
-	struct outbox *out = outbox_of(self.id);
+	struct core_shm *out = core_shm_of(self.id);
 	shared_store(&out->inject_tail, out->inject_tail + 1);
 }
 
 void ring_inject_skip(void)
 {
-	struct outbox *out = outbox_of(self.id);
-	uint64_t head = shared_load(&outbox_of(0)->inject_head[data_index()]);
+	struct core_shm *out = core_shm_of(self.id);
+	uint64_t head = shared_load(&core_shm_of(0)->inject_head[data_index()]);
 	if (is_waiting(head, out->inject_tail))
 		count_n(CNT_originated_drop_tx, head - out->inject_tail);
 	shared_store(&out->inject_tail, head);
@@ -365,7 +365,7 @@ void ring_wake_peers(void)
 		return;
 	barrier_full(); /* the messages are visible before `parked` is read */
 	for (unsigned i = 0; wake_mask; i++, wake_mask >>= 1)
-		if (wake_mask & 1 && i != self.id && shared_load(&outbox_of(i)->parked))
+		if (wake_mask & 1 && i != self.id && shared_load(&core_shm_of(i)->parked))
 			kcall(KCALL_WAKE, i, 0, 0);
 }
 

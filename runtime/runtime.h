@@ -2,7 +2,7 @@
  * The runtime of a core program: the interface for applications at ring 3. Each core has its own
  * instance and its own copy of every variable (ARCHITECTURE.md, invariant 1): the hooks of one core do
  * not see what those of another core store in a variable. Cores share the snapshot, which the control
- * core writes (core_snapshot_area), an area that each core writes for itself (core_shared_area), and
+ * core writes (core_published_area), an area that each core writes for itself (core_shared_area), and
  * messages (core_punt, core_inject).
  *
  * The loop (runtime/loop.c) owns the core. On a data core a turn is:
@@ -48,7 +48,7 @@ struct core_self {
 	struct counters *counters; /* this core's counters, in its outbox */
 	struct drop_counts *drops; /* likewise */
 	struct bufpool pool;       /* data cores */
-	size_t area;               /* start of core_snapshot_area(), in bytes behind the header */
+	size_t area;               /* start of core_published_area(), in bytes behind the header */
 };
 
 extern struct core_self self;
@@ -87,10 +87,10 @@ _Noreturn void core_exit(unsigned code);
 _Noreturn void core_reboot(void);
 
 /* Records for the fault report the packet being processed, and the size of its vector. Setting
- * core_hand.data to 0 ends this. */
-static inline void core_hand_set(const struct pkt *p, unsigned vector)
+ * core_current.data to 0 ends this. */
+static inline void core_current_set(const struct pkt *p, unsigned vector)
 {
-	core_hand = (struct core_hand){(uint64_t)(uintptr_t)p->data, p->len, (uint16_t)vector, p->port};
+	core_current = (struct core_current){(uint64_t)(uintptr_t)p->data, p->len, (uint16_t)vector, p->port};
 }
 
 /* --- applications --- */
@@ -143,13 +143,13 @@ struct core_msg {
 /* The application's part on the control core, and its hooks on data cores for that part. All
  * applications share one control plane and its one set of hooks: control_plane_hooks (control/control.h). */
 struct control_hooks {
-	/* Builds the tables in core_snapshot_area(), from nothing. core_set_mtu(), core_set_app() and
+	/* Builds the tables in core_published_area(), from nothing. core_set_mtu(), core_set_app() and
 	 * the first core_set_idle() belong here. */
 	void (*start)(void);
 
 	/*
 	 * Takes over the previous control program's neighbours, which start could not know. `old`, `bytes`
-	 * long, is the core_snapshot_area() of that program, whose tables are still in force. Its contents
+	 * long, is the core_published_area() of that program, whose tables are still in force. Its contents
 	 * may be corrupt. start has built new tables beside it, and `link` has been called for all links.
 	 * Data cores use the new tables next. False: the new tables cannot replace the old ones, and the
 	 * ports are restarted. Or NULL: they are always restarted.
@@ -178,11 +178,11 @@ struct control_hooks {
 	 * at that time, and after each other hook, which may have set an earlier timer. */
 	uint64_t (*timer)(void);
 
-	/* Data core: packets requested by core_tap(), which the port has just received or is about to
+	/* Data core: packets requested by core_mirror(), which the port has just received or is about to
 	 * send (`out`; a full ring may still drop them). The hook must not change the packets. */
 	void (*tap)(const struct pkt *v, unsigned n, unsigned port, bool out);
 
-	/* Data core: called instead of rx_vector for ports given to core_watch(). Passes all the packets
+	/* Data core: called instead of rx_vector for ports given to core_trace_ports(). Passes all the packets
 	 * on to rx_vector, in order, in any number of vectors. */
 	void (*trace)(struct pkt *v, unsigned n, unsigned port);
 
@@ -191,18 +191,18 @@ struct control_hooks {
 	void (*inject)(struct pkt *p, uint32_t kind, uint32_t arg);
 };
 
-struct app_extension;
+struct app_plugin;
 struct app {
 	const struct control_hooks *control;
 
 	/* Additions to the control plane (control/management/plugin.h), or NULL. */
-	const struct app_extension *extension;
+	const struct app_plugin *extension;
 
 	/* Bytes of memory that this core needs besides its packet buffers (core_data_memory); both come
 	 * out of `room`. Or NULL: none. */
 	size_t (*data_bytes)(size_t room);
 
-	/* Locates the tables in core_snapshot_area() and discards all state about packets. */
+	/* Locates the tables in core_published_area() and discards all state about packets. */
 	void (*data_start)(void);
 
 	/* Locates the new tables. State of packets and connections is kept. Or NULL: the application
@@ -454,18 +454,18 @@ bool core_arena_has(unsigned core, const void *at, uint64_t bytes);
 
 /* The application's part of the snapshot region: 64-byte aligned, at the same address on all cores,
  * writable by the control core. */
-void *core_snapshot_area(size_t *bytes);
+void *core_published_area(size_t *bytes);
 
 /* Bytes of the snapshot region outside that area. After a takeover they hold the previous program's
  * tables. */
-size_t core_snapshot_beside(void);
+size_t core_published_beside(void);
 
 /* The largest possible size of the area: it can grow into memory that core_private_alloc() has not
  * given out. */
-size_t core_snapshot_most(void);
+size_t core_published_most(void);
 
 /* Makes the area at least so large; it never shrinks. E_NOMEM: not possible. */
-int core_snapshot_take(size_t bytes);
+int core_published_take(size_t bytes);
 
 /* Takes zeroed private memory of the control core, page aligned; NULL if there is not enough. Only a
  * restart of the program frees it, not the next control_hooks.start. */
@@ -498,11 +498,11 @@ size_t core_private_used(void);
  * kind; a second call takes a new piece, and the old one is lost. NULL: not enough memory, or too many
  * pieces.
  */
-enum core_kept { CORE_KEPT_DEVICES /* the runtime's own: many pieces */, CORE_KEPT_JOURNAL, CORE_KEPTS };
-void *core_private_keep(enum core_kept what, size_t bytes);
+enum core_persist { CORE_PERSIST_DEVICES /* the runtime's own: many pieces */, CORE_PERSIST_JOURNAL, CORE_PERSISTS };
+void *core_persist_alloc(enum core_persist what, size_t bytes);
 
 /* A kept piece, and its size in whole pages; NULL: none. */
-void *core_private_kept(enum core_kept what, size_t *bytes);
+void *core_persist_find(enum core_persist what, size_t *bytes);
 
 /* By how much the private memory and the snapshot could be smaller and still hold the tables that
  * control_hooks.start has built. A program that takes over has only the memory beside these tables.
@@ -531,14 +531,14 @@ bool core_quiesce(void);
 
 /*
  * From now on data cores pass to control_hooks.tap the packets received by the ports in `in`, one bit
- * each, and those to be sent by the ports in `out`, without frames sent by slots. core_tap(0, 0) ends
+ * each, and those to be sent by the ports in `out`, without frames sent by slots. core_mirror(0, 0) ends
  * this; after the next core_quiesce() no core calls the hook any more.
  */
-void core_tap(uint32_t in, uint32_t out);
+void core_mirror(uint32_t in, uint32_t out);
 
 /* From now on data cores pass the packets received by the ports in `ports`, one bit each, to
- * control_hooks.trace instead of rx_vector. core_watch(0) ends this, like core_tap(0, 0). */
-void core_watch(uint32_t ports);
+ * control_hooks.trace instead of rx_vector. core_trace_ports(0) ends this, like core_mirror(0, 0). */
+void core_trace_ports(uint32_t ports);
 
 /* Requests a stop and restart of the ports (new buffer size, core restarted). Returns at once;
  * control_hooks.start follows. `why` is printed on the console. */

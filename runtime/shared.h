@@ -1,8 +1,8 @@
 /*
  * The shared memory of the runtime (ARCHITECTURE.md, invariant 2). There are two kinds:
  *
- * struct outbox    one per core. Only that core writes it; page tables enforce this.
- * struct snapshot  written by the control core only, read by all.
+ * struct core_shm    one per core. Only that core writes it; page tables enforce this.
+ * struct published  written by the control core only, read by all.
  *
  * A message ring therefore lies in two outboxes: slots and head in the producer's, tail in the
  * consumer's. Slots are 64-byte aligned and all of one size. runtime/ring.c has the rules.
@@ -18,7 +18,7 @@
 #include "runtime/events.h"
 #include "hal/barrier.h"
 
-#define OUTBOX_AREA 0x200000u /* bytes of the header area and of each ring */
+#define CORE_SHM_AREA 0x200000u /* bytes of the header area and of each ring */
 #define RING_SLOTS_MAX 512
 #define SHARED_AREA 0x1a0000u /* end of the header area; belongs to the application */
 
@@ -28,11 +28,11 @@
  * Arranged by cache lines: the first fields change seldom, and other cores read them in every turn.
  * From `stats` on come the fields that the owner writes in every turn; others read them less often.
  */
-struct outbox {
+struct core_shm {
 	uint64_t epoch;         /* data core: the last value of `asked` that it has completed */
 	uint64_t restarted;     /* data core: its program was restarted and has no ring memory yet */
-	uint64_t drops_clean;   /* the owner has zeroed its outbox_drops() */
-	uint64_t events_clean;  /* the owner has zeroed its outbox_events() */
+	uint64_t drops_clean;   /* the owner has zeroed its core_shm_drops() */
+	uint64_t events_clean;  /* the owner has zeroed its core_shm_events() */
 	uint64_t parked;        /* the owner halts or is about to; wake it after writing to its rings */
 	uint64_t punt_head;     /* producer: data core */
 	uint64_t inject_tail;   /* consumer: data core */
@@ -45,9 +45,9 @@ struct outbox {
 	struct counters counters __attribute__((aligned(64)));
 	struct nic_counters nic[NIC_PORTS_MAX] __attribute__((aligned(64)));
 };
-_Static_assert(sizeof(struct outbox) <= BOOT_HEADER_BYTES, "zeroed by the kernel");
+_Static_assert(sizeof(struct core_shm) <= BOOT_HEADER_BYTES, "zeroed by the kernel");
 _Static_assert(BOOT_HEADER_BYTES + sizeof(struct drop_counts) + sizeof(struct event_ring) + SHARED_AREA <=
-                       OUTBOX_AREA,
+                       CORE_SHM_AREA,
                "the drops by interface lie behind it, the events, and then the application's");
 
 /* A request to a data core. */
@@ -59,13 +59,13 @@ enum ports_phase {
 };
 
 /* At the start of the snapshot region; the rest belongs to the application. */
-struct snapshot {
+struct published {
 	/* Request number, by data core index. A change tells that core to read its phase and the fields
 	 * after it; written last. */
 	uint64_t asked[CORES_MAX];
-	uint32_t looked_at; /* tap_in | trace_in; changes at any time; read for every vector */
-	uint32_t tap_in, tap_out; /* set by core_tap(), at any time */
-	uint32_t trace_in;        /* set by core_watch(), at any time */
+	uint32_t looked_at; /* mirror_in | trace_in; changes at any time; read for every vector */
+	uint32_t mirror_in, mirror_out; /* set by core_mirror(), at any time */
+	uint32_t trace_in;        /* set by core_trace_ports(), at any time */
 	uint8_t phase[CORES_MAX]; /* enum ports_phase, by data core index */
 	uint32_t ports;
 	uint32_t pairs; /* queue pairs in use on every port; data cores without one are on standby */
@@ -80,23 +80,23 @@ struct snapshot {
 	struct nic_shared nic[NIC_PORTS_MAX];
 };
 #define NO_PAIR 0xff /* on standby, or dead */
-#define SNAPSHOT_HEADER 0x10000u
-_Static_assert(sizeof(struct snapshot) <= SNAPSHOT_HEADER, "snapshot header");
-_Static_assert(offsetof(struct snapshot, ring_bytes) <= BOOT_HEADER_BYTES, "zeroed by the kernel");
+#define PUBLISHED_HEADER 0x10000u
+_Static_assert(sizeof(struct published) <= PUBLISHED_HEADER, "snapshot header");
+_Static_assert(offsetof(struct published, ring_bytes) <= BOOT_HEADER_BYTES, "zeroed by the kernel");
 
 /*
  * State that survives the control program, at the end of its tables. It is sealed by hashes, because a
  * failed program may have written anywhere. The pieces are sealed whenever one is added or removed, the
  * devices whenever their drivers have finished a change.
  */
-#define KEPT_PIECES_MAX 64
-struct kept_piece {
+#define PERSIST_PIECES_MAX 64
+struct persist_piece {
 	uint64_t at, bytes;
-	uint64_t what; /* enum core_kept */
+	uint64_t what; /* enum core_persist */
 };
-struct kept {
+struct persistent {
 	uint64_t pieces, pieces_seal;
-	struct kept_piece piece[KEPT_PIECES_MAX]; /* by address, highest first */
+	struct persist_piece piece[PERSIST_PIECES_MAX]; /* by address, highest first */
 	uint64_t taking;        /* a takeover has begun and not ended */
 	uint64_t taken_tsc[2];  /* times at which the last two ended */
 	uint64_t open;          /* drivers are changing devices, so the seal is invalid */
@@ -108,27 +108,27 @@ struct kept {
 	struct nic nic[NIC_PORTS_MAX];
 	struct nic_stats stats[NIC_PORTS_MAX];
 };
-#define KEPT_BYTES 0x8000u
-_Static_assert(sizeof(struct kept) <= KEPT_BYTES, "whole pages");
+#define PERSIST_BYTES 0x8000u
+_Static_assert(sizeof(struct persistent) <= PERSIST_BYTES, "whole pages");
 
-static inline struct outbox *outbox_of(unsigned core)
+static inline struct core_shm *core_shm_of(unsigned core)
 {
-	return (struct outbox *)(uintptr_t)self.info->core[core].outbox;
+	return (struct core_shm *)(uintptr_t)self.info->core[core].outbox;
 }
 
-static inline struct drop_counts *outbox_drops(unsigned core)
+static inline struct drop_counts *core_shm_drops(unsigned core)
 {
-	return (struct drop_counts *)(void *)((uint8_t *)outbox_of(core) + BOOT_HEADER_BYTES);
+	return (struct drop_counts *)(void *)((uint8_t *)core_shm_of(core) + BOOT_HEADER_BYTES);
 }
 
-static inline struct event_ring *outbox_events(unsigned core)
+static inline struct event_ring *core_shm_events(unsigned core)
 {
-	return (struct event_ring *)(void *)(outbox_drops(core) + 1);
+	return (struct event_ring *)(void *)(core_shm_drops(core) + 1);
 }
 
-static inline struct snapshot *snapshot_header(void)
+static inline struct published *published_header(void)
 {
-	return (struct snapshot *)(uintptr_t)self.info->snapshot;
+	return (struct published *)(uintptr_t)self.info->snapshot;
 }
 
 /* Access to single words shared between cores. */
@@ -183,7 +183,7 @@ bool slots_moved(void); /* the application has sent by slots since the last call
 
 /* tables.c */
 void tables_init(void);         /* at the start of a control program */
-struct kept *kept(void);
+struct persistent *kept(void);
 void tables_forget_devices(void); /* before any device gets memory */
 size_t tables_taken(void);      /* bytes of our part of the snapshot */
 size_t tables_needed(void);     /* tables_taken, less core_set_spare's snapshot_bytes */
@@ -193,12 +193,12 @@ size_t tables_private_needed(void);
 bool tables_move(size_t used, size_t bytes, size_t needed, size_t private_needed);
 
 /* takeover.c */
-bool takeover_possible(void);   /* the ports run, and the devices match their seal */
-void takeover_open(void);       /* before calls of drivers that change devices */
-void takeover_seal(unsigned ports); /* after such calls */
-bool takeover_begin(void);      /* builds new tables beside those in force; false: not possible */
-bool takeover_ended(void);      /* true once all data cores use the new tables */
-_Noreturn void takeover_give_up(const char *why); /* restarts this program, and with it the ports */
+bool warm_restart_possible(void);   /* the ports run, and the devices match their seal */
+void warm_restart_open(void);       /* before calls of drivers that change devices */
+void warm_restart_seal(unsigned ports); /* after such calls */
+bool warm_restart_begin(void);      /* builds new tables beside those in force; false: not possible */
+bool warm_restart_ended(void);      /* true once all data cores use the new tables */
+_Noreturn void warm_restart_give_up(const char *why); /* restarts this program, and with it the ports */
 
 /* ports.c */
 void ports_init(void);
@@ -218,9 +218,9 @@ bool ports_settled(void);       /* the ports run, or are stopped until core_port
 uint64_t ports_deadline(void);  /* TSC at which ports_turn must be called again; UINT64_MAX: none */
 
 /* revive.c: while the ports run */
-void revive_reset(void);        /* no data core is being revived: the ports have just been started */
-bool revive_turn(void);         /* false: the ports must be restarted instead; the reason is printed */
-bool revive_busy(void);
+void recovery_reset(void);        /* no data core is being revived: the ports have just been started */
+bool recovery_turn(void);         /* false: the ports must be restarted instead; the reason is printed */
+bool recovery_busy(void);
 
 /* control.c */
 void core_wake(unsigned core);   /* ends that core's sleep, if it sleeps */
@@ -233,15 +233,15 @@ void control_woken(void);        /* after a sleep: check console and links soon 
 void crash_turn(void);           /* prints the reports of failed programs */
 
 /* remains.c: data for a report of this core's failure, besides the packets received last */
-enum remains_kind {
-	REMAINS_POOL,    /* struct bufpool */
-	REMAINS_QUEUE,   /* struct nic_queue */
-	REMAINS_COUNTED, /* struct nic_counters */
-	REMAINS_WAITING, /* two 32-bit words, packets queued for a port: n, held */
+enum coredump_kind {
+	COREDUMP_POOL,    /* struct bufpool */
+	COREDUMP_QUEUE,   /* struct nic_queue */
+	COREDUMP_COUNTED, /* struct nic_counters */
+	COREDUMP_WAITING, /* two 32-bit words, packets queued for a port: n, held */
 };
-void remains_forget(void);
+void coredump_forget(void);
 /* driver: index into nic_drivers[] */
-void remains_keep(enum remains_kind kind, unsigned port, unsigned driver, const void *at, size_t bytes);
+void coredump_keep(enum coredump_kind kind, unsigned port, unsigned driver, const void *at, size_t bytes);
 
 /* watch.c */
 void watch_turn(void);           /* checks that the data cores make progress */

@@ -16,7 +16,7 @@
 uintptr_t __stack_chk_guard;
 
 struct core_self self;
-struct core_hand core_hand;
+struct core_current core_current;
 
 _Noreturn void core_main(const struct boot_info *info, unsigned id);
 void program_start(void);
@@ -45,11 +45,11 @@ _Noreturn void core_main(const struct boot_info *info, unsigned id)
 	self.now_tsc = clock_tsc();
 	core_random(&guard, sizeof guard);
 	__stack_chk_guard = guard & ~0xffull; /* a zero byte: a string copy cannot reproduce it */
-	self.counters = &outbox_of(id)->counters;
-	self.drops = outbox_drops(id);
-	if (!outbox_of(id)->drops_clean) { /* done here, to keep ring-0 work short */
+	self.counters = &core_shm_of(id)->counters;
+	self.drops = core_shm_drops(id);
+	if (!core_shm_of(id)->drops_clean) { /* done here, to keep ring-0 work short */
 		memset(self.drops, 0, sizeof *self.drops);
-		shared_store(&outbox_of(id)->drops_clean, 1);
+		shared_store(&core_shm_of(id)->drops_clean, 1);
 	}
 	core_events_start();
 	core_event(EVENT_start, self.roles, info->status[id].faults);

@@ -1,11 +1,11 @@
 /*
  * Restart of the control program while data cores continue. Data cores forward by the tables that the
  * previous program has published. The new program builds its own tables beside these, as at any start
- * (tables.c), takes the devices as they were left (struct kept), and has all data cores switch to the
+ * (tables.c), takes the devices as they were left (struct persistent), and has all data cores switch to the
  * new tables.
  *
  *     state       entered by                      leaves when
- *     TAKING      ports_init, takeover_possible   the tables are built, links are known, and the
+ *     TAKING      ports_init, warm_restart_possible   the tables are built, links are known, and the
  *                                                 neighbours of the old tables are in the new ones
  *                                                 → SWITCHING
  *     SWITCHING   above                           every data core uses the new tables → RUNNING
@@ -31,27 +31,27 @@ static uint64_t begun_tsc;
 
 /* --- the devices --- */
 
-static uint64_t devices_seal(const struct kept *k)
+static uint64_t devices_seal(const struct persistent *k)
 {
-	uint64_t sum = siphash24(&seal_key, &k->ports, offsetof(struct kept, nic) -
-	                                                       offsetof(struct kept, ports));
+	uint64_t sum = siphash24(&seal_key, &k->ports, offsetof(struct persistent, nic) -
+	                                                       offsetof(struct persistent, ports));
 	sum ^= siphash24(&seal_key, k->nic, k->ports * sizeof k->nic[0]);
 	return sum ^ siphash24(&seal_key, k->stats, k->ports * sizeof k->stats[0]);
 }
 
-void takeover_open(void)
+void warm_restart_open(void)
 {
 	__atomic_store_n(&kept()->open, 1, __ATOMIC_RELEASE);
 }
 
 void core_test_driver(void)
 {
-	takeover_open();
+	warm_restart_open();
 }
 
-void takeover_seal(unsigned ports)
+void warm_restart_seal(unsigned ports)
 {
-	struct kept *k = kept();
+	struct persistent *k = kept();
 	k->ports = ports;
 	k->area_bytes = tables_taken();
 	k->needed = tables_needed();
@@ -60,7 +60,7 @@ void takeover_seal(unsigned ports)
 	__atomic_store_n(&k->open, 0, __ATOMIC_RELEASE);
 }
 
-static bool devices_are_whole(const struct kept *k)
+static bool devices_are_whole(const struct persistent *k)
 {
 	return !k->open && k->ports > 0 && k->ports <= NIC_PORTS_MAX &&
 	       k->devices_seal == devices_seal(k);
@@ -72,7 +72,7 @@ static bool devices_are_whole(const struct kept *k)
  * its queues after the takeover (revive.c). */
 static bool all_poll(void)
 {
-	const struct snapshot *s = snapshot_header();
+	const struct published *s = published_header();
 	for (unsigned d = 0; d < self.info->data_cores; d++) {
 		if (self.info->status[data_core(d)].state == CORE_DEAD) {
 			if (s->pair_of[d] != NO_PAIR)
@@ -84,7 +84,7 @@ static bool all_poll(void)
 	return true;
 }
 
-static bool too_often(const struct kept *k)
+static bool too_often(const struct persistent *k)
 {
 	return k->taken_tsc[0] &&
 	       clock_tsc() - k->taken_tsc[0] < clock_ticks(&self.clock, OFTEN_NS);
@@ -93,8 +93,8 @@ static bool too_often(const struct kept *k)
 /* The reason why a takeover is not possible; NULL: it is. */
 static const char *obstacle(void)
 {
-	const struct snapshot *s = snapshot_header();
-	const struct kept *k = kept();
+	const struct published *s = published_header();
+	const struct persistent *k = kept();
 	if (k->taking)
 		return "it has failed while it took over";
 	if (too_often(k))
@@ -110,9 +110,9 @@ static const char *obstacle(void)
 	return NULL;
 }
 
-bool takeover_possible(void)
+bool warm_restart_possible(void)
 {
-	if (snapshot_header()->lives == 1 || self.info->first_data_core == 0)
+	if (published_header()->lives == 1 || self.info->first_data_core == 0)
 		return false;
 	const char *why = obstacle();
 	if (why)
@@ -127,22 +127,22 @@ bool core_takes_over(void)
 	return kept()->taking;
 }
 
-void takeover_give_up(const char *why)
+void warm_restart_give_up(const char *why)
 {
 	core_log("control program: %s", why);
 	kcall(KCALL_RESTART, self.id, 0, 0); /* `taking` stays set, so the next program does not try */
 	__builtin_unreachable();
 }
 
-bool takeover_begin(void)
+bool warm_restart_begin(void)
 {
-	const struct snapshot *s = snapshot_header();
+	const struct published *s = published_header();
 	const struct app *app = core_app();
-	const uint8_t *old = (const uint8_t *)s + SNAPSHOT_HEADER + s->area;
+	const uint8_t *old = (const uint8_t *)s + PUBLISHED_HEADER + s->area;
 	begun_tsc = clock_tsc();
 	kept()->taking = 1;
-	core_tap(0, 0); /* ends captures and traces of the previous program */
-	core_watch(0);
+	core_mirror(0, 0); /* ends captures and traces of the previous program */
+	core_trace_ports(0);
 	app->control->start();
 	if (core_app() != app)
 		return false;
@@ -155,13 +155,13 @@ static bool has_switched(unsigned d)
 {
 	const unsigned c = data_core(d);
 	return self.info->status[c].state == CORE_DEAD || ports_answered(d) ||
-	       shared_load(&outbox_of(c)->restarted);
+	       shared_load(&core_shm_of(c)->restarted);
 }
 
-bool takeover_ended(void)
+bool warm_restart_ended(void)
 {
-	struct snapshot *s = snapshot_header();
-	struct kept *k = kept();
+	struct published *s = published_header();
+	struct persistent *k = kept();
 	for (unsigned d = 0; d < self.info->data_cores; d++)
 		if (!has_switched(d))
 			return false;

@@ -35,7 +35,7 @@ uint64_t watch_control_tsc; /* time of a data core's next check */
 /* True if the core has made no turn for `most` checks; the count then starts again. */
 static bool stands_still(unsigned core, unsigned most)
 {
-	const struct outbox *o = outbox_of(core);
+	const struct core_shm *o = core_shm_of(core);
 	uint64_t turns = shared_load(&o->stats.turns);
 	bool stands = turns == seen[core].turns && !shared_load(&o->parked) &&
 	              self.info->status[core].state == CORE_RUNNING;
@@ -97,7 +97,7 @@ void watch_control(void)
 
 uint64_t watch_control_deadline(void)
 {
-	return is_mine() && !shared_load(&outbox_of(0)->parked) ? watch_control_tsc : UINT64_MAX;
+	return is_mine() && !shared_load(&core_shm_of(0)->parked) ? watch_control_tsc : UINT64_MAX;
 }
 
 void core_restart(unsigned core)

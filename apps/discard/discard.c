@@ -11,11 +11,11 @@
 #include "control/control.h"
 #include "dataplane/state.h"
 
-static const struct view *view;
+static const struct dp_state *view;
 
 static void data_start(void)
 {
-	view = view_get();
+	view = dp_get();
 }
 
 /* Neighbour discovery and MLD are messages of ICMPv6, MLD's behind an option. */
@@ -23,23 +23,23 @@ static bool is_icmp6_to_us(const struct pkt *p)
 {
 	const uint8_t *ip = p->data + ETH_HLEN;
 	return ip6_check(ip, p->len - ETH_HLEN) == CNT_NONE &&
-	       (ip6_next(ip) == IP6_ICMP6 || ip6_next(ip) == IP6_HOP_BY_HOP) && door_ours6(view, p);
+	       (ip6_next(ip) == IP6_ICMP6 || ip6_next(ip) == IP6_HOP_BY_HOP) && ingress_local6(view, p);
 }
 
 static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 {
-	const struct view_port *vp = &view->port[port];
+	const struct dp_interface *vp = &view->port[port];
 	for (unsigned i = 0; i < n; i++) {
-		core_hand_set(&v[i], n);
-		enum door door = door_ip(&v[i], vp);
-		if (door == DOOR_IP6 && is_icmp6_to_us(&v[i])) {
+		core_current_set(&v[i], n);
+		enum door door = ingress_classify(&v[i], vp);
+		if (door == INGRESS_IP6 && is_icmp6_to_us(&v[i])) {
 			pkt_csum_complete(&self.pool, &v[i]);
-			core_punt(&v[i], door_kind6(&v[i]), NH_LOCAL);
-		} else if (door != DOOR_GONE) {
+			core_punt(&v[i], ingress_punt_kind6(&v[i]), NH_LOCAL);
+		} else if (door != INGRESS_CONSUMED) {
 			core_drop(&v[i], CNT_discarded);
 		}
 	}
-	core_hand.data = 0;
+	core_current.data = 0;
 }
 
 const struct app discard_app = {

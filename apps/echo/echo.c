@@ -17,7 +17,7 @@
 #include "net/tcp/wire.h"
 #include "net/udp.h"
 
-static const struct view *view;
+static const struct dp_state *view;
 
 /* TCP segments of a vector: they go to TCP together, so that those of one connection are
  * acknowledged by one. */
@@ -26,22 +26,22 @@ static unsigned segment_count;
 
 static size_t data_bytes(size_t room)
 {
-	return tcp_core_bytes(room, services_any(&view_get()->services, SERVICE_TCP));
+	return tcp_data_bytes(room, services_any(&dp_get()->services, SERVICE_TCP));
 }
 
 static void data_start(void)
 {
-	view = view_get();
+	view = dp_get();
 	segment_count = 0;
 	chargen_init();
-	tcp_core_start();
+	tcp_data_start();
 	tcp_services_start(&view->services);
 }
 
 static void data_tables(void)
 {
-	view = view_get();
-	out_start();
+	view = dp_get();
+	output_start();
 }
 
 /* A correct packet to one of our addresses, from somebody who may send; of a whole one `proto`
@@ -49,14 +49,14 @@ static void data_tables(void)
 static void upper_input(struct pkt *p, uint8_t proto, unsigned at)
 {
 	const uint8_t *ip = p->data + ETH_HLEN;
-	if (proto == IP_PROTO_TCP && tcp_core && !view_is_management(view, ip, at)) {
+	if (proto == IP_PROTO_TCP && tcp_data && !dp_is_management(view, ip, at)) {
 		segments[segment_count++] = *p;
 		return;
 	}
 	if (proto == IP_PROTO_UDP && udp_service(p, &view->services))
 		return;
 	pkt_csum_complete(&self.pool, p);
-	core_punt(p, ip[0] >> 4 == 6 ? door_kind6(p) : door_kind4(p), NH_LOCAL);
+	core_punt(p, ip[0] >> 4 == 6 ? ingress_punt_kind6(p) : ingress_punt_kind4(p), NH_LOCAL);
 }
 
 static void local_input(struct pkt *p)
@@ -65,9 +65,9 @@ static void local_input(struct pkt *p)
 	upper_input(p, ip4_is_fragment(ip) ? IP6_NO_NEXT : ip4_proto(ip), ip4_header_len(ip));
 }
 
-static void ip4_input(struct pkt *p, const struct view_port *port)
+static void ip4_input(struct pkt *p, const struct dp_interface *port)
 {
-	enum counter bad = door_host4(p, port);
+	enum counter bad = ingress_host4(p, port);
 	if (bad != CNT_NONE)
 		core_drop(p, bad);
 	else
@@ -82,7 +82,7 @@ static enum counter check_ends6(const struct pkt *p)
 	const struct net_addr src = ip6_src(ip), dst = ip6_dst(ip);
 	if (net_addr_is_any(&src))
 		return CNT_drop_ip6_src_martian;
-	if (door_is_ours6(view, p->port, &src))
+	if (ingress_is_local6(view, p->port, &src))
 		return CNT_drop_ip6_src_local;
 	if (ip6_is_multicast(&dst))
 		return CNT_drop_ip6_multicast;
@@ -112,7 +112,7 @@ static void ip6_input(struct pkt *p)
 	enum counter bad = ip6_check(p->data + ETH_HLEN, p->len - ETH_HLEN);
 	if (bad != CNT_NONE)
 		core_drop(p, bad);
-	else if (!door_ours6(view, p))
+	else if (!ingress_local6(view, p))
 		core_drop(p, CNT_drop_ip6_not_ours);
 	else
 		local6_input(p);
@@ -120,22 +120,22 @@ static void ip6_input(struct pkt *p)
 
 static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 {
-	const struct view_port *vp = &view->port[port];
+	const struct dp_interface *vp = &view->port[port];
 	for (unsigned i = 0; i < n; i++) {
-		core_hand_set(&v[i], n);
-		enum door door = door_ip(&v[i], vp);
-		if (door == DOOR_IP4)
+		core_current_set(&v[i], n);
+		enum door door = ingress_classify(&v[i], vp);
+		if (door == INGRESS_IP4)
 			ip4_input(&v[i], vp);
-		else if (door == DOOR_IP6)
+		else if (door == INGRESS_IP6)
 			ip6_input(&v[i]);
 	}
 	if (segment_count) {
-		core_hand_set(&segments[0], segment_count);
-		out_turn();
-		tcp_core_input(segments, segment_count);
+		core_current_set(&segments[0], segment_count);
+		output_turn();
+		tcp_data_input(segments, segment_count);
 		segment_count = 0;
 	}
-	core_hand.data = 0;
+	core_current.data = 0;
 }
 
 const struct app echo_app = {
@@ -144,7 +144,7 @@ const struct app echo_app = {
 	.data_start = data_start,
 	.data_tables = data_tables,
 	.rx_vector = rx_vector,
-	.data_timer = tcp_core_timer,
-	.data_msg = tcp_core_msg,
+	.data_timer = tcp_data_timer,
+	.data_msg = tcp_data_msg,
 	.answers = true,
 };

@@ -94,13 +94,13 @@ static const struct tcp_app services_tcp[SERVICES] = {
 
 void tcp_services_start(const struct services *services)
 {
-	for (unsigned s = 0; tcp_core && s < SERVICES; s++) {
+	for (unsigned s = 0; tcp_data && s < SERVICES; s++) {
 		const struct service_ports *ports = &services->of[SERVICE_TCP][s];
 		for (unsigned i = 0; i < ports->ports; i++) {
-			int e = tcp_listen(tcp_core, &(struct tcp_listen){.addr = NET_ADDR_ANY,
+			int e = tcp_listen(tcp_data, &(struct tcp_listen){.addr = NET_ADDR_ANY,
 			                                                  .port = ports->port[i],
 			                                                  .app = &services_tcp[s]});
-			assert(e == E_OK); /* tcp_core_start has made room for all */
+			assert(e == E_OK); /* tcp_data_start has made room for all */
 		}
 	}
 }

@@ -22,9 +22,9 @@
 #include "net/ip.h"
 
 /* Counts what the list says of packets, which becomes their rule[]. */
-static void ask(const struct view_filter *f, const uint8_t *const *ip, uint32_t *rule, unsigned n)
+static void ask(const struct dp_filter *f, const uint8_t *const *ip, uint32_t *rule, unsigned n)
 {
-	uint64_t *count = &view_counted()->filter[f->counts];
+	uint64_t *count = &dp_counted()->filter[f->counts];
 	acl_classify(f->acl, ip, rule, n);
 	if (core_traces() && n)
 		trace_filter(f, rule[0]);
@@ -42,7 +42,7 @@ static bool may_tell(const struct pkt *p, bool six, enum counter reason)
 }
 
 /* The end of a packet that a list denies. reason: where it is not that its ports cannot be told. */
-static void deny(struct pkt *p, const struct view_filter *f, uint32_t rule, enum counter reason)
+static void deny(struct pkt *p, const struct dp_filter *f, uint32_t rule, enum counter reason)
 {
 	bool six = ip_is_ip6(p->data + ETH_HLEN);
 	bool tell = may_tell(p, six, reason);
@@ -51,7 +51,7 @@ static void deny(struct pkt *p, const struct view_filter *f, uint32_t rule, enum
 	router_deny(p, reason, tell, six);
 }
 
-unsigned router_filter_in(struct pkt *v, uint32_t *beside, unsigned n, const struct view_filter *f)
+unsigned router_filter_in(struct pkt *v, uint32_t *beside, unsigned n, const struct dp_filter *f)
 {
 	static const uint8_t *ip[PKT_VECTOR_MAX];
 	static uint32_t rule[PKT_VECTOR_MAX];
@@ -73,7 +73,7 @@ unsigned router_filter_in(struct pkt *v, uint32_t *beside, unsigned n, const str
 
 /* The same for those of n packets that leave by the port with that list: denied[i] is set. */
 static void filter_port(struct pkt *v, const uint32_t *nh, unsigned n, unsigned port,
-                        const struct view_filter *f, bool *denied)
+                        const struct dp_filter *f, bool *denied)
 {
 	static const uint8_t *ip[PKT_VECTOR_MAX];
 	static uint32_t rule[PKT_VECTOR_MAX];
@@ -99,7 +99,7 @@ unsigned router_filter_out(struct pkt *v, uint32_t *nh, unsigned n, bool six)
 	bool denied[PKT_VECTOR_MAX] = {false};
 	unsigned m = 0;
 	for (unsigned port = 0; port < router.view->ifs; port++) {
-		const struct view_filter *f = &router.filters->port[port].out[six];
+		const struct dp_filter *f = &router.filters->port[port].out[six];
 		if (f->acl)
 			filter_port(v, nh, n, port, f, denied);
 	}
@@ -112,7 +112,7 @@ unsigned router_filter_out(struct pkt *v, uint32_t *nh, unsigned n, bool six)
 	return m;
 }
 
-bool router_filter_denies(struct pkt *p, const struct view_filter *f, enum counter reason)
+bool router_filter_denies(struct pkt *p, const struct dp_filter *f, enum counter reason)
 {
 	const uint8_t *ip = p->data + ETH_HLEN;
 	uint32_t rule;

@@ -9,16 +9,16 @@
  * list, denies. Returns how many are left, in their order. `beside`, if not NULL, has a word for each
  * packet and is closed up with them.
  */
-unsigned router_filter_in(struct pkt *v, uint32_t *beside, unsigned n, const struct view_filter *f);
+unsigned router_filter_in(struct pkt *v, uint32_t *beside, unsigned n, const struct dp_filter *f);
 
 /* The same by the `out` lists of the interfaces that the packets leave by: nh[i] is the next hop of
  * v[i], and is closed up with them. */
 unsigned router_filter_out(struct pkt *v, uint32_t *nh, unsigned n, bool six);
 
 /* True: the list denies the checked packet, which is gone. reason: CNT_drop_acl_in or _out. */
-bool router_filter_denies(struct pkt *p, const struct view_filter *f, enum counter reason);
+bool router_filter_denies(struct pkt *p, const struct dp_filter *f, enum counter reason);
 
-static inline bool router_denied(struct pkt *p, const struct view_filter *f, enum counter reason)
+static inline bool router_denied(struct pkt *p, const struct dp_filter *f, enum counter reason)
 {
 	return unlikely(f->acl) && router_filter_denies(p, f, reason);
 }

@@ -34,17 +34,17 @@
 
 static void data_tables(void)
 {
-	router.view = view_get();
-	router.filters = view_filters(router.view);
-	view_counted_start();
+	router.view = dp_get();
+	router.filters = dp_filters(router.view);
+	dp_counted_start();
 }
 
 static void data_start(void)
 {
 	router = (struct router){0}; /* the limits: router_message sets them */
 	data_tables();
-	router.used = &view_shared()->used;
-	router.carried = view_counted()->carried;
+	router.used = &dp_shared()->used;
+	router.carried = dp_counted()->carried;
 }
 
 /*
@@ -83,7 +83,7 @@ static inline bool fast_ok6(const struct pkt *p, uint64_t mac)
 static inline __attribute__((always_inline)) void send_all(struct pkt *v, const uint32_t *nh,
                                                            unsigned m, unsigned port, bool six)
 {
-	const struct view *view = router.view;
+	const struct dp_state *view = router.view;
 	uint32_t second = (uint32_t)(core_now_ns() >> 30);
 	uint32_t *used = router.used->second;
 	unsigned slow = 0, redirects = 0;
@@ -122,13 +122,13 @@ static inline __attribute__((always_inline)) void send_all(struct pkt *v, const 
 /* The next hops of n packets of one version, where they are groups, become those of their flows. */
 static __attribute__((noinline)) void choose(const struct pkt *v, uint32_t *nh, unsigned n, bool six)
 {
-	const struct view *view = router.view;
+	const struct dp_state *view = router.view;
 	for (unsigned i = 0; i < n; i++) {
-		if (!view_is_group(nh[i]))
+		if (!dp_is_group(nh[i]))
 			continue;
 		const uint8_t *ip = v[i].data + ETH_HLEN;
 		uint32_t hash = six ? ecmp_hash6(view->flow_seed, ip) : ecmp_hash4(view->flow_seed, ip);
-		nh[i] = view_member(view, nh[i], hash);
+		nh[i] = dp_member(view, nh[i], hash);
 	}
 }
 
@@ -141,10 +141,10 @@ static inline bool has_groups(void)
 /* The second and third pass over n IPv6 packets that fast_ok6 let through. */
 static __attribute__((noinline)) void forward6(struct pkt *v, unsigned n, unsigned port)
 {
-	const struct view *view = router.view;
+	const struct dp_state *view = router.view;
 	static const uint8_t *dst[PKT_VECTOR_MAX];
 	uint32_t nh[PKT_VECTOR_MAX];
-	const struct view_filter_set *filters = router.filters;
+	const struct dp_filter_set *filters = router.filters;
 	if (unlikely(filters->port[port].in[1].acl))
 		n = router_filter_in(v, NULL, n, &filters->port[port].in[1]);
 	unsigned verify = router_verifies(port, true);
@@ -156,7 +156,7 @@ static __attribute__((noinline)) void forward6(struct pkt *v, unsigned n, unsign
 	if (unlikely(has_groups()))
 		choose(v, nh, n, true);
 	for (unsigned i = 0; i < n; i++)
-		nh[i] = view_host6(view, nh[i], dst[i]);
+		nh[i] = dp_host6(view, nh[i], dst[i]);
 	if (core_traces() && n)
 		trace_way(nh[0], ip6_total_len(v[0].data + ETH_HLEN));
 	if (unlikely(filters->out[1]))
@@ -170,8 +170,8 @@ static void forward(struct pkt *v, unsigned n, unsigned port)
 	static uint32_t dst[PKT_VECTOR_MAX];
 	uint32_t nh[PKT_VECTOR_MAX];
 	static struct pkt six[PKT_VECTOR_MAX];
-	const struct view *view = router.view;
-	const struct view_filter_set *filters = view_filters(view);
+	const struct dp_state *view = router.view;
+	const struct dp_filter_set *filters = dp_filters(view);
 	unsigned m = 0, sixes = 0;
 	uint64_t mac = raw64_load(view->port[port].mac) & 0xffffffffffff;
 	bool enabled = view->port[port].enabled, enabled6 = view->port[port].enabled6;
@@ -180,7 +180,7 @@ static void forward(struct pkt *v, unsigned n, unsigned port)
 	 * Packets stay where they are: a local copy would be spilled and read back in another width,
 	 * which stalls behind every store on its way to a line the device holds.
 	 */
-	core_hand_set(&v[0], n);
+	core_current_set(&v[0], n);
 	router.filters = filters;
 	for (unsigned i = 0; i < n; i++) {
 		if (unlikely(!enabled || !fast_ok4(&v[i], mac))) {
@@ -217,7 +217,7 @@ static void forward(struct pkt *v, unsigned n, unsigned port)
 static COLD void forward_trunk(struct pkt *v, unsigned n)
 {
 	static struct pkt sorted[PKT_VECTOR_MAX];
-	static uint16_t many[VIEW_IFS_MAX], place[VIEW_IFS_MAX];
+	static uint16_t many[DP_INTERFACES_MAX], place[DP_INTERFACES_MAX];
 	uint8_t interface[PKT_VECTOR_MAX]; /* those that there are */
 	unsigned interfaces = 0, m = 0, at = 0;
 	for (unsigned i = 0; i < n; i++)
@@ -245,7 +245,7 @@ static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 		forward_trunk(v, n);
 	else
 		forward(v, n, port);
-	core_hand.data = 0;
+	core_current.data = 0;
 }
 
 const struct app router_app = {

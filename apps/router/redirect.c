@@ -23,7 +23,7 @@
 #include "net/nd_wire.h"
 
 /* Our address on the subnet that both of these are on; 0: there is none. */
-static uint32_t address_beside(const struct view_port *vp, uint32_t one, uint32_t other)
+static uint32_t address_beside(const struct dp_interface *vp, uint32_t one, uint32_t other)
 {
 	for (unsigned a = 0; a < vp->addresses; a++)
 		if (ip4_in_prefix(one, vp->addr[a], vp->plen[a]) &&
@@ -36,7 +36,7 @@ static void redirect4(struct pkt *p, uint32_t nh)
 {
 	const uint8_t *ip = p->data + ETH_HLEN;
 	const uint32_t src = ip4_src(ip), gateway = (uint32_t)router.view->adj[nh].gateway;
-	const uint32_t back = view_way4(router.view, src);
+	const uint32_t back = dp_next_hop4(router.view, src);
 	const struct icmp4_error redirect = {
 		.src = address_beside(&router.view->port[p->port], src, gateway),
 		.type = ICMP4_REDIRECT,
@@ -44,7 +44,7 @@ static void redirect4(struct pkt *p, uint32_t nh)
 		.rest = gateway,
 	};
 	struct pkt e;
-	if (!redirect.src || gateway == src || view_port_of(router.view, back) != p->port ||
+	if (!redirect.src || gateway == src || dp_interface_of(router.view, back) != p->port ||
 	    !icmp4_error_allowed(ip, p->len - ETH_HLEN) || !router_message(&e, LIMIT_REDIRECTS))
 		return;
 	router_complete(p, ETH_HLEN + ip4_header_len(ip));
@@ -76,7 +76,7 @@ static bool target6(const struct pkt *p, uint32_t nh, struct net_addr *target)
 static void redirect6(struct pkt *p, uint32_t nh)
 {
 	const uint8_t *ip = p->data + ETH_HLEN;
-	const struct view_port6 *vp = &router.view->port6[p->port];
+	const struct dp_interface6 *vp = &router.view->port6[p->port];
 	const uint8_t *from = ip + offsetof(struct ip6_header, src);
 	const struct net_addr src = net_addr_load(from);
 	struct nd_redirect redirect = {.src = vp->addr[0], .mac = router.view->adj[nh].header};
@@ -89,7 +89,7 @@ static void redirect6(struct pkt *p, uint32_t nh)
 	unsigned n = nd_redirect_build(e.data + ETH_HLEN, buf_room(&self.pool) - ETH_HLEN, ip,
 	                               p->len - ETH_HLEN, &redirect);
 	count(CNT_nd_tx_redirect);
-	router_send_own(&e, n, p, view_on_link6(router.view, p->port, from));
+	router_send_own(&e, n, p, dp_on_link6(router.view, p->port, from));
 }
 
 void router_redirect(struct pkt *p, uint32_t nh, bool six)

@@ -25,9 +25,9 @@
  * is none. Never the address of all zero bits, which only history takes for one. */
 static int directed_port(uint32_t dst)
 {
-	const struct view *v = router.view;
+	const struct dp_state *v = router.view;
 	for (unsigned n = 0; n < v->ifs; n++) {
-		const struct view_port *vp = &v->port[n];
+		const struct dp_interface *vp = &v->port[n];
 		if (!__atomic_load_n(&v->policy[n].directed, __ATOMIC_RELAXED) || !vp->enabled)
 			continue;
 		for (unsigned a = 0; a < vp->addresses; a++)
@@ -75,7 +75,7 @@ static void ip4_input(struct pkt *p, bool asked)
 		core_drop(p, bad);
 		return;
 	}
-	uint32_t nh = view_flow4(router.view, ip);
+	uint32_t nh = dp_next_hop_flow4(router.view, ip);
 	if (core_traces())
 		trace_way(nh, ip4_total_len(ip));
 	/* RFC 1812 5.3.4: what came as a link-layer broadcast is not forwarded */
@@ -86,7 +86,7 @@ static void ip4_input(struct pkt *p, bool asked)
 	switch (nh) {
 	case NH_LOCAL:
 		router_complete(p, ETH_HLEN + ip4_header_len(ip));
-		core_punt(p, door_kind4(p), nh);
+		core_punt(p, ingress_punt_kind4(p), nh);
 		break;
 	case NH_BROADCAST:
 		broadcast(p);
@@ -105,17 +105,17 @@ static void ip4_input(struct pkt *p, bool asked)
 
 void router_slow(struct pkt *p, bool asked)
 {
-	core_hand_set(p, 1);
+	core_current_set(p, 1);
 	if (!vlan_untag(p, router.view, router.carried))
 		return;
-	switch (door_ip(p, &router.view->port[p->port])) {
-	case DOOR_IP4:
+	switch (ingress_classify(p, &router.view->port[p->port])) {
+	case INGRESS_IP4:
 		ip4_input(p, asked);
 		break;
-	case DOOR_IP6:
+	case INGRESS_IP6:
 		router_ip6_input(p, asked);
 		break;
-	case DOOR_GONE:
+	case INGRESS_CONSUMED:
 		break;
 	}
 }

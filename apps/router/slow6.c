@@ -23,7 +23,7 @@
 static void local_input(struct pkt *p)
 {
 	router_complete(p, ETH_HLEN + IP6_HLEN);
-	core_punt(p, door_kind6(p), NH_LOCAL);
+	core_punt(p, ingress_punt_kind6(p), NH_LOCAL);
 }
 
 /* What its destination address ties to the link it came by: a group, or a link-local address. True:
@@ -33,7 +33,7 @@ static bool link_input(struct pkt *p, const struct net_addr *dst)
 	bool group = ip6_is_multicast(dst);
 	if (!group && !ip6_is_link_local(dst))
 		return false;
-	uint32_t nh = view_on_link6(router.view, p->port,
+	uint32_t nh = dp_on_link6(router.view, p->port,
 	                            p->data + ETH_HLEN + offsetof(struct ip6_header, dst));
 	if (core_traces())
 		trace_way(nh, ip6_total_len(p->data + ETH_HLEN));
@@ -62,7 +62,7 @@ void router_ip6_input(struct pkt *p, bool asked)
 		core_drop(p, CNT_drop_ip6_link_mcast);
 		return;
 	}
-	uint32_t nh = view_flow6(router.view, ip);
+	uint32_t nh = dp_next_hop_flow6(router.view, ip);
 	if (core_traces())
 		trace_way(nh, ip6_total_len(ip));
 	if (nh == NH_LOCAL) {

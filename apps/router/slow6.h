@@ -4,7 +4,7 @@
 
 #include "lib/pkt.h"
 
-/* An IPv6 packet that door_ip let in; takes the buffer. asked: as for router_slow (slow.h). */
+/* An IPv6 packet that ingress_classify let in; takes the buffer. asked: as for router_slow (slow.h). */
 void router_ip6_input(struct pkt *p, bool asked);
 
 #endif

@@ -22,10 +22,10 @@
 /* By one of several ways back, for which of them others take is theirs to choose. */
 static bool is_good_member(uint32_t nh, unsigned port, unsigned verify)
 {
-	const struct view *v = router.view;
+	const struct dp_state *v = router.view;
 	const uint16_t *member = v->group[nh - NH_GROUP].member;
 	for (unsigned i = 0; i < ECMP_MEMBERS_MAX; i++) {
-		int back = view_port_of(v, __atomic_load_n(&member[i], __ATOMIC_RELAXED));
+		int back = dp_interface_of(v, __atomic_load_n(&member[i], __ATOMIC_RELAXED));
 		if (back == (int)port || (back >= 0 && verify == VERIFY_ANY))
 			return true;
 	}
@@ -35,9 +35,9 @@ static bool is_good_member(uint32_t nh, unsigned port, unsigned verify)
 /* nh: the way back. */
 static bool is_good(uint32_t nh, unsigned port, unsigned verify)
 {
-	if (unlikely(view_is_group(nh)))
+	if (unlikely(dp_is_group(nh)))
 		return is_good_member(nh, port, verify);
-	int back = view_port_of(router.view, nh);
+	int back = dp_interface_of(router.view, nh);
 	return back == (int)port || (back >= 0 && verify == VERIFY_ANY);
 }
 
@@ -46,7 +46,7 @@ static uint32_t way_back(const uint8_t *ip, bool six)
 	if (!six)
 		return fib4_lookup(router.view->fib, ip4_src(ip));
 	const uint8_t *src = ip + offsetof(struct ip6_header, src);
-	return view_host6(router.view, fib6_lookup(router.view->fib6, src), src);
+	return dp_host6(router.view, fib6_lookup(router.view->fib6, src), src);
 }
 
 bool router_source_fails(const struct pkt *p, unsigned verify, bool six)
@@ -89,7 +89,7 @@ static void ways_back(const struct pkt *v, uint32_t *nh, unsigned n, bool six)
 	}
 	fib6_lookup_batch(router.view->fib6, src6, nh, n);
 	for (unsigned i = 0; i < n; i++)
-		nh[i] = view_host6(router.view, nh[i], src6[i]);
+		nh[i] = dp_host6(router.view, nh[i], src6[i]);
 }
 
 unsigned router_verify(struct pkt *v, uint32_t *beside, unsigned n, unsigned verify, bool six)

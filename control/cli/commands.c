@@ -178,7 +178,7 @@ void commands_add_tests(const struct shell_command *row, unsigned count)
 
 const struct shell_command *commands_all(unsigned *count)
 {
-	const struct app_extension *e = extension_get();
+	const struct app_plugin *e = plugin_get();
 	unsigned n = append(0, commands, ARRAY_LEN(commands));
 	n = append(n, test_row, test_count);
 	*count = e ? append(n, e->commands, e->command_count) : n;

@@ -13,7 +13,7 @@ int option_interface(const char *word, uint32_t *n)
 	    config_key_parse(text_of(word), &key) != E_OK)
 		return E_INVAL;
 	int number = config_number(&running.config, key);
-	if (number < 0 || !view_exists(view_get(), (unsigned)number))
+	if (number < 0 || !dp_exists(dp_get(), (unsigned)number))
 		return E_NOENT;
 	*n = (uint32_t)number;
 	return E_OK;

@@ -28,16 +28,16 @@ typedef unsigned long long ull;
 /* Of an interface. */
 static const char *link_word(unsigned n)
 {
-	const struct view_port *vp = &view_get()->port[n];
+	const struct dp_interface *vp = &dp_get()->port[n];
 	struct nic_link link;
-	if (view_is_loopback(vp))
+	if (dp_is_loopback(vp))
 		return "up";
 	if (!core_port_link(vp->port, &link))
 		return "down";
 	return link.gone ? "gone" : link.up ? "up" : "down";
 }
 
-static void show_addresses(struct shell *sh, const struct view_port *vp)
+static void show_addresses(struct shell *sh, const struct dp_interface *vp)
 {
 	char text[FMT_PREFIX_MAX];
 	for (unsigned a = 0; a < vp->addresses; a++)
@@ -48,8 +48,8 @@ static void show_addresses(struct shell *sh, const struct view_port *vp)
 /* The next IPv6 address of an interface, from *cursor on, which is 0 at the start. */
 static bool next_address6(unsigned n, unsigned *cursor, struct nd_address *a)
 {
-	const struct view_port6 *six = &view_get()->port6[n];
-	if (view_is_loopback(&view_get()->port[n])) {
+	const struct dp_interface6 *six = &dp_get()->port6[n];
+	if (dp_is_loopback(&dp_get()->port[n])) {
 		if (*cursor >= six->count)
 			return false;
 		*a = (struct nd_address){.addr = six->addr[*cursor], .port = n,
@@ -173,7 +173,7 @@ static void show_port_head(struct shell *sh, unsigned p, const struct nic *nic)
 {
 	struct nic_link link;
 	bool polls = core_port_link(p, &link);
-	show_device(sh, nic, view_get()->port[p].mtu);
+	show_device(sh, nic, dp_get()->port[p].mtu);
 	if (polls && link.up && link.mbps)
 		shell_print(sh, "  speed %u Mbit/s\n", link.mbps);
 	show_offloads(sh, nic->features);
@@ -189,39 +189,39 @@ static void show_port_tail(struct shell *sh, unsigned p, const struct nic *nic)
 }
 
 /* Whether it takes part, in words. */
-static const char *use_of(const struct view *v, unsigned n)
+static const char *use_of(const struct dp_state *v, unsigned n)
 {
 	if (running.config.interface[n].shutdown)
 		return "shut down by configuration";
-	return view_in_use(&v->port[n]) ? "in use" : "no address";
+	return dp_in_use(&v->port[n]) ? "in use" : "no address";
 }
 
-static void show_interface(struct shell *sh, const struct view *v, unsigned n)
+static void show_interface(struct shell *sh, const struct dp_state *v, unsigned n)
 {
-	const struct view_port *vp = &v->port[n];
+	const struct dp_interface *vp = &v->port[n];
 	const char *description = running.config.interface[n].description;
 	char mac[FMT_MAC_MAX];
-	shell_print(sh, "%s link %s, %s\n", view_name(v, n), link_word(n), use_of(v, n));
+	shell_print(sh, "%s link %s, %s\n", dp_name(v, n), link_word(n), use_of(v, n));
 	if (description[0])
 		shell_print(sh, "  description %s\n", description);
 	if (n < NIC_PORTS_MAX)
 		show_port_head(sh, n, core_port_nic(n));
-	else if (!view_is_loopback(vp))
+	else if (!dp_is_loopback(vp))
 		shell_print(sh, "  VLAN %u of eth%u, mac %s, mtu %u\n", vp->vid, vp->port,
 		            fmt_mac(mac, vp->mac), vp->mtu);
 	show_addresses(sh, vp);
 	show_addresses6(sh, n);
 	if (n < NIC_PORTS_MAX)
 		show_port_tail(sh, n, core_port_nic(n));
-	else if (!view_is_loopback(vp))
+	else if (!dp_is_loopback(vp))
 		show_carried(sh, n);
 }
 
 void show_interfaces(struct shell *sh)
 {
-	const struct view *v = view_get();
+	const struct dp_state *v = dp_get();
 	for (unsigned n = 0; n < v->ifs; n++)
-		if (view_exists(v, n))
+		if (dp_exists(v, n))
 			show_interface(sh, v, n);
 }
 
@@ -240,7 +240,7 @@ static void brief_head(struct shell *sh, int width)
 static void brief_line(struct shell *sh, int width, unsigned port, bool enabled, const char *address,
                        const char *state)
 {
-	shell_print(sh, BRIEF, view_name(view_get(), port), width, address ? address : "-", link_word(port),
+	shell_print(sh, BRIEF, dp_name(dp_get(), port), width, address ? address : "-", link_word(port),
 	            running.config.interface[port].shutdown ? "shutdown"
 	            : enabled                             ? "in_use"
 	                                                  : "no_address",
@@ -251,9 +251,9 @@ void show_ip_brief(struct shell *sh)
 {
 	char text[FMT_PREFIX_MAX];
 	brief_head(sh, BRIEF_WIDTH);
-	for (unsigned p = 0; p < view_get()->ifs; p++) {
-		const struct view_port *vp = &view_get()->port[p];
-		if (!view_exists(view_get(), p))
+	for (unsigned p = 0; p < dp_get()->ifs; p++) {
+		const struct dp_interface *vp = &dp_get()->port[p];
+		if (!dp_exists(dp_get(), p))
 			continue;
 		for (unsigned a = 0; a < vp->addresses; a++)
 			brief_line(sh, BRIEF_WIDTH, p, vp->enabled,
@@ -269,9 +269,9 @@ void show_ipv6_brief(struct shell *sh)
 	char text[FMT_PREFIX6_MAX];
 	struct nd_address a;
 	brief_head(sh, BRIEF_WIDTH6);
-	for (unsigned p = 0; p < view_get()->ifs; p++) {
-		bool any = false, enabled = view_get()->port[p].enabled6;
-		if (!view_exists(view_get(), p))
+	for (unsigned p = 0; p < dp_get()->ifs; p++) {
+		bool any = false, enabled = dp_get()->port[p].enabled6;
+		if (!dp_exists(dp_get(), p))
 			continue;
 		for (unsigned cursor = 0; next_address6(p, &cursor, &a);) {
 			brief_line(sh, BRIEF_WIDTH6, p, enabled,
@@ -295,7 +295,7 @@ void show_arp(struct shell *sh)
 	while (forwarding.ready && arp_next(&neighbours.arp, &cursor, core_now_ns(), &e)) {
 		bool known = !eth_is_zero(e.mac);
 		shell_print(sh, "%-15s %-17s %-10s %-11s %8llu %7u\n", fmt_ip4(ip, e.ip),
-		            known ? fmt_mac(mac, e.mac) : "-", view_name(view_get(), e.port),
+		            known ? fmt_mac(mac, e.mac) : "-", dp_name(dp_get(), e.port),
 		            arp_state_name(e.state), (ull)(e.age_ns / 1000000000u), e.pending);
 	}
 }

@@ -74,14 +74,14 @@ void show_interfaces_counters(struct shell *sh)
 	shell_print(sh, "%-10s %14s %18s %10s %10s %14s %18s %10s %10s\n", "port", "rx_pkts",
 	            "rx_bytes", "rx_errors", "rx_drops", "tx_pkts", "tx_bytes", "tx_errors",
 	            "tx_drops");
-	for (unsigned n = 0; n < view_get()->ifs; n++) {
+	for (unsigned n = 0; n < dp_get()->ifs; n++) {
 		struct nic_counters c;
 		struct nic_stats s;
-		if (!view_has_link(view_get(), n))
+		if (!dp_has_link(dp_get(), n))
 			continue;
 		stats_interface(n, &c, &s);
 		shell_print(sh, "%-10s %14llu %18llu %10llu %10llu %14llu %18llu %10llu %10llu\n",
-		            view_name(view_get(), n), (ull)c.rx_pkts, (ull)c.rx_bytes,
+		            dp_name(dp_get(), n), (ull)c.rx_pkts, (ull)c.rx_bytes,
 		            (ull)stats_frames(&c, &s, false, STATS_ERROR),
 		            (ull)stats_frames(&c, &s, false, STATS_DROP), (ull)c.tx_pkts,
 		            (ull)c.tx_bytes, (ull)stats_frames(&c, &s, true, STATS_ERROR),
@@ -105,10 +105,10 @@ static void show_drops(struct shell *sh, const char *name, unsigned n)
 void show_interfaces_drops(struct shell *sh)
 {
 	shell_print(sh, "%-10s %-26s %12s\n", "port", "reason", "pkts");
-	for (unsigned n = 0; n < view_get()->ifs; n++)
-		if (view_has_link(view_get(), n))
-			show_drops(sh, view_name(view_get(), n), n);
-	show_drops(sh, "-", VIEW_IFS_MAX);
+	for (unsigned n = 0; n < dp_get()->ifs; n++)
+		if (dp_has_link(dp_get(), n))
+			show_drops(sh, dp_name(dp_get(), n), n);
+	show_drops(sh, "-", DP_INTERFACES_MAX);
 }
 
 /* --- show interfaces rates --- */
@@ -116,7 +116,7 @@ void show_interfaces_drops(struct shell *sh)
 static struct {
 	struct shell *sh; /* NULL: nobody counts */
 	uint64_t begin_ns, end_ns;
-	struct nic_counters before[VIEW_IFS_MAX];
+	struct nic_counters before[DP_INTERFACES_MAX];
 } rates;
 
 /* n in so many nanoseconds, as tenths of so many a second; exact for what a port can carry in a
@@ -130,16 +130,16 @@ static void rates_print(struct shell *sh, uint64_t ns)
 {
 	shell_print(sh, "%-10s %12s %12s %12s %12s\n", "port", "rx_pkts_s", "rx_mbit_s", "tx_pkts_s",
 	            "tx_mbit_s");
-	for (unsigned p = 0; p < view_get()->ifs; p++) {
+	for (unsigned p = 0; p < dp_get()->ifs; p++) {
 		struct nic_counters c;
 		const struct nic_counters *b = &rates.before[p];
-		if (!view_has_link(view_get(), p))
+		if (!dp_has_link(dp_get(), p))
 			continue;
 		stats_carried(p, &c);
 		uint64_t rx = tenths((c.rx_bytes - b->rx_bytes) * 8, ns, 1000000);
 		uint64_t tx = tenths((c.tx_bytes - b->tx_bytes) * 8, ns, 1000000);
 		shell_print(sh, "%-10s %12llu %10llu.%llu %12llu %10llu.%llu\n",
-		            view_name(view_get(), p), (ull)tenths(c.rx_pkts - b->rx_pkts, ns, 10), (ull)(rx / 10),
+		            dp_name(dp_get(), p), (ull)tenths(c.rx_pkts - b->rx_pkts, ns, 10), (ull)(rx / 10),
 		            (ull)(rx % 10), (ull)tenths(c.tx_pkts - b->tx_pkts, ns, 10),
 		            (ull)(tx / 10), (ull)(tx % 10));
 	}
@@ -166,7 +166,7 @@ void show_interfaces_rates(struct shell *sh)
 	rates.sh = sh;
 	rates.begin_ns = core_now_ns();
 	rates.end_ns = rates.begin_ns + seconds * SECOND_NS;
-	for (unsigned p = 0; p < view_get()->ifs; p++)
+	for (unsigned p = 0; p < dp_get()->ifs; p++)
 		stats_carried(p, &rates.before[p]);
 	shell_set_busy(sh, rates_cancel);
 }

@@ -46,10 +46,10 @@ static void row(struct shell *sh, const char *of, const char *what, uint64_t byt
 static void show_snapshot(struct shell *sh)
 {
 	size_t area, before, tables;
-	core_snapshot_area(&area);
+	core_published_area(&area);
 	forwarding_snapshot_used(&before, &tables);
-	row(sh, "snapshot", "header", self.info->snapshot_bytes - area - core_snapshot_beside());
-	row(sh, "snapshot", "beside: of the program before", core_snapshot_beside());
+	row(sh, "snapshot", "header", self.info->snapshot_bytes - area - core_published_beside());
+	row(sh, "snapshot", "beside: of the program before", core_published_beside());
 	row(sh, "snapshot", "view, access lists, application", before);
 	row(sh, "snapshot", "forwarding tables, the readers' part", tables);
 	row(sh, "snapshot", "not used", area - before - tables);

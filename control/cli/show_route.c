@@ -39,13 +39,13 @@ static void print_prefix(struct shell *sh, char source, const struct rib_prefix 
 static void print_hop(struct shell *sh, const struct rib_prefix *p, uint32_t nh)
 {
 	char text[FMT_ADDR_MAX];
-	const struct view *v = view_get();
+	const struct dp_state *v = dp_get();
 	if (nh < NH_CONNECTED) {
-		shell_print(sh, "%s", view_special(nh));
+		shell_print(sh, "%s", dp_special(nh));
 		return;
 	}
 	if (nh < NH_NEIGHBOUR) {
-		shell_print(sh, "connected %s", view_name(v, nh - NH_CONNECTED));
+		shell_print(sh, "connected %s", dp_name(v, nh - NH_CONNECTED));
 		return;
 	}
 	const struct net_addr addr = nh < NH_NEIGHBOUR6
@@ -53,12 +53,12 @@ static void print_hop(struct shell *sh, const struct rib_prefix *p, uint32_t nh)
 	                                     : nd_neigh_addr(&neighbours.nd, nh - NH_NEIGHBOUR6);
 	const bool host = !p->six && p->plen == 32 && net_addr_equal(&addr, &p->addr);
 	shell_print(sh, "%s %s %s", host ? "neighbour" : "via", fmt_addr(text, addr.w),
-	            view_name(v, v->adj[nh].interface));
+	            dp_name(v, v->adj[nh].interface));
 }
 
 static const char *unresolved(uint32_t nh)
 {
-	return nh >= NH_NEIGHBOUR && view_get()->adj[nh].state != ADJ_FORWARD ? " (unresolved)" : "";
+	return nh >= NH_NEIGHBOUR && dp_get()->adj[nh].state != ADJ_FORWARD ? " (unresolved)" : "";
 }
 
 /* --- the routes of a prefix --- */

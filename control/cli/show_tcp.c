@@ -1,5 +1,5 @@
 /*
- * `show tcp`: what data cores have published of their TCP (struct view_tcp). The form is an
+ * `show tcp`: what data cores have published of their TCP (struct dp_tcp). The form is an
  * interface, as that of show.c is. A copy is taken while the core may be writing a new one:
  * `sequence` tells, and the copy is taken again; a core that writes all the time (it does so for
  * microseconds, four times a second) is given up and left out.
@@ -14,7 +14,7 @@
 
 #define COPY_TRIES 1000
 
-static const char *const state_names[VIEW_TCP_STATES] = {
+static const char *const state_names[DP_TCP_STATES] = {
 	[TCP_CLOSED] = "closed",           [TCP_SYN_SENT] = "syn_sent",
 	[TCP_SYN_RECEIVED] = "syn_recv",   [TCP_ESTABLISHED] = "estab",
 	[TCP_FIN_WAIT_1] = "fin_wait_1",   [TCP_FIN_WAIT_2] = "fin_wait_2",
@@ -23,9 +23,9 @@ static const char *const state_names[VIEW_TCP_STATES] = {
 };
 
 /* False: the core has no TCP, or what it shows cannot be read now. */
-static bool copy_of(unsigned core, struct view_tcp *to)
+static bool copy_of(unsigned core, struct dp_tcp *to)
 {
-	const struct view_tcp *from = &view_shared_of(core)->tcp;
+	const struct dp_tcp *from = &dp_shared_of(core)->tcp;
 	for (unsigned i = 0; i < COPY_TRIES; i++) {
 		uint32_t sequence = __atomic_load_n(&from->sequence, __ATOMIC_ACQUIRE);
 		if (sequence % 2)
@@ -41,29 +41,29 @@ static bool copy_of(unsigned core, struct view_tcp *to)
 static void show_row(struct shell *sh, const char *core, uint64_t capacity, const uint64_t *count)
 {
 	uint64_t sum = 0;
-	for (unsigned s = TCP_SYN_SENT; s < VIEW_TCP_STATES; s++)
+	for (unsigned s = TCP_SYN_SENT; s < DP_TCP_STATES; s++)
 		sum += count[s];
 	shell_print(sh, "%-4s %9llu %9llu", core, (unsigned long long)capacity,
 	            (unsigned long long)sum);
-	for (unsigned s = TCP_SYN_SENT; s < VIEW_TCP_STATES; s++)
+	for (unsigned s = TCP_SYN_SENT; s < DP_TCP_STATES; s++)
 		shell_print(sh, " %10llu", (unsigned long long)count[s]);
 	shell_print(sh, "\n");
 }
 
 static void show_states(struct shell *sh)
 {
-	static struct view_tcp t;
-	uint64_t all[VIEW_TCP_STATES] = {0}, capacity = 0;
+	static struct dp_tcp t;
+	uint64_t all[DP_TCP_STATES] = {0}, capacity = 0;
 	shell_print(sh, "%-4s %9s %9s", "core", "capacity", "open");
-	for (unsigned s = TCP_SYN_SENT; s < VIEW_TCP_STATES; s++)
+	for (unsigned s = TCP_SYN_SENT; s < DP_TCP_STATES; s++)
 		shell_print(sh, " %10s", state_names[s]);
 	shell_print(sh, "\n");
 	for (unsigned d = 0; d < self.info->data_cores; d++) {
-		uint64_t count[VIEW_TCP_STATES];
+		uint64_t count[DP_TCP_STATES];
 		char core[8];
 		if (!copy_of(self.info->first_data_core + d, &t))
 			continue;
-		for (unsigned s = 0; s < VIEW_TCP_STATES; s++) {
+		for (unsigned s = 0; s < DP_TCP_STATES; s++) {
 			count[s] = t.count[s];
 			all[s] += t.count[s];
 		}
@@ -87,13 +87,13 @@ static void show_connection(struct shell *sh, unsigned core, const struct tcp_in
 	shell_print(sh, "%-4u %-21s %-21s %-10s %5u %9u %9u %9u %9u %7u %8u %8u\n", core,
 	            endpoint(local, sizeof local, &i->local, i->local_port),
 	            endpoint(remote, sizeof remote, &i->remote, i->remote_port),
-	            i->state < VIEW_TCP_STATES ? state_names[i->state] : "?", i->mss, i->cwnd,
+	            i->state < DP_TCP_STATES ? state_names[i->state] : "?", i->mss, i->cwnd,
 	            i->flight, i->snd_wnd, i->rcv_wnd, i->srtt_us, i->rto_us, i->retransmits);
 }
 
 static void show_connections(struct shell *sh)
 {
-	static struct view_tcp t;
+	static struct dp_tcp t;
 	uint64_t open = 0, shown = 0;
 	shell_print(sh, "%-4s %-21s %-21s %-10s %5s %9s %9s %9s %9s %7s %8s %8s\n", "core", "local",
 	            "remote", "state", "mss", "cwnd", "flight", "snd_wnd", "rcv_wnd", "rtt_us",
@@ -102,9 +102,9 @@ static void show_connections(struct shell *sh)
 		unsigned core = self.info->first_data_core + d;
 		if (!copy_of(core, &t))
 			continue;
-		for (unsigned s = TCP_SYN_SENT; s < VIEW_TCP_STATES; s++)
+		for (unsigned s = TCP_SYN_SENT; s < DP_TCP_STATES; s++)
 			open += t.count[s];
-		for (unsigned i = 0; i < t.listed && i < VIEW_TCP_LISTED; i++, shown++)
+		for (unsigned i = 0; i < t.listed && i < DP_TCP_LISTED; i++, shown++)
 			show_connection(sh, core, &t.info[i]);
 	}
 	if (open > shown)

@@ -2,7 +2,7 @@
  * The servers of the management on the control core's TCP: which there are, and on which ports. They
  * are opened, moved and closed while the ports run. Connections that there are go on until they end;
  * an application that has TCP of its own on its data cores knows the management's by their port
- * (view_is_management) and resets those of a port that is no server's any more.
+ * (dp_is_management) and resets those of a port that is no server's any more.
  */
 #include "control/monitor/capture.h"
 #include "control/management/http.h"
@@ -40,7 +40,7 @@ static uint16_t wanted(const struct config *c, enum server s)
 	                                        : c->capture.port);
 }
 
-static uint16_t *port_of(struct view *v, enum server s)
+static uint16_t *port_of(struct dp_state *v, enum server s)
 {
 	return s == SERVER_HTTP ? &v->http_port : s == SERVER_CONSOLE ? &v->console_port
 	                                                              : &v->capture_port;
@@ -60,7 +60,7 @@ static void start_all(void)
 			server[s].start();
 }
 
-void servers_prepare(struct view *v)
+void servers_prepare(struct dp_state *v)
 {
 	for (enum server s = 0; s < SERVERS; s++) {
 		const uint16_t port = wanted(&running.config, s);
@@ -74,13 +74,13 @@ bool servers_are_there(void)
 {
 	bool all = true;
 	for (enum server s = 0; s < SERVERS; s++)
-		all = all && *port_of(view_get(), s) == wanted(&running.config, s);
+		all = all && *port_of(dp_get(), s) == wanted(&running.config, s);
 	return all;
 }
 
 void servers_start(void)
 {
-	struct view *v = view_get();
+	struct dp_state *v = dp_get();
 	if (!core_ports_running() || !(v->http_port || v->console_port || v->capture_port))
 		return;
 	start_all();
@@ -104,7 +104,7 @@ bool servers_room(const struct config *next)
 
 void servers_change(const struct config *next)
 {
-	struct view *v = view_get();
+	struct dp_state *v = dp_get();
 	const bool polls = core_ports_running();
 	for (enum server s = 0; s < SERVERS; s++) {
 		const uint16_t was = *port_of(v, s);

@@ -6,7 +6,7 @@
 #include "dataplane/state.h"
 
 /* At the start: memory for those of the configuration, and their ports in the view. */
-void servers_prepare(struct view *v);
+void servers_prepare(struct dp_state *v);
 
 /* The ports run: TCP begins, without connections, and they listen. */
 void servers_start(void);

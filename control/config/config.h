@@ -45,7 +45,7 @@
 #include "net/acl/acl.h"
 #include "net/addr.h"
 
-#define CONFIG_IFS_MAX 128  /* interfaces: of ports, VLANs, loopbacks; equals VIEW_IFS_MAX */
+#define CONFIG_IFS_MAX 128  /* interfaces: of ports, VLANs, loopbacks; equals DP_INTERFACES_MAX */
 #define CONFIG_ROUTES_EACH_MAX 16 /* of a prefix */
 #define CONFIG_ROUTE_NONE UINT32_MAX
 #define CONFIG_DISTANCE_DEFAULT 1 /* of a static route */

@@ -106,14 +106,14 @@ static struct slot *place_for(size_t text, struct slot **last)
 	struct slot *other = NULL;
 	size_t bytes, wanted = sizeof(struct journal) + 2 * align_up(sizeof *other + text + text / 2,
 	                                                             SLOT_LEAST);
-	struct journal *j = core_private_kept(CORE_KEPT_JOURNAL, &bytes);
+	struct journal *j = core_persist_find(CORE_PERSIST_JOURNAL, &bytes);
 	*last = j ? current(j, bytes, &other) : NULL;
 	if (j && sizeof *other + text <= slot_bytes(bytes))
 		return other;
-	j = text <= JOURNAL_BYTES ? core_private_keep(CORE_KEPT_JOURNAL, wanted) : NULL;
+	j = text <= JOURNAL_BYTES ? core_persist_alloc(CORE_PERSIST_JOURNAL, wanted) : NULL;
 	if (!j)
 		return NULL;
-	core_private_kept(CORE_KEPT_JOURNAL, &bytes);
+	core_persist_find(CORE_PERSIST_JOURNAL, &bytes);
 	other = slot_of(j, bytes, 0);
 	if (*last) /* its memory is nobody's yet */
 		*last = memcpy(other, *last, sizeof **last + (*last)->statements + (*last)->routes);
@@ -125,7 +125,7 @@ bool journal_stage(const struct candidate *c, bool on_boot)
 	struct writer w = {0};
 	struct slot *last = NULL;
 	size_t bytes, before = 0;
-	struct journal *j = core_private_kept(CORE_KEPT_JOURNAL, &bytes);
+	struct journal *j = core_persist_find(CORE_PERSIST_JOURNAL, &bytes);
 	struct slot *unused;
 	journal_seal();
 	if (j && (last = current(j, bytes, &unused)) != NULL && last->on_boot == on_boot)
@@ -148,7 +148,7 @@ bool journal_stage(const struct candidate *c, bool on_boot)
 	candidate_compare_routes(c, write_route, &w);
 	s->routes = w.changes.len;
 	staged = s;
-	j = core_private_kept(CORE_KEPT_JOURNAL, &bytes);
+	j = core_persist_find(CORE_PERSIST_JOURNAL, &bytes);
 	j->unconfirmed = 1;
 	return true;
 }
@@ -156,7 +156,7 @@ bool journal_stage(const struct candidate *c, bool on_boot)
 static void unstage(void)
 {
 	size_t bytes;
-	struct journal *j = core_private_kept(CORE_KEPT_JOURNAL, &bytes);
+	struct journal *j = core_persist_find(CORE_PERSIST_JOURNAL, &bytes);
 	staged = NULL;
 	if (j)
 		j->unconfirmed = 0;
@@ -178,7 +178,7 @@ void journal_drop(void)
 void journal_forget(void)
 {
 	size_t bytes;
-	struct journal *j = core_private_kept(CORE_KEPT_JOURNAL, &bytes);
+	struct journal *j = core_persist_find(CORE_PERSIST_JOURNAL, &bytes);
 	for (unsigned n = 0; j && n < 2; n++)
 		slot_of(j, bytes, n)->seal = 0;
 	unstage();
@@ -190,7 +190,7 @@ bool journal_find(struct journal_found *found)
 {
 	size_t bytes;
 	struct slot *unused;
-	struct journal *j = core_private_kept(CORE_KEPT_JOURNAL, &bytes);
+	struct journal *j = core_persist_find(CORE_PERSIST_JOURNAL, &bytes);
 	*found = (struct journal_found){.unconfirmed = j && j->unconfirmed};
 	if (j)
 		j->unconfirmed = 0;

@@ -1,6 +1,6 @@
 /*
  * What has been committed, for the control program that comes after one that has failed: there is no
- * disk, but core_private_keep(). Kept is what it takes to come from the configuration of the boot to
+ * disk, but core_persist_alloc(). Kept is what it takes to come from the configuration of the boot to
  * the one that stands: all its statements but the routes as text, and each route that went or came
  * since, a line each, in their order; one that came and went again is not among them.
  *

@@ -11,13 +11,13 @@ static void set_state(struct adj *a, enum adj_state state)
 	__atomic_store_n(&a->state, state, __ATOMIC_RELEASE);
 }
 
-void adjacency_adopt(uint32_t nh, unsigned port, uint64_t gateway)
+void adjacency_new(uint32_t nh, unsigned port, uint64_t gateway)
 {
 	struct adj *a = adjacency_of(nh);
-	a->port = view_get()->port[port].port;
+	a->port = dp_get()->port[port].port;
 	a->interface = (uint8_t)port;
 	a->gateway = gateway;
-	a->mtu = nh < NH_NEIGHBOUR6 ? view_get()->port[port].mtu : view_get()->port6[port].mtu;
+	a->mtu = nh < NH_NEIGHBOUR6 ? dp_get()->port[port].mtu : dp_get()->port6[port].mtu;
 	set_state(a, ADJ_UNRESOLVED);
 }
 
@@ -27,9 +27,9 @@ void adjacency_up(uint32_t nh, const uint8_t *mac, uint16_t type)
 	set_state(a, ADJ_UNRESOLVED);
 	if (!core_quiesce()) /* view.h, rule 2 */
 		return; /* the ports are restarted, and this neighbour asked for again */
-	vlan_adjacency(a, &view_get()->port[a->interface], mac, type);
+	vlan_adjacency(a, &dp_get()->port[a->interface], mac, type);
 	/* else a static one: it is known while its link is down, see neighbour_link */
-	if (view_link_is_up(view_get(), a->interface))
+	if (view_link_is_up(dp_get(), a->interface))
 		set_state(a, ADJ_FORWARD);
 }
 
@@ -46,7 +46,7 @@ void adjacency_free(uint32_t nh)
 		adjacency_of(nh)->state = ADJ_SPECIAL;
 }
 
-struct view_carried adjacency_carried[VIEW_IFS_MAX];
+struct dp_carried adjacency_carried[DP_INTERFACES_MAX];
 uint64_t adjacency_waiting;
 void (*adjacency_tell_unreachable)(unsigned interface, const uint8_t *ip, unsigned len);
 
@@ -65,11 +65,11 @@ static const uint8_t *with_tag(const uint8_t *frame, unsigned *len, unsigned vid
 
 bool adjacency_send(unsigned port, unsigned pair, const uint8_t *frame, unsigned len)
 {
-	const struct view_port *vp = &view_get()->port[port];
+	const struct dp_interface *vp = &dp_get()->port[port];
 	unsigned n = core_data_count();
 	if (pair >= n)
 		pair = n ? vp->port % n : 0;
-	if (view_is_loopback(vp)) /* nobody is there */
+	if (dp_is_loopback(vp)) /* nobody is there */
 		return false;
 	if (vp->vid) {
 		adjacency_carried[port].tx_pkts++;

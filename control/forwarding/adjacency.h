@@ -10,12 +10,12 @@
 
 static inline struct adj *adjacency_of(uint32_t nh)
 {
-	return &view_get()->adj[nh];
+	return &dp_get()->adj[nh];
 }
 
 /* A neighbour comes to life: nobody uses the adjacency yet, or it is unresolved. gateway: as in
  * struct adj. */
-void adjacency_adopt(uint32_t nh, unsigned port, uint64_t gateway);
+void adjacency_new(uint32_t nh, unsigned port, uint64_t gateway);
 
 /* The neighbour has this MAC: forward, with an Ethernet header of that type, unless the link is
  * down. Waits for the data cores (view.h, rule 2). */
@@ -38,7 +38,7 @@ bool adjacency_send(unsigned port, unsigned pair, const uint8_t *frame, unsigned
 
 /* What the control core has sent by interfaces that are no ports, since the ports started; rx is
  * nothing. */
-extern struct view_carried adjacency_carried[VIEW_IFS_MAX];
+extern struct dp_carried adjacency_carried[DP_INTERFACES_MAX];
 
 /* The same for one of our own, in a buffer of any length: filled up to what Ethernet wants. One
  * that cannot leave is counted. */

@@ -9,7 +9,7 @@
  *                                    as every address of ours (neighbour6.c)
  *   address of another prefix        a /128 to ourselves, for nothing else leads there (routes_own6)
  *   MTU                              that of port6 in the view, and of the port's IPv6 adjacencies;
- *                                    new TCP connections ask there (view_mtu6)
+ *                                    new TCP connections ask there (dp_mtu6)
  *   hop limit                        that of port6 in the view, for all we send but discovery
  *   reachable time, retransmit timer of net/nd.h: slaac.c sets them there
  *
@@ -34,7 +34,7 @@
 #include "net/nd.h"
 #include "net/slaac.h"
 
-_Static_assert(1 + CONFIG_ADDRESSES_MAX + SLAAC_PORT_PREFIXES_MAX <= VIEW_ADDRESSES6_MAX,
+_Static_assert(1 + CONFIG_ADDRESSES_MAX + SLAAC_PORT_PREFIXES_MAX <= DP_ADDRESSES6_MAX,
                "the view has room for all addresses of a port");
 
 /* --- what slaac.h tells --- */
@@ -67,7 +67,7 @@ static void op_prefix(void *ctx, unsigned port, const struct net_addr *prefix, u
 /* Words that data cores read at any time, and of which the old value is as good for a moment. */
 static void op_link(void *ctx, unsigned port, unsigned mtu, unsigned hop_limit)
 {
-	struct view *v = view_get();
+	struct dp_state *v = dp_get();
 	(void)ctx;
 	if (hop_limit)
 		__atomic_store_n(&v->port6[port].hop_limit, (uint8_t)hop_limit, __ATOMIC_RELAXED);
@@ -94,7 +94,7 @@ void autoconfig_init(void)
 
 int autoconfig_start(unsigned port)
 {
-	const struct view_port *vp = &view_get()->port[port];
+	const struct dp_interface *vp = &dp_get()->port[port];
 	return slaac_start(&neighbours.slaac, port, vp->mac, vp->mtu, core_now_ns());
 }
 

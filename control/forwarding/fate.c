@@ -3,4 +3,4 @@
 
 #include "dataplane/state.h"
 
-unsigned fate_interface = VIEW_IFS_MAX;
+unsigned fate_interface = DP_INTERFACES_MAX;

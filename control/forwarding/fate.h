@@ -5,7 +5,7 @@
 #include "net/counters.h"
 #include "runtime/runtime.h"
 
-extern unsigned fate_interface; /* that it came by; VIEW_IFS_MAX: none is being served */
+extern unsigned fate_interface; /* that it came by; DP_INTERFACES_MAX: none is being served */
 
 /* Counts its fate. */
 static inline void fate_count(enum counter c) { count_at(fate_interface, c); }

@@ -8,7 +8,7 @@
  * these. So there is always room for as much as fits into one part, however often lists change and
  * whatever they were before. A list that stays as it is is not compiled again, but copied.
  *
- * Each list has its counts in each data core's shared area (view_counted), one for every
+ * Each list has its counts in each data core's shared area (dp_counted), one for every
  * rule, then one for every enum acl_other; those of either part lie apart, so that a count means
  * the same all the time that it is counted in. What is shown is the difference to offset[]: for
  * `clear`, since only their core may write counts, and for the rules that keep theirs when lists
@@ -36,7 +36,7 @@
 #define PART_LEAST 16 /* that share of the room a part has, though lists take less */
 
 _Static_assert(CONFIG_ACL_RULES_MAX + CONFIG_ACLS_MAX * (IMPLIED6 + ACL_OTHERS) <=
-               VIEW_FILTER_COUNTS_EACH, "each rule has its count");
+               DP_FILTER_COUNTS_EACH, "each rule has its count");
 
 typedef unsigned long long ull;
 
@@ -45,7 +45,7 @@ struct lists {
 	uint8_t *at;
 	const struct acl *table[CONFIG_ACLS_MAX];
 	size_t table_bytes[CONFIG_ACLS_MAX];
-	uint32_t counts_at[CONFIG_ACLS_MAX]; /* among view_counted */
+	uint32_t counts_at[CONFIG_ACLS_MAX]; /* among dp_counted */
 	uint32_t counts_end;
 	size_t bytes;
 };
@@ -56,7 +56,7 @@ static struct {
 	unsigned in_force;
 	bool prepared; /* the other part holds what filter_switch puts into force */
 	bool resting;  /* the other part may still be read */
-	uint64_t offset[VIEW_FILTER_COUNTS]; /* of what the counts are, to what is shown */
+	uint64_t offset[DP_FILTER_COUNTS]; /* of what the counts are, to what is shown */
 	void *scratch;
 	size_t scratch_bytes;
 } filter;
@@ -151,7 +151,7 @@ static int compile_all(const struct config *c, unsigned p, size_t room, struct t
 	const bool copies = p != filter.in_force;
 	uint32_t rules_max;
 	to->bytes = 0;
-	to->counts_end = p * VIEW_FILTER_COUNTS_EACH;
+	to->counts_end = p * DP_FILTER_COUNTS_EACH;
 	if (c->acl_count == 0)
 		return E_OK;
 	uint8_t *scratch = take_scratch(c, &rules_max);
@@ -178,24 +178,24 @@ static int compile_all(const struct config *c, unsigned p, size_t room, struct t
 	return E_OK;
 }
 
-static void set_filter(struct view_filter *f, const struct lists *lists, const struct config *c,
+static void set_filter(struct dp_filter *f, const struct lists *lists, const struct config *c,
                        const struct config_filter *of)
 {
 	const struct config_acl *l = of->name[0] ? config_acl_find(c, of->name) : NULL;
-	*f = (struct view_filter){NULL, 0};
+	*f = (struct dp_filter){NULL, 0};
 	if (l)
-		*f = (struct view_filter){lists->table[l - c->acl], lists->counts_at[l - c->acl]};
+		*f = (struct dp_filter){lists->table[l - c->acl], lists->counts_at[l - c->acl]};
 }
 
 /* Where the lists of part p filter, for data cores that do not look yet. */
-static void set_filters(struct view *v, unsigned p, const struct config *c)
+static void set_filters(struct dp_state *v, unsigned p, const struct config *c)
 {
 	const struct lists *lists = &filter.part[p];
-	struct view_filter_set *set = &v->filter_set[p];
+	struct dp_filter_set *set = &v->filter_set[p];
 	memset(set, 0, sizeof *set);
 	for (unsigned port = 0; port < c->interfaces; port++) {
 		const struct config_interface *i = &c->interface[port];
-		struct view_filters *f = &set->port[port];
+		struct dp_filters *f = &set->port[port];
 		set_filter(&f->in[0], lists, c, &i->filter[CONFIG_FILTER_IN4]);
 		set_filter(&f->out[0], lists, c, &i->filter[CONFIG_FILTER_OUT4]);
 		set_filter(&f->in[1], lists, c, &i->filter[CONFIG_FILTER_IN6]);
@@ -207,7 +207,7 @@ static void set_filters(struct view *v, unsigned p, const struct config *c)
 	}
 }
 
-int filter_start(struct view *v, uint8_t *at, size_t room, size_t *used, struct text_error *err)
+int filter_start(struct dp_state *v, uint8_t *at, size_t room, size_t *used, struct text_error *err)
 {
 	const struct config *c = &running.config;
 	const size_t most = room / 4;
@@ -266,7 +266,7 @@ static uint64_t counted(uint32_t n)
 	uint64_t sum = 0;
 	for (unsigned core = 0; core < self.info->cores; core++)
 		if (self.info->core[core].roles & CORE_DATA)
-			sum += __atomic_load_n(&view_counted_of(core)->filter[n], __ATOMIC_RELAXED);
+			sum += __atomic_load_n(&dp_counted_of(core)->filter[n], __ATOMIC_RELAXED);
 	return sum;
 }
 
@@ -299,11 +299,11 @@ void filter_switch(const struct config *next)
 {
 	const unsigned was = filter.in_force, now = !was;
 	const struct lists *old = &filter.part[was], *new = &filter.part[now];
-	struct view *v = view_get();
+	struct dp_state *v = dp_get();
 	if (!filter.prepared)
 		return;
 	filter.prepared = false;
-	for (uint32_t n = now * VIEW_FILTER_COUNTS_EACH; n < new->counts_end; n++)
+	for (uint32_t n = now * DP_FILTER_COUNTS_EACH; n < new->counts_end; n++)
 		filter.offset[n] = counted(n);
 	set_filters(v, now, next);
 	__atomic_store_n(&v->filters, &v->filter_set[now], __ATOMIC_RELEASE);
@@ -385,7 +385,7 @@ void show_access_lists(struct shell *sh)
 void clear_access_lists(struct shell *sh)
 {
 	(void)sh;
-	for (uint32_t n = filter.in_force * VIEW_FILTER_COUNTS_EACH;
+	for (uint32_t n = filter.in_force * DP_FILTER_COUNTS_EACH;
 	     n < filter.part[filter.in_force].counts_end; n++)
 		filter.offset[n] = counted(n);
 }

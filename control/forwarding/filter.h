@@ -12,7 +12,7 @@
  * them at most, for these lists and for others that take their place. E_INVAL: they do not fit;
  * *err says which, and no filter of the view has been touched.
  */
-int filter_start(struct view *v, uint8_t *at, size_t room, size_t *used, struct text_error *err);
+int filter_start(struct dp_state *v, uint8_t *at, size_t room, size_t *used, struct text_error *err);
 
 /* What the filter of a port, of view.filter_set[set], said (acl_classify), in words: the list's name
  * and the line. */

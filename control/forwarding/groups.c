@@ -9,18 +9,18 @@ enum state {
 	RESTING, /* data cores may still look at it */
 };
 
-static uint8_t state[VIEW_GROUPS];
+static uint8_t state[DP_GROUPS];
 static unsigned resting;
 
-static struct view_group *group_of(uint32_t nh)
+static struct dp_group *group_of(uint32_t nh)
 {
-	assert(view_is_group(nh) && state[nh - NH_GROUP] == USED);
-	return &view_get()->group[nh - NH_GROUP];
+	assert(dp_is_group(nh) && state[nh - NH_GROUP] == USED);
+	return &dp_get()->group[nh - NH_GROUP];
 }
 
 void groups_start(void)
 {
-	struct view *v = view_get();
+	struct dp_state *v = dp_get();
 	memset(state, 0, sizeof state);
 	resting = 0;
 	/* the same as long as this program runs: a restart of the ports sends flows where they went */
@@ -33,20 +33,20 @@ void groups_start(void)
 uint32_t group_make(const uint16_t *member, unsigned n)
 {
 	unsigned g = 0;
-	while (g < VIEW_GROUPS && state[g] != FREE)
+	while (g < DP_GROUPS && state[g] != FREE)
 		g++;
-	if (g == VIEW_GROUPS)
+	if (g == DP_GROUPS)
 		return NH_NONE;
 	state[g] = USED;
-	memset(group_of(NH_GROUP + g), 0, sizeof(struct view_group));
+	memset(group_of(NH_GROUP + g), 0, sizeof(struct dp_group));
 	group_change(NH_GROUP + g, member, n);
-	__atomic_store_n(&view_get()->groups, true, __ATOMIC_RELEASE);
+	__atomic_store_n(&dp_get()->groups, true, __ATOMIC_RELEASE);
 	return NH_GROUP + g;
 }
 
 void group_change(uint32_t nh, const uint16_t *member, unsigned n)
 {
-	struct view_group *g = group_of(nh);
+	struct dp_group *g = group_of(nh);
 	for (unsigned i = 0; i < n; i++)
 		assert(member[i] >= NH_NULL0 && member[i] < NH_MAX);
 	ecmp_set(&g->table, member, n);
@@ -65,7 +65,7 @@ unsigned groups_resting(void) { return resting; }
 
 void groups_reclaim(void)
 {
-	for (unsigned g = 0; g < VIEW_GROUPS && resting; g++)
+	for (unsigned g = 0; g < DP_GROUPS && resting; g++)
 		if (state[g] == RESTING) {
 			state[g] = FREE;
 			resting--;

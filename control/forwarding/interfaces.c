@@ -17,10 +17,10 @@
 #include "net/ip4.h"
 
 /* config.h knows neither machine nor runtime */
-_Static_assert(CONFIG_PORTS_MAX == NIC_PORTS_MAX && CONFIG_IFS_MAX == VIEW_IFS_MAX &&
+_Static_assert(CONFIG_PORTS_MAX == NIC_PORTS_MAX && CONFIG_IFS_MAX == DP_INTERFACES_MAX &&
                CONFIG_VID_MAX == ETH_VID_MAX, "an interface has one number in both");
-_Static_assert(CONFIG_ADDRESSES_MAX <= VIEW_ADDRESSES_MAX, "interfaces_start copies them");
-_Static_assert(VIEW_NAME_MAX == CONFIG_IF_NAME_SIZE, "view_name has config_key_name write it");
+_Static_assert(CONFIG_ADDRESSES_MAX <= DP_ADDRESSES_MAX, "interfaces_start copies them");
+_Static_assert(DP_NAME_MAX == CONFIG_IF_NAME_SIZE, "dp_name has config_key_name write it");
 
 unsigned interface_mtu(const struct config *c, unsigned port)
 {
@@ -29,13 +29,13 @@ unsigned interface_mtu(const struct config *c, unsigned port)
 }
 
 /* What a port and its VLANs have. */
-static void start_link(struct view *v, unsigned n, const struct config_interface *i)
+static void start_link(struct dp_state *v, unsigned n, const struct config_interface *i)
 {
 	const struct config *c = &running.config;
-	struct view_port *vp = &v->port[n];
+	struct dp_interface *vp = &v->port[n];
 	unsigned port = config_if_port(i), vid = config_if_vid(i);
 	bool shutdown = i->shutdown || c->interface[port].shutdown;
-	*vp = (struct view_port){.mtu = (uint16_t)(i->mtu ? i->mtu : interface_mtu(c, port)),
+	*vp = (struct dp_interface){.mtu = (uint16_t)(i->mtu ? i->mtu : interface_mtu(c, port)),
 	                         .enabled = !shutdown && i->address_count,
 	                         .enabled6 = !shutdown && i->ipv6,
 	                         .port = (uint8_t)port,
@@ -55,14 +55,14 @@ static void start_link(struct view *v, unsigned n, const struct config_interface
 
 /* Its addresses are the machine's, whatever link is up; IPv6's need no DAD, for nobody else is
  * there (RFC 4862 5.4). */
-static void start_loopback(struct view *v, unsigned n, const struct config_interface *i)
+static void start_loopback(struct dp_state *v, unsigned n, const struct config_interface *i)
 {
-	struct view_port6 *six = &v->port6[n];
-	v->port[n] = (struct view_port){.mtu = NIC_MTU_MAX,
+	struct dp_interface6 *six = &v->port6[n];
+	v->port[n] = (struct dp_interface){.mtu = NIC_MTU_MAX,
 	                                .enabled = !i->shutdown && i->address_count,
 	                                .enabled6 = !i->shutdown && i->address6_count,
 	                                .link_up = true,
-	                                .port = VIEW_PORT_NONE,
+	                                .port = DP_PORT_NONE,
 	                                .key = i->key};
 	six->count = v->port[n].enabled6 ? i->address6_count : 0;
 	for (unsigned a = 0; a < six->count; a++) {
@@ -71,7 +71,7 @@ static void start_loopback(struct view *v, unsigned n, const struct config_inter
 	}
 }
 
-void interfaces_start(struct view *v)
+void interfaces_start(struct dp_state *v)
 {
 	const struct config *c = &running.config;
 	subnets_start();
@@ -79,7 +79,7 @@ void interfaces_start(struct view *v)
 	v->ifs = c->interfaces > NIC_PORTS_MAX ? c->interfaces : core_port_count();
 	for (unsigned n = 0; n < v->ifs; n++) {
 		const struct config_interface *i = &c->interface[n];
-		struct view_port *vp = &v->port[n];
+		struct dp_interface *vp = &v->port[n];
 		config_key_name(v->name[n], i->key);
 		if (config_is_loopback(i))
 			start_loopback(v, n, i);
@@ -94,7 +94,7 @@ void interfaces_start(struct view *v)
 		}
 		v->port6[n].mtu = vp->mtu;
 		v->port6[n].hop_limit = IP6_HOP_LIMIT_DEFAULT;
-		if (!view_is_loopback(vp) && vp->mtu > mtu_most)
+		if (!dp_is_loopback(vp) && vp->mtu > mtu_most)
 			mtu_most = vp->mtu;
 	}
 	core_set_mtu(mtu_most);
@@ -103,12 +103,12 @@ void interfaces_start(struct view *v)
 /* --- routes --- */
 
 /* What follows from the addresses of an interface: its subnets, its addresses, their broadcasts. */
-static void add_connected(unsigned port, const struct view_port *vp)
+static void add_connected(unsigned port, const struct dp_interface *vp)
 {
 	for (unsigned a = 0; a < vp->addresses; a++) {
 		const uint32_t addr = vp->addr[a];
 		const struct net_addr own = net_addr_ip4(addr);
-		bool loopback = view_is_loopback(vp); /* nobody else is on its subnet */
+		bool loopback = dp_is_loopback(vp); /* nobody else is on its subnet */
 		if (!loopback || vp->plen[a] < 32)
 			routes_connected(&own, vp->plen[a], false,
 			                 loopback ? NH_NULL0 : NH_CONNECTED + port);
@@ -138,7 +138,7 @@ static void add_connected6(unsigned port, const struct config_interface *i)
 	}
 }
 
-void interfaces_routes(const struct view *v)
+void interfaces_routes(const struct dp_state *v)
 {
 	const struct net_addr multicast = net_addr_ip4(IP4(224, 0, 0, 0));
 	const struct net_addr broadcast = net_addr_ip4(IP4_BROADCAST);
@@ -163,7 +163,7 @@ static void add_own6(unsigned port, const struct config_interface *i)
 	}
 }
 
-void interfaces_own6(const struct view *v)
+void interfaces_own6(const struct dp_state *v)
 {
 	for (unsigned p = 0; p < v->ifs; p++)
 		if (v->port[p].enabled6 && !config_is_loopback(&running.config.interface[p]))
@@ -175,7 +175,7 @@ void interfaces_own6(const struct view *v)
 /* An interface whose port's link went up or down. */
 static void interface_link(unsigned n, bool up)
 {
-	__atomic_store_n(&view_get()->port[n].link_up, up, __ATOMIC_RELAXED);
+	__atomic_store_n(&dp_get()->port[n].link_up, up, __ATOMIC_RELAXED);
 	if (!forwarding.ready)
 		return;
 	if (up)
@@ -188,8 +188,8 @@ static void interface_link(unsigned n, bool up)
 
 void interfaces_link(unsigned port, bool up)
 {
-	const struct view *v = view_get();
+	const struct dp_state *v = dp_get();
 	for (unsigned n = 0; n < v->ifs; n++)
-		if (view_has_link(v, n) && v->port[n].port == port)
+		if (dp_has_link(v, n) && v->port[n].port == port)
 			interface_link(n, up);
 }

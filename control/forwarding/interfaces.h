@@ -10,12 +10,12 @@
 unsigned interface_mtu(const struct config *c, unsigned port);
 
 /* Fills the view's interfaces, and notes their subnets (subnets.h). */
-void interfaces_start(struct view *v);
+void interfaces_start(struct dp_state *v);
 
 /* Announces what follows from their addresses: the connected and local routes, when the tables are
  * there; then, when the base has the configured routes too, our IPv6 addresses (routes_own6). */
-void interfaces_routes(const struct view *v);
-void interfaces_own6(const struct view *v);
+void interfaces_routes(const struct dp_state *v);
+void interfaces_own6(const struct dp_state *v);
 
 /* The link of a port is up or down, and so is that of its interfaces. */
 void interfaces_link(unsigned port, bool up);

@@ -33,7 +33,7 @@ static uint32_t used_seen[NH_MAX]; /* newest use we have told the tables of */
 /* A neighbour comes to life: its adjacency. It gets a route when it has answered. */
 static void adopt(unsigned index)
 {
-	adjacency_adopt(NH_NEIGHBOUR + index, arp_neigh_port(&neighbours.arp, index),
+	adjacency_new(NH_NEIGHBOUR + index, arp_neigh_port(&neighbours.arp, index),
 	                arp_neigh_ip(&neighbours.arp, index));
 }
 
@@ -69,7 +69,7 @@ static bool op_in_use(void *ctx, unsigned index)
 	bool used = false;
 	(void)ctx;
 	for (unsigned d = 0; d < self.info->data_cores; d++) {
-		const struct view_used *u = &view_shared_of(self.info->first_data_core + d)->used;
+		const struct dp_used *u = &dp_shared_of(self.info->first_data_core + d)->used;
 		used |= (int32_t)(__atomic_load_n(&u->second[n], __ATOMIC_RELAXED) - used_seen[n]) > 0;
 	}
 	return used;
@@ -103,7 +103,7 @@ static struct arp_params parameters(const struct config *c)
 {
 	struct arp_params params = ARP_PARAMS_DEFAULT;
 	params.reachable_ns = c->arp_timeout_s * SECOND_NS;
-	params.neighbours = VIEW_NEIGHBOURS;
+	params.neighbours = DP_NEIGHBOURS;
 	params.frame_max = neighbour_frame_max(c);
 	return params;
 }
@@ -144,7 +144,7 @@ static int connected(uint32_t ip)
 static int set_static(const struct config_arp *s)
 {
 	int port = connected(s->addr);
-	if (port < 0 || !view_get()->port[port].enabled)
+	if (port < 0 || !dp_get()->port[port].enabled)
 		return E_OK;
 	neighbour_next_hop((unsigned)port, s->addr);
 	int n = arp_set_static(&neighbours.arp, (unsigned)port, s->addr, s->mac);
@@ -187,13 +187,13 @@ int neighbour_start(void)
 {
 	routes_set_reach(&reach);
 	const struct config *c = &running.config;
-	struct view *v = view_get();
+	struct dp_state *v = dp_get();
 	struct arp_params params = parameters(c);
 	if (!take_memory(&params))
 		return E_NOMEM;
 	int e = arp_init(&neighbours.arp, &params, memory.at, memory.bytes, &arp_ops, &first);
 	for (unsigned p = 0; e == E_OK && p < v->ifs; p++)
-		for (unsigned a = 0; view_has_link(v, p) && v->port[p].enabled &&
+		for (unsigned a = 0; dp_has_link(v, p) && v->port[p].enabled &&
 		                     a < v->port[p].addresses; a++)
 			e = arp_add_local(&neighbours.arp, p, v->port[p].addr[a], v->port[p].plen[a],
 			                  v->port[p].mac);
@@ -276,7 +276,7 @@ void neighbour_output(uint32_t nh, uint32_t dst, uint8_t *frame, unsigned len,
 static void tell_use(uint64_t now)
 {
 	for (unsigned d = 0; d < self.info->data_cores; d++) {
-		const struct view_used *u = &view_shared_of(self.info->first_data_core + d)->used;
+		const struct dp_used *u = &dp_shared_of(self.info->first_data_core + d)->used;
 		for (unsigned n = NH_NEIGHBOUR; n < NH_MAX; n++) {
 			uint32_t s = __atomic_load_n(&u->second[n], __ATOMIC_RELAXED);
 			if ((int32_t)(s - used_seen[n]) <= 0)

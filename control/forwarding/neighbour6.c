@@ -31,8 +31,8 @@
 
 /* Each address, the link-local one too, with the anycast address of its subnet; their groups and
  * that of all routers. */
-_Static_assert(VIEW_IFS_MAX * 2 * (1 + CONFIG_ADDRESSES_MAX) <= ND_LOCALS_MAX &&
-               VIEW_IFS_MAX * (2 * (1 + CONFIG_ADDRESSES_MAX) + 1) <= MLD_GROUPS_MAX,
+_Static_assert(DP_INTERFACES_MAX * 2 * (1 + CONFIG_ADDRESSES_MAX) <= ND_LOCALS_MAX &&
+               DP_INTERFACES_MAX * (2 * (1 + CONFIG_ADDRESSES_MAX) + 1) <= MLD_GROUPS_MAX,
                "there is room for all that can be configured");
 
 /* The table's memory: for so many neighbours, and `pending` frames that wait, of frame_max bytes. */
@@ -53,7 +53,7 @@ static void adopt(unsigned index)
 {
 	unsigned port = nd_neigh_port(&neighbours.nd, index);
 	const struct net_addr addr = nd_neigh_addr(&neighbours.nd, index);
-	adjacency_adopt(NH_NEIGHBOUR6 + index, port, gateway_of(&addr));
+	adjacency_new(NH_NEIGHBOUR6 + index, port, gateway_of(&addr));
 	routes_host6(port, &addr, NH_NEIGHBOUR6 + index);
 }
 
@@ -85,7 +85,7 @@ static void op_removed(void *ctx, unsigned index)
 /* The addresses of a port that may be used, anew: the link-local one first (view.h). */
 static void show_addresses(unsigned port)
 {
-	struct view_port6 *v = &view_get()->port6[port];
+	struct dp_interface6 *v = &dp_get()->port6[port];
 	struct nd_address a;
 	uint32_t n = 0;
 	__atomic_store_n(&v->count, 0, __ATOMIC_RELEASE);
@@ -94,7 +94,7 @@ static void show_addresses(unsigned port)
 	for (unsigned wide = 0; wide < 2; wide++)
 		for (unsigned cursor = 0; nd_local_next(&neighbours.nd, &cursor, &a);)
 			if (a.port == port && a.state == ND_VALID && !a.anycast &&
-			    ip6_is_link_local(&a.addr) == !wide && n < VIEW_ADDRESSES6_MAX) {
+			    ip6_is_link_local(&a.addr) == !wide && n < DP_ADDRESSES6_MAX) {
 				v->addr[n] = a.addr;
 				v->plen[n++] = (uint8_t)a.plen;
 			}
@@ -122,7 +122,7 @@ static void op_address_duplicate(void *ctx, unsigned port, const struct net_addr
 {
 	char text[FMT_IP6_MAX], by[FMT_MAC_MAX];
 	(void)ctx;
-	console_log("%s: %s is in use by %s and is not used here", view_name(view_get(), port),
+	console_log("%s: %s is in use by %s and is not used here", dp_name(dp_get(), port),
 	          fmt_ip6(text, addr->w),
 	          mac ? fmt_mac(by, mac) : "another station");
 }
@@ -158,7 +158,7 @@ static bool is_added(unsigned port, const struct net_addr *addr)
 static int add_address(unsigned port, const struct net_addr *addr, unsigned plen)
 {
 	const struct net_addr group = ip6_solicited_node(addr);
-	const uint8_t *mac = view_get()->port[port].mac;
+	const uint8_t *mac = dp_get()->port[port].mac;
 	routes_host6(port, &group, NH_LOCAL);
 	int e = nd_add_local(&neighbours.nd, port, addr, plen, mac, core_now_ns());
 	/* RFC 4291 2.6.1: routers answer to the anycast address of their subnets, in each of which
@@ -176,7 +176,7 @@ static int add_address(unsigned port, const struct net_addr *addr, unsigned plen
  * that one's (RFC 4291 2.7.1): known now, each of them hears others from its first probe on. */
 static int start_autoconfig(unsigned port)
 {
-	const struct net_addr own = ip6_link_local_of(view_get()->port[port].mac);
+	const struct net_addr own = ip6_link_local_of(dp_get()->port[port].mac);
 	const struct net_addr group = ip6_solicited_node(&own);
 	routes_host6(port, &group, NH_LOCAL);
 	return autoconfig_start(port);
@@ -185,7 +185,7 @@ static int start_autoconfig(unsigned port)
 static int start_addresses(unsigned port, const struct config_interface *i)
 {
 	const struct net_addr link_local = net_addr_is_any(&i->link_local6)
-	                                           ? ip6_link_local_of(view_get()->port[port].mac)
+	                                           ? ip6_link_local_of(dp_get()->port[port].mac)
 	                                           : i->link_local6;
 	const uint64_t now = core_now_ns();
 	routes_host6(port, &IP6_ALL_NODES, NH_LOCAL);
@@ -204,7 +204,7 @@ static int start_addresses(unsigned port, const struct config_interface *i)
 static struct ra_config advertisement(unsigned port, const struct config_interface *i)
 {
 	struct ra_config c = RA_CONFIG_DEFAULT;
-	c.mtu = view_get()->port[port].mtu;
+	c.mtu = dp_get()->port[port].mtu;
 	c.managed = i->ra_managed;
 	c.other = i->ra_other;
 	if (i->ra_interval_s) {
@@ -231,8 +231,8 @@ static struct ra_config advertisement(unsigned port, const struct config_interfa
 static int set_static(const struct config_neighbour6 *s)
 {
 	int port = config_number(&running.config, s->port);
-	if (port < 0 || !view_has_link(view_get(), (unsigned)port) ||
-	    !view_get()->port[port].enabled6)
+	if (port < 0 || !dp_has_link(dp_get(), (unsigned)port) ||
+	    !dp_get()->port[port].enabled6)
 		return E_OK;
 	neighbour6_next_hop((unsigned)port, &s->addr);
 	int n = nd_set_static(&neighbours.nd, (unsigned)port, &s->addr, s->mac);
@@ -280,11 +280,11 @@ static bool advertise_alike(const struct config_interface *a, const struct confi
  * (start_addresses), so nothing can fail. */
 static void change_advertisements(const struct config *next)
 {
-	const struct view *v = view_get();
+	const struct dp_state *v = dp_get();
 	const uint64_t now = core_now_ns();
 	for (unsigned p = 0; p < v->ifs; p++) {
 		const struct config_interface *i = &next->interface[p];
-		if (!v->port[p].enabled6 || !view_has_link(v, p) ||
+		if (!v->port[p].enabled6 || !dp_has_link(v, p) ||
 		    advertise_alike(&running.config.interface[p], i))
 			continue;
 		if (advertises(i)) {
@@ -321,7 +321,7 @@ static struct nd_params parameters(const struct config *c)
 	bool wanted = false;
 	for (unsigned n = 0; n < c->interfaces; n++)
 		wanted |= c->interface[n].ipv6;
-	params.neighbours = wanted ? VIEW_NEIGHBOURS : 1;
+	params.neighbours = wanted ? DP_NEIGHBOURS : 1;
 	params.pending = wanted ? params.pending : 1;
 	params.frame_max = neighbour_frame_max(c);
 	return params;
@@ -358,7 +358,7 @@ bool neighbour6_room(const struct config *c)
 
 int neighbour6_start(void)
 {
-	const struct view *v = view_get();
+	const struct dp_state *v = dp_get();
 	struct nd_params params = parameters(&running.config);
 	params.router = core_app_number() == CORE_APP_router;
 	core_random(&params.key, sizeof params.key);
@@ -369,7 +369,7 @@ int neighbour6_start(void)
 	autoconfig_init();
 	for (unsigned p = 0; e == E_OK && p < v->ifs; p++) {
 		const struct config_interface *i = &running.config.interface[p];
-		if (!v->port[p].enabled6 || !view_has_link(v, p))
+		if (!v->port[p].enabled6 || !dp_has_link(v, p))
 			continue;
 		e = start_addresses(p, i);
 		const struct ra_config c = advertisement(p, i);
@@ -403,7 +403,7 @@ static uint32_t neighbour6_on_link(unsigned port, const struct net_addr *addr)
 void neighbour6_link(unsigned port, bool up)
 {
 	const uint64_t now = core_now_ns();
-	if (!view_get()->port[port].enabled6)
+	if (!dp_get()->port[port].enabled6)
 		return;
 	if (up) {
 		nd_link_up(&neighbours.nd, port, now);

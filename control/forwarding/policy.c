@@ -4,7 +4,7 @@
 #include "control/forwarding/policy.h"
 #include "dataplane/state.h"
 
-static void set_policy(struct view_policy *v, const struct config_interface *i)
+static void set_policy(struct dp_policy *v, const struct config_interface *i)
 {
 	for (unsigned six = 0; six < 2; six++) {
 		__atomic_store_n(&v->verify[six], i->verify[six], __ATOMIC_RELAXED);
@@ -15,7 +15,7 @@ static void set_policy(struct view_policy *v, const struct config_interface *i)
 
 void policy_set(void)
 {
-	struct view *v = view_get();
+	struct dp_state *v = dp_get();
 	for (unsigned p = 0; p < running.config.interfaces; p++)
 		set_policy(&v->policy[p], &running.config.interface[p]);
 }

@@ -22,7 +22,7 @@
 #define LINKS_NS 3000000000u /* a link that is not up so long after the ports' start is down */
 
 _Static_assert((uint32_t)CONFIG_ROUTES_EACH_MAX <= RIB_ROUTES_MAX, "a prefix may have so many");
-_Static_assert(VIEW_IFS_MAX <= RIB_ANY_INTERFACE, "an interface is no other word");
+_Static_assert(DP_INTERFACES_MAX <= RIB_ANY_INTERFACE, "an interface is no other word");
 _Static_assert((uint32_t)NH_NONE == RIB_NH_NONE && (uint32_t)NH_LIMIT <= 1u << 16, "numbers");
 _Static_assert((int)NH_PROHIBIT - (int)NH_NULL0 ==
                (int)CONFIG_ROUTE_PROHIBIT - (int)CONFIG_ROUTE_NULL0, "in one order");
@@ -48,7 +48,7 @@ static struct {
 
 /* Until a link is known it counts as up: links come up a moment after the start, and a million
  * routes are in the table then. */
-static bool link_known[VIEW_IFS_MAX];
+static bool link_known[DP_INTERFACES_MAX];
 static uint64_t links_ns;  /* when all are; 0: the ports do not run yet; UINT64_MAX: they are */
 static uint32_t refused_hosts; /* of hosts6 */
 static bool ask_again;     /* for gateways, of which some found no room */
@@ -66,7 +66,7 @@ void routes_release(uint32_t nh) { reach->release(nh); }
 static enum rib_reach op_reach(const struct net_addr *via, uint8_t wanted, uint32_t *nh,
                                uint8_t *interface)
 {
-	const struct view *v = view_get();
+	const struct dp_state *v = dp_get();
 	const bool four = net_addr_is_ip4(via);
 	int n = wanted;
 	if (four || wanted == RIB_ANY_INTERFACE)
@@ -74,7 +74,7 @@ static enum rib_reach op_reach(const struct net_addr *via, uint8_t wanted, uint3
 	if (n < 0)
 		return RIB_FAR;
 	*interface = (uint8_t)n;
-	if (!view_has_link(v, (unsigned)n) ||
+	if (!dp_has_link(v, (unsigned)n) ||
 	    !(four ? v->port[n].enabled : v->port[n].enabled6))
 		return RIB_CLOSED;
 	*nh = reach->next_hop((unsigned)n, via);
@@ -86,7 +86,7 @@ static enum rib_reach op_reach(const struct net_addr *via, uint8_t wanted, uint3
 
 static bool op_up(unsigned interface)
 {
-	return view_link_is_up(view_get(), interface) || !link_known[interface];
+	return view_link_is_up(dp_get(), interface) || !link_known[interface];
 }
 
 static bool op_nowhere(uint32_t nh) { return nh < NH_CONNECTED; }
@@ -127,12 +127,12 @@ static struct rib_size size_for(const struct config *c)
 	struct rib_size s = {.four = c->route_count,
 	                     .six = c->route6_count,
 	                     .routes = c->route_count + c->route6_count,
-	                     .hosts = VIEW_NEIGHBOURS};
+	                     .hosts = DP_NEIGHBOURS};
 	for (unsigned n = 0; n < c->interfaces; n++) {
 		const struct config_interface *i = &c->interface[n];
 		s.routes += i->address_count + i->address6_count;
 		s.four += LOCAL_EACH * i->address_count;
-		s.six += OWN6_EACH * i->address6_count + (i->autoconfig ? 2 * VIEW_ADDRESSES6_MAX : 0);
+		s.six += OWN6_EACH * i->address6_count + (i->autoconfig ? 2 * DP_ADDRESSES6_MAX : 0);
 	}
 	s.four += u32_min(s.four / 2, TEST_PREFIXES) + PREFIXES_MORE;
 	s.six += s.six / 8 + PREFIXES_MORE / 4;
@@ -146,7 +146,7 @@ static bool own6_room(const struct config *c)
 	unsigned n = 0;
 	for (unsigned k = 0; k < c->interfaces; k++)
 		n += OWN6_EACH * c->interface[k].address6_count +
-		     (c->interface[k].autoconfig ? VIEW_ADDRESSES6_MAX : 0);
+		     (c->interface[k].autoconfig ? DP_ADDRESSES6_MAX : 0);
 	if (!core_private_grow((void **)&own6.at, &own6.most, n, sizeof *own6.at))
 		return false;
 	if (was && was != own6.at)
@@ -448,8 +448,8 @@ static void know_links(void)
 	if (links_ns == 0 || core_now_ns() < links_ns)
 		return;
 	links_ns = UINT64_MAX;
-	for (unsigned n = 0; n < VIEW_IFS_MAX; n++)
-		if (!link_known[n] && !view_link_is_up(view_get(), n))
+	for (unsigned n = 0; n < DP_INTERFACES_MAX; n++)
+		if (!link_known[n] && !view_link_is_up(dp_get(), n))
 			routes_link(n);
 }
 

@@ -19,7 +19,7 @@
 #define LEFT_EACH 24                     /* stays so much for what else a route takes, */
 #define LEFT_ALL (4u << 20)              /* and so much for neighbours, fragments, the management */
 #define ROUTES6_MORE 64 /* IPv6 routes that commits may add before fib6 has to be made anew */
-#define HOSTS6_EACH (4 * VIEW_ADDRESSES6_MAX) /* of an interface, beside neighbours */
+#define HOSTS6_EACH (4 * DP_ADDRESSES6_MAX) /* of an interface, beside neighbours */
 
 struct forwarding forwarding;
 
@@ -37,7 +37,7 @@ static uint32_t routes6(void)
 	uint32_t n = sized->route6_count + ROUTES6_MORE;
 	for (unsigned p = 0; p < sized->interfaces; p++) {
 		const struct config_interface *i = &sized->interface[p];
-		n += 3u * i->address6_count + (i->autoconfig ? VIEW_ADDRESSES6_MAX + 1 : 0);
+		n += 3u * i->address6_count + (i->autoconfig ? DP_ADDRESSES6_MAX + 1 : 0);
 	}
 	return n;
 }
@@ -48,7 +48,7 @@ static uint32_t hosts6(void)
 	uint32_t n = 0;
 	for (unsigned p = 0; p < sized->interfaces; p++)
 		n += sized->interface[p].ipv6;
-	return n ? VIEW_NEIGHBOURS + u32_max(n, NIC_PORTS_MAX) * HOSTS6_EACH : 0;
+	return n ? DP_NEIGHBOURS + u32_max(n, NIC_PORTS_MAX) * HOSTS6_EACH : 0;
 }
 
 /* The private parts of IPv6's tables. */
@@ -72,9 +72,9 @@ static size_t shared6(void)
  * steps of an eighth, for what a step leaves over is lost to routes. */
 static bool choose_tables(uint32_t most, uint32_t least, size_t used, size_t bytes)
 {
-	const size_t room = core_snapshot_most();
+	const size_t room = core_published_most();
 	size_t have;
-	core_snapshot_area(&have);
+	core_published_area(&have);
 	used += shared6();
 	for (uint32_t routes = most; routes >= least && used < room; routes -= routes / 8)
 		for (uint32_t usual = 4 * routes; usual >= routes / 4; usual /= 2) {
@@ -119,7 +119,7 @@ bool forwarding_room(const struct config *c, bool *as_it_is)
 	sized = c;
 	*as_it_is = routes6() - ROUTES6_MORE <= routes6_room;
 	bool fits = take_memory6() &&
-	            core_snapshot_most() >= tables_at + shared6() + TABLES_LEAST && routes_room(c) &&
+	            core_published_most() >= tables_at + shared6() + TABLES_LEAST && routes_room(c) &&
 	            neighbour_room(c) && neighbour6_room(c);
 	sized = &running.config;
 	return fits;
@@ -127,11 +127,11 @@ bool forwarding_room(const struct config *c, bool *as_it_is)
 
 /* The tables that data cores read, behind the view: IPv6's as large as need be, IPv4's has the
  * rest, as far as it has memory for that (take_memory). */
-static bool make_tables(struct view *v, size_t used)
+static bool make_tables(struct dp_state *v, size_t used)
 {
 	uint8_t *at = (uint8_t *)v + used;
-	const size_t bytes = u64_min(core_snapshot_most(), used + shared6() + fib_shared_bytes);
-	if (bytes < used || core_snapshot_take(bytes) != E_OK)
+	const size_t bytes = u64_min(core_published_most(), used + shared6() + fib_shared_bytes);
+	if (bytes < used || core_published_take(bytes) != E_OK)
 		return false;
 	const size_t room = bytes - used;
 	const size_t hosts = host6_shared_bytes(hosts6()), six = fib6_shared_bytes(routes6());
@@ -156,7 +156,7 @@ static bool make_tables(struct view *v, size_t used)
 	return true;
 }
 
-bool forwarding_start(struct view *v, size_t used)
+bool forwarding_start(struct dp_state *v, size_t used)
 {
 	static bool have_memory;
 	have_memory = have_memory || take_memory(used);

@@ -20,7 +20,7 @@ extern struct forwarding forwarding;
 
 /* Makes the forwarding tables, empty, behind the view's `used` bytes. Their memory is taken once.
  * False: there is not enough. */
-bool forwarding_start(struct view *v, size_t used);
+bool forwarding_start(struct dp_state *v, size_t used);
 
 /* Is there memory for the tables of a configuration? For those of IPv6 and of neighbours it is taken,
  * and kept. *as_it_is: the ports need not be restarted for that. */

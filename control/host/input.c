@@ -38,7 +38,7 @@ uint8_t local_frame[LOCAL_FRAME_BYTES];
 
 void local_limit(const struct config *c)
 {
-	struct view *v = view_get();
+	struct dp_state *v = dp_get();
 	const unsigned cores = self.info->data_cores;
 	icmp_limit_init(&limit, c->icmp_rate, c->icmp_burst);
 	__atomic_store_n(&v->icmp_rate, c->icmp_rate / cores + (c->icmp_rate % cores != 0),
@@ -75,14 +75,14 @@ bool local_error_permitted(bool allowed)
 
 uint32_t local_source(uint32_t dst)
 {
-	const struct view *v = view_get();
-	uint32_t nh = view_way4(view_get(), dst);
-	int port = view_port_of(v, nh);
+	const struct dp_state *v = dp_get();
+	uint32_t nh = dp_next_hop4(dp_get(), dst);
+	int port = dp_interface_of(v, nh);
 	if (nh == NH_LOCAL)
 		return dst;
 	if (port < 0)
 		return 0;
-	const struct view_port *vp = &v->port[port];
+	const struct dp_interface *vp = &v->port[port];
 	for (unsigned a = 0; a < vp->addresses; a++)
 		if (ip4_in_prefix(dst, vp->addr[a], vp->plen[a]))
 			return vp->addr[a];
@@ -108,13 +108,13 @@ static void output_cut(uint32_t nh, uint32_t dst, const uint8_t *frame, unsigned
 void local_output(uint8_t *frame, unsigned len)
 {
 	uint32_t dst = ip4_dst(frame + ETH_HLEN);
-	uint32_t nh = view_way4(view_get(), dst);
-	int port = view_port_of(view_get(), nh);
-	if (port < 0 || !view_link_is_up(view_get(), port)) {
+	uint32_t nh = dp_next_hop4(dp_get(), dst);
+	int port = dp_interface_of(dp_get(), nh);
+	if (port < 0 || !view_link_is_up(dp_get(), port)) {
 		count(CNT_originated_drop_tx);
 		return;
 	}
-	unsigned mtu = view_get()->port[port].mtu;
+	unsigned mtu = dp_get()->port[port].mtu;
 	if (len - ETH_HLEN <= mtu)
 		neighbour_output(nh, dst, frame, eth_pad(frame, len), FRAME_OWN, PAIR_ANY);
 	else
@@ -186,7 +186,7 @@ static bool is_ours(uint32_t addr)
 /* Data cores serve datagrams that come whole; those that came in fragments are served here. */
 static enum counter udp_input(const uint8_t *ip, unsigned len, bool csum_known, bool fragmented)
 {
-	const struct services *services = &view_get()->services;
+	const struct services *services = &dp_get()->services;
 	bool served = fragmented && core_app()->data_msg != NULL; /* an application with services */
 	struct udp_datagram d;
 	enum counter fate = udp_check(ip, len, csum_known, &d);

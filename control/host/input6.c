@@ -25,17 +25,17 @@
 static uint32_t way_to(const struct net_addr *dst, unsigned port)
 {
 	const uint8_t *addr = (const uint8_t *)dst->w;
-	return ip6_is_link_local(dst) ? view_on_link6(view_get(), port, addr)
-	                              : view_way6(view_get(), addr);
+	return ip6_is_link_local(dst) ? dp_on_link6(dp_get(), port, addr)
+	                              : dp_next_hop6(dp_get(), addr);
 }
 
 bool local6_source(const struct net_addr *dst, unsigned port, struct net_addr *src)
 {
 	uint32_t nh = way_to(dst, port);
-	int out = view_port_of(view_get(), nh);
+	int out = dp_interface_of(dp_get(), nh);
 	if (nh == NH_LOCAL)
 		*src = *dst;
-	return nh == NH_LOCAL || (out >= 0 && view_source6(view_get(), (unsigned)out, dst, src));
+	return nh == NH_LOCAL || (out >= 0 && dp_source6(dp_get(), (unsigned)out, dst, src));
 }
 
 /* Sends a packet of ours in fragments (RFC 8200 4.5), by an identification that nobody can guess
@@ -61,13 +61,13 @@ void local6_output(uint8_t *frame, unsigned len, unsigned port)
 {
 	const struct net_addr dst = ip6_dst(frame + ETH_HLEN);
 	uint32_t nh = way_to(&dst, port);
-	int out = view_port_of(view_get(), nh);
-	if (out < 0 || !view_link_is_up(view_get(), out)) {
+	int out = dp_interface_of(dp_get(), nh);
+	if (out < 0 || !view_link_is_up(dp_get(), out)) {
 		count(CNT_originated_drop_tx);
 		return;
 	}
-	unsigned mtu = view_get()->port6[out].mtu;
-	view_hop_limit6(view_get(), (unsigned)out, frame + ETH_HLEN);
+	unsigned mtu = dp_get()->port6[out].mtu;
+	dp_hop_limit6(dp_get(), (unsigned)out, frame + ETH_HLEN);
 	if (len - ETH_HLEN <= mtu)
 		neighbour6_output(nh, &dst, frame, eth_pad(frame, len), FRAME_OWN, PAIR_ANY);
 	else
@@ -101,9 +101,9 @@ struct arrival {
 /* Is it an address of ours that we speak from: of any port, but a link-local one of this? */
 static bool is_unicast_of_ours(const struct net_addr *addr, unsigned port)
 {
-	const struct view *v = view_get();
+	const struct dp_state *v = dp_get();
 	for (unsigned p = 0; p < v->ifs; p++) {
-		const struct view_port6 *vp = &v->port6[p];
+		const struct dp_interface6 *vp = &v->port6[p];
 		for (uint32_t i = 0; i < vp->count; i++)
 			if (net_addr_equal(&vp->addr[i], addr) && (p == port || !ip6_is_link_local(addr)))
 				return true;
@@ -118,7 +118,7 @@ static void echo_reply(const struct arrival *a)
 	const struct net_addr from = ip6_src(a->ip);
 	struct net_addr src = ip6_dst(a->ip);
 	if (!is_unicast_of_ours(&src, a->m->port) &&
-	    !view_source6(view_get(), a->m->port, &from, &src)) {
+	    !dp_source6(dp_get(), a->m->port, &from, &src)) {
 		count(CNT_originated_drop_tx);
 		return;
 	}
@@ -198,7 +198,7 @@ static enum counter service_input(const struct arrival *a, enum service s,
 {
 	if (s != SERVICE_ECHO)
 		return CNT_drop_fragment_local;
-	if (service_answers(&view_get()->services, d->src_port))
+	if (service_answers(&dp_get()->services, d->src_port))
 		return CNT_drop_udp_loop;
 	if (net_addr_is_any(&d->src))
 		return CNT_drop_ip6_src_martian;
@@ -220,7 +220,7 @@ static enum counter udp_input(const struct arrival *a)
 		return fate;
 	enum service s = SERVICES;
 	if (a->up.fragment && served)
-		s = service_of(&view_get()->services, SERVICE_UDP, d.dst_port);
+		s = service_of(&dp_get()->services, SERVICE_UDP, d.dst_port);
 	if (s != SERVICES)
 		return service_input(a, s, &d);
 	local6_error(a->m->port, a->ip, a->len, ICMP6_UNREACH, ICMP6_UNREACH_PORT, 0);
@@ -315,9 +315,9 @@ void local6_resolve(const struct core_msg *m, enum frame_origin origin)
 	memcpy(frame, m->frame, m->len);
 	/* Looked up anew: since the data core did, its neighbour may have been forgotten. */
 	const struct net_addr dst = ip6_dst(ip);
-	uint32_t nh = transit && !ip6_is_link_local(&dst) ? view_flow6(view_get(), ip)
+	uint32_t nh = transit && !ip6_is_link_local(&dst) ? dp_next_hop_flow6(dp_get(), ip)
 	                                                  : way_to(&dst, m->port);
-	int port = view_port_of(view_get(), nh);
+	int port = dp_interface_of(dp_get(), nh);
 	if (port < 0) {
 		if (transit) {
 			fate_count(CNT_drop_ip6_no_route);
@@ -330,7 +330,7 @@ void local6_resolve(const struct core_msg *m, enum frame_origin origin)
 		fate_count(transit ? CNT_drop_ip6_tentative : CNT_originated_drop_tx);
 		return;
 	}
-	if (!view_link_is_up(view_get(), port)) {
+	if (!view_link_is_up(dp_get(), port)) {
 		fate_count(transit ? CNT_drop_tx_down : CNT_originated_drop_tx);
 		if (transit)
 			local6_error(m->port, ip, m->len - ETH_HLEN, ICMP6_UNREACH, ICMP6_UNREACH_ADDRESS,
@@ -338,7 +338,7 @@ void local6_resolve(const struct core_msg *m, enum frame_origin origin)
 		return;
 	}
 	if (!transit)
-		view_hop_limit6(view_get(), (unsigned)port, frame + ETH_HLEN);
+		dp_hop_limit6(dp_get(), (unsigned)port, frame + ETH_HLEN);
 	int pair = transit ? -1 : core_pair_of(m->core);
 	neighbour6_output(nh, &dst, frame, m->len, origin, pair < 0 ? PAIR_ANY : (unsigned)pair);
 }

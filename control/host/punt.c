@@ -27,7 +27,7 @@ static bool is_ip6(const struct core_msg *m)
 static void resolve(const struct core_msg *m, enum frame_origin origin)
 {
 	static uint8_t frame[BUF_STRIDE_JUMBO];
-	struct view *v = view_get();
+	struct dp_state *v = dp_get();
 	const uint8_t *ip = frame + ETH_HLEN;
 	bool transit = origin == FRAME_TRANSIT;
 	if (is_ip6(m)) {
@@ -41,8 +41,8 @@ static void resolve(const struct core_msg *m, enum frame_origin origin)
 	}
 	memcpy(frame, m->frame, m->len);
 	/* Looked up anew: since the data core did, its neighbour may have been forgotten. */
-	uint32_t nh = transit ? view_flow4(v, ip) : view_way4(v, ip4_dst(ip));
-	int port = view_port_of(v, nh);
+	uint32_t nh = transit ? dp_next_hop_flow4(v, ip) : dp_next_hop4(v, ip4_dst(ip));
+	int port = dp_interface_of(v, nh);
 	if (port < 0) {
 		if (transit) {
 			fate_count(CNT_drop_ip4_no_route);
@@ -50,11 +50,11 @@ static void resolve(const struct core_msg *m, enum frame_origin origin)
 		}
 		return;
 	}
-	if (!view_link_is_up(view_get(), port) && !transit) {
+	if (!view_link_is_up(dp_get(), port) && !transit) {
 		count(CNT_originated_drop_tx);
 		return;
 	}
-	if (!view_link_is_up(view_get(), port)) {
+	if (!view_link_is_up(dp_get(), port)) {
 		fate_count(CNT_drop_tx_down);
 		local_error(ip, m->len - ETH_HLEN, ICMP4_UNREACH, ICMP4_UNREACH_HOST);
 		return;
@@ -74,7 +74,7 @@ static void count_fate(enum counter fate)
 static void serve_msg(const struct core_msg *m)
 {
 	/* a data core names an interface that there is, unless it is out of its mind */
-	if (!forwarding.ready || !view_exists(view_get(), m->port)) {
+	if (!forwarding.ready || !dp_exists(dp_get(), m->port)) {
 		if (m->kind != PUNT_OWN)
 			fate_count(CNT_drop_port_down);
 		return;
@@ -103,7 +103,7 @@ void punt_input(const struct core_msg *m)
 	bool followed = unlikely(m->traced != 0) && trace_message(m);
 	fate_interface = m->port;
 	serve_msg(m);
-	fate_interface = VIEW_IFS_MAX;
+	fate_interface = DP_INTERFACES_MAX;
 	if (followed)
 		trace_leave();
 }

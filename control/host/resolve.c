@@ -46,28 +46,28 @@ static bool ask6(const struct net_addr *dst, unsigned port)
 	return true;
 }
 
-static uint32_t next_hop(const struct view *v, const struct net_addr *dst, unsigned port)
+static uint32_t next_hop(const struct dp_state *v, const struct net_addr *dst, unsigned port)
 {
 	const uint8_t *a = (const uint8_t *)dst->w;
 	if (net_addr_is_ip4(dst))
-		return view_way4(v, net_addr_to_ip4(dst));
-	return ip6_is_link_local(dst) ? view_on_link6(v, port, a) : view_way6(v, a);
+		return dp_next_hop4(v, net_addr_to_ip4(dst));
+	return ip6_is_link_local(dst) ? dp_on_link6(v, port, a) : dp_next_hop6(v, a);
 }
 
 enum resolve resolve_station(const struct net_addr *dst, unsigned *port, uint8_t mac[6])
 {
-	const struct view *v = view_get();
+	const struct dp_state *v = dp_get();
 	if (!forwarding.ready)
 		return RESOLVE_NO_ROUTE;
 	uint32_t nh = next_hop(v, dst, *port);
-	int leaves = view_port_of(v, nh);
+	int leaves = dp_interface_of(v, nh);
 	if (leaves < 0)
 		return RESOLVE_NO_ROUTE;
 	if ((unsigned)leaves != *port) {
 		*port = (unsigned)leaves;
 		return RESOLVE_OTHER_PORT;
 	}
-	if (!view_is_connected(nh) && v->adj[nh].state == ADJ_FORWARD) {
+	if (!dp_is_connected(nh) && v->adj[nh].state == ADJ_FORWARD) {
 		memcpy(mac, v->adj[nh].header, ETH_ALEN);
 		return RESOLVE_KNOWN;
 	}

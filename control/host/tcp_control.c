@@ -76,8 +76,8 @@ static void tx(void *ctx, struct pkt *p)
 	const uint8_t *ip = frame + ETH_HLEN;
 	if (ip_is_ip6(ip)) {
 		const struct net_addr src = ip6_src(ip), dst = ip6_dst(ip);
-		unsigned port = ip6_is_link_local(&dst) ? view_link_of6(view_get(), &src, &dst) : 0;
-		local6_output(frame, p->len, port < VIEW_IFS_MAX ? port : 0);
+		unsigned port = ip6_is_link_local(&dst) ? dp_link_of6(dp_get(), &src, &dst) : 0;
+		local6_output(frame, p->len, port < DP_INTERFACES_MAX ? port : 0);
 	} else {
 		local_output(frame, p->len);
 	}
@@ -87,7 +87,7 @@ static void tx(void *ctx, struct pkt *p)
 static unsigned mtu6(void *ctx, const struct net_addr *remote)
 {
 	(void)ctx;
-	return view_mtu6(view_get(), remote);
+	return dp_mtu6(dp_get(), remote);
 }
 
 void tcp_control_start(void)
@@ -99,7 +99,7 @@ void tcp_control_start(void)
 		return;
 	start_pool();
 	memset(tcp_memory, 0, tcp_bytes);
-	p.mtu = view_mtu(view_get());
+	p.mtu = dp_mtu(dp_get());
 	p.pool_reserve = tcp_control_pool.count / (2 * POOL_RESERVE_SHARE);
 	core_random(&key, sizeof key);
 	tcp_control = tcp_init(tcp_memory, &p, &tcp_control_pool, self.counters, &key, &ops, NULL,

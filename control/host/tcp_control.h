@@ -6,7 +6,7 @@
  * Segments come as messages from the data cores (PUNT_TCP, SYN: PUNT_LOCAL) and are copied into
  * buffers of a pool of its own; what it sends is copied to a data core (core_inject). This way is
  * slow and may be: a page a second. An application that has TCP on its data cores hands segments to
- * a management port over (view_is_management, dataplane/state.h).
+ * a management port over (dp_is_management, dataplane/state.h).
  *
  * Like the data cores' connections, all of its are forgotten when the ports are restarted.
  */

@@ -59,15 +59,15 @@ const page_part page_status[] = {part_status, NULL};
 /* A port is three items, because all its addresses and errors would be too long for one. */
 #define PORT_ITEMS 3
 
-static void port_addresses(struct page_text *t, const struct view_port *vp)
+static void port_addresses(struct page_text *t, const struct dp_interface *vp)
 {
 	char prefix[FMT_PREFIX_MAX];
 	for (unsigned a = 0; a < vp->addresses; a++)
 		page_print(t, "%s\"%s\"", a ? "," : "", fmt_prefix(prefix, vp->addr[a], vp->plen[a]));
 }
 
-static void port_addresses6(struct page_text *t, const struct view_port *vp,
-                            const struct view_port6 *vp6)
+static void port_addresses6(struct page_text *t, const struct dp_interface *vp,
+                            const struct dp_interface6 *vp6)
 {
 	char prefix[FMT_PREFIX6_MAX];
 	for (unsigned a = 0; a < vp6->count; a++)
@@ -89,7 +89,7 @@ static void port_errors(struct page_text *t, unsigned port, const struct nic_cou
 	}
 }
 
-static void port_head(struct page_text *t, unsigned p, const struct view_port *vp)
+static void port_head(struct page_text *t, unsigned p, const struct dp_interface *vp)
 {
 	char mac[FMT_MAC_MAX];
 	struct nic_link link;
@@ -100,7 +100,7 @@ static void port_head(struct page_text *t, unsigned p, const struct view_port *v
 	page_print(t, ",\"link\":\"%s\",\"mbps\":%u,\"enabled\":%s,\"driver\":\"%s\",\"mac\":\"%s\","
 	              "\"mtu\":%u,\"addresses\":[",
 	           !polls ? "down" : link.gone ? "gone" : link.up ? "up" : "down",
-	           polls && link.up ? link.mbps : 0, view_in_use(vp) ? "true" : "false",
+	           polls && link.up ? link.mbps : 0, dp_in_use(vp) ? "true" : "false",
 	           nic->ops->name, fmt_mac(mac, nic->mac), vp->mtu);
 	port_addresses(t, vp);
 }
@@ -127,9 +127,9 @@ static bool part_ports(struct page_walk *w, struct page_text *t)
 		return false;
 	}
 	if (item == 0)
-		port_head(t, p, &view_get()->port[p]);
+		port_head(t, p, &dp_get()->port[p]);
 	else if (item == 1)
-		port_addresses6(t, &view_get()->port[p], &view_get()->port6[p]);
+		port_addresses6(t, &dp_get()->port[p], &dp_get()->port6[p]);
 	else
 		port_counters(t, p);
 	return true;
@@ -139,15 +139,15 @@ const page_part page_ports[] = {part_ports, NULL};
 
 /* --- interfaces: VLANs and loopbacks too --- */
 
-static void interface_head(struct page_text *t, unsigned n, const struct view_port *vp)
+static void interface_head(struct page_text *t, unsigned n, const struct dp_interface *vp)
 {
 	char mac[FMT_MAC_MAX];
-	const bool loopback = view_is_loopback(vp);
+	const bool loopback = dp_is_loopback(vp);
 	page_print(t, "\n{\"name\":\"%s\",\"kind\":\"%s\",\"description\":",
-	           view_name(view_get(), n), loopback ? "loopback" : vp->vid ? "vlan" : "port");
+	           dp_name(dp_get(), n), loopback ? "loopback" : vp->vid ? "vlan" : "port");
 	page_json(t, running.config.interface[n].description);
 	page_print(t, ",\"link\":\"%s\",\"enabled\":%s", stats_link_is_up(n) ? "up" : "down",
-	           view_in_use(vp) ? "true" : "false");
+	           dp_in_use(vp) ? "true" : "false");
 	if (vp->vid)
 		page_print(t, ",\"port\":\"eth%u\",\"vlan\":%u", vp->port, vp->vid);
 	if (!loopback)
@@ -156,11 +156,11 @@ static void interface_head(struct page_text *t, unsigned n, const struct view_po
 	port_addresses(t, vp);
 }
 
-static void interface_counters(struct page_text *t, unsigned n, const struct view_port *vp)
+static void interface_counters(struct page_text *t, unsigned n, const struct dp_interface *vp)
 {
 	struct nic_counters c;
 	page_print(t, "]");
-	if (!view_is_loopback(vp)) {
+	if (!dp_is_loopback(vp)) {
 		stats_carried(n, &c);
 		page_print(t, ",\"rx_packets\":%llu,\"rx_bytes\":%llu,\"tx_packets\":%llu,"
 		              "\"tx_bytes\":%llu", (ull)c.rx_pkts, (ull)c.rx_bytes, (ull)c.tx_pkts,
@@ -172,7 +172,7 @@ static void interface_counters(struct page_text *t, unsigned n, const struct vie
 /* An interface is as many items as a port; the cursor tells whether one has been written. */
 static bool part_interfaces(struct page_walk *w, struct page_text *t)
 {
-	const struct view *v = view_get();
+	const struct dp_state *v = dp_get();
 	unsigned n = w->item / PORT_ITEMS, item = w->item % PORT_ITEMS;
 	if (w->item == 0)
 		page_print(t, "{\"interfaces\":[");
@@ -180,7 +180,7 @@ static bool part_interfaces(struct page_walk *w, struct page_text *t)
 		page_print(t, "]}\n");
 		return false;
 	}
-	if (!view_exists(v, n))
+	if (!dp_exists(v, n))
 		return true;
 	if (item == 0) {
 		page_print(t, "%s", w->cursor.n++ ? "," : "");
@@ -274,9 +274,9 @@ static void route_via(struct page_text *t, uint32_t nh)
 	const struct net_addr addr = nh < NH_NEIGHBOUR6
 	                                     ? net_addr_ip4(arp_neigh_ip(&neighbours.arp, nh - NH_NEIGHBOUR))
 	                                     : nd_neigh_addr(&neighbours.nd, nh - NH_NEIGHBOUR6);
-	const struct adj *adj = &view_get()->adj[nh];
+	const struct adj *adj = &dp_get()->adj[nh];
 	char via[FMT_ADDR_MAX];
-	page_print(t, "\"port\":\"%s\",\"via\":\"%s\"", view_name(view_get(), adj->interface),
+	page_print(t, "\"port\":\"%s\",\"via\":\"%s\"", dp_name(dp_get(), adj->interface),
 	           fmt_addr(via, addr.w));
 }
 
@@ -285,27 +285,27 @@ static void route_via(struct page_text *t, uint32_t nh)
 static void route_to(struct page_text *t, uint32_t nh, bool host)
 {
 	uint32_t member;
-	if (view_is_group(nh)) {
+	if (dp_is_group(nh)) {
 		page_print(t, "\"kind\":\"static\",\"members\":[");
-		for (unsigned i = 0; (member = view_member_at(view_get(), nh, i)) != NH_NONE; i++) {
+		for (unsigned i = 0; (member = dp_member_at(dp_get(), nh, i)) != NH_NONE; i++) {
 			page_print(t, "%s{", i ? "," : "");
 			if (member >= NH_NEIGHBOUR)
 				route_via(t, member);
 			else
-				page_print(t, "\"kind\":\"%s\"", view_special(member));
+				page_print(t, "\"kind\":\"%s\"", dp_special(member));
 			page_print(t, "}");
 		}
 		page_print(t, "]}");
 	} else if (nh < NH_CONNECTED) {
-		page_print(t, "\"kind\":\"%s\"}", view_special(nh));
+		page_print(t, "\"kind\":\"%s\"}", dp_special(nh));
 	} else if (nh < NH_NEIGHBOUR) {
 		page_print(t, "\"kind\":\"connected\",\"port\":\"%s\"}",
-		           view_name(view_get(), nh - NH_CONNECTED));
+		           dp_name(dp_get(), nh - NH_CONNECTED));
 	} else {
 		page_print(t, "\"kind\":\"%s\",", host ? "neighbour" : "static");
 		route_via(t, nh);
 		page_print(t, ",\"resolved\":%s}",
-		           view_get()->adj[nh].state == ADJ_FORWARD ? "true" : "false");
+		           dp_get()->adj[nh].state == ADJ_FORWARD ? "true" : "false");
 	}
 }
 
@@ -389,7 +389,7 @@ static bool part_neighbours(struct page_walk *w, struct page_text *t)
 	page_print(t, "%s\n{\"address\":\"%s\",\"mac\":", comma(w), fmt_ip4(ip, e.ip));
 	neighbour_mac(t, e.mac);
 	page_print(t, ",\"port\":\"%s\",\"state\":\"%s\",\"age_s\":%llu,\"waiting\":%u}",
-	           view_name(view_get(), e.port), arp_state_name(e.state),
+	           dp_name(dp_get(), e.port), arp_state_name(e.state),
 	           (ull)(e.age_ns / 1000000000u), e.pending);
 	return true;
 }
@@ -410,7 +410,7 @@ static bool part_neighbours6(struct page_walk *w, struct page_text *t)
 	page_print(t, "%s\n{\"address\":\"%s\",\"mac\":", comma(w), fmt_ip6(addr, e.addr.w));
 	neighbour_mac(t, e.mac);
 	page_print(t, ",\"port\":\"%s\",\"state\":\"%s\",\"router\":%s,\"age_s\":%llu,"
-	              "\"waiting\":%u}", view_name(view_get(), e.port), nd_state_name(e.state),
+	              "\"waiting\":%u}", dp_name(dp_get(), e.port), nd_state_name(e.state),
 	           e.role == ND_ROLE_ROUTER ? "true" : "false", (ull)(e.age_ns / 1000000000u),
 	           e.pending);
 	return true;
@@ -430,7 +430,7 @@ static bool part_tcp(struct page_walk *w, struct page_text *t)
 		return false;
 	}
 	page_print(t, "%s\n{\"core\":%u", comma(w), w->item);
-	for (unsigned s = TCP_SYN_SENT; s < VIEW_TCP_STATES; s++)
+	for (unsigned s = TCP_SYN_SENT; s < DP_TCP_STATES; s++)
 		if (stats_tcp(w->item, (enum tcp_state)s, &n))
 			page_print(t, ",\"%s\":%u", stats_tcp_state((enum tcp_state)s), n);
 	page_print(t, "}");
@@ -443,7 +443,7 @@ const page_part page_tcp[] = {part_tcp, NULL};
 
 static bool port_is_down(unsigned p)
 {
-	return view_in_use(&view_get()->port[p]) && !view_link_is_up(view_get(), p);
+	return dp_in_use(&dp_get()->port[p]) && !view_link_is_up(dp_get(), p);
 }
 
 unsigned page_health_status(void)

@@ -63,7 +63,7 @@ static size_t pieces(const struct crash *c, struct core_crash_walk *walk, char *
 {
 	size_t n = 0, piece;
 	while (n + CORE_CRASH_PIECE <= PIECE_MAX &&
-	       (piece = core_crash_read(c, walk, REMAINS_PKTS, text + n)) > 0)
+	       (piece = core_crash_read(c, walk, COREDUMP_PKTS, text + n)) > 0)
 		n += piece;
 	return n;
 }

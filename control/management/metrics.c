@@ -243,7 +243,7 @@ static bool port_link(const struct family *f, uint32_t i, struct page_text *t)
 	bool up = core_port_link(i, &link) && link.up;
 	uint64_t value = f->arg == 0 ? up : up ? link.mbps * 125000ull : 0;
 	if (f->arg == 2)
-		value = view_in_use(&view_get()->port[i]);
+		value = dp_in_use(&dp_get()->port[i]);
 	page_print(t, "%s{port=\"eth%u\"} %llu\n", f->name, i, (ull)value);
 	return true;
 }
@@ -304,28 +304,28 @@ static bool port_mmio(const struct family *f, uint32_t i, struct page_text *t)
 
 static bool interface_is(const struct family *f, uint32_t i, struct page_text *t)
 {
-	const struct view *v = view_get();
+	const struct dp_state *v = dp_get();
 	const uint32_t n = NIC_PORTS_MAX + i;
 	if (n >= v->ifs)
 		return false;
-	if (view_exists(v, n))
-		page_print(t, "%s{interface=\"%s\"} %u\n", f->name, view_name(v, n),
-		           f->arg ? view_in_use(&v->port[n]) : stats_link_is_up(n));
+	if (dp_exists(v, n))
+		page_print(t, "%s{interface=\"%s\"} %u\n", f->name, dp_name(v, n),
+		           f->arg ? dp_in_use(&v->port[n]) : stats_link_is_up(n));
 	return true;
 }
 
 /* The counter at f->arg of struct nic_counters, of a VLAN: nobody counts what loopbacks carry. */
 static bool vlan_counter(const struct family *f, uint32_t i, struct page_text *t)
 {
-	const struct view *v = view_get();
+	const struct dp_state *v = dp_get();
 	const uint32_t n = NIC_PORTS_MAX + i;
 	struct nic_counters c;
 	if (n >= v->ifs)
 		return false;
-	if (!view_has_link(v, n))
+	if (!dp_has_link(v, n))
 		return true;
 	stats_carried(n, &c);
-	page_print(t, "%s{interface=\"%s\",port=\"eth%u\"} %llu\n", f->name, view_name(v, n),
+	page_print(t, "%s{interface=\"%s\",port=\"eth%u\"} %llu\n", f->name, dp_name(v, n),
 	           v->port[n].port, (ull)stats_word(&c, f->arg));
 	return true;
 }
@@ -373,7 +373,7 @@ static bool core_faults(const struct family *f, uint32_t i, struct page_text *t)
 /* The control core's, then each data core's, state by state. */
 static bool tcp_states(const struct family *f, uint32_t i, struct page_text *t)
 {
-	uint32_t states = VIEW_TCP_STATES - 1, core = i / states, state = 1 + i % states, n;
+	uint32_t states = DP_TCP_STATES - 1, core = i / states, state = 1 + i % states, n;
 	if (core >= self.info->cores)
 		return false;
 	if (stats_tcp(core, (enum tcp_state)state, &n))
@@ -484,11 +484,11 @@ static const struct family families[] = {
 /* Has the family no sample, because there are no such interfaces? It is left out then. */
 static bool is_absent(const struct family *f)
 {
-	const struct view *v = view_get();
+	const struct dp_state *v = dp_get();
 	if (f->sample != interface_is && f->sample != vlan_counter)
 		return false;
 	for (unsigned n = NIC_PORTS_MAX; n < v->ifs; n++)
-		if (f->sample == interface_is ? view_exists(v, n) : view_has_link(v, n))
+		if (f->sample == interface_is ? dp_exists(v, n) : dp_has_link(v, n))
 			return false;
 	return true;
 }
@@ -519,7 +519,7 @@ static bool part_families(struct page_walk *w, struct page_text *t)
 /* The application's. */
 static bool part_extension(struct page_walk *w, struct page_text *t)
 {
-	const struct app_extension *e = extension_get();
+	const struct app_plugin *e = plugin_get();
 	return e && e->metrics && e->metrics(w, t);
 }
 

@@ -19,7 +19,7 @@
 #include "control/console/shell.h"
 #include "runtime/runtime.h"
 
-struct app_extension {
+struct app_plugin {
 	void (*start)(void);
 	void (*ports)(void);
 	void (*link)(unsigned port, bool up);
@@ -30,11 +30,11 @@ struct app_extension {
 	size_t snapshot_bytes;
 
 	/* Further bytes of it, not zeroed, asked for once before each start, when the configuration
-	 * has been read: view->extension_more. NULL there: there was no memory for them, or none
+	 * has been read: view->plugin_more. NULL there: there was no memory for them, or none
 	 * were wanted. */
 	size_t (*snapshot_more)(void);
 
-	/* Of each data core's shared area: view_extension_shared(), view_extension_shared_of(core). It
+	/* Of each data core's shared area: dp_plugin_shared(), dp_plugin_shared_of(core). It
 	 * is not zeroed: that is for data_start. */
 	size_t shared_bytes;
 
@@ -47,7 +47,7 @@ struct app_extension {
 };
 
 /* That of the application that runs, or NULL. */
-static inline const struct app_extension *extension_get(void)
+static inline const struct app_plugin *plugin_get(void)
 {
 	return core_app()->extension;
 }

@@ -46,7 +46,7 @@ bool stats_tcp(unsigned core, enum tcp_state state, uint32_t *n)
 		*n = tcp_count(tcp_control, state);
 	if (self.info->core[core].roles & CORE_DATA) {
 		/* single words: whether they are of one moment does not matter here */
-		const struct view_tcp *tcp = &view_shared_of(core)->tcp;
+		const struct dp_tcp *tcp = &dp_shared_of(core)->tcp;
 		any |= __atomic_load_n(&tcp->capacity, __ATOMIC_RELAXED) > 0;
 		*n += __atomic_load_n(&tcp->count[state], __ATOMIC_RELAXED);
 	}
@@ -55,7 +55,7 @@ bool stats_tcp(unsigned core, enum tcp_state state, uint32_t *n)
 
 const char *stats_tcp_state(enum tcp_state state)
 {
-	static const char *const names[VIEW_TCP_STATES] = {
+	static const char *const names[DP_TCP_STATES] = {
 		[TCP_CLOSED] = "closed",           [TCP_SYN_SENT] = "syn_sent",
 		[TCP_SYN_RECEIVED] = "syn_recv",   [TCP_ESTABLISHED] = "estab",
 		[TCP_FIN_WAIT_1] = "fin_wait_1",   [TCP_FIN_WAIT_2] = "fin_wait_2",
@@ -105,12 +105,12 @@ static struct {
 	struct counters all;
 	struct nic_counters queue[NIC_PORTS_MAX];
 	struct nic_stats device[NIC_PORTS_MAX];
-	struct nic_counters carried[VIEW_IFS_MAX];
-	uint64_t drops[VIEW_IFS_MAX][CNT_DROPS];
+	struct nic_counters carried[DP_INTERFACES_MAX];
+	uint64_t drops[DP_INTERFACES_MAX][CNT_DROPS];
 } before;
 
 /* What was counted under the number of an interface that is no port before the ports started. */
-static uint64_t others[VIEW_IFS_MAX - NIC_PORTS_MAX][CNT_DROPS];
+static uint64_t others[DP_INTERFACES_MAX - NIC_PORTS_MAX][CNT_DROPS];
 
 /* Since boot; what is no port: since the ports started. */
 static void drops_of(unsigned n, uint64_t count[CNT_DROPS])
@@ -128,27 +128,27 @@ void stats_clear(void)
 		core_port_counters(p, &before.queue[p]);
 		before.device[p] = *core_port_stats(p);
 	}
-	for (unsigned n = NIC_PORTS_MAX; n < view_get()->ifs; n++)
+	for (unsigned n = NIC_PORTS_MAX; n < dp_get()->ifs; n++)
 		stats_carried(n, &before.carried[n]);
-	for (unsigned n = 0; n < VIEW_IFS_MAX; n++)
+	for (unsigned n = 0; n < DP_INTERFACES_MAX; n++)
 		drops_of(n, before.drops[n]);
 }
 
 void stats_restart(void)
 {
 	memset(before.carried, 0, sizeof before.carried);
-	for (unsigned n = NIC_PORTS_MAX; n < VIEW_IFS_MAX; n++) {
+	for (unsigned n = NIC_PORTS_MAX; n < DP_INTERFACES_MAX; n++) {
 		core_drops(n, others[n - NIC_PORTS_MAX]);
 		memset(before.drops[n], 0, sizeof before.drops[n]);
 	}
 }
 
-static void add_carried(struct nic_counters *c, const struct view_carried *from)
+static void add_carried(struct nic_counters *c, const struct dp_carried *from)
 {
-	c->rx_pkts += stats_word(from, offsetof(struct view_carried, rx_pkts));
-	c->rx_bytes += stats_word(from, offsetof(struct view_carried, rx_bytes));
-	c->tx_pkts += stats_word(from, offsetof(struct view_carried, tx_pkts));
-	c->tx_bytes += stats_word(from, offsetof(struct view_carried, tx_bytes));
+	c->rx_pkts += stats_word(from, offsetof(struct dp_carried, rx_pkts));
+	c->rx_bytes += stats_word(from, offsetof(struct dp_carried, rx_bytes));
+	c->tx_pkts += stats_word(from, offsetof(struct dp_carried, tx_pkts));
+	c->tx_bytes += stats_word(from, offsetof(struct dp_carried, tx_bytes));
 }
 
 void stats_carried(unsigned n, struct nic_counters *c)
@@ -160,14 +160,14 @@ void stats_carried(unsigned n, struct nic_counters *c)
 	}
 	add_carried(c, &adjacency_carried[n]);
 	for (unsigned d = 0; d < self.info->data_cores; d++)
-		add_carried(c, &view_counted_of(self.info->first_data_core + d)->carried[n]);
+		add_carried(c, &dp_counted_of(self.info->first_data_core + d)->carried[n]);
 }
 
 bool stats_link_is_up(unsigned n)
 {
-	const struct view_port *vp = &view_get()->port[n];
+	const struct dp_interface *vp = &dp_get()->port[n];
 	struct nic_link link;
-	return view_is_loopback(vp) || (core_port_link(vp->port, &link) && link.up);
+	return dp_is_loopback(vp) || (core_port_link(vp->port, &link) && link.up);
 }
 
 uint64_t stats_cleared_ns(void)
@@ -215,7 +215,7 @@ static void drops_elsewhere(bool cleared, uint64_t count[CNT_DROPS])
 {
 	uint64_t of[CNT_DROPS], known[CNT_DROPS] = {0};
 	struct counters c;
-	for (unsigned n = 0; n < VIEW_IFS_MAX; n++) {
+	for (unsigned n = 0; n < DP_INTERFACES_MAX; n++) {
 		stats_drops(n, cleared, of);
 		for (unsigned i = 0; i < CNT_DROPS; i++)
 			known[i] += of[i];
@@ -230,7 +230,7 @@ static void drops_elsewhere(bool cleared, uint64_t count[CNT_DROPS])
 
 void stats_drops(unsigned n, bool cleared, uint64_t count[CNT_DROPS])
 {
-	if (n >= VIEW_IFS_MAX) {
+	if (n >= DP_INTERFACES_MAX) {
 		drops_elsewhere(cleared, count);
 		return;
 	}
@@ -243,21 +243,21 @@ bool stats_drop_next(uint32_t i, struct stats_drop *d)
 {
 	static uint64_t count[CNT_DROPS];
 	static unsigned of; /* whose those are: two pages may be under way */
-	const struct view *v = view_get();
+	const struct dp_state *v = dp_get();
 	const unsigned row = i / CNT_DROPS, reason = i % CNT_DROPS;
-	const unsigned n = row < v->ifs ? row : VIEW_IFS_MAX;
+	const unsigned n = row < v->ifs ? row : DP_INTERFACES_MAX;
 	d->count = 0;
 	d->last = row == v->ifs && reason == CNT_DROPS - 1;
 	if (row > v->ifs)
 		return false;
-	if (n != VIEW_IFS_MAX && !view_has_link(v, n))
+	if (n != DP_INTERFACES_MAX && !dp_has_link(v, n))
 		return true;
 	if (reason == 0 || of != n)
 		stats_drops(of = n, false, count);
 	d->count = count[reason];
 	d->reason = counter_desc[CNT_DROP_FIRST + reason].name;
 	d->interface[0] = 0;
-	if (n != VIEW_IFS_MAX)
-		memcpy(d->interface, view_name(v, n), VIEW_NAME_MAX);
+	if (n != DP_INTERFACES_MAX)
+		memcpy(d->interface, dp_name(v, n), DP_NAME_MAX);
 	return true;
 }

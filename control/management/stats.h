@@ -39,7 +39,7 @@ void stats_interface(unsigned n, struct nic_counters *queue, struct nic_stats *d
 
 /*
  * Drops of packets that came in by interface n, by reason: the first is CNT_DROP_FIRST. n ==
- * VIEW_IFS_MAX: of no interface there is, those of VLANs before the ports started last among them;
+ * DP_INTERFACES_MAX: of no interface there is, those of VLANs before the ports started last among them;
  * with these the sum over all is the counter of that reason. cleared: since the last `clear
  * counters`.
  */
@@ -48,7 +48,7 @@ void stats_drops(unsigned n, bool cleared, uint64_t count[CNT_DROPS]);
 /* The same as a list, for pages that are made piece by piece: i counts reasons and interfaces, and
  * last of all of no interface, whose name is empty. False: the list has ended; 0: nothing to tell. */
 struct stats_drop {
-	char interface[VIEW_NAME_MAX];
+	char interface[DP_NAME_MAX];
 	const char *reason; /* a counter's name */
 	uint64_t count;
 	bool last; /* of the list */

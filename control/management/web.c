@@ -47,7 +47,7 @@ const struct page *page_find(const char *path)
 	for (unsigned i = 0; i < ARRAY_LEN(pages); i++)
 		if (strcmp(path, pages[i].path) == 0)
 			return &pages[i];
-	const struct app_extension *e = extension_get();
+	const struct app_plugin *e = plugin_get();
 	for (unsigned i = 0; e && i < e->page_count; i++)
 		if (strcmp(path, e->pages[i].path) == 0)
 			return &e->pages[i];

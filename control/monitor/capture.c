@@ -33,7 +33,7 @@ struct source {
 	bool ready;
 	uint64_t at;    /* what has been read, bytes */
 	uint64_t bytes; /* of the record */
-	struct tap_record record;
+	struct mirror_record record;
 	uint8_t frame[TAP_FRAME_MAX];
 };
 
@@ -63,12 +63,12 @@ bool capture_prepare(void)
 /* --- the end --- */
 
 /* What data cores have counted of a port. */
-static struct tap_count counted(unsigned port)
+static struct mirror_count counted(unsigned port)
 {
-	struct tap_count sum = {0};
+	struct mirror_count sum = {0};
 	for (unsigned i = 0; i < self.info->cores; i++) {
-		const struct tap_ring *r = view_tap_ring_of(i);
-		const struct tap_count *c = &r->count[port];
+		const struct mirror_ring *r = mirror_ring_of(i);
+		const struct mirror_count *c = &r->count[port];
 		if (!(self.info->core[i].roles & CORE_DATA) ||
 		    __atomic_load_n(&r->number, __ATOMIC_ACQUIRE) != capture->number)
 			continue;
@@ -83,7 +83,7 @@ static void say_end(struct shell *sh, const char *why)
 {
 	uint64_t wanted = 0, given = 0, dropped = 0;
 	for (unsigned p = 0; p < NIC_PORTS_MAX; p++) {
-		const struct tap_count sum = counted(p);
+		const struct mirror_count sum = counted(p);
 		wanted += sum.wanted;
 		dropped += sum.dropped;
 		given += capture->given[p];
@@ -96,7 +96,7 @@ static void say_end(struct shell *sh, const char *why)
 static void finish(const char *why)
 {
 	struct shell *sh = capture->sh;
-	core_tap(0, 0);
+	core_mirror(0, 0);
 	capture->state = IDLE;
 	capture->conn = NULL;
 	capture->sh = NULL;
@@ -117,7 +117,7 @@ static void give_up(const char *why)
 /* No more frames: what the rings hold is still sent. */
 static void end(void)
 {
-	core_tap(0, 0);
+	core_mirror(0, 0);
 	capture->state = ENDING;
 }
 
@@ -140,7 +140,7 @@ void capture_stop(void)
 {
 	if (capture && capture->state != IDLE)
 		finish("the ports restart");
-	core_tap(0, 0);
+	core_mirror(0, 0);
 }
 
 /* --- the blocks --- */
@@ -188,17 +188,17 @@ static size_t head_block(void)
 }
 
 /* Has the ring of that core a record? One that is none ends the capture: who wrote it is out of its
- * mind (tap_ring.h, 3). */
+ * mind (mirror_ring.h, 3). */
 static bool look(unsigned core)
 {
 	struct source *s = &capture->source[core];
-	const struct tap_ring *r = view_tap_ring_of(core);
+	const struct mirror_ring *r = mirror_ring_of(core);
 	if (s->ready || __atomic_load_n(&r->number, __ATOMIC_ACQUIRE) != capture->number)
 		return s->ready;
 	uint64_t head = __atomic_load_n(&r->head, __ATOMIC_ACQUIRE);
 	if (head == s->at)
 		return false;
-	s->bytes = tap_ring_get(r, head, s->at, &s->record, s->frame, sizeof s->frame);
+	s->bytes = mirror_ring_get(r, head, s->at, &s->record, s->frame, sizeof s->frame);
 	if (s->bytes == 0 || s->record.port >= NIC_PORTS_MAX) {
 		end();
 		return false;
@@ -236,7 +236,7 @@ static size_t packet_block(void)
 	                                     .out = s->record.out};
 	s->at += s->bytes;
 	s->ready = false;
-	__atomic_store_n(&view_get()->capture.tail[core], s->at, __ATOMIC_RELEASE);
+	__atomic_store_n(&dp_get()->capture.tail[core], s->at, __ATOMIC_RELEASE);
 	c->given[s->record.port]++;
 	if (++c->frames == c->order.count)
 		end();
@@ -249,7 +249,7 @@ static size_t statistics_block(void)
 	unsigned port = port_of(c->ended);
 	if (port == NIC_PORTS_MAX)
 		return 0;
-	const struct tap_count sum = counted(port);
+	const struct mirror_count sum = counted(port);
 	const struct pcapng_statistics s = {.interface = c->ended++,
 	                                    .ns = since_boot_ns(core_now_ns()),
 	                                    .received = sum.seen,
@@ -321,7 +321,7 @@ uint64_t capture_timer(void)
 
 static bool begin(struct tcp_conn *conn, const struct tcp_info *info)
 {
-	struct view_capture *v = &view_get()->capture;
+	struct dp_capture *v = &dp_get()->capture;
 	struct capture *c = capture;
 	if (!core_quiesce())
 		return false;
@@ -340,7 +340,7 @@ static bool begin(struct tcp_conn *conn, const struct tcp_info *info)
 		c->source[i].ready = false;
 		c->source[i].at = 0;
 	}
-	core_tap(c->order.in, c->order.out);
+	core_mirror(c->order.in, c->order.out);
 	return true;
 }
 
@@ -410,7 +410,7 @@ static bool read_order(struct shell *sh, struct order *o, char **word, unsigned 
 void capture_command(struct shell *sh)
 {
 	struct order order;
-	if (!capture || !view_get()->capture_port || !core_ports_running()) {
+	if (!capture || !dp_get()->capture_port || !core_ports_running()) {
 		shell_print(sh, "there is no capture server: the configuration needs the lines "
 		                "\"capture server\" and \"capture access PREFIX\"\n");
 		return;
@@ -426,6 +426,6 @@ void capture_command(struct shell *sh)
 	capture->sh = sh;
 	capture->number = 0;
 	shell_print(sh, "waiting for a reader at TCP port %u, such as: nc ADDRESS %u | wireshark -k "
-	                "-i -\n", view_get()->capture_port, view_get()->capture_port);
+	                "-i -\n", dp_get()->capture_port, dp_get()->capture_port);
 	shell_set_busy(sh, cancel);
 }

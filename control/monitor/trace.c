@@ -45,7 +45,7 @@ static ull missed(void)
 {
 	uint64_t sum = 0;
 	for (unsigned i = 0; i < self.info->cores; i++) {
-		const struct trace_ring *r = view_trace_ring_of(i);
+		const struct trace_ring *r = dp_trace_ring_of(i);
 		if (self.info->core[i].roles & CORE_DATA &&
 		    __atomic_load_n(&r->number, __ATOMIC_ACQUIRE) == trace->number)
 			sum += __atomic_load_n(&r->missed, __ATOMIC_RELAXED);
@@ -57,7 +57,7 @@ static void finish(const char *why)
 {
 	struct shell *sh = trace->sh;
 	ull lost = missed();
-	core_watch(0);
+	core_trace_ports(0);
 	for (unsigned i = 0; i < TRACE_STORIES; i++)
 		if (trace->stories.story[i].used)
 			tell(&trace->stories.story[i]);
@@ -81,7 +81,7 @@ void trace_stop(void)
 {
 	if (trace && trace->state != IDLE)
 		finish("the ports restart");
-	core_watch(0);
+	core_trace_ports(0);
 }
 
 /* --- records --- */
@@ -89,7 +89,7 @@ void trace_stop(void)
 /* Takes the next record of that core, if there is one and a story is free for it. */
 static void take(unsigned core)
 {
-	const struct trace_ring *r = view_trace_ring_of(core);
+	const struct trace_ring *r = dp_trace_ring_of(core);
 	uint64_t at = trace->at[core];
 	if (__atomic_load_n(&r->number, __ATOMIC_ACQUIRE) != trace->number)
 		return;
@@ -103,7 +103,7 @@ static void take(unsigned core)
 	s->recorded = true;
 	s->number = ++trace->followed;
 	trace->at[core] = at + 1;
-	__atomic_store_n(&view_get()->trace.tail[core], at + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&dp_get()->trace.tail[core], at + 1, __ATOMIC_RELEASE);
 }
 
 static void take_records(void)
@@ -116,7 +116,7 @@ static void take_records(void)
 /* No more packets: of those that were followed the rest is still told. */
 static void end(const char *why)
 {
-	core_watch(0);
+	core_trace_ports(0);
 	trace->state = ENDING;
 	trace->why = why;
 }
@@ -157,7 +157,7 @@ uint64_t trace_timer(void)
 
 static bool begin(struct shell *sh, uint32_t ports, const struct match *match)
 {
-	struct view_trace *v = &view_get()->trace;
+	struct dp_trace *v = &dp_get()->trace;
 	struct trace *t = trace;
 	struct tcp_info info;
 	if (!core_quiesce())
@@ -175,7 +175,7 @@ static bool begin(struct shell *sh, uint32_t ports, const struct match *match)
 	t->state = ON;
 	trace_points_begin(&t->stories);
 	t->sh = sh;
-	core_watch(ports);
+	core_trace_ports(ports);
 	return true;
 }
 

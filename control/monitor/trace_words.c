@@ -92,7 +92,7 @@ static void print_frame(struct shell *sh, const struct trace_record *r)
 /* An interface's name; the number is a data core's word. */
 static const char *name_of(unsigned port)
 {
-	return view_exists(view_get(), port) ? view_name(view_get(), port) : "?";
+	return dp_exists(dp_get(), port) ? dp_name(dp_get(), port) : "?";
 }
 
 /* "via 192.0.2.1 eth1" and what else a next hop may be. */
@@ -101,8 +101,8 @@ static void next_hop_text(char *buf, size_t size, uint32_t nh)
 	char text[FMT_ADDR_MAX];
 	struct net_addr addr;
 	if (nh < NH_CONNECTED) {
-		fmt_format(buf, size, "%s", view_special(nh));
-	} else if (view_is_connected(nh)) {
+		fmt_format(buf, size, "%s", dp_special(nh));
+	} else if (dp_is_connected(nh)) {
 		fmt_format(buf, size, "connected %s, neighbour not asked for yet",
 		           name_of(nh - NH_CONNECTED));
 	} else if (nh < NH_NEIGHBOUR || nh >= NH_MAX || !forwarding.ready) {
@@ -111,22 +111,22 @@ static void next_hop_text(char *buf, size_t size, uint32_t nh)
 		addr = nh < NH_NEIGHBOUR6 ? net_addr_ip4(arp_neigh_ip(&neighbours.arp, nh - NH_NEIGHBOUR))
 		                          : nd_neigh_addr(&neighbours.nd, nh - NH_NEIGHBOUR6);
 		fmt_format(buf, size, "via %s %s", fmt_addr(text, addr.w),
-		           name_of(view_get()->adj[nh].interface));
+		           name_of(dp_get()->adj[nh].interface));
 	}
 }
 
 /* How many next hops a group has, and whether nh is one of them, or on the link that is one. */
 static unsigned members(uint32_t group, uint32_t nh, bool *among)
 {
-	const struct view *v = view_get();
+	const struct dp_state *v = dp_get();
 	const uint16_t *member = v->group[group - NH_GROUP].member;
-	int port = nh < NH_MAX ? view_port_of(v, nh) : -1;
+	int port = nh < NH_MAX ? dp_interface_of(v, nh) : -1;
 	unsigned n = 0;
 	*among = false;
 	for (unsigned i = 0; i < ECMP_MEMBERS_MAX; i++) {
 		n += member[i] != NH_NONE;
 		*among |= member[i] == nh ||
-		          (view_is_connected(member[i]) && port == (int)(member[i] - NH_CONNECTED));
+		          (dp_is_connected(member[i]) && port == (int)(member[i] - NH_CONNECTED));
 	}
 	return n;
 }
@@ -135,7 +135,7 @@ static unsigned members(uint32_t group, uint32_t nh, bool *among)
 static bool leads_to(uint32_t to, uint32_t nh)
 {
 	bool among = to == nh;
-	if (view_is_group(to) && !among)
+	if (dp_is_group(to) && !among)
 		members(to, nh, &among);
 	return among && to != NH_NONE;
 }
@@ -161,7 +161,7 @@ static uint32_t prefix_text6(char *buf, const struct net_addr *dst, uint32_t nh)
 	for (unsigned plen = 129; plen-- > 0;) {
 		const struct net_addr prefix = ip6_prefix_of(dst, plen);
 		uint32_t to = fib6_get(&forwarding.fib6, &prefix, plen);
-		if (leads_to(to, nh) || view_is_connected(to)) {
+		if (leads_to(to, nh) || dp_is_connected(to)) {
 			fmt_prefix6(buf, prefix.w, plen);
 			return to;
 		}
@@ -179,11 +179,11 @@ static void way_text(char *buf, size_t size, const struct net_addr *addr, uint32
 		to = prefix_text4(prefix, net_addr_to_ip4(addr), nh);
 	else if (known && !ip6_is_link_local(addr) && !ip6_is_multicast(addr))
 		to = prefix_text6(prefix, addr, nh);
-	if (view_is_group(to))
+	if (dp_is_group(to))
 		fmt_format(one_of, sizeof one_of, "one of %u, ", members(to, nh, &among));
 	next_hop_text(hop, sizeof hop, nh);
 	fmt_format(buf, size, "%s%s%s%s", to == NH_NONE ? "" : prefix, to == NH_NONE ? "" : " ", one_of,
-	           nh == to && view_is_group(nh) ? "any of them will do" : hop);
+	           nh == to && dp_is_group(nh) ? "any of them will do" : hop);
 }
 
 /* Source and destination of the packet's. */
@@ -213,7 +213,7 @@ static void print_way(struct shell *sh, const struct trace_record *r, const stru
 		return;
 	if (n->more & TRACE_WAY_KNOWN)
 		shell_print(sh, "  neighbour %s %s\n",
-		            fmt_mac(mac, view_get()->adj[n->number].header), name_of(n->port));
+		            fmt_mac(mac, dp_get()->adj[n->number].header), name_of(n->port));
 	else
 		shell_print(sh, "  neighbour not known, or its link is down\n");
 	shell_print(sh, "  mtu       %u, the packet has %u: %s\n", mtu, n->word,
@@ -224,7 +224,7 @@ static void print_filter(struct shell *sh, const struct trace_note *n)
 {
 	char text[300];
 	bool out = n->word & TRACE_FILTER_OUT;
-	if (!view_exists(view_get(), n->port))
+	if (!dp_exists(dp_get(), n->port))
 		return;
 	filter_text(text, sizeof text, (n->word & TRACE_FILTER_SET) != 0, n->port, out,
 	            n->word & TRACE_FILTER_SIX, n->number);

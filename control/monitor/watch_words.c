@@ -11,7 +11,7 @@
 
 uint32_t watch_ports(const char *word, uint16_t *vlan)
 {
-	const struct view *v = view_get();
+	const struct dp_state *v = dp_get();
 	uint32_t key;
 	*vlan = 0;
 	if (strcmp(word, "all") == 0)
@@ -21,7 +21,7 @@ uint32_t watch_ports(const char *word, uint16_t *vlan)
 	const int n = config_number(&running.config, key);
 	if (key < CONFIG_PORTS_MAX)
 		return key < core_port_count() ? 1u << key : 0;
-	if (n < 0 || !view_has_link(v, (unsigned)n))
+	if (n < 0 || !dp_has_link(v, (unsigned)n))
 		return 0;
 	*vlan = v->port[n].vid;
 	return 1u << v->port[n].port;

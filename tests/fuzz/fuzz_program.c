@@ -89,7 +89,7 @@ static void use(void)
 		renew(&c);
 		free(pages);
 	}
-	program_symbol("core_hand");
+	program_symbol("core_current");
 	for (unsigned i = 0; i < 20; i++) {
 		const char *name = program_function(PROGRAM_BASE + i * 8, &offset);
 		assert_true(!name || strlen(name) < image_bytes);

@@ -238,8 +238,8 @@ static void make_machine(void)
 	uint64_t tables = snapshot_kib ? take(tables_bytes) : info.snapshot + info.snapshot_bytes;
 	info.pci_count = port_total;
 	info.core[0] = (struct core_memory){.roles = CORE_CONTROL | CORE_DATA,
-	                                    .outbox = take(3 * OUTBOX_AREA),
-	                                    .outbox_bytes = 3 * OUTBOX_AREA,
+	                                    .outbox = take(3 * CORE_SHM_AREA),
+	                                    .outbox_bytes = 3 * CORE_SHM_AREA,
 	                                    .arena = take(ARENA_BYTES),
 	                                    .arena_bytes = ARENA_BYTES,
 	                                    .tables = tables,
@@ -248,7 +248,7 @@ static void make_machine(void)
 		info.cores = 2;
 		info.first_data_core = 1;
 		info.core[0].roles = CORE_CONTROL;
-		info.core[1] = (struct core_memory){.roles = CORE_DATA, .outbox = take(2 * OUTBOX_AREA)};
+		info.core[1] = (struct core_memory){.roles = CORE_DATA, .outbox = take(2 * CORE_SHM_AREA)};
 		info.status[1].state = CORE_RUNNING;
 	}
 	info.status[0].state = CORE_RUNNING;
@@ -316,7 +316,7 @@ static void check_buffers(void)
 			mark_packet(&core_outs[p].v[i], "held for a port");
 	for (unsigned i = 0; i < reserved_count; i++)
 		mark_owner(reserved[i].buf, "reserved");
-	bool tcp = tcp_core && tcp_connections(tcp_core) > 0; /* it holds some, known to no one else */
+	bool tcp = tcp_data && tcp_connections(tcp_data) > 0; /* it holds some, known to no one else */
 	for (uint32_t i = 0; i < pool->count; i++) {
 		if (!owners[i] && !holders[i] && !tcp && !in_slots)
 			broken("buffer %u leaked", i);
@@ -373,7 +373,7 @@ static void check_fates(void)
 static bool turn(void)
 {
 	bool moved = self.roles & CORE_DATA && data_turn();
-	struct outbox *out = outbox_of(self.id);
+	struct core_shm *out = core_shm_of(self.id);
 	if (!moved)
 		moved = control_turn();
 	ring_wake_peers();
@@ -545,7 +545,7 @@ static void command_own(void)
 	}
 	if (punted)
 		core_punt_own(&p, PUNT_OWN,
-		              view_way4(view_get(), ip4_dst(p.data + ETH_HLEN)));
+		              dp_next_hop4(dp_get(), ip4_dst(p.data + ETH_HLEN)));
 	else
 		core_tx(port, &p);
 	settle();
@@ -605,16 +605,16 @@ static void command_group(void)
 
 static void command_lie(void)
 {
-	struct trace_ring *r = view_trace_ring();
+	struct trace_ring *r = dp_trace_ring();
 	size_t n;
 	uint8_t *bytes = parse_hex(argument(), FRAME_MAX, &n);
 	if (n != sizeof r->slot[0])
 		broken("a record has %zu bytes", sizeof r->slot[0]);
-	if (r->number != view_get()->trace.number)
+	if (r->number != dp_get()->trace.number)
 		r->head = 0;
 	memcpy(&r->slot[r->head % TRACE_SLOTS], bytes, n);
 	free(bytes);
-	r->number = view_get()->trace.number;
+	r->number = dp_get()->trace.number;
 	r->head += strtoull(argument(), NULL, 10);
 	settle();
 }

@@ -95,8 +95,8 @@ void lives_end(const struct boot_info *info, uint64_t tsc, uint64_t n, bool on)
 
 void lives_data_core(void)
 {
-	struct outbox *o = outbox_of(data_core(0));
-	const struct snapshot *s = snapshot_header();
+	struct core_shm *o = core_shm_of(data_core(0));
+	const struct published *s = published_header();
 	shared_store(&o->parked, 1);
 	if (s->phase[0] == PORTS_PREPARE)
 		shared_store(&o->restarted, 0);

@@ -35,15 +35,15 @@ bool refuse_buffer(void) { return is_refused(REFUSE_BUFFERS); }
 
 void *__real_core_private_alloc(size_t bytes);
 void *__wrap_core_private_alloc(size_t bytes);
-void *__real_core_private_keep(enum core_kept what, size_t bytes);
-void *__wrap_core_private_keep(enum core_kept what, size_t bytes);
+void *__real_core_persist_alloc(enum core_persist what, size_t bytes);
+void *__wrap_core_persist_alloc(enum core_persist what, size_t bytes);
 
 void *__wrap_core_private_alloc(size_t bytes)
 {
 	return refuse_memory() ? NULL : __real_core_private_alloc(bytes);
 }
 
-void *__wrap_core_private_keep(enum core_kept what, size_t bytes)
+void *__wrap_core_persist_alloc(enum core_persist what, size_t bytes)
 {
-	return refuse_memory() ? NULL : __real_core_private_keep(what, bytes);
+	return refuse_memory() ? NULL : __real_core_persist_alloc(what, bytes);
 }

@@ -12,7 +12,7 @@ PACKET_SRC := tests/host/harness.c tests/host/lines.c tests/host/lives.c tests/h
 # The harness intercepts the calls that take messages from runtime/ring.c, and (tests/host/refuse.c)
 # those that take memory from runtime/memory.c; -no-pie: tests/host/lives.h
 PACKET_WRAP := -Wl,--wrap=ring_punt_next -Wl,--wrap=ring_punt_done \
-	-Wl,--wrap=core_private_alloc -Wl,--wrap=core_private_keep
+	-Wl,--wrap=core_private_alloc -Wl,--wrap=core_persist_alloc
 
 .PHONY: test-packet
 

@@ -61,8 +61,8 @@ static void lay_replays(void)
 	size_t bytes = replay_files_bytes();
 	if (generator.is_bad || bytes == 0)
 		return;
-	if (view_get()->extension_more) {
-		replay_files_lay(&generator.plan, &boot_module, view_get()->extension_more);
+	if (dp_get()->plugin_more) {
+		replay_files_lay(&generator.plan, &boot_module, dp_get()->plugin_more);
 		return;
 	}
 	while (!s->replay.file[0])
@@ -131,7 +131,8 @@ static uint64_t timer(void)
 	return u64_min(next, live_turn());
 }
 
-const struct app_extension pktgen_extension = {
+const struct app_plugin pktgen_plugin
+ = {
 	.start = start,
 	.ports = ports,
 	.link = link,

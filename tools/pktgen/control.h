@@ -20,6 +20,7 @@
 
 #include "control/management/plugin.h"
 
-extern const struct app_extension pktgen_extension;
+extern const struct app_plugin pktgen_plugin
+;
 
 #endif

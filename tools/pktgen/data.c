@@ -20,7 +20,7 @@
 #define OPEN_NS 3000000000ull
 #define OPEN_AGAIN_NS 1000000 /* it is looked at */
 
-static const struct view *view;
+static const struct dp_state *view;
 static const struct run_order *order; /* in the snapshot; NULL: there was no memory for it */
 static struct run_result *result;
 static struct judge judge;
@@ -41,7 +41,7 @@ static struct {
 /* Of what frames leave, captures take half: as much is for packet buffers. */
 static size_t data_bytes(size_t room)
 {
-	const struct run_order *o = view_get()->extension;
+	const struct run_order *o = dp_get()->extension;
 	parts.send = align_down(send_bytes(room), CACHE_LINE);
 	parts.judge = align_up(judge_bytes(NIC_PAIRS_MAX), CACHE_LINE);
 	size_t used = parts.send + parts.judge;
@@ -54,8 +54,8 @@ static void data_start(void)
 {
 	size_t shared, bytes;
 	core_shared_area(&shared);
-	assert(VIEW_SHARED_BYTES + sizeof *result <= shared);
-	view = view_get();
+	assert(DP_SHARED_BYTES + sizeof *result <= shared);
+	view = dp_get();
 	order = view->extension;
 	result = run_result();
 	memset(result, 0, sizeof *result);
@@ -198,21 +198,21 @@ static bool answered(const struct pkt *p)
 	return true;
 }
 
-static void host_input(struct pkt *p, const struct view_port *port)
+static void host_input(struct pkt *p, const struct dp_interface *port)
 {
-	enum door door = door_ip(p, port);
+	enum door door = ingress_classify(p, port);
 	enum counter bad = CNT_NONE;
 	enum punt_kind kind = PUNT_LOCAL;
-	if (door == DOOR_GONE)
+	if (door == INGRESS_CONSUMED)
 		return;
-	if (door == DOOR_IP4) {
-		bad = door_host4(p, port);
-		kind = bad == CNT_NONE ? door_kind4(p) : kind;
+	if (door == INGRESS_IP4) {
+		bad = ingress_host4(p, port);
+		kind = bad == CNT_NONE ? ingress_punt_kind4(p) : kind;
 	} else {
 		bad = ip6_check(p->data + ETH_HLEN, p->len - ETH_HLEN);
-		if (bad == CNT_NONE && !door_ours6(view, p))
+		if (bad == CNT_NONE && !ingress_local6(view, p))
 			bad = CNT_drop_ip6_not_ours;
-		kind = bad == CNT_NONE ? door_kind6(p) : kind;
+		kind = bad == CNT_NONE ? ingress_punt_kind6(p) : kind;
 	}
 	if (bad != CNT_NONE) {
 		core_drop(p, bad);
@@ -233,11 +233,11 @@ static void capture(const struct pkt *v, unsigned n, unsigned port, uint64_t now
 static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 {
 	static struct pkt rest[PKT_VECTOR_MAX];
-	const struct view_port *vp = &view->port[port];
+	const struct dp_interface *vp = &view->port[port];
 	const struct pkt *others = v;
 	unsigned left = n;
 	received = true;
-	core_hand_set(&v[0], n);
+	core_current_set(&v[0], n);
 	if (judging) {
 		uint64_t now_ns = clock_ns(&self.clock, clock_tsc());
 		if (unlikely(captured >> port & 1))
@@ -254,16 +254,17 @@ static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 	}
 	for (unsigned i = 0; i < left; i++) {
 		struct pkt p = others[i];
-		core_hand_set(&p, n);
+		core_current_set(&p, n);
 		if (!answered(&p))
 			host_input(&p, vp);
 	}
-	core_hand.data = 0;
+	core_current.data = 0;
 }
 
 const struct app pktgen_app = {
 	.control = &control_plane_hooks,
-	.extension = &pktgen_extension,
+	.extension = &pktgen_plugin
+,
 	.data_bytes = data_bytes,
 	.data_start = data_start,
 	.rx_vector = rx_vector,

@@ -101,12 +101,12 @@ struct run_result {
 /* A data core's own; another core's. */
 static inline struct run_result *run_result(void)
 {
-	return view_extension_shared();
+	return dp_plugin_shared();
 }
 
 static inline const struct run_result *run_result_of(unsigned core)
 {
-	return view_extension_shared_of(core);
+	return dp_plugin_shared_of(core);
 }
 
 #endif

@@ -38,7 +38,7 @@
 struct core_self self;
 struct core_out core_outs[NIC_PORTS_MAX];
 uint64_t core_forwards;
-struct remains core_remains;
+struct coredump core_dump_area;
 
 static struct virtio_ring virtio;
 static struct ixgbe_rx ixgbe_rx;
@@ -398,11 +398,11 @@ static unsigned route(unsigned n)
 {
 	unsigned done = 0, got = 1;
 	for (; done < n && got; done += got) {
-		struct pkt *v = (struct pkt *)(void *)&core_remains.v[core_remains.next];
+		struct pkt *v = (struct pkt *)(void *)&core_dump_area.v[core_dump_area.next];
 		got = queue.ops->rx_burst(&queue, v, u32_min(n - done, PKT_VECTOR_MAX));
 		if (!got)
 			break;
-		remains_note(&core_remains, got);
+		coredump_note(&core_dump_area, got);
 		router_app.rx_vector(v, got, 0);
 		core_tx_flush_all();
 	}

@@ -25,19 +25,19 @@
 #define DESTINATIONS (1u << 20)
 #define HUGE_PAGE ((size_t)2 << 20)
 
-struct core_hand core_hand;
+struct core_current core_current;
 const struct control_hooks control_plane_hooks;
 struct router router;
 
-static struct view view;
-static _Alignas(64) uint8_t shared[VIEW_SHARED_BYTES];
+static struct dp_state view;
+static _Alignas(64) uint8_t shared[DP_SHARED_BYTES];
 static struct counters counters;
 static struct drop_counts drops;
 static struct fib_writer one, full;
 static uint32_t destination[DESTINATIONS]; /* of frames, with the full table */
 static const uint8_t ours[] = {2, 'r', 'o', 'u', 't', 'e'}, theirs[] = {2, 'o', 't', 'h', 'e', 'r'};
 
-void *core_snapshot_area(size_t *bytes)
+void *core_published_area(size_t *bytes)
 {
 	*bytes = sizeof view;
 	return &view;
@@ -49,7 +49,7 @@ void *core_shared_area(size_t *bytes)
 	return shared;
 }
 
-void view_counted_start(void) {} /* already zero */
+void dp_counted_start(void) {} /* already zero */
 
 uint64_t core_now_ns(void) { return 0; }
 
@@ -70,7 +70,7 @@ void trace_way(uint32_t nh, unsigned total)
 }
 
 /* there is no filter */
-unsigned router_filter_in(struct pkt *v, uint32_t *beside, unsigned n, const struct view_filter *f)
+unsigned router_filter_in(struct pkt *v, uint32_t *beside, unsigned n, const struct dp_filter *f)
 {
 	(void)v, (void)beside, (void)n, (void)f;
 	abort();
@@ -152,7 +152,7 @@ void route_start(void)
 	table_make(&one, 1);
 	table_add(&one, IP4(198, 19, 0, 0), 16, 0);
 	view.filters = &view.filter_set[0];
-	view.port[0] = (struct view_port){.enabled = true, .link_up = true};
+	view.port[0] = (struct dp_interface){.enabled = true, .link_up = true};
 	memcpy(view.port[0].mac, ours, sizeof ours);
 	for (unsigned i = 0; i < NEIGHBOURS; i++)
 		neighbour_make(&view.adj[NH_NEIGHBOUR + i]);

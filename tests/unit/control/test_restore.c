@@ -6,7 +6,7 @@
 
 #include "control/restore.c"
 
-#define BYTES (sizeof(struct view) + 65536)
+#define BYTES (sizeof(struct dp_state) + 65536)
 
 uint64_t host_tsc;
 struct core_self self;
@@ -14,14 +14,14 @@ struct running running;
 struct forwarding forwarding;
 struct neighbours neighbours;
 static uint8_t tables[2][BYTES] __attribute__((aligned(64)));
-static struct view *old = (struct view *)(void *)tables[0], *now = (struct view *)(void *)tables[1];
+static struct dp_state *old = (struct dp_state *)(void *)tables[0], *now = (struct dp_state *)(void *)tables[1];
 static struct host6_writer hosts;
 static unsigned restored4, restored6, kept, worked;
 static unsigned port4, port6, port_kept; /* arguments of the last call */
 static bool no_servers;
 static uint32_t no_routes, no_hosts;
 
-void *core_snapshot_area(size_t *bytes)
+void *core_published_area(size_t *bytes)
 {
 	*bytes = BYTES;
 	return now;
@@ -101,15 +101,15 @@ static int setup(void **s)
 	neighbour(NH_NEIGHBOUR + 3, 0, 0xc6336409);
 	neighbour(NH_NEIGHBOUR6 + 5, 0, 0);
 	assert_true(host6_shared_bytes(16) <= 65536 && host6_private_bytes(16) <= sizeof priv);
-	host6_init(&hosts, 16, tables[0] + sizeof(struct view), priv,
+	host6_init(&hosts, 16, tables[0] + sizeof(struct dp_state), priv,
 	           (const uint64_t[2]){1, 2});
-	old->hosts6 = (void *)(tables[0] + sizeof(struct view));
+	old->hosts6 = (void *)(tables[0] + sizeof(struct dp_state));
 	assert_true(host6_insert(&hosts, 0, &host6, NH_NEIGHBOUR6 + 5) >= 0);
 	old->port6[0].count = 1;
 	return 0;
 }
 
-static bool adopt(void) { return adopt_tables(old, BYTES); }
+static bool adopt(void) { return restore_tables(old, BYTES); }
 
 /* Found by the interface's name, whatever its number was; all work is done when it returns. */
 static void neighbours_go_on(void **s)
@@ -174,8 +174,8 @@ static void strangers6(void **s)
 static void hosts_elsewhere(void **s)
 {
 	(void)s;
-	const int64_t at[] = {-64, 0, sizeof(struct view) - 64, BYTES, BYTES + 64, INT64_MIN,
-	                      sizeof(struct view) + 4};
+	const int64_t at[] = {-64, 0, sizeof(struct dp_state) - 64, BYTES, BYTES + 64, INT64_MIN,
+	                      sizeof(struct dp_state) + 4};
 	for (unsigned i = 0; i < ARRAY_LEN(at); i++) {
 		setup(NULL);
 		old->hosts6 = (void *)((uintptr_t)old + (uint64_t)at[i]);
@@ -191,7 +191,7 @@ static void too_many_addresses(void **s)
 	(void)s;
 	old->port6[0].count = UINT32_MAX;
 	assert_true(adopt());
-	assert_int_equal(kept, VIEW_ADDRESSES6_MAX);
+	assert_int_equal(kept, DP_ADDRESSES6_MAX);
 }
 
 /* A program that lacks something does not adopt. */
@@ -214,7 +214,7 @@ static void not_whole(void **s)
 	no_hosts = 1;
 	assert_false(adopt());
 	setup(NULL);
-	assert_false(adopt_tables(old, sizeof(struct view) - 1));
+	assert_false(restore_tables(old, sizeof(struct dp_state) - 1));
 	assert_int_equal(restored4 + restored6 + kept, 0);
 }
 
@@ -227,7 +227,7 @@ static void anything(void **s)
 		setup(NULL);
 		random_fill(tables[0], BYTES);
 		if (i % 2)
-			old->hosts6 = (void *)(tables[0] + sizeof(struct view));
+			old->hosts6 = (void *)(tables[0] + sizeof(struct dp_state));
 		restored4 = restored6 = 0;
 		for (unsigned k = 0; k < NH_MAX; k++)
 			memset(old->adj[k].header, 2, 6);

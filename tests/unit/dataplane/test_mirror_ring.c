@@ -1,4 +1,4 @@
-/* control/tap_ring: records of any length pass through the ring unchanged. A record that does not
+/* control/mirror_ring: records of any length pass through the ring unchanged. A record that does not
  * fit is refused. Nothing that another core may have written is trusted. */
 #include "tests/unit/rig/host.h"
 
@@ -7,7 +7,7 @@
 #define DATA_MAX 9300
 #define WAITING_MAX 20000
 
-static struct tap_ring ring;
+static struct mirror_ring ring;
 static uint8_t data[DATA_MAX];
 
 /* The ring's contents, oldest first: lengths, and the seed of the bytes. */
@@ -24,16 +24,16 @@ static void fill(uint8_t first, unsigned n)
 
 static bool put(uint64_t tail, const struct waiting *w)
 {
-	const struct tap_record r = {.ns = w->first, .len = (uint16_t)(w->kept + 4),
+	const struct mirror_record r = {.ns = w->first, .len = (uint16_t)(w->kept + 4),
 	                             .kept = (uint16_t)w->kept, .port = 3, .out = w->first & 1};
-	uint64_t bytes = tap_record_bytes(w->kept);
-	if (!tap_ring_fits(ring.head, tail, bytes))
+	uint64_t bytes = mirror_record_bytes(w->kept);
+	if (!mirror_ring_fits(ring.head, tail, bytes))
 		return false;
 	fill(w->first, w->kept);
-	tap_ring_put(&ring, ring.head, &r, sizeof r);
+	mirror_ring_put(&ring, ring.head, &r, sizeof r);
 	unsigned half = w->kept / 2; /* a packet in pieces */
-	tap_ring_put(&ring, ring.head + sizeof r, data, half);
-	tap_ring_put(&ring, ring.head + sizeof r + half, data + half, w->kept - half);
+	mirror_ring_put(&ring, ring.head + sizeof r, data, half);
+	mirror_ring_put(&ring, ring.head + sizeof r + half, data + half, w->kept - half);
 	ring.head += bytes;
 	return true;
 }
@@ -41,9 +41,9 @@ static bool put(uint64_t tail, const struct waiting *w)
 static uint64_t get(uint64_t tail, const struct waiting *w)
 {
 	static uint8_t out[DATA_MAX];
-	struct tap_record r;
-	uint64_t n = tap_ring_get(&ring, ring.head, tail, &r, out, sizeof out);
-	assert_int_equal(n, tap_record_bytes(w->kept));
+	struct mirror_record r;
+	uint64_t n = mirror_ring_get(&ring, ring.head, tail, &r, out, sizeof out);
+	assert_int_equal(n, mirror_record_bytes(w->kept));
 	assert_true(r.ns == w->first && r.kept == w->kept && r.len == w->kept + 4 && r.port == 3);
 	assert_int_equal(r.out, w->first & 1);
 	fill(w->first, w->kept);
@@ -57,7 +57,7 @@ static void round_and_round(void **state)
 	uint64_t tail = 0;
 	(void)state;
 	seed_random("round_and_round");
-	tap_ring_begin(&ring, 1);
+	mirror_ring_begin(&ring, 1);
 	for (unsigned i = 0; i < 40000; i++) {
 		bool writes = random_below(100) < (i / 4000 % 2 ? 70u : 30u);
 		if (writes && last - first < WAITING_MAX) {
@@ -70,9 +70,9 @@ static void round_and_round(void **state)
 		} else if (first != last) {
 			tail += get(tail, &waiting[first++ % WAITING_MAX]);
 		}
-		assert_true(ring.head - tail <= TAP_RING_BYTES);
+		assert_true(ring.head - tail <= MIRROR_RING_BYTES);
 	}
-	assert_true(full > 100 && ring.head > 20ull * TAP_RING_BYTES);
+	assert_true(full > 100 && ring.head > 20ull * MIRROR_RING_BYTES);
 	while (first != last)
 		tail += get(tail, &waiting[first++ % WAITING_MAX]);
 	assert_int_equal(tail, ring.head);
@@ -81,8 +81,8 @@ static void round_and_round(void **state)
 static void another_capture(void **state)
 {
 	(void)state;
-	ring.count[3] = (struct tap_count){1, 2, 3};
-	tap_ring_begin(&ring, 2);
+	ring.count[3] = (struct mirror_count){1, 2, 3};
+	mirror_ring_begin(&ring, 2);
 	assert_int_equal(ring.number, 2);
 	assert_int_equal(ring.head, 0);
 	assert_int_equal(ring.count[3].seen + ring.count[3].wanted + ring.count[3].dropped, 0);
@@ -91,24 +91,24 @@ static void another_capture(void **state)
 static void nothing_is_believed(void **state)
 {
 	uint8_t out[64];
-	struct tap_record r;
+	struct mirror_record r;
 	(void)state;
 	seed_random("nothing_is_believed");
 	for (unsigned i = 0; i < 10000; i++) {
-		uint64_t at = random64(), head = at + random_below(2 * TAP_RING_BYTES);
-		random_fill(ring.bytes + random_below(TAP_RING_BYTES - 4096), 4096);
-		uint64_t n = tap_ring_get(&ring, head, at, &r, out, sizeof out);
+		uint64_t at = random64(), head = at + random_below(2 * MIRROR_RING_BYTES);
+		random_fill(ring.bytes + random_below(MIRROR_RING_BYTES - 4096), 4096);
+		uint64_t n = mirror_ring_get(&ring, head, at, &r, out, sizeof out);
 		if (n)
 			assert_true(r.kept <= sizeof out && r.kept <= r.len && n <= head - at);
 	}
 	/* Positions that no ring has. */
-	assert_int_equal(tap_ring_get(&ring, 5, 6, &r, out, sizeof out), 0);
-	assert_int_equal(tap_ring_get(&ring, 6 + TAP_RING_BYTES, 5, &r, out, sizeof out), 0);
-	assert_int_equal(tap_ring_get(&ring, 23, 0, &r, out, sizeof out), 0);
-	assert_false(tap_ring_fits(5, 6, 1));
-	assert_true(tap_ring_fits(6, 6, TAP_RING_BYTES));
-	assert_false(tap_ring_fits(6, 6, TAP_RING_BYTES + 1));
-	assert_false(tap_ring_fits(7, 6, TAP_RING_BYTES));
+	assert_int_equal(mirror_ring_get(&ring, 5, 6, &r, out, sizeof out), 0);
+	assert_int_equal(mirror_ring_get(&ring, 6 + MIRROR_RING_BYTES, 5, &r, out, sizeof out), 0);
+	assert_int_equal(mirror_ring_get(&ring, 23, 0, &r, out, sizeof out), 0);
+	assert_false(mirror_ring_fits(5, 6, 1));
+	assert_true(mirror_ring_fits(6, 6, MIRROR_RING_BYTES));
+	assert_false(mirror_ring_fits(6, 6, MIRROR_RING_BYTES + 1));
+	assert_false(mirror_ring_fits(7, 6, MIRROR_RING_BYTES));
 }
 
 int main(void)
@@ -118,5 +118,5 @@ int main(void)
 		cmocka_unit_test(another_capture),
 		cmocka_unit_test(nothing_is_believed),
 	};
-	return cmocka_run_group_tests_name("tap_ring", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("mirror_ring", tests, NULL, NULL);
 }

@@ -6,8 +6,8 @@
 #define PERIOD 65521u
 #define PIECE 65536u
 
-struct kept {
-	struct kept *next;
+struct persistent {
+	struct persistent *next;
 	struct pkt pkt;
 };
 
@@ -32,7 +32,7 @@ static const uint8_t *bytes_at(const struct end *e, uint64_t pos)
 static void drop_kept(struct end *e)
 {
 	while (e->kept_first) {
-		struct kept *k = e->kept_first;
+		struct persistent *k = e->kept_first;
 		e->kept_first = k->next;
 		pkt_free(&host_of(e)->pool, &k->pkt);
 		free(k);
@@ -180,7 +180,7 @@ static void on_read_timer(void *arg)
 		uint32_t n = chance_range(&e->chance, 1, e->plan.read_max);
 		consume(e, n < e->held ? n : (uint32_t)e->held);
 	} else if (e->kept_first) {
-		struct kept *k = e->kept_first;
+		struct persistent *k = e->kept_first;
 		e->kept_first = k->next;
 		uint32_t n = k->pkt.len;
 		pkt_free(&host_of(e)->pool, &k->pkt);
@@ -202,8 +202,8 @@ static void read_later(struct end *e)
 
 static void keep(struct end *e, const struct pkt *p)
 {
-	struct kept *k = malloc(sizeof *k);
-	*k = (struct kept){NULL, *p};
+	struct persistent *k = malloc(sizeof *k);
+	*k = (struct persistent){NULL, *p};
 	if (e->kept_first)
 		e->kept_last->next = k;
 	else

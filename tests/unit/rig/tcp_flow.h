@@ -60,7 +60,7 @@ struct end {
 	int how;
 	unsigned busy;        /* calls about the connection in progress */
 	uint64_t ended_us;
-	struct kept *kept_first, *kept_last;
+	struct persistent *kept_first, *kept_last;
 };
 
 struct flow_plan {

@@ -22,16 +22,16 @@ static struct boot_info info;
 static struct event_ring ring;
 static bool readable = true; /* the ring is in the program's memory */
 
-struct remains core_remains;
-#define program core_remains
-static _Alignas(64) uint8_t arena[PACKETS][REMAINS_HEADER + 1]; /* the last packet ends with it */
+struct coredump core_dump_area;
+#define program core_dump_area
+static _Alignas(64) uint8_t arena[PACKETS][COREDUMP_HEADER + 1]; /* the last packet ends with it */
 static bool found; /* the program has such a symbol */
 
 uint64_t program_symbol(const char *name)
 {
 	if (strcmp(name, "core_events") == 0)
 		return found ? (uint64_t)(uintptr_t)&core_events : 0;
-	assert_string_equal(name, "core_remains");
+	assert_string_equal(name, "core_dump_area");
 	return found ? (uint64_t)(uintptr_t)&program : 0;
 }
 
@@ -68,9 +68,9 @@ static int setup(void **s)
 	return 0;
 }
 
-static struct remains_handle *receive(struct remains_handle h)
+static struct coredump_handle *receive(struct coredump_handle h)
 {
-	struct remains_handle *at = &program.v[program.next];
+	struct coredump_handle *at = &program.v[program.next];
 	*at = h;
 	return at;
 }
@@ -80,8 +80,8 @@ static void receive_one(unsigned buf, const uint8_t *frame, unsigned len)
 {
 	if (frame)
 		memcpy(arena[buf], frame, len < sizeof arena[0] ? len : sizeof arena[0]);
-	receive((struct remains_handle){(uint64_t)(uintptr_t)arena[buf], buf, (uint16_t)len, 0, 3});
-	remains_note(&program, 1);
+	receive((struct coredump_handle){(uint64_t)(uintptr_t)arena[buf], buf, (uint16_t)len, 0, 3});
+	coredump_note(&program, 1);
 }
 
 /* In vectors of any size, and while a vector is processed: the last packets are there, in order. */
@@ -90,19 +90,19 @@ static void the_last_are_there(void **s)
 	(void)s;
 	seed_random("the_last_are_there");
 	for (unsigned kind = 0; kind < 4; kind++) {
-		const unsigned most[] = {1, 5, 64, REMAINS_VECTOR};
+		const unsigned most[] = {1, 5, 64, COREDUMP_VECTOR};
 		uint32_t received = 0;
 		setup(NULL);
 		for (unsigned turns = 0; turns < 3000; turns++) {
 			unsigned n = turns % 7 == 0 ? most[kind] : 1 + random_below(most[kind]);
-			assert_true(program.next + REMAINS_VECTOR <= ARRAY_LEN(program.v));
+			assert_true(program.next + COREDUMP_VECTOR <= ARRAY_LEN(program.v));
 			for (unsigned i = 0; i < n; i++)
-				program.v[program.next + i] = (struct remains_handle){
+				program.v[program.next + i] = (struct coredump_handle){
 					(uint64_t)(uintptr_t)arena, received++, 60, 0, 1};
-			remains_note(&program, n);
+			coredump_note(&program, n);
 			static struct crash c;
-			remains_copy(7, &c);
-			assert_int_equal(c.pkts, received < REMAINS_PKTS ? received : REMAINS_PKTS);
+			coredump_copy(7, &c);
+			assert_int_equal(c.pkts, received < COREDUMP_PKTS ? received : COREDUMP_PKTS);
 			for (uint32_t i = 0; i < c.pkts; i++)
 				assert_int_equal(c.pkt[i].handle.buf, received - 1 - i);
 		}
@@ -124,27 +124,27 @@ static void nothing_is_believed(void **s)
 		for (unsigned i = 0; i < ARRAY_LEN(program.v); i++)
 			if (random_below(2))
 				program.v[i].data = (uint64_t)(uintptr_t)arena + random_below(2 * sizeof arena);
-		program.parts = random_below(2 * REMAINS_PARTS);
-		for (unsigned i = 0; i < REMAINS_PARTS; i++) {
+		program.parts = random_below(2 * COREDUMP_PARTS);
+		for (unsigned i = 0; i < COREDUMP_PARTS; i++) {
 			if (random_below(8))
 				program.part[i].address = (uint64_t)(uintptr_t)arena;
 			if (random_below(8))
 				program.part[i].bytes = random_below(random_below(8) ? 256 : 9000);
 		}
-		remains_copy(7, &c);
-		assert_true(c.pkts <= REMAINS_PKTS && c.parts <= REMAINS_PARTS);
+		coredump_copy(7, &c);
+		assert_true(c.pkts <= COREDUMP_PKTS && c.parts <= COREDUMP_PARTS);
 		size_t used = 0;
 		for (unsigned i = 0; i < c.parts; i++)
 			used += align_up(c.part[i].bytes, 8);
-		assert_true(used <= REMAINS_STATE);
+		assert_true(used <= COREDUMP_STATE);
 		for (unsigned i = 0; i < c.pkts; i++) {
-			const struct remains_pkt *p = &c.pkt[i];
-			unsigned n = p->handle.len < REMAINS_HEADER ? p->handle.len : REMAINS_HEADER;
+			const struct coredump_pkt *p = &c.pkt[i];
+			unsigned n = p->handle.len < COREDUMP_HEADER ? p->handle.len : COREDUMP_HEADER;
 			assert_int_equal(p->bytes, is_memory(p->handle.data, n) ? n : 0);
 		}
 	}
 	found = false;
-	remains_copy(7, &c);
+	coredump_copy(7, &c);
 	assert_int_equal(c.pkts, 0);
 }
 
@@ -160,7 +160,7 @@ static const char *show(const struct crash *c, unsigned most)
 	unsigned i = 0;
 	for (; (n = core_crash_piece(c, i, most, text)); i++) {
 		assert_true(n < CORE_CRASH_PIECE && text[n - 1] == '\n');
-		assert_true(i <= REMAINS_PARTS + 1 + REMAINS_PKTS + 1 + EVENTS_KEPT);
+		assert_true(i <= COREDUMP_PARTS + 1 + COREDUMP_PKTS + 1 + EVENTS_KEPT);
 		memcpy(shown + used, text, n);
 		used += n;
 	}
@@ -184,7 +184,7 @@ static void text_of_frames(void **s)
 	                             "\x20\1\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\2";
 	static const uint8_t arp[] = ETH "\x08\6" "\0\1\x08\0\6\4\0\1" "\2\0\0\0\0\2\x0a\0\0\1"
 	                             "\0\0\0\0\0\0\x0a\0\0\2";
-	remains_copy(7, &c);
+	coredump_copy(7, &c);
 	assert_string_equal(show(&c, 64), "");
 	receive_one(1, udp, sizeof udp - 1);
 	receive_one(2, piece, sizeof piece - 1);
@@ -192,9 +192,9 @@ static void text_of_frames(void **s)
 	receive_one(4, arp, sizeof arp - 1);
 	receive_one(5, (const uint8_t *)ETH "\x88\xcc", 14);
 	receive_one(1, NULL, 9000);
-	receive((struct remains_handle){0x1234, 6, 60, 0, 0});
-	remains_note(&program, 1);
-	remains_copy(7, &c);
+	receive((struct coredump_handle){0x1234, 6, 60, 0, 0});
+	coredump_note(&program, 1);
+	coredump_copy(7, &c);
 	assert_string_equal(show(&c, 64),
 		"  packets received last, the newest first, as their buffers were then:\n"
 		"    1 port 0, 60 bytes: not readable\n"
@@ -235,7 +235,7 @@ static void events_follow(void **s)
 		host_tsc = i * 1000000ull + 500;
 		core_event(EVENT_link, i, 1);
 	}
-	remains_copy(7, &c);
+	coredump_copy(7, &c);
 	show(&c, 8);
 	assert_int_equal(count_lines(shown, " link port "), 32);
 	assert_ptr_equal(strstr(shown, "  events, the newest at the end:\n"
@@ -244,23 +244,23 @@ static void events_follow(void **s)
 	assert_int_equal(count_lines(shown, " link port "), EVENTS_KEPT);
 	assert_non_null(strstr(shown, " link port 44 up 1\n"));
 	assert_non_null(strstr(shown, "  0.299000 link port 299 up 1\n"));
-	receive((struct remains_handle){0x1234, 6, 60, 0, 0});
-	remains_note(&program, 1);
-	remains_copy(7, &c);
+	receive((struct coredump_handle){0x1234, 6, 60, 0, 0});
+	coredump_note(&program, 1);
+	coredump_copy(7, &c);
 	assert_ptr_equal(strstr(show(&c, 64), "  packets received last"), shown);
 	assert_int_equal(count_lines(shown, " link port "), EVENTS_KEPT);
 	seed_random("events_follow");
 	for (unsigned turns = 0; turns < 200; turns++) {
 		random_fill(&ring, sizeof ring);
-		remains_copy(7, &c);
+		coredump_copy(7, &c);
 		show(&c, 64);
 	}
 	readable = false;
-	remains_copy(7, &c);
+	coredump_copy(7, &c);
 	assert_int_equal(c.events.count, 0);
 	readable = true;
 	core_events = NULL;
-	remains_copy(7, &c);
+	coredump_copy(7, &c);
 	assert_int_equal(c.events.count, 0);
 }
 
@@ -281,13 +281,13 @@ static void text_of_queues(void **s)
 	m->other.broken = true;
 	m->counted = (struct nic_counters){.rx_pkts = 5, .mmio_writes = 7};
 	m->waiting[0] = 9;
-	remains_keep(REMAINS_POOL, 0, 0, &m->pool, sizeof m->pool);
-	remains_keep(REMAINS_QUEUE, 2, 1, &m->queue, sizeof m->queue);
-	remains_keep(REMAINS_COUNTED, 2, 1, &m->counted, sizeof m->counted);
-	remains_keep(REMAINS_WAITING, 2, 1, m->waiting, sizeof m->waiting);
-	remains_keep(REMAINS_QUEUE, 3, 0, &m->other, sizeof m->other);
-	remains_keep(REMAINS_QUEUE, 4, 9, &m->other, 1); /* no driver, and nothing more about it */
-	remains_copy(7, &c);
+	coredump_keep(COREDUMP_POOL, 0, 0, &m->pool, sizeof m->pool);
+	coredump_keep(COREDUMP_QUEUE, 2, 1, &m->queue, sizeof m->queue);
+	coredump_keep(COREDUMP_COUNTED, 2, 1, &m->counted, sizeof m->counted);
+	coredump_keep(COREDUMP_WAITING, 2, 1, m->waiting, sizeof m->waiting);
+	coredump_keep(COREDUMP_QUEUE, 3, 0, &m->other, sizeof m->other);
+	coredump_keep(COREDUMP_QUEUE, 4, 9, &m->other, 1); /* no driver, and nothing more about it */
+	coredump_copy(7, &c);
 	assert_string_equal(show(&c, 64), "  buffers: 3 of 16 free\n"
 	                                  "  port 2 ringed: head 4294967295 flag 1\n"
 	                                  "      rx_pkts 5 mmio_writes 7\n"
@@ -296,16 +296,16 @@ static void text_of_queues(void **s)
 	                                  "  port 4 ?:\n");
 	/* Pieces behind one that is not memory are not reported. */
 	program.part[1].address = 0x1234;
-	remains_copy(7, &c);
+	coredump_copy(7, &c);
 	assert_string_equal(show(&c, 64), "  buffers: 3 of 16 free\n");
-	remains_forget();
-	remains_copy(7, &c);
+	coredump_forget();
+	coredump_copy(7, &c);
 	assert_string_equal(show(&c, 64), "");
-	for (unsigned i = 0; i < 2 * REMAINS_PARTS; i++)
-		remains_keep(REMAINS_QUEUE, i, 1, &m->queue, sizeof m->queue);
-	assert_int_equal(program.parts, REMAINS_PARTS);
-	remains_copy(7, &c);
-	assert_int_equal(c.parts, REMAINS_STATE / sizeof m->queue);
+	for (unsigned i = 0; i < 2 * COREDUMP_PARTS; i++)
+		coredump_keep(COREDUMP_QUEUE, i, 1, &m->queue, sizeof m->queue);
+	assert_int_equal(program.parts, COREDUMP_PARTS);
+	coredump_copy(7, &c);
+	assert_int_equal(c.parts, COREDUMP_STATE / sizeof m->queue);
 }
 
 /* Whatever the bytes are: lines of plain characters. */
@@ -317,12 +317,12 @@ static void text_of_anything(void **s)
 	for (unsigned turns = 0; turns < 500; turns++) {
 		static const uint16_t types[] = {0x0800, 0x86dd, 0x0806, 0x8100, 0x88a8};
 		random_fill(&c, sizeof c);
-		for (unsigned i = 0; i < REMAINS_PKTS; i++) {
-			c.pkt[i].bytes = random_below(REMAINS_HEADER + 1);
+		for (unsigned i = 0; i < COREDUMP_PKTS; i++) {
+			c.pkt[i].bytes = random_below(COREDUMP_HEADER + 1);
 			be16_store(c.pkt[i].header + 12, types[random_below(ARRAY_LEN(types))]);
 			be16_store(c.pkt[i].header + 16, types[random_below(ARRAY_LEN(types))]);
 		}
-		for (unsigned i = 0; i < REMAINS_PARTS; i++) {
+		for (unsigned i = 0; i < COREDUMP_PARTS; i++) {
 			c.part[i].bytes = random_below(9) ? random_below(400) : c.part[i].bytes;
 			c.part[i].what = random_below(5) << 16 | random_below(3) << 8 | random_below(256);
 		}

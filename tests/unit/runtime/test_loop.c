@@ -27,8 +27,8 @@ static struct {
 } t;
 
 static struct boot_info info;
-static struct outbox outbox;
-static struct snapshot snapshot;
+static struct core_shm outbox;
+static struct published snapshot;
 
 bool data_turn(void)
 {
@@ -87,7 +87,7 @@ static int set_up(void **state)
 	memset(&outbox, 0, sizeof outbox);
 	info.core[0].outbox = (uint64_t)(uintptr_t)&outbox;
 	info.snapshot = (uint64_t)(uintptr_t)&snapshot;
-	snapshot = (struct snapshot){.phase = {PORTS_RUNNING}, .idle_sleep = 1};
+	snapshot = (struct published){.phase = {PORTS_RUNNING}, .idle_sleep = 1};
 	self = (struct core_self){.info = &info,
 	                          .roles = CORE_DATA | CORE_CONTROL,
 	                          .clock = clock_make(1000000000)};

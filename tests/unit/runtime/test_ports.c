@@ -44,12 +44,12 @@ static struct world {
 static uint8_t *area(void)
 {
 	size_t bytes;
-	return core_snapshot_area(&bytes);
+	return core_published_area(&bytes);
 }
 
 static void build_tables(void)
 {
-	assert_int_equal(core_snapshot_take(w.area), E_OK);
+	assert_int_equal(core_published_take(w.area), E_OK);
 	assert_non_null(core_private_alloc(PRIVATE));
 	memset(area(), 1, w.area);
 }
@@ -72,8 +72,8 @@ int64_t kcall(enum kcall number, uint64_t a, uint64_t b, uint64_t c)
 	longjmp(w.anew, 1);
 }
 
-void core_tap(uint32_t in, uint32_t out) { assert_int_equal(in | out, 0); }
-void core_watch(uint32_t ports) { assert_int_equal(ports, 0); }
+void core_mirror(uint32_t in, uint32_t out) { assert_int_equal(in | out, 0); }
+void core_trace_ports(uint32_t ports) { assert_int_equal(ports, 0); }
 
 static void ports_told(void)
 {
@@ -155,9 +155,9 @@ static int pair_stop(struct nic *nic, unsigned pair)
 static int pair_start(struct nic *nic, const struct nic_config *config, unsigned pair,
                       struct nic_shared *shared)
 {
-	const struct outbox *o = outbox_of(data_core(pair));
+	const struct core_shm *o = core_shm_of(data_core(pair));
 	assert_true(nic && w.runs);
-	assert_ptr_equal(shared, snapshot_header()->nic);
+	assert_ptr_equal(shared, published_header()->nic);
 	assert_int_equal(config->pairs, DATA_CORES);
 	assert_ptr_equal(config->mem[pair].cnt, o->nic);
 	assert_int_equal(config->mem[pair].core, data_core(pair));
@@ -179,7 +179,7 @@ static unsigned rx_left(const struct nic_shared *shared, unsigned pair, const vo
 {
 	assert_false(w.runs && w.pairs >> pair & 1);
 	assert_int_equal(shared->pairs, DATA_CORES);
-	assert_ptr_equal(mem, (void *)(uintptr_t)outbox_of(data_core(pair))->ring_mem[0]);
+	assert_ptr_equal(mem, (void *)(uintptr_t)core_shm_of(data_core(pair))->ring_mem[0]);
 	return (unsigned)place;
 }
 
@@ -195,10 +195,10 @@ const unsigned nic_driver_count = 1;
 /* Data core d has done what it was asked to do. */
 static void answer(unsigned d)
 {
-	struct outbox *o = outbox_of(data_core(d));
-	if (snapshot_header()->phase[d] == PORTS_PREPARE)
+	struct core_shm *o = core_shm_of(data_core(d));
+	if (published_header()->phase[d] == PORTS_PREPARE)
 		o->restarted = o->nic[0].rx_place = 0;
-	o->epoch = snapshot_header()->asked[d];
+	o->epoch = published_header()->asked[d];
 }
 
 static void all_answer(void)
@@ -210,7 +210,7 @@ static void all_answer(void)
 
 static enum ports_phase asked_of(unsigned d)
 {
-	return (enum ports_phase)snapshot_header()->phase[d];
+	return (enum ports_phase)published_header()->phase[d];
 }
 
 /* The phase that all are asked for. */
@@ -231,8 +231,8 @@ static int begin(void **state)
 	                   .area = AREA};
 	w.info.pci[0] = (struct pci_dev){.vendor = 0x1234};
 	self = (struct core_self){.info = &w.info, .clock = clock_make(1000000000)};
-	static _Alignas(4096) uint8_t snapshot[SNAPSHOT_HEADER + AREAS * AREA], tables[TABLES];
-	static _Alignas(64) struct outbox outbox[DATA_CORES + 1];
+	static _Alignas(4096) uint8_t snapshot[PUBLISHED_HEADER + AREAS * AREA], tables[TABLES];
+	static _Alignas(64) struct core_shm outbox[DATA_CORES + 1];
 	memset(snapshot, 0, sizeof snapshot);
 	memset(outbox, 0, sizeof outbox);
 	memset(tables, 0xa5, sizeof tables);
@@ -272,8 +272,8 @@ static int begin_running(void **state)
 
 static void comes_anew(unsigned d)
 {
-	outbox_of(data_core(d))->restarted = 1;
-	outbox_of(data_core(d))->epoch = 0; /* kept or not: it is ignored */
+	core_shm_of(data_core(d))->restarted = 1;
+	core_shm_of(data_core(d))->epoch = 0; /* kept or not: it is ignored */
 	ports_turn();
 }
 
@@ -328,7 +328,7 @@ static void told_when_all_poll(void **s)
 static void idle_is_as_said_last(void **s)
 {
 	(void)s;
-	const uint32_t *sleep = &snapshot_header()->idle_sleep;
+	const uint32_t *sleep = &published_header()->idle_sleep;
 	for (unsigned turn = 0; turn < 12; turn++) {
 		core_set_idle(turn % 2 ? CORE_IDLE_POLL : CORE_IDLE_SLEEP);
 		assert_int_equal(*sleep, turn % 2 == 0);
@@ -357,8 +357,8 @@ static void one_dies_meanwhile(void **s)
 	}
 	assert_int_equal(w.told, 1);
 	assert_true(core_ports_running());
-	assert_int_equal(snapshot_header()->pairs, DATA_CORES - 1);
-	assert_int_equal(snapshot_header()->pair_of[1], NO_PAIR);
+	assert_int_equal(published_header()->pairs, DATA_CORES - 1);
+	assert_int_equal(published_header()->pair_of[1], NO_PAIR);
 }
 
 /* A data core that restarted, while it attached or later, has lost its buffers. The device cannot
@@ -370,7 +370,7 @@ static void one_comes_anew(void **s)
 		for (unsigned d = 0; d < i % (DATA_CORES + 1); d++)
 			answer(d);
 		ports_turn();
-		outbox_of(data_core(i % DATA_CORES))->restarted = 1;
+		core_shm_of(data_core(i % DATA_CORES))->restarted = 1;
 		ports_turn();
 		assert_int_equal(asked(), PORTS_STOPPED);
 		assert_false(core_ports_running());
@@ -393,14 +393,14 @@ static void one_is_revived(void **s)
 	for (unsigned i = 0; i < RESTARTS; i++) {
 		const unsigned d = i % DATA_CORES;
 		uint64_t before[DATA_CORES];
-		memcpy(before, snapshot_header()->asked, sizeof before);
+		memcpy(before, published_header()->asked, sizeof before);
 		comes_anew(d);
 		assert_int_equal(w.spread, ALL_PAIRS & ~(1u << d));
 		assert_int_equal(ports_deadline(), self.now_tsc); /* no core sleeps meanwhile */
 		answers_and_polls(d);
 		all_is_well();
 		for (unsigned k = 0; k < DATA_CORES; k++)
-			assert_int_equal(snapshot_header()->asked[k], before[k] + (k == d ? 2 : 0));
+			assert_int_equal(published_header()->asked[k], before[k] + (k == d ? 2 : 0));
 	}
 	assert_int_equal(w.starts, 1);
 	assert_int_equal(w.told, 1);
@@ -408,9 +408,9 @@ static void one_is_revived(void **s)
 
 static void left_unread(uint64_t a, uint64_t b, uint64_t c)
 {
-	outbox_of(data_core(0))->nic[0].rx_place = a;
-	outbox_of(data_core(1))->nic[0].rx_place = b;
-	outbox_of(data_core(2))->nic[0].rx_place = c;
+	core_shm_of(data_core(0))->nic[0].rx_place = a;
+	core_shm_of(data_core(1))->nic[0].rx_place = b;
+	core_shm_of(data_core(2))->nic[0].rx_place = c;
 }
 
 /* Frames in stopped rings are counted once: of one pair; when its stop fails and all ports are
@@ -476,7 +476,7 @@ static void all_come_anew(void **s)
 {
 	(void)s;
 	for (unsigned d = 0; d < DATA_CORES; d++)
-		outbox_of(data_core(d))->restarted = 1;
+		core_shm_of(data_core(d))->restarted = 1;
 	ports_turn();
 	assert_int_equal(w.spread, ALL_PAIRS & ~1u);
 	for (unsigned d = 0; d < DATA_CORES; d++) {
@@ -577,7 +577,7 @@ static void takes_over(void)
 	ports_turn();
 	assert_int_equal(asked(), PORTS_TABLES);
 	assert_ptr_equal(w.adopted, before);
-	assert_ptr_equal((uint8_t *)snapshot_header() + SNAPSHOT_HEADER + snapshot_header()->area, area());
+	assert_ptr_equal((uint8_t *)published_header() + PUBLISHED_HEADER + published_header()->area, area());
 	assert_int_equal(w.links, links + 1);
 	for (unsigned d = 0; d < DATA_CORES; d++) {
 		ports_turn();
@@ -616,23 +616,23 @@ static void starts_from_nothing(void)
 {
 	assert_int_equal(asked(), PORTS_STOPPED);
 	restarts_all();
-	assert_int_equal(snapshot_header()->area, 0);
+	assert_int_equal(published_header()->area, 0);
 	takes_over();
 }
 
 static void program_does_not_take_over(void **s)
 {
 	(void)s;
-	takeover_open(); /* it fails within a driver */
+	warm_restart_open(); /* it fails within a driver */
 	fails();
 	starts_from_nothing();
 
-	snapshot_header()->phase[1] = PORTS_PREPARE;
+	published_header()->phase[1] = PORTS_PREPARE;
 	fails();
-	snapshot_header()->phase[1] = PORTS_STOPPED;
+	published_header()->phase[1] = PORTS_STOPPED;
 	starts_from_nothing();
 
-	outbox_of(data_core(2))->epoch--;
+	core_shm_of(data_core(2))->epoch--;
 	fails();
 	starts_from_nothing();
 
@@ -647,7 +647,7 @@ static void program_does_not_take_over(void **s)
 	starts_from_nothing();
 
 	w.info.snapshot_bytes -= 2 * AREA; /* no room for another set */
-	snapshot_header()->area = 0;
+	published_header()->area = 0;
 	fails();
 	w.info.snapshot_bytes += 2 * AREA;
 	starts_from_nothing();
@@ -672,20 +672,20 @@ static void pieces_are_not_believed(void **s)
 {
 	(void)s;
 	size_t bytes;
-	uint8_t *journal = core_private_keep(CORE_KEPT_JOURNAL, 100);
+	uint8_t *journal = core_persist_alloc(CORE_PERSIST_JOURNAL, 100);
 	memset(journal, 7, 100);
 	takes_over();
-	assert_ptr_equal(core_private_kept(CORE_KEPT_JOURNAL, &bytes), journal);
+	assert_ptr_equal(core_persist_find(CORE_PERSIST_JOURNAL, &bytes), journal);
 	assert_int_equal(bytes, 4096);
-	takeover_open(); /* also where the ports are restarted */
+	warm_restart_open(); /* also where the ports are restarted */
 	fails();
 	restarts_all();
-	assert_ptr_equal(core_private_kept(CORE_KEPT_JOURNAL, &bytes), journal);
+	assert_ptr_equal(core_persist_find(CORE_PERSIST_JOURNAL, &bytes), journal);
 	assert_int_equal(journal[99], 7);
 	kept()->piece[0].bytes += 4096;
 	fails();
 	assert_int_equal(asked(), PORTS_STOPPED);
-	assert_null(core_private_kept(CORE_KEPT_JOURNAL, &bytes));
+	assert_null(core_persist_find(CORE_PERSIST_JOURNAL, &bytes));
 	restarts_all();
 }
 
@@ -725,7 +725,7 @@ static void data_core_fails_meanwhile(void **s)
 	ports_turn();
 	answer(0);
 	answer(2);
-	outbox_of(data_core(1))->restarted = 1;
+	core_shm_of(data_core(1))->restarted = 1;
 	ports_turn();
 	assert_true(core_ports_running());
 	ports_turn();

@@ -8,7 +8,7 @@
 
 struct core_self self;
 static struct boot_info info;
-static struct outbox box[CORES];
+static struct core_shm box[CORES];
 static unsigned restarts[CORES], lines, dma_looks;
 
 void core_log(const char *format, ...) { (void)format; lines++; }

@@ -14,9 +14,9 @@ static struct {
 	size_t used, kept_at, kept_bytes, most;
 } w;
 
-void *core_private_keep(enum core_kept what, size_t bytes)
+void *core_persist_alloc(enum core_persist what, size_t bytes)
 {
-	assert_int_equal(what, CORE_KEPT_JOURNAL);
+	assert_int_equal(what, CORE_PERSIST_JOURNAL);
 	bytes = (bytes + 4095) / 4096 * 4096;
 	if (w.used + bytes > w.most)
 		return NULL;
@@ -26,9 +26,9 @@ void *core_private_keep(enum core_kept what, size_t bytes)
 	return memset(w.memory + w.kept_at, 0, bytes);
 }
 
-void *core_private_kept(enum core_kept what, size_t *bytes)
+void *core_persist_find(enum core_persist what, size_t *bytes)
 {
-	assert_int_equal(what, CORE_KEPT_JOURNAL);
+	assert_int_equal(what, CORE_PERSIST_JOURNAL);
 	*bytes = w.kept_bytes;
 	return w.kept_bytes ? w.memory + w.kept_at : NULL;
 }

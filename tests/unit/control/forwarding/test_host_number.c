@@ -13,8 +13,8 @@
 uint64_t host_tsc;
 struct core_self self;
 struct running running;
-static uint8_t tables[sizeof(struct view)] __attribute__((aligned(64)));
-static struct view *view = (struct view *)(void *)tables;
+static uint8_t tables[sizeof(struct dp_state)] __attribute__((aligned(64)));
+static struct dp_state *view = (struct dp_state *)(void *)tables;
 static uint8_t arp_memory[8u << 20] __attribute__((aligned(64)));
 static struct fib_writer fib;
 static uint8_t fib_shared[1u << 20] __attribute__((aligned(64))), fib_private[8u << 20];
@@ -23,7 +23,7 @@ static uint64_t now_ns = 1000000000;
 static unsigned quiesced; /* while an adjacency that is not SPECIAL was led to by no route */
 static bool cores_answer;
 
-void *core_snapshot_area(size_t *bytes)
+void *core_published_area(size_t *bytes)
 {
 	*bytes = sizeof tables;
 	return view;
@@ -97,7 +97,7 @@ static int setup(void **s)
 	memset(&running, 0, sizeof running);
 	running.config.arp_timeout_s = 60;
 	view->ifs = 1;
-	view->port[0] = (struct view_port){.mtu = 1500, .enabled = true, .link_up = true, .addresses = 1,
+	view->port[0] = (struct dp_interface){.mtu = 1500, .enabled = true, .link_up = true, .addresses = 1,
 	                                   .addr = {IP4(192, 0, 2, 1)}, .plen = {24}};
 	memcpy(view->port[0].mac, mac, sizeof mac);
 	cores_answer = true;
@@ -145,9 +145,9 @@ static void a_number_that_a_core_may_still_use(void **s)
 	assert_int_not_equal(state(nh), ADJ_SPECIAL);
 	const struct adj was = view->adj[nh];
 	unsigned host = 3; /* numbers are used in turn */
-	while (host < 3 + VIEW_NEIGHBOURS && neighbour_next_hop(0, IP4(192, 0, 0, 0) + host) != nh)
+	while (host < 3 + DP_NEIGHBOURS && neighbour_next_hop(0, IP4(192, 0, 0, 0) + host) != nh)
 		host++;
-	assert_in_range(host, 3, 2 + VIEW_NEIGHBOURS);
+	assert_in_range(host, 3, 2 + DP_NEIGHBOURS);
 	assert_memory_equal(&view->adj[nh], &was, sizeof was); /* nobody adopts it */
 }
 

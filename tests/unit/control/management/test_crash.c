@@ -9,7 +9,7 @@
 static struct boot_info info;
 struct boot_info *boot_info = &info;
 struct core_self self;
-struct remains core_remains;
+struct coredump core_dump_area;
 const struct nic_ops *const nic_drivers[] = {NULL};
 const unsigned nic_driver_count;
 uint64_t host_tsc;
@@ -48,7 +48,7 @@ static void forget_shown(void)
 
 static bool busy; /* a data core is being restarted */
 
-bool revive_busy(void) { return busy; }
+bool recovery_busy(void) { return busy; }
 void core_console_write(const char *text, size_t bytes) { shell_write(NULL, text, bytes); }
 void core_log(const char *format, ...) { shell_write(NULL, format, strlen(format)); }
 
@@ -57,7 +57,7 @@ static int setup(void **s)
 	(void)s;
 	memset(&info, 0, sizeof info);
 	self = (struct core_self){.info = &info, .clock = clock_make(1000000000)};
-	static struct outbox outbox;
+	static struct core_shm outbox;
 	static struct event_ring ring;
 	memset(&outbox, 0, sizeof outbox);
 	memset(&ring, 0, sizeof ring);
@@ -255,9 +255,9 @@ static void printed_with_what_is_left(void **s)
 	for (unsigned core = 0; core < 2; core++) {
 		struct crash *k = crash_begin(core);
 		crash_add(k, "*** what\n", 9);
-		k->pkts = REMAINS_PKTS;
-		for (unsigned i = 0; i < REMAINS_PKTS; i++)
-			k->pkt[i] = (struct remains_pkt){.handle.buf = i};
+		k->pkts = COREDUMP_PKTS;
+		for (unsigned i = 0; i < COREDUMP_PKTS; i++)
+			k->pkt[i] = (struct coredump_pkt){.handle.buf = i};
 		crash_end(k);
 	}
 	crash_turn();
