@@ -214,7 +214,8 @@ static void print_idle(struct shell *sh, const struct rib_prefix *p)
 	struct rib_route r;
 	unsigned i = 0;
 	for (; rib_route(routes_rib(), p, i, &r); i++)
-		print_unused(sh, p, &r, "table full");
+		if (!r.used || r.source != RIB_HOST) /* a host may have taken their place */
+			print_unused(sh, p, &r, "table full");
 	if (i)
 		return;
 	print_prefix(sh, '?', p);

@@ -1,6 +1,22 @@
 /*
- * Routes: from interfaces, configuration and tests into the routing information base (net/rib/rib.h),
- * which chooses among them, and from there into the forwarding tables.
+ * Routes: from all sources into the routing information base (net/rib/rib.h), which chooses among
+ * them, and from there into the forwarding tables.
+ *
+ * How a route enters the FIB. A source calls the function here that has its name: interfaces.c
+ * routes_local, routes_connected and routes_own6; the configuration routes_configured and, at a
+ * commit, routes_change; neighbour.c routes_host when a neighbour has answered or is forgotten;
+ * autoconfig.c routes_advertised and routes_own6_advertised; churn.c routes_test_set. Each ends in
+ * rib_set. The base prefers the least distance, then the first source of enum rib_source, and calls
+ * op_put or op_take (routes.c), which call fib4_insert, fib6_insert and their counterparts. Nobody
+ * else does, and nobody else writes hosts6 (tests/check_symbols.py, ONE).
+ *
+ *   source                 distance    announced as long as
+ *   RIB_LOCAL              0, or 255   the interface takes part; 255: broadcasts, multicast
+ *   RIB_CONNECTED          0           the interface takes part; routes_own6: while a route covers it
+ *   RIB_STATIC             1 to 255    it is configured
+ *   RIB_TEST               0           `test churn` runs
+ *   RIB_ADVERTISED         255         its lifetime lasts
+ *   RIB_HOST               last        the neighbour is known
  *
  * A gateway on a subnet of ours is a neighbour, of ARP or ND, which is pinned as long as the base
  * holds it. A route that shares flows with others, or is recursive, leads to a group
@@ -11,7 +27,7 @@
  *
  * For some seconds from the start a link that has not been told of counts as up.
  *
- * What does not fit is refused, prefix by prefix, and counted in routes_refused.
+ * What does not fit is refused, prefix by prefix, and counted in routes_refused; hosts are not.
  */
 #ifndef CONTROL_FORWARDING_ROUTES_H
 #define CONTROL_FORWARDING_ROUTES_H

@@ -30,7 +30,7 @@ static uint32_t hosts6_room, fib6_room; /* bytes of their private parts */
 static uint32_t routes6_room;           /* prefixes that fib6 has been made for */
 static size_t tables_at;                /* bytes of the snapshot before them */
 
-/* IPv6 prefixes that there may be: those configured, each address' subnet, what uncover6 adds, and
+/* IPv6 prefixes that there may be: those configured, each address' subnet, what routes_own6 adds, and
  * what routers may tell an interface that listens to them. No more: each may cost 14 KiB. */
 static uint32_t routes6(void)
 {
