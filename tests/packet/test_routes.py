@@ -347,6 +347,7 @@ def test_a_route_over_a_neighbour(start):
                     (B.ip, C.ip, B.ip, B.ip))
     set_link(m, 2, False)
     assert port_to(m, packet) == by_host
+    assert [row[0] for row in inactive(m, 4)] == ["S", "1"]
     set_link(m, 2, True)
     assert port_to(m, packet) == by_route
     for _ in range(2):
