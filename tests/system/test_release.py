@@ -19,7 +19,7 @@ def make_release(folder, **environment):
 
 
 def version():
-    with open(os.path.join(options.ROOT, "core", "core.h"), encoding="utf-8") as file:
+    with open(os.path.join(options.ROOT, "runtime", "runtime.h"), encoding="utf-8") as file:
         return re.search(r'^#define HAYATE_VERSION "(.*)"$', file.read(), re.M).group(1)
 
 

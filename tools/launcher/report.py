@@ -13,7 +13,7 @@ import sys
 from . import guest
 from .errors import EXIT_INVALID, EXIT_MISSING, EXIT_TIMEOUT, LauncherError, usage
 
-OVER = re.compile(r"the (run|test) is over: (.*?); `show report` tells")
+OVER = re.compile(r"the (run|test) is over: (.*?); `show report` shows the results")
 FAILED = re.compile(r"the (?:run is over: failed|test failed): ([^\r\n]*)")
 WRONG = re.compile(r"the generator has no streams|the script does not start: [^\r\n]*")
 FORMS = {"txt": "", "json": " json", "html": " html"}
