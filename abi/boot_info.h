@@ -1,7 +1,8 @@
 /*
- * The information that the kernel gives to the core programs: one structure, mapped read-only at the
- * same address in every address space. Only the kernel writes it. After the start it changes `status`,
- * `crash`, `iommu.refused` and `config_hash`. KCALL_SHARE moves the boundary between snapshot and tables.
+ * The information that the kernel gives to the core programs: one structure, mapped read-only at
+ * the same address in every address space. Only the kernel writes it. After the start it changes
+ * `status`, `crash`, `iommu.refused` and `config_hash`. KCALL_SHARE moves the boundary between
+ * published memory and the tables.
  */
 #ifndef ABI_BOOT_INFO_H
 #define ABI_BOOT_INFO_H
@@ -15,7 +16,9 @@
 #define BOOT_PCI_MAX 64
 #define BOOT_CMDLINE_MAX 1024
 #define BOOT_BUILD_ID 41 /* characters, with the NUL */
-#define BOOT_HEADER_BYTES 16384 /* start of each outbox and of the snapshot, zeroed once, at boot */
+#define BOOT_HEADER_BYTES \
+	16384 /* start of the shared memory of each core and of published memory, zeroed once, at \
+	         boot */
 
 enum core_role {
 	CORE_CONTROL = 1, /* runs the control program: console, configuration, neighbours */
@@ -32,12 +35,12 @@ enum core_state {
 /* Memory of one core; addresses are virtual, in the MEMORY_WINDOW. */
 struct core_memory {
 	uint32_t roles;         /* enum core_role */
-	uint64_t outbox;        /* this core writes, all others read: counters, ring producers */
-	uint64_t outbox_bytes;
+	uint64_t shm;           /* this core writes, all others read: counters, ring producers */
+	uint64_t shm_bytes;
 	uint64_t arena;         /* a data core writes, the control core reads: packet buffers, NIC
 	                         * rings, the application's memory */
 	uint64_t arena_bytes;
-	uint64_t tables;        /* the control core's alone; directly behind the snapshot */
+	uint64_t tables;        /* the control core's alone; directly behind published memory */
 	uint64_t tables_bytes;
 };
 
@@ -91,8 +94,8 @@ struct boot_info {
 	uint64_t config_bytes;
 	uint64_t config_left_out; /* bytes of a module dropped for lack of memory; config is then 0 */
 	volatile uint64_t config_hash; /* KCALL_CONFIG_HASH; 0: none */
-	uint64_t snapshot;        /* control core writes, data cores read */
-	uint64_t snapshot_bytes;
+	uint64_t published;       /* control core writes, data cores read */
+	uint64_t published_bytes;
 	uint64_t ram_bytes;       /* usable memory in the machine */
 	uint64_t ram_used_bytes;  /* taken by kernel and core programs */
 	uint64_t image_bytes;     /* the loaded image */

@@ -1,8 +1,8 @@
 /*
- * The last events on a core, for the analysis of a failure. The core's program keeps the ring in its
- * outbox, so the ring survives a restart of the program. All cores may read it. The program's global
- * `core_events` points to it. The kernel finds `core_events` by name and copies the ring into the
- * report when the program fails. runtime/events.h lists the events.
+ * The last events on a core, for the analysis of a failure. The core's program keeps the ring in
+ * its shared memory, so the ring survives a restart of the program. All cores may read it. The
+ * program's global `core_events` points to it. The kernel finds `core_events` by name and copies
+ * the ring into the report when the program fails. runtime/events.h lists the events.
  */
 #ifndef ABI_EVENTS_H
 #define ABI_EVENTS_H

@@ -26,14 +26,15 @@
 #include "lib/types.h"
 
 enum kcall {
-	/* (text, bytes): prints the bytes on the console unchanged, at the speed of the serial line.
-	 * E_INVAL at the first byte that cannot be read; the chunks before it have been printed. */
+	/* (text, bytes): prints the bytes on the console unchanged, at the speed of the serial
+	 * line. E_INVAL at the first byte that cannot be read; the chunks before it have been
+	 * printed. */
 	KCALL_LOG,
 	/* (): the next byte typed, 0 to 255; E_AGAIN if there is none. */
 	KCALL_CONSOLE_READ,
-	/* (tsc): halts until an interrupt from a NIC, the serial line or KCALL_WAKE, or until the TSC
-	 * has passed `tsc`; 0: no time limit. An interrupt that arrived before the call counts. May
-	 * return early. */
+	/* (tsc): halts until an interrupt from a NIC, the serial line or KCALL_WAKE, or until the
+	 * TSC has passed `tsc`; 0: no time limit. An interrupt that arrived before the call counts.
+	 * May return early. */
 	KCALL_SLEEP,
 	/* (core): ends that core's sleep, or its next one if it is awake. */
 	KCALL_WAKE,
@@ -41,26 +42,28 @@ enum kcall {
 	KCALL_EXIT,
 	/* (): restarts the machine; does not return. */
 	KCALL_REBOOT,
-	/* (device, offset, size): the value, zero-extended. device is struct pci_dev.index; offset and
-	 * size are as in pci_read() (abi/pci.h). */
+	/* (device, offset, size): the value, zero-extended. device is struct pci_dev.index; offset
+	 * and size are as in pci_read() (abi/pci.h). */
 	KCALL_PCI_READ,
 	/* (device, offset | size << 16, value), as pci_write(). */
 	KCALL_PCI_WRITE,
 	/* (device, entry, core), as pci_msix_route(). */
 	KCALL_MSIX_ROUTE,
-	/* (): prints and counts the accesses that the IOMMU has refused since the last call. Returns
-	 * the number since boot, 0 without an IOMMU. E_INVAL from a core without the control role. */
+	/* (): prints and counts the accesses that the IOMMU has refused since the last call.
+	 * Returns the number since boot, 0 without an IOMMU. E_INVAL from a core without the
+	 * control role. */
 	KCALL_DMA_LOOK,
 	/* (device): for tests, E_INVAL without test=1. The device's interrupts write to a word of
 	 * kernel memory from now on, until they are routed again. Returns 1 if the word has been
 	 * written, which an IOMMU must prevent, else 0. */
 	KCALL_TEST_DMA,
-	/* (enum test_panic): for tests, E_INVAL without test=1: the kernel fails; does not return. */
+	/* (enum test_panic): for tests, E_INVAL without test=1: the kernel fails; does not return.
+	 */
 	KCALL_TEST_PANIC,
-	/* (bytes): moves that much memory from the start of the control core's tables to the end of the
-	 * snapshot, which all cores read. A multiple of 2 MiB, not 0. The move is permanent. E_INVAL
-	 * also from a core other than the control core, or if the tables are not larger than that.
-	 * E_NOMEM: there is no memory for the page tables. */
+	/* (bytes): moves that much memory from the start of the control core's tables to the end of
+	 * the published memory, which all cores read. A multiple of 2 MiB, not 0. The move is
+	 * permanent. E_INVAL also from a core other than the control core, or if the tables are not
+	 * larger than that. E_NOMEM: there is no memory for the page tables. */
 	KCALL_SHARE,
 	/* (hash): sets struct boot_info.config_hash, for reports. E_INVAL from a core without the
 	 * control role. */
@@ -68,14 +71,16 @@ enum kcall {
 	/* (expression, file, line): the texts end in NUL. Reports the failed assert and restarts
 	 * this core's program; does not return. */
 	KCALL_ASSERT,
-	/* (address): the caller's function at this address has written beyond a local array. Reports
-	 * the overflow with the function's name and restarts this core's program; does not return. */
+	/* (address): the caller's function at this address has written beyond a local array.
+	 * Reports the overflow with the function's name and restarts this core's program; does not
+	 * return. */
 	KCALL_SMASHED,
-	/* (core): that core's program is stuck; it is reported as failed and restarted. If the core is
-	 * in the kernel at that moment, about to return or asleep, nothing happens and the result is
-	 * still E_OK: the caller checks again later. The caller's own program is restarted without a
-	 * report, and the call does not return. A core without the control role may name only core 0,
-	 * the control core; E_AGAIN unless its program has not called the kernel for 30 seconds. */
+	/* (core): that core's program is stuck; it is reported as failed and restarted. If the core
+	 * is in the kernel at that moment, about to return or asleep, nothing happens and the
+	 * result is still E_OK: the caller checks again later. The caller's own program is
+	 * restarted without a report, and the call does not return. A core without the control role
+	 * may name only core 0, the control core; E_AGAIN unless its program has not called the
+	 * kernel for 30 seconds. */
 	KCALL_RESTART,
 };
 

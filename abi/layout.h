@@ -10,6 +10,6 @@
 #define PROGRAM_STACK_TOP 0x7fff0000ull   /* a guard page lies below the stack */
 #define PROGRAM_STACK_BYTES 0x20000ull
 #define MMIO_WINDOW 0x200000000000ull     /* device registers, uncached */
-#define MEMORY_WINDOW 0x400000000000ull   /* packet memory, rings, snapshots */
+#define MEMORY_WINDOW 0x400000000000ull   /* packet memory, rings, published memory */
 
 #endif

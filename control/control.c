@@ -1,6 +1,6 @@
 /*
- * The control plane's life: plane_start builds everything from the configuration while no data
- * core looks (the runtime has stopped them), then messages and timers keep it going. It may be
+ * The control plane's life: control_plane_start builds everything from the configuration while no
+ * data core looks (the runtime has stopped them), then messages and timers keep it going. It may be
  * called again after a fault, or for a commit; it then builds everything anew in the same memory.
  */
 #include "control/forwarding/adjacency.h"
@@ -52,13 +52,13 @@ _Static_assert(CONFIG_HOSTNAME_SIZE <= SHELL_HOSTNAME_SIZE, "none is cut");
 _Static_assert(PUNT_KINDS <= CORE_PUNT_KINDS, "each has its part of the ring");
 _Static_assert((int)CONFIG_IDLE_AUTO == (int)CORE_IDLE_AUTO &&
                (int)CONFIG_IDLE_POLL == (int)CORE_IDLE_POLL &&
-               (int)CONFIG_IDLE_SLEEP == (int)CORE_IDLE_SLEEP, "plane_start converts them");
+               (int)CONFIG_IDLE_SLEEP == (int)CORE_IDLE_SLEEP, "control_plane_start converts them");
 
 /* --- start --- */
 
-/* The access lists of the configuration, behind the view's `used` bytes; returns how much is kept
- * for them, but not taken where there are none yet. Lists that do not fit are a configuration that is
- * not applied, for without them it would say something else. */
+/* The access lists of the configuration, behind the data-plane state's `used` bytes; returns how
+ * much is kept for them, but not taken where there are none yet. Lists that do not fit are a
+ * configuration that is not applied, for without them it would say something else. */
 static size_t start_filters(struct dp_state *v, size_t used)
 {
 	size_t bytes, have;
@@ -81,26 +81,26 @@ static void start_services(struct dp_state *v)
 	servers_prepare(v);
 }
 
-/* The application's commands, and its part of the snapshot behind the view's `used` bytes; returns
- * how large that is. */
-static size_t place_extension(struct dp_state *v, size_t used)
+/* The application's commands, and its part of published memory behind the data-plane state's `used`
+ * bytes; returns how large that is. */
+static size_t place_plugin(struct dp_state *v, size_t used)
 {
 	const struct app_plugin *e = plugin_get();
-	size_t more = e && e->snapshot_more ? core_pages(e->snapshot_more()) : 0;
+	size_t more = e && e->published_more ? core_pages(e->published_more()) : 0;
 	if (!shell_runs(&serial_console))
 		commands_set(&serial_console);
 	assert(!e || e->shared_bytes <= dp_plugin_room());
 	const size_t room = core_published_most();
-	if (!e || core_published_take(used + e->snapshot_bytes) != E_OK)
+	if (!e || core_published_take(used + e->published_bytes) != E_OK)
 		return 0;
-	v->extension = (uint8_t *)v + used;
-	memset(v->extension, 0, e->snapshot_bytes);
-	size_t bytes = core_pages(e->snapshot_bytes);
+	v->plugin_data = (uint8_t *)v + used;
+	memset(v->plugin_data, 0, e->published_bytes);
+	size_t bytes = core_pages(e->published_bytes);
 	if (more == 0 || room - used < bytes + TABLES_LEAST ||
 	    room - used - bytes - TABLES_LEAST < more ||
 	    core_published_take(used + bytes + more) != E_OK)
 		return bytes;
-	v->plugin_more = (uint8_t *)v->extension + bytes;
+	v->plugin_more = (uint8_t *)v->plugin_data + bytes;
 	return bytes + more;
 }
 
@@ -119,13 +119,13 @@ static const char *start_others(void)
 	return neighbour_start() == E_OK && neighbour6_start() == E_OK ? NULL : "neighbours";
 }
 
-static void plane_start(void)
+static void control_plane_start(void)
 {
 	static bool started, ok;
 	struct dp_state *v;
-	size_t have, view_bytes = core_pages(sizeof *v);
+	size_t have, dp_bytes = core_pages(sizeof *v);
 	v = core_published_area(&have);
-	assert(have >= view_bytes); /* the kernel gives megabytes (kernel/shares.c) */
+	assert(have >= dp_bytes); /* the kernel gives megabytes (kernel/shares.c) */
 	count_n(CNT_drop_restart, adjacency_waiting);
 	adjacency_waiting = 0;
 	memset(v, 0, sizeof *v); /* data cores have let go of the ports, and with them of all of it */
@@ -150,12 +150,12 @@ static void plane_start(void)
 		commit_take();
 	}
 	memory_note("configuration");
-	view_bytes += start_filters(v, view_bytes);
+	dp_bytes += start_filters(v, dp_bytes);
 	shell_set_hostname(&serial_console, running.config.hostname);
 	core_set_app(running.config.application);
-	view_bytes += place_extension(v, view_bytes);
+	dp_bytes += place_plugin(v, dp_bytes);
 	memory_note("access lists, application");
-	forwarding.ready = ok && forwarding_start(v, view_bytes);
+	forwarding.ready = ok && forwarding_start(v, dp_bytes);
 	memory_note("forwarding tables, the writer's part");
 	core_set_idle((enum core_idle)running.config.idle);
 	interfaces_start(v);
@@ -166,7 +166,7 @@ static void plane_start(void)
 	forwarding.ready = !missing;
 	if (missing) {
 		console_log("not enough memory for the tables (%s): nothing is forwarded", missing);
-		memset(v->port, 0, sizeof v->port);
+		memset(v->interface, 0, sizeof v->interface);
 		return;
 	}
 	interfaces_routes(v); /* before those of the configuration, which may fill the table */
@@ -187,7 +187,7 @@ static void report_ready(void)
 	          (unsigned long long)us / 1000, (unsigned long long)us / 100 % 10);
 }
 
-static void plane_ports(void)
+static void control_plane_ports(void)
 {
 	static bool greeted;
 	if (!running.applied)
@@ -207,7 +207,7 @@ static void plane_ports(void)
 		plugin_get()->ports();
 }
 
-static void plane_link(unsigned port, const struct nic_link *link)
+static void control_plane_link(unsigned port, const struct nic_link *link)
 {
 	console_log("eth%u: link %s", port, link->up ? "up" : "down");
 	interfaces_link(port, link->up);
@@ -263,7 +263,7 @@ static uint64_t tsc_of(uint64_t due_ns)
 	return due_ns < UINT64_MAX && ticks < UINT64_MAX - tsc ? tsc + ticks + 1 : UINT64_MAX;
 }
 
-static uint64_t plane_timer(void)
+static uint64_t control_plane_timer(void)
 {
 	const struct app_plugin *e = plugin_get();
 	uint64_t due = UINT64_MAX;
@@ -274,15 +274,15 @@ static uint64_t plane_timer(void)
 }
 
 const struct control_hooks control_plane_hooks = {
-	.start = plane_start,
-	.adopt = restore_tables,
-	.ports = plane_ports,
-	.link = plane_link,
+	.start = control_plane_start,
+	.restore = restore_tables,
+	.ports = control_plane_ports,
+	.link = control_plane_link,
 	.msg = punt_input,
 	.punt_kinds = PUNT_KINDS,
 	.key = console_key,
-	.timer = plane_timer,
-	.tap = mirror_vector,
+	.timer = control_plane_timer,
+	.mirror = mirror_vector,
 	.trace = trace_vector,
 	.inject = inject_frame,
 };

@@ -1,12 +1,12 @@
 /*
- * The control program has come up anew while data cores go on (runtime/warm_restart.c). Its tables are built
- * from the configuration; who the neighbours are it finds in those of the program before it, so that
- * no packet has to wait for them. That program has failed, and what it has left is not believed: an
- * address counts if it is on the link of an interface, a MAC if it is a station's. All are asked
- * again soon.
+ * The control program has come up anew while data cores go on (runtime/warm_restart.c). Its tables
+ * are built from the configuration; who the neighbours are it finds in those of the program before
+ * it, so that no packet has to wait for them. That program has failed, and what it has left is not
+ * believed: an address counts if it is on the link of an interface, a MAC if it is a station's. All
+ * are asked again soon.
  *
- * A program that lacks what the one before it had (a route, a server) does not adopt: it gives up, and
- * the next one, which restarts the ports, has more memory.
+ * A program that lacks what the one before it had (a route, a server) does not take over: it gives
+ * up, and the next one, which restarts the ports, has more memory.
  *
  * What is not found again: connections of the management, packets that waited, fragments, how old
  * what is known of a neighbour is, who of several flows has which of several next hops if one of
@@ -25,12 +25,13 @@
 #include "net/nd.h"
 #include "control/forwarding/routes.h"
 
-/* The interface that has the number `was` in the old view; E_NOENT. Numbers may differ, names not. */
+/* The interface that has the number `was` in the old data-plane state; E_NOENT. Numbers may differ,
+ * names not. */
 static int interface_of(const struct dp_state *old, unsigned was)
 {
 	const struct dp_state *v = dp_get();
 	for (unsigned n = 0; was < DP_INTERFACES_MAX && n < v->ifs; n++)
-		if (dp_has_link(v, n) && v->port[n].key == old->port[was].key)
+		if (dp_has_link(v, n) && v->interface[n].key == old->interface[was].key)
 			return (int)n;
 	return E_NOENT;
 }
@@ -45,7 +46,7 @@ static bool is_known(const struct dp_state *old, uint32_t nh, int *interface)
 	return *interface >= 0;
 }
 
-static void adopt_neighbours4(const struct dp_state *old)
+static void restore_neighbours4(const struct dp_state *old)
 {
 	const struct dp_state *v = dp_get();
 	int n;
@@ -53,14 +54,14 @@ static void adopt_neighbours4(const struct dp_state *old)
 		const struct adj *a = &old->adj[NH_NEIGHBOUR + i];
 		const uint32_t ip = (uint32_t)a->gateway;
 		const struct net_addr addr = net_addr_ip4(ip);
-		if (is_known(old, NH_NEIGHBOUR + i, &n) && v->port[n].enabled &&
+		if (is_known(old, NH_NEIGHBOUR + i, &n) && v->interface[n].enabled &&
 		    subnet_interface(&addr) == n)
 			(void)arp_restore(&neighbours.arp, (unsigned)n, ip, a->header, core_now_ns());
 	}
 }
 
 /* Their addresses are in hosts6 alone. */
-static void adopt_neighbours6(const struct dp_state *old, size_t bytes)
+static void restore_neighbours6(const struct dp_state *old, size_t bytes)
 {
 	const struct dp_state *v = dp_get();
 	const uint64_t at = (uint64_t)(uintptr_t)old->hosts6 - (uint64_t)(uintptr_t)old;
@@ -70,15 +71,15 @@ static void adopt_neighbours6(const struct dp_state *old, size_t bytes)
 		return;
 	for (uint32_t cursor = 0; host6_next(old->hosts6, bytes - at, &cursor, &e);)
 		if (e.nh >= NH_NEIGHBOUR6 && e.nh < NH_MAX && is_known(old, e.nh, &n) &&
-		    v->port[n].enabled6)
+		    v->interface[n].enabled6)
 			(void)nd_restore(&neighbours.nd, (unsigned)n, &e.addr, old->adj[e.nh].header,
 			                 core_now_ns());
 }
 
-static void adopt_addresses6(const struct dp_state *old)
+static void restore_addresses6(const struct dp_state *old)
 {
 	for (unsigned p = 0; p < DP_INTERFACES_MAX; p++) {
-		const struct dp_interface6 *was = &old->port6[p];
+		const struct dp_interface6 *was = &old->interface6[p];
 		const int n = interface_of(old, p);
 		for (unsigned i = 0; n >= 0 && i < was->count && i < DP_ADDRESSES6_MAX; i++)
 			(void)nd_keep_local(&neighbours.nd, (unsigned)n, &was->addr[i], core_now_ns());
@@ -92,9 +93,9 @@ bool restore_tables(const void *old, size_t bytes)
 	    routes_refused_hosts() || !servers_are_there())
 		return false;
 	dp_get()->flow_seed = was->flow_seed; /* flows keep their next hops */
-	adopt_addresses6(was);
-	adopt_neighbours4(was);
-	adopt_neighbours6(was, bytes);
+	restore_addresses6(was);
+	restore_neighbours4(was);
+	restore_neighbours6(was, bytes);
 	while (routes_work())
 		;
 	return true;

@@ -4,7 +4,7 @@
 
 #include "lib/types.h"
 
-/* control_hooks.adopt. */
+/* control_hooks.restore. */
 bool restore_tables(const void *old, size_t bytes);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * The door of a host or router on a data core: what Ethernet says of a received frame, in the order
+ * How a data core classifies a received frame by its Ethernet header, in the order
  * of RFC 1812 5.2.1. Applications ask here first, with each packet that rx_vector was given (those
  * on their fast path know already).
  */
@@ -14,18 +14,19 @@
 #include "net/ip6.h"
 #include "net/tcp/wire.h"
 
-enum door {
+enum ingress {
 	INGRESS_CONSUMED, /* dropped under its counter, or, ARP, handed to the control core */
 	INGRESS_IP4,
 	INGRESS_IP6,
 };
 
 /*
- * INGRESS_IP4, INGRESS_IP6: a packet of that version for our station, or for several (eth_is_multicast),
- * unchecked beyond its Ethernet header, which is there: ask ip4_check or ip6_check next. It stays
- * the caller's, unchanged. `port`: that of the view by which it came in, &view->port[p->port].
+ * INGRESS_IP4, INGRESS_IP6: a packet of that version for our station, or for several
+ * (eth_is_multicast), unchecked beyond its Ethernet header, which is there: ask ip4_check or
+ * ip6_check next. It stays the caller's, unchanged. `port`: that of the data-plane state by which
+ * it came in, &dp->port[p->port].
  */
-static inline enum door ingress_classify(const struct pkt *p, const struct dp_interface *port)
+static inline enum ingress ingress_classify(const struct pkt *p, const struct dp_interface *port)
 {
 	if (p->len < ETH_HLEN) {
 		core_drop(p, CNT_drop_eth_short);
@@ -127,7 +128,7 @@ static inline bool ingress_is_local6(const struct dp_state *v, unsigned port, co
 static inline bool ingress_local6(const struct dp_state *v, const struct pkt *p)
 {
 	const struct net_addr dst = ip6_dst(p->data + ETH_HLEN);
-	return ingress_is_local6(v, p->port, &dst);
+	return ingress_is_local6(v, p->interface, &dst);
 }
 
 #endif

@@ -8,7 +8,7 @@ void inject_frame(struct pkt *p, uint32_t kind, uint32_t arg)
 	if (kind == INJECT_FAULT)
 		test_fault_run((enum test_fault)arg);
 	if (kind != INJECT_APP)
-		core_tx(p->port, p);
+		core_tx(p->interface, p);
 	else if (core_app()->data_msg)
 		core_app()->data_msg(p, arg);
 	else

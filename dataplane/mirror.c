@@ -1,5 +1,5 @@
 /*
- * A data core's part of a capture: of the packets that it is shown (control_hooks.tap) it copies
+ * A data core's part of a capture: of the packets that it is shown (control_hooks.mirror) it copies
  * those that the capture asks for into its ring (mirror_ring.h). A copy is all that they cost the
  * traffic; what finds no room is counted.
  *

@@ -19,7 +19,7 @@
 
 /* This core's own. */
 struct output_state {
-	const struct dp_state *view;
+	const struct dp_state *dp;
 	struct dp_used *used;
 	uint32_t second; /* as in struct dp_used */
 	uint32_t full;   /* bit p: port p had no room when it was last asked */
@@ -37,7 +37,7 @@ uint32_t output_next_hop6(const struct net_addr *src, const struct net_addr *dst
 static inline uint32_t output_next_hop(const uint8_t *ip)
 {
 	if (likely(!ip_is_ip6(ip)))
-		return dp_next_hop4(output_state.view, ip4_dst(ip));
+		return dp_next_hop4(output_state.dp, ip4_dst(ip));
 	const struct net_addr src = ip6_src(ip), dst = ip6_dst(ip);
 	return output_next_hop6(&src, &dst);
 }
@@ -54,8 +54,8 @@ void output_unresolved(struct pkt *p, uint32_t nh);
 static inline void output_tx(struct pkt *p)
 {
 	uint32_t nh = output_next_hop(p->data + ETH_HLEN);
-	const struct adj *a = &output_state.view->adj[nh];
-	/* acquire: the state says that the rest of the adjacency may be read (view.h) */
+	const struct adj *a = &output_state.dp->adj[nh];
+	/* acquire: the state says that the rest of the adjacency may be read (dataplane/state.h) */
 	if (unlikely(__atomic_load_n(&a->state, __ATOMIC_ACQUIRE) != ADJ_FORWARD)) {
 		output_unresolved(p, nh);
 		return;
@@ -68,7 +68,7 @@ static inline void output_tx(struct pkt *p)
 		output_state.used->second[nh] = output_state.second;
 	unsigned port = a->port;
 	if (unlikely(ip_is_ip6(p->data + ETH_HLEN)))
-		dp_hop_limit6(output_state.view, port, p->data + ETH_HLEN);
+		dp_hop_limit6(output_state.dp, port, p->data + ETH_HLEN);
 	core_tx(port, p);
 	/* a comparison only: with fewer it is full only if it was, and then its bit is set */
 	if (unlikely(core_outs[port].n >= CORE_OUT_ROOM) && core_tx_full(port))

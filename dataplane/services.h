@@ -1,7 +1,7 @@
 /*
  * The small services of RFC 862 (echo), 863 (discard) and 864 (character generator) as the
- * configuration states them and the view tells data cores: on which ports of UDP and TCP each
- * listens. What they do is apps/echo/.
+ * configuration states them and the data-plane state tells data cores: on which ports of UDP and
+ * TCP each listens. What they do is apps/echo/.
  */
 #ifndef DATAPLANE_SERVICES_H
 #define DATAPLANE_SERVICES_H

@@ -1,4 +1,4 @@
-/* See view.h. */
+/* See dataplane/state.h. */
 #include "dataplane/state.h"
 
 #include "lib/mem.h"
@@ -49,11 +49,11 @@ bool dp_source6(const struct dp_state *v, unsigned port, const struct net_addr *
 {
 	bool near = ip6_is_link_local(dst) ||
 	            (ip6_is_multicast(dst) && ip6_multicast_scope(dst) <= IP6_SCOPE_LINK);
-	const struct net_addr *a = address_on(&v->port6[port], near, dst);
+	const struct net_addr *a = address_on(&v->interface6[port], near, dst);
 	for (unsigned p = 0; !a && !near && p < v->ifs; p++)
-		a = v->port[p].enabled6 ? address_on(&v->port6[p], false, dst) : NULL;
+		a = v->interface[p].enabled6 ? address_on(&v->interface6[p], false, dst) : NULL;
 	if (!a)
-		a = address_on(&v->port6[port], !near, dst);
+		a = address_on(&v->interface6[port], !near, dst);
 	if (a)
 		*src = *a;
 	return a != NULL;
@@ -74,8 +74,8 @@ unsigned dp_mtu6(const struct dp_state *v, const struct net_addr *dst)
 	                                 : dp_interface_of(v, dp_next_hop6(v, (const uint8_t *)dst->w));
 	unsigned least = NIC_MTU_MAX;
 	for (unsigned p = 0; p < v->ifs; p++) {
-		unsigned mtu = __atomic_load_n(&v->port6[p].mtu, __ATOMIC_RELAXED);
-		if (v->port[p].enabled6 && (out < 0 || p == (unsigned)out) && mtu < least)
+		unsigned mtu = __atomic_load_n(&v->interface6[p].mtu, __ATOMIC_RELAXED);
+		if (v->interface[p].enabled6 && (out < 0 || p == (unsigned)out) && mtu < least)
 			least = mtu;
 	}
 	return least;
@@ -85,8 +85,8 @@ unsigned dp_mtu(const struct dp_state *v)
 {
 	unsigned least = NIC_MTU_MAX;
 	for (unsigned p = 0; p < v->ifs; p++)
-		if (dp_in_use(&v->port[p]) && v->port[p].mtu < least)
-			least = v->port[p].mtu;
+		if (dp_in_use(&v->interface[p]) && v->interface[p].mtu < least)
+			least = v->interface[p].mtu;
 	return least;
 }
 
@@ -94,9 +94,9 @@ unsigned dp_link_of6(const struct dp_state *v, const struct net_addr *src, const
 {
 	unsigned from = DP_INTERFACES_MAX, known = DP_INTERFACES_MAX;
 	for (unsigned p = 0; p < v->ifs; p++) {
-		if (!v->port[p].enabled6)
+		if (!v->interface[p].enabled6)
 			continue;
-		bool ours = src && has_address(&v->port6[p], src);
+		bool ours = src && has_address(&v->interface6[p], src);
 		bool neighbour = host6_lookup(v->hosts6, p, (const uint8_t *)dst->w) != NH_NONE;
 		if (neighbour && (ours || known == DP_INTERFACES_MAX))
 			known = p;

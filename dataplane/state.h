@@ -1,6 +1,6 @@
 /*
  * What data cores see of the control plane: interfaces, forwarding table, adjacencies. It lies in
- * the snapshot region, written by the control core, read-only for the others.
+ * published memory, written by the control core, read-only for the others.
  *
  * An interface has a number. The first NIC_PORTS_MAX are those of the ports themselves, for frames
  * without a tag; the others are VLANs of a port (IEEE 802.1Q) and loopbacks, which are on no port.
@@ -91,7 +91,8 @@ struct adj {
 	uint64_t gateway;
 };
 _Static_assert(sizeof(struct adj) == 32, "two to a cache line");
-_Static_assert(DP_INTERFACES_MAX <= 256 && NIC_PORTS_MAX <= DP_INTERFACES_MAX, "struct pkt, port");
+_Static_assert(DP_INTERFACES_MAX <= 256 && NIC_PORTS_MAX <= DP_INTERFACES_MAX,
+               "struct pkt, interface");
 _Static_assert(DP_INTERFACES_MAX <= CORE_INTERFACES_MAX, "drops are counted by interface");
 _Static_assert(PKT_VECTOR_MAX <= FIB_BATCH_MAX, "a vector is looked up at once");
 _Static_assert(MIRROR_PORTS_MAX == NIC_PORTS_MAX, "a capture counts by port");
@@ -113,7 +114,7 @@ struct dp_interface {
 };
 
 /* In either version. */
-static inline bool dp_in_use(const struct dp_interface *vp) { return vp->enabled || vp->enabled6; }
+static inline bool dp_in_use(const struct dp_interface *ifp) { return ifp->enabled || ifp->enabled6; }
 
 /* Our IPv6 addresses on an interface that may be used (not tentative, RFC 4862 5.4). To change one:
  * count = 0, core_quiesce(), write the rest, count = as many (release). [0] is the link-local
@@ -164,7 +165,7 @@ struct dp_filters {
  * pointer stored, and this one written, and the memory of its lists used, after core_quiesce(). So
  * who reads the pointer once a vector judges each packet by what was in force at one time. */
 struct dp_filter_set {
-	struct dp_filters port[DP_INTERFACES_MAX];
+	struct dp_filters interface[DP_INTERFACES_MAX];
 	bool out[2]; /* is there any `out`, of IPv4, of IPv6 */
 };
 
@@ -186,8 +187,8 @@ struct dp_state {
 	uint64_t started; /* TSC: when all this was made, another one each time */
 	uint32_t ifs; /* interfaces: their numbers are below that. Not all need be there: dp_exists */
 	uint32_t tagged; /* a bit for each port that has VLANs */
-	struct dp_interface port[DP_INTERFACES_MAX];
-	struct dp_interface6 port6[DP_INTERFACES_MAX];
+	struct dp_interface interface[DP_INTERFACES_MAX];
+	struct dp_interface6 interface6[DP_INTERFACES_MAX];
 	const struct dp_filter_set *filters; /* one of the two; dp_filters */
 	struct dp_filter_set filter_set[2];
 	uint32_t filter_counts; /* how many counts all lists have when data cores start */
@@ -202,7 +203,7 @@ struct dp_state {
 	uint16_t capture_port;
 	struct dp_capture capture;
 	struct dp_trace trace;
-	void *extension; /* of the application's (control/management/plugin.h); NULL: none */
+	void *plugin_data; /* of the application's (control/management/plugin.h); NULL: none */
 	void *plugin_more;
 	const struct fib *fib; /* these three at the same address in every address space */
 	const struct fib *fib6;
@@ -215,7 +216,7 @@ struct dp_state {
 	char name[DP_INTERFACES_MAX][DP_NAME_MAX]; /* of an interface, in text */
 };
 
-/* The view; valid on every core once the ports have started. */
+/* The data-plane state; valid on every core once the ports have started. */
 static inline struct dp_state *dp_get(void)
 {
 	size_t bytes;
@@ -245,24 +246,24 @@ static inline bool dp_is_management(const struct dp_state *v, const uint8_t *ip,
 /* Is there an interface of that number? */
 static inline bool dp_exists(const struct dp_state *v, unsigned port)
 {
-	return port < v->ifs && v->port[port].mtu;
+	return port < v->ifs && v->interface[port].mtu;
 }
 
-static inline bool dp_is_loopback(const struct dp_interface *vp)
+static inline bool dp_is_loopback(const struct dp_interface *ifp)
 {
-	return vp->port == DP_PORT_NONE;
+	return ifp->port == DP_PORT_NONE;
 }
 
 /* Does it exist, and may there be neighbours? */
 static inline bool dp_has_link(const struct dp_state *v, unsigned port)
 {
-	return dp_exists(v, port) && !dp_is_loopback(&v->port[port]);
+	return dp_exists(v, port) && !dp_is_loopback(&v->interface[port]);
 }
 
 /* Is the link of interface n up? A loopback's is always. */
-static inline bool view_link_is_up(const struct dp_state *v, unsigned n)
+static inline bool dp_link_is_up(const struct dp_state *v, unsigned n)
 {
-	return __atomic_load_n(&v->port[n].link_up, __ATOMIC_RELAXED);
+	return __atomic_load_n(&v->interface[n].link_up, __ATOMIC_RELAXED);
 }
 
 /* "eth0", "eth0.100" or "lo0". */
@@ -375,7 +376,7 @@ unsigned dp_mtu(const struct dp_state *v);
 /* Gives a packet of ours that leaves by the port the hop limit of its link. */
 static inline void dp_hop_limit6(const struct dp_state *v, unsigned port, uint8_t *ip)
 {
-	ip6_hop_limit_set(ip, __atomic_load_n(&v->port6[port].hop_limit, __ATOMIC_RELAXED));
+	ip6_hop_limit_set(ip, __atomic_load_n(&v->interface6[port].hop_limit, __ATOMIC_RELAXED));
 }
 
 /*
@@ -434,7 +435,7 @@ static inline const struct dp_shared *dp_shared_of(unsigned core)
 #define DP_FILTER_COUNTS_EACH 16384
 #define DP_FILTER_COUNTS (2 * DP_FILTER_COUNTS_EACH)
 struct dp_counted {
-	uint64_t started; /* view.started of when it was zeroed */
+	uint64_t started; /* dp.started of when it was zeroed */
 	struct dp_carried carried[DP_INTERFACES_MAX]; /* by interface */
 	uint64_t filter[DP_FILTER_COUNTS];
 };
@@ -528,7 +529,7 @@ enum dp_app_msg {
 	APP_TCP_ERROR, /* a frame with an ICMP error about a TCP segment of ours, checked */
 };
 
-/* dataplane/mirror.c: control_hooks.tap, for a capture. */
+/* dataplane/mirror.c: control_hooks.mirror, for a capture. */
 void mirror_vector(const struct pkt *v, unsigned n, unsigned port, bool out);
 
 /* dataplane/trace.c: control_hooks.trace. */

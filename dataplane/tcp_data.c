@@ -99,7 +99,7 @@ static unsigned full(void *ctx, const struct net_addr *remote)
 static unsigned mtu6(void *ctx, const struct net_addr *remote)
 {
 	(void)ctx;
-	return dp_mtu6(output_state.view, remote);
+	return dp_mtu6(output_state.dp, remote);
 }
 
 void tcp_data_start(void)

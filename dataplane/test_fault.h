@@ -26,13 +26,13 @@
 	X(TEST_FAULT_RESTART,       "restart",       TEST_OTHER,      0) /* of a healthy core */ \
 	X(TEST_FAULT_CONSTANT,      "constant",      TEST_WRITE,      constant) \
 	X(TEST_FAULT_BOOT_INFO,     "boot-info",     TEST_WRITE,      self.info) \
-	X(TEST_FAULT_SNAPSHOT,      "snapshot",      TEST_WRITE,      self.info->snapshot) /* on a data core */ \
-	X(TEST_FAULT_OUTBOX,        "outbox",        TEST_WRITE,      other->outbox) \
+	X(TEST_FAULT_PUBLISHED,     "published",     TEST_WRITE,      self.info->published) /* on a data core */ \
+	X(TEST_FAULT_SHARED,        "shared",        TEST_WRITE,      other->shm) \
 	X(TEST_FAULT_ARENA,         "arena",         TEST_WRITE,      other->arena) \
 	X(TEST_FAULT_TABLES,        "tables",        TEST_READ,       self.info->core[0].tables) /* on a data core */ \
 	X(TEST_FAULT_KERNEL,        "kernel",        TEST_READ,       KERNEL_IMAGE) \
 	X(TEST_FAULT_EXEC_STACK,    "exec-stack",    TEST_EXEC,       stack) \
-	X(TEST_FAULT_EXEC_SNAPSHOT, "exec-snapshot", TEST_EXEC,       self.info->snapshot) \
+	X(TEST_FAULT_EXEC_PUBLISHED, "exec-published", TEST_EXEC,     self.info->published) \
 	X(TEST_FAULT_EXEC_ARENA,    "exec-arena",    TEST_EXEC,       mine->arena) \
 	X(TEST_FAULT_EXEC_CONSTANT, "exec-constant", TEST_EXEC,       constant) \
 	X(TEST_FAULT_CLI,           "cli",           TEST_PRIVILEGED, 0) \

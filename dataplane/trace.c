@@ -26,7 +26,7 @@ COLD void trace_filter(const struct dp_filter *f, uint32_t rule)
 {
 	const struct dp_filter_set *sets = dp_get()->filter_set;
 	const unsigned set = f >= (const struct dp_filter *)(const void *)&sets[1];
-	const struct dp_filters *all = sets[set].port;
+	const struct dp_filters *all = sets[set].interface;
 	for (unsigned p = 0; p < dp_get()->ifs; p++)
 		for (unsigned six = 0; six < 2; six++) {
 			unsigned word = (six ? TRACE_FILTER_SIX : 0) | (set ? TRACE_FILTER_SET : 0);

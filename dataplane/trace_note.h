@@ -11,7 +11,7 @@
 
 #include "dataplane/state.h"
 
-/* The filter f, one of the view's, was asked, and said so (acl_classify). */
+/* The filter f, one of the data-plane state's, was asked, and said so (acl_classify). */
 void trace_filter(const struct dp_filter *f, uint32_t rule);
 
 /* The way back to its source, which is being verified, is nh. */

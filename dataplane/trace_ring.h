@@ -38,7 +38,7 @@ enum trace_kind {
 	TRACE_KINDS,
 };
 
-/* SET: of the second view.filter_set. */
+/* SET: of the second dp.filter_set. */
 enum trace_filter { TRACE_FILTER_OUT = 1, TRACE_FILTER_SIX = 2, TRACE_FILTER_SET = 4 };
 
 #define TRACE_WAY_MTU 0xffff

@@ -1,7 +1,7 @@
 /*
  * VLANs on a data core (IEEE 802.1Q): by which interface a frame came in, and the room for the tag
  * that it leaves with. In between a frame has no tag, wherever it came from; the adjacency that it
- * leaves by has the tag in its header (view.h).
+ * leaves by has the tag in its header (dataplane/state.h).
  *
  * A tag with VID 0 is a priority and no VLAN (802.1Q 6.9.1): the frame is the port's own. Priorities
  * are read by nobody here and not kept (RFC 1812 5.3.3.1 knows IP's own).
@@ -39,16 +39,18 @@ static inline bool vlan_untag(struct pkt *p, const struct dp_state *v, struct dp
 {
 	if (likely(!vlan_is_tagged(p)))
 		return true;
-	unsigned vid = be16_load(p->data + 14) & ETH_VID_MASK, interface = p->port;
+	unsigned vid = be16_load(p->data + 14) & ETH_VID_MASK, interface = p->interface;
 	if (vid) /* of a frame that has been here already: a second tag */
-		interface = p->port < NIC_PORTS_MAX && vid <= ETH_VID_MAX ? v->vlan[p->port][vid] : 0;
+		interface = p->interface < NIC_PORTS_MAX && vid <= ETH_VID_MAX
+		                    ? v->vlan[p->interface][vid]
+		                    : 0;
 	if (vid && !interface) {
 		core_drop(p, CNT_drop_vlan_unknown);
 		return false;
 	}
 	eth_untag(p->data);
 	vlan_move(p, ETH_TAG_LEN);
-	p->port = (uint8_t)interface;
+	p->interface = (uint8_t)interface;
 	if (vid) {
 		carried[interface].rx_pkts++;
 		carried[interface].rx_bytes += p->len;
@@ -57,13 +59,13 @@ static inline bool vlan_untag(struct pkt *p, const struct dp_state *v, struct dp
 }
 
 /* Gives an adjacency of that interface its header, to `mac`; type: EtherType, host order. */
-static inline void vlan_adjacency(struct adj *a, const struct dp_interface *vp, const uint8_t *mac,
+static inline void vlan_adjacency(struct adj *a, const struct dp_interface *ifp, const uint8_t *mac,
                                   uint16_t type)
 {
-	eth_header_build(a->header, mac, vp->mac, type);
+	eth_header_build(a->header, mac, ifp->mac, type);
 	a->header_bytes = ETH_HLEN;
-	if (vp->vid) {
-		eth_tag_build(a->header, vp->vid);
+	if (ifp->vid) {
+		eth_tag_build(a->header, ifp->vid);
 		be16_store(a->header + ETH_HLEN + ETH_TAG_LEN - 2, type);
 		a->header_bytes = ETH_HLEN + ETH_TAG_LEN;
 	}

@@ -1,8 +1,8 @@
 /*
- * See remains.h. The kernel copies raw data; the control core formats it as text at ring 3. The failed
- * core shall forward again soon, and ring 0 may be emulated (ARCHITECTURE.md, Kernel).
+ * See coredump.h. The kernel copies raw data; the control core formats it as text at ring 3. The
+ * failed core shall forward again soon, and ring 0 may be emulated (ARCHITECTURE.md, Kernel).
  */
-#include "kernel/remains.h"
+#include "kernel/coredump.h"
 
 #include "kernel/program.h"
 

@@ -15,7 +15,7 @@
 #include "kernel/mce.h"
 #include "kernel/panic.h"
 #include "kernel/program.h"
-#include "kernel/remains.h"
+#include "kernel/coredump.h"
 #include "kernel/trap.h"
 #include "kernel/tsc.h"
 

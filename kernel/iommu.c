@@ -180,7 +180,7 @@ static uint64_t reach_all(void)
 {
 	const struct core_memory *m = boot_info->core;
 	uint64_t most = m[0].tables + m[0].tables_bytes;
-	reach(boot_info->snapshot, boot_info->snapshot_bytes);
+	reach(boot_info->published, boot_info->published_bytes);
 	reach(m[0].tables, m[0].tables_bytes);
 	for (unsigned i = 0; i < boot_info->cores; i++) {
 		uint64_t end = m[i].arena + m[i].arena_bytes;

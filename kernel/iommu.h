@@ -2,9 +2,9 @@
  * DMA isolation: network cards reach only the memory that core programs give to devices
  * (docs/RELIABILITY.md, Isolation).
  *
- * 1. A card reaches the arenas, the snapshot and the control core's tables, at their physical
+ * 1. A card reaches the arenas, published memory and the control core's tables, at their physical
  *    addresses, so dma_addr() (hal/dma.h) is the same with and without an IOMMU. A card reaches no
- *    kernel memory, page table, outbox, program variable or register of another device.
+ *    kernel memory, page table, shared memory, program variable or register of another device.
  * 2. All cards share one map, which never changes. KCALL_SHARE moves memory between two regions that
  *    are both in the map.
  * 3. Message interrupts, writes to 0xfeexxxxx, are not memory accesses to the units, and pass.

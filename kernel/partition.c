@@ -3,9 +3,9 @@
  * shares.c has given to each:
  *
  *     arena     one per data core, which alone writes it: packet buffers and NIC rings. The control
- *               core maps it read-only, for data too large for an outbox
- *     outbox    one per core: that core writes, all others map it read-only
- *     snapshot  written by the control core, read-only for the others
+ *               core maps it read-only, for data too large for shared memory
+ *     shared    one per core: that core writes, all others map it read-only
+ *     published  written by the control core, read-only for the others
  *     tables    the control core's alone. Snapshot and tables are one piece of memory; the control core
  *               moves the boundary (KCALL_SHARE), because both sizes depend on the configuration
  *
@@ -41,11 +41,11 @@ static void map_windows(struct core *c)
 	for (unsigned i = 0; i < boot_info->cores; i++) {
 		const struct core_memory *of = &boot_info->core[i];
 		unsigned flags = i == c->id ? VM_WRITE : 0;
-		map_window(c, of->outbox, of->outbox_bytes, flags);
+		map_window(c, of->shm, of->shm_bytes, flags);
 		if (i == c->id || m->roles & CORE_CONTROL)
 			map_window(c, of->arena, of->arena_bytes, flags);
 	}
-	map_window(c, boot_info->snapshot, boot_info->snapshot_bytes,
+	map_window(c, boot_info->published, boot_info->published_bytes,
 	           m->roles & CORE_CONTROL ? VM_WRITE : 0);
 	if (boot_info->config_bytes && m->roles & CORE_CONTROL)
 		map_window(c, boot_info->config, boot_info->config_bytes, 0);
@@ -73,7 +73,7 @@ int partition_share(uint64_t bytes)
 			map_window(&cores[i], m->tables, bytes, 0);
 	m->tables += bytes;
 	m->tables_bytes -= bytes;
-	boot_info->snapshot_bytes += bytes;
+	boot_info->published_bytes += bytes;
 	return E_OK;
 }
 
@@ -91,9 +91,9 @@ void partition_cores(unsigned n, const struct boot *boot)
 		program_map(&cores[i]);
 	}
 	shares_take(boot);
-	clear_header(boot_info->snapshot);
+	clear_header(boot_info->published);
 	for (unsigned i = 0; i < n; i++)
-		clear_header(boot_info->core[i].outbox);
+		clear_header(boot_info->core[i].shm);
 	for (unsigned i = 0; i < n; i++)
 		map_windows(&cores[i]);
 	boot_info->ram_bytes = vm_total();

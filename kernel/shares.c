@@ -1,18 +1,18 @@
 /*
  * Divides the memory of the machine, in 2 MiB pages (ARCHITECTURE.md, Address spaces). The kernel
- * does not know the configuration: a router with a million routes needs tables and snapshots, a
- * server with a million connections needs arenas. The rules:
+ * does not know the configuration: a router with a million routes needs tables and published
+ * memory, a server with a million connections needs arenas. The rules:
  *
- * 1. The control core gets one piece for its tables and the snapshots. The piece is a quarter of the
- *    memory, 1 GiB at most, plus two to three times the boot module in whole 2 MiB pages. A router's
- *    configuration makes tables twice its size. The traces that a generator replays are laid out in the
- *    snapshots (tools/pktgen/frames/replay.h). The snapshots start small; the control core enlarges them when
- *    it knows the size (KCALL_SHARE). If the piece is too large for the machine, it shrinks. If even
- *    the minimum does not fit beside the module, the module is dropped.
+ * 1. The control core gets one piece for its tables and published memory. The piece is a quarter of
+ * the memory, 1 GiB at most, plus two to three times the boot module in whole 2 MiB pages. A
+ * router's configuration makes tables twice its size. The traces that a generator replays are laid
+ * out in the published memory (tools/pktgen/frames/replay.h). Published memory starts small; the
+ * control core enlarges it when it knows the size (KCALL_SHARE). If the piece is too large for the
+ * machine, it shrinks. If even the minimum does not fit beside the module, the module is dropped.
  * 2. The data cores share the rest equally. No one else would use it, and untouched memory costs
  *    nothing. Only the page tables' memory is held back.
- * 3. Each region is contiguous in physical memory. The small ones are taken first; the arenas are then
- *    as large as the holes in the machine's memory allow.
+ * 3. Each region is contiguous in physical memory. The small ones are taken first; the arenas are
+ * then as large as the holes in the machine's memory allow.
  *
  * This code does not access memory: tests/unit/kernel/test_shares.c divides machines of all sizes.
  */
@@ -26,8 +26,8 @@
 #define SHARE_HIGH (512 * MIB) /* twice as much is more than a million routes take */
 #define CONTROL_LEAST (2 * SHARE_LOW)
 #define TEXT_HIGH (64 * MIB) /* largest configuration text; a larger module contains captures */
-/* About what the largest configurable number of connections (control/config/config_statements.c) and of buffers
- * (runtime/data.c) take together. */
+/* About what the largest configurable number of connections (control/config/config_statements.c)
+ * and of buffers (runtime/data.c) take together. */
 #define ARENA_HIGH (4096 * MIB)
 
 /* An eighth of the memory, within SHARE_LOW and SHARE_HIGH, in whole 2 MiB pages. */
@@ -53,11 +53,11 @@ static void take(struct want *missing, uint64_t bytes, const char *what, uint64_
 		*missing = (struct want){bytes, what};
 }
 
-static void take_outbox(struct want *missing, struct core_memory *m)
+static void take_shm(struct want *missing, struct core_memory *m)
 {
-	m->outbox_bytes = m->roles & CORE_CONTROL ? 2 * MIB * (1 + boot_info->data_cores) : 0;
-	m->outbox_bytes += m->roles & CORE_DATA ? 4 * MIB : 0;
-	take(missing, m->outbox_bytes, "a core's outbox", &m->outbox);
+	m->shm_bytes = m->roles & CORE_CONTROL ? 2 * MIB * (1 + boot_info->data_cores) : 0;
+	m->shm_bytes += m->roles & CORE_DATA ? 4 * MIB : 0;
+	take(missing, m->shm_bytes, "a core's shared memory", &m->shm);
 }
 
 /* Upper bound of the page tables that a core still needs (map_windows, kernel/partition.c). The control
@@ -95,19 +95,20 @@ static void take_arenas(struct want *missing)
 	}
 }
 
-/* Takes all regions, with `control` bytes for tables and snapshots; returns the first failure. */
+/* Takes all regions, with `control` bytes for tables and published memory; returns the first
+ * failure. */
 static struct want take_all(uint64_t control)
 {
 	struct core_memory *m = boot_info->core;
 	struct want missing = {0, NULL};
-	take(&missing, control, "the tables", &boot_info->snapshot);
-	boot_info->snapshot_bytes = SHARE_LOW;
-	m->tables = boot_info->snapshot + SHARE_LOW;
+	take(&missing, control, "the tables", &boot_info->published);
+	boot_info->published_bytes = SHARE_LOW;
+	m->tables = boot_info->published + SHARE_LOW;
 	m->tables_bytes = control - SHARE_LOW;
 	for (unsigned i = 0; i < boot_info->cores; i++) {
 		m[i].roles = (i == 0 ? CORE_CONTROL : 0) |
 		             (i >= boot_info->first_data_core ? CORE_DATA : 0);
-		take_outbox(&missing, &m[i]);
+		take_shm(&missing, &m[i]);
 	}
 	take_arenas(&missing);
 	return missing;

@@ -61,7 +61,8 @@ struct pkt {
 	uint32_t buf;  /* buffer number in the pool of the core that owns the packet */
 	uint16_t len;  /* bytes of the frame at data, without FCS; pkt_bytes() counts a whole chain */
 	uint8_t flags; /* enum pkt_flags */
-	uint8_t port;  /* input port */
+	uint8_t interface; /* input interface; drivers write the port: the number of its own
+	                      interface */
 };
 _Static_assert(sizeof(struct pkt) == 8 + sizeof(void *), "a packet handle is two words");
 

@@ -199,15 +199,15 @@ int arp_init(struct arp *a, const struct arp_params *params, void *mem, size_t b
 
 /* --- public: neighbours --- */
 
-static uint32_t find(const struct arp *a, unsigned port, uint32_t ip)
+static uint32_t find(const struct arp *a, unsigned interface, uint32_t ip)
 {
 	const struct net_addr addr = net_addr_ip4(ip);
-	return neigh_hash_find(&a->table, port, &addr);
+	return neigh_hash_find(&a->table, interface, &addr);
 }
 
-int arp_neigh_find(const struct arp *a, unsigned port, uint32_t ip)
+int arp_neigh_find(const struct arp *a, unsigned interface, uint32_t ip)
 {
-	uint32_t i = find(a, port, ip);
+	uint32_t i = find(a, interface, ip);
 	return i == NEIGH_NIL ? E_NOENT : (int)i;
 }
 
@@ -224,10 +224,10 @@ static uint32_t victim_of(struct arp *a)
 	}
 }
 
-int arp_neigh_get(struct arp *a, unsigned port, uint32_t ip)
+int arp_neigh_get(struct arp *a, unsigned interface, uint32_t ip)
 {
 	const struct net_addr addr = net_addr_ip4(ip);
-	uint32_t i = neigh_hash_find(&a->table, port, &addr);
+	uint32_t i = neigh_hash_find(&a->table, interface, &addr);
 	if (i != NEIGH_NIL)
 		return (int)i;
 	uint32_t victim = a->table.free.head == NEIGH_NIL ? victim_of(a) : NEIGH_NIL;
@@ -235,11 +235,11 @@ int arp_neigh_get(struct arp *a, unsigned port, uint32_t ip)
 		/* lost, not unreachable: a sender that fills the table must not trigger ICMP errors
 		 * as well */
 		reset(a, victim, a->ops->lost);
-		i = neigh_hash_find(&a->table, port, &addr); /* the ops may have added it */
+		i = neigh_hash_find(&a->table, interface, &addr); /* the ops may have added it */
 		if (i != NEIGH_NIL)
 			return (int)i;
 	}
-	i = neigh_take(&a->table, port, &addr);
+	i = neigh_take(&a->table, interface, &addr);
 	if (i == NEIGH_NIL)
 		return E_NOMEM;
 	enter_state(a, i, ARP_UNRESOLVED);
@@ -305,20 +305,20 @@ void arp_used(struct arp *a, unsigned index, uint64_t now_ns)
 		probe(a, index, now_ns);
 }
 
-void arp_flush_port(struct arp *a, unsigned port)
+void arp_flush_interface(struct arp *a, unsigned interface)
 {
 	for (uint32_t i = 0; i < a->params.neighbours; i++) {
 		const struct neigh *n = &a->table.neigh[i];
-		if (n->port == port && n->state != ARP_FREE && n->state != ARP_STATIC)
+		if (n->interface == interface && n->state != ARP_FREE && n->state != ARP_STATIC)
 			reset(a, i, a->ops->unreachable);
 	}
 }
 
-int arp_set_static(struct arp *a, unsigned port, uint32_t ip, const uint8_t *mac)
+int arp_set_static(struct arp *a, unsigned interface, uint32_t ip, const uint8_t *mac)
 {
-	if (port > 255 || !eth_is_station(mac) || ip4_src_is_martian(ip))
+	if (interface > 255 || !eth_is_station(mac) || ip4_src_is_martian(ip))
 		return E_INVAL;
-	int i = arp_neigh_get(a, port, ip);
+	int i = arp_neigh_get(a, interface, ip);
 	if (i < 0)
 		return i;
 	bool was_up = is_up(&a->table.neigh[i]);
@@ -328,11 +328,11 @@ int arp_set_static(struct arp *a, unsigned port, uint32_t ip, const uint8_t *mac
 	return i;
 }
 
-int arp_restore(struct arp *a, unsigned port, uint32_t ip, const uint8_t *mac, uint64_t now_ns)
+int arp_restore(struct arp *a, unsigned interface, uint32_t ip, const uint8_t *mac, uint64_t now_ns)
 {
 	if (!eth_is_station(mac))
 		return E_INVAL;
-	const int i = arp_neigh_get(a, port, ip);
+	const int i = arp_neigh_get(a, interface, ip);
 	if (i < 0 || a->table.neigh[i].state == ARP_STATIC)
 		return i;
 	heard(a, (uint32_t)i, mac, now_ns);
@@ -347,9 +347,9 @@ int arp_restore(struct arp *a, unsigned port, uint32_t ip, const uint8_t *mac, u
 	return i;
 }
 
-int arp_forget(struct arp *a, unsigned port, uint32_t ip)
+int arp_forget(struct arp *a, unsigned interface, uint32_t ip)
 {
-	uint32_t i = find(a, port, ip);
+	uint32_t i = find(a, interface, ip);
 	if (i == NEIGH_NIL)
 		return E_NOENT;
 	reset(a, i, a->ops->unreachable);
@@ -375,7 +375,7 @@ static bool may_learn(struct arp *a, uint64_t now_ns)
 	return false;
 }
 
-enum counter arp_input(struct arp *a, unsigned port, const uint8_t *frame, unsigned len,
+enum counter arp_input(struct arp *a, unsigned interface, const uint8_t *frame, unsigned len,
                        uint64_t now_ns)
 {
 	struct arp_message m;
@@ -384,26 +384,26 @@ enum counter arp_input(struct arp *a, unsigned port, const uint8_t *frame, unsig
 	memcpy(&m, frame + ETH_HLEN, sizeof m);
 	if (!message_is_valid(&m))
 		return CNT_drop_arp_malformed;
-	if (!arp_local_first(a, port))
+	if (!arp_local_first(a, interface))
 		return CNT_drop_port_down;
 
 	uint32_t spa = be32_get(m.spa), tpa = be32_get(m.tpa);
 	bool request = be16_get(m.op) == ARP_OP_REQUEST;
-	struct arp_local *ours = arp_local_find(a, port, spa);
+	struct arp_local *ours = arp_local_find(a, interface, spa);
 	if (!eth_is_station(m.sha))
 		return CNT_drop_arp_bad_sender;
 	if (ours && !eth_equal(m.sha, ours->mac))
 		arp_local_conflict(a, ours, now_ns);
 	/* RFC 5227 2.1.1: a request from 0.0.0.0 is a probe, answered but not learned from */
 	bool is_probe = request && spa == 0;
-	if (!is_probe && (arp_local_on_any_port(a, spa) || !arp_is_on_link(a, port, spa)))
+	if (!is_probe && (arp_local_on_any_interface(a, spa) || !arp_is_on_link(a, interface, spa)))
 		return CNT_drop_arp_bad_sender;
 
 	/* RFC 826 "Packet Reception": first update; add only if the message is for us */
-	int known = is_probe ? E_NOENT : arp_neigh_find(a, port, spa);
-	const struct arp_local *target = arp_local_find(a, port, tpa);
+	int known = is_probe ? E_NOENT : arp_neigh_find(a, interface, spa);
+	const struct arp_local *target = arp_local_find(a, interface, tpa);
 	if (known < 0 && target && request && !is_probe && may_learn(a, now_ns))
-		known = arp_neigh_get(a, port, spa);
+		known = arp_neigh_get(a, interface, spa);
 	if (known >= 0)
 		heard(a, (uint32_t)known, m.sha, now_ns);
 	if (!target) {
@@ -411,7 +411,7 @@ enum counter arp_input(struct arp *a, unsigned port, const uint8_t *frame, unsig
 		return news ? CNT_delivered_arp : CNT_drop_arp_not_ours;
 	}
 	/* looked up again: ops called by heard() may have changed our addresses */
-	target = arp_local_find(a, port, tpa);
+	target = arp_local_find(a, interface, tpa);
 	if (request && target)
 		arp_send(a, target, ARP_OP_REPLY, m.sha, m.sha, spa);
 	return CNT_delivered_arp;
@@ -444,7 +444,7 @@ bool arp_next(const struct arp *a, unsigned *cursor, uint64_t now_ns, struct arp
 		*out = (struct arp_entry){
 			.ip = net_addr_to_ip4(&n->addr),
 			.index = i,
-			.port = n->port,
+			.interface = n->interface,
 			.state = (enum arp_state)n->state,
 			.pinned = n->pins > 0,
 			.pending = n->queued,

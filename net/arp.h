@@ -29,7 +29,7 @@
  *   any of the five above: heard             REACHABLE    up if the MAC is new, queue → release
  *   any         arp_set_static               STATIC       up, queue → release; no timers, and ARP
  *                                                         messages change nothing
- *   INCOMPLETE  no address of ours on port   FAILED       no source address
+ *   INCOMPLETE  no address of ours on interface   FAILED       no source address
  *
  * Invariants
  * 1. Every frame given to arp_output ends in exactly one call of release, unreachable or lost, at
@@ -38,9 +38,9 @@
  *    never called between up and down: down comes first.
  * 3. The state is consistent before any op is called, so ops may call back into the module.
  *
- * Deliberately missing: proxy ARP (RFC 1027), answering on one port for our address on another, and
- * probing an address before use (RFC 5227 2.1: an address configured on a router is announced and
- * defended, not given up).
+ * Deliberately missing: proxy ARP (RFC 1027), answering on one interface for our address on
+ * another, and probing an address before use (RFC 5227 2.1: an address configured on a router is
+ * announced and defended, not given up).
  */
 #ifndef NET_ARP_H
 #define NET_ARP_H
@@ -52,7 +52,7 @@
 #include "net/icmp_limit.h"
 #include "net/neigh_table.h"
 
-#define ARP_FRAME_LEN 42 /* Ethernet header and message; the port adds padding */
+#define ARP_FRAME_LEN 42 /* Ethernet header and message; the interface adds padding */
 #define ARP_LOCALS_MAX 512
 
 #define ARP_HTYPE_ETHERNET 1
@@ -121,8 +121,8 @@ struct arp_params {
 /* All ops are called from within module functions; ctx is the argument of arp_init. Frames passed
  * to ops belong to the module; they are valid and writable only during the call. */
 struct arp_ops {
-	/* Sends this ARP frame (ARP_FRAME_LEN bytes, complete) from the port. */
-	void (*tx)(void *ctx, unsigned port, const uint8_t *frame, unsigned len);
+	/* Sends this ARP frame (ARP_FRAME_LEN bytes, complete) from the interface. */
+	void (*tx)(void *ctx, unsigned interface, const uint8_t *frame, unsigned len);
 	/* The neighbour was resolved, or its MAC has changed. */
 	void (*up)(void *ctx, unsigned index, const uint8_t *mac);
 	/* No longer resolved; frames for it must be passed to arp_output again. */
@@ -149,7 +149,7 @@ struct arp_ops {
 struct arp_entry {
 	uint32_t ip;
 	unsigned index;
-	unsigned port;
+	unsigned interface;
 	enum arp_state state;
 	uint8_t mac[ETH_ALEN]; /* last known; zero if never resolved */
 	bool pinned;
@@ -163,7 +163,7 @@ struct arp_local {
 	uint64_t announce_at;
 	uint64_t defended_at; /* valid if `defended` */
 	uint32_t ip;
-	uint8_t port;
+	uint8_t interface;
 	uint8_t plen;
 	uint8_t announce_left;
 	bool defended;
@@ -195,16 +195,18 @@ int arp_init(struct arp *a, const struct arp_params *params, void *mem, size_t b
              const struct arp_ops *ops, void *ctx);
 
 /*
- * Adds one of our addresses on a port, with its subnet; a port may have several. The next arp_tick
- * calls announce it (RFC 5227 2.3). Adding it again sets plen and mac. E_NOMEM, E_INVAL.
+ * Adds one of our addresses on an interface, with its subnet; an interface may have several. The
+ * next arp_tick calls announce it (RFC 5227 2.3). Adding it again sets plen and mac. E_NOMEM,
+ * E_INVAL.
  */
-int arp_add_local(struct arp *a, unsigned port, uint32_t ip, unsigned plen, const uint8_t *mac);
+int arp_add_local(struct arp *a, unsigned interface, uint32_t ip, unsigned plen,
+                  const uint8_t *mac);
 
-/* Removes our addresses on a port. Its neighbours stay: see arp_flush_port. */
-void arp_clear_local(struct arp *a, unsigned port);
+/* Removes our addresses on an interface. Its neighbours stay: see arp_flush_interface. */
+void arp_clear_local(struct arp *a, unsigned interface);
 
-/* Announces the port's addresses again from the next arp_tick on, after its link came up. */
-void arp_announce(struct arp *a, unsigned port);
+/* Announces the interface's addresses again from the next arp_tick on, after its link came up. */
+void arp_announce(struct arp *a, unsigned interface);
 
 /*
  * Finds or adds the neighbour; sends nothing. Returns its index, which is valid until `removed`, or
@@ -213,7 +215,7 @@ void arp_announce(struct arp *a, unsigned port);
  * the oldest that is INCOMPLETE, or known only because it asked for us and not sent to since.
  * Pinned, static and answering neighbours stay. Frames waiting for an evicted neighbour are lost.
  */
-int arp_neigh_get(struct arp *a, unsigned port, uint32_t ip);
+int arp_neigh_get(struct arp *a, unsigned interface, uint32_t ip);
 
 /* Must be asked before arp_neigh_get for a packet to a new neighbour. False (counted as
  * arp_limited) if there were so many lately that a scan of the subnet is likely (RFC 6583 6.1,
@@ -221,7 +223,7 @@ int arp_neigh_get(struct arp *a, unsigned port, uint32_t ip);
 bool arp_may_ask(struct arp *a, uint64_t now_ns);
 
 /* Finds a neighbour without adding it; E_NOENT. */
-int arp_neigh_find(const struct arp *a, unsigned port, uint32_t ip);
+int arp_neigh_find(const struct arp *a, unsigned interface, uint32_t ip);
 
 /* Pins are counted. A pinned neighbour is not removed and, once resolved, is kept resolved. The
  * last arp_unpin removes it at once if it is UNRESOLVED. */
@@ -237,9 +239,9 @@ void arp_output(struct arp *a, unsigned index, uint8_t *frame, unsigned len, uin
 /*
  * Processes a received ARP frame. The caller has checked that the EtherType is ARP and the
  * destination MAC is ours or broadcast. Returns its fate: delivered_arp or drop_arp_*;
- * drop_port_down if the port has no address.
+ * drop_port_down if the interface has no address.
  */
-enum counter arp_input(struct arp *a, unsigned port, const uint8_t *frame, unsigned len,
+enum counter arp_input(struct arp *a, unsigned interface, const uint8_t *frame, unsigned len,
                        uint64_t now_ns);
 
 /* Does all work due. Returns arp_deadline(). */
@@ -252,34 +254,35 @@ uint64_t arp_deadline(const struct arp *a);
 /* Data cores have sent to this neighbour since they were last asked. */
 void arp_used(struct arp *a, unsigned index, uint64_t now_ns);
 
-/* The port went down: queued frames become unreachable. Neighbours other than STATIC are removed
- * or, if pinned, UNRESOLVED. */
-void arp_flush_port(struct arp *a, unsigned port);
+/* The interface went down: queued frames become unreachable. Neighbours other than STATIC are
+ * removed or, if pinned, UNRESOLVED. */
+void arp_flush_interface(struct arp *a, unsigned interface);
 
 /* Adds a static neighbour; returns its index, E_NOMEM or E_INVAL (mac is not a station's, or the
- * port or address is invalid). */
-int arp_set_static(struct arp *a, unsigned port, uint32_t ip, const uint8_t *mac);
+ * interface or address is invalid). */
+int arp_set_static(struct arp *a, unsigned interface, uint32_t ip, const uint8_t *mac);
 
 /*
  * Restores a mapping known until a moment ago, for example to the previous program: the neighbour
  * becomes REACHABLE and is asked soon, all such neighbours within some seconds. STATIC ones stay.
  * Returns its index, E_NOMEM or E_INVAL (mac is not a station's).
  */
-int arp_restore(struct arp *a, unsigned port, uint32_t ip, const uint8_t *mac, uint64_t now_ns);
+int arp_restore(struct arp *a, unsigned interface, uint32_t ip, const uint8_t *mac,
+                uint64_t now_ns);
 
-/* Removes a neighbour in any state (`clear arp`, `no arp …`): as arp_flush_port, for one neighbour
- * and also for STATIC. E_NOENT. */
-int arp_forget(struct arp *a, unsigned port, uint32_t ip);
+/* Removes a neighbour in any state (`clear arp`, `no arp …`): as arp_flush_interface, for one
+ * neighbour and also for STATIC. E_NOENT. */
+int arp_forget(struct arp *a, unsigned interface, uint32_t ip);
 
-/* Address and port of a neighbour that is not FREE. */
+/* Address and interface of a neighbour that is not FREE. */
 static inline uint32_t arp_neigh_ip(const struct arp *a, unsigned index)
 {
 	return net_addr_to_ip4(&a->table.neigh[index].addr);
 }
 
-static inline unsigned arp_neigh_port(const struct arp *a, unsigned index)
+static inline unsigned arp_neigh_interface(const struct arp *a, unsigned index)
 {
-	return a->table.neigh[index].port;
+	return a->table.neigh[index].interface;
 }
 
 /* Walks the table by index; *cursor starts at 0. False after the last. */

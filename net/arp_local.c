@@ -4,20 +4,20 @@
 #include "lib/mem.h"
 #include "net/ip4.h"
 
-static bool local_is(const struct arp_local *l, unsigned port, uint32_t ip)
+static bool local_is(const struct arp_local *l, unsigned interface, uint32_t ip)
 {
-	return l->port == port && l->ip == ip;
+	return l->interface == interface && l->ip == ip;
 }
 
-struct arp_local *arp_local_find(struct arp *a, unsigned port, uint32_t ip)
+struct arp_local *arp_local_find(struct arp *a, unsigned interface, uint32_t ip)
 {
 	for (uint32_t i = 0; i < a->locals; i++)
-		if (local_is(&a->local[i], port, ip))
+		if (local_is(&a->local[i], interface, ip))
 			return &a->local[i];
 	return NULL;
 }
 
-bool arp_local_on_any_port(const struct arp *a, uint32_t ip)
+bool arp_local_on_any_interface(const struct arp *a, uint32_t ip)
 {
 	for (uint32_t i = 0; i < a->locals; i++)
 		if (a->local[i].ip == ip)
@@ -25,21 +25,21 @@ bool arp_local_on_any_port(const struct arp *a, uint32_t ip)
 	return false;
 }
 
-/* Our address on the port whose subnet contains ip; NULL: ip is not on that link. */
-static const struct arp_local *local_towards(const struct arp *a, unsigned port, uint32_t ip)
+/* Our address on the interface whose subnet contains ip; NULL: ip is not on that link. */
+static const struct arp_local *local_towards(const struct arp *a, unsigned interface, uint32_t ip)
 {
 	for (uint32_t i = 0; i < a->locals; i++) {
 		const struct arp_local *l = &a->local[i];
-		if (l->port == port && ip4_in_prefix(ip, l->ip, l->plen))
+		if (l->interface == interface && ip4_in_prefix(ip, l->ip, l->plen))
 			return l;
 	}
 	return NULL;
 }
 
-const struct arp_local *arp_local_first(const struct arp *a, unsigned port)
+const struct arp_local *arp_local_first(const struct arp *a, unsigned interface)
 {
 	for (uint32_t i = 0; i < a->locals; i++)
-		if (a->local[i].port == port)
+		if (a->local[i].interface == interface)
 			return &a->local[i];
 	return NULL;
 }
@@ -64,7 +64,7 @@ void arp_send(struct arp *a, const struct arp_local *from, uint16_t op, const ui
 	eth_header_build(frame, dst, from->mac, ETH_TYPE_ARP);
 	memcpy(frame + ETH_HLEN, &m, sizeof m);
 	a->ops->count(a->ctx, op == ARP_OP_REQUEST ? CNT_arp_tx_request : CNT_arp_tx_reply, 1);
-	a->ops->tx(a->ctx, from->port, frame, sizeof frame);
+	a->ops->tx(a->ctx, from->interface, frame, sizeof frame);
 }
 
 static const uint8_t mac_broadcast[ETH_ALEN] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
@@ -79,9 +79,9 @@ static void send_announcement(struct arp *a, const struct arp_local *l)
 bool arp_send_request(struct arp *a, const struct neigh *n)
 {
 	uint32_t ip = net_addr_to_ip4(&n->addr);
-	const struct arp_local *l = local_towards(a, n->port, ip);
+	const struct arp_local *l = local_towards(a, n->interface, ip);
 	if (!l)
-		l = arp_local_first(a, n->port);
+		l = arp_local_first(a, n->interface);
 	if (!l)
 		return false;
 	/* RFC 1122 2.3.2.1 (2): a known neighbour is polled by unicast */
@@ -96,16 +96,16 @@ static void announce_start(struct arp_local *l)
 	l->announce_at = 0;
 }
 
-int arp_add_local(struct arp *a, unsigned port, uint32_t ip, unsigned plen, const uint8_t *mac)
+int arp_add_local(struct arp *a, unsigned interface, uint32_t ip, unsigned plen, const uint8_t *mac)
 {
-	if (port > 255 || plen > 32 || ip4_src_is_martian(ip) || !eth_is_station(mac))
+	if (interface > 255 || plen > 32 || ip4_src_is_martian(ip) || !eth_is_station(mac))
 		return E_INVAL;
-	struct arp_local *l = arp_local_find(a, port, ip);
+	struct arp_local *l = arp_local_find(a, interface, ip);
 	if (!l) {
 		if (a->locals == ARP_LOCALS_MAX)
 			return E_NOMEM;
 		l = &a->local[a->locals++];
-		*l = (struct arp_local){.ip = ip, .port = (uint8_t)port};
+		*l = (struct arp_local){.ip = ip, .interface = (uint8_t)interface};
 	}
 	l->plen = (uint8_t)plen;
 	eth_copy(l->mac, mac);
@@ -113,25 +113,25 @@ int arp_add_local(struct arp *a, unsigned port, uint32_t ip, unsigned plen, cons
 	return E_OK;
 }
 
-void arp_clear_local(struct arp *a, unsigned port)
+void arp_clear_local(struct arp *a, unsigned interface)
 {
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < a->locals; i++)
-		if (a->local[i].port != port)
+		if (a->local[i].interface != interface)
 			a->local[kept++] = a->local[i];
 	a->locals = kept;
 }
 
-void arp_announce(struct arp *a, unsigned port)
+void arp_announce(struct arp *a, unsigned interface)
 {
 	for (uint32_t i = 0; i < a->locals; i++)
-		if (a->local[i].port == port)
+		if (a->local[i].interface == interface)
 			announce_start(&a->local[i]);
 }
 
-bool arp_is_on_link(const struct arp *a, unsigned port, uint32_t ip)
+bool arp_is_on_link(const struct arp *a, unsigned interface, uint32_t ip)
 {
-	const struct arp_local *l = local_towards(a, port, ip);
+	const struct arp_local *l = local_towards(a, interface, ip);
 	return l && !ip4_src_is_martian(ip) && ip4_is_subnet_host(ip, l->plen);
 }
 

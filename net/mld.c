@@ -20,10 +20,10 @@ void mld_init(struct mld *m, const struct mld_ops *ops, void *ctx)
 	*m = (struct mld){.ops = ops, .ctx = ctx};
 }
 
-static struct mld_group *find(struct mld *m, unsigned port, const struct net_addr *addr)
+static struct mld_group *find(struct mld *m, unsigned interface, const struct net_addr *addr)
 {
 	for (uint32_t i = 0; i < m->groups; i++)
-		if (m->group[i].port == port && net_addr_equal(&m->group[i].addr, addr))
+		if (m->group[i].interface == interface && net_addr_equal(&m->group[i].addr, addr))
 			return &m->group[i];
 	return NULL;
 }
@@ -42,25 +42,26 @@ static void change_start(struct mld_group *g, uint64_t at_ns)
 	g->answer = false; /* the report of the change also answers the query */
 }
 
-int mld_join(struct mld *m, unsigned port, const struct net_addr *group, uint64_t at_ns)
+int mld_join(struct mld *m, unsigned interface, const struct net_addr *group, uint64_t at_ns)
 {
-	assert(port < MLD_PORTS_MAX && ip6_is_multicast(group));
-	struct mld_group *g = find(m, port, group);
+	assert(interface < MLD_INTERFACES_MAX && ip6_is_multicast(group));
+	struct mld_group *g = find(m, interface, group);
 	if (g && g->joins++ > 0)
 		return E_OK;
 	if (!g) {
 		if (m->groups == MLD_GROUPS_MAX)
 			return E_NOMEM;
 		g = &m->group[m->groups++];
-		*g = (struct mld_group){.addr = *group, .port = (uint8_t)port, .joins = 1};
+		*g = (struct mld_group){
+		        .addr = *group, .interface = (uint8_t)interface, .joins = 1};
 	}
 	change_start(g, at_ns);
 	return E_OK;
 }
 
-void mld_leave(struct mld *m, unsigned port, const struct net_addr *group, uint64_t now_ns)
+void mld_leave(struct mld *m, unsigned interface, const struct net_addr *group, uint64_t now_ns)
 {
-	struct mld_group *g = find(m, port, group);
+	struct mld_group *g = find(m, interface, group);
 	if (!g || g->joins == 0 || --g->joins > 0)
 		return;
 	change_start(g, now_ns);
@@ -68,22 +69,22 @@ void mld_leave(struct mld *m, unsigned port, const struct net_addr *group, uint6
 		*g = m->group[--m->groups];
 }
 
-bool mld_is_joined(const struct mld *m, unsigned port, const struct net_addr *group)
+bool mld_is_joined(const struct mld *m, unsigned interface, const struct net_addr *group)
 {
 	for (uint32_t i = 0; i < m->groups; i++) {
 		const struct mld_group *g = &m->group[i];
-		if (g->port == port && g->joins && net_addr_equal(&g->addr, group))
+		if (g->interface == interface && g->joins && net_addr_equal(&g->addr, group))
 			return true;
 	}
 	return false;
 }
 
-void mld_link_up(struct mld *m, unsigned port, uint64_t at_ns)
+void mld_link_up(struct mld *m, unsigned interface, uint64_t at_ns)
 {
-	assert(port < MLD_PORTS_MAX);
-	m->v1_until[port] = 0; /* another link may have another querier */
+	assert(interface < MLD_INTERFACES_MAX);
+	m->v1_until[interface] = 0; /* another link may have another querier */
 	for (uint32_t i = 0; i < m->groups; i++)
-		if (m->group[i].port == port)
+		if (m->group[i].interface == interface)
 			change_start(&m->group[i], at_ns);
 }
 
@@ -110,10 +111,10 @@ static void send(struct mld *m, const struct mld_group *g, enum record what, uin
 	uint8_t frame[MLD_FRAME_MAX], mac[ETH_ALEN], group_mac[ETH_ALEN];
 	uint8_t *ip = frame + ETH_HLEN;
 	const unsigned icmp_at = IP6_HLEN + IP6_ROUTER_ALERT_HLEN;
-	bool v1 = now_ns < m->v1_until[g->port];
-	unsigned port = g->port;
+	bool v1 = now_ns < m->v1_until[g->interface];
+	unsigned interface = g->interface;
 	struct ip6_build b = {.next = IP6_HOP_BY_HOP, .hop_limit = 1};
-	if (!m->ops->source(m->ctx, port, &b.src, mac))
+	if (!m->ops->source(m->ctx, interface, &b.src, mac))
 		return;
 	b.dst = IP6_ALL_MLD2_ROUTERS;
 	if (v1)
@@ -126,7 +127,7 @@ static void send(struct mld *m, const struct mld_group *g, enum record what, uin
 	ip6_group_mac(group_mac, &b.dst);
 	eth_header_build(frame, group_mac, mac, ETH_TYPE_IP6);
 	m->ops->count(m->ctx, CNT_mld_tx_report, 1);
-	m->ops->tx(m->ctx, port, frame, ETH_HLEN + icmp_at + len);
+	m->ops->tx(m->ctx, interface, frame, ETH_HLEN + icmp_at + len);
 }
 
 /* --- received messages --- */
@@ -151,7 +152,7 @@ static void answer_schedule(struct mld *m, struct mld_group *g, uint32_t ms, uin
 	g->answer = true;
 }
 
-static enum counter query_input(struct mld *m, unsigned port, const struct icmp6_msg *msg,
+static enum counter query_input(struct mld *m, unsigned interface, const struct icmp6_msg *msg,
                                 uint64_t now_ns)
 {
 	struct net_addr group = net_addr_load(msg->icmp + 8);
@@ -159,20 +160,21 @@ static enum counter query_input(struct mld *m, unsigned port, const struct icmp6
 	if (msg->icmp_len != QUERY_V1_LEN && msg->icmp_len < QUERY_V2_LEN)
 		return CNT_drop_mld_malformed;
 	if (msg->icmp_len == QUERY_V1_LEN)
-		m->v1_until[port] = now_ns + MLD_OLDER_QUERIER_NS;
+		m->v1_until[interface] = now_ns + MLD_OLDER_QUERIER_NS;
 	uint32_t ms = response_ms(msg);
 	for (uint32_t i = 0; i < m->groups; i++) {
 		struct mld_group *g = &m->group[i];
-		if (g->port == port && (net_addr_is_any(&group) || net_addr_equal(&g->addr, &group)))
+		if (g->interface == interface &&
+		    (net_addr_is_any(&group) || net_addr_equal(&g->addr, &group)))
 			answer_schedule(m, g, ms, now_ns);
 	}
 	return CNT_delivered_mld;
 }
 
-enum counter mld_input(struct mld *m, unsigned port, const uint8_t *ip, const struct ip6_upper *up,
-                       const struct icmp6_msg *msg, uint64_t now_ns)
+enum counter mld_input(struct mld *m, unsigned interface, const uint8_t *ip,
+                       const struct ip6_upper *up, const struct icmp6_msg *msg, uint64_t now_ns)
 {
-	assert(port < MLD_PORTS_MAX);
+	assert(interface < MLD_INTERFACES_MAX);
 	struct net_addr src = ip6_src(ip);
 	/* RFC 3810 5.1.14, 6.2: link-local source, hop limit 1, router alert; RFC 6398 5.2 */
 	bool from_link = ip6_is_link_local(&src) && ip6_hop_limit(ip) == 1 && up->router_alert &&
@@ -182,11 +184,11 @@ enum counter mld_input(struct mld *m, unsigned port, const uint8_t *ip, const st
 	if (!from_link || msg->icmp_len < QUERY_V1_LEN)
 		return CNT_drop_mld_malformed;
 	if (msg->type == ICMP6_MLD_QUERY)
-		return query_input(m, port, msg, now_ns);
+		return query_input(m, interface, msg, now_ns);
 	/* RFC 2710 4: another listener's report suffices for a version 1 querier */
 	struct net_addr group = net_addr_load(msg->icmp + 8);
-	struct mld_group *g = find(m, port, &group);
-	if (!g || now_ns >= m->v1_until[port])
+	struct mld_group *g = find(m, interface, &group);
+	if (!g || now_ns >= m->v1_until[interface])
 		return CNT_drop_mld_type;
 	g->answer = false;
 	return CNT_delivered_mld;

@@ -30,7 +30,7 @@
 #include "net/ip6.h"
 
 #define MLD_GROUPS_MAX 1408
-#define MLD_PORTS_MAX 128
+#define MLD_INTERFACES_MAX 128
 #define MLD_FRAME_MAX (ETH_HLEN + IP6_HLEN + IP6_ROUTER_ALERT_HLEN + 28)
 
 #define MLD_ROBUSTNESS 2                        /* RFC 3810 9.1: number of reports per change */
@@ -38,11 +38,11 @@
 #define MLD_OLDER_QUERIER_NS 260000000000ull    /* 9.12: 2 * 125 s + 10 s */
 
 struct mld_ops {
-	/* Sends this complete frame from the port. */
-	void (*tx)(void *ctx, unsigned port, const uint8_t *frame, unsigned len);
-	/* The sender on the port: its MAC and a valid link-local address, or the unspecified
+	/* Sends this complete frame from the interface. */
+	void (*tx)(void *ctx, unsigned interface, const uint8_t *frame, unsigned len);
+	/* The sender on the interface: its MAC and a valid link-local address, or the unspecified
 	 * address while there is none (RFC 3590 4). False: none can send. */
-	bool (*source)(void *ctx, unsigned port, struct net_addr *addr, uint8_t *mac);
+	bool (*source)(void *ctx, unsigned interface, struct net_addr *addr, uint8_t *mac);
 	/* Returns a uniform random number in 0 .. below - 1. */
 	uint32_t (*random)(void *ctx, uint32_t below);
 	/* Adds n to a counter: mld_tx_report. */
@@ -56,7 +56,7 @@ struct mld_group {
 	uint64_t change_at; /* valid if changes_left */
 	uint64_t answer_at; /* valid if answer */
 	uint32_t joins;     /* 0: leaving */
-	uint8_t port;
+	uint8_t interface;
 	uint8_t changes_left;
 	bool answer;
 };
@@ -66,28 +66,29 @@ struct mld {
 	void *ctx;
 	struct mld_group group[MLD_GROUPS_MAX];
 	uint32_t groups;
-	uint64_t v1_until[MLD_PORTS_MAX];
+	uint64_t v1_until[MLD_INTERFACES_MAX];
 };
 
 /* --- public --- */
 
 void mld_init(struct mld *m, const struct mld_ops *ops, void *ctx);
 
-/* Joins a group on a port; joins are counted. The first report is sent at at_ns. The all-nodes
- * group and groups of smaller scope are never reported (RFC 3810 6). E_NOMEM: too many groups. */
-int mld_join(struct mld *m, unsigned port, const struct net_addr *group, uint64_t at_ns);
+/* Joins a group on an interface; joins are counted. The first report is sent at at_ns. The
+ * all-nodes group and groups of smaller scope are never reported (RFC 3810 6). E_NOMEM: too many
+ * groups. */
+int mld_join(struct mld *m, unsigned interface, const struct net_addr *group, uint64_t at_ns);
 
 /* Drops one join; no effect on a group that is not joined. */
-void mld_leave(struct mld *m, unsigned port, const struct net_addr *group, uint64_t now_ns);
+void mld_leave(struct mld *m, unsigned interface, const struct net_addr *group, uint64_t now_ns);
 
-bool mld_is_joined(const struct mld *m, unsigned port, const struct net_addr *group);
+bool mld_is_joined(const struct mld *m, unsigned interface, const struct net_addr *group);
 
-/* The link came up: all groups of the port are reported again, from at_ns on. */
-void mld_link_up(struct mld *m, unsigned port, uint64_t at_ns);
+/* The link came up: all groups of the interface are reported again, from at_ns on. */
+void mld_link_up(struct mld *m, unsigned interface, uint64_t at_ns);
 
 /* Handles an MLD message (ICMP6_KIND_MLD by icmp6_input) in the packet at ip. Returns its fate. */
-enum counter mld_input(struct mld *m, unsigned port, const uint8_t *ip, const struct ip6_upper *up,
-                       const struct icmp6_msg *msg, uint64_t now_ns);
+enum counter mld_input(struct mld *m, unsigned interface, const uint8_t *ip,
+                       const struct ip6_upper *up, const struct icmp6_msg *msg, uint64_t now_ns);
 
 /* Does all work due. */
 void mld_tick(struct mld *m, uint64_t now_ns);

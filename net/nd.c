@@ -19,7 +19,7 @@ bool nd_neigh_is_cached(const struct neigh *n)
 
 /* --- sent messages --- */
 
-void nd_send_solicit(struct nd *nd, unsigned port, const struct nd_solicit *s)
+void nd_send_solicit(struct nd *nd, unsigned interface, const struct nd_solicit *s)
 {
 	uint8_t frame[ND_NEIGHBOUR_FRAME_MAX] = {0};
 	uint8_t *icmp = frame + ND_FRAME_ICMP, *p = icmp + ND_NEIGHBOUR_LEN;
@@ -36,7 +36,7 @@ void nd_send_solicit(struct nd *nd, unsigned port, const struct nd_solicit *s)
 	}
 	unsigned len = nd_frame_finish(frame, &s->to, (unsigned)(p - icmp));
 	nd->ops->count(nd->ctx, CNT_nd_tx_solicit, 1);
-	nd->ops->tx(nd->ctx, port, frame, len);
+	nd->ops->tx(nd->ctx, interface, frame, len);
 }
 
 void nd_send_advert(struct nd *nd, const struct nd_local *l, const struct net_addr *dst,
@@ -57,26 +57,27 @@ void nd_send_advert(struct nd *nd, const struct nd_local *l, const struct net_ad
 	uint8_t *end = nd_mac_option_put(icmp + ND_NEIGHBOUR_LEN, ND_OPT_TARGET_MAC, l->mac);
 	unsigned len = nd_frame_finish(frame, &to, (unsigned)(end - icmp));
 	nd->ops->count(nd->ctx, CNT_nd_tx_advert, 1);
-	nd->ops->tx(nd->ctx, l->port, frame, len);
+	nd->ops->tx(nd->ctx, l->interface, frame, len);
 }
 
-/* Sends a solicitation for the neighbour; false: no address of ours on the port to ask from. */
+/* Sends a solicitation for the neighbour; false: no address of ours on the interface to ask from.
+ */
 static bool send_solicit(struct nd *nd, const struct neigh *n)
 {
 	struct nd_solicit s = {.target = n->addr};
-	unsigned port = n->port;
+	unsigned interface = n->interface;
 	uint8_t mac[ETH_ALEN];
-	if (!nd_source(nd, port, &n->addr, &s.to.src))
-		return nd_local_is_pending(nd, port); /* a tentative address can send the next
+	if (!nd_source(nd, interface, &n->addr, &s.to.src))
+		return nd_local_is_pending(nd, interface); /* a tentative address can send the next
 		                                         solicitation */
-	eth_copy(mac, nd_local_find(nd, port, &s.to.src)->mac);
+	eth_copy(mac, nd_local_find(nd, interface, &s.to.src)->mac);
 	s.to.src_mac = mac;
 	/* RFC 4861 7.2.2, 7.3.3: to the group of an unknown neighbour, to the address of a known
 	 * one */
 	bool unicast = n->state == ND_PROBE;
 	s.to.dst = unicast ? n->addr : ip6_solicited_node(&n->addr);
 	s.to.dst_mac = unicast ? n->mac : NULL;
-	nd_send_solicit(nd, port, &s);
+	nd_send_solicit(nd, interface, &s);
 	return true;
 }
 
@@ -119,7 +120,7 @@ static void ask(struct nd *nd, uint32_t i, uint64_t now_ns)
 {
 	struct neigh *n = &nd->table.neigh[i];
 	n->requests++;
-	neigh_timer_set(&nd->table, i, now_ns + nd->port[n->port].retransmit_ns);
+	neigh_timer_set(&nd->table, i, now_ns + nd->interface[n->interface].retransmit_ns);
 	if (!send_solicit(nd, n) && n->state == ND_INCOMPLETE)
 		fail(nd, i, now_ns);
 }
@@ -146,9 +147,9 @@ static void reset(struct nd *nd, uint32_t i, neigh_frame_op *op)
 }
 
 /* RFC 4861 6.3.2: uniform in 0.5 to 1.5 of BaseReachableTime. */
-static uint64_t reachable_time(struct nd *nd, unsigned port)
+static uint64_t reachable_time(struct nd *nd, unsigned interface)
 {
-	uint64_t base = nd->port[port].reachable_ns;
+	uint64_t base = nd->interface[interface].reachable_ns;
 	return base / 2 + (base >> 16) * nd_random(nd, 1u << 16);
 }
 
@@ -179,7 +180,7 @@ void nd_neigh_confirmed(struct nd *nd, uint32_t i, const uint8_t *mac, uint64_t 
 	enter_state(nd, i, ND_REACHABLE);
 	n->heard_ns = now_ns;
 	n->used = false;
-	neigh_timer_set(&nd->table, i, now_ns + reachable_time(nd, n->port));
+	neigh_timer_set(&nd->table, i, now_ns + reachable_time(nd, n->interface));
 	resolved(nd, i, mac, was_up);
 }
 
@@ -310,16 +311,16 @@ int nd_init(struct nd *nd, const struct nd_params *params, void *mem, size_t byt
 
 /* --- public: neighbours --- */
 
-int nd_neigh_find(const struct nd *nd, unsigned port, const struct net_addr *addr)
+int nd_neigh_find(const struct nd *nd, unsigned interface, const struct net_addr *addr)
 {
-	uint32_t i = neigh_hash_find(&nd->table, port, addr);
+	uint32_t i = neigh_hash_find(&nd->table, interface, addr);
 	return i == NEIGH_NIL ? E_NOENT : (int)i;
 }
 
-int nd_neigh_get(struct nd *nd, unsigned port, const struct net_addr *addr)
+int nd_neigh_get(struct nd *nd, unsigned interface, const struct net_addr *addr)
 {
-	assert(port < ND_PORTS_MAX);
-	int known = nd_neigh_find(nd, port, addr);
+	assert(interface < ND_INTERFACES_MAX);
+	int known = nd_neigh_find(nd, interface, addr);
 	uint32_t victim = neigh_evictable(&nd->table);
 	if (known >= 0)
 		return known;
@@ -327,11 +328,11 @@ int nd_neigh_get(struct nd *nd, unsigned port, const struct net_addr *addr)
 		/* lost, not unreachable: a sender that fills the table must not trigger ICMP errors
 		 * as well */
 		reset(nd, victim, nd->ops->lost);
-		known = nd_neigh_find(nd, port, addr); /* the ops may have added it */
+		known = nd_neigh_find(nd, interface, addr); /* the ops may have added it */
 		if (known >= 0)
 			return known;
 	}
-	uint32_t i = neigh_take(&nd->table, port, addr);
+	uint32_t i = neigh_take(&nd->table, interface, addr);
 	if (i == NEIGH_NIL)
 		return E_NOMEM;
 	enter_state(nd, i, ND_UNRESOLVED);
@@ -411,20 +412,21 @@ void nd_confirm(struct nd *nd, unsigned index, uint64_t now_ns)
 		nd_neigh_confirmed(nd, index, mac, now_ns);
 }
 
-void nd_flush_port(struct nd *nd, unsigned port)
+void nd_flush_interface(struct nd *nd, unsigned interface)
 {
 	for (uint32_t i = 0; i < nd->params.neighbours; i++) {
 		const struct neigh *n = &nd->table.neigh[i];
-		if (n->port == port && n->state != ND_FREE && n->state != ND_STATIC)
+		if (n->interface == interface && n->state != ND_FREE && n->state != ND_STATIC)
 			reset(nd, i, nd->ops->unreachable);
 	}
 }
 
-int nd_set_static(struct nd *nd, unsigned port, const struct net_addr *addr, const uint8_t *mac)
+int nd_set_static(struct nd *nd, unsigned interface, const struct net_addr *addr,
+                  const uint8_t *mac)
 {
-	if (port >= ND_PORTS_MAX || !eth_is_station(mac) || !ip6_is_unicast(addr))
+	if (interface >= ND_INTERFACES_MAX || !eth_is_station(mac) || !ip6_is_unicast(addr))
 		return E_INVAL;
-	int i = nd_neigh_get(nd, port, addr);
+	int i = nd_neigh_get(nd, interface, addr);
 	if (i < 0)
 		return i;
 	bool was_up = is_up(&nd->table.neigh[i]);
@@ -434,12 +436,13 @@ int nd_set_static(struct nd *nd, unsigned port, const struct net_addr *addr, con
 	return i;
 }
 
-int nd_restore(struct nd *nd, unsigned port, const struct net_addr *addr, const uint8_t *mac,
+int nd_restore(struct nd *nd, unsigned interface, const struct net_addr *addr, const uint8_t *mac,
                uint64_t now_ns)
 {
-	if (port >= ND_PORTS_MAX || !eth_is_station(mac) || !nd_is_on_link(nd, port, addr))
+	if (interface >= ND_INTERFACES_MAX || !eth_is_station(mac) ||
+	    !nd_is_on_link(nd, interface, addr))
 		return E_INVAL;
-	const int i = nd_neigh_get(nd, port, addr);
+	const int i = nd_neigh_get(nd, interface, addr);
 	if (i < 0 || nd->table.neigh[i].state == ND_STATIC)
 		return i;
 	const bool was_up = is_up(&nd->table.neigh[i]);
@@ -448,9 +451,9 @@ int nd_restore(struct nd *nd, unsigned port, const struct net_addr *addr, const 
 	return i;
 }
 
-int nd_forget(struct nd *nd, unsigned port, const struct net_addr *addr)
+int nd_forget(struct nd *nd, unsigned interface, const struct net_addr *addr)
 {
-	uint32_t i = neigh_hash_find(&nd->table, port, addr);
+	uint32_t i = neigh_hash_find(&nd->table, interface, addr);
 	if (i == NEIGH_NIL)
 		return E_NOENT;
 	reset(nd, i, nd->ops->unreachable);
@@ -484,7 +487,7 @@ bool nd_next(const struct nd *nd, unsigned *cursor, uint64_t now_ns, struct nd_e
 		*out = (struct nd_entry){
 			.addr = n->addr,
 			.index = i,
-			.port = n->port,
+			.interface = n->interface,
 			.state = (enum nd_state)n->state,
 			.pinned = n->pins > 0,
 			.role = (enum nd_role)n->role,

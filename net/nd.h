@@ -44,7 +44,7 @@
  *               nd_confirm                   REACHABLE    up if it was STALE
  *   any         nd_set_static                STATIC       up, queue → release; no timers, and ND
  *                                                         messages change nothing
- *   INCOMPLETE  no address of ours on port   FAILED       no source address; while one is
+ *   INCOMPLETE  no address of ours on interface   FAILED       no source address; while one is
  *                                                         tentative, it waits for that one
  *
  * STALE is down although RFC 4861 lets packets go in it: data cores forward without asking. The
@@ -88,7 +88,7 @@
 #include "net/mld.h"
 #include "net/neigh_table.h"
 
-#define ND_PORTS_MAX MLD_PORTS_MAX
+#define ND_INTERFACES_MAX MLD_INTERFACES_MAX
 #define ND_LOCALS_MAX 1280
 #define ND_NEIGHBOUR_FRAME_MAX (ETH_HLEN + IP6_HLEN + 24 + 8 + 8)
 
@@ -163,8 +163,8 @@ struct nd_params {
 /* All ops are called from within module functions; ctx is the argument of nd_init. Frames passed to
  * ops belong to the module; they are valid and writable only during the call. */
 struct nd_ops {
-	/* Sends this complete frame from the port. */
-	void (*tx)(void *ctx, unsigned port, const uint8_t *frame, unsigned len);
+	/* Sends this complete frame from the interface. */
+	void (*tx)(void *ctx, unsigned interface, const uint8_t *frame, unsigned len);
 	/* The neighbour was resolved, or its MAC has changed. */
 	void (*up)(void *ctx, unsigned index, const uint8_t *mac);
 	/* Frames for the neighbour must be passed to nd_output again. */
@@ -184,12 +184,12 @@ struct nd_ops {
 	 * possible. */
 	void (*removed)(void *ctx, unsigned index);
 	/* An address of ours may be used from now on, or no longer. */
-	void (*address_up)(void *ctx, unsigned port, const struct net_addr *addr);
-	void (*address_down)(void *ctx, unsigned port, const struct net_addr *addr);
+	void (*address_up)(void *ctx, unsigned interface, const struct net_addr *addr);
+	void (*address_down)(void *ctx, unsigned interface, const struct net_addr *addr);
 	/* The address belongs to another station (mac, or NULL if the message had none): the caller
 	 * tells the operator. It was not up. For the link-local address RFC 4862 5.4.5 requires
 	 * IPv6 to be disabled. */
-	void (*address_duplicate)(void *ctx, unsigned port, const struct net_addr *addr,
+	void (*address_duplicate)(void *ctx, unsigned interface, const struct net_addr *addr,
 	                          const uint8_t *mac);
 };
 
@@ -197,7 +197,7 @@ struct nd_ops {
 struct nd_entry {
 	struct net_addr addr;
 	unsigned index;
-	unsigned port;
+	unsigned interface;
 	enum nd_state state;
 	uint8_t mac[ETH_ALEN]; /* last known; zero if never resolved */
 	bool pinned;
@@ -209,7 +209,7 @@ struct nd_entry {
 /* An address of ours as returned by the iterator. */
 struct nd_address {
 	struct net_addr addr;
-	unsigned port;
+	unsigned interface;
 	unsigned plen;
 	enum nd_address_state state;
 	bool anycast;
@@ -220,7 +220,7 @@ struct nd_address {
 struct nd_local {
 	struct net_addr addr;
 	uint64_t at;           /* time of the next probe or announcement */
-	uint8_t port;
+	uint8_t interface;
 	uint8_t plen;
 	uint8_t state;         /* enum nd_address_state */
 	uint8_t probes_left;
@@ -231,7 +231,7 @@ struct nd_local {
 	uint8_t nonce[6];      /* of the last probe */
 };
 
-struct nd_port {
+struct nd_interface {
 	uint64_t reachable_ns;  /* BaseReachableTime and RetransTimer, possibly set by a router */
 	uint64_t retransmit_ns;
 };
@@ -245,7 +245,7 @@ struct nd {
 	struct icmp_limit solicits; /* nd_may_ask */
 	struct icmp_limit swaps;    /* evictions for stations that announce themselves */
 	struct icmp_limit adverts;  /* solicited advertisements to all nodes */
-	struct nd_port port[ND_PORTS_MAX];
+	struct nd_interface interface[ND_INTERFACES_MAX];
 	struct nd_local local[ND_LOCALS_MAX];
 	uint32_t locals;
 	uint32_t router_changes;
@@ -265,44 +265,47 @@ int nd_init(struct nd *nd, const struct nd_params *params, void *mem, size_t byt
             const struct nd_ops *ops, void *ctx);
 
 /*
- * Adds one of our addresses on a port, with the prefix length of its subnet (128: none). It is
- * TENTATIVE; nd_tick runs DAD and then calls address_up. The link-local address (ip6_link_local_of)
- * is added the same way and should be the first. Adding an address again sets plen and mac; a new
- * MAC is announced (RFC 4861 7.2.6). E_NOMEM, E_INVAL.
+ * Adds one of our addresses on an interface, with the prefix length of its subnet (128: none). It
+ * is TENTATIVE; nd_tick runs DAD and then calls address_up. The link-local address
+ * (ip6_link_local_of) is added the same way and should be the first. Adding an address again sets
+ * plen and mac; a new MAC is announced (RFC 4861 7.2.6). E_NOMEM, E_INVAL.
  */
-int nd_add_local(struct nd *nd, unsigned port, const struct net_addr *addr, unsigned plen,
+int nd_add_local(struct nd *nd, unsigned interface, const struct net_addr *addr, unsigned plen,
                  const uint8_t *mac, uint64_t now_ns);
 
 /* Adds an anycast address (RFC 4291 2.6, such as the subnet-router address): no DAD (RFC 4862 5.4),
  * up with the next nd_tick, advertised without override, and never used as source. */
-int nd_add_anycast(struct nd *nd, unsigned port, const struct net_addr *addr, const uint8_t *mac,
-                   uint64_t now_ns);
+int nd_add_anycast(struct nd *nd, unsigned interface, const struct net_addr *addr,
+                   const uint8_t *mac, uint64_t now_ns);
 
 /* Makes an added TENTATIVE address VALID without DAD and announces it: until a moment ago it was
  * VALID in another program, for which DAD had passed it. E_NOENT. */
-int nd_keep_local(struct nd *nd, unsigned port, const struct net_addr *addr, uint64_t now_ns);
+int nd_keep_local(struct nd *nd, unsigned interface, const struct net_addr *addr, uint64_t now_ns);
 
-/* Removes an address of ours, or all of a port; calls address_down for those that were up.
- * Neighbours stay: see nd_flush_port. E_NOENT. */
-int nd_remove_local(struct nd *nd, unsigned port, const struct net_addr *addr, uint64_t now_ns);
-void nd_clear_local(struct nd *nd, unsigned port, uint64_t now_ns);
+/* Removes an address of ours, or all of an interface; calls address_down for those that were up.
+ * Neighbours stay: see nd_flush_interface. E_NOENT. */
+int nd_remove_local(struct nd *nd, unsigned interface, const struct net_addr *addr,
+                    uint64_t now_ns);
+void nd_clear_local(struct nd *nd, unsigned interface, uint64_t now_ns);
 
-/* The port's link came up: its addresses, including duplicates, are TENTATIVE again (RFC 4862 5.4:
- * other stations may be there), and its groups are reported again. */
-void nd_link_up(struct nd *nd, unsigned port, uint64_t now_ns);
+/* The interface's link came up: its addresses, including duplicates, are TENTATIVE again (RFC
+ * 4862 5.4: other stations may be there), and its groups are reported again. */
+void nd_link_up(struct nd *nd, unsigned interface, uint64_t now_ns);
 
-/* Sets the times of a port's link from a router's advertisement (RFC 4861 6.3.4); 0: unchanged. */
-void nd_set_times(struct nd *nd, unsigned port, uint64_t reachable_ns, uint64_t retransmit_ns);
+/* Sets the times of an interface's link from a router's advertisement (RFC 4861 6.3.4); 0:
+ * unchanged. */
+void nd_set_times(struct nd *nd, unsigned interface, uint64_t reachable_ns, uint64_t retransmit_ns);
 
-/* True for a VALID address of ours on the port. */
-bool nd_is_local(const struct nd *nd, unsigned port, const struct net_addr *addr);
+/* True for a VALID address of ours on the interface. */
+bool nd_is_local(const struct nd *nd, unsigned interface, const struct net_addr *addr);
 
-/* A VALID link-local address of the port and its MAC (each pointer may be NULL); false: none. */
-bool nd_link_local(const struct nd *nd, unsigned port, struct net_addr *addr, uint8_t *mac);
+/* A VALID link-local address of the interface and its MAC (each pointer may be NULL); false: none.
+ */
+bool nd_link_local(const struct nd *nd, unsigned interface, struct net_addr *addr, uint8_t *mac);
 
-/* The best VALID source address of the port for dst: on dst's subnet, else of its scope (RFC 6724
- * 5, rules 2 and 8, as far as there is a choice). False: none. */
-bool nd_source(const struct nd *nd, unsigned port, const struct net_addr *dst,
+/* The best VALID source address of the interface for dst: on dst's subnet, else of its scope (RFC
+ * 6724 5, rules 2 and 8, as far as there is a choice). False: none. */
+bool nd_source(const struct nd *nd, unsigned interface, const struct net_addr *dst,
                struct net_addr *src);
 
 /* Walks our addresses; *cursor starts at 0. False after the last. */
@@ -314,7 +317,7 @@ bool nd_local_next(const struct nd *nd, unsigned *cursor, struct nd_address *out
  * Finds or adds the neighbour; sends nothing. Returns its index, which is valid until `removed`, or
  * E_NOMEM if the table is full and nothing can be evicted (count drop_neigh_table).
  */
-int nd_neigh_get(struct nd *nd, unsigned port, const struct net_addr *addr);
+int nd_neigh_get(struct nd *nd, unsigned interface, const struct net_addr *addr);
 
 /* Must be asked before nd_neigh_get for a packet to a new neighbour. False (counted as nd_limited)
  * if there were so many lately that a scan of the subnet is likely (RFC 6583). The caller then
@@ -322,7 +325,7 @@ int nd_neigh_get(struct nd *nd, unsigned port, const struct net_addr *addr);
 bool nd_may_ask(struct nd *nd, uint64_t now_ns);
 
 /* Finds a neighbour without adding it; E_NOENT. */
-int nd_neigh_find(const struct nd *nd, unsigned port, const struct net_addr *addr);
+int nd_neigh_find(const struct nd *nd, unsigned interface, const struct net_addr *addr);
 
 /* Pins are counted. A pinned neighbour is not removed. The last nd_unpin removes it at once if it
  * is UNRESOLVED. */
@@ -341,21 +344,21 @@ void nd_output(struct nd *nd, unsigned index, uint8_t *frame, unsigned len, uint
  * (ICMP6_KIND_ND, ICMP6_KIND_MLD). Router solicitations and advertisements go to ra_input or
  * slaac_input instead. Returns its fate.
  */
-enum counter nd_input(struct nd *nd, unsigned port, const uint8_t *frame,
+enum counter nd_input(struct nd *nd, unsigned interface, const uint8_t *frame,
                       const struct ip6_upper *up, const struct icmp6_msg *m, uint64_t now_ns);
 
-/* True if the port listens to this group: all nodes, or a joined one. */
-bool nd_is_group_ours(const struct nd *nd, unsigned port, const struct net_addr *group);
+/* True if the interface listens to this group: all nodes, or a joined one. */
+bool nd_is_group_ours(const struct nd *nd, unsigned interface, const struct net_addr *group);
 
-/* Joins and leaves a group on a port for another module (all routers; RFC 4861 6.2.2). */
-int nd_join(struct nd *nd, unsigned port, const struct net_addr *group, uint64_t now_ns);
-void nd_leave(struct nd *nd, unsigned port, const struct net_addr *group, uint64_t now_ns);
+/* Joins and leaves a group on an interface for another module (all routers; RFC 4861 6.2.2). */
+int nd_join(struct nd *nd, unsigned interface, const struct net_addr *group, uint64_t now_ns);
+void nd_leave(struct nd *nd, unsigned interface, const struct net_addr *group, uint64_t now_ns);
 
 /*
  * A router discovery message from addr carried its MAC (RFC 4861 6.2.6, 6.3.4); NULL: it had none.
  * router: true for an advertisement; a solicitation shows that the sender is a host.
  */
-void nd_learn(struct nd *nd, unsigned port, const struct net_addr *addr, const uint8_t *mac,
+void nd_learn(struct nd *nd, unsigned interface, const struct net_addr *addr, const uint8_t *mac,
               bool router, uint64_t now_ns);
 
 /*
@@ -363,7 +366,7 @@ void nd_learn(struct nd *nd, unsigned port, const struct net_addr *addr, const u
  * once and in DELAY, so it is asked soon. STATIC ones stay. Returns its index, E_NOMEM or E_INVAL
  * (mac is not a station's, or addr is on no subnet of ours).
  */
-int nd_restore(struct nd *nd, unsigned port, const struct net_addr *addr, const uint8_t *mac,
+int nd_restore(struct nd *nd, unsigned interface, const struct net_addr *addr, const uint8_t *mac,
                uint64_t now_ns);
 
 /* Does all work due. Returns nd_deadline(). */
@@ -379,27 +382,28 @@ void nd_used(struct nd *nd, unsigned index);
 /* An upper layer received an acknowledgement from this neighbour (RFC 4861 7.3.1). */
 void nd_confirm(struct nd *nd, unsigned index, uint64_t now_ns);
 
-/* The port went down: queued frames become unreachable. Neighbours other than STATIC are removed
- * or, if pinned, UNRESOLVED. */
-void nd_flush_port(struct nd *nd, unsigned port);
+/* The interface went down: queued frames become unreachable. Neighbours other than STATIC are
+ * removed or, if pinned, UNRESOLVED. */
+void nd_flush_interface(struct nd *nd, unsigned interface);
 
 /* Adds a static neighbour; returns its index, E_NOMEM or E_INVAL (mac is not a station's, addr not
  * unicast). */
-int nd_set_static(struct nd *nd, unsigned port, const struct net_addr *addr, const uint8_t *mac);
+int nd_set_static(struct nd *nd, unsigned interface, const struct net_addr *addr,
+                  const uint8_t *mac);
 
-/* Removes a neighbour in any state: as nd_flush_port, for one neighbour and also for STATIC.
+/* Removes a neighbour in any state: as nd_flush_interface, for one neighbour and also for STATIC.
  * E_NOENT. */
-int nd_forget(struct nd *nd, unsigned port, const struct net_addr *addr);
+int nd_forget(struct nd *nd, unsigned interface, const struct net_addr *addr);
 
-/* Address, port, state and role of a neighbour. */
+/* Address, interface, state and role of a neighbour. */
 static inline struct net_addr nd_neigh_addr(const struct nd *nd, unsigned index)
 {
 	return nd->table.neigh[index].addr;
 }
 
-static inline unsigned nd_neigh_port(const struct nd *nd, unsigned index)
+static inline unsigned nd_neigh_interface(const struct nd *nd, unsigned index)
 {
-	return nd->table.neigh[index].port;
+	return nd->table.neigh[index].interface;
 }
 
 static inline enum nd_state nd_neigh_state(const struct nd *nd, unsigned index)

@@ -5,7 +5,7 @@
 
 /* One received message. */
 struct rx {
-	unsigned port;
+	unsigned interface;
 	const uint8_t *ip;
 	const uint8_t *eth_src;
 	const uint8_t *icmp;
@@ -20,23 +20,23 @@ struct rx {
  * full table it evicts another neighbour, at a limited rate, so that forged senders cannot churn
  * the table (RFC 6583). A neighbour without an entry is resolved when a packet for it comes.
  */
-static int learn(struct nd *nd, unsigned port, const struct net_addr *addr, uint64_t now_ns)
+static int learn(struct nd *nd, unsigned interface, const struct net_addr *addr, uint64_t now_ns)
 {
-	int i = nd_neigh_find(nd, port, addr);
-	if (i >= 0 || !nd_is_on_link(nd, port, addr))
+	int i = nd_neigh_find(nd, interface, addr);
+	if (i >= 0 || !nd_is_on_link(nd, interface, addr))
 		return i;
 	if (nd->table.free.head != NEIGH_NIL || icmp_limit_take(&nd->swaps, now_ns))
-		return nd_neigh_get(nd, port, addr);
+		return nd_neigh_get(nd, interface, addr);
 	nd->ops->count(nd->ctx, CNT_nd_limited, 1);
 	return E_NOMEM;
 }
 
 /* Notes the MAC of addr from a message other than an advertisement (RFC 4861 7.2.3); a known
  * neighbour changes only if the MAC differs. Returns the index or an error. */
-static int mac_heard(struct nd *nd, unsigned port, const struct net_addr *addr, const uint8_t *mac,
-                     uint64_t now_ns)
+static int mac_heard(struct nd *nd, unsigned interface, const struct net_addr *addr,
+                     const uint8_t *mac, uint64_t now_ns)
 {
-	int i = learn(nd, port, addr, now_ns);
+	int i = learn(nd, interface, addr, now_ns);
 	if (i < 0)
 		return i;
 	const struct neigh *n = &nd->table.neigh[i];
@@ -45,12 +45,12 @@ static int mac_heard(struct nd *nd, unsigned port, const struct net_addr *addr, 
 	return i;
 }
 
-void nd_learn(struct nd *nd, unsigned port, const struct net_addr *addr, const uint8_t *mac,
+void nd_learn(struct nd *nd, unsigned interface, const struct net_addr *addr, const uint8_t *mac,
               bool router, uint64_t now_ns)
 {
-	assert(port < ND_PORTS_MAX);
-	int i = mac && eth_is_station(mac) ? mac_heard(nd, port, addr, mac, now_ns)
-	                                   : nd_neigh_find(nd, port, addr);
+	assert(interface < ND_INTERFACES_MAX);
+	int i = mac && eth_is_station(mac) ? mac_heard(nd, interface, addr, mac, now_ns)
+	                                   : nd_neigh_find(nd, interface, addr);
 	if (i >= 0 && nd->table.neigh[i].state != ND_FREE)
 		nd_neigh_set_router(nd, (uint32_t)i, router);
 }
@@ -79,7 +79,7 @@ static void solicit_answer(struct nd *nd, const struct rx *rx, const struct nd_l
 	/* The destination MAC is the one in the message, else the one we know, else the frame's
 	 * source. For the last case the RFC would have us resolve the asker first; we do not, so
 	 * that a solicitation cannot make us send another. */
-	int i = nd_neigh_find(nd, rx->port, &rx->src);
+	int i = nd_neigh_find(nd, rx->interface, &rx->src);
 	eth_copy(mac, rx->eth_src);
 	if (i >= 0 && nd_neigh_is_cached(&nd->table.neigh[i]))
 		eth_copy(mac, nd->table.neigh[i].mac);
@@ -98,11 +98,11 @@ static enum counter solicit_input(struct nd *nd, const struct rx *rx)
 		return CNT_drop_nd_malformed;
 	if (mac && !eth_is_station(mac))
 		return CNT_drop_nd_bad_sender;
-	const struct nd_local *own = dad ? NULL : nd_local_find(nd, rx->port, &rx->src);
+	const struct nd_local *own = dad ? NULL : nd_local_find(nd, rx->interface, &rx->src);
 	if (own) /* our own message came back, or another station has our address */
 		return mac && own->state == ND_VALID && !own->anycast && !eth_equal(mac, own->mac)
 		               ? conflict(nd) : CNT_drop_nd_bad_sender;
-	struct nd_local *l = nd_local_find(nd, rx->port, &rx->target);
+	struct nd_local *l = nd_local_find(nd, rx->interface, &rx->target);
 	if (l && l->state == ND_TENTATIVE && dad && !l->anycast) {
 		nd_local_probed(nd, l, rx->options.nonce, rx->eth_src);
 		return CNT_delivered_nd;
@@ -111,9 +111,9 @@ static enum counter solicit_input(struct nd *nd, const struct rx *rx)
 	                                   not answered */
 		return CNT_drop_nd_not_ours;
 	if (mac)
-		mac_heard(nd, rx->port, &rx->src, mac, rx->now_ns);
+		mac_heard(nd, rx->interface, &rx->src, mac, rx->now_ns);
 	/* looked up again: the ops may have changed our addresses */
-	l = nd_local_find(nd, rx->port, &rx->target);
+	l = nd_local_find(nd, rx->interface, &rx->target);
 	if (l && l->state == ND_VALID)
 		solicit_answer(nd, rx, l);
 	return CNT_delivered_nd;
@@ -180,13 +180,13 @@ static enum counter advert_input(struct nd *nd, const struct rx *rx)
 		return CNT_drop_nd_malformed;
 	if (net_addr_is_any(&rx->src) || (mac && !eth_is_station(mac)))
 		return CNT_drop_nd_bad_sender;
-	struct nd_local *l = nd_local_find(nd, rx->port, &rx->target);
+	struct nd_local *l = nd_local_find(nd, rx->interface, &rx->target);
 	if (l)
 		return advert_of_ours(nd, rx, l);
 	/* RFC 9131 4.1: a router notes hosts that announce themselves before packets for them
 	 * come */
-	int i = nd->params.router && mac ? learn(nd, rx->port, &rx->target, rx->now_ns)
-	                                 : nd_neigh_find(nd, rx->port, &rx->target);
+	int i = nd->params.router && mac ? learn(nd, rx->interface, &rx->target, rx->now_ns)
+	                                 : nd_neigh_find(nd, rx->interface, &rx->target);
 	if (i < 0)
 		return CNT_drop_nd_unknown;
 	const struct neigh *n = &nd->table.neigh[i];
@@ -198,13 +198,13 @@ static enum counter advert_input(struct nd *nd, const struct rx *rx)
 }
 
 /* Handles one of the three messages with a target. */
-static enum counter neighbour_input(struct nd *nd, unsigned port, const uint8_t *frame,
+static enum counter neighbour_input(struct nd *nd, unsigned interface, const uint8_t *frame,
                                     const struct ip6_upper *up, const struct icmp6_msg *m,
                                     uint64_t now_ns)
 {
 	const uint8_t *ip = frame + ETH_HLEN;
 	struct rx rx = {
-		.port = port,
+		.interface = interface,
 		.ip = ip,
 		.eth_src = frame + ETH_ALEN,
 		.icmp = m->icmp,
@@ -225,20 +225,20 @@ static enum counter neighbour_input(struct nd *nd, unsigned port, const uint8_t 
 	return m->type == ICMP6_NEIGHBOUR_SOLICIT ? solicit_input(nd, &rx) : advert_input(nd, &rx);
 }
 
-enum counter nd_input(struct nd *nd, unsigned port, const uint8_t *frame,
+enum counter nd_input(struct nd *nd, unsigned interface, const uint8_t *frame,
                       const struct ip6_upper *up, const struct icmp6_msg *m, uint64_t now_ns)
 {
-	assert(port < ND_PORTS_MAX);
+	assert(interface < ND_INTERFACES_MAX);
 	switch (m->type) {
 	case ICMP6_NEIGHBOUR_SOLICIT:
 	case ICMP6_NEIGHBOUR_ADVERT:
 	case ICMP6_REDIRECT:
-		return neighbour_input(nd, port, frame, up, m, now_ns);
+		return neighbour_input(nd, interface, frame, up, m, now_ns);
 	case ICMP6_MLD_QUERY:
 	case ICMP6_MLD_REPORT:
 	case ICMP6_MLD_DONE:
 	case ICMP6_MLD2_REPORT:
-		return mld_input(&nd->mld, port, frame + ETH_HLEN, up, m, now_ns);
+		return mld_input(&nd->mld, interface, frame + ETH_HLEN, up, m, now_ns);
 	default:
 		return CNT_drop_icmp6_type;
 	}

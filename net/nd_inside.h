@@ -6,17 +6,17 @@
 #include "net/nd.h"
 #include "net/nd_wire.h"
 
-/* Sets the times of ports; addresses and groups are empty. */
+/* Sets the times of interfaces; addresses and groups are empty. */
 void nd_local_init(struct nd *nd);
 
-struct nd_local *nd_local_find(struct nd *nd, unsigned port, const struct net_addr *addr);
+struct nd_local *nd_local_find(struct nd *nd, unsigned interface, const struct net_addr *addr);
 
-/* True if addr may be a neighbour on the port: unicast, link-local or on a subnet of ours there,
- * and neither ours nor the subnet-router anycast address. */
-bool nd_is_on_link(const struct nd *nd, unsigned port, const struct net_addr *addr);
+/* True if addr may be a neighbour on the interface: unicast, link-local or on a subnet of ours
+ * there, and neither ours nor the subnet-router anycast address. */
+bool nd_is_on_link(const struct nd *nd, unsigned interface, const struct net_addr *addr);
 
-/* Is any address on the port still TENTATIVE? */
-bool nd_local_is_pending(const struct nd *nd, unsigned port);
+/* Is any address on the interface still TENTATIVE? */
+bool nd_local_is_pending(const struct nd *nd, unsigned interface);
 
 /* Handles a solicitation for a TENTATIVE address of ours, from the unspecified address. The nonce
  * tells whether it is our own or another station's that wants the same address. */
@@ -48,7 +48,7 @@ struct nd_solicit {
 	struct net_addr target;
 	const uint8_t *nonce;
 };
-void nd_send_solicit(struct nd *nd, unsigned port, const struct nd_solicit *s);
+void nd_send_solicit(struct nd *nd, unsigned interface, const struct nd_solicit *s);
 
 /* Sends an advertisement for an address of ours; dst_mac NULL: dst is a group. */
 void nd_send_advert(struct nd *nd, const struct nd_local *l, const struct net_addr *dst,

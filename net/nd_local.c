@@ -24,32 +24,33 @@ static uint32_t mld_random(void *ctx, uint32_t below) { return nd_random(ctx, be
 
 /* --- address look-up --- */
 
-struct nd_local *nd_local_find(struct nd *nd, unsigned port, const struct net_addr *addr)
+struct nd_local *nd_local_find(struct nd *nd, unsigned interface, const struct net_addr *addr)
 {
 	for (uint32_t i = 0; i < nd->locals; i++)
-		if (nd->local[i].port == port && net_addr_equal(&nd->local[i].addr, addr))
+		if (nd->local[i].interface == interface && net_addr_equal(&nd->local[i].addr, addr))
 			return &nd->local[i];
 	return NULL;
 }
 
-bool nd_is_local(const struct nd *nd, unsigned port, const struct net_addr *addr)
+bool nd_is_local(const struct nd *nd, unsigned interface, const struct net_addr *addr)
 {
 	for (uint32_t i = 0; i < nd->locals; i++) {
 		const struct nd_local *l = &nd->local[i];
-		if (l->port == port && l->state == ND_VALID && net_addr_equal(&l->addr, addr))
+		if (l->interface == interface && l->state == ND_VALID &&
+		    net_addr_equal(&l->addr, addr))
 			return true;
 	}
 	return false;
 }
 
-bool nd_is_on_link(const struct nd *nd, unsigned port, const struct net_addr *addr)
+bool nd_is_on_link(const struct nd *nd, unsigned interface, const struct net_addr *addr)
 {
 	bool on_link = ip6_is_link_local(addr);
 	if (!ip6_is_unicast(addr))
 		return false;
 	for (uint32_t i = 0; i < nd->locals; i++) {
 		const struct nd_local *l = &nd->local[i];
-		if (l->port != port)
+		if (l->interface != interface)
 			continue;
 		if (net_addr_equal(&l->addr, addr) || ip6_is_subnet_router(addr, &l->addr, l->plen))
 			return false;
@@ -58,25 +59,25 @@ bool nd_is_on_link(const struct nd *nd, unsigned port, const struct net_addr *ad
 	return on_link;
 }
 
-bool nd_local_is_pending(const struct nd *nd, unsigned port)
+bool nd_local_is_pending(const struct nd *nd, unsigned interface)
 {
 	for (uint32_t i = 0; i < nd->locals; i++)
-		if (nd->local[i].port == port && nd->local[i].state == ND_TENTATIVE)
+		if (nd->local[i].interface == interface && nd->local[i].state == ND_TENTATIVE)
 			return true;
 	return false;
 }
 
 /* True if the address may be used as source. */
-static bool is_source(const struct nd_local *l, unsigned port)
+static bool is_source(const struct nd_local *l, unsigned interface)
 {
-	return l->port == port && l->state == ND_VALID && !l->anycast;
+	return l->interface == interface && l->state == ND_VALID && !l->anycast;
 }
 
-bool nd_link_local(const struct nd *nd, unsigned port, struct net_addr *addr, uint8_t *mac)
+bool nd_link_local(const struct nd *nd, unsigned interface, struct net_addr *addr, uint8_t *mac)
 {
 	for (uint32_t i = 0; i < nd->locals; i++) {
 		const struct nd_local *l = &nd->local[i];
-		if (!is_source(l, port) || !ip6_is_link_local(&l->addr))
+		if (!is_source(l, interface) || !ip6_is_link_local(&l->addr))
 			continue;
 		if (addr)
 			*addr = l->addr;
@@ -100,12 +101,13 @@ static unsigned suits(const struct nd_local *l, const struct net_addr *dst)
 	return score;
 }
 
-bool nd_source(const struct nd *nd, unsigned port, const struct net_addr *dst, struct net_addr *src)
+bool nd_source(const struct nd *nd, unsigned interface, const struct net_addr *dst,
+               struct net_addr *src)
 {
 	unsigned best = 0;
 	for (uint32_t i = 0; i < nd->locals; i++) {
 		const struct nd_local *l = &nd->local[i];
-		unsigned score = is_source(l, port) ? suits(l, dst) : 0;
+		unsigned score = is_source(l, interface) ? suits(l, dst) : 0;
 		if (score > best) {
 			best = score;
 			*src = l->addr;
@@ -121,7 +123,7 @@ bool nd_local_next(const struct nd *nd, unsigned *cursor, struct nd_address *out
 	const struct nd_local *l = &nd->local[(*cursor)++];
 	*out = (struct nd_address){
 		.addr = l->addr,
-		.port = l->port,
+		.interface = l->interface,
 		.plen = l->plen,
 		.state = (enum nd_address_state)l->state,
 		.anycast = l->anycast,
@@ -141,25 +143,25 @@ const char *nd_address_state_name(enum nd_address_state state)
 
 /* --- groups --- */
 
-static bool mld_source(void *ctx, unsigned port, struct net_addr *addr, uint8_t *mac)
+static bool mld_source(void *ctx, unsigned interface, struct net_addr *addr, uint8_t *mac)
 {
 	const struct nd *nd = ctx;
-	if (nd_link_local(nd, port, addr, mac))
+	if (nd_link_local(nd, interface, addr, mac))
 		return true;
 	/* RFC 3590 4: the unspecified address while there is no link-local one */
 	*addr = NET_ADDR_ANY;
 	for (uint32_t i = 0; i < nd->locals; i++)
-		if (nd->local[i].port == port) {
+		if (nd->local[i].interface == interface) {
 			eth_copy(mac, nd->local[i].mac);
 			return true;
 		}
 	return false;
 }
 
-static void mld_tx(void *ctx, unsigned port, const uint8_t *frame, unsigned len)
+static void mld_tx(void *ctx, unsigned interface, const uint8_t *frame, unsigned len)
 {
 	const struct nd *nd = ctx;
-	nd->ops->tx(nd->ctx, port, frame, len);
+	nd->ops->tx(nd->ctx, interface, frame, len);
 }
 
 static void mld_count(void *ctx, enum counter counter, unsigned n)
@@ -175,20 +177,20 @@ static const struct mld_ops mld_ops = {
 	.count = mld_count,
 };
 
-bool nd_is_group_ours(const struct nd *nd, unsigned port, const struct net_addr *group)
+bool nd_is_group_ours(const struct nd *nd, unsigned interface, const struct net_addr *group)
 {
 	const struct net_addr all_nodes = IP6_ALL_NODES;
-	return net_addr_equal(group, &all_nodes) || mld_is_joined(&nd->mld, port, group);
+	return net_addr_equal(group, &all_nodes) || mld_is_joined(&nd->mld, interface, group);
 }
 
-int nd_join(struct nd *nd, unsigned port, const struct net_addr *group, uint64_t now_ns)
+int nd_join(struct nd *nd, unsigned interface, const struct net_addr *group, uint64_t now_ns)
 {
-	return mld_join(&nd->mld, port, group, now_ns);
+	return mld_join(&nd->mld, interface, group, now_ns);
 }
 
-void nd_leave(struct nd *nd, unsigned port, const struct net_addr *group, uint64_t now_ns)
+void nd_leave(struct nd *nd, unsigned interface, const struct net_addr *group, uint64_t now_ns)
 {
-	mld_leave(&nd->mld, port, group, now_ns);
+	mld_leave(&nd->mld, interface, group, now_ns);
 }
 
 /* --- address states --- */
@@ -196,7 +198,7 @@ void nd_leave(struct nd *nd, unsigned port, const struct net_addr *group, uint64
 void nd_local_init(struct nd *nd)
 {
 	mld_init(&nd->mld, &mld_ops, nd);
-	for (unsigned p = 0; p < ND_PORTS_MAX; p++)
+	for (unsigned p = 0; p < ND_INTERFACES_MAX; p++)
 		nd_set_times(nd, p, nd->params.reachable_ns, nd->params.retransmit_ns);
 }
 
@@ -217,10 +219,10 @@ static uint64_t start_time(struct nd *nd, uint64_t now_ns)
 	return now_ns + ((uint64_t)nd_random(nd, (uint32_t)most + 1) << 10);
 }
 
-static bool port_has_locals(const struct nd *nd, unsigned port)
+static bool interface_has_locals(const struct nd *nd, unsigned interface)
 {
 	for (uint32_t i = 0; i < nd->locals; i++)
-		if (nd->local[i].port == port)
+		if (nd->local[i].interface == interface)
 			return true;
 	return false;
 }
@@ -229,10 +231,10 @@ static bool port_has_locals(const struct nd *nd, unsigned port)
 static int local_enter(struct nd *nd, const struct nd_local *what, uint64_t now_ns)
 {
 	struct net_addr group = ip6_solicited_node(&what->addr);
-	uint64_t at = port_has_locals(nd, what->port) ? now_ns : start_time(nd, now_ns);
+	uint64_t at = interface_has_locals(nd, what->interface) ? now_ns : start_time(nd, now_ns);
 	if (nd->locals == ND_LOCALS_MAX)
 		return E_NOMEM;
-	int e = mld_join(&nd->mld, what->port, &group, at);
+	int e = mld_join(&nd->mld, what->interface, &group, at);
 	if (e != E_OK)
 		return e;
 	struct nd_local *l = &nd->local[nd->locals++];
@@ -247,14 +249,16 @@ static void announce_start(struct nd_local *l, uint64_t now_ns)
 	l->at = now_ns;
 }
 
-int nd_add_local(struct nd *nd, unsigned port, const struct net_addr *addr, unsigned plen,
+int nd_add_local(struct nd *nd, unsigned interface, const struct net_addr *addr, unsigned plen,
                  const uint8_t *mac, uint64_t now_ns)
 {
-	if (port >= ND_PORTS_MAX || plen > 128 || !ip6_is_unicast(addr) || !eth_is_station(mac))
+	if (interface >= ND_INTERFACES_MAX || plen > 128 || !ip6_is_unicast(addr) ||
+	    !eth_is_station(mac))
 		return E_INVAL;
-	struct nd_local *l = nd_local_find(nd, port, addr);
+	struct nd_local *l = nd_local_find(nd, interface, addr);
 	if (!l) {
-		struct nd_local new = {.addr = *addr, .port = (uint8_t)port, .plen = (uint8_t)plen};
+		struct nd_local new = {
+		        .addr = *addr, .interface = (uint8_t)interface, .plen = (uint8_t)plen};
 		eth_copy(new.mac, mac);
 		return local_enter(nd, &new, now_ns);
 	}
@@ -266,67 +270,68 @@ int nd_add_local(struct nd *nd, unsigned port, const struct net_addr *addr, unsi
 	return E_OK;
 }
 
-int nd_add_anycast(struct nd *nd, unsigned port, const struct net_addr *addr, const uint8_t *mac,
-                   uint64_t now_ns)
+int nd_add_anycast(struct nd *nd, unsigned interface, const struct net_addr *addr,
+                   const uint8_t *mac, uint64_t now_ns)
 {
-	struct nd_local new = {.addr = *addr, .port = (uint8_t)port, .plen = 128, .anycast = true};
-	if (port >= ND_PORTS_MAX || !ip6_is_unicast(addr) || !eth_is_station(mac))
+	struct nd_local new = {
+	        .addr = *addr, .interface = (uint8_t)interface, .plen = 128, .anycast = true};
+	if (interface >= ND_INTERFACES_MAX || !ip6_is_unicast(addr) || !eth_is_station(mac))
 		return E_INVAL;
 	eth_copy(new.mac, mac);
-	return nd_local_find(nd, port, addr) ? E_INVAL : local_enter(nd, &new, now_ns);
+	return nd_local_find(nd, interface, addr) ? E_INVAL : local_enter(nd, &new, now_ns);
 }
 
 static void local_remove(struct nd *nd, struct nd_local *l, uint64_t now_ns)
 {
 	const struct nd_local gone = *l;
 	struct net_addr group = ip6_solicited_node(&gone.addr);
-	mld_leave(&nd->mld, gone.port, &group, now_ns);
+	mld_leave(&nd->mld, gone.interface, &group, now_ns);
 	nd->locals--;
 	memmove(l, l + 1, (size_t)(&nd->local[nd->locals] - l) * sizeof *l);
 	if (gone.state == ND_VALID)
-		nd->ops->address_down(nd->ctx, gone.port, &gone.addr);
+		nd->ops->address_down(nd->ctx, gone.interface, &gone.addr);
 }
 
-int nd_remove_local(struct nd *nd, unsigned port, const struct net_addr *addr, uint64_t now_ns)
+int nd_remove_local(struct nd *nd, unsigned interface, const struct net_addr *addr, uint64_t now_ns)
 {
-	struct nd_local *l = nd_local_find(nd, port, addr);
+	struct nd_local *l = nd_local_find(nd, interface, addr);
 	if (!l)
 		return E_NOENT;
 	local_remove(nd, l, now_ns);
 	return E_OK;
 }
 
-void nd_clear_local(struct nd *nd, unsigned port, uint64_t now_ns)
+void nd_clear_local(struct nd *nd, unsigned interface, uint64_t now_ns)
 {
 	for (uint32_t i = nd->locals; i-- > 0;)
-		if (i < nd->locals && nd->local[i].port == port)
+		if (i < nd->locals && nd->local[i].interface == interface)
 			local_remove(nd, &nd->local[i], now_ns);
 }
 
-void nd_link_up(struct nd *nd, unsigned port, uint64_t now_ns)
+void nd_link_up(struct nd *nd, unsigned interface, uint64_t now_ns)
 {
 	uint64_t at = start_time(nd, now_ns);
-	assert(port < ND_PORTS_MAX);
-	mld_link_up(&nd->mld, port, at);
+	assert(interface < ND_INTERFACES_MAX);
+	mld_link_up(&nd->mld, interface, at);
 	for (uint32_t i = 0; i < nd->locals; i++) {
 		struct nd_local *l = &nd->local[i];
 		bool was_valid = l->state == ND_VALID;
 		struct net_addr addr = l->addr;
-		if (l->port != port)
+		if (l->interface != interface)
 			continue;
 		dad_start(nd, l, at);
 		if (was_valid)
-			nd->ops->address_down(nd->ctx, port, &addr);
+			nd->ops->address_down(nd->ctx, interface, &addr);
 	}
 }
 
-void nd_set_times(struct nd *nd, unsigned port, uint64_t reachable_ns, uint64_t retransmit_ns)
+void nd_set_times(struct nd *nd, unsigned interface, uint64_t reachable_ns, uint64_t retransmit_ns)
 {
-	assert(port < ND_PORTS_MAX);
+	assert(interface < ND_INTERFACES_MAX);
 	if (reachable_ns)
-		nd->port[port].reachable_ns = reachable_ns;
+		nd->interface[interface].reachable_ns = reachable_ns;
 	if (retransmit_ns)
-		nd->port[port].retransmit_ns = retransmit_ns;
+		nd->interface[interface].retransmit_ns = retransmit_ns;
 }
 
 /* --- DAD --- */
@@ -334,11 +339,11 @@ void nd_set_times(struct nd *nd, unsigned port, uint64_t reachable_ns, uint64_t 
 void nd_local_duplicate(struct nd *nd, struct nd_local *l, const uint8_t *mac)
 {
 	struct net_addr addr = l->addr;
-	unsigned port = l->port;
+	unsigned interface = l->interface;
 	assert(l->state == ND_TENTATIVE);
 	l->state = ND_DUPLICATE;
 	nd->ops->count(nd->ctx, CNT_nd_duplicate, 1);
-	nd->ops->address_duplicate(nd->ctx, port, &addr, mac);
+	nd->ops->address_duplicate(nd->ctx, interface, &addr, mac);
 }
 
 void nd_local_probed(struct nd *nd, struct nd_local *l, const uint8_t *nonce, const uint8_t *mac)
@@ -359,9 +364,9 @@ static void probe_send(struct nd *nd, struct nd_local *l, uint64_t now_ns)
 	uint64_t nonce = draw(nd);
 	memcpy(l->nonce, &nonce, ND_NONCE_LEN);
 	l->probes_left--;
-	l->at = now_ns + nd->port[l->port].retransmit_ns;
+	l->at = now_ns + nd->interface[l->interface].retransmit_ns;
 	const struct nd_local copy = *l;
-	nd_send_solicit(nd, copy.port, &(struct nd_solicit){
+	nd_send_solicit(nd, copy.interface, &(struct nd_solicit){
 		.to = {.src = NET_ADDR_ANY,
 		       .dst = ip6_solicited_node(&copy.addr),
 		       .src_mac = copy.mac},
@@ -377,7 +382,7 @@ static void probe_send(struct nd *nd, struct nd_local *l, uint64_t now_ns)
 static void announce(struct nd *nd, struct nd_local *l, uint64_t now_ns)
 {
 	l->announce_left--;
-	l->at = now_ns + nd->port[l->port].retransmit_ns;
+	l->at = now_ns + nd->interface[l->interface].retransmit_ns;
 	const struct nd_local copy = *l;
 	nd_send_advert(nd, &copy, &IP6_ALL_NODES, NULL, ND_NA_OVERRIDE);
 }
@@ -391,10 +396,10 @@ static bool local_is_due(const struct nd_local *l, uint64_t now_ns)
 static void make_valid(struct nd *nd, struct nd_local *l, uint64_t now_ns)
 {
 	const struct net_addr addr = l->addr;
-	unsigned port = l->port;
+	unsigned interface = l->interface;
 	l->state = ND_VALID;
 	announce_start(l, now_ns);
-	nd->ops->address_up(nd->ctx, port, &addr);
+	nd->ops->address_up(nd->ctx, interface, &addr);
 }
 
 /* Handles an address that is due. */
@@ -408,9 +413,9 @@ static void local_step(struct nd *nd, struct nd_local *l, uint64_t now_ns)
 		make_valid(nd, l, now_ns);
 }
 
-int nd_keep_local(struct nd *nd, unsigned port, const struct net_addr *addr, uint64_t now_ns)
+int nd_keep_local(struct nd *nd, unsigned interface, const struct net_addr *addr, uint64_t now_ns)
 {
-	struct nd_local *l = nd_local_find(nd, port, addr);
+	struct nd_local *l = nd_local_find(nd, interface, addr);
 	if (!l)
 		return E_NOENT;
 	if (l->state == ND_TENTATIVE)

@@ -115,40 +115,42 @@ void neigh_table_init(struct neigh_table *t, const struct neigh_sizes *s,
 
 /* --- hash --- */
 
-static uint32_t *hash_head(const struct neigh_table *t, unsigned port, const struct net_addr *addr)
+static uint32_t *hash_head(const struct neigh_table *t, unsigned interface,
+                           const struct net_addr *addr)
 {
 	const uint64_t words[] = {
 		(uint64_t)addr->w[0] << 32 | addr->w[1],
 		(uint64_t)addr->w[2] << 32 | addr->w[3],
-		port,
+		interface,
 	};
 	return &t->hash[siphash13_words(&t->key, words, ARRAY_LEN(words)) & t->hash_mask];
 }
 
-static bool key_is(const struct neigh *n, unsigned port, const struct net_addr *addr)
+static bool key_is(const struct neigh *n, unsigned interface, const struct net_addr *addr)
 {
-	return n->port == port && net_addr_equal(&n->addr, addr);
+	return n->interface == interface && net_addr_equal(&n->addr, addr);
 }
 
-uint32_t neigh_hash_find(const struct neigh_table *t, unsigned port, const struct net_addr *addr)
+uint32_t neigh_hash_find(const struct neigh_table *t, unsigned interface,
+                         const struct net_addr *addr)
 {
-	uint32_t i = *hash_head(t, port, addr);
-	while (i != NEIGH_NIL && !key_is(&t->neigh[i], port, addr))
+	uint32_t i = *hash_head(t, interface, addr);
+	while (i != NEIGH_NIL && !key_is(&t->neigh[i], interface, addr))
 		i = t->neigh[i].hash_next;
 	return i;
 }
 
-uint32_t neigh_take(struct neigh_table *t, unsigned port, const struct net_addr *addr)
+uint32_t neigh_take(struct neigh_table *t, unsigned interface, const struct net_addr *addr)
 {
 	uint32_t i = t->free.head;
-	assert(port <= 255);
+	assert(interface <= 255);
 	if (i == NEIGH_NIL)
 		return i;
 	list_remove(t, &t->free, i);
-	uint32_t *head = hash_head(t, port, addr);
+	uint32_t *head = hash_head(t, interface, addr);
 	t->neigh[i] = (struct neigh){
 		.addr = *addr,
-		.port = (uint8_t)port,
+		.interface = (uint8_t)interface,
 		.hash_next = *head,
 		.heap_pos = NEIGH_NIL,
 		.listed = NEIGH_UNLISTED,
@@ -159,7 +161,7 @@ uint32_t neigh_take(struct neigh_table *t, unsigned port, const struct net_addr 
 
 void neigh_hash_remove(struct neigh_table *t, uint32_t i)
 {
-	uint32_t *link = hash_head(t, t->neigh[i].port, &t->neigh[i].addr);
+	uint32_t *link = hash_head(t, t->neigh[i].interface, &t->neigh[i].addr);
 	while (*link != i) {
 		assert(*link != NEIGH_NIL);
 		link = &t->neigh[*link].hash_next;

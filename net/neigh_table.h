@@ -1,7 +1,8 @@
 /*
- * The table of neighbours used by both net/arp.c and net/nd.c, keyed by port and address of either
- * family: hash, lists, deadlines, queued frames. The owner defines the states of a neighbour; this
- * module only knows that 0 is free. Only neigh_queue_add and neigh_chain_end call ops of the owner.
+ * The table of neighbours used by both net/arp.c and net/nd.c, keyed by interface and address of
+ * either family: hash, lists, deadlines, queued frames. The owner defines the states of a
+ * neighbour; this module only knows that 0 is free. Only neigh_queue_add and neigh_chain_end call
+ * ops of the owner.
  *
  * Invariants
  * 1. The owner provides all memory once. A function can lack memory only where its comment says so.
@@ -37,7 +38,7 @@ struct neigh {
 	uint32_t pend_head, pend_tail;
 	uint32_t pins;
 	uint16_t queued;
-	uint8_t port;
+	uint8_t interface;
 	uint8_t state;      /* the owner's; 0: free */
 	uint8_t requests;   /* sent in this state */
 	uint8_t listed;     /* number of its evictable list, or NEIGH_UNLISTED */
@@ -82,12 +83,13 @@ size_t neigh_table_bytes(const struct neigh_sizes *s);
 void neigh_table_init(struct neigh_table *t, const struct neigh_sizes *s,
                       const struct siphash_key *key, void *mem);
 
-/* Finds neighbour (port, addr); NEIGH_NIL: none. */
-uint32_t neigh_hash_find(const struct neigh_table *t, unsigned port, const struct net_addr *addr);
+/* Finds neighbour (interface, addr); NEIGH_NIL: none. */
+uint32_t neigh_hash_find(const struct neigh_table *t, unsigned interface,
+                         const struct net_addr *addr);
 
 /* Takes the neighbour that has been free for longest and adds it under its key, with all other
  * fields zero. The caller must set its state at once. NEIGH_NIL: none is free. */
-uint32_t neigh_take(struct neigh_table *t, unsigned port, const struct net_addr *addr);
+uint32_t neigh_take(struct neigh_table *t, unsigned interface, const struct net_addr *addr);
 
 /* Removes a neighbour from the hash. The owner frees it (neigh_free) when it is no longer used. */
 void neigh_hash_remove(struct neigh_table *t, uint32_t i);

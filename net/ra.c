@@ -113,37 +113,38 @@ static unsigned message_build(uint8_t *icmp, const struct ra_config *c, uint16_t
 }
 
 /* Sends an advertisement. False: no source address yet. */
-static bool advertise(struct ra *ra, unsigned port, uint16_t lifetime_s)
+static bool advertise(struct ra *ra, unsigned interface, uint16_t lifetime_s)
 {
 	const struct nd *nd = ra->nd;
 	uint8_t frame[FRAME_MAX], mac[ETH_ALEN];
 	struct nd_envelope to = {.dst = IP6_ALL_NODES, .src_mac = mac};
-	if (!nd_link_local(nd, port, &to.src, mac))
+	if (!nd_link_local(nd, interface, &to.src, mac))
 		return false;
-	unsigned len = message_build(frame + ND_FRAME_ICMP, &ra->port[port].config, lifetime_s, mac);
+	unsigned len = message_build(frame + ND_FRAME_ICMP, &ra->interface[interface].config,
+	                             lifetime_s, mac);
 	len = nd_frame_finish(frame, &to, len);
 	nd->ops->count(nd->ctx, CNT_nd_tx_router_advert, 1);
-	nd->ops->tx(nd->ctx, port, frame, len);
+	nd->ops->tx(nd->ctx, interface, frame, len);
 	return true;
 }
 
-/* Handles a port that is due. */
-static void step(struct ra *ra, unsigned port, uint64_t now_ns)
+/* Handles an interface that is due. */
+static void step(struct ra *ra, unsigned interface, uint64_t now_ns)
 {
-	struct ra_port *p = &ra->port[port];
+	struct ra_interface *p = &ra->interface[interface];
 	const struct ra_config *c = &p->config;
 	uint32_t spread_ms = (c->max_interval_s - c->min_interval_s) * 1000;
 	uint64_t wait = c->min_interval_s * SECOND + random_ms(ra, spread_ms);
 	if (p->initial_left > 1 && wait > INITIAL_INTERVAL) /* RFC 4861 6.2.4 */
 		wait = INITIAL_INTERVAL;
 	/* the state changes before the op is called; a failed attempt is repeated */
-	const struct ra_port was = *p;
+	const struct ra_interface was = *p;
 	p->at = now_ns + wait;
 	p->last = now_ns;
 	p->sent = true;
 	if (p->initial_left)
 		p->initial_left--;
-	if (!advertise(ra, port, c->lifetime_s)) {
+	if (!advertise(ra, interface, c->lifetime_s)) {
 		*p = was;
 		p->at = now_ns + SECOND;
 	}
@@ -151,9 +152,9 @@ static void step(struct ra *ra, unsigned port, uint64_t now_ns)
 
 /* --- public: setup --- */
 
-static void begin(struct ra *ra, unsigned port, uint64_t now_ns)
+static void begin(struct ra *ra, unsigned interface, uint64_t now_ns)
 {
-	struct ra_port *p = &ra->port[port];
+	struct ra_interface *p = &ra->interface[interface];
 	uint64_t at = now_ns + random_ms(ra, ANSWER_MS);
 	if (p->sent && at < p->last + MIN_DELAY)
 		at = p->last + MIN_DELAY;
@@ -161,51 +162,51 @@ static void begin(struct ra *ra, unsigned port, uint64_t now_ns)
 	p->at = at;
 }
 
-int ra_start(struct ra *ra, unsigned port, const struct ra_config *config, uint64_t now_ns)
+int ra_start(struct ra *ra, unsigned interface, const struct ra_config *config, uint64_t now_ns)
 {
-	if (port >= ND_PORTS_MAX || !ra_config_is_valid(config))
+	if (interface >= ND_INTERFACES_MAX || !ra_config_is_valid(config))
 		return E_INVAL;
-	struct ra_port *p = &ra->port[port];
-	int e = p->on ? E_OK : nd_join(ra->nd, port, &IP6_ALL_ROUTERS, now_ns);
+	struct ra_interface *p = &ra->interface[interface];
+	int e = p->on ? E_OK : nd_join(ra->nd, interface, &IP6_ALL_ROUTERS, now_ns);
 	if (e != E_OK)
 		return e;
 	p->config = *config;
 	p->on = true;
-	begin(ra, port, now_ns);
+	begin(ra, interface, now_ns);
 	return E_OK;
 }
 
-void ra_stop(struct ra *ra, unsigned port, uint64_t now_ns)
+void ra_stop(struct ra *ra, unsigned interface, uint64_t now_ns)
 {
-	assert(port < ND_PORTS_MAX);
-	if (!ra->port[port].on)
+	assert(interface < ND_INTERFACES_MAX);
+	if (!ra->interface[interface].on)
 		return;
-	ra->port[port].on = false;
-	ra->port[port].last = now_ns;
-	nd_leave(ra->nd, port, &IP6_ALL_ROUTERS, now_ns);
-	advertise(ra, port, 0);
+	ra->interface[interface].on = false;
+	ra->interface[interface].last = now_ns;
+	nd_leave(ra->nd, interface, &IP6_ALL_ROUTERS, now_ns);
+	advertise(ra, interface, 0);
 }
 
-void ra_link_up(struct ra *ra, unsigned port, uint64_t now_ns)
+void ra_link_up(struct ra *ra, unsigned interface, uint64_t now_ns)
 {
-	assert(port < ND_PORTS_MAX);
-	if (ra->port[port].on)
-		begin(ra, port, now_ns);
+	assert(interface < ND_INTERFACES_MAX);
+	if (ra->interface[interface].on)
+		begin(ra, interface, now_ns);
 }
 
 /* --- received messages --- */
 
 /* RFC 4861 6.2.6 */
-static enum counter solicit_input(struct ra *ra, unsigned port, const struct net_addr *src,
+static enum counter solicit_input(struct ra *ra, unsigned interface, const struct net_addr *src,
                                   const struct nd_options *options, uint64_t now_ns)
 {
-	struct ra_port *p = &ra->port[port];
+	struct ra_interface *p = &ra->interface[interface];
 	if (net_addr_is_any(src) && options->source_mac) /* 6.1.1 */
 		return CNT_drop_nd_malformed;
 	if (!p->on)
 		return CNT_drop_nd_router;
 	if (!net_addr_is_any(src))
-		nd_learn(ra->nd, port, src, options->source_mac, false, now_ns);
+		nd_learn(ra->nd, interface, src, options->source_mac, false, now_ns);
 	uint64_t delay = random_ms(ra, ANSWER_MS), at = now_ns + delay;
 	if (p->sent && at < p->last + MIN_DELAY)
 		at = p->last + MIN_DELAY + delay;
@@ -248,24 +249,24 @@ static bool contradicts(const struct ra_config *c, const uint8_t *icmp,
 	return odd;
 }
 
-static enum counter advert_input(struct ra *ra, unsigned port, const struct net_addr *src,
+static enum counter advert_input(struct ra *ra, unsigned interface, const struct net_addr *src,
                                  const struct icmp6_msg *m, const struct nd_options *options,
                                  uint64_t now_ns)
 {
-	const struct ra_port *p = &ra->port[port];
+	const struct ra_interface *p = &ra->interface[interface];
 	const struct nd *nd = ra->nd;
 	if (!ip6_is_link_local(src)) /* 6.1.2 */
 		return CNT_drop_nd_malformed;
 	if (p->on && contradicts(&p->config, m->icmp, options))
 		nd->ops->count(nd->ctx, CNT_nd_router_inconsistent, 1);
-	nd_learn(ra->nd, port, src, options->source_mac, true, now_ns);
+	nd_learn(ra->nd, interface, src, options->source_mac, true, now_ns);
 	return CNT_delivered_nd;
 }
 
-enum counter ra_input(struct ra *ra, unsigned port, const uint8_t *frame,
+enum counter ra_input(struct ra *ra, unsigned interface, const uint8_t *frame,
                       const struct ip6_upper *up, const struct icmp6_msg *m, uint64_t now_ns)
 {
-	assert(port < ND_PORTS_MAX);
+	assert(interface < ND_INTERFACES_MAX);
 	const uint8_t *ip = frame + ETH_HLEN;
 	bool solicit = m->type == ICMP6_ROUTER_SOLICIT;
 	struct nd_options options;
@@ -273,13 +274,13 @@ enum counter ra_input(struct ra *ra, unsigned port, const uint8_t *frame,
 	enum counter bad = nd_check(ip, up, m, solicit ? ND_RS_LEN : ND_RA_LEN, &options);
 	if (bad != CNT_NONE)
 		return bad;
-	if (nd_is_local(ra->nd, port, &src) ||
+	if (nd_is_local(ra->nd, interface, &src) ||
 	    (options.source_mac && !eth_is_station(options.source_mac)))
 		return CNT_drop_nd_bad_sender;
 	if (solicit)
-		return solicit_input(ra, port, &src, &options, now_ns);
+		return solicit_input(ra, interface, &src, &options, now_ns);
 	if (m->type == ICMP6_ROUTER_ADVERT)
-		return advert_input(ra, port, &src, m, &options, now_ns);
+		return advert_input(ra, interface, &src, m, &options, now_ns);
 	return CNT_drop_icmp6_type;
 }
 
@@ -287,17 +288,17 @@ enum counter ra_input(struct ra *ra, unsigned port, const uint8_t *frame,
 
 uint64_t ra_tick(struct ra *ra, uint64_t now_ns)
 {
-	for (unsigned port = 0; port < ND_PORTS_MAX; port++)
-		if (ra->port[port].on && ra->port[port].at <= now_ns)
-			step(ra, port, now_ns);
+	for (unsigned interface = 0; interface < ND_INTERFACES_MAX; interface++)
+		if (ra->interface[interface].on && ra->interface[interface].at <= now_ns)
+			step(ra, interface, now_ns);
 	return ra_deadline(ra);
 }
 
 uint64_t ra_deadline(const struct ra *ra)
 {
 	uint64_t next = UINT64_MAX;
-	for (unsigned port = 0; port < ND_PORTS_MAX; port++)
-		if (ra->port[port].on && ra->port[port].at < next)
-			next = ra->port[port].at;
+	for (unsigned interface = 0; interface < ND_INTERFACES_MAX; interface++)
+		if (ra->interface[interface].on && ra->interface[interface].at < next)
+			next = ra->interface[interface].at;
 	return next;
 }

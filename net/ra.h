@@ -2,10 +2,10 @@
  * Router advertisements, the router part (RFC 4861 6.2; RFC 8106 for name servers; RFC 4191 2.2 for
  * the preference): hosts on our links learn routers and prefixes from them.
  *
- * A function of (packet, time) on top of net/nd.h, whose ops it uses to send and count. Each port
+ * A function of (packet, time) on top of net/nd.h, whose ops it uses to send and count. Each interface
  * has its own configuration and may advertise or not.
  *
- *   event                       what happens on an advertising port
+ *   event                       what happens on an advertising interface
  *   ra_start, ra_link_up        advertisement to all nodes within 0.5 s, and two more at most 16 s
  *                               apart (6.2.4)
  *   t                           advertisement; the next after a random time between the two intervals
@@ -16,7 +16,7 @@
  *
  * Invariants
  * 1. An advertisement is sent from a link-local address that DAD has passed; without one it waits.
- * 2. Two advertisements of a port are at least 3 s apart, except for the final one.
+ * 2. Two advertisements of an interface are at least 3 s apart, except for the final one.
  *
  * Deliberately missing: answers to one host (6.2.6 MAY), lifetimes that count down (6.2.1 MAY),
  * route information (RFC 4191 2.3), DNS search lists.
@@ -72,7 +72,7 @@ struct ra_config {
 
 /* --- private from here on, public only for sizes --- */
 
-struct ra_port {
+struct ra_interface {
 	struct ra_config config;
 	uint64_t at;        /* time of the next advertisement */
 	uint64_t last;      /* valid if sent */
@@ -83,7 +83,7 @@ struct ra_port {
 
 struct ra {
 	struct nd *nd;
-	struct ra_port port[ND_PORTS_MAX];
+	struct ra_interface interface[ND_INTERFACES_MAX];
 };
 
 /* --- public --- */
@@ -95,21 +95,21 @@ void ra_init(struct ra *ra, struct nd *nd);
 /* True if RFC 4861 6.2.1 allows the configuration. */
 bool ra_config_is_valid(const struct ra_config *c);
 
-/* Starts advertising on a port, or changes the configuration. Joins the all-routers group (6.2.2).
- * E_INVAL: bad configuration; E_NOMEM: no group left. */
-int ra_start(struct ra *ra, unsigned port, const struct ra_config *config, uint64_t now_ns);
+/* Starts advertising on an interface, or changes the configuration. Joins the all-routers group
+ * (6.2.2). E_INVAL: bad configuration; E_NOMEM: no group left. */
+int ra_start(struct ra *ra, unsigned interface, const struct ra_config *config, uint64_t now_ns);
 
 /* Stops advertising. Hosts are told if the link-local address is up. */
-void ra_stop(struct ra *ra, unsigned port, uint64_t now_ns);
+void ra_stop(struct ra *ra, unsigned interface, uint64_t now_ns);
 
 /* The link came up: its hosts have received no advertisement yet. */
-void ra_link_up(struct ra *ra, unsigned port, uint64_t now_ns);
+void ra_link_up(struct ra *ra, unsigned interface, uint64_t now_ns);
 
 /*
  * Handles a router solicitation or advertisement; parameters as in nd_input. From another router's
  * advertisement a router only learns that it is one. Returns the message's fate.
  */
-enum counter ra_input(struct ra *ra, unsigned port, const uint8_t *frame,
+enum counter ra_input(struct ra *ra, unsigned interface, const uint8_t *frame,
                       const struct ip6_upper *up, const struct icmp6_msg *m, uint64_t now_ns);
 
 /* Does all work due. Returns ra_deadline(). */

@@ -19,7 +19,7 @@ struct piece {
 	unsigned next_at;
 	unsigned len;      /* bytes of data */
 	unsigned offset;   /* of data in the datagram */
-	unsigned port;
+	unsigned interface;
 	bool more;
 	uint8_t ecn;
 };
@@ -273,7 +273,7 @@ static void put_piece(struct reassembly *r, uint32_t index, const struct piece *
 		d->head_len = (uint16_t)p->head_len;
 		d->next_at = (uint16_t)p->next_at;
 		d->first_len = p->len;
-		d->port = (uint16_t)p->port;
+		d->interface = (uint16_t)p->interface;
 	}
 	range_set(map_have(r, index), p->offset / UNIT, round_up(end, UNIT) / UNIT);
 	bit_set(map_begins(r, index), p->offset / UNIT);
@@ -360,7 +360,7 @@ static enum counter input(struct reassembly *r, const struct piece *p, uint64_t 
 
 /* --- the families --- */
 
-enum counter reassembly_input4(struct reassembly *r, unsigned port, const uint8_t *ip,
+enum counter reassembly_input4(struct reassembly *r, unsigned interface, const uint8_t *ip,
                                uint64_t now_ns, struct reassembly_result *out)
 {
 	uint16_t word = be16_load(ip + 6);
@@ -375,7 +375,7 @@ enum counter reassembly_input4(struct reassembly *r, unsigned port, const uint8_
 		.head_len = head_len,
 		.len = ip4_total_len(ip) - head_len,
 		.offset = (word & IP4_OFFSET_MASK) * 8u,
-		.port = port,
+		.interface = interface,
 		.more = word & IP4_FLAG_MF,
 		.ecn = ip[1] & 3,
 	};
@@ -390,7 +390,7 @@ enum counter reassembly_input4(struct reassembly *r, unsigned port, const uint8_
 	return input(r, &p, now_ns, out);
 }
 
-enum counter reassembly_input6(struct reassembly *r, unsigned port, uint8_t *ip,
+enum counter reassembly_input6(struct reassembly *r, unsigned interface, uint8_t *ip,
                                const struct ip6_upper *u, uint64_t now_ns,
                                struct reassembly_result *out)
 {
@@ -411,14 +411,14 @@ enum counter reassembly_input6(struct reassembly *r, unsigned port, uint8_t *ip,
 		.key = {.src = src,
 		        .dst = dst,
 		        .id = u->id,
-		        .zone = (uint16_t)(zoned ? port + 1 : 0)},
+		        .zone = (uint16_t)(zoned ? interface + 1 : 0)},
 		.packet = ip,
 		.data = ip + head_len,
 		.head_len = head_len,
 		.next_at = u->fragment_next_at,
 		.len = ip6_total_len(ip) - head_len,
 		.offset = u->offset,
-		.port = port,
+		.interface = interface,
 		.more = u->more,
 		.ecn = ip6_traffic_class(ip) & 3,
 	};
@@ -449,7 +449,7 @@ uint64_t reassembly_tick(struct reassembly *r, uint64_t now_ns)
 		bool tell = d->refused == CNT_NONE && d->head_len != 0;
 		datagram_remove(r, index, CNT_drop_frag_timeout);
 		if (tell)
-			r->timed_out(r->ctx, d->port, place_data(r, index) - d->head_len,
+			r->timed_out(r->ctx, d->interface, place_data(r, index) - d->head_len,
 			             d->head_len + d->first_len);
 	}
 	return reassembly_deadline(r);

@@ -58,10 +58,11 @@ struct reassembly_params {
 
 /*
  * A datagram timed out, and its first fragment had been received: `packet`, len bytes, as it came
- * from `port`. The caller sends ICMP time exceeded, code 1 (RFC 792, RFC 4443 3.3), if it is
+ * from `interface`. The caller sends ICMP time exceeded, code 1 (RFC 792, RFC 4443 3.3), if it is
  * allowed for this packet. The bytes are valid during the call, which must not call the module.
  */
-typedef void reassembly_timed_out(void *ctx, unsigned port, const uint8_t *packet, unsigned len);
+typedef void reassembly_timed_out(void *ctx, unsigned interface, const uint8_t *packet,
+                                  unsigned len);
 
 /* Result of a fragment. */
 struct reassembly_result {
@@ -77,7 +78,7 @@ struct reassembly_result {
 struct reassembly_key {
 	struct net_addr src, dst;
 	uint32_t id;
-	uint16_t zone; /* for link-local addresses (RFC 4007 6) port + 1, else 0 */
+	uint16_t zone; /* for link-local addresses (RFC 4007 6) interface + 1, else 0 */
 	uint8_t proto; /* IPv4 only (RFC 791 3.2); IPv6 does not use it to identify datagrams */
 };
 
@@ -94,7 +95,7 @@ struct reassembly_datagram {
 	uint16_t fragments;
 	uint16_t head_len;       /* bytes in front of the first fragment's data; 0: not received */
 	uint16_t next_at;        /* octet in these that names the fragment header (IPv6) */
-	uint16_t port;           /* port of the first fragment */
+	uint16_t interface;           /* interface of the first fragment */
 	uint16_t refused;        /* enum counter: why further fragments are dropped; or CNT_NONE */
 	uint8_t ecn_seen;        /* bit n: a fragment had ECN codepoint n */
 };
@@ -131,9 +132,9 @@ int reassembly_init(struct reassembly *r, const struct reassembly_params *params
                     reassembly_timed_out *timed_out, void *ctx);
 
 /*
- * Takes a fragment to one of our addresses, received on the port. IPv4: a packet that has passed
- * ip4_check and is a fragment (ip4_is_fragment). IPv6: one for which ip6_upper returned CNT_NONE
- * with the result u and u->fragment. The packet stays the caller's.
+ * Takes a fragment to one of our addresses, received on the interface. IPv4: a packet that has
+ * passed ip4_check and is a fragment (ip4_is_fragment). IPv6: one for which ip6_upper returned
+ * CNT_NONE with the result u and u->fragment. The packet stays the caller's.
  *
  * Returns
  *
@@ -147,9 +148,9 @@ int reassembly_init(struct reassembly *r, const struct reassembly_params *params
  * An atomic fragment (RFC 6946) is complete at once, whatever other fragments have its
  * identification: the packet is updated in place and out->ip points into it.
  */
-enum counter reassembly_input4(struct reassembly *r, unsigned port, const uint8_t *ip,
+enum counter reassembly_input4(struct reassembly *r, unsigned interface, const uint8_t *ip,
                                uint64_t now_ns, struct reassembly_result *out);
-enum counter reassembly_input6(struct reassembly *r, unsigned port, uint8_t *ip,
+enum counter reassembly_input6(struct reassembly *r, unsigned interface, uint8_t *ip,
                                const struct ip6_upper *u, uint64_t now_ns,
                                struct reassembly_result *out);
 

@@ -1,6 +1,6 @@
 /*
- * The choice of the application. Its number is in the snapshot, so it is the same on all cores. The
- * command line takes precedence over the configuration, which the control core reads later.
+ * The choice of the application. Its number is in published memory, so it is the same on all cores.
+ * The command line takes precedence over the configuration, which the control core reads later.
  */
 #include "runtime/shared.h"
 #include "lib/mem.h"

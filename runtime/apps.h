@@ -1,7 +1,7 @@
 /*
  * The list of the applications in the image. It generates the word on the command line, in the
- * configuration and on the console, the number in configuration and snapshot, and the table in
- * apps/apps.c. The first one is the default.
+ * configuration and on the console, the number in configuration and published memory, and the table
+ * in apps/apps.c. The first one is the default.
  */
 #ifndef RUNTIME_APPS_H
 #define RUNTIME_APPS_H

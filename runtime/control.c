@@ -40,7 +40,7 @@ void core_note_config(uint64_t hash)
 void core_mirror(uint32_t in, uint32_t out)
 {
 	struct published *s = published_header();
-	/* release: data that the tap needs was written before */
+	/* release: data that the mirror hook needs was written before */
 	__atomic_store_n(&s->mirror_in, in, __ATOMIC_RELEASE);
 	__atomic_store_n(&s->mirror_out, out, __ATOMIC_RELEASE);
 	__atomic_store_n(&s->looked_at, in | s->trace_in, __ATOMIC_RELEASE);

@@ -3,8 +3,8 @@
  * one at the same time: a copy is valid if its number has not changed.
  *
  * The control core prints the reports of data cores. A serial line takes a tenth of a second for one,
- * and the failed core shall forward again long before that. While a data core is being revived
- * (revive.c), printing waits. The kernel itself prints the reports of the control core.
+ * and the failed core shall forward again long before that. While a data core is being recovered
+ * (recovery.c), printing waits. The kernel itself prints the reports of the control core.
  */
 #include "runtime/shared.h"
 #include "abi/kcall.h"
@@ -86,7 +86,7 @@ static void print(const char *text, size_t bytes, bool apart)
 }
 
 /* Prints the part of a report that the kernel has not printed. For our own failures this is only the
- * program's remains. */
+ * program's data. */
 static void print_crash(const struct crash *c)
 {
 	static char text[CORE_CRASH_PIECE];

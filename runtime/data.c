@@ -8,8 +8,8 @@
  *     PORTS_RUNNING    attaches its queue pair of every port (cores without one are on standby)
  *     PORTS_TABLES     switches to other tables and keeps polling
  *
- * The core confirms each request by copying its number (snapshot.asked) to its outbox. A restarted
- * program is `restarted`, and attaches to nothing, until it has prepared.
+ * The core confirms each request by copying its number (published.asked) to its shared memory. A
+ * restarted program is `restarted`, and attaches to nothing, until it has prepared.
  *
  * The cost of a plain packet, in instructions of the loops it passes through (gcc 12, counted in
  * `objdump -d build/program.elf`; none of them calls or divides):
@@ -27,12 +27,12 @@
  *               mlx5_tx_burst              33  reclaim 13, data segment 20
  *
  * Some 270 instructions from virtio to virtio take about 85 TSC cycles if a cache-line round trip
- * between cores takes 180 ns, and 200 cycles if it takes 360 ns. Between two null ports, which need not
- * wait for a device's core, a packet takes 44 cycles or more (docs/performance.md). The difference is
- * the transfer of cache lines between the two cores: for each packet a frame, half a descriptor line
- * and a quarter of a used-ring line. Each vector pays once for three indirect calls, the TSC, the turn
- * count and a read of four words of the control core (asked, looked_at with mirror_out, inject_head),
- * which seldom change.
+ * between cores takes 180 ns, and 200 cycles if it takes 360 ns. Between two null ports, which need
+ * not wait for a device's core, a packet takes 44 cycles or more (docs/performance.md). The
+ * difference is the transfer of cache lines between the two cores: for each packet a frame, half a
+ * descriptor line and a quarter of a used-ring line. Each vector pays once for three indirect
+ * calls, the TSC, the turn count and a read of four words of the control core (asked, looked_at
+ * with mirror_out, inject_head), which seldom change.
  */
 #include "runtime/shared.h"
 #include "lib/mem.h"
@@ -54,7 +54,7 @@ _Static_assert(sizeof(struct coredump_handle) == sizeof(struct pkt) &&
                        offsetof(struct coredump_handle, data) == offsetof(struct pkt, data) &&
                        offsetof(struct coredump_handle, buf) == offsetof(struct pkt, buf) &&
                        offsetof(struct coredump_handle, len) == offsetof(struct pkt, len) &&
-                       offsetof(struct coredump_handle, port) == offsetof(struct pkt, port) &&
+                       offsetof(struct coredump_handle, port) == offsetof(struct pkt, interface) &&
                        COREDUMP_VECTOR == PKT_VECTOR_MAX,
                "vectors are received there");
 
@@ -66,7 +66,7 @@ struct core_trace core_trace;
 static const struct app *app; /* set when the ports are prepared */
 static struct nic_queue queues[NIC_PORTS_MAX];
 static unsigned attached; /* ports polled; 0 unless running */
-static const uint64_t *asked; /* this core's request number in the snapshot */
+static const uint64_t *asked; /* this core's request number in published memory */
 static uint64_t epoch;        /* the last request that this core has completed */
 static uint32_t features; /* those of all started ports */
 static uint16_t burst;    /* most packets of one vector */
@@ -277,7 +277,7 @@ static void drop_held(unsigned port, const struct pkt *p)
 {
 	bool own = p->flags & PKT_OWN;
 	out()->nic[port].tx_dropped++;
-	count_at(p->port, own ? CNT_originated_drop_tx : CNT_drop_tx_full);
+	count_at(p->interface, own ? CNT_originated_drop_tx : CNT_drop_tx_full);
 	core_forwards -= !own;
 	pkt_free(&self.pool, p);
 }
@@ -308,7 +308,7 @@ COLD static void hold(unsigned port, unsigned sent)
 	o->n = kept;
 }
 
-static inline bool is_tapped(const uint32_t *ports, unsigned port)
+static inline bool has_port(const uint32_t *ports, unsigned port)
 {
 	/* acquire: pairs with the release in core_mirror and core_trace_ports */
 	return unlikely(__atomic_load_n(ports, __ATOMIC_ACQUIRE) >> port & 1);
@@ -318,27 +318,27 @@ static inline bool is_tapped(const uint32_t *ports, unsigned port)
 COLD static void looked_at(struct pkt *v, unsigned n, unsigned port)
 {
 	const struct published *s = published_header();
-	if (is_tapped(&s->mirror_in, port))
-		app->control->tap(v, n, port, false);
-	if (is_tapped(&s->trace_in, port))
+	if (has_port(&s->mirror_in, port))
+		app->control->mirror(v, n, port, false);
+	if (has_port(&s->trace_in, port))
 		app->control->trace(v, n, port);
 	else
 		app->rx_vector(v, n, port);
 }
 
-/* Passes the packets to the tap, except those offered before, which the tap has seen. */
+/* Passes the packets to the mirror hook, except those offered before, which it has seen. */
 COLD static void mirror_sent(unsigned port)
 {
 	const struct core_out *o = &core_outs[port];
 	if (o->n > o->held)
-		core_app()->control->tap(o->v + o->held, o->n - o->held, port, true);
+		core_app()->control->mirror(o->v + o->held, o->n - o->held, port, true);
 }
 
 void core_tx_flush(unsigned port)
 {
 	struct core_out *o = &core_outs[port];
 	struct nic_queue *q = &queues[port];
-	if (is_tapped(&published_header()->mirror_out, port))
+	if (has_port(&published_header()->mirror_out, port))
 		mirror_sent(port);
 	unsigned sent = q->broken ? 0 : q->ops->tx_burst(q, o->v, o->n);
 	if (unlikely(sent < o->n)) {
@@ -466,7 +466,7 @@ static bool poll_inject(void)
 		} else {
 			uint32_t kind = m->kind, arg = m->arg;
 			p.len = m->len;
-			p.port = m->port;
+			p.interface = m->port;
 			p.flags = PKT_OWN; /* the control core counts its fate, if it has one */
 			memcpy(p.data, m->frame, p.len);
 			app->control->inject(&p, kind, arg);
@@ -518,7 +518,7 @@ bool data_turn(void)
 		coredump_note(&core_dump_area, n);
 		ring_from = port;
 		moved += n;
-		if (is_tapped(&s->looked_at, port))
+		if (has_port(&s->looked_at, port))
 			looked_at(v, n, port);
 		else
 			app->rx_vector(v, n, port);

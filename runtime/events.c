@@ -20,7 +20,7 @@ static const struct {
 struct event_ring *core_events;
 static uint64_t next_tsc[EVENTS]; /* core_event_seldom: earliest time of the next event */
 
-/* The kernel zeroes only the outbox's header, to keep ring-0 work short. */
+/* The kernel zeroes only the shared memory's header, to keep ring-0 work short. */
 void core_events_start(void)
 {
 	struct event_ring *ring = core_shm_events(self.id);

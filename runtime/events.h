@@ -12,23 +12,28 @@
 
 #define CORE_EVENTS(X) \
 	/* any core */ \
-	X(start, "roles", "faults", "its program began: enum core_role, and how often it had failed") \
+	X(start, "roles", "faults", \
+	  "its program began: enum core_role, and how often it had failed") \
 	/* data cores */ \
-	X(phase, "phase", "asked", "it has done what it was asked: enum ports_phase, which request") \
+	X(phase, "phase", "asked", \
+	  "it has done what it was asked: enum ports_phase, which request") \
 	X(stalled, "port", "waiting", "a port has taken nothing for long, with packets waiting") \
-	X(punt_full, "kind", "dropped", "no room towards the control core; drops so far, at most once a second") \
+	X(punt_full, "kind", "dropped", \
+	  "no room towards the control core; drops so far, at most once a second") \
 	/* the control core */ \
 	X(ports, "state", "ports", "the life of the ports goes on: enum state of runtime/ports.c") \
 	X(link, "port", "up", "a link went up or down; 2: the device is gone") \
 	X(crash, "core", "number", "a program had failed; the number of its report") \
 	X(stuck, "core", "", "a data core does not come round any more, and is restarted") \
-	X(revive, "core", "pair", "a data core came up anew, and is helped; 255: it has no queue pair") \
-	X(revived, "core", "us", "it polls again, after so long") \
-	X(takeover, "us", "", "this control program has taken over from the one before it") \
+	X(recover, "core", "pair", \
+	  "a restarted data core is being recovered; 255: it has no queue pair") \
+	X(recovered, "core", "us", "that core polls again, after so long") \
+	X(warm_restart, "us", "", "this control program has replaced the one before it") \
 	X(unquiet, "core", "", "a data core does not finish its turn") \
 	X(commit, "number", "", "another configuration is in force") \
 	X(configuration, "number", "#hash", "which one it is") \
-	X(neighbours_full, "version", "dropped", "no room for a neighbour of that version of IP; drops so far, " \
+	X(neighbours_full, "version", "dropped", \
+	  "no room for a neighbour of that version of IP; drops so far, " \
 	  "at most once a second")
 
 #define CORE_EVENT_NUMBER(name, first, second, meaning) EVENT_##name,

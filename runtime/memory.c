@@ -1,10 +1,10 @@
 /*
- * The control core's memory: its part of the snapshot, and its private tables.
+ * The control core's memory: its part of published memory, and its private tables.
  *
- *     snapshot   header | ... the application's part in force ... | room to grow
- *     tables     room for the snapshot to grow | holes, allocated from their ends | struct persistent
+ *     published  header | ... the application's part in force ... | room to grow
+ *     tables     room for published memory to grow | holes, allocated from their ends | struct persistent
  *
- * A program that restarts while data cores continue (takeover.c) builds its part of the snapshot beside
+ * A program that restarts while data cores continue (warm_restart.c) builds its part of published memory beside
  * the one that they read: below it or behind it. Private memory is allocated afresh. Kept memory, of the
  * devices and of the application (core_persist_alloc), stays in place, and allocations go around it.
  */
@@ -16,7 +16,8 @@
 
 #define SHARE_UNIT (2u << 20) /* granularity of KCALL_SHARE */
 #define PAGE_BYTES 4096u
-#define AREA_LEAST (4u << 20) /* initial size of a part after a takeover; the first part is larger */
+#define AREA_LEAST \
+	(4u << 20) /* initial size of a part after a warm restart; the first part is larger */
 
 static const struct siphash_key seal_key = {0x6879617465206b65, 0x707420626c6f636b};
 
@@ -29,7 +30,7 @@ static unsigned hole_count;
 static size_t private_used;
 static size_t window_end; /* end of our part, counted like self.area; 0: it may grow */
 static size_t taken;      /* size set by the last core_published_take */
-static size_t spare_private, spare_snapshot; /* core_set_spare */
+static size_t spare_private, spare_published; /* core_set_spare */
 
 struct persistent *kept(void)
 {
@@ -179,27 +180,28 @@ void *core_private_alloc(size_t bytes)
 	for (unsigned i = 0; i < hole_count; i++) {
 		if (bytes > hole_bytes(i))
 			continue;
-		holes[i].end -= bytes; /* from the end, because the snapshot grows into the last hole */
+		holes[i].end -=
+		        bytes; /* from the end, because published memory grows into the last hole */
 		private_used += bytes;
 		return memset((void *)(uintptr_t)holes[i].end, 0, bytes);
 	}
 	return NULL;
 }
 
-/* --- the snapshot --- */
+/* --- published memory --- */
 
-/* Bytes of the tables behind the snapshot that the snapshot can still take. */
+/* Bytes of the tables behind published memory that published memory can still take. */
 static size_t shareable(void)
 {
 	const struct boot_info *b = self.info;
-	const bool follow = b->core[self.id].tables == b->snapshot + b->snapshot_bytes;
+	const bool follow = b->core[self.id].tables == b->published + b->published_bytes;
 	const size_t free = hole_bytes(hole_count - 1);
 	return follow && free ? align_down(free - 1, SHARE_UNIT) : 0;
 }
 
 static size_t whole(void)
 {
-	return self.info->snapshot_bytes - PUBLISHED_HEADER;
+	return self.info->published_bytes - PUBLISHED_HEADER;
 }
 
 void *core_published_area(size_t *bytes)
@@ -231,15 +233,15 @@ int core_published_take(size_t bytes)
 
 size_t tables_taken(void) { return taken; }
 
-void core_set_spare(size_t private_bytes, size_t snapshot_bytes)
+void core_set_spare(size_t private_bytes, size_t published_bytes)
 {
 	spare_private = private_bytes;
-	spare_snapshot = snapshot_bytes;
+	spare_published = published_bytes;
 }
 
 size_t tables_needed(void)
 {
-	return taken - u64_min(taken, spare_snapshot);
+	return taken - u64_min(taken, spare_published);
 }
 
 size_t tables_private_needed(void)

@@ -10,16 +10,16 @@
  *     ATTACHING   above                         every data core polls its queues → RUNNING; or a
  *                                               data core died or restarted → STOPPING
  *     RUNNING     above                         a data core that polls died, or one restarted and its
- *                                               pair cannot be started alone (revive.c) → STOPPING
+ *                                               pair cannot be started alone (recovery.c) → STOPPING
  *     IDLE        no port could be started, or  core_ports_restart
  *                 no data core is left alive
- *     TAKING, SWITCHING                         takeover.c
+ *     TAKING, SWITCHING                         warm_restart.c
  *
  * A port that does not start, or whose device no longer responds, is reported and stays stopped; the
  * others run.
  *
  * A dead data core (kernel's status) holds nothing and counts as having answered. Only living cores get
- * queue pairs; pair_of[] in the snapshot says which core polls which pair.
+ * queue pairs; pair_of[] in published memory says which core polls which pair.
  */
 #include "runtime/shared.h"
 #include "drivers/nic.h"
@@ -34,7 +34,7 @@
 enum state { STOPPING, PREPARING, ATTACHING, RUNNING, IDLE, TAKING, SWITCHING };
 
 static enum state state;
-static struct nic *nics; /* nics and stats survive this program, for a takeover */
+static struct nic *nics; /* nics and stats survive this program, for a warm restart */
 static struct nic_stats *stats;
 static struct nic_link links[NIC_PORTS_MAX];
 static unsigned nic_count;
@@ -450,7 +450,8 @@ static void say_why(unsigned p)
 		core_log("eth%u: %s: %s", p, name, why);
 }
 
-/* Checks a link; true if the application must be told. After a takeover it is told of every link. */
+/* Checks a link; true if the application must be told. After a warm restart it is told of every
+ * link. */
 static bool look_at_link(unsigned p, bool read_stats)
 {
 	const struct nic_link was = links[p];

@@ -12,14 +12,14 @@
  *     ATTACHING   above                                 the core polls → packets are spread over it
  *                                                       again → NOBODY
  *
- * Cores are revived one at a time. Another core that restarts meanwhile waits and receives no packets
- * either. A core that restarts while it is being revived starts over.
+ * Cores are recovered one at a time. Another core that restarts meanwhile waits and receives no packets
+ * either. A core that restarts while it is being recovered starts over.
  */
 #include "runtime/shared.h"
 #include "drivers/nic.h"
 
 static enum { NOBODY, PREPARING, ATTACHING } step;
-static unsigned who;      /* index of the data core being revived */
+static unsigned who;      /* index of the data core being recovered */
 static uint64_t begun_tsc; /* time at which its restart was noticed */
 
 void recovery_reset(void)
@@ -52,7 +52,8 @@ static bool failed(unsigned p, int e)
 	return false;
 }
 
-/* A mask of all pairs except that of the core being revived; `served`: only pairs whose cores poll. */
+/* A mask of all pairs except that of the core being recovered; `served`: only pairs whose cores
+ * poll. */
 static uint64_t pairs_of_others(bool served)
 {
 	const struct published *s = published_header();
@@ -108,14 +109,14 @@ static bool pairs_start(unsigned pair)
 	return true;
 }
 
-/* Starts to revive data core d. Messages that it has punted are served as usual. */
+/* Starts to recover data core d. Messages that it has punted are served as usual. */
 static bool begin(unsigned d)
 {
 	const uint8_t pair = published_header()->pair_of[d];
 	who = d;
 	begun_tsc = clock_tsc();
 	step = PREPARING;
-	core_event(EVENT_revive, data_core(d), pair);
+	core_event(EVENT_recover, data_core(d), pair);
 	if (pair != NO_PAIR && (!spread() || !pairs_stop(pair)))
 		return false;
 	ports_ask(d, PORTS_PREPARE);
@@ -139,7 +140,7 @@ static bool end(void)
 	if (!spread())
 		return false;
 	crash_turn(); /* print the report before the message that the core polls again */
-	core_event(EVENT_revived, data_core(who), us);
+	core_event(EVENT_recovered, data_core(who), us);
 	core_log("core %u: polls again after %u us; the others have gone on", data_core(who),
 	         (unsigned)us);
 	return true;

@@ -1,32 +1,33 @@
 /*
- * Message rings between a data core and the control core. Each has one producer and one consumer, which
- * write only their own outboxes: the producer publishes the slot, then the head; the consumer reads the
- * slot, then moves the tail. Frames are copied: this path is cold, and each side keeps its own buffers.
+ * Message rings between a data core and the control core. Each has one producer and one consumer,
+ * which write only their own shared memories: the producer publishes the slot, then the head; the
+ * consumer reads the slot, then moves the tail. Frames are copied: this path is cold, and each side
+ * keeps its own buffers.
  *
- * Either program may die at any instruction and restart while the other continues. Outboxes survive a
- * program, and so do the positions in them:
+ * Either program may die at any instruction and restart while the other continues. Outboxes survive
+ * a program, and so do the positions in them:
  *
- * 1. Heads and tails only grow, and tail <= head <= tail + slots. Neither ever moves back, so no slot
- *    is served twice or before it is complete.
+ * 1. Heads and tails only grow, and tail <= head <= tail + slots. Neither ever moves back, so no
+ * slot is served twice or before it is complete.
  * 2. A restarted producer continues at its head. An unpublished message is overwritten; a published
  *    message is complete and is served.
  * 3. A restarted consumer skips to the head (rings_restart), because the message it was serving may
  *    have caused the failure. A consumer always moves forward, so the producer sees no difference.
- * 4. The geometry (slots, buf_stride) changes only in enter_preparing, when all data cores have released
- *    the ports. Data cores do not punt then, and skipped injected messages before they answered; the
- *    control core skips the punt rings first. All rings are therefore empty.
- * 5. The other side is untrusted: a head that is not within `slots` of the tail counts as no message,
- *    and the next restart of the ports skips to it.
+ * 4. The geometry (slots, buf_stride) changes only in enter_preparing, when all data cores have
+ * released the ports. Data cores do not punt then, and skipped injected messages before they
+ * answered; the control core skips the punt rings first. All rings are therefore empty.
+ * 5. The other side is untrusted: a head that is not within `slots` of the tail counts as no
+ * message, and the next restart of the ports skips to it.
  *
- * A punt ring is divided among the kinds of message, so a flood of one kind does not starve the others,
- * and within a kind among the ports, so a flood by one port does not starve another. Half of the ring is
- * reserved in equal parts; the other half is first come, first served. Only the producer counts the
- * messages in the ring (struct punt_places). The places that the consumer has freed are those between
- * the tail that the producer read last and the current one.
+ * A punt ring is divided among the kinds of message, so a flood of one kind does not starve the
+ * others, and within a kind among the ports, so a flood by one port does not starve another. Half
+ * of the ring is reserved in equal parts; the other half is first come, first served. Only the
+ * producer counts the messages in the ring (struct punt_places). The places that the consumer has
+ * freed are those between the tail that the producer read last and the current one.
  *
- * A received frame in a punt ring counts as `punted` once its message is published, and as `punt_taken`
- * when the control core begins to serve it or skips it. punt_taken[] in the outbox identifies the
- * message being served, which a restart must not count twice.
+ * A received frame in a punt ring counts as `punted` once its message is published, and as
+ * `punt_taken` when the control core begins to serve it or skips it. punt_taken[] in the shared
+ * memory identifies the message being served, which a restart must not count twice.
  */
 #include "runtime/shared.h"
 #include "abi/kcall.h"
@@ -50,13 +51,13 @@ static struct core_msg *slot(uint64_t ring, uint64_t index)
 
 static uint64_t punt_ring(unsigned d)
 {
-	return self.info->core[data_core(d)].outbox + CORE_SHM_AREA;
+	return self.info->core[data_core(d)].shm + CORE_SHM_AREA;
 }
 
 static uint64_t inject_ring(unsigned d)
 {
 	bool both = self.info->first_data_core == 0;
-	return self.info->core[0].outbox + CORE_SHM_AREA * (1 + both + (uint64_t)d);
+	return self.info->core[0].shm + CORE_SHM_AREA * (1 + both + (uint64_t)d);
 }
 
 static bool is_waiting(uint64_t head, uint64_t tail)
@@ -204,7 +205,7 @@ static void punt(const struct pkt *p, unsigned flags, uint32_t kind, uint32_t ar
 	if (punt_has_room(head, share) && pkt_bytes(&self.pool, p) <= core_frame_max()) {
 		struct core_msg *m = slot(punt_ring(data_index()), head);
 		fill_packet(m, p);
-		m->port = p->port;
+		m->port = p->interface;
 		m->flags = (uint8_t)(flags & ~(unsigned)(PKT_SHARED | PKT_CHAIN));
 		m->kind = kind;
 		m->arg = arg;
@@ -216,7 +217,7 @@ static void punt(const struct pkt *p, unsigned flags, uint32_t kind, uint32_t ar
 		count_n(CNT_punted, !own);
 		wake_mask |= 1;
 	} else {
-		count_at(p->port, own ? CNT_originated_drop_tx : CNT_drop_punt_full);
+		count_at(p->interface, own ? CNT_originated_drop_tx : CNT_drop_punt_full);
 		core_event_seldom(EVENT_punt_full, kind, self.counters->v[CNT_drop_punt_full]);
 	}
 	pkt_free(&self.pool, p);

@@ -1,9 +1,9 @@
 /*
  * The runtime of a core program: the interface for applications at ring 3. Each core has its own
- * instance and its own copy of every variable (ARCHITECTURE.md, invariant 1): the hooks of one core do
- * not see what those of another core store in a variable. Cores share the snapshot, which the control
- * core writes (core_published_area), an area that each core writes for itself (core_shared_area), and
- * messages (core_punt, core_inject).
+ * instance and its own copy of every variable (ARCHITECTURE.md, invariant 1): the hooks of one core
+ * do not see what those of another core store in a variable. Cores share published memory, which
+ * the control core writes (core_published_area), an area that each core writes for itself
+ * (core_shared_area), and messages (core_punt, core_inject).
  *
  * The loop (runtime/loop.c) owns the core. On a data core a turn is:
  *
@@ -12,9 +12,9 @@
  * On the control core a turn serves messages from the data cores, the console and timers. With
  * one CPU both turns alternate on the same core and communicate through the same rings.
  *
- * To add an application: fill in one `struct app`, list its name in runtime/apps.h, include its header
- * in apps/apps.c. Its control hooks may call the functions under "control core", its data hooks those
- * under "data core", both of them the rest.
+ * To add an application: fill in one `struct app`, list its name in runtime/apps.h, include its
+ * header in apps/apps.c. Its control hooks may call the functions under "control core", its data
+ * hooks those under "data core", both of them the rest.
  */
 #ifndef RUNTIME_RUNTIME_H
 #define RUNTIME_RUNTIME_H
@@ -45,7 +45,7 @@ struct core_self {
 	uint32_t roles;            /* enum core_role */
 	struct clock clock;
 	uint64_t now_tsc;          /* TSC at the start of this turn */
-	struct counters *counters; /* this core's counters, in its outbox */
+	struct counters *counters; /* this core's counters, in its shared memory */
 	struct drop_counts *drops; /* likewise */
 	struct bufpool pool;       /* data cores */
 	size_t area;               /* start of core_published_area(), in bytes behind the header */
@@ -90,7 +90,8 @@ _Noreturn void core_reboot(void);
  * core_current.data to 0 ends this. */
 static inline void core_current_set(const struct pkt *p, unsigned vector)
 {
-	core_current = (struct core_current){(uint64_t)(uintptr_t)p->data, p->len, (uint16_t)vector, p->port};
+	core_current = (struct core_current){(uint64_t)(uintptr_t)p->data, p->len, (uint16_t)vector,
+	                                     p->interface};
 }
 
 /* --- applications --- */
@@ -114,15 +115,15 @@ struct core_msg {
  * apps/discard/discard.c is the smallest example. The hooks are called as follows; those of the control
  * plane have the names in struct control_hooks:
  *
- *   start           control  the ports are stopped, no data core reads the snapshot
+ *   start           control  the ports are stopped, no data core reads published memory
  *   data_bytes      data     after that, before this core's buffers are laid out again
  *   data_start      data     the ports are about to run; on each data core, including standby cores
  *   rx_vector, inject, data_timer
  *                   data     in every turn of a core that polls, until the ports are stopped
  *   link            control  first for each port whose link is up, then for each change
- *   adopt, data_tables
+ *   restore, data_tables
  *                   control, data  after a restart of the control program while the ports run
- *                            (runtime/warm_restart.c): start, link, adopt; then data_tables on each data
+ *                            (runtime/warm_restart.c): start, link, restore; then data_tables on each data
  *                            core, between two turns; then ports
  *   ports           control  after that
  *   msg, timer      control  from then on; while the ports do not run, timer alone
@@ -154,7 +155,7 @@ struct control_hooks {
 	 * Data cores use the new tables next. False: the new tables cannot replace the old ones, and the
 	 * ports are restarted. Or NULL: they are always restarted.
 	 */
-	bool (*adopt)(const void *old, size_t bytes);
+	bool (*restore)(const void *old, size_t bytes);
 
 	/* The tables that start built are in force. The ports run, or cannot run: no device could be
 	 * started, or no data core is left (see core_ports_running()). */
@@ -180,7 +181,7 @@ struct control_hooks {
 
 	/* Data core: packets requested by core_mirror(), which the port has just received or is about to
 	 * send (`out`; a full ring may still drop them). The hook must not change the packets. */
-	void (*tap)(const struct pkt *v, unsigned n, unsigned port, bool out);
+	void (*mirror)(const struct pkt *v, unsigned n, unsigned port, bool out);
 
 	/* Data core: called instead of rx_vector for ports given to core_trace_ports(). Passes all the packets
 	 * on to rx_vector, in order, in any number of vectors. */
@@ -196,7 +197,7 @@ struct app {
 	const struct control_hooks *control;
 
 	/* Additions to the control plane (control/management/plugin.h), or NULL. */
-	const struct app_plugin *extension;
+	const struct app_plugin *plugin;
 
 	/* Bytes of memory that this core needs besides its packet buffers (core_data_memory); both come
 	 * out of `room`. Or NULL: none. */
@@ -210,10 +211,10 @@ struct app {
 	void (*data_tables)(void);
 
 	/*
-	 * n packets, 1 to PKT_VECTOR_MAX, received by one port. Their buffers pass to the application,
-	 * which passes each, exactly once and before it returns, to core_tx(), core_punt() or core_drop().
-	 * It may change v. Anything it has read in the snapshot (a route, an adjacency) is valid in this
-	 * turn only (core_quiesce).
+	 * n packets, 1 to PKT_VECTOR_MAX, received by one port. Their buffers pass to the
+	 * application, which passes each, exactly once and before it returns, to core_tx(),
+	 * core_punt() or core_drop(). It may change v. Anything it has read in published memory (a
+	 * route, an adjacency) is valid in this turn only (core_quiesce).
 	 */
 	void (*rx_vector)(struct pkt *v, unsigned n, unsigned port);
 
@@ -402,7 +403,7 @@ void core_stay_awake(bool awake);
 /* Drops a packet: counts the reason and frees it. */
 static inline void core_drop(const struct pkt *p, enum counter reason)
 {
-	count_at(p->port, reason);
+	count_at(p->interface, reason);
 	pkt_free(&self.pool, p);
 }
 
@@ -420,8 +421,8 @@ void core_punt_own(const struct pkt *p, uint32_t kind, uint32_t arg);
  * it. Its contents are undefined after each start of the ports. */
 void *core_data_memory(size_t *bytes);
 
-/* An area in this core's outbox that all cores can read, 64-byte aligned. When the core's program starts,
- * the first CORE_SHARED_ZEROED bytes are zero; the rest keeps its contents. */
+/* An area in this core's shared memory that all cores can read, 64-byte aligned. When the core's
+ * program starts, the first CORE_SHARED_ZEROED bytes are zero; the rest keeps its contents. */
 #define CORE_SHARED_ZEROED 0x10000u
 void *core_shared_area(size_t *bytes);
 
@@ -452,12 +453,12 @@ unsigned core_frame_max(void);
  * read; its contents are untrusted. */
 bool core_arena_has(unsigned core, const void *at, uint64_t bytes);
 
-/* The application's part of the snapshot region: 64-byte aligned, at the same address on all cores,
+/* The application's part of published memory: 64-byte aligned, at the same address on all cores,
  * writable by the control core. */
 void *core_published_area(size_t *bytes);
 
-/* Bytes of the snapshot region outside that area. After a takeover they hold the previous program's
- * tables. */
+/* Bytes of published memory outside that area. After a warm restart they hold the previous
+ * program's tables. */
 size_t core_published_beside(void);
 
 /* The largest possible size of the area: it can grow into memory that core_private_alloc() has not
@@ -504,13 +505,13 @@ void *core_persist_alloc(enum core_persist what, size_t bytes);
 /* A kept piece, and its size in whole pages; NULL: none. */
 void *core_persist_find(enum core_persist what, size_t *bytes);
 
-/* By how much the private memory and the snapshot could be smaller and still hold the tables that
- * control_hooks.start has built. A program that takes over has only the memory beside these tables.
- * Both are 0 unless set. */
-void core_set_spare(size_t private_bytes, size_t snapshot_bytes);
+/* By how much the private memory and published memory could be smaller and still hold the tables
+ * that control_hooks.start has built. A program that takes over has only the memory beside these
+ * tables. Both are 0 unless set. */
+void core_set_spare(size_t private_bytes, size_t published_bytes);
 
-/* True in control_hooks.start during a takeover. start then builds complete tables or gives up: with
- * smaller ones the takeover fails. */
+/* True in control_hooks.start during a warm restart. start then builds complete tables or gives up:
+ * with smaller ones the warm restart fails. */
 bool core_takes_over(void);
 
 /* From now on typed bytes go to control_hooks.key; until then they wait in the kernel. */
@@ -521,18 +522,18 @@ void core_console_write(const char *text, size_t bytes);
 
 /*
  * Quiescence (ARCHITECTURE.md, invariant 2): returns when every data core has finished its current
- * turn, so none still uses data that it read from the snapshot before. Takes microseconds. A core that
- * sleeps, is dead or is this one is not waited for. False if a core does not finish within 2 s (a host
- * preempts a CPU for far less): the caller must then leave data unchanged that readers may still use.
- * The ports are being restarted in this case, and every call returns false at once until all data
- * cores have released them.
+ * turn, so none still uses data that it read from published memory before. Takes microseconds. A
+ * core that sleeps, is dead or is this one is not waited for. False if a core does not finish
+ * within 2 s (a host preempts a CPU for far less): the caller must then leave data unchanged that
+ * readers may still use. The ports are being restarted in this case, and every call returns false
+ * at once until all data cores have released them.
  */
 bool core_quiesce(void);
 
 /*
- * From now on data cores pass to control_hooks.tap the packets received by the ports in `in`, one bit
- * each, and those to be sent by the ports in `out`, without frames sent by slots. core_mirror(0, 0) ends
- * this; after the next core_quiesce() no core calls the hook any more.
+ * From now on data cores pass to control_hooks.mirror the packets received by the ports in `in`,
+ * one bit each, and those to be sent by the ports in `out`, without frames sent by slots.
+ * core_mirror(0, 0) ends this; after the next core_quiesce() no core calls the hook any more.
  */
 void core_mirror(uint32_t in, uint32_t out);
 
@@ -565,13 +566,13 @@ void core_note_config(uint64_t hash);
 bool core_crash_next(uint64_t after, struct crash *to);
 
 /*
- * Formats the remains of a report's program, piece by piece from i = 0, with at most `most` packets. A
+ * Formats the data of a report's program, piece by piece from i = 0, with at most `most` packets. A
  * piece is whole lines, up to CORE_CRASH_PIECE bytes including the NUL. Returns its length; 0: the end.
  */
 #define CORE_CRASH_PIECE 1024
 size_t core_crash_piece(const struct crash *c, unsigned i, unsigned most, char *text);
 
-/* A reader's position in a report, in its text and its remains; all zero at first. */
+/* A reader's position in a report, in its text and its data; all zero at first. */
 struct core_crash_walk {
 	uint32_t text, piece;
 };

@@ -4,11 +4,11 @@
  * struct core_shm    one per core. Only that core writes it; page tables enforce this.
  * struct published  written by the control core only, read by all.
  *
- * A message ring therefore lies in two outboxes: slots and head in the producer's, tail in the
- * consumer's. Slots are 64-byte aligned and all of one size. runtime/ring.c has the rules.
+ * A message ring therefore lies in two shared memories: slots and head in the producer's, tail in
+ * the consumer's. Slots are 64-byte aligned and all of one size. runtime/ring.c has the rules.
  *
- *     outbox of a data core       header | punt ring (to the control core)
- *     outbox of the control core  header | inject ring to data core 0 | to data core 1 | ...
+ *     shared memory of a data core       header | punt ring (to the control core)
+ *     shared memory of the control core  header | inject ring to data core 0 | to data core 1 | ...
  *     both roles on one core      header | punt ring | inject ring
  */
 #ifndef RUNTIME_SHARED_H
@@ -58,7 +58,7 @@ enum ports_phase {
 	PORTS_TABLES,  /* keep polling, with the tables at `area` */
 };
 
-/* At the start of the snapshot region; the rest belongs to the application. */
+/* At the start of published memory; the rest belongs to the application. */
 struct published {
 	/* Request number, by data core index. A change tells that core to read its phase and the fields
 	 * after it; written last. */
@@ -81,7 +81,7 @@ struct published {
 };
 #define NO_PAIR 0xff /* on standby, or dead */
 #define PUBLISHED_HEADER 0x10000u
-_Static_assert(sizeof(struct published) <= PUBLISHED_HEADER, "snapshot header");
+_Static_assert(sizeof(struct published) <= PUBLISHED_HEADER, "the header of published memory");
 _Static_assert(offsetof(struct published, ring_bytes) <= BOOT_HEADER_BYTES, "zeroed by the kernel");
 
 /*
@@ -97,13 +97,13 @@ struct persist_piece {
 struct persistent {
 	uint64_t pieces, pieces_seal;
 	struct persist_piece piece[PERSIST_PIECES_MAX]; /* by address, highest first */
-	uint64_t taking;        /* a takeover has begun and not ended */
+	uint64_t taking;        /* a warm restart has begun and not ended */
 	uint64_t taken_tsc[2];  /* times at which the last two ended */
 	uint64_t open;          /* drivers are changing devices, so the seal is invalid */
 	uint64_t devices_seal;  /* hash of all that follows */
 	uint64_t ports;
-	uint64_t area_bytes;    /* snapshot memory that the tables in force use */
-	uint64_t needed;        /* least snapshot memory that equivalent tables need */
+	uint64_t area_bytes;    /* published memory that the tables in force use */
+	uint64_t needed;        /* least published memory that equivalent tables need */
 	uint64_t private_needed; /* least private memory that equivalent tables need */
 	struct nic nic[NIC_PORTS_MAX];
 	struct nic_stats stats[NIC_PORTS_MAX];
@@ -113,7 +113,7 @@ _Static_assert(sizeof(struct persistent) <= PERSIST_BYTES, "whole pages");
 
 static inline struct core_shm *core_shm_of(unsigned core)
 {
-	return (struct core_shm *)(uintptr_t)self.info->core[core].outbox;
+	return (struct core_shm *)(uintptr_t)self.info->core[core].shm;
 }
 
 static inline struct drop_counts *core_shm_drops(unsigned core)
@@ -128,7 +128,7 @@ static inline struct event_ring *core_shm_events(unsigned core)
 
 static inline struct published *published_header(void)
 {
-	return (struct published *)(uintptr_t)self.info->snapshot;
+	return (struct published *)(uintptr_t)self.info->published;
 }
 
 /* Access to single words shared between cores. */
@@ -185,14 +185,14 @@ bool slots_moved(void); /* the application has sent by slots since the last call
 void tables_init(void);         /* at the start of a control program */
 struct persistent *kept(void);
 void tables_forget_devices(void); /* before any device gets memory */
-size_t tables_taken(void);      /* bytes of our part of the snapshot */
-size_t tables_needed(void);     /* tables_taken, less core_set_spare's snapshot_bytes */
+size_t tables_taken(void);      /* bytes of our part of published memory */
+size_t tables_needed(void);     /* tables_taken, less core_set_spare's published_bytes */
 size_t tables_private_needed(void);
-/* Places our part of the snapshot beside the part that begins at `used` and takes `bytes`. False: there
- * is not enough memory, and nothing has been taken. */
+/* Places our part of published memory beside the part that begins at `used` and takes `bytes`.
+ * False: there is not enough memory, and nothing has been taken. */
 bool tables_move(size_t used, size_t bytes, size_t needed, size_t private_needed);
 
-/* takeover.c */
+/* warm_restart.c */
 bool warm_restart_possible(void);   /* the ports run, and the devices match their seal */
 void warm_restart_open(void);       /* before calls of drivers that change devices */
 void warm_restart_seal(unsigned ports); /* after such calls */
@@ -217,8 +217,8 @@ bool ports_let_go(void);        /* the ports do not run, and no data core uses t
 bool ports_settled(void);       /* the ports run, or are stopped until core_ports_restart */
 uint64_t ports_deadline(void);  /* TSC at which ports_turn must be called again; UINT64_MAX: none */
 
-/* revive.c: while the ports run */
-void recovery_reset(void);        /* no data core is being revived: the ports have just been started */
+/* recovery.c: while the ports run */
+void recovery_reset(void); /* no data core is being recovered: the ports have just been started */
 bool recovery_turn(void);         /* false: the ports must be restarted instead; the reason is printed */
 bool recovery_busy(void);
 
@@ -232,7 +232,7 @@ void control_woken(void);        /* after a sleep: check console and links soon 
 /* crash.c */
 void crash_turn(void);           /* prints the reports of failed programs */
 
-/* remains.c: data for a report of this core's failure, besides the packets received last */
+/* coredump.c: data for a report of this core's failure, besides the packets received last */
 enum coredump_kind {
 	COREDUMP_POOL,    /* struct bufpool */
 	COREDUMP_QUEUE,   /* struct nic_queue */

@@ -17,7 +17,7 @@
  *   - there is no memory for a second set of tables,
  *   - the application cannot change its tables while it runs,
  *   - the configuration requires something that differs from what runs, such as another buffer size,
- *   - the previous program failed during a takeover, or this takeover would be the third in ten seconds:
+ *   - the previous program failed during a warm restart, or this warm restart would be the third in ten seconds:
  *     the cause of the failures may be in the state that is taken over.
  */
 #include "runtime/shared.h"
@@ -69,7 +69,7 @@ static bool devices_are_whole(const struct persistent *k)
 /* --- conditions --- */
 
 /* True if every data core polls, or is dead and has no queue pair. A core that has just restarted gets
- * its queues after the takeover (revive.c). */
+ * its queues after the warm restart (recovery.c). */
 static bool all_poll(void)
 {
 	const struct published *s = published_header();
@@ -90,7 +90,7 @@ static bool too_often(const struct persistent *k)
 	       clock_tsc() - k->taken_tsc[0] < clock_ticks(&self.clock, OFTEN_NS);
 }
 
-/* The reason why a takeover is not possible; NULL: it is. */
+/* The reason why a warm restart is not possible; NULL: it is. */
 static const char *obstacle(void)
 {
 	const struct published *s = published_header();
@@ -120,7 +120,7 @@ bool warm_restart_possible(void)
 	return !why;
 }
 
-/* --- takeover --- */
+/* --- warm restart --- */
 
 bool core_takes_over(void)
 {
@@ -147,7 +147,7 @@ bool warm_restart_begin(void)
 	if (core_app() != app)
 		return false;
 	ports_check_link();
-	return app->control->adopt && app->control->adopt(old, kept()->area_bytes);
+	return app->control->restore && app->control->restore(old, kept()->area_bytes);
 }
 
 /* True if data core d uses the new tables. One that has restarted will find them when it prepares. */
@@ -173,7 +173,7 @@ bool warm_restart_ended(void)
 	k->taken_tsc[1] = clock_tsc();
 	k->taking = 0;
 	const uint64_t us = clock_us(&self.clock, clock_tsc() - begun_tsc);
-	core_event(EVENT_takeover, us, 0);
+	core_event(EVENT_warm_restart, us, 0);
 	core_log("control program: goes on after %u us; data cores have not stopped", (unsigned)us);
 	return true;
 }

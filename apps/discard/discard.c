@@ -11,11 +11,11 @@
 #include "control/control.h"
 #include "dataplane/state.h"
 
-static const struct dp_state *view;
+static const struct dp_state *dp;
 
 static void data_start(void)
 {
-	view = dp_get();
+	dp = dp_get();
 }
 
 /* Neighbour discovery and MLD are messages of ICMPv6, MLD's behind an option. */
@@ -23,19 +23,20 @@ static bool is_icmp6_to_us(const struct pkt *p)
 {
 	const uint8_t *ip = p->data + ETH_HLEN;
 	return ip6_check(ip, p->len - ETH_HLEN) == CNT_NONE &&
-	       (ip6_next(ip) == IP6_ICMP6 || ip6_next(ip) == IP6_HOP_BY_HOP) && ingress_local6(view, p);
+	       (ip6_next(ip) == IP6_ICMP6 || ip6_next(ip) == IP6_HOP_BY_HOP) &&
+	       ingress_local6(dp, p);
 }
 
 static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 {
-	const struct dp_interface *vp = &view->port[port];
+	const struct dp_interface *ifp = &dp->interface[port];
 	for (unsigned i = 0; i < n; i++) {
 		core_current_set(&v[i], n);
-		enum door door = ingress_classify(&v[i], vp);
-		if (door == INGRESS_IP6 && is_icmp6_to_us(&v[i])) {
+		enum ingress ingress = ingress_classify(&v[i], ifp);
+		if (ingress == INGRESS_IP6 && is_icmp6_to_us(&v[i])) {
 			pkt_csum_complete(&self.pool, &v[i]);
 			core_punt(&v[i], ingress_punt_kind6(&v[i]), NH_LOCAL);
-		} else if (door != INGRESS_CONSUMED) {
+		} else if (ingress != INGRESS_CONSUMED) {
 			core_drop(&v[i], CNT_discarded);
 		}
 	}

@@ -17,7 +17,7 @@
 #include "net/tcp/wire.h"
 #include "net/udp.h"
 
-static const struct dp_state *view;
+static const struct dp_state *dp;
 
 /* TCP segments of a vector: they go to TCP together, so that those of one connection are
  * acknowledged by one. */
@@ -31,16 +31,16 @@ static size_t data_bytes(size_t room)
 
 static void data_start(void)
 {
-	view = dp_get();
+	dp = dp_get();
 	segment_count = 0;
 	chargen_init();
 	tcp_data_start();
-	tcp_services_start(&view->services);
+	tcp_services_start(&dp->services);
 }
 
 static void data_tables(void)
 {
-	view = dp_get();
+	dp = dp_get();
 	output_start();
 }
 
@@ -49,11 +49,11 @@ static void data_tables(void)
 static void upper_input(struct pkt *p, uint8_t proto, unsigned at)
 {
 	const uint8_t *ip = p->data + ETH_HLEN;
-	if (proto == IP_PROTO_TCP && tcp_data && !dp_is_management(view, ip, at)) {
+	if (proto == IP_PROTO_TCP && tcp_data && !dp_is_management(dp, ip, at)) {
 		segments[segment_count++] = *p;
 		return;
 	}
-	if (proto == IP_PROTO_UDP && udp_service(p, &view->services))
+	if (proto == IP_PROTO_UDP && udp_service(p, &dp->services))
 		return;
 	pkt_csum_complete(&self.pool, p);
 	core_punt(p, ip[0] >> 4 == 6 ? ingress_punt_kind6(p) : ingress_punt_kind4(p), NH_LOCAL);
@@ -82,7 +82,7 @@ static enum counter check_ends6(const struct pkt *p)
 	const struct net_addr src = ip6_src(ip), dst = ip6_dst(ip);
 	if (net_addr_is_any(&src))
 		return CNT_drop_ip6_src_martian;
-	if (ingress_is_local6(view, p->port, &src))
+	if (ingress_is_local6(dp, p->interface, &src))
 		return CNT_drop_ip6_src_local;
 	if (ip6_is_multicast(&dst))
 		return CNT_drop_ip6_multicast;
@@ -112,7 +112,7 @@ static void ip6_input(struct pkt *p)
 	enum counter bad = ip6_check(p->data + ETH_HLEN, p->len - ETH_HLEN);
 	if (bad != CNT_NONE)
 		core_drop(p, bad);
-	else if (!ingress_local6(view, p))
+	else if (!ingress_local6(dp, p))
 		core_drop(p, CNT_drop_ip6_not_ours);
 	else
 		local6_input(p);
@@ -120,13 +120,13 @@ static void ip6_input(struct pkt *p)
 
 static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 {
-	const struct dp_interface *vp = &view->port[port];
+	const struct dp_interface *ifp = &dp->interface[port];
 	for (unsigned i = 0; i < n; i++) {
 		core_current_set(&v[i], n);
-		enum door door = ingress_classify(&v[i], vp);
-		if (door == INGRESS_IP4)
-			ip4_input(&v[i], vp);
-		else if (door == INGRESS_IP6)
+		enum ingress ingress = ingress_classify(&v[i], ifp);
+		if (ingress == INGRESS_IP4)
+			ip4_input(&v[i], ifp);
+		else if (ingress == INGRESS_IP6)
 			ip6_input(&v[i]);
 	}
 	if (segment_count) {

@@ -1,7 +1,7 @@
 /*
  * The inside of the echo application: what its files know of each other.
  *
- *     echo.c   the door: which service a packet is for; hooks of struct app
+ *     echo.c   which service a packet is for; hooks of struct app
  *     udp.c    the services over UDP
  *     tcp.c    the services over TCP
  *     text.c   what the character generator says

@@ -39,10 +39,10 @@ static void send_back(struct pkt *p)
 	eth_copy(p->data, p->data + ETH_ALEN);
 	eth_copy(p->data + ETH_ALEN, mac);
 	if (unlikely(ip_is_ip6(p->data + ETH_HLEN)))
-		dp_hop_limit6(dp_get(), p->port, p->data + ETH_HLEN);
+		dp_hop_limit6(dp_get(), p->interface, p->data + ETH_HLEN);
 	count(CNT_udp_tx);
 	p->flags |= PKT_OWN; /* the request has been delivered; this is our answer */
-	core_tx(p->port, p);
+	core_tx(p->interface, p);
 }
 
 /* Each answer begins with the next line of the pattern. */

@@ -40,7 +40,7 @@ static void fragment(struct pkt *p, const struct adj *a)
 		unsigned n = ip4_frag_next(&it, f.data + ETH_HLEN, buf_room(&self.pool) - ETH_HLEN);
 		assert(n > 0); /* no MTU is larger than a buffer */
 		router_set_len(&f, n + ETH_HLEN);
-		f.port = p->port;
+		f.interface = p->interface;
 		f.flags = PKT_OWN;
 		count(CNT_fragments_created);
 		router_send_by(&f, a);
@@ -49,11 +49,11 @@ static void fragment(struct pkt *p, const struct adj *a)
 	core_drop(p, it.ended ? CNT_forwarded : CNT_drop_no_buffer);
 }
 
-static bool is_ours(uint32_t addr) { return fib4_lookup(router.view->fib, addr) == NH_LOCAL; }
+static bool is_ours(uint32_t addr) { return fib4_lookup(router.dp->fib, addr) == NH_LOCAL; }
 
 static void fill_options(uint8_t *ip, const struct adj *a)
 {
-	const struct ip4_passage at = {.addr = router.view->port[a->interface].addr[0],
+	const struct ip4_passage at = {.addr = router.dp->interface[a->interface].addr[0],
 	                               .time_ms = (uint32_t)(core_now_us() / 1000),
 	                               .is_ours = is_ours};
 	ip4_options_fill(ip, &at);
@@ -70,18 +70,18 @@ static inline __attribute__((always_inline)) void egress(struct pkt *p, const st
 		router_refuse(p, REFUSE_HOP_LIMIT, 0, six);
 		return;
 	}
-	if (router_denied(p, &router.filters->port[a->interface].out[six], CNT_drop_acl_out))
+	if (router_denied(p, &router.filters->interface[a->interface].out[six], CNT_drop_acl_out))
 		return;
 	if (total > a->mtu && (six || ip4_dont_fragment(ip))) {
 		router_refuse(p, REFUSE_TOO_BIG, a->mtu, six);
 		return;
 	}
 	router_trim(p, total, headers(ip, six));
-	if (!__atomic_load_n(&router.view->port[a->interface].link_up, __ATOMIC_RELAXED)) {
+	if (!__atomic_load_n(&router.dp->interface[a->interface].link_up, __ATOMIC_RELAXED)) {
 		router_refuse(p, REFUSE_LINK_DOWN, 0, six);
 		return;
 	}
-	if (a->interface == p->port) {
+	if (a->interface == p->interface) {
 		count(CNT_redirect_needed);
 		if (router_resolved(a))
 			router_may_redirect(p, nh, six);

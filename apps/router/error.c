@@ -12,12 +12,12 @@
 void router_error4(struct pkt *p, uint8_t type, uint8_t code, uint32_t rest)
 {
 	const uint8_t *ip = p->data + ETH_HLEN;
-	uint32_t nh = dp_next_hop4(router.view, ip4_src(ip));
-	int port = dp_interface_of(router.view, nh);
+	uint32_t nh = dp_next_hop4(router.dp, ip4_src(ip));
+	int port = dp_interface_of(router.dp, nh);
 	struct pkt e;
 	/* RFC 1122 3.2.2: a directed broadcast counts as one in a unicast frame too */
 	bool broadcast = eth_is_multicast(p->data) ||
-	                 fib4_lookup(router.view->fib, ip4_dst(ip)) == NH_BROADCAST;
+	                 fib4_lookup(router.dp->fib, ip4_dst(ip)) == NH_BROADCAST;
 	router_complete(p, ETH_HLEN + ip4_header_len(ip));
 	if (port < 0 || broadcast || !icmp4_error_allowed(ip, p->len - ETH_HLEN)) {
 		count(CNT_icmp_err_suppressed);
@@ -27,7 +27,7 @@ void router_error4(struct pkt *p, uint8_t type, uint8_t code, uint32_t rest)
 	if (!router_message(&e, too_big ? LIMIT_TOO_BIG : LIMIT_ERRORS))
 		return;
 	/* RFC 1812 4.3.2.4: from the address of the interface the error leaves by */
-	const struct icmp4_error error = {.src = router.view->port[port].addr[0],
+	const struct icmp4_error error = {.src = router.dp->interface[port].addr[0],
 	                                  .type = type,
 	                                  .code = code,
 	                                  .rest = rest};
@@ -41,8 +41,8 @@ void router_error4(struct pkt *p, uint8_t type, uint8_t code, uint32_t rest)
 static uint32_t way_back(const struct pkt *p, const struct net_addr *src)
 {
 	const uint8_t *addr = p->data + ETH_HLEN + offsetof(struct ip6_header, src);
-	return ip6_is_link_local(src) ? dp_on_link6(router.view, p->port, addr)
-	                              : dp_next_hop6(router.view, addr);
+	return ip6_is_link_local(src) ? dp_on_link6(router.dp, p->interface, addr)
+	                              : dp_next_hop6(router.dp, addr);
 }
 
 void router_error6(struct pkt *p, uint8_t type, uint8_t code, uint32_t rest)
@@ -50,7 +50,7 @@ void router_error6(struct pkt *p, uint8_t type, uint8_t code, uint32_t rest)
 	const uint8_t *ip = p->data + ETH_HLEN;
 	const struct net_addr src = ip6_src(ip);
 	uint32_t nh = way_back(p, &src);
-	int port = dp_interface_of(router.view, nh);
+	int port = dp_interface_of(router.dp, nh);
 	struct icmp6_error error = {.type = type, .code = code, .rest = rest};
 	struct pkt e;
 	router_complete(p, ETH_HLEN + IP6_HLEN);
@@ -58,7 +58,7 @@ void router_error6(struct pkt *p, uint8_t type, uint8_t code, uint32_t rest)
 	 * be told nevertheless, but what came so is never forwarded. */
 	bool shared = eth_is_multicast(p->data);
 	if (port < 0 || shared || !icmp6_error_allowed(ip, p->len - ETH_HLEN, type, code) ||
-	    !dp_source6(router.view, (unsigned)port, &src, &error.src)) {
+	    !dp_source6(router.dp, (unsigned)port, &src, &error.src)) {
 		count(CNT_icmp_err_suppressed);
 		return;
 	}

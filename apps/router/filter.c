@@ -36,8 +36,8 @@ static void ask(const struct dp_filter *f, const uint8_t *const *ip, uint32_t *r
  * before sources are verified, so the source of what it denies is looked at here. */
 static bool may_tell(const struct pkt *p, bool six, enum counter reason)
 {
-	unsigned verify = reason == CNT_drop_acl_in ? router_verifies(p->port, six) : 0;
-	return !router.filters->port[p->port].silent[six] &&
+	unsigned verify = reason == CNT_drop_acl_in ? router_verifies(p->interface, six) : 0;
+	return !router.filters->interface[p->interface].silent[six] &&
 	       !(verify && router_source_fails(p, verify, six));
 }
 
@@ -80,7 +80,7 @@ static void filter_port(struct pkt *v, const uint32_t *nh, unsigned n, unsigned 
 	static uint16_t which[PKT_VECTOR_MAX];
 	unsigned m = 0;
 	for (unsigned i = 0; i < n; i++) {
-		const struct adj *a = &router.view->adj[nh[i]];
+		const struct adj *a = &router.dp->adj[nh[i]];
 		if (a->interface != port || !router_sendable(&v[i], a, ip_total_len(v[i].data + ETH_HLEN)))
 			continue;
 		ip[m] = v[i].data + ETH_HLEN;
@@ -98,8 +98,8 @@ unsigned router_filter_out(struct pkt *v, uint32_t *nh, unsigned n, bool six)
 {
 	bool denied[PKT_VECTOR_MAX] = {false};
 	unsigned m = 0;
-	for (unsigned port = 0; port < router.view->ifs; port++) {
-		const struct dp_filter *f = &router.filters->port[port].out[six];
+	for (unsigned port = 0; port < router.dp->ifs; port++) {
+		const struct dp_filter *f = &router.filters->interface[port].out[six];
 		if (f->acl)
 			filter_port(v, nh, n, port, f, denied);
 	}

@@ -34,8 +34,8 @@
 
 static void data_tables(void)
 {
-	router.view = dp_get();
-	router.filters = dp_filters(router.view);
+	router.dp = dp_get();
+	router.filters = dp_filters(router.dp);
 	dp_counted_start();
 }
 
@@ -83,7 +83,7 @@ static inline bool fast_ok6(const struct pkt *p, uint64_t mac)
 static inline __attribute__((always_inline)) void send_all(struct pkt *v, const uint32_t *nh,
                                                            unsigned m, unsigned port, bool six)
 {
-	const struct dp_state *view = router.view;
+	const struct dp_state *dp = router.dp;
 	uint32_t second = (uint32_t)(core_now_ns() >> 30);
 	uint32_t *used = router.used->second;
 	unsigned slow = 0, redirects = 0;
@@ -93,7 +93,7 @@ static inline __attribute__((always_inline)) void send_all(struct pkt *v, const 
 		struct pkt *p = &v[i];
 		uint8_t *ip = p->data + ETH_HLEN;
 		uint32_t next = nh[i];
-		const struct adj *a = &view->adj[next];
+		const struct adj *a = &dp->adj[next];
 		unsigned total = six ? ip6_total_len(ip) : ip4_total_len(ip);
 		if (unlikely(!router_sendable(p, a, total))) {
 			router_slow(p, true);
@@ -122,41 +122,41 @@ static inline __attribute__((always_inline)) void send_all(struct pkt *v, const 
 /* The next hops of n packets of one version, where they are groups, become those of their flows. */
 static __attribute__((noinline)) void choose(const struct pkt *v, uint32_t *nh, unsigned n, bool six)
 {
-	const struct dp_state *view = router.view;
+	const struct dp_state *dp = router.dp;
 	for (unsigned i = 0; i < n; i++) {
 		if (!dp_is_group(nh[i]))
 			continue;
 		const uint8_t *ip = v[i].data + ETH_HLEN;
-		uint32_t hash = six ? ecmp_hash6(view->flow_seed, ip) : ecmp_hash4(view->flow_seed, ip);
-		nh[i] = dp_member(view, nh[i], hash);
+		uint32_t hash = six ? ecmp_hash6(dp->flow_seed, ip) : ecmp_hash4(dp->flow_seed, ip);
+		nh[i] = dp_member(dp, nh[i], hash);
 	}
 }
 
 /* Is any of them to be looked for? */
 static inline bool has_groups(void)
 {
-	return __atomic_load_n(&router.view->groups, __ATOMIC_RELAXED);
+	return __atomic_load_n(&router.dp->groups, __ATOMIC_RELAXED);
 }
 
 /* The second and third pass over n IPv6 packets that fast_ok6 let through. */
 static __attribute__((noinline)) void forward6(struct pkt *v, unsigned n, unsigned port)
 {
-	const struct dp_state *view = router.view;
+	const struct dp_state *dp = router.dp;
 	static const uint8_t *dst[PKT_VECTOR_MAX];
 	uint32_t nh[PKT_VECTOR_MAX];
 	const struct dp_filter_set *filters = router.filters;
-	if (unlikely(filters->port[port].in[1].acl))
-		n = router_filter_in(v, NULL, n, &filters->port[port].in[1]);
+	if (unlikely(filters->interface[port].in[1].acl))
+		n = router_filter_in(v, NULL, n, &filters->interface[port].in[1]);
 	unsigned verify = router_verifies(port, true);
 	if (unlikely(verify))
 		n = router_verify(v, NULL, n, verify, true);
 	for (unsigned i = 0; i < n; i++)
 		dst[i] = v[i].data + ETH_HLEN + offsetof(struct ip6_header, dst);
-	fib6_lookup_batch(view->fib6, dst, nh, n);
+	fib6_lookup_batch(dp->fib6, dst, nh, n);
 	if (unlikely(has_groups()))
 		choose(v, nh, n, true);
 	for (unsigned i = 0; i < n; i++)
-		nh[i] = dp_host6(view, nh[i], dst[i]);
+		nh[i] = dp_host6(dp, nh[i], dst[i]);
 	if (core_traces() && n)
 		trace_way(nh[0], ip6_total_len(v[0].data + ETH_HLEN));
 	if (unlikely(filters->out[1]))
@@ -170,11 +170,11 @@ static void forward(struct pkt *v, unsigned n, unsigned port)
 	static uint32_t dst[PKT_VECTOR_MAX];
 	uint32_t nh[PKT_VECTOR_MAX];
 	static struct pkt six[PKT_VECTOR_MAX];
-	const struct dp_state *view = router.view;
-	const struct dp_filter_set *filters = dp_filters(view);
+	const struct dp_state *dp = router.dp;
+	const struct dp_filter_set *filters = dp_filters(dp);
 	unsigned m = 0, sixes = 0;
-	uint64_t mac = raw64_load(view->port[port].mac) & 0xffffffffffff;
-	bool enabled = view->port[port].enabled, enabled6 = view->port[port].enabled6;
+	uint64_t mac = raw64_load(dp->interface[port].mac) & 0xffffffffffff;
+	bool enabled = dp->interface[port].enabled, enabled6 = dp->interface[port].enabled6;
 
 	/*
 	 * Packets stay where they are: a local copy would be spilled and read back in another width,
@@ -195,12 +195,12 @@ static void forward(struct pkt *v, unsigned n, unsigned port)
 			v[m] = v[i]; /* the vector closes up */
 		m++;
 	}
-	if (unlikely(filters->port[port].in[0].acl))
-		m = router_filter_in(v, dst, m, &filters->port[port].in[0]);
+	if (unlikely(filters->interface[port].in[0].acl))
+		m = router_filter_in(v, dst, m, &filters->interface[port].in[0]);
 	unsigned verify = router_verifies(port, false);
 	if (unlikely(verify))
 		m = router_verify(v, dst, m, verify, false);
-	fib4_lookup_batch(view->fib, dst, nh, m);
+	fib4_lookup_batch(dp->fib, dst, nh, m);
 	if (unlikely(has_groups()))
 		choose(v, nh, m, false);
 	if (core_traces() && m)
@@ -221,9 +221,9 @@ static COLD void forward_trunk(struct pkt *v, unsigned n)
 	uint8_t interface[PKT_VECTOR_MAX]; /* those that there are */
 	unsigned interfaces = 0, m = 0, at = 0;
 	for (unsigned i = 0; i < n; i++)
-		if (vlan_untag(&v[i], router.view, router.carried)) {
-			if (many[v[i].port]++ == 0)
-				interface[interfaces++] = v[i].port;
+		if (vlan_untag(&v[i], router.dp, router.carried)) {
+			if (many[v[i].interface]++ == 0)
+				interface[interfaces++] = v[i].interface;
 			v[m++] = v[i];
 		}
 	for (unsigned k = 0; k < interfaces; k++) {
@@ -231,7 +231,7 @@ static COLD void forward_trunk(struct pkt *v, unsigned n)
 		at += many[interface[k]];
 	}
 	for (unsigned i = 0; i < m; i++)
-		sorted[place[v[i].port]++] = v[i];
+		sorted[place[v[i].interface]++] = v[i];
 	for (unsigned k = 0; k < interfaces; k++) {
 		unsigned those = many[interface[k]];
 		forward(&sorted[place[interface[k]] - those], those, interface[k]);
@@ -241,7 +241,7 @@ static COLD void forward_trunk(struct pkt *v, unsigned n)
 
 static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 {
-	if (unlikely(router.view->tagged >> port & 1))
+	if (unlikely(router.dp->tagged >> port & 1))
 		forward_trunk(v, n);
 	else
 		forward(v, n, port);

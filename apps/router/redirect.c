@@ -23,28 +23,28 @@
 #include "net/nd_wire.h"
 
 /* Our address on the subnet that both of these are on; 0: there is none. */
-static uint32_t address_beside(const struct dp_interface *vp, uint32_t one, uint32_t other)
+static uint32_t address_beside(const struct dp_interface *ifp, uint32_t one, uint32_t other)
 {
-	for (unsigned a = 0; a < vp->addresses; a++)
-		if (ip4_in_prefix(one, vp->addr[a], vp->plen[a]) &&
-		    ip4_in_prefix(other, vp->addr[a], vp->plen[a]))
-			return vp->addr[a];
+	for (unsigned a = 0; a < ifp->addresses; a++)
+		if (ip4_in_prefix(one, ifp->addr[a], ifp->plen[a]) &&
+		    ip4_in_prefix(other, ifp->addr[a], ifp->plen[a]))
+			return ifp->addr[a];
 	return 0;
 }
 
 static void redirect4(struct pkt *p, uint32_t nh)
 {
 	const uint8_t *ip = p->data + ETH_HLEN;
-	const uint32_t src = ip4_src(ip), gateway = (uint32_t)router.view->adj[nh].gateway;
-	const uint32_t back = dp_next_hop4(router.view, src);
+	const uint32_t src = ip4_src(ip), gateway = (uint32_t)router.dp->adj[nh].gateway;
+	const uint32_t back = dp_next_hop4(router.dp, src);
 	const struct icmp4_error redirect = {
-		.src = address_beside(&router.view->port[p->port], src, gateway),
+		.src = address_beside(&router.dp->interface[p->interface], src, gateway),
 		.type = ICMP4_REDIRECT,
 		.code = ICMP4_REDIRECT_HOST,
 		.rest = gateway,
 	};
 	struct pkt e;
-	if (!redirect.src || gateway == src || dp_interface_of(router.view, back) != p->port ||
+	if (!redirect.src || gateway == src || dp_interface_of(router.dp, back) != p->interface ||
 	    !icmp4_error_allowed(ip, p->len - ETH_HLEN) || !router_message(&e, LIMIT_REDIRECTS))
 		return;
 	router_complete(p, ETH_HLEN + ip4_header_len(ip));
@@ -57,13 +57,13 @@ static void redirect4(struct pkt *p, uint32_t nh)
 /* Is that address, as on the wire, on the link the packet came by? */
 static bool is_beside(const struct pkt *p, const uint8_t *addr)
 {
-	return fib6_lookup(router.view->fib6, addr) == NH_CONNECTED + (uint32_t)p->port;
+	return fib6_lookup(router.dp->fib6, addr) == NH_CONNECTED + (uint32_t)p->interface;
 }
 
 /* Where the sender had better send to; false: that has no name. */
 static bool target6(const struct pkt *p, uint32_t nh, struct net_addr *target)
 {
-	const uint64_t gateway = router.view->adj[nh].gateway;
+	const uint64_t gateway = router.dp->adj[nh].gateway;
 	const uint8_t *dst = p->data + ETH_HLEN + offsetof(struct ip6_header, dst);
 	if (is_beside(p, dst)) {
 		*target = net_addr_load(dst);
@@ -76,25 +76,25 @@ static bool target6(const struct pkt *p, uint32_t nh, struct net_addr *target)
 static void redirect6(struct pkt *p, uint32_t nh)
 {
 	const uint8_t *ip = p->data + ETH_HLEN;
-	const struct dp_interface6 *vp = &router.view->port6[p->port];
+	const struct dp_interface6 *ifp = &router.dp->interface6[p->interface];
 	const uint8_t *from = ip + offsetof(struct ip6_header, src);
 	const struct net_addr src = net_addr_load(from);
-	struct nd_redirect redirect = {.src = vp->addr[0], .mac = router.view->adj[nh].header};
+	struct nd_redirect redirect = {.src = ifp->addr[0], .mac = router.dp->adj[nh].header};
 	struct pkt e;
 	if (!is_beside(p, from) || !target6(p, nh, &redirect.target) ||
 	    net_addr_equal(&redirect.target, &src) ||
-	    __atomic_load_n(&vp->count, __ATOMIC_ACQUIRE) == 0 || !router_message(&e, LIMIT_REDIRECTS))
+	    __atomic_load_n(&ifp->count, __ATOMIC_ACQUIRE) == 0 || !router_message(&e, LIMIT_REDIRECTS))
 		return;
 	router_complete(p, ETH_HLEN + IP6_HLEN);
 	unsigned n = nd_redirect_build(e.data + ETH_HLEN, buf_room(&self.pool) - ETH_HLEN, ip,
 	                               p->len - ETH_HLEN, &redirect);
 	count(CNT_nd_tx_redirect);
-	router_send_own(&e, n, p, dp_on_link6(router.view, p->port, from));
+	router_send_own(&e, n, p, dp_on_link6(router.dp, p->interface, from));
 }
 
 void router_redirect(struct pkt *p, uint32_t nh, bool six)
 {
-	if (eth_equal(p->data + ETH_ALEN, router.view->adj[nh].header))
+	if (eth_equal(p->data + ETH_ALEN, router.dp->adj[nh].header))
 		return; /* back to the station that it came from */
 	if (six)
 		redirect6(p, nh);
@@ -105,7 +105,7 @@ void router_redirect(struct pkt *p, uint32_t nh, bool six)
 void router_redirect_all(struct pkt *v, const uint32_t *nh, unsigned m, unsigned port, bool six)
 {
 	for (unsigned i = 0; i < m; i++) {
-		const struct adj *a = &router.view->adj[nh[i]];
+		const struct adj *a = &router.dp->adj[nh[i]];
 		const uint8_t *ip = v[i].data + ETH_HLEN;
 		unsigned total = six ? ip6_total_len(ip) : ip4_total_len(ip);
 		/* if the neighbour is not known yet, the slow path does this (egress.c) */

@@ -7,7 +7,7 @@
 /* Is the interface to send redirects? */
 static inline bool router_redirects(unsigned port, bool six)
 {
-	return __atomic_load_n(&router.view->policy[port].redirects[six], __ATOMIC_RELAXED);
+	return __atomic_load_n(&router.dp->policy[port].redirects[six], __ATOMIC_RELAXED);
 }
 
 /* Tells the sender of a packet of a better next hop, if there is one. The packet leaves by the
@@ -18,7 +18,7 @@ void router_redirect(struct pkt *p, uint32_t nh, bool six);
 /* router_redirect, if the interface is to send redirects. */
 static inline void router_may_redirect(struct pkt *p, uint32_t nh, bool six)
 {
-	if (unlikely(router_redirects(p->port, six)))
+	if (unlikely(router_redirects(p->interface, six)))
 		router_redirect(p, nh, six);
 }
 

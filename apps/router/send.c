@@ -9,15 +9,15 @@ struct router router;
 void router_send(struct pkt *p, uint32_t nh)
 {
 	router.used->second[nh] = (uint32_t)(core_now_ns() >> 30);
-	router_send_by(p, &router.view->adj[nh]);
+	router_send_by(p, &router.dp->adj[nh]);
 }
 
 void router_send_own(struct pkt *e, unsigned ip_len, const struct pkt *about, uint32_t nh)
 {
 	router_set_len(e, ip_len + ETH_HLEN);
-	e->port = about->port;
+	e->interface = about->interface;
 	e->flags = PKT_OWN;
-	if (router_resolved(&router.view->adj[nh]))
+	if (router_resolved(&router.dp->adj[nh]))
 		router_send(e, nh);
 	else
 		core_punt_own(e, PUNT_OWN, nh);
@@ -40,11 +40,11 @@ void router_trim(struct pkt *p, unsigned total, unsigned headers)
 	p->len = (uint16_t)least;
 }
 
-/* The limits follow the rate that the view has now. */
+/* The limits follow the rate that the data-plane state has now. */
 static void update_limits(void)
 {
-	const uint32_t rate = __atomic_load_n(&router.view->icmp_rate, __ATOMIC_RELAXED);
-	const uint32_t burst = __atomic_load_n(&router.view->icmp_burst, __ATOMIC_RELAXED);
+	const uint32_t rate = __atomic_load_n(&router.dp->icmp_rate, __ATOMIC_RELAXED);
+	const uint32_t burst = __atomic_load_n(&router.dp->icmp_burst, __ATOMIC_RELAXED);
 	if (rate == router.icmp_rate && burst == router.icmp_burst)
 		return;
 	for (unsigned i = 0; i < LIMITS; i++)

@@ -16,12 +16,13 @@ enum router_limit { LIMIT_ERRORS, LIMIT_TOO_BIG, LIMIT_REDIRECTS, LIMITS };
 
 /* The state of one data core. */
 struct router {
-	const struct dp_state *view;
+	const struct dp_state *dp;
 	const struct dp_filter_set *filters; /* of the vector at hand */
 	struct dp_used *used;       /* used and carried are this core's own, see dataplane/state.h */
 	struct dp_carried *carried;
 	struct icmp_limit limit[LIMITS]; /* of both families together */
-	uint32_t icmp_rate, icmp_burst;  /* of the view: the limits were made from them */
+	uint32_t icmp_rate,
+	        icmp_burst; /* of the data-plane state: the limits were made from them */
 };
 
 extern struct router router;

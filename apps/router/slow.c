@@ -25,13 +25,13 @@
  * is none. Never the address of all zero bits, which only history takes for one. */
 static int directed_port(uint32_t dst)
 {
-	const struct dp_state *v = router.view;
+	const struct dp_state *v = router.dp;
 	for (unsigned n = 0; n < v->ifs; n++) {
-		const struct dp_interface *vp = &v->port[n];
-		if (!__atomic_load_n(&v->policy[n].directed, __ATOMIC_RELAXED) || !vp->enabled)
+		const struct dp_interface *ifp = &v->interface[n];
+		if (!__atomic_load_n(&v->policy[n].directed, __ATOMIC_RELAXED) || !ifp->enabled)
 			continue;
-		for (unsigned a = 0; a < vp->addresses; a++)
-			if (vp->plen[a] < 31 && dst == ip4_subnet_broadcast(vp->addr[a], vp->plen[a]))
+		for (unsigned a = 0; a < ifp->addresses; a++)
+			if (ifp->plen[a] < 31 && dst == ip4_subnet_broadcast(ifp->addr[a], ifp->plen[a]))
 				return (int)n;
 	}
 	return -1;
@@ -46,13 +46,13 @@ static COLD void broadcast(struct pkt *p)
 {
 	static const uint8_t everybody[ETH_ALEN] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
 	const int port = directed_port(ip4_dst(p->data + ETH_HLEN));
-	if (port < 0 || port == p->port) {
+	if (port < 0 || port == p->interface) {
 		core_drop(p, CNT_drop_ip4_link_bcast);
 		return;
 	}
 	const uint32_t nh = NH_CONNECTED + (uint32_t)port;
-	struct adj a = router.view->adj[nh];
-	vlan_adjacency(&a, &router.view->port[port], everybody, ETH_TYPE_IP4);
+	struct adj a = router.dp->adj[nh];
+	vlan_adjacency(&a, &router.dp->interface[port], everybody, ETH_TYPE_IP4);
 	a.state = ADJ_FORWARD;
 	router_egress(p, &a, nh, false);
 }
@@ -67,15 +67,16 @@ static void ip4_input(struct pkt *p, bool asked)
 	}
 	/* RFC 1812 5.3.8, 5.3.9: filter and source come before every error. A denied sender learns
 	 * nothing of its options, and a forged source gets no answer. */
-	if (!asked && (router_denied(p, &router.filters->port[p->port].in[0], CNT_drop_acl_in) ||
-	               router_is_forged(p, false)))
+	if (!asked &&
+	    (router_denied(p, &router.filters->interface[p->interface].in[0], CNT_drop_acl_in) ||
+	     router_is_forged(p, false)))
 		return;
 	if (bad != CNT_NONE) { /* RFC 1812 4.3.3.5 */
 		router_error4(p, ICMP4_PARAM_PROBLEM, 0, ip4_options_error(ip) << 24);
 		core_drop(p, bad);
 		return;
 	}
-	uint32_t nh = dp_next_hop_flow4(router.view, ip);
+	uint32_t nh = dp_next_hop_flow4(router.dp, ip);
 	if (core_traces())
 		trace_way(nh, ip4_total_len(ip));
 	/* RFC 1812 5.3.4: what came as a link-layer broadcast is not forwarded */
@@ -98,7 +99,7 @@ static void ip4_input(struct pkt *p, bool asked)
 		if (nh < NH_CONNECTED)
 			router_reject(p, nh, false);
 		else
-			router_egress(p, &router.view->adj[nh], nh, false);
+			router_egress(p, &router.dp->adj[nh], nh, false);
 		break;
 	}
 }
@@ -106,9 +107,9 @@ static void ip4_input(struct pkt *p, bool asked)
 void router_slow(struct pkt *p, bool asked)
 {
 	core_current_set(p, 1);
-	if (!vlan_untag(p, router.view, router.carried))
+	if (!vlan_untag(p, router.dp, router.carried))
 		return;
-	switch (ingress_classify(p, &router.view->port[p->port])) {
+	switch (ingress_classify(p, &router.dp->interface[p->interface])) {
 	case INGRESS_IP4:
 		ip4_input(p, asked);
 		break;

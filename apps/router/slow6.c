@@ -33,7 +33,7 @@ static bool link_input(struct pkt *p, const struct net_addr *dst)
 	bool group = ip6_is_multicast(dst);
 	if (!group && !ip6_is_link_local(dst))
 		return false;
-	uint32_t nh = dp_on_link6(router.view, p->port,
+	uint32_t nh = dp_on_link6(router.dp, p->interface,
 	                            p->data + ETH_HLEN + offsetof(struct ip6_header, dst));
 	if (core_traces())
 		trace_way(nh, ip6_total_len(p->data + ETH_HLEN));
@@ -52,8 +52,9 @@ void router_ip6_input(struct pkt *p, bool asked)
 		core_drop(p, bad);
 		return;
 	}
-	if (!asked && (router_denied(p, &router.filters->port[p->port].in[1], CNT_drop_acl_in) ||
-	               router_is_forged(p, true)))
+	if (!asked &&
+	    (router_denied(p, &router.filters->interface[p->interface].in[1], CNT_drop_acl_in) ||
+	     router_is_forged(p, true)))
 		return;
 	const struct net_addr dst = ip6_dst(ip);
 	if (link_input(p, &dst))
@@ -62,7 +63,7 @@ void router_ip6_input(struct pkt *p, bool asked)
 		core_drop(p, CNT_drop_ip6_link_mcast);
 		return;
 	}
-	uint32_t nh = dp_next_hop_flow6(router.view, ip);
+	uint32_t nh = dp_next_hop_flow6(router.dp, ip);
 	if (core_traces())
 		trace_way(nh, ip6_total_len(ip));
 	if (nh == NH_LOCAL) {
@@ -79,5 +80,5 @@ void router_ip6_input(struct pkt *p, bool asked)
 	if (nh < NH_CONNECTED)
 		router_reject(p, nh, true);
 	else
-		router_egress(p, &router.view->adj[nh], nh, true);
+		router_egress(p, &router.dp->adj[nh], nh, true);
 }

@@ -22,7 +22,7 @@
 /* By one of several ways back, for which of them others take is theirs to choose. */
 static bool is_good_member(uint32_t nh, unsigned port, unsigned verify)
 {
-	const struct dp_state *v = router.view;
+	const struct dp_state *v = router.dp;
 	const uint16_t *member = v->group[nh - NH_GROUP].member;
 	for (unsigned i = 0; i < ECMP_MEMBERS_MAX; i++) {
 		int back = dp_interface_of(v, __atomic_load_n(&member[i], __ATOMIC_RELAXED));
@@ -37,16 +37,16 @@ static bool is_good(uint32_t nh, unsigned port, unsigned verify)
 {
 	if (unlikely(dp_is_group(nh)))
 		return is_good_member(nh, port, verify);
-	int back = dp_interface_of(router.view, nh);
+	int back = dp_interface_of(router.dp, nh);
 	return back == (int)port || (back >= 0 && verify == VERIFY_ANY);
 }
 
 static uint32_t way_back(const uint8_t *ip, bool six)
 {
 	if (!six)
-		return fib4_lookup(router.view->fib, ip4_src(ip));
+		return fib4_lookup(router.dp->fib, ip4_src(ip));
 	const uint8_t *src = ip + offsetof(struct ip6_header, src);
-	return dp_host6(router.view, fib6_lookup(router.view->fib6, src), src);
+	return dp_host6(router.dp, fib6_lookup(router.dp->fib6, src), src);
 }
 
 bool router_source_fails(const struct pkt *p, unsigned verify, bool six)
@@ -60,7 +60,7 @@ bool router_source_fails(const struct pkt *p, unsigned verify, bool six)
 	uint32_t nh = way_back(ip, six);
 	if (core_traces())
 		trace_source(nh);
-	return !is_good(nh, p->port, verify);
+	return !is_good(nh, p->interface, verify);
 }
 
 bool router_forged(struct pkt *p, unsigned verify, bool six)
@@ -84,12 +84,12 @@ static void ways_back(const struct pkt *v, uint32_t *nh, unsigned n, bool six)
 			src[i] = ip4_src(ip);
 	}
 	if (!six) {
-		fib4_lookup_batch(router.view->fib, src, nh, n);
+		fib4_lookup_batch(router.dp->fib, src, nh, n);
 		return;
 	}
-	fib6_lookup_batch(router.view->fib6, src6, nh, n);
+	fib6_lookup_batch(router.dp->fib6, src6, nh, n);
 	for (unsigned i = 0; i < n; i++)
-		nh[i] = dp_host6(router.view, nh[i], src6[i]);
+		nh[i] = dp_host6(router.dp, nh[i], src6[i]);
 }
 
 unsigned router_verify(struct pkt *v, uint32_t *beside, unsigned n, unsigned verify, bool six)
@@ -100,7 +100,7 @@ unsigned router_verify(struct pkt *v, uint32_t *beside, unsigned n, unsigned ver
 	if (core_traces() && n)
 		trace_source(nh[0]);
 	for (unsigned i = 0; i < n; i++) {
-		if (unlikely(!is_good(nh[i], v[i].port, verify))) {
+		if (unlikely(!is_good(nh[i], v[i].interface, verify))) {
 			core_drop(&v[i], six ? CNT_drop_ip6_urpf : CNT_drop_ip4_urpf);
 			continue;
 		}

@@ -7,7 +7,7 @@
 /* What the interface requires of sources of IPv4, or of IPv6: enum verify. */
 static inline unsigned router_verifies(unsigned port, bool six)
 {
-	return __atomic_load_n(&router.view->policy[port].verify[six], __ATOMIC_RELAXED);
+	return __atomic_load_n(&router.dp->policy[port].verify[six], __ATOMIC_RELAXED);
 }
 
 /* Drops those of n packets of the vector path, of one version and one interface, whose source fails
@@ -22,7 +22,7 @@ bool router_forged(struct pkt *p, unsigned verify, bool six);
 
 static inline bool router_is_forged(struct pkt *p, bool six)
 {
-	unsigned verify = router_verifies(p->port, six);
+	unsigned verify = router_verifies(p->interface, six);
 	return unlikely(verify) && router_forged(p, verify, six);
 }
 

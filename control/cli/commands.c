@@ -78,7 +78,7 @@ static void clear_arp(struct shell *sh)
 	(void)sh;
 	while (forwarding.ready && arp_next(&neighbours.arp, &cursor, core_now_ns(), &e))
 		if (e.state != ARP_STATIC)
-			arp_forget(&neighbours.arp, e.port, e.ip);
+			arp_forget(&neighbours.arp, e.interface, e.ip);
 }
 
 static void clear_neighbours6(struct shell *sh)
@@ -88,7 +88,7 @@ static void clear_neighbours6(struct shell *sh)
 	for (unsigned cursor = 0;
 	     forwarding.ready && nd_next(&neighbours.nd, &cursor, core_now_ns(), &e);)
 		if (e.state != ND_STATIC)
-			nd_forget(&neighbours.nd, e.port, &e.addr);
+			nd_forget(&neighbours.nd, e.interface, &e.addr);
 }
 
 static const struct shell_command commands[] = {

@@ -28,37 +28,37 @@ typedef unsigned long long ull;
 /* Of an interface. */
 static const char *link_word(unsigned n)
 {
-	const struct dp_interface *vp = &dp_get()->port[n];
+	const struct dp_interface *ifp = &dp_get()->interface[n];
 	struct nic_link link;
-	if (dp_is_loopback(vp))
+	if (dp_is_loopback(ifp))
 		return "up";
-	if (!core_port_link(vp->port, &link))
+	if (!core_port_link(ifp->port, &link))
 		return "down";
 	return link.gone ? "gone" : link.up ? "up" : "down";
 }
 
-static void show_addresses(struct shell *sh, const struct dp_interface *vp)
+static void show_addresses(struct shell *sh, const struct dp_interface *ifp)
 {
 	char text[FMT_PREFIX_MAX];
-	for (unsigned a = 0; a < vp->addresses; a++)
-		shell_print(sh, "  address %s%s\n", fmt_prefix(text, vp->addr[a], vp->plen[a]),
+	for (unsigned a = 0; a < ifp->addresses; a++)
+		shell_print(sh, "  address %s%s\n", fmt_prefix(text, ifp->addr[a], ifp->plen[a]),
 		            a ? " secondary" : "");
 }
 
 /* The next IPv6 address of an interface, from *cursor on, which is 0 at the start. */
 static bool next_address6(unsigned n, unsigned *cursor, struct nd_address *a)
 {
-	const struct dp_interface6 *six = &dp_get()->port6[n];
-	if (dp_is_loopback(&dp_get()->port[n])) {
+	const struct dp_interface6 *six = &dp_get()->interface6[n];
+	if (dp_is_loopback(&dp_get()->interface[n])) {
 		if (*cursor >= six->count)
 			return false;
-		*a = (struct nd_address){.addr = six->addr[*cursor], .port = n,
+		*a = (struct nd_address){.addr = six->addr[*cursor], .interface = n,
 		                         .plen = six->plen[*cursor], .state = ND_VALID};
 		(*cursor)++;
 		return true;
 	}
 	while (forwarding.ready && nd_local_next(&neighbours.nd, cursor, a))
-		if (a->port == n && !a->anycast)
+		if (a->interface == n && !a->anycast)
 			return true;
 	return false;
 }
@@ -173,7 +173,7 @@ static void show_port_head(struct shell *sh, unsigned p, const struct nic *nic)
 {
 	struct nic_link link;
 	bool polls = core_port_link(p, &link);
-	show_device(sh, nic, dp_get()->port[p].mtu);
+	show_device(sh, nic, dp_get()->interface[p].mtu);
 	if (polls && link.up && link.mbps)
 		shell_print(sh, "  speed %u Mbit/s\n", link.mbps);
 	show_offloads(sh, nic->features);
@@ -193,12 +193,12 @@ static const char *use_of(const struct dp_state *v, unsigned n)
 {
 	if (running.config.interface[n].shutdown)
 		return "shut down by configuration";
-	return dp_in_use(&v->port[n]) ? "in use" : "no address";
+	return dp_in_use(&v->interface[n]) ? "in use" : "no address";
 }
 
 static void show_interface(struct shell *sh, const struct dp_state *v, unsigned n)
 {
-	const struct dp_interface *vp = &v->port[n];
+	const struct dp_interface *ifp = &v->interface[n];
 	const char *description = running.config.interface[n].description;
 	char mac[FMT_MAC_MAX];
 	shell_print(sh, "%s link %s, %s\n", dp_name(v, n), link_word(n), use_of(v, n));
@@ -206,14 +206,14 @@ static void show_interface(struct shell *sh, const struct dp_state *v, unsigned 
 		shell_print(sh, "  description %s\n", description);
 	if (n < NIC_PORTS_MAX)
 		show_port_head(sh, n, core_port_nic(n));
-	else if (!dp_is_loopback(vp))
-		shell_print(sh, "  VLAN %u of eth%u, mac %s, mtu %u\n", vp->vid, vp->port,
-		            fmt_mac(mac, vp->mac), vp->mtu);
-	show_addresses(sh, vp);
+	else if (!dp_is_loopback(ifp))
+		shell_print(sh, "  VLAN %u of eth%u, mac %s, mtu %u\n", ifp->vid, ifp->port,
+		            fmt_mac(mac, ifp->mac), ifp->mtu);
+	show_addresses(sh, ifp);
 	show_addresses6(sh, n);
 	if (n < NIC_PORTS_MAX)
 		show_port_tail(sh, n, core_port_nic(n));
-	else if (!dp_is_loopback(vp))
+	else if (!dp_is_loopback(ifp))
 		show_carried(sh, n);
 }
 
@@ -252,15 +252,15 @@ void show_ip_brief(struct shell *sh)
 	char text[FMT_PREFIX_MAX];
 	brief_head(sh, BRIEF_WIDTH);
 	for (unsigned p = 0; p < dp_get()->ifs; p++) {
-		const struct dp_interface *vp = &dp_get()->port[p];
+		const struct dp_interface *ifp = &dp_get()->interface[p];
 		if (!dp_exists(dp_get(), p))
 			continue;
-		for (unsigned a = 0; a < vp->addresses; a++)
-			brief_line(sh, BRIEF_WIDTH, p, vp->enabled,
-			           fmt_prefix(text, vp->addr[a], vp->plen[a]),
+		for (unsigned a = 0; a < ifp->addresses; a++)
+			brief_line(sh, BRIEF_WIDTH, p, ifp->enabled,
+			           fmt_prefix(text, ifp->addr[a], ifp->plen[a]),
 			           a ? "secondary" : "primary");
-		if (!vp->addresses)
-			brief_line(sh, BRIEF_WIDTH, p, vp->enabled, NULL, NULL);
+		if (!ifp->addresses)
+			brief_line(sh, BRIEF_WIDTH, p, ifp->enabled, NULL, NULL);
 	}
 }
 
@@ -270,7 +270,7 @@ void show_ipv6_brief(struct shell *sh)
 	struct nd_address a;
 	brief_head(sh, BRIEF_WIDTH6);
 	for (unsigned p = 0; p < dp_get()->ifs; p++) {
-		bool any = false, enabled = dp_get()->port[p].enabled6;
+		bool any = false, enabled = dp_get()->interface[p].enabled6;
 		if (!dp_exists(dp_get(), p))
 			continue;
 		for (unsigned cursor = 0; next_address6(p, &cursor, &a);) {
@@ -295,7 +295,7 @@ void show_arp(struct shell *sh)
 	while (forwarding.ready && arp_next(&neighbours.arp, &cursor, core_now_ns(), &e)) {
 		bool known = !eth_is_zero(e.mac);
 		shell_print(sh, "%-15s %-17s %-10s %-11s %8llu %7u\n", fmt_ip4(ip, e.ip),
-		            known ? fmt_mac(mac, e.mac) : "-", dp_name(dp_get(), e.port),
+		            known ? fmt_mac(mac, e.mac) : "-", dp_name(dp_get(), e.interface),
 		            arp_state_name(e.state), (ull)(e.age_ns / 1000000000u), e.pending);
 	}
 }

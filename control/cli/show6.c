@@ -23,6 +23,7 @@ void show_neighbours6(struct shell *sh)
 	     forwarding.ready && nd_next(&neighbours.nd, &cursor, core_now_ns(), &e);)
 		shell_print(sh, "%-30s %-17s %-10s %-11s %-6s %8llu %7u\n", fmt_ip6(addr, e.addr.w),
 		            eth_is_zero(e.mac) ? "-" : fmt_mac(mac, e.mac),
-		            dp_name(dp_get(), e.port), nd_state_name(e.state), e.role == ND_ROLE_ROUTER ? "yes" : "no",
-		            (ull)(e.age_ns / 1000000000u), e.pending);
+		            dp_name(dp_get(), e.interface), nd_state_name(e.state),
+		            e.role == ND_ROLE_ROUTER ? "yes" : "no", (ull)(e.age_ns / 1000000000u),
+		            e.pending);
 }

@@ -1,7 +1,7 @@
 /*
- * `show memory`: what the machine's memory is for, from what the kernel has divided (boot_info), the
- * parts of the snapshot, and what private memory was taken for, by who notes it. KiB, rounded down,
- * so that their sum is the machine's memory but for these roundings.
+ * `show memory`: what the machine's memory is for, from what the kernel has divided (boot_info),
+ * the parts of published memory, and what private memory was taken for, by who notes it. KiB,
+ * rounded down, so that their sum is the machine's memory but for these roundings.
  */
 #include "control/cli/show_memory.h"
 #include "control/console/shell.h"
@@ -43,16 +43,16 @@ static void row(struct shell *sh, const char *of, const char *what, uint64_t byt
 		shell_print(sh, "%-14s %10llu  %s\n", of, (ull)(bytes >> 10), what);
 }
 
-static void show_snapshot(struct shell *sh)
+static void show_published(struct shell *sh)
 {
 	size_t area, before, tables;
 	core_published_area(&area);
-	forwarding_snapshot_used(&before, &tables);
-	row(sh, "snapshot", "header", self.info->snapshot_bytes - area - core_published_beside());
-	row(sh, "snapshot", "beside: of the program before", core_published_beside());
-	row(sh, "snapshot", "view, access lists, application", before);
-	row(sh, "snapshot", "forwarding tables, the readers' part", tables);
-	row(sh, "snapshot", "not used", area - before - tables);
+	forwarding_published_used(&before, &tables);
+	row(sh, "published", "header", self.info->published_bytes - area - core_published_beside());
+	row(sh, "published", "beside: of the program before", core_published_beside());
+	row(sh, "published", "data-plane state, access lists, application", before);
+	row(sh, "published", "forwarding tables, the readers' part", tables);
+	row(sh, "published", "not used", area - before - tables);
 }
 
 static void show_private(struct shell *sh)
@@ -66,13 +66,13 @@ static void show_private(struct shell *sh)
 void show_memory(struct shell *sh)
 {
 	const struct boot_info *b = self.info;
-	uint64_t outboxes = 0, arenas = 0, regions = b->snapshot_bytes;
+	uint64_t shared = 0, arenas = 0, regions = b->published_bytes;
 	for (unsigned i = 0; i < b->cores; i++) {
-		outboxes += b->core[i].outbox_bytes;
+		shared += b->core[i].shm_bytes;
 		arenas += b->core[i].arena_bytes;
 		regions += b->core[i].tables_bytes;
 	}
-	regions += outboxes + arenas + b->image_bytes;
+	regions += shared + arenas + b->image_bytes;
 	const uint64_t rest = b->ram_bytes - b->ram_used_bytes;
 	shell_print(sh, "%-14s %10s  for\n", "of", "kib");
 	row(sh, "machine", "all", b->ram_bytes);
@@ -81,8 +81,8 @@ void show_memory(struct shell *sh)
 	    b->ram_used_bytes > regions ? b->ram_used_bytes - regions : 0);
 	row(sh, "kernel", "boot module", b->config_bytes);
 	row(sh, "kernel", "not used", rest > b->config_bytes ? rest - b->config_bytes : 0);
-	row(sh, "cores", "outboxes", outboxes);
+	row(sh, "cores", "shared memory", shared);
 	row(sh, "data cores", "packets", arenas);
-	show_snapshot(sh);
+	show_published(sh);
 	show_private(sh);
 }

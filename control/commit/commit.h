@@ -64,14 +64,14 @@ const struct history_version *commit_version(unsigned n);
 /* Does what is due; returns core_now_ns() of the next time, UINT64_MAX for none. */
 uint64_t commit_timer(void);
 
-/* In the first plane_start, once the boot's configuration has been read: what the program before this
- * one had committed is the configuration. */
+/* In the first control_plane_start, once the boot's configuration has been read: what the program
+ * before this one had committed is the configuration. */
 void commit_resume(void);
 
 /* What runs has not come from the configuration of the boot after all: nothing of that is applied. */
 void commit_forget_boot(void);
 
-/* In plane_start: a configuration that waits is the one that runs. */
+/* In control_plane_start: a configuration that waits is the one that runs. */
 void commit_take(void);
 
 /* The ports run, or cannot: says so if a commit restarted them. */

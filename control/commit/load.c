@@ -103,7 +103,7 @@ static int open_module(void)
 
 int load_check(const struct config *c, enum core_app_number app, struct text_error *err)
 {
-	const struct app_plugin *e = core_apps[app]->extension;
+	const struct app_plugin *e = core_apps[app]->plugin;
 	int error = E_OK;
 	for (unsigned n = 0; error == E_OK && n < c->interfaces; n++)
 		error = check_port(c, n, app, err);

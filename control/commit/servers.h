@@ -5,7 +5,7 @@
 #include "control/config/config.h"
 #include "dataplane/state.h"
 
-/* At the start: memory for those of the configuration, and their ports in the view. */
+/* At the start: memory for those of the configuration, and their ports in the data-plane state. */
 void servers_prepare(struct dp_state *v);
 
 /* The ports run: TCP begins, without connections, and they listen. */

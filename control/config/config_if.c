@@ -2,8 +2,9 @@
  * The interfaces of a configuration: names, keys and numbers; see config.h.
  *
  * control/text/interface_name.h has names and keys. A number is a place in config.interface.
- * Those of ports are the ports' own; the others follow in the order of their keys, whatever the order of the text: two texts that mean the same have the
- * same numbers, which is why a commit that changes no interface can leave the view as it is.
+ * Those of ports are the ports' own; the others follow in the order of their keys, whatever the
+ * order of the text: two texts that mean the same have the same numbers, which is why a commit that
+ * changes no interface can leave the data-plane state as it is.
  */
 #include "control/config/config_parse.h"
 

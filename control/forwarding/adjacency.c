@@ -14,10 +14,11 @@ static void set_state(struct adj *a, enum adj_state state)
 void adjacency_new(uint32_t nh, unsigned port, uint64_t gateway)
 {
 	struct adj *a = adjacency_of(nh);
-	a->port = dp_get()->port[port].port;
+	a->port = dp_get()->interface[port].port;
 	a->interface = (uint8_t)port;
 	a->gateway = gateway;
-	a->mtu = nh < NH_NEIGHBOUR6 ? dp_get()->port[port].mtu : dp_get()->port6[port].mtu;
+	a->mtu =
+	        nh < NH_NEIGHBOUR6 ? dp_get()->interface[port].mtu : dp_get()->interface6[port].mtu;
 	set_state(a, ADJ_UNRESOLVED);
 }
 
@@ -25,11 +26,11 @@ void adjacency_up(uint32_t nh, const uint8_t *mac, uint16_t type)
 {
 	struct adj *a = adjacency_of(nh);
 	set_state(a, ADJ_UNRESOLVED);
-	if (!core_quiesce()) /* view.h, rule 2 */
+	if (!core_quiesce()) /* dataplane/state.h, rule 2 */
 		return; /* the ports are restarted, and this neighbour asked for again */
-	vlan_adjacency(a, &dp_get()->port[a->interface], mac, type);
+	vlan_adjacency(a, &dp_get()->interface[a->interface], mac, type);
 	/* else a static one: it is known while its link is down, see neighbour_link */
-	if (view_link_is_up(dp_get(), a->interface))
+	if (dp_link_is_up(dp_get(), a->interface))
 		set_state(a, ADJ_FORWARD);
 }
 
@@ -40,7 +41,7 @@ void adjacency_down(uint32_t nh)
 
 void adjacency_free(uint32_t nh)
 {
-	/* If a data core does not come round the ports are restarted; until then nobody adopts an
+	/* If a data core does not come round the ports are restarted; until then nobody uses an
 	 * adjacency that does not say SPECIAL, so it stays as it is even when its number is reused. */
 	if (core_quiesce())
 		adjacency_of(nh)->state = ADJ_SPECIAL;
@@ -65,18 +66,18 @@ static const uint8_t *with_tag(const uint8_t *frame, unsigned *len, unsigned vid
 
 bool adjacency_send(unsigned port, unsigned pair, const uint8_t *frame, unsigned len)
 {
-	const struct dp_interface *vp = &dp_get()->port[port];
+	const struct dp_interface *ifp = &dp_get()->interface[port];
 	unsigned n = core_data_count();
 	if (pair >= n)
-		pair = n ? vp->port % n : 0;
-	if (dp_is_loopback(vp)) /* nobody is there */
+		pair = n ? ifp->port % n : 0;
+	if (dp_is_loopback(ifp)) /* nobody is there */
 		return false;
-	if (vp->vid) {
+	if (ifp->vid) {
 		adjacency_carried[port].tx_pkts++;
 		adjacency_carried[port].tx_bytes += len;
-		frame = with_tag(frame, &len, vp->vid);
+		frame = with_tag(frame, &len, ifp->vid);
 	}
-	return n && frame && core_inject(pair, vp->port, frame, len, INJECT_TX, 0) == E_OK;
+	return n && frame && core_inject(pair, ifp->port, frame, len, INJECT_TX, 0) == E_OK;
 }
 
 /* Writes the Ethernet header of an adjacency, without its tag. */

@@ -1,6 +1,6 @@
 /*
- * Adjacencies in the view, and the frames that go to neighbours or wait for them: what ARP
- * (neighbour.c) and neighbour discovery (neighbour6.c) have in common.
+ * Adjacencies in the data-plane state, and the frames that go to neighbours or wait for them: what
+ * ARP (neighbour.c) and neighbour discovery (neighbour6.c) have in common.
  */
 #ifndef CONTROL_FORWARDING_ADJACENCY_H
 #define CONTROL_FORWARDING_ADJACENCY_H
@@ -18,7 +18,7 @@ static inline struct adj *adjacency_of(uint32_t nh)
 void adjacency_new(uint32_t nh, unsigned port, uint64_t gateway);
 
 /* The neighbour has this MAC: forward, with an Ethernet header of that type, unless the link is
- * down. Waits for the data cores (view.h, rule 2). */
+ * down. Waits for the data cores (dataplane/state.h, rule 2). */
 void adjacency_up(uint32_t nh, const uint8_t *mac, uint16_t type);
 
 /* Hand its packets to the control core. */

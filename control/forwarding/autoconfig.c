@@ -8,15 +8,15 @@
  *   address of such a prefix         none: the connected route leads to hosts6, where it is entered
  *                                    as every address of ours (neighbour6.c)
  *   address of another prefix        a /128 to ourselves, for nothing else leads there (routes_own6)
- *   MTU                              that of port6 in the view, and of the port's IPv6 adjacencies;
+ *   MTU                              that of interface6 in the data-plane state, and of the port's IPv6 adjacencies;
  *                                    new TCP connections ask there (dp_mtu6)
- *   hop limit                        that of port6 in the view, for all we send but discovery
+ *   hop limit                        that of interface6 in the data-plane state, for all we send but discovery
  *   reachable time, retransmit timer of net/nd.h: slaac.c sets them there
  *
  * Invariants
  * 1. A route or subnet of the configuration goes before what is advertised for that prefix, as long as
  *    it can be used.
- * 2. Of what slaac.h tells nothing outlives plane_start: tables and neighbours are made anew.
+ * 2. Of what slaac.h tells nothing outlives control_plane_start: tables and neighbours are made anew.
  *
  * Deliberately missing: an MTU that becomes less for TCP connections that there are (new ones begin
  * by it; of the others who is on the link tells a small MSS, and for the rest TCP finds it out, RFC
@@ -34,8 +34,8 @@
 #include "net/nd.h"
 #include "net/slaac.h"
 
-_Static_assert(1 + CONFIG_ADDRESSES_MAX + SLAAC_PORT_PREFIXES_MAX <= DP_ADDRESSES6_MAX,
-               "the view has room for all addresses of a port");
+_Static_assert(1 + CONFIG_ADDRESSES_MAX + SLAAC_INTERFACE_PREFIXES_MAX <= DP_ADDRESSES6_MAX,
+               "the data-plane state has room for all addresses of a port");
 
 /* --- what slaac.h tells --- */
 
@@ -70,10 +70,11 @@ static void op_link(void *ctx, unsigned port, unsigned mtu, unsigned hop_limit)
 	struct dp_state *v = dp_get();
 	(void)ctx;
 	if (hop_limit)
-		__atomic_store_n(&v->port6[port].hop_limit, (uint8_t)hop_limit, __ATOMIC_RELAXED);
-	if (mtu == 0 || mtu == v->port6[port].mtu)
+		__atomic_store_n(&v->interface6[port].hop_limit, (uint8_t)hop_limit,
+		                 __ATOMIC_RELAXED);
+	if (mtu == 0 || mtu == v->interface6[port].mtu)
 		return;
-	__atomic_store_n(&v->port6[port].mtu, (uint16_t)mtu, __ATOMIC_RELAXED);
+	__atomic_store_n(&v->interface6[port].mtu, (uint16_t)mtu, __ATOMIC_RELAXED);
 	for (unsigned n = NH_NEIGHBOUR6; n < NH_MAX; n++)
 		if (v->adj[n].state != ADJ_SPECIAL && v->adj[n].interface == port)
 			__atomic_store_n(&v->adj[n].mtu, (uint16_t)mtu, __ATOMIC_RELAXED);
@@ -94,8 +95,8 @@ void autoconfig_init(void)
 
 int autoconfig_start(unsigned port)
 {
-	const struct dp_interface *vp = &dp_get()->port[port];
-	return slaac_start(&neighbours.slaac, port, vp->mac, vp->mtu, core_now_ns());
+	const struct dp_interface *ifp = &dp_get()->interface[port];
+	return slaac_start(&neighbours.slaac, port, ifp->mac, ifp->mtu, core_now_ns());
 }
 
 void autoconfig_address(unsigned port, const struct net_addr *addr, bool up)

@@ -2,11 +2,12 @@
  * The configuration's access lists: compiled for the data cores (net/acl/acl.h), replaced while
  * these judge packets, shown with what they have counted.
  *
- * They lie behind the view, in the snapshot, in two parts of one size: those in force in one, the
- * next ones are compiled in the other (filter_prepare). Then one pointer is stored (filter_switch),
- * data cores read it once a vector, and after core_quiesce the first part is for the lists after
- * these. So there is always room for as much as fits into one part, however often lists change and
- * whatever they were before. A list that stays as it is is not compiled again, but copied.
+ * They lie behind the data-plane state, in published memory, in two parts of one size: those in
+ * force in one, the next ones are compiled in the other (filter_prepare). Then one pointer is
+ * stored (filter_switch), data cores read it once a vector, and after core_quiesce the first part
+ * is for the lists after these. So there is always room for as much as fits into one part, however
+ * often lists change and whatever they were before. A list that stays as it is is not compiled
+ * again, but copied.
  *
  * Each list has its counts in each data core's shared area (dp_counted), one for every
  * rule, then one for every enum acl_other; those of either part lie apart, so that a count means
@@ -195,7 +196,7 @@ static void set_filters(struct dp_state *v, unsigned p, const struct config *c)
 	memset(set, 0, sizeof *set);
 	for (unsigned port = 0; port < c->interfaces; port++) {
 		const struct config_interface *i = &c->interface[port];
-		struct dp_filters *f = &set->port[port];
+		struct dp_filters *f = &set->interface[port];
 		set_filter(&f->in[0], lists, c, &i->filter[CONFIG_FILTER_IN4]);
 		set_filter(&f->out[0], lists, c, &i->filter[CONFIG_FILTER_OUT4]);
 		set_filter(&f->in[1], lists, c, &i->filter[CONFIG_FILTER_IN6]);

@@ -7,14 +7,14 @@
 #include "dataplane/state.h"
 
 /*
- * Compiles the lists of running.config into the snapshot at `at`, where data cores do not look yet,
- * and tells the view where they filter. Of the `room` bytes there it keeps *used, which is half of
- * them at most, for these lists and for others that take their place. E_INVAL: they do not fit;
- * *err says which, and no filter of the view has been touched.
+ * Compiles the lists of running.config into published memory at `at`, where data cores do not look
+ * yet, and tells the data-plane state where they filter. Of the `room` bytes there it keeps *used,
+ * which is half of them at most, for these lists and for others that take their place. E_INVAL:
+ * they do not fit; *err says which, and no filter of the data-plane state has been touched.
  */
 int filter_start(struct dp_state *v, uint8_t *at, size_t room, size_t *used, struct text_error *err);
 
-/* What the filter of a port, of view.filter_set[set], said (acl_classify), in words: the list's name
+/* What the filter of a port, of dp.filter_set[set], said (acl_classify), in words: the list's name
  * and the line. */
 void filter_text(char *buf, size_t size, unsigned set, unsigned port, bool out, bool six,
                  uint32_t rule);

@@ -1,6 +1,6 @@
 /*
- * Groups of next hops (net/ecmp.h) in the view, for routes with several. Who makes routes keeps
- * them; all of this is on the control core.
+ * Groups of next hops (net/ecmp.h) in the data-plane state, for routes with several. Who makes
+ * routes keeps them; all of this is on the control core.
  *
  * A member is a next-hop number of NH_NULL0 and above that is no group; a neighbour among them
  * is pinned by the caller (arp_pin, nd_pin) as long as it is one. A change is seen by data cores

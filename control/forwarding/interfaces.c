@@ -1,6 +1,6 @@
 /*
- * Interfaces: what the view has of each, the routes that follow from their addresses, and their
- * links. A port and its VLANs have one link; a loopback's is always up.
+ * Interfaces: what the data-plane state has of each, the routes that follow from their addresses,
+ * and their links. A port and its VLANs have one link; a loopback's is always up.
  */
 #include "control/config/config.h"
 #include "control/config/running.h"
@@ -32,16 +32,16 @@ unsigned interface_mtu(const struct config *c, unsigned port)
 static void start_link(struct dp_state *v, unsigned n, const struct config_interface *i)
 {
 	const struct config *c = &running.config;
-	struct dp_interface *vp = &v->port[n];
+	struct dp_interface *ifp = &v->interface[n];
 	unsigned port = config_if_port(i), vid = config_if_vid(i);
 	bool shutdown = i->shutdown || c->interface[port].shutdown;
-	*vp = (struct dp_interface){.mtu = (uint16_t)(i->mtu ? i->mtu : interface_mtu(c, port)),
+	*ifp = (struct dp_interface){.mtu = (uint16_t)(i->mtu ? i->mtu : interface_mtu(c, port)),
 	                         .enabled = !shutdown && i->address_count,
 	                         .enabled6 = !shutdown && i->ipv6,
 	                         .port = (uint8_t)port,
 	                         .key = i->key,
 	                         .vid = (uint16_t)vid};
-	eth_copy(vp->mac, core_port_nic(port)->mac);
+	eth_copy(ifp->mac, core_port_nic(port)->mac);
 	if (vid) {
 		v->vlan[port][vid] = (uint8_t)n;
 		v->tagged |= 1u << port;
@@ -50,21 +50,21 @@ static void start_link(struct dp_state *v, unsigned n, const struct config_inter
 	glean->port = (uint8_t)port;
 	glean->interface = (uint8_t)n;
 	glean->state = ADJ_UNRESOLVED;
-	glean->mtu = vp->mtu;
+	glean->mtu = ifp->mtu;
 }
 
 /* Its addresses are the machine's, whatever link is up; IPv6's need no DAD, for nobody else is
  * there (RFC 4862 5.4). */
 static void start_loopback(struct dp_state *v, unsigned n, const struct config_interface *i)
 {
-	struct dp_interface6 *six = &v->port6[n];
-	v->port[n] = (struct dp_interface){.mtu = NIC_MTU_MAX,
+	struct dp_interface6 *six = &v->interface6[n];
+	v->interface[n] = (struct dp_interface){.mtu = NIC_MTU_MAX,
 	                                .enabled = !i->shutdown && i->address_count,
 	                                .enabled6 = !i->shutdown && i->address6_count,
 	                                .link_up = true,
 	                                .port = DP_PORT_NONE,
 	                                .key = i->key};
-	six->count = v->port[n].enabled6 ? i->address6_count : 0;
+	six->count = v->interface[n].enabled6 ? i->address6_count : 0;
 	for (unsigned a = 0; a < six->count; a++) {
 		six->addr[a] = i->address6[a].addr;
 		six->plen[a] = i->address6[a].plen;
@@ -79,7 +79,7 @@ void interfaces_start(struct dp_state *v)
 	v->ifs = c->interfaces > NIC_PORTS_MAX ? c->interfaces : core_port_count();
 	for (unsigned n = 0; n < v->ifs; n++) {
 		const struct config_interface *i = &c->interface[n];
-		struct dp_interface *vp = &v->port[n];
+		struct dp_interface *ifp = &v->interface[n];
 		config_key_name(v->name[n], i->key);
 		if (config_is_loopback(i))
 			start_loopback(v, n, i);
@@ -87,15 +87,15 @@ void interfaces_start(struct dp_state *v)
 			start_link(v, n, i);
 		else
 			continue;
-		vp->addresses = i->address_count;
+		ifp->addresses = i->address_count;
 		for (unsigned a = 0; a < i->address_count; a++) {
-			vp->addr[a] = i->address[a].addr;
-			vp->plen[a] = i->address[a].plen;
+			ifp->addr[a] = i->address[a].addr;
+			ifp->plen[a] = i->address[a].plen;
 		}
-		v->port6[n].mtu = vp->mtu;
-		v->port6[n].hop_limit = IP6_HOP_LIMIT_DEFAULT;
-		if (!dp_is_loopback(vp) && vp->mtu > mtu_most)
-			mtu_most = vp->mtu;
+		v->interface6[n].mtu = ifp->mtu;
+		v->interface6[n].hop_limit = IP6_HOP_LIMIT_DEFAULT;
+		if (!dp_is_loopback(ifp) && ifp->mtu > mtu_most)
+			mtu_most = ifp->mtu;
 	}
 	core_set_mtu(mtu_most);
 }
@@ -103,19 +103,19 @@ void interfaces_start(struct dp_state *v)
 /* --- routes --- */
 
 /* What follows from the addresses of an interface: its subnets, its addresses, their broadcasts. */
-static void add_connected(unsigned port, const struct dp_interface *vp)
+static void add_connected(unsigned port, const struct dp_interface *ifp)
 {
-	for (unsigned a = 0; a < vp->addresses; a++) {
-		const uint32_t addr = vp->addr[a];
+	for (unsigned a = 0; a < ifp->addresses; a++) {
+		const uint32_t addr = ifp->addr[a];
 		const struct net_addr own = net_addr_ip4(addr);
-		bool loopback = dp_is_loopback(vp); /* nobody else is on its subnet */
-		if (!loopback || vp->plen[a] < 32)
-			routes_connected(&own, vp->plen[a], false,
+		bool loopback = dp_is_loopback(ifp); /* nobody else is on its subnet */
+		if (!loopback || ifp->plen[a] < 32)
+			routes_connected(&own, ifp->plen[a], false,
 			                 loopback ? NH_NULL0 : NH_CONNECTED + port);
-		if (vp->plen[a] <= 30 && !loopback) {
-			const struct net_addr last = net_addr_ip4(ip4_subnet_broadcast(addr, vp->plen[a]));
+		if (ifp->plen[a] <= 30 && !loopback) {
+			const struct net_addr last = net_addr_ip4(ip4_subnet_broadcast(addr, ifp->plen[a]));
 			/* all zeros: the old broadcast, RFC 1812 5.3.5 */
-			const struct net_addr zeros = net_addr_ip4(addr & ip4_prefix_mask(vp->plen[a]));
+			const struct net_addr zeros = net_addr_ip4(addr & ip4_prefix_mask(ifp->plen[a]));
 			routes_local(&last, 32, false, NH_BROADCAST);
 			routes_local(&zeros, 32, false, NH_BROADCAST);
 		}
@@ -145,10 +145,10 @@ void interfaces_routes(const struct dp_state *v)
 	routes_local(&multicast, 4, false, NH_MULTICAST);
 	routes_local(&broadcast, 32, false, NH_BROADCAST);
 	for (unsigned p = 0; p < v->ifs; p++)
-		if (v->port[p].enabled)
-			add_connected(p, &v->port[p]);
+		if (v->interface[p].enabled)
+			add_connected(p, &v->interface[p]);
 	for (unsigned p = 0; p < v->ifs; p++)
-		if (v->port[p].enabled6)
+		if (v->interface[p].enabled6)
 			add_connected6(p, &running.config.interface[p]);
 }
 
@@ -166,7 +166,7 @@ static void add_own6(unsigned port, const struct config_interface *i)
 void interfaces_own6(const struct dp_state *v)
 {
 	for (unsigned p = 0; p < v->ifs; p++)
-		if (v->port[p].enabled6 && !config_is_loopback(&running.config.interface[p]))
+		if (v->interface[p].enabled6 && !config_is_loopback(&running.config.interface[p]))
 			add_own6(p, &running.config.interface[p]);
 }
 
@@ -175,13 +175,13 @@ void interfaces_own6(const struct dp_state *v)
 /* An interface whose port's link went up or down. */
 static void interface_link(unsigned n, bool up)
 {
-	__atomic_store_n(&dp_get()->port[n].link_up, up, __ATOMIC_RELAXED);
+	__atomic_store_n(&dp_get()->interface[n].link_up, up, __ATOMIC_RELAXED);
 	if (!forwarding.ready)
 		return;
 	if (up)
 		arp_announce(&neighbours.arp, n);
 	else
-		arp_flush_port(&neighbours.arp, n);
+		arp_flush_interface(&neighbours.arp, n);
 	neighbour_link(n, up);
 	routes_link(n);
 }
@@ -190,6 +190,6 @@ void interfaces_link(unsigned port, bool up)
 {
 	const struct dp_state *v = dp_get();
 	for (unsigned n = 0; n < v->ifs; n++)
-		if (dp_has_link(v, n) && v->port[n].port == port)
+		if (dp_has_link(v, n) && v->interface[n].port == port)
 			interface_link(n, up);
 }

@@ -9,7 +9,7 @@
  * no more). */
 unsigned interface_mtu(const struct config *c, unsigned port);
 
-/* Fills the view's interfaces, and notes their subnets (subnets.h). */
+/* Fills the data-plane state's interfaces, and notes their subnets (subnets.h). */
 void interfaces_start(struct dp_state *v);
 
 /* Announces what follows from their addresses: the connected and local routes, when the tables are

@@ -1,5 +1,5 @@
 /*
- * Neighbours: what the ARP table knows becomes adjacencies and host routes in the view.
+ * Neighbours: what the ARP table knows becomes adjacencies and host routes in the data-plane state.
  *
  * Neighbour n of the ARP table is next hop NH_NEIGHBOUR + n. From its first answer on a /32 route
  * leads to it (routes_host), so data cores find it without asking; until then its packets take the
@@ -31,9 +31,9 @@ static struct {
 static uint32_t used_seen[NH_MAX]; /* newest use we have told the tables of */
 
 /* A neighbour comes to life: its adjacency. It gets a route when it has answered. */
-static void adopt(unsigned index)
+static void install(unsigned index)
 {
-	adjacency_new(NH_NEIGHBOUR + index, arp_neigh_port(&neighbours.arp, index),
+	adjacency_new(NH_NEIGHBOUR + index, arp_neigh_interface(&neighbours.arp, index),
 	                arp_neigh_ip(&neighbours.arp, index));
 }
 
@@ -43,7 +43,7 @@ static void op_up(void *ctx, unsigned index, const uint8_t *mac)
 {
 	(void)ctx;
 	if (adjacency_of(NH_NEIGHBOUR + index)->state == ADJ_SPECIAL)
-		adopt(index); /* ARP has learnt it from the neighbour's own request */
+		install(index); /* ARP has learnt it from the neighbour's own request */
 	adjacency_up(NH_NEIGHBOUR + index, mac, ETH_TYPE_IP4);
 	routes_host(arp_neigh_ip(&neighbours.arp, index), NH_NEIGHBOUR + index);
 }
@@ -51,7 +51,7 @@ static void op_up(void *ctx, unsigned index, const uint8_t *mac)
 static void op_unreachable(void *ctx, unsigned index, uint8_t *frame, unsigned len)
 {
 	(void)ctx;
-	adjacency_unreachable(arp_neigh_port(&neighbours.arp, index), frame, len);
+	adjacency_unreachable(arp_neigh_interface(&neighbours.arp, index), frame, len);
 }
 
 static void op_removed(void *ctx, unsigned index)
@@ -144,7 +144,7 @@ static int connected(uint32_t ip)
 static int set_static(const struct config_arp *s)
 {
 	int port = connected(s->addr);
-	if (port < 0 || !dp_get()->port[port].enabled)
+	if (port < 0 || !dp_get()->interface[port].enabled)
 		return E_OK;
 	neighbour_next_hop((unsigned)port, s->addr);
 	int n = arp_set_static(&neighbours.arp, (unsigned)port, s->addr, s->mac);
@@ -193,10 +193,10 @@ int neighbour_start(void)
 		return E_NOMEM;
 	int e = arp_init(&neighbours.arp, &params, memory.at, memory.bytes, &arp_ops, &first);
 	for (unsigned p = 0; e == E_OK && p < v->ifs; p++)
-		for (unsigned a = 0; dp_has_link(v, p) && v->port[p].enabled &&
-		                     a < v->port[p].addresses; a++)
-			e = arp_add_local(&neighbours.arp, p, v->port[p].addr[a], v->port[p].plen[a],
-			                  v->port[p].mac);
+		for (unsigned a = 0; dp_has_link(v, p) && v->interface[p].enabled &&
+		                     a < v->interface[p].addresses; a++)
+			e = arp_add_local(&neighbours.arp, p, v->interface[p].addr[a],
+			                  v->interface[p].plen[a], v->interface[p].mac);
 	for (unsigned i = 0; e == E_OK && i < c->arp_count; i++)
 		e = set_static(&c->arp[i]);
 	return e;
@@ -233,7 +233,7 @@ uint32_t neighbour_next_hop(unsigned port, uint32_t ip)
 	if (n < 0)
 		return NH_NULL0;
 	if (adjacency_of(NH_NEIGHBOUR + (uint32_t)n)->state == ADJ_SPECIAL)
-		adopt((unsigned)n);
+		install((unsigned)n);
 	return NH_NEIGHBOUR + (uint32_t)n;
 }
 
@@ -250,7 +250,7 @@ void neighbour_link(unsigned port, bool up)
 	struct arp_entry e;
 	unsigned cursor = 0;
 	while (arp_next(&neighbours.arp, &cursor, core_now_ns(), &e))
-		if (e.port == port && (e.state == ARP_STATIC || e.state == ARP_REACHABLE ||
+		if (e.interface == port && (e.state == ARP_STATIC || e.state == ARP_REACHABLE ||
 		                       e.state == ARP_PROBE))
 			__atomic_store_n(&adjacency_of(NH_NEIGHBOUR + e.index)->state,
 			                 up ? ADJ_FORWARD : ADJ_UNRESOLVED, __ATOMIC_RELEASE);

@@ -1,6 +1,6 @@
 /*
  * Neighbours and addresses of IPv6: what neighbour discovery (net/nd.h) knows becomes adjacencies,
- * entries of hosts6 and our own addresses in the view.
+ * entries of hosts6 and our own addresses in the data-plane state.
  *
  * Neighbour n of the ND table is next hop NH_NEIGHBOUR6 + n. While it exists, an entry of hosts6
  * leads to it; when ND forgets it, the entry goes first, then the data cores are waited for, then
@@ -49,9 +49,9 @@ static uint64_t gateway_of(const struct net_addr *addr)
 	return ip6_in_prefix(addr, &prefix, 64) ? ip6_identifier(addr) : 0;
 }
 
-static void adopt(unsigned index)
+static void install(unsigned index)
 {
-	unsigned port = nd_neigh_port(&neighbours.nd, index);
+	unsigned port = nd_neigh_interface(&neighbours.nd, index);
 	const struct net_addr addr = nd_neigh_addr(&neighbours.nd, index);
 	adjacency_new(NH_NEIGHBOUR6 + index, port, gateway_of(&addr));
 	routes_host6(port, &addr, NH_NEIGHBOUR6 + index);
@@ -63,29 +63,29 @@ static void op_up(void *ctx, unsigned index, const uint8_t *mac)
 {
 	(void)ctx;
 	if (adjacency_of(NH_NEIGHBOUR6 + index)->state == ADJ_SPECIAL)
-		adopt(index);
+		install(index);
 	adjacency_up(NH_NEIGHBOUR6 + index, mac, ETH_TYPE_IP6);
 }
 
 static void op_unreachable(void *ctx, unsigned index, uint8_t *frame, unsigned len)
 {
 	(void)ctx;
-	adjacency_unreachable(nd_neigh_port(&neighbours.nd, index), frame, len);
+	adjacency_unreachable(nd_neigh_interface(&neighbours.nd, index), frame, len);
 }
 
 static void op_removed(void *ctx, unsigned index)
 {
 	const struct net_addr addr = nd_neigh_addr(&neighbours.nd, index);
 	(void)ctx;
-	routes_host6_gone(nd_neigh_port(&neighbours.nd, index), &addr, NH_NEIGHBOUR6 + index);
+	routes_host6_gone(nd_neigh_interface(&neighbours.nd, index), &addr, NH_NEIGHBOUR6 + index);
 	adjacency_free(NH_NEIGHBOUR6 + index);
 	routes_neighbour_gone();
 }
 
-/* The addresses of a port that may be used, anew: the link-local one first (view.h). */
+/* The addresses of a port that may be used, anew: the link-local one first (dataplane/state.h). */
 static void show_addresses(unsigned port)
 {
-	struct dp_interface6 *v = &dp_get()->port6[port];
+	struct dp_interface6 *v = &dp_get()->interface6[port];
 	struct nd_address a;
 	uint32_t n = 0;
 	__atomic_store_n(&v->count, 0, __ATOMIC_RELEASE);
@@ -93,7 +93,7 @@ static void show_addresses(unsigned port)
 		return; /* the ports are restarted, and all this done again */
 	for (unsigned wide = 0; wide < 2; wide++)
 		for (unsigned cursor = 0; nd_local_next(&neighbours.nd, &cursor, &a);)
-			if (a.port == port && a.state == ND_VALID && !a.anycast &&
+			if (a.interface == port && a.state == ND_VALID && !a.anycast &&
 			    ip6_is_link_local(&a.addr) == !wide && n < DP_ADDRESSES6_MAX) {
 				v->addr[n] = a.addr;
 				v->plen[n++] = (uint8_t)a.plen;
@@ -149,7 +149,7 @@ static bool is_added(unsigned port, const struct net_addr *addr)
 {
 	struct nd_address a;
 	for (unsigned cursor = 0; nd_local_next(&neighbours.nd, &cursor, &a);)
-		if (a.port == port && net_addr_equal(&a.addr, addr))
+		if (a.interface == port && net_addr_equal(&a.addr, addr))
 			return true;
 	return false;
 }
@@ -158,7 +158,7 @@ static bool is_added(unsigned port, const struct net_addr *addr)
 static int add_address(unsigned port, const struct net_addr *addr, unsigned plen)
 {
 	const struct net_addr group = ip6_solicited_node(addr);
-	const uint8_t *mac = dp_get()->port[port].mac;
+	const uint8_t *mac = dp_get()->interface[port].mac;
 	routes_host6(port, &group, NH_LOCAL);
 	int e = nd_add_local(&neighbours.nd, port, addr, plen, mac, core_now_ns());
 	/* RFC 4291 2.6.1: routers answer to the anycast address of their subnets, in each of which
@@ -176,7 +176,7 @@ static int add_address(unsigned port, const struct net_addr *addr, unsigned plen
  * that one's (RFC 4291 2.7.1): known now, each of them hears others from its first probe on. */
 static int start_autoconfig(unsigned port)
 {
-	const struct net_addr own = ip6_link_local_of(dp_get()->port[port].mac);
+	const struct net_addr own = ip6_link_local_of(dp_get()->interface[port].mac);
 	const struct net_addr group = ip6_solicited_node(&own);
 	routes_host6(port, &group, NH_LOCAL);
 	return autoconfig_start(port);
@@ -184,9 +184,9 @@ static int start_autoconfig(unsigned port)
 
 static int start_addresses(unsigned port, const struct config_interface *i)
 {
-	const struct net_addr link_local = net_addr_is_any(&i->link_local6)
-	                                           ? ip6_link_local_of(dp_get()->port[port].mac)
-	                                           : i->link_local6;
+	const struct net_addr link_local =
+	        net_addr_is_any(&i->link_local6) ? ip6_link_local_of(dp_get()->interface[port].mac)
+	                                         : i->link_local6;
 	const uint64_t now = core_now_ns();
 	routes_host6(port, &IP6_ALL_NODES, NH_LOCAL);
 	int e = add_address(port, &link_local, 64);
@@ -204,7 +204,7 @@ static int start_addresses(unsigned port, const struct config_interface *i)
 static struct ra_config advertisement(unsigned port, const struct config_interface *i)
 {
 	struct ra_config c = RA_CONFIG_DEFAULT;
-	c.mtu = dp_get()->port[port].mtu;
+	c.mtu = dp_get()->interface[port].mtu;
 	c.managed = i->ra_managed;
 	c.other = i->ra_other;
 	if (i->ra_interval_s) {
@@ -232,7 +232,7 @@ static int set_static(const struct config_neighbour6 *s)
 {
 	int port = config_number(&running.config, s->port);
 	if (port < 0 || !dp_has_link(dp_get(), (unsigned)port) ||
-	    !dp_get()->port[port].enabled6)
+	    !dp_get()->interface[port].enabled6)
 		return E_OK;
 	neighbour6_next_hop((unsigned)port, &s->addr);
 	int n = nd_set_static(&neighbours.nd, (unsigned)port, &s->addr, s->mac);
@@ -284,7 +284,7 @@ static void change_advertisements(const struct config *next)
 	const uint64_t now = core_now_ns();
 	for (unsigned p = 0; p < v->ifs; p++) {
 		const struct config_interface *i = &next->interface[p];
-		if (!v->port[p].enabled6 || !dp_has_link(v, p) ||
+		if (!v->interface[p].enabled6 || !dp_has_link(v, p) ||
 		    advertise_alike(&running.config.interface[p], i))
 			continue;
 		if (advertises(i)) {
@@ -369,7 +369,7 @@ int neighbour6_start(void)
 	autoconfig_init();
 	for (unsigned p = 0; e == E_OK && p < v->ifs; p++) {
 		const struct config_interface *i = &running.config.interface[p];
-		if (!v->port[p].enabled6 || !dp_has_link(v, p))
+		if (!v->interface[p].enabled6 || !dp_has_link(v, p))
 			continue;
 		e = start_addresses(p, i);
 		const struct ra_config c = advertisement(p, i);
@@ -387,7 +387,7 @@ uint32_t neighbour6_next_hop(unsigned port, const struct net_addr *addr)
 	if (n < 0)
 		return NH_NULL0;
 	if (adjacency_of(NH_NEIGHBOUR6 + (uint32_t)n)->state == ADJ_SPECIAL)
-		adopt((unsigned)n);
+		install((unsigned)n);
 	return NH_NEIGHBOUR6 + (uint32_t)n;
 }
 
@@ -403,18 +403,18 @@ static uint32_t neighbour6_on_link(unsigned port, const struct net_addr *addr)
 void neighbour6_link(unsigned port, bool up)
 {
 	const uint64_t now = core_now_ns();
-	if (!dp_get()->port[port].enabled6)
+	if (!dp_get()->interface[port].enabled6)
 		return;
 	if (up) {
 		nd_link_up(&neighbours.nd, port, now);
 		ra_link_up(&neighbours.ra, port, now);
 		slaac_link_up(&neighbours.slaac, port, now);
 	} else {
-		nd_flush_port(&neighbours.nd, port);
+		nd_flush_interface(&neighbours.nd, port);
 	}
 	struct nd_entry e;
 	for (unsigned cursor = 0; nd_next(&neighbours.nd, &cursor, now, &e);)
-		if (e.port == port && e.state == ND_STATIC)
+		if (e.interface == port && e.state == ND_STATIC)
 			__atomic_store_n(&adjacency_of(NH_NEIGHBOUR6 + e.index)->state,
 			                 up ? ADJ_FORWARD : ADJ_UNRESOLVED, __ATOMIC_RELEASE);
 }

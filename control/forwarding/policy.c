@@ -1,4 +1,4 @@
-/* What interfaces ask of packets, from the configuration into the view. */
+/* What interfaces ask of packets, from the configuration into the data-plane state. */
 #include "control/config/config.h"
 #include "control/config/running.h"
 #include "control/forwarding/policy.h"

@@ -75,7 +75,7 @@ static enum rib_reach op_reach(const struct net_addr *via, uint8_t wanted, uint3
 		return RIB_FAR;
 	*interface = (uint8_t)n;
 	if (!dp_has_link(v, (unsigned)n) ||
-	    !(four ? v->port[n].enabled : v->port[n].enabled6))
+	    !(four ? v->interface[n].enabled : v->interface[n].enabled6))
 		return RIB_CLOSED;
 	*nh = reach->next_hop((unsigned)n, via);
 	if (*nh < NH_NEIGHBOUR)
@@ -86,7 +86,7 @@ static enum rib_reach op_reach(const struct net_addr *via, uint8_t wanted, uint3
 
 static bool op_up(unsigned interface)
 {
-	return view_link_is_up(dp_get(), interface) || !link_known[interface];
+	return dp_link_is_up(dp_get(), interface) || !link_known[interface];
 }
 
 static bool op_nowhere(uint32_t nh) { return nh < NH_CONNECTED; }
@@ -449,7 +449,7 @@ static void know_links(void)
 		return;
 	links_ns = UINT64_MAX;
 	for (unsigned n = 0; n < DP_INTERFACES_MAX; n++)
-		if (!link_known[n] && !view_link_is_up(dp_get(), n))
+		if (!link_known[n] && !dp_link_is_up(dp_get(), n))
 			routes_link(n);
 }
 

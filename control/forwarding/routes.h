@@ -86,7 +86,7 @@ void routes_own6(unsigned interface, const struct net_addr *addr, unsigned plen)
 void routes_change(const struct config_route *r, const struct config *next, uint32_t first);
 void routes_change6(const struct config_route6 *r, const struct config *next, uint32_t first);
 
-/* An interface's link went up or down; view_link_is_up knows. */
+/* An interface's link went up or down; dp_link_is_up knows. */
 void routes_link(unsigned interface);
 
 /* A neighbour has been forgotten: there is room for another one, which a route may wait for. */

@@ -1,6 +1,7 @@
 /*
- * The forwarding tables: how large they are, and their memory. Data cores' parts lie in the snapshot
- * behind the view, IPv6's first; the writers' parts are private memory, which is never given back.
+ * The forwarding tables: how large they are, and their memory. Data cores' parts lie in published
+ * memory behind the data-plane state, IPv6's first; the writers' parts are private memory, which is
+ * never given back.
  */
 #include "control/config/candidate.h"
 #include "control/config/config.h"
@@ -28,7 +29,7 @@ static size_t fib_private_bytes, fib_shared_bytes;
 static const struct config *sized = &running.config; /* what the tables are to be large enough for */
 static uint32_t hosts6_room, fib6_room; /* bytes of their private parts */
 static uint32_t routes6_room;           /* prefixes that fib6 has been made for */
-static size_t tables_at;                /* bytes of the snapshot before them */
+static size_t tables_at;                /* bytes of published memory before them */
 
 /* IPv6 prefixes that there may be: those configured, each address' subnet, what routes_own6 adds, and
  * what routers may tell an interface that listens to them. No more: each may cost 14 KiB. */
@@ -59,17 +60,17 @@ static bool take_memory6(void)
 	       core_private_grow(&fib6_private, &fib6_room, fib6, 1);
 }
 
-/* Bytes of the snapshot that IPv6's tables take, and what IPv4's loses to alignment. */
+/* Bytes of published memory that IPv6's tables take, and what IPv4's loses to alignment. */
 static size_t shared6(void)
 {
 	return host6_shared_bytes(hosts6()) + fib6_shared_bytes(routes6()) + 2 * CACHE_LINE;
 }
 
-/* Finds the most routes from `least` to `most` whose table, behind the `used` bytes of the snapshot,
- * takes no more than so much of the memory that is left. How much of the shared part prefixes take
- * depends on how they lie: it is as large as for four times as many of the usual ones, or, where
- * there is little memory, as for a quarter. Either may fill up first: routes are then refused. In
- * steps of an eighth, for what a step leaves over is lost to routes. */
+/* Finds the most routes from `least` to `most` whose table, behind the `used` bytes of published
+ * memory, takes no more than so much of the memory that is left. How much of the shared part
+ * prefixes take depends on how they lie: it is as large as for four times as many of the usual
+ * ones, or, where there is little memory, as for a quarter. Either may fill up first: routes are
+ * then refused. In steps of an eighth, for what a step leaves over is lost to routes. */
 static bool choose_tables(uint32_t most, uint32_t least, size_t used, size_t bytes)
 {
 	const size_t room = core_published_most();
@@ -90,7 +91,7 @@ static bool choose_tables(uint32_t most, uint32_t least, size_t used, size_t byt
 }
 
 /* Memory of all tables, once, for as many routes as there is memory for: half of what is left, or,
- * when the text has more, most of it. used: bytes of the snapshot. */
+ * when the text has more, most of it. used: bytes of published memory. */
 static bool take_memory(size_t used)
 {
 	if (!take_memory6())
@@ -125,8 +126,8 @@ bool forwarding_room(const struct config *c, bool *as_it_is)
 	return fits;
 }
 
-/* The tables that data cores read, behind the view: IPv6's as large as need be, IPv4's has the
- * rest, as far as it has memory for that (take_memory). */
+/* The tables that data cores read, behind the data-plane state: IPv6's as large as need be, IPv4's
+ * has the rest, as far as it has memory for that (take_memory). */
 static bool make_tables(struct dp_state *v, size_t used)
 {
 	uint8_t *at = (uint8_t *)v + used;
@@ -166,7 +167,7 @@ bool forwarding_start(struct dp_state *v, size_t used)
 	return made;
 }
 
-void forwarding_snapshot_used(size_t *before, size_t *tables)
+void forwarding_published_used(size_t *before, size_t *tables)
 {
 	*before = tables_at;
 	*tables = forwarding.ready ? shared6() + fib_shared_bytes : 0;

@@ -15,18 +15,18 @@ struct forwarding {
 
 extern struct forwarding forwarding;
 
-#define TABLES_LEAST (4u << 20) /* bytes of the snapshot, at least, where there is as much */
+#define TABLES_LEAST (4u << 20) /* bytes of published memory, at least, where there is as much */
 #define ROUTES_MAX (1u << 20)
 
-/* Makes the forwarding tables, empty, behind the view's `used` bytes. Their memory is taken once.
- * False: there is not enough. */
+/* Makes the forwarding tables, empty, behind the data-plane state's `used` bytes. Their memory is
+ * taken once. False: there is not enough. */
 bool forwarding_start(struct dp_state *v, size_t used);
 
 /* Is there memory for the tables of a configuration? For those of IPv6 and of neighbours it is taken,
  * and kept. *as_it_is: the ports need not be restarted for that. */
 bool forwarding_room(const struct config *c, bool *as_it_is);
 
-/* Bytes of the snapshot in use: before the forwarding tables, and theirs. */
-void forwarding_snapshot_used(size_t *before, size_t *tables);
+/* Bytes of published memory in use: before the forwarding tables, and theirs. */
+void forwarding_published_used(size_t *before, size_t *tables);
 
 #endif

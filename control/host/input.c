@@ -82,11 +82,11 @@ uint32_t local_source(uint32_t dst)
 		return dst;
 	if (port < 0)
 		return 0;
-	const struct dp_interface *vp = &v->port[port];
-	for (unsigned a = 0; a < vp->addresses; a++)
-		if (ip4_in_prefix(dst, vp->addr[a], vp->plen[a]))
-			return vp->addr[a];
-	return vp->addr[0];
+	const struct dp_interface *ifp = &v->interface[port];
+	for (unsigned a = 0; a < ifp->addresses; a++)
+		if (ip4_in_prefix(dst, ifp->addr[a], ifp->plen[a]))
+			return ifp->addr[a];
+	return ifp->addr[0];
 }
 
 /* Sends a packet of ours in fragments. */
@@ -110,11 +110,11 @@ void local_output(uint8_t *frame, unsigned len)
 	uint32_t dst = ip4_dst(frame + ETH_HLEN);
 	uint32_t nh = dp_next_hop4(dp_get(), dst);
 	int port = dp_interface_of(dp_get(), nh);
-	if (port < 0 || !view_link_is_up(dp_get(), port)) {
+	if (port < 0 || !dp_link_is_up(dp_get(), port)) {
 		count(CNT_originated_drop_tx);
 		return;
 	}
-	unsigned mtu = dp_get()->port[port].mtu;
+	unsigned mtu = dp_get()->interface[port].mtu;
 	if (len - ETH_HLEN <= mtu)
 		neighbour_output(nh, dst, frame, eth_pad(frame, len), FRAME_OWN, PAIR_ANY);
 	else

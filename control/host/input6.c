@@ -62,11 +62,11 @@ void local6_output(uint8_t *frame, unsigned len, unsigned port)
 	const struct net_addr dst = ip6_dst(frame + ETH_HLEN);
 	uint32_t nh = way_to(&dst, port);
 	int out = dp_interface_of(dp_get(), nh);
-	if (out < 0 || !view_link_is_up(dp_get(), out)) {
+	if (out < 0 || !dp_link_is_up(dp_get(), out)) {
 		count(CNT_originated_drop_tx);
 		return;
 	}
-	unsigned mtu = dp_get()->port6[out].mtu;
+	unsigned mtu = dp_get()->interface6[out].mtu;
 	dp_hop_limit6(dp_get(), (unsigned)out, frame + ETH_HLEN);
 	if (len - ETH_HLEN <= mtu)
 		neighbour6_output(nh, &dst, frame, eth_pad(frame, len), FRAME_OWN, PAIR_ANY);
@@ -103,9 +103,9 @@ static bool is_unicast_of_ours(const struct net_addr *addr, unsigned port)
 {
 	const struct dp_state *v = dp_get();
 	for (unsigned p = 0; p < v->ifs; p++) {
-		const struct dp_interface6 *vp = &v->port6[p];
-		for (uint32_t i = 0; i < vp->count; i++)
-			if (net_addr_equal(&vp->addr[i], addr) && (p == port || !ip6_is_link_local(addr)))
+		const struct dp_interface6 *ifp = &v->interface6[p];
+		for (uint32_t i = 0; i < ifp->count; i++)
+			if (net_addr_equal(&ifp->addr[i], addr) && (p == port || !ip6_is_link_local(addr)))
 				return true;
 	}
 	return false;
@@ -297,7 +297,7 @@ static bool is_tentative(const struct net_addr *addr, unsigned port)
 {
 	struct nd_address a;
 	for (unsigned cursor = 0; nd_local_next(&neighbours.nd, &cursor, &a);)
-		if (a.state == ND_TENTATIVE && a.port == port && net_addr_equal(&a.addr, addr))
+		if (a.state == ND_TENTATIVE && a.interface == port && net_addr_equal(&a.addr, addr))
 			return true;
 	return false;
 }
@@ -330,7 +330,7 @@ void local6_resolve(const struct core_msg *m, enum frame_origin origin)
 		fate_count(transit ? CNT_drop_ip6_tentative : CNT_originated_drop_tx);
 		return;
 	}
-	if (!view_link_is_up(dp_get(), port)) {
+	if (!dp_link_is_up(dp_get(), port)) {
 		fate_count(transit ? CNT_drop_tx_down : CNT_originated_drop_tx);
 		if (transit)
 			local6_error(m->port, ip, m->len - ETH_HLEN, ICMP6_UNREACH, ICMP6_UNREACH_ADDRESS,

@@ -50,11 +50,11 @@ static void resolve(const struct core_msg *m, enum frame_origin origin)
 		}
 		return;
 	}
-	if (!view_link_is_up(dp_get(), port) && !transit) {
+	if (!dp_link_is_up(dp_get(), port) && !transit) {
 		count(CNT_originated_drop_tx);
 		return;
 	}
-	if (!view_link_is_up(dp_get(), port)) {
+	if (!dp_link_is_up(dp_get(), port)) {
 		fate_count(CNT_drop_tx_down);
 		local_error(ip, m->len - ETH_HLEN, ICMP4_UNREACH, ICMP4_UNREACH_HOST);
 		return;

@@ -25,13 +25,13 @@
 extern struct tcp *tcp_control;          /* NULL: there is none */
 extern struct bufpool tcp_control_pool;  /* where its packets lie */
 
-/* In plane_start: takes the memory, once. False: there is not enough. */
+/* In control_plane_start: takes the memory, once. False: there is not enough. */
 bool tcp_control_prepare(void);
 
 /* The ports run: a new instance, without connections or listeners. */
 void tcp_control_start(void);
 
-/* From plane_start on there is none, until tcp_control_start. */
+/* From control_plane_start on there is none, until tcp_control_start. */
 void tcp_control_stop(void);
 
 /* A segment to one of our addresses, as tcp_input() wants it, of a message with these flags. Its

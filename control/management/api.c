@@ -59,19 +59,19 @@ const page_part page_status[] = {part_status, NULL};
 /* A port is three items, because all its addresses and errors would be too long for one. */
 #define PORT_ITEMS 3
 
-static void port_addresses(struct page_text *t, const struct dp_interface *vp)
+static void port_addresses(struct page_text *t, const struct dp_interface *ifp)
 {
 	char prefix[FMT_PREFIX_MAX];
-	for (unsigned a = 0; a < vp->addresses; a++)
-		page_print(t, "%s\"%s\"", a ? "," : "", fmt_prefix(prefix, vp->addr[a], vp->plen[a]));
+	for (unsigned a = 0; a < ifp->addresses; a++)
+		page_print(t, "%s\"%s\"", a ? "," : "", fmt_prefix(prefix, ifp->addr[a], ifp->plen[a]));
 }
 
-static void port_addresses6(struct page_text *t, const struct dp_interface *vp,
+static void port_addresses6(struct page_text *t, const struct dp_interface *ifp,
                             const struct dp_interface6 *vp6)
 {
 	char prefix[FMT_PREFIX6_MAX];
 	for (unsigned a = 0; a < vp6->count; a++)
-		page_print(t, "%s\"%s\"", vp->addresses + a ? "," : "",
+		page_print(t, "%s\"%s\"", ifp->addresses + a ? "," : "",
 		           fmt_prefix6(prefix, vp6->addr[a].w, vp6->plen[a]));
 }
 
@@ -89,7 +89,7 @@ static void port_errors(struct page_text *t, unsigned port, const struct nic_cou
 	}
 }
 
-static void port_head(struct page_text *t, unsigned p, const struct dp_interface *vp)
+static void port_head(struct page_text *t, unsigned p, const struct dp_interface *ifp)
 {
 	char mac[FMT_MAC_MAX];
 	struct nic_link link;
@@ -100,9 +100,9 @@ static void port_head(struct page_text *t, unsigned p, const struct dp_interface
 	page_print(t, ",\"link\":\"%s\",\"mbps\":%u,\"enabled\":%s,\"driver\":\"%s\",\"mac\":\"%s\","
 	              "\"mtu\":%u,\"addresses\":[",
 	           !polls ? "down" : link.gone ? "gone" : link.up ? "up" : "down",
-	           polls && link.up ? link.mbps : 0, dp_in_use(vp) ? "true" : "false",
-	           nic->ops->name, fmt_mac(mac, nic->mac), vp->mtu);
-	port_addresses(t, vp);
+	           polls && link.up ? link.mbps : 0, dp_in_use(ifp) ? "true" : "false",
+	           nic->ops->name, fmt_mac(mac, nic->mac), ifp->mtu);
+	port_addresses(t, ifp);
 }
 
 static void port_counters(struct page_text *t, unsigned p)
@@ -127,9 +127,9 @@ static bool part_ports(struct page_walk *w, struct page_text *t)
 		return false;
 	}
 	if (item == 0)
-		port_head(t, p, &dp_get()->port[p]);
+		port_head(t, p, &dp_get()->interface[p]);
 	else if (item == 1)
-		port_addresses6(t, &dp_get()->port[p], &dp_get()->port6[p]);
+		port_addresses6(t, &dp_get()->interface[p], &dp_get()->interface6[p]);
 	else
 		port_counters(t, p);
 	return true;
@@ -139,28 +139,28 @@ const page_part page_ports[] = {part_ports, NULL};
 
 /* --- interfaces: VLANs and loopbacks too --- */
 
-static void interface_head(struct page_text *t, unsigned n, const struct dp_interface *vp)
+static void interface_head(struct page_text *t, unsigned n, const struct dp_interface *ifp)
 {
 	char mac[FMT_MAC_MAX];
-	const bool loopback = dp_is_loopback(vp);
+	const bool loopback = dp_is_loopback(ifp);
 	page_print(t, "\n{\"name\":\"%s\",\"kind\":\"%s\",\"description\":",
-	           dp_name(dp_get(), n), loopback ? "loopback" : vp->vid ? "vlan" : "port");
+	           dp_name(dp_get(), n), loopback ? "loopback" : ifp->vid ? "vlan" : "port");
 	page_json(t, running.config.interface[n].description);
 	page_print(t, ",\"link\":\"%s\",\"enabled\":%s", stats_link_is_up(n) ? "up" : "down",
-	           dp_in_use(vp) ? "true" : "false");
-	if (vp->vid)
-		page_print(t, ",\"port\":\"eth%u\",\"vlan\":%u", vp->port, vp->vid);
+	           dp_in_use(ifp) ? "true" : "false");
+	if (ifp->vid)
+		page_print(t, ",\"port\":\"eth%u\",\"vlan\":%u", ifp->port, ifp->vid);
 	if (!loopback)
-		page_print(t, ",\"mac\":\"%s\",\"mtu\":%u", fmt_mac(mac, vp->mac), vp->mtu);
+		page_print(t, ",\"mac\":\"%s\",\"mtu\":%u", fmt_mac(mac, ifp->mac), ifp->mtu);
 	page_print(t, ",\"addresses\":[");
-	port_addresses(t, vp);
+	port_addresses(t, ifp);
 }
 
-static void interface_counters(struct page_text *t, unsigned n, const struct dp_interface *vp)
+static void interface_counters(struct page_text *t, unsigned n, const struct dp_interface *ifp)
 {
 	struct nic_counters c;
 	page_print(t, "]");
-	if (!dp_is_loopback(vp)) {
+	if (!dp_is_loopback(ifp)) {
 		stats_carried(n, &c);
 		page_print(t, ",\"rx_packets\":%llu,\"rx_bytes\":%llu,\"tx_packets\":%llu,"
 		              "\"tx_bytes\":%llu", (ull)c.rx_pkts, (ull)c.rx_bytes, (ull)c.tx_pkts,
@@ -184,11 +184,11 @@ static bool part_interfaces(struct page_walk *w, struct page_text *t)
 		return true;
 	if (item == 0) {
 		page_print(t, "%s", w->cursor.n++ ? "," : "");
-		interface_head(t, n, &v->port[n]);
+		interface_head(t, n, &v->interface[n]);
 	} else if (item == 1) {
-		port_addresses6(t, &v->port[n], &v->port6[n]);
+		port_addresses6(t, &v->interface[n], &v->interface6[n]);
 	} else {
-		interface_counters(t, n, &v->port[n]);
+		interface_counters(t, n, &v->interface[n]);
 	}
 	return true;
 }
@@ -389,7 +389,7 @@ static bool part_neighbours(struct page_walk *w, struct page_text *t)
 	page_print(t, "%s\n{\"address\":\"%s\",\"mac\":", comma(w), fmt_ip4(ip, e.ip));
 	neighbour_mac(t, e.mac);
 	page_print(t, ",\"port\":\"%s\",\"state\":\"%s\",\"age_s\":%llu,\"waiting\":%u}",
-	           dp_name(dp_get(), e.port), arp_state_name(e.state),
+	           dp_name(dp_get(), e.interface), arp_state_name(e.state),
 	           (ull)(e.age_ns / 1000000000u), e.pending);
 	return true;
 }
@@ -410,7 +410,7 @@ static bool part_neighbours6(struct page_walk *w, struct page_text *t)
 	page_print(t, "%s\n{\"address\":\"%s\",\"mac\":", comma(w), fmt_ip6(addr, e.addr.w));
 	neighbour_mac(t, e.mac);
 	page_print(t, ",\"port\":\"%s\",\"state\":\"%s\",\"router\":%s,\"age_s\":%llu,"
-	              "\"waiting\":%u}", dp_name(dp_get(), e.port), nd_state_name(e.state),
+	              "\"waiting\":%u}", dp_name(dp_get(), e.interface), nd_state_name(e.state),
 	           e.role == ND_ROLE_ROUTER ? "true" : "false", (ull)(e.age_ns / 1000000000u),
 	           e.pending);
 	return true;
@@ -443,7 +443,7 @@ const page_part page_tcp[] = {part_tcp, NULL};
 
 static bool port_is_down(unsigned p)
 {
-	return dp_in_use(&dp_get()->port[p]) && !view_link_is_up(dp_get(), p);
+	return dp_in_use(&dp_get()->interface[p]) && !dp_link_is_up(dp_get(), p);
 }
 
 unsigned page_health_status(void)

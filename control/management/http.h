@@ -29,7 +29,7 @@
 #define HTTP_ANSWER_NS (300 * SECOND_NS)
 #define HTTP_IDLE_NS (75 * SECOND_NS) /* longer than Prometheus' usual interval of a minute */
 
-/* In plane_start: takes the memory, once. False: there is not enough. */
+/* In control_plane_start: takes the memory, once. False: there is not enough. */
 bool http_prepare(void);
 
 /* tcp_control_start() was called: there are no sessions. */

@@ -29,8 +29,8 @@ static bool is_own_address(const struct net_addr *addr)
 {
 	const struct dp_state *v = dp_get();
 	for (unsigned n = 0; n < v->ifs; n++) {
-		const struct dp_interface *four = &v->port[n];
-		const struct dp_interface6 *six = &v->port6[n];
+		const struct dp_interface *four = &v->interface[n];
+		const struct dp_interface6 *six = &v->interface6[n];
 		for (unsigned i = 0; i < four->addresses; i++)
 			if (net_addr_is_ip4(addr) && net_addr_to_ip4(addr) == four->addr[i])
 				return true;

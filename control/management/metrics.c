@@ -243,7 +243,7 @@ static bool port_link(const struct family *f, uint32_t i, struct page_text *t)
 	bool up = core_port_link(i, &link) && link.up;
 	uint64_t value = f->arg == 0 ? up : up ? link.mbps * 125000ull : 0;
 	if (f->arg == 2)
-		value = dp_in_use(&dp_get()->port[i]);
+		value = dp_in_use(&dp_get()->interface[i]);
 	page_print(t, "%s{port=\"eth%u\"} %llu\n", f->name, i, (ull)value);
 	return true;
 }
@@ -310,7 +310,7 @@ static bool interface_is(const struct family *f, uint32_t i, struct page_text *t
 		return false;
 	if (dp_exists(v, n))
 		page_print(t, "%s{interface=\"%s\"} %u\n", f->name, dp_name(v, n),
-		           f->arg ? dp_in_use(&v->port[n]) : stats_link_is_up(n));
+		           f->arg ? dp_in_use(&v->interface[n]) : stats_link_is_up(n));
 	return true;
 }
 
@@ -326,7 +326,7 @@ static bool vlan_counter(const struct family *f, uint32_t i, struct page_text *t
 		return true;
 	stats_carried(n, &c);
 	page_print(t, "%s{interface=\"%s\",port=\"eth%u\"} %llu\n", f->name, dp_name(v, n),
-	           v->port[n].port, (ull)stats_word(&c, f->arg));
+	           v->interface[n].port, (ull)stats_word(&c, f->arg));
 	return true;
 }
 

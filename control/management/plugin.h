@@ -1,11 +1,11 @@
 /*
  * What an application adds to the control plane: its own work on the control core, commands of the
  * console, pages of the web server, rows of /metrics, and memory that its data cores share with it.
- * An application that adds nothing has no extension (runtime/runtime.h, struct app).
+ * An application that adds nothing has no plugin (runtime/runtime.h, struct app).
  *
  * All functions run on the control core and wait for nothing but core_quiesce(). Any may be NULL.
  *
- *   start    the tables of the view have been made, no data core looks; again with every start of
+ *   start    the tables of the data-plane state have been made, no data core looks; again with every start of
  *            the ports. The configuration may still be refused: running.applied
  *   ports    the ports run, or cannot (core_ports_running)
  *   link     a link went up or down
@@ -25,14 +25,14 @@ struct app_plugin {
 	void (*link)(unsigned port, bool up);
 	uint64_t (*timer)(void);
 
-	/* Of the snapshot, written by the control core: view->extension, zeroed before each start.
-	 * NULL there: there was no memory for it. */
-	size_t snapshot_bytes;
+	/* Of published memory, written by the control core: dp->plugin_data, zeroed before each
+	 * start. NULL there: there was no memory for it. */
+	size_t published_bytes;
 
 	/* Further bytes of it, not zeroed, asked for once before each start, when the configuration
-	 * has been read: view->plugin_more. NULL there: there was no memory for them, or none
+	 * has been read: dp->plugin_more. NULL there: there was no memory for them, or none
 	 * were wanted. */
-	size_t (*snapshot_more)(void);
+	size_t (*published_more)(void);
 
 	/* Of each data core's shared area: dp_plugin_shared(), dp_plugin_shared_of(core). It
 	 * is not zeroed: that is for data_start. */
@@ -49,7 +49,7 @@ struct app_plugin {
 /* That of the application that runs, or NULL. */
 static inline const struct app_plugin *plugin_get(void)
 {
-	return core_app()->extension;
+	return core_app()->plugin;
 }
 
 #endif

@@ -165,9 +165,9 @@ void stats_carried(unsigned n, struct nic_counters *c)
 
 bool stats_link_is_up(unsigned n)
 {
-	const struct dp_interface *vp = &dp_get()->port[n];
+	const struct dp_interface *ifp = &dp_get()->interface[n];
 	struct nic_link link;
-	return dp_is_loopback(vp) || (core_port_link(vp->port, &link) && link.up);
+	return dp_is_loopback(ifp) || (core_port_link(ifp->port, &link) && link.up);
 }
 
 uint64_t stats_cleared_ns(void)

@@ -26,7 +26,7 @@
 #define CAPTURE_STALL_NS (60 * SECOND_NS)
 #define CAPTURE_BLOCKS_PER_TURN 64
 
-/* In plane_start: takes the memory, once. False: there is not enough. */
+/* In control_plane_start: takes the memory, once. False: there is not enough. */
 bool capture_prepare(void);
 
 /* On a TCP port, of an instance that has started. */

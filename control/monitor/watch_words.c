@@ -23,8 +23,8 @@ uint32_t watch_ports(const char *word, uint16_t *vlan)
 		return key < core_port_count() ? 1u << key : 0;
 	if (n < 0 || !dp_has_link(v, (unsigned)n))
 		return 0;
-	*vlan = v->port[n].vid;
-	return 1u << v->port[n].port;
+	*vlan = v->interface[n].vid;
+	return 1u << v->interface[n].port;
 }
 
 bool watch_option(struct shell *sh, char **word, unsigned *n, const char *name, uint32_t max,

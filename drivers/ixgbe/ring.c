@@ -205,7 +205,7 @@ COLD static void skip_lost(struct ixgbe_rx *r, struct bufpool *pool, struct nic_
 #define PKT_WORD(buf, len, flags, port) \
 	((uint64_t)(port) << 56 | (uint64_t)(flags) << 48 | (uint64_t)(len) << 32 | (buf))
 _Static_assert(offsetof(struct pkt, buf) == 8 && offsetof(struct pkt, len) == 12 &&
-                       offsetof(struct pkt, flags) == 14 && offsetof(struct pkt, port) == 15,
+                       offsetof(struct pkt, flags) == 14 && offsetof(struct pkt, interface) == 15,
                "as PKT_WORD has it");
 
 /* Takes the descriptors that are done, at most `most`, from r->head on; returns the number of

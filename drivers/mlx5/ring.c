@@ -144,7 +144,7 @@ bool mlx5_rx_waiting(const struct mlx5_rx *r)
 #define PKT_WORD(buf, len, flags, port) \
 	((uint64_t)(port) << 56 | (uint64_t)(flags) << 48 | (uint64_t)(len) << 32 | (buf))
 _Static_assert(offsetof(struct pkt, buf) == 8 && offsetof(struct pkt, len) == 12 &&
-                       offsetof(struct pkt, flags) == 14 && offsetof(struct pkt, port) == 15,
+                       offsetof(struct pkt, flags) == 14 && offsetof(struct pkt, interface) == 15,
                "as PKT_WORD has it");
 
 /* Mask for the last word of a CQE: WQE counter, and opcode, format and owner. */

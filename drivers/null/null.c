@@ -139,7 +139,7 @@ static unsigned rx_burst(struct nic_queue *q, struct pkt *v, unsigned max)
 		raw16_store(v[n].data + IP_CSUM, csum_fold(f->sum + low));
 		raw16_store(v[n].data + IP_DST_LOW, low);
 		v[n].len = FRAME_BYTES;
-		v[n].port = q->port;
+		v[n].interface = q->port;
 	}
 	q->cnt->rx_no_buffer += n < max;
 	q->cnt->rx_pkts += n;

@@ -7,7 +7,7 @@
 
 struct host6_slot {
 	uint32_t nh;
-	uint32_t port;
+	uint32_t interface;
 	uint64_t addr[2]; /* in wire order */
 	uint64_t unused;  /* pads to two slots per cache line */
 };
@@ -66,26 +66,26 @@ void host6_init(struct host6_writer *w, uint32_t hosts, void *shared, void *priv
  * and Flood, 2014) scatter them. There is one more step than seems necessary, because with one
  * fewer such keys remain.
  */
-static uint32_t place_of(const struct host6 *t, unsigned port, const uint64_t addr[2])
+static uint32_t place_of(const struct host6 *t, unsigned interface, const uint64_t addr[2])
 {
-	uint64_t h = (addr[0] ^ t->key[0] ^ port) * t->key[1];
+	uint64_t h = (addr[0] ^ t->key[0] ^ interface) * t->key[1];
 	h = ((h ^ h >> 32) + addr[1]) * (t->key[0] | 1);
 	h = (h ^ h >> 32) * 0x9e3779b97f4a7c15u;
 	h = (h ^ h >> 29) * 0xbf58476d1ce4e5b9u;
 	return (uint32_t)(h >> t->shift);
 }
 
-static bool is_at(const struct host6_slot *s, unsigned port, const uint64_t addr[2])
+static bool is_at(const struct host6_slot *s, unsigned interface, const uint64_t addr[2])
 {
-	return s->port == port && s->addr[0] == addr[0] && s->addr[1] == addr[1];
+	return s->interface == interface && s->addr[0] == addr[0] && s->addr[1] == addr[1];
 }
 
-static struct host6_slot *find(const struct host6_writer *w, unsigned port,
+static struct host6_slot *find(const struct host6_writer *w, unsigned interface,
                                const uint64_t addr[2])
 {
-	struct host6_slot *s = &w->table->slot[place_of(w->table, port, addr)];
+	struct host6_slot *s = &w->table->slot[place_of(w->table, interface, addr)];
 	for (unsigned i = 0; i < HOST6_WINDOW; i++)
-		if (s[i].nh != FIB_NH_NONE && is_at(&s[i], port, addr))
+		if (s[i].nh != FIB_NH_NONE && is_at(&s[i], interface, addr))
 			return &s[i];
 	return NULL;
 }
@@ -95,20 +95,21 @@ static void addr_words(uint64_t out[2], const struct net_addr *a)
 	memcpy(out, a->w, sizeof a->w);
 }
 
-int host6_insert(struct host6_writer *w, unsigned port, const struct net_addr *addr, uint32_t nh)
+int host6_insert(struct host6_writer *w, unsigned interface, const struct net_addr *addr,
+                 uint32_t nh)
 {
 	uint64_t words[2];
 	assert(nh != FIB_NH_NONE);
 	addr_words(words, addr);
-	struct host6_slot *s = find(w, port, words);
+	struct host6_slot *s = find(w, interface, words);
 	if (!s) {
-		uint32_t i = place_of(w->table, port, words), end = i + HOST6_WINDOW;
+		uint32_t i = place_of(w->table, interface, words), end = i + HOST6_WINDOW;
 		while (i < end && (w->table->slot[i].nh != FIB_NH_NONE || w->rests[i]))
 			i++;
 		if (i == end)
 			return E_NOMEM;
 		s = &w->table->slot[i];
-		s->port = port;
+		s->interface = interface;
 		s->addr[0] = words[0];
 		s->addr[1] = words[1];
 		w->count++;
@@ -117,11 +118,11 @@ int host6_insert(struct host6_writer *w, unsigned port, const struct net_addr *a
 	return E_OK;
 }
 
-int host6_remove(struct host6_writer *w, unsigned port, const struct net_addr *addr)
+int host6_remove(struct host6_writer *w, unsigned interface, const struct net_addr *addr)
 {
 	uint64_t words[2];
 	addr_words(words, addr);
-	struct host6_slot *s = find(w, port, words);
+	struct host6_slot *s = find(w, interface, words);
 	if (!s)
 		return E_NOENT;
 	__atomic_store_n(&s->nh, FIB_NH_NONE, __ATOMIC_RELEASE);
@@ -148,20 +149,20 @@ bool host6_next(const struct host6 *t, size_t bytes, uint32_t *cursor, struct ho
 			continue;
 		++*cursor;
 		out->nh = s->nh;
-		out->port = s->port;
+		out->interface = s->interface;
 		memcpy(out->addr.w, s->addr, sizeof out->addr.w);
 		return true;
 	}
 	return false;
 }
 
-uint32_t host6_lookup(const struct host6 *t, unsigned port, const uint8_t *addr)
+uint32_t host6_lookup(const struct host6 *t, unsigned interface, const uint8_t *addr)
 {
 	const uint64_t words[2] = {raw64_load(addr), raw64_load(addr + 8)};
-	const struct host6_slot *s = &t->slot[place_of(t, port, words)];
+	const struct host6_slot *s = &t->slot[place_of(t, interface, words)];
 	for (unsigned i = 0; i < HOST6_WINDOW; i++) {
 		uint32_t nh = __atomic_load_n(&s[i].nh, __ATOMIC_ACQUIRE);
-		if (nh != FIB_NH_NONE && is_at(&s[i], port, words))
+		if (nh != FIB_NH_NONE && is_at(&s[i], interface, words))
 			return nh;
 	}
 	return FIB_NH_NONE;

@@ -1,7 +1,7 @@
 /*
- * The hosts on our links: exact match of (port, IPv6 address), beside a table of prefixes (fib.h)
- * that tells whether an address is on a link. In the trie each host would take a node of 1 KiB for
- * almost every byte of its interface identifier; here it takes 128 bytes.
+ * The hosts on our links: exact match of (interface, IPv6 address), beside a table of prefixes
+ * (fib.h) that tells whether an address is on a link. In the trie each host would take a node of 1
+ * KiB for almost every byte of its interface identifier; here it takes 128 bytes.
  *
  * An open hash table: an entry lies in one of HOST6_WINDOW slots from its hash position on, and a
  * look-up reads all of them until it finds the entry. Removal therefore leaves no mark. An
@@ -42,10 +42,11 @@ void host6_init(struct host6_writer *w, uint32_t hosts, void *shared, void *priv
 
 /* Adds a host, or changes its next hop, which must not be FIB_NH_NONE. E_NOMEM: no room, perhaps
  * only until host6_reclaim. */
-int host6_insert(struct host6_writer *w, unsigned port, const struct net_addr *addr, uint32_t nh);
+int host6_insert(struct host6_writer *w, unsigned interface, const struct net_addr *addr,
+                 uint32_t nh);
 
 /* E_NOENT: the host has no entry. */
-int host6_remove(struct host6_writer *w, unsigned port, const struct net_addr *addr);
+int host6_remove(struct host6_writer *w, unsigned interface, const struct net_addr *addr);
 
 /* Slots waiting for host6_reclaim. All readers must pass a quiescent point before it is called. */
 static inline uint32_t host6_resting(const struct host6_writer *w) { return w->resting; }
@@ -57,13 +58,13 @@ void host6_reclaim(struct host6_writer *w);
  */
 struct host6_entry {
 	struct net_addr addr;
-	unsigned port;
+	unsigned interface;
 	uint32_t nh;
 };
 bool host6_next(const struct host6 *t, size_t bytes, uint32_t *cursor, struct host6_entry *out);
 
 /* Next hop of the host with the address at addr, 16 bytes in wire order; FIB_NH_NONE if it has
  * none. */
-uint32_t host6_lookup(const struct host6 *t, unsigned port, const uint8_t *addr);
+uint32_t host6_lookup(const struct host6 *t, unsigned interface, const uint8_t *addr);
 
 #endif

@@ -124,7 +124,7 @@ static void step(enum op op)
 		arp_add_local(&a, port, address(), rig_u8() % 33, our_mac);
 		break;
 	case CLEAR: arp_clear_local(&a, rig_u8() % PORTS); break;
-	case FLUSH: arp_flush_port(&a, rig_u8() % PORTS); break;
+	case FLUSH: arp_flush_interface(&a, rig_u8() % PORTS); break;
 	case USED:
 		port = rig_u8() % NEIGHBOURS;
 		if (rig_up[port])
@@ -166,7 +166,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	while (rig_more())
 		step(rig_u8() % OPS);
 	for (unsigned port = 0; port < PORTS; port++)
-		arp_flush_port(&a, port);
+		arp_flush_interface(&a, port);
 	assert_int_equal(given, released + refused + lost);
 	free(mem);
 	return 0;

@@ -360,7 +360,7 @@ static void entry(struct input *in, unsigned port)
 	else if (b & 2)
 		nd_forget(&lab.nd, port, &a);
 	else
-		nd_flush_port(&lab.nd, port);
+		nd_flush_interface(&lab.nd, port);
 }
 
 static void own_address(struct input *in, unsigned port)
@@ -473,7 +473,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	while (in.n)
 		instruction(&in);
 	for (unsigned port = 0; port < PORTS; port++) {
-		nd_flush_port(&lab.nd, port);
+		nd_flush_interface(&lab.nd, port);
 		slaac_stop(&lab.slaac, port, lab.now);
 		nd_clear_local(&lab.nd, port, lab.now);
 	}

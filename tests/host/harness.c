@@ -11,7 +11,7 @@
  *
  *     harness [-p PORTS] [-c CONFIG-FILE] [-m MTU-MAX-OF-DEVICES] [-o "KERNEL OPTIONS"]
  *             [-d PORT]...         devices that do not start
- *             [-s KIB]             size of the snapshot region: view and forwarding table; without,
+ *             [-s KIB]             size of published memory: data-plane state and forwarding table; without,
  *                                  it grows into the control core's tables, which then follow it
  *             [-t]                 devices segment what they send: NIC_TSO, NIC_USO
  *             [-r N|N+]            the N-th request for memory is refused, +: and all after it
@@ -100,7 +100,7 @@
 #define ARENA_BYTES (12u << 20)
 #define TABLES_BYTES (24u << 20)
 #define LIVES_TABLES_BYTES (96u << 20) /* where the tables of two programs may lie side by side */
-#define SNAPSHOT_BYTES (8u << 20) /* at first */
+#define PUBLISHED_BYTES (8u << 20) /* at first */
 #define SHARE_UNIT (2u << 20)
 #define TSC_HZ 1000000000u /* a tick is a nanosecond */
 #define TURNS_MAX 1000000u /* without coming to rest: the machine is in an endless loop */
@@ -111,7 +111,7 @@
 uint64_t host_tsc = TSC_HZ; /* a second after "boot" */
 
 static unsigned port_total = 2;
-static uint32_t snapshot_kib; /* 0: not given */
+static uint32_t published_kib; /* 0: not given */
 static bool many_lives;
 
 /* --- the kernel --- */
@@ -130,7 +130,7 @@ static int share_tables(uint64_t bytes)
 		return E_NOMEM;
 	m->tables += bytes;
 	m->tables_bytes -= bytes;
-	info.snapshot_bytes += bytes;
+	info.published_bytes += bytes;
 	return E_OK;
 }
 
@@ -232,14 +232,15 @@ static void make_machine(void)
 	info.first_data_core = 0;
 	info.hypervisor = 1;
 	info.tsc_invariant = 1;
-	info.snapshot_bytes = snapshot_kib ? (uint64_t)snapshot_kib << 10 : SNAPSHOT_BYTES;
+	info.published_bytes = published_kib ? (uint64_t)published_kib << 10 : PUBLISHED_BYTES;
 	const size_t tables_bytes = many_lives ? LIVES_TABLES_BYTES : TABLES_BYTES;
-	info.snapshot = take(info.snapshot_bytes + tables_bytes);
-	uint64_t tables = snapshot_kib ? take(tables_bytes) : info.snapshot + info.snapshot_bytes;
+	info.published = take(info.published_bytes + tables_bytes);
+	uint64_t tables =
+	        published_kib ? take(tables_bytes) : info.published + info.published_bytes;
 	info.pci_count = port_total;
 	info.core[0] = (struct core_memory){.roles = CORE_CONTROL | CORE_DATA,
-	                                    .outbox = take(3 * CORE_SHM_AREA),
-	                                    .outbox_bytes = 3 * CORE_SHM_AREA,
+	                                    .shm = take(3 * CORE_SHM_AREA),
+	                                    .shm_bytes = 3 * CORE_SHM_AREA,
 	                                    .arena = take(ARENA_BYTES),
 	                                    .arena_bytes = ARENA_BYTES,
 	                                    .tables = tables,
@@ -248,7 +249,8 @@ static void make_machine(void)
 		info.cores = 2;
 		info.first_data_core = 1;
 		info.core[0].roles = CORE_CONTROL;
-		info.core[1] = (struct core_memory){.roles = CORE_DATA, .outbox = take(2 * CORE_SHM_AREA)};
+		info.core[1] =
+		        (struct core_memory){.roles = CORE_DATA, .shm = take(2 * CORE_SHM_AREA)};
 		info.status[1].state = CORE_RUNNING;
 	}
 	info.status[0].state = CORE_RUNNING;
@@ -757,7 +759,7 @@ int main(int argc, char **argv)
 		else if (option == 'm')
 			device_mtu_max = (uint32_t)strtoul(optarg, NULL, 10);
 		else if (option == 's')
-			snapshot_kib = (uint32_t)strtoul(optarg, NULL, 10);
+			published_kib = (uint32_t)strtoul(optarg, NULL, 10);
 		else if (option == 't')
 			devices_cut = true;
 		else if (option == 'l')

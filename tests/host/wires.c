@@ -121,7 +121,7 @@ static unsigned nic_rx_burst(struct nic_queue *q, struct pkt *v, unsigned max)
 		memcpy(p->data, f->bytes, f->len);
 		p->len = f->len;
 		p->flags = f->flags;
-		p->port = q->port;
+		p->interface = q->port;
 		if (f->flags & PKT_CSUM_PARTIAL)
 			*pkt_meta(q->pool, p->buf) =
 				(struct pkt_meta){.csum_start = f->csum_start,

@@ -134,7 +134,7 @@ def udp(src, dst, size=32, **fields):
 
 class Machine:
     """config: text or None. ports: number of ports. boot=False: the test handles the output of the
-    first seconds (settle). dead: ports whose devices do not start. memory: KiB for view and
+    first seconds (settle). dead: ports whose devices do not start. memory: KiB for data-plane state and
     forwarding table. cuts: the devices have TSO and USO. refuse: "N", the N-th request for memory
     is refused, "N+": all later ones too. lives: only the control program, which can be
     restarted."""

@@ -1,6 +1,6 @@
 """The control program fails and restarts (runtime/warm_restart.c, control/restore.c, control/config/journal.c) with
 memory refused: the 1st, 2nd, 3rd ... request of the new program, alone or with all later ones. Its
-data core is simulated (tests/host/lives.h); tests/system/test_takeover.py tests with the image that
+data core is simulated (tests/host/lives.h); tests/system/test_warm_restart.py tests with the image that
 forwarding continues."""
 import re
 
@@ -56,7 +56,7 @@ def orders(m):
     return [(n, "%d%s" % (n, on)) for n in range(1, m.asked()["memory"][0] + 1) for on in ("", "+")]
 
 
-def test_takeover(make):
+def test_warm_restart(make):
     """The program continues with the whole state, or says why not and restarts the ports, with the
     whole state. The next one takes over, using the same memory each time."""
     m = machine(make)

@@ -153,7 +153,7 @@ class Soak:
         self._lay_out()
 
     def _lay_out(self):
-        """The layout of the control program's memory depends on how much of it became snapshot in
+        """The layout of the control program's memory depends on how much of it became published memory in
         the previous layout. After a few restarts it is stable. It includes the memory of a
         commit."""
         layouts = [None]

@@ -229,7 +229,7 @@ def test_restart_of_a_core_at_any_time(make_lab):
 
 
 def test_control_core_faults(make_lab):
-    """The control program fails and is restarted, and traffic goes on (test_takeover.py measures
+    """The control program fails and is restarted, and traffic goes on (test_warm_restart.py measures
     the cost)."""
     lab = make_lab(None, "--append", "test=1")
     lab.router.faults_expected = True

@@ -15,15 +15,15 @@ PAGE_FAULTS = [  # kind of fault, attempted access, reason of the refusal
     ("write", "write", FORBIDDEN),
     ("constant", "write", FORBIDDEN),
     ("boot-info", "write", FORBIDDEN),
-    ("snapshot", "write", FORBIDDEN),
-    ("outbox", "write", FORBIDDEN),
+    ("published", "write", FORBIDDEN),
+    ("shared", "write", FORBIDDEN),
     ("arena", "(?:read|write)", ABSENT),
     ("tables", "read", ABSENT),
     ("kernel", "read", FORBIDDEN),
     ("exec", "execute", FORBIDDEN),
     ("exec-constant", "execute", FORBIDDEN),
     ("exec-stack", "execute", FORBIDDEN),
-    ("exec-snapshot", "execute", FORBIDDEN),
+    ("exec-published", "execute", FORBIDDEN),
     ("exec-arena", "execute", FORBIDDEN),
 ]
 PRIVILEGED = ["cli", "port", "msr", "sgdt"]
@@ -63,8 +63,8 @@ def test_memory(three, first):
 
 def test_control_core_memory(three):
     """The control core can read the data cores' memory, but cannot write it."""
-    for kind, what, why in (("outbox", "write", FORBIDDEN), ("arena", "write", FORBIDDEN),
-                            ("exec-snapshot", "execute", FORBIDDEN)):
+    for kind, what, why in (("shared", "write", FORBIDDEN), ("arena", "write", FORBIDDEN),
+                            ("exec-published", "execute", FORBIDDEN)):
         report = fault(three, kind, 0)
         assert re.match(r"  %s at [0-9a-f]{16}: %s" % (what, why), report.group(2)), (
             kind, report.group(2))

@@ -37,7 +37,7 @@ static struct {
 
 void capture_export_ask(void)
 {
-	struct run_order *o = dp_get()->extension;
+	struct run_order *o = dp_get()->plugin_data;
 	if (o)
 		memcpy(o->plan.capture, generator.plan.capture, sizeof o->plan.capture);
 }

@@ -38,7 +38,7 @@ static struct {
 
 static struct run_order *order(void)
 {
-	return dp_get()->extension;
+	return dp_get()->plugin_data;
 }
 
 const struct run_order *conduct_order(void)
@@ -269,7 +269,7 @@ static bool uses(const struct plan_stream *s, unsigned port)
 bool conduct_links_up(const struct plan *plan)
 {
 	for (unsigned port = 0; port < core_port_count(); port++)
-		for (unsigned i = 0; i < plan->streams && !view_link_is_up(dp_get(), port); i++)
+		for (unsigned i = 0; i < plan->streams && !dp_link_is_up(dp_get(), port); i++)
 			if (uses(&plan->stream[i], port))
 				return false;
 	return true;

@@ -48,7 +48,7 @@ static void read_script(void)
 }
 
 /* The script is read when the plane asks what memory its replays take. */
-static size_t snapshot_more(void)
+static size_t published_more(void)
 {
 	read_script();
 	return generator.is_bad ? 0 : replay_files_bytes();
@@ -137,8 +137,8 @@ const struct app_plugin pktgen_plugin
 	.ports = ports,
 	.link = link,
 	.timer = timer,
-	.snapshot_bytes = sizeof(struct run_order),
-	.snapshot_more = snapshot_more,
+	.published_bytes = sizeof(struct run_order),
+	.published_more = published_more,
 	.shared_bytes = sizeof(struct run_result),
 	.commands = pktgen_commands,
 	.command_count = PKTGEN_COMMANDS,

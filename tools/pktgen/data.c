@@ -20,8 +20,8 @@
 #define OPEN_NS 3000000000ull
 #define OPEN_AGAIN_NS 1000000 /* it is looked at */
 
-static const struct dp_state *view;
-static const struct run_order *order; /* in the snapshot; NULL: there was no memory for it */
+static const struct dp_state *dp;
+static const struct run_order *order; /* in published memory; NULL: there was no memory for it */
 static struct run_result *result;
 static struct judge judge;
 static uint32_t captured; /* the ports, by bit, while the run is on */
@@ -41,7 +41,7 @@ static struct {
 /* Of what frames leave, captures take half: as much is for packet buffers. */
 static size_t data_bytes(size_t room)
 {
-	const struct run_order *o = dp_get()->extension;
+	const struct run_order *o = dp_get()->plugin_data;
 	parts.send = align_down(send_bytes(room), CACHE_LINE);
 	parts.judge = align_up(judge_bytes(NIC_PAIRS_MAX), CACHE_LINE);
 	size_t used = parts.send + parts.judge;
@@ -55,8 +55,8 @@ static void data_start(void)
 	size_t shared, bytes;
 	core_shared_area(&shared);
 	assert(DP_SHARED_BYTES + sizeof *result <= shared);
-	view = dp_get();
-	order = view->extension;
+	dp = dp_get();
+	order = dp->plugin_data;
 	result = run_result();
 	memset(result, 0, sizeof *result);
 	judging = false;
@@ -112,7 +112,7 @@ static void begin(void)
 
 static void send_probe(void)
 {
-	int error = core_tx_stamped(probe.port, &probe);
+	int error = core_tx_stamped(probe.interface, &probe);
 	if (error == E_AGAIN)
 		return;
 	if (error != E_OK)
@@ -182,8 +182,9 @@ static bool answered(const struct pkt *p)
 	struct pkt reply;
 	uint8_t answer[ANSWER_BYTES_MAX];
 	unsigned len;
-	if (!order || !(len = answer_make(&order->plan, p->port, view->port[p->port].mac, p->data,
-	                                  p->len, answer)))
+	if (!order ||
+	    !(len = answer_make(&order->plan, p->interface, dp->interface[p->interface].mac,
+	                        p->data, p->len, answer)))
 		return false;
 	bool arp = be16_load(p->data + 12) == ETH_TYPE_ARP;
 	if (!pkt_alloc(&self.pool, &reply)) {
@@ -193,24 +194,24 @@ static bool answered(const struct pkt *p)
 	memcpy(reply.data, answer, len);
 	reply.len = (uint16_t)len;
 	reply.flags = PKT_OWN;
-	core_tx(p->port, &reply);
+	core_tx(p->interface, &reply);
 	core_drop(p, arp ? CNT_delivered_arp : CNT_delivered_nd);
 	return true;
 }
 
 static void host_input(struct pkt *p, const struct dp_interface *port)
 {
-	enum door door = ingress_classify(p, port);
+	enum ingress ingress = ingress_classify(p, port);
 	enum counter bad = CNT_NONE;
 	enum punt_kind kind = PUNT_LOCAL;
-	if (door == INGRESS_CONSUMED)
+	if (ingress == INGRESS_CONSUMED)
 		return;
-	if (door == INGRESS_IP4) {
+	if (ingress == INGRESS_IP4) {
 		bad = ingress_host4(p, port);
 		kind = bad == CNT_NONE ? ingress_punt_kind4(p) : kind;
 	} else {
 		bad = ip6_check(p->data + ETH_HLEN, p->len - ETH_HLEN);
-		if (bad == CNT_NONE && !ingress_local6(view, p))
+		if (bad == CNT_NONE && !ingress_local6(dp, p))
 			bad = CNT_drop_ip6_not_ours;
 		kind = bad == CNT_NONE ? ingress_punt_kind6(p) : kind;
 	}
@@ -233,7 +234,7 @@ static void capture(const struct pkt *v, unsigned n, unsigned port, uint64_t now
 static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 {
 	static struct pkt rest[PKT_VECTOR_MAX];
-	const struct dp_interface *vp = &view->port[port];
+	const struct dp_interface *ifp = &dp->interface[port];
 	const struct pkt *others = v;
 	unsigned left = n;
 	received = true;
@@ -256,14 +257,14 @@ static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 		struct pkt p = others[i];
 		core_current_set(&p, n);
 		if (!answered(&p))
-			host_input(&p, vp);
+			host_input(&p, ifp);
 	}
 	core_current.data = 0;
 }
 
 const struct app pktgen_app = {
 	.control = &control_plane_hooks,
-	.extension = &pktgen_plugin
+	.plugin = &pktgen_plugin
 ,
 	.data_bytes = data_bytes,
 	.data_start = data_start,

@@ -1,7 +1,7 @@
 /*
  * The plan: what a script asks for, checked as a whole. script.c makes it, frames.c builds frames
- * from it, the control core passes it to the data cores in the snapshot. It is plain data without
- * pointers, so it may be copied.
+ * from it, the control core passes it to the data cores in published memory. It is plain data
+ * without pointers, so it may be copied.
  *
  * Addresses are in network order as on the wire (struct net_addr, bytes), ports, tags and lengths
  * in host order. Frame lengths are without FCS in here; scripts and reports say them with FCS, as

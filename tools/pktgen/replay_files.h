@@ -1,7 +1,8 @@
 /*
  * The replays of a script: one for each of its streams that replays a file of the boot module
- * (control/text/module.h). The control core lays them out in the snapshot when the configuration is
- * put into force, before any data core reads them; from then on they do not change.
+ * (control/text/module.h). The control core lays them out in published memory when the
+ * configuration is put into force, before any data core reads them; from then on they do not
+ * change.
  */
 #ifndef PKTGEN_REPLAY_FILES_H
 #define PKTGEN_REPLAY_FILES_H

@@ -2,7 +2,7 @@
  * A run of the generator, as the control core orders it and data cores report it. run.h is the
  * whole interface between the two.
  *
- * The order lies in the snapshot (view->extension), a result in each data core's shared area. There
+ * The order lies in published memory (dp->plugin_data), a result in each data core's shared area. There
  * is one order at a time:
  *
  * 1. The control core writes the order, then `number` (release), then sends each data core a
@@ -48,7 +48,7 @@ struct run_stream {
 	bool send;
 	uint8_t first, senders;
 	uint8_t mac_src[6], mac_dst[6];
-	struct replay replay; /* what it replays, in the snapshot */
+	struct replay replay; /* what it replays, in published memory */
 };
 
 struct run_order {

@@ -29,7 +29,7 @@ struct core_current core_current;
 const struct control_hooks control_plane_hooks;
 struct router router;
 
-static struct dp_state view;
+static struct dp_state dp;
 static _Alignas(64) uint8_t shared[DP_SHARED_BYTES];
 static struct counters counters;
 static struct drop_counts drops;
@@ -39,8 +39,8 @@ static const uint8_t ours[] = {2, 'r', 'o', 'u', 't', 'e'}, theirs[] = {2, 'o', 
 
 void *core_published_area(size_t *bytes)
 {
-	*bytes = sizeof view;
-	return &view;
+	*bytes = sizeof dp;
+	return &dp;
 }
 
 void *core_shared_area(size_t *bytes)
@@ -96,7 +96,7 @@ void router_redirect_all(struct pkt *v, const uint32_t *nh, unsigned m, unsigned
 	abort();
 }
 
-/* Large pages, like the snapshot with a table; otherwise the figures would be the TLB's. */
+/* Large pages, like published memory with a table; otherwise the figures would be the TLB's. */
 static void *large(size_t bytes)
 {
 	bytes = (bytes + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
@@ -151,11 +151,11 @@ void route_start(void)
 {
 	table_make(&one, 1);
 	table_add(&one, IP4(198, 19, 0, 0), 16, 0);
-	view.filters = &view.filter_set[0];
-	view.port[0] = (struct dp_interface){.enabled = true, .link_up = true};
-	memcpy(view.port[0].mac, ours, sizeof ours);
+	dp.filters = &dp.filter_set[0];
+	dp.interface[0] = (struct dp_interface){.enabled = true, .link_up = true};
+	memcpy(dp.interface[0].mac, ours, sizeof ours);
 	for (unsigned i = 0; i < NEIGHBOURS; i++)
-		neighbour_make(&view.adj[NH_NEIGHBOUR + i]);
+		neighbour_make(&dp.adj[NH_NEIGHBOUR + i]);
 	self.counters = &counters;
 	self.drops = &drops;
 	router_app.data_start();
@@ -165,12 +165,12 @@ void route_table(bool is_full)
 {
 	if (is_full && !full.fib)
 		full_make();
-	view.fib = is_full ? full.fib : one.fib;
+	dp.fib = is_full ? full.fib : one.fib;
 }
 
 void route_frame(uint8_t *at, uint32_t number)
 {
-	const bool is_full = view.fib == full.fib;
+	const bool is_full = dp.fib == full.fib;
 	const struct ip4_build b = {.src = IP4(198, 18, 0, 1),
 	                            .dst = is_full ? destination[number % DESTINATIONS]
 	                                           : IP4(198, 19, 0, 0) + (number & 0xffff),

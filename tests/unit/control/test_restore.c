@@ -92,9 +92,9 @@ static int setup(void **s)
 	running.applied = forwarding.ready = true;
 	now->ifs = old->ifs = 2;
 	for (unsigned n = 0; n < 2; n++) {
-		now->port[n].key = old->port[1 - n].key = n;
-		now->port[n].enabled = now->port[n].enabled6 = true;
-		now->port[n].mtu = 1500;
+		now->interface[n].key = old->interface[1 - n].key = n;
+		now->interface[n].enabled = now->interface[n].enabled6 = true;
+		now->interface[n].mtu = 1500;
 	}
 	now->flow_seed = 1;
 	old->flow_seed = 2;
@@ -105,17 +105,17 @@ static int setup(void **s)
 	           (const uint64_t[2]){1, 2});
 	old->hosts6 = (void *)(tables[0] + sizeof(struct dp_state));
 	assert_true(host6_insert(&hosts, 0, &host6, NH_NEIGHBOUR6 + 5) >= 0);
-	old->port6[0].count = 1;
+	old->interface6[0].count = 1;
 	return 0;
 }
 
-static bool adopt(void) { return restore_tables(old, BYTES); }
+static bool restore(void) { return restore_tables(old, BYTES); }
 
 /* Found by the interface's name, whatever its number was; all work is done when it returns. */
 static void neighbours_go_on(void **s)
 {
 	(void)s;
-	assert_true(adopt());
+	assert_true(restore());
 	assert_int_equal(restored4, 1);
 	assert_int_equal(port4, 1);
 	assert_int_equal(restored6, 1);
@@ -143,10 +143,10 @@ static void strangers4(void **s)
 		else if (i == 3)
 			a->state = (uint8_t)~ADJ_FORWARD;
 		else if (i == 4)
-			now->port[1].enabled = false;
+			now->interface[1].enabled = false;
 		else
-			old->port[0].key = 77;
-		assert_true(adopt());
+			old->interface[0].key = 77;
+		assert_true(restore());
 		assert_int_equal(restored4, 0);
 	}
 }
@@ -161,16 +161,17 @@ static void strangers6(void **s)
 		setup(NULL);
 		assert_int_equal(host6_remove(&hosts, 0, &host6), 0);
 		assert_true(host6_insert(&hosts, 0, &host6, nh[i]) >= 0);
-		assert_true(adopt());
+		assert_true(restore());
 		assert_int_equal(restored6, 0);
 	}
 	setup(NULL);
-	now->port[1].enabled6 = false;
-	assert_true(adopt());
+	now->interface[1].enabled6 = false;
+	assert_true(restore());
 	assert_int_equal(restored6, 0);
 }
 
-/* The table of hosts is at an invalid place: before, within or behind the view, or misaligned. */
+/* The table of hosts is at an invalid place: before, within or behind the data-plane state, or
+ * misaligned. */
 static void hosts_elsewhere(void **s)
 {
 	(void)s;
@@ -179,7 +180,7 @@ static void hosts_elsewhere(void **s)
 	for (unsigned i = 0; i < ARRAY_LEN(at); i++) {
 		setup(NULL);
 		old->hosts6 = (void *)((uintptr_t)old + (uint64_t)at[i]);
-		assert_true(adopt());
+		assert_true(restore());
 		assert_int_equal(restored6, 0);
 		assert_int_equal(restored4, 1);
 	}
@@ -189,12 +190,12 @@ static void hosts_elsewhere(void **s)
 static void too_many_addresses(void **s)
 {
 	(void)s;
-	old->port6[0].count = UINT32_MAX;
-	assert_true(adopt());
+	old->interface6[0].count = UINT32_MAX;
+	assert_true(restore());
 	assert_int_equal(kept, DP_ADDRESSES6_MAX);
 }
 
-/* A program that lacks something does not adopt. */
+/* A program that lacks something does not take over. */
 static void not_whole(void **s)
 {
 	(void)s;
@@ -202,17 +203,17 @@ static void not_whole(void **s)
 	for (unsigned i = 0; i < 2; i++) {
 		setup(NULL);
 		*missing[i] = false;
-		assert_false(adopt());
+		assert_false(restore());
 	}
 	setup(NULL);
 	no_servers = true;
-	assert_false(adopt());
+	assert_false(restore());
 	setup(NULL);
 	no_routes = 1;
-	assert_false(adopt());
+	assert_false(restore());
 	setup(NULL);
 	no_hosts = 1;
-	assert_false(adopt());
+	assert_false(restore());
 	setup(NULL);
 	assert_false(restore_tables(old, sizeof(struct dp_state) - 1));
 	assert_int_equal(restored4 + restored6 + kept, 0);
@@ -222,7 +223,7 @@ static void not_whole(void **s)
 static void anything(void **s)
 {
 	(void)s;
-	seed_random("adopt");
+	seed_random("restore");
 	for (unsigned i = 0; i < 20; i++) {
 		setup(NULL);
 		random_fill(tables[0], BYTES);
@@ -231,7 +232,7 @@ static void anything(void **s)
 		restored4 = restored6 = 0;
 		for (unsigned k = 0; k < NH_MAX; k++)
 			memset(old->adj[k].header, 2, 6);
-		(void)adopt();
+		(void)restore();
 	}
 }
 

@@ -95,9 +95,9 @@ static int setup(void **s)
 	dmar_error = E_OK;
 	memset(used, 0, sizeof used);
 	info = (struct boot_info){.cores = 1, .pci_count = 2, .pci = {{.bdf = CARD}, {.bdf = FAR}}};
-	info.snapshot = MEMORY_WINDOW + (1ull << 30);
-	info.snapshot_bytes = HUGE_BYTES;
-	info.core[0].tables = info.snapshot + HUGE_BYTES;
+	info.published = MEMORY_WINDOW + (1ull << 30);
+	info.published_bytes = HUGE_BYTES;
+	info.core[0].tables = info.published + HUGE_BYTES;
 	info.core[0].tables_bytes = HUGE_BYTES;
 	info.core[0].arena = MEMORY_WINDOW + ARENA;
 	info.core[0].arena_bytes = 2 * HUGE_BYTES;

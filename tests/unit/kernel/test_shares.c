@@ -160,13 +160,13 @@ static void add_piece(const struct boot *b, uint64_t window_addr, uint64_t bytes
 static void check(const struct boot *b)
 {
 	pieces = 0;
-	add_piece(b, info.snapshot, info.snapshot_bytes);
+	add_piece(b, info.published, info.published_bytes);
 	add_piece(b, info.core[0].tables, info.core[0].tables_bytes);
-	assert_int_equal(info.core[0].tables, info.snapshot + info.snapshot_bytes);
+	assert_int_equal(info.core[0].tables, info.published + info.published_bytes);
 	assert_int_equal(info.core[0].roles, info.cores == 1 ? CORE_CONTROL | CORE_DATA : CORE_CONTROL);
 	for (unsigned i = 0; i < info.cores; i++) {
 		const struct core_memory *m = &info.core[i];
-		add_piece(b, m->outbox, m->outbox_bytes);
+		add_piece(b, m->shm, m->shm_bytes);
 		if (!(m->roles & CORE_DATA)) {
 			assert_int_equal(m->arena_bytes, 0);
 			continue;
@@ -226,7 +226,7 @@ static void large(void **s)
 	(void)s;
 	assert_int_equal(arena_of(64 * GIB, 2), ARENA_HIGH);
 	assert_true(arena_of(64 * GIB, 64) >= 900 * MIB);
-	assert_int_equal(info.snapshot_bytes + info.core[0].tables_bytes, 2 * SHARE_HIGH);
+	assert_int_equal(info.published_bytes + info.core[0].tables_bytes, 2 * SHARE_HIGH);
 	assert_true(arena_of(1024 * GIB, 64) == ARENA_HIGH);
 }
 
@@ -247,7 +247,7 @@ static void module_room(void **s)
 }
 
 /* A machine of that many MiB with a module of that many at its end, as QEMU places it; returns the
- * bytes for tables and snapshots. */
+ * bytes for tables and published memory. */
 static uint64_t with_module(uint64_t mib, uint64_t module, unsigned n)
 {
 	struct boot b = machine(mib * MIB);
@@ -255,7 +255,7 @@ static uint64_t with_module(uint64_t mib, uint64_t module, unsigned n)
 	b.module = (struct boot_range){(mib - 1 - module) * MIB, (mib - 1) * MIB};
 	const bool there = divide(&b, n) > 0;
 	config_bytes = 0;
-	return there ? info.snapshot_bytes + info.core[0].tables_bytes : 0;
+	return there ? info.published_bytes + info.core[0].tables_bytes : 0;
 }
 
 /* A text of 34 MiB gets all it can use where there is much memory, and nearly all there is where
@@ -287,16 +287,16 @@ static void sharing(void **s)
 	(void)s;
 	assert_true(arena_of(256 * MIB, 3) > 0);
 	const uint64_t end = info.core[0].tables + info.core[0].tables_bytes;
-	const uint64_t at = info.snapshot_bytes, all = info.core[0].tables_bytes;
+	const uint64_t at = info.published_bytes, all = info.core[0].tables_bytes;
 	const uint64_t bad[] = {0, 1, PAGE_BYTES, HUGE_BYTES + PAGE_BYTES, all, all + HUGE_BYTES,
 	                        UINT64_MAX & ~(HUGE_BYTES - 1)};
 	for (unsigned i = 0; i < ARRAY_LEN(bad); i++)
 		assert_int_equal(partition_share(bad[i]), E_INVAL);
-	assert_int_equal(info.snapshot_bytes, at);
+	assert_int_equal(info.published_bytes, at);
 	assert_int_equal(partition_share(3 * HUGE_BYTES), E_OK);
 	assert_int_equal(partition_share(all - 4 * HUGE_BYTES), E_OK);
-	assert_int_equal(info.snapshot_bytes, at + all - HUGE_BYTES);
-	assert_int_equal(info.core[0].tables, info.snapshot + info.snapshot_bytes);
+	assert_int_equal(info.published_bytes, at + all - HUGE_BYTES);
+	assert_int_equal(info.core[0].tables, info.published + info.published_bytes);
 	assert_int_equal(info.core[0].tables + info.core[0].tables_bytes, end);
 	assert_int_equal(partition_share(HUGE_BYTES), E_INVAL);
 }

@@ -90,7 +90,7 @@ static int tear_down(void **state)
 	assert_int_equal(arp_pending(&a), waiting);
 	assert_int_equal(given, released + refused + lost + waiting);
 	for (unsigned port = 0; port < 3; port++)
-		arp_flush_port(&a, port);
+		arp_flush_interface(&a, port);
 	assert_int_equal(arp_pending(&a), 0);
 	assert_int_equal(given, released + refused + lost);
 	free(mem);
@@ -694,7 +694,7 @@ static void statics(void **s)
 	expect("up 0 0a; release 0 #1; ");
 	assert_true(arp_tick(&a, S(100000)) == UINT64_MAX);
 	assert_int_equal(REPLY(mac_b, NEIGH(5), US, S(100000)), CNT_delivered_arp);
-	arp_flush_port(&a, 0);
+	arp_flush_interface(&a, 0);
 	expect("");
 	assert_int_equal(state_of(i), ARP_STATIC);
 	assert_int_equal(arp_set_static(&a, 0, NEIGH(5), mac_b), i);
@@ -714,7 +714,7 @@ static void port_goes_down(void **s)
 	output(waiting, 1, S(11));
 	int other = arp_neigh_get(&a, 1, IP4(10, 0, 1, 9));
 	hush();
-	arp_flush_port(&a, 0);
+	arp_flush_interface(&a, 0);
 	expect("down 0; removed 0; unreachable 1 #1; removed 1; down 2; ");
 	assert_int_equal(state_of(pinned), ARP_UNRESOLVED);
 	assert_int_equal(state_of(other), ARP_UNRESOLVED);
@@ -746,7 +746,7 @@ static void iterator_and_parameters(void **s)
 	int i = arp_neigh_get(&a, 0, NEIGH(6));
 	output(i, 1, S(11));
 	assert_true(arp_next(&a, &cursor, S(15), &e));
-	assert_true(e.ip == NEIGH(5) && e.port == 0 && e.age_ns == S(5) && !e.pinned);
+	assert_true(e.ip == NEIGH(5) && e.interface == 0 && e.age_ns == S(5) && !e.pinned);
 	assert_memory_equal(e.mac, mac_a, 6);
 	assert_string_equal(arp_state_name(e.state), "reachable");
 	assert_true(arp_next(&a, &cursor, S(15), &e));
@@ -844,7 +844,7 @@ static void random_life(void **s)
 			break;
 		case 8:
 			if (random_below(20) == 0)
-				arp_flush_port(&a, 0);
+				arp_flush_interface(&a, 0);
 			else if (random_below(20) == 0)
 				arp_set_static(&a, 0, ip, mac_a);
 			else if (random_below(4) == 0)
@@ -863,7 +863,7 @@ static void random_life(void **s)
 			waiting += e.pending;
 			bool up = e.state == ARP_REACHABLE || e.state == ARP_PROBE || e.state == ARP_STATIC;
 			assert_int_equal(up, rig_up[e.index]);
-			assert_int_equal(arp_neigh_find(&a, e.port, e.ip), e.index);
+			assert_int_equal(arp_neigh_find(&a, e.interface, e.ip), e.index);
 			assert_true(e.pending == 0 || e.state == ARP_INCOMPLETE);
 		}
 		assert_int_equal(arp_pending(&a), waiting);

@@ -223,7 +223,7 @@ static void arp_frames(void **s)
 	}
 	assert_true(fate[CNT_delivered_arp] && fate[CNT_drop_arp_malformed] &&
 	            fate[CNT_drop_arp_not_ours] && fate[CNT_drop_arp_bad_sender]);
-	arp_flush_port(&a, 0);
+	arp_flush_interface(&a, 0);
 	assert_int_equal(arp_pending(&a), 0);
 	assert_int_equal(given, ended);
 	free(mem);

@@ -590,7 +590,7 @@ static void statics(void **s)
 	assert_int_equal(NA(5, mac_b, SOL | OVR, S(100000)), CNT_delivered_nd);
 	assert_int_equal(NS(5, mac_b, S(100000)), CNT_delivered_nd);
 	hush();
-	nd_flush_port(&nd, 0);
+	nd_flush_interface(&nd, 0);
 	nd_confirm(&nd, (unsigned)i, S(100000));
 	assert_int_equal(state_of(i), ND_STATIC);
 	assert_int_equal(nd.table.neigh[i].mac[5], 0x0a);
@@ -605,7 +605,7 @@ static void port_goes_down(void **s)
 	incomplete(6, S(10));
 	int pinned = reachable(7, S(10)), other = nd_neigh_get(&nd, 1, &GLOBAL1(9));
 	nd_pin(&nd, (unsigned)pinned);
-	nd_flush_port(&nd, 0);
+	nd_flush_interface(&nd, 0);
 	expect("down 0; removed 0; unreachable 1 #1; removed 1; down 2; ");
 	assert_int_equal(state_of(pinned), ND_UNRESOLVED);
 	assert_int_equal(state_of(other), ND_UNRESOLVED);
@@ -797,7 +797,7 @@ static void addresses_come_and_go(void **s)
 	assert_int_equal(nd_add_local(&nd, 0, &IP6_ALL_NODES, 64, our_mac, 0), E_INVAL);
 	assert_int_equal(nd_add_local(&nd, 0, &US, 129, our_mac, 0), E_INVAL);
 	assert_int_equal(nd_add_local(&nd, 0, &US, 64, broadcast, 0), E_INVAL);
-	assert_int_equal(nd_add_local(&nd, ND_PORTS_MAX, &US, 64, our_mac, 0), E_INVAL);
+	assert_int_equal(nd_add_local(&nd, ND_INTERFACES_MAX, &US, 64, our_mac, 0), E_INVAL);
 	int e = 0;
 	for (uint32_t n = 0; e == 0 && n < 3000; n++)
 		e = nd_add_local(&nd, 0, &GLOBAL(0x10000 + n), 64, our_mac, 0);
@@ -830,7 +830,8 @@ static void iterator_and_parameters(void **s)
 	incomplete(6, S(11));
 	assert_true(nd_next(&nd, &cursor, S(15), &e));
 	struct net_addr five = GLOBAL(5);
-	assert_true(net_addr_equal(&e.addr, &five) && e.port == 0 && e.age_ns == S(5) && !e.pinned);
+	assert_true(net_addr_equal(&e.addr, &five) && e.interface == 0 && e.age_ns == S(5) &&
+	            !e.pinned);
 	assert_memory_equal(e.mac, mac_a, 6);
 	assert_string_equal(nd_state_name(e.state), "reachable");
 	assert_true(nd_next(&nd, &cursor, S(15), &e));
@@ -885,7 +886,7 @@ static void random_life(void **s)
 			break;
 		case 8:
 			if (random_below(20) == 0)
-				nd_flush_port(&nd, 0);
+				nd_flush_interface(&nd, 0);
 			else if (random_below(20) == 0)
 				nd_set_static(&nd, 0, &GLOBAL(n), mac_a);
 			else if (random_below(4) == 0)
@@ -907,7 +908,7 @@ static void random_life(void **s)
 			bool up = e.state == ND_REACHABLE || e.state == ND_PROBE || e.state == ND_STATIC ||
 			          e.state == ND_DELAY;
 			assert_int_equal(up, rig_up[e.index]);
-			assert_int_equal(nd_neigh_find(&nd, e.port, &e.addr), e.index);
+			assert_int_equal(nd_neigh_find(&nd, e.interface, &e.addr), e.index);
 			assert_true(e.pending == 0 || e.state == ND_INCOMPLETE);
 		}
 		assert_int_equal(nd_pending(&nd), waiting);

@@ -144,7 +144,7 @@ static void waits_for_its_address(void **s)
 	assert_int_equal(sent(S(24), when, 9), 0);
 	run_to(S(24));
 	assert_int_equal(sent(S(26), when, 9), 1);
-	assert_true(ra.port[0].initial_left == 2);
+	assert_true(ra.interface[0].initial_left == 2);
 }
 
 /* 6.2.5 */

@@ -105,7 +105,7 @@ static int set_up(void **state)
 	rig_host(state);
 	slaac_init(&slaac, &nd, &ops, NULL);
 	assert_int_equal(slaac_start(&slaac, 0, our_mac, IP6_MTU_MIN - 1, S(1)), E_INVAL);
-	assert_int_equal(slaac_start(&slaac, ND_PORTS_MAX, our_mac, 1500, S(1)), E_INVAL);
+	assert_int_equal(slaac_start(&slaac, ND_INTERFACES_MAX, our_mac, 1500, S(1)), E_INVAL);
 	assert_int_equal(slaac_start(&slaac, 0, our_mac, 1500, S(1)), 0);
 	return 0;
 }
@@ -193,7 +193,7 @@ static void configures_itself(void **s)
 	int i = nd_neigh_find(&nd, 0, &LINK(5));
 	assert_int_equal(nd_neigh_state(&nd, (unsigned)i), ND_STALE);
 	assert_int_equal(nd_neigh_role(&nd, (unsigned)i), ND_ROLE_ROUTER);
-	assert_true(nd.port[0].reachable_ns == S(20) && nd.port[0].retransmit_ns == S(2));
+	assert_true(nd.interface[0].reachable_ns == S(20) && nd.interface[0].retransmit_ns == S(2));
 	nd_tick(&nd, S(10));
 	expect("tx0 ns any>g:1 20010db8:0:ff:fe000001 nonce; "); /* DAD; the group is joined for ll */
 	both_to(S(13));
@@ -204,7 +204,7 @@ static void configures_itself(void **s)
 	hush();
 	both_to(S(10) + S(1800));
 	expect("default0 none; ");
-	assert_true(slaac.port[0].soliciting); /* RFC 7559 2.2: solicited again */
+	assert_true(slaac.interface[0].soliciting); /* RFC 7559 2.2: solicited again */
 	both_to(S(10) + S(86400) - 1);
 	hush();
 	assert_true(slaac_is_on_link(&slaac, 0, &PREFIX, 64));
@@ -412,7 +412,7 @@ static void tables_are_bounded(void **s)
 		send(100 + n, S(10));
 	}
 	assert_int_equal(slaac.routers, SLAAC_ROUTERS_MAX);
-	assert_int_equal(slaac.prefixes, SLAAC_PORT_PREFIXES_MAX);
+	assert_int_equal(slaac.prefixes, SLAAC_INTERFACE_PREFIXES_MAX);
 	assert_true(counted[CNT_nd_router_refused] >= 180);
 	hush();
 	slaac_stop(&slaac, 0, S(11));
@@ -440,7 +440,7 @@ static void values_out_of_bounds(void **s)
 		assert_int_equal(counted[CNT_nd_router_refused] - before, rows[i].refused);
 	}
 	expect("");
-	assert_true(nd.port[0].reachable_ns == S(30) && nd.port[0].retransmit_ns == S(1));
+	assert_true(nd.interface[0].reachable_ns == S(30) && nd.interface[0].retransmit_ns == S(1));
 	begin(0);
 	with_mtu(1280);
 	send(5, S(10));

@@ -227,7 +227,7 @@ int rig_tear_down(void **state)
 	assert_int_equal(nd_pending(&nd), waiting);
 	assert_int_equal(given, released + refused + lost + waiting);
 	for (unsigned port = 0; port < 3; port++)
-		nd_flush_port(&nd, port);
+		nd_flush_interface(&nd, port);
 	assert_int_equal(nd_pending(&nd), 0);
 	assert_int_equal(given, released + refused + lost);
 	free(mem);

@@ -24,7 +24,7 @@ static void rx_in_order(void **s)
 			const struct pkt *p = &hand.pkt[i];
 			assert_ptr_equal(p->data, buf_base(hand.pool, p->buf) + ring_card.data_offset);
 			assert_int_equal(p->flags, 0);
-			assert_int_equal(p->port, 3);
+			assert_int_equal(p->interface, 3);
 			assert_frame(p->data, p->len, seq + i);
 			bytes += p->len;
 		}

@@ -1,5 +1,5 @@
-/* abi/coredump.h, kernel/remains and core/remains: which packets a report lists, that nothing in a
- * failed program is trusted, and the report's text. */
+/* abi/coredump.h, kernel/coredump and runtime/coredump: which packets a report lists, that nothing
+ * in a failed program is trusted, and the report's text. */
 #include "tests/unit/rig/host.h"
 
 #include "runtime/coredump.c"

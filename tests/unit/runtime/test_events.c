@@ -7,16 +7,17 @@
 struct core_self self;
 uint64_t host_tsc;
 static struct boot_info info;
-static _Alignas(64) uint8_t outbox[BOOT_HEADER_BYTES + sizeof(struct drop_counts) + sizeof(struct event_ring)];
+static _Alignas(
+        64) uint8_t shm[BOOT_HEADER_BYTES + sizeof(struct drop_counts) + sizeof(struct event_ring)];
 
 static int setup(void **s)
 {
 	(void)s;
 	memset(&info, 0, sizeof info);
 	memset(next_tsc, 0, sizeof next_tsc);
-	memset(outbox, 0xa5, sizeof outbox);
-	memset(outbox, 0, BOOT_HEADER_BYTES); /* as the kernel does */
-	info.core[3].outbox = (uint64_t)(uintptr_t)outbox;
+	memset(shm, 0xa5, sizeof shm);
+	memset(shm, 0, BOOT_HEADER_BYTES); /* as the kernel does */
+	info.core[3].shm = (uint64_t)(uintptr_t)shm;
 	info.tsc_boot = 1000;
 	self = (struct core_self){.info = &info, .id = 3, .clock = clock_make(1000000000)};
 	return 0;

@@ -27,8 +27,8 @@ static struct {
 } t;
 
 static struct boot_info info;
-static struct core_shm outbox;
-static struct published snapshot;
+static struct core_shm shm;
+static struct published published;
 
 bool data_turn(void)
 {
@@ -70,7 +70,7 @@ int64_t kcall(enum kcall number, uint64_t a, uint64_t b, uint64_t c)
 	(void)b;
 	(void)c;
 	assert_int_equal(number, KCALL_SLEEP);
-	assert_int_equal(outbox.parked, 1);
+	assert_int_equal(shm.parked, 1);
 	t.sleeps++;
 	uint64_t until = a && a < t.end ? a : t.end;
 	t.asleep_ns += until - host_tsc;
@@ -84,10 +84,10 @@ static int set_up(void **state)
 {
 	(void)state;
 	memset(&t, 0, sizeof t);
-	memset(&outbox, 0, sizeof outbox);
-	info.core[0].outbox = (uint64_t)(uintptr_t)&outbox;
-	info.snapshot = (uint64_t)(uintptr_t)&snapshot;
-	snapshot = (struct published){.phase = {PORTS_RUNNING}, .idle_sleep = 1};
+	memset(&shm, 0, sizeof shm);
+	info.core[0].shm = (uint64_t)(uintptr_t)&shm;
+	info.published = (uint64_t)(uintptr_t)&published;
+	published = (struct published){.phase = {PORTS_RUNNING}, .idle_sleep = 1};
 	self = (struct core_self){.info = &info,
 	                          .roles = CORE_DATA | CORE_CONTROL,
 	                          .clock = clock_make(1000000000)};
@@ -121,7 +121,7 @@ static void control_in_a_flood(void **state)
 static void control_when_idle(void **state)
 {
 	(void)state;
-	snapshot.idle_sleep = 0;
+	published.idle_sleep = 0;
 	t.turn_ns = 1 * US;
 	run(100 * MS);
 	assert_in_range(t.data_turns - t.control_turns, 0, 1);
@@ -171,7 +171,7 @@ static void no_interrupt(void **state)
 	run(1000 * MS);
 	assert_int_equal(t.sleeps, 0);
 	assert_in_range(t.arms, 15000, 20000);
-	assert_int_equal(outbox.parked, 0);
+	assert_int_equal(shm.parked, 0);
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 /*
- * runtime/ports.c, revive.c and takeover.c, the life of the ports, with data cores that answer when
- * the test lets them and a device that only records whether it runs: what is asked of which core
- * and when, and when the application is told.
+ * runtime/ports.c, recovery.c and warm_restart.c, the life of the ports, with data cores that
+ * answer when the test lets them and a device that only records whether it runs: what is asked of
+ * which core and when, and when the application is told.
  */
 #include "tests/unit/rig/host.h"
 
@@ -30,10 +30,10 @@ static struct world {
 	int stop_error, start_error, spread_error; /* for one pair */
 	bool gone;
 	bool hopeless;       /* the application's new tables are unusable */
-	const uint8_t *adopted; /* whose takeover it has been told of */
+	const uint8_t *adopted; /* whose warm restart it has been told of */
 	unsigned links;      /* calls of the hook `link` */
 	unsigned skipped;    /* data cores (one bit each) whose earlier messages were dropped */
-	size_t area;         /* bytes that it takes from the snapshot */
+	size_t area;         /* bytes that it takes from published memory */
 	jmp_buf anew;        /* the program has restarted itself */
 } w;
 
@@ -54,7 +54,7 @@ static void build_tables(void)
 	memset(area(), 1, w.area);
 }
 
-static bool adopt(const void *old, size_t bytes)
+static bool restore(const void *old, size_t bytes)
 {
 	w.adopted = old;
 	assert_int_equal(bytes, AREA);
@@ -87,7 +87,7 @@ static void link_told(unsigned port, const struct nic_link *link)
 }
 
 static const struct control_hooks hooks = {
-	.start = build_tables, .ports = ports_told, .link = link_told, .adopt = adopt};
+	.start = build_tables, .ports = ports_told, .link = link_told, .restore = restore};
 
 const struct app *core_app(void) { return &w.app; }
 void app_choose(void) {}
@@ -231,18 +231,18 @@ static int begin(void **state)
 	                   .area = AREA};
 	w.info.pci[0] = (struct pci_dev){.vendor = 0x1234};
 	self = (struct core_self){.info = &w.info, .clock = clock_make(1000000000)};
-	static _Alignas(4096) uint8_t snapshot[PUBLISHED_HEADER + AREAS * AREA], tables[TABLES];
-	static _Alignas(64) struct core_shm outbox[DATA_CORES + 1];
-	memset(snapshot, 0, sizeof snapshot);
-	memset(outbox, 0, sizeof outbox);
+	static _Alignas(4096) uint8_t published[PUBLISHED_HEADER + AREAS * AREA], tables[TABLES];
+	static _Alignas(64) struct core_shm shm[DATA_CORES + 1];
+	memset(published, 0, sizeof published);
+	memset(shm, 0, sizeof shm);
 	memset(tables, 0xa5, sizeof tables);
-	w.info.snapshot = (uintptr_t)snapshot;
-	w.info.snapshot_bytes = sizeof snapshot;
+	w.info.published = (uintptr_t)published;
+	w.info.published_bytes = sizeof published;
 	w.info.core[0].tables = (uintptr_t)tables;
 	w.info.core[0].tables_bytes = sizeof tables;
 	w.info.core[0].roles = CORE_CONTROL;
 	for (unsigned c = 0; c <= DATA_CORES; c++)
-		w.info.core[c].outbox = (uintptr_t)&outbox[c];
+		w.info.core[c].shm = (uintptr_t)&shm[c];
 	host_tsc = 0;
 	tables_init();
 	ports_init();
@@ -438,7 +438,7 @@ static void what_nobody_read_is_counted(void **s)
 	assert_int_equal(stats->rx_unread, 111);
 }
 
-/* A core that restarts while it is being revived: before it has prepared, after that, before it
+/* A core that restarts while it is being recovered: before it has prepared, after that, before it
  * polls. */
 static void one_comes_again_and_again(void **s)
 {
@@ -461,7 +461,7 @@ static void two_are_revived(void **s)
 	(void)s;
 	comes_anew(2);
 	comes_anew(0);
-	assert_int_equal(w.spread, ALL_PAIRS & ~4u); /* cores are revived one at a time */
+	assert_int_equal(w.spread, ALL_PAIRS & ~4u); /* cores are recovered one at a time */
 	answers_and_polls(2);
 	assert_int_equal(w.spread, 4 | 2);
 	ports_turn();
@@ -646,10 +646,10 @@ static void program_does_not_take_over(void **s)
 	w.app.data_tables = look_elsewhere;
 	starts_from_nothing();
 
-	w.info.snapshot_bytes -= 2 * AREA; /* no room for another set */
+	w.info.published_bytes -= 2 * AREA; /* no room for another set */
 	published_header()->area = 0;
 	fails();
-	w.info.snapshot_bytes += 2 * AREA;
+	w.info.published_bytes += 2 * AREA;
 	starts_from_nothing();
 }
 
@@ -717,7 +717,7 @@ static void program_takes_over_too_often(void **s)
 	restarts_all();
 }
 
-/* A data core that restarts meanwhile is revived afterwards; one that dies is not waited for. */
+/* A data core that restarts meanwhile is recovered afterwards; one that dies is not waited for. */
 static void data_core_fails_meanwhile(void **s)
 {
 	(void)s;

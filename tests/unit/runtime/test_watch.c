@@ -40,7 +40,7 @@ static int setup(void **s)
 	memset(seen, 0, sizeof seen);
 	look_tsc = lines = dma_looks = watch_control_tsc = 0;
 	for (unsigned i = 0; i < CORES; i++) {
-		info.core[i].outbox = (uint64_t)(uintptr_t)&box[i];
+		info.core[i].shm = (uint64_t)(uintptr_t)&box[i];
 		info.status[i].state = CORE_RUNNING;
 		box[i].stats.turns = 7;
 	}

@@ -1,7 +1,7 @@
 /*
  * A replay: the frames of a capture, laid out so that they can be sent again and again without
- * being copied, and when each of them is due. The control core makes it in the snapshot once for
- * each stream that replays a file; data cores and cards read it.
+ * being copied, and when each of them is due. The control core makes it in published memory once
+ * for each stream that replays a file; data cores and cards read it.
  *
  *     table of struct replay_frame | 16 bytes of zeros, frame | 16 bytes of zeros, frame | ...
  *

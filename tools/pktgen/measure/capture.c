@@ -20,7 +20,8 @@ static uint64_t record_bytes(uint64_t kept)
 static void append(struct capture_log *log, uint64_t at, const struct pkt *p, uint16_t kept,
                    uint64_t now_ns)
 {
-	const struct capture_record r = {.ns = now_ns, .len = p->len, .kept = kept, .port = p->port};
+	const struct capture_record r = {
+	        .ns = now_ns, .len = p->len, .kept = kept, .port = p->interface};
 	memcpy(log->memory + at, &r, sizeof r);
 	memcpy(log->memory + at + sizeof r, p->data, kept);
 }

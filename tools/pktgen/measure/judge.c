@@ -363,7 +363,7 @@ static __attribute__((noinline)) void judge_stamp(struct judge *j, struct run *r
 	struct judge_flow *f = &j->flow[flow];
 	struct judge_result *r = &j->result[stream];
 	run_end(run);
-	if (j->port_in[stream] != p->port && j->port_in[stream] != PLAN_PORT_NONE) {
+	if (j->port_in[stream] != p->interface && j->port_in[stream] != PLAN_PORT_NONE) {
 		r->wrong_port++;
 		return;
 	}
@@ -375,7 +375,7 @@ static __attribute__((noinline)) void judge_stamp(struct judge *j, struct run *r
 		return;
 	}
 	if (n == f->next) {
-		run_begin(run, key, p->port, f, r, latency);
+		run_begin(run, key, p->interface, f, r, latency);
 		run_extend(run, latency, p->len);
 	} else {
 		out_of_turn(f, r, n, p->len, latency);
@@ -412,8 +412,8 @@ static inline bool judge_frame(struct judge *j, struct run *run, const struct pk
 		at = find_plain6(p->data, p->len);
 	const uint8_t *stamp = p->data + at;
 	/* what is like the run's frames needs no other look */
-	if (unlikely(at == 0 || verify || raw32_load(stamp) != run->key || run->port != p->port ||
-	             !is_whole(stamp))) {
+	if (unlikely(at == 0 || verify || raw32_load(stamp) != run->key ||
+	             run->port != p->interface || !is_whole(stamp))) {
 		bool whole;
 		at = look(j, p, &whole);
 		if (at == 0)
@@ -422,7 +422,7 @@ static inline bool judge_frame(struct judge *j, struct run *run, const struct pk
 	}
 	uint32_t latency = run->now - raw32_load(stamp + offsetof(struct stamp, ns));
 	uint64_t number = raw64_load(stamp + offsetof(struct stamp, number));
-	if (likely(raw32_load(stamp) == run->key && run->port == p->port &&
+	if (likely(raw32_load(stamp) == run->key && run->port == p->interface &&
 	           number == run->next && latency <= run->latency_max))
 		run_extend(run, latency, p->len);
 	else

@@ -14,7 +14,7 @@ uint64_t host_tsc;
 struct core_self self;
 struct running running;
 static uint8_t tables[sizeof(struct dp_state)] __attribute__((aligned(64)));
-static struct dp_state *view = (struct dp_state *)(void *)tables;
+static struct dp_state *dp = (struct dp_state *)(void *)tables;
 static uint8_t arp_memory[8u << 20] __attribute__((aligned(64)));
 static struct fib_writer fib;
 static uint8_t fib_shared[1u << 20] __attribute__((aligned(64))), fib_private[8u << 20];
@@ -26,7 +26,7 @@ static bool cores_answer;
 void *core_published_area(size_t *bytes)
 {
 	*bytes = sizeof tables;
-	return view;
+	return dp;
 }
 
 uint64_t core_now_ns(void) { return now_ns; }
@@ -44,7 +44,7 @@ void routes_host(uint32_t ip, uint32_t nh)
 bool core_quiesce(void)
 {
 	const uint32_t nh = fib4_lookup(fib.fib, IP_A);
-	quiesced += nh == NH_NONE && view->adj[NH_NEIGHBOUR].state != ADJ_SPECIAL;
+	quiesced += nh == NH_NONE && dp->adj[NH_NEIGHBOUR].state != ADJ_SPECIAL;
 	return cores_answer;
 }
 
@@ -96,10 +96,14 @@ static int setup(void **s)
 	memset(tables, 0, sizeof tables);
 	memset(&running, 0, sizeof running);
 	running.config.arp_timeout_s = 60;
-	view->ifs = 1;
-	view->port[0] = (struct dp_interface){.mtu = 1500, .enabled = true, .link_up = true, .addresses = 1,
-	                                   .addr = {IP4(192, 0, 2, 1)}, .plen = {24}};
-	memcpy(view->port[0].mac, mac, sizeof mac);
+	dp->ifs = 1;
+	dp->port[0] = (struct dp_interface){.mtu = 1500,
+	                                    .enabled = true,
+	                                    .link_up = true,
+	                                    .addresses = 1,
+	                                    .addr = {IP4(192, 0, 2, 1)},
+	                                    .plen = {24}};
+	memcpy(dp->port[0].mac, mac, sizeof mac);
 	cores_answer = true;
 	assert_int_equal(fib4_init(&fib, fib_shared, sizeof fib_shared, fib_private, sizeof fib_private),
 	                 E_OK);
@@ -108,7 +112,7 @@ static int setup(void **s)
 }
 
 static uint32_t route(void) { return fib4_get(&fib, IP_A, 32); }
-static unsigned state(uint32_t nh) { return view->adj[nh].state; }
+static unsigned state(uint32_t nh) { return dp->adj[nh].state; }
 
 static uint32_t learn(void)
 {
@@ -143,12 +147,12 @@ static void a_number_that_a_core_may_still_use(void **s)
 	assert_int_equal(quiesced, 1);
 	assert_int_equal(route(), NH_NONE);
 	assert_int_not_equal(state(nh), ADJ_SPECIAL);
-	const struct adj was = view->adj[nh];
+	const struct adj was = dp->adj[nh];
 	unsigned host = 3; /* numbers are used in turn */
 	while (host < 3 + DP_NEIGHBOURS && neighbour_next_hop(0, IP4(192, 0, 0, 0) + host) != nh)
 		host++;
 	assert_in_range(host, 3, 2 + DP_NEIGHBOURS);
-	assert_memory_equal(&view->adj[nh], &was, sizeof was); /* nobody adopts it */
+	assert_memory_equal(&dp->adj[nh], &was, sizeof was); /* nobody uses it */
 }
 
 int main(void)

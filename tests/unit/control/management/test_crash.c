@@ -57,12 +57,12 @@ static int setup(void **s)
 	(void)s;
 	memset(&info, 0, sizeof info);
 	self = (struct core_self){.info = &info, .clock = clock_make(1000000000)};
-	static struct core_shm outbox;
+	static struct core_shm shm;
 	static struct event_ring ring;
-	memset(&outbox, 0, sizeof outbox);
+	memset(&shm, 0, sizeof shm);
 	memset(&ring, 0, sizeof ring);
 	core_events = &ring;
-	info.core[0].outbox = (uint64_t)(uintptr_t)&outbox;
+	info.core[0].shm = (uint64_t)(uintptr_t)&shm;
 	begun = shown_bytes = 0;
 	busy = false;
 	memset(writing, 0, sizeof writing);
@@ -244,7 +244,7 @@ static void printed_once(void **s)
 	                           "reports of %llu failures are missing here\r\n*** again\r\n");
 }
 
-/* A program's remains follow its report; where the kernel has printed the report they are printed
+/* A program's data follow its report; where the kernel has printed the report they are printed
  * alone. */
 static void printed_with_what_is_left(void **s)
 {

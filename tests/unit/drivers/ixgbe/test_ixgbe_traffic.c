@@ -28,7 +28,7 @@ static void receives(void **s)
 			unsigned len = make_udp(seq + i, (seq + i) * 7 % 1400 + 18);
 			assert_int_equal(p->len, len);
 			assert_memory_equal(p->data, frame, len);
-			assert_int_equal(p->port, 5);
+			assert_int_equal(p->interface, 5);
 			assert_int_equal(p->flags, PKT_CSUM_OK);
 			assert_int_equal((uintptr_t)p->data % 64, 0);
 			bytes += len;

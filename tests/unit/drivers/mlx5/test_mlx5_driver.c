@@ -71,7 +71,7 @@ static void receives(void **s)
 			numbered(seq, 60 + seq % 1455);
 			assert_int_equal(p->len, 60 + seq % 1455);
 			assert_memory_equal(p->data, f, p->len);
-			assert_int_equal(p->port, 5);
+			assert_int_equal(p->interface, 5);
 		}
 		let_go(0);
 		assert_buffers();

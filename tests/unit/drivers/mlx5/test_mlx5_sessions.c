@@ -21,7 +21,7 @@ static void expect_frames(uint32_t seq, unsigned n)
 	for (unsigned i = 0; i < n; i++) {
 		const struct pkt *p = &hand.pkt[hand.n - n + i];
 		assert_ptr_equal(p->data, buf_base(&w.pool, p->buf) + BUF_DATA_OFFSET);
-		assert_int_equal(p->port, 3);
+		assert_int_equal(p->interface, 3);
 		assert_frame(p->data, p->len, seq + i);
 	}
 }

@@ -78,7 +78,7 @@ static void frames_are_right(void **s)
 			const uint8_t *ip = p->data + ETH_HLEN;
 			struct udp_datagram d;
 			assert_int_equal(p->len, 60);
-			assert_int_equal(p->port, 3);
+			assert_int_equal(p->interface, 3);
 			assert_int_equal(p->flags, 0);
 			assert_ptr_equal(p->data, buf_base(&w.pool, p->buf) + BUF_DATA_OFFSET);
 			assert_memory_equal(p->data, w.nic.mac, ETH_ALEN);

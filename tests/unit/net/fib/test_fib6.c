@@ -537,7 +537,8 @@ static void hosts_come_and_go(void **s)
 	const size_t bytes = host6_shared_bytes(HOSTS);
 	struct host6_entry e;
 	for (uint32_t cursor = 0; host6_next(w.table, bytes, &cursor, &e); left--)
-		assert_int_equal(host6_lookup(w.table, e.port, (const uint8_t *)e.addr.w), e.nh);
+		assert_int_equal(host6_lookup(w.table, e.interface, (const uint8_t *)e.addr.w),
+		                 e.nh);
 	assert_int_equal(left, 0);
 	for (uint32_t cut = 0, cursor = 0; cut < bytes; cut += 997, cursor = 0)
 		assert_false(host6_next(w.table, cut, &cursor, &e)); /* a truncated table */

@@ -70,7 +70,7 @@ static void receive(unsigned log, unsigned port, unsigned first, unsigned n, uns
 		uint8_t *data = malloc(len);
 		for (unsigned k = 0; k < len; k++)
 			data[k] = octet(first + i, k);
-		v[i] = (struct pkt){.data = data, .len = (uint16_t)len, .port = (uint8_t)port};
+		v[i] = (struct pkt){.data = data, .len = (uint16_t)len, .interface = (uint8_t)port};
 	}
 	capture_vector(&file.log[log], &file.port[port], v, n, port, ns);
 	for (unsigned i = 0; i < n; i++)

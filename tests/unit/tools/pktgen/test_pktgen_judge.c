@@ -177,7 +177,8 @@ static void random_frames_do_no_harm(void **s)
 		len -= random_below(4) ? 0 : random_below(len);
 		uint8_t *exact = malloc(len ? len : 1);
 		memcpy(exact, frame[0], len);
-		v[0] = (struct pkt){.data = exact, .len = (uint16_t)len, .port = (uint8_t)random64()};
+		v[0] = (struct pkt){
+		        .data = exact, .len = (uint16_t)len, .interface = (uint8_t)random64()};
 		j.verify = random_below(2);
 		judge_vector(&j, v, 1, START + random_below(1000), rest);
 		free(exact);
@@ -206,7 +207,7 @@ static void vectors_are_judged_as_single_frames(void **s)
 			exact[i] = malloc(len ? len : 1);
 			memcpy(exact[i], frame[0], len);
 			v[i] = (struct pkt){.data = exact[i], .len = (uint16_t)len,
-			                    .port = random_below(9) == 0};
+			                    .interface = random_below(9) == 0};
 		}
 		unsigned together = judge_vector(&j, v, count, now, rest);
 		for (unsigned i = 0; i < count; i++)
@@ -474,7 +475,7 @@ static void ports_are_those_of_the_plan(void **s)
 	(void)s;
 	for (unsigned port = 0; port < 3; port++) {
 		v[0] = make(0, stamp_flow(2, 0), port, START);
-		v[0].port = (uint8_t)port;
+		v[0].interface = (uint8_t)port;
 		assert_int_equal(judge_vector(&j, v, 1, START + 10, rest), 0);
 	}
 	assert_true(results[2].received == 1 && results[2].wrong_port == 2);
