@@ -178,7 +178,7 @@ static struct pkt receive(const uint8_t *ip, size_t n)
 	memcpy(p.data + ETH_HLEN, ip, n);
 	p.len = (uint16_t)(n + ETH_HLEN);
 	uint8_t *end = buf_base(&pool, p.buf) + pool.stride;
-	__asan_poison_memory_region(p.data + p.len, (size_t)(end - p.data) - p.len);
+	ASAN_POISON_MEMORY_REGION(p.data + p.len, (size_t)(end - p.data) - p.len);
 	bool good = ip_is_ip6(ip) ? ip6_check(p.data + ETH_HLEN, (unsigned)n) == CNT_NONE &&
 	                                    ip6_next(ip) == IP6_TCP
 	                          : ip4_check(p.data + ETH_HLEN, (unsigned)n) == CNT_NONE &&

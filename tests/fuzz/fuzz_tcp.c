@@ -384,7 +384,7 @@ static void put(const struct segment *s)
 	raw16_store(tcp + 16, csum_fold(csum_partial(tcp, header + n, sum)) ^ s->bad_csum);
 	p.len = (uint16_t)(ETH_BYTES + ip_len + header + n);
 	/* What the frame does not fill may not be read. */
-	__asan_poison_memory_region(p.data + p.len,
+	ASAN_POISON_MEMORY_REGION(p.data + p.len,
 	                            (size_t)(buf_base(&lab.pool, p.buf) + STRIDE - p.data) - p.len);
 	lab.held[lab.held_n++] = p;
 	if (lab.held_n >= lab.held_max)
@@ -789,7 +789,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	while (in.n)
 		step(&in);
 	end();
-	__asan_unpoison_memory_region(buffers, sizeof buffers);
+	ASAN_UNPOISON_MEMORY_REGION(buffers, sizeof buffers);
 	free(mem);
 	return 0;
 }

@@ -187,14 +187,14 @@ struct core_msg *__wrap_ring_punt_next(unsigned d)
 {
 	struct core_msg *m = __real_ring_punt_next(d);
 	if (m)
-		__asan_poison_memory_region(m->frame + m->len, room_behind(m));
+		ASAN_POISON_MEMORY_REGION(m->frame + m->len, room_behind(m));
 	served = m;
 	return m;
 }
 
 void __wrap_ring_punt_done(unsigned d)
 {
-	__asan_unpoison_memory_region(served->frame + served->len, room_behind(served));
+	ASAN_UNPOISON_MEMORY_REGION(served->frame + served->len, room_behind(served));
 	__real_ring_punt_done(d);
 }
 

@@ -54,7 +54,7 @@ static void nic_stop(struct nic *nic)
 {
 	const struct core_memory *m = &self.info->core[0];
 	(void)nic;
-	__asan_unpoison_memory_region((void *)(uintptr_t)m->arena, m->arena_bytes);
+	ASAN_UNPOISON_MEMORY_REGION((void *)(uintptr_t)m->arena, m->arena_bytes);
 }
 
 static void nic_link(struct nic *nic, struct nic_link *out)
@@ -99,7 +99,7 @@ static void fence(const struct bufpool *pool, const struct pkt *p)
 	uint8_t *base = buf_base(pool, p->buf);
 	if (!(p->flags & PKT_CSUM_PARTIAL))
 		memset(base, 0xa5, BUF_META);
-	__asan_poison_memory_region(p->data + p->len, (size_t)(base + pool->stride - p->data) - p->len);
+	ASAN_POISON_MEMORY_REGION(p->data + p->len, (size_t)(base + pool->stride - p->data) - p->len);
 }
 
 static void assert_sound(const struct nic_queue *q)

@@ -227,7 +227,7 @@ static void read_pkt(struct end *e, struct pkt *p)
 	case READ_ECHO:
 		e->busy++;
 		/* The whole buffer is given, and other data may be appended to this. */
-		__asan_unpoison_memory_region(buf_base(pool, p->buf), pool->stride);
+		ASAN_UNPOISON_MEMORY_REGION(buf_base(pool, p->buf), pool->stride);
 		if (tcp_send_pkt(e->c, p) != E_OK)
 			rig_fail(__FILE__, __LINE__, "no room for the echo");
 		e->busy--;

@@ -452,7 +452,7 @@ static void fill(struct rig_host *h, struct pkt *p, const struct rig_frame *f)
 	}
 	p->len = (uint16_t)(ETH_BYTES + len);
 	p->flags = h->p.checked && !f->damaged ? PKT_CSUM_OK : 0;
-	__asan_poison_memory_region(p->data + p->len,
+	ASAN_POISON_MEMORY_REGION(p->data + p->len,
 	                            (size_t)(base + h->pool.stride - p->data) - p->len);
 }
 

@@ -10,6 +10,9 @@
 /* --- which seed is running --- */
 
 static uint64_t current_seed;
+/* Without sanitizers (clang's objects, tests/host/host.mk) it does not exist. */
+void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak));
+
 static const char *current_test = "";
 static const struct rig *current_rig;
 
@@ -44,7 +47,8 @@ struct rig_runs rig_runs(const char *test, unsigned usual)
 	r.end = r.first + (runs ? strtoull(runs, NULL, 0) : seed ? 1 : usual);
 	current_test = test;
 	signal(SIGABRT, on_abort);
-	__sanitizer_set_death_callback(say_seed);
+	if (__sanitizer_set_death_callback)
+		__sanitizer_set_death_callback(say_seed);
 	printf("%s: SEED=%llu RUNS=%llu\n", test, (unsigned long long)r.first,
 	       (unsigned long long)(r.end - r.first));
 	fflush(stdout);
@@ -340,7 +344,7 @@ static void host_end(struct rig_host *h)
 		rig_fail(__FILE__, __LINE__, "host %u: a timer is armed and no connection there",
 		         h->index);
 	rig_check(h->waiting == 0 && !h->sent_first);
-	__asan_unpoison_memory_region(h->bufs, (size_t)h->p.bufs * h->p.stride);
+	ASAN_UNPOISON_MEMORY_REGION(h->bufs, (size_t)h->p.bufs * h->p.stride);
 	free(h->bufs);
 	free(h->stack);
 	free(h->mem);

@@ -13,6 +13,7 @@
 uint64_t host_tsc;
 struct core_self self;
 struct running running;
+struct forwarding forwarding;
 static uint8_t tables[sizeof(struct dp_state)] __attribute__((aligned(64)));
 static struct dp_state *dp = (struct dp_state *)(void *)tables;
 static uint8_t arp_memory[8u << 20] __attribute__((aligned(64)));
@@ -97,13 +98,13 @@ static int setup(void **s)
 	memset(&running, 0, sizeof running);
 	running.config.arp_timeout_s = 60;
 	dp->ifs = 1;
-	dp->port[0] = (struct dp_interface){.mtu = 1500,
+	dp->interface[0] = (struct dp_interface){.mtu = 1500,
 	                                    .enabled = true,
 	                                    .link_up = true,
 	                                    .addresses = 1,
 	                                    .addr = {IP4(192, 0, 2, 1)},
 	                                    .plen = {24}};
-	memcpy(dp->port[0].mac, mac, sizeof mac);
+	memcpy(dp->interface[0].mac, mac, sizeof mac);
 	cores_answer = true;
 	assert_int_equal(fib4_init(&fib, fib_shared, sizeof fib_shared, fib_private, sizeof fib_private),
 	                 E_OK);
