@@ -11,14 +11,14 @@ static void set_state(struct adj *a, enum adj_state state)
 	__atomic_store_n(&a->state, state, __ATOMIC_RELEASE);
 }
 
-void adjacency_new(uint32_t nh, unsigned port, uint64_t gateway)
+void adjacency_new(uint32_t nh, unsigned interface, uint64_t gateway)
 {
 	struct adj *a = adjacency_of(nh);
-	a->port = dp_get()->interface[port].port;
-	a->interface = (uint8_t)port;
+	a->port = dp_get()->interface[interface].port;
+	a->interface = (uint8_t)interface;
 	a->gateway = gateway;
-	a->mtu =
-	        nh < NH_NEIGHBOUR6 ? dp_get()->interface[port].mtu : dp_get()->interface6[port].mtu;
+	a->mtu = nh < NH_NEIGHBOUR6 ? dp_get()->interface[interface].mtu
+	                            : dp_get()->interface6[interface].mtu;
 	set_state(a, ADJ_UNRESOLVED);
 }
 
@@ -27,9 +27,9 @@ void adjacency_up(uint32_t nh, const uint8_t *mac, uint16_t type)
 	struct adj *a = adjacency_of(nh);
 	set_state(a, ADJ_UNRESOLVED);
 	if (!core_quiesce()) /* dataplane/state.h, rule 2 */
-		return; /* the ports are restarted, and this neighbour asked for again */
+		return; /* the ports are being restarted; then the neighbour is resolved anew */
 	vlan_adjacency(a, &dp_get()->interface[a->interface], mac, type);
-	/* else a static one: it is known while its link is down, see neighbour_link */
+	/* a static neighbour is known while its link is down; later neighbour_link sets it */
 	if (dp_link_is_up(dp_get(), a->interface))
 		set_state(a, ADJ_FORWARD);
 }
@@ -41,8 +41,9 @@ void adjacency_down(uint32_t nh)
 
 void adjacency_free(uint32_t nh)
 {
-	/* If a data core does not come round the ports are restarted; until then nobody uses an
-	 * adjacency that does not say SPECIAL, so it stays as it is even when its number is reused. */
+	/* If a data core does not pass a quiescent point, the ports are restarted. Until then the
+	 * adjacency stays as it is, even when its number is reused: only one in ADJ_SPECIAL is
+	 * given to a new neighbour. */
 	if (core_quiesce())
 		adjacency_of(nh)->state = ADJ_SPECIAL;
 }
@@ -51,7 +52,7 @@ struct dp_carried adjacency_carried[DP_INTERFACES_MAX];
 uint64_t adjacency_waiting;
 void (*adjacency_tell_unreachable)(unsigned interface, const uint8_t *ip, unsigned len);
 
-/* The frame as it is on the wire of that VLAN. */
+/* A copy of the frame with the tag of that VLAN; NULL: it is too long. */
 static const uint8_t *with_tag(const uint8_t *frame, unsigned *len, unsigned vid)
 {
 	static uint8_t tagged[BUF_STRIDE_JUMBO];
@@ -64,17 +65,17 @@ static const uint8_t *with_tag(const uint8_t *frame, unsigned *len, unsigned vid
 	return tagged;
 }
 
-bool adjacency_send(unsigned port, unsigned pair, const uint8_t *frame, unsigned len)
+bool adjacency_send(unsigned interface, unsigned pair, const uint8_t *frame, unsigned len)
 {
-	const struct dp_interface *ifp = &dp_get()->interface[port];
+	const struct dp_interface *ifp = &dp_get()->interface[interface];
 	unsigned n = core_data_count();
 	if (pair >= n)
 		pair = n ? ifp->port % n : 0;
-	if (dp_is_loopback(ifp)) /* nobody is there */
+	if (dp_is_loopback(ifp)) /* it has no link */
 		return false;
 	if (ifp->vid) {
-		adjacency_carried[port].tx_pkts++;
-		adjacency_carried[port].tx_bytes += len;
+		adjacency_carried[interface].tx_pkts++;
+		adjacency_carried[interface].tx_bytes += len;
 		frame = with_tag(frame, &len, ifp->vid);
 	}
 	return n && frame && core_inject(pair, ifp->port, frame, len, INJECT_TX, 0) == E_OK;
@@ -87,12 +88,12 @@ static void put_header(uint8_t *frame, const struct adj *a)
 	memcpy(frame + 2 * ETH_ALEN, a->header + a->header_bytes - 2, 2);
 }
 
-void adjacency_send_own(unsigned port, const uint8_t *frame, unsigned len)
+void adjacency_send_own(unsigned interface, const uint8_t *frame, unsigned len)
 {
 	uint8_t padded[ETH_FRAME_MIN] = {0};
 	if (len < ETH_FRAME_MIN)
 		frame = memcpy(padded, frame, len);
-	if (!adjacency_send(port, PAIR_ANY, frame, len < ETH_FRAME_MIN ? ETH_FRAME_MIN : len))
+	if (!adjacency_send(interface, PAIR_ANY, frame, len < ETH_FRAME_MIN ? ETH_FRAME_MIN : len))
 		count(CNT_originated_drop_tx);
 }
 
@@ -112,7 +113,8 @@ void adjacency_mark(uint8_t *frame, enum frame_origin origin, unsigned pair)
 	adjacency_waiting += origin == FRAME_TRANSIT;
 }
 
-/* A packet that waited is larger than its link's MTU (and has no DF: the data core has looked). */
+/* Sends a packet that waited and is larger than its link's MTU in fragments. It has no DF, as the
+ * data core has checked. */
 static bool send_fragments(const struct adj *a, unsigned pair, const uint8_t *frame)
 {
 	static uint8_t piece[BUF_STRIDE_JUMBO];
@@ -171,10 +173,10 @@ static uint32_t next_hop_of(const void *ctx, unsigned index)
 	return *(const uint32_t *)ctx + index;
 }
 
-void adjacency_op_tx(void *ctx, unsigned port, const uint8_t *frame, unsigned len)
+void adjacency_op_tx(void *ctx, unsigned interface, const uint8_t *frame, unsigned len)
 {
 	(void)ctx;
-	adjacency_send_own(port, frame, len);
+	adjacency_send_own(interface, frame, len);
 }
 
 void adjacency_op_down(void *ctx, unsigned index)

@@ -1,6 +1,6 @@
 /*
- * Adjacencies in the data-plane state, and the frames that go to neighbours or wait for them: what
- * ARP (neighbour.c) and neighbour discovery (neighbour6.c) have in common.
+ * Adjacencies in the data-plane state, and frames that are sent to neighbours or wait for them. ARP
+ * (neighbour.c) and neighbour discovery (neighbour6.c) share these functions.
  */
 #ifndef CONTROL_FORWARDING_ADJACENCY_H
 #define CONTROL_FORWARDING_ADJACENCY_H
@@ -13,55 +13,60 @@ static inline struct adj *adjacency_of(uint32_t nh)
 	return &dp_get()->adj[nh];
 }
 
-/* A neighbour comes to life: nobody uses the adjacency yet, or it is unresolved. gateway: as in
- * struct adj. */
-void adjacency_new(uint32_t nh, unsigned port, uint64_t gateway);
+/* Makes the adjacency of a new neighbour, unresolved. It must be unused or unresolved before.
+ * gateway: as in struct adj. */
+void adjacency_new(uint32_t nh, unsigned interface, uint64_t gateway);
 
-/* The neighbour has this MAC: forward, with an Ethernet header of that type, unless the link is
- * down. Waits for the data cores (dataplane/state.h, rule 2). */
+/* Sets the neighbour's MAC and, if the link is up, has data cores forward to it, with an Ethernet
+ * header of that type. Waits for the data cores (dataplane/state.h, rule 2). */
 void adjacency_up(uint32_t nh, const uint8_t *mac, uint16_t type);
 
-/* Hand its packets to the control core. */
+/* From now on data cores punt the neighbour's packets. */
 void adjacency_down(uint32_t nh);
 
-/* The neighbour is forgotten and no route leads to it any more: waits for the data cores, then the
- * number may be used again. */
+/* Frees the adjacency of a forgotten neighbour, to which no route leads any more. Waits for the
+ * data cores; then the number may be used again. */
 void adjacency_free(uint32_t nh);
 
 /*
- * Hands a complete frame to a data core. Each one that polls can send by any port. What came from
- * one goes back by its queue pair: a device without RSS sends the packets of a flow to the queue
- * that it last saw the flow's answers leave by (VIRTIO 1.2 5.1.6.5.6), and a TCP connection has to
- * stay with its core. For the rest (PAIR_ANY), a port keeps to one pair.
+ * Hands a complete frame to a data core, to leave by that interface. False: it cannot be sent.
+ * Every data core that polls can send by any port. A frame from a data core leaves by that core's
+ * queue pair: a device without RSS receives a flow on the queue that last sent packets of the flow
+ * (VIRTIO 1.2 5.1.6.5.6), and a TCP connection must stay on its core. All other frames of a port
+ * (PAIR_ANY) leave by one pair.
  */
-bool adjacency_send(unsigned port, unsigned pair, const uint8_t *frame, unsigned len);
+bool adjacency_send(unsigned interface, unsigned pair, const uint8_t *frame, unsigned len);
 
-/* What the control core has sent by interfaces that are no ports, since the ports started; rx is
- * nothing. */
+/* Frames that the control core has sent by VLAN interfaces since the ports started; the rx counts
+ * stay 0. */
 extern struct dp_carried adjacency_carried[DP_INTERFACES_MAX];
 
-/* The same for one of our own, in a buffer of any length: filled up to what Ethernet wants. One
- * that cannot leave is counted. */
-void adjacency_send_own(unsigned port, const uint8_t *frame, unsigned len);
+/* Sends a frame of our own by any queue pair, padded to the Ethernet minimum; the buffer may be
+ * shorter. A frame that cannot be sent is counted as originated_drop_tx. */
+void adjacency_send_own(unsigned interface, const uint8_t *frame, unsigned len);
 
-/* Where a frame given to ARP comes from: what becomes of a received one is its fate, what becomes
- * of our own is not. */
+/* The origin of a frame given to ARP or ND. A received frame gets a fate (net/counters.h), one of
+ * our own does not. */
 enum frame_origin { FRAME_TRANSIT, FRAME_OWN };
 
-#define PAIR_ANY 0xff /* of queue pairs: any will do */
+#define PAIR_ANY 0xff /* instead of a queue pair: any */
 
-/* How the sender of a packet of len bytes at ip, which came in by that interface, is told that the
- * neighbour does not answer: an ICMP error, if one is allowed. Set before the ports run. */
+/* Sends an ICMP error, if one is allowed, about a packet of len bytes at ip, whose neighbour on
+ * that interface does not answer. Set before the ports run. */
 extern void (*adjacency_tell_unreachable)(unsigned interface, const uint8_t *ip, unsigned len);
 
 extern uint64_t adjacency_waiting; /* received frames that wait for a neighbour: a gauge */
 
 /*
- * A frame that waits has no Ethernet header yet: its first bytes say where it came from, the
- * interface too, and whether it is being followed (ADJACENCY_TRACE, control/monitor/trace.h). Marked, it is
- * handed to the table of its family, and whatever becomes of it ends in one of the others:
- * it leaves; its neighbour, on that interface, does not answer (the sender of a received one is told);
- * it has been pushed out.
+ * A frame that waits has no Ethernet header yet. adjacency_mark writes into its first bytes its
+ * origin, its queue pair, its trace mark (ADJACENCY_TRACE, control/monitor/trace.h) and the
+ * interface by which it came in (ADJACENCY_FROM). The caller then gives it to the table of its
+ * family. Exactly one of these calls ends its wait:
+ *
+ *     adjacency_release       its neighbour is known: sends it
+ *     adjacency_unreachable   its neighbour on that interface does not answer: sends an ICMP error
+ *                             about a received frame
+ *     adjacency_lost          it was pushed out of the queue
  */
 #define ADJACENCY_TRACE 2
 #define ADJACENCY_FROM (ADJACENCY_TRACE + TRACE_MARK)
@@ -70,9 +75,9 @@ void adjacency_release(uint32_t nh, uint8_t *frame, unsigned len);
 void adjacency_unreachable(unsigned interface, const uint8_t *frame, unsigned len);
 void adjacency_lost(const uint8_t *frame);
 
-/* What both tables ask of us in the same way (struct arp_ops, struct nd_ops). ctx: a uint32_t, the
- * next hop that neighbour 0 of the table is. */
-void adjacency_op_tx(void *ctx, unsigned port, const uint8_t *frame, unsigned len);
+/* The callbacks that struct arp_ops and struct nd_ops share. ctx: a uint32_t, the next-hop number
+ * of the table's neighbour 0. */
+void adjacency_op_tx(void *ctx, unsigned interface, const uint8_t *frame, unsigned len);
 void adjacency_op_down(void *ctx, unsigned index);
 void adjacency_op_release(void *ctx, unsigned index, uint8_t *frame, unsigned len);
 void adjacency_op_lost(void *ctx, unsigned index, uint8_t *frame, unsigned len);

@@ -1,23 +1,22 @@
 /*
  * The configuration's access lists: compiled for the data cores (net/acl/acl.h), replaced while
- * these judge packets, shown with what they have counted.
+ * these classify packets, and shown with their counts.
  *
- * They lie behind the data-plane state, in published memory, in two parts of one size: those in
- * force in one, the next ones are compiled in the other (filter_prepare). Then one pointer is
- * stored (filter_switch), data cores read it once a vector, and after core_quiesce the first part
- * is for the lists after these. So there is always room for as much as fits into one part, however
- * often lists change and whatever they were before. A list that stays as it is is not compiled
- * again, but copied.
+ * The compiled lists lie in published memory, behind the data-plane state, in two parts of equal
+ * size. One part holds the lists in force; filter_prepare compiles the next ones into the other.
+ * filter_switch then stores one pointer, which data cores read once a vector. After core_quiesce
+ * the first part is free for the next change. Every change can thus use one whole part, whatever
+ * the lists before it were. A list that does not change is copied instead of compiled.
  *
- * Each list has its counts in each data core's shared area (dp_counted), one for every
- * rule, then one for every enum acl_other; those of either part lie apart, so that a count means
- * the same all the time that it is counted in. What is shown is the difference to offset[]: for
- * `clear`, since only their core may write counts, and for the rules that keep theirs when lists
- * change.
+ * Each data core counts in its own shared area (dp_counted). A list has one count for each rule,
+ * then one for each enum acl_other. The two parts use separate counts, so that a count keeps its
+ * meaning while data cores add to it. Only the data core may write its counts. Therefore offset[]
+ * is subtracted from a sum before it is shown: for `clear`, and for rules that keep their counts
+ * when lists change.
  *
- * A list of IPv6 that says nothing else lets pass neighbour solicitations and advertisements before
- * it denies the rest, as IOS has it: without them no neighbour would be found, and nobody means
- * that (RFC 4890 4.4.1: must not be dropped). These two are rules like others, behind the last.
+ * An IPv6 list permits neighbour solicitations and advertisements before it denies the rest, as in
+ * IOS, unless one of its rules decides on them. Without them no neighbour would be found (RFC 4890
+ * 4.4.1: must not be dropped). These two are rules like others, behind the list's last rule.
  */
 #include "control/forwarding/filter.h"
 #include "control/config/config.h"
@@ -32,21 +31,21 @@
 #include "lib/number.h"
 
 #define IMPLIED6 2
-#define RULES_SHOWN_MAX 2000 /* of a list: as with routes, more would hold the console */
+#define RULES_SHOWN_MAX 2000 /* of a list; as with routes, more would block the console */
 
-#define PART_LEAST 16 /* that share of the room a part has, though lists take less */
+#define PART_LEAST 16 /* a part is at least 1/16 of the room, even if lists take less */
 
 _Static_assert(CONFIG_ACL_RULES_MAX + CONFIG_ACLS_MAX * (IMPLIED6 + ACL_OTHERS) <=
-               DP_FILTER_COUNTS_EACH, "each rule has its count");
+               DP_FILTER_COUNTS_EACH, "every rule has a count");
 
 typedef unsigned long long ull;
 
-/* The lists in one part, as config.acl has them. */
+/* The compiled lists of one part; the arrays have the indices of config.acl. */
 struct lists {
 	uint8_t *at;
 	const struct acl *table[CONFIG_ACLS_MAX];
 	size_t table_bytes[CONFIG_ACLS_MAX];
-	uint32_t counts_at[CONFIG_ACLS_MAX]; /* among dp_counted */
+	uint32_t counts_at[CONFIG_ACLS_MAX]; /* the first count of each, in dp_counted.filter */
 	uint32_t counts_end;
 	size_t bytes;
 };
@@ -56,8 +55,8 @@ static struct {
 	size_t part_bytes;
 	unsigned in_force;
 	bool prepared; /* the other part holds what filter_switch puts into force */
-	bool resting;  /* the other part may still be read */
-	uint64_t offset[DP_FILTER_COUNTS]; /* of what the counts are, to what is shown */
+	bool resting;  /* data cores may still read the other part */
+	uint64_t offset[DP_FILTER_COUNTS]; /* subtracted from a count to show it */
 	void *scratch;
 	size_t scratch_bytes;
 } filter;
@@ -89,8 +88,8 @@ static struct acl_rule implied_rule(uint8_t type)
 	};
 }
 
-/* The scratch for the longest list: its rules, then the compiler's. Private memory is never given
- * back, so half as much again is taken where a list has grown. */
+/* Scratch memory for the longest list: its rules, then the compiler's scratch. Private memory is
+ * never freed, so when a list has grown, half as much again is taken. */
 static void *take_scratch(const struct config *c, uint32_t *rules_max)
 {
 	*rules_max = 0;
@@ -119,7 +118,7 @@ static bool same_list(const struct config *a, const struct config_acl *l, const 
 	return true;
 }
 
-/* The table in force of a list of that name, version and rules, and its size; NULL: there is none. */
+/* The table in force of a list with the same name, version and rules, and its size; NULL: none. */
 static const struct acl *find_same(const struct config *c, const struct config_acl *l, size_t *bytes)
 {
 	const struct lists *from = &filter.part[filter.in_force];
@@ -144,8 +143,8 @@ static int compile(const struct config *c, const struct config_acl *l, struct ac
 	                   scratch, out, used);
 }
 
-/* Compiles the lists of c into part p, of which they may take `room` bytes. Those that the part in
- * force has, if that is another one, are copied. */
+/* Compiles the lists of c into part p, of which they may take `room` bytes. If another part is in
+ * force, lists that it has are copied from there. */
 static int compile_all(const struct config *c, unsigned p, size_t room, struct text_error *err)
 {
 	struct lists *to = &filter.part[p];
@@ -188,15 +187,15 @@ static void set_filter(struct dp_filter *f, const struct lists *lists, const str
 		*f = (struct dp_filter){lists->table[l - c->acl], lists->counts_at[l - c->acl]};
 }
 
-/* Where the lists of part p filter, for data cores that do not look yet. */
+/* Sets the filters of all interfaces in filter_set[p], which no data core reads yet. */
 static void set_filters(struct dp_state *v, unsigned p, const struct config *c)
 {
 	const struct lists *lists = &filter.part[p];
 	struct dp_filter_set *set = &v->filter_set[p];
 	memset(set, 0, sizeof *set);
-	for (unsigned port = 0; port < c->interfaces; port++) {
-		const struct config_interface *i = &c->interface[port];
-		struct dp_filters *f = &set->interface[port];
+	for (unsigned interface = 0; interface < c->interfaces; interface++) {
+		const struct config_interface *i = &c->interface[interface];
+		struct dp_filters *f = &set->interface[interface];
 		set_filter(&f->in[0], lists, c, &i->filter[CONFIG_FILTER_IN4]);
 		set_filter(&f->out[0], lists, c, &i->filter[CONFIG_FILTER_OUT4]);
 		set_filter(&f->in[1], lists, c, &i->filter[CONFIG_FILTER_IN6]);
@@ -232,14 +231,15 @@ int filter_start(struct dp_state *v, uint8_t *at, size_t room, size_t *used, str
 
 /* --- live --- */
 
-/* Do both say the same of filters? */
+/* True if both have the same lists and filters. */
 static bool same_filters(const struct config *a, const struct config *b)
 {
 	bool same = a->acl_count == b->acl_count;
 	for (unsigned i = 0; same && i < a->acl_count; i++)
 		same = same_list(a, &a->acl[i], b, &b->acl[i]);
-	for (unsigned p = 0; same && p < CONFIG_PORTS_MAX; p++) {
-		const struct config_interface *i = &a->interface[p], *k = &b->interface[p];
+	for (unsigned interface = 0; same && interface < CONFIG_PORTS_MAX; interface++) {
+		const struct config_interface *i = &a->interface[interface];
+		const struct config_interface *k = &b->interface[interface];
 		same = i->deny_silently == k->deny_silently && i->deny_silently6 == k->deny_silently6;
 		for (unsigned way = 0; same && way < CONFIG_FILTERS; way++)
 			same = strcmp(i->filter[way].name, k->filter[way].name) == 0;
@@ -254,14 +254,13 @@ int filter_prepare(const struct config *next, struct text_error *err)
 		return E_OK;
 	filter.resting = filter.resting && !core_quiesce();
 	if (filter.resting)
-		return text_fail(err, 1, text_of(""), "a data core does not let go of the lists before "
-		                 "these");
+		return text_fail(err, 1, text_of(""), "a data core still uses the previous lists");
 	int e = compile_all(next, !filter.in_force, filter.part_bytes, err);
 	filter.prepared = e == E_OK;
 	return e;
 }
 
-/* All data cores' counts of number n. */
+/* Count n, summed over all data cores. */
 static uint64_t counted(uint32_t n)
 {
 	uint64_t sum = 0;
@@ -271,14 +270,14 @@ static uint64_t counted(uint32_t n)
 	return sum;
 }
 
-/* Those since the last clear, or since there is this rule. */
+/* Matches since the last clear, or since the rule exists. */
 static ull matches(uint32_t n)
 {
 	return counted(n) - filter.offset[n];
 }
 
-/* The counts of list l of `next`, in part `to`, go on where those of list m of the running
- * configuration end, rule by rule; both are in the order of their numbers. */
+/* Continues the counts of list m of the running configuration, which begin at `from`, in those of
+ * list l of `next`, which begin at `to`, rule by rule. Both lists are sorted by sequence number. */
 static void carry_counts(const struct config *next, const struct config_acl *l, uint32_t to,
                          const struct config_acl *m, uint32_t from)
 {
@@ -291,7 +290,7 @@ static void carry_counts(const struct config *next, const struct config_acl *l, 
 		if (k < m->rules && config_acl_same(&old[k], &new[r]))
 			filter.offset[to + r] -= matches(from + k);
 	}
-	/* behind the rules is what every list of that version has */
+	/* every list of that version has the same counts behind its rules */
 	for (uint32_t n = 0; n < implied(l) + ACL_OTHERS; n++)
 		filter.offset[to + l->rules + n] -= matches(from + m->rules + n);
 }
@@ -309,7 +308,7 @@ void filter_switch(const struct config *next)
 	set_filters(v, now, next);
 	__atomic_store_n(&v->filters, &v->filter_set[now], __ATOMIC_RELEASE);
 	filter.in_force = now;
-	/* then the old counts stay as they are; if not, all ports are about to be restarted */
+	/* then the old counts do not change; on failure all ports are about to be restarted */
 	filter.resting = !core_quiesce();
 	for (unsigned i = 0; i < next->acl_count; i++) {
 		const struct config_acl *m = config_acl_find(&running.config, next->acl[i].name);
@@ -321,18 +320,18 @@ void filter_switch(const struct config *next)
 
 /* --- show, clear --- */
 
-void filter_text(char *buf, size_t size, unsigned set, unsigned port, bool out, bool six,
+void filter_text(char *buf, size_t size, unsigned set, unsigned interface, bool out, bool six,
                  uint32_t rule)
 {
 	const struct config *c = &running.config;
 	unsigned way = out ? six ? CONFIG_FILTER_OUT6 : CONFIG_FILTER_OUT4
 	                   : six ? CONFIG_FILTER_IN6 : CONFIG_FILTER_IN4;
-	const char *name = c->interface[port].filter[way].name;
+	const char *name = c->interface[interface].filter[way].name;
 	const struct config_acl *l = set == filter.in_force ? config_acl_find(c, name) : NULL;
 	char text[CONFIG_ACL_RULE_TEXT];
 	const char *said;
 	if (!l)
-		said = "a list that is no more";
+		said = "a list no longer in force";
 	else if (rule < l->rules)
 		said = config_acl_rule_text(text, &c->acl_rules[l->first + rule], six);
 	else if (rule - l->rules < implied(l))

@@ -6,7 +6,7 @@
 enum state {
 	FREE,
 	USED,
-	RESTING, /* data cores may still look at it */
+	RESTING, /* data cores may still read it */
 };
 
 static uint8_t state[DP_GROUPS];
@@ -23,7 +23,7 @@ void groups_start(void)
 	struct dp_state *v = dp_get();
 	memset(state, 0, sizeof state);
 	resting = 0;
-	/* the same as long as this program runs: a restart of the ports sends flows where they went */
+	/* kept while this program runs: flows keep their paths when the ports restart */
 	static uint64_t seed;
 	while (seed == 0)
 		core_random(&seed, sizeof seed);

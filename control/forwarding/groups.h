@@ -1,31 +1,31 @@
 /*
- * Groups of next hops (net/ecmp.h) in the data-plane state, for routes with several. Who makes
- * routes keeps them; all of this is on the control core.
+ * Groups of next hops (net/ecmp.h) in the data-plane state, for routes with several next hops. The
+ * owner of the routes makes, changes and frees them, on the control core.
  *
- * A member is a next-hop number of NH_NULL0 and above that is no group; a neighbour among them
- * is pinned by the caller (arp_pin, nd_pin) as long as it is one. A change is seen by data cores
- * bucket by bucket, so what has gone out of a group may serve once more until they have been waited
- * for (core_quiesce), as adjacency_free does.
+ * A member is a next-hop number of NH_NULL0 or above that is not a group. The caller keeps a
+ * neighbour pinned (arp_pin, nd_pin) while it is a member. Data cores see a change bucket by
+ * bucket. They may therefore still use a former member until the caller has waited for them
+ * (core_quiesce), as adjacency_free does.
  */
 #ifndef CONTROL_FORWARDING_GROUPS_H
 #define CONTROL_FORWARDING_GROUPS_H
 
 #include "dataplane/state.h"
 
-/* Before the first route is made: there is none, and what was is forgotten. */
+/* Forgets all groups. Called before the first route is made. */
 void groups_start(void);
 
-/* A next-hop number for a route by n members, 1 to ECMP_MEMBERS_MAX; NH_NONE: there are no more
- * groups. */
+/* Makes a group of n members, 1 to ECMP_MEMBERS_MAX; returns its next-hop number. NH_NONE: there
+ * are no more groups. */
 uint32_t group_make(const uint16_t *member, unsigned n);
 
-/* Gives it other members; only flows of the buckets that change take another way. */
+/* Sets other members. Only flows of changed buckets take another path. */
 void group_change(uint32_t nh, const uint16_t *member, unsigned n);
 
-/* No route leads to it any more. Its number rests until groups_reclaim. */
+/* Frees a group to which no route leads any more. Its number rests until groups_reclaim. */
 void group_free(uint32_t nh);
 
-/* Numbers that rest; and makes them usable again, after core_quiesce. */
+/* The count of resting numbers; and makes them usable again, after core_quiesce. */
 unsigned groups_resting(void);
 void groups_reclaim(void);
 

@@ -1,6 +1,6 @@
 /*
- * Interfaces: what the data-plane state has of each, the routes that follow from their addresses,
- * and their links. A port and its VLANs have one link; a loopback's is always up.
+ * Interfaces: their entries in the data-plane state, the routes that follow from their addresses,
+ * and their links. A port and its VLANs share one link; a loopback's link is always up.
  */
 #include "control/config/config.h"
 #include "control/config/running.h"
@@ -16,11 +16,11 @@
 #include "lib/number.h"
 #include "net/ip4.h"
 
-/* config.h knows neither machine nor runtime */
+/* config.h does not include the headers of the runtime and the data plane */
 _Static_assert(CONFIG_PORTS_MAX == NIC_PORTS_MAX && CONFIG_IFS_MAX == DP_INTERFACES_MAX &&
-               CONFIG_VID_MAX == ETH_VID_MAX, "an interface has one number in both");
+               CONFIG_VID_MAX == ETH_VID_MAX, "an interface has the same number in both");
 _Static_assert(CONFIG_ADDRESSES_MAX <= DP_ADDRESSES_MAX, "interfaces_start copies them");
-_Static_assert(DP_NAME_MAX == CONFIG_IF_NAME_SIZE, "dp_name has config_key_name write it");
+_Static_assert(DP_NAME_MAX == CONFIG_IF_NAME_SIZE, "config_key_name writes it");
 
 unsigned interface_mtu(const struct config *c, unsigned port)
 {
@@ -28,7 +28,7 @@ unsigned interface_mtu(const struct config *c, unsigned port)
 	return c->interface[port].mtu ? c->interface[port].mtu : u32_min(CONFIG_MTU_DEFAULT, most);
 }
 
-/* What a port and its VLANs have. */
+/* Sets the interface of a port or of a VLAN. */
 static void start_link(struct dp_state *v, unsigned n, const struct config_interface *i)
 {
 	const struct config *c = &running.config;
@@ -53,8 +53,8 @@ static void start_link(struct dp_state *v, unsigned n, const struct config_inter
 	glean->mtu = ifp->mtu;
 }
 
-/* Its addresses are the machine's, whatever link is up; IPv6's need no DAD, for nobody else is
- * there (RFC 4862 5.4). */
+/* A loopback's addresses are usable whatever link is up. IPv6's need no DAD: no other station is on
+ * the interface (RFC 4862 5.4). */
 static void start_loopback(struct dp_state *v, unsigned n, const struct config_interface *i)
 {
 	struct dp_interface6 *six = &v->interface6[n];
@@ -102,16 +102,16 @@ void interfaces_start(struct dp_state *v)
 
 /* --- routes --- */
 
-/* What follows from the addresses of an interface: its subnets, its addresses, their broadcasts. */
-static void add_connected(unsigned port, const struct dp_interface *ifp)
+/* Announces the IPv4 subnets, addresses and broadcast addresses of an interface. */
+static void add_connected(unsigned interface, const struct dp_interface *ifp)
 {
 	for (unsigned a = 0; a < ifp->addresses; a++) {
 		const uint32_t addr = ifp->addr[a];
 		const struct net_addr own = net_addr_ip4(addr);
-		bool loopback = dp_is_loopback(ifp); /* nobody else is on its subnet */
+		bool loopback = dp_is_loopback(ifp); /* no other host is on its subnet */
 		if (!loopback || ifp->plen[a] < 32)
 			routes_connected(&own, ifp->plen[a], false,
-			                 loopback ? NH_NULL0 : NH_CONNECTED + port);
+			                 loopback ? NH_NULL0 : NH_CONNECTED + interface);
 		if (ifp->plen[a] <= 30 && !loopback) {
 			const struct net_addr last = net_addr_ip4(ip4_subnet_broadcast(addr, ifp->plen[a]));
 			/* all zeros: the old broadcast, RFC 1812 5.3.5 */
@@ -123,16 +123,16 @@ static void add_connected(unsigned port, const struct dp_interface *ifp)
 	}
 }
 
-/* A link's subnets; a loopback's addresses, which no host of hosts6 is, and the rest of their
- * subnets, where nobody is. */
-static void add_connected6(unsigned port, const struct config_interface *i)
+/* Announces the IPv6 subnets of an interface. Those of a loopback lead to null0, except our
+ * addresses, which are not in hosts6. */
+static void add_connected6(unsigned interface, const struct config_interface *i)
 {
 	for (unsigned a = 0; a < i->address6_count; a++) {
 		const struct config_address6 *own = &i->address6[a];
 		bool loopback = config_is_loopback(i);
 		if (!loopback || own->plen < 128)
 			routes_connected(&own->addr, own->plen, true,
-			                 loopback ? NH_NULL0 : NH_CONNECTED + port);
+			                 loopback ? NH_NULL0 : NH_CONNECTED + interface);
 		if (loopback)
 			routes_local(&own->addr, 128, true, NH_LOCAL);
 	}
@@ -144,35 +144,36 @@ void interfaces_routes(const struct dp_state *v)
 	const struct net_addr broadcast = net_addr_ip4(IP4_BROADCAST);
 	routes_local(&multicast, 4, false, NH_MULTICAST);
 	routes_local(&broadcast, 32, false, NH_BROADCAST);
-	for (unsigned p = 0; p < v->ifs; p++)
-		if (v->interface[p].enabled)
-			add_connected(p, &v->interface[p]);
-	for (unsigned p = 0; p < v->ifs; p++)
-		if (v->interface[p].enabled6)
-			add_connected6(p, &running.config.interface[p]);
+	for (unsigned interface = 0; interface < v->ifs; interface++)
+		if (v->interface[interface].enabled)
+			add_connected(interface, &v->interface[interface]);
+	for (unsigned interface = 0; interface < v->ifs; interface++)
+		if (v->interface[interface].enabled6)
+			add_connected6(interface, &running.config.interface[interface]);
 }
 
-static void add_own6(unsigned port, const struct config_interface *i)
+static void add_own6(unsigned interface, const struct config_interface *i)
 {
 	for (unsigned a = 0; a < i->address6_count; a++) {
 		const struct config_address6 *own = &i->address6[a];
 		const struct net_addr anycast = ip6_prefix_of(&own->addr, own->plen);
-		routes_own6(port, &own->addr, own->plen);
+		routes_own6(interface, &own->addr, own->plen);
 		if (ip6_is_subnet_router(&anycast, &own->addr, own->plen))
-			routes_own6(port, &anycast, own->plen);
+			routes_own6(interface, &anycast, own->plen);
 	}
 }
 
 void interfaces_own6(const struct dp_state *v)
 {
-	for (unsigned p = 0; p < v->ifs; p++)
-		if (v->interface[p].enabled6 && !config_is_loopback(&running.config.interface[p]))
-			add_own6(p, &running.config.interface[p]);
+	for (unsigned interface = 0; interface < v->ifs; interface++)
+		if (v->interface[interface].enabled6 &&
+		    !config_is_loopback(&running.config.interface[interface]))
+			add_own6(interface, &running.config.interface[interface]);
 }
 
 /* --- links --- */
 
-/* An interface whose port's link went up or down. */
+/* The link of interface n went up or down. */
 static void interface_link(unsigned n, bool up)
 {
 	__atomic_store_n(&dp_get()->interface[n].link_up, up, __ATOMIC_RELAXED);

@@ -5,19 +5,20 @@
 #include "control/config/config.h"
 #include "dataplane/state.h"
 
-/* The MTU of a port: that configured, or the usual one if the device takes that (VIRTIO 1.2 5.1.4.1:
- * no more). */
+/* The MTU of a port: the configured one, else the default, or the device's maximum if that is less
+ * (VIRTIO 1.2 5.1.4.1). */
 unsigned interface_mtu(const struct config *c, unsigned port);
 
 /* Fills the data-plane state's interfaces, and notes their subnets (subnets.h). */
 void interfaces_start(struct dp_state *v);
 
-/* Announces what follows from their addresses: the connected and local routes, when the tables are
- * there; then, when the base has the configured routes too, our IPv6 addresses (routes_own6). */
+/* Announce the routes that follow from the interfaces' addresses. First, when the tables exist, the
+ * connected and local routes; then, when the base has the configured routes too, our IPv6 addresses
+ * (routes_own6). */
 void interfaces_routes(const struct dp_state *v);
 void interfaces_own6(const struct dp_state *v);
 
-/* The link of a port is up or down, and so is that of its interfaces. */
+/* The link of a port is up or down: sets the links of its interfaces. */
 void interfaces_link(unsigned port, bool up);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * Neighbours: what the ARP table knows becomes adjacencies and host routes in the data-plane state.
+ * Neighbours: makes adjacencies and host routes in the data-plane state from the ARP table.
  *
- * Neighbour n of the ARP table is next hop NH_NEIGHBOUR + n. From its first answer on a /32 route
- * leads to it (routes_host), so data cores find it without asking; until then its packets take the
- * connected route, to the control core. When ARP forgets it, the route goes first, then the
- * data cores are waited for, then the number may be used again. IPv6's are in neighbour6.c.
+ * Neighbour n of the ARP table is next hop NH_NEIGHBOUR + n. From its first answer on it has a /32
+ * route (routes_host), so data cores find it themselves. Until then its packets take the connected
+ * route to the control core. When ARP forgets the neighbour, the route is removed first, then the
+ * data cores are waited for, then the number may be used again. IPv6 is in neighbour6.c.
  */
 #include "control/config/running.h"
 #include "control/console/serial.h"
@@ -22,22 +22,22 @@
 
 struct neighbours neighbours;
 
-/* The table's memory: for `pending` frames that wait, of frame_max bytes. */
+/* The table's memory, for `pending` waiting frames of up to frame_max bytes. */
 static struct {
 	void *at;
 	size_t bytes;
 	uint32_t pending, frame_max;
 } memory;
-static uint32_t used_seen[NH_MAX]; /* newest use we have told the tables of */
+static uint32_t used_seen[NH_MAX]; /* dp_used.second that tell_use has passed on */
 
-/* A neighbour comes to life: its adjacency. It gets a route when it has answered. */
+/* Makes the adjacency of a new neighbour. Its route is added when it has answered. */
 static void install(unsigned index)
 {
 	adjacency_new(NH_NEIGHBOUR + index, arp_neigh_interface(&neighbours.arp, index),
 	                arp_neigh_ip(&neighbours.arp, index));
 }
 
-/* --- what ARP asks of us (net/arp.h, struct arp_ops) --- */
+/* --- callbacks of ARP (net/arp.h, struct arp_ops) --- */
 
 static void op_up(void *ctx, unsigned index, const uint8_t *mac)
 {
@@ -62,7 +62,7 @@ static void op_removed(void *ctx, unsigned index)
 	routes_neighbour_gone();
 }
 
-/* Whether a data core has sent to it and ARP has not been told yet (tell_use). */
+/* True if a data core has sent to the neighbour since the last tell_use. */
 static bool op_in_use(void *ctx, unsigned index)
 {
 	const uint32_t n = NH_NEIGHBOUR + index;
@@ -75,7 +75,7 @@ static bool op_in_use(void *ctx, unsigned index)
 	return used;
 }
 
-static uint32_t first = NH_NEIGHBOUR; /* what adjacency_op_* are told */
+static uint32_t first = NH_NEIGHBOUR; /* ctx of adjacency_op_* */
 
 static const struct arp_ops arp_ops = {
 	.tx = adjacency_op_tx,
@@ -89,7 +89,7 @@ static const struct arp_ops arp_ops = {
 	.in_use = op_in_use,
 };
 
-/* --- for the plane --- */
+/* --- parameters and memory --- */
 
 uint32_t neighbour_frame_max(const struct config *c)
 {
@@ -108,7 +108,7 @@ static struct arp_params parameters(const struct config *c)
 	return params;
 }
 
-/* Fewer frames wait where half of the memory that is left does not hold them. */
+/* Fewer frames may wait if the table would take more than half of the memory left. */
 static bool take_memory(struct arp_params *params)
 {
 	if (!memory.at || params->frame_max > memory.frame_max) {
@@ -140,18 +140,18 @@ static int connected(uint32_t ip)
 	return subnet_interface(&addr);
 }
 
-/* Enters a configured neighbour, if its interface takes part. */
+/* Adds a configured neighbour if its interface takes part in IPv4. */
 static int set_static(const struct config_arp *s)
 {
-	int port = connected(s->addr);
-	if (port < 0 || !dp_get()->interface[port].enabled)
+	int interface = connected(s->addr);
+	if (interface < 0 || !dp_get()->interface[interface].enabled)
 		return E_OK;
-	neighbour_next_hop((unsigned)port, s->addr);
-	int n = arp_set_static(&neighbours.arp, (unsigned)port, s->addr, s->mac);
+	neighbour_next_hop((unsigned)interface, s->addr);
+	int n = arp_set_static(&neighbours.arp, (unsigned)interface, s->addr, s->mac);
 	return n < 0 ? n : E_OK;
 }
 
-/* --- what routes ask of both tables --- */
+/* --- struct routes_reach, for both tables --- */
 
 static uint32_t reach_next_hop(unsigned interface, const struct net_addr *addr)
 {
@@ -192,11 +192,13 @@ int neighbour_start(void)
 	if (!take_memory(&params))
 		return E_NOMEM;
 	int e = arp_init(&neighbours.arp, &params, memory.at, memory.bytes, &arp_ops, &first);
-	for (unsigned p = 0; e == E_OK && p < v->ifs; p++)
-		for (unsigned a = 0; dp_has_link(v, p) && v->interface[p].enabled &&
-		                     a < v->interface[p].addresses; a++)
-			e = arp_add_local(&neighbours.arp, p, v->interface[p].addr[a],
-			                  v->interface[p].plen[a], v->interface[p].mac);
+	for (unsigned interface = 0; e == E_OK && interface < v->ifs; interface++)
+		for (unsigned a = 0; dp_has_link(v, interface) && v->interface[interface].enabled &&
+		                     a < v->interface[interface].addresses; a++)
+			e = arp_add_local(&neighbours.arp, interface,
+			                  v->interface[interface].addr[a],
+			                  v->interface[interface].plen[a],
+			                  v->interface[interface].mac);
 	for (unsigned i = 0; e == E_OK && i < c->arp_count; i++)
 		e = set_static(&c->arp[i]);
 	return e;
@@ -215,9 +217,9 @@ void neighbour_change(const struct config *next)
 	const struct config *c = &running.config;
 	neighbours.arp.params.reachable_ns = next->arp_timeout_s * SECOND_NS;
 	for (unsigned i = 0; i < c->arp_count; i++) {
-		int port = connected(c->arp[i].addr);
-		if (port >= 0 && !find_static(next, c->arp[i].addr))
-			arp_forget(&neighbours.arp, (unsigned)port, c->arp[i].addr);
+		int interface = connected(c->arp[i].addr);
+		if (interface >= 0 && !find_static(next, c->arp[i].addr))
+			arp_forget(&neighbours.arp, (unsigned)interface, c->arp[i].addr);
 	}
 	for (unsigned i = 0; i < next->arp_count; i++) {
 		const struct config_arp *s = &next->arp[i], *was = find_static(c, s->addr);
@@ -227,9 +229,9 @@ void neighbour_change(const struct config *next)
 	neighbour6_change(next);
 }
 
-uint32_t neighbour_next_hop(unsigned port, uint32_t ip)
+uint32_t neighbour_next_hop(unsigned interface, uint32_t ip)
 {
-	int n = arp_neigh_get(&neighbours.arp, port, ip);
+	int n = arp_neigh_get(&neighbours.arp, interface, ip);
 	if (n < 0)
 		return NH_NULL0;
 	if (adjacency_of(NH_NEIGHBOUR + (uint32_t)n)->state == ADJ_SPECIAL)
@@ -237,24 +239,26 @@ uint32_t neighbour_next_hop(unsigned port, uint32_t ip)
 	return NH_NEIGHBOUR + (uint32_t)n;
 }
 
-/* The same for whom a packet is: who scans a subnet does not have us ask for all of it. */
-static uint32_t neighbour_on_link(unsigned port, uint32_t ip)
+/* The same for the destination of a packet. arp_may_ask limits new neighbours, so that a scan of a
+ * subnet does not make us ask for every address. NH_NULL0: over the limit, or the table is full. */
+static uint32_t neighbour_on_link(unsigned interface, uint32_t ip)
 {
-	if (arp_neigh_find(&neighbours.arp, port, ip) < 0 && !arp_may_ask(&neighbours.arp, core_now_ns()))
+	if (arp_neigh_find(&neighbours.arp, interface, ip) < 0 &&
+	    !arp_may_ask(&neighbours.arp, core_now_ns()))
 		return NH_NULL0;
-	return neighbour_next_hop(port, ip);
+	return neighbour_next_hop(interface, ip);
 }
 
-void neighbour_link(unsigned port, bool up)
+void neighbour_link(unsigned interface, bool up)
 {
 	struct arp_entry e;
 	unsigned cursor = 0;
 	while (arp_next(&neighbours.arp, &cursor, core_now_ns(), &e))
-		if (e.interface == port && (e.state == ARP_STATIC || e.state == ARP_REACHABLE ||
-		                       e.state == ARP_PROBE))
+		if (e.interface == interface &&
+		    (e.state == ARP_STATIC || e.state == ARP_REACHABLE || e.state == ARP_PROBE))
 			__atomic_store_n(&adjacency_of(NH_NEIGHBOUR + e.index)->state,
 			                 up ? ADJ_FORWARD : ADJ_UNRESOLVED, __ATOMIC_RELEASE);
-	neighbour6_link(port, up);
+	neighbour6_link(interface, up);
 }
 
 void neighbour_output(uint32_t nh, uint32_t dst, uint8_t *frame, unsigned len,
@@ -272,7 +276,7 @@ void neighbour_output(uint32_t nh, uint32_t dst, uint8_t *frame, unsigned len,
 	arp_output(&neighbours.arp, nh - NH_NEIGHBOUR, frame, len, core_now_ns());
 }
 
-/* Tells the tables which neighbours data cores have sent to since we last looked. */
+/* Tells the tables which neighbours data cores have sent to since the last call. */
 static void tell_use(uint64_t now)
 {
 	for (unsigned d = 0; d < self.info->data_cores; d++) {

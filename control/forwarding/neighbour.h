@@ -1,4 +1,4 @@
-/* Neighbours of IPv4: ARP, their adjacencies and host routes; and what both families share. */
+/* IPv4 neighbours: ARP, adjacencies and host routes; also what both families share. */
 #ifndef CONTROL_FORWARDING_NEIGHBOUR_H
 #define CONTROL_FORWARDING_NEIGHBOUR_H
 
@@ -12,8 +12,8 @@
 struct neighbours {
 	struct arp arp;
 	struct nd nd;
-	struct ra ra;       /* of a router, */
-	struct slaac slaac; /* and of all others */
+	struct ra ra;       /* on a router */
+	struct slaac slaac; /* on all other machines */
 };
 
 extern struct neighbours neighbours;
@@ -21,34 +21,35 @@ extern struct neighbours neighbours;
 /* Makes the ARP table anew, with our addresses and the configured neighbours. E_NOMEM. */
 int neighbour_start(void);
 
-/* While the ports run: the static neighbours of `next` take the place of those of running.config,
- * both versions', and its ARP timeout counts for whom is heard from now on. Their interfaces and
- * addresses are the same. */
+/* Replaces, while the ports run, the static neighbours of running.config by those of `next`, in
+ * both families. The ARP timeout of `next` applies to neighbours heard from now on. Both
+ * configurations must have the same interfaces and addresses. */
 void neighbour_change(const struct config *next);
 
 /* Does what is due; returns core_now_ns() of the next deadline, UINT64_MAX for none. */
 uint64_t neighbour_timer(void);
 
-/* A link went up or down, and ARP has been told: adjacencies forward only into links that are
- * up. */
-void neighbour_link(unsigned port, bool up);
+/* An interface's link went up or down, and ARP knows it: adjacencies forward only while their link
+ * is up. */
+void neighbour_link(unsigned interface, bool up);
 
-/* The next-hop number of the neighbour, made if need be; NH_NULL0 when the table is full. */
-uint32_t neighbour_next_hop(unsigned port, uint32_t ip);
+/* The next-hop number of the neighbour, which is added if necessary; NH_NULL0: the table is
+ * full. */
+uint32_t neighbour_next_hop(unsigned interface, uint32_t ip);
 
-/* Sends a frame to nh, the next hop that a look-up of dst gave, NH_CONNECTED or above; it may have
- * to wait for ARP. A received one is counted, whatever becomes of it. pair: the queue pair to leave
- * by, or PAIR_ANY. */
+/* Sends a frame to nh, the result of a look-up of dst, NH_CONNECTED or above. The frame may have to
+ * wait for ARP. The fate of a received frame is counted in every case, at once or later. pair: the
+ * queue pair to leave by, or PAIR_ANY. */
 void neighbour_output(uint32_t nh, uint32_t dst, uint8_t *frame, unsigned len,
                       enum frame_origin origin, unsigned pair);
 
-/* Takes memory for a table as that configuration wants it, if there is none yet; the next
- * neighbour_start uses it. False: there is not enough. */
+/* Takes memory for the table that this configuration needs, unless the present memory suffices; the
+ * next neighbour_start uses it. False: there is not enough. */
 bool neighbour_room(const struct config *c);
 
-/* The longest frame that may wait, bytes: the usual one, or, where an interface takes longer ones,
- * the longest of all, so that memory is taken anew but once. */
+/* Bytes of the longest frame that may wait: for the default MTU or, if any interface has a larger
+ * one, for the largest possible MTU. Memory is thus taken again only once. */
 uint32_t neighbour_frame_max(const struct config *c);
-#define NEIGHBOUR_PENDING_MIN 64 /* so many frames can wait, however little memory there is */
+#define NEIGHBOUR_PENDING_MIN 64 /* frames that can wait even if memory is scarce */
 
 #endif

@@ -1,18 +1,18 @@
 /*
- * Neighbours and addresses of IPv6: what neighbour discovery (net/nd.h) knows becomes adjacencies,
- * entries of hosts6 and our own addresses in the data-plane state.
+ * IPv6 neighbours and addresses: makes adjacencies, entries of hosts6 and our own addresses in the
+ * data-plane state from neighbour discovery (net/nd.h).
  *
  * Neighbour n of the ND table is next hop NH_NEIGHBOUR6 + n. While it exists, an entry of hosts6
- * leads to it; when ND forgets it, the entry goes first, then the data cores are waited for, then
- * the number may be used again.
+ * leads to it. When ND forgets the neighbour, the entry is removed first, then the data cores are
+ * waited for, then the number may be used again.
  *
- * hosts6 also leads to ourselves: our addresses, once DAD has passed them, and from the start the
- * groups that discovery needs, for a probe of an address that is still tentative has to be seen
- * too. A group stays when its address goes: others may share it, and nobody is hurt by a message
- * too much.
+ * hosts6 also leads to ourselves. It has our addresses once DAD has passed them. From the start it
+ * has the groups that discovery needs, because probes of a still tentative address must be received
+ * too. A group stays when its address goes: other addresses may share it, and a superfluous message
+ * does no harm.
  *
- * A router advertises itself (net/ra.h) on interfaces with an address beyond the link-local one;
- * what other applications take from advertisements is autoconfig.c.
+ * A router advertises itself (net/ra.h) on interfaces with an address besides the link-local one.
+ * Other applications use routers' advertisements (autoconfig.c).
  */
 #include "control/config/running.h"
 #include "control/console/serial.h"
@@ -29,20 +29,21 @@
 #include "lib/mem.h"
 #include "lib/number.h"
 
-/* Each address, the link-local one too, with the anycast address of its subnet; their groups and
- * that of all routers. */
+/* Each address, also the link-local one, and the anycast address of its subnet have a group; the
+ * group of all routers is in addition. */
 _Static_assert(DP_INTERFACES_MAX * 2 * (1 + CONFIG_ADDRESSES_MAX) <= ND_LOCALS_MAX &&
                DP_INTERFACES_MAX * (2 * (1 + CONFIG_ADDRESSES_MAX) + 1) <= MLD_GROUPS_MAX,
                "there is room for all that can be configured");
 
-/* The table's memory: for so many neighbours, and `pending` frames that wait, of frame_max bytes. */
+/* The table's memory, for so many neighbours and `pending` waiting frames of up to frame_max
+ * bytes. */
 static struct {
 	void *at;
 	size_t bytes;
 	uint32_t neighbours, pending, frame_max;
 } memory;
 
-/* As in struct adj. A link-local address not in fe80::/64 (RFC 4291 2.5.6) is none. */
+/* adj.gateway of an address; 0 unless it is in fe80::/64 (RFC 4291 2.5.6). */
 static uint64_t gateway_of(const struct net_addr *addr)
 {
 	const struct net_addr prefix = ip6_link_local(0);
@@ -51,13 +52,13 @@ static uint64_t gateway_of(const struct net_addr *addr)
 
 static void install(unsigned index)
 {
-	unsigned port = nd_neigh_interface(&neighbours.nd, index);
+	unsigned interface = nd_neigh_interface(&neighbours.nd, index);
 	const struct net_addr addr = nd_neigh_addr(&neighbours.nd, index);
-	adjacency_new(NH_NEIGHBOUR6 + index, port, gateway_of(&addr));
-	routes_host6(port, &addr, NH_NEIGHBOUR6 + index);
+	adjacency_new(NH_NEIGHBOUR6 + index, interface, gateway_of(&addr));
+	routes_host6(interface, &addr, NH_NEIGHBOUR6 + index);
 }
 
-/* --- what discovery asks of us (net/nd.h, struct nd_ops) --- */
+/* --- callbacks of discovery (net/nd.h, struct nd_ops) --- */
 
 static void op_up(void *ctx, unsigned index, const uint8_t *mac)
 {
@@ -82,18 +83,18 @@ static void op_removed(void *ctx, unsigned index)
 	routes_neighbour_gone();
 }
 
-/* The addresses of a port that may be used, anew: the link-local one first (dataplane/state.h). */
-static void show_addresses(unsigned port)
+/* Publishes the usable addresses of an interface, the link-local one first (dataplane/state.h). */
+static void show_addresses(unsigned interface)
 {
-	struct dp_interface6 *v = &dp_get()->interface6[port];
+	struct dp_interface6 *v = &dp_get()->interface6[interface];
 	struct nd_address a;
 	uint32_t n = 0;
 	__atomic_store_n(&v->count, 0, __ATOMIC_RELEASE);
 	if (!core_quiesce())
-		return; /* the ports are restarted, and all this done again */
+		return; /* the ports are being restarted, which does all this again */
 	for (unsigned wide = 0; wide < 2; wide++)
 		for (unsigned cursor = 0; nd_local_next(&neighbours.nd, &cursor, &a);)
-			if (a.interface == port && a.state == ND_VALID && !a.anycast &&
+			if (a.interface == interface && a.state == ND_VALID && !a.anycast &&
 			    ip6_is_link_local(&a.addr) == !wide && n < DP_ADDRESSES6_MAX) {
 				v->addr[n] = a.addr;
 				v->plen[n++] = (uint8_t)a.plen;
@@ -101,33 +102,33 @@ static void show_addresses(unsigned port)
 	__atomic_store_n(&v->count, n, __ATOMIC_RELEASE);
 }
 
-static void op_address_up(void *ctx, unsigned port, const struct net_addr *addr)
+static void op_address_up(void *ctx, unsigned interface, const struct net_addr *addr)
 {
 	(void)ctx;
-	routes_host6(port, addr, NH_LOCAL);
-	autoconfig_address(port, addr, true);
-	show_addresses(port);
+	routes_host6(interface, addr, NH_LOCAL);
+	autoconfig_address(interface, addr, true);
+	show_addresses(interface);
 }
 
-static void op_address_down(void *ctx, unsigned port, const struct net_addr *addr)
+static void op_address_down(void *ctx, unsigned interface, const struct net_addr *addr)
 {
 	(void)ctx;
-	routes_host6_gone(port, addr, NH_LOCAL);
-	autoconfig_address(port, addr, false);
-	show_addresses(port);
+	routes_host6_gone(interface, addr, NH_LOCAL);
+	autoconfig_address(interface, addr, false);
+	show_addresses(interface);
 }
 
-static void op_address_duplicate(void *ctx, unsigned port, const struct net_addr *addr,
+static void op_address_duplicate(void *ctx, unsigned interface, const struct net_addr *addr,
                                  const uint8_t *mac)
 {
 	char text[FMT_IP6_MAX], by[FMT_MAC_MAX];
 	(void)ctx;
-	console_log("%s: %s is in use by %s and is not used here", dp_name(dp_get(), port),
+	console_log("%s: %s is in use by %s and is not used here", dp_name(dp_get(), interface),
 	          fmt_ip6(text, addr->w),
 	          mac ? fmt_mac(by, mac) : "another station");
 }
 
-static uint32_t first = NH_NEIGHBOUR6; /* what adjacency_op_* are told */
+static uint32_t first = NH_NEIGHBOUR6; /* ctx of adjacency_op_* */
 
 static const struct nd_ops nd_ops = {
 	.tx = adjacency_op_tx,
@@ -145,66 +146,69 @@ static const struct nd_ops nd_ops = {
 
 /* --- start --- */
 
-static bool is_added(unsigned port, const struct net_addr *addr)
+static bool is_added(unsigned interface, const struct net_addr *addr)
 {
 	struct nd_address a;
 	for (unsigned cursor = 0; nd_local_next(&neighbours.nd, &cursor, &a);)
-		if (a.interface == port && net_addr_equal(&a.addr, addr))
+		if (a.interface == interface && net_addr_equal(&a.addr, addr))
 			return true;
 	return false;
 }
 
-/* One of our addresses; its group is listened to from now on. */
-static int add_address(unsigned port, const struct net_addr *addr, unsigned plen)
+/* Adds one of our addresses and listens to its solicited-node group. */
+static int add_address(unsigned interface, const struct net_addr *addr, unsigned plen)
 {
 	const struct net_addr group = ip6_solicited_node(addr);
-	const uint8_t *mac = dp_get()->interface[port].mac;
-	routes_host6(port, &group, NH_LOCAL);
-	int e = nd_add_local(&neighbours.nd, port, addr, plen, mac, core_now_ns());
-	/* RFC 4291 2.6.1: routers answer to the anycast address of their subnets, in each of which
-	 * there may be several addresses of ours */
+	const uint8_t *mac = dp_get()->interface[interface].mac;
+	routes_host6(interface, &group, NH_LOCAL);
+	int e = nd_add_local(&neighbours.nd, interface, addr, plen, mac, core_now_ns());
+	/* RFC 4291 2.6.1: a router answers to the anycast address of each of its subnets. We may
+	 * have several addresses in a subnet. */
 	const struct net_addr anycast = ip6_prefix_of(addr, plen);
 	if (e != E_OK || !neighbours.nd.params.router || !ip6_is_subnet_router(&anycast, addr, plen) ||
-	    is_added(port, &anycast))
+	    is_added(interface, &anycast))
 		return e;
 	const struct net_addr anycast_group = ip6_solicited_node(&anycast);
-	routes_host6(port, &anycast_group, NH_LOCAL);
-	return nd_add_anycast(&neighbours.nd, port, &anycast, mac, core_now_ns());
+	routes_host6(interface, &anycast_group, NH_LOCAL);
+	return nd_add_anycast(&neighbours.nd, interface, &anycast, mac, core_now_ns());
 }
 
-/* All addresses that will be made here end as the link-local one by the MAC does, so their group is
- * that one's (RFC 4291 2.7.1): known now, each of them hears others from its first probe on. */
-static int start_autoconfig(unsigned port)
+/* All autoconfigured addresses have the interface identifier of the MAC's link-local address, so
+ * they share its solicited-node group (RFC 4291 2.7.1). Listening to it now, each address receives
+ * other stations' probes from its own first probe on. */
+static int start_autoconfig(unsigned interface)
 {
-	const struct net_addr own = ip6_link_local_of(dp_get()->interface[port].mac);
+	const struct net_addr own = ip6_link_local_of(dp_get()->interface[interface].mac);
 	const struct net_addr group = ip6_solicited_node(&own);
-	routes_host6(port, &group, NH_LOCAL);
-	return autoconfig_start(port);
+	routes_host6(interface, &group, NH_LOCAL);
+	return autoconfig_start(interface);
 }
 
-static int start_addresses(unsigned port, const struct config_interface *i)
+static int start_addresses(unsigned interface, const struct config_interface *i)
 {
 	const struct net_addr link_local =
-	        net_addr_is_any(&i->link_local6) ? ip6_link_local_of(dp_get()->interface[port].mac)
-	                                         : i->link_local6;
+	        net_addr_is_any(&i->link_local6)
+	                ? ip6_link_local_of(dp_get()->interface[interface].mac)
+	                : i->link_local6;
 	const uint64_t now = core_now_ns();
-	routes_host6(port, &IP6_ALL_NODES, NH_LOCAL);
-	int e = add_address(port, &link_local, 64);
+	routes_host6(interface, &IP6_ALL_NODES, NH_LOCAL);
+	int e = add_address(interface, &link_local, 64);
 	for (unsigned a = 0; e == E_OK && a < i->address6_count; a++)
-		e = add_address(port, &i->address6[a].addr, i->address6[a].plen);
+		e = add_address(interface, &i->address6[a].addr, i->address6[a].plen);
 	if (e == E_OK && !neighbours.nd.params.router && i->autoconfig)
-		return start_autoconfig(port);
+		return start_autoconfig(interface);
 	if (e != E_OK || !neighbours.nd.params.router)
 		return e;
-	routes_host6(port, &IP6_ALL_ROUTERS, NH_LOCAL); /* RFC 4291 2.8 */
-	return nd_join(&neighbours.nd, port, &IP6_ALL_ROUTERS, now);
+	routes_host6(interface, &IP6_ALL_ROUTERS, NH_LOCAL); /* RFC 4291 2.8 */
+	return nd_join(&neighbours.nd, interface, &IP6_ALL_ROUTERS, now);
 }
 
-/* What a port advertises: its subnets that hosts can number themselves in (RFC 4862 5.5.3: /64). */
-static struct ra_config advertisement(unsigned port, const struct config_interface *i)
+/* What an interface advertises: its subnets. Hosts make addresses in a /64 only (RFC 4862
+ * 5.5.3). */
+static struct ra_config advertisement(unsigned interface, const struct config_interface *i)
 {
 	struct ra_config c = RA_CONFIG_DEFAULT;
-	c.mtu = dp_get()->interface[port].mtu;
+	c.mtu = dp_get()->interface[interface].mtu;
 	c.managed = i->ra_managed;
 	c.other = i->ra_other;
 	if (i->ra_interval_s) {
@@ -227,15 +231,15 @@ static struct ra_config advertisement(unsigned port, const struct config_interfa
 	return c;
 }
 
-/* Enters a configured neighbour, if its interface takes part. */
+/* Adds a configured neighbour if its interface takes part in IPv6. */
 static int set_static(const struct config_neighbour6 *s)
 {
-	int port = config_number(&running.config, s->port);
-	if (port < 0 || !dp_has_link(dp_get(), (unsigned)port) ||
-	    !dp_get()->interface[port].enabled6)
+	int interface = config_number(&running.config, s->port);
+	if (interface < 0 || !dp_has_link(dp_get(), (unsigned)interface) ||
+	    !dp_get()->interface[interface].enabled6)
 		return E_OK;
-	neighbour6_next_hop((unsigned)port, &s->addr);
-	int n = nd_set_static(&neighbours.nd, (unsigned)port, &s->addr, s->mac);
+	neighbour6_next_hop((unsigned)interface, &s->addr);
+	int n = nd_set_static(&neighbours.nd, (unsigned)interface, &s->addr, s->mac);
 	return n < 0 ? n : E_OK;
 }
 
@@ -263,7 +267,7 @@ static bool advertises(const struct config_interface *i)
 	return neighbours.nd.params.router && i->address6_count && !i->ra_suppress;
 }
 
-/* Do two interfaces with the same addresses advertise the same? */
+/* True if two interfaces with the same addresses advertise the same. */
 static bool advertise_alike(const struct config_interface *a, const struct config_interface *b)
 {
 	bool alike = a->ra_suppress == b->ra_suppress && a->ra_interval_s == b->ra_interval_s &&
@@ -275,24 +279,24 @@ static bool advertise_alike(const struct config_interface *a, const struct confi
 	return alike;
 }
 
-/* The links whose advertisements change hear of it at once, as when one begins (RFC 4861 6.2.4);
- * those that are to have none any more hear the last (6.2.5). Its group is joined already
- * (start_addresses), so nothing can fail. */
+/* Announces changed advertisements at once, as at the start of an advertising interface (RFC 4861
+ * 6.2.4). An interface that is to advertise no more sends a last advertisement (6.2.5). Nothing can
+ * fail: start_addresses has joined the group already. */
 static void change_advertisements(const struct config *next)
 {
 	const struct dp_state *v = dp_get();
 	const uint64_t now = core_now_ns();
-	for (unsigned p = 0; p < v->ifs; p++) {
-		const struct config_interface *i = &next->interface[p];
-		if (!v->interface[p].enabled6 || !dp_has_link(v, p) ||
-		    advertise_alike(&running.config.interface[p], i))
+	for (unsigned interface = 0; interface < v->ifs; interface++) {
+		const struct config_interface *i = &next->interface[interface];
+		if (!v->interface[interface].enabled6 || !dp_has_link(v, interface) ||
+		    advertise_alike(&running.config.interface[interface], i))
 			continue;
 		if (advertises(i)) {
-			const struct ra_config c = advertisement(p, i);
-			const int e = ra_start(&neighbours.ra, p, &c, now);
+			const struct ra_config c = advertisement(interface, i);
+			const int e = ra_start(&neighbours.ra, interface, &c, now);
 			assert(e == E_OK);
 		} else {
-			ra_stop(&neighbours.ra, p, now);
+			ra_stop(&neighbours.ra, interface, now);
 		}
 	}
 }
@@ -303,9 +307,9 @@ void neighbour6_change(const struct config *next)
 	change_advertisements(next);
 	for (unsigned k = 0; k < c->neighbour6_count; k++) {
 		const struct config_neighbour6 *s = &c->neighbour6[k];
-		int port = config_number(c, s->port);
-		if (port >= 0 && !find_static(next, s))
-			nd_forget(&neighbours.nd, (unsigned)port, &s->addr);
+		int interface = config_number(c, s->port);
+		if (interface >= 0 && !find_static(next, s))
+			nd_forget(&neighbours.nd, (unsigned)interface, &s->addr);
 	}
 	for (unsigned k = 0; k < next->neighbour6_count; k++) {
 		const struct config_neighbour6 *s = &next->neighbour6[k], *was = find_static(c, s);
@@ -314,7 +318,7 @@ void neighbour6_change(const struct config *next)
 	}
 }
 
-/* A table with nearly nothing in it where no interface takes part in IPv6. */
+/* If no interface takes part in IPv6, the table has one neighbour and one waiting frame. */
 static struct nd_params parameters(const struct config *c)
 {
 	struct nd_params params = ND_PARAMS_DEFAULT;
@@ -327,7 +331,7 @@ static struct nd_params parameters(const struct config *c)
 	return params;
 }
 
-/* Fewer frames wait where half of the memory that is left does not hold them. */
+/* Fewer frames may wait if the table would take more than half of the memory left. */
 static bool take_memory(struct nd_params *params)
 {
 	if (!memory.at || params->neighbours > memory.neighbours ||
@@ -367,23 +371,23 @@ int neighbour6_start(void)
 	int e = nd_init(&neighbours.nd, &params, memory.at, memory.bytes, &nd_ops, &first);
 	ra_init(&neighbours.ra, &neighbours.nd);
 	autoconfig_init();
-	for (unsigned p = 0; e == E_OK && p < v->ifs; p++) {
-		const struct config_interface *i = &running.config.interface[p];
-		if (!v->interface[p].enabled6 || !dp_has_link(v, p))
+	for (unsigned interface = 0; e == E_OK && interface < v->ifs; interface++) {
+		const struct config_interface *i = &running.config.interface[interface];
+		if (!v->interface[interface].enabled6 || !dp_has_link(v, interface))
 			continue;
-		e = start_addresses(p, i);
-		const struct ra_config c = advertisement(p, i);
+		e = start_addresses(interface, i);
+		const struct ra_config c = advertisement(interface, i);
 		if (e == E_OK && advertises(i))
-			e = ra_start(&neighbours.ra, p, &c, core_now_ns());
+			e = ra_start(&neighbours.ra, interface, &c, core_now_ns());
 	}
 	return e == E_OK ? start_statics() : e;
 }
 
-/* --- for the plane --- */
+/* --- next hops, links, sending, time --- */
 
-uint32_t neighbour6_next_hop(unsigned port, const struct net_addr *addr)
+uint32_t neighbour6_next_hop(unsigned interface, const struct net_addr *addr)
 {
-	int n = nd_neigh_get(&neighbours.nd, port, addr);
+	int n = nd_neigh_get(&neighbours.nd, interface, addr);
 	if (n < 0)
 		return NH_NULL0;
 	if (adjacency_of(NH_NEIGHBOUR6 + (uint32_t)n)->state == ADJ_SPECIAL)
@@ -391,30 +395,31 @@ uint32_t neighbour6_next_hop(unsigned port, const struct net_addr *addr)
 	return NH_NEIGHBOUR6 + (uint32_t)n;
 }
 
-/* The same for the destination of a packet. The limit is asked first, so a packet of a scan that it
- * refuses takes no place in the table. NH_NULL0: it refuses, or the table is full. */
-static uint32_t neighbour6_on_link(unsigned port, const struct net_addr *addr)
+/* The same for the destination of a packet. nd_may_ask comes first, so that a packet of a scan over
+ * its limit takes no place in the table. NH_NULL0: over the limit, or the table is full. */
+static uint32_t neighbour6_on_link(unsigned interface, const struct net_addr *addr)
 {
-	if (nd_neigh_find(&neighbours.nd, port, addr) < 0 && !nd_may_ask(&neighbours.nd, core_now_ns()))
+	if (nd_neigh_find(&neighbours.nd, interface, addr) < 0 &&
+	    !nd_may_ask(&neighbours.nd, core_now_ns()))
 		return NH_NULL0;
-	return neighbour6_next_hop(port, addr);
+	return neighbour6_next_hop(interface, addr);
 }
 
-void neighbour6_link(unsigned port, bool up)
+void neighbour6_link(unsigned interface, bool up)
 {
 	const uint64_t now = core_now_ns();
-	if (!dp_get()->interface[port].enabled6)
+	if (!dp_get()->interface[interface].enabled6)
 		return;
 	if (up) {
-		nd_link_up(&neighbours.nd, port, now);
-		ra_link_up(&neighbours.ra, port, now);
-		slaac_link_up(&neighbours.slaac, port, now);
+		nd_link_up(&neighbours.nd, interface, now);
+		ra_link_up(&neighbours.ra, interface, now);
+		slaac_link_up(&neighbours.slaac, interface, now);
 	} else {
-		nd_flush_interface(&neighbours.nd, port);
+		nd_flush_interface(&neighbours.nd, interface);
 	}
 	struct nd_entry e;
 	for (unsigned cursor = 0; nd_next(&neighbours.nd, &cursor, now, &e);)
-		if (e.interface == port && e.state == ND_STATIC)
+		if (e.interface == interface && e.state == ND_STATIC)
 			__atomic_store_n(&adjacency_of(NH_NEIGHBOUR6 + e.index)->state,
 			                 up ? ADJ_FORWARD : ADJ_UNRESOLVED, __ATOMIC_RELEASE);
 }
@@ -439,6 +444,6 @@ uint64_t neighbour6_tick(uint64_t now_ns)
 	bool router = neighbours.nd.params.router;
 	nd_tick(&neighbours.nd, now_ns);
 	uint64_t routers = router ? ra_tick(&neighbours.ra, now_ns) : slaac_tick(&neighbours.slaac, now_ns);
-	uint64_t nd = nd_deadline(&neighbours.nd); /* which the other may have brought forward */
+	uint64_t nd = nd_deadline(&neighbours.nd); /* ra or slaac may have advanced it */
 	return nd < routers ? nd : routers;
 }

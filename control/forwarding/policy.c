@@ -1,4 +1,4 @@
-/* What interfaces ask of packets, from the configuration into the data-plane state. */
+/* See policy.h. */
 #include "control/config/config.h"
 #include "control/config/running.h"
 #include "control/forwarding/policy.h"
@@ -16,6 +16,6 @@ static void set_policy(struct dp_policy *v, const struct config_interface *i)
 void policy_set(void)
 {
 	struct dp_state *v = dp_get();
-	for (unsigned p = 0; p < running.config.interfaces; p++)
-		set_policy(&v->policy[p], &running.config.interface[p]);
+	for (unsigned interface = 0; interface < running.config.interfaces; interface++)
+		set_policy(&v->policy[interface], &running.config.interface[interface]);
 }

@@ -1,8 +1,9 @@
-/* What interfaces ask of packets beyond access lists. */
+/* The policy of interfaces besides access lists: source verification, redirects, directed
+ * broadcasts. */
 #ifndef CONTROL_FORWARDING_POLICY_H
 #define CONTROL_FORWARDING_POLICY_H
 
-/* Tells the data cores what the configuration's interfaces ask of packets. At any time. */
+/* Publishes the policy of all interfaces of running.config. May be called at any time. */
 void policy_set(void);
 
 #endif

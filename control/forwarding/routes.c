@@ -13,49 +13,50 @@
 #include "net/ip4.h"
 #include "net/ip6.h"
 
-#define PREFIXES_MORE 1024u /* beside those of the configuration: what interfaces have, and what */
-#define TEST_PREFIXES 32768u /* tests announce */
-#define LOCAL_EACH 3         /* prefixes that an IPv4 address has, with its broadcasts */
+#define PREFIXES_MORE 1024u  /* in addition to the configured ones, for interfaces */
+#define TEST_PREFIXES 32768u /* in addition, at most, for `test churn` */
+#define LOCAL_EACH 3         /* prefixes of an IPv4 address, with its broadcasts */
 #define OWN6_EACH 2          /* an IPv6 address, and the anycast address of its subnet */
 #define CHANGES_AT_ONCE 512  /* under a millisecond */
-#define DISTANCE_LAST 255    /* of what the configuration may say otherwise */
-#define LINKS_NS 3000000000u /* a link that is not up so long after the ports' start is down */
+#define DISTANCE_LAST 255    /* the configuration takes precedence */
+#define LINKS_NS 3000000000u /* from the ports' start; a link not up by then is down */
 
-_Static_assert((uint32_t)CONFIG_ROUTES_EACH_MAX <= RIB_ROUTES_MAX, "a prefix may have so many");
-_Static_assert(DP_INTERFACES_MAX <= RIB_ANY_INTERFACE, "an interface is no other word");
-_Static_assert((uint32_t)NH_NONE == RIB_NH_NONE && (uint32_t)NH_LIMIT <= 1u << 16, "numbers");
+_Static_assert((uint32_t)CONFIG_ROUTES_EACH_MAX <= RIB_ROUTES_MAX, "they fit the base");
+_Static_assert(DP_INTERFACES_MAX <= RIB_ANY_INTERFACE, "RIB_ANY_INTERFACE is no interface");
+_Static_assert((uint32_t)NH_NONE == RIB_NH_NONE && (uint32_t)NH_LIMIT <= 1u << 16, "numbers fit");
 _Static_assert((int)NH_PROHIBIT - (int)NH_NULL0 ==
                (int)CONFIG_ROUTE_PROHIBIT - (int)CONFIG_ROUTE_NULL0, "in one order");
 
 static struct rib rib;
-static void *memory; /* of it, */
-static struct rib_size size; /* for so much */
+static void *memory; /* lent to rib */
+static struct rib_size size; /* of that memory */
 
-/* Addresses of ours (routes_own6). */
+/* An IPv6 address of ours (routes_own6). */
 struct own6 {
 	struct net_addr addr;
 	uint8_t plen; /* of its subnet */
 	uint8_t interface;
 	bool advertised;
-	bool apart; /* it has a prefix for itself */
+	bool apart; /* it has a prefix of its own */
 };
 
 static struct {
 	struct own6 *at; /* private memory */
-	uint32_t most;   /* that it has room for */
+	uint32_t most;   /* entries there is room for */
 	unsigned count;
 } own6;
 
-/* Until a link is known it counts as up: links come up a moment after the start, and a million
- * routes are in the table then. */
+/* A link counts as up until its state is known: links come up shortly after the start, and by then
+ * the table may have a million routes. */
 static bool link_known[DP_INTERFACES_MAX];
-static uint64_t links_ns;  /* when all are; 0: the ports do not run yet; UINT64_MAX: they are */
-static uint32_t refused_hosts; /* of hosts6 */
-static bool ask_again;     /* for gateways, of which some found no room */
-static uint32_t told;      /* refused prefixes that have been told of */
-static bool tell;          /* more of them are to be, when there is no more to do */
+/* When all become known; 0: the ports do not run yet; UINT64_MAX: all are known. */
+static uint64_t links_ns;
+static uint32_t refused_hosts; /* by hosts6 */
+static bool ask_again;     /* for gateways: some found the neighbour table full */
+static uint32_t told;      /* refused prefixes that have been reported */
+static bool tell;          /* report the others when no changes are pending */
 
-/* --- what the base asks of us --- */
+/* --- callbacks of the base --- */
 
 static const struct routes_reach *reach;
 
@@ -139,7 +140,7 @@ static struct rib_size size_for(const struct config *c)
 	return s;
 }
 
-/* As many addresses of ours as there may be; those that there are stay. */
+/* Makes room for all addresses of ours that c may bring; keeps the present ones. */
 static bool own6_room(const struct config *c)
 {
 	const struct own6 *was = own6.at;
@@ -172,7 +173,7 @@ bool routes_room(const struct config *c)
 	return true;
 }
 
-/* For as many as there is memory for, so that the others are refused one by one. */
+/* Takes memory for as many prefixes as possible; the others are then refused one by one. */
 static bool take_memory(void)
 {
 	struct rib_size s = size_for(&running.config);
@@ -203,7 +204,7 @@ static enum rib_source own6_source(const struct own6 *o)
 	return o->advertised ? RIB_ADVERTISED : RIB_CONNECTED;
 }
 
-/* Does the longest prefix of the base that covers it, its own apart, lead to its link? */
+/* True if the longest prefix that covers it, except its own, leads to its link. */
 static bool is_on_link(const struct own6 *o)
 {
 	struct rib_route r;
@@ -228,7 +229,7 @@ static void own6_set_apart(struct own6 *o, bool apart)
 	o->apart = apart;
 }
 
-/* A prefix has got routes, or has none any more. */
+/* The routes of a prefix have changed. */
 static void own6_changed(const struct rib_prefix *p)
 {
 	for (unsigned i = 0; i < own6.count; i++)
@@ -253,7 +254,7 @@ static struct own6 *own6_add(void)
 void routes_own6(unsigned interface, const struct net_addr *addr, unsigned plen)
 {
 	struct own6 *o = find_own6(interface, addr);
-	if (plen == 128 || (o && !o->advertised)) /* it is a prefix for itself, or known */
+	if (plen == 128 || (o && !o->advertised)) /* its subnet is its own prefix, or it is known */
 		return;
 	if (o)
 		own6_set_apart(o, false);
@@ -278,11 +279,11 @@ void routes_own6_advertised(unsigned interface, const struct net_addr *addr, boo
 
 /* --- where routes come from --- */
 
-/* All routes of a source to a prefix, but those of hosts and of own6; as rib_set. */
+/* rib_set, then own6_changed. own6_set_apart alone calls rib_set itself. */
 static int set(const struct rib_prefix *p, enum rib_source source, const struct rib_hop *hop,
                unsigned n)
 {
-	const int error = rib_set(&rib, p, source, hop, n); /* it counts what it refuses */
+	const int error = rib_set(&rib, p, source, hop, n); /* the base counts refused prefixes */
 	if (p->six)
 		own6_changed(p);
 	return error;
@@ -334,14 +335,14 @@ bool routes_is_advertised(const struct net_addr *prefix, unsigned plen)
 	return false;
 }
 
-/* hosts6 has no room for one in a hundred thousand; the control core then does what it can. */
+/* hosts6 refuses about one host in a hundred thousand. The control core then sends its packets. */
 void routes_host6(unsigned interface, const struct net_addr *addr, uint32_t nh)
 {
 	if (host6_insert(&forwarding.hosts6, interface, addr, nh) != E_OK)
 		refused_hosts++;
 }
 
-/* An address of ours may have taken the place of a neighbour that claimed it. */
+/* An address of ours may have replaced the entry of a neighbour that claimed it. */
 void routes_host6_gone(unsigned interface, const struct net_addr *addr, uint32_t nh)
 {
 	if (host6_lookup(forwarding.hosts6.table, interface, (const uint8_t *)addr->w) == nh)
@@ -352,7 +353,7 @@ void routes_host(uint32_t ip, uint32_t nh)
 {
 	const struct rib_prefix p = {net_addr_ip4(ip), 32, false};
 	const struct rib_hop hop = {.nh = (uint16_t)nh, .interface = RIB_NO_INTERFACE};
-	set(&p, RIB_HOST, &hop, nh != NH_NONE); /* refused: the control core sends its packets */
+	set(&p, RIB_HOST, &hop, nh != NH_NONE); /* if refused, the control core sends its packets */
 }
 
 static struct rib_hop nowhere(unsigned kind, uint8_t distance)
@@ -423,11 +424,11 @@ bool routes_test_set(const struct net_addr *prefix, unsigned plen, bool six, uin
 	const struct rib_hop hop = {.nh = (uint16_t)nh, .interface = RIB_NO_INTERFACE};
 	if (set(&p, RIB_TEST, &hop, nh != NH_NONE) == E_OK)
 		return true;
-	set(&p, RIB_TEST, NULL, 0); /* it is not to be tried again */
+	set(&p, RIB_TEST, NULL, 0); /* routes_retry must not try it again */
 	return false;
 }
 
-/* --- what changes by itself --- */
+/* --- links, neighbours, pending changes --- */
 
 void routes_link(unsigned interface)
 {
@@ -440,7 +441,7 @@ void routes_neighbour_gone(void) { ask_again = rib.full != 0; }
 
 void routes_retry(void) { rib_retry(&rib); }
 
-/* When time is up for links that nobody has told of. */
+/* After LINKS_NS, a link whose state is unknown and that is not up counts as down. */
 static void know_links(void)
 {
 	if (links_ns == 0 && core_ports_running())

@@ -2,32 +2,36 @@
  * Routes: from all sources into the routing information base (net/rib/rib.h), which chooses among
  * them, and from there into the forwarding tables.
  *
- * How a route enters the FIB. A source calls the function here that has its name: interfaces.c
- * routes_local, routes_connected and routes_own6; the configuration routes_configured and, at a
- * commit, routes_change; neighbour.c routes_host when a neighbour has answered or is forgotten;
- * autoconfig.c routes_advertised and routes_own6_advertised; churn.c routes_test_set. Each ends in
- * rib_set. The base prefers the least distance, then the first source of enum rib_source, and calls
- * op_put or op_take (routes.c), which call fib4_insert, fib6_insert and their counterparts. Nobody
- * else does, and nobody else writes hosts6 (tests/check_symbols.py, ONE).
+ * How a route enters the FIB. Each source calls the functions here that have its name:
+ *
+ *     interfaces.c        routes_local, routes_connected, routes_own6
+ *     the configuration   routes_configured and, at a commit, routes_change, routes_change6
+ *     neighbour.c         routes_host, when a neighbour has answered or is forgotten
+ *     autoconfig.c        routes_advertised, routes_own6_advertised
+ *     churn.c             routes_test_set
+ *
+ * Each of them ends in rib_set. The base prefers the least distance, then the first source of enum
+ * rib_source, and calls op_put or op_take (routes.c), which call fib4_insert, fib6_insert and their
+ * counterparts. Only routes.c calls these, and only routes.c writes hosts6 (tests/check_symbols.py,
+ * ONE).
  *
  *   source                 distance    announced as long as
  *   RIB_LOCAL              0, or 255   the interface takes part; 255: broadcasts, multicast
- *   RIB_CONNECTED          0           the interface takes part; routes_own6: while a route covers it
+ *   RIB_CONNECTED          0           the interface takes part; routes_own6: a route covers it
  *   RIB_STATIC             1 to 255    it is configured
  *   RIB_TEST               0           `test churn` runs
  *   RIB_ADVERTISED         255         its lifetime lasts
  *   RIB_HOST               last        the neighbour is known
  *
- * A gateway on a subnet of ours is a neighbour, of ARP or ND, which is pinned as long as the base
- * holds it. A route that shares flows with others, or is recursive, leads to a group
- * (control/forwarding/groups.h). All of it is on the control core.
+ * A gateway on a subnet of ours is a neighbour of ARP or ND, pinned as long as the base holds it. A
+ * route that shares flows with others, or is recursive, leads to a group
+ * (control/forwarding/groups.h). All of this runs on the control core.
  *
- * A connected prefix stays in the table while its link is down, so that who sends there is told
- * (host unreachable); a static route whose link is down does not: a shorter prefix has its packets.
+ * A connected prefix stays in the table while its link is down, so that senders get host
+ * unreachable. A static route leaves the table while its link is down; its packets then take a
+ * shorter prefix. For 3 s after the ports' start, a link whose state is unknown counts as up.
  *
- * For some seconds from the start a link that has not been told of counts as up.
- *
- * What does not fit is refused, prefix by prefix, and counted in routes_refused; hosts are not.
+ * Prefixes that do not fit are refused one by one and counted in routes_refused, except IPv4 hosts.
  */
 #ifndef CONTROL_FORWARDING_ROUTES_H
 #define CONTROL_FORWARDING_ROUTES_H
@@ -35,85 +39,89 @@
 #include "control/config/config.h"
 #include "net/rib/rib.h"
 
-/* Memory for the prefixes that c has, and for some more. */
+/* Takes memory for the prefixes of c, and for some more. False: there is not enough. */
 bool routes_room(const struct config *c);
 
-/* The tables are empty, and so is the base: what routes_connected and routes_configured say, comes.
- * False: there is no memory. */
+/* Makes an empty base. The forwarding tables must be empty too. False: there is no memory. */
 bool routes_start(void);
 
-/* A subnet of an interface, in any address of it: NH_CONNECTED and up, or where it leads. */
+/* A subnet of an interface; addr is any address in it. nh: NH_CONNECTED + interface, or a number
+ * that leads nowhere. */
 void routes_connected(const struct net_addr *addr, unsigned plen, bool six, uint32_t nh);
 
-/* The same of one that has been made from an advertised prefix, as long as it is `up`: it has a prefix
- * for itself, which leads to us, unless the longest prefix that covers it leads to the link. */
+/* The same as routes_own6 for an address made from an advertised prefix; `up`: it may be used. It
+ * has a prefix of its own, which leads to us, unless the longest prefix that covers it leads to the
+ * link. */
 void routes_own6_advertised(unsigned interface, const struct net_addr *addr, bool up);
 
-/* What routers advertise, on a machine that is none: the one route of that source to the prefix; NULL:
- * none. All other sources come before it. */
+/* The route to the prefix that routers advertise, on a machine that is not a router; NULL: none.
+ * All other sources take precedence. */
 void routes_advertised(const struct net_addr *prefix, unsigned plen, const struct rib_hop *hop);
 
-/* That route; false: there is none. */
+/* Gets that route; false: there is none. */
 bool routes_advertisement(const struct net_addr *prefix, unsigned plen, struct rib_hop *out);
 
-/* Does the IPv6 prefix lead where a router has advertised it? */
+/* True if the route in use to the IPv6 prefix is an advertised one. */
 bool routes_is_advertised(const struct net_addr *prefix, unsigned plen);
 
-/* Hosts of IPv6, neighbours and ourselves, are in hosts6: that address on the link leads to nh. One
- * that leads to nh is taken out. */
+/* An IPv6 host, a neighbour or ourselves: hosts6 leads from that address on the link to nh. `gone`
+ * removes the entry if it leads to nh. */
 void routes_host6(unsigned interface, const struct net_addr *addr, uint32_t nh);
 void routes_host6_gone(unsigned interface, const struct net_addr *addr, uint32_t nh);
 
-/* A neighbour of IPv4: its own address leads to nh, unless another route to that very address is in
- * use; NH_NONE: it is no neighbour any more. Then the forwarding table does not lead there when this
- * returns, but data cores may still use what they have looked up, until core_quiesce. */
+/* An IPv4 neighbour: its /32 leads to nh, unless another route to the same /32 is in use. NH_NONE:
+ * it is no longer a neighbour. When the call returns, the forwarding table does not lead there, but
+ * data cores may use the result of an earlier look-up until core_quiesce. */
 void routes_host(uint32_t ip, uint32_t nh);
 
-/* All routes of the configuration that runs. */
+/* Announces all routes of running.config. */
 void routes_configured(void);
 
-/* A prefix that ends at us: its packets are ours, or broadcast, or multicast (a number below NH_NULL0).
- * Our own addresses come before all other routes, the rest after them. */
+/* A prefix that ends at this machine. nh: NH_LOCAL, which takes precedence over all other routes;
+ * NH_BROADCAST or NH_MULTICAST, over which all other routes do. */
 void routes_local(const struct net_addr *addr, unsigned plen, bool six, uint32_t nh);
 
-/* An IPv6 address of ours on a link, on a subnet of that length. hosts6 has it, which counts where the
- * prefixes lead to the link alone (dataplane/state.h). As long as there is a route, in use or not, to a
- * part of the subnet that covers the address, it has a prefix for itself, which leads to the link. */
+/* An IPv6 address of ours on a link, in a subnet of length plen. Data cores look it up in hosts6
+ * only if the prefix in the FIB leads to the link (dataplane/state.h). While there is a route, in
+ * use or not, to a part of the subnet that covers the address, the address therefore has a prefix
+ * of its own, which leads to the link. */
 void routes_own6(unsigned interface, const struct net_addr *addr, unsigned plen);
 
-/* Of a route that goes or comes: its prefix has what the chain says that begins with `first`, in
- * `next`; CONFIG_ROUTE_NONE: nothing. While data cores look up. */
+/* The routes of r's prefix become the chain in `next` that begins at `first`; CONFIG_ROUTE_NONE: no
+ * routes. For a commit, while data cores forward. */
 void routes_change(const struct config_route *r, const struct config *next, uint32_t first);
 void routes_change6(const struct config_route6 *r, const struct config *next, uint32_t first);
 
-/* An interface's link went up or down; dp_link_is_up knows. */
+/* An interface's link went up or down; dp_link_is_up has the new state. */
 void routes_link(unsigned interface);
 
-/* A neighbour has been forgotten: there is room for another one, which a route may wait for. */
+/* A neighbour has been forgotten. A gateway that found no room in the neighbour table may find it
+ * now. */
 void routes_neighbour_gone(void);
 
-/* The table has got memory back: those that were refused are tried again. */
+/* Tries refused prefixes again, after the tables have reclaimed memory. */
 void routes_retry(void);
 
-/* Does a part of what has been put off; true: there is more. When all is done, and something has
- * changed, it says on the console if routes were refused. */
+/* Does a part of the pending changes; true: more are left. When none are left after routes have
+ * changed, reports newly refused routes on the console. */
 bool routes_work(void);
 
-/* Routes have changed: begins. */
+/* Begins the pending changes, after routes have changed. */
 void routes_settle(void);
 
-/* Prefixes that did not fit, and hosts of IPv6 that did not fit into hosts6. */
+/* Prefixes that did not fit; IPv6 hosts that did not fit into hosts6. */
 uint32_t routes_refused(void);
 uint32_t routes_refused_hosts(void);
 
-/* The base, to be shown. */
+/* The base, for display. */
 const struct rib *routes_rib(void);
 
 /* The tables of neighbours, as routes need them. */
 struct routes_reach {
-	/* The next-hop number of a neighbour, made if need be; NH_NULL0: its table is full. */
+	/* The next-hop number of a neighbour, which is added if necessary; NH_NULL0: its table is
+	 * full. */
 	uint32_t (*next_hop)(unsigned interface, const struct net_addr *addr);
-	/* The neighbour of that next hop is not forgotten: until it is released as often. */
+	/* Pins the neighbour of that next hop until it has been released as often. */
 	void (*hold)(uint32_t nh);
 	void (*release)(uint32_t nh);
 };
@@ -121,12 +129,13 @@ struct routes_reach {
 /* Before any route with a gateway is announced. */
 void routes_set_reach(const struct routes_reach *r);
 
-/* For churn.c: as those of the tables. */
+/* For churn.c: hold and release of struct routes_reach. */
 void routes_hold(uint32_t nh);
 void routes_release(uint32_t nh);
 
-/* For churn.c: a prefix (of IPv4: net_addr_ip4) leads to the neighbour nh, whatever the configuration
- * says; NH_NONE: where that says. False: refused, and it leads where that says. */
+/* For churn.c: a prefix (IPv4: as net_addr_ip4) leads to the neighbour nh instead of where the
+ * configuration says. NH_NONE: the configuration applies again. False: refused, so the
+ * configuration applies. */
 bool routes_test_set(const struct net_addr *prefix, unsigned plen, bool six, uint32_t nh);
 
 #endif

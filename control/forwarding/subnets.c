@@ -6,13 +6,13 @@
 #include "lib/mem.h"
 #include "net/ip6.h"
 
-/* An address of an interface of the configuration that runs: its number there. */
+/* An address of an interface of running.config, by number. */
 struct subnet {
 	uint8_t interface, address;
 	bool six;
 };
 
-/* In ascending order of their prefixes. No two overlap, but those of one interface that are the same
+/* In ascending order of prefixes. No two overlap, except equal ones of one interface
  * (config_check.c, config_check6.c). */
 static struct subnet subnets[CONFIG_IFS_MAX * 2 * CONFIG_ADDRESSES_MAX];
 static unsigned subnet_count;
@@ -32,7 +32,7 @@ static struct net_addr subnet_prefix(const struct subnet *s, unsigned *plen)
 	return ip6_prefix_of(&addr, *plen);
 }
 
-/* How many subnets begin at the address or before it. */
+/* The number of subnets that begin at the address or before it. */
 static unsigned subnets_to(const struct net_addr *addr)
 {
 	unsigned from = 0, to = subnet_count, plen;

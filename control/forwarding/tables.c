@@ -1,7 +1,7 @@
 /*
- * The forwarding tables: how large they are, and their memory. Data cores' parts lie in published
- * memory behind the data-plane state, IPv6's first; the writers' parts are private memory, which is
- * never given back.
+ * The forwarding tables: their sizes and their memory. The parts that data cores read lie in
+ * published memory behind the data-plane state, IPv6's first. The writers' parts are private
+ * memory, which is never freed.
  */
 #include "control/config/candidate.h"
 #include "control/config/config.h"
@@ -16,43 +16,45 @@
 #include "lib/number.h"
 
 #define ROUTES_LEAST 1024
-#define ROUTES_MORE CANDIDATE_ROUTES_MAX /* beside those of the text, where memory is scarce: then */
-#define LEFT_EACH 24                     /* stays so much for what else a route takes, */
-#define LEFT_ALL (4u << 20)              /* and so much for neighbours, fragments, the management */
+#define ROUTES_MORE CANDIDATE_ROUTES_MAX /* besides the configured ones, if memory is scarce */
+#define LEFT_EACH 24                     /* then these bytes are left per route for other tables, */
+#define LEFT_ALL (4u << 20)              /* and these for neighbours, fragments, management */
 #define ROUTES6_MORE 64 /* IPv6 routes that commits may add before fib6 has to be made anew */
-#define HOSTS6_EACH (4 * DP_ADDRESSES6_MAX) /* of an interface, beside neighbours */
+#define HOSTS6_EACH (4 * DP_ADDRESSES6_MAX) /* of an interface, besides neighbours */
 
 struct forwarding forwarding;
 
 static void *fib_private, *fib6_private, *hosts6_private;
 static size_t fib_private_bytes, fib_shared_bytes;
-static const struct config *sized = &running.config; /* what the tables are to be large enough for */
+static const struct config *sized = &running.config; /* the tables must be large enough for it */
 static uint32_t hosts6_room, fib6_room; /* bytes of their private parts */
 static uint32_t routes6_room;           /* prefixes that fib6 has been made for */
 static size_t tables_at;                /* bytes of published memory before them */
 
-/* IPv6 prefixes that there may be: those configured, each address' subnet, what routes_own6 adds, and
- * what routers may tell an interface that listens to them. No more: each may cost 14 KiB. */
+/* Maximum of IPv6 prefixes: configured routes, the subnet of each address, those that routes_own6
+ * adds, and those that routers may advertise to an autoconfigured interface. No more, because each
+ * may take 14 KiB. */
 static uint32_t routes6(void)
 {
 	uint32_t n = sized->route6_count + ROUTES6_MORE;
-	for (unsigned p = 0; p < sized->interfaces; p++) {
-		const struct config_interface *i = &sized->interface[p];
+	for (unsigned interface = 0; interface < sized->interfaces; interface++) {
+		const struct config_interface *i = &sized->interface[interface];
 		n += 3u * i->address6_count + (i->autoconfig ? DP_ADDRESSES6_MAX + 1 : 0);
 	}
 	return n;
 }
 
-/* IPv6 hosts that there may be: their table takes 1 MiB, and a few KiB where nobody speaks IPv6. */
+/* Maximum of IPv6 hosts. Their table takes 1 MiB, or a few KiB if no interface takes part in
+ * IPv6. */
 static uint32_t hosts6(void)
 {
 	uint32_t n = 0;
-	for (unsigned p = 0; p < sized->interfaces; p++)
-		n += sized->interface[p].ipv6;
+	for (unsigned interface = 0; interface < sized->interfaces; interface++)
+		n += sized->interface[interface].ipv6;
 	return n ? DP_NEIGHBOURS + u32_max(n, NIC_PORTS_MAX) * HOSTS6_EACH : 0;
 }
 
-/* The private parts of IPv6's tables. */
+/* Takes the private parts of IPv6's tables. */
 static bool take_memory6(void)
 {
 	const size_t fib6 = fib6_private_bytes(routes6(), fib6_shared_bytes(routes6()));
@@ -60,17 +62,18 @@ static bool take_memory6(void)
 	       core_private_grow(&fib6_private, &fib6_room, fib6, 1);
 }
 
-/* Bytes of published memory that IPv6's tables take, and what IPv4's loses to alignment. */
+/* Bytes of published memory that IPv6's tables take, and that IPv4's loses to alignment. */
 static size_t shared6(void)
 {
 	return host6_shared_bytes(hosts6()) + fib6_shared_bytes(routes6()) + 2 * CACHE_LINE;
 }
 
-/* Finds the most routes from `least` to `most` whose table, behind the `used` bytes of published
- * memory, takes no more than so much of the memory that is left. How much of the shared part
- * prefixes take depends on how they lie: it is as large as for four times as many of the usual
- * ones, or, where there is little memory, as for a quarter. Either may fill up first: routes are
- * then refused. In steps of an eighth, for what a step leaves over is lost to routes. */
+/* Chooses the size of the IPv4 table: for the most routes, from `most` down to `least`, whose table
+ * takes at most `bytes` of the memory left, behind the `used` bytes of published memory. How much
+ * of the shared part a route takes depends on the distribution of prefixes. The shared part is made
+ * for four times as many usual routes or, if memory is scarce, for fewer, down to a quarter. Routes
+ * are refused when either part is full. The steps are an eighth: memory left over by a step is lost
+ * to routes. */
 static bool choose_tables(uint32_t most, uint32_t least, size_t used, size_t bytes)
 {
 	const size_t room = core_published_most();
@@ -90,8 +93,8 @@ static bool choose_tables(uint32_t most, uint32_t least, size_t used, size_t byt
 	return false;
 }
 
-/* Memory of all tables, once, for as many routes as there is memory for: half of what is left, or,
- * when the text has more, most of it. used: bytes of published memory. */
+/* Takes the memory of all tables, for as many routes as fit into half of the memory left or, if the
+ * configuration has more, into most of it. used: bytes of published memory in use. */
 static bool take_memory(size_t used)
 {
 	if (!take_memory6())
@@ -106,7 +109,7 @@ static bool take_memory(size_t used)
 	return fib_private != NULL;
 }
 
-/* Tables for the routes that there are, and a few more, would do. */
+/* Tells the runtime by how much smaller tables would hold the configured routes and ROUTES_MORE. */
 static void tell_spare(void)
 {
 	const uint32_t wanted = u32_min(ROUTES_MAX, running.config.route_count + ROUTES_MORE);
@@ -126,8 +129,8 @@ bool forwarding_room(const struct config *c, bool *as_it_is)
 	return fits;
 }
 
-/* The tables that data cores read, behind the data-plane state: IPv6's as large as need be, IPv4's
- * has the rest, as far as it has memory for that (take_memory). */
+/* Makes the tables, which data cores read, behind the data-plane state: IPv6's as large as
+ * necessary, IPv4's in the rest, up to the size that take_memory chose. */
 static bool make_tables(struct dp_state *v, size_t used)
 {
 	uint8_t *at = (uint8_t *)v + used;

@@ -5,10 +5,10 @@
 #include "lib/mem.h"
 #include "lib/number.h"
 
-#define STORY_NS (10 * SECOND_NS) /* how long one is told: neighbours are given up within 3 s */
+#define STORY_NS (10 * SECOND_NS) /* how long one lasts: neighbours are given up within 3 s */
 
-static struct trace_stories *on; /* of the trace that is on, or was; NULL: there was none yet */
-static bool is_on; /* it may end while a message of its is served, which is left as it was entered */
+static struct trace_stories *on; /* of the present or the last trace; NULL: none yet */
+static bool is_on; /* a trace may end between trace_message() and trace_leave() */
 
 void trace_points_begin(struct trace_stories *stories)
 {
@@ -47,7 +47,7 @@ static void add(struct trace_story *s, enum trace_kind kind, uint32_t number, ui
 		                                                .more = more};
 }
 
-/* Notes what has been counted since the level began, or went on. */
+/* Notes what has been counted since the level began or resumed. */
 static void add_counted(struct trace_level *l)
 {
 	for (unsigned c = 0; c < CNT_MAX; c++) {
@@ -92,7 +92,7 @@ void trace_mark(uint8_t *mark)
 	raw16_store(mark + 2, s->key);
 }
 
-/* The story of which a frame is that waited; NULL: none that is being told. */
+/* The story of a frame that waited, by its mark; NULL: none, or it has ended. */
 static struct trace_story *marked(const uint8_t *mark)
 {
 	if (!is_on || mark[0] == 0 || mark[0] > TRACE_STORIES)
@@ -117,7 +117,7 @@ void trace_leave(void)
 	struct trace_level *inner = &on->level[--on->depth];
 	add_counted(inner);
 	if (on->depth)
-		inner[-1].before = *self.counters; /* that has been told */
+		inner[-1].before = *self.counters; /* the inner story has them */
 	else if (inner->story->waiting)
 		add(inner->story, TRACE_WAITS, 0, 0);
 }
