@@ -9,9 +9,9 @@
 #include "net/icmp6.h"
 #include "lib/mem.h"
 
-#define DATAGRAMS 64 /* fewer where the tables have little memory: each takes 67 KiB */
+#define DATAGRAMS 64 /* fewer if memory is scarce: each takes 67 KiB */
 #define DATAGRAMS_MIN 4
-#define SHARE 8      /* of what is left, at most */
+#define SHARE 8      /* at most 1/8 of the memory left */
 
 static struct reassembly table;
 static void *memory;
@@ -19,14 +19,14 @@ static size_t memory_bytes;
 static struct reassembly_params params;
 static bool started;
 
-/* RFC 792, RFC 4443 3.3: time exceeded, in reassembly. Data of the first fragment come along. */
-static void timed_out(void *ctx, unsigned port, const uint8_t *packet, unsigned len)
+/* Sends time exceeded in reassembly, with data of the first fragment (RFC 792, RFC 4443 3.3). */
+static void timed_out(void *ctx, unsigned interface, const uint8_t *packet, unsigned len)
 {
 	(void)ctx;
 	if (packet[0] >> 4 == 4)
 		local_error(packet, len, ICMP4_TIME_EXCEEDED, ICMP4_TIME_REASSEMBLY);
 	else
-		local6_error(port, packet, len, ICMP6_TIME_EXCEEDED, ICMP6_TIME_REASSEMBLY, 0);
+		local6_error(interface, packet, len, ICMP6_TIME_EXCEEDED, ICMP6_TIME_REASSEMBLY, 0);
 }
 
 static bool take_memory(void)
@@ -54,14 +54,14 @@ int fragments_start(void)
 	                       NULL);
 }
 
-enum counter fragments_input(unsigned port, const uint8_t *ip, unsigned len,
+enum counter fragments_input(unsigned interface, const uint8_t *ip, unsigned len,
                              const struct ip6_upper *up, struct reassembly_result *out)
 {
-	static uint8_t copy[BUF_STRIDE_JUMBO]; /* an atomic one is mended in place */
+	static uint8_t copy[BUF_STRIDE_JUMBO]; /* an atomic fragment is changed in place */
 	if (!up)
-		return reassembly_input4(&table, port, ip, core_now_ns(), out);
+		return reassembly_input4(&table, interface, ip, core_now_ns(), out);
 	memcpy(copy, ip, len);
-	return reassembly_input6(&table, port, copy, up, core_now_ns(), out);
+	return reassembly_input6(&table, interface, copy, up, core_now_ns(), out);
 }
 
 uint64_t fragments_timer(void)

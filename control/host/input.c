@@ -1,13 +1,14 @@
 /*
- * The machine's own packets: ICMP echo and errors, and TCP segments for the management
- * (tcp_control.h). There is no other service on the control core (those of the echo application run
- * on the data cores), so datagrams that come here are answered with port unreachable, segments with
- * a reset. Which core an ICMP error about TCP concerns is not known here: each is told.
+ * IPv4 packets to the machine itself: ICMP echo and errors, and TCP segments for management
+ * (tcp_control.h). The control core has no other service, because those of the echo application run
+ * on the data cores. It therefore answers other datagrams with port unreachable, other segments
+ * with a reset. It does not know which data core an ICMP error about TCP concerns, so it passes the
+ * error to all.
  *
- * Fragments come here whatever they are of: those of a datagram may reach us by different cores. An
- * ICMP message or a datagram for the echo service is answered as if it had come whole; other
- * services, and TCP, take nothing in fragments (who sends such large datagrams to a character
- * generator, or segments beyond its MSS, does it for us to have the work).
+ * All fragments come here, because those of one datagram may arrive on different cores. A
+ * reassembled ICMP message, or datagram to the echo service, is answered like an unfragmented one.
+ * Other services and TCP accept no fragments: a sender of such large datagrams to a character
+ * generator, or of segments beyond its MSS, only wants to cause work.
  */
 #include "control/host/output6.h"
 #include "control/host/fragments.h"
@@ -28,8 +29,8 @@
 #include "net/tcp/reset.h"
 #include "net/udp.h"
 
-/* ICMP errors about TCP that data cores are told of: enough for a change of path under a thousand
- * connections, and no lever for who sends them without end. */
+/* Limit of ICMP errors about TCP that are passed to data cores, per second: enough for a change of
+ * path of a thousand connections, but bounded in a flood. */
 #define TELL_RATE 1000
 #define TELL_BURST 200
 
@@ -46,8 +47,8 @@ void local_limit(const struct config *c)
 	__atomic_store_n(&v->icmp_burst, c->icmp_burst, __ATOMIC_RELAXED);
 }
 
-/* A neighbour does not answer: RFC 1812 5.2.7.1, host unreachable; RFC 4443 3.1 code 3, and RFC 4861
- * 7.2.2. */
+/* A neighbour does not answer: sends host unreachable (RFC 1812 5.2.7.1) or address unreachable
+ * (RFC 4443 3.1 code 3, RFC 4861 7.2.2). */
 static void tell_unreachable(unsigned interface, const uint8_t *ip, unsigned len)
 {
 	if (ip_is_ip6(ip))
@@ -77,12 +78,12 @@ uint32_t local_source(uint32_t dst)
 {
 	const struct dp_state *v = dp_get();
 	uint32_t nh = dp_next_hop4(dp_get(), dst);
-	int port = dp_interface_of(v, nh);
+	int interface = dp_interface_of(v, nh);
 	if (nh == NH_LOCAL)
 		return dst;
-	if (port < 0)
+	if (interface < 0)
 		return 0;
-	const struct dp_interface *ifp = &v->interface[port];
+	const struct dp_interface *ifp = &v->interface[interface];
 	for (unsigned a = 0; a < ifp->addresses; a++)
 		if (ip4_in_prefix(dst, ifp->addr[a], ifp->plen[a]))
 			return ifp->addr[a];
@@ -109,12 +110,12 @@ void local_output(uint8_t *frame, unsigned len)
 {
 	uint32_t dst = ip4_dst(frame + ETH_HLEN);
 	uint32_t nh = dp_next_hop4(dp_get(), dst);
-	int port = dp_interface_of(dp_get(), nh);
-	if (port < 0 || !dp_link_is_up(dp_get(), port)) {
+	int interface = dp_interface_of(dp_get(), nh);
+	if (interface < 0 || !dp_link_is_up(dp_get(), interface)) {
 		count(CNT_originated_drop_tx);
 		return;
 	}
-	unsigned mtu = dp_get()->interface[port].mtu;
+	unsigned mtu = dp_get()->interface[interface].mtu;
 	if (len - ETH_HLEN <= mtu)
 		neighbour_output(nh, dst, frame, eth_pad(frame, len), FRAME_OWN, PAIR_ANY);
 	else
@@ -177,13 +178,13 @@ static enum counter refuse_tcp(const struct core_msg *m, const uint8_t *ip)
 	return fate;
 }
 
-/* True when addr is an address of ours on any port. */
+/* True for an address of ours on any interface. */
 static bool is_ours(uint32_t addr)
 {
 	return fib4_lookup(forwarding.fib.fib, addr) == NH_LOCAL;
 }
 
-/* Data cores serve datagrams that come whole; those that came in fragments are served here. */
+/* Data cores serve unfragmented datagrams; reassembled ones are served here. */
 static enum counter udp_input(const uint8_t *ip, unsigned len, bool csum_known, bool fragmented)
 {
 	const struct services *services = &dp_get()->services;

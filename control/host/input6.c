@@ -1,6 +1,6 @@
 /*
- * The machine's own IPv6 packets: what local.c is for IPv4. Neighbour discovery and MLD are
- * ICMPv6 messages and come this way too.
+ * IPv6 packets to the machine itself, as input.c for IPv4. Neighbour discovery and MLD are ICMPv6
+ * messages and come here too.
  */
 #include "control/forwarding/fate.h"
 #include "control/forwarding/neighbour6.h"
@@ -21,25 +21,25 @@
 
 /* --- sending --- */
 
-/* The next hop to dst; `port` is the link meant when dst is link-local. */
-static uint32_t way_to(const struct net_addr *dst, unsigned port)
+/* The next hop to dst; `interface` is the link if dst is link-local. */
+static uint32_t way_to(const struct net_addr *dst, unsigned interface)
 {
 	const uint8_t *addr = (const uint8_t *)dst->w;
-	return ip6_is_link_local(dst) ? dp_on_link6(dp_get(), port, addr)
+	return ip6_is_link_local(dst) ? dp_on_link6(dp_get(), interface, addr)
 	                              : dp_next_hop6(dp_get(), addr);
 }
 
-bool local6_source(const struct net_addr *dst, unsigned port, struct net_addr *src)
+bool local6_source(const struct net_addr *dst, unsigned interface, struct net_addr *src)
 {
-	uint32_t nh = way_to(dst, port);
+	uint32_t nh = way_to(dst, interface);
 	int out = dp_interface_of(dp_get(), nh);
 	if (nh == NH_LOCAL)
 		*src = *dst;
 	return nh == NH_LOCAL || (out >= 0 && dp_source6(dp_get(), (unsigned)out, dst, src));
 }
 
-/* Sends a packet of ours in fragments (RFC 8200 4.5), by an identification that nobody can guess
- * (RFC 7739). */
+/* Sends a packet of ours in fragments (RFC 8200 4.5), with an unpredictable identification (RFC
+ * 7739). */
 static void output_cut(uint32_t nh, const struct net_addr *dst, const uint8_t *frame, unsigned mtu)
 {
 	static uint8_t piece[BUF_STRIDE_JUMBO];
@@ -57,10 +57,10 @@ static void output_cut(uint32_t nh, const struct net_addr *dst, const uint8_t *f
 	}
 }
 
-void local6_output(uint8_t *frame, unsigned len, unsigned port)
+void local6_output(uint8_t *frame, unsigned len, unsigned interface)
 {
 	const struct net_addr dst = ip6_dst(frame + ETH_HLEN);
-	uint32_t nh = way_to(&dst, port);
+	uint32_t nh = way_to(&dst, interface);
 	int out = dp_interface_of(dp_get(), nh);
 	if (out < 0 || !dp_link_is_up(dp_get(), out)) {
 		count(CNT_originated_drop_tx);
@@ -74,23 +74,23 @@ void local6_output(uint8_t *frame, unsigned len, unsigned port)
 		output_cut(nh, &dst, frame, mtu);
 }
 
-void local6_error(unsigned port, const uint8_t *ip, unsigned len, uint8_t type, uint8_t code,
+void local6_error(unsigned interface, const uint8_t *ip, unsigned len, uint8_t type, uint8_t code,
                   uint32_t rest)
 {
 	struct icmp6_error e = {.type = type, .code = code, .rest = rest};
 	const struct net_addr to = ip6_src(ip);
 	if (!local_error_permitted(icmp6_error_allowed(ip, len, type, code) &&
-	                           local6_source(&to, port, &e.src)))
+	                           local6_source(&to, interface, &e.src)))
 		return;
 	unsigned n = icmp6_error_build(local_frame + ETH_HLEN, sizeof local_frame - ETH_HLEN, ip, len,
 	                               &e);
 	count(icmp6_error_counter(type, code));
-	local6_output(local_frame, n + ETH_HLEN, port);
+	local6_output(local_frame, n + ETH_HLEN, interface);
 }
 
 /* --- receiving --- */
 
-/* A packet to us: as it came, or put together from fragments, of which `m` was the last. */
+/* A packet to us, as received or reassembled from fragments; m then is the last one. */
 struct arrival {
 	const struct core_msg *m;
 	const uint8_t *ip;
@@ -98,21 +98,22 @@ struct arrival {
 	struct ip6_upper up;
 };
 
-/* Is it an address of ours that we speak from: of any port, but a link-local one of this? */
-static bool is_unicast_of_ours(const struct net_addr *addr, unsigned port)
+/* True for a unicast address of ours: of any interface or, if link-local, of this one. */
+static bool is_unicast_of_ours(const struct net_addr *addr, unsigned interface)
 {
 	const struct dp_state *v = dp_get();
-	for (unsigned p = 0; p < v->ifs; p++) {
-		const struct dp_interface6 *ifp = &v->interface6[p];
+	for (unsigned n = 0; n < v->ifs; n++) {
+		const struct dp_interface6 *ifp = &v->interface6[n];
 		for (uint32_t i = 0; i < ifp->count; i++)
-			if (net_addr_equal(&ifp->addr[i], addr) && (p == port || !ip6_is_link_local(addr)))
+			if (net_addr_equal(&ifp->addr[i], addr) &&
+			    (n == interface || !ip6_is_link_local(addr)))
 				return true;
 	}
 	return false;
 }
 
-/* RFC 4443 4.2: an answer comes from the address that was asked; where that is a group or an
- * anycast address, from one of the interface that it came by. */
+/* RFC 4443 4.2: the source of the reply is the request's destination or, if that is a multicast or
+ * anycast address, an address of the interface that received the request. */
 static void echo_reply(const struct arrival *a)
 {
 	const struct net_addr from = ip6_src(a->ip);
@@ -138,7 +139,7 @@ static enum counter discovery_input(const struct arrival *a, const struct icmp6_
 	              : nd_input(&neighbours.nd, m->port, m->frame, &a->up, icmp, core_now_ns());
 }
 
-/* What the port has verified of a packet that came whole. */
+/* The port has verified the checksum of an unfragmented packet. */
 static bool csum_known(const struct arrival *a)
 {
 	return a->m->flags & PKT_CSUM_OK && !a->up.fragment;
@@ -152,7 +153,7 @@ static void error_input(const struct arrival *a, const struct net_addr *from,
 		return;
 	tcp_control_icmp6(icmp);
 	bool known = icmp->type == ICMP6_UNREACH || icmp->type == ICMP6_TOO_BIG;
-	if (known && !a->up.fragment) /* the message has but the last fragment */
+	if (known && !a->up.fragment) /* the message has only the last fragment */
 		local_tell_tcp(a->m);
 }
 
@@ -176,7 +177,7 @@ static enum counter icmp_input(const struct arrival *a)
 	return fate;
 }
 
-/* None to who is nobody or many. */
+/* No RST to an unspecified source, or if the destination is multicast. */
 static enum counter refuse_tcp(const struct arrival *a)
 {
 	const struct net_addr src = ip6_src(a->ip), dst = ip6_dst(a->ip);
@@ -192,7 +193,7 @@ static enum counter refuse_tcp(const struct arrival *a)
 	return fate;
 }
 
-/* A datagram in fragments for a service that the data cores have for whole ones. */
+/* A reassembled datagram to a service that data cores have for unfragmented ones. */
 static enum counter service_input(const struct arrival *a, enum service s,
                                   const struct udp_datagram *d)
 {
@@ -235,7 +236,7 @@ static enum counter whole_input(const struct arrival *a)
 	case IP6_UDP:
 		return udp_input(a);
 	case IP6_TCP:
-		if (a->up.fragment) /* as in IPv4: TCP does not cut its segments up */
+		if (a->up.fragment) /* as in IPv4: TCP does not fragment its segments */
 			return CNT_drop_fragment_local;
 		return tcp_control ? tcp_control_input(a->ip, a->len, a->m->flags) : refuse_tcp(a);
 	default:
@@ -245,7 +246,7 @@ static enum counter whole_input(const struct arrival *a)
 	}
 }
 
-/* Walks to the upper layer; CNT_NONE when it is there. */
+/* Finds the upper-layer header; CNT_NONE: found. */
 static enum counter find_upper(struct arrival *a)
 {
 	enum counter bad = ip6_upper(a->ip, &a->up);
@@ -267,7 +268,7 @@ static enum counter fragment_input(struct arrival *a)
 	a->ip = r.ip;
 	a->len = r.len;
 	fate = find_upper(a);
-	a->up.fragment = true; /* it was: RFC 6980 wants discovery to know */
+	a->up.fragment = true; /* it was fragmented: discovery must know (RFC 6980) */
 	return fate == CNT_NONE ? whole_input(a) : fate;
 }
 
@@ -281,7 +282,7 @@ enum counter local6_input(const struct core_msg *m)
 		return bad;
 	a.len = ip6_total_len(a.ip);
 	const struct net_addr src = ip6_src(a.ip);
-	bool icmp = ip6_next(a.ip) == IP6_ICMP6; /* net/nd.h says what a claim of our address is */
+	bool icmp = ip6_next(a.ip) == IP6_ICMP6; /* net/nd.h handles claims of our addresses */
 	if (!icmp && !net_addr_is_any(&src) && way_to(&src, m->port) == NH_LOCAL)
 		return CNT_drop_ip6_src_local;
 	bad = find_upper(&a);
@@ -292,12 +293,13 @@ enum counter local6_input(const struct core_msg *m)
 
 /* --- packets that wait for a neighbour --- */
 
-/* An address of ours that DAD has not passed yet: not one that is a neighbour's. */
-static bool is_tentative(const struct net_addr *addr, unsigned port)
+/* True for an address of ours that DAD has not passed yet. It is no neighbour's. */
+static bool is_tentative(const struct net_addr *addr, unsigned interface)
 {
 	struct nd_address a;
 	for (unsigned cursor = 0; nd_local_next(&neighbours.nd, &cursor, &a);)
-		if (a.state == ND_TENTATIVE && a.interface == port && net_addr_equal(&a.addr, addr))
+		if (a.state == ND_TENTATIVE && a.interface == interface &&
+		    net_addr_equal(&a.addr, addr))
 			return true;
 	return false;
 }
@@ -313,12 +315,12 @@ void local6_resolve(const struct core_msg *m, enum frame_origin origin)
 		return;
 	}
 	memcpy(frame, m->frame, m->len);
-	/* Looked up anew: since the data core did, its neighbour may have been forgotten. */
+	/* Looked up again: the neighbour may have been forgotten since the data core's look-up. */
 	const struct net_addr dst = ip6_dst(ip);
 	uint32_t nh = transit && !ip6_is_link_local(&dst) ? dp_next_hop_flow6(dp_get(), ip)
 	                                                  : way_to(&dst, m->port);
-	int port = dp_interface_of(dp_get(), nh);
-	if (port < 0) {
+	int interface = dp_interface_of(dp_get(), nh);
+	if (interface < 0) {
 		if (transit) {
 			fate_count(CNT_drop_ip6_no_route);
 			local6_error(m->port, ip, m->len - ETH_HLEN, ICMP6_UNREACH, ICMP6_UNREACH_NO_ROUTE,
@@ -326,11 +328,11 @@ void local6_resolve(const struct core_msg *m, enum frame_origin origin)
 		}
 		return;
 	}
-	if (is_tentative(&dst, (unsigned)port)) { /* RFC 4862 5.4: silently */
+	if (is_tentative(&dst, (unsigned)interface)) { /* RFC 4862 5.4: silently */
 		fate_count(transit ? CNT_drop_ip6_tentative : CNT_originated_drop_tx);
 		return;
 	}
-	if (!dp_link_is_up(dp_get(), port)) {
+	if (!dp_link_is_up(dp_get(), interface)) {
 		fate_count(transit ? CNT_drop_tx_down : CNT_originated_drop_tx);
 		if (transit)
 			local6_error(m->port, ip, m->len - ETH_HLEN, ICMP6_UNREACH, ICMP6_UNREACH_ADDRESS,
@@ -338,7 +340,7 @@ void local6_resolve(const struct core_msg *m, enum frame_origin origin)
 		return;
 	}
 	if (!transit)
-		dp_hop_limit6(dp_get(), (unsigned)port, frame + ETH_HLEN);
+		dp_hop_limit6(dp_get(), (unsigned)interface, frame + ETH_HLEN);
 	int pair = transit ? -1 : core_pair_of(m->core);
 	neighbour6_output(nh, &dst, frame, m->len, origin, pair < 0 ? PAIR_ANY : (unsigned)pair);
 }

@@ -6,10 +6,10 @@
 #include "net/counters.h"
 #include "runtime/runtime.h"
 
-/* CNT_NONE: a fragment that waits for others. */
+/* As local_input. */
 enum counter local6_input(const struct core_msg *m);
-/* A packet from a data core whose neighbour is not known yet. Its fate comes when it leaves the
- * neighbour's queue. */
+/* Sends a packet that a data core punted because its neighbour is not known. Its fate is counted
+ * when it leaves the neighbour's queue. */
 void local6_resolve(const struct core_msg *m, enum frame_origin origin);
 
 #endif

@@ -6,20 +6,21 @@
 #include "net/eth.h"
 #include "net/ip6.h"
 
-/* ICMP errors are limited as this configuration says, the control core's and those of data cores. */
+/* Limits ICMP errors as in this configuration, those of the control core and of data cores. */
 void local_limit(const struct config *c);
 
-/* Where packets of ours are built, the longest too; used by one function of local.c or local6.c at
- * a time. */
+/* The buffer in which packets of ours are built, up to the longest. One function of input.c or
+ * input6.c uses it at a time. */
 #define LOCAL_FRAME_BYTES (ETH_HLEN + IP6_PACKET_MAX)
 extern uint8_t local_frame[LOCAL_FRAME_BYTES];
 
-/* May an ICMP error of either family be sent now? `allowed`: the packet that it is about does not
- * forbid it. Counts an error that may not. */
+/* True if an ICMP error of either family may be sent now. `allowed`: the packet that the error is
+ * about does not forbid it. Counts an error that may not be sent. */
 bool local_error_permitted(bool allowed);
 
-/* Sends a frame of our own by the route to its destination, in fragments if need be. Its buffer
- * holds ETH_FRAME_MIN bytes at least. One that cannot leave is counted as originated_drop_tx. */
+/* Sends a frame of our own by the route to its destination, in fragments if necessary. Its buffer
+ * holds at least ETH_FRAME_MIN bytes. A frame that cannot be sent is counted as
+ * originated_drop_tx. */
 void local_output(uint8_t *frame, unsigned len);
 
 /* Sends an ICMP error (without a second header word) about the received packet of which len bytes

@@ -1,6 +1,6 @@
 /*
- * The console's ping: one at a time. It is the pattern for a command that takes long: ping_start
- * marks the shell busy, answers and ping_timer carry it on, ping_finish gives the prompt back.
+ * The console's ping: one at a time. It is the pattern for a long-running command: ping_start marks
+ * the shell busy, replies and ping_timer continue the command, ping_finish returns the prompt.
  *
  *     waiting   answer or error to number `sent`   -> the next after PING_INTERVAL_NS, or the end
  *               PING_TIMEOUT_NS without            -> the next at once, or the end
@@ -27,7 +27,7 @@ static uint8_t frame[BUF_STRIDE_JUMBO];
 static struct {
 	struct shell *sh; /* NULL: no ping is running */
 	struct net_addr dst;
-	unsigned port; /* the link meant where dst is link-local */
+	unsigned interface; /* the link if dst is link-local */
 	unsigned times, bytes, sent, received;
 	bool waiting;         /* for the answer to number `sent` */
 	uint16_t id;
@@ -49,11 +49,11 @@ static void ping_finish(struct shell *sh)
 	shell_done(sh);
 }
 
-/* Our address towards the one that is asked; false: there is no way. */
-static bool source(const struct net_addr *dst, unsigned port, struct net_addr *src)
+/* Our source address towards dst; false: there is none. */
+static bool source(const struct net_addr *dst, unsigned interface, struct net_addr *src)
 {
 	if (!net_addr_is_ip4(dst))
-		return local6_source(dst, port, src);
+		return local6_source(dst, interface, src);
 	uint32_t four = local_source(net_addr_to_ip4(dst));
 	*src = net_addr_ip4(four);
 	return four != 0;
@@ -85,7 +85,7 @@ static void send6(const struct net_addr *src)
 	unsigned n = icmp6_echo_request_build(frame + ETH_HLEN, sizeof frame - ETH_HLEN, &e);
 	count(CNT_icmp6_tx_echo_request);
 	if (n)
-		local6_output(frame, n + ETH_HLEN, ping.port);
+		local6_output(frame, n + ETH_HLEN, ping.interface);
 }
 
 static void ping_send(void)
@@ -95,7 +95,7 @@ static void ping_send(void)
 	ping.sent_tsc = clock_tsc();
 	ping.next_ns = core_now_ns() + PING_TIMEOUT_NS;
 	ping.waiting = true;
-	if (!source(&ping.dst, ping.port, &src))
+	if (!source(&ping.dst, ping.interface, &src))
 		return;
 	if (net_addr_is_ip4(&ping.dst))
 		send4(&src);
@@ -103,7 +103,7 @@ static void ping_send(void)
 		send6(&src);
 }
 
-void ping_start(struct shell *sh, const struct net_addr *dst, unsigned port, unsigned times,
+void ping_start(struct shell *sh, const struct net_addr *dst, unsigned interface, unsigned times,
                 unsigned bytes)
 {
 	struct net_addr src;
@@ -111,7 +111,7 @@ void ping_start(struct shell *sh, const struct net_addr *dst, unsigned port, uns
 		shell_print(sh, "ping is busy: another console waits for it\n");
 		return;
 	}
-	bool way = forwarding.ready && source(dst, port, &src);
+	bool way = forwarding.ready && source(dst, interface, &src);
 	if (!way || net_addr_equal(&src, dst)) {
 		shell_print(sh, way ? "that is this machine's own address\n"
 		                    : "no route to that host\n");
@@ -119,7 +119,7 @@ void ping_start(struct shell *sh, const struct net_addr *dst, unsigned port, uns
 	}
 	ping.sh = sh;
 	ping.dst = *dst;
-	ping.port = port;
+	ping.interface = interface;
 	ping.times = times;
 	ping.bytes = bytes;
 	ping.sent = ping.received = 0;
@@ -130,7 +130,7 @@ void ping_start(struct shell *sh, const struct net_addr *dst, unsigned port, uns
 	ping_send();
 }
 
-/* One exchange is over: the next after a pause, or the end. */
+/* An exchange has ended: the next one follows after the pause, or the ping ends. */
 static void ping_next(uint64_t pause_ns)
 {
 	ping.waiting = false;
@@ -168,7 +168,7 @@ void ping_reply6(const struct net_addr *from, const struct icmp6_msg *m, uint8_t
 	reply(from, m->id, m->seq, m->data_len + ICMP6_HLEN, hop_limit);
 }
 
-/* An ICMP error about a packet of ours to `dst`, an ICMP one. */
+/* An ICMP error about an ICMP packet of ours to `dst`. */
 static void error(const struct net_addr *from, const struct net_addr *dst, const char *what,
                   unsigned type, unsigned code)
 {
@@ -182,7 +182,7 @@ static void error(const struct net_addr *from, const struct net_addr *dst, const
 
 void ping_error(uint32_t from, const struct icmp4_msg *m)
 {
-	const uint8_t *quoted = m->data; /* its header is whole, icmp4_input has looked */
+	const uint8_t *quoted = m->data; /* its header is complete, as icmp4_input has checked */
 	if (m->data_len < IP4_HLEN || ip4_proto(quoted) != IP4_PROTO_ICMP)
 		return;
 	const struct net_addr a = net_addr_ip4(from), dst = net_addr_ip4(ip4_dst(quoted));
@@ -195,7 +195,7 @@ void ping_error(uint32_t from, const struct icmp4_msg *m)
 
 void ping_error6(const struct net_addr *from, const struct icmp6_msg *m)
 {
-	if (m->quoted_proto != IP6_ICMP6) /* the quoted header is whole, icmp6_input has looked */
+	if (m->quoted_proto != IP6_ICMP6) /* its header is complete, as icmp6_input has checked */
 		return;
 	const struct net_addr dst = ip6_dst(m->data);
 	error(from, &dst,

@@ -6,13 +6,13 @@
 #include "net/icmp4.h"
 #include "net/icmp6.h"
 
-/* Begins to send `times` requests with `bytes` of data and marks the shell busy, or says why not.
- * What comes of it is printed there. There is one ping: another console's has to end first. port:
- * the link meant where dst is link-local. */
-void ping_start(struct shell *sh, const struct net_addr *dst, unsigned port, unsigned times,
+/* Starts a ping of `times` requests with `bytes` of data and marks the shell busy, or prints why
+ * not. Its results are printed there. Only one ping runs at a time, on all consoles together.
+ * interface: the link if dst is link-local. */
+void ping_start(struct shell *sh, const struct net_addr *dst, unsigned interface, unsigned times,
                 unsigned bytes);
 
-/* An echo reply, or an ICMP error, came from that address: maybe ping's. */
+/* An echo reply or an ICMP error came from that address. It need not be about the ping. */
 void ping_reply(uint32_t from, const struct icmp4_msg *m, uint8_t ttl);
 void ping_error(uint32_t from, const struct icmp4_msg *m);
 void ping_reply6(const struct net_addr *from, const struct icmp6_msg *m, uint8_t hop_limit);

@@ -1,6 +1,6 @@
 /*
- * What data cores punt: each message is served to its end, and the fate of a received packet counted
- * once, here or by who takes it over.
+ * Processes the messages that data cores punt. The fate of a received packet is counted once: here,
+ * or by the function to which the packet passes.
  */
 #include "control/forwarding/fate.h"
 #include "control/forwarding/neighbour.h"
@@ -17,13 +17,13 @@
 #include "lib/mem.h"
 #include "net/ip4.h"
 
-/* Version 6, as the packet itself says: in one that waits there is no Ethernet header. */
+/* True if the packet's version is 6; a packet to be resolved has no Ethernet header. */
 static bool is_ip6(const struct core_msg *m)
 {
 	return m->len > ETH_HLEN && m->frame[ETH_HLEN] >> 4 == 6;
 }
 
-/* A packet whose neighbour is not known yet. Its fate comes when it leaves the ARP queue. */
+/* Sends a packet whose neighbour is not known yet. Its fate is counted when it leaves the queue. */
 static void resolve(const struct core_msg *m, enum frame_origin origin)
 {
 	static uint8_t frame[BUF_STRIDE_JUMBO];
@@ -40,21 +40,21 @@ static void resolve(const struct core_msg *m, enum frame_origin origin)
 		return;
 	}
 	memcpy(frame, m->frame, m->len);
-	/* Looked up anew: since the data core did, its neighbour may have been forgotten. */
+	/* Looked up again: the neighbour may have been forgotten since the data core's look-up. */
 	uint32_t nh = transit ? dp_next_hop_flow4(v, ip) : dp_next_hop4(v, ip4_dst(ip));
-	int port = dp_interface_of(v, nh);
-	if (port < 0) {
+	int interface = dp_interface_of(v, nh);
+	if (interface < 0) {
 		if (transit) {
 			fate_count(CNT_drop_ip4_no_route);
 			local_error(ip, m->len - ETH_HLEN, ICMP4_UNREACH, ICMP4_UNREACH_NET);
 		}
 		return;
 	}
-	if (!dp_link_is_up(dp_get(), port) && !transit) {
+	if (!dp_link_is_up(dp_get(), interface) && !transit) {
 		count(CNT_originated_drop_tx);
 		return;
 	}
-	if (!dp_link_is_up(dp_get(), port)) {
+	if (!dp_link_is_up(dp_get(), interface)) {
 		fate_count(CNT_drop_tx_down);
 		local_error(ip, m->len - ETH_HLEN, ICMP4_UNREACH, ICMP4_UNREACH_HOST);
 		return;
@@ -73,7 +73,7 @@ static void count_fate(enum counter fate)
 
 static void serve_msg(const struct core_msg *m)
 {
-	/* a data core names an interface that there is, unless it is out of its mind */
+	/* a faulty data core may name an interface that does not exist */
 	if (!forwarding.ready || !dp_exists(dp_get(), m->port)) {
 		if (m->kind != PUNT_OWN)
 			fate_count(CNT_drop_port_down);

@@ -1,4 +1,4 @@
-/* Messages of data cores. */
+/* Messages from data cores. */
 #ifndef CONTROL_HOST_PUNT_H
 #define CONTROL_HOST_PUNT_H
 

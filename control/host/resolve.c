@@ -1,4 +1,4 @@
-/* See resolve.h. The question is an echo request: what it needs, ARP and discovery find. */
+/* See resolve.h. An echo request to the host makes ARP or ND resolve the next hop. */
 #include "control/host/resolve.h"
 
 #include "control/forwarding/tables.h"
@@ -31,46 +31,46 @@ static bool ask4(const struct net_addr *dst)
 	return true;
 }
 
-static bool ask6(const struct net_addr *dst, unsigned port)
+static bool ask6(const struct net_addr *dst, unsigned interface)
 {
 	struct icmp6_echo e = {.dst = *dst,
 	                       .data_len = DATA_BYTES,
 	                       .hop_limit = IP6_HOP_LIMIT_DEFAULT};
-	if (!local6_source(dst, port, &e.src))
+	if (!local6_source(dst, interface, &e.src))
 		return false;
 	unsigned n = icmp6_echo_request_build(frame + ETH_HLEN, sizeof frame - ETH_HLEN, &e);
 	if (n == 0)
 		return false;
 	count(CNT_icmp6_tx_echo_request);
-	local6_output(frame, n + ETH_HLEN, port);
+	local6_output(frame, n + ETH_HLEN, interface);
 	return true;
 }
 
-static uint32_t next_hop(const struct dp_state *v, const struct net_addr *dst, unsigned port)
+static uint32_t next_hop(const struct dp_state *v, const struct net_addr *dst, unsigned interface)
 {
 	const uint8_t *a = (const uint8_t *)dst->w;
 	if (net_addr_is_ip4(dst))
 		return dp_next_hop4(v, net_addr_to_ip4(dst));
-	return ip6_is_link_local(dst) ? dp_on_link6(v, port, a) : dp_next_hop6(v, a);
+	return ip6_is_link_local(dst) ? dp_on_link6(v, interface, a) : dp_next_hop6(v, a);
 }
 
-enum resolve resolve_station(const struct net_addr *dst, unsigned *port, uint8_t mac[6])
+enum resolve resolve_station(const struct net_addr *dst, unsigned *interface, uint8_t mac[6])
 {
 	const struct dp_state *v = dp_get();
 	if (!forwarding.ready)
 		return RESOLVE_NO_ROUTE;
-	uint32_t nh = next_hop(v, dst, *port);
+	uint32_t nh = next_hop(v, dst, *interface);
 	int leaves = dp_interface_of(v, nh);
 	if (leaves < 0)
 		return RESOLVE_NO_ROUTE;
-	if ((unsigned)leaves != *port) {
-		*port = (unsigned)leaves;
+	if ((unsigned)leaves != *interface) {
+		*interface = (unsigned)leaves;
 		return RESOLVE_OTHER_PORT;
 	}
 	if (!dp_is_connected(nh) && v->adj[nh].state == ADJ_FORWARD) {
 		memcpy(mac, v->adj[nh].header, ETH_ALEN);
 		return RESOLVE_KNOWN;
 	}
-	bool asked = net_addr_is_ip4(dst) ? ask4(dst) : ask6(dst, *port);
+	bool asked = net_addr_is_ip4(dst) ? ask4(dst) : ask6(dst, *interface);
 	return asked ? RESOLVE_ASKED : RESOLVE_NO_ROUTE;
 }

@@ -1,6 +1,6 @@
 /*
- * The way to a host as Ethernet sees it, for an application that makes frames of its own: by which
- * port, to which station address. Neighbours that are not known are asked for.
+ * The output interface and the destination MAC towards a host, for an application that builds its
+ * own frames. Unknown neighbours are resolved.
  */
 #ifndef CONTROL_HOST_RESOLVE_H
 #define CONTROL_HOST_RESOLVE_H
@@ -9,12 +9,12 @@
 
 enum resolve {
 	RESOLVE_KNOWN,    /* *mac is the next hop's */
-	RESOLVE_ASKED,    /* its neighbour has been asked for: call again, some 100 ms later */
-	RESOLVE_NO_ROUTE, /* or the address is our own, or no host's */
-	RESOLVE_OTHER_PORT, /* the route leaves by *port */
+	RESOLVE_ASKED,    /* the next hop is being resolved: call again some 100 ms later */
+	RESOLVE_NO_ROUTE, /* or the address is our own, or not a host's */
+	RESOLVE_OTHER_PORT, /* the route leaves by *interface, which is set */
 };
 
-/* The next hop to dst, which is to be reached by *port (a link-local one: on that link). */
-enum resolve resolve_station(const struct net_addr *dst, unsigned *port, uint8_t mac[6]);
+/* Finds the next hop to dst by *interface. A link-local dst is on that link. */
+enum resolve resolve_station(const struct net_addr *dst, unsigned *interface, uint8_t mac[6]);
 
 #endif

@@ -10,7 +10,7 @@
 #include "lib/number.h"
 
 #define POOL_BYTES (2u << 20)
-#define POOL_RESERVE_SHARE 4 /* a quarter of the buffers is for what is received */
+#define POOL_RESERVE_SHARE 4 /* a quarter of the buffers is for received segments */
 #define LISTENERS 4
 
 struct tcp *tcp_control;
@@ -32,7 +32,7 @@ static struct tcp_params parameters(void)
 	p.rcv_buf = TCP_CONTROL_RCV_BUF;
 	p.snd_buf = TCP_CONTROL_SND_BUF;
 	p.syn_timeout_ms = 20000;
-	/* a peer that is gone holds one of few connections */
+	/* a vanished peer holds one of few connections */
 	p.user_timeout_ms = 30000;
 	p.fin_wait2_ms = 10000;
 	return p;
@@ -45,7 +45,7 @@ bool tcp_control_prepare(void)
 		return true;
 	tcp_bytes = tcp_memory_bytes(&p);
 	if (core_private_left() < POOL_BYTES + tcp_bytes + (1u << 20))
-		return false; /* the rest is for others */
+		return false; /* leave the rest to others */
 	tcp_memory = tcp_memory ? tcp_memory : core_private_alloc(tcp_bytes);
 	pool_memory = pool_memory ? pool_memory : core_private_alloc(POOL_BYTES);
 	return tcp_memory && pool_memory;
@@ -56,7 +56,7 @@ void tcp_control_stop(void)
 	tcp_control = NULL;
 }
 
-/* As many buffers as fit that take any message. */
+/* Makes as many buffers as fit, each large enough for any message. */
 static void start_pool(void)
 {
 	uint32_t stride = core_frame_max() + BUF_DATA_OFFSET;
@@ -66,7 +66,7 @@ static void start_pool(void)
 	bufpool_init(&tcp_control_pool, (uint8_t *)base, stack, count, stride);
 }
 
-/* Nothing is asked of the ports: checksums are complete and packets in one piece. */
+/* No offload is used: checksums are complete, packets in one piece. */
 static void tx(void *ctx, struct pkt *p)
 {
 	static uint8_t frame[BUF_STRIDE_JUMBO];
@@ -76,8 +76,9 @@ static void tx(void *ctx, struct pkt *p)
 	const uint8_t *ip = frame + ETH_HLEN;
 	if (ip_is_ip6(ip)) {
 		const struct net_addr src = ip6_src(ip), dst = ip6_dst(ip);
-		unsigned port = ip6_is_link_local(&dst) ? dp_link_of6(dp_get(), &src, &dst) : 0;
-		local6_output(frame, p->len, port < DP_INTERFACES_MAX ? port : 0);
+		unsigned interface =
+		        ip6_is_link_local(&dst) ? dp_link_of6(dp_get(), &src, &dst) : 0;
+		local6_output(frame, p->len, interface < DP_INTERFACES_MAX ? interface : 0);
 	} else {
 		local_output(frame, p->len);
 	}
@@ -154,6 +155,6 @@ uint64_t tcp_control_deadline(void)
 	const uint64_t now_us = core_now_us(), due_us = tcp_control ? tcp_deadline(tcp_control) : UINT64_MAX;
 	if (due_us == UINT64_MAX)
 		return UINT64_MAX;
-	/* counted from now: the two clocks round differently, and the absolute times would drift apart */
+	/* from now: the clocks round differently, and absolute times would drift apart */
 	return core_now_ns() + (due_us > now_us ? (due_us - now_us) * 1000 : 0);
 }

@@ -1,14 +1,14 @@
 /*
- * The TCP of the control core (net/tcp/tcp.h): one instance for the management of the machine,
- * which control/management/http.c and control/management/remote.c listen on. It exists only when the configuration asks
- * for a server; without, TCP to our addresses is refused as ever (control/host/input.c).
+ * The TCP of the control core (net/tcp/tcp.h): one instance for the servers of management. It
+ * exists only if a server is configured. Without it, TCP to our addresses is refused
+ * (control/host/input.c).
  *
- * Segments come as messages from the data cores (PUNT_TCP, SYN: PUNT_LOCAL) and are copied into
- * buffers of a pool of its own; what it sends is copied to a data core (core_inject). This way is
- * slow and may be: a page a second. An application that has TCP on its data cores hands segments to
- * a management port over (dp_is_management, dataplane/state.h).
+ * Segments arrive as messages from the data cores (PUNT_TCP; SYN: PUNT_LOCAL) and are copied to
+ * buffers of its own pool. Its own segments are copied to a data core (core_inject). This is slow,
+ * which suffices for a page a second. An application with TCP on its data cores hands over segments
+ * for a management port (dp_is_management, dataplane/state.h).
  *
- * Like the data cores' connections, all of its are forgotten when the ports are restarted.
+ * A restart of the ports ends all its connections, as it does on the data cores.
  */
 #ifndef CONTROL_HOST_TCP_CONTROL_H
 #define CONTROL_HOST_TCP_CONTROL_H
@@ -23,36 +23,36 @@
 #define TCP_CONTROL_SYN_MAX (TCP_CONTROL_CONNECTIONS / 4) /* half-open ones */
 
 extern struct tcp *tcp_control;          /* NULL: there is none */
-extern struct bufpool tcp_control_pool;  /* where its packets lie */
+extern struct bufpool tcp_control_pool;  /* its packet buffers */
 
 /* In control_plane_start: takes the memory, once. False: there is not enough. */
 bool tcp_control_prepare(void);
 
-/* The ports run: a new instance, without connections or listeners. */
+/* When the ports run: makes a new instance, without connections or listeners. */
 void tcp_control_start(void);
 
-/* From control_plane_start on there is none, until tcp_control_start. */
+/* In control_plane_start: ends the instance. tcp_control_start makes the next one. */
 void tcp_control_stop(void);
 
-/* A segment to one of our addresses, as tcp_input() wants it, of a message with these flags. Its
- * fate is counted, or returned for the caller to count, else CNT_NONE. */
+/* Takes a segment to one of our addresses, checked as tcp_input() requires, of a message with these
+ * flags. Returns its fate for the caller to count, or CNT_NONE if it has been counted. */
 enum counter tcp_control_input(const uint8_t *ip, unsigned len, uint8_t flags);
 
 /* An ICMP error, as icmp4_input() or icmp6_input() read it. */
 void tcp_control_icmp(const struct icmp4_msg *icmp);
 void tcp_control_icmp6(const struct icmp6_msg *icmp);
 
-/* Buffers beyond those that received segments should find. */
+/* Free buffers beyond those reserved for received segments. */
 uint32_t tcp_control_spare(void);
 
-/* There are none: send no more for now. */
+/* True if there are none: the caller must not send more for now. */
 bool tcp_control_is_short(void);
 
-/* Does what is due, and tells the instance the time: before what is done outside of its callbacks,
- * too, for it counts from the last time it was told. */
+/* Does what is due, and gives the instance the time. Call it also before using the instance outside
+ * of its callbacks, because it measures from the last time that it was given. */
 void tcp_control_tick(void);
 
-/* core_now_ns() of the next time, UINT64_MAX for none. */
+/* core_now_ns() of the next deadline, UINT64_MAX for none. */
 uint64_t tcp_control_deadline(void);
 
 #endif
