@@ -1,7 +1,8 @@
 /*
- * The control plane's life: control_plane_start builds everything from the configuration while no
- * data core looks (the runtime has stopped them), then messages and timers keep it going. It may be
- * called again after a fault, or for a commit; it then builds everything anew in the same memory.
+ * Start and timers of the control plane. control_plane_start builds everything from the
+ * configuration while the runtime has stopped the data cores. From then on messages and timers
+ * drive the control plane. The runtime may call control_plane_start again, after a fault or for a
+ * commit; it then builds everything anew in the same memory.
  */
 #include "control/forwarding/adjacency.h"
 #include "control/monitor/capture.h"
@@ -45,25 +46,25 @@
 #include "lib/mem.h"
 #include "lib/number.h"
 
-#define FILTERS_SHARE 4 /* of its room, that filter_start may write to */
+#define FILTERS_SHARE 4 /* filter_start writes to at most a quarter of its room */
 
-/* config.h knows neither machine nor runtime */
-_Static_assert(CONFIG_HOSTNAME_SIZE <= SHELL_HOSTNAME_SIZE, "none is cut");
-_Static_assert(PUNT_KINDS <= CORE_PUNT_KINDS, "each has its part of the ring");
+/* config.h does not include the headers of the console and the runtime */
+_Static_assert(CONFIG_HOSTNAME_SIZE <= SHELL_HOSTNAME_SIZE, "no hostname is truncated");
+_Static_assert(PUNT_KINDS <= CORE_PUNT_KINDS, "each kind has its part of the ring");
 _Static_assert((int)CONFIG_IDLE_AUTO == (int)CORE_IDLE_AUTO &&
                (int)CONFIG_IDLE_POLL == (int)CORE_IDLE_POLL &&
                (int)CONFIG_IDLE_SLEEP == (int)CORE_IDLE_SLEEP, "control_plane_start converts them");
 
 /* --- start --- */
 
-/* The access lists of the configuration, behind the data-plane state's `used` bytes; returns how
- * much is kept for them, but not taken where there are none yet. Lists that do not fit are a
- * configuration that is not applied, for without them it would say something else. */
+/* Compiles the configuration's access lists behind the data-plane state's `used` bytes. Returns the
+ * bytes reserved for lists; without lists, that memory is not yet taken. If the lists do not fit,
+ * the configuration is not applied at all: without its filters it would have another meaning. */
 static size_t start_filters(struct dp_state *v, size_t used)
 {
 	size_t bytes, have;
 	core_published_area(&have);
-	size_t room = u64_max(have, core_published_most() / 2); /* the rest will be private memory */
+	size_t room = u64_max(have, core_published_most() / 2); /* the rest is for private memory */
 	if (running.config.acl_count && core_published_take(used + room / FILTERS_SHARE) != E_OK)
 		room = have;
 	if (filter_start(v, (uint8_t *)v + used, room - used, &bytes, &running.error) != E_OK)
@@ -74,15 +75,15 @@ static size_t start_filters(struct dp_state *v, size_t used)
 static void start_services(struct dp_state *v)
 {
 	v->services = running.config.services;
-	/* app=echo of the command line comes without `application echo`, which implies this */
+	/* `application echo` sets these defaults; app=echo on the command line comes without it */
 	if (!services_any(&v->services, SERVICE_UDP) && !services_any(&v->services, SERVICE_TCP))
 		services_default(&v->services);
 	v->tcp_connections = running.config.tcp_connections;
 	servers_prepare(v);
 }
 
-/* The application's commands, and its part of published memory behind the data-plane state's `used`
- * bytes; returns how large that is. */
+/* Adds the application's commands, and takes its part of published memory, behind the data-plane
+ * state's `used` bytes. Returns the bytes of that part. */
 static size_t place_plugin(struct dp_state *v, size_t used)
 {
 	const struct app_plugin *e = plugin_get();
@@ -104,7 +105,8 @@ static size_t place_plugin(struct dp_state *v, size_t used)
 	return bytes + more;
 }
 
-/* The tables beside those of forwarding; returns what there is no memory for, NULL: nothing. */
+/* Makes the tables besides the forwarding tables. Returns the name of what lacks memory, or
+ * NULL. */
 static const char *start_others(void)
 {
 	if (!neighbour_room(&running.config) || !neighbour6_room(&running.config))
@@ -128,7 +130,7 @@ static void control_plane_start(void)
 	assert(have >= dp_bytes); /* the kernel gives megabytes (kernel/shares.c) */
 	count_n(CNT_drop_restart, adjacency_waiting);
 	adjacency_waiting = 0;
-	memset(v, 0, sizeof *v); /* data cores have let go of the ports, and with them of all of it */
+	memset(v, 0, sizeof *v); /* no data core reads it: all have released the ports */
 	v->started = clock_tsc();
 	memset(adjacency_carried, 0, sizeof adjacency_carried);
 	stats_restart();
@@ -169,7 +171,7 @@ static void control_plane_start(void)
 		memset(v->interface, 0, sizeof v->interface);
 		return;
 	}
-	interfaces_routes(v); /* before those of the configuration, which may fill the table */
+	interfaces_routes(v); /* before the configured routes, which may fill the table */
 	routes_configured();
 	interfaces_own6(v);
 	start_services(v);
@@ -219,7 +221,8 @@ static void control_plane_link(unsigned port, const struct nic_link *link)
 
 /* --- timers --- */
 
-/* Reuses the parts of tables that were retired, once no data core reads them; goes on with routes. */
+/* Reclaims retired parts of tables once no data core reads them, and continues pending changes of
+ * routes. */
 static uint64_t tables_timer(void)
 {
 	if (!forwarding.ready)
@@ -238,28 +241,28 @@ static uint64_t tables_timer(void)
 static uint64_t tcp_timer(void)
 {
 	tcp_control_tick();
-	return UINT64_MAX; /* its deadline is asked for last */
+	return UINT64_MAX; /* tcp_control_deadline returns it */
 }
 
 /*
- * Each does what is due and returns core_now_ns() of its next deadline, UINT64_MAX for none. All are
- * called, in this order, when the least of their deadlines has come and after whatever else the control
- * core did: a packet, a key or another timer may bring a deadline forward without notice.
+ * Each timer does what is due and returns core_now_ns() of its next deadline, UINT64_MAX for none.
+ * All are called, in this order, at the earliest deadline and after everything else that the
+ * control core did: a packet, a key or another timer may bring a deadline forward.
  */
 static uint64_t (*const timers[])(void) = {
 	ping_timer, neighbour_timer, rates_timer, summary_timer, fragments_timer, commit_timer, churn_timer,
 	config_hash_timer, tables_timer, tcp_timer, http_timer, remote_timer, capture_timer, trace_timer,
-	tcp_control_deadline, /* after all that send by TCP */
+	tcp_control_deadline, /* after all timers that send by TCP */
 };
 
-/* The one place where deadlines become values of the TSC. They are counted from now: products of the
- * whole time since boot would round differently there and back. */
+/* Converts a deadline to a TSC value; nothing else does. Only the time from now on is converted:
+ * converting the whole time since boot to nanoseconds and back would round differently. */
 static uint64_t tsc_of(uint64_t due_ns)
 {
 	const uint64_t now = core_now_ns(), tsc = self.now_tsc;
 	if (due_ns <= now)
 		return tsc;
-	const uint64_t ticks = clock_ticks(&self.clock, due_ns - now); /* rounded down, hence one more */
+	const uint64_t ticks = clock_ticks(&self.clock, due_ns - now); /* rounded down, hence + 1 */
 	return due_ns < UINT64_MAX && ticks < UINT64_MAX - tsc ? tsc + ticks + 1 : UINT64_MAX;
 }
 
@@ -269,7 +272,7 @@ static uint64_t control_plane_timer(void)
 	uint64_t due = UINT64_MAX;
 	for (unsigned i = 0; i < ARRAY_LEN(timers); i++)
 		due = u64_min(due, timers[i]());
-	/* that of an application is a TSC already, for its data cores compare with the TSC */
+	/* a plug-in's deadline is a TSC value already: its data cores compare it with the TSC */
 	return u64_min(tsc_of(due), e && e->timer && forwarding.ready ? e->timer() : UINT64_MAX);
 }
 

@@ -1,7 +1,7 @@
 /*
- * The control plane that all applications share. It runs on the control core; what data cores need of
- * it is published in the data-plane state (dataplane/state.h). An application names it in its struct
- * app and knows no more of it. Its rooms, each of which may use those before it:
+ * The control plane, which all applications share. It runs on the control core and publishes what
+ * data cores need in the data-plane state (dataplane/state.h). An application names
+ * control_plane_hooks in its struct app. The rooms, each of which may use those before it:
  *
  *     text/        words, numbers and addresses in text; the boot module; filters in words
  *     console/     the shell, and the machine's own console
@@ -14,14 +14,14 @@
  *     cli/         the console's commands
  *     test/        commands for tests of Hayate itself
  *     control.c    the order of the start, timers
- *     restore.c    a new control program takes over what the one before it knew
+ *     restore.c    a new control program takes over the previous one's neighbours
  */
 #ifndef CONTROL_CONTROL_H
 #define CONTROL_CONTROL_H
 
 #include "runtime/runtime.h"
 
-/* Takes what data cores punt as enum punt_kind, and injects enum inject_kind (dataplane/state.h). */
+/* Messages: enum punt_kind from data cores, enum inject_kind to them (dataplane/state.h). */
 extern const struct control_hooks control_plane_hooks;
 
 #endif

@@ -1,16 +1,15 @@
 /*
- * The control program has come up anew while data cores go on (runtime/warm_restart.c). Its tables
- * are built from the configuration; who the neighbours are it finds in those of the program before
- * it, so that no packet has to wait for them. That program has failed, and what it has left is not
- * believed: an address counts if it is on the link of an interface, a MAC if it is a station's. All
- * are asked again soon.
+ * Warm restart of the control program (runtime/warm_restart.c). The new program builds its tables
+ * from the configuration. It takes the neighbours from the previous program's tables, so that no
+ * packet has to wait for them. The previous program has failed, so its tables are untrusted input:
+ * a neighbour's address must be on the link of its interface, and its MAC must be a station's. All
+ * these neighbours are probed again soon.
  *
- * A program that lacks what the one before it had (a route, a server) does not take over: it gives
- * up, and the next one, which restarts the ports, has more memory.
+ * A program that lacks something that the previous one had (a route, a server) gives up. The next
+ * program restarts the ports and has more memory.
  *
- * What is not found again: connections of the management, packets that waited, fragments, how old
- * what is known of a neighbour is, who of several flows has which of several next hops if one of
- * these had been away.
+ * Not taken over: management connections, packets that waited, fragments, the age of neighbours,
+ * and the distribution of flows to next hops if one of these had been away.
  */
 #include "control/forwarding/adjacency.h"
 #include "control/commit/servers.h"
@@ -25,8 +24,8 @@
 #include "net/nd.h"
 #include "control/forwarding/routes.h"
 
-/* The interface that has the number `was` in the old data-plane state; E_NOENT. Numbers may differ,
- * names not. */
+/* The present number of interface `was` of the old data-plane state; E_NOENT. Numbers may differ,
+ * names do not. */
 static int interface_of(const struct dp_state *old, unsigned was)
 {
 	const struct dp_state *v = dp_get();
@@ -36,7 +35,7 @@ static int interface_of(const struct dp_state *old, unsigned was)
 	return E_NOENT;
 }
 
-/* A neighbour that data cores send to. */
+/* True for a neighbour to which data cores send; sets its present interface. */
 static bool is_known(const struct dp_state *old, uint32_t nh, int *interface)
 {
 	const struct adj *a = &old->adj[nh];
@@ -60,7 +59,7 @@ static void restore_neighbours4(const struct dp_state *old)
 	}
 }
 
-/* Their addresses are in hosts6 alone. */
+/* Only hosts6 has the addresses of IPv6 neighbours. */
 static void restore_neighbours6(const struct dp_state *old, size_t bytes)
 {
 	const struct dp_state *v = dp_get();
@@ -78,9 +77,9 @@ static void restore_neighbours6(const struct dp_state *old, size_t bytes)
 
 static void restore_addresses6(const struct dp_state *old)
 {
-	for (unsigned p = 0; p < DP_INTERFACES_MAX; p++) {
-		const struct dp_interface6 *was = &old->interface6[p];
-		const int n = interface_of(old, p);
+	for (unsigned interface = 0; interface < DP_INTERFACES_MAX; interface++) {
+		const struct dp_interface6 *was = &old->interface6[interface];
+		const int n = interface_of(old, interface);
 		for (unsigned i = 0; n >= 0 && i < was->count && i < DP_ADDRESSES6_MAX; i++)
 			(void)nd_keep_local(&neighbours.nd, (unsigned)n, &was->addr[i], core_now_ns());
 	}

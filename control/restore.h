@@ -1,4 +1,4 @@
-/* A new control program takes over the neighbours that the one before it knew. */
+/* A new control program takes over the neighbours of the previous one. */
 #ifndef CONTROL_RESTORE_H
 #define CONTROL_RESTORE_H
 
