@@ -1,7 +1,7 @@
 /*
- * The JSON pages below /api/v1/, for the page at / and for programs, /healthz, and /config. An array's
- * elements are items of a part, its ends the part's first and last. Numbers are JSON numbers up to
- * 2^64 - 1.
+ * The JSON pages under /api/v1/, which the page at / and programs read, and the pages /healthz and
+ * /config. Each element of an array is an item of a page part (page.h); the part's first and last
+ * item also write the brackets. Numbers are JSON numbers up to 2^64 - 1.
  */
 #include "control/management/http.h"
 #include "control/config/config.h"
@@ -20,7 +20,7 @@
 
 typedef unsigned long long ull;
 
-/* Between two elements. */
+/* The separator in front of an element; none before the first. */
 static const char *comma(const struct page_walk *w)
 {
 	return w->item ? "," : "";
@@ -56,23 +56,23 @@ const page_part page_status[] = {part_status, NULL};
 
 /* --- ports --- */
 
-/* A port is three items, because all its addresses and errors would be too long for one. */
+/* A port is three items: its addresses and errors together may be too long for one. */
 #define PORT_ITEMS 3
 
-static void port_addresses(struct page_text *t, const struct dp_interface *ifp)
+static void interface_addresses(struct page_text *t, const struct dp_interface *ifp)
 {
 	char prefix[FMT_PREFIX_MAX];
 	for (unsigned a = 0; a < ifp->addresses; a++)
 		page_print(t, "%s\"%s\"", a ? "," : "", fmt_prefix(prefix, ifp->addr[a], ifp->plen[a]));
 }
 
-static void port_addresses6(struct page_text *t, const struct dp_interface *ifp,
-                            const struct dp_interface6 *vp6)
+static void interface_addresses6(struct page_text *t, const struct dp_interface *ifp,
+                                 const struct dp_interface6 *ifp6)
 {
 	char prefix[FMT_PREFIX6_MAX];
-	for (unsigned a = 0; a < vp6->count; a++)
+	for (unsigned a = 0; a < ifp6->count; a++)
 		page_print(t, "%s\"%s\"", ifp->addresses + a ? "," : "",
-		           fmt_prefix6(prefix, vp6->addr[a].w, vp6->plen[a]));
+		           fmt_prefix6(prefix, ifp6->addr[a].w, ifp6->plen[a]));
 }
 
 static void port_errors(struct page_text *t, unsigned port, const struct nic_counters *c)
@@ -102,7 +102,7 @@ static void port_head(struct page_text *t, unsigned p, const struct dp_interface
 	           !polls ? "down" : link.gone ? "gone" : link.up ? "up" : "down",
 	           polls && link.up ? link.mbps : 0, dp_in_use(ifp) ? "true" : "false",
 	           nic->ops->name, fmt_mac(mac, nic->mac), ifp->mtu);
-	port_addresses(t, ifp);
+	interface_addresses(t, ifp);
 }
 
 static void port_counters(struct page_text *t, unsigned p)
@@ -129,7 +129,7 @@ static bool part_ports(struct page_walk *w, struct page_text *t)
 	if (item == 0)
 		port_head(t, p, &dp_get()->interface[p]);
 	else if (item == 1)
-		port_addresses6(t, &dp_get()->interface[p], &dp_get()->interface6[p]);
+		interface_addresses6(t, &dp_get()->interface[p], &dp_get()->interface6[p]);
 	else
 		port_counters(t, p);
 	return true;
@@ -153,7 +153,7 @@ static void interface_head(struct page_text *t, unsigned n, const struct dp_inte
 	if (!loopback)
 		page_print(t, ",\"mac\":\"%s\",\"mtu\":%u", fmt_mac(mac, ifp->mac), ifp->mtu);
 	page_print(t, ",\"addresses\":[");
-	port_addresses(t, ifp);
+	interface_addresses(t, ifp);
 }
 
 static void interface_counters(struct page_text *t, unsigned n, const struct dp_interface *ifp)
@@ -169,7 +169,7 @@ static void interface_counters(struct page_text *t, unsigned n, const struct dp_
 	page_print(t, "}");
 }
 
-/* An interface is as many items as a port; the cursor tells whether one has been written. */
+/* An interface is as many items as a port. w->cursor.n: interfaces written so far. */
 static bool part_interfaces(struct page_walk *w, struct page_text *t)
 {
 	const struct dp_state *v = dp_get();
@@ -186,7 +186,7 @@ static bool part_interfaces(struct page_walk *w, struct page_text *t)
 		page_print(t, "%s", w->cursor.n++ ? "," : "");
 		interface_head(t, n, &v->interface[n]);
 	} else if (item == 1) {
-		port_addresses6(t, &v->interface[n], &v->interface6[n]);
+		interface_addresses6(t, &v->interface[n], &v->interface6[n]);
 	} else {
 		interface_counters(t, n, &v->interface[n]);
 	}
@@ -221,7 +221,7 @@ const page_part page_counters[] = {part_counters, NULL};
 
 /* --- drops by interface --- */
 
-/* w->cursor.n: one has been written. */
+/* w->cursor.n is 1 once an element has been written. */
 static bool part_drops(struct page_walk *w, struct page_text *t)
 {
 	struct stats_drop d;
@@ -268,7 +268,7 @@ const page_part page_cores[] = {part_cores, NULL};
 
 /* --- routes: /api/v1/routes.json?limit=N --- */
 
-/* A neighbour, of either version, that packets go to. */
+/* The interface and address of a next hop that is an IPv4 or IPv6 neighbour. */
 static void route_via(struct page_text *t, uint32_t nh)
 {
 	const struct net_addr addr = nh < NH_NEIGHBOUR6
@@ -280,8 +280,8 @@ static void route_via(struct page_text *t, uint32_t nh)
 	           fmt_addr(via, addr.w));
 }
 
-/* What follows the prefix, of 16 members of IPv6 too less than an item may have. `host`: it is the
- * neighbour that it leads to. */
+/* The members after the prefix. They fit into an item, even with 16 IPv6 next hops. `host`: the
+ * prefix is the address of the neighbour itself. */
 static void route_to(struct page_text *t, uint32_t nh, bool host)
 {
 	uint32_t member;
@@ -318,7 +318,8 @@ static void route(struct page_text *t, const struct fib4_route *r)
 	         neighbour && arp_neigh_ip(&neighbours.arp, r->nh - NH_NEIGHBOUR) == r->prefix);
 }
 
-/* The walk goes by prefix: what is added or removed meanwhile is told or not, the rest is. */
+/* The walk is in order of prefix. A route that is added or removed during the walk may be listed or
+ * not; all others are listed. */
 static bool part_routes(struct page_walk *w, struct page_text *t)
 {
 	struct fib4_route r;
@@ -439,7 +440,7 @@ static bool part_tcp(struct page_walk *w, struct page_text *t)
 
 const page_part page_tcp[] = {part_tcp, NULL};
 
-/* --- health: ok, or a line for each thing that is wrong --- */
+/* --- health: ok, or a line for each fault --- */
 
 static bool port_is_down(unsigned p)
 {
@@ -465,7 +466,7 @@ static bool part_health(struct page_walk *w, struct page_text *t)
 	if (!running.applied)
 		page_print(t, "the configuration is not applied\n");
 	if (!forwarding.ready)
-		page_print(t, "there are no tables\n");
+		page_print(t, "there are no forwarding tables\n");
 	if (routes_refused())
 		page_print(t, "%u routes did not fit\n", routes_refused());
 	for (unsigned p = 0; p < core_port_count(); p++)
@@ -483,7 +484,8 @@ const page_part page_health[] = {part_health, NULL};
 
 /* --- /config --- */
 
-/* Who may read this may not therefore try passwords at home (control/config/password.h). */
+/* Leaves out the password's hash, so that a reader of the page cannot try passwords offline
+ * (control/config/password.h). */
 static void write_public(void *ctx, const char *text, size_t len)
 {
 	static const char secret[] = "console password ";

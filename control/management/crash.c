@@ -1,6 +1,7 @@
 /*
- * What failed, as the kernel keeps it: `show crash`, and the page /crash. First what ended the last
- * boot (kernel/keep.h), then the programs that have failed since (kernel/crash.h).
+ * `show crash` and the page /crash: the failure reports that the kernel keeps. First the report of
+ * the failure that ended the last boot (kernel/keep.h), then those of the programs that have failed
+ * since (kernel/crash.h).
  */
 #include "control/management/crash.h"
 #include "control/console/shell.h"
@@ -14,18 +15,18 @@
 _Static_assert(PIECE_MAX >= CORE_CRASH_PIECE, "there is room for a piece of a report");
 _Static_assert(PIECE_MAX <= SHELL_STREAM_PIECE, "a session has room for it");
 
-/* Where a reader is: all zero at first. */
+/* A reader's position; all zero at the start. */
 struct crash_at {
-	uint32_t before; /* bytes of the last boot's report that have been told, one more with its first line */
+	uint32_t before; /* 1 + bytes of the last boot's report printed; 0: nothing */
 	bool before_done;
 	bool begun;
-	uint64_t number; /* of the report that was begun, or of the last one */
+	uint64_t number; /* of the report in progress, or of the last one printed */
 	struct core_crash_walk walk;
 };
 _Static_assert(sizeof(struct crash_at) <= SHELL_STREAM_BYTES, "shell_stream keeps it");
 _Static_assert(sizeof(struct crash_at) <= sizeof((struct page_walk *)0)->cursor.own, "the page does");
 
-/* The next piece of what ended the last boot, its first or last line. 0: that was all. */
+/* The next piece of the last boot's report, or the line before or after the report. 0: no more. */
 static size_t before_piece(struct crash_at *at, char *text)
 {
 	static const char first[] = "the last boot ended in a failure; its report:\n",
@@ -68,11 +69,11 @@ static size_t pieces(const struct crash *c, struct core_crash_walk *walk, char *
 	return n;
 }
 
-/* The next piece of all reports, at most PIECE_MAX bytes. 0: there is none. E_NOENT: a later report
- * has the place of the one that was begun; the next piece begins another. */
+/* The next piece of the reports, at most PIECE_MAX bytes. 0: no more. E_NOENT: a later report has
+ * replaced the one in progress; the next call begins another report. */
 static int next_piece(struct crash_at *at, char *text)
 {
-	static struct crash c; /* a copy, anew for every piece */
+	static struct crash c; /* copied again for every piece */
 	size_t before = before_piece(at, text);
 	if (before > 0)
 		return (int)before;
@@ -105,7 +106,7 @@ static bool more_crash(struct shell *sh, void *own)
 	if (n > 0)
 		shell_write(sh, text, (size_t)n);
 	else if (n < 0)
-		shell_print(sh, "%% a later report has the place of this one\n");
+		shell_print(sh, "%% a later report has replaced this one\n");
 	else if (at->number == 0)
 		shell_print(sh, "no program has failed since boot\n");
 	return n != 0;

@@ -1,19 +1,19 @@
 /*
  * See http.h. A session is a connection and the request on it; its states:
  *
- *     READ    --head whole--> ANSWER --all given to TCP--> READ, or CLOSE when it was the last
- *     READ    --deadline--> CLOSE; 408 first when a head had begun
- *     ANSWER  --no progress, no end in time, or the page is broken--> (reset)
- *     CLOSE   both sides have something to say still; --deadline--> (reset)
+ *     READ    --head complete--> ANSWER --all given to TCP--> READ; after the last request CLOSE
+ *     READ    --deadline--> CLOSE; if a head has begun, 408 is sent first
+ *     ANSWER  --no progress, not finished in time, or the page is broken--> (reset)
+ *     CLOSE   TCP sends the rest and waits for the peer's FIN; --deadline--> (reset)
  *
- * What comes in while an answer is under way waits in in[], which is as large as TCP's window, and
- * is consumed when it is read: who does not read is not read from. The callbacks of TCP only note
- * what happened; answers are made in http_timer, a bounded number of pieces each time, session by
- * session.
+ * Input that arrives during an answer waits in in[], which is as large as TCP's window. Bytes count
+ * as consumed for TCP only when they are parsed, so the window of a client that does not read its
+ * answers closes. TCP's callbacks only store and parse input. http_timer makes the answers, a
+ * bounded number of pieces per call, session by session.
  *
- * A connection without a session is one that was told to go, of which there are HTTP_LEAVING; one
- * more is reset. TCP ends it, or, where the peer does not let it, `sweep`: its argument is
- * &leaving[0] until the first sweep, and &leaving[1] until the next.
+ * A connection without a session is being closed. At most HTTP_LEAVING connections are; a further
+ * one is reset. TCP ends such a connection, or `sweep` does if the peer does not finish. The
+ * connection's argument is &leaving[0] until the first sweep and &leaving[1] until the next.
  */
 #include "control/management/http.h"
 
@@ -29,11 +29,11 @@
 #include "net/http/http.h"
 
 #define IN_MAX TCP_CONTROL_RCV_BUF
-#define CONTENT_MAX 1400 /* of a piece: one segment */
+#define CONTENT_MAX 1400 /* content bytes of a piece: one segment */
 #define PIECE_MAX (HTTP_CHUNK_HEAD + CONTENT_MAX)
 #define OUT_MAX (PIECE_MAX + sizeof HTTP_CHUNK_END + sizeof HTTP_CHUNK_LAST)
 #define CLOSE_NS (5 * SECOND_NS)
-#define SHORT_NS (SECOND_NS / 100) /* until buffers are looked for again */
+#define SHORT_NS (SECOND_NS / 100) /* retry interval while buffers are short */
 #define SWEEP_NS (10 * SECOND_NS)
 _Static_assert(CONTENT_MAX >= PAGE_ITEM_MAX, "any item fits");
 
@@ -43,16 +43,16 @@ struct session {
 	struct tcp_conn *conn; /* NULL: free */
 	struct net_addr from;  /* its peer */
 	enum session_state state;
-	uint64_t due_ns;   /* when to give up, in this state */
-	uint64_t end_ns;   /* ANSWER: when to give up, however it gets on */
+	uint64_t due_ns;   /* deadline of this state */
+	uint64_t end_ns;   /* ANSWER: deadline even of an answer that progresses */
 	bool heard_fin;
 	/* the answer */
-	const struct page *page; /* NULL: a status line's text */
+	const struct page *page; /* NULL: the content is line_of(status) */
 	struct page_walk walk;
 	struct http_answer answer;
-	const char *fixed;       /* what is left of a page that lies ready */
+	const char *fixed;       /* the unsent rest of page->fixed; NULL: the page is generated */
 	bool head_only, has_head; /* no content wanted; the head has been written */
-	bool ended;              /* the last of it is in out[] */
+	bool ended;              /* the answer's end is in out[], or given to TCP */
 	uint32_t out_at, out_len;
 	uint32_t in_len;
 	char out[OUT_MAX];
@@ -63,10 +63,10 @@ struct session {
 struct http_stats http_stats;
 
 static struct session *sessions; /* HTTP_SESSIONS */
-static unsigned next_turn;       /* whose turn it is first */
+static unsigned next_turn;       /* the session that http_timer serves first */
 static char leaving[2];
 static unsigned leaving_count;
-static uint64_t sweep_ns = UINT64_MAX; /* when to sweep; UINT64_MAX: nobody is leaving */
+static uint64_t sweep_ns = UINT64_MAX; /* next sweep; UINT64_MAX: no connection is leaving */
 
 /* --- start --- */
 
@@ -94,7 +94,7 @@ static void to_close(struct session *s)
 	tcp_close(s->conn);
 }
 
-/* Begins to answer. page: NULL for one that says the status and no more. */
+/* Begins an answer. page NULL: its content is the status in words. */
 static void answer(struct session *s, unsigned status, const struct page *page)
 {
 	const struct http_request *r = &s->parser.request;
@@ -111,8 +111,8 @@ static void answer(struct session *s, unsigned status, const struct page *page)
 	http_stats.requests[status / 100]++;
 }
 
-/* RFC 9110 7.4. A request of HTTP/1.0 need not have a Host. It is answered: every browser sends
- * Host, and some scrapers and health checks do not (docs/http.md). */
+/* RFC 9110 7.4. An HTTP/1.0 request may lack Host. Such a request is answered, because every
+ * browser sends Host, but some scrapers and health checks do not (docs/http.md). */
 static bool is_misdirected(const struct http_request *r)
 {
 	return r->host[0] && !http_host_is_ours(r->host);
@@ -143,7 +143,7 @@ static const char *line_of(unsigned status)
 	                     : http_reason(status);
 }
 
-/* The head, into out[]; with all of the content where that is a line. */
+/* Writes the head to out[], and the content if there is no page. */
 static void put_head(struct session *s)
 {
 	const struct page *page = s->page;
@@ -170,8 +170,8 @@ static void put_head(struct session *s)
 	s->ended = !page || s->head_only;
 }
 
-/* The next piece of a page that is made, into out[]; the first one behind the head, so that a short
- * answer is one segment, with one acknowledgement. False: there is no more of it, and no end. */
+/* Writes the next piece of a generated page to out[]. The first piece follows the head, so that a
+ * short answer is one segment with one acknowledgement. False: the page is broken. */
 static bool put_piece(struct session *s)
 {
 	bool chunked = http_is_chunked(&s->answer);
@@ -197,7 +197,7 @@ static bool put_piece(struct session *s)
 	return true;
 }
 
-/* Who waits for the rest of an answer learns that it will not come: RFC 9112, 8. */
+/* Resets the connection, so that the client recognizes the answer as incomplete (RFC 9112 8). */
 static void break_off(struct session *s)
 {
 	struct tcp_conn *c = s->conn;
@@ -206,7 +206,7 @@ static void break_off(struct session *s)
 	tcp_abort(c);
 }
 
-/* Sends of a page that lies ready what there is room for; false: TCP has no buffer. */
+/* Sends the next part of a fixed page, as far as there is room. False: TCP has no buffer. */
 static bool send_fixed(struct session *s)
 {
 	uint32_t left = (uint32_t)(s->page->fixed_end - s->fixed);
@@ -216,7 +216,7 @@ static bool send_fixed(struct session *s)
 	return n > 0;
 }
 
-/* The same of what was made. */
+/* The same for out[]. */
 static bool send_made(struct session *s)
 {
 	uint32_t n = tcp_send(s->conn, s->out + s->out_at, s->out_len - s->out_at);
@@ -224,7 +224,7 @@ static bool send_made(struct session *s)
 	return n > 0;
 }
 
-/* Takes requests out of what came; stops at one that is to be answered. */
+/* Parses requests from in[] until an answer begins. */
 static void read_requests(struct session *s)
 {
 	while (s->state == SESSION_READ && s->in_len) {
@@ -236,13 +236,13 @@ static void read_requests(struct session *s)
 		if (s->parser.state == HTTP_REQUEST)
 			begin_answer(s);
 		else if (idle)
-			to_read(s); /* a head has begun, and its time */
+			to_read(s); /* a head has begun, and with it HTTP_HEAD_NS */
 	}
 	if (s->state == SESSION_READ && s->heard_fin)
-		to_close(s); /* the rest of its request will not come */
+		to_close(s); /* after FIN no request can be completed */
 }
 
-/* The answer is TCP's. */
+/* The whole answer has been given to TCP. */
 static void finish(struct session *s)
 {
 	bool last = s->answer.close;
@@ -257,13 +257,13 @@ static void finish(struct session *s)
 	read_requests(s);
 }
 
-/* An answer is not whole, and TCP has room for more of it. */
+/* True if the answer is incomplete and TCP has room for a piece of it. */
 static bool owes(const struct session *s)
 {
 	return s->conn && s->state == SESSION_ANSWER && tcp_send_room(s->conn) >= OUT_MAX;
 }
 
-/* Buffers with answers that this source has not acknowledged. */
+/* Number of buffers with data that this source has not acknowledged. */
 static uint32_t bufs_of(const struct net_addr *source)
 {
 	uint32_t bufs = 0;
@@ -277,17 +277,18 @@ static uint32_t bufs_of(const struct net_addr *source)
 	return bufs;
 }
 
-/* May this session take another buffer? A source has no more of them than are left (dynamic
- * queue thresholds: Choudhury and Hahne, 1998). A source that reads nothing takes half of them,
- * two take a third each, so some are always left for another source and for the console. */
+/* May this session take another buffer? A source holds no more buffers than are left (dynamic queue
+ * thresholds: Choudhury and Hahne, 1998). A source that reads nothing thus takes half of the
+ * buffers, and two such sources a third each. Some are always left for another source and for the
+ * console. */
 static bool has_share(const struct session *s)
 {
 	const uint32_t used = tcp_control_pool.count - tcp_control_pool.free;
 	const uint32_t left = tcp_control_spare();
-	return used < left || bufs_of(&s->from) < left; /* mostly the first is enough */
+	return used < left || bufs_of(&s->from) < left; /* mostly the first test suffices */
 }
 
-/* One piece of what is owed; false: there is nothing, no room, or no buffer. */
+/* Sends one piece of an answer. False: there is nothing to send, no room, or no buffer. */
 static bool advance(struct session *s)
 {
 	bool moved = true;
@@ -313,13 +314,13 @@ static bool advance(struct session *s)
 
 /* --- time --- */
 
-/* A session that is too slow. */
+/* The session's deadline has passed. */
 static void expire(struct session *s)
 {
 	http_stats.timeouts += s->state != SESSION_READ || !http_is_idle(&s->parser);
 	if (s->state == SESSION_READ && !http_is_idle(&s->parser)) {
 		s->parser.request.close = true;
-		s->parser.state = HTTP_REQUEST; /* as one that was refused */
+		s->parser.state = HTTP_REQUEST; /* like a refused request */
 		answer(s, 408, NULL);
 	} else if (s->state == SESSION_READ) {
 		to_close(s);
@@ -328,7 +329,8 @@ static void expire(struct session *s)
 	}
 }
 
-/* Ends what has been leaving for a whole interval: a peer whose window stays closed, say. */
+/* Resets connections that have been leaving for a whole interval, for example because the peer's
+ * window stays closed. Returns the time of the next sweep. */
 static uint64_t sweep(uint64_t now)
 {
 	struct tcp_conn *c;
@@ -358,7 +360,7 @@ uint64_t http_timer(void)
 	unsigned left = HTTP_PIECES_PER_TURN, idle = 0;
 	if (!tcp_control || !sessions)
 		return UINT64_MAX;
-	/* round and round, a piece each, until nobody has anything more or the turn's share is used */
+	/* round robin, a piece each, until no session has more or the turn's share is used */
 	while (left && idle < HTTP_SESSIONS && !tcp_control_is_short()) {
 		struct session *s = &sessions[next_turn++ % HTTP_SESSIONS];
 		idle = advance(s) ? 0 : idle + 1;
@@ -374,7 +376,7 @@ uint64_t http_timer(void)
 		if (s->conn && s->due_ns < due)
 			due = s->due_ns;
 		if (owes(s) && now + SHORT_NS < due)
-			due = now + SHORT_NS; /* it has just expired, or waits for a buffer */
+			due = now + SHORT_NS; /* just expired, or waiting for a buffer */
 	}
 	return due;
 }
@@ -409,10 +411,10 @@ static const struct net_addr *holder(unsigned place)
 	return sessions[place].conn ? &sessions[place].from : NULL;
 }
 
-/* The session, among the idle ones or among those at work, that gives its place up first: of the
- * source that has most, or of `only` unless that is NULL, the one nearest to its deadline, which
- * has been idle for longest or gets on least. NULL: there is none. *most: how many its source
- * has. */
+/* Chooses the idle (`idle`) or busy session that is to make room for another: one of the source
+ * that holds most sessions, or of `only` unless that is NULL. Of these it is the one nearest to its
+ * deadline, which has been idle for longest or progresses least. NULL: there is none. *most: the
+ * number of sessions that its source holds; 0 with `only`. */
 static struct session *dispensable(bool idle, const struct net_addr *only, unsigned *most)
 {
 	struct session *found = NULL;
@@ -429,8 +431,8 @@ static struct session *dispensable(bool idle, const struct net_addr *only, unsig
 	return found;
 }
 
-/* Ends a session for another one. An idle one is closed, unless HTTP_LEAVING connections are being
- * closed already. */
+/* Ends a session to free its place. An idle one is closed, unless HTTP_LEAVING connections are
+ * already being closed; any other is reset. */
 static void make_room(struct session *s)
 {
 	if (!is_idle(s) || leaving_count >= HTTP_LEAVING) {
@@ -442,9 +444,9 @@ static void make_room(struct session *s)
 	http_stats.sessions--;
 }
 
-/* A place for another connection from that address: a free one, that of an idle session, or that
- * of a session at work of a source that has more (places.h). A source that has its share already
- * may take the place of its own idle sessions only. NULL: there is none. */
+/* Finds a place for a new connection from `from`: a free one, that of an idle session, or that of a
+ * busy session of a source that holds more (places.h). A source that already holds HTTP_PER_SOURCE
+ * may take only the place of its own idle sessions. NULL: there is no place. */
 static struct session *take_place(const struct net_addr *from)
 {
 	unsigned most = 0, held = places_held(holder, HTTP_SESSIONS, from);
@@ -502,7 +504,7 @@ static bool on_accept(struct tcp_conn *c)
 	s->in_len = s->out_at = s->out_len = 0;
 	http_init(&s->parser);
 	s->state = SESSION_READ;
-	s->due_ns = core_now_ns() + HTTP_HEAD_NS; /* who connects has something to ask */
+	s->due_ns = core_now_ns() + HTTP_HEAD_NS; /* a new connection begins with a request */
 	http_stats.sessions++;
 	tcp_set_arg(c, s);
 	return true;
@@ -512,7 +514,7 @@ static void on_data(struct tcp_conn *c, struct pkt *p)
 {
 	struct session *s = session_of(c);
 	uint32_t n = p->len;
-	/* Beyond the last request; or beyond the window, which TCP does not let through. */
+	/* Not taken: data after the last request, or beyond the window (TCP passes on none). */
 	bool taken = s && s->state != SESSION_CLOSE && !s->parser.request.close &&
 	             n <= IN_MAX - s->in_len;
 	if (taken) {

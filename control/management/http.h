@@ -1,19 +1,23 @@
 /*
- * The HTTP server of the control core (docs/configuration.md, `http server`): pages of
- * control/management/page.h for those whom the access list admits, over TCP of control/host/tcp_control.h.
+ * The HTTP server of the control core (docs/configuration.md, `http server`). It serves the pages
+ * of control/management/page.h to clients that the access list admits, over the TCP of
+ * control/host/tcp_control.h.
  *
- * Everything a client can make it do is bounded:
- *     connections   HTTP_SESSIONS at once, HTTP_PER_SOURCE of an address (IPv6: a /64). The next
- *                   takes the place of one that is idle, or that of one at work of an address that
- *                   has more (places.h); else it gets 503. HTTP_LEAVING connections that are being
- *                   closed are waited for, others are reset, so TCP's table is never full
- *     memory        a session's, taken at the start; answers are made as room to send appears.
- *                   An address has no more buffers of TCP's than are left for others
- *     time          a head has HTTP_HEAD_NS, whatever drips in; an answer must get on within
- *                   HTTP_STALL_NS and end within HTTP_ANSWER_NS; silence ends after HTTP_IDLE_NS
+ * Everything that a client can cause is bounded:
+ *     connections   HTTP_SESSIONS at once, HTTP_PER_SOURCE from one address (IPv6: a /64). A
+ *                   further one takes the place of an idle one, or of a busy one from an address
+ *                   that holds more (places.h); otherwise it gets 503. The server waits for at most
+ *                   HTTP_LEAVING closing connections and resets others, so TCP's table is never
+ *                   full
+ *     memory        sessions are allocated at the start. Answers are generated as TCP has room.
+ *                   An address holds no more TCP buffers than are left for others
+ *     time          a head must be complete within HTTP_HEAD_NS. An answer must progress within
+ *                   HTTP_STALL_NS and end within HTTP_ANSWER_NS. An idle connection is closed after
+ *                   HTTP_IDLE_NS
  *     work          HTTP_PIECES_PER_TURN pieces of answers in a turn of the control core
  *
- * Deliberately missing: TLS, passwords (the access list is all), methods but GET and HEAD.
+ * Deliberately missing: TLS, passwords (the access list is the only protection), methods except GET
+ * and HEAD.
  */
 #ifndef CONTROL_MANAGEMENT_HTTP_H
 #define CONTROL_MANAGEMENT_HTTP_H
@@ -29,16 +33,17 @@
 #define HTTP_ANSWER_NS (300 * SECOND_NS)
 #define HTTP_IDLE_NS (75 * SECOND_NS) /* longer than Prometheus' usual interval of a minute */
 
-/* In control_plane_start: takes the memory, once. False: there is not enough. */
+/* Called in control_plane_start: allocates the memory, once. False: there is not enough. */
 bool http_prepare(void);
 
-/* tcp_control_start() was called: there are no sessions. */
+/* Called after tcp_control_start(): forgets all sessions. */
 void http_start(void);
 
-/* On a TCP port, of an instance that has started. */
+/* Listens on a TCP port. TCP must have been started. */
 void http_listen(uint16_t port);
 
-/* Does what is due, and some of what is owed. core_now_ns() of the next time; UINT64_MAX: none. */
+/* Does the work that is due and sends parts of answers. Returns core_now_ns() of the next call,
+ * UINT64_MAX for none. */
 uint64_t http_timer(void);
 
 /* For /metrics. */

@@ -9,12 +9,12 @@
 
 #include "lib/mem.h"
 
-/* Reads an address as a request has it. IPv6 is in brackets; a zone in it means something to the
- * client alone (RFC 6874 4) and is left out. */
+/* Parses an address from Host. IPv6 is in brackets; its zone has a meaning only for the client
+ * (RFC 6874 4) and is ignored. */
 static bool read_address(struct text t, struct net_addr *addr)
 {
 	uint32_t four;
-	if (t.len > 2 && t.at[0] == '[') { /* the parser has checked the other one */
+	if (t.len > 2 && t.at[0] == '[') { /* the parser has checked the other bracket */
 		struct text inner = {t.at + 1, t.len - 2};
 		inner.len = text_find(inner, '%');
 		return text_parse_ip6(inner, addr) == 0;

@@ -1,11 +1,11 @@
 /*
  * /metrics: everything the machine counts, in Prometheus' text format 0.0.4. Names follow
- * Prometheus' conventions: base units in the name, _total at the end of counters, labels for what
- * is counted of several things (port, interface, core, reason, state).
+ * Prometheus' conventions: base units in the name, _total at the end of counters, and labels that
+ * tell apart the things counted (port, interface, core, reason, state).
  *
- * A row of `families` is a metric family; its function writes the samples. The registry
- * (net/counters.h) gives three: its fates are hayate_packets_total, its drops hayate_drops_total,
- * and each INFO counter is a family of its own, hayate_NAME_total.
+ * A row of `families` is a metric family; its function writes the samples. Of the registry
+ * (net/counters.h), fates are hayate_packets_total, drops are hayate_drops_total, and each INFO
+ * counter is a family of its own, hayate_NAME_total.
  */
 #include "control/management/plugin.h"
 #include "control/management/http.h"
@@ -25,13 +25,13 @@
 
 typedef unsigned long long ull;
 
-static struct counters sum; /* of all cores, as of the last family that needs it */
+static struct counters sum; /* of all cores, read by the last family that needed it */
 
 struct family {
 	const char *name, *type, *help;
-	/* Writes sample i, or nothing, where there may be later ones. False: there are no more. */
+	/* Writes sample i, or nothing if only later ones exist. False: there are no more. */
 	bool (*sample)(const struct family *f, uint32_t i, struct page_text *t);
-	uint32_t arg; /* the function's own */
+	uint32_t arg; /* for the function */
 };
 
 /* One sample without labels. */
@@ -139,7 +139,7 @@ static bool routes(const struct family *f, uint32_t i, struct page_text *t)
 /* The states of ARP, then those of ND. */
 static bool neighbour_states(const struct family *f, uint32_t i, struct page_text *t)
 {
-	/* one sample of the list is a family: each is a walk through all of its table */
+	/* index i is all samples of an address family, which one walk of its table counts */
 	uint32_t count[STATS_NEIGH_STATES];
 	if (i > 1)
 		return false;
@@ -153,7 +153,7 @@ static bool neighbour_states(const struct family *f, uint32_t i, struct page_tex
 
 /* --- the registry --- */
 
-/* Counter i, if it is of that kind, without `skip` letters of its name. */
+/* Writes counter i if it is of that kind, without the first `skip` letters of its name. */
 static bool of_kind(const struct family *f, struct page_text *t, uint32_t i, enum counter_kind kind,
                     const char *label, unsigned skip)
 {
@@ -177,7 +177,7 @@ static bool drops(const struct family *f, uint32_t i, struct page_text *t)
 	return of_kind(f, t, i, COUNTER_DROP, "reason", sizeof "drop_" - 1);
 }
 
-/* Those that are not zero, and the last: no family is without a sample. */
+/* Writes the drops that are not zero, and the last one, so that the family has a sample. */
 static bool drops_at(const struct family *f, uint32_t i, struct page_text *t)
 {
 	struct stats_drop d;
@@ -189,7 +189,7 @@ static bool drops_at(const struct family *f, uint32_t i, struct page_text *t)
 	return true;
 }
 
-/* The INFO counters: each a family. */
+/* The INFO counters, each a family of its own. */
 static bool part_info(struct page_walk *w, struct page_text *t)
 {
 	if (w->item >= CNT_MAX)
@@ -207,13 +207,13 @@ static bool part_info(struct page_walk *w, struct page_text *t)
 /* --- ports --- */
 
 /*
- * A port's counters, read for a whole page at once: to read them is to take the cache lines that
- * data cores count in away from them, and the card's own take a register access each (ixgbe), while
- * a page asks some forty times. They are read again for a page that takes long.
+ * A port's counters, read once for a whole page, which uses them some forty times. Reading takes
+ * cache lines away from the data cores that count in them, and each of the card's own counters
+ * costs a register access (ixgbe). A page that takes longer than FIGURES_NS reads them again.
  */
 #define FIGURES_NS (SECOND_NS / 1000)
 static struct figures {
-	uint64_t until_ns; /* 0: read them anew */
+	uint64_t until_ns; /* valid until then; 0: to be read */
 	struct nic_counters queue;
 	const struct nic_stats *device;
 } figures[NIC_PORTS_MAX];
@@ -269,7 +269,8 @@ static bool port_counter(const struct family *f, uint32_t i, struct page_text *t
 	return true;
 }
 
-/* Those of struct nic_counters and of the device that have a reason. */
+/* The counters of struct nic_counters and of the device in stats_reasons. f->arg: sent, not
+ * received. */
 static bool port_reason(const struct family *f, uint32_t i, struct page_text *t)
 {
 	const struct stats_reason *row;
@@ -286,7 +287,7 @@ static bool port_reason(const struct family *f, uint32_t i, struct page_text *t)
 	return true;
 }
 
-/* f->arg: 0 reads, 1 writes; by who made them. */
+/* f->arg: 0 reads, 1 writes. Label `by`: data cores, or the control core. */
 static bool port_mmio(const struct family *f, uint32_t i, struct page_text *t)
 {
 	uint32_t port = i / 2;
@@ -300,7 +301,7 @@ static bool port_mmio(const struct family *f, uint32_t i, struct page_text *t)
 	return true;
 }
 
-/* --- VLANs and loopbacks: the interfaces that are no ports --- */
+/* --- VLANs and loopbacks: the interfaces that are not ports --- */
 
 static bool interface_is(const struct family *f, uint32_t i, struct page_text *t)
 {
@@ -314,7 +315,7 @@ static bool interface_is(const struct family *f, uint32_t i, struct page_text *t
 	return true;
 }
 
-/* The counter at f->arg of struct nic_counters, of a VLAN: nobody counts what loopbacks carry. */
+/* The counter at f->arg of struct nic_counters, of a VLAN. Loopbacks have no such counters. */
 static bool vlan_counter(const struct family *f, uint32_t i, struct page_text *t)
 {
 	const struct dp_state *v = dp_get();
@@ -370,7 +371,7 @@ static bool core_faults(const struct family *f, uint32_t i, struct page_text *t)
 
 /* --- TCP --- */
 
-/* The control core's, then each data core's, state by state. */
+/* Sample i: core by core, the connections in each state. */
 static bool tcp_states(const struct family *f, uint32_t i, struct page_text *t)
 {
 	uint32_t states = DP_TCP_STATES - 1, core = i / states, state = 1 + i % states, n;
@@ -399,11 +400,11 @@ static const struct family families[] = {
 	{"hayate_image_size_bytes", "gauge", "Size of the loaded image", machine, MACHINE_IMAGE},
 	{"hayate_config_applied", "gauge", "1 when the configuration was good and is in force", machine,
 	 MACHINE_CONFIG},
-	{"hayate_packets_total", "counter", "Received packets that were not dropped, by what became of them",
+	{"hayate_packets_total", "counter", "Received packets that were not dropped, by fate",
 	 fates, 0},
 	{"hayate_drops_total", "counter", "Received packets that were dropped, by reason", drops, 0},
 	{"hayate_interface_drops_total", "counter",
-	 "The same by the interface they came in by, those above 0; none: a restart, or reassembly",
+	 "Drops above 0 by input interface and reason; no interface: a restart, or reassembly",
 	 drops_at, 0},
 	{"hayate_packets_waiting", "gauge", "Received packets that wait for a neighbour or the control core",
 	 machine, MACHINE_WAITING},
@@ -414,9 +415,11 @@ static const struct family families[] = {
 	 port_link, 1},
 	{"hayate_port_info", "gauge", "Driver and MAC address; always 1", port_info, 0},
 	{"hayate_port_receive_packets_total", "counter", "Frames received", QUEUE(rx_pkts)},
-	{"hayate_port_receive_bytes_total", "counter", "Bytes of these, without FCS", QUEUE(rx_bytes)},
+	{"hayate_port_receive_bytes_total", "counter", "Bytes received, without FCS",
+	 QUEUE(rx_bytes)},
 	{"hayate_port_transmit_packets_total", "counter", "Frames given to the device", QUEUE(tx_pkts)},
-	{"hayate_port_transmit_bytes_total", "counter", "Bytes of these, without FCS", QUEUE(tx_bytes)},
+	{"hayate_port_transmit_bytes_total", "counter", "Bytes given to the device, without FCS",
+	 QUEUE(tx_bytes)},
 	{"hayate_port_transmit_ring_full_total", "counter", "Times the transmit ring was full",
 	 QUEUE(tx_full)},
 	{"hayate_port_receive_queue_errors_total", "counter",
@@ -427,35 +430,38 @@ static const struct family families[] = {
 	 port_reason, false},
 	{"hayate_port_transmit_errors_total", "counter", "Frames that the device did not send, by reason",
 	 port_reason, true},
-	{"hayate_port_mmio_reads_total", "counter", "Device registers read, on the way of data or else",
-	 port_mmio, 0},
-	{"hayate_port_mmio_writes_total", "counter", "Device registers written, on the way of data or else",
-	 port_mmio, 1},
-	{"hayate_port_interrupt_arms_total", "counter", "Times an interrupt was asked for", QUEUE(irq_arms)},
+	{"hayate_port_mmio_reads_total", "counter",
+	 "Device registers read, by data cores or the control core", port_mmio, 0},
+	{"hayate_port_mmio_writes_total", "counter",
+	 "Device registers written, by data cores or the control core", port_mmio, 1},
+	{"hayate_port_interrupt_arms_total", "counter", "Times an interrupt was armed",
+	 QUEUE(irq_arms)},
 	{"hayate_interface_up", "gauge", "1 when the VLAN's port has a link; 1 for a loopback",
 	 interface_is, 0},
 	{"hayate_interface_enabled", "gauge",
 	 "1 when the VLAN or loopback has an address and is not shut down", interface_is, 1},
 	{"hayate_interface_receive_packets_total", "counter",
 	 "Frames of the VLAN received; the port counts them too", VLAN(rx_pkts)},
-	{"hayate_interface_receive_bytes_total", "counter", "Bytes of these, without tag and FCS",
-	 VLAN(rx_bytes)},
+	{"hayate_interface_receive_bytes_total", "counter",
+	 "Bytes received on the VLAN, without tag and FCS", VLAN(rx_bytes)},
 	{"hayate_interface_transmit_packets_total", "counter",
 	 "Frames of the VLAN to be sent; the port counts them too", VLAN(tx_pkts)},
-	{"hayate_interface_transmit_bytes_total", "counter", "Bytes of these, without tag and FCS",
-	 VLAN(tx_bytes)},
+	{"hayate_interface_transmit_bytes_total", "counter",
+	 "Bytes to be sent on the VLAN, without tag and FCS", VLAN(tx_bytes)},
 	{"hayate_core_up", "gauge", "1 unless the core is stopped for good", core_info, 0},
 	{"hayate_core_busy_seconds_total", "counter", "Time in turns that moved packets", core_busy, 0},
-	{"hayate_core_busy_cycles_total", "counter", "The same in cycles of the TSC", CORE(busy_cycles)},
+	{"hayate_core_busy_cycles_total", "counter", "TSC cycles in turns that moved packets",
+	 CORE(busy_cycles)},
 	{"hayate_core_turns_total", "counter", "Turns of the loop", CORE(turns)},
 	{"hayate_core_busy_turns_total", "counter", "Turns that moved packets", CORE(busy_turns)},
 	{"hayate_core_receive_packets_total", "counter", "Packets received by the core", CORE(rx_pkts)},
 	{"hayate_core_sleeps_total", "counter", "Times the core halted", CORE(sleeps)},
 	{"hayate_core_faults_total", "counter", "Times the core's program was restarted", core_faults, 0},
 	{"hayate_core_buffers", "gauge", "Packet buffers of the core", CORE(pool_count)},
-	{"hayate_core_buffers_free", "gauge", "Of these, those that are free", CORE(pool_free)},
+	{"hayate_core_buffers_free", "gauge", "Free packet buffers of the core", CORE(pool_free)},
 	{"hayate_routes", "gauge", "Prefixes in the forwarding table by version of IP", routes, 0},
-	{"hayate_routes_refused", "gauge", "Prefixes that did not fit into it", machine, MACHINE_REFUSED},
+	{"hayate_routes_refused", "gauge", "Prefixes that did not fit into the forwarding table",
+	 machine, MACHINE_REFUSED},
 	{"hayate_routes_inactive", "gauge", "Prefixes none of whose routes can be used", machine,
 	 MACHINE_INACTIVE},
 	{"hayate_neighbours", "gauge", "Neighbours by version of IP and state", neighbour_states, 0},
@@ -465,13 +471,15 @@ static const struct family families[] = {
 	{"hayate_http_connections", "gauge", "Connections to the HTTP server", machine, MACHINE_HTTP},
 	{"hayate_http_refused_total", "counter", "Connections that the access list refused", machine,
 	 MACHINE_HTTP_REFUSED},
-	{"hayate_http_full_total", "counter", "Connections turned away or reset because too many were at work",
-	 machine, MACHINE_HTTP_FULL},
+	{"hayate_http_full_total", "counter",
+	 "Connections refused or reset because all sessions were in use", machine,
+	 MACHINE_HTTP_FULL},
 	{"hayate_http_timeouts_total", "counter", "Connections ended because the client was too slow",
 	 machine, MACHINE_HTTP_TIMEOUTS},
 	{"hayate_console_connections", "gauge", "Connections to the console server", machine,
 	 MACHINE_CONSOLE},
-	{"hayate_console_logins_total", "counter", "Right passwords", machine, MACHINE_CONSOLE_LOGINS},
+	{"hayate_console_logins_total", "counter", "Successful logins", machine,
+	 MACHINE_CONSOLE_LOGINS},
 	{"hayate_console_wrong_passwords_total", "counter", "Wrong passwords", machine,
 	 MACHINE_CONSOLE_WRONG},
 	{"hayate_console_refused_total", "counter", "Connections that the access list refused", machine,
@@ -481,7 +489,7 @@ static const struct family families[] = {
 	 machine, MACHINE_CONSOLE_FULL},
 };
 
-/* Has the family no sample, because there are no such interfaces? It is left out then. */
+/* True if the family has no sample, because there are no such interfaces; it is then left out. */
 static bool is_absent(const struct family *f)
 {
 	const struct dp_state *v = dp_get();
@@ -493,7 +501,8 @@ static bool is_absent(const struct family *f)
 	return true;
 }
 
-/* w->cursor.n is the number of the family's sample plus one: 0 is its HELP and TYPE. */
+/* w->cursor.n: the family in the high 32 bits; in the low ones its sample plus one, 0: HELP and
+ * TYPE. */
 static bool part_families(struct page_walk *w, struct page_text *t)
 {
 	uint32_t n = (uint32_t)(w->cursor.n >> 32), sample = (uint32_t)w->cursor.n;
@@ -516,7 +525,7 @@ static bool part_families(struct page_walk *w, struct page_text *t)
 	return true;
 }
 
-/* The application's. */
+/* The application's metrics. */
 static bool part_extension(struct page_walk *w, struct page_text *t)
 {
 	const struct app_plugin *e = plugin_get();

@@ -1,12 +1,12 @@
 /*
- * Pages that are made while they are sent: /metrics, JSON, of any length, without a buffer for all
- * of it. A page is a row of parts; a part makes one item after another: a line, an array's element.
- * Its place between two items is a struct page_walk, so a page goes on wherever its reader let it
- * stop.
+ * Pages that are generated while they are sent (/metrics, JSON), of any length, without a buffer
+ * for the whole. A page is a list of parts. A part writes one item after another: a line, or an
+ * array's element. A struct page_walk holds the position between two items, where generation pauses
+ * until the reader has taken more.
  *
- * A page is no snapshot: each item tells how things are when it is made (a port's counters in
- * metrics.c: how they were at most a millisecond before). Counters only grow, so a later line of a
- * page is never older than one before it.
+ * A page is not a snapshot: each item shows the state at the time it is written (a port's counters
+ * in metrics.c: at most a millisecond earlier). Counters only grow, so a later line of a page is
+ * never older than an earlier one.
  */
 #ifndef CONTROL_MANAGEMENT_PAGE_H
 #define CONTROL_MANAGEMENT_PAGE_H
@@ -16,47 +16,47 @@
 #include "lib/types.h"
 #include "net/fib/fib.h"
 
-/* Where an item is written. */
+/* The output of items. */
 struct page_text {
-	struct fmt_buf out; /* full: the item did not fit, and will be made again */
-	bool later;  /* it takes more work than a turn may have: it will be made again in another one */
-	bool broken; /* what is left of the page is gone, and its reader has to notice */
+	struct fmt_buf out; /* full: the item did not fit, and will be written again */
+	bool later;  /* the item takes more work than a turn allows: it is written in a later one */
+	bool broken; /* the rest of the page is gone: its reader must see that it is incomplete */
 };
 
 struct page_walk {
 	uint32_t part, item;
 	union {
 		uint64_t n;
-		uint64_t own[4]; /* anything */
+		uint64_t own[4]; /* anything else */
 		struct fib_cursor fib;
 		struct {
 			struct config_cursor at;
-			uint32_t number; /* of the configuration that it began with: running.number */
+			uint32_t number; /* running.number when the part began */
 		} config;
-	} cursor; /* the part's own; all zero with its item 0 */
-	const char *query; /* of the request; what it holds is checked by who looks */
+	} cursor; /* private to the part; all zero at its item 0 */
+	const char *query; /* of the request, not validated: a part checks what it uses */
 };
 
-/* Writes item w->item, PAGE_ITEM_MAX bytes at most with a NUL. False: there are no more (and the end of
- * the part is what was written). Acts on nothing, because it may be called twice for an item. */
+/* Writes item w->item, at most PAGE_ITEM_MAX bytes with a NUL. False: it was the end of the part,
+ * which has no more items. Has no side effects, because it may be called twice for an item. */
 #define PAGE_ITEM_MAX 1280
 typedef bool (*page_part)(struct page_walk *w, struct page_text *t);
 
 struct page {
 	const char *path;
 	const char *type;    /* Content-Type */
-	const char *fields;  /* further ones of its answer, or NULL */
+	const char *fields;  /* further fields of its answer, or NULL */
 	const page_part *parts; /* the last is NULL; or: */
-	const char *fixed, *fixed_end; /* all of it lies ready */
+	const char *fixed, *fixed_end; /* the whole content */
 	unsigned (*status)(void); /* NULL: 200 */
-	uint64_t answer_ns; /* that an answer may take as long as it gets on; 0: HTTP_ANSWER_NS */
+	uint64_t answer_ns; /* time limit of an answer that progresses; 0: HTTP_ANSWER_NS */
 };
 
 /* control/management/web.c: the page of that path, or NULL. */
 const struct page *page_find(const char *path);
 
-/* Goes on writing the page. False: that was the end, or it is broken; true: there is no room for
- * more, or it is to be later. */
+/* Continues the page. False: it has ended, or is broken. True: there is no room for more, or the
+ * next item must wait for another turn. */
 bool page_fill(const struct page *page, struct page_walk *w, struct page_text *t);
 
 void page_print(struct page_text *t, const char *format, ...) PRINTF_LIKE(2, 3);
@@ -64,7 +64,7 @@ void page_print(struct page_text *t, const char *format, ...) PRINTF_LIKE(2, 3);
 /* A JSON string with its quotation marks (RFC 8259 7). Other bytes than ASCII become '?'. */
 void page_json(struct page_text *t, const char *s);
 
-/* The number behind `name=` in a query, or fallback when there is none, or none that is one. */
+/* The number after `name=` in a query; fallback if it is missing or not a number. */
 uint32_t page_number(const char *query, const char *name, uint32_t fallback);
 
 /* metrics.c, api.c, crash.c: the parts of the pages that web.c lists. */
@@ -72,7 +72,7 @@ extern const page_part page_metrics[], page_health[], page_status[], page_ports[
 	page_cores[], page_routes[], page_neighbours[], page_tcp[], page_drops[], page_config[],
 	page_crash[], page_interfaces[];
 
-/* api.c: 200, or 503 when something is wrong that page_health names. */
+/* api.c: 200, or 503 if there is a fault that page_health lists. */
 unsigned page_health_status(void);
 
 #endif

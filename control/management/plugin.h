@@ -5,12 +5,12 @@
  *
  * All functions run on the control core and wait for nothing but core_quiesce(). Any may be NULL.
  *
- *   start    the tables of the data-plane state have been made, no data core looks; again with every start of
- *            the ports. The configuration may still be refused: running.applied
- *   ports    the ports run, or cannot (core_ports_running)
+ *   start    the tables of the data-plane state have been built and no data core uses them yet; at
+ *            every start of the ports. running.applied: the configuration has not been refused
+ *   ports    the ports run, or cannot be started (core_ports_running)
  *   link     a link went up or down
- *   timer    does what is due; returns the TSC of the next deadline, UINT64_MAX for none. Called
- *            again then, and after whatever the control core did
+ *   timer    does the work that is due; returns the TSC of the next deadline, UINT64_MAX for none.
+ *            Called again then, and after any other work of the control core
  */
 #ifndef CONTROL_MANAGEMENT_PLUGIN_H
 #define CONTROL_MANAGEMENT_PLUGIN_H
@@ -25,28 +25,28 @@ struct app_plugin {
 	void (*link)(unsigned port, bool up);
 	uint64_t (*timer)(void);
 
-	/* Of published memory, written by the control core: dp->plugin_data, zeroed before each
-	 * start. NULL there: there was no memory for it. */
+	/* Size of the application's part of published memory, dp->plugin_data, which the control
+	 * core writes. It is zeroed before each start. dp->plugin_data NULL: not enough memory. */
 	size_t published_bytes;
 
-	/* Further bytes of it, not zeroed, asked for once before each start, when the configuration
-	 * has been read: dp->plugin_more. NULL there: there was no memory for them, or none
-	 * were wanted. */
+	/* Returns the size of a second part, dp->plugin_more, which is not zeroed. Called once
+	 * before each start, when the configuration has been read. dp->plugin_more NULL: not enough
+	 * memory, or the size was 0. */
 	size_t (*published_more)(void);
 
-	/* Of each data core's shared area: dp_plugin_shared(), dp_plugin_shared_of(core). It
-	 * is not zeroed: that is for data_start. */
+	/* Size of the application's part of each data core's shared memory: dp_plugin_shared(),
+	 * dp_plugin_shared_of(core). It is not zeroed: data_start has to do that. */
 	size_t shared_bytes;
 
-	const struct shell_command *commands; /* beside the plane's */
+	const struct shell_command *commands; /* in addition to those of control/cli/ */
 	unsigned command_count;
 	const struct page *pages;
 	unsigned page_count;
-	page_part metrics;        /* behind the plane's rows of /metrics */
-	bool takes_script;        /* `script` in the configuration is for it */
+	page_part metrics;        /* further families of /metrics */
+	bool takes_script;        /* the application uses `script` of the configuration */
 };
 
-/* That of the application that runs, or NULL. */
+/* The running application's plug-in, or NULL. */
 static inline const struct app_plugin *plugin_get(void)
 {
 	return core_app()->plugin;

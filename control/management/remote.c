@@ -4,21 +4,19 @@
  *     LOGIN   --a line--> CHECK                    --REMOTE_LOGIN_NS, peer's FIN--> CLOSE
  *     CHECK   --right--> SHELL, or CLOSE when all are in use
  *             --wrong, REMOTE_WRONG_NS later--> LOGIN, the third time CLOSE
- *     SHELL   --exit, peer's FIN and all is done, REMOTE_IDLE_NS, another login--> CLOSE
- *     CLOSE   what is still to be said is sent, then FIN; --CLOSE_NS--> (reset)
+ *     SHELL   --exit, peer's FIN and all input processed, REMOTE_IDLE_NS, another login--> CLOSE
+ *     CLOSE   sends the remaining output, then FIN; --CLOSE_NS--> (reset)
  *
- * The callbacks of TCP take what comes apart into keys, which wait in in[]; commands run in
- * remote_timer. Ctrl-C (or Telnet's interrupt) overtakes all that waits, as on a terminal (POSIX
- * INTR): keys typed ahead of it are forgotten, and output that TCP has not got yet. A key in in[]
- * is told to TCP as consumed when it is read from there, so that in[], as large as TCP's window, is
- * never too small.
+ * TCP's callbacks convert input into keys, which wait in in[]; remote_timer runs the commands.
+ * Ctrl-C (or Telnet's interrupt) overtakes all that waits, as on a terminal (POSIX INTR): keys
+ * typed before it and output that TCP does not have yet are discarded. A key counts as consumed for
+ * TCP when it is read from in[], so in[], which is as large as TCP's window, never overflows.
  *
- * Output goes to out[], as Telnet has it on the wire. A command may fill it up to OUT_COMMANDS; the
- * rest is for the prompt, the line being typed, and for saying that something was cut. A command of
- * long output (shell_stream) is called for more of it as the peer takes what there is. A session
- * that is logged in has one of REMOTE_SHELLS long buffers until its connection is gone. The few
- * lines before the login lie in first[], and so does the last line of a session that makes room for
- * another login.
+ * Output is written to out[] in Telnet's encoding. A command may fill out[] up to OUT_COMMANDS; the
+ * rest is for the prompt, the line being typed, and the notice that output was cut. A command with
+ * long output (shell_stream) is called for more as the peer takes its output. A session that is
+ * logged in holds one of REMOTE_SHELLS long buffers until its connection is gone. first[] holds the
+ * few lines before the login, and the last line of a session that makes room for another login.
  */
 #include "control/management/remote.h"
 
@@ -40,13 +38,13 @@
 #define ANSWERS_MAX 512
 #define FIRST_OUT 1024
 #define OUT_COMMANDS (REMOTE_OUT_BYTES - 2048)
-#define OUT_EASY 1024     /* with no more than that on its way, the next key is read */
-#define STREAM_ROOM 16384 /* with more than that on its way, a command of long output waits */
+#define OUT_EASY 1024     /* with more bytes waiting in out[], no key is read */
+#define STREAM_ROOM 16384 /* with more bytes waiting in out[], a command with long output pauses */
 #define STREAM_PIECES 64  /* of such a command in a turn */
-#define TCP_AHEAD 16384   /* bytes given to TCP that an interrupt does not call back */
+#define TCP_AHEAD 16384   /* bytes given to TCP, which an interrupt does not discard */
 #define PIECE 1400
 #define CLOSE_NS (5 * SECOND_NS)
-#define SHORT_NS (SECOND_NS / 100) /* until buffers are looked for again */
+#define SHORT_NS (SECOND_NS / 100) /* retry interval while buffers are short */
 
 enum session_state { SESSION_LOGIN, SESSION_CHECK, SESSION_SHELL, SESSION_CLOSE };
 
@@ -55,21 +53,21 @@ struct session {
 	struct tcp_conn *conn;    /* NULL: free */
 	struct net_addr peer;
 	enum session_state state;
-	uint64_t due_ns;          /* when to give up */
-	uint64_t wrong_ns;        /* CHECK: a wrong password is told then */
-	uint64_t asked_ns;        /* CHECK: since when, */
-	uint64_t turn;            /* CHECK: larger for a session that asked later */
+	uint64_t due_ns;          /* deadline of the state */
+	uint64_t wrong_ns;        /* CHECK: when a wrong password is reported */
+	uint64_t asked_ns;        /* CHECK: when the state began */
+	uint64_t turn;            /* CHECK: order of arrival; a later session has a larger one */
 	struct telnet telnet;
 	bool heard_fin, said_fin;
 	bool welcome;             /* the password was right */
-	bool silent;              /* what the shell writes is on the peer's terminal already */
-	bool begun;               /* CHECK: work has; else there is no guess left for it */
-	unsigned tries;           /* wrong ones */
+	bool silent;              /* the shell's echo is discarded: the peer shows its own input */
+	bool begun;               /* CHECK: the hash is being computed; else a guess is awaited */
+	unsigned tries;           /* wrong passwords */
 	struct pbkdf2 work;
 	unsigned password_len;    /* more than REMOTE_PASSWORD_MAX: too long */
 	char password[REMOTE_PASSWORD_MAX];
 	uint64_t cut;             /* bytes that did not fit into out[] since the last prompt */
-	uint32_t answers_len;     /* of Telnet's options: they go first */
+	uint32_t answers_len;     /* answers to Telnet's options, sent before out[] */
 	uint8_t answers[ANSWERS_MAX];
 	uint32_t in_at, in_len;   /* keys: in[in_at] to in[in_len - 1] */
 	uint8_t in[IN_MAX];
@@ -84,11 +82,11 @@ const struct remote_console *remote_console;
 static struct session *sessions; /* REMOTE_SESSIONS */
 static uint8_t (*outs)[REMOTE_OUT_BYTES]; /* REMOTE_SHELLS */
 
-/* Guesses that may be made now. One more comes at guess_ns, while there are fewer than all. */
+/* Guesses that may be made now. At guess_ns there is one more, up to REMOTE_GUESSES. */
 static unsigned guesses = REMOTE_GUESSES;
 static uint64_t guess_ns;
 static struct net_addr guesser; /* the source of the last guess */
-static uint64_t turns; /* that sessions have been given */
+static uint64_t turns; /* the next session's turn */
 
 /* --- start --- */
 
@@ -108,7 +106,7 @@ static uint32_t waiting(const struct session *s)
 	return s->out_len - s->out_at;
 }
 
-/* All of the text goes to the peer, or, when out[] would then hold more than `limit`, nothing. */
+/* Appends the text to out[]. False: nothing was appended, because more than `limit` would wait. */
 static bool put(struct session *s, const char *text, size_t n, uint32_t limit)
 {
 	const size_t most = 2 * n + 1; /* telnet_put */
@@ -133,7 +131,7 @@ static void PRINTF_LIKE(2, 3) say(struct session *s, const char *format, ...)
 	put(s, text, n < sizeof text ? n : sizeof text - 1, s->out_size);
 }
 
-/* Of the shell. */
+/* The shell's output function. */
 static void write_out(struct shell *sh, const char *text, size_t len)
 {
 	struct session *s = (struct session *)(void *)((char *)sh - offsetof(struct session, shell));
@@ -144,12 +142,12 @@ static void write_out(struct shell *sh, const char *text, size_t len)
 		say(s, "\r\n... output cut: %llu bytes more\r\n", (unsigned long long)s->cut);
 		s->cut = 0;
 	}
-	/* once something is missing, what comes after it would be in its place */
+	/* after a cut the rest of the command's output is cut too, so that there is one gap */
 	if ((s->cut && command) || !put(s, text, len, command ? OUT_COMMANDS : s->out_size))
 		s->cut += len;
 }
 
-/* Gives TCP what it has room for; true: buffers are short, try again later. */
+/* Gives TCP as much output as it has room for. True: buffers are short, try again later. */
 static bool send_out(struct session *s)
 {
 	uint32_t room = tcp_send_room(s->conn), n;
@@ -165,7 +163,7 @@ static bool send_out(struct session *s)
 		s->out_at += n;
 		room = tcp_send_room(s->conn);
 		if (n == 0)
-			break; /* buffers ran out: on_acked tells */
+			break; /* buffers ran out: an acknowledgement will free some */
 	}
 	if (waiting(s) == 0)
 		s->out_at = s->out_len = 0;
@@ -202,10 +200,10 @@ static uint8_t *free_out(void)
 }
 
 /*
- * The session, among those that are logged in (`shell`) or among the others, that gives its place
- * up first: one that is being closed; else, of the source that has most, the one nearest to its
- * deadline, which has been idle for longest or has had its time to log in. *most: how many its
- * source has.
+ * Chooses the session that is to make room for another, among those that are logged in (`shell`) or
+ * among the others: one that is being closed; otherwise, of the source that holds most, the one
+ * nearest to its deadline, which has been idle, or has been logging in, for longest. *most: how
+ * many its source holds; UINT32_MAX if it is being closed.
  */
 static struct session *dispensable(bool shell, unsigned *most)
 {
@@ -226,7 +224,7 @@ static struct session *dispensable(bool shell, unsigned *most)
 	return found;
 }
 
-/* The session, among those that are logged in, that has been idle for longest. There is one. */
+/* The logged-in session that has been idle for longest. There must be one. */
 static struct session *quietest(void)
 {
 	struct session *found = NULL;
@@ -244,7 +242,7 @@ static void log_peer(const struct session *s, const char *what)
 	console_log("console: %s %s", fmt_addr(text, s->peer.w), what);
 }
 
-/* Nothing that runs knows the session any more, and it knows no password. */
+/* Ends the session's command and shell, and erases its password. */
 static void put_down(struct session *s)
 {
 	s->state = SESSION_CLOSE;
@@ -266,7 +264,7 @@ static void to_close(struct session *s)
 	s->due_ns = core_now_ns() + CLOSE_NS;
 }
 
-/* The connection is gone. */
+/* The connection is gone: frees the session. */
 static void forget(struct session *s)
 {
 	put_down(s);
@@ -274,7 +272,7 @@ static void forget(struct session *s)
 	remote_stats.sessions--;
 }
 
-/* The session of a shell; NULL: it is the serial console's. */
+/* The session of a shell; NULL: the shell is the serial console's. */
 static struct session *session_of(const struct shell *sh)
 {
 	for (unsigned i = 0; sessions && i < REMOTE_SESSIONS; i++)
@@ -330,7 +328,7 @@ static void ask_password(struct session *s)
 	say(s, "Password: ");
 }
 
-/* How many guesses may be made now. If none, the next one may be made at guess_ns. */
+/* Number of guesses that may be made now. If 0, the next one may be made at guess_ns. */
 static unsigned count_guesses(uint64_t now)
 {
 	if (guesses == REMOTE_GUESSES)
@@ -345,9 +343,9 @@ static bool waits_for_turn(const struct session *s)
 	return s->conn && s->state == SESSION_CHECK && !s->begun;
 }
 
-/* A source that had the last guess comes after the others, then the longest wait counts. So a
- * source that guesses on all its connections gets every other guess at most while another one
- * wants some. */
+/* The source that made the last guess comes after all others; otherwise the longest wait comes
+ * first. So a source that guesses on all its connections gets at most every other guess while
+ * another source waits. */
 static bool goes_before(const struct session *a, const struct session *b)
 {
 	bool a_again = net_addr_same_source(&a->peer, &guesser);
@@ -400,8 +398,8 @@ static void set_out(struct session *s, uint8_t *out, uint32_t size)
 	s->cut = 0;
 }
 
-/* Ends a session so that another one may have its long buffer. The peer is told, unless the session
- * is being closed already. */
+/* Ends a session so that another one may have its long buffer. Tells the peer, unless the session
+ * is already being closed. */
 static void make_room(struct session *s)
 {
 	struct tcp_conn *c = s->conn;
@@ -471,7 +469,7 @@ static void tell_wrong(struct session *s)
 		ask_password(s);
 }
 
-/* Goes on with the hash; returns when to go on. */
+/* Computes a part of the hash; returns the time of the next call. */
 static uint64_t check(struct session *s, uint64_t now)
 {
 	const struct password_hash *h = &running.config.console.password;
@@ -480,7 +478,7 @@ static uint64_t check(struct session *s, uint64_t now)
 		if (count_guesses(now) == 0)
 			return guess_ns;
 		if (!is_next(s))
-			return now; /* that one takes it in this turn */
+			return now; /* another session takes the guess in this turn */
 		guesses--;
 		guesser = s->peer;
 		s->begun = true;
@@ -515,7 +513,7 @@ static uint8_t next_key(struct session *s)
 	return key;
 }
 
-/* Appends a key. False: there is no room, which TCP's window does not let happen. */
+/* Appends a key. False: there is no room, which TCP's window rules out. */
 static bool add_key(struct session *s, uint8_t key)
 {
 	memmove(s->in, s->in + s->in_at, s->in_len - s->in_at);
@@ -527,7 +525,7 @@ static bool add_key(struct session *s, uint8_t key)
 	return true;
 }
 
-/* May the next key be read? An interrupt has emptied out[] before. */
+/* May the next key be read? If it is an interrupt, take_byte has emptied out[]. */
 static bool has_key(const struct session *s)
 {
 	if (!is_typed(s))
@@ -546,14 +544,14 @@ static void read_keys(struct session *s)
 			password_key(s, key);
 			continue;
 		}
-		/* RFC 857: a peer that has not asked us to shows what is typed itself */
+		/* RFC 857: a peer that has not asked us to echo shows its own input */
 		s->silent = !telnet_echoes(&s->telnet) && text_is_printable((char)key) && key != '?';
 		shell_input(&s->shell, (char)key);
 		s->silent = false;
 	}
 }
 
-/* What waits is forgotten: typed ahead, and output. */
+/* Discards the keys and the output that wait. */
 static void flush(struct session *s)
 {
 	tcp_consumed(s->conn, s->in_len - s->in_at);
@@ -562,8 +560,8 @@ static void flush(struct session *s)
 	s->cut = 0;
 }
 
-/* Of Telnet's, as keys of the shell; 0: nothing. To "are you there" it answers by showing the
- * line. */
+/* The shell's key for an event of Telnet; 0: none. "Are you there" makes the shell show its line
+ * again. */
 static uint8_t key_of(unsigned event)
 {
 	switch (event) {
@@ -580,13 +578,13 @@ static uint8_t key_of(unsigned event)
 	}
 }
 
-/* A byte came; true: it is a key, and waits. */
+/* Processes a received byte. True: it is a key, which now waits in in[]. */
 static bool take_byte(struct session *s, uint8_t byte)
 {
 	uint8_t answer[TELNET_ANSWER_MAX];
 	unsigned n;
 	uint8_t key = key_of(telnet_input(&s->telnet, byte, answer, &n));
-	/* who asks for so many options at once and reads none of the answers gets no more */
+	/* a peer that sends many options and reads no answers gets no more of them */
 	if (n <= ANSWERS_MAX - s->answers_len) {
 		memcpy(s->answers + s->answers_len, answer, n);
 		s->answers_len += n;
@@ -607,11 +605,11 @@ static void expire(struct session *s)
 		return;
 	}
 	say(s, s->state == SESSION_SHELL ? "\r\nclosed: nothing was typed for 10 minutes\r\n"
-	                                 : "\r\nclosed: that took too long\r\n");
+	                                 : "\r\nclosed: the login took too long\r\n");
 	to_close(s);
 }
 
-/* The peer will say nothing more, and all that it said is done. */
+/* True if the peer has sent FIN and all its input has been processed. */
 static bool is_over(const struct session *s)
 {
 	return s->heard_fin && !is_typed(s) &&
@@ -619,8 +617,8 @@ static bool is_over(const struct session *s)
 	        (s->state == SESSION_SHELL && !shell_is_busy(&s->shell) && waiting(s) == 0));
 }
 
-/* Goes on with a command of long output, as far as there is room before what TCP has not taken, and
- * not for the whole of a turn. True: more could be done at once. */
+/* Continues a command with long output while at most STREAM_ROOM bytes wait, for STREAM_PIECES
+ * pieces at most. True: it could continue at once. */
 static bool stream(struct session *s)
 {
 	for (unsigned i = 0; i < STREAM_PIECES; i++) {
@@ -631,7 +629,7 @@ static bool stream(struct session *s)
 	return true;
 }
 
-/* Returns when to go on with it. */
+/* Does a session's work that is due; returns the time of the next call. */
 static uint64_t serve(struct session *s, uint64_t now)
 {
 	uint64_t due;
@@ -678,8 +676,8 @@ static void active(struct session *s)
 		s->due_ns = core_now_ns() + REMOTE_IDLE_NS;
 }
 
-/* A place to log in for another connection from that address: a free one, or one of a source that
- * has more. NULL: there is neither. */
+/* Finds a place to log in for a new connection from `from`: a free one, or one of a source that
+ * holds more. NULL: there is none. */
 static struct session *take_place(const struct net_addr *from)
 {
 	struct session *s = NULL;
@@ -690,7 +688,7 @@ static struct session *take_place(const struct net_addr *from)
 			s = &sessions[i];
 	}
 	if (logins < REMOTE_LOGINS)
-		return s; /* the others are REMOTE_SHELLS at most */
+		return s; /* not NULL: at most REMOTE_SHELLS are logged in */
 	s = dispensable(false, &most);
 	if (!places_may_take(places_held(login_holder, REMOTE_SESSIONS, from), most))
 		return NULL;
@@ -715,7 +713,7 @@ static bool on_accept(struct tcp_conn *c)
 		remote_stats.full++;
 		return false;
 	}
-	/* the rest, most of it buffers, is used as far as it was written */
+	/* the other fields, mostly buffers, are written before they are read */
 	s->conn = c;
 	s->peer = info.remote;
 	s->heard_fin = s->said_fin = s->welcome = s->silent = s->begun = false;

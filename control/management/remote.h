@@ -1,26 +1,26 @@
 /*
  * The console over TCP (docs/configuration.md, `console server`): the commands of the serial
- * console for those whom the access list admits and who know the password, by Telnet (net/telnet.h)
- * or as plain lines, over the management's TCP (control/host/tcp_control.h).
+ * console, for clients that the access list admits and that know the password. Clients use Telnet
+ * (net/telnet.h) or plain lines, over the management's TCP (control/host/tcp_control.h).
  *
- * Telnet hides nothing from who sees the packets: neither the password nor what it opens. The
- * access list has to name a network where nobody else listens.
+ * Telnet does not encrypt: anyone who sees the packets can read the password and the session. The
+ * access list must name a network on which nobody else listens.
  *
- * Everything a client can make it do is bounded:
+ * Everything that a client can cause is bounded:
  *     connections   REMOTE_SHELLS that are logged in, and REMOTE_LOGINS that are not. Sources (an
- *                   address, of IPv6 a /64) compete for either by the rules of places.h. A right
- *                   password also takes the place of a session that has been idle for
+ *                   address, for IPv6 a /64) compete for both by the rules of places.h. A login
+ *                   with the right password may also replace a session that has been idle for
  *                   REMOTE_QUIET_NS. Otherwise a new connection is reset, and a login is refused
- *     memory        a session's, taken at the start. What a command prints waits in it for the peer;
- *                   what is beyond REMOTE_OUT_BYTES is cut, and a line says so
- *     time          REMOTE_LOGIN_NS to say the password; a session without a key and without output
- *                   that gets on ends after REMOTE_IDLE_NS
+ *     memory        sessions are allocated at the start. A command's output waits there for the
+ *                   peer; output beyond REMOTE_OUT_BYTES is cut, and a line says so
+ *     time          REMOTE_LOGIN_NS for the password. A session ends after REMOTE_IDLE_NS without a
+ *                   key and without output taken by the peer
  *     work          REMOTE_STEPS of a password's hash and REMOTE_KEYS keys of a session in a turn of
- *                   the control core; no key is read while the output of the command before waits
- *     guesses       REMOTE_TRIES of a connection, told to be wrong after REMOTE_WRONG_NS; of all
- *                   together REMOTE_GUESSES at once, and one more every REMOTE_GUESS_NS.
- *                   Sources take turns; waiting for a turn does not count against
- *                   REMOTE_LOGIN_NS. A right password gives its own back
+ *                   the control core. No key is read while output of the previous command waits
+ *     guesses       REMOTE_TRIES per connection; a wrong one is reported after REMOTE_WRONG_NS. All
+ *                   connections together have REMOTE_GUESSES at once, and one more every
+ *                   REMOTE_GUESS_NS. Sources take turns; waiting for a turn does not count against
+ *                   REMOTE_LOGIN_NS. A right password does not use up a guess
  *
  * Deliberately missing: users (there is one password), encryption, a history across sessions.
  */
@@ -35,7 +35,7 @@
 #define REMOTE_LOGINS 4
 #define REMOTE_SESSIONS (REMOTE_SHELLS + REMOTE_LOGINS)
 #define REMOTE_OUT_BYTES (256u << 10) /* more than 2000 routes of either family */
-#define REMOTE_PASSWORD_MAX 128       /* bytes; a longer one is a wrong one */
+#define REMOTE_PASSWORD_MAX 128       /* bytes; a longer password is wrong */
 #define REMOTE_TRIES 3
 #define REMOTE_GUESSES 5
 #define REMOTE_GUESS_NS (10 * SECOND_NS)
@@ -46,40 +46,40 @@
 #define REMOTE_STEPS 32 /* some 30 us */
 #define REMOTE_KEYS 64
 
-/* What a session's shell is for (control/cli/): its commands when it begins; what it leaves behind,
- * told to the others, when the one from `who` ends. Set before remote_prepare(). */
+/* Hooks of control/cli/, set before remote_prepare(). open: gives a new session's shell its
+ * commands. close: the session of the peer `who` ends. */
 struct remote_console {
 	void (*open)(struct shell *sh);
 	void (*close)(struct shell *sh, const char *who);
 };
 extern const struct remote_console *remote_console;
 
-/* At the start: takes the memory, once. False: there is not enough. */
+/* At the start: allocates the memory, once. False: there is not enough. */
 bool remote_prepare(void);
 
-/* tcp_control_start() was called: there are no sessions. */
+/* Called after tcp_control_start(): there are no sessions. */
 void remote_start(void);
 
-/* On a TCP port, of an instance that has started. */
+/* Listens on a TCP port. TCP must have been started. */
 void remote_listen(uint16_t port);
 
-/* Before tcp_control_stop(): forgets the sessions and ends what runs in them. */
+/* Called before tcp_control_stop(): ends the sessions' commands and forgets the sessions. */
 void remote_stop(void);
 
-/* Does what is due. core_now_ns() of the next time; UINT64_MAX: none. */
+/* Does the work that is due. Returns core_now_ns() of the next call, UINT64_MAX for none. */
 uint64_t remote_timer(void);
 
-/* Ends the session that this shell is of; false: it is of none, but the serial console's. */
+/* Ends this shell's session; false: the shell is the serial console's. */
 bool remote_leave(struct shell *sh);
 
-/* Who is at the other end of the session that this shell is of; false: it is the serial console's. */
+/* The peer of this shell's session; false: the shell is the serial console's. */
 bool remote_peer(const struct shell *sh, struct net_addr *peer);
 
-/* The connection of the session that this shell is of; false: it is the serial console's. */
+/* The connection of this shell's session; false: the shell is the serial console's. */
 struct tcp_info;
 bool remote_connection(const struct shell *sh, struct tcp_info *info);
 
-/* The machine has another name. */
+/* Called when the hostname changes. */
 void remote_set_hostname(const char *name);
 
 /* For /metrics. */

@@ -45,7 +45,7 @@ bool stats_tcp(unsigned core, enum tcp_state state, uint32_t *n)
 	if (any)
 		*n = tcp_count(tcp_control, state);
 	if (self.info->core[core].roles & CORE_DATA) {
-		/* single words: whether they are of one moment does not matter here */
+		/* single words: they need not be of the same moment */
 		const struct dp_tcp *tcp = &dp_shared_of(core)->tcp;
 		any |= __atomic_load_n(&tcp->capacity, __ATOMIC_RELAXED) > 0;
 		*n += __atomic_load_n(&tcp->count[state], __ATOMIC_RELAXED);
@@ -109,10 +109,10 @@ static struct {
 	uint64_t drops[DP_INTERFACES_MAX][CNT_DROPS];
 } before;
 
-/* What was counted under the number of an interface that is no port before the ports started. */
+/* Drops counted before the ports started, under numbers of interfaces that are not ports. */
 static uint64_t others[DP_INTERFACES_MAX - NIC_PORTS_MAX][CNT_DROPS];
 
-/* Since boot; what is no port: since the ports started. */
+/* Drops of interface n: of a port since boot, of another interface since the ports started. */
 static void drops_of(unsigned n, uint64_t count[CNT_DROPS])
 {
 	core_drops(n, count);
@@ -175,8 +175,9 @@ uint64_t stats_cleared_ns(void)
 	return before.ns;
 }
 
-/* Less `then`, both structures of so many bytes of counters. What a core had in hand when it was
- * given up is in no counter once it runs again, so the one or other may be less for a moment. */
+/* Subtracts `then` from `now`, both structures of so many bytes of counters. The packets that a
+ * dead core was processing are in no counter once it runs again, so a counter may be less for a
+ * moment; the difference is then 0. */
 static void subtract(void *now, const void *then, size_t bytes)
 {
 	uint64_t *a = now;
@@ -210,7 +211,8 @@ void stats_interface(unsigned n, struct nic_counters *queue, struct nic_stats *d
 	subtract(queue, &before.carried[n], sizeof *queue);
 }
 
-/* All there are, less those of interfaces; these are read first, so none is missed. */
+/* All drops less those of interfaces. The latter are read first, so that all of them are in the
+ * total. */
 static void drops_elsewhere(bool cleared, uint64_t count[CNT_DROPS])
 {
 	uint64_t of[CNT_DROPS], known[CNT_DROPS] = {0};
@@ -242,7 +244,7 @@ void stats_drops(unsigned n, bool cleared, uint64_t count[CNT_DROPS])
 bool stats_drop_next(uint32_t i, struct stats_drop *d)
 {
 	static uint64_t count[CNT_DROPS];
-	static unsigned of; /* whose those are: two pages may be under way */
+	static unsigned of; /* the interface of count[]: two pages may be in progress */
 	const struct dp_state *v = dp_get();
 	const unsigned row = i / CNT_DROPS, reason = i % CNT_DROPS;
 	const unsigned n = row < v->ifs ? row : DP_INTERFACES_MAX;

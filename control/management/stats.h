@@ -1,6 +1,6 @@
 /*
- * What both /metrics and the JSON pages tell of the machine: figures that have to be looked for,
- * and the words for them.
+ * Figures of the machine that /metrics, the JSON pages and the console share, and the words for
+ * them.
  */
 #ifndef CONTROL_MANAGEMENT_STATS_H
 #define CONTROL_MANAGEMENT_STATS_H
@@ -20,33 +20,34 @@ static inline uint64_t stats_word(const void *base, size_t offset)
 uint64_t stats_uptime_ns(void);
 
 /*
- * What the console shows is counted from the last `clear counters` on, else from boot: what data
- * cores and devices count goes on, so that /metrics and the pages, which others subtract from each
- * other, never fall. The control core remembers what there was.
+ * `clear counters`: the console shows counts since the last call, or since boot. The counters of
+ * data cores and devices are not reset, so those of /metrics and the pages, whose readers compute
+ * differences, never fall. The control core keeps the values at the call and subtracts them.
  */
 void stats_clear(void);
 
-/* When that was, as stats_uptime_ns(); 0: never. */
+/* stats_uptime_ns() at the last stats_clear(); 0: never called. */
 uint64_t stats_cleared_ns(void);
 
-/* Since then. */
+/* Counts since the last stats_clear(). */
 void stats_counters(struct counters *c);
 void stats_port(unsigned port, struct nic_counters *queue, struct nic_stats *device);
 
-/* Of any interface: what is no port has packets and bytes alone, of the frames without their tags,
- * since the ports started. */
+/* The same of any interface. One that is not a port has packets and bytes only, of frames without
+ * their tags, since the ports started. */
 void stats_interface(unsigned n, struct nic_counters *queue, struct nic_stats *device);
 
 /*
- * Drops of packets that came in by interface n, by reason: the first is CNT_DROP_FIRST. n ==
- * DP_INTERFACES_MAX: of no interface there is, those of VLANs before the ports started last among them;
- * with these the sum over all is the counter of that reason. cleared: since the last `clear
+ * Drops of packets received on interface n, by reason; count[0] is CNT_DROP_FIRST. n ==
+ * DP_INTERFACES_MAX: drops of no interface, including those of VLANs before the ports started last;
+ * with these the sum over all n is the counter of that reason. cleared: since the last `clear
  * counters`.
  */
 void stats_drops(unsigned n, bool cleared, uint64_t count[CNT_DROPS]);
 
-/* The same as a list, for pages that are made piece by piece: i counts reasons and interfaces, and
- * last of all of no interface, whose name is empty. False: the list has ended; 0: nothing to tell. */
+/* The same as a list, for pages that are generated piece by piece: row i is a reason of an
+ * interface, in order of interface; those of no interface, whose name is empty, are last. False:
+ * the list has ended. d->count 0: nothing to show. */
 struct stats_drop {
 	char interface[DP_NAME_MAX];
 	const char *reason; /* a counter's name */
@@ -55,36 +56,38 @@ struct stats_drop {
 };
 bool stats_drop_next(uint32_t i, struct stats_drop *d);
 
-/* The packets and bytes of any interface, whatever has been cleared. */
+/* The packets and bytes of any interface, regardless of stats_clear(). */
 void stats_carried(unsigned n, struct nic_counters *c);
 
-/* Of any interface: a VLAN's link is its port's, a loopback is always up. */
+/* True if an interface's link is up: a VLAN's is that of its port, a loopback's is always up. */
 bool stats_link_is_up(unsigned n);
 
-/* The ports are about to start anew, and interfaces may have other numbers. */
+/* Called before the ports restart: interfaces may get other numbers. */
 void stats_restart(void);
 
-/* Received packets without a fate so far: they wait for a neighbour, or in a ring. */
+/* Received packets without a fate yet: they wait for a neighbour, for reassembly, or in a ring to
+ * the control core. */
 uint64_t stats_waiting(const struct counters *sum);
 
 /* "control", "data", "stand-by" or "control+data". */
 const char *stats_role(unsigned core);
 
-/* Neighbours of a table by their state: of neighbours.arp's by enum arp_state, of neighbours.nd's by enum
- * nd_state. */
+/* Counts a table's neighbours by state: enum arp_state for neighbours.arp, enum nd_state for
+ * neighbours.nd. */
 #define STATS_NEIGH_STATES (ND_STATIC + 1)
 _Static_assert((int)ARP_STATIC <= (int)ND_STATIC, "room for either");
 void stats_neighbours(const struct neigh_table *table, uint32_t count[STATS_NEIGH_STATES]);
 
-/* Connections of a core in a state; false: it has no TCP. */
+/* Number of a core's connections in a state; false: the core has no TCP. */
 bool stats_tcp(unsigned core, enum tcp_state state, uint32_t *n);
 const char *stats_tcp_state(enum tcp_state state);
 
-/* What a port counts under a reason: a field of struct nic_counters, or of the device's own. */
+/* What a port counts under a reason: a field of struct nic_counters, or (`device`) of struct
+ * nic_stats. */
 enum stats_class {
-	STATS_ERROR, /* frames that were damaged, or not as they should be */
-	STATS_DROP,  /* good ones, for which there was no room */
-	STATS_EVENT, /* no frames, or none for us */
+	STATS_ERROR, /* damaged or malformed frames */
+	STATS_DROP,  /* good frames for which there was no room */
+	STATS_EVENT, /* not frames, or frames that are not for us */
 };
 struct stats_reason {
 	const char *name;

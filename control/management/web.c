@@ -1,6 +1,7 @@
 /*
- * Which pages there are. The page at / is control/management/index.html, in the image as it is; the policy
- * that goes with it lets a browser load nothing but it and what it asks of this machine (CSP 3).
+ * The list of pages. The page at / is control/management/index.html, embedded in the image. Its
+ * Content-Security-Policy (CSP 3) lets a browser load only the page and what the page requests from
+ * this machine.
  */
 #include "control/management/plugin.h"
 #include "control/management/page.h"

@@ -621,7 +621,7 @@ def test_ends(r):
     r.time(28 * SECOND)
     assert not silent.hear().ended
     r.time(3 * SECOND)
-    assert "that took too long" in silent.hear().said and silent.ended is True
+    assert "the login took too long" in silent.hear().said and silent.ended is True
     silent.send("FA")
     r.time(500 * SECOND)
     session.hear()

@@ -212,7 +212,7 @@ static void overwritten(void **s)
 	assert_true(t.broken);
 	forget_shown();
 	assert_true(more_crash(NULL, at));
-	assert_string_equal(shown, "%% a later report has the place of this one\n");
+	assert_string_equal(shown, "%% a later report has replaced this one\n");
 	forget_shown();
 	assert_true(more_crash(NULL, at));
 	assert_string_equal(shown, "crash 3: core 3, 1.234 s after boot\n");
