@@ -12,7 +12,7 @@
 #include "net/pcapng.h"
 
 #define COUNT_MAX 1000000000
-#define POLL_NS (SECOND_NS / 1000) /* until the rings are looked at again */
+#define POLL_NS (SECOND_NS / 1000) /* interval between reads of the rings */
 #define CLOSE_NS (5 * SECOND_NS)
 #define NO_CORE CORES_MAX
 
@@ -20,18 +20,18 @@ typedef unsigned long long ull;
 
 enum state { IDLE, WAITING, ON, ENDING, CLOSING };
 
-/* What the console asked for. */
+/* The command's arguments. */
 struct order {
 	uint32_t in, out; /* ports, a bit each */
 	uint32_t snaplen;
-	uint32_t count;   /* 0: without end */
+	uint32_t count;   /* frames; 0: no limit */
 	struct match match;
 };
 
-/* Of a data core's ring: the record that is next in it. */
+/* The next record of a data core's ring. */
 struct source {
 	bool ready;
-	uint64_t at;    /* what has been read, bytes */
+	uint64_t at;    /* bytes of the ring read so far */
 	uint64_t bytes; /* of the record */
 	struct mirror_record record;
 	uint8_t frame[TAP_FRAME_MAX];
@@ -39,15 +39,15 @@ struct source {
 
 static struct capture {
 	enum state state;
-	struct shell *sh; /* of the console that asked; NULL: it does not wait any more */
+	struct shell *sh; /* the console that waits for the end; NULL: none does any more */
 	struct tcp_conn *conn; /* the reader */
 	struct order order;
 	uint64_t number;
-	uint64_t due_ns;  /* when the reader is given up, which has something to take */
-	uint64_t frames;  /* given, */
-	uint64_t given[NIC_PORTS_MAX]; /* of each port */
-	uint32_t begun;   /* blocks of the head that are made: the section, then a port each */
-	uint32_t ended;   /* ports whose statistics are made */
+	uint64_t due_ns;  /* deadline for the reader to take data */
+	uint64_t frames;  /* given to the reader */
+	uint64_t given[NIC_PORTS_MAX]; /* the same by port */
+	uint32_t begun;   /* header blocks made: the section, then one for each port */
+	uint32_t ended;   /* statistics blocks made: one for each port */
 	uint32_t len, at; /* block[at] to block[len - 1] are to be sent */
 	uint8_t block[TAP_FRAME_MAX + PCAPNG_OTHER_MAX];
 	struct source source[CORES_MAX];
@@ -62,7 +62,7 @@ bool capture_prepare(void)
 
 /* --- the end --- */
 
-/* What data cores have counted of a port. */
+/* The sum of all data cores' counts of a port. */
 static struct mirror_count counted(unsigned port)
 {
 	struct mirror_count sum = {0};
@@ -92,7 +92,7 @@ static void say_end(struct shell *sh, const char *why)
 	            (ull)wanted, (ull)given, (ull)dropped);
 }
 
-/* The reader is gone, or there was none. */
+/* Ends the capture: the reader is gone, or there was none. */
 static void finish(const char *why)
 {
 	struct shell *sh = capture->sh;
@@ -114,7 +114,7 @@ static void give_up(const char *why)
 		tcp_abort(conn);
 }
 
-/* No more frames: what the rings hold is still sent. */
+/* Stops copying frames. Those in the rings are still sent. */
 static void end(void)
 {
 	core_mirror(0, 0);
@@ -130,7 +130,7 @@ static void cancel(struct shell *sh)
 	}
 	if (capture->state == ON)
 		end();
-	/* who asked does not wait for a slow reader, who gets what there is */
+	/* the console does not wait for a slow reader, which still gets the rest */
 	capture->sh = NULL;
 	say_end(sh, "ended");
 	shell_done(sh);
@@ -145,7 +145,7 @@ void capture_stop(void)
 
 /* --- the blocks --- */
 
-/* pcapng numbers the interfaces of a section; those that are not captured are not in it. */
+/* The port's number among the interfaces of the pcapng section, which are the captured ports. */
 static uint32_t interface_of(unsigned port)
 {
 	uint32_t ports = capture->order.in | capture->order.out, n = 0;
@@ -154,7 +154,7 @@ static uint32_t interface_of(unsigned port)
 	return n;
 }
 
-/* The port that is the section's interface n; NIC_PORTS_MAX: there are not so many. */
+/* The port of the section's interface n; NIC_PORTS_MAX: there is none. */
 static unsigned port_of(uint32_t n)
 {
 	uint32_t ports = capture->order.in | capture->order.out;
@@ -169,7 +169,7 @@ static uint64_t since_boot_ns(uint64_t ns)
 	return ns - clock_ns(&self.clock, self.info->tsc_boot);
 }
 
-/* The next of section and interfaces; 0: they are all there. */
+/* Makes the next header block, of the section or an interface; 0: all are made. */
 static size_t head_block(void)
 {
 	struct capture *c = capture;
@@ -187,8 +187,8 @@ static size_t head_block(void)
 	return pcapng_interface(c->block, name, c->order.snaplen, mbps * 1000000);
 }
 
-/* Has the ring of that core a record? One that is none ends the capture: who wrote it is out of its
- * mind (mirror_ring.h, 3). */
+/* Reads the next record of that core's ring; false: there is none. A malformed record ends the
+ * capture: the data core's program is faulty (mirror_ring.h, invariant 3). */
 static bool look(unsigned core)
 {
 	struct source *s = &capture->source[core];
@@ -273,7 +273,7 @@ static size_t next_block(void)
 
 /* --- the reader --- */
 
-/* Gives TCP what it has room for. False: there is nothing to be sent now. */
+/* Gives TCP a block, or the rest of one. False: there is no block now, or TCP has no more room. */
 static bool send_block(void)
 {
 	struct capture *c = capture;
@@ -285,10 +285,10 @@ static bool send_block(void)
 		return false;
 	uint32_t n = tcp_send(c->conn, c->block + c->at, c->len - c->at);
 	c->at += n;
-	return c->at == c->len; /* else: there is no room, on_acked tells */
+	return c->at == c->len; /* else there is no room until an acknowledgement */
 }
 
-/* Sends what may be sent in a turn; returns when to go on. */
+/* Sends up to a turn's share; returns the time of the next call. */
 static uint64_t send_some(uint64_t now)
 {
 	struct capture *c = capture;
@@ -302,7 +302,7 @@ static uint64_t send_some(uint64_t now)
 		return c->due_ns;
 	}
 	if (c->at == c->len && tcp_send_room(c->conn) == TCP_CONTROL_SND_BUF)
-		c->due_ns = now + CAPTURE_STALL_NS; /* it has all there is */
+		c->due_ns = now + CAPTURE_STALL_NS; /* the reader has everything so far */
 	return n == CAPTURE_BLOCKS_PER_TURN ? now : now + POLL_NS;
 }
 
@@ -326,7 +326,7 @@ static bool begin(struct tcp_conn *conn, const struct tcp_info *info)
 	if (!core_quiesce())
 		return false;
 	memset(v, 0, sizeof *v);
-	/* no ring has heard of it, not even of a life of this program before */
+	/* a number that is in no ring, not even from before a restart of this program */
 	c->number = v->number = clock_tsc();
 	v->snaplen = c->order.snaplen;
 	v->match = c->order.match;
@@ -352,7 +352,8 @@ static bool on_accept(struct tcp_conn *conn)
 	       config_admits(&running.config.capture.access, &info.remote) && begin(conn, &info);
 }
 
-/* A reader says nothing; who closes its half, as nc does at the end of its input, reads on. */
+/* Input from the reader is discarded. Its FIN, which nc sends at the end of its input, ends
+ * nothing. */
 static void on_data(struct tcp_conn *conn, struct pkt *p)
 {
 	uint32_t len = p->len;
@@ -385,7 +386,7 @@ void capture_listen(uint16_t port)
 
 /* --- the command --- */
 
-/* Reads what follows the command. False: something is wrong, and it was said. */
+/* Parses the command's arguments. False: one is wrong, and an error was printed. */
 static bool read_order(struct shell *sh, struct order *o, char **word, unsigned n)
 {
 	uint16_t vlan;

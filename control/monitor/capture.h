@@ -1,22 +1,24 @@
 /*
- * Captures (docs/console.md, `capture`): what ports receive and send, as a stream of pcapng over
- * the management's TCP (control/host/tcp_control.h), while it happens.
+ * Captures (docs/console.md, `capture`): the frames that ports receive and send, as a live stream
+ * of pcapng over the management's TCP (control/host/tcp_control.h).
  *
- * The console's `capture` says what is wanted, and waits; who connects to the port of `capture
- * server` is the reader, from then on data cores copy (dataplane/mirror.c), and what lies in their rings
- * goes out by the order of time. There is one capture at a time, and one reader: others are reset.
+ * The console's `capture` waits for a reader: the next connection to the port of `capture server`.
+ * From then on data cores copy frames into their rings (dataplane/mirror.c), and the control core
+ * sends them in order of time. There is one capture and one reader at a time; other connections are
+ * reset.
  *
  *     IDLE --capture--> WAITING --reader--> ON --count, Ctrl-C--> ENDING --all sent, FIN--> CLOSING
  *     any --reader gone, stalled, ports restarted--> IDLE
  *
- * Everything a reader can make it do is bounded:
- *     who      the access list, which there has to be; nobody is heard while no capture waits
- *     memory   a ring of each data core; a frame that finds no room is lost, and counted: in the
- *              stream, with the next one, and in what the console says at the end
- *     time     a reader that takes nothing for CAPTURE_STALL_NS is given up
- *     work     CAPTURE_BLOCKS_PER_TURN frames in a turn of the control core
+ * Everything that a reader can cause is bounded:
+ *     access   the access list, which is mandatory; connections are reset while no capture waits
+ *     memory   a ring of each data core. A frame that finds no room is lost and counted: in the
+ *              stream, with the next frame, and in the console's last line
+ *     time     a reader that takes nothing for CAPTURE_STALL_NS is reset
+ *     work     CAPTURE_BLOCKS_PER_TURN blocks in a turn of the control core
  *
- * Deliberately missing: encryption; two captures at once; what slots send (runtime/runtime.h).
+ * Deliberately missing: encryption; two captures at once; frames that slots send
+ * (runtime/runtime.h).
  */
 #ifndef CONTROL_MONITOR_CAPTURE_H
 #define CONTROL_MONITOR_CAPTURE_H
@@ -26,16 +28,16 @@
 #define CAPTURE_STALL_NS (60 * SECOND_NS)
 #define CAPTURE_BLOCKS_PER_TURN 64
 
-/* In control_plane_start: takes the memory, once. False: there is not enough. */
+/* Called in control_plane_start: allocates the memory, once. False: there is not enough. */
 bool capture_prepare(void);
 
-/* On a TCP port, of an instance that has started. */
+/* Listens on a TCP port. TCP must have been started. */
 void capture_listen(uint16_t port);
 
-/* Before tcp_control_stop(): the end of what is under way. */
+/* Called before tcp_control_stop(): ends the capture. */
 void capture_stop(void);
 
-/* Does what is due. core_now_ns() of the next time; UINT64_MAX: none. */
+/* Does the work that is due. Returns core_now_ns() of the next call, UINT64_MAX for none. */
 uint64_t capture_timer(void);
 
 /* The command: `capture ethN|all [in|out] [snaplen N] [count N] [FILTER]`. */

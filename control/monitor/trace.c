@@ -17,15 +17,15 @@ enum state { IDLE, ON, ENDING };
 static struct trace {
 	enum state state;
 	struct shell *sh;
-	const char *why; /* ENDING */
+	const char *why; /* ENDING: the reason, for the last line */
 	uint64_t number;
 	uint32_t wanted;   /* packets */
 	uint32_t seconds;
-	unsigned followed; /* records taken, */
-	unsigned told;     /* and printed */
+	unsigned followed; /* records taken */
+	unsigned told;     /* stories printed */
 	uint64_t due_ns;
 	struct trace_stories stories;
-	uint64_t at[CORES_MAX]; /* of the rings */
+	uint64_t at[CORES_MAX]; /* records taken from each ring */
 } *trace;
 
 /* --- stories --- */
@@ -113,7 +113,7 @@ static void take_records(void)
 			take(i);
 }
 
-/* No more packets: of those that were followed the rest is still told. */
+/* Stops following packets. The stories of those already followed are still printed. */
 static void end(const char *why)
 {
 	core_trace_ports(0);
@@ -121,7 +121,7 @@ static void end(const char *why)
 	trace->why = why;
 }
 
-/* Tells the first of the stories that can be told. False: there is none to be told any more. */
+/* Prints the first of the stories that are complete or due. False: there was no story left. */
 static bool tell_one(uint64_t now)
 {
 	struct trace_story *first = NULL;
@@ -163,7 +163,7 @@ static bool begin(struct shell *sh, uint32_t ports, const struct match *match)
 	if (!core_quiesce())
 		return false;
 	memset(v, 0, sizeof *v);
-	/* no ring has heard of it, not even of a life of this program before */
+	/* a number that is in no ring, not even from before a restart of this program */
 	t->number = v->number = clock_tsc();
 	v->count = t->wanted;
 	v->match = *match;
@@ -179,7 +179,7 @@ static bool begin(struct shell *sh, uint32_t ports, const struct match *match)
 	return true;
 }
 
-/* Reads what follows the command. False: something is wrong, and it was said. */
+/* Parses the command's arguments. False: one is wrong, and an error was printed. */
 static bool read_order(struct shell *sh, char **word, unsigned n, uint32_t *ports,
                        struct match *match)
 {

@@ -1,19 +1,19 @@
 /*
- * Packets followed through the machine (docs/console.md, `trace`): where they came in, what each
- * stage decided and why, what became of them, and of those that went to the control core, what that
- * did.
+ * Packets followed through the machine (docs/console.md, `trace`): the port that received them, the
+ * decision of each stage and its reason, their fate, and the control core's work on those that were
+ * punted.
  *
- *     trace_core.c    a data core follows a packet and writes what it saw into its ring
- *     trace.c         the command; puts together what data cores and the control core tell
- *     trace_words.c   all of it in words
+ *     dataplane/trace.c   a data core follows a packet and writes a record into its ring
+ *     trace.c             the command; combines these records with the control core's notes
+ *     trace_words.c       prints both in words
  *
- * A packet's story is what its data core has recorded, and what the control core notes while it
- * works on a message (core_msg.traced) or on a frame that waited for a neighbour. It is told once
- * the record is there, all of the packet's messages have been served and none of its frames waits;
- * or after ten seconds (forwarding/trace_points.c). There is one trace at a time.
+ * A packet's story is the record of its data core and the notes of the control core while it works
+ * on a message (core_msg.traced) or on a frame that waited for a neighbour. It is printed when the
+ * record has come, all of the packet's messages have been served and none of its frames waits; or
+ * after ten seconds (forwarding/trace_points.c). There is one trace at a time.
  *
- * Bounded: who traces gets TRACE_MAX packets; the data core keeps TRACE_SLOTS records; the control
- * core takes one an TRACE_POLL_NS.
+ * Bounds: a trace follows at most TRACE_MAX packets; a data core keeps TRACE_SLOTS records; the
+ * control core takes one from each ring every TRACE_POLL_NS.
  */
 #ifndef CONTROL_MONITOR_TRACE_H
 #define CONTROL_MONITOR_TRACE_H
@@ -24,7 +24,7 @@
 #include "dataplane/trace_ring.h"
 
 #define TRACE_MAX 100
-#define TRACE_SECONDS 60 /* unless the command says, up to */
+#define TRACE_SECONDS 60 /* without `timeout` */
 #define TRACE_SECONDS_MAX 3600
 #define TRACE_POLL_NS (SECOND_NS / 500)
 
@@ -33,15 +33,15 @@
 /* The command: `trace N [on ethN] [timeout SECONDS] [FILTER]`. */
 void trace_command(struct shell *sh);
 
-/* Before the ports are started anew: the end of what is under way. */
+/* Called before the ports restart: ends the trace. */
 void trace_stop(void);
 
-/* Does what is due. core_now_ns() of the next time; UINT64_MAX: none. */
+/* Does the work that is due. Returns core_now_ns() of the next call, UINT64_MAX for none. */
 uint64_t trace_timer(void);
 
 /* --- trace_words.c --- */
 
-/* Prints packet `number`, which core `core` followed. */
+/* Prints packet `number`, which core `core` followed. `whole`: its story is complete. */
 void trace_print(struct shell *sh, unsigned number, unsigned core, const struct trace_record *r,
                  const struct trace_notes *more, bool whole);
 

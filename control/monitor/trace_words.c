@@ -1,7 +1,6 @@
 /*
- * What became of a followed packet, in words: a line for each thing that happened, the word in
- * front says what it is. Nothing that the record says is used before it has been looked at
- * (trace_ring.h, 3).
+ * Prints the story of a followed packet: a line for each event, which begins with its kind. Every
+ * number of the record is checked before it is used (trace_ring.h, invariant 3).
  */
 #include "control/forwarding/neighbour.h"
 #include "control/forwarding/tables.h"
@@ -41,7 +40,7 @@ static void put_proto(struct fmt_buf *l, const struct match_frame *f)
 	fmt_put(l, ", protocol %u", f->proto);
 }
 
-/* What ICMP asks or tells, where its header lies where most packets have it. */
+/* Type and code of ICMP, unless the packet is a later fragment or has IPv6 extension headers. */
 static void put_icmp(struct fmt_buf *l, const struct match_frame *f, const uint8_t *ip, unsigned len)
 {
 	unsigned at = f->type == ETH_TYPE_IP4 ? ip4_header_len(ip) : IP6_HLEN;
@@ -89,13 +88,13 @@ static void print_frame(struct shell *sh, const struct trace_record *r)
 
 /* --- notes --- */
 
-/* An interface's name; the number is a data core's word. */
-static const char *name_of(unsigned port)
+/* An interface's name; "?" if there is none, because the number comes from a data core. */
+static const char *name_of(unsigned interface)
 {
-	return dp_exists(dp_get(), port) ? dp_name(dp_get(), port) : "?";
+	return dp_exists(dp_get(), interface) ? dp_name(dp_get(), interface) : "?";
 }
 
-/* "via 192.0.2.1 eth1" and what else a next hop may be. */
+/* A next hop in words, such as "via 192.0.2.1 eth1". */
 static void next_hop_text(char *buf, size_t size, uint32_t nh)
 {
 	char text[FMT_ADDR_MAX];
@@ -115,18 +114,19 @@ static void next_hop_text(char *buf, size_t size, uint32_t nh)
 	}
 }
 
-/* How many next hops a group has, and whether nh is one of them, or on the link that is one. */
+/* Returns the number of a group's members. *among: nh is one, or is on a link that is one. */
 static unsigned members(uint32_t group, uint32_t nh, bool *among)
 {
 	const struct dp_state *v = dp_get();
 	const uint16_t *member = v->group[group - NH_GROUP].member;
-	int port = nh < NH_MAX ? dp_interface_of(v, nh) : -1;
+	int interface = nh < NH_MAX ? dp_interface_of(v, nh) : -1;
 	unsigned n = 0;
 	*among = false;
 	for (unsigned i = 0; i < ECMP_MEMBERS_MAX; i++) {
 		n += member[i] != NH_NONE;
 		*among |= member[i] == nh ||
-		          (dp_is_connected(member[i]) && port == (int)(member[i] - NH_CONNECTED));
+		          (dp_is_connected(member[i]) &&
+		           interface == (int)(member[i] - NH_CONNECTED));
 	}
 	return n;
 }
@@ -140,9 +140,9 @@ static bool leads_to(uint32_t to, uint32_t nh)
 	return among && to != NH_NONE;
 }
 
-/* The longest prefix of an address that leads to nh: the data core does not know it. Returns the
- * next hop of the prefix, a group of which nh is one perhaps; NH_NONE: there is none, or none any
- * more. */
+/* Writes the longest prefix of dst that leads to nh, which the record does not contain. Returns the
+ * prefix's next hop, which may be a group with nh as a member. NH_NONE: there is no such prefix, or
+ * no longer. */
 static uint32_t prefix_text4(char *buf, uint32_t dst, uint32_t nh)
 {
 	for (unsigned plen = 33; plen-- > 0;) {
@@ -155,7 +155,8 @@ static uint32_t prefix_text4(char *buf, uint32_t dst, uint32_t nh)
 	return NH_NONE;
 }
 
-/* The same; IPv6's prefixes say a link, on which the data core has found the host. */
+/* The same for IPv6. A connected prefix matches any nh: the data core found the neighbour on its
+ * link by dp_host6. */
 static uint32_t prefix_text6(char *buf, const struct net_addr *dst, uint32_t nh)
 {
 	for (unsigned plen = 129; plen-- > 0;) {
@@ -169,7 +170,7 @@ static uint32_t prefix_text6(char *buf, const struct net_addr *dst, uint32_t nh)
 	return NH_NONE;
 }
 
-/* "192.0.2.0/24 via 192.0.2.2 eth0" of the way to addr. */
+/* The route to addr in words, such as "192.0.2.0/24 via 192.0.2.2 eth0". */
 static void way_text(char *buf, size_t size, const struct net_addr *addr, uint32_t nh)
 {
 	char prefix[FMT_PREFIX6_MAX], hop[100], one_of[24] = "";
@@ -186,7 +187,7 @@ static void way_text(char *buf, size_t size, const struct net_addr *addr, uint32
 	           nh == to && dp_is_group(nh) ? "any of them will do" : hop);
 }
 
-/* Source and destination of the packet's. */
+/* The header fields of the packet. */
 static struct match_frame frame_of(const struct trace_record *r)
 {
 	struct match_frame f;
@@ -199,7 +200,7 @@ static void print_source(struct shell *sh, const struct trace_record *r, const s
 	const struct match_frame f = frame_of(r);
 	char text[160];
 	way_text(text, sizeof text, &f.src, n->number);
-	shell_print(sh, "  source    the way back is %s\n", text);
+	shell_print(sh, "  source    the route back is %s\n", text);
 }
 
 static void print_way(struct shell *sh, const struct trace_record *r, const struct trace_note *n)
@@ -258,7 +259,7 @@ static void print_punted(struct shell *sh, const struct trace_note *n)
 {
 	static const char *const what[PUNT_KINDS] = {
 		[PUNT_ARP] = "an ARP message",
-		[PUNT_ND] = "a message of discovery",
+		[PUNT_ND] = "a neighbour discovery message",
 		[PUNT_LOCAL] = "a packet to the machine itself",
 		[PUNT_TCP] = "a segment to the machine itself",
 		[PUNT_FRAGMENT] = "a fragment to the machine itself",
@@ -276,7 +277,7 @@ static bool counts(const struct trace_note *note, unsigned n, enum counter c)
 	return false;
 }
 
-/* Of a packet that was forwarded, or waits for its neighbour to be. */
+/* The TTL of a packet that was forwarded, or that waits for its neighbour to be forwarded. */
 static void print_ttl(struct shell *sh, const struct trace_record *r, const struct trace_notes *more)
 {
 	const uint8_t *ip = r->head + ip_at(r);
@@ -314,7 +315,7 @@ static void print_note(struct shell *sh, const struct trace_record *r, const str
 	}
 }
 
-/* A note of the control core's. */
+/* Prints a note of the control core. */
 static void print_more(struct shell *sh, const struct trace_note *n)
 {
 	if (n->kind == TRACE_PUNTED)

@@ -195,7 +195,7 @@ def test_source_that_is_verified(make, packet, back, end):
     m = make(VERIFY)
     hello(m, A, B)
     lines = story(m, to(packet))
-    assert ("source", "the way back is " + back) in lines
+    assert ("source", "the route back is " + back) in lines
     assert any(text.startswith(end + ":") for _, text in lines)
     m.take_all(0), m.take_all(1)
 
