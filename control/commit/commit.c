@@ -24,22 +24,23 @@
 #include "net/ip6.h"
 
 #define RULES_MORE 16
-#define RESTART_NS 100000000ull /* what a commit prints is on its way to a terminal by then */
+#define RESTART_NS 100000000ull /* time for the output of `commit` to reach the terminal */
 
-/* See candidate.h, history.h; `next` is built in the memory that the running one does not use. */
+/* See candidate.h, history.h; `next` is built in memory that the running configuration does not
+ * use. */
 static struct {
-	bool begun; /* the candidate is one of what runs */
+	bool begun; /* the candidate is based on the running configuration */
 	struct candidate candidate;
-	uint32_t rules_most; /* of access lists that there is to be room for */
+	uint32_t rules_most; /* rules of access lists that there must be room for */
 	struct history history;
 	struct config *next;
 	struct config_memory memory; /* of next */
-	bool waits;                  /* next is to run when the ports are restarted */
-	bool asked;                  /* and has stopped them */
-	uint64_t restart_ns;         /* when to do that */
+	bool waits;                  /* next takes effect when the ports restart */
+	bool asked;                  /* that restart has been requested */
+	uint64_t restart_ns;         /* when to request it */
 	uint64_t stopped_tsc;
-	uint64_t confirm_ns;         /* when the last commit is rolled back; 0: it stands */
-	bool on_boot;                /* what runs has come from the boot's configuration: journal_stage */
+	uint64_t confirm_ns;         /* when the last commit is rolled back; 0: never */
+	bool on_boot;                /* the running one is based on the boot's: journal_stage */
 } commit;
 
 void (*commit_before_change)(void);
@@ -48,7 +49,7 @@ static const char *const NO_MEMORY = "there is not enough memory to change the c
 
 /* --- memory --- */
 
-/* What has been taken stays when there is no memory for the rest: it is not taken again. */
+/* Allocates *at, unless that has been done. What has been allocated stays so if the rest fails. */
 static bool take(void *at, size_t bytes)
 {
 	void **p = at;
@@ -66,9 +67,9 @@ static bool take_memory(void)
 	       take(&commit.next, sizeof *commit.next);
 }
 
-/* Room for the statements of the running configuration and for half of CANDIDATE_TEXT_LEAST more.
- * What there was is lost. Private memory is never given back, so half as much again is taken where
- * a configuration has grown. */
+/* Makes room for the statements of the running configuration and half of CANDIDATE_TEXT_LEAST more.
+ * The old contents are lost. Private memory is never freed, so a new allocation is half as large
+ * again as the configuration. */
 static bool take_texts(void)
 {
 	struct candidate *c = &commit.candidate;
@@ -87,9 +88,9 @@ static bool take_texts(void)
 	return true;
 }
 
-/* Room for as many rules of access lists as there have ever been, and for RULES_MORE that may be
- * entered before the next call. They lie where those of the next configuration will, and the
- * candidate reads its own there meanwhile. */
+/* Makes room for as many rules of access lists as there have ever been, and for RULES_MORE that may
+ * be entered before the next call. The memory is for the rules of the next configuration; until a
+ * commit builds that, the candidate parses its rules there. */
 static bool take_rules(uint32_t rules)
 {
 	struct config_memory *m = &commit.memory;
@@ -116,7 +117,7 @@ static bool take_bits(enum candidate_family f, uint32_t routes)
 	return true;
 }
 
-/* The candidate is what runs; E_NOMEM. */
+/* Makes the candidate equal to the running configuration. E_NOMEM: there is not enough memory. */
 static int begin(void)
 {
 	if (!take_bits(CANDIDATE_IP4, running.config.route_count) ||
@@ -175,8 +176,7 @@ static void note_restart(void *ctx, char sign, struct text line)
 	*(bool *)ctx |= commit_line_restarts(sign, line);
 }
 
-/* The application that will run: the command line's, if it has named another one than the
- * configuration. */
+/* The application that will run: the command line's, if that has overridden the configuration. */
 static enum core_app_number app_of(const struct config *next)
 {
 	return running.config.application == core_app_number() ? next->application : core_app_number();
@@ -215,12 +215,12 @@ enum commit_effect commit_check(struct text_error *err)
 
 /* --- into force --- */
 
-/* next runs, and the memory of what ran is for the one after it. */
+/* Makes `next` the running configuration. The memory of the old one is for the one after `next`. */
 static void swap(void)
 {
 	running.number++;
 	core_event(EVENT_commit, running.number, 0);
-	core_note_config(0); /* until the new one's hash is known: config_hash_timer */
+	core_note_config(0); /* until config_hash_timer knows the new hash */
 	struct config_memory was = running.memory;
 	was.routes = running.config.routes;
 	was.routes6 = running.config.routes6;
@@ -232,7 +232,7 @@ static void swap(void)
 	commit.begun = begin() == E_OK;
 }
 
-/* A route goes or comes: its prefix gets what the next configuration has for it. */
+/* A route is removed or added: its prefix gets the routes of the next configuration. */
 static void change_route(void *ctx, const struct config_route *r, const struct config_route6 *r6)
 {
 	(void)ctx;
@@ -245,7 +245,7 @@ static void change_route(void *ctx, const struct config_route *r, const struct c
 		               config_route6_first(next, scratch, &r6->prefix, r6->plen));
 }
 
-/* A limit begins anew when it is set. */
+/* Setting the ICMP limit restarts it, so an unchanged one is not set. */
 static bool differ_limits(const struct config *a, const struct config *b)
 {
 	return a->icmp_rate != b->icmp_rate || a->icmp_burst != b->icmp_burst;
@@ -291,8 +291,8 @@ bool commit_apply(enum commit_effect effect, const char *by, uint64_t confirm_ns
 	if (!history_keep(&commit.history, &commit.candidate, core_now_ns(), by) && confirm_ns)
 		return false;
 	if (!journal_stage(&commit.candidate, commit.on_boot))
-		console_log("configuration: there is no memory to keep it: if the control program fails, "
-		          "that of the boot comes back");
+		console_log("configuration: no memory to keep this commit: if the control program "
+		            "fails, the boot's configuration comes back");
 	if (!confirm_ns)
 		journal_seal();
 	apply(effect, by, confirm_ns);
@@ -320,7 +320,7 @@ void commit_done(void)
 
 /* --- after the program has failed --- */
 
-/* What the candidate says is the configuration, as at a boot: nothing has been built of it. */
+/* Makes the candidate the running configuration before any tables are built, as at a boot. */
 static bool boot_with(struct text_error *err)
 {
 	struct candidate *c = &commit.candidate;
@@ -334,13 +334,13 @@ static bool boot_with(struct text_error *err)
 	return commit.begun;
 }
 
-/* Routes, as many at a time as a candidate may add. */
+/* Enters the journal's changes of routes, at most as many at a time as a candidate may add. */
 static bool resume_routes(struct text rest, struct text_error *err)
 {
 	struct text line;
 	unsigned entered = 0;
 	if (rest.len > 0 && rest.at[rest.len - 1] != '\n')
-		return false; /* the last line is not whole */
+		return false; /* the last line is incomplete */
 	while (text_next_line(&rest, &line)) {
 		if (candidate_enter_change(&commit.candidate, line, err) != E_OK)
 			return false;
@@ -375,19 +375,19 @@ void commit_resume(void)
 		return;
 	const bool other = found.on_boot != commit.on_boot;
 	if (!other && resume(&found, &err)) {
-		console_log("configuration: as it was committed last");
+		console_log("configuration: the last commit is in force again");
 		return;
 	}
-	if (core_takes_over()) { /* whoever starts with all memory may find it */
+	if (core_takes_over()) { /* a start with all memory, without warm restart, may succeed */
 		running.applied = false;
 		return;
 	}
-	console_log("configuration: what was committed since the boot is lost: %s",
-	          other      ? "it has come from another configuration than this start's"
-	          : err.line ? "it cannot be read any more"
-	                     : NO_MEMORY);
+	console_log("configuration: the commits since the boot are lost: %s",
+	            other      ? "they are based on another configuration than this start's"
+	            : err.line ? "they cannot be read any more"
+	                       : NO_MEMORY);
 	journal_forget();
-	if (running.number) /* a part of it is what runs: once more, without it */
+	if (running.number) /* a part of them is already running: restart without it */
 		core_restart(self.id);
 }
 
@@ -418,7 +418,7 @@ const struct history_version *commit_version(unsigned n)
 	return history_version(&commit.history, n);
 }
 
-/* The journal has it. */
+/* Puts the previous configuration into force, which the journal already holds. */
 static void apply_back(enum commit_effect effect)
 {
 	static const char by[] = "the roll-back";
@@ -426,7 +426,7 @@ static void apply_back(enum commit_effect effect)
 	apply(effect, by, 0);
 }
 
-/* Nobody has confirmed the last commit in time. */
+/* The last commit has not been confirmed in time. */
 static void roll_back(void)
 {
 	struct text_error err;
@@ -436,8 +436,8 @@ static void roll_back(void)
 	console_log("configuration: nobody confirmed the last commit in time, it is rolled back");
 	if (commit_rollback(1) == E_OK)
 		effect = commit_check(&err);
-	if (effect == COMMIT_REFUSED) /* it was in force: memory alone may be missing now */
-		console_log("configuration: it cannot be rolled back: %s", NO_MEMORY);
+	if (effect == COMMIT_REFUSED) /* it was in force before, so only memory can be missing */
+		console_log("configuration: the last commit cannot be rolled back: %s", NO_MEMORY);
 	else if (effect != COMMIT_NOTHING)
 		apply_back(effect);
 }

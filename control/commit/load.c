@@ -1,7 +1,7 @@
 /*
- * The configuration that the loader brought: read once, for what commits make of it stays, and what
- * the machine says to one, the loader's or a commit's. What is not good is not applied, and told line
- * by line.
+ * Reads the loader's configuration, once, because commits may have changed it when the ports
+ * restart. Checks any configuration, the loader's or a commit's, against the machine. A bad
+ * configuration of the loader is not applied, and its errors are logged line by line.
  */
 #include "control/commit/commit.h"
 #include "control/management/plugin.h"
@@ -21,12 +21,13 @@
 
 struct module boot_module;
 
-static struct config_wrong wrong; /* lines of the loader's text */
-static uint64_t progress_tsc; /* when something was last said of the text being read */
+static struct config_wrong wrong; /* bad lines of the loader's text */
+static uint64_t progress_tsc; /* when progress was last logged */
 
-/* --- what the machine says --- */
+/* --- checks against the machine --- */
 
-/* A VLAN carries no more than its port (802.1Q), and only routers have interfaces beside ports. */
+/* For an interface that is not a port. A VLAN's MTU is at most that of its port (802.1Q), and only
+ * routers have such interfaces. */
 static int check_beside(const struct config *c, const struct config_interface *i, const char *name,
                         enum core_app_number app, struct text_error *err)
 {
@@ -42,18 +43,18 @@ static int check_beside(const struct config *c, const struct config_interface *i
 	                 config_if_port(i), interface_mtu(c, config_if_port(i)));
 }
 
-/* An interface block may want what the machine does not have, or what the application that runs,
- * which the command line may have named, does not do: as bad as any bad line. */
-static int check_port(const struct config *c, unsigned n, enum core_app_number app,
-                      struct text_error *err)
+/* Refuses an interface block that needs something that the machine does not have, or that the
+ * application, which the command line may have named, does not do. */
+static int check_interface(const struct config *c, unsigned n, enum core_app_number app,
+                           struct text_error *err)
 {
 	const struct config_interface *i = &c->interface[n];
-	unsigned ports = core_port_count(), p = config_if_port(i), most;
+	unsigned ports = core_port_count(), port = config_if_port(i), most;
 	char word[16], name[CONFIG_IF_NAME_SIZE];
 	if (!i->present)
 		return E_OK;
 	config_name(name, c, n);
-	if (!config_is_loopback(i) && p >= ports)
+	if (!config_is_loopback(i) && port >= ports)
 		return text_fail(err, i->line, text_of(name), "this machine has %u port%s", ports,
 		                 ports == 1 ? "" : "s");
 	if (n >= CONFIG_PORTS_MAX) {
@@ -61,7 +62,7 @@ static int check_port(const struct config *c, unsigned n, enum core_app_number a
 		if (error != E_OK || config_is_loopback(i))
 			return error;
 	}
-	most = core_port_nic(p)->mtu_max;
+	most = core_port_nic(port)->mtu_max;
 	if (i->mtu > most) {
 		fmt_format(word, sizeof word, "mtu %u", i->mtu);
 		return text_fail(err, i->line, text_of(word),
@@ -106,7 +107,7 @@ int load_check(const struct config *c, enum core_app_number app, struct text_err
 	const struct app_plugin *e = core_apps[app]->plugin;
 	int error = E_OK;
 	for (unsigned n = 0; error == E_OK && n < c->interfaces; n++)
-		error = check_port(c, n, app, err);
+		error = check_interface(c, n, app, err);
 	if (error == E_OK && c->script.line && !(e && e->takes_script))
 		error = text_fail(err, c->script.line, text_of("script"),
 		                  "the application %s takes no script", core_app_word(app));
@@ -115,7 +116,7 @@ int load_check(const struct config *c, enum core_app_number app, struct text_err
 
 /* --- reading --- */
 
-/* A text of a million lines takes a second and more: who waits sees that it goes on. */
+/* Logs progress once a second: a text of a million lines takes a second or more. */
 static void say_progress(uint32_t lines)
 {
 	uint64_t now = clock_tsc();
@@ -125,8 +126,8 @@ static void say_progress(uint32_t lines)
 	console_log("configuration: %u lines read", lines);
 }
 
-/* Memory for the configuration's routes, taken once per program start and in one piece, so all of it
- * or nothing. False: there is less. */
+/* Allocates memory for the configuration's routes and rules, once per program start and in one
+ * piece, so all of it or nothing. False: there is not enough. */
 static bool take_memory(struct text text)
 {
 	struct config_memory *m = &running.memory;
@@ -152,8 +153,8 @@ static bool take_memory(struct text text)
 	return true;
 }
 
-/* Fills running.config, with the default one where the text or the machine does not allow another. e:
- * what open_module said. */
+/* Sets running.config from the text, or to the default if the text is bad or the machine does not
+ * allow it. e: the result of open_module. */
 static void read_config(int e)
 {
 	const struct text text = boot_module.text;
@@ -170,7 +171,7 @@ static void read_config(int e)
 		config_default(&running.config);
 }
 
-/* A text that there is no memory for is as a bad one. */
+/* Refuses a text for which there is not enough memory, like a bad one. */
 static void refuse_config(uint64_t bytes)
 {
 	const struct boot_info *b = self.info;
@@ -200,7 +201,7 @@ bool load_start(void)
 void load_withdraw(void)
 {
 	running.applied = false;
-	wrong.count = 0; /* it is running.error that is told */
+	wrong.count = 0; /* load_report is to log running.error */
 	config_default(&running.config);
 	commit_forget_boot();
 }

@@ -1,4 +1,4 @@
-/* The configuration that the loader brought. */
+/* The loader's configuration. */
 #ifndef CONTROL_COMMIT_LOAD_H
 #define CONTROL_COMMIT_LOAD_H
 
@@ -6,19 +6,20 @@
 #include "control/text/module.h"
 #include "runtime/apps.h"
 
-extern struct module boot_module; /* what the loader brought, cut */
+extern struct module boot_module; /* the loader's text, split into configuration and files */
 
-/* Makes running.config of the configuration that the loader brought, or the default one where that is
- * bad. Once. False: there is no memory even for an empty one. */
+/* Sets running.config from the loader's configuration, or to the default if that is bad. Called
+ * once. False: there is not enough memory even for an empty configuration. */
 bool load_start(void);
 
-/* What the machine says of a configuration, with that application, beyond config_parse: E_INVAL. */
+/* Checks a configuration, which config_parse has accepted, against the machine and that
+ * application. E_INVAL: *err says why it is refused. */
 int load_check(const struct config *c, enum core_app_number app, struct text_error *err);
 
-/* What was good is not to be applied after all, for what running.error says. */
+/* Withdraws a configuration that was accepted: the default is set. running.error says why. */
 void load_withdraw(void);
 
-/* Tells what is wrong with it. */
+/* Logs the errors of the configuration. */
 void load_report(void);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * The servers of the management on the control core's TCP: which there are, and on which ports. They
- * are opened, moved and closed while the ports run. Connections that there are go on until they end;
- * an application that has TCP of its own on its data cores knows the management's by their port
- * (dp_is_management) and resets those of a port that is no server's any more.
+ * The management servers on the control core's TCP, and the TCP ports that they listen on. A commit
+ * opens, moves and closes servers while the NIC ports run. Existing connections continue until they
+ * end. An application that has its own TCP on data cores recognizes management connections by their
+ * port (dp_is_management) and resets those of a port that has no server any more.
  */
 #include "control/monitor/capture.h"
 #include "control/management/http.h"
@@ -14,8 +14,8 @@
 #include "control/management/remote.h"
 #include "control/host/tcp_control.h"
 
-/* What the servers keep, and half-open connections, leave TCP's table a place: a peer that has
- * answered a SYN cookie finds one, also where the server is to speak first. */
+/* The servers' sessions and half-open connections leave a place in TCP's table, so that a peer that
+ * has answered a SYN cookie finds one, even if the server is to send first. */
 _Static_assert(HTTP_SESSIONS + HTTP_LEAVING + REMOTE_SESSIONS + 1 /* the reader of a capture */ +
                TCP_CONTROL_SYN_MAX < TCP_CONTROL_CONNECTIONS, "or SYNs would be lost");
 
@@ -32,7 +32,7 @@ static const struct {
 	[SERVER_CAPTURE] = {"capture", capture_prepare, NULL, capture_listen},
 };
 
-/* 0: there is to be none. */
+/* The TCP port that a configuration gives to a server; 0: the server is not configured. */
 static uint16_t wanted(const struct config *c, enum server s)
 {
 	return (uint16_t)(s == SERVER_HTTP      ? c->http.port
@@ -51,7 +51,7 @@ static bool prepare(enum server s)
 	return tcp_control_prepare() && server[s].prepare();
 }
 
-/* TCP without connections, and servers without sessions. */
+/* Starts TCP without connections, and the servers without sessions. */
 static void start_all(void)
 {
 	tcp_control_start();
@@ -114,7 +114,7 @@ void servers_change(const struct config *next)
 			tcp_unlisten(tcp_control, was);
 		__atomic_store_n(port_of(v, s), wanted(next, s), __ATOMIC_RELAXED);
 	}
-	/* all are closed before one is opened: two may change places */
+	/* all are closed before any is opened, because two servers may swap ports */
 	for (enum server s = 0; polls && s < SERVERS; s++) {
 		if (!changes(next, s) || !wanted(next, s))
 			continue;

@@ -1,24 +1,25 @@
-/* On which ports the servers of the management listen. */
+/* The management servers and their TCP ports. */
 #ifndef CONTROL_COMMIT_SERVERS_H
 #define CONTROL_COMMIT_SERVERS_H
 
 #include "control/config/config.h"
 #include "dataplane/state.h"
 
-/* At the start: memory for those of the configuration, and their ports in the data-plane state. */
+/* At the start: allocates memory for the configured servers, and sets their TCP ports in the
+ * data-plane state. */
 void servers_prepare(struct dp_state *v);
 
-/* The ports run: TCP begins, without connections, and they listen. */
+/* Called when the NIC ports run: starts TCP without connections, and the servers listen. */
 void servers_start(void);
 
-/* Is there each that the configuration wants? Between servers_prepare and the next change of it. */
+/* True if every configured server exists. For use between servers_prepare and the next change of
+ * the configuration. */
 bool servers_are_there(void);
 
-/* Is there memory for the servers that a commit opens? It is taken then. */
+/* Allocates memory for the servers that a commit opens. False: there is not enough. */
 bool servers_room(const struct config *next);
 
-/* Opens, moves and closes them, as the configuration that is to run has them; servers_room has said
- * yes. */
+/* Opens, moves and closes servers as `next` configures them. servers_room(next) was true. */
 void servers_change(const struct config *next);
 
 #endif

@@ -15,8 +15,8 @@ WENT_ON = "control program: goes on after"
 RESTARTS = re.compile(r"^control program: the ports are restarted: (there is no memory for a second set of "
                       r"tables|it has failed while it took over)$", re.MULTILINE)
 # Earlier commits, in a machine that can no longer begin with the boot's configuration.
-LOST = re.compile(r"^configuration: what was committed since the boot is lost: (there is not enough memory to "
-                  r"change the configuration|it has come from another configuration than this start's)$",
+LOST = re.compile(r"^configuration: the commits since the boot are lost: (there is not enough memory to "
+                  r"change the configuration|they are based on another configuration than this start's)$",
                   re.MULTILINE)
 LACKS = re.compile("not enough memory|nothing is forwarded|nothing of the configuration")
 
@@ -126,7 +126,7 @@ def test_commits_on_nothing(make):
     m.time(20 * SECOND)
     before = state(m)
     for _ in range(2):
-        assert "configuration: as it was committed last" in anew(m)
+        assert "configuration: the last commit is in force again" in anew(m)
         assert state(m) == before
     restarted = 0
     for n in range(1, m.asked()["memory"][0] + 1):

@@ -194,7 +194,7 @@ COMMITS = {
 REFUSED = re.compile("not enough memory|no memory|no room")
 # About the copy that outlives the control program: repeated at every later commit, because the base
 # of the copy is lost.
-NOT_KEPT = "there is no memory to keep it"
+NOT_KEPT = "no memory to keep this commit"
 
 
 @pytest.mark.parametrize("on", [False, True], ids=["one", "all"])

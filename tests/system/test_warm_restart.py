@@ -122,7 +122,7 @@ def test_what_was_committed_stays(make_lab):
         flows.run(0.2)
         fail(router, flows)
         assert flows.settle() == []
-    assert "configuration: as it was committed last" in router.text
+    assert "configuration: the last commit is in force again" in router.text
     assert running(router) == before
     pings(lab.left, "203.0.113.9")
 
