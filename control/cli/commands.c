@@ -35,19 +35,19 @@ static void help(struct shell *sh)
 
 static void ping_command(struct shell *sh)
 {
-	uint32_t times = PING_TIMES, bytes = PING_BYTES, port = UINT32_MAX;
+	uint32_t times = PING_TIMES, bytes = PING_BYTES, interface = UINT32_MAX;
 	struct net_addr dst;
 	const struct option options[] = {{"count", 1, PING_TIMES_MAX, &times},
 	                                 {"size", 1, PING_BYTES_MAX, &bytes},
-	                                 {"interface", 0, 0, &port}};
+	                                 {"interface", 0, 0, &interface}};
 	if (text_parse_addr(text_of(sh->argv[0]), &dst) != E_OK)
 		shell_print(sh, "%s is not an address\n", sh->argv[0]);
 	else if (!options_read(sh, options, ARRAY_LEN(options)))
 		return;
-	else if (port == UINT32_MAX && ip6_is_link_local(&dst))
-		shell_print(sh, "%s is on every link: say which one by `interface ethN`\n", sh->argv[0]);
+	else if (interface == UINT32_MAX && ip6_is_link_local(&dst))
+		shell_print(sh, "%s is link-local: add `interface ethN`\n", sh->argv[0]);
 	else
-		ping_start(sh, &dst, port, times, bytes);
+		ping_start(sh, &dst, interface, times, bytes);
 }
 
 static void leave(struct shell *sh)
@@ -94,63 +94,66 @@ static void clear_neighbours6(struct shell *sh)
 static const struct shell_command commands[] = {
 	{"help", NULL, "this list", help},
 	{"show", NULL, "what this machine knows", NULL},
-	{"show interfaces", NULL, "ports: addresses, link, traffic, register accesses", show_interfaces},
-	{"show interfaces counters", NULL, "a line a port: packets, bytes, errors, drops",
+	{"show interfaces", NULL, "addresses, link, traffic, register accesses", show_interfaces},
+	{"show interfaces counters", NULL, "one line per interface: packets, bytes, errors, drops",
 	 show_interfaces_counters},
-	{"show interfaces drops", NULL, "drops by reason and the interface they came in by",
+	{"show interfaces drops", NULL, "drops by input interface and reason",
 	 show_interfaces_drops},
-	{"show interfaces rates", "[SECONDS]", "the same a second, counted from now on",
+	{"show interfaces rates", "[SECONDS]", "packets and bits per second, measured from now on",
 	 show_interfaces_rates},
-	{"show ip", NULL, "the Internet Protocol", NULL},
-	{"show ip interface", NULL, "its addresses", NULL},
-	{"show ip interface brief", NULL, "a line an address: port, link, use", show_ip_brief},
+	{"show ip", NULL, "IPv4", NULL},
+	{"show ip interface", NULL, "IPv4 addresses", NULL},
+	{"show ip interface brief", NULL, "one line per address: interface, link, use",
+	 show_ip_brief},
 	{"show ip route", "[PREFIX]", "routing table; with an address, the route to it", show_route},
 	{"show ip route inactive", NULL, "routes that are not in the table, and why", show_route_idle},
 	{"show ip route summary", NULL, "prefixes by their length", show_route_summary},
-	{"show ipv6", NULL, "its version 6", NULL},
-	{"show ipv6 interface", NULL, "its addresses", NULL},
-	{"show ipv6 interface brief", NULL, "a line an address: port, link, use", show_ipv6_brief},
-	{"show ipv6 neighbors", NULL, "neighbours on the links, by neighbour discovery",
+	{"show ipv6", NULL, "IPv6", NULL},
+	{"show ipv6 interface", NULL, "IPv6 addresses", NULL},
+	{"show ipv6 interface brief", NULL, "one line per address: interface, link, use",
+	 show_ipv6_brief},
+	{"show ipv6 neighbors", NULL, "IPv6 neighbours, by neighbour discovery",
 	 show_neighbours6},
 	{"show ipv6 route", "[PREFIX]", "routing table; with an address, the route to it", show_route6},
 	{"show ipv6 route inactive", NULL, "routes that are not in the table, and why", show_route6_idle},
 	{"show ipv6 route summary", NULL, "prefixes by their length", show_route6_summary},
-	{"show arp", NULL, "neighbours on the links", show_arp},
+	{"show arp", NULL, "IPv4 neighbours, by ARP", show_arp},
 	{"show access-lists", "[NAME]", "packet filters: rules, and the packets that each matched",
 	 show_access_lists},
-	{"show counters", "[all|drops]", "what became of every packet; `all` with those that are zero",
-	 show_counters},
+	{"show counters", "[all|drops]",
+	 "packets by fate, other events; `all`: also counters that are 0", show_counters},
 	{"show cores", NULL, "cores: state, load, cycles per packet, faults", show_cores},
-	{"show events", "[core N]", "what has happened on all cores, or on one: the last 256 of each",
-	 show_events},
+	{"show events", "[core N]", "the last 256 events of each core, or of one", show_events},
 	{"show crash", NULL, "reports of programs that failed: the first, and the last three", show_crash},
-	{"show tcp", "[connections]", "TCP connections by core and state, or some of them", show_tcp},
+	{"show tcp", "[connections]", "TCP connections by core and state, or a list of some",
+	 show_tcp},
 	{"show configuration", NULL, "the candidate configuration", show_candidate},
 	{"show configuration |", NULL, "part of it", NULL},
 	{"show configuration | compare", NULL, "what differs from the configuration that runs",
 	 show_compare},
-	{"show configuration history", NULL, "those that rollback can bring back", show_history},
+	{"show configuration history", NULL, "configurations that rollback can restore",
+	 show_history},
 	{"show running-config", NULL, "the configuration in force", show_config},
-	{"show memory", NULL, "what the machine's memory is for", show_memory},
+	{"show memory", NULL, "use of the machine's memory", show_memory},
 	{"show version", NULL, "build, machine, memory, times", show_version},
 	{"ping", "ADDRESS [interface ethN] [count N] [size N]",
 	 "sends ICMP echo requests; Ctrl-C ends", ping_command},
 	{"capture", "ethN|all [in|out] [snaplen N] [count N] [FILTER]...",
-	 "frames as pcapng, for who connects to the capture server; Ctrl-C ends", capture_command},
+	 "sends frames as pcapng to the capture server's reader; Ctrl-C ends", capture_command},
 	{"trace", "N [on ethN] [timeout SECONDS] [FILTER]...",
 	 "follows the next N packets through the machine; Ctrl-C ends", trace_command},
-	{"clear", NULL, "forgets", NULL},
-	{"clear access-list", NULL, "forgets", NULL},
-	{"clear access-list counters", NULL, "counts the packets of packet filters from 0",
+	{"clear", NULL, "resets counters, forgets neighbours", NULL},
+	{"clear access-list", NULL, "resets counters of packet filters", NULL},
+	{"clear access-list counters", NULL, "resets the counters of packet filters to 0",
 	 clear_access_lists},
-	{"clear counters", NULL, "the console counts from here on", clear_counters},
+	{"clear counters", NULL, "resets the console's counters to 0", clear_counters},
 	{"clear arp", NULL, "forgets all IPv4 neighbours that were learnt", clear_arp},
-	{"clear ipv6", NULL, "forgets", NULL},
+	{"clear ipv6", NULL, "forgets IPv6 neighbours", NULL},
 	{"clear ipv6 neighbors", NULL, "forgets all IPv6 neighbours that were learnt",
 	 clear_neighbours6},
 	{"configure", "[terminal]", "changes the candidate configuration", configure},
 	{"exit", NULL, "ends a session over the network", leave},
-	{"quit", NULL, "the same", leave},
+	{"quit", NULL, "ends a session over the network", leave},
 	{"reload", NULL, "restarts the machine", reload},
 	{"poweroff", "[CODE]", "ends the machine (exit code CODE under QEMU)", poweroff},
 };
@@ -166,7 +169,7 @@ static unsigned append(unsigned n, const struct shell_command *row, unsigned cou
 	return n + count;
 }
 
-/* Those of tests: control/test/ stands above this room. */
+/* The commands for tests, which control/test/ adds: this room must not include it. */
 static const struct shell_command *test_row;
 static unsigned test_count;
 

@@ -4,10 +4,10 @@
 
 #include "control/console/shell.h"
 
-/* Adds the commands of tests, in a table that stays where it is. */
+/* Adds the commands for tests. The table must stay valid. */
 void commands_add_tests(const struct shell_command *row, unsigned count);
 
-/* All commands: ours, and, once it is known, those of the application. */
+/* All commands: the console's own, those for tests, and the application's once it is known. */
 const struct shell_command *commands_all(unsigned *count);
 
 #endif

@@ -22,7 +22,7 @@
 
 /* --- the candidate --- */
 
-/* It, or says why there is none. */
+/* The candidate. NULL: there is none, and the reason was printed. */
 static struct candidate *candidate_of(struct shell *sh)
 {
 	const char *why;
@@ -35,7 +35,7 @@ static struct candidate *candidate_of(struct shell *sh)
 void configure_print(void *ctx, const char *text, size_t len)
 {
 	char shown[80];
-	/* A script's bytes are not known to be good for a terminal. */
+	/* A script may contain bytes that a terminal must not get. */
 	for (size_t n; len > 0; text += n, len -= n) {
 		n = len < sizeof shown ? len : sizeof shown;
 		for (size_t i = 0; i < n; i++)
@@ -49,10 +49,10 @@ static void print_line(void *ctx, char sign, struct text line)
 	shell_print(ctx, "%c%.*s\n", sign, (int)line.len, line.at);
 }
 
-/* A block's line stays behind for those of its lines that follow. */
+/* Of print_restarting. */
 struct restarts {
 	struct shell *shell;
-	char block[CANDIDATE_LINE_MAX];
+	char block[CANDIDATE_LINE_MAX]; /* the open block's line, until it has been printed */
 };
 
 static void print_restarting(void *ctx, char sign, struct text line)
@@ -72,13 +72,13 @@ static void print_restarting(void *ctx, char sign, struct text line)
 
 struct candidate_stream {
 	const struct candidate *c; /* NULL: not begun */
-	uint32_t number, changes;  /* of the configuration that runs, and of the candidate */
+	uint32_t number, changes;  /* running.number and c->changes at the start */
 	struct candidate_walk at;
 };
 _Static_assert(sizeof(struct candidate_stream) <= SHELL_STREAM_BYTES, "shell_stream keeps it");
 _Static_assert(2 + CANDIDATE_LINE_MAX <= SHELL_STREAM_PIECE, "a session has room for it");
 
-/* The next piece may be made; else says why not. */
+/* True if the output can continue; otherwise prints why not. */
 static bool goes_on(struct shell *sh, struct candidate_stream *s)
 {
 	if (!s->c) {
@@ -127,7 +127,7 @@ void show_history(struct shell *sh)
 		            (unsigned long long)((core_now_ns() - v->until_ns) / SECOND_NS), v->by);
 }
 
-/* "REASON, at "WORD"" and the line that it is about, if that is not what was typed. */
+/* Prints `REASON, at "WORD"`, and the line of the error unless it is the typed one. */
 static void say_error(struct shell *sh, const struct candidate *c, const struct text_error *e,
                       struct text typed)
 {
@@ -148,7 +148,7 @@ static void set_place(struct shell *sh, const char *block)
 	shell_set_mode(sh, list ? "(config-acl)" : block[0] ? "(config-if)" : "(config)");
 }
 
-/* Does a line of that kind end the open block? As in a file; what is taken away opens nothing. */
+/* Opens or ends a block after a line was entered, as in a file. Removing a line opens no block. */
 static void follow(struct shell *sh, struct text line, bool removes)
 {
 	char block[CANDIDATE_LINE_MAX];
@@ -159,8 +159,8 @@ static void follow(struct shell *sh, struct text line, bool removes)
 		set_place(sh, "");
 }
 
-/* Every statement, with "no" or without: the words of its row, and what was typed behind them, or
- * for a number among them. */
+/* Enters a statement, with "no" or without: the words of its row, with the typed number in place of
+ * '#', and the arguments as typed. */
 static void enter(struct shell *sh)
 {
 	struct candidate *c = candidate_of(sh);
@@ -202,7 +202,7 @@ static void resequence(struct shell *sh)
 		say_error(sh, c, &err, text_of(sh->argv[0]));
 }
 
-/* Who types here. */
+/* The user of this shell: the peer's address, or the serial console. */
 static const char *who(const struct shell *sh, char buf[HISTORY_BY_SIZE])
 {
 	struct net_addr peer;
@@ -225,7 +225,7 @@ static enum commit_effect check(struct shell *sh, struct candidate *c)
 	return effect;
 }
 
-/* Commits, to be confirmed in that time or, 0, for good. */
+/* Commits. confirm_ns: time in which the commit must be confirmed; 0: none is needed. */
 static void commit_now(struct shell *sh, struct candidate *c, uint64_t confirm_ns)
 {
 	char by[HISTORY_BY_SIZE];
@@ -288,7 +288,8 @@ static void rollback(struct shell *sh)
 {
 	uint32_t n = 1;
 	if (sh->argc == 1 && text_parse_u32(text_of(sh->argv[0]), 0, HISTORY_VERSIONS, &n) != E_OK)
-		shell_print(sh, "%% a number from 0, what runs now, to %d\n", HISTORY_VERSIONS);
+		shell_print(sh, "%% a number from 0, the running configuration, to %d\n",
+		            HISTORY_VERSIONS);
 	else if (candidate_of(sh) && commit_rollback(n) != E_OK)
 		shell_print(sh, "%% there is no configuration %u commits ago\n", n);
 }
@@ -299,7 +300,7 @@ static void discard(struct shell *sh)
 		commit_rollback(0);
 }
 
-/* Out of the mode. */
+/* Leaves the configuration mode. */
 static void leave(struct shell *sh)
 {
 	const char *why;
@@ -339,37 +340,39 @@ static const struct shell_command own[] = {
 	{"show", NULL, "the candidate configuration", show_candidate},
 	{"show |", NULL, "part of it", NULL},
 	{"show | compare", NULL, "what differs from the configuration that runs", show_compare},
-	{"commit", NULL, "puts the candidate into force, or confirms that", commit_command},
-	{"commit check", NULL, "says whether it may be, and what would happen", commit_check_command},
-	{"commit confirmed", "[MINUTES | SECONDSs]", "and back, unless a commit confirms it in time",
-	 commit_confirmed},
+	{"commit", NULL, "puts the candidate into force, or confirms the last commit",
+	 commit_command},
+	{"commit check", NULL, "checks the candidate and shows what a commit would restart",
+	 commit_check_command},
+	{"commit confirmed", "[MINUTES | SECONDSs]",
+	 "commits, and rolls back unless a commit confirms it in time", commit_confirmed},
 	{"rollback", "[N]", "makes the candidate the configuration N commits ago", rollback},
-	{"resequence", "NAME [START [STEP]]", "numbers the rules of an access list anew", resequence},
+	{"resequence", "NAME [START [STEP]]", "renumbers the rules of an access list", resequence},
 	{"discard", NULL, "makes the candidate the configuration that runs", discard},
 	{"exit", NULL, "leaves the block, or the mode", exit_command},
 	{"end", NULL, "leaves the mode", end},
-	{"no", NULL, "takes statements away: all that begin so", NULL},
+	{"no", NULL, "removes all statements that begin with these words", NULL},
 };
 
-/* Rules of an access list by their numbers; without one they are statements like others. */
+/* Rules of an access list with a number. Rules without one are ordinary statements. */
 #define RULE_ARGS "~PROTO SOURCE [PORTS] DESTINATION [...]"
 static const struct shell_command numbered[] = {
 	{"#", NULL, "a rule with this number, in an access list", NULL},
-	{"# permit", RULE_ARGS, "the rule of that number", enter},
-	{"# deny", RULE_ARGS, "the rule of that number", enter},
-	{"no #", NULL, "the rule of this number", enter},
-	{"no # permit", RULE_ARGS, "the rule of that number", enter},
-	{"no # deny", RULE_ARGS, "the rule of that number", enter},
+	{"# permit", RULE_ARGS, "sets the rule with this number", enter},
+	{"# deny", RULE_ARGS, "sets the rule with this number", enter},
+	{"no #", NULL, "removes the rule with this number", enter},
+	{"no # permit", RULE_ARGS, "removes the rule with this number", enter},
+	{"no # deny", RULE_ARGS, "removes the rule with this number", enter},
 };
 
 struct table {
 	struct shell_command row[ROWS_MAX];
-	unsigned rows, fixed; /* those that do not depend on the application come first */
+	unsigned rows, fixed; /* the first `fixed` rows do not depend on the application */
 	char no[CONFIG_STATEMENTS_MAX][NO_WORDS_MAX];
 	char args[CONFIG_STATEMENTS_MAX][ARGS_MAX];
 };
 
-static struct table *table; /* NULL: nobody has been in the mode yet */
+static struct table *table; /* NULL: the mode has not been entered yet */
 
 static void add_row(struct table *t, struct shell_command row)
 {
@@ -396,7 +399,7 @@ static void add_statements(struct table *t)
 	}
 }
 
-/* Memory for the table, and the rows that stay. */
+/* Allocates the table and fills in the rows that do not change. */
 static bool take_table(void)
 {
 	if (table)
@@ -413,7 +416,8 @@ static bool take_table(void)
 	return true;
 }
 
-/* Those of the mode, the statements, and what there is outside the mode, unless the mode has it. */
+/* The mode's own commands, the statements, and the other commands, unless the mode has one with the
+ * same words. */
 static const struct shell_command *commands_of_mode(unsigned *count)
 {
 	unsigned all;

@@ -19,7 +19,7 @@ int option_interface(const char *word, uint32_t *n)
 	return E_OK;
 }
 
-/* What word means to that option; says what is wrong and returns false. */
+/* Parses an option's value. False: it is wrong, and an error was printed. */
 static bool read_value(struct shell *sh, const struct option *o, const char *word)
 {
 	if (o->max) {

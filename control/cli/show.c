@@ -25,7 +25,7 @@ typedef unsigned long long ull;
 
 /* --- show interfaces --- */
 
-/* Of an interface. */
+/* The state of an interface's link. */
 static const char *link_word(unsigned n)
 {
 	const struct dp_interface *ifp = &dp_get()->interface[n];
@@ -79,7 +79,7 @@ struct row {
 	bool always;
 };
 
-/* The uint64_t at each row's offset of `from`. */
+/* Prints the uint64_t at each row's offset in `from`. */
 static void show_rows(struct shell *sh, const struct row *row, unsigned n, const void *from)
 {
 	for (unsigned i = 0; i < n; i++) {
@@ -152,7 +152,7 @@ static void show_offloads(struct shell *sh, uint32_t features)
 	for (unsigned i = 0; i < ARRAY_LEN(row); i++)
 		if ((features & row[i].bits) == row[i].bits) {
 			shell_print(sh, " %s", row[i].name);
-			features &= ~row[i].bits; /* both versions have one word */
+			features &= ~row[i].bits; /* tso stands for tso4 and tso6 */
 			shown++;
 		}
 	if (!shown)
@@ -168,7 +168,7 @@ static void show_carried(struct shell *sh, unsigned n)
 	            (ull)c.rx_pkts, (ull)c.rx_bytes, (ull)c.tx_pkts, (ull)c.tx_bytes);
 }
 
-/* A port's own interface, before its addresses, */
+/* The lines of a port above its addresses. */
 static void show_port_head(struct shell *sh, unsigned p, const struct nic *nic)
 {
 	struct nic_link link;
@@ -180,7 +180,7 @@ static void show_port_head(struct shell *sh, unsigned p, const struct nic *nic)
 	shell_print(sh, ", queue pairs %u\n", core_data_count());
 }
 
-/* and after them. */
+/* The lines of a port below its addresses. */
 static void show_port_tail(struct shell *sh, unsigned p, const struct nic *nic)
 {
 	show_port_counters(sh, p);
@@ -188,7 +188,7 @@ static void show_port_tail(struct shell *sh, unsigned p, const struct nic *nic)
 	            (ull)nic->mmio_reads, (ull)nic->mmio_writes);
 }
 
-/* Whether it takes part, in words. */
+/* Whether interface n is in use, in words. */
 static const char *use_of(const struct dp_state *v, unsigned n)
 {
 	if (running.config.interface[n].shutdown)
@@ -236,14 +236,15 @@ static void brief_head(struct shell *sh, int width)
 	shell_print(sh, BRIEF, "port", width, "address", "link", "use", "state");
 }
 
-/* An address of the interface, or that it has none: NULL. */
-static void brief_line(struct shell *sh, int width, unsigned port, bool enabled, const char *address,
-                       const char *state)
+/* Prints an address of the interface; NULL: the interface has none. */
+static void brief_line(struct shell *sh, int width, unsigned interface, bool enabled,
+                       const char *address, const char *state)
 {
-	shell_print(sh, BRIEF, dp_name(dp_get(), port), width, address ? address : "-", link_word(port),
-	            running.config.interface[port].shutdown ? "shutdown"
-	            : enabled                             ? "in_use"
-	                                                  : "no_address",
+	shell_print(sh, BRIEF, dp_name(dp_get(), interface), width, address ? address : "-",
+	            link_word(interface),
+	            running.config.interface[interface].shutdown ? "shutdown"
+	            : enabled                                    ? "in_use"
+	                                                         : "no_address",
 	            address ? state : "-");
 }
 
@@ -251,16 +252,16 @@ void show_ip_brief(struct shell *sh)
 {
 	char text[FMT_PREFIX_MAX];
 	brief_head(sh, BRIEF_WIDTH);
-	for (unsigned p = 0; p < dp_get()->ifs; p++) {
-		const struct dp_interface *ifp = &dp_get()->interface[p];
-		if (!dp_exists(dp_get(), p))
+	for (unsigned interface = 0; interface < dp_get()->ifs; interface++) {
+		const struct dp_interface *ifp = &dp_get()->interface[interface];
+		if (!dp_exists(dp_get(), interface))
 			continue;
 		for (unsigned a = 0; a < ifp->addresses; a++)
-			brief_line(sh, BRIEF_WIDTH, p, ifp->enabled,
+			brief_line(sh, BRIEF_WIDTH, interface, ifp->enabled,
 			           fmt_prefix(text, ifp->addr[a], ifp->plen[a]),
 			           a ? "secondary" : "primary");
 		if (!ifp->addresses)
-			brief_line(sh, BRIEF_WIDTH, p, ifp->enabled, NULL, NULL);
+			brief_line(sh, BRIEF_WIDTH, interface, ifp->enabled, NULL, NULL);
 	}
 }
 
@@ -269,17 +270,17 @@ void show_ipv6_brief(struct shell *sh)
 	char text[FMT_PREFIX6_MAX];
 	struct nd_address a;
 	brief_head(sh, BRIEF_WIDTH6);
-	for (unsigned p = 0; p < dp_get()->ifs; p++) {
-		bool any = false, enabled = dp_get()->interface[p].enabled6;
-		if (!dp_exists(dp_get(), p))
+	for (unsigned interface = 0; interface < dp_get()->ifs; interface++) {
+		bool any = false, enabled = dp_get()->interface[interface].enabled6;
+		if (!dp_exists(dp_get(), interface))
 			continue;
-		for (unsigned cursor = 0; next_address6(p, &cursor, &a);) {
-			brief_line(sh, BRIEF_WIDTH6, p, enabled,
+		for (unsigned cursor = 0; next_address6(interface, &cursor, &a);) {
+			brief_line(sh, BRIEF_WIDTH6, interface, enabled,
 			           fmt_prefix6(text, a.addr.w, a.plen), nd_address_state_name(a.state));
 			any = true;
 		}
 		if (!any)
-			brief_line(sh, BRIEF_WIDTH6, p, enabled, NULL, NULL);
+			brief_line(sh, BRIEF_WIDTH6, interface, enabled, NULL, NULL);
 	}
 }
 

@@ -38,7 +38,7 @@ void show_route6_idle(struct shell *sh);
 void show_route_summary(struct shell *sh);
 void show_route6_summary(struct shell *sh);
 
-/* Counts on; as rates_timer. */
+/* Continues a summary; returns as rates_timer does. */
 uint64_t summary_timer(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* `show ipv6`: in the form of show.c, which has the rules. */
+/* `show ipv6 neighbors`. The form follows the rules in show.c. */
 #include "control/cli/show.h"
 #include "control/console/shell.h"
 #include "control/forwarding/neighbour.h"

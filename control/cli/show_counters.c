@@ -1,11 +1,10 @@
 /*
- * The console's commands of counters: `show counters`, `show interfaces counters`, `show interfaces
- * drops`, `show interfaces rates`, `clear counters`. In the form of show.c, which has the rules; what is shown begins with
- * the last `clear counters` (stats.h).
+ * The console's commands for counters: `show counters`, `show interfaces counters`, `show
+ * interfaces drops`, `show interfaces rates`, `clear counters`. The form follows the rules in
+ * show.c. Counts begin at the last `clear counters` (stats.h).
  *
- * There is no tick (ARCHITECTURE.md, invariant 3), and so nobody who knows how much a port has
- * carried in the last seconds: `show interfaces rates` counts while it waits. One at a time, as
- * ping.c does it.
+ * There is no tick (ARCHITECTURE.md, invariant 3), so rates of the last seconds are not known:
+ * `show interfaces rates` measures while it waits. One measurement runs at a time, like ping.c.
  */
 #include "control/cli/show.h"
 #include "control/console/shell.h"
@@ -24,8 +23,8 @@ void clear_counters(struct shell *sh)
 
 /* --- show counters --- */
 
-/* What became of all that was received since boot: a part of it, since a `clear counters`, would
- * not add up, for what waited then has no number of its own. */
+/* The balance of all packets received since boot. Since a `clear counters` it would not add up,
+ * because the packets that waited at that time are not recorded. */
 static void show_balance(struct shell *sh)
 {
 	struct counters c;
@@ -114,13 +113,13 @@ void show_interfaces_drops(struct shell *sh)
 /* --- show interfaces rates --- */
 
 static struct {
-	struct shell *sh; /* NULL: nobody counts */
+	struct shell *sh; /* NULL: no measurement runs */
 	uint64_t begin_ns, end_ns;
 	struct nic_counters before[DP_INTERFACES_MAX];
 } rates;
 
-/* n in so many nanoseconds, as tenths of so many a second; exact for what a port can carry in a
- * minute. */
+/* The rate of n in `ns` nanoseconds, in tenths of `unit` per second; exact for what a port can
+ * carry in a minute. */
 static uint64_t tenths(uint64_t n, uint64_t ns, uint64_t unit)
 {
 	return ns ? n * 10000 / (ns / 1000000) / unit : 0;
@@ -130,16 +129,17 @@ static void rates_print(struct shell *sh, uint64_t ns)
 {
 	shell_print(sh, "%-10s %12s %12s %12s %12s\n", "port", "rx_pkts_s", "rx_mbit_s", "tx_pkts_s",
 	            "tx_mbit_s");
-	for (unsigned p = 0; p < dp_get()->ifs; p++) {
+	for (unsigned interface = 0; interface < dp_get()->ifs; interface++) {
 		struct nic_counters c;
-		const struct nic_counters *b = &rates.before[p];
-		if (!dp_has_link(dp_get(), p))
+		const struct nic_counters *b = &rates.before[interface];
+		if (!dp_has_link(dp_get(), interface))
 			continue;
-		stats_carried(p, &c);
+		stats_carried(interface, &c);
 		uint64_t rx = tenths((c.rx_bytes - b->rx_bytes) * 8, ns, 1000000);
 		uint64_t tx = tenths((c.tx_bytes - b->tx_bytes) * 8, ns, 1000000);
 		shell_print(sh, "%-10s %12llu %10llu.%llu %12llu %10llu.%llu\n",
-		            dp_name(dp_get(), p), (ull)tenths(c.rx_pkts - b->rx_pkts, ns, 10), (ull)(rx / 10),
+		            dp_name(dp_get(), interface),
+		            (ull)tenths(c.rx_pkts - b->rx_pkts, ns, 10), (ull)(rx / 10),
 		            (ull)(rx % 10), (ull)tenths(c.tx_pkts - b->tx_pkts, ns, 10),
 		            (ull)(tx / 10), (ull)(tx % 10));
 	}
@@ -166,8 +166,8 @@ void show_interfaces_rates(struct shell *sh)
 	rates.sh = sh;
 	rates.begin_ns = core_now_ns();
 	rates.end_ns = rates.begin_ns + seconds * SECOND_NS;
-	for (unsigned p = 0; p < dp_get()->ifs; p++)
-		stats_carried(p, &rates.before[p]);
+	for (unsigned interface = 0; interface < dp_get()->ifs; interface++)
+		stats_carried(interface, &rates.before[interface]);
 	shell_set_busy(sh, rates_cancel);
 }
 

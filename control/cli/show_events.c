@@ -1,5 +1,4 @@
-/* `show events`: what has happened on the cores (runtime/events.h), those that are kept, a core after the
- * other, the newest at the end. */
+/* `show events`: the events that are kept (runtime/events.h), core by core, the newest last. */
 #include "control/cli/show.h"
 #include "control/console/shell.h"
 #include "dataplane/state.h"
@@ -55,5 +54,5 @@ void show_events(struct shell *sh)
 	else if (sh->argc == 2 && strcmp(sh->argv[0], "core") == 0)
 		show_core(sh, sh->argv[1]);
 	else
-		shell_print(sh, "%% behind it comes nothing, or: core N\n");
+		shell_print(sh, "%% show events takes no argument, or: core N\n");
 }

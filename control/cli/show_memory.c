@@ -1,7 +1,7 @@
 /*
- * `show memory`: what the machine's memory is for, from what the kernel has divided (boot_info),
- * the parts of published memory, and what private memory was taken for, by who notes it. KiB,
- * rounded down, so that their sum is the machine's memory but for these roundings.
+ * `show memory`: the use of the machine's memory. It shows the regions that the kernel divided
+ * (boot_info), the parts of published memory, and private memory by use (memory_note). Values are
+ * KiB, rounded down; except for the rounding they add up to the machine's memory.
  */
 #include "control/cli/show_memory.h"
 #include "control/console/shell.h"
@@ -49,7 +49,7 @@ static void show_published(struct shell *sh)
 	core_published_area(&area);
 	forwarding_published_used(&before, &tables);
 	row(sh, "published", "header", self.info->published_bytes - area - core_published_beside());
-	row(sh, "published", "beside: of the program before", core_published_beside());
+	row(sh, "published", "tables of the previous program", core_published_beside());
 	row(sh, "published", "data-plane state, access lists, application", before);
 	row(sh, "published", "forwarding tables, the readers' part", tables);
 	row(sh, "published", "not used", area - before - tables);

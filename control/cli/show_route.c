@@ -1,8 +1,9 @@
 /*
- * `show ip route`, `show ipv6 route`: what the tables have, and why. docs/console.md has the form.
+ * `show ip route`, `show ipv6 route`: the prefixes of the tables and their routes. docs/console.md
+ * specifies the form.
  *
- * The forwarding tables say which prefixes there are, the routing information base which routes each
- * has.
+ * The prefixes come from the forwarding tables, the routes of each from the routing information
+ * base.
  */
 #include "control/cli/show.h"
 #include "control/console/shell.h"
@@ -18,7 +19,7 @@
 
 #define PREFIX_WIDTH 18
 #define PREFIX_WIDTH6 34
-#define ROUTES_SHOWN_MAX 2000 /* more would hold the console, and with one CPU the traffic */
+#define ROUTES_SHOWN_MAX 2000 /* more would block the console, and with one CPU the traffic */
 
 static const char *prefix_text(char buf[FMT_PREFIX6_MAX], const struct rib_prefix *p)
 {
@@ -35,7 +36,7 @@ static void print_prefix(struct shell *sh, char source, const struct rib_prefix 
 		shell_print(sh, "%c %-18s ", source, prefix_text(text, p));
 }
 
-/* Where a next-hop number that is no group leads. */
+/* Prints a next hop that is not a group. */
 static void print_hop(struct shell *sh, const struct rib_prefix *p, uint32_t nh)
 {
 	char text[FMT_ADDR_MAX];
@@ -71,7 +72,7 @@ static char letter(enum rib_source source)
 	return of[source];
 }
 
-/* The distance of routes that may have any. */
+/* The distance of routes whose distance varies, or " advertised". */
 static void print_distance(struct shell *sh, const struct rib_route *r)
 {
 	if (r->source == RIB_STATIC || r->source == RIB_TEST)
@@ -80,7 +81,7 @@ static void print_distance(struct shell *sh, const struct rib_route *r)
 		shell_print(sh, " advertised");
 }
 
-/* "[1] for 10.9.9.9": the distance, and the gateway that is reached by a hop. */
+/* "[1] for 10.9.9.9": the distance, and the gateway if another route leads to it. */
 static void print_origin(struct shell *sh, const struct rib_route *r)
 {
 	char text[FMT_ADDR_MAX];
@@ -104,7 +105,7 @@ static const char *why_not(const struct rib_route *r)
 	return "?";
 }
 
-/* A route that is not used: because it cannot be, or because others are nearer. */
+/* Prints a route that is not used: it cannot be, or (`why`) another route is preferred. */
 static void print_unused(struct shell *sh, const struct rib_prefix *p, const struct rib_route *r,
                          const char *why)
 {
@@ -118,7 +119,7 @@ static void print_unused(struct shell *sh, const struct rib_prefix *p, const str
 	shell_print(sh, " (%s)\n", r->hops ? why : why_not(r));
 }
 
-/* The routes that are used, a line for each next hop; `all`: and then the others. */
+/* Prints the routes that are used, a line for each next hop; `all`: then the others. */
 static void print_routes(struct shell *sh, const struct rib_prefix *p, bool all)
 {
 	struct rib_route r;
@@ -134,7 +135,7 @@ static void print_routes(struct shell *sh, const struct rib_prefix *p, bool all)
 			print_unused(sh, p, &r, "not used");
 }
 
-/* --- what the tables have --- */
+/* --- routes in the tables --- */
 
 static uint32_t table_get(const struct rib_prefix *p)
 {
@@ -207,14 +208,14 @@ static void show(struct shell *sh, bool six)
 	shell_print(sh, "\n");
 }
 
-/* --- what they do not have --- */
+/* --- inactive routes --- */
 
 static void print_idle(struct shell *sh, const struct rib_prefix *p)
 {
 	struct rib_route r;
 	unsigned i = 0;
 	for (; rib_route(routes_rib(), p, i, &r); i++)
-		if (!r.used || r.source != RIB_HOST) /* a host may have taken their place */
+		if (!r.used || r.source != RIB_HOST) /* a host's route may be in their place */
 			print_unused(sh, p, &r, "table full");
 	if (i)
 		return;

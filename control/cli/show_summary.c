@@ -1,8 +1,9 @@
 /*
- * `show ip route summary`, `show ipv6 route summary`: how many prefixes of each length. A table may
- * have a million, and walking through them would hold the console and, with one CPU, the traffic:
- * so each turn of the control core counts some, and the answer comes when all are counted. One at a
- * time, as ping.c does it. A route that comes or goes meanwhile is counted or not.
+ * `show ip route summary`, `show ipv6 route summary`: the number of prefixes of each length. A
+ * table may have a million, and one walk through it would block the console and, with one CPU, the
+ * traffic. So each turn of the control core counts some prefixes, and the result is printed when
+ * all are counted. One summary runs at a time, like ping.c. A route that is added or removed
+ * meanwhile may be counted or not.
  */
 #include "control/cli/show.h"
 #include "control/console/shell.h"
@@ -14,7 +15,7 @@
 #define LENGTHS 129
 
 static struct {
-	struct shell *sh; /* NULL: nobody asks */
+	struct shell *sh; /* NULL: no summary runs */
 	bool six;
 	struct fib_cursor cursor;
 	uint32_t count[LENGTHS]; /* by length */

@@ -1,8 +1,8 @@
 /*
- * `show tcp`: what data cores have published of their TCP (struct dp_tcp). The form is an
- * interface, as that of show.c is. A copy is taken while the core may be writing a new one:
- * `sequence` tells, and the copy is taken again; a core that writes all the time (it does so for
- * microseconds, four times a second) is given up and left out.
+ * `show tcp`: the state of TCP that data cores publish (struct dp_tcp). The form is an interface,
+ * like that of show.c. A core may be writing while its state is copied; `sequence` shows that, and
+ * the copy is repeated. A core writes for microseconds, four times a second; one that still writes
+ * after COPY_TRIES copies is left out.
  */
 #include "control/cli/show.h"
 #include "control/console/shell.h"
@@ -22,7 +22,7 @@ static const char *const state_names[DP_TCP_STATES] = {
 	[TCP_LAST_ACK] = "last_ack",       [TCP_TIME_WAIT] = "time_wait",
 };
 
-/* False: the core has no TCP, or what it shows cannot be read now. */
+/* Copies a core's state. False: the core has no TCP, or no copy was consistent. */
 static bool copy_of(unsigned core, struct dp_tcp *to)
 {
 	const struct dp_tcp *from = &dp_shared_of(core)->tcp;

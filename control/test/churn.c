@@ -1,24 +1,25 @@
 /*
- * `test churn RATE SECONDS`: that many changes of routes a second, by the function that a commit
- * changes them with, while data cores look up. In the end the table is what it was, which is looked
- * at. For tests and benchmarks. One at a time; a state machine as ping.c.
+ * `test churn RATE SECONDS`: changes RATE routes a second, by the function that commits use, while
+ * data cores look up. At the end the table is restored, and compared with the original. For tests
+ * and benchmarks. One at a time; a state machine like ping.c.
  *
- *     SURVEY    walks the table: its sum, and up to SLOTS prefixes that will change  -> CHURN
- *     CHURN     changes slots at random, as many as are due                          -> RESTORE
- *     RESTORE   each slot as it was                                                  -> COMPARE
- *     COMPARE   walks again: the same sum                                            -> IDLE
+ *     SURVEY    walks the table: computes its sum, picks up to SLOTS prefixes to change  -> CHURN
+ *     CHURN     changes slots at random, as many as are due                              -> RESTORE
+ *     RESTORE   sets each slot back                                                      -> COMPARE
+ *     COMPARE   walks again: the sum must be the same                                    -> IDLE
  *
- * A slot is a prefix of one next hop, a neighbour, which is replaced by another neighbour and back;
- * or the half of such a prefix where the table has no route: it is announced, replaced, withdrawn.
+ * A slot is a prefix with one next hop, a neighbour, which is replaced by another neighbour and
+ * back. Or it is a half of such a prefix that has no route in the table: it is announced, replaced
+ * and withdrawn.
  *
  * Invariants
- * 1. Next hops are paired, as the survey meets them, each version's among themselves; a slot leads to
- *    its prefix's own one or to that one's partner, or is away. So whoever knows the table can tell
- *    of each packet whether it left by a way that it ever had.
- * 2. No turn changes or walks more than a slice: the control core's other work goes on.
- * 3. The slots' neighbours are held meanwhile: their numbers stay theirs.
+ * 1. Next hops are paired in the order of the survey, IPv4 and IPv6 separately. A slot leads to its
+ *    prefix's original next hop or to that one's partner, or is withdrawn. So a test that knows the
+ *    table can check that each packet left by a next hop that its route has had.
+ * 2. No turn changes or walks more than a slice, so the control core's other work continues.
+ * 3. The slots' neighbours are held meanwhile, so their next-hop numbers stay valid.
  *
- * Deliberately missing: prefixes with several next hops, or without a neighbour, stay as they are.
+ * Deliberately missing: changes of prefixes with several next hops, or without a neighbour.
  */
 #include "control/test/churn.h"
 
@@ -35,12 +36,12 @@
 #include "lib/mem.h"
 
 #define SLOTS 65536u
-#define HALVES6 48u /* the table of IPv6 is made for 64 more than are configured (plane.c) */
+#define HALVES6 48u /* below ROUTES6_MORE of control/forwarding/tables.c, the spare IPv6 routes */
 #define HOPS 256u
 #define NO_PARTNER 0u
 #define CHANGES_PER_SLICE 256   /* half a millisecond */
 #define PREFIXES_PER_SLICE 2048 /* under a millisecond */
-#define PAUSE_NS 1000000u       /* between slices, where nothing is due */
+#define PAUSE_NS 1000000u       /* between slices, if no change is due */
 #define RESTORE_TRIES 1000      /* each after a reclaim */
 
 enum phase { IDLE, SURVEY, CHURN, RESTORE, COMPARE };
@@ -55,33 +56,33 @@ struct route {
 struct slot {
 	struct net_addr prefix;
 	uint16_t was, now; /* next hops; NH_NONE: not in the table */
-	uint16_t hop;      /* index: that of its prefix */
+	uint16_t hop;      /* index in churn.hop of the prefix's original next hop */
 	uint8_t plen;
 	bool six;
 };
 
 struct sum {
-	uint64_t digest; /* of all prefixes with their next hops, in any order */
+	uint64_t digest; /* of all prefixes with their next hops; does not depend on their order */
 	uint32_t prefixes;
 };
 
-static struct slot *slots; /* memory is taken once, and kept */
+static struct slot *slots; /* allocated once */
 
 static struct {
 	enum phase phase;
-	struct shell *sh; /* NULL: nobody waits */
+	struct shell *sh; /* NULL: no console waits for the end */
 	uint32_t rate;
 	uint64_t length_ns, began_ns, took_ns;
-	struct fib_cursor cursor; /* of a walk, */
-	bool walks6;              /* which has come to IPv6 */
-	uint32_t walked, table4, table6; /* prefixes; as there were at its start */
+	struct fib_cursor cursor; /* of the walk */
+	bool walks6;              /* the walk has reached IPv6 */
+	uint32_t walked, table4, table6; /* prefixes: walked; in the tables at the start */
 	struct sum before, after;
-	uint16_t hop[HOPS]; /* the partner of number i is i ^ 1, if there is one */
+	uint16_t hop[HOPS]; /* the partner of hop[i] is hop[i ^ 1], if there is one */
 	uint32_t hops, slots, halves6;
 	uint64_t random;
 	uint64_t done, announced, withdrawn, replaced, refused;
-	uint64_t longest_tsc;       /* slice of changes */
-	uint32_t restored, at, tries; /* slots looked at, refusals of the one at `at` */
+	uint64_t longest_tsc;         /* of the slices of changes */
+	uint32_t restored, at, tries; /* slots set back; the next slot, and its refusals */
 } churn;
 
 /* --- walking --- */
@@ -114,7 +115,7 @@ static bool walk_next(struct route *r)
 	return true;
 }
 
-/* A neighbour on a link of ours: it comes and goes by itself. */
+/* The host route of a neighbour on a connected subnet, which comes and goes by itself. */
 static bool is_host(const struct route *r)
 {
 	return r->plen == (r->six ? 128 : 32) && subnet_interface(&r->prefix) >= 0;
@@ -133,13 +134,13 @@ static void sum_add(struct sum *s, const struct route *r)
 
 /* --- slots --- */
 
-/* The index of that next hop, which is held from now on; HOPS: there are too many. */
+/* The index of the route's next hop, which is held from now on; HOPS: there are too many. */
 static uint32_t hop_index(const struct route *r)
 {
 	for (uint32_t i = 0; i < churn.hops; i++)
 		if (churn.hop[i] == r->nh)
 			return i;
-	/* the first of IPv6 begins a pair */
+	/* the first IPv6 next hop begins a new pair */
 	if (churn.hops % 2 && r->six != (churn.hop[churn.hops - 1] >= NH_NEIGHBOUR6))
 		churn.hop[churn.hops++] = NO_PARTNER;
 	if (churn.hops == HOPS)
@@ -167,11 +168,12 @@ static uint64_t random_next(void) /* xorshift64* */
 	return churn.random * 0x2545f4914f6cdd1d;
 }
 
-/* One half of the prefix, which half random; false: it has none, or the table has it. */
+/* Replaces a prefix by one of its halves, chosen at random. False: it has no halves, or the table
+ * has that one. */
 static bool halve(struct route *r)
 {
 	const unsigned most = r->six ? 128 : 32;
-	/* of IPv4 the last of the four words, of IPv6 all, as on the wire */
+	/* IPv4 has the last of the four words, IPv6 has all; in network order */
 	uint8_t *octets = (uint8_t *)r->prefix.w + (r->six ? 0 : 12);
 	if (r->plen >= most)
 		return false;
@@ -182,19 +184,19 @@ static bool halve(struct route *r)
 	               : fib4_get(&forwarding.fib, net_addr_to_ip4(&r->prefix), r->plen)) == NH_NONE;
 }
 
-/* Is number n one of `want` that lie evenly among `all`? */
+/* Is number n one of `want` numbers, spread evenly over `all`? */
 static bool is_chosen(uint64_t n, uint64_t all, uint64_t want)
 {
 	return all <= want || n * want / all != (n + 1) * want / all;
 }
 
-/* HALVES6 at most, here and there in the table. */
+/* True for at most HALVES6 prefixes, at random places of the table. */
 static bool may_halve6(void)
 {
 	return churn.halves6 < HALVES6 && random_next() % (1 + churn.table6 / HALVES6) == 0;
 }
 
-/* Makes slots of a prefix, if it is one of those that are to change. */
+/* Makes slots of a prefix, if it is one of those to change. */
 static void survey(struct route r)
 {
 	const bool neighbour = r.nh >= NH_NEIGHBOUR && r.nh < NH_MAX;
@@ -225,8 +227,8 @@ static bool slot_set(struct slot *s, uint32_t nh)
 	return true;
 }
 
-/* What it has next: one of the pair, or, where it was away, nothing. NH_NONE of a slot that was not:
- * it has nobody to change with. */
+/* A slot's next state: a next hop of its pair, or NH_NONE (withdrawn) if the slot was not in the
+ * table at first. NH_NONE for any other slot: its next hop has no partner. */
 static uint32_t slot_next(const struct slot *s)
 {
 	const uint16_t own = churn.hop[s->hop];
@@ -307,7 +309,7 @@ static void end_churn(void)
 	churn.at = churn.restored = churn.tries = 0;
 }
 
-/* Ctrl-C, or the session is over. The table is restored all the same, and the log tells of it. */
+/* Ctrl-C, or the session is over. The table is still restored, and the result is logged. */
 static void cancel(struct shell *sh)
 {
 	churn.sh = NULL;
@@ -356,7 +358,7 @@ static uint64_t churn_slice(void)
 	return churn.done < due ? now : now + PAUSE_NS;
 }
 
-/* A slot for which there is no memory now waits for the next slice. */
+/* Sets slots back. A slot for which there is no memory is tried again in the next slice. */
 static void restore_slice(void)
 {
 	for (unsigned i = 0; i < CHANGES_PER_SLICE && churn.at < churn.slots; i++) {
@@ -388,12 +390,12 @@ static void compare_slice(void)
 	}
 }
 
-/* --- from outside --- */
+/* --- interface --- */
 
 void churn_start(struct shell *sh, uint32_t rate, uint32_t seconds)
 {
 	if (churn.phase != IDLE || !forwarding.ready) {
-		shell_print(sh, churn.phase != IDLE ? "one is running\n" : "no table\n");
+		shell_print(sh, churn.phase != IDLE ? "another test churn runs\n" : "no table\n");
 		return;
 	}
 	slots = slots ? slots : core_private_alloc(SLOTS * sizeof *slots);

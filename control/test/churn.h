@@ -9,16 +9,16 @@ struct shell;
 #define CHURN_RATE_MAX 10000000
 #define CHURN_SECONDS_MAX 3600
 
-/* Begins, and marks the shell busy, or says why not. */
+/* Begins, and marks the shell busy; or prints why not. */
 void churn_start(struct shell *sh, uint32_t rate, uint32_t seconds);
 
-/* Does what is due; returns core_now_ns() of the next step, UINT64_MAX for none. */
+/* Does the work that is due; returns core_now_ns() of the next call, UINT64_MAX for none. */
 uint64_t churn_timer(void);
 
-/* The configuration is about to change: the table is as it was when this returns. */
+/* Called before the configuration changes: restores the table before it returns. */
 void churn_end(void);
 
-/* The tables are made anew: there is nothing to restore. */
+/* Called when the tables are rebuilt: ends without restoring. */
 void churn_forget(void);
 
 #endif

@@ -10,7 +10,7 @@
 #include "dataplane/test_fault.h"
 #include "lib/mem.h"
 
-/* True: this machine is one for tests. Else it says that it is not. */
+/* True if the command line has test=1; otherwise prints an error. */
 static bool may_test(struct shell *sh)
 {
 	char on[4];
@@ -59,8 +59,8 @@ static void fault(struct shell *sh)
 		shell_print(sh, "core %u takes no messages now\n", core);
 }
 
-/* The card's interrupts write into the kernel, until the ports start again. Who asks once more reads
- * whether they could. */
+/* Directs the card's interrupts at the kernel's memory, until the ports start again. A repeated
+ * call prints whether they could write there. */
 static void dma(struct shell *sh)
 {
 	uint32_t port;
@@ -85,7 +85,7 @@ static void panic_test(struct shell *sh)
 
 static const struct shell_command commands[] = {
 	{"test", NULL, "for tests of Hayate itself", NULL},
-	{"test churn", "RATE SECONDS", "routes change so often a second, and are restored", churn},
+	{"test churn", "RATE SECONDS", "changes RATE routes a second, then restores them", churn},
 	{"test dma", "ethN", "has the card write to the kernel's memory", dma},
 	{"test panic", "KIND", "makes the kernel fail", panic_test},
 	{"test fault", "KIND [core N]", "makes a core's program fail", fault},

@@ -2,7 +2,7 @@
 #ifndef CONTROL_TEST_TEST_COMMANDS_H
 #define CONTROL_TEST_TEST_COMMANDS_H
 
-/* Adds them to the console's. Once. */
+/* Adds them to the console's commands. Called once. */
 void test_commands_add(void);
 
 #endif
