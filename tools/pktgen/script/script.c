@@ -1,15 +1,16 @@
 /*
  * Lines and statements of the script; see script.h and docs/pktgen.md.
  *
- * The table `statements` is the dialect. Each line is cut into words, the statement whose leading
- * words match is looked up, and its parser takes the rest. Bytes of the text reach a parser only
- * after the line was found to be printable ASCII of bounded length.
+ * The table `statements` defines the language. A line is cut into words, the statement with the
+ * most matching words is looked up, and its parser takes the other words. A parser sees only lines
+ * of printable ASCII with SCRIPT_LINE_MAX characters at most.
  *
- * The state between lines is which block is open (none at the start):
+ * At most one block is open between lines; none at the start.
  *
- *     `stream`, `rfc2544`              -> in that block, whatever was before
- *     another statement of the script  -> in none
- *     a statement of a block           -> stays; error in another or none
+ *     statement                        effect on the open block
+ *     `stream`, `rfc2544`              opens its own instead
+ *     another statement of the script  closes it
+ *     a statement of a block           none; an error if its block is not open
  */
 #include "lib/fmt.h"
 #include "lib/mem.h"
@@ -22,7 +23,8 @@
 #define LINE_BPS_MIN 1000000
 #define CATCH_UP_MAX_NS 10000000000u
 
-/* Word i is a prefix of either family, without host bits; plen is of 128 bits. */
+/* Word i is an IPv4 or IPv6 prefix without host bits. *plen counts in the 128 bits of *prefix, so
+ * IPv4's length comes out plus 96. */
 static int parse_prefix(struct script_parser *p, unsigned i, struct net_addr *prefix, uint8_t *plen)
 {
 	char good[FMT_PREFIX6_MAX];
@@ -92,7 +94,7 @@ static int parse_line_rate(struct script_parser *p, unsigned i)
 
 static int parse_catch_up(struct script_parser *p, unsigned i)
 {
-	int error = script_time(p, i, "what may be caught up", false, &p->out->catch_up_ns);
+	int error = script_time(p, i, "the catch-up", false, &p->out->catch_up_ns);
 	if (error == 0 && p->out->catch_up_ns > CATCH_UP_MAX_NS)
 		return FAIL(p, i, "more than 10s cannot be caught up");
 	return error != 0 ? error : words_end(&p->w, i + 1);
@@ -178,7 +180,7 @@ static int parse_run(struct script_parser *p, unsigned i)
 static int parse_rfc2544(struct script_parser *p, unsigned i)
 {
 	struct plan_rfc2544 *r = &p->out->rfc2544;
-	/* sections 9.1, 24, 23; RFC 1242 3.17 */
+	/* RFC 2544 9.1, 24, 23; RFC 1242 3.17 */
 	*r = (struct plan_rfc2544){
 		.line = p->w.line, .sizes = 7, .size = {60, 124, 252, 508, 1020, 1276, 1514},
 		.duration_ns = 60000000000u, .settle_ns = 2000000000u,
@@ -238,7 +240,7 @@ static int parse_rest(struct script_parser *p, unsigned i)
 
 static int parse_loss(struct script_parser *p, unsigned i)
 {
-	/* parts of a million are 1/10^4 per cent */
+	/* a millionth is 10^-4 per cent */
 	int error = script_percent(p, i, "the loss", 4, 0, 999999, &p->out->rfc2544.loss_ppm);
 	return error != 0 ? error : words_end(&p->w, i + 1);
 }
@@ -327,7 +329,7 @@ static const struct script_statement statements[] = {
 };
 _Static_assert(ARRAY_LEN(statements) <= SCRIPT_STATEMENTS_MAX, "parser.seen has a slot for each");
 
-/* No statement fits. Of its words `matched` begin one. */
+/* No statement matches the line, but the first `matched` words begin one. */
 static int fail_unknown(struct script_parser *p, unsigned matched)
 {
 	if (matched == 0 && p->block == IN_STREAM)
@@ -340,12 +342,12 @@ static int fail_unknown(struct script_parser *p, unsigned matched)
 	if (matched == 0)
 		return FAIL(p, 0, "unknown statement; expected answer, line, catch-up, verify, probe, "
 		            "capture, stream, run or rfc2544");
-	/* of two words are the statements of "mac" and "no" alone */
+	/* only the statements that begin with "mac" or "no" have two words */
 	return FAIL(p, matched, words_is(&p->w, 0, "mac") ? "expected source or destination after "
 	            "\"mac\"" : "expected stamp after \"no\"");
 }
 
-/* The block that it stands in. */
+/* The block in which the statement stands: IN_SCRIPT, IN_STREAM or IN_RFC2544. */
 static enum script_block block_of(const struct script_statement *s)
 {
 	return s->block == IN_MADE || s->block == IN_REPLAY ? IN_STREAM : s->block;
@@ -366,7 +368,8 @@ static void open_block(struct script_parser *p, enum script_block block)
 			p->seen[s] = 0;
 }
 
-/* A stream cannot have statements of both kinds: which it has had. */
+/* Notes the first statement of a kind, for errors: a stream cannot have statements of both IN_MADE
+ * and IN_REPLAY. */
 static void note_first(struct script_first *first, const struct script_parser *p,
                        const struct script_statement *s)
 {
@@ -408,7 +411,7 @@ static int parse_statement(struct script_parser *p)
 	return found->parse(p, best);
 }
 
-/* The line without a comment, which begins with a word that begins with ! or #. */
+/* The line without its comment, which begins at a word that starts with ! or #. */
 static struct text without_comment(struct text line)
 {
 	for (size_t i = 0; i < line.len; i++)
@@ -417,7 +420,7 @@ static struct text without_comment(struct text line)
 	return line;
 }
 
-/* One line without its end. */
+/* `line` has no newline, but may end in a carriage return. */
 static int parse_line(struct script_parser *p, struct text line)
 {
 	if (line.len > 0 && line.at[line.len - 1] == '\r')

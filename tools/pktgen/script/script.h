@@ -1,26 +1,30 @@
 /*
- * The script: what is to be sent, from text to `struct plan`, and back.
+ * The script defines the frames to send. This parser makes a `struct plan` from its text; a printer
+ * makes text from the plan.
  *
- * The dialect is that of the configuration (docs/configuration.md), its statements are in
- * docs/pktgen.md. The parser is a pure function. It takes any bytes and gives either a complete
- * plan, checked as a whole, or one error that names the line, the word and the reason.
+ * The syntax is that of the configuration (docs/configuration.md); docs/pktgen.md describes the
+ * statements. The parser is a pure function. From any bytes it makes either a complete plan,
+ * checked as a whole, or one error that names the line, the word and the reason.
  *
  * Invariants
- * 1. Nothing half read: after an error *out is empty (all zero).
- * 2. Every accepted plan can be sent: for each stream whose frames are made frames_init (frames.h)
- *    succeeds with every size that it may be sent in, those of RFC 2544 included.
+ * 1. After an error *out is all zero: no plan is read in part.
+ * 2. Every accepted plan can be sent. For each stream that does not replay a capture, frames_init
+ *    (frames.h) succeeds with each of its sizes, those of an RFC 2544 test included.
  * 3. script_print() writes text that parses to the same plan (line numbers aside).
- * 4. Time is linear in the text, memory is the plan.
+ * 4. Parsing takes time linear in the length of the text and allocates nothing.
  *
- *     script.c         lines, the table of statements, those of the script itself
- *     script_stream.c  the statements of a stream; script_vary.c: `vary` of them, script_replay.c:
- *                      those about a capture
- *     words.c          words that statements of several files have
- *     script_value.c   numbers with units. script_parse.h: what these share
+ *     script.c         lines, the table of statements, statements of the script and of rfc2544
+ *     script_stream.c  statements of a stream, except those of the next two files
+ *     script_vary.c    vary
+ *     script_replay.c  replay, speed, loop
+ *     script_probe.c   probe
+ *     words.c          words that several kinds of statement use
+ *     script_value.c   numbers with units
+ *     script_parse.h   declarations shared by these files
  *     script_check.c   checks of the whole script
  *     script_print.c   from plan to text
  *
- * Missing on purpose: variables, loops and includes. Fields of a stream vary instead.
+ * Deliberately missing: variables, loops and includes. The fields of a stream vary instead.
  */
 #ifndef PKTGEN_SCRIPT_SCRIPT_H
 #define PKTGEN_SCRIPT_SCRIPT_H
@@ -34,7 +38,8 @@
 /* Parses len bytes of text. Returns 0, or E_INVAL with *err filled and *out empty. */
 int script_parse(const char *text, size_t len, struct plan *out, struct text_error *err);
 
-/* Checks that the machine has the ports that the plan names. 0, or E_INVAL with *err filled. */
+/* Checks that the machine has the ports that the plan names. Returns 0, or E_INVAL with *err
+ * filled. */
 int script_check_ports(const struct plan *p, unsigned ports, struct text_error *err);
 
 typedef void (*script_write_fn)(void *ctx, const char *text, size_t len);

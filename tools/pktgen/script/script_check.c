@@ -1,9 +1,9 @@
-/* What only the whole script can tell; see script_parse.h. */
+/* Checks that need the whole script; see script_parse.h. */
 #include "lib/fmt.h"
 #include "tools/pktgen/frames/frames.h"
 #include "tools/pktgen/script/script_parse.h"
 
-/* The smallest frame that the stream may be sent in. */
+/* The smallest size in which the stream's frames may be sent, without FCS. */
 static unsigned smallest(const struct plan *plan, const struct plan_stream *s)
 {
 	const uint16_t *size = plan->has_rfc2544 ? plan->rfc2544.size : s->size;
@@ -14,8 +14,9 @@ static unsigned smallest(const struct plan *plan, const struct plan_stream *s)
 	return least;
 }
 
-/* Every frame carries a stamp that has room for one, unless the script says otherwise. A stream
- * whose size is not said has the least that will do. */
+/* A stream without `no stamp` is stamped if its smallest frame has room, and must be if `stamp` or
+ * rfc2544 asks for it. Without `size`, the size grows to the least that holds headers, stamp and
+ * fields. */
 static int check_sizes(struct script_parser *p, struct plan_stream *s,
                        const struct script_said *said)
 {
@@ -42,7 +43,7 @@ static int check_sizes(struct script_parser *p, struct plan_stream *s,
 	                 s->stamped ? ", stamp" : "", s->name, frames_least(s) + PLAN_FCS_BYTES);
 }
 
-/* What the tests of RFC 2544 choose themselves. */
+/* Refuses statements of a stream that rfc2544 decides, and `no stamp`. */
 static int check_rfc2544(struct script_parser *p, const struct plan_stream *s,
                          const struct script_said *said)
 {
@@ -63,7 +64,7 @@ static int check_rfc2544(struct script_parser *p, const struct plan_stream *s,
 	return 0;
 }
 
-/* Of a stream whose frames are made. */
+/* Checks a stream that does not replay a capture. */
 static int check_made(struct script_parser *p, struct plan_stream *s,
                       const struct script_said *said)
 {
@@ -99,7 +100,7 @@ static int check_stream(struct script_parser *p, struct plan_stream *s,
 	return 0;
 }
 
-/* A card limits a queue, which is what one core sends by one port. */
+/* A card limits the rate of a queue: of all that one core sends by one port. */
 static int check_card_rate(struct script_parser *p, unsigned stream)
 {
 	struct plan_stream *s = &p->out->stream[stream];
@@ -108,7 +109,8 @@ static int check_card_rate(struct script_parser *p, unsigned stream)
 		return 0;
 	if (said->burst != 0)
 		return text_fail(p->w.err, said->burst, text_of("burst"),
-		                 "the card spaces frames evenly; rate at line %u is kept by it", said->rate);
+		                 "the card keeps the rate of line %u and spaces frames evenly",
+		                 said->rate);
 	if (s->cores > 1)
 		return text_fail(p->w.err, said->rate, text_of(s->name),
 		                 "a stream whose rate the card keeps is sent by one core");
@@ -168,7 +170,7 @@ int script_check(struct script_parser *p)
 		error = check_card_rate(p, i);
 	if (error == 0)
 		error = check_percents(p);
-	/* so that a stream can be built before a test has chosen its size */
+	/* so that frames can be prepared before a test chooses their size */
 	for (unsigned i = 0; i < plan->streams && plan->has_rfc2544; i++)
 		plan->stream[i].size[0] = plan->rfc2544.size[0];
 	return error;

@@ -1,7 +1,7 @@
 /*
- * Shared by the parsers of statements (script*.c).
+ * Declarations that the parsers of statements (script*.c) share.
  *
- * A parser of a statement gets the words of one line and the number of the first word after the
+ * The parser of a statement gets the words of one line and the number of the first word after the
  * statement's own. If it fails, the plan is discarded (script.h, invariant 1).
  */
 #ifndef PKTGEN_SCRIPT_SCRIPT_PARSE_H
@@ -14,32 +14,35 @@
 /* All values of a list are one word: 32 IPv6 addresses have 1279 characters. */
 #define SCRIPT_LINE_MAX 2047
 
-/* Where a statement stands; of a stream: any, one whose frames are made, one that replays. */
+/* Where a statement may stand: outside of blocks, in any stream, in a stream with generated frames,
+ * in a stream that replays a capture, or in rfc2544. */
 enum script_block { IN_SCRIPT, IN_STREAM, IN_MADE, IN_REPLAY, IN_RFC2544 };
 
 /* The first statement of a kind. */
 struct script_first {
-	uint32_t line; /* 0: there was none */
+	uint32_t line; /* 0: none so far */
 	const char *words;
 };
 
-/* What the checks of a stream need beside the plan. A line is 0 if the script has no statement. */
+/* What the checks of a stream need besides the plan. Each uint32_t is the line of a statement; 0:
+ * the stream does not have this statement. */
 struct script_said {
 	uint32_t addresses, size, rate, burst, weight, limit, no_stamp, speed, loop;
 	bool stamp;
 	uint64_t times; /* the speed, in thousandths */
-	struct script_first made, replayed; /* of IN_MADE, of IN_REPLAY */
+	struct script_first made, replayed; /* first statement of IN_MADE, of IN_REPLAY */
 };
 
 struct script_parser {
-	struct words w; /* of the line without the comment behind it */
+	struct words w; /* of the present line, without its comment */
 	struct plan *out;
 	enum script_block block;
 	struct plan_stream *stream; /* of the open block */
-	struct script_said *said;   /* of the same */
+	struct script_said *said;   /* of `stream` */
 	uint32_t run_line;
-	uint32_t vary_line[PLAN_FIELDS_MAX]; /* of the stream's fields */
-	/* Line that held the statement; of those in a block, in this one. */
+	uint32_t vary_line[PLAN_FIELDS_MAX]; /* by field of `stream` */
+	/* The line of each statement, by its row in the table; 0: none. A new block clears the
+	 * lines of statements that stand in blocks. */
 	uint32_t seen[SCRIPT_STATEMENTS_MAX];
 	struct script_said of[PLAN_STREAMS_MAX];
 };
@@ -66,29 +69,30 @@ extern const char *const script_tests[PLAN_TESTS];
 
 /* --- script_value.c: numbers. `what` begins the error --- */
 
-/* A decimal number with a fraction, times 10 to the power of exponent; it must come out whole. */
+/* Parses a decimal number, which may have a fraction: *out = number * 10^exponent. E_INVAL: it is
+ * no number, or the product is not whole or does not fit. */
 int script_decimal(struct text t, unsigned exponent, uint64_t *out);
 
 #define SCRIPT_NUMBER_MAX 32
 
-/* The opposite: value / 10^exponent, exponent up to 20, without zeros behind the point. Returns
+/* Writes value / 10^exponent (exponent up to 20) without trailing zeros behind the point. Returns
  * buf. */
 char *script_scaled(char buf[SCRIPT_NUMBER_MAX], uint64_t value, unsigned exponent);
 
 /* "10s", "1.5ms": nanoseconds. */
 int script_time(struct script_parser *p, unsigned i, const char *what, bool zero_too, uint64_t *ns);
 
-/* "12.5%": times 10 to the power of exponent, from min to max. */
+/* "12.5%": *out = number * 10^exponent, from min to max. */
 int script_percent(struct script_parser *p, unsigned i, const char *what, unsigned exponent,
                    uint64_t min, uint64_t max, uint64_t *out);
 
-/* "1.5Mpps", "10Gbps", "8Gbps l2", "50%" from word *i on, which moves behind it. */
+/* "1.5Mpps", "10Gbps", "8Gbps l2", "50%" from word *i on. *i moves behind the rate. */
 int script_rate(struct script_parser *p, unsigned *i, struct plan_rate *out);
 
 /* "10s", "1000000 frames" or "10s or 1000000 frames" from word i on to the end of the line. */
 int script_limit(struct script_parser *p, unsigned i, struct plan_limit *out);
 
-/* "64/594/1518": up to PLAN_SIZES_MAX sizes with FCS, which come out without. */
+/* "64/594/1518": up to PLAN_SIZES_MAX sizes, in the script with FCS, in size[] without. */
 int script_sizes(struct script_parser *p, unsigned i, uint16_t *size, uint8_t *sizes);
 
 #define SCRIPT_TIME_MAX_NS 1000000000000000000ull /* some thirty years */
@@ -96,7 +100,7 @@ int script_sizes(struct script_parser *p, unsigned i, uint16_t *size, uint8_t *s
 #define SCRIPT_PERCENT_EXPONENT 3                 /* plan.h counts in 1/1000 per cent */
 #define SCRIPT_PERCENT_ALL 100000
 
-/* The frame sizes of "imix", with FCS: 7 of 64, 4 of 594, 1 of 1518, spread. */
+/* The frame sizes of "imix", with FCS: 7 of 64, 4 of 594 and 1 of 1518 bytes, in mixed order. */
 #define SCRIPT_IMIX "64/594/64/64/594/64/1518/64/594/64/64/594"
 
 /* --- the statements of script_stream.c --- */
@@ -130,18 +134,18 @@ int script_stream_replay(struct script_parser *p, unsigned i);
 int script_stream_speed(struct script_parser *p, unsigned i);
 int script_stream_loop(struct script_parser *p, unsigned i);
 
-/* The stream replays a file: what it may not say, and what it did not say. */
+/* Checks a stream that replays a capture, and fills in its defaults. */
 int script_check_replay(struct script_parser *p, struct plan_stream *s,
                         const struct script_said *said);
 
-int script_probe(struct script_parser *p, unsigned i); /* script_probe.c, of the script */
+int script_probe(struct script_parser *p, unsigned i); /* script_probe.c */
 
 /* The flags of TCP as a script names them, from bit 0 on. */
 extern const char *const script_tcp_flags[8];
 
 /* --- script_check.c --- */
 
-/* Fills in defaults, and checks (script.h, invariant 2). */
+/* Fills in defaults and checks the whole script (script.h, invariant 2). */
 int script_check(struct script_parser *p);
 
 #endif

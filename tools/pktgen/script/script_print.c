@@ -1,5 +1,5 @@
-/* The plan as text; see script.h, invariant 3. What has its default is left out, but for ports,
- * stamps and seeds, which a reader may not know. */
+/* The plan as text; see script.h, invariant 3. Defaults are left out, except ports, stamps and
+ * seeds, which a reader may not know. */
 #include "lib/assert.h"
 #include "lib/fmt.h"
 #include "net/eth.h"
@@ -23,7 +23,7 @@ static void PRINTF_LIKE(2, 3) print(const struct printer *p, const char *format,
 
 /* --- numbers --- */
 
-/* Of the units 1, k, M, G, T (by three digits each) the largest that value has one of. */
+/* The largest n, up to `most`, with 1000^n <= value: a row of the units 1, k, M, G, T. 0 for 0. */
 static unsigned scale_of(uint64_t value, unsigned most)
 {
 	unsigned n = 0;
@@ -228,7 +228,7 @@ static void print_replay(const struct printer *p, const struct plan_stream *s)
 	print_sending(p, s);
 }
 
-/* What the frames of a stream are that are made. */
+/* The statements of a stream that does not replay a capture. */
 static void print_made(const struct printer *p, const struct plan_stream *s, bool rfc2544)
 {
 	if (s->cores != 0)

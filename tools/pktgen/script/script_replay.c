@@ -56,17 +56,18 @@ int script_check_replay(struct script_parser *p, struct plan_stream *s,
 	const bool timed = said->rate == 0;
 	if (said->made.line != 0)
 		return text_fail(p->w.err, said->made.line, text_of(said->made.words),
-		                 "stream %s replays a file (line %u), which says what its frames are",
+		                 "stream %s replays a file (line %u), which already defines its "
+		                 "frames",
 		                 s->name, s->replay.line);
 	if (p->out->has_rfc2544)
 		return fail_at(p, s->replay.line, "replay",
-		               "rfc2544 sends frames of its own sizes; a capture has none to choose");
+		               "rfc2544 chooses the frame sizes; those of a capture are fixed");
 	if (said->speed != 0 && !timed)
-		return fail_at(p, said->speed, "speed", "the stream has a rate; the times of its file, and "
-		               "with them a speed, do not matter then");
+		return fail_at(p, said->speed, "speed", "the stream has a rate; a speed changes "
+		               "only the times of the file");
 	if (said->burst != 0 && timed)
-		return fail_at(p, said->burst, "burst", "frames of a replay go when the file says; bursts "
-		               "are of streams with a rate");
+		return fail_at(p, said->burst, "burst", "this replay keeps the times of its file; "
+		               "bursts need a rate");
 	if (timed)
 		s->rate = (struct plan_rate){PLAN_RECORDED, said->speed ? said->times : PLAN_SPEED_ONE};
 	s->replay.rounds = said->loop ? s->replay.rounds : 1;

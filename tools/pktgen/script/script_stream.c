@@ -1,4 +1,5 @@
-/* The statements of a stream, but `vary`; see script_parse.h and docs/pktgen.md. */
+/* The statements of a stream, except `vary` and those of a replay; see script_parse.h and
+ * docs/pktgen.md. */
 #include "lib/mem.h"
 #include "net/eth.h"
 #include "net/ip4.h"
@@ -8,7 +9,7 @@
 #define DPORT_DEFAULT 9 /* RFC 863: discard */
 #define TTL_DEFAULT 64  /* RFC 1700: IPDEFTTL */
 #define TCP_FLAG_ACK 0x10
-#define VLAN_ID_MAX 4094 /* IEEE 802.1Q: fff is reserved, 0 is a tag for the priority alone */
+#define VLAN_ID_MAX 4094 /* IEEE 802.1Q: fff is reserved, 0 is a tag with a priority only */
 #define VLAN_DEI 0x1000
 #define VLAN_PRIORITY_SHIFT 13
 #define BURST_MAX 65536
@@ -92,7 +93,7 @@ int script_stream_mac_destination(struct script_parser *p, unsigned i)
 
 /* --- addresses --- */
 
-/* "ADDRESS [port N]" at word *i, which moves behind it; port NULL: none may be said. */
+/* "ADDRESS [port N]" from word *i on, which moves behind it. port NULL: the protocol has none. */
 static int parse_end(struct script_parser *p, unsigned *i, struct net_addr *addr, uint16_t *port)
 {
 	uint64_t n;
@@ -111,7 +112,7 @@ static int parse_end(struct script_parser *p, unsigned *i, struct net_addr *addr
 	return 0;
 }
 
-/* Both ends from word *i on. */
+/* Source and destination from word *i on, which moves behind them. */
 static int parse_ends(struct script_parser *p, unsigned *i, enum plan_proto proto, bool ports)
 {
 	struct plan_stream *s = p->stream;
@@ -250,7 +251,7 @@ static int parse_random_sizes(struct script_parser *p, unsigned i)
 		if (error != 0)
 			return error;
 		if (n != 1)
-			return FAIL(p, i + k, "expected one size; a list is not random");
+			return FAIL(p, i + k, "expected one size, not a list");
 		s->size[k] = list[0];
 	}
 	if (s->size[1] < s->size[0])
@@ -290,8 +291,8 @@ int script_stream_rate(struct script_parser *p, unsigned i)
 		return error;
 	p->stream->card_rate = words_is(&p->w, i, "hardware");
 	if (p->stream->card_rate && p->stream->rate.unit != PLAN_L2_BPS)
-		return FAIL(p, rate, "a card counts frames and FCS; say what it is to keep as in \"5Gbps "
-		            "l2 hardware\"");
+		return FAIL(p, rate, "a card limits bits of frames and FCS; write such a rate, as "
+		            "in \"5Gbps l2 hardware\"");
 	return words_end(&p->w, p->stream->card_rate ? i + 1 : i);
 }
 

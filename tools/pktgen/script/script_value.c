@@ -2,7 +2,7 @@
 #include "lib/divide.h"
 #include "tools/pktgen/script/script_parse.h"
 
-/* Adds a digit; false when it does not fit. */
+/* Appends a digit; false if it does not fit. */
 static bool add_digit(uint64_t *value, char c)
 {
 	/* 19 digits always fit */
@@ -43,7 +43,7 @@ int script_decimal(struct text t, unsigned exponent, uint64_t *out)
 	return 0;
 }
 
-/* The number in front of a word, and the unit behind it. */
+/* Splits a word such as "10Gbps" into *number and the unit, which it returns. */
 static struct text unit_of(struct text word, struct text *number)
 {
 	size_t n = 0;
@@ -74,7 +74,8 @@ static const struct unit rates[] = {
 
 static const struct unit counts[] = {{"", 0, 1, 0}, {"k", 3, 1, 0}, {"M", 6, 1, 0}, {"G", 9, 1, 0}};
 
-/* The row of a table whose unit the word has, its value in *out; NULL when there is none. */
+/* Finds the row of the word's unit and stores the value in *out. NULL: no row has this unit, or the
+ * number is not valid. */
 static const struct unit *parse_unit(struct text word, const struct unit *row, unsigned rows,
                                      uint64_t *out)
 {
@@ -82,7 +83,6 @@ static const struct unit *parse_unit(struct text word, const struct unit *row, u
 	for (const struct unit *u = row; u < row + rows; u++) {
 		if (!text_is_word(unit, text_of(u->word)))
 			continue;
-		/* what overflows by the factor is beyond every maximum */
 		if (script_decimal(number, u->exponent, out) != 0 || *out > SCRIPT_TIME_MAX_NS)
 			return NULL;
 		*out *= u->factor;

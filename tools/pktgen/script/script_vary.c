@@ -3,7 +3,7 @@
 #include "lib/fmt.h"
 #include "tools/pktgen/script/script_parse.h"
 
-/* What the values of a field look like. */
+/* How a script writes the values of a field. */
 enum look { LOOK_NUMBER, LOOK_MAC, LOOK_ADDRESS };
 
 struct target {
@@ -14,7 +14,8 @@ struct target {
 
 /* --- which field --- */
 
-/* Words *i and *i + 1 are "source" or "destination" and of what. */
+/* Word *i is "source" or "destination", the next must be "mac", "address" or "port". *i moves
+ * behind both. */
 static int parse_end(struct script_parser *p, unsigned *i, struct target *t)
 {
 	const struct plan_stream *s = p->stream;
@@ -45,14 +46,15 @@ static int parse_end(struct script_parser *p, unsigned *i, struct target *t)
 static int parse_echo(struct script_parser *p, unsigned *i, struct target *t)
 {
 	if (p->said->addresses == 0 || p->stream->proto != PLAN_ICMP)
-		return FAIL(p, *i, "only icmp has these; its line must stand before this one");
+		return FAIL(p, *i, "only icmp has this field; the icmp line must stand before "
+		            "this one");
 	t->field.where = words_is(&p->w, *i, "sequence") ? PLAN_PORT_DST : PLAN_PORT_SRC;
 	t->max = 65535;
 	(*i)++;
 	return 0;
 }
 
-/* "payload offset N bytes N", *i is at the first of them. */
+/* "payload offset N bytes N" from word *i on, which moves behind it. */
 static int parse_payload(struct script_parser *p, unsigned *i, struct target *t)
 {
 	uint64_t offset = 0, bytes = 0;
@@ -101,7 +103,7 @@ static uint64_t low_half(const struct net_addr *a)
 	return (uint64_t)be32_get((be32_t){a->w[2]}) << 32 | be32_get((be32_t){a->w[3]});
 }
 
-/* Of IPv6 the lower half varies: the upper is the stream's own. */
+/* Only the lower 64 bits of an IPv6 address vary; the upper 64 must be those of the stream's. */
 static int parse_address(struct script_parser *p, unsigned i, enum plan_where where, uint64_t *out)
 {
 	const struct plan_stream *s = p->stream;
@@ -131,7 +133,7 @@ static int parse_word(struct script_parser *p, unsigned i, const struct target *
 	return 0;
 }
 
-/* A value of the field: w, which is word i or a part of it. */
+/* Parses w, which is word i or a part of it, as a value of the field. */
 static int parse_value(struct script_parser *p, unsigned i, struct text w, const struct target *t,
                        uint64_t *out)
 {
@@ -144,7 +146,7 @@ static int parse_value(struct script_parser *p, unsigned i, struct text w, const
 	return error;
 }
 
-/* "FIRST LAST" at word i; how many there are, which is not all of 64 bits. */
+/* "FIRST LAST" at word i. A range of all 2^64 values is an error, as their count has no room. */
 static int parse_range(struct script_parser *p, unsigned i, struct target *t, uint64_t *last)
 {
 	for (unsigned k = 0; k < 2; k++) {
@@ -156,7 +158,7 @@ static int parse_range(struct script_parser *p, unsigned i, struct target *t, ui
 	if (*last < t->field.first)
 		return FAIL(p, i + 1, "the last value is below the first");
 	if (*last - t->field.first == UINT64_MAX)
-		return FAIL(p, i + 1, "this is a value too many; a field has less than 2^64");
+		return FAIL(p, i + 1, "the range is too large; a field has fewer than 2^64 values");
 	return 0;
 }
 
@@ -187,7 +189,7 @@ static int parse_random(struct script_parser *p, unsigned i, struct target *t)
 	i += 2;
 	t->field.mode = PLAN_RANDOM;
 	t->field.count = last - t->field.first + 1;
-	/* fields of one seed would go together */
+	/* fields with one seed would take the same random numbers */
 	t->field.seed = p->stream->fields + 1u;
 	if (words_is(&p->w, i, "seed")) {
 		if ((error = words_number(&p->w, i + 1, "a seed", 0, UINT64_MAX, &t->field.seed)) != 0)

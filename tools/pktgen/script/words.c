@@ -1,4 +1,4 @@
-/* Words that statements of several kinds have; see script_parse.h and docs/pktgen.md. */
+/* Words that several kinds of statement use; see script_parse.h and docs/pktgen.md. */
 #include "tools/pktgen/script/script_parse.h"
 
 const char *const script_tests[PLAN_TESTS] = {

@@ -336,7 +336,7 @@ static const struct mistake {
 	{STREAM " size 64/64/64/64/64/64/64/64/64/64/64/64/64/64/64/64/64\n", 4,
 	 "64/64/64/64/64/64/64/64/64/64/64/64/64/64/64/64", "too many sizes; at most 16"},
 	{STREAM " size random 100 90\n", 4, "90", "the largest size is below the least"},
-	{STREAM " size random 64/65 90\n", 4, "64/65", "expected one size; a list is not random"},
+	{STREAM " size random 64/65 90\n", 4, "64/65", "expected one size, not a list"},
 	{STREAM " size random 64 90 seed x\n", 4, "x", "a seed must be a decimal number from 0 to "
 	 "18446744073709551615"},
 	{STREAM " size random 64 90 seed 18446744073709551616\n", 4, "18446744073709551616", "a seed "
@@ -352,8 +352,8 @@ static const struct mistake {
 	{STREAM " rate 101%\n", 4, "101%", "a port sends no more than 100% of its rate"},
 	{STREAM " rate 1pps l2\n", 4, "l2", "unexpected word; expected \"rate (flat | RATE "
 	 "[hardware])\""},
-	{STREAM " rate 5Gbps hardware\n", 4, "5Gbps", "a card counts frames and FCS; say what it is to "
-	 "keep as in \"5Gbps l2 hardware\""},
+	{STREAM " rate 5Gbps hardware\n", 4, "5Gbps", "a card limits bits of frames and FCS; "
+	 "write such a rate, as in \"5Gbps l2 hardware\""},
 	{STREAM " rate flat hardware\n", 4, "hardware", "unexpected word"},
 	{STREAM " rate 1Gbps l2 hardware now\n", 4, "now", "unexpected word"},
 	{STREAM " rate 1pps\n ramp 1pps to 2pps over 1s\n", 5, "ramp", "the stream has a rate "
@@ -402,8 +402,8 @@ static const struct mistake {
 	{"stream a\n vary source port increment 1 2\n", 2, "port", "the line with the stream's "
 	 "addresses must stand before this one"},
 	{ICMP " vary source port increment 1 2\n", 4, "port", "only UDP and TCP have ports"},
-	{STREAM " vary sequence increment 1 2\n", 4, "sequence", "only icmp has these; its line must "
-	 "stand before this one"},
+	{STREAM " vary sequence increment 1 2\n", 4, "sequence", "only icmp has this field; the "
+	 "icmp line must stand before this one"},
 	{STREAM " vary vlan increment 1 2\n", 4, "vlan", "a line \"vlan ID\" must stand before this "
 	 "one"},
 	{STREAM " vary payload offset 0 bytes 3 increment 1 2\n", 4, "3", "a field of the payload has "
@@ -437,7 +437,7 @@ static const struct mistake {
 	 "list 1\n",
 	 6, "payload", "these bytes overlap those of line 5"},
 	{STREAM " size 100\n vary payload offset 0 bytes 8 random 0 18446744073709551615\n", 5,
-	 "18446744073709551615", "this is a value too many; a field has less than 2^64"},
+	 "18446744073709551615", "the range is too large; a field has fewer than 2^64 values"},
 	/* script_check.c */
 	{"run\n", 1, "run", "there is no stream to run"},
 	{"rfc2544 latency\n", 1, "rfc2544", "there is no stream to test with"},
@@ -457,8 +457,8 @@ static const struct mistake {
 	{STREAM " rate 1pps\n weight 2\n", 5, "weight", "weights divide a port among its flat "
 	 "streams; this one has a rate"},
 	{STREAM " burst 2\n", 4, "burst", "a flat stream has no gaps between bursts; give it a rate"},
-	{STREAM " rate 1Gbps l2 hardware\n burst 2\n", 5, "burst", "the card spaces frames evenly; rate "
-	 "at line 4 is kept by it"},
+	{STREAM " rate 1Gbps l2 hardware\n burst 2\n", 5, "burst", "the card keeps the rate of line "
+	 "4 and spaces frames evenly"},
 	{STREAM " rate 1Gbps l2 hardware\n cores 2\n", 4, "s", "a stream whose rate the card keeps is "
 	 "sent by one core"},
 	{STREAM " rate 1Gbps l2 hardware\nstream b\n port eth0\n udp 1.1.1.1 2.2.2.2\n", 4, "s", "a "
@@ -525,20 +525,20 @@ static void test_replay(void **state)
 		{REPLAY " speed 0.0001\n", 4, "0.0001", "a speed is a number"},
 		{REPLAY " loop 0\n", 4, "0", "the number of rounds must be a decimal number from 1 to"},
 		{REPLAY " loop ever\n", 4, "ever", "the number of rounds must be"},
-		{REPLAY " speed 2\n rate 1pps\n", 4, "speed", "the stream has a rate; the times"},
-		{REPLAY " speed 2\n rate flat\n", 4, "speed", "the stream has a rate; the times"},
-		{REPLAY " burst 2\n", 4, "burst", "frames of a replay go when the file says"},
+		{REPLAY " speed 2\n rate 1pps\n", 4, "speed", "the stream has a rate; a speed changes"},
+		{REPLAY " speed 2\n rate flat\n", 4, "speed", "the stream has a rate; a speed changes"},
+		{REPLAY " burst 2\n", 4, "burst", "this replay keeps the times of its file"},
 		{REPLAY " rate flat\n burst 2\n", 5, "burst", "a flat stream has no gaps between bursts"},
 		{REPLAY " weight 2\n", 4, "weight", "weights divide a port among its flat streams"},
-		{REPLAY " udp 1.1.1.1 2.2.2.2\n", 4, "udp", "stream r replays a file (line 3), which says "
-		 "what its frames are"},
+		{REPLAY " udp 1.1.1.1 2.2.2.2\n", 4, "udp", "stream r replays a file (line 3), "
+		 "which already defines its frames"},
 		{"stream r\n port eth0\n vlan 1\n no stamp\n replay a\n", 3, "vlan", "stream r replays a "
 		 "file (line 5)"},
 		{REPLAY " cores 2\n", 4, "cores", "stream r replays a file"},
 		{REPLAY " ttl 64\n", 4, "ttl", "stream r replays a file"},
 		{STREAM " loop 3\n", 4, "loop", "the stream replays nothing; add a line \"replay FILE\""},
 		{STREAM " speed 1\n", 4, "speed", "the stream replays nothing; add a line"},
-		{REPLAY "rfc2544 latency\n", 3, "replay", "rfc2544 sends frames of its own sizes"},
+		{REPLAY "rfc2544 latency\n", 3, "replay", "rfc2544 chooses the frame sizes"},
 		{"replay a\n", 1, "replay", "\"replay\" belongs into a block of a stream"},
 	};
 	for (size_t i = 0; i < ARRAY_LEN(good); i++) {
