@@ -99,7 +99,7 @@ def test_replay_refused(make):
     cut = pcap(trace())[:-1]
     for files, word in (({}, "lab.gen:3: there is no such file behind the script"),
                         ({"a.pcap": cut}, "lab.gen:3: packet 40: the file ends within the packet, at \"a.pcap\""),
-                        ({"a.pcap": b"GIF89a"}, "lab.gen:3: it is no capture: pcap and pcapng are known")):
+                        ({"a.pcap": b"GIF89a"}, "lab.gen:3: it is neither a pcap nor a pcapng file")):
         g = make(replay(REPLAY + "run\n", files))
         g.time(2 * SECOND)
         assert word in g.text and "the generator has no streams" in g.text

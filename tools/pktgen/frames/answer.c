@@ -41,7 +41,7 @@ static unsigned answer_arp(const struct plan *plan, unsigned port, const uint8_t
 	return eth_pad(out, ARP_FRAME_LEN);
 }
 
-/* A correct solicitation from a host that has an address (7.1.1). */
+/* Is this a valid solicitation (RFC 4861 7.1.1) from a host that has an address? */
 static bool is_solicitation(const uint8_t *ip, struct icmp6_msg *m, struct nd_options *options)
 {
 	struct ip6_upper up;

@@ -1,4 +1,4 @@
-/* A flow is made: what of its frames never changes, and sums of it; see frames.h. */
+/* Prepares a flow: the constant part of its frames, and the sums of that part; see frames.h. */
 #include "tools/pktgen/frames/frames.h"
 
 #include "lib/csum.h"
@@ -6,7 +6,7 @@
 #include "tools/pktgen/frames/frames_inside.h"
 
 #define ETH_TYPE_VLAN 0x8100    /* IEEE 802.1Q: C-TAG */
-#define ETH_TYPE_SERVICE 0x88a8 /* the same: S-TAG, outside of another */
+#define ETH_TYPE_SERVICE 0x88a8 /* IEEE 802.1Q: S-TAG, the outer one of two */
 #define ICMP4_ECHO_REQUEST 8    /* RFC 792 */
 #define ICMP6_ECHO_REQUEST 128  /* RFC 4443 4.1 */
 #define TCP_WINDOW 0xffff
@@ -33,7 +33,7 @@ static void sum_pattern(struct frames *f)
 	}
 }
 
-/* --- is it a stream that can be? --- */
+/* --- is the stream valid? --- */
 
 static bool sizes_good(const struct plan_stream *s)
 {
@@ -46,7 +46,7 @@ static bool sizes_good(const struct plan_stream *s)
 	return s->size_mode == PLAN_SIZES_LIST || (s->sizes == 2 && s->size[0] <= s->size[1]);
 }
 
-/* Has no byte, and unless it is the payload's no place, in common with those before it. */
+/* Does field n differ in place from the fields before it? Payload fields must not overlap. */
 static bool is_apart(const struct plan_stream *s, unsigned n)
 {
 	const struct plan_field *p = &s->field[n];
@@ -115,8 +115,8 @@ static uint8_t ip_proto(const struct plan_stream *s)
 	}
 }
 
-/* Lengths are left zero. IPv4 datagrams are atomic: DF, and 0 in their identification (RFC 6864
- * 4.1). */
+/* Leaves the length, and the checksum of IPv4, zero. IPv4 datagrams are atomic (RFC 6864 4.1): DF
+ * is set, the identification is 0. */
 static void put_ip(struct frames *f, const struct plan_stream *s)
 {
 	uint8_t *ip = f->head + f->ip_at;
@@ -133,7 +133,7 @@ static void put_ip(struct frames *f, const struct plan_stream *s)
 	raw16_store(ip + offsetof(struct ip4_header, checksum), 0);
 }
 
-/* Length and checksum are left zero. */
+/* Leaves length and checksum zero. */
 static void put_l4(struct frames *f, const struct plan_stream *s)
 {
 	uint8_t *l4 = f->head + f->l4_at;
@@ -163,7 +163,7 @@ static void put_l4(struct frames *f, const struct plan_stream *s)
 
 /* --- fields --- */
 
-/* Offset in the frame, and how many bytes. */
+/* The offset of the field in the frame; its length in *bytes. */
 static unsigned field_at(const struct plan_stream *s, const struct plan_field *p, uint8_t *bytes)
 {
 	const unsigned ip = frames_ip_at(s), l4 = frames_l4_at(s);
@@ -176,7 +176,7 @@ static unsigned field_at(const struct plan_stream *s, const struct plan_field *p
 	case PLAN_VLAN:
 		*bytes = 2;
 		return 2 * ETH_ALEN + 2;
-	case PLAN_IP_SRC: /* of IPv6: the low half */
+	case PLAN_IP_SRC: /* of IPv6 the lower 64 bits */
 	case PLAN_IP_DST:
 		*bytes = s->v6 ? 8 : 4;
 		return ip + (s->v6 ? 8 + 8 : 12) + (p->where == PLAN_IP_DST ? (s->v6 ? 16 : 4) : 0);
@@ -190,7 +190,7 @@ static unsigned field_at(const struct plan_stream *s, const struct plan_field *p
 	}
 }
 
-/* The pattern's part in the sum where the field is. */
+/* The sum of the pattern's bytes that the field overwrites. */
 static uint32_t hole_of(const struct frames *f, const struct frames_field *d)
 {
 	uint32_t sum = 0;
@@ -217,7 +217,7 @@ static void put_field(struct frames *f, const struct plan_stream *s, const struc
 	d->keep = p->where == PLAN_VLAN ? s->vlan[0] & 0xf000 : 0;
 	d->shift = d->at % 2 ? 8 : 0;
 	d->in_ip = ip && !s->v6;
-	/* the addresses are in the pseudo header, which ICMP of IPv4 has not (RFC 792) */
+	/* the pseudo header has the addresses, but ICMP for IPv4 has no pseudo header (RFC 792) */
 	d->in_l4 = f->l4_csum_at != 0 && (port || p->where == PLAN_PAYLOAD ||
 	                                  (ip && (s->v6 || s->proto != PLAN_ICMP)));
 	f->vary_ip_csum |= d->in_ip;
@@ -230,13 +230,13 @@ static void put_field(struct frames *f, const struct plan_stream *s, const struc
 
 /* --- sums --- */
 
-/* To 16 bits, not complemented. */
+/* Folds a sum to 16 bits, without the complement. */
 static uint32_t fold(uint32_t sum)
 {
 	return (uint16_t)~csum_fold(sum);
 }
 
-/* Of the head as it stands: fields, lengths and checksums are zero. */
+/* Sums up the head while fields, lengths and checksums are zero. */
 static void sum_head(struct frames *f, const struct plan_stream *s)
 {
 	const uint8_t *ip = f->head + f->ip_at;
@@ -296,7 +296,7 @@ int frames_init(struct frames *f, const struct plan_stream *s, const uint8_t mac
 		raw16_store(f->head + f->stamp_at + offsetof(struct stamp, magic), STAMP_MAGIC);
 		raw16_store(f->head + f->stamp_at + offsetof(struct stamp, flow), f->flow);
 	}
-	/* what stays as it is in all frames is in the head from now on */
+	/* from here on the head holds all bytes that are the same in all frames */
 	frames_put_size(f, f->head, &f->size[0]);
 	if (!f->v6)
 		frames_put_ip_csum(f, f->head, f->size[0].ip_sum);
@@ -315,7 +315,7 @@ unsigned frames_make(const struct frames *f, uint8_t *buf, uint64_t n, uint32_t 
 	return frames_len(f, n);
 }
 
-/* Has k, which moves by senders a frame modulo count, the same value after so many slots? */
+/* Does an index that advances by `senders` a frame, modulo count, repeat after `slots` frames? */
 static bool comes_round(const struct frames *f, uint64_t count, unsigned slots)
 {
 	return frames_modulo((uint64_t)slots * f->senders, count) == 0;

@@ -1,37 +1,35 @@
 /*
- * The frames of one flow: what a core sends of one stream.
+ * The frames of one flow: the part of a stream that one core sends.
  *
  * Frame n of a flow is a function of (stream, flow, n) and of the time in its stamp, so every byte
- * can be recomputed from the script. A stream that `senders` flows share is
- * numbered through: frame n of the flow `sender` has the sizes and fields of frame
- * m = sender + n * senders of the stream, whatever the number of cores; the number in its stamp is
- * n, the flow's own.
+ * can be recomputed from the script. If `senders` flows share a stream, frame n of the flow
+ * `sender` has the size and fields of frame m = sender + n * senders of the stream. So the frames
+ * of a stream do not depend on the number of cores. The number in a stamp is n, the flow's own.
  *
  *     Ethernet | 0 to 2 tags | IPv4 or IPv6 | UDP, TCP, ICMP or nothing | stamp, if any | pattern
  *
- * Byte i of the pattern is (167 i + 13) modulo 256, where i counts from the start of the frame as
- * if it had no tags: a router or switch may take tags off and the pattern still fits. The generator
- * of tools/nicsim sends the same (docs/nicsim.md, gen). Fields in the payload replace it where they
- * are.
+ * Byte i of the pattern is (167 i + 13) modulo 256, where i counts from the start of the frame
+ * without its tags. So the pattern stays right when a router or switch removes tags. The generator
+ * of tools/nicsim sends the same pattern (docs/nicsim.md, gen). Payload fields overwrite it.
  *
- * A random number is SplitMix64 (Steele, Lea, Flood, 2014) of a seed at place m: any of them can be
- * had without those before it. Of r, 64 bits, a number below `count` is the upper half of the 128
- * bits of r * count: a multiplication, where a division would cost as much as the whole frame.
+ * Random number m of a seed is output m of SplitMix64 (Steele, Lea, Flood, 2014), which needs none
+ * of the outputs before it. A number below `count` is the upper half of the 128-bit product
+ * output * count. A division instead of this multiplication would cost as much as the whole frame.
  *
  * Invariants
  * 1. Every checksum is right in every frame: IPv4 header, UDP, TCP, ICMP, ICMPv6. That of UDP is
  *    never 0 (RFC 768, RFC 8200 8.1: 0 is sent as ffff).
- * 2. frames_patch makes of any buffer that once was given to frames_make of this flow exactly the
- *    bytes that frames_make would make. For this a buffer has the pattern up to the flow's largest
- *    size, also while its frame is shorter.
- * 3. Nothing is divided and nothing summed up per frame: of a frame's checksum all but its fields
- *    is a number kept for its size. The stamp sums up to zero, so checksums do not depend on it.
- * 4. No state changes after frames_init: the same flow may be asked for any n in any order.
+ * 2. In any buffer that frames_make has filled for this flow, frames_patch makes exactly the bytes
+ *    that frames_make would make. So a buffer keeps the pattern up to the flow's largest size, even
+ *    while its frame is shorter.
+ * 3. No frame costs a division or a sum over its bytes. Each size has a sum of all but the fields,
+ *    to which the fields are added. A stamp sums up to zero, so checksums do not depend on it.
+ * 4. No state changes after frames_init, so a flow can make any frame n, in any order.
  *
- * m is computed in 64 bits: it wraps after 2^64 / senders frames, which is thousands of years.
+ * m has 64 bits. It wraps after 2^64 / senders frames, which takes thousands of years.
  *
- * Deliberately missing: IPv4 options and IPv6 extension headers, fragments, sequence numbers of TCP
- * that move (each segment is the same, from 0), 802.3 length frames.
+ * Deliberately missing: IPv4 options and IPv6 extension headers, fragments, TCP sequence numbers
+ * other than 0, 802.3 length frames.
  */
 #ifndef PKTGEN_FRAMES_FRAMES_H
 #define PKTGEN_FRAMES_FRAMES_H
@@ -47,12 +45,12 @@
 
 #define FRAMES_TAG_BYTES 4
 #define FRAMES_ICMP_HLEN 8     /* echo: type, code, checksum, identifier, sequence number */
-#define FRAMES_PROTO_NONE 253  /* RFC 3692: for experiments; of a stream that is IP alone */
+#define FRAMES_PROTO_NONE 253  /* RFC 3692: for experiments; PLAN_IP_ONLY */
 #define FRAMES_SENDERS_MAX 256
 #define FRAMES_HEAD_MAX \
 	(ETH_HLEN + PLAN_VLANS_MAX * FRAMES_TAG_BYTES + IP6_HLEN + TCP_HLEN + STAMP_BYTES)
 
-/* --- where things are; the script's checks ask as well --- */
+/* --- offsets in a frame, for the checks of the script too --- */
 
 static inline unsigned frames_ip_at(const struct plan_stream *s)
 {
@@ -74,14 +72,14 @@ static inline unsigned frames_l4_bytes(enum plan_proto proto)
 	}
 }
 
-/* Offset of the payload behind the stamp, if there is one: where the fields of a payload begin. */
+/* Offset of the payload, behind the stamp if there is one. Payload fields count from here. */
 static inline unsigned frames_payload_at(const struct plan_stream *s)
 {
 	return frames_l4_at(s) + frames_l4_bytes(s->proto) + (s->stamped ? STAMP_BYTES : 0);
 }
 
-/* Length of the shortest frame that holds headers, stamp and fields, without FCS; it may be less
- * than Ethernet's least. */
+/* Length of the shortest frame that holds headers, stamp and fields, without FCS. It may be below
+ * Ethernet's minimum. */
 unsigned frames_least(const struct plan_stream *s);
 
 /* --- a flow --- */
@@ -92,16 +90,16 @@ struct frames_field {
 	enum plan_mode mode;
 	uint64_t first, step, count;
 	uint64_t seed;
-	uint64_t back;   /* count less the stride of k, which is senders modulo count */
+	uint64_t back;   /* count - (senders modulo count) */
 	uint16_t at;     /* offset in the frame */
-	uint16_t keep;   /* of a tag: the bits beside its ID, host order */
+	uint16_t keep;   /* of a VLAN tag: its priority and DEI, host order */
 	uint8_t bytes;   /* 1, 2, 4, 6 or 8 */
-	uint8_t shift;   /* 8 when it begins at an odd offset of what is summed, else 0 */
-	bool in_ip, in_l4; /* whose checksums it is part of */
+	uint8_t shift;   /* 8 if it begins at an odd offset, else 0 */
+	bool in_ip, in_l4; /* the IPv4 header's, the L4 checksum covers it */
 	uint64_t list[PLAN_LIST_MAX];
 };
 
-/* What depends on the size of a frame. */
+/* The values that depend on the size of a frame. */
 struct frames_size {
 	uint16_t len;       /* of the frame, without FCS */
 	uint16_t ip_len;    /* raw, as it stands in the IP header: total (v4) or payload length (v6) */
@@ -117,7 +115,7 @@ struct frames {
 	bool stamped, v6;
 	enum plan_proto proto;
 	uint16_t flow;
-	uint16_t ip_at, l4_at, payload_at; /* as the functions above */
+	uint16_t ip_at, l4_at, payload_at; /* the values of the functions above */
 	uint16_t stamp_at;
 	uint16_t l4_csum_at;   /* 0: there is none */
 	uint16_t len_max;
@@ -128,51 +126,54 @@ struct frames {
 	uint32_t size_stride;  /* senders modulo sizes */
 	uint64_t size_seed;
 	struct frames_size size[PLAN_SIZES_MAX]; /* PLAN_SIZES_RANDOM: the first is the least */
-	uint32_t size_span;    /* of those: how many sizes there are */
-	uint32_t ip_base, l4_base;  /* sums of what no size and no field changes, of 16 bits */
-	uint32_t len_weight;   /* how often the length of the segment stands in what l4_sum adds up */
-	uint32_t holes;        /* what the pattern would have where the payload's fields are */
+	uint32_t size_span;    /* PLAN_SIZES_RANDOM: how many sizes there are */
+	uint32_t ip_base, l4_base;  /* 16-bit sums of all that no size and no field changes */
+	uint32_t len_weight;   /* how often l4_sum adds the length of the segment */
+	uint32_t holes;        /* sum of the pattern's bytes that payload fields overwrite */
 	struct frames_field field[PLAN_FIELDS_MAX];
-	uint32_t pattern_sum[FRAMES_PATTERN_PERIOD / 2 + 1]; /* of a period's first words */
-	uint8_t head[FRAMES_HEAD_MAX]; /* of a frame of size[0], fields and stamp zero */
+	uint32_t pattern_sum[FRAMES_PATTERN_PERIOD / 2 + 1]; /* [k]: of a period's first k words */
+	uint8_t head[FRAMES_HEAD_MAX]; /* up to the payload, of a frame of size[0]; zero: number,
+	                                * time and check of the stamp, and fields except vlan */
 };
 
 /*
- * The frames that sender number `sender` (below `senders`) sends of stream s, with these station
- * addresses where no field says otherwise, and `flow` in their stamps. E_INVAL, *f undefined: the
- * stream is none that script_parse lets through (a size without room for headers, stamp and fields,
- * a field that the protocol has not, fields of the payload that overlap, too many senders).
+ * Prepares the flow of sender number `sender` (below `senders`) in stream s. Its frames have these
+ * MAC addresses, unless a field varies them, and `flow` in their stamps.
+ *
+ * E_INVAL, with *f undefined: too many senders, or a stream that script_parse would not accept (a
+ * size without room for headers, stamp and fields, a field that the protocol does not have, payload
+ * fields that overlap).
  */
 int frames_init(struct frames *f, const struct plan_stream *s, const uint8_t mac_src[6],
                 const uint8_t mac_dst[6], unsigned flow, unsigned sender, unsigned senders);
 
-/* The largest frame: room that buffers must have. */
+/* Length of the largest frame, for which every buffer must have room. */
 static inline unsigned frames_len_max(const struct frames *f)
 {
 	return f->len_max;
 }
 
-/* All frames have the same size. */
+/* Do all frames have the same size? */
 static inline bool frames_one_size(const struct frames *f)
 {
 	return !f->vary_sizes;
 }
 
-/* Length of frame n without FCS; of frames n to n + count - 1. */
+/* Length without FCS of frame n; lengths of frames n to n + count - 1. */
 unsigned frames_len(const struct frames *f, uint64_t n);
 void frames_lens(const struct frames *f, uint64_t n, unsigned count, uint16_t *lens);
 
-/* Writes the whole frame n into buf, which has room for frames_len_max, with `ns` in its stamp, and
- * the pattern behind it up to there. Returns its length. */
+/* Writes frame n into buf, with `ns` in its stamp, and behind it the pattern up to frames_len_max
+ * bytes, for which buf has room. Returns the frame's length. */
 unsigned frames_make(const struct frames *f, uint8_t *buf, uint64_t n, uint32_t ns);
 
-/* Buffers that hold frames of this flow become frames n to n + count - 1, all with `ns` in their
- * stamps; only what may differ is written. Lengths: frames_lens. */
+/* Turns `count` buffers that hold frames of this flow into frames n to n + count - 1, all with `ns`
+ * in their stamps. Writes only what may differ. frames_lens gives the lengths. */
 void frames_patch(const struct frames *f, uint8_t *const *bufs, unsigned count, uint64_t n,
                   uint32_t ns);
 
-/* Frame n equals frame n + slots for all n, so that `slots` prepared frames are all there are. It
- * may miss that a list or a range says the same more than once in a round. */
+/* Does frame n equal frame n + slots for all n, so that `slots` prepared frames suffice? The answer
+ * may be a false no if a list or range has the same value more than once. */
 bool frames_fixed(const struct frames *f, unsigned slots);
 
 #endif

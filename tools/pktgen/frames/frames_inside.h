@@ -1,4 +1,4 @@
-/* What frames.c and frames_patch.c know of each other; see frames.h. */
+/* Shared by frames.c and frames_patch.c only; see frames.h. */
 #ifndef PKTGEN_FRAMES_FRAMES_INSIDE_H
 #define PKTGEN_FRAMES_FRAMES_INSIDE_H
 
@@ -9,13 +9,14 @@
 /* n modulo count, count not 0. */
 static inline uint64_t frames_modulo(uint64_t n, uint64_t count)
 {
-	/* a division of 32 bits costs a third of one of 64 on processors before 2019 */
+	/* on processors before 2019 a 32-bit division costs a third of a 64-bit one */
 	if ((n | count) >> 32 == 0)
 		return (uint32_t)n % (uint32_t)count;
 #if __SIZEOF_POINTER__ >= 8
 	return n % count;
 #else
-	/* lib/divide.h divides by 32 bits; by more the quotient has 32 and is found bit by bit */
+	/* lib/divide.h divides by 32 bits. The quotient by a larger count has at most 32 bits, and
+	 * is found bit by bit. */
 	if (count >> 32 == 0)
 		return n - divide(n, (uint32_t)count) * count;
 	for (unsigned bit = 32; bit-- > 0;)
@@ -42,12 +43,12 @@ static inline uint32_t frames_pattern_below(const struct frames *f, unsigned end
 {
 	unsigned whole = end / FRAMES_PATTERN_PERIOD, rest = end % FRAMES_PATTERN_PERIOD;
 	uint32_t sum = whole * f->pattern_sum[FRAMES_PATTERN_PERIOD / 2] + f->pattern_sum[rest / 2];
-	/* no branch: of random sizes half are odd, and each wrong guess would cost as much as a
+	/* no branch: half of random sizes are odd, and a mispredicted branch costs as much as a
 	 * frame */
 	return sum + (frames_pattern(end - 1) & -(end % 2));
 }
 
-/* All that depends on the length. */
+/* The values that depend on the length of a frame. */
 static inline struct frames_size frames_size_of(const struct frames *f, unsigned len)
 {
 	const unsigned tags = f->ip_at - ETH_HLEN;
@@ -61,7 +62,7 @@ static inline struct frames_size frames_size_of(const struct frames *f, unsigned
 	return z;
 }
 
-/* Lengths in the headers. */
+/* Writes the lengths in the headers. */
 static inline void frames_put_size(const struct frames *f, uint8_t *frame,
                                    const struct frames_size *z)
 {
@@ -79,7 +80,7 @@ static inline void frames_put_ip_csum(const struct frames *f, uint8_t *frame, ui
 static inline void frames_put_l4_csum(const struct frames *f, uint8_t *frame, uint32_t sum)
 {
 	uint16_t csum = csum_fold(sum);
-	/* RFC 768: zero is sent as all ones, for 0 says that there is none */
+	/* RFC 768: UDP sends a checksum of zero as all ones, because 0 means no checksum */
 	if (f->proto == PLAN_UDP && csum == 0)
 		csum = 0xffff;
 	raw16_store(frame + f->l4_csum_at, csum);

@@ -1,12 +1,12 @@
 /*
- * Frames become the next ones: the hot path of the generator; see frames.h.
+ * Turns frames of a flow into its next ones: the hot path of the generator; see frames.h.
  *
- * A burst is worked on in passes, each over the whole of it: sizes, then field by field, then
- * checksums, then stamps. What a pass has to decide it decides once. The sums of the frames wait in
- * two small arrays between the passes.
+ * Passes go over up to CHUNK frames: one for sizes, one for each field, one for checksums. A last
+ * pass writes the stamps of the whole burst. A pass takes its decisions once, outside of its loop.
+ * Between passes, two small arrays keep the sums of the frames.
  *
  * Carries: all that is added to a sum stays below 2^30 (a pattern of PLAN_FRAME_MAX bytes below
- * 2^29, a field below 2^26), so 32 bits hold it and only the checksum's pass folds.
+ * 2^29, a field below 2^26). So a sum fits 32 bits, and only the pass for checksums folds it.
  */
 #include "lib/types.h"
 #include "tools/pktgen/frames/frames.h"
@@ -33,7 +33,7 @@ static inline uint64_t mix(uint64_t z)
 	return z ^ z >> 31;
 }
 
-/* The state of SplitMix64 for its place m. */
+/* The state of SplitMix64 that yields its output m. */
 static inline uint64_t place(uint64_t seed, uint64_t m)
 {
 	return seed + (m + 1) * GOLDEN;
@@ -56,7 +56,7 @@ static inline unsigned random_len(const struct frames *f, uint64_t state)
 	return f->size[0].len + (unsigned)below(mix(state), f->size_span);
 }
 
-/* k, which goes round in `count`, for the next frame. */
+/* The index of the next frame's size, where k is that of this frame. */
 static inline unsigned next_size(const struct frames *f, unsigned k)
 {
 	k += f->size_stride;
@@ -114,7 +114,8 @@ static void patch_sizes(const struct frames *f, uint8_t *const *bufs, unsigned c
 	}
 }
 
-/* All of the arrays, whatever the burst: a loop of a constant length is made of vector stores. */
+/* Fills the whole arrays, for bursts of any length: the compiler makes vector stores of a loop of
+ * constant length. */
 static void same_size(const struct frames *f, struct sums *sums)
 {
 	const uint32_t ip = f->size[0].ip_sum, l4 = f->size[0].l4_sum;
@@ -132,7 +133,7 @@ static inline uint32_t words(uint32_t raw)
 	return (raw & 0xffff) + (raw >> 16);
 }
 
-/* Stores the low `bytes` bytes of v in network order; their sum, as if they began at an even
+/* Stores the low `bytes` bytes of v in network order. Returns their sum as if they began at an even
  * offset. */
 static inline __attribute__((always_inline)) uint32_t store(uint8_t *p, uint64_t v, unsigned bytes)
 {
@@ -159,8 +160,8 @@ static inline __attribute__((always_inline)) uint32_t store(uint8_t *p, uint64_t
 	}
 }
 
-/* One pass for a field in frames m, m + senders, ... of the stream. Mode and bytes are constants to
- * the compiler, which makes a loop without branches of each pair. */
+/* The pass for one field, in frames m, m + senders, ... of the stream. Mode and bytes are constants
+ * to the compiler, which makes a loop without branches for each pair of them. */
 static inline __attribute__((always_inline)) void patch_one(const struct frames *f,
                                                             const struct frames_field *d,
                                                             enum plan_mode mode, unsigned bytes,
@@ -179,13 +180,13 @@ static inline __attribute__((always_inline)) void patch_one(const struct frames 
 			state += gap;
 		} else {
 			v = mode == PLAN_LIST ? d->list[k] : first + k * step;
-			/* one stride on, modulo count: written so that k + stride need not fit */
+			/* one stride on, modulo count, without an overflow of k + stride */
 			k = k >= back ? k - back : k + stride;
 		}
 		uint32_t sum = store(bufs[i] + at, v | keep, bytes);
 		if (bytes == 6)
 			continue;
-		/* RFC 1071 2(B): from an odd offset on, bytes change places */
+		/* RFC 1071 2(B): at an odd offset the bytes of each word are swapped */
 		sums->ip[i] += sum & ip;
 		sums->l4[i] += sum << shift & l4;
 	}
@@ -219,7 +220,7 @@ static void patch_field(const struct frames *f, const struct frames_field *d, ui
 
 /* --- checksums and stamps --- */
 
-/* One loop for what is asked for; the two constants make three of it. */
+/* ip and l4 are constants to the compiler, which makes a loop for each of three combinations. */
 static inline __attribute__((always_inline)) void put_checksums(const struct frames *f, bool ip,
                                                                 bool l4, uint8_t *const *bufs,
                                                                 unsigned count,
@@ -227,7 +228,7 @@ static inline __attribute__((always_inline)) void put_checksums(const struct fra
 {
 	const unsigned ip_at = f->ip_at + (unsigned)offsetof(struct ip4_header, checksum);
 	const unsigned l4_at = f->l4_csum_at;
-	/* RFC 768: of UDP zero is sent as all ones, for 0 says that there is none */
+	/* RFC 768: UDP sends a checksum of zero as all ones, because 0 means no checksum */
 	const uint16_t zero = f->proto == PLAN_UDP ? 0xffff : 0;
 	for (unsigned i = 0; i < count; i++) {
 		uint8_t *frame = bufs[i];
@@ -251,7 +252,7 @@ static void patch_checksums(const struct frames *f, uint8_t *const *bufs, unsign
 		put_checksums(f, false, true, bufs, count, sums);
 }
 
-/* The check word of a stamp. */
+/* The check word of the stamp with this number and time. */
 static uint16_t stamp_check(const struct frames *f, uint64_t n, uint32_t ns)
 {
 	uint64_t sum = (uint64_t)STAMP_MAGIC + f->flow + words(ns) + words((uint32_t)n) +
@@ -260,11 +261,13 @@ static uint16_t stamp_check(const struct frames *f, uint64_t n, uint32_t ns)
 }
 
 /*
- * Two stores a frame. The number's words sum up to the number itself modulo ffff, so the next
- * frame's check word is one less; behind 0 comes fffe, for the sum of a stamp, which has its magic
- * in it, folds to 1 to ffff. The second store holds the two upper bytes of the number, which the
- * first has written too, the time and the check word. The loop within runs as long as neither these
- * two bytes change nor the check word has to turn.
+ * Two stores a frame. The first is the number. The second is the number's two upper bytes again,
+ * the time and the check word.
+ *
+ * The words of a number sum up to the number itself modulo ffff, so each check word is one less
+ * than the one before. After 0 follows fffe: the sum of a stamp includes its magic, so it folds to
+ * 1 to ffff, never to 0. The inner loop ends before the number's two upper bytes change or the
+ * check word wraps.
  */
 static void patch_stamps(const struct frames *f, uint8_t *const *bufs, unsigned count, uint64_t n,
                          uint32_t ns)

@@ -1,4 +1,4 @@
-/* See pcap.h. Section numbers are those of the format at hand. */
+/* See pcap.h. Section numbers are those of the format's own draft. */
 #include "tools/pktgen/frames/pcap.h"
 
 #include "lib/bytes.h"
@@ -12,7 +12,7 @@
 #define PCAP_MAGIC_NS 0xa1b23c4du
 #define PCAP_HEADER 24
 #define PCAP_RECORD 16
-#define PCAP_FCS_SAID (1u << 26) /* "P" */
+#define PCAP_FCS_SAID (1u << 26) /* bit P: the FCS length is present */
 #define PCAP_FCS_SHIFT 28        /* in words of 16 bits */
 
 /* pcapng, 3.1 and 4: bytes */
@@ -22,7 +22,7 @@
 #define NG_ENHANCED_BODY 20
 #define NG_SIMPLE_BODY 4
 
-/* A block without what frames it. */
+/* The body of a block, or its options. */
 struct body {
 	const uint8_t *at;
 	size_t len;
@@ -73,7 +73,7 @@ static uint64_t ns_of(const struct pcap_interface *i, uint64_t ticks)
 	return offset + ticks / (i->exponent <= 18 ? ten[i->exponent - 9] : NS);
 }
 
-/* Takes the FCS off where it was captured. */
+/* Removes the FCS if it was captured. */
 static int give(const struct pcap_interface *i, struct pcap_packet *out)
 {
 	uint32_t wire = out->wire_len > i->fcs_bytes ? out->wire_len - i->fcs_bytes : 0;
@@ -144,7 +144,7 @@ static int read_resolution(struct pcap *p, struct pcap_interface *i, uint8_t val
 	return E_OK;
 }
 
-/* 4.2 says bits, and gives 4 as the example: there are files with either. */
+/* 4.2 counts if_fcslen in bits but gives 4 as the example, so there are files with either. */
 static int read_fcs(struct pcap *p, struct pcap_interface *i, uint8_t value)
 {
 	if (value != 0 && value != 4 && value != 32)
@@ -153,7 +153,7 @@ static int read_fcs(struct pcap *p, struct pcap_interface *i, uint8_t value)
 	return E_OK;
 }
 
-/* 3.5, 4.2 */
+/* Options of an Interface Description Block (3.5, 4.2). */
 static int read_options(struct pcap *p, struct pcap_interface *i, struct body o)
 {
 	int error = E_OK;
@@ -207,7 +207,8 @@ static int read_enhanced(struct pcap *p, struct body b, struct pcap_packet *out)
 	return give(i, out);
 }
 
-/* It has no time and no captured length: that follows from the snap length of interface 0. */
+/* A Simple Packet Block has no time and no captured length; the snap length of interface 0 gives
+ * the captured length (4.4). */
 static int read_simple(struct pcap *p, struct body b, struct pcap_packet *out)
 {
 	p->packet++;
@@ -224,18 +225,18 @@ static int read_simple(struct pcap *p, struct body b, struct pcap_packet *out)
 	return give(i, out);
 }
 
-/* The block at p->at, which passes. Its type in *type. */
+/* Takes the block at p->at, which moves behind it. */
 static int take_block(struct pcap *p, uint32_t *type, struct body *body)
 {
 	if (left(p) < NG_BLOCK_MIN)
 		return fail(p, "the file ends within a block");
-	/* this type reads the same in either order: that of the section is not known before */
+	/* this type reads the same in either byte order; read_order then finds the section's */
 	if (raw32_load(p->at) == PCAPNG_SECTION && read_order(p) != E_OK)
 		return E_INVAL;
 	uint32_t len = load32(p, p->at + 4);
 	*type = load32(p, p->at);
 	if (len < NG_BLOCK_MIN || len % 4 != 0)
-		return fail(p, "a block's length is none");
+		return fail(p, "a block's length is invalid");
 	if (len > left(p))
 		return fail(p, "the file ends within a block");
 	if (load32(p, p->at + len - 4) != len)
@@ -270,7 +271,7 @@ int pcap_open(struct pcap *p, const uint8_t *file, size_t bytes)
 {
 	*p = (struct pcap){.at = file, .end = file + bytes};
 	if (bytes < 4)
-		return fail(p, "it is no capture: pcap and pcapng are known");
+		return fail(p, "it is neither a pcap nor a pcapng file");
 	uint32_t magic = raw32_load(file);
 	p->is_ng = magic == PCAPNG_SECTION;
 	if (p->is_ng)
@@ -280,7 +281,7 @@ int pcap_open(struct pcap *p, const uint8_t *file, size_t bytes)
 	magic = load32(p, file);
 	if (magic == PCAP_MAGIC_US || magic == PCAP_MAGIC_NS)
 		return open_classic(p, magic);
-	return fail(p, "it is no capture: pcap and pcapng are known");
+	return fail(p, "it is neither a pcap nor a pcapng file");
 }
 
 int pcap_next(struct pcap *p, struct pcap_packet *out)

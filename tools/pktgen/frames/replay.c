@@ -7,15 +7,15 @@
 #include "tools/pktgen/frames/pcap.h"
 #include "tools/pktgen/plan.h"
 
-/* A frame of the file that is to be sent. */
+/* A packet of the file that can be sent. */
 struct found {
 	const uint8_t *data;
 	unsigned has; /* bytes in the file */
-	unsigned len; /* to be sent */
+	unsigned len; /* bytes to send: has, and padding */
 	uint64_t ns;
 };
 
-/* Both passes over a file. */
+/* A pass over a file. There are two: replay_measure and replay_lay. */
 struct reader {
 	struct pcap file;
 	struct replay_count *count;
@@ -30,7 +30,7 @@ static int begin(struct reader *r, const uint8_t *file, size_t bytes, struct rep
 	return pcap_open(&r->file, file, bytes);
 }
 
-/* Why a packet is left out: its counter, or NULL. */
+/* The counter of the reason for which the packet is left out; NULL: it can be sent. */
 static uint64_t *unfit(struct replay_count *c, const struct pcap_packet *p)
 {
 	if (p->wire_len > PLAN_FRAME_MAX)
@@ -40,20 +40,20 @@ static uint64_t *unfit(struct replay_count *c, const struct pcap_packet *p)
 	return p->len < ETH_HLEN ? &c->too_short : NULL;
 }
 
-/* The time of a packet from the first on, which is at least that of those before. */
+/* The packet's time since the first one. A packet older than one before it gets the latest time. */
 static uint64_t time_of(struct reader *r, uint64_t ns)
 {
 	if (!r->begun)
 		r->first_ns = ns;
 	r->begun = true;
 	ns -= r->first_ns;
-	bool older = ns < r->count->ns || ns >> 63; /* the sign: 146 years are in front of it */
+	bool older = ns < r->count->ns || ns >> 63; /* bit 63 is the sign: 2^63 ns are 292 years */
 	r->count->older += older;
 	r->count->ns = older ? r->count->ns : ns;
 	return r->count->ns;
 }
 
-/* As pcap_next, of frames that are to be sent. */
+/* As pcap_next, but passes only packets that can be sent. Counts all packets. */
 static int next(struct reader *r, struct found *out)
 {
 	struct pcap_packet p;

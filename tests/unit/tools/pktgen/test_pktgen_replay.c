@@ -236,9 +236,9 @@ static void bad_files(void **s)
 {
 	(void)s;
 	bytes = 0;
-	expect_bad("it is no capture: pcap and pcapng are known", 0);
+	expect_bad("it is neither a pcap nor a pcapng file", 0);
 	put_data(0, 100);
-	expect_bad("it is no capture: pcap and pcapng are known", 0);
+	expect_bad("it is neither a pcap nor a pcapng file", 0);
 	classic(0xa1b2c3d4, 1);
 	expect_bad("it has no packets", 0);
 	bytes--;
@@ -297,9 +297,9 @@ static void bad_files(void **s)
 	one_packet();
 	block(9), put(0, 4), end_block();
 	file[block_at + 4] = 11;
-	expect_bad("a block's length is none", 1);
+	expect_bad("a block's length is invalid", 1);
 	file[block_at + 4] = 14;
-	expect_bad("a block's length is none", 1);
+	expect_bad("a block's length is invalid", 1);
 	for (unsigned i = 0; i < PCAP_INTERFACES_MAX; i++)
 		i ? interface(1, 0, 0, 0, 0) : one_packet();
 	interface(1, 0, 0, 0, 0);
