@@ -5,7 +5,7 @@
 #include "lib/mem.h"
 
 #define APPLICATION "Hayate pktgen"
-#define PASSED_MAX 256 /* records in a call, some microseconds */
+#define PASSED_MAX 256 /* records left out in a call: some microseconds */
 #define NO_LOG CAPTURE_LOGS_MAX
 
 enum stage { SECTION, INTERFACES, PACKETS, STATISTICS, END };
@@ -39,7 +39,7 @@ void capture_vector(struct capture_log *log, const struct plan_capture *what, co
 	count->received += n;
 	for (unsigned i = 0; i < n && is_wanted(what, count->kept); i++) {
 		uint16_t kept = v[i].len < what->size ? v[i].len : (uint16_t)what->size;
-		/* not whether this one fits: a short frame behind a long one would be kept */
+		/* room for the longest frame, so that no short one behind a long one is kept */
 		if (log->bytes - used < record_bytes(PLAN_FRAME_MAX)) {
 			count->no_room += n - i;
 			break;
@@ -51,7 +51,7 @@ void capture_vector(struct capture_log *log, const struct plan_capture *what, co
 	__atomic_store_n(&log->used, used, __ATOMIC_RELEASE);
 }
 
-/* The record at that place of the log; false: there is none. */
+/* Reads the record at offset `at` of the log; false: there is no valid one. */
 static bool record_at(const struct capture_file *f, unsigned log, uint64_t at,
                       struct capture_record *r)
 {
@@ -66,7 +66,7 @@ static bool record_at(const struct capture_file *f, unsigned log, uint64_t at,
 
 /* --- the file --- */
 
-/* pcapng numbers the interfaces of a section; those that are not captured are not in it. */
+/* The number of a port's pcapng interface. Only captured ports have one. */
 static uint32_t interface_of(const struct capture_file *f, unsigned port)
 {
 	uint32_t n = 0;
@@ -136,7 +136,7 @@ void capture_begin(struct capture_place *p)
 	memset(p, 0, sizeof *p);
 }
 
-/* False: every port has all that was asked of it. */
+/* False: every captured port has reached its limit. */
 static bool wants_more(const struct capture_file *f, const struct capture_place *p)
 {
 	for (unsigned port = 0; port < PLAN_PORTS_MAX; port++)
@@ -145,8 +145,8 @@ static bool wants_more(const struct capture_file *f, const struct capture_place 
 	return false;
 }
 
-/* The next record of the log that somebody wants. False: there is none, or *left, of those that
- * may be passed on the way, is 0. */
+/* Finds the log's next record of a port below its limit. Up to *left other records are skipped on
+ * the way and deducted from it. False: there is no such record, or *left is 0. */
 static bool wanted_record(const struct capture_file *f, struct capture_place *p, unsigned log,
                           unsigned *left, struct capture_record *r)
 {
@@ -159,8 +159,8 @@ static bool wanted_record(const struct capture_file *f, struct capture_place *p,
 	return false;
 }
 
-/* The oldest record that no log has given yet; of those of one time, that of the first log. False:
- * there are no packets any more. */
+/* Finds the oldest record that is not in the file yet; of records of one time, that of the first
+ * log. False: there are no more packets. True with p->log NO_LOG: not found yet. */
 static bool find_packet(const struct capture_file *f, struct capture_place *p)
 {
 	unsigned left = PASSED_MAX;
@@ -174,7 +174,7 @@ static bool find_packet(const struct capture_file *f, struct capture_place *p)
 		ns = r.ns;
 	}
 	if (left == 0)
-		p->log = NO_LOG; /* there may be older ones in the logs that were not looked at */
+		p->log = NO_LOG; /* the logs not yet examined may have older ones */
 	return left == 0 || p->log != NO_LOG;
 }
 

@@ -24,8 +24,8 @@ static uint64_t load(const uint64_t *word)
 	return __atomic_load_n(word, __ATOMIC_RELAXED);
 }
 
-/* The two words of the sum may be read on both sides of a carry: then they are 2^64 ns, 584 years,
- * apart from each other, and reading the high one again tells. */
+/* A carry between the reads of the two words would change the sum by 2^64 ns, which are 584 years.
+ * A second read of the high word detects it. */
 static struct wide load_sum(const struct wide *sum)
 {
 	struct wide copy;
@@ -41,7 +41,7 @@ void histogram_copy(struct histogram *to, const struct histogram *from)
 {
 	for (unsigned i = 0; i < HISTOGRAM_CELLS; i++)
 		to->cell[i] = load(&from->cell[i]);
-	/* behind the cells, so that they cover what is counted there */
+	/* after the cells, so that these three cover all samples in them */
 	to->sum = load_sum(&from->sum);
 	to->max = load(&from->max);
 	to->min = load(&from->min);
@@ -78,7 +78,7 @@ static uint64_t value_at(const struct histogram *h, uint64_t rank, uint64_t coun
 	while ((seen += h->cell[cell]) < rank)
 		cell++;
 	if (cell == HISTOGRAM_CELLS - 1)
-		return h->max; /* this cell has no end */
+		return h->max; /* the last cell has no upper bound */
 	uint64_t low = histogram_cell_low(cell), high = histogram_cell_high(cell);
 	uint64_t middle = low + (high - low) / 2;
 	middle = middle > h->max ? h->max : middle;
@@ -87,7 +87,7 @@ static uint64_t value_at(const struct histogram *h, uint64_t rank, uint64_t coun
 
 static uint64_t percentile_of(const struct histogram *h, uint64_t count, uint32_t ppm)
 {
-	/* rounded up, without the product of both */
+	/* rounded up; count * ppm might not fit */
 	uint64_t rank = count / 1000000 * ppm + (count % 1000000 * ppm + 999999) / 1000000;
 	return count == 0 ? 0 : value_at(h, rank, count);
 }

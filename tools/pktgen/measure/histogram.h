@@ -1,11 +1,11 @@
 /*
- * Histogram of times in nanoseconds, log-linear (as HDR histograms are): 64 cells to each doubling,
- * values below 128 in cells of their own. From it, all of the same samples: count, sum, least and
- * greatest value, exact; percentiles as the middle of a cell, so within 1/128 (0.8 %) of the sample
- * that has this rank, and never outside least and greatest.
+ * Histogram of times in nanoseconds, log-linear as HDR histograms: 64 cells to each doubling,
+ * values below 128 in cells of their own. Count, sum, minimum and maximum are exact. A percentile
+ * is the middle of a cell: within 1/128 (0.8 %) of the sample of that rank, and never below the
+ * minimum or above the maximum.
  *
- * Values from HISTOGRAM_LIMIT (137 s) on are in the last cell; sum and greatest value are exact for
- * them too.
+ * Values from HISTOGRAM_LIMIT (137 s) on are in the last cell. Sum and maximum are exact for them
+ * too.
  *
  * One core writes; others may copy at the same time (histogram_copy). Each word is read atomically,
  * but words may be a few samples apart. The count of a copy is the sum of its cells.
@@ -23,7 +23,7 @@
 #define HISTOGRAM_CELLS ((HISTOGRAM_LIMIT_LOG2 - HISTOGRAM_SUB_LOG2 + 1) * HISTOGRAM_SUB)
 
 struct histogram {
-	uint64_t min, max; /* min is UINT64_MAX as long as there is no sample */
+	uint64_t min, max; /* without samples UINT64_MAX and 0 */
 	struct wide sum;
 	uint64_t cell[HISTOGRAM_CELLS];
 };
@@ -58,12 +58,12 @@ static inline void histogram_add(struct histogram *h, uint64_t value)
 /* Adds the samples of `from`. */
 void histogram_merge(struct histogram *into, const struct histogram *from);
 
-/* Copies what another core may be writing. */
+/* Copies a histogram that another core may be writing. */
 void histogram_copy(struct histogram *to, const struct histogram *from);
 
 uint64_t histogram_count(const struct histogram *h);
 
-/* What is read from a histogram at once; all zero when it is empty. Nanoseconds; mean in ps. */
+/* A histogram in short; all zero if it is empty. Nanoseconds; mean in ps. */
 enum histogram_rank { P50, P90, P99, P99_9, P99_99, HISTOGRAM_RANKS };
 struct histogram_summary {
 	uint64_t count, min, max, mean_ps;
@@ -71,11 +71,11 @@ struct histogram_summary {
 };
 void histogram_summarize(const struct histogram *h, struct histogram_summary *out);
 
-/* The sample that ppm millionths of all do not exceed: of n sorted samples number
- * ceil(n * ppm / 10^6), the first for 0. 0 when there is none. */
+/* The value that ppm millionths of the samples do not exceed: number ceil(n * ppm / 10^6) of n
+ * sorted samples, the first one for ppm 0. 0 if there are no samples. */
 uint64_t histogram_percentile(const struct histogram *h, uint32_t ppm);
 
-/* Least and greatest value of a cell, for who draws them. */
+/* Least and greatest value of a cell. */
 uint64_t histogram_cell_low(unsigned cell);
 uint64_t histogram_cell_high(unsigned cell);
 

@@ -14,7 +14,7 @@
 
 /* Where things are in a test frame. */
 struct place {
-	unsigned ip, l4, stamp; /* offsets; stamp 0: this is none */
+	unsigned ip, l4, stamp; /* offsets; stamp 0: this is no test frame */
 	unsigned end;           /* of the IP packet */
 	uint8_t proto;
 	bool v6;
@@ -56,14 +56,14 @@ void judge_begin(struct judge *j, uint64_t now_ns)
 
 /* --- finding the stamp --- */
 
-/* Bytes before the payload; 0: no header of a test frame. */
+/* Bytes of the L4 header; 0: it is not that of a test frame; UINT32_MAX: there is none. */
 static unsigned l4_bytes(const uint8_t *l4, uint8_t proto, bool v6)
 {
 	if (proto == IP4_PROTO_UDP)
 		return UDP_HLEN;
 	if (proto == IP4_PROTO_TCP)
 		return l4[12] >> 4 < 5 ? 0 : (l4[12] >> 4) * 4u;
-	/* echo request and reply only: errors quote what they are about */
+	/* echo request and reply only: error messages quote another packet */
 	if (!v6 && proto == IP4_PROTO_ICMP)
 		return l4[0] == 8 || l4[0] == 0 ? ICMP_HLEN : 0;
 	if (v6 && proto == IP6_ICMP6)
@@ -101,7 +101,7 @@ static bool find6(const uint8_t *d, unsigned len, struct place *p)
 	return true;
 }
 
-/* Any frame; false when it has no room for a stamp. */
+/* Finds the stamp in any frame; false: the frame has no room for one. */
 static __attribute__((noinline)) bool find(const uint8_t *d, unsigned len, struct place *p)
 {
 	unsigned tags = 0, at = 12;
@@ -118,8 +118,7 @@ static __attribute__((noinline)) bool find(const uint8_t *d, unsigned len, struc
 	p->ip = at + 2;
 	if (!(type == ETH_TYPE_IP4 ? find4(d, len, p) : type == ETH_TYPE_IP6 && find6(d, len, p)))
 		return false;
-	/* the shortest stamp ends 18 bytes behind a header: those bytes of TCP's are there then
-	 * as well */
+	/* so l4_bytes may read the first STAMP_BYTES bytes of a TCP header */
 	if (p->end - p->l4 < STAMP_BYTES)
 		return false;
 	unsigned bytes = l4_bytes(d + p->l4, p->proto, p->v6);
@@ -127,7 +126,7 @@ static __attribute__((noinline)) bool find(const uint8_t *d, unsigned len, struc
 	return p->stamp != 0 && p->stamp + STAMP_BYTES <= p->end;
 }
 
-/* The frame of every day: IPv4 without options, not a fragment, UDP. Offset of its stamp, or 0. */
+/* The most frequent case: UDP in IPv4 without options, no fragment. Offset of its stamp, or 0. */
 static inline unsigned find_plain(const uint8_t *d, unsigned len)
 {
 	enum { AT = ETH_HLEN + IP4_HLEN + UDP_HLEN };
@@ -142,7 +141,7 @@ static inline unsigned find_plain(const uint8_t *d, unsigned len)
 	return plain && total >= AT + STAMP_BYTES - ETH_HLEN && total <= len - ETH_HLEN ? AT : 0;
 }
 
-/* The same of IPv6: UDP right behind the header. */
+/* The same for UDP directly behind the IPv6 header. */
 static inline unsigned find_plain6(const uint8_t *d, unsigned len)
 {
 	enum { AT = ETH_HLEN + IP6_HLEN + UDP_HLEN };
@@ -154,17 +153,18 @@ static inline unsigned find_plain6(const uint8_t *d, unsigned len)
 	return plain && bytes >= UDP_HLEN + STAMP_BYTES && bytes <= room ? AT : 0;
 }
 
-/* All nine words sum up to zero; they are not all zero, as the magic is not. */
+/* Do the stamp's nine words sum up to zero? Words that are all zero do, so the caller must check
+ * the magic. */
 static inline bool is_whole(const uint8_t *stamp)
 {
 	uint64_t a = raw64_load(stamp), b = raw64_load(stamp + 8);
 	uint64_t sum = (a >> 32) + (uint32_t)a + (b >> 32) + (uint32_t)b + raw16_load(stamp + 16);
-	/* 2^16 is 1 modulo 0xffff: ones' complement is what remains */
+	/* 2^16 is 1 modulo 0xffff, so the remainder is the ones' complement sum */
 	return sum % 0xffff == 0;
 }
 
-/* IPv4's header and, unless the card has done so, the checksum of UDP, TCP and ICMP (RFC 768, 9293,
- * 792, 4443). */
+/* Checks the IPv4 header checksum and, unless the card has done so, that of UDP, TCP or ICMP (RFC
+ * 768, 9293, 792, 4443). */
 static bool sums_are_right(const uint8_t *d, const struct place *p, bool l4_checked)
 {
 	const uint8_t *ip = d + p->ip, *l4 = d + p->l4;
@@ -178,7 +178,7 @@ static bool sums_are_right(const uint8_t *d, const struct place *p, bool l4_chec
 		if (be16_load(l4 + 4) != bytes)
 			return false;
 		if (!p->v6 && raw16_load(l4 + 6) == 0)
-			return true; /* its sender made none */
+			return true; /* no checksum */
 	}
 	if (p->v6)
 		sum = csum_pseudo6(ip + 8, ip + 24, p->proto, bytes);
@@ -193,23 +193,23 @@ static bool sums_are_right(const uint8_t *d, const struct place *p, bool l4_chec
 #define NO_RUN 0x100
 
 /*
- * Frames of one flow that came in succession, as they mostly do: what they change of flow and
- * result is written once, when the run ends, at the end of the vector at the latest. Frames of a
- * burst have the same time in their stamps, so `same` of them go into the histogram together.
+ * Successive frames of one flow, which is the most frequent case. What they change in flow and
+ * result is written once, at the end of the run or of the vector. Frames of a burst have the same
+ * time in their stamps, so `same` of them go into the histogram together.
  */
 struct run {
-	uint32_t key;        /* first four bytes of their stamps */
-	uint32_t latency;    /* of the last */
-	uint16_t port;       /* NO_RUN: none */
-	uint64_t next;       /* number of the one that would be next */
-	uint64_t first;
-	uint64_t same;       /* the last ones, of this latency */
+	uint32_t key;        /* first four bytes of the stamps: magic and flow */
+	uint32_t latency;    /* of the last frame */
+	uint16_t interface;  /* input interface; NO_RUN: there is no run */
+	uint64_t next;       /* number of the frame that extends the run */
+	uint64_t first;      /* number of the first frame */
+	uint64_t same;       /* last frames of this latency, not yet in the histogram */
 	uint64_t bytes;
 	uint64_t ipdv_sum_ns, ipdv_count;
 	struct judge_flow *flow;
 	struct judge_result *result;
 	/* of the vector */
-	uint32_t now, latency_max; /* above it: of another run, or from the future */
+	uint32_t now, latency_max; /* a frame above latency_max is stale or early */
 };
 
 static inline void run_same(struct run *r)
@@ -219,7 +219,7 @@ static inline void run_same(struct run *r)
 	r->same = 0;
 }
 
-/* Numbers first to next - 1 have come. */
+/* Marks the numbers first to next - 1 as received. */
 static void mark_seen(struct judge_flow *f, uint64_t first, uint64_t next)
 {
 	while (first != next) {
@@ -232,7 +232,7 @@ static void mark_seen(struct judge_flow *f, uint64_t first, uint64_t next)
 
 static void run_end(struct run *r)
 {
-	if (r->port == NO_RUN)
+	if (r->interface == NO_RUN)
 		return;
 	struct judge_result *to = r->result;
 	run_same(r);
@@ -243,10 +243,10 @@ static void run_end(struct run *r)
 	to->bytes += r->bytes;
 	to->ipdv_sum_ns = wide_add(to->ipdv_sum_ns, r->ipdv_sum_ns);
 	to->ipdv_count += r->ipdv_count;
-	r->port = NO_RUN;
+	r->interface = NO_RUN;
 }
 
-/* The next frame of the run. */
+/* Adds the next frame to the run. */
 static inline void run_extend(struct run *r, uint32_t latency, unsigned bytes)
 {
 	uint32_t was = r->latency;
@@ -261,24 +261,24 @@ static inline void run_extend(struct run *r, uint32_t latency, unsigned bytes)
 	r->next++;
 }
 
-/* Begins with frame flow->next, which is to extend it. */
-static void run_begin(struct run *r, uint32_t key, uint8_t port, struct judge_flow *f,
+/* Begins a run with frame flow->next, which the caller then adds by run_extend. */
+static void run_begin(struct run *r, uint32_t key, uint8_t interface, struct judge_flow *f,
                       struct judge_result *result, uint32_t latency)
 {
 	r->key = key;
-	r->port = port;
+	r->interface = interface;
 	r->first = r->next = f->next;
 	r->flow = f;
 	r->result = result;
 	r->same = r->bytes = r->ipdv_sum_ns = r->ipdv_count = 0;
 	r->latency = f->latency;
-	if (f->next == 0) { /* there is none before it to be compared with */
+	if (f->next == 0) { /* the first frame of the flow has no delay variation */
 		r->latency = latency;
 		r->ipdv_count--;
 	}
 }
 
-/* A frame that is in no run. */
+/* Counts a frame that is in no run. */
 static void count(struct judge_result *r, unsigned bytes, uint32_t latency)
 {
 	r->received++;
@@ -286,7 +286,7 @@ static void count(struct judge_result *r, unsigned bytes, uint32_t latency)
 	histogram_add(&r->latency, latency);
 }
 
-/* The window goes on to n, which came: the numbers between have not. */
+/* Moves the window up to n: marks the numbers from flow->next to n - 1 as not received. */
 static void skip_to(struct judge_flow *f, uint64_t n)
 {
 	if (n - f->next >= JUDGE_WINDOW)
@@ -304,7 +304,8 @@ static inline bool was_seen(struct judge_flow *f, uint64_t n)
 	return seen;
 }
 
-/* A number far ahead. True: the one before it was near, so both are believed. */
+/* n is far ahead of the flow. True: it is shortly above the strange number before it, so both are
+ * accepted, and that frame is counted here. */
 static bool confirm(struct judge_flow *f, struct judge_result *r, uint64_t n, unsigned bytes,
                     uint32_t latency)
 {
@@ -318,7 +319,7 @@ static bool confirm(struct judge_flow *f, struct judge_result *r, uint64_t n, un
 		count(r, f->strange_bytes, f->strange_latency);
 		return true;
 	}
-	/* the greatest number has none above it, so it cannot be right */
+	/* no number is above the greatest one, so none can confirm it */
 	f->strange = n == UINT64_MAX ? 0 : n;
 	f->strange_bytes = (uint16_t)bytes;
 	f->strange_latency = latency;
@@ -351,8 +352,8 @@ static void out_of_turn(struct judge_flow *f, struct judge_result *r, uint64_t n
 	count(r, bytes, latency);
 }
 
-/* A frame with a whole stamp of a flow of ours, that does not go on with the run: ends it, and may
- * begin another. */
+/* Judges a frame with a whole stamp, of a flow of the plan, that does not extend the run. Ends the
+ * run, and may begin another. */
 static __attribute__((noinline)) void judge_stamp(struct judge *j, struct run *run,
                                                   const struct pkt *p, const uint8_t *stamp)
 {
@@ -382,8 +383,8 @@ static __attribute__((noinline)) void judge_stamp(struct judge *j, struct run *r
 	}
 }
 
-/* Any frame, looked at from all sides. Offset of its stamp; 0: this is no test frame, or *whole is
- * false and it is counted as corrupted. */
+/* Examines any frame in full. Returns the offset of its stamp; 0: this is no test frame, or *whole
+ * is false and the frame was counted as corrupted. */
 static __attribute__((noinline)) unsigned look(struct judge *j, const struct pkt *p, bool *whole)
 {
 	struct place at;
@@ -411,9 +412,9 @@ static inline bool judge_frame(struct judge *j, struct run *run, const struct pk
 	if (at == 0)
 		at = find_plain6(p->data, p->len);
 	const uint8_t *stamp = p->data + at;
-	/* what is like the run's frames needs no other look */
+	/* a frame like those of the run needs no examination in full */
 	if (unlikely(at == 0 || verify || raw32_load(stamp) != run->key ||
-	             run->port != p->interface || !is_whole(stamp))) {
+	             run->interface != p->interface || !is_whole(stamp))) {
 		bool whole;
 		at = look(j, p, &whole);
 		if (at == 0)
@@ -422,7 +423,7 @@ static inline bool judge_frame(struct judge *j, struct run *run, const struct pk
 	}
 	uint32_t latency = run->now - raw32_load(stamp + offsetof(struct stamp, ns));
 	uint64_t number = raw64_load(stamp + offsetof(struct stamp, number));
-	if (likely(raw32_load(stamp) == run->key && run->port == p->interface &&
+	if (likely(raw32_load(stamp) == run->key && run->interface == p->interface &&
 	           number == run->next && latency <= run->latency_max))
 		run_extend(run, latency, p->len);
 	else
@@ -430,7 +431,7 @@ static inline bool judge_frame(struct judge *j, struct run *run, const struct pk
 	return true;
 }
 
-/* Latencies above this are of another run, or of a clock that goes before ours. */
+/* Latencies above this belong to frames of another run, or to a clock that is ahead of ours. */
 static uint32_t latency_max(const struct judge *j, uint64_t now_ns)
 {
 	uint64_t age = now_ns - j->start_ns, most = -JUDGE_AHEAD;
@@ -440,7 +441,7 @@ static uint32_t latency_max(const struct judge *j, uint64_t now_ns)
 unsigned judge_vector(struct judge *j, const struct pkt *v, unsigned n, uint64_t now_ns,
                       struct pkt *rest)
 {
-	struct run run = {.port = NO_RUN, .now = (uint32_t)now_ns,
+	struct run run = {.interface = NO_RUN, .now = (uint32_t)now_ns,
 	                  .latency_max = latency_max(j, now_ns)};
 	const bool verify = j->verify;
 	unsigned others = 0;
@@ -465,7 +466,7 @@ void judge_collect(struct judge_result *sum, const struct judge_result *from,
 		to[i] += __atomic_load_n(&word[i], __ATOMIC_RELAXED);
 	uint64_t its = __atomic_load_n(&from->reorder_max, __ATOMIC_RELAXED);
 	sum->reorder_max = its > most ? its : most;
-	/* 2^64 ns are 584 years of differences: the high word is still when it is read */
+	/* the sum needs 584 years to reach 2^64 ns, so the high word does not change meanwhile */
 	struct wide ipdv = {__atomic_load_n(&from->ipdv_sum_ns.high, __ATOMIC_RELAXED),
 	                    __atomic_load_n(&from->ipdv_sum_ns.low, __ATOMIC_RELAXED)};
 	sum->ipdv_sum_ns = wide_sum(sum->ipdv_sum_ns, ipdv);

@@ -67,7 +67,7 @@ static void set_rate(struct pace *p, uint64_t rate)
 	p->ns_scale = rate ? wide_div(scale, p->hz) / rate : 0;
 }
 
-/* The rate of a step: in its middle, where it is the mean. */
+/* The rate of a step: that of the slope in the middle of the step, which is the mean. */
 static uint64_t step_rate(const struct pace *p, uint32_t step)
 {
 	uint64_t at = 2 * (uint64_t)step + 1;
@@ -79,7 +79,7 @@ static uint64_t step_end(const struct pace *p, uint32_t step)
 	return p->start + wide_mul_div(p->ramp_ticks, step + 1, PACE_STEPS);
 }
 
-/* Slow rates are whole numbers with little room between them: all parts are made smaller. */
+/* Makes parts smaller: the steps of a slow ramp would differ too little as whole numbers. */
 static void scale_up(struct pace *p, uint64_t dearest)
 {
 	uint64_t fastest = p->rate_to > p->rate_from ? p->rate_to : p->rate_from;
@@ -104,7 +104,8 @@ static void ramp_start(struct pace *p, const struct plan_stream *s, const struct
 	set_rate(p, step_rate(p, 0));
 }
 
-/* A replay at so many thousandths of its speed, in numbers as small as will do, for ns_scale. */
+/* A replay at `speed` thousandths of its recorded speed. Common factors of ten are removed, because
+ * small numbers leave ns_scale more bits. */
 static void replay_start(struct pace *p, uint64_t speed, uint64_t hz)
 {
 	uint64_t per_tick = 1000000000 * speed, per_ns = hz * PLAN_SPEED_ONE;
@@ -135,7 +136,7 @@ void pace_start(struct pace *p, const struct plan_stream *s, const struct pace_r
 	p->owed_max = r->owed_max;
 	p->tolerance_ppm = r->tolerance_ppm;
 	p->step = PACE_STEPS;
-	/* of the stream's rate this flow has its share: its frames cost that much more */
+	/* this flow has its share of the stream's rate: its frames cost `senders` times as much */
 	p->unit = r->hz * r->senders * (p->by_bytes ? 8 : 1);
 	p->cost = cost_of(p, p->len_mean);
 	if (s->rate.unit == PLAN_RECORDED)
@@ -144,8 +145,7 @@ void pace_start(struct pace *p, const struct plan_stream *s, const struct pace_r
 		ramp_start(p, s, r);
 	else
 		set_rate(p, units(&s->rate, r->line_bps));
-	/* the senders before this one have their turn first; cost / senders is exact for equal
-	 * frames */
+	/* the senders before this one send first; cost / senders is exact for equal frames */
 	p->balance = -(pace_parts)(p->cost / r->senders) * r->sender * p->burst;
 }
 
@@ -154,7 +154,8 @@ static struct wide as_wide(unsigned __int128 n)
 	return (struct wide){(uint64_t)(n >> 64), (uint64_t)n};
 }
 
-/* More is owed than may be: whole frames are given up; of a replay the time. */
+/* The flow owes more than it may: forgives whole frames. A replay keeps its frames and loses the
+ * time. */
 static COLD void forgive(struct pace *p)
 {
 	unsigned __int128 owed = (unsigned __int128)(p->balance + p->after);
@@ -175,7 +176,7 @@ static COLD void forgive(struct pace *p)
 		p->result.worst_lag_ns = lag_ns;
 }
 
-/* Pays for the time up to now, or to the end. */
+/* Adds the parts for the time up to now, or to the end. */
 static void pay(struct pace *p, uint64_t now)
 {
 	uint64_t late = now > p->end ? now - p->end : 0;
@@ -194,7 +195,7 @@ static void pay(struct pace *p, uint64_t now)
 		forgive(p);
 }
 
-/* Frames of several lengths, or in bursts. */
+/* pace_due for frames of several lengths, or in bursts. */
 static unsigned due_each(const struct pace *p, const uint16_t *len, unsigned max)
 {
 	pace_parts balance = p->balance;
@@ -234,8 +235,8 @@ static inline uint64_t parts_to_ns(const struct pace *p, pace_parts parts)
 	return (uint64_t)((unsigned __int128)parts * p->ns_scale >> NS_SHIFT);
 }
 
-/* Of the frames of one call. Their sum, least and greatest are made up here and written once: at
- * 148.8 million frames a second there are 17 cycles for a frame. */
+/* The errors of the frames of one call, in ns. They are collected here and written once: at 148.8
+ * million frames a second there are 17 cycles for a frame. */
 struct errors {
 	uint64_t sum, min, max;
 };
@@ -251,7 +252,7 @@ static inline void note_error(struct pace *p, struct errors *e, pace_parts lag)
 	e->max = ns > e->max ? ns : e->max;
 }
 
-/* One by one, all of the same length. */
+/* Frames of one length, not in bursts. */
 static void sent_even(struct pace *p, struct errors *e, unsigned n)
 {
 	pace_parts lag = p->balance;
@@ -275,7 +276,7 @@ static void sent_each(struct pace *p, struct errors *e, const uint16_t *len, uns
 	}
 }
 
-/* Of n frames that went, with these errors. */
+/* Counts n sent frames with these errors. */
 static inline void book(struct pace *p, const struct errors *e, unsigned n)
 {
 	struct histogram *h = &p->result.error;

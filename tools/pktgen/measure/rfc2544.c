@@ -5,7 +5,8 @@
 #define LATENCY_REPEATS 20 /* RFC 2544 26.2 */
 #define BURST_REPEATS 50   /* 26.4 */
 #define BURST_EXACT 1024
-/* Trials of a search for a burst: the first one begins at 2 s of frames, 28 halves at 100 Gbit/s */
+/* Trials of a search for a burst. The first search begins at 2 s of frames: 28 halvings at 100
+ * Gbit/s. */
 #define BURST_FIRST 40
 #define BURST_AGAIN 16
 
@@ -31,7 +32,7 @@ static uint32_t repeats_of(const struct plan_rfc2544 *p, enum plan_test test)
 	return test == PLAN_LATENCY ? LATENCY_REPEATS : BURST_REPEATS;
 }
 
-/* Rates of the search: number 0 is rate_min, the last rate_max. */
+/* The rates of the search are numbered: 0 is rate_min, the last is rate_max. */
 static uint64_t last_step(const struct plan_rfc2544 *p)
 {
 	uint64_t step = p->resolution ? p->resolution : 1, span = p->rate_max - p->rate_min;
@@ -65,8 +66,7 @@ uint32_t rfc2544_trials_max(const struct plan_rfc2544 *p)
 		each += RFC2544_FULL / RFC2544_LOSS_STEP + 1;
 	if (p->tests & 1u << PLAN_BACK_TO_BACK)
 		each += BURST_FIRST + BURST_AGAIN * repeats_of(p, PLAN_BACK_TO_BACK);
-	/* half of them may have to be made again and again; that all have is no affair of a
-	 * bound */
+	/* room for RFC2544_ATTEMPTS of every other trial; beyond it TRIAL_ROOM ends the tests */
 	return p->sizes * (2 * each + RFC2544_ATTEMPTS);
 }
 
@@ -114,7 +114,7 @@ static void search_burst(struct rfc2544 *s, uint64_t hint)
 	s->step = hint / 16 ? hint / 16 : 1;
 }
 
-/* Begins the present test with the present size; false when there is nothing to be done for it. */
+/* Begins the present test with the present size; false: it needs no trial. */
 static bool begin_size(struct rfc2544 *s)
 {
 	struct rfc2544_outcome *o = current(s);
@@ -183,13 +183,13 @@ void rfc2544_begin(struct rfc2544 *s, const struct plan_rfc2544 *plan, uint64_t 
 
 /* --- the next trial --- */
 
-/* Between what passes and what does not; the end of a search of rates is seen in done. */
+/* The rate between the bounds. done_throughput ends the search. */
 static uint64_t next_step(const struct rfc2544 *s)
 {
 	uint64_t last = last_step(&s->plan);
 	if (!s->has_high)
 		return last;
-	/* without a rate that passes, the one below rate_min stands for it */
+	/* no rate has passed yet: halve the way to rate_min */
 	return s->has_low ? s->low + (s->high - s->low) / 2 : s->high / 2;
 }
 
@@ -243,7 +243,7 @@ bool rfc2544_next(struct rfc2544 *s, struct trial *out)
 	return true;
 }
 
-/* --- what came of it --- */
+/* --- the result of a trial --- */
 
 static bool passes(const struct rfc2544 *s, const struct trial_result *r)
 {
@@ -252,14 +252,14 @@ static bool passes(const struct rfc2544 *s, const struct trial_result *r)
 	return lost.high < may.high || (lost.high == may.high && lost.low <= may.low);
 }
 
-/* What a search has found: where the generator could do no more, it is a bound. */
+/* The search is over. If the generator could not send more, its result is a lower bound. */
 static void found(struct rfc2544 *s)
 {
 	current(s)->bounded = s->high_flaw != TRIAL_VALID;
 	finish(s, RFC2544_DONE, s->high_flaw);
 }
 
-/* flaw: a rate that does not pass because nobody could tell. */
+/* flaw: why all trials at this rate were invalid, so that it does not pass; or TRIAL_VALID. */
 static void done_throughput(struct rfc2544 *s, bool passed, enum trial_flaw flaw)
 {
 	struct rfc2544_outcome *o = current(s);
@@ -288,7 +288,7 @@ static void done_latency(struct rfc2544 *s)
 		s->repeat++;
 }
 
-/* Two trials in succession without any loss end it (26.3), whatever loss_ppm says. */
+/* Two trials in succession without any loss end the test (26.3), whatever loss_ppm says. */
 static void done_loss(struct rfc2544 *s, bool clean)
 {
 	uint64_t least = s->plan.rate_min + RFC2544_LOSS_STEP;
@@ -326,7 +326,7 @@ static void done_burst(struct rfc2544 *s, bool passed, enum trial_flaw flaw)
 		s->has_high = true;
 		s->high = burst;
 		s->high_flaw = flaw;
-		if (burst == 1) /* no burst at all is the one that passes */
+		if (burst == 1) /* then the longest burst that passes has 0 frames */
 			s->has_low = true;
 	}
 	s->step *= 2;
@@ -337,8 +337,8 @@ static void done_burst(struct rfc2544 *s, bool passed, enum trial_flaw flaw)
 		end_burst(s, s->low);
 }
 
-/* An invalid trial is made again. After too many of them there is no result, but where the
- * generator fell behind there may be one at less. */
+/* Repeats an invalid trial. After RFC2544_ATTEMPTS of them frame loss goes on with the next rate,
+ * and a search goes on below if the generator fell behind. Otherwise there is no result. */
 static void done_invalid(struct rfc2544 *s, enum trial_flaw flaw)
 {
 	if (flaw != TRIAL_STOPPED && s->attempt < RFC2544_ATTEMPTS) {
@@ -395,8 +395,9 @@ static bool is_timed(const struct trial_result *r)
 	return r->flaw == TRIAL_VALID && r->latency.count > 0;
 }
 
-/* The median of one word of the timed trials [first, end): the lower of two in the middle. Found by
- * counting, as there is no memory for a sorted list; there are some tens of trials. */
+/* The median of one value of the timed trials [first, end): the lower of two in the middle. It is
+ * found by counting, because there is no memory for a sorted list. There are some tens of
+ * trials. */
 static uint64_t median(const struct rfc2544 *s, const struct rfc2544_outcome *o, uint32_t timed,
                        value_of *value, unsigned which)
 {

@@ -1,8 +1,7 @@
 /*
- * The four tests of RFC 2544 that a generator can make by itself, as one state machine:
- * rfc2544_next chooses the next trial, the caller runs it, rfc2544_done takes its counts. The
- * machine knows no time and no device. Every trial is kept, valid or not; every result names the
- * trials that it was made of.
+ * The four tests of RFC 2544 that a generator can run by itself, as one state machine: rfc2544_next
+ * chooses the next trial, the caller runs it, rfc2544_done takes its counts. The machine uses no
+ * clock and no device. It keeps every trial, valid or not, and every result names its trials.
  *
  *     test (section)       next trial                                ends
  *     throughput (26.1)    at rate_max; then binary search on the    at two neighbouring rates, of
@@ -13,28 +12,27 @@
  *     back-to-back (26.4)  a burst at line rate: first 2 s, later    after `repeats`, or when a
  *                          what the last search found; longer or     burst of 2 s passes
  *                          shorter by doubled steps, then halves
- *     any                  the same again                            RFC2544_ATTEMPTS invalid
+ *     any, trial invalid   the same trial again                      after RFC2544_ATTEMPTS
  *
- * Tests run in the order of the sections, each with all frame sizes. A throughput trial passes when
- * no more than loss_ppm of its frames are missing, a burst when none is. A device that loses at a
- * rate is assumed to lose at all higher rates, as in any binary search.
+ * Tests run in the order of the sections, each with all frame sizes. A throughput trial passes if
+ * at most loss_ppm millionths of its frames are lost, a burst if none is. A device that loses
+ * frames at a rate is assumed to lose frames at all higher rates, as in any binary search.
  *
  * Where this differs from the RFC:
  *
- * 26.2: every frame is tagged and timed, not one after a minute, so that there are percentiles.
- * They are summed up over the repeats as in RFC 8219 7.2: typical latency is the median of the
- * trials' medians, worst case latency that of their 99.9 percentiles. A trial is as long as those
- * of 26.1, which is for the script to say (the RFC wants 120 s). Without throughput there is no
- * latency.
+ * 26.2: every frame is stamped and timed, not only one after a minute, so there are percentiles.
+ * Repeats are combined as in RFC 8219 7.2: typical latency is the median of the trials' medians,
+ * worst case latency the median of their 99.9 percentiles. The script sets the length of a trial,
+ * the same as in 26.1 (the RFC asks for 120 s). Without a throughput there is no latency trial.
  *
- * 26.1, 26.4: if the generator falls behind three times, the search goes on below. Its result is
- * then a lower bound and is reported as one.
+ * 26.1, 26.4: if the generator falls behind in RFC2544_ATTEMPTS trials, the search goes on below.
+ * Its result is then a lower bound and is reported as one.
  *
- * 26.3: a rate at which no trial is valid is a gap of the curve, not the end of the test.
+ * 26.3: a rate at which no trial is valid is a gap of the curve and does not end the test.
  *
- * 26.4: bursts are searched to one frame up to 1024, above to a thousandth. A burst is at most
- * 2 s, the least length of a trial there; a device that passes it is not asked again (RFC 9004:
- * where throughput is line rate there is no longest burst).
+ * 26.4: the search is exact to one frame up to 1024 frames, and to a 1024th above. A burst lasts
+ * 2 s at most, the shortest trial of 26.4. If it passes, it is not repeated (RFC 9004: if
+ * throughput is line rate, there is no longest burst).
  *
  * Missing: 26.5 and 26.6 (system recovery, reset), which need an operator at the device; bursts of
  * frames (21) and the traffic of section 11 (filters, routing updates).
@@ -55,21 +53,21 @@ struct trial {
 	uint16_t size;        /* bytes of the frames, without FCS */
 	uint32_t rate;        /* of each port's line rate, in 1/1000 per cent */
 	uint64_t frames;      /* of all streams together; 0: as many as fit the duration */
-	uint64_t duration_ns; /* 0: until the frames have gone */
+	uint64_t duration_ns; /* 0: until the frames are sent */
 	uint64_t settle_ns;
-	uint32_t repeat;  /* from 1; of the tests that have repeats */
+	uint32_t repeat;  /* from 1, in tests that have repeats */
 	uint32_t attempt; /* from 1 */
 };
 
 /* Why a trial says nothing about the device under test. */
 enum trial_flaw {
 	TRIAL_VALID,
-	TRIAL_BEHIND,     /* the generator fell behind what it was to send */
+	TRIAL_BEHIND,     /* the generator did not keep the rate */
 	TRIAL_LINK,       /* a link was down, at its beginning or in between */
-	TRIAL_FAULT,      /* a core of the generator was started anew */
+	TRIAL_FAULT,      /* a core of the generator was restarted */
 	TRIAL_NOTHING,    /* nothing was sent */
 	TRIAL_STOPPED,    /* by the user */
-	TRIAL_IMPOSSIBLE, /* it could not even begin, nor could the next: report.h has the reason */
+	TRIAL_IMPOSSIBLE, /* neither it nor a later one could begin; report.h has the reason */
 	TRIAL_ROOM,       /* there is no memory for more trials */
 	TRIAL_FLAWS
 };
@@ -94,26 +92,26 @@ enum rfc2544_status {
 	RFC2544_NOT_ASKED,
 	RFC2544_OPEN,
 	RFC2544_DONE,
-	RFC2544_NOTHING_PASSED,  /* throughput: loss at the lowest rate as well */
-	RFC2544_NO_THROUGHPUT,   /* latency: at what rate? */
+	RFC2544_NOTHING_PASSED,  /* throughput: too much loss at the lowest rate too */
+	RFC2544_NO_THROUGHPUT,   /* latency: there is no throughput, so no rate for a trial */
 	RFC2544_NOT_MEASURABLE,  /* `flaw` says why */
 };
 
-/* One test with one frame size. Trials of it are [first, end) of rfc2544.trial. */
+/* One test with one frame size. Its trials are [first, end) of rfc2544.trial. */
 struct rfc2544_outcome {
 	enum rfc2544_status status;
 	enum trial_flaw flaw;
 	uint32_t first, end;
-	bool bounded;         /* there may be more: a burst of 2 s passed, or, with flaw
+	bool bounded;         /* the result is a lower bound: a burst of 2 s passed, or, with flaw
 	                         TRIAL_BEHIND, the generator could not send more */
 	uint32_t repeats;     /* done */
-	/* throughput: 1/1000 per cent, and the trial that passed; latency: the rate of it */
+	/* throughput: in 1/1000 per cent, and the trial that passed; latency: the same rate */
 	uint32_t rate, trial;
 	/* back-to-back: bursts of all repeats */
 	uint64_t burst_min, burst_max, burst_sum;
 };
 
-/* Latency of one size: of its valid trials. Nanoseconds; means in ps. */
+/* Latency of one size, over its valid trials. Nanoseconds; means in ps. */
 struct rfc2544_latency {
 	uint32_t trials;
 	uint64_t min, max;              /* of all */
@@ -128,9 +126,9 @@ struct rfc2544 {
 	uint64_t line_bps; /* of all sending ports together */
 	struct rfc2544_trial *trial;
 	uint32_t trials, room;
-	bool running;      /* next has given a trial that done has not had */
+	bool running;      /* rfc2544_next has chosen a trial, rfc2544_done is next */
 	bool over;
-	/* where we are */
+	/* the present test */
 	enum plan_test test;
 	uint32_t size;     /* index of plan.size */
 	uint32_t attempt, repeat;
@@ -143,21 +141,23 @@ struct rfc2544 {
 	struct rfc2544_outcome outcome[PLAN_TESTS][PLAN_SIZES_MAX];
 };
 
-/* Trials that a plan may need, for the memory that rfc2544_begin is given. */
+/* Trials for which rfc2544_begin should have room. */
 uint32_t rfc2544_trials_max(const struct plan_rfc2544 *plan);
 
 void rfc2544_begin(struct rfc2544 *s, const struct plan_rfc2544 *plan, uint64_t line_bps,
                    struct rfc2544_trial *trials, uint32_t room);
 
-/* False: all is done. Otherwise rfc2544_done is next. */
+/* rfc2544_next puts the next trial into *out; false: all tests are over. After each trial the
+ * caller gives its result to rfc2544_done. */
 bool rfc2544_next(struct rfc2544 *s, struct trial *out);
 void rfc2544_done(struct rfc2544 *s, const struct trial_result *result);
 
-/* No more trials: what is open is not measurable, because of `flaw`. A running one is given up. */
+/* Ends all tests: open outcomes become not measurable because of `flaw`, and a running trial is
+ * discarded. */
 void rfc2544_stop(struct rfc2544 *s, enum trial_flaw flaw);
 
-/* What the search that is under way has found so far: the highest rate (1/1000 per cent), or the
- * longest burst, that passed, and the lowest or shortest that did not. */
+/* The bounds that the present search has found: the highest rate (1/1000 per cent), or the longest
+ * burst, that passed, and the lowest or shortest that did not. */
 struct rfc2544_bounds {
 	bool has_low, has_high;
 	uint64_t low, high;
@@ -174,7 +174,7 @@ uint64_t rfc2544_fps(const struct rfc2544 *s, unsigned size, uint32_t rate);
 uint64_t rfc2544_l1_bps(const struct rfc2544 *s, uint32_t rate);
 uint64_t rfc2544_l2_bps(const struct rfc2544 *s, unsigned size, uint32_t rate);
 
-/* Sums up the latency trials of size number i of the plan; trials 0 when there are none. */
+/* Combines the latency trials of size number i of the plan; out->trials is 0 if there are none. */
 void rfc2544_latency(const struct rfc2544 *s, unsigned i, struct rfc2544_latency *out);
 
 #endif
