@@ -131,7 +131,7 @@ stream a
     machine = generator(make_router, tmp_path, text, config, ports=CABLE)
     said = machine.command("start 4", timeout_s=60)
     sent, timed, error = map(int, re.search(
-        r"eth0 to eth1 sent (\d+), timed by the cards (\d+), clocks compared to (\d+) ns",
+        r"eth0 to eth1 sent (\d+), timed by the cards (\d+), clock error at most (\d+) ns",
         said).groups())
     assert sent > 5 and timed >= sent * 0.9, said
     probe = report(machine)["run"]["probe"]

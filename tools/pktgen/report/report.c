@@ -5,7 +5,7 @@
 
 typedef unsigned long long ull;
 
-/* --- what all writers share --- */
+/* --- shared by all writers --- */
 
 void report_flush(struct report_out *o)
 {
@@ -26,7 +26,7 @@ void report_bytes(struct report_out *o, const char *text, size_t len)
 	o->used += (unsigned)len;
 }
 
-/* What is longer than the half of the buffer is cut; nothing here is. */
+/* Cuts a text longer than half the buffer; no caller writes such a text. */
 void report_put(struct report_out *o, const char *format, ...)
 {
 	char line[sizeof o->buf / 2];
@@ -79,7 +79,7 @@ const char *report_bound(const struct rfc2544_outcome *o)
 {
 	if (!o->bounded)
 		return "";
-	return o->flaw ? trial_flaw_text(o->flaw) : "2 s at line rate pass";
+	return o->flaw ? trial_flaw_text(o->flaw) : "a burst of 2 s passes";
 }
 
 uint64_t report_rate(uint64_t count, uint64_t ns)
@@ -99,7 +99,7 @@ uint64_t report_l1_bytes(const struct report_stream *s)
 
 /* --- text --- */
 
-/* Right in a column; of numbers with decimals. */
+/* A number with decimals, right-aligned in a column. */
 static void cell(struct report_out *o, int width, uint64_t value, unsigned decimals)
 {
 	char text[REPORT_NUMBER];
@@ -122,8 +122,7 @@ static void mega_bits(struct report_out *o, uint64_t bps)
 	cell(o, 12, (bps + 500) / 1000, 3);
 }
 
-/* Hundred times lost / sent, in 1/10000: four decimals of a per cent. Never 0 when something is
- * lost. */
+/* The loss in 1/10000 of a per cent, at least 1 if any frame is lost. */
 static uint64_t loss_of(uint64_t lost, uint64_t sent)
 {
 	uint64_t loss = sent ? wide_mul_div(lost, 1000000, sent) : 0;
@@ -134,7 +133,7 @@ static void text_head(struct report_out *o, const struct report *r)
 {
 	char mac[FMT_MAC_MAX], s[REPORT_NUMBER];
 	report_put(o, "pktgen of Hayate %s, %s\n%s\n", r->version, r->started, r->machine);
-	report_put(o, "valid if nobody was behind by more than %s ms\n",
+	report_put(o, "valid if no stream fell behind by more than %s ms\n",
 	           report_fixed(s, r->catch_up_ns / 1000, 3));
 	for (unsigned i = 0; i < r->ports; i++) {
 		const struct report_port *p = &r->port[i];
@@ -142,7 +141,7 @@ static void text_head(struct report_out *o, const struct report *r)
 		if (p->bps)
 			mega_bits(o, p->bps);
 		report_put(o, "%s  %s\n", p->bps ? " Mbit/s" : "  no line rate",
-		           p->card_stamps ? "stamps by software, of probes by the card"
+		           p->card_stamps ? "stamps by software; probes are timed by the card"
 		                          : "stamps by software");
 	}
 }
@@ -230,9 +229,9 @@ void report_text_stream(const struct report_stream *s, report_write *write, void
 
 static void text_probe(struct report_out *o, const struct report_probe *p)
 {
-	report_put(o, "probe: eth%u to eth%u sent %llu, timed by the cards %llu, clocks compared to "
-	           "%llu ns\n", p->port, p->port_in, (ull)p->sent, (ull)histogram_count(p->latency),
-	           (ull)p->clock_error_ns);
+	report_put(o, "probe: eth%u to eth%u sent %llu, timed by the cards %llu, clock error at "
+	           "most %llu ns\n", p->port, p->port_in, (ull)p->sent,
+	           (ull)histogram_count(p->latency), (ull)p->clock_error_ns);
 	text_summary(o, "latency", p->latency);
 }
 
@@ -253,7 +252,8 @@ static void text_run(struct report_out *o, const struct report *r)
 		text_probe(o, r->probe);
 }
 
-/* The columns that every test begins with. True: there is a result to be written. */
+/* The first columns of each test. True: the caller writes the result. False: there is none, and
+ * the reason was written. */
 static bool text_outcome(struct report_out *o, const struct rfc2544 *m, enum plan_test test,
                          unsigned i)
 {

@@ -1,10 +1,10 @@
 /*
  * The results of a run or of the tests of RFC 2544 in three forms: text with aligned tables, JSON
- * (docs/pktgen.md), and one HTML page that holds the JSON, draws its plots from it and loads
+ * (docs/pktgen.md), and one HTML page that contains the JSON, draws its plots from it and loads
  * nothing else. Each form is written in pieces to a function, so no buffer holds the whole.
  *
- * Frame sizes are said with FCS here. A figure of RFC 2544 names the trials that it was made of,
- * and all trials are listed with what was counted in them.
+ * Reported frame sizes include the FCS. Each result of RFC 2544 names its trials, and all trials
+ * are listed with their counts.
  */
 #ifndef PKTGEN_REPORT_REPORT_H
 #define PKTGEN_REPORT_REPORT_H
@@ -17,16 +17,16 @@ struct report_port {
 	const char *name, *driver;
 	uint8_t mac[6];
 	uint64_t bps;            /* line rate; 0: it has none */
-	bool card_stamps;        /* the card times probes; of the streams' frames software does */
+	bool card_stamps;        /* the card times probes; software times the frames of streams */
 };
 
-/* One stream of a run, of all its cores together. */
+/* One stream of a run, summed over its cores. */
 struct report_stream {
 	const char *name;
-	uint8_t port, port_in;   /* port_in PLAN_PORT_NONE: anywhere */
-	bool stamped;            /* else nothing of it is judged */
+	uint8_t port, port_in;   /* port_in PLAN_PORT_NONE: any port */
+	bool stamped;            /* false: its received frames are not judged */
 	bool paced;
-	uint64_t card_bps;       /* L2, kept by the card's rate limiter; 0: not so */
+	uint64_t card_bps;       /* L2, of the card's rate limiter; 0: the cores pace the stream */
 	uint64_t sent, sent_bytes; /* without FCS */
 	uint64_t elapsed_ns;       /* from its first burst to its last */
 	const struct judge_result *in;
@@ -37,8 +37,8 @@ struct report_stream {
 struct report_probe {
 	uint8_t port, port_in;
 	uint64_t sent;
-	uint64_t clock_error_ns; /* the most that the ports' clocks were compared wrong */
-	const struct histogram *latency; /* of those that were timed */
+	uint64_t clock_error_ns; /* largest error of a comparison of the ports' clocks */
+	const struct histogram *latency; /* of the timed frames */
 };
 
 struct report {
@@ -46,17 +46,17 @@ struct report {
 	const char *machine;     /* processor, hypervisor, ... one line */
 	const char *started;     /* when, as text */
 	const char *script;      /* the script's text */
-	uint64_t catch_up_ns;    /* who was behind by more was invalid */
+	uint64_t catch_up_ns;    /* a run is invalid if a stream fell behind by more */
 	const struct report_port *port;
 	unsigned ports;
-	/* a run; streams 0: there is none */
+	/* a run; streams 0: none, or it could not start (`error`) */
 	const struct report_stream *stream;
 	unsigned streams;
 	const struct report_probe *probe; /* NULL: none were sent */
 	uint64_t elapsed_ns;
 	enum trial_flaw flaw;
 	const struct rfc2544 *rfc2544; /* NULL: none */
-	const char *error;       /* why the run or the tests could not be made; "": they could */
+	const char *error;       /* why the run or the tests failed; "": they did not */
 };
 
 typedef void report_write(void *ctx, const char *text, size_t len);

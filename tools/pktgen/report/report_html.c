@@ -1,4 +1,4 @@
-/* The report as a page: report.html, in the image as it is, with the JSON where it says so. */
+/* The report as a page: report.html, which the image contains, with the JSON in place of @JSON@. */
 #include "lib/mem.h"
 #include "tools/pktgen/report/report_out.h"
 

@@ -1,5 +1,5 @@
-/* The report as JSON: docs/pktgen.md has the members. Numbers are whole, but per cents and means,
- * which have three decimals; times are ns, sizes bytes with FCS. */
+/* The report as JSON, with the members in docs/pktgen.md. Percentages and means have three
+ * decimals, other numbers are integers. Times are in ns. Frame sizes are bytes with FCS. */
 #include "lib/mem.h"
 #include "tools/pktgen/report/report_out.h"
 
@@ -34,7 +34,7 @@ static void boolean(struct report_out *o, const char *what, bool value)
 	report_put(o, ",\"%s\":%s", what, value ? "true" : "false");
 }
 
-/* null, or the reason. */
+/* The reason; null if there is none. */
 static void reason(struct report_out *o, const char *what, const char *why)
 {
 	name(o, what);
@@ -50,7 +50,7 @@ static void flaw(struct report_out *o, enum trial_flaw why)
 	reason(o, "why", why == TRIAL_VALID ? "" : trial_flaw_text(why));
 }
 
-/* Of one of several: a comma before all but the first. */
+/* Begins an item of a list. Each item but the first follows a comma. */
 static void open_item(struct report_out *o, bool first)
 {
 	report_put(o, "%s{", first ? "" : ",\n");
@@ -181,7 +181,7 @@ static void run(struct report_out *o, const struct report *r)
 
 /* --- RFC 2544 --- */
 
-/* What every result begins with. Trials are counted from 1; both ends belong to it. */
+/* The first members of each result. "trials" has its first and its last trial, counted from 1. */
 static void outcome(struct report_out *o, const struct rfc2544 *m, enum plan_test test, unsigned i)
 {
 	const struct rfc2544_outcome *c = &m->outcome[test][i];

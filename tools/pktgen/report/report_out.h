@@ -1,4 +1,4 @@
-/* What the reports' writers share: text in pieces, fixed-point numbers, names. */
+/* Shared by the writers of reports: text in pieces, fixed-point numbers, names. */
 #ifndef PKTGEN_REPORT_REPORT_OUT_H
 #define PKTGEN_REPORT_REPORT_OUT_H
 
@@ -22,22 +22,23 @@ char *report_fixed(char buf[REPORT_NUMBER], uint64_t value, unsigned decimals);
 
 const char *report_test(enum plan_test test);
 const char *report_status(enum rfc2544_status status);
-const char *report_bound(const struct rfc2544_outcome *o); /* why it is a lower bound; "" */
+/* Why the outcome is a lower bound; "": it is not one. */
+const char *report_bound(const struct rfc2544_outcome *o);
 
-/* count * 10^9 / ns: a second. 0 when no time passed. */
+/* count * 10^9 / ns, a rate per second; 0 if ns is 0. */
 uint64_t report_rate(uint64_t count, uint64_t ns);
 
-/* What it has sent: frames with FCS; on the wire, with preamble and gap. */
+/* Bytes sent: L2 is frames with FCS, L1 adds preamble and gap. */
 uint64_t report_l2_bytes(const struct report_stream *s);
 uint64_t report_l1_bytes(const struct report_stream *s);
 
-/* Of a run; one that could not be made has no streams, but says why. */
+/* Is this the report of a run? A run that could not start has no streams, but an error. */
 static inline bool report_has_run(const struct report *r)
 {
 	return r->streams || (*r->error && !r->rfc2544);
 }
 
-/* JSON of it all. */
+/* The whole report as JSON. The caller flushes. */
 void report_json_to(struct report_out *o, const struct report *r);
 
 #endif

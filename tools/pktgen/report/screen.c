@@ -8,8 +8,8 @@ typedef unsigned long long ull;
 
 #define SHORT 12 /* bytes of a short number */
 
-/* `figures` digits of value / one, 3 or 4, and the unit: "1.23us", "12.34M"; all that stand before
- * the point when these are more. */
+/* value / one with `figures` digits (3 or 4) and the unit: "1.23us", "12.34M". If more digits stand
+ * before the point, all of these are written. */
 static char *digits(char buf[SHORT], uint64_t value, uint64_t one, unsigned figures,
                     const char *unit)
 {
@@ -23,7 +23,7 @@ static char *digits(char buf[SHORT], uint64_t value, uint64_t one, unsigned figu
 	return buf;
 }
 
-/* Six characters, if below 10^18: "999999", "1.23M". */
+/* At most six characters if n is below 10^17: "999999", "1.23M". */
 static char *count(char buf[SHORT], uint64_t n)
 {
 	if (n < 1000000)
@@ -34,7 +34,7 @@ static char *count(char buf[SHORT], uint64_t n)
 	                         : digits(buf, n, 1000000000000, 3, "T");
 }
 
-/* Of frames or bits a second: "440", "20.00k", "14.88M". */
+/* A rate in frames or bits a second: "440", "20.00k", "14.88M". */
 static char *rate(char buf[SHORT], uint64_t n)
 {
 	if (n < 1000)
@@ -60,7 +60,7 @@ uint64_t screen_left_ns(const struct screen_progress *p)
 	return wide_mul_div(p->elapsed_ns, 1000 - p->permille, p->permille);
 }
 
-/* "  12.3 s   20 %  49 s left": what a line and a screen begin with. */
+/* The beginning of a line and of a screen: "  12.3 s   20 %  49 s left". */
 static void add_progress(struct fmt_buf *l, const struct screen_progress *p)
 {
 	fmt_put(l, "%4llu.%llu s", (ull)(p->elapsed_ns / 1000000000),
