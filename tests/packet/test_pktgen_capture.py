@@ -208,12 +208,12 @@ def test_a_ring_that_nobody_empties(make):
     assert len(g.take_all(0)) == 5
     g.command("room 0 0")
     g.send(0, arp_request(A, ROUTER[0].ip))
-    for wait, why in ((4 * SECOND, "other frames of ours have been in its port's ring for 3 s, and "
-                       "the device takes none: start it again when it does"),
+    for wait, why in ((4 * SECOND, "earlier frames have been in its port's transmit ring for 3 s, "
+                       "because the device sends none: start again when it does"),
                       (SECOND, "stopped")):
         start(g)
         g.time(wait)
-        assert "stream a: other" not in g.text or wait > SECOND
+        assert "stream a: earlier" not in g.text or wait > SECOND
         g.key("\x03")
         g.time(SECOND)
         assert why in g.text and "sent 5 frames" in g.text

@@ -97,7 +97,7 @@ def test_replay_beside_other_streams(make):
 def test_replay_refused(make):
     """A bad file, or a missing one: nothing is sent, and an error names the line of the script."""
     cut = pcap(trace())[:-1]
-    for files, word in (({}, "lab.gen:3: there is no such file behind the script"),
+    for files, word in (({}, "lab.gen:3: the boot module has no such file"),
                         ({"a.pcap": cut}, "lab.gen:3: packet 40: the file ends within the packet, at \"a.pcap\""),
                         ({"a.pcap": b"GIF89a"}, "lab.gen:3: it is neither a pcap nor a pcapng file")):
         g = make(replay(REPLAY + "run\n", files))

@@ -13,26 +13,26 @@
 typedef unsigned long long ull;
 
 #define READERS (HTTP_SESSIONS + 1) /* and the console */
-#define BLOCKS_MAX 64 /* that a call passes: some ten microseconds */
-#define NUMBER_BITS 24 /* of the order's number: a page keeps it beside a place in the file */
+#define BLOCKS_MAX 64 /* blocks that a call passes over: some ten microseconds */
+#define NUMBER_BITS 24 /* of the order's number: a page's cursor also holds a place in the file */
 _Static_assert(CAPTURE_LOGS_MAX >= CORES_MAX, "each core has a log");
 
 struct reader {
-	uint64_t turn; /* when it was asked last, counted in calls */
+	uint64_t turn; /* number of the last call that used it */
 	struct capture_place place;
 };
 
 static struct {
-	bool told;           /* that there is no memory */
+	bool told;           /* the lack of memory has been logged */
 	struct memory {
 		struct capture_file file;
 		struct reader reader[READERS];
 		uint8_t block[CAPTURE_BLOCK_MAX];
-	} *m;                /* NULL: there was none */
-	uint64_t order;      /* what the file is of; 0: nothing */
-	uint64_t turn;
-	const struct reader *of; /* whose block is in `block`; NULL: nobody's */
-	size_t len;          /* of it */
+	} *m;                /* NULL: no memory was allocated */
+	uint64_t order;      /* number of the order that the file belongs to; 0: there is no file */
+	uint64_t turn;       /* of the last call */
+	const struct reader *of; /* the reader whose block is in `block`; NULL: `block` is empty */
+	size_t len;          /* of that block */
 } c;
 
 void capture_export_ask(void)
@@ -60,7 +60,7 @@ uint32_t capture_export_number(void)
 
 /* --- the logs --- */
 
-/* What a data core says of its own log may be wrong; what is not in its memory is not read. */
+/* A data core's result is not trusted: a log outside of the core's own memory is not read. */
 static void take_log(unsigned core)
 {
 	int pair = core_pair_of(core);
@@ -90,7 +90,7 @@ static void take_file(void)
 	c.order = conduct_order()->number;
 }
 
-/* The file, if there is one now. */
+/* The file of the last order; NULL: there is none. */
 static const struct capture_file *file(void)
 {
 	if (capture_export_missing())
@@ -103,7 +103,7 @@ static const struct capture_file *file(void)
 		c.told = true;
 		return NULL;
 	}
-	/* a core that has not yet seen the end of the run may be writing */
+	/* a core that has not seen the end of the run may still write */
 	if (c.order != conduct_order()->number && core_quiesce())
 		take_file();
 	return c.order == conduct_order()->number ? &c.m->file : NULL;
@@ -120,8 +120,8 @@ uint64_t capture_export_bytes(void)
 
 /* --- reading --- */
 
-/* The reader next before byte `at`. When all are beyond it the one that has not been asked for the
- * longest time begins anew. */
+/* The nearest reader at or before byte `at`. If all readers are beyond it, the least recently used
+ * one starts at the beginning of the file. */
 static struct reader *reader_before(uint64_t at)
 {
 	struct reader *best = NULL, *oldest = &c.m->reader[0];
@@ -202,9 +202,9 @@ void capture_export_show(struct shell *sh)
 }
 
 #define LINE_BYTES 57 /* 76 characters (RFC 2045 6.8) */
-#define LINES 24      /* a call's */
+#define LINES 24      /* of one call */
 
-/* *n bytes of the file; where there are not so many, *n says how many, and the answer why. */
+/* Reads *n bytes of the file. If there are fewer, *n is their number and the result the reason. */
 static enum capture_export_have read_file(uint32_t number, uint64_t at, uint8_t *out, size_t *n)
 {
 	enum capture_export_have have = CAPTURE_EXPORT_PIECE;
@@ -239,7 +239,7 @@ enum capture_export_have capture_export_lines(struct shell *sh, uint32_t number,
 		char out[LINE_BYTES / 3 * 4 + 1];
 		size_t n = sizeof in, chars = 0;
 		have = read_file(number, *at, in, &n);
-		if (n == 0 || have == CAPTURE_EXPORT_LATER) /* lines are whole, but for the last */
+		if (n == 0 || have == CAPTURE_EXPORT_LATER) /* only the last line may be short */
 			break;
 		for (size_t i = 0; i < n; i += 3, chars += 4)
 			put_base64(out + chars, in + i, n - i);

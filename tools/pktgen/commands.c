@@ -1,4 +1,5 @@
-/* The console of the generator: what is typed, and the lines that tell what has ended. */
+/* The console of the generator: its commands, and the lines printed when a trial, a run or a test
+ * ends. */
 #include "tools/pktgen/commands.h"
 #include "control/console/shell.h"
 #include "lib/fmt.h"
@@ -54,18 +55,18 @@ void commands_over(void)
 		         conduct_flaw() == TRIAL_VALID ? "valid" : "invalid");
 }
 
-/* --- a report or a capture on the console: a piece a turn, so nothing waits for the terminal --- */
+/* --- a report or a capture on the console: a piece a turn, so none waits for the terminal --- */
 
 #define OUTPUT_PIECE 2048
 
 static struct {
-	struct shell *sh;
-	bool (*more)(void); /* writes a piece; false: that was the end, or it is */
-	bool broken;        /* off: there is another one now */
+	struct shell *sh;   /* NULL: there is no output */
+	bool (*more)(void); /* writes a piece; false: the output has ended, or is broken off */
+	bool broken;        /* off, because a newer report or capture has replaced it */
 	enum report_form form; /* of a report */
-	bool marked;  /* lines tell where it begins and ends */
-	uint32_t number;
-	uint64_t at;
+	bool marked;        /* lines mark its beginning and its end */
+	uint32_t number;    /* of the report or the capture */
+	uint64_t at;        /* the next byte */
 } output;
 
 static bool report_more(void)
@@ -106,7 +107,7 @@ static void output_cancel(struct shell *sh)
 	shell_done(sh);
 }
 
-/* `name`: of the file that is shown, NULL: it is for people. */
+/* name: of the file, for the lines that mark it; NULL: no marks, because the text is for people. */
 static void output_begin(struct shell *sh, bool (*more)(void), uint32_t number, const char *name)
 {
 	output.sh = sh;
@@ -140,7 +141,7 @@ static void show_report(struct shell *sh)
 	             form == REPORT_TEXT ? NULL : form == REPORT_JSON ? "report.json" : "report.html");
 }
 
-/* A byte on a serial line takes microseconds, and the control core waits for it. */
+/* Bytes: a byte on a serial line takes microseconds, for which the control core waits. */
 #define CAPTURE_ON_CONSOLE (8ull << 20)
 
 static void show_capture(struct shell *sh)
@@ -222,11 +223,10 @@ const struct shell_command pktgen_commands[PKTGEN_COMMANDS] = {
 	{"stop", NULL, "ends the run; `show run` shows its results", stop},
 	{"show run", NULL, "state, frames sent and lost, duration", show_run},
 	{"rfc2544", NULL, "the script's tests of RFC 2544", NULL},
-	{"rfc2544 start", NULL, "begins them; Ctrl-C ends them", rfc2544_start},
-	{"rfc2544 stop", NULL, "ends them; `show report` shows the results", stop},
-	{"show report", "[FORM]", "of the last run or test; FORM json or html, else text",
-	 show_report},
-	{"show capture", "[FORM]", "of the last run: frames by port; FORM base64: the pcapng file",
+	{"rfc2544 start", NULL, "starts the tests; Ctrl-C ends them", rfc2544_start},
+	{"rfc2544 stop", NULL, "ends the tests; `show report` shows the results", stop},
+	{"show report", "[FORM]", "the last run or test as text; FORM: json or html", show_report},
+	{"show capture", "[FORM]", "captured frames by port; FORM base64: the pcapng file",
 	 show_capture},
-	{"show script", NULL, "the script as it was understood", show_script},
+	{"show script", NULL, "the script as parsed", show_script},
 };

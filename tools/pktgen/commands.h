@@ -10,10 +10,11 @@
 #define PKTGEN_COMMANDS 9
 extern const struct shell_command pktgen_commands[PKTGEN_COMMANDS];
 
-/* Goes on with a report or capture that is being shown. Returns the TSC of the next call. */
+/* Writes the next piece of a report or capture that is being shown. Returns the TSC of the next
+ * call. */
 uint64_t commands_turn(void);
 
-void commands_trial(const struct rfc2544 *tests, uint32_t i); /* trial i has ended, */
-void commands_over(void);                                     /* the run or the test has */
+void commands_trial(const struct rfc2544 *tests, uint32_t i); /* reports that trial i has ended */
+void commands_over(void); /* reports that the run or the test has ended */
 
 #endif

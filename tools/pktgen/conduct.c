@@ -16,9 +16,9 @@
 #define ASK_AGAIN_NS (200 * MS)
 #define RESOLVE_NS (3000 * MS)
 #define TELL_AGAIN_NS (50 * MS)
-#define TELL_NS (5000 * MS)    /* no answer from a core for so long: it has failed */
-#define LEAD_NS (10 * MS)      /* from all are ready to the first frame */
-#define OVERDUE_NS (3000 * MS) /* after the end, beside what full rings take to become empty */
+#define TELL_NS (5000 * MS)    /* the run fails if a core does not answer for so long */
+#define LEAD_NS (10 * MS)      /* from all cores being ready to the first frame */
+#define OVERDUE_NS (3000 * MS) /* wait after the end, beyond the time to drain full rings */
 
 static struct {
 	enum conduct_state state;
@@ -27,12 +27,12 @@ static struct {
 	struct run_stream stream[PLAN_STREAMS_MAX];
 	uint32_t card_kbps[PLAN_STREAMS_MAX]; /* in force; 0: the cores pace the stream */
 	uint32_t unresolved; /* streams, by bit */
-	uint64_t number;     /* of the order */
-	uint64_t since_tsc;  /* of this state */
-	uint64_t again_tsc;  /* when to ask or tell again */
-	bool written;        /* the order, in CONDUCT_ORDER */
+	uint64_t number;     /* of the order; 0: none was written */
+	uint64_t since_tsc;  /* when this state began */
+	uint64_t again_tsc;  /* when to ask a neighbour or tell a core again */
+	bool written;        /* the order has been written */
 	bool stopping;
-	bool link_lost;      /* one was down since it began */
+	bool link_lost;      /* a link that a stream uses was down since the run began */
 	char error[160];
 } c;
 
@@ -58,7 +58,7 @@ const char *conduct_state_text(enum conduct_state state)
 		[CONDUCT_RESOLVE] = "asking for neighbours",
 		[CONDUCT_ORDER] = "preparing frames",
 		[CONDUCT_RUN] = "sending",
-		[CONDUCT_SETTLE] = "waiting for what is under way",
+		[CONDUCT_SETTLE] = "waiting for frames in flight",
 		[CONDUCT_DONE] = "done",
 		[CONDUCT_FAILED] = "failed",
 	};
@@ -91,7 +91,7 @@ static bool past(uint64_t since_tsc, uint64_t ns)
 	return clock_tsc() - since_tsc > clock_ticks(&self.clock, ns);
 }
 
-/* The rates stay known: of the run that is over they are told. */
+/* Lifts the cards' limits. card_kbps stays, because reports of the finished run show it. */
 static void unlimit_streams(void)
 {
 	uint32_t none;
@@ -100,7 +100,7 @@ static void unlimit_streams(void)
 			core_port_rate(c.plan.stream[i].port, c.stream[i].first, 0, &none);
 }
 
-/* What comes in from now on is of no run. */
+/* Frames received from now on do not belong to the run. */
 static void finish(enum conduct_state s)
 {
 	if (c.number)
@@ -184,10 +184,10 @@ static void resolve(void)
 	bool ask = clock_tsc() >= c.again_tsc;
 	for (unsigned i = 0; i < c.plan.streams && ask; i++) {
 		const struct plan_stream *s = &c.plan.stream[i];
-		unsigned port = s->port;
+		unsigned interface = s->port; /* a port's own interface has its number */
 		if (!(c.unresolved >> i & 1))
 			continue;
-		switch (resolve_station(&s->dst, &port, c.stream[i].mac_dst)) {
+		switch (resolve_station(&s->dst, &interface, c.stream[i].mac_dst)) {
 		case RESOLVE_KNOWN:
 			c.unresolved &= ~(1u << i);
 			break;
@@ -200,7 +200,7 @@ static void resolve(void)
 			return;
 		case RESOLVE_OTHER_PORT:
 			fail("stream %s: the route to %s leaves by eth%u, the stream by eth%u",
-			     name_of(i), fmt_addr(text, s->dst.w), port, s->port);
+			     name_of(i), fmt_addr(text, s->dst.w), interface, s->port);
 			return;
 		}
 	}
@@ -217,7 +217,7 @@ static void resolve(void)
 
 /* --- ordering --- */
 
-/* Who sends what: streams are spread over the cores in turns. */
+/* Assigns the streams to the cores, round robin. */
 static void assign(void)
 {
 	unsigned next = 0;
@@ -297,14 +297,15 @@ static void write_order(void)
 	for (unsigned i = 0; i < o->plan.streams; i++)
 		if (c.card_kbps[i]) /* the card takes frames no faster */
 			o->plan.stream[i].rate.unit = PLAN_FLAT;
-	/* not a number of a program that ran here before: data cores outlive this one */
+	/* not a number of an earlier control program: data cores survive its restart */
 	c.number = c.number ? c.number + 1 : clock_tsc() | 1;
 	__atomic_store_n(&o->number, c.number, __ATOMIC_RELEASE);
 	c.written = true;
 	tell();
 }
 
-/* False: it has failed. *acted: all are at the order; *states: in which, a bit for each. */
+/* Checks the results of all cores. False: a core refused, and the run has failed. *acted: all cores
+ * have acted on the order. *states: the states of those that have, by bit. */
 static bool look(bool *acted, unsigned *states)
 {
 	static const char *const why[] = {
@@ -314,8 +315,8 @@ static bool look(bool *acted, unsigned *states)
 		[RUN_WHY_LENGTH] = "its card sends no frames of this length: give its interface a "
 		                   "larger mtu",
 		[RUN_WHY_SLOTS] = "its port cannot send prepared frames",
-		[RUN_WHY_BUSY] = "other frames of ours have been in its port's ring for 3 s, and the "
-		                 "device takes none: start it again when it does",
+		[RUN_WHY_BUSY] = "earlier frames have been in its port's transmit ring for 3 s, "
+		                 "because the device sends none: start again when it does",
 	};
 	*acted = true;
 	*states = 0;
@@ -343,8 +344,8 @@ static bool look(bool *acted, unsigned *states)
 /* States in which a core needs its order. */
 #define BUSY (1u << RUN_PREPARING | 1u << RUN_READY | 1u << RUN_ON)
 
-/* A core that was told before is at work yet: its order must not be written over. */
-static bool somebody_sends(void)
+/* A core still acts on an earlier order, which must not be overwritten. */
+static bool is_order_in_use(void)
 {
 	for (unsigned pair = 0; pair < cores(); pair++) {
 		const struct run_result *r = result_of_pair(pair);
@@ -354,7 +355,7 @@ static bool somebody_sends(void)
 	return false;
 }
 
-/* All are ready: the run begins. */
+/* All cores are ready: the run begins. */
 static void give_begin(void)
 {
 	struct run_order *o = order();
@@ -371,7 +372,7 @@ static void turn_order(void)
 	if (!c.written && c.stopping) {
 		fail("stopped");
 	} else if (!c.written) {
-		if (!somebody_sends())
+		if (!is_order_in_use())
 			write_order();
 		else if (past(c.since_tsc, TELL_NS))
 			fail("a data core does not end its last run");
@@ -394,8 +395,9 @@ static unsigned longest_frame(const struct plan_stream *s)
 	return len;
 }
 
-/* What full rings of the slowest stream take to become empty: one, at the rate that the card keeps,
- * or those of all cores, at line rate. At 10 Mbit/s a ring of jumbo frames takes 7.5 s. */
+/* The time to drain the full rings of the slowest stream: one ring at the rate of the card's
+ * limiter, or the rings of all cores at line rate. At 10 Mbit/s a ring of jumbo frames takes
+ * 7.5 s. */
 static uint64_t drain_ns(void)
 {
 	uint64_t most = 0;
@@ -449,7 +451,7 @@ uint64_t conduct_turn(void)
 	return conduct_busy() ? self.now_tsc + clock_ticks(&self.clock, TURN_NS) : UINT64_MAX;
 }
 
-/* A part of nothing is nothing: such a stream would never send. */
+/* A rate in per cent needs a line rate; without one the stream would never send. */
 static void check_rates(void)
 {
 	for (unsigned i = 0; i < c.plan.streams; i++) {
@@ -475,7 +477,7 @@ void conduct_start(const struct conduct_request *r)
 	c.request.plan = &c.plan;
 	c.error[0] = 0;
 	c.unresolved = 0;
-	c.number = 0; /* what data cores have is of another run */
+	c.number = 0; /* the data cores' results are those of an earlier run */
 	c.stopping = c.written = false;
 	c.link_lost = !conduct_links_up(&c.plan);
 	memset(c.stream, 0, sizeof c.stream);
@@ -597,7 +599,7 @@ enum trial_flaw conduct_flaw(void)
 {
 	struct run_sent sum;
 	if (c.link_lost)
-		return TRIAL_LINK; /* first, for it may be the cause of what else went wrong */
+		return TRIAL_LINK; /* first, because it may be the cause of the other flaws */
 	if (c.state == CONDUCT_FAILED)
 		return TRIAL_FAULT;
 	conduct_sent_all(&sum);

@@ -1,16 +1,16 @@
 /*
- * Conducts one run from the control core: finds the station addresses, orders (run.h), watches,
- * waits for what is still under way, adds up. Never waits itself: conduct_turn is called by a
- * timer.
+ * Conducts one run from the control core: resolves the MAC addresses, gives the data cores their
+ * order (run.h), watches them, waits for frames in flight, and sums up the results. No function
+ * waits: a timer calls conduct_turn.
  *
- *     state             what goes on                                   next
- *     CONDUCT_IDLE      nothing yet
- *     CONDUCT_RESOLVE   neighbours are asked for, 3 s at most          ORDER, FAILED
- *     CONDUCT_ORDER     data cores prepare their frames, all of them   RUN, FAILED
- *     CONDUCT_RUN       they send                                      SETTLE, FAILED
- *     CONDUCT_SETTLE    nobody sends; frames may still come            DONE
- *     CONDUCT_DONE      the totals are final
- *     CONDUCT_FAILED    conduct_error() says why; nobody sends
+ *     state             meaning                                        next
+ *     CONDUCT_IDLE      no run since the program started               RESOLVE
+ *     CONDUCT_RESOLVE   neighbours are being resolved, 3 s at most     ORDER, FAILED
+ *     CONDUCT_ORDER     all data cores prepare their frames            RUN, FAILED
+ *     CONDUCT_RUN       data cores send                                SETTLE, FAILED
+ *     CONDUCT_SETTLE    no core sends; frames may still arrive         DONE, FAILED
+ *     CONDUCT_DONE      the totals are final                           RESOLVE
+ *     CONDUCT_FAILED    no core sends; conduct_error() has the reason  RESOLVE
  */
 #ifndef PKTGEN_CONDUCT_H
 #define PKTGEN_CONDUCT_H
@@ -29,65 +29,66 @@ enum conduct_state {
 };
 
 struct conduct_request {
-	const struct plan *plan;  /* copied; its streams are sent, all of them */
-	uint64_t frames;          /* of each stream, at most; 0: as the plan says */
-	uint64_t ns;              /* how long; 0: until the streams' limits, or conduct_stop */
-	uint64_t settle_ns;
+	const struct plan *plan;  /* copied */
+	uint64_t frames;          /* limit for each stream, besides the plan's; 0: none */
+	uint64_t ns;              /* duration; 0: until the streams' limits, or conduct_stop */
+	uint64_t settle_ns;       /* wait for frames in flight */
 	uint32_t burst;           /* frames for one doorbell */
 	uint32_t tolerance_ppm;   /* struct pace_rate */
 	uint32_t silent;          /* streams that send nothing, by bit */
 };
 
-/* The line rate of a port that the plan sends by: what it says, else that of the link. 0: it has
- * none. */
+/* The line rate of a port in bit/s: the plan's, else that of the link. 0: there is none. */
 uint64_t conduct_line_bps(const struct plan *plan, unsigned port);
 
-/* Are those of all its streams up, where they are sent and where they are expected? */
+/* Are the links of all ports up by which streams leave or are expected? */
 bool conduct_links_up(const struct plan *plan);
 
-/* Begins; what went on before has to be over (conduct_busy). */
+/* Begins a run. The previous one must be over (conduct_busy). */
 void conduct_start(const struct conduct_request *r);
 
-/* Ends the sending; the state becomes SETTLE and then DONE as if time was up. */
+/* Ends the run. Once the order has been written the state becomes SETTLE and then DONE, as if the
+ * time was up. Before that it becomes FAILED. */
 void conduct_stop(void);
 
-/* Does what is due. Returns the TSC of the next call, UINT64_MAX: none is needed. */
+/* Does the work that is due. Returns the TSC of the next call; UINT64_MAX: none is needed. */
 uint64_t conduct_turn(void);
 
-/* A link went down. */
+/* The link of a port went down. */
 void conduct_link_down(unsigned port);
 
-/* The ports have been stopped, or the program came up anew: what was going on is lost. */
+/* The ports were stopped, or the control program was restarted. A run in progress fails; its order
+ * and results are lost. */
 void conduct_reset(void);
 
 enum conduct_state conduct_state(void);
 const char *conduct_state_text(enum conduct_state state);
-bool conduct_busy(void); /* neither idle nor at an end */
+bool conduct_busy(void); /* a run is in progress: RESOLVE to SETTLE */
 const char *conduct_error(void);
 
-/* TSC from which on frames were due; 0: not yet. */
+/* The TSC at which the first frames are due; 0: not known yet. */
 uint64_t conduct_begin_tsc(void);
 
-/* The order in force, NULL: there was none. */
+/* The order in force; NULL: there is none. */
 const struct run_order *conduct_order(void);
 
-/* What the data core of that queue pair tells of the order; NULL: nothing. */
+/* The result of the data core of that queue pair; NULL: it has not acted on the order. */
 const struct run_result *conduct_result(unsigned pair);
 
-/* Of a stream over all cores, as of now, and of all streams of the order together. */
+/* Sums over all cores as of now: of a stream, and of all streams of the order. */
 void conduct_sent(unsigned stream, struct run_sent *sum);
 void conduct_judged(unsigned stream, struct judge_result *sum);
 void conduct_sent_all(struct run_sent *sum);
 void conduct_judged_all(struct judge_result *sum);
-void conduct_pacing(unsigned stream, struct histogram *sum); /* in DONE */
+void conduct_pacing(unsigned stream, struct histogram *sum); /* complete in DONE */
 
-/* From the first burst to the last, ns. */
+/* Nanoseconds from the first burst to the last. */
 uint64_t conduct_sent_ns(const struct run_sent *sum);
 
-/* Whether what was sent is what was asked for, as far as is known now. */
+/* The flaw of the run, as far as is known now. */
 enum trial_flaw conduct_flaw(void);
 
-/* L2 bits a second that the card of the stream's port keeps it to; 0: the cores pace it. */
+/* The stream's rate in L2 bit/s that the card's rate limiter keeps; 0: the cores pace it. */
 uint64_t conduct_card_bps(unsigned stream);
 
 #endif

@@ -47,7 +47,7 @@ static void read_script(void)
 		refuse(&e);
 }
 
-/* The script is read when the plane asks what memory its replays take. */
+/* Called before each start of the ports. Reads the script; returns the memory for its replays. */
 static size_t published_more(void)
 {
 	read_script();
@@ -93,9 +93,9 @@ static void ports(void)
 		runs_autostart();
 }
 
-/* --- its runs --- */
+/* --- runs --- */
 
-/* The run or the test has come to an end: its results are taken, and the end is told, once. */
+/* The run or the test has ended: takes its results and reports the end, once. */
 static void over(void)
 {
 	if (generator.reported)
@@ -131,8 +131,7 @@ static uint64_t timer(void)
 	return u64_min(next, live_turn());
 }
 
-const struct app_plugin pktgen_plugin
- = {
+const struct app_plugin pktgen_plugin = {
 	.start = start,
 	.ports = ports,
 	.link = link,

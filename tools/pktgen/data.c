@@ -1,10 +1,10 @@
 /*
  * A data core of the generator. It judges the test frames that it receives and sends those that are
- * due. It answers ARP and ND requests for the hosts that the script plays, and passes packets for
- * the machine itself to the control core.
+ * due. It answers ARP and ND requests for the addresses of the script's `answer` statements, and
+ * punts packets for the machine itself to the control core.
  *
- * A turn first judges received frames, then sends (runtime/data.c). While a run is on the core
- * never sleeps, because it would wake too late for a frame that is due.
+ * A turn first judges received frames, then sends (runtime/data.c). During a run the core never
+ * sleeps, because it would wake too late for a frame that is due.
  */
 #include "dataplane/ingress.h"
 #include "control/control.h"
@@ -16,29 +16,29 @@
 #include "tools/pktgen/pktgen.h"
 #include "tools/pktgen/send.h"
 
-/* How long a ring may take to become empty, when a run begins behind other packets of ours. */
+/* How long a run waits until the transmit rings hold no earlier packets, and how often it looks. */
 #define OPEN_NS 3000000000ull
-#define OPEN_AGAIN_NS 1000000 /* it is looked at */
+#define OPEN_AGAIN_NS 1000000
 
 static const struct dp_state *dp;
 static const struct run_order *order; /* in published memory; NULL: there was no memory for it */
 static struct run_result *result;
 static struct judge judge;
-static uint32_t captured; /* the ports, by bit, while the run is on */
-static uint64_t waiting_since; /* an order waits for the rings to be empty; 0: none does */
-static uint64_t open_again;    /* when it looks at them again */
-static bool ready;   /* an order is prepared, and waits for the other cores */
-static struct pkt probe; /* waits for room; data NULL: none does */
+static uint32_t captured; /* ports that are captured in the present run, by bit */
+static uint64_t waiting_since; /* when an order began to wait for empty rings; 0: none waits */
+static uint64_t open_again;    /* when to check the rings again */
+static bool ready;   /* an order is prepared and waits for the other cores */
+static struct pkt probe; /* waits for room in the ring; data NULL: none waits */
 static bool sending;
 static bool judging; /* there was an order */
-static bool received; /* in this turn */
+static bool received; /* packets in this turn */
 
-/* core_data_memory(), one behind the other: frames to send, flows of the judge, log of captures. */
+/* Parts of core_data_memory(), in this order: frames to send, flows of the judge, captures. */
 static struct {
 	size_t send, judge, capture;
 } parts;
 
-/* Of what frames leave, captures take half: as much is for packet buffers. */
+/* Captures take half of the memory that frames and judge leave; packet buffers get the rest. */
 static size_t data_bytes(size_t room)
 {
 	const struct run_order *o = dp_get()->plugin_data;
@@ -74,14 +74,14 @@ static void state(enum run_state s)
 	__atomic_store_n(&result->state, s, __ATOMIC_RELEASE);
 }
 
-/* A core at work has the order's number, or the control program began anew and has forgotten it. */
+/* The order is to be stopped, or it is gone because the control program was restarted. */
 static bool is_to_stop(void)
 {
 	return __atomic_load_n(&order->stop, __ATOMIC_RELAXED) == result->number ||
 	       __atomic_load_n(&order->number, __ATOMIC_RELAXED) != result->number;
 }
 
-/* Prepares the order that is in force, or puts it off a little. */
+/* Prepares the order in force, or tries again later if a ring is not empty. */
 static void prepare(void)
 {
 	unsigned stream = 0;
@@ -99,7 +99,7 @@ static void prepare(void)
 	state(ready ? RUN_READY : RUN_REFUSED);
 }
 
-/* Begins once all cores are ready, or there is to be nothing. */
+/* Begins once all cores are ready. A stopped order begins too, so that it ends as usual. */
 static void begin(void)
 {
 	if (__atomic_load_n(&order->begin_tsc, __ATOMIC_ACQUIRE) == 0 && !is_to_stop())
@@ -120,7 +120,7 @@ static void send_probe(void)
 	probe.data = NULL;
 }
 
-/* The control core has a probe to be sent, or has told us to look at the order. */
+/* A message of the control core: a probe to be sent, or a new order. */
 static void data_msg(struct pkt *p, uint32_t arg)
 {
 	if (arg == RUN_MSG_PROBE && !probe.data) {
@@ -130,7 +130,7 @@ static void data_msg(struct pkt *p, uint32_t arg)
 	}
 	pkt_free(&self.pool, p);
 	if (arg != RUN_MSG_ORDER || !order)
-		return; /* an ICMP error for TCP, of which there is none here */
+		return; /* an ICMP error for TCP: the generator's data cores have no connections */
 	uint64_t number = __atomic_load_n(&order->number, __ATOMIC_ACQUIRE);
 	if (number == result->number || number == 0 || ready || sending)
 		return;
@@ -144,7 +144,7 @@ static void data_msg(struct pkt *p, uint32_t arg)
 	result->captured.memory = memory + parts.judge;
 	result->captured.bytes = parts.capture;
 	captured = plan_captured(&order->plan);
-	result->state = RUN_PREPARING; /* before the number: who sees it may not take us for idle */
+	result->state = RUN_PREPARING; /* before the number: with it this core must not look idle */
 	__atomic_store_n(&result->number, number, __ATOMIC_RELEASE);
 	waiting_since = self.now_tsc;
 	prepare();
@@ -162,8 +162,8 @@ static uint64_t data_timer(void)
 		return ready ? self.now_tsc : waiting_since ? open_again : UINT64_MAX;
 	if (is_to_stop())
 		send_stop();
-	/* The clock has just been read for the turn, unless frames were judged since. A reading
-	 * costs as much as seven frames (70 cycles in a guest of a hypervisor). */
+	/* The turn's own reading of the clock is recent enough unless frames were judged since. A
+	 * reading costs as much as seven frames (70 cycles in a guest of a hypervisor). */
 	uint64_t now = received ? clock_tsc() : self.now_tsc, next;
 	received = false;
 	if (send_turn(now, &next))
@@ -176,7 +176,7 @@ static uint64_t data_timer(void)
 
 /* --- packets --- */
 
-/* True: it was a question after a host that we play. */
+/* True: the packet was an ARP or ND request for an address of the plan, and is done with. */
 static bool answered(const struct pkt *p)
 {
 	struct pkt reply;
@@ -199,15 +199,15 @@ static bool answered(const struct pkt *p)
 	return true;
 }
 
-static void host_input(struct pkt *p, const struct dp_interface *port)
+static void host_input(struct pkt *p, const struct dp_interface *ifp)
 {
-	enum ingress ingress = ingress_classify(p, port);
+	enum ingress ingress = ingress_classify(p, ifp);
 	enum counter bad = CNT_NONE;
 	enum punt_kind kind = PUNT_LOCAL;
 	if (ingress == INGRESS_CONSUMED)
 		return;
 	if (ingress == INGRESS_IP4) {
-		bad = ingress_host4(p, port);
+		bad = ingress_host4(p, ifp);
 		kind = bad == CNT_NONE ? ingress_punt_kind4(p) : kind;
 	} else {
 		bad = ip6_check(p->data + ETH_HLEN, p->len - ETH_HLEN);
@@ -264,8 +264,7 @@ static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 
 const struct app pktgen_app = {
 	.control = &control_plane_hooks,
-	.plugin = &pktgen_plugin
-,
+	.plugin = &pktgen_plugin,
 	.data_bytes = data_bytes,
 	.data_start = data_start,
 	.rx_vector = rx_vector,

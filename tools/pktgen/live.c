@@ -1,5 +1,5 @@
 /*
- * Progress of the present run or test. Once a second the figures of all streams are taken, one
+ * Progress of the present run or test. Once a second the figures of all streams are collected, one
  * stream in each turn of the control core, for consoles and for /api/v1/run.json.
  *
  * The console that began a run shows its progress until the end. On a terminal the rows of screen.h
@@ -22,20 +22,20 @@
 #define LIVE_NS 1000000000ull
 
 static struct {
-	uint64_t order;     /* whose figures these are; 0: nobody's */
+	uint64_t order;     /* number of the order that the figures belong to; 0: none */
 	unsigned streams;
 	struct screen_row row[PLAN_STREAMS_MAX], all;
 	uint64_t row_tsc[PLAN_STREAMS_MAX]; /* when they were taken */
 	bool taking;
-	bool is_last;       /* what is taken, or has been, is of a run that is over */
-	unsigned next;      /* stream to be looked at */
-	uint64_t due_tsc;   /* when to begin again */
-	struct histogram latency; /* of those that have been looked at */
+	bool is_last;       /* the run was over when the collection began */
+	unsigned next;      /* stream to be collected next */
+	uint64_t due_tsc;   /* when to collect again */
+	struct histogram latency; /* of the streams collected so far */
 
 	struct shell *sh;   /* the console that waits for the end, or NULL */
 	void (*stop)(void); /* ends the run */
-	unsigned rows;      /* that stand on its screen, above the cursor */
-	uint32_t logs;      /* shell_log()s when they were written */
+	unsigned rows;      /* on its screen, above the cursor */
+	uint32_t logs;      /* its count of system messages (sh->logs) when the rows were written */
 } live;
 
 const struct screen_row *live_streams(unsigned *count)
@@ -56,7 +56,7 @@ static uint64_t l1_bits(uint64_t frames, uint64_t bytes)
 	return 8 * (bytes + frames * (PLAN_FCS_BYTES + PLAN_WIRE_BYTES));
 }
 
-/* Of `what` in `ticks` of the TSC, a second. */
+/* The rate per second of `what` in `ticks` of the TSC. */
 static uint64_t per_second(uint64_t what, uint64_t ticks)
 {
 	return ticks ? wide_mul_div(what, self.clock.tsc_hz, ticks) : 0;
@@ -145,7 +145,7 @@ static uint32_t part(uint64_t done, uint64_t whole)
 	return done < whole ? (uint32_t)wide_mul_div(done, 1000, whole) : 1000;
 }
 
-/* Of a stream: of its time or of its frames, whichever ends it first. */
+/* The progress of a stream: that of its time or of its frames, whichever ends it first. */
 static uint32_t stream_permille(const struct run_order *o, unsigned i, uint64_t elapsed_ns)
 {
 	const struct plan_limit *limit = &o->plan.stream[i].limit;
@@ -201,7 +201,7 @@ static bool in_lines(void)
 	return core_option("live", how, sizeof how) && strcmp(how, "lines") == 0;
 }
 
-/* Takes the rows off the screen; the cursor is where the first was. */
+/* Erases the rows. The cursor is then where the first row was. */
 static void erase(void)
 {
 	if (live.rows && live.logs == live.sh->logs)
@@ -310,7 +310,7 @@ void live_say(const char *format, ...)
 	shell_print(live.sh, "%s\n", line);
 }
 
-/* Over: the console has its prompt back. */
+/* Returns the prompt to the console. */
 static void let_go(void)
 {
 	struct shell *sh = live.sh;
@@ -324,7 +324,7 @@ static void let_go(void)
 static void cancel(struct shell *sh)
 {
 	live.stop();
-	live.rows = 0; /* "^C" stands below them */
+	live.rows = 0; /* the rows stay, because "^C" was written below them */
 	if (sh != &serial_console)
 		let_go();
 }
@@ -343,7 +343,7 @@ bool live_is_watched(void)
 	return live.sh != NULL;
 }
 
-/* --- its turn --- */
+/* --- the turn --- */
 
 static uint64_t end_of_run(void)
 {

@@ -2,9 +2,9 @@
  * Reports by HTTP and on the console, captures by HTTP, and the generator's rows of /metrics.
  *
  * report.h writes a whole report at once, but a reader takes it in pieces. So a report is written
- * again for each window of it, and the window that begins at the reader's place is kept. The report
- * of a usual test is one or two windows long. If a newer report replaces the one that is being
- * read, the reader's copy ends there, and the reader has to ask again.
+ * again for each window of WINDOW_BYTES, and only the window that begins at the reader's place is
+ * kept. A report of a usual test is one or two windows long. If a newer report replaces the one
+ * that is being read, the reader's copy is cut off and the reader must ask again.
  */
 #include "tools/pktgen/pages.h"
 #include "control/console/serial.h"
@@ -29,13 +29,13 @@ _Static_assert(PIECE <= PAGE_ITEM_MAX, "an item has to fit");
 
 static struct {
 	char *text;
-	bool told; /* that there is no memory */
+	bool told; /* the lack of memory has been logged */
 	enum report_form form;
 	uint32_t number; /* of the results; 0: the window is empty */
-	uint64_t from, to;
+	uint64_t from, to; /* bytes of the report that the window holds */
 } window;
 
-/* ctx: the place in the report of the next byte written. */
+/* A report_write that keeps the bytes of the window. ctx: place of `text` in the report. */
 static void keep(void *ctx, const char *text, size_t len)
 {
 	uint64_t *at = ctx, start = *at;
@@ -75,7 +75,7 @@ size_t report_piece(enum report_form form, uint32_t number, uint64_t at, const c
 	return (size_t)(window.to - at);
 }
 
-/* --- pages: the cursor has the number of the report, or the capture, and the place in it --- */
+/* --- pages: the cursor is the number of the report or the capture, and the place in it --- */
 
 #define PLACE_BITS 40
 
@@ -89,7 +89,7 @@ static uint64_t place_at(const struct page_walk *w)
 	return w->cursor.n & ((1ull << PLACE_BITS) - 1);
 }
 
-/* An item is what there is room for of n bytes from the cursor on, which passes it. */
+/* Writes as much of the n bytes as there is room for, as one item, and advances the cursor. */
 static bool put_piece(struct page_walk *w, struct page_text *t, const char *text, size_t n)
 {
 	const size_t room = t->out.size - t->out.used - 1;
@@ -146,7 +146,7 @@ static bool part_html(struct page_walk *w, struct page_text *t)
 	return part(REPORT_HTML, w, t);
 }
 
-/* --- /api/v1/run.json: how the present run goes --- */
+/* --- /api/v1/run.json: progress of the present run --- */
 
 static void json_latency(struct page_text *t, const struct histogram_summary *s)
 {
@@ -249,12 +249,12 @@ static unsigned status_capture(void)
 }
 
 #define NO_STORE "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
-/* The page has its script, its style and its data in it (CSP 3). */
+/* The page contains its script, its style and its data (CSP 3). */
 #define HTML_FIELDS NO_STORE "Referrer-Policy: no-referrer\r\nContent-Security-Policy: " \
 	"default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; " \
 	"img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"
 
-#define CAPTURE_NS (3600 * SECOND_NS) /* gigabytes, to who is far away */
+#define CAPTURE_NS (3600 * SECOND_NS) /* enough for gigabytes on a slow path */
 #define CAPTURE_FIELDS NO_STORE "Content-Disposition: attachment; filename=capture.pcapng\r\n"
 
 static const page_part parts_capture[] = {part_capture, NULL};
@@ -274,7 +274,7 @@ const struct page pktgen_pages[PKTGEN_PAGES] = {
 	 .parts = parts_capture, .status = status_capture, .answer_ns = CAPTURE_NS},
 };
 
-/* --- /metrics: of the present run or trial --- */
+/* --- /metrics: the present run or trial --- */
 
 enum row { ROW_SENT, ROW_RECEIVED, ROW_LOST, ROW_REORDERED, ROW_DUPLICATES, ROW_CORRUPTED, ROWS };
 
@@ -283,8 +283,8 @@ static const struct {
 } rows[ROWS] = {
 	[ROW_SENT] = {"sent_packets_total", "counter", "Frames of the stream sent in this run"},
 	[ROW_RECEIVED] = {"received_packets_total", "counter",
-	                  "Frames of the stream received, none twice"},
-	[ROW_LOST] = {"lost_packets", "gauge", "Frames sent and not received, those under way too"},
+	                  "Frames of the stream received, without duplicates"},
+	[ROW_LOST] = {"lost_packets", "gauge", "Frames sent and not received, or still in flight"},
 	[ROW_REORDERED] = {"reordered_packets_total", "counter",
 	                   "Received frames that a later one overtook"},
 	[ROW_DUPLICATES] = {"duplicate_packets_total", "counter", "Copies of received frames"},

@@ -9,8 +9,8 @@
 #define PKTGEN_PAGES 5
 enum report_form { REPORT_TEXT, REPORT_JSON, REPORT_HTML };
 
-/* What the report of that number has from byte `at` on; 0: no more, or it is not the newest. Valid
- * until the next call. */
+/* A piece of report `number` from byte `at` on, valid until the next call. Returns its length; 0:
+ * the report ends here, or there is a newer one. */
 size_t report_piece(enum report_form form, uint32_t number, uint64_t at, const char **text);
 
 extern const struct page pktgen_pages[PKTGEN_PAGES];

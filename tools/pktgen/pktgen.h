@@ -1,4 +1,5 @@
-/* The generator: sends by a script, judges what comes back. See docs/pktgen.md. */
+/* The generator: sends frames by a script and judges the frames that it receives. See
+ * docs/pktgen.md. */
 #ifndef PKTGEN_PKTGEN_H
 #define PKTGEN_PKTGEN_H
 

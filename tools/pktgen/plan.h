@@ -1,11 +1,11 @@
 /*
- * The plan: what a script asks for, checked as a whole. script.c makes it, frames.c builds frames
- * from it, the control core passes it to the data cores in published memory. It is plain data
+ * The plan: a parsed script, checked as a whole. script.c makes the plan, frames.c builds frames
+ * from it, and the control core passes it to the data cores in published memory. It is plain data
  * without pointers, so it may be copied.
  *
  * Addresses are in network order as on the wire (struct net_addr, bytes), ports, tags and lengths
- * in host order. Frame lengths are without FCS in here; scripts and reports say them with FCS, as
- * RFC 2544 and Ethernet do.
+ * in host order. Frame lengths are without FCS here; in scripts and reports they include the FCS,
+ * as in RFC 2544 and Ethernet.
  */
 #ifndef PKTGEN_PLAN_H
 #define PKTGEN_PLAN_H
@@ -24,23 +24,23 @@
 #define PLAN_FRAME_MIN 60  /* 64 with FCS */
 #define PLAN_FRAME_MAX 9216
 #define PLAN_FCS_BYTES 4
-/* At 100 Gbit/s what a ring holds lasts 7 us, and a pause of the host that hurts 50. */
+/* Default of catch_up_ns. At 100 Gbit/s a full ring lasts 7 us; pauses of the host take 50. */
 #define PLAN_CATCH_UP_NS 1000000ull
-#define PLAN_WIRE_BYTES 20 /* preamble, SFD, least gap: what L1 counts beside frame and FCS */
+#define PLAN_WIRE_BYTES 20 /* preamble, SFD, least gap: L1 adds them to frame and FCS */
 
 enum plan_proto { PLAN_UDP, PLAN_TCP, PLAN_ICMP, PLAN_IP_ONLY }; /* ICMP: echo requests */
 
-/* How a field changes from frame to frame. Of frame n, with k = n modulo count: */
+/* How a field changes from frame to frame. The value in frame n, with k = n modulo count: */
 enum plan_mode {
 	PLAN_INCREMENT, /* first + k * step */
-	PLAN_RANDOM,    /* first + (random number of n and seed) below count: frames.h has which */
-	PLAN_LIST,      /* value[k] */
+	PLAN_RANDOM,    /* first + a random number below count, made of n and seed (frames.h) */
+	PLAN_LIST,      /* list[k] */
 };
 
 enum plan_where {
 	PLAN_MAC_SRC, PLAN_MAC_DST, PLAN_VLAN, /* the outer tag's ID */
-	PLAN_IP_SRC, PLAN_IP_DST, /* the low 64 bits of an IPv6 address are what changes */
-	PLAN_PORT_SRC, PLAN_PORT_DST, /* of ICMP: identifier, sequence number */
+	PLAN_IP_SRC, PLAN_IP_DST, /* of an IPv6 address the low 64 bits */
+	PLAN_PORT_SRC, PLAN_PORT_DST, /* in ICMP: identifier, sequence number */
 	PLAN_PAYLOAD, /* `bytes` bytes at `offset` of the payload */
 };
 
@@ -50,21 +50,21 @@ struct plan_field {
 	uint64_t first, step, count; /* numbers in host order; count at least 1 */
 	uint64_t seed;
 	uint64_t list[PLAN_LIST_MAX];
-	uint16_t offset; /* of the payload, behind the stamp if there is one */
+	uint16_t offset; /* in the payload, after the stamp if there is one */
 	uint8_t bytes;   /* 1, 2, 4 or 8 */
 };
 
-/* Sizes: frame n has size[n modulo sizes] (IMIX is such a list), or a random one of size[0] to
- * size[1] by seed. */
+/* The size of frame n: size[n modulo sizes] (IMIX is such a list), or a random one from size[0] to
+ * size[1], by size_seed. */
 enum plan_sizes { PLAN_SIZES_LIST, PLAN_SIZES_RANDOM };
 
 enum plan_rate_unit {
-	PLAN_FLAT,    /* as fast as there is room */
+	PLAN_FLAT,    /* as fast as the ring takes frames */
 	PLAN_PPS,     /* frames a second */
 	PLAN_L1_BPS,  /* bits a second on the wire: frame, FCS, preamble, gap */
-	PLAN_L2_BPS,  /* of frame and FCS */
+	PLAN_L2_BPS,  /* bits a second of frame and FCS */
 	PLAN_PERCENT, /* of the port's line rate, in 1/1000 per cent */
-	PLAN_RECORDED, /* at the times in the replayed capture, at so many thousandths of its speed */
+	PLAN_RECORDED, /* the times of the replayed capture; value: speed in 1/PLAN_SPEED_ONE */
 };
 
 #define PLAN_SPEED_EXPONENT 3
@@ -75,28 +75,28 @@ struct plan_rate {
 	uint64_t value;
 };
 
-/* The length of a run: whichever comes first; 0: no limit. */
+/* The length of a run: whichever limit is reached first; 0: no limit. */
 struct plan_limit {
 	uint64_t ns;
 	uint64_t frames;
 };
 
-/* A stream that sends the frames of a capture. It has one sender; the fields that say how frames
- * are made have no effect. */
+/* A stream that sends the frames of a capture. It has one sender. The stream's members that
+ * describe frames have no effect. */
 struct plan_replay {
-	char file[PLAN_FILE_BYTES]; /* its name; empty: frames are made */
+	char file[PLAN_FILE_BYTES]; /* name of the capture; empty: the frames are built */
 	uint32_t line;              /* of the script */
-	uint64_t rounds;            /* how often the file is sent; 0: until a limit */
+	uint64_t rounds;            /* number of times the file is sent; 0: until a limit */
 };
 
 struct plan_stream {
 	char name[PLAN_NAME_BYTES];
 	uint32_t line;      /* of the script */
-	uint8_t port;       /* sends */
-	uint8_t port_in;    /* where it is expected back; PLAN_PORT_NONE: anywhere */
-	uint8_t cores;      /* data cores that share it; 0: all that there are */
-	bool stamped;       /* carries struct stamp: counted, judged, timed */
-	bool resolve;       /* the destination MAC is asked for (ARP, ND) as for our own packets */
+	uint8_t port;       /* that sends the frames */
+	uint8_t port_in;    /* that should receive them; PLAN_PORT_NONE: any port */
+	uint8_t cores;      /* data cores that share the stream; 0: all */
+	bool stamped;       /* frames carry struct stamp: they are counted, judged and timed */
+	bool resolve;       /* the destination MAC is resolved (ARP, ND) as for our own packets */
 	enum plan_proto proto;
 	bool v6;
 	uint8_t mac_src[6], mac_dst[6]; /* src all zero: the port's own */
@@ -113,10 +113,10 @@ struct plan_stream {
 	struct plan_field field[PLAN_FIELDS_MAX];
 	struct plan_rate rate;
 	bool card_rate;     /* kept by the card's limiter: PLAN_L2_BPS, alone on port and core */
-	struct plan_rate rate_end; /* ramp: to this rate, evenly over ramp_ns */
-	uint64_t ramp_ns;          /* 0: none */
-	uint32_t burst;            /* frames back to back at a time; 1: evenly spaced */
-	uint16_t weight;           /* of streams of PLAN_FLAT on one port: frames of a turn */
+	struct plan_rate rate_end; /* of a ramp: linearly from rate to rate_end over ramp_ns */
+	uint64_t ramp_ns;          /* 0: no ramp */
+	uint32_t burst;            /* frames sent back to back; 1: frames are evenly spaced */
+	uint16_t weight;           /* frames per turn, among PLAN_FLAT streams of one port */
 	struct plan_limit limit;
 	struct plan_replay replay;
 };
@@ -130,54 +130,54 @@ struct plan_answer {
 };
 #define PLAN_ANSWERS_MAX 32
 
-/* Frames whose times the cards themselves take, one at a time beside the streams (probe.h). */
+/* Frames that are timed by the cards, one at a time beside the streams (probe.h). */
 struct plan_probe {
 	uint32_t line;
 	uint8_t port, port_in;
-	bool ip;                 /* over UDP; else in Ethernet frames of PTP's own */
+	bool ip;                 /* PTP over UDP; false: directly over Ethernet */
 	struct net_addr src, dst;
-	uint64_t every_ns;       /* 0: there is none */
+	uint64_t every_ns;       /* interval; 0: no probes */
 };
 
-/* What a port receives while a run is on is kept (capture.h). */
+/* The capture of a port: frames received during a run (capture.h). */
 struct plan_capture {
 	uint32_t line;   /* of the script */
-	uint32_t size;   /* bytes of a frame that are kept at most, without FCS; 0: it is not captured */
-	uint64_t frames; /* the first so many; 0: no limit */
+	uint32_t size;   /* bytes to keep of a frame, without FCS; 0: the port is not captured */
+	uint64_t frames; /* number of frames to keep, the first ones; 0: no limit */
 };
 
 enum plan_test {
 	PLAN_RUN, PLAN_THROUGHPUT, PLAN_LATENCY, PLAN_FRAME_LOSS, PLAN_BACK_TO_BACK, PLAN_TESTS
 };
 
-/* RFC 2544 26.1 to 26.4. Of all streams together, which then have no rate and size of their own. */
+/* RFC 2544 26.1 to 26.4. The tests set rate and size of all streams. */
 struct plan_rfc2544 {
 	uint32_t tests;      /* bits 1 << PLAN_THROUGHPUT ... */
 	uint32_t line;
 	uint8_t sizes;
 	uint16_t size[PLAN_SIZES_MAX]; /* of the frames; by default those of section 9.1 */
-	uint64_t duration_ns;          /* of a trial: 60 s by section 24 */
-	uint64_t settle_ns;            /* after it: frames may still come; 2 s by section 23 */
-	uint64_t learn_ns;             /* after learning frames, 2 s; 0: there are none */
-	uint64_t rest_ns;              /* after all that: for the device, 5 s */
-	uint64_t loss_ppm;   /* what a throughput trial may lose; 0 by RFC 1242 3.17 */
+	uint64_t duration_ns;          /* of sending in a trial: 60 s by section 24 */
+	uint64_t settle_ns;            /* after it, for frames in flight: 2 s by section 23 */
+	uint64_t learn_ns;             /* after learning frames: 2 s; 0: no learning frames */
+	uint64_t rest_ns;              /* after the trial, for the device: 5 s */
+	uint64_t loss_ppm;   /* allowed loss of a throughput trial; 0 by RFC 1242 3.17 */
 	uint64_t resolution; /* of the search, in 1/1000 per cent of line rate */
-	uint64_t rate_min, rate_max;   /* the same */
+	uint64_t rate_min, rate_max;   /* of the search, in the same unit */
 	uint32_t repeats;    /* of latency and back-to-back trials; 20, 50 by sections 26.2, 26.4 */
 };
 
 struct plan {
 	uint8_t streams, answers;
 	bool has_rfc2544;
-	bool autostart;          /* `run` stands in the script */
-	bool verify;             /* received frames' checksums are looked at too */
+	bool autostart;          /* the script contains `run` */
+	bool verify;             /* check the checksums of received frames, too */
 	struct plan_limit limit; /* of the run */
-	uint64_t catch_up_ns;    /* a stream no further behind sends what it owes; 0: the default */
+	uint64_t catch_up_ns;    /* a stream catches up by this much at most; 0: PLAN_CATCH_UP_NS */
 	struct plan_rfc2544 rfc2544;
 	struct plan_probe probe;
 	struct plan_stream stream[PLAN_STREAMS_MAX];
 	struct plan_answer answer[PLAN_ANSWERS_MAX];
-	/* What a port's line rate is to be taken for, L1; 0: what its link says. */
+	/* Assumed line rate of a port, L1; 0: that of its link. */
 	uint64_t line_bps[PLAN_PORTS_MAX];
 	uint32_t line_line[PLAN_PORTS_MAX]; /* of the script */
 	struct plan_capture capture[PLAN_PORTS_MAX];

@@ -11,8 +11,8 @@
 #define MS 1000000ull
 #define TURN_NS (1 * MS)
 #define ASK_AGAIN_NS (200 * MS)
-#define LOST_NS (300 * MS) /* less than a run waits for its last frames */
-#define COMPARISONS 8      /* of which the closest counts */
+#define LOST_NS (300 * MS) /* less than a run waits for frames in flight */
+#define COMPARISONS 8      /* of the clocks; the one with the least error counts */
 #define TICK_NS 7          /* of a card's clock, rounded up */
 
 /* IEEE 1588-2008, 13.3 and 13.6: a Sync message, which is an event. */
@@ -20,11 +20,11 @@
 #define PTP_PORT 319
 #define PTP_BYTES 44
 #define PTP_VERSION 2
-#define PTP_DOMAIN 127 /* 7.1: of those that users define; nobody sets a clock by it */
+#define PTP_DOMAIN 127 /* 7.1: a user-defined domain, so that no device sets its clock by a probe */
 #define PTP_SEQUENCE 30
 #define PROBE_TTL 64
 
-/* How far the receiver's clock is ahead of the sender's, at a time of the latter. */
+/* How far the receiver's clock is ahead of the sender's when the sender's shows at_ns. */
 struct comparison {
 	uint64_t at_ns;
 	int64_t ahead_ns;
@@ -35,11 +35,11 @@ static struct {
 	enum { PROBE_OFF, PROBE_ASKS, PROBE_READY, PROBE_OUT } state;
 	struct plan_probe plan;
 	uint8_t mac_dst[ETH_ALEN];
-	uint16_t number;   /* of the last one */
+	uint16_t number;   /* sequence number of the last probe */
 	uint64_t next_tsc; /* when to ask or to send */
 	uint64_t sent_tsc;
 	struct comparison before;
-	struct nic_stamps stamps; /* of the one under way */
+	struct nic_stamps stamps; /* of the probe in flight */
 	struct probe_result result;
 } p;
 
@@ -100,13 +100,13 @@ static void send(struct nic *out, struct nic *in)
 {
 	uint8_t frame[160];
 	struct nic_stamps old;
-	out->ops->time_stamps(out, &old); /* of a frame that was given up, or another's */
+	out->ops->time_stamps(out, &old); /* discards stamps of a lost probe or another frame */
 	in->ops->time_stamps(in, &old);
 	p.before = compare(out, in);
 	p.number++;
 	unsigned len = make(frame, sizeof frame, out->mac);
 	if (core_inject(0, p.plan.port, frame, len, INJECT_APP, RUN_MSG_PROBE) != E_OK)
-		return; /* its ring is full: in the next turn */
+		return; /* the message ring is full: try again in the next turn */
 	p.result.sent++;
 	p.sent_tsc = clock_tsc();
 	p.stamps = (struct nic_stamps){0};
@@ -155,11 +155,11 @@ static void look(struct nic *out, struct nic *in)
 
 static void ask(void)
 {
-	unsigned port = p.plan.port;
+	unsigned interface = p.plan.port; /* a port's own interface has its number */
 	if (clock_tsc() < p.next_tsc)
 		return;
 	p.next_tsc = clock_tsc() + clock_ticks(&self.clock, ASK_AGAIN_NS);
-	if (resolve_station(&p.plan.dst, &port, p.mac_dst) == RESOLVE_KNOWN)
+	if (resolve_station(&p.plan.dst, &interface, p.mac_dst) == RESOLVE_KNOWN)
 		p.state = PROBE_READY;
 }
 

@@ -1,4 +1,4 @@
-/* See replays.h. */
+/* See replay_files.h. */
 #include "tools/pktgen/replay_files.h"
 
 #include "control/console/serial.h"
@@ -23,8 +23,8 @@ static int measure(const struct plan_stream *s, const struct module *m, struct r
 	const struct text name = text_of(s->replay.file);
 	struct text file;
 	if (!find(s, m, &file))
-		return text_fail(err, s->replay.line, name, "there is no such file behind the script: "
-		                 "tools/hayate takes those with it that it finds beside the script");
+		return text_fail(err, s->replay.line, name, "the boot module has no such file: "
+		                 "tools/hayate adds files from the directory of the script");
 	if (replay_measure((const uint8_t *)file.at, file.len, c) == E_OK)
 		return E_OK;
 	if (c->packet)

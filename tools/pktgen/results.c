@@ -1,7 +1,7 @@
 /*
  * The results of the last run or test, for reports. They are copied when the run ends, because the
- * next order clears the counters of data cores. trials.c keeps the trials of a test and only adds
- * to them, so the report of a test that is still on has the trials there were when it was taken.
+ * next order clears the counters of data cores. trials.c keeps the trials of a test and only
+ * appends to them. So a report taken during a test has the trials up to then.
  */
 #include "tools/pktgen/results.h"
 #include "control/config/config.h"
@@ -30,7 +30,9 @@ static struct {
 	struct plan_name {
 		char text[PLAN_NAME_BYTES];
 	} stream_name[PLAN_STREAMS_MAX];
-	bool has_memory, told, there; /* told: that it has none */
+	bool has_memory;
+	bool told;  /* the lack of memory has been logged */
+	bool there; /* there are results */
 	uint32_t number;
 } r;
 
@@ -41,8 +43,8 @@ static bool take(void *at, size_t bytes)
 	return *p != NULL;
 }
 
-/* Once, because the script does not change while the program runs. After a failure the next call
- * asks for the missing memory again. */
+/* Allocates the memory once, because the script does not change while the program runs. After a
+ * failure the next call tries again to allocate the missing parts. */
 static bool take_memory(void)
 {
 	const struct text script = running.config.script.text;
@@ -57,7 +59,7 @@ static bool take_memory(void)
 		r.told = true;
 		return false;
 	}
-	/* comments may hold any bytes; JSON may not */
+	/* comments may contain any bytes, JSON may not */
 	for (size_t i = 0; i < script.len; i++) {
 		char c = script.at[i];
 		bool kept = text_is_printable(c) || c == '\n' || c == '\t';
@@ -82,8 +84,8 @@ static void take_machine(void)
 	}
 	r.report.version = HAYATE_VERSION;
 	r.report.machine = r.machine;
-	/* there is no time of day here */
-	fmt_format(r.started, sizeof r.started, "begun %llu.%03llu s after the machine",
+	/* the machine has no time of day */
+	fmt_format(r.started, sizeof r.started, "started %llu.%03llu s after boot",
 	           (unsigned long long)(generator.begun_ns / 1000000000),
 	           (unsigned long long)(generator.begun_ns / 1000000 % 1000));
 	r.report.started = r.started;
@@ -137,7 +139,7 @@ static void take_probe(void)
 {
 	if (!results_probe(&r.probe))
 		return;
-	/* the present one is the next run's while somebody reads the report */
+	/* the next run clears the present histogram while the report may be read */
 	histogram_copy(&r.probed, r.probe.latency);
 	r.probe.latency = &r.probed;
 	r.report.probe = &r.probe;
@@ -150,7 +152,7 @@ static void take_run(void)
 	r.report.stream = r.stream;
 	for (unsigned i = 0; i < r.report.streams; i++) {
 		results_stream(i, &r.stream[i], &r.judged[i], &r.paced[i]);
-		/* the order's plan is written over by the next one */
+		/* the next order overwrites the plan that has the name */
 		memcpy(r.stream_name[i].text, r.stream[i].name, PLAN_NAME_BYTES);
 		r.stream[i].name = r.stream_name[i].text;
 	}

@@ -2,7 +2,6 @@
 #include "control/console/serial.h"
 #include "tools/pktgen/runs.h"
 
-
 #include "control/management/stats.h"
 #include "tools/pktgen/conduct.h"
 #include "tools/pktgen/probe.h"
@@ -13,7 +12,7 @@
 #define SETTLE_NS (500 * MS)
 #define LINKS_NS (10000 * MS)
 
-static uint64_t autostart_tsc; /* the script starts by itself, then at the latest; 0: it does not */
+static uint64_t autostart_tsc; /* latest time of the automatic start; 0: there is none */
 
 bool generator_busy(void)
 {

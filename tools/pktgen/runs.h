@@ -1,29 +1,30 @@
 /*
- * A run, or a test of RFC 2544, begins and is ended; one at a time.
+ * Begins and ends a run or a test of RFC 2544, one at a time.
  */
 #ifndef PKTGEN_RUNS_H
 #define PKTGEN_RUNS_H
 
 #include "lib/types.h"
 
-/* Begins to send the streams, for ns nanoseconds, 0: as the script says. NULL, or why not. */
+/* Begins a run of the script's streams, for ns nanoseconds; 0: with the limits of the script.
+ * Returns NULL, or the reason why it cannot begin. */
 const char *generator_start(uint64_t ns);
 
 /* The same for the script's tests of RFC 2544. */
 const char *generator_test(void);
 
-/* Ends what is on, if anything is, and what was to start by itself. */
+/* Ends the present run or test, if any, and cancels the automatic start. */
 void generator_stop(void);
 
-/* A run or a test is on. */
+/* A run or a test is in progress. */
 bool generator_busy(void);
 
-/* The script is to start by itself as soon as its links are up, after 10 s at the latest; not any
- * more. */
+/* Requests the automatic start of the script: once its links are up, or after 10 s. The second
+ * function cancels it. */
 void runs_autostart(void);
 void runs_no_autostart(void);
 
-/* Starts it then. Returns the TSC of the next call. */
+/* Makes the automatic start when it is due. Returns the TSC of the next call. */
 uint64_t runs_turn(void);
 
 #endif

@@ -6,32 +6,32 @@
 #include "tools/pktgen/frames/frames.h"
 #include "tools/pktgen/measure/pace.h"
 
-/* Where a frame begins in its buffer: a cache line of its own, so that what is written before each
- * sending (stamp, fields) is in as few lines as can be, and not in that of the driver's header. */
+/* Offset of a frame in its buffer: at a cache line, so that the bytes written before each sending
+ * (stamp, fields) are in as few lines as possible, and not in that of the zeros before it. */
 #define FRAME_AT CACHE_LINE
-_Static_assert(FRAME_AT >= NIC_SLOT_ROOM, "the driver writes before the frame");
+_Static_assert(FRAME_AT >= NIC_SLOT_ROOM, "NIC_SLOT_ROOM zeros precede the frame");
 
-/* More than half would be at the cost of what is received; more than this serves 16 streams of
- * jumbo frames. */
+/* The most memory that frames take, enough for 16 streams of jumbo frames. They take at most half
+ * of the core's memory, so that enough is left for receiving. */
 #define BYTES_MAX (192u << 20)
 
-/* Frames of a replay that are looked at together unless it is sent flat: few are due at a time. */
+/* Frames of a paced replay that are considered at once, because few are due at a time. */
 #define TIMED_MAX 16
 
 struct flow {
 	unsigned stream, sender;
 	bool over;       /* sends no more in this run */
-	bool alike;      /* all its frames are the same bytes */
+	bool alike;      /* all its frames are identical */
 	bool flat;
 	bool recorded;   /* its frames are due at their times in the capture */
-	uint16_t weight; /* of flat flows: frames of a turn, */
-	uint16_t credit; /* and those still to come of this one */
-	uint64_t n;      /* frames sent, and the number of the next */
+	uint16_t weight; /* of flat flows: frames per turn */
+	uint16_t credit; /* frames left in the present turn */
+	uint64_t n;      /* frames sent; number of the next */
 	uint64_t limit;
 	uint64_t end_tsc;
-	const struct replay *replay; /* that it replays; NULL: its frames are made, in `buffers` */
-	uint32_t at;     /* frame of the replay that is next */
-	uint8_t **buffers; /* as many frames as the port has slots; behind the last the first again */
+	const struct replay *replay; /* NULL: the frames are built, in `buffers` */
+	uint32_t at;     /* next frame of the replay */
+	uint8_t **buffers; /* one for each slot of the port, then the first RUN_BURST_MAX again */
 	struct frames frames;
 	struct pace pace;
 };
@@ -39,10 +39,10 @@ struct flow {
 /* A port. */
 struct outlet {
 	unsigned slots;  /* 0: not opened for this run */
-	uint32_t next;   /* slot to be sent next, counted on for ever */
+	uint32_t next;   /* slot to be sent next, counted without end */
 	struct nic_slot *table;
 	unsigned flows;
-	unsigned turn;   /* whose it is */
+	unsigned turn;   /* the flow whose turn it is */
 	struct flow *flow[PLAN_STREAMS_MAX];
 };
 
@@ -53,7 +53,7 @@ static const struct run_order *order;
 static struct run_result *result;
 static uint8_t *all_memory;
 static size_t all_bytes;
-static uint8_t *memory; /* of this run, what is left of it */
+static uint8_t *memory; /* not used yet in this run */
 static size_t memory_left;
 
 size_t send_bytes(size_t room)
@@ -105,7 +105,8 @@ static enum run_why open_outlet(struct outlet *o, unsigned port)
 	return RUN_WHY_NOT;
 }
 
-/* Of `frames` that `senders` share in turns, those of number `sender`; 0 is no limit. */
+/* The part of sender number `sender` in `frames`, which `senders` share round robin. frames 0: no
+ * limit, UINT64_MAX. */
 static uint64_t share_of(uint64_t frames, unsigned sender, unsigned senders)
 {
 	return frames == 0 ? UINT64_MAX : (frames + senders - 1 - sender) / senders;
@@ -137,10 +138,10 @@ static void start_pace(struct flow *f)
 	f->weight = s->weight ? s->weight : 1;
 }
 
-/* Memory for a flow's frames, each made. From one to the next it is an odd number of cache lines:
- * what is written of each before it is sent, one line, is then spread over all sets of the cache.
- * With two lines from frame to frame it has half of them, and a stamp costs 5.0 cycles for 4.5
- * (1024 frames). */
+/* Allocates and builds the frames of a flow. The stride is an odd number of cache lines, so that
+ * the lines written before sending, one in each frame, are spread over all sets of the cache. With
+ * a stride of two lines they would use half of the sets, and a stamp would cost 5.0 cycles instead
+ * of 4.5 (1024 frames). */
 static bool make_frames(struct flow *f, unsigned slots)
 {
 	size_t stride = align_up(FRAME_AT + frames_len_max(&f->frames), CACHE_LINE) | CACHE_LINE;
@@ -157,7 +158,7 @@ static bool make_frames(struct flow *f, unsigned slots)
 	return true;
 }
 
-/* Of a flow whose frames are made. */
+/* Prepares a flow whose frames are built. */
 static enum run_why make_flow(struct flow *f, const struct plan_stream *s, unsigned sender,
                               unsigned slots)
 {
@@ -203,7 +204,7 @@ static enum run_why add_flow(unsigned stream, unsigned sender)
 	return RUN_WHY_NOT;
 }
 
-/* One flow, one size: slot i has buffer i, and its descriptor is never written again. */
+/* One flow of one size: slot i keeps buffer i, and its descriptor is never rewritten. */
 static bool is_bound(const struct outlet *o)
 {
 	return o->flows == 1 && !o->flow[0]->replay && frames_one_size(&o->flow[0]->frames);
@@ -266,7 +267,7 @@ static void finish(struct flow *f)
 	histogram_merge(&result->pacing[f->stream], &f->pace.result.error);
 }
 
-/* The next frames of the flow go into the slots from `slot` on. */
+/* Puts the next n frames of the flow into the slots from `slot` on. */
 static void fill(struct outlet *o, const struct flow *f, uint32_t slot, const uint16_t *lens,
                  unsigned n, uint64_t now)
 {
@@ -281,8 +282,8 @@ static void fill(struct outlet *o, const struct flow *f, uint32_t slot, const ui
 			(struct nic_slot){bufs[i], lens ? lens[i] : frames_len_max(&f->frames)};
 }
 
-/* Puts what is due of the flow, `most` frames at most, into the slots from `slot` on. Returns how
- * many; *bytes has theirs added. Of a flow whose frames are made: */
+/* Puts the frames that are due, at most `most`, into the slots from `slot` on. Returns their number
+ * and adds their bytes to *bytes. For a flow whose frames are built. */
 static unsigned put_made(struct outlet *o, struct flow *f, uint64_t now, uint32_t slot,
                          unsigned most, uint64_t *bytes)
 {
@@ -302,7 +303,7 @@ static unsigned put_made(struct outlet *o, struct flow *f, uint64_t now, uint32_
 	return n;
 }
 
-/* Of a replay, whose frames lie ready: the slots say where. */
+/* The same for a replay. Its frames are in published memory; the slots point to them. */
 static unsigned put_replay(struct outlet *o, struct flow *f, uint64_t now, uint32_t slot,
                            unsigned most, uint64_t *bytes)
 {
@@ -321,7 +322,7 @@ static unsigned put_replay(struct outlet *o, struct flow *f, uint64_t now, uint3
 	unsigned n = f->recorded ? pace_due_gaps(&f->pace, now, gaps, most)
 	                         : pace_due(&f->pace, now, lens, most);
 	for (unsigned i = 0; i < n; i++) {
-		uint8_t *data = (uint8_t *)replay_data(t, f->at); /* nobody writes there: struct nic_slot */
+		uint8_t *data = (uint8_t *)replay_data(t, f->at); /* only read: struct nic_slot */
 		o->table[(slot + i) & (o->slots - 1)] = (struct nic_slot){data, lens[i]};
 		*bytes += lens[i];
 		f->at = f->at + 1 < t->frames ? f->at + 1 : 0;
@@ -354,14 +355,14 @@ static unsigned send_flow(struct outlet *o, struct flow *f, uint64_t now, uint32
 	return n;
 }
 
-/* What was due before the end is sent after it. */
+/* The end has passed, and all frames that were due before it have been sent. */
 static bool is_past_end(const struct flow *f, uint64_t now)
 {
 	return now >= f->end_tsc && (f->flat || pace_next(&f->pace) >= f->end_tsc);
 }
 
-/* Whose turn it is puts what it sends into the slots from `slot` on, `room` frames at most; flat
- * flows by their weights. Returns how many. */
+/* The flow whose turn it is puts its due frames, at most `room`, into the slots from `slot` on. Flat
+ * flows take turns by their weights. Returns the number of frames. */
 static unsigned send_next(struct outlet *o, uint64_t now, uint32_t slot, unsigned room,
                           uint64_t *bytes)
 {
@@ -382,7 +383,8 @@ static unsigned send_next(struct outlet *o, uint64_t now, uint32_t slot, unsigne
 	return n;
 }
 
-/* When more is due; 0, at once: nobody sends any more, and it waits for the ring to be empty. */
+/* The TSC at which more is due; 0, at once: all flows are over, and the ring is to be polled until
+ * it is empty. */
 static uint64_t next_of(const struct outlet *o)
 {
 	uint64_t next = UINT64_MAX;
@@ -394,14 +396,14 @@ static uint64_t next_of(const struct outlet *o)
 	return next == UINT64_MAX ? 0 : next;
 }
 
-/* False: the port has nothing to send any more, and all its slots are back. True: *next is when
- * there is more to do. */
+/* False: all flows of the port are over and all its slots are free. True: *next is at most the TSC
+ * of the next call. */
 static bool send_outlet(struct outlet *o, unsigned port, uint64_t now, uint64_t *next)
 {
 	unsigned room = core_slots_room(port), idle = 0, n = 0;
 	uint64_t bytes = 0;
 	room = room < order->burst ? room : order->burst;
-	/* until everybody in turn had nothing to send */
+	/* until no flow has a frame to send */
 	while (idle < o->flows && (n < room || room == 0)) {
 		unsigned k = send_next(o, now, o->next + n, room - n, &bytes);
 		idle = k ? 0 : idle + 1;
@@ -426,7 +428,7 @@ bool send_turn(uint64_t now, uint64_t *next)
 	*next = UINT64_MAX;
 	for (unsigned i = 0; i < used_count; i++) {
 		if (i > 0)
-			now = clock_tsc(); /* filling the slots of a port takes its time */
+			now = clock_tsc(); /* filling the slots of a port takes time */
 		going |= send_outlet(&outlets[used[i]], used[i], now, next);
 	}
 	return going;

@@ -29,18 +29,18 @@
 #define LEARN_MIN 2 /* frames of a stream: a router may drop the first while it resolves */
 #define LEARN_MAX 4096
 #define LEARN_FPS 1000
-#define LEARN_RATE (RFC2544_FULL / 10) /* at most */
+#define LEARN_RATE (RFC2544_FULL / 10) /* the most, in 1/1000 per cent of line rate */
 #define LINE_TOLERANCE_PPM 200 /* struct pace_rate: two clocks of 100 ppm each */
 
 static struct {
 	struct rfc2544 tests;
 	bool any, on;
-	bool under_way; /* conduct.c has the trial, or has ended it */
-	bool learning;  /* what it has are the learning frames before it */
-	bool sent;      /* it came as far as to send */
+	bool under_way; /* conduct.c runs the trial, or has ended it */
+	bool learning;  /* conduct.c runs the learning frames before the trial */
+	bool sent;      /* the trial has begun to send */
 	bool stopping;
-	uint64_t rest_tsc;  /* the device rests until then */
-	uint64_t links_tsc; /* links are waited for until then; 0: not yet */
+	uint64_t rest_tsc;  /* end of the rest */
+	uint64_t links_tsc; /* end of the wait for links; 0: no wait has begun */
 	struct trial trial;
 	struct plan plan;   /* of the trial */
 	char error[160];    /* why the test ended early */
@@ -95,7 +95,7 @@ static bool is_sender(const struct plan *p, unsigned port)
 	return false;
 }
 
-/* What the ports that send have together; 0 when one of them has no line rate, *without. */
+/* The sum of the line rates of all ports that send; 0: port *without has none. */
 static uint64_t line_bps(const struct plan *p, unsigned *without)
 {
 	uint64_t sum = 0;
@@ -111,8 +111,8 @@ static uint64_t line_bps(const struct plan *p, unsigned *without)
 	return sum;
 }
 
-/* Bits a second of each stream. What a port has is divided by the sums of weights, so that rounding
- * takes nothing of it away. */
+/* Divides the rate of each port among its streams, in bit/s. The division is by sums of weights, so
+ * that rounding loses nothing. */
 static void divide_rates(struct plan *p, uint32_t milli_percent)
 {
 	uint32_t all[PLAN_PORTS_MAX] = {0}, before[PLAN_PORTS_MAX] = {0};
@@ -131,7 +131,7 @@ static void divide_rates(struct plan *p, uint32_t milli_percent)
 	}
 }
 
-/* `frames` of all streams, by their rates. Returns those that have none, by bit. */
+/* Divides `frames` among all streams by their rates. Returns the streams that get none, by bit. */
 static uint32_t divide_frames(struct plan *p, uint64_t frames)
 {
 	uint64_t all = 0, before = 0;
@@ -148,7 +148,7 @@ static uint32_t divide_frames(struct plan *p, uint64_t frames)
 	return silent;
 }
 
-/* The streams of a trial, at a rate in 1/1000 per cent. */
+/* Makes the plan of a trial, with a rate in 1/1000 per cent of line rate. */
 static void make_plan(uint32_t rate)
 {
 	struct plan *p = &t.plan;
@@ -212,7 +212,7 @@ static void start_trial(void)
 	conduct_start(&r);
 }
 
-/* --- what came of it --- */
+/* --- the result of a trial --- */
 
 static void collect(struct trial_result *r)
 {
@@ -239,7 +239,7 @@ static void collect(struct trial_result *r)
 
 static void end_test(enum trial_flaw flaw, const struct trials_events *e)
 {
-	rfc2544_stop(&t.tests, flaw); /* what is open stays so no longer */
+	rfc2544_stop(&t.tests, flaw); /* open results become not measurable */
 	t.on = false;
 	e->over();
 }
@@ -261,16 +261,16 @@ static void end_trial(const struct trials_events *e)
 		end_test(TRIAL_STOPPED, e);
 }
 
-/* The device has had its learning frames, in time or late. */
+/* All learning frames have been sent, in time or late. */
 static bool has_learnt(void)
 {
 	enum trial_flaw flaw = conduct_flaw();
 	return t.learning && !t.stopping && flaw != TRIAL_LINK && flaw != TRIAL_FAULT;
 }
 
-/* --- its course --- */
+/* --- the sequence of trials --- */
 
-/* False: the next call is to look again. */
+/* True also after LINKS_NS without all links: the trial then finds the flaw. False: ask again. */
 static bool links_are_up(void)
 {
 	if (conduct_links_up(&generator.plan))
@@ -286,7 +286,7 @@ static void next_trial(const struct trials_events *e)
 		return;
 	t.links_tsc = 0;
 	if (!rfc2544_next(&t.tests, &t.trial))
-		end_test(TRIAL_VALID, e); /* nothing is open any more */
+		end_test(TRIAL_VALID, e); /* no result is open */
 	else if (t.tests.plan.learn_ns)
 		start_learning();
 	else
@@ -300,7 +300,7 @@ uint64_t trials_turn(const struct trials_events *e)
 	if (t.under_way && conduct_busy()) {
 		t.sent |= !t.learning && (conduct_state() == CONDUCT_RUN ||
 		                          conduct_state() == CONDUCT_SETTLE);
-		return UINT64_MAX; /* conduct_turn has said when */
+		return UINT64_MAX; /* conduct_turn has returned the time of the next call */
 	}
 	if (t.under_way && has_learnt())
 		start_trial();
@@ -313,8 +313,8 @@ uint64_t trials_turn(const struct trials_events *e)
 	return t.on ? self.now_tsc + clock_ticks(&self.clock, 5 * MS) : UINT64_MAX;
 }
 
-/* Memory for the trials of the script, once: a quarter of what there is at most, and never more
- * than the plan needs. */
+/* Allocates memory for the trials of the script, once: at most a quarter of the free memory, and no
+ * more than the plan needs. */
 static bool take_memory(const struct plan_rfc2544 *p)
 {
 	uint32_t most = rfc2544_trials_max(p);
