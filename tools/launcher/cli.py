@@ -42,11 +42,11 @@ ports, in the order given, become eth0, eth1, …:
       another program's data path, DPDK's for example; QEMU connects, or listens with server=on
       tap, vhost-user: in_order=on offers VIRTIO_F_IN_ORDER, with QEMU 10.1 or newer
   none
-      a network card with its cable in nothing
+      a network card that is connected to nothing
   wire:WIRE
       with --nic ixgbe or mlx5: any wire of nicsim, such as wire:pcap:IN or wire:gen:…
-      (docs/nicsim.md); everything after wire: goes there, so it takes no mac=
-  Every kind takes mac=ADDRESS; without it eth0 has the address of --mac, eth1 the next, …
+      (docs/nicsim.md); all text after wire: is passed to nicsim, so mac= cannot follow
+  All other kinds take mac=ADDRESS; without it eth0 has the address of --mac, eth1 the next, …
 
 terminal:
   Ctrl-A x quits, Ctrl-A c switches to QEMU's monitor and back, Ctrl-A h helps.
@@ -85,9 +85,9 @@ leaves nothing behind, however it ends. Needs root, or a kernel that lets users 
 
 RFC2544_EPILOG = """\
 Boots two machines of one image, a router and a generator, in QEMU, with two bridges of a network
-namespace as cables between them, and runs the tests (docs/pktgen.md, RFC 2544). The report is of
-the whole: router, cards as QEMU has them, taps, this host, all on the same CPUs. A trial in which
-the generator got too little of them is invalid and made again.
+namespace as cables between them, and runs the tests (docs/pktgen.md, RFC 2544). The results are
+those of router, QEMU's cards, taps and this host together, all on the same CPUs. A trial in which
+the generator got too little CPU time is invalid and is repeated.
 
 Exit code 0: all trials valid; 120: not all.
 
@@ -108,10 +108,10 @@ examples:
 
 
 ADDR_EPILOG = """\
-FILE is a report of `show crash` or /crash, or what the serial line has said, with reports in it. It
-is printed with the lines of the sources behind each address of a backtrace, the innermost of inlined
-functions first. The build has to be the one that failed: the report tells, by its build id and its
-names.
+FILE is the output of `show crash` or /crash, or a log of the serial line that contains reports. It
+is printed with the source lines of each address in a backtrace, the innermost inlined function
+first. The build must be the one that failed; this is checked by the build id and the names in the
+report.
 
 examples:
   curl -s http://192.0.2.1/crash | hayate addr -
@@ -170,17 +170,17 @@ def parser():
         description="Shows Hayate routing between two hosts.", epilog=DEMO_EPILOG + EXIT_CODES,
         allow_abbrev=False))
     _rfc2544_options(commands.add_parser(
-        "rfc2544", help="measure the router by the generator (RFC 2544)",
+        "rfc2544", help="measure the router with the generator (RFC 2544)",
         formatter_class=Formatter, description="Boots the router and the generator, joined by two "
         "cables, and makes the report.", epilog=RFC2544_EPILOG + EXIT_CODES, allow_abbrev=False))
     _password_options(commands.add_parser(
         "password", help="make the hash of a console's password", formatter_class=Formatter,
-        description="Reads a password and prints the line of a configuration that lets it in.",
+        description="Reads a password and prints the configuration statement with its hash.",
         epilog=PASSWORD_EPILOG + EXIT_CODES, allow_abbrev=False))
     _addr_options(commands.add_parser(
-        "addr", help="find the lines of the sources in a report of a failure",
-        formatter_class=Formatter, description="Prints a report of a failure with the lines of the "
-        "sources behind its addresses.", epilog=ADDR_EPILOG + EXIT_CODES, allow_abbrev=False))
+        "addr", help="find the source lines of the addresses in a crash report",
+        formatter_class=Formatter, description="Prints a crash report with the source lines of its "
+        "addresses.", epilog=ADDR_EPILOG + EXIT_CODES, allow_abbrev=False))
     return top
 
 
@@ -188,11 +188,11 @@ def _run_options(run):
     run.add_argument("app", choices=options.APPS, help="the program of the data cores")
     run.add_argument("--config", metavar="F", help="configuration file (a boot module)")
     run.add_argument("--script", metavar="F", help="script for pktgen (docs/pktgen.md)")
-    run.add_argument("--report", metavar="DIR", help="of pktgen: when the script's run or test is over, "
-                     "write report.txt, report.json and report.html there and end; exit code 120 "
-                     "when it was invalid")
-    run.add_argument("--capture", metavar="FILE", help="of pktgen, the same: write what the script "
-                     "captures there, a pcapng file of up to 8 MiB")
+    run.add_argument("--report", metavar="DIR", help="with pktgen: when the script's run or test "
+                     "is over, write report.txt, report.json and report.html to DIR and end; exit "
+                     "code 120 if it was invalid")
+    run.add_argument("--capture", metavar="FILE", help="with pktgen: when the script's run or test "
+                     "is over, write the captured frames to FILE (pcapng, up to 8 MiB) and end")
     run.add_argument("--port", dest="port_texts", metavar="PORT", action="append", default=[],
                      help="a network port; repeat for more, see below")
     _card_options(run)
@@ -204,7 +204,7 @@ def _run_options(run):
     run.add_argument("--memory", metavar="M", default="256M",
                      help="memory, as 256M or 5G (default 256M)")
     run.add_argument("--iommu", action="store_true",
-                     help="an IOMMU (VT-d) before the network cards, which keeps them to packet memory")
+                     help="an IOMMU (VT-d), which restricts the network cards to packet memory")
     run.add_argument("--accel", choices=["auto", "tcg", "kvm"], default="auto",
                      help="auto: KVM where the CPU virtualises in hardware, else TCG")
     run.add_argument("--boot", choices=["kernel", "bios", "uefi"], default="kernel",
@@ -212,7 +212,7 @@ def _run_options(run):
     run.add_argument("--media", choices=["disk", "usb", "cdrom"], default="disk",
                      help="how the GRUB image is attached (default disk)")
     run.add_argument("--idle", choices=["auto", "poll", "sleep"],
-                     help="what a core without work does; without it the guest decides")
+                     help="whether an idle core polls or sleeps (default: the guest decides)")
     run.add_argument("--append", metavar="TEXT", action="append", default=[],
                      help="more kernel options, as test=1")
     run.add_argument("--image", metavar="F",
@@ -257,9 +257,9 @@ def _control_options(run):
 
 def _image_options(img):
     img.add_argument("-o", "--output", metavar="F", default=options.ISO,
-                     help="where to (default build/hayate.iso)")
+                     help="the image to write (default build/hayate.iso)")
     img.add_argument("--netboot", metavar="DIR",
-                     help="no image, but a folder for a TFTP server, to boot from the network (PXE)")
+                     help="instead of an image fill a folder for a TFTP server (network boot, PXE)")
     img.add_argument("--kernel", metavar="F", default=options.KERNEL,
                      help="kernel to put in (default build/hayate.elf)")
     img.add_argument("--config", metavar="F", help="configuration to put in")
@@ -298,17 +298,19 @@ def _rfc2544_options(test):
                       default=os.path.join(options.ROOT, "build", "rfc2544"),
                       help="where the report goes (default build/rfc2544)")
     test.add_argument("--line", metavar="RATE", default="100Mbps",
-                      help="what the cables count as, the 100%% of the tests (default %(default)s)")
-    test.add_argument("--catch-up", metavar="TIME", default="100ms",
-                      help="how far the generator may be behind; what it owes goes in a burst "
+                      help="assumed line rate of the cables, 100%% in the tests "
                            "(default %(default)s)")
-    test.add_argument("--full", action="store_true", help="sizes, durations, search and repetitions "
-                      "of the RFC: more than a day; the next four then do not count")
+    test.add_argument("--catch-up", metavar="TIME", default="100ms",
+                      help="how far the generator may fall behind; it sends overdue frames in a "
+                           "burst (default %(default)s)")
+    test.add_argument("--full", action="store_true", help="use the RFC's sizes, durations, search "
+                      "and repetitions, for more than a day; the next four options are ignored")
     test.add_argument("--sizes", metavar="LIST", default="64/512/1518",
                       help="bytes with FCS (default %(default)s)")
-    test.add_argument("--trial", metavar="TIME", default="1s", help="of sending (default %(default)s)")
+    test.add_argument("--trial", metavar="TIME", default="1s",
+                      help="duration of sending in a trial (default %(default)s)")
     test.add_argument("--settle", metavar="TIME", default="500ms",
-                      help="for what is under way after it (default %(default)s)")
+                      help="wait for frames in flight after a trial (default %(default)s)")
     test.add_argument("--repeat", metavar="N", type=_positive, default=3,
                       help="trials of latency and back-to-back (default %(default)s)")
     test.add_argument("--both-ways", action="store_true", help="traffic both ways (section 14)")
@@ -318,7 +320,8 @@ def _rfc2544_options(test):
 
 def _password_options(command):
     command.add_argument("--iterations", metavar="N", type=_positive, default=password.ITERATIONS,
-                         help="cost of a guess, to the machine too (default %(default)s)")
+                         help="of PBKDF2: the cost of a guess, and of each login on the machine "
+                              "(default %(default)s)")
 
 
 def _addr_options(command):
@@ -326,7 +329,8 @@ def _addr_options(command):
     command.add_argument("--kernel", metavar="F", default=addr.KERNEL,
                          help="the kernel with debugging information (default build/hayate-debug.elf)")
     command.add_argument("--program", metavar="F", default=addr.PROGRAM,
-                         help="the core program with it (default build/program.elf)")
+                         help="the core program with debugging information (default "
+                              "build/program.elf)")
 
 
 def _run(arguments):

@@ -158,8 +158,8 @@ def keyring():
 def check_programs():
     for program in ("apt-get", "apt-config", "dpkg-deb"):
         if not shutil.which(program):
-            raise LauncherError("%s: no such program: packages can be had on Debian and its like "
-                                "only" % program)
+            raise LauncherError("%s: no such program: packages can be fetched only on Debian and "
+                                "its derivatives" % program)
 
 
 class Debs:

@@ -169,7 +169,7 @@ def first_packet(stack, router, left, right, timeout_s=60.0):
         while first_s is None or ready is None:
             now = time.monotonic()
             if now > deadline:
-                raise Failure("no packet came through within %g s; the console's last words:\n%s"
+                raise Failure("no packet came through within %g s; the console's last output:\n%s"
                               % (timeout_s, router.tail()))
             if first_s is None:
                 with contextlib.suppress(OSError):  # the tap is down until QEMU opens it
@@ -184,7 +184,7 @@ def first_packet(stack, router, left, right, timeout_s=60.0):
                 ready_s = time.monotonic()
                 ready = router.wait_ready(1)
             if router.eof:
-                raise Failure("the router ended early; its last words:\n" + router.tail())
+                raise Failure("the router ended early; its last output:\n" + router.tail())
     return ready[2], first_s, ready_s
 
 

@@ -111,13 +111,13 @@ class Guest:
                 return match
             left = deadline - time.monotonic()
             if left <= 0:
-                raise GuestError("%s not seen within %g s; the console's last words:\n%s"
+                raise GuestError("%s not seen within %g s; the console's last output:\n%s"
                                  % (what or repr(regex.pattern), timeout_s, self.tail()))
             if not self._read(left):
                 match = regex.search(self.text, self.mark)
                 if match:
                     continue
-                raise GuestError("the machine ended while waiting for %s; its last words:\n%s"
+                raise GuestError("the machine ended while waiting for %s; its last output:\n%s"
                                  % (what or repr(regex.pattern), self.tail()))
 
     def tail(self, lines=25):
@@ -135,7 +135,7 @@ class Guest:
         try:
             self.child.stdin.write(line.encode() + b"\r")
         except OSError:
-            raise GuestError("the machine has ended; its last words:\n" + self.tail()) from None
+            raise GuestError("the machine has ended; its last output:\n" + self.tail()) from None
 
     def command(self, line, timeout_s=20.0):
         """Types a command; returns its output, lines ending in \\n, without echo and prompt."""
@@ -152,7 +152,7 @@ class Guest:
         deadline = time.monotonic() + timeout_s
         while self._read(deadline - time.monotonic()):
             if time.monotonic() >= deadline:
-                raise GuestError("the machine did not end within %g s; its last words:\n%s"
+                raise GuestError("the machine did not end within %g s; its last output:\n%s"
                                  % (timeout_s, self.tail()))
         return self.child.wait(max(1.0, deadline - time.monotonic()))
 

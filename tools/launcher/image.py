@@ -24,7 +24,7 @@ PLATFORMS = {"i386-pc": "grub-pc-bin", "x86_64-efi": "grub-efi-amd64-bin"}  # De
 def menu(template, command_line, has_config, default_app, timeout_s):
     """boot/grub.cfg with its @NAMES@ filled in."""
     if not re.fullmatch(r"[ -~]*", command_line) or re.search(r"[;{}$'\"\\|&<>#]", command_line):
-        raise usage("--append: characters that GRUB's menu gives a meaning of its own")
+        raise usage("--append: characters with a special meaning in GRUB's menu")
     return (template
             .replace("@TIMEOUT@", str(timeout_s))
             .replace("@DEFAULT@", default_app)

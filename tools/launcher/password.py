@@ -31,7 +31,7 @@ def _ask():
         return sys.stdin.buffer.readline().rstrip(b"\r\n")
     first = getpass.getpass("Password: ")
     if getpass.getpass("Again: ") != first:
-        raise LauncherError("the two differ")
+        raise LauncherError("the two passwords differ")
     return first.encode()
 
 

@@ -65,7 +65,7 @@ def capture(machine):
     try:
         return base64.b64decode("".join(text.split()), validate=True)
     except binascii.Error as error:
-        raise LauncherError("the capture came damaged by the console: %s" % error) from None
+        raise LauncherError("the console damaged the capture: %s" % error) from None
 
 
 def take(arguments, directory, timeout_s=None, capture_path=None):

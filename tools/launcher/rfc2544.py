@@ -94,7 +94,7 @@ def _test(options, steps, stack):
     _check(router)
     print("page: %s" % os.path.join(options.output, "report.html"))
     if not valid:
-        print("exit code %d: not all trials were valid; the report says which, and why" %
+        print("exit code %d: not all trials were valid; the report lists the reasons" %
               EXIT_INVALID)
     return 0 if valid else EXIT_INVALID
 

@@ -51,5 +51,5 @@ def join(config, script, to):
         for name, path in files.items():
             _add_file(file, name, path, script)
         if file.tell() > MODULE_MAX:
-            raise LauncherError("%s and what it replays have %d MiB; %d are what can be loaded" %
-                                (script, file.tell() >> 20, MODULE_MAX >> 20))
+            raise LauncherError("%s and the captures that it replays have %d MiB; at most %d MiB "
+                                "can be loaded" % (script, file.tell() >> 20, MODULE_MAX >> 20))
