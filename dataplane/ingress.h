@@ -1,7 +1,7 @@
 /*
- * How a data core classifies a received frame by its Ethernet header, in the order
- * of RFC 1812 5.2.1. Applications ask here first, with each packet that rx_vector was given (those
- * on their fast path know already).
+ * Classifies a frame received by a data core by its Ethernet header, in the order of RFC 1812
+ * 5.2.1. Applications call ingress_classify first for each packet of rx_vector, except on a fast
+ * path that checks the header itself.
  */
 #ifndef DATAPLANE_INGRESS_H
 #define DATAPLANE_INGRESS_H
@@ -15,18 +15,18 @@
 #include "net/tcp/wire.h"
 
 enum ingress {
-	INGRESS_CONSUMED, /* dropped under its counter, or, ARP, handed to the control core */
+	INGRESS_CONSUMED, /* dropped and counted, or, ARP, punted to the control core */
 	INGRESS_IP4,
 	INGRESS_IP6,
 };
 
 /*
- * INGRESS_IP4, INGRESS_IP6: a packet of that version for our station, or for several
- * (eth_is_multicast), unchecked beyond its Ethernet header, which is there: ask ip4_check or
- * ip6_check next. It stays the caller's, unchanged. `port`: that of the data-plane state by which
- * it came in, &dp->port[p->port].
+ * INGRESS_IP4, INGRESS_IP6: the frame has a whole Ethernet header with that EtherType, and its
+ * destination is our MAC address or a group address (eth_is_multicast). Nothing else is checked:
+ * call ip4_check or ip6_check next. The packet stays the caller's, unchanged. ifp: the input
+ * interface, &dp->interface[p->interface].
  */
-static inline enum ingress ingress_classify(const struct pkt *p, const struct dp_interface *port)
+static inline enum ingress ingress_classify(const struct pkt *p, const struct dp_interface *ifp)
 {
 	if (p->len < ETH_HLEN) {
 		core_drop(p, CNT_drop_eth_short);
@@ -34,11 +34,11 @@ static inline enum ingress ingress_classify(const struct pkt *p, const struct dp
 	}
 	uint16_t type = be16_load(p->data + 12);
 	bool known = type == ETH_TYPE_IP4 || type == ETH_TYPE_IP6 || type == ETH_TYPE_ARP;
-	bool enabled = known ? type == ETH_TYPE_IP6 ? port->enabled6 : port->enabled
-	                     : dp_in_use(port);
+	bool enabled = known ? type == ETH_TYPE_IP6 ? ifp->enabled6 : ifp->enabled
+	                     : dp_in_use(ifp);
 	if (!enabled)
 		core_drop(p, CNT_drop_port_down);
-	else if (!eth_is_multicast(p->data) && !eth_equal(p->data, port->mac))
+	else if (!eth_is_multicast(p->data) && !eth_equal(p->data, ifp->mac))
 		core_drop(p, CNT_drop_eth_dst);
 	else if (type == ETH_TYPE_ARP)
 		core_punt(p, PUNT_ARP, 0);
@@ -49,29 +49,30 @@ static inline enum ingress ingress_classify(const struct pkt *p, const struct dp
 	return INGRESS_CONSUMED;
 }
 
-/* Is this one of our addresses on that port? */
-static inline bool ingress_is_local4(const struct dp_interface *port, uint32_t addr)
+/* Is addr one of our addresses on that interface? */
+static inline bool ingress_is_local4(const struct dp_interface *ifp, uint32_t addr)
 {
-	for (unsigned a = 0; a < port->addresses; a++)
-		if (port->addr[a] == addr)
+	for (unsigned a = 0; a < ifp->addresses; a++)
+		if (ifp->addr[a] == addr)
 			return true;
 	return false;
 }
 
-/* RFC 1122 3.2.1.3: neither we nor the broadcast of a subnet of ours can be who asks. */
-static inline enum counter ingress_source4(const struct dp_interface *port, uint32_t src)
+/* RFC 1122 3.2.1.3: our own addresses and the broadcast addresses of our subnets are no valid
+ * sources. CNT_NONE: src is none of them; else the counter of the drop. */
+static inline enum counter ingress_source4(const struct dp_interface *ifp, uint32_t src)
 {
-	if (ingress_is_local4(port, src))
+	if (ingress_is_local4(ifp, src))
 		return CNT_drop_ip4_src_local;
-	for (unsigned a = 0; a < port->addresses; a++)
-		if (ip4_subnet_broadcast(port->addr[a], port->plen[a]) == src)
+	for (unsigned a = 0; a < ifp->addresses; a++)
+		if (ip4_subnet_broadcast(ifp->addr[a], ifp->plen[a]) == src)
 			return CNT_drop_ip4_src_martian;
 	return CNT_NONE;
 }
 
-/* What a host does with an IPv4 packet that ingress_classify let in: CNT_NONE when it is a correct one to an
- * address of ours on that port, else the counter of its drop. */
-static inline enum counter ingress_host4(const struct pkt *p, const struct dp_interface *port)
+/* A host's checks of an IPv4 packet that ingress_classify let in. CNT_NONE: it is correct and for
+ * one of our addresses on that interface; else the counter of the drop. */
+static inline enum counter ingress_host4(const struct pkt *p, const struct dp_interface *ifp)
 {
 	const uint8_t *ip = p->data + ETH_HLEN;
 	enum counter bad = ip4_check(ip, p->len - ETH_HLEN);
@@ -79,19 +80,20 @@ static inline enum counter ingress_host4(const struct pkt *p, const struct dp_in
 		return bad;
 	if (eth_is_multicast(p->data))
 		return ip4_is_multicast(ip4_dst(ip)) ? CNT_drop_ip4_multicast : CNT_drop_ip4_link_bcast;
-	return ingress_is_local4(port, ip4_dst(ip)) ? ingress_source4(port, ip4_src(ip)) : CNT_drop_ip4_not_ours;
+	return ingress_is_local4(ifp, ip4_dst(ip)) ? ingress_source4(ifp, ip4_src(ip))
+	                                           : CNT_drop_ip4_not_ours;
 }
 
-/* A TCP segment, whose header begins `at` octets into the packet, goes to the control core as one of
- * a connection, or, if it would begin one, as any other packet. So neither a flood of pings nor one
- * of SYN has a session of the console wait. */
+/* The punt kind of a TCP segment whose header begins at octet `at` of the IP packet: PUNT_LOCAL
+ * with SYN, or if the flags are missing; else PUNT_TCP. So a flood of pings or SYNs does not delay
+ * console sessions. */
 static inline enum punt_kind ingress_punt_kind_tcp(const struct pkt *p, unsigned at)
 {
 	unsigned flags = ETH_HLEN + at + 13; /* RFC 9293 3.1 */
 	return p->len > flags && !(p->data[flags] & TCP_SYN) ? PUNT_TCP : PUNT_LOCAL;
 }
 
-/* As what an IPv4 packet for us, which ip4_check has passed, goes to the control core. */
+/* The punt kind of an IPv4 packet for us that ip4_check has passed. */
 static inline enum punt_kind ingress_punt_kind4(const struct pkt *p)
 {
 	const uint8_t *ip = p->data + ETH_HLEN;
@@ -100,9 +102,9 @@ static inline enum punt_kind ingress_punt_kind4(const struct pkt *p)
 	return ip4_proto(ip) == IP4_PROTO_TCP ? ingress_punt_kind_tcp(p, ip4_header_len(ip)) : PUNT_LOCAL;
 }
 
-/* The same of an IPv6 packet, which ip6_check has passed, by the header that follows IPv6's. Discovery
- * is from the link itself by its hop limit (RFC 4861 6.1, 7.1: 255), so nobody beyond fills the room
- * that is kept for it. */
+/* The same for an IPv6 packet that ip6_check has passed, by the header that follows the IPv6
+ * header. Neighbour discovery has hop limit 255 (RFC 4861 6.1, 7.1), which no packet from beyond
+ * the link has. So a sender elsewhere cannot fill the places reserved for PUNT_ND. */
 static inline enum punt_kind ingress_punt_kind6(const struct pkt *p)
 {
 	const uint8_t *ip = p->data + ETH_HLEN;
@@ -116,12 +118,14 @@ static inline enum punt_kind ingress_punt_kind6(const struct pkt *p)
 	return discovery ? PUNT_ND : PUNT_LOCAL;
 }
 
-/* Is this one of our addresses, or a group we are in? Of a link: of that of `port`. */
-static inline bool ingress_is_local6(const struct dp_state *v, unsigned port, const struct net_addr *addr)
+/* Is addr one of our addresses, or a group that we joined? A link-local address or a group is
+ * looked up on the link of `interface`. */
+static inline bool ingress_is_local6(const struct dp_state *v, unsigned interface,
+                                     const struct net_addr *addr)
 {
 	const uint8_t *a = (const uint8_t *)addr->w;
 	bool on_link = ip6_is_link_local(addr) || ip6_is_multicast(addr);
-	return (on_link ? dp_on_link6(v, port, a) : dp_next_hop6(v, a)) == NH_LOCAL;
+	return (on_link ? dp_on_link6(v, interface, a) : dp_next_hop6(v, a)) == NH_LOCAL;
 }
 
 /* Is an IPv6 packet that ip6_check has passed for us? */

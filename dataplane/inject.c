@@ -1,4 +1,4 @@
-/* Messages from the control core, on a data core. */
+/* control_hooks.inject: messages from the control core, on a data core. */
 #include "dataplane/state.h"
 #include "dataplane/test_fault.h"
 

@@ -1,14 +1,14 @@
 /*
- * A data core's part of a capture: of the packets that it is shown (control_hooks.mirror) it copies
- * those that the capture asks for into its ring (mirror_ring.h). A copy is all that they cost the
- * traffic; what finds no room is counted.
+ * Captures on a data core. control_hooks.mirror passes the packets of the captured ports; those
+ * that match the capture are copied into this core's ring (mirror_ring.h). The copy is the only
+ * cost to the traffic: a packet that finds no room in the ring is counted and not copied.
  *
- * A frame is copied as it lies here: a checksum that its device is to complete, or has not been
- * completed by the sender's (PKT_CSUM_PARTIAL), and what a device is to cut (PKT_TSO) look so.
+ * A frame is copied as it lies in memory. So a capture shows a checksum that a device has not
+ * completed yet (PKT_CSUM_PARTIAL), and frames that a device has not cut yet (PKT_TSO).
  */
 #include "dataplane/state.h"
 
-#define HEAD_MAX 256 /* bytes in which all that a match asks for lies */
+#define HEAD_MAX 256 /* bytes of a frame that hold every field of a match */
 
 static bool is_wanted(const struct dp_capture *c, const struct pkt *p)
 {
@@ -17,7 +17,7 @@ static bool is_wanted(const struct dp_capture *c, const struct pkt *p)
 	return match_is(&c->match, &f) && !match_is_flow(&c->flow, &f);
 }
 
-/* Copies the first `kept` bytes of a packet, in one piece or several. */
+/* Copies the first `kept` bytes of a packet of one piece or several. */
 static void put_packet(struct mirror_ring *r, uint64_t at, const struct pkt *p, unsigned kept)
 {
 	const struct pkt_frag *f = pkt_frags(&self.pool, p->buf);
@@ -32,11 +32,11 @@ static void put_packet(struct mirror_ring *r, uint64_t at, const struct pkt *p, 
 
 void mirror_vector(const struct pkt *v, unsigned n, unsigned port, bool out)
 {
-	static uint64_t told[NIC_PORTS_MAX]; /* of the ring's losses */
+	static uint64_t told[NIC_PORTS_MAX]; /* losses that records have reported already */
 	static uint64_t number;
 	const struct dp_capture *c = &dp_get()->capture;
 	struct mirror_ring *r = mirror_ring_own();
-	if (number != c->number) { /* a new one, or the one that a program before us was at */
+	if (number != c->number) { /* a new capture, or a restart of this program during one */
 		number = c->number;
 		if (r->number != number)
 			mirror_ring_begin(r, number);

@@ -12,7 +12,7 @@ void mirror_ring_begin(struct mirror_ring *r, uint64_t number)
 	__atomic_store_n(&r->number, number, __ATOMIC_RELEASE);
 }
 
-/* Bytes from a place to the ring's end, or len. */
+/* The number of bytes from position `at` to the ring's end, at most len. */
 static size_t first_part(uint64_t at, size_t len)
 {
 	size_t left = MIRROR_RING_BYTES - PLACE(at);

@@ -1,15 +1,14 @@
 /*
- * The way out of a data core for packets that are made there: TCP's, and whatever an application
- * answers to somebody else than who sent. (A router's packets go the way of
- * apps/router/.)
+ * Output of packets that a data core makes itself: TCP segments, and an application's packets to
+ * any host but the sender of the request. (apps/router/ sends the router's packets.)
  *
- * The packet is looked up in the forwarding table like a received one; a neighbour that is known
- * gets it at once, one that is not by way of the control core, which asks for it. A link that is
- * down has no neighbour that is known, so the quick case has one question, and takes 60
- * instructions (gcc 12, with core_tx) beside those of fib4_lookup.
+ * The packet is looked up in the FIB like a received one. If the neighbour is known, the packet is
+ * sent at once; if not, it goes to the control core, which resolves the neighbour. No neighbour is
+ * known on a link that is down, so the fast path makes a single check. It takes 60 instructions
+ * (gcc 12, with core_tx) besides those of fib4_lookup.
  *
- * Deliberately missing: fragmentation. Who makes a packet keeps to dp_mtu(), which every link
- * here carries.
+ * Deliberately missing: fragmentation. Callers make no packet larger than dp_mtu(), which every
+ * link carries.
  */
 #ifndef DATAPLANE_OUTPUT_H
 #define DATAPLANE_OUTPUT_H
@@ -22,18 +21,20 @@ struct output_state {
 	const struct dp_state *dp;
 	struct dp_used *used;
 	uint32_t second; /* as in struct dp_used */
-	uint32_t full;   /* bit p: port p had no room when it was last asked */
+	uint32_t full;   /* bit p: port p had no room when last asked */
 };
 extern struct output_state output_state;
 
-/* In data_start; and at the beginning of each hook that sends. */
+/* To be called in data_start and data_tables. */
 void output_start(void);
+
+/* To be called at the start of each hook that sends. */
 static inline void output_turn(void) { output_state.second = (uint32_t)(core_now_ns() >> 30); }
 
-/* The next hop of an IPv6 packet from src (NULL: any of ours) to dst. */
+/* The next hop of an IPv6 packet from src (NULL: any of our addresses) to dst. */
 uint32_t output_next_hop6(const struct net_addr *src, const struct net_addr *dst);
 
-/* The same of the packet at ip. */
+/* The next hop of the packet at ip. */
 static inline uint32_t output_next_hop(const uint8_t *ip)
 {
 	if (likely(!ip_is_ip6(ip)))
@@ -42,14 +43,14 @@ static inline uint32_t output_next_hop(const uint8_t *ip)
 	return output_next_hop6(&src, &dst);
 }
 
-/* The rest of output_tx: no neighbour is known. */
+/* The slow path of output_tx: the neighbour is not known. */
 void output_unresolved(struct pkt *p, uint32_t nh);
 
 /*
- * Sends a packet of ours, PKT_OWN: a correct IP packet at data + ETH_HLEN, whose Ethernet header
- * is written here. Its buffers pass on. May have PKT_CSUM_PARTIAL, PKT_CHAIN, PKT_TSO as core_tx()
- * may. What cannot leave is counted as originated_drop_tx. Frames are not filled up to Ethernet's
- * 60 bytes here: drivers/nic.h.
+ * Sends one of our own packets, PKT_OWN: a correct IP packet at data + ETH_HLEN. Writes its
+ * Ethernet header. Its buffers pass on. It may have PKT_CSUM_PARTIAL, PKT_CHAIN and PKT_TSO, as for
+ * core_tx(). A packet that cannot be sent is counted as originated_drop_tx. Frames are not padded
+ * to Ethernet's 60 bytes here (drivers/nic.h).
  */
 static inline void output_tx(struct pkt *p)
 {
@@ -70,16 +71,16 @@ static inline void output_tx(struct pkt *p)
 	if (unlikely(ip_is_ip6(p->data + ETH_HLEN)))
 		dp_hop_limit6(output_state.dp, port, p->data + ETH_HLEN);
 	core_tx(port, p);
-	/* a comparison only: with fewer it is full only if it was, and then its bit is set */
+	/* with fewer queued a port is full only if it was full before, and then its bit is set */
 	if (unlikely(core_outs[port].n >= CORE_OUT_ROOM) && core_tx_full(port))
 		output_state.full |= 1u << port;
 }
 
-/* The rest of output_full. */
+/* The slow path of output_full. */
 unsigned output_full_port(const struct net_addr *addr);
 
-/* 1 + the port by which a packet to `addr` leaves when that has no room for one that can wait
- * (core_tx_full); 0: it has. While all have, a comparison. */
+/* Returns 1 + the port by which a packet to `addr` leaves, if that port has no room for a packet
+ * that can wait (core_tx_full); 0: it has room. One comparison while all ports have room. */
 static inline unsigned output_full(const struct net_addr *addr)
 {
 	return unlikely(output_state.full) ? output_full_port(addr) : 0;

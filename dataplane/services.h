@@ -1,7 +1,7 @@
 /*
- * The small services of RFC 862 (echo), 863 (discard) and 864 (character generator) as the
- * configuration states them and the data-plane state tells data cores: on which ports of UDP and
- * TCP each listens. What they do is apps/echo/.
+ * The ports of UDP and TCP on which the small services listen: RFC 862 (echo), 863 (discard) and
+ * 864 (character generator). The configuration sets them, data cores read them in the data-plane
+ * state. apps/echo/ implements the services.
  */
 #ifndef DATAPLANE_SERVICES_H
 #define DATAPLANE_SERVICES_H
@@ -19,10 +19,10 @@ struct service_ports {
 };
 
 struct services {
-	struct service_ports of[SERVICE_PROTOS][SERVICES]; /* no port stands twice in a protocol */
+	struct service_ports of[SERVICE_PROTOS][SERVICES]; /* a port occurs once per protocol */
 };
 
-/* As the configuration and the console write them. */
+/* The word for a service in the configuration and on the console. */
 static inline const char *service_word(enum service s)
 {
 	static const char *const words[] = {"echo", "discard", "chargen"};
@@ -34,14 +34,14 @@ static inline const char *service_proto_word(enum service_proto p)
 	return p == SERVICE_UDP ? "udp" : "tcp";
 }
 
-/* The port that the RFC gives it, for either protocol. */
+/* The port that the service's RFC assigns, the same for both protocols. */
 static inline uint16_t service_port_default(enum service s)
 {
 	static const uint16_t ports[] = {7, 9, 19};
 	return ports[s];
 }
 
-/* Whose port it is; SERVICES: nobody's. */
+/* The service that listens on `port`; SERVICES: none. */
 static inline enum service service_of(const struct services *all, enum service_proto proto,
                                       uint16_t port)
 {
@@ -53,8 +53,8 @@ static inline enum service service_of(const struct services *all, enum service_p
 	return SERVICES;
 }
 
-/* A UDP port that answers whatever comes to it, here or by the RFCs on the other side: a request
- * from there must not be answered, for it would never end (CERT CA-1996-01). */
+/* Does a service that answers every datagram have that UDP port, here or, by its RFC, on the other
+ * side? Answering a request from such a port could start an endless exchange (CERT CA-1996-01). */
 static inline bool service_answers(const struct services *all, uint16_t port)
 {
 	enum service s = service_of(all, SERVICE_UDP, port);
@@ -63,7 +63,7 @@ static inline bool service_answers(const struct services *all, uint16_t port)
 	       port == service_port_default(SERVICE_CHARGEN);
 }
 
-/* There is one at all. */
+/* Does any service listen over that protocol? */
 static inline bool services_any(const struct services *all, enum service_proto proto)
 {
 	unsigned n = 0;
@@ -72,7 +72,7 @@ static inline bool services_any(const struct services *all, enum service_proto p
 	return n > 0;
 }
 
-/* What runs when nothing is said: echo, on the port of RFC 862, over UDP and TCP. */
+/* The services without configuration: echo on the port of RFC 862, over UDP and TCP. */
 static inline void services_default(struct services *all)
 {
 	for (unsigned p = 0; p < SERVICE_PROTOS; p++) {

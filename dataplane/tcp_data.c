@@ -1,8 +1,8 @@
 /*
- * See tcp_data.h. What the control core shows of an instance (`show tcp`) is a copy in the shared
- * area of the core, made PUBLISH_US after something happened, so a core that sleeps has shown its
- * last state before. Readers (control/cli/show_tcp.c) know by `sequence` whether they read it in one
- * piece.
+ * See tcp_data.h. `show tcp` reads a copy of an instance's state in the shared area of its core.
+ * The core makes the copy PUBLISH_US after an event, so it has published its last state before it
+ * sleeps for long. Readers (control/cli/show_tcp.c) detect by `sequence` a copy that changed
+ * meanwhile.
  */
 #include "dataplane/tcp_data.h"
 
@@ -13,22 +13,22 @@
 
 #define CONNECTIONS_AUTO_MAX (1u << 20)
 #define CONNECTIONS_MIN 16
-#define POOL_SHARE 4        /* a quarter of the buffers is not for TCP's queues */
+#define POOL_SHARE 4        /* one buffer in four: limit of reassembly, and reserve of the pool */
 #define POOL_RESERVE_MAX 1024
-#define HOLDERS 128        /* connections that may hold all they are ever allowed to, together */
+#define HOLDERS 128        /* connections that may hold their most at the same time */
 #define BUFFER_MIN 32768
-/* What many connections leave to the buffers, or half of all where that is less: HOLDERS times the
- * usual window, and twice that for what waits in the rings of some ports and for those who hold
- * little each. */
+/* Bytes that the connections' tables leave to the packet buffers, unless half of all memory is
+ * less: HOLDERS times the usual window, and twice that for packets in the rings of some ports and
+ * for connections that hold little. */
 #define POOL_BYTES (3ull * HOLDERS * TCP_PARAMS_DEFAULT.rcv_buf)
 #define PUBLISH_US 250000
-#define PUBLISH_LOOKS 4096 /* records looked at for one list */
+#define PUBLISH_LOOKS 4096 /* records examined for one list */
 
 struct tcp *tcp_data;
 
 static struct tcp_params params;
-static uint32_t asked;       /* connections that the configuration wanted; 0: it said nothing */
-static uint64_t publish_us;  /* when to publish; 0: nothing has happened since */
+static uint32_t asked;       /* connections requested by the configuration; 0: not stated */
+static uint64_t publish_us;  /* when to publish; 0: nothing has happened since the last time */
 
 /* --- start --- */
 
@@ -39,7 +39,7 @@ static size_t bytes_for(uint32_t connections)
 	return tcp_memory_bytes(&params);
 }
 
-/* The most connections whose tables take no more than `bytes`. */
+/* The largest number of connections, up to `most`, whose tables fit into `bytes`. */
 static uint32_t connections_in(size_t bytes, uint32_t most)
 {
 	uint32_t fits = 0;
@@ -64,8 +64,8 @@ size_t tcp_data_bytes(size_t room, bool wanted)
 }
 
 /*
- * What one connection may hold: the usual, less where buffers are few, so that a hundred peers who
- * do not read leave some for the others.
+ * The bytes that one connection may hold: the usual, or less if buffers are few, so that a hundred
+ * peers that do not read leave some for the others.
  */
 static uint32_t buffer_bytes(uint32_t usual)
 {
@@ -73,7 +73,7 @@ static uint32_t buffer_bytes(uint32_t usual)
 	return share > usual ? usual : share < BUFFER_MIN ? BUFFER_MIN : (uint32_t)share;
 }
 
-/* What every port sends: TCP does not look by which one a segment leaves. */
+/* The offloads that all ports have: TCP does not know by which port a segment leaves. */
 static uint32_t offload(void)
 {
 	uint32_t f = core_tx_features();
@@ -88,7 +88,7 @@ static void tx(void *ctx, struct pkt *p)
 	output_tx(p);
 }
 
-/* A way of TCP's is a port. */
+/* tcp_ops.full: TCP's transmit paths ("ways") are the ports. */
 static unsigned full(void *ctx, const struct net_addr *remote)
 {
 	_Static_assert(NIC_PORTS_MAX <= TCP_WAYS, "each port is a way");
@@ -130,7 +130,7 @@ void tcp_data_start(void)
 	publish_us = 1;
 }
 
-/* --- what is shown --- */
+/* --- the copy for show tcp --- */
 
 static void list_connections(struct dp_tcp *to)
 {
@@ -156,7 +156,7 @@ static void publish(void)
 	__atomic_store_n(&to->sequence, sequence + 2, __ATOMIC_RELEASE);
 }
 
-/* --- in every turn --- */
+/* --- timer and messages --- */
 
 uint64_t tcp_data_timer(void)
 {

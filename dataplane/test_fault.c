@@ -6,14 +6,14 @@
 
 enum kind { TEST_READ, TEST_WRITE, TEST_EXEC, TEST_PRIVILEGED, TEST_OTHER };
 
-#define KERNEL_IMAGE 0xffff800000100000ull /* in the map of all memory */
+#define KERNEL_IMAGE 0xffff800000100000ull /* in the kernel's map of all memory */
 
 typedef void (*code_fn)(void);
 
 static const uint8_t constant[16] = {0xc3}; /* ret */
 static uint8_t variable[16] = {0xc3};
 
-/* Another data core than this one; the only one itself. */
+/* Another data core, or this one if there is no other. */
 static unsigned other_data_core(void)
 {
 	return self.id == self.info->first_data_core ? self.info->cores - 1 : self.info->first_data_core;
@@ -38,8 +38,8 @@ static void run_privileged(enum test_fault fault)
 		__asm__ volatile("sgdt %0" : "=m"(table));
 }
 
-/* 48 bytes more than the array has: over the return address and on. The compiler knows nothing of what
- * is behind `at`. */
+/* Writes 48 bytes beyond the array, over the return address. The asm hides from the compiler where
+ * `at` points. */
 __attribute__((noinline)) static void write_beyond_an_array(void)
 {
 	uint8_t array[16];
@@ -50,7 +50,7 @@ __attribute__((noinline)) static void write_beyond_an_array(void)
 	__asm__ volatile("" : : "r"(at) : "memory");
 }
 
-/* The faults that have code of their own. */
+/* Faults that need code of their own. */
 static void run_other(enum test_fault fault)
 {
 	volatile unsigned zero = 0;
@@ -91,7 +91,8 @@ void test_fault_run(enum test_fault fault)
 	uint8_t stack[16] = {0xc3};
 	const uintptr_t addresses[] = {TEST_FAULTS(ADDRESS)};
 	uintptr_t address = addresses[fault];
-	__asm__ volatile("" : "+r"(address) : "r"(stack) : "memory"); /* for all the compiler knows */
+	/* hides the address from the compiler */
+	__asm__ volatile("" : "+r"(address) : "r"(stack) : "memory");
 	switch (kinds[fault]) {
 	case TEST_READ:
 		(void)*(volatile const uint8_t *)address;

@@ -1,7 +1,7 @@
 /*
  * The faults of the console command `test fault`, for tests of fault containment. Each ends the program
- * of the core that runs it, with the exceptions that the table names. They need test=1 on the kernel
- * command line (control/test/test_commands.c).
+ * of the core that runs it, with the exceptions named in the table. The command needs test=1 on the
+ * kernel command line (control/test/test_commands.c).
  */
 #ifndef DATAPLANE_TEST_FAULT_H
 #define DATAPLANE_TEST_FAULT_H
@@ -10,8 +10,8 @@
 
 /*
  * One row a fault: name, word of the command, kind, address (test_fault.c has its variables). A read,
- * write or jump goes to an address that the program may not use that way. If it were permitted, nothing
- * would change: a write writes what is there already.
+ * write or jump uses an address in a way that the program may not. If it were permitted, it would
+ * change nothing: a write stores the value that is there already.
  */
 #define TEST_FAULTS(X) \
 	X(TEST_FAULT_NULL,          "null",          TEST_READ,       0) \

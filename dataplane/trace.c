@@ -1,20 +1,23 @@
 /*
- * A data core's part of a trace (docs/console.md): control_hooks.trace is given each vector of a
- * watched port, and gives it on. A packet that is to be followed goes on by itself, as a vector of
- * one, between those before it and those behind it, so that none overtakes another, and takes the
- * very way that it would have taken. What it did shows in what it changed: the counters, what was
- * given to the ports, the messages sent; and in the notes of the application (trace_note.h).
+ * Traces on a data core (docs/console.md). control_hooks.trace receives each vector of a traced
+ * port and passes it on to rx_vector. A packet to be followed is passed alone, as a vector of one,
+ * after the packets before it and ahead of those behind it. So no packet overtakes another, and a
+ * followed packet takes the same code path as any other. Its record lists what changed, that is
+ * counters, packets given to the ports and messages sent, and the application's notes
+ * (trace_note.h).
  *
- * Followed are as many as were asked for, by each core; the control core shows the first of all.
+ * Each core follows as many packets as were requested; the control core shows the first of all
+ * cores.
  */
 #include "dataplane/trace_note.h"
 #include "lib/mem.h"
 #include "lib/number.h"
 
-static struct trace_record record; /* of the packet in hand */
+static struct trace_record record; /* of the packet being followed */
 
 /* --- notes --- */
 
+/* port: a port or an interface, as enum trace_kind says. */
 static void note(enum trace_kind kind, unsigned port, unsigned word, uint32_t number, uint32_t more)
 {
 	if (record.notes < TRACE_NOTES)
@@ -27,13 +30,13 @@ COLD void trace_filter(const struct dp_filter *f, uint32_t rule)
 	const struct dp_filter_set *sets = dp_get()->filter_set;
 	const unsigned set = f >= (const struct dp_filter *)(const void *)&sets[1];
 	const struct dp_filters *all = sets[set].interface;
-	for (unsigned p = 0; p < dp_get()->ifs; p++)
+	for (unsigned i = 0; i < dp_get()->ifs; i++)
 		for (unsigned six = 0; six < 2; six++) {
 			unsigned word = (six ? TRACE_FILTER_SIX : 0) | (set ? TRACE_FILTER_SET : 0);
-			if (f == &all[p].in[six])
-				note(TRACE_FILTER, p, word, rule, 0);
-			if (f == &all[p].out[six])
-				note(TRACE_FILTER, p, word | TRACE_FILTER_OUT, rule, 0);
+			if (f == &all[i].in[six])
+				note(TRACE_FILTER, i, word, rule, 0);
+			if (f == &all[i].out[six])
+				note(TRACE_FILTER, i, word | TRACE_FILTER_OUT, rule, 0);
 		}
 }
 
@@ -81,7 +84,7 @@ static bool is_wanted(const struct dp_trace *t, const struct pkt *p)
 	return match_is(&t->match, &f) && !match_is_flow(&t->flow, &f);
 }
 
-/* May one more be followed? */
+/* May one more packet be followed? If only the ring has no room, counts it as missed. */
 static bool has_room(struct trace_ring *r, const struct dp_trace *t)
 {
 	uint64_t tail = __atomic_load_n(&t->tail[self.id], __ATOMIC_ACQUIRE);
@@ -90,14 +93,14 @@ static bool has_room(struct trace_ring *r, const struct dp_trace *t)
 	return r->left && room;
 }
 
-/* Gives the packet on, and writes what became of it into the ring. */
+/* Passes the packet on to rx_vector and writes its record into the ring. */
 static void follow(struct trace_ring *r, struct pkt *p, unsigned port)
 {
 	static uint16_t number;
 	static struct counters before;
 	uint64_t given[NIC_PORTS_MAX];
 	int pair = core_pair();
-	core_tx_flush_all(); /* packets ahead of this one in its vector are counted before */
+	core_tx_flush_all(); /* earlier packets of its vector are counted first */
 	number = (uint16_t)(number == 0xffff ? 1 : number + 1);
 	record = (struct trace_record){.ns = core_now_ns(),
 	                               .number = number,
@@ -110,7 +113,7 @@ static void follow(struct trace_ring *r, struct pkt *p, unsigned port)
 		given[i] = core_tx_given(i);
 	core_trace = (struct core_trace){.number = number};
 	core_app()->rx_vector(p, 1, port);
-	core_tx_flush_all(); /* this packet leaves, or is dropped for want of room, and is counted */
+	core_tx_flush_all(); /* this packet leaves or is dropped for lack of room, and is counted */
 	record.messages = core_trace.messages;
 	core_trace.number = 0;
 	note_sent(given);

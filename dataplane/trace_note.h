@@ -1,23 +1,23 @@
 /*
- * What an application says of a packet that is being followed (docs/console.md, `trace`), at the
- * places where it decides. Counters, frames sent and messages to the control core need no words:
- * dataplane/trace.c sees what has changed.
+ * An application's notes on a packet that is being followed (docs/console.md, `trace`), made where
+ * it decides. Counters, sent frames and messages to the control core need no notes:
+ * dataplane/trace.c compares them before and after.
  *
- * A packet that is followed comes as a vector of one through the very code that every other takes.
- * So the hot loops ask once a vector (core_traces), and what they found is noted behind them.
+ * A followed packet arrives as a vector of one and takes the same code path as any other. So the
+ * hot loops call core_traces once per vector, and note their results after the loop.
  */
 #ifndef DATAPLANE_TRACE_NOTE_H
 #define DATAPLANE_TRACE_NOTE_H
 
 #include "dataplane/state.h"
 
-/* The filter f, one of the data-plane state's, was asked, and said so (acl_classify). */
+/* Filter f of the data-plane state was asked. rule: its answer (acl_classify). */
 void trace_filter(const struct dp_filter *f, uint32_t rule);
 
-/* The way back to its source, which is being verified, is nh. */
+/* Source verification found nh as the next hop back to the packet's source. */
 void trace_source(uint32_t nh);
 
-/* A look-up gave nh to the packet of `total` bytes of IP. The same twice is told once. */
+/* A look-up returned nh for the packet of `total` bytes of IP. Each nh is noted once. */
 void trace_way(uint32_t nh, unsigned total);
 
 #endif

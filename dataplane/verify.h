@@ -1,4 +1,4 @@
-/* Source verification (RFC 3704): what an interface asks of the source of each packet that it receives. */
+/* Source verification (RFC 3704): what an interface requires of the sources of received packets. */
 #ifndef DATAPLANE_VERIFY_H
 #define DATAPLANE_VERIFY_H
 

@@ -1,12 +1,12 @@
 /*
- * VLANs on a data core (IEEE 802.1Q): by which interface a frame came in, and the room for the tag
- * that it leaves with. In between a frame has no tag, wherever it came from; the adjacency that it
- * leaves by has the tag in its header (dataplane/state.h).
+ * VLANs on a data core (IEEE 802.1Q). The tag of a received frame selects its interface and is
+ * removed. While the application handles a frame, it has no tag. The header of the output adjacency
+ * includes the tag to send (dataplane/state.h).
  *
- * A tag with VID 0 is a priority and no VLAN (802.1Q 6.9.1): the frame is the port's own. Priorities
- * are read by nobody here and not kept (RFC 1812 5.3.3.1 knows IP's own).
+ * A tag with VID 0 holds only a priority (802.1Q 6.9.1): the frame belongs to the port's own
+ * interface. Priorities are neither read nor kept (RFC 1812 5.3.3.1 is about IP precedence).
  *
- * Deliberately missing: tags of providers (802.1ad, 0x88a8) and two tags on a frame.
+ * Deliberately missing: provider tags (802.1ad, 0x88a8) and frames with two tags.
  */
 #ifndef DATAPLANE_VLAN_H
 #define DATAPLANE_VLAN_H
@@ -15,14 +15,14 @@
 #include "runtime/runtime.h"
 #include "net/eth.h"
 
-/* Moves the start of a frame, and of what its checksum covers, by that many bytes. */
+/* Moves the start of a frame by `bytes`, and adjusts the position of its partial checksum. */
 static inline void vlan_move(struct pkt *p, int bytes)
 {
 	p->data += bytes;
 	p->len = (uint16_t)(p->len - bytes);
 	if (p->flags & PKT_CSUM_PARTIAL) {
 		struct pkt_meta *m = pkt_meta(&self.pool, p->buf);
-		/* what a device said: one within the header stays so, and is not believed later */
+		/* untrusted: a position within the header stays there, and is rejected later */
 		m->csum_start = bytes > m->csum_start ? 0 : (uint16_t)(m->csum_start - bytes);
 	}
 }
@@ -33,14 +33,14 @@ static inline bool vlan_is_tagged(const struct pkt *p)
 	       raw16_load(p->data + 12) == BE16(ETH_TYPE_VLAN).raw;
 }
 
-/* Takes the tag, if there is one, off a received frame and makes pkt.port the interface's, where it
- * is counted. False: it is of no VLAN of that port's, and gone. */
+/* Removes the tag of a received frame, if it has one, sets p->interface to that of its VLAN, and
+ * counts the frame there. False: the port has no such VLAN; the frame has been dropped. */
 static inline bool vlan_untag(struct pkt *p, const struct dp_state *v, struct dp_carried *carried)
 {
 	if (likely(!vlan_is_tagged(p)))
 		return true;
 	unsigned vid = be16_load(p->data + 14) & ETH_VID_MASK, interface = p->interface;
-	if (vid) /* of a frame that has been here already: a second tag */
+	if (vid) /* if p->interface is not a port: a second tag, the first was removed before */
 		interface = p->interface < NIC_PORTS_MAX && vid <= ETH_VID_MAX
 		                    ? v->vlan[p->interface][vid]
 		                    : 0;
@@ -58,7 +58,8 @@ static inline bool vlan_untag(struct pkt *p, const struct dp_state *v, struct dp
 	return true;
 }
 
-/* Gives an adjacency of that interface its header, to `mac`; type: EtherType, host order. */
+/* Writes the header of an adjacency of that interface to station `mac`. type: EtherType, host
+ * order. */
 static inline void vlan_adjacency(struct adj *a, const struct dp_interface *ifp, const uint8_t *mac,
                                   uint16_t type)
 {
@@ -71,7 +72,7 @@ static inline void vlan_adjacency(struct adj *a, const struct dp_interface *ifp,
 	}
 }
 
-/* Gives a frame that leaves by that adjacency its Ethernet header, and counts it there if the
+/* Writes the Ethernet header of a frame that leaves by that adjacency. Counts the frame if the
  * interface is a VLAN. */
 static inline void vlan_header(struct pkt *p, const struct adj *a, struct dp_carried *carried)
 {
