@@ -1,9 +1,8 @@
 /*
- * Discard: every IP packet that reaches one of the ports is counted and thrown away, in the spirit
- * of RFC 863 and for any protocol and address. ARP and ICMPv6 to us are answered by the control
- * core, so that hosts find their way here. What it is good for: the far end of a link under load,
- * and what a machine can receive. It is also the least that an application is (ARCHITECTURE.md, How
- * to add).
+ * Discard: counts and drops every IP packet that a port receives, in the spirit of RFC 863, for any
+ * protocol and address. The control core answers ARP and ICMPv6 to us, so that hosts can resolve
+ * our addresses. Uses: the far end of a link under load, and measuring what a machine can receive.
+ * It is also the smallest application (ARCHITECTURE.md, How to add).
  */
 #include "apps/discard/discard.h"
 
@@ -18,7 +17,7 @@ static void data_start(void)
 	dp = dp_get();
 }
 
-/* Neighbour discovery and MLD are messages of ICMPv6, MLD's behind an option. */
+/* Neighbour discovery and MLD are ICMPv6 messages; MLD's follow a hop-by-hop option. */
 static bool is_icmp6_to_us(const struct pkt *p)
 {
 	const uint8_t *ip = p->data + ETH_HLEN;

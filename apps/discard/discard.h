@@ -1,4 +1,4 @@
-/* The discard application: takes every packet and throws it away. */
+/* The discard application: counts and drops every IP packet. */
 #ifndef APPS_DISCARD_DISCARD_H
 #define APPS_DISCARD_DISCARD_H
 

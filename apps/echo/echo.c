@@ -1,10 +1,11 @@
 /*
  * The echo application: the small services of RFC 862 (echo), 863 (discard) and 864 (character
- * generator) over UDP and TCP, to our own addresses. ARP and everything else that is for us goes to
- * the control core, which answers ping and refuses the rest. Nothing is forwarded.
+ * generator) over UDP and TCP, at our own addresses. ARP and all other packets for us go to the
+ * control core, which answers ping and refuses the rest. Nothing is forwarded.
  *
- * An answer to a datagram goes back by the way that came, in its buffer; what TCP sends is routed
- * (dataplane/output.h). A fragment is for no service: it goes to the control core, which counts it.
+ * The answer to a datagram returns in the same buffer, by the port and to the station that it came
+ * from. TCP's segments are routed (dataplane/output.h). No service takes fragments: they go to the
+ * control core.
  */
 #include "apps/echo/echo.h"
 
@@ -19,8 +20,8 @@
 
 static const struct dp_state *dp;
 
-/* TCP segments of a vector: they go to TCP together, so that those of one connection are
- * acknowledged by one. */
+/* The TCP segments of a vector. TCP gets them together, so that one ACK answers all those of a
+ * connection. */
 static struct pkt segments[PKT_VECTOR_MAX];
 static unsigned segment_count;
 
@@ -44,8 +45,8 @@ static void data_tables(void)
 	output_start();
 }
 
-/* A correct packet to one of our addresses, from somebody who may send; of a whole one `proto`
- * begins at octet `at`. */
+/* Takes a correct packet to one of our addresses from a valid source. The header of `proto` begins
+ * at octet `at` of the IP packet. A fragment has a proto that is neither TCP nor UDP. */
 static void upper_input(struct pkt *p, uint8_t proto, unsigned at)
 {
 	const uint8_t *ip = p->data + ETH_HLEN;
@@ -65,17 +66,17 @@ static void local_input(struct pkt *p)
 	upper_input(p, ip4_is_fragment(ip) ? IP6_NO_NEXT : ip4_proto(ip), ip4_header_len(ip));
 }
 
-static void ip4_input(struct pkt *p, const struct dp_interface *port)
+static void ip4_input(struct pkt *p, const struct dp_interface *ifp)
 {
-	enum counter bad = ingress_host4(p, port);
+	enum counter bad = ingress_host4(p, ifp);
 	if (bad != CNT_NONE)
 		core_drop(p, bad);
 	else
 		local_input(p);
 }
 
-/* What a segment or datagram must be to reach a service: from one host, not ourselves, to one (RFC
- * 4291 2.5.2, 2.7; RFC 9293 3.9.2.3). Discovery has rules of its own (net/nd.h). */
+/* A segment or datagram for a service must come from one host other than us, and go to one host
+ * (RFC 4291 2.5.2, 2.7; RFC 9293 3.9.2.3). Neighbour discovery has rules of its own (net/nd.h). */
 static enum counter check_ends6(const struct pkt *p)
 {
 	const uint8_t *ip = p->data + ETH_HLEN;
@@ -89,8 +90,8 @@ static enum counter check_ends6(const struct pkt *p)
 	return eth_is_multicast(p->data) ? CNT_drop_ip6_link_mcast : CNT_NONE;
 }
 
-/* To one of our addresses or groups. What is for the control core, or has something about it that
- * is to be answered, goes there. */
+/* Takes a packet to one of our addresses or groups. A packet for the control core, or one whose
+ * headers need an ICMP error, goes there. */
 static void local6_input(struct pkt *p)
 {
 	const uint8_t *ip = p->data + ETH_HLEN;

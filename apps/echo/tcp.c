@@ -1,19 +1,18 @@
 /*
  * Echo, discard and character generator over TCP (RFC 862, 863, 864).
  *
- *     echo      a segment's payload goes back in the buffer it came in, and counts against the
- *               window until the peer has acknowledged it: who does not read is not read from.
- *     discard   takes all there is.
- *     chargen   sends lines until the peer closes; what the peer sends meanwhile is thrown away.
+ *     echo      returns a segment's payload in the buffer that it came in. The payload counts
+ *               against the receive window until the peer has acknowledged it, so a peer that does
+ *               not read cannot send.
+ *     discard   drops all data.
+ *     chargen   sends lines until the peer closes its half, and drops all data from the peer.
  *
- * The argument of a chargen connection is the place in the pattern it has come to.
- *
- * RFC 864 lets a server close on who sends; ours does when the peer has closed its half.
+ * The argument (tcp_arg) of a chargen connection is its position in the pattern.
  */
 #include "apps/echo/services.h"
 #include "dataplane/tcp_data.h"
 
-#define CHARGEN_AHEAD 16384 /* bytes: a window of RFC 6928 and a little */
+#define CHARGEN_AHEAD 16384 /* bytes: the initial window of RFC 6928 and some more */
 
 static void drop_data(struct tcp_conn *c, struct pkt *p)
 {
@@ -37,8 +36,8 @@ static bool accept(struct tcp_conn *c)
 
 static void echo_data(struct tcp_conn *c, struct pkt *p)
 {
-	/* There is room, as snd_buf is not less than rcv_buf. If not, the stream would have a hole:
-	 * better none. */
+	/* There is room, because snd_buf >= rcv_buf. Without room the stream would have a gap, so
+	 * the connection is aborted. */
 	if (tcp_send_pkt(c, p) != E_OK) {
 		pkt_free(&self.pool, p);
 		tcp_abort(c);
@@ -52,9 +51,9 @@ static void echo_acked(struct tcp_conn *c, uint32_t bytes)
 
 /* --- chargen --- */
 
-/* Fills the connection up with what may be sent now and a little: buffers that wait for a peer who
- * does not read would be missing elsewhere, and those that wait at all leave the cache. The windows
- * have moved already when chargen_acked is called. */
+/* Queues as much as may be sent now, and CHARGEN_AHEAD more. Queued buffers are missing elsewhere
+ * if the peer does not read, and leave the cache if they wait. When chargen_acked is called, the
+ * windows have been updated already. */
 static void chargen_fill(struct tcp_conn *c)
 {
 	uint32_t at = (uint32_t)(uintptr_t)tcp_arg(c), n;
@@ -66,7 +65,7 @@ static void chargen_fill(struct tcp_conn *c)
 		uint32_t left = wanted - queued, line = CHARGEN_BYTES - at;
 		n = tcp_send(c, chargen_text() + at, left < line ? left : line);
 		if (n == 0)
-			break; /* no room, or no buffers: chargen_acked is called when there are */
+			break; /* no room or no buffers: chargen_acked is called later */
 		queued += n;
 		at = (at + n) % CHARGEN_BYTES;
 	}

@@ -1,7 +1,7 @@
 /* See services.h. */
 #include "apps/echo/services.h"
 
-#define FIRST ' '    /* of the printable characters of ASCII */
+#define FIRST ' '    /* first printable ASCII character */
 #define CHARACTERS 95
 
 static char text[CHARGEN_BYTES];

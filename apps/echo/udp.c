@@ -1,13 +1,12 @@
 /*
  * Echo, discard and character generator over UDP (RFC 862, 863, 864).
  *
- * A stranger can put any address into a request as its source, so an answer must be worth nothing
- * to who does:
+ * The source address of a request may be forged, so its answer must be of no use in an attack:
  *
- * 1. No answer is longer than its request. RFC 864 says 0 to 512 bytes, whatever was asked; we
- *    send as many as came, at most 512.
- * 2. Two servers that answer each other never stop (CERT CA-1996-01). A request from a port that
- *    answers, here or by the RFCs on the other side, is dropped as drop_udp_loop.
+ * 1. No answer is longer than its request. RFC 864 says 0 to 512 bytes, whatever the request; ours
+ *    has as many as the request, at most 512.
+ * 2. Two servers that answer each other never stop (CERT CA-1996-01). A request from the port of a
+ *    service that answers, here or, by its RFC, on the other side, is dropped as drop_udp_loop.
  */
 #include "apps/echo/services.h"
 #include "lib/mem.h"
@@ -16,11 +15,11 @@
 
 #define CHARGEN_UDP_MAX 512 /* RFC 864 */
 
-/* Makes the echo of the datagram in p. */
+/* Turns the datagram in p into its echo. */
 static void make_echo(struct pkt *p)
 {
 	uint8_t *ip = p->data + ETH_HLEN;
-	/* extension headers go, and what the port is to sum begins elsewhere */
+	/* the extension headers are removed, which moves the bytes of a partial checksum */
 	if (unlikely(ip_is_ip6(ip) && ip6_next(ip) != IP_PROTO_UDP))
 		pkt_csum_complete(&self.pool, p);
 	unsigned less = (unsigned)(udp_echo_make(ip) - ip);
@@ -31,7 +30,8 @@ static void make_echo(struct pkt *p)
 	}
 }
 
-/* Sends p, an answer in the buffer of its request, back by the way that came. */
+/* Sends p, an answer in the buffer of its request, by the port and to the station that the request
+ * came from. The application has no VLANs, so the interface is the port. */
 static void send_back(struct pkt *p)
 {
 	uint8_t mac[ETH_ALEN];

@@ -5,9 +5,9 @@
  *     hop limit   RFC 1812 5.3.1, RFC 8200 3
  *     filter      of the interface it leaves by, RFC 1812 5.3.9
  *     size        IPv4 with DF, and IPv6: the sender is told the MTU (RFC 1812 5.2.7.1, RFC 8200 5)
- *     link        a link that is down is answered here: a flood that meets a dead link must not reach
- *                 the control core
- *     redirect    while the packet is as it came
+ *     link        an error if the link is down: sent here, because a flood to a dead link must not
+ *                 reach the control core
+ *     redirect    before the packet is changed
  *     options     IPv4 alone, RFC 1812 5.3.13
  *     neighbour
  *     fragments   IPv4 alone, RFC 1812 4.2.2.7
@@ -26,7 +26,7 @@ static unsigned headers(const uint8_t *ip, bool six)
 	return ETH_HLEN + (six ? IP6_HLEN : ip4_header_len(ip));
 }
 
-/* Cuts an IPv4 packet up for its link and sends the pieces. */
+/* Fragments an IPv4 packet for its link and sends the fragments. */
 static void fragment(struct pkt *p, const struct adj *a)
 {
 	struct ip4_frag it;

@@ -1,6 +1,6 @@
 /*
- * ICMP errors of both families: what may be told of a packet, to whom, from which address, and how
- * often (RFC 1812 4.3.2, RFC 4443 2.4).
+ * ICMP errors of both families: about which packets, to whom, from which address, and how often
+ * (RFC 1812 4.3.2, RFC 4443 2.4).
  */
 #include "apps/router/error.h"
 #include "apps/router/send.h"
@@ -13,21 +13,21 @@ void router_error4(struct pkt *p, uint8_t type, uint8_t code, uint32_t rest)
 {
 	const uint8_t *ip = p->data + ETH_HLEN;
 	uint32_t nh = dp_next_hop4(router.dp, ip4_src(ip));
-	int port = dp_interface_of(router.dp, nh);
+	int interface = dp_interface_of(router.dp, nh);
 	struct pkt e;
-	/* RFC 1122 3.2.2: a directed broadcast counts as one in a unicast frame too */
+	/* RFC 1122 3.2.2: a directed broadcast counts as a broadcast, even in a unicast frame */
 	bool broadcast = eth_is_multicast(p->data) ||
 	                 fib4_lookup(router.dp->fib, ip4_dst(ip)) == NH_BROADCAST;
 	router_complete(p, ETH_HLEN + ip4_header_len(ip));
-	if (port < 0 || broadcast || !icmp4_error_allowed(ip, p->len - ETH_HLEN)) {
+	if (interface < 0 || broadcast || !icmp4_error_allowed(ip, p->len - ETH_HLEN)) {
 		count(CNT_icmp_err_suppressed);
 		return;
 	}
 	const bool too_big = type == ICMP4_UNREACH && code == ICMP4_UNREACH_FRAG;
 	if (!router_message(&e, too_big ? LIMIT_TOO_BIG : LIMIT_ERRORS))
 		return;
-	/* RFC 1812 4.3.2.4: from the address of the interface the error leaves by */
-	const struct icmp4_error error = {.src = router.dp->interface[port].addr[0],
+	/* RFC 1812 4.3.2.4: from the address of the interface by which the error leaves */
+	const struct icmp4_error error = {.src = router.dp->interface[interface].addr[0],
 	                                  .type = type,
 	                                  .code = code,
 	                                  .rest = rest};
@@ -37,7 +37,7 @@ void router_error4(struct pkt *p, uint8_t type, uint8_t code, uint32_t rest)
 	router_send_own(&e, n, p, nh);
 }
 
-/* Where an answer to src goes; a link-local source is on the link that its packet came by. */
+/* The next hop of an answer to src. A link-local source is on the link that its packet came by. */
 static uint32_t way_back(const struct pkt *p, const struct net_addr *src)
 {
 	const uint8_t *addr = p->data + ETH_HLEN + offsetof(struct ip6_header, src);
@@ -50,15 +50,15 @@ void router_error6(struct pkt *p, uint8_t type, uint8_t code, uint32_t rest)
 	const uint8_t *ip = p->data + ETH_HLEN;
 	const struct net_addr src = ip6_src(ip);
 	uint32_t nh = way_back(p, &src);
-	int port = dp_interface_of(router.dp, nh);
+	int interface = dp_interface_of(router.dp, nh);
 	struct icmp6_error error = {.type = type, .code = code, .rest = rest};
 	struct pkt e;
 	router_complete(p, ETH_HLEN + IP6_HLEN);
-	/* RFC 4443 2.4 (e.4), (e.5): a group or broadcast of the link layer. That a packet is too big may
-	 * be told nevertheless, but what came so is never forwarded. */
+	/* RFC 4443 2.4 (e.4), (e.5): no error about a link-layer multicast or broadcast. Packet too
+	 * big is an exception, but such packets are never forwarded. */
 	bool shared = eth_is_multicast(p->data);
-	if (port < 0 || shared || !icmp6_error_allowed(ip, p->len - ETH_HLEN, type, code) ||
-	    !dp_source6(router.dp, (unsigned)port, &src, &error.src)) {
+	if (interface < 0 || shared || !icmp6_error_allowed(ip, p->len - ETH_HLEN, type, code) ||
+	    !dp_source6(router.dp, (unsigned)interface, &src, &error.src)) {
 		count(CNT_icmp_err_suppressed);
 		return;
 	}
@@ -70,7 +70,7 @@ void router_error6(struct pkt *p, uint8_t type, uint8_t code, uint32_t rest)
 	router_send_own(&e, n, p, nh);
 }
 
-/* What a sender is told, and the counter of the drop: IPv4, IPv6. */
+/* The error to the sender, and the counter of the drop: [0] IPv4, [1] IPv6. */
 static const struct refusal {
 	uint8_t type, code;
 	enum counter reason;

@@ -6,15 +6,15 @@
 #include "net/counters.h"
 
 /*
- * Sends an ICMP error about packet p if the RFCs and the rate limit permit one. p has passed
- * ip4_check, or failed it by its options alone (router_error4); or has passed ip6_check
- * (router_error6). p stays the caller's; its partial checksum is completed. rest: as in struct
- * icmp4_error and struct icmp6_error.
+ * Sends an ICMP error about packet p if the RFCs and the rate limit permit one. For router_error4,
+ * p has passed ip4_check or failed only by its options; for router_error6, it has passed ip6_check.
+ * p stays the caller's; its partial checksum is completed. rest: as in struct icmp4_error and
+ * struct icmp6_error.
  */
 void router_error4(struct pkt *p, uint8_t type, uint8_t code, uint32_t rest);
 void router_error6(struct pkt *p, uint8_t type, uint8_t code, uint32_t rest);
 
-/* Why a checked packet is not forwarded, although its sender is told. */
+/* Reasons not to forward a checked packet that cause an ICMP error to its sender. */
 enum router_refusal {
 	REFUSE_NO_ROUTE,
 	REFUSE_NULL0,       /* these three are routes of that name */
@@ -25,15 +25,15 @@ enum router_refusal {
 	REFUSE_LINK_DOWN,
 };
 
-/* Sends the error for that and drops the packet. mtu: 0, but for REFUSE_TOO_BIG. */
+/* Sends the error for `why` and drops the packet. mtu: 0, except for REFUSE_TOO_BIG. */
 void router_refuse(struct pkt *p, enum router_refusal why, uint32_t mtu, bool six);
 
-/* The same for a packet whose route forwards nothing: nh is NH_NONE, NH_NULL0, NH_BLACKHOLE (its sender
- * is not told), NH_UNREACHABLE or NH_PROHIBIT. */
+/* The same for a packet whose next hop forwards nothing: nh is NH_NONE, NH_NULL0, NH_BLACKHOLE
+ * (which sends no error), NH_UNREACHABLE or NH_PROHIBIT. */
 void router_reject(struct pkt *p, uint32_t nh, bool six);
 
-/* Drops a checked packet that a filter denies, for that reason. is_told: sends an error, communication
- * administratively prohibited, before (RFC 1812 5.3.9, RFC 4443 3.1). */
+/* Drops a checked packet that a filter denies, counted as `reason`. is_told: first sends the error
+ * communication administratively prohibited (RFC 1812 5.3.9, RFC 4443 3.1). */
 void router_deny(struct pkt *p, enum counter reason, bool is_told, bool six);
 
 #endif

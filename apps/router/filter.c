@@ -1,18 +1,18 @@
 /*
- * Packet filters (net/acl/acl.h): `in` between the check of a packet and its look-up, `out` when it
- * is known by which port it leaves.
+ * Packet filters (net/acl/acl.h). `in` lists judge packets between the check and the look-up, `out`
+ * lists when the output interface is known.
  *
- *     in    every packet that ip4_check or ip6_check has passed, those to the machine itself too,
- *           and those of which the options alone are wrong; not ARP, which is no IP
- *     out   every packet that is forwarded, when its way is known and before it is cut up or waits
- *           for a neighbour; not those that the machine sends itself
+ *     in    every packet that ip4_check or ip6_check has passed or that has only wrong options,
+ *           including packets to the machine itself; not ARP
+ *     out   every forwarded packet, after the look-up and before it is fragmented or waits for a
+ *           neighbour; not the machine's own packets
  *
- * Which lists these are may change at any time; a vector is judged by those that were in force when
- * it came (rx_vector).
+ * The lists may change at any time. One vector is judged by the lists that were in use when it
+ * arrived (rx_vector).
  *
- * Each packet is asked about once on either side: the vector path asks about those that it is going
- * to send, the slow way about the others. Should an adjacency change just between, it is asked
- * about again, and counted twice.
+ * Each list judges a packet once: on the vector path if that is going to send the packet, else on
+ * the slow path. If the adjacency changes in between, the `out` list judges and counts the packet
+ * twice.
  */
 #include "apps/router/error.h"
 #include "apps/router/filter.h"
@@ -21,7 +21,7 @@
 #include "dataplane/trace_note.h"
 #include "net/ip.h"
 
-/* Counts what the list says of packets, which becomes their rule[]. */
+/* Stores the list's answers for n packets in rule[], and counts them. */
 static void ask(const struct dp_filter *f, const uint8_t *const *ip, uint32_t *rule, unsigned n)
 {
 	uint64_t *count = &dp_counted()->filter[f->counts];
@@ -32,8 +32,9 @@ static void ask(const struct dp_filter *f, const uint8_t *const *ip, uint32_t *r
 		count[rule[i]]++;
 }
 
-/* RFC 1812 5.3.8: a packet with a forged source MUST be discarded silently. The `in` list is asked
- * before sources are verified, so the source of what it denies is looked at here. */
+/* May the sender of a denied packet get an error? RFC 1812 5.3.8: a packet with a forged source
+ * MUST be discarded silently. The `in` list is asked before sources are verified, so the source of
+ * a packet that it denies is verified here. */
 static bool may_tell(const struct pkt *p, bool six, enum counter reason)
 {
 	unsigned verify = reason == CNT_drop_acl_in ? router_verifies(p->interface, six) : 0;
@@ -41,7 +42,8 @@ static bool may_tell(const struct pkt *p, bool six, enum counter reason)
 	       !(verify && router_source_fails(p, verify, six));
 }
 
-/* The end of a packet that a list denies. reason: where it is not that its ports cannot be told. */
+/* Drops a packet that a list denies. reason: counts the drop, unless the packet's ports cannot be
+ * determined. */
 static void deny(struct pkt *p, const struct dp_filter *f, uint32_t rule, enum counter reason)
 {
 	bool six = ip_is_ip6(p->data + ETH_HLEN);
@@ -71,9 +73,10 @@ unsigned router_filter_in(struct pkt *v, uint32_t *beside, unsigned n, const str
 	return m;
 }
 
-/* The same for those of n packets that leave by the port with that list: denied[i] is set. */
-static void filter_port(struct pkt *v, const uint32_t *nh, unsigned n, unsigned port,
-                        const struct dp_filter *f, bool *denied)
+/* Drops those of n packets that f, the `out` list of `interface`, denies, and sets their
+ * denied[i]. */
+static void filter_interface(struct pkt *v, const uint32_t *nh, unsigned n, unsigned interface,
+                             const struct dp_filter *f, bool *denied)
 {
 	static const uint8_t *ip[PKT_VECTOR_MAX];
 	static uint32_t rule[PKT_VECTOR_MAX];
@@ -81,7 +84,8 @@ static void filter_port(struct pkt *v, const uint32_t *nh, unsigned n, unsigned 
 	unsigned m = 0;
 	for (unsigned i = 0; i < n; i++) {
 		const struct adj *a = &router.dp->adj[nh[i]];
-		if (a->interface != port || !router_sendable(&v[i], a, ip_total_len(v[i].data + ETH_HLEN)))
+		if (a->interface != interface ||
+		    !router_sendable(&v[i], a, ip_total_len(v[i].data + ETH_HLEN)))
 			continue;
 		ip[m] = v[i].data + ETH_HLEN;
 		which[m++] = (uint16_t)i;
@@ -98,10 +102,10 @@ unsigned router_filter_out(struct pkt *v, uint32_t *nh, unsigned n, bool six)
 {
 	bool denied[PKT_VECTOR_MAX] = {false};
 	unsigned m = 0;
-	for (unsigned port = 0; port < router.dp->ifs; port++) {
-		const struct dp_filter *f = &router.filters->interface[port].out[six];
+	for (unsigned i = 0; i < router.dp->ifs; i++) {
+		const struct dp_filter *f = &router.filters->interface[i].out[six];
 		if (f->acl)
-			filter_port(v, nh, n, port, f, denied);
+			filter_interface(v, nh, n, i, f, denied);
 	}
 	for (unsigned i = 0; i < n; i++) {
 		if (denied[i])

@@ -2,24 +2,25 @@
  * The vector path. One vector of up to 256 packets from one interface goes through three passes, each
  * over all packets, so that the loads of one pass overlap (ARCHITECTURE.md, invariant 5):
  *
- *     1. check    Ethernet and IP header are those of a plain packet to be forwarded (fast_ok4,
- *                 fast_ok6); its destination goes to dst[]. Others go the slow way.
- *        Then the filter of the interface they came in by is asked, if there is one (filter.c), and
- *        whether their sources may be theirs, if that is to be verified (verify.c).
- *     2. look up  fib4_lookup_batch; fib6_lookup_batch, and hosts6 for those on a link of ours;
- *                 where there are several next hops, that of the flow (net/ecmp.h)
- *        Then those of the interfaces they leave by. Senders are told of a better way, if the
- *        interface they came in by is to (redirect.c).
- *     3. send     adjacency is resolved and the packet fits: TTL and checksum, or hop limit,
- *                 Ethernet header, into the out-going port's vector. Others go the slow way.
+ *     1. check    accepts frames whose Ethernet and IP headers are those of a plain packet to be
+ *                 forwarded (fast_ok4, fast_ok6), and stores the destination in dst[]. Other frames
+ *                 take the slow path.
+ *        Then, where configured, the filter of the input interface (filter.c) and source
+ *        verification (verify.c).
+ *     2. look up  fib4_lookup_batch; fib6_lookup_batch, and hosts6 for destinations on our links.
+ *                 A group becomes its member for the flow (net/ecmp.h).
+ *        Then, where configured, the filters of the output interfaces, and redirects to the senders
+ *        (redirect.c).
+ *     3. send     if the adjacency is resolved and the packet fits: TTL and checksum, or hop limit;
+ *                 Ethernet header; into the output port's vector. Other packets take the slow path.
  *
- * Where a port has VLANs, what it received is sorted by interface before, and has lost its tags
- * (dataplane/vlan.h); a tag to leave with is part of the Ethernet header.
+ * The packets of a port with VLANs are first sorted by interface, and lose their tags
+ * (dataplane/vlan.h). The tag to send is part of the Ethernet header.
  *
- * IPv4 packets go first: the first pass sets those of IPv6 aside, in their order. Of one flow all
- * are of one version, so none overtakes another.
+ * IPv4 packets go first: pass 1 sets IPv6 packets aside, in their order. All packets of a flow are
+ * of one version, so none overtakes another.
  *
- * Whoever goes the slow way is only looked at so far, not changed.
+ * The passes do not change a packet that takes the slow path.
  */
 #include "apps/router/filter.h"
 #include "apps/router/redirect.h"
@@ -48,8 +49,8 @@ static void data_start(void)
 }
 
 /*
- * True for a frame to our station address that holds a correct IPv4 packet without options and
- * with a TTL that lasts. mac: ours, in the byte order of the frame.
+ * True for a frame to our MAC address that holds a correct IPv4 packet without options and with a
+ * TTL above 1. mac: our address, in the byte order of the frame.
  */
 static inline bool fast_ok4(const struct pkt *p, uint64_t mac)
 {
@@ -62,8 +63,8 @@ static inline bool fast_ok4(const struct pkt *p, uint64_t mac)
 }
 
 /*
- * The same for IPv6. Extension headers are no affair of a router's (RFC 8200 4), but hop-by-hop
- * options: a packet that has them may be for whoever it passes (RFC 2711), so it goes the slow way.
+ * The same for IPv6. A router ignores extension headers (RFC 8200 4) except hop-by-hop options: a
+ * packet with these may be for every router on its path (RFC 2711), so it takes the slow path.
  */
 static inline bool fast_ok6(const struct pkt *p, uint64_t mac)
 {
@@ -78,17 +79,17 @@ static inline bool fast_ok6(const struct pkt *p, uint64_t mac)
 	       likely(ip6_check_forward(f + ETH_HLEN) == CNT_NONE);
 }
 
-/* The third pass over m packets, all of the version that `six` says, a constant where it is called:
- * nh[i] is the next hop of v[i], which came in by interface `port`. */
+/* Pass 3 over m packets of one version that `interface` received. nh[i] is the next hop of v[i];
+ * six is a constant in each call. */
 static inline __attribute__((always_inline)) void send_all(struct pkt *v, const uint32_t *nh,
-                                                           unsigned m, unsigned port, bool six)
+                                                           unsigned m, unsigned interface, bool six)
 {
 	const struct dp_state *dp = router.dp;
 	uint32_t second = (uint32_t)(core_now_ns() >> 30);
 	uint32_t *used = router.used->second;
 	unsigned slow = 0, redirects = 0;
-	if (unlikely(router_redirects(port, six)))
-		router_redirect_all(v, nh, m, port, six);
+	if (unlikely(router_redirects(interface, six)))
+		router_redirect_all(v, nh, m, interface, six);
 	for (unsigned i = 0; i < m; i++) {
 		struct pkt *p = &v[i];
 		uint8_t *ip = p->data + ETH_HLEN;
@@ -100,7 +101,7 @@ static inline __attribute__((always_inline)) void send_all(struct pkt *v, const 
 			slow++;
 			continue;
 		}
-		/* Bytes after the packet are padding: keep what a short frame needs, no more. */
+		/* Bytes after the packet are padding: keep only what a short frame needs. */
 		if (unlikely(router_is_padded(p, total)))
 			p->len = (uint16_t)(total + ETH_HLEN > ETH_FRAME_MIN ? total + ETH_HLEN
 			                                                    : ETH_FRAME_MIN);
@@ -111,7 +112,7 @@ static inline __attribute__((always_inline)) void send_all(struct pkt *v, const 
 			ip4_ttl_decrement(ip);
 		if (unlikely(used[next] != second))
 			used[next] = second;
-		if (unlikely(a->interface == port))
+		if (unlikely(a->interface == interface))
 			redirects++;
 		core_tx(a->port, p);
 	}
@@ -119,7 +120,8 @@ static inline __attribute__((always_inline)) void send_all(struct pkt *v, const 
 	count_n(CNT_redirect_needed, redirects);
 }
 
-/* The next hops of n packets of one version, where they are groups, become those of their flows. */
+/* Replaces each of n next hops that is a group by its member for the flow of the packet. All
+ * packets are of one version. */
 static __attribute__((noinline)) void choose(const struct pkt *v, uint32_t *nh, unsigned n, bool six)
 {
 	const struct dp_state *dp = router.dp;
@@ -132,22 +134,22 @@ static __attribute__((noinline)) void choose(const struct pkt *v, uint32_t *nh, 
 	}
 }
 
-/* Is any of them to be looked for? */
+/* May a look-up return a group? */
 static inline bool has_groups(void)
 {
 	return __atomic_load_n(&router.dp->groups, __ATOMIC_RELAXED);
 }
 
-/* The second and third pass over n IPv6 packets that fast_ok6 let through. */
-static __attribute__((noinline)) void forward6(struct pkt *v, unsigned n, unsigned port)
+/* Passes 2 and 3 over n IPv6 packets that fast_ok6 accepted. */
+static __attribute__((noinline)) void forward6(struct pkt *v, unsigned n, unsigned interface)
 {
 	const struct dp_state *dp = router.dp;
 	static const uint8_t *dst[PKT_VECTOR_MAX];
 	uint32_t nh[PKT_VECTOR_MAX];
 	const struct dp_filter_set *filters = router.filters;
-	if (unlikely(filters->interface[port].in[1].acl))
-		n = router_filter_in(v, NULL, n, &filters->interface[port].in[1]);
-	unsigned verify = router_verifies(port, true);
+	if (unlikely(filters->interface[interface].in[1].acl))
+		n = router_filter_in(v, NULL, n, &filters->interface[interface].in[1]);
+	unsigned verify = router_verifies(interface, true);
 	if (unlikely(verify))
 		n = router_verify(v, NULL, n, verify, true);
 	for (unsigned i = 0; i < n; i++)
@@ -161,11 +163,11 @@ static __attribute__((noinline)) void forward6(struct pkt *v, unsigned n, unsign
 		trace_way(nh[0], ip6_total_len(v[0].data + ETH_HLEN));
 	if (unlikely(filters->out[1]))
 		n = router_filter_out(v, nh, n, true);
-	send_all(v, nh, n, port, true);
+	send_all(v, nh, n, interface, true);
 }
 
-/* The three passes over packets that came in by one interface, without tags. */
-static void forward(struct pkt *v, unsigned n, unsigned port)
+/* The three passes over n untagged frames that one interface received. */
+static void forward(struct pkt *v, unsigned n, unsigned interface)
 {
 	static uint32_t dst[PKT_VECTOR_MAX];
 	uint32_t nh[PKT_VECTOR_MAX];
@@ -173,12 +175,14 @@ static void forward(struct pkt *v, unsigned n, unsigned port)
 	const struct dp_state *dp = router.dp;
 	const struct dp_filter_set *filters = dp_filters(dp);
 	unsigned m = 0, sixes = 0;
-	uint64_t mac = raw64_load(dp->interface[port].mac) & 0xffffffffffff;
-	bool enabled = dp->interface[port].enabled, enabled6 = dp->interface[port].enabled6;
+	uint64_t mac = raw64_load(dp->interface[interface].mac) & 0xffffffffffff;
+	bool enabled = dp->interface[interface].enabled;
+	bool enabled6 = dp->interface[interface].enabled6;
 
 	/*
-	 * Packets stay where they are: a local copy would be spilled and read back in another width,
-	 * which stalls behind every store on its way to a line the device holds.
+	 * Packets are used in place. The compiler would spill a local copy and read it back in
+	 * another width, and that read stalls behind every pending store to a line that the device
+	 * holds.
 	 */
 	core_current_set(&v[0], n);
 	router.filters = filters;
@@ -195,9 +199,9 @@ static void forward(struct pkt *v, unsigned n, unsigned port)
 			v[m] = v[i]; /* the vector closes up */
 		m++;
 	}
-	if (unlikely(filters->interface[port].in[0].acl))
-		m = router_filter_in(v, dst, m, &filters->interface[port].in[0]);
-	unsigned verify = router_verifies(port, false);
+	if (unlikely(filters->interface[interface].in[0].acl))
+		m = router_filter_in(v, dst, m, &filters->interface[interface].in[0]);
+	unsigned verify = router_verifies(interface, false);
 	if (unlikely(verify))
 		m = router_verify(v, dst, m, verify, false);
 	fib4_lookup_batch(dp->fib, dst, nh, m);
@@ -207,18 +211,18 @@ static void forward(struct pkt *v, unsigned n, unsigned port)
 		trace_way(nh[0], ip4_total_len(v[0].data + ETH_HLEN));
 	if (unlikely(filters->out[0]))
 		m = router_filter_out(v, nh, m, false);
-	send_all(v, nh, m, port, false);
+	send_all(v, nh, m, interface, false);
 	if (sixes)
-		forward6(six, sixes, port);
+		forward6(six, sixes, interface);
 }
 
-/* Frames of a port that has VLANs: those of one interface after those of another, each in their
- * order. A flow is on one interface, so none of its packets overtakes another. */
+/* Forwards the frames of a port that has VLANs, one interface after the other, each in their order.
+ * A flow is on one interface, so none of its packets overtakes another. */
 static COLD void forward_trunk(struct pkt *v, unsigned n)
 {
 	static struct pkt sorted[PKT_VECTOR_MAX];
 	static uint16_t many[DP_INTERFACES_MAX], place[DP_INTERFACES_MAX];
-	uint8_t interface[PKT_VECTOR_MAX]; /* those that there are */
+	uint8_t interface[PKT_VECTOR_MAX]; /* the interfaces that occur */
 	unsigned interfaces = 0, m = 0, at = 0;
 	for (unsigned i = 0; i < n; i++)
 		if (vlan_untag(&v[i], router.dp, router.carried)) {

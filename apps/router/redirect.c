@@ -1,20 +1,20 @@
 /*
- * Redirects (RFC 1812 5.2.7.2; RFC 4861 8.2), where an interface is to send them: a packet that
- * leaves by the interface it came in by could have gone a shorter way. It is forwarded, and its
- * sender told of that way, if
+ * Redirects (RFC 1812 5.2.7.2; RFC 4861 8.2), where an interface is configured to send them. A
+ * packet that leaves by its input interface could have taken a shorter path. It is forwarded, and
+ * its sender is told of a better first hop, the target, if
  *
- *     both families  the sender is on that link, and so is what it is told of, which is not itself,
- *                    and another station than has sent the frame
+ *     both families  sender and target are on that link; the target is neither the sender nor the
+ *                    station that sent the frame
  *     IPv4           one of our addresses is on the subnet of both; RFC 1812 4.3.2.7 permits an
  *                    error about the packet
- *     IPv6           the destination is on the link itself, or the next hop is known by its link-local
- *                    address: a target that is a router must be (8), and of a next hop with another
- *                    address nobody can say which it is
+ *     IPv6           the destination itself is on the link, or the next hop is known by its
+ *                    link-local address: a target that is a router must have that address (8), and
+ *                    the link-local address of any other next hop is not known
  *
- * A next hop whose MAC is not known yet is not told of: the next packet will do. The rate is that of
- * ICMP errors, of which redirects take nothing: a host that heeds none keeps no error back.
- * Redirects are for one destination (RFC 1812 5.2.7.2: never for a network), and other routers' are
- * not followed.
+ * A next hop whose MAC address is not known yet is no target; a later packet causes the redirect.
+ * Redirects have the rate of ICMP errors but a limit of their own (send.h), so a host that ignores
+ * them does not suppress errors. A redirect is for one destination (RFC 1812 5.2.7.2: never for a
+ * network). Redirects from other routers are ignored.
  */
 #include "apps/router/redirect.h"
 #include "net/icmp4.h"
@@ -22,7 +22,7 @@
 #include "net/ip6.h"
 #include "net/nd_wire.h"
 
-/* Our address on the subnet that both of these are on; 0: there is none. */
+/* Our address on a subnet that contains both addresses; 0: none. */
 static uint32_t address_beside(const struct dp_interface *ifp, uint32_t one, uint32_t other)
 {
 	for (unsigned a = 0; a < ifp->addresses; a++)
@@ -54,13 +54,13 @@ static void redirect4(struct pkt *p, uint32_t nh)
 	router_send_own(&e, n, p, back);
 }
 
-/* Is that address, as on the wire, on the link the packet came by? */
+/* Is addr, in network order, on the link that the packet came by? */
 static bool is_beside(const struct pkt *p, const uint8_t *addr)
 {
 	return fib6_lookup(router.dp->fib6, addr) == NH_CONNECTED + (uint32_t)p->interface;
 }
 
-/* Where the sender had better send to; false: that has no name. */
+/* The target of a redirect; false: its address is not known. */
 static bool target6(const struct pkt *p, uint32_t nh, struct net_addr *target)
 {
 	const uint64_t gateway = router.dp->adj[nh].gateway;
@@ -102,14 +102,15 @@ void router_redirect(struct pkt *p, uint32_t nh, bool six)
 		redirect4(p, nh);
 }
 
-void router_redirect_all(struct pkt *v, const uint32_t *nh, unsigned m, unsigned port, bool six)
+void router_redirect_all(struct pkt *v, const uint32_t *nh, unsigned m, unsigned interface,
+                         bool six)
 {
 	for (unsigned i = 0; i < m; i++) {
 		const struct adj *a = &router.dp->adj[nh[i]];
 		const uint8_t *ip = v[i].data + ETH_HLEN;
 		unsigned total = six ? ip6_total_len(ip) : ip4_total_len(ip);
 		/* if the neighbour is not known yet, the slow path does this (egress.c) */
-		if (a->interface == port && router_sendable(&v[i], a, total))
+		if (a->interface == interface && router_sendable(&v[i], a, total))
 			router_redirect(&v[i], nh[i], six);
 	}
 }

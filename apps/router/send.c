@@ -40,7 +40,7 @@ void router_trim(struct pkt *p, unsigned total, unsigned headers)
 	p->len = (uint16_t)least;
 }
 
-/* The limits follow the rate that the data-plane state has now. */
+/* Applies the present rate of the data-plane state to the limits. */
 static void update_limits(void)
 {
 	const uint32_t rate = __atomic_load_n(&router.dp->icmp_rate, __ATOMIC_RELAXED);

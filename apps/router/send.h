@@ -7,27 +7,27 @@
 #include "net/icmp_limit.h"
 
 /*
- * ICMP messages of ours, by their rate limits. Packet too big and fragmentation needed have a limit of
- * their own: a sender that is not told of the MTU sends into a black hole (RFC 1191 3, RFC 8201 4), so
- * a flood of other errors must not use up their rate. Redirects have one too: a host that heeds none
- * keeps no error back.
+ * The rate limits of our ICMP messages. Packet too big and fragmentation needed have a limit of
+ * their own: a sender that does not learn the MTU sends into a black hole (RFC 1191 3, RFC 8201 4),
+ * so a flood of other errors must not use up their rate. Redirects have one too, so that a host
+ * that ignores them does not suppress errors.
  */
 enum router_limit { LIMIT_ERRORS, LIMIT_TOO_BIG, LIMIT_REDIRECTS, LIMITS };
 
 /* The state of one data core. */
 struct router {
 	const struct dp_state *dp;
-	const struct dp_filter_set *filters; /* of the vector at hand */
+	const struct dp_filter_set *filters; /* of the present vector */
 	struct dp_used *used;       /* used and carried are this core's own, see dataplane/state.h */
 	struct dp_carried *carried;
 	struct icmp_limit limit[LIMITS]; /* of both families together */
 	uint32_t icmp_rate,
-	        icmp_burst; /* of the data-plane state: the limits were made from them */
+	        icmp_burst; /* those of dp_state from which the limits were made */
 };
 
 extern struct router router;
 
-/* Is the neighbour of this adjacency known, and the rest of the adjacency to be read? */
+/* Is the neighbour of this adjacency known, and its header therefore valid? */
 static inline bool router_resolved(const struct adj *a)
 {
 	return __atomic_load_n(&a->state, __ATOMIC_ACQUIRE) == ADJ_FORWARD;
@@ -39,8 +39,8 @@ static inline bool router_is_padded(const struct pkt *p, unsigned total)
 	return p->len > total + ETH_HLEN && p->len > ETH_FRAME_MIN;
 }
 
-/* Does the vector path send this packet of `total` bytes by that adjacency? Not if bytes have to be
- * cut off that a partial checksum may cover. */
+/* Does the vector path send this packet of `total` bytes by that adjacency? Not if it would have to
+ * cut off bytes that a partial checksum may cover. */
 static inline bool router_sendable(const struct pkt *p, const struct adj *a, unsigned total)
 {
 	return router_resolved(a) && total <= a->mtu &&
@@ -63,21 +63,21 @@ static inline void router_send_by(struct pkt *p, const struct adj *a)
 /* Sends a frame that fits the link by next hop nh, which is resolved. */
 void router_send(struct pkt *p, uint32_t nh);
 
-/* Sends our own packet of ip_len bytes in e, made because of packet `about`, to nh. */
+/* Sends our own packet of ip_len bytes in e, caused by packet `about`, to nh. */
 void router_send_own(struct pkt *e, unsigned ip_len, const struct pkt *about, uint32_t nh);
 
 /*
- * Completes a partial checksum. The sender's virtio header gives its position, which may be a lie:
- * the function writes nothing into the first `headers` bytes, which have been checked.
+ * Completes a partial checksum. Its position comes from the sender's virtio header and is
+ * untrusted: the function writes nothing into the first `headers` bytes, which have been checked.
  */
 void router_complete(struct pkt *p, unsigned headers);
 
-/* Cuts off bytes behind the IP packet of `total` bytes, down to Ethernet's minimum. Completes a
- * partial checksum before. headers: as above. */
+/* Cuts off bytes after the IP packet of `total` bytes, down to Ethernet's minimum. Completes a
+ * partial checksum first. headers: as above. */
 void router_trim(struct pkt *p, unsigned total, unsigned headers);
 
-/* Takes a buffer for one more ICMP message. False: the limit permits none now, or the pool is empty,
- * which is counted. */
+/* Takes a buffer for one more ICMP message. False: the limit permits none now, or the pool is
+ * empty; both are counted. */
 bool router_message(struct pkt *e, enum router_limit which);
 
 #endif

@@ -21,9 +21,9 @@
 #include "net/icmp4.h"
 #include "net/ip4.h"
 
-/* The interface of whose subnets one has that broadcast address, if it lets broadcasts out; -1: there
- * is none. Never the address of all zero bits, which only history takes for one. */
-static int directed_port(uint32_t dst)
+/* The interface that has a subnet with broadcast address dst and sends directed broadcasts; -1:
+ * none. The obsolete form of the address, with a host part of zero bits, does not count. */
+static int directed_interface(uint32_t dst)
 {
 	const struct dp_state *v = router.dp;
 	for (unsigned n = 0; n < v->ifs; n++) {
@@ -38,21 +38,21 @@ static int directed_port(uint32_t dst)
 }
 
 /*
- * To a broadcast address. RFC 2644, RFC 1812 5.3.5.2: one directed to a link of ours goes there if
- * its interface has been told so, and if it comes from another one: hosts of the link have heard it
- * already. Nothing here answers broadcasts.
+ * Takes a packet to a broadcast address. RFC 2644, RFC 1812 5.3.5.2: a broadcast directed to one of
+ * our links is sent there if the interface is configured for that and another interface received
+ * it; else the hosts of the link have received it already. Nothing here answers broadcasts.
  */
 static COLD void broadcast(struct pkt *p)
 {
 	static const uint8_t everybody[ETH_ALEN] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
-	const int port = directed_port(ip4_dst(p->data + ETH_HLEN));
-	if (port < 0 || port == p->interface) {
+	const int interface = directed_interface(ip4_dst(p->data + ETH_HLEN));
+	if (interface < 0 || interface == p->interface) {
 		core_drop(p, CNT_drop_ip4_link_bcast);
 		return;
 	}
-	const uint32_t nh = NH_CONNECTED + (uint32_t)port;
+	const uint32_t nh = NH_CONNECTED + (uint32_t)interface;
 	struct adj a = router.dp->adj[nh];
-	vlan_adjacency(&a, &router.dp->interface[port], everybody, ETH_TYPE_IP4);
+	vlan_adjacency(&a, &router.dp->interface[interface], everybody, ETH_TYPE_IP4);
 	a.state = ADJ_FORWARD;
 	router_egress(p, &a, nh, false);
 }
@@ -65,8 +65,8 @@ static void ip4_input(struct pkt *p, bool asked)
 		core_drop(p, bad);
 		return;
 	}
-	/* RFC 1812 5.3.8, 5.3.9: filter and source come before every error. A denied sender learns
-	 * nothing of its options, and a forged source gets no answer. */
+	/* RFC 1812 5.3.8, 5.3.9: filter and source come before every error. A denied sender gets
+	 * no error about its options, and a forged source gets no answer. */
 	if (!asked &&
 	    (router_denied(p, &router.filters->interface[p->interface].in[0], CNT_drop_acl_in) ||
 	     router_is_forged(p, false)))
@@ -79,7 +79,7 @@ static void ip4_input(struct pkt *p, bool asked)
 	uint32_t nh = dp_next_hop_flow4(router.dp, ip);
 	if (core_traces())
 		trace_way(nh, ip4_total_len(ip));
-	/* RFC 1812 5.3.4: what came as a link-layer broadcast is not forwarded */
+	/* RFC 1812 5.3.4: a packet received as a link-layer broadcast is not forwarded */
 	if (eth_is_multicast(p->data) && nh != NH_MULTICAST) {
 		core_drop(p, CNT_drop_ip4_link_bcast);
 		return;

@@ -5,8 +5,8 @@
  * Order of the checks: link, header (RFC 8200 3), filter of the interface it came in by, source (RFC
  * 3704), local delivery to an address or a group (RFC 4291 2.8), scope (2.5.6), route (RFC 4443 3.1),
  * then those of egress.c. So filter and source come before every error here too. The control core
- * reads what follows the header of a packet for the machine itself. Nobody reads the options of other
- * packets.
+ * reads the extension headers of packets for the machine itself. The options of other packets are
+ * ignored.
  */
 #include "apps/router/egress.h"
 #include "apps/router/error.h"
@@ -19,15 +19,15 @@
 #include "net/icmp6.h"
 #include "net/ip6.h"
 
-/* To one of our addresses, or to a group we are in. */
+/* Takes a packet to one of our addresses, or to a group that we joined. */
 static void local_input(struct pkt *p)
 {
 	router_complete(p, ETH_HLEN + IP6_HLEN);
 	core_punt(p, ingress_punt_kind6(p), NH_LOCAL);
 }
 
-/* What its destination address ties to the link it came by: a group, or a link-local address. True:
- * it was such a packet, and is gone. */
+/* Takes a packet whose destination is valid only on the link that it came by: a group or a
+ * link-local address. False: it is another packet, and unchanged. */
 static bool link_input(struct pkt *p, const struct net_addr *dst)
 {
 	bool group = ip6_is_multicast(dst);
@@ -39,7 +39,7 @@ static bool link_input(struct pkt *p, const struct net_addr *dst)
 		trace_way(nh, ip6_total_len(p->data + ETH_HLEN));
 	if (nh == NH_LOCAL)
 		local_input(p);
-	else /* RFC 4291 2.5.6: a router must not forward them; RFC 4443 2.4: nobody is told */
+	else /* RFC 4291 2.5.6: a router must not forward them; RFC 4443 2.4: no error */
 		core_drop(p, group ? CNT_drop_ip6_multicast : CNT_drop_ip6_scope);
 	return true;
 }

@@ -4,7 +4,8 @@
 
 #include "lib/pkt.h"
 
-/* An IPv6 packet that ingress_classify let in; takes the buffer. asked: as for router_slow (slow.h). */
+/* Takes an IPv6 packet that ingress_classify let in, with its buffer. asked: as for router_slow
+ * (slow.h). */
 void router_ip6_input(struct pkt *p, bool asked);
 
 #endif

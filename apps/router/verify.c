@@ -1,44 +1,45 @@
 /*
- * Source address verification (RFC 2827, RFC 3704): a packet from an address to which no way leads
- * back, or where an interface asks for that, none by this interface, is likely forged.
+ * Source address verification (RFC 2827, RFC 3704). A source address is likely forged if no route
+ * leads to it or, where an interface requires that, none by this interface.
  *
  *     any    "loose" (RFC 3704 2.4): there is a route to the source
- *     rx     "strict" (2.2): and it leaves by the interface the packet came in by
+ *     rx     "strict" (2.2): the route to the source leaves by the input interface
  *
- * A default route is a route here. One to null0 is none, so a source can be blocked by routing it
- * there (RFC 5635 4). The source of a packet from outside is none of our own addresses and no
- * broadcast either.
+ * A default route counts as a route. A route to null0 does not, so a source can be blocked by such
+ * a route (RFC 5635 4). Our own addresses and broadcast addresses are no valid sources either.
  *
- * Every packet that the filter of its interface has passed is asked about, those to the machine
- * itself too. Not IPv6's from link-local addresses, which are unique on their link alone, or from
- * none: neighbour discovery has its own rules for them, and nobody forwards them. Nobody is told of
- * what is dropped: the source is most likely not who sent it.
+ * Every packet that the filter of its input interface permits is verified, including packets to the
+ * machine itself. Exempt are IPv6 packets from link-local addresses, which are unique only on their
+ * link, and from the unspecified address: neighbour discovery has its own rules for them, and
+ * routers do not forward them. A drop causes no ICMP error, because the source is most likely not
+ * the sender.
  */
 #include "apps/router/verify.h"
 #include "dataplane/trace_note.h"
 #include "net/ip4.h"
 #include "net/ip6.h"
 
-/* By one of several ways back, for which of them others take is theirs to choose. */
-static bool is_good_member(uint32_t nh, unsigned port, unsigned verify)
+/* Is one member of group nh good? Any may lead back, because other routers choose the path to
+ * us. */
+static bool is_good_member(uint32_t nh, unsigned interface, unsigned verify)
 {
 	const struct dp_state *v = router.dp;
 	const uint16_t *member = v->group[nh - NH_GROUP].member;
 	for (unsigned i = 0; i < ECMP_MEMBERS_MAX; i++) {
 		int back = dp_interface_of(v, __atomic_load_n(&member[i], __ATOMIC_RELAXED));
-		if (back == (int)port || (back >= 0 && verify == VERIFY_ANY))
+		if (back == (int)interface || (back >= 0 && verify == VERIFY_ANY))
 			return true;
 	}
 	return false;
 }
 
-/* nh: the way back. */
-static bool is_good(uint32_t nh, unsigned port, unsigned verify)
+/* nh: the next hop back to the source. */
+static bool is_good(uint32_t nh, unsigned interface, unsigned verify)
 {
 	if (unlikely(dp_is_group(nh)))
-		return is_good_member(nh, port, verify);
+		return is_good_member(nh, interface, verify);
 	int back = dp_interface_of(router.dp, nh);
-	return back == (int)port || (back >= 0 && verify == VERIFY_ANY);
+	return back == (int)interface || (back >= 0 && verify == VERIFY_ANY);
 }
 
 static uint32_t way_back(const uint8_t *ip, bool six)
@@ -71,7 +72,7 @@ bool router_forged(struct pkt *p, unsigned verify, bool six)
 	return true;
 }
 
-/* The ways back to n sources of the vector path: none is link-local. */
+/* The next hops back to n sources of the vector path, none of which is link-local. */
 static void ways_back(const struct pkt *v, uint32_t *nh, unsigned n, bool six)
 {
 	static uint32_t src[PKT_VECTOR_MAX];

@@ -5,9 +5,9 @@
 #include "apps/router/send.h"
 
 /* What the interface requires of sources of IPv4, or of IPv6: enum verify. */
-static inline unsigned router_verifies(unsigned port, bool six)
+static inline unsigned router_verifies(unsigned interface, bool six)
 {
-	return __atomic_load_n(&router.dp->policy[port].verify[six], __ATOMIC_RELAXED);
+	return __atomic_load_n(&router.dp->policy[interface].verify[six], __ATOMIC_RELAXED);
 }
 
 /* Drops those of n packets of the vector path, of one version and one interface, whose source fails
@@ -17,7 +17,7 @@ unsigned router_verify(struct pkt *v, uint32_t *beside, unsigned n, unsigned ver
 /* Does the source of this checked packet fail `verify`, which is not 0? */
 bool router_source_fails(const struct pkt *p, unsigned verify, bool six);
 
-/* True: the source of this checked packet fails, and the packet is gone. */
+/* True: the source of this checked packet fails `verify`, and the packet has been dropped. */
 bool router_forged(struct pkt *p, unsigned verify, bool six);
 
 static inline bool router_is_forged(struct pkt *p, bool six)
