@@ -237,7 +237,7 @@ static bool same_filters(const struct config *a, const struct config *b)
 	bool same = a->acl_count == b->acl_count;
 	for (unsigned i = 0; same && i < a->acl_count; i++)
 		same = same_list(a, &a->acl[i], b, &b->acl[i]);
-	for (unsigned interface = 0; same && interface < CONFIG_PORTS_MAX; interface++) {
+	for (unsigned interface = 0; same && interface < CONFIG_IFS_MAX; interface++) {
 		const struct config_interface *i = &a->interface[interface];
 		const struct config_interface *k = &b->interface[interface];
 		same = i->deny_silently == k->deny_silently && i->deny_silently6 == k->deny_silently6;

@@ -276,6 +276,31 @@ def test_filter_of_a_vlan(make):
     m.expect_counters(drop_acl_in=1, icmp_tx_unreach_prohibited=1, forwarded=1)
 
 
+@pytest.mark.parametrize("interface", ["eth1", "eth1.100"])
+def test_filter_alone_by_commit(m, interface):
+    """A commit that changes nothing but an interface's access group filters there, and no longer
+    once the group is removed."""
+    if interface == "eth1":
+        packet = ether(B, ROUTER[1]) / udp(B, A)
+        error = ether(ROUTER[1], B) / icmp_error(ROUTER[1], udp(B, A), 3, 13)
+        forwarded = ether(ROUTER[0], A) / hop(udp(B, A))
+    else:
+        packet = C.tagged(ether(C, ROUTER[1]) / udp(C, A))
+        error = C.tagged(ether(ROUTER[1], C) / icmp_error(C.router, udp(C, A), 3, 13))
+        forwarded = ether(ROUTER[0], A) / hop(udp(C, A))
+    for line in ("configure", "ip access-list F", "10 deny udp any any", "20 permit ip any any",
+                 "commit", "interface " + interface, "ip access-group F in", "commit"):
+        m.console(line)
+    m.send(1, packet)
+    m.expect(1, error)
+    m.expect_counters(drop_acl_in=1, icmp_tx_unreach_prohibited=1)
+    for line in ("no ip access-group F in", "commit"):
+        m.console(line)
+    m.send(1, packet)
+    m.expect(0, forwarded)
+    m.expect_counters(forwarded=1)
+
+
 # --- loopbacks ---
 
 LOOPBACK = CONFIG_VLAN + """\

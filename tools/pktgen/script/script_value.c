@@ -85,7 +85,7 @@ static const struct unit *parse_unit(struct text word, const struct unit *row, u
 			continue;
 		if (script_decimal(number, u->exponent, out) != 0 || *out > SCRIPT_TIME_MAX_NS)
 			return NULL;
-		*out *= u->factor;
+		*out = *out > SCRIPT_TIME_MAX_NS / u->factor ? SCRIPT_TIME_MAX_NS + 1 : *out * u->factor;
 		return u;
 	}
 	return NULL;

@@ -327,6 +327,9 @@ static const struct mistake {
 	{"run 10s or 5s\n", 1, "5s", "expected a number of frames"},
 	{"run 10s 5\n", 1, "5", "unexpected word; expected \"run [TIME | N frames | TIME or N "
 	 "frames]\""},
+	/* 2^64 ns and 1526 s more, in hours */
+	{"run 5124096h\n", 1, "5124096h", "expected a time such as 10s, or a number of "
+	 "frames, more than 0"},
 	{"run 99999999999h\n", 1, "99999999999h", "expected a time such as 10s, or a number of "
 	 "frames, more than 0"},
 	{STREAM " size 63\n", 4, "63", "a size is from 64 to 9220 bytes, FCS included; several are "
