@@ -21,7 +21,7 @@
 #include "lib/types.h"
 
 #define MIRROR_RING_BYTES (1u << 18)
-#define TAP_FRAME_MAX 9344 /* bytes kept of a frame; longer ones are to be cut by a device */
+#define MIRROR_FRAME_MAX 9344 /* bytes kept of a frame; longer ones are to be cut by a device */
 
 struct mirror_record {
 	uint64_t ns;      /* time of the copy, as core_now_ns() */

@@ -68,7 +68,7 @@ bool tap_open(struct tap *t, const struct tap_options *o)
 		          TUN_F_TSO_ECN) < 0)
 			return complain("TUNSETOFFLOAD");
 	}
-	t->scratch = malloc(TAP_FRAME_MAX + sizeof(struct virtio_net_hdr));
+	t->scratch = malloc(MIRROR_FRAME_MAX + sizeof(struct virtio_net_hdr));
 	if (!t->scratch)
 		return complain("tap");
 	if (o->pcap && !open_pcap(t, o->pcap))
@@ -127,7 +127,7 @@ static void fill_link(struct tap *t, unsigned max, uint64_t now_us)
 	uint8_t *frame = t->scratch + t->head_bytes;
 	for (; max; max--) {
 		ssize_t n = read_frame(t, (struct virtio_net_hdr *)(void *)t->scratch, frame,
-		                       TAP_FRAME_MAX);
+		                       MIRROR_FRAME_MAX);
 		if (n < 0)
 			break;
 		impair_put(&t->in, t->scratch, (uint32_t)n + t->head_bytes, now_us);
@@ -153,7 +153,7 @@ static ssize_t link_frame(struct tap *t, struct virtio_net_hdr *h, uint8_t *to, 
 unsigned tap_rx_burst(struct tap *t, struct bufpool *pool, struct pkt *v, unsigned max,
                       uint64_t now_us)
 {
-	size_t room = buf_room(pool) < TAP_FRAME_MAX ? buf_room(pool) : TAP_FRAME_MAX;
+	size_t room = buf_room(pool) < MIRROR_FRAME_MAX ? buf_room(pool) : MIRROR_FRAME_MAX;
 	unsigned n = 0;
 	if (t->in.on)
 		fill_link(t, max, now_us);
@@ -249,7 +249,7 @@ void tap_tx(struct tap *t, struct bufpool *pool, struct pkt *p, uint64_t now_us)
 	if (!t->offload)
 		pkt_csum_complete(pool, p);
 	make_header(pool, p, &h);
-	if (pkt_bytes(pool, p) <= TAP_FRAME_MAX)
+	if (pkt_bytes(pool, p) <= MIRROR_FRAME_MAX)
 		send_pieces(t, v, 1 + pieces(pool, p, v + 1), now_us);
 	else
 		t->tx_lost++;

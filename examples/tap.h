@@ -21,8 +21,8 @@
 #include "examples/impair.h"
 #include "lib/pkt.h"
 
-#define TAP_FRAME_MAX 65535 /* limit of struct pkt's len, also before segmentation */
-#define TAP_STRIDE_OFFLOAD 65664 /* holds TAP_FRAME_MAX; 513 * 128 (why not a power of two: lib/pkt.h) */
+#define MIRROR_FRAME_MAX 65535 /* limit of struct pkt's len, also before segmentation */
+#define TAP_STRIDE_OFFLOAD 65664 /* holds MIRROR_FRAME_MAX; 513 * 128 (why not a power of two: lib/pkt.h) */
 
 struct tap_options {
 	const char *dev;     /* in the current network namespace; created if it does not exist */

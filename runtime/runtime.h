@@ -33,7 +33,7 @@
 
 /* --- this core --- */
 
-/* Drops by pkt.port, which is an interface number to the application, below CORE_INTERFACES_MAX. */
+/* Drops by pkt.interface, below CORE_INTERFACES_MAX. */
 #define CORE_INTERFACES_MAX 128
 struct drop_counts {
 	uint64_t v[CORE_INTERFACES_MAX][CNT_DROPS]; /* the first is CNT_DROP_FIRST */
@@ -99,7 +99,7 @@ static inline void core_current_set(const struct pkt *p, unsigned vector)
 /* A message between a data core and the control core: a frame and its purpose. */
 struct core_msg {
 	uint16_t len;  /* bytes of the frame */
-	uint8_t port;  /* punt: pkt.port, as the application left it; inject: the output port */
+	uint8_t port;  /* punt: pkt.interface, as the application left it; inject: the output port */
 	uint8_t flags; /* of the packet, enum pkt_flags (never PKT_CSUM_PARTIAL) */
 	uint32_t kind; /* defined by the application */
 	uint32_t arg;  /* defined by the application */
@@ -188,7 +188,7 @@ struct control_hooks {
 	void (*trace)(struct pkt *v, unsigned n, unsigned port);
 
 	/* Data core: a frame that the control core injected, copied to a buffer of this core. The buffer
-	 * passes to the hook; p->port is the port given to core_inject(), p->flags is PKT_OWN. */
+	 * passes to the hook; p->interface is the port given to core_inject(), p->flags is PKT_OWN. */
 	void (*inject)(struct pkt *p, uint32_t kind, uint32_t arg);
 };
 

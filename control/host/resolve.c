@@ -65,7 +65,7 @@ enum resolve resolve_station(const struct net_addr *dst, unsigned *interface, ui
 		return RESOLVE_NO_ROUTE;
 	if ((unsigned)leaves != *interface) {
 		*interface = (unsigned)leaves;
-		return RESOLVE_OTHER_PORT;
+		return RESOLVE_OTHER_INTERFACE;
 	}
 	if (!dp_is_connected(nh) && v->adj[nh].state == ADJ_FORWARD) {
 		memcpy(mac, v->adj[nh].header, ETH_ALEN);

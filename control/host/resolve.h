@@ -11,7 +11,7 @@ enum resolve {
 	RESOLVE_KNOWN,    /* *mac is the next hop's */
 	RESOLVE_ASKED,    /* the next hop is being resolved: call again some 100 ms later */
 	RESOLVE_NO_ROUTE, /* or the address is our own, or not a host's */
-	RESOLVE_OTHER_PORT, /* the route leaves by *interface, which is set */
+	RESOLVE_OTHER_INTERFACE, /* the route leaves by *interface, which is set */
 };
 
 /* Finds the next hop to dst by *interface. A link-local dst is on that link. */

@@ -34,7 +34,7 @@ struct source {
 	uint64_t at;    /* bytes of the ring read so far */
 	uint64_t bytes; /* of the record */
 	struct mirror_record record;
-	uint8_t frame[TAP_FRAME_MAX];
+	uint8_t frame[MIRROR_FRAME_MAX];
 };
 
 static struct capture {
@@ -49,7 +49,7 @@ static struct capture {
 	uint32_t begun;   /* header blocks made: the section, then one for each port */
 	uint32_t ended;   /* statistics blocks made: one for each port */
 	uint32_t len, at; /* block[at] to block[len - 1] are to be sent */
-	uint8_t block[TAP_FRAME_MAX + PCAPNG_OTHER_MAX];
+	uint8_t block[MIRROR_FRAME_MAX + PCAPNG_OTHER_MAX];
 	struct source source[CORES_MAX];
 } *capture;
 
@@ -399,10 +399,10 @@ static bool read_order(struct shell *sh, struct order *o, char **word, unsigned 
 	n--;
 	bool in = n && strcmp(word[0], "in") == 0, out = n && strcmp(word[0], "out") == 0;
 	bool both = n && strcmp(word[0], "both") == 0;
-	*o = (struct order){.in = out ? 0 : ports, .out = in ? 0 : ports, .snaplen = TAP_FRAME_MAX};
+	*o = (struct order){.in = out ? 0 : ports, .out = in ? 0 : ports, .snaplen = MIRROR_FRAME_MAX};
 	word += in | out | both;
 	n -= in | out | both;
-	if (!watch_option(sh, word, &n, "snaplen", TAP_FRAME_MAX, &o->snaplen) ||
+	if (!watch_option(sh, word, &n, "snaplen", MIRROR_FRAME_MAX, &o->snaplen) ||
 	    !watch_option(sh, word, &n, "count", COUNT_MAX, &o->count))
 		return false;
 	return watch_filter(sh, &o->match, vlan, word, n);

@@ -198,9 +198,9 @@ static void resolve(void)
 			     "it, or the stream a destination MAC address", name_of(i),
 			     fmt_addr(text, s->dst.w), s->port);
 			return;
-		case RESOLVE_OTHER_PORT:
-			fail("stream %s: the route to %s leaves by eth%u, the stream by eth%u",
-			     name_of(i), fmt_addr(text, s->dst.w), interface, s->port);
+		case RESOLVE_OTHER_INTERFACE:
+			fail("stream %s: the route to %s leaves by %s, the stream by eth%u",
+			     name_of(i), fmt_addr(text, s->dst.w), dp_name(dp_get(), interface), s->port);
 			return;
 		}
 	}
