@@ -49,7 +49,7 @@ class Tree:
 
     def files(self, pattern):
         return sorted(os.path.relpath(path, self.root)
-                      for path in glob.glob(os.path.join(self.root, pattern)))
+                      for path in glob.glob(os.path.join(self.root, pattern), recursive=True))
 
     @functools.lru_cache(None)
     def documents(self):
@@ -89,7 +89,10 @@ class Tree:
 
     @functools.lru_cache(None)
     def unit_tests(self):
-        return set(re.findall(r"\w+", self.text("tests/unit/unit.mk")))
+        """Those with a file of their own, and those that run another's main()."""
+        mains = re.search(r"^UNIT_MAINS := (.*)$", self.text("tests/unit/unit.mk"), re.M)
+        return {os.path.basename(path)[5:-2] for path in self.files("tests/unit/**/test_*.c")} | \
+            set(mains[1].split() if mains else [])
 
     @functools.lru_cache(None)
     def fuzz_entries(self):
@@ -195,7 +198,8 @@ def check(root):
 FILES = {
     "Makefile": "all: x ## build\nimage iso: all\n\ttrue\n",
     "tests/bench/bench.py": 'PARTS = ["tcp", "full-table",\n  "boot"]\n',
-    "tests/unit/unit.mk": "UNIT := arp fib",
+    "tests/unit/unit.mk": "UNIT_MAINS := fib",
+    "tests/unit/net/test_arp.c": "",
     "tests/fuzz/fuzz_ip4.c": "",
     "tests/system/test_tcp.py": "def test_echo_of_all(lab):\n",
     "tools/hayate": "import sys\nsys.exit(0 if print('  --cpus N, -o FILE') or sys.argv[1:] == "
