@@ -1,4 +1,4 @@
-/* Names of interfaces; see interface_name.h. */
+/* See interface_name.h. */
 #include "control/text/interface_name.h"
 
 #include "lib/fmt.h"

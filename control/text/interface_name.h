@@ -1,7 +1,7 @@
 /*
- * Names of interfaces, and their keys.
+ * Names and keys of interfaces.
  *
- * A key is a name as a number. A key means the same interface in every configuration:
+ * A key is a name as a number. It means the same interface in every configuration:
  *     ethN       N
  *     ethN.VID   N | VID << 8
  *     loN        N | CONFIG_KEY_LOOPBACK
@@ -11,19 +11,19 @@
 
 #include "control/text/text.h"
 
-#define CONFIG_PORTS_MAX 16 /* equals NIC_PORTS_MAX: control/forwarding/interfaces.c asserts it */
+#define CONFIG_PORTS_MAX 16 /* equals NIC_PORTS_MAX; control/forwarding/interfaces.c asserts it */
 #define CONFIG_LOOPBACKS_MAX 16
 #define CONFIG_VID_MAX 4094 /* IEEE 802.1Q 9.6 */
 #define CONFIG_IF_NAME_SIZE 12 /* "eth15.4094" */
 #define CONFIG_KEY_LOOPBACK (1u << 31)
 
-/* All names, for errors. */
+/* All names, for error messages. */
 #define CONFIG_IF_NAMES "eth0 to eth15, a VLAN as eth0.100, or lo0 to lo15"
 
-/* The key of a name; E_INVAL: the text is no name of an interface. */
+/* Sets *key to the key of the name; E_INVAL: no interface can have this name. */
 int config_key_parse(struct text name, uint32_t *key);
 
-/* The name of a key; returns buf. */
+/* Writes the name for the key to buf; returns buf. */
 char *config_key_name(char buf[CONFIG_IF_NAME_SIZE], uint32_t key);
 
 #endif

@@ -29,7 +29,7 @@ static int fail(struct reader *r, const char *why)
 	return E_INVAL;
 }
 
-/* The next word, for a parser; empty at the end, which none takes. */
+/* The next word; at the end an empty text, which every parser refuses. */
 static struct text next(const struct reader *r)
 {
 	return text_of(r->at < r->n ? r->word[r->at] : "");
@@ -45,7 +45,7 @@ static int read_number(struct reader *r, uint32_t max, uint16_t *out, const char
 	return E_OK;
 }
 
-/* A prefix of either family; plen counts all 128 bits. */
+/* A prefix of either family. t->plen counts all 128 bits. */
 static int read_net(struct reader *r, struct match_term *t)
 {
 	unsigned plen;
@@ -70,7 +70,7 @@ static int read_host(struct reader *r, struct match_term *t)
 	return E_OK;
 }
 
-/* A word that says all by itself. */
+/* A primitive of one word. */
 static bool read_word(struct reader *r, struct match_term *t)
 {
 	static const struct {
@@ -96,7 +96,7 @@ static int read_vlan(struct reader *r, struct match_term *t)
 {
 	t->kind = MATCH_VLAN;
 	t->number = MATCH_ANY;
-	/* a number, or the next term */
+	/* the number is optional; another word begins the next term */
 	if (r->at == r->n || r->word[r->at][0] < '0' || r->word[r->at][0] > '9')
 		return E_OK;
 	return read_number(r, VLAN_MAX, &t->number, "a VLAN is a number from 0 to 4094");
@@ -125,7 +125,7 @@ static int read_primitive(struct reader *r, struct match_term *t)
 	}
 	if (take(r, "vlan"))
 		return read_vlan(r, t);
-	return read_word(r, t) ? E_OK : fail(r, "no word of a filter");
+	return read_word(r, t) ? E_OK : fail(r, "expected a filter term");
 }
 
 static int read_terms(struct reader *r, struct match *m)

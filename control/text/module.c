@@ -14,7 +14,7 @@ static struct text from(struct text t, size_t at)
 	return (struct text){t.at + at, t.len - at};
 }
 
-/* Cuts the next file off *rest. */
+/* Cuts the next file off *rest; `line` is the line number for errors. */
 static int next_file(struct text *rest, struct text *name, struct text *data,
                      struct text_error *err, uint32_t line)
 {

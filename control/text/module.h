@@ -1,13 +1,13 @@
 /*
- * The boot module: a text, which is configuration and script, and behind it the files that a script
- * speaks of, for a loader may hand over one module only (QEMU's direct boot). A file begins with a
- * line of its own:
+ * The boot module: a text (configuration and script), then the files that the script refers to.
+ * They share one module because a loader may hand over only one (QEMU's direct boot). A line of its
+ * own begins each file:
  *
  *     text
- *     file NAME BYTES     then so many bytes, whatever they are, and at once the next such line
+ *     file NAME BYTES     then that many arbitrary bytes; the next `file` line follows directly
  *
- * The first line that begins with the word "file", in its first column, ends the text; no statement
- * of configuration or script begins with it.
+ * The first line that has the word "file" in its first column ends the text. No statement of the
+ * configuration or of a script begins with this word.
  */
 #ifndef CONTROL_TEXT_MODULE_H
 #define CONTROL_TEXT_MODULE_H
@@ -21,11 +21,11 @@ struct module {
 	struct text files; /* from the first `file` line on; empty: none */
 };
 
-/* Cuts the module. E_INVAL, *err filled: what stands behind the text are no files, or one of them
- * is not whole. The text is good nevertheless, and there are no files then. */
+/* Splits the module into text and files, which point into `whole`. E_INVAL with *err: a `file` line
+ * is malformed or a file is truncated. m->text is then valid and m->files empty. */
 int module_open(struct module *m, struct text whole, struct text_error *err);
 
-/* The file of exactly that name; false: there is none. */
+/* Sets *data to the file of exactly that name; false: there is none. */
 bool module_file(const struct module *m, struct text name, struct text *data);
 
 #endif

@@ -1,4 +1,4 @@
-/* Words, numbers and addresses in text that a person wrote; see text.h. */
+/* See text.h. */
 #include "control/text/text.h"
 
 #include "lib/fmt.h"
@@ -25,7 +25,7 @@ struct text text_trim_end(struct text t)
 	return t;
 }
 
-/* Texts have a million lines: they are searched eight bytes at a time. */
+/* Texts may have a million lines, so searches take eight bytes at a time. */
 #define ONES 0x0101010101010101u
 #define TOPS (ONES << 7)
 
@@ -41,7 +41,7 @@ size_t text_find(struct text t, char c)
 	size_t i = 0;
 	for (; t.len - i >= 8; i += 8) {
 		uint64_t v = eight_at(t.at + i) ^ ONES * (uint8_t)c;
-		uint64_t zero = (v - ONES) & ~v & TOPS; /* its lowest bit is that of the first zero byte */
+		uint64_t zero = (v - ONES) & ~v & TOPS; /* lowest bit: in the first zero byte */
 		if (zero)
 			return i + (unsigned)__builtin_ctzll(zero) / 8;
 	}
@@ -145,7 +145,7 @@ bool text_is_word(struct text t, struct text keyword)
 
 int text_parse_u64(struct text t, uint64_t min, uint64_t max, uint64_t *out)
 {
-	/* A leading zero is refused, zero itself is not. */
+	/* refuses leading zeros, but not "0" */
 	if (t.len == 0 || t.len > 20 || (t.len > 1 && t.at[0] == '0'))
 		return E_INVAL;
 	uint64_t value = 0;
@@ -227,7 +227,7 @@ static int hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* One group of an IPv6 address at the beginning of *t, which is cut off. */
+/* Cuts one group of an IPv6 address off the beginning of *t. */
 static int take_group(struct text *t, uint16_t *group)
 {
 	size_t n = 0;
@@ -244,8 +244,8 @@ static int take_group(struct text *t, uint16_t *group)
 	return 0;
 }
 
-/* Groups between single colons, at most `most`, the last two of which may be an IPv4 address when
- * ip4 says so. The number of them, or E_INVAL. */
+/* Parses at most `most` groups between single colons; if ip4, an IPv4 address may stand for the
+ * last two. Returns the number of groups, or E_INVAL. */
 static int parse_groups(struct text t, int most, bool ip4, uint16_t *groups)
 {
 	int n = 0;
@@ -285,7 +285,7 @@ int text_parse_ip6(struct text t, struct net_addr *out)
 		if (parse_groups(t, 8, true, groups) != 8)
 			return E_INVAL;
 	} else {
-		/* the gap is one group at least; either side of it may be empty */
+		/* "::" stands for at least one group; either side of it may be empty */
 		struct text after = {t.at + gap + 2, t.len - gap - 2};
 		int head = gap ? parse_groups((struct text){t.at, gap}, 7, false, groups) : 0;
 		if (head < 0)
@@ -331,7 +331,7 @@ int text_parse_addr(struct text t, struct net_addr *out)
 
 int text_parse_mac(struct text t, uint8_t out[6])
 {
-	/* The length tells the spelling: 17 bytes in six groups of two digits, 14 in three of four. */
+	/* The length determines the form: 17 bytes are six groups of two digits, 14 three of 4. */
 	size_t group = t.len == 17 ? 2 : t.len == 14 ? 4 : 0;
 	if (group == 0)
 		return E_INVAL;

@@ -1,12 +1,12 @@
 /*
- * Words, numbers and addresses in text that a person wrote.
+ * Parsers of words, numbers and addresses in text that a person wrote.
  *
- * Everything here is strict: the whole word must be the value, numbers are decimal, and "010"
- * is refused because some systems read it as ten and others as eight. A text is a slice
- * (pointer, length), never NUL terminated, and may hold any byte.
+ * All parsers are strict. The whole word must be the value, and numbers are decimal. "010" is
+ * refused because some systems read it as ten and others as eight. A text is a slice (pointer,
+ * length), not NUL terminated, and may hold any byte.
  *
- * All parsers return 0, or E_INVAL and leave *out as it was. IPv4 addresses alone are in host byte
- * order; a struct net_addr is as on the wire.
+ * All parsers return 0, or return E_INVAL and leave *out unchanged. An IPv4 address in a uint32_t
+ * is in host byte order; a struct net_addr is in network byte order.
  */
 #ifndef CONTROL_TEXT_TEXT_H
 #define CONTROL_TEXT_TEXT_H
@@ -31,7 +31,7 @@ static inline bool text_is_blank(char c)
 	return c == ' ' || c == '\t';
 }
 
-/* Printable ASCII, the blank included. */
+/* Printable ASCII, including the blank. */
 static inline bool text_is_printable(char c)
 {
 	return c >= 0x20 && c < 0x7f;
@@ -43,27 +43,29 @@ static inline char text_lower(char c)
 }
 
 /*
- * Cuts the next word (bytes up to a blank) off *rest. Returns false, *word empty and at the end
- * of *rest, when only blanks are left.
+ * Cuts the next word (bytes up to a blank) off *rest. When only blanks are left it returns false,
+ * and *word is empty and at the end of *rest.
  */
 bool text_next_word(struct text *rest, struct text *word);
 
-/* A line up to the end of its nth word, all of it where it has fewer; how many it has; the last of
- * them, empty where there is none. */
+/* The line up to the end of its nth word; the last word of a line with fewer ends it. */
 struct text text_first_words(struct text line, unsigned n);
+
 unsigned text_count_words(struct text line);
+
+/* The last word of the line; empty: the line has no word. */
 struct text text_last_word(struct text line);
 
-/* Is every one of these words the line's at its place? */
+/* True if the line begins with exactly these words; blanks between them may differ. */
 bool text_begins_with(struct text line, struct text words);
 
-/* Cuts the next line off *rest, without its end. Returns false, *line as it was, when nothing is
- * left. */
+/* Cuts the next line off *rest; *line excludes the '\n'. When nothing is left it returns false and
+ * leaves *line unchanged. */
 bool text_next_line(struct text *rest, struct text *line);
 
 uint32_t text_count_lines(struct text text);
 
-/* t without blanks at its end, and on both sides. */
+/* t without blanks at its end; without blanks at both ends. */
 struct text text_trim_end(struct text t);
 struct text text_trim(struct text t);
 
@@ -72,10 +74,10 @@ bool text_equal(struct text a, struct text b);
 /* Offset of the first c in t, or t.len. */
 size_t text_find(struct text t, char c);
 
-/* How many bytes of t are printable before the first that is not. */
+/* Number of printable bytes at the beginning of t. */
 size_t text_printable(struct text t);
 
-/* Is t the keyword / the beginning of the keyword? Case does not matter (ASCII). */
+/* True if t is the keyword; is a beginning of the keyword. Both ignore case (ASCII). */
 bool text_is_word(struct text t, struct text keyword);
 bool text_begins_word(struct text t, struct text keyword);
 
@@ -89,38 +91,38 @@ int text_parse_ip4(struct text t, uint32_t *out);
 /* "255.255.255.0": contiguous masks only. *plen is 0 to 32. */
 int text_parse_mask(struct text t, unsigned *plen);
 
-/* "192.0.2.1/24". Host bits are kept: whether they may be set is the caller's rule. */
+/* "192.0.2.1/24". Keeps host bits; the caller decides whether they may be set. */
 int text_parse_prefix(struct text t, uint32_t *addr, unsigned *plen);
 
 /*
  * "2001:db8::1", any form of RFC 4291 2.2: one to four digits a group, letters in either case, at
- * most one "::" (for one group or more: RFC 4291 says so), the last two groups as an IPv4 address.
- * No zone ("%eth0", RFC 4007 11): the port is another word. "::ffff:192.0.2.1" is refused: in a
- * struct net_addr it would be the IPv4 address.
+ * most one "::" (RFC 4291: for one or more groups), the last two groups as an IPv4 address.
+ * A zone ("%eth0", RFC 4007 11) is refused; the dialects name the interface in another word.
+ * "::ffff:192.0.2.1" is refused because a struct net_addr would hold it as the IPv4 address.
  */
 int text_parse_ip6(struct text t, struct net_addr *out);
 
-/* "2001:db8::/32", host bits kept as above; *plen is 0 to 128. */
+/* "2001:db8::/32". Keeps host bits, as text_parse_prefix does; *plen is 0 to 128. */
 int text_parse_prefix6(struct text t, struct net_addr *addr, unsigned *plen);
 
-/* An address of either family: what has a colon is IPv6. */
+/* An address of either family; a word with a colon is read as IPv6. */
 int text_parse_addr(struct text t, struct net_addr *out);
 
 /* "00:11:22:aa:bb:cc", "00-11-22-aa-bb-cc" or "0011.22aa.bbcc"; letters in either case. */
 int text_parse_mac(struct text t, uint8_t out[6]);
 
-/* What is wrong with a text of lines: the configuration, a script. */
+/* An error in a text of lines: the configuration or a script. */
 struct text_error {
 	uint32_t line;    /* from 1 */
-	char word[48];    /* the offending word, made printable; empty: the end of the line */
-	char reason[240]; /* what was expected, a sentence without full stop */
+	char word[48];    /* the wrong word, made printable; empty: the end of the line */
+	char reason[240]; /* a sentence without full stop */
 };
 
-/* Fills *err, unless it is NULL, and returns E_INVAL: `return text_fail(…)`. */
+/* Fills *err unless err is NULL. Returns E_INVAL, for `return text_fail(…)`. */
 int text_fail(struct text_error *err, uint32_t line, struct text word, const char *format, ...)
 	PRINTF_LIKE(4, 5);
 
-/* "FILE:LINE: REASON, at "WORD"" into buf; returns as fmt_format does. */
+/* Writes `FILE:LINE: REASON, at "WORD"` to buf; returns what fmt_format returns. */
 size_t text_error_format(char *buf, size_t size, const char *file, const struct text_error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* Words of a line; see words.h. */
+/* See words.h. */
 #include "control/text/words.h"
 
 int words_cut(struct words *w, const char *line)

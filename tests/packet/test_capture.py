@@ -330,8 +330,8 @@ def test_ports_restart(c):
 @pytest.mark.parametrize("line,said", [
     ("eth7", "there is no port eth7"), ("nonsense", "there is no port nonsense"),
     ("eth0 snaplen 0", "snaplen takes a number"), ("eth0 udp count", "count takes a number"),
-    ("eth0 hots 1.2.3.4", 'no word of a filter, at "hots"'),
-    ("eth0 udp and", "no word of a filter, at the end"),
+    ("eth0 hots 1.2.3.4", 'expected a filter term, at "hots"'),
+    ("eth0 udp and", "expected a filter term, at the end"),
     ("eth0 host 1.2.3", "host takes an address"),
     ("eth0 src udp", "host, net or port has to follow"), ("eth0 port http", "a port is a number"),
     ("eth0 net 1.2.3.4", "net takes a prefix"),

@@ -482,7 +482,8 @@ def test_record_that_lies(r):
     ("0", "how many packets: a number from 1 to 100"), ("101", "how many packets"),
     ("x", "how many packets"), ("1 on eth9", "there is no port eth9"), ("1 on", "there is no port"),
     ("1 timeout", "timeout takes a number from 1 to 3600"),
-    ("1 udp timeout 0", "timeout takes a number"), ("1 hots 1.2.3.4", 'no word of a filter, at "hots"')])
+    ("1 udp timeout 0", "timeout takes a number"),
+    ("1 hots 1.2.3.4", 'expected a filter term, at "hots"')])
 def test_errors(r, line, said):
     assert said in r.console("trace " + line)
 

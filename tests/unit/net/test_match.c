@@ -198,11 +198,11 @@ static void refused(const char *line, unsigned word, const char *reason)
 static void wrong_words(void **state)
 {
 	(void)state;
-	refused("nonsense", 0, "no word of a filter");
-	refused("udp and", 2, "no word of a filter");
-	refused("udp or or tcp", 2, "no word of a filter");
-	refused("and udp", 0, "no word of a filter");
-	refused("not", 1, "no word of a filter");
+	refused("nonsense", 0, "expected a filter term");
+	refused("udp and", 2, "expected a filter term");
+	refused("udp or or tcp", 2, "expected a filter term");
+	refused("and udp", 0, "expected a filter term");
+	refused("not", 1, "expected a filter term");
 	refused("src", 1, "host, net or port has to follow");
 	refused("dst tcp", 1, "host, net or port has to follow");
 	refused("host", 1, "host takes an address");
