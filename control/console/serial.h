@@ -1,4 +1,4 @@
-/* The console on the serial line and the screen, and lines that belong to no command. */
+/* The console on the serial line and the screen, and the log lines that appear on it. */
 #ifndef CONTROL_CONSOLE_SERIAL_H
 #define CONTROL_CONSOLE_SERIAL_H
 
@@ -6,13 +6,13 @@
 
 extern struct shell serial_console;
 
-/* Makes its shell; what is logged comes out from now on. Once. */
+/* Initializes the shell of the console; log lines are printed from now on. Called once. */
 void console_init(void);
 
 /* control_hooks.key. */
 void console_key(uint8_t c);
 
-/* A line on the console that belongs to no command; 255 characters at most. */
+/* Prints a log line on the console, at most 255 characters of it. */
 void console_log(const char *format, ...) PRINTF_LIKE(1, 2);
 
 #endif

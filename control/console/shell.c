@@ -1,7 +1,8 @@
 /*
  * The console shell: keys, the row on the terminal, history, running commands; see shell.h.
  *
- * Escape sequences (ECMA-48), byte by byte; any control character ends one and counts itself:
+ * States of escape sequences (ECMA-48). Any control character ends a sequence and is then processed
+ * itself:
  *     NONE    ESC → START
  *     START   '[' → CSI   'O' → SS3   ] P X ^ _ → STRING   0x20-0x2f → START   other → NONE
  *     CSI     digits and other parameters → CSI   second '[' (Linux F keys) → ONE   final → NONE
@@ -79,7 +80,7 @@ static unsigned row_room(const struct shell *sh)
 	return SHELL_COLUMNS - 1 - prompt_len(sh);
 }
 
-/* Moves the terminal's cursor within `shown`: left by \b, right by printing what is there. */
+/* Moves the terminal's cursor within `shown`: left by \b, right by printing characters again. */
 static void move_to(struct shell *sh, unsigned to)
 {
 	if (to < sh->shown_cursor)
@@ -89,7 +90,7 @@ static void move_to(struct shell *sh, unsigned to)
 	sh->shown_cursor = to;
 }
 
-/* Makes the row show line and cursor, by the shortest plain output. */
+/* Updates the row to line and cursor, with the shortest plain output. */
 static void refresh(struct shell *sh)
 {
 	unsigned room = row_room(sh);
@@ -134,7 +135,7 @@ static void new_line(struct shell *sh)
 	show_prompt(sh);
 }
 
-/* Leaves the row to what was typed; the next output starts below it. */
+/* Ends the row, which keeps the typed line; the next output starts below it. */
 static void leave_row(struct shell *sh)
 {
 	move_to(sh, sh->shown_len);
@@ -179,7 +180,7 @@ static void set_line(struct shell *sh, const char *text)
 	sh->cursor = sh->len;
 }
 
-/* Puts text in at the cursor, all of it or, when it does not fit, nothing and a bell. */
+/* Inserts text at the cursor; rings the bell and inserts nothing if it does not fit. */
 static void insert(struct shell *sh, const char *text, size_t n)
 {
 	if (n > SHELL_LINE_MAX - sh->len) {
@@ -192,7 +193,7 @@ static void insert(struct shell *sh, const char *text, size_t n)
 	sh->cursor += (unsigned)n;
 }
 
-/* Takes the bytes from `from` up to `to` out of the line; the cursor stands where they were. */
+/* Removes the bytes from `from` up to `to` from the line and leaves the cursor at `from`. */
 static void cut(struct shell *sh, unsigned from, unsigned to)
 {
 	memmove(sh->line + from, sh->line + to, sh->len - to + 1);
@@ -227,10 +228,10 @@ static void history_add(struct shell *sh)
 	memcpy(history_entry(sh, n - 1), sh->line, sh->len + 1);
 }
 
-/* Shows the line at that place of the history; what was typed is kept for the way back. */
+/* Shows entry `at` of the history. Saves the line being typed as the last entry. */
 static void history_show(struct shell *sh, unsigned at)
 {
-	if (at > sh->history_count) { /* also one before the oldest, which is UINT_MAX */
+	if (at > sh->history_count) { /* including UINT_MAX, one before the oldest */
 		bell(sh);
 		return;
 	}
@@ -245,7 +246,7 @@ static struct text before_cursor(const struct shell *sh)
 	return (struct text){sh->line, sh->cursor};
 }
 
-/* The row is left as it is, a list appears below it, and the row is shown again. */
+/* Prints a list below the row, then the prompt and the line again. */
 static void show_list(struct shell *sh)
 {
 	leave_row(sh);
@@ -276,7 +277,7 @@ static void complete(struct shell *sh)
 
 /* ---- running ---- */
 
-/* Marks a word of the line that still stands on the row above. */
+/* Prints a mark below a word of the line, which is on the row above. */
 static void mark(struct shell *sh, struct text word)
 {
 	unsigned offset = (unsigned)(word.at - sh->line);
@@ -411,7 +412,7 @@ void shell_done(struct shell *sh)
 		return;
 	sh->busy = false;
 	sh->cancel = NULL;
-	if (sh->in_command) /* end_line() is still to come */
+	if (sh->in_command) /* end_line(), when run() has returned, starts the new line */
 		return;
 	new_line(sh);
 	flush(sh);
@@ -433,7 +434,7 @@ void shell_help(struct shell *sh)
 
 /* ---- keys ---- */
 
-/* The final byte of an arrow or editing key; param is the number before it. */
+/* An arrow or editing key: `final` is the sequence's last byte, param the number before it. */
 static void special_key(struct shell *sh, char final, unsigned param)
 {
 	if (final == '~') {
@@ -463,7 +464,7 @@ static void special_key(struct shell *sh, char final, unsigned param)
 		if (sh->cursor < sh->len)
 			cut(sh, sh->cursor, sh->cursor + 1);
 		break;
-	default: /* a key that means nothing here */
+	default: /* no editing key */
 		break;
 	}
 }
@@ -509,7 +510,7 @@ static void control_key(struct shell *sh, char c)
 	}
 }
 
-/* Takes c into the escape sequence that is under way, if any. True: c is used up. */
+/* Adds c to the current escape sequence, if any. True: c is part of a sequence. */
 static bool escape_input(struct shell *sh, char c)
 {
 	enum shell_escape state = sh->escape;

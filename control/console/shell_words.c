@@ -1,4 +1,4 @@
-/* From words to commands; see shell_words.h. */
+/* See shell_words.h. */
 #include "control/console/shell_words.h"
 
 #include "lib/assert.h"
@@ -15,7 +15,7 @@ unsigned shell_split(struct text text, struct text words[SHELL_WORDS_MAX])
 	return n;
 }
 
-/* Does c begin with the keywords of m? *next is its keyword after them, empty when c ends there. */
+/* True if c begins with the keywords of m. *next is the keyword after them, empty if c has none. */
 static bool next_keyword(const struct shell_command *c, const struct shell_match *m,
                          struct text *next)
 {
@@ -46,7 +46,7 @@ static bool is_number_keyword(struct text keyword)
 	return keyword.len == 1 && keyword.at[0] == '#';
 }
 
-/* May a word that begins so be meant by the keyword? */
+/* True if the keyword can begin with `partial`. */
 static bool may_be(struct text partial, struct text keyword)
 {
 	if (!is_number_keyword(keyword))
@@ -57,8 +57,8 @@ static bool may_be(struct text partial, struct text keyword)
 	return i == partial.len;
 }
 
-/* The first keyword after those of m, from row *i of the table on, that begins with partial and
- * that no earlier row has; *i moves behind its row. */
+/* Finds the next keyword that may follow those of m and begins with `partial`, from row *i of the
+ * table on. Skips keywords that an earlier row has. *i moves past the row found. */
 static bool next_candidate(const struct shell *sh, const struct shell_match *m,
                            struct text partial, unsigned *i, struct text *keyword)
 {
@@ -78,7 +78,7 @@ static bool next_candidate(const struct shell *sh, const struct shell_match *m,
 	return false;
 }
 
-/* Moves m down by one word. FOUND, UNKNOWN or AMBIGUOUS. */
+/* Appends the keyword that `word` stands for to m. FOUND, UNKNOWN or AMBIGUOUS. */
 static enum shell_result descend(const struct shell *sh, struct shell_match *m, struct text word)
 {
 	struct text keyword, found = {NULL, 0};
@@ -100,7 +100,7 @@ static enum shell_result descend(const struct shell *sh, struct shell_match *m, 
 	return SHELL_FOUND;
 }
 
-/* How many arguments the hint asks for at least and allows at most. */
+/* Minimum and maximum number of arguments according to shell_command.args. */
 static void count_args(const char *args, unsigned *min, unsigned *max)
 {
 	*min = *max = 0;
@@ -125,7 +125,7 @@ static void count_args(const char *args, unsigned *min, unsigned *max)
 	}
 }
 
-/* Follows the keywords among the words; what is left belongs to m->command. */
+/* Matches keywords from the left. The words left are arguments of m->command. */
 static enum shell_result follow(const struct shell *sh, const struct text *words, unsigned n,
                                 struct shell_match *m)
 {
@@ -181,7 +181,7 @@ void shell_list_keywords(struct shell *sh, const struct shell_match *m, struct t
 	}
 }
 
-/* The words before the one that `before` ends in, and that one, empty after a blank. */
+/* Splits `before` into whole words and *partial, the last word; it is empty after a blank. */
 static unsigned split_partial(struct text before, struct text words[SHELL_WORDS_MAX],
                               struct text *partial)
 {
@@ -196,7 +196,7 @@ static unsigned split_partial(struct text before, struct text words[SHELL_WORDS_
 static void list_args(struct shell *sh, const struct shell_command *c, unsigned given)
 {
 	struct text rest = text_of(c->args != NULL ? c->args : ""), word;
-	if (rest.len > 0 && rest.at[0] == '~') { /* which of them comes next only the command knows */
+	if (rest.len > 0 && rest.at[0] == '~') { /* only the command knows which one comes next */
 		rest = (struct text){rest.at + 1, rest.len - 1};
 		given = 0;
 	}
@@ -255,7 +255,7 @@ unsigned shell_complete(const struct shell *sh, struct text before, struct text 
 		return 0;
 	while (next_candidate(sh, &m, partial, &i, &keyword)) {
 		if (is_number_keyword(keyword))
-			continue; /* nobody knows how it goes on */
+			continue; /* a number cannot be completed */
 		if (fits++ == 0)
 			first = keyword;
 		size_t common = 0;
