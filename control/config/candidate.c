@@ -1,4 +1,4 @@
-/* See candidate.h. Here is what becomes of its text. */
+/* The text of a candidate; see candidate.h. */
 #include "control/config/candidate_inside.h"
 
 #include "control/config/config_parse.h"
@@ -34,10 +34,10 @@ uint32_t candidate_number_of(struct text line, struct text *behind)
 	return n;
 }
 
-/* --- how config_print would write it --- */
+/* --- canonical form: that of config_print --- */
 
-/* A word behind those of a statement: addresses and interfaces have one form. A mask that follows
- * an address is cut off *rest. */
+/* Writes an argument of a statement in its canonical form: addresses and interfaces have one. Cuts
+ * a mask that follows an address off *rest. */
 static size_t canonical_word(char *buf, size_t size, struct text word, struct text *rest)
 {
 	char text[FMT_PREFIX6_MAX];
@@ -59,7 +59,7 @@ static size_t canonical_word(char *buf, size_t size, struct text word, struct te
 	return fmt_format(buf, size, " %.*s", (int)word.len, word.at);
 }
 
-/* So of a name of DNS: in lower case, without a dot at its end. */
+/* The same for a host, which may be a DNS name: in lower case, without a dot at its end. */
 static size_t canonical_host(char *buf, size_t size, struct text word, struct text *rest)
 {
 	if (text_find(word, ':') < word.len)
@@ -71,8 +71,8 @@ static size_t canonical_host(char *buf, size_t size, struct text word, struct te
 	return n < size && buf[n - 1] == '.' ? n - 1 : n;
 }
 
-/* The line as config_print would have it, as far as what it is told apart by goes. Empty: it is too
- * long. */
+/* The line as config_print would write it, as far as comparisons of statements need it. Empty: the
+ * line is too long. */
 static struct text canonical(char buf[CANDIDATE_LINE_MAX], struct text line,
                              const struct statement *s)
 {
@@ -80,7 +80,7 @@ static struct text canonical(char buf[CANDIDATE_LINE_MAX], struct text line,
 	size_t n = fmt_format(buf, CANDIDATE_LINE_MAX, "%s", s->words);
 	for (unsigned i = text_count_words(text_of(s->words)); i > 0; i--)
 		text_next_word(&rest, &word);
-	if (s->how & STATEMENT_ONCE) { /* a text, or a number */
+	if (s->how & STATEMENT_ONCE) { /* a text or a number */
 		rest = text_trim(rest);
 		if (rest.len > 0)
 			n += fmt_format(buf + n, CANDIDATE_LINE_MAX - n, " %.*s", (int)rest.len, rest.at);
@@ -98,7 +98,7 @@ static struct text canonical(char buf[CANDIDATE_LINE_MAX], struct text line,
 	return (struct text){buf, n < CANDIDATE_LINE_MAX ? n : 0};
 }
 
-/* Does statement `entered`, of kind s, take the place of this line? Both are canonical. */
+/* True if statement `entered`, of kind s, replaces this line. Both are canonical. */
 static bool replaces(const struct statement *s, struct text entered, struct text line)
 {
 	const unsigned own = text_count_words(text_of(s->words));
@@ -128,7 +128,7 @@ static void keep_fault(struct candidate *c, struct text line)
 	c->fault[n] = 0;
 }
 
-/* Line `number` of the text is at fault. */
+/* Sets c->fault to line `number` of the text. */
 static void find_fault(struct candidate *c, struct text text, uint32_t number)
 {
 	struct text line = nothing;
@@ -145,7 +145,7 @@ void candidate_fault(struct candidate *c, uint32_t line)
 
 /* --- the text --- */
 
-/* Reads a text that may become the candidate's, in c->parsed. Routes have no place in it. */
+/* Parses a text that may become the candidate's into c->parsed. The text has no routes. */
 static int read_text(struct candidate *c, struct text text, struct text_error *err)
 {
 	struct config_route route;
@@ -159,7 +159,7 @@ static int read_text(struct candidate *c, struct text text, struct text_error *e
 	return e;
 }
 
-/* Takes the text of c->parsed, which read_text has made. */
+/* Prints c->parsed, which read_text has filled, as the candidate's new text. */
 static int take_parsed(struct candidate *c, struct text_error *err)
 {
 	struct sink s = {c->draft, 0, c->text_max};
@@ -181,15 +181,15 @@ int candidate_set_text(struct candidate *c, struct text text, struct text_error 
 	return e == E_OK ? take_parsed(c, err) : e;
 }
 
-/* What becomes of the candidate's text by one statement. */
+/* The change of the candidate's text by one statement. */
 struct edit {
 	const struct statement *statement;
-	struct text block;   /* the line that opens it; empty: none */
-	struct text entered; /* canonical; of a rule with its number, if one was said */
-	uint32_t number;     /* of a rule; 0: it is told apart by its words */
-	bool no;             /* all that begins so goes */
-	bool found;          /* it did take something's place */
-	bool placed;
+	struct text block;   /* line that opens the block; empty: outside blocks */
+	struct text entered; /* canonical; a rule with its number, if one was given */
+	uint32_t number;     /* of a rule; 0: the rule is identified by its words */
+	bool no;             /* removes all lines that begin with `entered` */
+	bool found;          /* a line was replaced or removed */
+	bool placed;         /* `entered` is in `out`, unless `no` */
 	struct sink out;
 };
 
@@ -200,7 +200,7 @@ static void place(struct edit *e)
 	e->placed = true;
 }
 
-/* Whether the line, of the block that the edit is about, makes way. */
+/* True if the edit replaces or removes this line of its block. */
 static bool makes_way(const struct edit *e, struct text line)
 {
 	line = text_trim(line);
@@ -212,7 +212,7 @@ static bool makes_way(const struct edit *e, struct text line)
 	return e->no ? text_begins_with(line, e->entered) : replaces(e->statement, e->entered, line);
 }
 
-/* Rules stand in the order of their numbers. */
+/* True if the edit's rule comes before this line: rules are in the order of their numbers. */
 static bool stands_behind(const struct edit *e, struct text line)
 {
 	struct text words;
@@ -271,8 +271,8 @@ bool candidate_opens_list(struct text block)
 	return s != NULL && (s->how & STATEMENT_LIST);
 }
 
-/* The line is a whole rule: it, in the list's block, as config_print would have it, without its
- * number. */
+/* Parses the line as a whole rule of the list that `block` opens. Writes it to `words` in canonical
+ * form, without its number. */
 static int read_rule(struct candidate *c, struct text block, struct text line,
                      char words[CONFIG_ACL_RULE_TEXT], struct text_error *err)
 {
@@ -286,7 +286,7 @@ static int read_rule(struct candidate *c, struct text block, struct text line,
 		return text_fail(err, 1, line, "the line is too long");
 	int e = config_read(text, n, &mem, c->parsed, err);
 	if (e != E_OK) {
-		err->line = 1; /* there is but one for who types */
+		err->line = 1; /* the user entered one line */
 		return e;
 	}
 	config_acl_rule_text(printed, &rule, c->parsed->acl[0].six);
@@ -296,7 +296,7 @@ static int read_rule(struct candidate *c, struct text block, struct text line,
 	return E_OK;
 }
 
-/* Is there a rule of these words in the block? */
+/* True if the block has a rule of these words. */
 static bool has_rule(const struct candidate *c, struct text block, struct text words)
 {
 	struct text rest = {c->text, c->len}, line, other;
@@ -310,7 +310,7 @@ static bool has_rule(const struct candidate *c, struct text block, struct text w
 	return false;
 }
 
-/* "[N] permit ...", "no N", "no [N] permit ...", in the block of a list. */
+/* Enters "[N] permit ...", "no N" or "no [N] permit ..." in the block of a list. */
 static int enter_rule(struct candidate *c, struct edit *e, struct text line, struct text_error *err)
 {
 	char words[CONFIG_ACL_RULE_TEXT], numbered[CONFIG_ACL_RULE_TEXT];
@@ -339,7 +339,7 @@ int candidate_resequence(struct candidate *c, struct text list, uint32_t start, 
 	fmt_format(name, sizeof name, "%.*s", (int)list.len, list.at);
 	c->fault[0] = 0;
 	int e = read_text(c, text, err);
-	assert(e == E_OK); /* it was read when it was made */
+	assert(e == E_OK); /* every text of a candidate has been parsed before */
 	const struct config_acl *l = list.len < sizeof name ? config_acl_find(c->parsed, name) : NULL;
 	if (l == NULL)
 		return text_fail(err, 1, list, "there is no access list of this name");
@@ -351,7 +351,7 @@ int candidate_resequence(struct candidate *c, struct text list, uint32_t start, 
 
 /* --- entering --- */
 
-/* Does a statement of that kind stand in a block that this line opens? */
+/* True if a statement of that kind may stand in the block that this line opens. */
 static bool fits_block(const struct statement *s, struct text block)
 {
 	if (s->how & STATEMENT_RULE)
@@ -373,15 +373,15 @@ int candidate_enter(struct candidate *c, struct text block, struct text line,
 		e.statement = config_statement_of(line);
 		if (e.statement == NULL && candidate_opens_list(block) &&
 		    candidate_number_of(line, &behind) && behind.len == 0)
-			e.statement = config_statement_of(text_of("permit")); /* whatever rule it is */
+			e.statement = config_statement_of(text_of("permit")); /* any rule */
 	}
-	/* config_read says what may stand there, and where */
+	/* config_read reports what is allowed here */
 	if (e.statement == NULL || !fits_block(e.statement, block)) {
 		int error = config_read(line.at, line.len, &(struct config_memory){0}, c->parsed, err);
 		return error != E_OK ? error : text_fail(err, 1, line, "expected a statement");
 	}
 	if (e.statement->how & STATEMENT_NOT_TYPED)
-		return text_fail(err, 1, line, "this belongs into a file");
+		return text_fail(err, 1, line, "this statement is allowed only in a file");
 	if (e.statement->how & STATEMENT_RULE) {
 		e.block = block;
 		return enter_rule(c, &e, line, err);
@@ -448,7 +448,7 @@ bool candidate_changed(const struct candidate *c)
 	                       (struct text){c->running_text, c->running_len});
 }
 
-/* The line that config_finish complains of. */
+/* Sets c->fault to the line `number`, in which config_finish has found an error. */
 static void find_built_fault(struct candidate *c, const struct config *out, uint32_t number)
 {
 	const struct text text = {c->text, c->len};
@@ -471,7 +471,7 @@ int candidate_build(struct candidate *c, const struct config_memory *mem, struct
 {
 	const struct text text = {c->text, c->len};
 	int e = config_read(text.at, text.len, mem, out, err);
-	assert(e == E_OK); /* it was read when it was made */
+	assert(e == E_OK); /* every text of a candidate has been parsed before */
 	assert(candidate_route_count(c, CANDIDATE_IP4) <= mem->route_max &&
 	       candidate_route_count(c, CANDIDATE_IP6) <= mem->route6_max);
 	out->script = c->running->script;

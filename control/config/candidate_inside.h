@@ -1,16 +1,16 @@
-/* What candidate*.c have in common; the public side is candidate.h. */
+/* Shared by candidate*.c; candidate.h is the public interface. */
 #ifndef CONTROL_CONFIG_CANDIDATE_INSIDE_H
 #define CONTROL_CONFIG_CANDIDATE_INSIDE_H
 
 #include "control/config/candidate.h"
 
-/* A buffer that is filled; `len` goes on counting when it is full. */
+/* An output buffer. When it is full, `len` continues to count. */
 struct sink {
 	char *at;
 	size_t len, size;
 };
 
-/* A config_write_fn: ctx is the sink. */
+/* A config_write_fn; ctx is the sink. */
 static inline void sink_put(void *ctx, const char *text, size_t len)
 {
 	struct sink *s = ctx;
@@ -19,7 +19,7 @@ static inline void sink_put(void *ctx, const char *text, size_t len)
 	s->len += len;
 }
 
-/* Lines as config_print_statements has them. */
+/* Kinds of lines that config_print_statements writes. */
 static inline bool candidate_is_inner(struct text line)
 {
 	return line.len > 0 && line.at[0] == ' ';
@@ -30,32 +30,33 @@ static inline bool candidate_is_comment(struct text line)
 	return line.len == 0 || line.at[0] == '!';
 }
 
-/* The number that a line begins with, and the words behind it; 0: it begins with none. */
+/* The number at the beginning of a rule, and in *behind the words after it; 0: there is none. */
 uint32_t candidate_number_of(struct text line, struct text *behind);
 
-/* Is this the line that opens an access list? */
+/* True if this line opens an access list. */
 bool candidate_opens_list(struct text block);
 
 /* --- candidate_routes.c --- */
 
 uint32_t candidate_running_count(const struct candidate *c, enum candidate_family f);
 
-/* Is number i, of those that run, to go? */
+/* True if the commit removes running route number i. */
 bool candidate_is_gone(const struct candidate *c, enum candidate_family f, uint32_t i);
 
-/* Route number i: of those that run, and behind them those that are added. */
+/* Route number i as text. The running routes come first, then the added ones. */
 void candidate_print_route(const struct candidate *c, enum candidate_family f, uint32_t i,
                            config_write_fn write, void *ctx);
 struct text candidate_route_line(const struct candidate *c, enum candidate_family f, uint32_t i,
                                  char buf[CANDIDATE_LINE_MAX]);
 
-/* The candidate's routes are those that run. E_NOMEM: there are more of them than bits. */
+/* Makes the candidate's routes the running ones. E_NOMEM: they exceed gone_max. */
 int candidate_reset_routes(struct candidate *c);
 
-/* Adds the route of a canonical line, or takes away all that begin so. E_INVAL with *err. */
+/* Adds the route of a canonical line; if no, removes all routes that begin with the line. E_INVAL
+ * with *err. */
 int candidate_enter_route(struct candidate *c, struct text line, bool no, struct text_error *err);
 
-/* Puts the routes into a configuration that has none, and lines behind number `line`. */
+/* Copies the routes to a configuration that has none. Their line numbers follow `line`. */
 void candidate_build_routes(const struct candidate *c, struct config *out, uint32_t line);
 
 #endif

@@ -40,12 +40,12 @@ struct text candidate_route_line(const struct candidate *c, enum candidate_famil
 	return (struct text){buf, s.len - 1};
 }
 
-/* What a route is looked for by. */
+/* Key of a search for routes. */
 struct route_key {
 	enum candidate_family family;
-	struct text line; /* canonical: */
-	bool whole;       /* all of it, or its beginning */
-	struct net_addr prefix; /* of IPv4: w[0], host order, alone */
+	struct text line; /* canonical */
+	bool whole;       /* the route equals `line`; else it begins with `line` */
+	struct net_addr prefix; /* IPv4: only w[0], in host byte order */
 	unsigned plen;
 };
 
@@ -60,8 +60,8 @@ static bool has_prefix(const struct candidate *c, uint32_t i, const struct route
 	return net_addr_equal(&r->prefix, &k->prefix) && r->plen == k->plen;
 }
 
-/* The first route from number i on that the key finds; how many there are: none. Only the few with
- * its prefix are looked at as text. */
+/* Number of the first route from number i on that matches the key; the number of routes if none
+ * does. Only the few routes of the key's prefix are compared as text. */
 static uint32_t find_route(const struct candidate *c, const struct route_key *k, uint32_t i)
 {
 	char buf[CANDIDATE_LINE_MAX];
@@ -100,7 +100,7 @@ static int remove_routes(struct candidate *c, const struct route_key *k, struct 
 	return found ? E_OK : text_fail(err, 1, k->line, "there is no such route");
 }
 
-/* The route is the one in c->parsed. */
+/* Adds the route that c->parsed holds; k is its key. */
 static int add_route(struct candidate *c, const struct route_key *k, struct text_error *err)
 {
 	struct candidate_routes *r = &c->routes[k->family];
@@ -119,7 +119,7 @@ static int add_route(struct candidate *c, const struct route_key *k, struct text
 	return E_OK;
 }
 
-/* The prefix that the canonical line begins with, behind the statement's own two words. */
+/* Sets the key's prefix: the third word of the canonical line. */
 static int read_prefix(struct route_key *k)
 {
 	struct text rest = k->line, word = {k->line.at, 0};
@@ -142,7 +142,7 @@ int candidate_enter_route(struct candidate *c, struct text line, bool no, struct
 	k.family = text_is_word(text_first_words(line, 1), text_of("ip")) ? CANDIDATE_IP4
 	                                                                   : CANDIDATE_IP6;
 	int error = config_read(line.at, line.len, &mem, c->parsed, err);
-	if (error == E_OK) { /* a whole route has a form of its own */
+	if (error == E_OK) { /* a whole route: its canonical form is what config_print writes */
 		if (k.family == CANDIDATE_IP4)
 			config_print_route(&route, sink_put, &s);
 		else
@@ -207,7 +207,7 @@ void candidate_build_routes(const struct candidate *c, struct config *out, uint3
 	for (uint32_t i = 0; i < out->route6_count; i++) {
 		struct config_route6 *r = &out->routes6[i];
 		r->line = ++line;
-		if (!ip6_is_link_local(&r->next_hop)) /* as config_print has it: where it lies now */
+		if (!ip6_is_link_local(&r->next_hop)) /* config_finish finds the interface again */
 			r->port = CONFIG_PORT_ANY;
 	}
 }

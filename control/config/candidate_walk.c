@@ -1,11 +1,11 @@
-/* What a candidate says, and what differs from the running configuration, a piece at a time; see
+/* A candidate, and its differences from the running configuration, as text in pieces; see
  * candidate.h. */
 #include "control/config/candidate_inside.h"
 
-/* --- what it says --- */
+/* --- printing --- */
 
 enum print_part { PRINT_TEXT, PRINT_ROUTES, PRINT_ROUTES6, PRINT_END, PRINT_DONE };
-#define ROUTES_AT_ONCE 1000 /* that are looked at */
+#define ROUTES_AT_ONCE 1000 /* routes examined by one call */
 
 static bool next_of_text(const struct candidate *c, struct candidate_walk *w, config_write_fn write,
                          void *ctx)
@@ -18,7 +18,7 @@ static bool next_of_text(const struct candidate *c, struct candidate_walk *w, co
 	return true;
 }
 
-/* The next route of a family that is there. */
+/* Prints the next route of a family that is not to be removed. False: there are no more. */
 static bool next_of_routes(const struct candidate *c, struct candidate_walk *w,
                            enum candidate_family f, config_write_fn write, void *ctx)
 {
@@ -33,7 +33,7 @@ static bool next_of_routes(const struct candidate *c, struct candidate_walk *w,
 	return w->n < all;
 }
 
-/* Where the next part begins. */
+/* Moves to the beginning of the next part. */
 static void next_part(struct candidate_walk *w)
 {
 	*w = (struct candidate_walk){.part = w->part + 1};
@@ -64,7 +64,7 @@ void candidate_print(const struct candidate *c, config_write_fn write, void *ctx
 
 /* --- comparing --- */
 
-/* The lines of the block behind the one that opens it, cut off *rest. */
+/* Cuts the inner lines of a block off *rest, which begins after the line that opens it. */
 static struct text body_of(struct text *rest)
 {
 	struct text line, all = {rest->at, 0}, behind = *rest;
@@ -74,7 +74,7 @@ static struct text body_of(struct text *rest)
 	return all;
 }
 
-/* The body of the block that `head` opens in a text; false: the text has no such line. */
+/* Finds the inner lines of the block that `head` opens; false: the text has no such line. */
 static bool find_block(struct text text, struct text head, struct text *body)
 {
 	struct text line;
@@ -95,8 +95,8 @@ static bool has_line(struct text text, struct text line)
 	return false;
 }
 
-/* The same of the rules of an access list, which stand in the order of their numbers: *others
- * loses those before the line's, for there may be thousands. */
+/* The same for rules of an access list, which are in the order of their numbers. Cuts the rules of
+ * lower numbers off *others, because there may be thousands. */
 static bool has_rule_line(struct text *others, struct text line)
 {
 	struct text words, other, rest = *others;
@@ -110,17 +110,17 @@ static bool has_rule_line(struct text *others, struct text line)
 }
 
 enum compare_part {
-	COMPARE_OLD, /* the blocks of what runs */
-	COMPARE_NEW, /* those that the candidate alone has */
+	COMPARE_OLD, /* the blocks of the running configuration */
+	COMPARE_NEW, /* the blocks that only the candidate has */
 	COMPARE_GONE4,
 	COMPARE_GONE6,
 	COMPARE_ADDED4,
 	COMPARE_ADDED6,
 	COMPARE_DONE,
 };
-#define LINES_AT_ONCE 1000 /* that are looked at */
+#define LINES_AT_ONCE 1000 /* lines examined by one call */
 
-/* The next line of w->lines that w->others has not. False: there is none. */
+/* Shows the next line of w->lines that is not in w->others. False: there are no more. */
 static bool next_missing(struct candidate_walk *w, candidate_line_fn show, void *ctx)
 {
 	struct text line;
@@ -135,7 +135,7 @@ static bool next_missing(struct candidate_walk *w, candidate_line_fn show, void 
 	return true;
 }
 
-/* A block begins, of which something is to be told: both texts have it, or one. */
+/* Begins the comparison of a block. both: the other text has it too, with the body `other`. */
 static void begin_block(struct candidate_walk *w, struct text head, struct text body, bool both,
                         struct text other, candidate_line_fn show, void *ctx)
 {
@@ -147,7 +147,8 @@ static void begin_block(struct candidate_walk *w, struct text head, struct text 
 	w->others = both ? other : (struct text){"", 0};
 }
 
-/* A line of the block at byte w->n of its text, or what follows that. */
+/* Shows the next difference in the block at byte w->n of its text, or moves to the next block.
+ * False: the text has no more blocks. */
 static bool next_of_blocks(const struct candidate *c, struct candidate_walk *w,
                            candidate_line_fn show, void *ctx)
 {
@@ -174,7 +175,7 @@ static bool next_of_blocks(const struct candidate *c, struct candidate_walk *w,
 	return true;
 }
 
-/* The next route of a family that is to go, or is added. */
+/* Shows the next route of a family to be removed or added. False: there are no more. */
 static bool next_of_changes(const struct candidate *c, struct candidate_walk *w,
                             candidate_line_fn show, void *ctx)
 {

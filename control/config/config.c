@@ -1,18 +1,18 @@
 /*
  * Lines and blocks of the configuration; see config.h and docs/configuration.md.
  *
- * Each line is cut into words, the statement whose leading words match is looked up
- * (config_statements.c), and its parser takes the rest. Bytes of the text reach a parser only after
- * the line was found to be printable ASCII of bounded length.
+ * Each line is cut into words. The statement whose leading words match (config_statements.c) parses
+ * the rest. A parser sees a line only after a check that it is printable ASCII of bounded length.
  *
- * The state between lines is which block is open (none at the start), of an interface, as here, or
- * an access list, in which lines may begin with a number:
+ * The state between lines is the open block, none at the start: of an interface, as below, or of an
+ * access list, in which lines may begin with a number:
  *     in a block | interface statement -> stays    outside | interface statement -> error
  *                | `interface`         -> next                | `interface`      -> in a block
  *                | other, `exit`       -> outside             | other            -> outside
  *                                                             | `exit`           -> error
- * Behind a wrong line, where the caller wants to know of them all (config_memory.wrong), it may be lost
- * (read_on): what could be lines of a block is passed over until a statement that is of none.
+ * If the caller wants all wrong lines (config_memory.wrong), parsing continues after an error
+ * (read_on). When the open block is then unknown, possible lines of a block are skipped up to a
+ * statement that belongs to no block (is_lost).
  */
 #include "control/config/config_parse.h"
 
@@ -53,13 +53,13 @@ static int parse_statement(struct parser *p)
 	return error;
 }
 
-/* Nothing, or a comment; otherwise *word is its first word. */
+/* True for an empty line or a comment; otherwise *word is its first word. */
 static bool says_nothing(struct text line, struct text *word)
 {
 	return !text_next_word(&line, word) || word->at[0] == '!' || word->at[0] == '#';
 }
 
-/* One line without its end. */
+/* Parses one line, without its end. */
 static int parse_line(struct parser *p, struct text line)
 {
 	struct text word;
@@ -99,8 +99,9 @@ static bool is_inner(struct text line)
 }
 
 /*
- * After an error in this line: is the next one to be read? A block that it should have opened is not
- * there, and one that nobody knows, at the beginning of a line, may be meant to open one.
+ * Called after an error in this line. True: parsing continues with the next line. Then the block
+ * that the line should have opened is missing. A line without blanks before an unknown statement
+ * may also have been meant to open a block.
  */
 static bool read_on(struct parser *p, struct text line)
 {
@@ -110,7 +111,7 @@ static bool read_on(struct parser *p, struct text line)
 	w->count++;
 	p->w.err = w->count < CONFIG_WRONG_MAX ? &w->row[w->count] : NULL;
 	if (p->ended || (p->known && p->statement->parse == config_script))
-		return false; /* behind `end` all lines are wrong; a script's are not ours */
+		return false; /* after `end` all lines are wrong; a script is not parsed here */
 	const struct statement *s = p->statement;
 	if (p->known)
 		p->lost = s->how & STATEMENT_OPENS || (s->in_interface && p->interface == NULL) ||
@@ -125,8 +126,8 @@ static bool read_on(struct parser *p, struct text line)
 	return true;
 }
 
-/* May the line belong to the block that a wrong line opens? Otherwise, and behind its end, nothing is
- * lost any more. */
+/* True: skip the line, which may belong to a block that a wrong line should have opened. Clears
+ * p->lost when that block ends. */
 static bool is_lost(struct parser *p, struct text line)
 {
 	struct text word;
@@ -138,7 +139,7 @@ static bool is_lost(struct parser *p, struct text line)
 	return p->lost || leaves;
 }
 
-/* The first line of the text, without its end, which is cut off. */
+/* Cuts the first line off the text; returns it without its end. */
 static struct text cut_line(struct text *text)
 {
 	struct text line = {text->at, 0};
@@ -169,8 +170,8 @@ static int parse_lines(struct parser *p, struct text text)
 	return 0;
 }
 
-/* A next hop that the text gives without interface is on the link whose subnet it lies on. */
-static void find_ports(struct config *c)
+/* Finds the interface of IPv6 next hops that name none: that whose subnet contains the next hop. */
+static void find_interfaces(struct config *c)
 {
 	const struct config_route6 *last = NULL; /* most routes share a few next hops */
 	for (uint32_t i = 0; i < c->route6_count; i++) {
@@ -180,7 +181,7 @@ static void find_ports(struct config *c)
 		if (last == NULL || !net_addr_equal(&last->next_hop, &r->next_hop)) {
 			int n = config_connected6(c, &r->next_hop);
 			if (n < 0)
-				continue; /* config_check says so */
+				continue; /* off all subnets: another route leads to it */
 			r->port = c->interface[n].key;
 		} else {
 			r->port = last->port;
@@ -232,7 +233,7 @@ int config_finish(struct config *c, const struct config_memory *mem, struct text
 {
 	assert(mem->scratch_words >= config_scratch_words(c->route_count) +
 	                                     config_scratch_words(c->route6_count));
-	find_ports(c);
+	find_interfaces(c);
 	int error = config_check(c, mem->scratch, mem->scratch_words, err);
 	if (error == 0 && c->application == CORE_APP_echo &&
 	    !services_any(&c->services, SERVICE_UDP) && !services_any(&c->services, SERVICE_TCP))

@@ -1,9 +1,9 @@
 /*
- * Access lists and where they filter: the statements, what the whole says of them, and a rule as
- * text; see config_parse.h, net/acl/acl.h and docs/configuration.md.
+ * Access lists and where they filter: statements, checks of the whole, and rules as text; see
+ * config_parse.h, net/acl/acl.h and docs/configuration.md.
  *
- * A list is a block, and its rules are lines of it. They are in the order of their numbers, which
- * grow by ten where the text gives none.
+ * A list is a block whose lines are rules, in the order of their numbers. A rule without a number
+ * gets that of the rule before it plus ten.
  */
 #include "control/config/config_parse.h"
 
@@ -16,7 +16,7 @@
 
 #define ANY_CODE 0x100
 
-/* What only these protocols have. */
+/* Fields that a rule can match for a protocol. */
 enum proto_has { HAS_NOTHING, HAS_PORTS, HAS_FLAGS, HAS_TYPES };
 
 struct proto_word {
@@ -33,7 +33,7 @@ static const struct proto_word protos[] = {
 	{"icmp", IP4_PROTO_ICMP, true, false, HAS_TYPES},
 	{"icmp", IP6_ICMP6, false, true, HAS_TYPES},
 	{"esp", IP6_ESP, true, true, HAS_NOTHING},
-	{"ahp", IP6_AH, true, false, HAS_NOTHING}, /* of IPv6 it is walked over */
+	{"ahp", IP6_AH, true, false, HAS_NOTHING}, /* IPv6: an extension header, skipped */
 	{"gre", 47, true, true, HAS_NOTHING},
 	{"ospf", 89, true, true, HAS_NOTHING},
 };
@@ -42,7 +42,7 @@ struct type_word {
 	const char *word;
 	bool six;
 	uint8_t type;
-	uint16_t code; /* ANY_CODE */
+	uint16_t code; /* or ANY_CODE */
 };
 
 static const struct type_word types[] = {
@@ -88,7 +88,7 @@ static bool is_name(struct text w)
 	return good;
 }
 
-/* Word i, and no more, is the name of a list. */
+/* Checks that word i is the name of a list. */
 static int parse_name(struct parser *p, unsigned i)
 {
 	int error = words_expect(&p->w, i);
@@ -106,7 +106,7 @@ static void copy_name(char name[CONFIG_ACL_NAME_SIZE], struct text w)
 	memcpy(name, w.at, w.len);
 }
 
-/* Names are told apart by case. */
+/* Names are case-sensitive. */
 static struct config_acl *find_list(struct config *c, struct text name)
 {
 	for (unsigned i = 0; i < c->acl_count; i++)
@@ -124,7 +124,7 @@ const struct config_acl *config_acl_find(const struct config *c, const char *nam
 static int open_list(struct parser *p, unsigned i, bool six)
 {
 	struct config *c = p->out;
-	i += p->w.n > i + 1 && words_is(&p->w, i, "extended"); /* IOS' word for those of ours */
+	i += p->w.n > i + 1 && words_is(&p->w, i, "extended"); /* IOS' word for such lists */
 	int error = parse_name(p, i);
 	if (error != 0 || (error = words_end(&p->w, i + 1)) != 0)
 		return error;
@@ -191,7 +191,7 @@ static int parse_proto(struct parser *p, unsigned i, struct acl_rule *r, enum pr
 	                  "number from 0 to 255", six ? "ipv6" : "ip", six ? "" : ", ahp");
 }
 
-/* Any, host ADDRESS or a prefix; *i moves behind it. */
+/* "any", "host ADDRESS" or a prefix; *i moves past it. */
 static int parse_addresses(struct parser *p, unsigned *i, struct net_addr *prefix, uint8_t *plen)
 {
 	const bool six = p->acl->six;
@@ -222,7 +222,7 @@ static int parse_addresses(struct parser *p, unsigned *i, struct net_addr *prefi
 	return 0;
 }
 
-/* Perhaps eq N, lt N, gt N or range N N; *i moves behind it. */
+/* Optional "eq N", "lt N", "gt N" or "range N N"; *i moves past it. */
 static int parse_ports(struct parser *p, unsigned *i, enum proto_has has, struct acl_ports *out)
 {
 	static const char *const words[] = {"eq", "lt", "gt", "range"};
@@ -231,7 +231,8 @@ static int parse_ports(struct parser *p, unsigned *i, enum proto_has has, struct
 		which++;
 	if (which == ARRAY_LEN(words))
 		return words_is(&p->w, *i, "neq")
-		               ? FAIL(p, *i, "neq is not known; write a rule for each side of the port")
+		               ? FAIL(p, *i, "neq is not supported; write one rule for the ports "
+		                             "below and one for those above")
 		               : 0;
 	if (has != HAS_PORTS && has != HAS_FLAGS)
 		return FAIL(p, *i, "only TCP, UDP and SCTP have ports");
@@ -248,7 +249,7 @@ static int parse_ports(struct parser *p, unsigned *i, enum proto_has has, struct
 	return 0;
 }
 
-/* Perhaps the name of a type of ICMP, or its number and perhaps that of a code. */
+/* Optional name of an ICMP type, or number of a type and optionally of a code. */
 static int parse_type(struct parser *p, unsigned *i, struct acl_rule *r)
 {
 	uint32_t type = 0, code = ANY_CODE;
@@ -260,7 +261,7 @@ static int parse_type(struct parser *p, unsigned *i, struct acl_rule *r)
 		type = types[n].type;
 		code = types[n].code;
 	} else if (*i < p->w.n && text_parse_u32(p->w.word[*i], 0, 255, &type) != 0) {
-		return 0; /* whatever it is */
+		return 0; /* parse_rest checks the word */
 	} else if (*i + 1 < p->w.n && text_parse_u32(p->w.word[*i + 1], 0, 255, &code) == 0) {
 		*i += 1;
 	}
@@ -295,7 +296,7 @@ static int parse_flags(struct parser *p, unsigned *i, struct acl_rule *r)
 	return 0;
 }
 
-/* What may stand at the end of a rule. */
+/* The optional end of a rule. */
 static int parse_rest(struct parser *p, unsigned i, enum proto_has has, struct acl_rule *r)
 {
 	const bool ports = r->src_port.first != 0 || r->src_port.last != 65535 ||
@@ -332,7 +333,7 @@ static int parse_rule(struct parser *p, unsigned i, struct acl_rule *r)
 	return error != 0 ? error : parse_rest(p, i, has, r);
 }
 
-/* Both rows, "permit" and "deny": which one it is says the word before. */
+/* Both statements, "permit" and "deny": the word before i tells which. */
 int config_acl_rule(struct parser *p, unsigned i)
 {
 	struct config *c = p->out;
@@ -442,9 +443,9 @@ int config_check_acl(const struct config *c, struct text_error *err)
 			return text_fail(err, c->acl[i].line, text_of(c->acl[i].name),
 			                 "the list has no rule: it would be read as deny all by some and "
 			                 "as permit all by others");
-	for (unsigned port = 0; port < c->interfaces; port++)
+	for (unsigned interface = 0; interface < c->interfaces; interface++)
 		for (unsigned way = 0; way < CONFIG_FILTERS; way++) {
-			int error = check_filter(c, &c->interface[port].filter[way],
+			int error = check_filter(c, &c->interface[interface].filter[way],
 			                         (enum config_filter_way)way, err);
 			if (error != 0)
 				return error;
@@ -452,7 +453,7 @@ int config_check_acl(const struct config *c, struct text_error *err)
 	return 0;
 }
 
-/* --- rules that were read --- */
+/* --- parsed rules --- */
 
 static bool same_ports(struct acl_ports a, struct acl_ports b)
 {
@@ -481,7 +482,7 @@ int config_acl_resequence(struct config *c, const struct config_acl *l, uint32_t
 	return E_OK;
 }
 
-/* --- text again --- */
+/* --- back to text --- */
 
 static void put_addresses(struct fmt_buf *w, bool six, const struct net_addr *a, unsigned plen)
 {

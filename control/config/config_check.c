@@ -1,32 +1,32 @@
 /*
- * What only the whole configuration can tell; see config.h, invariant 2.
+ * Checks of the configuration as a whole; see config.h, invariant 2.
  *
- * Routes are hashed by (prefix, length) into the caller's scratch: open addressing, linear
- * probing, at most half full. A slot holds the number of the first route of a prefix plus one, 0 is
- * free. IPv6's hash lies behind IPv4's.
+ * Routes are hashed by (prefix, length) into the caller's scratch: open addressing, linear probing,
+ * at most half full. A slot holds the number of the first route of a prefix plus one; 0: free. The
+ * table of IPv6 follows that of IPv4.
  */
 #include "control/config/config.h"
 #include "lib/assert.h"
 #include "lib/fmt.h"
 #include "net/ip4.h"
 
-/* An interface in the text of an error. */
+/* The name of an interface, for an error. */
 #define NAME(c, n) config_name((char[CONFIG_IF_NAME_SIZE]){0}, (c), (n))
 
-/* An address as the word of an error. */
+/* An address or prefix as the word of an error. */
 #define WORD_IP4(addr) text_of(fmt_ip4((char[FMT_IP4_MAX]){0}, (addr)))
 #define WORD_PREFIX(prefix, plen) \
 	text_of(fmt_prefix((char[FMT_PREFIX_MAX]){0}, (prefix), (plen)))
 
-/* The address of ours whose subnet holds addr, or NULL; *port says whose it is. */
-static const struct config_address *subnet_of(const struct config *c, uint32_t addr, int *port)
+/* Our address whose subnet contains addr, and in *interface its interface; NULL: there is none. */
+static const struct config_address *subnet_of(const struct config *c, uint32_t addr, int *interface)
 {
 	for (unsigned i = 0; i < c->interfaces; i++) {
-		const struct config_interface *interface = &c->interface[i];
-		for (unsigned k = 0; k < interface->address_count; k++) {
-			const struct config_address *a = &interface->address[k];
+		const struct config_interface *on = &c->interface[i];
+		for (unsigned k = 0; k < on->address_count; k++) {
+			const struct config_address *a = &on->address[k];
 			if (ip4_in_prefix(addr, a->addr, a->plen)) {
-				*port = (int)i;
+				*interface = (int)i;
 				return a;
 			}
 		}
@@ -43,44 +43,48 @@ static bool is_own(const struct config *c, uint32_t addr)
 	return false;
 }
 
-/* Two addresses, b the later one: may both be configured? Two of one subnet only on one port. */
-static int check_pair(const struct config *c, unsigned port_a, const struct config_address *a,
-                      unsigned port_b, const struct config_address *b, struct text_error *err)
+/* Checks two addresses against each other. Both may be of one subnet only on one interface. The
+ * error is reported at the later line. */
+static int check_pair(const struct config *c, unsigned interface_a, const struct config_address *a,
+                      unsigned interface_b, const struct config_address *b, struct text_error *err)
 {
 	if (b->line < a->line) {
 		const struct config_address *t = a;
-		unsigned port = port_a;
+		unsigned interface = interface_a;
 		a = b, b = t;
-		port_a = port_b, port_b = port;
+		interface_a = interface_b, interface_b = interface;
 	}
 	if (a->addr == b->addr)
 		return text_fail(err, b->line, WORD_IP4(b->addr),
-		                 "this address is already that of %s, at line %u", NAME(c, port_a),
-		                 a->line);
+		                 "this address is already that of %s, at line %u",
+		                 NAME(c, interface_a), a->line);
 	unsigned shorter = a->plen < b->plen ? a->plen : b->plen;
-	if (!ip4_in_prefix(a->addr, b->addr, shorter) || (port_a == port_b && a->plen == b->plen))
+	if (!ip4_in_prefix(a->addr, b->addr, shorter) ||
+	    (interface_a == interface_b && a->plen == b->plen))
 		return 0;
 	char subnet[FMT_PREFIX_MAX];
 	return text_fail(err, b->line, WORD_PREFIX(b->addr, b->plen),
 	                 "the subnet overlaps %s of %s, at line %u",
 	                 fmt_prefix(subnet, a->addr & ip4_prefix_mask(a->plen), a->plen),
-	                 NAME(c, port_a), a->line);
+	                 NAME(c, interface_a), a->line);
 }
 
 static int check_addresses(const struct config *c, struct text_error *err)
 {
-	/* Number n of the flat list of all possible addresses; at most 512, so pairs are cheap. */
+	/* n and m number all possible addresses: at most 512, so a check of all pairs is cheap. */
 	const unsigned all = c->interfaces * CONFIG_ADDRESSES_MAX;
 	for (unsigned n = 0; n < all; n++) {
-		unsigned port_a = n / CONFIG_ADDRESSES_MAX, a = n % CONFIG_ADDRESSES_MAX;
-		if (a >= c->interface[port_a].address_count)
+		unsigned interface_a = n / CONFIG_ADDRESSES_MAX, a = n % CONFIG_ADDRESSES_MAX;
+		if (a >= c->interface[interface_a].address_count)
 			continue;
 		for (unsigned m = n + 1; m < all; m++) {
-			unsigned port_b = m / CONFIG_ADDRESSES_MAX, b = m % CONFIG_ADDRESSES_MAX;
-			if (b >= c->interface[port_b].address_count)
+			unsigned interface_b = m / CONFIG_ADDRESSES_MAX;
+			unsigned b = m % CONFIG_ADDRESSES_MAX;
+			if (b >= c->interface[interface_b].address_count)
 				continue;
-			int error = check_pair(c, port_a, &c->interface[port_a].address[a], port_b,
-			                       &c->interface[port_b].address[b], err);
+			int error = check_pair(
+				c, interface_a, &c->interface[interface_a].address[a],
+				interface_b, &c->interface[interface_b].address[b], err);
 			if (error != 0)
 				return error;
 		}
@@ -88,29 +92,31 @@ static int check_addresses(const struct config *c, struct text_error *err)
 	return 0;
 }
 
-/* A next hop or static ARP entry: a host, not ourselves, and on a connected subnet, unless it is a
- * next hop that another route leads to, which `far` permits. */
+/* Checks a next hop or static ARP entry. It must be the address of a host that is not ours, on a
+ * connected subnet. `far` permits other subnets too: another route leads to the next hop. */
 static int check_neighbour(const struct config *c, uint32_t addr, bool far, uint32_t line,
                            const char *what, struct text_error *err)
 {
-	int port;
+	int interface;
 	if (is_own(c, addr))
 		return text_fail(err, line, WORD_IP4(addr), "%s is this router's own address", what);
-	const struct config_address *own = subnet_of(c, addr, &port);
+	const struct config_address *own = subnet_of(c, addr, &interface);
 	if (own == NULL && far && ip4_src_is_martian(addr))
-		return text_fail(err, line, WORD_IP4(addr), "%s is the address of no host", what);
+		return text_fail(err, line, WORD_IP4(addr), "%s is not the address of a host",
+		                 what);
 	if (own == NULL && far)
 		return 0;
 	if (own == NULL)
 		return text_fail(err, line, WORD_IP4(addr),
 		                 "%s does not lie on the subnet of any interface", what);
-	if (config_is_loopback(&c->interface[port]))
-		return text_fail(err, line, WORD_IP4(addr), "%s lies on the subnet of %s, where nobody is",
-		                 what, NAME(c, (unsigned)port));
+	if (config_is_loopback(&c->interface[interface]))
+		return text_fail(err, line, WORD_IP4(addr),
+		                 "%s lies on the subnet of %s, a loopback, which has no neighbours",
+		                 what, NAME(c, (unsigned)interface));
 	if (!ip4_is_subnet_host(addr, own->plen))
 		return text_fail(err, line, WORD_IP4(addr),
 		                 "%s is the network or broadcast address of a subnet of %s", what,
-		                 NAME(c, (unsigned)port));
+		                 NAME(c, (unsigned)interface));
 	return 0;
 }
 
@@ -120,7 +126,7 @@ struct route_table {
 	uint32_t mask; /* slots - 1 */
 };
 
-/* The slot that holds prefix/plen, or the free one where it belongs. */
+/* The slot of prefix/plen, or the free slot for it. */
 static const uint32_t *route_slot(const struct route_table *t, uint32_t prefix, unsigned plen)
 {
 	/* Fibonacci hashing: the upper bits of the product depend on all bits of the key. */
@@ -135,9 +141,10 @@ static const uint32_t *route_slot(const struct route_table *t, uint32_t prefix, 
 	}
 }
 
-/* A static route must not stand for what an interface address says. */
+/* Refuses a static route of the same prefix as a connected route of the address. */
 static int check_route_hides(const struct config *c, const struct route_table *t,
-                             const struct config_address *a, unsigned port, struct text_error *err)
+                             const struct config_address *a, unsigned interface,
+                             struct text_error *err)
 {
 	uint32_t n = *route_slot(t, a->addr & ip4_prefix_mask(a->plen), a->plen);
 	if (n == 0)
@@ -146,18 +153,18 @@ static int check_route_hides(const struct config *c, const struct route_table *t
 		return 0;
 	const struct config_route *r = &t->routes[n - 1];
 	return text_fail(err, r->line, WORD_PREFIX(r->prefix, r->plen),
-	                 "%s reaches this prefix itself, by its address at line %u", NAME(c, port),
-	                 a->line);
+	                 "%s reaches this prefix itself, by its address at line %u",
+	                 NAME(c, interface), a->line);
 }
 
 uint32_t config_route_first(const struct config *c, const uint32_t *scratch, uint32_t prefix,
                             unsigned plen)
 {
 	const struct route_table t = {c->routes, scratch, config_scratch_words(c->route_count) - 1};
-	return *route_slot(&t, prefix, plen) - 1; /* CONFIG_ROUTE_NONE where there is none */
+	return *route_slot(&t, prefix, plen) - 1; /* a free slot gives CONFIG_ROUTE_NONE */
 }
 
-/* May b, of the same prefix, stand beside a, which comes before it? */
+/* Refuses b if it conflicts with a, an earlier route of the same prefix. */
 static int check_beside(const struct config_route *a, const struct config_route *b,
                         struct text_error *err)
 {
@@ -167,12 +174,12 @@ static int check_beside(const struct config_route *a, const struct config_route 
 		                 a->line);
 	if (a->distance == b->distance && (a->kind || b->kind))
 		return text_fail(err, b->line, word,
-		                 "of this distance the prefix has a route at line %u, and one of the two "
-		                 "leads nowhere", a->line);
+		                 "the prefix already has a route of this distance, at line %u, and "
+		                 "one of the two has no next hop", a->line);
 	return 0;
 }
 
-/* Puts route i, of the prefix of route `first`, into its chain. */
+/* Adds route i to the chain of route `first`, which has the same prefix. */
 static int chain(struct config_route *routes, uint32_t first, uint32_t i, struct text_error *err)
 {
 	struct config_route *r = &routes[i];
@@ -211,9 +218,9 @@ static int check_routes(const struct config *c, const struct route_table *t, uin
 			return error;
 		good = r->next_hop;
 	}
-	for (unsigned port = 0; port < c->interfaces; port++) {
-		for (unsigned k = 0; k < c->interface[port].address_count; k++) {
-			int error = check_route_hides(c, t, &c->interface[port].address[k], port, err);
+	for (unsigned n = 0; n < c->interfaces; n++) {
+		for (unsigned k = 0; k < c->interface[n].address_count; k++) {
+			int error = check_route_hides(c, t, &c->interface[n].address[k], n, err);
 			if (error != 0)
 				return error;
 		}

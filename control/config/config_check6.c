@@ -1,30 +1,30 @@
 /*
- * What only the whole configuration can tell of IPv6; see config.h, invariant 2. It is
- * config_check.c once more: the same rules, other addresses, and those of links beside them.
+ * Checks of IPv6 in the configuration as a whole; see config.h, invariant 2. The rules are those of
+ * config_check.c; link-local addresses are added.
  */
 #include "control/config/config.h"
 #include "lib/assert.h"
 #include "lib/fmt.h"
 #include "net/ip6.h"
 
-/* An interface in the text of an error. */
+/* The name of an interface, for an error. */
 #define NAME(c, n) config_name((char[CONFIG_IF_NAME_SIZE]){0}, (c), (n))
 
-/* An address as the word of an error. */
+/* An address or prefix as the word of an error. */
 #define WORD_IP6(addr) text_of(fmt_ip6((char[FMT_IP6_MAX]){0}, (addr)))
 #define WORD_PREFIX6(prefix, plen) \
 	text_of(fmt_prefix6((char[FMT_PREFIX6_MAX]){0}, (prefix), (plen)))
 
-/* The address of ours whose subnet holds addr, or NULL; *port says whose it is. */
+/* Our address whose subnet contains addr, and in *interface its interface; NULL: there is none. */
 static const struct config_address6 *subnet_of(const struct config *c, const struct net_addr *addr,
-                                               unsigned *port)
+                                               unsigned *interface)
 {
 	for (unsigned i = 0; i < c->interfaces; i++) {
-		const struct config_interface *interface = &c->interface[i];
-		for (unsigned k = 0; k < interface->address6_count; k++) {
-			const struct config_address6 *a = &interface->address6[k];
+		const struct config_interface *on = &c->interface[i];
+		for (unsigned k = 0; k < on->address6_count; k++) {
+			const struct config_address6 *a = &on->address6[k];
 			if (ip6_in_prefix(addr, &a->addr, a->plen)) {
-				*port = i;
+				*interface = i;
 				return a;
 			}
 		}
@@ -34,8 +34,8 @@ static const struct config_address6 *subnet_of(const struct config *c, const str
 
 int config_connected6(const struct config *c, const struct net_addr *addr)
 {
-	unsigned port;
-	return subnet_of(c, addr, &port) != NULL ? (int)port : -1;
+	unsigned interface;
+	return subnet_of(c, addr, &interface) != NULL ? (int)interface : -1;
 }
 
 static bool is_own(const struct config *c, const struct net_addr *addr)
@@ -49,67 +49,72 @@ static bool is_own(const struct config *c, const struct net_addr *addr)
 
 /* --- interfaces --- */
 
-static int check_interface(const struct config *c, unsigned number, struct text_error *err)
+static int check_interface(const struct config *c, unsigned interface, struct text_error *err)
 {
-	const struct config_interface *i = &c->interface[number];
+	const struct config_interface *i = &c->interface[interface];
 	char word[16];
 	if (i->ipv6 && i->mtu != 0 && i->mtu < CONFIG_MTU_IP6_MIN) {
 		fmt_format(word, sizeof word, "%u", i->mtu);
 		return text_fail(err, i->mtu_line, text_of(word),
-		                 "IPv6, which line %u wants of %s, needs an MTU of %d (RFC 8200 5)",
-		                 i->ipv6_line, NAME(c, number), CONFIG_MTU_IP6_MIN);
+		                 "IPv6, enabled at line %u on %s, needs an MTU of at least %d "
+		                 "(RFC 8200 5)",
+		                 i->ipv6_line, NAME(c, interface), CONFIG_MTU_IP6_MIN);
 	}
-	/* RFC 4861 6.2.1: zero, or no less than the time to the next one */
+	/* RFC 4861 6.2.1: AdvDefaultLifetime MUST be zero, or at least MaxRtrAdvInterval */
 	uint32_t interval = i->ra_interval_s ? i->ra_interval_s : CONFIG_RA_INTERVAL_DEFAULT_S;
 	if (i->ra_lifetime_s != 0 && i->ra_lifetime_s < interval) {
 		fmt_format(word, sizeof word, "%u", i->ra_lifetime_s);
 		return text_fail(err, i->ra_lifetime_line, text_of(word),
 		                 "the lifetime must be 0, or no less than the interval of %u seconds "
-		                 "at which %s is advertised", interval, NAME(c, number));
+		                 "at which %s is advertised", interval, NAME(c, interface));
 	}
 	return 0;
 }
 
-/* Two addresses, b the later one: may both be configured? Two of one subnet only on one port. */
-static int check_pair(const struct config *c, unsigned port_a, const struct config_address6 *a,
-                      unsigned port_b, const struct config_address6 *b, struct text_error *err)
+/* Checks two addresses against each other. Both may be of one subnet only on one interface. The
+ * error is reported at the later line. */
+static int check_pair(const struct config *c, unsigned interface_a, const struct config_address6 *a,
+                      unsigned interface_b, const struct config_address6 *b, struct text_error *err)
 {
 	if (b->line < a->line) {
 		const struct config_address6 *t = a;
-		unsigned port = port_a;
+		unsigned interface = interface_a;
 		a = b, b = t;
-		port_a = port_b, port_b = port;
+		interface_a = interface_b, interface_b = interface;
 	}
 	if (net_addr_equal(&a->addr, &b->addr))
 		return text_fail(err, b->line, WORD_IP6(&b->addr),
-		                 "this address is already that of %s, at line %u", NAME(c, port_a),
-		                 a->line);
+		                 "this address is already that of %s, at line %u",
+		                 NAME(c, interface_a), a->line);
 	unsigned shorter = a->plen < b->plen ? a->plen : b->plen;
-	if (!ip6_in_prefix(&a->addr, &b->addr, shorter) || (port_a == port_b && a->plen == b->plen))
+	if (!ip6_in_prefix(&a->addr, &b->addr, shorter) ||
+	    (interface_a == interface_b && a->plen == b->plen))
 		return 0;
 	char text[FMT_PREFIX6_MAX];
 	const struct net_addr subnet = ip6_prefix_of(&a->addr, a->plen);
 	return text_fail(err, b->line, WORD_PREFIX6(&b->addr, b->plen),
 	                 "the subnet overlaps %s of %s, at line %u",
-	                 fmt_prefix6(text, &subnet, a->plen), NAME(c, port_a), a->line);
+	                 fmt_prefix6(text, &subnet, a->plen), NAME(c, interface_a), a->line);
 }
 
 static int check_interfaces(const struct config *c, struct text_error *err)
 {
-	/* Number n of the flat list of all possible addresses; at most 512, so pairs are cheap. */
+	/* n and m number all possible addresses: at most 512, so a check of all pairs is cheap. */
 	const unsigned all = c->interfaces * CONFIG_ADDRESSES_MAX;
 	int error = 0;
-	for (unsigned port = 0; error == 0 && port < c->interfaces; port++)
-		error = check_interface(c, port, err);
+	for (unsigned interface = 0; error == 0 && interface < c->interfaces; interface++)
+		error = check_interface(c, interface, err);
 	for (unsigned n = 0; error == 0 && n < all; n++) {
-		unsigned port_a = n / CONFIG_ADDRESSES_MAX, a = n % CONFIG_ADDRESSES_MAX;
-		if (a >= c->interface[port_a].address6_count)
+		unsigned interface_a = n / CONFIG_ADDRESSES_MAX, a = n % CONFIG_ADDRESSES_MAX;
+		if (a >= c->interface[interface_a].address6_count)
 			continue;
 		for (unsigned m = n + 1; error == 0 && m < all; m++) {
-			unsigned port_b = m / CONFIG_ADDRESSES_MAX, b = m % CONFIG_ADDRESSES_MAX;
-			if (b < c->interface[port_b].address6_count)
-				error = check_pair(c, port_a, &c->interface[port_a].address6[a], port_b,
-				                   &c->interface[port_b].address6[b], err);
+			unsigned interface_b = m / CONFIG_ADDRESSES_MAX;
+			unsigned b = m % CONFIG_ADDRESSES_MAX;
+			if (b < c->interface[interface_b].address6_count)
+				error = check_pair(
+					c, interface_a, &c->interface[interface_a].address6[a],
+					interface_b, &c->interface[interface_b].address6[b], err);
 		}
 	}
 	return error;
@@ -117,25 +122,26 @@ static int check_interfaces(const struct config *c, struct text_error *err)
 
 /* --- neighbours --- */
 
-/* A next hop or static neighbour on the link of the interface with that key, CONFIG_PORT_ANY when
- * the text named none and no subnet holds it, which is good for a next hop alone: on the link
- * indeed, and not ourselves. */
+/* Checks a next hop or static neighbour on the link of the interface with that key. It must be on
+ * that link and not be an address of ours. Only a next hop may have the key CONFIG_PORT_ANY: the
+ * text names no interface, and no subnet contains the next hop. */
 static int check_neighbour(const struct config *c, const struct net_addr *addr, uint32_t key,
                            uint32_t line, const char *what, struct text_error *err)
 {
 	char name[CONFIG_IF_NAME_SIZE];
-	const int port = key == CONFIG_PORT_ANY ? -1 : config_number(c, key);
+	const int interface = key == CONFIG_PORT_ANY ? -1 : config_number(c, key);
 	unsigned at;
 	if (is_own(c, addr))
 		return text_fail(err, line, WORD_IP6(addr), "%s is this machine's own address", what);
-	if (key != CONFIG_PORT_ANY && (port < 0 || !c->interface[port].ipv6))
+	if (key != CONFIG_PORT_ANY && (interface < 0 || !c->interface[interface].ipv6))
 		return text_fail(err, line, WORD_IP6(addr), "%s is on %s, which takes no part in IPv6",
 		                 what, config_key_name(name, key));
-	if (port >= 0 && config_is_loopback(&c->interface[port]))
-		return text_fail(err, line, WORD_IP6(addr), "%s is on %s, where nobody is", what,
+	if (interface >= 0 && config_is_loopback(&c->interface[interface]))
+		return text_fail(err, line, WORD_IP6(addr),
+		                 "%s is on %s, a loopback, which has no neighbours", what,
 		                 config_key_name(name, key));
 	if (ip6_is_link_local(addr)) {
-		if (net_addr_equal(addr, &c->interface[port].link_local6))
+		if (net_addr_equal(addr, &c->interface[interface].link_local6))
 			return text_fail(err, line, WORD_IP6(addr), "%s is this machine's own address",
 			                 what);
 		return 0;
@@ -146,13 +152,13 @@ static int check_neighbour(const struct config *c, const struct net_addr *addr, 
 	if (own == NULL)
 		return text_fail(err, line, WORD_IP6(addr),
 		                 "%s does not lie on the subnet of any interface", what);
-	if ((int)at != port)
+	if ((int)at != interface)
 		return text_fail(err, line, WORD_IP6(addr), "%s lies on a subnet of %s, not of %s",
 		                 what, NAME(c, at), config_key_name(name, key));
 	if (ip6_is_subnet_router(addr, &own->addr, own->plen))
 		return text_fail(err, line, WORD_IP6(addr),
-		                 "%s is the address of any router on a subnet of %s (RFC 4291 2.6.1)",
-		                 what, NAME(c, at));
+		                 "%s is the Subnet-Router anycast address of a subnet of %s "
+		                 "(RFC 4291 2.6.1)", what, NAME(c, at));
 	return 0;
 }
 
@@ -181,12 +187,12 @@ struct route_table {
 	uint32_t mask; /* slots - 1 */
 };
 
-/* The slot that holds prefix/plen, or the free one where it belongs. */
+/* The slot of prefix/plen, or the free slot for it. */
 static const uint32_t *route_slot(const struct route_table *t, const struct net_addr *prefix,
                                   unsigned plen)
 {
-	/* A Fibonacci step for each half: the upper bits depend on all bits before. The text is the
-	 * operator's own, so nobody aims at collisions. */
+	/* A Fibonacci hashing step for each half: the upper bits depend on all earlier bits. The
+	 * operator writes the text, so collisions are not an attack. */
 	uint64_t key = plen;
 	for (unsigned i = 0; i < 4; i += 2) {
 		key = (key ^ ((uint64_t)prefix->w[i] << 32 | prefix->w[i + 1])) * 0x9e3779b97f4a7c15u;
@@ -202,9 +208,9 @@ static const uint32_t *route_slot(const struct route_table *t, const struct net_
 	}
 }
 
-/* A static route must not stand for what an interface address says. */
+/* Refuses a static route of the same prefix as a connected route of the address. */
 static int check_route_hides(const struct config *c, const struct route_table *t,
-                             const struct config_address6 *a, unsigned port,
+                             const struct config_address6 *a, unsigned interface,
                              struct text_error *err)
 {
 	const struct net_addr subnet = ip6_prefix_of(&a->addr, a->plen);
@@ -215,8 +221,8 @@ static int check_route_hides(const struct config *c, const struct route_table *t
 		return 0;
 	const struct config_route6 *r = &t->routes[n - 1];
 	return text_fail(err, r->line, WORD_PREFIX6(&r->prefix, r->plen),
-	                 "%s reaches this prefix itself, by its address at line %u", NAME(c, port),
-	                 a->line);
+	                 "%s reaches this prefix itself, by its address at line %u",
+	                 NAME(c, interface), a->line);
 }
 
 uint32_t config_route6_first(const struct config *c, const uint32_t *scratch,
@@ -224,10 +230,10 @@ uint32_t config_route6_first(const struct config *c, const uint32_t *scratch,
 {
 	const uint32_t *mine = scratch + config_scratch_words(c->route_count);
 	const struct route_table t = {c->routes6, mine, config_scratch_words(c->route6_count) - 1};
-	return *route_slot(&t, prefix, plen) - 1; /* CONFIG_ROUTE_NONE where there is none */
+	return *route_slot(&t, prefix, plen) - 1; /* a free slot gives CONFIG_ROUTE_NONE */
 }
 
-/* May b, of the same prefix, stand beside a, which comes before it? */
+/* Refuses b if it conflicts with a, an earlier route of the same prefix. */
 static int check_beside(const struct config_route6 *a, const struct config_route6 *b,
                         struct text_error *err)
 {
@@ -237,12 +243,12 @@ static int check_beside(const struct config_route6 *a, const struct config_route
 		                 a->line);
 	if (a->distance == b->distance && (a->kind || b->kind))
 		return text_fail(err, b->line, word,
-		                 "of this distance the prefix has a route at line %u, and one of the two "
-		                 "leads nowhere", a->line);
+		                 "the prefix already has a route of this distance, at line %u, and "
+		                 "one of the two has no next hop", a->line);
 	return 0;
 }
 
-/* Puts route i, of the prefix of route `first`, into its chain. */
+/* Adds route i to the chain of route `first`, which has the same prefix. */
 static int chain(struct config_route6 *routes, uint32_t first, uint32_t i, struct text_error *err)
 {
 	struct config_route6 *r = &routes[i];
@@ -282,9 +288,9 @@ static int check_routes(const struct config *c, const struct route_table *t, uin
 			return error;
 		good = r;
 	}
-	for (unsigned port = 0; port < c->interfaces; port++) {
-		for (unsigned k = 0; k < c->interface[port].address6_count; k++) {
-			int error = check_route_hides(c, t, &c->interface[port].address6[k], port, err);
+	for (unsigned n = 0; n < c->interfaces; n++) {
+		for (unsigned k = 0; k < c->interface[n].address6_count; k++) {
+			int error = check_route_hides(c, t, &c->interface[n].address6[k], n, err);
 			if (error != 0)
 				return error;
 		}

@@ -1,10 +1,10 @@
 /*
- * The hash of the running configuration: in a report of a failure it says which one was in force, and
- * two machines, or one machine and a file, can be compared by it. It is SipHash-2-4, its key all zero,
- * of the text that config_print makes, which `show running-config` shows.
+ * The hash of the running configuration. It identifies the configuration in the report of a
+ * failure, and compares two machines, or a machine and a file. It is SipHash-2-4 with an all-zero
+ * key, of the text that config_print writes and `show running-config` shows.
  *
- * Hashing a million routes takes a second, so that is done in slices, when the machine starts and after
- * each commit; meanwhile there is none.
+ * Hashing a million routes takes a second. The work is done in slices, when the machine starts and
+ * after each commit; there is no hash meanwhile.
  */
 #include "runtime/runtime.h"
 #include "control/config/config.h"
@@ -17,7 +17,7 @@
 
 static struct {
 	bool begun, done;
-	uint32_t number; /* of the configuration that it is of: running.number */
+	uint32_t number; /* running.number of the hashed configuration */
 	struct config_cursor at;
 	struct siphash24 hash;
 } hashing;
@@ -29,7 +29,7 @@ static void add(void *ctx, const char *text, size_t len)
 
 static void begin(void)
 {
-	static const struct siphash_key key; /* no secret: anybody may reckon it again */
+	static const struct siphash_key key; /* no secret: anybody may compute the hash again */
 	hashing.begun = true;
 	hashing.done = false;
 	hashing.number = running.number;

@@ -1,10 +1,10 @@
 /*
  * The interfaces of a configuration: names, keys and numbers; see config.h.
  *
- * control/text/interface_name.h has names and keys. A number is a place in config.interface.
- * Those of ports are the ports' own; the others follow in the order of their keys, whatever the
- * order of the text: two texts that mean the same have the same numbers, which is why a commit that
- * changes no interface can leave the data-plane state as it is.
+ * control/text/interface_name.h defines names and keys. A number is an index of config.interface.
+ * The interface of a port has the port's number. The others follow in the order of their keys,
+ * whatever the order of the text. So two texts of the same meaning have the same numbers, and a
+ * commit that changes no interface can leave the data-plane state unchanged.
  */
 #include "control/config/config_parse.h"
 
@@ -36,7 +36,7 @@ int config_interface(struct parser *p, unsigned i)
 	struct config *c = p->out;
 	char name[CONFIG_IF_NAME_SIZE];
 	uint32_t key;
-	int error = config_parse_port(p, i, &key);
+	int error = config_parse_interface(p, i, &key);
 	if (error != 0 || (error = words_end(&p->w, i + 1)) != 0)
 		return error;
 	int n = config_number(c, key);
@@ -65,7 +65,7 @@ void config_order(struct config *c)
 	}
 }
 
-/* What nobody can mean by a loopback, which is on no link. */
+/* Refuses statements that need a link, which a loopback does not have. */
 static int check_loopback(const struct config_interface *i, struct text_error *err)
 {
 	char name[CONFIG_IF_NAME_SIZE];

@@ -16,7 +16,7 @@ int config_ip6_enable(struct parser *p, unsigned i)
 	return words_end(&p->w, i);
 }
 
-/* "FE80::X link-local": instead of the one made from the MAC address. */
+/* "FE80::X link-local": replaces the address derived from the MAC address. */
 static int parse_link_local(struct parser *p, unsigned i)
 {
 	struct config_interface *interface = p->interface;
@@ -24,7 +24,7 @@ static int parse_link_local(struct parser *p, unsigned i)
 	int error = config_parse_ip6(p, i, &addr);
 	if (error != 0 || (error = words_end(&p->w, i + 2)) != 0)
 		return error;
-	/* RFC 4291 2.5.6: 54 zero bits follow fe80::/10; 2.6.1: all zero is the routers' anycast */
+	/* RFC 4291 2.5.6: 54 zero bits follow fe80::/10; 2.6.1: fe80:: is Subnet-Router anycast */
 	const struct net_addr prefix = IP6(0xfe800000, 0, 0, 0);
 	if (!ip6_in_prefix(&addr, &prefix, 64) || net_addr_equal(&addr, &prefix))
 		return FAIL(p, i, "a link-local address lies in fe80::/64, such as fe80::1");
@@ -54,8 +54,8 @@ int config_ip6_address(struct parser *p, unsigned i)
 	if (!ip6_is_unicast(&addr))
 		return FAIL(p, i, "an interface needs a unicast address, not ::, ::1 or a group");
 	if (ip6_is_subnet_router(&addr, &addr, plen))
-		return FAIL(p, i, "this is the address of any router on its subnet (RFC 4291 2.6.1); "
-		                  "choose a host in it");
+		return FAIL(p, i, "this is the Subnet-Router anycast address of its subnet "
+		                  "(RFC 4291 2.6.1); choose a host in it");
 	struct config_interface *interface = p->interface;
 	if (interface->address6_count == CONFIG_ADDRESSES_MAX)
 		return FAIL(p, i, "an interface has at most %d IPv6 addresses beside its link-local one",
@@ -122,9 +122,9 @@ int config_ip6_ra_dns(struct parser *p, unsigned i)
 		return FAIL(p, i, "a name server has a unicast address");
 	for (unsigned k = 0; k < interface->ra_server_count; k++)
 		if (net_addr_equal(&interface->ra_server[k], &addr))
-			return FAIL(p, i, "this name server is already told on this interface");
+			return FAIL(p, i, "this interface already advertises this name server");
 	if (interface->ra_server_count == CONFIG_RA_SERVERS_MAX)
-		return FAIL(p, i, "at most %d name servers are told on an interface",
+		return FAIL(p, i, "an interface advertises at most %d name servers",
 		            CONFIG_RA_SERVERS_MAX);
 	interface->ra_server[interface->ra_server_count++] = addr;
 	return 0;
@@ -141,7 +141,7 @@ static int parse_route_prefix(struct parser *p, unsigned i, struct config_route6
 		return error;
 	r->plen = (uint8_t)plen;
 	const struct net_addr network = r->prefix;
-	/* what no router forwards (RFC 4291 2.5.2, 2.5.3, 2.5.6; groups: net/ip6.h) */
+	/* no router forwards to these (RFC 4291 2.5.2, 2.5.3, 2.5.6; groups: net/ip6.h) */
 	if (ip6_is_multicast(&network) || (plen >= 10 && ip6_is_link_local(&network)) ||
 	    (plen == 128 && (net_addr_is_any(&network) || net_addr_equal(&network, &loopback))))
 		return FAIL(p, i, "packets to groups, link-local addresses, :: and ::1 are never routed");
@@ -151,7 +151,7 @@ static int parse_route_prefix(struct parser *p, unsigned i, struct config_route6
 int config_ip6_route(struct parser *p, unsigned i)
 {
 	struct config_route6 r = {.line = p->w.line};
-	uint32_t port = CONFIG_PORT_ANY;
+	uint32_t key = CONFIG_PORT_ANY;
 	int error = parse_route_prefix(p, i, &r);
 	if (error != 0 || (error = words_expect(&p->w, i + 1)) != 0)
 		return error;
@@ -161,20 +161,20 @@ int config_ip6_route(struct parser *p, unsigned i)
 		return FAIL(p, i + 1, "expected null0, blackhole, unreachable, prohibit or the next hop, "
 		                      IP6_WANTED);
 	unsigned end = i + 2;
-	uint32_t number; /* of a distance, not an interface */
+	uint32_t number; /* a number is a distance; another word names the interface */
 	if (via && end < p->w.n && text_parse_u32(p->w.word[end], 0, UINT32_MAX, &number) != 0 &&
-	    (error = config_parse_port(p, end++, &port)) != 0)
+	    (error = config_parse_interface(p, end++, &key)) != 0)
 		return error;
 	if ((error = config_parse_distance(p, end, &r.distance)) != 0)
 		return error;
 	if (via && !ip6_is_unicast(&r.next_hop))
 		return FAIL(p, i + 1, "the next hop must be the unicast address of a neighbour");
-	if (ip6_is_link_local(&r.next_hop) && port == CONFIG_PORT_ANY)
-		return FAIL(p, i + 1, "every link has this next hop; name the interface behind it, such "
-		                      "as eth0");
+	if (ip6_is_link_local(&r.next_hop) && key == CONFIG_PORT_ANY)
+		return FAIL(p, i + 1, "a link-local next hop needs its interface; name it after "
+		                      "the address, such as eth0");
 	if (p->out->route6_count == p->mem->route6_max)
 		return FAIL(p, i, "too many IPv6 routes; there is memory for %u", p->mem->route6_max);
-	r.port = port;
+	r.port = key;
 	p->out->routes6[p->out->route6_count++] = r;
 	return 0;
 }
@@ -182,9 +182,9 @@ int config_ip6_route(struct parser *p, unsigned i)
 int config_ip6_neighbour(struct parser *p, unsigned i)
 {
 	struct config_neighbour6 n = {.line = p->w.line};
-	uint32_t port;
+	uint32_t key;
 	int error = config_parse_ip6(p, i, &n.addr);
-	if (error != 0 || (error = config_parse_port(p, i + 1, &port)) != 0 ||
+	if (error != 0 || (error = config_parse_interface(p, i + 1, &key)) != 0 ||
 	    (error = config_parse_mac(p, i + 2, n.mac)) != 0 ||
 	    (error = words_end(&p->w, i + 3)) != 0)
 		return error;
@@ -192,7 +192,7 @@ int config_ip6_neighbour(struct parser *p, unsigned i)
 		return FAIL(p, i, "a neighbour has a unicast address");
 	if (p->out->neighbour6_count == CONFIG_NEIGHBOURS6_MAX)
 		return FAIL(p, i, "too many static neighbours; at most %d", CONFIG_NEIGHBOURS6_MAX);
-	n.port = port;
+	n.port = key;
 	p->out->neighbour6[p->out->neighbour6_count++] = n;
 	return 0;
 }

@@ -1,5 +1,5 @@
-/* The statements of the servers on the control core, HTTP, console and captures, and what the whole
- * says of them; see config_parse.h and docs/configuration.md. */
+/* The statements of the servers on the control core (HTTP, console, captures) and the checks of the
+ * whole for them; see config_parse.h and docs/configuration.md. */
 #include "control/config/config_parse.h"
 
 #include "lib/fmt.h"
@@ -7,7 +7,7 @@
 
 /* --- statements --- */
 
-/* "[port N]" from word i on. */
+/* "[port N]" from word i on; `port` is the default. */
 static int parse_port(struct parser *p, unsigned i, uint32_t port, uint16_t *out)
 {
 	int error = 0;
@@ -21,7 +21,7 @@ static int parse_port(struct parser *p, unsigned i, uint32_t port, uint16_t *out
 	return 0;
 }
 
-/* A prefix of either family; *i moves behind it. */
+/* A prefix of either family; *i moves past it. *plen counts all 128 bits. */
 static int parse_prefix(struct parser *p, unsigned *i, struct net_addr *prefix, unsigned *plen)
 {
 	uint32_t four = 0;
@@ -69,8 +69,8 @@ static bool is_label_char(char c)
 	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
 }
 
-/* Labels of 1 to 63 letters, digits and inner hyphens (RFC 1123 2.1), and underscores, which some
- * networks of containers have; the last one not a number, which RFC 1123 keeps for addresses. */
+/* Labels of 1 to 63 letters, digits, inner hyphens (RFC 1123 2.1), and underscores, which some
+ * container networks use. The last label is not a number: RFC 1123 reserves that for addresses. */
 static bool is_name(const char *name)
 {
 	bool number = false;
@@ -90,7 +90,7 @@ static bool is_name(const char *name)
 	}
 }
 
-/* The address, or name, that a word is, in one form; false: neither. */
+/* Parses a word as an address or a name, in canonical form; false: it is neither. */
 static bool read_host(struct text w, struct config_http_host *h)
 {
 	*h = (struct config_http_host){.line = 0};
@@ -160,18 +160,18 @@ int config_capture_access(struct parser *p, unsigned i)
 	return parse_access(p, i, &p->out->capture.access);
 }
 
-/* --- the whole --- */
+/* --- checks of the whole --- */
 
-/* Whose TCP port it is beside the management's; SERVICES: nobody's. */
+/* The service that listens on a TCP port; SERVICES: none. */
 static enum service taken_by(const struct config *c, uint16_t port)
 {
 	bool none = !services_any(&c->services, SERVICE_UDP) && !services_any(&c->services, SERVICE_TCP);
 	if (c->application == CORE_APP_echo && none && port == service_port_default(SERVICE_ECHO))
-		return SERVICE_ECHO; /* what config_parse adds */
+		return SERVICE_ECHO; /* config_finish adds it */
 	return service_of(&c->services, SERVICE_TCP, port);
 }
 
-/* `name`: the word that the statements of the server begin with. */
+/* `name`: the first word of the server's statements. */
 static int check_server(const struct config *c, const char *name, uint16_t port, uint32_t line,
                         struct text_error *err)
 {
@@ -179,8 +179,8 @@ static int check_server(const struct config *c, const char *name, uint16_t port,
 	enum service taken = taken_by(c, port);
 	if (c->application == CORE_APP_discard)
 		return text_fail(err, line, text_of(name),
-		                 "the discard application throws all packets away, those to this "
-		                 "server too");
+		                 "the discard application drops all packets, including those to "
+		                 "this server");
 	fmt_format(word, sizeof word, "%u", port);
 	if (taken != SERVICES)
 		return text_fail(err, line, text_of(word), "%s listens on this port",
@@ -265,7 +265,7 @@ bool config_admits(const struct config_access_list *l, const struct net_addr *ad
 {
 	for (unsigned i = 0; i < l->count; i++) {
 		const struct config_access *a = &l->row[i];
-		/* ::/0 does not speak of IPv4, whose addresses lie in it here */
+		/* struct net_addr maps IPv4 into ::/0, which must not admit IPv4 */
 		if (net_addr_is_ip4(addr) == net_addr_is_ip4(&a->prefix) &&
 		    ip6_in_prefix(addr, &a->prefix, a->plen))
 			return true;

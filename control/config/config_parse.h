@@ -1,9 +1,10 @@
 /*
- * What the parsers of statements share (config_statements.c and config_*.c).
+ * Shared by the parsers of statements (config_statements.c and config_*.c).
  *
- * A parser gets the words of one line and the number of the first that is not the statement's own.
- * It looks at all of them, then changes the configuration: after a failure nothing is kept anyhow
- * (config.h, invariant 1), but the order makes sure that an error is found before a table is full.
+ * A parser gets the words of one line, and the number of the first word after the statement's own.
+ * It checks all words, then changes the configuration. The order matters only for errors: a wrong
+ * word is reported before a full table. After any error the caller drops the configuration
+ * (config.h, invariant 1).
  */
 #ifndef CONTROL_CONFIG_CONFIG_PARSE_H
 #define CONTROL_CONFIG_CONFIG_PARSE_H
@@ -14,41 +15,40 @@
 #define CONFIG_STATEMENTS_MAX 64
 
 struct parser {
-	struct words w; /* of the line; w.err: for the next error */
+	struct words w; /* of the line; w.err receives the next error */
 	struct config *out;
 	const struct config_memory *mem;
 	const struct statement *statement;
-	struct config_interface *interface; /* of the open block, or NULL */
-	struct config_acl *acl;             /* the same of an access list */
+	struct config_interface *interface; /* of the open block; NULL: none is open */
+	struct config_acl *acl;             /* the same for an access list */
 	uint32_t sequence; /* the number before a rule; 0: none */
-	bool known;  /* `statement` is this line's, not that of one before */
-	bool lost;   /* behind a wrong line that opens a block, or may: what belongs into it is passed over */
+	bool known;  /* `statement` is that of this line, not of an earlier one */
+	bool lost;   /* a wrong line should, or may, have opened a block: its lines are skipped */
 	bool unsure; /* a line of the open block is wrong */
 	bool ended;
-	bool script; /* the statement was `script`: what follows is not ours */
-	/* Line that held the statement; of those in a block, in this one. */
+	bool script; /* the statement was `script`: the rest of the text is for the application */
+	/* Number of the line with the statement; of a statement in a block, the current block's. */
 	uint32_t seen[CONFIG_STATEMENTS_MAX];
 };
 
-/* How statements of one kind stand together: what a new one takes the place of in a candidate
- * (control/config/candidate.h), and what it takes to put it into force (control/commit/commit.h). By default
- * they stand beside each other, unless they are the same word for word, and a change of one
- * restarts the ports. */
+/* Properties of a statement. They determine which line it replaces in a candidate
+ * (control/config/candidate.h), and how a commit applies it (control/commit/commit.h). By default
+ * it replaces only a line of the same words, and a change restarts the ports. */
 enum statement_how {
-	STATEMENT_ONCE = 1,        /* sets one value: the new one takes the place of the old one */
-	STATEMENT_BY_1 = 2,        /* so, of those with the same word behind the statement's own */
-	STATEMENT_BY_2 = 4,        /* with the same two */
-	STATEMENT_UNLESS_LAST = 8, /* sets one value, unless it ends in the word `secondary` */
-	STATEMENT_IF_LAST = 16,    /* sets one value where it ends in the word `link-local` */
-	STATEMENT_LIVE = 32,       /* in force without a restart of the ports */
+	STATEMENT_ONCE = 1,        /* sets one value: replaces the old statement */
+	STATEMENT_BY_1 = 2,        /* replaces one with the same first argument */
+	STATEMENT_BY_2 = 4,        /* replaces one with the same first two arguments */
+	STATEMENT_UNLESS_LAST = 8, /* sets one value, unless its last word is `secondary` */
+	STATEMENT_IF_LAST = 16,    /* sets one value if its last word is `link-local` */
+	STATEMENT_LIVE = 32,       /* applied without a restart of the ports */
 	STATEMENT_ROUTE = 64,      /* a route: there may be a million */
 	STATEMENT_OPENS = 128,     /* begins a block */
-	STATEMENT_NOT_TYPED = 256, /* belongs into a file, not into a candidate */
-	STATEMENT_BY_LAST = 512,   /* as STATEMENT_BY_1, with the same last word */
-	STATEMENT_NAMED = 1024,    /* has names among its words, of which the case counts */
-	STATEMENT_LIST = 2048,     /* opens an access list, whose lines are */
-	STATEMENT_RULE = 4096,     /* rules, told apart by the number before them */
-	STATEMENT_HOST = 8192,     /* has a name of DNS, which has one form */
+	STATEMENT_NOT_TYPED = 256, /* allowed in a file, not in a candidate */
+	STATEMENT_BY_LAST = 512,   /* replaces one with the same last word */
+	STATEMENT_NAMED = 1024,    /* has names among its words, which are case-sensitive */
+	STATEMENT_LIST = 2048,     /* opens an access list */
+	STATEMENT_RULE = 4096,     /* a rule of an access list, identified by its number */
+	STATEMENT_HOST = 8192,     /* has a DNS name, which has a canonical form */
 };
 
 struct statement {
@@ -63,14 +63,14 @@ struct statement {
 /* The table of statements. */
 const struct statement *config_statements(unsigned *count);
 
-/* The statement that this line is one of, by its first words; NULL: none. */
+/* The statement that the first words of this line select; NULL: none. */
 const struct statement *config_statement_of(struct text line);
 
-/* The statement with the most words that the line of p begins with; NULL: none, and as many as *best
- * fit one at most. */
+/* The statement with the most words that the line of p begins with, *best words; NULL: none, and
+ * *best is the largest number of words that match a statement. */
 const struct statement *config_statement_find(const struct parser *p, unsigned *best);
 
-/* Then: says what may stand where the line departs from all of them, and fails. */
+/* Called if there is none: fails with the words allowed after the first `matched` words. */
 int config_statement_unknown(struct parser *p, unsigned matched);
 
 /* --- words.c: words of statements in several files; all return 0, or fail --- */
@@ -79,30 +79,29 @@ int config_statement_unknown(struct parser *p, unsigned matched);
 	"an IPv4 address (four decimal numbers 0 to 255 without leading zeros, such as 192.0.2.1)"
 #define IP6_WANTED "an IPv6 address such as 2001:db8::1"
 
-/* Word i is the name of an interface. */
-int config_parse_port(struct parser *p, unsigned i, uint32_t *key);
+/* Word i: the name of an interface. */
+int config_parse_interface(struct parser *p, unsigned i, uint32_t *key);
 
-/* Word i is the MAC address of a neighbour. */
+/* Word i: the MAC address of a neighbour. */
 int config_parse_mac(struct parser *p, unsigned i, uint8_t mac[6]);
 
-/* Word i is an address. */
+/* Word i: an address. */
 int config_parse_ip4(struct parser *p, unsigned i, uint32_t *out);
 int config_parse_ip6(struct parser *p, unsigned i, struct net_addr *out);
 
-/* An address with its length: "A.B.C.D/LEN" in one word or "A.B.C.D MASK" in two, from word *i on,
- * which moves behind them; "X:X::X/LEN" as word i. */
+/* An address with its prefix length. IPv4: "A.B.C.D/LEN" or the two words "A.B.C.D MASK" at word
+ * *i; *i moves past them. IPv6: "X:X::X/LEN" at word i. */
 int config_parse_subnet(struct parser *p, unsigned *i, uint32_t *addr, unsigned *plen);
 int config_parse_subnet6(struct parser *p, unsigned i, struct net_addr *addr, unsigned *plen);
 
-/* The same without host bits. */
+/* The same; fails if host bits are set. */
 int config_ip4_prefix(struct parser *p, unsigned *i, uint32_t *prefix, unsigned *plen);
 int config_ip6_prefix(struct parser *p, unsigned i, struct net_addr *prefix, unsigned *plen);
 
-/* The words from i on are "reachable-via (rx | any) allow-default", the interface's line of that
- * version. */
+/* Words from i on: "reachable-via (rx | any) allow-default", for IPv6 (six) or IPv4. */
 int config_parse_verify(struct parser *p, unsigned i, bool six);
 
-/* --- of config_statements.c, that config.c asks for --- */
+/* --- of config_statements.c, used by config.c --- */
 
 int config_exit(struct parser *p, unsigned i);
 int config_script(struct parser *p, unsigned i);
@@ -111,15 +110,15 @@ int config_script(struct parser *p, unsigned i);
 
 int config_interface(struct parser *p, unsigned i);
 
-/* Gives interfaces their numbers; all have been read. */
+/* Numbers the interfaces, after all have been read. */
 void config_order(struct config *c);
 
 /* --- config_ip4.c: the end of a route of either version --- */
 
-/* Words i and behind are a distance, or nothing. */
+/* Words from i on: a distance, or none for the default. */
 int config_parse_distance(struct parser *p, unsigned i, uint8_t *distance);
 
-/* What word i says of where a route leads; CONFIG_ROUTE_VIA: it is none of these words. */
+/* Word i: null0, blackhole and so on; CONFIG_ROUTE_VIA: another word. */
 enum config_route_kind config_parse_kind(const struct parser *p, unsigned i);
 
 /* --- its statements --- */
@@ -148,7 +147,7 @@ int config_ip6_verify(struct parser *p, unsigned i);
 
 /* --- of config_acl.c --- */
 
-/* In an access list: takes the number of a rule off the words of the line. */
+/* In an access list: removes the number of a rule from the words of the line. */
 int config_acl_sequence(struct parser *p);
 int config_acl_list4(struct parser *p, unsigned i);
 int config_acl_list6(struct parser *p, unsigned i);

@@ -1,4 +1,4 @@
-/* The statements by which an interface is told of duties that are not everybody's wish; see
+/* The statements for redirects and directed broadcasts, which are off by default; see
  * config_parse.h and docs/configuration.md. */
 #include "control/config/config_parse.h"
 

@@ -1,5 +1,5 @@
-/* The configuration as text; see config.h, invariant 3. What has its default is left out, but for
- * the first three lines, which tell a reader what kind of machine this is. */
+/* The configuration as text; see config.h, invariant 3. Defaults are left out, except in the first
+ * three lines, which tell the reader what kind of machine this is. */
 #include "control/config/config.h"
 #include "lib/assert.h"
 #include "lib/fmt.h"
@@ -196,7 +196,7 @@ static void print_management(const struct printer *p, const struct config *c)
 	print_access(p, "capture", &c->capture.access);
 }
 
-/* As it is; only the end of its last line is added where it is missing. */
+/* Prints the script unchanged, and adds the end of its last line if it is missing. */
 static void print_script(const struct printer *p, const struct config_script *s)
 {
 	struct text rest = s->text, line;
@@ -262,7 +262,7 @@ void config_print(const struct config *c, config_write_fn write, void *ctx)
 #define LINES_AT_ONCE 4
 #define SCRIPT_AT_ONCE 1000 /* bytes */
 
-/* Lets some lines pass. */
+/* Writes only the lines from `first` to before `end`. */
 struct window {
 	config_write_fn write;
 	void *ctx;
@@ -277,8 +277,8 @@ static void write_window(void *ctx, const char *text, size_t len)
 	w->line++;
 }
 
-/* Of these the few that come next are printed by printing all of them: no more than some hundred,
- * as a configuration is of ports. */
+/* Writes the next few lines by printing all of them into a window. Unlike routes and rules, they
+ * are few enough for that. */
 static bool next_of_machine(const struct config *c, struct config_cursor *at, config_write_fn write,
                             void *ctx)
 {

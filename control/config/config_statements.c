@@ -1,6 +1,6 @@
 /*
- * The dialect: the table of statements, how a line's is found, and the parsers of those that have no
- * file of their own.
+ * The dialect: the table of statements, the search for the statement of a line, and the parsers
+ * that have no file of their own.
  */
 #include "control/config/config_parse.h"
 
@@ -77,7 +77,7 @@ static int parse_description(struct parser *p, unsigned i)
 	if (rest.len >= CONFIG_DESCRIPTION_SIZE)
 		return FAIL(p, i, "the description has %u characters; at most %d are kept",
 		            (unsigned)rest.len, CONFIG_DESCRIPTION_SIZE - 1);
-	/* Only here may a tab stand inside a value; the console would not show it. */
+	/* No other value can contain a tab, and the console would not show it. */
 	if (text_find(rest, '\t') < rest.len)
 		return FAIL(p, i, "a description must not hold a tab; use blanks");
 	copy_word(p->interface->description, sizeof p->interface->description, rest);
@@ -122,7 +122,7 @@ static int add_service_port(struct parser *p, unsigned i, enum service service,
 	return 0;
 }
 
-/* All rows "service NAME PROTOCOL": which one it is say the words before. */
+/* All statements "service NAME PROTOCOL": the words before i tell which. */
 static int parse_service(struct parser *p, unsigned i)
 {
 	enum service_proto proto = words_is(&p->w, i - 1, "tcp") ? SERVICE_TCP : SERVICE_UDP;
@@ -189,7 +189,7 @@ int config_script(struct parser *p, unsigned i)
 #define NOWHERE "null0 | blackhole | unreachable | prohibit"
 #define ACCESS "A.B.C.D/LEN | A.B.C.D MASK | X:X::X/LEN"
 static const struct statement statements[] = {
-	/* words, syntax, parser, in an interface block, how they stand together */
+	/* words, syntax, parser, in an interface block, enum statement_how */
 	{"hostname", "hostname NAME", parse_hostname, false, STATEMENT_ONCE | STATEMENT_LIVE},
 	{"application", "application (" CORE_APPS(CORE_APP_WORD, " | ") ")", parse_application,
 	 false, STATEMENT_ONCE},
@@ -290,7 +290,7 @@ static const struct statement statements[] = {
 };
 _Static_assert(ARRAY_LEN(statements) <= CONFIG_STATEMENTS_MAX, "parser.seen has a slot for each");
 
-/* Adds word to a list "a, b, c" unless it is in it. */
+/* Adds word to a list "a, b, c" unless the list contains it. */
 static void list_add(char *list, size_t size, size_t *len, struct text word)
 {
 	for (size_t i = 0; i + word.len <= *len; i++)
@@ -327,8 +327,8 @@ int config_statement_unknown(struct parser *p, unsigned matched)
 	return FAIL(p, matched, "expected %s after \"%.*s\"", list, (int)after.len, after.at);
 }
 
-/* Each line of a million asks all rows, and few pass: without this reading them takes twice as long
- * (1.65 s, not 0.75 s, on the machine of docs/performance.md). */
+/* A quick test for every row of the table, which few rows pass. Without it, reading a million lines
+ * takes twice as long (1.65 s instead of 0.75 s on the machine of docs/performance.md). */
 static bool first_word_is(const struct statement *s, struct text word)
 {
 	size_t i = 0;
@@ -337,8 +337,7 @@ static bool first_word_is(const struct statement *s, struct text word)
 	return i == word.len && (s->words[i] == ' ' || s->words[i] == 0);
 }
 
-/* The statement with the most words that a line begins with, *best of them; NULL: none, and *best
- * is how many fit one at most. */
+/* As config_statement_find, for any words. */
 static const struct statement *find(const struct text *word, unsigned words, unsigned *best)
 {
 	unsigned own = 0, partial = 0;
@@ -360,8 +359,8 @@ static const struct statement *find(const struct text *word, unsigned words, uns
 	return found;
 }
 
-/* A text of a million lines is nearly all routes: the statement of the line before, if it is one of
- * them, is tried before the table is. No other begins with the words of a route. */
+/* A text of a million lines has nearly only routes, so a route of the line before is tried before
+ * the table. No other statement begins with the words of a route. */
 static const struct statement *find_again(const struct parser *p, unsigned *best)
 {
 	bool all;

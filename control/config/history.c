@@ -1,5 +1,5 @@
-/* See history.h. A version lies in the bytes as its text, then the changes of routes that lead back
- * to it from the configuration after it. */
+/* See history.h. In history.bytes a version is its text, then the changes of routes that restore it
+ * from the next version. */
 #include "control/config/history.h"
 
 #include "lib/assert.h"
@@ -42,7 +42,7 @@ const struct history_version *history_version(const struct history *h, unsigned 
 	return n >= 1 && n <= h->count ? &h->version[h->count - n] : NULL;
 }
 
-/* Takes the candidate's routes one version back. */
+/* Changes the candidate's routes from the version after v to those of v. */
 static int back(const struct history *h, const struct history_version *v, struct candidate *c)
 {
 	struct text_error err;
@@ -64,7 +64,7 @@ int history_restore(const struct history *h, unsigned n, struct candidate *c)
 		e = back(h, history_version(h, i), c);
 	if (e == E_OK && n > 0)
 		e = candidate_set_text(c, (struct text){h->bytes + v->at, v->text_len}, &err);
-	/* all of it was in force; more routes than a candidate may add were in no commit */
+	/* an error, such as more routes than a candidate may add, leaves the running one */
 	if (e != E_OK && n > 0)
 		(void)candidate_reset(c, c->running);
 	return e;

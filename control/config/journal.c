@@ -10,22 +10,22 @@
 #define EFFORT_MAX (64u << 20) /* some tens of milliseconds */
 
 struct slot {
-	uint64_t seal; /* of all that follows; 0: it does not stand */
-	uint64_t generation; /* the higher one counts */
-	uint64_t statements, routes; /* bytes, one after the other */
+	uint64_t seal; /* hash of all that follows; 0: the slot is invalid */
+	uint64_t generation; /* of two valid slots the higher one counts */
+	uint64_t statements, routes; /* bytes of each in text[], in this order */
 	uint64_t on_boot; /* journal_stage */
 	char text[];
 };
 
 struct journal {
-	uint64_t unconfirmed; /* a slot is staged that may yet be rolled back */
-	uint64_t unused; /* aligns them */
-	/* two slots, of half of the rest each */
+	uint64_t unconfirmed; /* a slot is staged, not sealed */
+	uint64_t unused; /* aligns the slots */
+	/* two slots, each half of the rest */
 };
 
 static const struct siphash_key seal_key = {0x6879617465206a6f, 0x75726e616c206b65};
 static struct slot *staged;
-static bool broken; /* a commit has not been kept, so nor can those after it */
+static bool broken; /* a commit could not be stored, so later ones cannot either */
 
 /* --- slots --- */
 
@@ -52,7 +52,7 @@ static bool stands(const struct slot *s, size_t bytes)
 	       s->seal == seal_of(s);
 }
 
-/* The slot that stands; NULL: none does. *other: a slot to be written. */
+/* The slot in force; NULL: none. *other: the slot to write next. */
 static struct slot *current(struct journal *j, size_t bytes, struct slot **other)
 {
 	struct slot *a = slot_of(j, bytes, 0), *b = slot_of(j, bytes, 1);
@@ -69,11 +69,11 @@ static struct slot *current(struct journal *j, size_t bytes, struct slot **other
 
 struct writer {
 	struct candidate_changes changes;
-	size_t effort; /* bytes that may yet be looked at for lines that cancel each other */
+	size_t effort; /* bytes that may still be searched for lines that cancel each other */
 };
 
-/* A line that is there already, with the other sign, goes: both have been. False: it is not there, or
- * has not been looked for. */
+/* Removes an earlier line for the same route with the other sign: the two cancel each other. False:
+ * there is none, or *effort does not allow the search. */
 static bool cancel(struct candidate_changes *w, size_t *effort, char sign, struct text line)
 {
 	const char other = sign == '+' ? '-' : '+';
@@ -99,8 +99,8 @@ static void write_route(void *ctx, char sign, struct text line)
 		candidate_write_change(&w->changes, sign, line);
 }
 
-/* A place for so many bytes of text beside the slot that stands, *last; it may be moved. NULL: there
- * is no memory. */
+/* A slot for `text` bytes. *last: the slot in force, which moves if the journal has to grow. NULL:
+ * no memory, or text exceeds JOURNAL_BYTES. */
 static struct slot *place_for(size_t text, struct slot **last)
 {
 	struct slot *other = NULL;
@@ -115,7 +115,7 @@ static struct slot *place_for(size_t text, struct slot **last)
 		return NULL;
 	core_persist_find(CORE_PERSIST_JOURNAL, &bytes);
 	other = slot_of(j, bytes, 0);
-	if (*last) /* its memory is nobody's yet */
+	if (*last) /* the old piece is lost, but nothing has reused it yet */
 		*last = memcpy(other, *last, sizeof **last + (*last)->statements + (*last)->routes);
 	return slot_of(j, bytes, *last != NULL);
 }
@@ -129,7 +129,7 @@ bool journal_stage(const struct candidate *c, bool on_boot)
 	struct slot *unused;
 	journal_seal();
 	if (j && (last = current(j, bytes, &unused)) != NULL && last->on_boot == on_boot)
-		before = last->routes; /* else they have come and gone from another configuration */
+		before = last->routes; /* else they are changes of another configuration */
 	candidate_compare_routes(c, write_route, &w);
 	struct slot *s = broken ? NULL : place_for(c->len + before + w.changes.len, &last);
 	if (!s) {

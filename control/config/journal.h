@@ -1,12 +1,13 @@
 /*
- * What has been committed, for the control program that comes after one that has failed: there is no
- * disk, but core_persist_alloc(). Kept is what it takes to come from the configuration of the boot to
- * the one that stands: all its statements but the routes as text, and each route that went or came
- * since, a line each, in their order; one that came and went again is not among them.
+ * The committed configuration, for the control program that replaces a failed one. There is no
+ * disk; the memory is that of core_persist_alloc(). The journal stores the difference from the boot
+ * configuration: all statements except routes as text, and the changes of routes since the boot,
+ * one line each, in their order. A route that was added and removed again is left out, as far as
+ * the search for it is cheap enough (journal.c, EFFORT_MAX).
  *
- * A commit that has yet to be confirmed is written and not sealed: if the program fails before it is
- * confirmed, that before it comes back, as it does when nobody confirms. Two slots are written by
- * turns, each under a hash: a program that fails while it writes leaves the one before.
+ * An unconfirmed commit is written (staged), but not sealed. If the program fails before it is
+ * confirmed, the commit before it is restored, as if the time to confirm had ended. Two slots are
+ * written alternately, each with a hash, so a program that fails while writing leaves the other.
  */
 #ifndef CONTROL_CONFIG_JOURNAL_H
 #define CONTROL_CONFIG_JOURNAL_H
@@ -15,29 +16,29 @@
 
 #define JOURNAL_BYTES (8u << 20) /* of a slot, at most */
 
-/* Writes what will stand when the candidate has taken the place of what runs; before that. What had
- * been staged before stands. on_boot: what runs has come from the configuration of the boot; else from
- * an empty one, for that of the boot is bad, or there was no memory for it. False: there is no memory
- * for it, and nothing stands from now on. */
+/* Stages the candidate's configuration; called before it replaces the running one. Seals an earlier
+ * staged commit. on_boot: the running configuration derives from the boot configuration; otherwise
+ * from an empty one, because the boot configuration is bad or there was no memory for it. False: no
+ * memory; the journal is empty, and stays empty. */
 bool journal_stage(const struct candidate *c, bool on_boot);
 
-/* What is staged stands from now on. */
+/* Seals the staged commit, if any: from now on it would be restored. */
 void journal_seal(void);
 
-/* It is rolled back. */
+/* Drops the staged commit, which is rolled back. */
 void journal_drop(void);
 
-/* What stands, as the program before this one has left it; valid until the next journal_stage. */
+/* The commit that the failed program has left; valid until the next journal_stage. */
 struct journal_found {
 	struct text statements, routes;
-	bool on_boot;     /* as in journal_stage: it is of use to who begins from the same */
-	bool unconfirmed; /* there was another one, which nobody had confirmed */
+	bool on_boot;     /* as in journal_stage: usable only from the same starting point */
+	bool unconfirmed; /* a later commit was staged, which nobody had confirmed */
 };
 
-/* False: nothing stands; of *found `unconfirmed` counts alone. */
+/* False: there is no valid commit; in *found only `unconfirmed` is valid. */
 bool journal_find(struct journal_found *found);
 
-/* Nothing stands; what is committed next comes after the configuration of the boot. */
+/* Empties the journal: the next commit starts from the boot configuration. */
 void journal_forget(void);
 
 #endif

@@ -17,8 +17,8 @@ static int digit_of(char c)
 	return c == '.' || c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* Bytes that the digits in t stand for; -1: they stand for none, or for more than `size`. Bits left
- * over must be zero (RFC 4648 3.5): else two texts would be one value. */
+/* Decodes the digits in t; returns the number of bytes, -1: t is malformed or decodes to more than
+ * `size` bytes. Bits left over must be zero (RFC 4648 3.5), so that each value has one text. */
 static int decode(struct text t, uint8_t *to, size_t size)
 {
 	uint32_t bits = 0;
@@ -41,7 +41,7 @@ static int decode(struct text t, uint8_t *to, size_t size)
 	return have < 6 && bits == 0 ? (int)n : -1;
 }
 
-/* Returns the end of the text, where a NUL stands. */
+/* Writes n bytes as digits and a NUL; returns the address of the NUL. */
 static char *encode(char *to, const uint8_t *from, size_t n)
 {
 	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789./";
@@ -58,7 +58,7 @@ static char *encode(char *to, const uint8_t *from, size_t n)
 	return to;
 }
 
-/* What stands in front of the next '$', which is skipped, or all that is left. */
+/* Cuts the text up to the next '$', or all that is left, off *rest. Skips the '$'. */
 static struct text next_part(struct text *rest)
 {
 	size_t n = text_find(*rest, '$'), used = n < rest->len ? n + 1 : n;

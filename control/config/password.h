@@ -1,11 +1,11 @@
 /*
- * The hash of a password as the configuration has it: PBKDF2-HMAC-SHA-256 (lib/pbkdf2.h) in the
- * modular crypt format that passlib and others write,
+ * The hash of a password in the configuration: PBKDF2-HMAC-SHA-256 (lib/pbkdf2.h) in the modular
+ * crypt format that passlib and others write:
  *
  *     $pbkdf2-sha256$ITERATIONS$SALT$HASH
  *
- * SALT and HASH (32 bytes) in base64 (RFC 4648 4) without padding and with '.' in place of '+',
- * which is taken too. `tools/hayate password` makes one.
+ * SALT and HASH (32 bytes) are in base64 (RFC 4648 4) without padding and with '.' in place of '+';
+ * the parser accepts both. `tools/hayate password` prints such a hash.
  */
 #ifndef CONTROL_CONFIG_PASSWORD_H
 #define CONTROL_CONFIG_PASSWORD_H
@@ -22,18 +22,18 @@
 struct password_hash {
 	uint32_t iterations;
 	uint8_t salt_len;
-	uint8_t salt[PASSWORD_SALT_MAX]; /* zeros behind salt_len */
+	uint8_t salt[PASSWORD_SALT_MAX]; /* zeros after salt_len */
 	uint8_t hash[SHA256_BYTES];
 };
 
-/* E_INVAL: *why says what was expected, in words that go on after a colon; *out is not changed. */
+/* E_INVAL: *why is the reason, for an error message; *out is not changed. */
 int password_parse(struct text t, struct password_hash *out, const char **why);
 
-/* Writes it as text, with the NUL; returns buf. */
+/* Writes the hash as text, with a NUL; returns buf. */
 #define PASSWORD_TEXT_MAX 160
 char *password_format(char buf[PASSWORD_TEXT_MAX], const struct password_hash *h);
 
-/* Is this the key that the password of h gives? Takes the same time whatever the answer. */
+/* True if this is the key in h. Takes the same time for any key. */
 bool password_is(const struct password_hash *h, const uint8_t key[SHA256_BYTES]);
 
 #endif

@@ -1,15 +1,15 @@
-/* The configuration that runs. load.c and commit.c write it; all others read. */
+/* The running configuration. Only load.c and commit.c (control/commit/) write it. */
 #ifndef CONTROL_CONFIG_RUNNING_H
 #define CONTROL_CONFIG_RUNNING_H
 
 #include "control/config/config.h"
 
 struct running {
-	bool applied;        /* the configuration was good and is in force */
-	struct config config; /* that which runs; config_default() where the loader's was not good */
-	struct config_memory memory; /* where its routes lie; what the parser needs */
+	bool applied;        /* the configuration is valid and in force */
+	struct config config; /* config_default() if the loader's was not valid */
+	struct config_memory memory; /* of its routes and rules, and the parser's scratch */
 	struct text_error error; /* why it is not applied */
-	uint32_t number;     /* counts the configurations that have run */
+	uint32_t number;     /* incremented by each commit */
 };
 
 extern struct running running;

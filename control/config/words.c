@@ -1,4 +1,5 @@
-/* Words that statements of several kinds have; see config_parse.h and docs/configuration.md. */
+/* Parsers of words that several kinds of statements share; see config_parse.h and
+ * docs/configuration.md. */
 #include "control/config/config_parse.h"
 
 #include "lib/fmt.h"
@@ -7,7 +8,7 @@
 
 #define SUBNET_WANTED "192.0.2.0/24 or 192.0.2.0 255.255.255.0"
 
-int config_parse_port(struct parser *p, unsigned i, uint32_t *key)
+int config_parse_interface(struct parser *p, unsigned i, uint32_t *key)
 {
 	int error = words_expect(&p->w, i);
 	if (error != 0)
@@ -133,10 +134,11 @@ int config_parse_verify(struct parser *p, unsigned i, bool six)
 		return error;
 	bool rx = words_is(&p->w, i, "rx");
 	if (!rx && !words_is(&p->w, i, "any"))
-		return FAIL(p, i, "expected rx (the way back leaves by this interface) or any (there is "
-		                  "one)");
+		return FAIL(p, i, "expected rx (the reverse path leaves by this interface) or any "
+		                  "(a reverse path exists)");
 	if (!words_is(&p->w, i + 1, "allow-default"))
-		return FAIL(p, i + 1, "expected allow-default: a default route is a way back here");
+		return FAIL(p, i + 1, "expected allow-default: a default route counts as a reverse "
+		                      "path");
 	p->interface->verify[six] = rx ? VERIFY_RX : VERIFY_ANY;
 	p->interface->verify_line[six] = p->w.line;
 	return words_end(&p->w, i + 2);

@@ -164,7 +164,7 @@ def test_errors_at_commit(m):
                         r"at \"192\.0\.2\.77/24\"\n  line \d+: ip address 192\.0\.2\.77/24\n"
                         r"nothing is committed\n", said), said
     said = run(m, "discard", "ip route 10.0.0.0/8 224.0.0.1", "commit")
-    assert "% the next hop is the address of no host, at \"224.0.0.1\"\n" in said
+    assert "% the next hop is not the address of a host, at \"224.0.0.1\"\n" in said
     assert ": ip route 10.0.0.0/8 224.0.0.1\n" in said
     said = run(m, "discard", "interface eth7", "commit check")
     assert said.startswith("% this machine has 2 ports, at \"eth7\"\n"), said

@@ -392,7 +392,8 @@ BAD = {
     "interface eth0.5\n ip address 192.0.2.9/24": "overlaps 192.0.2.0/24 of eth0",
     "interface lo0\n mtu 1400": "no such thing as an MTU",
     "interface lo0\n ipv6 nd ra suppress": "no such thing as router advertisements",
-    "interface lo0\n ip address 10.0.5.1/24\nip route 10.0.0.0/8 10.0.5.2": "where nobody is",
+    "interface lo0\n ip address 10.0.5.1/24\nip route 10.0.0.0/8 10.0.5.2":
+        "a loopback, which has no neighbours",
     "ipv6 route 2001:db8:7::/48 fe80::1 eth0.5": "takes no part in IPv6",
     "application echo\ninterface eth0.5\n ip address 10.0.5.1/24": "no interfaces but its ports",
 }

@@ -362,8 +362,8 @@ static void test_errors(void **state)
 	refuse_line("", "no ip", "expected ", "no ip");
 	refuse_line("", "frobnicate", "unknown statement", "frobnicate");
 	refuse_line("", "no frobnicate", "unknown statement", "no frobnicate");
-	refuse_line("", "end", "this belongs into a file", "end");
-	refuse_line("", "script x", "this belongs into a file", "script x");
+	refuse_line("", "end", "this statement is allowed only in a file", "end");
+	refuse_line("", "script x", "this statement is allowed only in a file", "script x");
 	refuse_line("", "no interface eth3", "there is no such statement", "no interface eth3");
 	refuse_line("interface eth0", "no mtu", "there is no such statement in this block", "no mtu");
 	refuse_line("interface eth0", "no mtu 140", "there is no such statement", "no mtu 140");
@@ -399,11 +399,13 @@ static void refuse_whole(const char *typed, const char *reason, const char *faul
 static void test_whole(void **state)
 {
 	(void)state;
-	refuse_whole("ip route 11.0.0.0/8 127.0.0.1", "the next hop is the address of no host",
+	refuse_whole("ip route 11.0.0.0/8 127.0.0.1", "the next hop is not the address of a host",
 	             "ip route 11.0.0.0/8 127.0.0.1");
-	refuse_whole("ip route 10.0.0.0/8 null0", "of this distance the prefix has a route at line",
+	refuse_whole("ip route 10.0.0.0/8 null0",
+	             "the prefix already has a route of this distance, at line",
 	             "ip route 10.0.0.0/8 null0");
-	refuse_whole("ipv6 route 2001:db8:9::/48 null0", "of this distance the prefix has a route at line",
+	refuse_whole("ipv6 route 2001:db8:9::/48 null0",
+	             "the prefix already has a route of this distance, at line",
 	             "ipv6 route 2001:db8:9::/48 null0");
 	refuse_whole("interface eth2\nip address 192.0.2.77/25", "the subnet overlaps",
 	             "ip address 192.0.2.77/25");

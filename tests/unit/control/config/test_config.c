@@ -232,7 +232,8 @@ static void test_verify(void **state)
 	refuse(E0 "ip verify unicast source\n", 3, "", "the line ends too early");
 	refuse(E0 "ip verify unicast source by rx\n", 3, "by", "expected reachable-via");
 	refuse(E0 "ip verify unicast source reachable-via\n", 3, "", "the line ends too early");
-	refuse(E0 "ip verify unicast source reachable-via tx\n", 3, "tx", "expected rx (the way back");
+	refuse(E0 "ip verify unicast source reachable-via tx\n", 3, "tx",
+	       "expected rx (the reverse path");
 	refuse(E0 "ip verify unicast source reachable-via rx\n", 3, "", "expected allow-default");
 	refuse(E0 "ipv6 verify unicast source reachable-via any allow-default 7\n", 3, "7",
 	       "unexpected word");
@@ -415,14 +416,15 @@ static void test_whole_errors(void **state)
 	refuse("ip route 10.0.0.1 255.0.0.0 null0", 1, "10.0.0.1", "prefix 10.0.0.1/8 has host bits");
 	refuse(E0 "ip route 0.0.0.0/0 192.0.2.1", 3, "192.0.2.1", "the next hop is this router's own");
 	admit(E0 "ip route 0.0.0.0/0 192.0.3.1"); /* another route may lead to it */
-	refuse(E0 "ip route 0.0.0.0/0 127.0.0.1", 3, "127.0.0.1", "the next hop is the address of no");
-	refuse(E0 "ip route 0.0.0.0/0 224.0.0.5", 3, "224.0.0.5", "the next hop is the address of no");
+	refuse(E0 "ip route 0.0.0.0/0 127.0.0.1", 3, "127.0.0.1", "the next hop is not the address of");
+	refuse(E0 "ip route 0.0.0.0/0 224.0.0.5", 3, "224.0.0.5", "the next hop is not the address of");
 	refuse(E0 "arp 192.0.3.1 02:00:00:00:00:01", 3, "192.0.3.1", "the ARP address does not lie on");
 	refuse(E0 "ip route 0.0.0.0/0 192.0.2.255", 3, "192.0.2.255", "the next hop is the network");
 	refuse(E0 "ip route 0.0.0.0/0 192.0.2.0", 3, "192.0.2.0", "the next hop is the network or");
-	refuse(E0 "ip route 0.0.0.0/0 0.0.0.0", 3, "0.0.0.0", "the next hop is the address of no");
+	refuse(E0 "ip route 0.0.0.0/0 0.0.0.0", 3, "0.0.0.0", "the next hop is not the address of");
 	refuse(E0 "ip route 10.0.0.0/8 null0\n\nip route 10.0.0.0 255.0.0.0 192.0.2.2", 5,
-	       "10.0.0.0/8", "of this distance the prefix has a route at line 3, and one of the two");
+	       "10.0.0.0/8",
+	       "the prefix already has a route of this distance, at line 3, and one of the two");
 	refuse(E0 "ip route 10.0.0.0/8 192.0.2.2\nip route 10.0.0.0/8 192.0.2.3\n"
 	       "ip route 10.0.0.0/8 192.0.2.2 7", 5, "10.0.0.0/8",
 	       "this prefix has this route already, at line 3");
@@ -523,8 +525,9 @@ static void test_many_routes(void **state)
 	size_t more = (size_t)sprintf(text + len, "ip route 11.0.0.0/24 null0\n");
 	assert_int_equal(parse_bytes(text, len + more), E_INVAL);
 	assert_int_equal(error.line, n + 3);
-	assert_string_equal(error.reason, "of this distance the prefix has a route at line 3, and one of "
-	                                  "the two leads nowhere");
+	assert_string_equal(error.reason,
+	                    "the prefix already has a route of this distance, at line 3, and one of "
+	                    "the two has no next hop");
 	/* Memory for one route less. */
 	const struct config_memory small = {.routes = routes,
 	                                    .route_max = n - 1,

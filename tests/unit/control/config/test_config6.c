@@ -119,9 +119,10 @@ static void test_statement_errors(void **state)
 	refuse("interface eth0\nipv6 nd ra dns ff02::1", 2, "ff02::1", "a name server has a unicast");
 	refuse("interface eth0\nipv6 nd ra dns ::2 ::3", 2, "::3", "unexpected word");
 	refuse("interface eth0\nipv6 nd ra dns ::2\nipv6 nd ra dns 0::2", 3, "0::2",
-	       "this name server is already told");
+	       "this interface already advertises this name server");
 	refuse("interface eth0\nipv6 nd ra dns ::2\nipv6 nd ra dns ::3\nipv6 nd ra dns ::4\n"
-	       "ipv6 nd ra dns ::5\nipv6 nd ra dns ::6", 6, "::6", "at most 4 name servers");
+	       "ipv6 nd ra dns ::5\nipv6 nd ra dns ::6", 6, "::6",
+	       "an interface advertises at most 4 name servers");
 	/* RFC 4861 6.2.1: 0, or at least the interval, whichever line comes first. */
 	refuse("interface eth0\nipv6 nd ra lifetime 599", 2, "599",
 	       "the lifetime must be 0, or no less than the interval of 600 seconds");
@@ -146,7 +147,7 @@ static void test_address_errors(void **state)
 	       "the prefix length of an interface address must be 1 to 128");
 	refuse("interface eth0\nipv6 address 2001:db8::1/64 eui-64", 2, "eui-64", "unexpected word");
 	refuse("interface eth0\nipv6 address 2001:db8::/64", 2, "2001:db8::/64",
-	       "this is the address of any router on its subnet");
+	       "this is the Subnet-Router anycast address of its subnet");
 	refuse("interface eth0\nipv6 address ff02::1/64", 2, "ff02::1/64", "an interface needs a un");
 	refuse("interface eth0\nipv6 address ::/64", 2, "::/64", "an interface needs a unicast");
 	refuse("interface eth0\nipv6 address ::1/128", 2, "::1/128", "an interface needs a unicast");
@@ -174,8 +175,8 @@ static void test_address_errors(void **state)
 	round_trip();
 	admit("interface eth0\nipv6 address autoconfig\napplication discard");
 	refuse("interface eth0\nmtu 1279\nipv6 enable", 2, "1279",
-	       "IPv6, which line 3 wants of eth0, needs an MTU of 1280 (RFC 8200 5)");
-	refuse("interface eth0\nipv6 address fe80::1 link-local\nmtu 68", 3, "68", "IPv6, which line");
+	       "IPv6, enabled at line 3 on eth0, needs an MTU of at least 1280 (RFC 8200 5)");
+	refuse("interface eth0\nipv6 address fe80::1 link-local\nmtu 68", 3, "68", "IPv6, enabled at line 2");
 	admit("interface eth0\nmtu 1280\nipv6 enable");
 	admit("interface eth0\nmtu 68\nipv6 nd ra suppress");
 }
@@ -244,18 +245,20 @@ static void test_route_errors(void **state)
 	admit("ipv6 route ::/0 null0\nipv6 route fe00::/8 null0\nipv6 route 100::/64 null0");
 	refuse(E0 "ipv6 route ::/0 ff02::2", 3, "ff02::2", "the next hop must be the unicast address");
 	refuse(E0 "ipv6 route ::/0 ::", 3, "::", "the next hop must be the unicast address");
-	refuse(E0 "ipv6 route ::/0 fe80::2", 3, "fe80::2", "every link has this next hop; name the in");
+	refuse(E0 "ipv6 route ::/0 fe80::2", 3, "fe80::2",
+	       "a link-local next hop needs its interface; name it");
 	refuse(E0 "ipv6 route ::/0 fe80::2 eth1", 3, "fe80::2", "the next hop is on eth1, which take");
 	refuse("interface eth1\nipv6 address fe80::2 link-local\nipv6 route ::/0 fe80::2 eth1", 3,
 	       "fe80::2", "the next hop is this machine's own address");
 	refuse(E0 "ipv6 route ::/0 2001:db8::1", 3, "2001:db8::1", "the next hop is this machine's ow");
-	refuse(E0 "ipv6 route ::/0 2001:db8::", 3, "2001:db8::", "the next hop is the address of any");
+	refuse(E0 "ipv6 route ::/0 2001:db8::", 3, "2001:db8::", "the next hop is the Subnet-Router");
 	admit(E0 "ipv6 route ::/0 2001:db8:0:1::1"); /* another route may lead to it */
 	refuse(E0 "ipv6 route ::/0 2001:db8:0:1::1 eth0", 3, "2001:db8:0:1::1", "the next hop does not li");
 	refuse(E0 "interface eth1\nipv6 enable\nipv6 route ::/0 2001:db8::2 eth1", 5, "2001:db8::2",
 	       "the next hop lies on a subnet of eth0, not of eth1");
 	refuse(E0 "ipv6 route 2001:db9::/32 null0\n\nipv6 route 2001:db9:0::/32 2001:db8::2", 5,
-	       "2001:db9::/32", "of this distance the prefix has a route at line 3, and one of the two");
+	       "2001:db9::/32",
+	       "the prefix already has a route of this distance, at line 3, and one of the two");
 	refuse(E0 "ipv6 route 2001:db9::/32 fe80::2 eth0\nipv6 route 2001:db9::/32 fe80::2 eth0 9", 4,
 	       "2001:db9::/32", "this prefix has this route already, at line 3");
 	admit(E0 "ipv6 route 2001:db9::/32 fe80::2 eth0 3\nipv6 route 2001:db9::/32 2001:db8::2 3\n"
@@ -299,8 +302,9 @@ static void test_many_routes(void **state)
 	size_t more = (size_t)sprintf(text + len, "ipv6 route 2a00::/48 null0\n");
 	assert_int_equal(parse_bytes(text, len + more), E_INVAL);
 	assert_int_equal(error.line, n + 5);
-	assert_string_equal(error.reason, "of this distance the prefix has a route at line 5, and one of "
-	                                  "the two leads nowhere");
+	assert_string_equal(error.reason,
+	                    "the prefix already has a route of this distance, at line 5, and one of "
+	                    "the two has no next hop");
 	/* Memory for one route less. */
 	const struct config_memory small = {.routes = routes,
 	                                    .routes6 = routes6,

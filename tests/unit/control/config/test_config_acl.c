@@ -140,7 +140,7 @@ static void test_bad_rules(void **state)
 		{"permit tcp any any eq 65536", "65536", "a port must be"},
 		{"permit tcp any any lt 0", "0", "a port must be a decimal number from 1"},
 		{"permit tcp any any gt 65535", "65535", "a port must be a decimal number from 0 to 65534"},
-		{"permit tcp any any neq 5", "neq", "neq is not known"},
+		{"permit tcp any any neq 5", "neq", "neq is not supported"},
 		{"permit tcp any any range 5 4", "4", "the last port of a range must be"},
 		{"permit udp any any established", "established", "only TCP has flags"},
 		{"permit ip any any match-all +syn", "match-all", "only TCP has flags"},
