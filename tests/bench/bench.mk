@@ -27,7 +27,7 @@ BENCH_SLOTS := $(patsubst %,$(BUILD)/program/%.o,runtime/slots drivers/virtio_ne
 	drivers/null/null apps/router/forward) \
 	$(patsubst %,$(BENCH_BUILD)/%.o,slots/slots_route unit/host unit/prefixes unit/routes_file)
 
-.PHONY: tcp-bench frames-bench slots-bench bench-fib acl-bench
+.PHONY: tcp-bench frames-bench slots-bench bench-fib acl-bench bench-wire bench-programs
 
 $(BENCH_BUILD)/%.o: tests/bench/%.c tests/bench/bench.mk
 	@mkdir -p $(@D)
@@ -62,6 +62,27 @@ $(BENCH_VHOST): $(BENCH_BUILD)/%.o: tests/bench/%.c tests/bench/bench.mk
 $(BENCH_BUILD)/tcp_load: $(patsubst %,$(BENCH_BUILD)/%.o,tcp/tcp_load wire/wire_tap) $(BENCH_TCP) \
 		$(BENCH_VHOST) $(filter-out %/mem.o,$(BENCH_PRODUCT))
 	@gcc -no-pie -o $@ $^ $(DPDK_LIBS) -pthread
+
+# The generator of bench.py, for the frame sizes (without checksum) of each family; the distance of
+# two CPUs
+BENCH_GENERATORS := vhost_gen vhost_gen_78 vhost_gen6_64 vhost_gen6_78
+BENCH_FLAGS_vhost_gen_78 := -DFRAME_BYTES=74
+BENCH_FLAGS_vhost_gen6_64 := -DFAMILY=6
+BENCH_FLAGS_vhost_gen6_78 := -DFAMILY=6 -DFRAME_BYTES=74
+$(BENCH_GENERATORS:%=$(BENCH_BUILD)/%): $(patsubst %,tests/bench/wire/%,vhost_gen.c vhost_ring.c vhost_ring.h) \
+		tests/bench/bench.mk
+	@mkdir -p $(@D)
+	@gcc $(DPDK_CFLAGS) $(BENCH_FLAGS_$(@F)) -o $@ $(filter %.c,$^) $(DPDK_LIBS)
+
+$(BENCH_BUILD)/core_ping: tests/bench/wire/core_ping.c tests/bench/bench.mk
+	@mkdir -p $(@D)
+	@gcc -O3 -Wall -o $@ $< -pthread
+
+bench-wire: $(BENCH_GENERATORS:%=$(BENCH_BUILD)/%) $(BENCH_BUILD)/core_ping
+
+# All programs of the benchmarks: `make check` asks whether their sources are there.
+bench-programs: bench-wire $(BENCH_OURS) $(patsubst %,$(BENCH_BUILD)/%,route_table tcp_load fib_compare acl_bench \
+		epoll_echo xdp_echo.o)
 
 # Look-up tables and packet filters beside DPDK's, whose headers only fib_dpdk.c and acl_dpdk.c
 # include

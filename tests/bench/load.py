@@ -42,29 +42,12 @@ def progress(text):
     print("  %s" % text, file=sys.stderr, flush=True)
 
 
-# Options of vhost_gen.c for the frame sizes (without checksum) of each family.
-GENERATORS = {"vhost_gen": (),
-              "vhost_gen_78": ("-DFRAME_BYTES=74",),
-              "vhost_gen6_64": ("-DFAMILY=6",),
-              "vhost_gen6_78": ("-DFAMILY=6", "-DFRAME_BYTES=74")}
-
-
 def build_tools():
-    os.makedirs(TOOLS, exist_ok=True)
-    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "libdpdk"], capture_output=True,
-                           text=True, check=False)
-    if flags.returncode != 0:
+    """The generators and core_ping, by the Makefile."""
+    if subprocess.run(["pkg-config", "--exists", "libdpdk"], check=False).returncode != 0:
         raise BenchError("libdpdk is not installed (tools/deps.sh install bench)")
-    vhost = ["vhost_gen.c", "vhost_ring.c", "vhost_ring.h"]
-    dpdk = ["-march=native"] + flags.stdout.split() + ["-lrte_vhost"]
-    builds = [(name, vhost, list(options) + dpdk) for name, options in GENERATORS.items()]
-    for name, sources, extra in [*builds, ("core_ping", ["core_ping.c"], ["-pthread"])]:
-        binary = os.path.join(TOOLS, name)
-        paths = [os.path.join(HERE, name) for name in sources]
-        if os.path.exists(binary) and os.path.getmtime(binary) > max(map(os.path.getmtime, paths)):
-            continue
-        subprocess.run(["gcc", "-O3", "-Wall", "-o", binary,
-                        *(path for path in paths if path.endswith(".c")), *extra], check=True)
+    subprocess.run(["make", "-s", "-C", ROOT, "bench-wire"], check=True,
+                   env=dict(os.environ, MAKEFLAGS=""))
 
 
 @contextlib.contextmanager
