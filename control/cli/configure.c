@@ -284,14 +284,22 @@ static void commit_confirmed(struct shell *sh)
 		commit_now(sh, c, n * (seconds ? 1 : 60) * SECOND_NS);
 }
 
+static void say_rollback(struct shell *sh, uint32_t n, int error)
+{
+	if (error == E_NOENT)
+		shell_print(sh, "%% there is no configuration %u commits ago\n", n);
+	else if (error != E_OK)
+		shell_print(sh, "%% the changes since %u commits ago are more than a candidate holds\n", n);
+}
+
 static void rollback(struct shell *sh)
 {
 	uint32_t n = 1;
 	if (sh->argc == 1 && text_parse_u32(text_of(sh->argv[0]), 0, HISTORY_VERSIONS, &n) != E_OK)
 		shell_print(sh, "%% a number from 0, the running configuration, to %d\n",
 		            HISTORY_VERSIONS);
-	else if (candidate_of(sh) && commit_rollback(n) != E_OK)
-		shell_print(sh, "%% there is no configuration %u commits ago\n", n);
+	else if (candidate_of(sh))
+		say_rollback(sh, n, commit_rollback(n));
 }
 
 static void discard(struct shell *sh)
