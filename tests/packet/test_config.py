@@ -9,7 +9,7 @@ from machine import *
 BAD = {
     "unknown statement": (CONFIG + "frobnicate\n", 7, "unknown statement", {}),
     "bad address": (CONFIG.replace("198.51.100.1/24", "198.51.100.300/24"), 6, "expected", {}),
-    "next hop that is no host": (CONFIG + "ip route 10.0.0.0/8 224.0.0.1\n", 7, "of no host", {}),
+    "next hop that is no host": (CONFIG + "ip route 10.0.0.0/8 224.0.0.1\n", 7, "of a host", {}),
     "port that the machine has not": (CONFIG + "interface eth5\n ip address 10.0.0.1/8\n", 7,
                                       "this machine has 2 ports", {}),
     "MTU that the device has not": (CONFIG + " mtu 9000\n", 5, "takes at most 1500",

@@ -215,7 +215,7 @@ def test_confirmed_by_an_answer_to_our_ping(m):
 
 
 def test_ping_of_a_link_local_address(m):
-    assert "which one" in m.console("ping %s count 1" % B.link_local)
+    assert "add `interface ethN`" in m.console("ping %s count 1" % B.link_local)
     m.key("ping %s interface eth1 count 1\r" % B.link_local)
     m.expect(1, solicit(ROUTER[1], B.link_local, source=ROUTER[1].link_local))
     m.send(1, advert(B, ROUTER[1], target=B.link_local, dst_ip=ROUTER[1].link_local))
