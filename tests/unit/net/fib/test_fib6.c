@@ -542,7 +542,10 @@ static void hosts_come_and_go(void **s)
 	assert_int_equal(left, 0);
 	for (uint32_t cut = 0, cursor = 0; cut < bytes; cut += 997, cursor = 0)
 		assert_false(host6_next(w.table, cut, &cursor, &e)); /* a truncated table */
-	assert_true(refused <= 4); /* a quarter full: rarely refused */
+	/* A quarter full, hosts are rarely refused, but where one is its neighbours in the table often
+	 * are too. Of 400 seeds, 341 refuse none, 45 one, 8 two, 4 three and 2 four: each further host
+	 * is less than half as likely, and more than 20 about once in 10^8 runs. */
+	assert_true(refused <= 20);
 	free(shared);
 	free(priv);
 }
