@@ -87,6 +87,9 @@ void config_default(struct config *out)
 		.arp_timeout_s = CONFIG_ARP_TIMEOUT_DEFAULT_S,
 		.icmp_rate = CONFIG_ICMP_RATE_DEFAULT,
 		.icmp_burst = CONFIG_ICMP_BURST_DEFAULT,
+		.engine = {.port = CONFIG_ENGINE_PORT_DEFAULT,
+		           .hold_s = CONFIG_ENGINE_HOLD_DEFAULT_S,
+		           .settle_s = CONFIG_ENGINE_SETTLE_DEFAULT_S},
 		.interfaces = CONFIG_PORTS_MAX,
 	};
 	for (unsigned n = 0; n < CONFIG_PORTS_MAX; n++)

@@ -15,6 +15,7 @@
  *    - no address, route or neighbour is configured twice
  *    - no static route replaces a connected one
  *    - no interface with IPv6 has an MTU below 1280
+ *    - no two interfaces have the same index of the routing engine
  *    - every filter names an access list of its IP version that has a rule
  * 3. config_print() writes text that parses to the same configuration (line numbers aside).
  * 4. Time is linear in the text: duplicate routes are found by hashing in the caller's scratch.
@@ -26,6 +27,7 @@
  *     config_policy.c       redirects and directed broadcasts
  *     config_acl.c          access lists
  *     config_management.c   the HTTP server, the console over TCP, the captures
+ *     config_engine.c       the routing engine
  *     words.c               parsers of words that several files use; config_parse.h: shared
  *     config_check.c        checks of the whole; config_check6.c: of IPv6
  *     config_print.c        back to text
@@ -84,6 +86,12 @@
 #define CONFIG_HTTP_PORT_DEFAULT 80
 #define CONFIG_CONSOLE_PORT_DEFAULT 23
 #define CONFIG_CAPTURE_PORT_DEFAULT 5555
+#define CONFIG_ENGINE_PORT_DEFAULT 2620
+#define CONFIG_ENGINE_HOLD_DEFAULT_S 3600
+#define CONFIG_ENGINE_SETTLE_DEFAULT_S 120
+#define CONFIG_ENGINE_TIME_MAX_S 86400
+#define CONFIG_ENGINE_ROUTES_MAX 100000000
+#define CONFIG_ENGINE_INDEX_MAX 2147483647 /* ifindex of Linux is an int */
 #define CONFIG_ACCESS_MAX 16 /* prefixes of a server's access list */
 #define CONFIG_HTTP_HOSTS_MAX 16
 #define CONFIG_HTTP_HOST_SIZE 128 /* the statement then fits into a line of the console */
@@ -166,6 +174,8 @@ struct config_interface {
 	uint32_t redirects_line[2];
 	bool directed; /* forwards directed broadcasts to its subnets */
 	uint32_t directed_line;
+	uint32_t engine_index; /* its ifindex on the routing engine; 0: not configured */
+	uint32_t engine_line;
 	bool deny_silently, deny_silently6; /* no ICMP error for packets received here and denied */
 };
 
@@ -262,6 +272,19 @@ struct config_capture {
 	struct config_access_list access;
 };
 
+/* The routing engine, whose routes come by FPM (control/engine/engine.h). */
+struct config_engine {
+	struct net_addr addr; /* the only address that may connect; valid if line is not 0 */
+	uint32_t line;        /* 0: there is no engine */
+	uint32_t other_line;  /* of the first of the statements below; 0: none */
+	uint16_t port;        /* TCP port that the server listens on */
+	uint8_t distance;     /* of all its routes; 0: by protocol */
+	bool acknowledge;
+	uint32_t hold_s;      /* routes stay for so long without a connection */
+	uint32_t settle_s;    /* and so long after a new connection, unless stated again */
+	uint32_t routes_max;  /* 0: no limit but the tables' */
+};
+
 /* A text for the application. */
 struct config_script {
 	struct text text; /* points into the parsed text */
@@ -282,6 +305,7 @@ struct config {
 	struct config_http http;
 	struct config_console console;
 	struct config_capture capture;
+	struct config_engine engine;
 	struct config_script script;
 	struct config_interface interface[CONFIG_IFS_MAX]; /* by number, ports first */
 	unsigned interfaces; /* numbers in use; always includes all ports */
@@ -384,7 +408,7 @@ int config_check6(const struct config *c, uint32_t *scratch, uint32_t scratch_wo
 /* Refuses statements that do not apply to loopbacks. */
 int config_check_interfaces(const struct config *c, struct text_error *err);
 
-/* Checks the management servers. */
+/* Checks the management servers and the routing engine. */
 int config_check_management(const struct config *c, struct text_error *err);
 
 /* Checks access lists and filters. */

@@ -171,8 +171,7 @@ static enum service taken_by(const struct config *c, uint16_t port)
 	return service_of(&c->services, SERVICE_TCP, port);
 }
 
-/* `name`: the first word of the server's statements. */
-static int check_server(const struct config *c, const char *name, uint16_t port, uint32_t line,
+int config_check_server(const struct config *c, const char *name, uint16_t port, uint32_t line,
                         struct text_error *err)
 {
 	char word[16];
@@ -203,7 +202,7 @@ static int check_http(const struct config *c, struct text_error *err)
 		return text_fail(err, http->line, text_of("http"),
 		                 "the server needs an access list; say who may connect by lines "
 		                 "\"http access PREFIX\"");
-	return check_server(c, "http", http->port, http->line, err);
+	return config_check_server(c, "http", http->port, http->line, err);
 }
 
 static int check_console(const struct config *c, struct text_error *err)
@@ -229,7 +228,7 @@ static int check_console(const struct config *c, struct text_error *err)
 	if (console->port == c->http.port)
 		return text_fail(err, console->line, text_of(port), "the HTTP server listens on this "
 		                 "port");
-	return check_server(c, "console", console->port, console->line, err);
+	return config_check_server(c, "console", console->port, console->line, err);
 }
 
 static int check_capture(const struct config *c, struct text_error *err)
@@ -249,14 +248,15 @@ static int check_capture(const struct config *c, struct text_error *err)
 	if (capture->port == c->http.port || capture->port == c->console.port)
 		return text_fail(err, capture->line, text_of(port), "the %s server listens on this "
 		                 "port", capture->port == c->http.port ? "HTTP" : "console");
-	return check_server(c, "capture", capture->port, capture->line, err);
+	return config_check_server(c, "capture", capture->port, capture->line, err);
 }
 
 int config_check_management(const struct config *c, struct text_error *err)
 {
 	int error = check_http(c, err);
 	error = error != 0 ? error : check_console(c, err);
-	return error != 0 ? error : check_capture(c, err);
+	error = error != 0 ? error : check_capture(c, err);
+	return error != 0 ? error : config_check_engine(c, err);
 }
 
 /* --- use --- */

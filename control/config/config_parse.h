@@ -12,7 +12,7 @@
 #include "control/config/config.h"
 #include "control/text/words.h"
 
-#define CONFIG_STATEMENTS_MAX 64
+#define CONFIG_STATEMENTS_MAX 80
 
 struct parser {
 	struct words w; /* of the line; w.err receives the next error */
@@ -178,5 +178,23 @@ int config_console_access(struct parser *p, unsigned i);
 int config_console_password(struct parser *p, unsigned i);
 int config_capture_server(struct parser *p, unsigned i);
 int config_capture_access(struct parser *p, unsigned i);
+
+/* Checks the TCP port of a server whose statements begin with the word `name`. */
+int config_check_server(const struct config *c, const char *name, uint16_t port, uint32_t line,
+                        struct text_error *err);
+
+/* --- of config_engine.c --- */
+
+int config_engine_address(struct parser *p, unsigned i);
+int config_engine_port(struct parser *p, unsigned i);
+int config_engine_distance(struct parser *p, unsigned i);
+int config_engine_hold(struct parser *p, unsigned i);
+int config_engine_settle(struct parser *p, unsigned i);
+int config_engine_maximum(struct parser *p, unsigned i);
+int config_engine_acknowledge(struct parser *p, unsigned i);
+int config_engine_index(struct parser *p, unsigned i);
+
+/* Checks the routing engine; 0, or E_INVAL with *err. */
+int config_check_engine(const struct config *c, struct text_error *err);
 
 #endif

@@ -114,6 +114,8 @@ static void print_interface(const struct printer *p, const struct config_interfa
 	print_policy(p, i);
 	if (i->mtu != 0)
 		print_line(p, " mtu %u", i->mtu);
+	if (i->engine_index != 0)
+		print_line(p, " routing engine index %u", i->engine_index);
 	if (i->shutdown)
 		print_line(p, " shutdown");
 }
@@ -196,6 +198,26 @@ static void print_management(const struct printer *p, const struct config *c)
 	print_access(p, "capture", &c->capture.access);
 }
 
+static void print_engine(const struct printer *p, const struct config_engine *e)
+{
+	char addr[FMT_ADDR_MAX];
+	if (e->line == 0)
+		return;
+	print_line(p, "routing engine %s", fmt_addr(addr, e->addr.w));
+	if (e->port != CONFIG_ENGINE_PORT_DEFAULT)
+		print_line(p, "routing engine fpm port %u", e->port);
+	if (e->distance != 0)
+		print_line(p, "routing engine distance %u", e->distance);
+	if (e->hold_s != CONFIG_ENGINE_HOLD_DEFAULT_S)
+		print_line(p, "routing engine hold-time %u", e->hold_s);
+	if (e->settle_s != CONFIG_ENGINE_SETTLE_DEFAULT_S)
+		print_line(p, "routing engine settle-time %u", e->settle_s);
+	if (e->routes_max != 0)
+		print_line(p, "routing engine maximum routes %u", e->routes_max);
+	if (e->acknowledge)
+		print_line(p, "routing engine acknowledge");
+}
+
 /* Prints the script unchanged, and adds the end of its last line if it is missing. */
 static void print_script(const struct printer *p, const struct config_script *s)
 {
@@ -224,6 +246,7 @@ static void print_machine(const struct config *c, config_write_fn write, void *c
 	if (c->tcp_connections != 0)
 		print_line(&p, "tcp connections %u", c->tcp_connections);
 	print_management(&p, c);
+	print_engine(&p, &c->engine);
 	for (unsigned n = 0; n < c->interfaces; n++)
 		if (c->interface[n].present)
 			print_interface(&p, &c->interface[n]);
