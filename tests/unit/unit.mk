@@ -28,6 +28,10 @@ UNIT_SRC_acl := $(wildcard net/acl/*.c) net/ip6.c net/ip4.c lib/csum.c tests/uni
 UNIT_SRC_udp := net/udp.c net/ip.c net/ip4.c net/ip6.c lib/csum.c
 UNIT_SRC_rib := $(wildcard net/rib/*.c)
 UNIT_SRC_http := $(wildcard net/http/*.c) lib/fmt.c
+FPM_SRC := $(wildcard net/fpm/*.c) tests/unit/rig/fpm_contract.c
+UNIT_SRC_fpm := $(FPM_SRC)
+UNIT_SRC_fpm_hostile := $(FPM_SRC)
+UNIT_SRC_fpm_nexthops := $(FPM_SRC)
 UNIT_SRC_telnet := net/telnet.c
 UNIT_SRC_match := net/match.c net/ip6.c control/text/match_words.c control/text/text.c lib/csum.c \
 	lib/fmt.c
