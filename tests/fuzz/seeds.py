@@ -268,6 +268,53 @@ def http_requests():
     yield "host-user", b"\4GET http://a@b/ HTTP/1.1\r\n" + host + b"\r\n"
 
 
+def fpm_streams():
+    """Frames of FPM (net/fpm/fpm.h) with netlink messages in them."""
+    def attr(kind, value):
+        value = u32(value) if isinstance(value, int) else value
+        return u16(4 + len(value)) + u16(kind) + value + bytes(-len(value) % 4)
+
+    def message(kind, fixed, *attrs):
+        body = fixed + b"".join(attrs)
+        return struct.pack("<IHHII", 16 + len(body), kind, 0x501, 0, 1) + body
+
+    def route(kind, *attrs, family=2, plen=16, table=254, proto=186, rtm_type=1, flags=0):
+        dst = attr(1, bytes([10, 1, 0, 0]) + bytes(12 if family == 10 else 0))
+        return message(kind, bytes([family, plen, 0, 0, table, proto, 0, rtm_type]) + u32(flags), dst,
+                       attr(6, 20), *attrs)
+
+    def nexthop(kind, number, *attrs, flags=0):
+        return message(kind, bytes([2, 0, 11, 0]) + u32(flags), attr(1, number), *attrs)
+
+    def frame(*messages):
+        body = b"".join(messages)
+        return struct.pack(">BBH", 1, 1, 4 + len(body)) + body
+
+    def hop(attrs, ifindex=2, weight=0, flags=0):
+        return u16(8 + len(attrs)) + bytes([flags, weight]) + u32(ifindex) + attrs
+
+    four, six = bytes([192, 0, 2, 1]), bytes([0xfe, 0x80]) + bytes(13) + b"\1"
+    multipath = attr(0x8009, hop(attr(5, four)) + hop(attr(18, u16(10) + six), 3, 9, 4) + hop(b""))
+    encap = attr(21, u16(1)) + attr(22, attr(1, 0x10000))
+    group = attr(2, b"".join(u32(n) + bytes([n, 0, 0, 0]) for n in (1, 2, 3)))
+    yield "replace", frame(route(25, rtm_type=0), route(24, attr(5, four), attr(4, 2)))
+    yield "multipath", frame(route(24, attr(8, attr(2, 1400)), multipath))
+    yield "many", frame(route(24, attr(9, hop(attr(5, four)) * 40)))
+    yield "six", frame(route(24, attr(5, six), attr(15, 1000), family=10, table=0, flags=4))
+    for kind in 0, 2, 6, 7, 8, 9:
+        yield f"type{kind}", frame(route(24, rtm_type=kind))
+    yield "encap", frame(route(24, attr(4, 2), encap), route(24, attr(9, hop(encap))))
+    yield "objects", frame(nexthop(104, 1, attr(6, four), attr(5, 2)), nexthop(104, 2, attr(4, b"")),
+                           nexthop(104, 3, attr(6, six), attr(5, 3), flags=4)) + frame(
+        nexthop(104, 9, group), route(24, attr(30, 9))) + frame(nexthop(105, 2), nexthop(105, 9))
+    yield "cycle", frame(nexthop(104, 1, group), nexthop(104, 2, group, attr(3, u16(1)), attr(12, b"")))
+    yield "object-encap", frame(nexthop(104, 1, attr(5, 2), attr(7, u16(7)), attr(0x8008, encap)))
+    yield "mpls", frame(route(24, attr(19, 3), family=28, plen=20))
+    yield "others", frame(*(message(kind, bytes(12)) for kind in (3, 16, 20, 28, 32, 36, 44, 999)))
+    yield "big-endian", frame(struct.pack(">IHHII", 28, 24, 0x501, 0, 1) + bytes(12))
+    yield "protobuf", b"\1\2" + frame(route(25))[2:]
+
+
 def telnet_sessions():
     will, wont, do, dont = (b"\xff" + bytes([verb]) for verb in (251, 252, 253, 254))
     yield "linux", do + b"\3" + will + b"\x18" + will + b"\x1f" + will + b"\x20" + do + b"\5" + do + b"\1"
@@ -597,6 +644,7 @@ def main():
     entry, directory = sys.argv[1:]
     makers = {"tcp": tcp_programs, "ip4": ip4_packets, "ip6": ip6_packets,
               "acl": acl_programs, "udp": udp_packets, "nd": nd_programs, "http": http_requests,
+              "fpm": fpm_streams,
               "telnet": telnet_sessions, "match": matches, "script": scripts, "pcap": captures,
               "config": configurations, "virtio": bytes_at_random,
               "ixgbe": bytes_at_random, "mlx5": bytes_at_random,
