@@ -10,50 +10,78 @@
 
 struct share {
 	uint16_t member;
-	uint16_t has;   /* present buckets */
-	uint16_t quota; /* intended buckets */
+	uint16_t weight; /* sum over duplicates: at most 255 * ECMP_MEMBERS_MAX */
+	uint16_t has;    /* present buckets */
+	uint16_t quota;  /* intended buckets */
 };
 
-/* Sorts in ascending order without duplicates; returns how many. */
-static unsigned sort(struct share *s, const uint16_t *member, unsigned n)
+/* The place of a member among m that are sorted in ascending order, or where it belongs. */
+static unsigned place(const struct share *s, unsigned m, uint16_t member)
+{
+	unsigned low = 0;
+	while (low < m) {
+		const unsigned middle = (low + m) / 2;
+		if (s[middle].member < member)
+			low = middle + 1;
+		else
+			m = middle;
+	}
+	return low;
+}
+
+static struct share *find(struct share *s, unsigned m, uint16_t member)
+{
+	const unsigned at = place(s, m, member);
+	return at < m && s[at].member == member ? &s[at] : NULL;
+}
+
+/* Sorts in ascending order and adds up duplicates; returns how many there are. */
+static unsigned sort(struct share *s, const uint16_t *member, const uint8_t *weight, unsigned n)
 {
 	unsigned m = 0;
 	for (unsigned i = 0; i < n; i++) {
-		unsigned at = 0;
-		assert(member[i] != ECMP_NOBODY);
-		while (at < m && s[at].member < member[i])
-			at++;
-		if (at < m && s[at].member == member[i])
+		const uint16_t w = weight ? weight[i] : 1;
+		assert(member[i] != ECMP_NOBODY && w > 0);
+		const unsigned at = place(s, m, member[i]);
+		if (at < m && s[at].member == member[i]) {
+			s[at].weight += w;
 			continue;
+		}
 		for (unsigned k = m; k > at; k--)
 			s[k] = s[k - 1];
-		s[at] = (struct share){.member = member[i]};
+		s[at] = (struct share){.member = member[i], .weight = w};
 		m++;
 	}
 	return m;
 }
 
-static struct share *find(struct share *s, unsigned m, uint16_t member)
+/* Does the next bucket go to a rather than to b? Of equals, to one that keeps a bucket by it. */
+static bool comes_before(const struct share *a, const struct share *b)
 {
-	for (unsigned i = 0; i < m; i++)
-		if (s[i].member == member)
-			return &s[i];
-	return NULL;
+	const uint32_t of_a = (uint32_t)a->weight * (2u * b->quota + 1);
+	const uint32_t of_b = (uint32_t)b->weight * (2u * a->quota + 1);
+	return of_a != of_b ? of_a > of_b : a->has > a->quota && b->has <= b->quota;
 }
 
-/* Sets equal quotas, one larger for some members if the buckets do not divide evenly. The larger
- * quotas go to the members that have most buckets, so that no bucket moves needlessly. */
+/* Webster's quotas. Those of weights divided by sum / (buckets - members), rounded, are no more than
+ * there are buckets: rounding adds half a bucket at most to each member, the least share less than
+ * one. The rest goes bucket by bucket. */
 static void set_quotas(struct share *s, unsigned m)
 {
-	unsigned larger = ECMP_BUCKETS % m;
+	uint32_t sum = 0, left = ECMP_BUCKETS;
 	for (unsigned i = 0; i < m; i++)
-		s[i].quota = (uint16_t)(ECMP_BUCKETS / m);
-	for (; larger; larger--) {
-		struct share *most = NULL;
-		for (unsigned i = 0; i < m; i++)
-			if (s[i].quota == ECMP_BUCKETS / m && (!most || s[i].has > most->has))
-				most = &s[i];
-		most->quota++;
+		sum += s[i].weight;
+	for (unsigned i = 0; i < m; i++) {
+		const uint32_t q = (2 * s[i].weight * (ECMP_BUCKETS - m) + sum) / (2 * sum);
+		s[i].quota = (uint16_t)(q ? q : 1);
+		left -= s[i].quota;
+	}
+	for (; left; left--) {
+		struct share *next = &s[0];
+		for (unsigned i = 1; i < m; i++)
+			if (comes_before(&s[i], next))
+				next = &s[i];
+		next->quota++;
 	}
 }
 
@@ -67,12 +95,12 @@ static struct share *neediest(struct share *s, unsigned m)
 	return best;
 }
 
-unsigned ecmp_set(struct ecmp_group *g, const uint16_t *member, unsigned n)
+unsigned ecmp_set(struct ecmp_group *g, const uint16_t *member, const uint8_t *weight, unsigned n)
 {
 	struct share s[ECMP_MEMBERS_MAX], *owner;
 	unsigned changed = 0;
 	assert(n > 0 && n <= ECMP_MEMBERS_MAX);
-	unsigned m = sort(s, member, n);
+	unsigned m = sort(s, member, weight, n);
 	for (unsigned b = 0; b < ECMP_BUCKETS; b++)
 		if ((owner = find(s, m, g->bucket[b])))
 			owner->has++;

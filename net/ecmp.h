@@ -1,17 +1,29 @@
 /*
- * Several next hops for one prefix (RFC 2992): selects the one for a flow.
+ * Several next hops for one prefix, with weights (RFC 2992): selects the one for a flow.
  *
  * A group is a table of ECMP_BUCKETS buckets. A packet's hash selects a bucket, and the bucket
  * names a member: a next-hop number defined by the caller. As RFC 2992 asks, a change of members
  * disrupts few flows, here the minimum:
  *
- * 1. Members have equal numbers of buckets, plus or minus one.
- * 2. When a member leaves, its buckets are distributed to the others; no other bucket changes.
- * 3. When a member joins or returns, it takes its share from those with most buckets, and no more.
- * 4. The result depends on the members and the previous buckets, not on the order of the members.
+ * 1. Members have buckets in proportion to their weights, rounded, and each has at least one. With
+ *    equal weights the numbers of buckets differ by one at most.
+ * 2. When a member leaves, or its weight falls, some or all of its buckets are distributed to the
+ *    others; no other bucket changes.
+ * 3. When a member joins or returns, or its weight rises, it takes what it lacks of its share from
+ *    the others, and no other bucket changes.
+ * 4. The result depends on the members, their weights and the previous buckets, not on the order of
+ *    the members. No change of members and weights moves more buckets than their new numbers
+ *    require.
  * 5. A change is made bucket by bucket, by single stores. A concurrent reader finds the old or the
  *    new member in each bucket. Both must therefore stay usable until readers have passed a
  *    quiescent point.
+ *
+ * Buckets are apportioned as seats of a parliament, by the method of Webster with one seat for
+ * everybody: the next bucket goes to the member with the largest quotient weight / (buckets + 1/2).
+ * The method of the largest remainder would break invariants 2 and 3: with it a member's departure may
+ * take a bucket from one that stays. So does each method that always rounds the exact share up or
+ * down (Balinski and Young, Fair Representation, 1982). Webster's does so nearly always, unless the
+ * least share of one bucket is more than some members' due.
  *
  * The hash covers fields that are the same in all packets of a flow:
  *
@@ -29,7 +41,8 @@
  * traffic through one member (polarisation). All cores of a machine share the seed. The seed is not
  * protected against a measurement of which packets take which path.
  *
- * Deliberately missing: weights.
+ * Deliberately missing: weights above 255 (the caller scales or clamps), and finer shares than one
+ * bucket in 256.
  */
 #ifndef NET_ECMP_H
 #define NET_ECMP_H
@@ -37,9 +50,10 @@
 #include "lib/types.h"
 #include "net/addr.h"
 
-#define ECMP_MEMBERS_MAX 16
-#define ECMP_BUCKETS_LOG2 7
-#define ECMP_BUCKETS (1u << ECMP_BUCKETS_LOG2) /* with 16 members 8 each; with 15, 8 or 9 */
+#define ECMP_MEMBERS_MAX 64
+#define ECMP_BUCKETS_LOG2 8
+#define ECMP_BUCKETS (1u << ECMP_BUCKETS_LOG2) /* with 64 members 4 each; with 63, 4 or 5 */
+_Static_assert(ECMP_MEMBERS_MAX < ECMP_BUCKETS, "each member has a bucket");
 
 /* The content of new buckets; never a member's number. */
 #define ECMP_NOBODY 0
@@ -49,10 +63,11 @@ struct ecmp_group {
 };
 
 /*
- * Sets the members of the group, whatever it was before: n of them, 1 to ECMP_MEMBERS_MAX;
- * duplicates count once. Returns the number of changed buckets.
+ * Sets the members of the group, whatever it was before: n of them, 1 to ECMP_MEMBERS_MAX, with
+ * their weights, 1 to 255. weight NULL: all have the same. The weights of duplicates add up. Returns
+ * the number of changed buckets.
  */
-unsigned ecmp_set(struct ecmp_group *g, const uint16_t *member, unsigned n);
+unsigned ecmp_set(struct ecmp_group *g, const uint16_t *member, const uint8_t *weight, unsigned n);
 
 /* The member for packets with that hash. */
 static inline uint32_t ecmp_member(const struct ecmp_group *g, uint32_t hash)

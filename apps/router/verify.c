@@ -26,7 +26,10 @@ static bool is_good_member(uint32_t nh, unsigned interface, unsigned verify)
 	const struct dp_state *v = router.dp;
 	const uint16_t *member = v->group[nh - NH_GROUP].member;
 	for (unsigned i = 0; i < ECMP_MEMBERS_MAX; i++) {
-		int back = dp_interface_of(v, __atomic_load_n(&member[i], __ATOMIC_RELAXED));
+		const uint32_t hop = __atomic_load_n(&member[i], __ATOMIC_RELAXED);
+		if (hop == NH_NONE)
+			break; /* behind the last */
+		int back = dp_interface_of(v, hop);
 		if (back == (int)interface || (back >= 0 && verify == VERIFY_ANY))
 			return true;
 	}

@@ -30,7 +30,7 @@ void groups_start(void)
 	v->flow_seed = seed;
 }
 
-uint32_t group_make(const uint16_t *member, unsigned n)
+uint32_t group_make(const uint16_t *member, const uint8_t *weight, unsigned n)
 {
 	unsigned g = 0;
 	while (g < DP_GROUPS && state[g] != FREE)
@@ -39,17 +39,17 @@ uint32_t group_make(const uint16_t *member, unsigned n)
 		return NH_NONE;
 	state[g] = USED;
 	memset(group_of(NH_GROUP + g), 0, sizeof(struct dp_group));
-	group_change(NH_GROUP + g, member, n);
+	group_change(NH_GROUP + g, member, weight, n);
 	__atomic_store_n(&dp_get()->groups, true, __ATOMIC_RELEASE);
 	return NH_GROUP + g;
 }
 
-void group_change(uint32_t nh, const uint16_t *member, unsigned n)
+void group_change(uint32_t nh, const uint16_t *member, const uint8_t *weight, unsigned n)
 {
 	struct dp_group *g = group_of(nh);
 	for (unsigned i = 0; i < n; i++)
 		assert(member[i] >= NH_NULL0 && member[i] < NH_MAX);
-	ecmp_set(&g->table, member, n);
+	ecmp_set(&g->table, member, weight, n);
 	for (unsigned i = 0; i < ECMP_MEMBERS_MAX; i++)
 		__atomic_store_n(&g->member[i], i < n ? member[i] : (uint16_t)NH_NONE, __ATOMIC_RELAXED);
 }

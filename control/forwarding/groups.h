@@ -15,12 +15,12 @@
 /* Forgets all groups. Called before the first route is made. */
 void groups_start(void);
 
-/* Makes a group of n members, 1 to ECMP_MEMBERS_MAX; returns its next-hop number. NH_NONE: there
- * are no more groups. */
-uint32_t group_make(const uint16_t *member, unsigned n);
+/* Makes a group of n members, 1 to ECMP_MEMBERS_MAX, with weights as ecmp_set has them; returns its
+ * next-hop number. NH_NONE: there are no more groups. */
+uint32_t group_make(const uint16_t *member, const uint8_t *weight, unsigned n);
 
-/* Sets other members. Only flows of changed buckets take another path. */
-void group_change(uint32_t nh, const uint16_t *member, unsigned n);
+/* Sets other members or weights. Only flows of changed buckets take another path. */
+void group_change(uint32_t nh, const uint16_t *member, const uint8_t *weight, unsigned n);
 
 /* Frees a group to which no route leads any more. Its number rests until groups_reclaim. */
 void group_free(uint32_t nh);

@@ -268,6 +268,8 @@ const page_part page_cores[] = {part_cores, NULL};
 
 /* --- routes: /api/v1/routes.json?limit=N --- */
 
+#define MEMBERS_LISTED 16 /* next hops of a route */
+
 /* The interface and address of a next hop that is an IPv4 or IPv6 neighbour. */
 static void route_via(struct page_text *t, uint32_t nh)
 {
@@ -280,14 +282,17 @@ static void route_via(struct page_text *t, uint32_t nh)
 	           fmt_addr(via, addr.w));
 }
 
-/* The members after the prefix. They fit into an item, even with 16 IPv6 next hops. `host`: the
- * prefix is the address of the neighbour itself. */
+/* The members after the prefix: at most 16, which fit into an item; of the others the number. `host`:
+ * the prefix is the address of the neighbour itself. */
 static void route_to(struct page_text *t, uint32_t nh, bool host)
 {
 	uint32_t member;
+	unsigned i = 0;
 	if (dp_is_group(nh)) {
 		page_print(t, "\"kind\":\"static\",\"members\":[");
-		for (unsigned i = 0; (member = dp_member_at(dp_get(), nh, i)) != NH_NONE; i++) {
+		for (; (member = dp_member_at(dp_get(), nh, i)) != NH_NONE; i++) {
+			if (i >= MEMBERS_LISTED)
+				continue;
 			page_print(t, "%s{", i ? "," : "");
 			if (member >= NH_NEIGHBOUR)
 				route_via(t, member);
@@ -295,7 +300,10 @@ static void route_to(struct page_text *t, uint32_t nh, bool host)
 				page_print(t, "\"kind\":\"%s\"", dp_special(member));
 			page_print(t, "}");
 		}
-		page_print(t, "]}");
+		page_print(t, "]");
+		if (i > MEMBERS_LISTED)
+			page_print(t, ",\"more\":%u", i - MEMBERS_LISTED);
+		page_print(t, "}");
 	} else if (nh < NH_CONNECTED) {
 		page_print(t, "\"kind\":\"%s\"}", dp_special(nh));
 	} else if (nh < NH_NEIGHBOUR) {

@@ -108,10 +108,11 @@ struct rib_ops {
 	 * unchanged. take removes a prefix that is in the table. */
 	bool (*put)(const struct rib_prefix *p, uint32_t nh);
 	void (*take)(const struct rib_prefix *p);
-	/* Groups of 1 to ECMP_MEMBERS_MAX numbers that are not groups themselves
-	 * (control/forwarding/groups.h). RIB_NH_NONE: no more groups. */
-	uint32_t (*group_make)(const uint16_t *member, unsigned n);
-	void (*group_change)(uint32_t group, const uint16_t *member, unsigned n);
+	/* Groups of 1 to ECMP_MEMBERS_MAX numbers that are not groups themselves, with weights as
+	 * ecmp_set has them (control/forwarding/groups.h). RIB_NH_NONE: no more groups. */
+	uint32_t (*group_make)(const uint16_t *member, const uint8_t *weight, unsigned n);
+	void (*group_change)(uint32_t group, const uint16_t *member, const uint8_t *weight,
+	                     unsigned n);
 	void (*group_free)(uint32_t group);
 	uint16_t dead_end; /* leads nowhere: of a group that has nobody left, until its prefixes are
 	                    * out of the table */

@@ -80,9 +80,9 @@ static bool find_nh(struct rib *r, unsigned set)
 	if (only != RIB_NH_NONE)
 		hop[0] = r->ops->dead_end;
 	if (s->group != RIB_NH_NONE)
-		r->ops->group_change(s->group, hop, n ? n : 1);
+		r->ops->group_change(s->group, hop, NULL, n ? n : 1);
 	else if (needs_group(r, s))
-		s->group = (uint16_t)r->ops->group_make(hop, n ? n : 1);
+		s->group = (uint16_t)r->ops->group_make(hop, NULL, n ? n : 1);
 	if (s->group == RIB_NH_NONE && needs_group(r, s)) {
 		s->nh = RIB_NH_NONE;
 		return false;

@@ -587,9 +587,9 @@ static void command_group(void)
 		member[n++] = *w == 'e' ? (uint16_t)(NH_CONNECTED + w[3] - '0') : pinned(w);
 	uint32_t nh = is4 ? fib4_get(&forwarding.fib, four, plen) : fib6_get(&forwarding.fib6, &six, plen);
 	if (nh != NH_NONE && n) {
-		group_change(nh, member, n);
+		group_change(nh, member, NULL, n);
 	} else if (n) {
-		nh = group_make(member, n);
+		nh = group_make(member, NULL, n);
 		if (is4)
 			fib4_insert(&forwarding.fib, four, plen, nh);
 		else

@@ -1,6 +1,8 @@
-/* net/ecmp: the buckets of a group through random changes of its members, which must be even and
- * minimally disruptive; the hash, which must cover what identifies a flow and nothing else. */
+/* net/ecmp: the buckets of a group through random changes of its members, which must be in proportion
+ * to their weights and minimally disruptive; the hash, which must cover what identifies a flow and nothing else. */
 #include "tests/unit/rig/host.h"
+
+#include <math.h>
 
 #include "lib/bytes.h"
 #include "net/ecmp.h"
@@ -25,15 +27,73 @@ static unsigned buckets_of(const struct ecmp_group *g, uint16_t m)
 	return n;
 }
 
-/* The fewest buckets that have to change for n members to be even: each keeps its share of its
- * buckets, and one more where there is one left over for it. */
-static unsigned fewest(const struct ecmp_group *g, const uint16_t *member, unsigned n)
+static void shuffle(uint16_t *v, uint8_t *weight, unsigned n)
 {
-	unsigned share = ECMP_BUCKETS / n, over = ECMP_BUCKETS % n, kept = 0;
+	for (unsigned i = n; i > 1; i--) {
+		unsigned k = random_below(i);
+		uint16_t swap = v[i - 1];
+		uint8_t swap_weight = weight[i - 1];
+		v[i - 1] = v[k];
+		v[k] = swap;
+		weight[i - 1] = weight[k];
+		weight[k] = swap_weight;
+	}
+}
+
+/* 1 to ECMP_MEMBERS_MAX of 80 numbers, so that sets overlap; one time in two all of one weight. */
+static unsigned random_members(uint16_t member[ECMP_MEMBERS_MAX], uint8_t weight[ECMP_MEMBERS_MAX])
+{
+	uint16_t all[80];
+	uint8_t weights[ARRAY_LEN(all)];
+	const unsigned most = random_below(2) ? 1 : random_below(2) ? 4 : 255;
+	for (unsigned i = 0; i < ARRAY_LEN(all); i++) {
+		all[i] = (uint16_t)(1 + i * 700);
+		weights[i] = (uint8_t)(1 + random_below(most));
+	}
+	shuffle(all, weights, ARRAY_LEN(all));
+	memcpy(member, all, ECMP_MEMBERS_MAX * sizeof *member);
+	memcpy(weight, weights, ECMP_MEMBERS_MAX * sizeof *weight);
+	return 1 + random_below(random_below(2) ? 8 : ECMP_MEMBERS_MAX);
+}
+
+/* The oracle of quotas: bucket by bucket to the largest quotient, in floating point; of equal
+ * quotients the first. least[i]: what i has without those of the last quotient; over: how many have
+ * one more by it, of those of which equal[i]. */
+static void webster(const uint8_t *weight, unsigned n, unsigned *least, bool *equal, unsigned *over)
+{
+	unsigned quota[ECMP_MEMBERS_MAX];
+	double last = INFINITY;
+	for (unsigned i = 0; i < n; i++)
+		quota[i] = 1;
+	for (unsigned b = n; b < ECMP_BUCKETS; b++) {
+		unsigned next = 0;
+		for (unsigned i = 1; i < n; i++)
+			if (weight[i] / (quota[i] + .5) > weight[next] / (quota[next] + .5))
+				next = i;
+		last = weight[next] / (quota[next] + .5);
+		quota[next]++;
+	}
+	*over = 0;
+	for (unsigned i = 0; i < n; i++) {
+		const bool took = quota[i] > 1 && weight[i] / (quota[i] - .5) == last;
+		least[i] = quota[i] - took;
+		equal[i] = took || weight[i] / (quota[i] + .5) == last;
+		*over += took;
+	}
+}
+
+/* The fewest buckets that have to change: each keeps what it has of its quota, and one more where
+ * there is one left over for it. */
+static unsigned fewest(const struct ecmp_group *g, const uint16_t *member, const uint8_t *weight,
+                       unsigned n)
+{
+	unsigned least[ECMP_MEMBERS_MAX], over, kept = 0;
+	bool equal[ECMP_MEMBERS_MAX];
+	webster(weight, n, least, equal, &over);
 	for (unsigned i = 0; i < n; i++) {
 		unsigned has = buckets_of(g, member[i]);
-		kept += has < share ? has : share;
-		if (has > share && over) {
+		kept += has < least[i] ? has : least[i];
+		if (has > least[i] && equal[i] && over) {
 			kept++;
 			over--;
 		}
@@ -41,60 +101,83 @@ static unsigned fewest(const struct ecmp_group *g, const uint16_t *member, unsig
 	return ECMP_BUCKETS - kept;
 }
 
-static void assert_even(const struct ecmp_group *g, const uint16_t *member, unsigned n)
+static void assert_shares(const struct ecmp_group *g, const uint16_t *member, const uint8_t *weight,
+                          unsigned n)
 {
-	unsigned sum = 0;
+	unsigned least[ECMP_MEMBERS_MAX], over, sum = 0;
+	bool equal[ECMP_MEMBERS_MAX];
+	webster(weight, n, least, equal, &over);
 	for (unsigned i = 0; i < n; i++) {
 		unsigned has = buckets_of(g, member[i]);
-		assert_in_range(has, ECMP_BUCKETS / n, (ECMP_BUCKETS + n - 1) / n);
+		assert_in_range(has, least[i], least[i] + equal[i]);
 		sum += has;
 	}
 	assert_int_equal(sum, ECMP_BUCKETS); /* nobody else has a bucket */
 }
 
-static void shuffle(uint16_t *v, unsigned n)
-{
-	for (unsigned i = n; i > 1; i--) {
-		unsigned k = random_below(i);
-		uint16_t swap = v[i - 1];
-		v[i - 1] = v[k];
-		v[k] = swap;
-	}
-}
-
-/* 1 to ECMP_MEMBERS_MAX of 20 numbers, so that sets overlap. */
-static unsigned random_members(uint16_t member[ECMP_MEMBERS_MAX])
-{
-	uint16_t all[20];
-	for (unsigned i = 0; i < ARRAY_LEN(all); i++)
-		all[i] = (uint16_t)(1 + i * 3000);
-	shuffle(all, ARRAY_LEN(all));
-	memcpy(member, all, ECMP_MEMBERS_MAX * sizeof *member);
-	return 1 + random_below(ECMP_MEMBERS_MAX);
-}
-
 /* Any set after any other. */
-static void changes_are_even_and_least(void **s)
+static void changes_are_fair_and_least(void **s)
 {
+	unsigned long moved = 0;
 	(void)s;
-	seed_random("changes_are_even_and_least");
+	seed_random("changes_are_fair_and_least");
 	struct ecmp_group g = {{ECMP_NOBODY}};
-	for (int round = 0; round < 20000; round++) {
+	for (int round = 0; round < 4000; round++) {
 		uint16_t member[ECMP_MEMBERS_MAX];
-		unsigned n = random_members(member), least = fewest(&g, member, n);
+		uint8_t weight[ECMP_MEMBERS_MAX];
+		unsigned n = random_members(member, weight), least = fewest(&g, member, weight, n);
 		const struct ecmp_group before = g;
 		struct ecmp_group other = g;
-		unsigned changed = ecmp_set(&g, member, n), differ = 0;
+		unsigned changed = ecmp_set(&g, member, weight, n), differ = 0;
 		for (unsigned b = 0; b < ECMP_BUCKETS; b++)
 			differ += g.bucket[b] != before.bucket[b];
 		assert_int_equal(changed, differ);
 		assert_int_equal(changed, least);
-		assert_even(&g, member, n);
-		shuffle(member, n); /* named in any order */
-		ecmp_set(&other, member, n);
+		assert_shares(&g, member, weight, n);
+		shuffle(member, weight, n); /* named in any order */
+		ecmp_set(&other, member, weight, n);
 		assert_memory_equal(&other, &g, sizeof g);
-		assert_int_equal(ecmp_set(&g, member, n), 0);
+		assert_int_equal(ecmp_set(&g, member, weight, n), 0);
+		moved += changed;
 	}
+	printf("changes_are_fair_and_least: %lu buckets moved\n", moved);
+}
+
+/* Without weights the numbers of buckets differ by one at most. */
+static void equal_ones_are_even(void **s)
+{
+	(void)s;
+	seed_random("equal_ones_are_even");
+	struct ecmp_group g = {{ECMP_NOBODY}};
+	for (int round = 0; round < 1000; round++) {
+		uint16_t member[ECMP_MEMBERS_MAX];
+		uint8_t weight[ECMP_MEMBERS_MAX];
+		unsigned n = random_members(member, weight);
+		ecmp_set(&g, member, NULL, n);
+		for (unsigned i = 0; i < n; i++)
+			assert_in_range(buckets_of(&g, member[i]), ECMP_BUCKETS / n,
+			                (ECMP_BUCKETS + n - 1) / n);
+		memset(weight, 1 + (int)random_below(255), n);
+		assert_int_equal(ecmp_set(&g, member, weight, n), 0);
+	}
+}
+
+/* Only buckets of `from` may have changed, and to others. */
+static void assert_lost(const struct ecmp_group *before, const struct ecmp_group *after, uint16_t from,
+                        const uint16_t *member, unsigned n)
+{
+	for (unsigned b = 0; b < ECMP_BUCKETS; b++)
+		if (before->bucket[b] != after->bucket[b]) {
+			assert_int_equal(before->bucket[b], from);
+			assert_true(is_in(member, n, after->bucket[b]));
+		}
+}
+
+/* Buckets may have changed to `to` alone. */
+static void assert_gained(const struct ecmp_group *before, const struct ecmp_group *after, uint16_t to)
+{
+	for (unsigned b = 0; b < ECMP_BUCKETS; b++)
+		assert_true(before->bucket[b] == after->bucket[b] || after->bucket[b] == to);
 }
 
 /* One member leaves: only its buckets are redistributed. It returns: only it gets buckets. */
@@ -105,33 +188,65 @@ static void a_member_goes_and_returns(void **s)
 	for (int round = 0; round < 5000; round++) {
 		struct ecmp_group g = {{ECMP_NOBODY}};
 		uint16_t member[ECMP_MEMBERS_MAX];
-		unsigned n = random_members(member);
+		uint8_t weight[ECMP_MEMBERS_MAX];
+		unsigned n = random_members(member, weight);
 		if (n == 1)
 			continue;
-		ecmp_set(&g, member, n);
+		ecmp_set(&g, member, weight, n);
 		const struct ecmp_group whole = g;
 		const uint16_t gone = member[n - 1];
-		assert_int_equal(ecmp_set(&g, member, n - 1), buckets_of(&whole, gone));
-		for (unsigned b = 0; b < ECMP_BUCKETS; b++)
-			if (whole.bucket[b] != gone)
-				assert_int_equal(g.bucket[b], whole.bucket[b]);
-			else
-				assert_true(is_in(member, n - 1, g.bucket[b]));
+		assert_int_equal(ecmp_set(&g, member, weight, n - 1), buckets_of(&whole, gone));
+		assert_lost(&whole, &g, gone, member, n - 1);
 		const struct ecmp_group less = g;
-		assert_in_range(ecmp_set(&g, member, n), ECMP_BUCKETS / n, ECMP_BUCKETS / n + 1);
-		for (unsigned b = 0; b < ECMP_BUCKETS; b++)
-			assert_true(g.bucket[b] == less.bucket[b] || g.bucket[b] == gone);
+		const unsigned back = ecmp_set(&g, member, weight, n);
+		assert_int_equal(back, buckets_of(&g, gone));
+		assert_gained(&less, &g, gone);
 	}
 }
 
-static void named_twice_counts_once(void **s)
+/* A weight rises: only that member gets buckets. It falls: only that member loses some. */
+static void a_weight_changes(void **s)
+{
+	unsigned long moved = 0;
+	(void)s;
+	seed_random("a_weight_changes");
+	for (int round = 0; round < 5000; round++) {
+		struct ecmp_group g = {{ECMP_NOBODY}};
+		uint16_t member[ECMP_MEMBERS_MAX];
+		uint8_t weight[ECMP_MEMBERS_MAX];
+		unsigned n = random_members(member, weight), i = random_below(n);
+		ecmp_set(&g, member, weight, n);
+		for (unsigned step = 0; step < 4; step++) {
+			const struct ecmp_group before = g;
+			const uint8_t was = weight[i];
+			weight[i] = (uint8_t)(1 + random_below(255));
+			const unsigned had = buckets_of(&g, member[i]);
+			const unsigned changed = ecmp_set(&g, member, weight, n);
+			const unsigned has = buckets_of(&g, member[i]);
+			assert_int_equal(changed, has > had ? has - had : had - has);
+			if (weight[i] >= was)
+				assert_gained(&before, &g, member[i]);
+			else
+				assert_lost(&before, &g, member[i], member, n);
+			moved += changed;
+		}
+	}
+	printf("a_weight_changes: %lu buckets moved\n", moved);
+}
+
+static void weights_of_one_named_twice_add_up(void **s)
 {
 	(void)s;
 	struct ecmp_group g = {{ECMP_NOBODY}};
 	const uint16_t member[] = {7, 9, 7, 7};
-	ecmp_set(&g, member, ARRAY_LEN(member));
-	assert_int_equal(buckets_of(&g, 7), ECMP_BUCKETS / 2);
-	assert_int_equal(buckets_of(&g, 9), ECMP_BUCKETS / 2);
+	const uint8_t weight[] = {100, 60, 50, 30}, most[] = {255, 1, 255, 255};
+	ecmp_set(&g, member, NULL, ARRAY_LEN(member));
+	assert_int_equal(buckets_of(&g, 7), 3 * ECMP_BUCKETS / 4);
+	assert_int_equal(buckets_of(&g, 9), ECMP_BUCKETS / 4);
+	ecmp_set(&g, member, weight, ARRAY_LEN(member));
+	assert_int_equal(buckets_of(&g, 7), 3 * ECMP_BUCKETS / 4);
+	ecmp_set(&g, member, most, ARRAY_LEN(member));
+	assert_int_equal(buckets_of(&g, 9), 1); /* of the 0.33 that are its due */
 }
 
 static void every_hash_has_a_member(void **s)
@@ -280,8 +395,8 @@ static double unevenness(const unsigned count[ECMP_BUCKETS])
 	return square;
 }
 
-/* The value that one in a million even spreads exceeds, with 127 degrees of freedom: 215. */
-#define UNEVEN 215
+/* The value that one in a million even spreads exceeds, with 255 degrees of freedom: 377. */
+#define UNEVEN 377
 
 static unsigned bucket(uint32_t hash) { return hash >> (32 - ECMP_BUCKETS_LOG2); }
 
@@ -354,9 +469,11 @@ static void own_packets_by_destination(void **s)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(changes_are_even_and_least),
+		cmocka_unit_test(changes_are_fair_and_least),
+		cmocka_unit_test(equal_ones_are_even),
 		cmocka_unit_test(a_member_goes_and_returns),
-		cmocka_unit_test(named_twice_counts_once),
+		cmocka_unit_test(a_weight_changes),
+		cmocka_unit_test(weights_of_one_named_twice_add_up),
 		cmocka_unit_test(every_hash_has_a_member),
 		cmocka_unit_test(what_is_a_flow4),
 		cmocka_unit_test(fragments_go_together),

@@ -199,8 +199,9 @@ static void op_take(const struct rib_prefix *p)
 	in_table--;
 }
 
-static void op_group_change(uint32_t group, const uint16_t *member, unsigned n)
+static void op_group_change(uint32_t group, const uint16_t *member, const uint8_t *weight, unsigned n)
 {
+	(void)weight;
 	struct group *g = &groups[group - GROUP];
 	assert_true(g->used);
 	assert_in_range(n, 1, ECMP_MEMBERS_MAX);
@@ -210,12 +211,12 @@ static void op_group_change(uint32_t group, const uint16_t *member, unsigned n)
 	g->n = n;
 }
 
-static uint32_t op_group_make(const uint16_t *member, unsigned n)
+static uint32_t op_group_make(const uint16_t *member, const uint8_t *weight, unsigned n)
 {
 	for (unsigned i = 0; i < groups_max; i++)
 		if (!groups[i].used) {
 			groups[i].used = true;
-			op_group_change(GROUP + i, member, n);
+			op_group_change(GROUP + i, member, weight, n);
 			return GROUP + i;
 		}
 	return RIB_NH_NONE;
