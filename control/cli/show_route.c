@@ -68,14 +68,14 @@ static char letter(enum rib_source source)
 {
 	static const char of[RIB_SOURCES] = {
 		[RIB_LOCAL] = 'L', [RIB_CONNECTED] = 'C', [RIB_STATIC] = 'S',
-		[RIB_TEST] = 'T', [RIB_ADVERTISED] = 'A', [RIB_HOST] = 'N'};
+		[RIB_TEST] = 'T', [RIB_ENGINE] = 'E', [RIB_ADVERTISED] = 'A', [RIB_HOST] = 'N'};
 	return of[source];
 }
 
 /* The distance of routes whose distance varies, or " advertised". */
 static void print_distance(struct shell *sh, const struct rib_route *r)
 {
-	if (r->source == RIB_STATIC || r->source == RIB_TEST)
+	if (r->source == RIB_STATIC || r->source == RIB_TEST || r->source == RIB_ENGINE)
 		shell_print(sh, " [%u]", r->hop.distance);
 	else if (r->source == RIB_ADVERTISED)
 		shell_print(sh, " advertised");

@@ -64,12 +64,14 @@ void routes_set_reach(const struct routes_reach *r) { reach = r; }
 void routes_hold(uint32_t nh) { reach->hold(nh); }
 void routes_release(uint32_t nh) { reach->release(nh); }
 
-static enum rib_reach op_reach(const struct net_addr *via, uint8_t wanted, uint32_t *nh,
+static enum rib_reach op_reach(const struct net_addr *via, bool six, uint8_t wanted, uint32_t *nh,
                                uint8_t *interface)
 {
 	const struct dp_state *v = dp_get();
 	const bool four = net_addr_is_ip4(via);
 	int n = wanted;
+	if (!six && !four)
+		return RIB_CLOSED; /* RFC 8950: no adjacency has IPv4's EtherType and an IPv6 neighbour yet */
 	if (four || wanted == RIB_ANY_INTERFACE)
 		n = subnet_interface(via);
 	if (n < 0)
@@ -225,7 +227,7 @@ static void own6_set_apart(struct own6 *o, bool apart)
 	                            .interface = RIB_NO_INTERFACE,
 	                            .distance = o->advertised ? DISTANCE_LAST : 0};
 	if (apart != o->apart)
-		(void)rib_set(&rib, &p, own6_source(o), &hop, apart);
+		(void)rib_set(&rib, &p, own6_source(o), 0, &hop, apart);
 	o->apart = apart;
 }
 
@@ -283,7 +285,7 @@ void routes_own6_advertised(unsigned interface, const struct net_addr *addr, boo
 static int set(const struct rib_prefix *p, enum rib_source source, const struct rib_hop *hop,
                unsigned n)
 {
-	const int error = rib_set(&rib, p, source, hop, n); /* the base counts refused prefixes */
+	const int error = rib_set(&rib, p, source, 0, hop, n); /* the base counts refused prefixes */
 	if (p->six)
 		own6_changed(p);
 	return error;
@@ -370,8 +372,9 @@ static void set_chain(const struct rib_prefix *p, const struct config *c, uint32
 		const struct config_route *r = &c->routes[i];
 		hop[n] = nowhere(r->kind, r->distance);
 		if (r->kind == CONFIG_ROUTE_VIA)
-			hop[n] = (struct rib_hop){net_addr_ip4(r->next_hop), NH_NONE,
-			                          RIB_ANY_INTERFACE, r->distance};
+			hop[n] = (struct rib_hop){.via = net_addr_ip4(r->next_hop),
+			                          .interface = RIB_ANY_INTERFACE,
+			                          .distance = r->distance};
 	}
 	set(p, RIB_STATIC, hop, n);
 }
@@ -386,8 +389,9 @@ static void set_chain6(const struct rib_prefix *p, const struct config *c, uint3
 		hop[n] = nowhere(r->kind, r->distance);
 		if (r->kind == CONFIG_ROUTE_VIA)
 			hop[n] = (struct rib_hop){
-				r->next_hop, NH_NONE,
-				any ? RIB_ANY_INTERFACE : (uint8_t)config_number(c, r->port), r->distance};
+				.via = r->next_hop,
+				.interface = any ? RIB_ANY_INTERFACE : (uint8_t)config_number(c, r->port),
+				.distance = r->distance};
 	}
 	set(p, RIB_STATIC, hop, n);
 }

@@ -5,9 +5,9 @@
 #include "net/rib/sets.h"
 #include "net/rib/table.h"
 
-static uint16_t *chain_of(struct rib *r, const struct rib_hop *h)
+static uint16_t *chain_of(struct rib *r, const struct rib_hop *h, bool six)
 {
-	uint64_t key = (uint64_t)h->nh << 8 | h->interface;
+	uint64_t key = (uint64_t)six << 24 | (uint32_t)h->nh << 8 | h->interface;
 	for (unsigned i = 0; i < 4; i++) {
 		key = (key ^ h->via.w[i]) * 0x9e3779b97f4a7c15u;
 		key ^= key >> 32;
@@ -21,15 +21,16 @@ void gateways_chain(struct rib *r)
 		struct rib_gateway *g = &r->gateway[n];
 		if (g->users == 0)
 			continue;
-		uint16_t *chain = chain_of(r, &g->key);
+		uint16_t *chain = chain_of(r, &g->key, g->six);
 		g->next = *chain;
 		*chain = (uint16_t)n;
 	}
 }
 
-static bool same_hop(const struct rib_hop *a, const struct rib_hop *b)
+static bool is_for(const struct rib_gateway *g, const struct rib_hop *h, bool six)
 {
-	return net_addr_equal(&a->via, &b->via) && a->nh == b->nh && a->interface == b->interface;
+	return net_addr_equal(&g->key.via, &h->via) && g->key.nh == h->nh &&
+	       g->key.interface == h->interface && g->six == six;
 }
 
 /* --- reachability --- */
@@ -40,17 +41,16 @@ static struct rib_prefix covering(const struct net_addr *via, unsigned plen, boo
 	return (struct rib_prefix){ip6_prefix_of(via, six ? plen : 96 + plen), (uint8_t)plen, six};
 }
 
-static bool leads_nowhere(const struct rib *r, const uint16_t *hop, unsigned n)
+static bool leads_nowhere(const struct rib *r, const struct rib_hops *h)
 {
-	for (unsigned i = 0; i < n; i++)
-		if (r->ops->nowhere(hop[i]))
+	for (unsigned i = 0; i < h->n; i++)
+		if (r->ops->nowhere(h->nh[i]))
 			return true;
 	return false;
 }
 
-/* The hops of the longest prefix, other than the default, that covers a gateway. */
-static unsigned look_up(const struct rib *r, const struct net_addr *via,
-                        uint16_t hop[ECMP_MEMBERS_MAX])
+/* The hops of the longest prefix, other than the default, that covers a gateway; how many. */
+static unsigned look_up(const struct rib *r, const struct net_addr *via, struct rib_hops *out)
 {
 	const bool six = !net_addr_is_ip4(via);
 	const struct rib_table *t = &r->table[six];
@@ -59,27 +59,32 @@ static unsigned look_up(const struct rib *r, const struct net_addr *via,
 		const uint32_t slot = table_find(t, &p);
 		if (slot == TABLE_NO_SLOT)
 			continue;
-		unsigned n = set_hops(r, slot_set(t, slot), true, hop);
+		const unsigned n = set_hops(r, slot_set(t, slot), true, out);
 		if (n)
-			return leads_nowhere(r, hop, n) ? 0 : n;
+			return leads_nowhere(r, out) ? 0 : n < RIB_FAR_HOPS ? n : RIB_FAR_HOPS;
 	}
 	return 0;
 }
 
 void gateway_refresh(struct rib *r, struct rib_gateway *g)
 {
-	uint16_t hop[ECMP_MEMBERS_MAX];
+	struct rib_hops hops;
+	uint8_t weight[ECMP_MEMBERS_MAX] = {1};
 	unsigned n = 0;
+	hops.n = 0;
 	if (g->reach == RIB_FAR) {
-		n = look_up(r, &g->key.via, hop);
+		n = look_up(r, &g->key.via, &hops);
+		hops_weigh(&hops, weight);
 	} else if (g->reach == RIB_NEIGHBOUR &&
 	           (g->link == RIB_NO_INTERFACE || r->ops->up(g->link))) {
-		hop[0] = g->nh;
+		hops.nh[0] = g->nh;
 		n = 1;
 	}
-	if (n == g->hops && memcmp(hop, g->hop, n * sizeof hop[0]) == 0)
+	if (n == g->hops && memcmp(hops.nh, g->hop, n * sizeof g->hop[0]) == 0 &&
+	    memcmp(weight, g->weight, n) == 0)
 		return;
-	memcpy(g->hop, hop, n * sizeof hop[0]);
+	memcpy(g->hop, hops.nh, n * sizeof g->hop[0]);
+	memcpy(g->weight, weight, n);
 	g->hops = (uint8_t)n;
 	g->changed = true;
 }
@@ -91,7 +96,8 @@ static void ask(struct rib *r, struct rib_gateway *g)
 	g->link = g->key.interface;
 	g->reach = RIB_NEIGHBOUR;
 	if (nh == RIB_NH_NONE)
-		g->reach = (uint8_t)r->ops->reach(&g->key.via, g->key.interface, &nh, &g->link);
+		g->reach = (uint8_t)r->ops->reach(&g->key.via, g->six, g->key.interface, &nh,
+		                                     &g->link);
 	g->nh = g->reach == RIB_NEIGHBOUR ? (uint16_t)nh : RIB_NH_NONE;
 	r->recursive += g->reach == RIB_FAR;
 	r->full += g->reach == RIB_FULL;
@@ -121,11 +127,12 @@ void gateway_reach(struct rib *r, struct rib_gateway *g)
 
 /* --- numbers --- */
 
-unsigned gateway_take(struct rib *r, const struct rib_hop *hop)
+unsigned gateway_take(struct rib *r, const struct rib_hop *hop, bool six)
 {
-	uint16_t *chain = chain_of(r, hop);
+	six = six && hop->nh == RIB_NH_NONE; /* a number is the same for both families */
+	uint16_t *chain = chain_of(r, hop, six);
 	unsigned n = *chain;
-	while (n != RIB_NO_NUMBER && !same_hop(&r->gateway[n].key, hop))
+	while (n != RIB_NO_NUMBER && !is_for(&r->gateway[n], hop, six))
 		n = r->gateway[n].next;
 	if (n != RIB_NO_NUMBER) {
 		r->gateway[n].users++;
@@ -136,8 +143,8 @@ unsigned gateway_take(struct rib *r, const struct rib_hop *hop)
 		return n;
 	struct rib_gateway *g = &r->gateway[n];
 	r->gateway_free = g->next;
-	*g = (struct rib_gateway){.key = *hop, .users = 1, .next = *chain};
-	g->key.distance = 0;
+	*g = (struct rib_gateway){.key = *hop, .users = 1, .next = *chain, .six = six};
+	g->key.distance = g->key.weight = g->key.origin = 0;
 	*chain = (uint16_t)n;
 	ask(r, g);
 	gateway_refresh(r, g);
@@ -150,7 +157,7 @@ void gateway_release(struct rib *r, unsigned n)
 	struct rib_gateway *g = &r->gateway[n];
 	if (--g->users)
 		return;
-	uint16_t *link = chain_of(r, &g->key);
+	uint16_t *link = chain_of(r, &g->key, g->six);
 	while (*link != n)
 		link = &r->gateway[*link].next;
 	*link = g->next;

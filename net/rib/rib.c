@@ -3,10 +3,12 @@
 
 #include "lib/assert.h"
 #include "lib/mem.h"
+#include "lib/number.h"
 #include "net/rib/sets.h"
 #include "net/rib/table.h"
 
 #define NUMBERS_LEAST 64u
+#define LISTS_MOST 1024u
 #define SLOTS_A_CHANGE 64 /* slots examined that cost as much as one change in rib_work */
 
 /* --- memory --- */
@@ -21,12 +23,16 @@ static uint32_t numbers_for(uint32_t routes)
 	return n;
 }
 
+/* Lists of sets with more than RIB_FEW routes. Where all of so many routes may differ, a fifth of as
+ * many sets may need one; more than a thousand need more groups than there usually are. */
+static uint32_t lists_for(uint32_t numbers) { return u32_min(numbers / 4, LISTS_MOST); }
+
 size_t rib_bytes(const struct rib_size *size)
 {
-	const size_t n = numbers_for(size->routes);
+	const uint32_t n = numbers_for(size->routes);
 	return n * (sizeof(struct rib_set) + sizeof(struct rib_gateway) + 2 * sizeof(uint16_t)) +
-	       table_bytes(table_slots(size->four), false) + table_bytes(table_slots(size->six), true) +
-	       table_bytes(table_slots(size->hosts), false);
+	       lists_for(n) * sizeof(struct rib_list) + table_bytes(table_slots(size->four), false) +
+	       table_bytes(table_slots(size->six), true) + table_bytes(table_slots(size->hosts), false);
 }
 
 bool rib_has_room(const struct rib *r, const struct rib_size *size)
@@ -45,6 +51,8 @@ static void lay_out(struct rib *r, uint8_t *at, const struct rib_size *size)
 	at += n * sizeof *r->set;
 	r->gateway = (struct rib_gateway *)(void *)at;
 	at += n * sizeof *r->gateway;
+	r->list = (struct rib_list *)(void *)at;
+	at += lists_for(n) * sizeof *r->list;
 	r->set_chain = (uint16_t *)(void *)at;
 	at += n * sizeof *r->set_chain;
 	r->gateway_chain = (uint16_t *)(void *)at;
@@ -57,11 +65,12 @@ static void lay_out(struct rib *r, uint8_t *at, const struct rib_size *size)
 	table_init(&r->hosts, at, table_slots(size->hosts), false);
 }
 
-/* Puts the numbers from `from` on, which are unused, on the free lists of sets and gateways. */
+/* Puts the numbers from `from` on, which are unused, and their lists on the free lists. */
 static void free_numbers(struct rib *r, uint32_t from)
 {
+	lists_free(r, lists_for(from), lists_for(r->numbers));
 	for (uint32_t n = r->numbers; n-- > from;) {
-		r->set[n] = (struct rib_set){.next = r->set_free};
+		r->set[n] = (struct rib_set){.next = r->set_free, .list = RIB_NO_NUMBER};
 		r->gateway[n] = (struct rib_gateway){.next = r->gateway_free};
 		r->set_free = r->gateway_free = (uint16_t)n;
 	}
@@ -69,11 +78,12 @@ static void free_numbers(struct rib *r, uint32_t from)
 
 void rib_init(struct rib *r, const struct rib_ops *ops, void *memory, const struct rib_size *size)
 {
-	*r = (struct rib){.ops = ops, .set_free = RIB_NO_NUMBER, .gateway_free = RIB_NO_NUMBER};
+	*r = (struct rib){.ops = ops, .set_free = RIB_NO_NUMBER, .gateway_free = RIB_NO_NUMBER,
+	                  .list_free = RIB_NO_NUMBER};
 	lay_out(r, memory, size);
 	free_numbers(r, 0);
 	r->set_free = r->set[RIB_SET_UNKNOWN].next;
-	r->set[RIB_SET_UNKNOWN].users = 1;
+	r->set[RIB_SET_UNKNOWN] = (struct rib_set){.users = 1, .list = RIB_NO_NUMBER};
 }
 
 /* --- slots --- */
@@ -93,15 +103,11 @@ static void slot_change(struct rib *r, struct rib_table *t, uint32_t slot, unsig
 	count_flags(r, flags, 1);
 }
 
-static void count_sources(struct rib *r, unsigned set, uint32_t by)
+/* A prefix has routes of other sources now; bits as in rib_set.sources. */
+static void count_sources(struct rib *r, unsigned old, unsigned new)
 {
-	const struct rib_set *s = &r->set[set];
-	unsigned seen = 0;
-	for (unsigned i = 0; i < s->routes; i++) {
-		if (!(seen & 1u << s->member[i].source))
-			r->prefixes[s->member[i].source] += by;
-		seen |= 1u << s->member[i].source;
-	}
+	for (unsigned bits = old ^ new; bits; bits &= bits - 1)
+		r->prefixes[__builtin_ctz(bits)] += bits & -bits & new ? 1u : UINT32_MAX; /* plus or minus one */
 }
 
 /* Makes the forwarding table match a prefix's set; returns the slot's flags. If the table has no
@@ -209,10 +215,11 @@ static bool serves(const struct rib *r, uint16_t nh)
  * are resolved first. */
 static void leave_set(struct rib *r, unsigned set)
 {
-	const struct rib_set *s = &r->set[set];
+	struct rib_set *s = &r->set[set];
+	const struct rib_member *m = set_members(r, s);
 	bool tell = false;
 	for (unsigned i = 0; r->recursive && s->users == 1 && !tell && i < s->routes; i++) {
-		const struct rib_gateway *g = &r->gateway[s->member[i].gateway];
+		const struct rib_gateway *g = &r->gateway[m[i].gateway];
 		tell = g->reach == RIB_NEIGHBOUR && serves(r, g->nh);
 	}
 	if (tell)
@@ -220,26 +227,38 @@ static void leave_set(struct rib *r, unsigned set)
 	set_release(r, set);
 }
 
+/* A source's routes to prefixes of one family. */
+struct routes {
+	enum rib_source source;
+	uint16_t tag;
+	bool six;
+	const struct rib_hop *hop;
+	unsigned n;
+};
+
 /* Collects the routes of a set except those of one source, plus n more, and takes their gateways.
  * Returns how many, or E_NOMEM with no gateway taken. */
-static int compose(struct rib *r, unsigned set, enum rib_source source, const struct rib_hop *hop,
-                   unsigned n, struct rib_member member[RIB_ROUTES_MAX])
+static int compose(struct rib *r, unsigned set, const struct routes *new,
+                   struct rib_member member[RIB_ROUTES_MAX])
 {
-	const struct rib_set *old = &r->set[set];
+	const struct rib_member *old = set_members(r, &r->set[set]);
 	unsigned count = 0;
-	for (unsigned i = 0; i < old->routes; i++)
-		if (old->member[i].source != source) {
-			member[count++] = old->member[i];
-			r->gateway[old->member[i].gateway].users++;
+	for (unsigned i = 0; i < r->set[set].routes; i++)
+		if (old[i].source != new->source) {
+			member[count++] = old[i];
+			r->gateway[old[i].gateway].users++;
 		}
-	for (unsigned i = 0; i < n; i++) {
-		unsigned g = count < RIB_ROUTES_MAX ? gateway_take(r, &hop[i]) : RIB_NO_NUMBER;
+	for (unsigned i = 0; i < new->n; i++) {
+		const struct rib_hop *h = &new->hop[i];
+		unsigned g = count < RIB_ROUTES_MAX ? gateway_take(r, h, new->six) : RIB_NO_NUMBER;
 		if (g == RIB_NO_NUMBER) {
 			while (count)
 				gateway_release(r, member[--count].gateway);
 			return E_NOMEM;
 		}
-		member[count++] = (struct rib_member){(uint16_t)g, hop[i].distance, (uint8_t)source};
+		member[count++] = (struct rib_member){
+			.gateway = (uint16_t)g, .tag = new->tag, .distance = h->distance,
+			.source = (uint8_t)new->source, .weight = h->weight ? h->weight : 1, .origin = h->origin};
 	}
 	return (int)count;
 }
@@ -251,7 +270,7 @@ static void forget(struct rib *r, struct rib_table *t, uint32_t slot)
 	const unsigned set = slot_set(t, slot), flags = slot_flags(t, slot);
 	if (flags & SLOT_IN_TABLE)
 		host_uncover(r, &p);
-	count_sources(r, set, UINT32_MAX);
+	count_sources(r, r->set[set].sources, 0);
 	count_flags(r, flags, UINT32_MAX);
 	table_remove(t, slot, slot_moved, r);
 	if (set != RIB_SET_UNKNOWN)
@@ -289,8 +308,7 @@ static int change(struct rib *r, struct rib_table *t, const struct rib_prefix *p
 	}
 	if (nh == RIB_NH_NONE && had & SLOT_IN_TABLE)
 		host_uncover(r, p);
-	count_sources(r, old, UINT32_MAX);
-	count_sources(r, set, 1);
+	count_sources(r, r->set[old].sources, r->set[set].sources);
 	if (fresh) {
 		slot_write(t, table_add(t, p), set, flags);
 		count_flags(r, flags, 1);
@@ -302,16 +320,17 @@ static int change(struct rib *r, struct rib_table *t, const struct rib_prefix *p
 	return flags == SLOT_REFUSED ? E_NOMEM : E_OK;
 }
 
-int rib_set(struct rib *r, const struct rib_prefix *p, enum rib_source source,
+int rib_set(struct rib *r, const struct rib_prefix *p, enum rib_source source, uint16_t tag,
             const struct rib_hop *hop, unsigned n)
 {
+	const struct routes new = {source, tag, p->six, hop, n};
 	if (source == RIB_HOST)
 		return host_set(r, p, n ? hop[0].nh : RIB_NH_NONE);
 	struct rib_table *t = &r->table[p->six];
 	struct rib_member member[RIB_ROUTES_MAX];
 	const uint32_t slot = table_find(t, p);
 	const unsigned old = slot == TABLE_NO_SLOT ? RIB_SET_UNKNOWN : slot_set(t, slot);
-	const int routes = compose(r, old, source, hop, n, member);
+	const int routes = compose(r, old, &new, member);
 	r->resolve |= r->recursive != 0;
 	if (routes == 0 && slot == TABLE_NO_SLOT) {
 		r->unknown -= r->unknown != 0;
@@ -321,7 +340,7 @@ int rib_set(struct rib *r, const struct rib_prefix *p, enum rib_source source,
 		forget(r, t, slot);
 		return E_OK;
 	}
-	const unsigned set = routes < 0 ? RIB_NO_NUMBER : set_take(r, member, (unsigned)routes);
+	const unsigned set = routes < 0 ? RIB_NO_NUMBER : set_take(r, member, (unsigned)routes, p->six);
 	if (set == RIB_NO_NUMBER)
 		return refuse(r, t, p, slot);
 	if (slot == TABLE_NO_SLOT && table_is_full(t)) {
@@ -391,7 +410,8 @@ static bool host_route(const struct rib *r, const struct rib_prefix *p, bool use
 	const uint16_t nh = (uint16_t)host_find(r, p, &slot);
 	if (nh == RIB_NH_NONE)
 		return false;
-	*out = (struct rib_route){.hop = {.nh = nh, .interface = RIB_NO_INTERFACE}, .source = RIB_HOST,
+	*out = (struct rib_route){.hop = {.nh = nh, .interface = RIB_NO_INTERFACE, .weight = 1},
+	                          .source = RIB_HOST,
 	                          .reach = RIB_NEIGHBOUR, .used = used, .hops = 1, .nh = {nh}};
 	return true;
 }
@@ -400,18 +420,21 @@ bool rib_route(const struct rib *r, const struct rib_prefix *p, unsigned i, stru
 {
 	const struct rib_table *t = &r->table[p->six];
 	const uint32_t slot = table_find(t, p);
-	const struct rib_set *s = &r->set[slot == TABLE_NO_SLOT ? RIB_SET_UNKNOWN : slot_set(t, slot)];
+	struct rib_set *s = &r->set[slot == TABLE_NO_SLOT ? RIB_SET_UNKNOWN : slot_set(t, slot)];
+	const struct rib_member *m = set_members(r, s);
 	unsigned first = 0;
 	if (i >= s->routes)
 		return i == s->routes &&
 		       host_route(r, p, slot == TABLE_NO_SLOT || !(slot_flags(t, slot) & SLOT_IN_TABLE), out);
-	while (first < s->routes && r->gateway[s->member[first].gateway].hops == 0)
+	while (first < s->routes && r->gateway[m[first].gateway].hops == 0)
 		first++;
-	const struct rib_gateway *g = &r->gateway[s->member[i].gateway];
-	*out = (struct rib_route){.hop = g->key, .source = s->member[i].source, .reach = g->reach,
+	const struct rib_gateway *g = &r->gateway[m[i].gateway];
+	*out = (struct rib_route){.hop = g->key, .source = m[i].source, .tag = m[i].tag, .reach = g->reach,
 	                          .hops = g->hops};
-	out->hop.distance = s->member[i].distance;
-	out->used = g->hops && member_alike(&s->member[i], &s->member[first]);
+	out->hop.distance = m[i].distance;
+	out->hop.weight = m[i].weight;
+	out->hop.origin = m[i].origin;
+	out->used = g->hops && member_alike(&m[i], &m[first]);
 	memcpy(out->nh, g->hop, g->hops * sizeof g->hop[0]);
 	return true;
 }
@@ -446,6 +469,7 @@ void rib_move(struct rib *r, void *memory, const struct rib_size *size)
 	free_numbers(r, old.numbers);
 	memcpy(r->set, old.set, old.numbers * sizeof *r->set);
 	memcpy(r->gateway, old.gateway, old.numbers * sizeof *r->gateway);
+	memcpy(r->list, old.list, lists_for(old.numbers) * sizeof *r->list);
 	gateways_chain(r);
 	sets_chain(r);
 	move_slots(&r->table[0], &old.table[0]);

@@ -4,8 +4,8 @@
  *
  * rib_set states all routes that a source has for a prefix. Among all routes to a prefix, the
  * usable ones with the least distance are used; of several sources with that distance, the first in
- * enum rib_source. Several routes of one source share the flows (net/ecmp.h). A route leads to a
- * `hop`:
+ * enum rib_source. Several routes of one source share the flows by weight (net/ecmp.h). A route leads
+ * to a `hop`:
  *
  *     nowhere     a next-hop number of the caller that needs no link: null0 and the like
  *     a link      a number that needs one: the connected subnet of an interface
@@ -17,6 +17,15 @@
  * and default routes. No route can thus depend on itself, even indirectly, and the result never
  * depends on the order in which routes came. (BIRD's tables have the same rule: a recursive next
  * hop does not resolve through another one.)
+ *
+ * The weight of a recursive route is divided among its gateway's hops in proportion to their weights
+ * there. Equal hops of several routes add up. If the sums are no whole numbers, or above 255, they are
+ * scaled so that the largest is 255, and rounded, to 1 at least.
+ *
+ * An IPv4 prefix may have an IPv6 gateway (RFC 8950). This is another gateway than the same address
+ * for IPv6 prefixes: ops->reach is told the family of the prefix, and may return another number, whose
+ * adjacency has IPv4's EtherType. If the gateway is recursive, its hops are those that IPv6 routes
+ * have. A caller whose numbers differ by family returns RIB_CLOSED instead of RIB_FAR.
  *
  * Prefixes with the same routes share a set. A set with several routes, or a recursive one, is a
  * group in the forwarding table: a number whose members change. When a link goes down or a gateway
@@ -45,7 +54,8 @@
  * No function waits or allocates; the caller lends the memory. One writer; nobody else reads a
  * base.
  *
- * Deliberately missing: metrics beside the distance; weights.
+ * Deliberately missing: metrics beside the distance; more than RIB_FAR_HOPS hops of one recursive
+ * gateway (the first ones are used).
  */
 #ifndef NET_RIB_H
 #define NET_RIB_H
@@ -55,6 +65,7 @@
 #include "net/ecmp.h"
 
 #define RIB_ROUTES_MAX ECMP_MEMBERS_MAX /* per prefix, over all sources */
+#define RIB_FAR_HOPS 16        /* of a recursive gateway */
 #define RIB_NO_INTERFACE 0xff  /* a hop that needs no link */
 #define RIB_ANY_INTERFACE 0xfe /* for a gateway: any interface with the gateway on its subnet */
 #define RIB_NH_NONE 0u         /* no next hop, as FIB_NH_NONE */
@@ -64,7 +75,8 @@ enum rib_source {
 	RIB_LOCAL,      /* our addresses, broadcast and multicast */
 	RIB_CONNECTED,  /* subnets of our interfaces */
 	RIB_STATIC,     /* the configuration */
-	RIB_TEST,       /* tests of the table */
+	RIB_TEST,       /* tests of the table: before the engine, whose routes may have distance 0 too */
+	RIB_ENGINE,     /* a routing engine */
 	RIB_ADVERTISED, /* routers' advertisements */
 	RIB_HOST,       /* IPv4 neighbours: after all others, whatever the distance */
 	RIB_SOURCES,
@@ -84,6 +96,8 @@ struct rib_hop {
 	uint16_t nh;
 	uint8_t interface;
 	uint8_t distance;
+	uint8_t weight; /* its part of the flows; 0 is 1 */
+	uint8_t origin; /* for display alone: the source's own number, such as a routing protocol */
 };
 
 /* How a gateway is reached. */
@@ -96,9 +110,9 @@ enum rib_reach {
 
 /* Callbacks of the base's user. Next-hop numbers are above RIB_NH_NONE and fit 16 bits. */
 struct rib_ops {
-	/* Locates a gateway. For RIB_NEIGHBOUR it sets *nh and *interface and adds one hold on the
-	 * neighbour. */
-	enum rib_reach (*reach)(const struct net_addr *via, uint8_t wanted, uint32_t *nh,
+	/* Locates a gateway of prefixes of one family; six: IPv6. For RIB_NEIGHBOUR it sets *nh and
+	 * *interface and adds one hold on the neighbour. */
+	enum rib_reach (*reach)(const struct net_addr *via, bool six, uint8_t wanted, uint32_t *nh,
 	                        uint8_t *interface);
 	void (*release)(uint32_t nh); /* drops one hold */
 	bool (*up)(unsigned interface); /* is the link up? */
@@ -138,6 +152,7 @@ struct rib_size {
 
 struct rib_set;
 struct rib_gateway;
+struct rib_list;
 
 /* A base. Private to net/rib. */
 struct rib {
@@ -147,8 +162,9 @@ struct rib {
 	struct rib_table hosts;    /* the prefixes of RIB_HOST: their next hops in place of sets */
 	struct rib_set *set;
 	struct rib_gateway *gateway;
+	struct rib_list *list; /* the routes of sets that have many */
 	uint16_t *set_chain, *gateway_chain; /* hash tables: the first number of each chain */
-	uint16_t set_free, gateway_free;     /* lists of numbers not in use */
+	uint16_t set_free, gateway_free, list_free; /* lists of numbers not in use */
 	uint32_t numbers;   /* sets, and gateways, that there is memory for: a power of two */
 	uint32_t recursive; /* gateways that are RIB_FAR, */
 	uint32_t full;      /* and RIB_FULL */
@@ -169,6 +185,7 @@ struct rib {
 struct rib_route {
 	struct rib_hop hop;
 	enum rib_source source;
+	uint16_t tag;         /* as rib_set was given */
 	enum rib_reach reach; /* of a gateway */
 	bool used;            /* it is one of those that are preferred and can be used */
 	unsigned hops;        /* 0: it cannot be used */
@@ -189,13 +206,14 @@ void rib_move(struct rib *r, void *memory, const struct rib_size *size);
 
 /*
  * The source has these n routes to the prefix, at most RIB_ROUTES_MAX, and no others; 0: none. No
- * two of them are the same. E_NOMEM: a table is full, and the prefix is refused. It then leads where
+ * two of them are the same. The tag is a number of the source for all of them, 0: none; the engine's is
+ * that of its next-hop group. E_NOMEM: a table is full, and the prefix is refused. It then leads where
  * it led; if it led nowhere, its routes are remembered where that is possible, to be tried again.
  *
  * RIB_HOST has one route at most, to all 32 bits of an IPv4 address, whose hop is a number that needs
  * no link. It may come and go while ops->reach is asked.
  */
-int rib_set(struct rib *r, const struct rib_prefix *p, enum rib_source source,
+int rib_set(struct rib *r, const struct rib_prefix *p, enum rib_source source, uint16_t tag,
             const struct rib_hop *hop, unsigned n);
 
 /* An interface's link went up or down; ops->up tells which. */

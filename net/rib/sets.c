@@ -2,68 +2,138 @@
 #include "net/rib/sets.h"
 
 #include "lib/mem.h"
+#include "lib/number.h"
 
-static uint16_t *chain_of(struct rib *r, const struct rib_member *member, unsigned n)
+static uint16_t *chain_of(struct rib *r, const struct rib_member *member, unsigned n, bool six)
 {
-	uint64_t key = n;
+	uint64_t key = n << 1 | six, word;
 	for (unsigned i = 0; i < n; i++) {
-		key = (key ^ ((uint32_t)member[i].gateway << 16 | member[i].distance << 8 |
-		              member[i].source)) * 0x9e3779b97f4a7c15u;
+		memcpy(&word, &member[i], sizeof word);
+		key = (key ^ word) * 0x9e3779b97f4a7c15u;
 		key ^= key >> 32;
 	}
 	return &r->set_chain[key & (r->numbers - 1)];
 }
 
+static void enter_chain(struct rib *r, unsigned set)
+{
+	struct rib_set *s = &r->set[set];
+	uint16_t *chain = chain_of(r, set_members(r, s), s->routes, s->six);
+	s->next = *chain;
+	*chain = (uint16_t)set;
+}
+
+static void leave_chain(struct rib *r, unsigned set)
+{
+	struct rib_set *s = &r->set[set];
+	uint16_t *link = chain_of(r, set_members(r, s), s->routes, s->six);
+	while (*link != set)
+		link = &r->set[*link].next;
+	*link = s->next;
+}
+
 void sets_chain(struct rib *r)
 {
-	for (uint32_t n = 0; n < r->numbers; n++) {
-		struct rib_set *s = &r->set[n];
-		if (s->users == 0 || n == RIB_SET_UNKNOWN)
-			continue;
-		uint16_t *chain = chain_of(r, s->member, s->routes);
-		s->next = *chain;
-		*chain = (uint16_t)n;
+	for (uint32_t n = 0; n < r->numbers; n++)
+		if (r->set[n].users && n != RIB_SET_UNKNOWN)
+			enter_chain(r, n);
+}
+
+/* --- the routes --- */
+
+void lists_free(struct rib *r, uint32_t from, uint32_t to)
+{
+	for (uint32_t n = to; n-- > from;) {
+		r->list[n].member[0].gateway = r->list_free;
+		r->list_free = (uint16_t)n;
 	}
+}
+
+/* Gives a set without a list, or with one, these routes. False: it needs a list, and there is none. */
+static bool set_write(struct rib *r, struct rib_set *s, const struct rib_member *member, unsigned n)
+{
+	if (n > RIB_FEW && s->list == RIB_NO_NUMBER) {
+		if (r->list_free == RIB_NO_NUMBER)
+			return false;
+		s->list = r->list_free;
+		r->list_free = r->list[s->list].member[0].gateway;
+	}
+	if (n <= RIB_FEW && s->list != RIB_NO_NUMBER) {
+		lists_free(r, s->list, s->list + 1u);
+		s->list = RIB_NO_NUMBER;
+	}
+	memcpy(set_members(r, s), member, n * sizeof *member);
+	s->routes = (uint8_t)n;
+	s->sources = 0;
+	for (unsigned i = 0; i < n; i++)
+		s->sources |= (uint8_t)(1u << member[i].source);
+	return true;
 }
 
 /* --- hops --- */
 
-/* Adds a hop unless present; returns the number of hops. */
-static unsigned add_hop(uint16_t hop[ECMP_MEMBERS_MAX], unsigned n, uint16_t nh)
+static void add_hop(struct rib_hops *h, uint16_t nh, uint32_t share)
 {
-	for (unsigned i = 0; i < n; i++)
-		if (hop[i] == nh)
-			return n;
-	if (n < ECMP_MEMBERS_MAX)
-		hop[n++] = nh;
-	return n;
+	unsigned i = 0;
+	while (i < h->n && h->nh[i] != nh)
+		i++;
+	if (i == ECMP_MEMBERS_MAX)
+		return;
+	if (i == h->n) {
+		h->nh[h->n++] = nh;
+		h->share[i] = 0;
+	}
+	h->share[i] += share;
 }
 
-unsigned set_hops(const struct rib *r, unsigned set, bool neighbours,
-                  uint16_t hop[ECMP_MEMBERS_MAX])
+/* Adds the hops of a gateway, with their parts of a route's weight. */
+static void add_hops(struct rib_hops *h, const struct rib_gateway *g, uint8_t weight)
 {
-	const struct rib_set *s = &r->set[set];
-	const struct rib_member *first = NULL;
-	unsigned n = 0;
+	uint32_t sum = 0;
+	for (unsigned k = 0; k < g->hops; k++)
+		sum += g->weight[k];
+	for (unsigned k = 0; k < g->hops; k++)
+		add_hop(h, g->hop[k],
+		        g->hops == 1 ? weight * RIB_SHARE : weight * RIB_SHARE * g->weight[k] / sum);
+}
+_Static_assert(255ull * RIB_SHARE * 255 <= UINT32_MAX, "no overflow");
+
+unsigned set_hops(const struct rib *r, unsigned set, bool neighbours, struct rib_hops *out)
+{
+	struct rib_set *s = &r->set[set];
+	const struct rib_member *m = set_members(r, s), *first = NULL;
+	out->n = 0;
 	for (unsigned i = 0; i < s->routes; i++) {
-		const struct rib_gateway *g = &r->gateway[s->member[i].gateway];
+		const struct rib_gateway *g = &r->gateway[m[i].gateway];
 		if (g->hops == 0 || (neighbours && g->reach == RIB_FAR))
 			continue;
-		if (first && !member_alike(first, &s->member[i]))
+		if (first && !member_alike(first, &m[i]))
 			break;
-		first = &s->member[i];
-		for (unsigned k = 0; k < g->hops; k++)
-			n = add_hop(hop, n, g->hop[k]);
+		first = &m[i];
+		add_hops(out, g, m[i].weight);
 	}
-	return n;
+	return out->n;
+}
+
+void hops_weigh(const struct rib_hops *h, uint8_t weight[ECMP_MEMBERS_MAX])
+{
+	uint32_t most = 0, parts = 0;
+	for (unsigned i = 0; i < h->n; i++) {
+		most = u32_max(most, h->share[i]);
+		parts |= h->share[i] % RIB_SHARE;
+	}
+	const uint32_t unit = parts || most > 255 * RIB_SHARE ? (most + 254) / 255 : RIB_SHARE;
+	for (unsigned i = 0; i < h->n; i++)
+		weight[i] = (uint8_t)u32_max((h->share[i] + unit / 2) / unit, 1);
 }
 
 /* A group can change without touching its prefixes. Needed for several routes, unless the first one
  * alone is always used, and for a recursive route. */
-static bool needs_group(const struct rib *r, const struct rib_set *s)
+static bool needs_group(const struct rib *r, struct rib_set *s)
 {
-	const struct rib_gateway *g = &r->gateway[s->member[0].gateway];
-	const bool alone = s->routes == 1 || !member_alike(&s->member[0], &s->member[1]);
+	const struct rib_member *m = set_members(r, s);
+	const struct rib_gateway *g = &r->gateway[m->gateway];
+	const bool alone = s->routes == 1 || !member_alike(&m[0], &m[1]);
 	if (alone && g->reach == RIB_NEIGHBOUR && g->link == RIB_NO_INTERFACE)
 		return false;
 	return s->routes > 1 || g->reach == RIB_FAR;
@@ -74,29 +144,33 @@ static bool needs_group(const struct rib *r, const struct rib_set *s)
 static bool find_nh(struct rib *r, unsigned set)
 {
 	struct rib_set *s = &r->set[set];
-	uint16_t hop[ECMP_MEMBERS_MAX] = {r->ops->dead_end};
-	const unsigned n = set_hops(r, set, false, hop);
-	const uint16_t only = n == 1 && hop[0] < r->ops->member_min ? hop[0] : RIB_NH_NONE;
-	if (only != RIB_NH_NONE)
-		hop[0] = r->ops->dead_end;
+	struct rib_hops hop;
+	uint8_t weight[ECMP_MEMBERS_MAX];
+	const unsigned n = set_hops(r, set, false, &hop);
+	const uint16_t only = n == 1 && hop.nh[0] < r->ops->member_min ? hop.nh[0] : RIB_NH_NONE;
+	if (n == 0 || only != RIB_NH_NONE) {
+		hop.n = 0;
+		add_hop(&hop, r->ops->dead_end, RIB_SHARE);
+	}
+	hops_weigh(&hop, weight);
 	if (s->group != RIB_NH_NONE)
-		r->ops->group_change(s->group, hop, NULL, n ? n : 1);
+		r->ops->group_change(s->group, hop.nh, weight, hop.n);
 	else if (needs_group(r, s))
-		s->group = (uint16_t)r->ops->group_make(hop, NULL, n ? n : 1);
+		s->group = (uint16_t)r->ops->group_make(hop.nh, weight, hop.n);
 	if (s->group == RIB_NH_NONE && needs_group(r, s)) {
 		s->nh = RIB_NH_NONE;
 		return false;
 	}
-	s->nh = n == 0 ? RIB_NH_NONE : s->group != RIB_NH_NONE ? s->group : hop[0];
+	s->nh = n == 0 ? RIB_NH_NONE : s->group != RIB_NH_NONE ? s->group : hop.nh[0];
 	if (only != RIB_NH_NONE)
 		s->nh = only;
 	return true;
 }
 
-static bool has_changed(const struct rib *r, const struct rib_set *s)
+static bool has_changed(const struct rib *r, struct rib_set *s)
 {
 	for (unsigned i = 0; i < s->routes; i++)
-		if (r->gateway[s->member[i].gateway].changed)
+		if (r->gateway[set_members(r, s)[i].gateway].changed)
 			return true;
 	return false;
 }
@@ -120,11 +194,15 @@ bool sets_refresh(struct rib *r)
 
 /* --- numbers --- */
 
-static bool comes_before(const struct rib_member *a, const struct rib_member *b)
+static int compare(const struct rib_member *a, const struct rib_member *b)
 {
 	if (a->distance != b->distance)
-		return a->distance < b->distance;
-	return a->source != b->source ? a->source < b->source : a->gateway < b->gateway;
+		return a->distance - b->distance;
+	if (a->source != b->source)
+		return a->source - b->source;
+	if (a->gateway != b->gateway)
+		return a->gateway - b->gateway;
+	return memcmp(a, b, sizeof *a);
 }
 
 static void sort(struct rib_member *member, unsigned n)
@@ -132,7 +210,7 @@ static void sort(struct rib_member *member, unsigned n)
 	for (unsigned i = 1; i < n; i++) {
 		const struct rib_member m = member[i];
 		unsigned at = i;
-		for (; at > 0 && comes_before(&m, &member[at - 1]); at--)
+		for (; at > 0 && compare(&m, &member[at - 1]) < 0; at--)
 			member[at] = member[at - 1];
 		member[at] = m;
 	}
@@ -144,14 +222,28 @@ static void release_all(struct rib *r, const struct rib_member *member, unsigned
 		gateway_release(r, member[--n].gateway);
 }
 
-unsigned set_take(struct rib *r, struct rib_member *member, unsigned n)
+static bool has_routes(const struct rib *r, struct rib_set *s, const struct rib_member *member,
+                       unsigned n, bool six)
+{
+	return s->routes == n && s->six == six &&
+	       memcmp(set_members(r, s), member, n * sizeof *member) == 0;
+}
+
+/* Frees its number, which is in no chain. */
+static void set_free(struct rib *r, unsigned set)
+{
+	struct rib_set *s = &r->set[set];
+	if (s->list != RIB_NO_NUMBER)
+		lists_free(r, s->list, s->list + 1u);
+	*s = (struct rib_set){.next = r->set_free, .list = RIB_NO_NUMBER};
+	r->set_free = (uint16_t)set;
+}
+
+unsigned set_take(struct rib *r, struct rib_member *member, unsigned n, bool six)
 {
 	sort(member, n);
-	uint16_t *chain = chain_of(r, member, n);
-	unsigned set = *chain;
-	while (set != RIB_NO_NUMBER &&
-	       (r->set[set].routes != n ||
-	        memcmp(r->set[set].member, member, n * sizeof *member) != 0))
+	unsigned set = *chain_of(r, member, n, six);
+	while (set != RIB_NO_NUMBER && !has_routes(r, &r->set[set], member, n, six))
 		set = r->set[set].next;
 	if (set != RIB_NO_NUMBER) {
 		r->set[set].users++;
@@ -164,16 +256,14 @@ unsigned set_take(struct rib *r, struct rib_member *member, unsigned n)
 		return RIB_NO_NUMBER;
 	}
 	struct rib_set *s = &r->set[set];
-	const uint16_t next_free = s->next;
-	*s = (struct rib_set){.users = 1, .next = *chain, .routes = (uint8_t)n};
-	memcpy(s->member, member, n * sizeof *member);
-	if (!find_nh(r, set)) {
-		*s = (struct rib_set){.next = next_free};
+	r->set_free = s->next;
+	*s = (struct rib_set){.users = 1, .list = RIB_NO_NUMBER, .six = six};
+	if (!set_write(r, s, member, n) || !find_nh(r, set)) {
+		set_free(r, set);
 		release_all(r, member, n);
 		return RIB_NO_NUMBER;
 	}
-	r->set_free = next_free;
-	*chain = (uint16_t)set;
+	enter_chain(r, set);
 	return set;
 }
 
@@ -182,14 +272,9 @@ void set_release(struct rib *r, unsigned set)
 	struct rib_set *s = &r->set[set];
 	if (--s->users)
 		return;
-	uint16_t *link = chain_of(r, s->member, s->routes);
-	while (*link != set)
-		link = &r->set[*link].next;
-	*link = s->next;
+	leave_chain(r, set);
 	if (s->group != RIB_NH_NONE)
 		r->ops->group_free(s->group);
-	release_all(r, s->member, s->routes);
-	s->moved = false;
-	s->next = r->set_free;
-	r->set_free = (uint16_t)set;
+	release_all(r, set_members(r, s), s->routes);
+	set_free(r, set);
 }

@@ -5,10 +5,11 @@
 #include "net/rib/rib.h"
 
 #define RIB_NO_NUMBER 0xffffu
+#define RIB_FEW 4 /* routes of a set that need no list; most sets have one or two */
 
 /* A destination of routes, each hop stored once, and how it is reached. */
 struct rib_gateway {
-	struct rib_hop key; /* with distance 0 */
+	struct rib_hop key; /* with distance, weight and origin 0 */
 	uint32_t users;     /* routes of sets that use it; 0: the number is free */
 	uint16_t next;      /* in its hash chain, or in the free list */
 	uint8_t reach;      /* enum rib_reach; RIB_NEIGHBOUR if it is not a gateway */
@@ -16,35 +17,58 @@ struct rib_gateway {
 	uint16_t nh;        /* RIB_NEIGHBOUR: its next-hop number */
 	uint16_t was;       /* previous number that prefixes may still use, or RIB_NH_NONE */
 	bool changed;       /* its hops have changed since sets_refresh */
+	bool six;           /* it is a gateway of IPv6 prefixes */
 	uint8_t hops;       /* current number of hops; 0: unusable */
-	uint16_t hop[ECMP_MEMBERS_MAX];
+	uint8_t weight[RIB_FAR_HOPS];
+	uint16_t hop[RIB_FAR_HOPS];
 };
+
+/* Hops and their weights, as sums of parts of weights. */
+struct rib_hops {
+	unsigned n;
+	uint16_t nh[ECMP_MEMBERS_MAX];
+	uint32_t share[ECMP_MEMBERS_MAX]; /* in units of 1 / RIB_SHARE: at most 64 * 255 of them */
+};
+#define RIB_SHARE 65536u
 
 /* One of a set's routes. */
 struct rib_member {
 	uint16_t gateway;
+	uint16_t tag;
 	uint8_t distance;
 	uint8_t source; /* enum rib_source */
+	uint8_t weight; /* not 0 */
+	uint8_t origin;
+};
+_Static_assert(sizeof(struct rib_member) == 8, "compared as bytes");
+
+/* More than RIB_FEW routes of a set. There are fewer lists than sets (lists_for). */
+struct rib_list {
+	struct rib_member member[RIB_ROUTES_MAX]; /* [0].gateway of a free one: the next free one */
 };
 
-/* Routes shared by prefixes. */
+/* Routes shared by prefixes of one family. */
 struct rib_set {
-	struct rib_member member[RIB_ROUTES_MAX]; /* by distance, source, gateway */
+	struct rib_member few[RIB_FEW]; /* set_members */
 	uint32_t users;   /* prefixes; 0: the number is free */
 	uint16_t next;    /* in its hash chain, or in the free list */
-	uint8_t routes;
-	bool moved;       /* nh has changed, and the table may lack the change for some prefixes */
+	uint16_t list;    /* of its routes, or RIB_NO_NUMBER */
 	uint16_t nh;      /* the table's next hop for its prefixes, or RIB_NH_NONE */
 	uint16_t group;   /* its group if it needs one, or RIB_NH_NONE */
+	uint8_t routes;
+	uint8_t sources;  /* a bit for each that has a route */
+	bool six;
+	bool moved;       /* nh has changed, and the table may lack the change for some prefixes */
 };
+_Static_assert(RIB_SOURCES <= 8, "bits of rib_set.sources");
 
 /* The set of prefixes whose routes did not fit. It has no routes. */
 #define RIB_SET_UNKNOWN 0u
 
 /* --- gateway.c --- */
 
-/* Takes the gateway of a hop, with one more user; RIB_NO_NUMBER: too many gateways. */
-unsigned gateway_take(struct rib *r, const struct rib_hop *hop);
+/* Takes the gateway of a hop of a prefix, with one more user; RIB_NO_NUMBER: too many gateways. */
+unsigned gateway_take(struct rib *r, const struct rib_hop *hop, bool six);
 
 /* Drops one user. Without users the gateway is removed; by then nothing may lead to it. */
 void gateway_release(struct rib *r, unsigned g);
@@ -69,14 +93,25 @@ static inline bool member_alike(const struct rib_member *a, const struct rib_mem
 	return a->distance == b->distance && a->source == b->source;
 }
 
+/* Puts the lists from `from` on, which are unused, on the free list. */
+void lists_free(struct rib *r, uint32_t from, uint32_t to);
+
+/* The routes of a set, by distance, source, gateway and the rest. */
+static inline struct rib_member *set_members(const struct rib *r, struct rib_set *s)
+{
+	return s->list == RIB_NO_NUMBER ? s->few : r->list[s->list].member;
+}
+
 /* The hops of a set's preferred routes among those that can be used, each once; `neighbours`: of
  * those routes alone that are not recursive. Returns how many. */
-unsigned set_hops(const struct rib *r, unsigned set, bool neighbours,
-                  uint16_t hop[ECMP_MEMBERS_MAX]);
+unsigned set_hops(const struct rib *r, unsigned set, bool neighbours, struct rib_hops *out);
+
+/* The weights of hops, for ecmp_set (rib.h says how). */
+void hops_weigh(const struct rib_hops *h, uint8_t weight[ECMP_MEMBERS_MAX]);
 
 /* Takes the set of these routes (at least one, any order, gateways taken), with one more user.
  * RIB_NO_NUMBER: too many sets; the gateways are released. */
-unsigned set_take(struct rib *r, struct rib_member *member, unsigned n);
+unsigned set_take(struct rib *r, struct rib_member *member, unsigned n, bool six);
 
 /* Drops one user. If it was the last, no prefix may lead to the set. */
 void set_release(struct rib *r, unsigned set);

@@ -12,25 +12,28 @@ enum {
 	NULL0 = 4, /* one that leads nowhere, */
 	DEAD_END = 5,
 	LINK = 16, /* the links, */
-	NEIGHBOUR = 20,  /* the neighbours, by kind of address (IPv4, IPv6, link-local), interface and the
-	                  * last byte of their address, */
-	OWN = 100, /* hosts, by the last byte of their address, */
-	GROUP = 128,     /* and groups */
+	NEIGHBOUR = 20,  /* the neighbours, by kind of address (IPv4, IPv6, link-local, and these two for
+	                  * IPv4 prefixes), interface and the last byte of their address, */
+	OWN = 160, /* hosts, by the last byte of their address, */
+	GROUP = 192,     /* and groups */
 };
 #define LINKS 3
 #define HOSTS 8
+#define KINDS 5
 #define GROUPS_MAX 8192
 #define PREFIXES_MAX 8400 /* of both families */
 
 static bool link_up[LINKS], subnet_on[LINKS]; /* on: the interface is enabled */
 static bool subnet_there[LINKS];              /* it has its address; otherwise its gateways are remote */
 static bool subnet_full[LINKS];               /* there is no room for its neighbours */
-static int held[NEIGHBOUR + 3 * LINKS * HOSTS];
+static int held[NEIGHBOUR + KINDS * LINKS * HOSTS];
+_Static_assert(NEIGHBOUR + KINDS * LINKS * HOSTS <= OWN, "numbers");
 
 static struct group {
 	bool used;
 	unsigned n;
 	uint16_t member[ECMP_MEMBERS_MAX];
+	uint8_t weight[ECMP_MEMBERS_MAX];
 } groups[GROUPS_MAX];
 static unsigned groups_max = GROUPS_MAX;
 
@@ -39,6 +42,7 @@ static struct entry {
 	struct rib_prefix p;
 	uint32_t nh;
 	unsigned n[RIB_SOURCES];
+	uint16_t tag[RIB_SOURCES];
 	struct rib_hop hop[RIB_SOURCES][RIB_ROUTES_MAX];
 } entries[PREFIXES_MAX];
 static unsigned entry_count, in_table, table_max;
@@ -107,6 +111,10 @@ static struct rib_hop random_hop(bool six)
 	const uint8_t distance = (uint8_t)(1 + random_below(3));
 	const unsigned kind = random_below(10);
 	struct rib_hop h = {.interface = RIB_ANY_INTERFACE, .distance = distance};
+	if (random_below(3) == 0)
+		h.weight = (uint8_t)random_below(256);
+	h.origin = (uint8_t)random_below(2);
+	six |= random_below(6) == 0; /* IPv4 by IPv6 */
 	if (kind == 0) {
 		h.nh = NULL0;
 		h.interface = RIB_NO_INTERFACE;
@@ -126,7 +134,7 @@ static struct rib_hop random_hop(bool six)
 
 /* --- callbacks of the base --- */
 
-static enum rib_reach where(const struct net_addr *via, uint8_t wanted, uint32_t *nh,
+static enum rib_reach where(const struct net_addr *via, bool six, uint8_t wanted, uint32_t *nh,
                             uint8_t *interface)
 {
 	unsigned link, host, kind = !net_addr_is_ip4(via);
@@ -141,16 +149,17 @@ static enum rib_reach where(const struct net_addr *via, uint8_t wanted, uint32_t
 		return RIB_CLOSED;
 	if (subnet_full[link])
 		return RIB_FULL;
+	kind += !six && kind ? 2 : 0;
 	*nh = NEIGHBOUR + (kind * LINKS + link) * HOSTS + host;
 	*interface = (uint8_t)link;
 	return RIB_NEIGHBOUR;
 }
 
-static enum rib_reach op_reach(const struct net_addr *via, uint8_t wanted, uint32_t *nh,
+static enum rib_reach op_reach(const struct net_addr *via, bool six, uint8_t wanted, uint32_t *nh,
                                uint8_t *interface)
 {
 	assert_int_equal(wanted != RIB_ANY_INTERFACE, ip6_is_link_local(via));
-	enum rib_reach r = where(via, wanted, nh, interface);
+	enum rib_reach r = where(via, six, wanted, nh, interface);
 	if (r == RIB_NEIGHBOUR)
 		held[*nh]++;
 	return r;
@@ -199,15 +208,16 @@ static void op_take(const struct rib_prefix *p)
 	in_table--;
 }
 
-static void op_group_change(uint32_t group, const uint16_t *member, const uint8_t *weight, unsigned n)
+static void op_group_change(uint32_t group, const uint16_t *member, const uint8_t *weight,
+                            unsigned n)
 {
-	(void)weight;
 	struct group *g = &groups[group - GROUP];
 	assert_true(g->used);
 	assert_in_range(n, 1, ECMP_MEMBERS_MAX);
 	for (unsigned i = 0; i < n; i++)
-		assert_true(member[i] >= NULL0);
+		assert_true(member[i] >= NULL0 && weight[i] > 0);
 	memcpy(g->member, member, n * sizeof *member);
+	memcpy(g->weight, weight, n);
 	g->n = n;
 }
 
@@ -248,26 +258,34 @@ static const struct rib_ops ops = {
 
 struct hops {
 	unsigned n;
-	bool is[GROUP];
+	bool divided; /* some weight is a part of one */
+	double weight[GROUP];
 };
 
-static void add_direct(struct hops *out, const struct rib_hop *h)
+static void add(struct hops *out, uint32_t nh, double weight)
+{
+	out->n += out->weight[nh] == 0;
+	out->weight[nh] += weight;
+}
+
+static double weight_of(const struct rib_hop *h) { return h->weight ? h->weight : 1; }
+
+static void add_direct(struct hops *out, const struct rib_hop *h, bool six)
 {
 	uint32_t nh = h->nh;
 	uint8_t interface = h->interface;
-	if (nh == RIB_NH_NONE && where(&h->via, h->interface, &nh, &interface) != RIB_NEIGHBOUR)
+	if (nh == RIB_NH_NONE && where(&h->via, six, h->interface, &nh, &interface) != RIB_NEIGHBOUR)
 		return;
 	if (interface != RIB_NO_INTERFACE && !link_up[interface])
 		return;
-	out->n += !out->is[nh];
-	out->is[nh] = true;
+	add(out, nh, weight_of(h));
 }
 
 static bool is_far(const struct rib_hop *h)
 {
 	uint32_t nh;
 	uint8_t interface;
-	return h->nh == RIB_NH_NONE && where(&h->via, h->interface, &nh, &interface) == RIB_FAR;
+	return h->nh == RIB_NH_NONE && where(&h->via, false, h->interface, &nh, &interface) == RIB_FAR;
 }
 
 static void expect_of(struct hops *out, const struct entry *e, bool neighbours);
@@ -277,6 +295,7 @@ static void add_far(struct hops *out, const struct rib_hop *h)
 {
 	struct hops best = {0};
 	int longest = 0;
+	double sum = 0;
 	for (unsigned i = 0; i < entry_count; i++) {
 		const struct rib_prefix *p = &entries[i].p;
 		struct hops hops = {0};
@@ -290,10 +309,15 @@ static void add_far(struct hops *out, const struct rib_hop *h)
 		longest = p->plen;
 		best = hops;
 	}
-	for (unsigned nh = 0; !best.is[NULL0] && !best.is[LOCAL] && nh < GROUP; nh++) {
-		out->n += best.is[nh] && !out->is[nh];
-		out->is[nh] |= best.is[nh];
-	}
+	if (best.weight[NULL0] > 0 || best.weight[LOCAL] > 0)
+		return;
+	assert_true(best.n <= RIB_FAR_HOPS);
+	out->divided |= best.n > 1;
+	for (unsigned nh = 0; nh < GROUP; nh++)
+		sum += best.weight[nh];
+	for (unsigned nh = 0; nh < GROUP; nh++)
+		if (best.weight[nh] > 0)
+			add(out, nh, weight_of(h) * best.weight[nh] / sum);
 }
 
 /* What the routes of a prefix come down to, but for its host. */
@@ -306,10 +330,28 @@ static void expect_of(struct hops *out, const struct entry *e, bool neighbours)
 				if (h->distance != distance)
 					continue;
 				if (!is_far(h))
-					add_direct(out, h);
+					add_direct(out, h, e->p.six);
 				else if (!neighbours)
 					add_far(out, h);
 			}
+}
+
+/* A group's weights: as they are, or if they do not fit, scaled to at most 255, of which rounding takes
+ * half at each of two steps, and as much of the sum at the first. */
+static void compare_weights(const struct group *g, const struct hops *want)
+{
+	double most = 0;
+	for (unsigned nh = 1; nh < GROUP; nh++)
+		most = want->weight[nh] > most ? want->weight[nh] : most;
+	const bool exact = most <= 255 && !want->divided;
+	for (unsigned i = 0; i < g->n; i++) {
+		const double w = want->weight[g->member[i]], got = g->weight[i];
+		if (exact)
+			assert_true(got == w);
+		else
+			assert_true(want->divided && most <= 255 && w == got ? true
+			            : w * 255 / most <= got + 6 && w * 255 / most >= got - 6);
+	}
 }
 
 static void compare(const struct entry *e)
@@ -322,7 +364,9 @@ static void compare(const struct entry *e)
 	}
 	assert_int_not_equal(e->nh, RIB_NH_NONE);
 	for (unsigned nh = 1; nh < GROUP; nh++)
-		assert_int_equal(names(e->nh, nh), want.is[nh]);
+		assert_int_equal(names(e->nh, nh), want.weight[nh] > 0);
+	if (e->nh >= GROUP)
+		compare_weights(&groups[e->nh - GROUP], &want);
 }
 
 /* --- steps --- */
@@ -362,6 +406,34 @@ static void more_room(void)
 	free(old);
 }
 
+/* How many routes a source announces. */
+static unsigned random_count(void)
+{
+	if (random_below(3) == 0)
+		return 0;
+	return 1 + random_below(random_below(20) ? 3 : 12);
+}
+
+/* Does rib_route tell what was announced? */
+static void compare_routes(const struct entry *e)
+{
+	unsigned n = 0, announced = 0;
+	struct rib_route r;
+	for (unsigned s = 0; s < RIB_SOURCES; s++)
+		announced += e->n[s];
+	for (; rib_route(&rib, &e->p, n, &r); n++) {
+		bool found = false;
+		for (unsigned i = 0; i < e->n[r.source] && !found; i++) {
+			const struct rib_hop *h = &e->hop[r.source][i];
+			found = r.tag == e->tag[r.source] && r.hop.weight == weight_of(h) &&
+			        r.hop.origin == h->origin && r.hop.distance == h->distance &&
+			        r.hop.nh == h->nh && net_addr_equal(&r.hop.via, &h->via);
+		}
+		assert_true(found);
+	}
+	assert_int_equal(n, announced);
+}
+
 /* Returns what rib_set does. */
 static int announce(const struct rib_prefix *p, enum rib_source source, unsigned n)
 {
@@ -371,14 +443,16 @@ static int announce(const struct rib_prefix *p, enum rib_source source, unsigned
 		n = n != 0;
 	for (unsigned i = 0; i < n; i++)
 		hop[i] = random_hop(p->six);
+	const uint16_t tag = source == RIB_HOST ? 0 : (uint16_t)random_below(3);
 	if (source == RIB_LOCAL)
 		hop[0] = (struct rib_hop){.nh = LOCAL, .interface = RIB_NO_INTERFACE,
 		                          .distance = random_below(2) ? 0 : (uint8_t)(1 + random_below(4))};
 	if (source == RIB_HOST)
 		hop[0] = (struct rib_hop){.nh = (uint16_t)(OWN + random_below(HOSTS)),
 		                          .interface = RIB_NO_INTERFACE};
-	int error = rib_set(&rib, p, source, hop, n);
+	int error = rib_set(&rib, p, source, tag, hop, n);
 	if (error == E_OK) {
+		e->tag[source] = tag;
 		memcpy(e->hop[source], hop, n * sizeof hop[0]);
 		e->n[source] = n;
 	}
@@ -436,6 +510,7 @@ static void compare_all(void)
 	struct rib_prefix p;
 	for (unsigned i = 0; i < entry_count; i++) {
 		compare(&entries[i]);
+		compare_routes(&entries[i]);
 		for (unsigned s = 0; s < RIB_SOURCES; s++)
 			of[s] += entries[i].n[s] != 0;
 		idle += is_idle(&entries[i]);
@@ -458,7 +533,7 @@ static void withdraw_all(void)
 	for (unsigned i = 0; i < entry_count; i++)
 		for (unsigned s = 0; s < RIB_SOURCES; s++)
 			if (s != RIB_HOST || (!entries[i].p.six && entries[i].p.plen == 32))
-				assert_int_equal(rib_set(&rib, &entries[i].p, s, NULL, 0), E_OK);
+				assert_int_equal(rib_set(&rib, &entries[i].p, s, 0, NULL, 0), E_OK);
 	work_to_the_end();
 	for (unsigned i = 0; i < sizeof held / sizeof held[0]; i++)
 		assert_int_equal(held[i], 0);
@@ -488,7 +563,7 @@ static void against_the_oracle(void **state)
 				more_room();
 			else
 				assert_int_equal(announce(&p, random_source(&p),
-				                          random_below(3) ? 1 + random_below(3) : 0), E_OK);
+				                          random_count()), E_OK);
 			if (random_below(3) == 0)
 				(void)rib_work(&rib, random_below(4));
 			if (random_below(4) == 0) {
@@ -511,7 +586,7 @@ static void every_mix_of_sources(void **state)
 	start(10, 10);
 	const struct rib_prefix p[2] = {{net_addr_ip4(IP4(10, 1, 1, 1)), 32, false},
 	                                {address(true, 1, 1, 1), 128, true}};
-	for (unsigned step = 0; step < 20000; step++) {
+	for (unsigned step = 0; step < 40000; step++) {
 		const struct rib_prefix *q = &p[random_below(2)];
 		const struct entry *e = entry_of(&p[0]);
 		const enum rib_source s = random_source(q);
@@ -527,8 +602,8 @@ static void every_mix_of_sources(void **state)
 		mixes += !met[mix];
 		met[mix] = true;
 	}
-	/* of 32 without static routes and twice as many with them, used or not; LOCAL is always used */
-	assert_in_range(mixes, 78, 80);
+	/* of 64 without static routes and twice as many with them, used or not; LOCAL is always used */
+	assert_in_range(mixes, 150, 160);
 	withdraw_all();
 }
 
@@ -556,7 +631,8 @@ static void order_does_not_matter(void **state)
 			struct entry *e = entry_of(&swap.p);
 			memcpy(e->hop, swap.hop, sizeof e->hop);
 			memcpy(e->n, swap.n, sizeof e->n);
-			rib_set(&rib, &e->p, RIB_STATIC, e->hop[RIB_STATIC], e->n[RIB_STATIC]);
+			memcpy(e->tag, swap.tag, sizeof e->tag);
+			rib_set(&rib, &e->p, RIB_STATIC, e->tag[RIB_STATIC], e->hop[RIB_STATIC], e->n[RIB_STATIC]);
 		}
 		work_to_the_end();
 		compare_all();
@@ -578,8 +654,7 @@ static void full_tables(void **state)
 			if (random_below(12) == 0)
 				change_world();
 			else
-				announce(&p, random_source(&p),
-				         random_below(3) ? 1 + random_below(3) : 0);
+				announce(&p, random_source(&p), random_count());
 			if (random_below(3) == 0)
 				(void)rib_work(&rib, random_below(4));
 			if (random_below(8) == 0)
@@ -611,7 +686,7 @@ static void refused_ones_are_tried_again(void **state)
 	table_max = 10;
 	for (uint32_t i = 0; i < 200; i++) {
 		const struct rib_prefix p = prefix4(i << 8, 24);
-		assert_int_equal(rib_set(&rib, &p, RIB_STATIC, &hop, 1), i < 10 ? E_OK : E_NOMEM);
+		assert_int_equal(rib_set(&rib, &p, RIB_STATIC, 0, &hop, 1), i < 10 ? E_OK : E_NOMEM);
 	}
 	assert_int_equal(rib_refused(&rib), 190);
 	table_max = 60;
@@ -642,8 +717,8 @@ static void hosts_without_room(void **state)
 	(void)state;
 	start(300, 0);
 	table_max = 1;
-	assert_int_equal(rib_set(&rib, &p, RIB_HOST, hop, 1), E_OK);
-	assert_int_equal(rib_set(&rib, &q, RIB_HOST, hop + 1, 1), E_NOMEM);
+	assert_int_equal(rib_set(&rib, &p, RIB_HOST, 0, hop, 1), E_OK);
+	assert_int_equal(rib_set(&rib, &q, RIB_HOST, 0, hop + 1, 1), E_NOMEM);
 	assert_int_equal(rib_refused(&rib), 0);
 	assert_int_equal(rib.hosts_refused, 1);
 	rib_retry(&rib);
@@ -651,30 +726,30 @@ static void hosts_without_room(void **state)
 	assert_int_equal(entry_of(&q)->nh, RIB_NH_NONE);
 	/* one that is covered does not wait, and does when it is uncovered */
 	table_max = 2;
-	assert_int_equal(rib_set(&rib, &q, RIB_STATIC, &gone, 1), E_OK);
+	assert_int_equal(rib_set(&rib, &q, RIB_STATIC, 0, &gone, 1), E_OK);
 	rib_retry(&rib);
 	work_to_the_end();
 	assert_int_equal(entry_of(&q)->nh, NEIGHBOUR + 1);
-	assert_int_equal(rib_set(&rib, &q, RIB_STATIC, NULL, 0), E_OK);
+	assert_int_equal(rib_set(&rib, &q, RIB_STATIC, 0, NULL, 0), E_OK);
 	assert_int_equal(entry_of(&q)->nh, OWN + 1);
 	assert_int_equal(rib.hosts_refused, 0);
-	assert_int_equal(rib_set(&rib, &q, RIB_HOST, NULL, 0), E_OK);
+	assert_int_equal(rib_set(&rib, &q, RIB_HOST, 0, NULL, 0), E_OK);
 	table_max = 1;
-	assert_int_equal(rib_set(&rib, &q, RIB_HOST, hop + 1, 1), E_NOMEM);
+	assert_int_equal(rib_set(&rib, &q, RIB_HOST, 0, hop + 1, 1), E_NOMEM);
 	table_max = 2;
 	work_to_the_end();
 	assert_int_equal(entry_of(&q)->nh, RIB_NH_NONE); /* nobody has said that there is room */
 	rib_retry(&rib);
 	work_to_the_end();
 	assert_int_equal(entry_of(&q)->nh, OWN + 1);
-	assert_int_equal(rib_set(&rib, &p, RIB_HOST, NULL, 0), E_OK);
-	assert_int_equal(rib_set(&rib, &p, RIB_HOST, NULL, 0), E_OK); /* it is not there */
-	assert_int_equal(rib_set(&rib, &q, RIB_HOST, NULL, 0), E_OK);
+	assert_int_equal(rib_set(&rib, &p, RIB_HOST, 0, NULL, 0), E_OK);
+	assert_int_equal(rib_set(&rib, &p, RIB_HOST, 0, NULL, 0), E_OK); /* it is not there */
+	assert_int_equal(rib_set(&rib, &q, RIB_HOST, 0, NULL, 0), E_OK);
 	table_max = UINT32_MAX;
 	unsigned in = 0;
 	for (unsigned i = 0; i < 100; i++) {
 		const struct rib_prefix many = prefix4(IP4(10, 0, 1, 0) + i, 32);
-		in += rib_set(&rib, &many, RIB_HOST, hop, 1) == E_OK;
+		in += rib_set(&rib, &many, RIB_HOST, 0, hop, 1) == E_OK;
 	}
 	assert_in_range(in, 30, 50);
 	assert_int_equal(in_table, in);
@@ -690,11 +765,11 @@ static void a_route_over_a_host(void **state)
 	struct rib_route r;
 	(void)state;
 	start(10, 0);
-	assert_int_equal(rib_set(&rib, &p, RIB_HOST, &hop, 1), E_OK);
+	assert_int_equal(rib_set(&rib, &p, RIB_HOST, 0, &hop, 1), E_OK);
 	assert_true(rib_route(&rib, &p, 0, &r));
 	assert_true(r.source == RIB_HOST && r.used && r.hops == 1 && r.nh[0] == OWN + 3);
 	assert_false(rib_route(&rib, &p, 1, &r));
-	assert_int_equal(rib_set(&rib, &p, RIB_STATIC, &near, 1), E_OK);
+	assert_int_equal(rib_set(&rib, &p, RIB_STATIC, 0, &near, 1), E_OK);
 	assert_true(rib_route(&rib, &p, 0, &r) && r.source == RIB_STATIC && r.used);
 	assert_true(rib_route(&rib, &p, 1, &r) && r.source == RIB_HOST && !r.used);
 	link_up[1] = false;
@@ -708,7 +783,7 @@ static void a_route_over_a_host(void **state)
 	rib_link(&rib, 1);
 	work_to_the_end();
 	assert_int_equal(entry_of(&p)->nh, NEIGHBOUR + HOSTS + 2);
-	assert_int_equal(rib_set(&rib, &p, RIB_HOST, NULL, 0), E_OK);
+	assert_int_equal(rib_set(&rib, &p, RIB_HOST, 0, NULL, 0), E_OK);
 	assert_int_equal(entry_of(&p)->nh, NEIGHBOUR + HOSTS + 2);
 	withdraw_all();
 }
@@ -722,13 +797,13 @@ static void too_many(void **state)
 	unsigned in = 0;
 	for (uint32_t i = 0; i < 100; i++) {
 		const struct rib_prefix p = prefix4(i << 8, 24);
-		in += rib_set(&rib, &p, RIB_STATIC, &hop, 1) == E_OK;
+		in += rib_set(&rib, &p, RIB_STATIC, 0, &hop, 1) == E_OK;
 	}
 	assert_in_range(in, 8, 20);
 	assert_int_equal(rib_refused(&rib), 100 - in);
 	for (uint32_t i = 0; i < 100; i++) {
 		const struct rib_prefix p = prefix4(i << 8, 24);
-		assert_int_equal(rib_set(&rib, &p, RIB_STATIC, NULL, 0), E_OK);
+		assert_int_equal(rib_set(&rib, &p, RIB_STATIC, 0, NULL, 0), E_OK);
 	}
 	assert_int_equal(rib_refused(&rib), 0);
 	start(10000, 0); /* of sets there are RIB_NUMBERS_MAX, less one */
@@ -736,14 +811,14 @@ static void too_many(void **state)
 		const struct rib_prefix p = prefix4(IP4(100, 0, 0, 0) + (i << 8), 24);
 		const struct rib_hop far = {.via = net_addr_ip4(IP4(20, 0, 0, 0) + i),
 		                            .interface = RIB_ANY_INTERFACE, .distance = 1};
-		assert_int_equal(rib_set(&rib, &p, RIB_STATIC, &far, 1),
+		assert_int_equal(rib_set(&rib, &p, RIB_STATIC, 0, &far, 1),
 		                 i < RIB_NUMBERS_MAX - 1 ? E_OK : E_NOMEM);
 	}
 	assert_int_equal(rib_refused(&rib), 101);
 	assert_int_equal(rib.idle, RIB_NUMBERS_MAX - 1);
 	for (uint32_t i = 0; i < RIB_NUMBERS_MAX + 100; i++) {
 		const struct rib_prefix p = prefix4(IP4(100, 0, 0, 0) + (i << 8), 24);
-		assert_int_equal(rib_set(&rib, &p, RIB_STATIC, NULL, 0), E_OK);
+		assert_int_equal(rib_set(&rib, &p, RIB_STATIC, 0, NULL, 0), E_OK);
 	}
 	assert_int_equal(rib_refused(&rib) + rib.idle, 0);
 }
@@ -760,11 +835,11 @@ static void one_address_on_two_links(void **state)
 	for (unsigned host = 0; host < 20000; host++) {
 		for (unsigned i = 0; i < 2; i++) {
 			const struct rib_hop hop = {.via = link_local(host), .interface = (uint8_t)i, .distance = 1};
-			assert_int_equal(rib_set(&rib, &p[i], RIB_STATIC, &hop, 1), E_OK);
+			assert_int_equal(rib_set(&rib, &p[i], RIB_STATIC, 0, &hop, 1), E_OK);
 			assert_int_equal(entry_of(&p[i])->nh, NEIGHBOUR + (2 * LINKS + i) * HOSTS + host % HOSTS);
 		}
 		for (unsigned i = 0; i < 2; i++)
-			assert_int_equal(rib_set(&rib, &p[i], RIB_STATIC, NULL, 0), E_OK);
+			assert_int_equal(rib_set(&rib, &p[i], RIB_STATIC, 0, NULL, 0), E_OK);
 		work_to_the_end();
 	}
 }
@@ -780,12 +855,12 @@ static void tells_of_routes(void **state)
 	struct rib_route r;
 	start(10, 0);
 	two[0].distance = 9;
-	assert_int_equal(rib_set(&rib, &p, RIB_STATIC, two, 2), E_OK);
+	assert_int_equal(rib_set(&rib, &p, RIB_STATIC, 0, two, 2), E_OK);
 	assert_true(rib_route(&rib, &p, 0, &r));
 	assert_true(r.hop.distance == 5 && r.reach == RIB_FAR && r.hops == 0 && !r.used);
 	assert_true(rib_route(&rib, &p, 1, &r));
 	assert_true(r.hop.distance == 9 && r.reach == RIB_NEIGHBOUR && r.hops == 1 && r.used);
-	assert_int_equal(rib_set(&rib, &q, RIB_TEST, &near, 1), E_OK);
+	assert_int_equal(rib_set(&rib, &q, RIB_TEST, 0, &near, 1), E_OK);
 	work_to_the_end();
 	assert_true(rib_route(&rib, &p, 0, &r));
 	assert_true(r.used && r.hops == 1 && r.nh[0] == NEIGHBOUR + 3 && r.source == RIB_STATIC);
@@ -794,6 +869,52 @@ static void tells_of_routes(void **state)
 	assert_false(rib_route(&rib, &p, 2, &r));
 	assert_true(rib_route(&rib, &q, 0, &r));
 	assert_true(r.source == RIB_TEST);
+}
+
+/* Weights of equal hops add up, a recursive route's is divided, and what does not fit is scaled. */
+static void weights(void **state)
+{
+	(void)state;
+	const struct rib_prefix p = prefix4(IP4(10, 1, 0, 0), 16), q = prefix4(IP4(10, 2, 0, 0), 16);
+	struct rib_hop two[2] = {via(0, 1), via(1, 2)}, some[3] = {via(0, 1), via(0, 1), via(1, 2)};
+	struct rib_hop far = {.via = net_addr_ip4(IP4(10, 1, 3, 4)), .interface = RIB_ANY_INTERFACE,
+	                      .distance = 1, .weight = 12};
+	start(10, 0);
+	two[1].weight = 5;
+	assert_int_equal(rib_set(&rib, &p, RIB_ENGINE, 7, two, 2), E_OK);
+	const struct group *g = &groups[entry_of(&p)->nh - GROUP];
+	assert_true(g->n == 2 && g->weight[0] == 1 && g->weight[1] == 5);
+	assert_int_equal(rib_set(&rib, &q, RIB_ENGINE, 8, &far, 1), E_OK);
+	g = &groups[entry_of(&q)->nh - GROUP];
+	assert_true(g->n == 2 && g->weight[0] == 2 && g->weight[1] == 10); /* of 12, 1 and 5 parts */
+	some[0].weight = 200;
+	some[1].weight = 100;
+	some[2].weight = 100;
+	some[1].origin = 9; /* another route */
+	assert_int_equal(rib_set(&rib, &p, RIB_ENGINE, 7, some, 3), E_OK);
+	g = &groups[entry_of(&p)->nh - GROUP];
+	assert_true(g->n == 2 && g->weight[0] == 255 && g->weight[1] == 85);
+	withdraw_all();
+}
+
+/* An IPv6 gateway of IPv4 prefixes is another one than of IPv6 prefixes, on one link and recursive. */
+static void ip4_by_ip6(void **state)
+{
+	(void)state;
+	const struct rib_prefix four = prefix4(IP4(10, 1, 0, 0), 16), far4 = prefix4(IP4(10, 2, 0, 0), 16);
+	const struct net_addr a = address(true, 1, 0, 0);
+	const struct rib_prefix six = {a, 64, true};
+	const struct rib_hop hop = {.via = link_local(3), .interface = 1, .distance = 1};
+	const struct rib_hop far = {.via = address(true, 1, 0, 7), .interface = RIB_ANY_INTERFACE,
+	                            .distance = 1};
+	start(10, 10);
+	assert_int_equal(rib_set(&rib, &four, RIB_ENGINE, 1, &hop, 1), E_OK);
+	assert_int_equal(rib_set(&rib, &six, RIB_ENGINE, 1, &hop, 1), E_OK);
+	assert_int_equal(entry_of(&six)->nh, NEIGHBOUR + (2 * LINKS + 1) * HOSTS + 3);
+	assert_int_equal(entry_of(&four)->nh, NEIGHBOUR + (4 * LINKS + 1) * HOSTS + 3);
+	assert_int_equal(rib_set(&rib, &far4, RIB_ENGINE, 2, &far, 1), E_OK);
+	assert_true(names(entry_of(&far4)->nh, entry_of(&six)->nh));
+	withdraw_all();
 }
 
 int main(void)
@@ -809,6 +930,8 @@ int main(void)
 		cmocka_unit_test(too_many),
 		cmocka_unit_test(one_address_on_two_links),
 		cmocka_unit_test(tells_of_routes),
+		cmocka_unit_test(weights),
+		cmocka_unit_test(ip4_by_ip6),
 	};
 	int failed = cmocka_run_group_tests_name("rib", tests, NULL, NULL);
 	free(memory);
