@@ -83,6 +83,7 @@ void rib_init(struct rib *r, const struct rib_ops *ops, void *memory, const stru
 	lay_out(r, memory, size);
 	free_numbers(r, 0);
 	r->set_free = r->set[RIB_SET_UNKNOWN].next;
+	r->epoch = 1;
 	r->set[RIB_SET_UNKNOWN] = (struct rib_set){.users = 1, .list = RIB_NO_NUMBER};
 }
 
@@ -98,9 +99,24 @@ static void count_flags(struct rib *r, unsigned flags, uint32_t by)
 static void slot_change(struct rib *r, struct rib_table *t, uint32_t slot, unsigned set,
                         unsigned flags)
 {
-	count_flags(r, slot_flags(t, slot), UINT32_MAX); /* minus one */
+	const unsigned old = slot_flags(t, slot);
 	slot_write(t, slot, set, flags);
+	if (flags == old)
+		return;
+	count_flags(r, old, UINT32_MAX); /* minus one */
 	count_flags(r, flags, 1);
+}
+
+/* Gives a slot another epoch. */
+static void slot_state(struct rib *r, struct rib_table *t, uint32_t slot, unsigned epoch)
+{
+	const unsigned old = slot_epoch(t, slot);
+	if (old == epoch)
+		return;
+	r->stated[old]--; /* [0] means nothing */
+	r->stated[epoch]++;
+	r->stated_all += (uint32_t)(epoch != 0) - (uint32_t)(old != 0);
+	slot_epoch_write(t, slot, epoch);
 }
 
 /* A prefix has routes of other sources now; bits as in rib_set.sources. */
@@ -144,12 +160,15 @@ static bool swept(const struct rib *r, const struct rib_table *t, uint32_t slot)
 	return t->six < r->sweep_table || (t->six == r->sweep_table && slot < r->sweep_at);
 }
 
-/* A slot has moved to a place that the sweep has passed before the sweep saw it: settles it now. */
+/* A slot has moved. If the sweep has passed its new place before the sweep saw it, it is settled now;
+ * the way of rib_remove_stale goes back to it. */
 static void slot_moved(void *ctx, struct rib_table *t, uint32_t to, uint32_t from)
 {
 	struct rib *r = ctx;
 	if (r->sweeping && swept(r, t, to) && !swept(r, t, from) && unsettled(r, t, to))
 		settle_slot(r, t, to);
+	if (t->six == r->stale.table && to < r->stale.at && from >= r->stale.at)
+		r->stale.at = to;
 }
 
 static void sweep_from_the_start(struct rib *r)
@@ -236,8 +255,8 @@ struct routes {
 	unsigned n;
 };
 
-/* Collects the routes of a set except those of one source, plus n more, and takes their gateways.
- * Returns how many, or E_NOMEM with no gateway taken. */
+/* Collects the routes of a set except those of one source, plus the new ones, sorted, and takes their
+ * gateways. Returns how many, or E_NOMEM with no gateway taken. */
 static int compose(struct rib *r, unsigned set, const struct routes *new,
                    struct rib_member member[RIB_ROUTES_MAX])
 {
@@ -260,6 +279,8 @@ static int compose(struct rib *r, unsigned set, const struct routes *new,
 			.gateway = (uint16_t)g, .tag = new->tag, .distance = h->distance,
 			.source = (uint8_t)new->source, .weight = h->weight ? h->weight : 1, .origin = h->origin};
 	}
+	if (count > 1)
+		members_sort(member, count);
 	return (int)count;
 }
 
@@ -272,82 +293,159 @@ static void forget(struct rib *r, struct rib_table *t, uint32_t slot)
 		host_uncover(r, &p);
 	count_sources(r, r->set[set].sources, 0);
 	count_flags(r, flags, UINT32_MAX);
+	slot_state(r, t, slot, 0);
 	table_remove(t, slot, slot_moved, r);
 	if (set != RIB_SET_UNKNOWN)
 		leave_set(r, set);
 }
 
-/* Refuses a prefix for lack of room. */
-static int refuse(struct rib *r, struct rib_table *t, const struct rib_prefix *p, uint32_t slot)
+/* Refuses a prefix for lack of room. *slot: as in set_routes. */
+static int refuse(struct rib *r, struct rib_table *t, const struct rib_prefix *p, uint32_t *slot,
+                  enum rib_source source)
 {
-	if (slot != TABLE_NO_SLOT) {
-		slot_change(r, t, slot, slot_set(t, slot), slot_flags(t, slot) | SLOT_REFUSED);
+	if (*slot != TABLE_NO_SLOT) {
+		slot_change(r, t, *slot, slot_set(t, *slot), slot_flags(t, *slot) | SLOT_REFUSED);
 	} else if (table_is_full(t)) {
 		r->unknown++;
+		r->unknown_engine += source == RIB_ENGINE;
 	} else {
-		slot_write(t, table_add(t, p), RIB_SET_UNKNOWN, SLOT_REFUSED);
+		*slot = table_add(t, p);
+		slot_write(t, *slot, RIB_SET_UNKNOWN, SLOT_REFUSED);
 		count_flags(r, SLOT_REFUSED, 1);
 	}
 	return E_NOMEM;
 }
 
 /* Gives the prefix a set, which was already taken for it. */
-static int change(struct rib *r, struct rib_table *t, const struct rib_prefix *p, uint32_t slot,
-                  unsigned set)
+static int change(struct rib *r, struct rib_table *t, const struct rib_prefix *p, uint32_t *slot,
+                  unsigned set, enum rib_source source)
 {
-	const bool fresh = slot == TABLE_NO_SLOT;
+	const bool fresh = *slot == TABLE_NO_SLOT;
 	const uint32_t nh = r->set[set].nh;
-	const unsigned old = fresh ? RIB_SET_UNKNOWN : slot_set(t, slot);
-	const unsigned had = fresh ? 0 : slot_flags(t, slot);
+	const unsigned old = fresh ? RIB_SET_UNKNOWN : slot_set(t, *slot);
+	const unsigned had = fresh ? 0 : slot_flags(t, *slot);
 	unsigned flags = 0;
 	if (nh != RIB_NH_NONE)
 		flags = r->ops->put(p, nh) ? SLOT_IN_TABLE : SLOT_REFUSED;
 	if (flags == SLOT_REFUSED && had & SLOT_IN_TABLE) {
 		set_release(r, set);
-		return refuse(r, t, p, slot);
+		return refuse(r, t, p, slot, source);
 	}
 	if (nh == RIB_NH_NONE && had & SLOT_IN_TABLE)
 		host_uncover(r, p);
 	count_sources(r, r->set[old].sources, r->set[set].sources);
 	if (fresh) {
-		slot_write(t, table_add(t, p), set, flags);
+		*slot = table_add(t, p);
+		slot_write(t, *slot, set, flags);
 		count_flags(r, flags, 1);
 	} else {
-		slot_change(r, t, slot, set, flags);
+		slot_change(r, t, *slot, set, flags);
 	}
 	if (old != RIB_SET_UNKNOWN)
 		leave_set(r, old);
 	return flags == SLOT_REFUSED ? E_NOMEM : E_OK;
 }
 
+/* A prefix without a slot has none: it was refused, or had none. */
+static int forget_unknown(struct rib *r, enum rib_source source)
+{
+	const bool engine = source == RIB_ENGINE;
+	const bool known = engine ? r->unknown_engine != 0 : r->unknown > r->unknown_engine;
+	r->unknown -= known;
+	r->unknown_engine -= known && engine;
+	return E_OK;
+}
+
+/* rib_set. *slot: the prefix's slot, or TABLE_NO_SLOT, before and after. */
+static int set_routes(struct rib *r, struct rib_table *t, const struct rib_prefix *p, uint32_t *slot,
+                      const struct routes *new)
+{
+	struct rib_member member[RIB_ROUTES_MAX];
+	const bool fresh = *slot == TABLE_NO_SLOT;
+	const unsigned old = fresh ? RIB_SET_UNKNOWN : slot_set(t, *slot);
+	const int routes = compose(r, old, new, member);
+	const unsigned n = routes > 0 ? (unsigned)routes : 0;
+	if (n && !fresh && !(slot_flags(t, *slot) & SLOT_REFUSED) &&
+	    set_has(r, old, member, n, new->six)) {
+		members_release(r, member, n);
+		return E_OK;
+	}
+	r->resolve |= r->recursive != 0;
+	if (routes == 0 && fresh)
+		return forget_unknown(r, new->source);
+	if (routes == 0) {
+		forget(r, t, *slot);
+		*slot = TABLE_NO_SLOT;
+		return E_OK;
+	}
+	const unsigned set = routes < 0 ? RIB_NO_NUMBER : set_take(r, member, n, new->six);
+	if (set == RIB_NO_NUMBER)
+		return refuse(r, t, p, slot, new->source);
+	if (fresh && table_is_full(t)) {
+		set_release(r, set);
+		return refuse(r, t, p, slot, new->source);
+	}
+	return change(r, t, p, slot, set, new->source);
+}
+
 int rib_set(struct rib *r, const struct rib_prefix *p, enum rib_source source, uint16_t tag,
             const struct rib_hop *hop, unsigned n)
 {
 	const struct routes new = {source, tag, p->six, hop, n};
+	struct rib_table *t = &r->table[p->six];
 	if (source == RIB_HOST)
 		return host_set(r, p, n ? hop[0].nh : RIB_NH_NONE);
-	struct rib_table *t = &r->table[p->six];
-	struct rib_member member[RIB_ROUTES_MAX];
-	const uint32_t slot = table_find(t, p);
-	const unsigned old = slot == TABLE_NO_SLOT ? RIB_SET_UNKNOWN : slot_set(t, slot);
-	const int routes = compose(r, old, &new, member);
-	r->resolve |= r->recursive != 0;
-	if (routes == 0 && slot == TABLE_NO_SLOT) {
-		r->unknown -= r->unknown != 0;
-		return E_OK;
+	uint32_t slot = table_find(t, p);
+	const int error = set_routes(r, t, p, &slot, &new);
+	if (source == RIB_ENGINE && slot != TABLE_NO_SLOT && (n || error == E_OK))
+		slot_state(r, t, slot, n ? r->epoch : 0);
+	return error;
+}
+
+/* --- epochs --- */
+
+bool rib_epoch_next(struct rib *r)
+{
+	const unsigned next = r->epoch % RIB_EPOCHS + 1;
+	if (r->stated[next])
+		return false;
+	r->epoch = next;
+	r->stale = (struct rib_place){0, 0};
+	r->unknown -= r->unknown_engine; /* they are not here to be stale */
+	r->unknown_engine = 0;
+	return true;
+}
+
+static bool is_stale(const struct rib *r, const struct rib_table *t, uint32_t slot)
+{
+	return slot_set(t, slot) != TABLE_NO_SET && slot_epoch(t, slot) != 0 &&
+	       slot_epoch(t, slot) != r->epoch;
+}
+
+/* Those of one table from stale.at on; false: the budget is used up. */
+static bool remove_stale(struct rib *r, struct rib_table *t, uint64_t *budget)
+{
+	while (r->stale.at < t->slots && rib_stale(r)) {
+		const bool due = is_stale(r, t, r->stale.at);
+		const unsigned cost = due ? SLOTS_A_CHANGE : 1;
+		if (*budget < cost)
+			return false;
+		*budget -= cost;
+		const struct rib_prefix p = slot_prefix(t, r->stale.at);
+		if (!due || rib_set(r, &p, RIB_ENGINE, 0, NULL, 0) != E_OK)
+			r->stale.at++; /* or another prefix may be in the slot now */
 	}
-	if (routes == 0) {
-		forget(r, t, slot);
-		return E_OK;
-	}
-	const unsigned set = routes < 0 ? RIB_NO_NUMBER : set_take(r, member, (unsigned)routes, p->six);
-	if (set == RIB_NO_NUMBER)
-		return refuse(r, t, p, slot);
-	if (slot == TABLE_NO_SLOT && table_is_full(t)) {
-		set_release(r, set);
-		return refuse(r, t, p, slot);
-	}
-	return change(r, t, p, slot, set);
+	return true;
+}
+
+bool rib_remove_stale(struct rib *r, unsigned changes)
+{
+	uint64_t budget = (uint64_t)changes * SLOTS_A_CHANGE;
+	for (; r->stale.table < 2; r->stale.table++, r->stale.at = 0)
+		if (!remove_stale(r, &r->table[r->stale.table], &budget))
+			return true;
+	r->stale = (struct rib_place){0, 0};
+	return false;
 }
 
 /* --- deferred work --- */
@@ -434,6 +532,7 @@ bool rib_route(const struct rib *r, const struct rib_prefix *p, unsigned i, stru
 	out->hop.distance = m[i].distance;
 	out->hop.weight = m[i].weight;
 	out->hop.origin = m[i].origin;
+	out->stale = m[i].source == RIB_ENGINE && is_stale(r, t, slot);
 	out->used = g->hops && member_alike(&m[i], &m[first]);
 	memcpy(out->nh, g->hop, g->hops * sizeof g->hop[0]);
 	return true;
@@ -457,8 +556,11 @@ static void move_slots(struct rib_table *to, const struct rib_table *from)
 {
 	for (uint32_t i = 0; i < from->slots; i++) {
 		const struct rib_prefix p = slot_prefix(from, i);
-		if (slot_set(from, i) != TABLE_NO_SET)
-			slot_write(to, table_add(to, &p), slot_set(from, i), slot_flags(from, i));
+		if (slot_set(from, i) == TABLE_NO_SET)
+			continue;
+		const uint32_t slot = table_add(to, &p);
+		slot_write(to, slot, slot_set(from, i), slot_flags(from, i));
+		slot_epoch_write(to, slot, slot_epoch(from, i));
 	}
 }
 
@@ -475,6 +577,7 @@ void rib_move(struct rib *r, void *memory, const struct rib_size *size)
 	move_slots(&r->table[0], &old.table[0]);
 	move_slots(&r->table[1], &old.table[1]);
 	move_slots(&r->hosts, &old.hosts);
+	r->stale = (struct rib_place){0, 0};
 	if (r->sweeping)
 		sweep_from_the_start(r);
 }

@@ -33,6 +33,12 @@
  * when a set gains its first hop or loses its last one. Its prefixes are then added or removed in
  * pieces (rib_work); meanwhile packets use a shorter prefix, if there is one.
  *
+ * A routing engine (RIB_ENGINE) that begins a new session states its routes anew. Until it has, the old
+ * ones stay in use, as stale routes (RFC 4724 does the same for BGP): a prefix has the number of the
+ * session, the epoch, in which the engine last stated it. rib_set gives it the present one, which
+ * changes nothing else if the routes are the same; rib_epoch_next begins the next one;
+ * rib_remove_stale removes what has not been stated again.
+ *
  * A neighbour's own address (RIB_HOST) is the last choice for its prefix. There may be thousands of
  * hosts, each with a next hop of its own, so they take no sets: a separate table has their next
  * hops, 8 bytes a slot. When the routes of such a prefix leave the forwarding table, the host takes
@@ -134,13 +140,20 @@ struct rib_ops {
 };
 
 /* The set of each prefix. Open addressing; a slot has the words of the prefix and one more: set,
- * length, flags (table.c). */
+ * length, flags, epoch (table.c). */
 struct rib_table {
 	uint32_t *slot;
 	uint32_t slots, used;
 	bool six;
 };
 
+/* A place on a way through the slots: tables before `table` (IPv4, IPv6, hosts) have been seen, and of
+ * this one as many slots as `at`. */
+struct rib_place {
+	uint32_t table, at;
+};
+
+#define RIB_EPOCHS 63 /* 6 bits of a slot; 0 is none */
 #define RIB_NUMBERS_MAX 8192u /* maximum of sets, and of gateways */
 
 /* Capacity of a base. */
@@ -179,6 +192,11 @@ struct rib {
 	uint32_t hosts_refused; /* hosts that are not in the table, for it is full */
 	uint32_t idle;    /* and those none of whose routes can be used */
 	uint32_t prefixes[RIB_SOURCES]; /* that have routes of that source */
+	unsigned epoch;                 /* the present one, from 1 */
+	uint32_t stated[RIB_EPOCHS + 1]; /* prefixes by the epoch of their slots */
+	uint32_t stated_all;            /* those of all epochs but 0 */
+	uint32_t unknown_engine;        /* of `unknown`: stated by the engine in this epoch */
+	struct rib_place stale;         /* where rib_remove_stale goes on */
 };
 
 /* One route of a prefix (rib_route). */
@@ -187,6 +205,7 @@ struct rib_route {
 	enum rib_source source;
 	uint16_t tag;         /* as rib_set was given */
 	enum rib_reach reach; /* of a gateway */
+	bool stale;           /* the engine has not stated it in this epoch */
 	bool used;            /* it is one of those that are preferred and can be used */
 	unsigned hops;        /* 0: it cannot be used */
 	uint16_t nh[ECMP_MEMBERS_MAX]; /* of each: a number that is no group */
@@ -210,11 +229,30 @@ void rib_move(struct rib *r, void *memory, const struct rib_size *size);
  * that of its next-hop group. E_NOMEM: a table is full, and the prefix is refused. It then leads where
  * it led; if it led nowhere, its routes are remembered where that is possible, to be tried again.
  *
+ * RIB_ENGINE: the prefix is no longer stale, even if it is refused. If nothing else changes, neither the
+ * forwarding table nor a group is touched.
+ *
  * RIB_HOST has one route at most, to all 32 bits of an IPv4 address, whose hop is a number that needs
  * no link. It may come and go while ops->reach is asked.
  */
 int rib_set(struct rib *r, const struct rib_prefix *p, enum rib_source source, uint16_t tag,
             const struct rib_hop *hop, unsigned n);
+
+/* A new session of the engine has begun: the prefixes it has stated are stale until it states them
+ * again. False: some are stale from RIB_EPOCHS sessions ago; remove them first. */
+bool rib_epoch_next(struct rib *r);
+
+/* The number of stale prefixes, and of all that the engine has stated, refused ones included. */
+static inline uint32_t rib_stale(const struct rib *r) { return r->stated_all - r->stated[r->epoch]; }
+static inline uint32_t rib_stated(const struct rib *r) { return r->stated_all; }
+
+/*
+ * Removes the engine's routes of stale prefixes, at most `changes` at a call. True: call again. False:
+ * all slots have been looked at. If some prefixes are still stale then, there was no room for the
+ * sets of the routes that they keep (E_NOMEM); the next call begins anew. Other functions may be
+ * called in between.
+ */
+bool rib_remove_stale(struct rib *r, unsigned changes);
 
 /* An interface's link went up or down; ops->up tells which. */
 void rib_link(struct rib *r, unsigned interface);

@@ -4,12 +4,18 @@
 #include "lib/mem.h"
 #include "lib/number.h"
 
+static uint64_t word_of(const struct rib_member *m)
+{
+	uint64_t word;
+	__builtin_memcpy(&word, m, sizeof word);
+	return word;
+}
+
 static uint16_t *chain_of(struct rib *r, const struct rib_member *member, unsigned n, bool six)
 {
-	uint64_t key = n << 1 | six, word;
+	uint64_t key = n << 1 | six;
 	for (unsigned i = 0; i < n; i++) {
-		memcpy(&word, &member[i], sizeof word);
-		key = (key ^ word) * 0x9e3779b97f4a7c15u;
+		key = (key ^ word_of(&member[i])) * 0x9e3779b97f4a7c15u;
 		key ^= key >> 32;
 	}
 	return &r->set_chain[key & (r->numbers - 1)];
@@ -205,7 +211,7 @@ static int compare(const struct rib_member *a, const struct rib_member *b)
 	return memcmp(a, b, sizeof *a);
 }
 
-static void sort(struct rib_member *member, unsigned n)
+void members_sort(struct rib_member *member, unsigned n)
 {
 	for (unsigned i = 1; i < n; i++) {
 		const struct rib_member m = member[i];
@@ -216,17 +222,19 @@ static void sort(struct rib_member *member, unsigned n)
 	}
 }
 
-static void release_all(struct rib *r, const struct rib_member *member, unsigned n)
+void members_release(struct rib *r, const struct rib_member *member, unsigned n)
 {
 	while (n)
 		gateway_release(r, member[--n].gateway);
 }
 
-static bool has_routes(const struct rib *r, struct rib_set *s, const struct rib_member *member,
-                       unsigned n, bool six)
+bool set_has(const struct rib *r, unsigned set, const struct rib_member *member, unsigned n, bool six)
 {
-	return s->routes == n && s->six == six &&
-	       memcmp(set_members(r, s), member, n * sizeof *member) == 0;
+	struct rib_set *s = &r->set[set];
+	const struct rib_member *m = set_members(r, s);
+	if (s->routes != n || s->six != six || word_of(m) != word_of(member))
+		return false;
+	return n == 1 || memcmp(m + 1, member + 1, (n - 1) * sizeof *m) == 0;
 }
 
 /* Frees its number, which is in no chain. */
@@ -241,18 +249,17 @@ static void set_free(struct rib *r, unsigned set)
 
 unsigned set_take(struct rib *r, struct rib_member *member, unsigned n, bool six)
 {
-	sort(member, n);
 	unsigned set = *chain_of(r, member, n, six);
-	while (set != RIB_NO_NUMBER && !has_routes(r, &r->set[set], member, n, six))
+	while (set != RIB_NO_NUMBER && !set_has(r, set, member, n, six))
 		set = r->set[set].next;
 	if (set != RIB_NO_NUMBER) {
 		r->set[set].users++;
-		release_all(r, member, n); /* the existing set holds them */
+		members_release(r, member, n); /* the existing set holds them */
 		return set;
 	}
 	set = r->set_free;
 	if (set == RIB_NO_NUMBER) {
-		release_all(r, member, n);
+		members_release(r, member, n);
 		return RIB_NO_NUMBER;
 	}
 	struct rib_set *s = &r->set[set];
@@ -260,7 +267,7 @@ unsigned set_take(struct rib *r, struct rib_member *member, unsigned n, bool six
 	*s = (struct rib_set){.users = 1, .list = RIB_NO_NUMBER, .six = six};
 	if (!set_write(r, s, member, n) || !find_nh(r, set)) {
 		set_free(r, set);
-		release_all(r, member, n);
+		members_release(r, member, n);
 		return RIB_NO_NUMBER;
 	}
 	enter_chain(r, set);
@@ -275,6 +282,6 @@ void set_release(struct rib *r, unsigned set)
 	leave_chain(r, set);
 	if (s->group != RIB_NH_NONE)
 		r->ops->group_free(s->group);
-	release_all(r, set_members(r, s), s->routes);
+	members_release(r, set_members(r, s), s->routes);
 	set_free(r, set);
 }

@@ -109,7 +109,16 @@ unsigned set_hops(const struct rib *r, unsigned set, bool neighbours, struct rib
 /* The weights of hops, for ecmp_set (rib.h says how). */
 void hops_weigh(const struct rib_hops *h, uint8_t weight[ECMP_MEMBERS_MAX]);
 
-/* Takes the set of these routes (at least one, any order, gateways taken), with one more user.
+/* Sorts routes as sets have them. */
+void members_sort(struct rib_member *member, unsigned n);
+
+/* Does the set have these routes? */
+bool set_has(const struct rib *r, unsigned set, const struct rib_member *member, unsigned n, bool six);
+
+/* Releases the gateways of n routes. */
+void members_release(struct rib *r, const struct rib_member *member, unsigned n);
+
+/* Takes the set of these routes (at least one, sorted, gateways taken), with one more user.
  * RIB_NO_NUMBER: too many sets; the gateways are released. */
 unsigned set_take(struct rib *r, struct rib_member *member, unsigned n, bool six);
 

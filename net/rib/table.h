@@ -11,6 +11,7 @@
 enum slot_flag {
 	SLOT_IN_TABLE = 1, /* the forwarding table has the prefix */
 	SLOT_REFUSED = 2,  /* the forwarding table has no room for it */
+	SLOT_FLAGS = 3,
 };
 
 static inline unsigned table_words(const struct rib_table *t) { return t->six ? 4 : 1; }
@@ -35,13 +36,25 @@ static inline unsigned slot_set(const struct rib_table *t, uint32_t i)
 
 static inline unsigned slot_flags(const struct rib_table *t, uint32_t i)
 {
-	return *slot_tail(t, i) >> 24;
+	return *slot_tail(t, i) >> 24 & SLOT_FLAGS;
+}
+
+/* In which the routing engine last stated the prefix, 1 to RIB_EPOCHS; 0: it has not. */
+static inline unsigned slot_epoch(const struct rib_table *t, uint32_t i)
+{
+	return *slot_tail(t, i) >> 26;
 }
 
 static inline void slot_write(struct rib_table *t, uint32_t i, unsigned set, unsigned flags)
 {
 	uint32_t *tail = slot_tail(t, i);
-	*tail = (*tail & 0xff0000) | set | flags << 24;
+	*tail = (*tail & 0xfcff0000) | set | flags << 24;
+}
+
+static inline void slot_epoch_write(struct rib_table *t, uint32_t i, unsigned epoch)
+{
+	uint32_t *tail = slot_tail(t, i);
+	*tail = (*tail & 0x03ffffff) | (uint32_t)epoch << 26;
 }
 
 struct rib_prefix slot_prefix(const struct rib_table *t, uint32_t i);

@@ -43,9 +43,12 @@ static struct entry {
 	uint32_t nh;
 	unsigned n[RIB_SOURCES];
 	uint16_t tag[RIB_SOURCES];
+	unsigned session; /* of the engine, in which it has last stated the prefix; 0: it has not */
 	struct rib_hop hop[RIB_SOURCES][RIB_ROUTES_MAX];
 } entries[PREFIXES_MAX];
 static unsigned entry_count, in_table, table_max;
+static unsigned session; /* the engine's present one */
+static unsigned long touched; /* changes of the forwarding table and of groups */
 
 static bool same_prefix(const struct rib_prefix *a, const struct rib_prefix *b)
 {
@@ -197,6 +200,7 @@ static bool op_put(const struct rib_prefix *p, uint32_t nh)
 		return false;
 	in_table += e->nh == RIB_NH_NONE;
 	e->nh = nh;
+	touched++;
 	return true;
 }
 
@@ -206,12 +210,14 @@ static void op_take(const struct rib_prefix *p)
 	assert_int_not_equal(e->nh, RIB_NH_NONE);
 	e->nh = RIB_NH_NONE;
 	in_table--;
+	touched++;
 }
 
 static void op_group_change(uint32_t group, const uint16_t *member, const uint8_t *weight,
                             unsigned n)
 {
 	struct group *g = &groups[group - GROUP];
+	touched++;
 	assert_true(g->used);
 	assert_in_range(n, 1, ECMP_MEMBERS_MAX);
 	for (unsigned i = 0; i < n; i++)
@@ -384,6 +390,7 @@ static void start(uint32_t four, uint32_t six)
 	memset(subnet_there, true, sizeof subnet_there);
 	memset(subnet_full, false, sizeof subnet_full);
 	entry_count = in_table = 0;
+	session = 1;
 	table_max = UINT32_MAX;
 	groups_max = GROUPS_MAX;
 	free(memory);
@@ -430,6 +437,7 @@ static void compare_routes(const struct entry *e)
 			        r.hop.nh == h->nh && net_addr_equal(&r.hop.via, &h->via);
 		}
 		assert_true(found);
+		assert_int_equal(r.stale, r.source == RIB_ENGINE && e->session != session);
 	}
 	assert_int_equal(n, announced);
 }
@@ -455,8 +463,53 @@ static int announce(const struct rib_prefix *p, enum rib_source source, unsigned
 		e->tag[source] = tag;
 		memcpy(e->hop[source], hop, n * sizeof hop[0]);
 		e->n[source] = n;
+		if (source == RIB_ENGINE)
+			e->session = n ? session : 0;
 	}
 	return error;
+}
+
+static bool has_engine(const struct rib_prefix *p)
+{
+	struct rib_route r;
+	for (unsigned i = 0; rib_route(&rib, p, i, &r); i++)
+		if (r.source == RIB_ENGINE)
+			return true;
+	return false;
+}
+
+/* Notes which stale prefixes have lost the engine's routes, at most `changes`. */
+static void remove_stale(unsigned changes)
+{
+	unsigned removed = 0, left = 0;
+	const bool more = rib_remove_stale(&rib, changes);
+	for (unsigned i = 0; i < entry_count; i++) {
+		struct entry *e = &entries[i];
+		if (e->session == 0 || e->session == session)
+			continue;
+		if (has_engine(&e->p)) {
+			left++;
+			continue;
+		}
+		e->n[RIB_ENGINE] = e->session = 0;
+		removed++;
+	}
+	assert_true(removed <= changes && (more || left == 0));
+	assert_int_equal(rib_stale(&rib), left);
+}
+
+/* What the engine's session does. */
+static void engine_step(void)
+{
+	if (random_below(4)) {
+		remove_stale(random_below(5));
+	} else if (rib_epoch_next(&rib)) {
+		session++;
+	} else {
+		assert_true(session > RIB_EPOCHS && rib_stale(&rib) > 0);
+		while (rib_stale(&rib))
+			remove_stale(100);
+	}
 }
 
 static void change_world(void)
@@ -506,7 +559,7 @@ static enum rib_source random_source(const struct rib_prefix *p)
 
 static void compare_all(void)
 {
-	unsigned of[RIB_SOURCES] = {0}, idle = 0, walked = 0;
+	unsigned of[RIB_SOURCES] = {0}, idle = 0, walked = 0, stale = 0;
 	struct rib_prefix p;
 	for (unsigned i = 0; i < entry_count; i++) {
 		compare(&entries[i]);
@@ -514,7 +567,10 @@ static void compare_all(void)
 		for (unsigned s = 0; s < RIB_SOURCES; s++)
 			of[s] += entries[i].n[s] != 0;
 		idle += is_idle(&entries[i]);
+		stale += entries[i].session != 0 && entries[i].session != session;
 	}
+	assert_int_equal(rib_stale(&rib), stale);
+	assert_int_equal(rib_stated(&rib), of[RIB_ENGINE]);
 	for (unsigned six = 0; six < 2; six++)
 		for (uint32_t cursor = 0; rib_next_idle(&rib, six, &cursor, &p); walked++) {
 			const struct entry *e = entry_of(&p);
@@ -543,6 +599,8 @@ static void withdraw_all(void)
 	assert_int_equal(rib_refused(&rib), 0);
 	assert_int_equal(rib.idle, 0);
 	assert_int_equal(rib.hosts_refused, 0);
+	assert_int_equal(rib_stated(&rib), 0);
+	assert_int_equal(rib.unknown_engine, 0);
 	assert_int_equal(rib.recursive, 0);
 	assert_int_equal(rib.full, 0);
 }
@@ -559,6 +617,8 @@ static void against_the_oracle(void **state)
 			const struct rib_prefix p = random_prefix();
 			if (random_below(12) == 0)
 				change_world();
+			else if (random_below(10) == 0)
+				engine_step();
 			else if (random_below(100) == 0)
 				more_room();
 			else
@@ -653,6 +713,10 @@ static void full_tables(void **state)
 			const struct rib_prefix p = random_prefix();
 			if (random_below(12) == 0)
 				change_world();
+			else if (random_below(10) == 0 && rib_epoch_next(&rib))
+				session++;
+			else if (random_below(10) == 0)
+				(void)rib_remove_stale(&rib, random_below(20));
 			else
 				announce(&p, random_source(&p), random_count());
 			if (random_below(3) == 0)
@@ -917,6 +981,85 @@ static void ip4_by_ip6(void **state)
 	withdraw_all();
 }
 
+/* A session that ends: restated prefixes stay untouched, the others go, by one store to another
+ * source's route if there is one. */
+static void sessions(void **state)
+{
+	const struct rib_hop hop[2] = {via(0, 1), via(1, 2)}, other = via(1, 3);
+	struct rib_prefix p;
+	struct rib_route r;
+	(void)state;
+	start(300, 0);
+	for (uint32_t i = 0; i < 200; i++) {
+		p = prefix4(i << 8, 24);
+		assert_int_equal(rib_set(&rib, &p, RIB_ENGINE, 1, hop, 1 + i % 2), E_OK);
+		if (i % 4 == 0)
+			assert_int_equal(rib_set(&rib, &p, RIB_ADVERTISED, 0, &other, 1), E_OK);
+	}
+	assert_true(rib_epoch_next(&rib));
+	assert_int_equal(rib_stale(&rib), 200);
+	unsigned long before = touched;
+	for (uint32_t i = 0; i < 100; i++) {
+		p = prefix4(i << 8, 24);
+		assert_true(rib_route(&rib, &p, 0, &r) && r.stale);
+		assert_int_equal(rib_set(&rib, &p, RIB_ENGINE, 1, hop, 1 + i % 2), E_OK);
+		assert_true(rib_route(&rib, &p, 0, &r) && !r.stale);
+	}
+	assert_int_equal(touched, before);
+	assert_int_equal(rib_stale(&rib), 100);
+	for (unsigned calls = 1; rib_remove_stale(&rib, 10); calls++)
+		assert_true(rib_stale(&rib) < 100 && rib_stale(&rib) + 10 * calls >= 100);
+	assert_int_equal(rib_stale(&rib), 0);
+	assert_int_equal(rib_stated(&rib), 100);
+	assert_int_equal(touched, before + 100); /* one store each */
+	assert_int_equal(in_table, 125);
+	assert_int_equal(rib.prefixes[RIB_ENGINE], 100);
+	withdraw_all();
+}
+
+/* Epochs are numbered in a circle: a number is not used again as long as prefixes have it. */
+static void epochs_come_round(void **state)
+{
+	const struct rib_prefix p = prefix4(IP4(10, 1, 0, 0), 16), q = prefix4(IP4(10, 2, 0, 0), 16);
+	const struct rib_hop hop = via(0, 1);
+	(void)state;
+	start(10, 0);
+	assert_int_equal(rib_set(&rib, &p, RIB_ENGINE, 0, &hop, 1), E_OK);
+	for (unsigned i = 1; i < RIB_EPOCHS; i++)
+		assert_true(rib_epoch_next(&rib));
+	assert_int_equal(rib_set(&rib, &q, RIB_ENGINE, 0, &hop, 1), E_OK);
+	assert_false(rib_epoch_next(&rib));
+	assert_int_equal(rib_stale(&rib), 1);
+	assert_false(rib_remove_stale(&rib, 100));
+	assert_true(rib_epoch_next(&rib));
+	assert_int_equal(rib_stale(&rib), 1); /* q */
+	withdraw_all();
+}
+
+/* What was refused in a session does not stay refused beyond it, with a slot or without. */
+static void refused_in_a_session(void **state)
+{
+	const struct rib_hop hop = via(0, 1), more[2] = {via(0, 1), via(1, 2)};
+	const struct rib_prefix p = prefix4(0, 24);
+	(void)state;
+	start(8, 0);
+	groups_max = 0;
+	assert_int_equal(rib_set(&rib, &p, RIB_STATIC, 0, &hop, 1), E_OK);
+	assert_int_equal(rib_set(&rib, &p, RIB_ENGINE, 0, more, 2), E_NOMEM);
+	for (uint32_t i = 1; i < 100; i++) {
+		const struct rib_prefix q = prefix4(i << 8, 24);
+		assert_int_equal(rib_set(&rib, &q, RIB_ENGINE, 0, more, 2), E_NOMEM);
+	}
+	assert_int_equal(rib_refused(&rib), 100);
+	assert_true(rib_epoch_next(&rib));
+	while (rib_remove_stale(&rib, 3))
+		;
+	assert_int_equal(rib_refused(&rib), 0);
+	assert_int_equal(rib_stated(&rib), 0);
+	assert_int_equal(entry_of(&p)->nh, NEIGHBOUR + 1);
+	withdraw_all();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -932,6 +1075,9 @@ int main(void)
 		cmocka_unit_test(tells_of_routes),
 		cmocka_unit_test(weights),
 		cmocka_unit_test(ip4_by_ip6),
+		cmocka_unit_test(sessions),
+		cmocka_unit_test(epochs_come_round),
+		cmocka_unit_test(refused_in_a_session),
 	};
 	int failed = cmocka_run_group_tests_name("rib", tests, NULL, NULL);
 	free(memory);
