@@ -4,6 +4,7 @@
  * drive the control plane. The runtime may call control_plane_start again, after a fault or for a
  * commit; it then builds everything anew in the same memory.
  */
+#include "control/engine/engine.h"
 #include "control/forwarding/adjacency.h"
 #include "control/monitor/capture.h"
 #include "control/test/churn.h"
@@ -136,6 +137,7 @@ static void control_plane_start(void)
 	stats_restart();
 	remote_stop();
 	capture_stop();
+	engine_stop();
 	trace_stop();
 	churn_forget();
 	tcp_control_stop();
@@ -251,7 +253,7 @@ static uint64_t tcp_timer(void)
  */
 static uint64_t (*const timers[])(void) = {
 	ping_timer, neighbour_timer, rates_timer, summary_timer, fragments_timer, commit_timer, churn_timer,
-	config_hash_timer, tables_timer, tcp_timer, http_timer, remote_timer, capture_timer, trace_timer,
+	config_hash_timer, engine_timer, tables_timer, tcp_timer, http_timer, remote_timer, capture_timer, trace_timer,
 	tcp_control_deadline, /* after all timers that send by TCP */
 };
 

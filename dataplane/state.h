@@ -200,9 +200,10 @@ struct dp_state {
 	struct services services;
 	uint32_t tcp_connections; /* per data core; 0: as many as its memory allows */
 	uint16_t http_port;  /* TCP ports of the management, on the control core; 0: none. All
-	                      * three change at any time */
+	                      * four change at any time */
 	uint16_t console_port;
 	uint16_t capture_port;
+	uint16_t engine_port;
 	struct dp_capture capture;
 	struct dp_trace trace;
 	void *plugin_data; /* of the plug-in (control/management/plugin.h); NULL: none */
@@ -239,10 +240,11 @@ static inline bool dp_is_management(const struct dp_state *v, const uint8_t *ip,
 	const uint16_t http = __atomic_load_n(&v->http_port, __ATOMIC_RELAXED);
 	const uint16_t console = __atomic_load_n(&v->console_port, __ATOMIC_RELAXED);
 	const uint16_t capture = __atomic_load_n(&v->capture_port, __ATOMIC_RELAXED);
-	if (likely(!(http | console | capture)) || ip_total_len(ip) < at + 4)
+	const uint16_t engine = __atomic_load_n(&v->engine_port, __ATOMIC_RELAXED);
+	if (likely(!(http | console | capture | engine)) || ip_total_len(ip) < at + 4)
 		return false;
 	uint16_t port = be16_load(ip + at + 2);
-	return port && (port == http || port == console || port == capture);
+	return port && (port == http || port == console || port == capture || port == engine);
 }
 
 /* Is there an interface of that number? */

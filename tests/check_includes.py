@@ -17,8 +17,8 @@ import tempfile
 # drivers/NAME/NAME.h is each driver's public header.
 BELOW = ["lib", "net", "runtime", "dataplane"]  # what the control plane stands on
 # its rooms: each may include those before it
-CONTROL = ["control/" + room for room in ("text", "console", "config", "forwarding", "host", "management",
-                                          "monitor", "commit", "cli", "test")]
+CONTROL = ["control/" + room for room in ("text", "console", "config", "forwarding", "host", "engine",
+                                          "management", "monitor", "commit", "cli", "test")]
 ROOMS = {
     "boot": [],
     "kernel": ["lib", "hal", "abi"],
@@ -37,11 +37,12 @@ ROOMS = {
                        "control/text"],
     "control/forwarding": BELOW + CONTROL[:3],
     "control/host": BELOW + CONTROL[:4],
-    "control/management": BELOW + CONTROL[:5],
-    "control/monitor": BELOW + CONTROL[:6],
-    "control/commit": BELOW + CONTROL[:7],
-    "control/cli": BELOW + CONTROL[:8],
-    "control/test": BELOW + CONTROL[:9],
+    "control/engine": BELOW + CONTROL[:5],
+    "control/management": BELOW + CONTROL[:6],
+    "control/monitor": BELOW + CONTROL[:7],
+    "control/commit": BELOW + CONTROL[:8],
+    "control/cli": BELOW + CONTROL[:9],
+    "control/test": BELOW + CONTROL[:10],
     "control": BELOW + CONTROL,
     "apps/apps.c": ["runtime", "apps/NAME/NAME.h", "tools/pktgen/pktgen.h"],
     "apps/NAME": ["lib", "net", "runtime", "dataplane", "control"],

@@ -133,6 +133,8 @@ static const struct shell_command commands[] = {
 	 show_compare},
 	{"show configuration history", NULL, "configurations that rollback can restore",
 	 show_history},
+	{"show routing", NULL, "the routing engine", NULL},
+	{"show routing engine", NULL, "the routing engine: its connection, what it has sent", show_engine},
 	{"show running-config", NULL, "the configuration in force", show_config},
 	{"show memory", NULL, "use of the machine's memory", show_memory},
 	{"show version", NULL, "build, machine, memory, times", show_version},
@@ -158,7 +160,7 @@ static const struct shell_command commands[] = {
 	{"poweroff", "[CODE]", "ends the machine (exit code CODE under QEMU)", poweroff},
 };
 
-#define COMMANDS_MAX 64
+#define COMMANDS_MAX 80
 
 static struct shell_command all[COMMANDS_MAX];
 

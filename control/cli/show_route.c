@@ -11,6 +11,7 @@
 #include "control/forwarding/tables.h"
 #include "dataplane/state.h"
 #include "net/arp.h"
+#include "net/fpm/fpm.h"
 #include "net/nd.h"
 #include "control/forwarding/routes.h"
 #include "lib/fmt.h"
@@ -64,21 +65,24 @@ static const char *unresolved(uint32_t nh)
 
 /* --- the routes of a prefix --- */
 
-static char letter(enum rib_source source)
+/* Routes of the routing engine have the letters of FRRouting. */
+static char letter(const struct rib_route *r)
 {
 	static const char of[RIB_SOURCES] = {
 		[RIB_LOCAL] = 'L', [RIB_CONNECTED] = 'C', [RIB_STATIC] = 'S',
-		[RIB_TEST] = 'T', [RIB_ENGINE] = 'E', [RIB_ADVERTISED] = 'A', [RIB_HOST] = 'N'};
-	return of[source];
+		[RIB_TEST] = 'T', [RIB_ADVERTISED] = 'A', [RIB_HOST] = 'N'};
+	return r->source == RIB_ENGINE ? fpm_protocol_letter((enum fpm_protocol)r->hop.origin)
+	                               : of[r->source];
 }
 
-/* The distance of routes whose distance varies, or " advertised". */
+/* The distance of routes whose distance varies, "advertised", "engine" and "stale". */
 static void print_distance(struct shell *sh, const struct rib_route *r)
 {
-	if (r->source == RIB_STATIC || r->source == RIB_TEST || r->source == RIB_ENGINE)
+	const bool engine = r->source == RIB_ENGINE;
+	if (r->source == RIB_STATIC || r->source == RIB_TEST || engine)
 		shell_print(sh, " [%u]", r->hop.distance);
-	else if (r->source == RIB_ADVERTISED)
-		shell_print(sh, " advertised");
+	if (engine || r->source == RIB_ADVERTISED)
+		shell_print(sh, " %s%s", engine ? "engine" : "advertised", r->stale ? " stale" : "");
 }
 
 /* "[1] for 10.9.9.9": the distance, and the gateway if another route leads to it. */
@@ -110,7 +114,7 @@ static void print_unused(struct shell *sh, const struct rib_prefix *p, const str
                          const char *why)
 {
 	char text[FMT_ADDR_MAX];
-	print_prefix(sh, letter(r->source), p);
+	print_prefix(sh, letter(r), p);
 	if (r->hop.nh != NH_NONE)
 		print_hop(sh, p, r->hop.nh);
 	else
@@ -125,7 +129,7 @@ static void print_routes(struct shell *sh, const struct rib_prefix *p, bool all)
 	struct rib_route r;
 	for (unsigned i = 0; rib_route(routes_rib(), p, i, &r); i++)
 		for (unsigned k = 0; r.used && k < r.hops; k++) {
-			print_prefix(sh, letter(r.source), p);
+			print_prefix(sh, letter(&r), p);
 			print_hop(sh, p, r.nh[k]);
 			print_origin(sh, &r);
 			shell_print(sh, "%s\n", unresolved(r.nh[k]));

@@ -7,6 +7,7 @@
 #include "control/commit/servers.h"
 #include "control/config/config.h"
 #include "control/config/running.h"
+#include "control/engine/engine.h"
 #include "control/console/serial.h"
 #include "control/console/shell.h"
 #include "control/forwarding/neighbour.h"
@@ -261,6 +262,7 @@ static void apply_live(void)
 	routes_settle();
 	filter_switch(commit.next);
 	neighbour_change(commit.next);
+	engine_change(commit.next);
 	servers_change(commit.next);
 	if (differ_limits(&running.config, commit.next))
 		local_limit(commit.next);
@@ -280,6 +282,7 @@ static void apply(enum commit_effect effect, const char *by, uint64_t confirm_ns
 	if (effect == COMMIT_RESTART) {
 		commit.waits = true;
 		commit.asked = false;
+		engine_leave();
 		commit.restart_ns = core_now_ns() + RESTART_NS;
 	} else {
 		apply_live();

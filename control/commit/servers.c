@@ -9,6 +9,7 @@
 #include "control/commit/servers.h"
 #include "control/config/config.h"
 #include "control/config/running.h"
+#include "control/engine/engine.h"
 #include "control/console/serial.h"
 #include "dataplane/state.h"
 #include "control/management/remote.h"
@@ -16,10 +17,10 @@
 
 /* The servers' sessions and half-open connections leave a place in TCP's table, so that a peer that
  * has answered a SYN cookie finds one, even if the server is to send first. */
-_Static_assert(HTTP_SESSIONS + HTTP_LEAVING + REMOTE_SESSIONS + 1 /* the reader of a capture */ +
+_Static_assert(HTTP_SESSIONS + HTTP_LEAVING + REMOTE_SESSIONS + 2 /* the reader of a capture, the engine */ +
                TCP_CONTROL_SYN_MAX < TCP_CONTROL_CONNECTIONS, "or SYNs would be lost");
 
-enum server { SERVER_HTTP, SERVER_CONSOLE, SERVER_CAPTURE, SERVERS };
+enum server { SERVER_HTTP, SERVER_CONSOLE, SERVER_CAPTURE, SERVER_ENGINE, SERVERS };
 
 static const struct {
 	const char *name;
@@ -30,6 +31,7 @@ static const struct {
 	[SERVER_HTTP] = {"HTTP", http_prepare, http_start, http_listen},
 	[SERVER_CONSOLE] = {"console", remote_prepare, remote_start, remote_listen},
 	[SERVER_CAPTURE] = {"capture", capture_prepare, NULL, capture_listen},
+	[SERVER_ENGINE] = {"routing engine", engine_prepare, NULL, engine_listen},
 };
 
 /* The TCP port that a configuration gives to a server; 0: the server is not configured. */
@@ -37,13 +39,17 @@ static uint16_t wanted(const struct config *c, enum server s)
 {
 	return (uint16_t)(s == SERVER_HTTP      ? c->http.port
 	                  : s == SERVER_CONSOLE ? c->console.port
-	                                        : c->capture.port);
+	                  : s == SERVER_CAPTURE ? c->capture.port
+	                  : c->engine.line      ? c->engine.port
+	                                        : 0);
 }
 
 static uint16_t *port_of(struct dp_state *v, enum server s)
 {
-	return s == SERVER_HTTP ? &v->http_port : s == SERVER_CONSOLE ? &v->console_port
-	                                                              : &v->capture_port;
+	return s == SERVER_HTTP      ? &v->http_port
+	       : s == SERVER_CONSOLE ? &v->console_port
+	       : s == SERVER_CAPTURE ? &v->capture_port
+	                             : &v->engine_port;
 }
 
 static bool prepare(enum server s)
@@ -81,7 +87,7 @@ bool servers_are_there(void)
 void servers_start(void)
 {
 	struct dp_state *v = dp_get();
-	if (!core_ports_running() || !(v->http_port || v->console_port || v->capture_port))
+	if (!core_ports_running() || !(v->http_port || v->console_port || v->capture_port || v->engine_port))
 		return;
 	start_all();
 	for (enum server s = 0; s < SERVERS; s++)

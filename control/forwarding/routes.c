@@ -15,6 +15,11 @@
 
 #define PREFIXES_MORE 1024u  /* in addition to the configured ones, for interfaces */
 #define TEST_PREFIXES 32768u /* in addition, at most, for `test churn` */
+#define ENGINE_PREFIXES 1000000u /* of the routing engine, unless the configuration says otherwise */
+#define ENGINE_SHARE 8
+#define SLOT4_BYTES 11 /* of net/rib/table.h, four for three prefixes */
+#define SLOT6_BYTES 27
+#define NUMBER_BYTES 400 /* of a set and a gateway of net/rib, about */
 #define LOCAL_EACH 3         /* prefixes of an IPv4 address, with its broadcasts */
 #define OWN6_EACH 2          /* an IPv6 address, and the anycast address of its subnet */
 #define CHANGES_AT_ONCE 512  /* under a millisecond */
@@ -125,6 +130,21 @@ static const struct rib_ops rib_ops = {
 
 /* --- memory --- */
 
+/* Prefixes of the routing engine, of a family, that an eighth of the memory left has slots for. */
+static uint32_t engine_prefixes(const struct config *c, bool six)
+{
+	const uint32_t most = c->engine.routes_max ? c->engine.routes_max : ENGINE_PREFIXES;
+	const size_t room = core_private_left() / ENGINE_SHARE / (six ? SLOT6_BYTES : SLOT4_BYTES);
+	return c->engine.line ? (uint32_t)u64_min(six ? most / 4 : most, room) : 0;
+}
+
+/* Its different routes, that a sixteenth has sets and gateways for. */
+static uint32_t engine_routes(const struct config *c)
+{
+	const size_t room = core_private_left() / (2 * ENGINE_SHARE) / NUMBER_BYTES;
+	return c->engine.line ? (uint32_t)u64_min(RIB_NUMBERS_MAX, room) : 0;
+}
+
 static struct rib_size size_for(const struct config *c)
 {
 	struct rib_size s = {.four = c->route_count,
@@ -139,6 +159,9 @@ static struct rib_size size_for(const struct config *c)
 	}
 	s.four += u32_min(s.four / 2, TEST_PREFIXES) + PREFIXES_MORE;
 	s.six += s.six / 8 + PREFIXES_MORE / 4;
+	s.four += engine_prefixes(c, false);
+	s.six += engine_prefixes(c, true);
+	s.routes += engine_routes(c);
 	return s;
 }
 
@@ -420,6 +443,52 @@ void routes_configured(void)
 	tell = true;
 	while (routes_work())
 		;
+}
+
+/* --- the routing engine --- */
+
+int routes_engine_set(const struct rib_prefix *p, uint16_t tag, const struct rib_hop *hop, unsigned n)
+{
+	const int error = rib_set(&rib, p, RIB_ENGINE, tag, hop, n);
+	if (p->six)
+		own6_changed(p);
+	return error;
+}
+
+bool routes_engine_has(const struct rib_prefix *p)
+{
+	struct rib_route r;
+	for (unsigned i = 0; rib_route(&rib, p, i, &r); i++)
+		if (r.source == RIB_ENGINE)
+			return true;
+	return false;
+}
+
+/* Routes of our own subnets may have gone with others, or lead elsewhere. */
+static void own6_all_changed(void)
+{
+	for (unsigned i = 0; i < own6.count; i++)
+		own6_set_apart(&own6.at[i], !is_on_link(&own6.at[i]));
+}
+
+int routes_engine_replace(uint16_t tag, const struct rib_hop *hop, unsigned n)
+{
+	(void)tag;
+	(void)hop;
+	(void)n;
+	const int error = E_OK;
+	own6_all_changed();
+	return error;
+}
+
+bool routes_engine_session(void) { return rib_epoch_next(&rib); }
+
+bool routes_engine_remove_stale(unsigned changes)
+{
+	const bool more = rib_remove_stale(&rib, changes);
+	if (!more)
+		own6_all_changed();
+	return more;
 }
 
 bool routes_test_set(const struct net_addr *prefix, unsigned plen, bool six, uint32_t nh)

@@ -8,6 +8,7 @@
  *     the configuration   routes_configured and, at a commit, routes_change, routes_change6
  *     neighbour.c         routes_host, when a neighbour has answered or is forgotten
  *     autoconfig.c        routes_advertised, routes_own6_advertised
+ *     control/engine/     routes_engine_set, routes_engine_replace
  *     churn.c             routes_test_set
  *
  * Each of them ends in rib_set. The base prefers the least distance, then the first source of enum
@@ -20,6 +21,7 @@
  *   RIB_CONNECTED          0           the interface takes part; routes_own6: a route covers it
  *   RIB_STATIC             1 to 255    it is configured
  *   RIB_TEST               0           `test churn` runs
+ *   RIB_ENGINE             1 to 255    the engine states it, and for some time after it is gone
  *   RIB_ADVERTISED         255         its lifetime lasts
  *   RIB_HOST               last        the neighbour is known
  *
@@ -76,6 +78,23 @@ void routes_host(uint32_t ip, uint32_t nh);
 
 /* Announces all routes of running.config. */
 void routes_configured(void);
+
+/* The routing engine states its routes to the prefix: n of them, with its tag for all (net/rib/rib.h);
+ * 0: none. E_NOMEM: refused. */
+int routes_engine_set(const struct rib_prefix *p, uint16_t tag, const struct rib_hop *hop,
+                      unsigned n);
+
+/* Has the engine a route to the prefix? */
+bool routes_engine_has(const struct rib_prefix *p);
+
+/* All routes of the engine with that tag have these hops from now on; E_NOMEM: they have not. */
+int routes_engine_replace(uint16_t tag, const struct rib_hop *hop, unsigned n);
+
+/* The engine's routes are stale until it states them again. False: remove stale ones first. */
+bool routes_engine_session(void);
+
+/* Removes stale routes, at most `changes` of them; true: more remain. */
+bool routes_engine_remove_stale(unsigned changes);
 
 /* A prefix that ends at this machine. nh: NH_LOCAL, which takes precedence over all other routes;
  * NH_BROADCAST or NH_MULTICAST, over which all other routes do. */

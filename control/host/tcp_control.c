@@ -11,7 +11,7 @@
 
 #define POOL_BYTES (2u << 20)
 #define POOL_RESERVE_SHARE 4 /* a quarter of the buffers is for received segments */
-#define LISTENERS 4
+#define LISTENERS 8
 
 struct tcp *tcp_control;
 struct bufpool tcp_control_pool;

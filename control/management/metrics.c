@@ -9,6 +9,7 @@
  */
 #include "control/management/plugin.h"
 #include "control/management/http.h"
+#include "control/engine/engine.h"
 #include "control/config/running.h"
 #include "control/forwarding/neighbour.h"
 #include "control/forwarding/tables.h"
@@ -149,6 +150,54 @@ static bool neighbour_states(const struct family *f, uint32_t i, struct page_tex
 		           i ? nd_state_name((enum nd_state)state) : arp_state_name((enum arp_state)state),
 		           count[state]);
 	return true;
+}
+
+/* --- the routing engine --- */
+
+enum engine_figure { ENGINE_UP, ENGINE_PREFIXES, ENGINE_STALE, ENGINE_CONNECTIONS, ENGINE_FOREIGN,
+		     ENGINE_MALFORMED };
+
+static bool engine(const struct family *f, uint32_t i, struct page_text *t)
+{
+	if (i)
+		return false;
+	switch ((enum engine_figure)f->arg) {
+	case ENGINE_UP:
+		return plain(f, t, engine_stats.up);
+	case ENGINE_PREFIXES:
+		return plain(f, t, rib_stated(routes_rib()));
+	case ENGINE_STALE:
+		return plain(f, t, rib_stale(routes_rib()));
+	case ENGINE_CONNECTIONS:
+		return plain(f, t, engine_stats.connections);
+	case ENGINE_FOREIGN:
+		return plain(f, t, engine_stats.foreign);
+	case ENGINE_MALFORMED:
+		return plain(f, t, engine_stats.malformed);
+	}
+	return false;
+}
+
+static bool engine_messages(const struct family *f, uint32_t i, struct page_text *t)
+{
+	if (i < ENGINE_KINDS)
+		page_print(t, "%s{kind=\"%s\"} %llu\n", f->name, engine_kind_name((enum fpm_kind)i),
+		           (ull)engine_stats.kind[i]);
+	return i < ENGINE_KINDS;
+}
+
+/* What net/fpm skips or refuses, then what the engine's room refuses. */
+static bool engine_refused(const struct family *f, uint32_t i, struct page_text *t)
+{
+	const uint32_t skip = i + FPM_SKIP_NONE + 1, refused = i - FPM_SKIPS_END + 2;
+	if (skip < FPM_SKIPS_END)
+		page_print(t, "%s{reason=\"%s\"} %llu\n", f->name, fpm_skip_name((enum fpm_skip)skip),
+		           (ull)engine_stats.skip[skip]);
+	else if (refused < ENGINE_REFUSALS_END)
+		page_print(t, "%s{reason=\"%s\"} %llu\n", f->name,
+		           engine_refusal_name((enum engine_refusal)refused),
+		           (ull)engine_stats.refused[refused]);
+	return skip < FPM_SKIPS_END || refused < ENGINE_REFUSALS_END;
 }
 
 /* --- the registry --- */
@@ -464,6 +513,22 @@ static const struct family families[] = {
 	 machine, MACHINE_REFUSED},
 	{"hayate_routes_inactive", "gauge", "Prefixes none of whose routes can be used", machine,
 	 MACHINE_INACTIVE},
+	{"hayate_routing_engine_up", "gauge", "1 while the routing engine is connected", engine,
+	 ENGINE_UP},
+	{"hayate_routing_engine_prefixes", "gauge", "Prefixes that the routing engine has stated",
+	 engine, ENGINE_PREFIXES},
+	{"hayate_routing_engine_stale", "gauge", "Those that it has not stated since it disconnected",
+	 engine, ENGINE_STALE},
+	{"hayate_routing_engine_connections_total", "counter", "Connections of the routing engine",
+	 engine, ENGINE_CONNECTIONS},
+	{"hayate_routing_engine_foreign_total", "counter", "Connections reset because of their address",
+	 engine, ENGINE_FOREIGN},
+	{"hayate_routing_engine_malformed_total", "counter",
+	 "Connections closed for a malformed frame", engine, ENGINE_MALFORMED},
+	{"hayate_routing_engine_messages_total", "counter", "Messages of the routing engine by kind",
+	 engine_messages, 0},
+	{"hayate_routing_engine_refused_total", "counter",
+	 "Messages of the routing engine that were not applied, by reason", engine_refused, 0},
 	{"hayate_neighbours", "gauge", "Neighbours by version of IP and state", neighbour_states, 0},
 	{"hayate_tcp_connections", "gauge", "TCP connections by core and state", tcp_states, 0},
 	{"hayate_http_requests_total", "counter", "Answers of the HTTP server by class of status",
@@ -489,10 +554,13 @@ static const struct family families[] = {
 	 machine, MACHINE_CONSOLE_FULL},
 };
 
-/* True if the family has no sample, because there are no such interfaces; it is then left out. */
+/* True if the family has no sample, because there are no such interfaces or no routing engine; it is
+ * then left out. */
 static bool is_absent(const struct family *f)
 {
 	const struct dp_state *v = dp_get();
+	if (f->sample == engine || f->sample == engine_messages || f->sample == engine_refused)
+		return running.config.engine.line == 0;
 	if (f->sample != interface_is && f->sample != vlan_counter)
 		return false;
 	for (unsigned n = NIC_PORTS_MAX; n < v->ifs; n++)

@@ -33,6 +33,7 @@ UNIT_SRC_fpm := $(FPM_SRC)
 UNIT_SRC_fpm_hostile := $(FPM_SRC)
 UNIT_SRC_fpm_zebra := $(FPM_SRC)
 UNIT_SRC_fpm_nexthops := $(FPM_SRC)
+UNIT_SRC_engine_tags := control/engine/tags.c lib/siphash.c
 UNIT_SRC_telnet := net/telnet.c
 UNIT_SRC_match := net/match.c net/ip6.c control/text/match_words.c control/text/text.c lib/csum.c \
 	lib/fmt.c

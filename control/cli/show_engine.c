@@ -1,0 +1,55 @@
+/* `show routing engine`. docs/console.md specifies the form, which is an interface. */
+#include "control/cli/show.h"
+#include "control/config/running.h"
+#include "control/console/shell.h"
+#include "control/engine/engine.h"
+#include "control/forwarding/routes.h"
+#include "lib/fmt.h"
+#include "runtime/runtime.h"
+
+typedef unsigned long long ull;
+
+static void print_count(struct shell *sh, const char *what, const char *name, ull n)
+{
+	if (n)
+		shell_print(sh, "%-10s %-18s %llu\n", what, name, n);
+}
+
+static void show_counts(struct shell *sh)
+{
+	const struct engine_stats *s = &engine_stats;
+	for (unsigned k = 0; k < ENGINE_KINDS; k++)
+		print_count(sh, "message", engine_kind_name((enum fpm_kind)k), s->kind[k]);
+	for (unsigned p = 0; p < FPM_PROTOCOLS_END; p++)
+		print_count(sh, "protocol", fpm_protocol_name((enum fpm_protocol)p), s->set[p]);
+	for (unsigned k = FPM_SKIP_NONE + 1; k < FPM_SKIPS_END; k++)
+		print_count(sh, "skipped", fpm_skip_name((enum fpm_skip)k), s->skip[k]);
+	for (unsigned r = ENGINE_REFUSED_NOT + 1; r < ENGINE_REFUSALS_END; r++)
+		print_count(sh, "refused", engine_refusal_name((enum engine_refusal)r), s->refused[r]);
+	print_count(sh, "acknowledged", "installed", s->acks);
+	print_count(sh, "acknowledged", "failed", s->acks_failed);
+	print_count(sh, "acknowledged", "lost", s->acks_lost);
+}
+
+void show_engine(struct shell *sh)
+{
+	char text[FMT_ADDR_MAX];
+	const struct config_engine *c = &running.config.engine;
+	const struct engine_stats *s = &engine_stats;
+	const struct rib *r = routes_rib();
+	if (!c->line) {
+		shell_print(sh, "no routing engine is configured\n");
+		return;
+	}
+	shell_print(sh, "%s port %u %s since %llu s\n", fmt_addr(text, c->addr.w), c->port,
+	            s->up ? "connected" : "disconnected",
+	            (ull)((core_now_ns() - s->since_ns) / SECOND_NS));
+	shell_print(sh, "prefixes %u, stale %u, removed as stale %llu\n", rib_stated(r), rib_stale(r),
+	            (ull)s->stale_removed);
+	shell_print(sh, "connections %llu, foreign %llu, malformed %llu, frames %llu, octets %llu\n",
+	            (ull)s->connections, (ull)s->foreign, (ull)s->malformed, (ull)s->frames,
+	            (ull)s->octets);
+	if (s->closed)
+		shell_print(sh, "last disconnected: %s\n", s->closed);
+	show_counts(sh);
+}

@@ -1,0 +1,320 @@
+/* See engine.h. TCP's callbacks copy input to the buffer; engine_timer applies it. */
+#include "control/engine/engine.h"
+
+#include "control/config/running.h"
+#include "control/console/serial.h"
+#include "control/engine/apply.h"
+#include "control/forwarding/routes.h"
+#include "control/host/tcp_control.h"
+#include "lib/fmt.h"
+#include "lib/mem.h"
+
+/* A frame, and what TCP's window lets the engine send behind it: octets are consumed for TCP only
+ * while no complete frame waits. */
+#define IN_BYTES (2u * 65536)
+_Static_assert(IN_BYTES >= FPM_FRAME_MAX + TCP_CONTROL_SND_BUF, "a window never grows beyond that");
+
+static struct {
+	uint8_t *in;  /* IN_BYTES */
+	uint8_t *out; /* ENGINE_OUT_BYTES */
+	uint32_t in_len, in_at; /* in[in_at] to in[in_len - 1] are not applied yet */
+	uint32_t owed;          /* octets received and not consumed for TCP */
+	size_t out_len;
+	struct tcp_conn *conn;  /* NULL: none, or it is over and its input is not all applied */
+	bool session;           /* there is a connection, or input of one */
+	const char *over;       /* why it is over; NULL: it is not */
+	uint64_t cut_ns;        /* DOWN: when the connection ended; 0: there was none */
+	uint64_t up_ns;         /* UP: when it began; */
+	bool settled;           /* settle-time has passed since */
+	bool removing;          /* stale routes are being removed */
+} engine;
+
+struct engine_stats engine_stats;
+
+const char *engine_refusal_name(enum engine_refusal r)
+{
+#define ENGINE_REFUSAL_NAME(name, word, text) [ENGINE_REFUSED_##name] = word,
+	static const char *const names[ENGINE_REFUSALS_END] = {"none",
+	                                                       ENGINE_REFUSALS(ENGINE_REFUSAL_NAME)};
+	return names[r];
+}
+
+const char *engine_kind_name(enum fpm_kind k)
+{
+	static const char *const names[ENGINE_KINDS] = {
+		"route", "route_delete", "route_refused", "nexthop", "nexthop_delete",
+		"nexthop_refused", "skipped"};
+	return names[k];
+}
+
+bool engine_prepare(void)
+{
+	engine.in = engine.in ? engine.in : core_private_alloc(IN_BYTES);
+	engine.out = engine.out ? engine.out : core_private_alloc(ENGINE_OUT_BYTES);
+	return engine.in && engine.out && engine_apply_prepare();
+}
+
+/* --- the session --- */
+
+static uint64_t seconds_after(uint64_t ns, uint32_t s)
+{
+	return ns + s * SECOND_NS;
+}
+
+/* The routes are stale from now on. */
+static void make_stale(void)
+{
+	/* after RIB_EPOCHS sessions shorter than settle-time no number is free */
+	if (routes_engine_session())
+		return;
+	while (routes_engine_remove_stale(ENGINE_STALE_PER_TURN))
+		;
+	(void)routes_engine_session();
+}
+
+static void session_end(const char *why)
+{
+	console_log("routing engine: disconnected: %s", why);
+	engine.session = false;
+	engine.over = NULL;
+	engine.removing = false;
+	engine.cut_ns = core_now_ns();
+	engine_stats.up = false;
+	engine_stats.since_ns = engine.cut_ns;
+	engine_stats.closed = why;
+	make_stale();
+}
+
+/* Ends it at once; input that has not been applied is lost. */
+static void session_abort(const char *why)
+{
+	struct tcp_conn *c = engine.conn;
+	engine.conn = NULL;
+	session_end(why);
+	if (c)
+		tcp_abort(c);
+}
+
+static void session_begin(struct tcp_conn *c)
+{
+	char text[FMT_ADDR_MAX];
+	engine.conn = c;
+	engine.session = true;
+	engine.over = NULL;
+	engine.in_len = engine.in_at = engine.owed = 0;
+	engine.out_len = 0;
+	engine.up_ns = core_now_ns();
+	engine.settled = false;
+	engine.removing = false;
+	engine_apply_begin();
+	engine_stats.up = true;
+	engine_stats.since_ns = engine.up_ns;
+	engine_stats.connections++;
+	console_log("routing engine: %s connected", fmt_addr(text, running.config.engine.addr.w));
+}
+
+/* --- TCP --- */
+
+static bool on_accept(struct tcp_conn *c)
+{
+	struct tcp_info info;
+	tcp_info(c, &info);
+	if (running.config.engine.line == 0 ||
+	    !net_addr_equal(&info.remote, &running.config.engine.addr)) {
+		engine_stats.foreign++;
+		return false;
+	}
+	if (engine.session)
+		session_abort("a new connection replaced it");
+	tcp_set_keepalive(c, true); /* after 2 h (RFC 9293 3.8.4), because zebra sends nothing when idle */
+	session_begin(c);
+	return true;
+}
+
+static void on_data(struct tcp_conn *c, struct pkt *p)
+{
+	if (engine.in_at && engine.in_len + p->len > IN_BYTES) {
+		memmove(engine.in, engine.in + engine.in_at, engine.in_len - engine.in_at);
+		engine.in_len -= engine.in_at;
+		engine.in_at = 0;
+	}
+	const bool fits = c == engine.conn && engine.in_len + p->len <= IN_BYTES;
+	if (fits) {
+		memcpy(engine.in + engine.in_len, p->data, p->len);
+		engine.in_len += p->len;
+		engine.owed += p->len;
+	}
+	pkt_free(&tcp_control_pool, p);
+	if (!fits && c == engine.conn)
+		engine.over = "the input buffer overflowed"; /* engine_timer resets it */
+}
+
+static void on_fin(struct tcp_conn *c)
+{
+	if (c == engine.conn && !engine.over)
+		engine.over = "the engine closed it";
+}
+
+static void on_closed(struct tcp_conn *c, int why)
+{
+	if (c != engine.conn)
+		return;
+	engine.conn = NULL;
+	if (!engine.over)
+		engine.over = why == E_TIMEOUT ? "the engine does not answer" : "the engine reset it";
+}
+
+void engine_listen(uint16_t port)
+{
+	static const struct tcp_app app = {.accept = on_accept, .data = on_data, .fin = on_fin,
+	                                   .closed = on_closed};
+	const struct tcp_listen l = {.addr = NET_ADDR_ANY, .port = port, .nodelay = true, .app = &app};
+	int e = tcp_listen(tcp_control, &l);
+	assert(e == E_OK);
+}
+
+void engine_stop(void)
+{
+	if (engine.session) {
+		engine_stats.closed = "the ports restarted";
+		engine_stats.since_ns = core_now_ns();
+	}
+	engine.conn = NULL;
+	engine.session = engine.removing = engine_stats.up = false;
+	engine.over = NULL;
+	engine.cut_ns = 0; /* the base of routes is made anew: there is nothing to hold */
+}
+
+void engine_leave(void)
+{
+	if (engine.session)
+		session_abort("the ports restart");
+}
+
+/* --- the configuration --- */
+
+static bool differ(const struct config *a, const struct config *b)
+{
+	if (a->engine.line == 0 || b->engine.line == 0)
+		return true;
+	if (!net_addr_equal(&a->engine.addr, &b->engine.addr) || a->engine.port != b->engine.port ||
+	    a->engine.distance != b->engine.distance || a->engine.routes_max != b->engine.routes_max ||
+	    a->interfaces != b->interfaces)
+		return true;
+	for (unsigned n = 0; n < a->interfaces; n++)
+		if (a->interface[n].engine_index != b->interface[n].engine_index)
+			return true;
+	return false;
+}
+
+void engine_change(const struct config *next)
+{
+	if (engine.session && differ(&running.config, next))
+		session_abort(next->engine.line ? "the configuration changed"
+		                                : "the configuration has no engine any more");
+	if (next->engine.line == 0 && running.config.engine.line != 0)
+		engine.removing = true;
+}
+
+/* --- work --- */
+
+/* Applies the next frame; *messages grows. False: there is none, or it is malformed. */
+static bool next_frame(unsigned *messages)
+{
+	uint32_t length, at = 0;
+	const uint8_t *in = engine.in + engine.in_at;
+	enum fpm_error error = fpm_frame(in, engine.in_len - engine.in_at, &length);
+	if (!error && length == 0)
+		return false;
+	if (!error)
+		error = fpm_check(in, length, &at);
+	if (error) {
+		engine_stats.malformed++;
+		console_log("routing engine: malformed frame, octet %u: %s", at, fpm_error_text(error));
+		session_abort(fpm_error_text(error));
+		return false;
+	}
+	*messages += engine_apply(in, length, engine.out, ENGINE_OUT_BYTES, &engine.out_len);
+	engine.in_at += length;
+	engine_stats.frames++;
+	engine_stats.octets += length;
+	return true;
+}
+
+static void send_out(void)
+{
+	if (engine.out_len == 0 || tcp_control_is_short())
+		return;
+	const uint32_t n = tcp_send(engine.conn, engine.out, (uint32_t)engine.out_len);
+	engine.out_len -= n;
+	memmove(engine.out, engine.out + n, engine.out_len);
+}
+
+/* No complete frame waits: TCP may receive more. */
+static void consume(void)
+{
+	const uint32_t owed = engine.owed;
+	if (engine.in_at == engine.in_len)
+		engine.in_at = engine.in_len = 0;
+	engine.owed = 0;
+	if (engine.conn && owed)
+		tcp_consumed(engine.conn, owed);
+}
+
+/* True: call again at once. */
+static bool work(void)
+{
+	unsigned messages = 0;
+	while (messages < ENGINE_MESSAGES_PER_TURN && engine.session && next_frame(&messages))
+		;
+	if (messages)
+		routes_settle();
+	if (!engine.session)
+		return false;
+	if (engine.conn)
+		send_out();
+	if (messages >= ENGINE_MESSAGES_PER_TURN)
+		return true;
+	consume();
+	if (engine.over)
+		session_abort(engine.over);
+	return false;
+}
+
+/* Begins to remove stale routes when it is time; returns when that is. */
+static uint64_t stale_due(uint64_t now)
+{
+	const struct config_engine *c = &running.config.engine;
+	uint64_t due = UINT64_MAX;
+	if (c->line && engine.session && !engine.settled)
+		due = seconds_after(engine.up_ns, c->settle_s);
+	else if (c->line && !engine.session && engine.cut_ns)
+		due = seconds_after(engine.cut_ns, c->hold_s);
+	if (due > now)
+		return due;
+	engine.settled = engine.session;
+	engine.cut_ns = engine.session ? engine.cut_ns : 0;
+	engine.removing = true;
+	return now;
+}
+
+/* A slice of the stale routes; true: more remain. */
+static bool remove_stale(void)
+{
+	const uint32_t before = rib_stale(routes_rib());
+	engine.removing = routes_engine_remove_stale(ENGINE_STALE_PER_TURN);
+	engine_stats.stale_removed += before - rib_stale(routes_rib());
+	return engine.removing;
+}
+
+uint64_t engine_timer(void)
+{
+	const uint64_t now = core_now_ns();
+	if (!engine.in)
+		return UINT64_MAX;
+	const bool more = engine.session && work();
+	uint64_t due = stale_due(now);
+	if (engine.removing && remove_stale())
+		due = now;
+	return more ? now : due;
+}
