@@ -22,6 +22,7 @@ static struct {
 	struct tags *tags;
 	struct rib_prefix *deleted; /* DELETIONS_MAX; by this frame so far */
 	unsigned deletions;
+	bool resync;
 } apply;
 
 bool engine_apply_prepare(void)
@@ -49,7 +50,10 @@ void engine_apply_begin(void)
 {
 	fpm_nexthops_clear(&apply.objects);
 	tags_clear(apply.tags);
+	apply.resync = false;
 }
+
+bool engine_apply_resync(void) { return apply.resync; }
 
 static struct rib_prefix prefix_of(const struct fpm_route *r)
 {
@@ -167,25 +171,13 @@ static void delete_route(const struct fpm_route *r)
 
 /* --- next-hop objects --- */
 
-/* The routes of an object have its present hops. */
+/* An object has changed: if routes use it, the engine has to state them again. */
 static void follow(uint32_t id, bool exists)
 {
-	static struct fpm_hops object;
-	static struct engine_hops hops;
-	(void)fpm_nexthops_resolve(&apply.objects, id, &object);
 	for (unsigned k = 0; k < 2 * FPM_PROTOCOLS_END; k++) {
 		const enum fpm_protocol protocol = (enum fpm_protocol)(k / 2);
 		const uint16_t tag = tags_find(apply.tags, id, protocol, k & 1);
-		if (tag == TAG_NONE)
-			continue;
-		if (object.hops == 0 && object.blackholes)
-			engine_nowhere(&hops, FPM_BLACKHOLE, protocol);
-		else
-			engine_hops(&hops, object.hop, object.hops, protocol, k & 1);
-		if (routes_engine_replace(tag, hops.hop, hops.hops) != E_OK) {
-			engine_stats.refused[ENGINE_REFUSED_FULL]++;
-			routes_engine_replace(tag, NULL, 0);
-		}
+		apply.resync = apply.resync || (tag != TAG_NONE && exists);
 		if (!exists)
 			tags_forget(apply.tags, id, protocol, k & 1);
 	}
@@ -199,8 +191,28 @@ static void follow_all(uint32_t id, bool exists)
 		follow(group, true);
 }
 
+static bool is_same_hop(const struct fpm_hop *a, const struct fpm_hop *b)
+{
+	return a->ifindex == b->ifindex && net_addr_equal(&a->gateway, &b->gateway);
+}
+
+/* Is the object already this one? zebra states objects again without need. */
+static bool is_known(const struct fpm_nexthop *nh)
+{
+	static struct fpm_nexthop was; /* 600 octets */
+	if (!fpm_nexthops_find(&apply.objects, nh->id, &was) || was.members != nh->members ||
+	    was.blackhole != nh->blackhole)
+		return false;
+	for (unsigned i = 0; i < nh->members; i++)
+		if (was.member[i].id != nh->member[i].id || was.member[i].weight != nh->member[i].weight)
+			return false;
+	return nh->members || nh->blackhole || is_same_hop(&was.hop, &nh->hop);
+}
+
 static void take_object(const struct fpm_nexthop *nh)
 {
+	if (is_known(nh))
+		return;
 	const bool fits = fpm_nexthops_set(&apply.objects, nh) == E_OK;
 	if (!fits) {
 		engine_stats.refused[ENGINE_REFUSED_OBJECTS_FULL]++;
