@@ -43,7 +43,7 @@
 #include "control/config/config.h"
 #include "net/fpm/fpm.h"
 
-#define ENGINE_MESSAGES_PER_TURN 256 /* some 100 us */
+#define ENGINE_MESSAGES_PER_TURN 256 /* 1.5 ms, with TCP: 300,000 routes took 1.7 s */
 #define ENGINE_STALE_PER_TURN 512
 #define ENGINE_OUT_BYTES 65536
 #define ENGINE_OBJECTS 4096  /* next-hop objects */

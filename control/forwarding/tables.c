@@ -20,6 +20,10 @@
 #define LEFT_EACH 24                     /* then these bytes are left per route for other tables, */
 #define LEFT_ALL (4u << 20)              /* and these for neighbours, fragments, management */
 #define ROUTES6_MORE 64 /* IPv6 routes that commits may add before fib6 has to be made anew */
+#define ENGINE6_MAX 16384 /* IPv6 routes of a routing engine that is configured at boot, */
+#define ENGINE6_EACH 14336 /* of these bytes each, */
+#define ENGINE6_SHARE 8    /* in this part of the memory left, */
+#define ENGINE6_SPARED (32u << 20) /* less this, which a small machine needs for other things */
 #define HOSTS6_EACH (4 * DP_ADDRESSES6_MAX) /* of an interface, besides neighbours */
 
 struct forwarding forwarding;
@@ -28,6 +32,7 @@ static void *fib_private, *fib6_private, *hosts6_private;
 static size_t fib_private_bytes, fib_shared_bytes;
 static const struct config *sized = &running.config; /* the tables must be large enough for it */
 static uint32_t hosts6_room, fib6_room; /* bytes of their private parts */
+static uint32_t engine6;                /* prefixes of the routing engine */
 static uint32_t routes6_room;           /* prefixes that fib6 has been made for */
 static size_t tables_at;                /* bytes of published memory before them */
 
@@ -36,7 +41,7 @@ static size_t tables_at;                /* bytes of published memory before them
  * may take 14 KiB. */
 static uint32_t routes6(void)
 {
-	uint32_t n = sized->route6_count + ROUTES6_MORE;
+	uint32_t n = sized->route6_count + ROUTES6_MORE + engine6;
 	for (unsigned interface = 0; interface < sized->interfaces; interface++) {
 		const struct config_interface *i = &sized->interface[interface];
 		n += 3u * i->address6_count + (i->autoconfig ? DP_ADDRESSES6_MAX + 1 : 0);
@@ -97,6 +102,12 @@ static bool choose_tables(uint32_t most, uint32_t least, size_t used, size_t byt
  * configuration has more, into most of it. used: bytes of published memory in use. */
 static bool take_memory(size_t used)
 {
+	const size_t have = u64_min(core_private_left(), core_published_most());
+	const size_t room = have > ENGINE6_SPARED ? (have - ENGINE6_SPARED) / ENGINE6_SHARE : 0;
+	const uint32_t most6 = running.config.engine.routes_max ? running.config.engine.routes_max
+	                                                        : ENGINE6_MAX;
+	if (running.config.engine.line)
+		engine6 = (uint32_t)u64_min(u32_min(most6, ENGINE6_MAX), room / ENGINE6_EACH);
 	if (!take_memory6())
 		return false;
 	const uint32_t wanted = u32_min(ROUTES_MAX, running.config.route_count + ROUTES_MORE);
