@@ -60,7 +60,7 @@ def test_no_configuration(make):
 
 def test_no_memory_for_the_tables(make):
     """The failure is reported, nothing is received or sent, and the console works."""
-    m = make(memory=900, boot=False)
+    m = make(memory=1252, boot=False)
     m.time(10 * SECOND)
     assert "not enough memory for the tables (forwarding): nothing is forwarded" in m.text
     m.send(0, arp_request(A, ROUTER[0].ip), ether(A, ROUTER[0]) / udp(A, B))

@@ -355,7 +355,7 @@ def test_many_names(make):
 def test_neighbours_that_come_and_go_use_up_nothing(make):
     """The table has about 550 blocks. Each of 200 neighbours takes one of its own; freed ones are
     reused."""
-    m = make(WIDE, memory=2560)
+    m = make(WIDE, memory=2912)
     router = Station(1, "172.16.0.1", ROUTER[1].mac)
     for round_ in range(6):
         m.send(1, *(arp_request(Station(1, "172.16.%d.%d" % (n, 9 + round_), B.mac), router.ip)
