@@ -99,7 +99,8 @@ void host_retry(struct rib *r, uint32_t slot)
 {
 	const struct rib_prefix p = slot_prefix(&r->hosts, slot);
 	const uint32_t nh = slot_set(&r->hosts, slot);
-	r->room = r->ops->put(&p, nh);
-	if (r->room)
+	if (r->ops->put(&p, nh))
 		write(r, slot, nh, 0);
+	else
+		r->room = 0;
 }

@@ -9,7 +9,6 @@
 
 #define NUMBERS_LEAST 64u
 #define LISTS_MOST 1024u
-#define SLOTS_A_CHANGE 64 /* slots examined that cost as much as one change in rib_work */
 
 /* --- memory --- */
 
@@ -87,106 +86,16 @@ void rib_init(struct rib *r, const struct rib_ops *ops, void *memory, const stru
 	r->set[RIB_SET_UNKNOWN] = (struct rib_set){.users = 1, .list = RIB_NO_NUMBER};
 }
 
-/* --- slots --- */
-
-static void count_flags(struct rib *r, unsigned flags, uint32_t by)
-{
-	r->refused += flags & SLOT_REFUSED ? by : 0;
-	r->idle += flags == 0 ? by : 0;
-}
-
-/* Gives a slot another set or other flags. */
-static void slot_change(struct rib *r, struct rib_table *t, uint32_t slot, unsigned set,
-                        unsigned flags)
-{
-	const unsigned old = slot_flags(t, slot);
-	slot_write(t, slot, set, flags);
-	if (flags == old)
-		return;
-	count_flags(r, old, UINT32_MAX); /* minus one */
-	count_flags(r, flags, 1);
-}
-
-/* Gives a slot another epoch. */
-static void slot_state(struct rib *r, struct rib_table *t, uint32_t slot, unsigned epoch)
-{
-	const unsigned old = slot_epoch(t, slot);
-	if (old == epoch)
-		return;
-	r->stated[old]--; /* [0] means nothing */
-	r->stated[epoch]++;
-	r->stated_all += (uint32_t)(epoch != 0) - (uint32_t)(old != 0);
-	slot_epoch_write(t, slot, epoch);
-}
-
-/* A prefix has routes of other sources now; bits as in rib_set.sources. */
-static void count_sources(struct rib *r, unsigned old, unsigned new)
-{
-	for (unsigned bits = old ^ new; bits; bits &= bits - 1)
-		r->prefixes[__builtin_ctz(bits)] += bits & -bits & new ? 1u : UINT32_MAX; /* plus or minus one */
-}
-
-/* Makes the forwarding table match a prefix's set; returns the slot's flags. If the table has no
- * room for the new next hop, the prefix is removed from it and refused. */
-static unsigned settle(struct rib *r, const struct rib_table *t, uint32_t slot)
-{
-	const struct rib_prefix p = slot_prefix(t, slot);
-	const uint32_t nh = r->set[slot_set(t, slot)].nh;
-	const bool unknown = slot_set(t, slot) == RIB_SET_UNKNOWN;
-	if (nh != RIB_NH_NONE && r->ops->put(&p, nh))
-		return SLOT_IN_TABLE;
-	r->room = r->room && nh == RIB_NH_NONE;
-	if (slot_flags(t, slot) & SLOT_IN_TABLE)
-		host_uncover(r, &p);
-	return nh != RIB_NH_NONE || unknown ? SLOT_REFUSED : 0;
-}
-
-/* Does the sweep have to change this slot? */
-static bool unsettled(const struct rib *r, const struct rib_table *t, uint32_t slot)
-{
-	const bool out = (slot_flags(t, slot) & (SLOT_REFUSED | SLOT_IN_TABLE)) == SLOT_REFUSED;
-	return slot_set(t, slot) != TABLE_NO_SET &&
-	       (r->set[slot_set(t, slot)].moved ||
-	        (r->room && out && slot_set(t, slot) != RIB_SET_UNKNOWN));
-}
-
-static void settle_slot(struct rib *r, struct rib_table *t, uint32_t slot)
-{
-	slot_change(r, t, slot, slot_set(t, slot), settle(r, t, slot));
-}
-
-static bool swept(const struct rib *r, const struct rib_table *t, uint32_t slot)
-{
-	return t->six < r->sweep_table || (t->six == r->sweep_table && slot < r->sweep_at);
-}
-
-/* A slot has moved. If the sweep has passed its new place before the sweep saw it, it is settled now;
- * the way of rib_remove_stale goes back to it. */
-static void slot_moved(void *ctx, struct rib_table *t, uint32_t to, uint32_t from)
-{
-	struct rib *r = ctx;
-	if (r->sweeping && swept(r, t, to) && !swept(r, t, from) && unsettled(r, t, to))
-		settle_slot(r, t, to);
-	if (t->six == r->stale.table && to < r->stale.at && from >= r->stale.at)
-		r->stale.at = to;
-}
-
-static void sweep_from_the_start(struct rib *r)
-{
-	r->sweeping = true;
-	r->sweep_table = 0;
-	r->sweep_at = 0;
-}
-
 /* --- gateways whose hops change --- */
 
 static void tell_sets(struct rib *r)
 {
-	if (sets_refresh(r))
-		sweep_from_the_start(r);
+	const unsigned stage = sweep_stage(r);
+	if (sets_refresh(r, stage))
+		sweep_begin(r, stage);
 }
 
-static void resolve(struct rib *r)
+void gateways_resolve(struct rib *r)
 {
 	r->resolve = false;
 	for (uint32_t n = 0; r->recursive && n < r->numbers; n++)
@@ -201,7 +110,7 @@ void rib_link(struct rib *r, unsigned interface)
 		if (r->gateway[n].users && r->gateway[n].link == interface)
 			gateway_refresh(r, &r->gateway[n]);
 	tell_sets(r);
-	resolve(r);
+	gateways_resolve(r);
 }
 
 void rib_reach_again(struct rib *r)
@@ -212,8 +121,8 @@ void rib_reach_again(struct rib *r)
 		if (r->gateway[n].users)
 			gateway_reach(r, &r->gateway[n]);
 	tell_sets(r);
-	resolve(r);
-	sweep_from_the_start(r); /* at its end gateways release their old numbers */
+	gateways_resolve(r);
+	sweep_begin(r, sweep_stage(r)); /* at its end gateways release their old numbers */
 }
 
 /* --- routes --- */
@@ -242,22 +151,11 @@ static void leave_set(struct rib *r, unsigned set)
 		tell = g->reach == RIB_NEIGHBOUR && serves(r, g->nh);
 	}
 	if (tell)
-		resolve(r);
+		gateways_resolve(r);
 	set_release(r, set);
 }
 
-/* A source's routes to prefixes of one family. */
-struct routes {
-	enum rib_source source;
-	uint16_t tag;
-	bool six;
-	const struct rib_hop *hop;
-	unsigned n;
-};
-
-/* Collects the routes of a set except those of one source, plus the new ones, sorted, and takes their
- * gateways. Returns how many, or E_NOMEM with no gateway taken. */
-static int compose(struct rib *r, unsigned set, const struct routes *new,
+int routes_compose(struct rib *r, unsigned set, const struct routes *new,
                    struct rib_member member[RIB_ROUTES_MAX])
 {
 	const struct rib_member *old = set_members(r, &r->set[set]);
@@ -284,14 +182,13 @@ static int compose(struct rib *r, unsigned set, const struct routes *new,
 	return (int)count;
 }
 
-/* Removes a prefix that has no routes left. */
-static void forget(struct rib *r, struct rib_table *t, uint32_t slot)
+void slot_forget(struct rib *r, struct rib_table *t, uint32_t slot)
 {
 	const struct rib_prefix p = slot_prefix(t, slot);
 	const unsigned set = slot_set(t, slot), flags = slot_flags(t, slot);
 	if (flags & SLOT_IN_TABLE)
 		host_uncover(r, &p);
-	count_sources(r, r->set[set].sources, 0);
+	count_sources(r, r->set[set].sources, 0, 1);
 	count_flags(r, flags, UINT32_MAX);
 	slot_state(r, t, slot, 0);
 	table_remove(t, slot, slot_moved, r);
@@ -299,7 +196,7 @@ static void forget(struct rib *r, struct rib_table *t, uint32_t slot)
 		leave_set(r, set);
 }
 
-/* Refuses a prefix for lack of room. *slot: as in set_routes. */
+/* Refuses a prefix for lack of room. *slot: as in routes_set. */
 static int refuse(struct rib *r, struct rib_table *t, const struct rib_prefix *p, uint32_t *slot,
                   enum rib_source source)
 {
@@ -333,7 +230,7 @@ static int change(struct rib *r, struct rib_table *t, const struct rib_prefix *p
 	}
 	if (nh == RIB_NH_NONE && had & SLOT_IN_TABLE)
 		host_uncover(r, p);
-	count_sources(r, r->set[old].sources, r->set[set].sources);
+	count_sources(r, r->set[old].sources, r->set[set].sources, 1);
 	if (fresh) {
 		*slot = table_add(t, p);
 		slot_write(t, *slot, set, flags);
@@ -341,6 +238,8 @@ static int change(struct rib *r, struct rib_table *t, const struct rib_prefix *p
 	} else {
 		slot_change(r, t, *slot, set, flags);
 	}
+	if (!(r->set[set].sources & 1u << RIB_ENGINE))
+		slot_state(r, t, *slot, 0); /* rib_replace may have removed the engine's */
 	if (old != RIB_SET_UNKNOWN)
 		leave_set(r, old);
 	return flags == SLOT_REFUSED ? E_NOMEM : E_OK;
@@ -356,14 +255,13 @@ static int forget_unknown(struct rib *r, enum rib_source source)
 	return E_OK;
 }
 
-/* rib_set. *slot: the prefix's slot, or TABLE_NO_SLOT, before and after. */
-static int set_routes(struct rib *r, struct rib_table *t, const struct rib_prefix *p, uint32_t *slot,
-                      const struct routes *new)
+int routes_set(struct rib *r, struct rib_table *t, const struct rib_prefix *p, uint32_t *slot,
+               const struct routes *new)
 {
 	struct rib_member member[RIB_ROUTES_MAX];
 	const bool fresh = *slot == TABLE_NO_SLOT;
 	const unsigned old = fresh ? RIB_SET_UNKNOWN : slot_set(t, *slot);
-	const int routes = compose(r, old, new, member);
+	const int routes = routes_compose(r, old, new, member);
 	const unsigned n = routes > 0 ? (unsigned)routes : 0;
 	if (n && !fresh && !(slot_flags(t, *slot) & SLOT_REFUSED) &&
 	    set_has(r, old, member, n, new->six)) {
@@ -374,7 +272,7 @@ static int set_routes(struct rib *r, struct rib_table *t, const struct rib_prefi
 	if (routes == 0 && fresh)
 		return forget_unknown(r, new->source);
 	if (routes == 0) {
-		forget(r, t, *slot);
+		slot_forget(r, t, *slot);
 		*slot = TABLE_NO_SLOT;
 		return E_OK;
 	}
@@ -396,107 +294,10 @@ int rib_set(struct rib *r, const struct rib_prefix *p, enum rib_source source, u
 	if (source == RIB_HOST)
 		return host_set(r, p, n ? hop[0].nh : RIB_NH_NONE);
 	uint32_t slot = table_find(t, p);
-	const int error = set_routes(r, t, p, &slot, &new);
+	const int error = routes_set(r, t, p, &slot, &new);
 	if (source == RIB_ENGINE && slot != TABLE_NO_SLOT && (n || error == E_OK))
 		slot_state(r, t, slot, n ? r->epoch : 0);
 	return error;
-}
-
-/* --- epochs --- */
-
-bool rib_epoch_next(struct rib *r)
-{
-	const unsigned next = r->epoch % RIB_EPOCHS + 1;
-	if (r->stated[next])
-		return false;
-	r->epoch = next;
-	r->stale = (struct rib_place){0, 0};
-	r->unknown -= r->unknown_engine; /* they are not here to be stale */
-	r->unknown_engine = 0;
-	return true;
-}
-
-static bool is_stale(const struct rib *r, const struct rib_table *t, uint32_t slot)
-{
-	return slot_set(t, slot) != TABLE_NO_SET && slot_epoch(t, slot) != 0 &&
-	       slot_epoch(t, slot) != r->epoch;
-}
-
-/* Those of one table from stale.at on; false: the budget is used up. */
-static bool remove_stale(struct rib *r, struct rib_table *t, uint64_t *budget)
-{
-	while (r->stale.at < t->slots && rib_stale(r)) {
-		const bool due = is_stale(r, t, r->stale.at);
-		const unsigned cost = due ? SLOTS_A_CHANGE : 1;
-		if (*budget < cost)
-			return false;
-		*budget -= cost;
-		const struct rib_prefix p = slot_prefix(t, r->stale.at);
-		if (!due || rib_set(r, &p, RIB_ENGINE, 0, NULL, 0) != E_OK)
-			r->stale.at++; /* or another prefix may be in the slot now */
-	}
-	return true;
-}
-
-bool rib_remove_stale(struct rib *r, unsigned changes)
-{
-	uint64_t budget = (uint64_t)changes * SLOTS_A_CHANGE;
-	for (; r->stale.table < 2; r->stale.table++, r->stale.at = 0)
-		if (!remove_stale(r, &r->table[r->stale.table], &budget))
-			return true;
-	r->stale = (struct rib_place){0, 0};
-	return false;
-}
-
-/* --- deferred work --- */
-
-static void end_sweep(struct rib *r)
-{
-	r->sweeping = r->room = false;
-	for (uint32_t n = 0; n < r->numbers; n++) {
-		struct rib_gateway *g = &r->gateway[n];
-		r->set[n].moved = false;
-		if (g->users && g->was != RIB_NH_NONE) {
-			r->ops->release(g->was);
-			g->was = RIB_NH_NONE;
-		}
-	}
-}
-
-/* Settles what is due in the slots of one table from sweep_at on; false: the budget is used up. */
-static bool sweep(struct rib *r, struct rib_table *t, uint64_t *budget)
-{
-	const bool hosts = t == &r->hosts;
-	for (; r->sweep_at < t->slots; r->sweep_at++) {
-		const bool due = hosts ? r->room && host_waits(r, r->sweep_at)
-		                       : unsettled(r, t, r->sweep_at);
-		const unsigned cost = due ? SLOTS_A_CHANGE : 1;
-		if (*budget < cost)
-			return false;
-		*budget -= cost;
-		if (due && hosts)
-			host_retry(r, r->sweep_at);
-		else if (due)
-			settle_slot(r, t, r->sweep_at);
-	}
-	return true;
-}
-
-bool rib_work(struct rib *r, unsigned changes)
-{
-	uint64_t budget = (uint64_t)changes * SLOTS_A_CHANGE;
-	if (r->resolve)
-		resolve(r);
-	if (r->room && !r->sweeping)
-		sweep_from_the_start(r);
-	for (; r->sweeping && r->sweep_table < 2; r->sweep_table++, r->sweep_at = 0)
-		if (!sweep(r, &r->table[r->sweep_table], &budget))
-			return true;
-	if (r->sweeping && r->room && r->hosts_refused && !sweep(r, &r->hosts, &budget))
-		return true;
-	if (r->sweeping)
-		end_sweep(r);
-	return false;
 }
 
 /* --- queries --- */
@@ -532,7 +333,7 @@ bool rib_route(const struct rib *r, const struct rib_prefix *p, unsigned i, stru
 	out->hop.distance = m[i].distance;
 	out->hop.weight = m[i].weight;
 	out->hop.origin = m[i].origin;
-	out->stale = m[i].source == RIB_ENGINE && is_stale(r, t, slot);
+	out->stale = m[i].source == RIB_ENGINE && slot_is_stale(r, t, slot);
 	out->used = g->hops && member_alike(&m[i], &m[first]);
 	memcpy(out->nh, g->hop, g->hops * sizeof g->hop[0]);
 	return true;
@@ -542,7 +343,8 @@ bool rib_next_idle(const struct rib *r, bool six, uint32_t *cursor, struct rib_p
 {
 	const struct rib_table *t = &r->table[six];
 	for (uint32_t i = (*cursor)++; i < t->slots; i = (*cursor)++)
-		if (slot_set(t, i) != TABLE_NO_SET && !(slot_flags(t, i) & SLOT_IN_TABLE)) {
+		if (slot_set(t, i) != TABLE_NO_SET && !(slot_flags(t, i) & SLOT_IN_TABLE) &&
+		    !slot_is_dying(r, t, i)) {
 			*out = slot_prefix(t, i);
 			return true;
 		}
@@ -577,7 +379,5 @@ void rib_move(struct rib *r, void *memory, const struct rib_size *size)
 	move_slots(&r->table[0], &old.table[0]);
 	move_slots(&r->table[1], &old.table[1]);
 	move_slots(&r->hosts, &old.hosts);
-	r->stale = (struct rib_place){0, 0};
-	if (r->sweeping)
-		sweep_from_the_start(r);
+	r->sweep = r->stale = (struct rib_place){0, 0}; /* slots are elsewhere now */
 }

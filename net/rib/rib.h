@@ -39,12 +39,22 @@
  * changes nothing else if the routes are the same; rib_epoch_next begins the next one;
  * rib_remove_stale removes what has not been stated again.
  *
+ * The engine names a next-hop group by the tag of its routes. rib_replace gives the group other hops:
+ * each set with the tag gets them in place, and its prefixes need not be stated again. If the set has
+ * a group in the forwarding table, that changes at once, and no prefix does: several hops to several,
+ * and several to one, for which the group stays, with one member. Otherwise, from one hop to one or
+ * several, to none that can be used, or to none at all, the prefixes change in pieces, by one store
+ * each; those that follow still lead to the old hop, which is held until the last one has left.
+ *
  * A neighbour's own address (RIB_HOST) is the last choice for its prefix. There may be thousands of
  * hosts, each with a next hop of its own, so they take no sets: a separate table has their next
  * hops, 8 bytes a slot. When the routes of such a prefix leave the forwarding table, the host takes
  * their place by the same store, and the other way round.
  *
  *     rib.c       the effects of changes
+ *     replace.c   another content of a next-hop group
+ *     epoch.c     sessions of the engine, stale routes
+ *     sweep.c     deferred work
  *     sets.c      routes that prefixes share
  *     gateway.c   hops, and how gateways are reached
  *     host.c      neighbours' own addresses
@@ -61,7 +71,9 @@
  * base.
  *
  * Deliberately missing: metrics beside the distance; more than RIB_FAR_HOPS hops of one recursive
- * gateway (the first ones are used).
+ * gateway (the first ones are used); an index of sets by tag (rib_replace looks at all of them); a merger
+ * of two sets whose routes become the same by rib_replace (each keeps its number and group until its
+ * prefixes leave).
  */
 #ifndef NET_RIB_H
 #define NET_RIB_H
@@ -182,10 +194,9 @@ struct rib {
 	uint32_t recursive; /* gateways that are RIB_FAR, */
 	uint32_t full;      /* and RIB_FULL */
 	bool resolve;       /* what they are reached by may have changed */
-	bool sweeping;      /* rib_work is on its way through the slots: it has seen those of tables */
-	unsigned sweep_table; /* before this one (IPv4, IPv6, hosts), */
-	uint32_t sweep_at;    /* and of this one as many */
-	bool room;          /* the forwarding table may have room for who was refused */
+	uint8_t sweeping;   /* circles through the slots that rib_work has to end, 0 to 2 (sweep.c) */
+	uint8_t room;       /* the forwarding table may have room for refused prefixes: for as many circles */
+	struct rib_place sweep; /* where rib_work goes on */
 	uint32_t refused; /* prefixes that are not in the table, or not as they should be, for it is
 	                   * full; */
 	uint32_t unknown; /* those that there is not even a slot for; */
@@ -238,6 +249,15 @@ void rib_move(struct rib *r, void *memory, const struct rib_size *size);
 int rib_set(struct rib *r, const struct rib_prefix *p, enum rib_source source, uint16_t tag,
             const struct rib_hop *hop, unsigned n);
 
+/*
+ * The routes of the source (not RIB_HOST) with that tag, not 0, have these n hops now, at most
+ * RIB_ROUTES_MAX; 0: the prefixes lose them. E_NOMEM: no more gateways, sets' lists or groups, or a
+ * prefix would have too many routes; then nothing has changed. Prefixes change by rib_work; rib_route
+ * tells of the new routes at once. Refused prefixes whose routes are unknown stay refused.
+ */
+int rib_replace(struct rib *r, enum rib_source source, uint16_t tag, const struct rib_hop *hop,
+                unsigned n);
+
 /* A new session of the engine has begun: the prefixes it has stated are stale until it states them
  * again. False: some are stale from RIB_EPOCHS sessions ago; remove them first. */
 bool rib_epoch_next(struct rib *r);
@@ -269,7 +289,7 @@ bool rib_work(struct rib *r, unsigned changes);
 static inline uint32_t rib_refused(const struct rib *r) { return r->refused + r->unknown; }
 
 /* The forwarding table may have got room: rib_work is to try them again. */
-static inline void rib_retry(struct rib *r) { r->room = r->refused || r->hosts_refused; }
+static inline void rib_retry(struct rib *r) { r->room = r->refused || r->hosts_refused ? 2 : 0; }
 
 /* The i-th route of a prefix in the order of preference; false: it has no more. */
 bool rib_route(const struct rib *r, const struct rib_prefix *p, unsigned i, struct rib_route *out);

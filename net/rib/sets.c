@@ -1,8 +1,10 @@
 /* See sets.h. */
 #include "net/rib/sets.h"
 
+#include "lib/assert.h"
 #include "lib/mem.h"
 #include "lib/number.h"
+#include "net/rib/table.h"
 
 static uint64_t word_of(const struct rib_member *m)
 {
@@ -41,7 +43,7 @@ static void leave_chain(struct rib *r, unsigned set)
 void sets_chain(struct rib *r)
 {
 	for (uint32_t n = 0; n < r->numbers; n++)
-		if (r->set[n].users && n != RIB_SET_UNKNOWN)
+		if (r->set[n].users && r->set[n].routes)
 			enter_chain(r, n);
 }
 
@@ -55,7 +57,7 @@ void lists_free(struct rib *r, uint32_t from, uint32_t to)
 	}
 }
 
-/* Gives a set without a list, or with one, these routes. False: it needs a list, and there is none. */
+/* Gives a set these routes. False: it needs a list, and there is none. */
 static bool set_write(struct rib *r, struct rib_set *s, const struct rib_member *member, unsigned n)
 {
 	if (n > RIB_FEW && s->list == RIB_NO_NUMBER) {
@@ -135,14 +137,15 @@ void hops_weigh(const struct rib_hops *h, uint8_t weight[ECMP_MEMBERS_MAX])
 
 /* A group can change without touching its prefixes. Needed for several routes, unless the first one
  * alone is always used, and for a recursive route. */
-static bool needs_group(const struct rib *r, struct rib_set *s)
+static bool needs_group(const struct rib *r, const struct rib_member *m, unsigned n)
 {
-	const struct rib_member *m = set_members(r, s);
+	if (n == 0)
+		return false;
 	const struct rib_gateway *g = &r->gateway[m->gateway];
-	const bool alone = s->routes == 1 || !member_alike(&m[0], &m[1]);
+	const bool alone = n == 1 || !member_alike(&m[0], &m[1]);
 	if (alone && g->reach == RIB_NEIGHBOUR && g->link == RIB_NO_INTERFACE)
 		return false;
-	return s->routes > 1 || g->reach == RIB_FAR;
+	return n > 1 || g->reach == RIB_FAR;
 }
 
 /* Its hops go into its group, or its only one is what the table is to say: where it needs no group, or
@@ -153,6 +156,7 @@ static bool find_nh(struct rib *r, unsigned set)
 	struct rib_hops hop;
 	uint8_t weight[ECMP_MEMBERS_MAX];
 	const unsigned n = set_hops(r, set, false, &hop);
+	const bool needs = needs_group(r, set_members(r, s), s->routes);
 	const uint16_t only = n == 1 && hop.nh[0] < r->ops->member_min ? hop.nh[0] : RIB_NH_NONE;
 	if (n == 0 || only != RIB_NH_NONE) {
 		hop.n = 0;
@@ -161,9 +165,9 @@ static bool find_nh(struct rib *r, unsigned set)
 	hops_weigh(&hop, weight);
 	if (s->group != RIB_NH_NONE)
 		r->ops->group_change(s->group, hop.nh, weight, hop.n);
-	else if (needs_group(r, s))
+	else if (needs)
 		s->group = (uint16_t)r->ops->group_make(hop.nh, weight, hop.n);
-	if (s->group == RIB_NH_NONE && needs_group(r, s)) {
+	if (s->group == RIB_NH_NONE && needs) {
 		s->nh = RIB_NH_NONE;
 		return false;
 	}
@@ -181,7 +185,7 @@ static bool has_changed(const struct rib *r, struct rib_set *s)
 	return false;
 }
 
-bool sets_refresh(struct rib *r)
+bool sets_refresh(struct rib *r, unsigned stage)
 {
 	bool any = false;
 	for (uint32_t n = 0; n < r->numbers; n++) {
@@ -190,7 +194,8 @@ bool sets_refresh(struct rib *r)
 			continue;
 		const uint32_t was = s->nh;
 		find_nh(r, n);
-		s->moved |= s->nh != was;
+		if (s->nh != was && s->moved < stage)
+			s->moved = (uint8_t)stage;
 		any |= s->nh != was;
 	}
 	for (uint32_t n = 0; n < r->numbers; n++)
@@ -279,9 +284,67 @@ void set_release(struct rib *r, unsigned set)
 	struct rib_set *s = &r->set[set];
 	if (--s->users)
 		return;
-	leave_chain(r, set);
+	if (s->routes)
+		leave_chain(r, set);
 	if (s->group != RIB_NH_NONE)
 		r->ops->group_free(s->group);
 	members_release(r, set_members(r, s), s->routes);
 	set_free(r, set);
+}
+
+/* --- other routes of a set --- */
+
+bool lists_left(const struct rib *r, uint32_t n)
+{
+	unsigned list = r->list_free;
+	for (; n && list != RIB_NO_NUMBER; n--)
+		list = r->list[list].member[0].gateway;
+	return n == 0;
+}
+
+bool set_prepare(struct rib *r, unsigned set, const struct rib_member *member, unsigned n,
+                 uint32_t *lists)
+{
+	struct rib_set *s = &r->set[set];
+	const uint8_t weight = 1;
+	*lists += n > RIB_FEW && s->list == RIB_NO_NUMBER;
+	if (s->group != RIB_NH_NONE || !needs_group(r, member, n))
+		return true;
+	s->group = (uint16_t)r->ops->group_make(&r->ops->dead_end, &weight, 1);
+	s->prepared = s->group != RIB_NH_NONE;
+	return s->prepared;
+}
+
+void set_unprepare(struct rib *r, unsigned set)
+{
+	struct rib_set *s = &r->set[set];
+	if (s->prepared)
+		r->ops->group_free(s->group);
+	if (s->prepared)
+		s->group = RIB_NH_NONE;
+	s->prepared = false;
+}
+
+bool set_become(struct rib *r, unsigned set, const struct rib_member *member, unsigned n,
+                unsigned stage)
+{
+	struct rib_set *s = &r->set[set];
+	const uint8_t sources = s->sources;
+	const uint16_t was = s->nh;
+	s->prepared = false;
+	if (n && set_has(r, set, member, n, s->six)) {
+		members_release(r, member, n);
+		return false;
+	}
+	leave_chain(r, set);
+	for (unsigned i = 0; i < s->routes; i++)
+		r->gateway[set_members(r, s)[i].gateway].leaving[stage - 1]++;
+	const bool written = set_write(r, s, member, n), found = find_nh(r, set);
+	assert(written && found);
+	if (n)
+		enter_chain(r, set);
+	count_sources(r, sources, s->sources, s->users);
+	if ((s->nh != was || s->sources != sources) && s->moved < stage)
+		s->moved = (uint8_t)stage;
+	return true;
 }

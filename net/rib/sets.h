@@ -18,6 +18,8 @@ struct rib_gateway {
 	uint16_t was;       /* previous number that prefixes may still use, or RIB_NH_NONE */
 	bool changed;       /* its hops have changed since sets_refresh */
 	bool six;           /* it is a gateway of IPv6 prefixes */
+	uint32_t leaving[2]; /* of `users`: to be dropped at the end of this circle of the sweep, and of
+	                      * the next one, as prefixes may still lead to it */
 	uint8_t hops;       /* current number of hops; 0: unusable */
 	uint8_t weight[RIB_FAR_HOPS];
 	uint16_t hop[RIB_FAR_HOPS];
@@ -58,12 +60,16 @@ struct rib_set {
 	uint8_t routes;
 	uint8_t sources;  /* a bit for each that has a route */
 	bool six;
-	bool moved;       /* nh has changed, and the table may lack the change for some prefixes */
+	bool prepared;    /* its group has been made by a rib_replace that is not complete */
+	uint8_t moved;    /* circles of the sweep until all prefixes have its nh, 0 to 2 */
 };
 _Static_assert(RIB_SOURCES <= 8, "bits of rib_set.sources");
 
-/* The set of prefixes whose routes did not fit. It has no routes. */
+/* The set of prefixes whose routes did not fit. It has no routes. Another set without routes, which
+ * is in no chain, has lost them by rib_replace: the sweep removes its prefixes. */
 #define RIB_SET_UNKNOWN 0u
+
+#define SLOTS_A_CHANGE 64 /* slots examined that cost as much as one change in rib_work */
 
 /* --- gateway.c --- */
 
@@ -125,9 +131,66 @@ unsigned set_take(struct rib *r, struct rib_member *member, unsigned n, bool six
 /* Drops one user. If it was the last, no prefix may lead to the set. */
 void set_release(struct rib *r, unsigned set);
 
-/* Updates the groups of all sets with changed gateways. Sets `moved` in those whose prefixes must
- * be added, changed or removed; returns whether there is any. Clears `changed` in all gateways. */
-bool sets_refresh(struct rib *r);
+/* Updates the groups of all sets with changed gateways. Sets `moved` to the stage in those whose
+ * prefixes must be added, changed or removed; returns whether there is any. Clears `changed` in all
+ * gateways. */
+bool sets_refresh(struct rib *r, unsigned stage);
+
+/* May the set have these sorted routes in place of its own? Makes the group that it then needs; adds to
+ * *lists what it needs of them. False: there are no more groups. */
+bool set_prepare(struct rib *r, unsigned set, const struct rib_member *member, unsigned n,
+                 uint32_t *lists);
+
+/* Frees the group again. */
+void set_unprepare(struct rib *r, unsigned set);
+
+/* Gives a prepared set these routes, gateways taken. Its old gateways are dropped when the sweep has
+ * passed all slots. False: it had them, and nothing changes. */
+bool set_become(struct rib *r, unsigned set, const struct rib_member *member, unsigned n,
+                unsigned stage);
+
+/* Are there so many unused lists? */
+bool lists_left(const struct rib *r, uint32_t n);
+
+/* --- rib.c --- */
+
+/* A source's routes to prefixes of one family. */
+struct routes {
+	enum rib_source source;
+	uint16_t tag;
+	bool six;
+	const struct rib_hop *hop;
+	unsigned n;
+};
+
+/* Resolves all recursive gateways. */
+void gateways_resolve(struct rib *r);
+
+/* Collects the routes of a set except those of one source, plus the new ones, sorted, and takes their
+ * gateways. Returns how many, or E_NOMEM with no gateway taken. */
+int routes_compose(struct rib *r, unsigned set, const struct routes *new,
+                   struct rib_member member[RIB_ROUTES_MAX]);
+
+/* rib_set. *slot: the prefix's slot, or TABLE_NO_SLOT, before and after. */
+int routes_set(struct rib *r, struct rib_table *t, const struct rib_prefix *p, uint32_t *slot,
+               const struct routes *new);
+
+/* Removes a prefix that has no routes left. */
+void slot_forget(struct rib *r, struct rib_table *t, uint32_t slot);
+
+/* --- sweep.c --- */
+
+/* The number of circles that a change which is made now takes to reach all slots. */
+unsigned sweep_stage(const struct rib *r);
+
+/* There is work for so many circles. */
+void sweep_begin(struct rib *r, unsigned stage);
+
+/* Has its prefix lost all routes by rib_replace? */
+bool slot_is_dying(const struct rib *r, const struct rib_table *t, uint32_t slot);
+
+/* For table_remove: a slot has moved. */
+void slot_moved(void *rib, struct rib_table *t, uint32_t to, uint32_t from);
 
 /* --- host.c --- */
 

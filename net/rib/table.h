@@ -57,6 +57,49 @@ static inline void slot_epoch_write(struct rib_table *t, uint32_t i, unsigned ep
 	*tail = (*tail & 0x03ffffff) | (uint32_t)epoch << 26;
 }
 
+static inline bool slot_is_stale(const struct rib *r, const struct rib_table *t, uint32_t i)
+{
+	return slot_set(t, i) != TABLE_NO_SET && slot_epoch(t, i) != 0 && slot_epoch(t, i) != r->epoch;
+}
+
+/* A slot of those flags comes (by 1) or goes (by UINT32_MAX). */
+static inline void count_flags(struct rib *r, unsigned flags, uint32_t by)
+{
+	r->refused += flags & SLOT_REFUSED ? by : 0;
+	r->idle += flags == 0 ? by : 0;
+}
+
+/* Gives a slot another set or other flags. */
+static inline void slot_change(struct rib *r, struct rib_table *t, uint32_t slot, unsigned set,
+                               unsigned flags)
+{
+	const unsigned old = slot_flags(t, slot);
+	slot_write(t, slot, set, flags);
+	if (flags == old)
+		return;
+	count_flags(r, old, UINT32_MAX); /* minus one */
+	count_flags(r, flags, 1);
+}
+
+/* Gives a slot another epoch. */
+static inline void slot_state(struct rib *r, struct rib_table *t, uint32_t slot, unsigned epoch)
+{
+	const unsigned old = slot_epoch(t, slot);
+	if (old == epoch)
+		return;
+	r->stated[old]--; /* [0] means nothing */
+	r->stated[epoch]++;
+	r->stated_all += (uint32_t)(epoch != 0) - (uint32_t)(old != 0);
+	slot_epoch_write(t, slot, epoch);
+}
+
+/* `by` prefixes have routes of other sources now; bits as in rib_set.sources. */
+static inline void count_sources(struct rib *r, unsigned old, unsigned new, uint32_t by)
+{
+	for (unsigned bits = old ^ new; bits; bits &= bits - 1)
+		r->prefixes[__builtin_ctz(bits)] += bits & -bits & new ? by : 0 - by;
+}
+
 struct rib_prefix slot_prefix(const struct rib_table *t, uint32_t i);
 
 /* Makes an empty table in memory of table_bytes(slots, six). */

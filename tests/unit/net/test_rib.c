@@ -469,6 +469,32 @@ static int announce(const struct rib_prefix *p, enum rib_source source, unsigned
 	return error;
 }
 
+/* Other hops for a tag, the same for both families. */
+static int replace(enum rib_source source, uint16_t tag, const struct rib_hop *hop, unsigned n)
+{
+	const int error = rib_replace(&rib, source, tag, hop, n);
+	for (unsigned i = 0; i < entry_count && error == E_OK; i++) {
+		struct entry *e = &entries[i];
+		if (e->n[source] == 0 || e->tag[source] != tag)
+			continue;
+		memcpy(e->hop[source], hop, n * sizeof *hop);
+		e->n[source] = n;
+		if (source == RIB_ENGINE && n == 0)
+			e->session = 0;
+	}
+	return error;
+}
+
+static int replace_any(void)
+{
+	static const enum rib_source sources[] = {RIB_STATIC, RIB_ENGINE, RIB_ENGINE, RIB_ADVERTISED};
+	struct rib_hop hop[RIB_ROUTES_MAX];
+	const unsigned n = random_below(8) ? 1 + random_below(random_below(20) ? 3 : 12) : 0;
+	for (unsigned i = 0; i < n; i++)
+		hop[i] = random_hop(random_below(2));
+	return replace(sources[random_below(4)], (uint16_t)(1 + random_below(2)), hop, n);
+}
+
 static bool has_engine(const struct rib_prefix *p)
 {
 	struct rib_route r;
@@ -495,7 +521,7 @@ static void remove_stale(unsigned changes)
 		removed++;
 	}
 	assert_true(removed <= changes && (more || left == 0));
-	assert_int_equal(rib_stale(&rib), left);
+	assert_true(rib_stale(&rib) >= left); /* rib_replace may have removed more, by and by */
 }
 
 /* What the engine's session does. */
@@ -619,6 +645,8 @@ static void against_the_oracle(void **state)
 				change_world();
 			else if (random_below(10) == 0)
 				engine_step();
+			else if (random_below(10) == 0)
+				assert_int_equal(replace_any(), E_OK);
 			else if (random_below(100) == 0)
 				more_room();
 			else
@@ -717,6 +745,8 @@ static void full_tables(void **state)
 				session++;
 			else if (random_below(10) == 0)
 				(void)rib_remove_stale(&rib, random_below(20));
+			else if (random_below(6) == 0)
+				(void)replace_any();
 			else
 				announce(&p, random_source(&p), random_count());
 			if (random_below(3) == 0)
@@ -1060,6 +1090,201 @@ static void refused_in_a_session(void **state)
 	withdraw_all();
 }
 
+static void state_one(uint32_t number, uint16_t tag, bool there)
+{
+	const struct rib_prefix p = prefix4(IP4(60, 0, 0, 0) + (number << 8), 24);
+	const struct rib_hop hop = via(tag, number % HOSTS); /* tag 0 or 1, as links */
+	struct entry *e = entry_of(&p);
+	assert_int_equal(rib_set(&rib, &p, RIB_ENGINE, tag, &hop, there), E_OK);
+	e->hop[RIB_ENGINE][0] = hop;
+	e->n[RIB_ENGINE] = there;
+	e->tag[RIB_ENGINE] = tag;
+	e->session = there ? session : 0;
+}
+
+/* Full slots, so that removals move others, while work and the removal of stale prefixes are on their
+ * way: neither misses any, nor after a move of the base. */
+static void slots_that_move(void **state)
+{
+	(void)state;
+	seed_random("slots_that_move");
+	for (unsigned round = 0; round < 400; round++) {
+		const struct rib_hop hop = via(2, round % HOSTS);
+		bool move = random_below(3) == 0;
+		start(40, 0);
+		const unsigned most = rib.table[0].slots - rib.table[0].slots / 4 - 1;
+		for (unsigned i = 0; i < most; i++)
+			state_one(i, i % 2, true);
+		if (random_below(2)) {
+			assert_true(rib_epoch_next(&rib));
+			session++;
+		}
+		for (unsigned i = 0; i < most; i++)
+			if (random_below(2))
+				state_one(i, i % 2, true);
+		assert_int_equal(replace(RIB_ENGINE, 1, &hop, random_below(3) != 0), E_OK);
+		for (bool more = true; more; more = rib_work(&rib, 1)) {
+			const unsigned i = random_below(most);
+			state_one(i, 0, random_below(2));
+			if (random_below(2))
+				remove_stale(1);
+			if (move && random_below(10) == 0) {
+				more_room();
+				move = false;
+			}
+		}
+		for (unsigned i = 0; i < entry_count; i++)
+			compare(&entries[i]);
+		while (rib_stale(&rib)) {
+			state_one(random_below(most), 0, false);
+			remove_stale(1);
+		}
+		compare_all();
+		withdraw_all();
+	}
+}
+
+static unsigned groups_used(void)
+{
+	unsigned n = 0;
+	for (unsigned i = 0; i < GROUPS_MAX; i++)
+		n += groups[i].used;
+	return n;
+}
+
+/* 200 prefixes with the tag. */
+static void announce_tagged(uint16_t tag, const struct rib_hop *hop, unsigned n)
+{
+	for (uint32_t i = 0; i < 200; i++) {
+		const struct rib_prefix p = prefix4(IP4(50, tag, 0, 0) + (i << 8), 24);
+		assert_int_equal(rib_set(&rib, &p, RIB_ENGINE, tag, hop, n), E_OK);
+	}
+}
+
+/* How many of them lead to that number. */
+static unsigned lead_to(uint16_t tag, uint32_t nh)
+{
+	unsigned n = 0;
+	for (uint32_t i = 0; i < 200; i++) {
+		const struct rib_prefix p = prefix4(IP4(50, tag, 0, 0) + (i << 8), 24);
+		n += entry_of(&p)->nh == nh;
+	}
+	return n;
+}
+
+/* What another content of a next-hop group costs, and what happens meanwhile. */
+static void another_content(void **state)
+{
+	const struct rib_hop hop[3] = {via(0, 1), via(1, 2), via(2, 3)};
+	const uint32_t first = NEIGHBOUR + 1, second = NEIGHBOUR + HOSTS + 2;
+	(void)state;
+	start(300, 300);
+	announce_tagged(1, hop, 1);
+	assert_int_equal(rib_replace(&rib, RIB_ENGINE, 9, hop, 3), E_OK); /* nobody has it */
+	assert_int_equal(rib_replace(&rib, RIB_ENGINE, 1, hop, 1), E_OK); /* the same */
+	assert_false(rib.sweeping);
+	/* one hop to another: in pieces, and the old one is held until the end */
+	unsigned long before = touched;
+	assert_int_equal(rib_replace(&rib, RIB_ENGINE, 1, hop + 1, 1), E_OK);
+	assert_int_equal(touched, before);
+	while (rib_work(&rib, 10)) {
+		assert_int_equal(lead_to(1, first) + lead_to(1, second), 200);
+		assert_int_equal(held[first], 1);
+	}
+	assert_int_equal(touched, before + 200);
+	assert_int_equal(lead_to(1, second), 200);
+	assert_int_equal(held[first], 0);
+	/* to several: one store each; between several, and to one: none but the group's */
+	assert_int_equal(rib_replace(&rib, RIB_ENGINE, 1, hop, 2), E_OK);
+	work_to_the_end();
+	assert_int_equal(lead_to(1, GROUP), 200);
+	before = touched;
+	assert_int_equal(rib_replace(&rib, RIB_ENGINE, 1, hop + 1, 2), E_OK);
+	assert_true(names(GROUP, second) && !names(GROUP, first));
+	assert_int_equal(rib_replace(&rib, RIB_ENGINE, 1, hop, 1), E_OK);
+	assert_true(names(GROUP, first) && !names(GROUP, second));
+	work_to_the_end();
+	assert_int_equal(touched, before + 2);
+	assert_int_equal(held[second], 0);
+	/* to none that can be used, and back */
+	link_up[1] = false;
+	rib_link(&rib, 1);
+	assert_int_equal(rib_replace(&rib, RIB_ENGINE, 1, hop + 1, 1), E_OK);
+	work_to_the_end();
+	assert_int_equal(in_table, 0);
+	assert_int_equal(rib.idle, 200);
+	assert_int_equal(rib_replace(&rib, RIB_ENGINE, 1, hop + 2, 1), E_OK);
+	work_to_the_end();
+	assert_int_equal(in_table, 200);
+	/* to none at all */
+	assert_int_equal(rib_replace(&rib, RIB_ENGINE, 1, NULL, 0), E_OK);
+	assert_int_equal(rib.prefixes[RIB_ENGINE], 0);
+	work_to_the_end();
+	assert_int_equal(in_table, 0);
+	assert_int_equal(rib_stated(&rib), 0);
+	assert_int_equal(rib.table[0].used, 0);
+	assert_int_equal(groups_used(), 0);
+	withdraw_all();
+}
+
+/* Two sets need a group, and there is one. Nothing has changed then. */
+static void another_content_without_room(void **state)
+{
+	struct rib_hop hop[2] = {via(0, 1), via(1, 2)}, many[RIB_ROUTES_MAX];
+	const struct rib_hop other = {.nh = NULL0, .interface = RIB_NO_INTERFACE, .distance = 9};
+	const struct rib_prefix p = prefix4(IP4(10, 1, 0, 0), 16), q = prefix4(IP4(10, 2, 0, 0), 16);
+	struct rib_route r;
+	(void)state;
+	start(100, 0);
+	hop[1].origin = 7;
+	assert_int_equal(rib_set(&rib, &p, RIB_ENGINE, 1, hop, 1), E_OK);
+	assert_int_equal(rib_set(&rib, &q, RIB_ENGINE, 1, hop, 1), E_OK);
+	assert_int_equal(rib_set(&rib, &q, RIB_ADVERTISED, 1, &other, 1), E_OK);
+	groups_max = groups_used() + 1;
+	const unsigned used = groups_used();
+	assert_int_equal(used, 1); /* q's, which has two routes */
+	groups_max = 1;
+	assert_int_equal(rib_replace(&rib, RIB_ENGINE, 1, hop, 2), E_NOMEM);
+	assert_int_equal(groups_used(), used);
+	assert_int_equal(held[NEIGHBOUR + HOSTS + 2], 0);
+	work_to_the_end();
+	assert_int_equal(entry_of(&p)->nh, NEIGHBOUR + 1);
+	assert_true(names(entry_of(&q)->nh, NEIGHBOUR + 1));
+	assert_true(rib_route(&rib, &p, 0, &r) && r.hop.origin == 0 && !rib_route(&rib, &p, 1, &r));
+	for (unsigned i = 0; i < RIB_ROUTES_MAX; i++) {
+		many[i] = via(i % LINKS, i / LINKS % HOSTS);
+		many[i].origin = (uint8_t)i;
+	}
+	groups_max = GROUPS_MAX;
+	assert_int_equal(rib_replace(&rib, RIB_ENGINE, 1, many, RIB_ROUTES_MAX), E_NOMEM); /* q has one */
+	assert_int_equal(rib_replace(&rib, RIB_ENGINE, 1, many, RIB_ROUTES_MAX - 1), E_OK);
+	work_to_the_end();
+	assert_true(rib_route(&rib, &q, RIB_ROUTES_MAX - 1, &r) && r.source == RIB_ADVERTISED);
+	assert_int_equal(groups[entry_of(&p)->nh - GROUP].n, LINKS * HOSTS);
+	withdraw_all();
+}
+
+/* An engine that replaces groups before each piece of work does not keep the work from its end. */
+static void replaced_again_and_again(void **state)
+{
+	const struct rib_hop hop[3] = {via(0, 1), via(1, 2), via(2, 3)};
+	(void)state;
+	start(500, 300);
+	announce_tagged(1, hop, 1);
+	announce_tagged(2, hop, 1);
+	unsigned calls = 0;
+	assert_int_equal(rib_replace(&rib, RIB_ENGINE, 1, hop + 2, 1), E_OK);
+	for (; lead_to(1, NEIGHBOUR + 2 * HOSTS + 3) < 200; calls++) {
+		assert_int_equal(rib_replace(&rib, RIB_ENGINE, 2, hop + calls % 2, 1), E_OK);
+		(void)rib_work(&rib, 10);
+		assert_true(calls < 100);
+	}
+	for (calls = 0; rib_work(&rib, 10); calls++)
+		assert_true(calls < 150);
+	assert_int_equal(held[NEIGHBOUR + 1] + held[NEIGHBOUR + HOSTS + 2], 1);
+	withdraw_all();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1078,6 +1303,10 @@ int main(void)
 		cmocka_unit_test(sessions),
 		cmocka_unit_test(epochs_come_round),
 		cmocka_unit_test(refused_in_a_session),
+		cmocka_unit_test(slots_that_move),
+		cmocka_unit_test(another_content),
+		cmocka_unit_test(another_content_without_room),
+		cmocka_unit_test(replaced_again_and_again),
 	};
 	int failed = cmocka_run_group_tests_name("rib", tests, NULL, NULL);
 	free(memory);
