@@ -41,7 +41,7 @@ CONTRACTS = {
 
 # Who alone may call these: all routes, of whatever source, come to the forwarding tables by one file.
 ONE = {symbol: ("control/forwarding/routes",)
-       for symbol in ("rib_set", "rib_remove_stale", "fib4_insert", "fib4_remove",
+       for symbol in ("rib_set", "rib_replace", "rib_remove_stale", "fib4_insert", "fib4_remove",
                       "fib6_insert", "fib6_remove", "host6_insert", "host6_remove")}
 
 

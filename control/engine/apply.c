@@ -22,7 +22,6 @@ static struct {
 	struct tags *tags;
 	struct rib_prefix *deleted; /* DELETIONS_MAX; by this frame so far */
 	unsigned deletions;
-	bool resync;
 } apply;
 
 bool engine_apply_prepare(void)
@@ -50,10 +49,7 @@ void engine_apply_begin(void)
 {
 	fpm_nexthops_clear(&apply.objects);
 	tags_clear(apply.tags);
-	apply.resync = false;
 }
-
-bool engine_apply_resync(void) { return apply.resync; }
 
 static struct rib_prefix prefix_of(const struct fpm_route *r)
 {
@@ -171,13 +167,25 @@ static void delete_route(const struct fpm_route *r)
 
 /* --- next-hop objects --- */
 
-/* An object has changed: if routes use it, the engine has to state them again. */
+/* The routes of an object have its present hops. */
 static void follow(uint32_t id, bool exists)
 {
+	static struct fpm_hops object;
+	static struct engine_hops hops;
+	(void)fpm_nexthops_resolve(&apply.objects, id, &object);
 	for (unsigned k = 0; k < 2 * FPM_PROTOCOLS_END; k++) {
 		const enum fpm_protocol protocol = (enum fpm_protocol)(k / 2);
 		const uint16_t tag = tags_find(apply.tags, id, protocol, k & 1);
-		apply.resync = apply.resync || (tag != TAG_NONE && exists);
+		if (tag == TAG_NONE)
+			continue;
+		if (object.hops == 0 && object.blackholes)
+			engine_nowhere(&hops, FPM_BLACKHOLE, protocol);
+		else
+			engine_hops(&hops, object.hop, object.hops, protocol, k & 1);
+		if (routes_engine_replace(tag, hops.hop, hops.hops) != E_OK) {
+			engine_stats.refused[ENGINE_REFUSED_FULL]++;
+			routes_engine_replace(tag, NULL, 0);
+		}
 		if (!exists)
 			tags_forget(apply.tags, id, protocol, k & 1);
 	}

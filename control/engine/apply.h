@@ -14,8 +14,4 @@ void engine_apply_begin(void);
  * the *n of `room` octets at out. Returns the number of messages. */
 unsigned engine_apply(const uint8_t *frame, uint32_t length, uint8_t *out, size_t room, size_t *n);
 
-/* Has an object changed that routes of this connection use? They have its former hops until the engine
- * states them again, so it has to connect anew. */
-bool engine_apply_resync(void);
-
 #endif

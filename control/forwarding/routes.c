@@ -471,6 +471,13 @@ static void own6_all_changed(void)
 		own6_set_apart(&own6.at[i], !is_on_link(&own6.at[i]));
 }
 
+int routes_engine_replace(uint16_t tag, const struct rib_hop *hop, unsigned n)
+{
+	const int error = rib_replace(&rib, RIB_ENGINE, tag, hop, n);
+	own6_all_changed();
+	return error;
+}
+
 bool routes_engine_session(void) { return rib_epoch_next(&rib); }
 
 bool routes_engine_remove_stale(unsigned changes)

@@ -8,7 +8,7 @@
  *     the configuration   routes_configured and, at a commit, routes_change, routes_change6
  *     neighbour.c         routes_host, when a neighbour has answered or is forgotten
  *     autoconfig.c        routes_advertised, routes_own6_advertised
- *     control/engine/     routes_engine_set
+ *     control/engine/     routes_engine_set, routes_engine_replace
  *     churn.c             routes_test_set
  *
  * Each of them ends in rib_set. The base prefers the least distance, then the first source of enum
@@ -86,6 +86,9 @@ int routes_engine_set(const struct rib_prefix *p, uint16_t tag, const struct rib
 
 /* Has the engine a route to the prefix? */
 bool routes_engine_has(const struct rib_prefix *p);
+
+/* All routes of the engine with that tag have these hops from now on; E_NOMEM: they have not. */
+int routes_engine_replace(uint16_t tag, const struct rib_hop *hop, unsigned n);
 
 /* The engine's routes are stale until it states them again. False: remove stale ones first. */
 bool routes_engine_session(void);
