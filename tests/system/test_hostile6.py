@@ -11,8 +11,10 @@ success when they get no answer.
 """
 import contextlib
 import json
+import os
 import re
 import shutil
+import signal
 import statistics
 import subprocess
 import time
@@ -78,12 +80,14 @@ class Siege:
         """Runs tools (their command lines, without atk6-) in parallel while the block runs."""
         children = [self.left.popen(["atk6-" + command.split()[0], *command.split()[1:]],
                                     stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                    stderr=subprocess.DEVNULL) for command in commands]
+                                    stderr=subprocess.DEVNULL, start_new_session=True)
+                    for command in commands]
         try:
             yield children
         finally:
-            for child in children:
-                child.kill()
+            for child in children:  # some fork: parasite6 ran on for ever
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(child.pid, signal.SIGKILL)
                 child.wait()
 
     def attack(self, *commands, packets=None, counter=None):
