@@ -165,7 +165,7 @@ include tools/nicsim/nicsim.mk
 include tests/bench/bench.mk
 
 # The layers that take longest come first (tests/all.sh).
-LAYERS := test-system/4 test-packet/2 test-witness unit test-peer test-drill test-fuzz test-nicsim \
+LAYERS := test-packet test-system/4 test-witness unit test-peer test-drill test-fuzz test-nicsim \
 	check-portable check
 
 .PHONY: test-builds

@@ -22,4 +22,4 @@ $(PACKET_BUILD)/harness: $(PACKET_SRC:%.c=$(HOST_BUILD)/gcc/%.o)
 
 test-packet: $(PACKET_BUILD)/harness ## bytes in, bytes out and nothing else, with counters
 	@$(if $(SEED),SEED=$(SEED) )/usr/bin/python3 -m pytest -c tests/packet/pytest.ini \
-		$(if $(SHARE),--share $(SHARE)) $(if $(K),-k "$(K)") tests/packet
+		$(if $(K),-k "$(K)") tests/packet
