@@ -253,7 +253,8 @@ static uint64_t tcp_timer(void)
  */
 static uint64_t (*const timers[])(void) = {
 	ping_timer, neighbour_timer, rates_timer, summary_timer, fragments_timer, commit_timer, churn_timer,
-	config_hash_timer, engine_timer, tables_timer, tcp_timer, http_timer, remote_timer, capture_timer, trace_timer,
+	config_hash_timer, engine_timer, tables_timer, tcp_timer, http_timer, remote_timer, capture_timer,
+	trace_timer,
 	tcp_control_deadline, /* after all timers that send by TCP */
 };
 

@@ -56,6 +56,8 @@ static inline void be32_store(void *p, uint32_t host)
 }
 
 /* The little-endian word at p, any alignment. */
+static inline uint16_t le16_load(const void *p) { return __builtin_bswap16(be16_load(p)); }
+static inline void le16_store(void *p, uint16_t host) { be16_store(p, __builtin_bswap16(host)); }
 static inline uint32_t le32_load(const void *p) { return __builtin_bswap32(be32_load(p)); }
 static inline void le32_store(void *p, uint32_t host) { be32_store(p, __builtin_bswap32(host)); }
 

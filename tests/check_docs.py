@@ -90,9 +90,8 @@ class Tree:
     @functools.lru_cache(None)
     def unit_tests(self):
         """Those with a file of their own, and those that run another's main()."""
-        mains = re.search(r"^UNIT_MAINS := (.*)$", self.text("tests/unit/unit.mk"), re.M)
         return {os.path.basename(path)[5:-2] for path in self.files("tests/unit/**/test_*.c")} | \
-            set(mains[1].split() if mains else [])
+            set(re.findall(r"^UNIT_MAIN_(\w+) :=", self.text("tests/unit/unit.mk"), re.M))
 
     @functools.lru_cache(None)
     def fuzz_entries(self):
@@ -198,7 +197,7 @@ def check(root):
 FILES = {
     "Makefile": "all: x ## build\nimage iso: all\n\ttrue\n",
     "tests/bench/bench.py": 'PARTS = ["tcp", "full-table",\n  "boot"]\n',
-    "tests/unit/unit.mk": "UNIT_MAINS := fib",
+    "tests/unit/unit.mk": "UNIT_MAIN_fib := test_arp.c",
     "tests/unit/net/test_arp.c": "",
     "tests/fuzz/fuzz_ip4.c": "",
     "tests/system/test_tcp.py": "def test_echo_of_all(lab):\n",

@@ -49,6 +49,7 @@ static struct {
 	struct own6 *at; /* private memory */
 	uint32_t most;   /* entries there is room for */
 	unsigned count;
+	bool due; /* own6_all_changed: routes of unknown prefixes have changed */
 } own6;
 
 /* A link counts as up until its state is known: links come up shortly after the start, and by then
@@ -215,6 +216,7 @@ bool routes_start(void)
 		return false;
 	rib_init(&rib, &rib_ops, memory, &size);
 	own6.count = 0;
+	own6.due = false;
 	refused_hosts = 0;
 	memset(link_known, 0, sizeof link_known);
 	links_ns = 0;
@@ -254,12 +256,23 @@ static void own6_set_apart(struct own6 *o, bool apart)
 	o->apart = apart;
 }
 
+/* Routes that cover it have changed. */
+static void own6_settle(struct own6 *o) { own6_set_apart(o, !is_on_link(o)); }
+
 /* The routes of a prefix have changed. */
 static void own6_changed(const struct rib_prefix *p)
 {
 	for (unsigned i = 0; i < own6.count; i++)
 		if (p->plen > own6.at[i].plen && ip6_in_prefix(&own6.at[i].addr, &p->addr, p->plen))
-			own6_set_apart(&own6.at[i], !is_on_link(&own6.at[i]));
+			own6_settle(&own6.at[i]);
+}
+
+/* The routes of many prefixes have changed. */
+static void own6_all_changed(void)
+{
+	own6.due = false;
+	for (unsigned i = 0; i < own6.count; i++)
+		own6_settle(&own6.at[i]);
 }
 
 static struct own6 *find_own6(unsigned interface, const struct net_addr *addr)
@@ -286,7 +299,7 @@ void routes_own6(unsigned interface, const struct net_addr *addr, unsigned plen)
 	else
 		o = own6_add();
 	*o = (struct own6){.addr = *addr, .plen = (uint8_t)plen, .interface = (uint8_t)interface};
-	own6_set_apart(o, !is_on_link(o));
+	own6_settle(o);
 }
 
 void routes_own6_advertised(unsigned interface, const struct net_addr *addr, bool up)
@@ -295,7 +308,7 @@ void routes_own6_advertised(unsigned interface, const struct net_addr *addr, boo
 	if (up && !o) {
 		o = own6_add();
 		*o = (struct own6){.addr = *addr, .interface = (uint8_t)interface, .advertised = true};
-		own6_set_apart(o, !is_on_link(o));
+		own6_settle(o);
 	} else if (!up && o && o->advertised) {
 		own6_set_apart(o, false);
 		*o = own6.at[--own6.count];
@@ -305,10 +318,10 @@ void routes_own6_advertised(unsigned interface, const struct net_addr *addr, boo
 /* --- where routes come from --- */
 
 /* rib_set, then own6_changed. own6_set_apart alone calls rib_set itself. */
-static int set(const struct rib_prefix *p, enum rib_source source, const struct rib_hop *hop,
-               unsigned n)
+static int set(const struct rib_prefix *p, enum rib_source source, uint16_t tag,
+               const struct rib_hop *hop, unsigned n)
 {
-	const int error = rib_set(&rib, p, source, 0, hop, n); /* the base counts refused prefixes */
+	const int error = rib_set(&rib, p, source, tag, hop, n); /* the base counts refused prefixes */
 	if (p->six)
 		own6_changed(p);
 	return error;
@@ -318,7 +331,7 @@ void routes_connected(const struct net_addr *addr, unsigned plen, bool six, uint
 {
 	const struct rib_prefix p = {ip6_prefix_of(addr, six ? plen : 96 + plen), (uint8_t)plen, six};
 	const struct rib_hop hop = {.nh = (uint16_t)nh, .interface = RIB_NO_INTERFACE};
-	set(&p, RIB_CONNECTED, &hop, 1);
+	set(&p, RIB_CONNECTED, 0, &hop, 1);
 }
 
 void routes_local(const struct net_addr *addr, unsigned plen, bool six, uint32_t nh)
@@ -327,7 +340,7 @@ void routes_local(const struct net_addr *addr, unsigned plen, bool six, uint32_t
 	const struct rib_hop hop = {.nh = (uint16_t)nh,
 	                            .interface = RIB_NO_INTERFACE,
 	                            .distance = nh == NH_LOCAL ? 0 : DISTANCE_LAST};
-	set(&p, RIB_LOCAL, &hop, 1);
+	set(&p, RIB_LOCAL, 0, &hop, 1);
 }
 
 void routes_advertised(const struct net_addr *prefix, unsigned plen, const struct rib_hop *hop)
@@ -335,7 +348,7 @@ void routes_advertised(const struct net_addr *prefix, unsigned plen, const struc
 	const struct rib_prefix p = {*prefix, (uint8_t)plen, true};
 	struct rib_hop last = hop ? *hop : (struct rib_hop){.nh = NH_NONE};
 	last.distance = DISTANCE_LAST;
-	set(&p, RIB_ADVERTISED, &last, hop != NULL);
+	set(&p, RIB_ADVERTISED, 0, &last, hop != NULL);
 }
 
 bool routes_advertisement(const struct net_addr *prefix, unsigned plen, struct rib_hop *out)
@@ -378,7 +391,7 @@ void routes_host(uint32_t ip, uint32_t nh)
 {
 	const struct rib_prefix p = {net_addr_ip4(ip), 32, false};
 	const struct rib_hop hop = {.nh = (uint16_t)nh, .interface = RIB_NO_INTERFACE};
-	set(&p, RIB_HOST, &hop, nh != NH_NONE); /* if refused, the control core sends its packets */
+	set(&p, RIB_HOST, 0, &hop, nh != NH_NONE); /* if refused, the control core sends its packets */
 }
 
 static struct rib_hop nowhere(unsigned kind, uint8_t distance)
@@ -399,7 +412,7 @@ static void set_chain(const struct rib_prefix *p, const struct config *c, uint32
 			                          .interface = RIB_ANY_INTERFACE,
 			                          .distance = r->distance};
 	}
-	set(p, RIB_STATIC, hop, n);
+	set(p, RIB_STATIC, 0, hop, n);
 }
 
 static void set_chain6(const struct rib_prefix *p, const struct config *c, uint32_t first)
@@ -416,7 +429,7 @@ static void set_chain6(const struct rib_prefix *p, const struct config *c, uint3
 				.interface = any ? RIB_ANY_INTERFACE : (uint8_t)config_number(c, r->port),
 				.distance = r->distance};
 	}
-	set(p, RIB_STATIC, hop, n);
+	set(p, RIB_STATIC, 0, hop, n);
 }
 
 void routes_change(const struct config_route *r, const struct config *next, uint32_t first)
@@ -449,10 +462,7 @@ void routes_configured(void)
 
 int routes_engine_set(const struct rib_prefix *p, uint16_t tag, const struct rib_hop *hop, unsigned n)
 {
-	const int error = rib_set(&rib, p, RIB_ENGINE, tag, hop, n);
-	if (p->six)
-		own6_changed(p);
-	return error;
+	return set(p, RIB_ENGINE, tag, hop, n);
 }
 
 bool routes_engine_has(const struct rib_prefix *p)
@@ -464,18 +474,10 @@ bool routes_engine_has(const struct rib_prefix *p)
 	return false;
 }
 
-/* Routes of our own subnets may have gone with others, or lead elsewhere. */
-static void own6_all_changed(void)
-{
-	for (unsigned i = 0; i < own6.count; i++)
-		own6_set_apart(&own6.at[i], !is_on_link(&own6.at[i]));
-}
-
 int routes_engine_replace(uint16_t tag, const struct rib_hop *hop, unsigned n)
 {
-	const int error = rib_replace(&rib, RIB_ENGINE, tag, hop, n);
-	own6_all_changed();
-	return error;
+	own6.due = true; /* once for all tags of a frame */
+	return rib_replace(&rib, RIB_ENGINE, tag, hop, n);
 }
 
 bool routes_engine_session(void) { return rib_epoch_next(&rib); }
@@ -483,8 +485,7 @@ bool routes_engine_session(void) { return rib_epoch_next(&rib); }
 bool routes_engine_remove_stale(unsigned changes)
 {
 	const bool more = rib_remove_stale(&rib, changes);
-	if (!more)
-		own6_all_changed();
+	own6.due |= !more;
 	return more;
 }
 
@@ -492,9 +493,9 @@ bool routes_test_set(const struct net_addr *prefix, unsigned plen, bool six, uin
 {
 	const struct rib_prefix p = {*prefix, (uint8_t)plen, six};
 	const struct rib_hop hop = {.nh = (uint16_t)nh, .interface = RIB_NO_INTERFACE};
-	if (set(&p, RIB_TEST, &hop, nh != NH_NONE) == E_OK)
+	if (set(&p, RIB_TEST, 0, &hop, nh != NH_NONE) == E_OK)
 		return true;
-	set(&p, RIB_TEST, NULL, 0); /* routes_retry must not try it again */
+	set(&p, RIB_TEST, 0, NULL, 0); /* routes_retry must not try it again */
 	return false;
 }
 
@@ -532,6 +533,8 @@ bool routes_work(void)
 		ask_again = false;
 		rib_reach_again(&rib);
 	}
+	if (own6.due)
+		own6_all_changed();
 	if (rib_work(&rib, CHANGES_AT_ONCE))
 		return true;
 	if (tell && routes_refused() > told)

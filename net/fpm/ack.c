@@ -18,8 +18,8 @@ size_t fpm_ack_put(uint8_t *out, size_t room, const uint8_t *message, uint32_t l
 	if (frame > room || frame > FPM_ACK_MAX)
 		return 0;
 	uint8_t *copy = out + FPM_HEADER_LEN;
-	out[0] = 1; /* version */
-	out[1] = 1; /* netlink */
+	out[0] = FPM_VERSION;
+	out[1] = FPM_TYPE_NETLINK;
 	be16_store(out + 2, (uint16_t)frame);
 	memcpy(copy, message, length);
 	memset(copy + length, 0, frame - FPM_HEADER_LEN - length);

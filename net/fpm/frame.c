@@ -3,9 +3,6 @@
 #include "lib/number.h"
 #include "net/fpm/netlink.h"
 
-#define FPM_VERSION 1
-#define FPM_TYPE_NETLINK 1
-
 enum fpm_error fpm_frame(const uint8_t *data, size_t n, uint32_t *length)
 {
 	*length = 0;

@@ -13,6 +13,10 @@
 
 #define NETLINK_ALIGN 4
 
+/* The first two octets of a frame (fpm.h) */
+#define FPM_VERSION 1
+#define FPM_TYPE_NETLINK 1
+
 /* struct nlmsghdr: length, type, flags, sequence number, port */
 #define NLMSG_LEN 16
 #define NLMSG_AT_LENGTH 0
@@ -115,14 +119,6 @@ enum netlink_encap {
 	LWTUNNEL_ENCAP_SEG6_LOCAL = 7,
 	FPM_ENCAP_VXLAN = 100, /* FRR's own, NET_VXLAN in lib/nexthop.h */
 };
-
-static inline uint16_t le16_load(const uint8_t *p) { return (uint16_t)(p[0] | p[1] << 8); }
-
-static inline void le16_store(uint8_t *p, uint16_t v)
-{
-	p[0] = (uint8_t)v;
-	p[1] = (uint8_t)(v >> 8);
-}
 
 /* The value of an attribute; p is NULL: the attribute is absent. */
 struct netlink_value {

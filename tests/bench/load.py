@@ -42,12 +42,19 @@ def progress(text):
     print("  %s" % text, file=sys.stderr, flush=True)
 
 
+def make(target):
+    """Builds by the Makefile; returns a CompletedProcess."""
+    return subprocess.run(["make", "-s", "-C", ROOT, target], capture_output=True, text=True,
+                          check=False, env=dict(os.environ, MAKEFLAGS=""))
+
+
 def build_tools():
-    """The generators and core_ping, by the Makefile."""
+    """The generators and core_ping."""
     if subprocess.run(["pkg-config", "--exists", "libdpdk"], check=False).returncode != 0:
         raise BenchError("libdpdk is not installed (tools/deps.sh install bench)")
-    subprocess.run(["make", "-s", "-C", ROOT, "bench-wire"], check=True,
-                   env=dict(os.environ, MAKEFLAGS=""))
+    made = make("bench-wire")
+    if made.returncode != 0:
+        raise BenchError("bench-wire: " + made.stderr.strip()[-200:])
 
 
 @contextlib.contextmanager

@@ -23,7 +23,7 @@ import subprocess
 import threading
 import time
 
-from load import (CPU_DATA, CPU_GENERATOR, ROOT, SLICE_S, REST_S, TOOLS, BenchError, Generator, eal,
+from load import (CPU_DATA, CPU_GENERATOR, SLICE_S, REST_S, TOOLS, BenchError, Generator, eal, make,
                   median_of, own_group, pin_guest, progress, realtime, round_trip_ns)
 from peers import dpdk_under_load, dpdk_version, virtio_user
 from launcher import netlab, ports, process
@@ -82,9 +82,7 @@ def build(targets):
     failed."""
     missing = []
     for target in targets:
-        made = subprocess.run(["make", "-s", "-C", ROOT, "build/bench/" + target],
-                              capture_output=True, text=True, check=False,
-                              env=dict(os.environ, MAKEFLAGS=""))
+        made = make("build/bench/" + target)
         if made.returncode != 0:
             missing.append("%s: %s" % (target, made.stderr.strip()[-200:]))
     return missing

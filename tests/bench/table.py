@@ -9,7 +9,7 @@ PREFIXES=FILE that file's routes instead.
 import os
 import subprocess
 
-from load import FIRST_PREFIX, ROOT, TOOLS, BenchError
+from load import FIRST_PREFIX, TOOLS, BenchError, make
 from peers import NEXT_HOP_MAC
 
 FULL_ROUTES = {4: 1000000, 6: 160000}  # IPv6's when IPv4's had 900,000
@@ -58,8 +58,7 @@ class Full:
         self.family = family
         self.frames = "64B" if family == 4 else "ip6.64B"
         self.generator = "vhost_gen" if family == 4 else "vhost_gen6_64"
-        made = subprocess.run(["make", "-s", "-C", ROOT, "build/bench/route_table"],
-                              capture_output=True, text=True, check=False)
+        made = make("build/bench/route_table")
         if made.returncode == 0:
             made = subprocess.run(
                 [os.path.join(TOOLS, "route_table"), str(family), str(FULL_ROUTES[family]),

@@ -10,6 +10,10 @@ import re
 import struct
 import sys
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import fpm_frames
+
 OPS = ("time data segment syn syn_ack ack fin rst connect send send_pkt close abort consume option "
        "icmp steal hold sack").split()
 FIN, SYN, RST, PSH, ACK, URG, ECE, CWR = (1 << i for i in range(8))
@@ -270,13 +274,13 @@ def http_requests():
 
 def fpm_streams():
     """Frames of FPM (net/fpm/fpm.h) with netlink messages in them."""
+    frame = fpm_frames.frame
+
     def attr(kind, value):
-        value = u32(value) if isinstance(value, int) else value
-        return u16(4 + len(value)) + u16(kind) + value + bytes(-len(value) % 4)
+        return fpm_frames.attr(kind, u32(value) if isinstance(value, int) else value)
 
     def message(kind, fixed, *attrs):
-        body = fixed + b"".join(attrs)
-        return struct.pack("<IHHII", 16 + len(body), kind, 0x501, 0, 1) + body
+        return fpm_frames.message(kind, fixed + b"".join(attrs))
 
     def route(kind, *attrs, family=2, plen=16, table=254, proto=186, rtm_type=1, flags=0):
         dst = attr(1, bytes([10, 1, 0, 0]) + bytes(12 if family == 10 else 0))
@@ -285,10 +289,6 @@ def fpm_streams():
 
     def nexthop(kind, number, *attrs, flags=0):
         return message(kind, bytes([2, 0, 11, 0]) + u32(flags), attr(1, number), *attrs)
-
-    def frame(*messages):
-        body = b"".join(messages)
-        return struct.pack(">BBH", 1, 1, 4 + len(body)) + body
 
     def hop(attrs, ifindex=2, weight=0, flags=0):
         return u16(8 + len(attrs)) + bytes([flags, weight]) + u32(ifindex) + attrs

@@ -220,7 +220,7 @@ UNIT_WAY_mlx5_driver := device
 UNIT_WAY_mlx5_faults := device
 UNIT_WAY_mlx5_pair := device
 # Every test_x.c is test x, unless it is the main() of others (UNIT_MAIN_x).
-UNIT_MAINS := ixgbe_done ixgbe_done_traffic ixgbe_pair mlx5_pair
+UNIT_MAINS := $(patsubst UNIT_MAIN_%,%,$(filter UNIT_MAIN_%,$(.VARIABLES)))
 ifeq ($(origin T),undefined)
 T := $(sort $(filter-out pair_alone,$(patsubst test_%,%,$(basename $(notdir $(UNIT_TESTS))))) $(UNIT_MAINS))
 endif

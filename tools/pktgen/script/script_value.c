@@ -83,9 +83,9 @@ static const struct unit *parse_unit(struct text word, const struct unit *row, u
 	for (const struct unit *u = row; u < row + rows; u++) {
 		if (!text_is_word(unit, text_of(u->word)))
 			continue;
-		if (script_decimal(number, u->exponent, out) != 0 || *out > SCRIPT_TIME_MAX_NS)
+		if (script_decimal(number, u->exponent, out) != 0 || *out > SCRIPT_TIME_MAX_NS / u->factor)
 			return NULL;
-		*out = *out > SCRIPT_TIME_MAX_NS / u->factor ? SCRIPT_TIME_MAX_NS + 1 : *out * u->factor;
+		*out *= u->factor;
 		return u;
 	}
 	return NULL;
