@@ -114,6 +114,10 @@ $(FUZZ_BUILD)/obj/$(1)/%.o: %.c tests/fuzz/fuzz.mk
 endef
 $(foreach way,host ring device nicsim,$(eval $(call FUZZ_COMPILE,$(way))))
 
+# An input is a few choices for a generator of rules, so the comparisons inside of the search tables
+# teach libFuzzer nothing. To report them took three quarters of the time.
+$(FUZZ_BUILD)/obj/host/net/acl/%.o: FUZZ_CFLAGS += -fno-sanitize-coverage=trace-cmp
+
 fuzz_obj = $(patsubst %.c,$(FUZZ_BUILD)/obj/$(or $(FUZZ_WAY_$(1)),host)/%.o, \
 	tests/fuzz/fuzz_$(1).c $(FUZZ_SRC_$(1)))
 
