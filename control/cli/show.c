@@ -210,6 +210,9 @@ static void show_interface(struct shell *sh, const struct dp_state *v, unsigned 
 		shell_print(sh, "  VLAN %u of eth%u, mac %s, mtu %u\n", ifp->vid, ifp->port,
 		            fmt_mac(mac, ifp->mac), ifp->mtu);
 	show_addresses(sh, ifp);
+	if (config_lender(&running.config, n) >= 0)
+		shell_print(sh, "  unnumbered, address of %s\n",
+		            dp_name(v, (unsigned)config_lender(&running.config, n)));
 	show_addresses6(sh, n);
 	if (n < NIC_PORTS_MAX)
 		show_port_tail(sh, n, core_port_nic(n));

@@ -16,6 +16,7 @@
  *    - no static route replaces a connected one
  *    - no interface with IPv6 has an MTU below 1280
  *    - no two interfaces have the same index of the routing engine
+ *    - an unnumbered interface has no IPv4 address, and borrows that of an interface which has one
  *    - every filter names an access list of its IP version that has a rule
  * 3. config_print() writes text that parses to the same configuration (line numbers aside).
  * 4. Time is linear in the text: duplicate routes are found by hashing in the caller's scratch.
@@ -152,6 +153,8 @@ struct config_interface {
 	uint32_t line, mtu_line;
 	struct config_address address[CONFIG_ADDRESSES_MAX]; /* [0] is the primary one */
 	char description[CONFIG_DESCRIPTION_SIZE];
+	uint32_t lender; /* `ip unnumbered`: key of the interface whose address it borrows */
+	uint32_t lender_line; /* 0: it borrows none */
 
 	bool ipv6;       /* IPv6 is enabled: `ipv6 enable` or any address */
 	bool autoconfig; /* `ipv6 address autoconfig`: from router advertisements */
@@ -440,6 +443,9 @@ int config_number(const struct config *c, uint32_t key);
 bool config_is_loopback(const struct config_interface *i);
 unsigned config_if_port(const struct config_interface *i);
 unsigned config_if_vid(const struct config_interface *i);
+
+/* The number of the interface from which n borrows its IPv4 address; -1: none. */
+int config_lender(const struct config *c, unsigned n);
 
 /* Number of the interface, shut down or not, with a subnet that contains addr; -1: there is
  * none. */

@@ -31,6 +31,11 @@ int config_number(const struct config *c, uint32_t key)
 	return -1;
 }
 
+int config_lender(const struct config *c, unsigned n)
+{
+	return c->interface[n].lender_line ? config_number(c, c->interface[n].lender) : -1;
+}
+
 int config_interface(struct parser *p, unsigned i)
 {
 	struct config *c = p->out;
@@ -73,6 +78,8 @@ static int check_loopback(const struct config_interface *i, struct text_error *e
 	uint32_t line = i->line;
 	if (i->mtu)
 		what = "an MTU", line = i->mtu_line;
+	else if (i->lender_line)
+		what = "packets that need a borrowed address", line = i->lender_line;
 	else if (i->autoconfig)
 		what = "addresses of routers", line = i->autoconfig_line;
 	else if (!net_addr_is_any(&i->link_local6))
@@ -93,9 +100,30 @@ static int check_loopback(const struct config_interface *i, struct text_error *e
 	                 "a loopback is on no link and has no such thing as %s", what);
 }
 
+/* Refuses `ip unnumbered` beside an address, or of an interface without one. */
+static int check_unnumbered(const struct config *c, const struct config_interface *i,
+                            struct text_error *err)
+{
+	char name[CONFIG_IF_NAME_SIZE];
+	const int n = config_number(c, i->lender);
+	const struct text lender = text_of(config_key_name(name, i->lender));
+	if (i->lender_line == 0)
+		return 0;
+	if (i->address_count)
+		return text_fail(err, i->lender_line, lender,
+		                 "the interface has an address of its own, at line %u",
+		                 i->address[0].line);
+	if (n < 0 || c->interface[n].address_count == 0)
+		return text_fail(err, i->lender_line, lender,
+		                 "this interface has no IPv4 address to lend");
+	return 0;
+}
+
 int config_check_interfaces(const struct config *c, struct text_error *err)
 {
 	int error = 0;
+	for (unsigned n = 0; error == 0 && n < c->interfaces; n++)
+		error = check_unnumbered(c, &c->interface[n], err);
 	for (unsigned n = CONFIG_PORTS_MAX; error == 0 && n < c->interfaces; n++)
 		if (config_is_loopback(&c->interface[n]))
 			error = check_loopback(&c->interface[n], err);

@@ -34,6 +34,13 @@ int config_ip4_address(struct parser *p, unsigned i)
 	return 0;
 }
 
+int config_ip4_unnumbered(struct parser *p, unsigned i)
+{
+	int error = config_parse_interface(p, i, &p->interface->lender);
+	p->interface->lender_line = p->w.line;
+	return error != 0 ? error : words_end(&p->w, i + 1);
+}
+
 const char *config_route_word(enum config_route_kind kind)
 {
 	static const char *const word[CONFIG_ROUTE_KINDS] = {

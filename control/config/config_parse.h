@@ -124,6 +124,7 @@ enum config_route_kind config_parse_kind(const struct parser *p, unsigned i);
 /* --- its statements --- */
 
 int config_ip4_address(struct parser *p, unsigned i);
+int config_ip4_unnumbered(struct parser *p, unsigned i);
 int config_ip4_route(struct parser *p, unsigned i);
 int config_ip4_arp(struct parser *p, unsigned i);
 int config_ip4_arp_timeout(struct parser *p, unsigned i);

@@ -109,6 +109,8 @@ static void print_interface(const struct printer *p, const struct config_interfa
 		print_line(p, " ip address %s%s",
 		           fmt_prefix(prefix, i->address[k].addr, i->address[k].plen),
 		           k > 0 ? " secondary" : "");
+	if (i->lender_line != 0)
+		print_line(p, " ip unnumbered %s", config_key_name(name, i->lender));
 	print_interface6(p, i);
 	print_filters(p, i);
 	print_policy(p, i);

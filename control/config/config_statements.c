@@ -199,6 +199,7 @@ static const struct statement statements[] = {
 	 STATEMENT_ONCE | STATEMENT_LIVE},
 	{"ip address", "ip address " SUBNET " [secondary]", config_ip4_address, true,
 	 STATEMENT_UNLESS_LAST},
+	{"ip unnumbered", "ip unnumbered INTERFACE", config_ip4_unnumbered, true, STATEMENT_ONCE},
 	{"mtu", "mtu BYTES", parse_mtu, true, STATEMENT_ONCE},
 	{"shutdown", "shutdown", parse_shutdown, true, 0},
 	{"no shutdown", "no shutdown", parse_no_shutdown, true, 0},

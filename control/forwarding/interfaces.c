@@ -28,15 +28,29 @@ unsigned interface_mtu(const struct config *c, unsigned port)
 	return c->interface[port].mtu ? c->interface[port].mtu : u32_min(CONFIG_MTU_DEFAULT, most);
 }
 
+/* Is interface n shut down, or the port that carries it? */
+static bool is_shut(const struct config *c, unsigned n)
+{
+	const struct config_interface *i = &c->interface[n];
+	return i->shutdown || (!config_is_loopback(i) && c->interface[config_if_port(i)].shutdown);
+}
+
+/* The interface from which n borrows its IPv4 address, unless it is shut down; -1: none. */
+static int lender_of(const struct config *c, unsigned n)
+{
+	const int lender = config_lender(c, n);
+	return lender >= 0 && !is_shut(c, (unsigned)lender) ? lender : -1;
+}
+
 /* Sets the interface of a port or of a VLAN. */
 static void start_link(struct dp_state *v, unsigned n, const struct config_interface *i)
 {
 	const struct config *c = &running.config;
 	struct dp_interface *ifp = &v->interface[n];
 	unsigned port = config_if_port(i), vid = config_if_vid(i);
-	bool shutdown = i->shutdown || c->interface[port].shutdown;
+	const bool shutdown = is_shut(c, n);
 	*ifp = (struct dp_interface){.mtu = (uint16_t)(i->mtu ? i->mtu : interface_mtu(c, port)),
-	                         .enabled = !shutdown && i->address_count,
+	                         .enabled = !shutdown && (i->address_count || lender_of(c, n) >= 0),
 	                         .enabled6 = !shutdown && i->ipv6,
 	                         .port = (uint8_t)port,
 	                         .key = i->key,
@@ -88,6 +102,8 @@ void interfaces_start(struct dp_state *v)
 		else
 			continue;
 		ifp->addresses = i->address_count;
+		if (config_lender(c, n) >= 0)
+			ifp->addr[0] = c->interface[config_lender(c, n)].address[0].addr;
 		for (unsigned a = 0; a < i->address_count; a++) {
 			ifp->addr[a] = i->address[a].addr;
 			ifp->plen[a] = i->address[a].plen;

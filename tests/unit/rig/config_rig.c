@@ -98,6 +98,7 @@ static void forget_lines(struct config *c)
 		f->verify_line[0] = f->verify_line[1] = 0;
 		f->redirects_line[0] = f->redirects_line[1] = f->directed_line = 0;
 		f->engine_line = 0;
+		f->lender_line = f->lender_line != 0; /* nonzero means that there is one */
 		for (unsigned k = 0; k < CONFIG_ADDRESSES_MAX; k++)
 			f->address[k].line = f->address6[k].line = 0;
 		for (unsigned k = 0; k < CONFIG_FILTERS; k++)

@@ -244,6 +244,32 @@ static void test_verify(void **state)
 	       "\"ip verify unicast source\" stands already at line 3");
 }
 
+static void test_unnumbered(void **state)
+{
+	(void)state;
+	admit("interface eth1\n ip unnumbered LO3\n ipv6 enable\ninterface lo3\n ip address 10.0.0.1/32\n");
+	assert_true(config.interface[1].lender_line == 2 && config.interface[1].address_count == 0);
+	assert_int_equal(config_lender(&config, 1), config_number(&config, config.interface[1].lender));
+	assert_int_equal(config_lender(&config, 0), -1);
+	round_trip();
+	admit("interface eth2\n ip unnumbered eth0\n" E0);
+	assert_int_equal(config_lender(&config, 2), 0);
+	round_trip();
+	refuse("interface eth1\n ip unnumbered lo3\n", 2, "lo3", "this interface has no IPv4 address to lend");
+	refuse("interface eth1\n ip unnumbered eth1\n", 2, "eth1", "this interface has no IPv4 address");
+	refuse(E0 "interface eth1\n ip unnumbered eth0\ninterface eth2\n ip unnumbered eth1\n", 6, "eth1",
+	       "this interface has no IPv4 address to lend");
+	refuse(E0 " ip unnumbered eth1\ninterface eth1\n ip address 198.51.100.1/24\n", 3, "eth1",
+	       "the interface has an address of its own, at line 2");
+	refuse(E0 "interface lo0\n ip unnumbered eth0\n", 4, "lo0",
+	       "a loopback is on no link and has no such thing as packets that need a borrowed address");
+	refuse(E0 "interface eth1\n ip unnumbered\n", 4, "", "the line ends too early");
+	refuse(E0 "interface eth1\n ip unnumbered 10.0.0.1\n", 4, "10.0.0.1", "unknown interface");
+	refuse(E0 "interface eth1\n ip unnumbered eth0 eth0\n", 4, "eth0", "unexpected word");
+	refuse(E0 "interface eth1\n ip unnumbered eth0\n ip unnumbered eth0\n", 5, "ip",
+	       "\"ip unnumbered\" stands already at line 4");
+}
+
 static void test_redirects(void **state)
 {
 	(void)state;
@@ -274,9 +300,9 @@ static void test_statement_errors(void **state)
 	       "idle, interface, description, ip, mtu, shutdown, no, ipv6, permit, deny, arp, "
 	       "service, tcp, http, console, capture, routing, exit, end");
 	refuse("\n\nint eth0", 3, "int", "unknown statement");
-	refuse("ip", 1, "", "expected address, access-group, unreachables, verify, redirects, directed-broadcast, access-list, route, icmp after \"ip\"");
+	refuse("ip", 1, "", "expected address, unnumbered, access-group, unreachables, verify, redirects, directed-broadcast, access-list, route, icmp after \"ip\"");
 	refuse("ip rout 1.2.3.4", 1, "rout",
-	       "expected address, access-group, unreachables, verify, redirects, directed-broadcast, access-list, route, icmp after \"ip\"");
+	       "expected address, unnumbered, access-group, unreachables, verify, redirects, directed-broadcast, access-list, route, icmp after \"ip\"");
 	refuse("ip icmp 5", 1, "5", "expected rate-limit after \"icmp\"");
 	refuse("no mtu", 1, "mtu", "expected shutdown, ip, ipv6 after \"no\"");
 	refuse("service echo sctp", 1, "sctp", "expected udp, tcp after \"echo\"");
@@ -911,7 +937,7 @@ int main(void)
 		cmocka_unit_test(test_many_routes),      cmocka_unit_test(test_zeros_behind_a_word),
 		cmocka_unit_test(test_cut_anywhere), cmocka_unit_test(test_line_ends),
 		cmocka_unit_test(test_huge), cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_several_routes),
+		cmocka_unit_test(test_several_routes), cmocka_unit_test(test_unnumbered),
 		cmocka_unit_test(test_mixed_routes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
