@@ -69,7 +69,7 @@ static void restore_neighbours6(const struct dp_state *old, size_t bytes)
 	if (at < sizeof *old || at >= bytes || at % CACHE_LINE)
 		return;
 	for (uint32_t cursor = 0; host6_next(old->hosts6, bytes - at, &cursor, &e);)
-		if (e.nh >= NH_NEIGHBOUR6 && e.nh < NH_MAX && is_known(old, e.nh, &n) &&
+		if (e.nh >= NH_NEIGHBOUR6 && e.nh < NH_NEIGHBOUR46 && is_known(old, e.nh, &n) &&
 		    v->interface[n].enabled6)
 			(void)nd_restore(&neighbours.nd, (unsigned)n, &e.addr, old->adj[e.nh].header,
 			                 core_now_ns());

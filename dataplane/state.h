@@ -14,6 +14,8 @@
  *     NH_CONNECTED + interface on the link of that interface, neighbour not known yet
  *     NH_NEIGHBOUR + n         neighbour n of the ARP table
  *     NH_NEIGHBOUR6 + n        neighbour n of the ND table
+ *     NH_NEIGHBOUR46 + n       the same neighbour, for IPv4 packets (RFC 8950): its adjacency has
+ *                              IPv4's EtherType and MTU
  *     NH_GROUP + g             several next hops: no index; group[g] selects one of the numbers
  *                              above for each flow (dp_member)
  *
@@ -65,7 +67,8 @@ enum next_hop {
 	NH_CONNECTED = 16,
 	NH_NEIGHBOUR = NH_CONNECTED + DP_INTERFACES_MAX,
 	NH_NEIGHBOUR6 = NH_NEIGHBOUR + DP_NEIGHBOURS,
-	NH_MAX = NH_NEIGHBOUR6 + DP_NEIGHBOURS, /* adjacencies */
+	NH_NEIGHBOUR46 = NH_NEIGHBOUR6 + DP_NEIGHBOURS,
+	NH_MAX = NH_NEIGHBOUR46 + DP_NEIGHBOURS, /* adjacencies */
 	NH_GROUP = NH_MAX,
 	NH_LIMIT = NH_GROUP + DP_GROUPS,
 };
@@ -87,7 +90,8 @@ struct adj {
 	uint8_t state;            /* enum adj_state */
 	uint16_t mtu;             /* bytes of IP packet */
 	/* The neighbour's address, for redirects, in host order. IPv6: the interface identifier of
-	 * a link-local address in fe80::/64. 0: no neighbour, or another IPv6 address. */
+	 * a link-local address in fe80::/64. 0: no neighbour, or another IPv6 address, or the adjacency
+	 * is for IPv4 packets to an IPv6 neighbour. */
 	uint64_t gateway;
 };
 _Static_assert(sizeof(struct adj) == 32, "two to a cache line");
@@ -98,7 +102,7 @@ _Static_assert(PKT_VECTOR_MAX <= FIB_BATCH_MAX, "a vector is looked up at once")
 _Static_assert(MIRROR_PORTS_MAX == NIC_PORTS_MAX, "a capture counts by port");
 
 /* An interface. It takes part in IPv4 or IPv6 if it has an address of that version and is not shut
- * down. */
+ * down. With `ip unnumbered` it takes part in IPv4 without one. */
 struct dp_interface {
 	bool enabled;  /* in IPv4 */
 	bool enabled6; /* in IPv6 */
@@ -109,7 +113,9 @@ struct dp_interface {
 	uint16_t mtu;
 	uint8_t addresses;
 	uint8_t plen[DP_ADDRESSES_MAX];
-	uint32_t addr[DP_ADDRESSES_MAX]; /* [0] is the primary one, source of ICMP errors */
+	/* [0] is the primary one, source of ICMP errors. An interface without address has there the
+	 * address that it borrows (interfaces_start). */
+	uint32_t addr[DP_ADDRESSES_MAX];
 	uint32_t key; /* config_key_name of its name */
 };
 

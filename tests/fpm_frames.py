@@ -29,8 +29,17 @@ def frame(*messages):
     return struct.pack("!BBH", 1, 1, 4 + len(body)) + body
 
 
-def one_hop(via, ifindex):
-    return (attr(5, packed(via)) if via else b"") + (u32(4, ifindex) if ifindex else b"")
+def gateway(prefix, via):
+    """RTA_GATEWAY, or RTA_VIA for an IPv6 next hop of an IPv4 route (FRR 10.6)."""
+    if not via:
+        return b""
+    if ":" in via and ":" not in prefix:
+        return attr(18, struct.pack("<H", 10) + packed(via))
+    return attr(5, packed(via))
+
+
+def one_hop(prefix, via, ifindex):
+    return gateway(prefix, via) + (u32(4, ifindex) if ifindex else b"")
 
 
 def route(prefix, via=None, ifindex=0, hops=(), nh_id=0, proto=BGP, kind=UNICAST, table=254,
@@ -42,11 +51,11 @@ def route(prefix, via=None, ifindex=0, hops=(), nh_id=0, proto=BGP, kind=UNICAST
     body += attr(1, packed(address)) + u32(6, 20)
     if hops:
         parts = b""
-        for gateway, index, weight in hops:
-            rest = attr(5, packed(gateway)) if gateway else b""
+        for to, index, weight in hops:
+            rest = gateway(prefix, to)
             parts += struct.pack("<HBBI", 8 + len(rest), 0, weight - 1, index) + rest
         body += attr(9, parts)
-    body += one_hop(via, ifindex)
+    body += one_hop(prefix, via, ifindex)
     if nh_id:
         body += u32(30, nh_id)
     return message(command, body)

@@ -5,8 +5,9 @@
  *
  *     both families  sender and target are on that link; the target is neither the sender nor the
  *                    station that sent the frame
- *     IPv4           one of our addresses is on the subnet of both; RFC 1812 4.3.2.7 permits an
- *                    error about the packet
+ *     IPv4           the target has an IPv4 address, unlike an IPv6 next hop (RFC 8950); one of our
+ *                    addresses is on the subnet of both; RFC 1812 4.3.2.7 permits an error about
+ *                    the packet
  *     IPv6           the destination itself is on the link, or the next hop is known by its
  *                    link-local address: a target that is a router must have that address (8), and
  *                    the link-local address of any other next hop is not known
@@ -44,7 +45,7 @@ static void redirect4(struct pkt *p, uint32_t nh)
 		.rest = gateway,
 	};
 	struct pkt e;
-	if (!redirect.src || gateway == src || dp_interface_of(router.dp, back) != p->interface ||
+	if (!gateway || !redirect.src || gateway == src || dp_interface_of(router.dp, back) != p->interface ||
 	    !icmp4_error_allowed(ip, p->len - ETH_HLEN) || !router_message(&e, LIMIT_REDIRECTS))
 		return;
 	router_complete(p, ETH_HLEN + ip4_header_len(ip));

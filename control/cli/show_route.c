@@ -14,6 +14,7 @@
 #include "net/fpm/fpm.h"
 #include "net/nd.h"
 #include "control/forwarding/routes.h"
+#include "control/forwarding/subnets.h"
 #include "lib/fmt.h"
 #include "net/ip4.h"
 #include "net/ip6.h"
@@ -50,9 +51,7 @@ static void print_hop(struct shell *sh, const struct rib_prefix *p, uint32_t nh)
 		shell_print(sh, "connected %s", dp_name(v, nh - NH_CONNECTED));
 		return;
 	}
-	const struct net_addr addr = nh < NH_NEIGHBOUR6
-	                                     ? net_addr_ip4(arp_neigh_ip(&neighbours.arp, nh - NH_NEIGHBOUR))
-	                                     : nd_neigh_addr(&neighbours.nd, nh - NH_NEIGHBOUR6);
+	const struct net_addr addr = neighbour_addr(nh);
 	const bool host = !p->six && p->plen == 32 && net_addr_equal(&addr, &p->addr);
 	shell_print(sh, "%s %s %s", host ? "neighbour" : "via", fmt_addr(text, addr.w),
 	            dp_name(v, v->adj[nh].interface));
@@ -94,8 +93,12 @@ static void print_origin(struct shell *sh, const struct rib_route *r)
 		shell_print(sh, " for %s", fmt_addr(text, r->hop.via.w));
 }
 
-static const char *why_not(const struct rib_route *r)
+static const char *why_not(const struct rib_prefix *p, const struct rib_route *r)
 {
+	const struct net_addr *via = &r->hop.via;
+	if (r->reach == RIB_CLOSED && !p->six && !net_addr_is_ip4(via) &&
+	    r->hop.interface == RIB_ANY_INTERFACE && subnet_interface(via) < 0)
+		return "IPv6 next hop on no subnet of ours";
 	switch (r->reach) {
 	case RIB_NEIGHBOUR:
 		return "link down";
@@ -120,7 +123,7 @@ static void print_unused(struct shell *sh, const struct rib_prefix *p, const str
 	else
 		shell_print(sh, "via %s", fmt_addr(text, r->hop.via.w));
 	print_distance(sh, r);
-	shell_print(sh, " (%s)\n", r->hops ? why : why_not(r));
+	shell_print(sh, " (%s)\n", r->hops ? why : why_not(p, r));
 }
 
 /* Prints the routes that are used, a line for each next hop; `all`: then the others. */

@@ -33,9 +33,9 @@
  * 2. A frame is one change: a prefix that it deletes and then adds is never without a route.
  * 3. A message that is not applied is counted under a name: enum fpm_skip or enum engine_refusal.
  *
- * Deliberately missing: tables other than Linux's main one, MPLS, SRv6, VXLAN, IPv4 by IPv6 next
- * hops (RFC 8950). The routes do not outlive a restart of the ports or of the control program: the
- * engine has to connect and state them again (docs/CAVEATS.md).
+ * Deliberately missing: tables other than Linux's main one, MPLS, SRv6, VXLAN. The routes do not
+ * outlive a restart of the ports or of the control program: the engine has to connect and state them
+ * again (docs/CAVEATS.md).
  */
 #ifndef CONTROL_ENGINE_ENGINE_H
 #define CONTROL_ENGINE_ENGINE_H
@@ -53,7 +53,8 @@
 #define ENGINE_REFUSALS(X) \
 	X(TABLE, "table", "route of another table than main") \
 	X(DESTINATION, "destination", "multicast, loopback or link-local destination") \
-	X(FAMILY, "gateway_family", "next hop of the other IP version (RFC 8950)") \
+	X(FAMILY, "gateway_family", "IPv4 next hop of an IPv6 route") \
+	X(HIDDEN, "gateway_hidden", "IPv6 next hop that FRR before 10.6 states as 169.254.0.1") \
 	X(LINK_LOCAL, "link_local", "link-local next hop on an interface without index") \
 	X(INTERFACE, "interface", "route to an interface without index, or one that takes no part") \
 	X(OWN, "own_address", "next hop that is an address of this machine") \

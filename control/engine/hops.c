@@ -2,7 +2,9 @@
 #include "control/engine/hops.h"
 
 #include "control/config/running.h"
+#include "control/forwarding/subnets.h"
 #include "dataplane/state.h"
+#include "net/ip4.h"
 #include "net/ip6.h"
 
 #define WEIGHT_MAX 255u
@@ -35,11 +37,12 @@ static int interface_of(uint32_t ifindex)
 	return NO_INTERFACE;
 }
 
+/* Can it ask for hosts on its link? An unnumbered interface cannot by ARP. */
 static bool takes_part(int n, bool six)
 {
 	const struct dp_state *v = dp_get();
 	return n != NO_INTERFACE && dp_has_link(v, (unsigned)n) &&
-	       (six ? v->interface[n].enabled6 : v->interface[n].enabled);
+	       (six ? v->interface[n].enabled6 : v->interface[n].enabled && v->interface[n].addresses);
 }
 
 /* Is it an address of this machine? A packet to it would be sent to ourselves. */
@@ -60,6 +63,13 @@ static bool is_own(const struct net_addr *a)
 	return false;
 }
 
+/* zebra's stand-in for an IPv6 next hop (net/fpm/fpm.h), unless we have a link of these addresses. */
+static bool is_hidden(const struct net_addr *a)
+{
+	const struct net_addr hidden = net_addr_ip4(IP4(169, 254, 0, 1));
+	return net_addr_equal(a, &hidden) && subnet_interface(a) < 0;
+}
+
 /* An interface without gateway: its link, like a connected subnet. */
 static enum engine_refusal to_link(struct rib_hop *out, int n, bool six)
 {
@@ -77,8 +87,10 @@ static enum engine_refusal translate(struct rib_hop *out, const struct fpm_hop *
 	*out = (struct rib_hop){.interface = RIB_ANY_INTERFACE};
 	if (net_addr_is_any(&hop->gateway))
 		return hop->ifindex ? to_link(out, n, six) : ENGINE_REFUSED_EMPTY;
-	if (net_addr_is_ip4(&hop->gateway) == six)
+	if (net_addr_is_ip4(&hop->gateway) && six)
 		return ENGINE_REFUSED_FAMILY;
+	if (is_hidden(&hop->gateway))
+		return ENGINE_REFUSED_HIDDEN;
 	if (is_own(&hop->gateway))
 		return ENGINE_REFUSED_OWN;
 	if (link_local && n == NO_INTERFACE)

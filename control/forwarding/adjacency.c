@@ -17,18 +17,32 @@ void adjacency_new(uint32_t nh, unsigned interface, uint64_t gateway)
 	a->port = dp_get()->interface[interface].port;
 	a->interface = (uint8_t)interface;
 	a->gateway = gateway;
-	a->mtu = nh < NH_NEIGHBOUR6 ? dp_get()->interface[interface].mtu
-	                            : dp_get()->interface6[interface].mtu;
+	a->mtu = adjacency_is_six(nh) ? dp_get()->interface6[interface].mtu
+	                              : dp_get()->interface[interface].mtu;
 	set_state(a, ADJ_UNRESOLVED);
 }
 
-void adjacency_up(uint32_t nh, const uint8_t *mac, uint16_t type)
+static void write_header(struct adj *a, uint32_t nh, const uint8_t *mac)
+{
+	vlan_adjacency(a, &dp_get()->interface[a->interface], mac,
+	               adjacency_is_six(nh) ? ETH_TYPE_IP6 : ETH_TYPE_IP4);
+}
+
+void adjacency_new_beside(uint32_t nh, uint32_t known)
+{
+	const struct adj *other = adjacency_of(known);
+	adjacency_new(nh, other->interface, 0);
+	write_header(adjacency_of(nh), nh, other->header); /* no data core reads it: nothing led here */
+	set_state(adjacency_of(nh), other->state);
+}
+
+void adjacency_up(uint32_t nh, const uint8_t *mac)
 {
 	struct adj *a = adjacency_of(nh);
 	set_state(a, ADJ_UNRESOLVED);
 	if (!core_quiesce()) /* dataplane/state.h, rule 2 */
 		return; /* the ports are being restarted; then the neighbour is resolved anew */
-	vlan_adjacency(a, &dp_get()->interface[a->interface], mac, type);
+	write_header(a, nh, mac);
 	/* a static neighbour is known while its link is down; later neighbour_link sets it */
 	if (dp_link_is_up(dp_get(), a->interface))
 		set_state(a, ADJ_FORWARD);
@@ -37,6 +51,11 @@ void adjacency_up(uint32_t nh, const uint8_t *mac, uint16_t type)
 void adjacency_down(uint32_t nh)
 {
 	set_state(adjacency_of(nh), ADJ_UNRESOLVED);
+}
+
+void adjacency_link(uint32_t nh, bool up)
+{
+	set_state(adjacency_of(nh), up ? ADJ_FORWARD : ADJ_UNRESOLVED);
 }
 
 void adjacency_free(uint32_t nh)
@@ -135,7 +154,7 @@ void adjacency_release(uint32_t nh, uint8_t *frame, unsigned len)
 	const struct adj *a = adjacency_of(nh);
 	enum frame_origin origin = origin_of(frame);
 	unsigned pair = frame[1], from = frame[ADJACENCY_FROM];
-	bool cut = len - ETH_HLEN > a->mtu && nh < NH_NEIGHBOUR6;
+	bool cut = len - ETH_HLEN > a->mtu && !adjacency_is_six(nh);
 	put_header(frame, a);
 	bool sent = cut ? send_fragments(a, pair, frame) : adjacency_send(a->interface, pair, frame, len);
 	if (origin == FRAME_TRANSIT) {

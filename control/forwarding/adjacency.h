@@ -13,16 +13,28 @@ static inline struct adj *adjacency_of(uint32_t nh)
 	return &dp_get()->adj[nh];
 }
 
+/* Is the adjacency of a neighbour for IPv6 packets? */
+static inline bool adjacency_is_six(uint32_t nh)
+{
+	return nh >= NH_NEIGHBOUR6 && nh < NH_NEIGHBOUR46;
+}
+
 /* Makes the adjacency of a new neighbour, unresolved. It must be unused or unresolved before.
  * gateway: as in struct adj. */
 void adjacency_new(uint32_t nh, unsigned interface, uint64_t gateway);
 
-/* Sets the neighbour's MAC and, if the link is up, has data cores forward to it, with an Ethernet
- * header of that type. Waits for the data cores (dataplane/state.h, rule 2). */
-void adjacency_up(uint32_t nh, const uint8_t *mac, uint16_t type);
+/* Makes an unused adjacency of a station that has one already: with its interface, MAC and state. */
+void adjacency_new_beside(uint32_t nh, uint32_t known);
+
+/* Sets the neighbour's MAC and, if the link is up, has data cores forward to it. Waits for the data
+ * cores (dataplane/state.h, rule 2). */
+void adjacency_up(uint32_t nh, const uint8_t *mac);
 
 /* From now on data cores punt the neighbour's packets. */
 void adjacency_down(uint32_t nh);
+
+/* The link of a resolved neighbour went up or down. */
+void adjacency_link(uint32_t nh, bool up);
 
 /* Frees the adjacency of a forgotten neighbour, to which no route leads any more. Waits for the
  * data cores; then the number may be used again. */

@@ -78,7 +78,7 @@ static void op_link(void *ctx, unsigned interface, unsigned mtu, unsigned hop_li
 	if (mtu == 0 || mtu == v->interface6[interface].mtu)
 		return;
 	__atomic_store_n(&v->interface6[interface].mtu, (uint16_t)mtu, __ATOMIC_RELAXED);
-	for (unsigned n = NH_NEIGHBOUR6; n < NH_MAX; n++)
+	for (unsigned n = NH_NEIGHBOUR6; n < NH_NEIGHBOUR46; n++)
 		if (v->adj[n].state != ADJ_SPECIAL && v->adj[n].interface == interface)
 			__atomic_store_n(&v->adj[n].mtu, (uint16_t)mtu, __ATOMIC_RELAXED);
 }

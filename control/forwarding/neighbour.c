@@ -44,7 +44,7 @@ static void op_up(void *ctx, unsigned index, const uint8_t *mac)
 	(void)ctx;
 	if (adjacency_of(NH_NEIGHBOUR + index)->state == ADJ_SPECIAL)
 		install(index); /* ARP has learnt it from the neighbour's own request */
-	adjacency_up(NH_NEIGHBOUR + index, mac, ETH_TYPE_IP4);
+	adjacency_up(NH_NEIGHBOUR + index, mac);
 	routes_host(arp_neigh_ip(&neighbours.arp, index), NH_NEIGHBOUR + index);
 }
 
@@ -153,16 +153,17 @@ static int set_static(const struct config_arp *s)
 
 /* --- struct routes_reach, for both tables --- */
 
-static uint32_t reach_next_hop(unsigned interface, const struct net_addr *addr)
+static uint32_t reach_next_hop(unsigned interface, const struct net_addr *addr, bool six)
 {
-	return net_addr_is_ip4(addr) ? neighbour_next_hop(interface, net_addr_to_ip4(addr))
-	                             : neighbour6_next_hop(interface, addr);
+	if (net_addr_is_ip4(addr))
+		return neighbour_next_hop(interface, net_addr_to_ip4(addr));
+	return six ? neighbour6_next_hop(interface, addr) : neighbour46_next_hop(interface, addr);
 }
 
 static void reach_hold(uint32_t nh)
 {
 	if (nh >= NH_NEIGHBOUR6)
-		nd_pin(&neighbours.nd, nh - NH_NEIGHBOUR6);
+		nd_pin(&neighbours.nd, neighbour6_index(nh));
 	else if (nh >= NH_NEIGHBOUR)
 		arp_pin(&neighbours.arp, nh - NH_NEIGHBOUR);
 }
@@ -170,7 +171,7 @@ static void reach_hold(uint32_t nh)
 static void reach_release(uint32_t nh)
 {
 	if (nh >= NH_NEIGHBOUR6)
-		nd_unpin(&neighbours.nd, nh - NH_NEIGHBOUR6);
+		nd_unpin(&neighbours.nd, neighbour6_index(nh));
 	else if (nh >= NH_NEIGHBOUR)
 		arp_unpin(&neighbours.arp, nh - NH_NEIGHBOUR);
 }
@@ -239,6 +240,12 @@ uint32_t neighbour_next_hop(unsigned interface, uint32_t ip)
 	return NH_NEIGHBOUR + (uint32_t)n;
 }
 
+struct net_addr neighbour_addr(uint32_t nh)
+{
+	return nh < NH_NEIGHBOUR6 ? net_addr_ip4(arp_neigh_ip(&neighbours.arp, nh - NH_NEIGHBOUR))
+	                          : nd_neigh_addr(&neighbours.nd, neighbour6_index(nh));
+}
+
 /* The same for the destination of a packet. arp_may_ask limits new neighbours, so that a scan of a
  * subnet does not make us ask for every address. NH_NULL0: over the limit, or the table is full. */
 static uint32_t neighbour_on_link(unsigned interface, uint32_t ip)
@@ -256,8 +263,7 @@ void neighbour_link(unsigned interface, bool up)
 	while (arp_next(&neighbours.arp, &cursor, core_now_ns(), &e))
 		if (e.interface == interface &&
 		    (e.state == ARP_STATIC || e.state == ARP_REACHABLE || e.state == ARP_PROBE))
-			__atomic_store_n(&adjacency_of(NH_NEIGHBOUR + e.index)->state,
-			                 up ? ADJ_FORWARD : ADJ_UNRESOLVED, __ATOMIC_RELEASE);
+			adjacency_link(NH_NEIGHBOUR + e.index, up);
 	neighbour6_link(interface, up);
 }
 
@@ -273,7 +279,10 @@ void neighbour_output(uint32_t nh, uint32_t dst, uint8_t *frame, unsigned len,
 		return;
 	}
 	adjacency_mark(frame, origin, pair);
-	arp_output(&neighbours.arp, nh - NH_NEIGHBOUR, frame, len, core_now_ns());
+	if (nh >= NH_NEIGHBOUR46)
+		nd_output(&neighbours.nd, neighbour6_index(nh), frame, len, core_now_ns());
+	else
+		arp_output(&neighbours.arp, nh - NH_NEIGHBOUR, frame, len, core_now_ns());
 }
 
 /* Tells the tables which neighbours data cores have sent to since the last call. */
@@ -291,7 +300,7 @@ static void tell_use(uint64_t now)
 			if (n < NH_NEIGHBOUR6)
 				arp_used(&neighbours.arp, n - NH_NEIGHBOUR, now);
 			else
-				nd_used(&neighbours.nd, n - NH_NEIGHBOUR6);
+				nd_used(&neighbours.nd, neighbour6_index(n));
 		}
 	}
 }

@@ -6,6 +6,10 @@
  * leads to it. When ND forgets the neighbour, the entry is removed first, then the data cores are
  * waited for, then the number may be used again.
  *
+ * IPv4 routes with that neighbour as next hop (RFC 8950) lead to NH_NEIGHBOUR46 + n. This adjacency
+ * exists from the first such route until ND forgets the neighbour, and has the same state as the
+ * other. Its IPv4 packets wait in the neighbour's queue of ND beside IPv6's.
+ *
  * hosts6 also leads to ourselves. It has our addresses once DAD has passed them. From the start it
  * has the groups that discovery needs, because probes of a still tentative address must be received
  * too. A group stays when its address goes: other addresses may share it, and a superfluous message
@@ -58,6 +62,12 @@ static void install(unsigned index)
 	routes_host6(interface, &addr, NH_NEIGHBOUR6 + index);
 }
 
+/* Do IPv4 routes use the neighbour, or have they? */
+static bool serves_ip4(unsigned index)
+{
+	return adjacency_of(NH_NEIGHBOUR46 + index)->state != ADJ_SPECIAL;
+}
+
 /* --- callbacks of discovery (net/nd.h, struct nd_ops) --- */
 
 static void op_up(void *ctx, unsigned index, const uint8_t *mac)
@@ -65,7 +75,24 @@ static void op_up(void *ctx, unsigned index, const uint8_t *mac)
 	(void)ctx;
 	if (adjacency_of(NH_NEIGHBOUR6 + index)->state == ADJ_SPECIAL)
 		install(index);
-	adjacency_up(NH_NEIGHBOUR6 + index, mac, ETH_TYPE_IP6);
+	adjacency_up(NH_NEIGHBOUR6 + index, mac);
+	if (serves_ip4(index))
+		adjacency_up(NH_NEIGHBOUR46 + index, mac);
+}
+
+static void op_down(void *ctx, unsigned index)
+{
+	(void)ctx;
+	adjacency_down(NH_NEIGHBOUR6 + index);
+	if (serves_ip4(index))
+		adjacency_down(NH_NEIGHBOUR46 + index);
+}
+
+static void op_release(void *ctx, unsigned index, uint8_t *frame, unsigned len)
+{
+	static uint32_t first6 = NH_NEIGHBOUR6, first46 = NH_NEIGHBOUR46;
+	(void)ctx;
+	adjacency_op_release(ip_is_ip6(frame + ETH_HLEN) ? &first6 : &first46, index, frame, len);
 }
 
 static void op_unreachable(void *ctx, unsigned index, uint8_t *frame, unsigned len)
@@ -80,6 +107,8 @@ static void op_removed(void *ctx, unsigned index)
 	(void)ctx;
 	routes_host6_gone(nd_neigh_interface(&neighbours.nd, index), &addr, NH_NEIGHBOUR6 + index);
 	adjacency_free(NH_NEIGHBOUR6 + index);
+	if (serves_ip4(index))
+		adjacency_free(NH_NEIGHBOUR46 + index);
 	routes_neighbour_gone();
 }
 
@@ -128,13 +157,11 @@ static void op_address_duplicate(void *ctx, unsigned interface, const struct net
 	          mac ? fmt_mac(by, mac) : "another station");
 }
 
-static uint32_t first = NH_NEIGHBOUR6; /* ctx of adjacency_op_* */
-
 static const struct nd_ops nd_ops = {
 	.tx = adjacency_op_tx,
 	.up = op_up,
-	.down = adjacency_op_down,
-	.release = adjacency_op_release,
+	.down = op_down,
+	.release = op_release,
 	.unreachable = op_unreachable,
 	.lost = adjacency_op_lost,
 	.count = adjacency_op_count,
@@ -368,7 +395,7 @@ int neighbour6_start(void)
 	core_random(&params.key, sizeof params.key);
 	if (!take_memory(&params))
 		return E_NOMEM;
-	int e = nd_init(&neighbours.nd, &params, memory.at, memory.bytes, &nd_ops, &first);
+	int e = nd_init(&neighbours.nd, &params, memory.at, memory.bytes, &nd_ops, NULL);
 	ra_init(&neighbours.ra, &neighbours.nd);
 	autoconfig_init();
 	for (unsigned interface = 0; e == E_OK && interface < v->ifs; interface++) {
@@ -395,6 +422,17 @@ uint32_t neighbour6_next_hop(unsigned interface, const struct net_addr *addr)
 	return NH_NEIGHBOUR6 + (uint32_t)n;
 }
 
+uint32_t neighbour46_next_hop(unsigned interface, const struct net_addr *addr)
+{
+	const uint32_t six = neighbour6_next_hop(interface, addr);
+	const uint32_t nh = NH_NEIGHBOUR46 + six - NH_NEIGHBOUR6;
+	if (six == NH_NULL0)
+		return NH_NULL0;
+	if (adjacency_of(nh)->state == ADJ_SPECIAL)
+		adjacency_new_beside(nh, six);
+	return nh;
+}
+
 /* The same for the destination of a packet. nd_may_ask comes first, so that a packet of a scan over
  * its limit takes no place in the table. NH_NULL0: over the limit, or the table is full. */
 static uint32_t neighbour6_on_link(unsigned interface, const struct net_addr *addr)
@@ -419,9 +457,11 @@ void neighbour6_link(unsigned interface, bool up)
 	}
 	struct nd_entry e;
 	for (unsigned cursor = 0; nd_next(&neighbours.nd, &cursor, now, &e);)
-		if (e.interface == interface && e.state == ND_STATIC)
-			__atomic_store_n(&adjacency_of(NH_NEIGHBOUR6 + e.index)->state,
-			                 up ? ADJ_FORWARD : ADJ_UNRESOLVED, __ATOMIC_RELEASE);
+		if (e.interface == interface && e.state == ND_STATIC) {
+			adjacency_link(NH_NEIGHBOUR6 + e.index, up);
+			if (serves_ip4(e.index))
+				adjacency_link(NH_NEIGHBOUR46 + e.index, up);
+		}
 }
 
 void neighbour6_output(uint32_t nh, const struct net_addr *dst, uint8_t *frame, unsigned len,

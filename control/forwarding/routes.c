@@ -75,18 +75,18 @@ static enum rib_reach op_reach(const struct net_addr *via, bool six, uint8_t wan
 {
 	const struct dp_state *v = dp_get();
 	const bool four = net_addr_is_ip4(via);
+	const struct dp_interface *ifp;
 	int n = wanted;
-	if (!six && !four)
-		return RIB_CLOSED; /* RFC 8950: no adjacency has IPv4's EtherType and an IPv6 neighbour yet */
 	if (four || wanted == RIB_ANY_INTERFACE)
 		n = subnet_interface(via);
-	if (n < 0)
-		return RIB_FAR;
+	if (n < 0) /* the hops of an IPv6 route have IPv6's EtherType */
+		return four == !six ? RIB_FAR : RIB_CLOSED;
 	*interface = (uint8_t)n;
-	if (!dp_has_link(v, (unsigned)n) ||
-	    !(four ? v->interface[n].enabled : v->interface[n].enabled6))
+	ifp = &v->interface[n];
+	if (!dp_has_link(v, (unsigned)n) || !(four ? ifp->enabled : ifp->enabled6) ||
+	    !(six ? ifp->enabled6 : ifp->enabled))
 		return RIB_CLOSED;
-	*nh = reach->next_hop((unsigned)n, via);
+	*nh = reach->next_hop((unsigned)n, via, six);
 	if (*nh < NH_NEIGHBOUR)
 		return RIB_FULL;
 	routes_hold(*nh);

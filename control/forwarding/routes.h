@@ -137,9 +137,9 @@ const struct rib *routes_rib(void);
 
 /* The tables of neighbours, as routes need them. */
 struct routes_reach {
-	/* The next-hop number of a neighbour, which is added if necessary; NH_NULL0: its table is
-	 * full. */
-	uint32_t (*next_hop)(unsigned interface, const struct net_addr *addr);
+	/* The next-hop number of a neighbour for packets of that version, six: IPv6's. It is added if
+	 * necessary; NH_NULL0: its table is full. */
+	uint32_t (*next_hop)(unsigned interface, const struct net_addr *addr, bool six);
 	/* Pins the neighbour of that next hop until it has been released as often. */
 	void (*hold)(uint32_t nh);
 	void (*release)(uint32_t nh);

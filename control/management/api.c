@@ -273,9 +273,7 @@ const page_part page_cores[] = {part_cores, NULL};
 /* The interface and address of a next hop that is an IPv4 or IPv6 neighbour. */
 static void route_via(struct page_text *t, uint32_t nh)
 {
-	const struct net_addr addr = nh < NH_NEIGHBOUR6
-	                                     ? net_addr_ip4(arp_neigh_ip(&neighbours.arp, nh - NH_NEIGHBOUR))
-	                                     : nd_neigh_addr(&neighbours.nd, nh - NH_NEIGHBOUR6);
+	const struct net_addr addr = neighbour_addr(nh);
 	const struct adj *adj = &dp_get()->adj[nh];
 	char via[FMT_ADDR_MAX];
 	page_print(t, "\"port\":\"%s\",\"via\":\"%s\"", dp_name(dp_get(), adj->interface),

@@ -107,8 +107,7 @@ static void next_hop_text(char *buf, size_t size, uint32_t nh)
 	} else if (nh < NH_NEIGHBOUR || nh >= NH_MAX || !forwarding.ready) {
 		fmt_format(buf, size, "next hop %u", nh);
 	} else {
-		addr = nh < NH_NEIGHBOUR6 ? net_addr_ip4(arp_neigh_ip(&neighbours.arp, nh - NH_NEIGHBOUR))
-		                          : nd_neigh_addr(&neighbours.nd, nh - NH_NEIGHBOUR6);
+		addr = neighbour_addr(nh);
 		fmt_format(buf, size, "via %s %s", fmt_addr(text, addr.w),
 		           name_of(dp_get()->adj[nh].interface));
 	}

@@ -59,6 +59,11 @@ int subnet_interface(const struct net_addr *addr) { (void)addr; return 0; }
 void routes_neighbour_gone(void) {}
 void routes_set_reach(const struct routes_reach *r) { (void)r; }
 uint32_t neighbour6_next_hop(unsigned port, const struct net_addr *addr) { (void)port, (void)addr; return 0; }
+uint32_t neighbour46_next_hop(unsigned port, const struct net_addr *addr) { (void)port, (void)addr; return 0; }
+void nd_output(struct nd *nd, unsigned index, uint8_t *frame, unsigned len, uint64_t now)
+{
+	(void)nd, (void)index, (void)frame, (void)len, (void)now;
+}
 void nd_pin(struct nd *nd, unsigned index) { (void)nd, (void)index; }
 void nd_unpin(struct nd *nd, unsigned index) { (void)nd, (void)index; }
 void neighbour6_change(const struct config *next) { (void)next; }
