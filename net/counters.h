@@ -25,6 +25,8 @@
 	X(delivered_mld, FATE, "MLD messages taken by the machine itself") \
 	X(delivered_udp, FATE, "UDP datagrams to the machine itself") \
 	X(delivered_tcp, FATE, "TCP segments to the machine itself") \
+	X(delivered_engine, FATE, "frames handed to the routing engine") \
+	X(delivered_vxlan, FATE, "frames of the routing engine, taken out of VXLAN and sent") \
 	X(reassembled, FATE, "fragments that went into a packet of which another was the last to come") \
 	X(discarded, FATE, "packets that the discard application threw away, its work") \
 	X(judged, FATE, "test frames that the generator judged, its work") \
@@ -120,6 +122,15 @@
 	X(drop_acl_in, DROP, "denied by the access list of the interface it came in by") \
 	X(drop_acl_out, DROP, "denied by the access list of the interface it was to leave by") \
 	X(drop_acl_undetermined, DROP, "to be filtered, and its ports cannot be told: fragment or headers too short, or too many") \
+	X(drop_engine_limit, DROP, "frame for the routing engine beyond the rate of its protocol") \
+	X(drop_engine_down, DROP, "frame for the routing engine, to which no link that is up leads") \
+	X(drop_vxlan_sender, DROP, "VXLAN packet not from the routing engine to its source address, or by another interface") \
+	X(drop_vxlan_malformed, DROP, "VXLAN packet without VNI or whole frame, or with a malformed frame") \
+	X(drop_vxlan_vni, DROP, "VXLAN network that no interface has") \
+	X(drop_vxlan_source, DROP, "frame of the routing engine from an address that is not ours") \
+	X(drop_vxlan_type, DROP, "frame of the routing engine that the router itself sends: ARP, neighbour discovery, VLAN tag") \
+	X(drop_vxlan_too_big, DROP, "frame of the routing engine that is longer than the interface's MTU") \
+	X(drop_vxlan_route, DROP, "packet of the routing engine without a route to another machine by a link that is up") \
 	X(drop_neigh_queue, DROP, "pushed out of the queue of a neighbour being resolved") \
 	X(drop_neigh_unreachable, DROP, "neighbour did not answer") \
 	X(drop_neigh_table, DROP, "neighbour table full, or too many new neighbours a second") \

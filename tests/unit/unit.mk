@@ -26,6 +26,8 @@ UNIT_SRC_icmp4 := net/icmp4.c net/ip4.c lib/csum.c
 UNIT_SRC_reassembly := net/reassembly.c net/ip6.c net/ip4.c net/counters.c lib/csum.c
 UNIT_SRC_acl := $(wildcard net/acl/*.c) net/ip6.c net/ip4.c lib/csum.c tests/unit/rig/acl_rig.c
 UNIT_SRC_udp := net/udp.c net/ip.c net/ip4.c net/ip6.c lib/csum.c
+UNIT_SRC_routing := net/routing.c net/ip4.c net/ip6.c lib/csum.c
+UNIT_SRC_vxlan := net/vxlan.c net/ip4.c net/ip6.c lib/csum.c
 UNIT_SRC_rib := $(wildcard net/rib/*.c)
 UNIT_SRC_http := $(wildcard net/http/*.c) lib/fmt.c
 FPM_SRC := $(wildcard net/fpm/*.c) tests/unit/rig/fpm_contract.c
@@ -70,7 +72,7 @@ UNIT_SRC_fuzz := $(wildcard net/arp*.c) net/neigh_table.c net/icmp4.c net/udp.c 
 UNIT_SRC_config := $(filter-out control/config/config_hash.c,$(wildcard control/config/config*.c)) \
 	control/config/words.c control/config/password.c \
 	control/text/text.c control/text/words.c control/text/interface_name.c lib/fmt.c \
-	tests/unit/rig/config_rig.c
+	net/routing.c tests/unit/rig/config_rig.c
 UNIT_SRC_candidate := $(UNIT_SRC_config) $(wildcard control/config/candidate*.c) control/config/history.c
 UNIT_SRC_module := control/text/module.c control/text/text.c lib/fmt.c
 UNIT_SRC_config_wrong := $(UNIT_SRC_config)
