@@ -19,77 +19,6 @@
 #include "net/tcp/reset.h"
 #include "net/udp.h"
 
-/* --- sending --- */
-
-/* The next hop to dst; `interface` is the link if dst is link-local. */
-static uint32_t way_to(const struct net_addr *dst, unsigned interface)
-{
-	const uint8_t *addr = (const uint8_t *)dst->w;
-	return ip6_is_link_local(dst) ? dp_on_link6(dp_get(), interface, addr)
-	                              : dp_next_hop6(dp_get(), addr);
-}
-
-bool local6_source(const struct net_addr *dst, unsigned interface, struct net_addr *src)
-{
-	uint32_t nh = way_to(dst, interface);
-	int out = dp_interface_of(dp_get(), nh);
-	if (nh == NH_LOCAL)
-		*src = *dst;
-	return nh == NH_LOCAL || (out >= 0 && dp_source6(dp_get(), (unsigned)out, dst, src));
-}
-
-/* Sends a packet of ours in fragments (RFC 8200 4.5), with an unpredictable identification (RFC
- * 7739). */
-static void output_cut(uint32_t nh, const struct net_addr *dst, const uint8_t *frame, unsigned mtu)
-{
-	static uint8_t piece[BUF_STRIDE_JUMBO];
-	struct ip6_frag it;
-	uint32_t id;
-	unsigned n;
-	core_random(&id, sizeof id);
-	if (ip6_frag_init(&it, frame + ETH_HLEN, mtu, id) != E_OK) {
-		count(CNT_originated_drop_tx);
-		return;
-	}
-	while ((n = ip6_frag_next(&it, piece + ETH_HLEN, sizeof piece - ETH_HLEN)) > 0) {
-		count(CNT_fragments_created);
-		neighbour6_output(nh, dst, piece, eth_pad(piece, n + ETH_HLEN), FRAME_OWN, PAIR_ANY);
-	}
-}
-
-void local6_output(uint8_t *frame, unsigned len, unsigned interface)
-{
-	const struct net_addr dst = ip6_dst(frame + ETH_HLEN);
-	uint32_t nh = way_to(&dst, interface);
-	int out = dp_interface_of(dp_get(), nh);
-	if (out < 0 || !dp_link_is_up(dp_get(), out)) {
-		count(CNT_originated_drop_tx);
-		return;
-	}
-	unsigned mtu = dp_get()->interface6[out].mtu;
-	dp_hop_limit6(dp_get(), (unsigned)out, frame + ETH_HLEN);
-	if (len - ETH_HLEN <= mtu)
-		neighbour6_output(nh, &dst, frame, eth_pad(frame, len), FRAME_OWN, PAIR_ANY);
-	else
-		output_cut(nh, &dst, frame, mtu);
-}
-
-void local6_error(unsigned interface, const uint8_t *ip, unsigned len, uint8_t type, uint8_t code,
-                  uint32_t rest)
-{
-	struct icmp6_error e = {.type = type, .code = code, .rest = rest};
-	const struct net_addr to = ip6_src(ip);
-	if (!local_error_permitted(icmp6_error_allowed(ip, len, type, code) &&
-	                           local6_source(&to, interface, &e.src)))
-		return;
-	unsigned n = icmp6_error_build(local_frame + ETH_HLEN, sizeof local_frame - ETH_HLEN, ip, len,
-	                               &e);
-	count(icmp6_error_counter(type, code));
-	local6_output(local_frame, n + ETH_HLEN, interface);
-}
-
-/* --- receiving --- */
-
 /* A packet to us, as received or reassembled from fragments; m then is the last one. */
 struct arrival {
 	const struct core_msg *m;
@@ -166,7 +95,7 @@ static enum counter icmp_input(const struct arrival *a)
 		return discovery_input(a, &icmp);
 	if (fate != CNT_delivered_icmp6)
 		return fate;
-	if (way_to(&from, a->m->port) == NH_LOCAL)
+	if (local6_next_hop(&from, a->m->port) == NH_LOCAL)
 		return CNT_drop_ip6_src_local;
 	if (icmp.kind == ICMP6_KIND_ECHO_REQUEST)
 		echo_reply(a);
@@ -283,7 +212,7 @@ enum counter local6_input(const struct core_msg *m)
 	a.len = ip6_total_len(a.ip);
 	const struct net_addr src = ip6_src(a.ip);
 	bool icmp = ip6_next(a.ip) == IP6_ICMP6; /* net/nd.h handles claims of our addresses */
-	if (!icmp && !net_addr_is_any(&src) && way_to(&src, m->port) == NH_LOCAL)
+	if (!icmp && !net_addr_is_any(&src) && local6_next_hop(&src, m->port) == NH_LOCAL)
 		return CNT_drop_ip6_src_local;
 	bad = find_upper(&a);
 	if (bad != CNT_NONE)
@@ -318,7 +247,7 @@ void local6_resolve(const struct core_msg *m, enum frame_origin origin)
 	/* Looked up again: the neighbour may have been forgotten since the data core's look-up. */
 	const struct net_addr dst = ip6_dst(ip);
 	uint32_t nh = transit && !ip6_is_link_local(&dst) ? dp_next_hop_flow6(dp_get(), ip)
-	                                                  : way_to(&dst, m->port);
+	                                                  : local6_next_hop(&dst, m->port);
 	int interface = dp_interface_of(dp_get(), nh);
 	if (interface < 0) {
 		if (transit) {

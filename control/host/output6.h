@@ -7,6 +7,12 @@
 
 void local6_output(uint8_t *frame, unsigned len, unsigned interface);
 
+/* The same with the hop limit that the packet has. */
+void local6_output_as_is(uint8_t *frame, unsigned len, unsigned interface);
+
+/* The next hop of the machine's own packets to dst. */
+uint32_t local6_next_hop(const struct net_addr *dst, unsigned interface);
+
 /* rest: as in struct icmp6_error. */
 void local6_error(unsigned interface, const uint8_t *ip, unsigned len, uint8_t type, uint8_t code,
                   uint32_t rest);
