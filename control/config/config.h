@@ -15,8 +15,9 @@
  *    - no address, route or neighbour is configured twice
  *    - no static route replaces a connected one
  *    - no interface with IPv6 has an MTU below 1280
- *    - no two interfaces have the same index of the routing engine
  *    - an unnumbered interface has no IPv4 address, and borrows that of an interface which has one
+ *    - no two interfaces have the same index of the routing engine, or the same VNI
+ *    - if an interface has a VNI and there is an engine, VXLAN has an address at both ends
  *    - every filter names an access list of its IP version that has a rule
  * 3. config_print() writes text that parses to the same configuration (line numbers aside).
  * 4. Time is linear in the text: duplicate routes are found by hashing in the caller's scratch.
@@ -179,6 +180,10 @@ struct config_interface {
 	uint32_t directed_line;
 	uint32_t engine_index; /* its ifindex on the routing engine; 0: not configured */
 	uint32_t engine_line;
+	uint32_t engine_vni; /* its network in VXLAN to the engine; 0: none */
+	uint32_t engine_vni_line;
+	uint16_t engine_protocols; /* one bit for each enum routing_protocol; 0: not configured */
+	uint32_t engine_protocols_line;
 	bool deny_silently, deny_silently6; /* no ICMP error for packets received here and denied */
 };
 
@@ -280,6 +285,8 @@ struct config_engine {
 	struct net_addr addr; /* the only address that may connect; valid if line is not 0 */
 	uint32_t line;        /* 0: there is no engine */
 	uint32_t other_line;  /* of the first of the statements below; 0: none */
+	uint32_t source;      /* our address in VXLAN; 0: the one in the engine's subnet */
+	uint32_t source_line;
 	uint16_t port;        /* TCP port that the server listens on */
 	uint8_t distance;     /* of all its routes; 0: by protocol */
 	bool acknowledge;
@@ -432,6 +439,16 @@ const struct config_acl *config_acl_find(const struct config *c, const char *nam
 /* Writes a rule of an IPv6 list (six) or an IPv4 list as a line; returns buf. */
 char *config_acl_rule_text(char buf[CONFIG_ACL_RULE_TEXT], const struct config_acl_rule *line,
                            bool six);
+
+/* The interface's index on the routing engine: the configured one, else its VNI; 0: none. */
+uint32_t config_engine_index_of(const struct config_interface *i);
+
+/* The protocols that the interface hands to the engine, one bit for each enum routing_protocol. */
+unsigned config_engine_protocols_of(const struct config_interface *i);
+
+/* The addresses of VXLAN between us and the engine; 0: there is no such engine. */
+uint32_t config_engine_remote(const struct config *c);
+uint32_t config_engine_source_of(const struct config *c);
 
 /* Writes the name of interface number n; returns buf. */
 char *config_name(char buf[CONFIG_IF_NAME_SIZE], const struct config *c, unsigned n);

@@ -3,7 +3,10 @@
 #include "control/config/config_parse.h"
 
 #include "lib/fmt.h"
+#include "net/ip4.h"
 #include "net/ip6.h"
+#include "net/routing.h"
+#include "net/vxlan.h"
 
 /* --- statements --- */
 
@@ -24,7 +27,7 @@ int config_engine_address(struct parser *p, unsigned i)
 		return error;
 	if (text_parse_addr(p->w.word[i], &e->addr) != 0)
 		return FAIL(p, i, "expected the address of the routing engine, or one of fpm, "
-		                  "distance, hold-time, settle-time, maximum, acknowledge");
+		                  "distance, hold-time, settle-time, maximum, acknowledge, source");
 	if (!is_address_of_one(&e->addr))
 		return FAIL(p, i, "the address of the routing engine must be a unicast address that is "
 		                  "not link-local");
@@ -95,25 +98,168 @@ int config_engine_index(struct parser *p, unsigned i)
 	return error != 0 ? error : words_end(&p->w, i + 1);
 }
 
+int config_engine_source(struct parser *p, unsigned i)
+{
+	struct config_engine *e = &p->out->engine;
+	int error = config_parse_ip4(p, i, &e->source);
+	e->source_line = p->w.line;
+	return note(p, error != 0 ? error : words_end(&p->w, i + 1));
+}
+
+int config_engine_vni(struct parser *p, unsigned i)
+{
+	int error = words_u32(&p->w, i, "the VXLAN network identifier", 1, VXLAN_VNI_MAX,
+	                      &p->interface->engine_vni);
+	p->interface->engine_vni_line = p->w.line;
+	return error != 0 ? error : words_end(&p->w, i + 1);
+}
+
+static enum routing_protocol protocol_of(const struct parser *p, unsigned i)
+{
+	unsigned r = 0;
+	while (r < ROUTING_PROTOCOLS_END && !words_is(&p->w, i, routing_desc[r].word))
+		r++;
+	return (enum routing_protocol)r;
+}
+
+int config_engine_protocols(struct parser *p, unsigned i)
+{
+	unsigned set = 0;
+	int error = words_expect(&p->w, i);
+	if (error != 0)
+		return error;
+	for (; i < p->w.n; i++) {
+		const enum routing_protocol r = protocol_of(p, i);
+		if (r == ROUTING_NONE)
+			return FAIL(p, i, "unknown protocol; expected bgp, bfd, rip, ldp, ospf, pim, igmp, "
+			                  "isis, lldp or discovery");
+		if (set >> r & 1)
+			return FAIL(p, i, "this protocol stands here twice");
+		set |= 1u << r;
+	}
+	p->interface->engine_protocols = (uint16_t)set;
+	p->interface->engine_protocols_line = p->w.line;
+	return 0;
+}
+
+/* --- what the statements mean --- */
+
+uint32_t config_engine_index_of(const struct config_interface *i)
+{
+	return i->engine_index ? i->engine_index : i->engine_vni;
+}
+
+unsigned config_engine_protocols_of(const struct config_interface *i)
+{
+	if (i->engine_vni == 0)
+		return 0;
+	return i->engine_protocols ? i->engine_protocols : ROUTING_USUAL;
+}
+
+uint32_t config_engine_remote(const struct config *c)
+{
+	const struct config_engine *e = &c->engine;
+	return e->line && net_addr_is_ip4(&e->addr) ? net_addr_to_ip4(&e->addr) : 0;
+}
+
+/* Our address in the subnet of `addr`, or, if own, addr itself; 0: none. */
+static uint32_t address_beside(const struct config *c, uint32_t addr, bool own)
+{
+	for (unsigned n = 0; n < c->interfaces; n++)
+		for (unsigned k = 0; k < c->interface[n].address_count; k++) {
+			const struct config_address *a = &c->interface[n].address[k];
+			if (own ? a->addr == addr : ip4_in_prefix(addr, a->addr, a->plen))
+				return a->addr;
+		}
+	return 0;
+}
+
+uint32_t config_engine_source_of(const struct config *c)
+{
+	const uint32_t remote = config_engine_remote(c);
+	if (!remote)
+		return 0;
+	return c->engine.source ? c->engine.source : address_beside(c, remote, false);
+}
+
 /* --- checks of the whole --- */
+
+/* The line that gives the interface its index. */
+static uint32_t index_line(const struct config_interface *i)
+{
+	return i->engine_index ? i->engine_line : i->engine_vni_line;
+}
 
 static int check_indices(const struct config *c, struct text_error *err)
 {
 	char word[16], name[CONFIG_IF_NAME_SIZE];
 	for (unsigned n = 0; n < c->interfaces; n++) {
 		const struct config_interface *a = &c->interface[n];
-		for (unsigned k = 0; a->engine_index && k < n; k++) {
+		for (unsigned k = 0; config_engine_index_of(a) && k < n; k++) {
 			const struct config_interface *b = &c->interface[k];
-			const bool later = a->engine_line > b->engine_line;
-			if (a->engine_index != b->engine_index)
+			const bool vni = a->engine_vni && a->engine_vni == b->engine_vni;
+			const uint32_t line_a = vni ? a->engine_vni_line : index_line(a);
+			const uint32_t line_b = vni ? b->engine_vni_line : index_line(b);
+			const bool later = line_a > line_b;
+			if (!vni && config_engine_index_of(a) != config_engine_index_of(b))
 				continue;
-			fmt_format(word, sizeof word, "%u", a->engine_index);
-			return text_fail(err, later ? a->engine_line : b->engine_line, text_of(word),
-			                 "%s has this index already",
-			                 config_key_name(name, later ? b->key : a->key));
+			fmt_format(word, sizeof word, "%u", vni ? a->engine_vni : config_engine_index_of(a));
+			return text_fail(err, later ? line_a : line_b, text_of(word),
+			                 "%s has this %s already",
+			                 config_key_name(name, later ? b->key : a->key),
+			                 vni ? "VNI" : "index");
 		}
 	}
 	return 0;
+}
+
+/* The first interface with a VNI; NULL: none. */
+static const struct config_interface *first_vni(const struct config *c)
+{
+	for (unsigned n = 0; n < c->interfaces; n++)
+		if (c->interface[n].engine_vni)
+			return &c->interface[n];
+	return NULL;
+}
+
+/* VXLAN has an address at both ends. */
+static int check_vxlan(const struct config *c, struct text_error *err)
+{
+	const struct config_engine *e = &c->engine;
+	const struct config_interface *i = first_vni(c);
+	char word[FMT_ADDR_MAX];
+	if (e->source && !address_beside(c, e->source, true))
+		return text_fail(err, e->source_line, text_of(fmt_ip4(word, e->source)),
+		                 "the source must be an address of this machine");
+	if (!i)
+		return 0;
+	fmt_format(word, sizeof word, "%u", i->engine_vni);
+	if (!config_engine_remote(c))
+		return text_fail(err, i->engine_vni_line, text_of(word),
+		                 "a VNI needs a routing engine with an IPv4 address");
+	if (!config_engine_source_of(c))
+		return text_fail(err, i->engine_vni_line, text_of(word),
+		                 "no subnet of ours has the routing engine; add the line "
+		                 "\"routing engine source ADDRESS\"");
+	return 0;
+}
+
+/* Statements of interfaces, with or without an engine. */
+static int check_interfaces(const struct config *c, struct text_error *err)
+{
+	char word[16];
+	for (unsigned n = 0; n < c->interfaces; n++) {
+		const struct config_interface *i = &c->interface[n];
+		if (i->engine_protocols && !i->engine_vni)
+			return text_fail(err, i->engine_protocols_line, text_of("protocols"),
+			                 "only an interface with \"routing engine vni N\" hands over "
+			                 "protocols");
+		fmt_format(word, sizeof word, "%u", i->engine_vni);
+		if (i->engine_vni && config_is_loopback(i))
+			return text_fail(err, i->engine_vni_line, text_of(word),
+			                 "a loopback has no link, and so no VNI");
+	}
+	return check_indices(c, err);
 }
 
 /* The name of the management server on the engine's port; NULL: none. */
@@ -129,7 +275,7 @@ int config_check_engine(const struct config *c, struct text_error *err)
 {
 	const struct config_engine *e = &c->engine;
 	char port[16];
-	int error = check_indices(c, err);
+	int error = check_interfaces(c, err);
 	if (error != 0)
 		return error;
 	if (e->line == 0 && e->other_line != 0)
@@ -137,6 +283,9 @@ int config_check_engine(const struct config *c, struct text_error *err)
 		                 "there is no routing engine; add the line \"routing engine ADDRESS\"");
 	if (e->line == 0)
 		return 0;
+	error = check_vxlan(c, err);
+	if (error != 0)
+		return error;
 	fmt_format(port, sizeof port, "%u", e->port);
 	if (server_on(c, e->port))
 		return text_fail(err, e->line, text_of(port), "the %s server listens on this port",

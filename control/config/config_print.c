@@ -4,6 +4,7 @@
 #include "lib/assert.h"
 #include "lib/fmt.h"
 #include "net/ip6.h"
+#include "net/routing.h"
 
 struct printer {
 	config_write_fn write;
@@ -98,6 +99,20 @@ static void print_acl(const struct printer *p, const struct config *c, const str
 		print_line(p, " %s", config_acl_rule_text(text, &c->acl_rules[l->first + r], l->six));
 }
 
+static void print_engine_interface(const struct printer *p, const struct config_interface *i)
+{
+	char words[128];
+	struct fmt_buf b = {words, sizeof words, 0, false};
+	if (i->engine_vni != 0)
+		print_line(p, " routing engine vni %u", i->engine_vni);
+	if (i->engine_protocols == 0)
+		return;
+	for (unsigned r = 0; r < ROUTING_PROTOCOLS_END; r++)
+		if (i->engine_protocols >> r & 1)
+			fmt_put(&b, " %s", routing_desc[r].word);
+	print_line(p, " routing engine protocols%s", words);
+}
+
 static void print_interface(const struct printer *p, const struct config_interface *i)
 {
 	char prefix[FMT_PREFIX_MAX], name[CONFIG_IF_NAME_SIZE];
@@ -118,6 +133,7 @@ static void print_interface(const struct printer *p, const struct config_interfa
 		print_line(p, " mtu %u", i->mtu);
 	if (i->engine_index != 0)
 		print_line(p, " routing engine index %u", i->engine_index);
+	print_engine_interface(p, i);
 	if (i->shutdown)
 		print_line(p, " shutdown");
 }
@@ -206,6 +222,8 @@ static void print_engine(const struct printer *p, const struct config_engine *e)
 	if (e->line == 0)
 		return;
 	print_line(p, "routing engine %s", fmt_addr(addr, e->addr.w));
+	if (e->source != 0)
+		print_line(p, "routing engine source %s", fmt_ip4(addr, e->source));
 	if (e->port != CONFIG_ENGINE_PORT_DEFAULT)
 		print_line(p, "routing engine fpm port %u", e->port);
 	if (e->distance != 0)

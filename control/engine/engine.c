@@ -202,7 +202,7 @@ static bool differ(const struct config *a, const struct config *b)
 	    a->interfaces != b->interfaces)
 		return true;
 	for (unsigned n = 0; n < a->interfaces; n++)
-		if (a->interface[n].engine_index != b->interface[n].engine_index)
+		if (config_engine_index_of(&a->interface[n]) != config_engine_index_of(&b->interface[n]))
 			return true;
 	return false;
 }

@@ -32,7 +32,7 @@ static int interface_of(uint32_t ifindex)
 {
 	const struct config *c = &running.config;
 	for (unsigned n = 0; ifindex && n < c->interfaces; n++)
-		if (c->interface[n].engine_index == ifindex)
+		if (config_engine_index_of(&c->interface[n]) == ifindex)
 			return (int)n;
 	return NO_INTERFACE;
 }

@@ -89,6 +89,7 @@ static void forget_lines(struct config *c)
 			c->capture.access.row[i].line = 0;
 	c->engine.line = c->engine.line != 0; /* nonzero means that there is one */
 	c->engine.other_line = 0;
+	c->engine.source_line = 0;
 	for (unsigned i = 0; i < CONFIG_HTTP_HOSTS_MAX; i++)
 		c->http.host[i].line = 0;
 	for (unsigned i = 0; i < CONFIG_IFS_MAX; i++) {
@@ -97,8 +98,8 @@ static void forget_lines(struct config *c)
 		f->link_local_line = f->ra_lifetime_line = 0;
 		f->verify_line[0] = f->verify_line[1] = 0;
 		f->redirects_line[0] = f->redirects_line[1] = f->directed_line = 0;
-		f->engine_line = 0;
 		f->lender_line = f->lender_line != 0; /* nonzero means that there is one */
+		f->engine_line = f->engine_vni_line = f->engine_protocols_line = 0;
 		for (unsigned k = 0; k < CONFIG_ADDRESSES_MAX; k++)
 			f->address[k].line = f->address6[k].line = 0;
 		for (unsigned k = 0; k < CONFIG_FILTERS; k++)

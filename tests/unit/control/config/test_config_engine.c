@@ -1,6 +1,8 @@
 /* control/config/config_engine.c: the statements of the routing engine, and their errors. */
 #include "tests/unit/rig/config_rig.h"
 
+#include "net/routing.h"
+
 #define ENGINE "routing engine 192.0.2.9\n"
 #define IF0 "interface eth0\nip address 192.0.2.1/24\n"
 #define IF1 "interface eth1\nip address 198.51.100.1/24\n"
@@ -79,6 +81,54 @@ static void test_whole(void **state)
 	       "echo listens on this port");
 }
 
+static void test_vxlan(void **state)
+{
+	(void)state;
+	admit(ENGINE IF0 " routing engine vni 101\n" IF1 " routing engine vni 16777215\n"
+	      " routing engine index 7\n routing engine protocols lldp bgp\n");
+	const struct config_interface *i = config.interface;
+	assert_int_equal(config_engine_remote(&config), 0xc0000209);
+	assert_int_equal(config_engine_source_of(&config), 0xc0000201);
+	assert_int_equal(config_engine_index_of(&i[0]), 101);
+	assert_int_equal(config_engine_protocols_of(&i[0]), ROUTING_USUAL);
+	assert_int_equal(config_engine_index_of(&i[1]), 7);
+	assert_int_equal(config_engine_protocols_of(&i[1]), 1u << ROUTING_LLDP | 1u << ROUTING_BGP);
+	round_trip();
+	admit("routing engine 10.0.0.9\nrouting engine source 198.51.100.1\n" IF1
+	      " routing engine vni 1\n");
+	assert_int_equal(config_engine_source_of(&config), 0xc6336401);
+	round_trip();
+	/* without an engine a VNI means nothing yet */
+	admit(IF0 " routing engine vni 1\n");
+	assert_int_equal(config_engine_source_of(&config), 0);
+}
+
+static void test_vxlan_errors(void **state)
+{
+	(void)state;
+	refuse(IF0 "routing engine vni 0", 3, "0", "the VXLAN network identifier");
+	refuse(IF0 "routing engine vni 16777216", 3, "16777216", "the VXLAN network identifier");
+	refuse(IF0 "routing engine vni 5 6", 3, "6", "unexpected word");
+	refuse(IF0 "routing engine protocols", 3, "", "the line ends too early");
+	refuse(IF0 "routing engine protocols bgp eigrp", 3, "eigrp", "unknown protocol");
+	refuse(IF0 "routing engine protocols bgp bfd bgp", 3, "bgp", "this protocol stands here twice");
+	refuse(IF0 "routing engine protocols bgp", 3, "protocols", "only an interface with");
+	refuse("routing engine source 192.0.2.1\n" IF0, 1, "routing", "there is no routing engine");
+	refuse(ENGINE "routing engine source 192.0.2.2\n" IF0, 2, "192.0.2.2",
+	       "the source must be an address of this machine");
+	refuse(ENGINE "routing engine source fe80::1\n", 2, "fe80::1", "expected an IPv4 address");
+	refuse("routing engine 10.0.0.9\n" IF0 "routing engine vni 5", 4, "5",
+	       "no subnet of ours has the routing engine");
+	refuse("routing engine 2001:db8::9\n" IF0 "routing engine vni 5", 4, "5",
+	       "a VNI needs a routing engine with an IPv4 address");
+	refuse(IF0 " routing engine vni 7\n" IF1 " routing engine vni 7\n", 6, "7",
+	       "eth0 has this VNI already");
+	refuse(IF0 " routing engine index 7\n" IF1 " routing engine vni 7\n", 6, "7",
+	       "eth0 has this index already");
+	refuse("interface lo0\nip address 10.0.0.1/32\nrouting engine vni 7", 3, "7",
+	       "a loopback has no link");
+}
+
 static void test_round_trip(void **state)
 {
 	(void)state;
@@ -96,6 +146,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_defaults), cmocka_unit_test(test_values),
 		cmocka_unit_test(test_errors),   cmocka_unit_test(test_whole),
+		cmocka_unit_test(test_vxlan),    cmocka_unit_test(test_vxlan_errors),
 		cmocka_unit_test(test_round_trip),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
