@@ -33,6 +33,7 @@
 #include "control/host/input.h"
 #include "control/host/ping.h"
 #include "control/host/punt.h"
+#include "control/host/vxlan.h"
 #include "control/restore.h"
 #include "dataplane/state.h"
 #include "net/arp.h"
@@ -51,7 +52,8 @@
 
 /* config.h does not include the headers of the console and the runtime */
 _Static_assert(CONFIG_HOSTNAME_SIZE <= SHELL_HOSTNAME_SIZE, "no hostname is truncated");
-_Static_assert(PUNT_KINDS <= CORE_PUNT_KINDS, "each kind has its part of the ring");
+_Static_assert((int)PUNT_KINDS <= CORE_PUNT_KINDS && (int)ROUTING_PROTOCOLS_END <= CORE_PUNT_WHOLE,
+               "each kind has its part of the ring");
 _Static_assert((int)CONFIG_IDLE_AUTO == (int)CORE_IDLE_AUTO &&
                (int)CONFIG_IDLE_POLL == (int)CORE_IDLE_POLL &&
                (int)CONFIG_IDLE_SLEEP == (int)CORE_IDLE_SLEEP, "control_plane_start converts them");
@@ -166,6 +168,7 @@ static void control_plane_start(void)
 	policy_set();
 	groups_start();
 	local_start();
+	vxlan_start();
 	const char *missing = forwarding.ready ? start_others() : ok ? "forwarding" : "the configuration";
 	forwarding.ready = !missing;
 	if (missing) {
@@ -286,6 +289,7 @@ const struct control_hooks control_plane_hooks = {
 	.link = control_plane_link,
 	.msg = punt_input,
 	.punt_kinds = PUNT_KINDS,
+	.punt_whole = ROUTING_PROTOCOLS_END,
 	.key = console_key,
 	.timer = control_plane_timer,
 	.mirror = mirror_vector,

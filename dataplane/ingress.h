@@ -7,15 +7,18 @@
 #define DATAPLANE_INGRESS_H
 
 #include "dataplane/state.h"
+#include "dataplane/to_engine.h"
 #include "runtime/runtime.h"
 #include "net/eth.h"
 #include "net/icmp6.h"
 #include "net/ip4.h"
 #include "net/ip6.h"
 #include "net/tcp/wire.h"
+#include "net/vxlan.h"
 
 enum ingress {
-	INGRESS_CONSUMED, /* dropped and counted, or, ARP, punted to the control core */
+	INGRESS_CONSUMED, /* dropped and counted, or punted to the control core: ARP, and IS-IS and
+	                   * LLDP for the routing engine */
 	INGRESS_IP4,
 	INGRESS_IP6,
 };
@@ -26,7 +29,7 @@ enum ingress {
  * call ip4_check or ip6_check next. The packet stays the caller's, unchanged. ifp: the input
  * interface, &dp->interface[p->interface].
  */
-static inline enum ingress ingress_classify(const struct pkt *p, const struct dp_interface *ifp)
+static inline enum ingress ingress_classify(struct pkt *p, const struct dp_interface *ifp)
 {
 	if (p->len < ETH_HLEN) {
 		core_drop(p, CNT_drop_eth_short);
@@ -42,9 +45,9 @@ static inline enum ingress ingress_classify(const struct pkt *p, const struct dp
 		core_drop(p, CNT_drop_eth_dst);
 	else if (type == ETH_TYPE_ARP)
 		core_punt(p, PUNT_ARP, 0);
-	else if (!known)
+	else if (!known && !to_engine_link(p))
 		core_drop(p, type == ETH_TYPE_VLAN ? CNT_drop_vlan_unknown : CNT_drop_eth_type);
-	else
+	else if (known)
 		return type == ETH_TYPE_IP4 ? INGRESS_IP4 : INGRESS_IP6;
 	return INGRESS_CONSUMED;
 }
@@ -84,6 +87,22 @@ static inline enum counter ingress_host4(const struct pkt *p, const struct dp_in
 	                                           : CNT_drop_ip4_not_ours;
 }
 
+/*
+ * Completes a partial checksum. Its position comes from the sender's virtio header and is
+ * untrusted: the function writes nothing into the first `headers` bytes, which have been checked.
+ */
+void ingress_complete(struct pkt *p, unsigned headers);
+
+/* Is a UDP datagram, whose header begins at octet `at` of the IPv4 packet, VXLAN from the routing
+ * engine? */
+static inline bool ingress_is_vxlan(const struct pkt *p, unsigned at)
+{
+	const uint8_t *ip = p->data + ETH_HLEN;
+	const uint32_t engine = __atomic_load_n(&dp_get()->engine_addr, __ATOMIC_RELAXED);
+	return engine && ip4_src(ip) == engine && p->len >= ETH_HLEN + at + 4 &&
+	       be16_load(ip + at + 2) == VXLAN_PORT;
+}
+
 /* The punt kind of a TCP segment whose header begins at octet `at` of the IP packet: PUNT_LOCAL
  * with SYN, or if the flags are missing; else PUNT_TCP. So a flood of pings or SYNs does not delay
  * console sessions. */
@@ -99,6 +118,8 @@ static inline enum punt_kind ingress_punt_kind4(const struct pkt *p)
 	const uint8_t *ip = p->data + ETH_HLEN;
 	if (ip4_is_fragment(ip))
 		return PUNT_FRAGMENT;
+	if (ip4_proto(ip) == IP4_PROTO_UDP && ingress_is_vxlan(p, ip4_header_len(ip)))
+		return PUNT_VXLAN;
 	return ip4_proto(ip) == IP4_PROTO_TCP ? ingress_punt_kind_tcp(p, ip4_header_len(ip)) : PUNT_LOCAL;
 }
 

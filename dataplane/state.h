@@ -45,6 +45,7 @@
 #include "net/ip.h"
 #include "net/ip4.h"
 #include "net/match.h"
+#include "net/routing.h"
 #include "net/tcp/tcp.h"
 
 #define DP_INTERFACES_MAX 128 /* the numbers fit struct pkt and struct core_msg */
@@ -183,6 +184,8 @@ struct dp_policy {
 	uint8_t verify[2]; /* enum verify: source verification */
 	bool redirects[2]; /* does it send ICMP redirects? */
 	bool directed; /* does it send directed broadcasts that other interfaces received? */
+	uint16_t routing; /* protocols handed to the routing engine: one bit for each enum
+	                   * routing_protocol (dataplane/to_engine.h) */
 };
 
 /* A group of next hops (control/forwarding/groups.h). Changed at any time by single stores. */
@@ -210,6 +213,8 @@ struct dp_state {
 	uint16_t console_port;
 	uint16_t capture_port;
 	uint16_t engine_port;
+	uint32_t engine_addr; /* of the routing engine, if it has VXLAN; 0: it has none. Changes at
+	                       * any time */
 	struct dp_capture capture;
 	struct dp_trace trace;
 	void *plugin_data; /* of the plug-in (control/management/plugin.h); NULL: none */
@@ -533,8 +538,10 @@ enum punt_kind {
 	PUNT_FRAGMENT, /* a fragment for the machine itself */
 	PUNT_RESOLVE, /* to be forwarded once its neighbour is known; TTL is decremented already */
 	PUNT_OWN,     /* one of our own packets, which waits for its neighbour (core_punt_own) */
+	PUNT_VXLAN,   /* a VXLAN packet of the routing engine */
+	PUNT_ENGINE,  /* + enum routing_protocol: a frame for the routing engine */
 };
-#define PUNT_KINDS (PUNT_OWN + 1)
+#define PUNT_KINDS PUNT_ENGINE /* kinds that each port has for itself; the others follow */
 
 /* Messages to data cores. */
 enum inject_kind {

@@ -20,8 +20,9 @@
  * message, and the next restart of the ports skips to it.
  *
  * A punt ring is divided among the kinds of message, so a flood of one kind does not starve the
- * others, and within a kind among the ports, so a flood by one port does not starve another. Half
- * of the ring is reserved in equal parts; the other half is first come, first served. Only the
+ * others, and within a kind among the ports, so a flood by one port does not starve another. Kinds
+ * whose rate is limited before are not divided among the ports (control_hooks.punt_whole). Half of
+ * the ring is reserved in equal parts; the other half is first come, first served. Only the
  * producer counts the messages in the ring (struct punt_places). The places that the consumer has
  * freed are those between the tail that the producer read last and the current one.
  *
@@ -68,11 +69,11 @@ static bool is_waiting(uint64_t head, uint64_t tail)
 /* --- restart --- */
 
 /*
- * Account of the messages in the punt ring. A share is a kind of message from a port. The shares are
+ * Account of the messages in the punt ring. A share is a kind of message from a port, or a whole kind. The shares are
  * kept here and not in the slots, because empty slots may change their size (4). Messages from before a
  * restart of this program belong to no share.
  */
-#define PUNT_SHARES (CORE_PUNT_KINDS * NIC_PORTS_MAX)
+#define PUNT_SHARES (CORE_PUNT_KINDS * NIC_PORTS_MAX + CORE_PUNT_WHOLE)
 _Static_assert(PUNT_SHARES <= 256, "a share's number is a byte");
 static struct punt_places {
 	uint64_t seen; /* the tail as last read; messages before it are no longer counted */
@@ -162,7 +163,8 @@ static void places_give_back(uint64_t tail)
 /* Reserves half of the ring. Its size changes only while no message of ours is in the ring (4). */
 static void places_divide(const struct published *s)
 {
-	unsigned shares = core_app()->control->punt_kinds * s->ports, part = s->slots / 2 / shares;
+	const struct control_hooks *c = core_app()->control;
+	unsigned shares = c->punt_kinds * s->ports + c->punt_whole, part = s->slots / 2 / shares;
 	if (likely(places.part == part && places.shares == shares))
 		return;
 	places.shares = shares;
@@ -170,11 +172,14 @@ static void places_divide(const struct published *s)
 	places.kept = part * shares;
 }
 
-/* The share of a message: its kind, and the port whose packets are being handled. */
+/* The share of a message: its kind and, if the kind is divided among the ports, the port whose packets
+ * are being handled. */
 static unsigned share_of(uint32_t kind)
 {
-	assert(kind < core_app()->control->punt_kinds && ring_from < published_header()->ports);
-	return kind * NIC_PORTS_MAX + ring_from;
+	const struct control_hooks *c = core_app()->control;
+	assert(kind < c->punt_kinds + c->punt_whole && ring_from < published_header()->ports);
+	return kind < c->punt_kinds ? kind * NIC_PORTS_MAX + ring_from
+	                            : CORE_PUNT_KINDS * NIC_PORTS_MAX + kind - c->punt_kinds;
 }
 
 /* True if the punt ring, whose next slot is head, has room for another message of this share. */

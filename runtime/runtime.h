@@ -109,6 +109,7 @@ struct core_msg {
 };
 
 #define CORE_PUNT_KINDS 8
+#define CORE_PUNT_WHOLE 16
 
 /*
  * An application. A function pointer is required unless its comment says "or NULL".
@@ -167,10 +168,11 @@ struct control_hooks {
 	/* A frame that a data core punted. The message is valid during the call. */
 	void (*msg)(const struct core_msg *m);
 
-	/* Number of message kinds that data cores punt, from 0 on, at most CORE_PUNT_KINDS. The punt ring
-	 * is divided among kinds and ports, so a flood of one kind by one port does not starve the
-	 * others. */
-	unsigned punt_kinds;
+	/* Numbers of message kinds that data cores punt: first punt_kinds (from 0 on, at most
+	 * CORE_PUNT_KINDS), each divided among the ports, then punt_whole (at most CORE_PUNT_WHOLE),
+	 * which are not divided because their senders limit their rate. The punt ring is divided among
+	 * them, so a flood of one kind by one port does not starve the others. */
+	unsigned punt_kinds, punt_whole;
 
 	/* A byte typed on the console. */
 	void (*key)(uint8_t c);

@@ -17,10 +17,11 @@
 #include "apps/router/filter.h"
 #include "apps/router/redirect.h"
 #include "apps/router/send.h"
+#include "dataplane/ingress.h"
 #include "net/ip4.h"
 #include "net/ip6.h"
 
-/* Bytes of the frame that have been checked, for router_complete. */
+/* Bytes of the frame that have been checked, for ingress_complete. */
 static unsigned headers(const uint8_t *ip, bool six)
 {
 	return ETH_HLEN + (six ? IP6_HLEN : ip4_header_len(ip));
@@ -31,7 +32,7 @@ static void fragment(struct pkt *p, const struct adj *a)
 {
 	struct ip4_frag it;
 	struct pkt f;
-	router_complete(p, headers(p->data + ETH_HLEN, false));
+	ingress_complete(p, headers(p->data + ETH_HLEN, false));
 	if (ip4_frag_init(&it, p->data + ETH_HLEN, a->mtu) != E_OK) {
 		core_drop(p, CNT_drop_ip4_total_len);
 		return;
@@ -94,7 +95,7 @@ static inline __attribute__((always_inline)) void egress(struct pkt *p, const st
 		ip4_ttl_decrement(ip);
 	}
 	if (!router_resolved(a)) {
-		router_complete(p, headers(ip, six));
+		ingress_complete(p, headers(ip, six));
 		core_punt(p, PUNT_RESOLVE, nh);
 		return;
 	}

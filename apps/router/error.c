@@ -4,6 +4,7 @@
  */
 #include "apps/router/error.h"
 #include "apps/router/send.h"
+#include "dataplane/ingress.h"
 #include "net/icmp4.h"
 #include "net/icmp6.h"
 #include "net/ip4.h"
@@ -18,7 +19,7 @@ void router_error4(struct pkt *p, uint8_t type, uint8_t code, uint32_t rest)
 	/* RFC 1122 3.2.2: a directed broadcast counts as a broadcast, even in a unicast frame */
 	bool broadcast = eth_is_multicast(p->data) ||
 	                 fib4_lookup(router.dp->fib, ip4_dst(ip)) == NH_BROADCAST;
-	router_complete(p, ETH_HLEN + ip4_header_len(ip));
+	ingress_complete(p, ETH_HLEN + ip4_header_len(ip));
 	if (interface < 0 || broadcast || !icmp4_error_allowed(ip, p->len - ETH_HLEN)) {
 		count(CNT_icmp_err_suppressed);
 		return;
@@ -53,7 +54,7 @@ void router_error6(struct pkt *p, uint8_t type, uint8_t code, uint32_t rest)
 	int interface = dp_interface_of(router.dp, nh);
 	struct icmp6_error error = {.type = type, .code = code, .rest = rest};
 	struct pkt e;
-	router_complete(p, ETH_HLEN + IP6_HLEN);
+	ingress_complete(p, ETH_HLEN + IP6_HLEN);
 	/* RFC 4443 2.4 (e.4), (e.5): no error about a link-layer multicast or broadcast. Packet too
 	 * big is an exception, but such packets are never forwarded. */
 	bool shared = eth_is_multicast(p->data);

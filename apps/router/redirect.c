@@ -18,6 +18,7 @@
  * network). Redirects from other routers are ignored.
  */
 #include "apps/router/redirect.h"
+#include "dataplane/ingress.h"
 #include "net/icmp4.h"
 #include "net/ip4.h"
 #include "net/ip6.h"
@@ -48,7 +49,7 @@ static void redirect4(struct pkt *p, uint32_t nh)
 	if (!gateway || !redirect.src || gateway == src || dp_interface_of(router.dp, back) != p->interface ||
 	    !icmp4_error_allowed(ip, p->len - ETH_HLEN) || !router_message(&e, LIMIT_REDIRECTS))
 		return;
-	router_complete(p, ETH_HLEN + ip4_header_len(ip));
+	ingress_complete(p, ETH_HLEN + ip4_header_len(ip));
 	unsigned n = icmp4_error_build(e.data + ETH_HLEN, buf_room(&self.pool) - ETH_HLEN, ip,
 	                               p->len - ETH_HLEN, &redirect);
 	count(CNT_icmp_tx_redirect);
@@ -86,7 +87,7 @@ static void redirect6(struct pkt *p, uint32_t nh)
 	    net_addr_equal(&redirect.target, &src) ||
 	    __atomic_load_n(&ifp->count, __ATOMIC_ACQUIRE) == 0 || !router_message(&e, LIMIT_REDIRECTS))
 		return;
-	router_complete(p, ETH_HLEN + IP6_HLEN);
+	ingress_complete(p, ETH_HLEN + IP6_HLEN);
 	unsigned n = nd_redirect_build(e.data + ETH_HLEN, buf_room(&self.pool) - ETH_HLEN, ip,
 	                               p->len - ETH_HLEN, &redirect);
 	count(CNT_nd_tx_redirect);

@@ -3,6 +3,7 @@
  * module of apps/router.
  */
 #include "apps/router/send.h"
+#include "dataplane/ingress.h"
 
 struct router router;
 
@@ -23,20 +24,12 @@ void router_send_own(struct pkt *e, unsigned ip_len, const struct pkt *about, ui
 		core_punt_own(e, PUNT_OWN, nh);
 }
 
-void router_complete(struct pkt *p, unsigned headers)
-{
-	const struct pkt_meta *m = pkt_meta(&self.pool, p->buf);
-	if (p->flags & PKT_CSUM_PARTIAL && m->csum_start < headers)
-		p->flags &= (uint8_t)~PKT_CSUM_PARTIAL;
-	pkt_csum_complete(&self.pool, p);
-}
-
 void router_trim(struct pkt *p, unsigned total, unsigned headers)
 {
 	unsigned least = total + ETH_HLEN > ETH_FRAME_MIN ? total + ETH_HLEN : ETH_FRAME_MIN;
 	if (p->len <= least)
 		return;
-	router_complete(p, headers); /* the checksum may cover what is cut off, or lie in it */
+	ingress_complete(p, headers); /* the checksum may cover what is cut off, or lie in it */
 	p->len = (uint16_t)least;
 }
 

@@ -66,12 +66,6 @@ void router_send(struct pkt *p, uint32_t nh);
 /* Sends our own packet of ip_len bytes in e, caused by packet `about`, to nh. */
 void router_send_own(struct pkt *e, unsigned ip_len, const struct pkt *about, uint32_t nh);
 
-/*
- * Completes a partial checksum. Its position comes from the sender's virtio header and is
- * untrusted: the function writes nothing into the first `headers` bytes, which have been checked.
- */
-void router_complete(struct pkt *p, unsigned headers);
-
 /* Cuts off bytes after the IP packet of `total` bytes, down to Ethernet's minimum. Completes a
  * partial checksum first. headers: as above. */
 void router_trim(struct pkt *p, unsigned total, unsigned headers);

@@ -81,19 +81,23 @@ static void ip4_input(struct pkt *p, bool asked)
 		trace_way(nh, ip4_total_len(ip));
 	/* RFC 1812 5.3.4: a packet received as a link-layer broadcast is not forwarded */
 	if (eth_is_multicast(p->data) && nh != NH_MULTICAST) {
-		core_drop(p, CNT_drop_ip4_link_bcast);
+		if (nh != NH_BROADCAST || !to_engine_ip4(p, ROUTING_TO_BROADCAST))
+			core_drop(p, CNT_drop_ip4_link_bcast);
 		return;
 	}
 	switch (nh) {
 	case NH_LOCAL:
-		router_complete(p, ETH_HLEN + ip4_header_len(ip));
+		if (to_engine_ip4(p, ROUTING_TO_OWN))
+			break;
+		ingress_complete(p, ETH_HLEN + ip4_header_len(ip));
 		core_punt(p, ingress_punt_kind4(p), nh);
 		break;
 	case NH_BROADCAST:
 		broadcast(p);
 		break;
 	case NH_MULTICAST:
-		core_drop(p, CNT_drop_ip4_multicast);
+		if (!to_engine_ip4(p, ROUTING_TO_GROUP))
+			core_drop(p, CNT_drop_ip4_multicast);
 		break;
 	default:
 		if (nh < NH_CONNECTED)

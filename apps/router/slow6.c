@@ -20,9 +20,11 @@
 #include "net/ip6.h"
 
 /* Takes a packet to one of our addresses, or to a group that we joined. */
-static void local_input(struct pkt *p)
+static void local_input(struct pkt *p, enum routing_to to)
 {
-	router_complete(p, ETH_HLEN + IP6_HLEN);
+	if (to_engine_ip6(p, to))
+		return;
+	ingress_complete(p, ETH_HLEN + IP6_HLEN);
 	core_punt(p, ingress_punt_kind6(p), NH_LOCAL);
 }
 
@@ -38,8 +40,8 @@ static bool link_input(struct pkt *p, const struct net_addr *dst)
 	if (core_traces())
 		trace_way(nh, ip6_total_len(p->data + ETH_HLEN));
 	if (nh == NH_LOCAL)
-		local_input(p);
-	else /* RFC 4291 2.5.6: a router must not forward them; RFC 4443 2.4: no error */
+		local_input(p, group ? ROUTING_TO_GROUP : ROUTING_TO_OWN);
+	else if (!group || !to_engine_ip6(p, ROUTING_TO_GROUP)) /* RFC 4291 2.5.6: a router must not forward them; RFC 4443 2.4: no error */
 		core_drop(p, group ? CNT_drop_ip6_multicast : CNT_drop_ip6_scope);
 	return true;
 }
@@ -67,7 +69,7 @@ void router_ip6_input(struct pkt *p, bool asked)
 	if (core_traces())
 		trace_way(nh, ip6_total_len(ip));
 	if (nh == NH_LOCAL) {
-		local_input(p);
+		local_input(p, ROUTING_TO_OWN);
 		return;
 	}
 	bad = ip6_check_forward(ip);

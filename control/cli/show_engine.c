@@ -4,6 +4,8 @@
 #include "control/console/shell.h"
 #include "control/engine/engine.h"
 #include "control/forwarding/routes.h"
+#include "control/host/vxlan.h"
+#include "control/management/stats.h"
 #include "lib/fmt.h"
 #include "runtime/runtime.h"
 
@@ -31,6 +33,40 @@ static void show_counts(struct shell *sh)
 	print_count(sh, "acknowledged", "lost", s->acks_lost);
 }
 
+/* Frames for the engine that an interface has dropped, and its own for that interface. */
+static void show_drops(struct shell *sh, unsigned n)
+{
+	static const enum counter up[] = {CNT_drop_engine_limit, CNT_drop_engine_down};
+	uint64_t drops[CNT_DROPS];
+	stats_drops(n, false, drops);
+	for (unsigned k = 0; k < ARRAY_LEN(up); k++)
+		print_count(sh, dp_name(dp_get(), n), counter_desc[up[k]].name, drops[up[k] - CNT_DROP_FIRST]);
+	for (unsigned k = 0; k < VXLAN_DROPS; k++)
+		print_count(sh, dp_name(dp_get(), n), counter_desc[VXLAN_DROP_FIRST + k].name,
+		            vxlan_counts[n].drops[k]);
+}
+
+static void show_vxlan(struct shell *sh)
+{
+	const struct config *c = &running.config;
+	char from[FMT_IP4_MAX], to[FMT_IP4_MAX];
+	bool any = false;
+	for (unsigned n = 0; n < c->interfaces; n++) {
+		const struct vxlan_counts *v = &vxlan_counts[n];
+		if (!c->interface[n].engine_vni)
+			continue;
+		if (!any)
+			shell_print(sh, "VXLAN from %s to %s\n", fmt_ip4(from, config_engine_source_of(c)),
+			            fmt_ip4(to, config_engine_remote(c)));
+		any = true;
+		shell_print(sh, "%-10s vni %u index %u, up %llu frames %llu octets, down %llu frames "
+		                "%llu octets\n", dp_name(dp_get(), n), c->interface[n].engine_vni,
+		            config_engine_index_of(&c->interface[n]), (ull)v->up_frames,
+		            (ull)v->up_octets, (ull)v->down_frames, (ull)v->down_octets);
+		show_drops(sh, n);
+	}
+}
+
 void show_engine(struct shell *sh)
 {
 	char text[FMT_ADDR_MAX];
@@ -52,4 +88,5 @@ void show_engine(struct shell *sh)
 	if (s->closed)
 		shell_print(sh, "last disconnected: %s\n", s->closed);
 	show_counts(sh);
+	show_vxlan(sh);
 }

@@ -14,6 +14,7 @@
 #include "control/forwarding/policy.h"
 #include "control/forwarding/tables.h"
 #include "control/host/output.h"
+#include "control/host/vxlan.h"
 #include "control/config/journal.h"
 #include "control/management/remote.h"
 #include "control/forwarding/routes.h"
@@ -269,6 +270,7 @@ static void apply_live(void)
 	if (running.config.idle != commit.next->idle)
 		core_set_idle((enum core_idle)commit.next->idle);
 	swap();
+	vxlan_set();
 	policy_set();
 	shell_set_hostname(&serial_console, running.config.hostname);
 	remote_set_hostname(running.config.hostname);

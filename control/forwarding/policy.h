@@ -1,5 +1,5 @@
 /* The policy of interfaces besides access lists: source verification, redirects, directed
- * broadcasts. */
+ * broadcasts, protocols of the routing engine. */
 #ifndef CONTROL_FORWARDING_POLICY_H
 #define CONTROL_FORWARDING_POLICY_H
 

@@ -1,9 +1,9 @@
 /*
- * IPv4 packets to the machine itself: ICMP echo and errors, and TCP segments for management
- * (tcp_control.h). The control core has no other service, because those of the echo application run
- * on the data cores. It therefore answers other datagrams with port unreachable, other segments
- * with a reset. It does not know which data core an ICMP error about TCP concerns, so it passes the
- * error to all.
+ * IPv4 packets to the machine itself: ICMP echo and errors, TCP segments for management
+ * (tcp_control.h), and VXLAN of the routing engine (vxlan.h). The control core has no other service,
+ * because those of the echo application run on the data cores. It therefore answers other datagrams
+ * with port unreachable, other segments with a reset. It does not know which data core an ICMP error
+ * about TCP concerns, so it passes the error to all.
  *
  * All fragments come here, because those of one datagram may arrive on different cores. A
  * reassembled ICMP message, or datagram to the echo service, is answered like an unfragmented one.
@@ -22,6 +22,7 @@
 #include "dataplane/state.h"
 #include "net/icmp4.h"
 #include "control/host/tcp_control.h"
+#include "control/host/vxlan.h"
 
 #include "lib/mem.h"
 #include "net/icmp_limit.h"
@@ -103,7 +104,8 @@ static bool is_ours(uint32_t addr)
 }
 
 /* Data cores serve unfragmented datagrams; reassembled ones are served here. */
-static enum counter udp_input(const uint8_t *ip, unsigned len, bool csum_known, bool fragmented)
+static enum counter udp_input(unsigned from, const uint8_t *ip, unsigned len, bool csum_known,
+                              bool fragmented)
 {
 	const struct services *services = &dp_get()->services;
 	bool served = fragmented && core_app()->data_msg != NULL; /* an application with services */
@@ -111,6 +113,8 @@ static enum counter udp_input(const uint8_t *ip, unsigned len, bool csum_known, 
 	enum counter fate = udp_check(ip, len, csum_known, &d);
 	if (fate != CNT_NONE)
 		return fate;
+	if (vxlan_is(&d))
+		return vxlan_input(&d, from);
 	enum service s = served ? service_of(services, SERVICE_UDP, d.dst_port) : SERVICES;
 	if (s == SERVICES) {
 		local_error(ip, len, ICMP4_UNREACH, ICMP4_UNREACH_PORT);
@@ -137,7 +141,7 @@ static enum counter fragment_input(const struct core_msg *m, const uint8_t *ip)
 	case IP4_PROTO_ICMP:
 		return icmp_input(m, r.ip, r.len);
 	case IP4_PROTO_UDP:
-		return udp_input(r.ip, r.len, false, true);
+		return udp_input(m->port, r.ip, r.len, false, true);
 	case IP4_PROTO_TCP:
 		return CNT_drop_fragment_local;
 	default:
@@ -163,7 +167,7 @@ enum counter local_input(const struct core_msg *m)
 	case IP4_PROTO_ICMP:
 		return icmp_input(m, ip, len);
 	case IP4_PROTO_UDP:
-		return udp_input(ip, len, m->flags & PKT_CSUM_OK, false);
+		return udp_input(m->port, ip, len, m->flags & PKT_CSUM_OK, false);
 	case IP4_PROTO_TCP:
 		return tcp_control ? tcp_control_input(ip, len, m->flags) : refuse_tcp(m, ip);
 	default:

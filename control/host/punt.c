@@ -9,6 +9,7 @@
 #include "control/host/input6.h"
 #include "control/host/output.h"
 #include "control/host/punt.h"
+#include "control/host/vxlan.h"
 #include "dataplane/state.h"
 #include "net/arp.h"
 #include "net/icmp4.h"
@@ -79,14 +80,21 @@ static void serve_msg(const struct core_msg *m)
 			fate_count(CNT_drop_port_down);
 		return;
 	}
+	if (m->kind >= PUNT_ENGINE) {
+		fate_count(vxlan_hand_over(m));
+		return;
+	}
 	switch ((enum punt_kind)m->kind) {
 	case PUNT_ARP:
 		fate_count(arp_input(&neighbours.arp, m->port, m->frame, m->len, core_now_ns()));
 		break;
 	case PUNT_ND:
+		vxlan_copy(m);
+		/* fall through */
 	case PUNT_LOCAL:
 	case PUNT_TCP:
 	case PUNT_FRAGMENT:
+	case PUNT_VXLAN:
 		count_fate(is_ip6(m) ? local6_input(m) : local_input(m));
 		break;
 	case PUNT_RESOLVE:
@@ -94,6 +102,8 @@ static void serve_msg(const struct core_msg *m)
 		break;
 	case PUNT_OWN:
 		resolve(m, FRAME_OWN);
+		break;
+	case PUNT_ENGINE:
 		break;
 	}
 }

@@ -6,6 +6,7 @@
 #include "control/management/http.h"
 #include "control/config/config.h"
 #include "control/config/running.h"
+#include "control/engine/engine.h"
 #include "control/forwarding/autoconfig.h"
 #include "control/forwarding/neighbour.h"
 #include "control/forwarding/tables.h"
@@ -17,6 +18,8 @@
 #include "control/management/stats.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
+#include "net/ip6.h"
+#include "net/vxlan.h"
 
 typedef unsigned long long ull;
 
@@ -194,6 +197,71 @@ static bool part_interfaces(struct page_walk *w, struct page_text *t)
 }
 
 const page_part page_interfaces[] = {part_interfaces, NULL};
+
+/* --- the routing engine: what its side needs to make its interfaces --- */
+
+static void engine_head(struct page_text *t)
+{
+	char text[FMT_ADDR_MAX];
+	const struct config *c = &running.config;
+	const uint32_t source = config_engine_source_of(c);
+	if (!c->engine.line) {
+		page_print(t, "{\"address\":null,\"interfaces\":[");
+		return;
+	}
+	page_print(t, "{\"address\":\"%s\"", fmt_addr(text, c->engine.addr.w));
+	if (source)
+		page_print(t, ",\"source\":\"%s\"", fmt_ip4(text, source));
+	else
+		page_print(t, ",\"source\":null");
+	page_print(t, ",\"fpm_port\":%u,\"vxlan_port\":%u,\"connected\":%s,\"interfaces\":[",
+	           c->engine.port, VXLAN_PORT, engine_stats.up ? "true" : "false");
+}
+
+static void engine_interface(struct page_text *t, unsigned n)
+{
+	char text[FMT_PREFIX6_MAX], mac[FMT_MAC_MAX];
+	const struct dp_interface *ifp = &dp_get()->interface[n];
+	const struct dp_interface6 *six = &dp_get()->interface6[n];
+	const struct config_interface *i = &running.config.interface[n];
+	const struct net_addr *link_local = NULL;
+	unsigned written = ifp->addresses;
+	page_print(t, "\n{\"name\":\"%s\",\"index\":%u,\"vni\":%u,\"mac\":\"%s\",\"mtu\":%u,"
+	              "\"carrier\":%s,\"addresses\":[", dp_name(dp_get(), n), config_engine_index_of(i),
+	           i->engine_vni, fmt_mac(mac, ifp->mac), ifp->mtu,
+	           dp_in_use(ifp) && stats_link_is_up(n) ? "true" : "false");
+	interface_addresses(t, ifp);
+	for (unsigned a = 0; a < six->count; a++)
+		if (ip6_is_link_local(&six->addr[a]))
+			link_local = &six->addr[a];
+		else
+			page_print(t, "%s\"%s\"", written++ ? "," : "",
+			           fmt_prefix6(text, six->addr[a].w, six->plen[a]));
+	page_print(t, "],\"link_local\":");
+	if (link_local)
+		page_print(t, "\"%s\"}", fmt_ip6(text, link_local));
+	else
+		page_print(t, "null}");
+}
+
+/* w->cursor.n: interfaces written so far. */
+static bool part_engine(struct page_walk *w, struct page_text *t)
+{
+	const unsigned n = w->item;
+	if (n == 0)
+		engine_head(t);
+	if (!running.config.engine.line || n >= dp_get()->ifs) {
+		page_print(t, "]}\n");
+		return false;
+	}
+	if (running.config.interface[n].engine_vni && dp_has_link(dp_get(), n)) {
+		page_print(t, "%s", w->cursor.n++ ? "," : "");
+		engine_interface(t, n);
+	}
+	return true;
+}
+
+const page_part page_engine[] = {part_engine, NULL};
 
 /* --- counters --- */
 

@@ -21,6 +21,7 @@
 #include "control/management/remote.h"
 #include "control/management/stats.h"
 #include "control/host/tcp_control.h"
+#include "control/host/vxlan.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
 
@@ -198,6 +199,33 @@ static bool engine_refused(const struct family *f, uint32_t i, struct page_text 
 		           engine_refusal_name((enum engine_refusal)refused),
 		           (ull)engine_stats.refused[refused]);
 	return skip < FPM_SKIPS_END || refused < ENGINE_REFUSALS_END;
+}
+
+/* Of each interface with a VNI. f->arg: frames, octets; then drops of the engine's frames. */
+enum vxlan_figure { VXLAN_FRAMES, VXLAN_OCTETS, VXLAN_DROPPED };
+
+static bool vxlan(const struct family *f, uint32_t n, struct page_text *t)
+{
+	const bool octets = f->arg == VXLAN_OCTETS;
+	if (n >= running.config.interfaces)
+		return false;
+	if (!running.config.interface[n].engine_vni)
+		return true;
+	const struct vxlan_counts *c = &vxlan_counts[n];
+	const char *name = dp_name(dp_get(), n);
+	if (f->arg == VXLAN_DROPPED) {
+		for (unsigned k = 0; k < VXLAN_DROPS; k++)
+			if (c->drops[k])
+				page_print(t, "%s{interface=\"%s\",reason=\"%s\"} %llu\n", f->name, name,
+				           counter_desc[VXLAN_DROP_FIRST + k].name + strlen("drop_"),
+				           (ull)c->drops[k]);
+		return true;
+	}
+	page_print(t, "%s{interface=\"%s\",direction=\"up\"} %llu\n", f->name, name,
+	           (ull)(octets ? c->up_octets : c->up_frames));
+	page_print(t, "%s{interface=\"%s\",direction=\"down\"} %llu\n", f->name, name,
+	           (ull)(octets ? c->down_octets : c->down_frames));
+	return true;
 }
 
 /* --- the registry --- */
@@ -529,6 +557,14 @@ static const struct family families[] = {
 	 engine_messages, 0},
 	{"hayate_routing_engine_refused_total", "counter",
 	 "Messages of the routing engine that were not applied, by reason", engine_refused, 0},
+	{"hayate_routing_engine_frames_total", "counter",
+	 "Frames handed to the routing engine (up) and sent for it (down), by interface", vxlan,
+	 VXLAN_FRAMES},
+	{"hayate_routing_engine_bytes_total", "counter", "Their bytes, without FCS", vxlan,
+	 VXLAN_OCTETS},
+	{"hayate_routing_engine_drops_total", "counter",
+	 "Frames of the routing engine that were not sent, above 0, by interface and reason", vxlan,
+	 VXLAN_DROPPED},
 	{"hayate_neighbours", "gauge", "Neighbours by version of IP and state", neighbour_states, 0},
 	{"hayate_tcp_connections", "gauge", "TCP connections by core and state", tcp_states, 0},
 	{"hayate_http_requests_total", "counter", "Answers of the HTTP server by class of status",
@@ -561,6 +597,8 @@ static bool is_absent(const struct family *f)
 	const struct dp_state *v = dp_get();
 	if (f->sample == engine || f->sample == engine_messages || f->sample == engine_refused)
 		return running.config.engine.line == 0;
+	if (f->sample == vxlan)
+		return dp_get()->engine_addr == 0;
 	if (f->sample != interface_is && f->sample != vlan_counter)
 		return false;
 	for (unsigned n = NIC_PORTS_MAX; n < v->ifs; n++)

@@ -70,7 +70,7 @@ uint32_t page_number(const char *query, const char *name, uint32_t fallback);
 /* metrics.c, api.c, crash.c: the parts of the pages that web.c lists. */
 extern const page_part page_metrics[], page_health[], page_status[], page_ports[], page_counters[],
 	page_cores[], page_routes[], page_neighbours[], page_tcp[], page_drops[], page_config[],
-	page_crash[], page_interfaces[];
+	page_crash[], page_interfaces[], page_engine[];
 
 /* api.c: 200, or 503 if there is a fault that page_health lists. */
 unsigned page_health_status(void);

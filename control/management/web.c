@@ -35,6 +35,7 @@ static const struct page pages[] = {
 	MADE("/api/v1/status.json", JSON, page_status),
 	MADE("/api/v1/ports.json", JSON, page_ports),
 	MADE("/api/v1/interfaces.json", JSON, page_interfaces),
+	MADE("/api/v1/engine.json", JSON, page_engine),
 	MADE("/api/v1/counters.json", JSON, page_counters),
 	MADE("/api/v1/drops.json", JSON, page_drops),
 	MADE("/api/v1/cores.json", JSON, page_cores),

@@ -264,8 +264,10 @@ static void print_punted(struct shell *sh, const struct trace_note *n)
 		[PUNT_FRAGMENT] = "a fragment to the machine itself",
 		[PUNT_RESOLVE] = "a packet whose neighbour is not known",
 		[PUNT_OWN] = "an answer of ours whose neighbour is not known",
+		[PUNT_VXLAN] = "a VXLAN packet of the routing engine",
 	};
-	shell_print(sh, "  control   takes %s\n", n->number < PUNT_KINDS ? what[n->number] : "it");
+	shell_print(sh, "  control   takes %s\n",
+	            n->number < PUNT_KINDS ? what[n->number] : "a frame for the routing engine");
 }
 
 static bool counts(const struct trace_note *note, unsigned n, enum counter c)
