@@ -453,6 +453,21 @@ def test_show(e):
     assert 'hayate_routing_engine_drops_total{interface="eth0",reason="vxlan_type"} 1\n' in metrics
 
 
+def test_a_flood_starves_nobody(e):
+    """The ring to the control core keeps places for each protocol, for ARP and for the machine's own
+    packets. The harness does not empty it while frames arrive."""
+    for _ in range(1000):
+        e.queue(0, padded(UP["bgp"]()))
+    others = [UP[name]() for name in ("bfd", "rip", "ospf hello", "ldp hello", "pim", "igmp", "isis level 1", "lldp")]
+    own = [arp_request(A, ROUTER[0].ip), ether(A, ROUTER[0]) / IP(src=A.ip, dst=ROUTER[0].ip) / ICMP(id=1, seq=1)]
+    e.send(0, *others, *own)
+    assert len(e.take_all(0)) == len(own)
+    got = [bytes(Ether(frame)[IP][UDP].payload)[8:] for frame in e.take_all(2)]
+    assert sorted(frame for frame in got if frame != padded(UP["bgp"]())) == sorted(map(padded, others))
+    counted = e.counted()
+    assert counted["drop_engine_limit"] == 1000 - 512 and counted["drop_punt_full"] > 0
+
+
 def test_each_protocol_has_its_rate(e):
     """A flood of LLDP is cut; nothing else is."""
     for _ in range(300):
