@@ -10,7 +10,7 @@
 #   make -f tests/fuzz/fuzz.mk test-fuzz
 
 FUZZ_BUILD := build/fuzz
-F ?= ip4 ip6 acl udp nd tcp http fpm telnet match script pcap config virtio ixgbe mlx5 firmware arp acpi \
+F ?= ip4 ip6 acl udp vxlan nd tcp http fpm telnet match script pcap config virtio ixgbe mlx5 firmware arp acpi \
 	candidate shell boot pci virtio_regs vfio ixgbe_regs \
 	program routes
 SECONDS ?= 20
@@ -18,6 +18,7 @@ FUZZ_RUNS_ip4 := 300000
 FUZZ_RUNS_ip6 := 50000
 FUZZ_RUNS_acl := 600
 FUZZ_RUNS_udp := 300000
+FUZZ_RUNS_vxlan := 300000
 FUZZ_RUNS_nd := 60000
 FUZZ_RUNS_tcp := 60000
 FUZZ_RUNS_http := 300000
@@ -51,6 +52,7 @@ FUZZ_SRC_ip4 := $(FUZZ_NET)
 FUZZ_SRC_ip6 := $(FUZZ_NET)
 FUZZ_SRC_acl := $(FUZZ_NET) $(sort $(wildcard net/acl/*.c)) tests/unit/rig/acl_rig.c
 FUZZ_SRC_udp := $(FUZZ_NET)
+FUZZ_SRC_vxlan := $(FUZZ_NET)
 FUZZ_SRC_nd := $(FUZZ_NET)
 FUZZ_SRC_tcp := $(FUZZ_NET) $(sort $(wildcard net/tcp/*.c))
 FUZZ_SRC_http := $(sort $(wildcard net/http/*.c)) lib/fmt.c

@@ -218,6 +218,24 @@ ANY, ALL_NODES, ALL_ROUTERS = KNOWN, KNOWN + 1, KNOWN + 2
 ROUTER, HOST = 5, 4  # without start delay
 
 
+def vxlan_packets():
+    """Frames with VXLAN's header, and received ones."""
+    header, ours = b"\x08\0\0\0\0\0\x65\0", b"\2\x48\x59\0\0\1"
+    spf, lldp = b"\1\0\x5e\0\0\5", b"\1\x80\xc2\0\0\x0e"
+    tcp = struct.pack(">HH", 1024, 179) + bytes(16)
+    isis = b"\1\x80\xc2\0\0\x14" + ours + b"\0\x08\xfe\xfe\3\x83" + bytes(42)
+    frames = {
+        "bgp": ours + ours + b"\x08\0" + ip4(tcp, 6), "bgp6": ours + ours + b"\x86\xdd" + ip6(tcp, 6),
+        "ospf": spf + ours + b"\x08\0" + ip4(bytes(44), 89), "isis": isis,
+        "lldp": lldp + ours + b"\x88\xcc" + bytes(46), "arp": spf + ours + b"\x08\6" + bytes(46),
+        "solicit": ours + ours + b"\x86\xdd" + ip6(b"\x87" + bytes(23), 58),
+        "tagged": spf + ours + b"\x81\0\0\7\x08\0" + ip4(bytes(44), 89)}
+    for name, frame in frames.items():
+        yield name, b"\6" + header + frame
+        yield name + "-received", b"\5" + frame
+    yield "short", b"\6" + header[:7]
+
+
 def nd(name, *rest, port=0):
     """One instruction; small numbers are bytes."""
     return bytes([ND_OPS.index(name) + len(ND_OPS) * port]) + b"".join(
@@ -643,7 +661,7 @@ def dictionary(entry, inputs, directory):
 def main():
     entry, directory = sys.argv[1:]
     makers = {"tcp": tcp_programs, "ip4": ip4_packets, "ip6": ip6_packets,
-              "acl": acl_programs, "udp": udp_packets, "nd": nd_programs, "http": http_requests,
+              "acl": acl_programs, "udp": udp_packets, "vxlan": vxlan_packets, "nd": nd_programs, "http": http_requests,
               "fpm": fpm_streams,
               "telnet": telnet_sessions, "match": matches, "script": scripts, "pcap": captures,
               "config": configurations, "virtio": bytes_at_random,
