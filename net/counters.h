@@ -27,6 +27,7 @@
 	X(delivered_tcp, FATE, "TCP segments to the machine itself") \
 	X(delivered_engine, FATE, "frames handed to the routing engine") \
 	X(delivered_vxlan, FATE, "frames of the routing engine, taken out of VXLAN and sent") \
+	X(delivered_bfd, FATE, "BFD packets of a session of ours") \
 	X(reassembled, FATE, "fragments that went into a packet of which another was the last to come") \
 	X(discarded, FATE, "packets that the discard application threw away, its work") \
 	X(judged, FATE, "test frames that the generator judged, its work") \
@@ -106,6 +107,11 @@
 	X(drop_udp_malformed, DROP, "UDP length or checksum wrong") \
 	X(drop_udp_loop, DROP, "request from a port that answers itself: it would never end") \
 	X(drop_udp_port, DROP, "UDP port without a receiver") \
+	X(drop_bfd_malformed, DROP, "BFD version, length, multiplier, discriminator or flag that no packet may have") \
+	X(drop_bfd_auth, DROP, "BFD packet with authentication, which no session here uses") \
+	X(drop_bfd_ttl, DROP, "BFD packet from farther away than its session allows") \
+	X(drop_bfd_session, DROP, "BFD packet of no session") \
+	X(drop_bfd_admin, DROP, "BFD packet of a session that is administratively down") \
 	X(drop_tcp_malformed, DROP, "TCP header, options or checksum wrong, or flags that never go together") \
 	X(drop_tcp_port, DROP, "TCP segment for no connection and no listener (reset in answer)") \
 	X(drop_tcp_listen, DROP, "to a listener, and neither SYN nor the answer to a SYN cookie") \
@@ -186,6 +192,7 @@
 	X(nd_router_refused, INFO, "parts of router advertisements not believed, or without room") \
 	X(mld_tx_report, INFO, "MLD reports and leaves sent") \
 	X(udp_tx, INFO, "UDP datagrams sent by the machine itself") \
+	X(bfd_tx, INFO, "BFD packets sent") \
 	X(tcp_tx, INFO, "TCP segments sent (a TSO frame counts once)") \
 	X(tcp_tx_rst, INFO, "of these, resets") \
 	X(tcp_connects, INFO, "TCP connections established that were opened here") \
