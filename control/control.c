@@ -4,6 +4,7 @@
  * drive the control plane. The runtime may call control_plane_start again, after a fault or for a
  * commit; it then builds everything anew in the same memory.
  */
+#include "control/engine/bfd.h"
 #include "control/engine/engine.h"
 #include "control/forwarding/adjacency.h"
 #include "control/monitor/capture.h"
@@ -140,6 +141,7 @@ static void control_plane_start(void)
 	remote_stop();
 	capture_stop();
 	engine_stop();
+	engine_bfd_stop();
 	trace_stop();
 	churn_forget();
 	tcp_control_stop();
@@ -255,6 +257,7 @@ static uint64_t tcp_timer(void)
  * control core did: a packet, a key or another timer may bring a deadline forward.
  */
 static uint64_t (*const timers[])(void) = {
+	engine_bfd_timer, /* first: its packets are the most urgent */
 	ping_timer, neighbour_timer, rates_timer, summary_timer, fragments_timer, commit_timer, churn_timer,
 	config_hash_timer, engine_timer, tables_timer, tcp_timer, http_timer, remote_timer, capture_timer,
 	trace_timer,

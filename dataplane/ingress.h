@@ -9,6 +9,7 @@
 #include "dataplane/state.h"
 #include "dataplane/to_engine.h"
 #include "runtime/runtime.h"
+#include "net/bfd/packet.h"
 #include "net/eth.h"
 #include "net/icmp6.h"
 #include "net/ip4.h"
@@ -112,15 +113,35 @@ static inline enum punt_kind ingress_punt_kind_tcp(const struct pkt *p, unsigned
 	return p->len > flags && !(p->data[flags] & TCP_SYN) ? PUNT_TCP : PUNT_LOCAL;
 }
 
+/* The punt kind of a UDP datagram whose header begins at octet `at` of the IP packet. A single-hop BFD
+ * packet has a TTL of 255, which no packet from beyond the link has (RFC 5881 5): a sender elsewhere
+ * cannot fill the places reserved for PUNT_BFD. */
+static inline enum punt_kind ingress_punt_kind_udp(const struct pkt *p, unsigned at, uint8_t ttl)
+{
+	unsigned port = ETH_HLEN + at + 2;
+	if (p->len < port + 2)
+		return PUNT_LOCAL;
+	uint16_t to = be16_load(p->data + port);
+	if (to == BFD_PORT_MULTIHOP)
+		return PUNT_BFD_MULTIHOP;
+	return to == BFD_PORT_SINGLE_HOP && ttl == BFD_TTL ? PUNT_BFD : PUNT_LOCAL;
+}
+
 /* The punt kind of an IPv4 packet for us that ip4_check has passed. */
 static inline enum punt_kind ingress_punt_kind4(const struct pkt *p)
 {
 	const uint8_t *ip = p->data + ETH_HLEN;
 	if (ip4_is_fragment(ip))
 		return PUNT_FRAGMENT;
-	if (ip4_proto(ip) == IP4_PROTO_UDP && ingress_is_vxlan(p, ip4_header_len(ip)))
-		return PUNT_VXLAN;
-	return ip4_proto(ip) == IP4_PROTO_TCP ? ingress_punt_kind_tcp(p, ip4_header_len(ip)) : PUNT_LOCAL;
+	const unsigned at = ip4_header_len(ip);
+	switch (ip4_proto(ip)) {
+	case IP4_PROTO_TCP:
+		return ingress_punt_kind_tcp(p, at);
+	case IP4_PROTO_UDP:
+		return ingress_is_vxlan(p, at) ? PUNT_VXLAN : ingress_punt_kind_udp(p, at, ip4_ttl(ip));
+	default:
+		return PUNT_LOCAL;
+	}
 }
 
 /* The same for an IPv6 packet that ip6_check has passed, by the header that follows the IPv6
@@ -133,6 +154,8 @@ static inline enum punt_kind ingress_punt_kind6(const struct pkt *p)
 		return PUNT_FRAGMENT;
 	if (ip6_next(ip) == IP_PROTO_TCP)
 		return ingress_punt_kind_tcp(p, IP6_HLEN);
+	if (ip6_next(ip) == IP6_UDP)
+		return ingress_punt_kind_udp(p, IP6_HLEN, ip6_hop_limit(ip));
 	bool discovery = ip6_next(ip) == IP6_ICMP6 && ip6_hop_limit(ip) == 255 &&
 	                 p->len > ETH_HLEN + IP6_HLEN && ip[IP6_HLEN] >= ICMP6_ROUTER_SOLICIT &&
 	                 ip[IP6_HLEN] <= ICMP6_NEIGHBOUR_ADVERT;

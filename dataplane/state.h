@@ -209,10 +209,11 @@ struct dp_state {
 	struct services services;
 	uint32_t tcp_connections; /* per data core; 0: as many as its memory allows */
 	uint16_t http_port;  /* TCP ports of the management, on the control core; 0: none. All
-	                      * four change at any time */
+	                      * five change at any time */
 	uint16_t console_port;
 	uint16_t capture_port;
 	uint16_t engine_port;
+	uint16_t bfd_port;
 	uint32_t engine_addr; /* of the routing engine, if it has VXLAN; 0: it has none. Changes at
 	                       * any time */
 	struct dp_capture capture;
@@ -252,10 +253,12 @@ static inline bool dp_is_management(const struct dp_state *v, const uint8_t *ip,
 	const uint16_t console = __atomic_load_n(&v->console_port, __ATOMIC_RELAXED);
 	const uint16_t capture = __atomic_load_n(&v->capture_port, __ATOMIC_RELAXED);
 	const uint16_t engine = __atomic_load_n(&v->engine_port, __ATOMIC_RELAXED);
-	if (likely(!(http | console | capture | engine)) || ip_total_len(ip) < at + 4)
+	const uint16_t bfd = __atomic_load_n(&v->bfd_port, __ATOMIC_RELAXED);
+	if (likely(!(http | console | capture | engine | bfd)) || ip_total_len(ip) < at + 4)
 		return false;
 	uint16_t port = be16_load(ip + at + 2);
-	return port && (port == http || port == console || port == capture || port == engine);
+	return port && (port == http || port == console || port == capture || port == engine ||
+	                port == bfd);
 }
 
 /* Is there an interface of that number? */
@@ -535,6 +538,8 @@ enum punt_kind {
 	PUNT_ND,      /* a neighbour or router discovery message for the machine itself */
 	PUNT_LOCAL,   /* any other IP packet for the machine itself */
 	PUNT_TCP,     /* a segment for the machine itself that does not begin a connection */
+	PUNT_BFD,     /* a single-hop BFD packet for the machine itself, from the link */
+	PUNT_BFD_MULTIHOP, /* a multihop BFD packet for the machine itself */
 	PUNT_FRAGMENT, /* a fragment for the machine itself */
 	PUNT_RESOLVE, /* to be forwarded once its neighbour is known; TTL is decremented already */
 	PUNT_OWN,     /* one of our own packets, which waits for its neighbour (core_punt_own) */

@@ -289,6 +289,21 @@ void ring_punt_skip(unsigned d)
 	shared_store(&out->punt_tail[d], head);
 }
 
+void core_punt_mark(struct core_punt_mark *m)
+{
+	for (unsigned d = 0; d < self.info->data_cores; d++)
+		m->head[d] = shared_load(&core_shm_of(data_core(d))->punt_head);
+}
+
+bool core_punt_passed(const struct core_punt_mark *m)
+{
+	const struct core_shm *out = core_shm_of(self.id);
+	for (unsigned d = 0; d < self.info->data_cores; d++)
+		if (is_waiting(m->head[d], out->punt_tail[d]))
+			return false;
+	return true;
+}
+
 /* --- inject: control core to data core --- */
 
 unsigned core_data_count(void)

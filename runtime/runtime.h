@@ -108,7 +108,7 @@ struct core_msg {
 	uint8_t frame[];
 };
 
-#define CORE_PUNT_KINDS 8
+#define CORE_PUNT_KINDS 10
 #define CORE_PUNT_WHOLE 16
 
 /*
@@ -432,6 +432,14 @@ void *core_shared_area(size_t *bytes);
 const void *core_shared_area_of(unsigned core);
 
 /* --- control core --- */
+
+/* How far data cores have filled their punt rings. core_punt_passed: the control core has served all
+ * messages that were in them when the mark was taken. Bounded: later messages do not matter. */
+struct core_punt_mark {
+	uint64_t head[CORES_MAX];
+};
+void core_punt_mark(struct core_punt_mark *m);
+bool core_punt_passed(const struct core_punt_mark *m);
 
 /*
  * Copies a frame of `len` bytes (<= core_frame_max()) to the data core that polls queue pair

@@ -122,6 +122,7 @@ static const struct shell_command commands[] = {
 	 show_access_lists},
 	{"show counters", "[all|drops]",
 	 "packets by fate, other events; `all`: also counters that are 0", show_counters},
+	{"show bfd", NULL, "BFD sessions of the routing engine", show_bfd},
 	{"show cores", NULL, "cores: state, load, cycles per packet, faults", show_cores},
 	{"show events", "[core N]", "the last 256 events of each core, or of one", show_events},
 	{"show crash", NULL, "reports of programs that failed: the first, and the last three", show_crash},

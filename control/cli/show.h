@@ -33,6 +33,10 @@ void show_route6(struct shell *sh);
 void show_route_idle(struct shell *sh);
 void show_route6_idle(struct shell *sh);
 
+/* --- show_bfd.c --- */
+
+void show_bfd(struct shell *sh);
+
 /* --- show_engine.c --- */
 
 void show_engine(struct shell *sh);

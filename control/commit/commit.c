@@ -9,6 +9,7 @@
 #include "control/config/running.h"
 #include "control/console/serial.h"
 #include "control/console/shell.h"
+#include "control/engine/bfd.h"
 #include "control/engine/engine.h"
 #include "control/forwarding/neighbour.h"
 #include "control/forwarding/policy.h"
@@ -264,6 +265,7 @@ static void apply_live(void)
 	filter_switch(commit.next);
 	neighbour_change(commit.next);
 	engine_change(commit.next);
+	engine_bfd_change(commit.next);
 	servers_change(commit.next);
 	if (differ_limits(&running.config, commit.next))
 		local_limit(commit.next);
@@ -285,6 +287,7 @@ static void apply(enum commit_effect effect, const char *by, uint64_t confirm_ns
 		commit.waits = true;
 		commit.asked = false;
 		engine_leave();
+		engine_bfd_leave();
 		commit.restart_ns = core_now_ns() + RESTART_NS;
 	} else {
 		apply_live();

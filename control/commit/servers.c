@@ -9,6 +9,7 @@
 #include "control/commit/servers.h"
 #include "control/config/config.h"
 #include "control/config/running.h"
+#include "control/engine/bfd.h"
 #include "control/engine/engine.h"
 #include "control/console/serial.h"
 #include "dataplane/state.h"
@@ -17,10 +18,10 @@
 
 /* The servers' sessions and half-open connections leave a place in TCP's table, so that a peer that
  * has answered a SYN cookie finds one, even if the server is to send first. */
-_Static_assert(HTTP_SESSIONS + HTTP_LEAVING + REMOTE_SESSIONS + 2 /* the reader of a capture, the engine */ +
+_Static_assert(HTTP_SESSIONS + HTTP_LEAVING + REMOTE_SESSIONS + 3 /* the reader of a capture, zebra, bfdd */ +
                TCP_CONTROL_SYN_MAX < TCP_CONTROL_CONNECTIONS, "or SYNs would be lost");
 
-enum server { SERVER_HTTP, SERVER_CONSOLE, SERVER_CAPTURE, SERVER_ENGINE, SERVERS };
+enum server { SERVER_HTTP, SERVER_CONSOLE, SERVER_CAPTURE, SERVER_ENGINE, SERVER_BFD, SERVERS };
 
 static const struct {
 	const char *name;
@@ -32,6 +33,7 @@ static const struct {
 	[SERVER_CONSOLE] = {"console", remote_prepare, remote_start, remote_listen},
 	[SERVER_CAPTURE] = {"capture", capture_prepare, NULL, capture_listen},
 	[SERVER_ENGINE] = {"routing engine", engine_prepare, NULL, engine_listen},
+	[SERVER_BFD] = {"BFD", engine_bfd_prepare, NULL, engine_bfd_listen},
 };
 
 /* The TCP port that a configuration gives to a server; 0: the server is not configured. */
@@ -40,6 +42,7 @@ static uint16_t wanted(const struct config *c, enum server s)
 	return (uint16_t)(s == SERVER_HTTP      ? c->http.port
 	                  : s == SERVER_CONSOLE ? c->console.port
 	                  : s == SERVER_CAPTURE ? c->capture.port
+	                  : s == SERVER_BFD     ? c->engine.bfd_port
 	                  : c->engine.line      ? c->engine.port
 	                                        : 0);
 }
@@ -49,6 +52,7 @@ static uint16_t *port_of(struct dp_state *v, enum server s)
 	return s == SERVER_HTTP      ? &v->http_port
 	       : s == SERVER_CONSOLE ? &v->console_port
 	       : s == SERVER_CAPTURE ? &v->capture_port
+	       : s == SERVER_BFD     ? &v->bfd_port
 	                             : &v->engine_port;
 }
 
@@ -87,7 +91,10 @@ bool servers_are_there(void)
 void servers_start(void)
 {
 	struct dp_state *v = dp_get();
-	if (!core_ports_running() || !(v->http_port || v->console_port || v->capture_port || v->engine_port))
+	bool any = false;
+	for (enum server s = 0; s < SERVERS; s++)
+		any |= *port_of(v, s) != 0;
+	if (!core_ports_running() || !any)
 		return;
 	start_all();
 	for (enum server s = 0; s < SERVERS; s++)

@@ -89,6 +89,7 @@
 #define CONFIG_CONSOLE_PORT_DEFAULT 23
 #define CONFIG_CAPTURE_PORT_DEFAULT 5555
 #define CONFIG_ENGINE_PORT_DEFAULT 2620
+#define CONFIG_ENGINE_BFD_PORT_DEFAULT 50700
 #define CONFIG_ENGINE_HOLD_DEFAULT_S 3600
 #define CONFIG_ENGINE_SETTLE_DEFAULT_S 120
 #define CONFIG_ENGINE_TIME_MAX_S 86400
@@ -293,6 +294,7 @@ struct config_engine {
 	uint32_t hold_s;      /* routes stay for so long without a connection */
 	uint32_t settle_s;    /* and so long after a new connection, unless stated again */
 	uint32_t routes_max;  /* 0: no limit but the tables' */
+	uint16_t bfd_port;    /* TCP port for bfdd (control/engine/bfd.h); 0: none */
 };
 
 /* A text for the application. */

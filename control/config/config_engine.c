@@ -27,7 +27,7 @@ int config_engine_address(struct parser *p, unsigned i)
 		return error;
 	if (text_parse_addr(p->w.word[i], &e->addr) != 0)
 		return FAIL(p, i, "expected the address of the routing engine, or one of fpm, "
-		                  "distance, hold-time, settle-time, maximum, acknowledge, source");
+		                  "distance, hold-time, settle-time, maximum, acknowledge, source, bfd");
 	if (!is_address_of_one(&e->addr))
 		return FAIL(p, i, "the address of the routing engine must be a unicast address that is "
 		                  "not link-local");
@@ -88,6 +88,18 @@ int config_engine_acknowledge(struct parser *p, unsigned i)
 {
 	p->out->engine.acknowledge = true;
 	return note(p, words_end(&p->w, i));
+}
+
+int config_engine_bfd(struct parser *p, unsigned i)
+{
+	uint32_t port = CONFIG_ENGINE_BFD_PORT_DEFAULT;
+	int error = 0;
+	if (i < p->w.n && words_is(&p->w, i, "port")) {
+		error = words_u32(&p->w, i + 1, "a TCP port", 1, 65535, &port);
+		i += 2;
+	}
+	p->out->engine.bfd_port = (uint16_t)port;
+	return note(p, error != 0 ? error : words_end(&p->w, i));
 }
 
 int config_engine_index(struct parser *p, unsigned i)
@@ -284,11 +296,13 @@ int config_check_engine(const struct config *c, struct text_error *err)
 	if (e->line == 0)
 		return 0;
 	error = check_vxlan(c, err);
-	if (error != 0)
-		return error;
-	fmt_format(port, sizeof port, "%u", e->port);
-	if (server_on(c, e->port))
-		return text_fail(err, e->line, text_of(port), "the %s server listens on this port",
-		                 server_on(c, e->port));
-	return config_check_server(c, "routing", e->port, e->line, err);
+	const uint16_t ports[] = {e->port, e->bfd_port};
+	for (unsigned i = 0; i < ARRAY_LEN(ports) && ports[i] && error == 0; i++) {
+		const char *name = i && e->bfd_port == e->port ? "FPM" : server_on(c, ports[i]);
+		fmt_format(port, sizeof port, "%u", ports[i]);
+		error = name ? text_fail(err, e->line, text_of(port), "the %s server listens on this port",
+		                         name)
+		             : config_check_server(c, "routing", ports[i], e->line, err);
+	}
+	return error;
 }

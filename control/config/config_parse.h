@@ -194,6 +194,7 @@ int config_engine_settle(struct parser *p, unsigned i);
 int config_engine_maximum(struct parser *p, unsigned i);
 int config_engine_acknowledge(struct parser *p, unsigned i);
 int config_engine_source(struct parser *p, unsigned i);
+int config_engine_bfd(struct parser *p, unsigned i);
 int config_engine_index(struct parser *p, unsigned i);
 int config_engine_vni(struct parser *p, unsigned i);
 int config_engine_protocols(struct parser *p, unsigned i);

@@ -8,7 +8,6 @@
 #include "net/ip6.h"
 
 #define WEIGHT_MAX 255u
-#define NO_INTERFACE (-1)
 
 uint8_t engine_distance(enum fpm_protocol p)
 {
@@ -27,21 +26,20 @@ uint8_t engine_distance(enum fpm_protocol p)
 	}
 }
 
-/* Our interface with that index on the engine; NO_INTERFACE: none. */
-static int interface_of(uint32_t ifindex)
+int engine_interface_of(uint32_t ifindex)
 {
 	const struct config *c = &running.config;
 	for (unsigned n = 0; ifindex && n < c->interfaces; n++)
 		if (config_engine_index_of(&c->interface[n]) == ifindex)
 			return (int)n;
-	return NO_INTERFACE;
+	return ENGINE_NO_INTERFACE;
 }
 
 /* Can it ask for hosts on its link? An unnumbered interface cannot by ARP. */
 static bool takes_part(int n, bool six)
 {
 	const struct dp_state *v = dp_get();
-	return n != NO_INTERFACE && dp_has_link(v, (unsigned)n) &&
+	return n != ENGINE_NO_INTERFACE && dp_has_link(v, (unsigned)n) &&
 	       (six ? v->interface[n].enabled6 : v->interface[n].enabled && v->interface[n].addresses);
 }
 
@@ -82,7 +80,7 @@ static enum engine_refusal to_link(struct rib_hop *out, int n, bool six)
 
 static enum engine_refusal translate(struct rib_hop *out, const struct fpm_hop *hop, bool six)
 {
-	const int n = interface_of(hop->ifindex);
+	const int n = engine_interface_of(hop->ifindex);
 	const bool link_local = ip6_is_link_local(&hop->gateway);
 	*out = (struct rib_hop){.interface = RIB_ANY_INTERFACE};
 	if (net_addr_is_any(&hop->gateway))
@@ -93,10 +91,10 @@ static enum engine_refusal translate(struct rib_hop *out, const struct fpm_hop *
 		return ENGINE_REFUSED_HIDDEN;
 	if (is_own(&hop->gateway))
 		return ENGINE_REFUSED_OWN;
-	if (link_local && n == NO_INTERFACE)
+	if (link_local && n == ENGINE_NO_INTERFACE)
 		return ENGINE_REFUSED_LINK_LOCAL;
 	out->via = hop->gateway;
-	if (n != NO_INTERFACE)
+	if (n != ENGINE_NO_INTERFACE)
 		out->interface = (uint8_t)n;
 	return ENGINE_REFUSED_NOT;
 }

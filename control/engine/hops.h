@@ -11,6 +11,11 @@ struct engine_hops {
 	struct rib_hop hop[RIB_ROUTES_MAX];
 };
 
+#define ENGINE_NO_INTERFACE (-1)
+
+/* Our interface with that index on the engine; ENGINE_NO_INTERFACE: none, or the index is 0. */
+int engine_interface_of(uint32_t ifindex);
+
 /* The distance of a protocol's routes. */
 uint8_t engine_distance(enum fpm_protocol p);
 

@@ -4,20 +4,23 @@
 #include "control/forwarding/policy.h"
 #include "dataplane/state.h"
 
-static void set_policy(struct dp_policy *v, const struct config_interface *i, bool engine)
+/* routing: the protocols that any interface may hand over. */
+static void set_policy(struct dp_policy *v, const struct config_interface *i, unsigned routing)
 {
 	for (unsigned six = 0; six < 2; six++) {
 		__atomic_store_n(&v->verify[six], i->verify[six], __ATOMIC_RELAXED);
 		__atomic_store_n(&v->redirects[six], i->redirects[six], __ATOMIC_RELAXED);
 	}
 	__atomic_store_n(&v->directed, i->directed, __ATOMIC_RELAXED);
-	__atomic_store_n(&v->routing, engine ? config_engine_protocols_of(i) : 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&v->routing, config_engine_protocols_of(i) & routing, __ATOMIC_RELAXED);
 }
 
 void policy_set(void)
 {
 	struct dp_state *v = dp_get();
-	const bool engine = config_engine_source_of(&running.config);
+	unsigned routing = config_engine_source_of(&running.config) ? ~0u : 0;
+	if (running.config.engine.bfd_port) /* the machine has the sessions */
+		routing &= ~(1u << ROUTING_BFD);
 	for (unsigned interface = 0; interface < running.config.interfaces; interface++)
-		set_policy(&v->policy[interface], &running.config.interface[interface], engine);
+		set_policy(&v->policy[interface], &running.config.interface[interface], routing);
 }

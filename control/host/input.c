@@ -36,6 +36,7 @@
 #define TELL_BURST 200
 
 static struct icmp_limit tell_limit;
+enum counter (*local_bfd)(const struct udp_datagram *d, unsigned interface, uint8_t ttl);
 
 /* A neighbour does not answer: sends host unreachable (RFC 1812 5.2.7.1) or address unreachable
  * (RFC 4443 3.1 code 3, RFC 4861 7.2.2). */
@@ -104,17 +105,19 @@ static bool is_ours(uint32_t addr)
 }
 
 /* Data cores serve unfragmented datagrams; reassembled ones are served here. */
-static enum counter udp_input(unsigned from, const uint8_t *ip, unsigned len, bool csum_known,
+static enum counter udp_input(const struct core_msg *m, const uint8_t *ip, unsigned len,
                               bool fragmented)
 {
 	const struct services *services = &dp_get()->services;
 	bool served = fragmented && core_app()->data_msg != NULL; /* an application with services */
 	struct udp_datagram d;
-	enum counter fate = udp_check(ip, len, csum_known, &d);
+	enum counter fate = udp_check(ip, len, m->flags & PKT_CSUM_OK && !fragmented, &d);
 	if (fate != CNT_NONE)
 		return fate;
 	if (vxlan_is(&d))
-		return vxlan_input(&d, from);
+		return vxlan_input(&d, m->port);
+	if (local_is_bfd(&d) && !fragmented)
+		return local_bfd(&d, m->port, ip4_ttl(ip));
 	enum service s = served ? service_of(services, SERVICE_UDP, d.dst_port) : SERVICES;
 	if (s == SERVICES) {
 		local_error(ip, len, ICMP4_UNREACH, ICMP4_UNREACH_PORT);
@@ -141,7 +144,7 @@ static enum counter fragment_input(const struct core_msg *m, const uint8_t *ip)
 	case IP4_PROTO_ICMP:
 		return icmp_input(m, r.ip, r.len);
 	case IP4_PROTO_UDP:
-		return udp_input(m->port, r.ip, r.len, false, true);
+		return udp_input(m, r.ip, r.len, true);
 	case IP4_PROTO_TCP:
 		return CNT_drop_fragment_local;
 	default:
@@ -167,7 +170,7 @@ enum counter local_input(const struct core_msg *m)
 	case IP4_PROTO_ICMP:
 		return icmp_input(m, ip, len);
 	case IP4_PROTO_UDP:
-		return udp_input(m->port, ip, len, m->flags & PKT_CSUM_OK, false);
+		return udp_input(m, ip, len, false);
 	case IP4_PROTO_TCP:
 		return tcp_control ? tcp_control_input(ip, len, m->flags) : refuse_tcp(m, ip);
 	default:

@@ -148,6 +148,8 @@ static enum counter udp_input(const struct arrival *a)
 	enum counter fate = udp_check(a->ip, a->len, csum_known(a), &d);
 	if (fate != CNT_NONE)
 		return fate;
+	if (local_is_bfd(&d) && !a->up.fragment)
+		return local_bfd(&d, a->m->port, ip6_hop_limit(a->ip));
 	enum service s = SERVICES;
 	if (a->up.fragment && served)
 		s = service_of(&dp_get()->services, SERVICE_UDP, d.dst_port);

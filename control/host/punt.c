@@ -93,6 +93,8 @@ static void serve_msg(const struct core_msg *m)
 		/* fall through */
 	case PUNT_LOCAL:
 	case PUNT_TCP:
+	case PUNT_BFD:
+	case PUNT_BFD_MULTIHOP:
 	case PUNT_FRAGMENT:
 	case PUNT_VXLAN:
 		count_fate(is_ip6(m) ? local6_input(m) : local_input(m));

@@ -9,6 +9,7 @@
  */
 #include "control/management/plugin.h"
 #include "control/management/http.h"
+#include "control/engine/bfd.h"
 #include "control/engine/engine.h"
 #include "control/config/running.h"
 #include "control/forwarding/neighbour.h"
@@ -185,6 +186,52 @@ static bool engine_messages(const struct family *f, uint32_t i, struct page_text
 		page_print(t, "%s{kind=\"%s\"} %llu\n", f->name, engine_kind_name((enum fpm_kind)i),
 		           (ull)engine_stats.kind[i]);
 	return i < ENGINE_KINDS;
+}
+
+enum bfd_figure { FIGURE_BFD_CONNECTED, FIGURE_BFD_CONNECTIONS, FIGURE_BFD_FOREIGN,
+		  FIGURE_BFD_MALFORMED, FIGURE_BFD_UNSENT };
+
+static bool bfd(const struct family *f, uint32_t i, struct page_text *t)
+{
+	const struct engine_bfd_stats *s = &engine_bfd_stats;
+	if (i)
+		return false;
+	switch ((enum bfd_figure)f->arg) {
+	case FIGURE_BFD_CONNECTED:
+		return plain(f, t, s->up);
+	case FIGURE_BFD_CONNECTIONS:
+		return plain(f, t, s->connections);
+	case FIGURE_BFD_FOREIGN:
+		return plain(f, t, s->foreign);
+	case FIGURE_BFD_MALFORMED:
+		return plain(f, t, s->malformed);
+	case FIGURE_BFD_UNSENT:
+		return plain(f, t, s->unsent);
+	}
+	return false;
+}
+
+static bool bfd_states(const struct family *f, uint32_t i, struct page_text *t)
+{
+	uint32_t sessions = 0;
+	if (i > BFD_UP)
+		return false;
+	for (unsigned n = 0; n < ENGINE_BFD_SESSIONS; n++) {
+		const struct engine_bfd_session *e = engine_bfd_session(n);
+		sessions += e && e->s.state == (enum bfd_state)i;
+	}
+	page_print(t, "%s{state=\"%s\"} %u\n", f->name, bfd_state_name((enum bfd_state)i), sessions);
+	return true;
+}
+
+static bool bfd_refused(const struct family *f, uint32_t i, struct page_text *t)
+{
+	const uint32_t r = i + ENGINE_BFD_ACCEPTED + 1;
+	if (r < ENGINE_BFD_REFUSALS_END)
+		page_print(t, "%s{reason=\"%s\"} %llu\n", f->name,
+		           engine_bfd_refusal_name((enum engine_bfd_refusal)r),
+		           (ull)engine_bfd_stats.refused[r]);
+	return r < ENGINE_BFD_REFUSALS_END;
 }
 
 /* What net/fpm skips or refuses, then what the engine's room refuses. */
@@ -565,6 +612,18 @@ static const struct family families[] = {
 	{"hayate_routing_engine_drops_total", "counter",
 	 "Frames of the routing engine that were not sent, above 0, by interface and reason", vxlan,
 	 VXLAN_DROPPED},
+	{"hayate_bfd_connected", "gauge", "1 while bfdd of the routing engine is connected", bfd,
+	 FIGURE_BFD_CONNECTED},
+	{"hayate_bfd_sessions", "gauge", "BFD sessions by state", bfd_states, 0},
+	{"hayate_bfd_connections_total", "counter", "Connections of bfdd", bfd, FIGURE_BFD_CONNECTIONS},
+	{"hayate_bfd_foreign_total", "counter", "Connections reset because of their address", bfd,
+	 FIGURE_BFD_FOREIGN},
+	{"hayate_bfd_malformed_total", "counter", "Connections closed for a malformed message", bfd,
+	 FIGURE_BFD_MALFORMED},
+	{"hayate_bfd_unsent_total", "counter", "BFD packets without source address or route", bfd,
+	 FIGURE_BFD_UNSENT},
+	{"hayate_bfd_refused_total", "counter", "Sessions that were not accepted, by reason",
+	 bfd_refused, 0},
 	{"hayate_neighbours", "gauge", "Neighbours by version of IP and state", neighbour_states, 0},
 	{"hayate_tcp_connections", "gauge", "TCP connections by core and state", tcp_states, 0},
 	{"hayate_http_requests_total", "counter", "Answers of the HTTP server by class of status",
@@ -599,6 +658,8 @@ static bool is_absent(const struct family *f)
 		return running.config.engine.line == 0;
 	if (f->sample == vxlan)
 		return dp_get()->engine_addr == 0;
+	if (f->sample == bfd || f->sample == bfd_states || f->sample == bfd_refused)
+		return running.config.engine.bfd_port == 0;
 	if (f->sample != interface_is && f->sample != vlan_counter)
 		return false;
 	for (unsigned n = NIC_PORTS_MAX; n < v->ifs; n++)

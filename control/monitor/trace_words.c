@@ -261,6 +261,8 @@ static void print_punted(struct shell *sh, const struct trace_note *n)
 		[PUNT_ND] = "a neighbour discovery message",
 		[PUNT_LOCAL] = "a packet to the machine itself",
 		[PUNT_TCP] = "a segment to the machine itself",
+		[PUNT_BFD] = "a BFD packet to the machine itself",
+		[PUNT_BFD_MULTIHOP] = "a multihop BFD packet to the machine itself",
 		[PUNT_FRAGMENT] = "a fragment to the machine itself",
 		[PUNT_RESOLVE] = "a packet whose neighbour is not known",
 		[PUNT_OWN] = "an answer of ours whose neighbour is not known",

@@ -10,7 +10,7 @@
 #   make -f tests/fuzz/fuzz.mk test-fuzz
 
 FUZZ_BUILD := build/fuzz
-F ?= ip4 ip6 acl udp vxlan nd tcp http fpm telnet match script pcap config virtio ixgbe mlx5 firmware arp acpi \
+F ?= ip4 ip6 acl udp vxlan nd tcp http fpm bfd telnet match script pcap config virtio ixgbe mlx5 firmware arp acpi \
 	candidate shell boot pci virtio_regs vfio ixgbe_regs \
 	program routes
 SECONDS ?= 20
@@ -23,6 +23,7 @@ FUZZ_RUNS_nd := 60000
 FUZZ_RUNS_tcp := 60000
 FUZZ_RUNS_http := 300000
 FUZZ_RUNS_fpm := 200000
+FUZZ_RUNS_bfd := 200000
 FUZZ_RUNS_telnet := 300000
 FUZZ_RUNS_match := 200000
 FUZZ_RUNS_script := 40000
@@ -57,6 +58,7 @@ FUZZ_SRC_nd := $(FUZZ_NET)
 FUZZ_SRC_tcp := $(FUZZ_NET) $(sort $(wildcard net/tcp/*.c))
 FUZZ_SRC_http := $(sort $(wildcard net/http/*.c)) lib/fmt.c
 FUZZ_SRC_fpm := $(sort $(wildcard net/fpm/*.c)) tests/unit/rig/fpm_contract.c
+FUZZ_SRC_bfd := $(sort $(wildcard net/bfd/*.c))
 FUZZ_SRC_telnet := net/telnet.c
 FUZZ_SRC_match := net/match.c net/ip6.c control/text/match_words.c control/text/text.c lib/csum.c lib/fmt.c
 FUZZ_SRC_script := $(sort $(wildcard tools/pktgen/script/*.c tools/pktgen/frames/frames*.c)) \

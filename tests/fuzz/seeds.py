@@ -12,6 +12,7 @@ import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import bfdd
 import fpm_frames
 
 OPS = ("time data segment syn syn_ack ack fin rst connect send send_pkt close abort consume option "
@@ -288,6 +289,30 @@ def http_requests():
     yield "host-port", b"\2GET / HTTP/1.1\r\nX: y\r\nHost: [fe80::1%25eth0]:8080\r\nY: z\r\n\r\n" + get + b"\r\n"
     yield "host-twice", b"\2GET http://b:1/x HTTP/1.1\r\n" + host + host + b"\r\n"
     yield "host-user", b"\4GET http://a@b/ HTTP/1.1\r\n" + host + b"\r\n"
+
+
+def bfd_inputs():
+    """Packets for a session, and streams of bfdd (tests/fuzz/fuzz_bfd.c)."""
+    def record(packet, time=1, change=b"\0\0\0\0\0"):
+        return (bytes([time]) + change).ljust(8, b"\0") + packet
+
+    def at(state, **more):
+        return record(bfdd.control(state, 77, 5 if state > bfdd.DOWN else 0, **more))
+
+    inputs = []
+    up = at(bfdd.DOWN) + at(bfdd.INIT) + at(bfdd.UP, flags=bfdd.FINAL)
+    slower = record(bfdd.control(bfdd.UP, 77, 5), change=b"\1\x14\x14\5\0")
+    for more in (b"", at(bfdd.UP, flags=bfdd.POLL), at(bfdd.DOWN, diag=1), at(bfdd.ADMIN_DOWN), slower * 2,
+                 slower + at(bfdd.UP, flags=bfdd.FINAL), record(bfdd.control(bfdd.UP, 77, 5), time=255),
+                 at(bfdd.UP, rx=0) + at(bfdd.UP, rx=10000), at(bfdd.UP, flags=bfdd.AUTH),
+                 record(bfdd.control(bfdd.UP, 77, 5), change=b"\1\4\4\3\2"), at(bfdd.UP, length=23)):
+        inputs.append(b"\0" + up + more)
+    one = bfdd.session(5, "192.0.2.1", "192.0.2.2")
+    six = bfdd.session(6, "", "fe80::2", kind=bfdd.DELETE, ifindex=3, ifname="eth1")
+    for stream in (one, one + six, bfdd.ask_counters(5, 9) + bfdd.message(bfdd.ECHO_REQUEST, bytes(16)),
+                   one[:-1], bfdd.message(bfdd.STATE, bytes(28)), bfdd.message(bfdd.ADD, bytes(132), version=2)):
+        inputs.append(b"\1" + stream)
+    return {"seed-%02d" % n: i for n, i in enumerate(inputs)}
 
 
 def fpm_streams():
@@ -662,7 +687,7 @@ def main():
     entry, directory = sys.argv[1:]
     makers = {"tcp": tcp_programs, "ip4": ip4_packets, "ip6": ip6_packets,
               "acl": acl_programs, "udp": udp_packets, "vxlan": vxlan_packets, "nd": nd_programs, "http": http_requests,
-              "fpm": fpm_streams,
+              "fpm": fpm_streams, "bfd": bfd_inputs,
               "telnet": telnet_sessions, "match": matches, "script": scripts, "pcap": captures,
               "config": configurations, "virtio": bytes_at_random,
               "ixgbe": bytes_at_random, "mlx5": bytes_at_random,

@@ -20,6 +20,9 @@ static void test_defaults(void **state)
 	assert_int_equal(config.engine.settle_s, 120);
 	assert_int_equal(config.engine.routes_max, 0);
 	assert_false(config.engine.acknowledge);
+	assert_int_equal(config.engine.bfd_port, 0);
+	admit(ENGINE "routing engine bfd\n");
+	assert_int_equal(config.engine.bfd_port, 50700);
 }
 
 static void test_values(void **state)
@@ -36,6 +39,10 @@ static void test_values(void **state)
 	assert_int_equal(config.engine.settle_s, 5);
 	assert_int_equal(config.engine.routes_max, 1000000);
 	assert_true(config.engine.acknowledge);
+	admit(ENGINE "routing engine bfd port 4000\n");
+	assert_int_equal(config.engine.bfd_port, 4000);
+	admit("routing engine fpm port 2000\nrouting engine 2001:db8::9\n"
+	      IF0 " routing engine index 3\n" IF1 " routing engine index 2147483647\n");
 	assert_int_equal(config.interface[0].engine_index, 3);
 	assert_int_equal(config.interface[1].engine_index, 2147483647);
 	/* an index may stand before there is an engine */
@@ -58,6 +65,11 @@ static void test_errors(void **state)
 	refuse(ENGINE "routing engine fpm port 0", 2, "0", "a TCP port");
 	refuse(ENGINE "routing engine distance 256", 2, "256", "the distance");
 	refuse(ENGINE "routing engine distance 0", 2, "0", "the distance");
+	refuse(ENGINE "routing engine bfd port 0", 2, "0", "a TCP port");
+	refuse(ENGINE "routing engine bfd port", 2, "", "the line ends too early");
+	refuse(ENGINE "routing engine bfd 7", 2, "7", "unexpected word");
+	refuse("routing engine bfd", 1, "routing", "there is no routing engine");
+	refuse(ENGINE "routing engine bfd port 2620", 1, "2620", "the FPM server listens on this port");
 	refuse(ENGINE "routing engine hold-time 86401", 2, "86401", "the hold time");
 	refuse(ENGINE "routing engine settle-time 0", 2, "0", "the settle time");
 	refuse(ENGINE "routing engine maximum routes 0", 2, "0", "the number of routes");
@@ -133,6 +145,10 @@ static void test_round_trip(void **state)
 {
 	(void)state;
 	admit(ENGINE);
+	round_trip();
+	admit(ENGINE "routing engine bfd\n");
+	round_trip();
+	admit(ENGINE "routing engine bfd port 4000\n");
 	round_trip();
 	admit("routing engine 2001:db8::9\nrouting engine distance 30\nrouting engine hold-time 0\n"
 	      "routing engine settle-time 5\nrouting engine maximum routes 1000000\n"
