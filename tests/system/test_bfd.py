@@ -1,0 +1,145 @@
+"""BFD with FRRouting: its bfdd, on the routing engine, has Hayate run a session with an ordinary bfdd
+behind another port. The messages themselves are tests/packet/test_bfd.py's.
+
+Before FRR 10.3 bfdd closes its connection to a data plane at once (f511530788 mends that). So it listens
+here, and socat connects it with Hayate.
+
+The session is of 20 x 50 ms: this machine's host may stand still for some 100 ms."""
+import contextlib
+import json
+import pathlib
+import re
+import shutil
+import tempfile
+
+from conftest import RIGHT_HOST, RIGHT_ROUTER, eventually, netlab, router_config
+
+DAEMONS = "/usr/lib/frr/"
+ENGINE_ROUTER, ENGINE_HOST = "203.0.113.1", "203.0.113.2"
+CONFIG = router_config() + """\
+interface eth2
+ ip address %s/24
+routing engine %s
+routing engine bfd
+""" % (ENGINE_ROUTER, ENGINE_HOST)
+BFDD = "127.0.0.1:50700"
+SESSION = """\
+bfd
+ peer %s local-address %s
+  transmit-interval 50
+  receive-interval 50
+  detect-multiplier 20
+"""
+
+
+class Frr:
+    """FRR's zebra and bfdd in a host, with their files in a folder of their own."""
+
+    def __init__(self, host, name):
+        self.host, self.work = host, pathlib.Path(tempfile.mkdtemp(prefix="frr-%s-" % name))
+        shutil.chown(self.work, "frr", "frr")
+        self.names = []
+
+    def start(self, name, config, *arguments):
+        (self.work / (name + ".conf")).write_text(config)
+        with open(self.work / (name + ".log"), "ab") as log:
+            child = self.host.popen(
+                [DAEMONS + name, "-f", str(self.work / (name + ".conf")),
+                 "-i", str(self.work / (name + ".pid")), "-z", str(self.work / "zserv"),
+                 "--vty_socket", str(self.work), "-u", "frr", "-g", "frr", *arguments],
+                stdout=log, stderr=-2)
+        return child
+
+    def start_zebra(self):
+        self.start("zebra", "", "-A", "127.0.0.1")
+        eventually((self.work / "zserv").exists, 20)
+
+    def start_distributed(self):
+        """bfdd as a data plane's, and its way there."""
+        bfdd = self.start("bfdd", SESSION % (RIGHT_HOST, RIGHT_ROUTER), "--bfdctl",
+                          str(self.work / "bfdd.sock"), "--dplaneaddr", "ipv4:" + BFDD)
+        self.host.popen(["socat", "TCP:%s,retry=100,interval=0.1,nodelay" % BFDD,
+                         "TCP:%s:50700,nodelay" % ENGINE_ROUTER])
+        return bfdd
+
+    def vtysh(self, command):
+        return self.host.run(["vtysh", "--vty_socket", str(self.work), "-d", "bfdd", "-c", command]).stdout
+
+    def peers(self, what=""):
+        """The only peer, as a dictionary; empty while bfdd does not answer."""
+        try:
+            return json.loads(self.vtysh("show bfd peers %sjson" % what))[0]
+        except (ValueError, IndexError):
+            return {}
+
+    def status(self):
+        return self.peers().get("status")
+
+    def close(self):
+        self.host.end_children()
+        shutil.rmtree(self.work, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def frr(host, name):
+    daemons = Frr(host, name)
+    try:
+        yield daemons
+    finally:
+        daemons.close()
+
+
+def test_frr(make_router, make_hosts):
+    left, right = make_hosts()
+    with netlab.Host("engine") as engine, frr(engine, "engine") as ours, frr(right, "peer") as peer:
+        engine.configure(ENGINE_HOST + "/24", ENGINE_ROUTER)
+        router = make_router(CONFIG, cpus=2, ports=(left.port, right.port, engine.port))
+        for host in (left, right, engine):
+            host.wait_for_link()
+        for daemons in (peer, ours):
+            daemons.start_zebra()
+        peer.start("bfdd", SESSION % (RIGHT_ROUTER, RIGHT_HOST), "--bfdctl", str(peer.work / "bfdd.sock"))
+        bfdd = ours.start_distributed()
+
+        def show():
+            return router.command("show bfd")
+
+        def both(status):
+            return ours.status() == status == peer.status()
+
+        eventually(lambda: both("up"), 60)
+        said = show()
+        assert "203.0.113.2 port 50700 connected since " in said and "sessions 1, up 1," in said, said
+        assert "peer %s local %s up since " % (RIGHT_HOST, RIGHT_ROUTER) in said, said
+        eventually(lambda: "  interval 50000 us, detection time 1000000 us\n" in show(), 20)
+        for side in (ours, peer):
+            eventually(lambda: side.peers().get("remote-transmit-interval") == 50, 20)
+            assert side.peers()["remote-detect-multiplier"] == 20
+        # bfdd asks Hayate for the counters
+        eventually(lambda: ours.peers("counters ").get("control-packet-input", 0) > 20 and
+                   ours.peers("counters ")["control-packet-output"] > 20, 30)
+        # the cut: nothing is received on either side
+        router.set_link(1, False)
+        eventually(lambda: both("down"), 30)
+        assert "last down" in show() and re.search(r"up \d+, down [1-9]", show()), show()
+        router.set_link(1, True)
+        eventually(lambda: both("up"), 60)
+        # the peer says that it is administratively down
+        peer.host.run(["vtysh", "--vty_socket", str(peer.work), "-d", "bfdd", "-c", "configure terminal",
+                       "-c", "bfd", "-c", "peer %s local-address %s" % (RIGHT_ROUTER, RIGHT_HOST),
+                       "-c", "shutdown"], check=True)
+        eventually(lambda: ours.status() == "down", 30)
+        peer.host.run(["vtysh", "--vty_socket", str(peer.work), "-d", "bfdd", "-c", "configure terminal",
+                       "-c", "bfd", "-c", "peer %s local-address %s" % (RIGHT_ROUTER, RIGHT_HOST),
+                       "-c", "no shutdown"], check=True)
+        eventually(lambda: both("up"), 60)
+        # without bfdd the session runs on
+        bfdd.kill()
+        bfdd.wait()
+        eventually(lambda: "disconnected" in show(), 30)
+        assert "sessions 1, up 1," in show() and " stale\n" in show() and peer.status() == "up"
+        ours.start_distributed()
+        eventually(lambda: " stale\n" not in show() and both("up"), 60)
+        assert "sessions 1, up 1," in show()
+        peer.close()
+        make_hosts.quiet()
