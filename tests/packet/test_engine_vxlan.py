@@ -152,6 +152,18 @@ def test_only_protocols_of_the_interface(make, word):
         assert len(m.take_all(2)) == (protocol == word), name
 
 
+def test_bfd_of_the_machine(make):
+    """With `routing engine bfd` the sessions are the machine's own, so their packets stay here."""
+    m = start(make, config(engine="routing engine 203.0.113.2\nrouting engine bfd\n"))
+    for name in ("bfd", "bfd multihop", "bfd by link-local"):
+        m.send(0, UP[name]())
+        m.expect_counters(drop_bfd_malformed=1)
+    assert not m.outs[2]
+    bgp_frame = padded(UP["bgp"]())
+    m.send(0, bgp_frame)
+    up(m, 0, bgp_frame)
+
+
 def test_never(e):
     """ARP, neighbour discovery, echo and other packets to the machine are its own."""
     for frame in (arp_request(A, ROUTER[0].ip), solicit(A, ROUTER[0].ip6),
