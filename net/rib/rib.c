@@ -24,7 +24,7 @@ static uint32_t numbers_for(uint32_t routes)
 
 /* Lists of sets with more than RIB_FEW routes. Where all of so many routes may differ, a fifth of as
  * many sets may need one; more than a thousand need more groups than there usually are. */
-static uint32_t lists_for(uint32_t numbers) { return u32_min(numbers / 4, LISTS_MOST); }
+uint32_t lists_for(uint32_t numbers) { return u32_min(numbers / 4, LISTS_MOST); }
 
 size_t rib_bytes(const struct rib_size *size)
 {
@@ -40,8 +40,7 @@ bool rib_has_room(const struct rib *r, const struct rib_size *size)
 	       numbers_for(size->routes) <= r->numbers;
 }
 
-/* Divides the memory; everything is empty. */
-static void lay_out(struct rib *r, uint8_t *at, const struct rib_size *size)
+void rib_divide(struct rib *r, uint8_t *at, const struct rib_size *size)
 {
 	const uint32_t n = numbers_for(size->routes);
 	r->size = *size;
@@ -56,12 +55,21 @@ static void lay_out(struct rib *r, uint8_t *at, const struct rib_size *size)
 	at += n * sizeof *r->set_chain;
 	r->gateway_chain = (uint16_t *)(void *)at;
 	at += n * sizeof *r->gateway_chain;
-	memset(r->set_chain, 0xff, 2 * n * sizeof *r->set_chain); /* RIB_NO_NUMBER */
-	table_init(&r->table[0], at, table_slots(size->four), false);
-	at += table_bytes(table_slots(size->four), false);
-	table_init(&r->table[1], at, table_slots(size->six), true);
-	at += table_bytes(table_slots(size->six), true);
-	table_init(&r->hosts, at, table_slots(size->hosts), false);
+	r->table[0] = (struct rib_table){(uint32_t *)(void *)at, table_slots(size->four), 0, false};
+	at += table_bytes(r->table[0].slots, false);
+	r->table[1] = (struct rib_table){(uint32_t *)(void *)at, table_slots(size->six), 0, true};
+	at += table_bytes(r->table[1].slots, true);
+	r->hosts = (struct rib_table){(uint32_t *)(void *)at, table_slots(size->hosts), 0, false};
+}
+
+/* Divides the memory; everything is empty. */
+static void lay_out(struct rib *r, void *memory, const struct rib_size *size)
+{
+	rib_divide(r, memory, size);
+	memset(r->set_chain, 0xff, 2 * r->numbers * sizeof *r->set_chain); /* RIB_NO_NUMBER */
+	table_clear(&r->table[0]);
+	table_clear(&r->table[1]);
+	table_clear(&r->hosts);
 }
 
 /* Puts the numbers from `from` on, which are unused, and their lists on the free lists. */

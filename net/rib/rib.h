@@ -59,6 +59,7 @@
  *     gateway.c   hops, and how gateways are reached
  *     host.c      neighbours' own addresses
  *     table.c     the set of each prefix
+ *     left.c      the engine's routes in the memory of a base whose program has ended
  *
  * Invariants
  * 1. A prefix whose routes change is never without any: the table is changed by one store.
@@ -297,5 +298,23 @@ bool rib_route(const struct rib *r, const struct rib_prefix *p, unsigned i, stru
 /* Walks one family's prefixes that have a slot and are not in the table, in no order, from *cursor,
  * 0 at first. False after the last. Changes meanwhile may cause repeats or omissions. */
 bool rib_next_idle(const struct rib *r, bool six, uint32_t *cursor, struct rib_prefix *out);
+
+/* What the engine had stated for a prefix, in a base whose program has ended. */
+struct rib_left {
+	struct rib_prefix prefix;
+	bool refused; /* the forwarding table had no room for it */
+	unsigned n;   /* 1 to RIB_ROUTES_MAX, */
+	struct rib_hop hop[RIB_ROUTES_MAX]; /* with distance, weight and origin */
+};
+
+/*
+ * Walks the engine's prefixes in the memory of a base of that size, from *at on, {0, 0} at first. False
+ * after the last. For a program that replaces a failed one: the base may be in the middle of a change,
+ * and nothing in its memory is trusted. Prefixes that are none, and numbers out of range, are left out;
+ * a prefix may come twice. The hops are for the caller to check: their numbers and addresses may be any,
+ * and some may be equal.
+ */
+bool rib_left_next(void *memory, const struct rib_size *size, struct rib_place *at,
+                   struct rib_left *out);
 
 #endif

@@ -154,6 +154,12 @@ bool lists_left(const struct rib *r, uint32_t n);
 
 /* --- rib.c --- */
 
+/* Divides the memory of a base among its tables, and writes nothing to it. */
+void rib_divide(struct rib *r, uint8_t *memory, const struct rib_size *size);
+
+/* Lists of more than RIB_FEW routes, for so many sets. */
+uint32_t lists_for(uint32_t numbers);
+
 /* A source's routes to prefixes of one family. */
 struct routes {
 	enum rib_source source;

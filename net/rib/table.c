@@ -48,10 +48,10 @@ struct rib_prefix slot_prefix(const struct rib_table *t, uint32_t i)
 	return p;
 }
 
-void table_init(struct rib_table *t, void *memory, uint32_t slots, bool six)
+void table_clear(struct rib_table *t)
 {
-	*t = (struct rib_table){memory, slots, 0, six};
-	memset(memory, 0xff, table_bytes(slots, six)); /* TABLE_NO_SET */
+	t->used = 0;
+	memset(t->slot, 0xff, table_bytes(t->slots, t->six)); /* TABLE_NO_SET */
 }
 
 /* One word as a rule: a call of memcmp would be a tenth of rib_set. */

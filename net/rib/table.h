@@ -102,8 +102,8 @@ static inline void count_sources(struct rib *r, unsigned old, unsigned new, uint
 
 struct rib_prefix slot_prefix(const struct rib_table *t, uint32_t i);
 
-/* Makes an empty table in memory of table_bytes(slots, six). */
-void table_init(struct rib_table *t, void *memory, uint32_t slots, bool six);
+/* Empties a table, whose memory may have any content. */
+void table_clear(struct rib_table *t);
 
 /* The slot of a prefix; TABLE_NO_SLOT: not found. */
 uint32_t table_find(const struct rib_table *t, const struct rib_prefix *p);

@@ -442,6 +442,31 @@ static void compare_routes(const struct entry *e)
 	assert_int_equal(n, announced);
 }
 
+/* Does rib_left_next find what the engine has stated, and nothing else? */
+static void compare_left(void)
+{
+	struct rib_place at = {0, 0};
+	struct rib_left left;
+	unsigned found = 0, stated = 0;
+	for (unsigned i = 0; i < entry_count; i++)
+		stated += entries[i].n[RIB_ENGINE] != 0;
+	for (; rib_left_next(memory, &rib.size, &at, &left); found++) {
+		const struct entry *e = entry_of(&left.prefix);
+		assert_int_equal(left.n, e->n[RIB_ENGINE]);
+		for (unsigned i = 0; i < left.n; i++) {
+			bool same = false;
+			for (unsigned k = 0; k < left.n && !same; k++) {
+				const struct rib_hop *h = &e->hop[RIB_ENGINE][k];
+				same = net_addr_equal(&h->via, &left.hop[i].via) && h->nh == left.hop[i].nh &&
+				       h->interface == left.hop[i].interface && h->distance == left.hop[i].distance &&
+				       weight_of(h) == left.hop[i].weight && h->origin == left.hop[i].origin;
+			}
+			assert_true(same);
+		}
+	}
+	assert_int_equal(found, stated);
+}
+
 /* Returns what rib_set does. */
 static int announce(const struct rib_prefix *p, enum rib_source source, unsigned n)
 {
@@ -657,9 +682,39 @@ static void against_the_oracle(void **state)
 			if (random_below(4) == 0) {
 				work_to_the_end();
 				compare_all();
+				compare_left();
 			}
 		}
 		withdraw_all();
+	}
+}
+
+/* The memory of a base has been overwritten anywhere, by anything: what is read are prefixes and counts
+ * in range, and the walk ends. */
+static void left_by_a_broken_program(void **state)
+{
+	(void)state;
+	seed_random("left_by_a_broken_program");
+	for (unsigned round = 0; round < 200; round++) {
+		unsigned found = 0;
+		struct rib_place at = {0, 0};
+		struct rib_left left;
+		start(100, 100);
+		for (unsigned i = 0; i < 60; i++) {
+			const struct rib_prefix p = random_prefix();
+			announce(&p, RIB_ENGINE, random_count());
+		}
+		const size_t bytes = rib_bytes(&rib.size);
+		for (unsigned i = 0, n = random_below(round % 4 ? 30 : 20000); i < n; i++)
+			((uint8_t *)memory)[random_below((unsigned)bytes)] = (uint8_t)random_below(256);
+		for (; rib_left_next(memory, &rib.size, &at, &left); found++) {
+			const unsigned shift = left.prefix.six ? 0 : 96;
+			const struct net_addr masked = ip6_prefix_of(&left.prefix.addr, shift + left.prefix.plen);
+			assert_in_range(left.prefix.plen, 0, 128 - shift);
+			assert_true(net_addr_equal(&masked, &left.prefix.addr));
+			assert_in_range(left.n, 1, RIB_ROUTES_MAX);
+		}
+		assert_in_range(found, 0, 300);
 	}
 }
 
@@ -1289,6 +1344,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(against_the_oracle),
+		cmocka_unit_test(left_by_a_broken_program),
 		cmocka_unit_test(every_mix_of_sources),
 		cmocka_unit_test(order_does_not_matter),
 		cmocka_unit_test(full_tables),
