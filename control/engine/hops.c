@@ -2,6 +2,7 @@
 #include "control/engine/hops.h"
 
 #include "control/config/running.h"
+#include "control/forwarding/interfaces.h"
 #include "control/forwarding/subnets.h"
 #include "dataplane/state.h"
 #include "net/ip4.h"
@@ -29,9 +30,12 @@ uint8_t engine_distance(enum fpm_protocol p)
 int engine_interface_of(uint32_t ifindex)
 {
 	const struct config *c = &running.config;
+	static unsigned last; /* most routes have the interface of the route before */
+	if (ifindex && last < c->interfaces && config_engine_index_of(&c->interface[last]) == ifindex)
+		return (int)last;
 	for (unsigned n = 0; ifindex && n < c->interfaces; n++)
 		if (config_engine_index_of(&c->interface[n]) == ifindex)
-			return (int)n;
+			return (int)(last = n);
 	return ENGINE_NO_INTERFACE;
 }
 
@@ -41,24 +45,6 @@ static bool takes_part(int n, bool six)
 	const struct dp_state *v = dp_get();
 	return n != ENGINE_NO_INTERFACE && dp_has_link(v, (unsigned)n) &&
 	       (six ? v->interface[n].enabled6 : v->interface[n].enabled && v->interface[n].addresses);
-}
-
-/* Is it an address of this machine? A packet to it would be sent to ourselves. */
-static bool is_own(const struct net_addr *a)
-{
-	const struct config *c = &running.config;
-	for (unsigned n = 0; n < c->interfaces; n++) {
-		const struct config_interface *i = &c->interface[n];
-		for (unsigned k = 0; k < i->address_count; k++) {
-			const struct net_addr four = net_addr_ip4(i->address[k].addr);
-			if (net_addr_equal(&four, a))
-				return true;
-		}
-		for (unsigned k = 0; k < i->address6_count; k++)
-			if (net_addr_equal(&i->address6[k].addr, a))
-				return true;
-	}
-	return false;
 }
 
 /* zebra's stand-in for an IPv6 next hop (net/fpm/fpm.h), unless we have a link of these addresses. */
@@ -89,7 +75,7 @@ static enum engine_refusal translate(struct rib_hop *out, const struct fpm_hop *
 		return ENGINE_REFUSED_FAMILY;
 	if (is_hidden(&hop->gateway))
 		return ENGINE_REFUSED_HIDDEN;
-	if (is_own(&hop->gateway))
+	if (interfaces_have(&hop->gateway)) /* a packet to it would be sent to ourselves */
 		return ENGINE_REFUSED_OWN;
 	if (link_local && n == ENGINE_NO_INTERFACE)
 		return ENGINE_REFUSED_LINK_LOCAL;

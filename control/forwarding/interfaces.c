@@ -210,3 +210,25 @@ void interfaces_link(unsigned port, bool up)
 		if (dp_has_link(v, n) && v->interface[n].port == port)
 			interface_link(n, up);
 }
+
+static bool has4(const struct dp_interface *ifp, uint32_t addr)
+{
+	for (unsigned i = 0; i < ifp->addresses; i++)
+		if (ifp->addr[i] == addr)
+			return true;
+	return false;
+}
+
+bool interfaces_have(const struct net_addr *addr)
+{
+	const struct dp_state *v = dp_get();
+	if (net_addr_is_ip4(addr)) {
+		const int n = subnet_interface(addr);
+		return n >= 0 && has4(&v->interface[n], net_addr_to_ip4(addr));
+	}
+	for (unsigned n = 0; n < v->ifs; n++)
+		for (unsigned i = 0; i < v->interface6[n].count; i++)
+			if (net_addr_equal(addr, &v->interface6[n].addr[i]))
+				return true;
+	return false;
+}

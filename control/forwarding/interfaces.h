@@ -18,6 +18,10 @@ void interfaces_start(struct dp_state *v);
 void interfaces_routes(const struct dp_state *v);
 void interfaces_own6(const struct dp_state *v);
 
+/* Is it an address of this machine? IPv4 addresses: as net_addr_ip4; IPv6: only those in use, also
+ * link-local ones, of whatever interface. */
+bool interfaces_have(const struct net_addr *addr);
+
 /* The link of a port is up or down: sets the links of its interfaces. */
 void interfaces_link(unsigned port, bool up);
 

@@ -1,6 +1,6 @@
 /* See http_host.h. */
 #include "control/config/running.h"
-#include "control/forwarding/adjacency.h"
+#include "control/forwarding/interfaces.h"
 #include "control/text/text.h"
 #include "net/addr.h"
 #include "net/ip.h"
@@ -23,22 +23,6 @@ static bool read_address(struct text t, struct net_addr *addr)
 		return false;
 	*addr = net_addr_ip4(four);
 	return true;
-}
-
-static bool is_own_address(const struct net_addr *addr)
-{
-	const struct dp_state *v = dp_get();
-	for (unsigned n = 0; n < v->ifs; n++) {
-		const struct dp_interface *four = &v->interface[n];
-		const struct dp_interface6 *six = &v->interface6[n];
-		for (unsigned i = 0; i < four->addresses; i++)
-			if (net_addr_is_ip4(addr) && net_addr_to_ip4(addr) == four->addr[i])
-				return true;
-		for (unsigned i = 0; i < six->count; i++)
-			if (net_addr_equal(addr, &six->addr[i]))
-				return true;
-	}
-	return false;
 }
 
 static bool is_configured(const struct net_addr *addr)
@@ -66,6 +50,6 @@ bool http_host_is_ours(const char *host)
 	struct net_addr addr;
 	const struct text t = text_of(host);
 	if (read_address(t, &addr))
-		return is_own_address(&addr) || is_configured(&addr);
+		return interfaces_have(&addr) || is_configured(&addr);
 	return t.len && t.at[0] != '[' && is_own_name(t);
 }
