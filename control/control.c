@@ -16,6 +16,7 @@
 #include "control/forwarding/filter.h"
 #include "control/host/fragments.h"
 #include "control/forwarding/groups.h"
+#include "control/forwarding/kept.h"
 #include "control/management/http.h"
 #include "control/cli/show.h"
 #include "control/cli/show_memory.h"
@@ -158,6 +159,7 @@ static void control_plane_start(void)
 		commit_take();
 	}
 	memory_note("configuration");
+	kept_open(running.config.engine.line != 0);
 	dp_bytes += start_filters(v, dp_bytes);
 	shell_set_hostname(&serial_console, running.config.hostname);
 	core_set_app(running.config.application);
@@ -176,11 +178,13 @@ static void control_plane_start(void)
 	if (missing) {
 		console_log("not enough memory for the tables (%s): nothing is forwarded", missing);
 		memset(v->interface, 0, sizeof v->interface);
+		kept_close();
 		return;
 	}
 	interfaces_routes(v); /* before the configured routes, which may fill the table */
 	routes_configured();
 	interfaces_own6(v);
+	engine_resume();
 	start_services(v);
 	memory_note("management");
 	if (plugin_get() && plugin_get()->start)
@@ -199,6 +203,8 @@ static void report_ready(void)
 static void control_plane_ports(void)
 {
 	static bool greeted;
+	if (running.applied && forwarding.ready)
+		routes_keep();
 	if (!running.applied)
 		load_report();
 	else if (self.info->config_bytes == 0)

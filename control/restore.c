@@ -1,6 +1,7 @@
 /*
  * Warm restart of the control program (runtime/warm_restart.c). The new program builds its tables
- * from the configuration. It takes the neighbours from the previous program's tables, so that no
+ * from the configuration, and from the routes of the routing engine that the previous program has left
+ * (engine_resume). It takes the neighbours from the previous program's tables, so that no
  * packet has to wait for them. The previous program has failed, so its tables are untrusted input:
  * a neighbour's address must be on the link of its interface, and its MAC must be a station's. All
  * these neighbours are probed again soon.
@@ -88,8 +89,8 @@ static void restore_addresses6(const struct dp_state *old)
 bool restore_tables(const void *old, size_t bytes)
 {
 	const struct dp_state *was = old;
-	if (bytes < sizeof *was || !running.applied || !forwarding.ready || routes_refused() ||
-	    routes_refused_hosts() || !servers_are_there())
+	if (bytes < sizeof *was || !running.applied || !forwarding.ready || routes_lack() ||
+	    !servers_are_there())
 		return false;
 	dp_get()->flow_seed = was->flow_seed; /* flows keep their next hops */
 	restore_addresses6(was);

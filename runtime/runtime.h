@@ -509,7 +509,7 @@ size_t core_private_used(void);
  * kind; a second call takes a new piece, and the old one is lost. NULL: not enough memory, or too many
  * pieces.
  */
-enum core_persist { CORE_PERSIST_DEVICES /* the runtime's own: many pieces */, CORE_PERSIST_JOURNAL, CORE_PERSISTS };
+enum core_persist { CORE_PERSIST_DEVICES /* the runtime's own: many pieces */, CORE_PERSIST_JOURNAL, CORE_PERSIST_ROUTES, CORE_PERSISTS };
 void *core_persist_alloc(enum core_persist what, size_t bytes);
 
 /* A kept piece, and its size in whole pages; NULL: none. */

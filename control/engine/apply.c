@@ -9,7 +9,6 @@
 #include "control/engine/tags.h"
 #include "control/forwarding/routes.h"
 #include "net/fpm/nexthops.h"
-#include "net/ip6.h"
 #include "runtime/runtime.h"
 
 #define TABLE_MAIN 254 /* RT_TABLE_MAIN of Linux */
@@ -63,17 +62,6 @@ static bool is_same_prefix(const struct rib_prefix *a, const struct rib_prefix *
 
 /* --- routes --- */
 
-/* Is it a destination that routes may have? */
-static bool is_destination(const struct rib_prefix *p)
-{
-	if (p->six)
-		return !(p->plen >= 8 && ip6_is_multicast(&p->addr)) &&
-		       !(p->plen >= 10 && ip6_is_link_local(&p->addr)) &&
-		       !(p->plen == 128 && ip6_is_loopback(&p->addr));
-	const uint32_t ip = net_addr_to_ip4(&p->addr);
-	return !(p->plen >= 4 && ip >> 28 == 14) && !(p->plen >= 8 && ip >> 24 == 127);
-}
-
 /* The hops of a route. */
 static enum engine_refusal hops_of(const struct fpm_route *r, struct engine_hops *out)
 {
@@ -105,7 +93,7 @@ static enum engine_refusal state(const struct fpm_route *r)
 		routes_engine_set(&p, TAG_NONE, NULL, 0);
 		return ENGINE_REFUSED_NOT;
 	}
-	why = is_destination(&p) ? hops_of(r, &hops) : ENGINE_REFUSED_DESTINATION;
+	why = engine_is_destination(&p) ? hops_of(r, &hops) : ENGINE_REFUSED_DESTINATION;
 	const uint32_t most = running.config.engine.routes_max;
 	if (why == ENGINE_REFUSED_NOT && most && rib_stated(routes_rib()) >= most &&
 	    !routes_engine_has(&p))

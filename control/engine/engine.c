@@ -4,14 +4,22 @@
 #include "control/config/running.h"
 #include "control/console/serial.h"
 #include "control/engine/apply.h"
+#include "control/engine/hops.h"
+#include "control/engine/tags.h"
+#include "control/forwarding/interfaces.h"
+#include "control/forwarding/kept.h"
 #include "control/forwarding/routes.h"
+#include "control/forwarding/tables.h"
 #include "control/host/tcp_control.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
+#include "lib/number.h"
 
 /* A frame, and what TCP's window lets the engine send behind it: octets are consumed for TCP only
  * while no complete frame waits. */
 #define IN_BYTES (2u * 65536)
+#define SIZE_STEP 16384 /* of tell_size */
+#define LOST_TRIES 10
 _Static_assert(IN_BYTES >= FPM_FRAME_MAX + TCP_CONTROL_SND_BUF, "a window never grows beyond that");
 
 static struct {
@@ -27,6 +35,8 @@ static struct {
 	uint64_t up_ns;         /* UP: when it began; */
 	bool settled;           /* settle-time has passed since */
 	bool removing;          /* stale routes are being removed */
+	unsigned lost;          /* tries of reset_lost that are left; 0: no connection is known to be lost */
+	uint64_t lost_ns;       /* when the next one is due */
 } engine;
 
 struct engine_stats engine_stats;
@@ -75,6 +85,7 @@ static void make_stale(void)
 static void session_end(const char *why)
 {
 	console_log("routing engine: disconnected: %s", why);
+	kept_note_connection(&NET_ADDR_ANY, 0);
 	engine.session = false;
 	engine.over = NULL;
 	engine.removing = false;
@@ -98,6 +109,10 @@ static void session_abort(const char *why)
 static void session_begin(struct tcp_conn *c)
 {
 	char text[FMT_ADDR_MAX];
+	struct tcp_info info;
+	tcp_info(c, &info);
+	kept_note_connection(&info.local, info.remote_port);
+	engine.lost = 0;
 	engine.conn = c;
 	engine.session = true;
 	engine.over = NULL;
@@ -164,6 +179,42 @@ static void on_closed(struct tcp_conn *c, int why)
 		engine.over = why == E_TIMEOUT ? "the engine does not answer" : "the engine reset it";
 }
 
+/* --- a connection that is lost --- */
+
+/*
+ * After a restart of this program the engine's TCP still has the connection, and zebra, which only
+ * writes, would not notice before its next change of a route. A SYN from the same addresses and ports
+ * makes the engine's TCP answer with its sequence numbers, and those make ours reset the connection
+ * (RFC 9293 3.5.1, half-open connections). zebra then connects again.
+ */
+
+static void probe_data(struct tcp_conn *c, struct pkt *p)
+{
+	(void)c;
+	pkt_free(&tcp_control_pool, p);
+}
+
+/* Somebody listens there: it is no longer that connection. */
+static void probe_connected(struct tcp_conn *c) { tcp_abort(c); }
+
+/* Sends it, as soon as we may use our address (RFC 4862 5.4). Returns core_now_ns() of the next try. */
+static uint64_t reset_lost(void)
+{
+	static const struct tcp_app app = {.connected = probe_connected, .data = probe_data};
+	struct tcp_open o = {.remote = running.config.engine.addr, .local_port = running.config.engine.port,
+	                     .app = &app};
+	o.remote_port = kept_connection(&o.local);
+	engine.lost--;
+	if (o.remote_port && tcp_control && !interfaces_have(&o.local) && engine.lost)
+		return core_now_ns() + SECOND_NS;
+	if (o.remote_port && tcp_control && interfaces_have(&o.local) &&
+	    net_addr_is_ip4(&o.local) == net_addr_is_ip4(&o.remote))
+		(void)tcp_connect(tcp_control, &o, core_now_us(), NULL);
+	kept_note_connection(&NET_ADDR_ANY, 0);
+	engine.lost = 0;
+	return UINT64_MAX;
+}
+
 void engine_listen(uint16_t port)
 {
 	static const struct tcp_app app = {.accept = on_accept, .data = on_data, .fin = on_fin,
@@ -171,6 +222,8 @@ void engine_listen(uint16_t port)
 	const struct tcp_listen l = {.addr = NET_ADDR_ANY, .port = port, .nodelay = true, .app = &app};
 	int e = tcp_listen(tcp_control, &l);
 	assert(e == E_OK);
+	engine.lost = LOST_TRIES;
+	engine.lost_ns = 0;
 }
 
 void engine_stop(void)
@@ -182,7 +235,24 @@ void engine_stop(void)
 	engine.conn = NULL;
 	engine.session = engine.removing = engine_stats.up = false;
 	engine.over = NULL;
-	engine.cut_ns = 0; /* the base of routes is made anew: there is nothing to hold */
+	engine.cut_ns = 0; /* the base of routes is made anew: there is nothing to hold until engine_resume */
+}
+
+void engine_resume(void)
+{
+	static struct rib_left left;
+	static struct engine_hops hops;
+	while (routes_left_next(&left))
+		if (engine_is_destination(&left.prefix) && engine_hops_left(&hops, &left))
+			(void)routes_engine_set(&left.prefix, TAG_NONE, hops.hop, hops.hops);
+	kept_close();
+	engine.removing = false;
+	const uint32_t n = rib_stated(routes_rib());
+	if (n == 0)
+		return;
+	make_stale();
+	engine.cut_ns = core_now_ns();
+	console_log("routing engine: prefixes kept as stale ones: %u", n);
 }
 
 void engine_leave(void)
@@ -307,14 +377,28 @@ static bool remove_stale(void)
 	return engine.removing;
 }
 
+/* Tells the runtime of the tables that a warm restart needs, whenever the routes are many more or fewer. */
+static void tell_size(void)
+{
+	static uint32_t told;
+	const uint32_t n = rib_stated(routes_rib());
+	if (n <= told + SIZE_STEP && told <= n + SIZE_STEP)
+		return;
+	told = n;
+	forwarding_tell_spare(n);
+}
+
 uint64_t engine_timer(void)
 {
 	const uint64_t now = core_now_ns();
-	if (!engine.in)
-		return UINT64_MAX;
 	const bool more = engine.session && work();
+	tell_size();
 	uint64_t due = stale_due(now);
 	if (engine.removing && remove_stale())
 		due = now;
+	if (engine.lost && now >= engine.lost_ns)
+		engine.lost_ns = reset_lost();
+	if (engine.lost)
+		due = u64_min(due, engine.lost_ns);
 	return more ? now : due;
 }

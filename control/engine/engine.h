@@ -17,6 +17,9 @@
  *     UP       settle-time after the connection: routes that are still stale are removed
  *     DOWN     hold-time after the cut: all routes are removed
  *
+ * A start of the control plane, after a fault or for a restart of the ports, begins with DOWN and the
+ * routes that the former base has left, as stale ones (engine_resume).
+ *
  * zebra sends no mark at the end of its table, so only time tells when it has stated everything.
  *
  * Everything that the engine can cause is bounded:
@@ -33,9 +36,7 @@
  * 2. A frame is one change: a prefix that it deletes and then adds is never without a route.
  * 3. A message that is not applied is counted under a name: enum fpm_skip or enum engine_refusal.
  *
- * Deliberately missing: tables other than Linux's main one, MPLS, SRv6, VXLAN. The routes do not
- * outlive a restart of the ports or of the control program: the engine has to connect and state them
- * again (docs/CAVEATS.md).
+ * Deliberately missing: tables other than Linux's main one, MPLS, SRv6, VXLAN.
  */
 #ifndef CONTROL_ENGINE_ENGINE_H
 #define CONTROL_ENGINE_ENGINE_H
@@ -100,8 +101,12 @@ bool engine_prepare(void);
 /* Listens on a TCP port. TCP must have been started. */
 void engine_listen(uint16_t port);
 
-/* Before tcp_control_stop() and routes_start(): forgets the connection and the routes. */
+/* Before tcp_control_stop() and routes_start(): forgets the connection. */
 void engine_stop(void);
+
+/* In control_plane_start, after all other sources of routes: the routes that the base before has left
+ * (control/forwarding/kept.h) are in the present one, as stale ones. */
+void engine_resume(void);
 
 /* Before a restart of the ports that is known in advance: resets the connection, so that zebra
  * connects again after it and sends everything. */

@@ -27,6 +27,16 @@ uint8_t engine_distance(enum fpm_protocol p)
 	}
 }
 
+bool engine_is_destination(const struct rib_prefix *p)
+{
+	if (p->six)
+		return !(p->plen >= 8 && ip6_is_multicast(&p->addr)) &&
+		       !(p->plen >= 10 && ip6_is_link_local(&p->addr)) &&
+		       !(p->plen == 128 && ip6_is_loopback(&p->addr));
+	const uint32_t ip = net_addr_to_ip4(&p->addr);
+	return !(p->plen >= 4 && ip >> 28 == 14) && !(p->plen >= 8 && ip >> 24 == 127);
+}
+
 int engine_interface_of(uint32_t ifindex)
 {
 	const struct config *c = &running.config;
@@ -134,6 +144,38 @@ enum engine_refusal engine_hops(struct engine_hops *out, const struct fpm_hop *h
 	}
 	set_weights(out, weight);
 	return out->hops ? ENGINE_REFUSED_NOT : why;
+}
+
+/* A hop that translate, to_link or engine_nowhere may have made; the interface is a present one. */
+static bool is_usable(const struct rib_hop *h, bool six)
+{
+	if (h->origin >= FPM_PROTOCOLS_END)
+		return false;
+	if (h->nh == NH_BLACKHOLE || h->nh == NH_UNREACHABLE || h->nh == NH_PROHIBIT)
+		return h->interface == RIB_NO_INTERFACE;
+	if (h->nh != RIB_NH_NONE)
+		return h->interface < DP_INTERFACES_MAX && h->nh == NH_CONNECTED + h->interface &&
+		       takes_part(h->interface, six);
+	if (h->interface == RIB_NO_INTERFACE || net_addr_is_any(&h->via) ||
+	    net_addr_is_ip4(&h->via) == six || interfaces_have(&h->via))
+		return false;
+	return h->interface != RIB_ANY_INTERFACE || !ip6_is_link_local(&h->via);
+}
+
+bool engine_hops_left(struct engine_hops *out, const struct rib_left *left)
+{
+	out->hops = 0;
+	for (unsigned i = 0; i < left->n; i++) {
+		struct rib_hop h = left->hop[i];
+		unsigned k = 0;
+		if (h.nh != RIB_NH_NONE)
+			h.via = NET_ADDR_ANY;
+		while (k < out->hops && !is_same(&out->hop[k], &h))
+			k++;
+		if (k == out->hops && is_usable(&h, left->prefix.six))
+			out->hop[out->hops++] = h;
+	}
+	return out->hops != 0;
 }
 
 void engine_nowhere(struct engine_hops *out, enum fpm_route_type type, enum fpm_protocol protocol)

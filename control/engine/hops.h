@@ -15,6 +15,8 @@ struct engine_hops {
 
 /* Our interface with that index on the engine; ENGINE_NO_INTERFACE: none, or the index is 0. */
 int engine_interface_of(uint32_t ifindex);
+/* Is it a destination that routes may have? */
+bool engine_is_destination(const struct rib_prefix *p);
 
 /* The distance of a protocol's routes. */
 uint8_t engine_distance(enum fpm_protocol p);
@@ -23,6 +25,9 @@ uint8_t engine_distance(enum fpm_protocol p);
  * ENGINE_REFUSED_NOT if at least one can be used; else why not the last one. */
 enum engine_refusal engine_hops(struct engine_hops *out, const struct fpm_hop *hop, unsigned n,
                                 enum fpm_protocol protocol, bool six);
+
+/* Takes over those hops of a prefix that a former base has left and that can be used. False: none. */
+bool engine_hops_left(struct engine_hops *out, const struct rib_left *left);
 
 /* The one hop of a route that discards packets. */
 void engine_nowhere(struct engine_hops *out, enum fpm_route_type type, enum fpm_protocol protocol);

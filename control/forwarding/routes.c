@@ -2,6 +2,7 @@
 #include "control/forwarding/routes.h"
 
 #include "control/forwarding/groups.h"
+#include "control/forwarding/kept.h"
 #include "control/forwarding/subnets.h"
 #include "control/config/config.h"
 #include "control/config/running.h"
@@ -16,7 +17,7 @@
 #define PREFIXES_MORE 1024u  /* in addition to the configured ones, for interfaces */
 #define TEST_PREFIXES 32768u /* in addition, at most, for `test churn` */
 #define ENGINE_PREFIXES 1000000u /* of the routing engine, unless the configuration says otherwise */
-#define ENGINE_SHARE 8
+#define ENGINE_SHARE 16 /* of the memory left, twice: kept.h */
 #define SLOT4_BYTES 11 /* of net/rib/table.h, four for three prefixes */
 #define SLOT6_BYTES 27
 #define NUMBER_BYTES 400 /* of a set and a gateway of net/rib, about */
@@ -35,6 +36,7 @@ _Static_assert((int)NH_PROHIBIT - (int)NH_NULL0 ==
 static struct rib rib;
 static void *memory; /* lent to rib */
 static struct rib_size size; /* of that memory */
+static bool is_kept;         /* it is kept_begin's */
 
 /* An IPv6 address of ours (routes_own6). */
 struct own6 {
@@ -58,6 +60,8 @@ static bool link_known[DP_INTERFACES_MAX];
 /* When all become known; 0: the ports do not run yet; UINT64_MAX: all are known. */
 static uint64_t links_ns;
 static uint32_t refused_hosts; /* by hosts6 */
+static struct rib_place left_at; /* routes_left_next */
+static uint32_t left_refused;    /* prefixes that the base which is left had refused */
 static bool ask_again;     /* for gateways: some found the neighbour table full */
 static uint32_t told;      /* refused prefixes that have been reported */
 static bool tell;          /* report the others when no changes are pending */
@@ -131,7 +135,7 @@ static const struct rib_ops rib_ops = {
 
 /* --- memory --- */
 
-/* Prefixes of the routing engine, of a family, that an eighth of the memory left has slots for. */
+/* Prefixes of the routing engine, of a family, that a part of the memory left has slots for. */
 static uint32_t engine_prefixes(const struct config *c, bool six)
 {
 	const uint32_t most = c->engine.routes_max ? c->engine.routes_max : ENGINE_PREFIXES;
@@ -139,7 +143,7 @@ static uint32_t engine_prefixes(const struct config *c, bool six)
 	return c->engine.line ? (uint32_t)u64_min(six ? most / 4 : most, room) : 0;
 }
 
-/* Its different routes, that a sixteenth has sets and gateways for. */
+/* Its different routes, that half as much has sets and gateways for. */
 static uint32_t engine_routes(const struct config *c)
 {
 	const size_t room = core_private_left() / (2 * ENGINE_SHARE) / NUMBER_BYTES;
@@ -181,32 +185,51 @@ static bool own6_room(const struct config *c)
 	return true;
 }
 
+static struct rib_size larger(const struct rib_size *a, const struct rib_size *b)
+{
+	return (struct rib_size){u32_max(a->four, b->four), u32_max(a->six, b->six),
+	                         u32_max(a->routes, b->routes), u32_max(a->hosts, b->hosts)};
+}
+
 bool routes_room(const struct config *c)
 {
 	struct rib_size s = size_for(c);
 	if (!own6_room(c))
 		return false;
-	if (rib_has_room(&rib, &s))
+	const bool keep = c->engine.line != 0;
+	if (rib_has_room(&rib, &s) && (is_kept || !keep))
 		return true;
-	s = (struct rib_size){u32_max(s.four, size.four), u32_max(s.six, size.six),
-	                      u32_max(s.routes, size.routes), s.hosts};
-	void *more = core_private_alloc(rib_bytes(&s));
+	s = larger(&s, &size);
+	void *more = keep ? kept_begin(&s) : core_private_alloc(rib_bytes(&s));
 	if (!more)
 		return false;
 	rib_move(&rib, more, &s);
 	memory = more;
 	size = s;
+	is_kept = keep;
+	if (keep)
+		kept_end(memory, &size, forwarding_engine6());
+	else
+		kept_forget();
 	return true;
 }
 
-/* Takes memory for as many prefixes as possible; the others are then refused one by one. */
+/* Takes memory for as many prefixes as possible; the others are then refused one by one. With a routing
+ * engine it is other memory than that of the base which is left. */
 static bool take_memory(void)
 {
+	const bool keep = running.config.engine.line != 0;
 	struct rib_size s = size_for(&running.config);
-	for (; !memory && s.four >= PREFIXES_MORE; s.four -= s.four / 8) {
-		memory = core_private_alloc(rib_bytes(&s));
-		size = s;
+	void *more = NULL;
+	if (memory && !keep)
+		return own6_room(&running.config);
+	s = keep ? larger(&s, &kept_left()->size) : s;
+	for (; !more && s.four >= PREFIXES_MORE; s.four -= s.four / 8) {
+		more = keep ? kept_begin(&s) : core_private_alloc(rib_bytes(&s));
+		size = more ? s : size;
 	}
+	memory = more ? more : memory;
+	is_kept = more ? keep : is_kept;
 	return memory && own6_room(&running.config);
 }
 
@@ -218,6 +241,8 @@ bool routes_start(void)
 	own6.count = 0;
 	own6.due = false;
 	refused_hosts = 0;
+	left_at = (struct rib_place){0, 0};
+	left_refused = 0;
 	memset(link_known, 0, sizeof link_known);
 	links_ns = 0;
 	told = 0;
@@ -489,6 +514,63 @@ bool routes_engine_remove_stale(unsigned changes)
 	return more;
 }
 
+/* The present number of the interface that had number n in the base that is left; E_NOENT. */
+static int interface_now(const struct kept_left *left, unsigned n)
+{
+	const struct dp_state *v = dp_get();
+	for (unsigned i = 0; n < DP_INTERFACES_MAX && i < v->ifs; i++)
+		if (dp_exists(v, i) && v->interface[i].key == left->key[n])
+			return (int)i;
+	return E_NOENT;
+}
+
+/* Gives a hop the present number of its interface; false: there is none. */
+static bool renumber(const struct kept_left *left, struct rib_hop *hop)
+{
+	if (hop->interface == RIB_NO_INTERFACE || hop->interface == RIB_ANY_INTERFACE)
+		return true;
+	const int n = interface_now(left, hop->interface);
+	if (n < 0)
+		return false;
+	if (hop->nh == NH_CONNECTED + hop->interface)
+		hop->nh = (uint16_t)(NH_CONNECTED + n);
+	hop->interface = (uint8_t)n;
+	return true;
+}
+
+bool routes_left_next(struct rib_left *out)
+{
+	const struct kept_left *left = kept_left();
+	if (!left->memory || !rib_left_next(left->memory, &left->size, &left_at, out))
+		return false;
+	unsigned n = 0;
+	for (unsigned i = 0; i < out->n; i++)
+		if (renumber(left, &out->hop[i]))
+			out->hop[n++] = out->hop[i];
+	out->n = n;
+	left_refused += out->refused;
+	return true;
+}
+
+uint32_t routes_left_count(void)
+{
+	const struct kept_left *left = kept_left();
+	struct rib_place at = {0, 0};
+	struct rib_left unused;
+	uint32_t n = 0;
+	while (left->memory && rib_left_next(left->memory, &left->size, &at, &unused))
+		n++;
+	return n;
+}
+
+void routes_keep(void)
+{
+	if (is_kept)
+		kept_end(memory, &size, forwarding_engine6());
+}
+
+bool routes_lack(void) { return routes_refused() > left_refused || refused_hosts; }
+
 bool routes_test_set(const struct net_addr *prefix, unsigned plen, bool six, uint32_t nh)
 {
 	const struct rib_prefix p = {*prefix, (uint8_t)plen, six};
@@ -553,7 +635,5 @@ void routes_settle(void)
 }
 
 uint32_t routes_refused(void) { return rib_refused(&rib); }
-
-uint32_t routes_refused_hosts(void) { return refused_hosts; }
 
 const struct rib *routes_rib(void) { return &rib; }

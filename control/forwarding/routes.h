@@ -44,7 +44,8 @@
 /* Takes memory for the prefixes of c, and for some more. False: there is not enough. */
 bool routes_room(const struct config *c);
 
-/* Makes an empty base. The forwarding tables must be empty too. False: there is no memory. */
+/* Makes an empty base; kept_open has been called. The forwarding tables must be empty too. False: there
+ * is no memory. */
 bool routes_start(void);
 
 /* A subnet of an interface; addr is any address in it. nh: NH_CONNECTED + interface, or a number
@@ -96,6 +97,17 @@ bool routes_engine_session(void);
 /* Removes stale routes, at most `changes` of them; true: more remain. */
 bool routes_engine_remove_stale(unsigned changes);
 
+/* The engine's routes that the base before has left (kept.h), one prefix at a call, after routes_start.
+ * Untrusted, as rib_left_next says, but each interface is one of the present ones by its name; hops
+ * without it are left out, perhaps all. False after the last. */
+bool routes_left_next(struct rib_left *out);
+
+/* The number of these prefixes. Before routes_left_next. */
+uint32_t routes_left_count(void);
+
+/* The ports run by the present base: from now on it is the one that will be left. */
+void routes_keep(void);
+
 /* A prefix that ends at this machine. nh: NH_LOCAL, which takes precedence over all other routes;
  * NH_BROADCAST or NH_MULTICAST, over which all other routes do. */
 void routes_local(const struct net_addr *addr, unsigned plen, bool six, uint32_t nh);
@@ -128,9 +140,12 @@ bool routes_work(void);
 /* Begins the pending changes, after routes have changed. */
 void routes_settle(void);
 
-/* Prefixes that did not fit; IPv6 hosts that did not fit into hosts6. */
+/* Prefixes that did not fit. */
 uint32_t routes_refused(void);
-uint32_t routes_refused_hosts(void);
+
+/* Have more prefixes been refused than those that the base before had refused too, or IPv6 hosts by
+ * hosts6? */
+bool routes_lack(void);
 
 /* The base, for display. */
 const struct rib *routes_rib(void);

@@ -6,6 +6,7 @@
 #include "control/config/candidate.h"
 #include "control/config/config.h"
 #include "control/config/running.h"
+#include "control/forwarding/kept.h"
 #include "control/forwarding/neighbour.h"
 #include "control/forwarding/neighbour6.h"
 #include "control/forwarding/tables.h"
@@ -20,9 +21,8 @@
 #define LEFT_EACH 24                     /* then these bytes are left per route for other tables, */
 #define LEFT_ALL (4u << 20)              /* and these for neighbours, fragments, management */
 #define ROUTES6_MORE 64 /* IPv6 routes that commits may add before fib6 has to be made anew */
-#define ENGINE6_MAX 16384 /* IPv6 routes of a routing engine that is configured at boot, */
-#define ENGINE6_EACH 14336 /* of these bytes each, */
-#define ENGINE6_SHARE 8    /* in this part of the memory left, */
+#define ENGINE6_MAX 262144 /* IPv6 routes of a routing engine that is configured at boot, */
+#define ENGINE6_SHARE 8    /* whose table takes this part of the memory left, */
 #define ENGINE6_SPARED (32u << 20) /* less this, which a small machine needs for other things */
 #define HOSTS6_EACH (4 * DP_ADDRESSES6_MAX) /* of an interface, besides neighbours */
 
@@ -98,19 +98,37 @@ static bool choose_tables(uint32_t most, uint32_t least, size_t used, size_t byt
 	return false;
 }
 
+/* Prefixes of the routing engine that fit into that part of the memory, in the distribution of the global
+ * table; at least as many as the base that is left had room for. */
+static uint32_t engine_prefixes6(void)
+{
+	const struct config_engine *c = &running.config.engine;
+	const size_t have = u64_min(core_private_left(), core_published_most());
+	const size_t room = have > ENGINE6_SPARED ? (have - ENGINE6_SPARED) / ENGINE6_SHARE : 0;
+	uint32_t n = c->routes_max ? u32_min(c->routes_max, ENGINE6_MAX) : ENGINE6_MAX;
+	for (; n > 8; n -= n / 8) {
+		const size_t shared = fib6_shared_bytes(n);
+		if (shared + fib6_private_bytes(n, shared) <= room)
+			break;
+	}
+	return c->line ? u32_max(n > 8 ? n : 0, kept_left()->routes6) : 0;
+}
+
+/* The routes that a table is to hold at least: the configured ones, more by commits, the engine's. */
+static uint32_t routes4(uint32_t engine)
+{
+	const uint32_t n = running.config.route_count + ROUTES_MORE;
+	return u32_min(ROUTES_MAX, n + u32_min(engine, ROUTES_MAX));
+}
+
 /* Takes the memory of all tables, for as many routes as fit into half of the memory left or, if the
  * configuration has more, into most of it. used: bytes of published memory in use. */
 static bool take_memory(size_t used)
 {
-	const size_t have = u64_min(core_private_left(), core_published_most());
-	const size_t room = have > ENGINE6_SPARED ? (have - ENGINE6_SPARED) / ENGINE6_SHARE : 0;
-	const uint32_t most6 = running.config.engine.routes_max ? running.config.engine.routes_max
-	                                                        : ENGINE6_MAX;
-	if (running.config.engine.line)
-		engine6 = (uint32_t)u64_min(u32_min(most6, ENGINE6_MAX), room / ENGINE6_EACH);
+	engine6 = engine_prefixes6();
 	if (!take_memory6())
 		return false;
-	const uint32_t wanted = u32_min(ROUTES_MAX, running.config.route_count + ROUTES_MORE);
+	const uint32_t wanted = routes4(routes_left_count());
 	const size_t left = core_private_left(), others = LEFT_ALL + (size_t)LEFT_EACH * wanted;
 	const size_t some = left / 2, most = left > others ? left - others : 0;
 	const uint32_t least = core_takes_over() ? wanted : ROUTES_LEAST; /* or it gives up */
@@ -120,10 +138,9 @@ static bool take_memory(size_t used)
 	return fib_private != NULL;
 }
 
-/* Tells the runtime by how much smaller tables would hold the configured routes and ROUTES_MORE. */
-static void tell_spare(void)
+void forwarding_tell_spare(uint32_t engine)
 {
-	const uint32_t wanted = u32_min(ROUTES_MAX, running.config.route_count + ROUTES_MORE);
+	const uint32_t wanted = routes4(engine);
 	const size_t shared = u64_min(fib_shared_bytes, fib4_shared_bytes(wanted));
 	const size_t private = u64_min(fib_private_bytes, fib4_private_bytes(wanted, shared));
 	core_set_spare(fib_private_bytes - private, fib_shared_bytes - shared);
@@ -177,9 +194,11 @@ bool forwarding_start(struct dp_state *v, size_t used)
 	have_memory = have_memory || take_memory(used);
 	tables_at = used;
 	bool made = have_memory && make_tables(v, used);
-	tell_spare();
+	forwarding_tell_spare(routes_left_count());
 	return made;
 }
+
+uint32_t forwarding_engine6(void) { return engine6; }
 
 void forwarding_published_used(size_t *before, size_t *tables)
 {

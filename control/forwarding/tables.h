@@ -27,6 +27,13 @@ bool forwarding_start(struct dp_state *v, size_t used);
  * ports. */
 bool forwarding_room(const struct config *c, bool *as_it_is);
 
+/* Tells the runtime by how much smaller tables would hold the configured routes, some more, and so many
+ * of a routing engine (core_set_spare). */
+void forwarding_tell_spare(uint32_t engine);
+
+/* IPv6 prefixes of a routing engine that the table has been made for. */
+uint32_t forwarding_engine6(void);
+
 /* Bytes of published memory in use before the forwarding tables, and by these. */
 void forwarding_published_used(size_t *before, size_t *tables);
 

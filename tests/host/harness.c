@@ -42,6 +42,7 @@
  *                                  it. group N: its number
  *     lie HEX N                    a data core out of control: the next record of a trace is
  *                                  these bytes, and the position advances by N
+ *     fpm HEX                      a frame of the routing engine, without a connection
  *     reserve N                    takes buffers from the pool until N are left; -1: returns them
  *     refuse memory|buffers N [on] the N-th request from now on is refused (tests/host/refuse.h),
  *                                  on: and all after it; 0: none
@@ -73,7 +74,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "control/engine/apply.h"
 #include "control/forwarding/groups.h"
+#include "control/forwarding/routes.h"
 #include "control/config/config.h"
 #include "control/config/running.h"
 #include "control/forwarding/subnets.h"
@@ -605,6 +608,20 @@ static void command_group(void)
 	settle();
 }
 
+/* As if a connection of the engine had brought it. */
+static void command_fpm(void)
+{
+	static uint8_t acknowledged[65536];
+	size_t n, sent = 0;
+	uint8_t *frame = parse_hex(argument(), FPM_FRAME_MAX, &n);
+	if (fpm_check(frame, (uint32_t)n, NULL) != FPM_OK)
+		broken("a malformed frame");
+	engine_apply(frame, (uint32_t)n, acknowledged, sizeof acknowledged, &sent);
+	routes_settle();
+	free(frame);
+	settle();
+}
+
 static void command_lie(void)
 {
 	struct trace_ring *r = dp_trace_ring();
@@ -694,6 +711,8 @@ static bool command(char *line)
 		command_own();
 	else if (strcmp(word, "group") == 0)
 		command_group();
+	else if (strcmp(word, "fpm") == 0)
+		command_fpm();
 	else if (strcmp(word, "lie") == 0)
 		command_lie();
 	else if (strcmp(word, "reserve") == 0)

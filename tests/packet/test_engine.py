@@ -440,17 +440,61 @@ def test_commits(make):
 
 
 def test_restart_of_the_ports(e):
-    """The connection is reset before, and the engine states its routes again after it."""
-    Engine(e).tell(route("10.0.0.0/8", B.ip, 102))
+    """The connection is reset before. The routes stay, as stale ones."""
+    Engine(e).tell(route("10.0.0.0/8", B.ip, 102), route("11.0.0.0/8", B.ip, 102),
+                   route("12.0.0.0/8", kind=BLACKHOLE), route("2001:db8:9::/48", B.ip6, 102))
     run(e, "configure", "interface eth1", "mtu 1400", "commit", "end")
     assert Ether(e.take_all(0)[-1])[TCP].flags == "RA"
     e.time(1 * SECOND)
     e.settle()
     e.learn(A, B)
-    goes(e, "10.1.2.3", None)
-    Engine(e).tell(route("10.0.0.0/8", B.ip, 102))
+    assert "prefixes 4, stale 4" in show(e)
     goes(e, "10.1.2.3", B)
+    assert line(e, "12.0.0.0/8") == ["B 12.0.0.0/8         blackhole [20] engine stale"]
+    z = Engine(e).tell(route("10.0.0.0/8", B2.ip, 102))
+    e.learn(B2)
+    goes(e, "10.1.2.3", B2)
+    assert "prefixes 4, stale 3" in show(e)
+    e.time(101 * SECOND)
+    goes(e, "11.1.2.3", None)
     assert "prefixes 1, stale 0" in show(e)
+    assert z
+
+
+def test_restart_of_the_ports_without_notice(e):
+    """The connection is lost. The engine's TCP learns of it, so that zebra connects again."""
+    z = Engine(e).tell(route("10.0.0.0/8", B.ip, 102))
+    e.command("restart")
+    e.take_all(0)
+    e.send(0, arp_reply(A, ROUTER[0]))
+    probe = Ether(e.take(0).frame)[TCP]
+    assert "S" in probe.flags and "A" not in probe.flags
+    assert (probe.sport, probe.dport) == (2620, z.sport)
+    z.send("A")  # a challenge ACK (RFC 5961 4.2): the engine still has the connection
+    reset = Ether(e.take(0).frame)[TCP]
+    assert reset.flags == "R" and reset.seq == z.ack
+    e.send(0, z.segment("RA", seq=0, ack=probe.seq + 1))  # the next SYN finds none
+    e.time(10 * SECOND)
+    for port in (0, 1):
+        assert all(TCP not in Ether(f) for f in e.take_all(port))
+    e.learn(A, B)
+    assert "prefixes 1, stale 1" in show(e)
+    goes(e, "10.1.2.3", B)
+    e.time(1000 * SECOND)
+    goes(e, "10.1.2.3", None)
+
+
+def test_restart_with_other_interfaces(e):
+    """A commit that restarts the ports takes the address away by which a route went, or makes it ours."""
+    Engine(e).tell(route("10.0.0.0/8", B.ip, 102), route("11.0.0.0/8", A2.ip, 101),
+                   route("12.0.0.0/8", None, 102))
+    run(e, "configure", "no interface eth1", "interface eth0", "ip address %s/24" % A2.ip, "commit", "end")
+    e.take_all(0)
+    e.time(1 * SECOND)
+    e.settle()
+    said = show(e)
+    assert "prefixes 1, stale 1" in said, said
+    assert not line(e, "11.0.0.0/8") and not line(e, "12.0.0.0/8")
 
 
 def test_configured_routes_come_first(make):

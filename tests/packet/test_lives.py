@@ -5,6 +5,7 @@ forwarding continues."""
 import re
 
 import pytest
+import fpm_frames as fpm
 from machine import *
 from test_memory import NAMED, WHOLE
 
@@ -134,3 +135,96 @@ def test_commits_on_nothing(make):
         assert state(m) == before and not LOST.search(said), (n, said)
         restarted += WENT_ON not in said
     assert restarted > 10
+
+
+ENGINE = WHOLE.replace("interface eth0\n", "interface eth0\n routing engine index 101\n").replace(
+    "interface eth1\n", "interface eth1\n routing engine index 102\n") + \
+    "routing engine 192.0.2.2\nrouting engine hold-time 300\n"
+
+
+def engine_says(m, *messages):
+    m.command("fpm " + fpm.frame(*messages).hex())
+
+
+def engine_machine(make):
+    """A thousand routes of both families, by every kind of next hop."""
+    m = make(ENGINE, lives=True)
+    engine_says(m, fpm.nexthop(5, "198.51.100.2", 102), fpm.nexthop(6, "198.51.100.3", 102))
+    engine_says(m, fpm.nexthop(9, group=((5, 3), (6, 1))))
+    for high in range(4):
+        engine_says(m, *(fpm.route("10.%d.%d.0/24" % (high, low), "198.51.100.%d" % (2 + low % 5), 102)
+                         for low in range(256)))
+    engine_says(m, *(fpm.route("2001:db8:f0%02x::/48" % n, "2001:db8:2::%x" % (2 + n % 5), 102)
+                     for n in range(64)))
+    engine_says(m, fpm.route("11.0.0.0/8", nh_id=9), fpm.route("12.0.0.0/8", nh_id=5, proto=fpm.OSPF),
+                fpm.route("13.0.0.0/8", kind=fpm.PROHIBIT), fpm.route("14.0.0.0/8", None, 102),
+                fpm.route("15.0.0.0/8", "10.1.2.3"), fpm.route("2001:db8:e::/48", "fe80::9", 102),
+                fpm.route("16.0.0.0/8", hops=(("198.51.100.2", 102, 1), ("192.0.2.7", 101, 7))))
+    m.time(20 * SECOND)
+    return m
+
+
+def engine_state(m):
+    return [line.replace(" stale", "") for command in ("show ip route", "show ipv6 route")
+            for line in m.console(command).splitlines() if " engine" in line]
+
+
+def test_routes_of_the_engine(make):
+    """They stay, as stale ones, whatever the new program lacks, or the program and the ports have to
+    start anew. The memory that they take does not grow: sizes depend on what is left in one piece."""
+    m = engine_machine(make)
+    before = engine_state(m)
+    assert len(before) == 1024 + 64 + 9, len(before)
+    assert WENT_ON in anew(m)
+    assert engine_state(m) == before
+    assert "prefixes 1095, stale 1095" in m.console("show routing engine")
+    wanted, used = orders(m), set()
+    for n, refuse in wanted[:1] + wanted[2::7]:
+        said = anew(m, refuse)
+        went_on = WENT_ON in said
+        assert went_on != bool(RESTARTS.search(said)) and "ready: 2 ports" in said, (refuse, said)
+        assert engine_state(m) == before, (refuse, said)
+        said = anew(m)
+        assert WENT_ON in said and engine_state(m) == before, (refuse, said)
+        used.add(m.asked()["private"])
+    assert max(used) - min(used) < 1 << 20, used
+    assert WENT_ON not in anew(m, amid_driver=True)
+    assert engine_state(m) == before
+
+
+def test_hold_time_of_the_engine(make):
+    """It begins with the new program. What has gone does not come back."""
+    m = engine_machine(make)
+    anew(m)
+    engine_says(m, fpm.route("10.0.1.0/24", "198.51.100.9", 102), fpm.delete("10.0.0.0/24"))
+    m.time(150 * SECOND)
+    anew(m)
+    assert "prefixes 1094, stale 1094" in m.console("show routing engine")
+    assert "10.0.1.0/24        via 198.51.100.9 eth1" in m.console("show ip route")
+    m.time(250 * SECOND)
+    assert "prefixes 1094," in m.console("show routing engine")
+    m.time(60 * SECOND)
+    assert "prefixes 0," in m.console("show routing engine")
+    anew(m)
+    assert "prefixes 0," in m.console("show routing engine") and engine_state(m) == []
+
+
+def test_engine_that_comes_and_goes(make):
+    """Configured by a commit, its routes stay as well; without it, none come back."""
+    m = machine(make)
+    for line in ("configure", "routing engine 192.0.2.2", "interface eth1", "routing engine index 102",
+                 "exit", "commit", "end"):
+        m.key(line + "\r")
+    engine_says(m, fpm.route("11.0.0.0/8", "198.51.100.2", 102))
+    m.time(20 * SECOND)
+    before = engine_state(m)
+    assert len(before) == 1 and WENT_ON in anew(m) and engine_state(m) == before
+    for line in ("configure", "no routing engine", "commit", "end"):
+        m.key(line + "\r")
+    m.time(20 * SECOND)
+    assert engine_state(m) == []
+    assert WENT_ON in anew(m) and engine_state(m) == []
+    for line in ("configure", "routing engine 192.0.2.2", "commit", "end"):
+        m.key(line + "\r")
+    m.time(20 * SECOND)
+    assert WENT_ON in anew(m) and engine_state(m) == []

@@ -71,6 +71,14 @@ class Engine(netlab.Host):
         self.run(["vtysh", "--vty_socket", str(self.work), "-d", "staticd", *words], check=True)
 
 
+def wait_until(router, what, flows):
+    """Runs the flows until the engine's state says that."""
+    deadline = time.monotonic() + 40 + SETTLE_S
+    while what not in router.command("show routing engine"):
+        assert time.monotonic() < deadline, router.command("show routing engine")
+        flows.run(0.5)
+
+
 @pytest.mark.parametrize("nic", [options.QEMU_NIC, "ixgbe"])
 def test_frr(make_router, make_hosts):
     left, right = make_hosts()
@@ -93,10 +101,7 @@ def test_frr(make_router, make_hosts):
             flows.run(1)
             assert "engine stale" in router.command("show ip route 10.9.0.0/16")
             engine.start_zebra()
-            deadline = time.monotonic() + 40
-            while " stale 0," not in router.command("show routing engine"):
-                assert time.monotonic() < deadline, router.command("show routing engine")
-                flows.run(0.5)
+            wait_until(router, " stale 0,", flows)
             assert flows.settle() == [], "packets were lost while zebra restarted"
             # zebra changes the route: for FRR 8.4 a deletion and a new route, in one frame
             engine.say("ip route 10.9.0.0/16 %s" % RIGHT_OTHER, "no ip route 10.9.0.0/16 %s" % RIGHT_HOST)
@@ -106,4 +111,30 @@ def test_frr(make_router, make_hosts):
         engine.say("no ip route 10.9.0.0/16 %s" % RIGHT_OTHER)
         eventually(lambda: "10.9.0.0/16" not in router.command("show ip route"), 10)
         assert not reaches(left, FAR)
+        make_hosts.quiet()
+
+
+@pytest.mark.nics(["virtio"])  # independent of the card
+def test_control_program_fails(make_router, make_hosts):
+    """No packet to the engine's routes is lost. zebra, which has nothing to say meanwhile, connects
+    again and states them."""
+    left, right = make_hosts()
+    right.ip("address", "add", FAR + "/32", "dev", "lo")
+    with Engine() as engine:
+        router = make_router(CONFIG, "--append", "test=1", cpus=2, ports=(left.port, right.port, engine.port))
+        router.faults_expected = True
+        for host in (left, right, engine):
+            host.wait_for_link()
+        assert reaches(left, RIGHT_HOST)
+        engine.start_zebra()
+        engine.daemon("staticd")
+        eventually(lambda: "10.9.0.0/16" in router.command("show ip route"), 30)
+        eventually(lambda: reaches(left, FAR), 10)
+        with Flows(left, right, FAR, 8) as flows:
+            flows.run(0.5)
+            flows.fault(router, 0, r"control program: goes on after (\d+) us")
+            assert "routing engine: prefixes kept as stale ones: 1" in router.text
+            wait_until(router, " connected since ", flows)
+            wait_until(router, "prefixes 1, stale 0,", flows)
+            assert flows.settle() == [], "packets were lost while the control program restarted"
         make_hosts.quiet()

@@ -19,7 +19,7 @@ static struct host6_writer hosts;
 static unsigned restored4, restored6, kept, worked;
 static unsigned port4, port6, port_kept; /* arguments of the last call */
 static bool no_servers;
-static uint32_t no_routes, no_hosts;
+static bool lacks;
 
 void *core_published_area(size_t *bytes)
 {
@@ -28,8 +28,7 @@ void *core_published_area(size_t *bytes)
 }
 
 uint64_t core_now_ns(void) { return 5; }
-uint32_t routes_refused(void) { return no_routes; }
-uint32_t routes_refused_hosts(void) { return no_hosts; }
+bool routes_lack(void) { return lacks; }
 bool servers_are_there(void) { return !no_servers; }
 bool routes_work(void) { return ++worked % 3; }
 
@@ -88,7 +87,7 @@ static int setup(void **s)
 	memset(&neighbours, 0, sizeof neighbours);
 	restored4 = restored6 = kept = worked = 0;
 	no_servers = false;
-	no_routes = no_hosts = 0;
+	lacks = false;
 	running.applied = forwarding.ready = true;
 	now->ifs = old->ifs = 2;
 	for (unsigned n = 0; n < 2; n++) {
@@ -209,10 +208,7 @@ static void not_whole(void **s)
 	no_servers = true;
 	assert_false(restore());
 	setup(NULL);
-	no_routes = 1;
-	assert_false(restore());
-	setup(NULL);
-	no_hosts = 1;
+	lacks = true; /* routes, or hosts */
 	assert_false(restore());
 	setup(NULL);
 	assert_false(restore_tables(old, sizeof(struct dp_state) - 1));
