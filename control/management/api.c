@@ -198,7 +198,7 @@ static bool part_interfaces(struct page_walk *w, struct page_text *t)
 
 const page_part page_interfaces[] = {part_interfaces, NULL};
 
-/* --- the routing engine: what its side needs to make its interfaces --- */
+/* --- the routing engine, and what its side needs to make its interfaces --- */
 
 static void engine_head(struct page_text *t)
 {
@@ -214,8 +214,9 @@ static void engine_head(struct page_text *t)
 		page_print(t, ",\"source\":\"%s\"", fmt_ip4(text, source));
 	else
 		page_print(t, ",\"source\":null");
-	page_print(t, ",\"fpm_port\":%u,\"vxlan_port\":%u,\"connected\":%s,\"interfaces\":[",
-	           c->engine.port, VXLAN_PORT, engine_stats.up ? "true" : "false");
+	page_print(t, ",\"fpm_port\":%u,\"vxlan_port\":%u,\"connected\":%s,\"prefixes\":%u,\"stale\":%u,"
+	              "\"interfaces\":[", c->engine.port, VXLAN_PORT, engine_stats.up ? "true" : "false",
+	           rib_stated(routes_rib()), rib_stale(routes_rib()));
 }
 
 static void engine_interface(struct page_text *t, unsigned n)

@@ -1,6 +1,7 @@
 """The routing engine (control/engine/): a client sends FPM frames over the real stack, segment by
 segment. tests/unit/net/fpm tests the decoder alone."""
 import itertools
+import json
 import re
 import struct
 
@@ -516,3 +517,5 @@ def test_metrics(make):
     assert "hayate_routing_engine_prefixes 1\n" in text
     assert 'hayate_routing_engine_messages_total{kind="route"} 2\n' in text
     assert 'hayate_routing_engine_refused_total{reason="interface"} 1\n' in text
+    page = json.loads(Client(e, sport=next(sports)).get("/api/v1/engine.json")[2])
+    assert page["connected"] and (page["prefixes"], page["stale"]) == (1, 0)

@@ -292,7 +292,7 @@ def test_page_in_a_browser(make_lab6):
             check=True).stdout:
         pytest.skip("this distribution has no package chromium")
     os.makedirs(PICTURES, exist_ok=True)
-    web = make_lab6(extra=WEB)
+    web = make_lab6(extra=WEB + "routing engine %s\n" % RIGHT_HOST)
     pings(web.left, RIGHT_HOST)
     pings(web.left, RIGHT6)
     web.right.popen(["iperf3", "-s"], stdout=subprocess.DEVNULL)
@@ -317,7 +317,7 @@ def test_page_in_a_browser(make_lab6):
         browser.screenshot(os.path.join(PICTURES, "page-narrow.png"))
         for word in ("r1", "healthy", "eth0", "eth1", "Mbit/s" if "Mbit/s" in text else "Gbit/s",
                      "ip4_no_route", "control", "data", LEFT_HOST, "198.51.100.0/24",
-                     RIGHT6, "2001:db8:2::/64", LEFT_ROUTER6 + "/64"):
+                     RIGHT6, "2001:db8:2::/64", LEFT_ROUTER6 + "/64", "routing engine not connected"):
             assert word in text, (word, text)
         assert browser.errors() == []
         assert all(url.startswith((BASE + "/", "data:")) for url in browser.requests())
