@@ -16,14 +16,16 @@ VNI = {0: 101, 1: 102}
 ALL = "bgp bfd rip ldp ospf pim igmp isis lldp discovery"
 
 
-def config(protocols=ALL, more="", engine="routing engine 203.0.113.2\n"):
+def config(protocols=ALL, more="", engine="routing engine 203.0.113.2\n", ports=3):
     text = CONFIG6.replace("arp timeout 60\n", "")
     for n, vni in VNI.items():
         lines = " routing engine vni %d\n" % vni
         if protocols:
             lines += " routing engine protocols %s\n" % protocols
         text = text.replace("interface eth%d\n" % n, "interface eth%d\n%s" % (n, lines))
-    return text + "interface eth2\n ip address 203.0.113.1/24\n" + more + engine + WEB
+    if ports == 3:
+        text += "interface eth2\n ip address 203.0.113.1/24\n"
+    return text + more + engine + WEB
 
 
 def start(make, text=None, **options):

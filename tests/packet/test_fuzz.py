@@ -9,6 +9,8 @@ import pytest
 from ip6 import *
 from machine import *
 from scapy.layers.inet import TCP, IPOption_NOP, IPOption_RR
+from test_engine_vxlan import DOWN, REFUSED, UP, VNI, bgp, bgp6
+from test_engine_vxlan import config as engine_config
 
 FRAMES = int(os.environ.get("FUZZ_FRAMES", "20000"))
 CONFIGS = {
@@ -17,6 +19,7 @@ CONFIGS = {
     "router6": (CONFIG6.replace(" ipv6 nd ra suppress\n", "", 1) + " mtu 1280\n"
                 "ipv6 route 2001:db8:ff00::/40 2001:db8:2::2\nipv6 route 2001:db8:fe00::/40 null0\n"
                 "ip route 10.0.0.0/8 198.51.100.2\n", 0.6),
+    "router-engine6": (engine_config(engine="routing engine 198.51.100.2\n", ports=2), 0.4),
     "echo6": ("application echo\n" + CONFIG6, 0.2),
     "echo": (CONFIG + "application echo\n", 0.2),
     "discard": (CONFIG + "application discard\n", 0.2),
@@ -83,6 +86,21 @@ def seeds6(rng):
     return [bytearray(padded(f)) for f in frames]
 
 
+def seeds_engine():
+    """Frames of routing protocols, and those of the engine, B, in VXLAN without checksum."""
+    def vxlan(inner):
+        return ether(B, ROUTER[1]) / IP(src=B.ip, dst=ROUTER[1].ip) / UDP(
+            sport=50000, dport=4789, chksum=0) / Raw(b"\x08\0\0\0\0\0" + bytes([VNI[0], 0]) + bytes(inner))
+
+    inner = [make() for make in DOWN.values()]
+    inner += [ether(ROUTER[0], ROUTER[0]) / p for p in (bgp(ROUTER[0], A), bgp(ROUTER[0], A2), bgp(ROUTER[0], B),
+                                                        bgp6(ROUTER[0].ip6, A.ip6), bgp6(ROUTER[0].ip6, B.ip6))]
+    # without the ether header of the engine's own port
+    inner += [Ether(bytes(make()[Raw].load)[8:]) for make, why in REFUSED.values() if why in ("type", "route")]
+    return [bytearray(padded(make())) for make in UP.values()] + \
+        [bytearray(padded(frame)) for frame in map(vxlan, inner)] * 3
+
+
 def mend6(frame):
     """Corrects the payload length, and ICMPv6's checksum if it is the next header."""
     if len(frame) < 62 or len(frame) > 1500:
@@ -146,6 +164,8 @@ def test_fuzz(make, app):
     m = make(config)
     six = app.endswith("6")
     corpus = seeds(rng) + (seeds6(rng) * 3 if six else [])
+    if app == "router-engine6":
+        corpus += seeds_engine() * 8
     left = total = int(FRAMES * share)
     while left > 0:
         for _ in range(min(left, rng.choice([1, 32, 256, 300, 512]))):
