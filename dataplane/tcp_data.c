@@ -156,6 +156,25 @@ static void publish(void)
 	__atomic_store_n(&to->sequence, sequence + 2, __ATOMIC_RELEASE);
 }
 
+/* --- segments --- */
+
+/* net/tcp knows no interfaces, so its fates are the differences of the counters: two additions for a
+ * vector that is delivered whole. */
+void tcp_vector_input(struct tcp *t, struct pkt *v, unsigned n, unsigned interface)
+{
+	const uint64_t *now = self.counters->v;
+	uint64_t before[CNT_drop_tcp_reassembly + 1 - CNT_drop_tcp_malformed];
+	const uint64_t delivered = now[CNT_delivered_tcp];
+	memcpy(before, now + CNT_drop_tcp_malformed, sizeof before);
+	tcp_input(t, v, n, core_now_us());
+	count_interface(interface, CNT_delivered_tcp, now[CNT_delivered_tcp] - delivered);
+	if (likely(now[CNT_delivered_tcp] - delivered == n))
+		return;
+	for (unsigned i = 0; i < ARRAY_LEN(before); i++)
+		count_interface(interface, (enum counter)(CNT_drop_tcp_malformed + i),
+		                now[CNT_drop_tcp_malformed + i] - before[i]);
+}
+
 /* --- timer and messages --- */
 
 uint64_t tcp_data_timer(void)

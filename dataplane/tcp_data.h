@@ -47,11 +47,13 @@ size_t tcp_data_bytes(size_t room, bool wanted);
 
 void tcp_data_start(void);
 
-/* Passes n received segments to our addresses to tcp_input(), which defines their form. Their
- * buffers pass on. */
+/* Passes n segments to our addresses, received by one interface, to tcp_input(), which defines their
+ * form. Their buffers pass on. Counts their fates for the interface. */
+void tcp_vector_input(struct tcp *t, struct pkt *v, unsigned n, unsigned interface);
+
 static inline void tcp_data_input(struct pkt *v, unsigned n)
 {
-	tcp_input(tcp_data, v, n, core_now_us());
+	tcp_vector_input(tcp_data, v, n, v[0].interface);
 }
 
 uint64_t tcp_data_timer(void);

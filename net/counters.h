@@ -240,9 +240,10 @@ enum counter {
 	CNT_MAX
 };
 
-/* The drops are contiguous; they are also counted per interface, by these numbers. */
+/* The fates come first: those of packets that were not dropped, then the drops. They are also counted
+ * per interface, by these numbers. */
 #define CNT_DROP_FIRST CNT_drop_eth_short
-#define CNT_DROPS (CNT_drop_restart - CNT_DROP_FIRST + 1)
+#define CNT_FATES (CNT_drop_restart + 1)
 
 /* Returned by checks for a packet that may proceed: no fate yet. */
 #define CNT_NONE CNT_MAX

@@ -278,7 +278,10 @@ static void drop_held(unsigned port, const struct pkt *p)
 	bool own = p->flags & PKT_OWN;
 	out()->nic[port].tx_dropped++;
 	count_at(p->interface, own ? CNT_originated_drop_tx : CNT_drop_tx_full);
-	core_forwards -= !own;
+	if (!own) {
+		core_forwards--;
+		count_interface(p->interface, CNT_forwarded, UINT64_MAX); /* minus one */
+	}
 	pkt_free(&self.pool, p);
 }
 

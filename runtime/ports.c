@@ -567,12 +567,12 @@ struct nic *core_port_clock(unsigned port)
 	return runs && nic->ops->time_start ? nic : NULL;
 }
 
-void core_drops(unsigned interface, uint64_t sum[CNT_DROPS])
+void core_fates(unsigned interface, uint64_t sum[CNT_FATES])
 {
-	memset(sum, 0, CNT_DROPS * sizeof *sum);
+	memset(sum, 0, CNT_FATES * sizeof *sum);
 	for (unsigned c = 0; interface < CORE_INTERFACES_MAX && c < self.info->cores; c++) {
-		const uint64_t *v = core_shm_drops(c)->v[interface];
-		for (unsigned i = 0; shared_load(&core_shm_of(c)->drops_clean) && i < CNT_DROPS; i++)
+		const uint64_t *v = core_shm_fates(c)->v[interface];
+		for (unsigned i = 0; shared_load(&core_shm_of(c)->fates_clean) && i < CNT_FATES; i++)
 			sum[i] += __atomic_load_n(&v[i], __ATOMIC_RELAXED);
 	}
 }

@@ -33,10 +33,10 @@
 
 /* --- this core --- */
 
-/* Drops by pkt.interface, below CORE_INTERFACES_MAX. */
+/* Fates of received packets by pkt.interface, below CORE_INTERFACES_MAX. */
 #define CORE_INTERFACES_MAX 128
-struct drop_counts {
-	uint64_t v[CORE_INTERFACES_MAX][CNT_DROPS]; /* the first is CNT_DROP_FIRST */
+struct fate_counts {
+	uint64_t v[CORE_INTERFACES_MAX][CNT_FATES];
 };
 
 struct core_self {
@@ -46,7 +46,7 @@ struct core_self {
 	struct clock clock;
 	uint64_t now_tsc;          /* TSC at the start of this turn */
 	struct counters *counters; /* this core's counters, in its shared memory */
-	struct drop_counts *drops; /* likewise */
+	struct fate_counts *fates; /* likewise */
 	struct bufpool pool;       /* data cores */
 	size_t area;               /* start of core_published_area(), in bytes behind the header */
 };
@@ -69,14 +69,21 @@ void core_random(void *out, size_t bytes);
 static inline void count(enum counter c) { self.counters->v[c]++; }
 static inline void count_n(enum counter c, uint64_t n) { self.counters->v[c] += n; }
 
+/* Counts n fates of packets received by that interface for the interface alone: another call counts
+ * them globally. The interface may be out of range. */
+static inline void count_interface(unsigned interface, enum counter fate, uint64_t n)
+{
+	if (likely(interface < CORE_INTERFACES_MAX))
+		self.fates->v[interface][fate] += n;
+}
+
 /* Counts the fate of a packet received by that interface. An out-of-range interface is counted globally
  * only. */
 static inline void count_at(unsigned interface, enum counter c)
 {
-	unsigned reason = (unsigned)c - CNT_DROP_FIRST;
 	count(c);
-	if (reason < CNT_DROPS && interface < CORE_INTERFACES_MAX)
-		self.drops->v[interface][reason]++;
+	if (likely(c < CNT_FATES))
+		count_interface(interface, c, 1);
 }
 
 /* Prints a line on the console. Cold. */
@@ -294,9 +301,13 @@ void core_tx_flush_all(void);
  * room. */
 extern uint64_t core_forwards;
 
-/* n received packets have been passed to core_tx(): core_tx_flush_all() counts those that were not
- * dropped as forwarded. */
-static inline void core_forwarded(unsigned n) { core_forwards += n; }
+/* n packets received by that interface have been passed to core_tx(): core_tx_flush_all() counts those
+ * that were not dropped as forwarded. */
+static inline void core_forwarded(unsigned interface, unsigned n)
+{
+	core_forwards += n;
+	count_interface(interface, CNT_forwarded, n);
+}
 
 /*
  * Queues a packet for sending by `port`, which must exist; its buffer passes to the runtime. The packet
@@ -623,10 +634,10 @@ struct nic *core_port_clock(unsigned port);
 /* Sum over all cores. Packets that dead cores were processing are in drop_restart. */
 void core_counters(struct counters *sum);
 
-/* The drops of packets received by that interface, summed over all cores. Drops without an interface,
- * such as those at a restart, are in core_counters() alone. If core_counters() is read later, it is
- * never less. */
-void core_drops(unsigned interface, uint64_t sum[CNT_DROPS]);
+/* The fates of packets received by that interface, summed over all cores. Fates without an interface,
+ * such as those at a restart, are in core_counters() alone. If core_counters() is read later, its drops
+ * are never less. Forwarded packets are counted there at the end of their vector. */
+void core_fates(unsigned interface, uint64_t sum[CNT_FATES]);
 
 struct core_stats {
 	uint64_t turns;       /* turns of the loop, each ending in a quiescent point (core_quiesce) */

@@ -31,7 +31,7 @@
 struct core_shm {
 	uint64_t epoch;         /* data core: the last value of `asked` that it has completed */
 	uint64_t restarted;     /* data core: its program was restarted and has no ring memory yet */
-	uint64_t drops_clean;   /* the owner has zeroed its core_shm_drops() */
+	uint64_t fates_clean;   /* the owner has zeroed its core_shm_fates() */
 	uint64_t events_clean;  /* the owner has zeroed its core_shm_events() */
 	uint64_t parked;        /* the owner halts or is about to; wake it after writing to its rings */
 	uint64_t punt_head;     /* producer: data core */
@@ -46,9 +46,9 @@ struct core_shm {
 	struct nic_counters nic[NIC_PORTS_MAX] __attribute__((aligned(64)));
 };
 _Static_assert(sizeof(struct core_shm) <= BOOT_HEADER_BYTES, "zeroed by the kernel");
-_Static_assert(BOOT_HEADER_BYTES + sizeof(struct drop_counts) + sizeof(struct event_ring) + SHARED_AREA <=
+_Static_assert(BOOT_HEADER_BYTES + sizeof(struct fate_counts) + sizeof(struct event_ring) + SHARED_AREA <=
                        CORE_SHM_AREA,
-               "the drops by interface lie behind it, the events, and then the application's");
+               "the fates by interface lie behind it, the events, and then the application's");
 
 /* A request to a data core. */
 enum ports_phase {
@@ -116,14 +116,14 @@ static inline struct core_shm *core_shm_of(unsigned core)
 	return (struct core_shm *)(uintptr_t)self.info->core[core].shm;
 }
 
-static inline struct drop_counts *core_shm_drops(unsigned core)
+static inline struct fate_counts *core_shm_fates(unsigned core)
 {
-	return (struct drop_counts *)(void *)((uint8_t *)core_shm_of(core) + BOOT_HEADER_BYTES);
+	return (struct fate_counts *)(void *)((uint8_t *)core_shm_of(core) + BOOT_HEADER_BYTES);
 }
 
 static inline struct event_ring *core_shm_events(unsigned core)
 {
-	return (struct event_ring *)(void *)(core_shm_drops(core) + 1);
+	return (struct event_ring *)(void *)(core_shm_fates(core) + 1);
 }
 
 static inline struct published *published_header(void)

@@ -46,10 +46,10 @@ _Noreturn void core_main(const struct boot_info *info, unsigned id)
 	core_random(&guard, sizeof guard);
 	__stack_chk_guard = guard & ~0xffull; /* a zero byte: a string copy cannot reproduce it */
 	self.counters = &core_shm_of(id)->counters;
-	self.drops = core_shm_drops(id);
-	if (!core_shm_of(id)->drops_clean) { /* done here, to keep ring-0 work short */
-		memset(self.drops, 0, sizeof *self.drops);
-		shared_store(&core_shm_of(id)->drops_clean, 1);
+	self.fates = core_shm_fates(id);
+	if (!core_shm_of(id)->fates_clean) { /* done here, to keep ring-0 work short */
+		memset(self.fates, 0, sizeof *self.fates);
+		shared_store(&core_shm_of(id)->fates_clean, 1);
 	}
 	core_events_start();
 	core_event(EVENT_start, self.roles, info->status[id].faults);

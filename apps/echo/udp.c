@@ -91,7 +91,7 @@ bool udp_service(struct pkt *p, const struct services *services)
 		make_echo(p);
 	else
 		make_characters(p, &d);
-	count(CNT_delivered_udp);
+	count_at(p->interface, CNT_delivered_udp);
 	send_back(p);
 	return true;
 }

@@ -104,7 +104,7 @@ static inline __attribute__((always_inline)) void egress(struct pkt *p, const st
 		fragment(p, a);
 	} else {
 		router_send_by(p, a);
-		core_forwarded(1);
+		core_forwarded(p->interface, 1);
 	}
 }
 

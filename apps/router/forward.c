@@ -116,7 +116,7 @@ static inline __attribute__((always_inline)) void send_all(struct pkt *v, const 
 			redirects++;
 		core_tx(a->port, p);
 	}
-	core_forwarded(m - slow);
+	core_forwarded(interface, m - slow);
 	count_n(CNT_redirect_needed, redirects);
 }
 

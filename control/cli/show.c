@@ -168,6 +168,14 @@ static void show_carried(struct shell *sh, unsigned n)
 	            (ull)c.rx_pkts, (ull)c.rx_bytes, (ull)c.tx_pkts, (ull)c.tx_bytes);
 }
 
+/* What became of the packets that the interface received. */
+static void show_packets(struct shell *sh, unsigned n)
+{
+	const struct stats_packets p = stats_packets(n, true);
+	shell_print(sh, "  forwarded %llu\n  delivered %llu\n  dropped %llu\n", (ull)p.forwarded,
+	            (ull)p.delivered, (ull)p.dropped);
+}
+
 /* The lines of a port above its addresses. */
 static void show_port_head(struct shell *sh, unsigned p, const struct nic *nic)
 {
@@ -218,6 +226,8 @@ static void show_interface(struct shell *sh, const struct dp_state *v, unsigned 
 		show_port_tail(sh, n, core_port_nic(n));
 	else if (!dp_is_loopback(ifp))
 		show_carried(sh, n);
+	if (!dp_is_loopback(ifp))
+		show_packets(sh, n);
 }
 
 void show_interfaces(struct shell *sh)

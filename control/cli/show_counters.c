@@ -92,13 +92,12 @@ void show_interfaces_counters(struct shell *sh)
 
 static void show_drops(struct shell *sh, const char *name, unsigned n)
 {
-	uint64_t count[CNT_DROPS];
-	stats_drops(n, true, count);
-	for (unsigned i = 0; i < CNT_DROPS; i++)
+	uint64_t count[CNT_FATES];
+	stats_fates(n, true, count);
+	for (unsigned i = CNT_DROP_FIRST; i < CNT_FATES; i++)
 		if (count[i])
 			shell_print(sh, "%-10s %-26s %12llu  %s\n", name,
-			            counter_desc[CNT_DROP_FIRST + i].name, (ull)count[i],
-			            counter_desc[CNT_DROP_FIRST + i].help);
+			            counter_desc[i].name, (ull)count[i], counter_desc[i].help);
 }
 
 void show_interfaces_drops(struct shell *sh)

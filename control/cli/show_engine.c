@@ -37,10 +37,10 @@ static void show_counts(struct shell *sh)
 static void show_drops(struct shell *sh, unsigned n)
 {
 	static const enum counter up[] = {CNT_drop_engine_limit, CNT_drop_engine_down};
-	uint64_t drops[CNT_DROPS];
-	stats_drops(n, false, drops);
+	uint64_t fates[CNT_FATES];
+	stats_fates(n, false, fates);
 	for (unsigned k = 0; k < ARRAY_LEN(up); k++)
-		print_count(sh, dp_name(dp_get(), n), counter_desc[up[k]].name, drops[up[k] - CNT_DROP_FIRST]);
+		print_count(sh, dp_name(dp_get(), n), counter_desc[up[k]].name, fates[up[k]]);
 	for (unsigned k = 0; k < VXLAN_DROPS; k++)
 		print_count(sh, dp_name(dp_get(), n), counter_desc[VXLAN_DROP_FIRST + k].name,
 		            vxlan_counts[n].drops[k]);

@@ -2,8 +2,10 @@
 #include "control/host/tcp_control.h"
 
 #include "control/host/output.h"
+#include "control/forwarding/fate.h"
 #include "control/host/output6.h"
 #include "dataplane/state.h"
+#include "dataplane/tcp_data.h"
 #include "net/icmp4.h"
 #include "net/icmp6.h"
 #include "lib/mem.h"
@@ -128,7 +130,7 @@ enum counter tcp_control_input(const uint8_t *ip, unsigned len, uint8_t flags)
 	memcpy(p.data + ETH_HLEN, ip, len);
 	p.len = (uint16_t)(len + ETH_HLEN);
 	p.flags = flags & PKT_CSUM_OK;
-	tcp_input(tcp_control, &p, 1, core_now_us());
+	tcp_vector_input(tcp_control, &p, 1, fate_interface);
 	return CNT_NONE;
 }
 

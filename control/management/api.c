@@ -164,10 +164,13 @@ static void interface_counters(struct page_text *t, unsigned n, const struct dp_
 	struct nic_counters c;
 	page_print(t, "]");
 	if (!dp_is_loopback(ifp)) {
+		const struct stats_packets p = stats_packets(n, false);
 		stats_carried(n, &c);
 		page_print(t, ",\"rx_packets\":%llu,\"rx_bytes\":%llu,\"tx_packets\":%llu,"
 		              "\"tx_bytes\":%llu", (ull)c.rx_pkts, (ull)c.rx_bytes, (ull)c.tx_pkts,
 		           (ull)c.tx_bytes);
+		page_print(t, ",\"forwarded\":%llu,\"delivered\":%llu,\"dropped\":%llu", (ull)p.forwarded,
+		           (ull)p.delivered, (ull)p.dropped);
 	}
 	page_print(t, "}");
 }
@@ -293,16 +296,16 @@ const page_part page_counters[] = {part_counters, NULL};
 /* w->cursor.n is 1 once an element has been written. */
 static bool part_drops(struct page_walk *w, struct page_text *t)
 {
-	struct stats_drop d;
+	struct stats_fate d;
 	if (w->item == 0)
 		page_print(t, "{\"drops\":[");
-	if (!stats_drop_next(w->item, &d)) {
+	if (!stats_fate_next(w->item, COUNTER_DROP, &d)) {
 		page_print(t, "]}\n");
 		return false;
 	}
 	if (d.count) {
 		page_print(t, "%s\n{\"interface\":\"%s\",\"reason\":\"%s\",\"value\":%llu}",
-		           w->cursor.n ? "," : "", d.interface, d.reason, (ull)d.count);
+		           w->cursor.n ? "," : "", d.interface, d.name, (ull)d.count);
 		w->cursor.n = 1;
 	}
 	return true;

@@ -301,15 +301,18 @@ static bool drops(const struct family *f, uint32_t i, struct page_text *t)
 	return of_kind(f, t, i, COUNTER_DROP, "reason", sizeof "drop_" - 1);
 }
 
-/* Writes the drops that are not zero, and the last one, so that the family has a sample. */
-static bool drops_at(const struct family *f, uint32_t i, struct page_text *t)
+/* Writes the fates of the kind f->arg that are not zero, and the last one, so that the family has a
+ * sample. */
+static bool fates_at(const struct family *f, uint32_t i, struct page_text *t)
 {
-	struct stats_drop d;
-	if (!stats_drop_next(i, &d))
+	const bool drop = f->arg == COUNTER_DROP;
+	struct stats_fate d;
+	if (!stats_fate_next(i, (enum counter_kind)f->arg, &d))
 		return false;
 	if (d.count || d.last)
-		page_print(t, "%s{interface=\"%s\",reason=\"%s\"} %llu\n", f->name, d.interface,
-		           d.reason + sizeof "drop_" - 1, (ull)d.count);
+		page_print(t, "%s{interface=\"%s\",%s=\"%s\"} %llu\n", f->name, d.interface,
+		           drop ? "reason" : "fate", d.name + (drop ? sizeof "drop_" - 1 : 0),
+		           (ull)d.count);
 	return true;
 }
 
@@ -529,7 +532,10 @@ static const struct family families[] = {
 	{"hayate_drops_total", "counter", "Received packets that were dropped, by reason", drops, 0},
 	{"hayate_interface_drops_total", "counter",
 	 "Drops above 0 by input interface and reason; no interface: a restart, or reassembly",
-	 drops_at, 0},
+	 fates_at, COUNTER_DROP},
+	{"hayate_interface_packets_total", "counter",
+	 "Packets above 0 that were not dropped, by input interface and fate; no interface: reassembly",
+	 fates_at, COUNTER_FATE},
 	{"hayate_packets_waiting", "gauge", "Received packets that wait for a neighbour or the control core",
 	 machine, MACHINE_WAITING},
 	{"hayate_port_up", "gauge", "1 when the link is up", port_link, 0},

@@ -106,17 +106,17 @@ static struct {
 	struct nic_counters queue[NIC_PORTS_MAX];
 	struct nic_stats device[NIC_PORTS_MAX];
 	struct nic_counters carried[DP_INTERFACES_MAX];
-	uint64_t drops[DP_INTERFACES_MAX][CNT_DROPS];
+	uint64_t fates[DP_INTERFACES_MAX][CNT_FATES];
 } before;
 
-/* Drops counted before the ports started, under numbers of interfaces that are not ports. */
-static uint64_t others[DP_INTERFACES_MAX - NIC_PORTS_MAX][CNT_DROPS];
+/* Fates counted before the ports started, under numbers of interfaces that are not ports. */
+static uint64_t others[DP_INTERFACES_MAX - NIC_PORTS_MAX][CNT_FATES];
 
-/* Drops of interface n: of a port since boot, of another interface since the ports started. */
-static void drops_of(unsigned n, uint64_t count[CNT_DROPS])
+/* Fates of interface n: of a port since boot, of another interface since the ports started. */
+static void fates_of(unsigned n, uint64_t count[CNT_FATES])
 {
-	core_drops(n, count);
-	for (unsigned i = 0; n >= NIC_PORTS_MAX && i < CNT_DROPS; i++)
+	core_fates(n, count);
+	for (unsigned i = 0; n >= NIC_PORTS_MAX && i < CNT_FATES; i++)
 		count[i] -= others[n - NIC_PORTS_MAX][i];
 }
 
@@ -131,15 +131,15 @@ void stats_clear(void)
 	for (unsigned n = NIC_PORTS_MAX; n < dp_get()->ifs; n++)
 		stats_carried(n, &before.carried[n]);
 	for (unsigned n = 0; n < DP_INTERFACES_MAX; n++)
-		drops_of(n, before.drops[n]);
+		fates_of(n, before.fates[n]);
 }
 
 void stats_restart(void)
 {
 	memset(before.carried, 0, sizeof before.carried);
 	for (unsigned n = NIC_PORTS_MAX; n < DP_INTERFACES_MAX; n++) {
-		core_drops(n, others[n - NIC_PORTS_MAX]);
-		memset(before.drops[n], 0, sizeof before.drops[n]);
+		core_fates(n, others[n - NIC_PORTS_MAX]);
+		memset(before.fates[n], 0, sizeof before.fates[n]);
 	}
 }
 
@@ -211,53 +211,66 @@ void stats_interface(unsigned n, struct nic_counters *queue, struct nic_stats *d
 	subtract(queue, &before.carried[n], sizeof *queue);
 }
 
-/* All drops less those of interfaces. The latter are read first, so that all of them are in the
+/* All fates less those of interfaces. The latter are read first, so that all of them are in the
  * total. */
-static void drops_elsewhere(bool cleared, uint64_t count[CNT_DROPS])
+static void fates_elsewhere(bool cleared, uint64_t count[CNT_FATES])
 {
-	uint64_t of[CNT_DROPS], known[CNT_DROPS] = {0};
+	uint64_t of[CNT_FATES], known[CNT_FATES] = {0};
 	struct counters c;
 	for (unsigned n = 0; n < DP_INTERFACES_MAX; n++) {
-		stats_drops(n, cleared, of);
-		for (unsigned i = 0; i < CNT_DROPS; i++)
+		stats_fates(n, cleared, of);
+		for (unsigned i = 0; i < CNT_FATES; i++)
 			known[i] += of[i];
 	}
 	if (cleared)
 		stats_counters(&c);
 	else
 		core_counters(&c);
-	memcpy(count, &c.v[CNT_DROP_FIRST], sizeof known);
+	memcpy(count, c.v, sizeof known);
 	subtract(count, known, sizeof known);
 }
 
-void stats_drops(unsigned n, bool cleared, uint64_t count[CNT_DROPS])
+void stats_fates(unsigned n, bool cleared, uint64_t count[CNT_FATES])
 {
 	if (n >= DP_INTERFACES_MAX) {
-		drops_elsewhere(cleared, count);
+		fates_elsewhere(cleared, count);
 		return;
 	}
-	drops_of(n, count);
+	fates_of(n, count);
 	if (cleared)
-		subtract(count, before.drops[n], sizeof before.drops[n]);
+		subtract(count, before.fates[n], sizeof before.fates[n]);
 }
 
-bool stats_drop_next(uint32_t i, struct stats_drop *d)
+struct stats_packets stats_packets(unsigned n, bool cleared)
 {
-	static uint64_t count[CNT_DROPS];
+	struct stats_packets p = {0};
+	uint64_t count[CNT_FATES];
+	stats_fates(n, cleared, count);
+	p.forwarded = count[CNT_forwarded];
+	for (unsigned i = CNT_forwarded + 1; i < CNT_FATES; i++)
+		*(counter_desc[i].kind == COUNTER_DROP ? &p.dropped : &p.delivered) += count[i];
+	return p;
+}
+
+bool stats_fate_next(uint32_t i, enum counter_kind kind, struct stats_fate *d)
+{
+	static uint64_t count[CNT_FATES];
 	static unsigned of; /* the interface of count[]: two pages may be in progress */
 	const struct dp_state *v = dp_get();
-	const unsigned row = i / CNT_DROPS, reason = i % CNT_DROPS;
+	const unsigned first = kind == COUNTER_DROP ? CNT_DROP_FIRST : 0;
+	const unsigned kinds = (kind == COUNTER_DROP ? CNT_FATES : CNT_DROP_FIRST) - first;
+	const unsigned row = i / kinds, fate = first + i % kinds;
 	const unsigned n = row < v->ifs ? row : DP_INTERFACES_MAX;
 	d->count = 0;
-	d->last = row == v->ifs && reason == CNT_DROPS - 1;
+	d->last = row == v->ifs && i % kinds == kinds - 1;
 	if (row > v->ifs)
 		return false;
 	if (n != DP_INTERFACES_MAX && !dp_has_link(v, n))
 		return true;
-	if (reason == 0 || of != n)
-		stats_drops(of = n, false, count);
-	d->count = count[reason];
-	d->reason = counter_desc[CNT_DROP_FIRST + reason].name;
+	if (i % kinds == 0 || of != n)
+		stats_fates(of = n, false, count);
+	d->count = count[fate];
+	d->name = counter_desc[fate].name;
 	d->interface[0] = 0;
 	if (n != DP_INTERFACES_MAX)
 		memcpy(d->interface, dp_name(v, n), DP_NAME_MAX);

@@ -38,23 +38,28 @@ void stats_port(unsigned port, struct nic_counters *queue, struct nic_stats *dev
 void stats_interface(unsigned n, struct nic_counters *queue, struct nic_stats *device);
 
 /*
- * Drops of packets received on interface n, by reason; count[0] is CNT_DROP_FIRST. n ==
- * DP_INTERFACES_MAX: drops of no interface, including those of VLANs before the ports started last;
- * with these the sum over all n is the counter of that reason. cleared: since the last `clear
- * counters`.
+ * Packets received on interface n, by fate. n == DP_INTERFACES_MAX: those of no interface, including
+ * those of VLANs before the ports started last; with these the sum over all n is the counter of that
+ * fate. cleared: since the last `clear counters`.
  */
-void stats_drops(unsigned n, bool cleared, uint64_t count[CNT_DROPS]);
+void stats_fates(unsigned n, bool cleared, uint64_t count[CNT_FATES]);
 
-/* The same as a list, for pages that are generated piece by piece: row i is a reason of an
- * interface, in order of interface; those of no interface, whose name is empty, are last. False:
- * the list has ended. d->count 0: nothing to show. */
-struct stats_drop {
+/* The sums of stats_fates that interfaces show. Packets of a VLAN are not among its port's. */
+struct stats_packets {
+	uint64_t forwarded, delivered, dropped; /* delivered: all fates but the other two */
+};
+struct stats_packets stats_packets(unsigned n, bool cleared);
+
+/* stats_fates as a list of the fates of one kind, for pages that are generated piece by piece: row i is
+ * a fate of an interface, in order of interface; those of no interface, whose name is empty, are
+ * last. False: the list has ended. d->count 0: nothing to show. */
+struct stats_fate {
 	char interface[DP_NAME_MAX];
-	const char *reason; /* a counter's name */
+	const char *name; /* a counter's */
 	uint64_t count;
 	bool last; /* of the list */
 };
-bool stats_drop_next(uint32_t i, struct stats_drop *d);
+bool stats_fate_next(uint32_t i, enum counter_kind kind, struct stats_fate *d);
 
 /* The packets and bytes of any interface, regardless of stats_clear(). */
 void stats_carried(unsigned n, struct nic_counters *c);

@@ -372,6 +372,42 @@ static void check_fates(void)
 		       arp_pending(&neighbours.arp));
 }
 
+/* Fates that need not have an interface: of packets lost at a restart, and of fragments. */
+static bool may_be_nowhere(unsigned fate)
+{
+	return fate == CNT_drop_restart || fate == CNT_reassembled ||
+	       strncmp(counter_desc[fate].name, "drop_frag_", 10) == 0;
+}
+
+/* The fates by interface: none is missing; no port has more than it has received; and if nothing
+ * waits and all have an interface, each port has as many. */
+static void check_interfaces(void)
+{
+	static bool tagged; /* VLANs get other numbers when the ports restart */
+	const struct dp_state *v = dp_get();
+	uint64_t at[NIC_PORTS_MAX] = {0}, count[CNT_FATES], nowhere = 0;
+	struct counters all;
+	core_counters(&all);
+	stats_fates(DP_INTERFACES_MAX, false, count);
+	for (unsigned i = 0; i < CNT_FATES; i++) {
+		if (count[i] && !may_be_nowhere(i) && !tagged)
+			broken("%s: %" PRIu64 " without interface", counter_desc[i].name, count[i]);
+		nowhere += count[i];
+	}
+	tagged |= v->tagged != 0;
+	for (unsigned n = 0; n < v->ifs; n++) {
+		stats_fates(n, false, count);
+		for (unsigned i = 0; i < CNT_FATES && dp_has_link(v, n); i++)
+			at[v->interface[n].port] += count[i];
+	}
+	for (unsigned p = 0; p < core_port_count() && !tagged; p++) {
+		struct nic_counters c;
+		core_port_counters(p, &c);
+		if (at[p] > c.rx_pkts || (at[p] < c.rx_pkts && !nowhere && !waiting(&all)))
+			broken("eth%u: received %" PRIu64 ", fates %" PRIu64, p, c.rx_pkts, at[p]);
+	}
+}
+
 /* --- time --- */
 
 /* One turn of the loop, as in runtime/loop.c. */
@@ -750,6 +786,7 @@ static void answered(void)
 	check_buffers();
 	check_management();
 	check_fates();
+	check_interfaces();
 	puts("done");
 	fflush(stdout);
 }

@@ -1,11 +1,13 @@
-"""Drops by reason and by receiving interface: on the console, in /metrics, in JSON. The sums equal
-the counters of each reason, and a commit that renumbers VLANs confuses none."""
+"""Fates by receiving interface: drops by reason, packets forwarded and delivered; on the console, in
+/metrics, in JSON. The sums equal the counters of each fate, and a commit that renumbers VLANs confuses
+none. (The harness compares the sum of each port with what it received, after each command.)"""
 import collections
 import json
 
 from ip6 import *
 from machine import *
 from prometheus_client.parser import text_string_to_metric_families
+from scapy.layers.inet import ICMP, IPOption_NOP
 from scapy.layers.l2 import Dot1Q
 from test_configure import run
 from test_http import Client
@@ -140,3 +142,91 @@ def test_both_families_and_queues(make):
                    for how in ("queue", "unreachable")) == 40, rows
         m.take_all(int(name[3:]))
     assert totals(shown(m)) == registry(m)
+
+
+# --- packets that were not dropped ---
+
+def work(m):
+    """Packets that are forwarded in the vector, on the slow path, in pieces and after waiting for their
+    neighbour, and packets to the machine; each with its interface."""
+    m.send(0, *[ether(A, ROUTER[0]) / udp(A, B)] * 5)
+    m.send(1, ether(B, ROUTER[1]) / udp(B, A), ether(B, ROUTER[1]) / udp(B, A, options=NOP))
+    m.send(1, ether(B, ROUTER[1]) / udp(B, A, size=1400))
+    m.send(1, tagged(ether(HOST7, ROUTER[1]) / udp(HOST7, A)))
+    m.send(0, ether(A, ROUTER[0]) / udp(A, "198.51.100.9"))
+    m.send(1, arp_reply(Station(1, "198.51.100.9", "02:bb:00:00:00:09"), ROUTER[1]))
+    m.send(0, padded(ether(A, ROUTER[0]) / IP(src=A.ip, dst=ROUTER[0].ip) / ICMP(id=7)))
+    m.send(0, ether(A, ROUTER[0]) / udp(A, B, ttl=1))
+    for port in range(2):
+        m.take_all(port)
+
+
+NOP = [IPOption_NOP()] * 4
+SMALL = BASE.replace("interface eth0\n", "interface eth0\n mtu 1000\n") + VLAN
+# forwarded, delivered, dropped; A and B have sent an ARP request each, 198.51.100.9 an answer
+WANT = {"eth0": (6, 2, 1), "eth1": (3, 2, 0), "eth1.7": (1, 0, 0)}
+
+
+def blocks(m):
+    """interface -> (forwarded, delivered, dropped), of the console."""
+    rows = collections.defaultdict(list)
+    for line in m.console("show interfaces").splitlines():
+        words = line.split()
+        if not line.startswith(" "):
+            name = words[0]
+        elif words[0] in ("forwarded", "delivered", "dropped"):
+            rows[name].append(int(words[1]))
+    return {name: tuple(row) for name, row in rows.items()}
+
+
+def test_packets(make):
+    m = make(SMALL)
+    m.learn(A, B)
+    work(m)
+    assert blocks(m) == WANT
+    said = json.loads(Client(m, sport=40001).get("/api/v1/interfaces.json")[2])["interfaces"]
+    rows = {i["name"]: (i["forwarded"], i["delivered"], i["dropped"]) for i in said}
+    segments = m.counters()["delivered_tcp"]
+    assert segments and rows["eth1"] == WANT["eth1"] and rows["eth1.7"] == WANT["eth1.7"]
+    assert rows["eth0"][0] == 6 and rows["eth0"][2] == 1 and 2 < rows["eth0"][1] <= 2 + segments
+
+
+def test_packets_of_each_fate(make):
+    m = make(SMALL)
+    m.learn(A, B)
+    work(m)
+    text = Client(m).get("/metrics")[2].decode()
+    family, = [f for f in text_string_to_metric_families(text) if f.name == "hayate_interface_packets"]
+    by = {(s.labels["interface"], s.labels["fate"]): s.value for s in family.samples}
+    assert by.pop(("", "judged")) == 0  # always present
+    assert by.pop(("eth0", "delivered_tcp")) > 0
+    assert by == {("eth0", "forwarded"): 6, ("eth0", "delivered_arp"): 1, ("eth0", "delivered_icmp"): 1,
+                  ("eth1", "forwarded"): 3, ("eth1", "delivered_arp"): 2, ("eth1.7", "forwarded"): 1}
+
+
+def test_packets_cleared(make):
+    m = make(SMALL)
+    m.learn(A, B)
+    work(m)
+    m.console("clear counters")
+    assert set(blocks(m).values()) == {(0, 0, 0)}
+    m.send(1, tagged(ether(HOST7, ROUTER[1]) / udp(HOST7, A)))
+    m.take_all(0)
+    assert blocks(m)["eth1.7"] == (1, 0, 0) and blocks(m)["eth1"] == (0, 0, 0)
+
+
+def test_a_full_port(make):
+    """A packet that its output port does not take is dropped, and not forwarded, where it came in."""
+    m = make(BASE)
+    m.learn(A, B)
+    m.command("room 1 0")
+    m.send(0, *[ether(A, ROUTER[0]) / udp(A, B)] * 250)
+    for _ in range(4):
+        m.send(0, *[ether(A, ROUTER[0]) / udp(A, B)] * 250)
+    forwarded, delivered, dropped = blocks(m)["eth0"]
+    assert forwarded + dropped == 1250 and dropped > 0 and delivered == 1
+    assert m.counters()["drop_tx_full"] == dropped
+    m.command("room 1 -1")
+    m.time(10 * MS)
+    m.take_all(1)
+    m.take_all(0)

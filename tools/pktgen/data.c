@@ -252,6 +252,7 @@ static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 				pkt_free(&self.pool, &v[i]);
 		}
 		count_n(CNT_judged, n - left);
+		count_interface(port, CNT_judged, n - left);
 	}
 	for (unsigned i = 0; i < left; i++) {
 		struct pkt p = others[i];

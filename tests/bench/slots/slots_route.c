@@ -32,7 +32,7 @@ struct router router;
 static struct dp_state dp;
 static _Alignas(64) uint8_t shared[DP_SHARED_BYTES];
 static struct counters counters;
-static struct drop_counts drops;
+static struct fate_counts fates;
 static struct fib_writer one, full;
 static uint32_t destination[DESTINATIONS]; /* of frames, with the full table */
 static const uint8_t ours[] = {2, 'r', 'o', 'u', 't', 'e'}, theirs[] = {2, 'o', 't', 'h', 'e', 'r'};
@@ -157,7 +157,7 @@ void route_start(void)
 	for (unsigned i = 0; i < NEIGHBOURS; i++)
 		neighbour_make(&dp.adj[NH_NEIGHBOUR + i]);
 	self.counters = &counters;
-	self.drops = &drops;
+	self.fates = &fates;
 	router_app.data_start();
 }
 

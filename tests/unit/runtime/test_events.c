@@ -8,7 +8,7 @@ struct core_self self;
 uint64_t host_tsc;
 static struct boot_info info;
 static _Alignas(
-        64) uint8_t shm[BOOT_HEADER_BYTES + sizeof(struct drop_counts) + sizeof(struct event_ring)];
+        64) uint8_t shm[BOOT_HEADER_BYTES + sizeof(struct fate_counts) + sizeof(struct event_ring)];
 
 static int setup(void **s)
 {
