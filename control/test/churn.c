@@ -27,6 +27,7 @@
 #include "control/config/running.h"
 #include "control/console/serial.h"
 #include "control/console/shell.h"
+#include "control/forwarding/adjacency.h"
 #include "control/forwarding/subnets.h"
 #include "control/forwarding/tables.h"
 #include "dataplane/state.h"
@@ -141,7 +142,7 @@ static uint32_t hop_index(const struct route *r)
 		if (churn.hop[i] == r->nh)
 			return i;
 	/* the first IPv6 next hop begins a new pair */
-	if (churn.hops % 2 && r->six != (churn.hop[churn.hops - 1] >= NH_NEIGHBOUR6))
+	if (churn.hops % 2 && r->six != adjacency_is_six(churn.hop[churn.hops - 1]))
 		churn.hop[churn.hops++] = NO_PARTNER;
 	if (churn.hops == HOPS)
 		return HOPS;

@@ -351,3 +351,31 @@ def test_verify_source(make):
     m.expect(0, ether(ROUTER[0], A) / hop(good))
     m.expect_nothing()
     m.expect_counters(forwarded=1, drop_ip4_urpf=1)
+
+
+def test_churn_keeps_the_versions_apart(make):
+    """`test churn` moves routes among next hops of their own version."""
+    m = start(make, options="test=1")
+    Engine(m).tell(*[route("10.%d.0.0/16" % n, B.link_local, 102) for n in range(8)],
+                   *[route("2001:db8:7%d::/48" % n, B2.link_local, 102) for n in range(8)])
+    four, six = from_a(), udp6(A, "2001:db8:71::1")
+    resolve(m, four)
+    m.send(0, ether(A, ROUTER[0]) / six)
+    m.expect(1, ask(B2))
+    m.send(1, answer(B2))
+    m.take_all(1)
+    m.key("test churn 20000 2\r")
+    for _ in range(40):
+        m.time(50 * MS)
+        m.send(0, ether(A, ROUTER[0]) / four, ether(A, ROUTER[0]) / six)
+        for sent in m.take_all(1):
+            frame = Ether(sent)
+            if ICMPv6ND_NS in frame:
+                m.send(1, answer(B if frame[ICMPv6ND_NS].tgt == B.link_local else B2))
+            else:
+                assert (frame.type, frame.dst) == ((0x800, B.mac) if sent[14] >> 4 == 4 else
+                                                   (0x86dd, B2.mac))
+        m.take_all(0)  # errors, while a prefix is withdrawn
+    m.time(2 * SECOND)
+    m.take_all(0), m.take_all(1)
+    assert " 0 replaced" in m.text and "prefixes restored" in m.text
