@@ -1,6 +1,7 @@
 """Arguments, help text and exit codes of `hayate`."""
 import argparse
 import os
+import re
 import shlex
 import sys
 import tempfile
@@ -97,6 +98,19 @@ examples:
 
 """
 
+ENGINE_EPILOG = """\
+Runs on the Linux machine beside the router that its `routing engine` statement names. It makes a
+network namespace with the router's interfaces, by the router's page /api/v1/engine.json, follows
+their changes, and runs FRRouting's daemons in it (docs/routing-engine.md). On SIGTERM it ends the
+daemons, removes the namespace, and ends with exit code 0. Needs root.
+
+examples:
+  hayate engine 192.0.2.1
+  hayate engine 192.0.2.1 --frr-config /etc/hayate/r1/frr.conf --netns r1
+  hayate engine 192.0.2.1 --once
+
+"""
+
 PASSWORD_EPILOG = """\
 The line belongs with `console server` and `console access` (docs/configuration.md). The password is
 read from the terminal, or as the first line of standard input.
@@ -124,6 +138,18 @@ def _positive(text):
     if not text.isdigit() or int(text) < 1:
         raise argparse.ArgumentTypeError("%s: a number from 1 on" % text)
     return int(text)
+
+
+def _port(text):
+    if not text.isdigit() or not 1 <= int(text) <= 65535:
+        raise argparse.ArgumentTypeError("%s: a number from 1 to 65535" % text)
+    return int(text)
+
+
+def _netns(text):
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,63}", text):
+        raise argparse.ArgumentTypeError("%s: letters, digits, - and _, the first a letter" % text)
+    return text
 
 
 def _seconds(text):
@@ -173,6 +199,10 @@ def parser():
         "rfc2544", help="measure the router with the generator (RFC 2544)",
         formatter_class=Formatter, description="Boots the router and the generator, joined by two "
         "cables, and makes the report.", epilog=RFC2544_EPILOG + EXIT_CODES, allow_abbrev=False))
+    _engine_options(commands.add_parser(
+        "engine", help="be a router's routing engine, with FRRouting", formatter_class=Formatter,
+        description="Makes a router's interfaces in a namespace and runs FRRouting there.",
+        epilog=ENGINE_EPILOG + EXIT_CODES, allow_abbrev=False))
     _password_options(commands.add_parser(
         "password", help="make the hash of a console's password", formatter_class=Formatter,
         description="Reads a password and prints the configuration statement with its hash.",
@@ -318,6 +348,26 @@ def _rfc2544_options(test):
     _lab_options(test)
 
 
+def _engine_options(command):
+    command.add_argument("router", metavar="ROUTER", help="its IPv4 address")
+    command.add_argument("--http-port", metavar="N", type=_port, default=80,
+                         help="port of its HTTP server (default %(default)s)")
+    command.add_argument("--local", metavar="A", help="this machine's address, as in the router's "
+                         "`routing engine` (default: the one that reaches the router)")
+    command.add_argument("--netns", metavar="NAME", type=_netns, default="hayate-engine",
+                         help="name of the namespace to make (default %(default)s); none: it has no "
+                         "name, and ends with this command however that ends")
+    command.add_argument("--run", metavar="DIR", help="folder for sockets, logs, process ids (default "
+                         "/run/NAME)")
+    command.add_argument("--frr-config", metavar="F", default="/etc/hayate-engine/frr.conf",
+                         help="FRRouting's configuration (default %(default)s)")
+    command.add_argument("--no-frr", action="store_true", help="only make and follow the interfaces")
+    command.add_argument("--once", action="store_true", help="make the interfaces once, leave them, "
+                         "and end; without FRRouting")
+    command.add_argument("--poll", metavar="S", type=_seconds, default=1.0,
+                         help="seconds between two looks at the page (default %(default)s)")
+
+
 def _password_options(command):
     command.add_argument("--iterations", metavar="N", type=_positive, default=password.ITERATIONS,
                          help="of PBKDF2: the cost of a guess, and of each login on the machine "
@@ -386,6 +436,11 @@ def _rfc2544(arguments):
     return rfc2544.run(arguments)
 
 
+def _engine(arguments):
+    from .engine import agent  # likewise
+    return agent.run(arguments)
+
+
 def _password(arguments):
     return password.run(arguments.iterations)
 
@@ -399,7 +454,7 @@ def main(argv):
         arguments = parser().parse_args(argv)
         arguments.words = argv[argv.index(arguments.command) + 1:]
         return {"run": _run, "image": _image, "demo": _demo, "rfc2544": _rfc2544,
-                "password": _password, "addr": _addr}[arguments.command](arguments)
+                "engine": _engine, "password": _password, "addr": _addr}[arguments.command](arguments)
     except LauncherError as error:
         print("hayate: %s" % error, file=sys.stderr)
         return error.code

@@ -3,6 +3,8 @@
 Every child is started with PR_SET_PDEATHSIG, so the kernel kills it when the launcher dies, even by
 SIGKILL. A sleeping child holds a network namespace instead of a name under /run/netns, so the
 namespace and its taps also end with the launcher.
+
+A program that changes its user loses PR_SET_PDEATHSIG (prctl(2)). Such programs run in a Container.
 """
 import ctypes
 import os
@@ -13,6 +15,7 @@ from .errors import LauncherError
 
 PR_SET_PDEATHSIG = 1
 CLONE_NEWNET = 0x40000000
+CLONE_NEWPID = 0x20000000
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -23,8 +26,8 @@ def _check(result, what):
         raise OSError(error, "%s: %s" % (what, os.strerror(error)))
 
 
-def setns(fd):
-    _check(_libc.setns(fd, CLONE_NEWNET), "setns")
+def setns(fd, kind=CLONE_NEWNET):
+    _check(_libc.setns(fd, kind), "setns")
 
 
 def die_with_parent(parent):
@@ -109,3 +112,79 @@ def open_netns(name):
                                 % name) from None
     raise LauncherError("network namespace %s: neither a name in /run/netns nor a process id"
                         % name)
+
+
+class Container:
+    """A network namespace, and a process namespace whose processes are all killed when this process
+    ends, even by SIGKILL: their process 1 reads a pipe of ours, and ends when the pipe is closed.
+
+    netns: fd of an existing network namespace to use instead of a new one; we close it.
+    """
+
+    def __init__(self, netns=None):
+        self.home = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
+        self.netns = netns
+        self.pidns = None
+        try:
+            _check(_libc.unshare(CLONE_NEWPID), "unshare")  # for the next child
+            try:
+                self.init = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                                             start_new_session=True, preexec_fn=self._enter)
+            finally:
+                setns(self.home, CLONE_NEWPID)
+        except (OSError, subprocess.SubprocessError) as error:
+            os.close(self.home)
+            raise LauncherError("cannot make namespaces: %s (this needs root)"
+                                % getattr(error, "strerror", error)) from None
+        self.pidns = os.open("/proc/%d/ns/pid" % self.init.pid, os.O_RDONLY | os.O_CLOEXEC)
+        if netns is None:
+            self.netns = open_netns(str(self.init.pid))
+
+    def _enter(self):
+        if self.netns is None:
+            _check(_libc.unshare(CLONE_NEWNET), "unshare")
+        else:
+            setns(self.netns)
+
+    def popen(self, argv, **kwargs):
+        """subprocess.Popen of a child inside."""
+        setns(self.pidns, CLONE_NEWPID)
+        try:
+            return subprocess.Popen(argv, preexec_fn=self._enter, start_new_session=True, **kwargs)
+        except FileNotFoundError:
+            raise LauncherError("%s: no such program" % argv[0]) from None
+        finally:
+            setns(self.home, CLONE_NEWPID)
+
+    def close(self):
+        """Ends all that is inside."""
+        self.init.stdin.close()
+        self.init.wait()
+        for fd in (self.netns, self.pidns, self.home):
+            os.close(fd)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.close()
+        return False
+
+
+def fork(function):
+    """Runs function() in a child that ends with us and has none of our signal handlers; returns its
+    process id."""
+    parent = os.getpid()
+    pid = os.fork()
+    if pid:
+        return pid
+    try:
+        die_with_parent(parent)
+        os.setsid()
+        signal.set_wakeup_fd(-1)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD):
+            signal.signal(number, signal.SIG_DFL)
+        function()
+        os._exit(0)
+    finally:
+        os._exit(1)
