@@ -58,7 +58,7 @@ PROGRAM_OBJ := $(PROGRAM_SRC:%.c=$(BUILD)/program/%.o) $(LIB_SRC:%.c=$(BUILD)/pr
 Q := $(if $(V),,@)
 SAY = $(if $(V),@:,@printf '  %-7s %s\n')
 
-.PHONY: all help run demo rfc2544 image iso release test soak test-system test-matrix test-witness check bench bench-pktgen \
+.PHONY: all help run demo run-bgp demo-bgp rfc2544 image iso release test soak test-system test-matrix test-witness check bench bench-pktgen \
 	check-deps clean compile_commands
 all: $(BUILD)/hayate.elf ## build the image for direct boot, build/hayate.elf
 
@@ -72,6 +72,13 @@ run: ## install what is missing, build, and show the router at work between two 
 # NIC=ixgbe: on two 82599 ports, NIC=mlx5: two of a ConnectX-5, modelled by nicsim
 demo: all $(if $(filter-out virtio,$(NIC)),nicsim) ## the same without looking for missing packages
 	@tools/hayate demo $(if $(NIC),--nic $(NIC))
+
+run-bgp: ## install what is missing, build, and show two routers with BGP and a cable that is pulled out
+	@tools/deps.sh install run-bgp
+	@$(MAKE) --no-print-directory demo-bgp
+
+demo-bgp: all ## the same without looking for missing packages
+	@tools/hayate demo-bgp
 
 # OPTIONS: those of `tools/hayate rfc2544 --help`
 rfc2544: all $(if $(findstring --nic,$(OPTIONS)),nicsim) ## our router by our generator: report in build/rfc2544

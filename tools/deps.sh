@@ -6,7 +6,8 @@
 #   tools/deps.sh list PURPOSE…      prints the packages
 #
 # Purposes: build, run (make run, make image), models (make run NIC=…), release (make release), test
-# (make test), bench (make bench), all. Each contains the one before it. Python is Debian's own,
+# (make test), bench (make bench), all. Each contains the one before it. run-bgp (make run-bgp)
+# contains run, and test contains run-bgp. Python is Debian's own,
 # /usr/bin/python3, with Debian's packages: nothing depends on pip or on another python3 in PATH.
 # Exit codes: 0 all installed, 1 something is missing, 2 wrong usage.
 set -eu
@@ -14,12 +15,13 @@ set -eu
 build="gcc make nasm binutils"
 run="qemu-system-x86 ovmf grub-common grub-pc-bin grub-efi-amd64-bin xorriso xz-utils mtools
 	iproute2 iputils-ping traceroute iperf3 python3 util-linux"
+bgp="frr bird2"
 models="libc6-dev debian-archive-keyring"
 release="faketime"
 test="clang libcmocka-dev python3-pytest python3-scapy tcpdump ethtool
 	gcc-i686-linux-gnu gcc-aarch64-linux-gnu gcc-riscv64-linux-gnu
 	socat nmap hping3 tshark curl nftables python3-prometheus-client
-	radvd ndisc6 frr iputils-tracepath inetutils-telnet netcat-openbsd bzip2"
+	radvd ndisc6 iputils-tracepath inetutils-telnet netcat-openbsd bzip2"
 bench="wrk dpdk dpdk-dev dpdk-doc libdpdk-dev pkg-config python3-matplotlib"
 
 usage() {
@@ -67,10 +69,11 @@ packages() {
 		case $purpose in
 		build) echo $build ;;
 		run) echo $build $run ;;
+		run-bgp) echo $build $run $bgp ;;
 		models) echo $build $run $models ;;
 		release) echo $build $run $models $release ;;
-		test) echo $build $run $models $release $test $(clang_runtime) $(attackers) $(browser) ;;
-		bench | all) echo $build $run $models $release $test $(clang_runtime) $(attackers) $(browser) $bench ;;
+		test) echo $build $run $models $release $bgp $test $(clang_runtime) $(attackers) $(browser) ;;
+		bench | all) echo $build $run $models $release $bgp $test $(clang_runtime) $(attackers) $(browser) $bench ;;
 		*) usage ;;
 		esac
 	done | tr ' ' '\n' | sort -u

@@ -1,4 +1,4 @@
-"""`hayate demo`: it works, and leaves nothing behind however it ends."""
+"""`hayate demo` and `hayate demo-bgp`: they work, and leave nothing behind however they end."""
 import os
 import pathlib
 import re
@@ -45,14 +45,14 @@ def place():
     made.close()
 
 
-def start(place, tmp_path, *arguments):
-    """Starts the demo, with its own directory for temporary files."""
+def start(place, tmp_path, *arguments, command="demo"):
+    """Starts a demo, with its own directory for temporary files."""
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     env = {**os.environ, "TMPDIR": str(temporary), TAG: str(tmp_path)}
     child = subprocess.Popen(
-        [*place.enter, PYTHON, LAUNCHER, "demo", "--accel", ACCEL, "--image", IMAGE,
-         "--seconds", "1", *(["--qemu", QEMU] if QEMU else []), *arguments],
+        [*place.enter, PYTHON, LAUNCHER, command, "--accel", ACCEL, "--image", IMAGE,
+         *(["--seconds", "1"] if command == "demo" else []), *(["--qemu", QEMU] if QEMU else []), *arguments],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env)
     return child, temporary
 
@@ -75,12 +75,38 @@ def test_demo(place, tmp_path):
     assert_clean(place, tmp_path, temporary, before)
 
 
+def test_demo_bgp(open_tmp_path, place):
+    before = place.traces()
+    child, temporary = start(place, open_tmp_path, command="demo-bgp")
+    output, _ = child.communicate(timeout=400)
+    assert child.returncode == 0, output
+    assert re.search(r"^  4000 prefixes were in both routers [\d.]+ s after BIRD's start\.$", output, re.M), output
+    assert "by 192.0.2.1 198.51.100.2 10.0.0.1\n" in output, output
+    assert "on by 192.0.2.1 198.51.100.6 198.51.100.10 10.0.0.1\n" in output, output
+    for way in "Left to right", "Right to left":
+        sent, lost = re.search(way + r": (\d+) packets sent, (\d+) lost", output).groups()
+        assert 0 <= int(lost) < int(sent), output
+    assert_clean(place, open_tmp_path, temporary, before)
+
+
+@pytest.fixture
+def open_tmp_path():
+    """A folder that FRRouting's user can reach."""
+    with tempfile.TemporaryDirectory(prefix="hayate-demo-test-") as path:
+        os.chmod(path, 0o755)
+        yield pathlib.Path(path)
+
+
+STOPS = [("demo", "booting"), ("demo", "iperf3 TCP"), ("demo-bgp", "starting their"), ("demo-bgp", "pulling out")]
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL],
                          ids=["SIGINT", "SIGTERM", "SIGKILL"])
-@pytest.mark.parametrize("when", ["booting", "iperf3 TCP"])
-def test_stopped_demo_leaves_nothing(place, tmp_path, number, when):
+@pytest.mark.parametrize("command,when", STOPS, ids=[when for _, when in STOPS])
+def test_stopped_demo_leaves_nothing(place, open_tmp_path, number, command, when):
+    tmp_path = open_tmp_path
     before = place.traces()
-    child, temporary = start(place, tmp_path)
+    child, temporary = start(place, tmp_path, command=command)
     seen = ""
     while when not in seen:
         piece = child.stdout.read(1)

@@ -48,7 +48,8 @@ def after(words, name):
 
 def test_help():
     for arguments in (["--help"], ["run", "--help"], ["image", "--help"], ["demo", "--help"],
-                      ["password", "--help"], ["addr", "--help"]):
+                      ["demo-bgp", "--help"], ["engine", "--help"], ["password", "--help"],
+                      ["addr", "--help"]):
         result = hayate(*arguments)
         assert result.returncode == 0 and "exit codes:" in result.stdout
     text = hayate("run", "--help").stdout

@@ -84,6 +84,14 @@ leaves nothing behind, however it ends. Needs root, or a kernel that lets users 
 """
 
 
+DEMO_BGP_EPILOG = """\
+Boots two routers, each with FRRouting as its routing engine (`hayate engine`) in a namespace beside
+it. A third autonomous system, of BIRD, announces some thousand prefixes to both. Traffic goes from
+host to host while the cable that carries it is pulled out. It leaves nothing behind, however it
+ends. Needs root, and the packages frr and bird2 (tools/deps.sh install run-bgp).
+
+"""
+
 RFC2544_EPILOG = """\
 Boots two machines of one image, a router and a generator, in QEMU, with two bridges of a network
 namespace as cables between them, and runs the tests (docs/pktgen.md, RFC 2544). The results are
@@ -195,6 +203,10 @@ def parser():
         "demo", help="show a router at work between two hosts", formatter_class=Formatter,
         description="Shows Hayate routing between two hosts.", epilog=DEMO_EPILOG + EXIT_CODES,
         allow_abbrev=False))
+    _demo_bgp_options(commands.add_parser(
+        "demo-bgp", help="show two routers with BGP, and a cable that is pulled out",
+        formatter_class=Formatter, description="Shows Hayate with FRRouting as its routing engine.",
+        epilog=DEMO_BGP_EPILOG + EXIT_CODES, allow_abbrev=False))
     _rfc2544_options(commands.add_parser(
         "rfc2544", help="measure the router with the generator (RFC 2544)",
         formatter_class=Formatter, description="Boots the router and the generator, joined by two "
@@ -307,6 +319,11 @@ def _demo_options(demo):
                       help="length of each iperf3 run (default 3)")
     _lab_options(demo)
     demo.add_argument("--verbose", action="store_true", help="show the router's console too")
+
+
+def _demo_bgp_options(demo):
+    _lab_options(demo)
+    demo.add_argument("--verbose", action="store_true", help="show the routers' consoles too")
 
 
 def _lab_options(command):
@@ -431,6 +448,11 @@ def _demo(arguments):
     return demo.run(arguments)
 
 
+def _demo_bgp(arguments):
+    from . import demo_bgp  # likewise
+    return demo_bgp.run(arguments)
+
+
 def _rfc2544(arguments):
     from . import rfc2544  # likewise
     return rfc2544.run(arguments)
@@ -453,8 +475,8 @@ def main(argv):
     try:
         arguments = parser().parse_args(argv)
         arguments.words = argv[argv.index(arguments.command) + 1:]
-        return {"run": _run, "image": _image, "demo": _demo, "rfc2544": _rfc2544,
-                "engine": _engine, "password": _password, "addr": _addr}[arguments.command](arguments)
+        return {"run": _run, "image": _image, "demo": _demo, "demo-bgp": _demo_bgp,
+                "rfc2544": _rfc2544, "engine": _engine, "password": _password, "addr": _addr}[arguments.command](arguments)
     except LauncherError as error:
         print("hayate: %s" % error, file=sys.stderr)
         return error.code

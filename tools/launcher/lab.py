@@ -46,14 +46,15 @@ def _stop(number, _frame):
     raise Stopped(number)
 
 
-def conduct(name, programs, options, body):
-    """Runs body(options, steps, stack) after checking that this machine has the programs and allows
-    network namespaces. The stack is unwound however body ends. Returns body's exit code, None being 0."""
+def conduct(name, programs, options, body, purpose="run"):
+    """Runs body(options, steps, stack) after checking that this machine has the programs, which
+    `tools/deps.sh install PURPOSE` installs, and allows network namespaces. The stack is unwound however
+    body ends. Returns body's exit code, None being 0."""
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, _stop)
     steps = Steps()
     try:
-        _check_machine(name, programs, options)
+        _check_machine(name, programs, options, purpose)
         with contextlib.ExitStack() as stack:
             return body(options, steps, stack) or 0
     except Stopped as stopped:
@@ -67,10 +68,10 @@ def conduct(name, programs, options, body):
         raise
 
 
-def _check_machine(name, programs, options):
+def _check_machine(name, programs, options, purpose):
     missing = [program for program in programs if not shutil.which(program)]
     if missing:
-        raise LauncherError("not installed: %s (tools/deps.sh install run)" % ", ".join(missing))
+        raise LauncherError("not installed: %s (tools/deps.sh install %s)" % (", ".join(missing), purpose))
     kernel = options.image or KERNEL
     if not os.path.isfile(kernel):
         raise LauncherError("%s: no such file (build it with: make)" % kernel)

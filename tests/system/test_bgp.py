@@ -1,0 +1,169 @@
+"""FRRouting behind a router, by `hayate engine`, and BIRD on a neighbour's host: their sessions go
+through the router's ports, the routes arrive in the router, and packets go by them. Without a router:
+test_agent.py. Two routers and a cable that is pulled out: test_demo.py."""
+import contextlib
+import os
+import shutil
+import signal
+import tempfile
+
+import pytest
+from conftest import LEFT_ROUTER, RIGHT_HOST, RIGHT_ROUTER, eventually, netlab, reaches, router_config
+from launcher.demo_bgp import ENGINE_MTU, Engine
+from layer import TAG, descendants
+
+ENDS = ("203.0.113.1", "203.0.113.2")  # the router, its engine
+FAR = "10.9.0.1"  # an address of the right host, in what BIRD announces
+LEFT6, RIGHT6, RIGHT6_HOST, FAR6 = "2001:db8:1::1", "2001:db8:2::1", "2001:db8:2::2", "2001:db8:9::1"
+
+
+def config():
+    text = router_config()
+    for number, address6 in ((0, LEFT6), (1, RIGHT6)):
+        line = "interface eth%d\n" % number
+        text = text.replace(line, line + " ipv6 address %s/64\n ipv6 nd ra suppress\n routing engine vni %d\n"
+                            % (address6, 100 + number))
+    return text + """\
+interface eth2
+ ip address %s/30
+ mtu %d
+routing engine %s
+routing engine settle-time 40
+http server
+http access %s/32
+""" % (ENDS[0], ENGINE_MTU, ENDS[1], ENDS[1])
+
+
+FRR = """\
+fpm address 127.0.0.1 port 2620
+no fpm use-next-hop-groups
+no ip forwarding
+no ipv6 forwarding
+"""
+FRR_BGP = """\
+router bgp 64501
+ bgp router-id 192.0.2.1
+ no bgp ebgp-requires-policy
+ no bgp default ipv4-unicast
+ neighbor {0} remote-as 64500
+ neighbor {0} timers 3 9
+ neighbor {0} timers connect 1
+ address-family {1} unicast
+  neighbor {0} activate
+  redistribute connected
+ exit-address-family
+"""
+FRR_OSPF = """\
+interface eth0
+ ip ospf passive
+ ip ospf area 0
+interface eth1
+ ip ospf area 0
+ ip ospf hello-interval 1
+ ip ospf dead-interval 4
+router ospf
+ ospf router-id 192.0.2.1
+"""
+BIRD = """\
+router id 198.51.100.2;
+protocol device { scan time 1; }
+protocol kernel { ipv4 { import none; export where source != RTS_STATIC; }; }
+protocol kernel { ipv6 { import none; export where source != RTS_STATIC; }; }
+protocol static { ipv4; route 10.9.0.0/16 blackhole; }
+protocol static { ipv6; route 2001:db8:9::/48 blackhole; }
+"""
+BIRD_BGP = """\
+protocol bgp { local as 64500; neighbor %s as 64501; hold time 9; connect delay time 1;
+	connect retry time 1; error wait time 1, 1;
+	%s { import all; export where source = RTS_STATIC; }; }
+"""
+BIRD_OSPF = """\
+protocol ospf v2 { ipv4 { import all; export where source = RTS_STATIC; };
+	area 0 { interface "eth0" { hello 1; dead 4; }; }; }
+"""
+KINDS = {
+    "bgp": (FRR_BGP.format(RIGHT_HOST, "ipv4"), BIRD_BGP % (RIGHT_ROUTER, "ipv4"), "10.9.0.0/16", FAR),
+    "bgp6": (FRR_BGP.format(RIGHT6_HOST, "ipv6"), BIRD_BGP % (RIGHT6, "ipv6"), "2001:db8:9::/48", FAR6),
+    "ospf": (FRR_OSPF, BIRD_OSPF, "10.9.0.0/16", FAR),
+}
+
+
+class Neighbour:
+    """BIRD in a host."""
+
+    def __init__(self, host, work, text):
+        self.host, self.work, self.child = host, work, None
+        with open(os.path.join(work, "bird.conf"), "w", encoding="ascii") as file:
+            file.write(text)
+
+    def start(self):
+        words = ["bird", "-f", "-c", "bird.conf", "-s", os.path.join(self.work, "ctl"), "-P", "bird.pid"]
+        self.child = self.host.popen(words, cwd=self.work, stdout=open(os.path.join(self.work, "bird.log"), "ab"),
+                                     stderr=-2)
+
+    def stop(self):
+        self.child.terminate()
+        self.child.wait(10)
+
+
+@pytest.fixture
+def work():
+    """A folder that FRR's user can reach."""
+    path = tempfile.mkdtemp(prefix="hayate-bgp-")
+    os.chmod(path, 0o755)
+    yield path
+    shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.fixture
+def engine(work):
+    """A function: the engine with that configuration of FRR, which ends with the test."""
+    with contextlib.ExitStack() as stack:
+        yield lambda text: Engine(stack, "engine", ENDS, work, FRR + text)
+    eventually(lambda: not descendants(work), 10, "its processes are gone")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_session_through_the_router(make_router, make_hosts, engine, work, monkeypatch, kind):
+    text, bird_text, prefix, far = KINDS[kind]
+    left, right = make_hosts()
+    left.configure6("2001:db8:1::2/64", LEFT6)
+    right.configure6(RIGHT6_HOST + "/64")
+    right.ip("address", "add", FAR + "/32", "dev", "lo")
+    right.ip("-6", "address", "add", FAR6 + "/128", "dev", "lo")
+    right.ip("route", "delete", "default")  # it learns the way back
+    frr = engine(text)
+    bird = Neighbour(right, work, BIRD + bird_text)
+    router = make_router(config(), cpus=2, ports=(left.port, right.port, frr.host.port))
+    for host in (left, right, frr.host):
+        host.wait_for_link()
+    with monkeypatch.context() as patch:
+        patch.setenv(TAG, work)
+        frr.start()
+    show = "show %s route %s" % ("ipv6" if ":" in prefix else "ip", prefix)
+
+    def has_route():
+        return "engine" in router.command(show)
+    eventually(lambda: " run; vtysh " in frr.said(), 60, "the agent is ready")
+    bird.start()
+    eventually(has_route, 60, "the route")
+    eventually(lambda: reaches(left, far), 20, "packets by the route")
+    # The cable is pulled out: the agent takes the carrier away, FRR the route.
+    router.set_link(1, False)
+    eventually(lambda: "eth1: link down" in frr.said() and not has_route(), 20, "the route is withdrawn")
+    router.set_link(1, True)
+    eventually(has_route, 60, "the route is back")
+    eventually(lambda: reaches(left, far), 20, "packets by the route")
+    # zebra dies and is started again: the route stays, and is stated again.
+    zebra = [pid for pid in descendants(work) if open("/proc/%d/comm" % pid, encoding="ascii").read() == "zebra\n"]
+    os.kill(zebra[0], signal.SIGKILL)
+    eventually(lambda: "zebra ended" in frr.said(), 20)
+    assert has_route() and reaches(left, far)
+    eventually(lambda: " run again" in frr.said(), 60)
+    eventually(lambda: " connected since " in router.command("show routing engine") and
+               " stale 0," in router.command("show routing engine"), 60, "no route is stale")
+    eventually(lambda: has_route() and reaches(left, far), 20, "packets by the route")
+    bird.stop()
+    eventually(lambda: not has_route(), 20, "the route ends with the session")
+    frr.stop()
+    make_hosts.quiet()
