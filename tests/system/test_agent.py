@@ -104,6 +104,16 @@ def test_plan_makes_and_removes():
         line.replace("eth0", "eth1") for line in MADE]
 
 
+def test_guide_has_the_same_commands():
+    """By hand: docs/routing-engine.md."""
+    with open(os.path.join(options.ROOT, "docs", "routing-engine.md"), encoding="utf-8") as file:
+        guide = re.findall(r"^(ip (?:-n hayate-engine|link add) .*eth0.*)$", file.read(), re.M)
+    wanted = page.parse(page_text(interface(index=100, addresses=["203.0.113.1/24"],
+                                            link_local="fe80::5054:ff:fe68:7900"), source="192.0.2.1"))
+    assert guide == ["ip " + ("-n hayate-engine " if step.inside else "") + " ".join(step.words)
+                     for step in plan.plan(wanted, {}, "hayate-engine", "192.0.2.2")]
+
+
 @pytest.mark.parametrize("link", [
     LINK._replace(index=9), LINK._replace(tunnel=(7, ROUTER, LOCAL, 4789)),
     LINK._replace(tunnel=(101, "203.0.113.9", LOCAL, 4789)), LINK._replace(learning=True)])
