@@ -16,6 +16,8 @@ from .errors import LauncherError
 PR_SET_PDEATHSIG = 1
 CLONE_NEWNET = 0x40000000
 CLONE_NEWPID = 0x20000000
+CLONE_NEWNS = 0x00020000
+MS_BIND, MS_REC, MS_SLAVE = 0x1000, 0x4000, 0x80000  # mount(2)
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -146,11 +148,20 @@ class Container:
         else:
             setns(self.netns)
 
-    def popen(self, argv, **kwargs):
-        """subprocess.Popen of a child inside."""
+    def _prepare(self, bind):
+        self._enter()
+        if bind:
+            folder, at = (path.encode() for path in bind)
+            _check(_libc.unshare(CLONE_NEWNS), "unshare")
+            _check(_libc.mount(None, b"/", None, MS_REC | MS_SLAVE, None), "mount")
+            _check(_libc.mount(folder, at, None, MS_BIND, None), "mount")
+
+    def popen(self, argv, bind=None, **kwargs):
+        """subprocess.Popen of a child inside. bind: (folder, at): the child alone finds that folder at
+        the path `at`, which must exist."""
         setns(self.pidns, CLONE_NEWPID)
         try:
-            return subprocess.Popen(argv, preexec_fn=self._enter, start_new_session=True, **kwargs)
+            return subprocess.Popen(argv, preexec_fn=lambda: self._prepare(bind), start_new_session=True, **kwargs)
         except FileNotFoundError:
             raise LauncherError("%s: no such program" % argv[0]) from None
         finally:

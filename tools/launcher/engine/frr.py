@@ -36,6 +36,7 @@ LINES = (
     ("bfdd", r"bfd$|(neighbor \S+|ip ospf|ipv6 ospf6|isis) bfd( |$)"),
 )
 ALL_DEPEND_ON = ("mgmtd", "zebra")
+STATE = "/run/frr"  # where mgmtd has sockets, whatever its options: each engine has that folder for itself
 FPM = re.compile(r"^fpm address (\S+)(?: port (\d+))?$", re.M)
 FPM_LINE = "fpm address %s port %d" % (relay.ADDRESS, relay.PORT)
 
@@ -96,8 +97,11 @@ class Frr:
         self.container, self.run, self.config, self.say = container, run, config, say
         self.folder = folder()
         names = daemons_of(text)
+        self.bind = None
         if os.access(os.path.join(self.folder, "mgmtd"), os.X_OK):
             names.insert(0, "mgmtd")
+            os.makedirs(STATE, exist_ok=True)
+            self.bind = (os.path.abspath(run), STATE)
         missing = [name for name in names if not os.access(os.path.join(self.folder, name), os.X_OK)]
         if missing:
             raise LauncherError("%s needs %s, which %s does not contain"
@@ -113,7 +117,9 @@ class Frr:
 
     def _arguments(self, name):
         words = [os.path.join(self.folder, name), "-i", self._path(name + ".pid"), "-z", self._path("zserv.api"),
-                 "--vty_socket", self.run, "-u", USER, "-g", USER, "-f", "/dev/null", "-P", "0"]
+                 "--vty_socket", self.run, "-u", USER, "-g", USER, "-P", "0"]
+        if name != "mgmtd":  # which has no such option
+            words += ["-f", "/dev/null"]
         return words + (["-s", "90000000", "-M", "dplane_fpm_nl"] if name == "zebra" else [])
 
     def vtysh(self, *words, timeout_s=60):
@@ -127,7 +133,8 @@ class Frr:
 
     def _launch(self, daemon):
         with open(self._path(daemon.name + ".log"), "ab") as log:
-            daemon.child = self.container.popen(daemon.arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            daemon.child = self.container.popen(daemon.arguments, self.bind, stdin=subprocess.DEVNULL,
+                                                stdout=log, stderr=log)
         daemon.begun, daemon.again = time.monotonic(), None
 
     def _wait(self, daemon):
