@@ -400,7 +400,7 @@ static void check_interfaces(void)
 		for (unsigned i = 0; i < CNT_FATES && dp_has_link(v, n); i++)
 			at[v->interface[n].port] += count[i];
 	}
-	for (unsigned p = 0; p < core_port_count() && !tagged; p++) {
+	for (unsigned p = 0; p < core_port_count() && forwarding.ready && !tagged; p++) {
 		struct nic_counters c;
 		core_port_counters(p, &c);
 		if (at[p] > c.rx_pkts || (at[p] < c.rx_pkts && !nowhere && !waiting(&all)))

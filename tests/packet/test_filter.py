@@ -542,7 +542,7 @@ def test_commit_confirmed_of_a_filter_rolls_back(make):
 
 def test_a_list_that_does_not_fit_is_refused(make):
     """Refused at commit, with the reason, and nothing changes; a smaller list is accepted."""
-    m = make(filtered(["permit udp any any"]), memory=7952)
+    m = make(filtered(["permit udp any any"]), memory=8080)
     m.learn(A, B)
     m.console("configure")
     m.console("ip access-list LONG")
