@@ -69,9 +69,9 @@ static bool is_waiting(uint64_t head, uint64_t tail)
 /* --- restart --- */
 
 /*
- * Account of the messages in the punt ring. A share is a kind of message from a port, or a whole kind. The shares are
- * kept here and not in the slots, because empty slots may change their size (4). Messages from before a
- * restart of this program belong to no share.
+ * Account of the messages in the punt ring. A share is a kind of message from a port, or a whole kind.
+ * The shares are kept here and not in the slots, because empty slots may change their size (4). Messages
+ * from before a restart of this program belong to no share.
  */
 #define PUNT_SHARES (CORE_PUNT_KINDS * NIC_PORTS_MAX + CORE_PUNT_WHOLE)
 _Static_assert(PUNT_SHARES <= 256, "a share's number is a byte");

@@ -41,7 +41,8 @@ static bool link_input(struct pkt *p, const struct net_addr *dst)
 		trace_way(nh, ip6_total_len(p->data + ETH_HLEN));
 	if (nh == NH_LOCAL)
 		local_input(p, group ? ROUTING_TO_GROUP : ROUTING_TO_OWN);
-	else if (!group || !to_engine_ip6(p, ROUTING_TO_GROUP)) /* RFC 4291 2.5.6: a router must not forward them; RFC 4443 2.4: no error */
+	else if (!group || !to_engine_ip6(p, ROUTING_TO_GROUP))
+		/* RFC 4291 2.5.6: a router must not forward them; RFC 4443 2.4: no error */
 		core_drop(p, group ? CNT_drop_ip6_multicast : CNT_drop_ip6_scope);
 	return true;
 }

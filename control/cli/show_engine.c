@@ -37,13 +37,13 @@ static void show_counts(struct shell *sh)
 static void show_drops(struct shell *sh, unsigned n)
 {
 	static const enum counter up[] = {CNT_drop_engine_limit, CNT_drop_engine_down};
+	const char *name = dp_name(dp_get(), n);
 	uint64_t fates[CNT_FATES];
 	stats_fates(n, false, fates);
 	for (unsigned k = 0; k < ARRAY_LEN(up); k++)
-		print_count(sh, dp_name(dp_get(), n), counter_desc[up[k]].name, fates[up[k]]);
+		print_count(sh, name, counter_desc[up[k]].name, fates[up[k]]);
 	for (unsigned k = 0; k < VXLAN_DROPS; k++)
-		print_count(sh, dp_name(dp_get(), n), counter_desc[VXLAN_DROP_FIRST + k].name,
-		            vxlan_counts[n].drops[k]);
+		print_count(sh, name, counter_desc[VXLAN_DROP_FIRST + k].name, vxlan_counts[n].drops[k]);
 }
 
 static void show_vxlan(struct shell *sh)

@@ -80,10 +80,6 @@ static void serve_msg(const struct core_msg *m)
 			fate_count(CNT_drop_port_down);
 		return;
 	}
-	if (m->kind >= PUNT_ENGINE) {
-		fate_count(vxlan_hand_over(m));
-		return;
-	}
 	switch ((enum punt_kind)m->kind) {
 	case PUNT_ARP:
 		fate_count(arp_input(&neighbours.arp, m->port, m->frame, m->len, core_now_ns()));
@@ -106,6 +102,8 @@ static void serve_msg(const struct core_msg *m)
 		resolve(m, FRAME_OWN);
 		break;
 	case PUNT_ENGINE:
+	default: /* PUNT_ENGINE + protocol */
+		fate_count(vxlan_hand_over(m));
 		break;
 	}
 }
