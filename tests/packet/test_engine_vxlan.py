@@ -382,6 +382,17 @@ def test_fragments(e):
     assert e.counted()["delivered_vxlan"] == 1
 
 
+def test_no_fragments_on_a_longer_link(make):
+    m = start(make, config().replace("interface eth2\n", "interface eth2\n mtu 1550\n"), mtu_max=9000)
+    frame = bytes(ether(A, ROUTER[0]) / bgp(A, ROUTER[0]) / Raw(bytes(1460)))
+    m.send(0, frame)
+    assert len(m.outs[2][0].frame) == 1550 + 14
+    up(m, 0, frame)
+    packet = bgp(ROUTER[0], A) / Raw(bytes(1460))
+    m.send(2, down(0, ether(ROUTER[0], ROUTER[0]) / packet))
+    m.expect(0, ether(ROUTER[0], A) / packet)
+
+
 def test_statements_take_effect_at_once(make):
     """A commit gives and takes VNIs while the ports run."""
     m = start(make, CONFIG6.replace("arp timeout 60\n", "") + "interface eth2\n ip address 203.0.113.1/24\n" + WEB)

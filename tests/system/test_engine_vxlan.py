@@ -13,6 +13,7 @@ from conftest import LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, RIGHT_ROUTER, WEB, even
 ENGINE_ROUTER, ENGINE_HOST = "203.0.113.1", "203.0.113.2"
 BGP, OSPF = 179, 89
 ALL_SPF_ROUTERS = "224.0.0.5"
+ALL_L1_ISS = bytes.fromhex("0180c2000014")
 BULK = bytes(i * 7 & 255 for i in range(200000))
 TIMEOUT_S = 20
 CONFIG = router_config().replace("interface eth0\n", "interface eth0\n routing engine vni 101\n").replace(
@@ -98,6 +99,34 @@ def hello(sender, receiver, source, number):
     assert peer[0] == source and packet[8] == 1 and socket.inet_ntoa(packet[16:20]) == ALL_SPF_ROUTERS
 
 
+def link_mac(host, dev):
+    return bytes.fromhex(json.loads(host.ip("-j", "link", "show", "dev", dev))[0]["address"].replace(":", ""))
+
+
+@contextlib.contextmanager
+def isis(host, dev):
+    """A packet socket that has joined IS-IS's group of level 1; (socket, MAC address)."""
+    with host.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0004)) as s:  # ETH_P_802_2
+        s.bind((dev, 0x0004))
+        index = json.loads(host.ip("-j", "link", "show", "dev", dev))[0]["ifindex"]
+        s.setsockopt(263, 1, struct.pack("iHH8s", index, 0, 6, ALL_L1_ISS))  # PACKET_ADD_MEMBERSHIP
+        s.settimeout(TIMEOUT_S)
+        yield s, link_mac(host, dev)
+
+
+def isis_hello(sender, receiver, number):
+    """An 802.3 frame to the group arrives; it is padded."""
+    s, mac = sender
+    payload = b"\xfe\xfe\3\x83" + bytes([number]) * 60
+    frame = ALL_L1_ISS + mac + struct.pack(">H", len(payload)) + payload
+    s.send(frame)
+    while True:
+        got = receiver[0].recv(2048)
+        if got[14:] == payload:
+            break
+    assert got == frame
+
+
 @pytest.mark.parametrize("nic", [options.QEMU_NIC, "ixgbe", "mlx5"])
 def test_linux_vxlan(make_router, make_hosts):
     left, right = make_hosts()
@@ -114,6 +143,10 @@ def test_linux_vxlan(make_router, make_hosts):
             for number in range(3):
                 hello(neighbour, daemon, LEFT_HOST, number)
                 hello(daemon, neighbour, LEFT_ROUTER, number + 10)
+        with isis(left, "eth0") as neighbour, isis(engine, "v-eth0") as daemon:
+            for number in range(3):
+                isis_hello(neighbour, daemon, number)
+                isis_hello(daemon, neighbour, number + 10)
         # the others still have their neighbours, and the machine its own TCP
         assert reaches(left, RIGHT_HOST)
         said = router.command("show routing engine")
