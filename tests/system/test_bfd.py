@@ -12,7 +12,8 @@ import re
 import shutil
 import tempfile
 
-from conftest import RIGHT_HOST, RIGHT_ROUTER, eventually, netlab, router_config
+import pytest
+from conftest import LEFT_ROUTER, RIGHT_HOST, RIGHT_ROUTER, eventually, netlab, router_config
 
 DAEMONS = "/usr/lib/frr/"
 ENGINE_ROUTER, ENGINE_HOST = "203.0.113.1", "203.0.113.2"
@@ -22,14 +23,18 @@ interface eth2
 routing engine %s
 routing engine bfd
 """ % (ENGINE_ROUTER, ENGINE_HOST)
+INDEX = 77
 BFDD = "127.0.0.1:50700"
-SESSION = """\
+
+
+def session(peer, local, more=""):
+    return """\
 bfd
- peer %s local-address %s
+ peer %s%s local-address %s%s
   transmit-interval 50
   receive-interval 50
   detect-multiplier 20
-"""
+""" % (peer, " multihop" if more == "multihop" else "", local, "" if more == "multihop" else more)
 
 
 class Frr:
@@ -54,16 +59,20 @@ class Frr:
         self.start("zebra", "", "-A", "127.0.0.1")
         eventually((self.work / "zserv").exists, 20)
 
-    def start_distributed(self):
-        """bfdd as a data plane's, and its way there."""
-        bfdd = self.start("bfdd", SESSION % (RIGHT_HOST, RIGHT_ROUTER), "--bfdctl",
-                          str(self.work / "bfdd.sock"), "--dplaneaddr", "ipv4:" + BFDD)
+    def start_bfdd(self, config, *arguments):
+        return self.start("bfdd", config, "--bfdctl", str(self.work / "bfdd.sock"), *arguments)
+
+    def start_distributed(self, config):
+        """bfdd with a data plane, and the connection of the two. bfdd states a session without its
+        interface if that is not known yet, so first it gets the interfaces from zebra."""
+        bfdd = self.start_bfdd(config, "--dplaneaddr", "ipv4:" + BFDD)
+        eventually(lambda: "bfd" in self.vtysh("show zebra client summary", "zebra"), 20)
         self.host.popen(["socat", "TCP:%s,retry=100,interval=0.1,nodelay" % BFDD,
                          "TCP:%s:50700,nodelay" % ENGINE_ROUTER])
         return bfdd
 
-    def vtysh(self, command):
-        return self.host.run(["vtysh", "--vty_socket", str(self.work), "-d", "bfdd", "-c", command]).stdout
+    def vtysh(self, command, daemon="bfdd"):
+        return self.host.run(["vtysh", "--vty_socket", str(self.work), "-d", daemon, "-c", command]).stdout
 
     def peers(self, what=""):
         """The only peer, as a dictionary; empty while bfdd does not answer."""
@@ -98,8 +107,8 @@ def test_frr(make_router, make_hosts):
             host.wait_for_link()
         for daemons in (peer, ours):
             daemons.start_zebra()
-        peer.start("bfdd", SESSION % (RIGHT_ROUTER, RIGHT_HOST), "--bfdctl", str(peer.work / "bfdd.sock"))
-        bfdd = ours.start_distributed()
+        peer.start_bfdd(session(RIGHT_ROUTER, RIGHT_HOST))
+        bfdd = ours.start_distributed(session(RIGHT_HOST, RIGHT_ROUTER))
 
         def show():
             return router.command("show bfd")
@@ -138,8 +147,47 @@ def test_frr(make_router, make_hosts):
         bfdd.wait()
         eventually(lambda: "disconnected" in show(), 30)
         assert "sessions 1, up 1," in show() and " stale\n" in show() and peer.status() == "up"
-        ours.start_distributed()
+        ours.start_distributed(session(RIGHT_HOST, RIGHT_ROUTER))
         eventually(lambda: " stale\n" not in show() and both("up"), 60)
         assert "sessions 1, up 1," in show()
+        peer.close()
+        make_hosts.quiet()
+
+
+@pytest.mark.parametrize("kind", ("link-local", "multihop"))
+def test_kinds(make_router, make_hosts, kind):
+    """A session with a link-local peer, by the index of the interface on the engine; a multihop session
+    from the address of another port."""
+    left, right = make_hosts()
+    right.configure6("2001:db8:2::2/64", "2001:db8:2::1")
+    config = CONFIG.replace("interface eth1\n", "interface eth1\n ipv6 address 2001:db8:2::1/64\n"
+                            " routing engine index %d\n" % INDEX)
+    with netlab.Host("engine") as engine, frr(engine, "engine") as ours, frr(right, "peer") as peer:
+        engine.configure(ENGINE_HOST + "/24", ENGINE_ROUTER)
+        engine.ip("link", "add", "eth1", "index", str(INDEX), "type", "veth", "peer", "name", "end")
+        engine.ip("link", "set", "end", "up")
+        engine.ip("link", "set", "eth1", "up")
+        router = make_router(config, cpus=2, ports=(left.port, right.port, engine.port))
+        for host in (left, right, engine):
+            host.wait_for_link()
+        for daemons in (peer, ours):
+            daemons.start_zebra()
+        if kind == "multihop":
+            a, b, to, by = LEFT_ROUTER, RIGHT_HOST, "multihop", "multihop"
+            seen = "peer %s local %s multihop up " % (b, a)
+        else:
+            a, b = (re.search(r"\bfe80:[0-9a-f:]+", text)[0] for text in (
+                re.search(r"eth1 .*fe80.*", router.command("show ipv6 interface brief"))[0],
+                right.ip("-6", "-o", "address", "show", "dev", "eth0")))
+            to, by = " interface eth0", " interface eth1"
+            seen = "peer %s local %s eth1 up " % (b, a)
+        peer.start_bfdd(session(a, b, to))
+        ours.start_distributed(session(b, a, by))
+        eventually(lambda: ours.status() == "up" == peer.status(), 60)
+        assert seen in router.command("show bfd"), router.command("show bfd")
+        router.set_link(1, False)
+        eventually(lambda: ours.status() == "down" == peer.status(), 30)
+        router.set_link(1, True)
+        eventually(lambda: ours.status() == "up" == peer.status(), 60)
         peer.close()
         make_hosts.quiet()
