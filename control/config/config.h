@@ -295,6 +295,7 @@ struct config_engine {
 	uint32_t settle_s;    /* and so long after a new connection, unless stated again */
 	uint32_t routes_max;  /* 0: no limit but the tables' */
 	uint16_t bfd_port;    /* TCP port for bfdd (control/engine/bfd.h); 0: none */
+	bool bfd_connect;     /* connects to this port of the engine, too */
 };
 
 /* A text for the application. */

@@ -94,6 +94,8 @@ int config_engine_bfd(struct parser *p, unsigned i)
 {
 	uint32_t port = CONFIG_ENGINE_BFD_PORT_DEFAULT;
 	int error = 0;
+	p->out->engine.bfd_connect = i < p->w.n && words_is(&p->w, i, "connect");
+	i += p->out->engine.bfd_connect;
 	if (i < p->w.n && words_is(&p->w, i, "port")) {
 		error = words_u32(&p->w, i + 1, "a TCP port", 1, 65535, &port);
 		i += 2;

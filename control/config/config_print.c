@@ -236,10 +236,11 @@ static void print_engine(const struct printer *p, const struct config_engine *e)
 		print_line(p, "routing engine maximum routes %u", e->routes_max);
 	if (e->acknowledge)
 		print_line(p, "routing engine acknowledge");
+	const char *connect = e->bfd_connect ? " connect" : "";
 	if (e->bfd_port == CONFIG_ENGINE_BFD_PORT_DEFAULT)
-		print_line(p, "routing engine bfd");
+		print_line(p, "routing engine bfd%s", connect);
 	else if (e->bfd_port)
-		print_line(p, "routing engine bfd port %u", e->bfd_port);
+		print_line(p, "routing engine bfd%s port %u", connect, e->bfd_port);
 }
 
 /* Prints the script unchanged, and adds the end of its last line if it is missing. */

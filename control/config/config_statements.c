@@ -301,7 +301,7 @@ static const struct statement statements[] = {
 	 STATEMENT_ONCE | STATEMENT_LIVE},
 	{"routing engine source", "routing engine source A.B.C.D", config_engine_source, false,
 	 STATEMENT_ONCE | STATEMENT_LIVE},
-	{"routing engine bfd", "routing engine bfd [port N]", config_engine_bfd, false,
+	{"routing engine bfd", "routing engine bfd [connect] [port N]", config_engine_bfd, false,
 	 STATEMENT_ONCE | STATEMENT_LIVE},
 	{"routing engine index", "routing engine index N", config_engine_index, true,
 	 STATEMENT_ONCE | STATEMENT_LIVE},

@@ -4,6 +4,8 @@
 #include "control/config/running.h"
 #include "control/console/serial.h"
 #include "control/engine/bfd_sessions.h"
+#include "control/host/output.h"
+#include "control/host/output6.h"
 #include "control/host/tcp_control.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
@@ -13,6 +15,7 @@
 #define IN_BYTES (TCP_CONTROL_SND_BUF + BFD_DPLANE_MAX)
 /* Two messages for each session, and answers. */
 #define OUT_BYTES 32768u
+#define RETRY_NS (3 * SECOND_NS) /* between attempts to connect, as bfdd itself */
 
 static struct {
 	uint8_t *in, *out; /* IN_BYTES, OUT_BYTES */
@@ -20,6 +23,8 @@ static struct {
 	uint32_t owed;          /* octets received and not consumed for TCP */
 	uint32_t out_len;
 	struct tcp_conn *conn;  /* NULL: none, or it is over and its input is not all served */
+	struct tcp_conn *opening; /* an attempt to connect; NULL: none */
+	uint64_t retry_ns;      /* the next one, not before */
 	bool session;           /* there is a connection, or input of one */
 	const char *over;       /* why it is over; NULL: it is not */
 	uint64_t cut_ns;        /* DOWN: when the connection ended; 0: nothing is held */
@@ -68,18 +73,9 @@ static void session_abort(const char *why)
 		tcp_abort(c);
 }
 
-static bool on_accept(struct tcp_conn *c)
+static void session_begin(struct tcp_conn *c)
 {
-	struct tcp_info info;
 	char text[FMT_ADDR_MAX];
-	tcp_info(c, &info);
-	if (running.config.engine.bfd_port == 0 ||
-	    !net_addr_equal(&info.remote, &running.config.engine.addr)) {
-		engine_bfd_stats.foreign++;
-		return false;
-	}
-	if (bfd.session)
-		session_abort("a new connection replaced it");
 	tcp_set_keepalive(c, true); /* bfdd sends nothing when idle */
 	bfd.conn = c;
 	bfd.session = true;
@@ -90,8 +86,37 @@ static bool on_accept(struct tcp_conn *c)
 	engine_bfd_stats.up = true;
 	engine_bfd_stats.since_ns = bfd.up_ns;
 	engine_bfd_stats.connections++;
-	console_log("routing engine: bfd %s connected", fmt_addr(text, info.remote.w));
+	console_log("routing engine: bfd %s connected", fmt_addr(text, running.config.engine.addr.w));
+}
+
+static void stop_opening(void)
+{
+	struct tcp_conn *c = bfd.opening;
+	bfd.opening = NULL;
+	if (c)
+		tcp_abort(c);
+}
+
+static bool on_accept(struct tcp_conn *c)
+{
+	struct tcp_info info;
+	tcp_info(c, &info);
+	if (running.config.engine.bfd_port == 0 ||
+	    !net_addr_equal(&info.remote, &running.config.engine.addr)) {
+		engine_bfd_stats.foreign++;
+		return false;
+	}
+	if (bfd.session)
+		session_abort("a new connection replaced it");
+	stop_opening();
+	session_begin(c);
 	return true;
+}
+
+static void on_connected(struct tcp_conn *c)
+{
+	bfd.opening = NULL;
+	session_begin(c);
 }
 
 static void on_data(struct tcp_conn *c, struct pkt *p)
@@ -120,6 +145,8 @@ static void on_fin(struct tcp_conn *c)
 
 static void on_closed(struct tcp_conn *c, int why)
 {
+	if (c == bfd.opening)
+		bfd.opening = NULL;
 	if (c != bfd.conn)
 		return;
 	bfd.conn = NULL;
@@ -127,10 +154,39 @@ static void on_closed(struct tcp_conn *c, int why)
 		bfd.over = why == E_TIMEOUT ? "bfdd does not answer" : "bfdd reset it";
 }
 
+static const struct tcp_app app = {.accept = on_accept, .connected = on_connected, .data = on_data,
+                                   .fin = on_fin, .closed = on_closed};
+
+/* Our address towards the engine; false: there is none at present. */
+static bool our_address(const struct net_addr *engine, struct net_addr *local)
+{
+	if (!net_addr_is_ip4(engine))
+		return local6_source(engine, 0, local);
+	*local = net_addr_ip4(local_source(net_addr_to_ip4(engine)));
+	return net_addr_to_ip4(local) != 0;
+}
+
+/* Connects, if the configuration asks for it and it is time; returns when that is. The local port is
+ * the one that we listen on: applications with TCP of their own know it as ours (dp_is_management). */
+static uint64_t try_to_connect(uint64_t now_ns)
+{
+	const struct config_engine *c = &running.config.engine;
+	struct tcp_open o = {.remote = c->addr, .local_port = c->bfd_port, .remote_port = c->bfd_port,
+	                     .nodelay = true, .app = &app};
+	if (!c->bfd_connect || bfd.session || bfd.opening || !tcp_control)
+		return UINT64_MAX;
+	if (now_ns < bfd.retry_ns)
+		return bfd.retry_ns;
+	bfd.retry_ns = now_ns + RETRY_NS;
+	if (our_address(&c->addr, &o.local)) {
+		tcp_control_tick();
+		bfd.opening = tcp_connect(tcp_control, &o, core_now_us(), NULL);
+	}
+	return bfd.opening ? UINT64_MAX : bfd.retry_ns;
+}
+
 void engine_bfd_listen(uint16_t port)
 {
-	static const struct tcp_app app = {.accept = on_accept, .data = on_data, .fin = on_fin,
-	                                   .closed = on_closed};
 	const struct tcp_listen l = {.addr = NET_ADDR_ANY, .port = port, .nodelay = true, .app = &app};
 	int e = tcp_listen(tcp_control, &l);
 	assert(e == E_OK);
@@ -143,7 +199,7 @@ void engine_bfd_stop(void)
 		engine_bfd_stats.closed = "the ports restarted";
 		engine_bfd_stats.since_ns = core_now_ns();
 	}
-	bfd.conn = NULL;
+	bfd.conn = bfd.opening = NULL;
 	bfd.session = engine_bfd_stats.up = false;
 	bfd.over = NULL;
 	bfd.cut_ns = 0;
@@ -164,6 +220,7 @@ void engine_bfd_leave(void)
 static bool differ(const struct config *a, const struct config *b)
 {
 	if (b->engine.bfd_port == 0 || a->engine.bfd_port != b->engine.bfd_port ||
+	    a->engine.bfd_connect != b->engine.bfd_connect ||
 	    !net_addr_equal(&a->engine.addr, &b->engine.addr) || a->interfaces != b->interfaces)
 		return true;
 	for (unsigned n = 0; n < a->interfaces; n++)
@@ -176,6 +233,7 @@ void engine_bfd_change(const struct config *next)
 {
 	if (running.config.engine.bfd_port == 0 || !differ(&running.config, next))
 		return;
+	stop_opening();
 	if (bfd.session)
 		session_abort(next->engine.bfd_port ? "the configuration changed"
 		                                    : "the configuration has no bfd any more");
@@ -328,7 +386,7 @@ uint64_t engine_bfd_timer(void)
 	if (!bfd.in || running.config.engine.bfd_port == 0)
 		return UINT64_MAX;
 	/* first the input: a session that it adds or changes is due */
-	uint64_t due = bfd.session ? work(now) : UINT64_MAX;
+	uint64_t due = bfd.session ? work(now) : try_to_connect(now);
 	due = u64_min(due, end_stale(now));
 	due = u64_min(due, bfd_sessions_work(now));
 	/* an expiry is told at once */

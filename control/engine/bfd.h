@@ -6,9 +6,10 @@
  *     bfd_sessions.c  the sessions: their packets and timers
  *
  * bfdd connects from the engine's address; other connections are reset, and a new one replaces the
- * old one. States:
+ * old one. If the configuration says so, Hayate connects as well, while there is no connection: bfdd
+ * then listens. States:
  *
- *     DOWN   --connection--> UP
+ *     DOWN   --connection, of either side--> UP
  *     UP     --cut, FIN, malformed message, new connection--> DOWN; the sessions run on, as stale ones
  *     UP     settle-time after the connection: sessions that are still stale end
  *     DOWN   hold-time after the cut: all sessions end

@@ -8,6 +8,7 @@ from bfdd import *
 from ip6 import *
 from scapy.layers.inet import TCP
 from test_http import Client
+from test_tcp import Peer
 
 BASE = CONFIG6.replace("arp timeout 60\n", "")
 BFD = BASE.replace("interface eth1\n", "interface eth1\n routing engine index 102\n").replace(
@@ -371,6 +372,38 @@ def test_refused_by_name(e, z):
         z.tell(session(1000 + i, "", "198.51.100.%d" % (i // 2 + 4), flags=MULTIHOP * (i % 2)))
         e.outs[1].clear()
     assert refused(e, "full") == 1 and "sessions 256," in show(e)
+
+
+def test_hayate_connects(start):
+    e = start(BFD.replace("routing engine bfd\n", ""))
+    for line in ("configure", "routing engine bfd connect port 4000", "commit", "end"):
+        e.console(line)
+
+    def asked():
+        """bfdd that the machine is connecting to."""
+        z = Bfdd.__new__(Bfdd)
+        Peer.__init__(z, e, dport=4000, src=A, sport=4000)
+        z.got, z.ended, z.seq = b"", False, next(sports) * 100000
+        z.ack = z.take("SEC").seq + 1
+        return z
+
+    z = asked()
+    z.send("SA")
+    z.take("A")
+    assert [state(body)["state"] for _, _, body in add(z)] == [DOWN]
+    Peer4(e).up()
+    z.cut()
+    assert not e.outs[0] or [Ether(f.frame)[TCP].flags for f in e.outs[0]] == ["SEC"]
+    e.time(3 * SECOND)
+    asked().send("RA")  # refused
+    assert not e.outs[0]
+    e.time(2900 * MS)
+    assert not e.outs[0]
+    e.time(200 * MS)
+    asked()
+    z = Bfdd(e, dport=4000)  # it connects itself: the attempt ends
+    add(z)
+    assert "connections 2, foreign 0" in show(e)
 
 
 def test_foreign_address(e):

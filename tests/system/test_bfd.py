@@ -2,7 +2,7 @@
 behind another port. The messages themselves are tests/packet/test_bfd.py's.
 
 Before FRR 10.3 bfdd closes its connection to a data plane at once (f511530788 mends that). So it listens
-here, and socat connects it with Hayate.
+here. Hayate connects to it in test_frr; in test_kinds socat connects the two, so Hayate accepts.
 
 The session is of 20 x 50 ms: this machine's host may stand still for some 100 ms."""
 import contextlib
@@ -24,7 +24,7 @@ routing engine %s
 routing engine bfd
 """ % (ENGINE_ROUTER, ENGINE_HOST)
 INDEX = 77
-BFDD = "127.0.0.1:50700"
+BFDD = ENGINE_HOST + ":50700"
 
 
 def session(peer, local, more=""):
@@ -62,13 +62,14 @@ class Frr:
     def start_bfdd(self, config, *arguments):
         return self.start("bfdd", config, "--bfdctl", str(self.work / "bfdd.sock"), *arguments)
 
-    def start_distributed(self, config):
-        """bfdd with a data plane, and the connection of the two. bfdd states a session without its
+    def start_distributed(self, config, connect=False):
+        """bfdd with a data plane; connect: and their connection. bfdd states a session without its
         interface if that is not known yet, so first it gets the interfaces from zebra."""
         bfdd = self.start_bfdd(config, "--dplaneaddr", "ipv4:" + BFDD)
         eventually(lambda: "bfd" in self.vtysh("show zebra client summary", "zebra"), 20)
-        self.host.popen(["socat", "TCP:%s,retry=100,interval=0.1,nodelay" % BFDD,
-                         "TCP:%s:50700,nodelay" % ENGINE_ROUTER])
+        if connect:
+            self.host.popen(["socat", "TCP:%s,retry=100,interval=0.1,nodelay" % BFDD,
+                             "TCP:%s:50700,nodelay" % ENGINE_ROUTER])
         return bfdd
 
     def vtysh(self, command, daemon="bfdd"):
@@ -102,7 +103,7 @@ def test_frr(make_router, make_hosts):
     left, right = make_hosts()
     with netlab.Host("engine") as engine, frr(engine, "engine") as ours, frr(right, "peer") as peer:
         engine.configure(ENGINE_HOST + "/24", ENGINE_ROUTER)
-        router = make_router(CONFIG, cpus=2, ports=(left.port, right.port, engine.port))
+        router = make_router(CONFIG.replace("bfd\n", "bfd connect\n"), cpus=2, ports=(left.port, right.port, engine.port))
         for host in (left, right, engine):
             host.wait_for_link()
         for daemons in (peer, ours):
@@ -182,7 +183,7 @@ def test_kinds(make_router, make_hosts, kind):
             to, by = " interface eth0", " interface eth1"
             seen = "peer %s local %s eth1 up " % (b, a)
         peer.start_bfdd(session(a, b, to))
-        ours.start_distributed(session(b, a, by))
+        ours.start_distributed(session(b, a, by), connect=True)
         eventually(lambda: ours.status() == "up" == peer.status(), 60)
         assert seen in router.command("show bfd"), router.command("show bfd")
         router.set_link(1, False)

@@ -150,6 +150,11 @@ static void test_round_trip(void **state)
 	round_trip();
 	admit(ENGINE "routing engine bfd port 4000\n");
 	round_trip();
+	admit(ENGINE "routing engine bfd connect\n");
+	assert_true(config.engine.bfd_connect);
+	round_trip();
+	admit(ENGINE "routing engine bfd connect port 4000\n");
+	round_trip();
 	admit("routing engine 2001:db8::9\nrouting engine distance 30\nrouting engine hold-time 0\n"
 	      "routing engine settle-time 5\nrouting engine maximum routes 1000000\n"
 	      "routing engine fpm port 2000\nrouting engine acknowledge\n"
