@@ -491,6 +491,23 @@ def test_flood_of_other_packets(e, z):
     assert counted(e, "delivered_bfd") == 4
 
 
+def test_sleeps_until_the_next_packet(e, z):
+    """The session's deadlines end the sleep of the control core: transmission, then expiry."""
+    add(z)
+    peer = Peer4(e)
+    peer.up()
+    e.time(10 * MS)
+    peer.got()
+    states, passed = [], 0
+    while passed < 160 * MS:
+        (_, until), = e.command("sleep")
+        assert 0 < int(until) <= 50 * MS
+        e.time(int(until) + 2)  # a deadline is rounded up
+        passed += int(until)
+        states += [p["state"] for p in peer.got()]
+    assert states.count(UP) >= 2 and states[-1] == DOWN
+
+
 def test_late_control_core_finds_no_failure(e, z):
     """The detection time ends while the peer's packet waits behind others in the punt ring."""
     add(z)
