@@ -15,12 +15,14 @@
 #include "lib/mem.h"
 #include "lib/number.h"
 
-/* A frame, and what TCP's window lets the engine send behind it: octets are consumed for TCP only
- * while no complete frame waits. */
-#define IN_BYTES (2u * 65536)
+/* What waits to be applied, and behind it what TCP's window lets the engine send: consume keeps their sum
+ * below IN_BYTES. A window is open as long as less than WAITING_MOST waits. */
+#define WINDOW TCP_CONTROL_RCV_GIVEN
+#define WAITING_MOST (FPM_FRAME_MAX + WINDOW / 2)
+#define IN_BYTES (WAITING_MOST + WINDOW)
 #define SIZE_STEP 16384 /* of tell_size */
 #define LOST_TRIES 10
-_Static_assert(IN_BYTES >= FPM_FRAME_MAX + TCP_CONTROL_SND_BUF, "a window never grows beyond that");
+_Static_assert(WAITING_MOST >= FPM_FRAME_MAX, "a frame that is not complete does not close the window");
 
 static struct {
 	uint8_t *in;  /* IN_BYTES */
@@ -113,6 +115,7 @@ static void session_begin(struct tcp_conn *c)
 	tcp_info(c, &info);
 	kept_note_connection(&info.local, info.remote_port);
 	engine.lost = 0;
+	tcp_set_rcv_buf(c, WINDOW);
 	engine.conn = c;
 	engine.session = true;
 	engine.over = NULL;
@@ -320,15 +323,18 @@ static void send_out(void)
 	memmove(engine.out, engine.out + n, engine.out_len);
 }
 
-/* No complete frame waits: TCP may receive more. */
+/* TCP may receive as much as there is room for behind what waits: the engine goes on sending while its
+ * frames are applied. */
 static void consume(void)
 {
-	const uint32_t owed = engine.owed;
-	if (engine.in_at == engine.in_len)
+	const uint32_t waiting = engine.in_len - engine.in_at;
+	const uint32_t close = waiting > WAITING_MOST ? waiting - WAITING_MOST : 0;
+	const uint32_t n = engine.owed > close ? engine.owed - close : 0;
+	if (waiting == 0)
 		engine.in_at = engine.in_len = 0;
-	engine.owed = 0;
-	if (engine.conn && owed)
-		tcp_consumed(engine.conn, owed);
+	engine.owed -= n;
+	if (engine.conn && n)
+		tcp_consumed(engine.conn, n);
 }
 
 /* True: call again at once. */
@@ -343,9 +349,9 @@ static bool work(void)
 		return false;
 	if (engine.conn)
 		send_out();
+	consume();
 	if (messages >= ENGINE_MESSAGES_PER_TURN)
 		return true;
-	consume();
 	if (engine.over)
 		session_abort(engine.over);
 	return false;

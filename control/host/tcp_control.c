@@ -33,6 +33,7 @@ static struct tcp_params parameters(void)
 	p.reassembly_bufs = 64;
 	p.rcv_buf = TCP_CONTROL_RCV_BUF;
 	p.snd_buf = TCP_CONTROL_SND_BUF;
+	p.rcv_buf_given = TCP_CONTROL_RCV_GIVEN;
 	p.syn_timeout_ms = 20000;
 	/* a vanished peer holds one of few connections */
 	p.user_timeout_ms = 30000;

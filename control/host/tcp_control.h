@@ -20,6 +20,7 @@
 #define TCP_CONTROL_CONNECTIONS 256
 #define TCP_CONTROL_RCV_BUF 4095 /* of one connection: requests are short */
 #define TCP_CONTROL_SND_BUF 32768
+#define TCP_CONTROL_RCV_GIVEN 131072 /* of the routing engine: 90 segments, which the ring of messages holds */
 #define TCP_CONTROL_SYN_MAX (TCP_CONTROL_CONNECTIONS / 4) /* half-open ones */
 
 extern struct tcp *tcp_control;          /* NULL: there is none */

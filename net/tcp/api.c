@@ -128,6 +128,12 @@ void tcp_set_user_timeout(struct tcp_conn *c, uint32_t ms)
 	c->user_timeout_ms = ms;
 }
 
+void tcp_set_rcv_buf(struct tcp_conn *c, uint32_t bytes)
+{
+	assert(bytes >= c->rcv_buf && bytes <= tcp_instance(c)->p.rcv_buf_given);
+	c->rcv_buf = bytes;
+}
+
 bool tcp_urgent(const struct tcp_conn *c, uint32_t *bytes)
 {
 	bool pending = c->flags & CONN_URG_RCV;

@@ -59,7 +59,7 @@ struct tcp *tcp_init(void *mem, const struct tcp_params *params, struct bufpool 
 	for (unsigned w = 0; w < TCP_WAYS; w++)
 		t->waiting[w] = t->pending;
 	t->age_first = t->age_last = TCP_NONE;
-	t->rcv_wscale = window_scale(tcp_rcv_buf_most(params));
+	t->rcv_wscale = window_scale(u32_max(tcp_rcv_buf_most(params), params->rcv_buf_given));
 	t->now_us = t->tick_us = now_us;
 	wheel_init(&t->wheel, t->conns, sizeof(struct tcp_conn), offsetof(struct tcp_conn, wheel), 0);
 	return t;

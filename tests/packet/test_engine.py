@@ -141,6 +141,15 @@ def test_largest_frame(e):
     goes(e, "10.4.55.1", B)
 
 
+def test_window(e):
+    """Without a window scale 64 KiB, the most: not what a connection of the console has."""
+    z = Engine(e)
+    z.send("PA", frame(route("10.0.0.0/8", B.ip, 102)))
+    e.time(100 * MS)
+    assert z.take().window == 65535
+    goes(e, "10.1.2.3", B)
+
+
 def test_replacement_in_one_frame_loses_nothing(e):
     """FRR before 9.1: a deletion and a new route in one frame. Packets arrive with every segment."""
     z = Engine(e)
