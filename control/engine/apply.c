@@ -109,14 +109,14 @@ static enum engine_refusal state(const struct fpm_route *r)
 	return why;
 }
 
-/* The frame states this prefix, so an earlier deletion in it has no effect. */
+/* The frame states this prefix, so earlier deletions in it have no effect. */
 static void restate(const struct rib_prefix *p)
 {
+	unsigned n = 0;
 	for (unsigned i = 0; i < apply.deletions; i++)
-		if (is_same_prefix(&apply.deleted[i], p)) {
-			apply.deleted[i] = apply.deleted[--apply.deletions];
-			return;
-		}
+		if (!is_same_prefix(&apply.deleted[i], p))
+			apply.deleted[n++] = apply.deleted[i];
+	apply.deletions = n;
 }
 
 /* True: the route is installed. */
@@ -148,7 +148,6 @@ static void delete_route(const struct fpm_route *r)
 		engine_stats.refused[ENGINE_REFUSED_TABLE]++;
 		return;
 	}
-	restate(&p);
 	if (apply.deletions < DELETIONS_MAX) /* a frame has no more messages */
 		apply.deleted[apply.deletions++] = p;
 }
