@@ -73,17 +73,6 @@ static uint64_t seconds_after(uint64_t ns, uint32_t s)
 	return ns + s * SECOND_NS;
 }
 
-/* The routes are stale from now on. */
-static void make_stale(void)
-{
-	/* after RIB_EPOCHS sessions shorter than settle-time no number is free */
-	if (routes_engine_session())
-		return;
-	while (routes_engine_remove_stale(ENGINE_STALE_PER_TURN))
-		;
-	(void)routes_engine_session();
-}
-
 static void session_end(const char *why)
 {
 	console_log("routing engine: disconnected: %s", why);
@@ -95,7 +84,7 @@ static void session_end(const char *why)
 	engine_stats.up = false;
 	engine_stats.since_ns = engine.cut_ns;
 	engine_stats.closed = why;
-	make_stale();
+	routes_engine_session();
 }
 
 /* Ends it at once; input that has not been applied is lost. */
@@ -253,7 +242,7 @@ void engine_resume(void)
 	const uint32_t n = rib_stated(routes_rib());
 	if (n == 0)
 		return;
-	make_stale();
+	routes_engine_session();
 	engine.cut_ns = core_now_ns();
 	console_log("routing engine: prefixes kept as stale ones: %u", n);
 }

@@ -26,7 +26,7 @@
  *     connections   one
  *     memory        all is taken when the engine is configured
  *     work          ENGINE_MESSAGES_PER_TURN in a turn of the control core, or one frame; stale
- *                   routes in slices. The TCP window closes while two frames or more wait
+ *                   routes in slices. The TCP window closes while 128 KiB wait
  *     output        acknowledgements beyond ENGINE_OUT_BYTES are dropped and counted; input never
  *                   waits for output
  *

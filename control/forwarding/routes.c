@@ -505,7 +505,7 @@ int routes_engine_replace(uint16_t tag, const struct rib_hop *hop, unsigned n)
 	return rib_replace(&rib, RIB_ENGINE, tag, hop, n);
 }
 
-bool routes_engine_session(void) { return rib_epoch_next(&rib); }
+void routes_engine_session(void) { rib_epoch_next(&rib); }
 
 bool routes_engine_remove_stale(unsigned changes)
 {

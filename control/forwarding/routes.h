@@ -91,8 +91,8 @@ bool routes_engine_has(const struct rib_prefix *p);
 /* All routes of the engine with that tag have these hops from now on; E_NOMEM: they have not. */
 int routes_engine_replace(uint16_t tag, const struct rib_hop *hop, unsigned n);
 
-/* The engine's routes are stale until it states them again. False: remove stale ones first. */
-bool routes_engine_session(void);
+/* The engine's routes are stale until it states them again. */
+void routes_engine_session(void);
 
 /* Removes stale routes, at most `changes` of them; true: more remain. */
 bool routes_engine_remove_stale(unsigned changes);

@@ -2,16 +2,29 @@
 #include "net/rib/sets.h"
 #include "net/rib/table.h"
 
-bool rib_epoch_next(struct rib *r)
+/* All prefixes that have been stated get the first number: among stale ones the session is of no
+ * interest. */
+static void renumber(struct rib *r)
 {
-	const unsigned next = r->epoch % RIB_EPOCHS + 1;
-	if (r->stated[next])
-		return false;
+	for (unsigned six = 0; six < 2; six++) {
+		struct rib_table *t = &r->table[six];
+		for (uint32_t i = 0; i < t->slots; i++)
+			if (slot_set(t, i) != TABLE_NO_SET && slot_epoch(t, i) != 0)
+				slot_state(r, t, i, 1);
+	}
+}
+
+void rib_epoch_next(struct rib *r)
+{
+	unsigned next = r->epoch % RIB_EPOCHS + 1;
+	if (r->stated[next]) {
+		renumber(r);
+		next = 2;
+	}
 	r->epoch = next;
 	r->stale = (struct rib_place){0, 0};
 	r->unknown -= r->unknown_engine; /* they are not here to be stale */
 	r->unknown_engine = 0;
-	return true;
 }
 
 /* Removes the engine's routes of the prefix in a slot. */

@@ -260,8 +260,8 @@ int rib_replace(struct rib *r, enum rib_source source, uint16_t tag, const struc
                 unsigned n);
 
 /* A new session of the engine has begun: the prefixes it has stated are stale until it states them
- * again. False: some are stale from RIB_EPOCHS sessions ago; remove them first. */
-bool rib_epoch_next(struct rib *r);
+ * again. If some are stale from RIB_EPOCHS sessions ago, it looks at all slots: 10 ms for a million. */
+void rib_epoch_next(struct rib *r);
 
 /* The number of stale prefixes, and of all that the engine has stated, refused ones included. */
 static inline uint32_t rib_stale(const struct rib *r) { return r->stated_all - r->stated[r->epoch]; }

@@ -178,6 +178,8 @@ def test_the_last_message_of_a_prefix_counts(e):
     z.tell(delete("10.0.0.0/8"), route("10.0.0.0/8", B.ip, 102), delete("10.0.0.0/8"),
            route("10.0.0.0/8", B2.ip, 102))
     goes(e, "10.1.2.3", B2)
+    z.tell(delete("10.0.0.0/8"), delete("11.0.0.0/8"), delete("10.0.0.0/8"), route("10.0.0.0/8", B.ip, 102))
+    goes(e, "10.1.2.3", B)
 
 
 def test_discarding_routes(e):
@@ -345,9 +347,11 @@ def test_hold(e):
 
 
 def test_many_short_sessions(e):
-    """More sessions than the base has epochs."""
+    """More sessions than the base has epochs: nothing goes before its time."""
     for i in range(70):
         Engine(e).tell(route("10.%d.0.0/16" % i, B.ip, 102)).cut()
+    assert "prefixes 70, stale 70" in show(e)
+    goes(e, "10.1.0.1", B)
     goes(e, "10.69.0.1", B)
     z = Engine(e).tell(route("10.0.0.0/16", B.ip, 102))
     e.time(101 * SECOND)
