@@ -447,6 +447,7 @@ hostname r1
 fpm address 127.0.0.1 port 2620
 no fpm use-next-hop-groups
 ip route 10.9.0.0/16 192.0.2.7
+bfd
 """
 
 
@@ -456,7 +457,7 @@ def test_killed_agent(machine, netns, tmp_path):
     config = tmp_path / "frr.conf"
     config.write_text(FRR_CONF)
     machine.start("--frr-config", str(config), netns=netns)
-    machine.says("zebra, staticd run; vtysh --vty_socket %s" % machine.run)
+    machine.says("zebra, staticd, bfdd run; vtysh --vty_socket %s" % machine.run)
     second = machine.host.run([PYTHON, LAUNCHER, "engine", ROUTER, "--no-frr", "--netns", netns, "--run",
                                str(machine.run)])
     assert second.returncode == EXIT_MISSING and "an agent runs already, process %d" % machine.child.pid in second.stderr
@@ -464,11 +465,11 @@ def test_killed_agent(machine, netns, tmp_path):
     eventually(lambda: not descendants(machine.tag), 10, "its processes are gone")
     assert netns in namespaces()
     machine.start("--frr-config", str(config), netns=netns)
-    machine.says("zebra, staticd run")
+    machine.says("zebra, staticd, bfdd run")
     assert machine.stop() == 0
     eventually(lambda: not descendants(machine.tag), 10, "its processes are gone")
     assert netns not in namespaces()
-    assert sorted(os.listdir(machine.run)) == ["staticd.log", "zebra.log"]
+    assert sorted(os.listdir(machine.run)) == ["bfdd.log", "staticd.log", "zebra.log"]
 
 
 def test_foreign_namespace_is_refused(machine, netns):
@@ -512,7 +513,7 @@ def test_daemon_that_dies(machine, tmp_path):
                 assert len(pids) == 1
                 os.kill(pids[0], signal.SIGKILL)
         assert re.search(r"zebra ended \(signal 9\) and is started again in 2 s; see \S+/zebra.log", machine.said())
-        assert "zebra, staticd run again" in machine.said()
+        assert "zebra, staticd, bfdd run again" in machine.said()
     assert machine.stop() == 0
 
 
@@ -520,6 +521,7 @@ def test_daemon_that_dies(machine, tmp_path):
     (["--once", "--netns", "none"], EXIT_USAGE, "needs a name"),
     (["--netns", "none", "--no-frr"], EXIT_USAGE, "by --run DIR"),
     (["--netns", "a b"], EXIT_USAGE, "the first a letter"),
+    (["--local", "fe80::1"], EXIT_USAGE, "an IPv4 address"),
     (["--http-port", "0"], EXIT_USAGE, "from 1 to 65535"),
     (["--frr-config", "/nonexistent/frr.conf"], EXIT_MISSING, "No such file"),
     (["--frr-config", "/nonexistent/zebra.conf"], EXIT_MISSING, "has to be called frr.conf"),

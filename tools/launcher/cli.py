@@ -1,5 +1,6 @@
 """Arguments, help text and exit codes of `hayate`."""
 import argparse
+import ipaddress
 import os
 import re
 import shlex
@@ -152,6 +153,13 @@ def _port(text):
     if not text.isdigit() or not 1 <= int(text) <= 65535:
         raise argparse.ArgumentTypeError("%s: a number from 1 to 65535" % text)
     return int(text)
+
+
+def _ipv4(text):
+    try:
+        return str(ipaddress.IPv4Address(text))
+    except ValueError:
+        raise argparse.ArgumentTypeError("%s: an IPv4 address" % text) from None
 
 
 def _netns(text):
@@ -366,10 +374,10 @@ def _rfc2544_options(test):
 
 
 def _engine_options(command):
-    command.add_argument("router", metavar="ROUTER", help="its IPv4 address")
+    command.add_argument("router", metavar="ROUTER", type=_ipv4, help="its IPv4 address")
     command.add_argument("--http-port", metavar="N", type=_port, default=80,
                          help="port of its HTTP server (default %(default)s)")
-    command.add_argument("--local", metavar="A", help="this machine's address, as in the router's "
+    command.add_argument("--local", metavar="A", type=_ipv4, help="this machine's address, as in the router's "
                          "`routing engine` (default: the one that reaches the router)")
     command.add_argument("--netns", metavar="NAME", type=_netns, default="hayate-engine",
                          help="name of the namespace to make (default %(default)s); none: it has no "

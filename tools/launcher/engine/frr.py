@@ -120,15 +120,20 @@ class Frr:
                  "--vty_socket", self.run, "-u", USER, "-g", USER, "-P", "0"]
         if name != "mgmtd":  # which has no such option
             words += ["-f", "/dev/null"]
-        return words + (["-s", "90000000", "-M", "dplane_fpm_nl"] if name == "zebra" else [])
+        return words + {"zebra": ["-s", "90000000", "-M", "dplane_fpm_nl"],
+                        "bfdd": ["--bfdctl", self._path("bfdd.sock")],
+                        "ldpd": ["--ctl_socket", self._path("ldpd.sock")]}.get(name, [])
 
     def vtysh(self, *words, timeout_s=60):
         """Runs vtysh; returns (whether it succeeded, its output)."""
         folder_of_config = os.path.dirname(os.path.abspath(self.config))
-        child = subprocess.run(
-            ["vtysh", "--vty_socket", self.run, "--config_dir", folder_of_config, *words],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            timeout=timeout_s, check=False)
+        try:
+            child = subprocess.run(
+                ["vtysh", "--vty_socket", self.run, "--config_dir", folder_of_config, *words],
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                timeout=timeout_s, check=False)
+        except subprocess.TimeoutExpired:
+            return False, "no answer within %g s" % timeout_s
         return child.returncode == 0, child.stdout
 
     def _launch(self, daemon):
@@ -235,7 +240,7 @@ class Frr:
                 except subprocess.TimeoutExpired:
                     daemon.child.kill()
                     daemon.child.wait()
-            for suffix in (".pid", ".vty"):
+            for suffix in (".pid", ".vty", ".sock"):
                 _remove(self._path(daemon.name + suffix))
         _remove(self._path("zserv.api"))
 
