@@ -3,17 +3,19 @@ through the router's ports, the routes arrive in the router, and packets go by t
 test_agent.py. Two routers and a cable that is pulled out: test_demo.py."""
 import contextlib
 import os
+import re
 import shutil
 import signal
 import tempfile
 
 import pytest
-from conftest import LEFT_ROUTER, RIGHT_HOST, RIGHT_ROUTER, eventually, netlab, reaches, router_config
+from conftest import RIGHT_HOST, RIGHT_ROUTER, eventually, options, reaches, router_config
 from launcher.demo_bgp import ENGINE_MTU, Engine
 from layer import TAG, descendants
 
 ENDS = ("203.0.113.1", "203.0.113.2")  # the router, its engine
 FAR = "10.9.0.1"  # an address of the right host, in what BIRD announces
+RIGHT_ROUTER6 = "fe80::5054:ff:fe68:7901"  # by its MAC address
 LEFT6, RIGHT6, RIGHT6_HOST, FAR6 = "2001:db8:1::1", "2001:db8:2::1", "2001:db8:2::2", "2001:db8:9::1"
 
 
@@ -53,6 +55,19 @@ router bgp 64501
   redistribute connected
  exit-address-family
 """
+FRR_UNNUMBERED = """\
+router bgp 64501
+ bgp router-id 192.0.2.1
+ no bgp ebgp-requires-policy
+ no bgp default ipv4-unicast
+ neighbor eth1 interface remote-as external
+ neighbor eth1 timers 3 9
+ neighbor eth1 timers connect 1
+ address-family ipv6 unicast
+  neighbor eth1 activate
+  redistribute connected
+ exit-address-family
+"""
 FRR_OSPF = """\
 interface eth0
  ip ospf passive
@@ -77,6 +92,12 @@ protocol bgp { local as 64500; neighbor %s as 64501; hold time 9; connect delay 
 	connect retry time 1; error wait time 1, 1;
 	%s { import all; export where source = RTS_STATIC; }; }
 """
+BIRD_UNNUMBERED = """\
+protocol radv { interface "eth0" { min ra interval 3; max ra interval 4; }; }
+protocol bgp { local as 64500; neighbor %s as 64501; interface "eth0"; hold time 9;
+	connect delay time 1; connect retry time 1; error wait time 1, 1;
+	ipv6 { import all; export where source = RTS_STATIC; }; }
+""" % RIGHT_ROUTER6
 BIRD_OSPF = """\
 protocol ospf v2 { ipv4 { import all; export where source = RTS_STATIC; };
 	area 0 { interface "eth0" { hello 1; dead 4; }; }; }
@@ -84,6 +105,7 @@ protocol ospf v2 { ipv4 { import all; export where source = RTS_STATIC; };
 KINDS = {
     "bgp": (FRR_BGP.format(RIGHT_HOST, "ipv4"), BIRD_BGP % (RIGHT_ROUTER, "ipv4"), "10.9.0.0/16", FAR),
     "bgp6": (FRR_BGP.format(RIGHT6_HOST, "ipv6"), BIRD_BGP % (RIGHT6, "ipv6"), "2001:db8:9::/48", FAR6),
+    "unnumbered": (FRR_UNNUMBERED, BIRD_UNNUMBERED, "2001:db8:9::/48", FAR6),
     "ospf": (FRR_OSPF, BIRD_OSPF, "10.9.0.0/16", FAR),
 }
 
@@ -119,11 +141,26 @@ def work():
 def engine(work):
     """A function: the engine with that configuration of FRR, which ends with the test."""
     with contextlib.ExitStack() as stack:
-        yield lambda text: Engine(stack, "engine", ENDS, work, FRR + text)
+        yield lambda text, ends=ENDS: Engine(stack, "engine", ends, work, FRR + text)
     eventually(lambda: not descendants(work), 10, "its processes are gone")
 
 
-@pytest.mark.parametrize("kind", KINDS)
+def kill_zebra(router, frr, work):
+    """It is started again with the other daemons. The router keeps the routes meanwhile, and they are stated
+    again before it gives them up."""
+    zebra = [pid for pid in descendants(work) if open("/proc/%d/comm" % pid, encoding="ascii").read() == "zebra\n"]
+    os.kill(zebra[0], signal.SIGKILL)
+    eventually(lambda: "zebra ended" in frr.said(), 20)
+    eventually(lambda: " run again" in frr.said(), 60)
+
+    def is_whole():
+        said = router.command("show routing engine")
+        return " connected since " in said and " stale 0, removed as stale 0" in said
+    eventually(is_whole, 60, "no route is stale, none was given up")
+
+
+@pytest.mark.parametrize("kind,nic", [*((kind, options.QEMU_NIC) for kind in KINDS), ("ospf", "ixgbe"),
+                                     ("ospf", "mlx5")])
 def test_session_through_the_router(make_router, make_hosts, engine, work, monkeypatch, kind):
     text, bird_text, prefix, far = KINDS[kind]
     left, right = make_hosts()
@@ -154,16 +191,60 @@ def test_session_through_the_router(make_router, make_hosts, engine, work, monke
     router.set_link(1, True)
     eventually(has_route, 60, "the route is back")
     eventually(lambda: reaches(left, far), 20, "packets by the route")
-    # zebra dies and is started again: the route stays, and is stated again.
-    zebra = [pid for pid in descendants(work) if open("/proc/%d/comm" % pid, encoding="ascii").read() == "zebra\n"]
-    os.kill(zebra[0], signal.SIGKILL)
-    eventually(lambda: "zebra ended" in frr.said(), 20)
-    assert has_route() and reaches(left, far)
-    eventually(lambda: " run again" in frr.said(), 60)
-    eventually(lambda: " connected since " in router.command("show routing engine") and
-               " stale 0," in router.command("show routing engine"), 60, "no route is stale")
-    eventually(lambda: has_route() and reaches(left, far), 20, "packets by the route")
+    if kind == "bgp":
+        kill_zebra(router, frr, work)
+        assert has_route()
+        eventually(lambda: reaches(left, far), 20, "packets by the route")
     bird.stop()
     eventually(lambda: not has_route(), 20, "the route ends with the session")
+    bird.start()
+    eventually(has_route, 60, "the route is back")
+    # The engine is stopped: FPM ends before the sessions, and the router keeps the routes.
     frr.stop()
-    make_hosts.quiet()
+    assert "engine stale" in router.command(show)
+
+
+def test_router_starts_again(make_router, make_hosts, engine, work, monkeypatch):
+    """The agent and FRRouting outlive the router, and give it everything again."""
+    text, bird_text, prefix, far = KINDS["bgp"]
+    left, right = make_hosts()
+    right.ip("address", "add", FAR + "/32", "dev", "lo")
+    right.ip("route", "delete", "default")
+    frr = engine(text)
+    bird = Neighbour(right, work, BIRD + bird_text)
+    router = make_router(config(), cpus=2, ports=(left.port, right.port, frr.host.port))
+    for host in (left, right, frr.host):
+        host.wait_for_link()
+    with monkeypatch.context() as patch:
+        patch.setenv(TAG, work)
+        frr.start()
+    bird.start()
+    for _ in range(2):
+        eventually(lambda: "engine" in router.command("show ip route " + prefix), 60, "the route")
+        eventually(lambda: reaches(left, far), 20, "packets by the route")
+        if _ == 0:
+            router.send("reload")
+            router.wait_up()
+            assert "engine" not in router.command("show ip route " + prefix)
+    assert frr.said().count("run; vtysh") == 1 and " ended (" not in frr.said()
+
+
+@pytest.mark.parametrize("name", ["edge", "fabric"])
+def test_example(make_router, make_hosts, engine, name):
+    """examples/engine: Hayate takes its configuration, and the agent makes what it asks for."""
+    with open(os.path.join(options.ROOT, "examples", "engine", name, "hayate.conf"), encoding="ascii") as file:
+        text = file.read()
+    wanted = dict(re.findall(r"^interface (eth\d+)\n(?: .*\n)*? routing engine vni (\d+)$", text, re.M))
+    last = len(re.findall(r"^interface eth", text, re.M)) - 1
+    frr = engine("", ends=("192.0.2.1", "192.0.2.2"))
+    with open(os.path.join(options.ROOT, "examples", "engine", name, "frr.conf"), encoding="ascii") as file:
+        with open(frr.config, "w", encoding="ascii") as out:
+            out.write(file.read().replace("log syslog informational", ""))
+    router = make_router(text, ports=["none"] * last + [frr.host.port])
+    frr.host.wait_for_link()
+    frr.start()
+    eventually(lambda: " run; vtysh " in frr.said(), 60, "the agent is ready")
+    assert len(wanted) == last and not re.search("vtysh: |not accepted", frr.said()), frr.said()
+    for device, vni in wanted.items():
+        assert re.search(r"^hayate engine: %s: index %s, VNI %s, MTU 1500" % (device, vni, vni), frr.said(), re.M)
+    eventually(lambda: " connected since " in router.command("show routing engine"), 30)
