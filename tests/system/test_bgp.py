@@ -19,8 +19,10 @@ RIGHT_ROUTER6 = "fe80::5054:ff:fe68:7901"  # by its MAC address
 LEFT6, RIGHT6, RIGHT6_HOST, FAR6 = "2001:db8:1::1", "2001:db8:2::1", "2001:db8:2::2", "2001:db8:9::1"
 
 
-def config():
+def config(kind=""):
     text = router_config()
+    if kind == "unnumbered":
+        text = text.replace(" ip address %s/24\n" % RIGHT_ROUTER, " ip unnumbered eth0\n")
     for number, address6 in ((0, LEFT6), (1, RIGHT6)):
         line = "interface eth%d\n" % number
         text = text.replace(line, line + " ipv6 address %s/64\n ipv6 nd ra suppress\n routing engine vni %d\n"
@@ -38,7 +40,6 @@ http access %s/32
 
 FRR = """\
 fpm address 127.0.0.1 port 2620
-no fpm use-next-hop-groups
 no ip forwarding
 no ipv6 forwarding
 """
@@ -63,7 +64,7 @@ router bgp 64501
  neighbor eth1 interface remote-as external
  neighbor eth1 timers 3 9
  neighbor eth1 timers connect 1
- address-family ipv6 unicast
+ address-family {0} unicast
   neighbor eth1 activate
   redistribute connected
  exit-address-family
@@ -96,8 +97,8 @@ BIRD_UNNUMBERED = """\
 protocol radv { interface "eth0" { min ra interval 3; max ra interval 4; }; }
 protocol bgp { local as 64500; neighbor %s as 64501; interface "eth0"; hold time 9;
 	connect delay time 1; connect retry time 1; error wait time 1, 1;
-	ipv6 { import all; export where source = RTS_STATIC; }; }
-""" % RIGHT_ROUTER6
+	%s; }
+"""
 BIRD_OSPF = """\
 protocol ospf v2 { ipv4 { import all; export where source = RTS_STATIC; };
 	area 0 { interface "eth0" { hello 1; dead 4; }; }; }
@@ -105,7 +106,11 @@ protocol ospf v2 { ipv4 { import all; export where source = RTS_STATIC; };
 KINDS = {
     "bgp": (FRR_BGP.format(RIGHT_HOST, "ipv4"), BIRD_BGP % (RIGHT_ROUTER, "ipv4"), "10.9.0.0/16", FAR),
     "bgp6": (FRR_BGP.format(RIGHT6_HOST, "ipv6"), BIRD_BGP % (RIGHT6, "ipv6"), "2001:db8:9::/48", FAR6),
-    "unnumbered": (FRR_UNNUMBERED, BIRD_UNNUMBERED, "2001:db8:9::/48", FAR6),
+    "unnumbered": (FRR_UNNUMBERED.format("ipv4"), BIRD_UNNUMBERED % (
+        RIGHT_ROUTER6, "ipv4 { extended next hop on; import all; export where source = RTS_STATIC; }"),
+        "10.9.0.0/16", FAR),
+    "unnumbered6": (FRR_UNNUMBERED.format("ipv6"), BIRD_UNNUMBERED % (
+        RIGHT_ROUTER6, "ipv6 { import all; export where source = RTS_STATIC; }"), "2001:db8:9::/48", FAR6),
     "ospf": (FRR_OSPF, BIRD_OSPF, "10.9.0.0/16", FAR),
 }
 
@@ -171,7 +176,7 @@ def test_session_through_the_router(make_router, make_hosts, engine, work, monke
     right.ip("route", "delete", "default")  # it learns the way back
     frr = engine(text)
     bird = Neighbour(right, work, BIRD + bird_text)
-    router = make_router(config(), cpus=2, ports=(left.port, right.port, frr.host.port))
+    router = make_router(config(kind), cpus=2, ports=(left.port, right.port, frr.host.port))
     for host in (left, right, frr.host):
         host.wait_for_link()
     with monkeypatch.context() as patch:

@@ -72,7 +72,6 @@ http access %s/32
 FRR = """\
 hostname %s
 fpm address 127.0.0.1 port 2620
-no fpm use-next-hop-groups
 no ip forwarding
 no ipv6 forwarding
 router bgp %d
