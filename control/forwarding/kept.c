@@ -12,7 +12,7 @@ struct header {
 	uint64_t seal; /* hash of all that follows */
 	uint64_t half; /* in force; NO_HALF: none */
 	uint64_t opened; /* between kept_open and kept_close */
-	uint32_t routes6;
+	struct kept_six six;
 	uint32_t port; /* of the engine's connection; 0: none */
 	struct net_addr local;
 	struct rib_size size; /* of the base in force */
@@ -72,7 +72,7 @@ void kept_open(bool wanted)
 	if (h->half != NO_HALF && !h->opened) {
 		left.memory = half_of(h, bytes, h->half);
 		left.size = h->size;
-		left.routes6 = h->routes6;
+		left.six = h->six;
 		memcpy(left.key, h->key, sizeof left.key);
 	}
 	h->opened = 1;
@@ -112,7 +112,7 @@ void *kept_begin(const struct rib_size *size)
 	return half_of(more, bytes, 0); /* nobody takes the old piece's memory before this program ends */
 }
 
-void kept_end(const void *memory, const struct rib_size *size, uint32_t routes6)
+void kept_end(const void *memory, const struct rib_size *size, struct kept_six six)
 {
 	const struct dp_state *v = dp_get();
 	size_t bytes;
@@ -121,7 +121,7 @@ void kept_end(const void *memory, const struct rib_size *size, uint32_t routes6)
 		return;
 	h->half = memory != half_of(h, bytes, 0);
 	h->size = *size;
-	h->routes6 = routes6;
+	h->six = six;
 	for (unsigned n = 0; n < DP_INTERFACES_MAX; n++)
 		h->key[n] = v->interface[n].key;
 	h->seal = seal_of(h);

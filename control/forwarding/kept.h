@@ -27,11 +27,17 @@
 #include "net/rib/rib.h"
 #include "dataplane/state.h"
 
+/* What the forwarding table of IPv6 has for the engine's prefixes. */
+struct kept_six {
+	uint32_t routes; /* so many of them, */
+	uint64_t bytes;  /* and of nodes */
+};
+
 /* A base that is left. */
 struct kept_left {
 	void *memory; /* NULL: there is none */
 	struct rib_size size;
-	uint32_t routes6; /* IPv6 prefixes of the engine that the forwarding table had been made for */
+	struct kept_six six;
 	uint32_t key[DP_INTERFACES_MAX]; /* of the interface of each number (struct dp_interface) */
 };
 
@@ -46,7 +52,7 @@ void kept_close(void);
 void *kept_begin(const struct rib_size *size);
 
 /* The base in that memory, of that size, is in force from now on. */
-void kept_end(const void *memory, const struct rib_size *size, uint32_t routes6);
+void kept_end(const void *memory, const struct rib_size *size, struct kept_six six);
 
 /* The base is in other memory now: none is in force. */
 void kept_forget(void);

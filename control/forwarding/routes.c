@@ -23,6 +23,7 @@
 #define NUMBER_BYTES 400 /* of a set and a gateway of net/rib, about */
 #define LOCAL_EACH 3         /* prefixes of an IPv4 address, with its broadcasts */
 #define OWN6_EACH 2          /* an IPv6 address, and the anycast address of its subnet */
+#define LEFT_RETIRED 256     /* blocks of tables that rest while routes_left_next is called */
 #define CHANGES_AT_ONCE 512  /* under a millisecond */
 #define DISTANCE_LAST 255    /* the configuration takes precedence */
 #define LINKS_NS 3000000000u /* from the ports' start; a link not up by then is down */
@@ -60,7 +61,8 @@ static bool link_known[DP_INTERFACES_MAX];
 /* When all become known; 0: the ports do not run yet; UINT64_MAX: all are known. */
 static uint64_t links_ns;
 static uint32_t refused_hosts; /* by hosts6 */
-static struct rib_place left_at; /* routes_left_next */
+static struct rib_place left_at; /* routes_left_next, */
+static unsigned left_pass;       /* its pass, 0 or 1 */
 static uint32_t left_refused;    /* prefixes that the base which is left had refused */
 static bool ask_again;     /* for gateways: some found the neighbour table full */
 static uint32_t told;      /* refused prefixes that have been reported */
@@ -242,6 +244,7 @@ bool routes_start(void)
 	own6.due = false;
 	refused_hosts = 0;
 	left_at = (struct rib_place){0, 0};
+	left_pass = 0;
 	left_refused = 0;
 	memset(link_known, 0, sizeof link_known);
 	links_ns = 0;
@@ -538,12 +541,26 @@ static bool renumber(const struct kept_left *left, struct rib_hop *hop)
 	return true;
 }
 
+/* First those that the forwarding table had, so that they find room, then those that it had refused. */
+static bool left_next(const struct kept_left *left, struct rib_left *out)
+{
+	for (; left->memory && left_pass < 2; left_pass++, left_at = (struct rib_place){0, 0})
+		while (rib_left_next(left->memory, &left->size, &left_at, out))
+			if (out->refused == left_pass)
+				return true;
+	return false;
+}
+
 bool routes_left_next(struct rib_left *out)
 {
 	const struct kept_left *left = kept_left();
-	if (!left->memory || !rib_left_next(left->memory, &left->size, &left_at, out))
-		return false;
 	unsigned n = 0;
+	if (!left_next(left, out))
+		return false;
+	if (fib_retired(&forwarding.fib) > LEFT_RETIRED || fib_retired(&forwarding.fib6) > LEFT_RETIRED) {
+		fib_reclaim(&forwarding.fib); /* no data core has these tables yet */
+		fib_reclaim(&forwarding.fib6);
+	}
 	for (unsigned i = 0; i < out->n; i++)
 		if (renumber(left, &out->hop[i]))
 			out->hop[n++] = out->hop[i];
@@ -569,7 +586,11 @@ void routes_keep(void)
 		kept_end(memory, &size, forwarding_engine6());
 }
 
-bool routes_lack(void) { return routes_refused() > left_refused || refused_hosts; }
+/* A full table refuses somewhat more or fewer, by the order in which prefixes come. */
+bool routes_lack(void)
+{
+	return routes_refused() > left_refused + left_refused / 4 || refused_hosts;
+}
 
 bool routes_test_set(const struct net_addr *prefix, unsigned plen, bool six, uint32_t nh)
 {

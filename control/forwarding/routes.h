@@ -143,8 +143,8 @@ void routes_settle(void);
 /* Prefixes that did not fit. */
 uint32_t routes_refused(void);
 
-/* Have more prefixes been refused than those that the base before had refused too, or IPv6 hosts by
- * hosts6? */
+/* Have many more prefixes been refused than the base before had refused, or any if it had refused none,
+ * or IPv6 hosts by hosts6? */
 bool routes_lack(void);
 
 /* The base, for display. */

@@ -22,6 +22,7 @@
 #define LEFT_ALL (4u << 20)              /* and these for neighbours, fragments, management */
 #define ROUTES6_MORE 64 /* IPv6 routes that commits may add before fib6 has to be made anew */
 #define ENGINE6_MAX 262144 /* IPv6 routes of a routing engine that is configured at boot, */
+#define ENGINE6_UNIT 4096u /* blocks of nodes are smaller */
 #define ENGINE6_SHARE 8    /* whose table takes this part of the memory left, */
 #define ENGINE6_SPARED (32u << 20) /* less this, which a small machine needs for other things */
 #define HOSTS6_EACH (4 * DP_ADDRESSES6_MAX) /* of an interface, besides neighbours */
@@ -32,16 +33,16 @@ static void *fib_private, *fib6_private, *hosts6_private;
 static size_t fib_private_bytes, fib_shared_bytes;
 static const struct config *sized = &running.config; /* the tables must be large enough for it */
 static uint32_t hosts6_room, fib6_room; /* bytes of their private parts */
-static uint32_t engine6;                /* prefixes of the routing engine */
+static struct kept_six engine6;         /* of the routing engine */
 static uint32_t routes6_room;           /* prefixes that fib6 has been made for */
 static size_t tables_at;                /* bytes of published memory before them */
 
 /* Maximum of IPv6 prefixes: configured routes, the subnet of each address, those that routes_own6
  * adds, and those that routers may advertise to an autoconfigured interface. No more, because each
- * may take 14 KiB. */
+ * may take 14 KiB. The routing engine's come on top. */
 static uint32_t routes6(void)
 {
-	uint32_t n = sized->route6_count + ROUTES6_MORE + engine6;
+	uint32_t n = sized->route6_count + ROUTES6_MORE;
 	for (unsigned interface = 0; interface < sized->interfaces; interface++) {
 		const struct config_interface *i = &sized->interface[interface];
 		n += 3u * i->address6_count + (i->autoconfig ? DP_ADDRESSES6_MAX + 1 : 0);
@@ -59,10 +60,17 @@ static uint32_t hosts6(void)
 	return n ? DP_NEIGHBOURS + u32_max(n, NIC_PORTS_MAX) * HOSTS6_EACH : 0;
 }
 
+/* The shared part of IPv6's FIB, and its private part. */
+static size_t shared_fib6(void) { return fib6_shared_bytes(routes6()) + (size_t)engine6.bytes; }
+static size_t private_fib6(void)
+{
+	return fib6_private_bytes(routes6() + engine6.routes, shared_fib6());
+}
+
 /* Takes the private parts of IPv6's tables. */
 static bool take_memory6(void)
 {
-	const size_t fib6 = fib6_private_bytes(routes6(), fib6_shared_bytes(routes6()));
+	const size_t fib6 = private_fib6();
 	return core_private_grow(&hosts6_private, &hosts6_room, host6_private_bytes(hosts6()), 1) &&
 	       core_private_grow(&fib6_private, &fib6_room, fib6, 1);
 }
@@ -70,7 +78,7 @@ static bool take_memory6(void)
 /* Bytes of published memory that IPv6's tables take, and that IPv4's loses to alignment. */
 static size_t shared6(void)
 {
-	return host6_shared_bytes(hosts6()) + fib6_shared_bytes(routes6()) + 2 * CACHE_LINE;
+	return host6_shared_bytes(hosts6()) + shared_fib6() + 2 * CACHE_LINE;
 }
 
 /* Chooses the size of the IPv4 table: for the most routes, from `most` down to `least`, whose table
@@ -98,20 +106,25 @@ static bool choose_tables(uint32_t most, uint32_t least, size_t used, size_t byt
 	return false;
 }
 
-/* Prefixes of the routing engine that fit into that part of the memory, in the distribution of the global
- * table; at least as many as the base that is left had room for. */
-static uint32_t engine_prefixes6(void)
+/* What the routing engine's prefixes get: two fifths of that part of the memory for nodes, as far as the
+ * global table needs them, and as many prefixes as the rest allows; at least what they had in the base
+ * that is left. How many find nodes depends on their distribution. */
+static struct kept_six choose_engine6(void)
 {
 	const struct config_engine *c = &running.config.engine;
+	const struct kept_six *left = &kept_left()->six;
 	const size_t have = u64_min(core_private_left(), core_published_most());
 	const size_t room = have > ENGINE6_SPARED ? (have - ENGINE6_SPARED) / ENGINE6_SHARE : 0;
-	uint32_t n = c->routes_max ? u32_min(c->routes_max, ENGINE6_MAX) : ENGINE6_MAX;
-	for (; n > 8; n -= n / 8) {
-		const size_t shared = fib6_shared_bytes(n);
-		if (shared + fib6_private_bytes(n, shared) <= room)
-			break;
-	}
-	return c->line ? u32_max(n > 8 ? n : 0, kept_left()->routes6) : 0;
+	struct kept_six six = {.routes = c->routes_max ? u32_min(c->routes_max, ENGINE6_MAX) : ENGINE6_MAX};
+	if (!c->line)
+		return (struct kept_six){0};
+	six.bytes = u64_min(fib6_shared_bytes(six.routes), align_down(room * 2 / 5, ENGINE6_UNIT));
+	while (six.routes > 8 && six.bytes + fib6_private_bytes(six.routes, fib6_shared_bytes(0) + six.bytes) >
+	                                 room)
+		six.routes -= six.routes / 8;
+	if (six.bytes == 0 || six.routes <= 8)
+		six = (struct kept_six){0};
+	return (struct kept_six){u32_max(six.routes, left->routes), u64_max(six.bytes, left->bytes)};
 }
 
 /* The routes that a table is to hold at least: the configured ones, more by commits, the engine's. */
@@ -125,7 +138,7 @@ static uint32_t routes4(uint32_t engine)
  * configuration has more, into most of it. used: bytes of published memory in use. */
 static bool take_memory(size_t used)
 {
-	engine6 = engine_prefixes6();
+	engine6 = choose_engine6();
 	if (!take_memory6())
 		return false;
 	const uint32_t wanted = routes4(routes_left_count());
@@ -166,14 +179,14 @@ static bool make_tables(struct dp_state *v, size_t used)
 	if (bytes < used || core_published_take(bytes) != E_OK)
 		return false;
 	const size_t room = bytes - used;
-	const size_t hosts = host6_shared_bytes(hosts6()), six = fib6_shared_bytes(routes6());
+	const size_t hosts = host6_shared_bytes(hosts6()), six = shared_fib6();
 	uint64_t key[2];
 	if (room < shared6())
 		return false;
 	core_random(key, sizeof key);
 	host6_init(&forwarding.hosts6, hosts6(), at, hosts6_private, key);
 	at += align_up(hosts, CACHE_LINE);
-	if (fib6_init(&forwarding.fib6, at, six, fib6_private, fib6_private_bytes(routes6(), six)) != E_OK)
+	if (fib6_init(&forwarding.fib6, at, six, fib6_private, private_fib6()) != E_OK)
 		return false;
 	at += align_up(six, CACHE_LINE);
 	routes6_room = routes6();
@@ -198,7 +211,7 @@ bool forwarding_start(struct dp_state *v, size_t used)
 	return made;
 }
 
-uint32_t forwarding_engine6(void) { return engine6; }
+struct kept_six forwarding_engine6(void) { return engine6; }
 
 void forwarding_published_used(size_t *before, size_t *tables)
 {

@@ -8,6 +8,7 @@ static uint8_t *piece;
 static size_t piece_bytes;
 static bool no_memory;
 static struct dp_state state;
+static const struct kept_six no_six;
 static const struct rib_size small = {100, 50, 60, 10}, large = {1000, 500, 600, 10};
 
 void *core_published_area(size_t *bytes)
@@ -67,19 +68,20 @@ static void halves_in_turn(void **s)
 	void *first = start(&small);
 	assert_null(kept_left()->memory);
 	state.interface[3].key = 77;
-	kept_end(first, &small, 9);
+	kept_end(first, &small, (struct kept_six){9, 77});
 	void *last = first;
 	for (unsigned i = 0; i < 4; i++) {
 		kept_open(true);
 		assert_ptr_equal(kept_left()->memory, last);
 		assert_memory_equal(&kept_left()->size, &small, sizeof small);
-		assert_int_equal(kept_left()->routes6, 9);
+		assert_int_equal(kept_left()->six.routes, 9);
+		assert_int_equal(kept_left()->six.bytes, 77);
 		assert_int_equal(kept_left()->key[3], 77);
 		void *next = begin(&small);
 		assert_ptr_not_equal(next, last);
 		kept_close();
 		assert_null(kept_left()->memory);
-		kept_end(next, &small, 9);
+		kept_end(next, &small, (struct kept_six){9, 77});
 		last = next;
 	}
 	forget();
@@ -90,7 +92,7 @@ static void a_program_gives_up(void **s)
 {
 	(void)s;
 	void *first = start(&small);
-	kept_end(first, &small, 0);
+	kept_end(first, &small, no_six);
 	for (unsigned i = 0; i < 3; i++)
 		assert_ptr_not_equal(start(&small), first);
 	kept_open(true);
@@ -102,14 +104,14 @@ static void a_program_gives_up(void **s)
 static void a_program_fails_while_it_reads(void **s)
 {
 	(void)s;
-	kept_end(start(&small), &small, 0);
+	kept_end(start(&small), &small, no_six);
 	kept_open(true);
 	assert_non_null(kept_left()->memory);
 	kept_open(true); /* of the next program */
 	assert_null(kept_left()->memory);
 	void *next = begin(&small);
 	kept_close();
-	kept_end(next, &small, 0);
+	kept_end(next, &small, no_six);
 	kept_open(true);
 	assert_ptr_equal(kept_left()->memory, next);
 	forget();
@@ -121,7 +123,7 @@ static void not_wanted(void **s)
 	kept_open(false);
 	assert_null(kept_left()->memory);
 	kept_close();
-	kept_end(start(&small), &small, 0);
+	kept_end(start(&small), &small, no_six);
 	kept_open(false);
 	assert_null(kept_left()->memory);
 	kept_close();
@@ -139,7 +141,7 @@ static void growth(void **s)
 {
 	(void)s;
 	void *first = start(&small);
-	kept_end(first, &small, 0);
+	kept_end(first, &small, no_six);
 	uint8_t *old = piece;
 	kept_open(true);
 	no_memory = true;
@@ -150,7 +152,7 @@ static void growth(void **s)
 	assert_ptr_not_equal(piece, old);
 	assert_ptr_equal(kept_left()->memory, first);
 	kept_close();
-	kept_end(more, &large, 0);
+	kept_end(more, &large, no_six);
 	kept_open(true);
 	assert_ptr_equal(kept_left()->memory, more);
 	assert_true((uint8_t *)begin(&large) > (uint8_t *)more);
@@ -164,14 +166,14 @@ static void a_broken_header(void **s)
 {
 	(void)s;
 	for (unsigned i = 0; i < sizeof(struct header); i++) {
-		kept_end(start(&small), &small, 0);
+		kept_end(start(&small), &small, no_six);
 		piece[i] ^= (uint8_t)(1 + i % 255);
 		kept_open(true);
 		assert_null(kept_left()->memory);
 		begin(&small);
 		forget();
 	}
-	kept_end(start(&large), &large, 0);
+	kept_end(start(&large), &large, no_six);
 	piece_bytes = 3 * HEADER_BYTES;
 	kept_open(true);
 	assert_null(kept_left()->memory);
@@ -186,7 +188,7 @@ static void connection(void **s)
 	assert_int_equal(kept_connection(&local), 0);
 	kept_note_connection(&mine, 4000); /* nowhere to note it */
 	assert_int_equal(kept_connection(&local), 0);
-	kept_end(start(&small), &small, 0);
+	kept_end(start(&small), &small, no_six);
 	kept_note_connection(&mine, 4000);
 	uint8_t *old = piece;
 	begin(&large);
