@@ -217,6 +217,10 @@ static void engine_head(struct page_text *t)
 		page_print(t, ",\"source\":\"%s\"", fmt_ip4(text, source));
 	else
 		page_print(t, ",\"source\":null");
+	if (c->engine.bfd_port)
+		page_print(t, ",\"bfd_port\":%u", c->engine.bfd_port);
+	else
+		page_print(t, ",\"bfd_port\":null");
 	page_print(t, ",\"fpm_port\":%u,\"vxlan_port\":%u,\"connected\":%s,\"prefixes\":%u,\"stale\":%u,"
 	              "\"interfaces\":[", c->engine.port, VXLAN_PORT, engine_stats.up ? "true" : "false",
 	           rib_stated(routes_rib()), rib_stale(routes_rib()));

@@ -435,14 +435,18 @@ def page(m):
 
 def test_page(e):
     assert page(e) == {
-        "address": "203.0.113.2", "source": "203.0.113.1", "fpm_port": 2620, "vxlan_port": 4789,
-        "connected": False, "prefixes": 0, "stale": 0, "interfaces": [
+        "address": "203.0.113.2", "source": "203.0.113.1", "bfd_port": None, "fpm_port": 2620,
+        "vxlan_port": 4789, "connected": False, "prefixes": 0, "stale": 0, "interfaces": [
             {"name": "eth%d" % n, "index": VNI[n], "vni": VNI[n], "mac": ROUTER[n].mac, "mtu": 1500,
              "carrier": True, "addresses": [ROUTER[n].ip + "/24", ROUTER[n].ip6 + "/64"],
              "link_local": ROUTER[n].link_local} for n in range(2)]}
     e.link(1, False)
     e.time(20 * MS)
     assert [i["carrier"] for i in page(e)["interfaces"]] == [True, False]
+
+
+def test_page_with_bfd(make):
+    assert page(start(make, config(more="routing engine bfd\n")))["bfd_port"] == 50700
 
 
 def test_page_without_engine(make):
