@@ -21,6 +21,8 @@ LEFT6, RIGHT6, RIGHT6_HOST, FAR6 = "2001:db8:1::1", "2001:db8:2::1", "2001:db8:2
 
 def config(kind=""):
     text = router_config()
+    if kind == "bfd":
+        text += "routing engine bfd\n"
     if kind == "unnumbered":
         text = text.replace(" ip address %s/24\n" % RIGHT_ROUTER, " ip unnumbered eth0\n")
     for number, address6 in ((0, LEFT6), (1, RIGHT6)):
@@ -105,6 +107,10 @@ protocol ospf v2 { ipv4 { import all; export where source = RTS_STATIC; };
 """
 KINDS = {
     "bgp": (FRR_BGP.format(RIGHT_HOST, "ipv4"), BIRD_BGP % (RIGHT_ROUTER, "ipv4"), "10.9.0.0/16", FAR),
+    "bfd": (FRR_BGP.format(RIGHT_HOST, "ipv4").replace(" address-family", " neighbor %s bfd\n address-family"
+                                                       % RIGHT_HOST, 1),
+            BIRD_BGP.replace("local as", "bfd on; local as") % (RIGHT_ROUTER, "ipv4") +
+            'protocol bfd { interface "eth0" { interval 100 ms; multiplier 10; }; }\n', "10.9.0.0/16", FAR),
     "bgp6": (FRR_BGP.format(RIGHT6_HOST, "ipv6"), BIRD_BGP % (RIGHT6, "ipv6"), "2001:db8:9::/48", FAR6),
     "unnumbered": (FRR_UNNUMBERED.format("ipv4"), BIRD_UNNUMBERED % (
         RIGHT_ROUTER6, "ipv4 { extended next hop on; import all; export where source = RTS_STATIC; }"),
@@ -164,7 +170,7 @@ def kill_zebra(router, frr, work):
     eventually(is_whole, 60, "no route is stale, none was given up")
 
 
-@pytest.mark.parametrize("kind,nic", [*((kind, options.QEMU_NIC) for kind in KINDS), ("ospf", "ixgbe"),
+@pytest.mark.parametrize("kind,nic", [*((kind, options.QEMU_NIC) for kind in KINDS if kind != "bfd"), ("ospf", "ixgbe"),
                                      ("ospf", "mlx5")])
 def test_session_through_the_router(make_router, make_hosts, engine, work, monkeypatch, kind):
     text, bird_text, prefix, far = KINDS[kind]
@@ -207,6 +213,37 @@ def test_session_through_the_router(make_router, make_hosts, engine, work, monke
     # The engine is stopped: FPM ends before the sessions, and the router keeps the routes.
     frr.stop()
     assert "engine stale" in router.command(show)
+
+
+def test_distributed_bfd(make_router, make_hosts, engine, work, monkeypatch):
+    """With `routing engine bfd` Hayate runs bfdd's sessions, and without it bfdd itself: the agent follows."""
+    text, bird_text, prefix, _ = KINDS["bfd"]
+    left, right = make_hosts()
+    frr = engine(text)
+    bird = Neighbour(right, work, BIRD + bird_text)
+    router = make_router(config("bfd"), cpus=2, ports=(left.port, right.port, frr.host.port))
+    for host in (left, right, frr.host):
+        host.wait_for_link()
+    with monkeypatch.context() as patch:
+        patch.setenv(TAG, work)
+        frr.start()
+    bird.start()
+    up = "peer %s local %s " % (RIGHT_HOST, RIGHT_ROUTER)
+
+    def is_up():
+        said = router.command("show bfd")
+        return up in said and " up since " in said.partition(up)[2].splitlines()[0]
+    eventually(is_up, 60, "a session on the router")
+    eventually(lambda: "engine" in router.command("show ip route " + prefix), 60, "the route")
+    for line in ("configure", "no routing engine bfd", "commit", "exit"):
+        router.command(line)
+    eventually(lambda: "BFD sessions run on this machine" in frr.said(), 20)
+
+    def frr_up():
+        said = frr.host.run(["vtysh", "--vty_socket", os.path.join(work, "engine", "run"), "-d", "bfdd", "-c",
+                             "show bfd peers brief"]).stdout
+        return re.search(r"\b%s\s+up\b" % RIGHT_HOST, said)
+    eventually(frr_up, 60, "a session on the engine")
 
 
 def test_router_starts_again(make_router, make_hosts, engine, work, monkeypatch):

@@ -12,6 +12,7 @@ import fcntl
 import os
 import select
 import shutil
+import signal
 import socket
 import time
 
@@ -96,8 +97,8 @@ class Agent:
         self.options, self.run = options, run
         self.local = options.local or own_address(options.router)
         self.reader = page.Reader(options.router, options.http_port, self.local)
-        self.page = self.text = self.complaint = None
-        self.fpm = None  # (process id of the relay, router's address, port)
+        self.page = self.complaint = None
+        self.relays = {}  # name: (process id, router's port)
         self.frr = None
         self.repair = 0.0
         self.namespace = self.container = None
@@ -118,7 +119,8 @@ class Agent:
 
     def close(self):
         self.reader.close()
-        self.end_relay()
+        for name in list(self.relays):
+            self.end_relay(name)
         if self.frr:
             self.frr.stop()
         if self.options.once:
@@ -140,9 +142,7 @@ class Agent:
     def look(self):
         """Reads the page and makes the interfaces accordingly. Whether it succeeded."""
         try:
-            text = self.reader.read()
-            changed = text != self.text
-            wanted = page.parse(text) if changed else self.page
+            wanted = page.parse(self.reader.read())
         except page.Unavailable as error:
             self.complain("the router at %s does not answer: %s%s" % (
                 self.options.router, error, "; the interfaces stay as they are" if self.page else ""))
@@ -150,20 +150,20 @@ class Agent:
         except page.PageError as error:
             self.complain("the router's page is not understood: %s" % error)
             return False
-        if not changed and time.monotonic() < self.repair:
+        if wanted == self.page and time.monotonic() < self.repair:
             return True
         try:
             self.links.settle()
             steps = self.links.follow(wanted)
         except (PlanError, StepFailed) as error:
             self.complain("the interfaces are not those of the router: %s" % error)
-            self.text = None  # try again
+            self.repair = 0.0  # try again
             return False
         if self.complaint:
             say("the router answers again" if self.page else "the router answers")
             self.complaint = None
         self.tell(wanted, steps)
-        self.text, self.page, self.repair = text, wanted, time.monotonic() + REPAIR_S
+        self.page, self.repair = wanted, time.monotonic() + REPAIR_S
         return True
 
     def tell(self, wanted, steps):
@@ -172,7 +172,7 @@ class Agent:
             say(line)
         if steps and not lines and self.page:
             say("the interfaces were not those of the router, and are again")
-        if self.page is None or self.page._replace(connected=False) != wanted._replace(connected=False):
+        if wanted != self.page:
             self.warn(wanted)
 
     def warn(self, wanted):
@@ -191,43 +191,57 @@ class Agent:
             say("the MTU of %s is %d; full packets need %d: ip link set dev %s mtu %d, and the same on the "
                 "router's port" % (device, mtu, needed, device, max(needed, 1600)))
 
-    # The FPM connection.
+    # The connections of zebra and bfdd.
 
-    def follow_relay(self):
-        if self.page is None or self.page.address is None:
-            self.end_relay()
-            return
-        to = (self.page.source, self.page.fpm_port)
-        if self.fpm and self.fpm[1:] == to and os.waitpid(self.fpm[0], os.WNOHANG)[0] == 0:
-            return
-        if self.fpm and self.fpm[1:] != to:
-            self.end_relay()
-        lock = self.run.lock
+    def follow_relays(self):
+        """Starts the relays that the page asks for, and ends others."""
+        wanted = {}
+        if self.page and self.page.address:
+            wanted["FPM"] = self.page.fpm_port
+            if self.page.bfd_port:
+                wanted["BFD"] = self.page.bfd_port
+        for name, (pid, port) in list(self.relays.items()):
+            if wanted.get(name) != port:
+                self.end_relay(name)
+            elif os.waitpid(pid, os.WNOHANG)[0] != 0:
+                del self.relays[name]  # it has ended, which it does not by itself
+        for name, port in wanted.items():
+            if name not in self.relays:
+                self.relays[name] = (process.fork(self.relay(name, port)), port)
 
-        def serve():
-            lock.close()  # or the lock would outlive the agent
-            relay.serve(self.listener, *to, self.local, say)
-        self.fpm = (process.fork(serve), *to)
+    def relay(self, name, port):
+        """The function of a relay's process."""
+        outer = relay.Outer(name, self.page.source or self.options.router, port, self.local, say)
 
-    def end_relay(self):
-        if self.fpm:
-            os.kill(self.fpm[0], 9)
-            _wait_for(self.fpm[0])
-            self.fpm = None
+        def run():
+            self.run.lock.close()  # or the lock would outlive the agent
+            if name == "FPM":
+                relay.serve(self.listener, outer)
+            else:
+                relay.couple(self.links.netns, outer)
+        return run
+
+    def end_relay(self, name):
+        pid, _ = self.relays.pop(name)
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
 
     # The loop.
 
     def start_frr(self, text):
         self.frr = frr.Frr(self.container, self.run.path, self.options.frr_config, text, say)
+        self.frr.distribute_bfd(bool(self.page.bfd_port))
         self.frr.start()
 
     def follow(self, signals, text):
         """Until a signal."""
         while True:
             good = self.look()
-            self.follow_relay()
+            self.follow_relays()
             if good and text and not self.frr:
                 self.start_frr(text)
+            elif self.frr:
+                self.frr.distribute_bfd(bool(self.page.bfd_port))
             due = self.frr.watch() if self.frr else None
             wait_s = self.options.poll
             if due is not None:
@@ -237,13 +251,6 @@ class Agent:
             if stopped:
                 say("stopping")
                 return
-
-
-def _wait_for(pid):
-    try:
-        os.waitpid(pid, 0)
-    except ChildProcessError:
-        pass
 
 
 def check(options):

@@ -82,8 +82,8 @@ def read_config(path):
 
 
 class Daemon:
-    def __init__(self, name, arguments):
-        self.name, self.arguments = name, arguments
+    def __init__(self, name):
+        self.name = name
         self.child = None
         self.begun = 0.0
         self.pause_s = PAUSE_FIRST_S / 2  # doubled before it is used
@@ -110,7 +110,8 @@ class Frr:
             shutil.chown(run, USER, USER)
         except LookupError:
             raise LauncherError("there is no user %s: FRRouting is not installed properly" % USER) from None
-        self.daemons = [Daemon(name, self._arguments(name)) for name in names]
+        self.daemons = [Daemon(name) for name in names]
+        self.is_bfd_distributed = False
 
     def _path(self, name):
         return os.path.join(self.run, name)
@@ -120,8 +121,10 @@ class Frr:
                  "--vty_socket", self.run, "-u", USER, "-g", USER, "-P", "0"]
         if name != "mgmtd":  # which has no such option
             words += ["-f", "/dev/null"]
+        data_plane = ["--dplaneaddr", "ipv4:%s:%d" % (relay.ADDRESS, relay.BFD_PORT)]
         return words + {"zebra": ["-s", "90000000", "-M", "dplane_fpm_nl"],
-                        "bfdd": ["--bfdctl", self._path("bfdd.sock")],
+                        "bfdd": ["--bfdctl", self._path("bfdd.sock")] +
+                        (data_plane if self.is_bfd_distributed else []),
                         "ldpd": ["--ctl_socket", self._path("ldpd.sock")]}.get(name, [])
 
     def vtysh(self, *words, timeout_s=60):
@@ -138,7 +141,7 @@ class Frr:
 
     def _launch(self, daemon):
         with open(self._path(daemon.name + ".log"), "ab") as log:
-            daemon.child = self.container.popen(daemon.arguments, self.bind, stdin=subprocess.DEVNULL,
+            daemon.child = self.container.popen(self._arguments(daemon.name), self.bind, stdin=subprocess.DEVNULL,
                                                 stdout=log, stderr=log)
         daemon.begun, daemon.again = time.monotonic(), None
 
@@ -166,6 +169,18 @@ class Frr:
                 self.say("vtysh: " + line)
         if not good:
             self.say("%s was not accepted as a whole; correct it and restart the agent" % self.config)
+
+    def distribute_bfd(self, yes):
+        """Whether the router runs bfdd's sessions. A change restarts bfdd."""
+        if yes == self.is_bfd_distributed:
+            return
+        self.is_bfd_distributed = yes
+        for daemon in self.daemons:
+            if daemon.name == "bfdd" and daemon.child and daemon.again is None:
+                self.say("bfdd is restarted: BFD sessions run on %s" % ("the router" if yes else "this machine"))
+                daemon.child.kill()
+                daemon.child.wait()
+                daemon.again = time.monotonic()
 
     def start(self):
         for daemon in self.daemons:

@@ -12,8 +12,9 @@ MAC = re.compile(r"[0-9a-f]{2}(?::[0-9a-f]{2}){5}")
 
 # addresses: texts with length, as 192.0.2.1/24; the link-local one of IPv6 is fe80::1/64.
 Interface = namedtuple("Interface", "name index vni mac mtu carrier addresses")
-# address: the engine's, None without `routing engine` in the configuration.
-Page = namedtuple("Page", "address source fpm_port vxlan_port connected interfaces")
+# address: the engine's, None without `routing engine` in the configuration. source: the router's, None if
+# it has none there; then it has no interfaces for the engine. bfd_port: None without `routing engine bfd`.
+Page = namedtuple("Page", "address source fpm_port bfd_port vxlan_port interfaces")
 
 
 class PageError(Exception):
@@ -85,7 +86,7 @@ def parse(text):
     if not isinstance(row, dict) or not isinstance(row.get("interfaces"), list):
         raise PageError("it has no list of interfaces")
     if row.get("address") is None:
-        return Page(None, None, None, None, False, ())
+        return Page(None, None, None, None, None, ())
     interfaces = tuple(_interface(each) for each in row["interfaces"])
     for key in ("name", "index", "vni"):
         values = [getattr(each, key) for each in interfaces]
@@ -93,8 +94,10 @@ def parse(text):
             raise PageError("two interfaces have the same %s" % key)
     if any(each.name == "lo" for each in interfaces):
         raise PageError("an interface is called lo")
-    return Page(_address(row, "address"), _address(row, "source"), _number(row, "fpm_port", 1, 65535),
-                _number(row, "vxlan_port", 1, 65535), _flag(row, "connected"), interfaces)
+    source = None if row.get("source") is None and not interfaces else _address(row, "source")
+    bfd_port = None if row.get("bfd_port") is None else _number(row, "bfd_port", 1, 65535)
+    return Page(_address(row, "address"), source, _number(row, "fpm_port", 1, 65535), bfd_port,
+                _number(row, "vxlan_port", 1, 65535), interfaces)
 
 
 HINTS = {

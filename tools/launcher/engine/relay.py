@@ -6,12 +6,20 @@ One connection at a time, as the router accepts one. Each direction has a bounde
 does not read, the other is not read either. When one side ends, both end, and zebra connects again
 after three seconds. The relay watches the router's side by TCP keep-alives, because zebra would notice
 a router that was switched off only when it has a route to tell.
+
+With `routing engine bfd` on the router there is a second one, between bfdd and the router: distributed
+BFD (docs/routing-engine.md).
 """
 import selectors
 import socket
+import time
+
+from .. import process
 
 ADDRESS = "127.0.0.1"
 PORT = 2620  # where zebra connects
+BFD_PORT = 50700  # where bfdd listens
+COUPLE_S = 1.0  # between two attempts to connect bfdd
 BUFFER = 256 * 1024
 CONNECT_S = 5
 DEAD_MS = 30000  # unacknowledged data for that long: the router is dead
@@ -23,12 +31,36 @@ def listen():
     return socket.create_server((ADDRESS, PORT), backlog=1)
 
 
-def connect(router, port, local):
-    outer = socket.create_connection((router, port), CONNECT_S, (local, 0))
-    outer.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for option, value in KEEPALIVE + ((socket.TCP_USER_TIMEOUT, DEAD_MS), (socket.TCP_NODELAY, 1)):
-        outer.setsockopt(socket.IPPROTO_TCP, option, value)
-    return outer
+class Outer:
+    """The router's side. say(text): once for each change of state."""
+
+    def __init__(self, name, router, port, local, say):
+        self.name, self.router, self.port, self.local, self.say = name, router, port, local, say
+        self.said = None
+
+    def connect(self):
+        outer = socket.create_connection((self.router, self.port), CONNECT_S, (self.local, 0))
+        outer.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for option, value in KEEPALIVE + ((socket.TCP_USER_TIMEOUT, DEAD_MS), (socket.TCP_NODELAY, 1)):
+            outer.setsockopt(socket.IPPROTO_TCP, option, value)
+        return outer
+
+    def tell(self, text):
+        if text != self.said:
+            self.say("%s: %s" % (self.name, text))
+            self.said = text
+
+    def carry(self, inner):
+        """One connection, to its end."""
+        with inner:
+            try:
+                with self.connect() as outer:
+                    self.tell("connected to the router")
+                    inner.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                    pump(inner, outer)
+                self.tell("the connection has ended")
+            except OSError as error:
+                self.tell("no connection to %s port %d: %s" % (self.router, self.port, error.strerror or error))
 
 
 class _End:
@@ -70,20 +102,21 @@ def pump(one, two):
                     end.send()
 
 
-def serve(listener, router, port, local, say):
-    """Relays one connection after the other, for ever. say(text): once for each change of state."""
-    said = None
+def serve(listener, outer):
+    """Relays one connection of zebra after the other, for ever."""
     while True:
-        inner, _ = listener.accept()
-        with inner:
-            try:
-                with connect(router, port, local) as outer:
-                    say("FPM: zebra is connected to the router")
-                    said = None
-                    pump(inner, outer)
-                    say("FPM: the connection has ended")
-            except OSError as error:
-                text = "FPM: no connection to %s port %d: %s" % (router, port, error.strerror or error)
-                if text != said:
-                    say(text)
-                said = text
+        outer.carry(listener.accept()[0])
+
+
+def couple(netns, outer):
+    """Connects bfdd and the router, for ever: bfdd before FRR 10.3 can only listen."""
+    while True:
+        with process.inside_netns(netns):
+            inner = socket.socket()
+        try:
+            inner.connect((ADDRESS, BFD_PORT))
+        except OSError:
+            inner.close()  # bfdd does not run yet, or is not needed
+        else:
+            outer.carry(inner)
+        time.sleep(COUPLE_S)
