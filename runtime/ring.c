@@ -22,7 +22,8 @@
  * A punt ring is divided among the kinds of message, so a flood of one kind does not starve the
  * others, and within a kind among the ports, so a flood by one port does not starve another. Kinds
  * whose rate is limited before are not divided among the ports (control_hooks.punt_whole). Half of
- * the ring is reserved in equal parts; the other half is first come, first served. Only the
+ * the ring is reserved in equal parts for the former kinds, an eighth for the latter; the rest is
+ * first come, first served. Only the
  * producer counts the messages in the ring (struct punt_places). The places that the consumer has
  * freed are those between the tail that the producer read last and the current one.
  *
@@ -77,7 +78,8 @@ static bool is_waiting(uint64_t head, uint64_t tail)
 _Static_assert(PUNT_SHARES <= 256, "a share's number is a byte");
 static struct punt_places {
 	uint64_t seen; /* the tail as last read; messages before it are no longer counted */
-	unsigned shares, part; /* number of shares, and places reserved for each */
+	unsigned slots, ports;   /* for which the ring is divided */
+	unsigned part, part_whole; /* places reserved for a share of a kind and port, of a whole kind */
 	unsigned kept; /* reserved places that are free, over all shares */
 	uint16_t count[PUNT_SHARES];
 	uint8_t share[RING_SLOTS_MAX]; /* share of message n, at n % RING_SLOTS_MAX */
@@ -152,24 +154,34 @@ static void fill_packet(struct core_msg *m, const struct pkt *p)
 	}
 }
 
+/* Shares of whole kinds follow those of kinds and ports. */
+#define SHARE_WHOLE (CORE_PUNT_KINDS * NIC_PORTS_MAX)
+
+static unsigned places_of(unsigned share)
+{
+	return share < SHARE_WHOLE ? places.part : places.part_whole;
+}
+
 static void places_give_back(uint64_t tail)
 {
 	for (; places.seen < tail; places.seen++) {
 		unsigned share = places.share[places.seen % RING_SLOTS_MAX];
-		places.kept += places.count[share]-- <= places.part;
+		places.kept += places.count[share]-- <= places_of(share);
 	}
 }
 
-/* Reserves half of the ring. Its size changes only while no message of ours is in the ring (4). */
+/* Reserves its parts of the ring, whose size changes only while no message of ours is in it (4). */
 static void places_divide(const struct published *s)
 {
 	const struct control_hooks *c = core_app()->control;
-	unsigned shares = c->punt_kinds * s->ports + c->punt_whole, part = s->slots / 2 / shares;
-	if (likely(places.part == part && places.shares == shares))
+	const unsigned divided = c->punt_kinds * s->ports, whole = c->punt_whole;
+	if (likely(places.slots == s->slots && places.ports == s->ports))
 		return;
-	places.shares = shares;
-	places.part = part;
-	places.kept = part * shares;
+	places.slots = s->slots;
+	places.ports = s->ports;
+	places.part = s->slots / 2 / divided;
+	places.part_whole = whole ? s->slots / 8 / whole : 0;
+	places.kept = places.part * divided + places.part_whole * whole;
 }
 
 /* The share of a message: its kind and, if the kind is divided among the ports, the port whose packets
@@ -179,7 +191,7 @@ static unsigned share_of(uint32_t kind)
 	const struct control_hooks *c = core_app()->control;
 	assert(kind < c->punt_kinds + c->punt_whole && ring_from < published_header()->ports);
 	return kind < c->punt_kinds ? kind * NIC_PORTS_MAX + ring_from
-	                            : CORE_PUNT_KINDS * NIC_PORTS_MAX + kind - c->punt_kinds;
+	                            : SHARE_WHOLE + kind - c->punt_kinds;
 }
 
 /* True if the punt ring, whose next slot is head, has room for another message of this share. */
@@ -191,13 +203,13 @@ static bool punt_has_room(uint64_t head, unsigned share)
 		return false;
 	places_give_back(tail);
 	places_divide(s);
-	return places.count[share] < places.part || s->slots - used > places.kept;
+	return places.count[share] < places_of(share) || s->slots - used > places.kept;
 }
 
 static void places_take(uint64_t index, unsigned share)
 {
 	places.share[index % RING_SLOTS_MAX] = (uint8_t)share;
-	places.kept -= places.count[share]++ < places.part;
+	places.kept -= places.count[share]++ < places_of(share);
 }
 
 /* Copies the packet into the punt ring, counts it and frees it. `flags` are the message's. */

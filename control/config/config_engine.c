@@ -204,26 +204,28 @@ static uint32_t index_line(const struct config_interface *i)
 	return i->engine_index ? i->engine_line : i->engine_vni_line;
 }
 
-static int check_indices(const struct config *c, struct text_error *err)
+static uint32_t vni_of(const struct config_interface *i) { return i->engine_vni; }
+static uint32_t vni_line(const struct config_interface *i) { return i->engine_vni_line; }
+
+/* No two interfaces have the same value, 0 aside; `line` is where an interface gets its own. */
+static int check_unique(const struct config *c, uint32_t (*value)(const struct config_interface *),
+                        uint32_t (*line)(const struct config_interface *), const char *what,
+                        struct text_error *err)
 {
 	char word[16], name[CONFIG_IF_NAME_SIZE];
-	for (unsigned n = 0; n < c->interfaces; n++) {
-		const struct config_interface *a = &c->interface[n];
-		for (unsigned k = 0; config_engine_index_of(a) && k < n; k++) {
-			const struct config_interface *b = &c->interface[k];
-			const bool vni = a->engine_vni && a->engine_vni == b->engine_vni;
-			const uint32_t line_a = vni ? a->engine_vni_line : index_line(a);
-			const uint32_t line_b = vni ? b->engine_vni_line : index_line(b);
-			const bool later = line_a > line_b;
-			if (!vni && config_engine_index_of(a) != config_engine_index_of(b))
+	for (unsigned n = 0; n < c->interfaces; n++)
+		for (unsigned k = 0; value(&c->interface[n]) && k < n; k++) {
+			const struct config_interface *first = &c->interface[k], *later = &c->interface[n];
+			if (value(first) != value(later))
 				continue;
-			fmt_format(word, sizeof word, "%u", vni ? a->engine_vni : config_engine_index_of(a));
-			return text_fail(err, later ? line_a : line_b, text_of(word),
-			                 "%s has this %s already",
-			                 config_key_name(name, later ? b->key : a->key),
-			                 vni ? "VNI" : "index");
+			if (line(first) > line(later)) {
+				first = &c->interface[n];
+				later = &c->interface[k];
+			}
+			fmt_format(word, sizeof word, "%u", value(later));
+			return text_fail(err, line(later), text_of(word), "%s has this %s already",
+			                 config_key_name(name, first->key), what);
 		}
-	}
 	return 0;
 }
 
@@ -242,7 +244,7 @@ static int check_vxlan(const struct config *c, struct text_error *err)
 	const struct config_engine *e = &c->engine;
 	const struct config_interface *i = first_vni(c);
 	char word[FMT_ADDR_MAX];
-	if (e->source && !address_beside(c, e->source, true))
+	if (e->source_line && !address_beside(c, e->source, true))
 		return text_fail(err, e->source_line, text_of(fmt_ip4(word, e->source)),
 		                 "the source must be an address of this machine");
 	if (!i)
@@ -273,7 +275,8 @@ static int check_interfaces(const struct config *c, struct text_error *err)
 			return text_fail(err, i->engine_vni_line, text_of(word),
 			                 "a loopback has no link, and so no VNI");
 	}
-	return check_indices(c, err);
+	int error = check_unique(c, vni_of, vni_line, "VNI", err);
+	return error != 0 ? error : check_unique(c, config_engine_index_of, index_line, "index", err);
 }
 
 /* The name of the management server on the engine's port; NULL: none. */

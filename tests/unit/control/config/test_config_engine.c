@@ -128,6 +128,8 @@ static void test_vxlan_errors(void **state)
 	refuse("routing engine source 192.0.2.1\n" IF0, 1, "routing", "there is no routing engine");
 	refuse(ENGINE "routing engine source 192.0.2.2\n" IF0, 2, "192.0.2.2",
 	       "the source must be an address of this machine");
+	refuse(ENGINE "routing engine source 0.0.0.0\n" IF0, 2, "0.0.0.0",
+	       "the source must be an address of this machine");
 	refuse(ENGINE "routing engine source fe80::1\n", 2, "fe80::1", "expected an IPv4 address");
 	refuse("routing engine 10.0.0.9\n" IF0 "routing engine vni 5", 4, "5",
 	       "no subnet of ours has the routing engine");
