@@ -464,6 +464,24 @@ def test_commit_removes_it(e, z):
     assert e.take(1).frame[34:36] == bytes((3, 3))
 
 
+def test_restart_of_the_ports(e, z):
+    """A commit that needs it tells the peers and bfdd, which states its sessions again."""
+    add(z)
+    peer = Peer4(e)
+    peer.up()
+    for line in ("configure", "interface eth0", "mtu 1400", "exit", "commit", "end"):
+        e.console(line)
+    assert [(p["state"], p["diag"]) for p in peer.got()][-1] == (ADMIN_DOWN, 7)
+    assert "R" in [str(Ether(f.frame)[TCP].flags) for f in e.outs[0] if TCP in Ether(f.frame)][-1]
+    e.time(5 * SECOND)
+    for outs in e.outs:
+        outs.clear()
+    assert "sessions 0, up 0" in show(e) and "last disconnected: the ports restart\n" in show(e)
+    e.learn(A, B)
+    add(Bfdd(e))
+    Peer4(e).up()
+
+
 def test_metrics(start):
     e = start(BFD + "http server\nhttp access 0.0.0.0/0\n")
     z = Bfdd(e)
