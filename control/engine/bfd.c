@@ -321,9 +321,11 @@ static bool next_message(void)
 static uint64_t tell(uint64_t now_ns)
 {
 	uint64_t due = UINT64_MAX;
-	unsigned n = 1;
-	while (has_room() && n)
-		bfd.out_len += n = bfd_sessions_tell(bfd.out + bfd.out_len, now_ns, &due);
+	unsigned n;
+	while (has_room() && (n = bfd_sessions_tell(bfd.out + bfd.out_len, now_ns, &due)) > 0)
+		bfd.out_len += n;
+	if (!has_room()) /* an acknowledgement makes some */
+		due = UINT64_MAX;
 	if (bfd.out_len == 0 || tcp_control_is_short())
 		return due;
 	const uint32_t sent = tcp_send(bfd.conn, bfd.out, bfd.out_len);
