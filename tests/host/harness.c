@@ -101,7 +101,7 @@
 #define LINE_BYTES 65536
 #define FRAME_MAX 16384
 #define ARENA_BYTES (12u << 20)
-#define TABLES_BYTES (24u << 20)
+#define TABLES_BYTES (28u << 20)
 #define LIVES_TABLES_BYTES (96u << 20) /* where the tables of two programs may lie side by side */
 #define PUBLISHED_BYTES (8u << 20) /* at first */
 #define SHARE_UNIT (2u << 20)
