@@ -106,7 +106,7 @@ static bool choose_tables(uint32_t most, uint32_t least, size_t used, size_t byt
 	return false;
 }
 
-/* What the routing engine's prefixes get: two fifths of that part of the memory for nodes, as far as the
+/* What the routing engine's prefixes get: a third of that part of the memory for nodes, as far as the
  * global table needs them, and as many prefixes as the rest allows; at least what they had in the base
  * that is left. How many find nodes depends on their distribution. */
 static struct kept_six choose_engine6(void)
@@ -118,7 +118,7 @@ static struct kept_six choose_engine6(void)
 	struct kept_six six = {.routes = c->routes_max ? u32_min(c->routes_max, ENGINE6_MAX) : ENGINE6_MAX};
 	if (!c->line)
 		return (struct kept_six){0};
-	six.bytes = u64_min(fib6_shared_bytes(six.routes), align_down(room * 2 / 5, ENGINE6_UNIT));
+	six.bytes = u64_min(fib6_shared_bytes(six.routes), align_down(room / 3, ENGINE6_UNIT));
 	while (six.routes > 8 && six.bytes + fib6_private_bytes(six.routes, fib6_shared_bytes(0) + six.bytes) >
 	                                 room)
 		six.routes -= six.routes / 8;
