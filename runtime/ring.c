@@ -21,9 +21,9 @@
  *
  * A punt ring is divided among the kinds of message, so a flood of one kind does not starve the
  * others, and within a kind among the ports, so a flood by one port does not starve another. Kinds
- * whose rate is limited before are not divided among the ports (control_hooks.punt_whole). Half of
- * the ring is reserved in equal parts for the former kinds, an eighth for the latter; the rest is
- * first come, first served. Only the
+ * whose rate is limited before are not divided among the ports (control_hooks.punt_whole). Three
+ * eighths of the ring are reserved in equal parts for the former kinds, an eighth for the latter; the
+ * other half is first come, first served. Only the
  * producer counts the messages in the ring (struct punt_places). The places that the consumer has
  * freed are those between the tail that the producer read last and the current one.
  *
@@ -179,7 +179,7 @@ static void places_divide(const struct published *s)
 		return;
 	places.slots = s->slots;
 	places.ports = s->ports;
-	places.part = s->slots / 2 / divided;
+	places.part = s->slots * 3 / 8 / divided;
 	places.part_whole = whole ? s->slots / 8 / whole : 0;
 	places.kept = places.part * divided + places.part_whole * whole;
 }
