@@ -156,6 +156,11 @@ def engine(work):
     eventually(lambda: not descendants(work), 10, "its processes are gone")
 
 
+def vtysh(frr, command):
+    """FRR's answer."""
+    return frr.host.run(["vtysh", "--vty_socket", os.path.join(frr.work, "run"), "-c", command]).stdout
+
+
 def kill_zebra(router, frr, work):
     """It is started again with the other daemons. The router keeps the routes meanwhile, and they are stated
     again before it gives them up."""
@@ -199,6 +204,7 @@ def test_session_through_the_router(make_router, make_hosts, engine, work, monke
     # The cable is pulled out: the agent takes the carrier away, FRR the route.
     router.set_link(1, False)
     eventually(lambda: "eth1: link down" in frr.said() and not has_route(), 20, "the route is withdrawn")
+    eventually(lambda: "eth1 is up, line protocol is down" in vtysh(frr, "show interface eth1"), 20, "no carrier")
     router.set_link(1, True)
     eventually(has_route, 60, "the route is back")
     eventually(lambda: reaches(left, far), 20, "packets by the route")
@@ -240,9 +246,7 @@ def test_distributed_bfd(make_router, make_hosts, engine, work, monkeypatch):
     eventually(lambda: "BFD sessions run on this machine" in frr.said(), 20)
 
     def frr_up():
-        said = frr.host.run(["vtysh", "--vty_socket", os.path.join(work, "engine", "run"), "-d", "bfdd", "-c",
-                             "show bfd peers brief"]).stdout
-        return re.search(r"\b%s\s+up\b" % RIGHT_HOST, said)
+        return re.search(r"\b%s\s+up\b" % RIGHT_HOST, vtysh(frr, "show bfd peers brief"))
     eventually(frr_up, 60, "a session on the engine")
 
 
