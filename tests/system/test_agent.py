@@ -405,6 +405,11 @@ def test_agent_follows_the_page(machine):
     machine.says("the MTU of mgmt is 1600; full packets need 1640: ip link set dev mgmt mtu 1640")
     machine.page.text = page_text(interface(), address="203.0.113.7")
     machine.says("the router expects its routing engine at 203.0.113.7, and this is 203.0.113.2")
+    machine.page.text = page_text(interface(), source="198.51.100.7")
+    machine.says("no route to the router's address 198.51.100.7: `ip -json route get 198.51.100.7 from")
+    machine.page.text = page_text()
+    machine.says("eth0: removed")
+    machine.says("no interface of the router has a `routing engine vni`")
     assert machine.stop() == 0
     assert os.listdir(machine.run) == []
     eventually(lambda: not descendants(machine.tag), 10, "its processes are gone")

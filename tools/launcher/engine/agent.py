@@ -185,8 +185,15 @@ class Agent:
         if not wanted.interfaces:
             say("no interface of the router has a `routing engine vni`")
             return
+        self.warn_of_mtu(wanted)
+
+    def warn_of_mtu(self, wanted):
         needed = max(each.mtu for each in wanted.interfaces) + OVERHEAD
-        mtu, device = underlay_mtu(wanted.source, self.local)
+        try:
+            mtu, device = underlay_mtu(wanted.source, self.local)
+        except StepFailed as error:
+            say("no route to the router's address %s: %s" % (wanted.source, error))
+            return
         if mtu < needed:
             say("the MTU of %s is %d; full packets need %d: ip link set dev %s mtu %d, and the same on the "
                 "router's port" % (device, mtu, needed, device, max(needed, 1600)))
