@@ -161,10 +161,10 @@ static bool table_next(bool six, struct fib_cursor *cursor, struct rib_prefix *p
 	return true;
 }
 
-/* The longest prefix that covers an address, with all its routes. */
-static void show_to(struct shell *sh, const struct net_addr *addr, bool six)
+/* The longest prefix that covers this one, with all its routes. */
+static void show_to(struct shell *sh, const struct net_addr *addr, unsigned longest, bool six)
 {
-	for (unsigned plen = six ? 129 : 33; plen-- > 0;) {
+	for (unsigned plen = longest + 1; plen-- > 0;) {
 		const struct rib_prefix p = {ip6_prefix_of(addr, six ? plen : 96 + plen), (uint8_t)plen,
 		                             six};
 		if (table_get(&p) != FIB_NH_NONE) {
@@ -175,14 +175,15 @@ static void show_to(struct shell *sh, const struct net_addr *addr, bool six)
 	shell_print(sh, "no route\n");
 }
 
-static bool parse(const char *word, bool six, struct net_addr *addr)
+/* An address, which is a prefix of all its bits, or a prefix. */
+static bool parse(const char *word, bool six, struct net_addr *addr, unsigned *plen)
 {
 	const struct text text = text_of(word);
 	uint32_t four;
-	unsigned plen;
+	*plen = six ? 128 : 32;
 	if (six)
-		return text_parse_ip6(text, addr) == E_OK || text_parse_prefix6(text, addr, &plen) == E_OK;
-	if (text_parse_ip4(text, &four) != E_OK && text_parse_prefix(text, &four, &plen) != E_OK)
+		return text_parse_ip6(text, addr) == E_OK || text_parse_prefix6(text, addr, plen) == E_OK;
+	if (text_parse_ip4(text, &four) != E_OK && text_parse_prefix(text, &four, plen) != E_OK)
 		return false;
 	*addr = net_addr_ip4(four);
 	return true;
@@ -194,13 +195,13 @@ static void show(struct shell *sh, bool six)
 	struct fib_cursor cursor = {0};
 	struct rib_prefix p;
 	struct net_addr addr;
-	unsigned n = 0;
-	if (sh->argc == 1 && !parse(sh->argv[0], six, &addr)) {
+	unsigned n = 0, plen;
+	if (sh->argc == 1 && !parse(sh->argv[0], six, &addr, &plen)) {
 		shell_print(sh, "%s is neither an %saddress nor a prefix\n", sh->argv[0], six ? "IPv6 " : "");
 		return;
 	}
 	if (sh->argc == 1) {
-		show_to(sh, &addr, six);
+		show_to(sh, &addr, plen, six);
 		return;
 	}
 	for (; n < ROUTES_SHOWN_MAX && table_next(six, &cursor, &p); n++)

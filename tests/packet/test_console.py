@@ -201,6 +201,10 @@ def test_show_ip_route(make):
     assert lines[-1] == [str(len(lines) - 1), "prefixes"]
     assert m.console("show ip route 10.1.1.1").split()[:4] == ["S", "10.0.0.0/8", "via", B.ip]
     assert m.console("show ip route 10.9.1.1").split() == ["S", "10.9.0.0/16", "null0", "[1]"]
+    # a prefix: not the longer ones that its first address has
+    assert m.console("show ip route 192.0.2.0/24").split() == ["C", "192.0.2.0/24", "connected", "eth0"]
+    assert m.console("show ip route 10.9.0.0/17").split() == ["S", "10.9.0.0/16", "null0", "[1]"]
+    assert m.console("show ip route 8.0.0.0/5") == "no route\n"
     assert m.console("show ip route 8.8.8.8") == "no route\n"
     assert "neither" in m.console("show ip route nonsense")
 
