@@ -21,7 +21,7 @@ release="faketime"
 test="clang libcmocka-dev python3-pytest python3-scapy tcpdump ethtool
 	gcc-i686-linux-gnu gcc-aarch64-linux-gnu gcc-riscv64-linux-gnu
 	socat nmap hping3 tshark curl nftables python3-prometheus-client
-	radvd ndisc6 iputils-tracepath inetutils-telnet netcat-openbsd bzip2"
+	radvd ndisc6 gobgpd iputils-tracepath inetutils-telnet netcat-openbsd bzip2"
 bench="wrk dpdk dpdk-dev dpdk-doc libdpdk-dev pkg-config python3-matplotlib"
 
 usage() {
@@ -110,6 +110,28 @@ if [ "$action" = check ] || [ "$(id -u)" != 0 ]; then
 	echo "missing:$missing" >&2
 	echo "install with: sudo apt-get install -y --no-install-recommends$missing" >&2
 	exit 1
+fi
+
+# The tests run some daemons in network namespaces. As services of the machine they start neither now,
+# unless the machine has a policy of its own for that, nor at its next boot.
+policy=/usr/sbin/policy-rc.d
+ours=
+finish() {
+	[ -z "$ours" ] || rm -f $policy
+	command -v systemctl >/dev/null || return 0
+	for package in $missing; do
+		case $package in
+		bird2) systemctl disable -q bird 2>/dev/null || true ;;
+		frr | gobgpd) systemctl disable -q $package 2>/dev/null || true ;;
+		esac
+	done
+}
+trap finish EXIT
+trap 'exit 1' INT TERM
+if [ ! -e $policy ]; then
+	ours=yes
+	printf '#!/bin/sh\nexit 101\n' >$policy
+	chmod 755 $policy
 fi
 
 # The package lists are fetched only if they are absent or the installation by them fails.
