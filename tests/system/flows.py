@@ -1,29 +1,41 @@
 """Many UDP flows between two hosts. Each packet is numbered, and a few of each flow are in flight
 at a time, so that no queue on the path overflows: a lost packet was lost by a failure."""
+import concurrent.futures
+import contextlib
 import re
 import select
 import socket
 import statistics
 import struct
+import threading
 import time
 
 WINDOW = 4
 PATIENCE_S = 0.01  # then the next one is sent, whether or not the last ones arrived
 MISSING_MAX = 30   # per flow, in any time: tap and ring hold some thousand
+PAUSE_S = 0.01     # beside other work
+PROBE_S = 0.1
 FIRST_PORT = 20000
+IP_PKTINFO, IPV6_RECVPKTINFO, IPV6_PKTINFO = 8, 49, 50  # of Linux
 
 
 class Flow:
     """One pair of ports, from left to right."""
 
     def __init__(self, left, right, address, number):
-        self.out = left.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        self.out = left.socket(family, socket.SOCK_DGRAM)
         self.out.bind(("", FIRST_PORT + number))
-        self.into = right.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.into = right.socket(family, socket.SOCK_DGRAM)
         self.into.bind((address, FIRST_PORT + number))
+        if family == socket.AF_INET:
+            self.into.setsockopt(socket.IPPROTO_IP, IP_PKTINFO, 1)
+        else:
+            self.into.setsockopt(socket.IPPROTO_IPV6, IPV6_RECVPKTINFO, 1)
         self.out.setblocking(False)
         self.into.setblocking(False)
         self.to = (address, FIRST_PORT + number)
+        self.device = None  # index of the right host's interface by which the last packet came
         self.sent = 0
         self.missing = {}  # number -> when it was sent
         self.lost = set()  # given up
@@ -46,14 +58,22 @@ class Flow:
             self.missing[self.sent] = now
             self.sent += 1
 
+    def give_up_first(self):
+        """Stops waiting for the oldest missing packet, which may still arrive."""
+        number = next(iter(self.missing))
+        del self.missing[number]
+        self.lost.add(number)
+
     def receive(self):
         """Takes the packets that have arrived."""
         now = time.monotonic()
         while True:
             try:
-                number, = struct.unpack("!I", self.into.recv(100))
+                data, about = self.into.recvmsg(100, 64)[:2]
             except BlockingIOError:
                 return
+            number, = struct.unpack("!I", data)
+            self.device = device_of(about)
             if number in self.lost:
                 self.lost.remove(number)
             else:
@@ -62,14 +82,25 @@ class Flow:
             self.last = now
 
 
-class Flows:
-    """`count` flows, from `left` to `address` of `right`; a context manager."""
+def device_of(about):
+    """The interface's index in the ancillary data of a packet (in_pktinfo, in6_pktinfo)."""
+    for level, kind, data in about:
+        if (level, kind) == (socket.IPPROTO_IP, IP_PKTINFO):
+            return struct.unpack("=I", data[:4])[0]
+        if (level, kind) == (socket.IPPROTO_IPV6, IPV6_PKTINFO):
+            return struct.unpack("=I", data[16:20])[0]
+    return None
 
-    def __init__(self, left, right, address, count):
+
+class Flows:
+    """`count` flows, from `left` to each of these addresses of `right`; a context manager."""
+
+    def __init__(self, left, right, addresses, count):
         self.list = []
         try:
-            for number in range(count):
-                self.list.append(Flow(left, right, address, number))
+            for address in [addresses] if isinstance(addresses, str) else addresses:
+                for _ in range(count):
+                    self.list.append(Flow(left, right, address, len(self.list)))
         except BaseException:
             self.__exit__()
             raise
@@ -82,6 +113,10 @@ class Flows:
         for flow in self.list:
             flow.close()
 
+    def to(self, address):
+        """The flows to that address."""
+        return [flow for flow in self.list if flow.to[0] == address]
+
     def run(self, seconds, flows=None, sending=True):
         """Runs these flows, or all; packets in flight at the end may arrive later."""
         end = time.monotonic() + seconds
@@ -90,6 +125,30 @@ class Flows:
                 flow.send()
             for sock in select.select(list(self.reader), [], [], 0.005)[0]:
                 self.reader[sock].receive()
+
+    @contextlib.contextmanager
+    def sending(self):
+        """All flows run while the block runs, in a thread. A flow that misses MISSING_MAX packets sends
+        another one every PROBE_S: no more, because the machine may merely be slow."""
+        done = threading.Event()
+
+        def work():
+            probe = 0.0
+            while not done.is_set():
+                self.run(0.001)
+                if time.monotonic() >= probe:
+                    probe = time.monotonic() + PROBE_S
+                    for flow in self.list:
+                        if len(flow.missing) >= MISSING_MAX:
+                            flow.give_up_first()
+                time.sleep(PAUSE_S)
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            thread = pool.submit(work)
+            try:
+                yield
+            finally:
+                done.set()
+            thread.result()
 
     def fault(self, router, core, done):
         """Makes a core's program fail. Runs all flows until the console prints `done`, whose first
