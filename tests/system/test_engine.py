@@ -2,17 +2,13 @@
 and packets go by them. The frames themselves are tests/packet/test_engine.py's.
 
 The engine's host has an interface for each of the router's, with an index that the router knows."""
-import pathlib
-import shutil
-import signal
-import tempfile
 import time
 
 import pytest
-from conftest import RIGHT_HOST, eventually, netlab, options, reaches, router_config
+from conftest import RIGHT_HOST, eventually, options, reaches, router_config
 from flows import Flows
+from frr import Engine, installed
 
-DAEMONS = "/usr/lib/frr/"
 ENGINE_ROUTER, ENGINE_HOST = "203.0.113.1", "203.0.113.2"
 INDEX = 77
 RIGHT_OTHER = "198.51.100.3"  # another address of it
@@ -25,50 +21,17 @@ interface eth2
 routing engine %s
 routing engine settle-time %d
 """ % (ENGINE_ROUTER, ENGINE_HOST, SETTLE_S)
-ZEBRA = """\
-hostname engine
-fpm address %s port 2620
-no fpm use-next-hop-groups
-""" % ENGINE_ROUTER
+STATIC = "ip route 10.9.0.0/16 %s"
 
 
-class Engine(netlab.Host):
-    """A host with FRR's daemons, which run as their own user in a folder of theirs."""
-
-    def __init__(self):
-        super().__init__("engine")
-        self.zebra = None
-        self.work = pathlib.Path(tempfile.mkdtemp(prefix="frr-"))
-        shutil.chown(self.work, "frr", "frr")
-        self.configure(ENGINE_HOST + "/24", ENGINE_ROUTER)
-        self.ip("link", "add", "eth1", "index", str(INDEX), "type", "veth", "peer", "name", "end")
-        self.ip("link", "set", "end", "up")
-        self.ip("address", "add", "198.51.100.9/24", "dev", "eth1")
-        self.ip("link", "set", "eth1", "up")
-        (self.work / "zebra.conf").write_text(ZEBRA)
-        (self.work / "staticd.conf").write_text("ip route 10.9.0.0/16 %s\n" % RIGHT_HOST)
-
-    def close(self):
-        super().close()
-        shutil.rmtree(self.work, ignore_errors=True)
-
-    def daemon(self, name, *arguments):
-        return self.popen([DAEMONS + name, "-f", str(self.work / (name + ".conf")),
-                           "-i", str(self.work / (name + ".pid")), "-z", str(self.work / "zserv"),
-                           "--vty_socket", str(self.work), "-u", "frr", "-g", "frr", *arguments],
-                          stdout=open(self.work / (name + ".log"), "ab"), stderr=-2)
-
-    def start_zebra(self):
-        self.zebra = self.daemon("zebra", "-A", "127.0.0.1", "-s", "90000000", "-M", "dplane_fpm_nl")
-
-    def kill_zebra(self):
-        self.zebra.send_signal(signal.SIGKILL)
-        self.zebra.wait()
-
-    def say(self, *lines):
-        """Configures staticd."""
-        words = [word for line in ("configure terminal",) + lines for word in ("-c", line)]
-        self.run(["vtysh", "--vty_socket", str(self.work), "-d", "staticd", *words], check=True)
+def make_engine():
+    """A host with FRR's daemons, and an interface in the subnet of eth1."""
+    engine = Engine(installed(), ENGINE_ROUTER, ENGINE_HOST)
+    engine.ip("link", "add", "eth1", "index", str(INDEX), "type", "veth", "peer", "name", "end")
+    engine.ip("link", "set", "end", "up")
+    engine.ip("address", "add", "198.51.100.9/24", "dev", "eth1")
+    engine.ip("link", "set", "eth1", "up")
+    return engine
 
 
 def wait_until(router, what, flows):
@@ -84,31 +47,31 @@ def test_frr(make_router, make_hosts):
     left, right = make_hosts()
     right.ip("address", "add", FAR + "/32", "dev", "lo")
     right.ip("address", "add", RIGHT_OTHER + "/24", "dev", "eth0")
-    with Engine() as engine:
+    with make_engine() as engine:
         router = make_router(CONFIG, cpus=2, ports=(left.port, right.port, engine.port))
         for host in (left, right, engine):
             host.wait_for_link()
         assert reaches(left, RIGHT_HOST) and reaches(left, RIGHT_OTHER) and not reaches(left, FAR)
         engine.start_zebra()
-        engine.daemon("staticd")
+        engine.start_statics(STATIC % RIGHT_HOST)
         eventually(lambda: " connected since " in router.command("show routing engine"), 30)
         eventually(lambda: "S 10.9.0.0/16        via 198.51.100.2 eth1 [1] engine\n" in
                    router.command("show ip route 10.9.0.0/16"), 30)
         eventually(lambda: reaches(left, FAR), 10)
         with Flows(left, right, FAR, 8) as flows:
             flows.run(1)
-            engine.kill_zebra()
+            engine.end("zebra")
             flows.run(1)
             assert "engine stale" in router.command("show ip route 10.9.0.0/16")
             engine.start_zebra()
             wait_until(router, " stale 0,", flows)
             assert flows.settle() == [], "packets were lost while zebra restarted"
             # zebra changes the route: for FRR 8.4 a deletion and a new route, in one frame
-            engine.say("ip route 10.9.0.0/16 %s" % RIGHT_OTHER, "no ip route 10.9.0.0/16 %s" % RIGHT_HOST)
+            engine.say_static(STATIC % RIGHT_OTHER, "no " + STATIC % RIGHT_HOST)
             flows.run(1)
             assert flows.settle() == [], "packets were lost while the route changed"
         assert "via %s eth1 [1] engine\n" % RIGHT_OTHER in router.command("show ip route 10.9.0.0/16")
-        engine.say("no ip route 10.9.0.0/16 %s" % RIGHT_OTHER)
+        engine.say_static("no " + STATIC % RIGHT_OTHER)
         eventually(lambda: "10.9.0.0/16" not in router.command("show ip route"), 10)
         assert not reaches(left, FAR)
         make_hosts.quiet()
