@@ -191,7 +191,6 @@ def test_reload(make_router):
             print("ready after %.1f s, all routes %.1f s later" % (up - began, time.monotonic() - up))
 
 
-@pytest.mark.xfail(reason="the engine's routes do not outlive the control program yet", strict=True)
 def test_control_program(make_router):
     """Hayate's control program fails."""
     with running(make_router, "installed", arguments=("--append", "test=1")) as lab, \
