@@ -9,6 +9,8 @@
 #   make slots-bench              cycles of the drivers' rings without a device: a prepared frame
 #                                 sent again, a packet sent, received, both, routed;
 #                                 T="ixgbe full": only one of them
+#   make engine-bench             routes of the routing engine, from a frame to the forwarding table;
+#                                 T="1000000 200000": prefixes of each family
 #   make acl-bench                cycles of an access list, beside DPDK's rte_acl;
 #                                 T="ip4 ip6 acl fw ipc": only these lists
 # The programs that tests/bench/*.py run are built by file name.
@@ -27,14 +29,18 @@ BENCH_SLOTS := $(patsubst %,$(BUILD)/program/%.o,runtime/slots drivers/virtio_ne
 	drivers/null/null apps/router/forward) \
 	$(patsubst %,$(BENCH_BUILD)/%.o,slots/slots_route unit/host unit/prefixes unit/routes_file)
 
-.PHONY: tcp-bench frames-bench slots-bench bench-fib acl-bench bench-wire bench-programs
+BENCH_ENGINE := $(patsubst %,$(BUILD)/program/control/%.o,engine/apply engine/hops engine/tags \
+	forwarding/routes forwarding/kept forwarding/groups forwarding/subnets forwarding/interfaces) \
+	$(patsubst %,$(BENCH_BUILD)/%.o,unit/host unit/prefixes unit/routes_file)
+
+.PHONY: tcp-bench frames-bench slots-bench engine-bench bench-fib acl-bench bench-wire bench-programs
 
 $(BENCH_BUILD)/%.o: tests/bench/%.c tests/bench/bench.mk
 	@mkdir -p $(@D)
 	@gcc $(BENCH_CFLAGS) -c -o $@ $<
 
 # not position-independent, like the product's objects
-BENCH_OURS := $(addprefix $(BENCH_BUILD)/,stack_bench frames_bench slots_bench)
+BENCH_OURS := $(addprefix $(BENCH_BUILD)/,stack_bench frames_bench slots_bench engine_bench)
 $(BENCH_OURS): $(BENCH_PRODUCT)
 	@gcc -no-pie -o $@ $(filter %.o,$^)
 $(BENCH_BUILD)/stack_bench: $(BENCH_BUILD)/tcp/stack_bench.o
@@ -43,6 +49,7 @@ $(BENCH_BUILD)/slots_bench: $(BENCH_BUILD)/slots/slots_bench.o
 $(BENCH_BUILD)/stack_bench: $(BENCH_TCP) $(BENCH_BUILD)/unit/tcp_worst.o
 $(BENCH_BUILD)/frames_bench: $(BENCH_FRAMES)
 $(BENCH_BUILD)/slots_bench: $(BENCH_SLOTS)
+$(BENCH_BUILD)/engine_bench: $(BENCH_BUILD)/engine/engine_bench.o $(BENCH_ENGINE)
 
 # A full table and destinations in it, for bench.py
 $(BENCH_BUILD)/route_table: $(patsubst %,$(BENCH_BUILD)/%.o,fib/route_table unit/host unit/prefixes \
@@ -127,5 +134,8 @@ frames-bench: $(BENCH_BUILD)/frames_bench ## cycles of a generated frame: stamps
 
 slots-bench: $(BENCH_BUILD)/slots_bench ## cycles of the drivers' rings, without a device
 	$(BENCH_BUILD)/slots_bench $(if $(filter command line,$(origin T)),$(T))
+
+engine-bench: $(BENCH_BUILD)/engine_bench ## routes of the routing engine, without TCP
+	$(BENCH_BUILD)/engine_bench $(if $(filter command line,$(origin T)),$(T))
 
 -include $(wildcard $(BENCH_BUILD)/*.d $(BENCH_BUILD)/*/*.d)

@@ -23,6 +23,7 @@
                                  --family 6: tcp.<NIC>.ip6.* and so on
   http.FAMILY.OBJECT.*           requests on the control core's HTTP server, beside nginx (web.py)
   scrape.*                       what /metrics, ten times a second, costs a router under load
+  engine.*                       routes of the routing engine, by FPM over TCP (engine.py)
   churn.*                        what routes that change cost a router with a million (churn.py)
   capture.*                      the console's capture: frames written without loss, beside tcpdump;
                                  what it costs a router under load (capture.py)
@@ -56,6 +57,7 @@ import time
 sys.dont_write_bytecode = True
 from capture import capture
 from churn import churn
+from engine import engine
 from floods import floods
 from load import (HUGEPAGES_WANTED, SLICE_S, WARM_UP_S, BenchError, Generator, build_tools, hugepages,
                   median_of, near_only, pin_guest, progress, realtime, round_trip_ns, say)
@@ -84,7 +86,7 @@ VALID = 0.99  # of the requested rate; with less, a trial is void
 SATURATED = 0.98  # from this busy share of the data core on, the core is the limit
 PARTS = ["forwarding", "full-table", "full-table6", "families", "null", "no-loss", "overload", "floods",
          "tail-writes", "tcp", "tcp-idle", "udp-rtt",
-         "http", "scrape", "churn", "capture", "pktgen", "pktgen-curve", "pktgen-latency", "boot", "sizes"]
+         "http", "scrape", "churn", "engine", "capture", "pktgen", "pktgen-curve", "pktgen-latency", "boot", "sizes"]
 
 
 def null_routes(prefixes):
@@ -458,6 +460,8 @@ def main():
         if "churn" in parts:
             with hugepages() as huge:
                 churn(results, work, accel, huge, arguments.runs)
+        if "engine" in parts:
+            engine(results, work, accel, arguments.runs)
         if "capture" in parts:
             capture(results, work, accel, arguments.runs)
         if {"pktgen", "pktgen-curve", "pktgen-latency"} & set(parts):
