@@ -101,6 +101,7 @@ class FrrHost(netlab.Host):
         self.frr = frr
         self.running = {}
         os.makedirs(RUN, exist_ok=True)
+        self.others = set(os.listdir(RUN))
         self.work = pathlib.Path(tempfile.mkdtemp(prefix="hayate-", dir=RUN))
         self.work.chmod(0o755)
         shutil.chown(self.work, "frr", "frr")
@@ -109,6 +110,9 @@ class FrrHost(netlab.Host):
         super().close()
         for folder in (self.work, os.path.join(STATE, self.work.name)):
             shutil.rmtree(folder, ignore_errors=True)
+        for name in set(os.listdir(RUN)) - self.others:
+            if name.startswith("ospf"):  # ospfd and ospf6d 8.4 write there in spite of -N
+                pathlib.Path(RUN, name).unlink(missing_ok=True)
 
     def start(self, daemon, config=None, *arguments):
         """Starts a daemon with this configuration file. None: mgmtd configures it, or nobody."""
