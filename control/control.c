@@ -9,6 +9,7 @@
 #include "control/forwarding/adjacency.h"
 #include "control/monitor/capture.h"
 #include "control/test/churn.h"
+#include "control/cli/commands.h"
 #include "control/test/test_commands.h"
 #include "control/commit/commit.h"
 #include "control/cli/configure.h"
@@ -267,6 +268,7 @@ static uint64_t (*const timers[])(void) = {
 	ping_timer, neighbour_timer, rates_timer, summary_timer, fragments_timer, commit_timer, churn_timer,
 	config_hash_timer, engine_timer, tables_timer, tcp_timer, http_timer, remote_timer, capture_timer,
 	trace_timer,
+	commands_timer,
 	tcp_control_deadline, /* after all timers that send by TCP */
 };
 

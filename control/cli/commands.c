@@ -11,6 +11,8 @@
 #include "control/config/config.h"
 #include "control/config/running.h"
 #include "control/console/shell.h"
+#include "control/engine/bfd.h"
+#include "control/engine/engine.h"
 #include "control/forwarding/neighbour.h"
 #include "control/forwarding/tables.h"
 #include "control/host/ping.h"
@@ -23,6 +25,7 @@
 #include "lib/mem.h"
 #include "net/ip6.h"
 
+#define LEAVE_NS 20000000ull /* for the last packets to leave */
 #define PING_TIMES 5
 #define PING_BYTES 56
 #define PING_BYTES_MAX 1400
@@ -56,10 +59,36 @@ static void leave(struct shell *sh)
 		shell_print(sh, "this is the machine's own console: there is nothing to leave\n");
 }
 
+/* The end of the machine that a command asked for; at_ns 0: none did. */
+static struct {
+	uint64_t at_ns;
+	bool reboot;
+	uint8_t code;
+} ending;
+
+uint64_t commands_timer(void)
+{
+	if (ending.at_ns == 0 || core_now_ns() < ending.at_ns)
+		return ending.at_ns ? ending.at_ns : UINT64_MAX;
+	if (ending.reboot)
+		core_reboot();
+	core_exit(ending.code);
+}
+
+/* A routing engine is told first: it would notice much later that its connection has ended. */
+static void end_machine(bool reboot, uint8_t code)
+{
+	ending.at_ns = core_now_ns() + (running.config.engine.line ? LEAVE_NS : 0);
+	ending.reboot = reboot;
+	ending.code = code;
+	engine_leave("the machine stops");
+	engine_bfd_leave("the machine stops");
+}
+
 static void reload(struct shell *sh)
 {
 	shell_print(sh, "restarting\n");
-	core_reboot();
+	end_machine(true, 0);
 }
 
 static void poweroff(struct shell *sh)
@@ -68,7 +97,7 @@ static void poweroff(struct shell *sh)
 	if (sh->argc == 1 && text_parse_u32(text_of(sh->argv[0]), 0, 63, &code) != E_OK)
 		shell_print(sh, "the exit code is a number from 0 to 63\n");
 	else
-		core_exit(code);
+		end_machine(false, (uint8_t)code);
 }
 
 static void clear_arp(struct shell *sh)

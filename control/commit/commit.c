@@ -286,8 +286,8 @@ static void apply(enum commit_effect effect, const char *by, uint64_t confirm_ns
 	if (effect == COMMIT_RESTART) {
 		commit.waits = true;
 		commit.asked = false;
-		engine_leave();
-		engine_bfd_leave();
+		engine_leave("the ports restart");
+		engine_bfd_leave("the ports restart");
 		commit.restart_ns = core_now_ns() + RESTART_NS;
 	} else {
 		apply_live();

@@ -207,10 +207,10 @@ void engine_bfd_stop(void)
 	bfd_sessions_forget();
 }
 
-void engine_bfd_leave(void)
+void engine_bfd_leave(const char *why)
 {
 	if (bfd.session)
-		session_abort("the ports restart");
+		session_abort(why);
 	bfd_sessions_make_stale();
 	bfd_sessions_end_stale();
 }

@@ -115,9 +115,9 @@ void engine_bfd_listen(uint16_t port);
 /* Before tcp_control_stop(): forgets the connection and the sessions. */
 void engine_bfd_stop(void);
 
-/* Before a restart of the ports that is known in advance: tells the peers that the sessions are
- * administratively down, and resets the connection. */
-void engine_bfd_leave(void);
+/* Before a restart of the ports or of the machine that is known in advance: tells the peers that the
+ * sessions are administratively down, and resets the connection. why: as engine_leave. */
+void engine_bfd_leave(const char *why);
 
 /* A commit replaces the running configuration by `next`. */
 void engine_bfd_change(const struct config *next);

@@ -247,10 +247,10 @@ void engine_resume(void)
 	console_log("routing engine: prefixes kept as stale ones: %u", n);
 }
 
-void engine_leave(void)
+void engine_leave(const char *why)
 {
 	if (engine.session)
-		session_abort("the ports restart");
+		session_abort(why);
 }
 
 /* --- the configuration --- */

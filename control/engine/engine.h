@@ -108,9 +108,9 @@ void engine_stop(void);
  * (control/forwarding/kept.h) are in the present one, as stale ones. */
 void engine_resume(void);
 
-/* Before a restart of the ports that is known in advance: resets the connection, so that zebra
- * connects again after it and sends everything. */
-void engine_leave(void);
+/* Before a restart of the ports or of the machine that is known in advance: resets the connection, so
+ * that zebra connects again after it and sends everything. why: as the reason of the disconnection. */
+void engine_leave(const char *why);
 
 /* A commit replaces the running configuration by `next`. */
 void engine_change(const struct config *next);
