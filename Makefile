@@ -177,7 +177,8 @@ LAYERS := test-packet test-system/4 test-witness unit test-peer test-drill test-
 
 .PHONY: test-builds
 test-builds: all nicsim $(UNIT_BIN) $(PORTABLE_OBJ) $(F:%=$(FUZZ_BUILD)/fuzz_%) $(PACKET_BUILD)/harness \
-	$(DRILL_BUILD)/harness examples examples-asan $(BUILD)/nicsim-asan/nicsim $(BENCH_BUILD)/slots_bench
+	$(DRILL_BUILD)/harness examples examples-asan $(BUILD)/nicsim-asan/nicsim \
+	$(BENCH_BUILD)/slots_bench $(BENCH_BUILD)/engine_bench
 
 # If the recipe named $(MAKE) itself, `make -n` would run it too.
 TEST_MAKE := $(MAKE)

@@ -17,7 +17,7 @@
 #include "control/forwarding/filter.h"
 #include "control/host/fragments.h"
 #include "control/forwarding/groups.h"
-#include "control/forwarding/kept.h"
+#include "control/forwarding/persist.h"
 #include "control/management/http.h"
 #include "control/cli/show.h"
 #include "control/cli/show_memory.h"
@@ -160,7 +160,7 @@ static void control_plane_start(void)
 		commit_take();
 	}
 	memory_note("configuration");
-	kept_open(running.config.engine.line != 0);
+	persist_open(running.config.engine.line != 0);
 	dp_bytes += start_filters(v, dp_bytes);
 	shell_set_hostname(&serial_console, running.config.hostname);
 	core_set_app(running.config.application);
@@ -179,7 +179,7 @@ static void control_plane_start(void)
 	if (missing) {
 		console_log("not enough memory for the tables (%s): nothing is forwarded", missing);
 		memset(v->interface, 0, sizeof v->interface);
-		kept_close();
+		persist_close();
 		return;
 	}
 	interfaces_routes(v); /* before the configured routes, which may fill the table */

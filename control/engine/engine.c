@@ -7,7 +7,7 @@
 #include "control/engine/hops.h"
 #include "control/engine/tags.h"
 #include "control/forwarding/interfaces.h"
-#include "control/forwarding/kept.h"
+#include "control/forwarding/persist.h"
 #include "control/forwarding/routes.h"
 #include "control/forwarding/tables.h"
 #include "control/host/tcp_control.h"
@@ -76,7 +76,7 @@ static uint64_t seconds_after(uint64_t ns, uint32_t s)
 static void session_end(const char *why)
 {
 	console_log("routing engine: disconnected: %s", why);
-	kept_note_connection(&NET_ADDR_ANY, 0);
+	persist_note_connection(&NET_ADDR_ANY, 0);
 	engine.session = false;
 	engine.over = NULL;
 	engine.removing = false;
@@ -102,7 +102,7 @@ static void session_begin(struct tcp_conn *c)
 	char text[FMT_ADDR_MAX];
 	struct tcp_info info;
 	tcp_info(c, &info);
-	kept_note_connection(&info.local, info.remote_port);
+	persist_note_connection(&info.local, info.remote_port);
 	engine.lost = 0;
 	tcp_set_rcv_buf(c, WINDOW);
 	engine.conn = c;
@@ -195,14 +195,14 @@ static uint64_t reset_lost(void)
 	static const struct tcp_app app = {.connected = probe_connected, .data = probe_data};
 	struct tcp_open o = {.remote = running.config.engine.addr, .local_port = running.config.engine.port,
 	                     .app = &app};
-	o.remote_port = kept_connection(&o.local);
+	o.remote_port = persist_connection(&o.local);
 	engine.lost--;
 	if (o.remote_port && tcp_control && !interfaces_have(&o.local) && engine.lost)
 		return core_now_ns() + SECOND_NS;
 	if (o.remote_port && tcp_control && interfaces_have(&o.local) &&
 	    net_addr_is_ip4(&o.local) == net_addr_is_ip4(&o.remote))
 		(void)tcp_connect(tcp_control, &o, core_now_us(), NULL);
-	kept_note_connection(&NET_ADDR_ANY, 0);
+	persist_note_connection(&NET_ADDR_ANY, 0);
 	engine.lost = 0;
 	return UINT64_MAX;
 }
@@ -232,12 +232,12 @@ void engine_stop(void)
 
 void engine_resume(void)
 {
-	static struct rib_left left;
+	static struct rib_previous left;
 	static struct engine_hops hops;
-	while (routes_left_next(&left))
-		if (engine_is_destination(&left.prefix) && engine_hops_left(&hops, &left))
+	while (routes_previous_next(&left))
+		if (engine_is_destination(&left.prefix) && engine_hops_previous(&hops, &left))
 			(void)routes_engine_set(&left.prefix, TAG_NONE, hops.hop, hops.hops);
-	kept_close();
+	persist_close();
 	engine.removing = false;
 	const uint32_t n = rib_stated(routes_rib());
 	if (n == 0)

@@ -105,7 +105,7 @@ void engine_listen(uint16_t port);
 void engine_stop(void);
 
 /* In control_plane_start, after all other sources of routes: the routes that the base before has left
- * (control/forwarding/kept.h) are in the present one, as stale ones. */
+ * (control/forwarding/persist.h) are in the present one, as stale ones. */
 void engine_resume(void);
 
 /* Before a restart of the ports or of the machine that is known in advance: resets the connection, so

@@ -162,7 +162,7 @@ static bool is_usable(const struct rib_hop *h, bool six)
 	return h->interface != RIB_ANY_INTERFACE || !ip6_is_link_local(&h->via);
 }
 
-bool engine_hops_left(struct engine_hops *out, const struct rib_left *left)
+bool engine_hops_previous(struct engine_hops *out, const struct rib_previous *left)
 {
 	out->hops = 0;
 	for (unsigned i = 0; i < left->n; i++) {

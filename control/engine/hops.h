@@ -27,7 +27,7 @@ enum engine_refusal engine_hops(struct engine_hops *out, const struct fpm_hop *h
                                 enum fpm_protocol protocol, bool six);
 
 /* Takes over those hops of a prefix that a former base has left and that can be used. False: none. */
-bool engine_hops_left(struct engine_hops *out, const struct rib_left *left);
+bool engine_hops_previous(struct engine_hops *out, const struct rib_previous *left);
 
 /* The one hop of a route that discards packets. */
 void engine_nowhere(struct engine_hops *out, enum fpm_route_type type, enum fpm_protocol protocol);

@@ -41,8 +41,8 @@ uint32_t neighbour_next_hop(unsigned interface, uint32_t ip);
 struct net_addr neighbour_addr(uint32_t nh);
 
 /* Sends an IPv4 frame to nh, the result of a look-up of dst, NH_CONNECTED or above. The frame may
- * have to wait for ARP, or for ND if the next hop is an IPv6 neighbour. The fate of a received frame is counted in every case, at once or later. pair: the
- * queue pair to leave by, or PAIR_ANY. */
+ * have to wait for ARP, or for ND if the next hop is an IPv6 neighbour. The fate of a received frame is
+ * counted in every case, at once or later. pair: the queue pair to leave by, or PAIR_ANY. */
 void neighbour_output(uint32_t nh, uint32_t dst, uint8_t *frame, unsigned len,
                       enum frame_origin origin, unsigned pair);
 

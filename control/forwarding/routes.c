@@ -2,7 +2,7 @@
 #include "control/forwarding/routes.h"
 
 #include "control/forwarding/groups.h"
-#include "control/forwarding/kept.h"
+#include "control/forwarding/persist.h"
 #include "control/forwarding/subnets.h"
 #include "control/config/config.h"
 #include "control/config/running.h"
@@ -17,13 +17,13 @@
 #define PREFIXES_MORE 1024u  /* in addition to the configured ones, for interfaces */
 #define TEST_PREFIXES 32768u /* in addition, at most, for `test churn` */
 #define ENGINE_PREFIXES 1000000u /* of the routing engine, unless the configuration says otherwise */
-#define ENGINE_SHARE 16 /* of the memory left, twice: kept.h */
+#define ENGINE_SHARE 16 /* of the memory left, twice: persist.h */
 #define SLOT4_BYTES 11 /* of net/rib/table.h, four for three prefixes */
 #define SLOT6_BYTES 27
 #define NUMBER_BYTES 400 /* of a set and a gateway of net/rib, about */
 #define LOCAL_EACH 3         /* prefixes of an IPv4 address, with its broadcasts */
 #define OWN6_EACH 2          /* an IPv6 address, and the anycast address of its subnet */
-#define LEFT_RETIRED 256     /* blocks of tables that rest while routes_left_next is called */
+#define LEFT_RETIRED 256     /* blocks of tables that rest while routes_previous_next is called */
 #define CHANGES_AT_ONCE 512  /* under a millisecond */
 #define DISTANCE_LAST 255    /* the configuration takes precedence */
 #define LINKS_NS 3000000000u /* from the ports' start; a link not up by then is down */
@@ -37,7 +37,7 @@ _Static_assert((int)NH_PROHIBIT - (int)NH_NULL0 ==
 static struct rib rib;
 static void *memory; /* lent to rib */
 static struct rib_size size; /* of that memory */
-static bool is_kept;         /* it is kept_begin's */
+static bool is_persistent;         /* it is persist_begin's */
 
 /* An IPv6 address of ours (routes_own6). */
 struct own6 {
@@ -61,7 +61,7 @@ static bool link_known[DP_INTERFACES_MAX];
 /* When all become known; 0: the ports do not run yet; UINT64_MAX: all are known. */
 static uint64_t links_ns;
 static uint32_t refused_hosts; /* by hosts6 */
-static struct rib_place left_at; /* routes_left_next, */
+static struct rib_place left_at; /* routes_previous_next, */
 static unsigned left_pass;       /* its pass, 0 or 1 */
 static uint32_t left_refused;    /* prefixes that the base which is left had refused */
 static bool ask_again;     /* for gateways: some found the neighbour table full */
@@ -199,20 +199,20 @@ bool routes_room(const struct config *c)
 	if (!own6_room(c))
 		return false;
 	const bool keep = c->engine.line != 0;
-	if (rib_has_room(&rib, &s) && (is_kept || !keep))
+	if (rib_has_room(&rib, &s) && (is_persistent || !keep))
 		return true;
 	s = larger(&s, &size);
-	void *more = keep ? kept_begin(&s) : core_private_alloc(rib_bytes(&s));
+	void *more = keep ? persist_begin(&s) : core_private_alloc(rib_bytes(&s));
 	if (!more)
 		return false;
 	rib_move(&rib, more, &s);
 	memory = more;
 	size = s;
-	is_kept = keep;
+	is_persistent = keep;
 	if (keep)
-		kept_end(memory, &size, forwarding_engine6());
+		persist_commit(memory, &size, forwarding_engine6());
 	else
-		kept_forget();
+		persist_forget();
 	return true;
 }
 
@@ -225,13 +225,13 @@ static bool take_memory(void)
 	void *more = NULL;
 	if (memory && !keep)
 		return own6_room(&running.config);
-	s = keep ? larger(&s, &kept_left()->size) : s;
+	s = keep ? larger(&s, &persist_previous()->size) : s;
 	for (; !more && s.four >= PREFIXES_MORE; s.four -= s.four / 8) {
-		more = keep ? kept_begin(&s) : core_private_alloc(rib_bytes(&s));
+		more = keep ? persist_begin(&s) : core_private_alloc(rib_bytes(&s));
 		size = more ? s : size;
 	}
 	memory = more ? more : memory;
-	is_kept = more ? keep : is_kept;
+	is_persistent = more ? keep : is_persistent;
 	return memory && own6_room(&running.config);
 }
 
@@ -518,7 +518,7 @@ bool routes_engine_remove_stale(unsigned changes)
 }
 
 /* The present number of the interface that had number n in the base that is left; E_NOENT. */
-static int interface_now(const struct kept_left *left, unsigned n)
+static int interface_now(const struct persist_base *left, unsigned n)
 {
 	const struct dp_state *v = dp_get();
 	for (unsigned i = 0; n < DP_INTERFACES_MAX && i < v->ifs; i++)
@@ -528,7 +528,7 @@ static int interface_now(const struct kept_left *left, unsigned n)
 }
 
 /* Gives a hop the present number of its interface; false: there is none. */
-static bool renumber(const struct kept_left *left, struct rib_hop *hop)
+static bool renumber(const struct persist_base *left, struct rib_hop *hop)
 {
 	if (hop->interface == RIB_NO_INTERFACE || hop->interface == RIB_ANY_INTERFACE)
 		return true;
@@ -542,18 +542,18 @@ static bool renumber(const struct kept_left *left, struct rib_hop *hop)
 }
 
 /* First those that the forwarding table had, so that they find room, then those that it had refused. */
-static bool left_next(const struct kept_left *left, struct rib_left *out)
+static bool left_next(const struct persist_base *left, struct rib_previous *out)
 {
 	for (; left->memory && left_pass < 2; left_pass++, left_at = (struct rib_place){0, 0})
-		while (rib_left_next(left->memory, &left->size, &left_at, out))
+		while (rib_previous_next(left->memory, &left->size, &left_at, out))
 			if (out->refused == left_pass)
 				return true;
 	return false;
 }
 
-bool routes_left_next(struct rib_left *out)
+bool routes_previous_next(struct rib_previous *out)
 {
-	const struct kept_left *left = kept_left();
+	const struct persist_base *left = persist_previous();
 	unsigned n = 0;
 	if (!left_next(left, out))
 		return false;
@@ -571,19 +571,19 @@ bool routes_left_next(struct rib_left *out)
 
 uint32_t routes_left_count(void)
 {
-	const struct kept_left *left = kept_left();
+	const struct persist_base *left = persist_previous();
 	struct rib_place at = {0, 0};
-	struct rib_left unused;
+	struct rib_previous unused;
 	uint32_t n = 0;
-	while (left->memory && rib_left_next(left->memory, &left->size, &at, &unused))
+	while (left->memory && rib_previous_next(left->memory, &left->size, &at, &unused))
 		n++;
 	return n;
 }
 
 void routes_keep(void)
 {
-	if (is_kept)
-		kept_end(memory, &size, forwarding_engine6());
+	if (is_persistent)
+		persist_commit(memory, &size, forwarding_engine6());
 }
 
 /* A full table refuses somewhat more or fewer, by the order in which prefixes come. */

@@ -44,7 +44,7 @@
 /* Takes memory for the prefixes of c, and for some more. False: there is not enough. */
 bool routes_room(const struct config *c);
 
-/* Makes an empty base; kept_open has been called. The forwarding tables must be empty too. False: there
+/* Makes an empty base; persist_open has been called. The forwarding tables must be empty too. False: there
  * is no memory. */
 bool routes_start(void);
 
@@ -97,12 +97,12 @@ void routes_engine_session(void);
 /* Removes stale routes, at most `changes` of them; true: more remain. */
 bool routes_engine_remove_stale(unsigned changes);
 
-/* The engine's routes that the base before has left (kept.h), one prefix at a call, after routes_start.
- * Untrusted, as rib_left_next says, but each interface is one of the present ones by its name; hops
+/* The engine's routes that the base before has left (persist.h), one prefix at a call, after routes_start.
+ * Untrusted, as rib_previous_next says, but each interface is one of the present ones by its name; hops
  * without it are left out, perhaps all. False after the last. */
-bool routes_left_next(struct rib_left *out);
+bool routes_previous_next(struct rib_previous *out);
 
-/* The number of these prefixes. Before routes_left_next. */
+/* The number of these prefixes. Before routes_previous_next. */
 uint32_t routes_left_count(void);
 
 /* The ports run by the present base: from now on it is the one that will be left. */

@@ -6,7 +6,7 @@
 #include "control/config/candidate.h"
 #include "control/config/config.h"
 #include "control/config/running.h"
-#include "control/forwarding/kept.h"
+#include "control/forwarding/persist.h"
 #include "control/forwarding/neighbour.h"
 #include "control/forwarding/neighbour6.h"
 #include "control/forwarding/tables.h"
@@ -33,7 +33,7 @@ static void *fib_private, *fib6_private, *hosts6_private;
 static size_t fib_private_bytes, fib_shared_bytes;
 static const struct config *sized = &running.config; /* the tables must be large enough for it */
 static uint32_t hosts6_room, fib6_room; /* bytes of their private parts */
-static struct kept_six engine6;         /* of the routing engine */
+static struct persist_six engine6;         /* of the routing engine */
 static uint32_t routes6_room;           /* prefixes that fib6 has been made for */
 static size_t tables_at;                /* bytes of published memory before them */
 
@@ -109,22 +109,22 @@ static bool choose_tables(uint32_t most, uint32_t least, size_t used, size_t byt
 /* What the routing engine's prefixes get: a third of that part of the memory for nodes, as far as the
  * global table needs them, and as many prefixes as the rest allows; at least what they had in the base
  * that is left. How many find nodes depends on their distribution. */
-static struct kept_six choose_engine6(void)
+static struct persist_six choose_engine6(void)
 {
 	const struct config_engine *c = &running.config.engine;
-	const struct kept_six *left = &kept_left()->six;
+	const struct persist_six *left = &persist_previous()->six;
 	const size_t have = u64_min(core_private_left(), core_published_most());
 	const size_t room = have > ENGINE6_SPARED ? (have - ENGINE6_SPARED) / ENGINE6_SHARE : 0;
-	struct kept_six six = {.routes = c->routes_max ? u32_min(c->routes_max, ENGINE6_MAX) : ENGINE6_MAX};
+	struct persist_six six = {.routes = c->routes_max ? u32_min(c->routes_max, ENGINE6_MAX) : ENGINE6_MAX};
 	if (!c->line)
-		return (struct kept_six){0};
+		return (struct persist_six){0};
 	six.bytes = u64_min(fib6_shared_bytes(six.routes), align_down(room / 3, ENGINE6_UNIT));
 	while (six.routes > 8 && six.bytes + fib6_private_bytes(six.routes, fib6_shared_bytes(0) + six.bytes) >
 	                                 room)
 		six.routes -= six.routes / 8;
 	if (six.bytes == 0 || six.routes <= 8)
-		six = (struct kept_six){0};
-	return (struct kept_six){u32_max(six.routes, left->routes), u64_max(six.bytes, left->bytes)};
+		six = (struct persist_six){0};
+	return (struct persist_six){u32_max(six.routes, left->routes), u64_max(six.bytes, left->bytes)};
 }
 
 /* The routes that a table is to hold at least: the configured ones, more by commits, the engine's. */
@@ -211,7 +211,7 @@ bool forwarding_start(struct dp_state *v, size_t used)
 	return made;
 }
 
-struct kept_six forwarding_engine6(void) { return engine6; }
+struct persist_six forwarding_engine6(void) { return engine6; }
 
 void forwarding_published_used(size_t *before, size_t *tables)
 {

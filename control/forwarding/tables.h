@@ -3,7 +3,7 @@
 #define CONTROL_FORWARDING_TABLES_H
 
 #include "control/config/config.h"
-#include "control/forwarding/kept.h"
+#include "control/forwarding/persist.h"
 #include "dataplane/state.h"
 #include "net/fib/fib.h"
 #include "net/fib/host6.h"
@@ -33,7 +33,7 @@ bool forwarding_room(const struct config *c, bool *as_it_is);
 void forwarding_tell_spare(uint32_t engine);
 
 /* What the table of IPv6 has for a routing engine's prefixes. */
-struct kept_six forwarding_engine6(void);
+struct persist_six forwarding_engine6(void);
 
 /* Bytes of published memory in use before the forwarding tables, and by these. */
 void forwarding_published_used(size_t *before, size_t *tables);

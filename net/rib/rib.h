@@ -59,7 +59,7 @@
  *     gateway.c   hops, and how gateways are reached
  *     host.c      neighbours' own addresses
  *     table.c     the set of each prefix
- *     left.c      the engine's routes in the memory of a base whose program has ended
+ *     previous.c    the engine's routes in the memory of a base whose program has ended
  *
  * Invariants
  * 1. A prefix whose routes change is never without any: the table is changed by one store.
@@ -300,7 +300,7 @@ bool rib_route(const struct rib *r, const struct rib_prefix *p, unsigned i, stru
 bool rib_next_idle(const struct rib *r, bool six, uint32_t *cursor, struct rib_prefix *out);
 
 /* What the engine had stated for a prefix, in a base whose program has ended. */
-struct rib_left {
+struct rib_previous {
 	struct rib_prefix prefix;
 	bool refused; /* the forwarding table had no room for it */
 	unsigned n;   /* 1 to RIB_ROUTES_MAX, */
@@ -314,7 +314,7 @@ struct rib_left {
  * a prefix may come twice. The hops are for the caller to check: their numbers and addresses may be any,
  * and some may be equal.
  */
-bool rib_left_next(void *memory, const struct rib_size *size, struct rib_place *at,
-                   struct rib_left *out);
+bool rib_previous_next(void *memory, const struct rib_size *size, struct rib_place *at,
+                   struct rib_previous *out);
 
 #endif

@@ -30,7 +30,7 @@ BENCH_SLOTS := $(patsubst %,$(BUILD)/program/%.o,runtime/slots drivers/virtio_ne
 	$(patsubst %,$(BENCH_BUILD)/%.o,slots/slots_route unit/host unit/prefixes unit/routes_file)
 
 BENCH_ENGINE := $(patsubst %,$(BUILD)/program/control/%.o,engine/apply engine/hops engine/tags \
-	forwarding/routes forwarding/kept forwarding/groups forwarding/subnets forwarding/interfaces) \
+	forwarding/routes forwarding/persist forwarding/groups forwarding/subnets forwarding/interfaces) \
 	$(patsubst %,$(BENCH_BUILD)/%.o,unit/host unit/prefixes unit/routes_file)
 
 .PHONY: tcp-bench frames-bench slots-bench engine-bench bench-fib acl-bench bench-wire bench-programs

@@ -20,7 +20,7 @@
 #include "control/console/serial.h"
 #include "control/engine/apply.h"
 #include "control/forwarding/interfaces.h"
-#include "control/forwarding/kept.h"
+#include "control/forwarding/persist.h"
 #include "control/forwarding/neighbour.h"
 #include "control/forwarding/routes.h"
 #include "control/forwarding/subnets.h"
@@ -73,7 +73,7 @@ void core_random(void *p, size_t n) { random_fill(p, n); }
 void core_set_mtu(unsigned mtu) { (void)mtu; }
 unsigned core_port_count(void) { return 2; }
 const struct nic *core_port_nic(unsigned port) { (void)port; return NULL; }
-struct kept_six forwarding_engine6(void) { return (struct kept_six){0}; }
+struct persist_six forwarding_engine6(void) { return (struct persist_six){0}; }
 
 void console_log(const char *format, ...) { (void)format; }
 
@@ -82,13 +82,16 @@ void console_log(const char *format, ...) { (void)format; }
 unsigned config_if_port(const struct config_interface *i) { (void)i; return 0; }
 unsigned config_if_vid(const struct config_interface *i) { (void)i; return 0; }
 bool config_is_loopback(const struct config_interface *i) { (void)i; return false; }
+int config_lender(const struct config *c, unsigned n) { (void)c; (void)n; return -1; }
+uint32_t config_engine_index_of(const struct config_interface *i) { return i->engine_index; }
 int config_number(const struct config *c, uint32_t key) { (void)c; return (int)key; }
 char *config_key_name(char buf[CONFIG_IF_NAME_SIZE], uint32_t key) { (void)key; return buf; }
 void neighbour_link(unsigned interface, bool up) { (void)interface; (void)up; }
 
-static uint32_t next_hop(unsigned interface, const struct net_addr *addr)
+static uint32_t next_hop(unsigned interface, const struct net_addr *addr, bool six)
 {
 	(void)interface;
+	(void)six;
 	return (net_addr_is_ip4(addr) ? NH_NEIGHBOUR : NH_NEIGHBOUR6) + (be32_get((be32_t){addr->w[3]}) & 255);
 }
 

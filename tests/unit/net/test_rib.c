@@ -442,15 +442,15 @@ static void compare_routes(const struct entry *e)
 	assert_int_equal(n, announced);
 }
 
-/* Does rib_left_next find what the engine has stated, and nothing else? */
+/* Does rib_previous_next find what the engine has stated, and nothing else? */
 static void compare_left(void)
 {
 	struct rib_place at = {0, 0};
-	struct rib_left left;
+	struct rib_previous left;
 	unsigned found = 0, stated = 0;
 	for (unsigned i = 0; i < entry_count; i++)
 		stated += entries[i].n[RIB_ENGINE] != 0;
-	for (; rib_left_next(memory, &rib.size, &at, &left); found++) {
+	for (; rib_previous_next(memory, &rib.size, &at, &left); found++) {
 		const struct entry *e = entry_of(&left.prefix);
 		assert_int_equal(left.n, e->n[RIB_ENGINE]);
 		for (unsigned i = 0; i < left.n; i++) {
@@ -695,7 +695,7 @@ static void left_by_a_broken_program(void **state)
 	for (unsigned round = 0; round < 200; round++) {
 		unsigned found = 0;
 		struct rib_place at = {0, 0};
-		struct rib_left left;
+		struct rib_previous left;
 		start(100, 100);
 		for (unsigned i = 0; i < 60; i++) {
 			const struct rib_prefix p = random_prefix();
@@ -704,7 +704,7 @@ static void left_by_a_broken_program(void **state)
 		const size_t bytes = rib_bytes(&rib.size);
 		for (unsigned i = 0, n = random_below(round % 4 ? 30 : 20000); i < n; i++)
 			((uint8_t *)memory)[random_below((unsigned)bytes)] = (uint8_t)random_below(256);
-		for (; rib_left_next(memory, &rib.size, &at, &left); found++) {
+		for (; rib_previous_next(memory, &rib.size, &at, &left); found++) {
 			const unsigned shift = left.prefix.six ? 0 : 96;
 			const struct net_addr masked = ip6_prefix_of(&left.prefix.addr, shift + left.prefix.plen);
 			assert_in_range(left.prefix.plen, 0, 128 - shift);

@@ -1,14 +1,14 @@
-/* control/forwarding/kept.c: which base the next program, or the next start of the ports, finds, however
+/* control/forwarding/persist.c: which base the next program, or the next start of the ports, finds, however
  * the program before has ended and whatever it has written. */
 #include "tests/unit/rig/host.h"
 
-#include "control/forwarding/kept.c"
+#include "control/forwarding/persist.c"
 
 static uint8_t *piece;
 static size_t piece_bytes;
 static bool no_memory;
 static struct dp_state state;
-static const struct kept_six no_six;
+static const struct persist_six no_six;
 static const struct rib_size small = {100, 50, 60, 10}, large = {1000, 500, 600, 10};
 
 void *core_published_area(size_t *bytes)
@@ -37,7 +37,7 @@ void *core_persist_find(enum core_persist what, size_t *bytes)
 
 static void *begin(const struct rib_size *size)
 {
-	void *p = kept_begin(size);
+	void *p = persist_begin(size);
 	assert_non_null(p);
 	assert_true((uint8_t *)p >= piece + HEADER_BYTES &&
 	            (uint8_t *)p + rib_bytes(size) <= piece + piece_bytes);
@@ -48,9 +48,9 @@ static void *begin(const struct rib_size *size)
 /* A start of the control plane as far as here; returns the memory of the base. */
 static void *start(const struct rib_size *size)
 {
-	kept_open(true);
+	persist_open(true);
 	void *p = begin(size);
-	kept_close();
+	persist_close();
 	return p;
 }
 
@@ -66,37 +66,37 @@ static void halves_in_turn(void **s)
 {
 	(void)s;
 	void *first = start(&small);
-	assert_null(kept_left()->memory);
+	assert_null(persist_previous()->memory);
 	state.interface[3].key = 77;
-	kept_end(first, &small, (struct kept_six){9, 77});
+	persist_commit(first, &small, (struct persist_six){9, 77});
 	void *last = first;
 	for (unsigned i = 0; i < 4; i++) {
-		kept_open(true);
-		assert_ptr_equal(kept_left()->memory, last);
-		assert_memory_equal(&kept_left()->size, &small, sizeof small);
-		assert_int_equal(kept_left()->six.routes, 9);
-		assert_int_equal(kept_left()->six.bytes, 77);
-		assert_int_equal(kept_left()->key[3], 77);
+		persist_open(true);
+		assert_ptr_equal(persist_previous()->memory, last);
+		assert_memory_equal(&persist_previous()->size, &small, sizeof small);
+		assert_int_equal(persist_previous()->six.routes, 9);
+		assert_int_equal(persist_previous()->six.bytes, 77);
+		assert_int_equal(persist_previous()->key[3], 77);
 		void *next = begin(&small);
 		assert_ptr_not_equal(next, last);
-		kept_close();
-		assert_null(kept_left()->memory);
-		kept_end(next, &small, (struct kept_six){9, 77});
+		persist_close();
+		assert_null(persist_previous()->memory);
+		persist_commit(next, &small, (struct persist_six){9, 77});
 		last = next;
 	}
 	forget();
 }
 
-/* One that gives up before kept_end leaves the base before to the next one. */
+/* One that gives up before persist_commit leaves the base before to the next one. */
 static void a_program_gives_up(void **s)
 {
 	(void)s;
 	void *first = start(&small);
-	kept_end(first, &small, no_six);
+	persist_commit(first, &small, no_six);
 	for (unsigned i = 0; i < 3; i++)
 		assert_ptr_not_equal(start(&small), first);
-	kept_open(true);
-	assert_ptr_equal(kept_left()->memory, first);
+	persist_open(true);
+	assert_ptr_equal(persist_previous()->memory, first);
 	forget();
 }
 
@@ -104,35 +104,35 @@ static void a_program_gives_up(void **s)
 static void a_program_fails_while_it_reads(void **s)
 {
 	(void)s;
-	kept_end(start(&small), &small, no_six);
-	kept_open(true);
-	assert_non_null(kept_left()->memory);
-	kept_open(true); /* of the next program */
-	assert_null(kept_left()->memory);
+	persist_commit(start(&small), &small, no_six);
+	persist_open(true);
+	assert_non_null(persist_previous()->memory);
+	persist_open(true); /* of the next program */
+	assert_null(persist_previous()->memory);
 	void *next = begin(&small);
-	kept_close();
-	kept_end(next, &small, no_six);
-	kept_open(true);
-	assert_ptr_equal(kept_left()->memory, next);
+	persist_close();
+	persist_commit(next, &small, no_six);
+	persist_open(true);
+	assert_ptr_equal(persist_previous()->memory, next);
 	forget();
 }
 
 static void not_wanted(void **s)
 {
 	(void)s;
-	kept_open(false);
-	assert_null(kept_left()->memory);
-	kept_close();
-	kept_end(start(&small), &small, no_six);
-	kept_open(false);
-	assert_null(kept_left()->memory);
-	kept_close();
-	kept_open(true);
-	assert_non_null(kept_left()->memory);
-	kept_close();
-	kept_forget();
-	kept_open(true);
-	assert_null(kept_left()->memory);
+	persist_open(false);
+	assert_null(persist_previous()->memory);
+	persist_close();
+	persist_commit(start(&small), &small, no_six);
+	persist_open(false);
+	assert_null(persist_previous()->memory);
+	persist_close();
+	persist_open(true);
+	assert_non_null(persist_previous()->memory);
+	persist_close();
+	persist_forget();
+	persist_open(true);
+	assert_null(persist_previous()->memory);
 	forget();
 }
 
@@ -141,20 +141,20 @@ static void growth(void **s)
 {
 	(void)s;
 	void *first = start(&small);
-	kept_end(first, &small, no_six);
+	persist_commit(first, &small, no_six);
 	uint8_t *old = piece;
-	kept_open(true);
+	persist_open(true);
 	no_memory = true;
-	assert_null(kept_begin(&large));
+	assert_null(persist_begin(&large));
 	no_memory = false;
-	assert_ptr_equal(kept_left()->memory, first);
+	assert_ptr_equal(persist_previous()->memory, first);
 	void *more = begin(&large);
 	assert_ptr_not_equal(piece, old);
-	assert_ptr_equal(kept_left()->memory, first);
-	kept_close();
-	kept_end(more, &large, no_six);
-	kept_open(true);
-	assert_ptr_equal(kept_left()->memory, more);
+	assert_ptr_equal(persist_previous()->memory, first);
+	persist_close();
+	persist_commit(more, &large, no_six);
+	persist_open(true);
+	assert_ptr_equal(persist_previous()->memory, more);
 	assert_true((uint8_t *)begin(&large) > (uint8_t *)more);
 	test_free(old);
 	forget();
@@ -166,17 +166,17 @@ static void a_broken_header(void **s)
 {
 	(void)s;
 	for (unsigned i = 0; i < sizeof(struct header); i++) {
-		kept_end(start(&small), &small, no_six);
+		persist_commit(start(&small), &small, no_six);
 		piece[i] ^= (uint8_t)(1 + i % 255);
-		kept_open(true);
-		assert_null(kept_left()->memory);
+		persist_open(true);
+		assert_null(persist_previous()->memory);
 		begin(&small);
 		forget();
 	}
-	kept_end(start(&large), &large, no_six);
+	persist_commit(start(&large), &large, no_six);
 	piece_bytes = 3 * HEADER_BYTES;
-	kept_open(true);
-	assert_null(kept_left()->memory);
+	persist_open(true);
+	assert_null(persist_previous()->memory);
 	forget();
 }
 
@@ -185,14 +185,14 @@ static void connection(void **s)
 	(void)s;
 	const struct net_addr mine = net_addr_ip4(0xc0000201);
 	struct net_addr local;
-	assert_int_equal(kept_connection(&local), 0);
-	kept_note_connection(&mine, 4000); /* nowhere to note it */
-	assert_int_equal(kept_connection(&local), 0);
-	kept_end(start(&small), &small, no_six);
-	kept_note_connection(&mine, 4000);
+	assert_int_equal(persist_connection(&local), 0);
+	persist_note_connection(&mine, 4000); /* nowhere to note it */
+	assert_int_equal(persist_connection(&local), 0);
+	persist_commit(start(&small), &small, no_six);
+	persist_note_connection(&mine, 4000);
 	uint8_t *old = piece;
 	begin(&large);
-	assert_int_equal(kept_connection(&local), 4000);
+	assert_int_equal(persist_connection(&local), 4000);
 	assert_true(net_addr_equal(&local, &mine));
 	test_free(old);
 	forget();

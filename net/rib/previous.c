@@ -24,7 +24,7 @@ static const struct rib_member *members_of(const struct rib *r, const struct rib
 }
 
 /* Reads the engine's routes of a set; false: it has none. */
-static bool read_set(const struct rib *r, unsigned set, struct rib_left *out)
+static bool read_set(const struct rib *r, unsigned set, struct rib_previous *out)
 {
 	out->n = 0;
 	if (set == RIB_SET_UNKNOWN || set >= r->numbers)
@@ -44,7 +44,7 @@ static bool read_set(const struct rib *r, unsigned set, struct rib_left *out)
 }
 
 static bool read_slot(const struct rib *r, const struct rib_table *t, uint32_t slot,
-                      struct rib_left *out)
+                      struct rib_previous *out)
 {
 	if (slot_set(t, slot) == TABLE_NO_SET || slot_epoch(t, slot) == 0)
 		return false;
@@ -53,8 +53,8 @@ static bool read_slot(const struct rib *r, const struct rib_table *t, uint32_t s
 	return is_prefix(&out->prefix) && read_set(r, slot_set(t, slot), out);
 }
 
-bool rib_left_next(void *memory, const struct rib_size *size, struct rib_place *at,
-                   struct rib_left *out)
+bool rib_previous_next(void *memory, const struct rib_size *size, struct rib_place *at,
+                   struct rib_previous *out)
 {
 	struct rib r;
 	rib_divide(&r, memory, size);

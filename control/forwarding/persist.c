@@ -1,5 +1,5 @@
-/* See kept.h. */
-#include "control/forwarding/kept.h"
+/* See persist.h. */
+#include "control/forwarding/persist.h"
 
 #include "lib/mem.h"
 #include "lib/number.h"
@@ -11,8 +11,8 @@
 struct header {
 	uint64_t seal; /* hash of all that follows */
 	uint64_t half; /* in force; NO_HALF: none */
-	uint64_t opened; /* between kept_open and kept_close */
-	struct kept_six six;
+	uint64_t opened; /* between persist_open and persist_close */
+	struct persist_six six;
 	uint32_t port; /* of the engine's connection; 0: none */
 	struct net_addr local;
 	struct rib_size size; /* of the base in force */
@@ -21,7 +21,7 @@ struct header {
 _Static_assert(sizeof(struct header) <= HEADER_BYTES, "it has a page");
 
 static const struct siphash_key seal_key = {0x6879617465206b65, 0x707420726f757465};
-static struct kept_left left;
+static struct persist_base left;
 static const struct rib_size nothing;
 
 /* --- the piece --- */
@@ -62,11 +62,11 @@ static struct header *find(size_t *bytes)
 
 /* --- bases --- */
 
-void kept_open(bool wanted)
+void persist_open(bool wanted)
 {
 	size_t bytes;
 	struct header *h = find(&bytes);
-	left = (struct kept_left){.size = nothing};
+	left = (struct persist_base){.size = nothing};
 	if (!h || !wanted)
 		return;
 	if (h->half != NO_HALF && !h->opened) {
@@ -79,20 +79,20 @@ void kept_open(bool wanted)
 	h->seal = seal_of(h);
 }
 
-const struct kept_left *kept_left(void) { return &left; }
+const struct persist_base *persist_previous(void) { return &left; }
 
-void kept_close(void)
+void persist_close(void)
 {
 	size_t bytes;
 	struct header *h = find(&bytes);
-	left = (struct kept_left){.size = nothing};
+	left = (struct persist_base){.size = nothing};
 	if (!h)
 		return;
 	h->opened = 0;
 	h->seal = seal_of(h);
 }
 
-void *kept_begin(const struct rib_size *size)
+void *persist_begin(const struct rib_size *size)
 {
 	size_t bytes;
 	struct header *h = find(&bytes);
@@ -112,7 +112,7 @@ void *kept_begin(const struct rib_size *size)
 	return half_of(more, bytes, 0); /* nobody takes the old piece's memory before this program ends */
 }
 
-void kept_end(const void *memory, const struct rib_size *size, struct kept_six six)
+void persist_commit(const void *memory, const struct rib_size *size, struct persist_six six)
 {
 	const struct dp_state *v = dp_get();
 	size_t bytes;
@@ -127,7 +127,7 @@ void kept_end(const void *memory, const struct rib_size *size, struct kept_six s
 	h->seal = seal_of(h);
 }
 
-void kept_forget(void)
+void persist_forget(void)
 {
 	size_t bytes;
 	struct header *h = find(&bytes);
@@ -137,7 +137,7 @@ void kept_forget(void)
 
 /* --- the connection --- */
 
-void kept_note_connection(const struct net_addr *local, uint16_t port)
+void persist_note_connection(const struct net_addr *local, uint16_t port)
 {
 	size_t bytes;
 	struct header *h = find(&bytes);
@@ -148,7 +148,7 @@ void kept_note_connection(const struct net_addr *local, uint16_t port)
 	h->seal = seal_of(h);
 }
 
-uint16_t kept_connection(struct net_addr *local)
+uint16_t persist_connection(struct net_addr *local)
 {
 	size_t bytes;
 	const struct header *h = find(&bytes);
