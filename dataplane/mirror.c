@@ -32,7 +32,7 @@ static void put_packet(struct mirror_ring *r, uint64_t at, const struct pkt *p, 
 
 void mirror_vector(const struct pkt *v, unsigned n, unsigned port, bool out)
 {
-	static uint64_t told[NIC_PORTS_MAX]; /* losses that records have reported already */
+	static uint64_t reported[NIC_PORTS_MAX]; /* losses that records have reported already */
 	static uint64_t number;
 	const struct dp_capture *c = &dp_get()->capture;
 	struct mirror_ring *r = mirror_ring_own();
@@ -41,7 +41,7 @@ void mirror_vector(const struct pkt *v, unsigned n, unsigned port, bool out)
 		if (r->number != number)
 			mirror_ring_begin(r, number);
 		for (unsigned p = 0; p < NIC_PORTS_MAX; p++)
-			told[p] = r->count[p].dropped;
+			reported[p] = r->count[p].dropped;
 	}
 	uint64_t tail = __atomic_load_n(&c->tail[self.id], __ATOMIC_ACQUIRE), head = r->head;
 	uint64_t now_ns = clock_ns(&self.clock, clock_tsc());
@@ -52,7 +52,7 @@ void mirror_vector(const struct pkt *v, unsigned n, unsigned port, bool out)
 			continue;
 		uint32_t len = pkt_bytes(&self.pool, &v[i]);
 		struct mirror_record record = {.ns = now_ns,
-		                                .dropped = (uint32_t)(count->dropped - told[port]),
+		                                .dropped = (uint32_t)(count->dropped - reported[port]),
 		                                .len = (uint16_t)(len < 0xffff ? len : 0xffff),
 		                                .port = (uint8_t)port,
 		                                .out = out};
@@ -66,7 +66,7 @@ void mirror_vector(const struct pkt *v, unsigned n, unsigned port, bool out)
 		mirror_ring_put(r, head, &record, sizeof record);
 		put_packet(r, head + sizeof record, &v[i], record.kept);
 		head += bytes;
-		told[port] = count->dropped;
+		reported[port] = count->dropped;
 	}
 	__atomic_store_n(&r->head, head, __ATOMIC_RELEASE);
 }

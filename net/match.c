@@ -112,7 +112,7 @@ static bool term_is(const struct match_term *t, const struct match_frame *f)
 		dst = f->has_port && f->dst_port == t->number;
 		break;
 	}
-	return (src && t->way != MATCH_DST) || (dst && t->way != MATCH_SRC);
+	return (src && t->direction != MATCH_DST) || (dst && t->direction != MATCH_SRC);
 }
 
 bool match_is(const struct match *m, const struct match_frame *f)

@@ -26,11 +26,11 @@ enum match_kind {
 
 #define MATCH_ANY 0xffff
 
-enum match_way { MATCH_EITHER, MATCH_SRC, MATCH_DST };
+enum match_direction { MATCH_EITHER, MATCH_SRC, MATCH_DST };
 
 struct match_term {
 	uint8_t kind; /* enum match_kind */
-	uint8_t way;  /* enum match_way, for addresses and ports */
+	uint8_t direction; /* enum match_direction, for addresses and ports */
 	bool not;
 	bool or;      /* combine with the preceding terms by `or`; else by `and` */
 	uint8_t plen; /* of the 128 bits of addr; addr determines the family */

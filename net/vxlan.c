@@ -46,7 +46,7 @@ static unsigned payload(const uint8_t *frame, unsigned len, enum counter *bad)
 }
 
 enum counter vxlan_judge(const uint8_t *frame, unsigned len, const uint8_t *mac, unsigned mtu,
-                         enum vxlan_way *way, unsigned *length)
+                         enum vxlan_action *action, unsigned *length)
 {
 	enum counter bad;
 	if (len < ETH_HLEN)
@@ -59,7 +59,7 @@ enum counter vxlan_judge(const uint8_t *frame, unsigned len, const uint8_t *mac,
 	if (n > mtu)
 		return CNT_drop_vxlan_too_big;
 	const bool to_us = eth_equal(frame, mac);
-	*way = to_us && type == ETH_TYPE_IP4   ? VXLAN_ROUTE4
+	*action = to_us && type == ETH_TYPE_IP4   ? VXLAN_ROUTE4
 	       : to_us && type == ETH_TYPE_IP6 ? VXLAN_ROUTE6
 	                                       : VXLAN_SEND;
 	*length = n + ETH_HLEN;

@@ -35,7 +35,7 @@ static inline uint32_t vxlan_vni(const uint8_t *data, unsigned len)
 }
 
 /* What to do with a frame of the routing engine. */
-enum vxlan_way {
+enum vxlan_action {
 	VXLAN_SEND,   /* send it by its interface as it is */
 	VXLAN_ROUTE4, /* it is an IPv4 packet to be routed: its destination is the interface itself */
 	VXLAN_ROUTE6, /* the same of IPv6 */
@@ -43,7 +43,7 @@ enum vxlan_way {
 
 /*
  * Judges a frame of len bytes that the engine wants to send by an interface with that MAC address
- * and MTU. Returns CNT_NONE and sets *way and *length, the bytes of the frame without padding; or
+ * and MTU. Returns CNT_NONE and sets *action and *length, the bytes of the frame without padding; or
  * the counter of the drop:
  *
  *     drop_vxlan_malformed   no whole Ethernet header, or an IP header or an 802.3 length that is
@@ -54,6 +54,6 @@ enum vxlan_way {
  *     drop_vxlan_too_big     longer than the MTU
  */
 enum counter vxlan_judge(const uint8_t *frame, unsigned len, const uint8_t *mac, unsigned mtu,
-                         enum vxlan_way *way, unsigned *length);
+                         enum vxlan_action *action, unsigned *length);
 
 #endif

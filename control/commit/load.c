@@ -77,9 +77,9 @@ static int check_interface(const struct config *c, unsigned n, enum core_app_num
 		return text_fail(err, i->autoconfig_line, text_of("autoconfig"),
 		                 "a router does not take its addresses from the advertisements of "
 		                 "others (RFC 4862); give %s an address", name);
-	for (unsigned way = 0; way < CONFIG_FILTERS; way++)
-		if (i->filter[way].name[0] && app != CORE_APP_router)
-			return text_fail(err, i->filter[way].line, text_of(i->filter[way].name),
+	for (unsigned direction = 0; direction < CONFIG_FILTERS; direction++)
+		if (i->filter[direction].name[0] && app != CORE_APP_router)
+			return text_fail(err, i->filter[direction].line, text_of(i->filter[direction].name),
 			                 "the application %s does not filter packets",
 			                 core_app_word(app));
 	for (unsigned six = 0; six < 2; six++)
@@ -210,15 +210,15 @@ void load_report(void)
 {
 	char text[400], name[64];
 	const struct text_error *row = wrong.count > 0 ? wrong.row : &running.error;
-	const uint32_t told = u32_min(wrong.count, CONFIG_WRONG_MAX);
+	const uint32_t reported = u32_min(wrong.count, CONFIG_WRONG_MAX);
 	if (!core_option("config", name, sizeof name))
 		memcpy(name, CONFIG_NAME, sizeof CONFIG_NAME);
-	for (uint32_t i = 0; i == 0 || i < told; i++) {
+	for (uint32_t i = 0; i == 0 || i < reported; i++) {
 		text_error_format(text, sizeof text, name, &row[i]);
 		console_log("%s", text);
 	}
-	if (wrong.count > told)
-		console_log("%s: %u more line%s wrong", name, wrong.count - told,
-		          wrong.count == told + 1 ? " is" : "s are");
+	if (wrong.count > reported)
+		console_log("%s: %u more line%s wrong", name, wrong.count - reported,
+		          wrong.count == reported + 1 ? " is" : "s are");
 	console_log("nothing of the configuration is applied");
 }

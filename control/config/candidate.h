@@ -149,7 +149,7 @@ static inline void candidate_write_change(void *ctx, char sign, struct text line
 }
 
 /* Calls fn with each route to be removed ('-') or added ('+'): one of r and r6 is not NULL. The
- * interface of an IPv6 next hop may be CONFIG_PORT_ANY. */
+ * interface of an IPv6 next hop may be CONFIG_INTERFACE_ANY. */
 typedef void (*candidate_route_fn)(void *ctx, const struct config_route *r,
                                    const struct config_route6 *r6);
 void candidate_each_route(const struct candidate *c, char sign, candidate_route_fn fn, void *ctx);

@@ -208,6 +208,6 @@ void candidate_build_routes(const struct candidate *c, struct config *out, uint3
 		struct config_route6 *r = &out->routes6[i];
 		r->line = ++line;
 		if (!ip6_is_link_local(&r->next_hop)) /* config_finish finds the interface again */
-			r->port = CONFIG_PORT_ANY;
+			r->interface = CONFIG_INTERFACE_ANY;
 	}
 }

@@ -179,15 +179,15 @@ static void find_interfaces(struct config *c)
 	const struct config_route6 *last = NULL; /* most routes share a few next hops */
 	for (uint32_t i = 0; i < c->route6_count; i++) {
 		struct config_route6 *r = &c->routes6[i];
-		if (r->kind != CONFIG_ROUTE_VIA || r->port != CONFIG_PORT_ANY)
+		if (r->kind != CONFIG_ROUTE_VIA || r->interface != CONFIG_INTERFACE_ANY)
 			continue;
 		if (last == NULL || !net_addr_equal(&last->next_hop, &r->next_hop)) {
 			int n = config_connected6(c, &r->next_hop);
 			if (n < 0)
 				continue; /* off all subnets: another route leads to it */
-			r->port = c->interface[n].key;
+			r->interface = c->interface[n].key;
 		} else {
-			r->port = last->port;
+			r->interface = last->interface;
 		}
 		last = r;
 	}

@@ -58,7 +58,7 @@
 #define CONFIG_ROUTE_NONE UINT32_MAX
 #define CONFIG_DISTANCE_DEFAULT 1 /* of a static route */
 #define CONFIG_DISTANCE_MAX 255
-#define CONFIG_PORT_ANY UINT32_MAX /* the key of no interface */
+#define CONFIG_INTERFACE_ANY UINT32_MAX /* the key of no interface */
 #define CONFIG_ADDRESSES_MAX 4
 #define CONFIG_NEIGHBOURS6_MAX 64
 #define CONFIG_RA_SERVERS_MAX 4
@@ -133,7 +133,7 @@ struct config_acl {
 };
 
 /* Where a list filters: IP version and direction. */
-enum config_filter_way {
+enum config_filter_direction {
 	CONFIG_FILTER_IN4,
 	CONFIG_FILTER_OUT4,
 	CONFIG_FILTER_IN6,
@@ -223,7 +223,7 @@ struct config_route6 {
 	struct net_addr next_hop; /* NET_ADDR_ANY: none */
 	uint32_t line;
 	uint32_t more;
-	uint32_t port; /* key of the next hop's interface; CONFIG_PORT_ANY: none */
+	uint32_t interface; /* key of the next hop's interface; CONFIG_INTERFACE_ANY: none */
 	uint8_t plen;
 	uint8_t kind;
 	uint8_t distance;
@@ -233,7 +233,7 @@ struct config_route6 {
 struct config_neighbour6 {
 	struct net_addr addr;
 	uint32_t line;
-	uint32_t port; /* key of its interface */
+	uint32_t interface; /* key of its interface */
 	uint8_t mac[6];
 };
 

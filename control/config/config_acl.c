@@ -68,7 +68,7 @@ static const struct type_word types[] = {
 
 static const char *const flags[] = {"fin", "syn", "rst", "psh", "ack", "urg", "ece", "cwr"};
 
-static const char *const ways[CONFIG_FILTERS] = {
+static const char *const directions[CONFIG_FILTERS] = {
 	[CONFIG_FILTER_IN4] = "ip access-group",
 	[CONFIG_FILTER_OUT4] = "ip access-group",
 	[CONFIG_FILTER_IN6] = "ipv6 traffic-filter",
@@ -365,8 +365,8 @@ int config_acl_rule(struct parser *p, unsigned i)
 
 /* --- at an interface --- */
 
-static int parse_filter(struct parser *p, unsigned i, enum config_filter_way in,
-                        enum config_filter_way out)
+static int parse_filter(struct parser *p, unsigned i, enum config_filter_direction in,
+                        enum config_filter_direction out)
 {
 	int error = parse_name(p, i);
 	if (error != 0 || (error = words_expect(&p->w, i + 1)) != 0)
@@ -421,18 +421,18 @@ int config_acl_tell6(struct parser *p, unsigned i)
 /* --- the whole --- */
 
 static int check_filter(const struct config *c, const struct config_filter *f,
-                        enum config_filter_way way, struct text_error *err)
+                        enum config_filter_direction direction, struct text_error *err)
 {
 	if (f->name[0] == 0)
 		return 0;
 	const struct config_acl *list = config_acl_find(c, f->name);
-	const bool six = way == CONFIG_FILTER_IN6 || way == CONFIG_FILTER_OUT6;
+	const bool six = direction == CONFIG_FILTER_IN6 || direction == CONFIG_FILTER_OUT6;
 	if (list == NULL)
 		return text_fail(err, f->line, text_of(f->name), "there is no access list of this name");
 	if (list->six != six)
 		return text_fail(err, f->line, text_of(f->name),
 		                 "the list at line %u is of IPv%d; \"%s\" takes one of IPv%d", list->line,
-		                 six ? 4 : 6, ways[way], six ? 6 : 4);
+		                 six ? 4 : 6, directions[direction], six ? 6 : 4);
 	return 0;
 }
 
@@ -444,9 +444,9 @@ int config_check_acl(const struct config *c, struct text_error *err)
 			                 "the list has no rule: it would be read as deny all by some and "
 			                 "as permit all by others");
 	for (unsigned interface = 0; interface < c->interfaces; interface++)
-		for (unsigned way = 0; way < CONFIG_FILTERS; way++) {
-			int error = check_filter(c, &c->interface[interface].filter[way],
-			                         (enum config_filter_way)way, err);
+		for (unsigned direction = 0; direction < CONFIG_FILTERS; direction++) {
+			int error = check_filter(c, &c->interface[interface].filter[direction],
+			                         (enum config_filter_direction)direction, err);
 			if (error != 0)
 				return error;
 		}

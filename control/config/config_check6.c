@@ -123,17 +123,17 @@ static int check_interfaces(const struct config *c, struct text_error *err)
 /* --- neighbours --- */
 
 /* Checks a next hop or static neighbour on the link of the interface with that key. It must be on
- * that link and not be an address of ours. Only a next hop may have the key CONFIG_PORT_ANY: the
+ * that link and not be an address of ours. Only a next hop may have the key CONFIG_INTERFACE_ANY: the
  * text names no interface, and no subnet contains the next hop. */
 static int check_neighbour(const struct config *c, const struct net_addr *addr, uint32_t key,
                            uint32_t line, const char *what, struct text_error *err)
 {
 	char name[CONFIG_IF_NAME_SIZE];
-	const int interface = key == CONFIG_PORT_ANY ? -1 : config_number(c, key);
+	const int interface = key == CONFIG_INTERFACE_ANY ? -1 : config_number(c, key);
 	unsigned at;
 	if (is_own(c, addr))
 		return text_fail(err, line, WORD_IP6(addr), "%s is this machine's own address", what);
-	if (key != CONFIG_PORT_ANY && (interface < 0 || !c->interface[interface].ipv6))
+	if (key != CONFIG_INTERFACE_ANY && (interface < 0 || !c->interface[interface].ipv6))
 		return text_fail(err, line, WORD_IP6(addr), "%s is on %s, which takes no part in IPv6",
 		                 what, config_key_name(name, key));
 	if (interface >= 0 && config_is_loopback(&c->interface[interface]))
@@ -146,7 +146,7 @@ static int check_neighbour(const struct config *c, const struct net_addr *addr, 
 			                 what);
 		return 0;
 	}
-	if (key == CONFIG_PORT_ANY)
+	if (key == CONFIG_INTERFACE_ANY)
 		return 0; /* another route leads to it */
 	const struct config_address6 *own = subnet_of(c, addr, &at);
 	if (own == NULL)
@@ -167,12 +167,12 @@ static int check_neighbours(const struct config *c, struct text_error *err)
 	for (unsigned i = 0; i < c->neighbour6_count; i++) {
 		const struct config_neighbour6 *n = &c->neighbour6[i];
 		for (unsigned k = 0; k < i; k++)
-			if (c->neighbour6[k].port == n->port &&
+			if (c->neighbour6[k].interface == n->interface &&
 			    net_addr_equal(&c->neighbour6[k].addr, &n->addr))
 				return text_fail(err, n->line, WORD_IP6(&n->addr),
 				                 "this neighbour already stands at line %u",
 				                 c->neighbour6[k].line);
-		int error = check_neighbour(c, &n->addr, n->port, n->line, "the neighbour", err);
+		int error = check_neighbour(c, &n->addr, n->interface, n->line, "the neighbour", err);
 		if (error != 0)
 			return error;
 	}
@@ -238,7 +238,7 @@ static int check_beside(const struct config_route6 *a, const struct config_route
                         struct text_error *err)
 {
 	const struct text word = WORD_PREFIX6(&b->prefix, b->plen);
-	if (a->kind == b->kind && a->port == b->port && net_addr_equal(&a->next_hop, &b->next_hop))
+	if (a->kind == b->kind && a->interface == b->interface && net_addr_equal(&a->next_hop, &b->next_hop))
 		return text_fail(err, b->line, word, "this prefix has this route already, at line %u",
 		                 a->line);
 	if (a->distance == b->distance && (a->kind || b->kind))
@@ -280,10 +280,10 @@ static int check_routes(const struct config *c, const struct route_table *t, uin
 			slots[slot - t->slot] = i + 1;
 		else if (chain(c->routes6, *slot - 1, i, err) != 0)
 			return E_INVAL;
-		if (r->kind != CONFIG_ROUTE_VIA || (good != NULL && good->port == r->port &&
+		if (r->kind != CONFIG_ROUTE_VIA || (good != NULL && good->interface == r->interface &&
 		                 net_addr_equal(&good->next_hop, &r->next_hop)))
 			continue;
-		int error = check_neighbour(c, &r->next_hop, r->port, r->line, "the next hop", err);
+		int error = check_neighbour(c, &r->next_hop, r->interface, r->line, "the next hop", err);
 		if (error != 0)
 			return error;
 		good = r;

@@ -91,9 +91,9 @@ static int check_loopback(const struct config_interface *i, struct text_error *e
 		what = "redirects", line = i->redirects_line[!i->redirects[0]];
 	else if (i->directed)
 		what = "broadcasts", line = i->directed_line;
-	for (unsigned way = 0; !what && way < CONFIG_FILTERS; way++)
-		if (i->filter[way].name[0])
-			what = "packets to filter", line = i->filter[way].line;
+	for (unsigned direction = 0; !what && direction < CONFIG_FILTERS; direction++)
+		if (i->filter[direction].name[0])
+			what = "packets to filter", line = i->filter[direction].line;
 	if (!what)
 		return 0;
 	return text_fail(err, line, text_of(config_key_name(name, i->key)),

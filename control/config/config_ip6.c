@@ -151,7 +151,7 @@ static int parse_route_prefix(struct parser *p, unsigned i, struct config_route6
 int config_ip6_route(struct parser *p, unsigned i)
 {
 	struct config_route6 r = {.line = p->w.line};
-	uint32_t key = CONFIG_PORT_ANY;
+	uint32_t key = CONFIG_INTERFACE_ANY;
 	int error = parse_route_prefix(p, i, &r);
 	if (error != 0 || (error = words_expect(&p->w, i + 1)) != 0)
 		return error;
@@ -169,12 +169,12 @@ int config_ip6_route(struct parser *p, unsigned i)
 		return error;
 	if (via && !ip6_is_unicast(&r.next_hop))
 		return FAIL(p, i + 1, "the next hop must be the unicast address of a neighbour");
-	if (ip6_is_link_local(&r.next_hop) && key == CONFIG_PORT_ANY)
+	if (ip6_is_link_local(&r.next_hop) && key == CONFIG_INTERFACE_ANY)
 		return FAIL(p, i + 1, "a link-local next hop needs its interface; name it after "
 		                      "the address, such as eth0");
 	if (p->out->route6_count == p->mem->route6_max)
 		return FAIL(p, i, "too many IPv6 routes; there is memory for %u", p->mem->route6_max);
-	r.port = key;
+	r.interface = key;
 	p->out->routes6[p->out->route6_count++] = r;
 	return 0;
 }
@@ -192,7 +192,7 @@ int config_ip6_neighbour(struct parser *p, unsigned i)
 		return FAIL(p, i, "a neighbour has a unicast address");
 	if (p->out->neighbour6_count == CONFIG_NEIGHBOURS6_MAX)
 		return FAIL(p, i, "too many static neighbours; at most %d", CONFIG_NEIGHBOURS6_MAX);
-	n.port = key;
+	n.interface = key;
 	p->out->neighbour6[p->out->neighbour6_count++] = n;
 	return 0;
 }

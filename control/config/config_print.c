@@ -163,7 +163,7 @@ void config_print_route6(const struct config_route6 *r, config_write_fn write, v
 	const bool named = !word && ip6_is_link_local(&r->next_hop);
 	print_line(&p, "ipv6 route %s %s%s%s%s", fmt_prefix6(prefix, &r->prefix, r->plen),
 	           word ? word : fmt_ip6(next_hop, &r->next_hop), named ? " " : "",
-	           named ? config_key_name(name, r->port) : "", distance_text(distance, r->distance));
+	           named ? config_key_name(name, r->interface) : "", distance_text(distance, r->distance));
 }
 
 static void print_services(const struct printer *p, const struct services *all)
@@ -280,7 +280,7 @@ static void print_machine(const struct config *c, config_write_fn write, void *c
 		print_line(&p, "arp %s %s", fmt_ip4(addr, c->arp[k].addr), fmt_mac(mac, c->arp[k].mac));
 	for (unsigned k = 0; k < c->neighbour6_count; k++)
 		print_line(&p, "ipv6 neighbor %s %s %s", fmt_ip6(addr, &c->neighbour6[k].addr),
-		           config_key_name(name, c->neighbour6[k].port),
+		           config_key_name(name, c->neighbour6[k].interface),
 		           fmt_mac(mac, c->neighbour6[k].mac));
 }
 

@@ -375,11 +375,11 @@ static bool remove_stale(void)
 /* Tells the runtime of the tables that a warm restart needs, whenever the routes are many more or fewer. */
 static void tell_size(void)
 {
-	static uint32_t told;
+	static uint32_t reported;
 	const uint32_t n = rib_stated(routes_rib());
-	if (n <= told + SIZE_STEP && told <= n + SIZE_STEP)
+	if (n <= reported + SIZE_STEP && reported <= n + SIZE_STEP)
 		return;
-	told = n;
+	reported = n;
 	forwarding_tell_spare(n);
 }
 

@@ -241,8 +241,8 @@ static bool same_filters(const struct config *a, const struct config *b)
 		const struct config_interface *i = &a->interface[interface];
 		const struct config_interface *k = &b->interface[interface];
 		same = i->deny_silently == k->deny_silently && i->deny_silently6 == k->deny_silently6;
-		for (unsigned way = 0; same && way < CONFIG_FILTERS; way++)
-			same = strcmp(i->filter[way].name, k->filter[way].name) == 0;
+		for (unsigned direction = 0; same && direction < CONFIG_FILTERS; direction++)
+			same = strcmp(i->filter[direction].name, k->filter[direction].name) == 0;
 	}
 	return same;
 }
@@ -324,9 +324,9 @@ void filter_text(char *buf, size_t size, unsigned set, unsigned interface, bool 
                  uint32_t rule)
 {
 	const struct config *c = &running.config;
-	unsigned way = out ? six ? CONFIG_FILTER_OUT6 : CONFIG_FILTER_OUT4
+	unsigned direction = out ? six ? CONFIG_FILTER_OUT6 : CONFIG_FILTER_OUT4
 	                   : six ? CONFIG_FILTER_IN6 : CONFIG_FILTER_IN4;
-	const char *name = c->interface[interface].filter[way].name;
+	const char *name = c->interface[interface].filter[direction].name;
 	const struct config_acl *l = set == filter.in_force ? config_acl_find(c, name) : NULL;
 	char text[CONFIG_ACL_RULE_TEXT];
 	const char *said;

@@ -261,7 +261,7 @@ static struct ra_config advertisement(unsigned interface, const struct config_in
 /* Adds a configured neighbour if its interface takes part in IPv6. */
 static int set_static(const struct config_neighbour6 *s)
 {
-	int interface = config_number(&running.config, s->port);
+	int interface = config_number(&running.config, s->interface);
 	if (interface < 0 || !dp_has_link(dp_get(), (unsigned)interface) ||
 	    !dp_get()->interface[interface].enabled6)
 		return E_OK;
@@ -283,7 +283,7 @@ static const struct config_neighbour6 *find_static(const struct config *c,
                                                    const struct config_neighbour6 *s)
 {
 	for (unsigned k = 0; k < c->neighbour6_count; k++)
-		if (c->neighbour6[k].port == s->port &&
+		if (c->neighbour6[k].interface == s->interface &&
 		    net_addr_equal(&c->neighbour6[k].addr, &s->addr))
 			return &c->neighbour6[k];
 	return NULL;
@@ -334,7 +334,7 @@ void neighbour6_change(const struct config *next)
 	change_advertisements(next);
 	for (unsigned k = 0; k < c->neighbour6_count; k++) {
 		const struct config_neighbour6 *s = &c->neighbour6[k];
-		int interface = config_number(c, s->port);
+		int interface = config_number(c, s->interface);
 		if (interface >= 0 && !find_static(next, s))
 			nd_forget(&neighbours.nd, (unsigned)interface, &s->addr);
 	}

@@ -65,7 +65,7 @@ static struct rib_place left_at; /* routes_previous_next, */
 static unsigned left_pass;       /* its pass, 0 or 1 */
 static uint32_t left_refused;    /* prefixes that the base which is left had refused */
 static bool ask_again;     /* for gateways: some found the neighbour table full */
-static uint32_t told;      /* refused prefixes that have been reported */
+static uint32_t reported;  /* refused prefixes that have been reported */
 static bool tell;          /* report the others when no changes are pending */
 
 /* --- callbacks of the base --- */
@@ -248,7 +248,7 @@ bool routes_start(void)
 	left_refused = 0;
 	memset(link_known, 0, sizeof link_known);
 	links_ns = 0;
-	told = 0;
+	reported = 0;
 	return true;
 }
 
@@ -449,12 +449,12 @@ static void set_chain6(const struct rib_prefix *p, const struct config *c, uint3
 	unsigned n = 0;
 	for (uint32_t i = first; i != CONFIG_ROUTE_NONE; i = c->routes6[i].more - 1, n++) {
 		const struct config_route6 *r = &c->routes6[i];
-		const bool any = r->port == CONFIG_PORT_ANY;
+		const bool any = r->interface == CONFIG_INTERFACE_ANY;
 		hop[n] = nowhere(r->kind, r->distance);
 		if (r->kind == CONFIG_ROUTE_VIA)
 			hop[n] = (struct rib_hop){
 				.via = r->next_hop,
-				.interface = any ? RIB_ANY_INTERFACE : (uint8_t)config_number(c, r->port),
+				.interface = any ? RIB_ANY_INTERFACE : (uint8_t)config_number(c, r->interface),
 				.distance = r->distance};
 	}
 	set(p, RIB_STATIC, 0, hop, n);
@@ -640,11 +640,11 @@ bool routes_work(void)
 		own6_all_changed();
 	if (rib_work(&rib, CHANGES_AT_ONCE))
 		return true;
-	if (tell && routes_refused() > told)
+	if (tell && routes_refused() > reported)
 		console_log("%u routes do not fit into the forwarding table and were refused",
-		          routes_refused() - told);
+		          routes_refused() - reported);
 	if (tell)
-		told = routes_refused();
+		reported = routes_refused();
 	tell = false;
 	return false;
 }

@@ -111,9 +111,9 @@ void ping_start(struct shell *sh, const struct net_addr *dst, unsigned interface
 		shell_print(sh, "ping is busy: another console waits for it\n");
 		return;
 	}
-	bool way = forwarding.ready && source(dst, interface, &src);
-	if (!way || net_addr_equal(&src, dst)) {
-		shell_print(sh, way ? "that is this machine's own address\n"
+	bool has_source = forwarding.ready && source(dst, interface, &src);
+	if (!has_source || net_addr_equal(&src, dst)) {
+		shell_print(sh, has_source ? "that is this machine's own address\n"
 		                    : "no route to that host\n");
 		return;
 	}

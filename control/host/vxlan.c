@@ -156,21 +156,21 @@ static enum counter send(unsigned interface, const uint8_t *frame, unsigned len)
 {
 	static uint8_t buffer[BUF_STRIDE_JUMBO];
 	const struct dp_interface *ifp = &dp_get()->interface[interface];
-	enum vxlan_way way;
+	enum vxlan_action action;
 	enum counter bad = dp_has_link(dp_get(), interface) && dp_in_use(ifp)
-	                           ? vxlan_judge(frame, len, ifp->mac, ifp->mtu, &way, &len)
+	                           ? vxlan_judge(frame, len, ifp->mac, ifp->mtu, &action, &len)
 	                           : CNT_drop_vxlan_route;
 	if (bad != CNT_NONE)
 		return bad;
 	assert(len <= sizeof buffer && ETH_FRAME_MIN <= sizeof buffer); /* no MTU is larger */
-	if (way == VXLAN_SEND && !dp_link_is_up(dp_get(), interface))
+	if (action == VXLAN_SEND && !dp_link_is_up(dp_get(), interface))
 		return CNT_drop_vxlan_route;
-	if (way == VXLAN_SEND) {
+	if (action == VXLAN_SEND) {
 		adjacency_send_own(interface, frame, len);
 		return CNT_delivered_vxlan;
 	}
 	memcpy(buffer, frame, len);
-	return way == VXLAN_ROUTE4 ? route4(buffer, len) : route6(interface, buffer, len);
+	return action == VXLAN_ROUTE4 ? route4(buffer, len) : route6(interface, buffer, len);
 }
 
 bool vxlan_is(const struct udp_datagram *d)

@@ -554,10 +554,10 @@ static bool part_health(struct page_walk *w, struct page_text *t)
 	for (unsigned p = 0; p < core_port_count(); p++)
 		if (port_is_down(p))
 			page_print(t, "eth%u is down\n", p);
-	for (unsigned c = 0, told = 0; c < self.info->cores && told < 16; c++)
+	for (unsigned c = 0, reported = 0; c < self.info->cores && reported < 16; c++)
 		if (self.info->status[c].state == CORE_DEAD) {
 			page_print(t, "core %u is dead\n", c);
-			told++;
+			reported++;
 		}
 	return true;
 }

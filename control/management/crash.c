@@ -39,14 +39,14 @@ static size_t before_piece(struct crash_at *at, char *text)
 		memcpy(text, first, sizeof first - 1);
 		return sizeof first - 1;
 	}
-	const uint32_t told = at->before - 1, left = (uint32_t)b->bytes - told;
+	const uint32_t reported = at->before - 1, left = (uint32_t)b->bytes - reported;
 	const uint32_t n = u32_min(left, PIECE_MAX);
 	if (n == 0) {
 		at->before_done = true;
 		memcpy(text, last, sizeof last - 1);
 		return sizeof last - 1;
 	}
-	memcpy(text, b->text + told, n);
+	memcpy(text, b->text + reported, n);
 	at->before += n;
 	return n;
 }

@@ -60,7 +60,7 @@ struct session {
 	struct telnet telnet;
 	bool heard_fin, said_fin;
 	bool welcome;             /* the password was right */
-	bool silent;              /* the shell's echo is discarded: the peer shows its own input */
+	bool echo_off;            /* the shell's echo is discarded: the peer shows its own input */
 	bool begun;               /* CHECK: the hash is being computed; else a guess is awaited */
 	unsigned tries;           /* wrong passwords */
 	struct pbkdf2 work;
@@ -136,7 +136,7 @@ static void write_out(struct shell *sh, const char *text, size_t len)
 {
 	struct session *s = (struct session *)(void *)((char *)sh - offsetof(struct session, shell));
 	bool command = shell_runs(sh);
-	if (s->state != SESSION_SHELL || s->silent)
+	if (s->state != SESSION_SHELL || s->echo_off)
 		return;
 	if (s->cut && !command) {
 		say(s, "\r\n... output cut: %llu bytes more\r\n", (unsigned long long)s->cut);
@@ -545,9 +545,9 @@ static void read_keys(struct session *s)
 			continue;
 		}
 		/* RFC 857: a peer that has not asked us to echo shows its own input */
-		s->silent = !telnet_echoes(&s->telnet) && text_is_printable((char)key) && key != '?';
+		s->echo_off = !telnet_echoes(&s->telnet) && text_is_printable((char)key) && key != '?';
 		shell_input(&s->shell, (char)key);
-		s->silent = false;
+		s->echo_off = false;
 	}
 }
 
@@ -716,7 +716,7 @@ static bool on_accept(struct tcp_conn *c)
 	/* the other fields, mostly buffers, are written before they are read */
 	s->conn = c;
 	s->peer = info.remote;
-	s->heard_fin = s->said_fin = s->welcome = s->silent = s->begun = false;
+	s->heard_fin = s->said_fin = s->welcome = s->echo_off = s->begun = false;
 	s->state = SESSION_LOGIN;
 	s->tries = 0;
 	s->in_at = s->in_len = 0;

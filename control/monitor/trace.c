@@ -22,7 +22,7 @@ static struct trace {
 	uint32_t wanted;   /* packets */
 	uint32_t seconds;
 	unsigned followed; /* records taken */
-	unsigned told;     /* stories printed */
+	unsigned reported; /* stories printed */
 	uint64_t due_ns;
 	struct trace_stories stories;
 	uint64_t at[CORES_MAX]; /* records taken from each ring */
@@ -34,7 +34,7 @@ static void tell(struct trace_story *s)
 {
 	if (s->recorded) {
 		trace_print(trace->sh, s->number, s->core, &s->record, &s->more, trace_story_is_whole(s));
-		trace->told++;
+		trace->reported++;
 	}
 	s->used = false;
 }
@@ -64,7 +64,7 @@ static void finish(const char *why)
 	trace->state = IDLE;
 	trace_points_end();
 	trace->sh = NULL;
-	shell_print(sh, "%s: %u of %u packets followed", why, trace->told, trace->wanted);
+	shell_print(sh, "%s: %u of %u packets followed", why, trace->reported, trace->wanted);
 	if (lost)
 		shell_print(sh, ", no room for %llu between them", lost);
 	shell_print(sh, "\n");
@@ -170,7 +170,7 @@ static bool begin(struct shell *sh, uint32_t ports, const struct match *match)
 	if (remote_connection(sh, &info))
 		v->flow = (struct match_flow){info.local, info.remote, info.local_port, info.remote_port};
 	memset(t->at, 0, sizeof t->at);
-	t->followed = t->told = 0;
+	t->followed = t->reported = 0;
 	t->due_ns = core_now_ns() + t->seconds * SECOND_NS;
 	t->state = ON;
 	trace_points_begin(&t->stories);

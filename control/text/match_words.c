@@ -104,7 +104,7 @@ static int read_vlan(struct reader *r, struct match_term *t)
 
 static int read_primitive(struct reader *r, struct match_term *t)
 {
-	t->way = take(r, "src") ? MATCH_SRC : take(r, "dst") ? MATCH_DST : MATCH_EITHER;
+	t->direction = take(r, "src") ? MATCH_SRC : take(r, "dst") ? MATCH_DST : MATCH_EITHER;
 	if (take(r, "host")) {
 		t->kind = MATCH_NET;
 		return read_host(r, t);
@@ -117,7 +117,7 @@ static int read_primitive(struct reader *r, struct match_term *t)
 		t->kind = MATCH_PORT;
 		return read_number(r, 65535, &t->number, "a port is a number from 0 to 65535");
 	}
-	if (t->way != MATCH_EITHER)
+	if (t->direction != MATCH_EITHER)
 		return fail(r, "host, net or port has to follow");
 	if (take(r, "proto")) {
 		t->kind = MATCH_PROTO;

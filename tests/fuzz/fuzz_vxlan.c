@@ -41,9 +41,9 @@ static void mend(uint8_t *frame, unsigned len, unsigned what)
 
 static void judge(const uint8_t *frame, unsigned len)
 {
-	enum vxlan_way way;
+	enum vxlan_action action;
 	unsigned n = 0;
-	const enum counter c = vxlan_judge(frame, len, OURS, MTU, &way, &n);
+	const enum counter c = vxlan_judge(frame, len, OURS, MTU, &action, &n);
 	if (c != CNT_NONE) {
 		assert(c == CNT_drop_vxlan_malformed || c == CNT_drop_vxlan_source ||
 		       c == CNT_drop_vxlan_type || c == CNT_drop_vxlan_too_big);
@@ -53,9 +53,9 @@ static void judge(const uint8_t *frame, unsigned len)
 	const uint8_t *ip = frame + ETH_HLEN;
 	assert(n >= ETH_HLEN && n <= len && n <= ETH_HLEN + MTU && eth_equal(frame + ETH_ALEN, OURS));
 	assert(type != ETH_TYPE_ARP && type != ETH_TYPE_VLAN && type != 0x88a8);
-	if (way == VXLAN_ROUTE4)
+	if (action == VXLAN_ROUTE4)
 		assert(type == ETH_TYPE_IP4 && ip4_check(ip, n - ETH_HLEN) == CNT_NONE);
-	if (way == VXLAN_ROUTE6)
+	if (action == VXLAN_ROUTE6)
 		assert(type == ETH_TYPE_IP6 && ip6_check(ip, n - ETH_HLEN) == CNT_NONE);
 	if (type == ETH_TYPE_IP6 && ip6_next(ip) == IP6_ICMP6 && n > ETH_HLEN + IP6_HLEN)
 		assert(ip[IP6_HLEN] < ICMP6_NEIGHBOUR_SOLICIT || ip[IP6_HLEN] > ICMP6_REDIRECT);

@@ -3,17 +3,14 @@
 group through the router's ports. tests/packet/test_engine_vxlan.py has the single frames."""
 import contextlib
 import json
-import pathlib
-import shutil
 import socket
 import struct
-import tempfile
 
 import pytest
 from conftest import LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, RIGHT_ROUTER, WEB, eventually, netlab, options, \
     reaches, router_config
-from test_engine import FAR, ZEBRA
-from test_engine import Engine as Frr
+from frr import Engine, FrrHost, installed
+from test_engine import FAR
 
 ENGINE_ROUTER, ENGINE_HOST = "203.0.113.1", "203.0.113.2"
 BGP, OSPF = 179, 89
@@ -177,42 +174,25 @@ router ospf
 """
 
 
-class Speaker(netlab.Host):
-    """A host with FRR's zebra and ospfd."""
-
-    daemon = Frr.daemon
-
-    def __init__(self, name):
-        super().__init__(name)
-        self.work = pathlib.Path(tempfile.mkdtemp(prefix="frr-"))
-        shutil.chown(self.work, "frr", "frr")
-
-    def start(self, zebra, ospfd, *arguments):
-        (self.work / "zebra.conf").write_text(zebra)
-        (self.work / "ospfd.conf").write_text(ospfd)
-        self.daemon("zebra", "-P", "0", *arguments)
-        self.daemon("ospfd", "-P", "0")
-
-    def close(self):
-        super().close()
-        shutil.rmtree(self.work, ignore_errors=True)
-
-
 def test_ospf_of_frr(make_router):
     """FRR's ospfd on the engine learns a route from that of a neighbour, through the router's port, and
     the router forwards by it."""
-    with Speaker("left") as left, netlab.Host("right") as right, Speaker("engine") as engine:
+    frr = installed()
+    with FrrHost("left", frr) as left, netlab.Host("right") as right, \
+            Engine(frr, ENGINE_ROUTER, ENGINE_HOST) as engine:
         left.configure(LEFT_HOST + "/24", LEFT_ROUTER)
         right.configure(RIGHT_HOST + "/24", RIGHT_ROUTER)
-        engine.configure(ENGINE_HOST + "/24", ENGINE_ROUTER)
         left.ip("address", "add", FAR + "/32", "dev", "lo")
         router = make_router(CONFIG, cpus=2, ports=(left.port, right.port, engine.port))
         for host in (left, right, engine):
             host.wait_for_link()
         assert reaches(right, LEFT_HOST) and not reaches(right, FAR)
         make_interfaces(engine)
-        left.start("hostname left\n", OSPFD % ("left", "eth0", LEFT_HOST))
-        engine.start(ZEBRA, OSPFD % ("engine", "v-eth0", LEFT_ROUTER), "-M", "dplane_fpm_nl")
+        left.start("zebra")
+        eventually((left.work / "zserv.api").exists, 20, "zebra runs")
+        left.start("ospfd", OSPFD % ("left", "eth0", LEFT_HOST))
+        engine.start_zebra()
+        engine.start("ospfd", OSPFD % ("engine", "v-eth0", LEFT_ROUTER))
         route = "O %-18s via %s eth0 [110] engine\n" % (FAR + "/32", LEFT_HOST)
         eventually(lambda: route in router.command("show ip route %s/32" % FAR), 60)
         eventually(lambda: reaches(right, FAR), 10)

@@ -143,6 +143,13 @@ examples:
 """
 
 
+def _prefixes(text):
+    number = _positive(text)
+    if number > 1000000:
+        raise argparse.ArgumentTypeError("%d: more than 1000000" % number)
+    return number
+
+
 def _positive(text):
     if not text.isdigit() or int(text) < 1:
         raise argparse.ArgumentTypeError("%s: a number from 1 on" % text)
@@ -330,6 +337,8 @@ def _demo_options(demo):
 
 
 def _demo_bgp_options(demo):
+    demo.add_argument("--prefixes", metavar="N", type=_prefixes, default=4000,
+                      help="what BIRD announces, 1 to 1000000 (default %(default)s)")
     _lab_options(demo)
     demo.add_argument("--verbose", action="store_true", help="show the routers' consoles too")
 

@@ -22,8 +22,7 @@ PICTURE = """
                         AS 64502
 """
 LEFT_HOST, RIGHT_HOST, RIGHT_LAN = "192.0.2.2", "203.0.113.2", "203.0.113.1"
-FAR = "10.0.0.1"  # the right host's address in the table
-PREFIXES = 4000   # 10.0.0.0/24 and the following ones
+FAR = "10.0.0.1"  # the right host's address in the table: 10.0.0.0/24 and the prefixes that follow
 
 # Links: (the left end, the right end), 30 bits each. Documentation's addresses and AS numbers.
 R1_BIRD = ("198.51.100.1", "198.51.100.2")
@@ -113,6 +112,9 @@ PERIOD_S = 0.01  # between two packets of a direction
 STEADY_S = 2.0   # without loss: the traffic flows
 UNDERWAY_S = 0.5
 BOOT_S, CONVERGE_S, RECOVER_S = 120, 120, 60
+LARGE = 50000        # from so many prefixes on,
+LARGE_MEMORY = "2G"  # a router's memory
+SLOWEST = 2000       # prefixes a second, beyond these times
 
 
 def frr_conf(name, number, router_id, neighbours, networks):
@@ -121,8 +123,8 @@ def frr_conf(name, number, router_id, neighbours, networks):
                   "".join("  network %s\n" % network for network in networks))
 
 
-def bird_conf(count=PREFIXES):
-    routes = "".join("\troute 10.%d.%d.0/24 blackhole;\n" % (number >> 8, number & 255)
+def bird_conf(count):
+    routes = "".join("\troute %d.%d.%d.0/24 blackhole;\n" % (10 + (number >> 16), number >> 8 & 255, number & 255)
                      for number in range(1, count))
     return BIRD % {"lan": RIGHT_LAN, "right": RIGHT_HOST, "routes": routes, "r1": R1_BIRD[0], "r2": R2_BIRD[0]}
 
@@ -296,6 +298,8 @@ def _boot(options, stack, work, number, config, engine, ports):
     arguments = ["router", "--config", _write(os.path.join(work, name + ".conf"), text),
                  "--accel", choose_accel(options.accel), "--cpus", str(options.cpus), "--nic", options.nic,
                  "--mac", "52:54:00:68:7%d:00" % number, "--qmp", os.path.join(work, name + ".qmp")]
+    if options.prefixes >= LARGE:
+        arguments += ["--memory", LARGE_MEMORY]
     for each in ports:
         arguments += ["--port", each]
     for value, word in ((options.qemu, "--qemu"), (options.image, "--image")):
@@ -342,12 +346,13 @@ def _demo(options, steps, stack):
            CONVERGE_S, "FPM connections")
     steps.done("FRRouting in a namespace each")
 
-    steps.step("BIRD announces %d prefixes to both" % PREFIXES)
+    count, more_s = options.prefixes, options.prefixes / SLOWEST
+    steps.step("BIRD announces %d prefixes to both" % count)
     begun = time.monotonic()
-    cables.bird.popen(["bird", "-f", "-c", _write(os.path.join(work, "bird.conf"), bird_conf()),
+    cables.bird.popen(["bird", "-f", "-c", _write(os.path.join(work, "bird.conf"), bird_conf(count)),
                        "-s", os.path.join(work, "bird.ctl"), "-P", os.path.join(work, "bird.pid")],
                       stdout=open(os.path.join(work, "bird.log"), "wb"), stderr=-2)
-    _await(lambda: all(prefixes(router) >= PREFIXES for router in routers), CONVERGE_S,
+    _await(lambda: all(prefixes(router) >= count for router in routers), CONVERGE_S + more_s,
            lambda: "r1 and r2 have %s prefixes" % " and ".join(str(prefixes(router)) for router in routers))
     converged = time.monotonic() - begun
     steps.done("in both tables after %.1f s" % converged)
@@ -363,17 +368,17 @@ def _demo(options, steps, stack):
 
     steps.step("pulling out the cable of r1 and BIRD")
     _cut(cables, work)
-    _run_until_steady(traffic, "by r2")
+    _run_until_steady(traffic, "by r2", RECOVER_S + more_s)
     after = _hops(cables.left)
     steps.done("on by %s" % " ".join(after))
-    _report(traffic, converged, before, after, routers)
+    _report(traffic, (count, converged), before, after, routers)
 
 
-def _run_until_steady(traffic, what):
+def _run_until_steady(traffic, what, within_s=RECOVER_S):
     begun = time.monotonic()
-    if not traffic.run(RECOVER_S, lambda: traffic.flows(begun)):
+    if not traffic.run(within_s, lambda: traffic.flows(begun)):
         raise Failure("no steady traffic %s within %d s; lost so far: %s packets"
-                      % (what, RECOVER_S, " and ".join(str(way.lost()) for way in traffic.ways)))
+                      % (what, within_s, " and ".join(str(way.lost()) for way in traffic.ways)))
 
 
 def _hops(host):
@@ -384,7 +389,7 @@ def _hops(host):
 def _report(traffic, converged, before, after, routers):
     wrong = "" if R1_R2[1] in after and R1_R2[1] not in before else "the traffic did not change over to r2"
     print()
-    print("  %d prefixes were in both routers %.1f s after BIRD's start." % (PREFIXES, converged))
+    print("  %d prefixes were in both routers %.1f s after BIRD's start." % converged)
     for way, text in zip(traffic.ways, ("left to right", "right to left")):
         print("  %s: %d packets sent, %d lost, the longest time without one: %.2f s."
               % (text.capitalize(), len(way.sent), way.lost(), way.outage_s()))

@@ -34,7 +34,7 @@ static void header(void **state)
 	}
 }
 
-static enum vxlan_way way;
+static enum vxlan_action action;
 static unsigned length;
 
 /* Judges a frame of n octets behind its header. */
@@ -47,16 +47,16 @@ static enum counter judge(const uint8_t *dst, const uint8_t *src, unsigned type,
 	put16(frame + 12, type);
 	memcpy(frame + ETH_HLEN, rest, n);
 	length = 0;
-	const enum counter c = vxlan_judge(frame, ETH_HLEN + n, OURS, MTU, &way, &length);
+	const enum counter c = vxlan_judge(frame, ETH_HLEN + n, OURS, MTU, &action, &length);
 	free(frame);
 	return c;
 }
 
 static void admit(const uint8_t *dst, unsigned type, const uint8_t *rest, unsigned n,
-                   enum vxlan_way want, unsigned bytes)
+                   enum vxlan_action want, unsigned bytes)
 {
 	assert_int_equal(judge(dst, OURS, type, rest, n), CNT_NONE);
-	assert_int_equal(way, want);
+	assert_int_equal(action, want);
 	assert_int_equal(length, ETH_HLEN + bytes);
 }
 
@@ -98,7 +98,7 @@ static void refused(void **state)
 	make_both();
 	for (unsigned n = 0; n < ETH_HLEN; n++) {
 		uint8_t *exact = calloc(1, n ? n : 1);
-		assert_int_equal(vxlan_judge(exact, n, OURS, MTU, &way, &length), CNT_drop_vxlan_malformed);
+		assert_int_equal(vxlan_judge(exact, n, OURS, MTU, &action, &length), CNT_drop_vxlan_malformed);
 		free(exact);
 	}
 	assert_int_equal(judge(OURS, OTHER, ETH_TYPE_IP4, four, 40), CNT_drop_vxlan_source);

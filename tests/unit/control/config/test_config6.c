@@ -75,7 +75,7 @@ static void test_full(void **state)
 	assert_int_equal(config.neighbour6_count, 3);
 	assert_addr(&config.neighbour6[0].addr, "2001:db8::7");
 	assert_int_equal(config.neighbour6[0].mac[5], 0x55);
-	assert_int_equal(config.neighbour6[2].port, 1);
+	assert_int_equal(config.neighbour6[2].interface, 1);
 	assert_int_equal(config.route6_count, 5);
 	const struct config_route6 *r = config.routes6;
 	assert_addr(&r[0].next_hop, "2001:db8::fe");
