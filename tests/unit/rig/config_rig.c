@@ -131,7 +131,7 @@ static void compare_routes(uint32_t n, uint32_t n6)
 		assert_true(net_addr_equal(&routes6[i].prefix, &routes6_before[i].prefix));
 		assert_true(net_addr_equal(&routes6[i].next_hop, &routes6_before[i].next_hop));
 		assert_int_equal(routes6[i].plen, routes6_before[i].plen);
-		assert_int_equal(routes6[i].port, routes6_before[i].port);
+		assert_int_equal(routes6[i].interface, routes6_before[i].interface);
 		assert_int_equal(routes6[i].kind, routes6_before[i].kind);
 		assert_int_equal(routes6[i].distance, routes6_before[i].distance);
 	}

@@ -478,7 +478,7 @@ static bool build_is_parse(void)
 	assert_int_equal(next.route6_count, parsed.route6_count);
 	for (uint32_t i = 0; i < next.route6_count; i++) {
 		assert_int_equal(next.routes6[i].line, parsed.routes6[i].line);
-		assert_int_equal(next.routes6[i].port, parsed.routes6[i].port);
+		assert_int_equal(next.routes6[i].interface, parsed.routes6[i].interface);
 	}
 	said_len = 0;
 	config_print(&parsed, say, NULL);

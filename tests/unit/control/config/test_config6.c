@@ -80,12 +80,12 @@ static void test_full(void **state)
 	const struct config_route6 *r = config.routes6;
 	assert_addr(&r[0].next_hop, "2001:db8::fe");
 	assert_int_equal(r[0].plen, 0);
-	assert_int_equal(r[0].port, 0); /* found by its subnet */
+	assert_int_equal(r[0].interface, 0); /* found by its subnet */
 	assert_addr(&r[1].next_hop, "fe80::2");
-	assert_int_equal(r[1].port, 1);
+	assert_int_equal(r[1].interface, 1);
 	assert_true(r[2].kind == CONFIG_ROUTE_NULL0 && net_addr_is_any(&r[2].next_hop));
 	assert_int_equal(r[2].line, 28);
-	assert_int_equal(r[3].port, 3);
+	assert_int_equal(r[3].interface, 3);
 	assert_int_equal(r[4].plen, 65);
 	const struct net_addr on = addr6("2001:db8::ffff"), off = addr6("2001:db8:0:1::1");
 	assert_int_equal(config_connected6(&config, &on), 0);
