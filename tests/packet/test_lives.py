@@ -171,14 +171,15 @@ def engine_state(m):
 
 def test_routes_of_the_engine(make):
     """They stay, as stale ones, whatever the new program lacks, or the program and the ports have to
-    start anew. The memory that they take does not grow: sizes depend on what is left in one piece."""
+    start anew. The memory that they take does not grow: the later half of the programs takes no more than
+    the earlier one. A program may take less, because sizes depend on what is left in one piece."""
     m = engine_machine(make)
     before = engine_state(m)
     assert len(before) == 1024 + 64 + 9, len(before)
     assert WENT_ON in anew(m)
     assert engine_state(m) == before
     assert "prefixes 1095, stale 1095" in m.console("show routing engine")
-    wanted, used = orders(m), set()
+    wanted, used = orders(m), []
     for n, refuse in wanted[:1] + wanted[2::7]:
         said = anew(m, refuse)
         went_on = WENT_ON in said
@@ -186,8 +187,9 @@ def test_routes_of_the_engine(make):
         assert engine_state(m) == before, (refuse, said)
         said = anew(m)
         assert WENT_ON in said and engine_state(m) == before, (refuse, said)
-        used.add(m.asked()["private"])
-    assert max(used) - min(used) < 1 << 20, used
+        used.append(m.asked()["private"])
+    half = len(used) // 2
+    assert max(used[half:]) - max(used[:half]) < 1 << 20, used
     assert WENT_ON not in anew(m, amid_driver=True)
     assert engine_state(m) == before
 
