@@ -31,6 +31,16 @@ static const char *comma(const struct page_walk *w)
 
 /* --- status --- */
 
+static void status_engine(struct page_text *t)
+{
+	if (running.config.engine.line)
+		page_print(t, "{\"connected\":%s,\"prefixes\":%u,\"stale\":%u}",
+		           engine_stats.up ? "true" : "false", rib_stated(routes_rib()),
+		           rib_stale(routes_rib()));
+	else
+		page_print(t, "null");
+}
+
 static bool part_status(struct page_walk *w, struct page_text *t)
 {
 	const struct boot_info *b = self.info;
@@ -45,13 +55,15 @@ static bool part_status(struct page_walk *w, struct page_text *t)
 	page_print(t, ",\"cores\":%u,\"data_cores\":%u,\"tsc_hz\":%llu,\"idle\":\"%s\","
 	              "\"memory_bytes\":%llu,\"memory_used_bytes\":%llu,\"image_bytes\":%llu,"
 	              "\"routes\":%u,\"routes_refused\":%u,\"config_applied\":%s,"
-	              "\"healthy\":%s,\"http_connections\":%u}\n",
+	              "\"healthy\":%s,\"http_connections\":%u,\"routing_engine\":",
 	           b->cores, b->data_cores, (ull)b->tsc_hz,
 	           core_idle_mode() == CORE_IDLE_POLL ? "poll" : "sleep", (ull)b->ram_bytes,
 	           (ull)b->ram_used_bytes, (ull)b->image_bytes,
 	           forwarding.ready ? fib_count(&forwarding.fib) + fib_count(&forwarding.fib6) : 0,
 	           routes_refused(), running.applied ? "true" : "false",
 	           page_health_status() == 200 ? "true" : "false", http_stats.sessions);
+	status_engine(t);
+	page_print(t, "}\n");
 	return true;
 }
 
@@ -201,7 +213,7 @@ static bool part_interfaces(struct page_walk *w, struct page_text *t)
 
 const page_part page_interfaces[] = {part_interfaces, NULL};
 
-/* --- the routing engine, and what its side needs to make its interfaces --- */
+/* --- what the routing engine's side needs to make its interfaces --- */
 
 static void engine_head(struct page_text *t)
 {
@@ -221,9 +233,8 @@ static void engine_head(struct page_text *t)
 		page_print(t, ",\"bfd_port\":%u", c->engine.bfd_port);
 	else
 		page_print(t, ",\"bfd_port\":null");
-	page_print(t, ",\"fpm_port\":%u,\"vxlan_port\":%u,\"connected\":%s,\"prefixes\":%u,\"stale\":%u,"
-	              "\"interfaces\":[", c->engine.port, VXLAN_PORT, engine_stats.up ? "true" : "false",
-	           rib_stated(routes_rib()), rib_stale(routes_rib()));
+	page_print(t, ",\"fpm_port\":%u,\"vxlan_port\":%u,\"connected\":%s,\"interfaces\":[",
+	           c->engine.port, VXLAN_PORT, engine_stats.up ? "true" : "false");
 }
 
 static void engine_interface(struct page_text *t, unsigned n)

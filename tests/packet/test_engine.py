@@ -530,5 +530,5 @@ def test_metrics(make):
     assert "hayate_routing_engine_prefixes 1\n" in text
     assert 'hayate_routing_engine_messages_total{kind="route"} 2\n' in text
     assert 'hayate_routing_engine_refused_total{reason="interface"} 1\n' in text
-    page = json.loads(Client(e, sport=next(sports)).get("/api/v1/engine.json")[2])
-    assert page["connected"] and (page["prefixes"], page["stale"]) == (1, 0)
+    page = json.loads(Client(e, sport=next(sports)).get("/api/v1/status.json")[2])
+    assert page["routing_engine"] == {"connected": True, "prefixes": 1, "stale": 0}

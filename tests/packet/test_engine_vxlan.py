@@ -436,7 +436,7 @@ def page(m):
 def test_page(e):
     assert page(e) == {
         "address": "203.0.113.2", "source": "203.0.113.1", "bfd_port": None, "fpm_port": 2620,
-        "vxlan_port": 4789, "connected": False, "prefixes": 0, "stale": 0, "interfaces": [
+        "vxlan_port": 4789, "connected": False, "interfaces": [
             {"name": "eth%d" % n, "index": VNI[n], "vni": VNI[n], "mac": ROUTER[n].mac, "mtu": 1500,
              "carrier": True, "addresses": [ROUTER[n].ip + "/24", ROUTER[n].ip6 + "/64"],
              "link_local": ROUTER[n].link_local} for n in range(2)]}

@@ -58,6 +58,7 @@ def test_somebody_has_it(peer, which):
     """The address is already Linux's: the program ends, and says who has it."""
     address = peer.us if which == "given" else LINK_LOCAL
     peer.ip("address", "add", address + "/64", "dev", "eth0", "nodad")
+    peer.wait_for_groups()
     said = peer.run(["env", *("%s=%s" % item for item in ENVIRONMENT.items()
                               if item[0].endswith("SAN_OPTIONS")),
                      os.path.join(BUILD, "echo"), "--dev", "eth0", "--address", peer.us + "/64"])

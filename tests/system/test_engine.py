@@ -83,14 +83,14 @@ def test_control_program_fails(make_router, make_hosts):
     again and states them."""
     left, right = make_hosts()
     right.ip("address", "add", FAR + "/32", "dev", "lo")
-    with Engine() as engine:
+    with make_engine() as engine:
         router = make_router(CONFIG, "--append", "test=1", cpus=2, ports=(left.port, right.port, engine.port))
         router.faults_expected = True
         for host in (left, right, engine):
             host.wait_for_link()
         assert reaches(left, RIGHT_HOST)
         engine.start_zebra()
-        engine.daemon("staticd")
+        engine.start_statics(STATIC % RIGHT_HOST)
         eventually(lambda: "10.9.0.0/16" in router.command("show ip route"), 30)
         eventually(lambda: reaches(left, FAR), 10)
         with Flows(left, right, FAR, 8) as flows:

@@ -4,7 +4,9 @@ A namespace has no name. A sleeping child that ends with this process holds it, 
 it. The machine's own namespace is not changed, several labs can run side by side, and nothing is left
 behind.
 """
+import ipaddress
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -12,6 +14,12 @@ import time
 
 from . import process
 from .errors import LauncherError
+
+
+def _solicited_node(address):
+    """The solicited-node group of an address, as text (RFC 4291 2.7.1)."""
+    low = int(ipaddress.IPv6Address(address)) & 0xffffff
+    return str(ipaddress.IPv6Address(0xff0200000000000000000001ff000000 | low))
 
 
 class Host:
@@ -84,6 +92,26 @@ class Host:
                 return
             if time.monotonic() >= deadline:
                 raise LauncherError("%s: %s has no link after %g s" % (self.name, dev, timeout_s))
+            time.sleep(0.01)
+        self.wait_for_groups(dev, timeout_s)
+
+    def wait_for_groups(self, dev="eth0", timeout_s=20.0):
+        """Returns once Linux takes neighbour solicitations for its IPv6 addresses of a device.
+
+        A kernel worker joins the solicited-node group of an address (addrconf_dad_work in
+        net/ipv6/addrconf.c), under a lock of the whole machine. While other tests made and removed
+        namespaces this took seconds, and solicitations were not answered.
+        """
+        deadline = time.monotonic() + timeout_s
+        while True:
+            wanted = {_solicited_node(found) for found in re.findall(
+                r" inet6 ([0-9a-f:]+)/", self.ip("-6", "-o", "address", "show", "dev", dev))}
+            if not wanted or wanted <= set(re.findall(
+                    r"inet6 ([0-9a-f:]+)", self.ip("-6", "maddress", "show", "dev", dev))):
+                return
+            if time.monotonic() >= deadline:
+                raise LauncherError("%s: %s has not joined %s after %g s"
+                                    % (self.name, dev, ", ".join(sorted(wanted)), timeout_s))
             time.sleep(0.01)
 
     def popen(self, argv, **kwargs):
