@@ -46,7 +46,7 @@
 
 #define ENGINE_MESSAGES_PER_TURN 256 /* 0.3 ms */
 #define ENGINE_STALE_PER_TURN 512
-#define ENGINE_OUT_BYTES 65536
+#define ENGINE_OUT_BYTES 524288 /* some 7,000 acknowledgements */
 #define ENGINE_OBJECTS 4096  /* next-hop objects */
 #define ENGINE_MEMBERS 16384 /* of all groups */
 
