@@ -569,7 +569,7 @@ bool routes_previous_next(struct rib_previous *out)
 	return true;
 }
 
-uint32_t routes_left_count(void)
+uint32_t routes_previous_count(void)
 {
 	const struct persist_base *left = persist_previous();
 	struct rib_place at = {0, 0};

@@ -103,7 +103,7 @@ bool routes_engine_remove_stale(unsigned changes);
 bool routes_previous_next(struct rib_previous *out);
 
 /* The number of these prefixes. Before routes_previous_next. */
-uint32_t routes_left_count(void);
+uint32_t routes_previous_count(void);
 
 /* The ports run by the present base: from now on it is the one that will be left. */
 void routes_keep(void);

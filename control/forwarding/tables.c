@@ -135,13 +135,14 @@ static uint32_t routes4(uint32_t engine)
 }
 
 /* Takes the memory of all tables, for as many routes as fit into half of the memory left or, if the
- * configuration has more, into most of it. used: bytes of published memory in use. */
-static bool take_memory(size_t used)
+ * configuration has more, into most of it. used: bytes of published memory in use; engine: routes of
+ * the routing engine that the previous program has left. */
+static bool take_memory(size_t used, uint32_t engine)
 {
 	engine6 = choose_engine6();
 	if (!take_memory6())
 		return false;
-	const uint32_t wanted = routes4(routes_left_count());
+	const uint32_t wanted = routes4(engine);
 	const size_t left = core_private_left(), others = LEFT_ALL + (size_t)LEFT_EACH * wanted;
 	const size_t some = left / 2, most = left > others ? left - others : 0;
 	const uint32_t least = core_takes_over() ? wanted : ROUTES_LEAST; /* or it gives up */
@@ -204,10 +205,11 @@ static bool make_tables(struct dp_state *v, size_t used)
 bool forwarding_start(struct dp_state *v, size_t used)
 {
 	static bool have_memory;
-	have_memory = have_memory || take_memory(used);
+	const uint32_t engine = routes_previous_count(); /* it reads the whole base */
+	have_memory = have_memory || take_memory(used, engine);
 	tables_at = used;
 	bool made = have_memory && make_tables(v, used);
-	forwarding_tell_spare(routes_left_count());
+	forwarding_tell_spare(engine);
 	return made;
 }
 
