@@ -12,10 +12,8 @@
 
 static bool is_address_of_one(const struct net_addr *a)
 {
-	if (net_addr_is_ip4(a)) {
-		const uint32_t ip = net_addr_to_ip4(a);
-		return ip >> 24 != 0 && ip >> 24 != 127 && ip < 0xe0000000u;
-	}
+	if (net_addr_is_ip4(a))
+		return !ip4_src_is_martian(net_addr_to_ip4(a));
 	return !net_addr_is_any(a) && !ip6_is_multicast(a) && !ip6_is_link_local(a);
 }
 

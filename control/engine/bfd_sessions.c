@@ -9,9 +9,9 @@
 #include "dataplane/state.h"
 #include "lib/mem.h"
 #include "lib/number.h"
+#include "net/ip4.h"
 #include "net/udp.h"
 
-#define TOS_NETWORK_CONTROL 0xc0 /* CS6, RFC 4594 3.1 */
 #define REMOTE_EVERY_NS SECOND_NS /* bfdd is told of changes of the peer's values at most so often */
 #define FLAGS_KNOWN 0x7fu
 
@@ -72,7 +72,6 @@ static void note(struct engine_bfd_session *e, enum bfd_state before, unsigned c
 static bool source_of(const struct engine_bfd_session *e, struct net_addr *src, int *interface)
 {
 	const struct dp_state *v = dp_get();
-	const uint8_t *to = (const uint8_t *)e->peer.w;
 	const unsigned link = e->interface;
 	bool ours;
 	*src = e->local;
@@ -81,15 +80,12 @@ static bool source_of(const struct engine_bfd_session *e, struct net_addr *src, 
 		if (net_addr_is_any(src))
 			*src = net_addr_ip4(local_source(dst));
 		*interface = dp_interface_of(v, dp_next_hop4(v, dst));
-		ours = fib4_lookup(v->fib, net_addr_to_ip4(src)) == NH_LOCAL;
+		ours = dp_next_hop4(v, net_addr_to_ip4(src)) == NH_LOCAL;
 	} else {
-		const bool on_link = ip6_is_link_local(&e->peer);
 		if (net_addr_is_any(src) && !local6_source(&e->peer, link, src))
 			return false;
-		*interface = dp_interface_of(v, on_link ? dp_on_link6(v, link, to) : dp_next_hop6(v, to));
-		const uint8_t *from = (const uint8_t *)src->w;
-		ours = (ip6_is_link_local(src) ? dp_on_link6(v, link, from) : dp_next_hop6(v, from)) ==
-		       NH_LOCAL;
+		*interface = dp_interface_of(v, local6_next_hop(&e->peer, link));
+		ours = local6_next_hop(src, link) == NH_LOCAL;
 	}
 	return ours && *interface >= 0;
 }
@@ -101,7 +97,7 @@ static void send_packet(struct engine_bfd_session *e, const struct bfd_packet *p
 	uint8_t payload[BFD_PACKET_LEN];
 	struct udp_build b = {.dst = e->peer, .src_port = e->source_port,
 	                      .dst_port = e->multihop ? BFD_PORT_MULTIHOP : BFD_PORT_SINGLE_HOP,
-	                      .tos = TOS_NETWORK_CONTROL, .ttl = BFD_TTL, .df = true};
+	                      .tos = IP4_TOS_INTERNET_CONTROL, .ttl = BFD_TTL, .df = true};
 	int out;
 	if (!source_of(e, &b.src, &out) ||
 	    (e->interface != ENGINE_BFD_ANYWHERE && out != e->interface)) {
@@ -179,8 +175,7 @@ static bool is_unicast(const struct net_addr *a, bool six)
 		return false;
 	if (six)
 		return !net_addr_is_any(a) && !ip6_is_multicast(a);
-	const uint32_t ip = net_addr_to_ip4(a);
-	return ip >> 24 != 0 && ip >> 24 != 127 && ip < 0xe0000000u;
+	return !ip4_src_is_martian(net_addr_to_ip4(a));
 }
 
 /* Translates what bfdd states into the addresses, the interface and the wish of *e. */

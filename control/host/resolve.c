@@ -48,10 +48,7 @@ static bool ask6(const struct net_addr *dst, unsigned interface)
 
 static uint32_t next_hop(const struct dp_state *v, const struct net_addr *dst, unsigned interface)
 {
-	const uint8_t *a = (const uint8_t *)dst->w;
-	if (net_addr_is_ip4(dst))
-		return dp_next_hop4(v, net_addr_to_ip4(dst));
-	return ip6_is_link_local(dst) ? dp_on_link6(v, interface, a) : dp_next_hop6(v, a);
+	return net_addr_is_ip4(dst) ? dp_next_hop4(v, net_addr_to_ip4(dst)) : local6_next_hop(dst, interface);
 }
 
 enum resolve resolve_station(const struct net_addr *dst, unsigned *interface, uint8_t mac[6])
