@@ -41,6 +41,13 @@ void show_bfd(struct shell *sh);
 
 void show_engine(struct shell *sh);
 
+/* Lines that `show bfd` has as well: a count by name, nothing if it is 0; the state of a connection; why
+ * the last one ended. */
+struct engine_connection_stats;
+void show_engine_count(struct shell *sh, const char *what, const char *name, uint64_t n);
+void show_engine_connection(struct shell *sh, uint16_t port, const struct engine_connection_stats *s);
+void show_engine_disconnected(struct shell *sh, const struct engine_connection_stats *s);
+
 /* --- show_summary.c --- */
 
 void show_route_summary(struct shell *sh);

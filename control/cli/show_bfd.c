@@ -14,12 +14,6 @@ static ull seconds_since(uint64_t ns)
 	return (ull)((core_now_ns() - ns) / SECOND_NS);
 }
 
-static void print_count(struct shell *sh, const char *what, const char *name, ull n)
-{
-	if (n)
-		shell_print(sh, "%-10s %-18s %llu\n", what, name, n);
-}
-
 static void print_session(struct shell *sh, const struct engine_bfd_session *e)
 {
 	char peer[FMT_ADDR_MAX], local[FMT_ADDR_MAX];
@@ -46,7 +40,6 @@ static void print_session(struct shell *sh, const struct engine_bfd_session *e)
 
 void show_bfd(struct shell *sh)
 {
-	char text[FMT_ADDR_MAX];
 	const struct config_engine *c = &running.config.engine;
 	const struct engine_bfd_stats *s = &engine_bfd_stats;
 	unsigned sessions = 0, up = 0;
@@ -59,17 +52,15 @@ void show_bfd(struct shell *sh)
 		sessions += e != NULL;
 		up += e && e->s.state == BFD_UP;
 	}
-	shell_print(sh, "%s port %u %s since %llu s\n", fmt_addr(text, c->addr.w), c->bfd_port,
-	            s->up ? "connected" : "disconnected", seconds_since(s->since_ns));
+	show_engine_connection(sh, c->bfd_port, &s->connection);
 	shell_print(sh, "sessions %u, up %u, latest packet %llu us late, unsent %llu\n", sessions, up,
 	            (ull)s->late_us, (ull)s->unsent);
 	shell_print(sh, "connections %llu, foreign %llu, malformed %llu, messages %llu, unknown %llu\n",
-	            (ull)s->connections, (ull)s->foreign, (ull)s->malformed, (ull)s->messages,
-	            (ull)s->unknown);
-	if (s->closed)
-		shell_print(sh, "last disconnected: %s\n", s->closed);
+	            (ull)s->connection.connections, (ull)s->connection.foreign,
+	            (ull)s->connection.malformed, (ull)s->messages, (ull)s->unknown);
+	show_engine_disconnected(sh, &s->connection);
 	for (unsigned r = ENGINE_BFD_ACCEPTED + 1; r < ENGINE_BFD_REFUSALS_END; r++)
-		print_count(sh, "refused", engine_bfd_refusal_name((enum engine_bfd_refusal)r),
+		show_engine_count(sh, "refused", engine_bfd_refusal_name((enum engine_bfd_refusal)r),
 		            s->refused[r]);
 	for (unsigned n = 0; n < ENGINE_BFD_SESSIONS; n++)
 		if (engine_bfd_session(n))

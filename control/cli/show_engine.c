@@ -11,26 +11,40 @@
 
 typedef unsigned long long ull;
 
-static void print_count(struct shell *sh, const char *what, const char *name, ull n)
+void show_engine_count(struct shell *sh, const char *what, const char *name, uint64_t n)
 {
 	if (n)
-		shell_print(sh, "%-10s %-18s %llu\n", what, name, n);
+		shell_print(sh, "%-10s %-18s %llu\n", what, name, (ull)n);
+}
+
+void show_engine_connection(struct shell *sh, uint16_t port, const struct engine_connection_stats *s)
+{
+	char text[FMT_ADDR_MAX];
+	shell_print(sh, "%s port %u %s since %llu s\n", fmt_addr(text, running.config.engine.addr.w), port,
+	            s->up ? "connected" : "disconnected",
+	            (ull)((core_now_ns() - s->since_ns) / SECOND_NS));
+}
+
+void show_engine_disconnected(struct shell *sh, const struct engine_connection_stats *s)
+{
+	if (s->closed)
+		shell_print(sh, "last disconnected: %s\n", s->closed);
 }
 
 static void show_counts(struct shell *sh)
 {
 	const struct engine_stats *s = &engine_stats;
 	for (unsigned k = 0; k < ENGINE_KINDS; k++)
-		print_count(sh, "message", engine_kind_name((enum fpm_kind)k), s->kind[k]);
+		show_engine_count(sh, "message", engine_kind_name((enum fpm_kind)k), s->kind[k]);
 	for (unsigned p = 0; p < FPM_PROTOCOLS_END; p++)
-		print_count(sh, "protocol", fpm_protocol_name((enum fpm_protocol)p), s->set[p]);
+		show_engine_count(sh, "protocol", fpm_protocol_name((enum fpm_protocol)p), s->set[p]);
 	for (unsigned k = FPM_SKIP_NONE + 1; k < FPM_SKIPS_END; k++)
-		print_count(sh, "skipped", fpm_skip_name((enum fpm_skip)k), s->skip[k]);
+		show_engine_count(sh, "skipped", fpm_skip_name((enum fpm_skip)k), s->skip[k]);
 	for (unsigned r = ENGINE_REFUSED_NOT + 1; r < ENGINE_REFUSALS_END; r++)
-		print_count(sh, "refused", engine_refusal_name((enum engine_refusal)r), s->refused[r]);
-	print_count(sh, "acknowledged", "installed", s->acks);
-	print_count(sh, "acknowledged", "failed", s->acks_failed);
-	print_count(sh, "acknowledged", "lost", s->acks_lost);
+		show_engine_count(sh, "refused", engine_refusal_name((enum engine_refusal)r), s->refused[r]);
+	show_engine_count(sh, "acknowledged", "installed", s->acks);
+	show_engine_count(sh, "acknowledged", "failed", s->acks_failed);
+	show_engine_count(sh, "acknowledged", "lost", s->acks_lost);
 }
 
 /* Frames for the engine that an interface has dropped, and its own for that interface. */
@@ -41,9 +55,9 @@ static void show_drops(struct shell *sh, unsigned n)
 	uint64_t fates[CNT_FATES];
 	stats_fates(n, false, fates);
 	for (unsigned k = 0; k < ARRAY_LEN(up); k++)
-		print_count(sh, name, counter_desc[up[k]].name, fates[up[k]]);
+		show_engine_count(sh, name, counter_desc[up[k]].name, fates[up[k]]);
 	for (unsigned k = 0; k < VXLAN_DROPS; k++)
-		print_count(sh, name, counter_desc[VXLAN_DROP_FIRST + k].name, vxlan_counts[n].drops[k]);
+		show_engine_count(sh, name, counter_desc[VXLAN_DROP_FIRST + k].name, vxlan_counts[n].drops[k]);
 }
 
 static void show_vxlan(struct shell *sh)
@@ -69,7 +83,6 @@ static void show_vxlan(struct shell *sh)
 
 void show_engine(struct shell *sh)
 {
-	char text[FMT_ADDR_MAX];
 	const struct config_engine *c = &running.config.engine;
 	const struct engine_stats *s = &engine_stats;
 	const struct rib *r = routes_rib();
@@ -77,16 +90,13 @@ void show_engine(struct shell *sh)
 		shell_print(sh, "no routing engine is configured\n");
 		return;
 	}
-	shell_print(sh, "%s port %u %s since %llu s\n", fmt_addr(text, c->addr.w), c->port,
-	            s->up ? "connected" : "disconnected",
-	            (ull)((core_now_ns() - s->since_ns) / SECOND_NS));
+	show_engine_connection(sh, c->port, &s->connection);
 	shell_print(sh, "prefixes %u, stale %u, removed as stale %llu\n", rib_stated(r), rib_stale(r),
 	            (ull)s->stale_removed);
 	shell_print(sh, "connections %llu, foreign %llu, malformed %llu, frames %llu, octets %llu\n",
-	            (ull)s->connections, (ull)s->foreign, (ull)s->malformed, (ull)s->frames,
-	            (ull)s->octets);
-	if (s->closed)
-		shell_print(sh, "last disconnected: %s\n", s->closed);
+	            (ull)s->connection.connections, (ull)s->connection.foreign,
+	            (ull)s->connection.malformed, (ull)s->frames, (ull)s->octets);
+	show_engine_disconnected(sh, &s->connection);
 	show_counts(sh);
 	show_vxlan(sh);
 }

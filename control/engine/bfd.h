@@ -41,6 +41,7 @@
 #define CONTROL_ENGINE_BFD_H
 
 #include "control/config/config.h"
+#include "control/engine/connection.h"
 #include "net/bfd/dplane.h"
 #include "net/bfd/session.h"
 
@@ -71,15 +72,12 @@ const char *engine_bfd_refusal_name(enum engine_bfd_refusal r);
 
 /* For `show bfd` and /metrics. */
 struct engine_bfd_stats {
-	bool up;
-	uint64_t since_ns; /* the state; 0: since the start */
-	uint64_t connections, foreign, malformed; /* accepted; reset for the address; closed as malformed */
+	struct engine_connection_stats connection;
 	uint64_t messages;
 	uint64_t unknown; /* sessions to be deleted, or asked for, that there are not */
 	uint64_t refused[ENGINE_BFD_REFUSALS_END];
 	uint64_t unsent;  /* packets that had no source address, or no route by their interface */
 	uint64_t late_us; /* the longest that a periodic packet was late */
-	const char *closed; /* why the last connection ended; NULL: none has */
 };
 extern struct engine_bfd_stats engine_bfd_stats;
 

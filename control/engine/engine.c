@@ -11,8 +11,6 @@
 #include "control/forwarding/routes.h"
 #include "control/forwarding/tables.h"
 #include "control/host/tcp_control.h"
-#include "lib/fmt.h"
-#include "lib/mem.h"
 #include "lib/number.h"
 
 /* What waits to be applied, and behind it what TCP's window lets the engine send: consume keeps their sum
@@ -24,24 +22,24 @@
 #define LOST_TRIES 10
 _Static_assert(WAITING_MOST >= FPM_FRAME_MAX, "a frame that is not complete does not close the window");
 
+struct engine_stats engine_stats;
+
+static void session_ended(void);
+
+static struct engine_connection zebra = {
+	.label = "",
+	.closed = "the engine closed it",
+	.silent = "the engine does not answer",
+	.reset = "the engine reset it",
+	.stats = &engine_stats.connection,
+	.ended = session_ended,
+	.in_bytes = IN_BYTES,
+};
 static struct {
-	uint8_t *in;  /* IN_BYTES */
-	uint8_t *out; /* ENGINE_OUT_BYTES */
-	uint32_t in_len, in_at; /* in[in_at] to in[in_len - 1] are not applied yet */
-	uint32_t owed;          /* octets received and not consumed for TCP */
-	size_t out_len;
-	struct tcp_conn *conn;  /* NULL: none, or it is over and its input is not all applied */
-	bool session;           /* there is a connection, or input of one */
-	const char *over;       /* why it is over; NULL: it is not */
-	uint64_t cut_ns;        /* DOWN: when the connection ended; 0: there was none */
-	uint64_t up_ns;         /* UP: when it began; */
-	bool settled;           /* settle-time has passed since */
 	bool removing;          /* stale routes are being removed */
 	unsigned lost;          /* tries of reset_lost that are left; 0: no connection is known to be lost */
 	uint64_t lost_ns;       /* when the next one is due */
 } engine;
-
-struct engine_stats engine_stats;
 
 const char *engine_refusal_name(enum engine_refusal r)
 {
@@ -61,115 +59,40 @@ const char *engine_kind_name(enum fpm_kind k)
 
 bool engine_prepare(void)
 {
-	engine.in = engine.in ? engine.in : core_private_alloc(IN_BYTES);
-	engine.out = engine.out ? engine.out : core_private_alloc(ENGINE_OUT_BYTES);
-	return engine.in && engine.out && engine_apply_prepare();
+	zebra.in = zebra.in ? zebra.in : core_private_alloc(IN_BYTES);
+	zebra.out = zebra.out ? zebra.out : core_private_alloc(ENGINE_OUT_BYTES);
+	return zebra.in && zebra.out && engine_apply_prepare();
 }
 
 /* --- the session --- */
 
-static uint64_t seconds_after(uint64_t ns, uint32_t s)
+static void session_ended(void)
 {
-	return ns + s * SECOND_NS;
-}
-
-static void session_end(const char *why)
-{
-	console_log("routing engine: disconnected: %s", why);
 	persist_note_connection(&NET_ADDR_ANY, 0);
-	engine.session = false;
-	engine.over = NULL;
 	engine.removing = false;
-	engine.cut_ns = core_now_ns();
-	engine_stats.up = false;
-	engine_stats.since_ns = engine.cut_ns;
-	engine_stats.closed = why;
 	routes_engine_session();
 }
-
-/* Ends it at once; input that has not been applied is lost. */
-static void session_abort(const char *why)
-{
-	struct tcp_conn *c = engine.conn;
-	engine.conn = NULL;
-	session_end(why);
-	if (c)
-		tcp_abort(c);
-}
-
-static void session_begin(struct tcp_conn *c)
-{
-	char text[FMT_ADDR_MAX];
-	struct tcp_info info;
-	tcp_info(c, &info);
-	persist_note_connection(&info.local, info.remote_port);
-	engine.lost = 0;
-	tcp_set_rcv_buf(c, WINDOW);
-	engine.conn = c;
-	engine.session = true;
-	engine.over = NULL;
-	engine.in_len = engine.in_at = engine.owed = 0;
-	engine.out_len = 0;
-	engine.up_ns = core_now_ns();
-	engine.settled = false;
-	engine.removing = false;
-	engine_apply_begin();
-	engine_stats.up = true;
-	engine_stats.since_ns = engine.up_ns;
-	engine_stats.connections++;
-	console_log("routing engine: %s connected", fmt_addr(text, running.config.engine.addr.w));
-}
-
-/* --- TCP --- */
 
 static bool on_accept(struct tcp_conn *c)
 {
 	struct tcp_info info;
-	tcp_info(c, &info);
-	if (running.config.engine.line == 0 ||
-	    !net_addr_equal(&info.remote, &running.config.engine.addr)) {
-		engine_stats.foreign++;
+	if (!engine_connection_admits(&zebra, running.config.engine.line != 0, c))
 		return false;
-	}
-	if (engine.session)
-		session_abort("a new connection replaced it");
-	tcp_set_keepalive(c, true); /* after 2 h (RFC 9293 3.8.4), because zebra sends nothing when idle */
-	session_begin(c);
+	if (zebra.session)
+		engine_connection_abort(&zebra, "a new connection replaced it");
+	tcp_info(c, &info);
+	persist_note_connection(&info.local, info.remote_port);
+	engine.lost = 0;
+	engine.removing = false;
+	tcp_set_rcv_buf(c, WINDOW);
+	engine_apply_begin();
+	engine_connection_begin(&zebra, c);
 	return true;
 }
 
-static void on_data(struct tcp_conn *c, struct pkt *p)
-{
-	if (engine.in_at && engine.in_len + p->len > IN_BYTES) {
-		memmove(engine.in, engine.in + engine.in_at, engine.in_len - engine.in_at);
-		engine.in_len -= engine.in_at;
-		engine.in_at = 0;
-	}
-	const bool fits = c == engine.conn && engine.in_len + p->len <= IN_BYTES;
-	if (fits) {
-		memcpy(engine.in + engine.in_len, p->data, p->len);
-		engine.in_len += p->len;
-		engine.owed += p->len;
-	}
-	pkt_free(&tcp_control_pool, p);
-	if (!fits && c == engine.conn)
-		engine.over = "the input buffer overflowed"; /* engine_timer resets it */
-}
-
-static void on_fin(struct tcp_conn *c)
-{
-	if (c == engine.conn && !engine.over)
-		engine.over = "the engine closed it";
-}
-
-static void on_closed(struct tcp_conn *c, int why)
-{
-	if (c != engine.conn)
-		return;
-	engine.conn = NULL;
-	if (!engine.over)
-		engine.over = why == E_TIMEOUT ? "the engine does not answer" : "the engine reset it";
-}
+static void on_data(struct tcp_conn *c, struct pkt *p) { engine_connection_data(&zebra, c, p); }
+static void on_fin(struct tcp_conn *c) { engine_connection_fin(&zebra, c); }
+static void on_closed(struct tcp_conn *c, int why) { engine_connection_closed(&zebra, c, why); }
 
 /* --- a connection that is lost --- */
 
@@ -220,14 +143,9 @@ void engine_listen(uint16_t port)
 
 void engine_stop(void)
 {
-	if (engine.session) {
-		engine_stats.closed = "the ports restarted";
-		engine_stats.since_ns = core_now_ns();
-	}
-	engine.conn = NULL;
-	engine.session = engine.removing = engine_stats.up = false;
-	engine.over = NULL;
-	engine.cut_ns = 0; /* the base of routes is made anew: there is nothing to hold until engine_resume */
+	/* the base of routes is made anew: there is nothing to hold until engine_resume */
+	engine_connection_forget(&zebra);
+	engine.removing = false;
 }
 
 void engine_resume(void)
@@ -243,37 +161,32 @@ void engine_resume(void)
 	if (n == 0)
 		return;
 	routes_engine_session();
-	engine.cut_ns = core_now_ns();
+	zebra.cut_ns = core_now_ns();
 	console_log("routing engine: prefixes kept as stale ones: %u", n);
 }
 
 void engine_leave(const char *why)
 {
-	if (engine.session)
-		session_abort(why);
+	if (zebra.session)
+		engine_connection_abort(&zebra, why);
 }
 
 /* --- the configuration --- */
 
 static bool differ(const struct config *a, const struct config *b)
 {
-	if (a->engine.line == 0 || b->engine.line == 0)
-		return true;
-	if (!net_addr_equal(&a->engine.addr, &b->engine.addr) || a->engine.port != b->engine.port ||
-	    a->engine.distance != b->engine.distance || a->engine.routes_max != b->engine.routes_max ||
-	    a->interfaces != b->interfaces)
-		return true;
-	for (unsigned n = 0; n < a->interfaces; n++)
-		if (config_engine_index_of(&a->interface[n]) != config_engine_index_of(&b->interface[n]))
-			return true;
-	return false;
+	return a->engine.line == 0 || b->engine.line == 0 ||
+	       !net_addr_equal(&a->engine.addr, &b->engine.addr) || a->engine.port != b->engine.port ||
+	       a->engine.distance != b->engine.distance || a->engine.routes_max != b->engine.routes_max ||
+	       engine_indices_differ(a, b);
 }
 
 void engine_change(const struct config *next)
 {
-	if (engine.session && differ(&running.config, next))
-		session_abort(next->engine.line ? "the configuration changed"
-		                                : "the configuration has no engine any more");
+	if (zebra.session && differ(&running.config, next))
+		engine_connection_abort(&zebra, next->engine.line
+		                                        ? "the configuration changed"
+		                                        : "the configuration has no engine any more");
 	if (next->engine.line == 0 && running.config.engine.line != 0)
 		engine.removing = true;
 }
@@ -284,83 +197,52 @@ void engine_change(const struct config *next)
 static bool next_frame(unsigned *messages)
 {
 	uint32_t length, at = 0;
-	const uint8_t *in = engine.in + engine.in_at;
-	enum fpm_error error = fpm_frame(in, engine.in_len - engine.in_at, &length);
+	const uint8_t *in = zebra.in + zebra.in_at;
+	enum fpm_error error = fpm_frame(in, zebra.in_len - zebra.in_at, &length);
 	if (!error && length == 0)
 		return false;
 	if (!error)
 		error = fpm_check(in, length, &at);
 	if (error) {
-		engine_stats.malformed++;
+		engine_stats.connection.malformed++;
 		console_log("routing engine: malformed frame, octet %u: %s", at, fpm_error_text(error));
-		session_abort(fpm_error_text(error));
+		engine_connection_abort(&zebra, fpm_error_text(error));
 		return false;
 	}
-	*messages += engine_apply(in, length, engine.out, ENGINE_OUT_BYTES, &engine.out_len);
-	engine.in_at += length;
+	*messages += engine_apply(in, length, zebra.out, ENGINE_OUT_BYTES, &zebra.out_len);
+	zebra.in_at += length;
 	engine_stats.frames++;
 	engine_stats.octets += length;
 	return true;
-}
-
-static void send_out(void)
-{
-	if (engine.out_len == 0 || tcp_control_is_short())
-		return;
-	const uint32_t n = tcp_send(engine.conn, engine.out, (uint32_t)engine.out_len);
-	engine.out_len -= n;
-	memmove(engine.out, engine.out + n, engine.out_len);
 }
 
 /* TCP may receive as much as there is room for behind what waits: the engine goes on sending while its
  * frames are applied. */
 static void consume(void)
 {
-	const uint32_t waiting = engine.in_len - engine.in_at;
+	const uint32_t waiting = zebra.in_len - zebra.in_at;
 	const uint32_t close = waiting > WAITING_MOST ? waiting - WAITING_MOST : 0;
-	const uint32_t n = engine.owed > close ? engine.owed - close : 0;
-	if (waiting == 0)
-		engine.in_at = engine.in_len = 0;
-	engine.owed -= n;
-	if (engine.conn && n)
-		tcp_consumed(engine.conn, n);
+	engine_connection_consume(&zebra, zebra.owed > close ? zebra.owed - close : 0);
 }
 
 /* True: call again at once. */
 static bool work(void)
 {
 	unsigned messages = 0;
-	while (messages < ENGINE_MESSAGES_PER_TURN && engine.session && next_frame(&messages))
+	while (messages < ENGINE_MESSAGES_PER_TURN && zebra.session && next_frame(&messages))
 		;
 	if (messages)
 		routes_settle();
-	if (!engine.session)
+	if (!zebra.session)
 		return false;
-	if (engine.conn)
-		send_out();
+	if (zebra.conn)
+		engine_connection_send(&zebra);
 	consume();
 	if (messages >= ENGINE_MESSAGES_PER_TURN)
 		return true;
-	if (engine.over)
-		session_abort(engine.over);
+	if (zebra.over)
+		engine_connection_abort(&zebra, zebra.over);
 	return false;
-}
-
-/* Begins to remove stale routes when it is time; returns when that is. */
-static uint64_t stale_due(uint64_t now)
-{
-	const struct config_engine *c = &running.config.engine;
-	uint64_t due = UINT64_MAX;
-	if (c->line && engine.session && !engine.settled)
-		due = seconds_after(engine.up_ns, c->settle_s);
-	else if (c->line && !engine.session && engine.cut_ns)
-		due = seconds_after(engine.cut_ns, c->hold_s);
-	if (due > now)
-		return due;
-	engine.settled = engine.session;
-	engine.cut_ns = engine.session ? engine.cut_ns : 0;
-	engine.removing = true;
-	return now;
 }
 
 /* A slice of the stale routes; true: more remain. */
@@ -386,9 +268,10 @@ static void tell_size(void)
 uint64_t engine_timer(void)
 {
 	const uint64_t now = core_now_ns();
-	const bool more = engine.session && work();
+	const bool more = zebra.session && work();
+	uint64_t due;
 	tell_size();
-	uint64_t due = stale_due(now);
+	engine.removing |= engine_connection_settles(&zebra, now, &due);
 	if (engine.removing && remove_stale())
 		due = now;
 	if (engine.lost && now >= engine.lost_ns)

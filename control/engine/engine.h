@@ -3,10 +3,11 @@
  * TCP and sends the Forwarding Plane Manager stream (net/fpm/fpm.h). docs/routing-engine.md says
  * how to run it.
  *
- *     engine.c   the TCP server, the input buffer, what becomes of routes without a connection
- *     apply.c    the messages of a frame, as one change of the routes
- *     hops.c     next hops and distances of the engine as those of routes
- *     tags.c     which routes use a next-hop object
+ *     engine.c       the TCP server, what becomes of routes without a connection
+ *     connection.c   what this connection and that of bfdd (bfd.h) have in common
+ *     apply.c        the messages of a frame, as one change of the routes
+ *     hops.c         next hops and distances of the engine as those of routes
+ *     tags.c         which routes use a next-hop object
  *
  * One connection at a time, from the one configured address; others are reset. A new connection
  * from that address replaces the old one, because zebra reconnects after a cut that this side may
@@ -42,6 +43,7 @@
 #define CONTROL_ENGINE_ENGINE_H
 
 #include "control/config/config.h"
+#include "control/engine/connection.h"
 #include "net/fpm/fpm.h"
 
 #define ENGINE_MESSAGES_PER_TURN 256 /* 0.3 ms */
@@ -80,18 +82,14 @@ const char *engine_kind_name(enum fpm_kind k);
 
 /* For `show routing engine` and /metrics. */
 struct engine_stats {
-	bool up;
-	uint64_t since_ns; /* the state; 0: since the start */
+	struct engine_connection_stats connection;
 	uint64_t octets, frames;
 	uint64_t kind[ENGINE_KINDS];            /* messages by kind */
 	uint64_t set[FPM_PROTOCOLS_END];        /* routes stated, by protocol */
 	uint64_t skip[FPM_SKIPS_END];           /* not applied: by net/fpm */
 	uint64_t refused[ENGINE_REFUSALS_END];  /* and here */
-	uint64_t connections, foreign; /* accepted; reset because of their address */
-	uint64_t malformed;            /* connections closed for a malformed frame */
 	uint64_t acks, acks_failed, acks_lost; /* sent as installed, as failed; dropped: no room */
 	uint64_t stale_removed;
-	const char *closed; /* why the last connection ended; NULL: none has */
 };
 extern struct engine_stats engine_stats;
 

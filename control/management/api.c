@@ -35,7 +35,7 @@ static void status_engine(struct page_text *t)
 {
 	if (running.config.engine.line)
 		page_print(t, "{\"connected\":%s,\"prefixes\":%u,\"stale\":%u}",
-		           engine_stats.up ? "true" : "false", rib_stated(routes_rib()),
+		           engine_stats.connection.up ? "true" : "false", rib_stated(routes_rib()),
 		           rib_stale(routes_rib()));
 	else
 		page_print(t, "null");
@@ -234,7 +234,7 @@ static void engine_head(struct page_text *t)
 	else
 		page_print(t, ",\"bfd_port\":null");
 	page_print(t, ",\"fpm_port\":%u,\"vxlan_port\":%u,\"connected\":%s,\"interfaces\":[",
-	           c->engine.port, VXLAN_PORT, engine_stats.up ? "true" : "false");
+	           c->engine.port, VXLAN_PORT, engine_stats.connection.up ? "true" : "false");
 }
 
 static void engine_interface(struct page_text *t, unsigned n)

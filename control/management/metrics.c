@@ -165,17 +165,17 @@ static bool engine(const struct family *f, uint32_t i, struct page_text *t)
 		return false;
 	switch ((enum engine_figure)f->arg) {
 	case ENGINE_UP:
-		return plain(f, t, engine_stats.up);
+		return plain(f, t, engine_stats.connection.up);
 	case ENGINE_PREFIXES:
 		return plain(f, t, rib_stated(routes_rib()));
 	case ENGINE_STALE:
 		return plain(f, t, rib_stale(routes_rib()));
 	case ENGINE_CONNECTIONS:
-		return plain(f, t, engine_stats.connections);
+		return plain(f, t, engine_stats.connection.connections);
 	case ENGINE_FOREIGN:
-		return plain(f, t, engine_stats.foreign);
+		return plain(f, t, engine_stats.connection.foreign);
 	case ENGINE_MALFORMED:
-		return plain(f, t, engine_stats.malformed);
+		return plain(f, t, engine_stats.connection.malformed);
 	}
 	return false;
 }
@@ -198,13 +198,13 @@ static bool bfd(const struct family *f, uint32_t i, struct page_text *t)
 		return false;
 	switch ((enum bfd_figure)f->arg) {
 	case FIGURE_BFD_CONNECTED:
-		return plain(f, t, s->up);
+		return plain(f, t, s->connection.up);
 	case FIGURE_BFD_CONNECTIONS:
-		return plain(f, t, s->connections);
+		return plain(f, t, s->connection.connections);
 	case FIGURE_BFD_FOREIGN:
-		return plain(f, t, s->foreign);
+		return plain(f, t, s->connection.foreign);
 	case FIGURE_BFD_MALFORMED:
-		return plain(f, t, s->malformed);
+		return plain(f, t, s->connection.malformed);
 	case FIGURE_BFD_UNSENT:
 		return plain(f, t, s->unsent);
 	}

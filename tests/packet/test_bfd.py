@@ -464,6 +464,17 @@ def test_commit_removes_it(e, z):
     assert e.take(1).frame[34:36] == bytes((3, 3))
 
 
+def test_a_changed_vni_is_a_changed_index(start):
+    """Without `routing engine index` an interface's index is its VNI: bfdd has to state its sessions
+    anew."""
+    e = start(BASE.replace("interface eth1\n", "interface eth1\n routing engine vni 102\n") +
+              "routing engine %s\nrouting engine bfd\n" % A.ip)
+    add(Bfdd(e))
+    for line in ("configure", "interface eth1", "routing engine vni 103", "exit", "commit", "end"):
+        e.console(line)
+    assert "last disconnected: the configuration changed\n" in show(e)
+
+
 def test_restart_of_the_ports(e, z):
     """A commit that needs it tells the peers and bfdd, which states its sessions again."""
     add(z)
