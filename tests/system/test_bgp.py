@@ -156,6 +156,24 @@ def engine(work):
     eventually(lambda: not descendants(work), 10, "its processes are gone")
 
 
+@pytest.fixture
+def lab(make_router, engine, work, monkeypatch):
+    """A function: a router between two hosts, its engine, and BIRD on the right host, which is not started
+    yet."""
+    def start(kind, left, right):
+        text, bird_text, _, _ = KINDS[kind]
+        frr = engine(text)
+        bird = Neighbour(right, work, BIRD + bird_text)
+        router = make_router(config(kind), cpus=2, ports=(left.port, right.port, frr.host.port))
+        for host in (left, right, frr.host):
+            host.wait_for_link()
+        with monkeypatch.context() as patch:
+            patch.setenv(TAG, work)
+            frr.start()
+        return router, frr, bird
+    return start
+
+
 def vtysh(frr, command):
     """FRR's answer."""
     return frr.host.run(["vtysh", "--vty_socket", os.path.join(frr.work, "run"), "-c", command]).stdout
@@ -177,22 +195,15 @@ def kill_zebra(router, frr, work):
 
 @pytest.mark.parametrize("kind,nic", [*((kind, options.QEMU_NIC) for kind in KINDS if kind != "bfd"), ("ospf", "ixgbe"),
                                      ("ospf", "mlx5")])
-def test_session_through_the_router(make_router, make_hosts, engine, work, monkeypatch, kind):
-    text, bird_text, prefix, far = KINDS[kind]
+def test_session_through_the_router(make_hosts, lab, work, kind):
+    prefix, far = KINDS[kind][2:]
     left, right = make_hosts()
     left.configure6("2001:db8:1::2/64", LEFT6)
     right.configure6(RIGHT6_HOST + "/64")
     right.ip("address", "add", FAR + "/32", "dev", "lo")
     right.ip("-6", "address", "add", FAR6 + "/128", "dev", "lo")
     right.ip("route", "delete", "default")  # it learns the way back
-    frr = engine(text)
-    bird = Neighbour(right, work, BIRD + bird_text)
-    router = make_router(config(kind), cpus=2, ports=(left.port, right.port, frr.host.port))
-    for host in (left, right, frr.host):
-        host.wait_for_link()
-    with monkeypatch.context() as patch:
-        patch.setenv(TAG, work)
-        frr.start()
+    router, frr, bird = lab(kind, left, right)
     show = "show %s route %s" % ("ipv6" if ":" in prefix else "ip", prefix)
 
     def has_route():
@@ -221,18 +232,11 @@ def test_session_through_the_router(make_router, make_hosts, engine, work, monke
     assert "engine stale" in router.command(show)
 
 
-def test_distributed_bfd(make_router, make_hosts, engine, work, monkeypatch):
+def test_distributed_bfd(make_hosts, lab):
     """With `routing engine bfd` Hayate runs bfdd's sessions, and without it bfdd itself: the agent follows."""
-    text, bird_text, prefix, _ = KINDS["bfd"]
+    prefix = KINDS["bfd"][2]
     left, right = make_hosts()
-    frr = engine(text)
-    bird = Neighbour(right, work, BIRD + bird_text)
-    router = make_router(config("bfd"), cpus=2, ports=(left.port, right.port, frr.host.port))
-    for host in (left, right, frr.host):
-        host.wait_for_link()
-    with monkeypatch.context() as patch:
-        patch.setenv(TAG, work)
-        frr.start()
+    router, frr, bird = lab("bfd", left, right)
     bird.start()
     up = "peer %s local %s " % (RIGHT_HOST, RIGHT_ROUTER)
 
@@ -250,20 +254,13 @@ def test_distributed_bfd(make_router, make_hosts, engine, work, monkeypatch):
     eventually(frr_up, 60, "a session on the engine")
 
 
-def test_router_starts_again(make_router, make_hosts, engine, work, monkeypatch):
+def test_router_starts_again(make_hosts, lab):
     """The agent and FRRouting outlive the router, and give it everything again."""
-    text, bird_text, prefix, far = KINDS["bgp"]
+    prefix, far = KINDS["bgp"][2:]
     left, right = make_hosts()
     right.ip("address", "add", FAR + "/32", "dev", "lo")
     right.ip("route", "delete", "default")
-    frr = engine(text)
-    bird = Neighbour(right, work, BIRD + bird_text)
-    router = make_router(config(), cpus=2, ports=(left.port, right.port, frr.host.port))
-    for host in (left, right, frr.host):
-        host.wait_for_link()
-    with monkeypatch.context() as patch:
-        patch.setenv(TAG, work)
-        frr.start()
+    router, frr, bird = lab("bgp", left, right)
     bird.start()
     for _ in range(2):
         eventually(lambda: "engine" in router.command("show ip route " + prefix), 60, "the route")
