@@ -18,8 +18,9 @@ KERNEL_SRC := kernel/main.c kernel/boot.c kernel/console.c kernel/fbcon.c kernel
 	kernel/shares.c kernel/partition.c kernel/audit.c kernel/program.c kernel/trap.c kernel/kcall.c kernel/crash.c kernel/coredump.c kernel/fault.c \
 	kernel/guard.c kernel/panic.c kernel/mce.c kernel/keep.c kernel/selftest.c kernel/symbols.c
 LIB_SRC := $(sort $(wildcard lib/*.c))
-PROGRAM_SRC := $(sort $(wildcard runtime/*.c dataplane/*.c drivers/*.c drivers/*/*.c net/*.c net/*/*.c control/*.c \
-	control/*/*.c apps/*.c apps/*/*.c tools/pktgen/*.c tools/pktgen/*/*.c))
+# the interpreter of BPF is for tests
+PROGRAM_SRC := $(filter-out bpf/interpret.c,$(sort $(wildcard runtime/*.c dataplane/*.c drivers/*.c drivers/*/*.c net/*.c net/*/*.c bpf/*.c bpf/*/*.c control/*.c \
+	control/*/*.c apps/*.c apps/*/*.c tools/pktgen/*.c tools/pktgen/*/*.c)))
 
 # --- flags ---
 WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wundef \

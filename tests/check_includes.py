@@ -29,6 +29,7 @@ ROOMS = {
     "drivers/nic.c": ["lib", "hal", "abi", "drivers/nic.h", "drivers/NAME/NAME.h"],
     "drivers/NAME": ["lib", "hal", "abi", "drivers/nic.h"],
     "net": ["lib"],
+    "bpf": ["lib"],
     "runtime": ["lib", "hal", "abi", "drivers/nic.h", "net/counters.h"],
     "dataplane": ["lib", "net", "runtime"],
     "control/text": ["lib", "net"],

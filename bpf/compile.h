@@ -1,0 +1,30 @@
+/*
+ * The compiler: machine code for x86-64 of a program that bpf_verify has accepted, with its notes.
+ *
+ * The code is one function, uint64_t (*)(struct bpf_xdp *context), with the calling convention of
+ * C (System V ABI). It needs no red zone, keeps the callee's registers, and uses only the baseline
+ * instruction set.
+ */
+#ifndef BPF_COMPILE_H
+#define BPF_COMPILE_H
+
+#include "bpf/program.h"
+
+struct bpf_code {
+	uint32_t bytes;  /* of machine code */
+	uint32_t *where; /* offset in the code of each instruction: program->count entries; for reports */
+};
+
+/* Bytes that are enough for the code of a program of `count` instructions. */
+size_t bpf_code_room(uint32_t count);
+
+/*
+ * Compiles into out, room bytes, for execution at address `at` (which may differ from out: the control
+ * core compiles in its own memory, and the kernel copies). memory is working space, 64 bytes an
+ * instruction. False: why says what does not fit or is not supported.
+ */
+bool bpf_compile(const struct bpf_program *program, const struct bpf_note *notes, const struct bpf_env *env,
+                 uint64_t at, uint8_t *out, size_t room, struct bpf_memory *memory, struct bpf_code *code,
+                 struct bpf_reason *why);
+
+#endif

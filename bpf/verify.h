@@ -1,0 +1,40 @@
+/*
+ * The verifier: proves that a program ends, and that it reads and writes only what it may: its stack,
+ * the packet between data and data_end, its context, values of its maps, reserved memory of its ring
+ * buffers. What it cannot prove it refuses, with the instruction, the register and the reason.
+ */
+#ifndef BPF_VERIFY_H
+#define BPF_VERIFY_H
+
+#include "bpf/program.h"
+
+/* What the first argument points to: a packet's struct xdp_md, or, for tests of instructions, R2 bytes of
+ * memory that may be read and written. */
+enum bpf_context { BPF_CONTEXT_XDP, BPF_CONTEXT_MEMORY };
+
+struct bpf_limits {
+	uint32_t steps;  /* instructions looked at, over all paths */
+	uint32_t states; /* states remembered at joins */
+};
+#define BPF_LIMITS_DEFAULT ((struct bpf_limits){1000000, 65536})
+
+struct bpf_verdict {
+	bool ok;
+	uint32_t insn;           /* where it was refused */
+	struct bpf_reason why;   /* such as "instruction 17: R3 may be null: check it before the load" */
+	uint32_t steps, states;  /* used */
+	uint32_t stack;          /* bytes that the deepest chain of calls uses */
+	bool adjusts_packet;     /* calls a helper that moves or changes data, data_end, data_meta */
+};
+
+/*
+ * Verifies one program of an object with `map_count` maps. notes has program->count entries and is
+ * filled for the compiler. memory is working space: BPF_VERIFY_MEMORY bytes are enough for the default
+ * limits. memory_bytes: of BPF_CONTEXT_MEMORY.
+ */
+#define BPF_VERIFY_MEMORY (96u << 20)
+void bpf_verify(const struct bpf_program *program, const struct bpf_map_def *maps, unsigned map_count,
+                enum bpf_context context, uint32_t memory_bytes, struct bpf_limits limits,
+                struct bpf_memory *memory, struct bpf_note *notes, struct bpf_verdict *verdict);
+
+#endif
