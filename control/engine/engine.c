@@ -20,6 +20,7 @@
 #define IN_BYTES (WAITING_MOST + WINDOW)
 #define SIZE_STEP 16384 /* of tell_size */
 #define LOST_TRIES 10
+#define PROGRESS_STEP 4096 /* prefixes between two looks at the time */
 _Static_assert(WAITING_MOST >= FPM_FRAME_MAX, "a frame that is not complete does not close the window");
 
 struct engine_stats engine_stats;
@@ -148,11 +149,29 @@ void engine_stop(void)
 	engine.removing = false;
 }
 
+/*
+ * Logs progress, at most once a second. The kernel takes a control program that does not call it for 30 s
+ * for stuck (is_silent, kernel/kcall.c). A million routes are two seconds of work, but on a busy host a
+ * second of work can take that long.
+ */
+static void say_progress(uint32_t prefixes, uint64_t *said_tsc)
+{
+	if (prefixes % PROGRESS_STEP)
+		return;
+	const uint64_t now = clock_tsc();
+	if (now - *said_tsc < self.info->tsc_hz)
+		return;
+	*said_tsc = now;
+	console_log("routing engine: %u prefixes of the program before read", prefixes);
+}
+
 void engine_resume(void)
 {
 	static struct rib_previous left;
 	static struct engine_hops hops;
-	while (routes_previous_next(&left))
+	uint64_t said_tsc = clock_tsc();
+	uint32_t read = 0;
+	for (; routes_previous_next(&left); say_progress(++read, &said_tsc))
 		if (engine_is_destination(&left.prefix) && engine_hops_previous(&hops, &left))
 			(void)routes_engine_set(&left.prefix, TAG_NONE, hops.hop, hops.hops);
 	persist_close();
