@@ -23,7 +23,10 @@
                                  --family 6: tcp.<NIC>.ip6.* and so on
   http.FAMILY.OBJECT.*           requests on the control core's HTTP server, beside nginx (web.py)
   scrape.*                       what /metrics, ten times a second, costs a router under load
-  engine.*                       routes of the routing engine, by FPM over TCP (engine.py)
+  engine.*                       routes of the routing engine, by FPM over TCP (engine.py), from zebra
+                                 (zebra.py), of a BGP table (bgp.py), that change while the router
+                                 forwards (engine_churn.py), after a restart of the control program
+                                 (takeover.py); each part alone: engine-fpm, engine-zebra and so on
   churn.*                        what routes that change cost a router with a million (churn.py)
   capture.*                      the console's capture: frames written without loss, beside tcpdump;
                                  what it costs a router under load (capture.py)
@@ -55,9 +58,12 @@ import tempfile
 import time
 
 sys.dont_write_bytecode = True
+from bgp import bgp
 from capture import capture
 from churn import churn
-from engine import engine
+
+from engine import engine_fpm
+from engine_churn import engine_churn
 from floods import floods
 from load import (HUGEPAGES_WANTED, SLICE_S, WARM_UP_S, BenchError, Generator, build_tools, hugepages,
                   median_of, near_only, pin_guest, progress, realtime, round_trip_ns, say)
@@ -71,7 +77,9 @@ from pktgen import pktgen
 from plots import draw
 from services import choose_family, tcp, tcp_idle, udp_rtt
 from table import SMALL, Full, configuration, configuration6
+from takeover import takeover
 from web import http, scrape
+from zebra import zebra
 from launcher import demo, image, netlab, options, ports
 from launcher.errors import LauncherError
 from launcher.guest import Guest, GuestError
@@ -84,9 +92,12 @@ FULL_HUGEPAGES = 1280  # l3fwd has two full tables, and takes more than its -m f
 IMPOSSIBLE = 1.05  # a busy share above this is impossible
 VALID = 0.99  # of the requested rate; with less, a trial is void
 SATURATED = 0.98  # from this busy share of the data core on, the core is the limit
+ENGINE = {"engine-fpm": engine_fpm, "engine-zebra": zebra, "engine-bgp": bgp,
+          "engine-churn": engine_churn, "engine-takeover": takeover}  # the parts of "engine"
 PARTS = ["forwarding", "full-table", "full-table6", "families", "null", "no-loss", "overload", "floods",
-         "tail-writes", "tcp", "tcp-idle", "udp-rtt",
-         "http", "scrape", "churn", "engine", "capture", "pktgen", "pktgen-curve", "pktgen-latency", "boot", "sizes"]
+         "tail-writes", "tcp", "tcp-idle", "udp-rtt", "http", "scrape", "churn",
+         "engine", "engine-fpm", "engine-zebra", "engine-bgp", "engine-churn", "engine-takeover",
+         "capture", "pktgen", "pktgen-curve", "pktgen-latency", "boot", "sizes"]
 
 
 def null_routes(prefixes):
@@ -460,8 +471,11 @@ def main():
         if "churn" in parts:
             with hugepages() as huge:
                 churn(results, work, accel, huge, arguments.runs)
-        if "engine" in parts:
-            engine(results, work, accel, arguments.runs)
+        for part, measure in ENGINE.items():
+            if {"engine", part} & set(parts):
+                folder = os.path.join(work, part)
+                os.mkdir(folder)
+                measure(results, folder, accel, arguments.runs)
         if "capture" in parts:
             capture(results, work, accel, arguments.runs)
         if {"pktgen", "pktgen-curve", "pktgen-latency"} & set(parts):

@@ -33,16 +33,23 @@ interface eth1
 routing engine %s
 """ % (ROUTER, RIGHT_ROUTER, RIGHT_ROUTER6, ENGINE)
 
-# Sends the file that each line names; prints the seconds until all is acknowledged (SIOCOUTQ).
+# Sends the file that each line names, of frames of one size at so many frames a second if the line says a
+# rate; prints the seconds until all is acknowledged (SIOCOUTQ).
 FEEDER = """\
 import fcntl, socket, struct, sys, time
+TICK_S = 0.005
 sock = socket.create_connection((sys.argv[1], 2620), timeout=30)
 sock.settimeout(None)
 print("connected", flush=True)
-for path in sys.stdin:
-    data = open(path.strip(), "rb").read()
-    began = time.monotonic()
-    sock.sendall(data)
+for line in sys.stdin:
+    path, *rate = line.split()
+    data = open(path, "rb").read()
+    step = struct.unpack_from("!H", data, 2)[0] * round(int(rate[0]) * TICK_S) if rate else len(data)
+    began = due = time.monotonic()
+    for at in range(0, len(data), step):
+        time.sleep(max(0, due - time.monotonic()))
+        sock.sendall(data[at:at + step])
+        due += TICK_S
     while struct.unpack("i", fcntl.ioctl(sock, 0x5411, bytes(4)))[0]:
         time.sleep(0.0005)
     print(time.monotonic() - began, flush=True)
@@ -89,8 +96,8 @@ def in_linux(work, family):
 
 
 class Feeder:
-    def __init__(self, stack, host):
-        self.child = host.popen(["python3", "-c", FEEDER, ROUTER], stdin=subprocess.PIPE,
+    def __init__(self, stack, host, router=ROUTER):
+        self.child = host.popen(["python3", "-c", FEEDER, router], stdin=subprocess.PIPE,
                                 stdout=subprocess.PIPE, text=True)
         stack.callback(self.child.kill)
         self.answer()
@@ -101,9 +108,13 @@ class Feeder:
             raise BenchError("the feeder has ended")
         return said
 
-    def send(self, path):
-        self.child.stdin.write(path + "\n")
+    def begin(self, path, rate=None):
+        """Sends a file; answer() is its seconds. rate: frames a second."""
+        self.child.stdin.write("%s %s\n" % (path, rate or ""))
         self.child.stdin.flush()
+
+    def send(self, path):
+        self.begin(path)
         return float(self.answer())
 
 
@@ -150,7 +161,7 @@ def by_fpm(work, accel, family, rounds):
     return measured, memory
 
 
-def engine(results, work, accel, rounds):
+def engine_fpm(results, work, accel, rounds):
     folder = frames(work)
     for family in (4, 6):
         linux = in_linux(folder, family)

@@ -80,16 +80,20 @@ class Full:
     def prefixes(self):
         return (prefix for prefix, _ in self.lines())
 
-    def configuration(self):
+    def interfaces(self):
+        """The configuration of interfaces and neighbours."""
         if self.family == 6:
             return INTERFACES6 + "".join(
-                "ipv6 neighbor %s eth1 %s\n" % (hop6(1 + n), NEXT_HOP_MAC) for n in range(HOPS)
-            ) + "".join("ipv6 route %s %s\n" % (prefix, hop6(int(number)))
-                        for prefix, number in self.lines())
-        return INTERFACES + "".join(
-            "arp %s %s\n" % (hop(1 + n), NEXT_HOP_MAC) for n in range(HOPS)
-        ) + "".join("ip route %s %s\n" % (prefix, hop(int(number)))
-                    for prefix, number in self.lines())
+                "ipv6 neighbor %s eth1 %s\n" % (hop6(1 + n), NEXT_HOP_MAC) for n in range(HOPS))
+        return INTERFACES + "".join("arp %s %s\n" % (hop(1 + n), NEXT_HOP_MAC) for n in range(HOPS))
+
+    def routes_text(self):
+        """That of the routes."""
+        line, to = ("ipv6 route %s %s\n", hop6) if self.family == 6 else ("ip route %s %s\n", hop)
+        return "".join(line % (prefix, to(int(number))) for prefix, number in self.lines())
+
+    def configuration(self):
+        return self.interfaces() + self.routes_text()
 
 
 SMALL = (Consecutive(1), Consecutive(16384))
