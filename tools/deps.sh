@@ -18,7 +18,7 @@ run="qemu-system-x86 ovmf grub-common grub-pc-bin grub-efi-amd64-bin xorriso xz-
 bgp="frr bird2"
 models="libc6-dev debian-archive-keyring"
 release="faketime"
-test="clang libcmocka-dev python3-pytest python3-scapy tcpdump ethtool
+test="clang libbpf-dev libcmocka-dev python3-pytest python3-scapy tcpdump ethtool
 	gcc-i686-linux-gnu gcc-aarch64-linux-gnu gcc-riscv64-linux-gnu
 	socat nmap hping3 tshark curl nftables python3-prometheus-client
 	radvd ndisc6 gobgpd iputils-tracepath inetutils-telnet netcat-openbsd bzip2"
@@ -56,6 +56,14 @@ attackers() {
 	true
 }
 
+# XDP programs as objects. Ubuntu has the package from 23.04 on; without it, their test is reported as
+# skipped.
+objects() {
+	if there xdp-tools; then
+		echo xdp-tools
+	fi
+}
+
 # The browser for the tests of the web page: a download of 124 MB, 412 MB on disk. Ubuntu has it only
 # as a snap, which does not run in a network namespace; the test is then reported as skipped.
 browser() {
@@ -72,8 +80,8 @@ packages() {
 		run-bgp) echo $build $run $bgp ;;
 		models) echo $build $run $models ;;
 		release) echo $build $run $models $release ;;
-		test) echo $build $run $models $release $bgp $test $(clang_runtime) $(attackers) $(browser) ;;
-		bench | all) echo $build $run $models $release $bgp $test $(clang_runtime) $(attackers) $(browser) $bench ;;
+		test) echo $build $run $models $release $bgp $test $(clang_runtime) $(attackers) $(objects) $(browser) ;;
+		bench | all) echo $build $run $models $release $bgp $test $(clang_runtime) $(attackers) $(objects) $(browser) $bench ;;
 		*) usage ;;
 		esac
 	done | tr ' ' '\n' | sort -u
