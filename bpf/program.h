@@ -21,6 +21,7 @@
 #define BPF_INSNS_MAX 65536     /* of one program with its functions */
 #define BPF_OBJECT_MAPS 64
 #define BPF_OBJECT_PROGRAMS 64
+#define BPF_OBJECT_SLOTS 256
 #define BPF_FUNCTIONS_MAX 256   /* of one program */
 #define BPF_STACK 512           /* bytes of stack of one function */
 #define BPF_STACK_ALL 512       /* bytes of stack of a chain of calls, as Linux limits it */
@@ -89,11 +90,19 @@ struct bpf_program {
 	uint32_t chain_on;      /* bit 1 << action: the next program runs on this result */
 };
 
+/* An entry of a program array that the object itself fills: maps[map][index] is programs[program]. */
+struct bpf_slot {
+	uint8_t map, program;
+	uint32_t index;
+};
+
 struct bpf_object {
 	struct bpf_map_def maps[BPF_OBJECT_MAPS];
 	unsigned map_count;
 	struct bpf_program programs[BPF_OBJECT_PROGRAMS];
 	unsigned program_count;
+	struct bpf_slot slots[BPF_OBJECT_SLOTS];
+	unsigned slot_count;
 	char license[BPF_NAME]; /* for show; no helper depends on it */
 };
 
