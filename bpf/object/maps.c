@@ -97,7 +97,7 @@ static bool read_member(struct loader *l, struct bpf_map_def *m, const struct bt
 	if (strcmp(member->name, "values") == 0) {
 		l->map_values[m - l->object->maps] =
 			member->offset / 8; /* addresses of functions: object_load_slots */
-		return true;
+		return set_bytes(l, m, &m->value_bytes, sizeof(uint32_t), member->name);
 	}
 	if (!btf_number(&l->btf, member->type, &n))
 		return object_refuse(l->why,

@@ -15,12 +15,19 @@
 
 #define PRIORITY_DEFAULT 50
 
+/* A function whose calls are being followed, from instruction `next` on. */
+struct step {
+	struct function *f;
+	uint32_t next;
+};
+
 /* Functions of the program that is put together. */
 struct set {
 	struct function *functions[BPF_FUNCTIONS_MAX];
 	uint32_t at[BPF_FUNCTIONS_MAX]; /* first instruction in the program */
 	uint32_t count;
 	uint32_t insns;
+	struct step path[BPF_FUNCTIONS_MAX];
 };
 
 static bool contains(const struct set *s, const struct function *f)
@@ -30,8 +37,6 @@ static bool contains(const struct set *s, const struct function *f)
 
 static bool add(struct loader *l, struct set *s, struct function *f)
 {
-	if (contains(s, f))
-		return true;
 	const char *first = s->count ? s->functions[0]->name : f->name;
 	if (s->count == BPF_FUNCTIONS_MAX)
 		return object_refuse(l->why, "program %.60s has more than %d functions", first,
@@ -58,16 +63,28 @@ static const struct bpf_insn *code_of(const struct loader *l, const struct funct
 	return &l->roles[f->section].code->insns[f->first];
 }
 
+/* Adds f and what it calls, in the order of libbpf: a function comes behind those that are there when the
+ * first call of it is met, and its own calls are followed at once. */
 static bool add_all(struct loader *l, struct set *s, struct function *f)
 {
+	uint32_t depth = 0;
 	s->count = s->insns = 0;
 	if (!add(l, s, f))
 		return false;
-	for (uint32_t i = 0; i < s->count; i++) {
-		const struct bpf_insn *insns = code_of(l, s->functions[i]);
-		for (uint32_t n = 0; n < s->functions[i]->count; n++)
-			if (is_call(&insns[n]) && !add(l, s, &l->functions[insns[n].imm]))
-				return false;
+	s->path[depth++] = (struct step){f, 0};
+	while (depth) {
+		struct step *top = &s->path[depth - 1];
+		if (top->next == top->f->count) {
+			depth--;
+			continue;
+		}
+		const struct bpf_insn *insn = code_of(l, top->f) + top->next++;
+		struct function *callee = is_call(insn) ? &l->functions[insn->imm] : NULL;
+		if (!callee || contains(s, callee))
+			continue;
+		if (!add(l, s, callee))
+			return false;
+		s->path[depth++] = (struct step){callee, 0}; /* each function once: never deeper than count */
 	}
 	return true;
 }
