@@ -162,7 +162,6 @@ $(BUILD)/hayate.elf: $(BUILD)/hayate-nosymbols.elf $(BUILD)/build-id tools/symbo
 	$(Q)objcopy --strip-debug $(BUILD)/hayate-debug.elf $@
 
 # --- tests: each layer ends in a line "LAYER: N passed, N failed" ---
-include tests/bpf/programs/programs.mk
 include tests/unit/unit.mk
 include tests/packet/packet.mk
 include tests/drill/drill.mk

@@ -56,7 +56,7 @@ attackers() {
 	true
 }
 
-# XDP programs as objects. Ubuntu has the package from 23.04 on; without it, their test is reported as
+# XDP programs as objects. Older releases of Ubuntu lack the package; without it, their test is reported as
 # skipped.
 objects() {
 	if there xdp-tools; then

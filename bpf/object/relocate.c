@@ -98,8 +98,8 @@ static bool relocate_wide(const struct site *at, const struct relocation *r)
 		return refuse_at(at, "the address of %.60s lies outside of section %.60s", s->name,
 		                 section->name);
 	if (role->code)
-		return refuse_at(at, "the address of function %.60s: helpers that call back are not supported",
-		                 s->name);
+		return refuse_at(at, "the address of a function in %.60s: helpers that call back are not supported",
+		                 section->name);
 	return refuse_at(at, "section %.60s is neither maps nor data", section->name);
 }
 

@@ -6,6 +6,7 @@
 # Included by the top Makefile, or on its own: make -f tests/unit/unit.mk unit
 
 include tests/host/host.mk
+include tests/bpf/programs/programs.mk
 
 UNIT_BUILD := build/unit
 # tests/unit mirrors the tree; rig/ has what tests share
@@ -174,6 +175,12 @@ UNIT_SRC_pktgen_capture := tools/pktgen/measure/capture.c net/pcapng.c tools/pkt
 UNIT_SRC_pktgen_script := $(wildcard tools/pktgen/script/*.c) tools/pktgen/frames/frames.c \
 	tools/pktgen/frames/frames_patch.c control/text/text.c control/text/words.c net/ip4.c net/ip6.c lib/csum.c lib/fmt.c
 
+BPF_OBJECT_SRC := $(wildcard bpf/object/*.c) bpf/program.c lib/fmt.c tests/unit/rig/bpf_contract.c \
+	tests/unit/rig/bpf_elf.c
+UNIT_SRC_bpf_elf := $(BPF_OBJECT_SRC)
+UNIT_SRC_bpf_btf := $(BPF_OBJECT_SRC)
+UNIT_SRC_bpf_objects := $(BPF_OBJECT_SRC)
+
 # --- kinds of compilation: each compiler compiles each source once for each kind that a test needs ---
 # A twin of a header goes before the real one. UNIT_WAY_x: the kind of test x, if not that of
 # tests/host/host.mk. UNIT_SAME_w: sources that are the same in kind w as in the plain one, because
@@ -256,6 +263,9 @@ $(UNIT_BUILD)/$(1)/test_$(2): $(call unit_obj,$(1),$(2))
 	@$(1) $$(HOST_CFLAGS_$(1)) -o $$@ $$^ -lcmocka -lm
 endef
 $(foreach cc,$(UNIT_CC),$(foreach t,$(T),$(eval $(call UNIT_LINK,$(cc),$(t)))))
+
+# These read the objects while they run.
+$(foreach cc,$(UNIT_CC),$(UNIT_BUILD)/$(cc)/test_bpf_objects): | $(BPF_PROGRAMS) $(BPF_REFUSED)
 
 UNIT_BIN := $(foreach t,$(T),$(foreach cc,$(UNIT_CC),$(UNIT_BUILD)/$(cc)/test_$(t)))
 UNIT_OBJ := $(sort $(foreach t,$(T),$(foreach cc,$(UNIT_CC),$(call unit_obj,$(cc),$(t)))))
