@@ -9,10 +9,12 @@
 # bug, and put the file into tests/fuzz/corpus/NAME/. Included by the top Makefile, or on its own:
 #   make -f tests/fuzz/fuzz.mk test-fuzz
 
+include tests/bpf/programs/programs.mk
+
 FUZZ_BUILD := build/fuzz
 F ?= ip4 ip6 acl udp vxlan nd tcp http fpm bfd telnet match script pcap config virtio ixgbe mlx5 firmware arp acpi \
 	candidate shell boot pci virtio_regs vfio ixgbe_regs \
-	program routes
+	program routes bpf_object
 SECONDS ?= 20
 FUZZ_RUNS_ip4 := 300000
 FUZZ_RUNS_ip6 := 50000
@@ -44,10 +46,12 @@ FUZZ_RUNS_vfio := 20000
 FUZZ_RUNS_program := 200000
 FUZZ_RUNS_routes := 100000
 FUZZ_RUNS_ixgbe_regs := 300
+FUZZ_RUNS_bpf_object := 60000
 # the longest input, where it is not 1024 bytes
 FUZZ_LEN_config := 4096
 FUZZ_LEN_boot := 2048
 FUZZ_LEN_program := 8192
+FUZZ_LEN_bpf_object := 8192
 FUZZ_NET := $(sort $(wildcard net/*.c)) $(filter-out lib/mem.c,$(sort $(wildcard lib/*.c)))
 FUZZ_SRC_ip4 := $(FUZZ_NET)
 FUZZ_SRC_ip6 := $(FUZZ_NET)
@@ -85,6 +89,7 @@ FUZZ_SRC_ixgbe_regs := $(sort $(wildcard drivers/ixgbe/*.c)) lib/pkt.c lib/csum.
 	$(addprefix tests/unit/rig/,nicsim_rig.c model_port.c ixgbe_port.c guest.c) tests/fuzz/rig.c
 FUZZ_SRC_program := tests/fuzz/rig.c
 FUZZ_SRC_routes :=
+FUZZ_SRC_bpf_object := $(sort $(wildcard bpf/object/*.c)) bpf/program.c lib/fmt.c tests/unit/rig/bpf_contract.c
 FUZZ_SRC_vfio := $(addprefix tools/nicsim/,vfio_user.c dma.c pci.c) tests/fuzz/rig.c
 FUZZ_SRC_virtio_regs := $(sort $(wildcard drivers/virtio_net/*.c)) lib/pkt.c lib/csum.c \
 	tests/unit/rig/guest.c tests/fuzz/rig.c
@@ -130,6 +135,9 @@ $(FUZZ_BUILD)/fuzz_$(1): $(call fuzz_obj,$(1))
 	@clang $$(FUZZ_CFLAGS) -o $$@ $$^ $(if $(filter tests/fuzz/rig.c,$(FUZZ_SRC_$(1))),-lcmocka)
 endef
 $(foreach f,$(F),$(eval $(call FUZZ_LINK,$(f))))
+
+# Its seeds are these objects.
+$(FUZZ_BUILD)/fuzz_bpf_object: | $(BPF_PROGRAMS) $(BPF_REFUSED)
 
 fuzz_named = $(foreach f,$(F),$(f):$(FUZZ_RUNS_$(f)):$(FUZZ_LEN_$(f)))
 

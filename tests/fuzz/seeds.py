@@ -4,6 +4,7 @@
 The heads of tests/fuzz/fuzz_*.c describe the formats. The names of the instructions of a TCP program
 are in the order of enum op in fuzz_tcp.c.
 """
+import glob
 import os
 import random
 import re
@@ -647,6 +648,32 @@ def programs():
     yield "pages", image(sizes=((64, 64), (64, 64), (4200, 100))) + bytes(4200)
 
 
+def bpf_objects():
+    """The objects of tests/bpf/ without the contents of their debugging sections; tests/fuzz/fuzz.mk has them
+    built."""
+    for path in sorted(glob.glob("build/bpf/*.o") + glob.glob("build/bpf/refused/*.o")):
+        with open(path, "rb") as f:
+            old = f.read()
+        headers, count = struct.unpack_from("<Q", old, 40)[0], struct.unpack_from("<H", old, 60)[0]
+        sections = [list(struct.unpack_from("<IIQQQQIIQQ", old, headers + 64 * i)) for i in range(count)]
+        names = sections[struct.unpack_from("<H", old, 62)[0]][4]
+        new = bytearray(old[:64])
+        for s in sections:
+            name = old[names + s[0]:].split(b"\0", 1)[0]
+            data = old[s[4]:s[4] + s[5]]
+            if s[1] == 8: # no bytes in the file
+                continue
+            if name.startswith((b".debug", b".rel.debug", b".rel.BTF", b".llvm")):
+                data, s[5] = b"", 0
+            new += bytes(-len(new) % 8)
+            s[4] = len(new)
+            new += data
+        new += bytes(-len(new) % 8)
+        struct.pack_into("<Q", new, 40, len(new))
+        yield os.path.basename(path), bytes(new) + b"".join(
+            struct.pack("<IIQQQQIIQQ", *s) for s in sections)
+
+
 def route_files():
     """MRT's records of TABLE_DUMP_V2 (RFC 6396, 4.3), and lines."""
     def record(subtype, prefix, plen, attributes, path_id=b"", count=1):
@@ -696,7 +723,7 @@ def main():
               "pci": pci_devices, "virtio_regs": virtio_cards,
               "vfio": clients, "ixgbe_regs": ixgbe_cards,
               "program": programs,
-              "routes": route_files}
+              "routes": route_files, "bpf_object": bpf_objects}
     inputs = dict(makers[entry]())
     if entry in ("config", "candidate", "script", "match"):
         dictionary(entry, inputs.values(), directory)
