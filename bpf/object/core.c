@@ -112,9 +112,9 @@ static bool read_relocation(struct loader *l, struct code *c, const char *sectio
 /* The code of the section of that name. */
 static struct code *code_named(const struct loader *l, const char *name)
 {
-	for (uint32_t i = 1; i < l->elf.section_count; i++)
-		if (l->roles[i].code && strcmp(l->elf.sections[i].name, name) == 0)
-			return l->roles[i].code;
+	for (unsigned i = 0; i < l->code_section_count; i++)
+		if (strcmp(l->elf.sections[l->code_sections[i]].name, name) == 0)
+			return l->roles[l->code_sections[i]].code;
 	return NULL;
 }
 

@@ -7,11 +7,6 @@
 #include "bpf/object/reason.h"
 #include "lib/mem.h"
 
-bool object_is_xdp(const struct section *s)
-{
-	return s->type == ELF_PROGBITS && s->flags & ELF_EXECUTE && object_begins(s->name, "xdp");
-}
-
 static bool copy_code(struct loader *l, uint32_t section)
 {
 	const struct section *s = &l->elf.sections[section];
@@ -29,17 +24,17 @@ static bool copy_code(struct loader *l, uint32_t section)
 		return object_refuse(l->why, "no memory for the code of section %.60s", s->name);
 	memcpy(c->insns, s->data, s->bytes);
 	l->roles[section].code = c;
+	l->code_sections[l->code_section_count++] = section;
 	return true;
 }
 
 static bool copy_sections(struct loader *l)
 {
-	unsigned n = 0;
 	for (uint32_t i = 1; i < l->elf.section_count; i++) {
 		const struct section *s = &l->elf.sections[i];
 		if (s->type != ELF_PROGBITS || !(s->flags & ELF_EXECUTE) || s->bytes == 0)
 			continue;
-		if (++n > CODE_SECTIONS_MAX)
+		if (l->code_section_count == CODE_SECTIONS_MAX)
 			return object_refuse(l->why, "more than %d sections of code", CODE_SECTIONS_MAX);
 		if (!copy_code(l, i))
 			return false;

@@ -20,7 +20,9 @@
 #include "bpf/object/elf.h"
 #include "bpf/program.h"
 
+/* Limits that keep the time to load in proportion to the size of the file. */
 #define CODE_SECTIONS_MAX 256
+#define KCONFIG_MAX 256
 
 struct function {
 	const char *name;
@@ -52,7 +54,10 @@ struct role {
 struct loader {
 	struct elf elf;
 	struct btf btf;
+	uint32_t kconfig;             /* the type that lists the variables of .kconfig; 0: none */
 	struct role *roles;           /* of each section */
+	uint32_t code_sections[CODE_SECTIONS_MAX];
+	unsigned code_section_count;
 	struct function *functions;
 	uint32_t function_count;
 	uint32_t map_section[BPF_OBJECT_MAPS], map_offset[BPF_OBJECT_MAPS]; /* where each map is defined */
@@ -79,6 +84,5 @@ bool object_refuse_core(struct loader *l, const struct function *f);
 
 /* The function that begins at an offset in bytes of a section; NULL: none does. */
 struct function *object_function_at(struct loader *l, uint32_t section, uint64_t offset);
-bool object_is_xdp(const struct section *s);
 
 #endif

@@ -42,7 +42,12 @@ static bool load_btf(struct loader *l)
 		return true;
 	if (!s->data)
 		return object_refuse(l->why, ".BTF: the section has no bytes in the file");
-	return btf_open(&l->btf, s->data, s->bytes, l->memory, l->why);
+	if (!btf_open(&l->btf, s->data, s->bytes, l->memory, l->why))
+		return false;
+	l->kconfig = btf_find_section(&l->btf, ".kconfig");
+	if (btf_type(&l->btf, l->kconfig).vlen > KCONFIG_MAX)
+		return object_refuse(l->why, ".kconfig has more than %d variables", KCONFIG_MAX);
+	return true;
 }
 
 /* --- places in a chain --- */

@@ -144,9 +144,8 @@ static bool refuse_sections(struct loader *l)
 	char names[160];
 	struct fmt_buf b = {names, sizeof names, 0, false};
 	names[0] = 0;
-	for (uint32_t i = 1; i < l->elf.section_count; i++)
-		if (l->roles[i].code)
-			fmt_put(&b, "%s%.40s", b.used ? ", " : "", l->elf.sections[i].name);
+	for (unsigned i = 0; i < l->code_section_count; i++)
+		fmt_put(&b, "%s%.40s", i ? ", " : "", l->elf.sections[l->code_sections[i]].name);
 	return object_refuse(l->why,
 	                     "no XDP program: no global function in a section xdp...; sections of code: %s%s",
 	                     b.used ? names : "none", b.full ? "..." : "");
@@ -157,10 +156,11 @@ bool object_load_programs(struct loader *l)
 	struct set *s = bpf_take(l->memory, sizeof *s);
 	if (!s)
 		return object_refuse(l->why, "no memory for the list of functions");
-	for (uint32_t i = 1; i < l->elf.section_count; i++)
-		if (l->roles[i].code && object_is_xdp(&l->elf.sections[i]) &&
-		    !add_section(l, s, l->roles[i].code))
+	for (unsigned i = 0; i < l->code_section_count; i++) {
+		const struct section *section = &l->elf.sections[l->code_sections[i]];
+		if (object_begins(section->name, "xdp") && !add_section(l, s, l->roles[l->code_sections[i]].code))
 			return false;
+	}
 	return l->object->program_count ? true : refuse_sections(l);
 }
 

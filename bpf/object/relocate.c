@@ -38,8 +38,7 @@ static bool refuse_at(const struct site *at, const char *format, ...)
 
 static bool is_kconfig(const struct loader *l, const char *name)
 {
-	const uint32_t id = l->btf.count ? btf_find_section(&l->btf, ".kconfig") : 0;
-	const struct btf_type t = btf_type(&l->btf, id);
+	const struct btf_type t = btf_type(&l->btf, l->kconfig);
 	for (uint32_t i = 0; i < t.vlen; i++) {
 		struct btf_member v;
 		if (btf_section_variable(&l->btf, &t, i, &v) && strcmp(v.name, name) == 0)

@@ -442,6 +442,20 @@ static void damaged_types(void **s)
 	}
 }
 
+static void kconfig(void **s)
+{
+	(void)s;
+	static const uint32_t none[3 * 257];
+	for (uint32_t n = 256; n <= 257; n++) {
+		types_only();
+		make_type(&m, ".kconfig", BTF_DATASEC, n, 0, none, 3 * n);
+		if (n == 256)
+			loads();
+		else
+			refused(".kconfig has more than 256 variables");
+	}
+}
+
 /* Section 3 is .BTF: its header, word by word. */
 static void damaged_header(void **s)
 {
@@ -580,6 +594,7 @@ int main(void)
 		cmocka_unit_test(places),
 		cmocka_unit_test(damaged_types),
 		cmocka_unit_test(damaged_header),
+		cmocka_unit_test(kconfig),
 		cmocka_unit_test(core),
 		cmocka_unit_test(damaged_core),
 	};
