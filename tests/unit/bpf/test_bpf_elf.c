@@ -259,6 +259,13 @@ static void wides(void **s)
 	         "instruction 2 of function main: a relocation at an instruction that takes none");
 	const struct bpf_insn cut[] = {MOV(0, 2), EXIT, wide[0]};
 	one_wide(cut, 3, 16, R_BPF_64_64, "instruction 2 of function main: the second half of a wide");
+	/* the second half is another function's first instruction */
+	const struct bpf_insn shared[] = {wide[0], wide[1], EXIT};
+	begin();
+	const unsigned code = make_section(&m, "xdp", ELF_PROGBITS, ELF_EXECUTE, shared, sizeof shared);
+	make_symbol(&m, "main", ELF_FUNC, ELF_GLOBAL, code, 0, 8);
+	make_symbol(&m, "other", ELF_FUNC, ELF_LOCAL, code, 8, 16);
+	refused("instruction 0 of function main: the second half of a wide");
 	const struct bpf_insn two[] = {wide[0], wide[0], MOV(0, 2), EXIT};
 	one_wide(two, 4, 0, R_BPF_64_64, "instruction 0 of function main: the second half of a wide");
 	for (int32_t imm = 23; imm <= 24; imm++) {
