@@ -2,7 +2,7 @@
  * The information that the kernel gives to the core programs: one structure, mapped read-only at
  * the same address in every address space. Only the kernel writes it. After the start it changes
  * `status`, `crash`, `iommu.refused` and `config_hash`. KCALL_SHARE moves the boundary between
- * published memory and the tables.
+ * published memory and the tables; KCALL_REGION adds a region.
  */
 #ifndef ABI_BOOT_INFO_H
 #define ABI_BOOT_INFO_H
@@ -51,7 +51,7 @@ struct core_status {
 };
 
 #define CRASHES_MAX 4
-#define CRASH_TEXT_MAX 4064
+#define CRASH_TEXT_MAX 4056
 
 /* The report of a program's failure, as printed on the console. It survives restarts of programs. */
 struct crash {
@@ -59,6 +59,7 @@ struct crash {
 	uint64_t tsc;
 	uint32_t core;
 	uint32_t bytes; /* of the text */
+	uint64_t code; /* the first address of RIP and backtrace that lies in CODE_WINDOW; 0: none */
 	char text[CRASH_TEXT_MAX]; /* lines that end in \n; no NUL */
 	uint64_t parts; /* pieces of the program's memory, copied into `state` in order, at multiples of 8 */
 	struct coredump_part part[COREDUMP_PARTS];
@@ -67,6 +68,26 @@ struct crash {
 	struct coredump_pkt pkt[COREDUMP_PKTS]; /* newest first */
 	struct event_ring events; /* of the core; count is 0 if they could not be read */
 };
+
+/*
+ * Memory that the control core has given away for XDP programs and their maps (KCALL_REGION). It
+ * was a part of its tables, and still lies among them. No device reaches it.
+ *
+ *     kind            control core            data cores
+ *     REGION_CODE     reads, in CODE_WINDOW   execute, in CODE_WINDOW (both with one CPU)
+ *     REGION_SHARED   writes                  all write
+ *     REGION_OWN      writes                  each writes its own part, no other core's is mapped
+ *     REGION_CONTROL  writes                  read
+ */
+enum region_kind { REGION_CODE, REGION_SHARED, REGION_OWN, REGION_CONTROL, REGION_KINDS };
+
+struct region {
+	uint64_t at;     /* in the MEMORY_WINDOW; of REGION_CODE nothing is mapped there */
+	uint64_t bytes;  /* of REGION_OWN: of each part; that of data core d begins at at + d * bytes */
+	uint32_t kind;   /* enum region_kind */
+	uint32_t offset; /* of REGION_CODE: where in CODE_WINDOW it begins */
+};
+#define REGIONS_MAX 64
 
 #define BOOT_BEFORE_MAX 8168
 
@@ -101,6 +122,8 @@ struct boot_info {
 	uint64_t image_bytes;     /* the loaded image */
 	uint32_t tsc_invariant;
 	uint32_t pci_count;
+	uint32_t regions; /* the kernel adds one at a time, and never removes one */
+	struct region region[REGIONS_MAX];
 	struct boot_iommu iommu;
 	struct core_memory core[CORES_MAX];
 	struct core_status status[CORES_MAX];

@@ -11,8 +11,8 @@
  * 1. Any core may make any call, unless the row says otherwise.
  * 2. The result is 0 or a negative enum error, unless the row says otherwise. An unknown call number
  *    or an argument out of range gives E_INVAL and changes nothing.
- * 3. A text is passed by its address in the caller's own address space. The kernel reads only memory
- *    that ring 3 may read, keeps no pointer after the call, and writes through none.
+ * 3. A text, or code, is passed by its address in the caller's own address space. The kernel reads only
+ *    memory that ring 3 may read, keeps no pointer after the call, and writes through none.
  * 4. Only KCALL_SLEEP waits for an event. Interrupts are off during all others.
  *
  * To add a call: a row here; its case in kcall_serve(), which treats the arguments as untrusted and
@@ -65,6 +65,17 @@ enum kcall {
 	 * permanent. E_INVAL also from a core other than the control core, or if the tables are not
 	 * larger than that. E_NOMEM: there is no memory for the page tables. */
 	KCALL_SHARE,
+	/* (at, bytes, enum region_kind): gives that memory of the control core's tables away, as struct
+	 * region says; of REGION_OWN `bytes` are for each data core. Both are multiples of 2 MiB, not
+	 * 0. Code is filled with int3; other contents stay. Permanent. E_INVAL also from a core without
+	 * the control role, or if the memory is not all in the tables, or in a region already. E_NOMEM:
+	 * there are REGIONS_MAX regions, the code window is full, or there is no memory for page tables.
+	 * E_DEVICE: an IOMMU does not answer. */
+	KCALL_REGION,
+	/* (offset, from, bytes): copies code into the regions of REGION_CODE, `offset` bytes behind
+	 * CODE_WINDOW; from 0: fills with int3. E_INVAL from a core without the control role, or beyond the
+	 * regions, or if `from` cannot be read; then nothing has changed. */
+	KCALL_CODE_WRITE,
 	/* (hash): sets struct boot_info.config_hash, for reports. E_INVAL from a core without the
 	 * control role. */
 	KCALL_CONFIG_HASH,

@@ -196,6 +196,11 @@ struct control_hooks {
 	 * on to rx_vector, in order, in any number of vectors. */
 	void (*trace)(struct pkt *v, unsigned n, unsigned port);
 
+	/* Names code of users' programs, for the report of a failure at `at` (abi/boot_info.h, struct
+	 * crash.code) that happened at TSC `tsc`: writes a text such as "program drop of filter, instruction
+	 * 17", with NUL. False: unknown, or other code was there then. Or NULL: never known. */
+	bool (*code_name)(uint64_t at, uint64_t tsc, char *text, size_t size);
+
 	/* Data core: a frame that the control core injected, copied to a buffer of this core. The buffer
 	 * passes to the hook; p->interface is the port given to core_inject(), p->flags is PKT_OWN. */
 	void (*inject)(struct pkt *p, uint32_t kind, uint32_t arg);
@@ -442,6 +447,15 @@ void *core_shared_area(size_t *bytes);
 /* The shared area of another core, from any core. */
 const void *core_shared_area_of(unsigned core);
 
+/* Before calling code that another core has written since this core last called code at that address: the
+ * processor may not have seen the new bytes otherwise (Intel SDM vol. 3A, 8.1.3, cross-modifying code).
+ * Once for each change, not for each packet: a virtual machine leaves to its host for it. */
+static inline void core_code_sync(void)
+{
+	uint32_t a = 0, c = 0;
+	__asm__ volatile("cpuid" : "+a"(a), "+c"(c) : : "ebx", "edx", "memory");
+}
+
 /* --- control core --- */
 
 /* How far data cores have filled their punt rings. core_punt_passed: the control core has served all
@@ -534,6 +548,47 @@ void core_set_spare(size_t private_bytes, size_t published_bytes);
 /* True in control_hooks.start during a warm restart. start then builds complete tables or gives up:
  * with smaller ones the warm restart fails. */
 bool core_takes_over(void);
+
+/*
+ * Memory of XDP programs (bpf/) and their maps: the regions of abi/boot_info.h, which says who writes and
+ * who reads each kind. There are none until the first request. They grow out of private memory, in units of
+ * 2 MiB (REGION_OWN: for each data core), and never shrink: what is freed serves the next request. All
+ * addresses are the same on all cores.
+ *
+ * Regions and their contents survive a restart of any core's program. What is in use is known to the
+ * control program alone: a restarted one first claims what it goes on using, then allocates.
+ */
+#define CORE_REGION_ALIGN 64
+
+/* Takes memory of that kind, aligned to CORE_REGION_ALIGN and zeroed; code: filled with int3. Of
+ * REGION_OWN `bytes` are for each data core, and the result is the address of data core 0's part. NULL:
+ * there is not enough, or more than CORE_REGION_PIECES pieces are in use. */
+#define CORE_REGION_PIECES 4096 /* of each kind */
+void *core_region_alloc(enum region_kind kind, size_t bytes);
+
+/* Gives back what core_region_alloc(kind, bytes) has returned. Code is erased. No data core may use it any
+ * more: core_quiesce(). */
+void core_region_free(enum region_kind kind, void *at, size_t bytes);
+
+/* A restarted control program goes on using what a previous one has allocated with these arguments; its
+ * contents stay. False: this is not free memory of a region. Before the first core_region_alloc of that
+ * kind, because that one could take it. */
+bool core_region_claim(enum region_kind kind, void *at, size_t bytes);
+
+/* The part of data core d of what core_region_alloc(REGION_OWN) has returned. */
+void *core_region_own(void *at, unsigned d);
+
+/* Bytes of all regions of that kind, as taken from the tables; and those of them that are free. */
+size_t core_region_bytes(enum region_kind kind);
+size_t core_region_bytes_free(enum region_kind kind);
+
+/*
+ * Copies code to memory of core_region_alloc(REGION_CODE). No program may write there, the control core's
+ * neither. Code in use is not overwritten: write the new code to memory of its own, publish its address,
+ * core_quiesce(), free the old memory. A data core calls core_code_sync() before it calls code at an
+ * address for the first time. E_INVAL: beyond the regions.
+ */
+int core_code_write(void *at, const void *code, size_t bytes);
 
 /* From now on typed bytes go to control_hooks.key; until then they wait in the kernel. */
 void core_console_open(void);
