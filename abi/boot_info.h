@@ -51,7 +51,7 @@ struct core_status {
 };
 
 #define CRASHES_MAX 4
-#define CRASH_TEXT_MAX 4056
+#define CRASH_TEXT_MAX 4064
 
 /* The report of a program's failure, as printed on the console. It survives restarts of programs. */
 struct crash {

@@ -53,9 +53,9 @@ enum kcall {
 	 * Returns the number since boot, 0 without an IOMMU. E_INVAL from a core without the
 	 * control role. */
 	KCALL_DMA_LOOK,
-	/* (device): for tests, E_INVAL without test=1. The device's interrupts write to a word of
-	 * kernel memory from now on, until they are routed again. Returns 1 if the word has been
-	 * written, which an IOMMU must prevent, else 0. */
+	/* (device, region): for tests, E_INVAL without test=1. The device's interrupts write to a word of
+	 * kernel memory from now on, until they are routed again; or, if `region` is the index of a region,
+	 * to its last word. Returns 1 if the word has been written, which an IOMMU must prevent, else 0. */
 	KCALL_TEST_DMA,
 	/* (enum test_panic): for tests, E_INVAL without test=1: the kernel fails; does not return.
 	 */

@@ -19,6 +19,30 @@ static unsigned other_data_core(void)
 	return self.id == self.info->first_data_core ? self.info->cores - 1 : self.info->first_data_core;
 }
 
+/* The index of that core among data cores. */
+static unsigned other_index(void)
+{
+	return other_data_core() - self.info->first_data_core;
+}
+
+/* The address of the first region of that kind, or of a core's part of it; 0: there is none. */
+static uintptr_t part_of(enum region_kind kind, unsigned part)
+{
+	for (unsigned i = 0; i < self.info->regions; i++)
+		if (self.info->region[i].kind == kind)
+			return self.info->region[i].at + part * self.info->region[i].bytes;
+	return 0;
+}
+
+/* Writes this core's word of the shared map and of its own, and fails. */
+_Noreturn static void write_marks(void)
+{
+	const unsigned mine = self.id - self.info->first_data_core;
+	((volatile uint32_t *)part_of(REGION_SHARED, 0))[self.id] = 0x5a000000u + self.id;
+	((volatile uint32_t *)part_of(REGION_OWN, mine))[self.id] = 0xa5000000u + self.id;
+	__builtin_trap();
+}
+
 static void write_back(uintptr_t address)
 {
 	volatile uint8_t *at = (volatile uint8_t *)address;
@@ -66,6 +90,8 @@ static void run_other(enum test_fault fault)
 		break;
 	case TEST_FAULT_UD:
 		__builtin_trap();
+	case TEST_FAULT_MARK:
+		write_marks();
 	case TEST_FAULT_DIVIDE:
 		__asm__ volatile("divl %0" : : "r"(zero), "a"(1), "d"(0));
 		break;

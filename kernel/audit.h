@@ -3,12 +3,15 @@
  * every page that any core can reach:
  *
  * 1. No page is both writable and executable, at any of its addresses. Only the kernel's code is
- *    executable at ring 0, and only the program at ring 3. The image's code and constants are not
- *    writable at any address.
+ *    executable at ring 0. At ring 3 it is the program, and XDP code in its window, which programs reach
+ *    at no other address. The image's code and constants and XDP code are not writable at any address.
  * 2. Ring 3 can reach nothing in the upper half, nothing of the image but the program, and no page
  *    table.
- * 3. No memory is writable by the programs of two cores. Device registers are the exception: every
- *    core maps those of all network cards.
+ * 3. No memory is writable by the programs of two cores. The exceptions are device registers, as every
+ *    core maps those of all network cards, and regions (struct region, abi/boot_info.h), which the cores
+ *    write that may.
+ *
+ * With test=1 they are checked at boot, and whenever a region has been added or code written.
  */
 #ifndef KERNEL_AUDIT_H
 #define KERNEL_AUDIT_H
@@ -26,6 +29,8 @@ struct audit_image {
 
 struct audit {
 	struct audit_image image;
+	const struct region *region;
+	unsigned regions, first_data_core, data_cores;
 	unsigned core; /* core whose address space is being checked */
 	unsigned owned_count;
 	struct audit_owned {
@@ -40,8 +45,8 @@ struct audit {
 const char *audit_note(struct audit *a, const struct vm_piece *p);
 const char *audit_compare(struct audit *a, const struct vm_piece *p);
 
-/* Checks the address spaces of n cores and prints the result; panics if a rule is broken. Boot core,
- * before the programs start. */
-void audit_address_spaces(unsigned n);
+/* Checks the address spaces of n cores, and prints the result if `say`; panics if a rule is broken. Core 0
+ * only. */
+void audit_address_spaces(unsigned n, bool say);
 
 #endif

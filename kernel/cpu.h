@@ -91,6 +91,12 @@ static inline void cr3_write(uint64_t v)
 	__asm__ volatile("mov %0, %%cr3" : : "r"(v) : "memory");
 }
 
+/* Forgets the translation of the page at `virt` on this CPU. */
+static inline void cpu_forget_page(uint64_t virt)
+{
+	__asm__ volatile("invlpg (%0)" : : "r"(virt) : "memory");
+}
+
 static inline uint64_t cr4_read(void)
 {
 	uint64_t v;

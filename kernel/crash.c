@@ -26,6 +26,7 @@ struct crash *crash_begin(unsigned core)
 	k->tsc = clock_tsc();
 	k->core = core;
 	k->bytes = 0;
+	k->code = 0;
 	k->parts = k->pkts = k->events.count = 0;
 	return k;
 }

@@ -6,6 +6,7 @@
  */
 #include "hal/clock.h"
 #include "abi/current_packet.h"
+#include "abi/layout.h"
 #include "kernel/apic.h"
 #include "kernel/console.h"
 #include "kernel/core.h"
@@ -57,6 +58,9 @@ static void print_address(const char *label, uint64_t addr, bool returns)
 {
 	uint64_t offset = 0;
 	const char *name = function_of(addr, returns, &offset);
+	struct crash *k = core_has_stack() ? core_self()->crash : NULL;
+	if (k && k->code == 0 && CODE_WINDOW_HAS(addr - returns))
+		k->code = addr - returns;
 	if (name)
 		say("%s%016llx  %s+0x%llx\n", label, (unsigned long long)addr, name,
 		              (unsigned long long)offset);

@@ -37,6 +37,7 @@ static struct {
 	uint64_t start, next, end; /* physical addresses of zeroed pages for tables */
 	uint64_t root, top;
 } mem;
+#define TEST_DATA 0x5ca1ab1eu
 static volatile uint32_t test_word; /* written only by a device that escapes the IOMMU */
 
 static const char *error_text(int e)
@@ -261,6 +262,42 @@ void iommu_start(void)
 		              boot_info->iommu.cards, boot_info->pci_count);
 }
 
+/* --- memory withdrawn later --- */
+
+/* The entry of a 2 MiB page that was mapped by reach(). */
+static uint64_t *leaf(uint64_t phys)
+{
+	uint64_t *t = vm_phys(mem.top);
+	t = vm_phys(t[phys >> 39 & 511] & LEVEL_ADDR);
+	t = vm_phys(t[phys >> 30 & 511] & LEVEL_ADDR);
+	return &t[phys >> 21 & 511];
+}
+
+/* Writes the entries of these pages; rights 0: not present. */
+static void set_leaves(uint64_t phys, uint64_t bytes, uint64_t rights)
+{
+	for (uint64_t end = phys + bytes; phys < end; phys += HUGE_BYTES) {
+		uint64_t *e = leaf(phys);
+		*e = rights ? phys | rights : 0;
+		cpu_flush(e, sizeof *e);
+	}
+}
+
+int iommu_withdraw(uint64_t window, uint64_t bytes)
+{
+	const uint64_t begin = window - MEMORY_WINDOW;
+	if (widths == 0)
+		return E_OK;
+	set_leaves(begin, bytes, 0);
+	for (unsigned n = 0; n < dmar.units; n++) {
+		if (used[n] && vtd_invalidate(&unit[n]) != E_OK) {
+			set_leaves(begin, bytes, LEVEL_RW | LEVEL_HUGE);
+			return E_DEVICE;
+		}
+	}
+	return E_OK;
+}
+
 /* --- refused accesses --- */
 
 /* Fault reasons of appendix A of the specification, as far as our tables can cause them. */
@@ -295,10 +332,19 @@ int64_t iommu_look(void)
 	return (int64_t)boot_info->iommu.refused;
 }
 
-int64_t iommu_test(uint64_t device)
+int64_t iommu_test(uint64_t device, uint64_t region)
 {
+	const volatile uint32_t *word = &test_word;
+	uint64_t phys = (uint64_t)&test_word - KERNEL_BASE;
 	if (cmdline_number(boot_info->cmdline, "test", 0) != 1)
 		return E_INVAL;
-	int e = pci_msix_aim(device, (uint64_t)&test_word - KERNEL_BASE, 1);
-	return e == E_OK ? test_word != 0 : e;
+	if (region < boot_info->regions) {
+		const struct region *r = &boot_info->region[region];
+		phys = r->at - MEMORY_WINDOW + r->bytes - sizeof *word;
+		word = vm_phys(phys);
+	} else if (region != UINT32_MAX) {
+		return E_INVAL;
+	}
+	int e = pci_msix_aim(device, phys, TEST_DATA);
+	return e == E_OK ? *word == TEST_DATA : e;
 }

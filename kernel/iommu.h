@@ -5,8 +5,8 @@
  * 1. A card reaches the arenas, published memory and the control core's tables, at their physical
  *    addresses, so dma_addr() (hal/dma.h) is the same with and without an IOMMU. A card reaches no
  *    kernel memory, page table, shared memory, program variable or register of another device.
- * 2. All cards share one map, which never changes. KCALL_SHARE moves memory between two regions that
- *    are both in the map.
+ * 2. All cards share one map. KCALL_SHARE moves memory between two regions that are both in the map.
+ *    KCALL_REGION takes memory out of the map for good; nothing is ever added.
  * 3. Message interrupts, writes to 0xfeexxxxx, are not memory accesses to the units, and pass.
  * 4. A unit is enabled only if it covers one of our cards. Among its other devices, those that
  *    firmware still uses (RMRR) keep their access; the rest can access nothing.
@@ -29,11 +29,16 @@ void iommu_prepare(void);
 /* Enables the units for boot_info's regions; before the first program. */
 void iommu_start(void);
 
+/* Takes whole 2 MiB pages of the control core's tables, given by their address in the memory window, from
+ * all cards. When it returns, no access is under way. E_DEVICE: a unit does not answer, and cards reach
+ * the memory as before. */
+int iommu_withdraw(uint64_t window, uint64_t bytes);
+
 /* Counts and prints the accesses refused since the last call; returns the number since boot. Called by
  * one core only. */
 int64_t iommu_look(void);
 
 /* For tests; see KCALL_TEST_DMA. */
-int64_t iommu_test(uint64_t device);
+int64_t iommu_test(uint64_t device, uint64_t region);
 
 #endif

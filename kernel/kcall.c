@@ -11,6 +11,7 @@
 #include "kernel/partition.h"
 #include "kernel/pci.h"
 #include "kernel/program.h"
+#include "kernel/regions.h"
 #include "kernel/selftest.h"
 #include "kernel/trap.h"
 
@@ -153,7 +154,7 @@ void kcall_serve(struct trap_frame *f)
 			result = iommu_look();
 		break;
 	case KCALL_TEST_DMA:
-		result = iommu_test(f->rdi);
+		result = iommu_test(f->rdi, f->rsi);
 		break;
 	case KCALL_TEST_PANIC:
 		result = selftest_panic(f->rdi);
@@ -161,6 +162,14 @@ void kcall_serve(struct trap_frame *f)
 	case KCALL_SHARE:
 		if (boot_info->core[c->id].roles & CORE_CONTROL)
 			result = partition_share(f->rdi);
+		break;
+	case KCALL_REGION:
+		if (boot_info->core[c->id].roles & CORE_CONTROL)
+			result = regions_add(f->rdi, f->rsi, f->rdx);
+		break;
+	case KCALL_CODE_WRITE:
+		if (boot_info->core[c->id].roles & CORE_CONTROL)
+			result = regions_code_write(c, f->rdi, f->rsi, f->rdx);
 		break;
 	case KCALL_CONFIG_HASH:
 		result = serve_config_hash(c, f->rdi);

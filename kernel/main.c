@@ -71,7 +71,7 @@ _Noreturn static void boot_on_core_stack(void)
 	partition_cores(n, &boot);
 	iommu_start();
 	if (cmdline_number(boot.cmdline, "test", 0) == 1)
-		audit_address_spaces(n);
+		audit_address_spaces(n, true);
 	console_print("hayate: %u core%s, %llu MiB, TSC %llu MHz, %s, %s\n", n, n == 1 ? "" : "s",
 	              (unsigned long long)(vm_total() >> 20),
 	              (unsigned long long)(tsc_hz() / 1000000),

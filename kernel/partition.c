@@ -9,6 +9,8 @@
  *     tables    the control core's alone. Snapshot and tables are one piece of memory; the control core
  *               moves the boundary (KCALL_SHARE), because both sizes depend on the configuration
  *
+ * Later the control core may give parts of its tables away for XDP programs (regions.c).
+ *
  * With one CPU the same core has both roles and all of this memory.
  */
 #include "kernel/partition.h"
@@ -17,6 +19,7 @@
 #include "kernel/core.h"
 #include "kernel/pci.h"
 #include "kernel/program.h"
+#include "kernel/regions.h"
 #include "kernel/shares.h"
 #include "lib/mem.h"
 
@@ -64,7 +67,7 @@ static uint64_t tables_missing(uint64_t bytes)
 int partition_share(uint64_t bytes)
 {
 	struct core_memory *m = &boot_info->core[0];
-	if (bytes == 0 || bytes % HUGE_BYTES || bytes >= m->tables_bytes)
+	if (bytes == 0 || bytes % HUGE_BYTES || bytes >= m->tables_bytes || regions_overlap(m->tables, bytes))
 		return E_INVAL;
 	if (tables_missing(bytes) > vm_free())
 		return E_NOMEM; /* the caller can do with less, so this is no panic */

@@ -9,7 +9,7 @@
  * still does not suffice, panics and names the purpose. Boot core, once. */
 void partition_cores(unsigned n, const struct boot *boot);
 
-/* Serves KCALL_SHARE. E_INVAL: not a multiple of 2 MiB, or not less than the tables. E_NOMEM: no page is
+/* Serves KCALL_SHARE. E_INVAL: not a multiple of 2 MiB, or not less than the tables, or a region lies there. E_NOMEM: no page is
  * left for a data core's page tables. On error nothing has changed. */
 int partition_share(uint64_t bytes);
 

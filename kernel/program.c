@@ -83,7 +83,7 @@ static bool table_sound(uint64_t offset, uint64_t n, uint64_t entry_bytes)
 
 static bool segment_sound(const struct elf_segment *s)
 {
-	const uint64_t end = PROGRAM_STACK_TOP - PROGRAM_STACK_BYTES - PAGE_BYTES; /* the guard page */
+	const uint64_t end = CODE_WINDOW;
 	bool writable = s->flags & ELF_WRITE, runs = s->flags & ELF_EXEC;
 	if (s->vaddr % PAGE_BYTES || s->offset % PAGE_BYTES || !inside(s->offset, s->filesz))
 		return false;

@@ -1,7 +1,9 @@
 /*
  * Names of the kernel's functions. The table is generated from the first link of the kernel and placed
- * in .symbols for the second (see the Makefile): entries sorted by address, then names.
+ * in .symbols for the second (see the Makefile): entries sorted by address, then names. The code of XDP
+ * programs has no names here.
  */
+#include "abi/layout.h"
 #include "kernel/program.h"
 
 struct symbol {
@@ -29,6 +31,10 @@ const char *kernel_function(uint64_t addr, uint64_t *offset)
 
 const char *function_of(uint64_t addr, bool returns, uint64_t *offset)
 {
+	if (CODE_WINDOW_HAS(addr - returns)) { /* the control core knows which program that is */
+		*offset = addr - CODE_WINDOW;
+		return "xdp code";
+	}
 	const char *name = program_function(addr - returns, offset);
 	if (!name)
 		name = kernel_function(addr - returns, offset);

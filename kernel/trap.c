@@ -5,6 +5,7 @@
  */
 #include "kernel/trap.h"
 
+#include "abi/layout.h"
 #include "kernel/apic.h"
 #include "kernel/console.h"
 #include "kernel/core.h"
@@ -83,6 +84,8 @@ void trap_handler(struct trap_frame *f)
 		interrupt(f);
 	else if (!from_program || f->vector == TRAP_MACHINE_CHECK) /* not caused by the program */
 		fault_in_kernel(f);
+	else if (f->vector == TRAP_BREAKPOINT && CODE_WINDOW_HAS(f->rip - 1)) /* an erased byte */
+		fault_in_program(f, "xdp code left its program");
 	else if (f->vector == TRAP_BREAKPOINT)
 		kcall_serve(f);
 	else

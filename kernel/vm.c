@@ -85,6 +85,40 @@ void vm_map(vm_space_t space, uint64_t virt, uint64_t phys, uint64_t bytes, unsi
 	}
 }
 
+/* The entry of the 2 MiB page at virt, which exists. */
+static uint64_t *huge_entry(vm_space_t space, uint64_t virt)
+{
+	uint64_t *t = vm_phys(space);
+	for (unsigned shift = 39; shift > 21; shift -= 9) {
+		uint64_t e = t[virt >> shift & 511];
+		assert(e & PTE_PRESENT && !(e & PTE_LARGE));
+		t = vm_phys(e & PTE_ADDR);
+	}
+	t += virt >> 21 & 511;
+	assert(*t & PTE_PRESENT && *t & PTE_LARGE);
+	return t;
+}
+
+void vm_change(vm_space_t space, uint64_t virt, uint64_t bytes, unsigned flags)
+{
+	assert(((virt | bytes) & (HUGE_BYTES - 1)) == 0);
+	for (uint64_t end = virt + bytes; virt < end; virt += HUGE_BYTES) {
+		uint64_t *e = huge_entry(space, virt), phys = *e & PTE_ADDR & ~(HUGE_BYTES - 1);
+		*e = flags == VM_NOTHING ? 0 : phys | pte_bits(flags) | PTE_LARGE;
+		cpu_forget_page(virt);
+	}
+}
+
+void vm_seal(uint64_t phys, uint64_t bytes)
+{
+	vm_change(vm_kernel_space, PHYS_BASE + phys, bytes, 0);
+}
+
+void vm_unseal(uint64_t phys, uint64_t bytes)
+{
+	vm_change(vm_kernel_space, PHYS_BASE + phys, bytes, VM_WRITE);
+}
+
 uint64_t vm_tables_missing(vm_space_t space, uint64_t virt, uint64_t bytes)
 {
 	const uint64_t *pml4 = vm_phys(space), end = virt + bytes;
@@ -277,6 +311,17 @@ static bool user_to_phys(vm_space_t space, uint64_t virt, uint64_t *phys)
 		}
 		t = vm_phys(e & PTE_ADDR);
 	}
+}
+
+bool vm_user_may_read(vm_space_t space, uint64_t virt, size_t bytes)
+{
+	uint64_t phys, end = virt + bytes;
+	if (end < virt)
+		return false;
+	for (; virt < end; virt = align_down(virt, PAGE_BYTES) + PAGE_BYTES)
+		if (!user_to_phys(space, virt, &phys))
+			return false;
+	return true;
 }
 
 bool vm_copy_from_user(vm_space_t space, void *dst, uint64_t virt, size_t bytes)

@@ -9,7 +9,8 @@
  * Program half: abi/layout.h.
  *
  * Memory is never freed. All of it is allocated before the first program starts, and a restarted
- * program reuses its core's memory. Only the boot module may be released, before that.
+ * program reuses its core's memory. Only the boot module may be released, before that. Later the
+ * control core's tables may pass to other uses (KCALL_SHARE, KCALL_REGION).
  */
 #ifndef KERNEL_VM_H
 #define KERNEL_VM_H
@@ -106,6 +107,16 @@ vm_space_t vm_space_new(void);
  * earlier mapping of these addresses. */
 void vm_map(vm_space_t space, uint64_t virt, uint64_t phys, uint64_t bytes, unsigned flags);
 
+/* Changes the rights of 2 MiB pages that are mapped, or with VM_NOTHING unmaps them; this core forgets
+ * their translations at once, others whenever they load CR3. */
+#define VM_NOTHING UINT32_MAX
+void vm_change(vm_space_t space, uint64_t virt, uint64_t bytes, unsigned flags);
+
+/* The kernel's own map of memory: makes whole 2 MiB pages read-only, or writable. Without a program's map
+ * nothing else maps them. */
+void vm_seal(uint64_t phys, uint64_t bytes);
+void vm_unseal(uint64_t phys, uint64_t bytes);
+
 /* Bytes of page tables that vm_map would create for [virt, virt+bytes). The range and its physical
  * memory are whole 2 MiB pages. */
 uint64_t vm_tables_missing(vm_space_t space, uint64_t virt, uint64_t bytes);
@@ -136,6 +147,9 @@ struct vm_piece {
 
 /* Calls piece() for everything mapped in `space`, both halves, and for each page table. */
 void vm_visit(vm_space_t space, void (*piece)(void *arg, const struct vm_piece *p), void *arg);
+
+/* True if vm_copy_from_user would succeed. */
+bool vm_user_may_read(vm_space_t space, uint64_t virt, size_t bytes);
 
 /* Copies memory at virt in `space`. False if ring 3 may not read all of it, or if it is a device's
  * registers; dst is then undefined. */

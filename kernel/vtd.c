@@ -69,7 +69,7 @@ static int command(const struct vtd *u, uint32_t bit, bool on)
 }
 
 /* 6.5.1: the context cache is invalidated first, then the IOTLB, which is derived from it. */
-static int invalidate(const struct vtd *u)
+int vtd_invalidate(const struct vtd *u)
 {
 	unsigned iotlb = (unsigned)(u->ecap >> 8 & 0x3ff) * 16 + 8;
 	int e = u->cap & CAP_RWBF ? command(u, G_WBF, true) : E_OK;
@@ -115,7 +115,7 @@ static int start(const struct vtd *u, uint64_t root)
 	mmio_write64(u->regs + REG_RTADDR, root);
 	int e = command(u, G_SRTP, true);
 	if (e == E_OK)
-		e = invalidate(u);
+		e = vtd_invalidate(u);
 	if (e == E_OK)
 		e = command(u, G_TE, true);
 	return e == E_OK ? unprotect(u) : e;

@@ -44,6 +44,10 @@ bool vtd_passes_through(const struct vtd *u);
  * unit is unchanged. */
 int vtd_start(const struct vtd *u, uint64_t root);
 
+/* Has the unit forget all that it has cached of the tables, and waits until accesses under way by what it
+ * had cached have ended. E_TIMEOUT: it does not answer. */
+int vtd_invalidate(const struct vtd *u);
+
 /* Stops remapping. */
 void vtd_stop(const struct vtd *u);
 

@@ -1,7 +1,7 @@
 /*
  * The data of a failed program (abi/coredump.h). This file registers the memory that the kernel is
- * to copy, and formats the copy as text: the state of the queues, the packets received last, newest
- * first, and the events of the core (runtime/events.h). All of it comes from a program that failed
+ * to copy, and formats the copy as text: the XDP program that ran, the state of the queues, the
+ * packets received last, newest first, and the events of the core (runtime/events.h). All of it comes from a program that failed
  * and may be corrupt.
  *
  * A packet's bytes are those in its buffer at the time of the failure; a forwarded packet appears
@@ -248,6 +248,18 @@ static void say_part_of(struct fmt_buf *p, const struct crash *c, unsigned i)
 		fmt_put(p, "  part %u is cut\n", i);
 }
 
+/* --- XDP programs --- */
+
+/* Names the code in which the program failed, or from which it had called what failed. */
+static void say_code(struct fmt_buf *p, const struct crash *c)
+{
+	char name[160] = "";
+	const struct control_hooks *h = core_app()->control;
+	const bool known = h->code_name && h->code_name(c->code, c->tsc, name, sizeof name);
+	fmt_put(p, "  xdp code+0x%llx: %s\n", (unsigned long long)(c->code - CODE_WINDOW),
+	        known ? name : "no program is known there");
+}
+
 /* --- events --- */
 
 #define EVENTS_A_PACKET 4 /* events shown per packet shown: 32 with eight packets */
@@ -283,7 +295,10 @@ size_t core_crash_piece(const struct crash *c, unsigned i, unsigned most, char *
 	const unsigned pkts = c->pkts < COREDUMP_PKTS ? (unsigned)c->pkts : COREDUMP_PKTS;
 	const unsigned shown = pkts < most ? pkts : most;
 	const unsigned lines = pkts ? 1 + shown + (shown < pkts) : 0;
-	if (i < parts)
+	const unsigned code = CODE_WINDOW_HAS(c->code);
+	if (i < code)
+		say_code(&p, c);
+	else if ((i -= code) < parts)
 		say_part_of(&p, c, i);
 	else if (i - parts < lines)
 		say_packets(&p, c, i - parts, shown, pkts);

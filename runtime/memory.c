@@ -4,6 +4,9 @@
  *     published  header | ... the application's part in force ... | room to grow
  *     tables     room for published memory to grow | holes, allocated from their ends | struct persistent
  *
+ * In the tables lie the regions that were given away for XDP programs (struct region, abi/boot_info.h). They
+ * stay where they are, as the kernel's list says, and no hole contains them.
+ *
  * A program that restarts while data cores continue (warm_restart.c) builds its part of published memory beside
  * the one that they read: below it or behind it. Private memory is allocated afresh. Kept memory, of the
  * devices and of the application (core_persist_alloc), stays in place, and allocations go around it.
@@ -25,7 +28,7 @@ static const struct siphash_key seal_key = {0x6879617465206b65, 0x707420626c6f63
  * current start of the tables, which can move. */
 static struct hole {
 	uint64_t begin, end;
-} holes[PERSIST_PIECES_MAX + 1];
+} holes[PERSIST_PIECES_MAX + REGIONS_MAX + 1];
 static unsigned hole_count;
 static size_t private_used;
 static size_t window_end; /* end of our part, counted like self.area; 0: it may grow */
@@ -45,13 +48,28 @@ static uint64_t pieces_seal(const struct persistent *k)
 	return siphash24(&seal_key, k->piece, sizeof k->piece) ^ k->pieces;
 }
 
-/* True if the piece lies in the tables, below struct persistent. */
+static uint64_t region_whole(const struct region *r)
+{
+	return r->bytes * regions_parts((enum region_kind)r->kind);
+}
+
+static bool is_in_region(uint64_t at, uint64_t bytes)
+{
+	for (unsigned i = 0; i < self.info->regions; i++) {
+		const struct region *r = &self.info->region[i];
+		if (at < r->at + region_whole(r) && r->at < at + bytes)
+			return true;
+	}
+	return false;
+}
+
+/* True if the piece lies in the tables, below struct persistent, and in no region. */
 static bool is_sane(const struct persist_piece *p)
 {
 	const uint64_t end = (uint64_t)(uintptr_t)kept();
 	const uint64_t begin = self.info->core[self.id].tables;
 	return p->what < CORE_PERSISTS && p->at >= begin && p->at < end && p->bytes <= end - p->at &&
-	       p->at % PAGE_BYTES == 0 && p->bytes % PAGE_BYTES == 0;
+	       p->at % PAGE_BYTES == 0 && p->bytes % PAGE_BYTES == 0 && !is_in_region(p->at, p->bytes);
 }
 
 static bool are_sane(const struct persistent *k)
@@ -63,18 +81,34 @@ static bool are_sane(const struct persistent *k)
 	return true;
 }
 
-/* Computes the holes between the pieces, which are sorted by address, highest first. */
+/* Inserts [begin, end) into a list by address, highest first. */
+static void insert(struct hole *list, unsigned n, uint64_t begin, uint64_t end)
+{
+	for (; n > 0 && list[n - 1].begin < begin; n--)
+		list[n] = list[n - 1];
+	list[n] = (struct hole){begin, end};
+}
+
+/* Computes the holes between pieces and regions. */
 static void find_holes(void)
 {
+	struct hole occupied[PERSIST_PIECES_MAX + REGIONS_MAX];
 	const struct persistent *k = kept();
 	uint64_t end = (uint64_t)(uintptr_t)k;
-	hole_count = 0;
+	unsigned n = 0;
 	private_used = PERSIST_BYTES;
 	for (unsigned i = 0; i < k->pieces; i++) {
-		const struct persist_piece *p = &k->piece[i];
-		holes[hole_count++] = (struct hole){p->at + p->bytes, end};
-		private_used += p->bytes;
-		end = p->at;
+		insert(occupied, n++, k->piece[i].at, k->piece[i].at + k->piece[i].bytes);
+		private_used += k->piece[i].bytes;
+	}
+	for (unsigned i = 0; i < self.info->regions; i++) {
+		const struct region *r = &self.info->region[i];
+		insert(occupied, n++, r->at, r->at + region_whole(r));
+	}
+	hole_count = 0;
+	for (unsigned i = 0; i < n; i++) {
+		holes[hole_count++] = (struct hole){occupied[i].end, end};
+		end = occupied[i].begin;
 	}
 	holes[hole_count++] = (struct hole){0, end};
 }
@@ -158,10 +192,41 @@ void *core_persist_find(enum core_persist what, size_t *bytes)
 
 /* --- private memory --- */
 
-static size_t hole_bytes(unsigned i)
+static uint64_t hole_begin(unsigned i)
 {
-	const uint64_t tables = self.info->core[self.id].tables;
-	return holes[i].end - (i == hole_count - 1 ? tables : holes[i].begin);
+	return i == hole_count - 1 ? self.info->core[self.id].tables : holes[i].begin;
+}
+
+static size_t hole_bytes(unsigned i) { return holes[i].end - hole_begin(i); }
+
+/* Takes [at, end) out of hole i. What lies above becomes a hole of its own. */
+static void split(unsigned i, uint64_t at, uint64_t end)
+{
+	const struct hole above = {end, holes[i].end};
+	holes[i].end = at;
+	if (above.begin == above.end || hole_count == sizeof holes / sizeof holes[0])
+		return;
+	memmove(&holes[i + 1], &holes[i], (hole_count - i) * sizeof holes[0]);
+	holes[i] = above;
+	hole_count++;
+}
+
+bool tables_region(enum region_kind kind, size_t bytes)
+{
+	const uint64_t whole = bytes * regions_parts(kind);
+	for (unsigned i = 0; i < hole_count; i++) {
+		const uint64_t begin = hole_begin(i);
+		if (whole > holes[i].end - begin)
+			continue;
+		const uint64_t at = align_down(holes[i].end - whole, REGION_UNIT);
+		if (at < begin)
+			continue;
+		if (kcall(KCALL_REGION, at, bytes, kind) != E_OK)
+			return false;
+		split(i, at, at + whole);
+		return true;
+	}
+	return false;
 }
 
 size_t core_private_left(void)

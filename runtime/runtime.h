@@ -24,6 +24,7 @@
 #include "runtime/apps.h"
 #include "drivers/nic.h"
 #include "abi/boot_info.h"
+#include "abi/layout.h"
 #include "hal/clock.h"
 #include "abi/current_packet.h"
 #include "hal/vector.h"
@@ -563,7 +564,7 @@ bool core_takes_over(void);
 /* Takes memory of that kind, aligned to CORE_REGION_ALIGN and zeroed; code: filled with int3. Of
  * REGION_OWN `bytes` are for each data core, and the result is the address of data core 0's part. NULL:
  * there is not enough, or more than CORE_REGION_PIECES pieces are in use. */
-#define CORE_REGION_PIECES 4096 /* of each kind */
+#define CORE_REGION_PIECES 1024 /* of each kind */
 void *core_region_alloc(enum region_kind kind, size_t bytes);
 
 /* Gives back what core_region_alloc(kind, bytes) has returned. Code is erased. No data core may use it any
@@ -628,8 +629,8 @@ void core_restart(unsigned core);
 /* For tests, on the control core: from now on drivers appear to be in the middle of a change. */
 void core_test_driver(void);
 
-/* KCALL_TEST_DMA of a struct pci_dev's index. */
-int core_test_dma(unsigned device);
+/* KCALL_TEST_DMA of a struct pci_dev's index, at a region's last word; UINT32_MAX: the kernel's word. */
+int core_test_dma(unsigned device, unsigned region);
 
 /* Makes the kernel fail in the named way; returns false if there is no such way. */
 bool core_test_panic(const char *kind);

@@ -192,6 +192,17 @@ size_t tables_private_needed(void);
  * False: there is not enough memory, and nothing has been taken. */
 bool tables_move(size_t used, size_t bytes, size_t needed, size_t private_needed);
 
+/* Gives memory of the tables away as a region of that kind (KCALL_REGION): `bytes`, of REGION_OWN for each
+ * data core, a multiple of REGION_UNIT. False: there is none, and nothing has changed. */
+#define REGION_UNIT (2u << 20)
+bool tables_region(enum region_kind kind, size_t bytes);
+
+/* Parts of a region of that kind, of equal size. */
+static inline unsigned regions_parts(enum region_kind kind)
+{
+	return kind == REGION_OWN ? self.info->data_cores : 1;
+}
+
 /* warm_restart.c */
 bool warm_restart_possible(void);   /* the ports run, and the devices match their seal */
 void warm_restart_open(void);       /* before calls of drivers that change devices */

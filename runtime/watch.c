@@ -107,9 +107,9 @@ void core_restart(unsigned core)
 
 /* --- for tests --- */
 
-int core_test_dma(unsigned device)
+int core_test_dma(unsigned device, unsigned region)
 {
-	return (int)kcall(KCALL_TEST_DMA, device, 0, 0);
+	return (int)kcall(KCALL_TEST_DMA, device, region, 0);
 }
 
 bool core_test_panic(const char *kind)

@@ -5,6 +5,7 @@
 #include "control/cli/options.h"
 #include "control/commit/commit.h"
 #include "control/test/churn.h"
+#include "control/test/region_words.h"
 #include "control/text/text.h"
 #include "dataplane/state.h"
 #include "dataplane/test_fault.h"
@@ -59,22 +60,25 @@ static void fault(struct shell *sh)
 		shell_print(sh, "core %u takes no messages now\n", core);
 }
 
-/* Directs the card's interrupts at the kernel's memory, until the ports start again. A repeated
+/* Directs the card's interrupts at memory that is not for devices, until the ports start again. A repeated
  * call prints whether they could write there. */
 static void dma(struct shell *sh)
 {
-	uint32_t port;
-	if (!may_test(sh))
+	uint32_t port, region = UINT32_MAX;
+	const struct option options[] = {{"region", 0, REGIONS_MAX - 1, &region}};
+	if (!may_test(sh) || !options_read(sh, options, ARRAY_LEN(options)))
 		return;
 	if (strncmp(sh->argv[0], "eth", 3) != 0 || core_port_count() == 0 ||
 	    text_parse_u32(text_of(sh->argv[0] + 3), 0, core_port_count() - 1, &port) != E_OK) {
 		shell_print(sh, "no such port\n");
 		return;
 	}
-	int written = core_test_dma(core_port_nic(port)->pci->index);
-	shell_print(sh, "%s\n", written < 0 ? "that card has no interrupts"
-	                        : written  ? "the kernel's word has been written to"
-	                                   : "the kernel's word is untouched");
+	int written = core_test_dma(core_port_nic(port)->pci->index, region);
+	const char *whose = region == UINT32_MAX ? "kernel" : "region";
+	if (written < 0)
+		shell_print(sh, "that card has no interrupts, or there is no such region\n");
+	else
+		shell_print(sh, "the %s's word %s\n", whose, written ? "has been written to" : "is untouched");
 }
 
 static void panic_test(struct shell *sh)
@@ -83,11 +87,18 @@ static void panic_test(struct shell *sh)
 		shell_print(sh, "no such kind\n");
 }
 
+static void regions(struct shell *sh)
+{
+	if (may_test(sh))
+		region_words(sh);
+}
+
 static const struct shell_command commands[] = {
 	{"test", NULL, "for tests of Hayate itself", NULL},
 	{"test churn", "RATE SECONDS", "changes RATE routes a second, then restores them", churn},
-	{"test dma", "ethN", "has the card write to the kernel's memory", dma},
+	{"test dma", "ethN [region N]", "has the card write to the kernel's memory, or a region's", dma},
 	{"test panic", "KIND", "makes the kernel fail", panic_test},
+	{"test regions", "WORD [MIB]", "memory of XDP programs: make, claim, free, show, fill MIB", regions},
 	{"test fault", "KIND [core N]", "makes a core's program fail", fault},
 };
 

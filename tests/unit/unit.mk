@@ -100,6 +100,7 @@ UNIT_SRC_mce := lib/fmt.c
 UNIT_SRC_dmar := kernel/dmar.c
 UNIT_SRC_iommu := kernel/dmar.c lib/cmdline.c lib/fmt.c
 UNIT_SRC_kcall := lib/fmt.c
+UNIT_SRC_regions := lib/cmdline.c
 UNIT_SRC_events := lib/fmt.c
 UNIT_SRC_coredump := runtime/events.c lib/fmt.c
 UNIT_SRC_crash := runtime/crash.c runtime/events.c runtime/coredump.c control/management/page.c control/text/text.c lib/fmt.c
@@ -110,6 +111,8 @@ UNIT_SRC_host_number := control/forwarding/fate.c $(wildcard net/arp*.c net/fib/
 	lib/csum.c lib/fmt.c
 UNIT_SRC_journal := control/config/journal.c control/text/text.c lib/fmt.c lib/siphash.c
 UNIT_SRC_ports := runtime/ports.c runtime/recovery.c runtime/memory.c runtime/warm_restart.c lib/siphash.c
+UNIT_SRC_extent :=
+UNIT_SRC_region_pieces := runtime/extent.c lib/siphash.c
 UNIT_SRC_null := drivers/null/null.c net/ip.c net/ip4.c net/ip6.c net/udp.c lib/csum.c lib/pkt.c \
 	tests/unit/rig/guest.c
 NICSIM_82599_SRC := $(wildcard tools/nicsim/82599/*.c tools/nicsim/packet/*.c) tools/nicsim/model.c \

@@ -19,6 +19,8 @@
 char kernel_text[1], kernel_rodata[1], kernel_data[1], kernel_end[1];
 char program_image[1], program_image_end[1];
 struct core cores[CORES_MAX];
+static struct boot_info info;
+struct boot_info *boot_info = &info;
 
 void console_print(const char *format, ...) { (void)format; }
 _Noreturn void panic(const char *format, ...) { (void)format; abort(); }
@@ -120,6 +122,97 @@ static void tables(void **s)
 	assert_non_null(compare(2, ARENA + ARENA_BYTES - PAGE_BYTES, PAGE_BYTES, VM_TABLE));
 }
 
+/* --- regions: tables of the control core, and in them code in two pieces, and maps of each kind --- */
+
+#define TABLES ARENA
+#define PART(n) (TABLES + (n) * HUGE_BYTES)
+#define OWN (VM_USER | VM_WRITE)
+
+static const struct region some[] = {
+	{MEMORY_WINDOW + PART(8), HUGE_BYTES, REGION_CODE, 0},
+	{MEMORY_WINDOW + PART(6), 2 * HUGE_BYTES, REGION_CODE, HUGE_BYTES},
+	{MEMORY_WINDOW + PART(2), HUGE_BYTES, REGION_SHARED, 0},
+	{MEMORY_WINDOW + PART(3), HUGE_BYTES, REGION_OWN, 0}, /* of core 1, and of core 2 behind it */
+	{MEMORY_WINDOW + PART(10), HUGE_BYTES, REGION_CONTROL, 0},
+};
+
+static int with_regions(void **s)
+{
+	setup(s);
+	a.region = some;
+	a.regions = ARRAY_LEN(some);
+	a.first_data_core = 1;
+	a.data_cores = 2;
+	return 0;
+}
+
+static const char *of(unsigned core, unsigned first, unsigned n, unsigned flags)
+{
+	a.core = core;
+	return note(MEMORY_WINDOW + PART(first), PART(first), n * HUGE_BYTES, flags);
+}
+
+static void code_of_programs(void **s)
+{
+	const unsigned exec = VM_USER | VM_EXEC;
+	(void)s;
+	a.core = 1;
+	assert_null(note(CODE_WINDOW, PART(8), HUGE_BYTES, exec));
+	assert_null(note(CODE_WINDOW + HUGE_BYTES, PART(6), 2 * HUGE_BYTES, exec));
+	assert_null(note(CODE_WINDOW, PART(8), HUGE_BYTES, VM_USER)); /* the control core's */
+	assert_null(note(KERNEL_HALF, PART(6), 3 * HUGE_BYTES, 0));   /* the kernel's */
+	/* at another address, of another region, beyond it, writable, at ring 0 */
+	assert_non_null(note(CODE_WINDOW + PAGE_BYTES, PART(8), PAGE_BYTES, exec));
+	assert_non_null(note(CODE_WINDOW, PART(6), HUGE_BYTES, exec));
+	assert_non_null(note(CODE_WINDOW, PART(2), HUGE_BYTES, exec));
+	assert_non_null(note(CODE_WINDOW, PART(8), 2 * HUGE_BYTES, exec));
+	assert_non_null(note(CODE_WINDOW, PART(8), HUGE_BYTES, exec | VM_WRITE));
+	assert_non_null(note(CODE_WINDOW, PART(8), HUGE_BYTES, VM_EXEC));
+	assert_non_null(note(KERNEL_HALF, PART(8), PAGE_BYTES, VM_WRITE));
+	assert_non_null(note(KERNEL_HALF, 0, 4 * ARENA, VM_WRITE));
+	assert_non_null(of(0, 8, 1, VM_USER));
+	assert_non_null(of(0, 0, 16, OWN)); /* all tables, as if none had been given away */
+	assert_non_null(note(0, PART(7), PAGE_BYTES, VM_TABLE));
+}
+
+static void maps(void **s)
+{
+	(void)s;
+	assert_null(of(0, 0, 6, OWN)); /* the control core writes all maps, */
+	assert_null(of(0, 9, 7, OWN));
+	for (unsigned core = 1; core <= 2; core++) {
+		assert_null(of(core, 2, 1, OWN)); /* data cores the shared one, */
+		assert_null(of(core, 2 + core, 1, OWN)); /* their own, */
+		assert_null(of(core, 10, 1, VM_USER)); /* and read the control core's */
+		assert_non_null(of(core, 10, 1, OWN));
+		assert_non_null(of(core, 5 - core, 1, OWN)); /* the other's own */
+		assert_non_null(of(core, 5 - core, 1, VM_USER));
+	}
+	assert_null(of(1, 2, 2, OWN)); /* two regions side by side are one piece of the map */
+	assert_non_null(of(1, 2, 3, OWN));
+	assert_non_null(of(1, 2, 1, OWN | VM_EXEC));
+	for (unsigned i = 2; i <= 4; i++)
+		assert_non_null(note(0, PART(i), PAGE_BYTES, VM_TABLE));
+}
+
+/* What only the control core writes is compared as before; of regions nothing is. */
+static void beside_regions(void **s)
+{
+	(void)s;
+	assert_null(of(0, 0, 6, OWN));
+	assert_null(of(0, 9, 7, OWN));
+	assert_int_equal(a.owned_count, 4);
+	const unsigned whole[][2] = {{0, 2}, {5, 1}, {9, 1}, {11, 5}};
+	for (unsigned i = 0; i < 4; i++) {
+		assert_int_equal(a.owned[i].phys, PART(whole[i][0]));
+		assert_int_equal(a.owned[i].bytes, whole[i][1] * HUGE_BYTES);
+	}
+	assert_null(compare(1, PART(2), 2 * HUGE_BYTES, OWN));
+	assert_non_null(compare(1, PART(2) - 1, HUGE_BYTES, OWN));
+	assert_non_null(compare(2, PART(4), HUGE_BYTES + 1, OWN));
+	assert_non_null(compare(2, PART(9), PAGE_BYTES, OWN));
+}
+
 /* More pieces than can be recorded are reported. */
 static void too_many(void **s)
 {
@@ -135,6 +228,9 @@ int main(void)
 		cmocka_unit_test_setup(executable, setup),  cmocka_unit_test_setup(alias_of_code, setup),
 		cmocka_unit_test_setup(ring3, setup),       cmocka_unit_test_setup(two_writers, setup),
 		cmocka_unit_test_setup(tables, setup),      cmocka_unit_test_setup(too_many, setup),
+		cmocka_unit_test_setup(code_of_programs, with_regions),
+		cmocka_unit_test_setup(maps, with_regions),
+		cmocka_unit_test_setup(beside_regions, with_regions),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

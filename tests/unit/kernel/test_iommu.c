@@ -58,6 +58,12 @@ int vtd_open(struct vtd *u, uint64_t phys) { (void)u, (void)phys; return E_OK; }
 unsigned vtd_widths(const struct vtd *u) { (void)u; return VTD_WIDTH_48; }
 uint64_t vtd_limit(const struct vtd *u) { (void)u; return limit; }
 bool vtd_passes_through(const struct vtd *u) { (void)u; return passes; }
+static unsigned invalidated;
+int vtd_invalidate(const struct vtd *u)
+{
+	invalidated++;
+	return fails == u - unit + 1u ? E_TIMEOUT : E_OK;
+}
 void vtd_stop(const struct vtd *u) { on[u - unit] = false; }
 int vtd_start(const struct vtd *u, uint64_t root)
 {
@@ -195,6 +201,27 @@ static void what_a_card_reaches(void **s)
 	assert_int_equal(walk(VM_IMAGE_PHYS), 0);
 }
 
+static void gone(void **s)
+{
+	const uint64_t tables = (1ull << 30) + HUGE_BYTES;
+	(void)s;
+	invalidated = 0;
+	assert_int_equal(iommu_withdraw(MEMORY_WINDOW + tables, HUGE_BYTES), E_OK); /* no unit is used */
+	assert_int_equal(invalidated, 0);
+	info.core[0].tables_bytes = 3 * HUGE_BYTES;
+	begin();
+	assert_int_equal(iommu_withdraw(MEMORY_WINDOW + tables + HUGE_BYTES, HUGE_BYTES), E_OK);
+	assert_int_equal(invalidated, 1);
+	assert_int_equal(walk(tables), tables);
+	assert_int_equal(walk(tables + HUGE_BYTES - 1), tables + HUGE_BYTES - 1);
+	assert_int_equal(walk(tables + HUGE_BYTES), 0);
+	assert_int_equal(walk(tables + 2 * HUGE_BYTES - 1), 0);
+	assert_int_equal(walk(tables + 2 * HUGE_BYTES), tables + 2 * HUGE_BYTES);
+	fails = 1; /* the unit does not answer: as before */
+	assert_int_equal(iommu_withdraw(MEMORY_WINDOW + tables, HUGE_BYTES), E_DEVICE);
+	assert_int_equal(walk(tables), tables);
+}
+
 /* Two units: the second serves FAR alone, the first the rest. */
 static void two_units(void)
 {
@@ -267,6 +294,7 @@ int main(void)
 		cmocka_unit_test_setup(a_card_is_remapped_whatever_firmware_says, setup),
 		cmocka_unit_test_setup(firmware_s_own_are_not_remapped, setup),
 		cmocka_unit_test_setup(unit_cannot_let_pass, setup),
+		cmocka_unit_test_setup(gone, setup),
 		cmocka_unit_test_setup(what_a_card_reaches, setup),
 		cmocka_unit_test_setup(unit_without_a_card, setup),
 		cmocka_unit_test_setup(unit_does_not_start, setup),

@@ -27,8 +27,15 @@ void apic_deadline(uint64_t tsc) { (void)tsc; }
 int console_read(void) { return E_AGAIN; }
 void console_write(const char *text, size_t bytes) { (void)text, (void)bytes; }
 int64_t iommu_look(void) { return 0; }
-int64_t iommu_test(uint64_t device) { return (int64_t)device; }
+int64_t iommu_test(uint64_t device, uint64_t region) { return (int64_t)(device + region); }
 int64_t selftest_panic(uint64_t kind) { return (int64_t)kind; }
+int regions_add(uint64_t at, uint64_t bytes, uint64_t kind) { (void)bytes, (void)kind; return at ? E_OK : E_NOMEM; }
+int regions_code_write(const struct core *c, uint64_t offset, uint64_t from, uint64_t bytes)
+{
+	(void)from, (void)bytes;
+	assert_ptr_equal(c, &cores[0]);
+	return offset ? E_OK : E_NOMEM;
+}
 int partition_share(uint64_t bytes) { return bytes ? E_OK : E_INVAL; }
 _Noreturn void machine_exit(unsigned code) { (void)code; abort(); }
 _Noreturn void machine_reboot(void) { abort(); }
@@ -160,6 +167,10 @@ static void roles(void **s)
 	assert_int_equal(call(1, KCALL_DMA_LOOK, 0), E_INVAL);
 	assert_int_equal(call(1, KCALL_CONFIG_HASH, 7), E_INVAL);
 	assert_int_equal(info.config_hash, 0);
+	assert_int_equal(call(1, KCALL_REGION, 1), E_INVAL);
+	assert_int_equal(call(1, KCALL_CODE_WRITE, 1), E_INVAL);
+	assert_int_equal(call(0, KCALL_REGION, 1), E_OK);
+	assert_int_equal(call(0, KCALL_CODE_WRITE, 1), E_OK);
 	assert_int_equal(call(0, KCALL_SHARE, 1), E_OK);
 	assert_int_equal(call(0, KCALL_DMA_LOOK, 0), E_OK);
 	assert_int_equal(call(0, KCALL_CONFIG_HASH, 7), E_OK);

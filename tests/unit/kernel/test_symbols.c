@@ -50,6 +50,18 @@ static void instructions(void **s)
 	is(NULL, 0, 0, false);
 }
 
+/* XDP programs' code, from the first byte of its window to the last. */
+static void xdp_code(void **s)
+{
+	(void)s;
+	is("xdp code", 0, CODE_WINDOW, false);
+	is("xdp code", CODE_WINDOW_BYTES - 1, CODE_WINDOW + CODE_WINDOW_BYTES - 1, false);
+	is(NULL, 0, CODE_WINDOW - 1, false);
+	is(NULL, 0, CODE_WINDOW + CODE_WINDOW_BYTES, false);
+	is("xdp code", CODE_WINDOW_BYTES, CODE_WINDOW + CODE_WINDOW_BYTES, true); /* the call was the last */
+	is(NULL, 0, CODE_WINDOW, true);
+}
+
 /* A call that does not return may be at the end: its return address still belongs to that
  * function. */
 static void return_addresses(void **s)
@@ -70,6 +82,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(instructions),
+		cmocka_unit_test(xdp_code),
 		cmocka_unit_test(return_addresses),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,11 +5,15 @@
  */
 #include "tests/unit/rig/host.h"
 
+#include "kernel/cpu.h"
 #include "kernel/vm.h"
 
 /* physical memory is the test's own */
 static void *host_phys(uint64_t phys) { return (void *)(uintptr_t)phys; }
 #define vm_phys host_phys
+static unsigned forgotten; /* pages of which the TLB has been cleared */
+static void host_forget_page(uint64_t virt) { forgotten += virt % HUGE_BYTES == 0; }
+#define cpu_forget_page host_forget_page
 #include "kernel/vm.c"
 
 #define WINDOW_HUGE 4
@@ -114,6 +118,7 @@ static bool copy(vm_space_t space, uint64_t from, uint64_t bytes)
 	static uint8_t to[3 * PAGE_BYTES];
 	const bool may = may_read(from, bytes);
 	assert_int_equal(vm_copy_from_user(space, to, WINDOW + from, bytes), may);
+	assert_int_equal(vm_user_may_read(space, WINDOW + from, bytes), may);
 	for (uint64_t i = 0; may && i < bytes; i++) {
 		const uint8_t *phys = host_phys(oracle[(from + i) / PAGE_BYTES].phys);
 		if (to[i] != phys[(from + i) % PAGE_BYTES])
@@ -182,6 +187,32 @@ static void reads_for_programs(void **s)
 	assert_false(vm_copy_from_user(space, &byte, PHYS_BASE, 1));
 	assert_false(vm_copy_from_user(space, &byte, 1ull << 47, 1));
 	assert_false(vm_copy_from_user(space, &byte, (1ull << 48) + WINDOW + page, 1));
+	assert_false(vm_user_may_read(space, PHYS_BASE, 1));
+	assert_false(vm_user_may_read(space, 1ull << 47, 1));
+	assert_false(vm_user_may_read(space, WINDOW + page, UINT64_MAX)); /* its end is below its beginning */
+	assert_false(vm_user_may_read(space, WINDOW + page, 1ull << 46));
+}
+
+/* The rights of mapped pages of 2 MiB change, and pages go; the rest stays, and no table is made. */
+static void changes(void **s)
+{
+	const uint64_t huge = HUGE_BYTES / PAGE_BYTES, user = VM_USER | VM_WRITE;
+	const vm_space_t space = begin();
+	(void)s;
+	map(space, 0, 4 * huge, 0, user);
+	const uint64_t before = taken;
+	forgotten = 0;
+	vm_change(space, WINDOW + HUGE_BYTES, 2 * HUGE_BYTES, VM_USER | VM_EXEC);
+	for (uint64_t i = huge; i < 3 * huge; i++)
+		oracle[i].flags = VM_USER | VM_EXEC;
+	look(space);
+	assert_int_equal(forgotten, 2);
+	vm_change(space, WINDOW + 2 * HUGE_BYTES, HUGE_BYTES, VM_NOTHING);
+	for (uint64_t i = 2 * huge; i < 3 * huge; i++)
+		oracle[i].phys = 0;
+	look(space);
+	assert_int_equal(forgotten, 3);
+	assert_int_equal(taken, before);
 }
 
 /* An end of memory that is not a whole page of 2 MiB is mapped in small ones, and no further. */
@@ -223,6 +254,7 @@ int main(void)
 		cmocka_unit_test(windows_of_pieces),
 		cmocka_unit_test(reads_for_programs),
 		cmocka_unit_test(pages_of_both_sizes),
+		cmocka_unit_test(changes),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
 }

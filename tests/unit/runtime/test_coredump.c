@@ -19,6 +19,9 @@ const unsigned nic_driver_count = 2;
 struct core_self self;
 uint64_t host_tsc;
 static struct boot_info info;
+static struct control_hooks hooks;
+static const struct app app = {.control = &hooks};
+const struct app *core_app(void) { return &app; }
 static struct event_ring ring;
 static bool readable = true; /* the ring is in the program's memory */
 
@@ -170,6 +173,35 @@ static const char *show(const struct crash *c, unsigned most)
 }
 
 #define ETH "\2\0\0\0\0\1\2\0\0\0\0\2"
+
+static bool code_name(uint64_t at, uint64_t tsc, char *text, size_t size)
+{
+	assert_int_equal(tsc, 99);
+	if (at != CODE_WINDOW + 0x45)
+		return false;
+	fmt_format(text, size, "program drop of filter, instruction %u", 17u);
+	return true;
+}
+
+/* The XDP program that ran comes first, by the name that the control plane knows. */
+static void text_of_code(void **s)
+{
+	static struct crash c;
+	(void)s;
+	c.tsc = 99;
+	c.code = CODE_WINDOW - 1; /* not code */
+	assert_string_equal(show(&c, 64), "");
+	c.code = CODE_WINDOW + 0x45;
+	hooks.code_name = NULL;
+	assert_string_equal(show(&c, 64), "  xdp code+0x45: no program is known there\n");
+	hooks.code_name = code_name;
+	assert_string_equal(show(&c, 64), "  xdp code+0x45: program drop of filter, instruction 17\n");
+	c.code++;
+	coredump_keep(COREDUMP_WAITING, 1, 0, arena, 8);
+	coredump_copy(7, &c);
+	assert_string_equal(show(&c, 64), "  xdp code+0x46: no program is known there\n"
+	                                  "      waiting 0, offered before 0\n");
+}
 
 static void text_of_frames(void **s)
 {
@@ -336,6 +368,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(the_last_are_there, setup),
 		cmocka_unit_test_setup(nothing_is_believed, setup),
+		cmocka_unit_test_setup(text_of_code, setup),
 		cmocka_unit_test_setup(text_of_frames, setup),
 		cmocka_unit_test_setup(events_follow, setup), cmocka_unit_test_setup(text_of_queues, setup),
 		cmocka_unit_test_setup(text_of_anything, setup),

@@ -12,6 +12,9 @@ struct core_self self;
 struct coredump core_dump_area;
 const struct nic_ops *const nic_drivers[] = {NULL};
 const unsigned nic_driver_count;
+static const struct control_hooks hooks;
+static const struct app app = {.control = &hooks};
+const struct app *core_app(void) { return &app; }
 uint64_t host_tsc;
 
 static char shown[12 * sizeof(struct crash)];
