@@ -13,6 +13,7 @@
  *             [-d PORT]...         devices that do not start
  *             [-s KIB]             size of published memory: data-plane state and forwarding table; without,
  *                                  it grows into the control core's tables, which then follow it
+ *             [-T MIB]             size of the control core's tables; without, 28
  *             [-t]                 devices segment what they send: NIC_TSO, NIC_USO
  *             [-r N|N+]            the N-th request for memory is refused, +: and all after it
  *             [-l]                 the control program alone, which may fail: tests/host/lives.h
@@ -93,6 +94,7 @@
 #include "runtime/shared.h"
 #include "abi/kcall.h"
 #include "net/ip4.h"
+#include "tests/host/code_window.h"
 #include "tests/host/lines.h"
 #include "tests/host/lives.h"
 #include "tests/host/refuse.h"
@@ -115,6 +117,7 @@ uint64_t host_tsc = TSC_HZ; /* a second after "boot" */
 
 static unsigned port_total = 2;
 static uint32_t published_kib; /* 0: not given */
+static size_t tables_bytes; /* 0: not given */
 static bool many_lives;
 
 /* --- the kernel --- */
@@ -129,6 +132,9 @@ static int share_tables(uint64_t bytes)
 	struct core_memory *m = &info.core[0];
 	if (bytes == 0 || bytes % SHARE_UNIT || bytes >= m->tables_bytes)
 		return E_INVAL;
+	for (unsigned i = 0; i < info.regions; i++)
+		if (info.region[i].at < m->tables + bytes)
+			return E_INVAL;
 	if (refuse_memory())
 		return E_NOMEM;
 	m->tables += bytes;
@@ -165,6 +171,10 @@ int64_t kcall(enum kcall number, uint64_t a, uint64_t b, uint64_t c)
 		return E_OK;
 	case KCALL_SHARE:
 		return share_tables(a);
+	case KCALL_REGION:
+		return refuse_memory() ? E_NOMEM : host_region(&info, a, b, c);
+	case KCALL_CODE_WRITE:
+		return host_code_write(&info, a, (const void *)(uintptr_t)b, c);
 	case KCALL_RESTART:
 		lives_end(&info, host_tsc, 0, false);
 	default:
@@ -236,7 +246,8 @@ static void make_machine(void)
 	info.hypervisor = 1;
 	info.tsc_invariant = 1;
 	info.published_bytes = published_kib ? (uint64_t)published_kib << 10 : PUBLISHED_BYTES;
-	const size_t tables_bytes = many_lives ? LIVES_TABLES_BYTES : TABLES_BYTES;
+	if (tables_bytes == 0)
+		tables_bytes = many_lives ? LIVES_TABLES_BYTES : TABLES_BYTES;
 	info.published = take(info.published_bytes + tables_bytes);
 	uint64_t tables =
 	        published_kib ? take(tables_bytes) : info.published + info.published_bytes;
@@ -265,8 +276,8 @@ static void make_machine(void)
 		wires[p].link_up = true;
 		wires[p].tx_room = -1;
 	}
-	if (many_lives)
-		(void)lives_go_on(&info, &host_tsc);
+	if (many_lives && lives_go_on(&info, &host_tsc))
+		host_code_go_on(&info);
 }
 
 /* --- what must hold between commands --- */
@@ -807,7 +818,7 @@ _Noreturn void core_main(const struct boot_info *boot, unsigned id);
 int main(int argc, char **argv)
 {
 	int option;
-	while ((option = getopt(argc, argv, "p:c:m:o:d:s:tr:l")) != -1) {
+	while ((option = getopt(argc, argv, "p:c:m:o:d:s:T:tr:l")) != -1) {
 		if (option == 'p')
 			port_total = (unsigned)strtoul(optarg, NULL, 10);
 		else if (option == 'c')
@@ -816,6 +827,8 @@ int main(int argc, char **argv)
 			device_mtu_max = (uint32_t)strtoul(optarg, NULL, 10);
 		else if (option == 's')
 			published_kib = (uint32_t)strtoul(optarg, NULL, 10);
+		else if (option == 'T')
+			tables_bytes = strtoul(optarg, NULL, 10) << 20;
 		else if (option == 't')
 			devices_cut = true;
 		else if (option == 'l')

@@ -137,10 +137,11 @@ class Machine:
     first seconds (settle). dead: ports whose devices do not start. memory: KiB for data-plane state and
     forwarding table. cuts: the devices have TSO and USO. refuse: "N", the N-th request for memory
     is refused, "N+": all later ones too. lives: only the control program, which can be
-    restarted."""
+    restarted. tables: MiB of the control core's tables; 28 without."""
 
     def __init__(self, config=CONFIG, ports=2, app=None, options="", mtu_max=None, boot=True,
-                 dead=(), memory=None, cuts=False, refuse=None, lives=False):
+                 dead=(), memory=None, cuts=False, refuse=None, lives=False,
+                 tables=None):
         self.outs = [collections.deque() for _ in range(ports)]
         self.text = ""
         self.errors = tempfile.TemporaryFile()
@@ -161,6 +162,8 @@ class Machine:
             arguments += ["-m", str(mtu_max)]
         if memory:
             arguments += ["-s", str(memory)]
+        if tables:
+            arguments += ["-T", str(tables)]
         if cuts:
             arguments += ["-t"]
         if refuse:

@@ -6,7 +6,7 @@
 include tests/host/host.mk
 
 PACKET_BUILD := build/packet
-PACKET_SRC := tests/host/harness.c tests/host/lines.c tests/host/lives.c tests/host/refuse.c tests/host/wires.c \
+PACKET_SRC := tests/host/harness.c tests/host/code_window.c tests/host/lines.c tests/host/lives.c tests/host/refuse.c tests/host/wires.c \
 	$(filter-out runtime/loop.c runtime/pci.c,$(sort $(wildcard runtime/*.c))) \
 	$(sort $(wildcard dataplane/*.c control/*.c control/*/*.c apps/*.c apps/*/*.c tools/pktgen/*.c tools/pktgen/*/*.c)) $(HOST_NET)
 # The harness intercepts the calls that take messages from runtime/ring.c, and (tests/host/refuse.c)
