@@ -249,7 +249,7 @@ static uint64_t tables_timer(void)
 		groups_reclaim();
 		routes_retry();
 	}
-	return routes_work() ? core_now_ns() : UINT64_MAX;
+	return routes_work() ? core_now_ns() : routes_deadline();
 }
 
 static uint64_t tcp_timer(void)

@@ -293,6 +293,15 @@ void arp_output(struct arp *a, unsigned index, uint8_t *frame, unsigned len, uin
 		ask(a, index, now_ns);
 }
 
+void arp_resolve(struct arp *a, unsigned index, uint64_t now_ns)
+{
+	assert(index < a->params.neighbours);
+	if (a->table.neigh[index].state != ARP_UNRESOLVED)
+		return;
+	enter_state(a, index, ARP_INCOMPLETE);
+	ask(a, index, now_ns);
+}
+
 void arp_used(struct arp *a, unsigned index, uint64_t now_ns)
 {
 	assert(index < a->params.neighbours);

@@ -11,6 +11,7 @@
  *   FREE        arp_neigh_get                UNRESOLVED   nothing is sent
  *   FREE        request to us heard          REACHABLE    up
  *   UNRESOLVED  out                          INCOMPLETE   frame queued, request 1 broadcast
+ *               arp_resolve                  INCOMPLETE   request 1 broadcast
  *               last arp_unpin               FREE         removed
  *   INCOMPLETE  out                          =            queued; the oldest is pushed out
  *               t, fewer than max requests   =            next request
@@ -235,6 +236,9 @@ void arp_unpin(struct arp *a, unsigned index);
  * the caller's; it is copied if it must wait. Invariant 1 describes its fate.
  */
 void arp_output(struct arp *a, unsigned index, uint8_t *frame, unsigned len, uint64_t now_ns);
+
+/* Begins to resolve an UNRESOLVED neighbour without a frame; nothing else in other states. */
+void arp_resolve(struct arp *a, unsigned index, uint64_t now_ns);
 
 /*
  * Processes a received ARP frame. The caller has checked that the EtherType is ARP and the

@@ -377,15 +377,31 @@ static void output_waits(struct nd *nd, unsigned index, uint8_t *frame, unsigned
 		ask(nd, index, now_ns);
 }
 
+/* RFC 4861 7.3.3: the first packet starts DELAY. */
+static void use_stale(struct nd *nd, unsigned index, uint64_t now_ns)
+{
+	rest(nd, index, ND_DELAY, now_ns);
+	nd->ops->up(nd->ctx, index, nd->table.neigh[index].mac);
+}
+
+void nd_resolve(struct nd *nd, unsigned index, uint64_t now_ns)
+{
+	assert(index < nd->params.neighbours);
+	const enum nd_state state = (enum nd_state)nd->table.neigh[index].state;
+	if (state == ND_STALE) {
+		use_stale(nd, index, now_ns);
+	} else if (state == ND_UNRESOLVED) {
+		enter_state(nd, index, ND_INCOMPLETE);
+		ask(nd, index, now_ns);
+	}
+}
+
 void nd_output(struct nd *nd, unsigned index, uint8_t *frame, unsigned len, uint64_t now_ns)
 {
 	assert(index < nd->params.neighbours);
 	struct neigh *n = &nd->table.neigh[index];
-	if (n->state == ND_STALE) {
-		/* RFC 4861 7.3.3: the first packet starts DELAY */
-		rest(nd, index, ND_DELAY, now_ns);
-		nd->ops->up(nd->ctx, index, n->mac);
-	}
+	if (n->state == ND_STALE)
+		use_stale(nd, index, now_ns);
 	if (is_up(n)) {
 		n->used = true;
 		nd->ops->release(nd->ctx, index, frame, len);

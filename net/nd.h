@@ -17,6 +17,7 @@
  *               the same, in a full table    STALE        another neighbour is evicted for it
  *               the same, over the limit     =            ignored
  *   UNRESOLVED  out                          INCOMPLETE   frame queued, solicitation 1 to its group
+ *               nd_resolve                   INCOMPLETE   solicitation 1 to its group
  *               last nd_unpin                FREE         removed
  *   INCOMPLETE  out                          =            queued; the oldest is pushed out
  *               t, fewer than max sent       =            next solicitation
@@ -337,6 +338,9 @@ void nd_unpin(struct nd *nd, unsigned index);
  * the caller's; it is copied if it must wait. Invariant 1 describes its fate.
  */
 void nd_output(struct nd *nd, unsigned index, uint8_t *frame, unsigned len, uint64_t now_ns);
+
+/* As nd_output without a frame, for an UNRESOLVED or STALE neighbour; nothing in other states. */
+void nd_resolve(struct nd *nd, unsigned index, uint64_t now_ns);
 
 /*
  * Processes a received message of neighbour discovery or MLD to us or to a group

@@ -112,7 +112,7 @@ static const char *why_not(const struct rib_prefix *p, const struct rib_route *r
 	return "?";
 }
 
-/* Prints a route that is not used: it cannot be, or (`why`) another route is preferred. */
+/* Prints a route that is not used: it cannot be, not yet, or (`why`) another route is preferred. */
 static void print_unused(struct shell *sh, const struct rib_prefix *p, const struct rib_route *r,
                          const char *why)
 {
@@ -123,7 +123,9 @@ static void print_unused(struct shell *sh, const struct rib_prefix *p, const str
 	else
 		shell_print(sh, "via %s", fmt_addr(text, r->hop.via.w));
 	print_distance(sh, r);
-	shell_print(sh, " (%s)\n", r->hops ? why : why_not(p, r));
+	shell_print(sh, " (%s)\n", r->waiting ? "its neighbour has not answered"
+	                           : r->hops  ? why
+	                                      : why_not(p, r));
 }
 
 /* Prints the routes that are used, a line for each next hop; `all`: then the others. */

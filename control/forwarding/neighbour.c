@@ -46,6 +46,7 @@ static void op_up(void *ctx, unsigned index, const uint8_t *mac)
 		install(index); /* ARP has learnt it from the neighbour's own request */
 	adjacency_up(NH_NEIGHBOUR + index, mac);
 	routes_host(arp_neigh_ip(&neighbours.arp, index), NH_NEIGHBOUR + index);
+	routes_resolved(NH_NEIGHBOUR + index);
 }
 
 static void op_unreachable(void *ctx, unsigned index, uint8_t *frame, unsigned len)
@@ -176,10 +177,19 @@ static void reach_release(uint32_t nh)
 		arp_unpin(&neighbours.arp, nh - NH_NEIGHBOUR);
 }
 
+static void reach_resolve(uint32_t nh)
+{
+	if (nh >= NH_NEIGHBOUR6)
+		nd_resolve(&neighbours.nd, neighbour6_index(nh), core_now_ns());
+	else if (nh >= NH_NEIGHBOUR)
+		arp_resolve(&neighbours.arp, nh - NH_NEIGHBOUR, core_now_ns());
+}
+
 static const struct routes_reach reach = {
 	.next_hop = reach_next_hop,
 	.hold = reach_hold,
 	.release = reach_release,
+	.resolve = reach_resolve,
 };
 
 /* --- start and changes --- */

@@ -76,8 +76,11 @@ static void op_up(void *ctx, unsigned index, const uint8_t *mac)
 	if (adjacency_of(NH_NEIGHBOUR6 + index)->state == ADJ_SPECIAL)
 		install(index);
 	adjacency_up(NH_NEIGHBOUR6 + index, mac);
-	if (serves_ip4(index))
-		adjacency_up(NH_NEIGHBOUR46 + index, mac);
+	routes_resolved(NH_NEIGHBOUR6 + index);
+	if (!serves_ip4(index))
+		return;
+	adjacency_up(NH_NEIGHBOUR46 + index, mac);
+	routes_resolved(NH_NEIGHBOUR46 + index);
 }
 
 static void op_down(void *ctx, unsigned index)

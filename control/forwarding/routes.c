@@ -26,6 +26,7 @@
 #define LEFT_RETIRED 256     /* blocks of tables that rest while routes_previous_next is called */
 #define CHANGES_AT_ONCE 512  /* under a millisecond */
 #define DISTANCE_LAST 255    /* the configuration takes precedence */
+#define ASK_NS 1000000000u   /* between requests for neighbours that routes wait for */
 #define LINKS_NS 3000000000u /* from the ports' start; a link not up by then is down */
 
 _Static_assert((uint32_t)CONFIG_ROUTES_EACH_MAX <= RIB_ROUTES_MAX, "they fit the base");
@@ -65,6 +66,7 @@ static struct rib_place left_at; /* routes_previous_next, */
 static unsigned left_pass;       /* its pass, 0 or 1 */
 static uint32_t left_refused;    /* prefixes that the base which is left had refused */
 static bool ask_again;     /* for gateways: some found the neighbour table full */
+static uint64_t ask_ns;    /* when to ask for neighbours that routes wait for; UINT64_MAX: for none */
 static uint32_t reported;  /* refused prefixes that have been reported */
 static bool tell;          /* report the others when no changes are pending */
 
@@ -104,6 +106,15 @@ static bool op_up(unsigned interface)
 	return dp_link_is_up(dp_get(), interface) || !link_known[interface];
 }
 
+/* Before a link is known its neighbours count as resolved too: after a restart of this program flows
+ * have their next hops at once, as before. */
+static bool op_resolved(uint32_t nh, unsigned interface)
+{
+	return nh < NH_NEIGHBOUR || !link_known[interface] || dp_get()->adj[nh].state == ADJ_FORWARD;
+}
+
+static void op_ask(uint32_t nh) { reach->resolve(nh); }
+
 static bool op_nowhere(uint32_t nh) { return nh < NH_CONNECTED; }
 
 static bool op_put(const struct rib_prefix *p, uint32_t nh)
@@ -125,6 +136,8 @@ static const struct rib_ops rib_ops = {
 	.reach = op_reach,
 	.release = routes_release,
 	.up = op_up,
+	.resolved = op_resolved,
+	.ask = op_ask,
 	.nowhere = op_nowhere,
 	.put = op_put,
 	.take = op_take,
@@ -248,6 +261,7 @@ bool routes_start(void)
 	left_refused = 0;
 	memset(link_known, 0, sizeof link_known);
 	links_ns = 0;
+	ask_ns = UINT64_MAX;
 	reported = 0;
 	return true;
 }
@@ -611,6 +625,8 @@ void routes_link(unsigned interface)
 	routes_settle();
 }
 
+void routes_resolved(uint32_t nh) { rib_resolved(&rib, nh); }
+
 void routes_neighbour_gone(void) { ask_again = rib.full != 0; }
 
 void routes_retry(void) { rib_retry(&rib); }
@@ -628,6 +644,15 @@ static void know_links(void)
 			routes_link(n);
 }
 
+static void ask_for_neighbours(void)
+{
+	const uint64_t now = core_now_ns();
+	if (rib.ask || now >= ask_ns)
+		ask_ns = rib_ask(&rib) ? now + ASK_NS : UINT64_MAX;
+}
+
+uint64_t routes_deadline(void) { return ask_ns; }
+
 bool routes_work(void)
 {
 	if (links_ns != UINT64_MAX)
@@ -638,6 +663,7 @@ bool routes_work(void)
 	}
 	if (own6.due)
 		own6_all_changed();
+	ask_for_neighbours();
 	if (rib_work(&rib, CHANGES_AT_ONCE))
 		return true;
 	if (tell && routes_refused() > reported)

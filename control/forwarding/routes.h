@@ -126,6 +126,9 @@ void routes_change6(const struct config_route6 *r, const struct config *next, ui
 /* An interface's link went up or down; dp_link_is_up has the new state. */
 void routes_link(unsigned interface);
 
+/* The neighbour of that next hop has been resolved: flows that other next hops had meanwhile take it. */
+void routes_resolved(uint32_t nh);
+
 /* A neighbour has been forgotten. A gateway that found no room in the neighbour table may find it
  * now. */
 void routes_neighbour_gone(void);
@@ -136,6 +139,10 @@ void routes_retry(void);
 /* Does a part of the pending changes; true: more are left. When none are left after routes have
  * changed, reports newly refused routes on the console. */
 bool routes_work(void);
+
+/* When routes_work has to ask again for neighbours that routes wait for (net/rib/rib.h), as
+ * core_now_ns; UINT64_MAX: for none. */
+uint64_t routes_deadline(void);
 
 /* Begins the pending changes, after routes have changed. */
 void routes_settle(void);
@@ -158,6 +165,8 @@ struct routes_reach {
 	/* Pins the neighbour of that next hop until it has been released as often. */
 	void (*hold)(uint32_t nh);
 	void (*release)(uint32_t nh);
+	/* Begins to resolve it, without a packet; nothing if that is done already. */
+	void (*resolve)(uint32_t nh);
 };
 
 /* Before any route with a gateway is announced. */

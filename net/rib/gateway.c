@@ -49,8 +49,10 @@ static bool leads_nowhere(const struct rib *r, const struct rib_hops *h)
 	return false;
 }
 
-/* The hops of the longest prefix, other than the default, that covers a gateway; how many. */
-static unsigned look_up(const struct rib *r, const struct net_addr *via, struct rib_hops *out)
+/* The hops of the longest prefix, other than the default, that covers a gateway; how many. waiting: as
+ * set_hops. */
+static unsigned look_up(const struct rib *r, const struct net_addr *via, struct rib_hops *out,
+                        bool *waiting)
 {
 	const bool six = !net_addr_is_ip4(via);
 	const struct rib_table *t = &r->table[six];
@@ -59,11 +61,27 @@ static unsigned look_up(const struct rib *r, const struct net_addr *via, struct 
 		const uint32_t slot = table_find(t, &p);
 		if (slot == TABLE_NO_SLOT)
 			continue;
-		const unsigned n = set_hops(r, slot_set(t, slot), true, out);
+		const unsigned n = set_hops(r, slot_set(t, slot), true, out, waiting);
 		if (n)
 			return leads_nowhere(r, out) ? 0 : n < RIB_FAR_HOPS ? n : RIB_FAR_HOPS;
 	}
 	return 0;
+}
+
+/* Does a neighbour whose link is up have to be resolved before it is used? */
+static bool has_to_wait(const struct rib *r, const struct rib_gateway *g)
+{
+	const bool fresh = g->hops == 0 || g->hop[0] != g->nh;
+	return g->link != RIB_NO_INTERFACE && (fresh || g->waiting) && !r->ops->resolved(g->nh, g->link);
+}
+
+/* A recursive gateway waits while those do by which it is reached. */
+static void set_waiting(struct rib *r, struct rib_gateway *g, bool waiting)
+{
+	r->waiting += (uint32_t)waiting - g->waiting;
+	g->changed |= waiting != g->waiting;
+	g->waiting = waiting;
+	g->wanted = g->wanted && waiting;
 }
 
 void gateway_refresh(struct rib *r, struct rib_gateway *g)
@@ -71,15 +89,18 @@ void gateway_refresh(struct rib *r, struct rib_gateway *g)
 	struct rib_hops hops;
 	uint8_t weight[ECMP_MEMBERS_MAX] = {1};
 	unsigned n = 0;
+	bool waiting = false;
 	hops.n = 0;
 	if (g->reach == RIB_FAR) {
-		n = look_up(r, &g->key.via, &hops);
+		n = look_up(r, &g->key.via, &hops, &waiting);
 		hops_weigh(&hops, weight);
 	} else if (g->reach == RIB_NEIGHBOUR &&
 	           (g->link == RIB_NO_INTERFACE || r->ops->up(g->link))) {
 		hops.nh[0] = g->nh;
 		n = 1;
+		waiting = has_to_wait(r, g);
 	}
+	set_waiting(r, g, waiting && n);
 	if (n == g->hops && memcmp(hops.nh, g->hop, n * sizeof g->hop[0]) == 0 &&
 	    memcmp(weight, g->weight, n) == 0)
 		return;
@@ -161,6 +182,7 @@ void gateway_release(struct rib *r, unsigned n)
 	while (*link != n)
 		link = &r->gateway[*link].next;
 	*link = g->next;
+	set_waiting(r, g, false);
 	let_go(r, g);
 	if (g->was != RIB_NH_NONE)
 		r->ops->release(g->was);

@@ -121,6 +121,36 @@ void rib_link(struct rib *r, unsigned interface)
 	gateways_resolve(r);
 }
 
+void rib_resolved(struct rib *r, uint32_t nh)
+{
+	bool any = false;
+	for (uint32_t n = 0; r->waiting && n < r->numbers; n++) {
+		struct rib_gateway *g = &r->gateway[n];
+		if (!g->users || !g->waiting || g->reach != RIB_NEIGHBOUR || g->nh != nh)
+			continue;
+		gateway_refresh(r, g);
+		any |= g->changed;
+	}
+	if (!any)
+		return;
+	tell_sets(r);
+	gateways_resolve(r);
+}
+
+bool rib_ask(struct rib *r)
+{
+	bool any = false;
+	r->ask = false;
+	for (uint32_t n = 0; r->waiting && n < r->numbers; n++) {
+		const struct rib_gateway *g = &r->gateway[n];
+		for (unsigned i = 0; g->users && g->wanted && i < g->hops; i++) {
+			r->ops->ask(g->hop[i]);
+			any = true;
+		}
+	}
+	return any;
+}
+
 void rib_reach_again(struct rib *r)
 {
 	while (rib_work(r, UINT32_MAX))
@@ -323,18 +353,30 @@ static bool host_route(const struct rib *r, const struct rib_prefix *p, bool use
 	return true;
 }
 
+/* The first of a set's routes that are used; its number of routes: none is. *waiting: it waits. */
+static unsigned first_used(const struct rib *r, const struct rib_set *s, const struct rib_member *m,
+                           bool *waiting)
+{
+	for (unsigned pass = 0; pass < 2; pass++)
+		for (unsigned i = 0; i < s->routes; i++)
+			if (gateway_is_usable(&r->gateway[m[i].gateway], pass)) {
+				*waiting = pass;
+				return i;
+			}
+	return s->routes;
+}
+
 bool rib_route(const struct rib *r, const struct rib_prefix *p, unsigned i, struct rib_route *out)
 {
 	const struct rib_table *t = &r->table[p->six];
 	const uint32_t slot = table_find(t, p);
 	struct rib_set *s = &r->set[slot == TABLE_NO_SLOT ? RIB_SET_UNKNOWN : slot_set(t, slot)];
 	const struct rib_member *m = set_members(r, s);
-	unsigned first = 0;
+	bool waiting = false;
 	if (i >= s->routes)
 		return i == s->routes &&
 		       host_route(r, p, slot == TABLE_NO_SLOT || !(slot_flags(t, slot) & SLOT_IN_TABLE), out);
-	while (first < s->routes && r->gateway[m[first].gateway].hops == 0)
-		first++;
+	const unsigned first = first_used(r, s, m, &waiting);
 	const struct rib_gateway *g = &r->gateway[m[i].gateway];
 	*out = (struct rib_route){.hop = g->key, .source = m[i].source, .tag = m[i].tag, .reach = g->reach,
 	                          .hops = g->hops};
@@ -342,7 +384,8 @@ bool rib_route(const struct rib *r, const struct rib_prefix *p, unsigned i, stru
 	out->hop.weight = m[i].weight;
 	out->hop.origin = m[i].origin;
 	out->stale = m[i].source == RIB_ENGINE && slot_is_stale(r, t, slot);
-	out->used = g->hops && member_alike(&m[i], &m[first]);
+	out->waiting = g->waiting;
+	out->used = gateway_is_usable(g, waiting) && member_alike(&m[i], &m[first]);
 	memcpy(out->nh, g->hop, g->hops * sizeof g->hop[0]);
 	return true;
 }

@@ -33,6 +33,12 @@
  * when a set gains its first hop or loses its last one. Its prefixes are then added or removed in
  * pieces (rib_work); meanwhile packets use a shorter prefix, if there is one.
  *
+ * A neighbour that becomes a hop, as its link returns or it is new, has to be resolved first. Until then
+ * the hop waits: other hops of the prefix keep its flows, even those of less preferred routes. If all hops
+ * of a prefix wait, they are used at once, and packets wait for the resolution. rib_ask asks for the
+ * neighbours in whose place others have the flows, since no packet would. A hop that is ready stays so
+ * until its link goes down.
+ *
  * A routing engine (RIB_ENGINE) that begins a new session states its routes anew. Until it has, the old
  * ones stay in use, as stale routes (RFC 4724 does the same for BGP): a prefix has the number of the
  * session, the epoch, in which the engine last stated it. rib_set gives it the present one, which
@@ -135,6 +141,9 @@ struct rib_ops {
 	                        uint8_t *interface);
 	void (*release)(uint32_t nh); /* drops one hold */
 	bool (*up)(unsigned interface); /* is the link up? */
+	/* Can packets be sent by that next hop, which needs this link, without waiting? */
+	bool (*resolved)(uint32_t nh, unsigned interface);
+	void (*ask)(uint32_t nh); /* begins to resolve the neighbour; may call rib_resolved */
 	/* True for a number that leads nowhere, and thus cannot reach a gateway. */
 	bool (*nowhere)(uint32_t nh);
 	/* The forwarding table. put adds or changes the prefix; false: no room, and it is
@@ -194,6 +203,8 @@ struct rib {
 	uint32_t numbers;   /* sets, and gateways, that there is memory for: a power of two */
 	uint32_t recursive; /* gateways that are RIB_FAR, */
 	uint32_t full;      /* and RIB_FULL */
+	uint32_t waiting;   /* those whose hops have not been resolved yet */
+	bool ask;           /* some of these have been passed over since rib_ask */
 	bool resolve;       /* what they are reached by may have changed */
 	uint8_t sweeping;   /* circles through the slots that rib_work has to end, 0 to 2 (sweep.c) */
 	uint8_t room;       /* the forwarding table may have room for refused prefixes: for as many circles */
@@ -219,6 +230,7 @@ struct rib_route {
 	enum rib_reach reach; /* of a gateway */
 	bool stale;           /* the engine has not stated it in this epoch */
 	bool used;            /* it is one of those that are preferred and can be used */
+	bool waiting;         /* its hops have not been resolved yet */
 	unsigned hops;        /* 0: it cannot be used */
 	uint16_t nh[ECMP_MEMBERS_MAX]; /* of each: a number that is no group */
 };
@@ -277,6 +289,13 @@ bool rib_remove_stale(struct rib *r, unsigned changes);
 
 /* An interface's link went up or down; ops->up tells which. */
 void rib_link(struct rib *r, unsigned interface);
+
+/* The neighbour has been resolved: routes by it that wait are used. */
+void rib_resolved(struct rib *r, uint32_t nh);
+
+/* Calls ops->ask for each neighbour whose flows other hops have meanwhile. False: there are none. The
+ * caller repeats it from time to time, and calls it soon if r->ask is set. */
+bool rib_ask(struct rib *r);
 
 /* Our addresses or the participating interfaces have changed, or there is room for neighbours: asks
  * again for all gateways. */

@@ -106,14 +106,15 @@ static void add_hops(struct rib_hops *h, const struct rib_gateway *g, uint8_t we
 }
 _Static_assert(255ull * RIB_SHARE * 255 <= UINT32_MAX, "no overflow");
 
-unsigned set_hops(const struct rib *r, unsigned set, bool neighbours, struct rib_hops *out)
+static unsigned hops_of(const struct rib *r, unsigned set, bool neighbours, bool waiting,
+                        struct rib_hops *out)
 {
 	struct rib_set *s = &r->set[set];
 	const struct rib_member *m = set_members(r, s), *first = NULL;
 	out->n = 0;
 	for (unsigned i = 0; i < s->routes; i++) {
 		const struct rib_gateway *g = &r->gateway[m[i].gateway];
-		if (g->hops == 0 || (neighbours && g->reach == RIB_FAR))
+		if (!gateway_is_usable(g, waiting) || (neighbours && g->reach == RIB_FAR))
 			continue;
 		if (first && !member_alike(first, &m[i]))
 			break;
@@ -121,6 +122,27 @@ unsigned set_hops(const struct rib *r, unsigned set, bool neighbours, struct rib
 		add_hops(out, g, m[i].weight);
 	}
 	return out->n;
+}
+
+unsigned set_hops(const struct rib *r, unsigned set, bool neighbours, struct rib_hops *out,
+                  bool *waiting)
+{
+	*waiting = hops_of(r, set, neighbours, false, out) == 0 && r->waiting != 0 &&
+	           hops_of(r, set, neighbours, true, out) != 0;
+	return out->n;
+}
+
+/* Notes the gateways that wait and would otherwise give hops to the set, which has others. */
+static void want_waiting(struct rib *r, struct rib_set *s)
+{
+	const struct rib_member *m = set_members(r, s), *first = NULL;
+	for (unsigned i = 0; i < s->routes && (!first || member_alike(first, &m[i])); i++) {
+		struct rib_gateway *g = &r->gateway[m[i].gateway];
+		if (gateway_is_usable(g, false))
+			first = &m[i];
+		else if (g->waiting && !g->wanted)
+			g->wanted = r->ask = true;
+	}
 }
 
 void hops_weigh(const struct rib_hops *h, uint8_t weight[ECMP_MEMBERS_MAX])
@@ -155,13 +177,16 @@ static bool find_nh(struct rib *r, unsigned set)
 	struct rib_set *s = &r->set[set];
 	struct rib_hops hop;
 	uint8_t weight[ECMP_MEMBERS_MAX];
-	const unsigned n = set_hops(r, set, false, &hop);
+	bool waiting;
+	const unsigned n = set_hops(r, set, false, &hop, &waiting);
 	const bool needs = needs_group(r, set_members(r, s), s->routes);
 	const uint16_t only = n == 1 && hop.nh[0] < r->ops->member_min ? hop.nh[0] : RIB_NH_NONE;
 	if (n == 0 || only != RIB_NH_NONE) {
 		hop.n = 0;
 		add_hop(&hop, r->ops->dead_end, RIB_SHARE);
 	}
+	if (r->waiting && n && !waiting)
+		want_waiting(r, s);
 	hops_weigh(&hop, weight);
 	if (s->group != RIB_NH_NONE)
 		r->ops->group_change(s->group, hop.nh, weight, hop.n);

@@ -18,6 +18,8 @@ struct rib_gateway {
 	uint16_t was;       /* previous number that prefixes may still use, or RIB_NH_NONE */
 	bool changed;       /* its hops have changed since sets_refresh */
 	bool six;           /* it is a gateway of IPv6 prefixes */
+	bool waiting;       /* its hops have not been resolved yet (rib.h), */
+	bool wanted;        /* and in their place others have flows: rib_ask */
 	uint32_t leaving[2]; /* of `users`: to be dropped at the end of this circle of the sweep, and of
 	                      * the next one, as prefixes may still lead to it */
 	uint8_t hops;       /* current number of hops; 0: unusable */
@@ -73,6 +75,12 @@ _Static_assert(RIB_SOURCES <= 8, "bits of rib_set.sources");
 
 /* --- gateway.c --- */
 
+/* Does it have hops, and need not wait for them, or is waiting one wanted? */
+static inline bool gateway_is_usable(const struct rib_gateway *g, bool waiting)
+{
+	return g->hops && (waiting || !g->waiting);
+}
+
 /* Takes the gateway of a hop of a prefix, with one more user; RIB_NO_NUMBER: too many gateways. */
 unsigned gateway_take(struct rib *r, const struct rib_hop *hop, bool six);
 
@@ -109,8 +117,10 @@ static inline struct rib_member *set_members(const struct rib *r, struct rib_set
 }
 
 /* The hops of a set's preferred routes among those that can be used, each once; `neighbours`: of
- * those routes alone that are not recursive. Returns how many. */
-unsigned set_hops(const struct rib *r, unsigned set, bool neighbours, struct rib_hops *out);
+ * those routes alone that are not recursive. Those that wait are left out, unless all do: *waiting.
+ * Returns how many. */
+unsigned set_hops(const struct rib *r, unsigned set, bool neighbours, struct rib_hops *out,
+                  bool *waiting);
 
 /* The weights of hops, for ecmp_set (rib.h says how). */
 void hops_weigh(const struct rib_hops *h, uint8_t weight[ECMP_MEMBERS_MAX]);

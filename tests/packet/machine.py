@@ -177,18 +177,19 @@ class Machine:
             self.settle(10 if self.config and "ipv6" in str(config) else 3)
         self.seen = self.counters()
 
-    def settle(self, seconds=10):
+    def settle(self, seconds=10, asked=()):
         """Waits until the announcements of a new link are over: two ARP announcements (RFC 5227
         2.3), the probes of DAD (RFC 4862 5.4), advertisements of new addresses (RFC 4861 7.2.6),
-        reports of groups (RFC 3810 6.1). Discards them."""
+        reports of groups (RFC 3810 6.1). Discards them, and requests for the addresses in `asked`."""
         self.time(seconds * SECOND)
         for outs in self.outs:
             while outs:
                 frame = Ether(outs.popleft().frame)
                 if ARP in frame:
-                    assert frame[ARP].op == 1 and frame[ARP].psrc == frame[ARP].pdst
+                    assert frame[ARP].op == 1 and frame[ARP].pdst in (frame[ARP].psrc, *asked)
                 else:
-                    assert frame[IPv6].src == "::" and ICMPv6ND_NS in frame or \
+                    assert ICMPv6ND_NS in frame and frame[ICMPv6ND_NS].tgt in asked or \
+                        frame[IPv6].src == "::" and ICMPv6ND_NS in frame or \
                         frame[IPv6].dst == "ff02::1" and ICMPv6ND_NA in frame or \
                         ICMPv6MLReport2 in frame or ICMPv6ND_RA in frame, frame.summary()
 

@@ -1,6 +1,7 @@
 """A host that configures itself (RFC 4862, RFC 4861 6.3), in the applications that are not routers:
 the effect of advertisements on addresses, routes and MTU. unit/test_slaac.c tests the rules."""
 import pytest
+from ip6 import advert
 from machine import *
 from scapy.layers.inet6 import (ICMPv6EchoReply, ICMPv6EchoRequest, ICMPv6ND_NA, ICMPv6ND_NS,
                                 ICMPv6ND_RA, ICMPv6ND_RS, ICMPv6NDOptDstLLAddr, ICMPv6NDOptMTU,
@@ -220,7 +221,7 @@ ipv6 route ::/0 fe80::99 eth1
 
 
 def test_a_static_default_route_whose_link_goes(make):
-    """The advertised one serves as long as the configuration's cannot."""
+    """The advertised one serves as long as the configuration's cannot, and until its router answers."""
     m = make(TWO_WAYS, ports=2, boot=False)
     m.time(3 * SECOND)
     advertise(m, R1, prefix_option())
@@ -235,6 +236,11 @@ def test_a_static_default_route_whose_link_goes(make):
         expect_reply(m, AWAY)
         m.link(1, True)
         m.time(SECOND)
+        assert routes(m)["::/0"].startswith("via fe80::a1 eth0 advertised")
+        m.time(2 * SECOND)
+        assert "fe80::99" in [Ether(f)[ICMPv6ND_NS].tgt for f in m.take_all(1) if ICMPv6ND_NS in Ether(f)]
+        m.send(1, advert(B, ROUTER[1], target="fe80::99", dst_ip=ROUTER[1].link_local))
+        m.time(2 * SECOND)
     advertise(m, R1, prefix_option(), lifetime=0)
     assert routes(m)["::/0"].startswith("via fe80::99 eth1 [1]")
     m.link(1, False)

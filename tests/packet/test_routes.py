@@ -70,10 +70,13 @@ def set_link(m, port, up):
     m.link(port, up)
     m.time(20 * MS)
     if up:
-        m.settle(12)
         s = (None, B, C)[port]
-        m.learn(s)
-        learn6(m, s)
+        m.settle(12, asked=(s.ip, s.ip6))
+        m.send(port, arp_request(s, ROUTER[port].ip))
+        m.send(port, ether(s, ROUTER[port]) / echo6(s, ROUTER[port], 8))  # it is asked for, if not already
+        m.send(port, advert(s, ROUTER[port]))
+        m.time(2 * SECOND)
+        m.take_all(port)
     m.counted()
 
 
@@ -120,6 +123,107 @@ def test_floating(start, family):
     assert spread(m, family) == [2] * FLOWS
     set_link(m, 1, True)
     assert spread(m, family) == [1] * FLOWS
+
+
+def forwarded(m, count):
+    """All of so many packets have been."""
+    counted = m.counted()
+    assert counted.pop("forwarded") == count and not [name for name in counted if "drop" in name], counted
+
+
+def asked_for(m, station):
+    """Discards what the machine has sent by that station's port; how often it has asked for the station."""
+    frames = [Ether(frame) for frame in m.take_all(station.port)]
+    return sum(ARP in frame and frame[ARP].pdst == station.ip or
+               ICMPv6ND_NS in frame and frame[ICMPv6ND_NS].tgt == station.ip6 for frame in frames)
+
+
+def answers(m, family, station):
+    """Waits until the station is asked for; then it answers."""
+    kind = {4: V4, 6: V6}[family]
+    for _ in range(20):
+        if asked_for(m, station):
+            break
+        m.time(SECOND)
+    m.send(station.port, kind.answer(station))
+    m.counted()
+
+
+@pytest.mark.parametrize("more", ["", " 200"], ids=["shared", "floating"])
+def test_a_next_hop_returns_when_it_has_answered(start, family, more):
+    """The machine asks for it as soon as its link is back. Until it answers, its flows stay where they are."""
+    m = start(lines(family, (NET[family], B), (NET[family], C, more)))
+    before = spread(m, family)
+    set_link(m, 1, False)
+    assert spread(m, family) == [2] * FLOWS
+    m.link(1, True)
+    m.time(20 * MS)
+    if family == 4:
+        assert asked_for(m, B) == 1  # no packet had to come for it
+    m.time(3 * SECOND)  # IPv6: its own addresses first
+    assert spread(m, family) == [2] * FLOWS
+    m.counted()
+    m.take_all(1)
+    m.time(10 * SECOND)
+    assert asked_for(m, B)  # again, although it has not answered three times
+    assert spread(m, family) == [2] * FLOWS
+    forwarded(m, FLOWS)
+    answers(m, family, B)
+    after = spread(m, family)
+    assert set(after) == set(before)
+    assert more or min(after.count(1), after.count(2)) > 20  # not those of the other member too
+    forwarded(m, FLOWS)
+    m.time(3 * SECOND)
+    assert not asked_for(m, B)
+
+
+def test_a_recursive_next_hop_returns_when_it_has_answered(start, family):
+    """One of two gateways behind neighbours: the recursive route's flows wait for the neighbour."""
+    prefix, far, _ = FAR[family]
+    m = start(lines(family, (INSIDE[family], far), (INSIDE[family], C), (prefix, B)))
+    assert set(spread(m, family)) == {1, 2}
+    set_link(m, 1, False)
+    assert spread(m, family) == [2] * FLOWS
+    m.link(1, True)
+    m.time(20 * SECOND)
+    assert asked_for(m, B)
+    assert spread(m, family) == [2] * FLOWS
+    forwarded(m, 2 * FLOWS)
+    answers(m, family, B)
+    assert set(spread(m, family)) == {1, 2}
+    forwarded(m, FLOWS)
+
+
+def test_a_new_next_hop_begins_when_it_has_answered(start, family):
+    """The same for one that is added while another has the flows."""
+    new = Station(1, "198.51.100.9", "02:bb:00:00:00:09")
+    m = start(lines(family, (NET[family], C)))
+    assert spread(m, family) == [2] * FLOWS
+    commit(m, line(family, NET[family], new))
+    assert asked_for(m, new) == 1
+    assert spread(m, family) == [2] * FLOWS
+    shown = "show ip%s route %s" % ("" if family == 4 else "v6", NET[family])
+    assert "[1] (its neighbour has not answered)" in m.console(shown)
+    m.send(1, {4: V4, 6: V6}[family].answer(new))
+    assert set(spread(m, family)) == {1, 2}
+    assert "(" not in m.console(shown)
+
+
+def test_the_only_next_hop_is_used_at_once(start, family):
+    """It has nobody to wait for, even if another prefix has."""
+    wide = "10.0.0.0/7" if family == 4 else "2001:db8:e000::/35"
+    m = start(lines(family, (wide, B), (wide, C), (NET[family], B)))
+    set_link(m, 1, False)
+    m.link(1, True)
+    m.time(2 * SECOND)
+    m.take_all(1)
+    m.counted()
+    m.send(0, *(ether(A, ROUTER[0]) / p for p in packets(family)[:3]))
+    assert m.waiting() == 3 and not m.take_all(2)
+    m.send(1, {4: V4, 6: V6}[family].answer(B))
+    assert len(m.take_all(1)) == 3
+    forwarded(m, 3)
+    assert set(spread(m, family)) == {1}
 
 
 def test_nobody_is_left(start, family):

@@ -99,7 +99,7 @@ static void hold(uint32_t nh) { (void)nh; }
 
 static void configure(void)
 {
-	static const struct routes_reach reach = {next_hop, hold, hold};
+	static const struct routes_reach reach = {next_hop, hold, hold, hold};
 	struct config *c = &running.config;
 	static const uint32_t addr[2] = {IP4(192, 0, 2, 1), IP4(198, 51, 100, 1)};
 	c->interfaces = 2;

@@ -252,6 +252,32 @@ static void pinned_survives_failure(void **s)
 	expect("removed 1; ");
 }
 
+static void resolved_without_a_frame(void **s)
+{
+	(void)s;
+	int i = arp_neigh_get(&a, 0, NEIGH(5));
+	arp_pin(&a, (unsigned)i);
+	arp_resolve(&a, (unsigned)i, S(10));
+	expect("tx0 ask 10.0.0.1>10.0.0.5 to ff; ");
+	assert_int_equal(state_of(i), ARP_INCOMPLETE);
+	arp_resolve(&a, (unsigned)i, S(10.1));
+	expect("");
+	for (int t = 11; t <= 13; t++)
+		arp_tick(&a, S(t));
+	assert_int_equal(state_of(i), ARP_FAILED);
+	hush();
+	arp_resolve(&a, (unsigned)i, S(14));
+	arp_tick(&a, S(18));
+	expect("");
+	arp_resolve(&a, (unsigned)i, S(18));
+	expect("tx0 ask 10.0.0.1>10.0.0.5 to ff; ");
+	assert_int_equal(REPLY(mac_a, NEIGH(5), US, S(18.1)), CNT_delivered_arp);
+	expect("up 0 0a; ");
+	arp_resolve(&a, (unsigned)i, S(19));
+	expect("");
+	arp_unpin(&a, (unsigned)i);
+}
+
 static void active_neighbour_never_goes_down(void **s)
 {
 	(void)s;
@@ -880,6 +906,7 @@ int main(void)
 		TEST(gives_up_then_holds_down),
 		TEST(heard_while_failed),
 		TEST(pinned_survives_failure),
+		TEST(resolved_without_a_frame),
 		TEST(active_neighbour_never_goes_down),
 		TEST(probe_unanswered_falls_back_to_broadcast),
 		TEST(idle_neighbour_is_removed),

@@ -208,6 +208,25 @@ static void stale_pinned_stays(void **s)
 	expect("up 0 0a; release 0 #1; ");
 }
 
+static void resolved_without_a_frame(void **s)
+{
+	(void)s;
+	int i = get(5);
+	nd_resolve(&nd, (unsigned)i, S(10));
+	assert_int_equal(state_of(i), ND_INCOMPLETE);
+	expect("tx0 ns us>g:5 n5 mac 01; ");
+	nd_resolve(&nd, (unsigned)i, S(10.1));
+	expect("");
+	assert_int_equal(NA(5, mac_a, SOL | OVR, S(10.2)), CNT_delivered_nd);
+	expect("up 0 0a; ");
+	nd_resolve(&nd, (unsigned)i, S(10.3));
+	expect("");
+	i = stale(6, S(11));
+	nd_resolve(&nd, (unsigned)i, S(12));
+	expect("up 1 0a; ");
+	assert_int_equal(state_of(i), ND_DELAY);
+}
+
 static void first_packet_to_a_stale_one_begins_delay(void **s)
 {
 	(void)s;
@@ -961,6 +980,7 @@ int main(void)
 		TEST(reachable_time_is_random_around_its_base),
 		TEST(unused_becomes_stale_and_is_forgotten),
 		TEST(stale_pinned_stays),
+		TEST(resolved_without_a_frame),
 		TEST(first_packet_to_a_stale_one_begins_delay),
 		TEST(used_one_never_goes_down),
 		TEST(upper_layer_confirms),

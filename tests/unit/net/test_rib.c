@@ -27,6 +27,8 @@ static bool link_up[LINKS], subnet_on[LINKS]; /* on: the interface is enabled */
 static bool subnet_there[LINKS];              /* it has its address; otherwise its gateways are remote */
 static bool subnet_full[LINKS];               /* there is no room for its neighbours */
 static int held[NEIGHBOUR + KINDS * LINKS * HOSTS];
+static bool known[NEIGHBOUR + KINDS * LINKS * HOSTS]; /* the neighbour has been resolved */
+static bool asked[NEIGHBOUR + KINDS * LINKS * HOSTS]; /* by rib_ask */
 _Static_assert(NEIGHBOUR + KINDS * LINKS * HOSTS <= OWN, "numbers");
 
 static struct group {
@@ -190,6 +192,16 @@ static void op_release(uint32_t nh)
 }
 
 static bool op_up(unsigned interface) { return link_up[interface]; }
+static bool op_resolved(uint32_t nh, unsigned interface)
+{
+	assert_true(interface < LINKS && link_up[interface]);
+	return nh < NEIGHBOUR || known[nh];
+}
+static void op_ask(uint32_t nh)
+{
+	assert_true(nh >= NEIGHBOUR && held[nh] && !known[nh]);
+	asked[nh] = true;
+}
 static bool op_nowhere(uint32_t nh) { return nh <= NULL0; }
 
 static bool op_put(const struct rib_prefix *p, uint32_t nh)
@@ -250,6 +262,8 @@ static const struct rib_ops ops = {
 	.reach = op_reach,
 	.release = op_release,
 	.up = op_up,
+	.resolved = op_resolved,
+	.ask = op_ask,
 	.nowhere = op_nowhere,
 	.put = op_put,
 	.take = op_take,
@@ -265,6 +279,7 @@ static const struct rib_ops ops = {
 struct hops {
 	unsigned n;
 	bool divided; /* some weight is a part of one */
+	bool waiting; /* all of them wait */
 	double weight[GROUP];
 };
 
@@ -276,7 +291,8 @@ static void add(struct hops *out, uint32_t nh, double weight)
 
 static double weight_of(const struct rib_hop *h) { return h->weight ? h->weight : 1; }
 
-static void add_direct(struct hops *out, const struct rib_hop *h, bool six)
+/* Hops that have to be resolved count only if `waiting`. */
+static void add_direct(struct hops *out, const struct rib_hop *h, bool six, bool waiting)
 {
 	uint32_t nh = h->nh;
 	uint8_t interface = h->interface;
@@ -284,7 +300,8 @@ static void add_direct(struct hops *out, const struct rib_hop *h, bool six)
 		return;
 	if (interface != RIB_NO_INTERFACE && !link_up[interface])
 		return;
-	add(out, nh, weight_of(h));
+	if (waiting || nh < NEIGHBOUR || known[nh])
+		add(out, nh, weight_of(h));
 }
 
 static bool is_far(const struct rib_hop *h)
@@ -297,7 +314,7 @@ static bool is_far(const struct rib_hop *h)
 static void expect_of(struct hops *out, const struct entry *e, bool neighbours);
 
 /* A recursive route's hops: those of the longest prefix that covers its gateway and has any. */
-static void add_far(struct hops *out, const struct rib_hop *h)
+static void add_far(struct hops *out, const struct rib_hop *h, bool waiting)
 {
 	struct hops best = {0};
 	int longest = 0;
@@ -315,7 +332,7 @@ static void add_far(struct hops *out, const struct rib_hop *h)
 		longest = p->plen;
 		best = hops;
 	}
-	if (best.weight[NULL0] > 0 || best.weight[LOCAL] > 0)
+	if (best.weight[NULL0] > 0 || best.weight[LOCAL] > 0 || (best.waiting && !waiting))
 		return;
 	assert_true(best.n <= RIB_FAR_HOPS);
 	out->divided |= best.n > 1;
@@ -326,8 +343,7 @@ static void add_far(struct hops *out, const struct rib_hop *h)
 			add(out, nh, weight_of(h) * best.weight[nh] / sum);
 }
 
-/* What the routes of a prefix come down to, but for its host. */
-static void expect_of(struct hops *out, const struct entry *e, bool neighbours)
+static void expect_pass(struct hops *out, const struct entry *e, bool neighbours, bool waiting)
 {
 	for (unsigned distance = 0; distance < 16 && out->n == 0; distance++)
 		for (unsigned s = 0; s < RIB_HOST && out->n == 0; s++)
@@ -336,10 +352,20 @@ static void expect_of(struct hops *out, const struct entry *e, bool neighbours)
 				if (h->distance != distance)
 					continue;
 				if (!is_far(h))
-					add_direct(out, h, e->p.six);
+					add_direct(out, h, e->p.six, waiting);
 				else if (!neighbours)
-					add_far(out, h);
+					add_far(out, h, waiting);
 			}
+}
+
+/* What the routes of a prefix come down to, but for its host. */
+static void expect_of(struct hops *out, const struct entry *e, bool neighbours)
+{
+	expect_pass(out, e, neighbours, false);
+	if (out->n)
+		return;
+	*out = (struct hops){.waiting = true};
+	expect_pass(out, e, neighbours, true);
 }
 
 /* A group's weights: as they are, or if they do not fit, scaled to at most 255, of which rounding takes
@@ -384,6 +410,7 @@ static struct rib_size size;
 static void start(uint32_t four, uint32_t six)
 {
 	memset(held, 0, sizeof held);
+	memset(known, true, sizeof known);
 	memset(groups, 0, sizeof groups);
 	memset(link_up, true, sizeof link_up);
 	memset(subnet_on, true, sizeof subnet_on);
@@ -560,10 +587,29 @@ static void engine_step(void)
 	}
 }
 
+/* The neighbours of a link that is down are forgotten: by all kinds of addresses. */
+static void forget_neighbours(unsigned link)
+{
+	for (unsigned kind = 0; kind < KINDS; kind++)
+		for (unsigned host = 0; host < HOSTS; host++)
+			known[NEIGHBOUR + (kind * LINKS + link) * HOSTS + host] = random_below(4) == 0;
+}
+
+/* Some neighbours that are not known, among them all that are asked for, answer. */
+static void resolve_some(void)
+{
+	for (unsigned nh = NEIGHBOUR; nh < ARRAY_LEN(known); nh++) {
+		if (known[nh] || (!asked[nh] && random_below(8)))
+			continue;
+		known[nh] = true;
+		rib_resolved(&rib, nh);
+	}
+}
+
 static void change_world(void)
 {
 	const unsigned link = random_below(LINKS);
-	switch (random_below(5)) {
+	switch (random_below(6)) {
 	case 0:
 		subnet_full[link] = !subnet_full[link];
 		rib_reach_again(&rib);
@@ -576,9 +622,14 @@ static void change_world(void)
 		subnet_there[link] = !subnet_there[link];
 		rib_reach_again(&rib);
 		break;
+	case 3:
+		resolve_some();
+		break;
 	default:
 		link_up[link] = !link_up[link];
 		rib_link(&rib, link);
+		if (!link_up[link])
+			forget_neighbours(link);
 	}
 }
 
@@ -605,6 +656,22 @@ static enum rib_source random_source(const struct rib_prefix *p)
 	return random_below(p->six || p->plen < 32 ? RIB_HOST : RIB_SOURCES);
 }
 
+/* Does rib_ask ask for each neighbour that would be a hop, and waits while others have its flows? */
+static void compare_asked(void)
+{
+	memset(asked, false, sizeof asked);
+	assert_true(rib_ask(&rib) || !rib.ask);
+	assert_false(rib.ask);
+	for (unsigned i = 0; i < entry_count; i++) {
+		struct hops want = {0}, later = {0};
+		expect_of(&want, &entries[i], false);
+		if (want.n && !want.waiting)
+			expect_pass(&later, &entries[i], false, true);
+		for (unsigned nh = NEIGHBOUR; nh < ARRAY_LEN(known); nh++)
+			assert_true(asked[nh] || known[nh] || later.weight[nh] == 0);
+	}
+}
+
 static void compare_all(void)
 {
 	unsigned of[RIB_SOURCES] = {0}, idle = 0, walked = 0, stale = 0;
@@ -629,6 +696,7 @@ static void compare_all(void)
 	assert_int_equal(rib_refused(&rib), 0);
 	assert_int_equal(rib.idle, idle);
 	assert_int_equal(walked, idle);
+	compare_asked();
 }
 
 /* Withdraws everything: nothing may then be held, in the table, or counted. */
@@ -651,6 +719,7 @@ static void withdraw_all(void)
 	assert_int_equal(rib.unknown_engine, 0);
 	assert_int_equal(rib.recursive, 0);
 	assert_int_equal(rib.full, 0);
+	assert_int_equal(rib.waiting, 0);
 }
 
 /* --- tests --- */
@@ -931,6 +1000,54 @@ static void a_route_over_a_host(void **state)
 	assert_int_equal(entry_of(&p)->nh, NEIGHBOUR + HOSTS + 2);
 	assert_int_equal(rib_set(&rib, &p, RIB_HOST, 0, NULL, 0), E_OK);
 	assert_int_equal(entry_of(&p)->nh, NEIGHBOUR + HOSTS + 2);
+	withdraw_all();
+}
+
+static void set_links(bool up)
+{
+	for (unsigned link = 0; link < LINKS; link++) {
+		link_up[link] = up;
+		rib_link(&rib, link);
+	}
+}
+
+/* Two hops whose links return together, and a prefix that has one of them alone: all are used at once;
+ * as soon as one is known, the other one waits. */
+static void hops_that_wait(void **state)
+{
+	const struct rib_prefix both = prefix4(IP4(10, 1, 0, 0), 16), one = prefix4(IP4(10, 2, 0, 0), 16);
+	const struct rib_hop hop[] = {via(0, 1), via(1, 2)};
+	const uint32_t first = NEIGHBOUR + 1, second = NEIGHBOUR + HOSTS + 2;
+	struct rib_route r;
+	(void)state;
+	start(10, 0);
+	assert_int_equal(rib_set(&rib, &both, RIB_STATIC, 0, hop, 2), E_OK);
+	assert_int_equal(rib_set(&rib, &one, RIB_STATIC, 0, hop, 1), E_OK);
+	set_links(false);
+	memset(known, false, sizeof known);
+	set_links(true);
+	work_to_the_end();
+	assert_true(names(entry_of(&both)->nh, first) && names(entry_of(&both)->nh, second));
+	assert_true(names(entry_of(&one)->nh, first));
+	assert_false(rib_ask(&rib)); /* their packets will */
+	assert_int_equal(rib.waiting, 2);
+	known[second] = true;
+	rib_resolved(&rib, second);
+	assert_false(names(entry_of(&both)->nh, first));
+	assert_true(names(entry_of(&both)->nh, second) && names(entry_of(&one)->nh, first));
+	assert_true(rib_route(&rib, &both, 0, &r) && r.waiting != r.used);
+	assert_true(rib_route(&rib, &both, 1, &r) && r.waiting != r.used);
+	assert_true(rib_route(&rib, &one, 0, &r) && r.waiting && r.used);
+	memset(asked, false, sizeof asked);
+	assert_true(rib.ask && rib_ask(&rib) && asked[first] && !asked[second]);
+	known[first] = true;
+	rib_resolved(&rib, first);
+	assert_true(names(entry_of(&both)->nh, first) && names(entry_of(&both)->nh, second));
+	assert_false(rib_ask(&rib));
+	known[first] = false; /* it stays as long as its link does */
+	rib_resolved(&rib, second);
+	rib_link(&rib, 1);
+	assert_true(names(entry_of(&both)->nh, first));
 	withdraw_all();
 }
 
@@ -1352,6 +1469,7 @@ int main(void)
 		cmocka_unit_test(refused_ones_are_tried_again),
 		cmocka_unit_test(hosts_without_room),
 		cmocka_unit_test(a_route_over_a_host),
+		cmocka_unit_test(hops_that_wait),
 		cmocka_unit_test(too_many),
 		cmocka_unit_test(one_address_on_two_links),
 		cmocka_unit_test(tells_of_routes),

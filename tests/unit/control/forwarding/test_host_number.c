@@ -58,6 +58,7 @@ unsigned core_data_count(void) { return 0; }
 int subnet_interface(const struct net_addr *addr) { (void)addr; return 0; }
 void routes_neighbour_gone(void) {}
 void routes_set_reach(const struct routes_reach *r) { (void)r; }
+void routes_resolved(uint32_t nh) { (void)nh; }
 uint32_t neighbour6_next_hop(unsigned port, const struct net_addr *addr) { (void)port, (void)addr; return 0; }
 uint32_t neighbour46_next_hop(unsigned port, const struct net_addr *addr) { (void)port, (void)addr; return 0; }
 void nd_output(struct nd *nd, unsigned index, uint8_t *frame, unsigned len, uint64_t now)
