@@ -7,7 +7,7 @@ import time
 
 import pytest
 from conftest import eventually, options, pings
-from engine_lab import (BGP6_FAR, BGP_FAR, BGP_ONE, ECMP, ECMP_FAR, ONE, PREFIXES, PREFIXES6, STATIC,
+from engine_lab import (BGP, BGP6_FAR, BGP_FAR, BGP_ONE, ECMP, ECMP_FAR, ONE, PREFIXES, PREFIXES6, STATIC,
                         TARGETS, TWO, Cutter, Event, Lab, bgpd, bird)
 from family import addresses_up
 from frr import FRR
@@ -144,6 +144,20 @@ def test_restart(make_router, frr, groups):
             restart()
 
 
+@kinds(VERSIONS)
+def test_all_killed(make_router, frr, groups):
+    """The whole engine is killed at once, without a word to anybody, and started again."""
+    with running(make_router, frr, groups) as lab, lab.flows(*TARGETS) as flows:
+        with Event("all daemons are killed", flows):
+            lab.engine.end(*list(lab.engine.running))
+            eventually(lambda: not lab.connected(), 20)
+            time.sleep(2)
+            assert lab.stated() == (COUNT, COUNT)
+        with Event("they are back", flows):
+            start(lab, bgpd())
+            lab.wait_stated(COUNT)
+
+
 def frames(router):
     """Frames that Hayate has applied, and connections that it has closed for a malformed one."""
     line = router.command("show routing engine").splitlines()[2].replace(",", "").split()
@@ -187,6 +201,49 @@ def test_reload(make_router):
             up = time.monotonic()
             lab.wait_stated(COUNT)  # zebra was told, and connects again
             print("ready after %.1f s, all routes %.1f s later" % (up - began, time.monotonic() - up))
+
+
+def test_power_is_lost(make_router):
+    """Hayate is gone without a word, and comes back. zebra only writes, so it notices when it next does:
+    Hayate resets the connection that it does not know."""
+    with running(make_router, "installed") as lab, lab.flows(*TARGETS) as flows:
+        with Event("Hayate loses its power", flows, may_lose=TARGETS):
+            began = time.monotonic()
+            lab.router.skip()
+            lab.router.qmp("system_reset")
+            lab.router.wait_up()
+            print("ready after %.1f s" % (time.monotonic() - began))
+            time.sleep(5)
+            print("connected before zebra writes: %s" % lab.connected())
+            written = time.monotonic()
+            lab.engine.say_static("ip route 10.75.0.0/16 " + ONE)
+            lab.wait_stated(COUNT + 1)
+            print("all routes %.1f s after a route has changed" % (time.monotonic() - written))
+
+
+def commit(router, *lines):
+    for line in ("configure", *lines, "commit"):
+        said = router.command(line)
+    assert "committed" in said, said
+    router.command("end")
+
+
+def test_connected_route(make_router):
+    """A subnet of Hayate's takes over from a route of BGP, and gives it back, by commits."""
+    address = BGP_FAR.rsplit(".", 1)[0] + ".254/24 secondary"
+    with running(make_router, "installed") as lab, lab.flows(*TARGETS) as flows:
+        with Event("a connected route takes over", flows, may_lose=TARGETS):
+            commit(lab.router, "interface eth1", "ip address " + address)
+            lab.wait_route(BGP, "C ", "connected eth1")
+            lab.wait_stated(COUNT)
+        assert "B " in lab.route(BGP) and "(not used)" in lab.route(BGP), lab.route(BGP)
+        with Event("the connected route is there", flows):
+            time.sleep(1)
+        with Event("it gives the prefix back", flows, may_lose=TARGETS):
+            commit(lab.router, "interface eth1", "no ip address " + address)
+            lab.wait_route(BGP, "B ", "via %s eth1" % ONE)
+            lab.wait_stated(COUNT)
+        assert "connected" not in lab.route(BGP)
 
 
 def test_control_program(make_router):
