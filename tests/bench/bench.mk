@@ -81,6 +81,11 @@ $(BENCH_GENERATORS:%=$(BENCH_BUILD)/%): $(patsubst %,tests/bench/wire/%,vhost_ge
 	@mkdir -p $(@D)
 	@gcc $(DPDK_CFLAGS) $(BENCH_FLAGS_$(@F)) -o $@ $(filter %.c,$^) $(DPDK_LIBS)
 
+# How late the host serves a CPU, for bfd.py
+$(BENCH_BUILD)/stall_probe: tests/bench/stall_probe.c tests/bench/bench.mk
+	@mkdir -p $(@D)
+	@gcc $(BENCH_CFLAGS) -D_GNU_SOURCE -o $@ $< -pthread
+
 $(BENCH_BUILD)/core_ping: tests/bench/wire/core_ping.c tests/bench/bench.mk
 	@mkdir -p $(@D)
 	@gcc -O3 -Wall -o $@ $< -pthread
@@ -88,7 +93,7 @@ $(BENCH_BUILD)/core_ping: tests/bench/wire/core_ping.c tests/bench/bench.mk
 bench-wire: $(BENCH_GENERATORS:%=$(BENCH_BUILD)/%) $(BENCH_BUILD)/core_ping
 
 # All programs of the benchmarks: `make check` asks whether their sources are there.
-bench-programs: bench-wire $(BENCH_OURS) $(patsubst %,$(BENCH_BUILD)/%,route_table tcp_load fib_compare acl_bench \
+bench-programs: bench-wire $(BENCH_OURS) $(patsubst %,$(BENCH_BUILD)/%,route_table tcp_load fib_compare acl_bench stall_probe \
 		epoll_echo xdp_echo.o)
 
 # Look-up tables and packet filters beside DPDK's, whose headers only fib_dpdk.c and acl_dpdk.c

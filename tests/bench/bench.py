@@ -27,6 +27,7 @@
                                  (zebra.py), of a BGP table (bgp.py), that change while the router
                                  forwards (engine_churn.py), after a restart of the control program
                                  (takeover.py); each part alone: engine-fpm, engine-zebra and so on
+  bfd.*                          BFD sessions under a full forwarding load: false failures, lateness (bfd.py)
   churn.*                        what routes that change cost a router with a million (churn.py)
   capture.*                      the console's capture: frames written without loss, beside tcpdump;
                                  what it costs a router under load (capture.py)
@@ -58,10 +59,10 @@ import tempfile
 import time
 
 sys.dont_write_bytecode = True
+from bfd import bfd
 from bgp import bgp
 from capture import capture
 from churn import churn
-
 from engine import engine_fpm
 from engine_churn import engine_churn
 from floods import floods
@@ -97,7 +98,7 @@ ENGINE = {"engine-fpm": engine_fpm, "engine-zebra": zebra, "engine-bgp": bgp,
 PARTS = ["forwarding", "full-table", "full-table6", "families", "null", "no-loss", "overload", "floods",
          "tail-writes", "tcp", "tcp-idle", "udp-rtt", "http", "scrape", "churn",
          "engine", "engine-fpm", "engine-zebra", "engine-bgp", "engine-churn", "engine-takeover",
-         "capture", "pktgen", "pktgen-curve", "pktgen-latency", "boot", "sizes"]
+         "bfd", "capture", "pktgen", "pktgen-curve", "pktgen-latency", "boot", "sizes"]
 
 
 def null_routes(prefixes):
@@ -426,7 +427,7 @@ def main():
     parser.add_argument("--nic", choices=options.NIC_MODELS, action="append",
                         help="modelled cards to measure (all)")
     parser.add_argument("--quick", action="store_true",
-                        help="few numbers of connections: to see that it works")
+                        help="few numbers of connections, seconds of BFD: to see that it works")
     arguments = parser.parse_args()
     parts = arguments.only or PARTS
     nics = arguments.nic or list(options.NIC_MODELS)
@@ -476,6 +477,8 @@ def main():
                 folder = os.path.join(work, part)
                 os.mkdir(folder)
                 measure(results, folder, accel, arguments.runs)
+        if "bfd" in parts:
+            bfd(results, work, accel, arguments.quick)
         if "capture" in parts:
             capture(results, work, accel, arguments.runs)
         if {"pktgen", "pktgen-curve", "pktgen-latency"} & set(parts):
