@@ -1,0 +1,16 @@
+/*
+ * The number of the core that runs this: own[bpf_core] of a map is its memory. Set once at the start of a
+ * core's program, before anything of bpf/maps/ is called.
+ *
+ * In the image a plain variable is one a core (ARCHITECTURE.md, invariant 1). On the host a thread
+ * stands for a core, and tests/host/bpf/maps/core.h takes this header's place.
+ */
+#ifndef BPF_MAPS_CORE_H
+#define BPF_MAPS_CORE_H
+
+#include "lib/types.h"
+
+#define BPF_CORE_STORAGE
+extern BPF_CORE_STORAGE uint32_t bpf_core;
+
+#endif
