@@ -48,7 +48,7 @@ struct bpf_map {
 	uint32_t type; /* enum bpf_map_type */
 	uint32_t key_bytes, value_bytes;
 	uint32_t value_stride; /* from value to value: value_bytes, rounded up to 8 */
-	uint32_t entries;      /* of a ring buffer: bytes of each core's ring */
+	uint32_t entries;      /* of a ring buffer or perf_event_array: bytes of each core's ring */
 	uint32_t flags;
 	uint32_t cores;        /* own[0] to own[cores - 1]; the control core has one of these numbers too */
 	/*
@@ -60,9 +60,9 @@ struct bpf_map {
 
 	/* hash maps and tries (hash.c, lpm.c) */
 	uint64_t hash_key[2];  /* secret, per map */
-	uint8_t *buckets, *pool;
-	uint32_t buckets_mask;
-	uint32_t pool_entries; /* entries and one spare a core */
+	uint8_t *buckets, *pool; /* the buckets, or the nodes; the entries */
+	uint32_t buckets_mask;   /* of a trie: the number of nodes */
+	uint32_t pool_entries; /* entries and the spare ones */
 	uint32_t entry_stride, value_at; /* in the pool: bytes an entry, offset of its value */
 	uint32_t own_stride;   /* of a per-CPU hash: bytes a value in own[] with its generation */
 
@@ -81,7 +81,7 @@ enum bpf_place bpf_map_place(const struct bpf_map_def *def);
 /* Bytes that a map needs of memory that all write (or the control core alone: bpf_map_place), and of each
  * core's own; a multiple of 64. cores: 1 to BPF_CORES_MAX. Only for what bpf_map_check has accepted. */
 uint64_t bpf_map_shared_bytes(const struct bpf_map_def *def, unsigned cores);
-uint64_t bpf_map_own_bytes(const struct bpf_map_def *def);
+uint64_t bpf_map_own_bytes(const struct bpf_map_def *def, unsigned cores);
 
 /*
  * Makes the map at *map in zeroed memory of the caller, aligned to 64 bytes, with def->initial as its
@@ -107,7 +107,8 @@ typedef void *bpf_lookup(const struct bpf_map *map, const void *key);
 bpf_lookup *bpf_map_lookup_for(const struct bpf_map *map);
 
 /* The look-ups of single types, which bpf_map_lookup_for chooses from. */
-bpf_lookup bpf_array_lookup, bpf_percpu_array_lookup, bpf_port_lookup, bpf_none_lookup, bpf_lpm_lookup;
+bpf_lookup bpf_array_lookup, bpf_percpu_array_lookup, bpf_port_lookup, bpf_none_lookup;
+bpf_lookup bpf_lpm_lookup, bpf_lpm_lookup4, bpf_lpm_lookup16;
 bpf_lookup bpf_hash_lookup, bpf_hash_lookup4, bpf_hash_lookup8, bpf_hash_lookup16;
 bpf_lookup bpf_lru_lookup, bpf_lru_lookup4, bpf_lru_lookup8, bpf_lru_lookup16;
 bpf_lookup bpf_percpu_hash_lookup, bpf_lru_percpu_hash_lookup;

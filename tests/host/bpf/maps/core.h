@@ -1,5 +1,6 @@
 /*
- * The twin of bpf/maps/core.h: on the host a thread stands for a core.
+ * The twin of bpf/maps/core.h: on the host a thread stands for a core, and BPF_STEP calls what a test
+ * has put into bpf_step, which may abandon the operation by longjmp.
  */
 #ifndef BPF_MAPS_CORE_H
 #define BPF_MAPS_CORE_H
@@ -8,5 +9,12 @@
 
 #define BPF_CORE_STORAGE _Thread_local
 extern BPF_CORE_STORAGE uint32_t bpf_core;
+
+__attribute__((weak)) _Thread_local void (*bpf_step)(void);
+#define BPF_STEP() \
+	do { \
+		if (bpf_step) \
+			bpf_step(); \
+	} while (0)
 
 #endif
