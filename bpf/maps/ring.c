@@ -27,7 +27,8 @@ static uint64_t room_of(uint64_t bytes) { return (bytes + sizeof(struct ring_hea
 void *bpf_ring_reserve(const struct bpf_map *map, uint64_t bytes)
 {
 	struct ring *ring = ring_of(map, bpf_core);
-	const uint64_t room = room_of(bytes), producer = ring->producer;
+	const uint64_t room = room_of(bytes);
+	const uint64_t producer = ring->producer & ~(uint64_t)7; /* it always is, unless damaged */
 	/* The first comparison also keeps the sum from wrapping. */
 	if (bytes > map->entries || room > map->entries ||
 	    producer + room - get(&ring->consumer) > map->entries - 1) {

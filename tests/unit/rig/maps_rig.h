@@ -19,6 +19,9 @@ struct rig_map {
 /* A map with RIG_CORES cores; the test fails if bpf_map_check refuses it. */
 struct rig_map *rig_map(uint32_t type, uint32_t key_bytes, uint32_t value_bytes, uint32_t entries);
 struct rig_map *rig_map_of(const struct bpf_map_def *def, unsigned cores);
+/* All keys of a hash get the same hash. Before its first use. */
+static inline void rig_map_collide(struct rig_map *rig) { rig->map.hash_key[1] = 0; }
+
 void rig_map_free(struct rig_map *rig);
 
 /* Runs `act` until the n-th of its stores to shared memory, from 0, and abandons it there, as a core does that dies.
