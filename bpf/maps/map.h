@@ -142,7 +142,8 @@ uint64_t bpf_ring_lost(const struct bpf_map *map, unsigned core);
 int64_t bpf_prog_array_set(const struct bpf_map *map, uint32_t index, uint64_t code);
 
 /* The key behind `key` in an order of the map's own, or the first one if key is NULL; false: the end. As
- * BPF_MAP_GET_NEXT_KEY: if `key` is gone, it starts again. */
+ * BPF_MAP_GET_NEXT_KEY: if `key` is gone, it starts again; so a walk while programs write, or of a damaged
+ * map, may meet keys twice and more. Its caller sets a bound, such as map->entries. */
 bool bpf_map_next(const struct bpf_map *map, const void *key, void *next);
 
 /* The value under key as core `core` sees it; `core` matters for per-CPU maps only. NULL: none. */
