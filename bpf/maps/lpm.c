@@ -180,7 +180,17 @@ struct lpm_spot lpm_spot(const struct bpf_map *map, const uint8_t *data, uint32_
 uint32_t lpm_find_exact(const struct bpf_map *map, const void *key)
 {
 	const uint32_t bits = raw32_load(key);
-	return bits > lpm_bits(map) ? LPM_NONE : lpm_spot(map, (const uint8_t *)key + 4, bits).entry;
+	uint32_t entry = LPM_NONE;
+	if (bits > lpm_bits(map))
+		return LPM_NONE;
+	for (unsigned tries = 0; tries < LPM_RETRIES_CONTROL; tries++) {
+		const uint32_t version = get(&lpm_head(map)->version);
+		entry = lpm_spot(map, (const uint8_t *)key + 4, bits).entry;
+		loads_done();
+		if (get(&lpm_head(map)->version) == version)
+			break;
+	}
+	return entry;
 }
 
 bool lpm_next(const struct bpf_map *map, const void *key, void *next)

@@ -31,7 +31,8 @@
 #include "lib/bytes.h"
 #include "lib/mem.h"
 
-#define LPM_RETRIES 8
+#define LPM_RETRIES 64
+#define LPM_RETRIES_CONTROL 4096 /* an operator's look */
 #define LPM_NONE UINT32_MAX
 #define LPM_FREE UINT32_MAX /* prefix_bits of an entry that holds none */
 

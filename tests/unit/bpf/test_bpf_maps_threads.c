@@ -65,8 +65,11 @@ static bool as_written(struct worker *w, unsigned k)
 	const uint8_t *at = bpf_map_value(w->map, key, w->core);
 	if (!at != !w->there[k])
 		return false;
-	for (unsigned i = 0; at && i < VALUE; i++)
-		if (at[i] != w->fill[k])
+	if (!at)
+		return true;
+	const uint8_t *found = bpf_map_lookup(w->map, key);
+	for (unsigned i = 0; i < VALUE; i++)
+		if (at[i] != w->fill[k] || !found || found[i] != w->fill[k])
 			return false;
 	return true;
 }
@@ -138,6 +141,7 @@ static void compare(struct rig_map *rig, struct worker *workers)
 	for (unsigned c = 0; c < RIG_CORES; c++) {
 		assert_int_equal(workers[c].wrong, 0);
 		deaths += workers[c].deaths;
+		bpf_core = c;
 		for (unsigned k = 0; k < KEYS; k++) {
 			assert_true(as_written(&workers[c], k));
 			n += workers[c].there[k];
