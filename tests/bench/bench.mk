@@ -13,6 +13,8 @@
 #                                 T="1000000 200000": prefixes of each family
 #   make acl-bench                cycles of an access list, beside DPDK's rte_acl;
 #                                 T="ip4 ip6 acl fw ipc": only these lists
+#   make maps-bench               look-ups of BPF maps beside Linux' own; T="hash-1M lpm4": only these;
+#                                 needs root for bpf(2)
 # The programs that tests/bench/*.py run are built by file name.
 
 BENCH_BUILD := $(BUILD)/bench
@@ -33,14 +35,14 @@ BENCH_ENGINE := $(patsubst %,$(BUILD)/program/control/%.o,engine/apply engine/ho
 	forwarding/routes forwarding/persist forwarding/groups forwarding/subnets forwarding/interfaces) \
 	$(patsubst %,$(BENCH_BUILD)/%.o,unit/host unit/prefixes unit/routes_file)
 
-.PHONY: tcp-bench frames-bench slots-bench engine-bench bench-fib acl-bench bench-wire bench-programs
+.PHONY: tcp-bench frames-bench slots-bench engine-bench bench-fib acl-bench maps-bench bench-wire bench-programs
 
 $(BENCH_BUILD)/%.o: tests/bench/%.c tests/bench/bench.mk
 	@mkdir -p $(@D)
 	@gcc $(BENCH_CFLAGS) -c -o $@ $<
 
 # not position-independent, like the product's objects
-BENCH_OURS := $(addprefix $(BENCH_BUILD)/,stack_bench frames_bench slots_bench engine_bench)
+BENCH_OURS := $(addprefix $(BENCH_BUILD)/,stack_bench frames_bench slots_bench engine_bench maps_bench)
 $(BENCH_OURS): $(BENCH_PRODUCT)
 	@gcc -no-pie -o $@ $(filter %.o,$^)
 $(BENCH_BUILD)/stack_bench: $(BENCH_BUILD)/tcp/stack_bench.o
@@ -50,6 +52,9 @@ $(BENCH_BUILD)/stack_bench: $(BENCH_TCP) $(BENCH_BUILD)/unit/tcp_worst.o
 $(BENCH_BUILD)/frames_bench: $(BENCH_FRAMES)
 $(BENCH_BUILD)/slots_bench: $(BENCH_SLOTS)
 $(BENCH_BUILD)/engine_bench: $(BENCH_BUILD)/engine/engine_bench.o $(BENCH_ENGINE)
+
+$(BENCH_BUILD)/maps_bench: $(BENCH_BUILD)/maps/maps_bench.o $(BENCH_BUILD)/unit/linux_maps.o $(BENCH_BUILD)/unit/host.o \
+	$(filter $(BUILD)/program/bpf/maps/% $(BUILD)/program/bpf/csum.o,$(PROGRAM_OBJ))
 
 # A full table and destinations in it, for bench.py
 $(BENCH_BUILD)/route_table: $(patsubst %,$(BENCH_BUILD)/%.o,fib/route_table unit/host unit/prefixes \
@@ -142,5 +147,8 @@ slots-bench: $(BENCH_BUILD)/slots_bench ## cycles of the drivers' rings, without
 
 engine-bench: $(BENCH_BUILD)/engine_bench ## routes of the routing engine, without TCP
 	$(BENCH_BUILD)/engine_bench $(if $(filter command line,$(origin T)),$(T))
+
+maps-bench: $(BENCH_BUILD)/maps_bench ## look-ups of BPF maps, beside Linux' own
+	$< $(if $(filter command line,$(origin T)),$(T))
 
 -include $(wildcard $(BENCH_BUILD)/*.d $(BENCH_BUILD)/*/*.d)
