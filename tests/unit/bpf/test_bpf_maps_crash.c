@@ -48,6 +48,39 @@ static void key_of(uint32_t type, unsigned k, uint8_t *key)
 	}
 }
 
+static bool covers(const uint8_t *prefix, const uint8_t *address)
+{
+	uint32_t bits;
+	memcpy(&bits, prefix, 4);
+	for (uint32_t i = 0; i < bits; i++)
+		if ((prefix[4 + i / 8] ^ address[4 + i / 8]) & (0x80 >> i % 8))
+			return false;
+	return true;
+}
+
+/* Look-ups of addresses find the longest prefix that is there. */
+static void look_up_addresses(const struct bpf_map *m, const bool *there, const uint64_t *value)
+{
+	uint8_t address[KEY], key[KEY];
+	for (unsigned a = 0; a < KEYS; a++) {
+		uint32_t longest = 0;
+		const uint64_t *want = NULL;
+		key_of(m->type, a, address);
+		memcpy(address, &(uint32_t){32}, 4);
+		for (unsigned k = 0; k < KEYS; k++) {
+			uint32_t bits;
+			key_of(m->type, k, key);
+			memcpy(&bits, key, 4);
+			if (there[k] && covers(key, address) && (!want || bits > longest)) {
+				want = &value[k];
+				longest = bits;
+			}
+		}
+		const uint64_t *at = bpf_map_lookup(m, address);
+		assert_true(want ? at && *at == *want : !at);
+	}
+}
+
 /* The contents as this core sees them: value[k] of each key that is there. */
 static void contents(const struct bpf_map *m, bool *there, uint64_t *value)
 {
@@ -63,6 +96,8 @@ static void contents(const struct bpf_map *m, bool *there, uint64_t *value)
 	for (bool more = bpf_map_next(m, NULL, walked); more && found <= KEYS; more = bpf_map_next(m, walked, walked))
 		found++;
 	assert_int_equal(found, n);
+	if (m->type == BPF_MAP_LPM_TRIE)
+		look_up_addresses(m, there, value);
 	assert_int_equal(bpf_map_used(m), n);
 }
 

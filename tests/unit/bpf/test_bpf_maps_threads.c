@@ -20,6 +20,8 @@ struct worker {
 	pthread_t thread;
 	const struct bpf_map *map;
 	unsigned core, deaths, wrong;
+	unsigned keys; /* in use */
+	bool chains;   /* all keys are in two buckets */
 	uint64_t random;
 	bool there[KEYS];
 	uint8_t fill[KEYS]; /* all bytes of the value */
@@ -40,6 +42,8 @@ static void key_of(const struct worker *w, unsigned k, uint8_t *key)
 		key[4] = (uint8_t)(k / 17);
 		key[5] = (uint8_t)w->core;
 		key[6] = key[7] = 0x55;
+	} else if (w->chains) {
+		memcpy(key, &(uint64_t){(uint64_t)(k * RIG_CORES + w->core) << 20 | (k & 1)}, 8);
 	} else {
 		memcpy(key, &(uint64_t){k * RIG_CORES + w->core}, 8);
 	}
@@ -107,7 +111,7 @@ static void *work(void *arg)
 	struct worker *w = arg;
 	bpf_core = w->core;
 	for (unsigned step = 0; step < STEPS; step++) {
-		const unsigned k = next_random(w, KEYS);
+		const unsigned k = next_random(w, w->keys);
 		uint8_t key[8];
 		if (next_random(w, 4) == 0)
 			change(w, k);
@@ -123,10 +127,10 @@ static void *work(void *arg)
 	return NULL;
 }
 
-static void run(struct worker *workers, void *(*act)(void *), const struct bpf_map *map)
+static void run(struct worker *workers, void *(*act)(void *), const struct bpf_map *map, unsigned keys, bool chains)
 {
 	for (unsigned c = 0; c < RIG_CORES; c++) {
-		workers[c] = (struct worker){.map = map, .core = c, .random = random64()};
+		workers[c] = (struct worker){.map = map, .core = c, .keys = keys, .chains = chains, .random = random64()};
 		assert_int_equal(pthread_create(&workers[c].thread, NULL, act, &workers[c]), 0);
 	}
 	for (unsigned c = 0; c < RIG_CORES; c++)
@@ -142,7 +146,7 @@ static void compare(struct rig_map *rig, struct worker *workers)
 		assert_int_equal(workers[c].wrong, 0);
 		deaths += workers[c].deaths;
 		bpf_core = c;
-		for (unsigned k = 0; k < KEYS; k++) {
+		for (unsigned k = 0; k < workers[c].keys; k++) {
 			assert_true(as_written(&workers[c], k));
 			n += workers[c].there[k];
 		}
@@ -150,7 +154,7 @@ static void compare(struct rig_map *rig, struct worker *workers)
 	assert_true(deaths > 100);
 	assert_int_equal(bpf_map_used(m), n);
 	for (unsigned c = 0; c < RIG_CORES; c++)
-		for (unsigned k = 0; k < KEYS; k++) {
+		for (unsigned k = 0; k < workers[c].keys; k++) {
 			uint8_t key[8], value[VALUE] = {0};
 			key_of(&workers[c], k, key);
 			bpf_core = (c + k) % RIG_CORES;
@@ -162,11 +166,13 @@ static void compare(struct rig_map *rig, struct worker *workers)
 	bpf_core = 0;
 }
 
-static void several_cores(uint32_t type)
+static void several_cores(uint32_t type, unsigned keys, bool chains)
 {
 	struct worker workers[RIG_CORES];
-	struct rig_map *rig = rig_map(type, 8, VALUE, RIG_CORES * KEYS);
-	run(workers, work, &rig->map);
+	struct rig_map *rig = rig_map(type, 8, VALUE, RIG_CORES * keys);
+	if (chains) /* the hash is the key XOR a constant */
+		rig->map.hash_key[1] = 1;
+	run(workers, work, &rig->map, keys, chains);
 	compare(rig, workers);
 	rig_map_free(rig);
 }
@@ -175,21 +181,29 @@ static void hash(void **s)
 {
 	(void)s;
 	seed_random("hash");
-	several_cores(BPF_MAP_HASH);
+	several_cores(BPF_MAP_HASH, KEYS, false);
+}
+
+/* Entries move between two long chains: a look-up that follows one must not end in the other. */
+static void chains(void **s)
+{
+	(void)s;
+	seed_random("chains");
+	several_cores(BPF_MAP_HASH, 34, true);
 }
 
 static void percpu_hash(void **s)
 {
 	(void)s;
 	seed_random("percpu_hash");
-	several_cores(BPF_MAP_PERCPU_HASH);
+	several_cores(BPF_MAP_PERCPU_HASH, KEYS, false);
 }
 
 static void lpm(void **s)
 {
 	(void)s;
 	seed_random("lpm");
-	several_cores(BPF_MAP_LPM_TRIE);
+	several_cores(BPF_MAP_LPM_TRIE, KEYS, false);
 }
 
 /* --- LRU: more keys than entries --- */
@@ -219,7 +233,7 @@ static void lru_hash(void **s)
 	seed_random("lru_hash");
 	struct worker workers[RIG_CORES];
 	struct rig_map *rig = rig_map(BPF_MAP_LRU_HASH, 8, VALUE, 100);
-	run(workers, work_lru, &rig->map);
+	run(workers, work_lru, &rig->map, KEYS, false);
 	assert_true(bpf_map_used(&rig->map) <= 100);
 	for (unsigned c = 0; c < RIG_CORES; c++)
 		assert_int_equal(workers[c].wrong, 0);
@@ -259,7 +273,7 @@ static void atomic_counts(void **s)
 		struct worker workers[RIG_CORES];
 		struct rig_map *rig = rig_map(types[t], 8, 8, 8);
 		uint64_t sum = 0;
-		run(workers, count, &rig->map);
+		run(workers, count, &rig->map, KEYS, false);
 		for (uint64_t key = 0; key < 8; key++)
 			for (unsigned c = 0; c < (t ? RIG_CORES : 1); c++)
 				sum += *(uint64_t *)bpf_map_value(&rig->map, &key, c);
@@ -320,7 +334,7 @@ static void ring(void **s)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(hash), cmocka_unit_test(percpu_hash), cmocka_unit_test(lpm),
+		cmocka_unit_test(hash), cmocka_unit_test(chains), cmocka_unit_test(percpu_hash), cmocka_unit_test(lpm),
 		cmocka_unit_test(lru_hash), cmocka_unit_test(atomic_counts), cmocka_unit_test(ring),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
