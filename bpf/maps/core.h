@@ -5,8 +5,8 @@
  * In the image a plain variable is one a core (ARCHITECTURE.md, invariant 1). On the host a thread
  * stands for a core, and tests/host/bpf/maps/core.h takes this header's place.
  *
- * BPF_STEP stands before every store to memory that cores share. It is nothing; the twin lets a test
- * abandon an operation there, as a core does that dies.
+ * BPF_STEP stands before every store to memory that cores share, BPF_LOOK before a load. They are nothing; the twin
+ * lets a test abandon an operation there, as a core does that dies, or have another core act in between.
  */
 #ifndef BPF_MAPS_CORE_H
 #define BPF_MAPS_CORE_H
@@ -17,5 +17,6 @@
 extern BPF_CORE_STORAGE uint32_t bpf_core;
 
 #define BPF_STEP() ((void)0)
+#define BPF_LOOK() ((void)0)
 
 #endif

@@ -17,7 +17,11 @@
 		BPF_STEP(); \
 		__atomic_store_n((at), (value), __ATOMIC_RELEASE); \
 	} while (0)
-#define get(at) __atomic_load_n((at), __ATOMIC_ACQUIRE)
+#define get(at) \
+	({ \
+		BPF_LOOK(); \
+		__atomic_load_n((at), __ATOMIC_ACQUIRE); \
+	})
 
 /* All loads before it are done before those behind it. */
 static inline void loads_done(void) { __atomic_thread_fence(__ATOMIC_ACQUIRE); }

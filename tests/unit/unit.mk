@@ -23,6 +23,7 @@ UNIT_SRC_bpf_maps_crash := $(BPF_MAPS_SRC)
 UNIT_SRC_bpf_maps_threads := $(BPF_MAPS_SRC)
 UNIT_SRC_bpf_maps_damage := $(BPF_MAPS_SRC)
 UNIT_SRC_bpf_maps_linux := $(BPF_MAPS_SRC) tests/unit/rig/linux_maps.c
+UNIT_SRC_bpf_maps_between := $(BPF_MAPS_SRC)
 UNIT_SRC_bpf_ring := $(BPF_MAPS_SRC)
 UNIT_SRC_sha256 := lib/sha256.c lib/pbkdf2.c
 UNIT_SRC_pkt := lib/pkt.c lib/csum.c tests/unit/rig/guest.c
