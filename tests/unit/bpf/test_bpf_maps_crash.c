@@ -5,7 +5,7 @@
  */
 #include "tests/unit/rig/host.h"
 
-#include "bpf/maps/map.h"
+#include "bpf/maps/lpm.h"
 #include "tests/unit/rig/maps_rig.h"
 
 #define DEAD 2    /* the core that dies */
@@ -101,6 +101,29 @@ static void contents(const struct bpf_map *m, bool *there, uint64_t *value)
 	assert_int_equal(bpf_map_used(m), n);
 }
 
+/* Of an empty trie: all but the root. Fewer: one is lost; more: one is there twice. */
+static unsigned free_nodes(const struct bpf_map *m)
+{
+	unsigned n = 0;
+	for (uint32_t link = lpm_head(m)->free_node; link && n <= m->buckets_mask; n++)
+		link = lpm_node(m, link - 1)->inner[0];
+	return n;
+}
+
+/* A node beside the root that is not free has two items or more. */
+static void nodes_are_needed(const struct bpf_map *m)
+{
+	bool is_free[2 * KEYS] = {false};
+	for (uint32_t link = lpm_head(m)->free_node; link; link = lpm_node(m, link - 1)->inner[0])
+		is_free[link - 1] = true;
+	for (uint32_t node = 1; node < m->buckets_mask; node++) {
+		unsigned items = 0;
+		for (unsigned i = 0; i < 16; i++)
+			items += (i && lpm_node(m, node)->inner[i]) + (lpm_node(m, node)->slot[i].child != 0);
+		assert_true(is_free[node] || items >= 2);
+	}
+}
+
 /* Every core can fill the map to its last entry and empty it: no entry is lost or used twice, no lock held. */
 static void works(const struct bpf_map *m)
 {
@@ -116,6 +139,8 @@ static void works(const struct bpf_map *m)
 			assert_true(result == 0 || result == BPF_ENOENT);
 		}
 		assert_int_equal(bpf_map_used(m), 0);
+		if (m->type == BPF_MAP_LPM_TRIE)
+			assert_int_equal(free_nodes(m), m->buckets_mask - 1);
 		for (unsigned k = 0; k < KEYS; k++) {
 			key_of(m->type, k, key);
 			const int64_t full = m->type == BPF_MAP_LPM_TRIE ? BPF_ENOSPC : BPF_E2BIG;
@@ -158,6 +183,8 @@ static unsigned die_everywhere(uint32_t type, bool collide, const struct operati
 		bpf_map_recover(m, DEAD);
 		bpf_core = DEAD; /* of a per-CPU map, its values */
 		contents(m, is, after);
+		if (type == BPF_MAP_LPM_TRIE)
+			nodes_are_needed(m);
 		unsigned changed = 0, evicted = 0;
 		for (unsigned k = 0; k < KEYS; k++) {
 			key_of(type, k, key);
