@@ -27,6 +27,13 @@
  *   old value or the new one, never a mixture. Arrays and per-CPU hashes are written in place.
  * - Atomic instructions on values work between cores; ordinary ones race, as in Linux.
  *
+ * What Linux does otherwise: an LRU map here evicts by CLOCK and only when it is full; a ring buffer is one ring a
+ * core, without order among cores and without wake-ups; a perf_event_array's rings have BPF_PERF_RING bytes, and
+ * records have no padding. BPF_F_LOCK is refused: values have no spin locks.
+ *
+ * After a core has written at random, contents are undefined (entries may be lost until the map is made anew),
+ * accesses and times are not.
+ *
  * x86-64 only: little-endian, ordinary loads and stores are not reordered among themselves.
  */
 #ifndef BPF_MAPS_MAP_H
