@@ -1,0 +1,262 @@
+/*
+ * The walk: every path of the program, depth first, and bpf_verify itself.
+ *
+ * The way that does not jump is walked first; the other one is pushed. At a join the walk ends if the state
+ * is known (states.c). Each instruction counts as a step, and the number of steps is limited, so the walk
+ * ends whatever the program is.
+ */
+#include "bpf/insn_text.h"
+#include "bpf/verifier/verifier.h"
+#include "lib/mem.h"
+
+const char *verifier_kind(const struct value *value)
+{
+	static const char *const names[] = {
+		[NONE] = "not initialised", [SCALAR] = "a number", [CONTEXT] = "the context",
+		[STACK] = "an address in the stack", [PACKET] = "a pointer into the packet",
+		[META] = "a pointer to the packet's metadata", [END] = "the end of the packet", [MAP] = "a map",
+		[VALUE_OR_NULL] = "a map value that may be null", [VALUE] = "a pointer to a map value",
+		[MEMORY] = "a pointer to memory", [RESERVED_OR_NULL] = "reserved memory that may be null",
+		[RESERVED] = "a pointer to reserved memory",
+	};
+	return names[value->kind];
+}
+
+bool verifier_readable(struct verifier *v, unsigned r)
+{
+	if (verifier_reg(v, r)->kind == NONE)
+		return verifier_refuse(v, "R%u is not initialised on this path (or was lost in a call)", r);
+	/* invariant 4 */
+	return r == BPF_R10 || v->info[v->insn].needs.live >> r & 1 ||
+		verifier_refuse(v, "internal error: R%u is read where it was thought to be dead", r);
+}
+
+void verifier_each_value(struct verifier *v, void (*visit)(struct value *value, void *with), void *with)
+{
+	for (unsigned n = 0; n <= v->depth; n++) {
+		struct frame *f = &v->frame[n];
+		for (unsigned r = 0; r < BPF_R10; r++)
+			visit(&f->reg[r], with);
+		for (uint64_t left = f->used; left; left &= left - 1) {
+			struct slot *s = &f->slot[__builtin_ctzll(left)];
+			if (s->byte[0] != BYTE_SPILLED)
+				continue;
+			visit(&s->spilled, with);
+			if (s->spilled.kind == NONE) /* it was a pointer, so all bytes were it */
+				memset(s->byte, BYTE_NONE, sizeof s->byte);
+		}
+	}
+}
+
+/* Invariant 3. */
+static void decide(struct verifier *v)
+{
+	if (!v->info[v->insn].decides)
+		v->info[v->insn].decides = v->void_walk = true;
+}
+
+/* A pointer compared with a number in a register: what it tells depends on the number. */
+static bool one_is_null(struct verifier *v, const struct bpf_insn *i)
+{
+	return bpf_source_is_reg(i) && value_is_pointer(verifier_reg(v, i->dst)) != value_is_pointer(verifier_reg(v, i->src));
+}
+
+static enum step step_branch(struct verifier *v, const struct bpf_insn *i)
+{
+	if (!verifier_readable(v, i->dst) || (bpf_source_is_reg(i) && !verifier_readable(v, i->src)))
+		return STEP_REFUSED;
+	const bool jumps = verifier_branch_possible(v, i, true), goes_on = verifier_branch_possible(v, i, false);
+	if (!jumps || !goes_on || one_is_null(v, i))
+		decide(v);
+	if (!jumps && !goes_on) /* no number satisfies the bounds: this path does not exist */
+		return STEP_END;
+	if (jumps && goes_on && !verifier_push(v))
+		return STEP_REFUSED;
+	verifier_branch(v, i, !goes_on);
+	v->insn = goes_on ? verifier_next(v, v->insn) : (uint32_t)verifier_target(v->insns, v->insn);
+	return STEP_ON;
+}
+
+static enum step step_jump(struct verifier *v, const struct bpf_insn *i)
+{
+	if (insn_is_exit(i))
+		return verifier_exit(v);
+	if (insn_is_call(i) && i->src == BPF_CALL_LOCAL)
+		return verifier_call(v, i) ? STEP_ON : STEP_REFUSED;
+	if (insn_is_call(i)) {
+		if (!verifier_helper(v, i))
+			return STEP_REFUSED;
+		v->insn++;
+		return STEP_ON;
+	}
+	if (bpf_op(i) != BPF_JA)
+		return step_branch(v, i);
+	v->insn = (uint32_t)verifier_target(v->insns, v->insn);
+	return STEP_ON;
+}
+
+static enum step step(struct verifier *v)
+{
+	const struct bpf_insn *i = &v->insns[v->insn];
+	bool ok = false;
+	v->info[v->insn].seen = true;
+	v->since++;
+	switch (bpf_class(i)) {
+	case BPF_JMP: case BPF_JMP32: return step_jump(v, i);
+	case BPF_ALU: case BPF_ALU64: ok = verifier_alu(v, i); break;
+	case BPF_LD: ok = verifier_wide(v, i); break;
+	case BPF_LDX: ok = verifier_load(v, i); break;
+	case BPF_ST: ok = verifier_store(v, i); break;
+	case BPF_STX: ok = (i->opcode & 0xe0) == BPF_ATOMIC ? verifier_atomic(v, i) : verifier_store(v, i); break;
+	}
+	if (!ok)
+		return STEP_REFUSED;
+	v->insn = verifier_next(v, v->insn);
+	return STEP_ON;
+}
+
+/* The rest of a path. */
+static enum step walk_path(struct verifier *v)
+{
+	for (;;) {
+		if (v->info[v->insn].is_join) {
+			const enum visit visit = verifier_visit(v);
+			if (visit != VISIT_NEW)
+				return visit == VISIT_KNOWN ? STEP_END : STEP_REFUSED;
+		}
+		if (v->verdict->steps++ >= v->limits.steps) {
+			verifier_refuse(v, "the program is too complex: not verified after %u steps (a loop with many rounds, "
+			                   "or many branches that depend on each other)", v->limits.steps);
+			return STEP_REFUSED;
+		}
+		const enum step s = step(v);
+		if (s != STEP_ON)
+			return s;
+	}
+}
+
+static bool walk(struct verifier *v)
+{
+	if (walk_path(v) == STEP_REFUSED)
+		return false;
+	verifier_path_ends(v);
+	while (verifier_pop(v)) {
+		const struct bpf_insn *i = &v->insns[v->insn];
+		verifier_branch(v, i, true);
+		v->insn = (uint32_t)verifier_target(v->insns, v->insn);
+		if (walk_path(v) == STEP_REFUSED)
+			return false;
+		verifier_path_ends(v);
+	}
+	return true;
+}
+
+static void start_state(struct verifier *v)
+{
+	v->insn = v->depth = v->reserved_count = 0;
+	v->parent = NULL;
+	v->since = 0;
+	for (unsigned n = 0; n < BPF_CALLS_MAX; n++)
+		verifier_clear_frame(v, n);
+	struct value *r1 = verifier_reg(v, BPF_R1);
+	if (v->context == BPF_CONTEXT_XDP) {
+		*r1 = (struct value){.kind = CONTEXT, .s = scalar_const(0)};
+		return;
+	}
+	*r1 = (struct value){.kind = MEMORY, .range = (int32_t)v->memory_bytes, .s = scalar_const(0)};
+	*verifier_reg(v, BPF_R2) = value_scalar(scalar_const(v->memory_bytes));
+}
+
+/* Everything that the last walk has found out, but the jumps that decide. */
+static void forget(struct verifier *v, uint8_t *front)
+{
+	v->front = front;
+	v->back = v->pending_end;
+	v->verdict->states = 0;
+	v->void_walk = false;
+	for (uint32_t n = 0; n < v->count; n++) {
+		v->info[n].records = NULL;
+		v->info[n].seen = v->info[n].map_differs = false;
+		v->info[n].memory = MEMORY_UNUSED;
+		v->notes[n] = (struct bpf_note){0};
+	}
+}
+
+/* A refusal stands even if the walk is void otherwise: only the early ends of other paths are. */
+bool verifier_walk(struct verifier *v)
+{
+	uint8_t *front = v->front;
+	for (;;) {
+		start_state(v);
+		if (!walk(v))
+			return false;
+		if (!v->void_walk)
+			return true;
+		forget(v, front);
+		verifier_liveness(v);
+	}
+}
+
+/* --- bpf_verify --- */
+
+static bool take_memory(struct verifier *v, struct bpf_memory *memory)
+{
+	v->info = bpf_take(memory, v->count * sizeof *v->info);
+	v->queue = bpf_take(memory, v->count * sizeof *v->queue);
+	v->frame = bpf_take(memory, BPF_CALLS_MAX * sizeof *v->frame);
+	uint8_t *scratch = bpf_take(memory, verifier_scratch_bytes());
+	if (!v->info || !v->queue || !v->frame || !scratch)
+		return verifier_refuse(v, "there is not enough memory to verify the program");
+	verifier_scratch(v, scratch);
+	return true;
+}
+
+/* Saved states need not be zeroed, so they take the rest of the memory as it is. */
+static void take_rest(struct verifier *v, const struct bpf_memory *memory)
+{
+	v->front = memory->at + (-(uintptr_t)memory->at & 15);
+	v->back = memory->end - ((uintptr_t)memory->end & 15);
+	if (v->front > v->back)
+		v->front = v->back;
+	v->pending_end = v->back;
+}
+
+static void note_dead(struct verifier *v)
+{
+	for (uint32_t n = 0; n < v->count; n++)
+		if (!v->info[n].is_second_half && !v->info[n].seen) {
+			v->notes[n].kind = BPF_NOTE_DEAD;
+			if (bpf_is_wide(&v->insns[n]))
+				v->notes[n + 1].kind = BPF_NOTE_DEAD;
+		}
+}
+
+static bool verify(struct verifier *v, struct bpf_memory *memory)
+{
+	if (!v->count || v->count > BPF_INSNS_MAX)
+		return verifier_refuse(v, "the program has %u instructions; 1 to %u are possible", v->count, BPF_INSNS_MAX);
+	if (v->map_count > BPF_OBJECT_MAPS)
+		return verifier_refuse(v, "the object has %u maps; %u are possible", v->map_count, BPF_OBJECT_MAPS);
+	if (!take_memory(v, memory) || !verifier_structure(v, memory) || !verifier_pointers(v, memory))
+		return false;
+	verifier_liveness(v);
+	take_rest(v, memory);
+	if (!verifier_walk(v) || !verifier_stack_depth(v))
+		return false;
+	note_dead(v);
+	return true;
+}
+
+void bpf_verify(const struct bpf_program *program, const struct bpf_map_def *maps, unsigned map_count,
+                enum bpf_context context, uint32_t memory_bytes, struct bpf_limits limits,
+                struct bpf_memory *memory, struct bpf_note *notes, struct bpf_verdict *verdict)
+{
+	struct verifier v = {
+		.program = program, .insns = program->insns, .count = program->count,
+		.maps = maps, .map_count = map_count, .context = context, .memory_bytes = memory_bytes,
+		.limits = limits, .notes = notes, .verdict = verdict,
+	};
+	*verdict = (struct bpf_verdict){0};
+	memset(notes, 0, program->count * sizeof *notes);
+	verdict->ok = verify(&v, memory);
+}
