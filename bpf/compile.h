@@ -12,16 +12,24 @@
 
 struct bpf_code {
 	uint32_t bytes;  /* of machine code */
-	uint32_t *where; /* offset in the code of each instruction: program->count entries; for reports */
+	uint32_t *where; /* offset in the code of each instruction, for reports: program->count entries in the lent memory */
 };
+
+/*
+ * Bytes of stack that a program takes at most on the way to a helper, tail calls in functions left aside
+ * (bpf/compiler/call.c): in each of a chain of functions its stack, saved registers, the return address.
+ */
+#define BPF_STACK_COMPILED (BPF_CALLS_MAX * (BPF_STACK + 48))
 
 /* Bytes that are enough for the code of a program of `count` instructions. */
 size_t bpf_code_room(uint32_t count);
 
+#define BPF_COMPILE_MEMORY(count) (32 * (size_t)(count) + (64u << 10))
+
 /*
  * Compiles into out, room bytes, for execution at address `at` (which may differ from out: the control
- * core compiles in its own memory, and the kernel copies). memory is working space, 64 bytes an
- * instruction. False: why says what does not fit or is not supported.
+ * core compiles in its own memory, and the kernel copies). memory is working space, of which
+ * BPF_COMPILE_MEMORY(program->count) bytes are enough. False: why says what does not fit or is not supported.
  */
 bool bpf_compile(const struct bpf_program *program, const struct bpf_note *notes, const struct bpf_env *env,
                  uint64_t at, uint8_t *out, size_t room, struct bpf_memory *memory, struct bpf_code *code,

@@ -33,6 +33,8 @@ enum bpf_helper_id {
 	BPF_FN_RINGBUF_RESERVE = 131,
 	BPF_FN_RINGBUF_SUBMIT = 132,
 	BPF_FN_RINGBUF_DISCARD = 133,
+	BPF_FN_KTIME_GET_COARSE_NS = 160,
+	BPF_FN_XDP_GET_BUFF_LEN = 188,
 	BPF_FN_XDP_LOAD_BYTES = 189,
 	BPF_FN_XDP_STORE_BYTES = 190,
 	BPF_HELPERS = 212, /* numbers below this */
@@ -42,6 +44,7 @@ enum bpf_helper_id {
 enum bpf_arg {
 	BPF_ARG_NONE,
 	BPF_ARG_ANY,          /* any initialised register */
+	BPF_ARG_OPTIONAL,     /* any register, initialised or not: a number that is only printed */
 	BPF_ARG_CONTEXT,
 	BPF_ARG_MAP,          /* a map of the types in struct bpf_proto.map_types */
 	BPF_ARG_KEY,          /* readable memory of the map's key_bytes */
@@ -60,6 +63,7 @@ enum bpf_return {
 	BPF_RETURN_NUMBER,
 	BPF_RETURN_VALUE_OR_NULL,    /* a value of the map */
 	BPF_RETURN_RESERVED_OR_NULL, /* reserved memory; must be given back on every path */
+	BPF_RETURN_NOTHING,          /* R0 is not initialised afterwards */
 };
 
 struct bpf_proto {
@@ -67,6 +71,7 @@ struct bpf_proto {
 	uint8_t args[5];  /* enum bpf_arg */
 	uint8_t returns;  /* enum bpf_return */
 	bool moves_packet; /* pointers into the packet are invalid after it */
+	bool packet_memory; /* memory arguments may lie in the packet: pkt_access of Linux' prototypes */
 	uint32_t map_types; /* 1 << enum bpf_map_type, of the argument BPF_ARG_MAP */
 };
 

@@ -125,12 +125,18 @@ typedef uint64_t (*bpf_helper)(uint64_t r1, uint64_t r2, uint64_t r3, uint64_t r
 
 struct bpf_map; /* bpf/maps/map.h */
 
+/* A map's look-up: the value, or NULL. */
+typedef void *bpf_lookup(const struct bpf_map *map, const void *key);
+
 /* What a program runs with. Addresses of maps are the same on all cores. */
 struct bpf_env {
 	struct bpf_map *const *maps;  /* by index in the object */
 	unsigned map_count;
 	const bpf_helper *helpers;    /* by number (bpf/helpers.h); NULL: none of that number */
 	unsigned helper_count;
+	/* For compiled code; all may be NULL, and then it calls the helper. */
+	bpf_lookup *(*lookup_for)(const struct bpf_map *map); /* bpf_map_lookup_for */
+	const uint32_t *core; /* where each core has its number: &bpf_core, the same address on all */
 };
 
 #endif

@@ -15,6 +15,7 @@
 #                                 T="ip4 ip6 acl fw ipc": only these lists
 #   make maps-bench               look-ups of BPF maps beside Linux' own; T="hash-1M lpm4": only these;
 #                                 needs root for bpf(2)
+#   make bpf-bench                XDP programs by our compiler, beside the same C by GCC
 # The programs that tests/bench/*.py run are built by file name.
 
 BENCH_BUILD := $(BUILD)/bench
@@ -35,14 +36,14 @@ BENCH_ENGINE := $(patsubst %,$(BUILD)/program/control/%.o,engine/apply engine/ho
 	forwarding/routes forwarding/persist forwarding/groups forwarding/subnets forwarding/interfaces) \
 	$(patsubst %,$(BENCH_BUILD)/%.o,unit/host unit/prefixes unit/routes_file)
 
-.PHONY: tcp-bench frames-bench slots-bench engine-bench bench-fib acl-bench maps-bench bench-wire bench-programs
+.PHONY: tcp-bench frames-bench slots-bench engine-bench bench-fib acl-bench maps-bench bpf-bench bench-wire bench-programs
 
 $(BENCH_BUILD)/%.o: tests/bench/%.c tests/bench/bench.mk
 	@mkdir -p $(@D)
 	@gcc $(BENCH_CFLAGS) -c -o $@ $<
 
 # not position-independent, like the product's objects
-BENCH_OURS := $(addprefix $(BENCH_BUILD)/,stack_bench frames_bench slots_bench engine_bench maps_bench)
+BENCH_OURS := $(addprefix $(BENCH_BUILD)/,stack_bench frames_bench slots_bench engine_bench maps_bench bpf_bench)
 $(BENCH_OURS): $(BENCH_PRODUCT)
 	@gcc -no-pie -o $@ $(filter %.o,$^)
 $(BENCH_BUILD)/stack_bench: $(BENCH_BUILD)/tcp/stack_bench.o
@@ -55,6 +56,24 @@ $(BENCH_BUILD)/engine_bench: $(BENCH_BUILD)/engine/engine_bench.o $(BENCH_ENGINE
 
 $(BENCH_BUILD)/maps_bench: $(BENCH_BUILD)/maps/maps_bench.o $(BENCH_BUILD)/unit/linux_maps.o $(BENCH_BUILD)/unit/host.o \
 	$(filter $(BUILD)/program/bpf/maps/% $(BUILD)/program/bpf/csum.o,$(PROGRAM_OBJ))
+# XDP programs: each compiled by clang and us, and by GCC (bpf/native_prefix.h)
+BENCH_NATIVE := drop tx count five_tuple lpm
+BENCH_LOOKUP_count := ARRAY
+BENCH_LOOKUP_lpm := LPM
+$(BENCH_NATIVE:%=$(BENCH_BUILD)/bpf/native_%.o): $(BENCH_BUILD)/bpf/native_%.o: tests/bpf/programs/%.c tests/bench/bench.mk
+	@mkdir -p $(@D)
+	@gcc $(BENCH_CFLAGS) -Wno-unused -Wno-unknown-pragmas -fno-strict-aliasing -D$*=native_$* \
+		-include tests/bench/bpf/native_prefix.h -D_license=native_$*_license -DNATIVE_LOOKUP=$(or $(BENCH_LOOKUP_$*),HASH) -c -o $@ $<
+
+$(BENCH_BUILD)/bpf/execute.o: tests/bpf/execute.c tests/bench/bench.mk
+	@mkdir -p $(@D)
+	@gcc $(BENCH_CFLAGS) -c -o $@ $<
+
+$(BENCH_BUILD)/bpf_bench: $(patsubst %,$(BENCH_BUILD)/bpf/%.o,bpf_bench execute $(BENCH_NATIVE:%=native_%)) \
+	$(filter $(BUILD)/program/bpf/%,$(PROGRAM_OBJ))
+
+bpf-bench: $(BENCH_BUILD)/bpf_bench bpf-programs ## XDP programs compiled by us, beside the same C by GCC: cycles a packet
+	@$<
 
 # A full table and destinations in it, for bench.py
 $(BENCH_BUILD)/route_table: $(patsubst %,$(BENCH_BUILD)/%.o,fib/route_table unit/host unit/prefixes \

@@ -14,11 +14,12 @@ include tests/bpf/programs/programs.mk
 FUZZ_BUILD := build/fuzz
 F ?= ip4 ip6 acl udp vxlan nd tcp http fpm bfd telnet match script pcap config virtio ixgbe mlx5 firmware arp acpi \
 	candidate shell boot pci virtio_regs vfio ixgbe_regs \
-	program routes bpf_object
+	program routes bpf_object bpf_verify
 SECONDS ?= 20
 FUZZ_RUNS_ip4 := 300000
 FUZZ_RUNS_ip6 := 50000
 FUZZ_RUNS_acl := 600
+FUZZ_RUNS_bpf_verify := 30000
 FUZZ_RUNS_udp := 300000
 FUZZ_RUNS_vxlan := 300000
 FUZZ_RUNS_nd := 60000
@@ -53,6 +54,8 @@ FUZZ_LEN_boot := 2048
 FUZZ_LEN_program := 8192
 FUZZ_LEN_bpf_object := 8192
 FUZZ_NET := $(sort $(wildcard net/*.c)) $(filter-out lib/mem.c,$(sort $(wildcard lib/*.c)))
+FUZZ_SRC_bpf_verify := $(wildcard bpf/verifier/*.c bpf/maps/*.c) bpf/program.c bpf/helpers.c bpf/insn_text.c \
+	bpf/interpret.c bpf/csum.c lib/csum.c lib/fmt.c tests/unit/rig/bpf_insns.c
 FUZZ_SRC_ip4 := $(FUZZ_NET)
 FUZZ_SRC_ip6 := $(FUZZ_NET)
 FUZZ_SRC_acl := $(FUZZ_NET) $(sort $(wildcard net/acl/*.c)) tests/unit/rig/acl_rig.c

@@ -722,7 +722,7 @@ def main():
               "candidate": configurations, "shell": keys, "boot": loaders,
               "pci": pci_devices, "virtio_regs": virtio_cards,
               "vfio": clients, "ixgbe_regs": ixgbe_cards,
-              "program": programs,
+              "program": programs, "bpf_verify": bytes_at_random,
               "routes": route_files, "bpf_object": bpf_objects}
     inputs = dict(makers[entry]())
     if entry in ("config", "candidate", "script", "match"):

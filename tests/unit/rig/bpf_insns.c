@@ -1,0 +1,37 @@
+/* The verifier called with programs of tests (bpf_insns.h). */
+#include "tests/unit/rig/bpf_insns.h"
+
+#include <stdlib.h>
+
+static const uint8_t constants[16] = {1, 2, 3, 4, 5, 6, 7, 0x88};
+
+const struct bpf_map_def rig_maps[RIG_MAPS] = {
+	[ARRAY48] = {"array48", BPF_MAP_ARRAY, 4, 48, 4, 0, NULL, false},
+	[HASH8] = {"hash8", BPF_MAP_HASH, 8, 8, 16, 0, NULL, false},
+	[RODATA] = {".rodata", BPF_MAP_ARRAY, 4, 16, 1, BPF_F_RDONLY_PROG, constants, true},
+	[RING] = {"ring", BPF_MAP_RINGBUF, 0, 0, 4096, 0, NULL, false},
+	[PROGS] = {"progs", BPF_MAP_PROG_ARRAY, 4, 4, 4, 0, NULL, false},
+	[DEVICES] = {"devices", BPF_MAP_DEVMAP, 4, 4, 4, 0, NULL, false},
+	[WRITE_ONLY] = {"write_only", BPF_MAP_ARRAY, 4, 8, 1, BPF_F_WRONLY_PROG, NULL, false},
+	[BSS] = {".bss", BPF_MAP_ARRAY, 4, 16, 1, 0, NULL, true},
+};
+
+struct bpf_verdict rig_verify(const struct bpf_insn *insns, uint32_t count, enum bpf_context context,
+                              uint32_t memory_bytes, struct bpf_note *notes)
+{
+	static uint8_t *space;
+	if (!space)
+		space = malloc(BPF_VERIFY_MEMORY);
+	struct bpf_note *mine = notes ? notes : malloc(count * sizeof *mine);
+	struct bpf_insn *exact = malloc(count * sizeof *exact);
+	for (uint32_t n = 0; n < count; n++)
+		exact[n] = insns[n];
+	const struct bpf_program program = {.name = "test", .section = "xdp", .insns = exact, .count = count};
+	struct bpf_memory memory = {space, space + BPF_VERIFY_MEMORY};
+	struct bpf_verdict verdict;
+	bpf_verify(&program, rig_maps, RIG_MAPS, context, memory_bytes, BPF_LIMITS_DEFAULT, &memory, mine, &verdict);
+	free(exact);
+	if (!notes)
+		free(mine);
+	return verdict;
+}
