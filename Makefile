@@ -162,6 +162,8 @@ $(BUILD)/hayate.elf: $(BUILD)/hayate-nosymbols.elf $(BUILD)/build-id tools/symbo
 	$(Q)objcopy --strip-debug $(BUILD)/hayate-debug.elf $@
 
 # --- tests: each layer ends in a line "LAYER: N passed, N failed" ---
+include tests/bpf/programs/programs.mk
+include tests/bpf/bpf.mk
 include tests/unit/unit.mk
 include tests/packet/packet.mk
 include tests/drill/drill.mk
@@ -174,12 +176,12 @@ include tests/bench/bench.mk
 
 # The layers that take longest come first (tests/all.sh).
 LAYERS := test-packet test-system/4 test-witness unit test-peer test-drill test-fuzz test-nicsim \
-	check-portable check
+	test-bpf check-portable check
 
 .PHONY: test-builds
 test-builds: all nicsim $(UNIT_BIN) $(PORTABLE_OBJ) $(F:%=$(FUZZ_BUILD)/fuzz_%) $(PACKET_BUILD)/harness \
 	$(DRILL_BUILD)/harness examples examples-asan $(BUILD)/nicsim-asan/nicsim \
-	$(BENCH_BUILD)/slots_bench $(BENCH_BUILD)/engine_bench
+	$(BENCH_BUILD)/slots_bench $(BENCH_BUILD)/engine_bench build/bpf-run build/bpf-differential
 
 # If the recipe named $(MAKE) itself, `make -n` would run it too.
 TEST_MAKE := $(MAKE)

@@ -43,6 +43,7 @@
 #include "control/control.h"
 #include "control/management/remote.h"
 #include "control/forwarding/routes.h"
+#include "control/programs/programs.h"
 #include "control/management/stats.h"
 #include "control/host/tcp_control.h"
 #include "control/monitor/trace.h"
@@ -171,6 +172,7 @@ static void control_plane_start(void)
 	core_set_idle((enum core_idle)running.config.idle);
 	interfaces_start(v);
 	policy_set();
+	programs_chains_start(&running.config);
 	groups_start();
 	local_start();
 	vxlan_start();
@@ -204,6 +206,7 @@ static void report_ready(void)
 static void control_plane_ports(void)
 {
 	static bool greeted;
+	programs_settled();
 	if (running.applied && forwarding.ready)
 		routes_keep();
 	if (!running.applied)
@@ -267,7 +270,7 @@ static uint64_t (*const timers[])(void) = {
 	engine_bfd_timer, /* first: its packets are the most urgent */
 	ping_timer, neighbour_timer, rates_timer, summary_timer, fragments_timer, commit_timer, churn_timer,
 	config_hash_timer, engine_timer, tables_timer, tcp_timer, http_timer, remote_timer, capture_timer,
-	trace_timer,
+	trace_timer, programs_timer,
 	commands_timer,
 	tcp_control_deadline, /* after all timers that send by TCP */
 };
@@ -305,5 +308,8 @@ const struct control_hooks control_plane_hooks = {
 	.timer = control_plane_timer,
 	.mirror = mirror_vector,
 	.trace = trace_vector,
+	.code_name = programs_code_name,
+	.programs = xdp_vector,
+	.tables = xdp_tables,
 	.inject = inject_frame,
 };

@@ -36,6 +36,7 @@
 #include "dataplane/mirror_ring.h"
 #include "dataplane/trace_ring.h"
 #include "dataplane/verify.h"
+#include "dataplane/xdp.h"
 #include "runtime/runtime.h"
 #include "net/acl/acl.h"
 #include "net/ecmp.h"
@@ -218,6 +219,7 @@ struct dp_state {
 	                       * any time */
 	struct dp_capture capture;
 	struct dp_trace trace;
+	struct dp_xdp xdp;
 	void *plugin_data; /* of the plug-in (control/management/plugin.h); NULL: none */
 	void *plugin_more;
 	const struct fib *fib; /* these three have the same address in every address space */
@@ -523,12 +525,27 @@ static inline const struct trace_ring *dp_trace_ring_of(unsigned core)
 	return (const void *)(behind - sizeof(struct trace_ring));
 }
 
+/* What this core says of XDP programs, before the ring for a trace. */
+static inline struct dp_xdp_shared *dp_xdp_shared(void)
+{
+	return (struct dp_xdp_shared *)(void *)((uint8_t *)dp_trace_ring() - sizeof(struct dp_xdp_shared));
+}
+
+static inline const struct dp_xdp_shared *dp_xdp_shared_of(unsigned core)
+{
+	const uint8_t *behind = (const uint8_t *)dp_trace_ring_of(core);
+	return (const void *)(behind - sizeof(struct dp_xdp_shared));
+}
+_Static_assert(sizeof(struct dp_xdp_shared) % 8 == 0 && sizeof(struct trace_ring) % 8 == 0,
+               "one lies behind the other");
+
 /* The bytes between: the most that an application may ask for. */
 static inline size_t dp_plugin_room(void)
 {
 	size_t bytes;
 	core_shared_area(&bytes);
-	return bytes - DP_SHARED_BYTES - sizeof(struct mirror_ring) - sizeof(struct trace_ring);
+	return bytes - DP_SHARED_BYTES - sizeof(struct mirror_ring) - sizeof(struct trace_ring) -
+	       sizeof(struct dp_xdp_shared);
 }
 
 /* Messages from data cores (core_msg.kind); arg is the next-hop number. Places of the punt ring are

@@ -143,6 +143,10 @@ static inline bool pkt_alloc(struct bufpool *p, struct pkt *pkt)
 	return true;
 }
 
+/* Bytes of a buffer behind the frame come into use. Does nothing: tests have a twin that knows which bytes
+ * those are. */
+static inline void buf_extend(uint8_t *from, size_t bytes) { (void)from, (void)bytes; }
+
 static inline void buf_free(struct bufpool *p, uint32_t buf)
 {
 	assert(p->free < p->count);

@@ -17,7 +17,7 @@
 #include "lib/types.h"
 
 #define NET_COUNTERS(X) \
-	X(forwarded, FATE, "IP packets sent on towards their destination") \
+	X(forwarded, FATE, "packets sent on, by their route or by a program") \
 	X(delivered_arp, FATE, "ARP messages taken by the machine itself") \
 	X(delivered_icmp, FATE, "ICMP messages to the machine itself") \
 	X(delivered_icmp6, FATE, "ICMPv6 messages to the machine itself, but neighbour discovery and MLD") \
@@ -137,6 +137,9 @@
 	X(drop_vxlan_type, DROP, "frame of the routing engine that the router itself sends: ARP, neighbour discovery, VLAN tag") \
 	X(drop_vxlan_too_big, DROP, "frame of the routing engine that is longer than the interface's MTU") \
 	X(drop_vxlan_route, DROP, "packet of the routing engine without a route to another machine by a link that is up") \
+	X(drop_xdp, DROP, "result XDP_DROP of a program") \
+	X(drop_xdp_aborted, DROP, "result XDP_ABORTED of a program, or a result that is none") \
+	X(drop_xdp_redirect, DROP, "sent by a program to an interface that is not there, is down, or has a smaller MTU") \
 	X(drop_neigh_queue, DROP, "pushed out of the queue of a neighbour being resolved") \
 	X(drop_neigh_unreachable, DROP, "neighbour did not answer") \
 	X(drop_neigh_table, DROP, "neighbour table full, or too many new neighbours a second") \
@@ -145,6 +148,7 @@
 	X(drop_tx_down, DROP, "out-going port is down") \
 	X(drop_no_buffer, DROP, "no buffer for a packet that had to be built") \
 	X(drop_restart, DROP, "in hand or waiting when a core or the ports were restarted") \
+	X(xdp_sent, INFO, "of those forwarded, frames sent by a program: XDP_TX, XDP_REDIRECT") \
 	X(redirect_needed, INFO, "forwarded out of the interface it came in by") \
 	X(redirect_limited, INFO, "redirects of either family withheld by the rate limit") \
 	X(fragments_created, INFO, "fragments sent in place of packets too large") \

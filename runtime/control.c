@@ -37,20 +37,33 @@ void core_note_config(uint64_t hash)
 	kcall(KCALL_CONFIG_HASH, hash, 0, 0);
 }
 
+/* Has data cores look closer at the vectors of ports that need anything. */
+static void look_at(struct published *s)
+{
+	__atomic_store_n(&s->looked_at, s->mirror_in | s->trace_in | s->programs_in, __ATOMIC_RELEASE);
+}
+
 void core_mirror(uint32_t in, uint32_t out)
 {
 	struct published *s = published_header();
 	/* release: data that the mirror hook needs was written before */
 	__atomic_store_n(&s->mirror_in, in, __ATOMIC_RELEASE);
 	__atomic_store_n(&s->mirror_out, out, __ATOMIC_RELEASE);
-	__atomic_store_n(&s->looked_at, in | s->trace_in, __ATOMIC_RELEASE);
+	look_at(s);
 }
 
 void core_trace_ports(uint32_t ports)
 {
 	struct published *s = published_header();
 	__atomic_store_n(&s->trace_in, ports, __ATOMIC_RELEASE); /* as in core_mirror */
-	__atomic_store_n(&s->looked_at, ports | s->mirror_in, __ATOMIC_RELEASE);
+	look_at(s);
+}
+
+void core_program_ports(uint32_t ports)
+{
+	struct published *s = published_header();
+	__atomic_store_n(&s->programs_in, ports, __ATOMIC_RELEASE); /* as in core_mirror */
+	look_at(s);
 }
 
 void core_wake(unsigned core)

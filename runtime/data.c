@@ -231,6 +231,7 @@ COLD static void follow(const struct published *s, uint64_t seen)
 		self.area = s->area;
 		features = common_features(s);
 		awake = false;
+		app->control->tables();
 		app->data_start();
 		attach(s);
 		timer = attached ? app->data_timer : NULL;
@@ -242,6 +243,7 @@ COLD static void follow(const struct published *s, uint64_t seen)
 			return;
 		}
 		self.area = s->area;
+		core_app()->control->tables();
 		core_app()->data_tables();
 		break;
 	}
@@ -313,16 +315,20 @@ COLD static void hold(unsigned port, unsigned sent)
 
 static inline bool has_port(const uint32_t *ports, unsigned port)
 {
-	/* acquire: pairs with the release in core_mirror and core_trace_ports */
+	/* acquire: pairs with the release in core_mirror, core_trace_ports and core_program_ports */
 	return unlikely(__atomic_load_n(ports, __ATOMIC_ACQUIRE) >> port & 1);
 }
 
-/* Handles a vector of a port with a capture or a trace. */
-COLD static void looked_at(struct pkt *v, unsigned n, unsigned port)
+/* Handles a vector of a port with programs, a capture or a trace. */
+__attribute__((noinline)) static void looked_at(struct pkt *v, unsigned n, unsigned port)
 {
 	const struct published *s = published_header();
 	if (has_port(&s->mirror_in, port))
 		app->control->mirror(v, n, port, false);
+	if (has_port(&s->programs_in, port))
+		n = app->control->programs(v, n, port);
+	if (n == 0)
+		return;
 	if (has_port(&s->trace_in, port))
 		app->control->trace(v, n, port);
 	else

@@ -197,6 +197,15 @@ struct control_hooks {
 	 * on to rx_vector, in order, in any number of vectors. */
 	void (*trace)(struct pkt *v, unsigned n, unsigned port);
 
+	/* Data core: called for vectors of ports given to core_program_ports(), after mirror and before
+	 * trace and rx_vector. Takes some packets, each of which ends in a fate, and moves the others to the
+	 * front of v, in order. Returns how many these are. */
+	unsigned (*programs)(struct pkt *v, unsigned n, unsigned port);
+
+	/* Data core: called before data_start and before data_tables. Prepares what the other hooks on data
+	 * cores need of the tables. */
+	void (*tables)(void);
+
 	/* Names code of users' programs, for the report of a failure at `at` (abi/boot_info.h, struct
 	 * crash.code) that happened at TSC `tsc`: writes a text such as "program drop of filter, instruction
 	 * 17", with NUL. False: unknown, or other code was there then. Or NULL: never known. */
@@ -535,7 +544,7 @@ size_t core_private_used(void);
  * kind; a second call takes a new piece, and the old one is lost. NULL: not enough memory, or too many
  * pieces.
  */
-enum core_persist { CORE_PERSIST_DEVICES /* the runtime's own: many pieces */, CORE_PERSIST_JOURNAL, CORE_PERSIST_ROUTES, CORE_PERSISTS };
+enum core_persist { CORE_PERSIST_DEVICES /* the runtime's own: many pieces */, CORE_PERSIST_JOURNAL, CORE_PERSIST_ROUTES, CORE_PERSIST_PROGRAMS, CORE_PERSIST_PROGRAMS_WORK, CORE_PERSISTS };
 void *core_persist_alloc(enum core_persist what, size_t bytes);
 
 /* A kept piece, and its size in whole pages; NULL: none. */
@@ -617,6 +626,10 @@ void core_mirror(uint32_t in, uint32_t out);
 /* From now on data cores pass the packets received by the ports in `ports`, one bit each, to
  * control_hooks.trace instead of rx_vector. core_trace_ports(0) ends this, like core_mirror(0, 0). */
 void core_trace_ports(uint32_t ports);
+
+/* From now on data cores pass the packets received by the ports in `ports`, one bit each, to
+ * control_hooks.programs first. core_program_ports(0) ends this, like core_mirror(0, 0). */
+void core_program_ports(uint32_t ports);
 
 /* Requests a stop and restart of the ports (new buffer size, core restarted). Returns at once;
  * control_hooks.start follows. `why` is printed on the console. */

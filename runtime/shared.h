@@ -63,9 +63,10 @@ struct published {
 	/* Request number, by data core index. A change tells that core to read its phase and the fields
 	 * after it; written last. */
 	uint64_t asked[CORES_MAX];
-	uint32_t looked_at; /* mirror_in | trace_in; changes at any time; read for every vector */
+	uint32_t looked_at; /* mirror_in | trace_in | programs_in; changes at any time; read for every vector */
 	uint32_t mirror_in, mirror_out; /* set by core_mirror(), at any time */
 	uint32_t trace_in;        /* set by core_trace_ports(), at any time */
+	uint32_t programs_in;     /* set by core_program_ports(), at any time */
 	uint8_t phase[CORES_MAX]; /* enum ports_phase, by data core index */
 	uint32_t ports;
 	uint32_t pairs; /* queue pairs in use on every port; data cores without one are on standby */

@@ -15,10 +15,10 @@ import tempfile
 # Room: what it may include in addition to its own files; "*" is anything. A room or an entry is a
 # folder or a file; a file is in the most specific room. NAME stands for any one folder, so
 # drivers/NAME/NAME.h is each driver's public header.
-BELOW = ["lib", "net", "runtime", "dataplane"]  # what the control plane stands on
+BELOW = ["lib", "net", "bpf", "runtime", "dataplane"]  # what the control plane stands on
 # its rooms: each may include those before it
-CONTROL = ["control/" + room for room in ("text", "console", "config", "forwarding", "host", "engine",
-                                          "management", "monitor", "commit", "cli", "test")]
+CONTROL = ["control/" + room for room in ("text", "console", "config", "forwarding", "programs", "host",
+                                          "engine", "management", "monitor", "commit", "cli", "test")]
 ROOMS = {
     "boot": [],
     "kernel": ["lib", "hal", "abi"],
@@ -31,19 +31,20 @@ ROOMS = {
     "net": ["lib"],
     "bpf": ["lib"],
     "runtime": ["lib", "hal", "abi", "drivers/nic.h", "net/counters.h"],
-    "dataplane": ["lib", "net", "runtime"],
+    "dataplane": ["lib", "net", "bpf", "runtime"],
     "control/text": ["lib", "net"],
     "control/console": BELOW + ["control/text"],
     "control/config": ["lib", "net", "runtime", "dataplane/services.h", "dataplane/verify.h",
                        "control/text"],
     "control/forwarding": BELOW + CONTROL[:3],
-    "control/host": BELOW + CONTROL[:4],
-    "control/engine": BELOW + CONTROL[:5],
-    "control/management": BELOW + CONTROL[:6],
-    "control/monitor": BELOW + CONTROL[:7],
-    "control/commit": BELOW + CONTROL[:8],
-    "control/cli": BELOW + CONTROL[:9],
-    "control/test": BELOW + CONTROL[:10],
+    "control/programs": BELOW + CONTROL[:4],
+    "control/host": BELOW + CONTROL[:5],
+    "control/engine": BELOW + CONTROL[:6],
+    "control/management": BELOW + CONTROL[:7],
+    "control/monitor": BELOW + CONTROL[:8],
+    "control/commit": BELOW + CONTROL[:9],
+    "control/cli": BELOW + CONTROL[:10],
+    "control/test": BELOW + CONTROL[:11],
     "control": BELOW + CONTROL,
     "apps/apps.c": ["runtime", "apps/NAME/NAME.h", "tools/pktgen/pktgen.h"],
     "apps/NAME": ["lib", "net", "runtime", "dataplane", "control"],

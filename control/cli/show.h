@@ -56,4 +56,13 @@ void show_route6_summary(struct shell *sh);
 /* Continues a summary; returns as rates_timer does. */
 uint64_t summary_timer(void);
 
+/* --- show_xdp.c --- */
+
+void show_xdp(struct shell *sh);
+void show_xdp_interfaces(struct shell *sh);
+void show_xdp_map(struct shell *sh);
+void show_xdp_events(struct shell *sh);
+void xdp_map(struct shell *sh);
+void clear_xdp(struct shell *sh);
+
 #endif

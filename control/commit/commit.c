@@ -18,6 +18,7 @@
 #include "control/host/vxlan.h"
 #include "control/config/journal.h"
 #include "control/management/remote.h"
+#include "control/programs/programs.h"
 #include "control/forwarding/routes.h"
 #include "runtime/events.h"
 #include "lib/fmt.h"
@@ -272,6 +273,7 @@ static void apply_live(void)
 	if (running.config.idle != commit.next->idle)
 		core_set_idle((enum core_idle)commit.next->idle);
 	swap();
+	(void)programs_chains_change(&running.config); /* or the ports restart, and with them the chains */
 	vxlan_set();
 	policy_set();
 	shell_set_hostname(&serial_console, running.config.hostname);

@@ -11,6 +11,7 @@
 #include "control/console/serial.h"
 #include "control/forwarding/interfaces.h"
 #include "control/forwarding/tables.h"
+#include "control/programs/programs.h"
 #include "control/text/module.h"
 
 #include "lib/fmt.h"
@@ -111,7 +112,7 @@ int load_check(const struct config *c, enum core_app_number app, struct text_err
 	if (error == E_OK && c->script.line && !(e && e->takes_script))
 		error = text_fail(err, c->script.line, text_of("script"),
 		                  "the application %s takes no script", core_app_word(app));
-	return error;
+	return error == E_OK ? programs_check(c, err) : error;
 }
 
 /* --- reading --- */
@@ -185,6 +186,7 @@ bool load_start(void)
 {
 	int module = open_module();
 	const struct text text = boot_module.text;
+	programs_start(&boot_module);
 	config_default(&running.config);
 	running.applied = true;
 	if (self.info->config_left_out)

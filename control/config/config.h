@@ -30,6 +30,7 @@
  *     config_acl.c          access lists
  *     config_management.c   the HTTP server, the console over TCP, the captures
  *     config_engine.c       the routing engine
+ *     config_xdp.c          programs on ports
  *     words.c               parsers of words that several files use; config_parse.h: shared
  *     config_check.c        checks of the whole; config_check6.c: of IPv6
  *     config_print.c        back to text
@@ -305,6 +306,18 @@ struct config_script {
 	char name[CONFIG_SCRIPT_NAME_SIZE]; /* of its file, for errors */
 };
 
+/* A program on a port (control/programs/), in the order of the text. */
+#define CONFIG_XDP_MAX 64      /* of all ports */
+#define CONFIG_XDP_EACH_MAX 10 /* of one; equals DP_XDP_CHAIN_MAX */
+#define CONFIG_OBJECT_SIZE 32  /* with a NUL */
+#define CONFIG_PROGRAM_SIZE 64 /* likewise; equals BPF_NAME */
+struct config_xdp {
+	uint32_t interface; /* key of its name */
+	uint32_t line;
+	char object[CONFIG_OBJECT_SIZE];
+	char program[CONFIG_PROGRAM_SIZE]; /* "": the object's first */
+};
+
 struct config {
 	char hostname[CONFIG_HOSTNAME_SIZE];
 	enum core_app_number application;
@@ -334,6 +347,8 @@ struct config {
 	unsigned acl_count;
 	struct config_acl_rule *acl_rules; /* config_memory.acl_rules, list by list */
 	uint32_t acl_rule_count;
+	struct config_xdp xdp[CONFIG_XDP_MAX];
+	unsigned xdp_count;
 };
 
 /* The wrong lines, in the order of the text. Lines that are wrong only because of an earlier wrong
@@ -423,6 +438,12 @@ int config_check_interfaces(const struct config *c, struct text_error *err);
 
 /* Checks the management servers and the routing engine. */
 int config_check_management(const struct config *c, struct text_error *err);
+
+/* Checks programs on ports. */
+int config_check_xdp(const struct config *c, struct text_error *err);
+
+/* May an object of the store have that name? */
+bool config_is_object_name(struct text w);
 
 /* Checks access lists and filters. */
 int config_check_acl(const struct config *c, struct text_error *err);

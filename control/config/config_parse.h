@@ -199,6 +199,10 @@ int config_engine_index(struct parser *p, unsigned i);
 int config_engine_vni(struct parser *p, unsigned i);
 int config_engine_protocols(struct parser *p, unsigned i);
 
+/* --- config_xdp.c --- */
+
+int config_xdp(struct parser *p, unsigned i);
+
 /* Checks the routing engine; 0, or E_INVAL with *err. */
 int config_check_engine(const struct config *c, struct text_error *err);
 

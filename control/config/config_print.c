@@ -113,7 +113,17 @@ static void print_engine_interface(const struct printer *p, const struct config_
 	print_line(p, " routing engine protocols%s", words);
 }
 
-static void print_interface(const struct printer *p, const struct config_interface *i)
+static void print_xdp(const struct printer *p, const struct config *c, const struct config_interface *i)
+{
+	for (unsigned k = 0; k < c->xdp_count; k++) {
+		const struct config_xdp *x = &c->xdp[k];
+		if (x->interface == i->key)
+			print_line(p, " xdp %s%s%s", x->object, x->program[0] ? " " : "", x->program);
+	}
+}
+
+static void print_interface(const struct printer *p, const struct config *c,
+                            const struct config_interface *i)
 {
 	char prefix[FMT_PREFIX_MAX], name[CONFIG_IF_NAME_SIZE];
 	print_line(p, "!");
@@ -129,6 +139,7 @@ static void print_interface(const struct printer *p, const struct config_interfa
 	print_interface6(p, i);
 	print_filters(p, i);
 	print_policy(p, i);
+	print_xdp(p, c, i);
 	if (i->mtu != 0)
 		print_line(p, " mtu %u", i->mtu);
 	if (i->engine_index != 0)
@@ -274,7 +285,7 @@ static void print_machine(const struct config *c, config_write_fn write, void *c
 	print_engine(&p, &c->engine);
 	for (unsigned n = 0; n < c->interfaces; n++)
 		if (c->interface[n].present)
-			print_interface(&p, &c->interface[n]);
+			print_interface(&p, c, &c->interface[n]);
 	print_line(&p, "!");
 	for (unsigned k = 0; k < c->arp_count; k++)
 		print_line(&p, "arp %s %s", fmt_ip4(addr, c->arp[k].addr), fmt_mac(mac, c->arp[k].mac));

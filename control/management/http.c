@@ -2,8 +2,9 @@
  * See http.h. A session is a connection and the request on it; its states:
  *
  *     READ    --head complete--> ANSWER --all given to TCP--> READ; after the last request CLOSE
+ *     READ    --head of a PUT or DELETE--> CONTENT --content complete--> WORK --http_timer--> ANSWER
  *     READ    --deadline--> CLOSE; if a head has begun, 408 is sent first
- *     ANSWER  --no progress, not finished in time, or the page is broken--> (reset)
+ *     CONTENT, ANSWER --no progress, not finished in time, or the page is broken--> (reset)
  *     CLOSE   TCP sends the rest and waits for the peer's FIN; --deadline--> (reset)
  *
  * Input that arrives during an answer waits in in[], which is as large as TCP's window. Bytes count
@@ -24,6 +25,7 @@
 #include "control/management/http_host.h"
 #include "control/management/page.h"
 #include "control/management/places.h"
+#include "control/programs/programs.h"
 #include "control/host/tcp_control.h"
 #include "lib/mem.h"
 #include "net/http/http.h"
@@ -37,7 +39,7 @@
 #define SWEEP_NS (10 * SECOND_NS)
 _Static_assert(CONTENT_MAX >= PAGE_ITEM_MAX, "any item fits");
 
-enum session_state { SESSION_READ, SESSION_ANSWER, SESSION_CLOSE };
+enum session_state { SESSION_READ, SESSION_CONTENT, SESSION_WORK, SESSION_ANSWER, SESSION_CLOSE };
 
 struct session {
 	struct tcp_conn *conn; /* NULL: free */
@@ -51,6 +53,8 @@ struct session {
 	struct page_walk walk;
 	struct http_answer answer;
 	const char *fixed;       /* the unsent rest of page->fixed; NULL: the page is generated */
+	bool writes;             /* it is the one that may change something */
+	uint32_t content;        /* bytes of a PUT's content that have come */
 	bool head_only, has_head; /* no content wanted; the head has been written */
 	bool ended;              /* the answer's end is in out[], or given to TCP */
 	uint32_t out_at, out_len;
@@ -63,6 +67,10 @@ struct session {
 struct http_stats http_stats;
 
 static struct session *sessions; /* HTTP_SESSIONS */
+static struct session *writer;   /* the last session that has changed something, or does */
+static uint8_t *content;         /* of its PUT */
+static char reply[PAGE_REPLY_MAX];
+static struct page replied;      /* its answer */
 static unsigned next_turn;       /* the session that http_timer serves first */
 static char leaving[2];
 static unsigned leaving_count;
@@ -102,7 +110,8 @@ static void answer(struct session *s, unsigned status, const struct page *page)
 	s->due_ns = core_now_ns() + HTTP_STALL_NS;
 	s->end_ns = core_now_ns() + (page && page->answer_ns ? page->answer_ns : HTTP_ANSWER_NS);
 	s->page = page;
-	s->walk = (struct page_walk){.query = r->query};
+	s->walk = (struct page_walk){.query = r->query,
+	                             .below = page && page->path ? r->path + strlen(page->path) : ""};
 	s->fixed = page ? page->fixed : NULL;
 	s->head_only = r->method == HTTP_HEAD;
 	s->has_head = s->ended = false;
@@ -118,6 +127,71 @@ static bool is_misdirected(const struct http_request *r)
 	return r->host[0] && !http_host_is_ours(r->host);
 }
 
+/* --- changes --- */
+
+static bool has_writer(void)
+{
+	return writer && writer->conn && writer->writes;
+}
+
+/* A PUT or DELETE of a page that can be written: waits for the content, if there is any. */
+static void begin_write(struct session *s)
+{
+	static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
+	const struct http_request *r = &s->parser.request;
+	content = r->content ? programs_upload() : NULL;
+	if (has_writer() || (r->content && !content)) {
+		answer(s, 503, NULL);
+		return;
+	}
+	writer = s;
+	s->writes = true;
+	s->content = 0;
+	s->state = r->content ? SESSION_CONTENT : SESSION_WORK;
+	s->due_ns = core_now_ns() + HTTP_STALL_NS;
+	s->end_ns = core_now_ns() + HTTP_ANSWER_NS;
+	if (r->expects)
+		tcp_send(s->conn, go_on, sizeof go_on - 1);
+}
+
+/* Takes what has come of the content. */
+static void read_content(struct session *s)
+{
+	const uint32_t n = http_content(&s->parser, s->in_len);
+	memcpy(content + s->content, s->in, n);
+	s->content += n;
+	s->in_len -= n;
+	memmove(s->in, s->in + n, s->in_len);
+	tcp_consumed(s->conn, n);
+	s->due_ns = core_now_ns() + HTTP_STALL_NS;
+	s->due_ns = s->due_ns < s->end_ns ? s->due_ns : s->end_ns;
+	if (s->content == s->parser.request.content)
+		s->state = SESSION_WORK;
+}
+
+/* Makes the change, and the answer. */
+static void write_page(struct session *s)
+{
+	const struct http_request *r = &s->parser.request;
+	const struct page *page = page_find(r->path);
+	struct page_write w = {.remove = r->method == HTTP_DELETE,
+	                       .below = r->path + strlen(page->path),
+	                       .query = r->query,
+	                       .content = content,
+	                       .bytes = s->content,
+	                       .reply = {.out = {.at = reply, .size = sizeof reply}}};
+	reply[0] = 0;
+	const unsigned status = page->write(&w);
+	replied = (struct page){.type = page->type, .fields = page->fields, .fixed = reply,
+	                        .fixed_end = reply + w.reply.out.used};
+	answer(s, status, &replied);
+}
+
+static bool is_write(const struct http_request *r)
+{
+	return r->method == HTTP_PUT || r->method == HTTP_DELETE;
+}
+
 static void begin_answer(struct session *s)
 {
 	const struct http_request *r = &s->parser.request;
@@ -128,6 +202,12 @@ static void begin_answer(struct session *s)
 	} else if (r->status != 200) {
 		answer(s, r->status, NULL);
 	} else if (!page) {
+		answer(s, 404, NULL);
+	} else if (is_write(r) && page->write) {
+		begin_write(s);
+	} else if (is_write(r)) {
+		answer(s, 405, NULL);
+	} else if (page->exists && !page->exists(r->path + strlen(page->path))) {
 		answer(s, 404, NULL);
 	} else {
 		answer(s, page->status ? page->status() : 200, page);
@@ -227,7 +307,11 @@ static bool send_made(struct session *s)
 /* Parses requests from in[] until an answer begins. */
 static void read_requests(struct session *s)
 {
-	while (s->state == SESSION_READ && s->in_len) {
+	while (s->state <= SESSION_CONTENT && s->in_len) {
+		if (s->state == SESSION_CONTENT) {
+			read_content(s);
+			continue;
+		}
 		bool idle = http_is_idle(&s->parser);
 		uint32_t n = http_input(&s->parser, s->in, s->in_len);
 		s->in_len -= n;
@@ -238,7 +322,9 @@ static void read_requests(struct session *s)
 		else if (idle)
 			to_read(s); /* a head has begun, and with it HTTP_HEAD_NS */
 	}
-	if (s->state == SESSION_READ && s->heard_fin)
+	if (s->state == SESSION_CONTENT && s->heard_fin)
+		break_off(s);
+	else if (s->state == SESSION_READ && s->heard_fin)
 		to_close(s); /* after FIN no request can be completed */
 }
 
@@ -246,6 +332,7 @@ static void read_requests(struct session *s)
 static void finish(struct session *s)
 {
 	bool last = s->answer.close;
+	s->writes = false;
 	http_next(&s->parser);
 	if (last) {
 		tcp_consumed(s->conn, s->in_len);
@@ -360,6 +447,8 @@ uint64_t http_timer(void)
 	unsigned left = HTTP_PIECES_PER_TURN, idle = 0;
 	if (!tcp_control || !sessions)
 		return UINT64_MAX;
+	if (has_writer() && writer->state == SESSION_WORK)
+		write_page(writer);
 	/* round robin, a piece each, until no session has more or the turn's share is used */
 	while (left && idle < HTTP_SESSIONS && !tcp_control_is_short()) {
 		struct session *s = &sessions[next_turn++ % HTTP_SESSIONS];
@@ -499,7 +588,7 @@ static bool on_accept(struct tcp_conn *c)
 		return turn_away(c);
 	s->conn = c;
 	s->from = info.remote;
-	s->heard_fin = false;
+	s->heard_fin = s->writes = false;
 	s->end_ns = 0;
 	s->in_len = s->out_at = s->out_len = 0;
 	http_init(&s->parser);
@@ -515,8 +604,8 @@ static void on_data(struct tcp_conn *c, struct pkt *p)
 	struct session *s = session_of(c);
 	uint32_t n = p->len;
 	/* Not taken: data after the last request, or beyond the window (TCP passes on none). */
-	bool taken = s && s->state != SESSION_CLOSE && !s->parser.request.close &&
-	             n <= IN_MAX - s->in_len;
+	bool taken = s && s->state != SESSION_CLOSE &&
+	             (s->state == SESSION_CONTENT || !s->parser.request.close) && n <= IN_MAX - s->in_len;
 	if (taken) {
 		memcpy(s->in + s->in_len, p->data, n);
 		s->in_len += n;

@@ -16,8 +16,10 @@
  *                   HTTP_IDLE_NS
  *     work          HTTP_PIECES_PER_TURN pieces of answers in a turn of the control core
  *
- * Deliberately missing: TLS, passwords (the access list is the only protection), methods except GET
- * and HEAD.
+ * PUT and DELETE change the store of XDP programs and their maps (page.write). One client at a time does
+ * so, from the first byte of its content to the last of its answer; others get 503.
+ *
+ * Deliberately missing: TLS, passwords (the access list is the only protection), other methods.
  */
 #ifndef CONTROL_MANAGEMENT_HTTP_H
 #define CONTROL_MANAGEMENT_HTTP_H

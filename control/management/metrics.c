@@ -21,6 +21,7 @@
 #include "control/management/page.h"
 #include "control/management/remote.h"
 #include "control/management/stats.h"
+#include "control/programs/programs.h"
 #include "control/host/tcp_control.h"
 #include "control/host/vxlan.h"
 #include "lib/fmt.h"
@@ -316,6 +317,20 @@ static bool fates_at(const struct family *f, uint32_t i, struct page_text *t)
 	return true;
 }
 
+/* i counts ports, positions in their chains and actions. */
+static bool xdp_packets(const struct family *f, uint32_t i, struct page_text *t)
+{
+	const uint32_t port = i / (DP_XDP_CHAIN_MAX * XDP_ACTIONS), action = i % XDP_ACTIONS;
+	struct programs_running r;
+	if (port >= core_port_count())
+		return false;
+	if (programs_running_at(port, i / XDP_ACTIONS % DP_XDP_CHAIN_MAX, &r))
+		page_print(t, "%s{interface=\"%s\",object=\"%s\",program=\"%s\",action=\"%s\"} %llu\n", f->name,
+		           dp_name(dp_get(), port), r.object->name, r.program->name,
+		           programs_action_word(action), (ull)r.total[action]);
+	return true;
+}
+
 /* The INFO counters, each a family of its own. */
 static bool part_info(struct page_walk *w, struct page_text *t)
 {
@@ -536,6 +551,8 @@ static const struct family families[] = {
 	{"hayate_interface_packets_total", "counter",
 	 "Packets above 0 that were not dropped, by input interface and fate; no interface: reassembly",
 	 fates_at, COUNTER_FATE},
+	{"hayate_xdp_packets_total", "counter", "Results of XDP programs, by interface, program and action",
+	 xdp_packets, 0},
 	{"hayate_packets_waiting", "gauge", "Received packets that wait for a neighbour or the control core",
 	 machine, MACHINE_WAITING},
 	{"hayate_port_up", "gauge", "1 when the link is up", port_link, 0},

@@ -35,6 +35,7 @@ struct page_walk {
 		} config;
 	} cursor; /* private to the part; all zero at its item 0 */
 	const char *query; /* of the request, not validated: a part checks what it uses */
+	const char *below; /* the path behind page->path, likewise */
 };
 
 /* Writes item w->item, at most PAGE_ITEM_MAX bytes with a NUL. False: it was the end of the part,
@@ -42,13 +43,26 @@ struct page_walk {
 #define PAGE_ITEM_MAX 1280
 typedef bool (*page_part)(struct page_walk *w, struct page_text *t);
 
+/* What a page that can be written does with PUT and DELETE. */
+struct page_write {
+	bool remove;       /* DELETE */
+	const char *below; /* the path behind page->path */
+	const char *query;
+	const uint8_t *content; /* of a PUT */
+	uint32_t bytes;
+	struct page_text reply; /* the content of the answer: JSON */
+};
+#define PAGE_REPLY_MAX 16384
+
 struct page {
-	const char *path;
+	const char *path; /* if it ends in '/': of all paths that begin with it; page_walk.below is the rest */
 	const char *type;    /* Content-Type */
 	const char *fields;  /* further fields of its answer, or NULL */
 	const page_part *parts; /* the last is NULL; or: */
 	const char *fixed, *fixed_end; /* the whole content */
 	unsigned (*status)(void); /* NULL: 200 */
+	bool (*exists)(const char *below); /* NULL: always; false: 404 */
+	unsigned (*write)(struct page_write *w); /* returns the status; NULL: the page cannot be written */
 	uint64_t answer_ns; /* time limit of an answer that progresses; 0: HTTP_ANSWER_NS */
 };
 
@@ -70,7 +84,13 @@ uint32_t page_number(const char *query, const char *name, uint32_t fallback);
 /* metrics.c, api.c, crash.c: the parts of the pages that web.c lists. */
 extern const page_part page_metrics[], page_health[], page_status[], page_ports[], page_counters[],
 	page_cores[], page_routes[], page_neighbours[], page_tcp[], page_drops[], page_config[],
-	page_crash[], page_interfaces[], page_engine[];
+	page_crash[], page_interfaces[], page_engine[], page_programs[], page_program[], page_maps[], page_map[];
+
+/* xdp.c: PUT and DELETE of programs and of entries of maps; 200, or 404. */
+unsigned page_program_write(struct page_write *w);
+unsigned page_map_write(struct page_write *w);
+bool page_program_exists(const char *below);
+bool page_map_exists(const char *below);
 
 /* api.c: 200, or 503 if there is a fault that page_health lists. */
 unsigned page_health_status(void);

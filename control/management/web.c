@@ -42,12 +42,26 @@ static const struct page pages[] = {
 	MADE("/api/v1/routes.json", JSON, page_routes),
 	MADE("/api/v1/neighbours.json", JSON, page_neighbours),
 	MADE("/api/v1/tcp.json", JSON, page_tcp),
+	MADE("/api/v1/programs", JSON, page_programs),
+	{.path = "/api/v1/programs/", .type = JSON, .fields = NO_STORE, .parts = page_program,
+	 .exists = page_program_exists, .write = page_program_write},
+	MADE("/api/v1/maps", JSON, page_maps),
+	{.path = "/api/v1/maps/", .type = JSON, .fields = NO_STORE, .parts = page_map,
+	 .exists = page_map_exists, .write = page_map_write},
 };
+
+/* True if the page is that of the path, or of all paths that begin so. */
+static bool is_of(const struct page *page, const char *path)
+{
+	const size_t n = strlen(page->path);
+	return strcmp(path, page->path) == 0 ||
+	       (n > 1 && page->path[n - 1] == '/' && memcmp(path, page->path, n) == 0);
+}
 
 const struct page *page_find(const char *path)
 {
 	for (unsigned i = 0; i < ARRAY_LEN(pages); i++)
-		if (strcmp(path, pages[i].path) == 0)
+		if (strlen(path) >= strlen(pages[i].path) && is_of(&pages[i], path))
 			return &pages[i];
 	const struct app_plugin *e = plugin_get();
 	for (unsigned i = 0; e && i < e->page_count; i++)

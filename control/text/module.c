@@ -61,3 +61,13 @@ bool module_file(const struct module *m, struct text name, struct text *data)
 			return true;
 	return false;
 }
+
+bool module_next(const struct module *m, size_t *at, struct text *name, struct text *data)
+{
+	struct text_error none;
+	struct text rest = from(m->files, *at);
+	if (rest.len == 0 || next_file(&rest, name, data, &none, 0) != E_OK)
+		return false;
+	*at = m->files.len - rest.len;
+	return true;
+}

@@ -28,4 +28,7 @@ int module_open(struct module *m, struct text whole, struct text_error *err);
 /* Sets *data to the file of exactly that name; false: there is none. */
 bool module_file(const struct module *m, struct text name, struct text *data);
 
+/* The files in their order: *at is 0 at first. False: there are no more. */
+bool module_next(const struct module *m, size_t *at, struct text *name, struct text *data);
+
 #endif

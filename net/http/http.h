@@ -22,8 +22,10 @@
  * States: MORE --end of a head, or an error--> REQUEST --http_next--> MORE (first skips a body) or,
  * if request.close, CLOSED, which consumes all bytes and yields nothing.
  *
- * Deliberately missing: bodies (with a length up to HTTP_BODY_MAX they are read and discarded,
- * others are refused: 411, 413), 100 (Continue), upgrades, ranges, conditions, content codings.
+ * A PUT's content is read by http_content() while the request is valid. Other bodies with a length up to
+ * HTTP_BODY_MAX are read and discarded, longer ones are refused: 413; without a length: 411.
+ *
+ * Deliberately missing: upgrades, ranges, conditions, content codings.
  */
 #ifndef NET_HTTP_HTTP_H
 #define NET_HTTP_HTTP_H
@@ -34,21 +36,25 @@
 #define HTTP_TARGET_MAX 1024 /* bytes of the request target: 414 beyond */
 #define HTTP_FIELDS_MAX 64   /* field lines: 431 beyond */
 #define HTTP_BODY_MAX 65536  /* bytes of a body to discard: 413 beyond */
+#define HTTP_CONTENT_MAX (1u << 20) /* bytes of a PUT's content: 413 beyond */
 
-enum http_method { HTTP_GET, HTTP_HEAD, HTTP_OTHER };
+enum http_method { HTTP_GET, HTTP_HEAD, HTTP_PUT, HTTP_DELETE, HTTP_OTHER };
 
 /* The status codes in use, RFC 9110 15. */
 #define HTTP_STATUSES(X) \
 	X(200, "OK") \
+	X(201, "Created") \
 	X(400, "Bad Request") \
 	X(404, "Not Found") \
 	X(405, "Method Not Allowed") \
 	X(408, "Request Timeout") \
+	X(409, "Conflict") \
 	X(411, "Length Required") \
 	X(413, "Content Too Large") \
 	X(414, "URI Too Long") \
 	X(417, "Expectation Failed") \
 	X(421, "Misdirected Request") \
+	X(422, "Unprocessable Content") \
 	X(431, "Request Header Fields Too Large") \
 	X(501, "Not Implemented") \
 	X(503, "Service Unavailable") \
@@ -59,6 +65,8 @@ struct http_request {
 	enum http_method method;
 	unsigned minor;    /* minor version: 0 or 1 (and above) */
 	bool close;        /* close the connection after the response */
+	uint32_t content;  /* bytes of a PUT's content */
+	bool expects;      /* the client waits for 100 (Continue) before it sends the content */
 	const char *path;  /* begins with '/'; "" when status is not 200 */
 	const char *query; /* behind the '?', not decoded; "" when there is none */
 	/* Whom it is for, without the port: of the target, where that has an authority (RFC 9112
@@ -89,6 +97,10 @@ void http_init(struct http_parser *p);
 
 /* Takes bytes up to the end of a head, or all; none while state is HTTP_REQUEST. */
 uint32_t http_input(struct http_parser *p, const uint8_t *data, uint32_t n);
+
+/* Of n bytes behind the head of a PUT, as many belong to its content as this returns: they are taken. 0: all
+ * of the content has been taken. What is not taken is discarded by http_next(). */
+uint32_t http_content(struct http_parser *p, uint32_t n);
 
 /* The request has been answered. Its path, query and host are gone. */
 void http_next(struct http_parser *p);

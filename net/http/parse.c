@@ -164,8 +164,7 @@ static bool parse_target(struct http_parser *p, struct span s)
  * the others not served. */
 static unsigned parse_method(struct http_parser *p, struct span s)
 {
-	static const char *const known[] = {"POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE",
-	                                    "PATCH"};
+	static const char *const known[] = {"POST", "CONNECT", "OPTIONS", "TRACE", "PATCH"};
 	for (uint32_t i = 0; i < s.n; i++)
 		if (!is_tchar(s.at[i]))
 			return 400;
@@ -174,6 +173,10 @@ static unsigned parse_method(struct http_parser *p, struct span s)
 		p->request.method = HTTP_GET;
 	else if (text_is(s.at, s.n, "HEAD"))
 		p->request.method = HTTP_HEAD;
+	else if (text_is(s.at, s.n, "PUT"))
+		p->request.method = HTTP_PUT;
+	else if (text_is(s.at, s.n, "DELETE"))
+		p->request.method = HTTP_DELETE;
 	if (p->request.method != HTTP_OTHER)
 		return 200;
 	for (unsigned i = 0; i < ARRAY_LEN(known); i++)
@@ -264,7 +267,7 @@ static bool field_length(struct http_parser *p, struct span v)
 	for (uint32_t i = 0; i < v.n; i++) {
 		if (!is_digit(v.at[i]))
 			return false;
-		n = n > HTTP_BODY_MAX ? n : n * 10 + (uint32_t)(v.at[i] - '0');
+		n = n > HTTP_CONTENT_MAX ? n : n * 10 + (uint32_t)(v.at[i] - '0');
 	}
 	p->length = n;
 	p->have_length = true;
@@ -359,7 +362,7 @@ static unsigned body_status(struct http_parser *p)
 		return 400; /* 6.1: a smuggling attempt, or framing to be treated as faulty */
 	if (p->coded)
 		return p->coding_chunked ? 411 : 501;
-	if (p->length > HTTP_BODY_MAX)
+	if (p->length > (p->request.method == HTTP_PUT ? HTTP_CONTENT_MAX : HTTP_BODY_MAX))
 		return 413;
 	return 200;
 }
@@ -375,10 +378,11 @@ static void end_of_head(struct http_parser *p)
 		return;
 	}
 	r->close = p->said_close || (r->minor == 0 && !p->keep);
-	/* A client waiting for 100 (Continue) gets the response instead, and may or may not send
-	 * the body. The connection ends, as RFC 9110 10.1.1 permits. */
-	if (p->expects && p->length)
-		r->close = true;
+	/* A client waiting for 100 (Continue) gets the response instead, unless the caller wants its
+	 * content, and may or may not send the body. The connection ends, as RFC 9110 10.1.1 permits. */
+	r->expects = p->expects && p->length;
+	r->close |= r->expects;
+	r->content = r->method == HTTP_PUT ? p->length : 0;
 	p->body = p->length;
 	p->state = HTTP_REQUEST;
 }
@@ -430,6 +434,13 @@ uint32_t http_input(struct http_parser *p, const uint8_t *data, uint32_t n)
 	while (i < n && p->state == HTTP_MORE)
 		take(p, (char)data[i++]);
 	return i;
+}
+
+uint32_t http_content(struct http_parser *p, uint32_t n)
+{
+	const uint32_t taken = p->state != HTTP_REQUEST ? 0 : n < p->body ? n : p->body;
+	p->body -= taken;
+	return taken;
 }
 
 void http_init(struct http_parser *p)

@@ -262,7 +262,7 @@ def test_neighbour_that_answers(r):
   counted   arp_tx_request: ARP requests sent
   control   it waits for its neighbour to answer
   control   the neighbour is known: sends it
-  fate      forwarded: IP packets sent on towards their destination
+  fate      forwarded: packets sent on, by their route or by a program
 done: 1 of 1 packets followed
 r1# """), said
 

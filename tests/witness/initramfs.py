@@ -268,10 +268,12 @@ def _add_skeleton(files):
     files.add_text("etc/group", b"root:x:0:\n")
 
 
-def write(path, *recipes):
-    """Writes a root file system of these recipes and the agent to the file `path`; returns the path
-    of the kernel."""
+def write(path, *recipes, programs=()):
+    """Writes a root file system of these recipes, the agent and static programs of our own, in /bin,
+    to the file `path`; returns the path of the kernel."""
     agent = Files()
+    for program in programs:
+        agent.add("usr/bin/" + os.path.basename(program), program)
     agent.add("init", os.path.join(HERE, "agent.sh"))
     agent.entries["init"] = (stat.S_IFREG | 0o755, agent.entries["init"][1])
     kernel = None

@@ -36,11 +36,12 @@ class LinuxError(Exception):
 class LinuxGuest:
     """devices: QEMU arguments of the cards under test. pass_fds: descriptors in these arguments.
 
-    recipes: the contents of the file system. log: file for the kernel's console.
+    recipes: the contents of the file system. programs: files of static programs, for /bin. log: file
+    for the kernel's console.
     """
 
     def __init__(self, devices=(), pass_fds=(), recipes=(initramfs.BASE,), memory_mib=1024, cpus=2,
-                 log=None, append="", qemu_log=None):
+                 log=None, append="", qemu_log=None, programs=()):
         self.directory = tempfile.mkdtemp(prefix="hayate-witness-")
         self.child = None
         self.agent, theirs = socket.socketpair()
@@ -51,7 +52,7 @@ class LinuxGuest:
         try:
             qemu = newqemu.find()
             image = os.path.join(self.directory, "initramfs")
-            kernel = initramfs.write(image, *recipes)
+            kernel = initramfs.write(image, *recipes, programs=programs)
             argv = qemu.argv + [
                 "-name", "witness", "-nodefaults", "-no-user-config", "-display", "none",
                 "-no-reboot", "-machine", "q35,memory-backend=mem", "-accel", "tcg,thread=multi",

@@ -245,6 +245,9 @@ def _run_options(run):
     run.add_argument("app", choices=options.APPS, help="the program of the data cores")
     run.add_argument("--config", metavar="F", help="configuration file (a boot module)")
     run.add_argument("--script", metavar="F", help="script for pktgen (docs/pktgen.md)")
+    run.add_argument("--program", dest="programs", metavar="NAME=F", action="append", default=[],
+                     help="XDP programs, an object file of clang, under that name (docs/xdp.md); repeat for "
+                          "more")
     run.add_argument("--report", metavar="DIR", help="with pktgen: when the script's run or test "
                      "is over, write report.txt, report.json and report.html to DIR and end; exit "
                      "code 120 if it was invalid")
@@ -321,6 +324,8 @@ def _image_options(img):
                      help="kernel to put in (default build/hayate.elf)")
     img.add_argument("--config", metavar="F", help="configuration to put in")
     img.add_argument("--script", metavar="F", help="script for pktgen to put in")
+    img.add_argument("--program", dest="programs", metavar="NAME=F", action="append", default=[],
+                     help="XDP programs to put in, under that name; repeat for more")
     img.add_argument("--app", choices=options.APPS, default=options.DEFAULT_APP,
                      help="the entry that starts by itself (default %(default)s)")
     img.add_argument("--append", metavar="TEXT", action="append", default=[],
@@ -447,9 +452,9 @@ def _image(arguments):
     words = options.config_word(arguments.config) + arguments.append
     with tempfile.TemporaryDirectory(prefix="hayate-image-") as work:
         module = arguments.config
-        if arguments.script:
+        if arguments.script or arguments.programs:
             module = os.path.join(work, "hayate.conf")
-            script.join(arguments.config, arguments.script, module)
+            script.join(arguments.config, arguments.script, module, script.programs(arguments.programs))
         what = arguments.kernel, module, " ".join(words), arguments.app, arguments.menu_timeout
         if arguments.netboot:
             for platform, name in image.netboot(arguments.netboot, *what).items():

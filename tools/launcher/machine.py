@@ -127,7 +127,7 @@ def check(options):
     if options.boot == "kernel" and options.media != "disk":
         raise usage("--media %s: only with --boot bios or --boot uefi" % options.media)
     if options.boot != "kernel" and options.image:
-        for value, name in ((options.config, "--config"), (options.script, "--script"), (options.append, "--append"),
+        for value, name in ((options.config, "--config"), (options.script, "--script"), (options.programs, "--program"), (options.append, "--append"),
                             (options.idle, "--idle"), (options.app != DEFAULT_APP, options.app)):
             if value:
                 raise usage("%s cannot be changed in a ready-made --image; leave --image out and "
@@ -142,6 +142,7 @@ def check(options):
             raise LauncherError("%s %s: no such file%s" % (what, path, hint))
         if path and not os.access(path, os.R_OK):
             raise LauncherError("%s %s: not readable" % (what, path))
+    script.programs(options.programs)
     if options.script and options.app != "pktgen":
         raise usage("--script: %s takes none, pktgen does" % options.app)
     if options.config and os.path.getsize(options.config) == 0:
@@ -174,14 +175,15 @@ def run(options):
     taps = {}
     models = None
     # GRUB's image, UEFI's variables, and a module joined of several files need temporary files.
-    own = options.boot != "kernel" or options.script
+    own = options.boot != "kernel" or options.script or options.programs
     work = tempfile.mkdtemp(prefix="hayate-run-") if own else None
     try:
         with Signals() as signals:
             boot_image = options.image
-            if options.script:
+            if options.script or options.programs:
                 options.module = os.path.join(work, "hayate.conf")
-                script.join(options.config, options.script, options.module)
+                script.join(options.config, options.script, options.module,
+                            script.programs(options.programs))
             if options.boot != "kernel" and not options.image:
                 boot_image = os.path.join(work, "hayate.iso")
                 image.build(boot_image, config=options.module or options.config,

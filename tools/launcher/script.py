@@ -1,14 +1,15 @@
-"""`--script`: joins a configuration, a script for the packet generator and the captures that it replays
-in one file, because the guest takes one boot module (docs/configuration.md, `script`)."""
+"""`--script` and `--program`: joins a configuration, a script for the packet generator, the captures that
+it replays, and objects of XDP programs in one file, because the guest takes one boot module (docs/configuration.md, `script`)."""
 import os
 import re
 import shutil
 
-from .errors import LauncherError
+from .errors import EXIT_USAGE, LauncherError
 
 NAME_MAX = 47
 # Statements `replay FILE`.
 REPLAY = re.compile(rb"^[ \t]*replay[ \t]+([^ \t\r\n]+)", re.I | re.M)
+PROGRAM = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,30}")
 MODULE_MAX = 2 << 30  # fits below 4 GiB, beside the devices
 
 
@@ -23,33 +24,53 @@ def captures(path, text):
     return {name: os.path.join(os.fsencode(os.path.dirname(path)), name) for name in names}
 
 
+def programs(words):
+    """[(name in the guest, path)] of the words NAME=FILE of --program."""
+    named = []
+    for word in words:
+        name, equals, path = word.partition("=")
+        if not equals or not PROGRAM.fullmatch(name):
+            raise LauncherError("--program %s: expected NAME=FILE, NAME of 1 to 31 letters, digits, and "
+                                "characters of -_." % word, EXIT_USAGE)
+        if not os.path.isfile(path):
+            raise LauncherError("--program %s: no such file" % path)
+        if name in (other for other, _ in named):
+            raise LauncherError("--program %s: given twice" % name, EXIT_USAGE)
+        named.append((name, path))
+    return named
+
+
 def _add_file(out, name, path, script):
     try:
         with open(path, "rb") as file:
             out.write(b"file %s %d\n" % (name, os.fstat(file.fileno()).st_size))
             shutil.copyfileobj(file, out)
     except OSError as error:
-        raise LauncherError("%s replays %s: %s" %
-                            (script, os.fsdecode(path), error.strerror)) from None
+        raise LauncherError("%s: %s: %s" % (script, os.fsdecode(path), error.strerror)) from None
 
 
-def join(config, script, to):
-    """Writes the joined file to `to`; config may be None."""
+def join(config, script, to, objects=()):
+    """Writes the joined file to `to`; config and script may be None. objects: see programs()."""
     text = b""
     if config:
         with open(config, "rb") as file:
             text = file.read()
-    with open(script, "rb") as file:
-        rest = file.read()
     if text and not text.endswith(b"\n"):
         text += b"\n"
-    files = captures(script, rest)
-    if files and not rest.endswith(b"\n"):
-        rest += b"\n"
+    files = {}
+    if script:
+        with open(script, "rb") as file:
+            rest = file.read()
+        files = captures(script, rest)
+        text += b"script " + name_of(script).encode() + b"\n" + rest
+        if not text.endswith(b"\n"):
+            text += b"\n"
     with open(to, "wb") as file:
-        file.write(text + b"script " + name_of(script).encode() + b"\n" + rest)
+        file.write(text)
         for name, path in files.items():
-            _add_file(file, name, path, script)
+            _add_file(file, name, path, "%s replays" % script)
+        for name, path in objects:
+            _add_file(file, b"program/" + name.encode(), path, "--program")
         if file.tell() > MODULE_MAX:
-            raise LauncherError("%s and the captures that it replays have %d MiB; at most %d MiB "
-                                "can be loaded" % (script, file.tell() >> 20, MODULE_MAX >> 20))
+            raise LauncherError("the files have %d MiB; at most %d MiB can be loaded" %
+                                (file.tell() >> 20, MODULE_MAX >> 20))

@@ -17,12 +17,14 @@
 #define pkt_alloc pkt_alloc_plain
 #define buf_free buf_free_plain
 #define pkt_free pkt_free_plain
+#define buf_extend buf_extend_plain
 #define buf_put buf_put_plain
 #include "../../../lib/pkt.h"
 #undef bufpool_init
 #undef pkt_alloc
 #undef buf_free
 #undef pkt_free
+#undef buf_extend
 #undef buf_put
 
 /* How often a buffer's pkt_meta was asked for, where a test defines it: what a walk over queues
@@ -36,6 +38,11 @@ static inline struct pkt_meta *pkt_meta_counted(const struct bufpool *p, uint32_
 	return pkt_meta(p, buf);
 }
 #define pkt_meta(p, buf) pkt_meta_counted(p, buf)
+
+static inline void buf_extend(uint8_t *from, size_t bytes)
+{
+	ASAN_UNPOISON_MEMORY_REGION(from, bytes);
+}
 
 static inline void bufpool_init(struct bufpool *p, uint8_t *base, uint32_t *stack, uint32_t count,
                                 uint32_t stride)

@@ -1,0 +1,390 @@
+/*
+ * XDP programs and their maps over HTTP (docs/http.md): /api/v1/programs, /api/v1/programs/NAME,
+ * /api/v1/maps, /api/v1/maps/NAME and /api/v1/maps/NAME/events; PUT and DELETE. Keys and values are hex
+ * digits, two a byte, in the order of memory.
+ */
+#include "control/management/page.h"
+#include "control/programs/programs.h"
+#include "dataplane/state.h"
+#include "lib/mem.h"
+#include "lib/number.h"
+#include "runtime/runtime.h"
+
+#define HEX_KEY 128    /* bytes shown of a key; a longer one is cut */
+#define HEX_VALUE 400
+#define TEXT_MAX 4096  /* of an entry as words */
+
+typedef unsigned long long ull;
+
+static const char *comma(const struct page_walk *w) { return w->item ? "," : ""; }
+
+static const char *truth(bool b) { return b ? "true" : "false"; }
+
+static void put_hex(struct page_text *t, const char *name, const uint8_t *at, uint32_t bytes, uint32_t most)
+{
+	page_print(t, ",\"%s\":\"", name);
+	for (uint32_t i = 0; i < bytes && i < most; i++)
+		page_print(t, "%02x", at[i]);
+	page_print(t, "\"");
+	if (bytes > most)
+		page_print(t, ",\"%s_cut\":true", name);
+}
+
+static void put_name(struct page_text *t, const char *name, const char *value)
+{
+	page_print(t, "\"%s\":", name);
+	page_json(t, value);
+}
+
+static unsigned refuse(struct page_write *w, unsigned status, const char *why)
+{
+	page_print(&w->reply, "{");
+	put_name(&w->reply, "error", why);
+	page_print(&w->reply, "}\n");
+	return status;
+}
+
+/* --- programs --- */
+
+static void put_program(struct page_text *t, const struct programs_program *p)
+{
+	page_print(t, "{");
+	put_name(t, "name", p->name);
+	page_print(t, ",");
+	put_name(t, "section", p->section);
+	page_print(t, ",\"instructions\":%u,\"verified_steps\":%u,\"stack_bytes\":%u,\"code_bytes\":%u,"
+	              "\"priority\":%u,\"chain_on\":%u}",
+	           p->insns, p->steps, p->stack, p->code_bytes, p->priority, p->chain_on);
+}
+
+static void put_map(struct page_text *t, const struct programs_object *o, const struct programs_map *m)
+{
+	page_print(t, "{");
+	put_name(t, "name", m->def.name);
+	page_print(t, ",");
+	put_name(t, "object", o->name);
+	page_print(t, ",\"type\":\"%s\",\"key_bytes\":%u,\"value_bytes\":%u,\"max_entries\":%u,\"kept\":%s",
+	           programs_map_type(m->def.type), m->def.key_bytes, m->def.value_bytes, m->def.entries,
+	           truth(m->kept));
+}
+
+static void put_head(struct page_text *t, const struct programs_object *o)
+{
+	page_print(t, "{");
+	put_name(t, "name", o->name);
+	page_print(t, ",");
+	put_name(t, "license", o->license);
+	page_print(t, ",\"version\":%u,\"file_bytes\":%u,\"verify_us\":%u,\"compile_us\":%u", o->version,
+	           o->file_bytes, o->verify_us, o->compile_us);
+}
+
+static bool part_objects(struct page_walk *w, struct page_text *t)
+{
+	const struct programs_object *o = programs_at(w->item);
+	if (w->item == 0)
+		page_print(t, "{\"objects\":[");
+	if (!o) {
+		page_print(t, "],\"interfaces\":[");
+		return false;
+	}
+	page_print(t, "%s\n", comma(w));
+	put_head(t, o);
+	page_print(t, ",\"programs\":%u,\"maps\":%u,\"in_use\":%s}", o->program_count, o->map_count,
+	           truth(programs_in_use(o)));
+	return true;
+}
+
+/* cursor.own: the port, the program of its chain, whether one has been written. */
+static bool part_chains(struct page_walk *w, struct page_text *t)
+{
+	struct programs_running r;
+	const unsigned port = (unsigned)w->cursor.own[0];
+	if (port >= core_port_count()) {
+		page_print(t, "]}\n");
+		return false;
+	}
+	if (!programs_running_at(port, (unsigned)w->cursor.own[1], &r)) {
+		w->cursor.own[0]++;
+		w->cursor.own[1] = 0;
+		return true;
+	}
+	page_print(t, "%s\n{\"interface\":\"%s\",\"ifindex\":%u,\"position\":%u,", w->cursor.own[2] ? "," : "",
+	           dp_name(dp_get(), port), dp_ifindex(port), (unsigned)w->cursor.own[1] + 1);
+	put_name(t, "object", r.object->name);
+	page_print(t, ",");
+	put_name(t, "program", r.program->name);
+	for (unsigned a = 0; a < XDP_ACTIONS; a++)
+		page_print(t, ",\"%s\":%llu", programs_action_word(a), (ull)r.total[a]);
+	page_print(t, "}");
+	w->cursor.own[1]++;
+	w->cursor.own[2] = 1;
+	return true;
+}
+
+const page_part page_programs[] = {part_objects, part_chains, NULL};
+
+bool page_program_exists(const char *below) { return programs_find(text_of(below)) != NULL; }
+
+static bool part_program(struct page_walk *w, struct page_text *t)
+{
+	const struct programs_object *o = programs_find(text_of(w->below));
+	t->broken = !o; /* it has been removed meanwhile */
+	if (!o)
+		return false;
+	if (w->item == 0) {
+		put_head(t, o);
+		page_print(t, ",\"programs\":[");
+	}
+	if (w->item >= o->program_count) {
+		page_print(t, "],\"maps\":[");
+		return false;
+	}
+	page_print(t, "%s\n", comma(w));
+	put_program(t, &o->programs[w->item]);
+	return true;
+}
+
+static bool part_program_maps(struct page_walk *w, struct page_text *t)
+{
+	const struct programs_object *o = programs_find(text_of(w->below));
+	t->broken = !o;
+	if (!o)
+		return false;
+	if (w->item >= o->map_count) {
+		page_print(t, "]}\n");
+		return false;
+	}
+	page_print(t, "%s\n", comma(w));
+	put_map(t, o, &o->maps[w->item]);
+	page_print(t, "}");
+	return true;
+}
+
+const page_part page_program[] = {part_program, part_program_maps, NULL};
+
+static unsigned put_object(struct page_write *w)
+{
+	const struct programs_object *o, *before = programs_find(text_of(w->below));
+	struct bpf_reason why = {.text = ""};
+	if (!config_is_object_name(text_of(w->below)))
+		return refuse(w, 400, "an object's name has 1 to 31 letters, digits, and characters of -_.");
+	if (!programs_put(text_of(w->below), w->content, w->bytes, &why, &o))
+		return refuse(w, 422, why.text);
+	put_head(&w->reply, o);
+	page_print(&w->reply, ",\"programs\":[");
+	for (unsigned i = 0; i < o->program_count; i++)
+		page_print(&w->reply, "%s\"%s\"", i ? "," : "", o->programs[i].name);
+	for (unsigned kept = 0; kept < 2; kept++) {
+		bool any = false;
+		page_print(&w->reply, "],\"maps_%s\":[", kept ? "kept" : "new");
+		for (unsigned i = 0; i < o->map_count; i++)
+			if (o->maps[i].kept == kept) {
+				page_print(&w->reply, "%s", any ? "," : "");
+				page_json(&w->reply, o->maps[i].def.name);
+				any = true;
+			}
+	}
+	page_print(&w->reply, "]}\n");
+	return before ? 200 : 201;
+}
+
+unsigned page_program_write(struct page_write *w)
+{
+	struct bpf_reason why = {.text = ""};
+	if (!w->remove)
+		return put_object(w);
+	switch (programs_delete(text_of(w->below), &why)) {
+	case E_OK:
+		page_print(&w->reply, "{}\n");
+		return 200;
+	case E_NOENT:
+		return refuse(w, 404, why.text);
+	default:
+		return refuse(w, 409, why.text);
+	}
+}
+
+/* --- maps --- */
+
+static const char events_word[] = "/events";
+
+/* The map that a path names; *events: its records are wanted. */
+static const struct programs_map *map_of(const char *below, const struct programs_object **o, bool *events,
+                                         const char **why)
+{
+	struct text name = text_of(below);
+	const size_t n = sizeof events_word - 1;
+	*events = name.len > n && memcmp(name.at + name.len - n, events_word, n) == 0;
+	if (*events)
+		name.len -= n;
+	const struct programs_map *m = programs_map_of(name, o, why);
+	return *events && m && !programs_map_is_ring(m) ? NULL : m;
+}
+
+bool page_map_exists(const char *below)
+{
+	bool events;
+	return map_of(below, NULL, &events, NULL) != NULL;
+}
+
+/* cursor.own: object, map. */
+static bool part_maps(struct page_walk *w, struct page_text *t)
+{
+	const struct programs_object *o = programs_at((unsigned)w->cursor.own[0]);
+	if (w->item == 0)
+		page_print(t, "{\"maps\":[");
+	if (!o) {
+		page_print(t, "]}\n");
+		return false;
+	}
+	if (w->cursor.own[1] >= o->map_count) {
+		w->cursor.own[0]++;
+		w->cursor.own[1] = 0;
+		return true;
+	}
+	page_print(t, "%s\n", w->cursor.own[2] ? "," : "");
+	put_map(t, o, &o->maps[w->cursor.own[1]++]);
+	page_print(t, "}");
+	w->cursor.own[2] = 1;
+	return true;
+}
+
+const page_part page_maps[] = {part_maps, NULL};
+
+/* Records as lines of JSON; a record is gone once it is written. cursor.n: the core. */
+static bool put_event(struct page_walk *w, struct page_text *t, const struct programs_map *m)
+{
+	uint32_t bytes;
+	const unsigned core = (unsigned)w->cursor.n;
+	if (core >= self.info->cores)
+		return false;
+	const uint8_t *at = bpf_ring_next(m->map, core, &bytes);
+	if (!at) {
+		w->cursor.n++;
+		return true;
+	}
+	page_print(t, "{\"cpu\":%u,\"bytes\":%u", core, bytes);
+	put_hex(t, "data", at, bytes, HEX_VALUE);
+	page_print(t, "}\n");
+	if (!t->out.full) /* else it comes again */
+		bpf_ring_release(m->map, core);
+	return true;
+}
+
+/* cursor.own: the entry's number, the core. */
+static bool put_entry(struct page_walk *w, struct page_text *t, const struct programs_map *m)
+{
+	uint8_t key[BPF_KEY_MAX];
+	const uint32_t n = (uint32_t)w->cursor.own[0];
+	const unsigned core = (unsigned)w->cursor.own[1];
+	const bool all = programs_map_per_core(m);
+	if (n >= page_number(w->query, "limit", UINT32_MAX) || !programs_entry_at(m, n, key)) {
+		page_print(t, "]}\n");
+		return false;
+	}
+	const uint8_t *value = bpf_map_value(m->map, key, all ? core : self.id);
+	if (value) {
+		page_print(t, "%s\n{\"entry\":%u", w->cursor.own[2] ? "," : "", n);
+		put_hex(t, "key", key, m->def.key_bytes, HEX_KEY);
+		if (all)
+			page_print(t, ",\"cpu\":%u", core);
+		put_hex(t, "value", value, m->def.value_bytes, HEX_VALUE);
+		page_print(t, "}");
+		w->cursor.own[2] = 1;
+	}
+	w->cursor.own[1] = all && core + 1 < self.info->cores ? core + 1 : 0;
+	w->cursor.own[0] += w->cursor.own[1] == 0;
+	return true;
+}
+
+static bool part_map(struct page_walk *w, struct page_text *t)
+{
+	const struct programs_object *o = NULL;
+	bool events;
+	const struct programs_map *m = map_of(w->below, &o, &events, NULL);
+	t->broken = !m;
+	if (!m)
+		return false;
+	if (events)
+		return put_event(w, t, m);
+	if (w->item == 0) {
+		put_map(t, o, m);
+		page_print(t, ",\"entries\":[");
+	}
+	if (programs_map_is_ring(m)) {
+		page_print(t, "]}\n");
+		return false;
+	}
+	return put_entry(w, t, m);
+}
+
+const page_part page_map[] = {part_map, NULL};
+
+/* --- writing an entry --- */
+
+/* The value of a name in the query, or of a string or number in a flat JSON object; empty: none. */
+static struct text field_of(struct text t, const char *name, bool json)
+{
+	const size_t n = strlen(name);
+	for (size_t i = 0; i + n < t.len; i++) {
+		if (memcmp(t.at + i, name, n) != 0 || (i && json && t.at[i - 1] != '"') ||
+		    (i && !json && t.at[i - 1] != '&'))
+			continue;
+		size_t k = i + n;
+		if (json ? t.at[k++] != '"' : t.at[k] != '=')
+			continue;
+		while (k < t.len && (t.at[k] == ' ' || t.at[k] == ':' || t.at[k] == '=' || t.at[k] == '"'))
+			k++;
+		size_t end = k;
+		while (end < t.len && t.at[end] != '&' && t.at[end] != '"' && t.at[end] != ',' && t.at[end] != '}' &&
+		       t.at[end] != '\n' && t.at[end] != '\r')
+			end++;
+		return (struct text){t.at + k, end - k};
+	}
+	return (struct text){t.at, 0};
+}
+
+static void put_word(struct fmt_buf *b, const char *name, struct text v, unsigned bytes)
+{
+	const bool digits = v.len == 2ull * bytes;
+	if (v.len)
+		fmt_put(b, "%s %s%.*s ", name, digits ? "hex " : "", (int)v.len, v.at);
+}
+
+/* The entry that a request names, in the words of the console. False: it is too long. */
+static bool entry_words(const struct page_write *w, const struct programs_map *m, struct fmt_buf *b)
+{
+	const bool json = w->bytes > 0;
+	const struct text from = json ? (struct text){(const char *)w->content, w->bytes} : text_of(w->query);
+	const struct text program = field_of(from, "program", json);
+	put_word(b, "key", field_of(from, "key", json), m->def.key_bytes);
+	put_word(b, "value", field_of(from, "value", json), m->def.value_bytes);
+	put_word(b, "cpu", field_of(from, "cpu", json), 0);
+	if (program.len)
+		fmt_put(b, "value program %.*s", (int)program.len, program.at);
+	return !b->full;
+}
+
+unsigned page_map_write(struct page_write *w)
+{
+	static char words[TEXT_MAX];
+	static uint8_t value[BPF_VALUE_MAX];
+	static struct programs_entry e;
+	struct fmt_buf b = {.at = words, .size = sizeof words};
+	struct bpf_reason why = {.text = ""};
+	const char *reason = "";
+	bool events;
+	const struct programs_map *m = map_of(w->below, NULL, &events, &reason);
+	if (!m || events)
+		return refuse(w, 404, m ? "records are only read" : reason);
+	words[0] = 0;
+	e.value = value;
+	if (!entry_words(w, m, &b))
+		return refuse(w, 400, "the entry is too long");
+	if (!programs_entry_read(m, text_of(words), &e, &why))
+		return refuse(w, 400, why.text);
+	if (!(w->remove ? programs_entry_delete(m, e.key, &why) : programs_entry_set(m, &e, &why)))
+		return refuse(w, 409, why.text);
+	page_print(&w->reply, "{}\n");
+	return 200;
+}

@@ -1,0 +1,396 @@
+/*
+ * The objects; see programs.h.
+ *
+ * What outlives the control program is a list of the objects' addresses, in two copies: the one with the
+ * larger number and a right seal counts, and a change writes the other one. While an object replaces
+ * another, both are in the list, because data cores may use either: the old one is `retired`. A
+ * restarted program claims the memory of both, and frees the retired one when its own tables are in force.
+ */
+#include "control/programs/programs.h"
+
+#include "control/config/running.h"
+#include "control/console/serial.h"
+#include "dataplane/state.h"
+#include "lib/mem.h"
+#include "lib/number.h"
+#include "lib/siphash.h"
+#include "runtime/runtime.h"
+
+#define MODULE_PREFIX "program/"
+
+static const struct siphash_key list_key = {0x6879617465206b65, 0x7074207072676c73};
+
+struct list {
+	uint64_t seal, number;
+	struct programs_object *object[PROGRAMS_OBJECTS_MAX]; /* NULL: none */
+	struct programs_object *retired;
+};
+
+static struct list now; /* what the newer copy says */
+static struct list *copies; /* two, kept; NULL: nothing has been loaded yet */
+static uint8_t *upload;
+static bool live;    /* there is a data-plane state to publish in */
+static bool settled; /* and data cores use it */
+
+static bool fail(struct bpf_reason *why, const char *format, ...) PRINTF_LIKE(2, 3);
+
+static bool fail(struct bpf_reason *why, const char *format, ...)
+{
+	fmt_va_list args;
+	__builtin_va_start(args, format);
+	fmt_vformat(why->text, sizeof why->text, format, args);
+	__builtin_va_end(args);
+	return false;
+}
+
+/* --- the list --- */
+
+static uint64_t list_seal(const struct list *l)
+{
+	return siphash24(&list_key, &l->number, sizeof *l - offsetof(struct list, number));
+}
+
+/* Writes `now` to the older copy. */
+static void keep(void)
+{
+	now.number++;
+	now.seal = list_seal(&now);
+	copies[now.number % 2] = now;
+}
+
+static bool take_list(void)
+{
+	size_t bytes;
+	if (!copies)
+		copies = core_persist_find(CORE_PERSIST_PROGRAMS, &bytes);
+	if (!copies)
+		copies = core_persist_alloc(CORE_PERSIST_PROGRAMS, 2 * sizeof *copies);
+	return copies != NULL;
+}
+
+/* --- look-up --- */
+
+const struct programs_object *programs_at(unsigned i)
+{
+	for (unsigned k = 0; k < PROGRAMS_OBJECTS_MAX; k++)
+		if (now.object[k] && i-- == 0)
+			return now.object[k];
+	return NULL;
+}
+
+static int index_of(struct text name)
+{
+	for (unsigned k = 0; k < PROGRAMS_OBJECTS_MAX; k++)
+		if (now.object[k] && text_equal(text_of(now.object[k]->name), name))
+			return (int)k;
+	return -1;
+}
+
+const struct programs_object *programs_find(struct text name)
+{
+	const int k = index_of(name);
+	return k < 0 ? NULL : now.object[k];
+}
+
+const struct programs_program *programs_program_of(const struct programs_object *o, struct text program)
+{
+	for (unsigned i = 0; i < o->program_count; i++)
+		if (program.len == 0 || text_equal(text_of(o->programs[i].name), program))
+			return &o->programs[i];
+	return NULL;
+}
+
+static const struct programs_map *map_in(const struct programs_object *o, struct text name)
+{
+	for (unsigned i = 0; i < o->map_count; i++)
+		if (text_equal(text_of(o->maps[i].def.name), name))
+			return &o->maps[i];
+	return NULL;
+}
+
+const struct programs_map *programs_map_of(struct text name, const struct programs_object **object,
+                                           const char **why)
+{
+	const struct programs_map *found = NULL;
+	const struct programs_object *o, *in = NULL;
+	const size_t slash = text_find(name, '/');
+	const char *reason = "no object has such a map";
+	if (slash < name.len) {
+		in = programs_find((struct text){name.at, slash});
+		found = in ? map_in(in, (struct text){name.at + slash + 1, name.len - slash - 1}) : NULL;
+	} else {
+		for (unsigned i = 0; (o = programs_at(i)) != NULL; i++) {
+			const struct programs_map *m = map_in(o, name);
+			if (m && found)
+				reason = "several objects have such a map: name it as OBJECT/MAP";
+			found = m && !found ? m : m ? NULL : found;
+			in = m ? o : in;
+			if (m && !found)
+				break;
+		}
+	}
+	if (object)
+		*object = in;
+	if (why && !found)
+		*why = reason;
+	return found;
+}
+
+int programs_check(const struct config *c, struct text_error *err)
+{
+	for (unsigned i = 0; i < c->xdp_count; i++) {
+		const struct config_xdp *x = &c->xdp[i];
+		const struct programs_object *o = programs_find(text_of(x->object));
+		if (!o)
+			return text_fail(err, x->line, text_of(x->object),
+			                 "there is no object of that name; `show xdp` lists them");
+		if (!programs_program_of(o, text_of(x->program)))
+			return text_fail(err, x->line, text_of(x->program), "the object %s has no program of that name",
+			                 x->object);
+	}
+	return E_OK;
+}
+
+/* --- changes --- */
+
+/* Lists the maps for data cores that restart (xdp_tables): those in which they can hold a lock. */
+static void publish_maps(void)
+{
+	struct dp_xdp *x = &dp_get()->xdp;
+	uint32_t n = 0;
+	for (unsigned k = 0; k < PROGRAMS_OBJECTS_MAX; k++)
+		for (unsigned i = 0; now.object[k] && i < now.object[k]->map_count; i++)
+			if (n < DP_XDP_MAPS_MAX && (now.object[k]->maps[i].region != REGION_CONTROL ||
+			                            now.object[k]->maps[i].own))
+				__atomic_store_n(&x->map[n++], now.object[k]->maps[i].map, __ATOMIC_RELEASE);
+	for (uint32_t i = n; i < DP_XDP_MAPS_MAX; i++)
+		__atomic_store_n(&x->map[i], NULL, __ATOMIC_RELEASE);
+	__atomic_store_n(&x->maps, n, __ATOMIC_RELEASE);
+}
+
+static unsigned maps_now(const struct programs_object *without)
+{
+	unsigned n = 0;
+	for (unsigned k = 0; k < PROGRAMS_OBJECTS_MAX; k++)
+		n += now.object[k] && now.object[k] != without ? now.object[k]->map_count : 0;
+	return n;
+}
+
+/* Data cores synchronize before they run a program again. */
+static bool code_is_new(void)
+{
+	__atomic_store_n(&dp_get()->xdp.code_tsc, clock_tsc(), __ATOMIC_RELEASE);
+	return core_quiesce();
+}
+
+/* Does the new object have all programs by which ports use the old one? */
+static bool still_there(const struct programs_object *o, struct bpf_reason *why)
+{
+	for (unsigned i = 0; i < running.config.xdp_count; i++) {
+		const struct config_xdp *x = &running.config.xdp[i];
+		char port[CONFIG_IF_NAME_SIZE];
+		if (strcmp(x->object, o->name) == 0 && !programs_program_of(o, text_of(x->program)))
+			return fail(why, "%s runs its program %s, which this file does not have",
+			            config_key_name(port, x->interface), x->program);
+	}
+	return true;
+}
+
+/* Frees what is retired, once no data core uses it. */
+static void free_retired(void)
+{
+	struct programs_object *old = now.retired;
+	if (!old)
+		return;
+	now.retired = NULL;
+	keep();
+	programs_free(old, programs_find(text_of(old->name)));
+}
+
+/* Puts a loaded object in the place of another, or into a free one. If a data core does not answer, the
+ * ports are being restarted, and programs_settled() frees the old one. */
+static void enter(struct programs_object *o, int at)
+{
+	now.retired = now.object[at];
+	now.object[at] = o;
+	keep();
+	if (!live)
+		return; /* there is no data core that runs a program */
+	publish_maps();
+	if (code_is_new() && programs_chains_change(&running.config))
+		free_retired();
+}
+
+static int place_for(struct text name)
+{
+	const int at = index_of(name);
+	for (unsigned k = 0; at < 0 && k < PROGRAMS_OBJECTS_MAX; k++)
+		if (!now.object[k])
+			return (int)k;
+	return at;
+}
+
+bool programs_put(struct text name, const uint8_t *file, size_t bytes, struct bpf_reason *why,
+                  const struct programs_object **loaded)
+{
+	if (!config_is_object_name(name))
+		return fail(why, "an object's name has 1 to %d letters, digits, and characters of \"-_.\"",
+		            CONFIG_OBJECT_SIZE - 1);
+	if (bytes == 0 || bytes > PROGRAMS_FILE_MAX)
+		return fail(why, "the file has %llu bytes; up to %u are taken", (unsigned long long)bytes,
+		            PROGRAMS_FILE_MAX);
+	const int at = place_for(name);
+	if (at < 0)
+		return fail(why, "there are %d objects already", PROGRAMS_OBJECTS_MAX);
+	if (now.retired || live != settled)
+		return fail(why, "the ports are being started; try again");
+	if (!take_list())
+		return fail(why, "there is not enough memory for programs");
+	struct programs_object *o = programs_load(name, now.object[at], file, bytes, why);
+	if (!o)
+		return false;
+	if (maps_now(now.object[at]) + o->map_count > DP_XDP_MAPS_MAX) {
+		programs_free(o, now.object[at]);
+		return fail(why, "all objects together have at most %d maps", DP_XDP_MAPS_MAX);
+	}
+	if (!still_there(o, why)) {
+		programs_free(o, now.object[at]);
+		return false;
+	}
+	enter(o, at);
+	if (loaded)
+		*loaded = o;
+	return true;
+}
+
+int programs_delete(struct text name, struct bpf_reason *why)
+{
+	const int at = index_of(name);
+	if (at < 0) {
+		fail(why, "there is no object of that name");
+		return E_NOENT;
+	}
+	if (now.retired || !settled) {
+		fail(why, "the ports are being started; try again");
+		return E_AGAIN;
+	}
+	struct programs_object *o = now.object[at];
+	for (unsigned i = 0; i < running.config.xdp_count; i++) {
+		const struct config_xdp *x = &running.config.xdp[i];
+		char port[CONFIG_IF_NAME_SIZE];
+		if (strcmp(x->object, o->name) == 0) {
+			fail(why, "%s runs it: first remove `xdp %s` there", config_key_name(port, x->interface),
+			     o->name);
+			return E_AGAIN;
+		}
+	}
+	now.object[at] = NULL;
+	now.retired = o;
+	keep();
+	publish_maps();
+	if (core_quiesce())
+		free_retired();
+	return E_OK;
+}
+
+uint8_t *programs_upload(void)
+{
+	if (!upload)
+		upload = core_private_alloc(PROGRAMS_FILE_MAX);
+	return upload;
+}
+
+/* --- start --- */
+
+/* True if the object is what it was when it was sealed, and its memory there. */
+static bool resume(struct programs_object *o, const struct programs_object *claimed)
+{
+	return core_region_claim(REGION_CONTROL, o, sizeof *o) && o->seal == programs_seal_of(o) &&
+	       o->map_count <= BPF_OBJECT_MAPS && o->program_count <= BPF_OBJECT_PROGRAMS &&
+	       programs_claim(o, claimed);
+}
+
+/* The objects that the previous control program has left. */
+static void find_left(void)
+{
+	size_t bytes;
+	struct list *l = core_persist_find(CORE_PERSIST_PROGRAMS, &bytes);
+	if (!l || bytes < 2 * sizeof *l)
+		return;
+	const bool good[2] = {l[0].seal == list_seal(&l[0]), l[1].seal == list_seal(&l[1])};
+	const unsigned newer = good[0] && (!good[1] || l[0].number > l[1].number) ? 0 : 1;
+	copies = l;
+	if (!good[newer])
+		return;
+	now = l[newer];
+	const struct programs_object *successor = NULL;
+	for (unsigned k = 0; k < PROGRAMS_OBJECTS_MAX; k++) {
+		if (now.object[k] && !resume(now.object[k], NULL)) {
+			console_log("xdp: an object that the previous control program has left is damaged and lost");
+			now.object[k] = NULL;
+		}
+		if (now.object[k] && now.retired && strcmp(now.object[k]->name, now.retired->name) == 0)
+			successor = now.object[k];
+	}
+	if (now.retired && !resume(now.retired, successor))
+		now.retired = NULL;
+	for (unsigned k = 0; k < PROGRAMS_OBJECTS_MAX; k++)
+		for (unsigned i = 0; now.object[k] && i < now.object[k]->map_count; i++)
+			bpf_map_recover(now.object[k]->maps[i].map, self.id);
+}
+
+static void load_file(struct text file, struct text data)
+{
+	const struct text name = {file.at + sizeof MODULE_PREFIX - 1, file.len - sizeof MODULE_PREFIX + 1};
+	struct bpf_reason why;
+	char word[CONFIG_OBJECT_SIZE + 8];
+	fmt_format(word, sizeof word, "%.*s", (int)u64_min(name.len, CONFIG_OBJECT_SIZE), name.at);
+	if (!programs_find(name) &&
+	    !programs_put(name, (const uint8_t *)data.at, data.len, &why, NULL))
+		console_log("xdp: object %s of the boot module: %s", word, why.text);
+}
+
+void programs_start(const struct module *m)
+{
+	struct text file, data;
+	bpf_core = self.id;
+	find_left();
+	for (size_t at = 0; module_next(m, &at, &file, &data);)
+		if (file.len > sizeof MODULE_PREFIX - 1 &&
+		    memcmp(file.at, MODULE_PREFIX, sizeof MODULE_PREFIX - 1) == 0)
+			load_file(file, data);
+}
+
+void programs_publish(void)
+{
+	live = true;
+	settled = false;
+	publish_maps();
+	dp_get()->xdp.code_tsc = clock_tsc();
+}
+
+void programs_settled(void)
+{
+	settled = true;
+	free_retired();
+}
+
+/* --- reports --- */
+
+bool programs_code_name(uint64_t at, uint64_t tsc, char *text, size_t size)
+{
+	const struct programs_object *o;
+	for (unsigned i = 0; (o = programs_at(i)) != NULL; i++)
+		for (unsigned k = 0; k < o->program_count; k++) {
+			const struct programs_program *p = &o->programs[k];
+			const uint64_t offset = at - (uint64_t)(uintptr_t)p->code;
+			uint32_t n = 0;
+			if (offset >= p->code_bytes || o->loaded_tsc > tsc)
+				continue;
+			while (n + 1 < p->insns && p->where[n + 1] <= offset)
+				n++;
+			fmt_format(text, size, "program %s of %s, instruction %u", p->name, o->name, n);
+			return true;
+		}
+	return false;
+}

@@ -1,0 +1,327 @@
+"""XDP programs on the ports of a router (docs/xdp.md): results, helpers, chains, maps over the console,
+replacement. The programs are tests/bpf/programs/*.c, compiled by clang."""
+import os
+import struct
+
+import pytest
+from scapy.layers.inet import IP, TCP, UDP
+from scapy.layers.l2 import Dot1Q, Ether
+from scapy.packet import Raw
+
+from machine import (A, B, CONFIG, ROOT, ROUTER, WEB, Machine, ether, hop, padded, udp)
+
+OBJECTS = os.path.join(ROOT, "build", "bpf")
+
+
+def program(name):
+    with open(os.path.join(OBJECTS, name + ".o"), "rb") as file:
+        return file.read()
+
+
+def module(config, **objects):
+    """The boot module: the configuration, then each object under its name."""
+    data = config.encode()
+    for name, file in objects.items():
+        data += b"file program/%s %d\n" % (name.encode(), len(file)) + file
+    return data
+
+
+def with_xdp(*lines, port=0):
+    """CONFIG with these statements in the block of a port."""
+    block = "interface eth%d\n" % port
+    return CONFIG.replace(block, block + "".join(" xdp %s\n" % line for line in lines))
+
+
+@pytest.fixture
+def boot():
+    machines = []
+
+    def start(*lines, config=None, ports=2, port=0, **objects):
+        if not objects:
+            objects = {name: program(name) for name in {line.split()[0] for line in lines}}
+        machines.append(Machine(module(config or with_xdp(*lines, port=port), **objects), ports=ports))
+        return machines[-1]
+    yield start
+    for m in machines:
+        m.expect_nothing()
+        m.close()
+
+
+def counts(m, port="eth0"):
+    """[(object, program, {action: count})] of a port."""
+    rows = []
+    for line in m.console("show xdp").splitlines():
+        if line.startswith(port + " "):
+            head, _, rest = line.partition(":")
+            words = rest.split()
+            rows.append((*head.split()[4:6], {a: int(n) for a, n in zip(words[::2], words[1::2])}))
+    return rows
+
+
+def test_drop(boot):
+    m = boot("drop")
+    m.counted()
+    m.send(0, ether(A, ROUTER[0]) / udp(A, B))
+    assert m.counted() == {"drop_xdp": 1}
+    (name, function, action), = counts(m)
+    assert (name, function) == ("drop", "drop")
+    assert action == {"pass": 0, "drop": action["drop"], "tx": 0, "redirect": 0, "aborted": 0}
+    assert action["drop"] >= 1
+
+
+def hexes(data):
+    return "hex " + data.hex()
+
+
+def test_pass_tx_redirect(boot):
+    """Each result ends in the right fate, and the frame leaves as the program has changed it."""
+    m = boot("tx", config=with_xdp("pass named").replace("interface eth1\n", "interface eth1\n xdp tx\n"),
+             **{"pass": program("pass"), "tx": program("tx")})
+    m.learn(A)
+    frame = ether(A, ROUTER[1]) / udp(A, B)
+    m.counted()
+    m.send(1, frame)
+    m.expect(1, ether(ROUTER[1], A) / udp(A, B))
+    m.expect_counters(forwarded=1, xdp_sent=1)
+    assert counts(m, "eth1")[0][2]["tx"] >= 1
+    assert counts(m)[0][:2] == ("pass", "named")
+
+
+def test_aborted(boot):
+    m = boot("pass aborted")
+    m.counted()
+    m.send(0, ether(A, ROUTER[0]) / udp(A, B))
+    m.expect_counters(drop_xdp_aborted=1)
+
+
+def test_redirect_map(boot):
+    """An empty device map gives the result in the flags; an entry sends to that port; bpf_redirect by
+    number; no such interface; a link that is down."""
+    m = boot("redirect")
+    m.counted()
+    frame = ether(A, B) / udp(A, B)
+    m.send(0, ether(A, ROUTER[0]) / udp(A, ROUTER[0].ip))  # nothing there: XDP_PASS
+    assert "drop_udp_port" in m.counted()
+    m.take_all(0)
+    assert m.console("xdp map ports set key 0 value 2") == ""
+    m.send(0, frame)
+    m.expect(1, frame)
+    m.expect_counters(forwarded=1, xdp_sent=1)
+    m.send(0, Ether(src=A.mac, dst=B.mac, type=0x0806) / Raw(bytes(46)))  # back by its own port
+    m.expect(0, Ether(src=A.mac, dst=B.mac, type=0x0806) / Raw(bytes(46)))
+    m.counted()
+    m.link(1, False)
+    m.counted()
+    m.send(0, frame)
+    m.expect_counters(drop_xdp_redirect=1)
+    m.link(1, True)
+    assert "no interface has the ifindex 99" in m.console("xdp map ports set key 0 value 99")
+    assert m.console("xdp map ports delete key 0") == ""
+    m.take_all(1)
+
+
+def test_csum_flag_does_not_survive(boot):
+    """A program that may change the packet: the card's judgement of the checksum counts no more."""
+    m = boot("pass")
+    m.learn(A, B)
+    m.send(0, ether(A, ROUTER[0]) / udp(A, ROUTER[0].ip, dport=9, chksum=0x1234), flags="ok")
+    assert "drop_udp_malformed" in m.counted()
+    m.take_all(0)
+
+
+def test_partial_checksum_is_completed(boot):
+    m = boot("pass")
+    m.learn(A, B)
+    packet = udp(A, B)
+    good = bytes(ether(ROUTER[1], B) / hop(packet))
+    frame = bytearray(bytes(ether(A, ROUTER[0]) / packet))
+    # the sum of the pseudo header alone, as a virtio peer leaves it
+    pseudo = bytes(frame[26:34]) + bytes([0, 17]) + bytes(frame[38:40])
+    words = sum(struct.unpack(">%dH" % (len(pseudo) // 2), pseudo))
+    frame[40:42] = struct.pack(">H", (words & 0xffff) + (words >> 16))
+    m.send(0, bytes(frame), flags="partial 34 6")
+    out = m.take(1)
+    assert out.partial is None and out.frame == padded(good)
+    m.counted()
+
+
+def test_encapsulate(boot):
+    """A header of 20 bytes finds room, though drivers leave 8 before a frame."""
+    m = boot("encapsulate")
+    m.counted()
+    frame = bytes(ether(A, ROUTER[0]) / udp(A, B, size=1000))
+    m.send(0, frame)
+    out = m.take(0).frame
+    outer = IP(out[14:])
+    assert out[:14] == frame[:14] and outer.proto == 4 and (outer.src, outer.dst) == ("192.0.2.1", "192.0.2.2")
+    assert bytes(outer.payload) == frame[14:]
+    check = outer.copy()
+    del check.chksum
+    assert IP(bytes(check)).chksum == outer.chksum
+    m.counted()
+
+
+def test_cut(boot):
+    m = boot("encapsulate cut")
+    frame = bytes(ether(A, ROUTER[0]) / udp(A, B, size=1000))
+    m.send(0, frame)
+    assert m.take(0).frame == frame[:128]
+    m.counted()
+
+
+def test_vlan_tag_is_seen(boot):
+    """The program sees the frame before the tag is taken out; XDP_TX returns it with its tag."""
+    m = boot("tx", config=with_xdp("tx") + "interface eth0.100\n ip address 203.0.113.1/24\n")
+    tagged = Ether(src=A.mac, dst=ROUTER[0].mac) / Dot1Q(vlan=100) / udp(A, B)
+    m.counted()
+    m.send(0, tagged)
+    m.expect(0, Ether(src=ROUTER[0].mac, dst=A.mac) / Dot1Q(vlan=100) / udp(A, B))
+    m.counted()
+
+
+def test_redirect_to_vlan_adds_the_tag(boot):
+    m = boot("redirect", config=with_xdp("redirect") +
+             "interface eth1.100\n ip address 203.0.113.1/24\n")
+    index = next(line.split()[2] for line in m.console("show xdp interfaces").splitlines()
+                 if line.startswith("eth1.100 "))
+    m.console("xdp map ports set key 0 value " + index)
+    m.counted()
+    m.send(0, ether(A, B) / udp(A, B))
+    out = m.take(1).frame
+    assert out == bytes(Ether(src=A.mac, dst=B.mac) / Dot1Q(vlan=100) / Raw(bytes(padded(
+        ether(A, B) / udp(A, B)))[14:])).replace(b"\x81\x00\x00\x64\x90\x00", b"\x81\x00\x00\x64\x08\x00") or \
+        out[12:18] == b"\x81\x00\x00\x64\x08\x00"
+    assert out[18:] == bytes(udp(A, B)) + bytes(len(out) - 18 - len(bytes(udp(A, B))))
+    m.counted()
+
+
+def test_maps_on_the_console(boot):
+    """A filter by a hash: entries by the console, in bytes and as numbers; counts read back."""
+    m = boot("five_tuple")
+    m.learn(A, B)
+    packet = udp(A, B, sport=1111, dport=2222)
+    key = bytes([192, 0, 2, 2, 198, 51, 100, 2]) + struct.pack(">HH", 1111, 2222) + bytes([17, 0, 0, 0])
+    m.route(packet)
+    assert m.console("xdp map blocked set key %s value 0" % hexes(key)) == ""
+    m.counted()
+    m.send(0, ether(A, ROUTER[0]) / packet, ether(A, ROUTER[0]) / packet)
+    m.expect_counters(drop_xdp=2)
+    shown = m.console("show xdp map blocked")
+    assert "used 1" in shown and "key: " + " ".join("%02x" % b for b in key) in shown
+    assert "value: 02 00 00 00 00 00 00 00" in shown
+    assert m.console("xdp map five_tuple/blocked delete key " + hexes(key)) == ""
+    assert "there is no such entry" in m.console("xdp map blocked delete key " + hexes(key))
+    assert "the key has 16 bytes" in m.console("xdp map blocked set key 1 value 0")
+    assert "no object has such a map" in m.console("show xdp map nothing")
+    m.counted()
+    m.route(packet)
+    m.counted()
+
+
+def test_globals_and_printing(boot):
+    m = boot("globals")
+    m.counted()
+    m.send(0, *[ether(A, ROUTER[0]) / udp(A, B, dport=1500)] * 3)
+    m.expect_counters(drop_xdp=3)
+    m.time(10 ** 9)
+    assert "xdp: core 0, eth0: port 1500 of " in m.text
+    shown = m.console("show xdp map globals.bss") if "globals.bss" in m.console("show xdp") else ""
+    assert shown == "" or "key: 00 00 00 00" in shown
+
+
+def test_printing_is_limited(boot):
+    """A program that prints for every packet: the console gets some lines, and how many were lost."""
+    m = boot("globals")
+    for _ in range(4):
+        m.send(0, *[ether(A, ROUTER[0]) / udp(A, B, dport=1500)] * 50)
+    m.time(3 * 10 ** 9)
+    assert m.text.count("port 1500 of") == 32
+    assert "168 more lines were lost" in m.text
+    m.counted()
+
+
+def test_tail_calls(boot):
+    m = boot("tail_calls dispatch")
+    m.counted()
+    m.send(0, ether(A, ROUTER[0]) / udp(A, B))
+    m.expect(0, ether(A, ROUTER[0]) / udp(A, B))
+    m.expect_counters(forwarded=1, xdp_sent=1)
+    m.send(0, Ether(src=A.mac, dst=B.mac, type=0x86dd) / Raw(bytes(50)))
+    m.expect_counters(drop_xdp=1)
+    m.send(0, Ether(src=A.mac, dst=B.mac, type=0x9999) / Raw(bytes(50)))
+    m.expect_counters(drop_xdp=1)
+    shown = m.console("show xdp map calls")
+    assert "key: 03 00 00 00  value: 21 00 00 00" in shown or "value: 22 00 00 00" in shown
+    assert m.console("xdp map programs set key 0 value program ip6") == ""
+    m.send(0, ether(A, ROUTER[0]) / udp(A, B))
+    m.expect_counters(drop_xdp=1)
+
+
+def test_ring_buffer(boot):
+    m = boot("ring")
+    m.learn(A, B)
+    m.route(udp(A, B))
+    shown = m.console("show xdp events events")
+    assert "cpu 0, 24 bytes:" in shown and "1 records" in shown
+    assert "c0 00 02 02 c6 33 64 02" in shown
+    assert m.console("show xdp events events") == "0 records\n"
+    m.counted()
+
+
+def test_per_cpu_maps(boot):
+    m = boot("per_cpu")
+    m.learn(A, B)
+    for _ in range(3):
+        m.route(udp(A, B))
+    shown = m.console("show xdp map sources")
+    assert "key: c0 00 02 02  value cpu 0: 03 00 00 00 00 00 00 00" in shown
+    m.key("xdp map sources set key hex c0000202 value hex " + "00" * 16 + " cpu 0\r")  # wider than the row
+    assert "value cpu 0: 00 00 00 00" in m.console("show xdp map sources")
+    m.counted()
+
+
+def test_chain(boot):
+    """libxdp's order: by priority, then as configured; early's results PASS and DROP go on, ordinary's only
+    PASS."""
+    m = boot("chain ordinary", "chain late", "chain early", "drop")
+    m.counted()
+    m.send(0, ether(A, ROUTER[0]) / udp(A, B))
+    m.expect_counters(drop_xdp=1)
+    rows = counts(m)
+    assert [row[1] for row in rows] == ["early", "ordinary", "drop", "late"]
+    assert [sum(row[2].values()) > 0 for row in rows] == [True, True, True, False]
+
+
+def test_configuration(boot):
+    """A commit that names an unknown object is refused with line and reason; `no xdp`; live."""
+    m = boot("drop", config=CONFIG, drop=program("drop"), **{"pass": program("pass")})
+    m.learn(A, B)
+    m.route(udp(A, B))
+    m.console("configure")
+    m.console("interface eth0")
+    m.console("xdp nothing")
+    said = m.console("commit")
+    assert "there is no object of that name" in said, said
+    m.console("no xdp nothing")
+    m.console("xdp pass nothing")
+    assert "no program of that name" in m.console("commit")
+    m.console("no xdp")
+    m.console("xdp drop")
+    assert "restart" not in m.console("commit")
+    m.counted()
+    m.send(0, ether(A, ROUTER[0]) / udp(A, B))
+    m.expect_counters(drop_xdp=1)
+    assert " xdp drop\n" in m.console("show running-config")
+    m.console("no xdp drop")
+    m.console("commit")
+    m.route(udp(A, B))
+    m.console("interface lo0")
+    assert "programs run on ports" in m.console("xdp drop") + m.console("commit")
+
+
+def test_bad_module(boot):
+    """An object that cannot be loaded is named with its reason; a configuration that needs it is not
+    applied."""
+    m = boot(config=with_xdp("drop"), drop=b"\x7fELF" + bytes(100))
+    assert "xdp: object drop of the boot module: " in m.text
+    assert "there is no object of that name" in m.text and "nothing of the configuration is applied" in m.text

@@ -1,0 +1,165 @@
+"""XDP programs on the real image (docs/xdp.md): loaded with the boot and over HTTP, run by data cores on
+every card, replaced under load, kept through restarts. The programs are tests/bpf/programs/*.c, and those of
+Debian's xdp-tools."""
+import json
+import os
+import re
+
+import pytest
+from conftest import (LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, RIGHT_ROUTER, WEB, eventually, pings, reaches,
+                      router_config)
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+OBJECTS = os.path.join(ROOT, "build", "bpf")
+API = "http://%s/api/v1/" % LEFT_ROUTER
+
+
+def path_of(name):
+    return os.path.join(OBJECTS, name + ".o")
+
+
+def with_xdp(port=0, *lines):
+    block = "interface eth%d\n" % port
+    return router_config(extra=WEB).replace(block, block + "".join(" xdp %s\n" % line for line in lines))
+
+
+def boot(make_lab, *lines, objects=(), cpus=None, port=0):
+    words = ["--append", "test=1"]
+    for name in {line.split()[0] for line in lines} | set(objects):
+        words += ["--program", "%s=%s" % (name, path_of(name))]
+    return make_lab(with_xdp(port, *lines), *words, cpus=cpus)
+
+
+def curl(host, *arguments):
+    """(status, parsed answer) of a request."""
+    said = host.run(["curl", "-sS", "-w", "\n%{http_code}", *arguments], timeout_s=60, check=True).stdout
+    body, _, status = said.rpartition("\n")
+    return int(status), json.loads(body) if body.strip().startswith("{") else body
+
+
+def put(host, name, path, api=API):
+    return curl(host, "-T", path, api + "programs/" + name)
+
+
+def results(lab, port="eth0"):
+    """{program: {action: count}} of a port, on the console."""
+    rows = {}
+    for line in lab.router.command("show xdp").splitlines():
+        if line.startswith(port + " "):
+            head, _, rest = line.partition(":")
+            words = rest.split()
+            rows[head.split()[5]] = {a: int(n) for a, n in zip(words[::2], words[1::2])}
+    return rows
+
+
+def test_boot_and_count(make_lab):
+    """A program of the boot module counts, and what it passes is forwarded."""
+    lab = boot(make_lab, "count")
+    pings(lab.left, RIGHT_HOST)
+    assert results(lab)["count"]["pass"] >= 3
+    assert re.search(r"key: 00 00 00 00  value: (?!00)", lab.router.command("show xdp map counters"))
+    lab.router.balanced()
+
+
+def test_drop_by_commit_and_back(make_lab):
+    """`xdp` and `no xdp` are live; the console never says that ports restart."""
+    lab = boot(make_lab, objects=("drop",))
+    pings(lab.left, RIGHT_HOST)
+    for line in ("configure", "interface eth0", "xdp drop"):
+        lab.router.command(line)
+    assert "restart" not in lab.router.command("commit")
+    assert not reaches(lab.left, RIGHT_HOST)
+    lab.router.command("no xdp")
+    lab.router.command("commit")
+    eventually(lambda: reaches(lab.left, RIGHT_HOST), 20)
+    assert lab.router.balanced()["drop_xdp"] > 0
+
+
+def test_tx_and_redirect(make_lab):
+    """The program sends ARP requests back by the port that received them: nobody learns the router's
+    address, and each one is counted as sent. On the other port every frame returns (XDP_TX)."""
+    lab = boot(make_lab, "redirect", objects=("tx",))
+    for line in ("configure", "interface eth1", "xdp tx", "commit"):
+        lab.router.command(line)
+    for host, other in ((lab.left, RIGHT_HOST), (lab.right, LEFT_HOST)):
+        host.run(["ping", "-c", "3", "-W", "1", other], timeout_s=30)
+    eventually(lambda: results(lab)["redirect"]["redirect"] >= 1, 10)
+    eventually(lambda: results(lab, "eth1")["tx"]["tx"] >= 1, 10)
+    assert lab.router.balanced()["xdp_sent"] >= 2
+
+
+def test_http(make_lab):
+    """PUT, GET, DELETE of programs; entries of maps; reasons of refusals."""
+    lab = boot(make_lab, "five_tuple")
+    status, answer = put(lab.left, "counting", path_of("count"))
+    assert (status, answer["name"], answer["maps_new"]) == (201, "counting", ["counters"])
+    status, answer = put(lab.left, "counting", path_of("count"))
+    assert (status, answer["version"], answer["maps_kept"]) == (200, 2, ["counters"])
+    status, answer = put(lab.left, "bad", os.path.join(ROOT, "README.md"))
+    assert status == 422 and answer["error"]
+    names = {o["name"]: o for o in curl(lab.left, API + "programs")[1]["objects"]}
+    assert set(names) == {"five_tuple", "counting"} and names["five_tuple"]["in_use"]
+    assert curl(lab.left, "-X", "DELETE", API + "programs/five_tuple")[0] == 409
+    assert curl(lab.left, "-X", "DELETE", API + "programs/counting")[0] == 200
+    assert curl(lab.left, API + "programs/counting")[0] == 404
+    key = "c0000202c6336402" + "0000" * 2 + "01000000"
+    assert curl(lab.left, "-X", "PUT", API + "maps/blocked?key=%s&value=%s" % (key, "00" * 8))[0] == 200
+    assert curl(lab.left, "-X", "PUT", API + "maps/blocked?key=00&value=00")[0] == 400
+    entries = curl(lab.left, API + "maps/blocked")[1]["entries"]
+    assert [e["key"] for e in entries] == [key]
+    assert curl(lab.left, "-X", "DELETE", API + "maps/blocked?key=" + key)[0] == 200
+    assert 'hayate_xdp_packets_total{interface="eth0",object="five_tuple",program="five_tuple",action="pass"}' \
+        in curl(lab.left, "http://%s/metrics" % LEFT_ROUTER)[1]
+    lab.router.balanced()
+
+
+def test_replacement_under_load(make_lab):
+    """An object is replaced twenty times while a flood passes: nothing is lost, the map keeps counting."""
+    lab = boot(make_lab, "count")
+    pings(lab.left, RIGHT_HOST)
+    with lab.flood(RIGHT_HOST):
+        for n in range(20):
+            status, answer = put(lab.right, "count", path_of("count"), "http://%s/api/v1/" % RIGHT_ROUTER)
+            assert status == 200 and answer["maps_kept"] == ["counters"], answer
+    counters = lab.router.balanced()
+    drops = {name: n for name, n in counters.items() if name.startswith("drop_xdp")}
+    assert not any(drops.values()), drops
+    assert results(lab)["count"]["pass"] > 100
+
+
+def test_control_program_restarts(make_lab):
+    """A new control program goes on with the objects; data cores run them meanwhile; maps keep entries."""
+    lab = boot(make_lab, "five_tuple", cpus=3)
+    pings(lab.left, RIGHT_HOST)
+    key = "hex c0000202c63364020000000001000000"
+    lab.router.command("xdp map blocked set key %s value 0" % key)
+    assert not reaches(lab.left, RIGHT_HOST)
+    lab.router.faults_expected = True
+    lab.router.skip()
+    lab.router.send("test fault ud core 0")
+    lab.router.expect(r"control program: goes on", 30)
+    lab.router.wait_prompt(20)
+    assert not reaches(lab.left, RIGHT_HOST)
+    assert "used 1" in lab.router.command("show xdp map blocked")
+    assert put(lab.left, "five_tuple", path_of("five_tuple"))[1]["maps_kept"] == ["blocked"]
+    assert not reaches(lab.left, RIGHT_HOST)
+    lab.router.command("xdp map blocked delete key " + key)
+    eventually(lambda: reaches(lab.left, RIGHT_HOST), 20)
+
+
+XDP_TOOLS = "/usr/lib/x86_64-linux-gnu/bpf"
+
+
+def test_xdp_tools_objects(make_lab):
+    """Debian's xdp-tools, unmodified: which objects load, and why the others do not."""
+    lab = boot(make_lab, objects=("drop",))
+    loads, refused = set(), {}
+    for name in sorted(os.listdir(XDP_TOOLS)):
+        status, answer = put(lab.left, "x", os.path.join(XDP_TOOLS, name))
+        if status in (200, 201):
+            loads.add(name)
+            curl(lab.left, "-X", "DELETE", API + "programs/x")
+        else:
+            refused[name] = answer["error"]
+    print(loads, refused)
+    assert {n for n in loads if n.startswith("xdpfilt_")}, refused
