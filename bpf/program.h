@@ -111,7 +111,7 @@ struct bpf_object {
 enum bpf_note_kind {
 	BPF_NOTE_NONE,
 	BPF_NOTE_CONTEXT, /* a load from struct xdp_md: the field at `offset` (bpf/xdp.h says where it is) */
-	BPF_NOTE_MAP,     /* a helper whose first argument is always the map `map` */
+	BPF_NOTE_MAP,     /* a helper whose argument of that type is always the map `map` */
 	BPF_NOTE_DEAD,    /* no path leads here */
 };
 struct bpf_note {

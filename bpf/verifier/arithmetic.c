@@ -5,8 +5,8 @@
  *   number is added to the variable part, which must stay above -OFFSET_MAX so that no sum wraps around.
  * - A packet pointer then gets a new name, and nothing is known of what lies behind it. The bounds of its
  *   variable part are widened to a few classes, so that paths over headers of different lengths meet in
- *   states that include each other. Without the classes, objects of xdp-filter take 360,000 steps instead
- *   of 90,000 or fewer.
+ *   states that include each other. xdpfilt_alw_all.o of xdp-tools takes 78,000 steps; with
+ *   exact bounds, and saved states farther apart, it took 360,000.
  * - pointer - pointer, and the lower half of a pointer, are numbers of which nothing is known.
  * - A pointer that may be null is not moved: null plus something would pass the check for null.
  */

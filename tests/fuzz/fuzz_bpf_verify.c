@@ -147,6 +147,37 @@ static void put_variable_access(void)
 		PUT(LOAD(sizes[take8(&in) & 3], R9, R3, place(base)));
 }
 
+/* Copies of a number, on all paths or some; one is bounded, the other one used as an offset in the value. */
+static void put_copies(void)
+{
+	const unsigned a = number(), b = number(), c = number();
+	PUT(LOAD(BPF_DW, a, R8, 0), LOAD(BPF_DW, c, R8, 8));
+	const uint8_t way = take8(&in);
+	if (way & 1)
+		PUT(LOAD(BPF_DW, b, R8, 16), JUMP_K(BPF_JEQ, c, way >> 4, 1), MOV_X(b, a));
+	else
+		PUT(MOV_X(b, a), JUMP_K(BPF_JEQ, c, way >> 4, 1), LOAD(BPF_DW, b, R8, 16));
+	if (way & 2)
+		put_alu();
+	if (way & 4)
+		PUT(JUMP(0));
+	PUT(INSN(way & 8 ? BPF_JMP32 | BPF_JGT : BPF_JMP | BPF_JGT, b, 0, 3, 1 + take8(&in) % 47), MOV_X(R3, R8), ADD_X(R3, a),
+	    LOAD(BPF_B, R3, R3, 0));
+}
+
+/* Packet pointers that are compared on one path only, or to a different extent. */
+static void put_paths_to_packet(void)
+{
+	const unsigned n = number();
+	PUT(LOAD(BPF_B, n, R8, 0), ALU64_K(BPF_AND, n, 63), MOV_X(R3, R7), ADD_X(R3, n), LOAD(BPF_W, R2, R6, 4));
+	if (take8(&in) & 1)
+		PUT(JUMP_K(BPF_JGT, n, small(), 2), MOV_X(R3, R7), ADD_K(R3, take8(&in) % 40));
+	PUT(MOV_X(R0, R3), ADD_K(R0, take8(&in) % 16), JUMP_X(BPF_JGT, R0, R2, (int16_t)(take8(&in) % 3)));
+	if (take8(&in) & 1)
+		PUT(JUMP_K(BPF_JEQ, n, take8(&in) % 64, 1), ADD_K(R3, take8(&in) % 4));
+	PUT(LOAD(BPF_B, R2, R3, (int16_t)(take8(&in) % 18 - 2)));
+}
+
 static void put_helper(void)
 {
 	switch (take8(&in) % 8) {
@@ -179,7 +210,9 @@ static void put_helper(void)
 
 static void put_one(void)
 {
-	switch (take8(&in) % 16) {
+	switch (take8(&in) % 18) {
+	case 16: put_copies(); break;
+	case 17: put_paths_to_packet(); break;
 	case 0: case 1: case 2: case 3: case 4: put_alu(); break;
 	case 5: case 6: case 7: put_jump(); break;
 	case 8: case 9: case 10: put_memory(); break;

@@ -156,6 +156,12 @@ static void pruning(void **s)
 	        LOAD(BPF_DW, R8, R0, 16), JUMP(0), JUMP_K(BPF_JGT, R8, 40, 4), USE_R6, RETURN(1));
 	REFUSED("copies on the first path only", "R0 is", UNKNOWN_R6_R7, LOAD(BPF_DW, R8, R0, 16),
 	        JUMP_K(BPF_JEQ, R7, 0, 1), MOV_X(R8, R6), JUMP(0), JUMP_K(BPF_JGT, R8, 40, 4), USE_R6, RETURN(1));
+	/* of one packet pointer, alone in both states, more bytes were compared on the first path */
+	REFUSED("ranges of one pointer", "ends at byte 8", MOV_X(R6, R1), LOOKUP(ARRAY48), LOAD(BPF_B, R5, R0, 0),
+	        LOAD(BPF_B, R7, R0, 1), ALU64_K(BPF_AND, R5, 63), LOAD(BPF_W, R2, R6, 0), LOAD(BPF_W, R3, R6, 4),
+	        MOV_X(R4, R2), ADD_X(R4, R5), JUMP_K(BPF_JEQ, R7, 0, 3), MOV_X(R8, R4), ADD_K(R8, 8), JUMP(2),
+	        MOV_X(R8, R4), ADD_K(R8, 1), JUMP_X(BPF_JGT, R8, R3, 5), MOV_K(R8, 0), JUMP(0), LOAD(BPF_DW, R0, R4, 0),
+	        RETURN(2), RETURN(1));
 	REFUSED("ranges in the packet", "data_end", LOAD(BPF_W, R2, R1, 0), LOAD(BPF_W, R3, R1, 4), MOV_X(R4, R2),
 	        ADD_K(R4, 14), JUMP_X(BPF_JGT, R4, R3, 1), JUMP(0), LOAD(BPF_B, R0, R2, 13), EXIT);
 }
