@@ -181,7 +181,8 @@ LAYERS := test-packet test-system/4 test-witness unit test-peer test-drill test-
 .PHONY: test-builds
 test-builds: all nicsim $(UNIT_BIN) $(PORTABLE_OBJ) $(F:%=$(FUZZ_BUILD)/fuzz_%) $(PACKET_BUILD)/harness \
 	$(DRILL_BUILD)/harness examples examples-asan $(BUILD)/nicsim-asan/nicsim \
-	$(BENCH_BUILD)/slots_bench $(BENCH_BUILD)/engine_bench build/bpf-run build/bpf-differential
+	$(BENCH_BUILD)/slots_bench $(BENCH_BUILD)/engine_bench $(BENCH_BUILD)/maps_bench $(BENCH_BUILD)/bpf_bench \
+	bpf-programs build/bpf-run build/bpf-differential
 
 # If the recipe named $(MAKE) itself, `make -n` would run it too.
 TEST_MAKE := $(MAKE)
@@ -189,11 +190,11 @@ test: ## everything: checks, unit, fuzz, packet, drill, peer, nicsim, system and
 	@tools/deps.sh install test
 	@exec tests/all.sh $(TEST_MAKE) test-builds $(LAYERS)
 
-test-system: all nicsim ## boots the real image under QEMU between network namespaces
+test-system: all nicsim bpf-programs ## boots the real image under QEMU between network namespaces
 	@$(PYTHON) -m pytest -c tests/system/pytest.ini $(if $(SHARE),--share $(SHARE)) tests/system
 
 # OPTIONS: those of `tests/system/matrix.py --help`
-test-matrix: all nicsim ## the same tests for every card, application and 1, 2, 4 CPUs: a table
+test-matrix: all nicsim bpf-programs ## the same tests for every card, application and 1, 2, 4 CPUs: a table
 	@tools/deps.sh install test
 	@$(PYTHON) tests/system/matrix.py $(OPTIONS)
 

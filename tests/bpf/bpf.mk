@@ -28,7 +28,7 @@ build/bpf-differential: $(BPF_STATIC_SRC:%.c=$(BPF_STATIC)/%.o)
 -include $(BPF_STATIC_SRC:%.c=$(BPF_STATIC)/%.d)
 
 .PHONY: test-bpf fuzz-bpf
-test-bpf: build/bpf-run build/bpf-differential ## BPF programs: compiled, interpreted, and in Linux
+test-bpf: build/bpf-run build/bpf-differential bpf-programs ## BPF programs: compiled, interpreted, and in Linux
 	@$(PYTHON) -m pytest -c tests/bpf/pytest.ini $(if $(K),-k "$(K)") tests/bpf
 
 fuzz-bpf: build/bpf-differential ## the same with random programs for SECONDS=3600

@@ -331,7 +331,7 @@ static void print_program(void)
 static void run(const struct bpf_note *notes)
 {
 	const struct bpf_program program = {.name = "fuzz", .section = "xdp", .insns = insns, .count = count};
-	const struct bpf_env env = {map_list, RIG_MAPS, helpers, BPF_HELPERS};
+	const struct bpf_env env = {map_list, RIG_MAPS, helpers, BPF_HELPERS, NULL, NULL};
 	const size_t bytes = 14 + any64() % 100;
 	uint8_t *buffer = malloc(bytes + 2 * ROOM);
 	for (size_t i = 0; i < bytes + 2 * ROOM; i++)

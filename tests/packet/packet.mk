@@ -4,6 +4,7 @@
 # Included by the top Makefile, or on its own: make -f tests/packet/packet.mk test-packet
 
 include tests/host/host.mk
+include tests/bpf/programs/programs.mk
 
 PACKET_BUILD := build/packet
 PACKET_SRC := tests/host/harness.c tests/host/code_window.c tests/host/lines.c tests/host/lives.c tests/host/refuse.c tests/host/wires.c \
@@ -21,6 +22,6 @@ $(PACKET_BUILD)/harness: $(PACKET_SRC:%.c=$(HOST_BUILD)/gcc/%.o)
 	@mkdir -p $(@D)
 	@gcc $(HOST_CFLAGS) $(PACKET_WRAP) -no-pie -o $@ $^
 
-test-packet: $(PACKET_BUILD)/harness ## bytes in, bytes out and nothing else, with counters
+test-packet: $(PACKET_BUILD)/harness bpf-programs ## bytes in, bytes out and nothing else, with counters
 	@$(if $(SEED),SEED=$(SEED) )/usr/bin/python3 -m pytest -c tests/packet/pytest.ini \
 		$(if $(K),-k "$(K)") tests/packet
