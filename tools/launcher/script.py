@@ -63,8 +63,8 @@ def join(config, script, to, objects=()):
             rest = file.read()
         files = captures(script, rest)
         text += b"script " + name_of(script).encode() + b"\n" + rest
-        if not text.endswith(b"\n"):
-            text += b"\n"
+    if text and (files or objects) and not text.endswith(b"\n"):
+        text += b"\n"
     with open(to, "wb") as file:
         file.write(text)
         for name, path in files.items():
