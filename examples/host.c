@@ -337,7 +337,7 @@ static void make_tcp(struct host *h, const struct host_options *o)
 void host_open(struct host *h, const struct host_options *o, const struct host_ops *ops)
 {
 	static const struct option_prefix fallback = {IP6(0, 0, 0xffff, IP4(192, 0, 2, 1)), 24};
-	*h = (struct host){.ops = ops, .dad = o->dad, .mtu = o->tcp.mtu, .now_us = host_now_us()};
+	*h = (struct host){.ops = ops, .dad_transmits = o->dad_transmits, .mtu = o->tcp.mtu, .now_us = host_now_us()};
 	memcpy(h->address, o->address, sizeof h->address);
 	memcpy(h->gateway, o->gateway, sizeof h->gateway);
 	if (net_addr_is_any(&h->address[OPTION_IP4].addr) &&

@@ -38,7 +38,7 @@ struct host_options {
 	struct option_prefix address[OPTION_FAMILIES]; /* without any address: 192.0.2.1/24 */
 	struct net_addr gateway[OPTION_FAMILIES];      /* NET_ADDR_ANY: none */
 	uint8_t mac[ETH_ALEN];
-	bool dad;         /* false: addresses are used without duplicate address detection */
+	uint32_t dad_transmits; /* as Linux' sysctl; 0: addresses are used without duplicate address detection */
 	uint32_t buffers; /* 0: a default */
 	bool newreno;
 	bool fastopen;
@@ -89,7 +89,7 @@ struct host {
 	struct option_prefix address[OPTION_FAMILIES];
 	struct net_addr gateway[OPTION_FAMILIES];
 	uint8_t mac[ETH_ALEN];
-	bool dad;
+	uint32_t dad_transmits;
 	bool ready;
 	unsigned tentative; /* addresses that have not passed DAD yet */
 	uint32_t mtu;

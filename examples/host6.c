@@ -59,10 +59,9 @@ static void start(struct host *h, const struct siphash_key *key)
 	params.neighbours = HOST_NEIGHBOURS;
 	params.frame_max = ETH_HLEN + h->mtu;
 	params.key = *key;
-	if (!h->dad) {
-		params.dad_transmits = 0;
+	params.dad_transmits = h->dad_transmits;
+	if (params.dad_transmits == 0)
 		params.start_delay_ns = 0;
-	}
 	size_t bytes = nd_memory_bytes(&params);
 	if (nd_init(&h->nd, &params, host_memory(bytes), bytes, &nd_ops, &h->neigh[OPTION_IP6]) !=
 	    E_OK)

@@ -9,7 +9,7 @@
 void host_defaults(struct host_options *o)
 {
 	*o = (struct host_options){
-		.tap.dev = "tap0", .dad = true,
+		.tap.dev = "tap0", .dad_transmits = 1,
 		.mac = {0x02, 0x48, 0x79, 0, 0, 1}, .tcp = TCP_PARAMS_DEFAULT,
 	};
 }
@@ -23,7 +23,7 @@ const struct option_row *host_options_table(struct host_options *o)
 		{"tun", OPTION_ON, &o->tap.tun, "the device is a tun"},
 		{"address", OPTION_PREFIX, o->address, "one of each family, or one (192.0.2.1/24)"},
 		{"gateway", OPTION_ADDR, o->gateway, "the way to other networks, of each family"},
-		{"no-dad", OPTION_OFF, &o->dad, "IPv6 addresses at once, without asking if they are free"},
+		{"dad-transmits", OPTION_U32, &o->dad_transmits, "probes a second apart, before an IPv6 address is used (1)"},
 		{"mac", OPTION_MAC, o->mac, "Ethernet address (02:48:79:00:00:01)"},
 		{"mtu", OPTION_U32, &t->mtu, "of the link (1500)"},
 		{"offload", OPTION_ON, &o->tap.offload, "Linux does checksums and segments"},

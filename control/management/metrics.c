@@ -331,6 +331,15 @@ static bool xdp_packets(const struct family *f, uint32_t i, struct page_text *t)
 	return true;
 }
 
+static bool any_xdp(void)
+{
+	struct programs_running r;
+	for (unsigned port = 0; port < core_port_count(); port++)
+		if (programs_running_at(port, 0, &r))
+			return true;
+	return false;
+}
+
 /* The INFO counters, each a family of its own. */
 static bool part_info(struct page_walk *w, struct page_text *t)
 {
@@ -679,6 +688,8 @@ static bool is_absent(const struct family *f)
 	const struct dp_state *v = dp_get();
 	if (f->sample == engine || f->sample == engine_messages || f->sample == engine_refused)
 		return running.config.engine.line == 0;
+	if (f->sample == xdp_packets)
+		return !any_xdp();
 	if (f->sample == vxlan)
 		return dp_get()->engine_addr == 0;
 	if (f->sample == bfd || f->sample == bfd_states || f->sample == bfd_refused)

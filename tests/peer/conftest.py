@@ -91,7 +91,7 @@ class Ours:
         argv = [os.path.join(BUILD, name), "--dev", "eth0", "--address",
                 family.with_plen(family.ours), "--gateway", family.linux, *arguments]
         if "--dad" not in arguments:
-            argv.append("--no-dad")  # DAD takes a second or two
+            argv += ["--dad-transmits", "0"]  # DAD takes a second or two
         argv = [word for word in argv if word != "--dad"]
         if pcap:
             argv += ["--pcap", pcap]

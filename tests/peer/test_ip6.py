@@ -55,13 +55,19 @@ def test_an_address_is_asked_for(peer):
 
 @pytest.mark.parametrize("which", ["given", "link-local"])
 def test_somebody_has_it(peer, which):
-    """The address is already Linux's: the program ends, and says who has it."""
+    """The address is already Linux's: the program ends, and says who has it.
+
+    The tap has a carrier once the program opens it. Linux sends by it after a worker has run
+    (linkwatch_event in net/core/link_watch.c), which waits for the lock of all network devices: up to
+    4 s beside other tests. Hence more than one probe.
+    """
     address = peer.us if which == "given" else LINK_LOCAL
     peer.ip("address", "add", address + "/64", "dev", "eth0", "nodad")
     peer.wait_for_groups()
     said = peer.run(["env", *("%s=%s" % item for item in ENVIRONMENT.items()
                               if item[0].endswith("SAN_OPTIONS")),
-                     os.path.join(BUILD, "echo"), "--dev", "eth0", "--address", peer.us + "/64"])
+                     os.path.join(BUILD, "echo"), "--dev", "eth0", "--address", peer.us + "/64",
+                     "--dad-transmits", "20"])
     assert said.returncode == 1 and said.stdout == ""
     assert said.stderr.startswith("host: %s is in use by " % address)
 

@@ -40,13 +40,13 @@ def programs(words):
     return named
 
 
-def _add_file(out, name, path, script):
+def _add_file(out, name, path, what):
     try:
         with open(path, "rb") as file:
             out.write(b"file %s %d\n" % (name, os.fstat(file.fileno()).st_size))
             shutil.copyfileobj(file, out)
     except OSError as error:
-        raise LauncherError("%s: %s: %s" % (script, os.fsdecode(path), error.strerror)) from None
+        raise LauncherError("%s %s: %s" % (what, os.fsdecode(path), error.strerror)) from None
 
 
 def join(config, script, to, objects=()):
