@@ -385,14 +385,14 @@ static bool run_program(const struct generated *g, struct bpf_note *notes, int p
 }
 
 /* One program of that seed. */
-static bool test(uint64_t seed, struct maps *m, bool v4, bool csum)
+static bool test(uint64_t seed, struct maps *m, const struct generate_for *kernel)
 {
 	static struct generated g;
 	static struct bpf_note notes[GENERATED_MAX];
 	struct random r = {seed};
 	struct bpf_reason ours = {""};
 	char theirs[160] = "";
-	generate(&g, &r, v4, csum);
+	generate(&g, &r, kernel);
 	total.programs++;
 	const int program = linux_program(&g, m, theirs, sizeof theirs);
 	const bool we_accept = our_verdict(&g, notes, &ours);
@@ -452,20 +452,24 @@ int main(int argc, char **argv)
 		fprintf(stderr, "this kernel lets this process load no programs\n");
 		return 2;
 	}
-	const bool v4 = linux_knows_v4(), csum = linux_release() >= 6013;
+	const struct generate_for kernel = {.v4 = linux_knows_v4(), .csum = linux_release() >= 6013,
+	                                    .fetch_is_load = linux_fetch_is_load(),
+	                                    .cmpxchg_extends = linux_cmpxchg_extends()};
 	host_meta_max = linux_meta_max();
 	if (only_show) {
 		static struct generated g;
-		generate(&g, &(struct random){seed}, v4, csum);
+		generate(&g, &(struct random){seed}, &kernel);
 		show(&g);
 		return 0;
 	}
-	printf("seed %lu, instructions of -mcpu=%s\n", seed, v4 ? "v4" : "v3");
+	printf("seed %lu, instructions of -mcpu=%s%s%s\n", seed, kernel.v4 ? "v4" : "v3",
+	       kernel.fetch_is_load ? "" : "; not compared: values fetched from a known slot of the stack",
+	       kernel.cmpxchg_extends ? "" : "; not compared: the upper half of R0 after a 32-bit CMPXCHG");
 	static struct maps maps;
 	make_maps(&maps);
 	const uint64_t end = now_s() + seconds;
 	for (uint64_t n = 0; seconds ? now_s() < end : n < programs; n++)
-		if (!test(seed + n, &maps, v4, csum))
+		if (!test(seed + n, &maps, &kernel))
 			return report(), 1;
 	report();
 	return 0;

@@ -31,7 +31,8 @@ const struct bpf_map_def generated_maps[GENERATED_MAPS] = {
 struct state {
 	struct generated *g;
 	struct random *r;
-	bool v4, csum, has_context;
+	const struct generate_for *kernel;
+	bool has_context;
 	uint16_t numbers;   /* bit r: register r is a number */
 	uint16_t locked;    /* must not be written */
 	int slots;
@@ -110,7 +111,7 @@ static void lands(struct state *s, uint32_t at)
 
 static uint32_t jump_always(struct state *s)
 {
-	const bool is_long = s->v4 && below(s, 4) == 0;
+	const bool is_long = s->kernel->v4 && below(s, 4) == 0;
 	return emit(s, is_long ? BPF_JMP32 | BPF_JA : BPF_JMP | BPF_JA, 0, 0, 0, 0);
 }
 
@@ -196,14 +197,14 @@ static void arithmetic(struct state *s)
 	}
 	if (op == BPF_END) {
 		static const int bits[] = {16, 32, 64};
-		const unsigned swap = s->v4 && below(s, 3) == 0 ? BPF_ALU64 : BPF_ALU | (below(s, 2) ? BPF_X : BPF_K);
+		const unsigned swap = s->kernel->v4 && below(s, 3) == 0 ? BPF_ALU64 : BPF_ALU | (below(s, 2) ? BPF_X : BPF_K);
 		emit(s, swap | op, dst, 0, 0, bits[below(s, 3)]);
 		return;
 	}
 	const bool divides = op == BPF_DIV || op == BPF_MOD;
-	int offset = divides && s->v4 && below(s, 2) ? 1 : 0;
+	int offset = divides && s->kernel->v4 && below(s, 2) ? 1 : 0;
 	if (below(s, 2)) {
-		if (op == BPF_MOV && s->v4 && below(s, 2))
+		if (op == BPF_MOV && s->kernel->v4 && below(s, 2))
 			offset = 8 << below(s, class == BPF_ALU64 ? 3 : 2);
 		emit(s, class | op | BPF_X, dst, src, offset, 0);
 		return;
@@ -255,7 +256,7 @@ static void access(struct state *s, unsigned reg, int from, int bytes, bool alig
 	case 1: emit(s, BPF_STX | BPF_MEM | size, reg, source(s), at, 0); break;
 	default: {
 		const unsigned dst = writable(s);
-		const bool sign = s->v4 && size != BPF_DW && below(s, 3) == 0;
+		const bool sign = s->kernel->v4 && size != BPF_DW && below(s, 3) == 0;
 		if (dst == reg)
 			return;
 		emit(s, BPF_LDX | (sign ? BPF_MEMSX : BPF_MEM) | size, dst, reg, at, 0);
@@ -303,10 +304,11 @@ static void atomic_at(struct state *s, unsigned reg, int from, int bytes)
 		return;
 	if (op == BPF_CMPXCHG && !(s->numbers & 1))
 		make_number(s, BPF_R0);
+	/* Without a fetch Linux forgets what it knew about the slot, so that the value fetched next is unknown. */
+	if (reg == BPF_R10 && (op & BPF_FETCH) && !s->kernel->fetch_is_load)
+		emit(s, BPF_STX | BPF_ATOMIC | size, reg, src, at, BPF_XOR);
 	emit(s, BPF_STX | BPF_ATOMIC | size, reg, src, at, op);
-	/* RFC 9669 5.3: the value is zero-extended. Linux 6.18 leaves the upper half of R0 as it was in some
-	 * programs when the comparison succeeds; the conformance suite and test_bpf_compile cover ours. */
-	if (op == BPF_CMPXCHG && size == BPF_W)
+	if (op == BPF_CMPXCHG && size == BPF_W && !s->kernel->cmpxchg_extends)
 		emit(s, BPF_ALU | BPF_MOV | BPF_X, BPF_R0, BPF_R0, 0, 0);
 }
 
@@ -593,7 +595,7 @@ static void statement(struct state *s, bool plain)
 	case 6: update(s); break;
 	case 7: delete(s); break;
 	case 8:
-		if (s->csum)
+		if (s->kernel->csum)
 			csum_diff(s);
 		break;
 	case 9: case 10: case 11: with_context(s); break;
@@ -650,9 +652,9 @@ static void end(struct state *s)
 	emit(s, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
 }
 
-void generate(struct generated *g, struct random *r, bool v4, bool csum)
+void generate(struct generated *g, struct random *r, const struct generate_for *kernel)
 {
-	struct state s = {.g = g, .r = r, .v4 = v4, .csum = csum, .has_context = true, .branches = 7, .function = -1};
+	struct state s = {.g = g, .r = r, .kernel = kernel, .has_context = true, .branches = 7, .function = -1};
 	g->count = 0;
 	move(&s, BPF_R6, BPF_R1);
 	for (unsigned n = 0; n < sizeof scalars; n++)

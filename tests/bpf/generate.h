@@ -24,8 +24,16 @@ struct random {
 uint64_t random_next(struct random *r);
 uint32_t random_below(struct random *r, uint32_t n);
 
-/* v4: with the instructions of clang's -mcpu=v4, which Linux has since 6.6. csum: with bpf_csum_diff, whose
- * result is the same on all machines since 6.13. */
-void generate(struct generated *g, struct random *r, bool v4, bool csum);
+/*
+ * What the kernel can do that the programs are compared with. The last two are faults of Linux' verifier, which
+ * docs/xdp.md describes: where a kernel has them, generate.c keeps what they break out of the programs.
+ */
+struct generate_for {
+	bool v4;              /* has the instructions of clang's -mcpu=v4, which Linux has since 6.6 */
+	bool csum;            /* bpf_csum_diff has the same result on all machines: since 6.13 */
+	bool fetch_is_load;   /* its verifier knows that a value fetched from the stack depends on the stack */
+	bool cmpxchg_extends; /* a 32-bit CMPXCHG clears the upper half of R0 on all paths */
+};
+void generate(struct generated *g, struct random *r, const struct generate_for *kernel);
 
 #endif

@@ -50,16 +50,21 @@ static void last_words(const char *log, char *why, size_t why_bytes)
 	snprintf(why, why_bytes, "%.*s", (int)length, last);
 }
 
-static int load(const void *insns, uint32_t count, char *log)
+static int load_with(const void *insns, uint32_t count, uint32_t flags, char *log)
 {
 	union bpf_attr attr = {.prog_type = BPF_PROG_TYPE_XDP, .insns = address(insns), .insn_cnt = count,
-	                       .license = address("GPL")};
+	                       .license = address("GPL"), .prog_flags = flags};
 	if (log) {
 		attr.log_buf = address(log);
 		attr.log_size = LOG_BYTES;
 		attr.log_level = 1;
 	}
 	return bpf(BPF_PROG_LOAD, &attr);
+}
+
+static int load(const void *insns, uint32_t count, char *log)
+{
+	return load_with(insns, count, 0, log);
 }
 
 int linux_load(const void *insns, uint32_t count, char *why, size_t why_bytes)
@@ -145,6 +150,46 @@ bool linux_knows_v4(void)
 	                                 {.code = BPF_ALU64 | BPF_MOV | BPF_X, .off = 8}, /* movsx */
 	                                 {.code = BPF_JMP | BPF_EXIT}};
 	return loads(insns, 3);
+}
+
+/* What the program returns for a packet of the loopback, whose ifindex is 1. The verifier remembers a state at
+ * each jump's target, so that it prunes wherever it may. */
+static uint32_t result_of(const struct bpf_insn *insns, uint32_t count)
+{
+	uint8_t packet[256] = {0};
+	uint32_t bytes = 64, result = ~0u;
+	const int program = load_with(insns, count, BPF_F_TEST_STATE_FREQ, NULL);
+	if (program < 0)
+		return ~0u;
+	linux_run(program, packet, &bytes, sizeof packet, &result);
+	close(program);
+	return result;
+}
+
+#define MOV(r, n) {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = (r), .imm = (n)}
+#define IFINDEX(r) {.code = BPF_LDX | BPF_MEM | BPF_W, .dst_reg = (r), .src_reg = 1, .off = 12}
+#define SKIP_IF(op, r, n, count) {.code = BPF_JMP | (op) | BPF_K, .dst_reg = (r), .imm = (n), .off = (count)}
+#define SLOT(size, r, op) {.code = BPF_STX | BPF_ATOMIC | (size), .dst_reg = 10, .src_reg = (r), .off = -8, .imm = (op)}
+
+bool linux_fetch_is_load(void)
+{
+	/* The slot is 0 on the path that a verifier looks at first, and 1 on the other, which runs. */
+	const struct bpf_insn insns[] = {IFINDEX(6), MOV(7, 1), SKIP_IF(BPF_JNE, 6, 0, 1), MOV(7, 0),
+	                                 {.code = BPF_STX | BPF_MEM | BPF_DW, .dst_reg = 10, .src_reg = 7, .off = -8},
+	                                 MOV(2, 0), SLOT(BPF_DW, 2, BPF_ADD | BPF_FETCH), MOV(0, 2),
+	                                 SKIP_IF(BPF_JEQ, 2, 0, 1), MOV(0, 1), {.code = BPF_JMP | BPF_EXIT}};
+	return result_of(insns, sizeof insns / sizeof insns[0]) == 1;
+}
+
+bool linux_cmpxchg_extends(void)
+{
+	/* Two paths join before the upper half of R0 is read; on the one that runs, CMPXCHG loads R0. */
+	const struct bpf_insn insns[] = {{.code = BPF_ST | BPF_MEM | BPF_DW, .dst_reg = 10, .off = -8, .imm = 5},
+	                                 IFINDEX(6), {.code = BPF_LD | BPF_IMM | BPF_DW, .imm = 5}, {.imm = -1},
+	                                 MOV(2, 9), SKIP_IF(BPF_JNE, 6, 0, 2), MOV(0, 7),
+	                                 {.code = BPF_JMP | BPF_JA, .off = 1}, SLOT(BPF_W, 2, BPF_CMPXCHG),
+	                                 {.code = BPF_ALU64 | BPF_RSH | BPF_K, .imm = 32}, {.code = BPF_JMP | BPF_EXIT}};
+	return result_of(insns, sizeof insns / sizeof insns[0]) == 0;
 }
 
 unsigned linux_release(void)

@@ -16,6 +16,13 @@ bool linux_allows_bpf(void);
 bool linux_knows_v4(void);
 /* The most bytes of metadata that bpf_xdp_adjust_meta makes: 32 in older kernels, 255 in newer ones. */
 unsigned linux_meta_max(void);
+/*
+ * Two faults of Linux' verifier, by programs of a dozen instructions that show them; true: the kernel has the
+ * fault not. RFC 9669 5.3: a fetch overwrites the source register with what was in memory, and CMPXCHG
+ * zero-extends the value that it loads into R0.
+ */
+bool linux_fetch_is_load(void);
+bool linux_cmpxchg_extends(void);
 /* 1000 * major + minor of the kernel's release. */
 unsigned linux_release(void);
 
