@@ -1,12 +1,19 @@
 /*
  * Random programs in Linux, compiled, and interpreted: results, packets and maps must be equal.
  *
- *   bpf-differential [--seed N] [--programs N | --seconds N] [--show]
+ *   bpf-differential [--seed N] [--programs N | --seconds N] [--mutate] [--show]
  *
  * Each program (generate.c) is given to Linux' verifier and to ours. What both accept runs on random
  * packets, by BPF_PROG_TEST_RUN and here: the interpreter under its own checks, the compiled code as it
  * is. The maps begin with the same random contents. What a verifier refuses is counted by reason and listed
- * at the end. Exit code 0: no difference; 1: a difference, with the seed that repeats it and the program;
+ * at the end. A program with tail calls has a second one to call.
+ *
+ * --mutate: programs are changed at random (mutate.c), so that most are invalid, and the verdicts of the two verifiers
+ * are compared. "Linux alone refuses" is what is to be argued: docs/xdp.md does. What we accept runs here in any case,
+ * and the interpreter must find nothing that a verified program may not do. What Linux accepts too runs there, and
+ * is compared unless its result depends on the machine.
+ *
+ * Exit code 0: no difference; 1: a difference, with the seed that repeats it and the program;
  * 2: bpf(2) is not allowed here.
  *
  * --show prints the instructions of the first program of the seed, in hex, for bpf-run or llvm-objdump.
@@ -24,6 +31,7 @@
 #include "bpf/maps/map.h"
 #include "bpf/verify.h"
 #include "bpf/xdp.h"
+#include "tests/bpf/contents.h"
 #include "tests/bpf/execute.h"
 #include "tests/bpf/generate.h"
 #include "tests/bpf/host_helpers.h"
@@ -36,129 +44,7 @@
 #define KEPT_BEFORE 40
 #define KEPT_BEHIND 320
 #define STEPS 10000000
-#define REASONS 64
-
-/* --- our maps and Linux' --- */
-
-struct maps {
-	struct bpf_map map[GENERATED_MAPS];
-	struct bpf_map *pointers[GENERATED_MAPS];
-	int theirs[GENERATED_MAPS];
-	unsigned cpus;
-};
-
-/* The contents of all maps: arrays by index, the hash by key, of the per-CPU array the sums of all CPUs (a
- * program runs on one). */
-struct contents {
-	uint8_t array[4][32];
-	uint8_t per_cpu[3][24];
-	uint8_t hash[GENERATED_KEYS][16];
-	bool present[GENERATED_KEYS];
-};
-
-static uint8_t *zeroed(uint64_t bytes)
-{
-	uint8_t *p = aligned_alloc(64, (bytes + 63) & ~63ull);
-	memset(p, 0, bytes);
-	return p;
-}
-
-static void make_maps(struct maps *m)
-{
-	static const uint64_t key[2] = {1, 2};
-	m->cpus = linux_cpus();
-	for (unsigned i = 0; i < GENERATED_MAPS; i++) {
-		const struct bpf_map_def *def = &generated_maps[i];
-		const uint64_t shared = bpf_map_shared_bytes(def, 1), own = bpf_map_own_bytes(def, 1);
-		uint8_t *owns[1] = {own ? zeroed(own) : NULL};
-		bpf_map_init(&m->map[i], def, shared ? zeroed(shared) : NULL, owns, 1, key);
-		m->pointers[i] = &m->map[i];
-		m->theirs[i] = linux_map(def->type, def->key_bytes, def->value_bytes, def->entries);
-		if (m->theirs[i] < 0) {
-			fprintf(stderr, "Linux makes no map %s: %s\n", def->name, strerror(-m->theirs[i]));
-			exit(2);
-		}
-	}
-}
-
-static void random_contents(struct contents *c, struct random *r)
-{
-	memset(c, 0, sizeof *c);
-	for (unsigned n = 0; n < sizeof c->array; n++)
-		((uint8_t *)c->array)[n] = (uint8_t)random_next(r);
-	for (unsigned n = 0; n < sizeof c->per_cpu; n++)
-		((uint8_t *)c->per_cpu)[n] = (uint8_t)random_next(r);
-	for (unsigned n = random_below(r, 8); n > 0; n--) {
-		const uint32_t key = random_below(r, GENERATED_KEYS);
-		c->present[key] = true;
-		for (unsigned b = 0; b < 16; b++)
-			c->hash[key][b] = (uint8_t)random_next(r);
-	}
-}
-
-static void put_ours(struct maps *m, const struct contents *c)
-{
-	for (uint32_t i = 0; i < 4; i++)
-		bpf_map_update(&m->map[GENERATED_ARRAY], &i, c->array[i], BPF_ANY);
-	for (uint32_t i = 0; i < 3; i++)
-		bpf_map_update(&m->map[GENERATED_PER_CPU], &i, c->per_cpu[i], BPF_ANY);
-	for (uint64_t key = 0; key < GENERATED_KEYS; key++)
-		bpf_map_delete(&m->map[GENERATED_HASH], &key);
-	for (uint64_t key = 0; key < GENERATED_KEYS; key++)
-		if (c->present[key])
-			bpf_map_update(&m->map[GENERATED_HASH], &key, c->hash[key], BPF_ANY);
-}
-
-static void get_ours(const struct maps *m, struct contents *c)
-{
-	memset(c, 0, sizeof *c);
-	for (uint32_t i = 0; i < 4; i++)
-		memcpy(c->array[i], bpf_map_lookup(&m->map[GENERATED_ARRAY], &i), 32);
-	for (uint32_t i = 0; i < 3; i++)
-		memcpy(c->per_cpu[i], bpf_map_lookup(&m->map[GENERATED_PER_CPU], &i), 24);
-	for (uint64_t key = 0; key < GENERATED_KEYS; key++) {
-		const void *value = bpf_map_lookup(&m->map[GENERATED_HASH], &key);
-		c->present[key] = value != NULL;
-		if (value)
-			memcpy(c->hash[key], value, 16);
-	}
-}
-
-/* The program may run on any CPU. */
-static void put_linux(const struct maps *m, const struct contents *c)
-{
-	uint8_t values[24 * m->cpus];
-	for (uint32_t i = 0; i < 4; i++)
-		linux_map_update(m->theirs[GENERATED_ARRAY], &i, c->array[i]);
-	for (uint32_t i = 0; i < 3; i++) {
-		for (unsigned cpu = 0; cpu < m->cpus; cpu++)
-			memcpy(values + 24 * cpu, c->per_cpu[i], 24);
-		linux_map_update(m->theirs[GENERATED_PER_CPU], &i, values);
-	}
-	for (uint64_t key = 0; key < GENERATED_KEYS; key++)
-		linux_map_delete(m->theirs[GENERATED_HASH], &key);
-	for (uint64_t key = 0; key < GENERATED_KEYS; key++)
-		if (c->present[key])
-			linux_map_update(m->theirs[GENERATED_HASH], &key, c->hash[key]);
-}
-
-/* Of the per-CPU array the value that differs from what was put, if one does. */
-static void get_linux(const struct maps *m, const struct contents *put, struct contents *c)
-{
-	uint8_t values[24 * m->cpus];
-	memset(c, 0, sizeof *c);
-	for (uint32_t i = 0; i < 4; i++)
-		linux_map_lookup(m->theirs[GENERATED_ARRAY], &i, c->array[i]);
-	for (uint32_t i = 0; i < 3; i++) {
-		linux_map_lookup(m->theirs[GENERATED_PER_CPU], &i, values);
-		memcpy(c->per_cpu[i], values, 24);
-		for (unsigned cpu = 1; cpu < m->cpus; cpu++)
-			if (memcmp(values + 24 * cpu, put->per_cpu[i], 24))
-				memcpy(c->per_cpu[i], values + 24 * cpu, 24);
-	}
-	for (uint64_t key = 0; key < GENERATED_KEYS; key++)
-		c->present[key] = linux_map_lookup(m->theirs[GENERATED_HASH], &key, c->hash[key]) == 0;
-}
+#define REASONS 512
 
 /* --- one run --- */
 
@@ -170,6 +56,21 @@ struct outcome {
 };
 
 /* A frame as BPF_PROG_TEST_RUN has it: zeroes around the packet. */
+/* A program in Linux and here, with what both verifiers say. */
+struct tested {
+	struct generated g;
+	struct bpf_note notes[GENERATED_MAX];
+	struct bpf_program program;
+	struct bpf_env env;
+	struct bpf_loaded loaded;
+	struct executable compiled;
+	int in_linux; /* a descriptor, or -errno */
+	bool accepted;
+	bool comparable; /* what it computes is the same everywhere */
+	struct bpf_reason ours;
+	char theirs[160];
+};
+
 struct frame {
 	uint8_t bytes[FRAME];
 	struct bpf_xdp xdp;
@@ -201,11 +102,10 @@ static bool in_packet(const void *at, size_t bytes, bool write)
 	       bytes <= (size_t)(frame_now.xdp.data_end - from);
 }
 
-static bool run_interpreted(const struct bpf_program *p, const struct bpf_note *notes, const struct bpf_env *env,
-                            struct outcome *o)
+static bool run_interpreted(const struct tested *t, struct outcome *o)
 {
 	struct bpf_run run = {.steps = STEPS, .context = &frame_now.xdp};
-	if (!bpf_interpret(p, notes, env, (uint64_t)(uintptr_t)&frame_now.xdp, 0, in_packet, &run)) {
+	if (!bpf_interpret(&t->program, t->notes, &t->env, (uint64_t)(uintptr_t)&frame_now.xdp, 0, in_packet, &run)) {
 		printf("the interpreter stopped: %s\n", run.why.text);
 		return false;
 	}
@@ -230,14 +130,7 @@ static const char *difference(const struct outcome *a, const struct outcome *b)
 		return "length of the packet";
 	if (memcmp(a->packet, b->packet, a->bytes))
 		return "packet";
-	if (memcmp(a->maps.array, b->maps.array, sizeof a->maps.array))
-		return "array";
-	if (memcmp(a->maps.per_cpu, b->maps.per_cpu, sizeof a->maps.per_cpu))
-		return "per-CPU array";
-	if (memcmp(a->maps.present, b->maps.present, sizeof a->maps.present) ||
-	    memcmp(a->maps.hash, b->maps.hash, sizeof a->maps.hash))
-		return "hash";
-	return NULL;
+	return contents_differ(&a->maps, &b->maps);
 }
 
 static void show(const struct generated *g)
@@ -289,66 +182,149 @@ static struct {
 	uint64_t programs, ran, packets, insns, linux_only, ours_only, neither;
 } total;
 
-static bool our_verdict(const struct generated *g, struct bpf_note *notes, struct bpf_reason *why)
+static void verify(struct tested *t)
 {
 	static uint8_t *lent;
 	if (!lent)
 		lent = malloc(BPF_VERIFY_MEMORY);
 	struct bpf_memory memory = {lent, lent + BPF_VERIFY_MEMORY};
-	const struct bpf_program p = {.insns = g->insns, .count = g->count};
 	struct bpf_verdict verdict = {0};
-	bpf_verify(&p, generated_maps, GENERATED_MAPS, BPF_CONTEXT_XDP, 0, BPF_LIMITS_DEFAULT, &memory, notes, &verdict);
-	*why = verdict.why;
-	return verdict.ok;
+	t->program = (struct bpf_program){.insns = t->g.insns, .count = t->g.count};
+	bpf_verify(&t->program, generated_maps, GENERATED_MAPS, BPF_CONTEXT_XDP, 0, BPF_LIMITS_DEFAULT, &memory, t->notes,
+	           &verdict);
+	t->ours = verdict.why;
+	t->accepted = verdict.ok;
 }
 
-static int linux_program(const struct generated *g, const struct maps *m, char *why, size_t why_bytes)
+static void load_in_linux(struct tested *t, const struct maps *m)
 {
 	static struct bpf_insn insns[GENERATED_MAX];
+	const struct generated *g = &t->g;
 	memcpy(insns, g->insns, g->count * sizeof *insns);
 	for (uint32_t i = 0; i < g->count; i++)
-		if (bpf_is_wide(&insns[i]) && insns[i].src == BPF_WIDE_MAP)
-			insns[i].imm = m->theirs[insns[i].imm];
-	return linux_load(insns, g->count, why, why_bytes);
+		if (bpf_is_wide(&insns[i]) && (insns[i].src == BPF_WIDE_MAP || insns[i].src == BPF_WIDE_VALUE))
+			insns[i].imm = (uint32_t)insns[i].imm < GENERATED_MAPS ? m->theirs[insns[i].imm] : -1;
+	t->theirs[0] = 0;
+	t->in_linux = linux_load(insns, g->count, t->theirs, sizeof t->theirs);
 }
 
-static bool compare_runs(const struct generated *g, const struct bpf_note *notes, const struct bpf_env *env,
-                         const struct executable *x, int program, struct maps *m, struct random *r)
+/* Both verdicts, and machine code if both accept. False: the compiler refuses it. */
+static bool make(struct tested *t, struct maps *m, struct random *r, uint64_t seed, bool mutated)
+{
+	static bpf_helper helpers[BPF_HELPERS];
+	bpf_map_helpers(helpers);
+	host_helpers(helpers);
+	load_in_linux(t, m);
+	verify(t);
+	const bool alone = t->accepted != (t->in_linux >= 0);
+	if (t->in_linux < 0 && (alone || !mutated))
+		refused(alone ? "Linux alone" : "Linux", t->theirs, seed);
+	if (!t->accepted && (alone || !mutated))
+		refused(alone ? "Hayate alone" : "Hayate", t->ours.text, seed);
+	const bool direct = random_below(r, 4) != 0;
+	t->env = (struct bpf_env){.maps = m->pointers, .map_count = GENERATED_MAPS, .helpers = helpers,
+	                          .helper_count = BPF_HELPERS, .lookup_for = direct ? bpf_map_lookup_for : NULL,
+	                          .core = direct ? &bpf_core : NULL};
+	t->loaded = (struct bpf_loaded){&t->program, t->notes, &t->env};
+	t->compiled = (struct executable){0};
+	struct bpf_reason why;
+	if (!t->accepted || executable_make(&t->compiled, &t->program, t->notes, &t->env, &why))
+		return true;
+	printf("the compiler refuses what the verifier accepts: %s\n", why.text);
+	return false;
+}
+
+/* It calls no helper that the host has not. */
+static bool can_run(const struct tested *t)
+{
+	for (uint32_t i = 0; i < t->g.count; i++) {
+		const struct bpf_insn *insn = &t->g.insns[i];
+		if (insn->opcode == (BPF_JMP | BPF_CALL) && insn->src == BPF_CALL_HELPER && insn->imm != BPF_FN_TAIL_CALL &&
+		    (insn->imm < 0 || insn->imm >= BPF_HELPERS || !t->env.helpers[insn->imm]))
+			return false;
+	}
+	return true;
+}
+
+static bool both_accept(const struct tested *t)
+{
+	return t->in_linux >= 0 && t->accepted;
+}
+
+static void unmake(struct tested *t)
+{
+	if (t->in_linux >= 0)
+		close(t->in_linux);
+	executable_free(&t->compiled);
+}
+
+/* Slot `index` of the program array leads to this program; NULL: to none. */
+static void fill_slot(struct maps *m, uint32_t index, const struct tested *t)
+{
+	const int progs = m->theirs[GENERATED_PROGS];
+	if (t)
+		linux_map_update(progs, &index, &t->in_linux);
+	else
+		linux_map_delete(progs, &index);
+}
+
+static void fill_ours(struct maps *m, const struct tested *t, const struct tested *other, bool interpreted)
+{
+	struct bpf_map *progs = &m->map[GENERATED_PROGS];
+	bpf_prog_array_set(progs, SLOT_ITSELF, (uint64_t)(interpreted ? (uintptr_t)&t->loaded : (uintptr_t)t->compiled.at));
+	if (!other)
+		bpf_prog_array_set(progs, SLOT_OTHER, 0);
+	else
+		bpf_prog_array_set(progs, SLOT_OTHER,
+		                   (uint64_t)(interpreted ? (uintptr_t)&other->loaded : (uintptr_t)other->compiled.at));
+}
+
+static bool run_in_linux(const struct tested *t, struct maps *m, const struct contents *before, const uint8_t *packet,
+                         uint32_t bytes, struct outcome *o)
+{
+	uint32_t result;
+	memcpy(o->packet, packet, bytes);
+	o->bytes = bytes;
+	contents_put_linux(m, before);
+	const int error = linux_run(t->in_linux, o->packet, &o->bytes, FRAME, &result);
+	if (error)
+		printf("BPF_PROG_TEST_RUN: %s\n", strerror(-error));
+	o->result = result;
+	contents_get_linux(m, &o->maps);
+	return error == 0;
+}
+
+static bool compare_runs(const struct tested *t, const struct tested *other, struct maps *m, struct random *r)
 {
 	static struct outcome in_linux, compiled, interpreted;
-	const struct bpf_program p = {.insns = g->insns, .count = g->count};
-	struct contents before;
+	static struct contents before;
+	const char *with_linux = NULL, *ours = NULL;
 	uint8_t packet[PACKET_MAX];
 	const uint32_t bytes = 14 + random_below(r, random_below(r, 4) ? 100 : PACKET_MAX - 14);
 	for (uint32_t i = 0; i < bytes; i++)
 		packet[i] = (uint8_t)random_next(r);
-	random_contents(&before, r);
+	contents_random(&before, r);
 
-	memcpy(in_linux.packet, packet, bytes);
-	in_linux.bytes = bytes;
-	put_linux(m, &before);
-	uint32_t result;
-	const int error = linux_run(program, in_linux.packet, &in_linux.bytes, FRAME, &result);
-	if (error) {
-		printf("BPF_PROG_TEST_RUN: %s\n", strerror(-error));
+	if (t->in_linux >= 0 && !run_in_linux(t, m, &before, packet, bytes, &in_linux))
 		return false;
-	}
-	in_linux.result = result;
-	get_linux(m, &before, &in_linux.maps);
-
-	put_ours(m, &before);
+	contents_put_ours(m, &before);
+	fill_ours(m, t, other, true);
 	make_frame(&frame_now, packet, bytes);
-	if (!run_interpreted(&p, notes, env, &interpreted))
+	if (!run_interpreted(t, &interpreted))
 		return false;
-	get_ours(m, &interpreted.maps);
+	contents_get_ours(m, &interpreted.maps);
 
-	put_ours(m, &before);
+	contents_put_ours(m, &before);
+	fill_ours(m, t, other, false);
 	make_frame(&frame_now, packet, bytes);
-	run_compiled(x, &compiled);
-	get_ours(m, &compiled.maps);
+	run_compiled(&t->compiled, &compiled);
+	contents_get_ours(m, &compiled.maps);
 
-	const char *with_linux = difference(&in_linux, &compiled), *ours = difference(&interpreted, &compiled);
-	if (!ours && interpreted.result != compiled.result)
+	if (t->comparable && t->in_linux >= 0)
+		with_linux = difference(&in_linux, &compiled);
+	if (t->comparable)
+		ours = difference(&interpreted, &compiled);
+	if (t->comparable && !ours && interpreted.result != compiled.result)
 		ours = "upper half of R0";
 	if (with_linux)
 		printf("compiled and Linux differ in: %s (R0 %lx, %lx)\n", with_linux, compiled.result, in_linux.result);
@@ -358,59 +334,51 @@ static bool compare_runs(const struct generated *g, const struct bpf_note *notes
 	return !with_linux && !ours;
 }
 
-static bool run_program(const struct generated *g, struct bpf_note *notes, int program, struct maps *m,
-                        struct random *r)
+static bool run_program(const struct tested *t, const struct tested *other, struct maps *m, struct random *r)
 {
-	static bpf_helper helpers[BPF_HELPERS];
-	bpf_map_helpers(helpers);
-	host_helpers(helpers);
-	const bool direct = random_below(r, 4) != 0;
-	const struct bpf_env env = {.maps = m->pointers, .map_count = GENERATED_MAPS, .helpers = helpers,
-	                            .helper_count = BPF_HELPERS, .lookup_for = direct ? bpf_map_lookup_for : NULL,
-	                            .core = direct ? &bpf_core : NULL};
-	const struct bpf_program p = {.insns = g->insns, .count = g->count};
-	struct bpf_reason why;
-	struct executable x;
-	if (!executable_make(&x, &p, notes, &env, &why)) {
-		printf("the compiler refuses what the verifier accepts: %s\n", why.text);
-		return false;
-	}
 	bool ok = true;
+	if (t->g.tail_calls && t->in_linux >= 0) {
+		fill_slot(m, SLOT_ITSELF, t);
+		fill_slot(m, SLOT_OTHER, other);
+	}
 	for (unsigned n = 0; n < PACKETS && ok; n++)
-		ok = compare_runs(g, notes, &env, &x, program, m, r);
-	executable_free(&x);
+		ok = compare_runs(t, other, m, r);
+	if (t->g.tail_calls && t->in_linux >= 0) /* the array holds the programs */
+		for (uint32_t slot = SLOT_OTHER; slot <= SLOT_ITSELF; slot++)
+			fill_slot(m, slot, NULL);
 	total.ran++;
-	total.insns += g->count;
+	total.insns += t->g.count;
 	return ok;
 }
 
-/* One program of that seed. */
-static bool test(uint64_t seed, struct maps *m, const struct generate_for *kernel)
+/* One program of that seed, and the one that its tail calls lead to. */
+static bool test(uint64_t seed, struct maps *m, const struct generate_for *kernel, bool mutated)
 {
-	static struct generated g;
-	static struct bpf_note notes[GENERATED_MAX];
+	static struct tested t, other;
 	struct random r = {seed};
-	struct bpf_reason ours = {""};
-	char theirs[160] = "";
-	generate(&g, &r, kernel);
+	generate(&t.g, &r, kernel);
+	if (mutated)
+		mutate(&t.g, &r);
+	t.comparable = !mutated || !depends_on_machine(&t.g);
+	const bool with_other = t.g.tail_calls && !mutated;
+	if (with_other)
+		generate(&other.g, &r, kernel);
 	total.programs++;
-	const int program = linux_program(&g, m, theirs, sizeof theirs);
-	const bool we_accept = our_verdict(&g, notes, &ours);
-	bool ok = true;
-	if (program < 0)
-		refused("Linux", theirs, seed);
-	if (!we_accept)
-		refused("Hayate", ours.text, seed);
-	if (program >= 0 && we_accept)
-		ok = run_program(&g, notes, program, m, &r);
-	total.linux_only += program >= 0 && !we_accept;
-	total.ours_only += program < 0 && we_accept;
-	total.neither += program < 0 && !we_accept;
-	if (program >= 0)
-		close(program);
+	bool ok = make(&t, m, &r, seed, mutated);
+	if (ok && with_other)
+		ok = make(&other, m, &r, seed, mutated);
+	const bool leads = ok && with_other && both_accept(&other);
+	if (ok && t.accepted && can_run(&t))
+		ok = run_program(&t, leads ? &other : NULL, m, &r);
+	total.linux_only += t.in_linux >= 0 && !t.accepted;
+	total.ours_only += t.in_linux < 0 && t.accepted;
+	total.neither += t.in_linux < 0 && !t.accepted;
+	unmake(&t);
+	if (with_other)
+		unmake(&other);
 	if (!ok) {
-		printf("repeat: bpf-differential --seed %lu --programs 1\n", seed);
-		show(&g);
+		printf("repeat: bpf-differential%s --seed %lu --programs 1\n", mutated ? " --mutate" : "", seed);
+		show(&t.g);
 	}
 	return ok;
 }
@@ -434,7 +402,7 @@ static uint64_t now_s(void)
 int main(int argc, char **argv)
 {
 	uint64_t seed = (uint64_t)time(NULL) * 1000003, programs = 2000, seconds = 0;
-	bool only_show = false;
+	bool only_show = false, mutated = false;
 	for (int i = 1; i < argc; i++) {
 		const bool more = i + 1 < argc;
 		if (!strcmp(argv[i], "--seed") && more)
@@ -445,20 +413,26 @@ int main(int argc, char **argv)
 			seconds = strtoull(argv[++i], NULL, 0);
 		else if (!strcmp(argv[i], "--show"))
 			only_show = true;
+		else if (!strcmp(argv[i], "--mutate"))
+			mutated = true;
 		else
-			return fprintf(stderr, "usage: bpf-differential [--seed N] [--programs N | --seconds N] [--show]\n"), 2;
+			return fprintf(stderr, "usage: bpf-differential [--seed N] [--programs N | --seconds N] [--mutate] [--show]\n"), 2;
 	}
 	if (!linux_allows_bpf()) {
 		fprintf(stderr, "this kernel lets this process load no programs\n");
 		return 2;
 	}
 	const struct generate_for kernel = {.v4 = linux_knows_v4(), .csum = linux_release() >= 6013,
+	                                    .tries = linux_release() >= 6013,
 	                                    .fetch_is_load = linux_fetch_is_load(),
 	                                    .cmpxchg_extends = linux_cmpxchg_extends()};
 	host_meta_max = linux_meta_max();
 	if (only_show) {
 		static struct generated g;
-		generate(&g, &(struct random){seed}, &kernel);
+		struct random r = {seed};
+		generate(&g, &r, &kernel);
+		if (mutated)
+			mutate(&g, &r);
 		show(&g);
 		return 0;
 	}
@@ -466,10 +440,10 @@ int main(int argc, char **argv)
 	       kernel.fetch_is_load ? "" : "; not compared: values fetched from a known slot of the stack",
 	       kernel.cmpxchg_extends ? "" : "; not compared: the upper half of R0 after a 32-bit CMPXCHG");
 	static struct maps maps;
-	make_maps(&maps);
+	maps_make(&maps);
 	const uint64_t end = now_s() + seconds;
 	for (uint64_t n = 0; seconds ? now_s() < end : n < programs; n++)
-		if (!test(seed + n, &maps, &kernel))
+		if (!test(seed + n, &maps, &kernel, mutated))
 			return report(), 1;
 	report();
 	return 0;

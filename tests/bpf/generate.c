@@ -3,8 +3,8 @@
  * set before it is read, every access is inside of what has been checked, every loop has a count.
  *
  * A program is a list of random statements:
- *   arithmetic of all kinds, stack, packet, metadata, array, hash, atomic instructions, helpers, a branch
- *   with one or two sides, a loop, a call of a function of the program
+ *   arithmetic of all kinds, stack, packet, metadata, maps, ring buffer, atomic instructions, helpers, a branch
+ *   with one or two sides, a loop, a call of a function of the program, a tail call
  *
  * R6 is the context, R7 a pointer within a statement, R9 the count of a loop. All others, and R9 outside of
  * loops, are numbers. At the end all numbers, and some of the stack, are mixed into R0: what any
@@ -26,6 +26,13 @@ const struct bpf_map_def generated_maps[GENERATED_MAPS] = {
 	[GENERATED_ARRAY] = {.name = "array", .type = BPF_MAP_ARRAY, .key_bytes = 4, .value_bytes = 32, .entries = 4},
 	[GENERATED_HASH] = {.name = "hash", .type = BPF_MAP_HASH, .key_bytes = 8, .value_bytes = 16, .entries = 8},
 	[GENERATED_PER_CPU] = {.name = "per_cpu", .type = BPF_MAP_PERCPU_ARRAY, .key_bytes = 4, .value_bytes = 24, .entries = 3},
+	/* never full: what is evicted then is each system's own affair, and Linux' CPUs take free entries in bulk */
+	[GENERATED_LRU] = {.name = "lru", .type = BPF_MAP_LRU_HASH, .key_bytes = 8, .value_bytes = 16, .entries = 4096},
+	[GENERATED_PER_CPU_HASH] = {.name = "per_cpu_hash", .type = BPF_MAP_PERCPU_HASH, .key_bytes = 8, .value_bytes = 16, .entries = 8},
+	[GENERATED_LPM] = {.name = "lpm", .type = BPF_MAP_LPM_TRIE, .key_bytes = 8, .value_bytes = 16, .entries = 20,
+	                   .flags = BPF_F_NO_PREALLOC},
+	[GENERATED_RING] = {.name = "ring", .type = BPF_MAP_RINGBUF, .entries = 4096},
+	[GENERATED_PROGS] = {.name = "progs", .type = BPF_MAP_PROG_ARRAY, .key_bytes = 4, .value_bytes = 4, .entries = 4},
 };
 
 struct state {
@@ -389,34 +396,58 @@ static void point(struct state *s, unsigned r, int at)
 	add_imm(s, r, at);
 }
 
+static bool is_array(unsigned map)
+{
+	return map == GENERATED_ARRAY || map == GENERATED_PER_CPU;
+}
+
+static void put_number(struct state *s, unsigned size, int at, int32_t mask)
+{
+	if (below(s, 3) == 0)
+		emit(s, BPF_ST | BPF_MEM | size, BPF_R10, 0, at, (int32_t)random_next(s->r) & mask);
+	else
+		emit(s, BPF_STX | BPF_MEM | size, BPF_R10, masked(s, mask, 0), at, 0);
+}
+
+/* R2 = the address of a key. */
 static void put_key(struct state *s, unsigned map)
 {
-	const unsigned size = map == GENERATED_HASH ? BPF_DW : BPF_W;
-	const int32_t keys = map == GENERATED_HASH ? GENERATED_KEYS - 1 : 7;
-	if (below(s, 3) == 0)
-		emit(s, BPF_ST | BPF_MEM | size, BPF_R10, 0, KEY_AT, (int32_t)below(s, (uint32_t)keys + 1));
-	else
-		emit(s, BPF_STX | BPF_MEM | size, BPF_R10, masked(s, keys, 0), KEY_AT, 0);
+	if (map == GENERATED_LPM) {
+		put_number(s, BPF_W, KEY_AT, 0x38);           /* 0, 8, up to 56 bits: beyond 32 there are none */
+		put_number(s, BPF_W, KEY_AT + 4, 0x01010101); /* 16 addresses */
+	} else {
+		put_number(s, is_array(map) ? BPF_W : BPF_DW, KEY_AT, is_array(map) ? 7 : GENERATED_KEYS - 1);
+	}
+	point(s, BPF_R2, KEY_AT);
+}
+
+/* A map with values. */
+static unsigned any_map(struct state *s)
+{
+	static const uint8_t maps[] = {GENERATED_ARRAY, GENERATED_ARRAY, GENERATED_HASH, GENERATED_HASH, GENERATED_PER_CPU,
+	                               GENERATED_LRU, GENERATED_PER_CPU_HASH, GENERATED_LPM};
+	return maps[below(s, s->kernel->tries ? 8 : 7)];
+}
+
+/* Jumps if R0, a pointer, is null; returns the jump. */
+static uint32_t jump_if_null(struct state *s)
+{
+	if (below(s, 3))
+		return emit(s, BPF_JMP | BPF_JEQ | BPF_K, BPF_R0, 0, 0, 0);
+	emit(s, BPF_JMP | BPF_JNE | BPF_K, BPF_R0, 0, 1, 0);
+	return jump_always(s);
 }
 
 /* Looks up and, if there is a value, works on it. */
 static void lookup(struct state *s)
 {
-	static const uint8_t maps[] = {GENERATED_ARRAY, GENERATED_ARRAY, GENERATED_HASH, GENERATED_PER_CPU};
-	const unsigned map = maps[below(s, 4)];
+	const unsigned map = any_map(s);
 	const int bytes = (int)generated_maps[map].value_bytes;
 	put_key(s, map);
-	point(s, BPF_R2, KEY_AT);
 	call_with_map(s, BPF_FN_MAP_LOOKUP, map);
 	s->numbers &= (uint16_t)~1;
 	const uint16_t before = s->numbers, locked = s->locked;
-	uint32_t skip;
-	if (below(s, 3)) {
-		skip = emit(s, BPF_JMP | BPF_JEQ | BPF_K, BPF_R0, 0, 0, 0);
-	} else {
-		emit(s, BPF_JMP | BPF_JNE | BPF_K, BPF_R0, 0, 1, 0);
-		skip = jump_always(s);
-	}
+	const uint32_t skip = jump_if_null(s);
 	s->locked |= 1;
 	int rest = bytes;
 	if (below(s, 3) == 0) {
@@ -438,22 +469,73 @@ static void lookup(struct state *s)
 
 static void update(struct state *s)
 {
-	const unsigned map = below(s, 3) ? GENERATED_HASH : GENERATED_ARRAY;
-	put_key(s, map);
-	for (int n = 0; n < (map == GENERATED_HASH ? 2 : 0); n++)
+	const unsigned map = any_map(s);
+	for (int n = 0; n < (is_array(map) ? 0 : 2); n++)
 		emit(s, BPF_STX | BPF_MEM | BPF_DW, BPF_R10, source(s), VALUE_AT + 8 * n, 0);
-	point(s, BPF_R2, KEY_AT);
-	point(s, BPF_R3, map == GENERATED_HASH ? VALUE_AT : -8 * s->slots);
+	put_key(s, map);
+	point(s, BPF_R3, is_array(map) ? -8 * s->slots : VALUE_AT);
 	move_imm(s, BPF_R4, (int32_t)below(s, 4)); /* 3: there is no such flag */
 	call_with_map(s, BPF_FN_MAP_UPDATE, map);
 }
 
 static void delete(struct state *s)
 {
-	const unsigned map = below(s, 4) ? GENERATED_HASH : GENERATED_ARRAY;
+	const unsigned map = any_map(s);
 	put_key(s, map);
-	point(s, BPF_R2, KEY_AT);
 	call_with_map(s, BPF_FN_MAP_DELETE, map);
+}
+
+/* A record of the stack's bytes. */
+static void ring_output(struct state *s)
+{
+	point(s, BPF_R2, -8 * s->slots);
+	move_imm(s, BPF_R3, (int32_t)below(s, 8 * (uint32_t)s->slots + 1));
+	move_imm(s, BPF_R4, below(s, 4) ? 0 : (int32_t)below(s, 6)); /* 4 and 5: no such flags */
+	call_with_map(s, BPF_FN_RINGBUF_OUTPUT, GENERATED_RING);
+}
+
+/* A record that is reserved, filled, and submitted or discarded. */
+static void ring_reserve(struct state *s)
+{
+	static const int32_t words[] = {1, 2, 5, 8, 24};
+	const int32_t bytes = 8 * words[below(s, 5)];
+	const bool large = below(s, 6) == 0; /* these fill the ring in loops */
+	move_imm(s, BPF_R2, large ? bytes + 600 : bytes);
+	move_imm(s, BPF_R3, below(s, 16) == 0); /* no flags are defined */
+	call_with_map(s, BPF_FN_RINGBUF_RESERVE, GENERATED_RING);
+	s->numbers &= (uint16_t)~1;
+	const uint16_t before = s->numbers, locked = s->locked;
+	const uint32_t skip = jump_if_null(s);
+	s->locked |= 1;
+	const unsigned value = source(s);
+	for (int32_t at = 0; at < bytes && !large; at += 8)
+		emit(s, BPF_STX | BPF_MEM | BPF_DW, BPF_R0, value, at, 0);
+	for (unsigned n = large ? 0 : below(s, 4); n > 0; n--)
+		access(s, BPF_R0, 0, bytes, false);
+	s->locked = locked;
+	move(s, BPF_R1, BPF_R0);
+	move_imm(s, BPF_R2, 0);
+	call(s, large || below(s, 3) == 0 ? BPF_FN_RINGBUF_DISCARD : BPF_FN_RINGBUF_SUBMIT);
+	lands(s, skip);
+	s->numbers &= before & (uint16_t)~0x3f;
+	make_number(s, BPF_R0);
+}
+
+/* To a program that exists, to this one, or to none: then it goes on. */
+static void tail_call(struct state *s)
+{
+	const unsigned index = below(s, 2) ? masked(s, 3, 1 << BPF_R1 | 1 << BPF_R2) : 0;
+	if (index)
+		move(s, BPF_R3, index);
+	else
+		move_imm(s, BPF_R3, (int32_t)below(s, 6));
+	move(s, BPF_R1, BPF_R6);
+	wide(s, BPF_R2, BPF_WIDE_MAP, GENERATED_PROGS);
+	const uint32_t at = call(s, BPF_FN_TAIL_CALL);
+	s->g->notes[at] = (struct bpf_note){BPF_NOTE_MAP, GENERATED_PROGS};
+	s->numbers &= (uint16_t)~1;
+	make_number(s, BPF_R0);
+	s->g->tail_calls = true;
 }
 
 static void csum_diff(struct state *s)
@@ -571,8 +653,9 @@ static void with_context(struct state *s)
 		arithmetic(s);
 		return;
 	}
-	switch (below(s, 8)) {
+	switch (below(s, 9)) {
 	case 0: adjust(s); break;
+	case 3: tail_call(s); break;
 	case 1: copy_bytes(s); break;
 	case 2: {
 		const unsigned dst = writable(s);
@@ -587,7 +670,7 @@ static void with_context(struct state *s)
 /* plain: without branches, loops and calls of functions. */
 static void statement(struct state *s, bool plain)
 {
-	switch (below(s, 24)) {
+	switch (below(s, 26)) {
 	case 0: case 1: stack(s); break;
 	case 2: atomic_at(s, BPF_R10, -8 * s->slots, 8 * s->slots); break;
 	case 3: case 4: idiom(s); break;
@@ -611,6 +694,8 @@ static void statement(struct state *s, bool plain)
 		if (!plain && s->function < FUNCTIONS - 1 && s->call_count < 8)
 			call_function(s);
 		break;
+	case 16: ring_output(s); break;
+	case 17: ring_reserve(s); break;
 	default: arithmetic(s); break;
 	}
 }
@@ -656,6 +741,7 @@ void generate(struct generated *g, struct random *r, const struct generate_for *
 {
 	struct state s = {.g = g, .r = r, .kernel = kernel, .has_context = true, .branches = 7, .function = -1};
 	g->count = 0;
+	g->tail_calls = false;
 	move(&s, BPF_R6, BPF_R1);
 	for (unsigned n = 0; n < sizeof scalars; n++)
 		if (below(&s, 4))

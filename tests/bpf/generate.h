@@ -7,14 +7,19 @@
 #define GENERATED_MAX 4096
 
 /* The maps that a generated program uses, by their indices. */
-enum { GENERATED_ARRAY, GENERATED_HASH, GENERATED_PER_CPU, GENERATED_MAPS };
+enum {
+	GENERATED_ARRAY, GENERATED_HASH, GENERATED_PER_CPU, GENERATED_LRU, GENERATED_PER_CPU_HASH, GENERATED_LPM,
+	GENERATED_RING, GENERATED_PROGS, GENERATED_MAPS,
+};
 extern const struct bpf_map_def generated_maps[GENERATED_MAPS];
-#define GENERATED_KEYS 16 /* of the hash: 0 to 15, more than it has room for */
+#define GENERATED_KEYS 16 /* of hashes: 0 to 15, more than two of them have room for */
+enum { SLOT_EMPTY, SLOT_OTHER, SLOT_ITSELF }; /* of the program array */
 
 struct generated {
 	struct bpf_insn insns[GENERATED_MAX];
 	struct bpf_note notes[GENERATED_MAX]; /* what a verifier must find out */
 	uint32_t count;
+	bool tail_calls; /* has one */
 };
 
 /* Random numbers that depend on the seed alone. */
@@ -31,9 +36,15 @@ uint32_t random_below(struct random *r, uint32_t n);
 struct generate_for {
 	bool v4;              /* has the instructions of clang's -mcpu=v4, which Linux has since 6.6 */
 	bool csum;            /* bpf_csum_diff has the same result on all machines: since 6.13 */
+	bool tries;           /* LPM tries obey the flags of an update: since 6.13 */
 	bool fetch_is_load;   /* its verifier knows that a value fetched from the stack depends on the stack */
 	bool cmpxchg_extends; /* a 32-bit CMPXCHG clears the upper half of R0 on all paths */
 };
 void generate(struct generated *g, struct random *r, const struct generate_for *kernel);
+
+/* Changes one to four instructions at random. Most such programs are invalid. */
+void mutate(struct generated *g, struct random *r);
+/* What a mutated program computes may depend on the machine, so that only its safety can be tested. */
+bool depends_on_machine(const struct generated *g);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -26,10 +27,10 @@ static uint64_t address(const void *p)
 	return (uint64_t)(uintptr_t)p;
 }
 
-int linux_map(uint32_t type, uint32_t key_bytes, uint32_t value_bytes, uint32_t entries)
+int linux_map(uint32_t type, uint32_t key_bytes, uint32_t value_bytes, uint32_t entries, uint32_t flags)
 {
 	union bpf_attr attr = {.map_type = type, .key_size = key_bytes, .value_size = value_bytes,
-	                       .max_entries = entries};
+	                       .max_entries = entries, .map_flags = flags};
 	return bpf(BPF_MAP_CREATE, &attr);
 }
 
@@ -112,6 +113,34 @@ int linux_map_update(int map, const void *key, const void *value)
 int linux_map_delete(int map, const void *key)
 {
 	return element(BPF_MAP_DELETE_ELEM, map, key, NULL);
+}
+
+/* A page that the reader writes, and then, read-only, a page that Linux writes and the ring twice: the kernel's
+ * Documentation/bpf/ringbuf.rst. */
+bool linux_ring_open(struct linux_ring *ring, int map, uint32_t bytes)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	void *consumer = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED, map, 0);
+	const uint8_t *producer = mmap(NULL, page + 2 * (size_t)bytes, PROT_READ, MAP_SHARED, map, (off_t)page);
+	if (consumer == MAP_FAILED || producer == MAP_FAILED)
+		return false;
+	*ring = (struct linux_ring){consumer, (const uint64_t *)producer, producer + page, bytes};
+	return true;
+}
+
+const void *linux_ring_next(struct linux_ring *ring, uint32_t *bytes)
+{
+	while (*ring->consumer < __atomic_load_n(ring->producer, __ATOMIC_ACQUIRE)) {
+		const uint8_t *header = ring->data + (*ring->consumer & (ring->bytes - 1));
+		uint32_t length;
+		memcpy(&length, header, sizeof length);
+		*bytes = length & ~(BPF_RINGBUF_BUSY_BIT | BPF_RINGBUF_DISCARD_BIT);
+		__atomic_store_n(ring->consumer, *ring->consumer + ((*bytes + BPF_RINGBUF_HDR_SZ + 7) & ~7ull),
+		                 __ATOMIC_RELEASE);
+		if (!(length & BPF_RINGBUF_DISCARD_BIT))
+			return header + BPF_RINGBUF_HDR_SZ;
+	}
+	return NULL;
 }
 
 unsigned linux_cpus(void)

@@ -27,7 +27,7 @@ bool linux_cmpxchg_extends(void);
 unsigned linux_release(void);
 
 /* Each returns a descriptor, which the caller closes, or -errno. */
-int linux_map(uint32_t type, uint32_t key_bytes, uint32_t value_bytes, uint32_t entries);
+int linux_map(uint32_t type, uint32_t key_bytes, uint32_t value_bytes, uint32_t entries, uint32_t flags);
 /* An XDP program: instructions of 8 bytes, with descriptors of maps in them. In why: the last words of the
  * verifier's log. */
 int linux_load(const void *insns, uint32_t count, char *why, size_t why_bytes);
@@ -42,5 +42,17 @@ int linux_map_lookup(int map, const void *key, void *value);
 int linux_map_update(int map, const void *key, const void *value);
 int linux_map_delete(int map, const void *key);
 unsigned linux_cpus(void);
+
+/* A ring buffer, mapped for this process: it is the only reader. */
+struct linux_ring {
+	uint64_t *consumer;
+	const uint64_t *producer;
+	const uint8_t *data; /* twice, one behind the other */
+	uint32_t bytes;
+};
+bool linux_ring_open(struct linux_ring *ring, int map, uint32_t bytes);
+/* Takes the oldest record, discarded ones left out; NULL: there is none. It stays where it is until programs write
+ * a whole ring more. */
+const void *linux_ring_next(struct linux_ring *ring, uint32_t *bytes);
 
 #endif

@@ -32,11 +32,22 @@ def in_a_guest(options):
         return done.status, "Linux %s in QEMU\n%s" % (guest.release, done.output)
 
 
-def test_results_packets_and_maps_are_equal():
-    options = ["--seed", str(SEED), "--programs", str(PROGRAMS)]
+def run(options):
+    options = ["--seed", str(SEED), "--programs", str(PROGRAMS)] + options
     status, text = on_this_kernel(options) or in_a_guest(options)
     print(text)
     assert status == 0, text[-4000:]
+    return text
+
+
+def test_results_packets_and_maps_are_equal():
+    text = run([])
     ran = int(re.search(r"(\d+) of them run", text).group(1))
     # A generator whose programs are refused would prove nothing.
     assert ran > PROGRAMS // 2, text
+
+
+def test_what_the_verifier_accepts_of_mutated_programs_is_safe():
+    text = run(["--mutate"])
+    refused = int(re.search(r"by both (\d+)", text).group(1))
+    assert refused > PROGRAMS // 2, text
