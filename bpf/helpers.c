@@ -61,7 +61,8 @@ static const struct bpf_proto protos[BPF_HELPERS] = {
 	[BPF_FN_KTIME_GET_COARSE_NS] = {.name = "bpf_ktime_get_coarse_ns"},
 	[BPF_FN_XDP_GET_BUFF_LEN] = {.name = "bpf_xdp_get_buff_len", .args = {CONTEXT}},
 	[BPF_FN_XDP_LOAD_BYTES] = {.name = "bpf_xdp_load_bytes", .args = {CONTEXT, ANY, BPF_ARG_MEM_WRITE, BPF_ARG_SIZE}},
-	[BPF_FN_XDP_STORE_BYTES] = {.name = "bpf_xdp_store_bytes", .args = {CONTEXT, ANY, BPF_ARG_MEM, BPF_ARG_SIZE}},
+	[BPF_FN_XDP_STORE_BYTES] = {.name = "bpf_xdp_store_bytes", .args = {CONTEXT, ANY, BPF_ARG_MEM, BPF_ARG_SIZE},
+		.writes_packet = true},
 };
 
 const struct bpf_proto *bpf_proto(uint32_t id)

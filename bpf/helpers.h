@@ -71,6 +71,7 @@ struct bpf_proto {
 	uint8_t args[5];  /* enum bpf_arg */
 	uint8_t returns;  /* enum bpf_return */
 	bool moves_packet; /* pointers into the packet are invalid after it */
+	bool writes_packet; /* it changes the packet's bytes; moves_packet and memory arguments that it fills do too */
 	bool packet_memory; /* memory arguments may lie in the packet: pkt_access of Linux' prototypes */
 	uint32_t map_types; /* 1 << enum bpf_map_type, of the argument BPF_ARG_MAP */
 };

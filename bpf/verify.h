@@ -24,7 +24,9 @@ struct bpf_verdict {
 	struct bpf_reason why;   /* such as "instruction 17: R3 may be null: check it before the load" */
 	uint32_t steps, states;  /* used */
 	uint32_t stack;          /* bytes that the deepest chain of calls uses */
-	bool adjusts_packet;     /* calls a helper that moves or changes data, data_end, data_meta */
+	/* Somewhere it may write into the packet or its metadata, or move their bounds: by a store, or by a helper.
+	 * A tail call is apart: the program that it starts may do the same. */
+	bool writes_packet, tail_calls;
 };
 
 /*

@@ -4,7 +4,7 @@
  * What a driver delivers is one frame in one buffer (drivers/nic.h), so there are no fragments. A
  * checksum that a virtio peer has left to us (PKT_CSUM_PARTIAL), and a tag that a card has taken out
  * (PKT_VLAN), are put into the frame first: programs see it as it would be on a wire. PKT_CSUM_OK does
- * not survive a chain that may change the packet.
+ * not survive a chain with a program that may change the packet (struct bpf_verdict, writes_packet).
  */
 #include "dataplane/state.h"
 #include "dataplane/vlan.h"

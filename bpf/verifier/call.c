@@ -186,15 +186,16 @@ bool verifier_helper(struct verifier *v, const struct bpf_insn *i)
 			                          "it calls");
 		if (!nothing_is_reserved(v, "the tail call"))
 			return false;
+		v->verdict->tail_calls = true;
 	}
 	if (c.map)
 		note_map(v, &c);
 	if (back)
 		give_back(v, back);
-	if (c.proto->moves_packet) {
-		v->verdict->adjusts_packet = true;
+	if (c.proto->moves_packet || c.proto->writes_packet)
+		v->verdict->writes_packet = true;
+	if (c.proto->moves_packet)
 		verifier_each_value(v, drop_packet_pointer, NULL);
-	}
 	for (unsigned r = BPF_R0; r <= BPF_R5; r++)
 		verifier_reg(v, r)->kind = NONE;
 	return result(v, &c);

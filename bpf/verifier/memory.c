@@ -68,6 +68,8 @@ bool verifier_access(struct verifier *v, unsigned r, int32_t insn_off, uint64_t 
 	const int64_t off = (int64_t)p->off + insn_off;
 	switch (p->kind) {
 	case PACKET: case META:
+		if (access != ACCESS_READ)
+			v->verdict->writes_packet = true;
 		return in_packet(v, r, off, bytes);
 	case VALUE:
 		return map_allows(v, r, access) && in_size(v, r, off, bytes, v->maps[p->map].value_bytes);

@@ -227,7 +227,8 @@ static bool verify(struct programs_program *p, const struct bpf_program *from, c
 	p->steps = verdict.steps;
 	p->states = verdict.states;
 	p->stack = verdict.stack;
-	p->changes = true;
+	p->changes = verdict.writes_packet;
+	p->tail_calls = verdict.tail_calls;
 	return true;
 }
 
@@ -301,6 +302,16 @@ static bool make_programs(struct programs_object *o, const struct bpf_object *fr
 	return true;
 }
 
+/* A tail call leads to a program of the same object, which one is not known. */
+static void follow_tail_calls(struct programs_object *o)
+{
+	bool any = false;
+	for (unsigned i = 0; i < o->program_count; i++)
+		any |= o->programs[i].changes;
+	for (unsigned i = 0; i < o->program_count; i++)
+		o->programs[i].changes |= any && o->programs[i].tail_calls;
+}
+
 /* The entries of program arrays that the object itself names. */
 static bool fill_arrays(const struct programs_object *o, const struct bpf_object *from, struct bpf_reason *why)
 {
@@ -341,6 +352,7 @@ struct programs_object *programs_load(struct text name, const struct programs_ob
 		programs_free(o, before);
 		return NULL;
 	}
+	follow_tail_calls(o);
 	o->seal = programs_seal_of(o);
 	return o;
 }

@@ -50,7 +50,8 @@ struct programs_program {
 	char name[BPF_NAME], section[BPF_NAME];
 	uint32_t insns, steps, states, stack;
 	uint32_t priority, chain_on;
-	bool changes; /* may change the packet */
+	bool changes; /* may change the packet, itself or by a tail call */
+	bool tail_calls;
 	uint8_t *code;
 	uint32_t code_bytes;
 	uint32_t *where; /* see struct bpf_code */

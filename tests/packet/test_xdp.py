@@ -120,12 +120,17 @@ def test_redirect_map(boot):
     m.take_all(1)
 
 
-def test_csum_flag_does_not_survive(boot):
-    """A program that may change the packet: the card's judgement of the checksum counts no more."""
-    m = boot("pass")
+@pytest.mark.parametrize("chain, counts_on", [
+    ("pass", True), ("rewrite look", True), ("rewrite store", False), ("rewrite store_bytes", False),
+    ("rewrite head", False), ("rewrite jump", False), ("pass, rewrite store", False)])
+def test_csum_flag(boot, chain, counts_on):
+    """The card's judgement of a checksum (which is wrong here) counts until a program of the chain may change
+    the packet."""
+    m = boot(*chain.split(", "))
     m.learn(A, B)
+    m.counted()
     m.send(0, ether(A, ROUTER[0]) / udp(A, ROUTER[0].ip, dport=9, chksum=0x1234), flags="ok")
-    assert "drop_udp_malformed" in m.counted()
+    assert ("drop_udp_port" if counts_on else "drop_udp_malformed") in m.counted()
     m.take_all(0)
 
 

@@ -236,6 +236,51 @@ static void notes(void **s)
 	assert_int_equal(v.stack, 8);
 }
 
+/* Whether a program may write into the packet, and whether it makes tail calls. */
+static void changes(void **s)
+{
+	(void)s;
+#define CHANGES(writes, tails, ...) \
+	do { \
+		const struct bpf_insn insns[] = {__VA_ARGS__}; \
+		const struct bpf_verdict v = rig_verify(insns, ARRAY_LEN(insns), BPF_CONTEXT_XDP, 0, NULL); \
+		if (!v.ok) \
+			fail_msg("%s", v.why.text); \
+		assert_int_equal(v.writes_packet, writes); \
+		assert_int_equal(v.tail_calls, tails); \
+	} while (0)
+#define CHECKED(...) BOUND(JUMP_X(BPF_JGT, R4, R3, 1), __VA_ARGS__)
+	CHANGES(false, false, RETURN(2));
+	CHANGES(false, false, CHECKED(LOAD(BPF_B, R0, R2, 13)));
+	CHANGES(false, false, STORE_K(BPF_DW, R10, -8, 0), LOOKUP(ARRAY48), STORE_K(BPF_W, R0, 0, 5), RETURN(2));
+	CHANGES(true, false, CHECKED(STORE_K(BPF_B, R2, 13, 5)));
+	CHANGES(true, false, MOV_K(R5, 1), CHECKED(STORE(BPF_B, R4, -1, R5)));
+	/* in a function; on one path only */
+	CHANGES(true, false, DATA, MOV_X(R4, R2), ADD_K(R4, 14), JUMP_X(BPF_JGT, R4, R3, 2), MOV_X(R1, R2), CALL(2),
+	        RETURN(1), STORE_K(BPF_B, R1, 0, 5), RETURN(0));
+	CHANGES(true, false, LOAD(BPF_W, R6, R1, 12), DATA, MOV_X(R4, R2), ADD_K(R4, 14), JUMP_X(BPF_JGT, R4, R3, 2),
+	        JUMP_K(BPF_JNE, R6, 7, 1), STORE_K(BPF_B, R2, 0, 5), RETURN(1));
+	/* in code that no path reaches */
+	CHANGES(false, false, MOV_K(R6, 1), DATA, MOV_X(R4, R2), ADD_K(R4, 14), JUMP_X(BPF_JGT, R4, R3, 2),
+	        JUMP_K(BPF_JEQ, R6, 1, 1), STORE_K(BPF_B, R2, 0, 5), RETURN(1));
+	/* metadata; the calls that move bounds */
+	CHANGES(true, false, LOAD(BPF_W, R2, R1, 8), LOAD(BPF_W, R3, R1, 0), MOV_X(R4, R2), ADD_K(R4, 4),
+	        JUMP_X(BPF_JGT, R4, R3, 1), STORE_K(BPF_W, R2, 0, 5), RETURN(1));
+	CHANGES(true, false, MOV_K(R2, -4), HELPER(BPF_FN_XDP_ADJUST_META), RETURN(2));
+	CHANGES(true, false, MOV_K(R2, 4), HELPER(BPF_FN_XDP_ADJUST_HEAD), RETURN(2));
+	CHANGES(true, false, MOV_K(R2, -4), HELPER(BPF_FN_XDP_ADJUST_TAIL), RETURN(2));
+	/* bytes that helpers copy: into the packet, and out of it */
+	CHANGES(true, false, STORE_K(BPF_DW, R10, -8, 0), MOV_K(R2, 0), MOV_X(R3, R10), ADD_K(R3, -8), MOV_K(R4, 8),
+	        HELPER(BPF_FN_XDP_STORE_BYTES), RETURN(2));
+	CHANGES(false, false, MOV_K(R2, 0), MOV_X(R3, R10), ADD_K(R3, -8), MOV_K(R4, 8), HELPER(BPF_FN_XDP_LOAD_BYTES),
+	        RETURN(2));
+	/* memory that a helper fills or reads may lie in the packet */
+#define IN_PACKET(bytes) MOV_X(R6, R1), DATA, MOV_X(R4, R2), ADD_K(R4, bytes), JUMP_X(BPF_JLE, R4, R3, 2), RETURN(1)
+	CHANGES(true, false, IN_PACKET(64), MOV_X(R1, R6), MOV_K(R3, 64), MOV_K(R4, 0), HELPER(BPF_FN_FIB_LOOKUP), RETURN(2));
+	CHANGES(false, false, IN_PACKET(8), WIDE_MAP(R1, HASH8), HELPER(BPF_FN_MAP_LOOKUP), RETURN(2));
+	CHANGES(false, true, WIDE_MAP(R2, PROGS), MOV_K(R3, 0), HELPER(BPF_FN_TAIL_CALL), RETURN(2));
+}
+
 /* A constant section decides branches. */
 static void constants(void **s)
 {
@@ -369,7 +414,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(encoding), cmocka_unit_test(jumps_and_functions), cmocka_unit_test(context),
 		cmocka_unit_test(packet), cmocka_unit_test(stack), cmocka_unit_test(helpers), cmocka_unit_test(notes),
-		cmocka_unit_test(constants), cmocka_unit_test(text), cmocka_unit_test(time_of_large_programs),
+		cmocka_unit_test(changes), cmocka_unit_test(constants), cmocka_unit_test(text), cmocka_unit_test(time_of_large_programs),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
