@@ -208,6 +208,18 @@ static void load_in_linux(struct tested *t, const struct maps *m)
 	t->in_linux = linux_load(insns, g->count, t->theirs, sizeof t->theirs);
 }
 
+/* False: a mutated call names a helper that only the image has, such as bpf_get_prandom_u32. */
+static bool has_helpers(const struct generated *g, const bpf_helper *helpers)
+{
+	for (uint32_t i = 0; i < g->count; i++) {
+		const struct bpf_insn *insn = &g->insns[i];
+		if (insn->opcode == (BPF_JMP | BPF_CALL) && insn->src == BPF_CALL_HELPER && insn->imm != BPF_FN_TAIL_CALL &&
+		    ((uint32_t)insn->imm >= BPF_HELPERS || !helpers[insn->imm]))
+			return false;
+	}
+	return true;
+}
+
 /* Both verdicts, and machine code if both accept. False: the compiler refuses it. */
 static bool make(struct tested *t, struct maps *m, struct random *r, uint64_t seed, bool mutated)
 {
@@ -228,6 +240,8 @@ static bool make(struct tested *t, struct maps *m, struct random *r, uint64_t se
 	t->loaded = (struct bpf_loaded){&t->program, t->notes, &t->env};
 	t->compiled = (struct executable){0};
 	struct bpf_reason why;
+	if (mutated && !has_helpers(&t->g, helpers))
+		t->accepted = false; /* the verdict has been compared; it cannot run here */
 	if (!t->accepted || executable_make(&t->compiled, &t->program, t->notes, &t->env, &why))
 		return true;
 	printf("the compiler refuses what the verifier accepts: %s\n", why.text);
