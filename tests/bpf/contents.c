@@ -109,13 +109,18 @@ void contents_random(struct contents *c, struct random *r)
 	}
 }
 
+/* Entries come and go. A mutated program may enter keys that no other program uses: they must go, too. */
+static bool has_entries(unsigned map)
+{
+	return keys_of(map) > 0 && !is_array(map);
+}
+
 void contents_put_ours(struct maps *m, const struct contents *c)
 {
 	for (unsigned map = 0; map < GENERATED_MAPS; map++) {
-		for (unsigned n = 0; n < keys_of(map) && !is_array(map); n++) {
-			const uint64_t key = key_of(map, n);
-			bpf_map_delete(&m->map[map], &key);
-		}
+		if (has_entries(map))
+			for (uint64_t key; bpf_map_next(&m->map[map], NULL, &key);)
+				bpf_map_delete(&m->map[map], &key);
 		for (unsigned n = 0; n < keys_of(map); n++) {
 			const uint64_t key = key_of(map, n);
 			if (c->at[map][n].present)
@@ -161,10 +166,9 @@ void contents_put_linux(struct maps *m, const struct contents *c)
 {
 	uint8_t values[CONTENTS_VALUE * m->cpus];
 	for (unsigned map = 0; map < GENERATED_MAPS; map++) {
-		for (unsigned n = 0; n < keys_of(map) && !is_array(map); n++) {
-			const uint64_t key = key_of(map, n);
-			linux_map_delete(m->theirs[map], &key);
-		}
+		if (has_entries(map))
+			for (uint64_t key; linux_map_next(m->theirs[map], NULL, &key) == 0;)
+				linux_map_delete(m->theirs[map], &key);
 		for (unsigned n = 0; n < keys_of(map); n++) {
 			const uint64_t key = key_of(map, n);
 			const unsigned bytes = generated_maps[map].value_bytes;

@@ -110,6 +110,11 @@ int linux_map_update(int map, const void *key, const void *value)
 	return element(BPF_MAP_UPDATE_ELEM, map, key, value);
 }
 
+int linux_map_next(int map, const void *key, void *next)
+{
+	return element(BPF_MAP_GET_NEXT_KEY, map, key, next);
+}
+
 int linux_map_delete(int map, const void *key)
 {
 	return element(BPF_MAP_DELETE_ELEM, map, key, NULL);

@@ -40,6 +40,8 @@ int linux_run(int program, uint8_t *packet, uint32_t *bytes, uint32_t room, uint
  * linux_cpus(). */
 int linux_map_lookup(int map, const void *key, void *value);
 int linux_map_update(int map, const void *key, const void *value);
+/* The key behind `key`, or the first one if it is NULL. */
+int linux_map_next(int map, const void *key, void *next);
 int linux_map_delete(int map, const void *key);
 unsigned linux_cpus(void);
 
