@@ -44,7 +44,5 @@ void generate(struct generated *g, struct random *r, const struct generate_for *
 
 /* Changes one to four instructions at random. Most such programs are invalid. */
 void mutate(struct generated *g, struct random *r);
-/* What a mutated program computes may depend on the machine, so that only its safety can be tested. */
-bool depends_on_machine(const struct generated *g);
 
 #endif

@@ -67,20 +67,3 @@ void mutate(struct generated *g, struct random *r)
 		}
 	}
 }
-
-/*
- * - The number of the CPU.
- * - What a record of a ring, or memory that bpf_xdp_load_bytes was to fill when it fails, holds: a mutated program may
- *   read it without having written it.
- * - bpf_csum_diff of a size that is no multiple of 4: -22 here, after bpf-helpers(7); a sum in Linux since 6.13.
- */
-bool depends_on_machine(const struct generated *g)
-{
-	for (uint32_t i = 0; i < g->count; i++) {
-		const int32_t id = g->insns[i].imm;
-		if (is_helper(&g->insns[i]) && (id == BPF_FN_GET_SMP_PROCESSOR_ID || id == BPF_FN_RINGBUF_RESERVE ||
-		                                id == BPF_FN_XDP_LOAD_BYTES || id == BPF_FN_CSUM_DIFF))
-			return true;
-	}
-	return false;
-}
