@@ -14,27 +14,14 @@
 #include "kernel/cpu.h"
 #include "kernel/panic.h"
 #include "kernel/trap.h"
+#include "lib/elf.h"
 #include "lib/mem.h"
 
-#define ELF_MAGIC 0x464c457fu
 #define ELF_LOAD 1
 #define ELF_EXEC 1
 #define ELF_WRITE 2
-#define ELF_SYMTAB 2
-#define ELF_FUNC 2
 #define SEGMENTS_MAX 8
 #define RFLAGS_RESERVED 2 /* bit 1 is always set; interrupts are off */
-
-struct elf_header {
-	uint32_t magic;
-	uint8_t ident[12];
-	uint16_t type, machine;
-	uint32_t version;
-	uint64_t entry, phoff, shoff;
-	uint32_t flags;
-	uint16_t ehsize, phentsize, phnum, shentsize, shnum, shstrndx;
-};
-_Static_assert(sizeof(struct elf_header) == 64, "Elf64_Ehdr");
 
 struct elf_segment {
 	uint32_t type, flags;
@@ -42,29 +29,13 @@ struct elf_segment {
 };
 _Static_assert(sizeof(struct elf_segment) == 56, "Elf64_Phdr");
 
-struct elf_section {
-	uint32_t name, type;
-	uint64_t flags, addr, offset, size;
-	uint32_t link, info;
-	uint64_t align, entsize;
-};
-_Static_assert(sizeof(struct elf_section) == 64, "Elf64_Shdr");
-
-struct elf_symbol {
-	uint32_t name;
-	uint8_t info, other;
-	uint16_t section;
-	uint64_t value, size;
-};
-_Static_assert(sizeof(struct elf_symbol) == 24, "Elf64_Sym");
-
 extern const uint8_t program_image[], program_image_end[];
 
 static const uint8_t *image;
 static size_t image_bytes;
-static const struct elf_header *elf;
+static const struct elf64_header *elf;
 static const struct elf_segment *segments;
-static const struct elf_symbol *symbols;
+static const struct elf64_symbol *symbols;
 static size_t symbol_count;
 static const char *symbol_names;
 /* Physical address of each core's copy of each writable segment. */
@@ -116,11 +87,11 @@ static bool segments_sound(void)
 }
 
 /* Records the symbol table s; false if a table or name is not within its bounds. */
-static bool take_symbols(const struct elf_section *all, const struct elf_section *s)
+static bool take_symbols(const struct elf64_section *all, const struct elf64_section *s)
 {
 	if (s->link >= elf->shnum || !table_sound(s->offset, s->size / sizeof *symbols, sizeof *symbols))
 		return false;
-	const struct elf_section *text = &all[s->link];
+	const struct elf64_section *text = &all[s->link];
 	if (text->size == 0 || !inside(text->offset, text->size) ||
 	    image[text->offset + text->size - 1] != '\0')
 		return false;
@@ -137,10 +108,10 @@ static bool sections_sound(void)
 {
 	if (elf->shnum == 0)
 		return true;
-	if (elf->shentsize != sizeof(struct elf_section) ||
-	    !table_sound(elf->shoff, elf->shnum, sizeof(struct elf_section)))
+	if (elf->shentsize != sizeof(struct elf64_section) ||
+	    !table_sound(elf->shoff, elf->shnum, sizeof(struct elf64_section)))
 		return false;
-	const struct elf_section *s = (const void *)(image + elf->shoff);
+	const struct elf64_section *s = (const void *)(image + elf->shoff);
 	for (unsigned i = 0; i < elf->shnum; i++)
 		if (s[i].type == ELF_SYMTAB && !take_symbols(s, &s[i]))
 			return false;
@@ -237,7 +208,7 @@ uint64_t program_symbol(const char *name)
 const char *program_function(uint64_t addr, uint64_t *offset)
 {
 	for (size_t i = 0; i < symbol_count; i++) {
-		const struct elf_symbol *s = &symbols[i];
+		const struct elf64_symbol *s = &symbols[i];
 		if ((s->info & 15) == ELF_FUNC && addr - s->value < (s->size ? s->size : 1)) {
 			*offset = addr - s->value;
 			return symbol_names + s->name;

@@ -10,39 +10,10 @@
 #include "bpf/object/reason.h"
 #include "lib/mem.h"
 
-#define ELF_MAGIC 0x464c457fu
 #define CLASS_64 2
 #define LITTLE_ENDIAN 1
 #define ET_REL 1
 #define EM_BPF 247
-#define SHT_NULL 0
-
-struct elf_header {
-	uint32_t magic;
-	uint8_t class, data, ident_version, abi, pad[8];
-	uint16_t type, machine;
-	uint32_t version;
-	uint64_t entry, phoff, shoff;
-	uint32_t flags;
-	uint16_t ehsize, phentsize, phnum, shentsize, shnum, shstrndx;
-};
-_Static_assert(sizeof(struct elf_header) == 64, "Elf64_Ehdr");
-
-struct elf_shdr {
-	uint32_t name, type;
-	uint64_t flags, addr, offset, size;
-	uint32_t link, info;
-	uint64_t align, entsize;
-};
-_Static_assert(sizeof(struct elf_shdr) == 64, "Elf64_Shdr");
-
-struct elf_sym {
-	uint32_t name;
-	uint8_t info, other;
-	uint16_t section;
-	uint64_t value, size;
-};
-_Static_assert(sizeof(struct elf_sym) == 24, "Elf64_Sym");
 
 struct elf_rel {
 	uint64_t offset;
@@ -50,7 +21,7 @@ struct elf_rel {
 };
 _Static_assert(sizeof(struct elf_rel) == 16, "Elf64_Rel");
 
-static bool read_header(struct elf *e, struct elf_header *h, struct bpf_reason *why)
+static bool read_header(struct elf *e, struct elf64_header *h, struct bpf_reason *why)
 {
 	if (e->bytes < sizeof *h)
 		return object_refuse(why, "not an ELF file: %zu bytes", e->bytes);
@@ -67,18 +38,18 @@ static bool read_header(struct elf *e, struct elf_header *h, struct bpf_reason *
 	if (h->type != ET_REL)
 		return object_refuse(why, "ELF type %u is not a relocatable object (%u): compile with -c",
 		                     h->type, ET_REL);
-	if (h->shentsize != sizeof(struct elf_shdr) || h->shnum == 0 || h->shnum >= ELF_RESERVED)
+	if (h->shentsize != sizeof(struct elf64_section) || h->shnum == 0 || h->shnum >= ELF_RESERVED)
 		return object_refuse(why, "ELF header: %u section headers of %u bytes", h->shnum, h->shentsize);
-	if (h->shoff > e->bytes || (uint64_t)h->shnum * sizeof(struct elf_shdr) > e->bytes - h->shoff)
+	if (h->shoff > e->bytes || (uint64_t)h->shnum * sizeof(struct elf64_section) > e->bytes - h->shoff)
 		return object_refuse(why, "ELF header: the section headers end behind the file");
 	return true;
 }
 
-static bool read_section(struct elf *e, uint32_t i, const struct elf_shdr *h, struct bpf_reason *why)
+static bool read_section(struct elf *e, uint32_t i, const struct elf64_section *h, struct bpf_reason *why)
 {
 	struct section *s = &e->sections[i];
 	*s = (struct section){.name = "", .type = h->type, .flags = h->flags, .link = h->link, .info = h->info};
-	if (h->type == SHT_NULL)
+	if (h->type == ELF_NULL)
 		return true;
 	if (h->size > ELF_BYTES_MAX)
 		return object_refuse(why, "section %u is larger than 2 GiB", i);
@@ -90,7 +61,7 @@ static bool read_section(struct elf *e, uint32_t i, const struct elf_shdr *h, st
 	s->data = e->file + h->offset;
 	if (h->type == ELF_STRTAB && s->bytes && s->data[s->bytes - 1] != 0)
 		return object_refuse(why, "section %u: the last string has no end", i);
-	const unsigned entry = h->type == ELF_SYMTAB ? sizeof(struct elf_sym)
+	const unsigned entry = h->type == ELF_SYMTAB ? sizeof(struct elf64_symbol)
 	                       : h->type == ELF_REL  ? sizeof(struct elf_rel)
 	                                             : 0;
 	if (entry && (h->entsize != entry || s->bytes % entry))
@@ -107,10 +78,10 @@ static const char *string(const struct elf *e, uint32_t table, uint32_t offset)
 	return (const char *)e->sections[table].data + offset;
 }
 
-static bool read_sections(struct elf *e, const struct elf_header *h, struct bpf_memory *memory,
+static bool read_sections(struct elf *e, const struct elf64_header *h, struct bpf_memory *memory,
                           struct bpf_reason *why)
 {
-	struct elf_shdr header;
+	struct elf64_section header;
 	e->sections = bpf_take(memory, h->shnum * sizeof *e->sections);
 	if (!e->sections)
 		return object_refuse(why, "no memory for %u sections", h->shnum);
@@ -131,7 +102,7 @@ static bool read_sections(struct elf *e, const struct elf_header *h, struct bpf_
 
 static bool read_symbol(struct elf *e, const struct section *table, uint32_t i, struct bpf_reason *why)
 {
-	struct elf_sym in;
+	struct elf64_symbol in;
 	struct symbol *s = &e->symbols[i];
 	memcpy(&in, table->data + i * sizeof in, sizeof in);
 	*s = (struct symbol){string(e, table->link, in.name),
@@ -158,7 +129,7 @@ static bool read_symbols(struct elf *e, struct bpf_memory *memory, struct bpf_re
 	if (at >= e->section_count)
 		return object_refuse(why, "there is no symbol table: has the object been stripped?");
 	const struct section *table = &e->sections[at];
-	e->symbol_count = table->bytes / sizeof(struct elf_sym);
+	e->symbol_count = table->bytes / sizeof(struct elf64_symbol);
 	e->symbols = bpf_take(memory, e->symbol_count * sizeof *e->symbols);
 	if (!e->symbols)
 		return object_refuse(why, "no memory for %u symbols", e->symbol_count);
@@ -171,7 +142,7 @@ static bool read_symbols(struct elf *e, struct bpf_memory *memory, struct bpf_re
 bool elf_open(struct elf *e, const uint8_t *file, size_t bytes, struct bpf_memory *memory,
               struct bpf_reason *why)
 {
-	struct elf_header h;
+	struct elf64_header h;
 	*e = (struct elf){.file = file, .bytes = bytes};
 	return read_header(e, &h, why) && read_sections(e, &h, memory, why) && read_symbols(e, memory, why);
 }

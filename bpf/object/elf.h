@@ -8,15 +8,11 @@
 #define BPF_OBJECT_ELF_H
 
 #include "bpf/program.h"
+#include "lib/elf.h"
 
 /* Of a file, and of a section without bytes in the file. */
 #define ELF_BYTES_MAX 0x7fffffffu
 
-enum elf_section_type {
-	ELF_PROGBITS = 1, ELF_SYMTAB = 2, ELF_STRTAB = 3, ELF_RELA = 4, ELF_NOBITS = 8, ELF_REL = 9,
-};
-enum elf_section_flags { ELF_EXECUTE = 4 };
-enum elf_symbol_type { ELF_NOTYPE, ELF_OBJECT, ELF_FUNC, ELF_SECTION, ELF_FILE };
 enum elf_bind { ELF_LOCAL, ELF_GLOBAL, ELF_WEAK };
 /* Section numbers of symbols that are in no section. */
 #define ELF_UNDEFINED 0
