@@ -1,4 +1,4 @@
-/* Minimum, maximum, and rounding to a multiple. */
+/* Minimum, maximum, rounding to a multiple, and digits. */
 #ifndef LIB_NUMBER_H
 #define LIB_NUMBER_H
 
@@ -12,5 +12,15 @@ static inline uint64_t u64_max(uint64_t a, uint64_t b) { return a > b ? a : b; }
 /* n rounded to a multiple of `to`, a power of two. */
 static inline size_t align_down(size_t n, size_t to) { return n & ~(to - 1); }
 static inline size_t align_up(size_t n, size_t to) { return align_down(n + to - 1, to); }
+
+/* The value of a hexadecimal digit, in either case; -1: it is none. */
+static inline int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
 
 #endif

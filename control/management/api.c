@@ -23,12 +23,6 @@
 
 typedef unsigned long long ull;
 
-/* The separator in front of an element; none before the first. */
-static const char *comma(const struct page_walk *w)
-{
-	return w->item ? "," : "";
-}
-
 /* --- status --- */
 
 static void status_engine(struct page_text *t)
@@ -297,7 +291,7 @@ static bool part_counters(struct page_walk *w, struct page_text *t)
 		return false;
 	}
 	const struct counter_desc *d = &counter_desc[w->item];
-	page_print(t, "%s\n{\"name\":\"%s\",\"kind\":\"%s\",\"value\":%llu,\"help\":", comma(w), d->name,
+	page_print(t, "%s\n{\"name\":\"%s\",\"kind\":\"%s\",\"value\":%llu,\"help\":", page_comma(w), d->name,
 	           kinds[d->kind], (ull)sum.v[w->item]);
 	page_json(t, d->help);
 	page_print(t, "}");
@@ -345,7 +339,7 @@ static bool part_cores(struct page_walk *w, struct page_text *t)
 	page_print(t, "%s\n{\"core\":%u,\"role\":\"%s\",\"state\":\"%s\",\"faults\":%u,\"turns\":%llu,"
 	              "\"busy_turns\":%llu,\"busy_cycles\":%llu,\"rx_packets\":%llu,\"sleeps\":%llu,"
 	              "\"buffers\":%llu,\"buffers_free\":%llu}",
-	           comma(w), i, stats_role(i), states[status->state & 3], status->faults,
+	           page_comma(w), i, stats_role(i), states[status->state & 3], status->faults,
 	           (ull)s->turns, (ull)s->busy_turns, (ull)s->busy_cycles, (ull)s->rx_pkts,
 	           (ull)s->sleeps, (ull)s->pool_count, (ull)s->pool_free);
 	return true;
@@ -424,7 +418,7 @@ static bool part_routes(struct page_walk *w, struct page_text *t)
 		page_print(t, "]");
 		return false;
 	}
-	page_print(t, "%s", comma(w));
+	page_print(t, "%s", page_comma(w));
 	route(t, &r);
 	return true;
 }
@@ -449,7 +443,7 @@ static bool part_routes6(struct page_walk *w, struct page_text *t)
 		page_print(t, "]}\n");
 		return false;
 	}
-	page_print(t, "%s", comma(w));
+	page_print(t, "%s", page_comma(w));
 	route6(t, &r);
 	return true;
 }
@@ -480,7 +474,7 @@ static bool part_neighbours(struct page_walk *w, struct page_text *t)
 		return false;
 	}
 	w->cursor.n = cursor;
-	page_print(t, "%s\n{\"address\":\"%s\",\"mac\":", comma(w), fmt_ip4(ip, e.ip));
+	page_print(t, "%s\n{\"address\":\"%s\",\"mac\":", page_comma(w), fmt_ip4(ip, e.ip));
 	neighbour_mac(t, e.mac);
 	page_print(t, ",\"port\":\"%s\",\"state\":\"%s\",\"age_s\":%llu,\"waiting\":%u}",
 	           dp_name(dp_get(), e.interface), arp_state_name(e.state),
@@ -501,7 +495,7 @@ static bool part_neighbours6(struct page_walk *w, struct page_text *t)
 		return false;
 	}
 	w->cursor.n = cursor;
-	page_print(t, "%s\n{\"address\":\"%s\",\"mac\":", comma(w), fmt_ip6(addr, e.addr.w));
+	page_print(t, "%s\n{\"address\":\"%s\",\"mac\":", page_comma(w), fmt_ip6(addr, e.addr.w));
 	neighbour_mac(t, e.mac);
 	page_print(t, ",\"port\":\"%s\",\"state\":\"%s\",\"router\":%s,\"age_s\":%llu,"
 	              "\"waiting\":%u}", dp_name(dp_get(), e.interface), nd_state_name(e.state),
@@ -523,7 +517,7 @@ static bool part_tcp(struct page_walk *w, struct page_text *t)
 		page_print(t, "]}\n");
 		return false;
 	}
-	page_print(t, "%s\n{\"core\":%u", comma(w), w->item);
+	page_print(t, "%s\n{\"core\":%u", page_comma(w), w->item);
 	for (unsigned s = TCP_SYN_SENT; s < DP_TCP_STATES; s++)
 		if (stats_tcp(w->item, (enum tcp_state)s, &n))
 			page_print(t, ",\"%s\":%u", stats_tcp_state((enum tcp_state)s), n);

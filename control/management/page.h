@@ -38,6 +38,9 @@ struct page_walk {
 	const char *below; /* the path behind page->path, likewise */
 };
 
+/* The separator in front of an element of a JSON array; none before the first. */
+static inline const char *page_comma(const struct page_walk *w) { return w->item ? "," : ""; }
+
 /* Writes item w->item, at most PAGE_ITEM_MAX bytes with a NUL. False: it was the end of the part,
  * which has no more items. Has no side effects, because it may be called twice for an item. */
 #define PAGE_ITEM_MAX 1280

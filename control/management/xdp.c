@@ -16,8 +16,6 @@
 
 typedef unsigned long long ull;
 
-static const char *comma(const struct page_walk *w) { return w->item ? "," : ""; }
-
 static const char *truth(bool b) { return b ? "true" : "false"; }
 
 static void put_hex(struct page_text *t, const char *name, const uint8_t *at, uint32_t bytes, uint32_t most)
@@ -87,7 +85,7 @@ static bool part_objects(struct page_walk *w, struct page_text *t)
 		page_print(t, "],\"interfaces\":[");
 		return false;
 	}
-	page_print(t, "%s\n", comma(w));
+	page_print(t, "%s\n", page_comma(w));
 	put_head(t, o);
 	page_print(t, ",\"programs\":%u,\"maps\":%u,\"in_use\":%s}", o->program_count, o->map_count,
 	           truth(programs_in_use(o)));
@@ -139,7 +137,7 @@ static bool part_program(struct page_walk *w, struct page_text *t)
 		page_print(t, "],\"maps\":[");
 		return false;
 	}
-	page_print(t, "%s\n", comma(w));
+	page_print(t, "%s\n", page_comma(w));
 	put_program(t, &o->programs[w->item]);
 	return true;
 }
@@ -154,7 +152,7 @@ static bool part_program_maps(struct page_walk *w, struct page_text *t)
 		page_print(t, "]}\n");
 		return false;
 	}
-	page_print(t, "%s\n", comma(w));
+	page_print(t, "%s\n", page_comma(w));
 	put_map(t, o, &o->maps[w->item]);
 	page_print(t, "}");
 	return true;

@@ -10,28 +10,13 @@
  */
 #include "control/programs/programs.h"
 
+#include "bpf/object/reason.h"
 #include "dataplane/state.h"
 #include "lib/mem.h"
+#include "lib/number.h"
 #include "runtime/runtime.h"
 
-static bool fail(struct bpf_reason *why, const char *format, ...) PRINTF_LIKE(2, 3);
-
-static bool fail(struct bpf_reason *why, const char *format, ...)
-{
-	fmt_va_list args;
-	__builtin_va_start(args, format);
-	fmt_vformat(why->text, sizeof why->text, format, args);
-	__builtin_va_end(args);
-	return false;
-}
-
 /* --- bytes --- */
-
-static int digit_of(char c)
-{
-	c = text_lower(c);
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
 
 static bool number_of(struct text w, bool hex, uint64_t *out)
 {
@@ -42,7 +27,7 @@ static bool number_of(struct text w, bool hex, uint64_t *out)
 	if (i == w.len)
 		return false;
 	for (; i < w.len; i++) {
-		const int d = digit_of(w.at[i]);
+		const int d = hex_digit(w.at[i]);
 		if (d < 0 || (unsigned)d >= base || n > (UINT64_MAX - (unsigned)d) / base)
 			return false;
 		n = n * base + (unsigned)d;
@@ -62,7 +47,7 @@ static bool read_digits(struct text w, uint8_t *to, size_t size)
 	if (w.len != 2 * size)
 		return false;
 	for (size_t i = 0; i < size; i++) {
-		const int high = digit_of(w.at[2 * i]), low = digit_of(w.at[2 * i + 1]);
+		const int high = hex_digit(w.at[2 * i]), low = hex_digit(w.at[2 * i + 1]);
 		if (high < 0 || low < 0)
 			return false;
 		to[i] = (uint8_t)(high << 4 | low);
@@ -158,10 +143,10 @@ static bool read_program(const struct programs_map *m, struct text t, uint8_t *t
 		if (m >= o->maps && m < o->maps + o->map_count)
 			break;
 	if (!text_next_word(&t, &word) || !text_is_word(word, text_of("program")) || !text_next_word(&t, &word))
-		return fail(why, "the value of a program array is `program NAME`");
+		return object_refuse(why, "the value of a program array is `program NAME`");
 	const struct programs_program *p = o ? programs_program_of(o, word) : NULL;
 	if (!p)
-		return fail(why, "its object has no program of that name");
+		return object_refuse(why, "its object has no program of that name");
 	const uint64_t code = (uint64_t)(uintptr_t)p->code;
 	memcpy(to, &code, sizeof code);
 	return true;
@@ -174,8 +159,8 @@ static bool read_value(const struct programs_map *m, struct text t, struct progr
 	if (m->def.type == BPF_MAP_PROG_ARRAY)
 		return read_program(m, t, e->value, why);
 	return programs_bytes_read(t, e->value, m->def.value_bytes) ||
-	       fail(why, "the value has %u bytes: %u words of two hex digits behind `hex`", m->def.value_bytes,
-	            m->def.value_bytes);
+	       object_refuse(why, "the value has %u bytes: %u words of two hex digits behind `hex`", m->def.value_bytes,
+	                     m->def.value_bytes);
 }
 
 bool programs_entry_read(const struct programs_map *m, struct text t, struct programs_entry *e,
@@ -190,21 +175,21 @@ bool programs_entry_read(const struct programs_map *m, struct text t, struct pro
 		if (text_is_word(word, text_of("key"))) {
 			has_key = programs_bytes_read(part, e->key, m->def.key_bytes);
 			if (!has_key)
-				return fail(why, "the key has %u bytes: %u words of two hex digits behind `hex`",
-				            m->def.key_bytes, m->def.key_bytes);
+				return object_refuse(why, "the key has %u bytes: %u words of two hex digits behind `hex`",
+				                     m->def.key_bytes, m->def.key_bytes);
 		} else if (text_is_word(word, text_of("value"))) {
 			if (!read_value(m, part, e, why))
 				return false;
 		} else if (text_is_word(word, text_of("cpu"))) {
 			uint32_t core;
 			if (text_parse_u32(text_trim(part), 0, self.info->cores - 1, &core) != E_OK)
-				return fail(why, "cpu is a number from 0 to %u", self.info->cores - 1);
+				return object_refuse(why, "cpu is a number from 0 to %u", self.info->cores - 1);
 			e->core = core;
 		} else {
-			return fail(why, "expected `key`, `value` or `cpu`");
+			return object_refuse(why, "expected `key`, `value` or `cpu`");
 		}
 	}
-	return has_key || fail(why, "there is no key");
+	return has_key || object_refuse(why, "there is no key");
 }
 
 /* --- one after the other --- */
@@ -262,11 +247,11 @@ static bool say(int64_t error, struct bpf_reason *why)
 {
 	switch (error) {
 	case 0: return true;
-	case BPF_ENOENT: return fail(why, "there is no such entry");
-	case BPF_E2BIG: return fail(why, "the map is full, or has no such index");
-	case BPF_EEXIST: return fail(why, "there is such an entry already");
-	case BPF_EBUSY: return fail(why, "a data core is changing the map; try again");
-	default: return fail(why, "this map does not allow it (error %lld)", (long long)-error);
+	case BPF_ENOENT: return object_refuse(why, "there is no such entry");
+	case BPF_E2BIG: return object_refuse(why, "the map is full, or has no such index");
+	case BPF_EEXIST: return object_refuse(why, "there is such an entry already");
+	case BPF_EBUSY: return object_refuse(why, "a data core is changing the map; try again");
+	default: return object_refuse(why, "this map does not allow it (error %lld)", (long long)-error);
 	}
 }
 
@@ -277,16 +262,16 @@ static bool is_device(const struct programs_map *m, const uint8_t *value, struct
 	if (m->def.type != BPF_MAP_DEVMAP && m->def.type != BPF_MAP_DEVMAP_HASH)
 		return true;
 	return (index && dp_has_link(dp_get(), dp_interface_of_index(index))) ||
-	       fail(why, "no interface has the ifindex %u; `show xdp interfaces` lists them", index);
+	       object_refuse(why, "no interface has the ifindex %u; `show xdp interfaces` lists them", index);
 }
 
 bool programs_entry_set(const struct programs_map *m, const struct programs_entry *e, struct bpf_reason *why)
 {
 	int64_t error = 0;
 	if (!e->has_value)
-		return fail(why, "there is no value");
+		return object_refuse(why, "there is no value");
 	if (programs_map_is_ring(m) || (m->def.is_data && m->def.flags & BPF_F_RDONLY_PROG))
-		return fail(why, "this map has no entries that can be set");
+		return object_refuse(why, "this map has no entries that can be set");
 	if (m->def.type == BPF_MAP_PROG_ARRAY)
 		return say(bpf_prog_array_set(m->map, raw32_load(e->key), raw64_load(e->value)), why);
 	if (!is_device(m, e->value, why))

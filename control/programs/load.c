@@ -10,6 +10,7 @@
 #include "bpf/compile.h"
 #include "bpf/helpers.h"
 #include "bpf/object/object.h"
+#include "bpf/object/reason.h"
 #include "bpf/verify.h"
 #include "control/console/serial.h"
 #include "lib/mem.h"
@@ -26,17 +27,6 @@ static struct {
 	uint8_t *at;
 	size_t bytes;
 } work;
-
-static bool fail(struct bpf_reason *why, const char *format, ...) PRINTF_LIKE(2, 3);
-
-static bool fail(struct bpf_reason *why, const char *format, ...)
-{
-	fmt_va_list args;
-	__builtin_va_start(args, format);
-	fmt_vformat(why->text, sizeof why->text, format, args);
-	__builtin_va_end(args);
-	return false;
-}
 
 uint64_t programs_seal_of(const struct programs_object *o)
 {
@@ -59,7 +49,7 @@ static bool take_work(struct bpf_reason *why)
 		work.at = core_persist_alloc(CORE_PERSIST_PROGRAMS_WORK, bytes);
 		work.bytes = work.at ? bytes : 0;
 	}
-	return work.at || fail(why, "there is not enough memory to load programs");
+	return work.at || object_refuse(why, "there is not enough memory to load programs");
 }
 
 /* The number of parts of a map's own memory, by core: data cores have theirs in REGION_OWN. */
@@ -173,8 +163,8 @@ static bool make_map(struct programs_map *m, const struct bpf_map_def *def, stru
 		m->own_control = core_region_alloc(REGION_CONTROL, m->own_bytes);
 	if (!m->map || (m->shared_bytes && !m->shared) || (m->own_bytes && !m->own) ||
 	    (m->own && !(self.roles & CORE_DATA) && !m->own_control))
-		return fail(why, "map %s: there is not enough memory for its %llu KiB", def->name,
-		            (unsigned long long)(m->shared_bytes + m->own_bytes * self.info->data_cores) / 1024);
+		return object_refuse(why, "map %s: there is not enough memory for its %llu KiB", def->name,
+		                     (unsigned long long)(m->shared_bytes + m->own_bytes * self.info->data_cores) / 1024);
 	own_of(m, own);
 	core_random(key, sizeof key);
 	bpf_map_init(m->map, def, m->shared, own, cores, key);
@@ -222,7 +212,7 @@ static bool verify(struct programs_program *p, const struct bpf_program *from, c
 	struct bpf_verdict verdict = {0};
 	bpf_verify(from, object->maps, object->map_count, BPF_CONTEXT_XDP, 0, limits, &memory, notes, &verdict);
 	if (!verdict.ok)
-		return fail(why, "program %s: %s", from->name, verdict.why.text);
+		return object_refuse(why, "program %s: %s", from->name, verdict.why.text);
 	p->insns = from->count;
 	p->steps = verdict.steps;
 	p->states = verdict.states;
@@ -241,7 +231,7 @@ static bool compile_at(struct programs_program *p, const struct bpf_program *fro
 	uint32_t *where = bpf_take(&memory, from->count * sizeof *where);
 	struct bpf_code code = {.where = where};
 	if (!out || !where)
-		return fail(why, "program %s: there is not enough memory to compile it", from->name);
+		return object_refuse(why, "program %s: there is not enough memory to compile it", from->name);
 	if (!bpf_compile(from, notes, env, at, out, room, &memory, &code, why))
 		return false;
 	if (!p->code) {
@@ -250,7 +240,7 @@ static bool compile_at(struct programs_program *p, const struct bpf_program *fro
 	}
 	memcpy(p->where, where, from->count * sizeof *where);
 	if (code.bytes > p->code_bytes || core_code_write(p->code, out, code.bytes) != E_OK)
-		return fail(why, "program %s: its code cannot be written", from->name);
+		return object_refuse(why, "program %s: its code cannot be written", from->name);
 	return true;
 }
 
@@ -259,7 +249,7 @@ static bool compile(struct programs_program *p, const struct bpf_program *from, 
 {
 	void *there = core_region_alloc(REGION_CODE, CORE_REGION_ALIGN); /* near what the code will be */
 	if (!there)
-		return fail(why, "there is not enough memory for code");
+		return object_refuse(why, "there is not enough memory for code");
 	const bool ok = compile_at(p, from, notes, env, (uint64_t)(uintptr_t)there, memory, why);
 	core_region_free(REGION_CODE, there, CORE_REGION_ALIGN);
 	if (!ok)
@@ -267,7 +257,7 @@ static bool compile(struct programs_program *p, const struct bpf_program *from, 
 	p->where = core_region_alloc(REGION_CONTROL, from->count * sizeof *p->where);
 	p->code = core_region_alloc(REGION_CODE, p->code_bytes);
 	if (!p->where || !p->code)
-		return fail(why, "program %s: there is not enough memory for its code", from->name);
+		return object_refuse(why, "program %s: there is not enough memory for its code", from->name);
 	return compile_at(p, from, notes, env, (uint64_t)(uintptr_t)p->code, memory, why);
 }
 
@@ -290,7 +280,7 @@ static bool make_programs(struct programs_object *o, const struct bpf_object *fr
 		to->priority = p->priority;
 		to->chain_on = p->chain_on;
 		if (!notes)
-			return fail(why, "program %s: there is not enough memory to verify it", p->name);
+			return object_refuse(why, "program %s: there is not enough memory to verify it", p->name);
 		if (!verify(to, p, from, rest, notes, why))
 			return false;
 		o->verify_us += (uint32_t)us_since(tsc);
@@ -319,7 +309,7 @@ static bool fill_arrays(const struct programs_object *o, const struct bpf_object
 		const struct bpf_slot *s = &from->slots[i];
 		const uint64_t code = (uint64_t)(uintptr_t)o->programs[s->program].code;
 		if (bpf_prog_array_set(o->maps[s->map].map, s->index, code) != 0)
-			return fail(why, "map %s has no index %u", o->maps[s->map].def.name, s->index);
+			return object_refuse(why, "map %s has no index %u", o->maps[s->map].def.name, s->index);
 	}
 	return true;
 }
@@ -332,14 +322,14 @@ struct programs_object *programs_load(struct text name, const struct programs_ob
 	struct bpf_memory memory = {work.at, work.at + work.bytes};
 	struct bpf_object *from = bpf_take(&memory, sizeof *from);
 	if (!from || (size_t)(memory.end - memory.at) < BPF_OBJECT_MEMORY(bytes)) {
-		fail(why, "there is not enough memory to load a file of %u bytes", (unsigned)bytes);
+		object_refuse(why, "there is not enough memory to load a file of %u bytes", (unsigned)bytes);
 		return NULL;
 	}
 	if (!bpf_object_load(file, bytes, &memory, from, why))
 		return NULL;
 	struct programs_object *o = core_region_alloc(REGION_CONTROL, sizeof *o);
 	if (!o) {
-		fail(why, "there is not enough memory for the object");
+		object_refuse(why, "there is not enough memory for the object");
 		return NULL;
 	}
 	memcpy(o->name, name.at, name.len);

@@ -8,6 +8,7 @@
  */
 #include "control/programs/programs.h"
 
+#include "bpf/object/reason.h"
 #include "control/config/running.h"
 #include "control/console/serial.h"
 #include "dataplane/state.h"
@@ -31,17 +32,6 @@ static struct list *copies; /* two, kept; NULL: nothing has been loaded yet */
 static uint8_t *upload;
 static bool live;    /* there is a data-plane state to publish in */
 static bool settled; /* and data cores use it */
-
-static bool fail(struct bpf_reason *why, const char *format, ...) PRINTF_LIKE(2, 3);
-
-static bool fail(struct bpf_reason *why, const char *format, ...)
-{
-	fmt_va_list args;
-	__builtin_va_start(args, format);
-	fmt_vformat(why->text, sizeof why->text, format, args);
-	__builtin_va_end(args);
-	return false;
-}
 
 /* --- the list --- */
 
@@ -190,8 +180,8 @@ static bool still_there(const struct programs_object *o, struct bpf_reason *why)
 		const struct config_xdp *x = &running.config.xdp[i];
 		char port[CONFIG_IF_NAME_SIZE];
 		if (strcmp(x->object, o->name) == 0 && !programs_program_of(o, text_of(x->program)))
-			return fail(why, "%s runs its program %s, which this file does not have",
-			            config_key_name(port, x->interface), x->program);
+			return object_refuse(why, "%s runs its program %s, which this file does not have",
+			                     config_key_name(port, x->interface), x->program);
 	}
 	return true;
 }
@@ -234,24 +224,24 @@ bool programs_put(struct text name, const uint8_t *file, size_t bytes, struct bp
                   const struct programs_object **loaded)
 {
 	if (!config_is_object_name(name))
-		return fail(why, "an object's name has 1 to %d letters, digits, and characters of \"-_.\"",
-		            CONFIG_OBJECT_SIZE - 1);
+		return object_refuse(why, "an object's name has 1 to %d letters, digits, and characters of \"-_.\"",
+		                     CONFIG_OBJECT_SIZE - 1);
 	if (bytes == 0 || bytes > PROGRAMS_FILE_MAX)
-		return fail(why, "the file has %llu bytes; up to %u are taken", (unsigned long long)bytes,
-		            PROGRAMS_FILE_MAX);
+		return object_refuse(why, "the file has %llu bytes; up to %u are taken", (unsigned long long)bytes,
+		                     PROGRAMS_FILE_MAX);
 	const int at = place_for(name);
 	if (at < 0)
-		return fail(why, "there are %d objects already", PROGRAMS_OBJECTS_MAX);
+		return object_refuse(why, "there are %d objects already", PROGRAMS_OBJECTS_MAX);
 	if (now.retired || live != settled)
-		return fail(why, "the ports are being started; try again");
+		return object_refuse(why, "the ports are being started; try again");
 	if (!take_list())
-		return fail(why, "there is not enough memory for programs");
+		return object_refuse(why, "there is not enough memory for programs");
 	struct programs_object *o = programs_load(name, now.object[at], file, bytes, why);
 	if (!o)
 		return false;
 	if (maps_now(now.object[at]) + o->map_count > DP_XDP_MAPS_MAX) {
 		programs_free(o, now.object[at]);
-		return fail(why, "all objects together have at most %d maps", DP_XDP_MAPS_MAX);
+		return object_refuse(why, "all objects together have at most %d maps", DP_XDP_MAPS_MAX);
 	}
 	if (!still_there(o, why)) {
 		programs_free(o, now.object[at]);
@@ -267,11 +257,11 @@ int programs_delete(struct text name, struct bpf_reason *why)
 {
 	const int at = index_of(name);
 	if (at < 0) {
-		fail(why, "there is no object of that name");
+		object_refuse(why, "there is no object of that name");
 		return E_NOENT;
 	}
 	if (now.retired || !settled) {
-		fail(why, "the ports are being started; try again");
+		object_refuse(why, "the ports are being started; try again");
 		return E_AGAIN;
 	}
 	struct programs_object *o = now.object[at];
@@ -279,8 +269,8 @@ int programs_delete(struct text name, struct bpf_reason *why)
 		const struct config_xdp *x = &running.config.xdp[i];
 		char port[CONFIG_IF_NAME_SIZE];
 		if (strcmp(x->object, o->name) == 0) {
-			fail(why, "%s runs it: first remove `xdp %s` there", config_key_name(port, x->interface),
-			     o->name);
+			object_refuse(why, "%s runs it: first remove `xdp %s` there", config_key_name(port, x->interface),
+			              o->name);
 			return E_AGAIN;
 		}
 	}

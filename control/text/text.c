@@ -2,6 +2,7 @@
 #include "control/text/text.h"
 
 #include "lib/fmt.h"
+#include "lib/number.h"
 
 #include "net/ip4.h"
 
@@ -217,14 +218,6 @@ int text_parse_prefix(struct text t, uint32_t *addr, unsigned *plen)
 	*addr = a;
 	*plen = n;
 	return 0;
-}
-
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c = text_lower(c);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 /* Cuts one group of an IPv6 address off the beginning of *t. */

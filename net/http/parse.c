@@ -6,6 +6,7 @@
 #include "net/http/http.h"
 
 #include "lib/mem.h"
+#include "lib/number.h"
 
 /* A piece of text[]. */
 struct span {
@@ -92,15 +93,6 @@ static bool cut_authority(struct span *s)
 
 /* --- request line, RFC 9112 3 --- */
 
-/* A hexadecimal digit's value, or -1. */
-static int hex(char c)
-{
-	if (is_digit(c))
-		return c - '0';
-	c = lower(c);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* Decodes %XX in place and terminates the text with NUL; false: invalid, or a control character was
  * encoded. There is room for the NUL in place of the following blank. */
 static bool decode_path(struct span s)
@@ -109,9 +101,9 @@ static bool decode_path(struct span s)
 	for (uint32_t i = 0; i < s.n; i++) {
 		char c = s.at[i];
 		if (c == '%') {
-			if (i + 2 >= s.n || hex(s.at[i + 1]) < 0 || hex(s.at[i + 2]) < 0)
+			if (i + 2 >= s.n || hex_digit(s.at[i + 1]) < 0 || hex_digit(s.at[i + 2]) < 0)
 				return false;
-			c = (char)(hex(s.at[i + 1]) << 4 | hex(s.at[i + 2]));
+			c = (char)(hex_digit(s.at[i + 1]) << 4 | hex_digit(s.at[i + 2]));
 			i += 2;
 			if ((uint8_t)c < 0x20 || c == 0x7f)
 				return false;

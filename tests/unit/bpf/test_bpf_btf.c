@@ -4,30 +4,14 @@
 
 #include "bpf/object/object.h"
 
-#define MOV(r, n) {BPF_ALU64 | BPF_MOV | BPF_K, r, 0, 0, n}
-#define EXIT {BPF_JMP | BPF_EXIT, 0, 0, 0, 0}
 #define WIDE(r, n) {BPF_LD | BPF_IMM | BPF_DW, r, 0, 0, n}, {0, 0, 0, 0, 0}
 
 static struct make m;
 static const struct bpf_insn pass[] = {MOV(0, 2), EXIT};
 
-static void loads(void)
-{
-	make_file(&m);
-	const bool ok = make_load(m.file, m.bytes);
-	if (!ok)
-		fail_msg("%s", made_why.text);
-	make_end(&m);
-}
+static void loads(void) { make_expect(&m, NULL); }
 
-static void refused(const char *reason)
-{
-	make_file(&m);
-	assert_false(make_load(m.file, m.bytes));
-	if (!strstr(made_why.text, reason))
-		fail_msg("\"%s\" instead of \"%s\"", made_why.text, reason);
-	make_end(&m);
-}
+static void refused(const char *reason) { make_expect(&m, reason); }
 
 /* Begins an object with a program and a section .maps, number 2. */
 static void begin(void)
@@ -333,10 +317,7 @@ static void slot(uint64_t offset, unsigned section, uint64_t value, const char *
 	make_relocation(&m, 2, offset, R_BPF_64_ABS64,
 	                make_symbol(&m, "x", ELF_FUNC, ELF_WEAK, section, value, 0));
 	m.symbols[m.symbol_count - 1].info = ELF_WEAK << 4;
-	if (reason)
-		refused(reason);
-	else
-		loads();
+	make_expect(&m, reason);
 }
 
 static void slots(void **s)
@@ -368,10 +349,7 @@ static void place(const char *variable, const char *name, uint32_t (*type)(void)
 	const uint32_t v = make_variable(&m, variable,
 	                                 name ? make_struct(&m, 1, &name, (uint32_t[]){type()}) : make_int(&m));
 	make_datasec(&m, ".xdp_run_config", 1, &v);
-	if (reason)
-		refused(reason);
-	else
-		loads();
+	make_expect(&m, reason);
 }
 
 static uint32_t t_none(void) { return make_number(&m, 0); }
@@ -507,10 +485,7 @@ static void core_end(struct record r, uint32_t bytes, const char *reason)
 {
 	memcpy(m.ext, &r, sizeof r);
 	m.ext_bytes = bytes;
-	if (reason)
-		refused(reason);
-	else
-		loads();
+	make_expect(&m, reason);
 }
 
 static void core(void **s)

@@ -4,8 +4,6 @@
 
 #include "bpf/object/object.h"
 
-#define MOV(r, n) {BPF_ALU64 | BPF_MOV | BPF_K, r, 0, 0, n}
-#define EXIT {BPF_JMP | BPF_EXIT, 0, 0, 0, 0}
 #define CALL(to) {BPF_JMP | BPF_CALL, 0, BPF_CALL_LOCAL, 0, to}
 #define WIDE(r, kind, n) {BPF_LD | BPF_IMM | BPF_DW, r, kind, 0, n}, {0, 0, 0, 0, 0}
 
@@ -18,23 +16,9 @@ static void begin(void)
 	make_begin(&m);
 }
 
-static void loads(void)
-{
-	make_file(&m);
-	const bool ok = make_load(m.file, m.bytes);
-	if (!ok)
-		fail_msg("%s", made_why.text);
-	make_end(&m);
-}
+static void loads(void) { make_expect(&m, NULL); }
 
-static void refused(const char *reason)
-{
-	make_file(&m);
-	assert_false(make_load(m.file, m.bytes));
-	if (!strstr(made_why.text, reason))
-		fail_msg("\"%s\" instead of \"%s\"", made_why.text, reason);
-	make_end(&m);
-}
+static void refused(const char *reason) { make_expect(&m, reason); }
 
 /* An object with one program, finished, for changes of its bytes. */
 static void simple(void)
@@ -237,10 +221,7 @@ static void one_wide(const struct bpf_insn *insns, unsigned n, uint64_t at, uint
 	const unsigned code = make_code(&m, "xdp", "main", insns, n);
 	const unsigned data = make_section(&m, ".data", ELF_PROGBITS, 0, NULL, 32);
 	make_relocation(&m, code, at, type, make_symbol(&m, "x", ELF_OBJECT, ELF_GLOBAL, data, 8, 4));
-	if (reason)
-		refused(reason);
-	else
-		loads();
+	make_expect(&m, reason);
 }
 
 static void wides(void **s)

@@ -298,3 +298,16 @@ bool make_load(const uint8_t *file, size_t bytes)
 	}
 	return load(file, bytes, memory, BPF_OBJECT_MEMORY(bytes));
 }
+
+void make_expect(struct make *m, const char *reason)
+{
+	make_file(m);
+	const bool ok = make_load(m->file, m->bytes);
+	if (!reason && !ok)
+		fail_msg("%s", made_why.text);
+	if (reason)
+		assert_false(ok);
+	if (reason && !strstr(made_why.text, reason))
+		fail_msg("\"%s\" instead of \"%s\"", made_why.text, reason);
+	make_end(m);
+}

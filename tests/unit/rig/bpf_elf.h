@@ -10,6 +10,9 @@
 #include "bpf/object/btf.h"
 #include "bpf/object/elf.h"
 
+#define MOV(r, n) {BPF_ALU64 | BPF_MOV | BPF_K, r, 0, 0, n}
+#define EXIT {BPF_JMP | BPF_EXIT, 0, 0, 0, 0}
+
 #define MAKE_SECTIONS 300
 #define MAKE_SYMBOLS 400
 #define MAKE_RELOCATIONS 64
@@ -84,6 +87,9 @@ void make_file(struct make *m);
 extern struct bpf_object made;
 extern struct bpf_reason made_why;
 bool make_load(const uint8_t *file, size_t bytes);
+/* Assembles the file and loads it; ends it. It must load if `reason` is NULL, else be refused with a reason
+ * that contains it. */
+void make_expect(struct make *m, const char *reason);
 /* The same with less memory. */
 bool make_load_in(const uint8_t *file, size_t bytes, size_t memory);
 
