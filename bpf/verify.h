@@ -37,6 +37,12 @@ struct bpf_verdict {
  * The caller promises that the value of a map with is_data and BPF_F_RDONLY_PROG stays def->initial as long
  * as the program may run: the verifier takes it for a constant. Nobody, an operator included, may write it.
  *
+ * bpf_verify does it in one go; bpf_verify_begin and bpf_verify_go do it in slices, for a caller that has other
+ * duties: after bpf_verify_begin, which returns NULL if even the beginning finds no memory, call bpf_verify_go
+ * until it returns true: *verdict is final. Meanwhile all that bpf_verify_begin was given belongs to the
+ * verification, also what the memory's range contains; to stop early, forget it. `steps` bounds a call: about
+ * as many instructions looked at. A call takes up to some milliseconds more with BPF_INSNS_MAX instructions.
+ *
  * Time: an ordinary filter of 4,000 instructions takes some milliseconds. The worst input known (as many
  * states as steps) takes about a second before it is refused; test_bpf_verify prints both.
  */
@@ -44,5 +50,11 @@ struct bpf_verdict {
 void bpf_verify(const struct bpf_program *program, const struct bpf_map_def *maps, unsigned map_count,
                 enum bpf_context context, uint32_t memory_bytes, struct bpf_limits limits,
                 struct bpf_memory *memory, struct bpf_note *notes, struct bpf_verdict *verdict);
+
+struct verifier;
+struct verifier *bpf_verify_begin(const struct bpf_program *program, const struct bpf_map_def *maps, unsigned map_count,
+                                  enum bpf_context context, uint32_t memory_bytes, struct bpf_limits limits,
+                                  struct bpf_memory memory, struct bpf_note *notes, struct bpf_verdict *verdict);
+bool bpf_verify_go(struct verifier *v, uint32_t steps);
 
 #endif

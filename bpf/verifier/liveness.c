@@ -19,6 +19,7 @@
 
 #define BIT(r) ((uint16_t)(1u << (r)))
 #define ARGUMENTS 0x3e /* R1 to R5 */
+#define LOOKED_AT_A_STEP 64 /* instructions that take as long as one update */
 
 static const struct units all_units = {{UINT64_MAX, UINT64_MAX}};
 
@@ -26,6 +27,7 @@ struct flow {
 	struct verifier *v;
 	const struct points *points;
 	uint32_t queued;
+	uint32_t looked_at; /* instructions, for the calls of a function */
 };
 
 struct units units_of(int64_t off, int64_t bytes)
@@ -288,6 +290,7 @@ static void queue_before(struct flow *f, uint32_t at, bool arguments)
 		again(f, jump - 1);
 	if (at != function->start || !at || !arguments)
 		return;
+	f->looked_at += v->count;
 	for (uint32_t n = 0; n < v->count; n = verifier_next(v, n))
 		if (insn_is_call(&v->insns[n]) && v->insns[n].src == BPF_CALL_LOCAL && verifier_target(v->insns, n) == at)
 			again(f, n);
@@ -329,17 +332,20 @@ static void update(struct flow *f, uint32_t at)
 
 /* Needs only grow while this runs: each is a monotone function of those behind. If jumps have been added to
  * those that decide, it goes on from the last result, which the new one contains. */
-void verifier_liveness(struct verifier *v)
+bool verifier_liveness(struct verifier *v, uint32_t most)
 {
-	struct flow f = {v, v->points, 0};
-	for (uint32_t n = 0; n < v->count; n = verifier_next(v, n))
-		if (f.points[n].reg[BPF_R10] != POINTS_UNREACHED) /* nothing leads to the others */
-			again(&f, n);
-	while (f.queued) {
+	struct flow f = {v, v->points, v->queued, 0};
+	if (!v->queued)
+		for (uint32_t n = 0; n < v->count; n = verifier_next(v, n))
+			if (f.points[n].reg[BPF_R10] != POINTS_UNREACHED) /* nothing leads to the others */
+				again(&f, n);
+	for (; f.queued && f.looked_at / LOOKED_AT_A_STEP < most; most--) {
 		const uint32_t at = v->queue[--f.queued];
 		v->info[at].queued = false;
 		update(&f, at);
 	}
+	v->queued = f.queued;
+	return !f.queued;
 }
 
 struct needs verifier_needs(const struct verifier *v, unsigned frame)

@@ -15,9 +15,9 @@
 struct pass {
 	struct verifier *v;
 	struct points *points;
-	bool *stores_address; /* by function */
+	bool stores_address[BPF_FUNCTIONS_MAX];
 	uint32_t queued;
-	bool again;
+	bool begun, again;
 };
 
 static int16_t join(int16_t a, int16_t b)
@@ -100,7 +100,7 @@ static void flow(struct pass *pass, uint32_t to, const struct points *p)
 	}
 }
 
-static void run(struct pass *pass)
+static void begin(struct pass *pass)
 {
 	struct verifier *v = pass->v;
 	for (uint32_t n = 0; n < v->count; n++)
@@ -111,7 +111,14 @@ static void run(struct pass *pass)
 		start.reg[r] = r == BPF_R10 ? 0 : POINTS_ELSEWHERE;
 	for (unsigned f = 0; f < v->function_count; f++)
 		flow(pass, v->functions[f].start, &start);
-	while (pass->queued) {
+	pass->begun = true;
+	pass->again = false;
+}
+
+static void run(struct pass *pass, uint32_t most)
+{
+	struct verifier *v = pass->v;
+	for (; pass->queued && most; most--) {
 		const uint32_t n = v->queue[--pass->queued];
 		const struct bpf_insn *i = &v->insns[n];
 		v->info[n].queued = false;
@@ -124,17 +131,25 @@ static void run(struct pass *pass)
 	}
 }
 
-bool verifier_pointers(struct verifier *v, struct bpf_memory *memory)
+bool verifier_pointers_prepare(struct verifier *v)
 {
-	struct pass pass = {.v = v};
-	pass.points = bpf_take(memory, v->count * sizeof *pass.points);
-	pass.stores_address = bpf_take(memory, BPF_FUNCTIONS_MAX * sizeof *pass.stores_address);
-	if (!pass.points || !pass.stores_address)
+	v->pass = bpf_take(&v->memory, sizeof *v->pass);
+	v->points = bpf_take(&v->memory, v->count * sizeof *v->points);
+	if (!v->pass || !v->points)
 		return verifier_refuse(v, "there is not enough memory to verify the program");
-	do {
-		pass.again = false;
-		run(&pass);
-	} while (pass.again);
-	v->points = pass.points;
+	v->pass->v = v;
+	v->pass->points = v->points;
 	return true;
+}
+
+bool verifier_pointers(struct verifier *v, uint32_t most)
+{
+	struct pass *pass = v->pass;
+	if (!pass->begun)
+		begin(pass);
+	run(pass, most);
+	if (pass->queued)
+		return false;
+	pass->begun = !pass->again;
+	return pass->begun;
 }

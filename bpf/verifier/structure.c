@@ -197,7 +197,7 @@ static bool is_local_call(const struct bpf_insn *i)
 }
 
 /* Marks the targets of calls by is_join, which is set again for jumps later. */
-static bool find_functions(struct verifier *v, struct bpf_memory *memory)
+static bool find_functions(struct verifier *v)
 {
 	v->info[0].is_join = true;
 	for (uint32_t n = 0; n < v->count; n = verifier_next(v, n)) {
@@ -211,7 +211,7 @@ static bool find_functions(struct verifier *v, struct bpf_memory *memory)
 			return verifier_refuse(v, "the program calls itself: recursion has no end");
 		v->info[target].is_join = true;
 	}
-	v->functions = bpf_take(memory, BPF_FUNCTIONS_MAX * sizeof *v->functions);
+	v->functions = bpf_take(&v->memory, BPF_FUNCTIONS_MAX * sizeof *v->functions);
 	if (!v->functions)
 		return verifier_refuse(v, "there is not enough memory to verify the program");
 	for (uint32_t n = 0; n < v->count; n++) {
@@ -310,9 +310,9 @@ static bool measure_all(struct verifier *v)
 	return true;
 }
 
-bool verifier_structure(struct verifier *v, struct bpf_memory *memory)
+bool verifier_structure(struct verifier *v)
 {
-	return check_encoding(v) && find_functions(v, memory) && check_jumps(v) && measure_all(v);
+	return check_encoding(v) && find_functions(v) && check_jumps(v) && measure_all(v);
 }
 
 bool verifier_stack_depth(struct verifier *v)

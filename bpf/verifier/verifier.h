@@ -150,7 +150,14 @@ struct record {
 	struct entry entry[];
 };
 
+/* What the next slice does (bpf_verify_go). */
+enum stage { STAGE_PREPARE, STAGE_STRUCTURE, STAGE_POINTERS, STAGE_LIVENESS, STAGE_WALK };
+
 struct verifier {
+	enum stage stage;
+	uint64_t pause;            /* of verdict->steps: the walk pauses there */
+	struct bpf_memory memory;  /* the rest of it */
+	uint8_t *first_front;      /* front, when the walk begins */
 	const struct bpf_program *program;
 	const struct bpf_insn *insns;
 	uint32_t count;
@@ -163,7 +170,9 @@ struct verifier {
 	struct bpf_verdict *verdict;
 	struct insn_info *info;
 	uint32_t *queue;
-	struct points *points;     /* pointers.c */
+	struct pass *pass;         /* pointers.c */
+	struct points *points;
+	uint32_t queued;           /* liveness.c: in queue, between two slices */
 	struct function *functions;
 	unsigned function_count;
 
@@ -193,7 +202,7 @@ PRINTF_LIKE(2, 3) bool verifier_refuse(struct verifier *v, const char *format, .
 const char *verifier_kind(const struct value *value); /* such as "a pointer into the packet" */
 
 /* structure.c */
-bool verifier_structure(struct verifier *v, struct bpf_memory *memory);
+bool verifier_structure(struct verifier *v);
 bool verifier_stack_depth(struct verifier *v); /* after the walk */
 uint32_t verifier_next(const struct verifier *v, uint32_t i);
 int64_t verifier_target(const struct bpf_insn *insns, uint32_t i); /* of a jump or local call */
@@ -219,10 +228,11 @@ static inline bool insn_leaves(const struct bpf_insn *i)
 struct points {
 	int16_t reg[BPF_REGS];
 };
-bool verifier_pointers(struct verifier *v, struct bpf_memory *memory);
+bool verifier_pointers_prepare(struct verifier *v);
+bool verifier_pointers(struct verifier *v, uint32_t most); /* looks at so many; true: it has finished */
 
 /* liveness.c */
-void verifier_liveness(struct verifier *v);
+bool verifier_liveness(struct verifier *v, uint32_t most); /* likewise */
 struct units units_of(int64_t off, int64_t bytes); /* that it touches */
 static inline bool units_contain(struct units a, struct units b)
 {
@@ -242,7 +252,6 @@ void verifier_path_ends(struct verifier *v);
 void verifier_clear_frame(struct verifier *v, unsigned frame);
 
 /* walk.c */
-bool verifier_walk(struct verifier *v);
 static inline struct value *verifier_reg(struct verifier *v, unsigned r) { return &v->frame[v->depth].reg[r]; }
 bool verifier_readable(struct verifier *v, unsigned r); /* initialised, and live by liveness.c */
 /* Calls visit for each register and spilled value of all frames. */

@@ -7,6 +7,7 @@
  */
 #include "bpf/insn_text.h"
 #include "bpf/verifier/verifier.h"
+#include "lib/fmt.h"
 #include "lib/mem.h"
 
 const char *verifier_kind(const struct value *value)
@@ -115,10 +116,10 @@ static enum step step(struct verifier *v)
 	return STEP_ON;
 }
 
-/* The rest of a path. */
+/* The rest of a path; STEP_ON: up to v->pause. */
 static enum step walk_path(struct verifier *v)
 {
-	for (;;) {
+	while (v->verdict->steps < v->pause) {
 		if (v->info[v->insn].is_join) {
 			const enum visit visit = verifier_visit(v);
 			if (visit != VISIT_NEW)
@@ -133,22 +134,22 @@ static enum step walk_path(struct verifier *v)
 		if (s != STEP_ON)
 			return s;
 	}
+	return STEP_ON;
 }
 
-static bool walk(struct verifier *v)
+/* STEP_END: all paths have been walked. */
+static enum step walk(struct verifier *v)
 {
-	if (walk_path(v) == STEP_REFUSED)
-		return false;
-	verifier_path_ends(v);
-	while (verifier_pop(v)) {
-		const struct bpf_insn *i = &v->insns[v->insn];
-		verifier_branch(v, i, true);
-		v->insn = (uint32_t)verifier_target(v->insns, v->insn);
-		if (walk_path(v) == STEP_REFUSED)
-			return false;
+	for (;;) {
+		const enum step s = walk_path(v);
+		if (s != STEP_END)
+			return s;
 		verifier_path_ends(v);
+		if (!verifier_pop(v))
+			return STEP_END;
+		verifier_branch(v, &v->insns[v->insn], true);
+		v->insn = (uint32_t)verifier_target(v->insns, v->insn);
 	}
-	return true;
 }
 
 static void start_state(struct verifier *v)
@@ -168,9 +169,9 @@ static void start_state(struct verifier *v)
 }
 
 /* Everything that the last walk has found out, but the jumps that decide. */
-static void forget(struct verifier *v, uint8_t *front)
+static void forget(struct verifier *v)
 {
-	v->front = front;
+	v->front = v->first_front;
 	v->back = v->pending_end;
 	v->verdict->states = 0;
 	v->void_walk = false;
@@ -182,25 +183,11 @@ static void forget(struct verifier *v, uint8_t *front)
 	}
 }
 
-/* A refusal stands even if the walk is void otherwise: only the early ends of other paths are. */
-bool verifier_walk(struct verifier *v)
-{
-	uint8_t *front = v->front;
-	for (;;) {
-		start_state(v);
-		if (!walk(v))
-			return false;
-		if (!v->void_walk)
-			return true;
-		forget(v, front);
-		verifier_liveness(v);
-	}
-}
-
 /* --- bpf_verify --- */
 
-static bool take_memory(struct verifier *v, struct bpf_memory *memory)
+static bool take_memory(struct verifier *v)
 {
+	struct bpf_memory *memory = &v->memory;
 	v->info = bpf_take(memory, v->count * sizeof *v->info);
 	v->queue = bpf_take(memory, v->count * sizeof *v->queue);
 	v->frame = bpf_take(memory, BPF_CALLS_MAX * sizeof *v->frame);
@@ -212,12 +199,14 @@ static bool take_memory(struct verifier *v, struct bpf_memory *memory)
 }
 
 /* Saved states need not be zeroed, so they take the rest of the memory as it is. */
-static void take_rest(struct verifier *v, const struct bpf_memory *memory)
+static void take_rest(struct verifier *v)
 {
+	const struct bpf_memory *memory = &v->memory;
 	v->front = memory->at + (-(uintptr_t)memory->at & 15);
 	v->back = memory->end - ((uintptr_t)memory->end & 15);
 	if (v->front > v->back)
 		v->front = v->back;
+	v->first_front = v->front;
 	v->pending_end = v->back;
 }
 
@@ -231,32 +220,96 @@ static void note_dead(struct verifier *v)
 		}
 }
 
-static bool verify(struct verifier *v, struct bpf_memory *memory)
+static bool prepare(struct verifier *v)
 {
 	if (!v->count || v->count > BPF_INSNS_MAX)
 		return verifier_refuse(v, "the program has %u instructions; 1 to %u are possible", v->count, BPF_INSNS_MAX);
 	if (v->map_count > BPF_OBJECT_MAPS)
 		return verifier_refuse(v, "the object has %u maps; %u are possible", v->map_count, BPF_OBJECT_MAPS);
-	if (!take_memory(v, memory) || !verifier_structure(v, memory) || !verifier_pointers(v, memory))
+	return take_memory(v) && verifier_pointers_prepare(v);
+}
+
+static bool structure(struct verifier *v)
+{
+	if (!verifier_structure(v))
 		return false;
-	verifier_liveness(v);
-	take_rest(v, memory);
-	if (!verifier_walk(v) || !verifier_stack_depth(v))
-		return false;
-	note_dead(v);
+	take_rest(v);
 	return true;
+}
+
+static bool start_walk(struct verifier *v)
+{
+	start_state(v);
+	v->stage = STAGE_WALK;
+	return false;
+}
+
+/* A slice of the walk. A refusal stands even if the walk is void otherwise: only the early ends of other
+ * paths are. Returns true when the verdict is final. */
+static bool go_walk(struct verifier *v, uint32_t steps)
+{
+	v->pause = (uint64_t)v->verdict->steps + steps;
+	const enum step s = walk(v);
+	if (s != STEP_END)
+		return s == STEP_REFUSED;
+	if (v->void_walk) {
+		forget(v);
+		v->stage = STAGE_LIVENESS;
+		return false;
+	}
+	if (!verifier_stack_depth(v))
+		return true;
+	note_dead(v);
+	v->verdict->ok = true;
+	return true;
+}
+
+struct verifier *bpf_verify_begin(const struct bpf_program *program, const struct bpf_map_def *maps, unsigned map_count,
+                                  enum bpf_context context, uint32_t memory_bytes, struct bpf_limits limits,
+                                  struct bpf_memory memory, struct bpf_note *notes, struct bpf_verdict *verdict)
+{
+	struct verifier *v = bpf_take(&memory, sizeof *v);
+	*verdict = (struct bpf_verdict){0};
+	memset(notes, 0, program->count * sizeof *notes);
+	if (!v) {
+		fmt_format(verdict->why.text, sizeof verdict->why.text, "there is not enough memory to verify the program");
+		return NULL;
+	}
+	*v = (struct verifier){
+		.program = program, .insns = program->insns, .count = program->count,
+		.maps = maps, .map_count = map_count, .context = context, .memory_bytes = memory_bytes,
+		.limits = limits, .memory = memory, .notes = notes, .verdict = verdict,
+	};
+	return v;
+}
+
+bool bpf_verify_go(struct verifier *v, uint32_t steps)
+{
+	switch (v->stage) {
+	case STAGE_PREPARE:
+		v->stage = STAGE_STRUCTURE;
+		return !prepare(v);
+	case STAGE_STRUCTURE:
+		v->stage = STAGE_POINTERS;
+		return !structure(v);
+	case STAGE_POINTERS:
+		if (verifier_pointers(v, steps))
+			v->stage = STAGE_LIVENESS;
+		return false;
+	case STAGE_LIVENESS:
+		return verifier_liveness(v, steps) && start_walk(v);
+	case STAGE_WALK:
+	default:
+		return go_walk(v, steps);
+	}
 }
 
 void bpf_verify(const struct bpf_program *program, const struct bpf_map_def *maps, unsigned map_count,
                 enum bpf_context context, uint32_t memory_bytes, struct bpf_limits limits,
                 struct bpf_memory *memory, struct bpf_note *notes, struct bpf_verdict *verdict)
 {
-	struct verifier v = {
-		.program = program, .insns = program->insns, .count = program->count,
-		.maps = maps, .map_count = map_count, .context = context, .memory_bytes = memory_bytes,
-		.limits = limits, .notes = notes, .verdict = verdict,
-	};
-	*verdict = (struct bpf_verdict){0};
-	memset(notes, 0, program->count * sizeof *notes);
-	verdict->ok = verify(&v, memory);
+	struct verifier *v = bpf_verify_begin(program, maps, map_count, context, memory_bytes, limits, *memory, notes,
+	                                      verdict);
+	while (v && !bpf_verify_go(v, UINT32_MAX))
+		;
 }

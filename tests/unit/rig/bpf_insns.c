@@ -1,7 +1,9 @@
 /* The verifier called with programs of tests (bpf_insns.h). */
 #include "tests/unit/rig/bpf_insns.h"
 
+#include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const uint8_t constants[16] = {1, 2, 3, 4, 5, 6, 7, 0x88};
 
@@ -15,6 +17,23 @@ const struct bpf_map_def rig_maps[RIG_MAPS] = {
 	[WRITE_ONLY] = {"write_only", BPF_MAP_ARRAY, 4, 8, 1, BPF_F_WRONLY_PROG, NULL, false},
 	[BSS] = {".bss", BPF_MAP_ARRAY, 4, 16, 1, 0, NULL, true},
 };
+
+/* In slices of `steps`, which must give the same. */
+static void verify_in_slices(const struct bpf_program *program, enum bpf_context context, uint32_t memory_bytes,
+                             uint32_t steps, struct bpf_memory memory, const struct bpf_note *notes,
+                             const struct bpf_verdict *verdict)
+{
+	struct bpf_note *mine = malloc(program->count * sizeof *mine);
+	struct bpf_verdict other;
+	struct verifier *v = bpf_verify_begin(program, rig_maps, RIG_MAPS, context, memory_bytes, BPF_LIMITS_DEFAULT,
+	                                      memory, mine, &other);
+	assert(v);
+	while (!bpf_verify_go(v, steps))
+		;
+	assert(memcmp(verdict, &other, sizeof other) == 0);
+	assert(!verdict->ok || memcmp(notes, mine, program->count * sizeof *mine) == 0);
+	free(mine);
+}
 
 struct bpf_verdict rig_verify(const struct bpf_insn *insns, uint32_t count, enum bpf_context context,
                               uint32_t memory_bytes, struct bpf_note *notes)
@@ -30,6 +49,7 @@ struct bpf_verdict rig_verify(const struct bpf_insn *insns, uint32_t count, enum
 	struct bpf_memory memory = {space, space + BPF_VERIFY_MEMORY};
 	struct bpf_verdict verdict;
 	bpf_verify(&program, rig_maps, RIG_MAPS, context, memory_bytes, BPF_LIMITS_DEFAULT, &memory, mine, &verdict);
+	verify_in_slices(&program, context, memory_bytes, 1 + count % 7, memory, mine, &verdict);
 	free(exact);
 	if (!notes)
 		free(mine);

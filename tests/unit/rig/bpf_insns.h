@@ -51,7 +51,7 @@ extern const struct bpf_map_def rig_maps[RIG_MAPS];
 	STORE_K(BPF_DW, BPF_R10, -8, 0), MOV_X(BPF_R2, BPF_R10), ADD_K(BPF_R2, -8), WIDE_MAP(BPF_R1, m), \
 		HELPER(BPF_FN_MAP_LOOKUP), JUMP_K(BPF_JNE, BPF_R0, 0, 1), EXIT
 
-/* Verifies with rig_maps and the default limits; notes may be NULL. */
+/* Verifies with rig_maps and the default limits, in one go and in slices; notes may be NULL. */
 struct bpf_verdict rig_verify(const struct bpf_insn *insns, uint32_t count, enum bpf_context context,
                               uint32_t memory_bytes, struct bpf_note *notes);
 
