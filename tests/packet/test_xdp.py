@@ -1,6 +1,8 @@
-"""XDP programs on the ports of a router (docs/xdp.md): results, helpers, chains, maps over the console,
+"""XDP programs on the ports of a router (docs/xdp.md): results, helpers, chains, maps over console and HTTP,
 replacement. The programs are tests/bpf/programs/*.c, compiled by clang."""
+import json
 import os
+import re
 import struct
 
 import pytest
@@ -8,7 +10,9 @@ from scapy.layers.inet import IP, TCP, UDP
 from scapy.layers.l2 import Dot1Q, Ether
 from scapy.packet import Raw
 
+from ip6 import CONFIG6, hop6, learn6, udp6
 from machine import (A, B, CONFIG, ROOT, ROUTER, WEB, Machine, ether, hop, padded, udp)
+from test_http import Client
 
 OBJECTS = os.path.join(ROOT, "build", "bpf")
 
@@ -282,6 +286,187 @@ def test_per_cpu_maps(boot):
     assert "key: c0 00 02 02  value cpu 0: 03 00 00 00 00 00 00 00" in shown
     m.key("xdp map sources set key hex c0000202 value hex " + "00" * 16 + " cpu 0\r")  # wider than the row
     assert "value cpu 0: 00 00 00 00" in m.console("show xdp map sources")
+    m.counted()
+
+
+FIB = {"success": 0, "blackhole": 1, "unreachable": 2, "prohibit": 3, "not forwarded": 4, "no neighbour": 7,
+       "too long": 8}
+
+
+def fib_answer(m):
+    """(result, ifindex, MTU) of the last bpf_fib_lookup of fib.c."""
+    value = re.search(r"value: ([0-9a-f ]+)", m.console("show xdp map last")).group(1)
+    return struct.unpack("<qII", bytes.fromhex(value))
+
+
+def with_fib(config):
+    return config.replace("interface eth0\n", "interface eth0\n xdp fib\n")
+
+
+def test_fib_lookup(boot):
+    """bpf_fib_lookup, IPv4: the program forwards as the router would; each of the other results."""
+    m = boot("fib", config=with_fib(CONFIG) + "ip route 10.1.0.0/16 blackhole\nip route 10.2.0.0/16 unreachable\n"
+             "ip route 10.3.0.0/16 prohibit\nip route 10.4.0.0/16 %s\n" % B.ip)
+    m.learn(A, B)
+    packet = udp(A, B)
+    m.counted()
+
+    def ask(dst, size=32):
+        m.send(0, ether(A, ROUTER[0]) / IP(src=A.ip, dst=dst, flags="DF") / UDP(sport=1, dport=2) / Raw(bytes(size)))
+        return fib_answer(m)
+    assert ask("198.51.100.77")[0] == FIB["no neighbour"]  # passed to the router, which asks
+    assert len(m.take_all(1)) == 1
+    m.counted()
+    m.send(0, ether(A, ROUTER[0]) / packet)
+    m.expect(1, ether(ROUTER[1], B) / hop(packet))
+    m.expect_counters(forwarded=1, xdp_sent=1)
+    assert fib_answer(m) == (FIB["success"], 2, 1500)
+    assert ask("10.4.5.6") == (FIB["success"], 2, 1500)  # the gateway's address
+    assert m.take(1).frame[:6] == bytes.fromhex(B.mac.replace(":", ""))
+    for dst, result in (("10.1.0.1", "blackhole"), ("10.2.0.1", "unreachable"), ("10.3.0.1", "prohibit"),
+                        ("192.0.2.1", "not forwarded"), ("192.0.2.255", "not forwarded"),
+                        ("9.9.9.9", "not forwarded")):
+        assert ask(dst)[0] == FIB[result], dst
+    m.take_all(0)
+    m.take_all(1)
+    m.counted()
+
+
+def test_fib_lookup_mtu(boot):
+    m = boot("fib", config=with_fib(CONFIG).replace("interface eth1\n", "interface eth1\n mtu 1000\n"))
+    m.learn(A, B)
+    m.send(0, ether(A, ROUTER[0]) / udp(A, B, size=972))
+    assert fib_answer(m) == (FIB["success"], 2, 1000)
+    m.take(1)
+    m.send(0, ether(A, ROUTER[0]) / udp(A, B, size=973))
+    assert fib_answer(m)[::2] == (FIB["too long"], 1000)
+    m.take_all(0)
+    m.take_all(1)
+    m.counted()
+
+
+def test_fib_lookup6(boot):
+    """The same for IPv6; a link-local destination is on the port that received the packet."""
+    m = boot("fib", config=with_fib(CONFIG6) + "ipv6 route 2001:db8:a1::/48 blackhole\n"
+             "ipv6 route 2001:db8:a2::/48 unreachable\nipv6 route 2001:db8:a3::/48 prohibit\n"
+             "ipv6 route 2001:db8:a4::/48 %s\n" % B.ip6)
+    learn6(m, A, B)
+    packet = udp6(A, B)
+    m.counted()
+    m.send(0, ether(A, ROUTER[0]) / packet)
+    m.expect(1, ether(ROUTER[1], B) / hop6(packet))
+    m.expect_counters(forwarded=1, xdp_sent=1)
+    assert fib_answer(m) == (FIB["success"], 2, 1500)
+    for dst, result in (("2001:db8:a1::1", "blackhole"), ("2001:db8:a2::1", "unreachable"),
+                        ("2001:db8:a3::1", "prohibit"), ("2001:db8:a4::1", "success"),
+                        ("2001:db8:1::1", "not forwarded"), ("2001:db9::1", "not forwarded"),
+                        ("2001:db8:2::77", "no neighbour"), ("ff02::5", "not forwarded")):
+        packet.dst = dst
+        m.send(0, ether(A, ROUTER[0]) / packet)
+        assert fib_answer(m)[0] == FIB[result], dst
+    m.take_all(0)
+    m.take_all(1)
+    m.counted()
+
+
+def test_metadata(boot):
+    """bpf_xdp_adjust_meta: what a program puts before the frame the next one of the chain finds there; the
+    application and the wire do not see it. Sizes that are refused."""
+    m = boot("meta sizes", "meta put", "meta get")
+    for size in (18, 100, 1400):
+        m.counted()
+        frame = bytes(ether(A, ROUTER[0]) / udp(A, B, size=size))
+        m.send(0, frame)
+        m.expect(0, frame)
+        m.expect_counters(forwarded=1, xdp_sent=1)
+    assert [row[2]["aborted"] for row in counts(m)] == [0, 0, 0]
+    m = boot("meta get", "meta put")  # the other way round: nothing is there, and the packet is forwarded
+    m.learn(A, B)
+    m.route(udp(A, B))
+    m.counted()
+
+
+def test_perf_events(boot):
+    """bpf_perf_event_output, with the beginning of the packet behind the program's data; events over HTTP, as
+    lines of JSON, each once."""
+    m = boot("perf", config=with_xdp("perf") + WEB)
+    m.learn(A, B)
+    m.console("show xdp events events")
+    packets = [udp(A, B, dport=port) for port in (1000, 2000, 3000)]
+    for packet in packets:
+        m.route(packet)
+    client = Client(m)
+    status, fields, content = client.get("/api/v1/maps/perf/events/events")
+    said = [json.loads(line) for line in content.decode().splitlines()]
+    frames = [padded(ether(A, ROUTER[0]) / packet) for packet in packets]
+    want = [(struct.pack("<II", 0xfeedbeef, len(frame)) + frame[:34]).hex() for frame in frames]
+    assert status == 200 and [e["data"][:len(want[0])] for e in said[:3]] == want
+    assert all(e["cpu"] == 0 and e["bytes"] >= 42 for e in said)
+    again = client.get("/api/v1/maps/perf/events/events")[2].decode()
+    assert not any(w in again for w in want)
+    client.close()
+    m.take_all(0)
+    m.counted()
+
+
+def test_ring_events_over_http(boot):
+    m = boot("ring", config=with_xdp("ring") + WEB)
+    m.learn(A, B)
+    m.route(udp(A, B))
+    client = Client(m)
+    said = [json.loads(line) for line in client.get("/api/v1/maps/events/events")[2].decode().splitlines()]
+    assert any(e["bytes"] == 24 and e["data"][32:] == "c0000202c6336402" for e in said), said
+    assert client.get("/api/v1/maps/nothing/events")[0] == 404
+    client.close()
+    m.take_all(0)
+    m.counted()
+
+
+def put_request(path, file, expect=False):
+    head = "PUT %s HTTP/1.1\r\nHost: 192.0.2.1\r\nContent-Length: %d\r\n%s\r\n" % (
+        path, len(file), "Expect: 100-continue\r\n" if expect else "")
+    return head.encode()
+
+
+def test_put_waits_for_100_continue(boot):
+    """RFC 9110 10.1.1: the client sends the content after 100 (Continue). If the head is refused already, the
+    refusal comes instead."""
+    m = boot(config=CONFIG.replace("arp timeout 60\n", "") + WEB, unused=program("pass"))
+    m.learn(A, B)
+    file = program("count")
+    client = Client(m)
+    client.ask(put_request("/api/v1/programs/count", file, expect=True))
+    assert client.got == b"HTTP/1.1 100 Continue\r\n\r\n"
+    client.got = b""
+    client.ask(file)
+    status, fields, content = client.answer()
+    assert status == 201 and json.loads(content)["maps_new"] == ["counters"], content
+    assert fields["Connection"] == "close"
+    client = Client(m, sport=40002)
+    client.ask(put_request("/api/v1/status.json", file, expect=True))
+    assert client.got.startswith(b"HTTP/1.1 405 "), client.got[:80]
+    assert "object count version 1" in m.console("show xdp")
+    client = Client(m, sport=40001)
+    client.ask(put_request("/api/v1/programs/count", b"x" * (1 << 20), expect=True)[:-2].replace(
+        b"1048576", b"1048577") + b"\r\n")
+    assert client.got.startswith(b"HTTP/1.1 413 "), client.got[:80]
+    m.take_all(0)
+    m.counted()
+
+
+def test_put_of_a_client_that_goes(boot):
+    """A client that goes in the middle of the content leaves nothing; the next one is served."""
+    m = boot(config=CONFIG.replace("arp timeout 60\n", "") + WEB, unused=program("pass"))
+    m.learn(A, B)
+    file = program("count")
+    client = Client(m)
+    client.ask(put_request("/api/v1/programs/count", file) + file[:1000])
+    client.send("R")
+    client = Client(m, sport=40001)
+    client.ask(put_request("/api/v1/programs/count", file) + file)
+    assert client.answer()[0] == 201
+    client.close()
+    m.take_all(0)
     m.counted()
 
 
