@@ -18,9 +18,9 @@ typedef unsigned long long ull;
 
 static void show_object(struct shell *sh, const struct programs_object *o)
 {
-	shell_print(sh, "object %s version %u, %u bytes, license %s, verified in %u us, compiled in %u us\n",
-	            o->name, o->version, o->file_bytes, o->license[0] ? o->license : "none", o->verify_us,
-	            o->compile_us);
+	shell_print(sh, "object %s version %u, %u bytes, license %s, verified in %u us, compiled in %u us, "
+	                "%u us at a time\n", o->name, o->version, o->file_bytes, o->license[0] ? o->license : "none",
+	            o->verify_us, o->compile_us, o->longest_us);
 	for (unsigned i = 0; i < o->program_count; i++) {
 		const struct programs_program *p = &o->programs[i];
 		shell_print(sh, "  program %s section %s, %u instructions, %u verified, stack %u, code %u bytes, "

@@ -2,7 +2,8 @@
  * See http.h. A session is a connection and the request on it; its states:
  *
  *     READ    --head complete--> ANSWER --all given to TCP--> READ; after the last request CLOSE
- *     READ    --head of a PUT or DELETE--> CONTENT --content complete--> WORK --http_timer--> ANSWER
+ *     READ    --head of a PUT or DELETE--> CONTENT --content complete--> WORK --http_timer, in one turn or
+ *             several--> ANSWER
  *     READ    --deadline--> CLOSE; if a head has begun, 408 is sent first
  *     CONTENT, ANSWER --no progress, not finished in time, or the page is broken--> (reset)
  *     CLOSE   TCP sends the rest and waits for the peer's FIN; --deadline--> (reset)
@@ -54,6 +55,7 @@ struct session {
 	struct http_answer answer;
 	const char *fixed;       /* the unsent rest of page->fixed; NULL: the page is generated */
 	bool writes;             /* it is the one that may change something */
+	bool has_begun;          /* WORK: page->write has been called */
 	uint32_t content;        /* bytes of a PUT's content that have come */
 	bool head_only, has_head; /* no content wanted; the head has been written */
 	bool ended;              /* the answer's end is in out[], or given to TCP */
@@ -134,6 +136,11 @@ static bool has_writer(void)
 	return writer && writer->conn && writer->writes;
 }
 
+static bool is_working(void)
+{
+	return has_writer() && writer->state == SESSION_WORK;
+}
+
 /* A PUT or DELETE of a page that can be written: waits for the content, if there is any. */
 static void begin_write(struct session *s)
 {
@@ -146,6 +153,7 @@ static void begin_write(struct session *s)
 	}
 	writer = s;
 	s->writes = true;
+	s->has_begun = false;
 	s->content = 0;
 	s->state = r->content ? SESSION_CONTENT : SESSION_WORK;
 	s->due_ns = core_now_ns() + HTTP_STALL_NS;
@@ -169,19 +177,26 @@ static void read_content(struct session *s)
 		s->state = SESSION_WORK;
 }
 
-/* Makes the change, and the answer. */
+/* Makes the change, or a part of it; at last the answer. */
 static void write_page(struct session *s)
 {
 	const struct http_request *r = &s->parser.request;
 	const struct page *page = page_find(r->path);
 	struct page_write w = {.remove = r->method == HTTP_DELETE,
+	                       .again = s->has_begun,
 	                       .below = r->path + strlen(page->path),
 	                       .query = r->query,
 	                       .content = content,
 	                       .bytes = s->content,
 	                       .reply = {.out = {.at = reply, .size = sizeof reply}}};
+	if (!s->has_begun)
+		programs_put_stop(); /* of a client that has gone */
 	reply[0] = 0;
 	const unsigned status = page->write(&w);
+	s->has_begun = true;
+	s->due_ns = core_now_ns() + HTTP_STALL_NS; /* the page sees to it that this ends */
+	if (status == 0)
+		return;
 	replied = (struct page){.type = page->type, .fields = page->fields, .fixed = reply,
 	                        .fixed_end = reply + w.reply.out.used};
 	answer(s, status, &replied);
@@ -447,15 +462,17 @@ uint64_t http_timer(void)
 	unsigned left = HTTP_PIECES_PER_TURN, idle = 0;
 	if (!tcp_control || !sessions)
 		return UINT64_MAX;
-	if (has_writer() && writer->state == SESSION_WORK)
+	if (is_working())
 		write_page(writer);
+	else
+		programs_put_stop(); /* of a client that has gone */
 	/* round robin, a piece each, until no session has more or the turn's share is used */
 	while (left && idle < HTTP_SESSIONS && !tcp_control_is_short()) {
 		struct session *s = &sessions[next_turn++ % HTTP_SESSIONS];
 		idle = advance(s) ? 0 : idle + 1;
 		left -= idle == 0;
 	}
-	if (left == 0)
+	if (left == 0 || is_working())
 		return now;
 	due = sweep(now);
 	for (unsigned i = 0; i < HTTP_SESSIONS; i++) {

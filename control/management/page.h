@@ -49,6 +49,7 @@ typedef bool (*page_part)(struct page_walk *w, struct page_text *t);
 /* What a page that can be written does with PUT and DELETE. */
 struct page_write {
 	bool remove;       /* DELETE */
+	bool again;        /* not the first call for this request */
 	const char *below; /* the path behind page->path */
 	const char *query;
 	const uint8_t *content; /* of a PUT */
@@ -65,7 +66,8 @@ struct page {
 	const char *fixed, *fixed_end; /* the whole content */
 	unsigned (*status)(void); /* NULL: 200 */
 	bool (*exists)(const char *below); /* NULL: always; false: 404 */
-	unsigned (*write)(struct page_write *w); /* returns the status; NULL: the page cannot be written */
+	unsigned (*write)(struct page_write *w); /* returns the status, or 0: to be called again, in the next turn.
+	                                          * NULL: the page cannot be written */
 	uint64_t answer_ns; /* time limit of an answer that progresses; 0: HTTP_ANSWER_NS */
 };
 

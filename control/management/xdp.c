@@ -72,8 +72,8 @@ static void put_head(struct page_text *t, const struct programs_object *o)
 	put_name(t, "name", o->name);
 	page_print(t, ",");
 	put_name(t, "license", o->license);
-	page_print(t, ",\"version\":%u,\"file_bytes\":%u,\"verify_us\":%u,\"compile_us\":%u", o->version,
-	           o->file_bytes, o->verify_us, o->compile_us);
+	page_print(t, ",\"version\":%u,\"file_bytes\":%u,\"verify_us\":%u,\"compile_us\":%u,\"longest_us\":%u",
+	           o->version, o->file_bytes, o->verify_us, o->compile_us, o->longest_us);
 }
 
 static bool part_objects(struct page_walk *w, struct page_text *t)
@@ -162,11 +162,15 @@ const page_part page_program[] = {part_program, part_program_maps, NULL};
 
 static unsigned put_object(struct page_write *w)
 {
-	const struct programs_object *o, *before = programs_find(text_of(w->below));
+	const struct programs_object *o;
+	enum programs_progress progress;
 	struct bpf_reason why = {.text = ""};
 	if (!config_is_object_name(text_of(w->below)))
 		return refuse(w, 400, "an object's name has 1 to 31 letters, digits, and characters of -_.");
-	if (!programs_put(text_of(w->below), w->content, w->bytes, &why, &o))
+	progress = w->again ? programs_put_go(&why, &o) : programs_put(text_of(w->below), w->content, w->bytes, &why);
+	if (progress == PROGRAMS_MORE)
+		return 0;
+	if (progress == PROGRAMS_REFUSED)
 		return refuse(w, 422, why.text);
 	put_head(&w->reply, o);
 	page_print(&w->reply, ",\"programs\":[");
@@ -183,7 +187,7 @@ static unsigned put_object(struct page_write *w)
 			}
 	}
 	page_print(&w->reply, "]}\n");
-	return before ? 200 : 201;
+	return o->version > 1 ? 200 : 201;
 }
 
 unsigned page_program_write(struct page_write *w)

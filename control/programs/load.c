@@ -1,6 +1,11 @@
 /*
  * From the bytes of an ELF file to an object; see programs.h.
  *
+ * In slices of SLICE_NS, so that the control core sees to its other duties between them: BFD, the console,
+ * and with one CPU the packets. Longer is what has no seams: reading a file, making a map (its memory is
+ * zeroed), preparing the verification of a large program, compiling a program. `show xdp` has the longest
+ * slice of each object.
+ *
  * Working memory is taken once, with the first load, and kept, also for the next control program: private
  * memory is never given back, and a control program that takes over needs what is left. It is at most an
  * eighth of that. The verifier gets what the loader leaves of it.
@@ -18,6 +23,8 @@
 #include "lib/siphash.h"
 #include "runtime/runtime.h"
 
+#define SLICE_NS (250 * 1000ull)
+#define SLICE_STEPS 128 /* of the verifier, between looks at the clock */
 #define WORK_LEAST (4u << 20)
 #define WORK_MOST (BPF_VERIFY_MEMORY + (24u << 20))
 
@@ -31,11 +38,6 @@ static struct {
 uint64_t programs_seal_of(const struct programs_object *o)
 {
 	return siphash24(&seal_key, o->name, sizeof *o - offsetof(struct programs_object, name));
-}
-
-static uint64_t us_since(uint64_t tsc)
-{
-	return clock_us(&self.clock, clock_tsc() - tsc);
 }
 
 /* --- memory --- */
@@ -52,145 +54,6 @@ static bool take_work(struct bpf_reason *why)
 	return work.at || object_refuse(why, "there is not enough memory to load programs");
 }
 
-/* The number of parts of a map's own memory, by core: data cores have theirs in REGION_OWN. */
-static void own_of(const struct programs_map *m, uint8_t *own[BPF_CORES_MAX])
-{
-	for (unsigned c = 0; c < BPF_CORES_MAX; c++)
-		own[c] = m->own_control;
-	for (unsigned d = 0; m->own && d < self.info->data_cores; d++)
-		own[self.info->first_data_core + d] = core_region_own(m->own, d);
-}
-
-static void free_map(const struct programs_map *m)
-{
-	if (m->map)
-		core_region_free(REGION_CONTROL, m->map, sizeof *m->map);
-	if (m->shared)
-		core_region_free((enum region_kind)m->region, m->shared, m->shared_bytes);
-	if (m->own)
-		core_region_free(REGION_OWN, m->own, m->own_bytes);
-	if (m->own_control)
-		core_region_free(REGION_CONTROL, m->own_control, m->own_bytes);
-}
-
-static bool has_map(const struct programs_object *o, const struct bpf_map *map)
-{
-	for (unsigned i = 0; o && i < o->map_count; i++)
-		if (o->maps[i].map == map)
-			return true;
-	return false;
-}
-
-void programs_free(struct programs_object *o, const struct programs_object *other)
-{
-	for (unsigned i = 0; i < o->program_count; i++) {
-		const struct programs_program *p = &o->programs[i];
-		if (p->code)
-			core_region_free(REGION_CODE, p->code, p->code_bytes);
-		if (p->where)
-			core_region_free(REGION_CONTROL, p->where, p->insns * sizeof *p->where);
-	}
-	for (unsigned i = 0; i < o->map_count; i++)
-		if (!has_map(other, o->maps[i].map))
-			free_map(&o->maps[i]);
-	core_region_free(REGION_CONTROL, o, sizeof *o);
-}
-
-/* Claims it unless another object, whose map this is too, has done so. */
-static bool claim(enum region_kind kind, void *at, size_t bytes)
-{
-	return !at || core_region_claim(kind, at, bytes);
-}
-
-static bool claim_map(const struct programs_map *m)
-{
-	return claim(REGION_CONTROL, m->map, sizeof *m->map) &&
-	       claim((enum region_kind)m->region, m->shared, m->shared_bytes) &&
-	       claim(REGION_OWN, m->own, m->own_bytes) &&
-	       claim(REGION_CONTROL, m->own_control, m->own_bytes);
-}
-
-bool programs_claim(const struct programs_object *o, const struct programs_object *claimed)
-{
-	bool there = true;
-	for (unsigned i = 0; there && i < o->program_count; i++) {
-		const struct programs_program *p = &o->programs[i];
-		there = claim(REGION_CODE, p->code, p->code_bytes) &&
-		        claim(REGION_CONTROL, p->where, p->insns * sizeof *p->where);
-	}
-	for (unsigned i = 0; there && i < o->map_count; i++)
-		there = has_map(claimed, o->maps[i].map) || claim_map(&o->maps[i]);
-	return there;
-}
-
-/* --- maps --- */
-
-static bool same_shape(const struct bpf_map_def *a, const struct bpf_map_def *b)
-{
-	return strcmp(a->name, b->name) == 0 && a->type == b->type && a->key_bytes == b->key_bytes &&
-	       a->value_bytes == b->value_bytes && a->entries == b->entries && a->flags == b->flags;
-}
-
-/* The map of the object before that goes on as `def`; NULL: a new one is made. Sections and program arrays
- * belong to the code. */
-static const struct programs_map *map_before(const struct programs_object *before, const struct bpf_map_def *def)
-{
-	if (!before || def->is_data || def->type == BPF_MAP_PROG_ARRAY)
-		return NULL;
-	for (unsigned i = 0; i < before->map_count; i++)
-		if (!before->maps[i].def.is_data && same_shape(&before->maps[i].def, def))
-			return &before->maps[i];
-	return NULL;
-}
-
-static bool make_map(struct programs_map *m, const struct bpf_map_def *def, struct bpf_reason *why)
-{
-	const unsigned cores = self.info->cores;
-	const bool constant = def->is_data && def->flags & BPF_F_RDONLY_PROG;
-	uint64_t key[2];
-	uint8_t *own[BPF_CORES_MAX];
-	m->def = *def;
-	m->def.initial = NULL;
-	m->region = constant || bpf_map_place(def) == BPF_PLACE_CONTROL ? REGION_CONTROL : REGION_SHARED;
-	m->shared_bytes = bpf_map_shared_bytes(def, cores);
-	m->own_bytes = bpf_map_own_bytes(def, cores);
-	m->map = core_region_alloc(REGION_CONTROL, sizeof *m->map);
-	if (m->map && m->shared_bytes)
-		m->shared = core_region_alloc((enum region_kind)m->region, m->shared_bytes);
-	if (m->map && m->own_bytes)
-		m->own = core_region_alloc(REGION_OWN, m->own_bytes);
-	if (m->own && !(self.roles & CORE_DATA))
-		m->own_control = core_region_alloc(REGION_CONTROL, m->own_bytes);
-	if (!m->map || (m->shared_bytes && !m->shared) || (m->own_bytes && !m->own) ||
-	    (m->own && !(self.roles & CORE_DATA) && !m->own_control))
-		return object_refuse(why, "map %s: there is not enough memory for its %llu KiB", def->name,
-		                     (unsigned long long)(m->shared_bytes + m->own_bytes * self.info->data_cores) / 1024);
-	own_of(m, own);
-	core_random(key, sizeof key);
-	bpf_map_init(m->map, def, m->shared, own, cores, key);
-	return true;
-}
-
-static bool make_maps(struct programs_object *o, const struct bpf_object *from,
-                      const struct programs_object *before, struct bpf_reason *why)
-{
-	for (unsigned i = 0; i < from->map_count; i++) {
-		const struct bpf_map_def *def = &from->maps[i];
-		const struct programs_map *was = map_before(before, def);
-		struct programs_map *m = &o->maps[o->map_count];
-		if (!bpf_map_check(def, why))
-			return false;
-		o->map_count++;
-		if (was) {
-			*m = *was;
-			m->kept = true;
-		} else if (!make_map(m, def, why)) {
-			return false;
-		}
-	}
-	return true;
-}
-
 /* --- programs --- */
 
 static const bpf_helper *helper_table(void)
@@ -203,23 +66,6 @@ static const bpf_helper *helper_table(void)
 				table[i] = xdp_helper(i);
 	}
 	return table;
-}
-
-static bool verify(struct programs_program *p, const struct bpf_program *from, const struct bpf_object *object,
-                   struct bpf_memory memory, struct bpf_note *notes, struct bpf_reason *why)
-{
-	const struct bpf_limits most = BPF_LIMITS_DEFAULT, limits = {PROGRAMS_STEPS, most.states};
-	struct bpf_verdict verdict = {0};
-	bpf_verify(from, object->maps, object->map_count, BPF_CONTEXT_XDP, 0, limits, &memory, notes, &verdict);
-	if (!verdict.ok)
-		return object_refuse(why, "program %s: %s", from->name, verdict.why.text);
-	p->insns = from->count;
-	p->steps = verdict.steps;
-	p->states = verdict.states;
-	p->stack = verdict.stack;
-	p->changes = verdict.writes_packet;
-	p->tail_calls = verdict.tail_calls;
-	return true;
 }
 
 /* Compiles for the address p->code, or, the first time, for any, to learn how long the code is. */
@@ -244,52 +90,113 @@ static bool compile_at(struct programs_program *p, const struct bpf_program *fro
 	return true;
 }
 
-static bool compile(struct programs_program *p, const struct bpf_program *from, const struct bpf_note *notes,
-                    const struct bpf_env *env, struct bpf_memory memory, struct bpf_reason *why)
+/* --- slices --- */
+
+/* What the next slice does. */
+enum stage { STAGE_MAPS, STAGE_BEGIN, STAGE_VERIFY, STAGE_MEASURE, STAGE_WRITE };
+
+/* The object that is being loaded. */
+static struct {
+	struct programs_object *o;           /* NULL: none */
+	const struct programs_object *before;
+	struct bpf_object *from;             /* in the working memory, as all that follows */
+	struct bpf_memory memory, rest;      /* rest: of the program in hand */
+	enum stage stage;
+	struct bpf_note *notes;
+	struct verifier *verifier;
+	struct bpf_verdict verdict;
+	uint64_t verify_tsc, compile_tsc, longest_tsc; /* ticks, of all slices and of the longest */
+} load;
+
+/* The program in hand. */
+static struct programs_program *program(void) { return &load.o->programs[load.o->program_count - 1]; }
+static const struct bpf_program *source(void) { return &load.from->programs[load.o->program_count - 1]; }
+
+static bool begin_program(struct bpf_reason *why)
 {
+	const struct bpf_program *p = &load.from->programs[load.o->program_count++];
+	struct programs_program *to = program();
+	memcpy(to->name, p->name, sizeof to->name);
+	memcpy(to->section, p->section, sizeof to->section);
+	to->priority = p->priority;
+	to->chain_on = p->chain_on;
+	to->insns = p->count;
+	load.rest = load.memory; /* the next program has it again */
+	load.notes = bpf_take(&load.rest, p->count * sizeof *load.notes);
+	if (!load.notes)
+		return object_refuse(why, "program %s: there is not enough memory to verify it", p->name);
+	const struct bpf_limits most = BPF_LIMITS_DEFAULT, limits = {PROGRAMS_STEPS, most.states};
+	load.verifier = bpf_verify_begin(p, load.from->maps, load.from->map_count, BPF_CONTEXT_XDP, 0, limits, load.rest,
+	                                 load.notes, &load.verdict);
+	load.stage = STAGE_VERIFY;
+	return load.verifier || object_refuse(why, "program %s: %s", p->name, load.verdict.why.text);
+}
+
+static bool verify(struct bpf_reason *why)
+{
+	struct programs_program *p = program();
+	if (!bpf_verify_go(load.verifier, SLICE_STEPS))
+		return true;
+	if (!load.verdict.ok)
+		return object_refuse(why, "program %s: %s", p->name, load.verdict.why.text);
+	p->steps = load.verdict.steps;
+	p->states = load.verdict.states;
+	p->stack = load.verdict.stack;
+	p->changes = load.verdict.writes_packet;
+	p->tail_calls = load.verdict.tail_calls;
+	load.stage = STAGE_MEASURE;
+	return true;
+}
+
+/* Compiles, first to learn how long the code is, then for its place. */
+static bool compile(struct bpf_reason *why)
+{
+	struct programs_program *p = program();
+	struct bpf_map *maps[BPF_OBJECT_MAPS];
+	for (unsigned i = 0; i < load.o->map_count; i++)
+		maps[i] = load.o->maps[i].map;
+	const struct bpf_env env = {.maps = maps, .map_count = load.o->map_count, .helpers = helper_table(),
+	                            .helper_count = BPF_HELPERS};
+	if (load.stage == STAGE_WRITE) {
+		load.stage = STAGE_BEGIN;
+		return compile_at(p, source(), load.notes, &env, (uint64_t)(uintptr_t)p->code, load.rest, why);
+	}
 	void *there = core_region_alloc(REGION_CODE, CORE_REGION_ALIGN); /* near what the code will be */
 	if (!there)
 		return object_refuse(why, "there is not enough memory for code");
-	const bool ok = compile_at(p, from, notes, env, (uint64_t)(uintptr_t)there, memory, why);
+	const bool ok = compile_at(p, source(), load.notes, &env, (uint64_t)(uintptr_t)there, load.rest, why);
 	core_region_free(REGION_CODE, there, CORE_REGION_ALIGN);
 	if (!ok)
 		return false;
-	p->where = core_region_alloc(REGION_CONTROL, from->count * sizeof *p->where);
+	p->where = core_region_alloc(REGION_CONTROL, p->insns * sizeof *p->where);
 	p->code = core_region_alloc(REGION_CODE, p->code_bytes);
-	if (!p->where || !p->code)
-		return object_refuse(why, "program %s: there is not enough memory for its code", from->name);
-	return compile_at(p, from, notes, env, (uint64_t)(uintptr_t)p->code, memory, why);
+	load.stage = STAGE_WRITE;
+	return (p->where && p->code) || object_refuse(why, "program %s: there is not enough memory for its code", p->name);
 }
 
-static bool make_programs(struct programs_object *o, const struct bpf_object *from, struct bpf_memory *memory,
-                          struct bpf_reason *why)
+static bool make_map(struct bpf_reason *why)
 {
-	struct bpf_map *maps[BPF_OBJECT_MAPS];
-	for (unsigned i = 0; i < o->map_count; i++)
-		maps[i] = o->maps[i].map;
-	const struct bpf_env env = {.maps = maps, .map_count = o->map_count, .helpers = helper_table(),
-	                            .helper_count = BPF_HELPERS};
-	for (unsigned i = 0; i < from->program_count; i++) {
-		const struct bpf_program *p = &from->programs[i];
-		struct programs_program *to = &o->programs[o->program_count++];
-		struct bpf_memory rest = *memory; /* the next program has it again */
-		struct bpf_note *notes = bpf_take(&rest, p->count * sizeof *notes);
-		uint64_t tsc = clock_tsc();
-		memcpy(to->name, p->name, sizeof to->name);
-		memcpy(to->section, p->section, sizeof to->section);
-		to->priority = p->priority;
-		to->chain_on = p->chain_on;
-		if (!notes)
-			return object_refuse(why, "program %s: there is not enough memory to verify it", p->name);
-		if (!verify(to, p, from, rest, notes, why))
-			return false;
-		o->verify_us += (uint32_t)us_since(tsc);
-		tsc = clock_tsc();
-		if (!compile(to, p, notes, &env, rest, why))
-			return false;
-		o->compile_us += (uint32_t)us_since(tsc);
+	if (load.o->map_count == load.from->map_count) {
+		load.stage = STAGE_BEGIN;
+		return true;
 	}
-	return true;
+	return programs_make_map(load.o, &load.from->maps[load.o->map_count], load.before, why);
+}
+
+static bool go(struct bpf_reason *why)
+{
+	switch (load.stage) {
+	case STAGE_MAPS: return make_map(why);
+	case STAGE_BEGIN: return begin_program(why);
+	case STAGE_VERIFY: return verify(why);
+	case STAGE_MEASURE: case STAGE_WRITE: return compile(why);
+	}
+	return false;
+}
+
+static bool is_done(void)
+{
+	return load.stage == STAGE_BEGIN && load.o->program_count == load.from->program_count;
 }
 
 /* A tail call leads to a program of the same object, which one is not known. */
@@ -314,35 +221,79 @@ static bool fill_arrays(const struct programs_object *o, const struct bpf_object
 	return true;
 }
 
-struct programs_object *programs_load(struct text name, const struct programs_object *before,
-                                      const uint8_t *file, size_t bytes, struct bpf_reason *why)
+static void count_time(uint64_t began)
 {
+	const uint64_t ticks = clock_tsc() - began;
+	load.longest_tsc = u64_max(load.longest_tsc, ticks);
+}
+
+void programs_load_stop(void)
+{
+	if (load.o)
+		programs_free(load.o, load.before);
+	load.o = NULL;
+}
+
+bool programs_load_begin(struct text name, const struct programs_object *before, const uint8_t *file, size_t bytes,
+                         struct bpf_reason *why)
+{
+	const uint64_t began = clock_tsc();
 	if (!take_work(why))
-		return NULL;
+		return false;
 	struct bpf_memory memory = {work.at, work.at + work.bytes};
 	struct bpf_object *from = bpf_take(&memory, sizeof *from);
-	if (!from || (size_t)(memory.end - memory.at) < BPF_OBJECT_MEMORY(bytes)) {
-		object_refuse(why, "there is not enough memory to load a file of %u bytes", (unsigned)bytes);
-		return NULL;
-	}
+	if (!from || (size_t)(memory.end - memory.at) < BPF_OBJECT_MEMORY(bytes))
+		return object_refuse(why, "there is not enough memory to load a file of %u bytes", (unsigned)bytes);
 	if (!bpf_object_load(file, bytes, &memory, from, why))
-		return NULL;
+		return false;
 	struct programs_object *o = core_region_alloc(REGION_CONTROL, sizeof *o);
-	if (!o) {
-		object_refuse(why, "there is not enough memory for the object");
-		return NULL;
-	}
+	if (!o)
+		return object_refuse(why, "there is not enough memory for the object");
 	memcpy(o->name, name.at, name.len);
 	memcpy(o->license, from->license, sizeof o->license);
 	o->file_bytes = (uint32_t)bytes;
 	o->version = before ? before->version + 1 : 1;
-	o->loaded_tsc = clock_tsc();
-	if (!make_maps(o, from, before, why) || !make_programs(o, from, &memory, why) ||
-	    !fill_arrays(o, from, why)) {
-		programs_free(o, before);
-		return NULL;
-	}
+	memset(&load, 0, sizeof load);
+	load.o = o;
+	load.before = before;
+	load.from = from;
+	load.memory = memory;
+	count_time(began);
+	return true;
+}
+
+static bool finish(struct programs_object *o, struct bpf_reason *why)
+{
+	if (!fill_arrays(o, load.from, why))
+		return false;
 	follow_tail_calls(o);
+	o->verify_us = (uint32_t)clock_us(&self.clock, load.verify_tsc);
+	o->compile_us = (uint32_t)clock_us(&self.clock, load.compile_tsc);
+	o->longest_us = (uint32_t)clock_us(&self.clock, load.longest_tsc);
+	o->loaded_tsc = clock_tsc();
 	o->seal = programs_seal_of(o);
-	return o;
+	return true;
+}
+
+enum programs_progress programs_load_go(struct bpf_reason *why, struct programs_object **loaded)
+{
+	const uint64_t began = clock_tsc(), end = began + clock_ticks(&self.clock, SLICE_NS);
+	bool ok = true;
+	while (ok && !is_done() && clock_tsc() < end) {
+		const enum stage stage = load.stage;
+		const uint64_t tsc = clock_tsc();
+		ok = go(why);
+		if (stage != STAGE_MAPS)
+			*(stage <= STAGE_VERIFY ? &load.verify_tsc : &load.compile_tsc) += clock_tsc() - tsc;
+	}
+	count_time(began);
+	if (ok && !is_done())
+		return PROGRAMS_MORE;
+	if (!ok || !finish(load.o, why)) {
+		programs_load_stop();
+		return PROGRAMS_REFUSED;
+	}
+	*loaded = load.o;
+	load.o = NULL;
+	return PROGRAMS_DONE;
 }

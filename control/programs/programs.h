@@ -3,7 +3,8 @@
  * HTTP brought them, their maps, and the chains of the ports.
  *
  *     store.c    the objects, what of them outlives the control program
- *     load.c     from the bytes of an ELF file to an object: loader, verifier, maps, compiler
+ *     load.c     from the bytes of an ELF file to an object: loader, verifier, compiler, in slices
+ *     maps.c     its memory and its maps
  *     chains.c   which programs run on which port, and their counts
  *     entries.c  keys and values of maps as text
  *     print.c    lines of bpf_trace_printk
@@ -19,7 +20,8 @@
  * core_persist_alloc(CORE_PERSIST_PROGRAMS) says what there is, and data cores run the programs meanwhile.
  * A machine without programs takes no memory for any of this.
  *
- * Time: the control core does nothing else while it verifies one program. PROGRAMS_STEPS bounds that.
+ * Time: an object is loaded in slices of a quarter of a millisecond, one a turn of the control core, which
+ * does everything else between them. load.c says what takes longer. PROGRAMS_STEPS bounds the whole.
  */
 #ifndef CONTROL_PROGRAMS_PROGRAMS_H
 #define CONTROL_PROGRAMS_PROGRAMS_H
@@ -65,6 +67,7 @@ struct programs_object {
 	uint32_t version; /* how often an object of this name was loaded */
 	uint64_t loaded_tsc;
 	uint32_t verify_us, compile_us;
+	uint32_t longest_us; /* the control core did nothing else so long */
 	uint32_t map_count, program_count;
 	struct programs_map maps[BPF_OBJECT_MAPS];
 	struct programs_program programs[BPF_OBJECT_PROGRAMS];
@@ -91,14 +94,22 @@ const struct programs_program *programs_program_of(const struct programs_object 
 const struct programs_map *programs_map_of(struct text name, const struct programs_object **object,
                                            const char **why);
 
-/*
- * Loads an object from the bytes of an ELF file and puts it into force under this name. False: *why says
- * why not, and nothing has changed. *loaded, if not NULL, gets the object.
- */
-bool programs_put(struct text name, const uint8_t *file, size_t bytes, struct bpf_reason *why,
-                  const struct programs_object **loaded);
+enum programs_progress { PROGRAMS_DONE, PROGRAMS_REFUSED, PROGRAMS_MORE };
 
-/* Removes an object. False: there is none (E_NOENT), or the running configuration uses it (E_AGAIN). */
+/*
+ * Begins to load an object from the bytes of an ELF file, which must stay as they are until that ends; a load
+ * before it that has not ended is stopped. PROGRAMS_REFUSED: *why says why; nothing has changed.
+ * PROGRAMS_MORE: call programs_put_go, once a turn, until it returns something else. PROGRAMS_DONE: the object
+ * is in force under this name, and *loaded is it.
+ */
+enum programs_progress programs_put(struct text name, const uint8_t *file, size_t bytes, struct bpf_reason *why);
+enum programs_progress programs_put_go(struct bpf_reason *why, const struct programs_object **loaded);
+
+/* Stops a load that has begun, if there is one. Nothing has changed. */
+void programs_put_stop(void);
+
+/* Removes an object. E_NOENT: there is none. E_AGAIN: the running configuration uses it, or an object is being
+ * loaded. */
 int programs_delete(struct text name, struct bpf_reason *why);
 
 /* Checks that the store has what the configuration names. E_INVAL: *err says what is missing. */
@@ -113,10 +124,19 @@ bool programs_code_name(uint64_t at, uint64_t tsc, char *text, size_t size);
 
 /* --- load.c, for store.c --- */
 
-/* Makes an object; `before`, if not NULL, is the one it will replace, whose maps it takes over where they
- * agree. NULL: *why says why not, and nothing is left behind. */
-struct programs_object *programs_load(struct text name, const struct programs_object *before,
-                                      const uint8_t *file, size_t bytes, struct bpf_reason *why);
+/* Begins to make an object; `before`, if not NULL, is the one it will replace, whose maps it takes over where
+ * they agree. False: *why says why not. Otherwise programs_load_go makes a slice of it, and *loaded gets the
+ * object when it is done; if it is refused, or stopped, nothing is left behind. */
+bool programs_load_begin(struct text name, const struct programs_object *before, const uint8_t *file, size_t bytes,
+                         struct bpf_reason *why);
+enum programs_progress programs_load_go(struct bpf_reason *why, struct programs_object **loaded);
+void programs_load_stop(void);
+
+/* --- maps.c, for load.c and store.c --- */
+
+/* Makes the object's next map, or takes it over from the object before. */
+bool programs_make_map(struct programs_object *o, const struct bpf_map_def *def,
+                       const struct programs_object *before, struct bpf_reason *why);
 
 /* Frees an object's memory, but for the maps that `after`, if not NULL, has taken over. */
 void programs_free(struct programs_object *o, const struct programs_object *after);
@@ -125,7 +145,7 @@ void programs_free(struct programs_object *o, const struct programs_object *afte
  * it. False: it is not all there. */
 bool programs_claim(const struct programs_object *o, const struct programs_object *claimed);
 
-uint64_t programs_seal_of(const struct programs_object *o);
+uint64_t programs_seal_of(const struct programs_object *o); /* load.c */
 
 /* --- chains.c --- */
 

@@ -220,37 +220,72 @@ static int place_for(struct text name)
 	return at;
 }
 
-bool programs_put(struct text name, const uint8_t *file, size_t bytes, struct bpf_reason *why,
-                  const struct programs_object **loaded)
+/* What programs_put has begun. */
+static struct {
+	bool begun;
+	int at;                       /* its place in `now` */
+	struct programs_object *made; /* it is ready, but ports are being started; or NULL */
+} put;
+
+void programs_put_stop(void)
 {
+	if (put.made)
+		programs_free(put.made, now.object[put.at]);
+	programs_load_stop();
+	put.made = NULL;
+	put.begun = false;
+}
+
+enum programs_progress programs_put(struct text name, const uint8_t *file, size_t bytes, struct bpf_reason *why)
+{
+	programs_put_stop();
+	put.at = place_for(name);
 	if (!config_is_object_name(name))
-		return object_refuse(why, "an object's name has 1 to %d letters, digits, and characters of \"-_.\"",
-		                     CONFIG_OBJECT_SIZE - 1);
-	if (bytes == 0 || bytes > PROGRAMS_FILE_MAX)
-		return object_refuse(why, "the file has %llu bytes; up to %u are taken", (unsigned long long)bytes,
-		                     PROGRAMS_FILE_MAX);
-	const int at = place_for(name);
-	if (at < 0)
-		return object_refuse(why, "there are %d objects already", PROGRAMS_OBJECTS_MAX);
-	if (now.retired || live != settled)
-		return object_refuse(why, "the ports are being started; try again");
-	if (!take_list())
-		return object_refuse(why, "there is not enough memory for programs");
-	struct programs_object *o = programs_load(name, now.object[at], file, bytes, why);
-	if (!o)
-		return false;
-	if (maps_now(now.object[at]) + o->map_count > DP_XDP_MAPS_MAX) {
-		programs_free(o, now.object[at]);
+		object_refuse(why, "an object's name has 1 to %d letters, digits, and characters of \"-_.\"",
+		     CONFIG_OBJECT_SIZE - 1);
+	else if (bytes == 0 || bytes > PROGRAMS_FILE_MAX)
+		object_refuse(why, "the file has %llu bytes; up to %u are taken", (unsigned long long)bytes,
+		     PROGRAMS_FILE_MAX);
+	else if (put.at < 0)
+		object_refuse(why, "there are %d objects already", PROGRAMS_OBJECTS_MAX);
+	else if (!take_list())
+		object_refuse(why, "there is not enough memory for programs");
+	else
+		put.begun = programs_load_begin(name, now.object[put.at], file, bytes, why);
+	return put.begun ? PROGRAMS_MORE : PROGRAMS_REFUSED;
+}
+
+/* The object is ready: the last checks, and it is in force. */
+static bool finish(struct programs_object *o, struct bpf_reason *why)
+{
+	if (maps_now(now.object[put.at]) + o->map_count > DP_XDP_MAPS_MAX)
 		return object_refuse(why, "all objects together have at most %d maps", DP_XDP_MAPS_MAX);
-	}
-	if (!still_there(o, why)) {
-		programs_free(o, now.object[at]);
+	if (!still_there(o, why))
 		return false;
-	}
-	enter(o, at);
-	if (loaded)
-		*loaded = o;
+	enter(o, put.at);
 	return true;
+}
+
+enum programs_progress programs_put_go(struct bpf_reason *why, const struct programs_object **loaded)
+{
+	if (!put.made) {
+		const enum programs_progress progress = programs_load_go(why, &put.made);
+		if (progress != PROGRAMS_DONE) {
+			put.begun = progress == PROGRAMS_MORE;
+			return progress;
+		}
+	}
+	if (now.retired || live != settled)
+		return PROGRAMS_MORE; /* ports are being started */
+	struct programs_object *o = put.made;
+	put.made = NULL;
+	put.begun = false;
+	if (!finish(o, why)) {
+		programs_free(o, now.object[put.at]);
+		return PROGRAMS_REFUSED;
+	}
+	*loaded = o;
+	return PROGRAMS_DONE;
 }
 
 int programs_delete(struct text name, struct bpf_reason *why)
@@ -260,8 +295,9 @@ int programs_delete(struct text name, struct bpf_reason *why)
 		object_refuse(why, "there is no object of that name");
 		return E_NOENT;
 	}
-	if (now.retired || !settled) {
-		object_refuse(why, "the ports are being started; try again");
+	if (now.retired || !settled || put.begun) {
+		object_refuse(why, put.begun ? "an object is being loaded; try again" :
+		                              "the ports are being started; try again");
 		return E_AGAIN;
 	}
 	struct programs_object *o = now.object[at];
@@ -333,10 +369,15 @@ static void load_file(struct text file, struct text data)
 {
 	const struct text name = {file.at + sizeof MODULE_PREFIX - 1, file.len - sizeof MODULE_PREFIX + 1};
 	struct bpf_reason why;
+	const struct programs_object *loaded;
+	enum programs_progress progress = PROGRAMS_DONE;
 	char word[CONFIG_OBJECT_SIZE + 8];
 	fmt_format(word, sizeof word, "%.*s", (int)u64_min(name.len, CONFIG_OBJECT_SIZE), name.at);
-	if (!programs_find(name) &&
-	    !programs_put(name, (const uint8_t *)data.at, data.len, &why, NULL))
+	if (!programs_find(name))
+		progress = programs_put(name, (const uint8_t *)data.at, data.len, &why);
+	while (progress == PROGRAMS_MORE)
+		progress = programs_put_go(&why, &loaded);
+	if (progress == PROGRAMS_REFUSED)
 		console_log("xdp: object %s of the boot module: %s", word, why.text);
 }
 
