@@ -74,9 +74,8 @@ static bool compile_at(struct programs_program *p, const struct bpf_program *fro
 {
 	const size_t room = bpf_code_room(from->count);
 	uint8_t *out = bpf_take(&memory, room);
-	uint32_t *where = bpf_take(&memory, from->count * sizeof *where);
-	struct bpf_code code = {.where = where};
-	if (!out || !where)
+	struct bpf_code code = {0};
+	if (!out)
 		return object_refuse(why, "program %s: there is not enough memory to compile it", from->name);
 	if (!bpf_compile(from, notes, env, at, out, room, &memory, &code, why))
 		return false;
@@ -84,7 +83,7 @@ static bool compile_at(struct programs_program *p, const struct bpf_program *fro
 		p->code_bytes = code.bytes;
 		return true;
 	}
-	memcpy(p->where, where, from->count * sizeof *where);
+	memcpy(p->where, code.where, from->count * sizeof *p->where);
 	if (code.bytes > p->code_bytes || core_code_write(p->code, out, code.bytes) != E_OK)
 		return object_refuse(why, "program %s: its code cannot be written", from->name);
 	return true;

@@ -4,6 +4,7 @@
 #include "control/cli/commands.h"
 #include "control/cli/options.h"
 #include "control/commit/commit.h"
+#include "control/programs/programs.h"
 #include "control/test/churn.h"
 #include "control/test/region_words.h"
 #include "control/text/text.h"
@@ -87,6 +88,27 @@ static void panic_test(struct shell *sh)
 		shell_print(sh, "no such kind\n");
 }
 
+/* Puts an instruction that faults in the place of one of a program's, as damaged memory would. Loading the
+ * object again mends it. */
+static void damage(struct shell *sh)
+{
+	static const uint8_t ud2[] = {0x0f, 0x0b};
+	const struct programs_object *o;
+	const struct programs_program *p;
+	uint32_t insn;
+	if (!may_test(sh))
+		return;
+	o = programs_find(text_of(sh->argv[0]));
+	p = o && sh->argc == 3 ? programs_program_of(o, text_of(sh->argv[1])) : NULL;
+	if (!p || text_parse_u32(text_of(sh->argv[2]), 0, p->insns - 1, &insn) != E_OK ||
+	    p->where[insn] + sizeof ud2 > p->code_bytes)
+		shell_print(sh, "OBJECT PROGRAM INSTRUCTION\n");
+	else if (core_code_write(p->code + p->where[insn], ud2, sizeof ud2) != E_OK)
+		shell_print(sh, "the code was not written\n");
+	else
+		dp_get()->xdp.code_tsc = clock_tsc(); /* data cores synchronize before they run it again */
+}
+
 static void regions(struct shell *sh)
 {
 	if (may_test(sh))
@@ -100,6 +122,7 @@ static const struct shell_command commands[] = {
 	{"test panic", "KIND", "makes the kernel fail", panic_test},
 	{"test regions", "WORD [MIB]", "memory of XDP programs: make, claim, free, show, fill MIB", regions},
 	{"test fault", "KIND [core N]", "makes a core's program fail", fault},
+	{"test xdp", "OBJECT PROGRAM N", "damages instruction N of an XDP program", damage},
 };
 
 void test_commands_add(void)

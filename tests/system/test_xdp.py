@@ -149,6 +149,47 @@ def test_control_program_restarts(make_lab):
     eventually(lambda: reaches(lab.left, RIGHT_HOST), 20)
 
 
+SEND = """
+import socket, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.sendto(b"x", (sys.argv[1], 7777))
+"""
+
+
+def spring(host):
+    host.run(["/usr/bin/python3", "-c", SEND, RIGHT_HOST], timeout_s=20, check=True)
+
+
+def test_program_that_faults(make_lab):
+    """Code of a program is damaged: the report names object, program and instruction; the core comes back and
+    the other goes on; the counts of all packets add up; loading the object again mends it."""
+    lab = boot(make_lab, "trap trap", cpus=3)
+    router = lab.router
+    pings(lab.left, RIGHT_HOST)
+    spring(lab.left)
+    eventually(lambda: results(lab)["trap"]["drop"] == 1, 20)  # a tail call's result is its caller's
+    router.faults_expected = True
+    for instruction in (2, 4):
+        assert router.command("test xdp trap sprung %d" % instruction).strip() == ""
+        router.skip()
+        spring(lab.left)
+        core = router.expect(r"^\*\*\* invalid opcode on core (\d) in the core program", 20, "the report").group(1)
+        router.expect(r"core %s: program restarted" % core, 10)
+        router.expect(r"^  xdp code\+0x[0-9a-f]+: program sprung of trap, instruction %d\r?$" % instruction, 20,
+                      "the program's name")
+        assert router.wait_back() is None  # alone: the ports and the other core go on
+        router.wait_links()
+        pings(lab.left, RIGHT_HOST)
+        pings(lab.right, LEFT_HOST)
+        assert "program sprung of trap, instruction %d" % instruction in router.command("show crash")
+        status, answer = put(lab.left, "trap", path_of("trap"))
+        assert status == 200, answer
+    dropped = results(lab)["trap"]["drop"]
+    spring(lab.left)
+    eventually(lambda: results(lab)["trap"]["drop"] == dropped + 1, 20)
+    router.balanced()
+
+
 PUT_AND_RESET = """
 import socket, struct, sys, time
 s = socket.create_connection((sys.argv[1], 80))
