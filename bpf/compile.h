@@ -11,6 +11,7 @@
 #include "bpf/program.h"
 
 struct bpf_code {
+	bool ok;         /* else why has the reason */
 	uint32_t bytes;  /* of machine code */
 	uint32_t *where; /* offset in the code of each instruction, for reports: program->count entries in the lent memory */
 };
@@ -34,5 +35,16 @@ size_t bpf_code_room(uint32_t count);
 bool bpf_compile(const struct bpf_program *program, const struct bpf_note *notes, const struct bpf_env *env,
                  uint64_t at, uint8_t *out, size_t room, struct bpf_memory *memory, struct bpf_code *code,
                  struct bpf_reason *why);
+
+/*
+ * The same in slices, as bpf_verify_begin: NULL is a refusal; call bpf_compile_go until it returns true, which
+ * compiles about so many instructions each time. Meanwhile all arguments, the memory's range too, stay its own;
+ * to stop early, forget it.
+ */
+struct compiler;
+struct compiler *bpf_compile_begin(const struct bpf_program *program, const struct bpf_note *notes,
+                                   const struct bpf_env *env, uint64_t at, uint8_t *out, size_t room,
+                                   struct bpf_memory memory, struct bpf_code *code, struct bpf_reason *why);
+bool bpf_compile_go(struct compiler *c, uint32_t insns);
 
 #endif

@@ -186,37 +186,65 @@ static bool place(uint32_t *where, uint32_t used)
 	return moved;
 }
 
-static bool function(struct compiler *c, struct function *f)
+static void begin_function(struct compiler *c)
 {
+	struct function *f = &c->functions[c->in_hand];
 	c->now = f;
 	c->short_values = 0;
-	bool moved = place(&f->entry, c->e.used);
+	c->moved |= place(&f->entry, c->e.used);
 	compile_prologue(c);
-	for (uint32_t i = f->first; i < f->end && !c->failed;) {
-		if (c->flags[i] & IS_TARGET)
-			c->short_values = 0;
-		moved |= place(&c->where[i], c->e.used);
-		const uint32_t done = instruction(c, i);
-		for (uint32_t k = 1; k < done; k++)
-			moved |= place(&c->where[i + k], c->where[i]);
-		i += done;
-	}
-	const struct bpf_insn *last = compile_insn(c, f->end - 1);
-	if (last->opcode != (BPF_JMP | BPF_EXIT) && !(compile_is_jump(last) && bpf_op(last) == BPF_JA))
-		x86_byte(&c->e, 0xcc);
-	return moved;
+	c->next = f->first;
 }
 
-static void emit_all(struct compiler *c)
+static void end_function(struct compiler *c)
 {
-	bool moved = true;
-	for (unsigned pass = 0; moved && !c->failed; pass++) {
-		c->frozen = pass >= PASSES;
-		c->e.used = 0;
-		moved = false;
-		for (unsigned k = 0; k < c->function_count; k++)
-			moved |= function(c, &c->functions[k]);
+	const struct bpf_insn *last = compile_insn(c, c->now->end - 1);
+	if (last->opcode != (BPF_JMP | BPF_EXIT) && !(compile_is_jump(last) && bpf_op(last) == BPF_JA))
+		x86_byte(&c->e, 0xcc);
+	c->now = NULL;
+	c->in_hand++;
+}
+
+static uint32_t emit_one(struct compiler *c)
+{
+	const uint32_t i = c->next;
+	if (c->flags[i] & IS_TARGET)
+		c->short_values = 0;
+	c->moved |= place(&c->where[i], c->e.used);
+	const uint32_t done = instruction(c, i);
+	for (uint32_t k = 1; k < done; k++)
+		c->moved |= place(&c->where[i + k], c->where[i]);
+	c->next += done;
+	return done;
+}
+
+/* Begins a pass, or, if nothing has moved in the last one, returns false: that was it. */
+static bool begin_pass(struct compiler *c)
+{
+	if (!c->moved)
+		return false;
+	c->frozen = c->pass++ >= PASSES;
+	c->e.used = 0;
+	c->in_hand = 0;
+	c->moved = false;
+	return true;
+}
+
+/* Goes on for about `most` instructions. True: the last pass has ended, or something was refused. */
+static bool emit(struct compiler *c, uint32_t most)
+{
+	for (uint32_t done = 0; done < most && !c->failed;) {
+		if (c->in_hand == c->function_count && !begin_pass(c))
+			return true;
+		if (!c->now)
+			begin_function(c);
+		while (c->next < c->now->end && done < most && !c->failed)
+			done += emit_one(c);
+		if (c->next < c->now->end)
+			continue;
+		end_function(c);
 	}
+	return c->failed;
 }
 
 /* Bytes: a division of 64 bits, a look-up and a tail call with its epilogue take less than 80. */
@@ -225,29 +253,47 @@ size_t bpf_code_room(uint32_t count)
 	return 80 * (size_t)count + 64;
 }
 
+struct compiler *bpf_compile_begin(const struct bpf_program *program, const struct bpf_note *notes,
+                                   const struct bpf_env *env, uint64_t at, uint8_t *out, size_t room,
+                                   struct bpf_memory memory, struct bpf_code *code, struct bpf_reason *why)
+{
+	struct compiler none = {.why = why}, *c = bpf_take(&memory, sizeof *c);
+	*code = (struct bpf_code){0};
+	if (program->count == 0 || program->count > BPF_INSNS_MAX) {
+		compile_fail(&none, 0, "a program has 1 to %d instructions", BPF_INSNS_MAX);
+		return NULL;
+	}
+	uint32_t *where = bpf_take(&memory, (program->count + 1) * sizeof *where);
+	if (!c || !where) {
+		compile_fail(&none, 0, "not enough memory for the compiler");
+		return NULL;
+	}
+	*c = (struct compiler){.program = program, .notes = notes, .env = env, .at = at, .why = why, .code = code,
+	                       .where = where, .e = {out, room, 0}, .moved = true};
+	for (uint32_t i = 0; i < program->count; i++)
+		where[i] = FAR;
+	if (!compile_analyse(c, &memory))
+		return NULL;
+	c->in_hand = c->function_count;
+	return c;
+}
+
+bool bpf_compile_go(struct compiler *c, uint32_t insns)
+{
+	if (!emit(c, insns))
+		return false;
+	if (!c->failed && c->e.used > c->e.room)
+		compile_fail(c, 0, "the code has %u bytes, and there is room for %zu", c->e.used, c->e.room);
+	*c->code = (struct bpf_code){.ok = !c->failed, .bytes = c->e.used, .where = c->where};
+	return true;
+}
+
 bool bpf_compile(const struct bpf_program *program, const struct bpf_note *notes, const struct bpf_env *env,
                  uint64_t at, uint8_t *out, size_t room, struct bpf_memory *memory, struct bpf_code *code,
                  struct bpf_reason *why)
 {
-	struct compiler c = {.program = program, .notes = notes, .env = env, .at = at, .why = why,
-	                     .e = {out, room, 0}};
-	if (program->count == 0 || program->count > BPF_INSNS_MAX) {
-		compile_fail(&c, 0, "a program has 1 to %d instructions", BPF_INSNS_MAX);
-		return false;
-	}
-	c.where = bpf_take(memory, (program->count + 1) * sizeof *c.where);
-	if (!c.where) {
-		compile_fail(&c, 0, "not enough memory for the compiler");
-		return false;
-	}
-	for (uint32_t i = 0; i < program->count; i++)
-		c.where[i] = FAR;
-	if (!compile_analyse(&c, memory))
-		return false;
-	emit_all(&c);
-	if (!c.failed && c.e.used > room)
-		compile_fail(&c, 0, "the code has %u bytes, and there is room for %zu", c.e.used, room);
-	code->bytes = c.e.used;
-	code->where = c.where;
-	return !c.failed;
+	struct compiler *c = bpf_compile_begin(program, notes, env, at, out, room, *memory, code, why);
+	while (c && !bpf_compile_go(c, UINT32_MAX))
+		;
+	return code->ok;
 }

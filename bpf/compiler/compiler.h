@@ -61,7 +61,7 @@ struct compiler {
 	struct emit e;
 	struct function *functions;
 	unsigned function_count;
-	const struct function *now; /* whose instructions are being compiled */
+	const struct function *now; /* NULL between functions; whose instructions are being compiled */
 	uint32_t *where;       /* count + 1; of the previous pass for what is still to come */
 	uint8_t *flags;        /* enum flag */
 	uint16_t *live;        /* bit r: register r may be read behind the instruction before it is written */
@@ -70,6 +70,12 @@ struct compiler {
 	bool frozen;           /* no more jumps become short */
 	bool failed;
 	struct bpf_reason *why;
+	struct bpf_code *code;
+	/* where the slice before has paused */
+	unsigned pass;
+	unsigned in_hand;      /* function; function_count: the pass has ended */
+	uint32_t next;         /* instruction of it, if `now` */
+	bool moved;            /* in this pass something moved */
 };
 
 /* Notes the first failure. */

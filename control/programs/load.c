@@ -3,8 +3,8 @@
  *
  * In slices of SLICE_NS, so that the control core sees to its other duties between them: BFD, the console,
  * and with one CPU the packets. Longer is what has no seams: reading a file, making a map (its memory is
- * zeroed), preparing the verification of a large program, compiling a program. `show xdp` has the longest
- * slice of each object.
+ * zeroed), preparing the verification and the compilation of a large program, writing its code. `show xdp`
+ * has the longest slice of each object.
  *
  * Working memory is taken once, with the first load, and kept, also for the next control program: private
  * memory is never given back, and a control program that takes over needs what is left. It is at most an
@@ -25,6 +25,7 @@
 
 #define SLICE_NS (250 * 1000ull)
 #define SLICE_STEPS 128 /* of the verifier, between looks at the clock */
+#define SLICE_INSNS 32 /* of the compiler */
 #define WORK_LEAST (4u << 20)
 #define WORK_MOST (BPF_VERIFY_MEMORY + (24u << 20))
 
@@ -68,27 +69,6 @@ static const bpf_helper *helper_table(void)
 	return table;
 }
 
-/* Compiles for the address p->code, or, the first time, for any, to learn how long the code is. */
-static bool compile_at(struct programs_program *p, const struct bpf_program *from, const struct bpf_note *notes,
-                       const struct bpf_env *env, uint64_t at, struct bpf_memory memory, struct bpf_reason *why)
-{
-	const size_t room = bpf_code_room(from->count);
-	uint8_t *out = bpf_take(&memory, room);
-	struct bpf_code code = {0};
-	if (!out)
-		return object_refuse(why, "program %s: there is not enough memory to compile it", from->name);
-	if (!bpf_compile(from, notes, env, at, out, room, &memory, &code, why))
-		return false;
-	if (!p->code) {
-		p->code_bytes = code.bytes;
-		return true;
-	}
-	memcpy(p->where, code.where, from->count * sizeof *p->where);
-	if (code.bytes > p->code_bytes || core_code_write(p->code, out, code.bytes) != E_OK)
-		return object_refuse(why, "program %s: its code cannot be written", from->name);
-	return true;
-}
-
 /* --- slices --- */
 
 /* What the next slice does. */
@@ -104,6 +84,11 @@ static struct {
 	struct bpf_note *notes;
 	struct verifier *verifier;
 	struct bpf_verdict verdict;
+	struct compiler *compiler;           /* NULL: it is to begin */
+	uint8_t *out;
+	struct bpf_code code;
+	struct bpf_env env;
+	struct bpf_map *maps[BPF_OBJECT_MAPS];
 	uint64_t verify_tsc, compile_tsc, longest_tsc; /* ticks, of all slices and of the longest */
 } load;
 
@@ -147,30 +132,62 @@ static bool verify(struct bpf_reason *why)
 	return true;
 }
 
-/* Compiles, first to learn how long the code is, then for its place. */
-static bool compile(struct bpf_reason *why)
+/* An address near what the code's will be; NULL: there is no memory. */
+static uint8_t *near_code(void)
+{
+	uint8_t *there = core_region_alloc(REGION_CODE, CORE_REGION_ALIGN);
+	if (there)
+		core_region_free(REGION_CODE, there, CORE_REGION_ALIGN);
+	return there;
+}
+
+/* Begins to compile for p->code, or, the first time, for any place, to learn how long the code is. */
+static bool begin_compiling(struct bpf_reason *why)
 {
 	struct programs_program *p = program();
-	struct bpf_map *maps[BPF_OBJECT_MAPS];
+	struct bpf_memory memory = load.rest;
+	const size_t room = bpf_code_room(p->insns);
+	uint8_t *at = p->code ? p->code : near_code();
+	load.out = bpf_take(&memory, room);
+	if (!at || !load.out)
+		return object_refuse(why, "program %s: there is not enough memory to compile it", p->name);
 	for (unsigned i = 0; i < load.o->map_count; i++)
-		maps[i] = load.o->maps[i].map;
-	const struct bpf_env env = {.maps = maps, .map_count = load.o->map_count, .helpers = helper_table(),
+		load.maps[i] = load.o->maps[i].map;
+	load.env = (struct bpf_env){.maps = load.maps, .map_count = load.o->map_count, .helpers = helper_table(),
 	                            .helper_count = BPF_HELPERS};
-	if (load.stage == STAGE_WRITE) {
-		load.stage = STAGE_BEGIN;
-		return compile_at(p, source(), load.notes, &env, (uint64_t)(uintptr_t)p->code, load.rest, why);
-	}
-	void *there = core_region_alloc(REGION_CODE, CORE_REGION_ALIGN); /* near what the code will be */
-	if (!there)
-		return object_refuse(why, "there is not enough memory for code");
-	const bool ok = compile_at(p, source(), load.notes, &env, (uint64_t)(uintptr_t)there, load.rest, why);
-	core_region_free(REGION_CODE, there, CORE_REGION_ALIGN);
-	if (!ok)
-		return false;
+	load.compiler = bpf_compile_begin(source(), load.notes, &load.env, (uint64_t)(uintptr_t)at, load.out, room, memory,
+	                                  &load.code, why);
+	return load.compiler != NULL;
+}
+
+/* The length of the code is known: takes its memory. */
+static bool place_code(struct bpf_reason *why)
+{
+	struct programs_program *p = program();
+	p->code_bytes = load.code.bytes;
 	p->where = core_region_alloc(REGION_CONTROL, p->insns * sizeof *p->where);
 	p->code = core_region_alloc(REGION_CODE, p->code_bytes);
 	load.stage = STAGE_WRITE;
 	return (p->where && p->code) || object_refuse(why, "program %s: there is not enough memory for its code", p->name);
+}
+
+static bool write_code(struct bpf_reason *why)
+{
+	struct programs_program *p = program();
+	memcpy(p->where, load.code.where, p->insns * sizeof *p->where);
+	load.stage = STAGE_BEGIN;
+	return (load.code.bytes <= p->code_bytes && core_code_write(p->code, load.out, load.code.bytes) == E_OK) ||
+	       object_refuse(why, "program %s: its code cannot be written", p->name);
+}
+
+static bool compile(struct bpf_reason *why)
+{
+	if (!load.compiler)
+		return begin_compiling(why);
+	if (!bpf_compile_go(load.compiler, SLICE_INSNS))
+		return true;
+	load.compiler = NULL;
+	return load.code.ok && (load.stage == STAGE_WRITE ? write_code(why) : place_code(why));
 }
 
 static bool make_map(struct bpf_reason *why)

@@ -24,7 +24,12 @@ bool executable_make(struct executable *x, const struct bpf_program *program, co
 	/* below 2 GiB, as in the image: from a program that is not position-independent, helpers are in reach */
 	x->at = mmap(NULL, x->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
 	memset(x->at, 0xcc, x->bytes);
-	const bool ok = bpf_compile(program, notes, env, (uint64_t)(uintptr_t)x->at, x->at, room, &lent, &code, why);
+	/* in slices; bpf_compile does it in one go */
+	struct compiler *c = bpf_compile_begin(program, notes, env, (uint64_t)(uintptr_t)x->at, x->at, room, lent, &code,
+	                                       why);
+	while (c && !bpf_compile_go(c, 1 + program->count % 5))
+		;
+	const bool ok = code.ok;
 	x->where = NULL;
 	if (ok) {
 		x->code_bytes = code.bytes;
