@@ -438,6 +438,7 @@ int main(int argc, char **argv)
 	}
 	const struct generate_for kernel = {.v4 = linux_knows_v4(), .csum = linux_release() >= 6013,
 	                                    .tries = linux_release() >= 6013,
+	                                    .empty_is_free = linux_empty_slots_are_free(),
 	                                    .fetch_is_load = linux_fetch_is_load(),
 	                                    .cmpxchg_extends = linux_cmpxchg_extends()};
 	host_meta_max = linux_meta_max();

@@ -524,11 +524,12 @@ static void ring_reserve(struct state *s)
 /* To a program that exists, to this one, or to none: then it goes on. */
 static void tail_call(struct state *s)
 {
-	const unsigned index = below(s, 2) ? masked(s, 3, 1 << BPF_R1 | 1 << BPF_R2) : 0;
+	const bool any = s->kernel->empty_is_free;
+	const unsigned index = any && below(s, 2) ? masked(s, 3, 1 << BPF_R1 | 1 << BPF_R2) : 0;
 	if (index)
 		move(s, BPF_R3, index);
 	else
-		move_imm(s, BPF_R3, (int32_t)below(s, 6));
+		move_imm(s, BPF_R3, any ? (int32_t)below(s, 6) : SLOT_ITSELF);
 	move(s, BPF_R1, BPF_R6);
 	wide(s, BPF_R2, BPF_WIDE_MAP, GENERATED_PROGS);
 	const uint32_t at = call(s, BPF_FN_TAIL_CALL);

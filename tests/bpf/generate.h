@@ -37,6 +37,7 @@ struct generate_for {
 	bool v4;              /* has the instructions of clang's -mcpu=v4, which Linux has since 6.6 */
 	bool csum;            /* bpf_csum_diff has the same result on all machines: since 6.13 */
 	bool tries;           /* LPM tries obey the flags of an update: since 6.13 */
+	bool empty_is_free;   /* a tail call to an empty slot does not count towards the limit */
 	bool fetch_is_load;   /* its verifier knows that a value fetched from the stack depends on the stack */
 	bool cmpxchg_extends; /* a 32-bit CMPXCHG clears the upper half of R0 on all paths */
 };

@@ -226,6 +226,27 @@ bool linux_cmpxchg_extends(void)
 	return result_of(insns, sizeof insns / sizeof insns[0]) == 0;
 }
 
+bool linux_empty_slots_are_free(void)
+{
+	const struct bpf_insn one[] = {MOV(0, 1), {.code = BPF_JMP | BPF_EXIT}};
+	const uint32_t slot = 1;
+	const int progs = linux_map(BPF_MAP_TYPE_PROG_ARRAY, 4, 4, 2, 0), target = load(one, 2, NULL);
+#define TAIL_CALL(slot) \
+	{.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 1, .src_reg = 6}, \
+	{.code = BPF_LD | BPF_IMM | BPF_DW, .dst_reg = 2, .src_reg = BPF_PSEUDO_MAP_FD, .imm = progs}, {.imm = 0}, \
+	MOV(3, slot), {.code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_tail_call}
+	/* as often as the limit to the empty slot, then to the other */
+	const struct bpf_insn insns[] = {{.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 6, .src_reg = 1}, MOV(7, 33),
+	                                 TAIL_CALL(0), {.code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = 7, .imm = -1},
+	                                 SKIP_IF(BPF_JNE, 7, 0, -7), TAIL_CALL(1), MOV(0, 0), {.code = BPF_JMP | BPF_EXIT}};
+#undef TAIL_CALL
+	linux_map_update(progs, &slot, &target);
+	const uint32_t result = result_of(insns, sizeof insns / sizeof insns[0]);
+	close(target);
+	close(progs);
+	return result == 1;
+}
+
 unsigned linux_release(void)
 {
 	struct utsname name;

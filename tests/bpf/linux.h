@@ -23,6 +23,9 @@ unsigned linux_meta_max(void);
  */
 bool linux_fetch_is_load(void);
 bool linux_cmpxchg_extends(void);
+/* A tail call to an empty slot does not count towards the limit. It does in the interpreter of Linux
+ * 6.1. */
+bool linux_empty_slots_are_free(void);
 /* 1000 * major + minor of the kernel's release. */
 unsigned linux_release(void);
 
