@@ -5,7 +5,7 @@
  *   lookup.c    look-ups of arrays inline, and where their keys are
  *   alu.c       arithmetic
  *   memory.c    loads, stores, atomic instructions
- *   merge.c     words that are loaded byte by byte
+ *   merge.c     bytes that are loaded, copied or stored one by one
  *   call.c      helpers, functions, tail calls; prologue and epilogue
  *   compile.c   jumps, the loop over instructions, sizes of jumps
  *   emit.c      encodings

@@ -272,30 +272,149 @@ static void access(struct state *s, unsigned reg, int from, int bytes, bool alig
 	}
 }
 
-/* Pairs of bytes that are a word. */
-static void bytes_of_word(struct state *s, unsigned reg, int bytes)
+/* --- bytes that a compiler moves as words; now and then one is wrong, and must be moved alone --- */
+
+static int wrong(struct state *s)
 {
-	if (bytes < 2)
-		return;
-	const int at = (int)below(s, (uint32_t)(bytes - 1));
-	const unsigned high = writable(s), low = writable(s);
-	if (high == low || high == reg || low == reg)
-		return;
+	return below(s, 24) == 0 ? (int)below(s, 3) - 1 : 0;
+}
+
+/* A number register that is not in `not`; -1: none was found. */
+static int spare(struct state *s, uint16_t not)
+{
+	for (unsigned tries = 0; tries < 8; tries++) {
+		const unsigned r = writable(s);
+		if (!(not >> r & 1))
+			return (int)r;
+	}
+	return -1;
+}
+
+static void byte_load(struct state *s, unsigned dst, unsigned reg, int at)
+{
+	emit(s, BPF_LDX | BPF_MEM | BPF_B, dst, reg, at, 0);
+	set(s, dst);
+}
+
+/* Two bytes that are a word, in `high`. */
+static void word(struct state *s, unsigned reg, int at, unsigned high, unsigned low)
+{
 	const bool first = below(s, 2);
 	if (first)
-		emit(s, BPF_LDX | BPF_MEM | BPF_B, low, reg, at, 0);
-	emit(s, BPF_LDX | BPF_MEM | BPF_B, high, reg, at + 1, 0);
-	emit(s, BPF_ALU64 | BPF_LSH | BPF_K, high, 0, 0, 8);
+		byte_load(s, low, reg, at);
+	byte_load(s, high, reg, at + 1);
+	emit(s, BPF_ALU64 | BPF_LSH | BPF_K, high, 0, 0, below(s, 32) ? 8 : 16);
 	if (!first)
-		emit(s, BPF_LDX | BPF_MEM | BPF_B, low, reg, at, 0);
+		byte_load(s, low, reg, at);
 	emit(s, BPF_ALU64 | BPF_OR | BPF_X, high, low, 0, 0);
-	set(s, high);
-	set(s, low);
+}
+
+/* One word, or two that are a double word. */
+static void words(struct state *s, unsigned reg, int from, int bytes)
+{
+	if (bytes < 5)
+		return;
+	const int at = from + (int)below(s, (uint32_t)(bytes - 4));
+	const uint16_t base = (uint16_t)(1u << reg);
+	const int one = spare(s, base), two = spare(s, base | (uint16_t)(1 << one)), temp = spare(s, base);
+	if (one < 0 || two < 0 || temp < 0 || temp == one)
+		return;
+	if (below(s, 3) == 0) {
+		word(s, reg, at, (unsigned)one, (unsigned)temp);
+		return;
+	}
+	const int other = below(s, 2) ? spare(s, base | (uint16_t)(1 << two)) : temp;
+	if (other < 0 || other == two)
+		return;
+	const bool high_first = below(s, 2);
+	word(s, reg, at + (high_first ? 2 : 0), (unsigned)one, (unsigned)temp);
+	const unsigned high = (unsigned)(high_first ? one : two);
+	if (high_first)
+		emit(s, BPF_ALU64 | BPF_LSH | BPF_K, high, 0, 0, 16);
+	word(s, reg, at + (high_first ? 0 : 2) + (below(s, 24) == 0), (unsigned)two, (unsigned)other);
+	if (!high_first)
+		emit(s, BPF_ALU64 | BPF_LSH | BPF_K, high, 0, 0, 16);
+	emit(s, BPF_ALU64 | BPF_OR | BPF_X, high, (unsigned)(high_first ? two : one), 0, 0);
+}
+
+/* The numbers from 0 to n - 1. */
+static void shuffle(struct state *s, uint8_t *order, unsigned n)
+{
+	for (unsigned k = 0; k < n; k++)
+		order[k] = (uint8_t)k;
+	for (unsigned k = n; k > 1; k--) {
+		const unsigned other = below(s, k);
+		const uint8_t kept = order[k - 1];
+		order[k - 1] = order[other];
+		order[other] = kept;
+	}
+}
+
+/* Copies some bytes to others, which may overlap. */
+static void copy(struct state *s, unsigned reg, int from, int bytes)
+{
+	const unsigned n = 2 + below(s, 7);
+	uint8_t order[8];
+	if (bytes < (int)n + 2)
+		return;
+	const int at = from + 1 + (int)below(s, (uint32_t)bytes - n - 1), to = from + 1 + (int)below(s, (uint32_t)bytes - n - 1);
+	const bool one_register = below(s, 2);
+	int r = spare(s, (uint16_t)(1u << reg));
+	shuffle(s, order, n);
+	for (unsigned k = 0; k < n && r >= 0; k++) {
+		byte_load(s, (unsigned)r, reg, at + order[k] + wrong(s));
+		emit(s, BPF_STX | BPF_MEM | BPF_B, reg, (unsigned)r, to + order[k] + wrong(s), 0);
+		if (!one_register)
+			r = spare(s, (uint16_t)(1u << reg));
+	}
+}
+
+/* Stores a number byte by byte: shifted in its register in ascending order, or in copies in any order. */
+static void split(struct state *s, unsigned reg, int from, int bytes)
+{
+	const unsigned n = 2u << below(s, 3), value = source(s);
+	uint8_t order[8];
+	if (bytes < (int)n + 2 || value == reg)
+		return;
+	const int at = from + 1 + (int)below(s, (uint32_t)bytes - n - 1);
+	const bool in_place = below(s, 2) && !(s->locked >> value & 1);
+	int32_t shifted = 0;
+	shuffle(s, order, n);
+	for (unsigned k = 0; k < n; k++) {
+		const unsigned byte = in_place ? k : order[k];
+		const int32_t shift = 8 * (int32_t)byte - shifted + (below(s, 40) == 0);
+		unsigned r = value;
+		if (!in_place || below(s, 2)) {
+			const int copy_in = spare(s, (uint16_t)(1u << reg | 1u << value));
+			if (copy_in < 0)
+				return;
+			r = (unsigned)copy_in;
+			move(s, r, value);
+			set(s, r);
+		} else {
+			shifted += shift;
+		}
+		if (shift && !(r == value && shift < 0))
+			emit(s, BPF_ALU64 | BPF_RSH | BPF_K, r, 0, 0, shift & 63);
+		emit(s, BPF_STX | BPF_MEM | BPF_B, reg, r, at + (int)byte + wrong(s), 0);
+	}
+}
+
+static void bytewise(struct state *s, unsigned reg, int from, int bytes)
+{
+	switch (below(s, 3)) {
+	case 0: words(s, reg, from, bytes); break;
+	case 1: copy(s, reg, from, bytes); break;
+	default: split(s, reg, from, bytes); break;
+	}
 }
 
 static void stack(struct state *s)
 {
-	access(s, BPF_R10, -8 * s->slots, 8 * s->slots, true);
+	if (below(s, 4) == 0)
+		bytewise(s, BPF_R10, -8 * s->slots, 8 * s->slots);
+	else
+		access(s, BPF_R10, -8 * s->slots, 8 * s->slots, true);
 }
 
 static void atomic_at(struct state *s, unsigned reg, int from, int bytes)
@@ -362,7 +481,7 @@ static void packet(struct state *s)
 	s->locked |= (uint16_t)(1u << past | 1u << end);
 	for (unsigned n = 1 + below(s, 4); n > 0; n--) {
 		if (below(s, 4) == 0)
-			bytes_of_word(s, BPF_R7, bytes);
+			bytewise(s, BPF_R7, 0, bytes);
 		else
 			access(s, BPF_R7, 0, bytes, false);
 	}
@@ -458,6 +577,8 @@ static void lookup(struct state *s)
 	for (unsigned n = 1 + below(s, 3); n > 0; n--) {
 		if (rest == bytes && below(s, 3) == 0)
 			atomic_at(s, BPF_R0, 0, bytes);
+		else if (below(s, 6) == 0)
+			bytewise(s, BPF_R0, 0, rest);
 		else
 			access(s, BPF_R0, 0, rest, false);
 	}

@@ -99,6 +99,89 @@ static void shapes(void **s)
 	SHAPE("\x49\x89\xfa\x41\x8b\x02\xc3", MOV_X(7, 1), LOAD(BPF_W, 0, 7, 0), EXIT);
 }
 
+/* Bytes that a program moves one by one (merge.c). R1 is the address, and the second argument is R2. */
+#define BYTE(r, at) LOAD(BPF_B, r, 1, at)
+#define PUT(r, at) STORE(BPF_B, 1, r, at)
+#define SHR(r, n) ALU64_K(BPF_RSH, r, n)
+#define SHL(r, n) ALU64_K(BPF_LSH, r, n)
+#define OR(d, r) ALU64_X(BPF_OR, d, r)
+static void merged_shapes(void **s)
+{
+	(void)s;
+	/* mov eax, [rdi+2]: the low word first, as clang loads an address, and the high word first */
+	SHAPE("\x8b\x47\x02\xc3", BYTE(2, 3), SHL(2, 8), BYTE(3, 2), OR(2, 3), BYTE(0, 5), SHL(0, 8), BYTE(3, 4), OR(0, 3),
+	      SHL(0, 16), OR(0, 2), EXIT);
+	SHAPE("\x8b\x47\x02\xc3", BYTE(3, 4), BYTE(0, 5), SHL(0, 8), OR(0, 3), SHL(0, 16), BYTE(2, 3), SHL(2, 8), BYTE(3, 2),
+	      OR(2, 3), OR(0, 2), EXIT);
+	/* six bytes from 6 to 0: mov r11d, [rdi+6]; mov [rdi], r11d; movzx r11d, word [rdi+10]; mov [rdi+4], r11w; and
+	 * R0, which is read later: movzx eax, byte [rdi+11] */
+	SHAPE("\x44\x8b\x5f\x06\x44\x89\x1f\x44\x0f\xb7\x5f\x0a\x66\x44\x89\x5f\x04\x0f\xb6\x47\x0b\xc3", BYTE(0, 8), PUT(0, 2),
+	      BYTE(0, 9), PUT(0, 3), BYTE(0, 6), PUT(0, 0), BYTE(0, 7), PUT(0, 1), BYTE(0, 10), PUT(0, 4), BYTE(0, 11), PUT(0, 5),
+	      EXIT);
+	/* R2 as four bytes: mov [rdi+6], esi; shr rsi, 8; mov rax, rsi */
+	SHAPE("\x89\x77\x06\x48\xc1\xee\x08\x48\x89\xf0\xc3", MOV_X(3, 2), SHR(3, 16), PUT(3, 8), MOV_X(3, 2), SHR(3, 24),
+	      PUT(3, 9), PUT(2, 6), SHR(2, 8), PUT(2, 7), MOV_X(0, 2), EXIT);
+}
+
+static uint64_t on_bytes(const struct bpf_insn *insns, uint32_t count, uint64_t r2, uint8_t bytes[16])
+{
+	for (uint8_t n = 0; n < 16; n++)
+		bytes[n] = (uint8_t)(0x10 + n);
+	return run(insns, count, NULL, (uintptr_t)bytes, r2);
+}
+
+#define ON_BYTES(r2, ...) \
+	on_bytes((const struct bpf_insn[]){__VA_ARGS__}, sizeof((const struct bpf_insn[]){__VA_ARGS__}) / 8, r2, bytes)
+
+static void merged(void **s)
+{
+	(void)s;
+	uint8_t bytes[16];
+	/* all registers of a double word are read later */
+	assert_int_equal(ON_BYTES(0, BYTE(2, 1), SHL(2, 8), BYTE(3, 0), OR(2, 3), BYTE(0, 3), SHL(0, 8), BYTE(4, 2), OR(0, 4),
+	                          SHL(0, 16), OR(0, 2), SHL(0, 32), SHL(2, 16), OR(0, 2), SHL(3, 8), OR(0, 3), OR(0, 4), EXIT),
+	                 0x1312111011100000 | 0x1000 | 0x12);
+	/* the words are not neighbours; the same word twice */
+	assert_int_equal(ON_BYTES(0, BYTE(2, 1), SHL(2, 8), BYTE(3, 0), OR(2, 3), BYTE(0, 5), SHL(0, 8), BYTE(3, 4), OR(0, 3),
+	                          SHL(0, 16), OR(0, 2), EXIT), 0x15141110);
+	assert_int_equal(ON_BYTES(0, BYTE(2, 1), SHL(2, 8), BYTE(3, 0), OR(2, 3), BYTE(0, 1), SHL(0, 8), BYTE(3, 0), OR(0, 3),
+	                          SHL(0, 16), OR(0, 2), EXIT), 0x11101110);
+	/* bytes that overlap are copied in the program's order: byte 0 runs through */
+	ON_BYTES(0, BYTE(0, 0), PUT(0, 1), BYTE(0, 1), PUT(0, 2), BYTE(0, 2), PUT(0, 3), EXIT);
+	assert_memory_equal(bytes, "\x10\x10\x10\x10\x14", 5);
+	/* and two that do not: as far apart as they are many */
+	ON_BYTES(0, BYTE(0, 1), PUT(0, 3), BYTE(0, 0), PUT(0, 2), EXIT);
+	assert_memory_equal(bytes, "\x10\x11\x10\x11\x14", 5);
+	/* one byte goes elsewhere, and comes from elsewhere */
+	ON_BYTES(0, BYTE(0, 1), PUT(0, 9), BYTE(0, 0), PUT(0, 10), EXIT);
+	assert_memory_equal(bytes + 8, "\x18\x11\x10\x1b", 4);
+	/* a jump leads into a copy: its first pair is skipped */
+	ON_BYTES(0, MOV_K(0, 0x77), JUMP_K(BPF_JEQ, 2, 0, 1), BYTE(0, 0), PUT(0, 8), BYTE(0, 1), PUT(0, 9), EXIT);
+	assert_memory_equal(bytes + 8, "\x77\x11\x1a", 3);
+	ON_BYTES(1, MOV_K(0, 0x77), JUMP_K(BPF_JEQ, 2, 0, 1), BYTE(0, 0), PUT(0, 8), BYTE(0, 1), PUT(0, 9), EXIT);
+	assert_memory_equal(bytes + 8, "\x10\x11\x1a", 3);
+	/* the copy changes its own base: no copy */
+	ON_BYTES(0, MOV_X(2, 1), LOAD(BPF_B, 0, 2, 0), STORE(BPF_B, 2, 0, 8), ALU64_K(BPF_ADD, 2, 1), LOAD(BPF_B, 0, 2, 0),
+	         STORE(BPF_B, 2, 0, 8), EXIT);
+	assert_memory_equal(bytes + 8, "\x10\x11\x1a", 3);
+	/* a split, whose copies and own register are read later */
+	assert_int_equal(ON_BYTES(0x8877665544332211, MOV_X(3, 2), SHR(3, 24), PUT(3, 7), PUT(2, 4), SHR(2, 8), PUT(2, 5),
+	                          MOV_X(4, 2), SHR(4, 8), PUT(4, 6), MOV_X(0, 2), ALU64_X(BPF_XOR, 0, 3), ALU64_X(BPF_XOR, 0, 4), EXIT),
+	                 0x0088776655443322 ^ 0x0000008877665544 ^ 0x0000887766554433);
+	assert_memory_equal(bytes + 3, "\x13\x11\x22\x33\x44\x18", 6);
+	/* three bytes, of which two are merged; a byte twice; a byte elsewhere */
+	ON_BYTES(0x332211, PUT(2, 4), SHR(2, 8), PUT(2, 5), SHR(2, 8), PUT(2, 6), EXIT);
+	assert_memory_equal(bytes + 3, "\x13\x11\x22\x33\x17", 5);
+	ON_BYTES(0x332211, PUT(2, 4), PUT(2, 4), SHR(2, 8), PUT(2, 5), EXIT);
+	assert_memory_equal(bytes + 3, "\x13\x11\x22\x16", 4);
+	ON_BYTES(0x332211, PUT(2, 4), SHR(2, 8), PUT(2, 6), EXIT);
+	assert_memory_equal(bytes + 3, "\x13\x11\x15\x22\x17", 5);
+	/* eight bytes */
+	ON_BYTES(0x8877665544332211, PUT(2, 4), SHR(2, 8), PUT(2, 5), SHR(2, 8), PUT(2, 6), SHR(2, 8), PUT(2, 7), SHR(2, 8),
+	         PUT(2, 8), SHR(2, 8), PUT(2, 9), SHR(2, 8), PUT(2, 10), SHR(2, 8), PUT(2, 11), EXIT);
+	assert_memory_equal(bytes + 3, "\x13\x11\x22\x33\x44\x55\x66\x77\x88\x1c", 10);
+}
+
 static void refusals(void **s)
 {
 	(void)s;
@@ -409,7 +492,8 @@ int main(void)
 {
 	seed_random("test_bpf_compile");
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(shapes), cmocka_unit_test(refusals), cmocka_unit_test(room), cmocka_unit_test(distances),
+		cmocka_unit_test(shapes), cmocka_unit_test(merged_shapes), cmocka_unit_test(merged),
+		cmocka_unit_test(refusals), cmocka_unit_test(room), cmocka_unit_test(distances),
 		cmocka_unit_test(many_jumps), cmocka_unit_test(helper_calls), cmocka_unit_test(callee_saved),
 		cmocka_unit_test(functions), cmocka_unit_test(array_lookups), cmocka_unit_test(overwritten_key),
 		cmocka_unit_test(tail_calls), cmocka_unit_test(context), cmocka_unit_test(compare_and_exchange),
