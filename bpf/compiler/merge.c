@@ -16,7 +16,10 @@
  *   2. The same bytes are read and written. The order of accesses changes only where the bytes differ: both are
  *      offsets from one register, which the sequence does not change, and they do not overlap.
  *
- * Deliberately missing: 32-bit forms of the shifts, and words whose bytes are exchanged.
+ *   3. Shifts, ORs and moves may be those of 32 bits (clang -mcpu=v3) where the results are the same: words and double
+ *      words fit into 32 bits, and a split needs to know that the upper half of its value is 0.
+ *
+ * Deliberately missing: words whose bytes are exchanged.
  */
 #include "bpf/compiler/compiler.h"
 
@@ -32,14 +35,20 @@ static bool is_byte_store(const struct bpf_insn *i)
 	return i->opcode == (BPF_STX | BPF_MEM | BPF_B);
 }
 
-static bool is_alu(const struct bpf_insn *i, unsigned op, int32_t imm)
+/* The operation of 64 bits or, if `short_too`, of 32. */
+static bool is_alu(const struct bpf_insn *i, unsigned op, bool short_too)
 {
-	return i->opcode == (BPF_ALU64 | op | BPF_K) && i->imm == imm;
+	return i->opcode == (BPF_ALU64 | op) || (short_too && i->opcode == (BPF_ALU | op));
+}
+
+static bool is_left_shift(const struct bpf_insn *i, unsigned dst, int32_t by)
+{
+	return is_alu(i, BPF_LSH | BPF_K, true) && i->dst == dst && i->imm == by;
 }
 
 static bool is_or(const struct bpf_insn *i, unsigned dst, unsigned src)
 {
-	return i->opcode == (BPF_ALU64 | BPF_OR | BPF_X) && i->dst == dst && i->src == src;
+	return is_alu(i, BPF_OR | BPF_X, true) && i->dst == dst && i->src == src;
 }
 
 /* --- words --- */
@@ -66,7 +75,7 @@ static int word_at(struct compiler *c, uint32_t i, struct loads *l)
 	const bool low_first = is_byte_load(insn + 1);
 	const struct bpf_insn *low = low_first ? insn : insn + 2, *high = low_first ? insn + 1 : insn;
 	const struct bpf_insn *shift = low_first ? insn + 2 : insn + 1;
-	if (!is_byte_load(low) || !is_alu(shift, BPF_LSH, 8) || shift->dst != high->dst || low->src != high->src ||
+	if (!is_byte_load(low) || !is_left_shift(shift, high->dst, 8) || low->src != high->src ||
 	    !is_or(insn + 3, high->dst, low->dst) || high->offset != low->offset + 1 || high->dst == low->dst ||
 	    low->src == low->dst || low->src == high->dst)
 		return -1;
@@ -83,7 +92,7 @@ static uint32_t double_at(struct compiler *c, uint32_t i, unsigned first, struct
 	if (!compile_follows(c, i, 9))
 		return 0;
 	const struct bpf_insn *insn = compile_insn(c, i);
-	const bool high_first = is_alu(insn + 4, BPF_LSH, 16) && insn[4].dst == first;
+	const bool high_first = is_left_shift(insn + 4, first, 16);
 	const unsigned base = l->base;
 	const int16_t offset = l->offset[first];
 	struct loads both = *l;
@@ -93,7 +102,7 @@ static uint32_t double_at(struct compiler *c, uint32_t i, unsigned first, struct
 		return 0;
 	const unsigned high = high_first ? first : (unsigned)second, low = high_first ? (unsigned)second : first;
 	if (both.offset[high] != both.offset[low] + 2 || !is_or(insn + 9, high, low) ||
-	    (!high_first && !(is_alu(insn + 8, BPF_LSH, 16) && insn[8].dst == high)))
+	    (!high_first && !is_left_shift(insn + 8, high, 16)))
 		return 0;
 	loads_set(&both, high, 4, both.offset[low]);
 	*l = both;
@@ -197,6 +206,7 @@ static uint32_t copy(struct compiler *c, uint32_t i)
 struct split {
 	unsigned value, base; /* base: BPF_REGS until the first store */
 	int offset;           /* of the value's lowest byte from base */
+	bool is_short;        /* the value's upper half is 0 */
 	uint16_t known, written;
 	uint8_t shift[BPF_REGS];
 	uint8_t bytes;        /* bit n: byte n has been stored */
@@ -220,12 +230,13 @@ static bool split_store(struct split *s, const struct bpf_insn *insn)
 static bool split_step(struct split *s, const struct bpf_insn *insn)
 {
 	const unsigned dst = insn->dst;
-	if (insn->opcode == (BPF_ALU64 | BPF_MOV | BPF_X) && insn->offset == 0) {
+	if (is_alu(insn, BPF_MOV | BPF_X, s->is_short) && insn->offset == 0) {
 		if (!(s->known >> insn->src & 1) || dst == s->base || dst == s->value)
 			return false;
 		s->shift[dst] = s->shift[insn->src];
-	} else if (insn->opcode == (BPF_ALU64 | BPF_RSH | BPF_K)) {
-		if (!(s->known >> dst & 1) || insn->imm <= 0 || insn->imm % 8 || s->shift[dst] + insn->imm >= 64)
+	} else if (is_alu(insn, BPF_RSH | BPF_K, s->is_short)) {
+		const int32_t bits = bpf_class(insn) == BPF_ALU64 ? 64 : 32;
+		if (!(s->known >> dst & 1) || insn->imm <= 0 || insn->imm % 8 || s->shift[dst] + insn->imm >= bits)
 			return false;
 		s->shift[dst] = (uint8_t)(s->shift[dst] + insn->imm);
 	} else {
@@ -240,7 +251,6 @@ static bool split_step(struct split *s, const struct bpf_insn *insn)
 static void split_rest(struct compiler *c, const struct split *s, uint16_t live)
 {
 	const uint16_t wanted = s->written & live;
-	const bool is_short = compile_is_short(c, s->value);
 	const unsigned value = c->now->reg[s->value];
 	for (unsigned n = 1; n <= BPF_R10; n++) {
 		const unsigned r = (s->value + n) % BPF_R10; /* the value's register is the last */
@@ -250,7 +260,7 @@ static void split_rest(struct compiler *c, const struct split *s, uint16_t live)
 			x86_mov(&c->e, X86_W, c->now->reg[r], value);
 		if (s->shift[r])
 			x86_shift_imm(&c->e, X86_W, X86_SHR, c->now->reg[r], s->shift[r]);
-		compile_set_short(c, r, is_short || s->shift[r] >= 32);
+		compile_set_short(c, r, s->is_short || s->shift[r] >= 32);
 	}
 }
 
@@ -258,15 +268,16 @@ static uint32_t split(struct compiler *c, uint32_t i)
 {
 	const struct bpf_insn *first = compile_insn(c, i);
 	struct split s = {.base = BPF_REGS}, best = s;
-	if (is_byte_store(first) || first->opcode == (BPF_ALU64 | BPF_MOV | BPF_X))
+	if (is_byte_store(first) || is_alu(first, BPF_MOV | BPF_X, true))
 		s.value = first->src;
-	else if (first->opcode == (BPF_ALU64 | BPF_RSH | BPF_K))
+	else if (is_alu(first, BPF_RSH | BPF_K, true))
 		s.value = first->dst;
 	else
 		return 0;
 	if (s.value == BPF_R10)
 		return 0;
 	s.known = (uint16_t)(1u << s.value);
+	s.is_short = compile_is_short(c, s.value);
 	uint32_t count = 0;
 	for (uint32_t k = 0; k < 4 * MERGE_BYTES && (k == 0 || compile_follows(c, i, k)); k++) {
 		const struct bpf_insn *insn = first + k;

@@ -274,6 +274,12 @@ static void access(struct state *s, unsigned reg, int from, int bytes, bool alig
 
 /* --- bytes that a compiler moves as words; now and then one is wrong, and must be moved alone --- */
 
+/* Of 64 bits or of 32. */
+static unsigned class_of(struct state *s)
+{
+	return below(s, 2) ? BPF_ALU64 : BPF_ALU;
+}
+
 static int wrong(struct state *s)
 {
 	return below(s, 24) == 0 ? (int)below(s, 3) - 1 : 0;
@@ -303,10 +309,10 @@ static void word(struct state *s, unsigned reg, int at, unsigned high, unsigned 
 	if (first)
 		byte_load(s, low, reg, at);
 	byte_load(s, high, reg, at + 1);
-	emit(s, BPF_ALU64 | BPF_LSH | BPF_K, high, 0, 0, below(s, 32) ? 8 : 16);
+	emit(s, class_of(s) | BPF_LSH | BPF_K, high, 0, 0, below(s, 32) ? 8 : 16);
 	if (!first)
 		byte_load(s, low, reg, at);
-	emit(s, BPF_ALU64 | BPF_OR | BPF_X, high, low, 0, 0);
+	emit(s, class_of(s) | BPF_OR | BPF_X, high, low, 0, 0);
 }
 
 /* One word, or two that are a double word. */
@@ -330,11 +336,11 @@ static void words(struct state *s, unsigned reg, int from, int bytes)
 	word(s, reg, at + (high_first ? 2 : 0), (unsigned)one, (unsigned)temp);
 	const unsigned high = (unsigned)(high_first ? one : two);
 	if (high_first)
-		emit(s, BPF_ALU64 | BPF_LSH | BPF_K, high, 0, 0, 16);
+		emit(s, class_of(s) | BPF_LSH | BPF_K, high, 0, 0, 16);
 	word(s, reg, at + (high_first ? 0 : 2) + (below(s, 24) == 0), (unsigned)two, (unsigned)other);
 	if (!high_first)
-		emit(s, BPF_ALU64 | BPF_LSH | BPF_K, high, 0, 0, 16);
-	emit(s, BPF_ALU64 | BPF_OR | BPF_X, high, (unsigned)(high_first ? two : one), 0, 0);
+		emit(s, class_of(s) | BPF_LSH | BPF_K, high, 0, 0, 16);
+	emit(s, class_of(s) | BPF_OR | BPF_X, high, (unsigned)(high_first ? two : one), 0, 0);
 }
 
 /* The numbers from 0 to n - 1. */
@@ -378,7 +384,10 @@ static void split(struct state *s, unsigned reg, int from, int bytes)
 		return;
 	const int at = from + 1 + (int)below(s, (uint32_t)bytes - n - 1);
 	const bool in_place = below(s, 2) && !(s->locked >> value & 1);
+	const unsigned class = class_of(s);
 	int32_t shifted = 0;
+	if (below(s, 2) && in_place) /* its upper half is 0, as far as a compiler knows */
+		emit(s, BPF_ALU | BPF_RSH | BPF_K, value, 0, 0, 8);
 	shuffle(s, order, n);
 	for (unsigned k = 0; k < n; k++) {
 		const unsigned byte = in_place ? k : order[k];
@@ -389,13 +398,13 @@ static void split(struct state *s, unsigned reg, int from, int bytes)
 			if (copy_in < 0)
 				return;
 			r = (unsigned)copy_in;
-			move(s, r, value);
+			emit(s, class | BPF_MOV | BPF_X, r, value, 0, 0);
 			set(s, r);
 		} else {
 			shifted += shift;
 		}
 		if (shift && !(r == value && shift < 0))
-			emit(s, BPF_ALU64 | BPF_RSH | BPF_K, r, 0, 0, shift & 63);
+			emit(s, class | BPF_RSH | BPF_K, r, 0, 0, shift & (class == BPF_ALU64 ? 63 : 31));
 		emit(s, BPF_STX | BPF_MEM | BPF_B, reg, r, at + (int)byte + wrong(s), 0);
 	}
 }

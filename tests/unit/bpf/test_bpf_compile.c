@@ -121,6 +121,12 @@ static void merged_shapes(void **s)
 	/* R2 as four bytes: mov [rdi+6], esi; shr rsi, 8; mov rax, rsi */
 	SHAPE("\x89\x77\x06\x48\xc1\xee\x08\x48\x89\xf0\xc3", MOV_X(3, 2), SHR(3, 16), PUT(3, 8), MOV_X(3, 2), SHR(3, 24),
 	      PUT(3, 9), PUT(2, 6), SHR(2, 8), PUT(2, 7), MOV_X(0, 2), EXIT);
+	/* operations of 32 bits, as of -mcpu=v3: mov eax, [rdi+2] */
+	SHAPE("\x8b\x47\x02\xc3", BYTE(2, 3), ALU32_K(BPF_LSH, 2, 8), BYTE(3, 2), ALU32_X(BPF_OR, 2, 3), BYTE(0, 5),
+	      ALU32_K(BPF_LSH, 0, 8), BYTE(3, 4), ALU32_X(BPF_OR, 0, 3), ALU32_K(BPF_LSH, 0, 16), ALU32_X(BPF_OR, 0, 2), EXIT);
+	/* movzx eax, word [rdi]; mov [rdi+6], ax; shr rax, 8 */
+	SHAPE("\x0f\xb7\x07\x66\x89\x47\x06\x48\xc1\xe8\x08\xc3", LOAD(BPF_H, 0, 1, 0), PUT(0, 6), ALU32_K(BPF_RSH, 0, 8),
+	      PUT(0, 7), EXIT);
 }
 
 static uint64_t on_bytes(const struct bpf_insn *insns, uint32_t count, uint64_t r2, uint8_t bytes[16])
@@ -176,6 +182,11 @@ static void merged(void **s)
 	assert_memory_equal(bytes + 3, "\x13\x11\x22\x16", 4);
 	ON_BYTES(0x332211, PUT(2, 4), SHR(2, 8), PUT(2, 6), EXIT);
 	assert_memory_equal(bytes + 3, "\x13\x11\x15\x22\x17", 5);
+	/* of 32 bits: the upper half of the value counts, unless it is 0 */
+	assert_int_equal(ON_BYTES(0x8877665544332211, ALU32_X(BPF_MOV, 0, 2), PUT(0, 4), ALU32_K(BPF_RSH, 0, 8), PUT(0, 5), EXIT), 0x443322);
+	assert_memory_equal(bytes + 3, "\x13\x11\x22\x16", 4);
+	assert_int_equal(ON_BYTES(0x8877665544332211, PUT(2, 4), ALU32_K(BPF_RSH, 2, 8), PUT(2, 5), MOV_X(0, 2), EXIT), 0x443322);
+	assert_memory_equal(bytes + 3, "\x13\x11\x22\x16", 4);
 	/* eight bytes */
 	ON_BYTES(0x8877665544332211, PUT(2, 4), SHR(2, 8), PUT(2, 5), SHR(2, 8), PUT(2, 6), SHR(2, 8), PUT(2, 7), SHR(2, 8),
 	         PUT(2, 8), SHR(2, 8), PUT(2, 9), SHR(2, 8), PUT(2, 10), SHR(2, 8), PUT(2, 11), EXIT);
