@@ -1,7 +1,8 @@
 /*
  * Conditional jumps (RFC 9669 4.2): what each of the two ways says of the operands.
  *
- * - Numbers: their bounds, in all registers and stack bytes of the same name.
+ * - Numbers: their bounds, in all registers and stack bytes of the same name. If a register's number gave
+ *   another bounds, it matters like one that decides (verifier.h, invariant 3).
  * - A pointer that may be null, compared with 0: all of the same name become pointers or 0.
  * - A packet pointer compared with data_end: so many bytes behind its base lie in the packet, for all
  *   packet pointers of the same name. So do pointers to metadata and data.
@@ -72,6 +73,8 @@ static void compare_numbers(struct verifier *v, const struct bpf_insn *i, struct
 {
 	struct scalar a = o->a->s, b = o->b->s;
 	scalar_refine(&a, &b, bpf_op(i), taken, width(i));
+	if (o->b != o->a && o->b != &o->imm && !(scalar_contains(&a, &o->a->s) && scalar_contains(&b, &o->b->s)))
+		verifier_decide(v);
 	set_number(v, o->a, a);
 	if (o->b != o->a && (o->b == &o->imm || o->b->id != o->a->id || !o->a->id))
 		set_number(v, o->b, b);

@@ -14,9 +14,10 @@
  *   2. A path ends early only in a state that a saved one includes, all of whose paths have been walked
  *      (struct record.branches == 0). What is not live is not compared; of numbers that do not influence
  *      a decision of the verifier (liveness.c) the value is not compared.
- *   3. A conditional jump decides if on some path the numbers leave one way only. The walk begins with
- *      none in the list of those that do (insn_info.decides). If it has found new ones at its end, its result
- *      is void, and it starts again with them in the list: only then their operands matter.
+ *   3. A conditional jump decides if on some path the numbers leave one way only, or one register's number
+ *      gives another's bounds. The walk begins with none in the list of those that do (insn_info.decides).
+ *      If it has found new ones at its end, its result is void, and it starts again with them in the list:
+ *      only then their operands matter.
  *   4. Each step checks that what it reads was said to be live, so that a mistake in liveness.c refuses
  *      programs instead of accepting them.
  */
@@ -109,7 +110,7 @@ struct insn_info {
 	bool seen;
 	bool queued;
 	bool map_differs;
-	bool decides; /* a conditional jump that went one way only, because of numbers */
+	bool decides; /* a conditional jump (invariant 3) */
 };
 
 enum memory_use { MEMORY_UNUSED, MEMORY_CONTEXT, MEMORY_OTHER };
@@ -254,6 +255,7 @@ void verifier_clear_frame(struct verifier *v, unsigned frame);
 /* walk.c */
 static inline struct value *verifier_reg(struct verifier *v, unsigned r) { return &v->frame[v->depth].reg[r]; }
 bool verifier_readable(struct verifier *v, unsigned r); /* initialised, and live by liveness.c */
+void verifier_decide(struct verifier *v); /* the jump v->insn does (invariant 3) */
 /* Calls visit for each register and spilled value of all frames. */
 void verifier_each_value(struct verifier *v, void (*visit)(struct value *value, void *with), void *with);
 static inline struct value value_scalar(struct scalar s) { return (struct value){.kind = SCALAR, .s = s}; }

@@ -49,8 +49,7 @@ void verifier_each_value(struct verifier *v, void (*visit)(struct value *value, 
 	}
 }
 
-/* Invariant 3. */
-static void decide(struct verifier *v)
+void verifier_decide(struct verifier *v)
 {
 	if (!v->info[v->insn].decides)
 		v->info[v->insn].decides = v->void_walk = true;
@@ -68,7 +67,7 @@ static enum step step_branch(struct verifier *v, const struct bpf_insn *i)
 		return STEP_REFUSED;
 	const bool jumps = verifier_branch_possible(v, i, true), goes_on = verifier_branch_possible(v, i, false);
 	if (!jumps || !goes_on || one_is_null(v, i))
-		decide(v);
+		verifier_decide(v);
 	if (!jumps && !goes_on) /* no number satisfies the bounds: this path does not exist */
 		return STEP_END;
 	if (jumps && goes_on && !verifier_push(v))

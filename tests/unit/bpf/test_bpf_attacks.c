@@ -166,6 +166,33 @@ static void pruning(void **s)
 	        ADD_K(R4, 14), JUMP_X(BPF_JGT, R4, R3, 1), JUMP(0), LOAD(BPF_B, R0, R2, 13), EXIT);
 }
 
+/* A number gets its bounds from another register, which has a greater number on the path walked second
+ * (as backtracking over a comparison in CVE-2023-2163): that number matters, too. */
+static void bounds_of_a_register(void **s)
+{
+	(void)s;
+#define LIMIT(first, second) UNKNOWN_R6_R7, MOV_K(R8, second), JUMP_K(BPF_JEQ, R7, 0, 1), MOV_K(R8, first), MOV_X(R9, R6)
+	ACCEPTED("limit", LIMIT(40, 30), JUMP_X(BPF_JLT, R6, R8, 2), RETURN(1), USE_R6);
+	REFUSED("limit", "R0 is", LIMIT(40, 4096), JUMP_X(BPF_JLT, R6, R8, 2), RETURN(1), USE_R6);
+	REFUSED("limit on the left", "R0 is", LIMIT(40, 4096), JUMP_X(BPF_JGT, R8, R6, 2), RETURN(1), USE_R6);
+	ACCEPTED("limit of a copy", LIMIT(40, 30), JUMP_X(BPF_JLT, R9, R8, 2), RETURN(1), USE_R6);
+	REFUSED("limit of a copy", "R0 is", LIMIT(40, 4096), JUMP_X(BPF_JLT, R9, R8, 2), RETURN(1), USE_R6);
+	REFUSED("limit of a copy in the stack", "R0 is", LIMIT(40, 4096), STORE(BPF_DW, R10, -16, R9),
+	        JUMP_X(BPF_JLT, R6, R8, 2), RETURN(1), LOAD(BPF_DW, R6, R10, -16), USE_R6);
+	REFUSED("limit of a copy in the calling function", "R0 is", UNKNOWN_R6_R7, MOV_X(R9, R0), MOV_K(R2, 4096),
+	        JUMP_K(BPF_JEQ, R7, 0, 1), MOV_K(R2, 40), MOV_X(R1, R6), CALL(8), JUMP_K(BPF_JNE, R0, 0, 5), MOV_X(R0, R9),
+	        USE_R6, RETURN(1), MOV_K(R0, 0), JUMP_X(BPF_JLT, R1, R2, 1), MOV_K(R0, 1), EXIT);
+	ACCEPTED("equal", LIMIT(40, 30), JUMP_X(BPF_JEQ, R6, R8, 2), RETURN(1), USE_R6);
+	REFUSED("equal", "R0 is", LIMIT(40, 4096), JUMP_X(BPF_JEQ, R6, R8, 2), RETURN(1), USE_R6);
+	ACCEPTED("bits", LIMIT(-33, -17), JUMP_X(BPF_JSET, R6, R8, 4), USE_R6, RETURN(1));
+	REFUSED("bits", "R0 is", LIMIT(-33, 4), JUMP_X(BPF_JSET, R6, R8, 4), USE_R6, RETURN(1));
+	REFUSED("32 bits", "R0 is", LIMIT(40, 4096), MOV32_X(R6, R6), JUMP32_X(BPF_JLT, R6, R8, 2), RETURN(1), USE_R6);
+	/* what the walk takes for dead code is run on the second path */
+	REFUSED("dead code", "R1 is not initialised", LIMIT(40, 4096), JUMP_X(BPF_JLT, R6, R8, 2), RETURN(1),
+	        JUMP_K(BPF_JGT, R6, 40, 2), RETURN(1), HELPER(BPF_FN_KTIME_GET_NS), MOV_X(R0, R1), EXIT);
+#undef LIMIT
+}
+
 /* Linked numbers and 32 bits (the fixes of 2024 for linked registers): a copy of the lower half is no
  * copy of the number. */
 static void linked_numbers(void **s)
@@ -310,7 +337,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_map), cmocka_unit_test(sign_extension), cmocka_unit_test(bounds_of_32_bits),
 		cmocka_unit_test(bitwise_of_32_bits), cmocka_unit_test(pointer_arithmetic),
-		cmocka_unit_test(arithmetic_before_null_check), cmocka_unit_test(pruning),
+		cmocka_unit_test(arithmetic_before_null_check), cmocka_unit_test(pruning), cmocka_unit_test(bounds_of_a_register),
 		cmocka_unit_test(linked_numbers), cmocka_unit_test(narrow_fills), cmocka_unit_test(packet),
 		cmocka_unit_test(frames), cmocka_unit_test(reserved), cmocka_unit_test(fetched),
 		cmocka_unit_test(addresses),
