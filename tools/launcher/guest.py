@@ -52,10 +52,13 @@ class Guest:
         self.pending = b""
         self.eof = False
         self.started = time.monotonic()
-        self.child = process.popen([PYTHON, LAUNCHER, "run"] + list(arguments),
-                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        self.child = process.popen(self.words(list(arguments)), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                    stderr=subprocess.STDOUT, bufsize=0)
         os.set_blocking(self.child.stdout.fileno(), False)
+
+    def words(self, arguments):
+        """The command that is the child."""
+        return [PYTHON, LAUNCHER, "run"] + arguments
 
     def __enter__(self):
         return self
