@@ -231,22 +231,6 @@ XDP_TOOLS = "/usr/lib/x86_64-linux-gnu/bpf"
 
 
 @pytest.mark.nics([options.QEMU_NIC])
-def test_xdp_filter(make_lab):
-    """xdp-filter's object filters by its maps, which the console sets instead of its tool."""
-    lab = make_lab(with_xdp(0, "filter"), "--program", "filter=" + os.path.join(XDP_TOOLS, "xdpfilt_alw_all.o"))
-    pings(lab.left, RIGHT_HOST)
-    key = bytes(map(int, LEFT_HOST.split("."))).hex()
-    lab.router.command("xdp map filter_ipv4 set key hex %s value 1" % key)  # MAP_FLAG_SRC
-    assert not reaches(lab.left, RIGHT_HOST)
-    said = lab.router.command("show xdp map filter_ipv4")
-    assert "key: " + " ".join(key[i:i + 2] for i in range(0, 8, 2)) in said
-    assert results(lab)["xdpfilt_alw_all"]["drop"] > 0
-    lab.router.command("xdp map filter_ipv4 delete key hex " + key)
-    eventually(lambda: reaches(lab.left, RIGHT_HOST), 20)
-    lab.router.balanced()
-
-
-@pytest.mark.nics([options.QEMU_NIC])
 def test_xdp_tools_objects(make_lab):
     """Debian's xdp-tools, unmodified: which objects load, and why the others do not."""
     lab = boot(make_lab, objects=("drop",))
