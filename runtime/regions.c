@@ -120,7 +120,7 @@ size_t core_region_bytes(enum region_kind kind)
 
 size_t core_region_bytes_free(enum region_kind kind)
 {
-	return look(kind) ? extents_free(&kinds[kind].free) * regions_parts(kind) : 0;
+	return core_region_bytes(kind) && look(kind) ? extents_free(&kinds[kind].free) * regions_parts(kind) : 0;
 }
 
 int core_code_write(void *at, const void *code, size_t bytes)

@@ -1,11 +1,13 @@
 /*
  * `show memory`: the use of the machine's memory. It shows the regions that the kernel divided
- * (boot_info), the parts of published memory, and private memory by use (memory_note). Values are
- * KiB, rounded down; except for the rounding they add up to the machine's memory.
+ * (boot_info), the parts of published memory, private memory by use (memory_note), and the regions that XDP
+ * programs have got out of that. Values are KiB, rounded down; except for the rounding they add up to the
+ * machine's memory.
  */
 #include "control/cli/show_memory.h"
 #include "control/console/shell.h"
 #include "control/forwarding/tables.h"
+#include "control/programs/programs.h"
 #include "dataplane/state.h"
 
 #define NOTES_MAX 12
@@ -23,9 +25,16 @@ static struct {
 
 const char memory_later[] = "since the start";
 
+/* The working memory in which programs are loaded. It may be taken at any time, and is kept. */
+static size_t work_bytes(void)
+{
+	size_t bytes = 0;
+	return core_persist_find(CORE_PERSIST_PROGRAMS_WORK, &bytes) ? bytes : 0;
+}
+
 void memory_note(const char *what)
 {
-	const size_t bytes = core_private_used() - memory.noted;
+	const size_t bytes = core_private_used() - work_bytes() - memory.noted;
 	unsigned n = 0;
 	while (n < memory.notes && memory.note[n].what != what)
 		n++;
@@ -55,12 +64,32 @@ static void show_published(struct shell *sh)
 	row(sh, "published", "not used", area - before - tables);
 }
 
+/* Returns the bytes of all regions. */
+static size_t show_regions(struct shell *sh)
+{
+	static const char *const what[REGION_KINDS] = {
+		[REGION_CODE] = "code", [REGION_SHARED] = "maps that data cores share",
+		[REGION_OWN] = "maps with a part for each data core", [REGION_CONTROL] = "objects, maps that data cores read",
+	};
+	size_t all = 0, free = 0;
+	for (enum region_kind kind = 0; kind < REGION_KINDS; kind++) {
+		const size_t bytes = core_region_bytes(kind), left = core_region_bytes_free(kind);
+		row(sh, "XDP programs", what[kind], bytes - left);
+		all += bytes;
+		free += left;
+	}
+	row(sh, "XDP programs", "not used", free);
+	return all;
+}
+
 static void show_private(struct shell *sh)
 {
 	memory_note(memory_later);
 	for (unsigned n = 0; n < memory.notes; n++)
 		row(sh, "control core", memory.note[n].what, memory.note[n].bytes);
-	row(sh, "control core", "free", self.info->core[0].tables_bytes - core_private_used());
+	row(sh, "control core", "loading of XDP programs", work_bytes());
+	const size_t regions = show_regions(sh);
+	row(sh, "control core", "free", self.info->core[0].tables_bytes - core_private_used() - regions);
 }
 
 void show_memory(struct shell *sh)

@@ -340,6 +340,30 @@ static bool any_xdp(void)
 	return false;
 }
 
+/* Samples 2 * kind and 2 * kind + 1: what is in use of the regions of that kind, and what is free. */
+static bool xdp_memory(const struct family *f, uint32_t i, struct page_text *t)
+{
+	static const char *const kinds[REGION_KINDS] = {
+		[REGION_CODE] = "code", [REGION_SHARED] = "shared", [REGION_OWN] = "own", [REGION_CONTROL] = "control",
+	};
+	const enum region_kind kind = i / 2;
+	if (kind >= REGION_KINDS)
+		return false;
+	const size_t bytes = core_region_bytes(kind), free = core_region_bytes_free(kind);
+	if (bytes)
+		page_print(t, "%s{kind=\"%s\",state=\"%s\"} %llu\n", f->name, kinds[kind], i % 2 ? "free" : "used",
+		           (ull)(i % 2 ? free : bytes - free));
+	return true;
+}
+
+static bool any_region(void)
+{
+	for (enum region_kind kind = 0; kind < REGION_KINDS; kind++)
+		if (core_region_bytes(kind))
+			return true;
+	return false;
+}
+
 /* The INFO counters, each a family of its own. */
 static bool part_info(struct page_walk *w, struct page_text *t)
 {
@@ -562,6 +586,7 @@ static const struct family families[] = {
 	 fates_at, COUNTER_FATE},
 	{"hayate_xdp_packets_total", "counter", "Results of XDP programs, by interface, program and action",
 	 xdp_packets, 0},
+	{"hayate_xdp_memory_bytes", "gauge", "Memory of XDP programs and their maps, used and free", xdp_memory, 0},
 	{"hayate_packets_waiting", "gauge", "Received packets that wait for a neighbour or the control core",
 	 machine, MACHINE_WAITING},
 	{"hayate_port_up", "gauge", "1 when the link is up", port_link, 0},
@@ -690,6 +715,8 @@ static bool is_absent(const struct family *f)
 		return running.config.engine.line == 0;
 	if (f->sample == xdp_packets)
 		return !any_xdp();
+	if (f->sample == xdp_memory)
+		return !any_region();
 	if (f->sample == vxlan)
 		return dp_get()->engine_addr == 0;
 	if (f->sample == bfd || f->sample == bfd_states || f->sample == bfd_refused)

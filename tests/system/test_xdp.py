@@ -115,6 +115,41 @@ def test_http(make_lab):
     lab.router.balanced()
 
 
+def memory_rows(router):
+    """[(of, KiB, for)] of `show memory`."""
+    return [(m[1].strip(), int(m[2]), m[3])
+            for m in re.finditer(r"^(\S.{13}) +(\d+)  (.+)$", router.command("show memory"), re.M)]
+
+
+@pytest.mark.nics([options.QEMU_NIC])
+def test_memory_shown(make_lab):
+    """`show memory` and metrics have the regions of programs, which do not exist before the first one; the lines
+    add up to the machine's memory."""
+    lab = boot(make_lab)
+    seen = []
+    for name in (None, "five_tuple", "per_cpu", "redirect"):
+        if name:
+            assert put(lab.left, name, path_of(name))[0] == 201
+        rows = memory_rows(lab.router)
+        assert 0 <= rows[0][1] - sum(kib for _, kib, _ in rows[1:]) <= len(rows), rows
+        seen.append({what: kib for of, kib, what in rows if of == "XDP programs"})
+        text = curl(lab.left, "http://%s/metrics" % LEFT_ROUTER)[1]
+        metrics = {(kind, state): int(n) for kind, state, n in
+                   re.findall(r'^hayate_xdp_memory_bytes\{kind="(\w+)",state="(\w+)"\} (\d+)$', text, re.M)}
+        assert sum(n for (_, state), n in metrics.items() if state == "free") >> 10 == seen[-1].get("not used", 0)
+        for kind, what in (("code", "code"), ("shared", "maps that data cores share"),
+                           ("own", "maps with a part for each data core"),
+                           ("control", "objects, maps that data cores read")):
+            assert metrics.get((kind, "used"), 0) >> 10 == seen[-1].get(what, 0)
+    assert not seen[0]
+    assert "maps that data cores share" in seen[1] and "maps with a part for each data core" not in seen[1]
+    assert seen[2]["maps with a part for each data core"] > 0
+    before = seen[-1]["maps that data cores share"]
+    assert curl(lab.left, "-X", "DELETE", API + "programs/five_tuple")[0] == 200
+    after = {what: kib for of, kib, what in memory_rows(lab.router) if of == "XDP programs"}
+    assert after["maps that data cores share"] < before and after["not used"] > seen[-1]["not used"]
+
+
 def test_replacement_under_load(make_lab):
     """An object is replaced twenty times while a flood passes: nothing is lost, the map keeps counting."""
     lab = boot(make_lab, "count")
