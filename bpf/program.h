@@ -67,6 +67,8 @@ enum bpf_map_flags {
 	BPF_F_MMAPABLE = 0x400, /* accepted and ignored */
 };
 
+struct bpf_layout;
+
 struct bpf_map_def {
 	char name[BPF_NAME];
 	uint32_t type; /* enum bpf_map_type */
@@ -77,6 +79,7 @@ struct bpf_map_def {
 	 * zero if NULL. */
 	const uint8_t *initial;
 	bool is_data;
+	const struct bpf_layout *layout; /* names of what its keys and values consist of (bpf/layout.h); NULL: unknown */
 };
 
 struct bpf_program {

@@ -152,7 +152,7 @@ struct btf_type btf_type(const struct btf *b, uint32_t id)
 	const uint8_t *record = b->types + b->at[id];
 	const uint32_t info = raw32_load(record + 4);
 	return (struct btf_type){b->strings + raw32_load(record), (uint8_t)info_kind(info),
-	                         (uint16_t)info_vlen(info), raw32_load(record + 8), record + COMMON};
+	                         (uint16_t)info_vlen(info), raw32_load(record + 8), record + COMMON, info >> 31};
 }
 
 struct btf_member btf_struct_member(const struct btf *b, const struct btf_type *t, uint32_t i)

@@ -31,13 +31,15 @@ struct btf_type {
 	uint16_t vlen;        /* members, variables and so on behind it */
 	uint32_t size_or_type;
 	const uint8_t *more;  /* what follows the common part */
+	bool flag;            /* struct: members have a size in bits and an offset (btf_struct_member); enum: signed */
 };
 
 /* A member of a struct, or a variable of a section (BTF_DATASEC, whose name is the variable's). */
 struct btf_member {
 	const char *name;
 	uint32_t type;
-	uint32_t offset; /* struct: bits; section: bytes, which a linker would fill in: 0 here */
+	uint32_t offset; /* struct: bits; if btf_type.flag: bits of a bit field << 24 | offset in bits; section: bytes,
+	                  * which a linker would fill in: 0 here */
 };
 
 bool btf_open(struct btf *b, const uint8_t *data, uint32_t bytes, struct bpf_memory *memory,

@@ -8,6 +8,7 @@
  *     core.c       CO-RE relocations: what they ask for exists here, or their function cannot be used
  *     relocate.c   maps, data and calls in a function's instructions
  *     programs.c   programs: a function with all functions that it calls, behind each other
+ *     types.c      layouts: names of what the keys and values of maps consist of
  *     object.c     the order of all this; license, places in a chain
  *
  * Everything that damage can be seen in without its use is checked for the whole file. What this loader
@@ -62,6 +63,8 @@ struct loader {
 	uint32_t function_count;
 	uint32_t map_section[BPF_OBJECT_MAPS], map_offset[BPF_OBJECT_MAPS]; /* where each map is defined */
 	uint32_t map_values[BPF_OBJECT_MAPS]; /* where initial entries begin in its definition; 0: none */
+	uint32_t map_key[BPF_OBJECT_MAPS], map_value[BPF_OBJECT_MAPS]; /* types; 0: unknown */
+	uint32_t layout_bytes;        /* of all layouts */
 	const struct section *ext;    /* .BTF.ext; NULL: none */
 	struct bpf_memory *memory;
 	struct bpf_object *object;
@@ -75,6 +78,8 @@ bool object_load_core(struct loader *l);
 bool object_load_programs(struct loader *l);
 bool object_load_slots(struct loader *l);
 bool object_load_chain(struct loader *l);
+/* Leaves maps without a layout whose types are wrong or too large, or if there is no memory. */
+void object_load_layouts(struct loader *l);
 
 /* Applies the relocations in one function, once. Afterwards the imm of a local call is the index of the
  * function that it calls. */

@@ -72,13 +72,14 @@ static bool set_bytes(struct loader *l, struct bpf_map_def *m, uint32_t *to, uin
 	return true;
 }
 
-static bool set_type_bytes(struct loader *l, struct bpf_map_def *m, uint32_t *to,
+static bool set_type_bytes(struct loader *l, struct bpf_map_def *m, uint32_t *to, uint32_t *of,
                            const struct btf_member *member)
 {
 	uint32_t type, bytes;
 	if (!btf_pointee(&l->btf, member->type, &type) || !btf_bytes(&l->btf, type, &bytes))
 		return object_refuse(l->why, "map %s: %.20s is not a pointer to a type with a size", m->name,
 		                     member->name);
+	*of = type;
 	return set_bytes(l, m, to, bytes, member->name);
 }
 
@@ -91,9 +92,9 @@ static bool read_member(struct loader *l, struct bpf_map_def *m, const struct bt
 	} numbers[] = {{"type", &m->type}, {"max_entries", &m->entries}, {"map_flags", &m->flags}};
 	uint32_t n;
 	if (strcmp(member->name, "key") == 0)
-		return set_type_bytes(l, m, &m->key_bytes, member);
+		return set_type_bytes(l, m, &m->key_bytes, &l->map_key[m - l->object->maps], member);
 	if (strcmp(member->name, "value") == 0)
-		return set_type_bytes(l, m, &m->value_bytes, member);
+		return set_type_bytes(l, m, &m->value_bytes, &l->map_value[m - l->object->maps], member);
 	if (strcmp(member->name, "values") == 0) {
 		l->map_values[m - l->object->maps] =
 			member->offset / 8; /* addresses of functions: object_load_slots */

@@ -124,6 +124,9 @@ bool bpf_object_load(const uint8_t *file, size_t bytes, struct bpf_memory *memor
 	l->roles = bpf_take(memory, l->elf.section_count * sizeof *l->roles);
 	if (!l->roles)
 		return object_refuse(why, "no memory for the sections");
-	return load_license(l) && load_btf(l) && object_load_maps(l) && object_load_functions(l) &&
-	       object_load_core(l) && object_load_programs(l) && object_load_slots(l) && object_load_chain(l);
+	if (!load_license(l) || !load_btf(l) || !object_load_maps(l) || !object_load_functions(l) ||
+	    !object_load_core(l) || !object_load_programs(l) || !object_load_slots(l) || !object_load_chain(l))
+		return false;
+	object_load_layouts(l);
+	return true;
 }

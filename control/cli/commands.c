@@ -172,7 +172,7 @@ static const struct shell_command commands[] = {
 	{"show xdp events", "MAP", "takes records out of a ring buffer of XDP programs", show_xdp_events},
 	{"show xdp interfaces", NULL, "the ifindex of each interface, as XDP programs see it",
 	 show_xdp_interfaces},
-	{"show xdp map", "MAP", "entries of a map of XDP programs", show_xdp_map},
+	{"show xdp map", "MAP [hex]", "entries of a map of XDP programs", show_xdp_map},
 	{"xdp", NULL, "changes maps of XDP programs", NULL},
 	{"xdp map", "MAP ACTION BYTES...", "sets or deletes an entry: set key BYTES value BYTES, delete key BYTES", xdp_map},
 	{"ping", "ADDRESS [interface ethN] [count N] [size N]",

@@ -10,6 +10,7 @@
 
 #define SHOWN_MAX 256 /* bytes of a key, value or record; the rest is left out */
 #define SHOWN_ROW 32
+#define NAMED_MAX 600 /* bytes of text of a key or value by names; a longer one is shown as bytes */
 #define EVENTS_MAX 1000 /* records a command */
 
 typedef unsigned long long ull;
@@ -94,10 +95,22 @@ static void show_bytes(struct shell *sh, const uint8_t *at, uint32_t bytes)
 		shell_print(sh, " ... %u more", bytes - shown);
 }
 
+/* With the names that the object has for its parts, else, or if `hex` is wanted, as bytes. */
+static void show_part(struct shell *sh, const struct programs_map *m, const uint8_t *at, bool is_key, bool hex)
+{
+	char named[NAMED_MAX];
+	struct fmt_buf b = {.at = named, .size = sizeof named};
+	if (!hex && (is_key ? programs_key_print(m, at, &b) : programs_value_print(m, at, &b)))
+		shell_print(sh, " %s", named);
+	else
+		show_bytes(sh, at, is_key ? m->def.key_bytes : m->def.value_bytes);
+}
+
 /* The position of `show xdp map`: the object by its seal, which no other has, and the entry. */
 struct map_at {
 	uint64_t seal;
-	uint32_t map, n, core, begun;
+	uint32_t map, n, core;
+	bool begun, hex;
 };
 _Static_assert(sizeof(struct map_at) <= SHELL_STREAM_BYTES, "fits");
 
@@ -111,13 +124,15 @@ static const struct programs_map *map_at(const struct map_at *at)
 }
 
 static const struct programs_map *shown_map; /* between show_xdp_map and the first piece */
+static bool shown_hex;
 
 static void begin(struct map_at *at)
 {
 	const struct programs_object *o;
 	for (unsigned i = 0; (o = programs_at(i)) != NULL; i++)
 		if (shown_map >= o->maps && shown_map < o->maps + o->map_count)
-			*at = (struct map_at){.seal = o->seal, .map = (uint32_t)(shown_map - o->maps), .begun = 1};
+			*at = (struct map_at){.seal = o->seal, .map = (uint32_t)(shown_map - o->maps), .begun = true,
+			                      .hex = shown_hex};
 }
 
 /* An entry of a program array: what it calls. */
@@ -141,7 +156,7 @@ static bool more_of_map(struct shell *sh, void *state)
 	const uint8_t *value = bpf_map_value(m->map, key, all ? at->core : self.id);
 	if (value) {
 		shell_print(sh, "key:");
-		show_bytes(sh, key, m->def.key_bytes);
+		show_part(sh, m, key, true, at->hex);
 		if (all)
 			shell_print(sh, "  value cpu %u:", at->core);
 		else
@@ -149,7 +164,7 @@ static bool more_of_map(struct shell *sh, void *state)
 		if (m->def.type == BPF_MAP_PROG_ARRAY)
 			show_code(sh, raw64_load(value));
 		else
-			show_bytes(sh, value, m->def.value_bytes);
+			show_part(sh, m, value, false, at->hex);
 		shell_print(sh, "\n");
 	}
 	at->core = all && at->core + 1 < self.info->cores ? at->core + 1 : 0;
@@ -162,6 +177,10 @@ void show_xdp_map(struct shell *sh)
 	const struct programs_map *m = map_of(sh);
 	if (!m)
 		return;
+	if (sh->argc > 1 && !text_begins_word(text_of(sh->argv[1]), text_of("hex"))) {
+		shell_print(sh, "expected `hex` or nothing behind the map\n");
+		return;
+	}
 	if (programs_map_is_ring(m)) {
 		for (unsigned c = 0; c < self.info->cores; c++)
 			shell_print(sh, "cpu %u: %llu records lost\n", c, (ull)bpf_ring_lost(m->map, c));
@@ -171,6 +190,7 @@ void show_xdp_map(struct shell *sh)
 	            programs_map_type(m->def.type), m->def.key_bytes, m->def.value_bytes, m->def.entries,
 	            bpf_map_used(m->map));
 	shown_map = m;
+	shown_hex = sh->argc > 1 && text_begins_word(text_of(sh->argv[1]), text_of("hex"));
 	shell_stream(sh, more_of_map);
 }
 

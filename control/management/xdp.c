@@ -3,6 +3,7 @@
  * /api/v1/maps, /api/v1/maps/NAME and /api/v1/maps/NAME/events; PUT and DELETE. Keys and values are hex
  * digits, two a byte, in the order of memory.
  */
+#include "bpf/layout.h"
 #include "control/management/page.h"
 #include "control/programs/programs.h"
 #include "dataplane/state.h"
@@ -12,6 +13,8 @@
 
 #define HEX_KEY 128    /* bytes shown of a key; a longer one is cut */
 #define HEX_VALUE 400
+#define NAMED_MAX 1000 /* a key and a value with names; longer ones are left out */
+#define NAMED_BESIDE 32 /* what may follow them in the item */
 #define TEXT_MAX 4096  /* of an entry as words */
 
 typedef unsigned long long ull;
@@ -273,6 +276,24 @@ static bool put_event(struct page_walk *w, struct page_text *t, const struct pro
 	return true;
 }
 
+/* Key and value with the names that the object has, in an item that began at `begun`. */
+static void put_named(struct page_text *t, size_t begun, const struct programs_map *m, const uint8_t *key,
+                      const uint8_t *value)
+{
+	static char named[NAMED_MAX];
+	const size_t most = PAGE_ITEM_MAX - NAMED_BESIDE - (t->out.used - begun);
+	struct fmt_buf b = {.at = named, .size = u64_min(most, sizeof named)};
+	const struct bpf_layout *l = m->def.layout;
+	fmt_put(&b, ",\"formatted\":{%s", l->key ? "\"key\":" : "");
+	const bool has_key = l->key && programs_key_print(m, key, &b);
+	fmt_put(&b, "%s", l->value ? has_key ? ",\"value\":" : "\"value\":" : "");
+	const bool has_value = l->value && programs_value_print(m, value, &b);
+	if (has_key == !!l->key && has_value == !!l->value && !b.full)
+		page_print(t, "%s}", named);
+	else
+		page_print(t, ",\"formatted_cut\":true");
+}
+
 /* cursor.own: the entry's number, the core. */
 static bool put_entry(struct page_walk *w, struct page_text *t, const struct programs_map *m)
 {
@@ -286,11 +307,14 @@ static bool put_entry(struct page_walk *w, struct page_text *t, const struct pro
 	}
 	const uint8_t *value = bpf_map_value(m->map, key, all ? core : self.id);
 	if (value) {
+		const size_t begun = t->out.used;
 		page_print(t, "%s\n{\"entry\":%u", w->cursor.own[2] ? "," : "", n);
 		put_hex(t, "key", key, m->def.key_bytes, HEX_KEY);
 		if (all)
 			page_print(t, ",\"cpu\":%u", core);
 		put_hex(t, "value", value, m->def.value_bytes, HEX_VALUE);
+		if (m->def.layout)
+			put_named(t, begun, m, key, value);
 		page_print(t, "}");
 		w->cursor.own[2] = 1;
 	}

@@ -10,6 +10,7 @@
  */
 #include "control/programs/programs.h"
 
+#include "bpf/layout.h"
 #include "bpf/object/reason.h"
 #include "dataplane/state.h"
 #include "lib/mem.h"
@@ -116,6 +117,31 @@ bool programs_map_per_core(const struct programs_map *m)
 bool programs_map_is_ring(const struct programs_map *m)
 {
 	return m->def.type == BPF_MAP_RINGBUF || m->def.type == BPF_MAP_PERF_EVENT_ARRAY;
+}
+
+/* --- names --- */
+
+/* The bytes that its object has from the layout on: what lies there is read with care, because a control
+ * program that has failed may have damaged it. */
+static size_t layout_room(const struct programs_map *m)
+{
+	const struct programs_object *o;
+	for (unsigned i = 0; (o = programs_at(i)) != NULL; i++)
+		if (m >= o->maps && m < o->maps + o->map_count)
+			return (size_t)(o->layouts + o->layout_bytes - (const uint8_t *)m->def.layout);
+	return 0;
+}
+
+bool programs_key_print(const struct programs_map *m, const uint8_t *key, struct fmt_buf *out)
+{
+	const struct bpf_layout *l = m->def.layout;
+	return l && bpf_layout_print(l, layout_room(m), l->key, key, m->def.key_bytes, out);
+}
+
+bool programs_value_print(const struct programs_map *m, const uint8_t *value, struct fmt_buf *out)
+{
+	const struct bpf_layout *l = m->def.layout;
+	return l && bpf_layout_print(l, layout_room(m), l->value, value, m->def.value_bytes, out);
 }
 
 /* --- an entry --- */

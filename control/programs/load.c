@@ -193,6 +193,7 @@ static bool compile(struct bpf_reason *why)
 static bool make_map(struct bpf_reason *why)
 {
 	if (load.o->map_count == load.from->map_count) {
+		programs_keep_layouts(load.o, load.from);
 		load.stage = STAGE_BEGIN;
 		return true;
 	}

@@ -3,8 +3,11 @@
  */
 #include "control/programs/programs.h"
 
+#include "bpf/layout.h"
+#include "bpf/object/object.h"
 #include "bpf/object/reason.h"
 #include "lib/mem.h"
+#include "lib/number.h"
 #include "runtime/runtime.h"
 
 /* --- memory --- */
@@ -50,6 +53,8 @@ void programs_free(struct programs_object *o, const struct programs_object *othe
 	for (unsigned i = 0; i < o->map_count; i++)
 		if (!has_map(other, o->maps[i].map))
 			free_map(&o->maps[i]);
+	if (o->layouts)
+		core_region_free(REGION_CONTROL, o->layouts, o->layout_bytes);
 	core_region_free(REGION_CONTROL, o, sizeof *o);
 }
 
@@ -77,7 +82,7 @@ bool programs_claim(const struct programs_object *o, const struct programs_objec
 	}
 	for (unsigned i = 0; there && i < o->map_count; i++)
 		there = has_map(claimed, o->maps[i].map) || claim_map(&o->maps[i]);
-	return there;
+	return there && claim(REGION_CONTROL, o->layouts, o->layout_bytes);
 }
 
 /* --- making --- */
@@ -108,6 +113,7 @@ static bool make_new(struct programs_map *m, const struct bpf_map_def *def, stru
 	uint8_t *own[BPF_CORES_MAX];
 	m->def = *def;
 	m->def.initial = NULL;
+	m->def.layout = NULL;
 	m->region = constant || bpf_map_place(def) == BPF_PLACE_CONTROL ? REGION_CONTROL : REGION_SHARED;
 	m->shared_bytes = bpf_map_shared_bytes(def, cores);
 	m->own_bytes = bpf_map_own_bytes(def, cores);
@@ -139,6 +145,28 @@ bool programs_make_map(struct programs_object *o, const struct bpf_map_def *def,
 	if (!was)
 		return make_new(m, def, why);
 	*m = *was;
+	m->def.layout = NULL;
 	m->kept = true;
 	return true;
+}
+
+/* --- names of what keys and values consist of --- */
+
+#define LAYOUT_ALIGN 8
+
+void programs_keep_layouts(struct programs_object *o, const struct bpf_object *from)
+{
+	uint32_t at = 0;
+	for (unsigned i = 0; i < from->map_count; i++)
+		at += from->maps[i].layout ? (uint32_t)align_up(from->maps[i].layout->bytes, LAYOUT_ALIGN) : 0;
+	o->layouts = at ? core_region_alloc(REGION_CONTROL, at) : NULL;
+	o->layout_bytes = o->layouts ? at : 0;
+	at = 0;
+	for (unsigned i = 0; o->layouts && i < from->map_count; i++) {
+		const struct bpf_layout *l = from->maps[i].layout;
+		if (!l)
+			continue;
+		o->maps[i].def.layout = memcpy(o->layouts + at, l, l->bytes);
+		at += (uint32_t)align_up(l->bytes, LAYOUT_ALIGN);
+	}
 }

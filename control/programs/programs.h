@@ -38,7 +38,7 @@
 #define PROGRAMS_STEPS 1000000 /* of the verifier, for one program: as Linux */
 
 struct programs_map {
-	struct bpf_map_def def; /* initial is NULL */
+	struct bpf_map_def def; /* initial is NULL; layout lies in the object's `layouts` */
 	struct bpf_map *map;
 	uint8_t *shared;  /* NULL: none */
 	uint8_t *own;     /* of data core 0; NULL: none */
@@ -68,6 +68,8 @@ struct programs_object {
 	uint64_t loaded_tsc;
 	uint32_t verify_us, compile_us;
 	uint32_t longest_us; /* the control core did nothing else so long */
+	uint8_t *layouts; /* those of all maps, behind each other; NULL: none */
+	uint32_t layout_bytes;
 	uint32_t map_count, program_count;
 	struct programs_map maps[BPF_OBJECT_MAPS];
 	struct programs_program programs[BPF_OBJECT_PROGRAMS];
@@ -138,6 +140,9 @@ void programs_load_stop(void);
 bool programs_make_map(struct programs_object *o, const struct bpf_map_def *def,
                        const struct programs_object *before, struct bpf_reason *why);
 
+/* Copies the layouts of all maps, which have been made. Without memory for that, they have none. */
+void programs_keep_layouts(struct programs_object *o, const struct bpf_object *from);
+
 /* Frees an object's memory, but for the maps that `after`, if not NULL, has taken over. */
 void programs_free(struct programs_object *o, const struct programs_object *after);
 
@@ -197,6 +202,11 @@ bool programs_entry_at(const struct programs_map *m, uint32_t n, uint8_t key[BPF
 /* Sets or removes an entry. `flags`: enum bpf_update. False: *why says why not. */
 bool programs_entry_set(const struct programs_map *m, const struct programs_entry *e, struct bpf_reason *why);
 bool programs_entry_delete(const struct programs_map *m, const uint8_t *key, struct bpf_reason *why);
+
+/* Writes a key or value as JSON by the names that the object has for its parts. False, and nothing has been
+ * written: it has none, or the text does not fit. */
+bool programs_key_print(const struct programs_map *m, const uint8_t *key, struct fmt_buf *out);
+bool programs_value_print(const struct programs_map *m, const uint8_t *value, struct fmt_buf *out);
 
 /* Is the map one of values that differ from core to core? */
 bool programs_map_per_core(const struct programs_map *m);

@@ -92,7 +92,7 @@ FUZZ_SRC_ixgbe_regs := $(sort $(wildcard drivers/ixgbe/*.c)) lib/pkt.c lib/csum.
 	$(addprefix tests/unit/rig/,nicsim_rig.c model_port.c ixgbe_port.c guest.c) tests/fuzz/rig.c
 FUZZ_SRC_program := tests/fuzz/rig.c
 FUZZ_SRC_routes :=
-FUZZ_SRC_bpf_object := $(sort $(wildcard bpf/object/*.c)) bpf/program.c lib/fmt.c tests/unit/rig/bpf_contract.c
+FUZZ_SRC_bpf_object := $(sort $(wildcard bpf/object/*.c)) bpf/layout.c bpf/program.c lib/fmt.c tests/unit/rig/bpf_contract.c
 FUZZ_SRC_vfio := $(addprefix tools/nicsim/,vfio_user.c dma.c pci.c) tests/fuzz/rig.c
 FUZZ_SRC_virtio_regs := $(sort $(wildcard drivers/virtio_net/*.c)) lib/pkt.c lib/csum.c \
 	tests/unit/rig/guest.c tests/fuzz/rig.c

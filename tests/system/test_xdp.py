@@ -59,7 +59,8 @@ def test_boot_and_count(make_lab):
     lab = boot(make_lab, "count")
     pings(lab.left, RIGHT_HOST)
     assert results(lab)["count"]["pass"] >= 3
-    assert re.search(r"key: 00 00 00 00  value: (?!00)", lab.router.command("show xdp map counters"))
+    assert re.search(r"key: 00 00 00 00  value: (?!00)", lab.router.command("show xdp map counters hex"))
+    assert re.search(r'key: 0  value: \{"packets":[1-9]\d*,"bytes":', lab.router.command("show xdp map counters"))
     lab.router.balanced()
 
 
@@ -112,6 +113,38 @@ def test_http(make_lab):
     assert curl(lab.left, "-X", "DELETE", API + "maps/blocked?key=" + key)[0] == 200
     assert 'hayate_xdp_packets_total{interface="eth0",object="five_tuple",program="five_tuple",action="pass"}' \
         in curl(lab.left, "http://%s/metrics" % LEFT_ROUTER)[1]
+    lab.router.balanced()
+
+
+# What bpftool 7.1 prints on Linux (`bpftool -j map dump`, "formatted") for this entry of five_tuple.o.
+TUPLE = "c0000202c63364020000000001000000"
+TUPLE_NAMED = ('{"source":33685696,"destination":40121286,"source_port":0,"destination_port":0,"protocol":1,'
+               '"zero":[0,0,0]}')
+
+
+@pytest.mark.nics([options.QEMU_NIC])
+def test_names(make_lab):
+    """Keys and values by the names of the object's types, on the console and as JSON; without types as bytes;
+    still so after a restart of the control program."""
+    lab = boot(make_lab, objects=("five_tuple", "globals", "legacy_maps"))
+    lab.router.command("xdp map blocked set key hex %s value 5" % TUPLE)
+    spaced = " ".join(TUPLE[i:i + 2] for i in range(0, 32, 2))
+    for restarts in range(2):
+        assert "key: %s  value: 5\n" % TUPLE_NAMED in lab.router.command("show xdp map blocked")
+        assert "key: %s  value: 05 00 00 00 00 00 00 00\n" % spaced in lab.router.command("show xdp map blocked hex")
+        entry, = curl(lab.left, API + "maps/blocked")[1]["entries"]
+        assert entry["formatted"] == {"key": json.loads(TUPLE_NAMED), "value": 5} and entry["key"] == TUPLE
+        assert "key: 00 00 00 00  value: {" in lab.router.command("show xdp map globals/.data")
+        entry, = curl(lab.left, API + "maps/globals/.data")[1]["entries"]
+        assert set(entry["formatted"]) == {"value"} and entry["formatted"]["value"]
+        entries = curl(lab.left, API + "maps/legacy_maps/packets")[1]["entries"]
+        assert entries and not any("formatted" in entry for entry in entries)
+        if restarts == 0:
+            lab.router.faults_expected = True
+            lab.router.skip()
+            lab.router.send("test fault ud core 0")
+            lab.router.expect(r"control program: goes on", 30)
+            lab.router.wait_prompt(20)
     lab.router.balanced()
 
 

@@ -195,10 +195,11 @@ UNIT_SRC_pktgen_capture := tools/pktgen/measure/capture.c net/pcapng.c tools/pkt
 UNIT_SRC_pktgen_script := $(wildcard tools/pktgen/script/*.c) tools/pktgen/frames/frames.c \
 	tools/pktgen/frames/frames_patch.c control/text/text.c control/text/words.c net/ip4.c net/ip6.c lib/csum.c lib/fmt.c
 
-BPF_OBJECT_SRC := $(wildcard bpf/object/*.c) bpf/program.c lib/fmt.c tests/unit/rig/bpf_contract.c \
+BPF_OBJECT_SRC := $(wildcard bpf/object/*.c) bpf/layout.c bpf/program.c lib/fmt.c tests/unit/rig/bpf_contract.c \
 	tests/unit/rig/bpf_elf.c
 UNIT_SRC_bpf_elf := $(BPF_OBJECT_SRC)
 UNIT_SRC_bpf_btf := $(BPF_OBJECT_SRC)
+UNIT_SRC_bpf_layout := $(BPF_OBJECT_SRC)
 UNIT_SRC_bpf_objects := $(BPF_OBJECT_SRC)
 
 # --- kinds of compilation: each compiler compiles each source once for each kind that a test needs ---

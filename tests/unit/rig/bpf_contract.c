@@ -1,5 +1,6 @@
 #include "tests/unit/rig/bpf_contract.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/assert.h"
@@ -10,6 +11,95 @@ static void check_text(const char *text, size_t size, size_t least)
 	assert(n < size && n >= least);
 	for (size_t i = 0; i < n; i++)
 		assert(text[i] >= ' ' && text[i] <= '~');
+}
+
+/* --- layouts --- */
+
+static bool json_value(const char **c);
+
+static bool json_string(const char **c)
+{
+	if (*(*c)++ != '"')
+		return false;
+	while (**c != '"')
+		if (**c < ' ' || **c > '~' || (*(*c)++ == '\\' && !*(*c)++))
+			return false;
+	return *(*c)++ == '"';
+}
+
+/* Members or elements up to `end`. */
+static bool json_list(const char **c, char end)
+{
+	for ((*c)++; **c != end; (*c)++) {
+		if (end == '}' && (!json_string(c) || *(*c)++ != ':'))
+			return false;
+		if (!json_value(c) || (**c != ',' && **c != end))
+			return false;
+		if (**c == end)
+			break;
+	}
+	return *(*c)++ == end;
+}
+
+static bool json_word(const char **c, const char *word)
+{
+	const size_t n = strlen(word);
+	const bool is = strncmp(*c, word, n) == 0;
+	*c += is ? n : 0;
+	return is;
+}
+
+static bool json_value(const char **c)
+{
+	if (**c == '{')
+		return json_list(c, '}');
+	if (**c == '[')
+		return json_list(c, ']');
+	if (**c == '"')
+		return json_string(c);
+	if (json_word(c, "true") || json_word(c, "false"))
+		return true;
+	*c += **c == '-';
+	const size_t digits = strspn(*c, "0123456789");
+	*c += digits;
+	return digits > 0;
+}
+
+bool bpf_layout_contract(const struct bpf_layout *layout, size_t room, unsigned root, const uint8_t *data,
+                         uint32_t bytes, char *text, size_t size)
+{
+	struct fmt_buf b = {.at = text, .size = size};
+	const char *c = text;
+	*text = 0;
+	if (!bpf_layout_print(layout, room, root, data, bytes, &b)) {
+		assert(b.used == 0 && !*text && !b.full);
+		return false;
+	}
+	assert(json_value(&c) && !*c && (size_t)(c - text) == b.used);
+	return true;
+}
+
+/* Every key and value of the map's sizes can be printed, if there is room for the text. */
+static void check_layout(const struct bpf_map_def *m)
+{
+	static char text[1 << 20];
+	uint8_t data[4096];
+	if (!m->layout)
+		return;
+	for (unsigned i = 0; i < sizeof data; i++)
+		data[i] = (uint8_t)(i * 37 >> (i & 3));
+	for (unsigned is_key = 0; is_key < 2; is_key++) {
+		const uint32_t bytes = is_key ? m->key_bytes : m->value_bytes;
+		const unsigned root = is_key ? m->layout->key : m->layout->value;
+		if (bytes > sizeof data || root == 0)
+			continue;
+		uint8_t *copy = malloc(bytes ? bytes : 1);
+		memcpy(copy, data, bytes);
+		bpf_layout_contract(m->layout, m->layout->bytes, root, copy, bytes, text, 1100);
+		if (!bpf_layout_contract(m->layout, m->layout->bytes, root, copy, bytes, text, sizeof text))
+			assert(bytes > 64); /* a union may show its bytes many times */
+		free(copy);
+	}
 }
 
 static void check_map(const struct bpf_object *o, unsigned i)
@@ -25,6 +115,7 @@ static void check_map(const struct bpf_object *o, unsigned i)
 	for (uint32_t k = 0; m->initial && k < m->value_bytes; k++)
 		sum = (uint8_t)(sum + m->initial[k]);
 	(void)sum;
+	check_layout(m);
 }
 
 static void check_wide(const struct bpf_object *o, const struct bpf_insn *insn)
