@@ -48,6 +48,14 @@ void page_json(struct page_text *t, const char *s)
 	page_print(t, "\"");
 }
 
+unsigned page_refuse(struct page_write *w, unsigned status, const char *why)
+{
+	page_print(&w->reply, "{\"error\":");
+	page_json(&w->reply, why);
+	page_print(&w->reply, "}\n");
+	return status;
+}
+
 uint32_t page_number(const char *query, const char *name, uint32_t fallback)
 {
 	struct text rest = text_of(query);

@@ -91,7 +91,10 @@ extern const page_part page_metrics[], page_health[], page_status[], page_ports[
 	page_cores[], page_routes[], page_neighbours[], page_tcp[], page_drops[], page_config[],
 	page_crash[], page_interfaces[], page_engine[], page_programs[], page_program[], page_maps[], page_map[];
 
-/* xdp.c: PUT and DELETE of programs and of entries of maps; 200, or 404. */
+/* The answer to a PUT or DELETE that was refused, as JSON; returns its status. */
+unsigned page_refuse(struct page_write *w, unsigned status, const char *why);
+
+/* xdp.c, xdp_entries.c: PUT and DELETE of programs and of entries of maps. */
 unsigned page_program_write(struct page_write *w);
 unsigned page_map_write(struct page_write *w);
 bool page_program_exists(const char *below);

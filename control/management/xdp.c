@@ -1,7 +1,7 @@
 /*
  * XDP programs and their maps over HTTP (docs/http.md): /api/v1/programs, /api/v1/programs/NAME,
- * /api/v1/maps, /api/v1/maps/NAME and /api/v1/maps/NAME/events; PUT and DELETE. Keys and values are hex
- * digits, two a byte, in the order of memory.
+ * /api/v1/maps, /api/v1/maps/NAME and /api/v1/maps/NAME/events; PUT and DELETE of programs. Entries of maps are
+ * changed in xdp_entries.c. Keys and values are hex digits, two a byte, in the order of memory.
  */
 #include "bpf/layout.h"
 #include "control/management/page.h"
@@ -15,7 +15,6 @@
 #define HEX_VALUE 400
 #define NAMED_MAX 1000 /* a key and a value with names; longer ones are left out */
 #define NAMED_BESIDE 32 /* what may follow them in the item */
-#define TEXT_MAX 4096  /* of an entry as words */
 
 typedef unsigned long long ull;
 
@@ -35,14 +34,6 @@ static void put_name(struct page_text *t, const char *name, const char *value)
 {
 	page_print(t, "\"%s\":", name);
 	page_json(t, value);
-}
-
-static unsigned refuse(struct page_write *w, unsigned status, const char *why)
-{
-	page_print(&w->reply, "{");
-	put_name(&w->reply, "error", why);
-	page_print(&w->reply, "}\n");
-	return status;
 }
 
 /* --- programs --- */
@@ -169,12 +160,12 @@ static unsigned put_object(struct page_write *w)
 	enum programs_progress progress;
 	struct bpf_reason why = {.text = ""};
 	if (!config_is_object_name(text_of(w->below)))
-		return refuse(w, 400, "an object's name has 1 to 31 letters, digits, and characters of -_.");
+		return page_refuse(w, 400, "an object's name has 1 to 31 letters, digits, and characters of -_.");
 	progress = w->again ? programs_put_go(&why, &o) : programs_put(text_of(w->below), w->content, w->bytes, &why);
 	if (progress == PROGRAMS_MORE)
 		return 0;
 	if (progress == PROGRAMS_REFUSED)
-		return refuse(w, 422, why.text);
+		return page_refuse(w, 422, why.text);
 	put_head(&w->reply, o);
 	page_print(&w->reply, ",\"programs\":[");
 	for (unsigned i = 0; i < o->program_count; i++)
@@ -203,9 +194,9 @@ unsigned page_program_write(struct page_write *w)
 		page_print(&w->reply, "{}\n");
 		return 200;
 	case E_NOENT:
-		return refuse(w, 404, why.text);
+		return page_refuse(w, 404, why.text);
 	default:
-		return refuse(w, 409, why.text);
+		return page_refuse(w, 409, why.text);
 	}
 }
 
@@ -214,22 +205,21 @@ unsigned page_program_write(struct page_write *w)
 static const char events_word[] = "/events";
 
 /* The map that a path names; *events: its records are wanted. */
-static const struct programs_map *map_of(const char *below, const struct programs_object **o, bool *events,
-                                         const char **why)
+static const struct programs_map *map_of(const char *below, const struct programs_object **o, bool *events)
 {
 	struct text name = text_of(below);
 	const size_t n = sizeof events_word - 1;
 	*events = name.len > n && memcmp(name.at + name.len - n, events_word, n) == 0;
 	if (*events)
 		name.len -= n;
-	const struct programs_map *m = programs_map_of(name, o, why);
+	const struct programs_map *m = programs_map_of(name, o, NULL);
 	return *events && m && !programs_map_is_ring(m) ? NULL : m;
 }
 
 bool page_map_exists(const char *below)
 {
 	bool events;
-	return map_of(below, NULL, &events, NULL) != NULL;
+	return map_of(below, NULL, &events) != NULL;
 }
 
 /* cursor.own: object, map. */
@@ -327,7 +317,7 @@ static bool part_map(struct page_walk *w, struct page_text *t)
 {
 	const struct programs_object *o = NULL;
 	bool events;
-	const struct programs_map *m = map_of(w->below, &o, &events, NULL);
+	const struct programs_map *m = map_of(w->below, &o, &events);
 	t->broken = !m;
 	if (!m)
 		return false;
@@ -345,72 +335,3 @@ static bool part_map(struct page_walk *w, struct page_text *t)
 }
 
 const page_part page_map[] = {part_map, NULL};
-
-/* --- writing an entry --- */
-
-/* The value of a name in the query, or of a string or number in a flat JSON object; empty: none. */
-static struct text field_of(struct text t, const char *name, bool json)
-{
-	const size_t n = strlen(name);
-	for (size_t i = 0; i + n < t.len; i++) {
-		if (memcmp(t.at + i, name, n) != 0 || (i && json && t.at[i - 1] != '"') ||
-		    (i && !json && t.at[i - 1] != '&'))
-			continue;
-		size_t k = i + n;
-		if (json ? t.at[k++] != '"' : t.at[k] != '=')
-			continue;
-		while (k < t.len && (t.at[k] == ' ' || t.at[k] == ':' || t.at[k] == '=' || t.at[k] == '"'))
-			k++;
-		size_t end = k;
-		while (end < t.len && t.at[end] != '&' && t.at[end] != '"' && t.at[end] != ',' && t.at[end] != '}' &&
-		       t.at[end] != '\n' && t.at[end] != '\r')
-			end++;
-		return (struct text){t.at + k, end - k};
-	}
-	return (struct text){t.at, 0};
-}
-
-static void put_word(struct fmt_buf *b, const char *name, struct text v, unsigned bytes)
-{
-	const bool digits = v.len == 2ull * bytes;
-	if (v.len)
-		fmt_put(b, "%s %s%.*s ", name, digits ? "hex " : "", (int)v.len, v.at);
-}
-
-/* The entry that a request names, in the words of the console. False: it is too long. */
-static bool entry_words(const struct page_write *w, const struct programs_map *m, struct fmt_buf *b)
-{
-	const bool json = w->bytes > 0;
-	const struct text from = json ? (struct text){(const char *)w->content, w->bytes} : text_of(w->query);
-	const struct text program = field_of(from, "program", json);
-	put_word(b, "key", field_of(from, "key", json), m->def.key_bytes);
-	put_word(b, "value", field_of(from, "value", json), m->def.value_bytes);
-	put_word(b, "cpu", field_of(from, "cpu", json), 0);
-	if (program.len)
-		fmt_put(b, "value program %.*s", (int)program.len, program.at);
-	return !b->full;
-}
-
-unsigned page_map_write(struct page_write *w)
-{
-	static char words[TEXT_MAX];
-	static uint8_t value[BPF_VALUE_MAX];
-	static struct programs_entry e;
-	struct fmt_buf b = {.at = words, .size = sizeof words};
-	struct bpf_reason why = {.text = ""};
-	const char *reason = "";
-	bool events;
-	const struct programs_map *m = map_of(w->below, NULL, &events, &reason);
-	if (!m || events)
-		return refuse(w, 404, m ? "records are only read" : reason);
-	words[0] = 0;
-	e.value = value;
-	if (!entry_words(w, m, &b))
-		return refuse(w, 400, "the entry is too long");
-	if (!programs_entry_read(m, text_of(words), &e, &why))
-		return refuse(w, 400, why.text);
-	if (!(w->remove ? programs_entry_delete(m, e.key, &why) : programs_entry_set(m, &e, &why)))
-		return refuse(w, 409, why.text);
-	page_print(&w->reply, "{}\n");
-	return 200;
-}

@@ -14,7 +14,7 @@ include tests/bpf/programs/programs.mk
 FUZZ_BUILD := build/fuzz
 F ?= ip4 ip6 acl udp vxlan nd tcp http fpm bfd telnet match script pcap config virtio ixgbe mlx5 firmware arp acpi \
 	candidate shell boot pci virtio_regs vfio ixgbe_regs \
-	program routes bpf_object bpf_verify
+	program routes json bpf_object bpf_verify
 SECONDS ?= 20
 FUZZ_RUNS_ip4 := 300000
 FUZZ_RUNS_ip6 := 50000
@@ -31,6 +31,7 @@ FUZZ_RUNS_telnet := 300000
 FUZZ_RUNS_match := 200000
 FUZZ_RUNS_script := 40000
 FUZZ_RUNS_pcap := 300000
+FUZZ_RUNS_json := 200000
 FUZZ_RUNS_config := 40000
 FUZZ_RUNS_virtio := 15000
 FUZZ_RUNS_ixgbe := 15000
@@ -70,6 +71,7 @@ FUZZ_SRC_telnet := net/telnet.c
 FUZZ_SRC_match := net/match.c net/ip6.c control/text/match_words.c control/text/text.c lib/csum.c lib/fmt.c
 FUZZ_SRC_script := $(sort $(wildcard tools/pktgen/script/*.c tools/pktgen/frames/frames*.c)) \
 	control/text/text.c control/text/words.c net/ip4.c net/ip6.c lib/csum.c lib/fmt.c
+FUZZ_SRC_json := control/text/json.c control/text/text.c lib/fmt.c
 FUZZ_SRC_pcap := tools/pktgen/frames/pcap.c tools/pktgen/frames/replay.c
 # with a rig of the unit tests, which is linked with cmocka
 FUZZ_SRC_config := $(filter-out control/config/config_hash.c,$(sort $(wildcard control/config/config*.c))) \

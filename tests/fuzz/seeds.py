@@ -368,6 +368,15 @@ def telnet_sessions():
     yield "commands", b"".join(b"\xff" + bytes([c]) for c in range(236, 250)) + b"\xff\xff\r\n\n\r"
 
 
+def json_texts():
+    one = b'{"key":"0a00","value":"01","cpu":2}'
+    yield "one", one
+    yield "list", b"[" + one + b",\n " + one + b"]"
+    yield "answer", b'{"name":"m","kept":true,"entries":[\n{"entry":0,' + one[1:] + b"]}\n"
+    yield "empty", b'{"entries" : [ ] , "k" : null}'
+    yield "escapes", b'{"x":"\\"\\\\\\u0031","key":-1.5e+3}'
+
+
 def matches():
     lines = ("", "udp", "tcp or icmp and not port 53", "src host 192.0.2.2 dst net 198.51.100.0/24",
              "vlan 7 ip6", "vlan udp dst port 2048", "not arp", "net 2001:db8::/32 or host ::1",
@@ -723,7 +732,7 @@ def main():
               "pci": pci_devices, "virtio_regs": virtio_cards,
               "vfio": clients, "ixgbe_regs": ixgbe_cards,
               "program": programs, "bpf_verify": bytes_at_random,
-              "routes": route_files, "bpf_object": bpf_objects}
+              "routes": route_files, "json": json_texts, "bpf_object": bpf_objects}
     inputs = dict(makers[entry]())
     if entry in ("config", "candidate", "script", "match"):
         dictionary(entry, inputs.values(), directory)

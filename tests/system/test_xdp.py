@@ -4,6 +4,7 @@ Debian's xdp-tools."""
 import json
 import os
 import re
+import subprocess
 import time
 
 import pytest
@@ -181,6 +182,55 @@ def test_memory_shown(make_lab):
     assert curl(lab.left, "-X", "DELETE", API + "programs/five_tuple")[0] == 200
     after = {what: kib for of, kib, what in memory_rows(lab.router) if of == "XDP programs"}
     assert after["maps that data cores share"] < before and after["not used"] > seen[-1]["not used"]
+
+
+def entries_of(numbers, value=1):
+    """Entries of five_tuple's map."""
+    return [{"key": "0a%06xc6336402" % n + "0000" * 2 + "11000000", "value": "%016x" % value} for n in numbers]
+
+
+def test_lists_of_entries(make_lab, tmp_path):
+    """PUT of many entries in one request; what GET answers is such a list. A list with a mistake
+    changes nothing; where the map is full, the answer says how many were set. Others are answered meanwhile."""
+    lab = boot(make_lab, "five_tuple")
+    path = tmp_path / "list"
+
+    def send(content):
+        path.write_text(content if isinstance(content, str) else json.dumps(content))
+        return curl(lab.left, "-T", str(path), API + "maps/blocked")
+
+    def entries():
+        return curl(lab.left, API + "maps/blocked")[1]["entries"]
+
+    wrong = entries_of(range(100))
+    wrong[99]["key"] = "00"
+    status, answer = send(wrong)
+    assert status == 400 and answer["entries"] == 0 and answer["error"].startswith("entry 99: the key has"), answer
+    status, answer = send(json.dumps(entries_of(range(3)))[:-1])
+    assert status == 400 and "entry 3" in answer["error"], answer
+    status, answer = send(entries_of(range(3)) + [{"key": wrong[0]["key"]}])
+    assert status == 400 and "there is no value" in answer["error"], answer
+    assert send("nothing")[0] == 400 and entries() == []
+    assert send(entries_of([7])[0]) == (200, {})
+    assert send([]) == (200, {"entries": 0})
+    assert send(entries_of(range(1000))) == (200, {"entries": 1000})
+    saved = curl(lab.left, API + "maps/blocked")[1]
+    assert len(saved["entries"]) == 1000
+    for entry in saved["entries"]:
+        entry["value"] = "02" + "00" * 7
+    assert send(saved) == (200, {"entries": 1000})
+    by_key = sorted((e["key"], e["value"]) for e in saved["entries"])
+    assert sorted((e["key"], e["value"]) for e in entries()) == by_key
+    words = ["curl", "-sS", "-T", str(path), API + "maps/blocked"]
+    path.write_text(json.dumps(entries_of(range(10001))))  # the map has room for 10,000
+    child = lab.left.popen(words, stdout=subprocess.PIPE, text=True)
+    while child.poll() is None:
+        assert curl(lab.left, API + "maps")[0] == 200
+        lab.router.command("show xdp")
+    answer = json.loads(child.stdout.read())
+    assert answer["entries"] == 10000 and answer["error"].startswith("entry 10000: the map is full"), answer
+    assert "used 10000" in lab.router.command("show xdp map blocked", 60)
+    lab.router.balanced()
 
 
 def test_replacement_under_load(make_lab):

@@ -95,6 +95,7 @@ UNIT_SRC_config := $(filter-out control/config/config_hash.c,$(wildcard control/
 	net/routing.c tests/unit/rig/config_rig.c
 UNIT_SRC_candidate := $(UNIT_SRC_config) $(wildcard control/config/candidate*.c) control/config/history.c
 UNIT_SRC_module := control/text/module.c control/text/text.c lib/fmt.c
+UNIT_SRC_json := control/text/json.c control/text/text.c lib/fmt.c
 UNIT_SRC_config_wrong := $(UNIT_SRC_config)
 UNIT_SRC_config6 := $(UNIT_SRC_config)
 UNIT_SRC_config_acl := $(UNIT_SRC_config)
