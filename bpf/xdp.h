@@ -38,11 +38,11 @@ struct bpf_xdp {
 	uint32_t rx_queue_index;
 	uint32_t egress_ifindex;
 	/* For the helpers. */
-	uint32_t redirect_kind;   /* where XDP_REDIRECT sends it; 0: nowhere */
 	uint32_t redirect_to;
-	uint8_t *start;           /* how far back and forth data and data_end may be moved */
-	uint8_t *end;
+	uint32_t redirect_kind;   /* where XDP_REDIRECT sends it; 0: nowhere */
 	uint32_t tail_calls;      /* made for this packet; tail_call counts them */
+	uint8_t *start;           /* how far back and forth data and data_end may be moved; for programs that may */
+	uint8_t *end;             /* change the packet (struct bpf_verdict, writes_packet) */
 };
 
 /* Where and how wide in struct bpf_xdp the field at that offset of struct xdp_md is; false: there is no

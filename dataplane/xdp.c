@@ -15,6 +15,15 @@
 
 struct xdp_now xdp_now;
 
+typedef uint64_t (*xdp_code)(struct bpf_xdp *);
+
+/* What becomes of a packet: XDP_PASS or XDP_DROP, which are still to be done and counted; or the following. If all
+ * of a vector are XDP_PASS, or all XDP_DROP, their OR is that value, and no other vector has it. */
+enum verdict {
+	KEPT = 4, /* it passes */
+	GONE,     /* it is another's already */
+};
+
 void xdp_tables(void)
 {
 	const struct dp_state *v = dp_get();
@@ -55,12 +64,17 @@ static bool put_tag(struct pkt *p, uint16_t tci)
 	return true;
 }
 
-/* May a frame of so many bytes be sent by the interface? As Linux' xdp_ok_fwd_dev: its link is up, and
- * the frame is no longer than its MTU, an Ethernet header and a tag. */
+/* The longest frame that may be sent by the interface, as Linux' xdp_ok_fwd_dev: if its link is up, of its
+ * MTU, an Ethernet header and a tag; else 0 bytes. */
+static unsigned len_max(const struct dp_state *v, unsigned interface)
+{
+	const bool up = dp_has_link(v, interface) && dp_link_is_up(v, interface);
+	return up ? v->interface[interface].mtu + (unsigned)(ETH_HLEN + ETH_TAG_LEN) : 0;
+}
+
 static bool may_send(const struct dp_state *v, unsigned interface, unsigned len)
 {
-	return dp_has_link(v, interface) && dp_link_is_up(v, interface) &&
-	       len <= v->interface[interface].mtu + (unsigned)(ETH_HLEN + ETH_TAG_LEN);
+	return len && len <= len_max(v, interface);
 }
 
 /* Sends a frame by an interface, which may_send; false: a tag finds no room. The buffer is then still
@@ -127,17 +141,34 @@ static bool send_all(struct pkt *p, const struct bpf_map *map, uint32_t flags)
 
 /* What a vector's packets became. */
 struct tally {
-	unsigned kept, sent, dropped, aborted, lost;
+	unsigned sent, dropped, aborted, lost;
 };
 
-static void redirect(struct pkt *v, struct pkt *p, struct tally *t)
+static void lose(struct pkt *p, struct tally *t)
+{
+	pkt_free(&self.pool, p);
+	t->lost++;
+}
+
+static void transmit(struct pkt *p, struct tally *t)
+{
+	if (p->len > xdp_now.tx_len_max) {
+		lose(p, t);
+		return;
+	}
+	p->flags &= PKT_OWN;
+	core_tx(xdp_now.port, p);
+	t->sent++;
+}
+
+/* True: the packet passes. */
+static bool redirect(struct pkt *p, struct tally *t)
 {
 	const uint32_t to = xdp_now.context.redirect_to;
 	bool sent = false;
 	switch ((enum xdp_redirect)xdp_now.context.redirect_kind) {
 	case XDP_TO_STACK:
-		v[t->kept++] = *p;
-		return;
+		return true;
 	case XDP_TO_INDEX:
 		sent = dp_interface_of_index(to) < DP_INTERFACES_MAX &&
 		       may_send(dp_get(), dp_interface_of_index(to), p->len) &&
@@ -149,38 +180,33 @@ static void redirect(struct pkt *v, struct pkt *p, struct tally *t)
 	case XDP_TO_NOBODY:
 		break;
 	}
-	t->sent += sent;
-	if (!sent) {
-		pkt_free(&self.pool, p);
-		t->lost++;
-	}
+	if (sent)
+		t->sent++;
+	else
+		lose(p, t);
+	return false;
 }
 
-/* Does with a packet what the chain has decided, but for XDP_PASS. */
-static void act(struct pkt *v, struct pkt *p, uint32_t action, struct tally *t)
+/* Does with a packet what the chain has decided. True: it passes. */
+static bool act(struct pkt *p, uint32_t action, struct tally *t)
 {
 	switch ((enum xdp_action)action) {
+	case XDP_PASS:
+		return true;
 	case XDP_DROP:
 		pkt_free(&self.pool, p);
 		t->dropped++;
-		return;
+		return false;
 	case XDP_TX:
-		if (may_send(dp_get(), xdp_now.port, p->len)) {
-			(void)send(p, xdp_now.port); /* a port has no tag of its own */
-			t->sent++;
-			return;
-		}
-		pkt_free(&self.pool, p);
-		t->lost++;
-		return;
+		transmit(p, t);
+		return false;
 	case XDP_REDIRECT:
-		redirect(v, p, t);
-		return;
+		return redirect(p, t);
 	case XDP_ABORTED:
 	default:
 		pkt_free(&self.pool, p);
 		t->aborted++;
-		return;
+		return false;
 	}
 }
 
@@ -217,30 +243,121 @@ COLD static bool prepare(struct pkt *p)
 	return !(p->flags & (PKT_CHAIN | PKT_SHARED));
 }
 
-static inline void enter(struct bpf_xdp *x, const struct pkt *p)
+/* Counts what a program has returned, and returns the action that it stands for. */
+static uint32_t count_result(uint64_t counts[XDP_ACTIONS], uint64_t returned)
 {
-	uint8_t *base = buf_base(&self.pool, p->buf);
-	x->data = x->data_meta = p->data;
-	x->data_end = p->data + p->len;
-	x->start = base + BUF_FRAME_LEAST;
-	x->end = base + self.pool.stride;
-	x->redirect_kind = XDP_TO_NOBODY;
+	const uint32_t action = (uint32_t)returned < XDP_ACTIONS ? (uint32_t)returned : XDP_ABORTED;
+	counts[action]++;
+	return action;
 }
 
-/* Runs the chain on the packet in hand. */
-static inline uint32_t run(const struct dp_xdp_chain *c, uint64_t (*action)[XDP_ACTIONS])
+/* Takes over where the program has put the packet. */
+static inline void leave(struct pkt *p, const struct bpf_xdp *x)
 {
-	for (uint32_t i = 0; i < c->programs; i++) {
-		uint64_t (*code)(struct bpf_xdp *) = (void *)(uintptr_t)c->program[i].code;
+	p->data = x->data;
+	p->len = (uint16_t)(x->data_end - x->data);
+	p->flags &= (uint8_t)~PKT_CSUM_OK;
+}
+
+/* The rest of a chain, when its first program has returned something else than the plain results of
+ * run_vector: runs the others and does what they decide. */
+static enum verdict finish(const struct dp_xdp_chain *c, uint64_t (*counts)[XDP_ACTIONS], uint64_t returned,
+                           struct pkt *p, struct tally *t)
+{
+	uint32_t action = count_result(counts[c->program[0].slot], returned), chain_on = c->program[0].chain_on;
+	for (uint32_t i = 1; chain_on >> action & 1 && i < c->programs; i++) {
+		const xdp_code code = (xdp_code)(uintptr_t)c->program[i].code;
 		xdp_now.context.tail_calls = 0;
-		uint32_t result = (uint32_t)code(&xdp_now.context);
-		if (unlikely(result >= XDP_ACTIONS))
-			result = XDP_ABORTED;
-		action[c->program[i].slot][result]++;
-		if (!(c->program[i].chain_on >> result & 1))
-			return result;
+		action = count_result(counts[c->program[i].slot], code(&xdp_now.context));
+		chain_on = c->program[i].chain_on;
 	}
-	return XDP_PASS;
+	if (chain_on >> action & 1)
+		action = XDP_PASS; /* behind the last program */
+	if (c->changes)
+		leave(p, &xdp_now.context);
+	return act(p, action, t) ? KEPT : GONE;
+}
+
+/*
+ * Runs a chain on a vector; verdict[i] gets what becomes of packet i. Returns all verdicts, joined by OR. Where the
+ * first program's result is XDP_PASS or XDP_DROP and ends the chain, it is the verdict, still to be counted. For a
+ * vector of such packets this loop is all that is done for each: with the call, 6 cycles (tests/bench/xdp.py; 25 when
+ * it copied, counted and kept each packet at once). `changes` is a constant, c->changes: without it, context and
+ * packets differ in nothing but what was written before the call.
+ */
+static inline __attribute__((always_inline)) uint32_t
+run_vector(struct pkt *v, unsigned n, const struct dp_xdp_chain *c, struct tally *t, uint8_t *verdict, bool changes)
+{
+	struct bpf_xdp *const x = &xdp_now.context;
+	uint64_t (*const counts)[XDP_ACTIONS] = dp_xdp_shared()->action[xdp_now.port];
+	const xdp_code first = (xdp_code)(uintptr_t)c->program[0].code;
+	const uint32_t chain_on = c->program[0].chain_on & ~(c->programs == 1 ? 1u << XDP_PASS : 0);
+	const uint32_t plain = (1u << XDP_PASS | 1u << XDP_DROP) & ~chain_on;
+	const struct pkt *const end = v + n;
+	uint32_t all = 0;
+	for (struct pkt *p = v; p < end; p++, verdict++) {
+		if (likely(p + AHEAD < end))
+			__builtin_prefetch(p[AHEAD].data);
+		core_current_next(p);
+		if (unlikely(p->flags & ~PKT_CSUM_OK) && !prepare(p)) {
+			*verdict = KEPT;
+			all |= KEPT;
+			continue;
+		}
+		uint8_t *const data = p->data;
+		x->data = x->data_meta = data;
+		x->data_end = data + p->len;
+		if (changes) {
+			uint8_t *const base = buf_base(&self.pool, p->buf);
+			x->start = base + BUF_FRAME_LEAST;
+			x->end = base + self.pool.stride;
+		}
+		x->redirect_kind = XDP_TO_NOBODY;
+		x->tail_calls = 0;
+		uint32_t action = (uint32_t)first(x);
+		if (unlikely(action >= XDP_ACTIONS || !(plain >> action & 1)))
+			action = finish(c, counts, action, p, t);
+		else if (changes)
+			leave(p, x);
+		*verdict = (uint8_t)action;
+		all |= action;
+	}
+	return all;
+}
+
+/* Moves the packets that pass to the front, and frees those that are dropped; returns the number of the former. */
+static unsigned sort_out(struct pkt *v, unsigned n, const uint8_t *verdict, unsigned *passed, unsigned *dropped)
+{
+	unsigned kept = 0;
+	for (unsigned i = 0; i < n; i++) {
+		if (verdict[i] == XDP_DROP) {
+			pkt_free(&self.pool, &v[i]);
+			++*dropped;
+		} else if (verdict[i] != GONE) {
+			*passed += verdict[i] == XDP_PASS;
+			v[kept++] = v[i];
+		}
+	}
+	return kept;
+}
+
+/* The same, if `all` is the OR of the verdicts. Most vectors have only one. */
+static unsigned take_verdicts(struct pkt *v, unsigned n, const uint8_t *verdict, uint32_t all,
+                              uint64_t counts[XDP_ACTIONS], struct tally *t)
+{
+	unsigned passed = 0, dropped = 0, kept = 0;
+	if (all == XDP_PASS) {
+		passed = kept = n;
+	} else if (all == XDP_DROP) {
+		pkt_free_whole(&self.pool, v, n);
+		dropped = n;
+	} else {
+		kept = sort_out(v, n, verdict, &passed, &dropped);
+	}
+	counts[XDP_PASS] += passed;
+	counts[XDP_DROP] += dropped;
+	t->dropped += dropped;
+	return kept;
 }
 
 /* New code may be in use: dp_xdp.code_tsc. */
@@ -256,38 +373,25 @@ static inline void see_code(void)
 
 unsigned xdp_vector(struct pkt *v, unsigned n, unsigned port)
 {
-	const struct dp_xdp_chain *c = __atomic_load_n(&dp_get()->xdp.chain[port], __ATOMIC_ACQUIRE);
-	uint64_t (*action)[XDP_ACTIONS] = dp_xdp_shared()->action[port];
-	struct bpf_xdp *x = &xdp_now.context;
+	const struct dp_state *dp = dp_get();
+	const struct dp_xdp_chain *c = __atomic_load_n(&dp->xdp.chain[port], __ATOMIC_ACQUIRE);
 	struct tally t = {0};
-	if (!c)
+	uint8_t verdict[PKT_VECTOR_MAX];
+	if (!c || n == 0)
 		return n;
+	assert(n <= PKT_VECTOR_MAX);
 	see_code();
-	x->ingress_ifindex = dp_ifindex(port);
-	x->rx_queue_index = (uint32_t)core_pair();
+	xdp_now.context.ingress_ifindex = dp_ifindex(port);
+	xdp_now.context.rx_queue_index = (uint32_t)core_pair();
 	xdp_now.port = port;
+	xdp_now.tx_len_max = len_max(dp, port);
 	xdp_now.stack_end = __builtin_frame_address(0);
-	for (unsigned i = 0; i < n; i++) {
-		struct pkt p = v[i];
-		if (likely(i + AHEAD < n))
-			__builtin_prefetch(v[i + AHEAD].data);
-		core_current_set(&p, n);
-		if (unlikely(p.flags & ~PKT_CSUM_OK) && !prepare(&p)) {
-			v[t.kept++] = p;
-			continue;
-		}
-		enter(x, &p);
-		const uint32_t result = run(c, action);
-		p.data = x->data;
-		p.len = (uint16_t)(x->data_end - x->data);
-		if (c->changes)
-			p.flags &= (uint8_t)~PKT_CSUM_OK;
-		if (result == XDP_PASS)
-			v[t.kept++] = p;
-		else
-			act(v, &p, result, &t);
-	}
+	uint64_t *const counts = dp_xdp_shared()->action[port][c->program[0].slot];
+	core_current_set(&v[0], n);
+	const uint32_t all = c->changes ? run_vector(v, n, c, &t, verdict, true)
+	                                : run_vector(v, n, c, &t, verdict, false);
 	core_current.data = 0;
+	n = take_verdicts(v, n, verdict, all, counts, &t);
 	settle(port, &t);
-	return t.kept;
+	return n;
 }

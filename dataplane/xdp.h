@@ -78,7 +78,8 @@ struct dp_xdp_prints {
 	} line[DP_XDP_PRINTS];
 };
 
-/* Part of a data core's shared memory. action[port][slot]: results of a program of the port's chain. */
+/* Part of a data core's shared memory. action[port][slot]: results of a program of the port's chain. XDP_PASS and
+ * XDP_DROP of the first program are added behind a vector, so a fault within one loses them, as it loses the packets. */
 struct dp_xdp_shared {
 	uint64_t started; /* dp_state.started when the counts were zeroed */
 	uint64_t action[NIC_PORTS_MAX][DP_XDP_SLOTS][XDP_ACTIONS];
@@ -118,6 +119,7 @@ struct xdp_now {
 	struct bpf_xdp context;
 	const struct bpf_map *to_map;
 	unsigned port;
+	unsigned tx_len_max; /* of a frame that the port may send */
 	const uint8_t *stack_end; /* the program's stack lies below */
 };
 extern struct xdp_now xdp_now;

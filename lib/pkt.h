@@ -209,4 +209,14 @@ static inline void pkt_free(struct bufpool *p, const struct pkt *pkt)
 		buf_free(p, pkt->buf);
 }
 
+/* Frees n packets of one buffer each, without PKT_SHARED and PKT_CHAIN. */
+static inline void pkt_free_whole(struct bufpool *p, const struct pkt *v, unsigned n)
+{
+	uint32_t *to = p->stack + p->free;
+	assert(n <= p->count - p->free);
+	for (unsigned i = 0; i < n; i++)
+		to[i] = v[i].buf;
+	p->free += n;
+}
+
 #endif

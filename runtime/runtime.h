@@ -102,6 +102,13 @@ static inline void core_current_set(const struct pkt *p, unsigned vector)
 	                                     p->interface};
 }
 
+/* The same for the next packet of a vector, all of which came by one port. */
+static inline void core_current_next(const struct pkt *p)
+{
+	core_current.data = (uint64_t)(uintptr_t)p->data;
+	core_current.len = p->len;
+}
+
 /* --- applications --- */
 
 /* A message between a data core and the control core: a frame and its purpose. */

@@ -17,6 +17,7 @@
 #define pkt_alloc pkt_alloc_plain
 #define buf_free buf_free_plain
 #define pkt_free pkt_free_plain
+#define pkt_free_whole pkt_free_whole_plain
 #define buf_extend buf_extend_plain
 #define buf_put buf_put_plain
 #include "../../../lib/pkt.h"
@@ -24,6 +25,7 @@
 #undef pkt_alloc
 #undef buf_free
 #undef pkt_free
+#undef pkt_free_whole
 #undef buf_extend
 #undef buf_put
 
@@ -100,6 +102,14 @@ static inline void pkt_free(struct bufpool *p, const struct pkt *pkt)
 		pkt_free_parts(p, pkt);
 	else
 		buf_free(p, pkt->buf);
+}
+
+static inline void pkt_free_whole(struct bufpool *p, const struct pkt *v, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		assert(!(v[i].flags & (PKT_SHARED | PKT_CHAIN)));
+		buf_free(p, v[i].buf);
+	}
 }
 
 #endif
