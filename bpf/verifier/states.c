@@ -374,7 +374,7 @@ enum visit verifier_visit(struct verifier *v)
 	return VISIT_NEW;
 }
 
-bool verifier_push(struct verifier *v)
+bool verifier_push(struct verifier *v, bool taken)
 {
 	const struct record *r = save(v);
 	const size_t bytes = record_bytes(r->entries);
@@ -383,6 +383,7 @@ bool verifier_push(struct verifier *v)
 		return verifier_refuse(v, "the program has too many branches that depend on each other to be verified");
 	v->back -= bytes;
 	memcpy(v->back, r, sizeof *r + r->entries * sizeof(struct entry));
+	((struct record *)(void *)v->back)->taken = taken;
 	if (v->parent)
 		v->parent->branches++;
 	return true;
@@ -399,13 +400,14 @@ void verifier_clear_frame(struct verifier *v, unsigned frame)
 	f->given_stack = false;
 }
 
-bool verifier_pop(struct verifier *v)
+bool verifier_pop(struct verifier *v, bool *taken)
 {
 	if (v->back == v->pending_end)
 		return false;
 	const struct record *r = (const struct record *)(const void *)v->back;
 	for (unsigned n = 0; n <= v->depth || n <= r->depth; n++)
 		verifier_clear_frame(v, n);
+	*taken = r->taken;
 	v->insn = r->insn;
 	v->depth = r->depth;
 	v->parent = r->parent;

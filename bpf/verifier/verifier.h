@@ -148,6 +148,7 @@ struct record {
 	uint8_t depth;
 	uint8_t given_stack; /* bit n: frame n */
 	uint8_t reserved_count;
+	bool taken;          /* of a branch to be taken later: it is the way that jumps */
 	struct entry entry[];
 };
 
@@ -247,8 +248,9 @@ size_t verifier_scratch_bytes(void);
 void verifier_scratch(struct verifier *v, uint8_t *memory); /* so many zeroed bytes */
 enum visit { VISIT_NEW, VISIT_KNOWN, VISIT_REFUSED };
 enum visit verifier_visit(struct verifier *v);
-bool verifier_push(struct verifier *v); /* the state before the jump v->insn, to be continued at its target */
-bool verifier_pop(struct verifier *v);  /* false: nothing is left */
+/* The state before the jump v->insn, to be continued at its target, or at the next instruction. */
+bool verifier_push(struct verifier *v, bool taken);
+bool verifier_pop(struct verifier *v, bool *taken); /* false: nothing is left */
 void verifier_path_ends(struct verifier *v);
 void verifier_clear_frame(struct verifier *v, unsigned frame);
 

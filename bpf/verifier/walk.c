@@ -1,7 +1,7 @@
 /*
  * The walk: every path of the program, depth first, and bpf_verify itself.
  *
- * The way that does not jump is walked first; the other one is pushed. At a join the walk ends if the state
+ * Of a jump's two ways one is walked first (taken_first); the other one is pushed. At a join the walk ends if the state
  * is known (states.c). Each instruction counts as a step, and the number of steps is limited, so the walk
  * ends whatever the program is.
  */
@@ -61,6 +61,25 @@ static bool one_is_null(struct verifier *v, const struct bpf_insn *i)
 	return bpf_source_is_reg(i) && value_is_pointer(verifier_reg(v, i->dst)) != value_is_pointer(verifier_reg(v, i->src));
 }
 
+/* The way of a jump. */
+static void go(struct verifier *v, bool taken)
+{
+	verifier_branch(v, &v->insns[v->insn], taken);
+	v->insn = taken ? (uint32_t)verifier_target(v->insns, v->insn) : verifier_next(v, v->insn);
+}
+
+/*
+ * The way that does not jump comes first, unless the jump is made if a number is not equal to a constant. Then the
+ * state on the way that jumps includes more, and where the ways join the other one ends. A chain of comparisons that
+ * meet again would be walked from each of them to its end otherwise. A jump back is a loop's, whose exits should
+ * not all be pending at a time.
+ */
+static bool taken_first(struct verifier *v, const struct bpf_insn *i)
+{
+	return bpf_op(i) == BPF_JNE && !bpf_source_is_reg(i) && verifier_reg(v, i->dst)->kind == SCALAR &&
+	       verifier_target(v->insns, v->insn) > v->insn;
+}
+
 static enum step step_branch(struct verifier *v, const struct bpf_insn *i)
 {
 	if (!verifier_readable(v, i->dst) || (bpf_source_is_reg(i) && !verifier_readable(v, i->src)))
@@ -70,10 +89,10 @@ static enum step step_branch(struct verifier *v, const struct bpf_insn *i)
 		verifier_decide(v);
 	if (!jumps && !goes_on) /* no number satisfies the bounds: this path does not exist */
 		return STEP_END;
-	if (jumps && goes_on && !verifier_push(v))
+	const bool taken = jumps && (!goes_on || taken_first(v, i));
+	if (jumps && goes_on && !verifier_push(v, !taken))
 		return STEP_REFUSED;
-	verifier_branch(v, i, !goes_on);
-	v->insn = goes_on ? verifier_next(v, v->insn) : (uint32_t)verifier_target(v->insns, v->insn);
+	go(v, taken);
 	return STEP_ON;
 }
 
@@ -144,10 +163,10 @@ static enum step walk(struct verifier *v)
 		if (s != STEP_END)
 			return s;
 		verifier_path_ends(v);
-		if (!verifier_pop(v))
+		bool taken;
+		if (!verifier_pop(v, &taken))
 			return STEP_END;
-		verifier_branch(v, &v->insns[v->insn], true);
-		v->insn = (uint32_t)verifier_target(v->insns, v->insn);
+		go(v, taken);
 	}
 }
 

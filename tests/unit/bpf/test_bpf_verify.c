@@ -363,6 +363,28 @@ static uint32_t put(uint32_t n, struct bpf_insn i)
 	return n + 1;
 }
 
+/* A filter of pairs of numbers. When the first number of a pair is equal and the second one is not, the walk must not
+ * go on to the end of the filter, where the same is known with less: that would take the square of the steps. */
+static void chain_of_comparisons(void **s)
+{
+	(void)s;
+	uint32_t n = 0;
+	n = put(n, (struct bpf_insn)LOAD(BPF_W, R6, R1, 12));
+	n = put(n, (struct bpf_insn)LOAD(BPF_W, R7, R1, 16));
+	while (n < 4000) {
+		n = put(n, (struct bpf_insn)JUMP_K(BPF_JNE, R6, n, 3));
+		n = put(n, (struct bpf_insn)JUMP_K(BPF_JNE, R7, n, 2));
+		n = put(n, (struct bpf_insn)MOV_K(R0, 1));
+		n = put(n, (struct bpf_insn)EXIT);
+	}
+	n = put(n, (struct bpf_insn)MOV_K(R0, 2));
+	n = put(n, (struct bpf_insn)EXIT);
+	const struct bpf_verdict verdict = rig_verify(big, n, BPF_CONTEXT_XDP, 0, NULL);
+	assert_true(verdict.ok);
+	assert_true(verdict.steps < 20 * n);
+	measure("a chain of comparisons", big, n);
+}
+
 /* Many small tests of packet bytes, as a filter has them; and the inputs that took longest. The walk ends
  * whatever they are: that is what is tested; the time is only printed. */
 static void time_of_large_programs(void **s)
@@ -436,7 +458,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(encoding), cmocka_unit_test(jumps_and_functions), cmocka_unit_test(context),
 		cmocka_unit_test(packet), cmocka_unit_test(stack), cmocka_unit_test(helpers), cmocka_unit_test(notes),
-		cmocka_unit_test(changes), cmocka_unit_test(constants), cmocka_unit_test(text), cmocka_unit_test(time_of_large_programs),
+		cmocka_unit_test(changes), cmocka_unit_test(constants), cmocka_unit_test(text), cmocka_unit_test(chain_of_comparisons),
+		cmocka_unit_test(time_of_large_programs),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
