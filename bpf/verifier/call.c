@@ -228,8 +228,8 @@ enum step verifier_exit(struct verifier *v)
 {
 	struct value *r0 = verifier_reg(v, BPF_R0);
 	if (v->depth) {
-		if (r0->kind == STACK && r0->frame == v->depth) {
-			verifier_refuse(v, "R0 is an address in the stack of the function that ends here");
+		if (r0->kind == STACK) {
+			verifier_refuse(v, "R0 is an address in the stack: a function cannot return one");
 			return STEP_REFUSED;
 		}
 		const uint32_t call = v->frame[v->depth].call;

@@ -3,8 +3,8 @@
  * overwritten ("live"), and whose value may influence what the verifier decides ("matter"): backward data
  * flow over all functions at once, before the walk.
  *
- * A value matters if it may flow into an address, a size that a helper is given, or an operand of a
- * conditional jump that decides (verifier.h, invariant 3). A number that is only stored, returned, given
+ * A value matters if it may flow into an address, a size that a helper is given, or an operand of an
+ * instruction that decides (verifier.h, invariant 3). A number that is only stored, returned, given
  * to a helper as a number, or compared by jumps that always go both ways does not: states that differ in
  * it alone behave alike. Endless loops are recognised by what could matter, with all conditional jumps.
  *
@@ -12,6 +12,8 @@
  * - A load or helper through a register that may point anywhere into the frame reads all of it.
  * - A helper reads from its pointer up to the end of the frame, as sizes are not known here; what it
  *   fills is not taken as overwritten.
+ * - A number that a function may store into a caller's stack matters: here is not known what the caller does
+ *   with it.
  * - While a function runs, of its caller is live what is live behind the call; all of its stack, if an
  *   argument may be an address in it.
  */
@@ -117,23 +119,24 @@ static void read_memory(struct flow *f, uint32_t at, struct needs *n, unsigned r
 static struct how write_memory(struct flow *f, uint32_t at, struct needs *n, unsigned r, int64_t off, unsigned bytes)
 {
 	const int16_t p = f->points[at].reg[r];
+	const bool callers = f->v->functions[f->v->info[at].function].takes_stack;
 	if (p == POINTS_ELSEWHERE)
-		return as_number;
+		return callers ? as_decision : as_number;
 	const struct units touched = p >= POINTS_ANYWHERE ? all_units : units_of(p + off, bytes);
 	const struct how how = {any_of(n->stack_matter, touched), any_of(n->stack_all_matter, touched)};
-	if (p < POINTS_ANYWHERE) {
-		const struct units gone = units_inside(p + off, bytes);
-		drop_units(&n->stack_live, gone);
-		drop_units(&n->stack_matter, gone);
-		drop_units(&n->stack_all_matter, gone);
-	}
+	if (p >= POINTS_ANYWHERE)
+		return callers ? as_decision : how;
+	const struct units gone = units_inside(p + off, bytes);
+	drop_units(&n->stack_live, gone);
+	drop_units(&n->stack_matter, gone);
+	drop_units(&n->stack_all_matter, gone);
 	return how;
 }
 
-static void before_alu(const struct bpf_insn *i, struct needs *n)
+static void before_alu(const struct bpf_insn *i, struct needs *n, bool decides)
 {
 	const unsigned op = bpf_op(i);
-	const struct how how = how_reg(n, i->dst);
+	const struct how how = decides ? as_decision : how_reg(n, i->dst);
 	if (op == BPF_MOV)
 		define(n, i->dst);
 	else
@@ -252,7 +255,7 @@ static void before(struct flow *f, uint32_t at, struct needs *n)
 	case BPF_LD: define(n, i->dst); break;
 	case BPF_LDX: before_load(f, at, n); break;
 	case BPF_ST: case BPF_STX: before_store(f, at, n); break;
-	case BPF_ALU: case BPF_ALU64: before_alu(i, n); break;
+	case BPF_ALU: case BPF_ALU64: before_alu(i, n, f->v->info[at].decides); break;
 	case BPF_JMP: case BPF_JMP32: before_jump(f, at, n); break;
 	}
 }

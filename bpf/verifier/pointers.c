@@ -5,10 +5,11 @@
  * The lattice of a register: unreached, then an offset from R10 or "elsewhere", then "anywhere".
  *
  * - Arguments and results of calls point elsewhere: a function gets addresses of its callers' frames
- *   only, and the walk refuses to return an address of the own frame.
+ *   only, and the walk refuses to return an address of any frame.
  * - An address of a stack can be stored only in the frame of the running function (stack.c refuses the
  *   rest). So a load brings one only in a function that stores one; then all its loads may.
  *   `stores_address` is found by repetition.
+ * - At the end, takes_stack of each function: it gets such an address, or a caller does that may pass it on.
  */
 #include "bpf/verifier/verifier.h"
 
@@ -142,6 +143,30 @@ bool verifier_pointers_prepare(struct verifier *v)
 	return true;
 }
 
+static bool may_pass_stack(const struct verifier *v, uint32_t call)
+{
+	bool may = v->functions[v->info[call].function].takes_stack;
+	for (unsigned r = BPF_R1; r <= BPF_R5; r++)
+		may = may || v->points[call].reg[r] != POINTS_ELSEWHERE;
+	return may;
+}
+
+/* As often as a chain of calls is long: what a function takes, those that it calls may take. */
+static void find_takers(struct verifier *v)
+{
+	for (bool changed = v->function_count > 1; changed;) {
+		changed = false;
+		for (uint32_t n = 0; n < v->count; n = verifier_next(v, n)) {
+			const struct bpf_insn *i = &v->insns[n];
+			if (!insn_is_call(i) || i->src != BPF_CALL_LOCAL)
+				continue;
+			struct function *callee = &v->functions[v->info[verifier_target(v->insns, n)].function];
+			if (!callee->takes_stack && may_pass_stack(v, n))
+				callee->takes_stack = changed = true;
+		}
+	}
+}
+
 bool verifier_pointers(struct verifier *v, uint32_t most)
 {
 	struct pass *pass = v->pass;
@@ -151,5 +176,7 @@ bool verifier_pointers(struct verifier *v, uint32_t most)
 	if (pass->queued)
 		return false;
 	pass->begun = !pass->again;
+	if (pass->begun)
+		find_takers(v);
 	return pass->begun;
 }

@@ -15,9 +15,9 @@
  *      (struct record.branches == 0). What is not live is not compared; of numbers that do not influence
  *      a decision of the verifier (liveness.c) the value is not compared.
  *   3. A conditional jump decides if on some path the numbers leave one way only, or one register's number
- *      gives another's bounds. The walk begins with none in the list of those that do (insn_info.decides).
- *      If it has found new ones at its end, its result is void, and it starts again with them in the list:
- *      only then their operands matter.
+ *      gives another's bounds. An addition decides if it moves a packet pointer by a constant in a register.
+ *      The walk begins with none in the list of those that do (insn_info.decides). If it has found new ones at
+ *      its end, its result is void, and it starts again with them in the list: only then their operands matter.
  *   4. Each step checks that what it reads was said to be live, so that a mistake in liveness.c refuses
  *      programs instead of accepting them.
  */
@@ -110,7 +110,7 @@ struct insn_info {
 	bool seen;
 	bool queued;
 	bool map_differs;
-	bool decides; /* a conditional jump (invariant 3) */
+	bool decides; /* invariant 3 */
 };
 
 enum memory_use { MEMORY_UNUSED, MEMORY_CONTEXT, MEMORY_OTHER };
@@ -119,6 +119,7 @@ struct function {
 	uint32_t start, end;
 	uint32_t stack;        /* bytes */
 	bool result_matters, result_could_matter; /* R0 at its end, for some caller */
+	bool takes_stack;      /* some call may give it an address in a stack (pointers.c) */
 	uint8_t mark;
 	uint32_t chain_stack;
 	uint8_t chain_calls;
@@ -257,7 +258,7 @@ void verifier_clear_frame(struct verifier *v, unsigned frame);
 /* walk.c */
 static inline struct value *verifier_reg(struct verifier *v, unsigned r) { return &v->frame[v->depth].reg[r]; }
 bool verifier_readable(struct verifier *v, unsigned r); /* initialised, and live by liveness.c */
-void verifier_decide(struct verifier *v); /* the jump v->insn does (invariant 3) */
+void verifier_decide(struct verifier *v); /* v->insn does (invariant 3) */
 /* Calls visit for each register and spilled value of all frames. */
 void verifier_each_value(struct verifier *v, void (*visit)(struct value *value, void *with), void *with);
 static inline struct value value_scalar(struct scalar s) { return (struct value){.kind = SCALAR, .s = s}; }

@@ -186,7 +186,7 @@ static void start_state(struct verifier *v)
 	*verifier_reg(v, BPF_R2) = value_scalar(scalar_const(v->memory_bytes));
 }
 
-/* Everything that the last walk has found out, but the jumps that decide. */
+/* Everything that the last walk has found out, but which instructions decide. */
 static void forget(struct verifier *v)
 {
 	v->front = v->first_front;

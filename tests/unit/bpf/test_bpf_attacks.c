@@ -193,6 +193,50 @@ static void bounds_of_a_register(void **s)
 #undef LIMIT
 }
 
+/* A number that moves a pointer says how much of the packet a comparison of that pointer proves. It matters,
+ * though no access uses the moved pointer. */
+static void number_that_moves_a_pointer(void **s)
+{
+	(void)s;
+#define PROGRAM(field, first, second, ...) MOV_X(R9, R1), UNKNOWN_R6, LOAD(BPF_W, R2, R9, field), \
+	LOAD(BPF_W, R3, R9, field == 8 ? 0 : 4), MOV_K(R7, second), JUMP_K(BPF_JEQ, R6, 0, 1), MOV_K(R7, first), JUMP(0), \
+	__VA_ARGS__, JUMP_X(BPF_JGT, R5, R3, 1), LOAD(BPF_DW, R0, R2, 0), RETURN(1)
+#define DATA 0
+#define META 8
+	ACCEPTED("packet", PROGRAM(DATA, 8, 9, MOV_X(R5, R2), ADD_X(R5, R7)));
+	REFUSED("packet", "ends at byte 8", PROGRAM(DATA, 8, 1, MOV_X(R5, R2), ADD_X(R5, R7)));
+	REFUSED("number first", "ends at byte 8", PROGRAM(DATA, 8, 1, MOV_X(R5, R7), ADD_X(R5, R2)));
+	REFUSED("minus", "ends at byte 8", PROGRAM(DATA, -8, -1, MOV_X(R5, R2), ALU64_X(BPF_SUB, R5, R7)));
+	REFUSED("from the stack", "ends at byte 8", PROGRAM(DATA, 8, 1, STORE(BPF_DW, R10, -16, R7), MOV_X(R5, R2),
+	        LOAD(BPF_DW, R4, R10, -16), ADD_X(R5, R4)));
+	ACCEPTED("metadata", PROGRAM(META, 8, 9, MOV_X(R5, R2), ADD_X(R5, R7)));
+	REFUSED("metadata", "ends at byte 8", PROGRAM(META, 8, 1, MOV_X(R5, R2), ADD_X(R5, R7)));
+	/* what metadata is compared with is not the packet's start on the second path */
+	REFUSED("the start", "was not compared", PROGRAM(META, 0, 8, ADD_X(R3, R7), MOV_X(R5, R2), ADD_K(R5, 8)));
+#undef META
+#undef DATA
+#undef PROGRAM
+}
+
+/* A function stores a number into the stack of its caller, which uses it as an index. */
+static void numbers_in_the_callers_stack(void **s)
+{
+	(void)s;
+#define CALLER(first, second, ...) UNKNOWN_R6, MOV_X(R8, R0), MOV_K(R2, second), JUMP_K(BPF_JEQ, R6, 0, 1), MOV_K(R2, first), \
+	JUMP(0), STORE_K(BPF_DW, R10, -16, 0), MOV_X(R1, R10), ADD_K(R1, -16), CALL(5), LOAD(BPF_DW, R6, R10, -16), ADD_X(R8, R6), \
+	STORE_K(BPF_B, R8, 0, 1), RETURN(1), __VA_ARGS__, RETURN(0)
+	ACCEPTED("stored", CALLER(40, 47, STORE(BPF_DW, R1, 0, R2)));
+	REFUSED("stored", "of 48 bytes", CALLER(40, 4096, STORE(BPF_DW, R1, 0, R2)));
+	REFUSED("copied", "of 48 bytes", CALLER(40, 4096, MOV_X(R3, R2), MOV_X(R4, R1), STORE(BPF_DW, R4, 0, R3)));
+	REFUSED("a function between", "of 48 bytes", CALLER(40, 4096, CALL(2), RETURN(0), STORE(BPF_DW, R1, 0, R2)));
+	REFUSED("by an address in the stack", "of 48 bytes",
+	        CALLER(40, 4096, STORE(BPF_DW, R10, -8, R1), LOAD(BPF_DW, R3, R10, -8), STORE(BPF_DW, R3, 0, R2)));
+#undef CALLER
+	/* as Linux; the address would come back without its name */
+	REFUSED("the address returned", "R0 is an address in the stack", MOV_X(R1, R10), ADD_K(R1, -16), CALL(3),
+	        STORE_K(BPF_DW, R0, 0, 1), RETURN(1), MOV_X(R0, R1), EXIT);
+}
+
 /* Linked numbers and 32 bits (the fixes of 2024 for linked registers): a copy of the lower half is no
  * copy of the number. */
 static void linked_numbers(void **s)
@@ -264,7 +308,7 @@ static void packet(void **s)
 static void frames(void **s)
 {
 	(void)s;
-	REFUSED("returned", "stack of the function", CALL(2), LOAD(BPF_DW, R0, R0, -8), EXIT, STORE_K(BPF_DW, R10, -8, 0),
+	REFUSED("returned", "R0 is an address in the stack", CALL(2), LOAD(BPF_DW, R0, R0, -8), EXIT, STORE_K(BPF_DW, R10, -8, 0),
 	        MOV_X(R0, R10), EXIT);
 	REFUSED("left in the caller's frame", "calling function", MOV_X(R1, R10), ADD_K(R1, -8), CALL(2), RETURN(1),
 	        STORE(BPF_DW, R1, 0, R10), RETURN(0));
@@ -338,6 +382,7 @@ int main(void)
 		cmocka_unit_test(no_map), cmocka_unit_test(sign_extension), cmocka_unit_test(bounds_of_32_bits),
 		cmocka_unit_test(bitwise_of_32_bits), cmocka_unit_test(pointer_arithmetic),
 		cmocka_unit_test(arithmetic_before_null_check), cmocka_unit_test(pruning), cmocka_unit_test(bounds_of_a_register),
+		cmocka_unit_test(number_that_moves_a_pointer), cmocka_unit_test(numbers_in_the_callers_stack),
 		cmocka_unit_test(linked_numbers), cmocka_unit_test(narrow_fills), cmocka_unit_test(packet),
 		cmocka_unit_test(frames), cmocka_unit_test(reserved), cmocka_unit_test(fetched),
 		cmocka_unit_test(addresses),
