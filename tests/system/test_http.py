@@ -283,15 +283,19 @@ def test_in_a_flood(make_lab, cpus):
     assert lab.router.balanced()["originated_drop_tx"] == 0
 
 
-def test_page_in_a_browser(make_lab6):
-    """With traffic through the router, the page shows ports, rates, drops, cores, routes and
-    neighbours, makes no requests to other servers, and reports when the machine goes away and comes
-    back."""
+def need_browser():
     if not shutil.which("chromium") and "chromium" not in subprocess.run(
             [ROOT + "/tools/deps.sh", "list", "test"], capture_output=True, text=True,
             check=True).stdout:
         pytest.skip("this distribution has no package chromium")
     os.makedirs(PICTURES, exist_ok=True)
+
+
+def test_page_in_a_browser(make_lab6):
+    """With traffic through the router, the page shows ports, rates, drops, cores, routes and
+    neighbours, makes no requests to other servers, and reports when the machine goes away and comes
+    back."""
+    need_browser()
     web = make_lab6(extra=WEB + "routing engine %s\n" % RIGHT_HOST)
     pings(web.left, RIGHT_HOST)
     pings(web.left, RIGHT6)
@@ -328,3 +332,32 @@ def test_page_in_a_browser(make_lab6):
         browser.screenshot(os.path.join(PICTURES, "page-away.png"))
         web.router.set_link(0, True)
         eventually(lambda: not browser.run("document.body.classList.contains('away')"), 40, "it is back")
+
+
+def test_programs_in_a_browser(make_lab):
+    """The results of a port's XDP programs appear on the page with the first one, and go with the last."""
+    need_browser()
+    web = make_lab(CONFIG)
+    shown = "document.getElementById('xdp')?.checkVisibility()"
+    row = r"eth0\s+count\s+count\s+([\d\u202f]+)( [\d.]+ k?pps)?\s+0\s+0\s+0\s+0"
+    with Browser(web.left) as browser:
+        browser.size(1280, 1100)
+        browser.open(BASE + "/")
+        eventually(lambda: "bit/s" in (browser.run("document.body?.innerText") or ""), 20, "figures")
+        assert browser.run(shown) is False
+        status, said = curl(web.left, "-T", ROOT + "/build/bpf/count.o", BASE + "/api/v1/programs/count")
+        assert status == 201, said
+        for line in ("configure", "interface eth0", "xdp count", "commit"):
+            web.router.command(line)
+        eventually(lambda: browser.run(shown), 20, "the programs")
+
+        def counts():
+            return re.search(row, browser.run("document.getElementById('xdp').innerText"))
+        eventually(lambda: counts() and counts()[2], 20, "packets and their rate, of the page's own requests")
+        first = int(counts()[1].replace("\u202f", ""))
+        eventually(lambda: int(counts()[1].replace("\u202f", "")) > first, 20, "it counts")
+        browser.screenshot(os.path.join(PICTURES, "page-xdp.png"))
+        for line in ("no xdp count", "commit", "end"):
+            web.router.command(line)
+        eventually(lambda: not browser.run(shown), 20, "no programs")
+        assert browser.errors() == []
