@@ -8,14 +8,14 @@
 static const uint8_t constants[16] = {1, 2, 3, 4, 5, 6, 7, 0x88};
 
 const struct bpf_map_def rig_maps[RIG_MAPS] = {
-	[ARRAY48] = {"array48", BPF_MAP_ARRAY, 4, 48, 4, 0, NULL, false},
-	[HASH8] = {"hash8", BPF_MAP_HASH, 8, 8, 16, 0, NULL, false},
-	[RODATA] = {".rodata", BPF_MAP_ARRAY, 4, 16, 1, BPF_F_RDONLY_PROG, constants, true},
-	[RING] = {"ring", BPF_MAP_RINGBUF, 0, 0, 4096, 0, NULL, false},
-	[PROGS] = {"progs", BPF_MAP_PROG_ARRAY, 4, 4, 4, 0, NULL, false},
-	[DEVICES] = {"devices", BPF_MAP_DEVMAP, 4, 4, 4, 0, NULL, false},
-	[WRITE_ONLY] = {"write_only", BPF_MAP_ARRAY, 4, 8, 1, BPF_F_WRONLY_PROG, NULL, false},
-	[BSS] = {".bss", BPF_MAP_ARRAY, 4, 16, 1, 0, NULL, true},
+	[ARRAY48] = {"array48", BPF_MAP_ARRAY, 4, 48, 4, 0, NULL, false, NULL},
+	[HASH8] = {"hash8", BPF_MAP_HASH, 8, 8, 16, 0, NULL, false, NULL},
+	[RODATA] = {".rodata", BPF_MAP_ARRAY, 4, 16, 1, BPF_F_RDONLY_PROG, constants, true, NULL},
+	[RING] = {"ring", BPF_MAP_RINGBUF, 0, 0, 4096, 0, NULL, false, NULL},
+	[PROGS] = {"progs", BPF_MAP_PROG_ARRAY, 4, 4, 4, 0, NULL, false, NULL},
+	[DEVICES] = {"devices", BPF_MAP_DEVMAP, 4, 4, 4, 0, NULL, false, NULL},
+	[WRITE_ONLY] = {"write_only", BPF_MAP_ARRAY, 4, 8, 1, BPF_F_WRONLY_PROG, NULL, false, NULL},
+	[BSS] = {".bss", BPF_MAP_ARRAY, 4, 16, 1, 0, NULL, true, NULL},
 };
 
 /* In slices of `steps`, which must give the same. */
