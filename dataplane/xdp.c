@@ -77,6 +77,14 @@ static bool may_send(const struct dp_state *v, unsigned interface, unsigned len)
 	return len && len <= len_max(v, interface);
 }
 
+/* Queues a frame for a port. By members, because a copy of the whole struct soon after they were written would wait
+ * until they are in the cache: they cannot be forwarded to one load (`tx` between null ports: 54 cycles, and 46). */
+static inline void queue(unsigned port, const struct pkt *p)
+{
+	const struct pkt out = {p->data, p->buf, p->len, p->flags & PKT_OWN, p->interface};
+	core_tx(port, &out);
+}
+
 /* Sends a frame by an interface, which may_send; false: a tag finds no room. The buffer is then still
  * the caller's. */
 static bool send(struct pkt *p, unsigned interface)
@@ -90,8 +98,7 @@ static bool send(struct pkt *p, unsigned interface)
 		c->tx_pkts++;
 		c->tx_bytes += len;
 	}
-	p->flags &= PKT_OWN;
-	core_tx(ifp->port, p);
+	queue(ifp->port, p);
 	return true;
 }
 
@@ -156,8 +163,7 @@ static void transmit(struct pkt *p, struct tally *t)
 		lose(p, t);
 		return;
 	}
-	p->flags &= PKT_OWN;
-	core_tx(xdp_now.port, p);
+	queue(xdp_now.port, p);
 	t->sent++;
 }
 
