@@ -116,8 +116,21 @@ $(BENCH_BUILD)/core_ping: tests/bench/wire/core_ping.c tests/bench/bench.mk
 
 bench-wire: $(BENCH_GENERATORS:%=$(BENCH_BUILD)/%) $(BENCH_BUILD)/core_ping
 
+# Linux' part of xdp.py: objects of XDP programs and what runs them. Hayate gets the same objects
+BENCH_XDP := $(patsubst tests/bench/xdp/%.c,$(BENCH_BUILD)/xdp/%.o,$(filter-out %/xdp_linux.c,$(wildcard tests/bench/xdp/*.c)))
+$(BENCH_XDP): $(BENCH_BUILD)/xdp/%.o: tests/bench/xdp/%.c tests/bench/bench.mk
+	@mkdir -p $(@D)
+	@clang $(BPF_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(BENCH_BUILD)/xdp_linux: tests/bench/xdp/xdp_linux.c tests/bench/bench.mk
+	@mkdir -p $(@D)
+	@gcc $(BENCH_CFLAGS) -D_GNU_SOURCE -o $@ $< -lbpf -pthread
+
+.PHONY: bench-xdp
+bench-xdp: $(BENCH_XDP) $(BENCH_BUILD)/xdp_linux $(BENCH_BUILD)/bpf_bench bpf-programs
+
 # All programs of the benchmarks: `make check` asks whether their sources are there.
-bench-programs: bench-wire $(BENCH_OURS) $(patsubst %,$(BENCH_BUILD)/%,route_table tcp_load fib_compare acl_bench stall_probe \
+bench-programs: bench-wire bench-xdp $(BENCH_OURS) $(patsubst %,$(BENCH_BUILD)/%,route_table tcp_load fib_compare acl_bench stall_probe \
 		epoll_echo xdp_echo.o)
 
 # Look-up tables and packet filters beside DPDK's, whose headers only fib_dpdk.c and acl_dpdk.c

@@ -31,6 +31,8 @@
   churn.*                        what routes that change cost a router with a million (churn.py)
   capture.*                      the console's capture: frames written without loss, beside tcpdump;
                                  what it costs a router under load (capture.py)
+  xdp.*, peer.linux.xdp.*        XDP programs in the image, between null ports and over vhost-user, beside
+                                 native XDP of Linux on veth with the same objects (xdp.py)
   pktgen.*, peer.testpmd.*       the generator beside testpmd: a frame's cycles on one core, the
                                  rate against frames for one doorbell, the least latency (pktgen.py)
   boot.*, image.*, memory.*      start-up and size
@@ -80,6 +82,7 @@ from services import choose_family, tcp, tcp_idle, udp_rtt
 from table import SMALL, Full, configuration, configuration6
 from takeover import takeover
 from web import http, scrape
+from xdp import xdp
 from zebra import zebra
 from launcher import demo, image, netlab, options, ports
 from launcher.errors import LauncherError
@@ -98,7 +101,7 @@ ENGINE = {"engine-fpm": engine_fpm, "engine-zebra": zebra, "engine-bgp": bgp,
 PARTS = ["forwarding", "full-table", "full-table6", "families", "null", "no-loss", "overload", "floods",
          "tail-writes", "tcp", "tcp-idle", "udp-rtt", "http", "scrape", "churn",
          "engine", "engine-fpm", "engine-zebra", "engine-bgp", "engine-churn", "engine-takeover",
-         "bfd", "capture", "pktgen", "pktgen-curve", "pktgen-latency", "boot", "sizes"]
+         "bfd", "capture", "xdp", "pktgen", "pktgen-curve", "pktgen-latency", "boot", "sizes"]
 
 
 def null_routes(prefixes):
@@ -481,6 +484,9 @@ def main():
             bfd(results, work, accel, arguments.quick)
         if "capture" in parts:
             capture(results, work, accel, arguments.runs)
+        if "xdp" in parts:
+            with hugepages() as huge:
+                xdp(results, work, accel, huge, arguments.runs)
         if {"pktgen", "pktgen-curve", "pktgen-latency"} & set(parts):
             with hugepages() as huge:
                 pktgen(results, work, huge, accel, arguments.runs, parts, nics)

@@ -5,10 +5,10 @@
  * itself; this program is faster than any peer so far, so the peer is the limit.
  *
  * Sends 64-byte UDP packets into the receive ring of port 0 and takes packets from the transmit
- * ring of port 1, on one core. Split rings. A frame is written by wide stores from a template,
- * destination and checksum from a table; of returning frames, only one in SAMPLE_EVERY is checked.
- * All descriptors are read and checked. Used entries become visible once per batch. A protocol
- * violation of the peer ends the program with a message: it is a test partner.
+ * ring of port 1 (or of port 0, or takes none), on one core. Split rings. A frame is written by wide
+ * stores from a template, destination and checksum from a table; of returning frames, only one in
+ * SAMPLE_EVERY is checked. All descriptors are read and checked. Used entries become visible once per
+ * batch. A protocol violation of the peer ends the program with a message: it is a test partner.
  *
  *   vhost_gen EAL-OPTIONS -- SOCKET0 SOCKET1 DST-MAC FIRST-PREFIX PREFIXES
  *   vhost_gen EAL-OPTIONS -- SOCKET0 SOCKET1 DST-MAC FILE
@@ -21,6 +21,8 @@
  *   link                 link A B    1 if the peer has its rings up
  *   batch N              batch N     packets between two stores to used.idx, both ways (64)
  *   rest NS              rest NS     between polls of a ring that had less than a batch (500)
+ *   back PORT            back PORT   where the packets of a run come back: port 1, or 0, or -1: the
+ *                                    peer drops them, and what it takes is what it drops
  *   run SECONDS [MPPS [IN-FLIGHT]]
  *                        run OFFERED TAKEN RECEIVED LATE BAD NANOSECONDS ROUNDS FULL
  *                        Without MPPS, or with 0, as fast as the peer takes them. An uncounted
@@ -83,6 +85,7 @@
 #define UDP_FITS (FRAME_BYTES >= (int)(sizeof(struct rte_ether_hdr) + (FAMILY == 4 ? 20 : 40) + 8))
 
 static struct vhost_port ports[2];
+static int back = 1; /* the port where a run's packets come back; -1: none does */
 static _Alignas(64) uint8_t template[BUFFER_BYTES];
 static uint8_t (*varying)[VARYING_BYTES];
 static unsigned destinations; /* a multiple of BATCH_MAX */
@@ -283,26 +286,35 @@ static void cable(double seconds)
 /*
  * Wakes a peer that may be asleep with one uncounted batch: true when it has come back. Sleeps
  * while it waits: with real-time priority we might keep the thread that passes the wake-up on
- * (QEMU, a kernel worker) from this CPU.
+ * (QEMU, a kernel worker) from this CPU. Without `out`, a peer is awake when it has renewed descriptors.
  */
 static bool wake(struct vhost_ring *in, struct vhost_ring *out)
 {
 	uint64_t now = rte_rdtsc(), end = now + rte_get_tsc_hz() / 2, bad;
-	while (dequeue(out, now, &bad, 0) != 0) /* frames of an earlier run */
+	while (out && dequeue(out, now, &bad, 0) != 0) /* frames of an earlier run */
 		;
-	in->rest = out->rest = 0;
-	unsigned n = vhost_available(in, now), back = 0;
+	in->rest = 0;
+	if (out)
+		out->rest = 0;
+	unsigned n = vhost_available(in, now), came = 0;
 	n = n < vhost_batch ? n : vhost_batch;
 	enqueue(in, n, 0);
-	for (; back < n && now < end; now = rte_rdtsc()) {
-		unsigned got = dequeue(out, now, &bad, 0);
-		back += got;
+	const uint16_t seen = in->seen;
+	for (unsigned wanted = out ? n : 1; came < wanted && now < end; now = rte_rdtsc()) {
+		if (out) {
+			came += dequeue(out, now, &bad, 0);
+			vhost_call(out, 0, true);
+		} else {
+			in->rest = 0;
+			in->seen = in->next; /* makes vhost_available read the index */
+			(void)vhost_available(in, now);
+			came = (uint16_t)(in->seen - seen);
+		}
 		vhost_call(in, 0, true);
-		vhost_call(out, 0, true);
-		if (got == 0 && back == 0)
+		if (came == 0)
 			usleep(50);
 	}
-	return n > 0 && back >= n;
+	return n > 0 && came >= (out ? n : 1);
 }
 
 static void run(double seconds, double mpps, uint64_t in_flight)
@@ -315,7 +327,7 @@ static void run(double seconds, double mpps, uint64_t in_flight)
 	pthread_mutex_lock(&vhost_lock);
 	vhost_learn(&ports[0]);
 	vhost_learn(&ports[1]);
-	struct vhost_ring *in = &ports[0].rx, *out = &ports[1].tx;
+	struct vhost_ring *in = &ports[0].rx, *out = back < 0 ? NULL : &ports[back].tx;
 	if (!wake(in, out))
 		seconds = 0; /* nothing comes back, as the caller will notice */
 	uint64_t start = rte_rdtsc(), now = start, end = start + (uint64_t)(seconds * (double)hz);
@@ -323,7 +335,7 @@ static void run(double seconds, double mpps, uint64_t in_flight)
 		if (mpps == 0 ||
 		    (double)(now - start) * per_tick >= (double)(offered + vhost_batch)) {
 			unsigned n = vhost_available(in, now);
-			if (taken - received + vhost_batch > in_flight)
+			if (out && taken - received + vhost_batch > in_flight)
 				n = 0;
 			offered += vhost_batch;
 			rounds++;
@@ -336,16 +348,19 @@ static void run(double seconds, double mpps, uint64_t in_flight)
 				in->looks = 0;
 			}
 		}
-		received += dequeue(out, now, &bad, received);
-		if (__builtin_expect(in->looks + out->looks > 2 * PATIENCE, 0)) { /* no progress */
+		if (out)
+			received += dequeue(out, now, &bad, received);
+		if (__builtin_expect(in->looks + (out ? out->looks : 0) > 2 * PATIENCE, 0)) { /* no progress */
 			vhost_call(in, 0, true);
-			vhost_call(out, 0, true);
-			in->looks = out->looks = 0;
+			in->looks = 0;
+			if (out) {
+				vhost_call(out, 0, true);
+				out->looks = 0;
+			}
 		}
 	}
 	vhost_call(in, 0, true);
-	vhost_call(out, 0, true);
-	for (uint64_t last = now; rte_rdtsc() - last < hz / 50;) { /* 20 ms for those in flight */
+	for (uint64_t last = now; out && rte_rdtsc() - last < hz / 50;) { /* 20 ms for those in flight */
 		unsigned n = dequeue(out, rte_rdtsc(), &bad, received + late);
 		late += n;
 		if (n > 0)
@@ -506,6 +521,10 @@ int main(int argc, char **argv)
 			sink(seconds);
 		} else if (sscanf(line, "cable %lf", &seconds) == 1) {
 			cable(seconds);
+		} else if (sscanf(line, "back %d", &back) == 1) {
+			if (back < -1 || back > 1)
+				vhost_die("packets come back by port 0, 1 or none (-1)");
+			printf("back %d\n", back);
 		} else if (strncmp(line, "drain", 5) == 0) {
 			drain();
 		} else if (sscanf(line, "batch %u", &n) == 1) {

@@ -1,6 +1,10 @@
 /* A filter: drops the IPv4 flows that are in a hash, and counts in the entry. */
 #include "tests/bpf/programs/packet.h"
 
+#ifndef FLOWS
+#define FLOWS 10000
+#endif
+
 struct flow {
 	__be32 source, destination;
 	__be16 source_port, destination_port;
@@ -10,7 +14,7 @@ struct flow {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 10000);
+	__uint(max_entries, FLOWS);
 	__type(key, struct flow);
 	__type(value, __u64);
 } blocked SEC(".maps");

@@ -1,6 +1,10 @@
 /* A filter by the longest prefix of the source address, IPv4 and IPv6; an entry's value is the action. */
 #include "tests/bpf/programs/packet.h"
 
+#ifndef ADDRESS
+#define ADDRESS saddr
+#endif
+
 struct key4 {
 	__u32 prefix_length;
 	__be32 address;
@@ -37,13 +41,13 @@ int lpm(struct xdp_md *ctx)
 		struct iphdr *ip = take_ip4(&c);
 		if (!ip)
 			return XDP_DROP;
-		struct key4 key = {32, ip->saddr};
+		struct key4 key = {32, ip->ADDRESS};
 		action = bpf_map_lookup_elem(&sources4, &key);
 	} else if (protocol == bpf_htons(ETH_P_IPV6)) {
 		struct ipv6hdr *ip = cursor_take(&c, sizeof *ip);
 		if (!ip)
 			return XDP_DROP;
-		struct key6 key = {128, ip->saddr};
+		struct key6 key = {128, ip->ADDRESS};
 		action = bpf_map_lookup_elem(&sources6, &key);
 	}
 	return action ? *action : XDP_PASS;
