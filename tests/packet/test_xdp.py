@@ -2,6 +2,7 @@
 replacement. The programs are tests/bpf/programs/*.c, compiled by clang."""
 import json
 import os
+import random
 import re
 import struct
 
@@ -96,6 +97,56 @@ def test_aborted(boot):
     m.counted()
     m.send(0, ether(A, ROUTER[0]) / udp(A, B))
     m.expect_counters(drop_xdp_aborted=1)
+
+
+FATES = {0: "drop_xdp_aborted", 1: "drop_xdp", 2: "forwarded", 3: "forwarded", 4: "drop_xdp_redirect",
+         7: "drop_xdp_aborted"}  # by action
+
+
+@pytest.mark.parametrize("changes", [0, 1])
+@pytest.mark.parametrize("behind", [(), ("count",)])
+@pytest.mark.parametrize("seed", range(2))
+def test_mixed_vector(boot, seed, behind, changes):
+    """Packets of one vector have all results, at random: each port's are in order, each is counted."""
+    rng = random.Random(seed)
+    m = boot("result change" if changes else "result keep", *behind)
+    m.learn(A, B)
+    actions = [rng.choice(list(FATES)) for _ in range(250)]
+    frames = [padded(ether(A, ROUTER[0]) / IP(src="10.1.0.%d" % action, dst=B.ip, id=n) /
+                     UDP(sport=7, dport=9, chksum=0)) for n, action in enumerate(actions)]
+    m.counted()
+    before = counts(m)
+    m.send(0, *frames)
+    for frame, action in zip(frames, actions):
+        frame = Ether(bytes(frame))
+        frame[UDP].sport += changes
+        if action == 2:
+            m.expect(1, padded(ether(ROUTER[1], B) / hop(frame[IP])))
+        elif action == 3:
+            m.expect(0, frame)
+    wanted = {"xdp_sent": actions.count(3)}
+    for action in actions:
+        wanted[FATES[action]] = wanted.get(FATES[action], 0) + 1
+    m.expect_counters(**wanted)
+    after = counts(m)
+    assert {name: n - before[0][2][name] for name, n in after[0][2].items()} == {
+        "pass": actions.count(2), "drop": actions.count(1), "tx": actions.count(3), "redirect": actions.count(4),
+        "aborted": actions.count(0) + actions.count(7)}
+    if behind:
+        assert after[1][2]["pass"] - before[1][2]["pass"] == actions.count(2)
+
+
+@pytest.mark.parametrize("action", [1, 2])
+def test_vector_of_one_result(boot, action):
+    m = boot("result")
+    m.learn(A, B)
+    frames = [padded(ether(A, ROUTER[0]) / IP(src="10.1.0.%d" % action, dst=B.ip, id=n) / UDP(sport=7, dport=9))
+              for n in range(256)]
+    m.counted()
+    m.send(0, *frames)
+    for frame in frames if action == 2 else []:
+        m.expect(1, padded(ether(ROUTER[1], B) / hop(Ether(frame)[IP])))
+    m.expect_counters(**{FATES[action]: 256})
 
 
 def test_redirect_map(boot):
