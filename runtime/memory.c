@@ -170,15 +170,6 @@ static bool enter(enum core_persist what, uint64_t at, size_t bytes)
 	return true;
 }
 
-void *core_persist_alloc(enum core_persist what, size_t bytes)
-{
-	bytes = align_up(bytes, PAGE_BYTES);
-	void *p = core_private_alloc(bytes);
-	if (p && what != CORE_PERSIST_DEVICES)
-		drop(what);
-	return p && enter(what, (uint64_t)(uintptr_t)p, bytes) ? p : NULL;
-}
-
 void *core_persist_find(enum core_persist what, size_t *bytes)
 {
 	const struct persistent *k = kept();
@@ -239,18 +230,34 @@ size_t core_private_left(void)
 
 size_t core_private_used(void) { return private_used; }
 
-void *core_private_alloc(size_t bytes)
+/* Takes private memory, a multiple of PAGE_BYTES, with the contents that it has. */
+static void *take(size_t bytes)
 {
-	bytes = align_up(bytes, PAGE_BYTES);
 	for (unsigned i = 0; i < hole_count; i++) {
 		if (bytes > hole_bytes(i))
 			continue;
 		holes[i].end -=
 		        bytes; /* from the end, because published memory grows into the last hole */
 		private_used += bytes;
-		return memset((void *)(uintptr_t)holes[i].end, 0, bytes);
+		return (void *)(uintptr_t)holes[i].end;
 	}
 	return NULL;
+}
+
+void *core_private_alloc(size_t bytes)
+{
+	const size_t whole = align_up(bytes, PAGE_BYTES);
+	void *p = take(whole);
+	return p ? memset(p, 0, whole) : NULL;
+}
+
+void *core_persist_alloc(enum core_persist what, size_t bytes)
+{
+	bytes = align_up(bytes, PAGE_BYTES);
+	void *p = what == CORE_PERSIST_PROGRAMS_WORK ? take(bytes) : core_private_alloc(bytes);
+	if (p && what != CORE_PERSIST_DEVICES)
+		drop(what);
+	return p && enter(what, (uint64_t)(uintptr_t)p, bytes) ? p : NULL;
 }
 
 /* --- published memory --- */

@@ -549,7 +549,8 @@ size_t core_private_used(void);
  * core_private_alloc of memory that survives the program. A program restarted in the same boot finds it
  * at its address with its contents, possibly in the middle of a change. There is one piece of each
  * kind; a second call takes a new piece, and the old one is lost. NULL: not enough memory, or too many
- * pieces.
+ * pieces. CORE_PERSIST_PROGRAMS_WORK is not zeroed: it is up to 120 MiB, zeroing them took 160 ms in one piece,
+ * and the loader writes whatever it reads (bpf_take).
  */
 enum core_persist { CORE_PERSIST_DEVICES /* the runtime's own: many pieces */, CORE_PERSIST_JOURNAL, CORE_PERSIST_ROUTES, CORE_PERSIST_PROGRAMS, CORE_PERSIST_PROGRAMS_WORK, CORE_PERSISTS };
 void *core_persist_alloc(enum core_persist what, size_t bytes);

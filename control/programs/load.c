@@ -6,7 +6,7 @@
  * zeroed), preparing the verification and the compilation of a large program, writing its code. `show xdp`
  * has the longest slice of each object.
  *
- * Working memory is taken once, with the first load, and kept, also for the next control program: private
+ * Working memory, which need not be zeroed, because bpf_take zeroes what it gives, is taken once, with the first load, and kept, also for the next control program: private
  * memory is never given back, and a control program that takes over needs what is left. It is at most an
  * eighth of that. The verifier gets what the loader leaves of it.
  */

@@ -201,6 +201,7 @@ BPF_OBJECT_SRC := $(wildcard bpf/object/*.c) bpf/layout.c bpf/program.c lib/fmt.
 UNIT_SRC_bpf_elf := $(BPF_OBJECT_SRC)
 UNIT_SRC_bpf_btf := $(BPF_OBJECT_SRC)
 UNIT_SRC_bpf_layout := $(BPF_OBJECT_SRC)
+UNIT_SRC_bpf_memory := $(wildcard bpf/*.c bpf/*/*.c) lib/csum.c lib/fmt.c
 UNIT_SRC_bpf_objects := $(BPF_OBJECT_SRC)
 
 # --- kinds of compilation: each compiler compiles each source once for each kind that a test needs ---

@@ -241,6 +241,24 @@ static void list_is_damaged(void **s)
 		assert_true(p + 0x10000 <= a || p >= a + HUGE);
 }
 
+/* Kept memory is zeroed, but the loader's, which may be large and whose contents do not matter. */
+static void zeroed_or_not(void **s)
+{
+	(void)s;
+	uint8_t *first = core_private_alloc(0x100000);
+	memset(first, 0x77, 0x100000);
+	start(); /* a new program: private memory is free again */
+	const uint8_t *work = core_persist_alloc(CORE_PERSIST_PROGRAMS_WORK, 0x80000);
+	assert_ptr_equal(work, first + 0x80000);
+	for (unsigned i = 0; i < 0x80000; i++)
+		assert_int_equal(work[i], 0x77);
+	const uint8_t *list = core_persist_alloc(CORE_PERSIST_PROGRAMS, 0x40000);
+	const uint8_t *other = core_private_alloc(0x40000);
+	assert_true(list == first + 0x40000 && other == first);
+	for (unsigned i = 0; i < 0x40000; i++)
+		assert_true(list[i] == 0 && other[i] == 0);
+}
+
 static struct span {
 	uint8_t *at;
 	size_t bytes;
@@ -286,7 +304,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 		TEST(absent), TEST(pieces), TEST(of_each_core), TEST(of_code), TEST(refused), TEST(too_many),
-		TEST(restart), TEST(list_is_damaged), TEST(side_by_side),
+		TEST(restart), TEST(list_is_damaged), TEST(zeroed_or_not), TEST(side_by_side),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
