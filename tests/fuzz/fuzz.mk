@@ -55,8 +55,8 @@ FUZZ_LEN_boot := 2048
 FUZZ_LEN_program := 8192
 FUZZ_LEN_bpf_object := 8192
 FUZZ_NET := $(sort $(wildcard net/*.c)) $(filter-out lib/mem.c,$(sort $(wildcard lib/*.c)))
-FUZZ_SRC_bpf_verify := $(wildcard bpf/verifier/*.c bpf/maps/*.c) bpf/program.c bpf/helpers.c bpf/insn_text.c \
-	bpf/interpret.c bpf/csum.c lib/csum.c lib/fmt.c tests/unit/rig/bpf_insns.c
+FUZZ_SRC_bpf_verify := $(wildcard bpf/verifier/*.c bpf/compiler/*.c bpf/maps/*.c) bpf/program.c bpf/helpers.c \
+	bpf/insn_text.c bpf/interpret.c bpf/csum.c lib/csum.c lib/fmt.c tests/unit/rig/bpf_insns.c tests/bpf/execute.c
 FUZZ_SRC_ip4 := $(FUZZ_NET)
 FUZZ_SRC_ip6 := $(FUZZ_NET)
 FUZZ_SRC_acl := $(FUZZ_NET) $(sort $(wildcard net/acl/*.c)) tests/unit/rig/acl_rig.c
