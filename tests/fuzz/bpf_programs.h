@@ -164,10 +164,10 @@ static void put_paths_to_packet(void)
 	PUT(LOAD(BPF_B, R2, R3, (int16_t)(take8(&in) % 18 - 2)));
 }
 
-/* Two paths meet with different numbers in a register, or in a slot of the stack. */
-static void put_meeting(void)
+/* Two paths meet with different numbers in register n, or in a slot of the stack. */
+static void put_meeting(unsigned n)
 {
-	const unsigned n = number(), which = number();
+	const unsigned which = number();
 	const uint8_t how = take8(&in);
 	const int32_t first = how & 1 ? take8(&in) % 64 : small(), second = how & 2 ? 4096 : small();
 	PUT(MOV_K(n, first));
@@ -187,7 +187,7 @@ static void put_bound_by_register(void)
 {
 	const unsigned limit = number(), n = number();
 	const uint8_t how = take8(&in);
-	put_meeting();
+	put_meeting(limit);
 	if (how & 1) {
 		PUT(LOAD(BPF_W, R3, R6, how & 2 ? 8 : 0), LOAD(BPF_W, R2, R6, how & 2 ? 0 : 4), MOV_X(R0, R3),
 		    INSN(BPF_ALU64 | BPF_X | (how & 4 ? BPF_SUB : BPF_ADD), R0, limit, 0, 0),
@@ -204,7 +204,7 @@ static void put_call_and_use(void)
 {
 	const unsigned n = number();
 	const uint8_t how = take8(&in);
-	put_meeting();
+	put_meeting(n);
 	if (n != R2)
 		PUT(MOV_X(R2, n));
 	PUT(STORE_K(BPF_DW, R10, -16, how & 1), MOV_X(R1, R10), ADD_K(R1, how & 2 ? -16 : place(R10)), CALL_FUNCTION);
@@ -254,7 +254,7 @@ static void put_one(void)
 	switch (take8(&in) % 21) {
 	case 16: put_copies(); break;
 	case 17: put_paths_to_packet(); break;
-	case 18: put_meeting(); break;
+	case 18: put_meeting(number()); break;
 	case 19: put_bound_by_register(); break;
 	case 20: put_call_and_use(); break;
 	case 0: case 1: case 2: case 3: case 4: put_alu(); break;

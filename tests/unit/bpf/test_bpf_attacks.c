@@ -98,6 +98,73 @@ static void bitwise_of_32_bits(void **s)
 #undef HIGH_KNOWN
 }
 
+/* A remainder by zero keeps 32 bits and clears the others (CVE-2021-3444); a move of 32 bits clears them, too, so
+ * that a negative number becomes a large one (CVE-2021-45402). */
+static void results_of_32_bits(void **s)
+{
+	(void)s;
+#define UPPER_OF_R6 ALU64_K(BPF_RSH, R6, 32), ALU64_K(BPF_XOR, R6, 1), ALU64_K(BPF_LSH, R6, 6)
+	ACCEPTED("64-bit remainder by zero", LOOKUP(ARRAY48), WIDE_NUMBER(R6, 0x100000000), MOV_K(R7, 0), ALU64_X(BPF_MOD, R6, R7),
+	         UPPER_OF_R6, USE_R6);
+	REFUSED("32-bit remainder by zero", "of 48 bytes", LOOKUP(ARRAY48), WIDE_NUMBER(R6, 0x100000000), MOV_K(R7, 0),
+	        ALU32_X(BPF_MOD, R6, R7), UPPER_OF_R6, USE_R6);
+	REFUSED("by what may be zero", "of 48 bytes", UNKNOWN_R6_R7, ALU64_K(BPF_AND, R6, 0), WIDE_NUMBER(R8, 0x100000000),
+	        ALU64_X(BPF_OR, R6, R8), ALU32_X(BPF_MOD, R6, R7), UPPER_OF_R6, USE_R6);
+#undef UPPER_OF_R6
+	ACCEPTED("64-bit move", LOOKUP(ARRAY48), MOV_K(R7, -1), MOV_X(R6, R7), ADD_K(R6, 1), USE_R6);
+	REFUSED("32-bit move", "moved too far", LOOKUP(ARRAY48), MOV_K(R7, -1), MOV32_X(R6, R7), ADD_K(R6, 1), USE_R6);
+	REFUSED("32-bit move of a range", "R0 is", UNKNOWN_R6, JUMP_K(BPF_JSGT, R6, 40, 6), JUMP_K(BPF_JSLT, R6, -40, 5), MOV32_X(R6, R6),
+	        ADD_K(R6, 40), USE_R6, RETURN(1));
+}
+
+/* A register compared with itself: what is known of it on one path must not spoil the other (CVE-2024-41003). */
+static void compared_with_itself(void **s)
+{
+	(void)s;
+	static const uint8_t always[] = {BPF_JEQ, BPF_JGE, BPF_JLE, BPF_JSGE, BPF_JSLE};
+	static const uint8_t never[] = {BPF_JNE, BPF_JGT, BPF_JLT, BPF_JSGT, BPF_JSLT};
+	for (unsigned n = 0; n < ARRAY_LEN(always); n++) {
+		REFUSED("always", "R0 is", UNKNOWN_R6, JUMP_X(always[n], R6, R6, 2), RETURN(1), USE_R6);
+		REFUSED("never", "R0 is", UNKNOWN_R6, JUMP_X(never[n], R6, R6, 3), USE_R6, RETURN(1));
+		REFUSED("always, 32 bits", "R0 is", UNKNOWN_R6, JUMP32_X(always[n], R6, R6, 2), RETURN(1), USE_R6);
+		REFUSED("never, 32 bits", "R0 is", UNKNOWN_R6, JUMP32_X(never[n], R6, R6, 4), USE_R6, RETURN(1));
+		REFUSED("a copy", "R0 is", UNKNOWN_R6, MOV_X(R7, R6), JUMP_X(always[n], R7, R6, 2), RETURN(1), USE_R6);
+		ACCEPTED("of known bounds", UNKNOWN_R6, ALU64_K(BPF_AND, R6, 31), JUMP_X(always[n], R6, R6, 2), RETURN(1), USE_R6);
+	}
+	REFUSED("its bits", "R0 is", UNKNOWN_R6, JUMP_X(BPF_JSET, R6, R6, 2), RETURN(1), USE_R6);
+}
+
+/* What helpers are given: maps of another type (CVE-2021-34866), memory to fill that cannot be written
+ * (CVE-2022-0500, CVE-2024-49861), sizes that are negative as 32 bits (CVE-2024-35905), a moved context. */
+static void arguments_of_helpers(void **s)
+{
+	(void)s;
+#define LOADED(to, ...) MOV_X(R6, R1), LOOKUP(ARRAY48), MOV_X(R7, R0), to, MOV_X(R1, R6), MOV_K(R2, 0), __VA_ARGS__, \
+	HELPER(BPF_FN_XDP_LOAD_BYTES), RETURN(1)
+	ACCEPTED("filled", LOADED(MOV_X(R3, R7), MOV_K(R4, 48)));
+	REFUSED("too much", "of 48 bytes", LOADED(MOV_X(R3, R7), MOV_K(R4, 49)));
+	REFUSED("constants", "cannot write", LOADED(MOV_X(R3, R7), WIDE_VALUE(R3, RODATA, 0), MOV_K(R4, 8)));
+	REFUSED("the stack's end", "reaches the bytes", LOADED(MOV_X(R3, R10), ADD_K(R3, -16), MOV_K(R4, 17)));
+	REFUSED("a negative size", "negative", LOADED(MOV_X(R3, R10), ADD_K(R3, -16), MOV_K(R4, -1)));
+	REFUSED("a size of 32 bits", "negative", LOADED(MOV_X(R3, R10), ADD_K(R3, -16), MOV32_K(R4, -1)));
+	REFUSED("a size that may be negative", "negative", LOADED(LOAD(BPF_DW, R4, R7, 0), MOV_X(R3, R10), ADD_K(R3, -16),
+	        JUMP_K(BPF_JSGT, R4, 16, 2)));
+	REFUSED("no size", "may be 0", LOADED(MOV_X(R3, R7), MOV_K(R4, 0)));
+	REFUSED("the packet", "no memory of the packet", LOADED(LOAD(BPF_W, R3, R6, 0), MOV_K(R4, 4)));
+	REFUSED("the context", "not a pointer to memory", LOADED(MOV_X(R3, R6), MOV_K(R4, 8)));
+#undef LOADED
+	REFUSED("a ring that is an array", "whose type", STORE_K(BPF_DW, R10, -8, 0), WIDE_MAP(R1, ARRAY48), MOV_X(R2, R10), ADD_K(R2, -8),
+	        MOV_K(R3, 8), MOV_K(R4, 0), HELPER(BPF_FN_RINGBUF_OUTPUT), RETURN(1));
+	REFUSED("an array that is a ring", "whose type", STORE_K(BPF_DW, R10, -8, 0), WIDE_MAP(R1, RING), MOV_X(R2, R10), ADD_K(R2, -8),
+	        HELPER(BPF_FN_MAP_LOOKUP), RETURN(1));
+	REFUSED("ports updated", "whose type", STORE_K(BPF_DW, R10, -8, 0), WIDE_MAP(R1, DEVICES), MOV_X(R2, R10), ADD_K(R2, -8),
+	        MOV_X(R3, R2), MOV_K(R4, 0), HELPER(BPF_FN_MAP_UPDATE), RETURN(1));
+	REFUSED("tail call by an array", "whose type", WIDE_MAP(R2, ARRAY48), MOV_K(R3, 0), HELPER(BPF_FN_TAIL_CALL), RETURN(1));
+	REFUSED("moved context", "offset added", ADD_K(R1, 8), MOV_K(R2, 0), HELPER(BPF_FN_XDP_ADJUST_HEAD), RETURN(1));
+	REFUSED("context moved by a number", "only constants", MOV_X(R9, R1), UNKNOWN_R6, ALU64_K(BPF_AND, R6, 4), ADD_X(R9, R6),
+	        RETURN(1));
+}
+
 /* Pointers that are moved farther than their object (CVE-2021-33200, CVE-2021-4204, CVE-2020-27170). */
 static void pointer_arithmetic(void **s)
 {
@@ -109,6 +176,11 @@ static void pointer_arithmetic(void **s)
 	        ADD_K(R0, 2), STORE_K(BPF_B, R0, 0, 1), RETURN(2));
 	REFUSED("sub of an unknown", "R0 is", UNKNOWN_R6, JUMP_K(BPF_JGT, R6, 40, 4), ALU64_X(BPF_SUB, R0, R6),
 	        STORE_K(BPF_B, R0, 0, 1), RETURN(2), RETURN(1));
+	/* an offset in the stack that 32 bits do not hold (CVE-2023-52676) */
+	REFUSED("the stack, far", "too far", MOV_X(R2, R10), ADD_K(R2, 0x7fffffff), ADD_K(R2, 0x7fffffff), STORE_K(BPF_B, R2, 0, 1),
+	        RETURN(2));
+	REFUSED("the stack, at a range", "reaches the bytes", UNKNOWN_R6, ALU64_K(BPF_AND, R6, 0x1fffffff), MOV_X(R2, R10), ADD_X(R2, R6),
+	        STORE_K(BPF_B, R2, -1, 1), RETURN(2));
 	REFUSED("32-bit", "64-bit addition", LOOKUP(ARRAY48), ALU32_K(BPF_ADD, R0, 1), RETURN(2));
 	REFUSED("or of a pointer", "64-bit addition", LOOKUP(ARRAY48), ALU64_K(BPF_OR, R0, 1), RETURN(2));
 	REFUSED("number made of a pointer", "is a number", LOOKUP(ARRAY48), MOV_X(R6, R0), WIDE_VALUE(R7, BSS, 0),
@@ -284,6 +356,10 @@ static void packet(void **s)
 	REFUSED("moved in a function", "not initialised", MOV_X(R6, R1), DATA, MOV_X(R7, R2), MOV_X(R4, R2), ADD_K(R4, 14),
 	        JUMP_X(BPF_JGT, R4, R3, 3), CALL(4), LOAD(BPF_B, R0, R7, 0), EXIT, RETURN(1), MOV_K(R2, -4),
 	        HELPER(BPF_FN_XDP_ADJUST_HEAD), EXIT);
+	/* CVE-2024-58098: the caller's pointers, also those in its stack, are gone */
+	REFUSED("moved in a function, from the stack", "not initialised", MOV_X(R6, R1), DATA, STORE(BPF_DW, R10, -8, R2), MOV_X(R4, R2),
+	        ADD_K(R4, 14), JUMP_X(BPF_JGT, R4, R3, 4), CALL(5), LOAD(BPF_DW, R7, R10, -8), LOAD(BPF_B, R0, R7, 0), EXIT, RETURN(1),
+	        MOV_K(R2, -4), HELPER(BPF_FN_XDP_ADJUST_HEAD), EXIT);
 	REFUSED("the end is moved", "no arithmetic", DATA, ADD_K(R3, 64), RETURN(1));
 	REFUSED("behind the end", "not a pointer to memory", DATA, LOAD(BPF_B, R0, R3, 0), EXIT);
 	REFUSED("an offset without bounds", "no bounds", MOV_X(R6, R1), LOOKUP(ARRAY48), LOAD(BPF_DW, R7, R0, 0),
@@ -380,7 +456,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_map), cmocka_unit_test(sign_extension), cmocka_unit_test(bounds_of_32_bits),
-		cmocka_unit_test(bitwise_of_32_bits), cmocka_unit_test(pointer_arithmetic),
+		cmocka_unit_test(bitwise_of_32_bits), cmocka_unit_test(results_of_32_bits), cmocka_unit_test(compared_with_itself),
+		cmocka_unit_test(arguments_of_helpers), cmocka_unit_test(pointer_arithmetic),
 		cmocka_unit_test(arithmetic_before_null_check), cmocka_unit_test(pruning), cmocka_unit_test(bounds_of_a_register),
 		cmocka_unit_test(number_that_moves_a_pointer), cmocka_unit_test(numbers_in_the_callers_stack),
 		cmocka_unit_test(linked_numbers), cmocka_unit_test(narrow_fills), cmocka_unit_test(packet),
