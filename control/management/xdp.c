@@ -168,8 +168,10 @@ static unsigned put_object(struct page_write *w)
 		return page_refuse(w, 422, why.text);
 	put_head(&w->reply, o);
 	page_print(&w->reply, ",\"programs\":[");
-	for (unsigned i = 0; i < o->program_count; i++)
-		page_print(&w->reply, "%s\"%s\"", i ? "," : "", o->programs[i].name);
+	for (unsigned i = 0; i < o->program_count; i++) {
+		page_print(&w->reply, "%s", i ? "," : "");
+		page_json(&w->reply, o->programs[i].name);
+	}
 	for (unsigned kept = 0; kept < 2; kept++) {
 		bool any = false;
 		page_print(&w->reply, "],\"maps_%s\":[", kept ? "kept" : "new");

@@ -14,12 +14,13 @@ include tests/bpf/programs/programs.mk
 FUZZ_BUILD := build/fuzz
 F ?= ip4 ip6 acl udp vxlan nd tcp http fpm bfd telnet match script pcap config virtio ixgbe mlx5 firmware arp acpi \
 	candidate shell boot pci virtio_regs vfio ixgbe_regs \
-	program routes json bpf_object bpf_verify
+	program routes json bpf_object bpf_verify xdp
 SECONDS ?= 20
 FUZZ_RUNS_ip4 := 300000
 FUZZ_RUNS_ip6 := 50000
 FUZZ_RUNS_acl := 600
 FUZZ_RUNS_bpf_verify := 30000
+FUZZ_RUNS_xdp := 20000
 FUZZ_RUNS_udp := 300000
 FUZZ_RUNS_vxlan := 300000
 FUZZ_RUNS_nd := 60000
@@ -95,6 +96,9 @@ FUZZ_SRC_ixgbe_regs := $(sort $(wildcard drivers/ixgbe/*.c)) lib/pkt.c lib/csum.
 FUZZ_SRC_program := tests/fuzz/rig.c
 FUZZ_SRC_routes :=
 FUZZ_SRC_bpf_object := $(sort $(wildcard bpf/object/*.c)) bpf/layout.c bpf/program.c lib/fmt.c tests/unit/rig/bpf_contract.c
+FUZZ_SRC_xdp := control/management/xdp.c control/management/xdp_entries.c control/management/page.c \
+	control/programs/entries.c control/text/text.c control/text/json.c $(wildcard bpf/maps/*.c) bpf/csum.c bpf/layout.c \
+	bpf/object/reason.c lib/csum.c lib/fmt.c
 FUZZ_SRC_vfio := $(addprefix tools/nicsim/,vfio_user.c dma.c pci.c) tests/fuzz/rig.c
 FUZZ_SRC_virtio_regs := $(sort $(wildcard drivers/virtio_net/*.c)) lib/pkt.c lib/csum.c \
 	tests/unit/rig/guest.c tests/fuzz/rig.c

@@ -478,6 +478,21 @@ def bytes_at_random():
         yield f"random{seed}", random.Random(seed).randbytes(40 << seed % 4)
 
 
+def xdp_requests():
+    """Requests about each map, by query and by JSON, and pages."""
+    writes = ["key=00000000&value=" + "00" * 400, "key=1&value=7", "key=01000000&program=p", "key=1&value=1&cpu=1",
+              "key=20000000c0000200&value=01020304", "key=0&value=program q", "key=0", ""]
+    for n in range(14):
+        yield f"map{n}", b"\0" + b"".join(bytes((3, n)) + w.encode() + b"\0" for w in writes[:5])
+        yield f"more{n}", b"\0" + b"".join(bytes((19 if i == 1 else 3, n)) + w.encode() + b"\0"
+                                          for i, w in enumerate(writes[5:]))
+        content = b'{"key": "01000000", "value": "07000000", "cpu": 1}'
+        yield f"json{n}", b"\0" + bytes((11, n, 0)) + len(content).to_bytes(2, "little") + content + bytes((1, n)) + b"\0"
+    for n, (what, which) in enumerate(((2, 0), (2, 1), (0, 1), (16, 1), (0, 0), (1, 0x80), (8, 1))):
+        yield f"page{n}", b"\0" + bytes((what, which)) + b"limit=2\0"
+        yield f"names{n}", b"\1" + random.Random(n).randbytes(200) + bytes((what, which)) + b"\0"
+
+
 def firmware():
     """Correct answers; lies late in the exchange, and events."""
     yield "good", bytes(40)
@@ -732,7 +747,7 @@ def main():
               "pci": pci_devices, "virtio_regs": virtio_cards,
               "vfio": clients, "ixgbe_regs": ixgbe_cards,
               "program": programs, "bpf_verify": bytes_at_random,
-              "routes": route_files, "json": json_texts, "bpf_object": bpf_objects}
+              "routes": route_files, "json": json_texts, "bpf_object": bpf_objects, "xdp": xdp_requests}
     inputs = dict(makers[entry]())
     if entry in ("config", "candidate", "script", "match"):
         dictionary(entry, inputs.values(), directory)
