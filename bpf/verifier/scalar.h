@@ -5,7 +5,7 @@
  * A struct scalar stands for all numbers that satisfy all five. Each operation's result contains what
  * the instruction computes (RFC 9669 4.1) from any numbers of its arguments; each refinement keeps all
  * numbers for which the comparison holds. The five are deduced from each other after each operation
- * (scalar_deduce), so their order does not matter.
+ * (scalar_deduce), so their order does not matter. Arithmetic is in scalar_alu.c, comparisons in scalar_compare.c.
  *
  * tests/unit/bpf/test_bpf_tnum.c and test_bpf_scalar.c compare with concrete execution.
  */

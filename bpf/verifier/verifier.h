@@ -5,7 +5,8 @@
  *     pointers.c    which registers hold addresses of the stack: forward data flow
  *     liveness.c    which registers and stack bytes are read later, and matter: backward data flow
  *     walk.c        all paths, depth first, with
- *       states.c      saved states, and which includes which
+ *       states.c      saved states
+ *       inclusion.c   which of them includes another
  *       arithmetic.c, branch.c, memory.c, stack.c, call.c   one instruction each
  *
  * Invariants
@@ -125,10 +126,12 @@ struct function {
 	uint8_t chain_calls;
 };
 
+#define SLOT_AT 16 /* entry.where of slot 0 */
+
 /* One location of a saved state. */
 struct entry {
 	uint8_t frame;
-	uint8_t where;   /* register, or 16 + slot */
+	uint8_t where;   /* register, or SLOT_AT + slot */
 	bool matters, could_matter;
 	bool alone; /* a packet pointer whose name no other has */
 	uint8_t byte[8];
@@ -254,6 +257,9 @@ bool verifier_push(struct verifier *v, bool taken);
 bool verifier_pop(struct verifier *v, bool *taken); /* false: nothing is left */
 void verifier_path_ends(struct verifier *v);
 void verifier_clear_frame(struct verifier *v, unsigned frame);
+
+/* inclusion.c. whatever_could: numbers that could matter are compared, not only those that do. */
+bool verifier_includes(struct verifier *v, const struct record *a, const struct record *b, bool whatever_could);
 
 /* walk.c */
 static inline struct value *verifier_reg(struct verifier *v, unsigned r) { return &v->frame[v->depth].reg[r]; }

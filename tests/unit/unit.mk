@@ -29,7 +29,7 @@ UNIT_SRC_bpf_maps_between := $(BPF_MAPS_SRC)
 UNIT_SRC_bpf_ring := $(BPF_MAPS_SRC)
 UNIT_SRC_sha256 := lib/sha256.c lib/pbkdf2.c
 UNIT_SRC_bpf_tnum := bpf/verifier/tnum.c
-UNIT_SRC_bpf_scalar := bpf/verifier/scalar.c bpf/verifier/tnum.c
+UNIT_SRC_bpf_scalar := $(sort $(wildcard bpf/verifier/scalar*.c)) bpf/verifier/tnum.c
 BPF_VERIFY_SRC := $(wildcard bpf/verifier/*.c) bpf/program.c bpf/helpers.c bpf/insn_text.c lib/fmt.c \
 	tests/unit/rig/bpf_insns.c
 UNIT_SRC_bpf_attacks := $(BPF_VERIFY_SRC)
