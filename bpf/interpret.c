@@ -9,6 +9,7 @@
  *   2. The memory that a helper is given is checked by the helper's prototype before the call.
  *   3. Fields of struct xdp_md are read only by loads that the verifier has marked.
  *   4. Every instruction counts as one step, so a run ends.
+ *   5. What the verifier has marked as dead is not executed.
  *
  * Whether memory is initialised is not checked: stack frames start as bytes 0xa5, and R1 to R5 are
  * overwritten by a helper call, so that a program which depends on them differs from its compiled code.
@@ -476,6 +477,8 @@ bool bpf_interpret(const struct bpf_program *program, const struct bpf_note *not
 		if (run->steps == 0)
 			return stop(&m, "the program takes too long");
 		run->steps--;
+		if (m.now.notes && m.now.notes[m.pc].kind == BPF_NOTE_DEAD)
+			return stop(&m, "is executed, although it is marked as dead");
 		if (m.now.program->insns[m.pc].opcode == (BPF_JMP | BPF_EXIT)) {
 			if (m.depth == 0)
 				break;

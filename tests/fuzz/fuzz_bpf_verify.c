@@ -11,6 +11,7 @@
 #include "tests/fuzz/input.h"
 
 #include <alloca.h>
+#include <signal.h>
 
 #include "bpf/insn_text.h"
 #include "bpf/interpret.h"
@@ -239,6 +240,15 @@ static __attribute__((noinline)) bool differs_below(size_t lower, const struct b
 	return memcmp(&o, compiled, sizeof o) != 0;
 }
 
+/* Code that the compiler took for dead. libFuzzer does not catch this signal. */
+static void trapped(int signal)
+{
+	(void)signal;
+	print_program();
+	fprintf(stderr, "accepted, but the compiled program runs into a trap\n");
+	abort();
+}
+
 static void compare(const struct bpf_program *program, const struct bpf_note *notes, const struct executable *x)
 {
 	struct outcome interpreted, compiled;
@@ -265,6 +275,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!space) {
 		space = malloc(BPF_VERIFY_MEMORY);
 		make_maps();
+		signal(SIGTRAP, trapped);
 	}
 	in = (struct input){data, size};
 	state = size;

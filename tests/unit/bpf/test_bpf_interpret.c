@@ -198,12 +198,29 @@ static void tail_calls(void **s)
 	assert_int_equal(run.result, 4);
 }
 
+/* What the verifier has marked as dead is executed: one of the two is wrong. */
+static void dead_code(void **s)
+{
+	(void)s;
+	static const struct bpf_insn insns[] = {MOV_K(0, 1), EXIT};
+	struct bpf_run run;
+	for (unsigned dead = 0; dead < ARRAY_LEN(insns); dead++) {
+		struct bpf_note notes[ARRAY_LEN(insns)] = {0};
+		assert_true(interpret(insns, ARRAY_LEN(insns), notes, false, &run));
+		notes[dead].kind = BPF_NOTE_DEAD;
+		assert_false(interpret(insns, ARRAY_LEN(insns), notes, false, &run));
+		assert_non_null(strstr(run.why.text, "marked as dead"));
+		assert_int_equal(run.insn, dead);
+	}
+}
+
 int main(void)
 {
 	seed_random("test_bpf_interpret");
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ranges), cmocka_unit_test(frames), cmocka_unit_test(structure), cmocka_unit_test(maps_and_helpers),
 		cmocka_unit_test(reservations), cmocka_unit_test(context), cmocka_unit_test(tail_calls),
+		cmocka_unit_test(dead_code),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }
