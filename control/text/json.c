@@ -62,9 +62,44 @@ static bool take_word(struct text *t, struct text *s)
 	return n > 0;
 }
 
+/* An object or a list: brackets that match, and what is between them. */
+static bool take_nested(struct text *t)
+{
+	uint32_t lists = 0; /* one bit for each open bracket, the innermost lowest */
+	unsigned depth = 0;
+	struct text s;
+	bool plain;
+	do {
+		const char c = t->len ? *t->at : 0;
+		if (c == '"') {
+			if (!take_string(t, &s, &plain))
+				return false;
+			continue;
+		}
+		if (c == '{' || c == '[') {
+			if (depth++ == JSON_DEPTH)
+				return false;
+			lists = lists << 1 | (c == '[');
+		} else if (c == '}' || c == ']') {
+			if ((lists & 1) != (c == ']'))
+				return false;
+			lists >>= 1;
+			depth--;
+		} else if (!t->len) {
+			return false;
+		}
+		skip(t, 1);
+	} while (depth);
+	return true;
+}
+
+/* *plain: the bytes of *s are the value. */
 static bool take_value(struct text *t, struct text *s, bool *plain)
 {
-	*plain = true;
+	*s = text_of("");
+	*plain = !t->len || (*t->at != '{' && *t->at != '[');
+	if (!*plain)
+		return take_nested(t);
 	return take_string(t, s, plain) || take_word(t, s);
 }
 

@@ -5,14 +5,17 @@
  *     [{"key": "0a"}, {"key": "0b"}]                 a list
  *     {"name": "x", "entries": [{"key": "0a"}]}      the same list
  *
- * Values are strings, numbers, true, false or null. Anything else is an error, and so is a wanted name that
- * comes twice in an object, or a wanted string with a backslash. A text may hold any byte. Deliberately missing:
- * objects within objects, UTF-8 checks, and the order and rounding of numbers, which are words here.
+ * Values of wanted names are strings, numbers, true, false or null. Anything else is an error, and so is a wanted
+ * name that comes twice in an object, or a wanted string with a backslash. Other names may have objects and lists as
+ * values, nested up to JSON_DEPTH deep; of these only brackets and strings are checked. A text may hold any byte.
+ * Deliberately missing: UTF-8 checks, and the order and rounding of numbers, which are words here.
  */
 #ifndef CONTROL_TEXT_JSON_H
 #define CONTROL_TEXT_JSON_H
 
 #include "control/text/text.h"
+
+#define JSON_DEPTH 32
 
 struct json_field {
 	const char *name;   /* the caller's */

@@ -64,6 +64,25 @@ static void lists(void **s)
 	expect_end();
 }
 
+/* Other names may have any value: what GET answers of a map whose types are known. */
+static void nested(void **s)
+{
+	(void)s;
+	begin("[{\"key\":\"01\",\"formatted\":{\"key\":{\"value\":[1,\"]}\"],\"z\":[]}},\"value\":\"02\"}]", true);
+	expect("01", "02");
+	expect_end();
+	begin("{\"x\":[],\"entries\":[{\"key\":\"01\"}],\"y\":{ \"entries\" : [ {} ] }}", true);
+	expect("01", "");
+	expect_end();
+	for (unsigned depth = 1; depth <= JSON_DEPTH + 1; depth++) {
+		char text[2 * JSON_DEPTH + 40] = "{\"x\":";
+		memset(text + strlen(text), '[', depth);
+		memset(text + strlen(text), ']', depth);
+		strcat(text, "}");
+		assert_int_equal(json_begin(&o, text_of(text)), depth <= JSON_DEPTH);
+	}
+}
+
 /* Each is refused at once, or when its end is read. */
 static void damaged(void **s)
 {
@@ -74,7 +93,8 @@ static void damaged(void **s)
 		"{\"key\":1} x", "{\"key\":1,\"key\":1}", "{\"key\":\"\\u0031\"}", "{\"k\\u0065y\":1}", "{\"key\":1,\"x\":\"\\",
 		"[", "[{\"key\":1}", "[{\"key\":1},]", "[,{\"key\":1}]", "[{\"key\":1}{\"key\":1}]", "[1]", "[{\"key\":1}]]",
 		"[{\"key\":1}],", "{\"entries\":[{\"key\":1}]", "{\"entries\":[{\"key\":1}],}", "{\"entries\":[{\"key\":1}]]",
-		"{\"entries\":[{\"key\":1}],\"entries\":[]}", "{\"entries\":{}}", "[[{\"key\":1}]]", "{key:1}",
+		"[[{\"key\":1}]]", "{key:1}", "{\"x\":{", "{\"x\":[}", "{\"x\":{]}", "{\"x\":[{}}", "{\"x\":[\"]}",
+		"{\"x\":{}", "{\"key\":{\"key\":1}}",
 	};
 	for (unsigned i = 0; i < ARRAY_LEN(text); i++) {
 		const size_t n = strlen(text[i]);
@@ -97,6 +117,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_object),
 		cmocka_unit_test(lists),
+		cmocka_unit_test(nested),
 		cmocka_unit_test(damaged),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
