@@ -1,8 +1,8 @@
 /*
- * Requests of HTTP about XDP programs and maps (control/management/xdp.c), and the words of map entries that
- * they become (control/programs/entries.c), over maps of all kinds.
+ * Requests of HTTP about XDP programs and maps (control/management/xdp.c, xdp_entries.c), and the words of map
+ * entries that they become (control/programs/entries.c), over maps of all kinds.
  *
- * - A refused request changes no map, and says why.
+ * - A refused request changes no map, and says why; of a list, the map may refuse an entry after others were set.
  * - Constants and rings stay as they are; a program array has code of its own object's programs, or nothing; a
  *   device map has interfaces that exist.
  * - Every answer and every page is JSON, whatever the names in the object and the bytes in the maps are, and
@@ -65,7 +65,7 @@ struct core_self self = {.info = &info};
 uint64_t core_now_ns(void)
 {
 	static uint64_t now;
-	return now++;
+	return now += 100000;
 }
 
 void *core_published_area(size_t *bytes)
@@ -294,15 +294,16 @@ static void write(bool map, bool remove, const char *below, const char *query, c
 	reply[0] = 0;
 	unsigned status;
 	for (unsigned turn = 0; (status = map ? page_map_write(&w) : page_program_write(&w)) == 0; turn++) {
-		assert(!map && turn < 4);
+		assert(turn < (map ? 1000 : 4));
 		w.again = true;
 		progress++;
 	}
 	assert(!w.reply.out.full && w.reply.out.used);
 	check_json(reply);
 	assert(status == 200 || status == 201 || strncmp(reply, "{\"error\":\"", 10) == 0);
+	const bool part = map && status == 409 && strstr(reply, "\"entries\":") && !strstr(reply, "\"entries\":0}");
 	for (unsigned m = 0; m < MAPS; m++)
-		assert(is_as_kept(m) || (map && status == 200));
+		assert(is_as_kept(m) || (map && (status == 200 || part)));
 	check_maps();
 }
 

@@ -486,7 +486,8 @@ def xdp_requests():
         yield f"map{n}", b"\0" + b"".join(bytes((3, n)) + w.encode() + b"\0" for w in writes[:5])
         yield f"more{n}", b"\0" + b"".join(bytes((19 if i == 1 else 3, n)) + w.encode() + b"\0"
                                           for i, w in enumerate(writes[5:]))
-        content = b'{"key": "01000000", "value": "07000000", "cpu": 1}'
+        one = b'{"key": "01000000", "value": "07000000", "cpu": 1}'
+        content = (one, b"[" + one + b", " + one.replace(b"1", b"2") + b"]")[n % 2]
         yield f"json{n}", b"\0" + bytes((11, n, 0)) + len(content).to_bytes(2, "little") + content + bytes((1, n)) + b"\0"
     for n, (what, which) in enumerate(((2, 0), (2, 1), (0, 1), (16, 1), (0, 0), (1, 0x80), (8, 1))):
         yield f"page{n}", b"\0" + bytes((what, which)) + b"limit=2\0"
