@@ -166,11 +166,9 @@ static int tx_queue(struct nic *nic, const struct nic_config *config, unsigned q
 	ixgbe_write(nic, IXGBE_RTTDQSEL, 0, q); /* no limit, whatever the queue had before */
 	ixgbe_write(nic, IXGBE_RTTBCNRC, 0, 0);
 	ixgbe_write(nic, IXGBE_TXDCTL, q, IXGBE_TXDCTL_PTHRESH | IXGBE_TXDCTL_HTHRESH);
-	if (IXGBE_COMPLETION == IXGBE_HEAD_WRITE_BACK) {
-		uint64_t bus = dma_addr(mem + l.written_head).bus;
-		ixgbe_write(nic, IXGBE_TDWBAH, q, (uint32_t)(bus >> 32));
-		ixgbe_write(nic, IXGBE_TDWBAL, q, (uint32_t)bus | IXGBE_TDWBAL_HEAD_WB_EN);
-	}
+	uint64_t head = dma_addr(mem + l.written_head).bus;
+	ixgbe_write(nic, IXGBE_TDWBAH, q, (uint32_t)(head >> 32));
+	ixgbe_write(nic, IXGBE_TDWBAL, q, (uint32_t)head | IXGBE_TDWBAL_HEAD_WB_EN);
 	if (q == 0)
 		ixgbe_set(nic, IXGBE_DMATXCTL, 0, IXGBE_DMATXCTL_TE);
 	ixgbe_set(nic, IXGBE_TXDCTL, q, IXGBE_TXDCTL_ENABLE);

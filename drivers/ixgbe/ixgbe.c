@@ -1,9 +1,6 @@
 /*
  * ixgbe: Intel 82599 and X540, the table of operations. Read it beside the 82599 datasheet, 4.6.3:
  * start() follows its list of steps.
- *
- * Transmit completion is by head write-back (ring.h has both modes): the device then never writes
- * into the ring, whose lines stay with this core, and one line of memory tells its progress.
  */
 #include "drivers/ixgbe/ixgbe.h"
 
@@ -194,7 +191,7 @@ static int attach(struct nic_queue *q, const struct nic_shared *shared, unsigned
 		return E_INVAL; /* the device would write past them */
 	ixgbe_rx_init(&p->rx, mem, IXGBE_RING_SIZE, q->rx_buffers, q->pool);
 	q->rx_buffers = p->rx.most;
-	ixgbe_tx_init(&p->tx, mem, IXGBE_RING_SIZE, IXGBE_COMPLETION);
+	ixgbe_tx_init(&p->tx, mem, IXGBE_RING_SIZE);
 	p->rx.tail_reg = ixgbe_reg_at(regs, IXGBE_RDT, pair);
 	p->tx.tail_reg = ixgbe_reg_at(regs, IXGBE_TDT, pair);
 	p->rx.port = q->port;
@@ -252,10 +249,6 @@ static void slots_send(struct nic_queue *q, unsigned n, uint64_t bytes)
 	ixgbe_slots_send(&pair_of(q)->tx, q->cnt, n, bytes);
 }
 
-/* Slots need head write-back: with DD the device would write into descriptors that shall not
- * change. */
-#define SLOTS(operation) (IXGBE_COMPLETION == IXGBE_HEAD_WRITE_BACK ? (operation) : NULL)
-
 static bool rx_interrupt(struct nic_queue *q, bool arm)
 {
 	struct pair *p = pair_of(q);
@@ -274,8 +267,7 @@ static const struct nic_word words[] = {
 	NIC_WORD(struct pair, rx.head),     NIC_WORD(struct pair, rx.tail),
 	NIC_WORD(struct pair, rx.told),     NIC_WORD(struct pair, rx.most),
 	NIC_WORD(struct pair, rx.dropping), NIC_WORD(struct pair, tx.head),
-	NIC_WORD(struct pair, tx.tail),     NIC_WORD(struct pair, tx.reported),
-	{0},
+	NIC_WORD(struct pair, tx.tail),     {0},
 };
 
 const struct nic_ops ixgbe_ops = {
@@ -296,11 +288,11 @@ const struct nic_ops ixgbe_ops = {
 	.rx_burst = rx_burst,
 	.tx_burst = tx_burst,
 	.rx_interrupt = rx_interrupt,
-	.slots_open = SLOTS(slots_open),
-	.slots_put = SLOTS(slots_put),
-	.slot_stamp = SLOTS(slot_stamp),
-	.slots_free = SLOTS(slots_free),
-	.slots_send = SLOTS(slots_send),
+	.slots_open = slots_open,
+	.slots_put = slots_put,
+	.slot_stamp = slot_stamp,
+	.slots_free = slots_free,
+	.slots_send = slots_send,
 	.rate = ixgbe_rate,
 	.time_start = ixgbe_time_start,
 	.time_now = ixgbe_time_now,

@@ -21,18 +21,18 @@
  *    burst.
  * 3. tx: descriptors [tail, head) are the device's. owner[] of a frame's last descriptor is its
  *    buffer, with PKT_SHARED and PKT_CHAIN above the number; it is NONE in the others and in a
- *    context. It has REPORTED where RS is set, always in a frame's last descriptor. The last
- *    descriptor of each burst is REPORTED, so all buffers come back without another burst.
+ *    context. RS is set in a frame's last descriptor only, and in the last one of each burst, so all
+ *    buffers come back without another burst.
  * 4. What the device writes is checked before use: lengths, error bits, the head it writes back. A
  *    bad frame is counted and dropped. A head outside of [tail, head] breaks the queue. Write-backs
  *    come in order: one that is missing while a later one is there is counted and skipped.
  * 5. rx: a frame over several descriptors is gathered in the buffer of its first, across bursts
  *    (`part`), or dropped as a whole (`dropping`).
- * 6. tx, slots (ring_slots.c; head write-back only): RS is set permanently in one descriptor of
+ * 6. tx, slots (ring_slots.c): RS is set permanently in one descriptor of
  *    IXGBE_TX_REPORT, and in the last of each send until its slot is sent again. owner[] has one
  *    bit for each descriptor, set for those that have RS temporarily.
  *
- * Order: descriptor, then (write barrier) tail register. DD or written-back head, then (acquire)
+ * Order: descriptor, then (write barrier) tail register. DD or the written head, then (acquire)
  * the rest. No register is read.
  */
 #ifndef DRIVERS_IXGBE_RING_H
@@ -45,8 +45,8 @@
 #define IXGBE_RING_SIZE 1024
 #define IXGBE_RING_SIZE_MIN 8 /* a ring's size is a multiple of 128 bytes */
 
-/* New receive descriptors per write of the tail register. This and IXGBE_COMPLETION may be set on
- * the compiler's command line, to measure alternatives. */
+/* New receive descriptors per write of the tail register; may be set on the compiler's command line, to
+ * measure alternatives. */
 #ifndef IXGBE_RX_BULK
 #define IXGBE_RX_BULK 32
 #endif
@@ -62,7 +62,6 @@ _Static_assert((BUF_STRIDE_JUMBO - IXGBE_RX_OFFSET) % IXGBE_SRRCTL_BSIZEPACKET_U
 _Static_assert(IXGBE_RX_OFFSET >= BUF_DATA_OFFSET, "gathering moves frames down, never up");
 
 #define IXGBE_NONE 0x7fffffffu /* no buffer */
-#define IXGBE_REPORTED (1u << 31)
 /* In the owner of a sent frame. NONE, too, is above all buffer numbers. */
 #define IXGBE_OWNER_FLAGS_SHIFT 24
 #define IXGBE_OWNER_BUF ((1u << 29) - 1)
@@ -71,15 +70,6 @@ _Static_assert((PKT_SHARED | PKT_CHAIN) << IXGBE_OWNER_FLAGS_SHIFT == 0x60000000
 /* 7.2.1.1: a frame has at most 40 data descriptors. */
 #define IXGBE_TX_PIECES_MAX 40
 _Static_assert(1 + PKT_FRAGS_MAX <= IXGBE_TX_PIECES_MAX, "any chain fits");
-
-/* How the device reports that frames were sent. */
-enum ixgbe_completion {
-	IXGBE_HEAD_WRITE_BACK, /* 7.2.3.5.2: it writes its head into memory */
-	IXGBE_DESCRIPTOR_DONE, /* 7.2.3.5.1: it sets DD in descriptors that have RS */
-};
-#ifndef IXGBE_COMPLETION
-#define IXGBE_COMPLETION IXGBE_HEAD_WRITE_BACK
-#endif
 
 struct ixgbe_rx {
 	union ixgbe_rx_desc *desc;
@@ -109,14 +99,12 @@ struct ixgbe_context {
 struct ixgbe_tx {
 	union ixgbe_tx_desc *desc;
 	uint32_t *owner;
-	uint32_t *written_head; /* written by the device, with IXGBE_HEAD_WRITE_BACK */
+	uint32_t *written_head; /* written by the device (7.2.3.5.2) */
 	volatile void *tail_reg;
 	uint32_t mask;
 	uint32_t head;       /* next to be filled */
 	uint32_t tail;       /* oldest not known to be sent */
-	uint32_t reported;   /* position after the last one with RS */
 	uint32_t slot_base;  /* slots: position of slot 0 */
-	enum ixgbe_completion completion;
 	struct ixgbe_context context; /* the device's current one; type_tucmd 0: none yet */
 };
 
@@ -131,7 +119,7 @@ struct ixgbe_layout ixgbe_layout(unsigned size);
  * csum_mask, vlan_mask, port. */
 void ixgbe_rx_init(struct ixgbe_rx *r, void *mem, unsigned size, uint32_t most,
                    const struct bufpool *pool);
-void ixgbe_tx_init(struct ixgbe_tx *r, void *mem, unsigned size, enum ixgbe_completion completion);
+void ixgbe_tx_init(struct ixgbe_tx *r, void *mem, unsigned size);
 
 /* Gives buffers to all descriptors that shall have some, as far as the pool has any, and tells the
  * device. */
@@ -152,7 +140,7 @@ bool ixgbe_rx_waiting(const struct ixgbe_rx *r);
 unsigned ixgbe_tx_burst(struct ixgbe_tx *r, struct bufpool *pool, struct nic_counters *cnt,
                         const struct pkt *v, unsigned n, bool *broken);
 
-/* As nic_ops.slots_open and the others; with IXGBE_HEAD_WRITE_BACK. */
+/* As nic_ops.slots_open and the others. */
 unsigned ixgbe_slots_open(struct ixgbe_tx *r, struct bufpool *pool, struct nic_counters *cnt,
                           bool *broken);
 void ixgbe_slots_put(struct ixgbe_tx *r, unsigned first, const struct nic_slot *s, unsigned n);

@@ -1,9 +1,9 @@
 /*
  * See ring.h: the transmit half of a pair.
  *
- * In both completion modes RS is set in one descriptor of IXGBE_TX_REPORT and in the last of a
- * burst. With head write-back the device never writes into the ring, and one line tells its
- * progress. With DD it writes one descriptor per report, in lines that we are about to fill again.
+ * RS is set in one descriptor of IXGBE_TX_REPORT and in the last of a burst. The device reports by
+ * writing its head (7.2.3.5.2), never into the ring: one line tells its progress. With DD it would write
+ * a descriptor per report, in lines that we are about to fill again.
  */
 #include "drivers/ixgbe/ring.h"
 
@@ -19,7 +19,7 @@
 #define TCP_BYTES_MAX 60
 #define UDP_BYTES 8
 
-void ixgbe_tx_init(struct ixgbe_tx *r, void *mem, unsigned size, enum ixgbe_completion completion)
+void ixgbe_tx_init(struct ixgbe_tx *r, void *mem, unsigned size)
 {
 	struct ixgbe_layout l = ixgbe_layout(size);
 	uint8_t *base = mem;
@@ -28,7 +28,6 @@ void ixgbe_tx_init(struct ixgbe_tx *r, void *mem, unsigned size, enum ixgbe_comp
 		.owner = (uint32_t *)(void *)(base + l.tx_owner),
 		.written_head = (uint32_t *)(void *)(base + l.written_head),
 		.mask = size - 1,
-		.completion = completion,
 	};
 }
 
@@ -50,7 +49,7 @@ static inline void free_sent(struct ixgbe_tx *r, struct bufpool *pool, uint32_t 
 	uint32_t tail = r->tail, mask = r->mask;
 	r->tail = tail + n;
 	for (; n; n--, tail++) {
-		uint32_t buf = owner[tail & mask] & ~IXGBE_REPORTED;
+		uint32_t buf = owner[tail & mask];
 		if (likely(buf <= IXGBE_OWNER_BUF))
 			buf_free(pool, buf);
 		else
@@ -58,8 +57,7 @@ static inline void free_sent(struct ixgbe_tx *r, struct bufpool *pool, uint32_t 
 	}
 }
 
-static inline void reclaim_by_head(struct ixgbe_tx *r, struct bufpool *pool,
-                                   struct nic_counters *cnt, bool *broken)
+static inline void reclaim(struct ixgbe_tx *r, struct bufpool *pool, struct nic_counters *cnt, bool *broken)
 {
 	uint32_t written = __atomic_load_n(r->written_head, __ATOMIC_ACQUIRE);
 	uint32_t done = (written - r->tail) & r->mask;
@@ -69,40 +67,6 @@ static inline void reclaim_by_head(struct ixgbe_tx *r, struct bufpool *pool,
 		return;
 	}
 	free_sent(r, pool, done);
-}
-
-static inline bool is_done(const struct ixgbe_tx *r, uint32_t pos)
-{
-	const union ixgbe_tx_desc *d = &r->desc[pos & r->mask];
-	return __atomic_load_n(&d->data.olinfo, __ATOMIC_ACQUIRE) & IXGBE_TXO_DD;
-}
-
-static inline void reclaim_by_done(struct ixgbe_tx *r, struct bufpool *pool)
-{
-	while (r->tail != r->head) {
-		if (r->reported == r->tail) /* find the next report; the last of a burst has one */
-			do
-				r->reported++;
-			while (!(r->owner[(r->reported - 1) & r->mask] & IXGBE_REPORTED));
-		if (!is_done(r, r->reported - 1))
-			break;
-		free_sent(r, pool, r->reported - r->tail);
-	}
-}
-
-/* There is no room and the oldest report is missing: if a later one is there, the oldest has been
- * lost. Frees up to the last report that is there. */
-COLD static void skip_lost(struct ixgbe_tx *r, struct bufpool *pool, struct nic_counters *cnt)
-{
-	uint32_t done = r->tail;
-	for (uint32_t i = r->tail; i != r->head; i++)
-		if (r->owner[i & r->mask] & IXGBE_REPORTED && is_done(r, i))
-			done = i + 1;
-	if (done == r->tail)
-		return;
-	cnt->tx_bad_desc++;
-	free_sent(r, pool, done - r->tail);
-	r->reported = done;
 }
 
 /* --- offloads --- */
@@ -247,7 +211,6 @@ static void put_pieces(struct ixgbe_tx *r, const struct bufpool *pool, const str
 	uint32_t owner = p->buf | held << IXGBE_OWNER_FLAGS_SHIFT;
 	bool due = (r->head & mask) / IXGBE_TX_REPORT != ((r->head + pieces) & mask) / IXGBE_TX_REPORT;
 	uint32_t end = IXGBE_TXD_EOP | (due ? IXGBE_TXD_RS : 0);
-	owner |= due ? IXGBE_REPORTED : 0;
 	h.cmd_len |= pieces == 1 ? end : 0;
 	put_piece(r, p->data, &h, len, pieces == 1 ? owner : IXGBE_NONE);
 	h.olinfo = 0;
@@ -283,7 +246,7 @@ static inline unsigned put_frames(struct ixgbe_tx *r, const struct bufpool *pool
                                   const struct pkt *v, unsigned n, uint64_t *bytes)
 {
 	union ixgbe_tx_desc *desc = r->desc;
-	uint32_t *owner_of = r->owner, mask = r->mask, limit = r->tail + mask;
+	uint32_t *owner = r->owner, mask = r->mask, limit = r->tail + mask;
 	unsigned i;
 	for (i = 0; i < n; i++) {
 		const struct pkt *p = &v[i];
@@ -297,13 +260,11 @@ static inline unsigned put_frames(struct ixgbe_tx *r, const struct bufpool *pool
 		}
 		if (unlikely(len < IXGBE_TX_BYTES_MIN))
 			len = pad(p);
-		uint32_t at = r->head++ & mask, owner = p->buf;
+		uint32_t at = r->head++ & mask;
 		uint32_t cmd = IXGBE_TXD_DTYP_DATA | IXGBE_TXD_DEXT | IXGBE_TXD_IFCS | IXGBE_TXD_EOP | len;
-		if (at % IXGBE_TX_REPORT == IXGBE_TX_REPORT - 1) {
+		if (at % IXGBE_TX_REPORT == IXGBE_TX_REPORT - 1)
 			cmd |= IXGBE_TXD_RS;
-			owner |= IXGBE_REPORTED;
-		}
-		owner_of[at] = owner;
+		owner[at] = p->buf;
 		desc[at].word[0] = dma_addr(p->data).bus;
 		desc[at].word[1] = cmd | (uint64_t)len << (IXGBE_TXO_PAYLEN_SHIFT + 32);
 		*bytes += p->len;
@@ -314,10 +275,7 @@ static inline unsigned put_frames(struct ixgbe_tx *r, const struct bufpool *pool
 unsigned ixgbe_tx_burst(struct ixgbe_tx *r, struct bufpool *pool, struct nic_counters *cnt,
                         const struct pkt *v, unsigned n, bool *broken)
 {
-	if (r->completion == IXGBE_HEAD_WRITE_BACK)
-		reclaim_by_head(r, pool, cnt, broken);
-	else
-		reclaim_by_done(r, pool);
+	reclaim(r, pool, cnt, broken);
 	if (n == 0 || unlikely(*broken))
 		return 0;
 	for (unsigned i = 0; i < n; i += DESC_PER_LINE)
@@ -326,15 +284,10 @@ unsigned ixgbe_tx_burst(struct ixgbe_tx *r, struct bufpool *pool, struct nic_cou
 	unsigned took = put_frames(r, pool, v, n, &bytes);
 	cnt->tx_pkts += took;
 	cnt->tx_bytes += bytes;
-	if (unlikely(took < n)) {
+	if (unlikely(took < n))
 		cnt->tx_full++;
-		if (r->completion == IXGBE_DESCRIPTOR_DONE)
-			skip_lost(r, pool, cnt);
-	}
 	if (took) {
-		uint32_t last = (r->head - 1) & r->mask;
-		r->desc[last].data.cmd_len |= IXGBE_TXD_RS;
-		r->owner[last] |= IXGBE_REPORTED;
+		r->desc[(r->head - 1) & r->mask].data.cmd_len |= IXGBE_TXD_RS;
 		barrier_write();
 		mmio_write32(r->tail_reg, r->head & r->mask);
 		cnt->mmio_writes++;

@@ -348,7 +348,7 @@ union ixgbe_tx_desc {
 	struct {
 		uint64_t buffer;      /* bus address */
 		uint32_t cmd_len;     /* IXGBE_TXD_... */
-		uint32_t olinfo;      /* IXGBE_TXO_...; written back: DD in bit 0 */
+		uint32_t olinfo;      /* IXGBE_TXO_... */
 	} data;
 	struct {
 		uint32_t vlan_macip; /* IPLEN 8:0, MACLEN 15:9, VLAN 31:16 */
@@ -369,7 +369,6 @@ _Static_assert(sizeof(union ixgbe_tx_desc) == 16, "7.2.3.2");
 #define IXGBE_TXD_DEXT (1u << 29)
 #define IXGBE_TXD_VLE (1u << 30)
 #define IXGBE_TXD_TSE (1u << 31)
-#define IXGBE_TXO_DD (1u << 0)
 #define IXGBE_TXO_IXSM (1u << 8) /* IPv4 header checksum */
 #define IXGBE_TXO_TXSM (1u << 9) /* L4 checksum */
 #define IXGBE_TXO_PAYLEN_SHIFT 14

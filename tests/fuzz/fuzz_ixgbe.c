@@ -10,7 +10,7 @@
 
 #include "tests/unit/rig/ixgbe_rig.h"
 
-enum op { GOOD = RINGS_OPS, WRITE_BACK, GARBAGE, DONE, HEAD, OPS };
+enum op { GOOD = RINGS_OPS, WRITE_BACK, GARBAGE, HEAD, OPS };
 
 /* One of the driver's next descriptors, or any. */
 static uint8_t *rx_descriptor(void)
@@ -46,9 +46,6 @@ static void device(enum op op)
 	case GARBAGE:
 		garbage();
 		break;
-	case DONE:
-		w.tx_desc[16 * ((w.tx.tail + rig_u8()) & w.tx.mask) + 12] ^= 1;
-		break;
 	default: /* HEAD: near the right one, or any */
 		store(bus_of(w.written_head), 4,
 		      rig_u8() & 1 ? rig_u32() : (w.tx.tail + rig_u8()) & w.tx.mask);
@@ -59,8 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	rings_input(data, size);
 	uint8_t how = rig_u8();
-	start(64u << how % 2, 1 + rig_u8(), how & 16 ? BUF_STRIDE_JUMBO : BUF_STRIDE_STANDARD,
-	      how & 32 ? IXGBE_HEAD_WRITE_BACK : IXGBE_DESCRIPTOR_DONE);
+	start(64u << how % 2, 1 + rig_u8(), how & 16 ? BUF_STRIDE_JUMBO : BUF_STRIDE_STANDARD);
 	w.hostile = true;
 	w.rx.csum_mask = how & 64 ? IXGBE_RXD_L4I | IXGBE_RXD_TCPE | IXGBE_RXD_IPE : 0;
 	w.rx.vlan_mask = how & 128 ? IXGBE_RXD_VP : 0;

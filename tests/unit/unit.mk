@@ -165,11 +165,6 @@ UNIT_SRC_ixgbe_driver := $(wildcard drivers/ixgbe/*.c) lib/pkt.c lib/csum.c $(NI
 UNIT_SRC_ixgbe_traffic := $(UNIT_SRC_ixgbe_driver)
 UNIT_SRC_ixgbe_pair := $(UNIT_SRC_ixgbe_driver) tests/unit/rig/nicsim_frames.c
 UNIT_MAIN_ixgbe_pair := tests/unit/drivers/test_pair_alone.c
-# both once more, with completion by DD instead of head write-back
-UNIT_SRC_ixgbe_done := $(UNIT_SRC_ixgbe_driver)
-UNIT_MAIN_ixgbe_done := tests/unit/drivers/ixgbe/test_ixgbe_driver.c
-UNIT_SRC_ixgbe_done_traffic := $(UNIT_SRC_ixgbe_driver)
-UNIT_MAIN_ixgbe_done_traffic := tests/unit/drivers/ixgbe/test_ixgbe_traffic.c
 UNIT_SRC_ixgbe_faults := $(UNIT_SRC_ixgbe_driver)
 MLX5_RING_SRC := $(wildcard drivers/mlx5/ring*.c) lib/pkt.c lib/csum.c tests/unit/rig/mlx5_ring_rig.c \
 	tests/unit/rig/hand.c tests/unit/rig/guest.c
@@ -212,13 +207,11 @@ UNIT_SRC_bpf_objects := $(BPF_OBJECT_SRC)
 UNIT_FLAGS_ring := -Itests/unit/twin
 # and the clock
 UNIT_FLAGS_device := -Itests/unit/twin -Itests/unit/twin_clock
-UNIT_FLAGS_done := $(UNIT_FLAGS_device) -DIXGBE_COMPLETION=IXGBE_DESCRIPTOR_DONE
 # the CPU's random numbers, and the clock
 UNIT_FLAGS_random := -Itests/unit/twin_random -Itests/unit/twin_clock
-UNIT_WAYS := plain ring device done random
+UNIT_WAYS := plain ring device random
 UNIT_SAME_ring := lib/% tools/nicsim/%
 UNIT_SAME_device := $(UNIT_SAME_ring)
-UNIT_SAME_done := $(UNIT_SAME_ring)
 UNIT_SAME_random := lib/%
 
 # these test lib/pkt.h itself, or a driver with the real clock
@@ -243,8 +236,6 @@ UNIT_WAY_ixgbe_slots := ring
 UNIT_WAY_ixgbe_driver := device
 UNIT_WAY_ixgbe_traffic := device
 UNIT_WAY_ixgbe_pair := device
-UNIT_WAY_ixgbe_done := done
-UNIT_WAY_ixgbe_done_traffic := done
 UNIT_WAY_ixgbe_faults := device
 UNIT_WAY_mlx5_ring := ring
 UNIT_WAY_mlx5_slots := ring

@@ -191,7 +191,7 @@ static void virtio_device(void)
 
 static void ixgbe_start(void)
 {
-	ixgbe_tx_init(&ixgbe, memory, RING, IXGBE_HEAD_WRITE_BACK);
+	ixgbe_tx_init(&ixgbe, memory, RING);
 	ixgbe.tail_reg = &doorbell;
 	ixgbe_rx_init(&ixgbe_rx, memory, RING, RING, &pool);
 	ixgbe_rx.tail_reg = &rx_tail;

@@ -17,7 +17,7 @@ static void assert_owners(const struct port_pair *p)
 	for (uint32_t k = d->rx.head; k != d->rx.tail; k++)
 		assert_owner(d->rx.owner[k & d->rx.mask]);
 	for (uint32_t k = d->tx.tail; k != d->tx.head; k++) {
-		uint32_t owner = d->tx.owner[k & d->tx.mask] & ~IXGBE_REPORTED;
+		uint32_t owner = d->tx.owner[k & d->tx.mask];
 		if (owner != IXGBE_NONE)
 			assert_owner_word(owner);
 	}

@@ -43,7 +43,7 @@ extern struct world {
 } w;
 
 /* Zeroed rings, a fresh pool, first fill. */
-void start(unsigned size, unsigned buffers, uint32_t stride, enum ixgbe_completion completion);
+void start(unsigned size, unsigned buffers, uint32_t stride);
 
 /* Writes back the next descriptor: status and error bits as in 7.1.6.2; DD is added. */
 void device_write_back(uint32_t status, unsigned len, unsigned vlan);

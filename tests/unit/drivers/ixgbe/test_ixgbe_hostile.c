@@ -12,7 +12,7 @@ static void lengths(void **s)
 {
 	(void)s;
 	static const unsigned bad[] = {0, 2049, 2100, 2176, 9216, 0x7fff, 0x8000, 0xffff};
-	start(64, 200, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
+	start(64, 200, BUF_STRIDE_STANDARD);
 	for (unsigned i = 0; i < ARRAY_LEN(bad); i++) {
 		device_receive(1);
 		device_write_back(EOP, bad[i], 0);
@@ -33,7 +33,7 @@ static void bad_parts(void **s)
 	for (unsigned bad_at = 0; bad_at < 3; bad_at++) {
 		for (unsigned kind = 0; kind < 3; kind++) {
 			for (unsigned max = 1; max < 6; max++) {
-				start(64, 200, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
+				start(64, 200, BUF_STRIDE_STANDARD);
 				for (unsigned i = 0; i < 3; i++) {
 					static const unsigned lens[] = {0, 4000, 10};
 					bool bad = i == bad_at;
@@ -60,7 +60,7 @@ static void bad_parts(void **s)
 static void frame_without_end(void **s)
 {
 	(void)s;
-	start(64, 200, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
+	start(64, 200, BUF_STRIDE_STANDARD);
 	for (unsigned i = 0; i < 1000; i++) {
 		device_write_back(0, 2048, 0);
 		assert_int_equal(rx(256), 0);
@@ -77,7 +77,7 @@ static void frame_without_end(void **s)
 static void crumbs(void **s)
 {
 	(void)s;
-	start(64, 200, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
+	start(64, 200, BUF_STRIDE_STANDARD);
 	for (unsigned i = 0; i < BUF_STRIDE_STANDARD - BUF_DATA_OFFSET; i++) {
 		*device_buffer() = (uint8_t)i;
 		device_write_back(0, 1, 0);
@@ -93,7 +93,7 @@ static void crumbs(void **s)
 static void done_beyond_the_tail(void **s)
 {
 	(void)s;
-	start(64, 20, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
+	start(64, 20, BUF_STRIDE_STANDARD);
 	for (unsigned i = 0; i < 64; i++)
 		memset(w.rx_desc + 16 * i + 8, 0xff, 8); /* all errors, length 65535 */
 	w.rx_head = 20; /* the device had buffers for these */
@@ -109,7 +109,7 @@ static void done_beyond_the_tail(void **s)
 static void lost_write_backs(void **s)
 {
 	(void)s;
-	start(64, 200, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
+	start(64, 200, BUF_STRIDE_STANDARD);
 	for (unsigned i = 0; i < 300; i++) {
 		device_buffer();
 		w.rx_head = (w.rx_head + 1) % w.size; /* lost */
@@ -142,27 +142,6 @@ static void lost_write_backs(void **s)
 	assert_frame(hand.pkt[0].data, hand.pkt[0].len, 4);
 }
 
-/* A report of sent frames that is lost: the next one covers them. */
-static void lost_reports(void **s)
-{
-	(void)s;
-	uint32_t seq = 0;
-	start(64, 200, BUF_STRIDE_STANDARD, IXGBE_DESCRIPTOR_DONE);
-	for (unsigned i = 0; i < 500; i++) {
-		take_frames(10, seq);
-		for (unsigned t = 0; t < 3 && hand.n; t++)
-			tx();
-		assert_int_equal(hand.n, 0);
-		for (unsigned k = 0; k < 10; k++)
-			device_send(seq++);
-		uint8_t *d = w.tx_desc + 16 * ((w.reported + 63) % 64);
-		if (i % 3)
-			d[12] |= DD;
-		assert_accounted();
-	}
-	assert_true(w.cnt.tx_bad_desc > 0);
-}
-
 /* Any value in the second quadword. */
 static void random_write_backs(void **s)
 {
@@ -170,7 +149,7 @@ static void random_write_backs(void **s)
 	static const uint32_t strides[] = {BUF_STRIDE_STANDARD, BUF_STRIDE_JUMBO};
 	seed_random("random_write_backs");
 	for (unsigned round = 0; round < 200; round++) {
-		start(32, 100, strides[round % 2], IXGBE_HEAD_WRITE_BACK);
+		start(32, 100, strides[round % 2]);
 		w.rx.csum_mask = IXGBE_RXD_L4I | IXGBE_RXD_TCPE | IXGBE_RXD_IPE;
 		w.rx.vlan_mask = round % 3 ? IXGBE_RXD_VP : 0;
 		for (unsigned turn = 0; turn < 100; turn++) {
@@ -200,7 +179,7 @@ static void written_heads(void **s)
 	                                65536, 0x7fffffff, 0x80000000, 0xffffffff};
 	for (uint32_t head = 0; head < 64 + ARRAY_LEN(wild); head++) {
 		for (unsigned old = 0; old < 64; old += 21) {
-			start(64, 300, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
+			start(64, 300, BUF_STRIDE_STANDARD);
 			take_frames(old, 0);
 			tx();
 			for (unsigned i = 0; i < old; i++)
@@ -231,7 +210,7 @@ static void written_heads_within_a_chain(void **s)
 	(void)s;
 	seed_random("written_heads_within_a_chain");
 	for (uint32_t head = 0; head < 34; head++) {
-		start(64, 300, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
+		start(64, 300, BUF_STRIDE_STANDARD);
 		take_frags(100, PKT_FRAGS_MAX);
 		take_frames(1, 1);
 		keep(&hand.pkt[0], 2);
@@ -248,32 +227,6 @@ static void written_heads_within_a_chain(void **s)
 	}
 }
 
-/* DD anywhere and at any time: each buffer comes back once. */
-static void random_done_bits(void **s)
-{
-	(void)s;
-	uint32_t seq = 0;
-	seed_random("random_done_bits");
-	start(64, 500, BUF_STRIDE_STANDARD, IXGBE_DESCRIPTOR_DONE);
-	for (unsigned turn = 0; turn < 20000; turn++) {
-		unsigned n = random_below(40);
-		take_frames(n, seq);
-		if (random_below(4) == 0) {
-			take_frags(seq, 1 + random_below(PKT_FRAGS_MAX));
-			keep(&hand.pkt[hand.n - 1], 1 + random_below(2));
-		}
-		seq += tx();
-		let_go_of_all_kept();
-		let_go();
-		for (unsigned i = random_below(8); i; i--)
-			w.tx_desc[16 * random_below(64) + 12] ^= DD;
-		if (turn % 50 == 0)
-			for (unsigned i = 0; i < 64; i++)
-				memset(w.tx_desc + 16 * i, (int)random64(), 16);
-		assert_accounted();
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -283,11 +236,9 @@ int main(void)
 		cmocka_unit_test_teardown(crumbs, teardown),
 		cmocka_unit_test_teardown(done_beyond_the_tail, teardown),
 		cmocka_unit_test_teardown(lost_write_backs, teardown),
-		cmocka_unit_test_teardown(lost_reports, teardown),
 		cmocka_unit_test_teardown(random_write_backs, teardown),
 		cmocka_unit_test_teardown(written_heads, teardown),
 		cmocka_unit_test_teardown(written_heads_within_a_chain, teardown),
-		cmocka_unit_test_teardown(random_done_bits, teardown),
 	};
 	return cmocka_run_group_tests(tests, guest_map, NULL);
 }

@@ -23,7 +23,7 @@ static void layout(void **s)
 		assert_true(l.written_head + 64 <= l.rx_owner); /* a cache line of its own */
 		assert_true(l.rx_owner + 4 * size <= l.tx_owner);
 		assert_true(l.tx_owner + 4 * size <= l.bytes);
-		start(size, BUFS_MAX, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
+		start(size, BUFS_MAX, BUF_STRIDE_STANDARD);
 		assert_int_equal(device_room(), size - 1);
 		assert_int_equal(w.rx_writes, 1);
 		assert_accounted();
@@ -34,7 +34,7 @@ static void layout(void **s)
 static void tail_is_written_in_bulk(void **s)
 {
 	(void)s;
-	start(256, 1000, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
+	start(256, 1000, BUF_STRIDE_STANDARD);
 	for (unsigned burst = 1; burst <= 200; burst++) {
 		unsigned writes = w.rx_writes, n = 0;
 		while (n < 3200) {
@@ -48,7 +48,7 @@ static void tail_is_written_in_bulk(void **s)
 		assert_in_range(w.rx_writes - writes, 0, n / (burst < 32 ? 32 : burst) + 1);
 	}
 	/* Buffers that come back one by one are announced in bulk as well. */
-	start(256, 100, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
+	start(256, 100, BUF_STRIDE_STANDARD);
 	unsigned before = w.rx_writes;
 	for (unsigned i = 0; i < 640; i++) {
 		device_receive(i);
@@ -85,7 +85,7 @@ static void rx_checksum_flags(void **s)
 		{false, 0, 0},
 	};
 	for (unsigned i = 0; i < ARRAY_LEN(row); i++) {
-		start(8, 40, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
+		start(8, 40, BUF_STRIDE_STANDARD);
 		w.rx.csum_mask = row[i].asked ? IXGBE_RXD_L4I | IXGBE_RXD_TCPE | IXGBE_RXD_IPE : 0;
 		make_frame(device_buffer(), i);
 		device_write_back(EOP | row[i].status, frame_len(i), 0);
@@ -98,7 +98,7 @@ static void rx_checksum_flags(void **s)
 static void rx_vlan(void **s)
 {
 	(void)s;
-	start(16, 40, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
+	start(16, 40, BUF_STRIDE_STANDARD);
 	for (unsigned asked = 0; asked < 2; asked++) {
 		w.rx.vlan_mask = asked ? IXGBE_RXD_VP : 0;
 		make_frame(device_buffer(), 1);
@@ -137,7 +137,7 @@ static void rx_frames_over_several_descriptors(void **s)
 		unsigned share = strides[k] - RX_AT, most = strides[k] - BUF_DATA_OFFSET;
 		const unsigned lens[] = {share,    share + 1, most - 1, most,
 		                         most + 1, 2 * share, 5 * share};
-		start(16, 60, strides[k], IXGBE_HEAD_WRITE_BACK);
+		start(16, 60, strides[k]);
 		w.rx.csum_mask = IXGBE_RXD_L4I | IXGBE_RXD_TCPE | IXGBE_RXD_IPE;
 		w.rx.vlan_mask = IXGBE_RXD_VP;
 		for (unsigned i = 0; i < ARRAY_LEN(lens); i++) {
@@ -178,7 +178,7 @@ static void rx_frames_over_several_descriptors(void **s)
 static void tx_reports_within_a_burst(void **s)
 {
 	(void)s;
-	start(256, 600, BUF_STRIDE_STANDARD, IXGBE_DESCRIPTOR_DONE);
+	start(256, 600, BUF_STRIDE_STANDARD);
 	take_frames(200, 0);
 	assert_int_equal(tx(), 200);
 	for (unsigned i = 0; i < 200; i++) {
@@ -186,9 +186,7 @@ static void tx_reports_within_a_burst(void **s)
 		device_send(i);
 		assert_int_equal(w.reported, i == 199 ? 200 : on_the_way);
 	}
-	w.tx_head = 100; /* as if it had got there */
-	device_report();
-	w.tx_head = 200;
+	store(bus_of(w.written_head), 4, 96); /* the report of frame 95 */
 	assert_int_equal(tx(), 0);
 	assert_int_equal(w.tx.tail, 96);
 	device_report();
@@ -202,7 +200,7 @@ static void tx_chains(void **s)
 	(void)s;
 	uint64_t bytes = 0;
 	seed_random("tx_chains");
-	start(64, 300, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
+	start(64, 300, BUF_STRIDE_STANDARD);
 	for (unsigned frags = 1; frags <= PKT_FRAGS_MAX; frags++) {
 		static uint8_t all[BUF_STRIDE_STANDARD];
 		unsigned n;
@@ -229,7 +227,7 @@ static void tx_chain_waits_for_room(void **s)
 	for (unsigned room = 30; room < 36; room++) {
 		bool fits = room >= 34;
 		uint8_t before[BUF_STRIDE_STANDARD], now[BUF_STRIDE_STANDARD];
-		start(64, 300, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
+		start(64, 300, BUF_STRIDE_STANDARD);
 		take_frames(63 - room, 0);
 		do {
 			if (hand.n > 63 - room)
@@ -306,7 +304,7 @@ static void tx_checksum_offload(void **s)
 		{0, 0, 1, 2, false, 0},   /* ICMP */
 	};
 	for (unsigned i = 0; i < ARRAY_LEN(row); i++) {
-		start(16, 60, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
+		start(16, 60, BUF_STRIDE_STANDARD);
 		struct pkt p = *in_hand4(row[i].tags, row[i].nopt, row[i].proto, 100,
 		                         row[i].offset, 0x1234);
 		unsigned l3 = 14 + 4 * row[i].tags, ip = 20 + row[i].nopt;
@@ -336,7 +334,7 @@ static void tx_checksum_offload_ip6(void **s)
 {
 	(void)s;
 	for (unsigned ext = 0; ext <= 8; ext += 8) {
-		start(16, 60, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
+		start(16, 60, BUF_STRIDE_STANDARD);
 		struct pkt *p = in_hand(14 + 40 + ext + 60);
 		put16(p->data + 12, 0x86dd);
 		p->data[14] = 0x60;
@@ -358,7 +356,7 @@ static void tx_checksum_offload_ip6(void **s)
 static void tx_context_is_cached(void **s)
 {
 	(void)s;
-	start(64, 200, BUF_STRIDE_STANDARD, IXGBE_DESCRIPTOR_DONE);
+	start(64, 200, BUF_STRIDE_STANDARD);
 	for (unsigned i = 0; i < 20; i++)
 		in_hand4(0, 0, 6, 100 + i, 16, 0x1111);
 	assert_int_equal(tx(), 20);
@@ -384,7 +382,7 @@ static void tx_context_is_cached(void **s)
 static void tx_no_room_for_the_context(void **s)
 {
 	(void)s;
-	start(8, 60, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
+	start(8, 60, BUF_STRIDE_STANDARD);
 	take_frames(6, 0);
 	struct pkt *p = in_hand4(0, 0, 6, 100, 16, 0x1111);
 	p->flags |= PKT_TSO;
@@ -407,7 +405,7 @@ static void tx_no_room_for_the_context(void **s)
 static void tx_vlan(void **s)
 {
 	(void)s;
-	start(16, 60, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
+	start(16, 60, BUF_STRIDE_STANDARD);
 	take_frames(1, 5);
 	hand.pkt[0].flags = PKT_VLAN;
 	pkt_meta(&w.pool, hand.pkt[0].buf)->vlan_tci = 0xe00a;
@@ -431,7 +429,7 @@ static void tx_segmentation(void **s)
 {
 	(void)s;
 	for (unsigned six = 0; six < 2; six++) {
-		start(16, 60, BUF_STRIDE_JUMBO, IXGBE_HEAD_WRITE_BACK);
+		start(16, 60, BUF_STRIDE_JUMBO);
 		unsigned ip = six ? 40 : 20, l4 = 32 + 5000, check = 14 + ip + 16;
 		struct pkt p;
 		/* Pseudo-header sum: 0x4000 without the length, and with it: */
@@ -477,7 +475,7 @@ static void tx_segmentation_of_a_chain(void **s)
 	for (unsigned i = 0; i < 2 * PKT_FRAGS_MAX; i++) {
 		bool udp = i % 2;
 		unsigned hdr = udp ? 42 : 54, check = 34 + (udp ? 6 : 16), n;
-		start(64, 300, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
+		start(64, 300, BUF_STRIDE_STANDARD);
 		do {
 			let_go();
 			take_frags(290, 1 + i / 2);
@@ -518,7 +516,7 @@ static void tx_context_of_another_size(void **s)
 		uint16_t mss, tcp;
 	} row[] = {{1448, 20}, {1448, 20}, {536, 20}, {536, 32}, {1448, 20}};
 	(void)s;
-	start(32, 60, BUF_STRIDE_JUMBO, IXGBE_HEAD_WRITE_BACK);
+	start(32, 60, BUF_STRIDE_JUMBO);
 	for (unsigned i = 0; i < ARRAY_LEN(row); i++) {
 		struct pkt *p = in_hand4(0, 0, 6, row[i].tcp + 5000u, 16, 0x4000);
 		p->flags = PKT_CSUM_PARTIAL | PKT_TSO;
@@ -536,7 +534,7 @@ static void tx_context_of_another_size(void **s)
 static void tx_short_frames_are_padded(void **s)
 {
 	(void)s;
-	start(32, 60, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
+	start(32, 60, BUF_STRIDE_STANDARD);
 	for (unsigned len = 14; len < 20; len++) {
 		in_hand(40)->len = (uint16_t)len;
 		assert_int_equal(tx(), 1);

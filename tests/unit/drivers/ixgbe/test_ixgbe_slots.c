@@ -11,7 +11,7 @@
 static void start_slots(unsigned size, unsigned kind)
 {
 	(void)kind;
-	start(size, 2 * size + 100, BUF_STRIDE_STANDARD, IXGBE_HEAD_WRITE_BACK);
+	start(size, 2 * size + 100, BUF_STRIDE_STANDARD);
 	frame_most = 200;
 }
 
