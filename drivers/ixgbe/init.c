@@ -10,7 +10,7 @@
  */
 #include "drivers/ixgbe/device.h"
 
-#include "drivers/ixgbe/ring.h"
+#include "drivers/intel/ring.h"
 #include "hal/dma.h"
 #include "lib/bytes.h"
 
@@ -26,30 +26,30 @@
 /* Initialises the tables that 4.6.7 names, which may hold anything. */
 static void clear_filters(struct nic *nic)
 {
-	ixgbe_write_all(nic, IXGBE_RAH, 1, 0); /* entry 0 is the station's, from the EEPROM */
-	ixgbe_write_all(nic, IXGBE_RAL, 1, 0);
-	ixgbe_write_all(nic, IXGBE_PFUTA, 0, 0);
-	ixgbe_write_all(nic, IXGBE_VFTA, 0, 0);
-	ixgbe_write_all(nic, IXGBE_PFVLVF, 0, 0);
-	ixgbe_write_all(nic, IXGBE_PFVLVFB, 0, 0);
-	ixgbe_write_all(nic, IXGBE_MPSAR, 0, 0);
-	ixgbe_write_all(nic, IXGBE_MTA, 0, 0);
-	ixgbe_write(nic, IXGBE_MCSTCTRL, 0, 0);
-	ixgbe_write(nic, IXGBE_VLNCTRL, 0, IXGBE_VLNCTRL_VET);
+	intel_write_all(nic, IXGBE_RAH, 1, 0); /* entry 0 is the station's, from the EEPROM */
+	intel_write_all(nic, IXGBE_RAL, 1, 0);
+	intel_write_all(nic, IXGBE_PFUTA, 0, 0);
+	intel_write_all(nic, IXGBE_VFTA, 0, 0);
+	intel_write_all(nic, IXGBE_PFVLVF, 0, 0);
+	intel_write_all(nic, IXGBE_PFVLVFB, 0, 0);
+	intel_write_all(nic, IXGBE_MPSAR, 0, 0);
+	intel_write_all(nic, IXGBE_MTA, 0, 0);
+	intel_write(nic, IXGBE_MCSTCTRL, 0, 0);
+	intel_write(nic, IXGBE_VLNCTRL, 0, IXGBE_VLNCTRL_VET);
 	/* All groups, as on a virtio port: data cores know which groups we are in (IPv6 neighbour
 	 * discovery needs some, RFC 4861 7.2.1). */
-	ixgbe_write(nic, IXGBE_FCTRL, 0, IXGBE_FCTRL_BAM | IXGBE_FCTRL_MPE);
+	intel_write(nic, IXGBE_FCTRL, 0, IXGBE_FCTRL_BAM | IXGBE_FCTRL_MPE);
 }
 
 /* 4.6.3.2: all zero if flow control is not used. */
 static void flow_control_off(struct nic *nic)
 {
-	ixgbe_write_all(nic, IXGBE_FCTTV, 0, 0);
-	ixgbe_write_all(nic, IXGBE_FCRTL, 0, 0);
-	ixgbe_write_all(nic, IXGBE_FCRTH, 0, 0);
-	ixgbe_write(nic, IXGBE_FCRTV, 0, 0);
-	ixgbe_write(nic, IXGBE_FCCFG, 0, 0);
-	ixgbe_write(nic, IXGBE_MFLCN, 0, IXGBE_MFLCN_DPF);
+	intel_write_all(nic, IXGBE_FCTTV, 0, 0);
+	intel_write_all(nic, IXGBE_FCRTL, 0, 0);
+	intel_write_all(nic, IXGBE_FCRTH, 0, 0);
+	intel_write(nic, IXGBE_FCRTV, 0, 0);
+	intel_write(nic, IXGBE_FCCFG, 0, 0);
+	intel_write(nic, IXGBE_MFLCN, 0, IXGBE_MFLCN_DPF);
 }
 
 void ixgbe_spread(struct nic *nic, uint64_t pairs)
@@ -61,7 +61,7 @@ void ixgbe_spread(struct nic *nic, uint64_t pairs)
 			q = nic_next_pair(pairs, q);
 			four |= q << 8 * k;
 		}
-		ixgbe_write(nic, IXGBE_RETA, i / 4, four);
+		intel_write(nic, IXGBE_RETA, i / 4, four);
 	}
 }
 
@@ -70,59 +70,51 @@ static void rss(struct nic *nic, unsigned pairs)
 {
 	static const uint8_t key[NIC_RSS_KEY_BYTES] = NIC_RSS_KEY;
 	for (unsigned i = 0; i < NIC_RSS_KEY_BYTES; i += 4)
-		ixgbe_write(nic, IXGBE_RSSRK, i / 4, raw32_load(key + i));
+		intel_write(nic, IXGBE_RSSRK, i / 4, raw32_load(key + i));
 	ixgbe_spread(nic, (1ull << pairs) - 1);
-	ixgbe_write(nic, IXGBE_MRQC, 0,
+	intel_write(nic, IXGBE_MRQC, 0,
 	            pairs == 1 ? 0
 	                       : IXGBE_MRQC_RSS | IXGBE_MRQC_TCP4 | IXGBE_MRQC_IP4 |
 	                                 IXGBE_MRQC_IP6 | IXGBE_MRQC_TCP6 | IXGBE_MRQC_UDP4 |
 	                                 IXGBE_MRQC_UDP6);
 }
 
-static void write_ring(struct nic *nic, enum ixgbe_reg low, enum ixgbe_reg high, unsigned q,
-                       const void *at)
-{
-	uint64_t bus = dma_addr(at).bus;
-	ixgbe_write(nic, low, q, (uint32_t)bus);
-	ixgbe_write(nic, high, q, (uint32_t)(bus >> 32));
-}
-
 /* Starts one queue (4.6.7), without descriptors until its core attaches and moves the tail. */
 static int rx_queue(struct nic *nic, const struct nic_config *config, unsigned q)
 {
-	struct ixgbe_layout l = ixgbe_layout(IXGBE_RING_SIZE);
-	uint32_t srrctl = (config->buf_bytes - IXGBE_RX_OFFSET) / IXGBE_SRRCTL_BSIZEPACKET_UNIT |
+	struct intel_layout l = intel_layout(INTEL_RING_SIZE);
+	uint32_t srrctl = (config->buf_bytes - INTEL_RX_OFFSET) / INTEL_RX_UNIT |
 	                  IXGBE_SRRCTL_BSIZEHEADER | IXGBE_SRRCTL_DESCTYPE_ONEBUF;
 	if (config->pairs > 1) /* a slow core must not stop the others */
 		srrctl |= IXGBE_SRRCTL_DROP_EN;
-	write_ring(nic, IXGBE_RDBAL, IXGBE_RDBAH, q, (uint8_t *)config->mem[q].mem + l.rx_desc);
-	ixgbe_write(nic, IXGBE_RDLEN, q, IXGBE_RING_SIZE * sizeof(union ixgbe_rx_desc));
-	ixgbe_write(nic, IXGBE_RDH, q, 0);
-	ixgbe_write(nic, IXGBE_RDT, q, 0);
-	ixgbe_write(nic, IXGBE_SRRCTL, q, srrctl);
-	ixgbe_clear(nic, IXGBE_DCA_RXCTRL, q, IXGBE_DCA_RXCTRL_BIT12);
-	ixgbe_set(nic, IXGBE_RXDCTL, q,
+	intel_write_address(nic, IXGBE_RDBAL, IXGBE_RDBAH, q, (uint8_t *)config->mem[q].mem + l.rx_desc);
+	intel_write(nic, IXGBE_RDLEN, q, INTEL_RING_SIZE * sizeof(union intel_rx_desc));
+	intel_write(nic, IXGBE_RDH, q, 0);
+	intel_write(nic, IXGBE_RDT, q, 0);
+	intel_write(nic, IXGBE_SRRCTL, q, srrctl);
+	intel_clear(nic, IXGBE_DCA_RXCTRL, q, IXGBE_DCA_RXCTRL_BIT12);
+	intel_set(nic, IXGBE_RXDCTL, q,
 	          IXGBE_RXDCTL_ENABLE | (config->features & NIC_VLAN ? IXGBE_RXDCTL_VME : 0));
-	return ixgbe_poll(nic, IXGBE_RXDCTL, q, IXGBE_RXDCTL_ENABLE, IXGBE_UNTIL_SET, QUEUE_US,
+	return intel_poll(nic, IXGBE_RXDCTL, q, IXGBE_RXDCTL_ENABLE, INTEL_UNTIL_SET, QUEUE_US,
 	                  "a receive queue does not start (RXDCTL.ENABLE)");
 }
 
 int ixgbe_rx_halt(struct nic *nic)
 {
-	ixgbe_set(nic, IXGBE_SECRXCTRL, 0, IXGBE_SECRXCTRL_RX_DIS);
-	return ixgbe_poll(nic, IXGBE_SECRXSTAT, 0, IXGBE_SECRXSTAT_RDY, IXGBE_UNTIL_SET, SECRX_US,
+	intel_set(nic, IXGBE_SECRXCTRL, 0, IXGBE_SECRXCTRL_RX_DIS);
+	return intel_poll(nic, IXGBE_SECRXSTAT, 0, IXGBE_SECRXSTAT_RDY, INTEL_UNTIL_SET, SECRX_US,
 	                  "the receive path does not come to rest (SECRXSTAT)");
 }
 
 /* The last step of 4.6.7. The data path is halted, because otherwise a frame could be truncated. */
 static int rx_enable(struct nic *nic)
 {
-	ixgbe_set(nic, IXGBE_CTRL_EXT, 0, IXGBE_CTRL_EXT_NS_DIS);
+	intel_set(nic, IXGBE_CTRL_EXT, 0, IXGBE_CTRL_EXT_NS_DIS);
 	int e = ixgbe_rx_halt(nic);
 	if (e != E_OK)
 		return e;
-	ixgbe_write(nic, IXGBE_RXCTRL, 0, IXGBE_RXCTRL_RXEN);
-	ixgbe_clear(nic, IXGBE_SECRXCTRL, 0, IXGBE_SECRXCTRL_RX_DIS);
+	intel_write(nic, IXGBE_RXCTRL, 0, IXGBE_RXCTRL_RXEN);
+	intel_clear(nic, IXGBE_SECRXCTRL, 0, IXGBE_SECRXCTRL_RX_DIS);
 	return E_OK;
 }
 
@@ -131,19 +123,19 @@ int ixgbe_rx_start(struct nic *nic, const struct nic_config *config)
 	bool x540 = ixgbe_device(nic)->kind == IXGBE_X540;
 	clear_filters(nic);
 	flow_control_off(nic);
-	ixgbe_write(nic, IXGBE_RXPBSIZE, 0,
+	intel_write(nic, IXGBE_RXPBSIZE, 0,
 	            (x540 ? IXGBE_RXPBSIZE_KB_X540 : IXGBE_RXPBSIZE_KB) << IXGBE_PBSIZE_SHIFT);
-	ixgbe_write_all(nic, IXGBE_RXPBSIZE, 1, 0);
+	intel_write_all(nic, IXGBE_RXPBSIZE, 1, 0);
 	/* 7.1.11: L4 checksums are checked in any case; the descriptor has the RSS hash, no
 	 * fragment sum. */
-	ixgbe_write(nic, IXGBE_RXCSUM, 0, IXGBE_RXCSUM_IPPCSE | IXGBE_RXCSUM_PCSD);
+	intel_write(nic, IXGBE_RXCSUM, 0, IXGBE_RXCSUM_IPPCSE | IXGBE_RXCSUM_PCSD);
 	rss(nic, config->pairs);
 	/* The size of a buffer, and the FCS; the device itself allows a VLAN tag on top. */
-	ixgbe_set(nic, IXGBE_HLREG0, 0, IXGBE_HLREG0_RXCRCSTRP | IXGBE_HLREG0_JUMBOEN);
-	ixgbe_write(nic, IXGBE_MAXFRS, 0,
+	intel_set(nic, IXGBE_HLREG0, 0, IXGBE_HLREG0_RXCRCSTRP | IXGBE_HLREG0_JUMBOEN);
+	intel_write(nic, IXGBE_MAXFRS, 0,
 	            (config->buf_bytes - BUF_DATA_OFFSET + FCS_BYTES) << IXGBE_MAXFRS_SHIFT);
-	uint32_t rdrxctl = ixgbe_read(nic, IXGBE_RDRXCTL, 0) & ~IXGBE_RDRXCTL_RSCFRSTSIZE;
-	ixgbe_write(nic, IXGBE_RDRXCTL, 0,
+	uint32_t rdrxctl = intel_read(nic, IXGBE_RDRXCTL, 0) & ~IXGBE_RDRXCTL_RSCFRSTSIZE;
+	intel_write(nic, IXGBE_RDRXCTL, 0,
 	            rdrxctl | IXGBE_RDRXCTL_CRCSTRIP | IXGBE_RDRXCTL_RSCACKC |
 	                    IXGBE_RDRXCTL_FCOE_WRFIX);
 	int e = E_OK;
@@ -156,39 +148,39 @@ int ixgbe_rx_start(struct nic *nic, const struct nic_config *config)
 
 static int tx_queue(struct nic *nic, const struct nic_config *config, unsigned q)
 {
-	struct ixgbe_layout l = ixgbe_layout(IXGBE_RING_SIZE);
+	struct intel_layout l = intel_layout(INTEL_RING_SIZE);
 	uint8_t *mem = config->mem[q].mem;
-	write_ring(nic, IXGBE_TDBAL, IXGBE_TDBAH, q, mem + l.tx_desc);
-	ixgbe_write(nic, IXGBE_TDLEN, q, IXGBE_RING_SIZE * sizeof(union ixgbe_tx_desc));
-	ixgbe_write(nic, IXGBE_TDH, q, 0);
-	ixgbe_write(nic, IXGBE_TDT, q, 0);
-	ixgbe_clear(nic, IXGBE_DCA_TXCTRL, q, IXGBE_DCA_TXCTRL_WRO);
-	ixgbe_write(nic, IXGBE_RTTDQSEL, 0, q); /* no limit, whatever the queue had before */
-	ixgbe_write(nic, IXGBE_RTTBCNRC, 0, 0);
-	ixgbe_write(nic, IXGBE_TXDCTL, q, IXGBE_TXDCTL_PTHRESH | IXGBE_TXDCTL_HTHRESH);
+	intel_write_address(nic, IXGBE_TDBAL, IXGBE_TDBAH, q, mem + l.tx_desc);
+	intel_write(nic, IXGBE_TDLEN, q, INTEL_RING_SIZE * sizeof(union intel_tx_desc));
+	intel_write(nic, IXGBE_TDH, q, 0);
+	intel_write(nic, IXGBE_TDT, q, 0);
+	intel_clear(nic, IXGBE_DCA_TXCTRL, q, IXGBE_DCA_TXCTRL_WRO);
+	intel_write(nic, IXGBE_RTTDQSEL, 0, q); /* no limit, whatever the queue had before */
+	intel_write(nic, IXGBE_RTTBCNRC, 0, 0);
+	intel_write(nic, IXGBE_TXDCTL, q, IXGBE_TXDCTL_PTHRESH | IXGBE_TXDCTL_HTHRESH);
 	uint64_t head = dma_addr(mem + l.written_head).bus;
-	ixgbe_write(nic, IXGBE_TDWBAH, q, (uint32_t)(head >> 32));
-	ixgbe_write(nic, IXGBE_TDWBAL, q, (uint32_t)head | IXGBE_TDWBAL_HEAD_WB_EN);
+	intel_write(nic, IXGBE_TDWBAH, q, (uint32_t)(head >> 32));
+	intel_write(nic, IXGBE_TDWBAL, q, (uint32_t)head | IXGBE_TDWBAL_HEAD_WB_EN);
 	if (q == 0)
-		ixgbe_set(nic, IXGBE_DMATXCTL, 0, IXGBE_DMATXCTL_TE);
-	ixgbe_set(nic, IXGBE_TXDCTL, q, IXGBE_TXDCTL_ENABLE);
-	return ixgbe_poll(nic, IXGBE_TXDCTL, q, IXGBE_TXDCTL_ENABLE, IXGBE_UNTIL_SET, QUEUE_US,
+		intel_set(nic, IXGBE_DMATXCTL, 0, IXGBE_DMATXCTL_TE);
+	intel_set(nic, IXGBE_TXDCTL, q, IXGBE_TXDCTL_ENABLE);
+	return intel_poll(nic, IXGBE_TXDCTL, q, IXGBE_TXDCTL_ENABLE, INTEL_UNTIL_SET, QUEUE_US,
 	                  "a transmit queue does not start (TXDCTL.ENABLE)");
 }
 
 int ixgbe_tx_start(struct nic *nic, const struct nic_config *config)
 {
-	ixgbe_set(nic, IXGBE_HLREG0, 0, IXGBE_HLREG0_TXCRCEN | IXGBE_HLREG0_TXPADEN);
-	ixgbe_write(nic, IXGBE_DTXTCPFLGL, 0, IXGBE_DTXTCPFLGL_FLAGS);
-	ixgbe_write(nic, IXGBE_DTXTCPFLGH, 0, IXGBE_DTXTCPFLGH_FLAGS);
-	ixgbe_set(nic, IXGBE_RTTDCS, 0, IXGBE_RTTDCS_ARBDIS); /* while the next registers change */
-	ixgbe_write(nic, IXGBE_DTXMXSZRQ, 0, IXGBE_DTXMXSZRQ_MAX);
-	ixgbe_write(nic, IXGBE_TXPBSIZE, 0, IXGBE_TXPBSIZE_KB << IXGBE_PBSIZE_SHIFT);
-	ixgbe_write_all(nic, IXGBE_TXPBSIZE, 1, 0);
-	ixgbe_write(nic, IXGBE_TXPBTHRESH, 0, IXGBE_TXPBTHRESH_KB);
-	ixgbe_write_all(nic, IXGBE_TXPBTHRESH, 1, 0);
-	ixgbe_write(nic, IXGBE_MTQC, 0, 0);
-	ixgbe_clear(nic, IXGBE_RTTDCS, 0, IXGBE_RTTDCS_ARBDIS);
+	intel_set(nic, IXGBE_HLREG0, 0, IXGBE_HLREG0_TXCRCEN | IXGBE_HLREG0_TXPADEN);
+	intel_write(nic, IXGBE_DTXTCPFLGL, 0, IXGBE_DTXTCPFLGL_FLAGS);
+	intel_write(nic, IXGBE_DTXTCPFLGH, 0, IXGBE_DTXTCPFLGH_FLAGS);
+	intel_set(nic, IXGBE_RTTDCS, 0, IXGBE_RTTDCS_ARBDIS); /* while the next registers change */
+	intel_write(nic, IXGBE_DTXMXSZRQ, 0, IXGBE_DTXMXSZRQ_MAX);
+	intel_write(nic, IXGBE_TXPBSIZE, 0, IXGBE_TXPBSIZE_KB << IXGBE_PBSIZE_SHIFT);
+	intel_write_all(nic, IXGBE_TXPBSIZE, 1, 0);
+	intel_write(nic, IXGBE_TXPBTHRESH, 0, IXGBE_TXPBTHRESH_KB);
+	intel_write_all(nic, IXGBE_TXPBTHRESH, 1, 0);
+	intel_write(nic, IXGBE_MTQC, 0, 0);
+	intel_clear(nic, IXGBE_RTTDCS, 0, IXGBE_RTTDCS_ARBDIS);
 	int e = E_OK;
 	for (unsigned q = 0; q < config->pairs && e == E_OK; q++)
 		e = tx_queue(nic, config, q);
@@ -209,23 +201,23 @@ int ixgbe_interrupts_start(struct nic *nic, const struct nic_config *config)
 	for (unsigned q = 0; q < config->pairs && e == E_OK; q++)
 		e = pci_msix_route(nic->pci, 1 + q, config->mem[q].core);
 	if (e != E_OK)
-		return ixgbe_fail(nic, e, "interrupt vectors cannot be routed");
-	ixgbe_write(nic, IXGBE_GPIE, 0,
+		return intel_fail(nic, e, "interrupt vectors cannot be routed");
+	intel_write(nic, IXGBE_GPIE, 0,
 	            IXGBE_GPIE_MULTIPLE_MSIX | IXGBE_GPIE_OCD | IXGBE_GPIE_EIAME |
 	                    IXGBE_GPIE_PBA_SUPPORT);
 	for (unsigned q = 0; q < config->pairs; q += 2) {
 		uint32_t two = IXGBE_IVAR_VALID | (1 + q);
 		if (q + 1 < config->pairs)
 			two |= (IXGBE_IVAR_VALID | (2 + q)) << IXGBE_IVAR_ODD_SHIFT;
-		ixgbe_write(nic, IXGBE_IVAR, q / 2, two);
+		intel_write(nic, IXGBE_IVAR, q / 2, two);
 	}
-	ixgbe_write(nic, IXGBE_IVAR_MISC, 0,
+	intel_write(nic, IXGBE_IVAR_MISC, 0,
 	            (IXGBE_IVAR_VALID | VECTOR_OTHER) << IXGBE_IVAR_MISC_OTHER_SHIFT);
 	for (unsigned i = 0; i <= config->pairs; i++)
-		ixgbe_write(nic, IXGBE_EITR, i, 0); /* no delay: a core that polls has it masked */
-	ixgbe_write(nic, IXGBE_EIAC, 0, queues & 0xffff); /* those above clear themselves anyway */
-	ixgbe_write(nic, IXGBE_EIAM_EX, 0, queues);
-	ixgbe_write(nic, IXGBE_EIMS, 0, IXGBE_EICR_LSC);
+		intel_write(nic, IXGBE_EITR, i, 0); /* no delay: a core that polls has it masked */
+	intel_write(nic, IXGBE_EIAC, 0, queues & 0xffff); /* those above clear themselves anyway */
+	intel_write(nic, IXGBE_EIAM_EX, 0, queues);
+	intel_write(nic, IXGBE_EIMS, 0, IXGBE_EICR_LSC);
 	return E_OK;
 }
 
@@ -233,18 +225,18 @@ int ixgbe_interrupts_start(struct nic *nic, const struct nic_config *config)
 
 static int rx_stop(struct nic *nic, unsigned q)
 {
-	ixgbe_clear(nic, IXGBE_RXDCTL, q, IXGBE_RXDCTL_ENABLE);
-	return ixgbe_poll(nic, IXGBE_RXDCTL, q, IXGBE_RXDCTL_ENABLE, IXGBE_UNTIL_CLEAR, QUEUE_US,
+	intel_clear(nic, IXGBE_RXDCTL, q, IXGBE_RXDCTL_ENABLE);
+	return intel_poll(nic, IXGBE_RXDCTL, q, IXGBE_RXDCTL_ENABLE, INTEL_UNTIL_CLEAR, QUEUE_US,
 	                  "a receive queue does not stop");
 }
 
 /* Waits until `end` at most for the queue to send what it has, then disables it. */
 static int tx_stop(struct nic *nic, unsigned q, uint64_t end)
 {
-	while (ixgbe_read(nic, IXGBE_TDH, q) != ixgbe_read(nic, IXGBE_TDT, q) && !nic_past(end))
+	while (intel_read(nic, IXGBE_TDH, q) != intel_read(nic, IXGBE_TDT, q) && !nic_past(end))
 		;
-	ixgbe_clear(nic, IXGBE_TXDCTL, q, IXGBE_TXDCTL_ENABLE);
-	return ixgbe_poll(nic, IXGBE_TXDCTL, q, IXGBE_TXDCTL_ENABLE, IXGBE_UNTIL_CLEAR, QUEUE_US,
+	intel_clear(nic, IXGBE_TXDCTL, q, IXGBE_TXDCTL_ENABLE);
+	return intel_poll(nic, IXGBE_TXDCTL, q, IXGBE_TXDCTL_ENABLE, INTEL_UNTIL_CLEAR, QUEUE_US,
 	                  "a transmit queue does not stop");
 }
 
@@ -254,7 +246,7 @@ void ixgbe_queues_stop(struct nic *nic)
 	int e = E_OK;
 	for (unsigned q = 0; q < pairs && e != E_DEVICE; q++)
 		e = rx_stop(nic, q);
-	ixgbe_delay(nic, RX_QUIET_US);
+	intel_delay(nic, RX_QUIET_US);
 	uint64_t end = nic_deadline(nic, DRAIN_US);
 	for (unsigned q = 0; q < pairs && e != E_DEVICE; q++)
 		e = tx_stop(nic, q, end);
@@ -263,7 +255,7 @@ void ixgbe_queues_stop(struct nic *nic)
 int ixgbe_pair_stop(struct nic *nic, unsigned pair)
 {
 	int e = rx_stop(nic, pair);
-	ixgbe_delay(nic, RX_QUIET_US);
+	intel_delay(nic, RX_QUIET_US);
 	return e == E_OK ? tx_stop(nic, pair, nic_deadline(nic, DRAIN_US)) : e;
 }
 

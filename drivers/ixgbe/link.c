@@ -25,9 +25,9 @@
 /* Releases the lines in `high` (pull-ups raise them) and pulls the others low. */
 static void drive(struct nic *nic, uint32_t high)
 {
-	ixgbe_write(nic, IXGBE_I2CCTL, 0, high);
-	(void)ixgbe_read(nic, IXGBE_I2CCTL, 0); /* makes the write arrive before the delay begins */
-	ixgbe_delay(nic, HALF_PERIOD_US);
+	intel_write(nic, IXGBE_I2CCTL, 0, high);
+	(void)intel_read(nic, IXGBE_I2CCTL, 0); /* makes the write arrive before the delay begins */
+	intel_delay(nic, HALF_PERIOD_US);
 }
 
 /* One clock with `data` on the line; returns the line's level while the clock was high. */
@@ -36,9 +36,9 @@ static uint32_t clock_bit(struct nic *nic, uint32_t data)
 	uint64_t end = nic_deadline(nic, STRETCH_US);
 	drive(nic, data);
 	drive(nic, data | CLOCK);
-	uint32_t pins = ixgbe_read(nic, IXGBE_I2CCTL, 0);
+	uint32_t pins = intel_read(nic, IXGBE_I2CCTL, 0);
 	while (!(pins & IXGBE_I2CCTL_CLK_IN) && !nic_past(end))
-		pins = ixgbe_read(nic, IXGBE_I2CCTL, 0);
+		pins = intel_read(nic, IXGBE_I2CCTL, 0);
 	drive(nic, data);
 	return (pins & IXGBE_I2CCTL_DATA_IN) != 0;
 }
@@ -128,16 +128,16 @@ static int find_sequence(struct nic *nic, uint16_t kind, uint16_t *at)
 {
 	uint16_t list, id, found;
 	*at = 0;
-	int e = ixgbe_eeprom_read(nic, IXGBE_EEPROM_SFP_INIT, &list);
-	if (e != E_OK || list == 0 || list == IXGBE_EEPROM_NONE)
+	int e = intel_eeprom_read(nic, IXGBE_EEPROM_SFP_INIT, &list);
+	if (e != E_OK || list == 0 || list == INTEL_EEPROM_NONE)
 		return e;
 	for (uint32_t i = 0; i < SEQUENCES_MAX; i++) { /* pairs of kind and address */
-		e = ixgbe_eeprom_read(nic, list + 1u + 2 * i, &id);
-		if (e != E_OK || id == IXGBE_EEPROM_NONE)
+		e = intel_eeprom_read(nic, list + 1u + 2 * i, &id);
+		if (e != E_OK || id == INTEL_EEPROM_NONE)
 			return e;
-		e = ixgbe_eeprom_read(nic, list + 2u + 2 * i, &found);
+		e = intel_eeprom_read(nic, list + 2u + 2 * i, &found);
 		if (e == E_OK && id == kind)
-			*at = found == IXGBE_EEPROM_NONE ? 0 : found;
+			*at = found == INTEL_EEPROM_NONE ? 0 : found;
 		if (e != E_OK || id == kind)
 			return e;
 	}
@@ -148,12 +148,12 @@ static int play_sequence(struct nic *nic, uint16_t at)
 {
 	for (uint32_t i = 1; i <= SEQUENCE_MAX; i++) { /* the first word is its length */
 		uint16_t word;
-		int e = ixgbe_eeprom_read(nic, at + i, &word);
-		if (e != E_OK || word == IXGBE_EEPROM_NONE)
+		int e = intel_eeprom_read(nic, at + i, &word);
+		if (e != E_OK || word == INTEL_EEPROM_NONE)
 			return e;
-		ixgbe_write(nic, IXGBE_CORECTL, 0, word);
+		intel_write(nic, IXGBE_CORECTL, 0, word);
 	}
-	return ixgbe_fail(nic, E_DEVICE, "the SFP+ init sequence in the EEPROM has no end");
+	return intel_fail(nic, E_DEVICE, "the SFP+ init sequence in the EEPROM has no end");
 }
 
 /*
@@ -163,13 +163,13 @@ static int play_sequence(struct nic *nic, uint16_t at)
  */
 static int restart(struct nic *nic, uint32_t autoc)
 {
-	if (ixgbe_read(nic, IXGBE_AUTOC2, 0) & IXGBE_AUTOC2_LINK_DISABLE)
-		ixgbe_clear(nic, IXGBE_AUTOC2, 0, IXGBE_AUTOC2_LINK_DISABLE);
+	if (intel_read(nic, IXGBE_AUTOC2, 0) & IXGBE_AUTOC2_LINK_DISABLE)
+		intel_clear(nic, IXGBE_AUTOC2, 0, IXGBE_AUTOC2_LINK_DISABLE);
 	autoc |= IXGBE_AUTOC_RESTART_AN;
-	ixgbe_write(nic, IXGBE_AUTOC, 0, autoc ^ IXGBE_AUTOC_LMS_BIT2);
-	int e = ixgbe_poll(nic, IXGBE_ANLP1, 0, IXGBE_ANLP1_STATE, IXGBE_UNTIL_SET, PIPELINE_US,
+	intel_write(nic, IXGBE_AUTOC, 0, autoc ^ IXGBE_AUTOC_LMS_BIT2);
+	int e = intel_poll(nic, IXGBE_ANLP1, 0, IXGBE_ANLP1_STATE, INTEL_UNTIL_SET, PIPELINE_US,
 	                   "the link does not restart (ANLP1)");
-	ixgbe_write(nic, IXGBE_AUTOC, 0, autoc);
+	intel_write(nic, IXGBE_AUTOC, 0, autoc);
 	return e;
 }
 
@@ -184,7 +184,7 @@ static int start_module(struct nic *nic)
 	e = play_sequence(nic, at);
 	if (e != E_OK)
 		return e;
-	ixgbe_clear(nic, IXGBE_ESDP, 0, IXGBE_ESDP_SDP3);
+	intel_clear(nic, IXGBE_ESDP, 0, IXGBE_ESDP_SDP3);
 	return restart(nic, (d->autoc & ~IXGBE_AUTOC_LMS_MASK) | m.mode);
 }
 
@@ -193,14 +193,14 @@ int ixgbe_link_start(struct nic *nic)
 	struct ixgbe_device *d = ixgbe_device(nic);
 	/* The firmware also monitors modules and AUTOC. */
 	uint32_t ours = IXGBE_SW_FW_SYNC_MAC_CSR |
-	                (d->lan ? IXGBE_SW_FW_SYNC_PHY1 : IXGBE_SW_FW_SYNC_PHY0);
+	                (d->lan ? INTEL_SYNC_PHY1 : INTEL_SYNC_PHY0);
 	if (d->media == IXGBE_COPPER)
 		return E_OK;
-	int e = ixgbe_lock(nic, ours);
+	int e = intel_lock(nic, ours);
 	if (e != E_OK)
 		return e;
 	e = d->media == IXGBE_SFP ? start_module(nic) : restart(nic, d->autoc);
-	ixgbe_unlock(nic, ours);
+	intel_unlock(nic, ours);
 	return e;
 }
 
@@ -208,12 +208,12 @@ void ixgbe_link(struct nic *nic, struct nic_link *out)
 {
 	static const uint32_t mbps[] = {0, 100, 1000, 10000};
 	/* Acknowledge before reading: a change in between raises the next interrupt. */
-	ixgbe_write(nic, IXGBE_EICR, 0, IXGBE_EICR_LSC);
-	ixgbe_write(nic, IXGBE_EIMS, 0, IXGBE_EICR_LSC);
-	(void)ixgbe_read(nic, IXGBE_LINKS, 0); /* the first read may return a past state */
-	uint32_t links = ixgbe_read(nic, IXGBE_LINKS, 0);
+	intel_write(nic, IXGBE_EICR, 0, IXGBE_EICR_LSC);
+	intel_write(nic, IXGBE_EIMS, 0, IXGBE_EICR_LSC);
+	(void)intel_read(nic, IXGBE_LINKS, 0); /* the first read may return a past state */
+	uint32_t links = intel_read(nic, IXGBE_LINKS, 0);
 	*out = (struct nic_link){0};
-	if (links == UINT32_MAX && ixgbe_gone(nic)) {
+	if (links == UINT32_MAX && intel_gone(nic)) {
 		out->gone = true;
 	} else if (links & IXGBE_LINKS_UP) {
 		out->up = true;

@@ -21,7 +21,7 @@ int ixgbe_rate(struct nic *nic, unsigned pair, uint32_t kbps, uint32_t *set)
 	uint64_t factor = 0;
 	ixgbe_link(nic, &link);
 	if (link.gone)
-		return ixgbe_fail(nic, E_DEVICE, "device answers no more");
+		return intel_fail(nic, E_DEVICE, "device answers no more");
 	uint64_t line = link.mbps * 1000ull;
 	if (!link.up || line == 0)
 		return refuse(nic, E_AGAIN, "the link is down");
@@ -32,10 +32,10 @@ int ixgbe_rate(struct nic *nic, unsigned pair, uint32_t kbps, uint32_t *set)
 			return refuse(nic, E_INVAL, "a rate that the limiter does not have");
 		*set = (uint32_t)((line << IXGBE_RTTBCNRC_FACTOR_SHIFT) / factor);
 	}
-	bool large = ixgbe_read(nic, IXGBE_MAXFRS, 0) >> IXGBE_MAXFRS_SHIFT > LARGE;
-	ixgbe_write(nic, IXGBE_RTTBCNRM, 0, large ? IXGBE_RTTBCNRM_JUMBO : IXGBE_RTTBCNRM_STANDARD);
-	ixgbe_write(nic, IXGBE_RTTDQSEL, 0, pair);
-	ixgbe_write(nic, IXGBE_RTTBCNRC, 0,
+	bool large = intel_read(nic, IXGBE_MAXFRS, 0) >> IXGBE_MAXFRS_SHIFT > LARGE;
+	intel_write(nic, IXGBE_RTTBCNRM, 0, large ? IXGBE_RTTBCNRM_JUMBO : IXGBE_RTTBCNRM_STANDARD);
+	intel_write(nic, IXGBE_RTTDQSEL, 0, pair);
+	intel_write(nic, IXGBE_RTTBCNRC, 0,
 	            factor ? IXGBE_RTTBCNRC_RS_ENA | (uint32_t)factor : 0);
 	return E_OK;
 }

@@ -18,8 +18,8 @@
 /* 4.6.3.1: before reset, and once more after it. */
 static void interrupts_off(struct nic *nic)
 {
-	ixgbe_write(nic, IXGBE_EIMC, 0, IXGBE_EIMC_ALL);
-	ixgbe_write_all(nic, IXGBE_EIMC_EX, 0, UINT32_MAX);
+	intel_write(nic, IXGBE_EIMC, 0, IXGBE_EIMC_ALL);
+	intel_write_all(nic, IXGBE_EIMC_EX, 0, UINT32_MAX);
 }
 
 /* 5.2.5.3.2: the PCIe layer keeps requests that cannot complete, such as when the link went
@@ -32,13 +32,13 @@ static void flush(struct nic *nic)
 		cpu_relax();
 	/* Loopback keeps frames off the wire; RXCTRL.RXEN, already clear, keeps them out of
 	 * memory. */
-	ixgbe_set(nic, IXGBE_HLREG0, 0, IXGBE_HLREG0_LPBK);
-	ixgbe_delay(nic, DRAIN_US);
-	ixgbe_set(nic, IXGBE_GCR_EXT, 0, IXGBE_GCR_EXT_BUFFERS_CLEAR);
-	(void)ixgbe_read(nic, IXGBE_STATUS, 0); /* ensures that the write has arrived */
-	ixgbe_delay(nic, CLEAR_US);
-	ixgbe_clear(nic, IXGBE_GCR_EXT, 0, IXGBE_GCR_EXT_BUFFERS_CLEAR);
-	ixgbe_clear(nic, IXGBE_HLREG0, 0, IXGBE_HLREG0_LPBK);
+	intel_set(nic, IXGBE_HLREG0, 0, IXGBE_HLREG0_LPBK);
+	intel_delay(nic, DRAIN_US);
+	intel_set(nic, IXGBE_GCR_EXT, 0, IXGBE_GCR_EXT_BUFFERS_CLEAR);
+	(void)intel_read(nic, IXGBE_STATUS, 0); /* ensures that the write has arrived */
+	intel_delay(nic, CLEAR_US);
+	intel_clear(nic, IXGBE_GCR_EXT, 0, IXGBE_GCR_EXT_BUFFERS_CLEAR);
+	intel_clear(nic, IXGBE_HLREG0, 0, IXGBE_HLREG0_LPBK);
 }
 
 /*
@@ -50,36 +50,36 @@ static int reset_once(struct nic *nic)
 {
 	struct ixgbe_device *d = ixgbe_device(nic);
 	uint32_t bit = IXGBE_CTRL_RST;
-	uint32_t phy = d->lan ? IXGBE_SW_FW_SYNC_PHY1 : IXGBE_SW_FW_SYNC_PHY0;
+	uint32_t phy = d->lan ? INTEL_SYNC_PHY1 : INTEL_SYNC_PHY0;
 	int e = E_OK;
 	if (d->kind == IXGBE_X540)
-		e = ixgbe_lock(nic, phy);
-	else if (!(ixgbe_read(nic, IXGBE_LINKS, 0) & IXGBE_LINKS_UP))
+		e = intel_lock(nic, phy);
+	else if (!(intel_read(nic, IXGBE_LINKS, 0) & IXGBE_LINKS_UP))
 		bit = IXGBE_CTRL_LRST;
 	if (e != E_OK)
 		return e;
-	ixgbe_set(nic, IXGBE_CTRL, 0, bit);
-	ixgbe_delay(nic, RESET_FIRST_LOOK_US);
-	e = ixgbe_poll(nic, IXGBE_CTRL, 0, IXGBE_CTRL_RST | IXGBE_CTRL_LRST, IXGBE_UNTIL_CLEAR,
+	intel_set(nic, IXGBE_CTRL, 0, bit);
+	intel_delay(nic, RESET_FIRST_LOOK_US);
+	e = intel_poll(nic, IXGBE_CTRL, 0, IXGBE_CTRL_RST | IXGBE_CTRL_LRST, INTEL_UNTIL_CLEAR,
 	               RESET_US, "reset does not complete (CTRL.RST)");
-	ixgbe_delay(nic, RESET_SETTLE_US);
+	intel_delay(nic, RESET_SETTLE_US);
 	if (d->kind == IXGBE_X540)
-		ixgbe_unlock(nic, phy);
+		intel_unlock(nic, phy);
 	return e;
 }
 
 int ixgbe_reset(struct nic *nic)
 {
 	struct ixgbe_device *d = ixgbe_device(nic);
-	if (ixgbe_gone(nic))
-		return ixgbe_fail(nic, E_DEVICE, "");
-	d->lan = ixgbe_read(nic, IXGBE_STATUS, 0) >> IXGBE_STATUS_LAN_ID_SHIFT &
+	if (intel_gone(nic))
+		return intel_fail(nic, E_DEVICE, "");
+	d->lan = intel_read(nic, IXGBE_STATUS, 0) >> IXGBE_STATUS_LAN_ID_SHIFT &
 	         IXGBE_STATUS_LAN_ID_MASK;
 	interrupts_off(nic);
 	/* 5.2.5.3.2, master disable: no request may be pending when the reset comes. */
-	ixgbe_write(nic, IXGBE_RXCTRL, 0, 0);
-	ixgbe_set(nic, IXGBE_CTRL, 0, IXGBE_CTRL_GIO_DIS);
-	int e = ixgbe_poll(nic, IXGBE_STATUS, 0, IXGBE_STATUS_GIO, IXGBE_UNTIL_CLEAR, MASTER_US,
+	intel_write(nic, IXGBE_RXCTRL, 0, 0);
+	intel_set(nic, IXGBE_CTRL, 0, IXGBE_CTRL_GIO_DIS);
+	int e = intel_poll(nic, IXGBE_STATUS, 0, IXGBE_STATUS_GIO, INTEL_UNTIL_CLEAR, MASTER_US,
 	                   "DMA does not end (STATUS.GIO)");
 	if (e == E_TIMEOUT) { /* then two resets in a row, at least 1 us apart */
 		flush(nic);
@@ -90,10 +90,10 @@ int ixgbe_reset(struct nic *nic)
 	if (e != E_OK)
 		return e;
 	interrupts_off(nic);
-	e = ixgbe_poll(nic, IXGBE_EEC, 0, IXGBE_EEC_ARD, IXGBE_UNTIL_SET, AUTO_READ_US,
+	e = intel_poll(nic, IXGBE_EEC, 0, IXGBE_EEC_ARD, INTEL_UNTIL_SET, AUTO_READ_US,
 	               "the device does not read its EEPROM (EEC.ARD)");
 	if (e == E_OK)
-		e = ixgbe_poll(nic, IXGBE_RDRXCTL, 0, IXGBE_RDRXCTL_DMAIDONE, IXGBE_UNTIL_SET,
+		e = intel_poll(nic, IXGBE_RDRXCTL, 0, IXGBE_RDRXCTL_DMAIDONE, INTEL_UNTIL_SET,
 		               DMA_INIT_US,
 		               "DMA initialisation does not complete (RDRXCTL.DMAIDONE)");
 	if (e == E_OK)

@@ -10,12 +10,7 @@
 
 #include "lib/types.h"
 
-#define IXGBE_VENDOR 0x8086
-
-/*
- * One row per register: name, offset in BAR 0, stride in bytes, count, access, section. Access: RW,
- * RO, WO, RC (read clears), W1C (writing 1 clears), W1S (writing 1 sets).
- */
+/* One row per register (struct intel_reg). */
 #define IXGBE_REGISTERS(X) \
 	/* general control, 8.2.3.1 */ \
 	X(CTRL, 0x00000, 0, 1, RW, "8.2.3.1") \
@@ -162,26 +157,12 @@ enum ixgbe_reg {
 #define IXGBE_I2CCTL_DATA_IN (1u << 2)
 #define IXGBE_I2CCTL_DATA_OUT (1u << 3)
 
-#define IXGBE_EEC_PRES (1u << 8) /* EEPROM present, with a valid signature */
 #define IXGBE_EEC_ARD (1u << 9)  /* auto-read done */
-#define IXGBE_EEC_SIZE_SHIFT 11  /* 64 << size words */
-#define IXGBE_EEC_SIZE_MASK 15u
 
-#define IXGBE_EERD_START (1u << 0)
-#define IXGBE_EERD_DONE (1u << 1)
-#define IXGBE_EERD_ADDR_SHIFT 2
-#define IXGBE_EERD_DATA_SHIFT 16
 
-#define IXGBE_SWSM_SMBI (1u << 0)    /* a read that returns 0 sets it */
-#define IXGBE_SWSM_SWESMBI (1u << 1) /* stays set only if firmware does not hold it; not in X540 */
 
-/* 10.5.4: bits for software; those for firmware are 5 positions higher */
-#define IXGBE_SW_FW_SYNC_EEP (1u << 0)
-#define IXGBE_SW_FW_SYNC_PHY0 (1u << 1)
-#define IXGBE_SW_FW_SYNC_PHY1 (1u << 2)
+/* 10.5.4, besides those of drivers/intel/device.h; bits for firmware are 5 positions higher */
 #define IXGBE_SW_FW_SYNC_MAC_CSR (1u << 3)
-#define IXGBE_SW_FW_SYNC_FW_SHIFT 5
-#define IXGBE_SW_FW_SYNC_REGSMP (1u << 31) /* X540: a read that returns 0 sets it */
 
 #define IXGBE_GCR_EXT_BUFFERS_CLEAR (1u << 30)
 
@@ -222,7 +203,6 @@ enum ixgbe_reg {
 #define IXGBE_RXDCTL_ENABLE (1u << 25)
 #define IXGBE_RXDCTL_VME (1u << 30) /* strips VLAN tags */
 
-#define IXGBE_SRRCTL_BSIZEPACKET_UNIT 1024u
 #define IXGBE_SRRCTL_BSIZEHEADER (4u << 8)    /* 256 bytes, the reset value; unused */
 #define IXGBE_SRRCTL_DESCTYPE_ONEBUF (1u << 25)
 #define IXGBE_SRRCTL_DROP_EN (1u << 28)
@@ -303,88 +283,20 @@ enum ixgbe_reg {
 
 /* --- EEPROM (6.2 to 6.4), addresses of 16-bit words --- */
 
-#define IXGBE_EEPROM_WORDS_MAX 16384 /* EERD has 14 address bits */
 #define IXGBE_EEPROM_SECTION_FIRST 0x03
 #define IXGBE_EEPROM_PHY 0x04        /* not in the X540's checksum */
 #define IXGBE_EEPROM_OPTION_ROM 0x05 /* not in the X540's checksum */
 #define IXGBE_EEPROM_SECTION_LAST 0x0e
 #define IXGBE_EEPROM_SFP_INIT 0x2b
-#define IXGBE_EEPROM_CHECKSUM 0x3f
-#define IXGBE_EEPROM_SUM 0xbaba
-#define IXGBE_EEPROM_NONE 0xffff /* no section, as is 0 */
 
 /* Kinds of module in the list that word 0x2b points to, one number per LAN port. */
 #define IXGBE_SFP_COPPER 3 /* passive direct attach; port 1: 4 */
 #define IXGBE_SFP_OPTICAL 5 /* SR, LR, limiting active cables, 1G modules; port 1: 6 */
 
-/* --- descriptors --- */
+/* --- descriptors, besides drivers/intel/desc.h: error bits of a received one (7.1.6.2) --- */
 
-/* 7.1.6.1, 7.1.6.2: as software writes it, and as the device writes it back */
-union ixgbe_rx_desc {
-	struct {
-		uint64_t packet; /* bus address of the buffer */
-		uint64_t header; /* 0: unused; its bit 0 becomes DD */
-	} read;
-	struct {
-		uint64_t info;   /* packet type, RSS type and hash */
-		uint64_t status; /* IXGBE_RXD_..., read at once so that it is consistent */
-	} wb;
-};
-_Static_assert(sizeof(union ixgbe_rx_desc) == 16, "7.1.6");
-
-/* The second quadword written back: extended status 19:0, error 31:20, length, VLAN tag. */
-#define IXGBE_RXD_DD (1u << 0)
-#define IXGBE_RXD_EOP (1u << 1)
-#define IXGBE_RXD_VP (1u << 3)   /* 802.1Q; with RXDCTL.VME its tag has been stripped */
-#define IXGBE_RXD_L4I (1u << 5)  /* TCP or UDP checksum has been checked */
 #define IXGBE_RXD_RXE (1u << 29) /* MAC error; never without FCTRL.SBP */
 #define IXGBE_RXD_TCPE (1u << 30)
 #define IXGBE_RXD_IPE (1u << 31)
-#define IXGBE_RXD_LENGTH_SHIFT 32
-#define IXGBE_RXD_VLAN_SHIFT 48
-
-/* 7.2.3.2.3, 7.2.3.2.4: a context or a data descriptor */
-union ixgbe_tx_desc {
-	struct {
-		uint64_t buffer;      /* bus address */
-		uint32_t cmd_len;     /* IXGBE_TXD_... */
-		uint32_t olinfo;      /* IXGBE_TXO_... */
-	} data;
-	struct {
-		uint32_t vlan_macip; /* IPLEN 8:0, MACLEN 15:9, VLAN 31:16 */
-		uint32_t seed;
-		uint32_t type_tucmd;
-		uint32_t mss_l4len; /* IDX 6:4, L4LEN 15:8, MSS 31:16 */
-	} context;
-	uint64_t word[2];
-};
-_Static_assert(sizeof(union ixgbe_tx_desc) == 16, "7.2.3.2");
-
-#define IXGBE_TXD_1588 (1u << 19) /* in MAC: take the time of sending */
-#define IXGBE_TXD_DTYP_CONTEXT (2u << 20)
-#define IXGBE_TXD_DTYP_DATA (3u << 20)
-#define IXGBE_TXD_EOP (1u << 24)
-#define IXGBE_TXD_IFCS (1u << 25)
-#define IXGBE_TXD_RS (1u << 27) /* report when done */
-#define IXGBE_TXD_DEXT (1u << 29)
-#define IXGBE_TXD_VLE (1u << 30)
-#define IXGBE_TXD_TSE (1u << 31)
-#define IXGBE_TXO_IXSM (1u << 8) /* IPv4 header checksum */
-#define IXGBE_TXO_TXSM (1u << 9) /* L4 checksum */
-#define IXGBE_TXO_PAYLEN_SHIFT 14
-#define IXGBE_TXC_MACLEN_SHIFT 9
-#define IXGBE_TXC_MACLEN_MAX 127u
-#define IXGBE_TXC_IPLEN_MAX 511u
-#define IXGBE_TXC_VLAN_SHIFT 16
-#define IXGBE_TXC_IPV4 (1u << 10)
-#define IXGBE_TXC_L4T_TCP (1u << 11) /* 0: UDP */
-#define IXGBE_TXC_L4LEN_SHIFT 8
-#define IXGBE_TXC_MSS_SHIFT 16
-
-/* ERRATUM: the chip needs frames of at least 17 bytes; HLREG0.TXPADEN pads the rest. Source:
- * Intel's own drivers (Linux ixgbe pads to that). */
-#define IXGBE_TX_BYTES_MIN 17
-
-#define IXGBE_RING_ALIGN 128 /* of a ring's address and size, bytes (8.2.3.8.1, 8.2.3.8.3) */
 
 #endif

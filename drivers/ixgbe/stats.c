@@ -18,7 +18,7 @@ static uint64_t read_sum(struct nic *nic, enum ixgbe_reg reg, unsigned n)
 {
 	uint64_t sum = 0;
 	for (unsigned i = 0; i < n; i++)
-		sum += ixgbe_read(nic, reg, i);
+		sum += intel_read(nic, reg, i);
 	return sum;
 }
 
@@ -34,7 +34,7 @@ void ixgbe_stats(struct nic *nic, struct nic_stats *sum)
 	                read_sum(nic, IXGBE_RJC, 1);
 	now.rx_error = read_sum(nic, IXGBE_ILLERRC, 1) + read_sum(nic, IXGBE_ERRBC, 1);
 	uint64_t good = read_sum(nic, IXGBE_GPRC, 1), all = read_sum(nic, IXGBE_RXNFGPC, 1);
-	if (ixgbe_gone(nic))
+	if (intel_gone(nic))
 		return; /* all ones are not counts */
 	sum->rx_missed += now.rx_missed;
 	sum->rx_no_desc += now.rx_no_desc;
@@ -53,7 +53,7 @@ void ixgbe_stats_start(struct nic *nic)
 	struct nic_stats gone = {0};
 	/* Queue i counts in counter i. */
 	for (unsigned i = 0; i < QUEUE_COUNTERS; i += RQSMR_QUEUES)
-		ixgbe_write(nic, IXGBE_RQSMR, i / RQSMR_QUEUES, 0x03020100u + i * 0x01010101u);
+		intel_write(nic, IXGBE_RQSMR, i / RQSMR_QUEUES, 0x03020100u + i * 0x01010101u);
 	ixgbe_stats(nic, &gone);
 	ixgbe_device(nic)->filtered = 0;
 }

@@ -18,7 +18,7 @@ int ixgbe_time_start(struct nic *nic)
 	struct nic_link link;
 	ixgbe_link(nic, &link);
 	if (link.gone)
-		return ixgbe_fail(nic, E_DEVICE, "device answers no more");
+		return intel_fail(nic, E_DEVICE, "device answers no more");
 	if (!link.up || link.mbps == 0) {
 		nic->error = "the link is down, whose speed is that of the clock";
 		return E_AGAIN;
@@ -26,25 +26,25 @@ int ixgbe_time_start(struct nic *nic)
 	uint32_t tick = TICK_UNITS_MBPS / link.mbps;
 	if (ixgbe_device(nic)->kind == IXGBE_82599) /* X540 has no period */
 		tick |= 1u << IXGBE_TIMINCA_IP_SHIFT;
-	ixgbe_write(nic, IXGBE_TIMINCA, 0, 0);
-	ixgbe_write(nic, IXGBE_SYSTIML, 0, 0);
-	ixgbe_write(nic, IXGBE_SYSTIMH, 0, 0);
-	ixgbe_write(nic, IXGBE_TIMINCA, 0, tick);
-	ixgbe_write(nic, IXGBE_ETQF, IXGBE_ETQF_PTP,
+	intel_write(nic, IXGBE_TIMINCA, 0, 0);
+	intel_write(nic, IXGBE_SYSTIML, 0, 0);
+	intel_write(nic, IXGBE_SYSTIMH, 0, 0);
+	intel_write(nic, IXGBE_TIMINCA, 0, tick);
+	intel_write(nic, IXGBE_ETQF, IXGBE_ETQF_PTP,
 	            IXGBE_ETQF_EN | IXGBE_ETQF_1588 | IXGBE_ETYPE_PTP);
-	ixgbe_write(nic, IXGBE_RXMTRL, 0, IXGBE_PTP_EVENT_PORT << IXGBE_RXMTRL_UDPT_SHIFT);
-	ixgbe_write(nic, IXGBE_TSYNCRXCTL, 0, IXGBE_TSYNC_EN | IXGBE_TSYNCRXCTL_V2_EVENTS);
-	ixgbe_write(nic, IXGBE_TSYNCTXCTL, 0, IXGBE_TSYNC_EN);
-	ixgbe_read(nic, IXGBE_RXSTMPH, 0); /* discards the stamp of an earlier frame */
-	ixgbe_read(nic, IXGBE_TXSTMPH, 0);
+	intel_write(nic, IXGBE_RXMTRL, 0, IXGBE_PTP_EVENT_PORT << IXGBE_RXMTRL_UDPT_SHIFT);
+	intel_write(nic, IXGBE_TSYNCRXCTL, 0, IXGBE_TSYNC_EN | IXGBE_TSYNCRXCTL_V2_EVENTS);
+	intel_write(nic, IXGBE_TSYNCTXCTL, 0, IXGBE_TSYNC_EN);
+	intel_read(nic, IXGBE_RXSTMPH, 0); /* discards the stamp of an earlier frame */
+	intel_read(nic, IXGBE_TXSTMPH, 0);
 	return E_OK;
 }
 
 /* Reads the low half first, which makes the chip keep the high one (Source: Linux ixgbe). */
 static uint64_t read_ns(struct nic *nic, enum ixgbe_reg low, enum ixgbe_reg high)
 {
-	uint64_t units = ixgbe_read(nic, low, 0);
-	units |= (uint64_t)ixgbe_read(nic, high, 0) << 32;
+	uint64_t units = intel_read(nic, low, 0);
+	units |= (uint64_t)intel_read(nic, high, 0) << 32;
 	return units / UNITS_PER_NS;
 }
 
@@ -62,14 +62,14 @@ static bool waits(uint32_t control)
 void ixgbe_time_stamps(struct nic *nic, struct nic_stamps *out)
 {
 	*out = (struct nic_stamps){0};
-	if (waits(ixgbe_read(nic, IXGBE_TSYNCTXCTL, 0))) {
+	if (waits(intel_read(nic, IXGBE_TSYNCTXCTL, 0))) {
 		out->sent = true;
 		out->sent_ns = read_ns(nic, IXGBE_TXSTMPL, IXGBE_TXSTMPH);
 	}
-	if (waits(ixgbe_read(nic, IXGBE_TSYNCRXCTL, 0))) {
+	if (waits(intel_read(nic, IXGBE_TSYNCRXCTL, 0))) {
 		/* bytes as received: the first byte of the number is the lower one here. Source:
 		 * libmoon */
-		uint32_t source = ixgbe_read(nic, IXGBE_RXSATRH, 0);
+		uint32_t source = intel_read(nic, IXGBE_RXSATRH, 0);
 		out->received = true;
 		out->number = (uint16_t)((source >> 8 & 0xff00) | source >> 24);
 		out->received_ns = read_ns(nic, IXGBE_RXSTMPL, IXGBE_RXSTMPH);

@@ -27,7 +27,7 @@ BENCH_TCP := $(patsubst %,$(BENCH_BUILD)/tcp/%.o,tcp_side tcp_work)
 BENCH_FRAMES := $(patsubst %,$(BUILD)/program/tools/pktgen/frames/%.o,frames frames_patch)
 BENCH_SLOTS := $(patsubst %,$(BUILD)/program/%.o,runtime/slots drivers/virtio_net/ring \
 	drivers/virtio_net/ring_tx drivers/virtio_net/ring_slots \
-	drivers/ixgbe/ring drivers/ixgbe/ring_tx drivers/ixgbe/ring_slots \
+	drivers/intel/ring drivers/intel/ring_tx drivers/intel/ring_slots \
 	drivers/mlx5/ring drivers/mlx5/ring_tx drivers/mlx5/ring_slots drivers/mlx5/ring_mend \
 	drivers/null/null apps/router/forward) \
 	$(patsubst %,$(BENCH_BUILD)/%.o,slots/slots_route unit/host unit/prefixes unit/routes_file)

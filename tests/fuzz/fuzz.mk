@@ -12,7 +12,7 @@
 include tests/bpf/programs/programs.mk
 
 FUZZ_BUILD := build/fuzz
-F ?= ip4 ip6 acl udp vxlan nd tcp http fpm bfd telnet match script pcap config virtio ixgbe mlx5 firmware arp acpi \
+F ?= ip4 ip6 acl udp vxlan nd tcp http fpm bfd telnet match script pcap config virtio intel mlx5 firmware arp acpi \
 	candidate shell boot pci virtio_regs vfio ixgbe_regs \
 	program routes json bpf_object bpf_verify xdp
 SECONDS ?= 20
@@ -35,7 +35,7 @@ FUZZ_RUNS_pcap := 300000
 FUZZ_RUNS_json := 200000
 FUZZ_RUNS_config := 40000
 FUZZ_RUNS_virtio := 15000
-FUZZ_RUNS_ixgbe := 15000
+FUZZ_RUNS_intel := 15000
 FUZZ_RUNS_mlx5 := 15000
 FUZZ_RUNS_firmware := 800
 FUZZ_RUNS_arp := 40000
@@ -81,7 +81,7 @@ FUZZ_SRC_config := $(filter-out control/config/config_hash.c,$(sort $(wildcard c
 FUZZ_RINGS := lib/pkt.c lib/csum.c tests/unit/rig/hand.c tests/unit/rig/guest.c tests/fuzz/rig.c
 FUZZ_SRC_virtio := $(sort $(wildcard drivers/virtio_net/ring*.c)) tests/unit/rig/virtq_device.c tests/unit/rig/virtio_rig.c \
 	tests/unit/rig/virtio_liar.c $(FUZZ_RINGS)
-FUZZ_SRC_ixgbe := $(sort $(wildcard drivers/ixgbe/ring*.c)) tests/unit/rig/ixgbe_rig.c $(FUZZ_RINGS)
+FUZZ_SRC_intel := $(sort $(wildcard drivers/intel/ring*.c)) tests/unit/rig/intel_rig.c $(FUZZ_RINGS)
 FUZZ_SRC_mlx5 := $(sort $(wildcard drivers/mlx5/ring*.c)) tests/unit/rig/mlx5_ring_rig.c $(FUZZ_RINGS)
 FUZZ_SRC_firmware := $(sort $(wildcard drivers/mlx5/*.c)) lib/fmt.c lib/pkt.c lib/csum.c \
 	tests/unit/rig/mlx5_firmware.c tests/unit/rig/guest.c tests/fuzz/rig.c
@@ -89,7 +89,7 @@ FUZZ_SRC_arp := $(wildcard net/arp*.c) net/neigh_table.c lib/fmt.c tests/unit/ri
 FUZZ_SRC_acpi := tests/fuzz/rig.c
 FUZZ_SRC_boot := tests/fuzz/rig.c
 FUZZ_SRC_pci := tests/fuzz/rig.c
-FUZZ_SRC_ixgbe_regs := $(sort $(wildcard drivers/ixgbe/*.c)) lib/pkt.c lib/csum.c \
+FUZZ_SRC_ixgbe_regs := $(sort $(wildcard drivers/ixgbe/*.c drivers/intel/*.c)) lib/pkt.c lib/csum.c \
 	$(sort $(wildcard tools/nicsim/82599/*.c tools/nicsim/packet/*.c)) \
 	$(addprefix tools/nicsim/,model.c reg.c json.c wires/wire.c) \
 	$(addprefix tests/unit/rig/,nicsim_rig.c model_port.c ixgbe_port.c guest.c) tests/fuzz/rig.c
@@ -117,7 +117,7 @@ FUZZ_TWINS_ring := -Itests/unit/twin
 FUZZ_TWINS_device := -Itests/unit/twin -Itests/unit/twin_clock
 FUZZ_TWINS_nicsim := -D_GNU_SOURCE
 FUZZ_WAY_virtio := ring
-FUZZ_WAY_ixgbe := ring
+FUZZ_WAY_intel := ring
 FUZZ_WAY_mlx5 := ring
 FUZZ_WAY_firmware := device
 FUZZ_WAY_pci := ring

@@ -1,5 +1,5 @@
 /*
- * What the entries for the rings of drivers share (fuzz_ixgbe.c, fuzz_mlx5.c): a program of the
+ * What the entries for the rings of drivers share (fuzz_intel.c, fuzz_mlx5.c): a program of the
  * core's turns and the device's lies. The core receives and sends, keeps packets and releases them.
  * After each instruction every buffer has one owner, and received packets are valid.
  */

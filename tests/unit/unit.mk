@@ -154,13 +154,13 @@ UNIT_SRC_mlx5_driver := $(wildcard drivers/mlx5/*.c) lib/fmt.c lib/pkt.c lib/csu
 UNIT_SRC_mlx5_faults := $(UNIT_SRC_mlx5_driver)
 UNIT_SRC_mlx5_pair := $(UNIT_SRC_mlx5_driver)
 UNIT_MAIN_mlx5_pair := tests/unit/drivers/test_pair_alone.c
-IXGBE_RING_SRC := $(wildcard drivers/ixgbe/ring*.c) lib/pkt.c lib/csum.c tests/unit/rig/ixgbe_rig.c \
+INTEL_RING_SRC := $(wildcard drivers/intel/ring*.c) lib/pkt.c lib/csum.c tests/unit/rig/intel_rig.c \
 	tests/unit/rig/hand.c tests/unit/rig/guest.c
-UNIT_SRC_ixgbe_ring := $(IXGBE_RING_SRC) tests/unit/rig/ring_tests.c
-UNIT_SRC_ixgbe_hostile := $(IXGBE_RING_SRC)
-UNIT_SRC_ixgbe_slots := $(IXGBE_RING_SRC) tests/unit/rig/slots_rig.c
+UNIT_SRC_intel_ring := $(INTEL_RING_SRC) tests/unit/rig/ring_tests.c
+UNIT_SRC_intel_hostile := $(INTEL_RING_SRC)
+UNIT_SRC_intel_slots := $(INTEL_RING_SRC) tests/unit/rig/slots_rig.c
 # the whole driver with the model, in one process
-UNIT_SRC_ixgbe_driver := $(wildcard drivers/ixgbe/*.c) lib/pkt.c lib/csum.c $(NICSIM_82599_SRC) \
+UNIT_SRC_ixgbe_driver := $(wildcard drivers/ixgbe/*.c drivers/intel/*.c) lib/pkt.c lib/csum.c $(NICSIM_82599_SRC) \
 	tests/unit/rig/model_port.c tests/unit/rig/ixgbe_port.c tests/unit/rig/guest.c
 UNIT_SRC_ixgbe_traffic := $(UNIT_SRC_ixgbe_driver)
 UNIT_SRC_ixgbe_pair := $(UNIT_SRC_ixgbe_driver) tests/unit/rig/nicsim_frames.c
@@ -230,9 +230,9 @@ UNIT_WAY_virtio_ring := ring
 UNIT_WAY_virtio_tx := ring
 UNIT_WAY_virtio_hostile := ring
 UNIT_WAY_virtio_slots := ring
-UNIT_WAY_ixgbe_ring := ring
-UNIT_WAY_ixgbe_hostile := ring
-UNIT_WAY_ixgbe_slots := ring
+UNIT_WAY_intel_ring := ring
+UNIT_WAY_intel_hostile := ring
+UNIT_WAY_intel_slots := ring
 UNIT_WAY_ixgbe_driver := device
 UNIT_WAY_ixgbe_traffic := device
 UNIT_WAY_ixgbe_pair := device

@@ -20,7 +20,8 @@
 
 #include "apps/router/router.h"
 #include "runtime/shared.h"
-#include "drivers/ixgbe/ring.h"
+#include "drivers/intel/ring.h"
+#include "drivers/ixgbe/spec.h"
 #include "drivers/mlx5/ring.h"
 #include "drivers/null/null.h"
 #include "drivers/virtio_net/ring.h"
@@ -41,8 +42,8 @@ uint64_t core_forwards;
 struct coredump core_dump_area;
 
 static struct virtio_ring virtio;
-static struct ixgbe_rx ixgbe_rx;
-static struct ixgbe_tx ixgbe;
+static struct intel_rx ixgbe_rx;
+static struct intel_tx ixgbe;
 static struct mlx5_rx mlx5_rx;
 static struct mlx5_tx mlx5;
 static volatile uint64_t doorbell64;
@@ -104,32 +105,32 @@ static unsigned virtio_burst(struct nic_queue *q, const struct pkt *v, unsigned 
 static unsigned ixgbe_open(struct nic_queue *q)
 {
 	(void)q;
-	return ixgbe_slots_open(&ixgbe, &pool, &cnt, &broken);
+	return intel_slots_open(&ixgbe, &pool, &cnt, &broken);
 }
 static void ixgbe_put(struct nic_queue *q, unsigned first, const struct nic_slot *s, unsigned n)
 {
 	(void)q;
-	ixgbe_slots_put(&ixgbe, first, s, n);
+	intel_slots_put(&ixgbe, first, s, n);
 }
 static unsigned ixgbe_free(struct nic_queue *q)
 {
-	return ixgbe_slots_free(&ixgbe, &cnt, &q->broken);
+	return intel_slots_free(&ixgbe, &cnt, &q->broken);
 }
 static void ixgbe_send(struct nic_queue *q, unsigned n, uint64_t bytes)
 {
 	(void)q;
-	ixgbe_slots_send(&ixgbe, &cnt, n, bytes);
+	intel_slots_send(&ixgbe, &cnt, n, bytes);
 }
 static unsigned ixgbe_burst(struct nic_queue *q, const struct pkt *v, unsigned n)
 {
 	(void)q;
-	return ixgbe_tx_burst(&ixgbe, &pool, &cnt, v, n, &broken);
+	return intel_tx_burst(&ixgbe, &pool, &cnt, v, n, &broken);
 }
 
 static unsigned ixgbe_receive(struct nic_queue *q, struct pkt *v, unsigned max)
 {
 	(void)q;
-	return ixgbe_rx_burst(&ixgbe_rx, &pool, &cnt, v, max);
+	return intel_rx_burst(&ixgbe_rx, &pool, &cnt, v, max);
 }
 
 static unsigned mlx5_open(struct nic_queue *q)
@@ -191,12 +192,13 @@ static void virtio_device(void)
 
 static void ixgbe_start(void)
 {
-	ixgbe_tx_init(&ixgbe, memory, RING);
+	intel_tx_init(&ixgbe, memory, RING);
 	ixgbe.tail_reg = &doorbell;
-	ixgbe_rx_init(&ixgbe_rx, memory, RING, RING, &pool);
+	intel_rx_init(&ixgbe_rx, memory, RING, RING, &pool);
 	ixgbe_rx.tail_reg = &rx_tail;
-	ixgbe_rx.csum_mask = IXGBE_RXD_L4I | IXGBE_RXD_TCPE | IXGBE_RXD_IPE;
-	ixgbe_rx_fill(&ixgbe_rx, &pool, &cnt);
+	ixgbe_rx.bad_mask = IXGBE_RXD_RXE;
+	ixgbe_rx.csum_mask = INTEL_RXD_L4I | IXGBE_RXD_TCPE | IXGBE_RXD_IPE;
+	intel_rx_fill(&ixgbe_rx, &pool, &cnt);
 }
 
 static void ixgbe_device(void)
@@ -206,14 +208,14 @@ static void ixgbe_device(void)
 
 static void ixgbe_arrive(unsigned n)
 {
-	const uint64_t done = IXGBE_RXD_DD | IXGBE_RXD_EOP | IXGBE_RXD_L4I;
+	const uint64_t done = INTEL_RXD_DD | INTEL_RXD_EOP | INTEL_RXD_L4I;
 	if ((rx_tail - arrived) % RING < n)
 		abort();
 	for (; n; n--, arrived++) {
-		union ixgbe_rx_desc *d = &ixgbe_rx.desc[arrived % RING];
-		write_frame(ixgbe_rx.owner[arrived % RING], IXGBE_RX_OFFSET, arrived);
+		union intel_rx_desc *d = &ixgbe_rx.desc[arrived % RING];
+		write_frame(ixgbe_rx.owner[arrived % RING], INTEL_RX_OFFSET, arrived);
 		d->wb.info = 0;
-		__atomic_store_n(&d->wb.status, done | (uint64_t)FRAME << IXGBE_RXD_LENGTH_SHIFT,
+		__atomic_store_n(&d->wb.status, done | (uint64_t)FRAME << INTEL_RXD_LENGTH_SHIFT,
 		                 __ATOMIC_RELEASE);
 	}
 }

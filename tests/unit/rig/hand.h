@@ -1,5 +1,5 @@
 /*
- * What the rigs of drivers' ring halves share (ixgbe_rig.h, mlx5_ring_rig.h, virtio_rig.h): their
+ * What the rigs of drivers' ring halves share (intel_rig.h, mlx5_ring_rig.h, virtio_rig.h): their
  * memory, the packets and buffers that a test holds from its pool ("in hand"), and the check that
  * no register is read (ARCHITECTURE.md, Invariants, 4).
  */

@@ -1,12 +1,12 @@
 #include "tests/unit/rig/ixgbe_port.h"
 
-#include "drivers/ixgbe/ring.h"
+#include "drivers/intel/ring.h"
 #include "tests/unit/rig/packets.h"
 #include "tools/nicsim/82599/82599.h"
 
 struct pair_of_driver { /* as in ixgbe.c */
-	struct ixgbe_rx rx;
-	struct ixgbe_tx tx;
+	struct intel_rx rx;
+	struct intel_tx tx;
 };
 
 static void assert_owners(const struct port_pair *p)
@@ -18,7 +18,7 @@ static void assert_owners(const struct port_pair *p)
 		assert_owner(d->rx.owner[k & d->rx.mask]);
 	for (uint32_t k = d->tx.tail; k != d->tx.head; k++) {
 		uint32_t owner = d->tx.owner[k & d->tx.mask];
-		if (owner != IXGBE_NONE)
+		if (owner != INTEL_NONE)
 			assert_owner_word(owner);
 	}
 }

@@ -1,5 +1,5 @@
 /*
- * What the rigs of ixgbe's and mlx5's ring halves share (ixgbe_rig.h, mlx5_ring_rig.h), and the
+ * What the rigs of ixgbe's and mlx5's ring halves share (intel_rig.h, mlx5_ring_rig.h), and the
  * tests that both pass (ring_tests.c): what nic_ops says of rx_burst and tx_burst. (A virtio device
  * completes in any order: test_virtio_ring.c.)
  */

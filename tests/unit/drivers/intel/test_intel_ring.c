@@ -1,22 +1,20 @@
 /*
- * drivers/ixgbe/ring.c and ring_tx.c with a device that complies with the datasheet: what is
- * specific to ixgbe. ring_tests.c tests what nic_ops requires, test_ixgbe_hostile.c has a hostile
+ * drivers/intel/ring.c and ring_tx.c with a device that complies with the datasheet: what is
+ * specific to Intel's cards. ring_tests.c tests what nic_ops requires, test_intel_hostile.c has a hostile
  * device.
  */
-#include "tests/unit/rig/ixgbe_rig.h"
+#include "tests/unit/rig/intel_rig.h"
 #include "tests/unit/rig/packets.h"
 
 /* Status and error bits of 7.1.6.2 */
 enum { EOP = 2, VP = 8, L4I = 0x20, IPCS = 0x40 };
-#define L4E 0x40000000u
-#define IPE 0x80000000u
 
 /* 8.2.3.8.1, 8.2.3.8.3: alignment; parts do not overlap. */
 static void layout(void **s)
 {
 	(void)s;
-	for (unsigned size = IXGBE_RING_SIZE_MIN; size <= IXGBE_RING_SIZE; size *= 2) {
-		struct ixgbe_layout l = ixgbe_layout(size);
+	for (unsigned size = INTEL_RING_SIZE_MIN; size <= INTEL_RING_SIZE; size *= 2) {
+		struct intel_layout l = intel_layout(size);
 		assert_int_equal((l.rx_desc | l.tx_desc | l.written_head | l.bytes) % 128, 0);
 		assert_true(l.rx_desc + 16 * size <= l.tx_desc);
 		assert_true(l.tx_desc + 16 * size <= l.written_head);
@@ -64,33 +62,38 @@ static void tail_is_written_in_bulk(void **s)
 	assert_int_equal(w.rx_writes, writes);
 }
 
-/* 7.1.11: the packet flags that follow from status and error bits. */
+/* 7.1.11: the packet flags that follow from status and error bits of each card. */
 static void rx_checksum_flags(void **s)
 {
 	(void)s;
-	static const struct {
+	const struct {
 		bool asked;
 		uint32_t status;
+		bool error4, error3;
 		uint8_t flags;
 	} row[] = {
-		{true, 0, 0},
-		{true, L4I, PKT_CSUM_OK},
-		{true, L4I | IPCS, PKT_CSUM_OK},
-		{true, IPCS, 0},
-		{true, L4I | IPCS | L4E, 0},
-		{true, L4I | IPCS | IPE, 0},
-		{true, L4I | IPCS | IPE | L4E, 0},
-		{true, L4E, 0},
-		{false, L4I | IPCS, 0},
-		{false, 0, 0},
+		{true, 0, false, false, 0},
+		{true, L4I, false, false, PKT_CSUM_OK},
+		{true, L4I | IPCS, false, false, PKT_CSUM_OK},
+		{true, IPCS, false, false, 0},
+		{true, L4I | IPCS, true, false, 0},
+		{true, L4I | IPCS, false, true, 0},
+		{true, L4I | IPCS, true, true, 0},
+		{true, 0, true, false, 0},
+		{false, L4I | IPCS, false, false, 0},
+		{false, 0, false, false, 0},
 	};
-	for (unsigned i = 0; i < ARRAY_LEN(row); i++) {
+	for (unsigned i = 0; i < ARRAY_LEN(row) * RIG_CARDS; i++) {
+		const unsigned n = i / RIG_CARDS;
+		rig_card(i % RIG_CARDS);
 		start(8, 40, BUF_STRIDE_STANDARD);
-		w.rx.csum_mask = row[i].asked ? IXGBE_RXD_L4I | IXGBE_RXD_TCPE | IXGBE_RXD_IPE : 0;
+		w.rx.csum_mask = row[n].asked ? INTEL_RXD_L4I | card->checksum4 | card->checksum3 : 0;
 		make_frame(device_buffer(), i);
-		device_write_back(EOP | row[i].status, frame_len(i), 0);
+		device_write_back(EOP | row[n].status | (row[n].error4 ? card->checksum4 : 0) |
+		                          (row[n].error3 ? card->checksum3 : 0),
+		                  frame_len(i), 0);
 		assert_int_equal(rx(8), 1);
-		assert_int_equal(hand.pkt[0].flags, row[i].flags);
+		assert_int_equal(hand.pkt[0].flags, row[n].flags);
 		assert_frame(hand.pkt[0].data, hand.pkt[0].len, i);
 	}
 }
@@ -100,7 +103,7 @@ static void rx_vlan(void **s)
 	(void)s;
 	start(16, 40, BUF_STRIDE_STANDARD);
 	for (unsigned asked = 0; asked < 2; asked++) {
-		w.rx.vlan_mask = asked ? IXGBE_RXD_VP : 0;
+		w.rx.vlan_mask = asked ? INTEL_RXD_VP : 0;
 		make_frame(device_buffer(), 1);
 		device_write_back(EOP | VP, frame_len(1), 0xa123);
 		device_receive(2);
@@ -138,8 +141,8 @@ static void rx_frames_over_several_descriptors(void **s)
 		const unsigned lens[] = {share,    share + 1, most - 1, most,
 		                         most + 1, 2 * share, 5 * share};
 		start(16, 60, strides[k]);
-		w.rx.csum_mask = IXGBE_RXD_L4I | IXGBE_RXD_TCPE | IXGBE_RXD_IPE;
-		w.rx.vlan_mask = IXGBE_RXD_VP;
+		w.rx.csum_mask = INTEL_RXD_L4I | card->checksum4 | card->checksum3;
+		w.rx.vlan_mask = INTEL_RXD_VP;
 		for (unsigned i = 0; i < ARRAY_LEN(lens); i++) {
 			for (unsigned max = 1; max <= 8; max++) {
 				bool passes = lens[i] <= most;
@@ -174,7 +177,7 @@ static void rx_frames_over_several_descriptors(void **s)
 
 /* --- transmit --- */
 
-/* A long burst is reported in between, every IXGBE_TX_REPORT descriptors. */
+/* A long burst is reported in between, every INTEL_TX_REPORT descriptors. */
 static void tx_reports_within_a_burst(void **s)
 {
 	(void)s;
@@ -182,7 +185,7 @@ static void tx_reports_within_a_burst(void **s)
 	take_frames(200, 0);
 	assert_int_equal(tx(), 200);
 	for (unsigned i = 0; i < 200; i++) {
-		unsigned on_the_way = (i + 1) / IXGBE_TX_REPORT * IXGBE_TX_REPORT;
+		unsigned on_the_way = (i + 1) / INTEL_TX_REPORT * INTEL_TX_REPORT;
 		device_send(i);
 		assert_int_equal(w.reported, i == 199 ? 200 : on_the_way);
 	}

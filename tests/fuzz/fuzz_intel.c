@@ -1,5 +1,5 @@
 /*
- * The rings of ixgbe with a hostile device: it writes descriptors back in any order and with any
+ * The rings of Intel's cards with a hostile device: it writes descriptors back in any order and with any
  * contents, and any head. After each instruction every buffer has one owner, and received packets
  * are valid (rings.h).
  *
@@ -8,7 +8,7 @@
  */
 #include "tests/fuzz/rings.h"
 
-#include "tests/unit/rig/ixgbe_rig.h"
+#include "tests/unit/rig/intel_rig.h"
 
 enum op { GOOD = RINGS_OPS, WRITE_BACK, GARBAGE, HEAD, OPS };
 
@@ -56,10 +56,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	rings_input(data, size);
 	uint8_t how = rig_u8();
+	rig_card(how >> 5 & 1);
 	start(64u << how % 2, 1 + rig_u8(), how & 16 ? BUF_STRIDE_JUMBO : BUF_STRIDE_STANDARD);
 	w.hostile = true;
-	w.rx.csum_mask = how & 64 ? IXGBE_RXD_L4I | IXGBE_RXD_TCPE | IXGBE_RXD_IPE : 0;
-	w.rx.vlan_mask = how & 128 ? IXGBE_RXD_VP : 0;
+	w.rx.csum_mask = how & 64 ? INTEL_RXD_L4I | card->checksum4 | card->checksum3 : 0;
+	w.rx.vlan_mask = how & 128 ? INTEL_RXD_VP : 0;
 	while (rig_more() && !w.broken) {
 		unsigned op = rig_u8() % OPS;
 		if (op < RINGS_OPS)

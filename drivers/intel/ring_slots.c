@@ -4,45 +4,45 @@
  *
  * The device reports only descriptors with RS (7.2.3.5.2: TXDCTL.WTHRESH is 0), and a send may end
  * anywhere. With RS in all of them the device would write its head for each frame. With RS at fixed
- * places alone up to IXGBE_TX_REPORT - 1 frames would go unreported at the end. So the last
+ * places alone up to INTEL_TX_REPORT - 1 frames would go unreported at the end. So the last
  * descriptor of a send has RS as well. A send that ends at a fixed place costs no store into the
  * ring. Any other costs two byte stores, to set RS and to clear it when the slot comes round, and a
  * word of the bitmap. While the device is behind, slots_free ends at a fixed place, so a caller
  * that sends all free slots pays nothing.
  */
-#include "drivers/ixgbe/ring.h"
+#include "drivers/intel/ring.h"
 
 #include "hal/barrier.h"
 #include "hal/dma.h"
 #include "hal/mmio.h"
 #include "lib/mem.h"
 
-#define CMD (IXGBE_TXD_DTYP_DATA | IXGBE_TXD_DEXT | IXGBE_TXD_IFCS | IXGBE_TXD_EOP)
+#define CMD (INTEL_TXD_DTYP_DATA | INTEL_TXD_DEXT | INTEL_TXD_IFCS | INTEL_TXD_EOP)
 #define CMD_BYTE 3 /* of cmd_len, contains RS; equal in all slots, so it is stored unread */
 #define BITS 32u   /* in a word of the bitmap */
 
 /* Descriptors from one fixed place to the next; a power of two, as the ring size is. */
-static inline uint32_t interval(const struct ixgbe_tx *r)
+static inline uint32_t interval(const struct intel_tx *r)
 {
 	uint32_t quarter = (r->mask + 1) / 4;
-	return quarter < IXGBE_TX_REPORT ? quarter : IXGBE_TX_REPORT;
+	return quarter < INTEL_TX_REPORT ? quarter : INTEL_TX_REPORT;
 }
 
-static inline bool is_fixed_place(const struct ixgbe_tx *r, uint32_t at)
+static inline bool is_fixed_place(const struct intel_tx *r, uint32_t at)
 {
 	uint32_t every = interval(r);
 	return (at & (every - 1)) == every - 1;
 }
 
-static inline void store_command(struct ixgbe_tx *r, uint32_t at, uint32_t cmd)
+static inline void store_command(struct intel_tx *r, uint32_t at, uint32_t cmd)
 {
 	((uint8_t *)&r->desc[at].data.cmd_len)[CMD_BYTE] = (uint8_t)(cmd >> 8 * CMD_BYTE);
 }
 
-unsigned ixgbe_slots_open(struct ixgbe_tx *r, struct bufpool *pool, struct nic_counters *cnt,
+unsigned intel_slots_open(struct intel_tx *r, struct bufpool *pool, struct nic_counters *cnt,
                           bool *broken)
 {
-	ixgbe_tx_burst(r, pool, cnt, NULL, 0, broken);
+	intel_tx_burst(r, pool, cnt, NULL, 0, broken);
 	if (*broken || r->tail != r->head)
 		return 0;
 	memset(r->owner, 0, (r->mask + BITS) / BITS * sizeof r->owner[0]);
@@ -50,23 +50,23 @@ unsigned ixgbe_slots_open(struct ixgbe_tx *r, struct bufpool *pool, struct nic_c
 	return r->mask + 1;
 }
 
-void ixgbe_slots_put(struct ixgbe_tx *r, unsigned first, const struct nic_slot *s, unsigned n)
+void intel_slots_put(struct intel_tx *r, unsigned first, const struct nic_slot *s, unsigned n)
 {
 	uint32_t pos = r->slot_base + first;
 	for (unsigned i = 0; i < n; i++, pos++) {
 		uint32_t at = pos & r->mask, len = s[i].len;
-		uint32_t cmd = CMD | len | (is_fixed_place(r, at) ? IXGBE_TXD_RS : 0);
+		uint32_t cmd = CMD | len | (is_fixed_place(r, at) ? INTEL_TXD_RS : 0);
 		r->desc[at].word[0] = dma_addr(s[i].data).bus;
-		r->desc[at].word[1] = cmd | (uint64_t)len << (IXGBE_TXO_PAYLEN_SHIFT + 32);
+		r->desc[at].word[1] = cmd | (uint64_t)len << (INTEL_TXO_PAYLEN_SHIFT + 32);
 	}
 }
 
-void ixgbe_slot_stamp(struct ixgbe_tx *r, unsigned slot)
+void intel_slot_stamp(struct intel_tx *r, unsigned slot)
 {
-	r->desc[(r->slot_base + slot) & r->mask].data.cmd_len |= IXGBE_TXD_1588;
+	r->desc[(r->slot_base + slot) & r->mask].data.cmd_len |= INTEL_TXD_1588;
 }
 
-unsigned ixgbe_slots_free(struct ixgbe_tx *r, struct nic_counters *cnt, bool *broken)
+unsigned intel_slots_free(struct intel_tx *r, struct nic_counters *cnt, bool *broken)
 {
 	uint32_t written = __atomic_load_n(r->written_head, __ATOMIC_ACQUIRE);
 	uint32_t done = (written - r->tail) & r->mask;
@@ -83,7 +83,7 @@ unsigned ixgbe_slots_free(struct ixgbe_tx *r, struct nic_counters *cnt, bool *br
 }
 
 /* Makes n slots from position `pos` on request reports at the fixed places only. */
-static inline void take_away_reports(struct ixgbe_tx *r, uint32_t pos, uint32_t n)
+static inline void take_away_reports(struct intel_tx *r, uint32_t pos, uint32_t n)
 {
 	uint32_t size = r->mask + 1, word_bits = size < BITS ? size : BITS;
 	while (n) {
@@ -98,7 +98,7 @@ static inline void take_away_reports(struct ixgbe_tx *r, uint32_t pos, uint32_t 
 	}
 }
 
-void ixgbe_slots_send(struct ixgbe_tx *r, struct nic_counters *cnt, unsigned n, uint64_t bytes)
+void intel_slots_send(struct intel_tx *r, struct nic_counters *cnt, unsigned n, uint64_t bytes)
 {
 	assert(n <= r->tail + r->mask - r->head);
 	if (n == 0)
@@ -107,7 +107,7 @@ void ixgbe_slots_send(struct ixgbe_tx *r, struct nic_counters *cnt, unsigned n, 
 	r->head += n;
 	uint32_t last = (r->head - 1) & r->mask;
 	if (!is_fixed_place(r, last)) {
-		store_command(r, last, CMD | IXGBE_TXD_RS);
+		store_command(r, last, CMD | INTEL_TXD_RS);
 		r->owner[last / BITS] |= 1u << last % BITS;
 	}
 	cnt->tx_pkts += n;

@@ -5,7 +5,7 @@
  * read by the device. It is prefetched for writing, some lines ahead of the loop, but only behind a
  * descriptor that is done: an idle poll reads one word and takes no line from the device.
  */
-#include "drivers/ixgbe/ring.h"
+#include "drivers/intel/ring.h"
 
 #include "hal/barrier.h"
 #include "hal/dma.h"
@@ -13,22 +13,22 @@
 #include "lib/bytes.h"
 #include "lib/mem.h"
 
-#define DESC_PER_LINE (CACHE_LINE / sizeof(union ixgbe_rx_desc))
+#define DESC_PER_LINE (CACHE_LINE / sizeof(union intel_rx_desc))
 #define FETCH_AHEAD (2 * DESC_PER_LINE)
 
 static size_t take(size_t *at, size_t bytes)
 {
 	size_t start = *at;
-	*at = (start + bytes + IXGBE_RING_ALIGN - 1) & ~(size_t)(IXGBE_RING_ALIGN - 1);
+	*at = (start + bytes + INTEL_RING_ALIGN - 1) & ~(size_t)(INTEL_RING_ALIGN - 1);
 	return start;
 }
 
-struct ixgbe_layout ixgbe_layout(unsigned size)
+struct intel_layout intel_layout(unsigned size)
 {
-	struct ixgbe_layout l;
+	struct intel_layout l;
 	size_t at = 0;
-	l.rx_desc = take(&at, size * sizeof(union ixgbe_rx_desc));
-	l.tx_desc = take(&at, size * sizeof(union ixgbe_tx_desc));
+	l.rx_desc = take(&at, size * sizeof(union intel_rx_desc));
+	l.tx_desc = take(&at, size * sizeof(union intel_tx_desc));
 	l.written_head = take(&at, sizeof(uint32_t)); /* a line that only the device writes */
 	l.rx_owner = take(&at, size * sizeof(uint32_t));
 	l.tx_owner = take(&at, size * sizeof(uint32_t));
@@ -36,19 +36,19 @@ struct ixgbe_layout ixgbe_layout(unsigned size)
 	return l;
 }
 
-void ixgbe_rx_init(struct ixgbe_rx *r, void *mem, unsigned size, uint32_t most,
+void intel_rx_init(struct intel_rx *r, void *mem, unsigned size, uint32_t most,
                    const struct bufpool *pool)
 {
 	most = u32_min(most, size - 1);
-	struct ixgbe_layout l = ixgbe_layout(size);
+	struct intel_layout l = intel_layout(size);
 	uint8_t *base = mem;
-	*r = (struct ixgbe_rx){
-		.desc = (union ixgbe_rx_desc *)(void *)(base + l.rx_desc),
+	*r = (struct intel_rx){
+		.desc = (union intel_rx_desc *)(void *)(base + l.rx_desc),
 		.owner = (uint32_t *)(void *)(base + l.rx_owner),
 		.mask = size - 1,
 		.most = most,
-		.bulk = u32_min(IXGBE_RX_BULK, (most + 1) / 4),
-		.plain_room = pool->stride - IXGBE_RX_OFFSET,
+		.bulk = u32_min(INTEL_RX_BULK, (most + 1) / 4),
+		.plain_room = pool->stride - INTEL_RX_OFFSET,
 		.suspect = UINT32_MAX,
 	};
 }
@@ -56,32 +56,32 @@ void ixgbe_rx_init(struct ixgbe_rx *r, void *mem, unsigned size, uint32_t most,
 /* --- refill --- */
 
 /* Gives buffers to the `places` descriptors that shall have some, as far as the pool has any. */
-static inline void give_all(struct ixgbe_rx *r, struct bufpool *pool, uint32_t places)
+static inline void give_all(struct intel_rx *r, struct bufpool *pool, uint32_t places)
 {
 	uint32_t n = places < pool->free ? places : pool->free, tail = r->tail, mask = r->mask;
 	const uint32_t *fresh = &pool->stack[pool->free];
 	const struct bufpool p = *pool; /* in registers: our stores cannot change it */
-	union ixgbe_rx_desc *desc = r->desc;
+	union intel_rx_desc *desc = r->desc;
 	uint32_t *owner = r->owner;
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t at = (tail + i) & mask, buf = fresh[-(int)i - 1];
 		owner[at] = buf;
-		desc[at].read.packet = dma_addr(buf_base(&p, buf) + IXGBE_RX_OFFSET).bus;
+		desc[at].read.packet = dma_addr(buf_base(&p, buf) + INTEL_RX_OFFSET).bus;
 		desc[at].read.header = 0; /* clears DD */
 	}
 	pool->free -= n;
 	r->tail = tail + n;
 }
 
-/* For ixgbe_rx_left, which must not go beyond `told`: descriptors there were taken before and still
+/* For intel_rx_left, which must not go beyond `told`: descriptors there were taken before and still
  * look done. */
-static inline uint64_t place_of(const struct ixgbe_rx *r)
+static inline uint64_t place_of(const struct intel_rx *r)
 {
 	return (uint64_t)r->told << 32 | r->head;
 }
 
 /* Invariant 2: tells the device of new descriptors if they are worth a write, or if it runs dry. */
-static inline void tell(struct ixgbe_rx *r, struct nic_counters *cnt)
+static inline void tell(struct intel_rx *r, struct nic_counters *cnt)
 {
 	uint32_t news = r->tail - r->told;
 	if (news == 0 || (likely(news < r->bulk) && likely(r->told - r->head >= r->bulk)))
@@ -94,7 +94,7 @@ static inline void tell(struct ixgbe_rx *r, struct nic_counters *cnt)
 }
 
 /* `moved`: descriptors have been taken since the last call. */
-static inline void refill(struct ixgbe_rx *r, struct bufpool *pool, struct nic_counters *cnt,
+static inline void refill(struct intel_rx *r, struct bufpool *pool, struct nic_counters *cnt,
                           uint32_t moved)
 {
 	uint32_t places = r->head + r->most - r->tail;
@@ -106,7 +106,7 @@ static inline void refill(struct ixgbe_rx *r, struct bufpool *pool, struct nic_c
 	tell(r, cnt);
 }
 
-void ixgbe_rx_fill(struct ixgbe_rx *r, struct bufpool *pool, struct nic_counters *cnt)
+void intel_rx_fill(struct intel_rx *r, struct bufpool *pool, struct nic_counters *cnt)
 {
 	refill(r, pool, cnt, 1);
 }
@@ -114,24 +114,24 @@ void ixgbe_rx_fill(struct ixgbe_rx *r, struct bufpool *pool, struct nic_counters
 /* --- receive --- */
 
 /* The second quadword of a descriptor, read once so that the value checked is the value used. */
-static inline uint64_t load_status(const union ixgbe_rx_desc *d)
+static inline uint64_t load_status(const union intel_rx_desc *d)
 {
 	return __atomic_load_n(&d->wb.status, __ATOMIC_ACQUIRE);
 }
 
-bool ixgbe_rx_waiting(const struct ixgbe_rx *r)
+bool intel_rx_waiting(const struct intel_rx *r)
 {
-	return r->head != r->told && load_status(&r->desc[r->head & r->mask]) & IXGBE_RXD_DD;
+	return r->head != r->told && load_status(&r->desc[r->head & r->mask]) & INTEL_RXD_DD;
 }
 
 /* Sets the plain path's length limit, after `part` or `dropping` has changed. */
-static void set_plain(struct ixgbe_rx *r, const struct bufpool *pool)
+static void set_plain(struct intel_rx *r, const struct bufpool *pool)
 {
-	r->plain_room = r->part.data || r->dropping ? 0 : pool->stride - IXGBE_RX_OFFSET;
+	r->plain_room = r->part.data || r->dropping ? 0 : pool->stride - INTEL_RX_OFFSET;
 }
 
 /* Drops the frame that p is a part of: what has been gathered, p, and what follows. */
-static void drop_frame(struct ixgbe_rx *r, struct bufpool *pool, const struct pkt *p, bool more)
+static void drop_frame(struct intel_rx *r, struct bufpool *pool, const struct pkt *p, bool more)
 {
 	if (r->part.data)
 		pkt_free(pool, &r->part);
@@ -145,16 +145,16 @@ static void drop_frame(struct ixgbe_rx *r, struct bufpool *pool, const struct pk
  * Handles what is not a frame in one good descriptor. True: *p is now a frame. False: its buffer
  * has been taken over.
  */
-COLD static bool rx_odd(struct ixgbe_rx *r, struct bufpool *pool, struct nic_counters *cnt,
+COLD static bool rx_odd(struct intel_rx *r, struct bufpool *pool, struct nic_counters *cnt,
                         struct pkt *p, uint64_t status)
 {
-	bool more = !(status & IXGBE_RXD_EOP);
+	bool more = !(status & INTEL_RXD_EOP);
 	if (r->dropping) {
 		drop_frame(r, pool, p, more);
-	} else if (status & IXGBE_RXD_RXE) {
-		cnt->rx_bad_desc++; /* FCTRL.SBP is off: the device must not deliver such frames */
+	} else if (status & r->bad_mask) {
+		cnt->rx_bad_desc++; /* the device was told not to deliver such frames */
 		drop_frame(r, pool, p, more);
-	} else if (p->len == 0 || p->len > pool->stride - IXGBE_RX_OFFSET) {
+	} else if (p->len == 0 || p->len > pool->stride - INTEL_RX_OFFSET) {
 		cnt->rx_bad_len++;
 		drop_frame(r, pool, p, more);
 	} else if (r->part.data == NULL) { /* more: the frame begins here */
@@ -185,10 +185,10 @@ COLD static bool rx_odd(struct ixgbe_rx *r, struct bufpool *pool, struct nic_cou
  * lost, and the ring would stand still for ever. Acts only when this is seen in two turns. Whether
  * a frame ended there is unknown, so everything is dropped up to the next end of frame.
  */
-COLD static void skip_lost(struct ixgbe_rx *r, struct bufpool *pool, struct nic_counters *cnt)
+COLD static void skip_lost(struct intel_rx *r, struct bufpool *pool, struct nic_counters *cnt)
 {
 	uint32_t buf = r->owner[r->head & r->mask];
-	if (load_status(&r->desc[r->head & r->mask]) & IXGBE_RXD_DD)
+	if (load_status(&r->desc[r->head & r->mask]) & INTEL_RXD_DD)
 		return;
 	if (r->suspect != r->head) {
 		r->suspect = r->head;
@@ -210,28 +210,29 @@ _Static_assert(offsetof(struct pkt, buf) == 8 && offsetof(struct pkt, len) == 12
 
 /* Takes the descriptors that are done, at most `most`, from r->head on; returns the number of
  * packets. */
-static inline unsigned take_done(struct ixgbe_rx *r, struct bufpool *pool, struct nic_counters *cnt,
+static inline unsigned take_done(struct intel_rx *r, struct bufpool *pool, struct nic_counters *cnt,
                                  struct pkt *v, uint32_t most)
 {
-	union ixgbe_rx_desc *desc = r->desc;
+	union intel_rx_desc *desc = r->desc;
 	const uint32_t *owner = r->owner;
 	uint8_t *base = pool->base;
 	uint32_t stride = pool->stride, mask = r->mask, csum_mask = r->csum_mask, bytes = 0;
+	uint32_t end_mask = INTEL_RXD_EOP | r->bad_mask;
 	uint32_t pos = r->head, end = pos + most;
 	struct pkt *p = v;
 	for (; pos != end; pos++) {
 		uint32_t at = pos & mask;
 		uint64_t status = load_status(&desc[at]);
-		if (!(status & IXGBE_RXD_DD))
+		if (!(status & INTEL_RXD_DD))
 			break;
 		if (at % DESC_PER_LINE == 0)
 			prefetch_write(&desc[(at + FETCH_AHEAD) & mask]);
-		uint32_t buf = owner[at], len = (uint16_t)(status >> IXGBE_RXD_LENGTH_SHIFT);
-		unsigned flags = (status & csum_mask) == IXGBE_RXD_L4I ? PKT_CSUM_OK : 0;
-		p->data = base + (size_t)buf * stride + IXGBE_RX_OFFSET;
+		uint32_t buf = owner[at], len = (uint16_t)(status >> INTEL_RXD_LENGTH_SHIFT);
+		unsigned flags = (status & csum_mask) == INTEL_RXD_L4I ? PKT_CSUM_OK : 0;
+		p->data = base + (size_t)buf * stride + INTEL_RX_OFFSET;
 		raw64_store(&p->buf, PKT_WORD(buf, len, flags, r->port));
 		prefetch_write(p->data); /* most frames leave with a new header */
-		if (unlikely((status & (IXGBE_RXD_EOP | IXGBE_RXD_RXE)) != IXGBE_RXD_EOP ||
+		if (unlikely((status & end_mask) != INTEL_RXD_EOP ||
 		             len - 1 >= r->plain_room)) {
 			if (!rx_odd(r, pool, cnt, p, status))
 				continue;
@@ -239,7 +240,7 @@ static inline unsigned take_done(struct ixgbe_rx *r, struct bufpool *pool, struc
 		}
 		if (unlikely(status & r->vlan_mask)) {
 			pkt_meta(pool, p->buf)->vlan_tci =
-				(uint16_t)(status >> IXGBE_RXD_VLAN_SHIFT);
+				(uint16_t)(status >> INTEL_RXD_VLAN_SHIFT);
 			p->flags |= PKT_VLAN;
 		}
 		bytes += len;
@@ -252,13 +253,13 @@ static inline unsigned take_done(struct ixgbe_rx *r, struct bufpool *pool, struc
 	return (unsigned)(p - v);
 }
 
-unsigned ixgbe_rx_burst(struct ixgbe_rx *r, struct bufpool *pool, struct nic_counters *cnt,
+unsigned intel_rx_burst(struct intel_rx *r, struct bufpool *pool, struct nic_counters *cnt,
                         struct pkt *v, unsigned max)
 {
 	uint32_t head = r->head, left = r->told - head;
-	if (!ixgbe_rx_waiting(r)) {
+	if (!intel_rx_waiting(r)) {
 		if (left > 1 &&
-		    unlikely(load_status(&r->desc[(head + 1) & r->mask]) & IXGBE_RXD_DD))
+		    unlikely(load_status(&r->desc[(head + 1) & r->mask]) & INTEL_RXD_DD))
 			skip_lost(r, pool, cnt);
 		refill(r, pool, cnt, 0); /* buffers may have been freed meanwhile */
 		return 0;
@@ -269,16 +270,16 @@ unsigned ixgbe_rx_burst(struct ixgbe_rx *r, struct bufpool *pool, struct nic_cou
 	return n;
 }
 
-unsigned ixgbe_rx_left(const void *mem, unsigned size, uint64_t place)
+unsigned intel_rx_left(const void *mem, unsigned size, uint64_t place)
 {
 	const uint8_t *base = mem;
-	const union ixgbe_rx_desc *desc = (const void *)(base + ixgbe_layout(size).rx_desc);
+	const union intel_rx_desc *desc = (const void *)(base + intel_layout(size).rx_desc);
 	uint32_t at = (uint32_t)place, told = (uint32_t)(place >> 32), frames = 0;
 	for (; at != told; at++) {
 		uint64_t status = load_status(&desc[at & (size - 1)]);
-		if (!(status & IXGBE_RXD_DD))
+		if (!(status & INTEL_RXD_DD))
 			break;
-		frames += (status & IXGBE_RXD_EOP) != 0;
+		frames += (status & INTEL_RXD_EOP) != 0;
 	}
 	return frames;
 }

@@ -1,4 +1,4 @@
-#include "tests/unit/rig/ixgbe_rig.h"
+#include "tests/unit/rig/intel_rig.h"
 
 #include "hal/mmio.h"
 
@@ -145,6 +145,17 @@ void device_report(void)
 
 /* --- the machine --- */
 
+static const struct card cards[] = {
+	[RIG_82599] = {"82599", 1u << 29, 1u << 30, 1u << 31},
+	[RIG_82576] = {"82576", 1u << 31, 1u << 29, 1u << 30},
+};
+const struct card *card = cards;
+
+void rig_card(unsigned which)
+{
+	card = &cards[which];
+}
+
 const struct ring_card ring_card = {
 	.kept_back = 1, /* head == tail would mean empty */
 	.data_offset = RX_AT,
@@ -156,18 +167,19 @@ static void start_sharing(unsigned size, unsigned buffers, uint32_t stride, uint
 {
 	memset(&w, 0, sizeof w);
 	frame_most = 1514;
-	struct ixgbe_layout l = ixgbe_layout(size);
+	struct intel_layout l = intel_layout(size);
 	uint8_t *rings = hand_begin(&w.pool, w.stack, &w.cnt, l.bytes, buffers, stride);
 	w.size = size;
 	w.rx_desc = rings + l.rx_desc;
 	w.tx_desc = rings + l.tx_desc;
 	w.written_head = rings + l.written_head;
-	ixgbe_rx_init(&w.rx, rings, size, most, &w.pool);
-	ixgbe_tx_init(&w.tx, rings, size);
+	intel_rx_init(&w.rx, rings, size, most, &w.pool);
+	intel_tx_init(&w.tx, rings, size);
 	w.rx.tail_reg = &tails[0];
 	w.tx.tail_reg = &tails[1];
 	w.rx.port = 3;
-	ixgbe_rx_fill(&w.rx, &w.pool, &w.cnt);
+	w.rx.bad_mask = card->mac;
+	intel_rx_fill(&w.rx, &w.pool, &w.cnt);
 }
 
 void start(unsigned size, unsigned buffers, uint32_t stride)
@@ -185,7 +197,7 @@ unsigned rx(unsigned max)
 {
 	static struct pkt v[PKT_VECTOR_MAX];
 	unsigned writes = w.rx_writes;
-	unsigned n = ixgbe_rx_burst(&w.rx, &w.pool, &w.cnt, v, max);
+	unsigned n = intel_rx_burst(&w.rx, &w.pool, &w.cnt, v, max);
 	assert_in_range(n, 0, max);
 	assert_in_range(w.rx_writes - writes, 0, 1);
 	hand_takes(v, n);
@@ -194,18 +206,18 @@ unsigned rx(unsigned max)
 
 bool rx_waiting(void)
 {
-	return ixgbe_rx_waiting(&w.rx);
+	return intel_rx_waiting(&w.rx);
 }
 
 unsigned rx_left(void)
 {
-	return ixgbe_rx_left(w.rx_desc, w.size, w.cnt.rx_place); /* they come first */
+	return intel_rx_left(w.rx_desc, w.size, w.cnt.rx_place); /* they come first */
 }
 
 unsigned tx(void)
 {
 	unsigned writes = w.tx_writes, n = hand.n < PKT_VECTOR_MAX ? hand.n : PKT_VECTOR_MAX;
-	unsigned k = ixgbe_tx_burst(&w.tx, &w.pool, &w.cnt, hand.pkt, n, &w.broken);
+	unsigned k = intel_tx_burst(&w.tx, &w.pool, &w.cnt, hand.pkt, n, &w.broken);
 	assert_in_range(k, 0, n);
 	assert_int_equal(w.tx_writes - writes, k > 0);
 	hand_gave(k);
@@ -223,7 +235,7 @@ void assert_accounted(void)
 		assert_owner(w.rx.owner[i & w.rx.mask]);
 	for (uint32_t i = w.tx.tail; i != w.tx.head; i++) {
 		uint32_t owner = w.tx.owner[i & w.tx.mask];
-		if (owner != IXGBE_NONE)
+		if (owner != INTEL_NONE)
 			assert_owner_word(owner);
 	}
 	assert_all_owned();

@@ -1,11 +1,10 @@
 /*
- * drivers/ixgbe/ring.c and ring_tx.c with a hostile device. Nothing it writes may lose a buffer,
+ * drivers/intel/ring.c and ring_tx.c with a hostile device. Nothing it writes may lose a buffer,
  * give one two owners, or cause an access outside of memory (detected by ASan).
  */
-#include "tests/unit/rig/ixgbe_rig.h"
+#include "tests/unit/rig/intel_rig.h"
 
 enum { DD = 1, EOP = 2 };
-#define RXE 0x20000000u
 
 /* Lengths a descriptor cannot have. */
 static void lengths(void **s)
@@ -30,7 +29,9 @@ static void lengths(void **s)
 static void bad_parts(void **s)
 {
 	(void)s;
-	for (unsigned bad_at = 0; bad_at < 3; bad_at++) {
+	for (unsigned at = 0; at < 3 * RIG_CARDS; at++) {
+		const unsigned bad_at = at / RIG_CARDS;
+		rig_card(at % RIG_CARDS);
 		for (unsigned kind = 0; kind < 3; kind++) {
 			for (unsigned max = 1; max < 6; max++) {
 				start(64, 200, BUF_STRIDE_STANDARD);
@@ -38,7 +39,7 @@ static void bad_parts(void **s)
 					static const unsigned lens[] = {0, 4000, 10};
 					bool bad = i == bad_at;
 					device_write_back((i == 2 ? EOP : 0) |
-					                          (bad && kind == 2 ? RXE : 0),
+					                          (bad && kind == 2 ? card->mac : 0),
 					                  bad ? lens[kind] : 10, 0);
 				}
 				device_receive(5);
@@ -150,12 +151,12 @@ static void random_write_backs(void **s)
 	seed_random("random_write_backs");
 	for (unsigned round = 0; round < 200; round++) {
 		start(32, 100, strides[round % 2]);
-		w.rx.csum_mask = IXGBE_RXD_L4I | IXGBE_RXD_TCPE | IXGBE_RXD_IPE;
-		w.rx.vlan_mask = round % 3 ? IXGBE_RXD_VP : 0;
+		w.rx.csum_mask = INTEL_RXD_L4I | card->checksum4 | card->checksum3;
+		w.rx.vlan_mask = round % 3 ? INTEL_RXD_VP : 0;
 		for (unsigned turn = 0; turn < 100; turn++) {
 			for (unsigned n = random_below(20); n && device_room(); n--) {
 				uint32_t status = (uint32_t)random64();
-				device_write_back(random_below(4) ? status & ~RXE : status,
+				device_write_back(random_below(4) ? status & ~card->mac : status,
 				                  random_below(random_below(2) ? 12000 : 2200), 1);
 			}
 			unsigned n = rx(1 + random_below(32));

@@ -1,5 +1,5 @@
 /*
- * drivers/ixgbe/ring.c and ring_tx.c on one side, constructed descriptor write-backs on the other,
+ * drivers/intel/ring.c and ring_tx.c on one side, constructed descriptor write-backs on the other,
  * guest memory and two tail registers between them. The device here uses offsets of its own from
  * the 82599 datasheet (7.1.6, 7.2.3) and shares no layout with the driver. It takes what the tail
  * register says at the moment it is written, so it does not see a descriptor written later. Guest
@@ -8,10 +8,10 @@
  * Every test ends in a teardown that finds each buffer with exactly one owner: pool, a ring, a
  * frame being gathered, or the test.
  */
-#ifndef TESTS_UNIT_RIG_IXGBE_RIG_H
-#define TESTS_UNIT_RIG_IXGBE_RIG_H
+#ifndef TESTS_UNIT_RIG_INTEL_RIG_H
+#define TESTS_UNIT_RIG_INTEL_RIG_H
 
-#include "drivers/ixgbe/ring.h"
+#include "drivers/intel/ring.h"
 #include "tests/unit/rig/ring_rig.h"
 
 #define RX_AT 128 /* where a received frame begins in its buffer */
@@ -23,12 +23,20 @@ struct sent {
 	unsigned pieces;
 };
 
+/* Error bits of a received descriptor: 82599 datasheet, 7.1.6.2; 82576 datasheet, 7.1.5. */
+extern const struct card {
+	const char *name;
+	uint32_t mac, checksum4, checksum3;
+} *card; /* of the next start */
+enum { RIG_82599, RIG_82576, RIG_CARDS };
+void rig_card(unsigned which);
+
 extern struct world {
 	struct bufpool pool;
 	uint32_t stack[BUFS_MAX];
 	struct nic_counters cnt;
-	struct ixgbe_rx rx;
-	struct ixgbe_tx tx;
+	struct intel_rx rx;
+	struct intel_tx tx;
 	bool broken;
 	unsigned size;
 	uint8_t *rx_desc, *tx_desc, *written_head;

@@ -1,9 +1,9 @@
 /*
- * Slots of the ixgbe driver (drivers/nic.h; drivers/ixgbe/ring.h, invariant 6): the device reads
+ * Slots of the ixgbe driver (drivers/nic.h; drivers/intel/ring.h, invariant 6): the device reads
  * what was put, one write of the tail per send, every send is reported to its end, and a hostile
  * device does no harm.
  */
-#include "tests/unit/rig/ixgbe_rig.h"
+#include "tests/unit/rig/intel_rig.h"
 #include "tests/unit/rig/slots_rig.h"
 
 #define RS 0x08000000u
@@ -17,22 +17,22 @@ static void start_slots(unsigned size, unsigned kind)
 
 static unsigned open_ring(void)
 {
-	return ixgbe_slots_open(&w.tx, &w.pool, &w.cnt, &w.broken);
+	return intel_slots_open(&w.tx, &w.pool, &w.cnt, &w.broken);
 }
 
 static void put_slots(unsigned first, const struct nic_slot *s, unsigned n)
 {
-	ixgbe_slots_put(&w.tx, first, s, n);
+	intel_slots_put(&w.tx, first, s, n);
 }
 
 static unsigned known_free(void)
 {
-	return ixgbe_slots_free(&w.tx, &w.cnt, &w.broken);
+	return intel_slots_free(&w.tx, &w.cnt, &w.broken);
 }
 
 static void send_slots(unsigned n, uint64_t bytes)
 {
-	ixgbe_slots_send(&w.tx, &w.cnt, n, bytes);
+	intel_slots_send(&w.tx, &w.cnt, n, bytes);
 }
 
 static void forget(void)
