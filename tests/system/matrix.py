@@ -51,7 +51,7 @@ class Cell:
 def card_of(name):
     """The card among a test's parameters; QEMU's own if there is none."""
     words = name.partition("[")[2].rstrip("]").split("-")
-    return next((card for card in options.NICS if card in words), options.QEMU_NIC)
+    return next((card for card in options.NICS if card in words), options.DEFAULT_NIC)
 
 
 def read(path, cells, cpus):

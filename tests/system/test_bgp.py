@@ -193,7 +193,7 @@ def kill_zebra(router, frr, work):
     eventually(is_whole, 60, "no route is stale, none was given up")
 
 
-@pytest.mark.parametrize("kind,nic", [*((kind, options.QEMU_NIC) for kind in KINDS if kind != "bfd"), ("ospf", "ixgbe"),
+@pytest.mark.parametrize("kind,nic", [*((kind, options.DEFAULT_NIC) for kind in KINDS if kind != "bfd"), ("ospf", "ixgbe"),
                                      ("ospf", "mlx5")])
 def test_session_through_the_router(make_hosts, lab, work, kind):
     prefix, far = KINDS[kind][2:]

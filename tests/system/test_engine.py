@@ -42,7 +42,7 @@ def wait_until(router, what, flows):
         flows.run(0.5)
 
 
-@pytest.mark.parametrize("nic", [options.QEMU_NIC, "ixgbe"])
+@pytest.mark.parametrize("nic", [options.DEFAULT_NIC, "ixgbe"])
 def test_frr(make_router, make_hosts):
     left, right = make_hosts()
     right.ip("address", "add", FAR + "/32", "dev", "lo")

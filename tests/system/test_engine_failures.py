@@ -17,7 +17,7 @@ COUNT = PREFIXES + PREFIXES6 + 2  # those of ECMP and STATIC
 OTHER = "198.51.100.3"  # another address of the right host
 
 # card, version of FRRouting, with next-hop objects
-VERSIONS = [(options.QEMU_NIC, "installed", False), (options.QEMU_NIC, "newer", True)]
+VERSIONS = [(options.DEFAULT_NIC, "installed", False), (options.DEFAULT_NIC, "newer", True)]
 CARDS = VERSIONS + [("mlx5", "installed", True)]
 
 

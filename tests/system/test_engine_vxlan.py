@@ -129,7 +129,7 @@ def isis_hello(sender, receiver, number):
     assert got == frame
 
 
-@pytest.mark.parametrize("nic", [options.QEMU_NIC, "ixgbe", "mlx5"])
+@pytest.mark.parametrize("nic", [options.DEFAULT_NIC, "ixgbe", "mlx5"])
 def test_linux_vxlan(make_router, make_hosts):
     left, right = make_hosts()
     with netlab.Host("engine") as engine:

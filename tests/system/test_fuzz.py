@@ -9,6 +9,7 @@ import select
 import socket
 import time
 
+import pytest
 from conftest import (LEFT_HOST, LEFT_MAC, LEFT_ROUTER, RIGHT_HOST, RIGHT_MAC, RIGHT_ROUTER,
                       pings)
 from scapy.all import ARP, ICMP, IP, TCP, UDP, Dot1Q, Ether, IPOption_RR, Raw
@@ -69,6 +70,8 @@ def packet_socket(host):
     return sock
 
 
+# not igb: QEMU 11.1.3 itself ends with a segmentation fault, in the thread that takes frames from the taps
+@pytest.mark.nics(["virtio", "ixgbe", "mlx5"])
 def test_random_frames(lab):
     print("HAYATE_FUZZ_SEED=%d" % SEED)
     rng = random.Random(SEED)

@@ -39,7 +39,7 @@ class Host(netlab.Host):
         self.ip("route", "add", "default", "src", address, "via", "inet6", router, "dev", "eth0")
 
 
-@pytest.mark.parametrize("nic", [options.QEMU_NIC, "ixgbe"])
+@pytest.mark.parametrize("nic", [options.DEFAULT_NIC, "ixgbe"])
 def test_pings_both_ways(make_router):
     with Host("left", LEFT, LEFT_ROUTER) as left, Host("right", RIGHT, RIGHT_ROUTER) as right, \
             netlab.Host("engine") as engine:

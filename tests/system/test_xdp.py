@@ -123,7 +123,7 @@ TUPLE_NAMED = ('{"source":33685696,"destination":40121286,"source_port":0,"desti
                '"zero":[0,0,0]}')
 
 
-@pytest.mark.nics([options.QEMU_NIC])
+@pytest.mark.nics([options.DEFAULT_NIC])
 def test_names(make_lab):
     """Keys and values by the names of the object's types, on the console and as JSON; without types as bytes;
     still so after a restart of the control program."""
@@ -155,7 +155,7 @@ def memory_rows(router):
             for m in re.finditer(r"^(\S.{13}) +(\d+)  (.+)$", router.command("show memory"), re.M)]
 
 
-@pytest.mark.nics([options.QEMU_NIC])
+@pytest.mark.nics([options.DEFAULT_NIC])
 def test_memory_shown(make_lab):
     """`show memory` and metrics have the regions of programs, which do not exist before the first one; the lines
     add up to the machine's memory."""
@@ -348,7 +348,7 @@ def test_slow_verification(make_lab, cpus):
 XDP_TOOLS = "/usr/lib/x86_64-linux-gnu/bpf"
 
 
-@pytest.mark.nics([options.QEMU_NIC])
+@pytest.mark.nics([options.DEFAULT_NIC])
 def test_xdp_tools_objects(make_lab):
     """Debian's xdp-tools, unmodified: which objects load, and why the others do not."""
     lab = boot(make_lab, objects=("drop",))

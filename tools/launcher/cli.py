@@ -283,7 +283,7 @@ def _run_options(run):
 
 def _card_options(run):
     """Options of the network cards, and of nicsim if it models them."""
-    run.add_argument("--nic", choices=options.NICS, default=options.QEMU_NIC,
+    run.add_argument("--nic", choices=options.NICS, default=options.DEFAULT_NIC,
                      help="network card of every port (default %(default)s)")
     run.add_argument("--nic-mode", choices=["strict", "line-rate"], default="strict",
                      help="strict: the model sees and checks every register access; line-rate: "
@@ -307,8 +307,8 @@ def _control_options(run):
     run.add_argument("--pidfile", metavar="F", help="write QEMU's process id there while it runs")
     run.add_argument("--timeout", metavar="S", type=_seconds, help="stop after S seconds")
     run.add_argument("--qemu", metavar="PATH",
-                     help="QEMU to use (default: the system's, with --nic ixgbe or mlx5 one that "
-                          "knows vfio-user, fetched into build/cache when the system's does not)")
+                     help="QEMU to use (default: the system's; one that has the cards of --nic, fetched "
+                          "into build/cache, when the system's does not have them)")
     run.add_argument("--qemu-arg", metavar="ARG", action="append", default=[],
                      help="one more argument for QEMU; repeat for more (--qemu-arg=-s)")
     run.add_argument("--print", action="store_true", dest="print_only",
@@ -355,7 +355,7 @@ def _lab_options(command):
     command.add_argument("--cpus", metavar="N", type=_positive, default=2,
                          help="CPUs of a machine (default 2)")
     command.add_argument("--image", metavar="F", help="kernel to boot (default build/hayate.elf)")
-    command.add_argument("--nic", choices=options.NICS, default=options.QEMU_NIC,
+    command.add_argument("--nic", choices=options.NICS, default=options.DEFAULT_NIC,
                          help="network card of all ports (default %(default)s)")
     command.add_argument("--qemu", metavar="PATH", help="QEMU to use, as for `hayate run`")
 

@@ -19,7 +19,7 @@ import time
 
 from . import image, newqemu, nicsim, ports, process, script
 from .errors import EXIT_QEMU, EXIT_SIGNAL, EXIT_TIMEOUT, LauncherError, usage
-from .options import (DEFAULT_APP, KERNEL, NIC_MODELS, QEMU, kernel_options, modelled,
+from .options import (DEFAULT_APP, KERNEL, NIC_MODELS, QEMU, QEMU_MODELS, kernel_options, modelled,
                       port_queues, qemu_command)
 
 
@@ -152,8 +152,9 @@ def check(options):
 
 
 def wants_new_qemu(options):
-    """True for features that QEMU in stable distributions lacks: nicsim's models, and in_order."""
-    return modelled(options) or any(port.option("in_order") == "on" for port in options.ports)
+    """True for features that QEMU in stable distributions lacks: cards, nicsim's or its own, and in_order."""
+    return (modelled(options) or options.nic in QEMU_MODELS or
+            any(port.option("in_order") == "on" for port in options.ports))
 
 
 def find_qemu(options):
@@ -161,7 +162,8 @@ def find_qemu(options):
     if options.qemu:
         return [options.qemu], {}
     if wants_new_qemu(options):
-        qemu = newqemu.find()
+        own = options.nic in QEMU_MODELS
+        qemu = newqemu.find(QEMU_MODELS[options.nic], options.nic) if own else newqemu.find()
         return qemu.argv, qemu.env
     if not shutil.which(QEMU):
         raise LauncherError("%s: no such program (tools/deps.sh install run)" % QEMU)

@@ -18,11 +18,12 @@ QEMU = "qemu-system-x86_64"
 APPS = ("router", "echo", "discard", "pktgen")
 DEFAULT_APP = "router"
 
-# Network cards, the values of --nic: QEMU's own, which is the default, and nicsim's models, with nicsim's
-# name for each.
-QEMU_NIC = "virtio"
+# Network cards, the values of --nic: virtio, which is the default; QEMU's models of real cards, with the first
+# version of QEMU that has each; nicsim's models, with nicsim's name for each.
+DEFAULT_NIC = "virtio"
+QEMU_MODELS = {"igb": (8, 0)}
 NIC_MODELS = {"ixgbe": "82599", "mlx5": "mlx5"}
-NICS = (QEMU_NIC, *NIC_MODELS)
+NICS = (DEFAULT_NIC, *QEMU_MODELS, *NIC_MODELS)
 
 DEBUG_EXIT_PORT = 0xF4
 MEMORY_MIN_MIB = 64
@@ -78,7 +79,7 @@ def choose_accel(wanted, kvm="/dev/kvm", cpuinfo="/proc/cpuinfo"):
 
 def modelled(options):
     """True if the cards are nicsim's models instead of QEMU's own."""
-    return options.nic != QEMU_NIC
+    return options.nic in NIC_MODELS
 
 
 def data_cores(cpus):
@@ -88,8 +89,8 @@ def data_cores(cpus):
 
 def port_queues(port, options):
     """Queue pairs of a port: its own option, else --queues, else one per data core on taps."""
-    if modelled(options):
-        return 1  # of the tap; the modelled card has its own queues
+    if options.nic != DEFAULT_NIC:
+        return 1  # of the tap; the card spreads frames over its own queues
     if port.option("queues") is not None:
         return int(port.option("queues"))
     if options.queues is not None and port.kind in ("tap", "vhost-user"):
@@ -237,5 +238,5 @@ def qemu_command(options, tap_fds=None, boot_image=None, vars_copy=lambda path: 
         fds = None if tap_fds is None else tap_fds.get(index)
         command += ports.netdev_arguments(index, port, queues, fds)
         mac = port.option("mac") or ports.mac_of(options.mac, index)
-        command += ports.device_arguments(index, port, queues, mac, options.iommu)
+        command += ports.device_arguments(index, port, queues, mac, options.nic, options.iommu)
     return command + options.qemu_arg

@@ -180,8 +180,13 @@ def netdev_arguments(index, port, queues, fds):
     return ["-netdev", "hubport,id=%s,hubid=%d" % (ident, index)]
 
 
-def device_arguments(index, port, queues, mac, iommu=False):
-    """QEMU arguments of the virtio-net device of port `index`."""
+def device_arguments(index, port, queues, mac, nic="virtio", iommu=False):
+    """QEMU arguments of the card of port `index`, one of QEMU's own."""
+    if nic != "virtio":
+        # A bus of its own: QEMU gives the virtual functions of an igb fixed places on the card's bus.
+        return ["-device", "pcie-root-port,id=slot%d,chassis=%d" % (index, index + 1),
+                "-device", "%s,id=nic%d,bus=slot%d,netdev=eth%d,mac=%s,romfile="
+                % (nic, index, index, index, mac)]
     # QEMU allows a transmit ring above 256 only with a vhost-user back end. No boot ROM: nothing boots
     # from these ports, and firmware would spend time on it.
     tx_size = 1024 if port.kind == "vhost-user" else 256

@@ -1,0 +1,9 @@
+/* The driver for Intel's 1 Gb/s NICs 82576, I350, I210 and I211, for the table in drivers/nic.c. */
+#ifndef DRIVERS_IGB_IGB_H
+#define DRIVERS_IGB_IGB_H
+
+#include "drivers/nic.h"
+
+extern const struct nic_ops igb_ops;
+
+#endif
