@@ -70,8 +70,9 @@ run: ## install what is missing, build, and show the router at work between two 
 	@tools/deps.sh install run $(if $(filter-out virtio,$(NIC)),models)
 	@$(MAKE) --no-print-directory demo
 
-# NIC=ixgbe: on two 82599 ports, NIC=mlx5: two of a ConnectX-5, modelled by nicsim
-demo: all $(if $(filter-out virtio,$(NIC)),nicsim) ## the same without looking for missing packages
+# NIC=igb: on two 82576, modelled by QEMU; NIC=ixgbe: on two 82599 ports, NIC=mlx5: two of a ConnectX-5, modelled
+# by nicsim
+demo: all $(if $(filter ixgbe mlx5,$(NIC)),nicsim) ## the same without looking for missing packages
 	@tools/hayate demo $(if $(NIC),--nic $(NIC))
 
 run-bgp: ## install what is missing, build, and show two routers with BGP and a cable that is pulled out

@@ -5,7 +5,7 @@
     HAYATE_IMAGE=F                                     another kernel than build/hayate.elf
     HAYATE_QEMU=F                                      another QEMU
 
-NIC_MODULES run once for every card (`-k virtio`, `-k ixgbe` for one of them): the same tests for
+NIC_MODULES run once for every card (`-k virtio`, `-k igb` for one of them): the same tests for
 each. A model of a card (nicsim, strict mode) also checks the driver: a violation of the card's
 rules fails the test.
 
