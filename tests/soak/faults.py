@@ -25,10 +25,14 @@ SPARED = [socket.inet_pton(socket.AF_INET6 if ":" in host else socket.AF_INET, h
           for host in (LEFT_HOST, RIGHT_HOST, LEFT6, RIGHT6)]
 CARD_FAULTS = {
     "virtio": (),
+    "igb": (),
     "ixgbe": ("bad-length:50", "error-bits:50", "dd-garbage:50", "writeback-lost:50",
               "writeback-delay:500"),
     "mlx5": ("bad-length:50", "completion-lost:50", "receive-error:50"),
 }
+
+# QEMU 11.1.3 itself ends on some malformed frames (tests/system/test_fuzz.py)
+SPARED_KINDS = {"igb": ("bad-frames",)}
 
 # kind: (relative frequency, whether packets may be lost)
 KINDS = {
@@ -51,7 +55,7 @@ def schedule(seed, count, nic, data_cores, only=()):
     each in `only`, comes once before kinds repeat at random."""
     rng = random.Random(seed)
     kinds = [kind for kind in KINDS if (kind != "card" or CARD_FAULTS[nic])
-             and (not only or kind in only)]
+             and kind not in SPARED_KINDS.get(nic, ()) and (not only or kind in only)]
     first, often = rng.sample(kinds, len(kinds)), [KINDS[kind][0] for kind in kinds]
     made = []
     for n in range(count):  # one by one: a longer schedule begins with a shorter one
