@@ -325,11 +325,21 @@ class Machine:
         eventually(lambda: text in self.said(), timeout_s, "%r of the agent, which said\n%s" % (text, self.said()))
 
     def inside(self, *arguments):
-        """Runs a program in the agent's namespace, by one of its processes."""
-        inner = [pid for pid in descendants(self.tag) if os.readlink("/proc/%d/ns/net" % pid) !=
-                 os.readlink("/proc/%d/ns/net" % self.host.holder.pid)]
-        return subprocess.run(["nsenter", "--target", str(inner[0]), "--net", *arguments], check=True,
-                              capture_output=True, text=True).stdout
+        """Runs a program in the agent's namespace, by one of its processes, which may be a short-lived one."""
+        outer = os.readlink("/proc/%d/ns/net" % self.host.holder.pid)
+        for pid in descendants(self.tag):
+            try:
+                inner = os.open("/proc/%d/ns/net" % pid, os.O_RDONLY)
+            except OSError:
+                continue
+            try:
+                path = "/proc/self/fd/%d" % inner
+                if os.readlink(path) != outer:
+                    return subprocess.run(["nsenter", "--net=" + path, *arguments], check=True,
+                                          capture_output=True, text=True, pass_fds=[inner]).stdout
+            finally:
+                os.close(inner)
+        raise AssertionError("the agent has no process in a namespace of its own:\n" + self.said())
 
     def stop(self, number=signal.SIGTERM):
         self.child.send_signal(number)
