@@ -1,7 +1,7 @@
 /*
- * Layout of a core program's address space (ring 3, lower half). In a window the virtual address is
- * the physical address plus a constant, so virtual to physical is a subtraction (invariant 6), and
- * memory has the same address in every address space that maps it.
+ * Layout of a core program's address space (ring 3, lower half). In MEMORY_WINDOW the virtual address is
+ * the physical address plus a constant, so virtual to physical is a subtraction (invariant 6). Memory and device
+ * registers have the same address in every address space that maps them.
  */
 #ifndef ABI_LAYOUT_H
 #define ABI_LAYOUT_H
@@ -14,7 +14,7 @@
 #define CODE_WINDOW 0x70000000ull
 #define CODE_WINDOW_BYTES 0x4000000ull
 #define CODE_WINDOW_HAS(address) ((uint64_t)(address) - CODE_WINDOW < CODE_WINDOW_BYTES)
-#define MMIO_WINDOW 0x200000000000ull     /* device registers, uncached */
+#define MMIO_WINDOW 0x200000000000ull     /* device registers, uncached, one BAR behind the other */
 #define MEMORY_WINDOW 0x400000000000ull   /* packet memory, rings, published memory */
 
 #endif

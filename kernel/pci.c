@@ -8,11 +8,14 @@
  * The contents of configuration space are untrusted (tests/fuzz/fuzz_pci.c):
  * 1. A BAR is shown to core programs only if it overlaps nothing else: no memory, interrupt controller,
  *    IOMMU unit, ECAM or other BAR.
+ *    It has a place in MMIO_WINDOW of its own, because its physical address may lie anywhere: servers put BARs
+ *    at 56 TiB and higher. BARs that share a page share it there, too.
  * 2. Every bus is scanned once, whatever bridges lead to it. The walk of a capability list is bounded.
  */
 #include "kernel/pci.h"
 
 #include "abi/layout.h"
+#include "hal/cpuid.h"
 #include "hal/mmio.h"
 #include "kernel/apic.h"
 #include "kernel/console.h"
@@ -46,6 +49,9 @@
 #define BUSES 256
 #define BAR_BYTES_MAX (1ull << 30) /* of a network function */
 #define APIC_BYTES 4096
+#define CPUID_ADDRESS_SIZES 0x80000008u /* EAX 7:0: bits of a physical address */
+#define PHYS_BITS_LEAST 36              /* if the CPU has no such leaf */
+_Static_assert(2ull * BOOT_PCI_MAX * PCI_BARS * BAR_BYTES_MAX <= MEMORY_WINDOW - MMIO_WINDOW, "all have a place");
 
 /* The kernel's data besides struct pci_dev: physical BARs and the address of the MSI-X table. */
 struct pci_private {
@@ -58,6 +64,8 @@ static const struct acpi *acpi;
 static const struct dmar *iommus;
 static const struct boot *boot;
 static struct boot_info *info;
+static uint64_t phys_end;    /* what the CPU can address */
+static uint64_t window_next; /* the rest of MMIO_WINDOW is free */
 static struct pci_private priv[BOOT_PCI_MAX];
 static volatile uint8_t *ecam[ACPI_ECAMS_MAX];
 static struct lock cf8_lock;
@@ -148,8 +156,20 @@ static bool is_taken(uint64_t phys, uint64_t bytes)
 	return taken;
 }
 
-/* Reads BAR n; returns the number of BAR slots it uses. Only memory BARs that fit the core programs'
- * window (abi/layout.h) are recorded. */
+/* Where core programs see a BAR. It is aligned as the BAR is, so that large pages can map it. */
+static uint64_t place_in_window(uint64_t phys, uint64_t bytes)
+{
+	const uint64_t page = align_down(phys, PAGE_BYTES), whole = align_up(bytes, PAGE_BYTES);
+	for (unsigned d = 0; d <= info->pci_count; d++)
+		for (unsigned b = 0; b < PCI_BARS; b++)
+			if (priv[d].bar_phys[b] && align_down(priv[d].bar_phys[b], PAGE_BYTES) == page)
+				return align_down(info->pci[d].bar[b].addr, PAGE_BYTES) + (phys - page);
+	const uint64_t start = align_up(window_next, whole);
+	window_next = start + whole;
+	return start + (phys - page);
+}
+
+/* Reads BAR n; returns the number of BAR slots it uses. Only memory BARs that can be mapped are recorded. */
 static unsigned read_bar(struct pci_dev *dev, struct pci_private *p, unsigned n)
 {
 	unsigned offset = CFG_BAR0 + 4 * n;
@@ -169,19 +189,19 @@ static unsigned read_bar(struct pci_dev *dev, struct pci_private *p, unsigned n)
 		size |= 0xffffffff00000000ull;
 	}
 	uint64_t phys = (uint64_t)high << 32 | (low & ~0xfu);
-	uint64_t bytes = -size, window = MEMORY_WINDOW - MMIO_WINDOW;
+	uint64_t bytes = -size;
 	if (size && !phys) {
 		report_bar(dev, n, "was left unassigned by firmware");
 	} else if (size && (bytes & (bytes - 1) || phys & (bytes - 1) || bytes > BAR_BYTES_MAX)) {
 		report_bar(dev, n, "has a size that cannot be and is left out");
-	} else if (size && (phys >= window || bytes > window - phys)) {
-		report_bar(dev, n, "lies beyond what can be mapped and is left out");
+	} else if (size && (phys >= phys_end || bytes > phys_end - phys)) {
+		report_bar(dev, n, "lies beyond what the CPU can address and is left out");
 	} else if (size && is_taken(phys, bytes)) {
 		report_bar(dev, n, "lies where something else is and is left out");
 	} else if (size) {
-		p->bar_phys[n] = phys;
+		dev->bar[n].addr = place_in_window(phys, bytes);
 		dev->bar[n].bytes = bytes;
-		dev->bar[n].addr = MMIO_WINDOW + phys;
+		p->bar_phys[n] = phys;
 	}
 	return wide ? 2 : 1;
 }
@@ -275,6 +295,9 @@ void pci_init(const struct acpi *tables, const struct dmar *units, const struct 
 	iommus = units;
 	boot = loader;
 	info = boot_info;
+	window_next = MMIO_WINDOW;
+	const struct cpuid sizes = cpu_id(CPUID_ADDRESS_SIZES, 0);
+	phys_end = 1ull << (sizes.a & 0xff ? sizes.a & 0xff : PHYS_BITS_LEAST);
 	for (unsigned i = 0; i < acpi->ecams; i++) {
 		const struct acpi_ecam *e = &acpi->ecam[i];
 		uint64_t skip = (uint64_t)e->first_bus << 20;
@@ -288,10 +311,10 @@ void pci_map_bars(vm_space_t space)
 {
 	for (unsigned d = 0; d < info->pci_count; d++)
 		for (unsigned b = 0; b < PCI_BARS; b++) {
-			uint64_t phys = align_down(priv[d].bar_phys[b], PAGE_BYTES);
-			uint64_t bytes = align_up(info->pci[d].bar[b].bytes, PAGE_BYTES);
-			vm_map(space, MMIO_WINDOW + phys, phys, bytes,
-			       VM_USER | VM_WRITE | VM_DEVICE);
+			const struct pci_bar *bar = &info->pci[d].bar[b];
+			if (bar->bytes)
+				vm_map(space, align_down(bar->addr, PAGE_BYTES), align_down(priv[d].bar_phys[b], PAGE_BYTES),
+				       align_up(bar->bytes, PAGE_BYTES), VM_USER | VM_WRITE | VM_DEVICE);
 		}
 }
 

@@ -91,7 +91,7 @@ void *vm_map_device(uint64_t phys, uint64_t bytes)
 	bool inside = false; /* within a BAR of the function that is being read */
 	for (unsigned n = 0; n < PCI_BARS; n++) {
 		const struct pci_bar *bar = &info->pci[info->pci_count].bar[n];
-		uint64_t offset = phys - (bar->addr - MMIO_WINDOW);
+		uint64_t offset = phys - priv[info->pci_count].bar_phys[n];
 		inside |= bar->addr && offset < bar->bytes && bytes <= bar->bytes - offset;
 	}
 	assert_true(inside);
@@ -111,7 +111,11 @@ static bool free_for_all(uint64_t phys, uint64_t bytes)
 void vm_map(vm_space_t space, uint64_t virt, uint64_t phys, uint64_t bytes, unsigned flags)
 {
 	assert_true(space == 1 && flags == (VM_USER | VM_WRITE | VM_DEVICE));
-	assert_true(virt == MMIO_WINDOW + phys && phys % PAGE_BYTES == 0 && bytes % PAGE_BYTES == 0);
+	bool known = bytes == 0;
+	for (unsigned n = 0; n < info->pci_count * PCI_BARS; n++)
+		known |= priv[n / PCI_BARS].bar_phys[n % PCI_BARS] - phys ==
+		         info->pci[n / PCI_BARS].bar[n % PCI_BARS].addr - virt;
+	assert_true(known && phys % PAGE_BYTES == 0 && bytes % PAGE_BYTES == 0 && virt % PAGE_BYTES == 0);
 	assert_true(bytes == 0 || (bytes <= 1ull << 30 && free_for_all(phys, bytes)));
 }
 
@@ -144,7 +148,7 @@ static unsigned put_bar(struct function *f, unsigned n)
 	uint64_t mask = ~0ull << log2, at = (uint64_t)rig_u16() << log2;
 	if (how & 0x80) {
 		mask = rig_u32() | (uint64_t)rig_u32() << 32;
-		at = rig_u32() | (uint64_t)rig_u16() << 32;
+		at = rig_u32() | (uint64_t)rig_u32() << 32;
 	}
 	put32(f, CFG_BAR0 + 4 * n, (uint32_t)(at & ~15u) | (wide ? 4 : 0));
 	f->bar_mask[n] = (uint32_t)mask;
@@ -190,15 +194,21 @@ static void check(const struct boot_info *b)
 	for (unsigned d = 0; d < b->pci_count; d++)
 		for (unsigned n = 0; n < PCI_BARS; n++) {
 			const struct pci_bar *bar = &b->pci[d].bar[n];
-			uint64_t phys = bar->addr - MMIO_WINDOW;
+			uint64_t phys = priv[d].bar_phys[n];
 			if (bar->addr == 0)
 				continue;
-			assert_true(phys + bar->bytes <= MEMORY_WINDOW - MMIO_WINDOW);
+			assert_true(phys + bar->bytes <= phys_end);
+			assert_true(bar->addr >= MMIO_WINDOW && bar->addr + bar->bytes <= MEMORY_WINDOW);
+			assert_true(bar->addr % bar->bytes == 0);
 			assert_true(bar->bytes >= 16 && (bar->bytes & (bar->bytes - 1)) == 0);
 			assert_true(phys % bar->bytes == 0 && bar->bytes <= 1ull << 30);
 			assert_true( free_for_all(phys, bar->bytes));
 			for (unsigned k = 0; k < d * PCI_BARS + n; k++) {
 				const struct pci_bar *other = &b->pci[k / PCI_BARS].bar[k % PCI_BARS];
+				uint64_t at = priv[k / PCI_BARS].bar_phys[k % PCI_BARS];
+				if (other->addr) /* a page there is a page here */
+					assert_true((align_down(other->addr, PAGE_BYTES) == align_down(bar->addr, PAGE_BYTES)) ==
+					            (align_down(at, PAGE_BYTES) == align_down(phys, PAGE_BYTES)));
 				assert_true(bar->addr + bar->bytes <= other->addr ||
 				            other->addr + other->bytes <= bar->addr);
 			}

@@ -237,6 +237,7 @@ UNIT_WAY_ixgbe_driver := device
 UNIT_WAY_ixgbe_traffic := device
 UNIT_WAY_ixgbe_pair := device
 UNIT_WAY_ixgbe_faults := device
+UNIT_WAY_pci := ring
 UNIT_WAY_mlx5_ring := ring
 UNIT_WAY_mlx5_slots := ring
 UNIT_WAY_mlx5_sessions := ring

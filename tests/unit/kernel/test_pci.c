@@ -1,0 +1,155 @@
+/*
+ * kernel/pci.c: where core programs see the BARs of network devices, on a bus with a few of them. Hostile
+ * devices are tests/fuzz/fuzz_pci.c's.
+ */
+#include "tests/unit/rig/host.h"
+
+#include "hal/mmio.h"
+
+#include "kernel/pci.c"
+
+#define ECAM_PHYS 0xb0000000ull
+#define ECAM_VIRT 0x10000000000ull /* used only to tell addresses apart */
+#define DEVICES 4
+
+static uint8_t space[DEVICES][4096]; /* of device n on bus 0 */
+static uint64_t size[DEVICES];       /* of its BAR 0, of 64 bits */
+static struct boot memory = {.ram = {{0, 0x80000000}}, .ram_count = 1};
+static struct acpi tables = {.ecam = {{ECAM_PHYS, 0, 0}}, .ecams = 1};
+static struct dmar units;
+static struct boot_info found;
+
+static struct {
+	uint64_t virt, phys, bytes;
+} mapped[DEVICES];
+static unsigned mappings;
+
+uint32_t host_mmio_read(const volatile void *a, unsigned bytes)
+{
+	const uint64_t offset = (uint64_t)a - ECAM_VIRT, device = offset >> 15;
+	uint32_t v = UINT32_MAX;
+	if (device < DEVICES && !(offset >> 12 & 7))
+		memcpy(&v, space[device] + (offset & 4095), bytes);
+	return v & UINT32_MAX >> (32 - 8 * bytes);
+}
+
+void host_mmio_write(volatile void *a, unsigned bytes, uint32_t v)
+{
+	const uint64_t offset = (uint64_t)a - ECAM_VIRT, device = offset >> 15, at = offset & 4095;
+	assert_true(device < DEVICES);
+	if (at == CFG_BAR0)
+		v = (v & (uint32_t)-size[device]) | 4;
+	if (at == CFG_BAR0 + 4)
+		v &= (uint32_t)(-size[device] >> 32);
+	if (at > CFG_BAR0 + 4)
+		v = 0;
+	if (at >= CFG_BAR0)
+		memcpy(space[device] + at, &v, bytes);
+}
+
+void *vm_map_device(uint64_t phys, uint64_t bytes)
+{
+	(void)bytes;
+	assert_int_equal(phys, ECAM_PHYS);
+	return (void *)ECAM_VIRT;
+}
+
+void vm_map(vm_space_t of, uint64_t virt, uint64_t phys, uint64_t bytes, unsigned flags)
+{
+	assert_true(of == 1 && flags == (VM_USER | VM_WRITE | VM_DEVICE) && mappings < DEVICES);
+	mapped[mappings].virt = virt;
+	mapped[mappings].phys = phys;
+	mapped[mappings++].bytes = bytes;
+}
+
+bool boot_has_ram(const struct boot *b, uint64_t start, uint64_t end)
+{
+	return start < b->ram[0].end && b->ram[0].start < end;
+}
+
+void console_print(const char *format, ...) { (void)format; }
+uint64_t apic_msi_address(uint32_t id) { return id; }
+uint32_t apic_msi_data(void) { return 0; }
+
+static void put(unsigned device, uint64_t at, uint64_t bytes)
+{
+	const uint32_t low = (uint32_t)at | 4, high = (uint32_t)(at >> 32);
+	size[device] = bytes;
+	memset(space[device], 0, sizeof space[device]);
+	memcpy(space[device] + CFG_VENDOR, &(uint32_t){0x10c98086}, 4);
+	space[device][CFG_CLASS + 1] = CLASS_NETWORK;
+	memcpy(space[device] + CFG_BAR0, &low, 4);
+	memcpy(space[device] + CFG_BAR0 + 4, &high, 4);
+}
+
+static void scan(void)
+{
+	memset(&found, 0, sizeof found);
+	memset(priv, 0, sizeof priv);
+	memset(walked, 0, sizeof walked);
+	mappings = 0;
+	pci_init(&tables, &units, &memory, &found);
+	pci_map_bars(1);
+}
+
+/* Xeon servers have 64-bit BARs at 56 TiB, which is more than the window of core programs has. */
+static void bars_anywhere(void **s)
+{
+	(void)s;
+	static const uint64_t at[DEVICES] = {0x380000000000, 0xc0000000, 0x37ffff000000, 0x3ffffffe0000};
+	static const uint64_t bytes[DEVICES] = {0x2000000, 0x20000, 0x1000000, 0x20000};
+	for (unsigned n = 0; n < DEVICES; n++)
+		put(n, at[n], bytes[n]);
+	scan();
+	if (phys_end < 1ull << 46)
+		skip(); /* this CPU cannot address them either */
+	assert_int_equal(found.pci_count, DEVICES);
+	assert_int_equal(mappings, DEVICES);
+	for (unsigned n = 0; n < DEVICES; n++) {
+		const struct pci_bar *bar = &found.pci[n].bar[0];
+		assert_int_equal(bar->bytes, bytes[n]);
+		assert_true(bar->addr >= MMIO_WINDOW && bar->addr + bar->bytes <= MEMORY_WINDOW);
+		assert_int_equal(bar->addr % bar->bytes, 0);
+		assert_true(mapped[n].virt == bar->addr && mapped[n].phys == at[n] && mapped[n].bytes == bytes[n]);
+		for (unsigned k = 0; k < n; k++)
+			assert_false(overlap(bar->addr, bar->bytes, found.pci[k].bar[0].addr, bytes[k]));
+	}
+}
+
+/* Small BARs may share a page; core programs then see one page, not two. */
+static void bars_in_one_page(void **s)
+{
+	(void)s;
+	put(0, 0xc0001000, 256);
+	put(1, 0xc0001800, 1024);
+	put(2, 0xc0002000, 256);
+	put(3, 0xc0001900, 256); /* in that of device 1 */
+	scan();
+	assert_int_equal(found.pci[1].bar[0].addr, found.pci[0].bar[0].addr + 0x800);
+	assert_int_equal(found.pci[2].bar[0].addr, found.pci[0].bar[0].addr + 0x1000);
+	assert_int_equal(found.pci[3].bar[0].addr, 0);
+	assert_int_equal(mappings, 3);
+}
+
+/* What the CPU cannot address is left out. */
+static void beyond_the_cpu(void **s)
+{
+	(void)s;
+	for (unsigned n = 0; n < DEVICES; n++)
+		put(n, 0xc0000000 + n * 0x100000, 0x20000);
+	put(1, 1ull << 52, 0x20000);
+	put(2, (1ull << 52) - 0x20000, 0x20000);
+	scan();
+	assert_int_equal(found.pci[1].bar[0].addr, 0);
+	assert_int_equal(found.pci[2].bar[0].addr != 0, phys_end == 1ull << 52);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(bars_anywhere),
+		cmocka_unit_test(bars_in_one_page),
+		cmocka_unit_test(beyond_the_cpu),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
