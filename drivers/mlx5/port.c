@@ -71,6 +71,16 @@ static int set_port_up(struct nic *nic)
 	return mlx5_cmd_run(nic);
 }
 
+/* Flow control is on by default. A router that is too slow shall drop packets, not stop its neighbours. */
+static int set_pause_off(struct nic *nic)
+{
+	uint8_t *reg = begin_reg(nic, MLX5_SLOT_MAIN, MLX5_ACCESS_REG_WRITE, MLX5_PFCC,
+	                         MLX5_PFCC_BYTES);
+	mlx5_set(reg, MLX5_PFCC_SEND, 0);
+	mlx5_set(reg, MLX5_PFCC_OBEY, 0);
+	return mlx5_cmd_run(nic);
+}
+
 /* Sets what the vport accepts: our address and all groups. It does not loop back what we send:
  * otherwise a frame to our own address, as generators and testers send, would not reach the
  * wire. */
@@ -230,6 +240,8 @@ int mlx5_port_start(struct nic *nic, uint32_t *frame_bytes)
 	*frame_bytes = mtu - FCS_BYTES;
 	if (e == E_OK && d->caps.eswitch_manager)
 		e = set_l2_entry(nic);
+	if (e == E_OK)
+		e = set_pause_off(nic);
 	if (e == E_OK)
 		e = set_port_up(nic);
 	/* One round that is waited for: the present link, and the counters' starting values. */

@@ -476,6 +476,11 @@ enum mlx5_cqe {
 #define MLX5_PAOS_ADMIN_ENABLE MLX5_FIELD(0x04, 31, 31) /* ase: ADMIN is valid */
 #define MLX5_PAOS_UP 1
 
+#define MLX5_PFCC 0x5007 /* PAUSE frames; priorities and watchdogs stay 0 */
+#define MLX5_PFCC_BYTES 20
+#define MLX5_PFCC_SEND MLX5_FIELD(0x08, 31, 31) /* pptx */
+#define MLX5_PFCC_OBEY MLX5_FIELD(0x0c, 31, 31) /* pprx */
+
 #define MLX5_PPCNT 0x5008
 #define MLX5_PPCNT_BYTES 0x100
 #define MLX5_PPCNT_GROUP MLX5_FIELD(0x00, 5, 0)

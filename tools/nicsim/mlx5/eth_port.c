@@ -25,7 +25,8 @@ void eth_port_reset(struct model *m)
 {
 	struct eth_port *p = &nic_of(m)->port;
 	*p = (struct eth_port){
-		.admin_up = true, .mtu = MTU_BORN, .modes = MODES, .link_due = NEVER};
+		.admin_up = true, .mtu = MTU_BORN, .modes = MODES, .link_due = NEVER,
+		.pfcc = {[4] = 0x80, [8] = 0x80}}; /* pptx, pprx */
 	eth_port_link(m);
 }
 
@@ -210,7 +211,7 @@ static const char *ptys(struct eth_port *p, const uint8_t *in, uint8_t *out, boo
 	return NULL;
 }
 
-/* Pause frames: the settings are stored; pause frames are neither sent nor obeyed. */
+/* Pause frames: on at power-on. The settings are stored; pause frames are neither sent nor obeyed. */
 static const char *pfcc(struct eth_port *p, const uint8_t *in, uint8_t *out, bool write)
 {
 	if (write)

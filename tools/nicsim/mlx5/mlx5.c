@@ -316,6 +316,8 @@ static void nic_stats(struct model *m, struct json *j)
 	json_u64(j, "pages", n->pages);
 	json_u64(j, "objects", objects);
 	json_bool(j, "enabled", n->state != HCA_DISABLED);
+	json_bool(j, "pause_sent", n->port.pfcc[4] & 0x80);
+	json_bool(j, "pause_obeyed", n->port.pfcc[8] & 0x80);
 }
 
 static const struct bar_range mapped[] = {{UAR_AT, BAR_BYTES - UAR_AT}, {0, 0}};

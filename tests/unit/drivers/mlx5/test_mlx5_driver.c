@@ -6,6 +6,7 @@
 #include "lib/bytes.h"
 #include "net/rss.h"
 #include "tests/unit/rig/nicsim_frames.h"
+#include "tools/nicsim/json.h"
 
 
 static struct flow flow_of(unsigned k, unsigned payload)
@@ -37,6 +38,29 @@ static void probe_learns(void **s)
 	rig_force(f, len, 0);
 	rig_run(1000000);
 	assert_int_equal(rig.dma_writes, writes); /* no frame moves before start */
+}
+
+/* In what the model says of itself. */
+static void expect_stats(const char *what)
+{
+	struct json j;
+	json_init(&j);
+	json_object(&j, NULL);
+	rig.m->ops->stats(rig.m, &j);
+	json_end(&j);
+	if (!strstr(json_text(&j), what))
+		fail_msg("%s, not %s", json_text(&j), what);
+	json_free(&j);
+}
+
+/* The card sends and obeys no PAUSE frames, which it does when it is new. */
+static void no_pause(void **s)
+{
+	power();
+	expect_stats("\"pause_sent\":true,\"pause_obeyed\":true");
+	teardown(s);
+	up(1, ALL, STANDARD);
+	expect_stats("\"pause_sent\":false,\"pause_obeyed\":false");
 }
 
 static void lives(void **s)
@@ -514,7 +538,8 @@ static void slots(void **s)
 }
 
 #define TESTS \
-	cmocka_unit_test_teardown(lives, teardown), cmocka_unit_test_teardown(receives, teardown), \
+	cmocka_unit_test_teardown(no_pause, teardown), \
+		cmocka_unit_test_teardown(lives, teardown), cmocka_unit_test_teardown(receives, teardown), \
 		cmocka_unit_test_teardown(receives_bursts, teardown), \
 		cmocka_unit_test_teardown(sends, teardown), \
 		cmocka_unit_test_teardown(filters, teardown), \
