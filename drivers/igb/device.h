@@ -38,12 +38,8 @@ void igb_rx_halt(struct nic *nic);
 int igb_rx_start(struct nic *nic, const struct nic_config *config);
 int igb_tx_start(struct nic *nic, const struct nic_config *config);
 int igb_interrupts_start(struct nic *nic, const struct nic_config *config);
-/* As nic_ops.pair_stop, pair_start and spread; igb_spread does not wait. */
-int igb_pair_stop(struct nic *nic, unsigned pair);
+/* As nic_ops.pair_start. */
 int igb_pair_start(struct nic *nic, const struct nic_config *config, unsigned pair);
-void igb_spread(struct nic *nic, uint64_t pairs);
-/* Disables the running queues. Ignores errors: a reset follows. */
-void igb_queues_stop(struct nic *nic);
 
 /* --- link.c --- */
 

@@ -11,6 +11,9 @@
 #include "drivers/intel/ring.h"
 #include "lib/mem.h"
 
+#define RX_QUIET_US 200 /* for frames and descriptors still in flight */
+#define DRAIN_US 100000 /* a full ring at 1 Gb/s takes 12.6 ms; at a lower speed the rest is lost */
+
 static const struct intel_reg registers[IGB_REGS] = {IGB_REGISTERS(INTEL_REG)};
 IGB_REGISTERS(INTEL_REG_CHECK)
 
@@ -18,6 +21,8 @@ IGB_REGISTERS(INTEL_REG_CHECK)
 	{ \
 		.reg = registers, .regs = IGB_REGS, .status = IGB_STATUS, .eec = IGB_EEC, .eerd = eerd_register, \
 		.swsm = IGB_SWSM, .sw_fw_sync = IGB_SW_FW_SYNC, .firmware_shift = IGB_SYNC_FIRMWARE_SHIFT, \
+		.ral = IGB_RAL, .rah = IGB_RAH, .reta = IGB_RETA, .rssrk = IGB_RSSRK, .rxdctl = IGB_RXDCTL, \
+		.txdctl = IGB_TXDCTL, .tdh = IGB_TDH, .quiet_us = RX_QUIET_US, .drain_us = DRAIN_US, \
 		.rdt = IGB_RDT, .tdt = IGB_TDT, .irq_on = IGB_EIMS, .irq_off = IGB_EIMC, .rxd_mac = IGB_RXD_MAC, \
 		.rxd_csum = IGB_RXD_L4E | IGB_RXD_IPE, \
 	}
@@ -91,17 +96,6 @@ static int check_eeprom(struct nic *nic)
 	return e;
 }
 
-/* After reset the EEPROM's station address lies in entry 0. */
-static int learn_mac(struct nic *nic)
-{
-	uint32_t low = intel_read(nic, IGB_RAL, 0), high = intel_read(nic, IGB_RAH, 0);
-	for (unsigned i = 0; i < 6; i++)
-		nic->mac[i] = (uint8_t)(i < 4 ? low >> 8 * i : high >> 8 * (i - 4));
-	if (!(high & IGB_RAH_AV) || nic->mac[0] & 1 || !(low | (high & 0xffff)))
-		return intel_fail(nic, E_DEVICE, "no station address in the EEPROM");
-	return E_OK;
-}
-
 static int probe(struct nic *nic, const struct pci_dev *dev)
 {
 	struct igb_device *d = igb_device(nic);
@@ -119,7 +113,7 @@ static int probe(struct nic *nic, const struct pci_dev *dev)
 	if (e == E_OK)
 		e = check_eeprom(nic);
 	if (e == E_OK)
-		e = learn_mac(nic);
+		e = intel_learn_mac(nic);
 	nic->pairs_max = d->chip->queues;
 	nic->mtu_max = NIC_MTU_MAX;
 	nic->features = NIC_RX_CSUM | NIC_TX_CSUM | NIC_LINK | NIC_RSS | NIC_TSO | NIC_VLAN | NIC_SG;
@@ -166,7 +160,7 @@ static void stop(struct nic *nic)
 {
 	if (igb_device(nic)->pairs) /* else RETA would direct frames to queues that are off */
 		igb_rx_halt(nic);
-	igb_queues_stop(nic);
+	intel_queues_stop(nic, igb_device(nic)->pairs);
 	if (igb_device(nic)->pairs)
 		intel_clear(nic, IGB_CTRL_EXT, 0, IGB_CTRL_EXT_DRV_LOAD);
 	igb_device(nic)->pairs = 0;
@@ -179,12 +173,6 @@ static int pair_start(struct nic *nic, const struct nic_config *config, unsigned
 	(void)shared;
 	int e = nic_config_check(nic, config, intel_ring_bytes(nic), INTEL_RING_ALIGN);
 	return e == E_OK ? igb_pair_start(nic, config, pair) : e;
-}
-
-static int spread(struct nic *nic, uint64_t pairs)
-{
-	igb_spread(nic, pairs);
-	return intel_gone(nic) ? intel_fail(nic, E_DEVICE, "") : E_OK;
 }
 
 /* --- queue half --- */
@@ -201,9 +189,9 @@ const struct nic_ops igb_ops = {
 	.probe = probe,
 	.start = start,
 	.stop = stop,
-	.pair_stop = igb_pair_stop,
+	.pair_stop = intel_pair_stop,
 	.pair_start = pair_start,
-	.spread = spread,
+	.spread = intel_spread,
 	.link = igb_link,
 	.stats = igb_stats,
 	.attach = attach,

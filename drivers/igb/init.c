@@ -1,6 +1,6 @@
 /*
  * Reset (4.5.2 to 4.5.5), start of receive (4.5.9), transmit (4.5.10) and interrupts (7.3), each in the manual's
- * order, and stop of the queues.
+ * order.
  *
  * One pool: no virtualisation. Flow control is off (link.c). Filters: the station's own address, broadcast, and all
  * multicast (RCTL.MPE): data cores know which groups we are in (IPv6 neighbour discovery needs some, RFC 4861
@@ -10,7 +10,6 @@
 
 #include "drivers/intel/ring.h"
 #include "hal/dma.h"
-#include "lib/bytes.h"
 
 #define MASTER_US 100000
 #define RESET_FIRST_LOOK_US 1000 /* 8.2.1: no register access before */
@@ -18,8 +17,6 @@
 #define AUTO_READ_LOOK_US 1000
 #define AUTO_READ_LOOKS 10
 #define QUEUE_US 100000
-#define RX_QUIET_US 200 /* for frames and descriptors still in flight */
-#define DRAIN_US 100000 /* a full ring at 1 Gb/s takes 12.6 ms; at a lower speed the rest is lost */
 #define FCS_BYTES 4
 #define TAG_BYTES 4
 #define VECTOR_OTHER 0 /* MSI-X entry of all causes but queues; pair q has entry 1 + q */
@@ -71,26 +68,10 @@ int igb_reset(struct nic *nic)
 
 /* --- receive --- */
 
-void igb_spread(struct nic *nic, uint64_t pairs)
-{
-	unsigned q = 0;
-	for (unsigned i = 0; i < IGB_RETA_ENTRIES; i += 4) {
-		uint32_t four = 0;
-		for (unsigned k = 0; k < 4; k++, q++) {
-			q = nic_next_pair(pairs, q);
-			four |= q << 8 * k;
-		}
-		intel_write(nic, IGB_RETA, i / 4, four);
-	}
-}
-
 /* 7.1.1.7: Toeplitz over addresses and ports, and a table of the queues, round robin. */
 static void rss(struct nic *nic, unsigned pairs)
 {
-	static const uint8_t key[NIC_RSS_KEY_BYTES] = NIC_RSS_KEY;
-	for (unsigned i = 0; i < NIC_RSS_KEY_BYTES; i += 4)
-		intel_write(nic, IGB_RSSRK, i / 4, raw32_load(key + i));
-	igb_spread(nic, (1ull << pairs) - 1);
+	intel_rss(nic, pairs);
 	intel_write(nic, IGB_MRQC, 0,
 	            pairs == 1 ? 0
 	                       : IGB_MRQC_RSS | IGB_MRQC_TCP4 | IGB_MRQC_IP4 | IGB_MRQC_TCP6_EX | IGB_MRQC_IP6 |
@@ -130,15 +111,15 @@ static int rx_queue(struct nic *nic, const struct nic_config *config, unsigned q
 	intel_write(nic, IGB_RDH, q, 0);
 	intel_write(nic, IGB_RDT, q, 0);
 	intel_write(nic, IGB_RXDCTL, q,
-	            IGB_RXDCTL_PTHRESH | IGB_RXDCTL_HTHRESH | IGB_RXDCTL_WTHRESH | IGB_RXDCTL_ENABLE);
-	return intel_poll(nic, IGB_RXDCTL, q, IGB_RXDCTL_ENABLE, INTEL_UNTIL_SET, QUEUE_US,
+	            IGB_RXDCTL_PTHRESH | IGB_RXDCTL_HTHRESH | IGB_RXDCTL_WTHRESH | INTEL_QUEUE_ENABLE);
+	return intel_poll(nic, IGB_RXDCTL, q, INTEL_QUEUE_ENABLE, INTEL_UNTIL_SET, QUEUE_US,
 	                  "a receive queue does not start (RXDCTL.ENABLE)");
 }
 
 void igb_rx_halt(struct nic *nic)
 {
 	intel_clear(nic, IGB_RCTL, 0, IGB_RCTL_EN);
-	intel_delay(nic, RX_QUIET_US);
+	intel_delay(nic, intel_device(nic)->chip->quiet_us);
 }
 
 int igb_rx_start(struct nic *nic, const struct nic_config *config)
@@ -177,8 +158,8 @@ static int tx_queue(struct nic *nic, const struct nic_config *config, unsigned q
 	uint64_t head = dma_addr(mem + l.written_head).bus;
 	intel_write(nic, IGB_TDWBAH, q, (uint32_t)(head >> 32));
 	intel_write(nic, IGB_TDWBAL, q, (uint32_t)head | IGB_TDWBAL_HEAD_WB_EN);
-	intel_write(nic, IGB_TXDCTL, q, IGB_TXDCTL_PTHRESH | IGB_TXDCTL_HTHRESH | IGB_TXDCTL_ENABLE);
-	return intel_poll(nic, IGB_TXDCTL, q, IGB_TXDCTL_ENABLE, INTEL_UNTIL_SET, QUEUE_US,
+	intel_write(nic, IGB_TXDCTL, q, IGB_TXDCTL_PTHRESH | IGB_TXDCTL_HTHRESH | INTEL_QUEUE_ENABLE);
+	return intel_poll(nic, IGB_TXDCTL, q, INTEL_QUEUE_ENABLE, INTEL_UNTIL_SET, QUEUE_US,
 	                  "a transmit queue does not start (TXDCTL.ENABLE)");
 }
 
@@ -227,44 +208,6 @@ int igb_interrupts_start(struct nic *nic, const struct nic_config *config)
 	intel_write(nic, IGB_EIMS, 0, other);
 	intel_write(nic, IGB_IMS, 0, IGB_IMS_LSC);
 	return E_OK;
-}
-
-/* --- stop --- */
-
-static int rx_stop(struct nic *nic, unsigned q)
-{
-	intel_clear(nic, IGB_RXDCTL, q, IGB_RXDCTL_ENABLE);
-	return intel_poll(nic, IGB_RXDCTL, q, IGB_RXDCTL_ENABLE, INTEL_UNTIL_CLEAR, QUEUE_US,
-	                  "a receive queue does not stop");
-}
-
-/* Waits until `end` at most for the queue to send what it has, then disables it. */
-static int tx_stop(struct nic *nic, unsigned q, uint64_t end)
-{
-	while (intel_read(nic, IGB_TDH, q) != intel_read(nic, IGB_TDT, q) && !nic_past(end))
-		;
-	intel_clear(nic, IGB_TXDCTL, q, IGB_TXDCTL_ENABLE);
-	return intel_poll(nic, IGB_TXDCTL, q, IGB_TXDCTL_ENABLE, INTEL_UNTIL_CLEAR, QUEUE_US,
-	                  "a transmit queue does not stop");
-}
-
-void igb_queues_stop(struct nic *nic)
-{
-	const unsigned pairs = igb_device(nic)->pairs;
-	int e = E_OK;
-	for (unsigned q = 0; q < pairs && e != E_DEVICE; q++)
-		e = rx_stop(nic, q);
-	intel_delay(nic, RX_QUIET_US);
-	const uint64_t end = nic_deadline(nic, DRAIN_US);
-	for (unsigned q = 0; q < pairs && e != E_DEVICE; q++)
-		e = tx_stop(nic, q, end);
-}
-
-int igb_pair_stop(struct nic *nic, unsigned pair)
-{
-	int e = rx_stop(nic, pair);
-	intel_delay(nic, RX_QUIET_US);
-	return e == E_OK ? tx_stop(nic, pair, nic_deadline(nic, DRAIN_US)) : e;
 }
 
 int igb_pair_start(struct nic *nic, const struct nic_config *config, unsigned pair)

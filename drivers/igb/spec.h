@@ -154,7 +154,6 @@ enum igb_reg {
 
 #define IGB_TAG_TYPE 0x8100u /* IEEE 802.1Q, 9.6 */
 
-#define IGB_RAH_AV (1u << 31)
 
 #define IGB_MRQC_RSS 2u /* one pool, queues by RSS */
 #define IGB_MRQC_TCP4 (1u << 16)
@@ -164,7 +163,6 @@ enum igb_reg {
 #define IGB_MRQC_TCP6 (1u << 21)
 #define IGB_MRQC_UDP4 (1u << 22)
 #define IGB_MRQC_UDP6 (1u << 23)
-#define IGB_RETA_ENTRIES 128
 
 #define IGB_SRRCTL_BSIZEHEADER (4u << 8) /* 256 bytes; unused */
 #define IGB_SRRCTL_DESCTYPE_ONEBUF (1u << 25)
@@ -173,7 +171,6 @@ enum igb_reg {
 #define IGB_RXDCTL_PTHRESH 8u        /* with fewer descriptors than this in the chip, */
 #define IGB_RXDCTL_HTHRESH (8u << 8) /* fetch when this many wait in memory */
 #define IGB_RXDCTL_WTHRESH (1u << 16) /* write back each one */
-#define IGB_RXDCTL_ENABLE (1u << 25)
 
 #define IGB_TCTL_EN (1u << 1)
 #define IGB_TCTL_PSP (1u << 3) /* pads frames to 60 bytes */
@@ -183,7 +180,6 @@ enum igb_reg {
 
 #define IGB_TXDCTL_PTHRESH 8u        /* as for RXDCTL; WTHRESH 0, as head write-back requires */
 #define IGB_TXDCTL_HTHRESH (1u << 8)
-#define IGB_TXDCTL_ENABLE (1u << 25)
 
 #define IGB_TDWBAL_HEAD_WB_EN (1u << 0)
 

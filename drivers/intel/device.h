@@ -1,6 +1,7 @@
 /*
  * What the device halves of Intel's drivers share: registers by a table, with deadlines (reg.c); the semaphores
- * that firmware and the other ports of a chip respect, and the EEPROM (eeprom.c). Each driver's device begins
+ * that firmware and the other ports of a chip respect, and the EEPROM (eeprom.c); spreading of flows and stop of
+ * queues (queues.c). Each driver's device begins
  * with a struct intel_device, and its spec.h has the table. Registers are numbered as in the driver's own.
  *
  * Functions that return int return E_OK or a negative enum error with nic->error set. All may wait
@@ -37,10 +38,12 @@ struct intel_chip {
 	const struct intel_reg *reg;
 	unsigned regs;
 	/* numbers of registers that all chips have */
-	unsigned status, eec, eerd, swsm, sw_fw_sync;
+	unsigned status, eec, eerd, swsm, sw_fw_sync, ral, rah, reta, rssrk, rxdctl, txdctl, tdh;
 	unsigned firmware_shift; /* in SW_FW_SYNC, from a resource's bit for software to that for firmware */
 	bool regsmp;             /* SW_FW_SYNC.REGSMP is the semaphore against the firmware, not SWSM.SWESMBI */
-	/* for the queue half: registers that enable and disable the vectors of pairs, and bits of a received
+	uint32_t quiet_us;       /* for data in flight to a receive queue that is off */
+	uint32_t drain_us;       /* for a full ring to be sent, at the usual speed */
+	/* for the queue half, and tdt for both: registers that enable and disable the vectors of pairs, and bits of a received
 	 * descriptor: frame that the MAC has found wrong, checksum wrong */
 	unsigned rdt, tdt, irq_on, irq_off;
 	uint32_t rxd_mac, rxd_csum;
@@ -89,6 +92,18 @@ void intel_delay(const struct nic *nic, uint32_t us);
 /* Gives a ring's bus address to a pair of registers. */
 void intel_write_address(struct nic *nic, unsigned low, unsigned high, unsigned i, const void *at);
 
+/* --- queues.c --- */
+
+#define INTEL_QUEUE_ENABLE (1u << 25) /* of RXDCTL and TXDCTL */
+
+/* 7.1.2.8: gives the RSS key to the card, and spreads over the first `pairs` queues. */
+void intel_rss(struct nic *nic, unsigned pairs);
+/* As nic_ops.spread and pair_stop; intel_spread does not wait. */
+int intel_spread(struct nic *nic, uint64_t pairs);
+int intel_pair_stop(struct nic *nic, unsigned pair);
+/* Disables the first `pairs` queues. Ignores errors: a reset follows. */
+void intel_queues_stop(struct nic *nic, unsigned pairs);
+
 /* --- eeprom.c --- */
 
 /* SW_FW_SYNC, 10.5.4: bits for software. */
@@ -112,5 +127,7 @@ int intel_eeprom_read(struct nic *nic, uint32_t word, uint16_t *value);
 int intel_eeprom_add(struct nic *nic, uint32_t from, uint32_t n, uint16_t *sum);
 /* Compares the sum of what the checksum covers with the checksum. */
 int intel_eeprom_compare(struct nic *nic, uint16_t sum);
+/* Sets nic->mac: after a reset the EEPROM's station address lies in entry 0 of the filters. */
+int intel_learn_mac(struct nic *nic);
 
 #endif

@@ -16,6 +16,7 @@
 #define EERD_DONE (1u << 1)
 #define EERD_ADDR_SHIFT 2
 #define EERD_DATA_SHIFT 16
+#define RAH_AV (1u << 31) /* the address is valid (8.2.3.7) */
 #define EEPROM_WORDS_MAX 16384 /* EERD has 14 address bits */
 
 /* 8.2.3.4 */
@@ -149,4 +150,15 @@ int intel_eeprom_compare(struct nic *nic, uint16_t sum)
 	if (e == E_OK && (uint16_t)(sum + want) != INTEL_EEPROM_SUM)
 		e = intel_fail(nic, E_DEVICE, "EEPROM checksum wrong");
 	return e;
+}
+
+int intel_learn_mac(struct nic *nic)
+{
+	const struct intel_chip *chip = intel_device(nic)->chip;
+	uint32_t low = intel_read(nic, chip->ral, 0), high = intel_read(nic, chip->rah, 0);
+	for (unsigned i = 0; i < 6; i++)
+		nic->mac[i] = (uint8_t)(i < 4 ? low >> 8 * i : high >> 8 * (i - 4));
+	if (!(high & RAH_AV) || nic->mac[0] & 1 || !(low | (high & 0xffff)))
+		return intel_fail(nic, E_DEVICE, "no station address in the EEPROM");
+	return E_OK;
 }

@@ -55,12 +55,8 @@ int ixgbe_rx_halt(struct nic *nic);
 int ixgbe_rx_start(struct nic *nic, const struct nic_config *config);
 int ixgbe_tx_start(struct nic *nic, const struct nic_config *config);
 int ixgbe_interrupts_start(struct nic *nic, const struct nic_config *config);
-/* 4.6.7.1, 4.6.8.1: as nic_ops.pair_stop, pair_start and spread; ixgbe_spread does not wait. */
-int ixgbe_pair_stop(struct nic *nic, unsigned pair);
+/* As nic_ops.pair_start. */
 int ixgbe_pair_start(struct nic *nic, const struct nic_config *config, unsigned pair);
-void ixgbe_spread(struct nic *nic, uint64_t pairs);
-/* Disables the running queues. Ignores errors: a reset follows. */
-void ixgbe_queues_stop(struct nic *nic);
 
 /* --- link.c --- */
 

@@ -1,6 +1,6 @@
 /*
  * Start of receive (4.6.7), transmit (4.6.8) and interrupts (4.6.3.1, 7.3.4), each in the manual's
- * order, and stop of the queues (4.6.7.1, 4.6.8.1).
+ * order.
  *
  * One pool, one packet buffer: no virtualisation, no DCB (4.6.11.3.4). Flow control is off: a
  * router that is too slow shall drop packets, not stop its neighbours.
@@ -12,11 +12,8 @@
 
 #include "drivers/intel/ring.h"
 #include "hal/dma.h"
-#include "lib/bytes.h"
 
 #define QUEUE_US 100000
-#define RX_QUIET_US 100 /* 4.6.7.1: for data still in flight after RXDCTL.ENABLE reads 0 */
-#define DRAIN_US 10000  /* a full ring at 10 Gb/s; at a lower speed the rest is lost */
 #define SECRX_US 10000
 #define FCS_BYTES 4
 #define VECTOR_OTHER 0 /* MSI-X entry of all causes but queues; pair q has entry 1 + q */
@@ -52,26 +49,10 @@ static void flow_control_off(struct nic *nic)
 	intel_write(nic, IXGBE_MFLCN, 0, IXGBE_MFLCN_DPF);
 }
 
-void ixgbe_spread(struct nic *nic, uint64_t pairs)
-{
-	unsigned q = 0;
-	for (unsigned i = 0; i < IXGBE_RETA_ENTRIES; i += 4) {
-		uint32_t four = 0;
-		for (unsigned k = 0; k < 4; k++, q++) {
-			q = nic_next_pair(pairs, q);
-			four |= q << 8 * k;
-		}
-		intel_write(nic, IXGBE_RETA, i / 4, four);
-	}
-}
-
 /* 7.1.2.8: Toeplitz over addresses and ports, and a table of the queues, round robin. */
 static void rss(struct nic *nic, unsigned pairs)
 {
-	static const uint8_t key[NIC_RSS_KEY_BYTES] = NIC_RSS_KEY;
-	for (unsigned i = 0; i < NIC_RSS_KEY_BYTES; i += 4)
-		intel_write(nic, IXGBE_RSSRK, i / 4, raw32_load(key + i));
-	ixgbe_spread(nic, (1ull << pairs) - 1);
+	intel_rss(nic, pairs);
 	intel_write(nic, IXGBE_MRQC, 0,
 	            pairs == 1 ? 0
 	                       : IXGBE_MRQC_RSS | IXGBE_MRQC_TCP4 | IXGBE_MRQC_IP4 |
@@ -94,8 +75,8 @@ static int rx_queue(struct nic *nic, const struct nic_config *config, unsigned q
 	intel_write(nic, IXGBE_SRRCTL, q, srrctl);
 	intel_clear(nic, IXGBE_DCA_RXCTRL, q, IXGBE_DCA_RXCTRL_BIT12);
 	intel_set(nic, IXGBE_RXDCTL, q,
-	          IXGBE_RXDCTL_ENABLE | (config->features & NIC_VLAN ? IXGBE_RXDCTL_VME : 0));
-	return intel_poll(nic, IXGBE_RXDCTL, q, IXGBE_RXDCTL_ENABLE, INTEL_UNTIL_SET, QUEUE_US,
+	          INTEL_QUEUE_ENABLE | (config->features & NIC_VLAN ? IXGBE_RXDCTL_VME : 0));
+	return intel_poll(nic, IXGBE_RXDCTL, q, INTEL_QUEUE_ENABLE, INTEL_UNTIL_SET, QUEUE_US,
 	                  "a receive queue does not start (RXDCTL.ENABLE)");
 }
 
@@ -163,8 +144,8 @@ static int tx_queue(struct nic *nic, const struct nic_config *config, unsigned q
 	intel_write(nic, IXGBE_TDWBAL, q, (uint32_t)head | IXGBE_TDWBAL_HEAD_WB_EN);
 	if (q == 0)
 		intel_set(nic, IXGBE_DMATXCTL, 0, IXGBE_DMATXCTL_TE);
-	intel_set(nic, IXGBE_TXDCTL, q, IXGBE_TXDCTL_ENABLE);
-	return intel_poll(nic, IXGBE_TXDCTL, q, IXGBE_TXDCTL_ENABLE, INTEL_UNTIL_SET, QUEUE_US,
+	intel_set(nic, IXGBE_TXDCTL, q, INTEL_QUEUE_ENABLE);
+	return intel_poll(nic, IXGBE_TXDCTL, q, INTEL_QUEUE_ENABLE, INTEL_UNTIL_SET, QUEUE_US,
 	                  "a transmit queue does not start (TXDCTL.ENABLE)");
 }
 
@@ -219,44 +200,6 @@ int ixgbe_interrupts_start(struct nic *nic, const struct nic_config *config)
 	intel_write(nic, IXGBE_EIAM_EX, 0, queues);
 	intel_write(nic, IXGBE_EIMS, 0, IXGBE_EICR_LSC);
 	return E_OK;
-}
-
-/* --- stop --- */
-
-static int rx_stop(struct nic *nic, unsigned q)
-{
-	intel_clear(nic, IXGBE_RXDCTL, q, IXGBE_RXDCTL_ENABLE);
-	return intel_poll(nic, IXGBE_RXDCTL, q, IXGBE_RXDCTL_ENABLE, INTEL_UNTIL_CLEAR, QUEUE_US,
-	                  "a receive queue does not stop");
-}
-
-/* Waits until `end` at most for the queue to send what it has, then disables it. */
-static int tx_stop(struct nic *nic, unsigned q, uint64_t end)
-{
-	while (intel_read(nic, IXGBE_TDH, q) != intel_read(nic, IXGBE_TDT, q) && !nic_past(end))
-		;
-	intel_clear(nic, IXGBE_TXDCTL, q, IXGBE_TXDCTL_ENABLE);
-	return intel_poll(nic, IXGBE_TXDCTL, q, IXGBE_TXDCTL_ENABLE, INTEL_UNTIL_CLEAR, QUEUE_US,
-	                  "a transmit queue does not stop");
-}
-
-void ixgbe_queues_stop(struct nic *nic)
-{
-	unsigned pairs = ixgbe_device(nic)->pairs;
-	int e = E_OK;
-	for (unsigned q = 0; q < pairs && e != E_DEVICE; q++)
-		e = rx_stop(nic, q);
-	intel_delay(nic, RX_QUIET_US);
-	uint64_t end = nic_deadline(nic, DRAIN_US);
-	for (unsigned q = 0; q < pairs && e != E_DEVICE; q++)
-		e = tx_stop(nic, q, end);
-}
-
-int ixgbe_pair_stop(struct nic *nic, unsigned pair)
-{
-	int e = rx_stop(nic, pair);
-	intel_delay(nic, RX_QUIET_US);
-	return e == E_OK ? tx_stop(nic, pair, nic_deadline(nic, DRAIN_US)) : e;
 }
 
 int ixgbe_pair_start(struct nic *nic, const struct nic_config *config, unsigned pair)

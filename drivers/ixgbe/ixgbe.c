@@ -9,6 +9,9 @@
 #include "drivers/ixgbe/device.h"
 #include "lib/mem.h"
 
+#define RX_QUIET_US 100 /* 4.6.7.1: for data still in flight after RXDCTL.ENABLE reads 0 */
+#define DRAIN_US 10000  /* a full ring at 10 Gb/s; at a lower speed the rest is lost */
+
 static const struct intel_reg registers[IXGBE_REGS] = {IXGBE_REGISTERS(INTEL_REG)};
 IXGBE_REGISTERS(INTEL_REG_CHECK)
 
@@ -16,6 +19,8 @@ IXGBE_REGISTERS(INTEL_REG_CHECK)
 	{ \
 		.reg = registers, .regs = IXGBE_REGS, .status = IXGBE_STATUS, .eec = IXGBE_EEC, .eerd = IXGBE_EERD, \
 		.swsm = IXGBE_SWSM, .sw_fw_sync = IXGBE_SW_FW_SYNC, .firmware_shift = 5, .regsmp = x540, \
+		.ral = IXGBE_RAL, .rah = IXGBE_RAH, .reta = IXGBE_RETA, .rssrk = IXGBE_RSSRK, .rxdctl = IXGBE_RXDCTL, \
+		.txdctl = IXGBE_TXDCTL, .tdh = IXGBE_TDH, .quiet_us = RX_QUIET_US, .drain_us = DRAIN_US, \
 		.rdt = IXGBE_RDT, .tdt = IXGBE_TDT, .irq_on = IXGBE_EIMS_EX, .irq_off = IXGBE_EIMC_EX, \
 		.rxd_mac = IXGBE_RXD_RXE, .rxd_csum = IXGBE_RXD_TCPE | IXGBE_RXD_IPE, \
 	}
@@ -58,17 +63,6 @@ static bool match(const struct pci_dev *dev)
 
 /* --- device half --- */
 
-/* 4.6.3: after reset the EEPROM's station address lies in entry 0. */
-static int learn_mac(struct nic *nic)
-{
-	uint32_t low = intel_read(nic, IXGBE_RAL, 0), high = intel_read(nic, IXGBE_RAH, 0);
-	for (unsigned i = 0; i < 6; i++)
-		nic->mac[i] = (uint8_t)(i < 4 ? low >> 8 * i : high >> 8 * (i - 4));
-	if (!(high & IXGBE_RAH_AV) || nic->mac[0] & 1 || !(low | (high & 0xffff)))
-		return intel_fail(nic, E_DEVICE, "no station address in the EEPROM");
-	return E_OK;
-}
-
 static int probe(struct nic *nic, const struct pci_dev *dev)
 {
 	struct ixgbe_device *d = ixgbe_device(nic);
@@ -88,7 +82,7 @@ static int probe(struct nic *nic, const struct pci_dev *dev)
 	if (e == E_OK)
 		e = ixgbe_eeprom_check(nic);
 	if (e == E_OK)
-		e = learn_mac(nic);
+		e = intel_learn_mac(nic);
 	d->autoc = intel_read(nic, IXGBE_AUTOC, 0);
 	nic->pairs_max = IXGBE_RSS_QUEUES;
 	nic->mtu_max = NIC_MTU_MAX;
@@ -138,7 +132,7 @@ static void stop(struct nic *nic)
 {
 	if (ixgbe_device(nic)->pairs) /* else RETA would direct frames to queues that are off */
 		ixgbe_rx_halt(nic);
-	ixgbe_queues_stop(nic);
+	intel_queues_stop(nic, ixgbe_device(nic)->pairs);
 	if (ixgbe_device(nic)->pairs)
 		intel_clear(nic, IXGBE_CTRL_EXT, 0, IXGBE_CTRL_EXT_DRV_LOAD);
 	ixgbe_device(nic)->pairs = 0;
@@ -154,12 +148,6 @@ static int pair_start(struct nic *nic, const struct nic_config *config, unsigned
 	return e == E_OK ? ixgbe_pair_start(nic, config, pair) : e;
 }
 
-static int spread(struct nic *nic, uint64_t pairs)
-{
-	ixgbe_spread(nic, pairs);
-	return intel_gone(nic) ? intel_fail(nic, E_DEVICE, "") : E_OK;
-}
-
 static int attach(struct nic_queue *q, const struct nic_shared *shared, unsigned pair, void *mem)
 {
 	return intel_attach(&ixgbe_chip, q, shared, pair, mem);
@@ -172,9 +160,9 @@ const struct nic_ops ixgbe_ops = {
 	.probe = probe,
 	.start = start,
 	.stop = stop,
-	.pair_stop = ixgbe_pair_stop,
+	.pair_stop = intel_pair_stop,
 	.pair_start = pair_start,
-	.spread = spread,
+	.spread = intel_spread,
 	.link = ixgbe_link,
 	.stats = ixgbe_stats,
 	.attach = attach,

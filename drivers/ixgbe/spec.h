@@ -188,7 +188,6 @@ enum ixgbe_reg {
 
 #define IXGBE_VLNCTRL_VET 0x8100u /* IEEE 802.1Q, 9.6; VFE stays 0: no filter */
 
-#define IXGBE_RAH_AV (1u << 31)
 
 #define IXGBE_MRQC_RSS 1u /* MRQE: one pool, 16 queues by RSS */
 #define IXGBE_MRQC_TCP4 (1u << 16)
@@ -197,10 +196,8 @@ enum ixgbe_reg {
 #define IXGBE_MRQC_TCP6 (1u << 21)
 #define IXGBE_MRQC_UDP4 (1u << 22)
 #define IXGBE_MRQC_UDP6 (1u << 23)
-#define IXGBE_RETA_ENTRIES 128
 #define IXGBE_RSS_QUEUES 16 /* a RETA entry has 4 bits */
 
-#define IXGBE_RXDCTL_ENABLE (1u << 25)
 #define IXGBE_RXDCTL_VME (1u << 30) /* strips VLAN tags */
 
 #define IXGBE_SRRCTL_BSIZEHEADER (4u << 8)    /* 256 bytes, the reset value; unused */
@@ -243,9 +240,9 @@ enum ixgbe_reg {
 #define IXGBE_DTXTCPFLGL_FLAGS (0xff6u | 0xf76u << 16)
 #define IXGBE_DTXTCPFLGH_FLAGS 0xf7fu
 
+/* WTHRESH 0: only descriptors with RS are written back */
 #define IXGBE_TXDCTL_PTHRESH 36u        /* with fewer than this in the chip, */
 #define IXGBE_TXDCTL_HTHRESH (8u << 8)  /* fetch when this many wait in memory */
-#define IXGBE_TXDCTL_ENABLE (1u << 25)  /* WTHRESH 0: only descriptors with RS are written back */
 
 #define IXGBE_TDWBAL_HEAD_WB_EN (1u << 0)
 

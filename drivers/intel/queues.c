@@ -1,0 +1,76 @@
+/*
+ * The device half's work on queues that is the same in all of Intel's cards: RSS, and the stop of queues (82599
+ * datasheet, 7.1.2.8, 4.6.7.1, 4.6.8.1). Their start differs; each driver has its own.
+ */
+#include "drivers/intel/device.h"
+
+#include "lib/bytes.h"
+
+#define QUEUE_US 100000
+#define RETA_ENTRIES 128
+
+static void write_table(struct nic *nic, uint64_t pairs)
+{
+	unsigned q = 0;
+	for (unsigned i = 0; i < RETA_ENTRIES; i += 4) {
+		uint32_t four = 0;
+		for (unsigned k = 0; k < 4; k++, q++) {
+			q = nic_next_pair(pairs, q);
+			four |= q << 8 * k;
+		}
+		intel_write(nic, intel_device(nic)->chip->reta, i / 4, four);
+	}
+}
+
+void intel_rss(struct nic *nic, unsigned pairs)
+{
+	static const uint8_t key[NIC_RSS_KEY_BYTES] = NIC_RSS_KEY;
+	for (unsigned i = 0; i < NIC_RSS_KEY_BYTES; i += 4)
+		intel_write(nic, intel_device(nic)->chip->rssrk, i / 4, raw32_load(key + i));
+	write_table(nic, (1ull << pairs) - 1);
+}
+
+int intel_spread(struct nic *nic, uint64_t pairs)
+{
+	write_table(nic, pairs);
+	return intel_gone(nic) ? intel_fail(nic, E_DEVICE, "") : E_OK;
+}
+
+static int rx_stop(struct nic *nic, unsigned q)
+{
+	const unsigned rxdctl = intel_device(nic)->chip->rxdctl;
+	intel_clear(nic, rxdctl, q, INTEL_QUEUE_ENABLE);
+	return intel_poll(nic, rxdctl, q, INTEL_QUEUE_ENABLE, INTEL_UNTIL_CLEAR, QUEUE_US,
+	                  "a receive queue does not stop");
+}
+
+/* Waits until `end` at most for the queue to send what it has, then disables it. */
+static int tx_stop(struct nic *nic, unsigned q, uint64_t end)
+{
+	const struct intel_chip *chip = intel_device(nic)->chip;
+	while (intel_read(nic, chip->tdh, q) != intel_read(nic, chip->tdt, q) && !nic_past(end))
+		;
+	intel_clear(nic, chip->txdctl, q, INTEL_QUEUE_ENABLE);
+	return intel_poll(nic, chip->txdctl, q, INTEL_QUEUE_ENABLE, INTEL_UNTIL_CLEAR, QUEUE_US,
+	                  "a transmit queue does not stop");
+}
+
+void intel_queues_stop(struct nic *nic, unsigned pairs)
+{
+	const struct intel_chip *chip = intel_device(nic)->chip;
+	int e = E_OK;
+	for (unsigned q = 0; q < pairs && e != E_DEVICE; q++)
+		e = rx_stop(nic, q);
+	intel_delay(nic, chip->quiet_us);
+	const uint64_t end = nic_deadline(nic, chip->drain_us);
+	for (unsigned q = 0; q < pairs && e != E_DEVICE; q++)
+		e = tx_stop(nic, q, end);
+}
+
+int intel_pair_stop(struct nic *nic, unsigned pair)
+{
+	const struct intel_chip *chip = intel_device(nic)->chip;
+	int e = rx_stop(nic, pair);
+	intel_delay(nic, chip->quiet_us);
+	return e == E_OK ? tx_stop(nic, pair, nic_deadline(nic, chip->drain_us)) : e;
+}
