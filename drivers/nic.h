@@ -328,7 +328,8 @@ struct nic_ops {
 	unsigned (*rx_left)(const struct nic_shared *shared, unsigned pair, const void *mem,
 	                    uint64_t place);
 
-	/* Link state now; also acknowledges the device's link interrupt. Does not wait. */
+	/* Link state now; also acknowledges the device's link interrupt, and takes the next step of an attempt
+	 * to bring the link up. Does not wait; while the link is down it may take some milliseconds. */
 	void (*link)(struct nic *nic, struct nic_link *out);
 
 	/* Adds what the device has counted since the last call to *sum. Does not wait. May be NULL:

@@ -134,7 +134,8 @@ static int start_device(struct nic *nic, const struct nic_config *config)
 		e = igb_tx_start(nic, config);
 	if (e == E_OK)
 		intel_set(nic, IGB_CTRL_EXT, 0, IGB_CTRL_EXT_DRV_LOAD);
-	if (e == E_OK && intel_has_vectors(nic, config))
+	igb_device(nic)->intel.link_vector = intel_has_vectors(nic, config);
+	if (e == E_OK && igb_device(nic)->intel.link_vector)
 		e = igb_interrupts_start(nic, config);
 	return e;
 }

@@ -80,7 +80,7 @@ void igb_link(struct nic *nic, struct nic_link *out)
 	/* Acknowledge before reading: a change in between raises the next interrupt. */
 	(void)intel_read(nic, IGB_ICR, 0);
 	const uint32_t status = intel_read(nic, IGB_STATUS, 0);
-	*out = (struct nic_link){0};
+	*out = (struct nic_link){.again_us = igb_device(nic)->intel.link_vector ? 0 : INTEL_LINK_LOOK_US};
 	if (status == UINT32_MAX) {
 		out->gone = true;
 	} else if (status & IGB_STATUS_LU) {

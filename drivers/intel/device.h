@@ -54,6 +54,7 @@ struct intel_device {
 	volatile uint8_t *bar;
 	const struct intel_chip *chip;
 	uint32_t eeprom_words;
+	bool link_vector; /* an interrupt tells of link changes */
 	uint32_t polled; /* last value that a wait read, for debuggers and fault reports */
 };
 
@@ -61,6 +62,8 @@ static inline struct intel_device *intel_device(struct nic *nic)
 {
 	return (struct intel_device *)(void *)nic->priv;
 }
+
+#define INTEL_LINK_LOOK_US 1000000 /* between looks at the link, where no interrupt tells of changes */
 
 /* --- reg.c --- */
 
@@ -113,6 +116,8 @@ void intel_queues_stop(struct nic *nic, unsigned pairs);
 
 /* Takes resources shared with firmware and the other ports; bits of SW_FW_SYNC. */
 int intel_lock(struct nic *nic, uint32_t what);
+/* The same without waiting for another holder: E_AGAIN, or takes them from it (`force`). */
+int intel_lock_now(struct nic *nic, uint32_t what, bool force);
 void intel_unlock(struct nic *nic, uint32_t what);
 
 /* Addresses of 16-bit words (82599: 6.2 to 6.4). */

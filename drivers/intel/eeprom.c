@@ -72,25 +72,29 @@ static int register_take(struct nic *nic)
 	return e;
 }
 
-int intel_lock(struct nic *nic, uint32_t what)
+int intel_lock_now(struct nic *nic, uint32_t what, bool force)
 {
 	const struct intel_chip *chip = intel_device(nic)->chip;
 	uint32_t theirs = what | what << chip->firmware_shift;
+	int e = register_take(nic);
+	if (e != E_OK)
+		return e;
+	uint32_t held = intel_read(nic, chip->sw_fw_sync, 0);
+	bool mine = !(held & theirs) || force;
+	if (mine)
+		intel_write(nic, chip->sw_fw_sync, 0, held | what);
+	register_give(nic);
+	return mine ? E_OK : E_AGAIN;
+}
+
+int intel_lock(struct nic *nic, uint32_t what)
+{
 	uint64_t end = nic_deadline(nic, LOCK_US);
 	for (;;) {
-		bool last = nic_past(end);
-		int e = register_take(nic);
-		if (e != E_OK)
+		/* 10.5.4: a holder, firmware or driver, that exceeds this time has died. */
+		int e = intel_lock_now(nic, what, nic_past(end));
+		if (e != E_AGAIN)
 			return e;
-		uint32_t held = intel_read(nic, chip->sw_fw_sync, 0);
-		/* 10.5.4: a holder, firmware or driver, that exceeds this time has died. Take the
-		 * lock. */
-		bool mine = !(held & theirs) || last;
-		if (mine)
-			intel_write(nic, chip->sw_fw_sync, 0, held | what);
-		register_give(nic);
-		if (mine)
-			return E_OK;
 		intel_delay(nic, LOCK_RETRY_US);
 	}
 }

@@ -1,5 +1,6 @@
 /*
- * What the files of the device half share: its state, EEPROM (eeprom.c), reset (reset.c), link (link.c), rate
+ * What the files of the device half share: its state, EEPROM (eeprom.c), reset (reset.c), link (link.c,
+ * module.c, phy.c), rate
  * limits (rate.c), statistics (stats.c). drivers/intel/device.h has registers and semaphores, and says how
  * functions that wait end.
  */
@@ -17,6 +18,24 @@ enum ixgbe_media {
 	IXGBE_COPPER,    /* X540: its own PHY, run by its firmware */
 };
 
+/* What lies in a cage. */
+struct ixgbe_module {
+	bool present;      /* it answers */
+	uint16_t sequence; /* IXGBE_SFP_...: the init sequence that it needs; 0: its type is unknown */
+	bool ten, one;     /* 10 Gb/s, 1 Gb/s; if nothing is known, 10 */
+};
+
+/* The attempts to bring up a link (link.c). */
+struct ixgbe_link {
+	uint8_t step;
+	uint8_t attempts; /* at most TURNS; 0: none since probe */
+	struct ixgbe_module module;
+	uint32_t autoc;   /* for the end of the step */
+	uint64_t until;   /* TSC */
+	uint64_t refused; /* TSC until which another holder of the semaphores is respected; 0: nobody holds them */
+	const char *told; /* what failed last: told once */
+};
+
 /* In nic->priv. */
 struct ixgbe_device {
 	struct intel_device intel;
@@ -25,6 +44,7 @@ struct ixgbe_device {
 	uint32_t lan;          /* 0 or 1: port of the chip */
 	uint32_t autoc;        /* AUTOC as the EEPROM set it */
 	uint32_t pairs;        /* running; 0: reset */
+	struct ixgbe_link link;
 	int64_t filtered;      /* frames for others, not yet reported (stats.c) */
 };
 _Static_assert(sizeof(struct ixgbe_device) <= sizeof(((struct nic *)0)->priv), "fits");
@@ -58,13 +78,26 @@ int ixgbe_interrupts_start(struct nic *nic, const struct nic_config *config);
 /* As nic_ops.pair_start. */
 int ixgbe_pair_start(struct nic *nic, const struct nic_config *config, unsigned pair);
 
+/* --- module.c --- */
+
+/* Asks the module for its type. Holder of the PHY's semaphore only. */
+struct ixgbe_module ixgbe_module_identify(struct nic *nic);
+/* Plays the init sequence for it. E_NOTSUP: the EEPROM has none. */
+int ixgbe_module_init(struct nic *nic, const struct ixgbe_module *m);
+
 /* --- link.c --- */
 
-/* 4.6.4. A cage without a module, or with one that has no init sequence, is not an error: the link
- * stays down. */
-int ixgbe_link_start(struct nic *nic);
-/* As nic_ops.link: does not wait. */
+/* 4.6.4. Neither waits nor fails: ixgbe_link brings the link up. */
+void ixgbe_link_start(struct nic *nic);
+/* Ends an attempt that is under way. A reset has to follow. */
+void ixgbe_link_stop(struct nic *nic);
+/* As nic_ops.link. */
 void ixgbe_link(struct nic *nic, struct nic_link *out);
+
+/* --- phy.c --- */
+
+/* X540: wakes the PHY, which other drivers leave in low power. */
+int ixgbe_phy_start(struct nic *nic);
 
 /* --- rate.c --- */
 

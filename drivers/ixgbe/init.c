@@ -5,8 +5,7 @@
  * One pool, one packet buffer: no virtualisation, no DCB (4.6.11.3.4). Flow control is off: a
  * router that is too slow shall drop packets, not stop its neighbours.
  *
- * Filters: the station's own address, broadcast, and all multicast (FCTRL.MPE). MTA is empty and
- * MCSTCTRL.MFE off.
+ * Filters: the station's own address, broadcast, and all multicast (FCTRL.MPE), whatever MTA says; it is empty.
  */
 #include "drivers/ixgbe/device.h"
 

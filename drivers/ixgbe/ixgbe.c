@@ -96,8 +96,9 @@ static int probe(struct nic *nic, const struct pci_dev *dev)
 static int start_device(struct nic *nic, const struct nic_config *config)
 {
 	int e = ixgbe_reset(nic); /* 1 to 4 */
-	if (e == E_OK)
-		e = ixgbe_link_start(nic);
+	ixgbe_link_start(nic);
+	if (e == E_OK && ixgbe_device(nic)->media == IXGBE_COPPER)
+		e = ixgbe_phy_start(nic);
 	if (e == E_OK)
 		ixgbe_stats_start(nic);
 	if (e == E_OK)
@@ -106,7 +107,8 @@ static int start_device(struct nic *nic, const struct nic_config *config)
 		e = ixgbe_tx_start(nic, config);
 	if (e == E_OK)
 		intel_set(nic, IXGBE_CTRL_EXT, 0, IXGBE_CTRL_EXT_DRV_LOAD);
-	if (e == E_OK && intel_has_vectors(nic, config))
+	ixgbe_device(nic)->intel.link_vector = intel_has_vectors(nic, config);
+	if (e == E_OK && ixgbe_device(nic)->intel.link_vector)
 		e = ixgbe_interrupts_start(nic, config);
 	return e;
 }
@@ -130,6 +132,7 @@ static int start(struct nic *nic, const struct nic_config *config, struct nic_sh
 
 static void stop(struct nic *nic)
 {
+	ixgbe_link_stop(nic);
 	if (ixgbe_device(nic)->pairs) /* else RETA would direct frames to queues that are off */
 		ixgbe_rx_halt(nic);
 	intel_queues_stop(nic, ixgbe_device(nic)->pairs);

@@ -9,7 +9,9 @@
 #define CLEAR_US 20
 #define RESET_FIRST_LOOK_US 1000 /* 8.2.3.1.1: no register access before */
 #define RESET_US 100000
-#define RESET_SETTLE_US 10000    /* 4.6.3.2 */
+/* 4.6.3.2 says 10 ms. Intel's own drivers wait longer: Linux, ixgbe_reset_hw_82599 and ixgbe_reset_hw_X540. */
+#define RESET_SETTLE_US 50000
+#define RESET_SETTLE_X540_US 100000
 #define AUTO_READ_US 100000
 #define DMA_INIT_US 100000
 #define PCIE_DEVICE_STATUS 0xaa /* of the capability at 0xa0 (9.3.10) */
@@ -62,7 +64,7 @@ static int reset_once(struct nic *nic)
 	intel_delay(nic, RESET_FIRST_LOOK_US);
 	e = intel_poll(nic, IXGBE_CTRL, 0, IXGBE_CTRL_RST | IXGBE_CTRL_LRST, INTEL_UNTIL_CLEAR,
 	               RESET_US, "reset does not complete (CTRL.RST)");
-	intel_delay(nic, RESET_SETTLE_US);
+	intel_delay(nic, d->kind == IXGBE_X540 ? RESET_SETTLE_X540_US : RESET_SETTLE_US);
 	if (d->kind == IXGBE_X540)
 		intel_unlock(nic, phy);
 	return e;

@@ -111,6 +111,8 @@
 	/* MAC and link, 8.2.3.22 */ \
 	X(HLREG0, 0x04240, 0, 1, RW, "8.2.3.22") \
 	X(MAXFRS, 0x04268, 0, 1, RW, "8.2.3.22") \
+	X(MSCA, 0x0425c, 0, 1, RW, "8.2.3.22") \
+	X(MSRWD, 0x04260, 0, 1, RW, "8.2.3.22") \
 	X(AUTOC, 0x042a0, 0, 1, RW, "8.2.3.22") \
 	X(LINKS, 0x042a4, 0, 1, RO, "8.2.3.22") \
 	X(AUTOC2, 0x042a8, 0, 1, RW, "8.2.3.22") \
@@ -150,7 +152,10 @@ enum ixgbe_reg {
 #define IXGBE_CTRL_EXT_NS_DIS (1u << 16)    /* no PCIe no-snoop: memory is coherent */
 #define IXGBE_CTRL_EXT_DRV_LOAD (1u << 28)  /* tells firmware that a driver is loaded */
 
-#define IXGBE_ESDP_SDP3 (1u << 3) /* X520 boards: the laser of the module is off */
+/* X520 boards (Intel's own drivers): */
+#define IXGBE_ESDP_SDP3 (1u << 3)      /* the laser of the module is off */
+#define IXGBE_ESDP_SDP5 (1u << 5)      /* a module with two speeds uses 10 Gb/s */
+#define IXGBE_ESDP_SDP5_OUT (1u << 13) /* that pin is an output */
 
 #define IXGBE_I2CCTL_CLK_IN (1u << 0)
 #define IXGBE_I2CCTL_CLK_OUT (1u << 1)
@@ -240,8 +245,9 @@ enum ixgbe_reg {
 #define IXGBE_DTXTCPFLGL_FLAGS (0xff6u | 0xf76u << 16)
 #define IXGBE_DTXTCPFLGH_FLAGS 0xf7fu
 
-/* WTHRESH 0: only descriptors with RS are written back */
-#define IXGBE_TXDCTL_PTHRESH 36u        /* with fewer than this in the chip, */
+/* WTHRESH 0: only descriptors with RS are written back. PTHRESH 32 avoids a hang of the transmitter (Linux,
+ * ixgbe_configure_tx_ring). */
+#define IXGBE_TXDCTL_PTHRESH 32u        /* with fewer than this in the chip, */
 #define IXGBE_TXDCTL_HTHRESH (8u << 8)  /* fetch when this many wait in memory */
 
 #define IXGBE_TDWBAL_HEAD_WB_EN (1u << 0)
@@ -264,6 +270,15 @@ enum ixgbe_reg {
 #define IXGBE_HLREG0_LPBK (1u << 15)
 
 #define IXGBE_MAXFRS_SHIFT 16
+
+/* MDIO, clause 45: an address cycle, then a transfer */
+#define IXGBE_MSCA_DEVICE_SHIFT 16
+#define IXGBE_MSCA_PHY_SHIFT 21
+#define IXGBE_MSCA_ADDRESS (0u << 26)
+#define IXGBE_MSCA_WRITE (1u << 26)
+#define IXGBE_MSCA_READ (3u << 26)
+#define IXGBE_MSCA_COMMAND (1u << 30) /* clears itself */
+#define IXGBE_MSRWD_READ_SHIFT 16
 
 #define IXGBE_AUTOC_RESTART_AN (1u << 12)
 #define IXGBE_AUTOC_LMS_SHIFT 13

@@ -231,6 +231,16 @@ struct nic_link link_now(void)
 	return l;
 }
 
+struct nic_link link_within(unsigned ms)
+{
+	struct nic_link l = link_now();
+	for (; !l.up && !l.gone && ms; ms--) {
+		rig_run(1000000);
+		l = link_now();
+	}
+	return l;
+}
+
 void up(unsigned pairs, uint32_t features, uint32_t stride)
 {
 	power();
@@ -238,10 +248,7 @@ void up(unsigned pairs, uint32_t features, uint32_t stride)
 	if (port_probe() != E_OK || port_start(pairs, features, stride, buffers) != E_OK)
 		fail_msg("%s", port.nic.error);
 	port_attach();
-	for (unsigned ms = 0; !link_now().up; ms++) {
-		assert_true(ms < 5000);
-		rig_run(1000000);
-	}
+	assert_true(link_within(5000).up);
 }
 
 /* --- traffic --- */

@@ -91,6 +91,8 @@ int pair_return(unsigned i);
 /* All steps; fails the test on an error. Waits for the link. */
 void up(unsigned pairs, uint32_t features, uint32_t stride);
 struct nic_link link_now(void);
+/* Looks at the link every millisecond until it is up, or for at most `ms`. */
+struct nic_link link_within(unsigned ms);
 
 /* A burst of pair i: receives packets into the test's hands, sends those in hand; let_go frees
  * them. */

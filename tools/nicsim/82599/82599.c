@@ -68,6 +68,8 @@ static const struct fault_kind faults[FAULTS_OF_82599 + 1] = {
 	[FAULT_DD_GARBAGE] = {"dd-garbage", "N", 100,
                               "one receive write-back in N is random but for DD and EOP"},
 	[FAULT_STAMP_LOST] = {"stamp-lost", "N", 100, "one time stamp in N is not taken"},
+	[FAULT_LINK_LATE] = {"link-late", "N", 5, "no link before the Nth restart since reset (AUTOC)"},
+	[FAULT_MODULE_OUT] = {"module-out", NULL, 0, "no module is in the SFP+ cage"},
 	[FAULTS_OF_82599] = {0},
 };
 
@@ -100,7 +102,6 @@ static void reset_registers(struct model *m)
 		for (uint32_t i = 0; i < row->count; i++)
 			set(m, row->offset + i * row->stride, 0);
 	set(m, STATUS, STATUS_GIO_MASTER);
-	set(m, ESDP, ESDP_SDP2_DATA);
 	set(m, EEC, EEC_PRES | EEC_AUTO_RD | EEC_ADDR_SIZE | 3u << EEC_SIZE_SHIFT);
 	set(m, EERD, EERD_DONE);
 	set(m, FWSM, FWSM_VALID | FWSM_MODE_NONE);
@@ -139,11 +140,33 @@ static bool forced_up(const struct model *m)
 	return get(m, AUTOC) & AUTOC_FLU || get(m, HLREG0) & HLREG0_LPBK;
 }
 
-/* LMS, bits 15:13: 0 and 2 are 1 GbE, which the other end does not support. */
+static bool has_signal(const struct model *m)
+{
+	return m->carrier && !model_fault(m, FAULT_MODULE_OUT);
+}
+
+/* LINUX: SDP3 switches the module's laser off, SDP5 tells a module with two speeds which. */
+static bool module_sends(const struct model *m, bool slow)
+{
+	const struct sfp_codes *c = &nic_of(m)->module;
+	const uint32_t pins = get(m, ESDP);
+	if (nic_of(m)->phy.there)
+		return !nic_of(m)->phy.low_power;
+	if (pins & ESDP_SDP3_DATA)
+		return false;
+	return !(c->ten && c->one) || !(pins & ESDP_SDP5_DIR) || slow == !(pins & ESDP_SDP5_DATA);
+}
+
+/* LMS, bits 15:13: 0 and 2 are 1 GbE. */
 static bool can_link(const struct model *m)
 {
-	uint32_t lms = get(m, AUTOC) >> AUTOC_LMS_SHIFT & 7;
-	return m->carrier && lms != 0 && lms != 2 && !(get(m, AUTOC2) & AUTOC2_DISABLE);
+	const struct nic *n = nic_of(m);
+	const uint32_t lms = get(m, AUTOC) >> AUTOC_LMS_SHIFT & 7;
+	const bool slow = lms == 0 || lms == 2;
+	if (model_fault(m, FAULT_LINK_LATE) && n->restarts < m->fault_arg[FAULT_LINK_LATE])
+		return false;
+	return has_signal(m) && slow == n->partner_is_slow && module_sends(m, slow) &&
+	       !(get(m, AUTOC2) & AUTOC2_DISABLE);
 }
 
 static void link_set(struct model *m, bool up)
@@ -185,6 +208,7 @@ static void autoc_write(struct model *m, uint32_t value)
 		/* ANLP1 19:16: the auto-negotiation state machine has left its first state */
 		set(m, ANLP1, 1u << 16);
 		nic_of(m)->link_due = NEVER;
+		nic_of(m)->restarts++;
 		link_set(m, false);
 	}
 	link_update(m);
@@ -193,24 +217,33 @@ static void autoc_write(struct model *m, uint32_t value)
 static uint32_t links(const struct model *m)
 {
 	if (!nic_of(m)->link)
-		return m->carrier ? LINKS_SIGNAL : 0;
+		return has_signal(m) ? LINKS_SIGNAL : 0;
+	if (nic_of(m)->partner_is_slow)
+		return LINKS_SIGNAL | LINKS_SPEED_1G | LINKS_UP | LINKS_KX_AN_COMP;
 	return LINKS_SIGNAL | LINKS_10G_ALIGN | LINKS_SPEED_10G | LINKS_UP | LINKS_KX_AN_COMP;
 }
 
 /* --- reset, 4.2.1.6 --- */
 
-static void reset_all(struct model *m)
+/* CTRL.RST leaves the link as it is, LRST resets it, too. Either leaves the pins of ESDP; that is an assumption, the
+ * worse case for a driver. */
+static void reset_all(struct model *m, bool link)
 {
 	struct nic *n = nic_of(m);
+	const uint32_t pins = get(m, ESDP);
 	rx_reset(m);
 	tx_reset(m);
 	limiter_reset(m);
 	intr_reset(m);
 	reset_registers(m);
+	set(m, ESDP, pins);
 	timesync_reset(m);
 	n->s = (struct stats82599){0};
-	n->link = false;
-	n->link_due = NEVER;
+	if (link) {
+		n->link = false;
+		n->link_due = NEVER;
+		n->restarts = 0;
+	}
 	n->eerd_done = NEVER;
 	n->settle_due = NEVER;
 	n->late_in = n->late_out = 0;
@@ -223,7 +256,7 @@ static void ctrl_write(struct model *m, uint32_t value)
 {
 	struct nic *n = nic_of(m);
 	if (value & (CTRL_RST | CTRL_LRST)) {
-		reset_all(m);
+		reset_all(m, value & CTRL_LRST);
 		set(m, CTRL, value & (CTRL_RST | CTRL_LRST | CTRL_GIO_DIS));
 		n->reset_done = m->now + RESET_NS;
 		return;
@@ -254,12 +287,41 @@ static uint32_t swsm_read(struct model *m)
 	return old;
 }
 
-/* 8.2.3.22.11: MDIO. There is no PHY on the bus: reads return the pull-up's ones. */
+/*
+ * 8.2.3.22.11: MDIO, clause 45. Without a PHY on the bus reads return the pull-up's ones. With one (struct phy)
+ * two registers answer at its address, the others read 0: 1.8 says that it is there, 30.0 has the bit for low power.
+ */
+static uint16_t *phy_register(struct model *m, uint32_t command)
+{
+	struct phy *p = &nic_of(m)->phy;
+	const uint32_t address = command >> 21 & 31, device = command >> 16 & 31;
+	if (!p->there || address != p->address)
+		return NULL;
+	p->present = 0x8000;
+	p->nothing = 0;
+	return device == 1 && p->reg == 8 ? &p->present : device == 30 && p->reg == 0 ? &p->control : &p->nothing;
+}
+
 static void msca_write(struct model *m, uint32_t value)
 {
+	struct phy *p = &nic_of(m)->phy;
 	set(m, MSCA, value & ~MSCA_COMMAND);
-	if (value & MSCA_COMMAND && value >> 27 & 1) /* opcodes 10, 11: read */
-		set(m, MSRWD, 0xffff0000 | (get(m, MSRWD) & 0xffff));
+	if (!(value & MSCA_COMMAND))
+		return;
+	uint16_t *reg = phy_register(m, value);
+	switch (value >> 26 & 3) {
+	case 0: /* address cycle */
+		p->reg = (uint16_t)value;
+		break;
+	case 1:
+		if (reg)
+			*reg = (uint16_t)get(m, MSRWD);
+		p->low_power = p->control & 0x0800; /* LINUX: ixgbe_set_copper_phy_power */
+		link_update(m);
+		break;
+	default:
+		set(m, MSRWD, (reg ? (uint32_t)*reg : 0xffff) << 16 | (get(m, MSRWD) & 0xffff));
+	}
 }
 
 /* 8.2.3.21.12: a command is done when CMD reads 0, here at once. A query finds no filter. */
@@ -310,8 +372,8 @@ static uint32_t stored(uint32_t at, uint32_t value, uint32_t old)
 		return (old & 0xffff0000) | (value & 0xffff);
 	case FDIRCTRL: /* 8.2.3.21.1: the tables are ready at once */
 		return value | FDIRCTRL_INIT_DONE;
-	case ESDP: /* an input: the module is present */
-		return value | ESDP_SDP2_DATA;
+	case ESDP: /* SDP2 is an input: the module is present */
+		return (value & ~(uint32_t)ESDP_SDP2_DATA) | (old & ESDP_SDP2_DATA);
 	case RDRXCTL:
 		return (value & ~(uint32_t)RDRXCTL_DMAIDONE) | (old & RDRXCTL_DMAIDONE);
 	case CORECTL: /* bit 16 is the command, done at once */
@@ -335,7 +397,7 @@ static void take_effect(struct model *m, uint32_t at, uint32_t value, uint32_t o
 		model_violation(m, "RXPBSIZE[0] = 0x%08x: more than 512 KB", value);
 	if (at == RXPBSIZE)
 		n->fifo.limit = value < FIFO_BYTES ? value : FIFO_BYTES;
-	if (at == HLREG0 || at == AUTOC2)
+	if (at == HLREG0 || at == AUTOC2 || at == ESDP)
 		link_update(m);
 	if (at >= RETA && at < MRQC + 4)
 		n->rss_stale = true;
@@ -547,6 +609,11 @@ static void nic_fault(struct model *m, unsigned index)
 	enter(m);
 	if (index == FAULT_EEPROM_CHECKSUM)
 		eeprom_make(m);
+	if (index == FAULT_MODULE_OUT)
+		set(m, ESDP, (get(m, ESDP) & ~(uint32_t)ESDP_SDP2_DATA) |
+		                     (model_fault(m, index) ? 0 : ESDP_SDP2_DATA));
+	if (index == FAULT_MODULE_OUT || index == FAULT_LINK_LATE)
+		link_update(m);
 	if (index == FAULT_NO_DMA_DONE)
 		set(m, RDRXCTL, (get(m, RDRXCTL) & ~(uint32_t)RDRXCTL_DMAIDONE) |
 		                        (model_fault(m, index) ? 0 : RDRXCTL_DMAIDONE));
@@ -556,7 +623,8 @@ static void nic_reset(struct model *m)
 {
 	enter(m);
 	nic_of(m)->reset_done = 0;
-	reset_all(m);
+	reset_all(m, true);
+	set(m, ESDP, model_fault(m, FAULT_MODULE_OUT) ? 0 : ESDP_SDP2_DATA);
 }
 
 void intel_82599_set_module(struct model *m, struct sfp_codes codes)
@@ -567,6 +635,18 @@ void intel_82599_set_module(struct model *m, struct sfp_codes codes)
 void intel_82599_set_stretch(struct model *m, uint64_t ns)
 {
 	nic_of(m)->stretch_ns = ns;
+}
+
+void intel_82599_set_partner(struct model *m, bool slow)
+{
+	nic_of(m)->partner_is_slow = slow;
+	nic_carrier(m);
+}
+
+void intel_82599_set_phy(struct model *m, uint8_t address)
+{
+	nic_of(m)->phy = (struct phy){.there = true, .address = address, .low_power = true, .control = 0x0800};
+	nic_carrier(m);
 }
 
 uint16_t *intel_82599_eeprom(struct model *m)

@@ -15,6 +15,9 @@ struct sfp_codes {
  * each byte (the I2C specification's clock stretching); returns the EEPROM's words. */
 void intel_82599_set_module(struct model *m, struct sfp_codes codes);
 void intel_82599_set_stretch(struct model *m, uint64_t ns);
+/* The other end uses 1 Gb/s, or again 10; a PHY, in low power, is on the MDIO bus at this address. */
+void intel_82599_set_partner(struct model *m, bool slow);
+void intel_82599_set_phy(struct model *m, uint8_t address);
 uint16_t *intel_82599_eeprom(struct model *m);
 
 #endif

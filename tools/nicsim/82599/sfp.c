@@ -105,8 +105,12 @@ static uint8_t next_byte(struct model *m, struct sfp *s)
 }
 
 /* Handles a complete byte from the host; true: acknowledge it. */
-static bool take_byte(struct sfp *s)
+static bool take_byte(const struct model *m, struct sfp *s)
 {
+	if (model_fault(m, FAULT_MODULE_OUT)) {
+		s->phase = I2C_IDLE;
+		return false;
+	}
 	switch (s->phase) {
 	case I2C_ADDRESS:
 		if ((s->shift & 0xfe) != 0xa0 && (s->shift & 0xfe) != 0xa2) {
@@ -163,7 +167,7 @@ static void clock_falls(struct model *m, struct sfp *s)
 	if (s->bits == 8) {
 		s->ack = true;
 		/* after a byte of the module, the host acknowledges */
-		s->out = s->phase == I2C_READ || !take_byte(s);
+		s->out = s->phase == I2C_READ || !take_byte(m, s);
 		return;
 	}
 	s->out = s->phase == I2C_READ ? s->shift >> (7 - s->bits) & 1 : true;

@@ -436,6 +436,9 @@ enum {
 	STATUS_LINK_UP = 1u << 7,
 	STATUS_GIO_MASTER = 1u << 19,
 
+	ESDP_SDP3_DATA = 1u << 3, /* LINUX: the laser is off */
+	ESDP_SDP5_DATA = 1u << 5, /* LINUX: a module with two speeds uses 10 Gb/s, */
+	ESDP_SDP5_DIR = 1u << 13, /* if this is an output */
 	ESDP_SDP2_DATA = 1u << 2, /* a module is in the SFP+ cage (X520 wiring) */
 
 	I2CCTL_CLK_IN = 1u << 0,
@@ -533,6 +536,7 @@ enum {
 	AUTOC_LMS_SHIFT = 13,
 	LINKS_SIGNAL = 1u << 10,
 	LINKS_10G_ALIGN = 1u << 16,
+	LINKS_SPEED_1G = 2u << 28,
 	LINKS_SPEED_10G = 3u << 28,
 	LINKS_UP = 1u << 30,
 	LINKS_KX_AN_COMP = 1u << 31,

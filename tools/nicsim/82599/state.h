@@ -39,6 +39,8 @@ enum fault {
 	FAULT_ERROR_BITS,
 	FAULT_DD_GARBAGE,
 	FAULT_STAMP_LOST,
+	FAULT_LINK_LATE,
+	FAULT_MODULE_OUT,
 	FAULTS_OF_82599,
 };
 
@@ -128,6 +130,14 @@ struct sfp {
 	uint8_t bits, shift, page, offset;
 };
 
+/* A PHY on the MDIO bus. */
+struct phy {
+	bool there, low_power;
+	uint8_t address;
+	uint16_t reg; /* of the last address cycle */
+	uint16_t control, present, nothing; /* registers */
+};
+
 /* The registers of 8.2.3.23, by their names; stats.c. */
 struct stats82599 {
 	uint64_t prc[6], ptc[6]; /* by size_class() */
@@ -143,6 +153,9 @@ struct nic {
 	uint64_t reset_done;  /* when CTRL.RST clears; 0: no reset under way */
 	uint64_t link_due;    /* when the link comes up; NEVER: not training */
 	bool link;
+	bool partner_is_slow; /* the other end uses 1 Gb/s */
+	uint32_t restarts;    /* of the link, since reset */
+	struct phy phy;
 	uint16_t eeprom[EEPROM_WORDS];
 	uint64_t eerd_done;   /* NEVER: no read under way */
 	struct sfp sfp;

@@ -1,0 +1,176 @@
+/*
+ * The module in an SFP+ cage: what it is (SFF-8472), read over the two I2C wires of I2CCTL, and the init
+ * sequence for its kind, which the EEPROM has and which is written to CORECTL (4.6.4).
+ *
+ * Any module is used, whoever made it. One that keeps the clock low for too long is not asked again in the same
+ * attempt, because the control core has other ports and connections to serve.
+ */
+#include "drivers/ixgbe/device.h"
+
+#define SEQUENCES_MAX 64   /* kinds of module in an EEPROM */
+#define SEQUENCE_MAX 1024  /* words of one */
+
+/* --- I2C by bit-banging (8.2.3.1), 100 kHz: edges at least 5 us apart --- */
+
+#define HALF_PERIOD_US 5
+#define STRETCH_US 1000 /* a module may stretch the clock for this long */
+#define STUCK (-1)      /* it does so for longer */
+#define I2C_TRIES 3
+#define CLOCK IXGBE_I2CCTL_CLK_OUT
+#define DATA IXGBE_I2CCTL_DATA_OUT
+#define MODULE_ADDRESS 0xa0 /* SFF-8472, 4.1: the serial ID; bit 0 set to read */
+
+/* Releases the lines in `high` (pull-ups raise them) and pulls the others low. */
+static void drive(struct nic *nic, uint32_t high)
+{
+	intel_write(nic, IXGBE_I2CCTL, 0, high);
+	(void)intel_read(nic, IXGBE_I2CCTL, 0); /* makes the write arrive before the delay begins */
+	intel_delay(nic, HALF_PERIOD_US);
+}
+
+/* One clock with `data` on the line; returns the line's level while the clock was high, or STUCK. */
+static int clock_bit(struct nic *nic, uint32_t data)
+{
+	uint64_t end = nic_deadline(nic, STRETCH_US);
+	drive(nic, data);
+	drive(nic, data | CLOCK);
+	uint32_t pins = intel_read(nic, IXGBE_I2CCTL, 0);
+	while (!(pins & IXGBE_I2CCTL_CLK_IN) && !nic_past(end))
+		pins = intel_read(nic, IXGBE_I2CCTL, 0);
+	drive(nic, data);
+	return !(pins & IXGBE_I2CCTL_CLK_IN) ? STUCK : (pins & IXGBE_I2CCTL_DATA_IN) != 0;
+}
+
+/* 0 if the module acknowledges, 1 if it does not, or STUCK. */
+static int send_byte(struct nic *nic, uint8_t byte)
+{
+	for (unsigned i = 8; i--;)
+		if (clock_bit(nic, byte >> i & 1 ? DATA : 0) == STUCK)
+			return STUCK;
+	return clock_bit(nic, DATA);
+}
+
+static void i2c_start(struct nic *nic)
+{
+	drive(nic, DATA);
+	drive(nic, DATA | CLOCK);
+	drive(nic, CLOCK);
+	drive(nic, 0);
+}
+
+static void i2c_stop(struct nic *nic)
+{
+	drive(nic, 0);
+	drive(nic, CLOCK);
+	drive(nic, DATA | CLOCK);
+}
+
+/* One transfer: 0, 1 if the module did not acknowledge, or STUCK. */
+static int try_byte(struct nic *nic, uint8_t at, uint8_t *byte)
+{
+	i2c_start(nic);
+	int answer = send_byte(nic, MODULE_ADDRESS);
+	if (answer == 0)
+		answer = send_byte(nic, at);
+	if (answer == 0) {
+		i2c_start(nic);
+		answer = send_byte(nic, MODULE_ADDRESS | 1);
+	}
+	/* Nine clocks: a byte and our NACK. They also release a module that is in the middle of a byte. */
+	unsigned v = 0;
+	for (unsigned b = 0; b < 9 && answer != STUCK; b++) {
+		int bit = clock_bit(nic, DATA);
+		answer = bit == STUCK ? STUCK : answer;
+		v = v << 1 | (bit == 1);
+	}
+	i2c_stop(nic);
+	*byte = (uint8_t)(v >> 1);
+	return answer;
+}
+
+/* Reads a byte of the module's serial ID. False: no answer. */
+static bool read_byte(struct nic *nic, uint8_t at, uint8_t *byte)
+{
+	int answer = 1;
+	for (unsigned i = 0; i < I2C_TRIES && answer == 1; i++)
+		answer = try_byte(nic, at, byte);
+	return answer == 0;
+}
+
+/* --- what the module is (SFF-8472, table 5-3) --- */
+
+#define ID_KIND 0
+#define ID_KIND_SFP 3
+#define ID_10G 3
+#define ID_10G_OPTICAL 0xb0 /* SR, LR, ER: their receivers limit, so one sequence serves all three */
+#define ID_1G 6
+#define ID_1G_ANY 0x1b /* SX, LX, T, BX */
+#define ID_CABLE 8
+#define ID_CABLE_PASSIVE 4
+#define ID_CABLE_ACTIVE 8
+
+struct ixgbe_module ixgbe_module_identify(struct nic *nic)
+{
+	struct ixgbe_module m = {.ten = true};
+	uint8_t kind, ten, one, cable;
+	if (!read_byte(nic, ID_KIND, &kind))
+		return m;
+	m.present = true;
+	if (kind != ID_KIND_SFP || !read_byte(nic, ID_10G, &ten) || !read_byte(nic, ID_1G, &one) ||
+	    !read_byte(nic, ID_CABLE, &cable))
+		return m;
+	if (cable & ID_CABLE_PASSIVE) {
+		m.sequence = IXGBE_SFP_COPPER;
+	} else if (cable & ID_CABLE_ACTIVE) {
+		m.sequence = IXGBE_SFP_OPTICAL;
+	} else if (ten & ID_10G_OPTICAL || one & ID_1G_ANY) {
+		m.sequence = IXGBE_SFP_OPTICAL;
+		m.ten = ten & ID_10G_OPTICAL;
+		m.one = one & ID_1G_ANY;
+	}
+	return m;
+}
+
+/* --- init sequences --- */
+
+/* Sets *at to the EEPROM address of the init sequence for this kind of module; 0: there is none. */
+static int find_sequence(struct nic *nic, uint16_t kind, uint16_t *at)
+{
+	uint16_t list, id, found;
+	*at = 0;
+	int e = intel_eeprom_read(nic, IXGBE_EEPROM_SFP_INIT, &list);
+	if (e != E_OK || list == 0 || list == INTEL_EEPROM_NONE)
+		return e;
+	for (uint32_t i = 0; i < SEQUENCES_MAX; i++) { /* pairs of kind and address */
+		e = intel_eeprom_read(nic, list + 1u + 2 * i, &id);
+		if (e != E_OK || id == INTEL_EEPROM_NONE)
+			return e;
+		e = intel_eeprom_read(nic, list + 2u + 2 * i, &found);
+		if (e == E_OK && id == kind)
+			*at = found == INTEL_EEPROM_NONE ? 0 : found;
+		if (e != E_OK || id == kind)
+			return e;
+	}
+	return E_OK;
+}
+
+static int play_sequence(struct nic *nic, uint16_t at)
+{
+	for (uint32_t i = 1; i <= SEQUENCE_MAX; i++) { /* the first word is its length */
+		uint16_t word;
+		int e = intel_eeprom_read(nic, at + i, &word);
+		if (e != E_OK || word == INTEL_EEPROM_NONE)
+			return e;
+		intel_write(nic, IXGBE_CORECTL, 0, word);
+	}
+	return intel_fail(nic, E_DEVICE, "the SFP+ init sequence in the EEPROM has no end");
+}
+
+int ixgbe_module_init(struct nic *nic, const struct ixgbe_module *m)
+{
+	uint16_t at = 0;
+	int e = find_sequence(nic, (uint16_t)(m->sequence + ixgbe_device(nic)->lan), &at);
+	if (e == E_OK && at == 0)
+		return intel_fail(nic, E_NOTSUP, "the EEPROM has no init sequence for this kind of module");
+	return e == E_OK ? play_sequence(nic, at) : e;
+}
