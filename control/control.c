@@ -305,6 +305,7 @@ const struct control_hooks control_plane_hooks = {
 	.punt_kinds = PUNT_KINDS,
 	.punt_whole = ROUTING_PROTOCOLS_END,
 	.key = console_key,
+	.log = console_log_line,
 	.timer = control_plane_timer,
 	.mirror = mirror_vector,
 	.trace = trace_vector,

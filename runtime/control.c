@@ -27,6 +27,14 @@ void control_init(void)
 	ports_init();
 }
 
+bool control_log(const char *line)
+{
+	if (!console_open || !core_app()->control->log)
+		return false;
+	core_app()->control->log(line);
+	return true;
+}
+
 void core_console_write(const char *text, size_t bytes)
 {
 	kcall(KCALL_LOG, (uint64_t)(uintptr_t)text, bytes, 0);

@@ -192,6 +192,10 @@ struct control_hooks {
 	/* A byte typed on the console. */
 	void (*key)(uint8_t c);
 
+	/* Prints a line of the runtime's on the console, once that is open, around one that is being typed.
+	 * NULL: the runtime prints it as it is. */
+	void (*log)(const char *line);
+
 	/* Does the work that is due. Returns the TSC of the next timer, UINT64_MAX for none. Called again
 	 * at that time, and after each other hook, which may have set an earlier timer. */
 	uint64_t (*timer)(void);

@@ -239,6 +239,7 @@ void core_wake(unsigned core);   /* ends that core's sleep, if it sleeps */
 void control_init(void);
 bool control_turn(void);
 uint64_t control_deadline(void); /* TSC of the next timer */
+bool control_log(const char *line); /* false: not printed, the console is not open */
 void control_woken(void);        /* after a sleep: check console and links soon */
 
 /* crash.c */

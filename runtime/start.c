@@ -74,6 +74,8 @@ void core_log(const char *format, ...)
 	__builtin_va_start(args, format);
 	size_t n = fmt_vformat(text, sizeof text - 2, format, args);
 	__builtin_va_end(args);
+	if (self.id == 0 && control_log(text))
+		return;
 	n = n < sizeof text - 3 ? n : sizeof text - 3;
 	text[n++] = '\r';
 	text[n++] = '\n';

@@ -16,6 +16,8 @@ void console_init(void) { shell_init(&serial_console, NULL, 0, write_out); }
 
 void console_key(uint8_t c) { shell_input(&serial_console, (char)c); }
 
+void console_log_line(const char *line) { shell_log(&serial_console, line); }
+
 void console_log(const char *format, ...)
 {
 	char text[256];

@@ -12,6 +12,9 @@ void console_init(void);
 /* control_hooks.key. */
 void console_key(uint8_t c);
 
+/* control_hooks.log. */
+void console_log_line(const char *line);
+
 /* Prints a log line on the console, at most 255 characters of it. */
 void console_log(const char *format, ...) PRINTF_LIKE(1, 2);
 

@@ -33,6 +33,18 @@ def test_completion(lab):
     lab.router.wait_prompt()
 
 
+def test_message_while_typing(make_lab):
+    """A message of the system leaves the line that is being typed whole."""
+    router = make_lab(None, "--append", "test=1").router
+    router.faults_expected = True
+    router.skip()
+    router.child.stdin.write(b"test fault null core 1\rshow inter")
+    router.expect(r"core 1: polls again after \d+ us[^\n]*\n[^#]*# show inter", 20, "the message, and the line again")
+    router.child.stdin.write(b"faces\r")
+    router.expect(r"eth0 link up", 20)
+    router.wait_prompt()
+
+
 @pytest.mark.parametrize("line,code", [("poweroff", 0), ("poweroff 0", 0), ("poweroff 3", 3),
                                        ("poweroff 42", 42)])
 def test_poweroff(make_router, line, code):
