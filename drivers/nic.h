@@ -14,6 +14,8 @@
  *
  *   match         control  for each PCI function
  *   probe         control  once, if match returned true. After an error there is no further call
+ *   ready         control  after probe or start has returned E_AGAIN, every 100 ms, until it returns
+ *                          something else; after E_OK the call that had returned E_AGAIN follows
  *   stop          control  when no data core has a queue: before each start, so also before the
  *                          first one and after one that failed
  *   rx_left       control  after stop, and after pair_stop, for each pair
@@ -153,6 +155,10 @@ struct nic {
 	void *(*dma_more)(size_t bytes); /* more of the same, never freed; NULL: not enough left */
 	void (*trace)(const char *line); /* gets what the firmware is asked and answers, by lines;
 	                                    NULL: no trace */
+	/* To be called once a second in a wait that takes longer: the runtime reports what is waited
+	 * for, and for how many seconds at most, and does not take the control core for stuck. NULL:
+	 * nobody listens. */
+	void (*waits)(struct nic *nic, const char *what, uint32_t seconds);
 	/* set by probe */
 	unsigned pairs_max;   /* 1 to NIC_PAIRS_MAX; the runtime uses as many as all NICs have */
 	uint32_t features;    /* enum nic_features: what the device can do */
@@ -162,7 +168,15 @@ struct nic {
 	uint64_t mmio_reads;  /* by the device half: every access is counted */
 	uint64_t mmio_writes;
 	const char *error;    /* why the last call failed, to be shown; static text or NULL */
+	uint8_t late;         /* enum nic_late; set by the runtime */
 	uint64_t priv[64];
+};
+
+/* A device that is not ready keeps its number; pairs_max is 0 until it has been probed. */
+enum nic_late {
+	NIC_HERE,
+	NIC_LATE, /* nic_ops.ready is asked */
+	NIC_LOST, /* it did not become ready */
 };
 
 /* The TSC `us` microseconds from now, and whether such a deadline has passed. Every wait ends by
@@ -302,8 +316,12 @@ struct nic_ops {
 	bool (*match)(const struct pci_dev *dev);
 
 	/* Resets the device and learns its capabilities; leaves it with DMA off. dev is nic->pci.
-	 * E_TIMEOUT, E_DEVICE, E_NOTSUP. */
+	 * E_TIMEOUT, E_DEVICE, E_NOTSUP; E_AGAIN: see ready. */
 	int (*probe)(struct nic *nic, const struct pci_dev *dev);
+
+	/* Can the device be probed, or started, now? E_AGAIN: not yet. Any other error: never. Waits
+	 * for a reset at most. NULL: probe and start do not return E_AGAIN. */
+	int (*ready)(struct nic *nic);
 
 	/* Ring memory that one pair needs, in bytes; the runtime rounds it up to pages. */
 	size_t (*ring_bytes)(const struct nic *nic);
@@ -312,7 +330,8 @@ struct nic_ops {
 	 * Brings the device up with config->pairs queue pairs; fills in `shared`. From here on the
 	 * device may access the rings, and buffers once attached cores post them. Routes one MSI-X
 	 * vector of each pair to its core, and one for the link to core 0; none if the device has
-	 * too few. After an error the device is reset and `shared` is meaningless.
+	 * too few. After an error the device is reset and `shared` is meaningless. E_AGAIN: see
+	 * ready.
 	 */
 	int (*start)(struct nic *nic, const struct nic_config *config, struct nic_shared *shared);
 

@@ -16,7 +16,8 @@
  *     TAKING, SWITCHING                         warm_restart.c
  *
  * A port that does not start, or whose device no longer responds, is reported and stays stopped; the
- * others run.
+ * others run. A device that is not ready yet (nic_ops.ready) keeps its number; once it is ready the
+ * ports restart with it.
  *
  * A dead data core (kernel's status) holds nothing and counts as having answered. Only living cores get
  * queue pairs; pair_of[] in published memory says which core polls which pair.
@@ -29,6 +30,8 @@
 #define ANSWER_WARN_NS 2000000000ull /* a data core that takes longer is reported */
 #define MTU_DEFAULT 1500
 #define PAGE_BYTES 4096u
+#define WAIT_SAY_NS 20000000000ull /* between reports of a wait */
+#define LATE_US 100000 /* between looks at a device that is not ready */
 #define STATS_EVERY 32 /* link checks: some seconds, long before a 32-bit counter overflows */
 
 enum state { STOPPING, PREPARING, ATTACHING, RUNNING, IDLE, TAKING, SWITCHING };
@@ -66,7 +69,7 @@ bool ports_answered(unsigned d)
 
 static void publish(enum ports_phase phase)
 {
-	asked_tsc = self.now_tsc;
+	asked_tsc = clock_tsc(); /* probes may have taken long */
 	warned = false;
 	for (unsigned d = 0; d < self.info->data_cores; d++)
 		ports_ask(d, phase);
@@ -136,6 +139,36 @@ static void *device_memory(size_t bytes)
 	return core_persist_alloc(CORE_PERSIST_DEVICES, bytes);
 }
 
+/* As nic.waits. Like a turn of this core it shows that the core is not stuck (watch.c). */
+static void waits(struct nic *nic, const char *what, uint32_t seconds)
+{
+	static uint64_t said_tsc;
+	struct core_stats *own = &core_shm_of(self.id)->stats;
+	uint64_t now = clock_tsc();
+	shared_store(&own->turns, own->turns + 1);
+	if (said_tsc && now - said_tsc < clock_ticks(&self.clock, WAIT_SAY_NS))
+		return;
+	said_tsc = now;
+	core_log("eth%u: %s: waiting for %s, up to %u s", (unsigned)(nic - nics), nic->ops->name, what,
+	         seconds);
+}
+
+static void report_late(unsigned p)
+{
+	core_log("eth%u: %s: %s: its port is started later", p, nics[p].ops->name,
+	         nics[p].error ? nics[p].error : "not ready");
+}
+
+/* What the configuration needs to know of a port, until probe says: a locally administered address,
+ * and no reason to refuse an MTU. */
+static void be_late(unsigned p)
+{
+	nics[p].late = NIC_LATE;
+	nics[p].mtu_max = NIC_MTU_MAX;
+	nics[p].mac[0] = 2;
+	nics[p].mac[5] = (uint8_t)p;
+}
+
 static void probe(const struct pci_dev *dev)
 {
 	struct nic *nic = &nics[nic_count];
@@ -148,9 +181,13 @@ static void probe(const struct pci_dev *dev)
 	                    .dma = device_memory(NIC_DMA_BYTES),
 	                    .dma_more = device_memory,
 	                    .trace = core_option_number("nic-trace", 0) ? trace_line : NULL,
+	                    .waits = waits,
 	                    .clock = &self.clock};
 	int e = nic->dma ? ops->probe(nic, dev) : E_NOMEM;
-	if (e != E_OK) {
+	if (e == E_AGAIN) {
+		be_late(nic_count);
+		report_late(nic_count);
+	} else if (e != E_OK) {
 		core_log("pci %02x:%02x.%x: %s: %s (error %d), left out", dev->bdf >> 8,
 		         dev->bdf >> 3 & 31, dev->bdf & 7, ops->name,
 		         nic->error ? nic->error : e == E_NOMEM ? "not enough memory" : "cannot be used", -e);
@@ -177,6 +214,28 @@ static void probe_all(void)
 	probe_null("null", &source);
 	probe_null("null-sinks", &sink);
 	probed = true;
+}
+
+static void lose(unsigned p, int e)
+{
+	nics[p].late = NIC_LOST;
+	core_log("eth%u: %s: %s (error %d); this port is not started", p, nics[p].ops->name,
+	         nics[p].error ? nics[p].error : "cannot be used", -e);
+}
+
+/* Probes the devices that have become ready since probe_all. */
+static void probe_late(void)
+{
+	for (unsigned p = 0; p < nic_count; p++) {
+		struct nic *nic = &nics[p];
+		if (nic->late != NIC_HERE || nic->pairs_max)
+			continue;
+		int e = nic->ops->probe(nic, nic->pci);
+		if (e == E_AGAIN)
+			nic->late = NIC_LATE;
+		else if (e != E_OK)
+			lose(p, e);
+	}
 }
 
 /* Buffers hold the largest frame that any interface may carry. */
@@ -206,7 +265,8 @@ static void assign_pairs(struct published *s)
 {
 	unsigned most = nic_count ? NIC_PAIRS_MAX : 0;
 	for (unsigned p = 0; p < nic_count; p++)
-		most = nics[p].pairs_max < most ? nics[p].pairs_max : most;
+		if (nics[p].pairs_max && nics[p].pairs_max < most)
+			most = nics[p].pairs_max;
 	s->pairs = 0;
 	for (unsigned d = 0; d < self.info->data_cores; d++)
 		s->pair_of[d] = s->pairs < most && !is_dead(d) ? (uint8_t)s->pairs++ : NO_PAIR;
@@ -250,6 +310,7 @@ static void enter_preparing(void)
 	struct published *s = published_header();
 	if (!probed)
 		probe_all();
+	probe_late();
 	for (unsigned p = 0; p < nic_count; p++) {
 		port_stats(p);
 		nics[p].ops->stop(&nics[p]);
@@ -302,8 +363,14 @@ static int start_port(unsigned p)
 {
 	struct nic_shared *shared = &published_header()->nic[p];
 	*shared = (struct nic_shared){.driver = shared->driver};
+	if (nics[p].late != NIC_HERE)
+		return E_AGAIN;
 	int e = nics[p].ops->start(&nics[p], ports_config(p), shared);
-	if (e != E_OK) {
+	if (e == E_AGAIN) {
+		*shared = (struct nic_shared){.driver = shared->driver};
+		nics[p].late = NIC_LATE;
+		report_late(p);
+	} else if (e != E_OK) {
 		shared->pairs = 0;
 		core_log("eth%u: %s: %s (error %d); this port is not started", p, nics[p].ops->name,
 		         nics[p].error ? nics[p].error : "does not start", -e);
@@ -437,7 +504,7 @@ uint64_t ports_deadline(void)
 {
 	if (state == RUNNING)
 		return recovery_busy() ? self.now_tsc : look_tsc;
-	return state == IDLE ? UINT64_MAX : self.now_tsc;
+	return state == IDLE ? look_tsc : self.now_tsc;
 }
 
 static void say_why(unsigned p)
@@ -448,6 +515,26 @@ static void say_why(unsigned p)
 		         why ? why : "");
 	else if (why)
 		core_log("eth%u: %s: %s", p, name, why);
+}
+
+/* Asks the devices that are not ready; true: one has become ready, and the ports restart with it. */
+static bool look_for_late(void)
+{
+	bool ready = false;
+	for (unsigned p = 0; p < nic_count; p++) {
+		if (nics[p].late != NIC_LATE)
+			continue;
+		int e = nics[p].ops->ready(&nics[p]);
+		if (e == E_OK)
+			nics[p].late = NIC_HERE;
+		else if (e != E_AGAIN)
+			lose(p, e);
+		ready |= e == E_OK;
+		look_tsc = u64_min(look_tsc, nic_deadline(&nics[p], LATE_US));
+	}
+	if (ready)
+		core_ports_restart("a device is ready");
+	return ready;
 }
 
 /* Checks a link; true if the application must be told. After a warm restart it is told of every
@@ -473,9 +560,13 @@ void ports_check_link(void)
 	static unsigned looks;
 	bool read_stats = looks++ % STATS_EVERY == 0, news[NIC_PORTS_MAX] = {false};
 	look_tsc = UINT64_MAX;
+	if (state == IDLE)
+		look_for_late();
 	if (state != RUNNING && state != TAKING)
 		return;
 	warm_restart_open();
+	if (state == RUNNING && look_for_late())
+		return;
 	for (unsigned p = 0; p < nic_count; p++)
 		if (published_header()->nic[p].pairs && !links[p].gone)
 			news[p] = look_at_link(p, read_stats);

@@ -17,8 +17,6 @@
 #include "lib/fmt.h"
 #include "lib/mem.h"
 
-#define READY_US 2000000   /* after the queue's address was written */
-#define COMMAND_US 10000000
 #define LOG_SIZE_MIN 2     /* entries for our slots */
 #define LOG_SIZE_MAX 5
 #define LOG_STRIDE_MIN 6
@@ -118,7 +116,7 @@ int mlx5_cmd_open(struct nic *nic)
 	barrier_write();
 	mlx5_write(nic, MLX5_CMDQ_ADDR_HIGH, (uint32_t)(bus >> 32));
 	mlx5_write(nic, MLX5_CMDQ_ADDR_LOW, (uint32_t)bus);
-	return mlx5_wait_ready(nic, READY_US, "firmware does not take the command queue");
+	return mlx5_wait_ready(nic, d->timeouts.queue, "firmware does not take the command queue");
 }
 
 /* --- a command --- */
@@ -188,7 +186,7 @@ void mlx5_cmd_post(struct nic *nic, enum mlx5_slot_name name)
 	uint8_t *e = s->entry;
 	assert(!s->busy);
 	s->busy = true;
-	s->deadline = nic_deadline(nic, COMMAND_US);
+	s->deadline = nic_deadline(nic, d->timeouts.command);
 	if (++d->tokens == 0) /* 0 is not a token */
 		d->tokens++;
 	s->token = d->tokens;
@@ -254,7 +252,8 @@ static int give_up(struct nic *nic, const struct mlx5_slot *s)
 	mlx5_device(nic)->dead = true;
 	if (mlx5_gone(nic))
 		return mlx5_fail(nic, E_DEVICE, "");
-	return failed(nic, E_TIMEOUT, s, "no answer in %u s", COMMAND_US / 1000000);
+	return failed(nic, E_TIMEOUT, s, "no answer in %u s",
+	              mlx5_device(nic)->timeouts.command / 1000000);
 }
 
 int mlx5_cmd_poll(struct nic *nic, enum mlx5_slot_name name)
@@ -295,12 +294,16 @@ bool mlx5_cmd_unknown(struct nic *nic)
  * meanwhile. */
 static int wait(struct nic *nic, enum mlx5_slot_name name)
 {
+	const struct mlx5_slot *s = &mlx5_device(nic)->memory->slot[name];
+	const char *what = mlx5_cmd_name(mlx5_get(s->in, MLX5_IN_OPCODE));
+	uint64_t due = 0;
 	for (;;) {
 		int e = mlx5_cmd_poll(nic, name);
 		if (e != E_AGAIN)
 			return e;
 		mlx5_events_poll(nic);
 		mlx5_pages_turn(nic);
+		mlx5_waits(nic, &due, s->deadline, what);
 		cpu_relax();
 	}
 }

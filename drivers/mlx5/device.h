@@ -1,6 +1,6 @@
 /*
- * What the files of the device half share: its state, registers (device.c), commands (cmd.c) and
- * their trace (trace.c), the firmware's pages (pages.c), events (events.c), reset (reset.c),
+ * What the files of the device half share: its state, registers (device.c), time-outs (timeouts.c),
+ * commands (cmd.c) and their trace (trace.c), the firmware's pages (pages.c), events (events.c), reset (reset.c),
  * bring-up and teardown (hca.c), queues (queues.c) and their errors (mend.c), flow steering
  * (steering.c), port and link (port.c), firmware health (health.c).
  *
@@ -21,7 +21,8 @@
  * Invariants
  * 1. A command that did not end in time may still write into its mailboxes: `dead` is set, no
  *    further command is given, and stop disables the device's bus mastership. If firmware does not
- *    return its pages, stop disables bus mastership as well, and the device counts as dead.
+ *    return its pages, stop disables bus mastership as well, and the device counts as dead. Only a
+ *    function level reset revives it (mlx5_revive), once until a start succeeds.
  * 2. Every object that was created is on the list of objects; undoing the list from its end needs
  *    no other state.
  * 3. A page is either in the pool or the firmware's (a bit for each). A page that the firmware
@@ -139,6 +140,15 @@ _Static_assert(offsetof(struct mlx5_memory, eq) % MLX5_PAGE_BYTES == 0 &&
 struct mlx5_device {
 	volatile uint8_t *regs;
 	struct mlx5_memory *memory;
+	struct mlx5_timeouts { /* in us; timeouts.c */
+		uint32_t queue, command, teardown, reclaim;
+		bool stated; /* by the device */
+	} timeouts;
+	struct {             /* firmware that is initialising: mlx5_ready */
+		uint64_t end; /* deadline; 0: not waited for */
+		bool reset;   /* it has been reset once */
+	} starting;
+	bool revived;        /* since the last successful start */
 	struct mlx5_caps caps;
 	uint32_t objects;    /* on the list */
 	uint32_t refill;     /* where the next object goes when places are reused; 0: at the end */
@@ -196,6 +206,21 @@ int mlx5_wait(struct nic *nic, enum mlx5_reg reg, uint32_t mask, uint32_t wanted
               const char *why);
 int mlx5_wait_ready(struct nic *nic, uint32_t us, const char *why);
 
+/* To be called in the loop of a wait until `end` for `what`; *due is 0 at first. */
+void mlx5_waits(struct nic *nic, uint64_t *due, uint64_t end, const char *what);
+
+/* --- timeouts.c --- */
+
+/* The time-outs that hold before the device states any. */
+void mlx5_timeouts_start(struct nic *nic);
+/* Reads the time-outs that the initialisation segment states; later those of a register. */
+void mlx5_timeouts_read(struct nic *nic);
+void mlx5_timeouts_query(struct nic *nic);
+/* As nic_ops.ready. */
+int mlx5_ready(struct nic *nic);
+/* The same, but E_AGAIN only after two seconds. */
+int mlx5_ready_soon(struct nic *nic);
+
 /* --- cmd.c --- */
 
 /* Gives the command queue to the firmware. INITIALIZING must be clear. */
@@ -242,6 +267,8 @@ void mlx5_trace_command(const struct nic *nic, const struct mlx5_slot *s, bool i
 int mlx5_pages_give(struct nic *nic, uint32_t when);
 /* Takes back all pages. */
 int mlx5_pages_reclaim(struct nic *nic);
+/* The firmware has been reset: all pages are in the pool. */
+void mlx5_pages_forget(struct nic *nic);
 /* An event has requested pages (negative: offers them back). Does not wait. */
 void mlx5_pages_event(struct nic *nic, uint16_t function, int32_t pages);
 /* Continues what was requested. Does not wait. */
@@ -260,6 +287,9 @@ void mlx5_cut_off(struct nic *nic);
 /* Resets the function to its state after power-on, without bus mastership; its firmware may still
  * be initialising. E_NOTSUP: the function cannot be reset. */
 int mlx5_reset(struct nic *nic);
+/* Resets a device that is dead and forgets all that its firmware had. E_NOTSUP: it cannot be reset,
+ * or has been in vain. E_AGAIN: its firmware is initialising. */
+int mlx5_revive(struct nic *nic);
 
 /* --- hca.c --- */
 

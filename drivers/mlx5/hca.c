@@ -12,8 +12,6 @@
 #include "lib/assert.h"
 #include "lib/mem.h"
 
-#define READY_US 10000000 /* from power-on, or after another driver */
-#define DISABLED_US 3000000 /* as in Linux's fast teardown */
 /* We have no queue pairs. Firmware needs pages in proportion to their number, and some queue pairs
  * for itself. */
 #define LOG_QP 12
@@ -240,9 +238,8 @@ static void tell_version(struct nic *nic)
 static int enable(struct nic *nic)
 {
 	struct mlx5_device *d = mlx5_device(nic);
-	int e = mlx5_wait_ready(nic, READY_US, "firmware stays in its initialisation");
-	if (e == E_OK)
-		e = mlx5_cmd_open(nic);
+	mlx5_timeouts_read(nic);
+	int e = mlx5_cmd_open(nic);
 	if (e == E_OK)
 		e = mlx5_cmd_simple(nic, MLX5_ENABLE_HCA, 0, 0);
 	d->enabled = e == E_OK;
@@ -250,6 +247,8 @@ static int enable(struct nic *nic)
 		e = choose_issi(nic);
 	if (e == E_OK)
 		e = mlx5_pages_give(nic, MLX5_QUERY_PAGES_BOOT);
+	if (e == E_OK)
+		mlx5_timeouts_query(nic);
 	return e;
 }
 
@@ -279,12 +278,9 @@ int mlx5_hca_up(struct nic *nic)
  * Other firmware is expected to do the same. */
 static int disable_interface(struct nic *nic)
 {
-	int e = mlx5_wait_ready(nic, READY_US, "firmware stays in its initialisation");
-	if (e != E_OK)
-		return e;
 	mlx5_write(nic, MLX5_CMDQ_ADDR_LOW, MLX5_NIC_DISABLED);
-	e = mlx5_wait(nic, MLX5_CMDQ_ADDR_LOW, MLX5_NIC_INTERFACE_MASK, MLX5_NIC_DISABLED,
-	              DISABLED_US, "firmware does not let go of the driver before");
+	int e = mlx5_wait(nic, MLX5_CMDQ_ADDR_LOW, MLX5_NIC_INTERFACE_MASK, MLX5_NIC_DISABLED,
+	              mlx5_device(nic)->timeouts.teardown, "firmware does not let go of the driver before");
 	if (e != E_OK)
 		mlx5_cut_off(nic);
 	return e;

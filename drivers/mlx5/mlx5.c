@@ -4,8 +4,7 @@
  *
  * Omitted: virtual functions, compressed CQEs in their enhanced layout (ConnectX-7), UDP
  * segmentation (the device does not set each datagram's length), rate limits, the card's clock
- * (time stamps), and recovery of firmware that has stopped answering (it stays off until the next
- * power-on).
+ * (time stamps). Firmware that has stopped answering is reset at the next start, not before.
  */
 #include "drivers/mlx5/mlx5.h"
 
@@ -102,17 +101,36 @@ static int learn(struct nic *nic)
 	return E_OK;
 }
 
+/* All that probe learns, by a bring-up that is undone. */
+static int learn_device(struct nic *nic)
+{
+	int e = mlx5_hca_up(nic);
+	if (e == E_OK)
+		e = mlx5_vport_learn(nic);
+	if (e == E_OK)
+		e = learn(nic);
+	mlx5_hca_down(nic);
+	return e;
+}
+
 static int probe(struct nic *nic, const struct pci_dev *dev)
 {
 	struct mlx5_device *d = mlx5_device(nic);
+	const bool revived = d->revived; /* by the probe before, if that returned E_AGAIN */
 	nic->pci = dev;
 	memset(nic->priv, 0, sizeof nic->priv);
+	d->revived = revived;
+	mlx5_timeouts_start(nic);
 	if (dev->bar[0].addr == 0 || dev->bar[0].bytes < MLX5_INIT_SEGMENT_BYTES) {
 		nic->error = "registers (BAR 0) are not mapped";
 		return E_NOTSUP;
 	}
 	d->regs = (volatile uint8_t *)(uintptr_t)dev->bar[0].addr;
-	int e = mlx5_gone(nic) ? mlx5_fail(nic, E_DEVICE, "") : mlx5_hca_forget(nic);
+	int e = mlx5_ready_soon(nic);
+	if (e == E_OK)
+		e = mlx5_hca_forget(nic);
+	if (e == E_OK)
+		e = mlx5_ready_soon(nic); /* after a reset */
 	if (e != E_OK)
 		return e;
 	d->memory = nic->dma_more(sizeof *d->memory);
@@ -121,12 +139,12 @@ static int probe(struct nic *nic, const struct pci_dev *dev)
 		return E_NOMEM;
 	}
 	pci_enable(dev);
-	e = mlx5_hca_up(nic);
-	if (e == E_OK)
-		e = mlx5_vport_learn(nic);
-	if (e == E_OK)
-		e = learn(nic);
-	mlx5_hca_down(nic);
+	e = learn_device(nic);
+	int again = d->dead ? mlx5_revive(nic) : E_NOTSUP;
+	if (again == E_OK)
+		e = learn_device(nic);
+	else if (again == E_AGAIN)
+		return again;
 	if (e == E_OK && d->dead)
 		e = mlx5_fail(nic, E_TIMEOUT, "no answer from firmware, or a refusal, at the end of its probe");
 	return e;
@@ -184,14 +202,30 @@ static int start(struct nic *nic, const struct nic_config *config, struct nic_sh
 	if (e != E_OK)
 		return e;
 	if (d->dead)
+		e = mlx5_revive(nic);
+	if (e == E_AGAIN)
+		return e;
+	if (d->dead)
 		return mlx5_fail(nic, E_DEVICE, "firmware has stopped answering, or did not let go, before");
+	e = mlx5_ready_soon(nic);
+	if (e != E_OK)
+		return e;
 	/* Without a vector for each pair, cores on this port poll and never sleep. */
 	s->irq = nic->pci->msix_vectors > config->pairs;
 	e = start_device(nic, config, s);
-	if (e != E_OK) {
+	if (e != E_OK)
 		mlx5_hca_down(nic);
-		return e;
+	if (d->dead) {
+		int again = mlx5_revive(nic);
+		if (again == E_OK)
+			e = start_device(nic, config, s);
+		if (again == E_OK && e != E_OK)
+			mlx5_hca_down(nic);
+		e = again == E_AGAIN ? again : e;
 	}
+	if (e != E_OK)
+		return e;
+	d->revived = false;
 	d->pairs = config->pairs;
 	mlx5_mend_start(nic);
 	mlx5_health_start(nic);
@@ -390,6 +424,7 @@ const struct nic_ops mlx5_ops = {
 	.words = words,
 	.match = match,
 	.probe = probe,
+	.ready = mlx5_ready,
 	.ring_bytes = ring_bytes,
 	.start = start,
 	.stop = stop,

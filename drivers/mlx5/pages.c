@@ -10,8 +10,8 @@
 #include "hal/barrier.h"
 #include "hal/dma.h"
 #include "lib/assert.h"
+#include "lib/mem.h"
 
-#define RECLAIM_US 5000000 /* without a page being returned */
 #define CHUNK_BYTES ((size_t)MLX5_CHUNK_PAGES * MLX5_PAGE_BYTES)
 
 static struct mlx5_pages *pages_of(struct nic *nic)
@@ -204,7 +204,8 @@ int mlx5_pages_give(struct nic *nic, uint32_t when)
 int mlx5_pages_reclaim(struct nic *nic)
 {
 	struct mlx5_pages *p = pages_of(nic);
-	uint64_t end = nic_deadline(nic, RECLAIM_US);
+	const uint32_t us = mlx5_device(nic)->timeouts.reclaim; /* without a page being returned */
+	uint64_t end = nic_deadline(nic, us);
 	mlx5_cmd_drain(nic, MLX5_SLOT_PAGES);
 	p->wanted = 0;
 	p->error = E_OK;
@@ -215,9 +216,19 @@ int mlx5_pages_reclaim(struct nic *nic)
 		if (e != E_OK)
 			return e;
 		if (p->given < had)
-			end = nic_deadline(nic, RECLAIM_US);
+			end = nic_deadline(nic, us);
 		else if (nic_past(end))
 			return mlx5_fail(nic, E_TIMEOUT, "firmware does not give its pages back");
 	}
 	return E_OK;
+}
+
+void mlx5_pages_forget(struct nic *nic)
+{
+	struct mlx5_pages *p = pages_of(nic);
+	for (uint32_t c = 0; c < p->chunks; c++)
+		memset(p->chunk[c].given, 0, sizeof p->chunk[c].given);
+	p->given = 0;
+	p->wanted = 0;
+	p->error = E_OK;
 }

@@ -102,6 +102,21 @@ static bool wait_config(struct nic *nic, unsigned offset, uint32_t mask, uint32_
 	}
 }
 
+int mlx5_revive(struct nic *nic)
+{
+	struct mlx5_device *d = mlx5_device(nic);
+	if (d->revived || mlx5_gone(nic) || mlx5_reset(nic) != E_OK)
+		return E_NOTSUP;
+	d->revived = true;
+	d->dead = d->enabled = d->initialised = d->has_eq = false;
+	d->objects = d->refill = 0;
+	for (unsigned i = 0; i < MLX5_SLOTS; i++)
+		d->memory->slot[i].busy = false;
+	mlx5_pages_forget(nic);
+	pci_enable(nic->pci);
+	return mlx5_ready_soon(nic);
+}
+
 int mlx5_reset(struct nic *nic)
 {
 	const struct pci_dev *dev = nic->pci;

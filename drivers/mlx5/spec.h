@@ -25,6 +25,8 @@
 	X(INITIALIZING, 0x01fc, RO) \
 	X(HEALTH_RFR, 0x0238, RO) \
 	X(HEALTH_SYND, 0x023c, RO) \
+	X(CMD_EXEC_TO, 0x0ff8, RO) \
+	X(CMDQ_INIT_TO, 0x0ffc, RO) \
 	X(HEALTH_COUNTER, 0x1010, RO)
 
 enum mlx5_reg {
@@ -42,6 +44,10 @@ enum mlx5_reg {
 #define MLX5_NIC_INTERFACE_MASK 0x700u /* in CMDQ_ADDR_LOW: 0 full driver */
 #define MLX5_NIC_DISABLED 0x100u
 #define MLX5_INITIALIZING_BIT (1u << 31)
+/* Time-outs that the device states (mlx5_ifc.h: default_timeout): value, and its unit: 0 ms, 1 s,
+ * 2 min, 3 h. A CMDQ_INIT_TO of 0: the firmware states none. */
+#define MLX5_TIMEOUT_UNIT MLX5_FIELD(0x00, 31, 29)
+#define MLX5_TIMEOUT_VALUE MLX5_FIELD(0x00, 19, 0)
 #define MLX5_HEALTH_RFR_BIT (1u << 31) /* request for recovery: the syndrome is permanent */
 #define MLX5_HEALTH_SYNDROME(word) ((word) >> 16 & 255)
 #define MLX5_HEALTH_COUNT(word) ((word) & 0xffffff)
@@ -498,6 +504,11 @@ enum mlx5_cqe {
 
 #define MLX5_HOST_ENDIANNESS 0x7004
 #define MLX5_HOST_ENDIANNESS_BYTES 16
+
+#define MLX5_DTOR 0xc00e /* more time-outs, in the same format */
+#define MLX5_DTOR_BYTES 0x40
+#define MLX5_DTOR_TEARDOWN 0x28
+#define MLX5_DTOR_RECLAIM 0x30
 
 #define MLX5_Q_COUNTER_IN_BYTES 0x20
 #define MLX5_Q_COUNTER_OUT_BYTES 0x100

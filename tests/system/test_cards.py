@@ -67,7 +67,6 @@ def test_link_that_comes_late(make_lab):
     ("ixgbe", "eeprom-stuck", "EEPROM does not answer"),
     ("ixgbe", "no-dma-done", "DMA"),
     ("ixgbe", "master-abort", "answers no more"),
-    ("mlx5", "initializing-stuck", "initialisation"),
     ("mlx5", "command-timeout:1", "ENABLE_HCA(0x104)"),
     ("mlx5", "command-status:5", "internal error(0x1)"),
     ("mlx5", "command-delivery:7", "delivery status"),
@@ -85,15 +84,50 @@ def test_card_that_cannot_be_used(make_router, nic, fault, reason):
     router.violations_expected = True  # its writes to a card in reset
 
 
+@pytest.mark.parametrize("nic", ["mlx5"])
+def test_card_that_starts_late(make_lab, nic):
+    """Firmware that initialises for longer than the machine boots: the other port works meanwhile,
+    and this one follows."""
+    lab = make_lab(router_config(), "--nicsim-option", "0:fault=slow-start:15", wait_for=["eth1"])
+    assert re.search(r"^eth0: %s: firmware is still in its initialisation: its port is started later"
+                     % nic, lab.router.text, re.MULTILINE), lab.router.text
+    assert "ports restart: a device is ready" not in lab.router.text
+    lab.router.expect(r"ports restart: a device is ready", 60)
+    lab.router.wait_ready(60)
+    lab.router.wait_links(["eth0", "eth1"])
+    pings(lab.left, RIGHT_HOST)
+
+
+@pytest.mark.parametrize("nic", ["mlx5"])
+def test_card_that_never_starts(make_router, nic):
+    """The other port and the console work while the card is waited for."""
+    router = make_router(None, "--nicsim-option", "0:fault=initializing-stuck", wait=False)
+    router.wait_ready(60)
+    router.wait_prompt()
+    assert "eth0: %s: firmware is still in its initialisation" % nic in router.text
+    assert "device " + nic in router.command("show interfaces")
+
+
 @pytest.mark.parametrize("nic,fault", [("ixgbe", "rxdctl-stuck"), ("ixgbe", "txdctl-stuck"),
-                                       ("mlx5", "command-status:60"),
-                                       ("mlx5", "command-timeout:60")])
+                                       ("mlx5", "command-status:60")])
 def test_card_that_does_not_start(make_lab, nic, fault):
     """The card's queues cannot be enabled: this port is not started, the other is."""
     lab = make_lab(router_config(), "--nicsim-option", "1:fault=" + fault, wait_for=["eth0"])
     assert "eth1: %s: " % nic in lab.router.text and "this port is not started" in lab.router.text
     pings(lab.left, LEFT_ROUTER)
     lab.router.violations_expected = True
+
+
+@pytest.mark.parametrize("nic", ["mlx5"])
+def test_firmware_that_is_reset(make_router, nic):
+    """The 60th command, while the port starts, is never answered. The wait is reported; a reset of
+    the card gets the port to start."""
+    router = make_router(None, "--nicsim-option", "1:fault=command-timeout:60", wait=False)
+    router.wait_ready(60)
+    router.wait_prompt()
+    assert re.search(r"^eth1: %s: waiting for \w+, up to \d s" % nic, router.text, re.MULTILINE)
+    assert "not started" not in router.text
+    router.violations_expected = True
 
 
 @pytest.mark.parametrize("nic,fault", [("ixgbe", "head-stuck"), ("mlx5", "send-stuck")])

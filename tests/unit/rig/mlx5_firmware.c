@@ -84,6 +84,9 @@ static void function_reset(void)
 	fw.pci_command = 0;
 	fw.back = fw.now + 300000000;
 	fw.resets++;
+	fw.init_until = fw.init_ns > ~0ull - fw.back ? ~0ull : fw.back + fw.init_ns;
+	if (fw.heals)
+		fw.fault = FW_NONE, fw.delay_ns = 20000;
 }
 
 void pci_write(const struct pci_dev *dev, unsigned offset, unsigned size, uint32_t value)
@@ -201,7 +204,9 @@ static void access_reg(const uint8_t *in, uint8_t *out, uint32_t out_bytes)
 	uint32_t id = get32(in + 8) & 0xffff, group = in[16 + 3] & 63;
 	bool read = get32(in + 4) & 1;
 	memcpy(out + 16, in + 16, out_bytes - 16);
-	if (id != 0x7004)
+	for (unsigned i = 0; id == 0xc00e && i < 16; i++)
+		set32(out + 16 + 4 * i, fw.dtor[i]);
+	if (id != 0x7004 && id != 0xc00e)
 		assert_int_equal(in[16 + 1], 1); /* local_port */
 	if (id == 0x5003 && read)
 		set32(out + 16 + 4, 10240u << 16);
@@ -433,7 +438,9 @@ uint32_t host_mmio_read(const volatile void *a, unsigned bytes)
 	case 0x0004: v = 5u << 16 | 0x7d0; break;
 	case 0x0010: v = fw.queue_high; break;
 	case 0x0014: v = fw.queue_low | 0x56; break;
-	case 0x01fc: v = (uint32_t)fw.initialising << 31; break;
+	case 0x01fc: v = (uint32_t)(fw.initialising || fw.now < fw.init_until) << 31; break;
+	case 0x0ff8: v = fw.exec_to; break;
+	case 0x0ffc: v = fw.init_to; break;
 	case 0x0238: v = fw.rfr; break;
 	case 0x023c: v = fw.synd; break;
 	case 0x1010: v = fw.health_stuck ? fw.health : ++fw.health; break;

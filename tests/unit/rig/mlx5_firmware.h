@@ -67,6 +67,11 @@ extern struct fw {
 	uint32_t eq_armed;        /* the consumer index that it was last told */
 	/* faults to be injected */
 	bool removed, initialising;
+	uint64_t init_ns;         /* initialisation after a reset; ~0: for ever */
+	uint64_t init_until;      /* it is initialising until then */
+	bool heals;               /* a reset ends FW_HANG */
+	uint32_t exec_to, init_to; /* time-outs as the initialisation segment has them */
+	uint32_t dtor[16];         /* as the register DTOR has them */
 	bool clings;              /* the interface cannot be disabled */
 	bool flr;                 /* the card supports function level reset */
 	uint64_t back;            /* when its configuration space answers again */

@@ -284,6 +284,22 @@ static const char *host_endianness(struct eth_port *p, const uint8_t *in, uint8_
 	return NULL;
 }
 
+/* LINUX: more time limits, each in seconds. */
+static const char *dtor(struct eth_port *p, const uint8_t *in, uint8_t *out, bool write)
+{
+	/* from 0x14: health poll, dump, reset, flush, PCI sync, teardown, reactivation, pages back, and
+	 * those of virtual functions */
+	static const uint8_t seconds[] = {2, 60, 60, 2, 5, 3, 5, 5, 120};
+	(void)p;
+	(void)in;
+	if (write)
+		return "cannot be written";
+	put_be32(out + 4, 1u << 29 | 2); /* PCI toggle */
+	for (unsigned i = 0; i < sizeof seconds; i++)
+		put_be32(out + 0x14 + 4 * i, 1u << 29 | seconds[i]);
+	return NULL;
+}
+
 static const struct access_register {
 	uint16_t id;
 	const char *name;
@@ -298,6 +314,7 @@ static const struct access_register {
 	{0x5008, "PPCNT", 256, ppcnt},
 	{0x5031, "PDDR", 256, pddr},
 	{0x7004, "HOST_ENDIANNESS", 16, host_endianness},
+	{0xc00e, "DTOR", 64, dtor},
 };
 
 static const struct access_register *find_register(uint32_t id)

@@ -39,6 +39,9 @@
 #define ACCEPT_NS    1000000  /* from then until the firmware serves the queue */
 #define HEARTBEAT_NS 10000000 /* the health counter's step */
 #define SCAN_NS      20000    /* line-rate: between reads of the doorbell records of CQs */
+#define SECONDS      (1u << 29) /* unit of a time limit: */
+#define COMMAND_S    10u /* of a command, */
+#define QUEUE_S      2u  /* of the acceptance of the command queue */
 #define FW_MAJOR     16u
 #define FW_MINOR     35u
 #define FW_SUBMINOR  2000u
@@ -52,6 +55,8 @@ static const struct reg_row rows[] = {
 
 static const struct fault_kind faults[FAULTS_OF_MLX5 + 1] = {
 	[FAULT_INITIALIZING] = {"initializing-stuck", NULL, 0, "INITIALIZING never clears"},
+	[FAULT_SLOW_START] = {"slow-start", "SECONDS", 10,
+                              "INITIALIZING clears that long after power-on or a reset"},
 	[FAULT_COMMAND_TIMEOUT] = {"command-timeout", "N", 10, "one command in N never ends"},
 	[FAULT_COMMAND_STATUS] = {"command-status", "N", 10,
                                   "one command in N fails with an internal error"},
@@ -109,14 +114,26 @@ static void nic_reset(struct model *m)
 	set(m, CMDIF_REV, CMDIF_REVISION << 16 | FW_SUBMINOR);
 	set(m, CMDQ_ADDR_L, CMDQ_LOG_SIZE << 4 | CMDQ_LOG_STRIDE);
 	set(m, HEALTH + HEALTH_FW_VER, FW_MAJOR << 24 | FW_MINOR << 16 | FW_SUBMINOR);
+	set(m, CMD_EXEC_TO, SECONDS | COMMAND_S);
+	set(m, CMD_EXEC_TO + 4, SECONDS | QUEUE_S);
 	busy(m, BOOT_NS);
 	reset_all(m);
+}
+
+/* The end of a slow start; 0: it is not slow. */
+static uint64_t slow_until(const struct model *m)
+{
+	const struct nic *n = nic_of(m);
+	return model_fault(m, FAULT_SLOW_START)
+	               ? n->born + m->fault_arg[FAULT_SLOW_START] * 1000000000u
+	               : 0;
 }
 
 static void ready_work(struct model *m)
 {
 	struct nic *n = nic_of(m);
-	if (n->ready_due == 0 || n->ready_due > m->now || model_fault(m, FAULT_INITIALIZING))
+	if (n->ready_due == 0 || n->ready_due > m->now || model_fault(m, FAULT_INITIALIZING) ||
+	    m->now < slow_until(m))
 		return;
 	n->ready_due = 0;
 	set(m, INITIALIZING, 0);
@@ -287,7 +304,7 @@ static uint64_t nic_deadline(struct model *m)
 	if (n->send_more && !model_fault(m, FAULT_SEND_STUCK))
 		due = m->now;
 	if (n->ready_due && !model_fault(m, FAULT_INITIALIZING))
-		due = earliest(due, n->ready_due);
+		due = earliest(due, n->ready_due > slow_until(m) ? n->ready_due : slow_until(m));
 	return m->line_rate ? earliest(due, n->scan_due) : due;
 }
 

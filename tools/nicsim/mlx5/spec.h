@@ -34,7 +34,7 @@
 	R(CMD_DOORBELL, 0x0018, 0, 1, REG_WO, BE(0xffffffff), "Initialization Segment") \
 	R(INITIALIZING, 0x01fc, 0, 1, REG_RO, 0, "Initialization Segment") \
 	R(HEALTH, 0x0200, 4, 16, REG_RO, 0, "Health Buffer") \
-	R(CMD_EXEC_TO, 0x0ff8, 4, 2, REG_RO, 0, "LINUX: time limits of commands; 0: not told") \
+	R(CMD_EXEC_TO, 0x0ff8, 4, 2, REG_RO, 0, "LINUX: time limits: of a command, of the queue") \
 	R(TIMER_H, 0x1000, 0, 1, REG_RO, 0, "Internal Timer") \
 	R(TIMER_L, 0x1004, 0, 1, REG_RO, 0, "Internal Timer") \
 	R(HEALTH_COUNTER, 0x1010, 0, 1, REG_RO, 0, "Health Counter") \

@@ -78,7 +78,7 @@ static void start_up_faults(void **s)
 		int error;
 		const char *names;
 	} row[] = {
-		{"initializing-stuck", 0, E_TIMEOUT, "initialisation"},
+		{"initializing-stuck", 0, E_AGAIN, "initialisation"},
 		{"command-timeout", 1, E_TIMEOUT, "ENABLE_HCA(0x104)"},
 		{"command-timeout", 9, E_TIMEOUT, "(0x"},
 		{"command-status", 1, E_DEVICE, "internal error(0x1)"},

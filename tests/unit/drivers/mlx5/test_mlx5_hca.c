@@ -28,6 +28,20 @@ static struct nic_link link_now(void)
 	return l;
 }
 
+/* Calls link until the device counts as gone; returns how many calls, and why. */
+static unsigned looks_to_end(const char **why)
+{
+	for (unsigned looks = 1;; looks++) {
+		struct nic_link l = link_now();
+		*why = l.why;
+		if (l.gone)
+			return looks;
+		assert_true(looks < 400);
+		if (l.why)
+			fail_msg("said while it lives: %s", l.why);
+	}
+}
+
 /* --- bring-up --- */
 
 static void matches_its_devices(void **s)
@@ -210,6 +224,19 @@ static void not_for_us(void **s)
 	fw_assert_clean();
 }
 
+#define SECOND 1000000000ull
+
+/* As the runtime asks. */
+static int wait_until_ready(void)
+{
+	for (;;) {
+		int e = mlx5_ops.ready(&fw.nic);
+		if (e != E_AGAIN)
+			return e;
+		fw.now += 100000000;
+	}
+}
+
 static void never_ready(void **s)
 {
 	(void)s;
@@ -217,10 +244,167 @@ static void never_ready(void **s)
 	fw.initialising = true;
 	fw.tick_ns = 100000;
 	uint64_t from = fw.now;
-	assert_int_equal(fw_probe(), E_TIMEOUT);
+	assert_int_equal(fw_probe(), E_AGAIN);
+	assert_string_equal(fw.nic.error, "firmware is still in its initialisation");
+	assert_in_range(fw.now - from, 1900000000, 2500000000); /* the other ports do not wait */
+	assert_int_equal(wait_until_ready(), E_TIMEOUT);
 	assert_string_equal(fw.nic.error, "firmware stays in its initialisation");
-	assert_true(fw.now - from < 12000000000);
+	assert_in_range(fw.now - from, 119 * SECOND, 123 * SECOND);
 	assert_int_equal(fw.doorbells, 0);
+	fw_power(64); /* one that can be reset is, and has the same time again */
+	fw.initialising = true;
+	fw.flr = true;
+	fw.tick_ns = 100000;
+	from = fw.now;
+	assert_int_equal(fw_probe(), E_AGAIN);
+	assert_int_equal(wait_until_ready(), E_TIMEOUT);
+	assert_string_equal(fw.nic.error, "firmware stays in its initialisation, also after a reset");
+	assert_in_range(fw.now - from, 239 * SECOND, 245 * SECOND);
+	assert_int_equal(fw.resets, 1);
+	assert_int_equal(fw.doorbells, 0);
+}
+
+/* Firmware that takes long is waited for, and then works; also one that a reset gets going. */
+static void ready_late(void **s)
+{
+	(void)s;
+	fw_power(64);
+	fw.tick_ns = 100000;
+	fw.init_until = fw.now + 100 * SECOND;
+	assert_int_equal(fw_probe(), E_AGAIN);
+	assert_int_equal(wait_until_ready(), E_OK);
+	assert_int_equal(fw_probe(), E_OK);
+	assert_int_equal(fw_start(2, &shared), E_OK);
+	fw_stop();
+	fw_assert_clean();
+	fw_power(64);
+	fw.tick_ns = 100000;
+	fw.flr = true;
+	fw.init_until = ~0ull;
+	fw.init_ns = 30 * SECOND;
+	assert_int_equal(fw_probe(), E_AGAIN);
+	assert_int_equal(wait_until_ready(), E_OK);
+	assert_int_equal(fw.resets, 1);
+	assert_int_equal(fw_probe(), E_OK);
+	assert_int_equal(fw_start(2, &shared), E_OK);
+	fw_stop();
+	fw_assert_clean();
+}
+
+static unsigned waited;
+
+static void count_waits(struct nic *nic, const char *what, uint32_t seconds)
+{
+	assert_ptr_equal(nic, &fw.nic);
+	assert_non_null(what);
+	assert_true(seconds < 600);
+	waited++;
+}
+
+/* Probes a device whose first command is never answered; returns how long that took. */
+static uint64_t hang(uint32_t init_to, uint32_t exec_to)
+{
+	fw_power(64);
+	fw.tick_ns = 100000;
+	fw.init_to = init_to;
+	fw.exec_to = exec_to;
+	fw.at = 1;
+	fw.fault = FW_HANG;
+	fw.nic.waits = count_waits;
+	waited = 0;
+	uint64_t from = fw.now;
+	assert_int_equal(fw_probe(), E_TIMEOUT);
+	return fw.now - from;
+}
+
+/* A command has a minute, or what the device states: in ms, s, min or h, within limits (the rig's time
+ * passes in steps that grow, so a wait takes up to half as long again). The runtime is told once a
+ * second. */
+static void time_for_a_command(void **s)
+{
+	(void)s;
+	assert_in_range(hang(0, 0), 59 * SECOND, 96 * SECOND);
+	assert_in_range(waited, 3, 61);
+	assert_string_equal(fw.nic.error, "ENABLE_HCA(0x104) op_mod(0x0) failed, no answer in 60 s");
+	assert_in_range(hang(0, 5000), 59 * SECOND, 96 * SECOND); /* states nothing */
+	assert_in_range(hang(2000, 0), 59 * SECOND, 96 * SECOND);
+	assert_in_range(hang(2000, 5000), 4 * SECOND, 8 * SECOND);
+	assert_in_range(hang(2000, 1u << 29 | 90), 89 * SECOND, 144 * SECOND);
+	assert_in_range(hang(2000, 2u << 29 | 2), 119 * SECOND, 192 * SECOND);
+	assert_in_range(hang(2000, 3u << 29 | 0xfffff), 599 * SECOND, 960 * SECOND);
+	assert_in_range(hang(2000, 7u << 29 | 0xfffff), 599 * SECOND, 960 * SECOND);
+}
+
+/* The other time-outs: of DTOR, asked only where the segment states some. */
+static void time_to_let_go(void **s)
+{
+	(void)s;
+	up(1);
+	assert_int_equal(mlx5_device(&fw.nic)->timeouts.reclaim, 5000000);
+	assert_int_equal(mlx5_device(&fw.nic)->timeouts.teardown, 3000000);
+	fw_stop();
+	fw_power(64);
+	fw.init_to = 1u << 29 | 4;
+	fw.exec_to = 1u << 29 | 20;
+	fw.dtor[10] = 1u << 29 | 7;
+	fw.dtor[12] = 900;
+	assert_int_equal(fw_probe(), E_OK);
+	assert_int_equal(mlx5_device(&fw.nic)->timeouts.queue, 4000000);
+	assert_int_equal(mlx5_device(&fw.nic)->timeouts.command, 20000000);
+	assert_int_equal(mlx5_device(&fw.nic)->timeouts.reclaim, 900000);
+	assert_int_equal(mlx5_device(&fw.nic)->timeouts.teardown, 7000000);
+	fw.fault = FW_STATUS; /* of DTOR: not an error */
+	fw.at = fw.logged + 7;
+	assert_int_equal(fw_start(1, &shared), E_OK);
+	assert_int_equal(fw.log[fw.at - 1].in[10] << 8 | fw.log[fw.at - 1].in[11], 0xc00e);
+	assert_null(fw.nic.error);
+	fw_stop();
+	fw_assert_clean();
+}
+
+/* Firmware that answers no more is reset once, and works; or is dead. */
+static void revived(void **s)
+{
+	(void)s;
+	up(2);
+	unsigned all = fw.logged;
+	for (unsigned at = 1; at <= all; at += 7) {
+		fw_power(64);
+		fw.flr = fw.heals = true;
+		fw.at = at;
+		fw.fault = FW_HANG;
+		if (fw_probe() != E_OK || fw_start(2, &shared) != E_OK)
+			fail_msg("command %u: %s", at, fw.nic.error);
+		assert_int_equal(fw.resets, 1);
+		assert_int_equal(fw.pci_command & 4, 4);
+		assert_int_equal(fw.pages, 1000);
+		fw_stop();
+		fw_assert_clean();
+		assert_true(fw.pci_command & 4);
+	}
+	up(1); /* one that dies while it runs is reset at the next start */
+	fw.flr = fw.heals = true;
+	fw.delay_ns = ~0ull >> 1;
+	const char *why;
+	looks_to_end(&why);
+	fw_stop();
+	assert_false(fw.pci_command & 4);
+	fw.init_ns = 10 * SECOND; /* and needs time */
+	assert_int_equal(fw_start(1, &shared), E_AGAIN);
+	assert_int_equal(wait_until_ready(), E_OK);
+	assert_int_equal(fw_start(1, &shared), E_OK);
+	fw_stop();
+	fw_assert_clean();
+	fw.heals = false; /* in vain: it is not reset again and again */
+	fw.init_ns = 0;
+	fw.at = fw.logged + 1;
+	fw.fault = FW_HANG;
+	assert_int_equal(fw_start(1, &shared), E_TIMEOUT);
+	assert_int_equal(fw.resets, 2);
+	fw_stop();
+	assert_int_equal(fw_start(1, &shared), E_DEVICE);
+	assert_int_equal(fw.resets, 2);
+	assert_false(fw.pci_command & 4);
 }
 
 static void removed(void **s)
@@ -288,7 +472,7 @@ static void each_hangs(void **s)
 		assert_int_equal(e, E_TIMEOUT);
 		assert_non_null(strstr(fw.nic.error, "no answer"));
 		assert_false(fw.pci_command & 4);
-		assert_true(fw.now < 20000000000);
+		assert_true(fw.now < 100 * SECOND);
 		/* Pages have an entry of their own: one more command may be in progress. */
 		assert_in_range(fw.doorbells, at, at + 1);
 		unsigned doorbells = fw.doorbells;
@@ -574,20 +758,6 @@ static void counts(void **s)
 	fw_stop();
 }
 
-/* Calls link until the device counts as gone; returns how many calls, and why. */
-static unsigned looks_to_end(const char **why)
-{
-	for (unsigned looks = 1;; looks++) {
-		struct nic_link l = link_now();
-		*why = l.why;
-		if (l.gone)
-			return looks;
-		assert_true(looks < 100);
-		if (l.why)
-			fail_msg("said while it lives: %s", l.why);
-	}
-}
-
 #define LOOKS_OF(ms) ((ms) / 200) /* each takes this long: link_now */
 
 /* Dead firmware is detected in time, without reading its registers in each call. */
@@ -611,7 +781,7 @@ static void health(void **s)
 	up(1);
 	fw.delay_ns = ~0ull >> 1; /* a query is never answered */
 	looks_to_end(&why);
-	assert_string_equal(why, "QUERY_VPORT_STATE(0x750) op_mod(0x0) failed, no answer in 10 s");
+	assert_string_equal(why, "QUERY_VPORT_STATE(0x750) op_mod(0x0) failed, no answer in 60 s");
 	fw_stop();
 	assert_false(fw.pci_command & 4);
 }
@@ -707,6 +877,10 @@ int main(void)
 		cmocka_unit_test(e_switch_manager),
 		cmocka_unit_test(not_for_us),
 		cmocka_unit_test(never_ready),
+		cmocka_unit_test(ready_late),
+		cmocka_unit_test(time_for_a_command),
+		cmocka_unit_test(time_to_let_go),
+		cmocka_unit_test(revived),
 		cmocka_unit_test(removed),
 		cmocka_unit_test(each_refused),
 		cmocka_unit_test(each_hangs),
