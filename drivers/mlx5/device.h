@@ -95,9 +95,27 @@ struct mlx5_caps {
 	bool cqe_compression; /* of received frames */
 	bool multi_send;      /* send WQEs with many frames; used only with inline_mode 0 */
 	bool frag_match;      /* flow tables can match fragments */
+	bool port_manager;    /* port registers are for this function to write */
 	bool eswitch_manager; /* the driver enters addresses in the card's own table */
 	bool driver_version;
 	bool no_lb_uc, no_lb_mc; /* local loopback of unicast, of multicast, can be disabled */
+};
+
+/* What a start does without if the firmware refuses it, as it does to a virtual function, and to a
+ * function whose port belongs to several hosts. */
+#define MLX5_OPTIONAL(X) \
+	X(MTU, "PMTU (frame length)") \
+	X(UP, "PAOS (port up)") \
+	X(PAUSE, "PFCC (flow control)") \
+	X(SPEED, "PTYS (speed)") \
+	X(ERRORS, "PPCNT (errors)") \
+	X(DISCARDS, "PPCNT (discards)") \
+	X(Q_COUNTER, "Q counters")
+
+enum mlx5_optional {
+#define MLX5_OPTIONAL_NAME(name, text) MLX5_WITHOUT_##name,
+	MLX5_OPTIONAL(MLX5_OPTIONAL_NAME)
+#undef MLX5_OPTIONAL_NAME
 };
 
 enum mlx5_queue { MLX5_QUEUE_RECEIVE, MLX5_QUEUE_SEND, MLX5_QUEUES };
@@ -116,7 +134,7 @@ struct mlx5_pair {
 };
 
 #define MLX5_EQ_LOG_SIZE 6 /* 64 events: one page */
-#define MLX5_ERROR_BYTES 160
+#define MLX5_ERROR_BYTES 192
 
 /* Memory of the device half, from nic->dma_more. The device reads and writes the first members,
  * which lie as its alignment requires. */
@@ -158,6 +176,8 @@ struct mlx5_device {
 	uint32_t pd, domain, lkey, tis, counter_set;
 	uint32_t rqt, rqt_first; /* with several pairs: of all, of the first one */
 	uint8_t tokens;      /* the last one used */
+	uint8_t refused, told; /* enum mlx5_optional, one bit each: by this start, by any */
+	bool virtual;        /* a virtual function */
 	bool enabled;        /* ENABLE_HCA has to be undone, */
 	bool initialised;    /* and INIT_HCA as well */
 	bool has_eq;
@@ -366,6 +386,13 @@ bool mlx5_health_turn(struct nic *nic, const char **why);
  * is less. The port neither receives longer frames, for which buffers are too small, nor sends
  * them. */
 int mlx5_port_start(struct nic *nic, uint32_t *frame_bytes);
+/* To be called with the error of an optional command. E_OK if it was none, or if the firmware has
+ * refused the command, which the next mlx5_link reports. */
+int mlx5_without(struct nic *nic, enum mlx5_optional what, int error);
+static inline bool mlx5_is_without(struct nic *nic, enum mlx5_optional what)
+{
+	return mlx5_device(nic)->refused >> what & 1;
+}
 /* Learns MAC address and inline mode. */
 int mlx5_vport_learn(struct nic *nic);
 /* As in nic_ops: do not wait. */

@@ -152,6 +152,7 @@ static int learn_general(struct nic *nic)
 	c->log_wq_size = (uint8_t)mlx5_get(caps, MLX5_CAP_LOG_MAX_WQ_SIZE);
 	c->log_cq_size = (uint8_t)mlx5_get(caps, MLX5_CAP_LOG_MAX_CQ_SIZE);
 	c->cqe_compression = mlx5_get(caps, MLX5_CAP_CQE_COMPRESSION);
+	c->port_manager = mlx5_get(caps, MLX5_CAP_PORT_MANAGER) && !mlx5_device(nic)->virtual;
 	c->eswitch_manager = mlx5_get(caps, MLX5_CAP_ESWITCH_MANAGER);
 	c->driver_version = mlx5_get(caps, MLX5_CAP_DRIVER_VERSION);
 	c->no_lb_uc = mlx5_get(caps, MLX5_CAP_NO_LB_UC);
@@ -255,7 +256,7 @@ static int enable(struct nic *nic)
 int mlx5_hca_up(struct nic *nic)
 {
 	int e = enable(nic);
-	if (e == E_OK)
+	if (e == E_OK && !mlx5_device(nic)->virtual) /* the physical function sets it for all */
 		e = set_endianness(nic);
 	if (e == E_OK)
 		e = set_caps(nic);

@@ -1,8 +1,10 @@
 /*
- * mlx5: ConnectX-4, 4 Lx, 5, 6, 6 Dx and 6 Lx, the table of operations. Physical functions with a
- * port set to Ethernet.
+ * mlx5: ConnectX-4, 4 Lx, 5, 6, 6 Dx, 6 Lx and 7, the table of operations. Functions with a port set
+ * to Ethernet, physical and virtual ones. A virtual function has the port that its host gives it: it
+ * sets neither the port's state nor its flow control, and receives groups (so also IPv6's neighbour
+ * discovery) only if the host trusts it.
  *
- * Omitted: virtual functions, compressed CQEs in their enhanced layout (ConnectX-7), UDP
+ * Omitted: compressed CQEs in their enhanced layout (ConnectX-7), UDP
  * segmentation (the device does not set each datagram's length), rate limits, the card's clock
  * (time stamps). Firmware that has stopped answering is reset at the next start, not before.
  */
@@ -56,22 +58,37 @@ _Static_assert(sizeof(struct pair) <= sizeof(((struct nic_queue *)0)->priv), "fi
 static struct pair *pair_of(struct nic_queue *q) { return (struct pair *)(void *)q->priv; }
 
 /* From the PCI ID list. */
-static const uint16_t ids[] = {
-	0x1013, /* ConnectX-4 */
-	0x1015, /* ConnectX-4 Lx */
-	0x1017, /* ConnectX-5 */
-	0x1019, /* ConnectX-5 Ex */
-	0x101b, /* ConnectX-6 */
-	0x101d, /* ConnectX-6 Dx */
-	0x101f, /* ConnectX-6 Lx */
+static const struct id {
+	uint16_t device;
+	bool virtual;
+} ids[] = {
+	{0x1013, false}, /* ConnectX-4 */
+	{0x1014, true},
+	{0x1015, false}, /* ConnectX-4 Lx */
+	{0x1016, true},
+	{0x1017, false}, /* ConnectX-5 */
+	{0x1018, true},
+	{0x1019, false}, /* ConnectX-5 Ex */
+	{0x101a, true},
+	{0x101b, false}, /* ConnectX-6 */
+	{0x101c, true},
+	{0x101d, false}, /* ConnectX-6 Dx */
+	{0x101e, true},  /* of this and later ones */
+	{0x101f, false}, /* ConnectX-6 Lx */
+	{0x1021, false}, /* ConnectX-7 */
 };
+
+static const struct id *find_id(const struct pci_dev *dev)
+{
+	for (unsigned i = 0; dev->vendor == MLX5_VENDOR && i < ARRAY_LEN(ids); i++)
+		if (ids[i].device == dev->device)
+			return &ids[i];
+	return NULL;
+}
 
 static bool match(const struct pci_dev *dev)
 {
-	for (unsigned i = 0; dev->vendor == MLX5_VENDOR && i < ARRAY_LEN(ids); i++)
-		if (ids[i] == dev->device)
-			return true;
-	return false;
+	return find_id(dev) != NULL;
 }
 
 /* --- device half --- */
@@ -120,6 +137,7 @@ static int probe(struct nic *nic, const struct pci_dev *dev)
 	nic->pci = dev;
 	memset(nic->priv, 0, sizeof nic->priv);
 	d->revived = revived;
+	d->virtual = find_id(dev)->virtual;
 	mlx5_timeouts_start(nic);
 	if (dev->bar[0].addr == 0 || dev->bar[0].bytes < MLX5_INIT_SEGMENT_BYTES) {
 		nic->error = "registers (BAR 0) are not mapped";
@@ -201,6 +219,7 @@ static int start(struct nic *nic, const struct nic_config *config, struct nic_sh
 	int e = nic_config_check(nic, config, ring_bytes(nic), MLX5_PAGE_BYTES);
 	if (e != E_OK)
 		return e;
+	d->refused = 0;
 	if (d->dead)
 		e = mlx5_revive(nic);
 	if (e == E_AGAIN)

@@ -9,6 +9,7 @@
  */
 #include "drivers/mlx5/device.h"
 
+#include "lib/fmt.h"
 #include "lib/mem.h"
 
 #define PORT 1 /* a function has one port, with this number */
@@ -24,6 +25,37 @@ static uint8_t *begin_reg(struct nic *nic, enum mlx5_slot_name slot, uint32_t op
 	mlx5_set(in, MLX5_ACCESS_REG_ID, reg);
 	mlx5_set(in + MLX5_ACCESS_REG_DATA, MLX5_REG_PORT, PORT);
 	return in + MLX5_ACCESS_REG_DATA;
+}
+
+/* --- what is done without --- */
+
+int mlx5_without(struct nic *nic, enum mlx5_optional what, int error)
+{
+	struct mlx5_device *d = mlx5_device(nic);
+	if (error != E_DEVICE || d->dead || mlx5_gone(nic))
+		return error;
+	d->refused |= (uint8_t)(1u << what);
+	nic->error = NULL;
+	return E_OK;
+}
+
+/* Names what was refused since the last call; NULL: nothing, or it has been named before. */
+static const char *tell_refused(struct nic *nic)
+{
+	static const char *const texts[] = {
+#define TEXT(name, text) text,
+		MLX5_OPTIONAL(TEXT)
+#undef TEXT
+	};
+	struct mlx5_device *d = mlx5_device(nic);
+	struct fmt_buf b = {.at = d->memory->error, .size = MLX5_ERROR_BYTES};
+	const unsigned news = d->refused & ~d->told;
+	d->told |= d->refused;
+	for (unsigned i = 0, n = 0; i < ARRAY_LEN(texts); i++)
+		if (news >> i & 1)
+			fmt_put(&b, "%s%s", n++ ? ", " : "firmware refuses, and the port does without: ",
+			        texts[i]);
+	return news ? d->memory->error : NULL;
 }
 
 /* --- start --- */
@@ -42,24 +74,33 @@ int mlx5_vport_learn(struct nic *nic)
 	if (c->vport_inline)
 		c->inline_mode = (uint8_t)mlx5_get(context, MLX5_VPORT_MIN_INLINE);
 	if (nic->mac[0] & 1 || (be16_load(nic->mac) == 0 && be32_load(nic->mac + 2) == 0))
-		return mlx5_fail(nic, E_DEVICE, "the port has no station address");
+		return mlx5_fail(nic, E_DEVICE, mlx5_device(nic)->virtual
+		                 ? "the virtual function has no MAC address: give it one on its host"
+		                 : "the port has no station address");
 	return E_OK;
 }
 
-/* Sets the longest frame on the wire, FCS included, as close to `wish` as the port allows. */
+/* Sets the longest frame on the wire, FCS included, as close to `wish` as the port allows. Where the
+ * firmware refuses, a port of several hosts may carry longer frames than buffers take: each puts the
+ * receive queue into its error state, from which it is mended. */
 static int set_mtu(struct nic *nic, uint32_t wish, uint32_t *mtu)
 {
 	begin_reg(nic, MLX5_SLOT_MAIN, MLX5_ACCESS_REG_READ, MLX5_PMTU, MLX5_PMTU_BYTES);
 	int e = mlx5_cmd_run(nic);
+	*mtu = wish;
 	if (e != E_OK)
-		return e;
+		return mlx5_without(nic, MLX5_WITHOUT_MTU, e);
 	const uint8_t *now = mlx5_cmd_out(nic, MLX5_SLOT_MAIN) + MLX5_ACCESS_REG_DATA;
 	uint32_t most = mlx5_get(now, MLX5_PMTU_MAX);
+	uint32_t used = mlx5_get(now, MLX5_PMTU_OPER);
 	*mtu = wish < most ? wish : most;
 	uint8_t *reg = begin_reg(nic, MLX5_SLOT_MAIN, MLX5_ACCESS_REG_WRITE, MLX5_PMTU,
 	                         MLX5_PMTU_BYTES);
 	mlx5_set(reg, MLX5_PMTU_ADMIN, *mtu);
-	return mlx5_cmd_run(nic);
+	e = mlx5_without(nic, MLX5_WITHOUT_MTU, mlx5_cmd_run(nic));
+	if (mlx5_is_without(nic, MLX5_WITHOUT_MTU) && used > FCS_BYTES && used < *mtu)
+		*mtu = used; /* what the port carries stays as it was */
+	return e;
 }
 
 static int set_port_up(struct nic *nic)
@@ -68,7 +109,7 @@ static int set_port_up(struct nic *nic)
 	                         MLX5_PAOS_BYTES);
 	mlx5_set(reg, MLX5_PAOS_ADMIN, MLX5_PAOS_UP);
 	mlx5_set(reg, MLX5_PAOS_ADMIN_ENABLE, 1);
-	return mlx5_cmd_run(nic);
+	return mlx5_without(nic, MLX5_WITHOUT_UP, mlx5_cmd_run(nic));
 }
 
 /* Flow control is on by default. A router that is too slow shall drop packets, not stop its neighbours. */
@@ -78,7 +119,7 @@ static int set_pause_off(struct nic *nic)
 	                         MLX5_PFCC_BYTES);
 	mlx5_set(reg, MLX5_PFCC_SEND, 0);
 	mlx5_set(reg, MLX5_PFCC_OBEY, 0);
-	return mlx5_cmd_run(nic);
+	return mlx5_without(nic, MLX5_WITHOUT_PAUSE, mlx5_cmd_run(nic));
 }
 
 /* Sets what the vport accepts: our address and all groups. It does not loop back what we send:
@@ -119,6 +160,36 @@ static int set_l2_entry(struct nic *nic)
 /* --- queries --- */
 
 enum query { VPORT_STATE, SPEED, ERRORS, DISCARDS, NO_BUFFER, QUERIES };
+
+/* Only the link itself has to be known. */
+static int query_refused(struct nic *nic, enum query q, int e)
+{
+	static const enum mlx5_optional what[] = {[SPEED] = MLX5_WITHOUT_SPEED,
+	                                          [ERRORS] = MLX5_WITHOUT_ERRORS,
+	                                          [DISCARDS] = MLX5_WITHOUT_DISCARDS,
+	                                          [NO_BUFFER] = MLX5_WITHOUT_Q_COUNTER};
+	return q == VPORT_STATE ? e : mlx5_without(nic, what[q], e);
+}
+
+/* True if the start has been refused this query. */
+static bool is_pointless(struct nic *nic, enum query q)
+{
+	switch (q) {
+	case SPEED: return mlx5_is_without(nic, MLX5_WITHOUT_SPEED);
+	case ERRORS: return mlx5_is_without(nic, MLX5_WITHOUT_ERRORS);
+	case DISCARDS: return mlx5_is_without(nic, MLX5_WITHOUT_DISCARDS);
+	case NO_BUFFER: return mlx5_is_without(nic, MLX5_WITHOUT_Q_COUNTER);
+	default: return false;
+	}
+}
+
+static enum query query_after(struct nic *nic, enum query q)
+{
+	do
+		q = (enum query)((q + 1u) % QUERIES);
+	while (is_pointless(nic, q));
+	return q;
+}
 
 static void ask(struct nic *nic, enum query q)
 {
@@ -240,16 +311,20 @@ int mlx5_port_start(struct nic *nic, uint32_t *frame_bytes)
 	*frame_bytes = mtu - FCS_BYTES;
 	if (e == E_OK && d->caps.eswitch_manager)
 		e = set_l2_entry(nic);
-	if (e == E_OK)
+	if (e == E_OK && d->caps.port_manager)
 		e = set_pause_off(nic);
-	if (e == E_OK)
+	if (e == E_OK && d->caps.port_manager)
 		e = set_port_up(nic);
 	/* One round that is waited for: the present link, and the counters' starting values. */
 	for (unsigned q = 0; q < QUERIES && e == E_OK; q++) {
+		if (is_pointless(nic, (enum query)q))
+			continue;
 		ask(nic, (enum query)q);
 		e = mlx5_cmd_drain(nic, MLX5_SLOT_BACKGROUND);
 		if (e == E_OK)
 			digest(nic);
+		else
+			e = query_refused(nic, (enum query)q, e);
 	}
 	memset(&d->news, 0, sizeof d->news);
 	d->complained = 0;
@@ -292,10 +367,12 @@ void mlx5_link(struct nic *nic, struct nic_link *out)
 	}
 	mlx5_events_poll(nic);
 	mlx5_pages_turn(nic);
-	if (s->busy)
+	if (d->refused & ~d->told && !out->why)
+		out->why = tell_refused(nic);
+	else if (s->busy)
 		take_answer(nic, out);
 	if (!s->busy && !d->dead && !mlx5_mend_turn(nic)) {
-		ask(nic, d->port_changed ? VPORT_STATE : (enum query)((d->query + 1u) % QUERIES));
+		ask(nic, d->port_changed ? VPORT_STATE : query_after(nic, (enum query)d->query));
 		d->port_changed = false;
 	}
 	out->up = d->link_up;

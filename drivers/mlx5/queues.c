@@ -76,8 +76,11 @@ int mlx5_shared_start(struct nic *nic)
 		e = create_mkey(nic);
 	if (e == E_OK)
 		e = create_tis(nic);
-	if (e == E_OK)
+	if (e == E_OK) {
+		d->counter_set = 0;
 		e = alloc(nic, MLX5_ALLOC_Q_COUNTER, MLX5_DEALLOC_Q_COUNTER, &d->counter_set);
+		e = mlx5_without(nic, MLX5_WITHOUT_Q_COUNTER, e);
+	}
 	return e;
 }
 

@@ -119,6 +119,19 @@ def test_card_that_does_not_start(make_lab, nic, fault):
 
 
 @pytest.mark.parametrize("nic", ["mlx5"])
+def test_port_of_another_function(make_lab, nic):
+    """Firmware that refuses the port's registers, as it does to a virtual function and to one of
+    several hosts: said once, and traffic flows."""
+    lab = make_lab(router_config(), "--nicsim-option", "0:fault=foreign-port")
+    assert "eth0: %s: firmware refuses, and the port does without: PMTU (frame length), " \
+           "PTYS (speed), " % nic in lab.router.text
+    pings(lab.left, RIGHT_HOST)
+    lab.router.poll()
+    assert lab.router.text.count("firmware refuses") == 1
+    assert "speed" not in lab.router.command("show interfaces").partition("eth1")[0]
+
+
+@pytest.mark.parametrize("nic", ["mlx5"])
 def test_firmware_that_is_reset(make_router, nic):
     """The 60th command, while the port starts, is never answered. The wait is reported; a reset of
     the card gets the port to start."""

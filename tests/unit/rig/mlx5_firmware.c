@@ -546,7 +546,8 @@ void fw_power(unsigned vectors)
 	uint8_t *c = fw.caps[0];
 	set32(c + 0x10, 18);                     /* log_max_qp */
 	set32(c + 0x18, 22u << 16 | 24);         /* log_max_cq_sz, log_max_cq */
-	set32(c + 0x34, 1u << 25 | 1u << 8);     /* nic_flow_table, Ethernet */
+	set32(c + 0x34, 1u << 31 | 1u << 25 | 1u << 8); /* vport_group_manager, nic_flow_table,
+	                                                    Ethernet */
 	set32(c + 0x40, 1u << 14 | 1u << 3);     /* cmdif_checksum, eth_net_offloads */
 	set32(c + 0x4c, 1u << 30);               /* driver_version */
 	set32(c + 0x50, 1024);                   /* max_wqe_sz_sq */

@@ -16,6 +16,8 @@ struct value {
 	uint32_t value;
 };
 
+#define PORT_MANAGER FIELD(0x34, 31, 31) /* vport_group_manager: the port is ours */
+
 static const struct value general[] = {
 	{FIELD(0x18, 23, 16), LOG_CQ_SIZE_MAX},
 	{FIELD(0x18, 4, 0), LOG_CQS},
@@ -25,6 +27,7 @@ static const struct value general[] = {
 	{FIELD(0x20, 22, 16), 64},                /* log_max_mrw_sz */
 	{FIELD(0x30, 30, 30), 1},                 /* vport_counters */
 	{FIELD(0x30, 25, 16), COUNTERS},          /* max_qp_cnt */
+	{PORT_MANAGER, 1},
 	{FIELD(0x34, 25, 25), 1},                 /* nic_flow_table */
 	{FIELD(0x34, 9, 8), 1},                   /* port_type: Ethernet */
 	{FIELD(0x34, 7, 0), 1},                   /* num_ports */
@@ -131,6 +134,8 @@ enum status caps_query(struct model *m, struct command *c)
 	switch (mode >> 1) {
 	case CAP_GENERAL:
 		memcpy(page, nic_of(m)->general, sizeof nic_of(m)->general);
+		if (model_fault(m, FAULT_FOREIGN_PORT))
+			field_set(page, PORT_MANAGER, 0);
 		if (!(mode & 1)) /* the maximum, not the current value */
 			fill(page, settable);
 		return STATUS_OK;
@@ -156,6 +161,8 @@ enum status caps_set(struct model *m, struct command *c)
 	if (field_get(c->in, IN_OP_MOD) >> 1 != CAP_GENERAL)
 		return refuse(m, c, STATUS_BAD_PARAM, "not the general page");
 	memcpy(others, page, sizeof others);
+	if (model_fault(m, FAULT_FOREIGN_PORT)) /* which caps_query hides */
+		field_set(others, PORT_MANAGER, field_get(n->general, PORT_MANAGER));
 	for (const struct value *v = settable; v->field.high; v++) {
 		if (field_get(page, v->field) > v->value)
 			return refuse(m, c, STATUS_BAD_PARAM, "0x%02x: %u is more than %u",

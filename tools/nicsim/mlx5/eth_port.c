@@ -331,6 +331,8 @@ enum status eth_port_access(struct model *m, struct command *c)
 	const bool write = field_get(c->in, IN_OP_MOD) == 0;
 	const uint8_t *in = c->in + ACCESS_AT;
 	const struct access_register *r = find_register(id);
+	if (id >= 0x5000 && id < 0x6000 && model_fault(m, FAULT_FOREIGN_PORT))
+		return refuse(m, c, STATUS_BAD_OP, "the port belongs to another function");
 	if (r == NULL)
 		return refuse(m, c, STATUS_BAD_PARAM, "there is no register 0x%04x", id);
 	if (c->in_bytes < ACCESS_AT + r->bytes)

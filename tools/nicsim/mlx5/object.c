@@ -151,6 +151,8 @@ enum status object_none_left(struct model *m, struct command *c, enum kind kind)
 
 enum status object_alloc(struct model *m, struct command *c)
 {
+	if (c->row->kind == COUNTER && model_fault(m, FAULT_NO_COUNTERS))
+		return refuse(m, c, STATUS_BAD_OP, "there are no counters");
 	void *o = object_new(m, c->row->kind);
 	return o ? object_made(m, c, c->row->kind, o) : object_none_left(m, c, c->row->kind);
 }

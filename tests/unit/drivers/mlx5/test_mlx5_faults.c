@@ -99,6 +99,38 @@ static void start_up_faults(void **s)
 	}
 }
 
+/* The port is another function's, and there are no counters: traffic all the same, and one notice
+ * for all starts. */
+static void refusals(void **s)
+{
+	unsigned said = 0;
+	power();
+	rig_fault("foreign-port");
+	rig_fault("no-q-counters");
+	if (port_probe() != E_OK)
+		fail_msg("%s", port.nic.error);
+	for (unsigned lives = 0; lives < 2; lives++) {
+		assert_int_equal(timed_start(), E_OK);
+		port_attach();
+		for (unsigned i = 0; i < 50; i++) {
+			struct nic_link l = link_now();
+			assert_false(l.gone);
+			if (l.why)
+				assert_string_equal(l.why,
+				                    "firmware refuses, and the port does without: "
+				                    "PMTU (frame length), PTYS (speed), PPCNT (errors), "
+				                    "PPCNT (discards), Q counters");
+			said += l.why != NULL;
+			rig_run(20000000);
+		}
+		assert_true(link_now().up);
+		assert_int_equal(traffic(320), 320);
+		port_stop();
+	}
+	assert_int_equal(said, 1);
+	teardown(s);
+}
+
 static void data_faults(void **s)
 {
 	(void)s;
@@ -331,6 +363,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(start_up_faults), cmocka_unit_test(data_faults),
+		cmocka_unit_test(refusals),
 		cmocka_unit_test(inline_modes),    cmocka_unit_test(health),
 		cmocka_unit_test(every_fault),
 		cmocka_unit_test(others_go_on),    cmocka_unit_test(slots_mended),

@@ -47,8 +47,9 @@ static unsigned looks_to_end(const char **why)
 static void matches_its_devices(void **s)
 {
 	(void)s;
-	static const uint16_t ours[] = {0x1013, 0x1015, 0x1017, 0x1019, 0x101b, 0x101d, 0x101f};
-	static const uint16_t others[] = {0x1003, 0x1011, 0x1014, 0x1018, 0x10fb, 0xa2d2};
+	static const uint16_t ours[] = {0x1013, 0x1014, 0x1015, 0x1016, 0x1017, 0x1018, 0x1019, 0x101a,
+	                                0x101b, 0x101c, 0x101d, 0x101e, 0x101f, 0x1021};
+	static const uint16_t others[] = {0x1003, 0x1011, 0x1012, 0x1020, 0x10fb, 0xa2d2};
 	struct pci_dev d = {.vendor = 0x15b3};
 	for (unsigned i = 0; i < ARRAY_LEN(ours); i++) {
 		d.device = ours[i];
@@ -418,8 +419,41 @@ static void removed(void **s)
 
 /* --- commands that fail --- */
 
+static bool is_register(const struct fw_command *c, uint16_t id)
+{
+	return c->opcode == 0x805 && c->in[10] << 8 == (id & 0xff00) && c->in[11] == (id & 0xff);
+}
+
+/* What a start does without, as the notice names it; NULL: it needs the command. */
+static const char *optional(const struct fw_command *c)
+{
+	return is_register(c, 0x5003)   ? "PMTU (frame length)"
+	       : is_register(c, 0x5004) ? "PTYS (speed)"
+	       : is_register(c, 0x5006) ? "PAOS (port up)"
+	       : is_register(c, 0x5007) ? "PFCC (flow control)"
+	       : is_register(c, 0x5008) ? "PPCNT (" /* errors, discards */
+	       : c->opcode == 0x771 || c->opcode == 0x773 ? "Q counters"
+	                                                  : NULL;
+}
+
+/* The notice of the last start comes once, whatever else is reported. */
+static void expect_notice(const char *name)
+{
+	unsigned said = 0;
+	for (unsigned i = 0; i < 20; i++) {
+		struct nic_link l = link_now();
+		assert_false(l.gone);
+		if (!l.why)
+			continue;
+		assert_non_null(strstr(l.why, "firmware refuses, and the port does without: "));
+		assert_non_null(strstr(l.why, name));
+		said++;
+	}
+	assert_int_equal(said, 1);
+}
+
 /* Each command of a start is refused in turn: all objects made before are destroyed, in order, and
- * the error names the command. */
+ * the error names the command. Or the port does without, and says so. */
 static void each_refused(void **s)
 {
 	(void)s;
@@ -436,6 +470,11 @@ static void each_refused(void **s)
 		if (opcode == 0x10d) { /* it is not required */
 			assert_int_equal(e, E_OK);
 			assert_null(fw.nic.error);
+			fw_stop();
+		} else if (optional(&fw.log[at - 1])) {
+			assert_int_equal(e, E_OK);
+			assert_null(fw.nic.error);
+			expect_notice(optional(&fw.log[at - 1]));
 			fw_stop();
 		} else {
 			char text[64];
@@ -511,6 +550,36 @@ static void pair_alone_refused(void **s)
 		fw_stop();
 		fw_assert_clean();
 	}
+}
+
+/* A virtual function: what is the physical function's is not asked for. */
+static void virtual_function(void **s)
+{
+	(void)s;
+	fw_power(64);
+	fw.pci.device = 0x1018;
+	assert_int_equal(fw_probe(), E_OK);
+	assert_int_equal(fw_start(2, &shared), E_OK);
+	for (unsigned i = 0; i < fw.logged; i++) {
+		assert_false(is_register(&fw.log[i], 0x7004));
+		assert_false(is_register(&fw.log[i], 0x5006));
+		assert_false(is_register(&fw.log[i], 0x5007));
+	}
+	fw_stop();
+	fw_assert_clean();
+	memset(fw.vport_mac, 0, 6);
+	assert_int_equal(fw_start(2, &shared), E_DEVICE);
+	assert_string_equal(fw.nic.error,
+	                    "the virtual function has no MAC address: give it one on its host");
+	fw_assert_clean();
+	fw_power(64); /* a physical one whose port is not its own */
+	fw.caps[0][0x34] &= 0x7f;
+	assert_int_equal(fw_probe(), E_OK);
+	assert_int_equal(fw_start(2, &shared), E_OK);
+	for (unsigned i = 0; i < fw.logged; i++)
+		assert_false(is_register(&fw.log[i], 0x5006) || is_register(&fw.log[i], 0x5007));
+	fw_stop();
+	fw_assert_clean();
 }
 
 static void each_removed(void **s)
@@ -884,6 +953,7 @@ int main(void)
 		cmocka_unit_test(removed),
 		cmocka_unit_test(each_refused),
 		cmocka_unit_test(each_hangs),
+		cmocka_unit_test(virtual_function),
 		cmocka_unit_test(pair_alone_refused),
 		cmocka_unit_test(each_removed),
 		cmocka_unit_test(delivery_errors),
