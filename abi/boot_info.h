@@ -8,6 +8,7 @@
 #define ABI_BOOT_INFO_H
 
 #include "abi/events.h"
+#include "abi/hardware.h"
 #include "abi/pci.h"
 #include "abi/coredump.h"
 #include "lib/types.h"
@@ -130,6 +131,7 @@ struct boot_info {
 	struct crash crash[CRASHES_MAX]; /* kernel/crash.h says which are kept */
 	struct boot_before before;
 	struct pci_dev pci[BOOT_PCI_MAX]; /* network functions, by bus, device, function */
+	struct hardware hardware;
 	char build_id[BOOT_BUILD_ID]; /* of the image, in hexadecimal digits */
 	char loader[32];
 	char cpu[64];

@@ -37,7 +37,8 @@ struct table {
 	char signature[4];
 	uint32_t bytes;
 	uint8_t revision, checksum;
-	char oem[26];
+	char oem[6], oem_table[8];
+	uint8_t rest[12];
 } __attribute__((packed));
 _Static_assert(sizeof(struct table) == 36, "ACPI 5.2.6");
 
@@ -166,17 +167,44 @@ static const struct table *table_at(uint64_t phys)
 	return t->bytes >= sizeof *t && t->bytes <= TABLE_MAX && t->bytes <= TABLES_END - phys ? t : NULL;
 }
 
+static void copy_text(char *to, const char *from, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		to[i] = from[i] >= ' ' && from[i] <= '~' ? from[i] : from[i] ? '?' : ' ';
+	while (n && to[n - 1] == ' ')
+		n--;
+	to[n] = '\0';
+}
+
+/* Records the table for reports; NULL: there are too many. */
+static struct hardware_table *note_table(struct acpi *acpi, const struct table *t, uint64_t phys)
+{
+	if (acpi->tables == HARDWARE_TABLES_MAX) {
+		acpi->tables_left_out++;
+		return NULL;
+	}
+	struct hardware_table *n = &acpi->table[acpi->tables++];
+	*n = (struct hardware_table){.revision = t->revision, .bytes = t->bytes, .addr = phys};
+	copy_text(n->signature, t->signature, sizeof t->signature);
+	copy_text(n->oem, t->oem, sizeof t->oem);
+	copy_text(n->oem_table, t->oem_table, sizeof t->oem_table);
+	return n;
+}
+
 static void parse_table(struct acpi *acpi, uint64_t phys)
 {
 	if (phys == 0 || phys > TABLES_END - sizeof(struct table))
 		return;
 	const char *name = vm_phys(phys);
+	struct hardware_table *note = note_table(acpi, vm_phys(phys), phys);
 	bool madt = memcmp(name, "APIC", 4) == 0, mcfg = memcmp(name, "MCFG", 4) == 0;
 	if (!madt && !mcfg && memcmp(name, "DMAR", 4))
 		return;
 	const struct table *t = table_at(phys);
 	if (!t || !sum_is_zero(t, t->bytes)) {
 		console_print("acpi: table at %llx is damaged, skipped\n", (unsigned long long)phys);
+		if (note)
+			note->damaged = true;
 		return;
 	}
 	if (madt) {

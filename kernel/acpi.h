@@ -27,6 +27,8 @@ struct acpi {
 	uint16_t com1_flags; /* polarity and trigger mode, MADT encoding */
 	struct acpi_ecam ecam[ACPI_ECAMS_MAX];
 	unsigned ecams;
+	struct hardware_table table[HARDWARE_TABLES_MAX]; /* all that the root table lists */
+	unsigned tables, tables_left_out;
 	const uint8_t *dmar; /* NULL: none. The checksum has been verified; see kernel/dmar.h */
 	uint32_t dmar_bytes;
 };

@@ -51,8 +51,11 @@ enum multiboot2_tag {
 	MB2_MODULE = 3,
 	MB2_MEMORY = 6,
 	MB2_FRAMEBUFFER = 8,
+	MB2_EFI32 = 11,
+	MB2_EFI64 = 12,
 	MB2_ACPI_OLD = 14,
 	MB2_ACPI_NEW = 15,
+	MB2_EFI_MAP = 17,
 };
 
 struct mb2_tag {
@@ -263,6 +266,14 @@ static void parse_mb2_rsdp(struct boot *boot, uint64_t at, uint32_t bytes, bool 
 		boot->rsdp = (uint64_t)copy - KERNEL_BASE;
 }
 
+/* UEFI's system table, of 32-bit or 64-bit firmware, or its memory map: any of them says that it is UEFI. */
+static void parse_mb2_uefi(struct boot *boot, const struct mb2_tag *tag, uint64_t text, uint32_t bytes)
+{
+	boot->uefi = true;
+	if (tag->type == MB2_EFI64 && bytes >= sizeof boot->efi_system)
+		take(&boot->efi_system, text, sizeof boot->efi_system);
+}
+
 static void parse_mb2_tag(struct boot *boot, const struct mb2_tag *tag, uint64_t at)
 {
 	uint64_t text = at + sizeof *tag;
@@ -284,6 +295,11 @@ static void parse_mb2_tag(struct boot *boot, const struct mb2_tag *tag, uint64_t
 		break;
 	case MB2_FRAMEBUFFER:
 		parse_mb2_framebuffer(boot, at, tag->bytes);
+		break;
+	case MB2_EFI32:
+	case MB2_EFI64:
+	case MB2_EFI_MAP:
+		parse_mb2_uefi(boot, tag, text, bytes);
 		break;
 	case MB2_ACPI_OLD:
 	case MB2_ACPI_NEW:

@@ -26,6 +26,8 @@ struct boot {
 	struct boot_range module; /* the first module: the configuration file; empty: none */
 	uint64_t rsdp;            /* physical address of the ACPI root pointer; 0: search for it */
 	struct boot_framebuffer fb;
+	bool uefi;           /* the loader says that the firmware is UEFI */
+	uint64_t efi_system; /* its system table, of the 64-bit form; 0: not known */
 	char loader[32];
 	char cmdline[BOOT_CMDLINE_MAX];
 };

@@ -10,6 +10,7 @@
 #include "kernel/lock.h"
 
 #define COM1 0x3f8
+#define BAUD 115200u
 #define UART_DATA (COM1 + 0)
 #define UART_IER (COM1 + 1)
 #define UART_FCR (COM1 + 2)
@@ -62,12 +63,18 @@ void console_init(void)
 	uart_present = in8(UART_LSR) != 0xff;
 	fifo_on();
 	out8(UART_LCR, 0x80); /* divisor latch */
-	out8(UART_DATA, 1);   /* 115200 baud */
+	out8(UART_DATA, 115200 / BAUD);
 	out8(UART_IER, 0);
 	out8(UART_LCR, 0x03); /* 8N1 */
 	out8(UART_FCR, 0xc0 | UART_FCR_ON); /* interrupt at 14 bytes or on time-out */
 	out8(UART_MCR, 0x0b); /* DTR, RTS, OUT2 (gates the interrupt line) */
 	out8(UART_IER, 0x01); /* received data */
+}
+
+void console_describe(struct hardware *hw)
+{
+	hw->serials = uart_present;
+	hw->serial = (struct hardware_serial){.addr = COM1, .baud = BAUD};
 }
 
 /* Once THRE is set, the FIFO takes UART_FIFO bytes, so the status is read once per FIFO. */

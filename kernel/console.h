@@ -2,6 +2,7 @@
 #ifndef KERNEL_CONSOLE_H
 #define KERNEL_CONSOLE_H
 
+#include "abi/hardware.h"
 #include "lib/fmt.h"
 #include "lib/types.h"
 
@@ -17,6 +18,9 @@ void console_print_whole(const char *text, size_t bytes);
 /* Prints a text of at most 511 bytes and cuts off the rest; \n is sent as \r\n. */
 void console_print(const char *format, ...) PRINTF_LIKE(1, 2);
 void console_vprint(const char *format, fmt_va_list args) PRINTF_LIKE(1, 0);
+
+/* Describes the serial port, if there is one. After console_init. */
+void console_describe(struct hardware *hw);
 
 /* Next byte typed on the serial line, 0 to 255, or E_AGAIN. */
 int console_read(void);

@@ -13,6 +13,7 @@
 #include "kernel/cpu.h"
 #include "kernel/fbcon.h"
 #include "kernel/guard.h"
+#include "kernel/hardware.h"
 #include "kernel/iommu.h"
 #include "kernel/keep.h"
 #include "kernel/panic.h"
@@ -64,8 +65,10 @@ _Noreturn static void boot_on_core_stack(void)
 	if (!boot_info->tsc_invariant && !boot_info->hypervisor)
 		console_print("tsc: not invariant on this CPU; times may drift\n");
 	unsigned n = smp_start(&acpi, (unsigned)cmdline_number(boot.cmdline, "cores", CORES_MAX));
-	pci_init(&acpi, iommu_find(&acpi), &boot, boot_info);
+	const struct dmar *units = iommu_find(&acpi);
+	pci_init(&acpi, units, &boot, boot_info);
 	apic_route_serial(&acpi, cores[0].apic_id);
+	hardware_describe(&boot_info->hardware, &acpi, units, &boot);
 	program_init();
 	iommu_prepare();
 	partition_cores(n, &boot);

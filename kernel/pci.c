@@ -19,29 +19,10 @@
 #include "hal/mmio.h"
 #include "kernel/apic.h"
 #include "kernel/console.h"
-#include "kernel/cpu.h"
-#include "kernel/lock.h"
+#include "kernel/pci_config.h"
+#include "kernel/pci_report.h"
+#include "lib/mem.h"
 
-#define CF8_ADDRESS 0xcf8
-#define CF8_DATA 0xcfc
-#define CFG_VENDOR 0x00
-#define CFG_DEVICE 0x02
-#define CFG_COMMAND 0x04
-#define CFG_COMMAND_MEMORY 2u
-#define CFG_STATUS_CAPS (1u << 20)
-#define CFG_CLASS 0x0a /* class << 8 | subclass */
-#define CFG_HEADER 0x0e
-#define HEADER_TYPE 0x7fu    /* 0: a device; other types have fewer BARs */
-#define HEADER_SEVERAL 0x80u /* the device has several functions */
-#define CFG_BAR0 0x10
-#define CFG_SECONDARY_BUS 0x19
-#define CFG_SUBORDINATE_BUS 0x1a
-#define CFG_CAPS 0x34
-#define CAP_MSIX 0x11
-#define CAPS_MAX 48
-#define VENDOR_NONE 0xffffu
-#define CLASS_NETWORK 0x02
-#define CLASS_BRIDGE_PCI 0x0604
 #define MSIX_ENABLE (1u << 31)
 #define MSIX_MASK_ALL (1u << 30)
 #define MSIX_ENTRY_BYTES 16
@@ -56,6 +37,7 @@ _Static_assert(2ull * BOOT_PCI_MAX * PCI_BARS * BAR_BYTES_MAX <= MEMORY_WINDOW -
 /* The kernel's data besides struct pci_dev: physical BARs and the address of the MSI-X table. */
 struct pci_private {
 	uint64_t bar_phys[PCI_BARS];
+	struct hardware_bar bar_seen[PCI_BARS]; /* all of them, for reports */
 	uint8_t msix_cap; /* offset of the capability; 0: none */
 	volatile uint8_t *msix_table;
 };
@@ -67,64 +49,18 @@ static struct boot_info *info;
 static uint64_t phys_end;    /* what the CPU can address */
 static uint64_t window_next; /* the rest of MMIO_WINDOW is free */
 static struct pci_private priv[BOOT_PCI_MAX];
-static volatile uint8_t *ecam[ACPI_ECAMS_MAX];
-static struct lock cf8_lock;
 static bool walked[BUSES];
 
-static volatile uint8_t *ecam_address(uint16_t bdf, unsigned offset)
+/* Says on the console why the function's BAR n is left out, and records it. */
+static void report_bar(const struct pci_dev *dev, unsigned n, enum hardware_bar_state state)
 {
-	unsigned bus = bdf >> 8;
-	for (unsigned i = 0; i < acpi->ecams; i++) {
-		const struct acpi_ecam *e = &acpi->ecam[i];
-		if (ecam[i] && bus >= e->first_bus && bus <= e->last_bus)
-			return ecam[i] + ((uint32_t)(bdf - (e->first_bus << 8)) << 12) + offset;
-	}
-	return NULL;
-}
-
-static uint32_t config_read(uint16_t bdf, unsigned offset, unsigned size)
-{
-	volatile uint8_t *a = ecam_address(bdf, offset);
-	if (a)
-		return size == 1 ? mmio_read8(a) : size == 2 ? mmio_read16(a) : mmio_read32(a);
-	if (offset >= 256)
-		return UINT32_MAX >> (32 - 8 * size);
-	lock_take(&cf8_lock);
-	out32(CF8_ADDRESS, 0x80000000u | (uint32_t)bdf << 8 | (offset & ~3u));
-	uint16_t port = (uint16_t)(CF8_DATA + (offset & 3));
-	uint32_t v = size == 1 ? in8(port) : size == 2 ? in16(port) : in32(port);
-	lock_drop(&cf8_lock);
-	return v;
-}
-
-static void config_write(uint16_t bdf, unsigned offset, unsigned size, uint32_t v)
-{
-	volatile uint8_t *a = ecam_address(bdf, offset);
-	if (a) {
-		if (size == 1)
-			mmio_write8(a, (uint8_t)v);
-		else if (size == 2)
-			mmio_write16(a, (uint16_t)v);
-		else
-			mmio_write32(a, v);
-		return;
-	}
-	if (offset >= 256)
-		return;
-	lock_take(&cf8_lock);
-	out32(CF8_ADDRESS, 0x80000000u | (uint32_t)bdf << 8 | (offset & ~3u));
-	uint16_t port = (uint16_t)(CF8_DATA + (offset & 3));
-	if (size == 1)
-		out8(port, (uint8_t)v);
-	else if (size == 2)
-		out16(port, (uint16_t)v);
-	else
-		out32(port, v);
-	lock_drop(&cf8_lock);
-}
-
-static void report_bar(const struct pci_dev *dev, unsigned n, const char *what)
-{
+	static const char *const words[] = {
+		[HARDWARE_BAR_UNASSIGNED] = "was left unassigned by firmware",
+		[HARDWARE_BAR_ODD] = "has a size that cannot be and is left out",
+		[HARDWARE_BAR_BEYOND] = "lies beyond what the CPU can address and is left out",
+		[HARDWARE_BAR_TAKEN] = "lies where something else is and is left out",
+	};
+	const char *what = words[state];
 	console_print("pci %02x:%02x.%x: BAR %u %s\n", dev->bdf >> 8, dev->bdf >> 3 & 31,
 	              dev->bdf & 7, n, what);
 }
@@ -173,62 +109,60 @@ static uint64_t place_in_window(uint64_t phys, uint64_t bytes)
 static unsigned read_bar(struct pci_dev *dev, struct pci_private *p, unsigned n)
 {
 	unsigned offset = CFG_BAR0 + 4 * n;
-	uint32_t low = config_read(dev->bdf, offset, 4), high = 0;
+	uint32_t low = pci_config_get(dev->bdf, offset, 4), high = 0;
 	bool wide = (low & 7) == 4 && n + 1 < PCI_BARS;
 	if (low & 1)
 		return 1;
-	config_write(dev->bdf, offset, 4, UINT32_MAX);
-	uint64_t size = config_read(dev->bdf, offset, 4) & ~0xfu;
-	config_write(dev->bdf, offset, 4, low);
+	pci_config_put(dev->bdf, offset, 4, UINT32_MAX);
+	uint64_t size = pci_config_get(dev->bdf, offset, 4) & ~0xfu;
+	pci_config_put(dev->bdf, offset, 4, low);
 	if (wide) {
-		high = config_read(dev->bdf, offset + 4, 4);
-		config_write(dev->bdf, offset + 4, 4, UINT32_MAX);
-		size |= (uint64_t)config_read(dev->bdf, offset + 4, 4) << 32;
-		config_write(dev->bdf, offset + 4, 4, high);
+		high = pci_config_get(dev->bdf, offset + 4, 4);
+		pci_config_put(dev->bdf, offset + 4, 4, UINT32_MAX);
+		size |= (uint64_t)pci_config_get(dev->bdf, offset + 4, 4) << 32;
+		pci_config_put(dev->bdf, offset + 4, 4, high);
 	} else if (size) {
 		size |= 0xffffffff00000000ull;
 	}
 	uint64_t phys = (uint64_t)high << 32 | (low & ~0xfu);
 	uint64_t bytes = -size;
+	enum hardware_bar_state state = HARDWARE_BAR_NONE;
 	if (size && !phys) {
-		report_bar(dev, n, "was left unassigned by firmware");
+		state = HARDWARE_BAR_UNASSIGNED;
 	} else if (size && (bytes & (bytes - 1) || phys & (bytes - 1) || bytes > BAR_BYTES_MAX)) {
-		report_bar(dev, n, "has a size that cannot be and is left out");
+		state = HARDWARE_BAR_ODD;
 	} else if (size && (phys >= phys_end || bytes > phys_end - phys)) {
-		report_bar(dev, n, "lies beyond what the CPU can address and is left out");
+		state = HARDWARE_BAR_BEYOND;
 	} else if (size && is_taken(phys, bytes)) {
-		report_bar(dev, n, "lies where something else is and is left out");
+		state = HARDWARE_BAR_TAKEN;
 	} else if (size) {
 		dev->bar[n].addr = place_in_window(phys, bytes);
 		dev->bar[n].bytes = bytes;
 		p->bar_phys[n] = phys;
+		state = HARDWARE_BAR_MAPPED;
 	}
+	if (state > HARDWARE_BAR_MAPPED)
+		report_bar(dev, n, state);
+	p->bar_seen[n] = (struct hardware_bar){.addr = phys, .bytes = size ? bytes : 0, .state = (uint8_t)state, .wide = wide};
 	return wide ? 2 : 1;
 }
 
 static void read_bars(struct pci_dev *dev, struct pci_private *p)
 {
-	uint32_t command = config_read(dev->bdf, CFG_COMMAND, 2);
-	config_write(dev->bdf, CFG_COMMAND, 2, command & ~CFG_COMMAND_MEMORY);
+	uint32_t command = pci_config_get(dev->bdf, CFG_COMMAND, 2);
+	pci_config_put(dev->bdf, CFG_COMMAND, 2, command & ~CFG_COMMAND_MEMORY);
 	for (unsigned n = 0; n < PCI_BARS;)
 		n += read_bar(dev, p, n);
-	config_write(dev->bdf, CFG_COMMAND, 2, command | CFG_COMMAND_MEMORY);
+	pci_config_put(dev->bdf, CFG_COMMAND, 2, command | CFG_COMMAND_MEMORY);
 }
 
 static void read_msix(struct pci_dev *dev, struct pci_private *p)
 {
-	if (!(config_read(dev->bdf, CFG_COMMAND, 4) & CFG_STATUS_CAPS))
+	unsigned cap = pci_find_capability(dev->bdf, CAP_MSIX);
+	if (cap == 0)
 		return;
-	unsigned cap = config_read(dev->bdf, CFG_CAPS, 1) & 0xfc;
-	for (unsigned i = 0; cap >= 0x40 && i < CAPS_MAX; i++) {
-		if (config_read(dev->bdf, cap, 1) == CAP_MSIX)
-			break;
-		cap = config_read(dev->bdf, cap + 1, 1) & 0xfc;
-	}
-	if (cap < 0x40 || config_read(dev->bdf, cap, 1) != CAP_MSIX)
-		return;
-	unsigned vectors = (config_read(dev->bdf, cap + 2, 2) & 0x7ff) + 1;
-	uint32_t where = config_read(dev->bdf, cap + 4, 4);
+	unsigned vectors = (pci_config_get(dev->bdf, cap + 2, 2) & 0x7ff) + 1;
+	uint32_t where = pci_config_get(dev->bdf, cap + 4, 4);
 	unsigned bar = where & 7;
 	uint64_t offset = where & ~7u, bytes = vectors * MSIX_ENTRY_BYTES;
 	if (bar >= PCI_BARS || !p->bar_phys[bar] || offset + bytes > dev->bar[bar].bytes)
@@ -238,23 +172,20 @@ static void read_msix(struct pci_dev *dev, struct pci_private *p)
 	dev->msix_vectors = (uint16_t)vectors;
 }
 
-static void add_function(uint16_t bdf)
+/* Returns the function's index in info->pci; HARDWARE_NOT_LISTED: there is no room. */
+static uint16_t add_function(uint16_t bdf)
 {
 	if (info->pci_count == BOOT_PCI_MAX)
-		return;
+		return HARDWARE_NOT_LISTED;
 	struct pci_dev *dev = &info->pci[info->pci_count];
 	dev->index = (uint16_t)info->pci_count;
 	dev->bdf = bdf;
-	dev->vendor = (uint16_t)config_read(bdf, CFG_VENDOR, 2);
-	dev->device = (uint16_t)config_read(bdf, CFG_DEVICE, 2);
+	dev->vendor = (uint16_t)pci_config_get(bdf, CFG_VENDOR, 2);
+	dev->device = (uint16_t)pci_config_get(bdf, CFG_DEVICE, 2);
 	read_bars(dev, &priv[dev->index]);
 	read_msix(dev, &priv[dev->index]);
 	info->pci_count++;
-}
-
-static bool is_there(uint16_t bdf)
-{
-	return config_read(bdf, CFG_VENDOR, 2) != VENDOR_NONE;
+	return dev->index;
 }
 
 static void scan_bus(unsigned bus, unsigned depth);
@@ -262,12 +193,14 @@ static void scan_bus(unsigned bus, unsigned depth);
 /* Adds a network function, or scans the bus behind a bridge. Core programs drive no other functions. */
 static void look_at(uint16_t bdf, unsigned depth)
 {
-	uint32_t class = config_read(bdf, CFG_CLASS, 2);
-	if (class >> 8 == CLASS_NETWORK && (config_read(bdf, CFG_HEADER, 1) & HEADER_TYPE) == 0)
-		add_function(bdf);
+	uint32_t class = pci_config_get(bdf, CFG_CLASS, 2);
+	uint16_t listed = HARDWARE_NOT_LISTED;
+	if (class >> 8 == CLASS_NETWORK && (pci_config_get(bdf, CFG_HEADER, 1) & HEADER_TYPE) == 0)
+		listed = add_function(bdf);
+	pci_note(&info->hardware, bdf, listed, listed == HARDWARE_NOT_LISTED ? NULL : priv[listed].bar_seen);
 	if (class != CLASS_BRIDGE_PCI || depth == BRIDGES_MAX)
 		return;
-	unsigned below = config_read(bdf, CFG_SECONDARY_BUS, 1);
+	unsigned below = pci_config_get(bdf, CFG_SECONDARY_BUS, 1);
 	if (below > bdf >> 8)
 		scan_bus(below, depth + 1);
 }
@@ -279,11 +212,11 @@ static void scan_bus(unsigned bus, unsigned depth)
 	walked[bus] = true;
 	for (unsigned slot = 0; slot < 32; slot++) {
 		uint16_t first = (uint16_t)(bus << 8 | slot << 3);
-		if (!is_there(first))
+		if (!pci_config_exists(first))
 			continue;
-		bool several = config_read(first, CFG_HEADER, 1) & HEADER_SEVERAL;
+		bool several = pci_config_get(first, CFG_HEADER, 1) & HEADER_SEVERAL;
 		for (unsigned n = 0; n < (several ? 8 : 1); n++)
-			if (is_there((uint16_t)(first | n)))
+			if (pci_config_exists((uint16_t)(first | n)))
 				look_at((uint16_t)(first | n), depth);
 	}
 }
@@ -298,12 +231,7 @@ void pci_init(const struct acpi *tables, const struct dmar *units, const struct 
 	window_next = MMIO_WINDOW;
 	const struct cpuid sizes = cpu_id(CPUID_ADDRESS_SIZES, 0);
 	phys_end = 1ull << (sizes.a & 0xff ? sizes.a & 0xff : PHYS_BITS_LEAST);
-	for (unsigned i = 0; i < acpi->ecams; i++) {
-		const struct acpi_ecam *e = &acpi->ecam[i];
-		uint64_t skip = (uint64_t)e->first_bus << 20;
-		uint64_t bytes = (uint64_t)(e->last_bus - e->first_bus + 1) << 20;
-		ecam[i] = vm_map_device(e->base + skip, bytes);
-	}
+	pci_config_init(tables);
 	scan_bus(0, 0);
 }
 
@@ -328,14 +256,14 @@ int64_t pci_config_read(uint64_t index, uint64_t offset, uint64_t size)
 {
 	if (!access_ok(index, offset, size))
 		return E_INVAL;
-	return config_read(info->pci[index].bdf, (unsigned)offset, (unsigned)size);
+	return pci_config_get(info->pci[index].bdf, (unsigned)offset, (unsigned)size);
 }
 
 int64_t pci_config_write(uint64_t index, uint64_t offset, uint64_t size, uint32_t value)
 {
 	if (!access_ok(index, offset, size))
 		return E_INVAL;
-	config_write(info->pci[index].bdf, (unsigned)offset, (unsigned)size, value);
+	pci_config_put(info->pci[index].bdf, (unsigned)offset, (unsigned)size, value);
 	return E_OK;
 }
 
@@ -356,10 +284,10 @@ int64_t pci_msix_program(uint64_t index, uint64_t entry, uint32_t apic_id)
 		return E_INVAL;
 	const struct pci_private *p = &priv[index];
 	uint16_t bdf = info->pci[index].bdf;
-	uint32_t control = config_read(bdf, p->msix_cap, 4);
+	uint32_t control = pci_config_get(bdf, p->msix_cap, 4);
 	if (!(control & MSIX_ENABLE)) {
 		/* Entries are masked after reset (6.8.2.9), so enabling raises no interrupt. */
-		config_write(bdf, p->msix_cap, 4, (control | MSIX_ENABLE) & ~MSIX_MASK_ALL);
+		pci_config_put(bdf, p->msix_cap, 4, (control | MSIX_ENABLE) & ~MSIX_MASK_ALL);
 	}
 	write_message(p, entry, apic_msi_address(apic_id), apic_msi_data());
 	return E_OK;
@@ -376,7 +304,7 @@ int64_t pci_msix_aim(uint64_t index, uint64_t phys, uint32_t data)
 
 unsigned pci_buses_behind(uint16_t bdf)
 {
-	if (!is_there(bdf) || config_read(bdf, CFG_CLASS, 2) != CLASS_BRIDGE_PCI)
+	if (!pci_config_exists(bdf) || pci_config_get(bdf, CFG_CLASS, 2) != CLASS_BRIDGE_PCI)
 		return 0;
-	return config_read(bdf, CFG_SECONDARY_BUS, 1) | config_read(bdf, CFG_SUBORDINATE_BUS, 1) << 8;
+	return pci_config_get(bdf, CFG_SECONDARY_BUS, 1) | pci_config_get(bdf, CFG_SUBORDINATE_BUS, 1) << 8;
 }

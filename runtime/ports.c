@@ -139,6 +139,8 @@ static void *device_memory(size_t bytes)
 	return core_persist_alloc(CORE_PERSIST_DEVICES, bytes);
 }
 
+static const char *refusal[BOOT_PCI_MAX]; /* why a function is no port, though there is a driver */
+
 /* As nic.waits. Like a turn of this core it shows that the core is not stuck (watch.c). */
 static void waits(struct nic *nic, const char *what, uint32_t seconds)
 {
@@ -188,9 +190,11 @@ static void probe(const struct pci_dev *dev)
 		be_late(nic_count);
 		report_late(nic_count);
 	} else if (e != E_OK) {
+		const char *why = nic->error ? nic->error : e == E_NOMEM ? "not enough memory" : "cannot be used";
+		if (dev->vendor != PCI_VENDOR_NONE)
+			refusal[dev->index] = why;
 		core_log("pci %02x:%02x.%x: %s: %s (error %d), left out", dev->bdf >> 8,
-		         dev->bdf >> 3 & 31, dev->bdf & 7, ops->name,
-		         nic->error ? nic->error : e == E_NOMEM ? "not enough memory" : "cannot be used", -e);
+		         dev->bdf >> 3 & 31, dev->bdf & 7, ops->name, why, -e);
 		return;
 	}
 	published_header()->nic[nic_count++].driver = driver;
@@ -591,6 +595,22 @@ void core_set_idle(enum core_idle idle)
 
 unsigned core_port_count(void) { return nic_count; }
 const struct nic *core_port_nic(unsigned port) { return &nics[port]; }
+
+struct core_card core_card(unsigned index)
+{
+	const struct pci_dev *dev = &self.info->pci[index];
+	uint8_t driver;
+	const struct nic_ops *ops = driver_for(dev, &driver);
+	for (unsigned p = 0; p < nic_count; p++)
+		if (nics[p].pci == dev)
+			return (struct core_card){.port = p, .driver = nics[p].ops->name};
+	if (!ops)
+		return (struct core_card){.port = UINT32_MAX};
+	return (struct core_card){.port = UINT32_MAX, .driver = ops->name,
+	                          .why = refusal[index]               ? refusal[index]
+	                                 : nic_count == NIC_PORTS_MAX ? "there are as many ports as can be"
+	                                                              : "it was left out at the first start"};
+}
 struct nic *ports_nic(unsigned p) { return &nics[p]; }
 bool core_ports_running(void) { return state == RUNNING; }
 bool ports_settled(void) { return state == RUNNING || state == IDLE; }

@@ -695,6 +695,14 @@ enum core_idle core_idle_mode(void); /* in force: poll or sleep */
 
 unsigned core_port_count(void); /* 0 until the first control_hooks.start, then constant */
 const struct nic *core_port_nic(unsigned port);
+
+/* What became of the network function self.info->pci[index]. */
+struct core_card {
+	unsigned port;      /* UINT32_MAX: it is no port */
+	const char *driver; /* NULL: no driver is for it */
+	const char *why;    /* of a function that has a driver and is no port: the reason */
+};
+struct core_card core_card(unsigned index);
 bool core_port_link(unsigned port, struct nic_link *link); /* false: the ports do not run */
 bool core_ports_running(void);
 

@@ -166,6 +166,7 @@ static const struct shell_command commands[] = {
 	{"show routing", NULL, "the routing engine", NULL},
 	{"show routing engine", NULL, "the routing engine: its connection, what it has sent", show_engine},
 	{"show running-config", NULL, "the configuration in force", show_config},
+	{"show hardware", NULL, "firmware, CPUs, memory, ACPI, consoles, PCI, for a bug report", show_hardware},
 	{"show memory", NULL, "use of the machine's memory", show_memory},
 	{"show version", NULL, "build, machine, memory, times", show_version},
 	{"show xdp", NULL, "XDP programs: objects, maps, programs of each port and their results", show_xdp},

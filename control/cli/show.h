@@ -26,6 +26,10 @@ void clear_counters(struct shell *sh);
 /* `show interfaces rates`; returns core_now_ns() of its end, UINT64_MAX for none. */
 uint64_t rates_timer(void);
 
+/* --- show_hardware.c --- */
+
+void show_hardware(struct shell *sh);
+
 /* --- show_route.c --- */
 
 void show_route(struct shell *sh);

@@ -39,6 +39,7 @@ static const struct page pages[] = {
 	MADE("/api/v1/counters.json", JSON, page_counters),
 	MADE("/api/v1/drops.json", JSON, page_drops),
 	MADE("/api/v1/cores.json", JSON, page_cores),
+	MADE("/api/v1/hardware.json", JSON, page_hardware),
 	MADE("/api/v1/routes.json", JSON, page_routes),
 	MADE("/api/v1/neighbours.json", JSON, page_neighbours),
 	MADE("/api/v1/tcp.json", JSON, page_tcp),

@@ -10,7 +10,9 @@
 
 #include "hal/mmio.h"
 
+#include "kernel/pci_config.c"
 #include "kernel/pci.c"
+#include "kernel/pci_report.c"
 
 #define ECAM_PHYS 0xb0000000ull
 #define UNIT_PHYS 0xfed90000ull

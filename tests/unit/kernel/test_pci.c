@@ -6,7 +6,9 @@
 
 #include "hal/mmio.h"
 
+#include "kernel/pci_config.c"
 #include "kernel/pci.c"
+#include "kernel/pci_report.c"
 
 #define ECAM_PHYS 0xb0000000ull
 #define ECAM_VIRT 0x10000000000ull /* used only to tell addresses apart */
