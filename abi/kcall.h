@@ -25,6 +25,8 @@
 
 #include "lib/types.h"
 
+#define TEST_DMA_MESSAGE (1ull << 32)
+
 enum kcall {
 	/* (text, bytes): prints the bytes on the console unchanged, at the speed of the serial
 	 * line. E_INVAL at the first byte that cannot be read; the chunks before it have been
@@ -55,7 +57,8 @@ enum kcall {
 	KCALL_DMA_LOOK,
 	/* (device, region): for tests, E_INVAL without test=1. The device's interrupts write to a word of
 	 * kernel memory from now on, until they are routed again; or, if `region` is the index of a region,
-	 * to its last word. Returns 1 if the word has been written, which an IOMMU must prevent, else 0. */
+	 * to its last word. Returns 1 if the word has been written, which an IOMMU must prevent, else 0. With
+	 * TEST_DMA_MESSAGE + n they use entry n of the interrupt remapping table instead; returns 0. */
 	KCALL_TEST_DMA,
 	/* (enum test_panic): for tests, E_INVAL without test=1: the kernel fails; does not return.
 	 */

@@ -115,6 +115,7 @@ static void parse_madt_entry(struct acpi *acpi, const uint8_t *e)
 		break;
 	case MADT_IOAPIC:
 		if (acpi->ioapics < ACPI_IOAPICS_MAX) {
+			acpi->ioapic[acpi->ioapics].id = e[2];
 			acpi->ioapic[acpi->ioapics].addr = raw32_load(e + 4);
 			acpi->ioapic[acpi->ioapics++].first_gsi = raw32_load(e + 8);
 		}

@@ -21,6 +21,7 @@ struct acpi {
 	struct {
 		uint64_t addr;
 		uint32_t first_gsi;
+		uint8_t id;
 	} ioapic[ACPI_IOAPICS_MAX];
 	unsigned ioapics;
 	uint32_t com1_gsi;   /* global system interrupt of ISA interrupt 4 */

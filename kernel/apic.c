@@ -163,22 +163,33 @@ static void ioapic_write(volatile uint8_t *io, unsigned reg, uint32_t v)
 	mmio_write32(io + IOAPIC_WINDOW, v);
 }
 
-void apic_route_serial(const struct acpi *acpi, uint32_t id)
+static volatile uint8_t *ioapic_map(const struct acpi *acpi, unsigned n)
 {
-	for (unsigned i = 0; i < acpi->ioapics; i++) {
-		volatile uint8_t *io = vm_map_device(acpi->ioapic[i].addr, PAGE_BYTES);
-		uint32_t pins = (ioapic_read(io, IOAPIC_VERSION) >> 16 & 0xff) + 1;
-		uint32_t pin = acpi->com1_gsi - acpi->ioapic[i].first_gsi;
-		if (acpi->com1_gsi < acpi->ioapic[i].first_gsi || pin >= pins || id > 0xff)
-			continue;
-		/* MADT flags: polarity 3 = active low, trigger 3 = level; 0 = ISA default. */
-		uint32_t low = VECTOR_SERIAL;
-		low |= (acpi->com1_flags & 3) == 3 ? IOAPIC_LOW_ACTIVE : 0;
-		low |= (acpi->com1_flags >> 2 & 3) == 3 ? IOAPIC_LEVEL : 0;
-		ioapic_write(io, IOAPIC_REDIRECTION + 2 * pin, IOAPIC_MASKED);
-		ioapic_write(io, IOAPIC_REDIRECTION + 2 * pin + 1, id << 24);
-		ioapic_write(io, IOAPIC_REDIRECTION + 2 * pin, low);
-	}
+	return vm_map_device(acpi->ioapic[n].addr, PAGE_BYTES);
+}
+
+bool apic_has_serial(const struct acpi *acpi, unsigned n)
+{
+	uint32_t pins = (ioapic_read(ioapic_map(acpi, n), IOAPIC_VERSION) >> 16 & 0xff) + 1;
+	uint32_t first = acpi->ioapic[n].first_gsi;
+	return acpi->com1_gsi >= first && acpi->com1_gsi - first < pins;
+}
+
+/* MADT flags: polarity 3 = active low, trigger 3 = level; 0 = ISA default. */
+bool apic_serial_is_level(const struct acpi *acpi)
+{
+	return (acpi->com1_flags >> 2 & 3) == 3;
+}
+
+void apic_route_serial(const struct acpi *acpi, unsigned n, uint64_t route)
+{
+	volatile uint8_t *io = ioapic_map(acpi, n);
+	uint32_t pin = acpi->com1_gsi - acpi->ioapic[n].first_gsi, low = (uint32_t)route | VECTOR_SERIAL;
+	low |= (acpi->com1_flags & 3) == 3 ? IOAPIC_LOW_ACTIVE : 0;
+	low |= apic_serial_is_level(acpi) ? IOAPIC_LEVEL : 0;
+	ioapic_write(io, IOAPIC_REDIRECTION + 2 * pin, IOAPIC_MASKED);
+	ioapic_write(io, IOAPIC_REDIRECTION + 2 * pin + 1, (uint32_t)(route >> 32));
+	ioapic_write(io, IOAPIC_REDIRECTION + 2 * pin, low);
 }
 
 void apic_timer_measure_start(void)

@@ -16,6 +16,8 @@ enum vector {
 	VECTOR_SPURIOUS = 0xff,
 };
 
+#define APIC_ID_SHORT_MAX 254u /* the highest in eight bits: 255 addresses all cores */
+
 /* Masks the 8259 PICs and chooses xAPIC or x2APIC mode. Boot core, once. */
 void apic_init(const struct acpi *acpi);
 
@@ -38,9 +40,13 @@ void apic_send_nmi(uint32_t id);
 void apic_send_init(uint32_t id);
 void apic_send_sipi(uint32_t id, uint64_t page);
 
-/* Routes the serial line's interrupt to a core. Does nothing for an APIC ID above 255, or if no I/O
- * APIC has the line. */
-void apic_route_serial(const struct acpi *acpi, uint32_t id);
+/* True if the serial line is a pin of I/O APIC `n`, and if it is level-triggered. */
+bool apic_has_serial(const struct acpi *acpi, unsigned n);
+bool apic_serial_is_level(const struct acpi *acpi);
+
+/* Writes the serial line's redirection entry in I/O APIC `n`, which has the line. `route` has the entry's
+ * bits that say where the interrupt goes; vector, polarity and trigger mode are added. */
+void apic_route_serial(const struct acpi *acpi, unsigned n, uint64_t route);
 
 /* Calibration of the one-shot timer, used on CPUs without TSC deadline. tsc_init calls start, waits,
  * calls stop, and sets the ratio of timer ticks to TSC ticks. */

@@ -5,6 +5,8 @@
 #include "lib/bytes.h"
 
 #define HEADER_BYTES 48 /* 8.1, including the 36 bytes of the ACPI header */
+#define FLAGS_AT 37
+#define FLAG_INTR_REMAP 1u
 
 /* 8.2. Every structure begins with type and length, two bytes each. */
 enum structure { DMAR_DRHD = 0, DMAR_RMRR = 1 };
@@ -14,27 +16,48 @@ enum structure { DMAR_DRHD = 0, DMAR_RMRR = 1 };
 
 /* 8.3.1 */
 #define SCOPE_BYTES 6 /* before the path */
-enum scope_type { SCOPE_ENDPOINT = 1, SCOPE_BRIDGE = 2 };
+enum scope_type { SCOPE_ENDPOINT = 1, SCOPE_BRIDGE = 2, SCOPE_IOAPIC = 3 };
 
-/* Parses the scopes in [p, end). Scopes of interrupt controllers and timers are skipped. */
-static int parse_scopes(struct dmar *d, const uint8_t *p, const uint8_t *end)
+/* Parses the bus and the path of the scope at p, whose length is valid. */
+static int parse_path(struct dmar_scope *s, const uint8_t *p)
+{
+	unsigned hops = (p[1] - SCOPE_BYTES) / 2u;
+	if (hops > DMAR_HOPS_MAX)
+		return E_NOTSUP;
+	*s = (struct dmar_scope){p[0] == SCOPE_BRIDGE, p[5], (uint8_t)hops, {0}};
+	for (unsigned i = 0; i < hops; i++) {
+		const uint8_t *hop = p + SCOPE_BYTES + 2 * i;
+		if (hop[0] > 31 || hop[1] > 7)
+			return E_INVAL;
+		s->devfn[i] = (uint8_t)(hop[0] << 3 | hop[1]);
+	}
+	return E_OK;
+}
+
+/* of_unit: the scope is one of the newest unit's. */
+static int parse_scope(struct dmar *d, const uint8_t *p, bool of_unit)
+{
+	if (p[0] == SCOPE_ENDPOINT || p[0] == SCOPE_BRIDGE)
+		return d->scopes < DMAR_SCOPES_MAX ? parse_path(&d->scope[d->scopes++], p) : E_NOTSUP;
+	if (p[0] != SCOPE_IOAPIC || !of_unit)
+		return E_OK;
+	if (d->ioapics == DMAR_IOAPICS_MAX)
+		return E_NOTSUP;
+	struct dmar_ioapic *io = &d->ioapic[d->ioapics++];
+	io->id = p[4];
+	io->unit = (uint8_t)(d->units - 1);
+	return parse_path(&io->source, p);
+}
+
+/* Parses the scopes in [p, end). Scopes of timers are skipped. */
+static int parse_scopes(struct dmar *d, const uint8_t *p, const uint8_t *end, bool of_unit)
 {
 	while (p < end) {
 		if (end - p < SCOPE_BYTES + 2 || p[1] < SCOPE_BYTES + 2 || p[1] % 2 || p[1] > end - p)
 			return E_INVAL;
-		unsigned hops = (p[1] - SCOPE_BYTES) / 2u;
-		if (p[0] == SCOPE_ENDPOINT || p[0] == SCOPE_BRIDGE) {
-			if (d->scopes == DMAR_SCOPES_MAX || hops > DMAR_HOPS_MAX)
-				return E_NOTSUP;
-			struct dmar_scope *s = &d->scope[d->scopes++];
-			*s = (struct dmar_scope){p[0] == SCOPE_BRIDGE, p[5], (uint8_t)hops, {0}};
-			for (unsigned i = 0; i < hops; i++) {
-				const uint8_t *hop = p + SCOPE_BYTES + 2 * i;
-				if (hop[0] > 31 || hop[1] > 7)
-					return E_INVAL;
-				s->devfn[i] = (uint8_t)(hop[0] << 3 | hop[1]);
-			}
-		}
+		int e = parse_scope(d, p, of_unit);
+		if (e != E_OK)
+			return e;
 		p += p[1];
 	}
 	return E_OK;
@@ -51,7 +74,7 @@ static int parse_drhd(struct dmar *d, const uint8_t *p, unsigned bytes)
 		return E_NOTSUP;
 	struct dmar_unit *u = &d->unit[d->units++];
 	*u = (struct dmar_unit){regs, p[4] & DRHD_ALL, (uint16_t)d->scopes, 0};
-	int e = parse_scopes(d, p + DRHD_BYTES, p + bytes);
+	int e = parse_scopes(d, p + DRHD_BYTES, p + bytes, true);
 	u->scopes = (uint16_t)(d->scopes - u->first_scope);
 	return e;
 }
@@ -60,7 +83,7 @@ static int parse_rmrr(struct dmar *d, const uint8_t *p, unsigned bytes)
 {
 	if (bytes < RMRR_BYTES)
 		return E_INVAL;
-	return raw16_load(p + 6) == 0 ? parse_scopes(d, p + RMRR_BYTES, p + bytes) : E_OK;
+	return raw16_load(p + 6) == 0 ? parse_scopes(d, p + RMRR_BYTES, p + bytes, false) : E_OK;
 }
 
 /* Parses all structures of one type. */
@@ -85,6 +108,7 @@ int dmar_parse(struct dmar *d, const uint8_t *table, uint32_t bytes)
 {
 	*d = (struct dmar){.units = 0};
 	int e = bytes < HEADER_BYTES ? E_INVAL : parse_all(d, table, bytes, DMAR_DRHD);
+	d->remaps_interrupts = e == E_OK && table[FLAGS_AT] & FLAG_INTR_REMAP;
 	d->first_reserved = (uint16_t)d->scopes;
 	if (e == E_OK)
 		e = parse_all(d, table, bytes, DMAR_RMRR);
@@ -112,6 +136,14 @@ static bool covers(const struct dmar_scope *s, uint16_t bdf, dmar_buses_fn buses
 		return meant == bdf;
 	unsigned behind = buses((uint16_t)meant), bus = bdf >> 8;
 	return behind && bus >= (behind & 0xff) && bus <= behind >> 8;
+}
+
+const struct dmar_ioapic *dmar_ioapic_of(const struct dmar *d, uint8_t id)
+{
+	for (unsigned i = 0; i < d->ioapics; i++)
+		if (d->ioapic[i].id == id)
+			return &d->ioapic[i];
+	return NULL;
 }
 
 int dmar_unit_of(const struct dmar *d, uint16_t bdf, dmar_buses_fn buses)

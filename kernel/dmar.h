@@ -13,6 +13,7 @@
 #define DMAR_UNITS_MAX 16
 #define DMAR_SCOPES_MAX 128
 #define DMAR_HOPS_MAX 8
+#define DMAR_IOAPICS_MAX 16
 
 /* A function, or a bridge and all functions behind it. */
 struct dmar_scope {
@@ -28,11 +29,21 @@ struct dmar_unit {
 	uint16_t first_scope, scopes;
 };
 
+/* An I/O APIC: the unit that receives its messages, and the function that they claim to come from. */
+struct dmar_ioapic {
+	uint8_t id; /* as in the MADT */
+	uint8_t unit;
+	struct dmar_scope source;
+};
+
 struct dmar {
+	bool remaps_interrupts; /* the platform supports interrupt remapping (8.1, INTR_REMAP) */
 	struct dmar_unit unit[DMAR_UNITS_MAX]; /* of PCI segment 0, the only one supported */
 	unsigned units;
 	struct dmar_scope scope[DMAR_SCOPES_MAX];
 	unsigned scopes;
+	struct dmar_ioapic ioapic[DMAR_IOAPICS_MAX];
+	unsigned ioapics;
 	uint16_t first_reserved; /* the scopes from here on are devices that firmware still uses */
 };
 
@@ -45,6 +56,9 @@ int dmar_parse(struct dmar *d, const uint8_t *table, uint32_t bytes);
 
 /* The unit that remaps the function; -1: none. */
 int dmar_unit_of(const struct dmar *d, uint16_t bdf, dmar_buses_fn buses);
+
+/* The I/O APIC with this ID; NULL: the table does not name it. */
+const struct dmar_ioapic *dmar_ioapic_of(const struct dmar *d, uint8_t id);
 
 /* The function or bridge that a scope names; -1 if a bridge on its path does not exist. */
 int dmar_scope_bdf(const struct dmar_scope *s, dmar_buses_fn buses);

@@ -5,10 +5,13 @@
  */
 #include "kernel/iommu.h"
 
+#include "abi/kcall.h"
 #include "abi/layout.h"
 #include "kernel/console.h"
 #include "kernel/core.h"
 #include "kernel/cpu.h"
+#include "kernel/irt.h"
+#include "kernel/lock.h"
 #include "kernel/pci.h"
 #include "kernel/vm.h"
 #include "kernel/vtd.h"
@@ -33,9 +36,11 @@ static int dmar_error = E_NOENT; /* result of dmar_parse; E_NOENT: firmware has 
 static struct vtd unit[DMAR_UNITS_MAX];
 static bool used[DMAR_UNITS_MAX];
 static unsigned widths; /* address widths that all used units support; 0: no unit is used */
+static struct lock queues_lock; /* a unit executes one set of descriptors at a time */
 static struct {
 	uint64_t start, next, end; /* physical addresses of zeroed pages for tables */
 	uint64_t root, top;
+	uint64_t queues; /* VTD_QUEUE_BYTES for each unit in `unit`; 0: interrupts are not remapped */
 } mem;
 #define TEST_DATA 0x5ca1ab1eu
 static volatile uint32_t test_word; /* written only by a device that escapes the IOMMU */
@@ -115,6 +120,31 @@ static void take_memory(void)
 	uint64_t bytes = (2 + buses) * PAGE_BYTES + vm_ram_tables_bytes();
 	mem.start = mem.next = vm_take_zeroed_pages(bytes, "the IOMMU's tables");
 	mem.end = mem.start + align_up(bytes, PAGE_BYTES);
+	bool wide;
+	if (iommu_remaps_interrupts(&wide))
+		mem.queues = vm_take_zeroed_pages(dmar.units * VTD_QUEUE_BYTES, "the IOMMU's queues");
+}
+
+bool iommu_remaps_interrupts(bool *wide)
+{
+	bool able = widths && dmar.remaps_interrupts;
+	*wide = able;
+	for (unsigned n = 0; n < dmar.units; n++) {
+		able = able && (!used[n] || vtd_remaps_interrupts(&unit[n]));
+		*wide = able && *wide && (!used[n] || vtd_knows_wide_ids(&unit[n]));
+	}
+	return able;
+}
+
+bool iommu_covers(unsigned index)
+{
+	return widths && dmar_unit_of(&dmar, boot_info->pci[index].bdf, pci_buses_behind) >= 0;
+}
+
+int iommu_ioapic_source(uint8_t id)
+{
+	const struct dmar_ioapic *io = dmar_ioapic_of(&dmar, id);
+	return io && used[io->unit] ? dmar_scope_bdf(&io->source, pci_buses_behind) : -1;
 }
 
 const struct dmar *iommu_find(const struct acpi *acpi)
@@ -224,10 +254,13 @@ static void flush_tables(void)
 	cpu_flush(vm_phys(mem.start), mem.next - mem.start);
 }
 
-static void start_units(void)
+static void start_units(const struct iommu_interrupts *in)
 {
 	for (unsigned n = 0; n < dmar.units; n++) {
-		int e = used[n] ? vtd_start(&unit[n], mem.root) : E_OK;
+		struct vtd_tables t = {.root = mem.root};
+		if (in)
+			t = (struct vtd_tables){mem.root, mem.queues + n * VTD_QUEUE_BYTES, in->phys, in->log2, in->wide};
+		int e = used[n] ? vtd_start(&unit[n], &t) : E_OK;
 		boot_info->iommu.units += used[n] && e == E_OK;
 		if (e == E_OK)
 			continue;
@@ -240,10 +273,10 @@ static void start_units(void)
 	}
 }
 
-void iommu_start(void)
+bool iommu_start(const struct iommu_interrupts *interrupts)
 {
 	if (widths == 0)
-		return;
+		return false;
 	mem.root = take_page();
 	mem.top = take_page();
 	uint64_t limit = widths & VTD_WIDTH_48 ? 1ull << 48 : 1ull << 39, end = reach_all();
@@ -252,14 +285,26 @@ void iommu_start(void)
 			limit = vtd_limit(&unit[n]);
 	if (end > limit) {
 		give_up("memory lies beyond the addresses that the units know");
-		return;
+		return false;
 	}
 	set_contexts();
 	flush_tables();
-	start_units();
+	start_units(interrupts);
 	if (widths)
-		console_print("iommu: VT-d: %u of %u cards reach packet memory only\n",
-		              boot_info->iommu.cards, boot_info->pci_count);
+		console_print("iommu: VT-d: %u of %u cards reach packet memory only%s\n",
+		              boot_info->iommu.cards, boot_info->pci_count,
+		              interrupts ? ", and raise their own interrupts only" : "");
+	return widths && interrupts;
+}
+
+int iommu_forget_interrupts(void)
+{
+	int e = E_OK;
+	lock_take(&queues_lock);
+	for (unsigned n = 0; n < dmar.units && e == E_OK; n++)
+		e = used[n] ? vtd_forget_interrupts(&unit[n]) : E_OK;
+	lock_drop(&queues_lock);
+	return e;
 }
 
 /* --- memory withdrawn later --- */
@@ -289,13 +334,15 @@ int iommu_withdraw(uint64_t window, uint64_t bytes)
 	if (widths == 0)
 		return E_OK;
 	set_leaves(begin, bytes, 0);
-	for (unsigned n = 0; n < dmar.units; n++) {
-		if (used[n] && vtd_invalidate(&unit[n]) != E_OK) {
-			set_leaves(begin, bytes, LEVEL_RW | LEVEL_HUGE);
-			return E_DEVICE;
-		}
-	}
-	return E_OK;
+	int e = E_OK;
+	lock_take(&queues_lock);
+	for (unsigned n = 0; n < dmar.units && e == E_OK; n++)
+		e = used[n] ? vtd_invalidate(&unit[n]) : E_OK;
+	lock_drop(&queues_lock);
+	if (e == E_OK)
+		return E_OK;
+	set_leaves(begin, bytes, LEVEL_RW | LEVEL_HUGE);
+	return E_DEVICE;
 }
 
 /* --- refused accesses --- */
@@ -309,11 +356,26 @@ static const char *reason_text(unsigned reason)
 	                                    : "a table is wrong";
 }
 
+/* Fault reasons 20h to 26h: a message that the interrupt remapping table does not allow. */
+static const char *interrupt_text(unsigned reason)
+{
+	return reason == 0x25   ? "it has no index"
+	       : reason == 0x26 ? "it is another device's"
+	       : reason == 0x21 || reason == 0x22 ? "there is no such entry"
+	                                          : "a table is wrong";
+}
+
 static void tell(const struct vtd_refusal *r)
 {
 	uint64_t n = ++boot_info->iommu.refused;
 	if (n > PRINTED_ALL && n & (n - 1))
 		return;
+	if (r->interrupt) {
+		console_print("iommu: refused: %02x:%02x.%x sent interrupt %llu: %s (reason %u; %llu so far)\n",
+		              r->bdf >> 8, r->bdf >> 3 & 31, r->bdf & 7, (unsigned long long)r->addr,
+		              interrupt_text(r->reason), r->reason, (unsigned long long)n);
+		return;
+	}
 	console_print("iommu: refused: %02x:%02x.%x %s %llx: %s (reason %u; %llu so far)\n",
 	              r->bdf >> 8, r->bdf >> 3 & 31, r->bdf & 7, r->read ? "read" : "wrote",
 	              (unsigned long long)r->addr, reason_text(r->reason), r->reason,
@@ -338,6 +400,8 @@ int64_t iommu_test(uint64_t device, uint64_t region)
 	uint64_t phys = (uint64_t)&test_word - KERNEL_BASE;
 	if (cmdline_number(boot_info->cmdline, "test", 0) != 1)
 		return E_INVAL;
+	if (region - TEST_DMA_MESSAGE < IRT_ENTRIES_MAX)
+		return pci_msix_aim(device, irt_message((uint32_t)(region - TEST_DMA_MESSAGE)).address, 0);
 	if (region < boot_info->regions) {
 		const struct region *r = &boot_info->region[region];
 		phys = r->at - MEMORY_WINDOW + r->bytes - sizeof *word;

@@ -7,7 +7,8 @@
  *    kernel memory, page table, shared memory, program variable or register of another device.
  * 2. All cards share one map. KCALL_SHARE moves memory between two regions that are both in the map.
  *    KCALL_REGION takes memory out of the map for good; nothing is ever added.
- * 3. Message interrupts, writes to 0xfeexxxxx, are not memory accesses to the units, and pass.
+ * 3. Message interrupts, writes to 0xfeexxxxx, are not memory accesses to the units. Where all used units
+ *    can, they are remapped (intr.h), and a card raises no interrupts but its own. Otherwise they pass.
  * 4. A unit is enabled only if it covers one of our cards. Among its other devices, those that
  *    firmware still uses (RMRR) keep their access; the rest can access nothing.
  * 5. If anything is missing or does not respond, no unit is used, and the console says why.
@@ -26,8 +27,30 @@ const struct dmar *iommu_find(const struct acpi *acpi);
  * partition_cores, which takes all the remaining memory. */
 void iommu_prepare(void);
 
-/* Enables the units for boot_info's regions; before the first program. */
-void iommu_start(void);
+/* True if the units will remap interrupts. `*wide` says if by 32-bit APIC IDs. After iommu_prepare. */
+bool iommu_remaps_interrupts(bool *wide);
+
+/* The interrupt remapping table (irt.h): its physical address, its entries, whether they are wide. */
+struct iommu_interrupts {
+	uint64_t phys;
+	unsigned log2;
+	bool wide;
+};
+
+/* Enables the units for boot_info's regions; before the first program. `interrupts`: NULL without
+ * remapping. True if interrupts are remapped from now on. */
+bool iommu_start(const struct iommu_interrupts *interrupts);
+
+/* True if a unit serves info->pci[index]. */
+bool iommu_covers(unsigned index);
+
+/* The function by which the messages of the I/O APIC with this ID are known to a used unit; -1: no used unit
+ * receives them. */
+int iommu_ioapic_source(uint8_t id);
+
+/* Has all units forget what they have cached of the interrupt remapping table. E_TIMEOUT: one does not
+ * answer. */
+int iommu_forget_interrupts(void);
 
 /* Takes whole 2 MiB pages of the control core's tables, given by their address in the memory window, from
  * all cards. When it returns, no access is under way. E_DEVICE: a unit does not answer, and cards reach

@@ -6,6 +6,7 @@
 #include "kernel/console.h"
 #include "kernel/core.h"
 #include "kernel/cpu.h"
+#include "kernel/intr.h"
 #include "kernel/iommu.h"
 #include "kernel/panic.h"
 #include "kernel/partition.h"
@@ -147,7 +148,7 @@ void kcall_serve(struct trap_frame *f)
 		break;
 	case KCALL_MSIX_ROUTE:
 		if (f->rdx < boot_info->cores)
-			result = pci_msix_program(f->rdi, f->rsi, cores[f->rdx].apic_id);
+			result = intr_route(f->rdi, f->rsi, cores[f->rdx].apic_id);
 		break;
 	case KCALL_DMA_LOOK:
 		if (boot_info->core[c->id].roles & CORE_CONTROL)

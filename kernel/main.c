@@ -14,6 +14,7 @@
 #include "kernel/fbcon.h"
 #include "kernel/guard.h"
 #include "kernel/hardware.h"
+#include "kernel/intr.h"
 #include "kernel/iommu.h"
 #include "kernel/keep.h"
 #include "kernel/panic.h"
@@ -67,12 +68,13 @@ _Noreturn static void boot_on_core_stack(void)
 	unsigned n = smp_start(&acpi, (unsigned)cmdline_number(boot.cmdline, "cores", CORES_MAX));
 	const struct dmar *units = iommu_find(&acpi);
 	pci_init(&acpi, units, &boot, boot_info);
-	apic_route_serial(&acpi, cores[0].apic_id);
 	hardware_describe(&boot_info->hardware, &acpi, units, &boot);
 	program_init();
 	iommu_prepare();
+	intr_prepare();
+	n = intr_cores(n);
 	partition_cores(n, &boot);
-	iommu_start();
+	intr_start(&acpi);
 	if (cmdline_number(boot.cmdline, "test", 0) == 1)
 		audit_address_spaces(n, true);
 	console_print("hayate: %u core%s, %llu MiB, TSC %llu MHz, %s, %s\n", n, n == 1 ? "" : "s",

@@ -17,7 +17,6 @@
 #include "abi/layout.h"
 #include "hal/cpuid.h"
 #include "hal/mmio.h"
-#include "kernel/apic.h"
 #include "kernel/console.h"
 #include "kernel/pci_config.h"
 #include "kernel/pci_report.h"
@@ -278,7 +277,7 @@ static void write_message(const struct pci_private *p, uint64_t entry, uint64_t 
 	mmio_write32(e + 12, 0);
 }
 
-int64_t pci_msix_program(uint64_t index, uint64_t entry, uint32_t apic_id)
+int64_t pci_msix_program(uint64_t index, uint64_t entry, uint64_t address, uint32_t data)
 {
 	if (index >= info->pci_count || entry >= info->pci[index].msix_vectors)
 		return E_INVAL;
@@ -289,7 +288,7 @@ int64_t pci_msix_program(uint64_t index, uint64_t entry, uint32_t apic_id)
 		/* Entries are masked after reset (6.8.2.9), so enabling raises no interrupt. */
 		pci_config_put(bdf, p->msix_cap, 4, (control | MSIX_ENABLE) & ~MSIX_MASK_ALL);
 	}
-	write_message(p, entry, apic_msi_address(apic_id), apic_msi_data());
+	write_message(p, entry, address, data);
 	return E_OK;
 }
 

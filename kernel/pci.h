@@ -22,9 +22,9 @@ void pci_map_bars(vm_space_t space);
 int64_t pci_config_read(uint64_t index, uint64_t offset, uint64_t size);
 int64_t pci_config_write(uint64_t index, uint64_t offset, uint64_t size, uint32_t value);
 
-/* Programs MSI-X entry `entry` of info->pci[index] to raise VECTOR_WAKE on the core with this APIC
- * ID, and unmasks it. E_INVAL: there is no such entry. */
-int64_t pci_msix_program(uint64_t index, uint64_t entry, uint32_t apic_id);
+/* Has MSI-X entry `entry` of info->pci[index] write `data` to `address`, and unmasks it (kernel/intr.h says
+ * which core that interrupts). E_INVAL: there is no such entry. */
+int64_t pci_msix_program(uint64_t index, uint64_t entry, uint64_t address, uint32_t data);
 
 /* For tests: all MSI-X entries of info->pci[index] write `data` to physical address `phys`, until they
  * are programmed again. E_INVAL: there is no such function, or it has no MSI-X. */

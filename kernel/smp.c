@@ -3,6 +3,9 @@
  * (boot/ap.asm), which becomes its number. They are started one by one, so their numbers follow the
  * order of ACPI's table and are the same at each boot. If one does not start, all the remaining ones
  * are started at once.
+ *
+ * Cores whose APIC IDs fit eight bits come first, because they can be interrupted without an IOMMU
+ * (kernel/intr.h). Without an x2APIC no interprocessor interrupt reaches the others, which then stay off.
  */
 #include "kernel/smp.h"
 
@@ -43,14 +46,27 @@ _Noreturn void ap_main(uint32_t ticket)
 	program_run(c);
 }
 
+/* Appends the APIC IDs from `least` to `most` of other cores, up to `limit` in all. */
+static unsigned append_ids(uint32_t *ids, unsigned n, unsigned limit, const struct acpi *acpi, uint32_t least,
+                           uint32_t most)
+{
+	for (unsigned i = 0; i < acpi->cores && n < limit; i++)
+		if (acpi->apic_ids[i] != apic_id() && acpi->apic_ids[i] >= least && acpi->apic_ids[i] <= most)
+			ids[n++] = acpi->apic_ids[i];
+	return n;
+}
+
 /* Lists the APIC IDs of the cores to start; at most `limit` cores including this one. */
 static unsigned list_others(uint32_t ids[CORES_MAX], const struct acpi *acpi, unsigned limit)
 {
-	unsigned n = 0;
 	limit = limit < CORES_MAX ? limit : CORES_MAX;
-	for (unsigned i = 0; i < acpi->cores && n + 1 < limit; i++)
-		if (acpi->apic_ids[i] != apic_id())
-			ids[n++] = acpi->apic_ids[i];
+	limit = limit ? limit - 1 : 0;
+	unsigned n = append_ids(ids, 0, limit, acpi, 0, APIC_ID_SHORT_MAX);
+	unsigned all = append_ids(ids, n, limit, acpi, APIC_ID_SHORT_MAX + 1, UINT32_MAX);
+	if (apic_is_x2apic() || all == n)
+		return all;
+	console_print("smp: %u cores are not used: their APIC IDs are above %u, and the CPU has no x2APIC\n",
+	              all - n, APIC_ID_SHORT_MAX);
 	return n;
 }
 

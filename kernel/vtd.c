@@ -3,6 +3,7 @@
 
 #include "hal/clock.h"
 #include "hal/mmio.h"
+#include "kernel/cpu.h"
 #include "kernel/tsc.h"
 #include "kernel/vm.h"
 
@@ -16,6 +17,9 @@
 #define CAP_PHMR (1ull << 6)
 #define CAP_2M (1ull << 34)
 #define REG_ECAP 0x10   /* 10.4.3 */
+#define ECAP_QI (1ull << 1)
+#define ECAP_IR (1ull << 3)
+#define ECAP_EIM (1ull << 4)
 #define ECAP_PT (1ull << 6)
 #define REG_GCMD 0x18   /* 10.4.4 */
 #define REG_GSTS 0x1c   /* 10.4.5; the same bits */
@@ -24,6 +28,8 @@
 #define G_WBF (1u << 27)
 #define G_QIE (1u << 26)
 #define G_IRE (1u << 25)
+#define G_SIRTP (1u << 24)
+#define G_CFI (1u << 23)  /* messages without an index pass */
 #define G_KEPT 0x96ffffffu /* status bits that a command must repeat (10.4.4) */
 #define REG_RTADDR 0x20 /* 10.4.6 */
 #define REG_CCMD 0x28   /* 10.4.7 */
@@ -33,12 +39,29 @@
 #define FSTS_OVERFLOW 1u
 #define REG_PMEN 0x64   /* 10.4.16 */
 #define PMEN_STATUS 1u
+#define REG_IQH 0x80    /* 10.4.21 */
+#define REG_IQT 0x88    /* 10.4.22 */
+#define REG_IQA 0x90    /* 10.4.23 */
+#define REG_IRTA 0xb8   /* 10.4.29 */
+#define IRTA_WIDE (1ull << 11)
 #define IOTLB_IVT (1ull << 63) /* 10.4.8.1 */
 #define IOTLB_GLOBAL (1ull << 60)
 #define IOTLB_DRAIN (3ull << 48)
 #define FRCD_BYTES 16   /* 10.4.14 */
 #define FRCD_F (1ull << 63)
 #define FRCD_READ (1ull << 62)
+/* Reasons from here to the next are of interrupts; the index is in bits 63:48 of the record. */
+#define REASON_INTERRUPT 0x20u
+#define REASON_INTERRUPT_END 0x30u
+
+/* The queue: one page of descriptors of two words (6.5.2). The page behind it has the status word. */
+#define QUEUE_ENTRIES 256u
+#define QUEUE_STATUS 0x1000u
+#define DESC_CONTEXT 0x11ull     /* 6.5.2.1, all */
+#define DESC_IOTLB 0xd2ull       /* 6.5.2.3, all, after reads and writes under way */
+#define DESC_INTERRUPTS 0x04ull  /* 6.5.2.7, all */
+#define DESC_WAIT 0x25ull        /* 6.5.2.8, writes the status word */
+#define STATUS_DONE 1u
 
 static uint32_t read32(const struct vtd *u, unsigned reg)
 {
@@ -69,7 +92,7 @@ static int command(const struct vtd *u, uint32_t bit, bool on)
 }
 
 /* 6.5.1: the context cache is invalidated first, then the IOTLB, which is derived from it. */
-int vtd_invalidate(const struct vtd *u)
+static int invalidate_by_registers(const struct vtd *u)
 {
 	unsigned iotlb = (unsigned)(u->ecap >> 8 & 0x3ff) * 16 + 8;
 	int e = u->cap & CAP_RWBF ? command(u, G_WBF, true) : E_OK;
@@ -83,8 +106,49 @@ int vtd_invalidate(const struct vtd *u)
 	return wait32(u, iotlb + 4, (uint32_t)(IOTLB_IVT >> 32), 0);
 }
 
+/* Adds a descriptor at `tail`; returns the next tail. */
+static unsigned queue_add(const struct vtd *u, unsigned tail, uint64_t low, uint64_t high)
+{
+	volatile uint64_t *d = (volatile uint64_t *)vm_phys(u->queue) + 2 * tail;
+	d[0] = low;
+	d[1] = high;
+	cpu_flush(d, 2 * sizeof *d);
+	return (tail + 1) % QUEUE_ENTRIES;
+}
+
+/* Has the unit execute the descriptors, and waits for it. The queue is empty before and after. */
+static int queue_invalidate(const struct vtd *u, const uint64_t *desc, unsigned count)
+{
+	volatile uint32_t *status = vm_phys(u->queue + QUEUE_STATUS);
+	unsigned tail = read32(u, REG_IQT) >> 4 & (QUEUE_ENTRIES - 1);
+	*status = 0;
+	cpu_flush(status, sizeof *status);
+	for (unsigned i = 0; i < count; i++)
+		tail = queue_add(u, tail, desc[i], 0);
+	tail = queue_add(u, tail, DESC_WAIT | (uint64_t)STATUS_DONE << 32, u->queue + QUEUE_STATUS);
+	mmio_write32(u->regs + REG_IQT, tail << 4);
+	uint64_t end = clock_tsc() + WAIT_US * (tsc_hz() / 1000000);
+	while (*status != STATUS_DONE)
+		if (clock_tsc() > end)
+			return E_TIMEOUT;
+	return E_OK;
+}
+
+int vtd_invalidate(const struct vtd *u)
+{
+	static const uint64_t all[] = {DESC_CONTEXT, DESC_IOTLB};
+	return u->queue ? queue_invalidate(u, all, ARRAY_LEN(all)) : invalidate_by_registers(u);
+}
+
+int vtd_forget_interrupts(const struct vtd *u)
+{
+	static const uint64_t all[] = {DESC_INTERRUPTS};
+	return queue_invalidate(u, all, ARRAY_LEN(all));
+}
+
 int vtd_open(struct vtd *u, uint64_t phys)
 {
+	u->queue = 0;
 	u->regs = vm_map_device(phys, REGS_BYTES);
 	if (read32(u, REG_VER) == UINT32_MAX || read32(u, REG_VER) == 0)
 		return E_DEVICE;
@@ -99,6 +163,8 @@ unsigned vtd_widths(const struct vtd *u)
 }
 
 uint64_t vtd_limit(const struct vtd *u) { return 2ull << (u->cap >> 16 & 0x3f); }
+bool vtd_remaps_interrupts(const struct vtd *u) { return u->ecap & ECAP_IR && u->ecap & ECAP_QI; }
+bool vtd_knows_wide_ids(const struct vtd *u) { return u->ecap & ECAP_EIM; }
 bool vtd_passes_through(const struct vtd *u) { return u->ecap & ECAP_PT; }
 
 /* Disables the protected memory regions of firmware, which would block our devices too. */
@@ -110,7 +176,23 @@ static int unprotect(const struct vtd *u)
 	return wait32(u, REG_PMEN, PMEN_STATUS, 0);
 }
 
-static int start(const struct vtd *u, uint64_t root)
+/* Turns off what is on: translation, interrupt remapping, and the queue once it is empty (6.5.2). */
+static int turn_off(const struct vtd *u)
+{
+	uint32_t on = read32(u, REG_GSTS);
+	int e = on & G_TE ? command(u, G_TE, false) : E_OK;
+	if (e == E_OK && on & G_IRE)
+		e = command(u, G_IRE, false);
+	if (e == E_OK && on & G_QIE) {
+		e = wait32(u, REG_IQH, UINT32_MAX, read32(u, REG_IQT));
+		command(u, G_QIE, false);
+	}
+	if (e == E_OK && on & G_CFI)
+		e = command(u, G_CFI, false);
+	return e;
+}
+
+static int start_translation(const struct vtd *u, uint64_t root)
 {
 	mmio_write64(u->regs + REG_RTADDR, root);
 	int e = command(u, G_SRTP, true);
@@ -121,20 +203,44 @@ static int start(const struct vtd *u, uint64_t root)
 	return e == E_OK ? unprotect(u) : e;
 }
 
-int vtd_start(const struct vtd *u, uint64_t root)
+static int start_queue(struct vtd *u, uint64_t queue)
 {
-	uint32_t status = read32(u, REG_GSTS);
-	if (status & (G_QIE | G_IRE))
-		return E_NOTSUP;
-	int e = status & G_TE ? command(u, G_TE, false) : E_OK;
+	mmio_write64(u->regs + REG_IQT, 0);
+	mmio_write64(u->regs + REG_IQA, queue);
+	int e = command(u, G_QIE, true);
+	u->queue = e == E_OK ? queue : 0;
+	return e;
+}
+
+/* 5.1.4: messages without an index stay blocked, because CFI stays off. */
+static int start_interrupts(const struct vtd *u, const struct vtd_tables *t)
+{
+	mmio_write64(u->regs + REG_IRTA, t->interrupts | (t->wide ? IRTA_WIDE : 0) | (t->interrupts_log2 - 1));
+	int e = command(u, G_SIRTP, true);
 	if (e == E_OK)
-		e = start(u, root);
+		e = vtd_forget_interrupts(u);
+	return e == E_OK ? command(u, G_IRE, true) : e;
+}
+
+int vtd_start(struct vtd *u, const struct vtd_tables *t)
+{
+	int e = turn_off(u);
+	if (e == E_OK && t->queue)
+		e = start_queue(u, t->queue);
+	if (e == E_OK && t->queue)
+		e = start_interrupts(u, t);
+	if (e == E_OK)
+		e = start_translation(u, t->root);
 	if (e != E_OK)
 		vtd_stop(u);
 	return e;
 }
 
-void vtd_stop(const struct vtd *u) { command(u, G_TE, false); }
+void vtd_stop(struct vtd *u)
+{
+	turn_off(u);
+	u->queue = 0;
+}
 
 bool vtd_take_refusal(const struct vtd *u, struct vtd_refusal *r, bool *more)
 {
@@ -144,8 +250,10 @@ bool vtd_take_refusal(const struct vtd *u, struct vtd_refusal *r, bool *more)
 		uint64_t high = read64(u, reg + 8);
 		if (!(high & FRCD_F))
 			continue;
-		*r = (struct vtd_refusal){read64(u, reg) & ~0xfffull, (uint16_t)high,
-		                          (uint8_t)(high >> 32), high & FRCD_READ};
+		uint8_t reason = (uint8_t)(high >> 32);
+		bool interrupt = reason >= REASON_INTERRUPT && reason < REASON_INTERRUPT_END;
+		uint64_t addr = interrupt ? read64(u, reg) >> 48 : read64(u, reg) & ~0xfffull;
+		*r = (struct vtd_refusal){addr, (uint16_t)high, reason, high & FRCD_READ, interrupt};
 		mmio_write32(u->regs + reg + 12, (uint32_t)(FRCD_F >> 32)); /* RW1C */
 		return true;
 	}

@@ -1,7 +1,9 @@
 /*
  * The registers of one remapping unit. Intel Virtualization Technology for Directed I/O, Architecture
- * Specification, rev. 3.0, chapter 10; section numbers are of that revision. Invalidation is
- * register-based (6.5.1); interrupts are not remapped. Every wait has a deadline.
+ * Specification, rev. 3.0, chapter 10; section numbers are of that revision. Every wait has a deadline.
+ *
+ * Invalidation is register-based (6.5.1), or goes through a queue (6.5.2) in a unit that remaps
+ * interrupts: only the queue can invalidate cached entries of the interrupt remapping table.
  */
 #ifndef KERNEL_VTD_H
 #define KERNEL_VTD_H
@@ -15,7 +17,19 @@
 struct vtd {
 	volatile uint8_t *regs;
 	uint64_t cap, ecap;
+	uint64_t queue; /* physical; 0: invalidation is register-based */
 };
+
+/* What a unit works with: physical addresses of pages that the caller has written, and flushed from the
+ * caches. */
+struct vtd_tables {
+	uint64_t root;
+	uint64_t queue; /* VTD_QUEUE_BYTES, zeroed, for this unit alone; 0: interrupts are not remapped */
+	uint64_t interrupts; /* interrupt remapping table */
+	unsigned interrupts_log2; /* its entries */
+	bool wide; /* its entries have 32-bit APIC IDs */
+};
+#define VTD_QUEUE_BYTES 0x2000u
 
 /* An access that a unit refused (10.4.14). */
 struct vtd_refusal {
@@ -23,6 +37,7 @@ struct vtd_refusal {
 	uint16_t bdf;
 	uint8_t reason; /* appendix A of the specification */
 	bool read;
+	bool interrupt; /* a message, not an access: addr is the index of its entry */
 };
 
 /* Maps the unit whose registers begin at `phys` and reads its capabilities. E_DEVICE: no unit responds
@@ -38,18 +53,23 @@ uint64_t vtd_limit(const struct vtd *u);
 /* True if a context entry can exempt a device from remapping (10.4.3, PT). */
 bool vtd_passes_through(const struct vtd *u);
 
-/* Starts remapping by the root table at `root`, which the caller has written and flushed from the
- * caches. E_TIMEOUT: a register did not reach the expected value; remapping is off again. E_NOTSUP:
- * firmware has left on a feature that we do not use (queued invalidation, interrupt remapping); the
- * unit is unchanged. */
-int vtd_start(const struct vtd *u, uint64_t root);
+/* True if the unit can remap interrupts, and with 32-bit APIC IDs (10.4.3: IR, QI, EIM). */
+bool vtd_remaps_interrupts(const struct vtd *u);
+bool vtd_knows_wide_ids(const struct vtd *u);
+
+/* Starts remapping. What firmware has left on is turned off first. E_TIMEOUT: a register did not reach the
+ * expected value; remapping is off again. */
+int vtd_start(struct vtd *u, const struct vtd_tables *t);
+
+/* Has the unit forget what it has cached of the interrupt remapping table. E_TIMEOUT: it does not answer. */
+int vtd_forget_interrupts(const struct vtd *u);
 
 /* Has the unit forget all that it has cached of the tables, and waits until accesses under way by what it
  * had cached have ended. E_TIMEOUT: it does not answer. */
 int vtd_invalidate(const struct vtd *u);
 
 /* Stops remapping. */
-void vtd_stop(const struct vtd *u);
+void vtd_stop(struct vtd *u);
 
 /* Takes one recorded refusal; false if there is none. `*more` is set if some went unrecorded since the
  * last overflow was cleared. */

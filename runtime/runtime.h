@@ -654,8 +654,10 @@ void core_restart(unsigned core);
 /* For tests, on the control core: from now on drivers appear to be in the middle of a change. */
 void core_test_driver(void);
 
-/* KCALL_TEST_DMA of a struct pci_dev's index, at a region's last word; UINT32_MAX: the kernel's word. */
+/* KCALL_TEST_DMA of a struct pci_dev's index, at a region's last word; UINT32_MAX: the kernel's word.
+ * core_test_message: by entry `entry` of the interrupt remapping table. */
 int core_test_dma(unsigned device, unsigned region);
+int core_test_message(unsigned device, unsigned entry);
 
 /* Makes the kernel fail in the named way; returns false if there is no such way. */
 bool core_test_panic(const char *kind);

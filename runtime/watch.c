@@ -112,6 +112,11 @@ int core_test_dma(unsigned device, unsigned region)
 	return (int)kcall(KCALL_TEST_DMA, device, region, 0);
 }
 
+int core_test_message(unsigned device, unsigned entry)
+{
+	return (int)kcall(KCALL_TEST_DMA, device, TEST_DMA_MESSAGE + entry, 0);
+}
+
 bool core_test_panic(const char *kind)
 {
 	static const char *const kinds[] = {[TEST_PANIC_FAULT] = "fault", [TEST_PANIC_STACK] = "stack",

@@ -62,11 +62,11 @@ static void fault(struct shell *sh)
 }
 
 /* Directs the card's interrupts at memory that is not for devices, until the ports start again. A repeated
- * call prints whether they could write there. */
+ * call prints whether they could write there. Or has them use entry N of the interrupt remapping table. */
 static void dma(struct shell *sh)
 {
-	uint32_t port, region = UINT32_MAX;
-	const struct option options[] = {{"region", 0, REGIONS_MAX - 1, &region}};
+	uint32_t port, region = UINT32_MAX, entry = UINT32_MAX;
+	const struct option options[] = {{"region", 0, REGIONS_MAX - 1, &region}, {"interrupt", 0, 65535, &entry}};
 	if (!may_test(sh) || !options_read(sh, options, ARRAY_LEN(options)))
 		return;
 	if (strncmp(sh->argv[0], "eth", 3) != 0 || core_port_count() == 0 ||
@@ -74,7 +74,8 @@ static void dma(struct shell *sh)
 		shell_print(sh, "no such port\n");
 		return;
 	}
-	int written = core_test_dma(core_port_nic(port)->pci->index, region);
+	const unsigned device = core_port_nic(port)->pci->index;
+	int written = entry == UINT32_MAX ? core_test_dma(device, region) : core_test_message(device, entry);
 	const char *whose = region == UINT32_MAX ? "kernel" : "region";
 	if (written < 0)
 		shell_print(sh, "that card has no interrupts, or there is no such region\n");
@@ -118,7 +119,7 @@ static void regions(struct shell *sh)
 static const struct shell_command commands[] = {
 	{"test", NULL, "for tests of Hayate itself", NULL},
 	{"test churn", "RATE SECONDS", "changes RATE routes a second, then restores them", churn},
-	{"test dma", "ethN [region N]", "has the card write to the kernel's memory, or a region's", dma},
+	{"test dma", "ethN [region N|interrupt N]", "has the card write to the kernel's memory, or a region's; or send a message", dma},
 	{"test panic", "KIND", "makes the kernel fail", panic_test},
 	{"test regions", "WORD [MIB]", "memory of XDP programs: make, claim, free, show, fill MIB", regions},
 	{"test fault", "KIND [core N]", "makes a core's program fail", fault},

@@ -36,7 +36,7 @@ static struct boot memory = {
 };
 static struct acpi tables = {
 	.lapic = 0xfee00000,
-	.ioapic = {{0xfec00000, 0}},
+	.ioapic = {{.addr = 0xfec00000}},
 	.ioapics = 1,
 	.ecam = {{ECAM_PHYS, 0, 255}},
 	.ecams = 1,
@@ -130,8 +130,6 @@ bool boot_has_ram(const struct boot *b, uint64_t start, uint64_t end)
 }
 
 void console_print(const char *format, ...) { (void)format; }
-uint64_t apic_msi_address(uint32_t id) { return 0xfee00000ull | id << 12; }
-uint32_t apic_msi_data(void) { return 0x31; }
 
 /* --- the input --- */
 
@@ -225,7 +223,7 @@ static void call(void)
 	switch (rig_u8() % 5) {
 	case 0: pci_config_read(index, offset, size); break;
 	case 1: pci_config_write(index, offset, size, rig_u32()); break;
-	case 2: pci_msix_program(index, offset, 1); break;
+	case 2: pci_msix_program(index, offset, 0xfee00000, 0x31); break;
 	case 3: pci_msix_aim(index, 0xfee00000, 1); break;
 	case 4: pci_buses_behind((uint16_t)offset); break;
 	}

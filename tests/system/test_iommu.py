@@ -58,6 +58,33 @@ def test_write_to_the_kernel_is_refused(make_lab):
     pings(lab.right, LEFT_HOST, count=5)
 
 
+@pytest.mark.nics(["igb", "ixgbe"])  # their QEMU records such refusals, older ones do not
+def test_an_interrupt_of_another_is_refused(make_lab):
+    """The card uses the serial line's entry of the table: it may not, and the console still gets input."""
+    lab = make_lab(None, "--iommu", *SLEEPS)
+    pings(lab.left, RIGHT_HOST)
+    here = lab.router.mark
+    lab.router.command("test dma eth0 interrupt 0")
+    reaches(lab.left, LEFT_ROUTER)
+    lab.router.mark = here
+    report = lab.router.expect(r"iommu: refused: (\S+) sent interrupt 0: it is another device's "
+                               r"\(reason 38; \d+ so far\)", 10, "the report")
+    device = re.search(r"device \w+ at (\S+),", lab.router.command("show interfaces")).group(1)
+    assert report.group(1) == device
+    assert refused(lab.router)[2] >= 1
+
+
+def test_memory_accesses_only(make_lab):
+    """A unit that cannot remap interrupts still restricts the card's memory accesses."""
+    lab = make_lab(None, "--iommu", "--iommu-model", "vtd-dma", *SLEEPS)
+    lab.router.faults_expected = True
+    assert "2 of 2 cards reach packet memory only\r\n" in lab.router.text
+    pings(lab.left, RIGHT_HOST, count=5)
+    assert "the kernel's word is untouched" in write_to_kernel(lab)
+    assert "the kernel's word is untouched" in lab.router.command("test dma eth0")
+    assert refused(lab.router)[2] >= 1
+
+
 @pytest.mark.parametrize("arguments", [(), ("--iommu", "--append", "iommu=off")],
                          ids=["no-iommu", "off"])
 def test_write_to_the_kernel_without(make_lab, arguments):

@@ -186,7 +186,7 @@ def test_other_options(kernel):
 def test_iommu(kernel):
     words = command(kernel, "--port", "none", "--iommu")
     devices = after(words, "-device")
-    assert devices[0] == "intel-iommu,intremap=off"
+    assert devices[0] == "intel-iommu,intremap=on"
     assert "iommu_platform=on" in devices[-1]
     assert "intel-iommu" not in " ".join(command(kernel, "--port", "none"))
 

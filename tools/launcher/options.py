@@ -26,6 +26,9 @@ NIC_MODELS = {"ixgbe": "82599", "mlx5": "mlx5"}
 NICS = (DEFAULT_NIC, *QEMU_MODELS, *NIC_MODELS)
 
 DEBUG_EXIT_PORT = 0xF4
+# QEMU's devices for --iommu-model.
+IOMMUS = {"vtd": "intel-iommu,intremap=on", "vtd-dma": "intel-iommu,intremap=off",
+          "vtd-eim": "intel-iommu,intremap=on,eim=on"}
 MEMORY_MIN_MIB = 64
 
 # UEFI firmware, as installed by Debian, Ubuntu, Fedora and Arch. The single file boots faster than the
@@ -176,6 +179,8 @@ def machine_arguments(options, shared):
     accel = choose_accel(options.accel)
     mib = memory_mib(options.memory)
     machine = "q35"
+    if options.iommu and accel == "kvm":
+        machine += ",kernel-irqchip=split"  # KVM's own I/O APIC knows no interrupt remapping
     command = []
     if shared:
         # Preallocated under KVM, because a first touch (5 to 18 µs a page) would otherwise delay packets.
@@ -209,7 +214,7 @@ def qemu_command(options, tap_fds=None, boot_image=None, vars_copy=lambda path: 
     command += machine_arguments(options, shared)
     if options.iommu:
         # Before any other device: QEMU requires this for devices served by other processes.
-        command += ["-device", "intel-iommu,intremap=off" + (",caching-mode=on" if devices else "")]
+        command += ["-device", IOMMUS[options.iommu_model] + (",caching-mode=on" if devices else "")]
     if options.boot == "kernel":
         command += ["-kernel", options.image or KERNEL,
                     "-append", "app=%s %s" % (options.app, kernel_options(options))]

@@ -75,7 +75,7 @@ static void units(void **s)
 	(void)s;
 	uint32_t at = unit(0, 0, 0xfed90000);
 	scope(at, 1, 0, 1, (uint8_t[]){2, 0});
-	scope(at, 3, 0xf0, 1, (uint8_t[]){31, 0}); /* an I/O APIC: not a PCI device */
+	scope(at, 3, 0xf0, 1, (uint8_t[]){31, 0}); /* an I/O APIC is no PCI device that a unit serves */
 	at = unit(0, 0, 0xfed92000);
 	scope(at, 2, 0, 1, (uint8_t[]){0x1c, 0});
 	unit(0, 1, 0xfed93000); /* of another segment */
@@ -91,6 +91,35 @@ static void units(void **s)
 	assert_int_equal(dmar_unit_of(&d, 0x0433, buses), 1);
 	assert_int_equal(dmar_unit_of(&d, 0x0500, buses), 2);
 	assert_int_equal(dmar_unit_of(&d, 0x00f8, buses), 2);
+}
+
+/* The source of an I/O APIC's messages, and the unit that receives them. */
+static void ioapics(void **s)
+{
+	(void)s;
+	unit(0, 0, 0xfed90000);
+	uint32_t at = unit(1, 0, 0xfed91000);
+	scope(at, 3, 0xf0, 1, (uint8_t[]){31, 7});
+	table[used - 4] = 8; /* enumeration ID */
+	at = reserved(0);
+	scope(at, 3, 0, 1, (uint8_t[]){1, 0}); /* no device with reserved memory */
+	table[used - 4] = 9;
+	assert_int_equal(parse(), E_OK);
+	assert_false(d.remaps_interrupts);
+	assert_int_equal(d.ioapics, 1);
+	assert_int_equal(d.scopes, 0);
+	assert_null(dmar_ioapic_of(&d, 0));
+	assert_null(dmar_ioapic_of(&d, 9));
+	const struct dmar_ioapic *io = dmar_ioapic_of(&d, 8);
+	assert_non_null(io);
+	assert_int_equal(io->unit, 1);
+	assert_int_equal(dmar_scope_bdf(&io->source, buses), 0xf0ff);
+	table[37] = 1;
+	assert_int_equal(parse(), E_OK);
+	assert_true(d.remaps_interrupts);
+	table[37] = 2; /* another flag */
+	assert_int_equal(parse(), E_OK);
+	assert_false(d.remaps_interrupts);
 }
 
 static void no_unit_for_all(void **s)
@@ -187,6 +216,12 @@ static void too_many(void **s)
 	assert_int_equal(parse(), E_OK);
 	scope(at, 1, 0, 1, path);
 	assert_refused(E_NOTSUP);
+	setup(s), at = unit(1, 0, 0xfed90000);
+	for (unsigned i = 0; i < DMAR_IOAPICS_MAX; i++)
+		scope(at, 3, 0, 1, path);
+	assert_int_equal(parse(), E_OK);
+	scope(at, 3, 0, 1, path);
+	assert_refused(E_NOTSUP);
 	setup(s), scope(unit(0, 0, 0xfed90000), 1, 0, DMAR_HOPS_MAX, path);
 	assert_int_equal(parse(), E_OK);
 	setup(s), scope(unit(0, 0, 0xfed90000), 1, 0, DMAR_HOPS_MAX + 1, path);
@@ -217,6 +252,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(units, setup),
+		cmocka_unit_test_setup(ioapics, setup),
 		cmocka_unit_test_setup(no_unit_for_all, setup),
 		cmocka_unit_test_setup(ways, setup),
 		cmocka_unit_test_setup(reserved_memory, setup),

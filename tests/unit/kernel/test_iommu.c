@@ -28,6 +28,7 @@ static unsigned fails; /* number + 1 of the unit that does not start */
 static bool on[2];     /* units */
 static uint64_t started_root, limit;
 static char said[1000];
+static uint64_t next_page;
 
 void console_print(const char *format, ...)
 {
@@ -49,9 +50,12 @@ uint64_t vm_ram_tables_bytes(void) { return 3 * PAGE_BYTES; }
 uint64_t vm_take_zeroed_pages(uint64_t bytes, const char *what)
 {
 	(void)what;
-	assert_true(bytes <= sizeof ram);
-	memset(ram, 0, sizeof ram);
-	return (uint64_t)(uintptr_t)ram;
+	bytes = align_up(bytes, PAGE_BYTES);
+	assert_true(next_page * PAGE_BYTES + bytes <= sizeof ram);
+	uint8_t *at = ram + next_page * PAGE_BYTES;
+	next_page += bytes / PAGE_BYTES;
+	memset(at, 0, bytes);
+	return (uint64_t)(uintptr_t)at;
 }
 
 int vtd_open(struct vtd *u, uint64_t phys) { (void)u, (void)phys; return E_OK; }
@@ -64,13 +68,24 @@ int vtd_invalidate(const struct vtd *u)
 	invalidated++;
 	return fails == u - unit + 1u ? E_TIMEOUT : E_OK;
 }
-void vtd_stop(const struct vtd *u) { on[u - unit] = false; }
-int vtd_start(const struct vtd *u, uint64_t root)
+void vtd_stop(struct vtd *u) { on[u - unit] = false; }
+static bool remaps[2], knows_wide[2]; /* units: interrupts */
+bool vtd_remaps_interrupts(const struct vtd *u) { return remaps[u - unit]; }
+bool vtd_knows_wide_ids(const struct vtd *u) { return knows_wide[u - unit]; }
+static unsigned forgotten;
+int vtd_forget_interrupts(const struct vtd *u)
 {
+	forgotten |= 1u << (u - unit);
+	return fails == u - unit + 1u ? E_TIMEOUT : E_OK;
+}
+static struct vtd_tables given[2];
+int vtd_start(struct vtd *u, const struct vtd_tables *t)
+{
+	given[u - unit] = *t;
 	if (fails == u - unit + 1u)
 		return E_TIMEOUT;
 	on[u - unit] = true;
-	started_root = root;
+	started_root = t->root;
 	return E_OK;
 }
 bool vtd_take_refusal(const struct vtd *u, struct vtd_refusal *r, bool *more)
@@ -92,6 +107,9 @@ static int setup(void **s)
 	passes = true;
 	fails = 0;
 	on[0] = on[1] = false;
+	remaps[0] = remaps[1] = knows_wide[0] = knows_wide[1] = false;
+	mem.queues = widths = 0;
+	next_page = 0;
 	limit = 1ull << 48;
 	started_root = said[0] = 0;
 	dmar = (struct dmar){.units = 1, .unit = {{.regs = 0xfed90000, .all = true}}};
@@ -132,7 +150,7 @@ static unsigned type_of(uint16_t bdf)
 static void begin(void)
 {
 	iommu_prepare();
-	iommu_start();
+	assert_false(iommu_start(NULL));
 	assert_int_not_equal(started_root, 0);
 	assert_int_equal(info.iommu.units, 1);
 	assert_int_equal(info.iommu.cards, 2);
@@ -239,7 +257,7 @@ static void unit_without_a_card(void **s)
 	info.pci[0].bdf = FAR;
 	info.pci_count = 1;
 	iommu_prepare();
-	iommu_start();
+	iommu_start(NULL);
 	assert_true(!on[0] && on[1]);
 	assert_int_equal(info.iommu.units, 1);
 	assert_int_equal(type_of(FAR), 0);
@@ -254,7 +272,7 @@ static void unit_does_not_start(void **s)
 	two_units();
 	fails = 2;
 	iommu_prepare();
-	iommu_start();
+	iommu_start(NULL);
 	assert_true(!on[0] && !on[1]);
 	assert_int_equal(info.iommu.units, 0);
 	assert_string_equal(said, "iommu: not used: does not answer\n");
@@ -270,9 +288,62 @@ static void memory_beyond_the_unit(void **s)
 	setup(NULL);
 	limit = ARENA + 2 * HUGE_BYTES - 1;
 	iommu_prepare();
-	iommu_start();
+	iommu_start(NULL);
 	assert_false(on[0]);
 	assert_non_null(strstr(said, "iommu: not used: memory lies beyond"));
+}
+
+/* Interrupts are remapped if all used units can, with wide IDs if all used units know them. Each unit has its
+ * own queue. */
+static void interrupts(void **s)
+{
+	const struct iommu_interrupts in = {0x7000, 9, true};
+	bool wide;
+	(void)s;
+	two_units();
+	dmar.remaps_interrupts = remaps[0] = true;
+	iommu_prepare();
+	assert_false(iommu_remaps_interrupts(&wide));
+	assert_false(wide);
+	assert_true(iommu_start(NULL) == false && on[0] && on[1] && given[0].queue == 0);
+	setup(NULL), two_units();
+	dmar.remaps_interrupts = remaps[0] = remaps[1] = knows_wide[1] = true;
+	iommu_prepare();
+	assert_true(iommu_remaps_interrupts(&wide));
+	assert_false(wide);
+	knows_wide[0] = true;
+	assert_true(iommu_remaps_interrupts(&wide) && wide);
+	assert_true(iommu_start(&in));
+	assert_non_null(strstr(said, "and raise their own interrupts only"));
+	for (unsigned n = 0; n < 2; n++) {
+		assert_true(given[n].interrupts == in.phys && given[n].interrupts_log2 == in.log2 && given[n].wide);
+		assert_int_equal(given[n].queue % PAGE_BYTES, 0);
+	}
+	assert_true(given[1].queue >= given[0].queue + VTD_QUEUE_BYTES);
+	assert_true(iommu_covers(0) && iommu_covers(1));
+	forgotten = 0;
+	assert_int_equal(iommu_forget_interrupts(), E_OK);
+	assert_int_equal(forgotten, 3);
+	fails = 2;
+	assert_int_equal(iommu_forget_interrupts(), E_TIMEOUT);
+	dmar.remaps_interrupts = false; /* firmware says that the platform cannot */
+	assert_false(iommu_remaps_interrupts(&wide));
+}
+
+/* The unit of the I/O APIC is used by a card, or not. */
+static void ioapic(void **s)
+{
+	(void)s;
+	two_units();
+	info.pci[0].bdf = FAR;
+	info.pci_count = 1;
+	dmar.ioapics = 2;
+	dmar.ioapic[0] = (struct dmar_ioapic){4, 0, {.bus = 0xf0, .hops = 1, .devfn = {0xf8}}};
+	dmar.ioapic[1] = (struct dmar_ioapic){5, 1, {.bus = 0xf0, .hops = 1, .devfn = {0xf9}}};
+	iommu_prepare();
+	assert_int_equal(iommu_ioapic_source(4), -1);
+	assert_int_equal(iommu_ioapic_source(5), 0xf0f9);
+	assert_int_equal(iommu_ioapic_source(6), -1);
 }
 
 static void not_wanted(void **s)
@@ -280,7 +351,7 @@ static void not_wanted(void **s)
 	(void)s;
 	strcpy(info.cmdline, "iommu=off");
 	iommu_prepare();
-	iommu_start();
+	iommu_start(NULL);
 	assert_false(on[0]);
 	assert_int_equal(info.iommu.cards, 0);
 	setup(NULL);
@@ -299,6 +370,8 @@ int main(void)
 		cmocka_unit_test_setup(unit_without_a_card, setup),
 		cmocka_unit_test_setup(unit_does_not_start, setup),
 		cmocka_unit_test_setup(memory_beyond_the_unit, setup),
+		cmocka_unit_test_setup(interrupts, setup),
+		cmocka_unit_test_setup(ioapic, setup),
 		cmocka_unit_test_setup(not_wanted, setup),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

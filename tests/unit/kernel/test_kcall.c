@@ -70,7 +70,7 @@ int64_t pci_config_write(uint64_t index, uint64_t offset, uint64_t size, uint32_
 	return E_INVAL;
 }
 
-int64_t pci_msix_program(uint64_t index, uint64_t entry, uint32_t apic_id)
+int64_t intr_route(uint64_t index, uint64_t entry, uint32_t apic_id)
 {
 	(void)index, (void)entry, (void)apic_id;
 	return E_INVAL;

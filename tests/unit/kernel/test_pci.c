@@ -70,8 +70,6 @@ bool boot_has_ram(const struct boot *b, uint64_t start, uint64_t end)
 }
 
 void console_print(const char *format, ...) { (void)format; }
-uint64_t apic_msi_address(uint32_t id) { return id; }
-uint32_t apic_msi_data(void) { return 0; }
 
 static void put(unsigned device, uint64_t at, uint64_t bytes)
 {
