@@ -13,7 +13,7 @@
 #include "abi/coredump.h"
 #include "lib/types.h"
 
-#define CORES_MAX 64
+#define CORES_MAX 256
 #define BOOT_PCI_MAX 64
 #define BOOT_CMDLINE_MAX 1024
 #define BOOT_BUILD_ID 41 /* characters, with the NUL */

@@ -62,7 +62,7 @@ static void take_shm(struct want *missing, struct core_memory *m)
 
 /* Upper bound of the page tables that a core still needs (map_windows, kernel/partition.c). The control
  * core maps nearly all memory. A data core may need fewer tables, but the difference is negligible: all
- * tables of 64 cores are a four-thousandth of the memory. */
+ * tables of 256 cores are a thousandth of the memory. */
 static uint64_t tables_bytes(void)
 {
 	uint64_t bytes = vm_ram_tables_bytes();

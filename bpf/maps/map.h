@@ -43,7 +43,7 @@
 #include "bpf/program.h"
 #include "lib/types.h"
 
-#define BPF_CORES_MAX 64
+#define BPF_CORES_MAX 256
 #define BPF_KEY_MAX 512         /* bytes */
 #define BPF_VALUE_MAX 65536     /* bytes */
 #define BPF_LPM_KEY_MAX 260     /* bytes: the length of the prefix, 32 bits, and up to 256 bytes */

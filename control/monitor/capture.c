@@ -50,13 +50,13 @@ static struct capture {
 	uint32_t ended;   /* statistics blocks made: one for each port */
 	uint32_t len, at; /* block[at] to block[len - 1] are to be sent */
 	uint8_t block[MIRROR_FRAME_MAX + PCAPNG_OTHER_MAX];
-	struct source source[CORES_MAX];
+	struct source source[]; /* by core, for the cores there are */
 } *capture;
 
 bool capture_prepare(void)
 {
 	if (!capture)
-		capture = core_private_alloc(sizeof *capture);
+		capture = core_private_alloc(sizeof *capture + self.info->cores * sizeof(struct source));
 	return capture != NULL;
 }
 
@@ -336,7 +336,7 @@ static bool begin(struct tcp_conn *conn, const struct tcp_info *info)
 	c->due_ns = core_now_ns() + CAPTURE_STALL_NS;
 	c->frames = c->begun = c->ended = c->len = c->at = 0;
 	memset(c->given, 0, sizeof c->given);
-	for (unsigned i = 0; i < CORES_MAX; i++) {
+	for (unsigned i = 0; i < self.info->cores; i++) {
 		c->source[i].ready = false;
 		c->source[i].at = 0;
 	}

@@ -12,7 +12,7 @@
 #define LINES_EACH 4 /* of a core, at a time */
 
 static uint64_t lost_before[CORES_MAX];
-static uint64_t dead; /* one bit a core */
+static bool dead[CORES_MAX];
 
 static void print_core(unsigned core)
 {
@@ -43,9 +43,9 @@ static void print_core(unsigned core)
 static void release_locks(unsigned core)
 {
 	const struct dp_xdp *x = &dp_get()->xdp;
-	if (self.info->status[core].state != CORE_DEAD || dead >> core & 1)
+	if (self.info->status[core].state != CORE_DEAD || dead[core])
 		return;
-	dead |= 1ull << core;
+	dead[core] = true;
 	for (uint32_t i = 0; i < x->maps; i++)
 		bpf_map_recover(x->map[i], core);
 }

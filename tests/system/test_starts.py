@@ -30,6 +30,13 @@ def test_numbers_of_cores(make_router):
         router.wait_up()
 
 
+def test_many_cores(make_router):
+    """More cores than a word has bits; those without a queue pair stand by."""
+    router = make_router(None, "--memory", "3G", "--idle", "sleep", cpus=72, timeout_s=300, ports=())
+    assert "hayate: 72 cores," in router.text
+    assert len(router.cores()) == 72
+
+
 @pytest.mark.parametrize("model,cpus,said", [
     (None, 8, "hayate: 8 cores,"),
     # the start chooses the lookups: AVX-512, AVX2, or neither

@@ -426,8 +426,8 @@ def _addr_options(command):
 
 
 def _run(arguments):
-    if arguments.cpus > 64:
-        raise usage("--cpus %d: at most 64" % arguments.cpus)
+    if arguments.cpus > 256:
+        raise usage("--cpus %d: at most 256" % arguments.cpus)
     arguments.module = None
     arguments.ports = [ports.Port(text) for text in arguments.port_texts]
     arguments.terminal = arguments.console == "stdio" and os.isatty(0)

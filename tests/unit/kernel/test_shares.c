@@ -396,7 +396,7 @@ static void page_tables(void **s)
 	pci_count = 0;
 	memset(pci, 0, sizeof pci);
 	for (uint64_t gib = 3; gib <= 300; gib += 33)
-		for (unsigned n = 1; n <= CORES_MAX; n += 9)
+		for (unsigned n = 1; n <= CORES_MAX && n <= 21 * gib; n += 9) /* 48 MiB for each */
 			assert_true(arena_of(gib * GIB, n) > 0);
 }
 

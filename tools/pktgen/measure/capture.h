@@ -24,7 +24,7 @@
 #include "net/pcapng.h"
 #include "tools/pktgen/plan.h"
 
-#define CAPTURE_LOGS_MAX 64
+#define CAPTURE_LOGS_MAX 256
 #define CAPTURE_BLOCK_MAX (PLAN_FRAME_MAX + PCAPNG_OTHER_MAX)
 
 /* --- logs --- */
