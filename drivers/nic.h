@@ -18,7 +18,8 @@
  *                          something else; after E_OK the call that had returned E_AGAIN follows
  *   stop          control  when no data core has a queue: before each start, so also before the
  *                          first one and after one that failed
- *   rx_left       control  after stop, and after pair_stop, for each pair
+ *   park          control  in place of stop, between start and start
+ *   rx_left       control  after stop, park and pair_stop, for each pair
  *   ring_bytes    control  before the data cores zero that much memory for each pair
  *   start         control  after they have zeroed it. After an error the next call is stop
  *   attach        data     by each core that polls a pair
@@ -338,6 +339,11 @@ struct nic_ops {
 	/* Stops all DMA; after it returns the device accesses no memory. Harmless if nothing
 	 * runs. */
 	void (*stop)(struct nic *nic);
+
+	/* Stops all DMA to rings and buffers, as stop does, but keeps the device up and its link: the
+	 * next start rebuilds the queues only. Received frames are dropped meanwhile. After an error,
+	 * and before another sequence than start, the next call is stop. NULL: not supported. */
+	int (*park)(struct nic *nic);
 
 	/* Frames that the device has placed in the receive ring of a stopped pair and that the
 	 * queue half has not taken. `mem` is the memory the pair was started with; `place` is the

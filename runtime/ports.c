@@ -303,10 +303,19 @@ void ports_book_unread(unsigned p, unsigned pair)
 /* From here on the ports are stopped; data cores have released them. */
 static void enter_idle(void)
 {
+	for (unsigned p = 0; p < nic_count; p++) /* some may be parked */
+		nics[p].ops->stop(&nics[p]);
 	published_header()->ports = 0;
 	publish(PORTS_STOPPED);
 	enter(IDLE);
 	core_app()->control->ports();
+}
+
+/* Takes the queues of a running port only, so that its link stays. False: not this port. */
+static bool park(unsigned p)
+{
+	return nics[p].ops->park && published_header()->nic[p].pairs && !links[p].gone &&
+	       nics[p].ops->park(&nics[p]) == E_OK;
 }
 
 static void enter_preparing(void)
@@ -317,7 +326,8 @@ static void enter_preparing(void)
 	probe_late();
 	for (unsigned p = 0; p < nic_count; p++) {
 		port_stats(p);
-		nics[p].ops->stop(&nics[p]);
+		if (!park(p))
+			nics[p].ops->stop(&nics[p]);
 		for (unsigned pair = 0; pair < s->nic[p].pairs; pair++)
 			ports_book_unread(p, pair);
 		s->nic[p].pairs = 0;

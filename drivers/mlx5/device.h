@@ -23,8 +23,9 @@
  *    further command is given, and stop disables the device's bus mastership. If firmware does not
  *    return its pages, stop disables bus mastership as well, and the device counts as dead. Only a
  *    function level reset revives it (mlx5_revive), once until a start succeeds.
- * 2. Every object that was created is on the list of objects; undoing the list from its end needs
- *    no other state.
+ * 2. Every object that was created is on a list: those of a pair on the pair's, others on the
+ *    device's. Undoing the device's from its end down to `base`, then those of the pairs, then the
+ *    rest needs no other state.
  * 3. A page is either in the pool or the firmware's (a bit for each). A page that the firmware
  *    returns is looked up there before it is accepted.
  */
@@ -78,7 +79,7 @@ struct mlx5_pages {
 /* A created object: the command that undoes it, and its arguments. */
 #define MLX5_OBJECTS_MAX 512
 struct mlx5_object {
-	uint16_t undo; /* enum mlx5_command; 0: undone, and its place will be reused */
+	uint16_t undo; /* enum mlx5_command */
 	uint32_t id;
 	uint32_t table; /* for groups and entries of flow tables */
 };
@@ -126,9 +127,11 @@ struct mlx5_fate {
 	bool hopeless;                /* one of the queues will not be mended */
 };
 
+#define MLX5_PAIR_OBJECTS 5 /* EQ, two CQs, SQ, RQ */
 struct mlx5_pair {
 	uint32_t sqn, rqn, rx_cqn, tx_cqn, eqn; /* eqn 0: no EQ of its own */
-	uint32_t object, objects; /* its first one in the list of objects, and how many */
+	struct mlx5_object object[MLX5_PAIR_OBJECTS];
+	uint32_t objects;
 	const struct nic_counters *cnt; /* the data core's counters */
 	struct mlx5_fate *fate;
 };
@@ -141,7 +144,9 @@ struct mlx5_pair {
 struct mlx5_memory {
 	uint8_t queue[MLX5_PAGE_BYTES];
 	uint8_t eq[MLX5_PAGE_BYTES];
+	uint8_t drop_cq[MLX5_PAGE_BYTES], drop_rq[MLX5_PAGE_BYTES];
 	uint8_t block[MLX5_BLOCKS][MLX5_BLOCK_STRIDE];
+	uint8_t drop_records[2][CACHE_LINE]; /* doorbell records of that CQ and RQ */
 	uint8_t text[2][MLX5_LENGTH(MLX5_MAIN_BLOCKS) + MLX5_LENGTH(MLX5_PAGES_BLOCKS) +
 	                MLX5_LENGTH(MLX5_BACKGROUND_BLOCKS)];
 	struct mlx5_slot slot[MLX5_SLOTS];
@@ -169,12 +174,16 @@ struct mlx5_device {
 	bool revived;        /* since the last successful start */
 	struct mlx5_caps caps;
 	uint32_t objects;    /* on the list */
-	uint32_t refill;     /* where the next object goes when places are reused; 0: at the end */
-	uint32_t pairs;      /* running; 0: stopped */
+	uint32_t base;       /* of these, the ones that pairs refer to */
+	struct mlx5_pair *making; /* on whose list new objects go; NULL: the device's */
+	uint32_t pairs;      /* running; 0: stopped, or */
+	uint32_t parked;     /* as many were running before mlx5_park; 0: not parked */
+	uint32_t drop_rqn;   /* an RQ without buffers: what is steered there is dropped */
 	uint32_t uar;        /* index of our UAR page */
 	uint32_t eqn, eq_index; /* async EQ; eqn is 0 and there is no EQ until has_eq */
 	uint32_t pd, domain, lkey, tis, counter_set;
-	uint32_t rqt, rqt_first; /* with several pairs: of all, of the first one */
+	uint32_t rqt, rqt_first; /* of all pairs, with several; of the first one */
+	uint64_t spread;         /* the pairs in these tables; 0: the RQ that drops */
 	uint8_t tokens;      /* the last one used */
 	uint8_t refused, told; /* enum mlx5_optional, one bit each: by this start, by any */
 	bool virtual;        /* a virtual function */
@@ -329,9 +338,8 @@ int mlx5_create(struct nic *nic, enum mlx5_command undo, uint32_t *id);
 int mlx5_created(struct nic *nic, enum mlx5_command undo, uint32_t id, uint32_t table);
 /* Destroys all objects, the last one first. */
 void mlx5_destroy_all(struct nic *nic);
-/* Destroys `n` objects from number `first` on, the last one first, and keeps their places in the
- * list. */
-int mlx5_destroy_some(struct nic *nic, uint32_t first, uint32_t n);
+/* Destroys the pair's objects, up to the first error. */
+int mlx5_destroy_pair(struct nic *nic, struct mlx5_pair *pair);
 
 /* --- queues.c --- */
 
@@ -340,6 +348,8 @@ int mlx5_shared_start(struct nic *nic);
 int mlx5_pair_start(struct nic *nic, const struct nic_config *config, unsigned i, bool irq,
                     struct mlx5_pair *pair);
 
+/* As nic_ops.park. */
+int mlx5_park(struct nic *nic);
 /* As nic_ops.pair_stop; and its counterpart, with `pair` as it was before. */
 int mlx5_pair_stop(struct nic *nic, unsigned i);
 int mlx5_pair_again(struct nic *nic, const struct nic_config *config, unsigned i, bool irq);
@@ -369,6 +379,8 @@ void mlx5_mend_end(struct nic *nic);
 int mlx5_steering_start(struct nic *nic, unsigned pairs);
 /* As nic_ops.spread. */
 int mlx5_spread(struct nic *nic, uint64_t pairs);
+/* Drops all received frames, until mlx5_spread. */
+int mlx5_spread_none(struct nic *nic);
 
 /* --- health.c --- */
 
@@ -384,8 +396,9 @@ bool mlx5_health_turn(struct nic *nic, const char **why);
 
 /* Opens the port for frames up to *frame_bytes, FCS not counted, or to the port's maximum if that
  * is less. The port neither receives longer frames, for which buffers are too small, nor sends
- * them. */
+ * them. The same again for a port that is open. */
 int mlx5_port_start(struct nic *nic, uint32_t *frame_bytes);
+int mlx5_port_again(struct nic *nic, uint32_t *frame_bytes);
 /* To be called with the error of an optional command. E_OK if it was none, or if the firmware has
  * refused the command, which the next mlx5_link reports. */
 int mlx5_without(struct nic *nic, enum mlx5_optional what, int error);

@@ -22,9 +22,14 @@
 int mlx5_created(struct nic *nic, enum mlx5_command undo, uint32_t id, uint32_t table)
 {
 	struct mlx5_device *d = mlx5_device(nic);
-	uint32_t at = d->refill ? d->refill++ : d->objects++;
-	assert(at < MLX5_OBJECTS_MAX);
-	d->memory->object[at] = (struct mlx5_object){(uint16_t)undo, id, table};
+	struct mlx5_object o = {(uint16_t)undo, id, table};
+	if (d->making) {
+		assert(d->making->objects < MLX5_PAIR_OBJECTS);
+		d->making->object[d->making->objects++] = o;
+	} else {
+		assert(d->objects < MLX5_OBJECTS_MAX);
+		d->memory->object[d->objects++] = o;
+	}
 	return E_OK;
 }
 
@@ -74,30 +79,42 @@ static int destroy(struct nic *nic, const struct mlx5_object *o)
 	return mlx5_cmd_run(nic);
 }
 
+/* Destroys the device's objects beyond the first `keep`. After a failure the next bring-up
+ * recovers. */
+static void destroy_down_to(struct nic *nic, uint32_t keep)
+{
+	struct mlx5_device *d = mlx5_device(nic);
+	while (d->objects > keep) {
+		const struct mlx5_object *o = &d->memory->object[--d->objects];
+		if (o->undo == MLX5_DESTROY_EQ)
+			d->has_eq = false;
+		(void)destroy(nic, o);
+	}
+}
+
+int mlx5_destroy_pair(struct nic *nic, struct mlx5_pair *pair)
+{
+	int e = E_OK;
+	while (pair->objects && e == E_OK) {
+		e = destroy(nic, &pair->object[pair->objects - 1]);
+		pair->objects -= e == E_OK;
+	}
+	return e;
+}
+
 void mlx5_destroy_all(struct nic *nic)
 {
 	struct mlx5_device *d = mlx5_device(nic);
-	while (d->objects) {
-		const struct mlx5_object *o = &d->memory->object[--d->objects];
-		if (o->undo == MLX5_DESTROY_EQ && o->id == d->eqn)
-			d->has_eq = false;
-		if (o->undo)
-			(void)destroy(nic, o); /* after a failure the next bring-up recovers */
+	d->making = NULL;
+	destroy_down_to(nic, d->base);
+	for (unsigned i = NIC_PAIRS_MAX; i--;) {
+		struct mlx5_pair *p = &d->memory->pair[i];
+		while (p->objects)
+			(void)destroy(nic, &p->object[--p->objects]);
 	}
+	d->base = 0;
+	destroy_down_to(nic, 0);
 	d->has_eq = false;
-	d->refill = 0;
-}
-
-int mlx5_destroy_some(struct nic *nic, uint32_t first, uint32_t n)
-{
-	struct mlx5_object *o = &mlx5_device(nic)->memory->object[first];
-	int e = E_OK;
-	while (n-- && e == E_OK) {
-		e = destroy(nic, &o[n]);
-		if (e == E_OK)
-			o[n].undo = 0;
-	}
-	return e;
 }
 
 /* --- capabilities --- */
@@ -323,5 +340,6 @@ void mlx5_hca_down(struct nic *nic)
 		d->dead = true; /* it can no longer read commands */
 	}
 	d->enabled = d->initialised = false;
+	d->parked = 0;
 	d->unwinding = false;
 }

@@ -191,9 +191,21 @@ static void tell_pair(struct nic *nic, struct shared *s, unsigned q)
 	s->pair[q].eqn = (uint16_t)pair->eqn;
 }
 
-static int start_device(struct nic *nic, const struct nic_config *config, struct shared *s)
+static int start_pairs(struct nic *nic, const struct nic_config *config, struct shared *s)
 {
 	struct mlx5_pair *pair = mlx5_device(nic)->memory->pair;
+	int e = E_OK;
+	for (unsigned q = 0; q < config->pairs && e == E_OK; q++) {
+		pair[q] = (struct mlx5_pair){.cnt = config->mem[q].cnt, .fate = &s->pair[q].fate};
+		e = mlx5_pair_start(nic, config, q, s->irq, &pair[q]);
+		tell_pair(nic, s, q);
+	}
+	s->frame_bytes = config->buf_bytes - BUF_DATA_OFFSET;
+	return e;
+}
+
+static int start_device(struct nic *nic, const struct nic_config *config, struct shared *s)
+{
 	int e = mlx5_hca_up(nic);
 	if (e == E_OK)
 		e = mlx5_vport_learn(nic);
@@ -201,15 +213,45 @@ static int start_device(struct nic *nic, const struct nic_config *config, struct
 		e = route_vectors(nic, config);
 	if (e == E_OK)
 		e = mlx5_shared_start(nic);
-	for (unsigned q = 0; q < config->pairs && e == E_OK; q++) {
-		pair[q] = (struct mlx5_pair){.cnt = config->mem[q].cnt, .fate = &s->pair[q].fate};
-		e = mlx5_pair_start(nic, config, q, s->irq, &pair[q]);
-		tell_pair(nic, s, q);
-	}
+	if (e == E_OK)
+		e = start_pairs(nic, config, s);
 	if (e == E_OK)
 		e = mlx5_steering_start(nic, config->pairs);
-	s->frame_bytes = config->buf_bytes - BUF_DATA_OFFSET;
 	return e == E_OK ? mlx5_port_start(nic, &s->frame_bytes) : e;
+}
+
+/* Gives a parked device its queues again. False: it has to be stopped and started. */
+static bool restart_queues(struct nic *nic, const struct nic_config *config, struct shared *s)
+{
+	struct mlx5_device *d = mlx5_device(nic);
+	int e = d->parked == config->pairs && !d->dead ? E_OK : E_NOTSUP;
+	if (e == E_OK && s->irq)
+		e = route_vectors(nic, config);
+	if (e == E_OK)
+		e = start_pairs(nic, config, s);
+	if (e == E_OK)
+		e = mlx5_port_again(nic, &s->frame_bytes);
+	if (e == E_OK)
+		e = mlx5_spread(nic, UINT64_MAX >> (NIC_PAIRS_MAX - config->pairs));
+	d->parked = 0;
+	return e == E_OK;
+}
+
+/* The queues exist: publishes what data cores have to know. */
+static void started(struct nic *nic, const struct nic_config *config, struct nic_shared *shared)
+{
+	struct mlx5_device *d = mlx5_device(nic);
+	struct shared *s = (struct shared *)(void *)shared->priv;
+	d->pairs = config->pairs;
+	mlx5_mend_start(nic);
+	s->uar = (uint64_t)(uintptr_t)d->regs + (uint64_t)d->uar * MLX5_UAR_BYTES;
+	s->buf_bytes = config->buf_bytes;
+	s->lkey = d->lkey;
+	s->inline_bytes = inline_bytes(d->caps.inline_mode);
+	s->compressed = d->caps.cqe_compression;
+	s->multi_send = d->caps.multi_send && s->inline_bytes == 0;
+	shared->pairs = (uint8_t)config->pairs;
+	shared->features = nic->features & config->features;
 }
 
 static int start(struct nic *nic, const struct nic_config *config, struct nic_shared *shared)
@@ -219,6 +261,13 @@ static int start(struct nic *nic, const struct nic_config *config, struct nic_sh
 	int e = nic_config_check(nic, config, ring_bytes(nic), MLX5_PAGE_BYTES);
 	if (e != E_OK)
 		return e;
+	/* Without a vector for each pair, cores on this port poll and never sleep. */
+	s->irq = nic->pci->msix_vectors > config->pairs;
+	if (d->parked && restart_queues(nic, config, s)) {
+		started(nic, config, shared);
+		return E_OK;
+	}
+	mlx5_hca_down(nic);
 	d->refused = 0;
 	if (d->dead)
 		e = mlx5_revive(nic);
@@ -229,8 +278,6 @@ static int start(struct nic *nic, const struct nic_config *config, struct nic_sh
 	e = mlx5_ready_soon(nic);
 	if (e != E_OK)
 		return e;
-	/* Without a vector for each pair, cores on this port poll and never sleep. */
-	s->irq = nic->pci->msix_vectors > config->pairs;
 	e = start_device(nic, config, s);
 	if (e != E_OK)
 		mlx5_hca_down(nic);
@@ -245,17 +292,8 @@ static int start(struct nic *nic, const struct nic_config *config, struct nic_sh
 	if (e != E_OK)
 		return e;
 	d->revived = false;
-	d->pairs = config->pairs;
-	mlx5_mend_start(nic);
 	mlx5_health_start(nic);
-	s->uar = (uint64_t)(uintptr_t)d->regs + (uint64_t)d->uar * MLX5_UAR_BYTES;
-	s->buf_bytes = config->buf_bytes;
-	s->lkey = d->lkey;
-	s->inline_bytes = inline_bytes(d->caps.inline_mode);
-	s->compressed = d->caps.cqe_compression;
-	s->multi_send = d->caps.multi_send && s->inline_bytes == 0;
-	shared->pairs = (uint8_t)config->pairs;
-	shared->features = nic->features & config->features;
+	started(nic, config, shared);
 	return E_OK;
 }
 
@@ -447,6 +485,7 @@ const struct nic_ops mlx5_ops = {
 	.ring_bytes = ring_bytes,
 	.start = start,
 	.stop = stop,
+	.park = mlx5_park,
 	.rx_left = rx_left,
 	.pair_stop = mlx5_pair_stop,
 	.pair_start = pair_start,

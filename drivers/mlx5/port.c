@@ -301,14 +301,20 @@ static void digest(struct nic *nic)
 	}
 }
 
-int mlx5_port_start(struct nic *nic, uint32_t *frame_bytes)
+int mlx5_port_again(struct nic *nic, uint32_t *frame_bytes)
 {
-	struct mlx5_device *d = mlx5_device(nic);
 	uint32_t mtu = 0;
 	int e = set_mtu(nic, *frame_bytes + FCS_BYTES, &mtu);
 	if (e == E_OK)
 		e = set_vport(nic, mtu);
 	*frame_bytes = mtu - FCS_BYTES;
+	return e;
+}
+
+int mlx5_port_start(struct nic *nic, uint32_t *frame_bytes)
+{
+	struct mlx5_device *d = mlx5_device(nic);
+	int e = mlx5_port_again(nic, frame_bytes);
 	if (e == E_OK && d->caps.eswitch_manager)
 		e = set_l2_entry(nic);
 	if (e == E_OK && d->caps.port_manager)

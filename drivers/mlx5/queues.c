@@ -1,7 +1,12 @@
 /*
  * The objects that queues consist of (PRM, "Objects"): those that all share (UAR page, protection
- * and transport domain, memory key, transport interface, counters), and for each pair two CQs, an
- * SQ and an RQ, and an EQ that wakes its core if there are enough vectors.
+ * and transport domain, memory key, transport interface, counters, an RQ without buffers that
+ * drops), and for each pair two CQs, an SQ and an RQ, and an EQ that wakes its core if there are
+ * enough vectors.
+ *
+ * A pair is stopped by destroying its objects while received frames are steered to others, or to the
+ * RQ that drops. A port that is parked has lost all its pairs in this way. Nothing else of the
+ * device changes, so the link stays.
  *
  * Their memory is the data core's (drivers/nic.h, rule 2): only its address is used here. It is
  * zeroed. An RQ has nothing to complete before the core posts buffers, so it may be in RDY before
@@ -12,12 +17,19 @@
 #include "drivers/mlx5/ring.h"
 #include "hal/dma.h"
 #include "lib/assert.h"
+#include "lib/mem.h"
 
 /* Puts the pages of a contiguous queue into the input, from the offset on. */
 static void put_pages(uint8_t *in, uint32_t offset, const uint8_t *queue, uint32_t bytes)
 {
 	for (uint32_t i = 0; i < bytes; i += MLX5_PAGE_BYTES)
 		mlx5_set64(in, offset + i / MLX5_PAGE_BYTES * 8, dma_addr(queue + i).bus);
+}
+
+/* Pages of a queue, which has at least one. */
+static uint32_t pages_of(uint32_t bytes)
+{
+	return (bytes + MLX5_PAGE_BYTES - 1) / MLX5_PAGE_BYTES;
 }
 
 static uint8_t *begin(struct nic *nic, enum mlx5_command command, uint32_t in_bytes)
@@ -58,32 +70,6 @@ static int create_tis(struct nic *nic)
 	return mlx5_create(nic, MLX5_DESTROY_TIS, &d->tis);
 }
 
-int mlx5_shared_start(struct nic *nic)
-{
-	struct mlx5_device *d = mlx5_device(nic);
-	int e = alloc(nic, MLX5_ALLOC_UAR, MLX5_DEALLOC_UAR, &d->uar);
-	/* Page 0 has the registers of the device half. */
-	if (e == E_OK && (d->uar == 0 || (d->uar + 1ull) * MLX5_UAR_BYTES > nic->pci->bar[0].bytes))
-		e = mlx5_fail(nic, E_DEVICE, "the page of doorbells lies beyond BAR 0");
-	if (e == E_OK)
-		e = mlx5_events_start(nic);
-	if (e == E_OK)
-		e = alloc(nic, MLX5_ALLOC_PD, MLX5_DEALLOC_PD, &d->pd);
-	if (e == E_OK)
-		e = alloc(nic, MLX5_ALLOC_TRANSPORT_DOMAIN, MLX5_DEALLOC_TRANSPORT_DOMAIN,
-		          &d->domain);
-	if (e == E_OK)
-		e = create_mkey(nic);
-	if (e == E_OK)
-		e = create_tis(nic);
-	if (e == E_OK) {
-		d->counter_set = 0;
-		e = alloc(nic, MLX5_ALLOC_Q_COUNTER, MLX5_DEALLOC_Q_COUNTER, &d->counter_set);
-		e = mlx5_without(nic, MLX5_WITHOUT_Q_COUNTER, e);
-	}
-	return e;
-}
-
 /* --- pairs --- */
 
 static int create_eq(struct nic *nic, const uint8_t *eq, unsigned vector, uint32_t *eqn)
@@ -97,16 +83,16 @@ static int create_eq(struct nic *nic, const uint8_t *eq, unsigned vector, uint32
 	return mlx5_create(nic, MLX5_DESTROY_EQ, eqn);
 }
 
-static int create_cq(struct nic *nic, const uint8_t *cq, const uint8_t *dbr, uint32_t eqn,
-                     bool compress, uint32_t *cqn)
+static int create_cq(struct nic *nic, unsigned log_size, const uint8_t *cq, const uint8_t *dbr,
+                     uint32_t eqn, bool compress, uint32_t *cqn)
 {
-	uint32_t at = MLX5_CREATE_CQ_CONTEXT, bytes = MLX5_CQE_BYTES << MLX5_RING_LOG_SIZE;
-	uint8_t *in = begin(nic, MLX5_CREATE_CQ, MLX5_CREATE_CQ_PAS + bytes / MLX5_PAGE_BYTES * 8);
+	uint32_t at = MLX5_CREATE_CQ_CONTEXT, bytes = MLX5_CQE_BYTES << log_size;
+	uint8_t *in = begin(nic, MLX5_CREATE_CQ, MLX5_CREATE_CQ_PAS + pages_of(bytes) * 8);
 	if (compress) {
 		mlx5_set(in, MLX5_AT(at, MLX5_CQC_COMPRESS), 1);
 		mlx5_set(in, MLX5_AT(at, MLX5_CQC_MINI_FORMAT), MLX5_MINI_WITH_CHECKSUM);
 	}
-	mlx5_set(in, MLX5_AT(at, MLX5_CQC_LOG_SIZE), MLX5_RING_LOG_SIZE);
+	mlx5_set(in, MLX5_AT(at, MLX5_CQC_LOG_SIZE), log_size);
 	mlx5_set(in, MLX5_AT(at, MLX5_CQC_UAR_PAGE), mlx5_device(nic)->uar);
 	mlx5_set(in, MLX5_AT(at, MLX5_CQC_EQN), eqn);
 	mlx5_set64(in, at + MLX5_CQC_DBR_ADDR, dma_addr(dbr).bus);
@@ -114,16 +100,16 @@ static int create_cq(struct nic *nic, const uint8_t *cq, const uint8_t *dbr, uin
 	return mlx5_create(nic, MLX5_DESTROY_CQ, cqn);
 }
 
-/* Begins the common part of SQ and RQ contexts: 2^10 units of 2^log_stride bytes. */
+/* Begins the common part of SQ and RQ contexts: 2^log_size units of 2^log_stride bytes. */
 static uint8_t *begin_wq(struct nic *nic, enum mlx5_command command, const uint8_t *queue,
-                         const uint8_t *dbr, unsigned log_stride)
+                         const uint8_t *dbr, unsigned log_size, unsigned log_stride)
 {
-	uint32_t wq = MLX5_WQ_CONTEXT + MLX5_WQ, bytes = 1u << (MLX5_RING_LOG_SIZE + log_stride);
-	uint8_t *in = begin(nic, command, wq + MLX5_WQ_PAS + bytes / MLX5_PAGE_BYTES * 8);
+	uint32_t wq = MLX5_WQ_CONTEXT + MLX5_WQ, bytes = 1u << (log_size + log_stride);
+	uint8_t *in = begin(nic, command, wq + MLX5_WQ_PAS + pages_of(bytes) * 8);
 	mlx5_set(in, MLX5_AT(wq, MLX5_WQ_TYPE), MLX5_WQ_TYPE_CYCLIC);
 	mlx5_set(in, MLX5_AT(wq, MLX5_WQ_PD), mlx5_device(nic)->pd);
 	mlx5_set(in, MLX5_AT(wq, MLX5_WQ_LOG_STRIDE), log_stride);
-	mlx5_set(in, MLX5_AT(wq, MLX5_WQ_LOG_SIZE), MLX5_RING_LOG_SIZE);
+	mlx5_set(in, MLX5_AT(wq, MLX5_WQ_LOG_SIZE), log_size);
 	mlx5_set64(in, wq + MLX5_WQ_DBR_ADDR, dma_addr(dbr).bus);
 	put_pages(in, wq + MLX5_WQ_PAS, queue, bytes);
 	return in;
@@ -151,7 +137,8 @@ static int create_sq(struct nic *nic, const uint8_t *mem, struct mlx5_pair *pair
 {
 	struct mlx5_device *d = mlx5_device(nic);
 	struct mlx5_layout l = mlx5_layout(MLX5_RING_LOG_SIZE);
-	uint8_t *in = begin_wq(nic, MLX5_CREATE_SQ, mem + l.sq, mem + l.sq_dbr, 6);
+	uint8_t *in = begin_wq(nic, MLX5_CREATE_SQ, mem + l.sq, mem + l.sq_dbr,
+	                       MLX5_RING_LOG_SIZE, 6);
 	uint32_t at = MLX5_WQ_CONTEXT;
 	_Static_assert(MLX5_WQEBB_BYTES == 1 << 6, "the stride");
 	mlx5_set(in, MLX5_AT(at, MLX5_SQC_ALLOW_MULTI_SEND), d->caps.multi_send);
@@ -165,10 +152,10 @@ static int create_sq(struct nic *nic, const uint8_t *mem, struct mlx5_pair *pair
 	return e == E_OK ? make_ready(nic, pair, MLX5_QUEUE_SEND) : e;
 }
 
-static int create_rq(struct nic *nic, const uint8_t *mem, uint32_t features, struct mlx5_pair *pair)
+static int create_rq(struct nic *nic, unsigned log_size, const uint8_t *rq, const uint8_t *dbr,
+                     uint32_t features, struct mlx5_pair *pair)
 {
-	struct mlx5_layout l = mlx5_layout(MLX5_RING_LOG_SIZE);
-	uint8_t *in = begin_wq(nic, MLX5_CREATE_RQ, mem + l.rq, mem + l.rq_dbr, 4);
+	uint8_t *in = begin_wq(nic, MLX5_CREATE_RQ, rq, dbr, log_size, 4);
 	uint32_t at = MLX5_WQ_CONTEXT;
 	_Static_assert(MLX5_RX_WQE_BYTES == 1 << 4, "the stride");
 	mlx5_set(in, MLX5_AT(at, MLX5_RQC_VLAN_STRIP_DISABLE), !(features & NIC_VLAN));
@@ -176,6 +163,50 @@ static int create_rq(struct nic *nic, const uint8_t *mem, uint32_t features, str
 	mlx5_set(in, MLX5_AT(at, MLX5_RQC_COUNTER_SET), mlx5_device(nic)->counter_set);
 	int e = mlx5_create(nic, MLX5_DESTROY_RQ, &pair->rqn);
 	return e == E_OK ? make_ready(nic, pair, MLX5_QUEUE_RECEIVE) : e;
+}
+
+/* An RQ that is ready but never gets a buffer, as in Linux (mlx5e_open_drop_rq): frames are counted as
+ * without buffer. */
+static int create_drop(struct nic *nic)
+{
+	struct mlx5_device *d = mlx5_device(nic);
+	struct mlx5_memory *m = d->memory;
+	struct mlx5_pair drop = {.sqn = 0};
+	memset(m->drop_records, 0, sizeof m->drop_records);
+	int e = create_cq(nic, 0, m->drop_cq, m->drop_records[0], d->eqn, false, &drop.rx_cqn);
+	if (e == E_OK)
+		e = create_rq(nic, 0, m->drop_rq, m->drop_records[1], 0, &drop);
+	d->drop_rqn = drop.rqn;
+	return e;
+}
+
+int mlx5_shared_start(struct nic *nic)
+{
+	struct mlx5_device *d = mlx5_device(nic);
+	int e = alloc(nic, MLX5_ALLOC_UAR, MLX5_DEALLOC_UAR, &d->uar);
+	/* Page 0 has the registers of the device half. */
+	if (e == E_OK && (d->uar == 0 || (d->uar + 1ull) * MLX5_UAR_BYTES > nic->pci->bar[0].bytes))
+		e = mlx5_fail(nic, E_DEVICE, "the page of doorbells lies beyond BAR 0");
+	if (e == E_OK)
+		e = mlx5_events_start(nic);
+	if (e == E_OK)
+		e = alloc(nic, MLX5_ALLOC_PD, MLX5_DEALLOC_PD, &d->pd);
+	if (e == E_OK)
+		e = alloc(nic, MLX5_ALLOC_TRANSPORT_DOMAIN, MLX5_DEALLOC_TRANSPORT_DOMAIN,
+		          &d->domain);
+	if (e == E_OK)
+		e = create_mkey(nic);
+	if (e == E_OK)
+		e = create_tis(nic);
+	if (e == E_OK) {
+		d->counter_set = 0;
+		e = alloc(nic, MLX5_ALLOC_Q_COUNTER, MLX5_DEALLOC_Q_COUNTER, &d->counter_set);
+		e = mlx5_without(nic, MLX5_WITHOUT_Q_COUNTER, e);
+	}
+	if (e == E_OK)
+		e = create_drop(nic);
+	d->base = d->objects;
+	return e;
 }
 
 int mlx5_pair_start(struct nic *nic, const struct nic_config *config, unsigned i, bool irq,
@@ -186,44 +217,63 @@ int mlx5_pair_start(struct nic *nic, const struct nic_config *config, unsigned i
 	struct mlx5_device *d = mlx5_device(nic);
 	bool compress = d->caps.cqe_compression;
 	int e = E_OK;
-	pair->object = d->refill ? d->refill : d->objects;
+	d->making = pair;
+	pair->objects = 0;
 	pair->eqn = d->eqn;
 	if (irq)
 		e = create_eq(nic, mem + l.eq, 1 + i, &pair->eqn);
 	if (e == E_OK)
-		e = create_cq(nic, mem + l.rx_cq, mem + l.rx_cq_dbr, pair->eqn, compress,
-		              &pair->rx_cqn);
+		e = create_cq(nic, MLX5_RING_LOG_SIZE, mem + l.rx_cq, mem + l.rx_cq_dbr, pair->eqn,
+		              compress, &pair->rx_cqn);
 	if (e == E_OK)
-		e = create_cq(nic, mem + l.tx_cq, mem + l.tx_cq_dbr, pair->eqn, false,
-		              &pair->tx_cqn);
+		e = create_cq(nic, MLX5_RING_LOG_SIZE, mem + l.tx_cq, mem + l.tx_cq_dbr, pair->eqn,
+		              false, &pair->tx_cqn);
 	if (e == E_OK)
 		e = create_sq(nic, mem, pair);
 	if (e == E_OK)
-		e = create_rq(nic, mem, config->features, pair);
-	pair->objects = (d->refill ? d->refill : d->objects) - pair->object;
+		e = create_rq(nic, MLX5_RING_LOG_SIZE, mem + l.rq, mem + l.rq_dbr, config->features,
+		              pair);
+	d->making = NULL;
 	return e;
+}
+
+/* --- all pairs --- */
+
+int mlx5_park(struct nic *nic)
+{
+	struct mlx5_device *d = mlx5_device(nic);
+	if (d->dead || !d->pairs)
+		return mlx5_fail(nic, E_NOTSUP, "does not run");
+	mlx5_cmd_drain(nic, MLX5_SLOT_BACKGROUND); /* a queue that is being mended is destroyed */
+	int e = mlx5_spread_none(nic);
+	for (unsigned i = d->pairs; i-- && e == E_OK;)
+		e = mlx5_destroy_pair(nic, &d->memory->pair[i]);
+	if (e != E_OK)
+		return e;
+	d->parked = d->pairs;
+	d->pairs = 0;
+	return E_OK;
 }
 
 /* --- one pair alone --- */
 
-/* Objects that others depend on cannot be destroyed, and the steering depends on receive queues:
- * mlx5_spread must have moved it to other queues before, if there are any. */
+/* Objects that others depend on cannot be destroyed, and the steering depends on receive queues: it
+ * is moved to other queues, or to none. */
 int mlx5_pair_stop(struct nic *nic, unsigned i)
 {
-	const struct mlx5_pair *p = &mlx5_device(nic)->memory->pair[i];
-	if (mlx5_device(nic)->pairs == 1)
-		return mlx5_fail(nic, E_NOTSUP, "frames cannot be led away from the only queue");
+	struct mlx5_device *d = mlx5_device(nic);
+	const uint64_t others = d->spread & ~(1ull << i);
 	int e = mlx5_mend_leave(nic, i);
-	return e == E_OK ? mlx5_destroy_some(nic, p->object, p->objects) : e;
+	if (e == E_OK && others != d->spread)
+		e = others ? mlx5_spread(nic, others) : mlx5_spread_none(nic);
+	return e == E_OK ? mlx5_destroy_pair(nic, &d->memory->pair[i]) : e;
 }
 
 int mlx5_pair_again(struct nic *nic, const struct nic_config *config, unsigned i, bool irq)
 {
 	struct mlx5_device *d = mlx5_device(nic);
 	struct mlx5_pair *p = &d->memory->pair[i];
-	d->refill = p->object;
 	int e = mlx5_pair_start(nic, config, i, irq, p);
-	d->refill = 0;
 	if (e == E_OK)
 		mlx5_mend_pair(nic, i);
 	return e;

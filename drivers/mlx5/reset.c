@@ -109,7 +109,10 @@ int mlx5_revive(struct nic *nic)
 		return E_NOTSUP;
 	d->revived = true;
 	d->dead = d->enabled = d->initialised = d->has_eq = false;
-	d->objects = d->refill = 0;
+	d->objects = d->base = d->parked = 0;
+	d->making = NULL;
+	for (unsigned i = 0; i < NIC_PAIRS_MAX; i++)
+		d->memory->pair[i].objects = 0;
 	for (unsigned i = 0; i < MLX5_SLOTS; i++)
 		d->memory->slot[i].busy = false;
 	mlx5_pages_forget(nic);

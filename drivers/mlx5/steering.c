@@ -7,8 +7,8 @@
  * A TIR that spreads over queues can hash only one kind of frame, hence one TIR for each kind.
  * Fragments are hashed by their addresses alone, the first one too, so that all fragments of a
  * datagram reach one core. Frames that are not IP go to the first queue; with one queue all frames
- * do. With several queues a TIR names no queue itself but a table (RQT), even for one queue,
- * because a table can be changed.
+ * do. A TIR names no queue itself but a table (RQT), even for one queue, because a table can be
+ * changed: to other queues, or to the RQ that drops.
  */
 #include "drivers/mlx5/device.h"
 
@@ -99,20 +99,8 @@ static int create_tir(struct nic *nic, uint32_t fields, uint32_t rqt, uint32_t *
 	return mlx5_create(nic, MLX5_DESTROY_TIR, tir);
 }
 
-/* For the only queue. */
-static int create_direct_tir(struct nic *nic, uint32_t rqn, uint32_t *tir)
-{
-	uint8_t *in = mlx5_cmd_begin(nic, MLX5_SLOT_MAIN, MLX5_CREATE_TIR, 0, MLX5_CREATE_TIR_BYTES,
-	                             MLX5_PLAIN_BYTES);
-	mlx5_set(in, MLX5_TIR_DOMAIN, mlx5_device(nic)->domain);
-	mlx5_set(in, MLX5_TIR_DISPATCH, MLX5_DISPATCH_DIRECT);
-	mlx5_set(in, MLX5_TIR_INLINE_RQN, rqn);
-	mlx5_set(in, MLX5_TIR_HASH_FUNCTION, MLX5_HASH_NONE);
-	return mlx5_create(nic, MLX5_DESTROY_TIR, tir);
-}
-
 /* Begins a command about a table of `size` entries: the receive queues of these pairs (one bit
- * each), round robin. The device takes the hash modulo the size. */
+ * each), round robin; no pair: the RQ that drops. The device takes the hash modulo the size. */
 static uint8_t *begin_rqt(struct nic *nic, enum mlx5_command command, uint32_t size, uint64_t pairs)
 {
 	const struct mlx5_pair *pair = mlx5_device(nic)->memory->pair;
@@ -120,8 +108,9 @@ static uint8_t *begin_rqt(struct nic *nic, enum mlx5_command command, uint32_t s
 	                             MLX5_PLAIN_BYTES);
 	mlx5_set(in, MLX5_RQT_ACTUAL_SIZE, size);
 	for (uint32_t i = 0, q = 0; i < size; i++, q++) {
-		q = nic_next_pair(pairs, q);
-		be32_store(in + MLX5_RQT_LIST + 4 * i, pair[q].rqn);
+		q = pairs ? nic_next_pair(pairs, q) : 0;
+		be32_store(in + MLX5_RQT_LIST + 4 * i,
+		           pairs ? pair[q].rqn : mlx5_device(nic)->drop_rqn);
 	}
 	return in;
 }
@@ -140,13 +129,24 @@ static int modify_rqt(struct nic *nic, uint32_t size, uint64_t pairs, uint32_t r
 	return mlx5_cmd_run(nic);
 }
 
+static int spread(struct nic *nic, uint64_t pairs)
+{
+	struct mlx5_device *d = mlx5_device(nic);
+	int e = d->rqt ? modify_rqt(nic, d->caps.rqt_size, pairs, d->rqt) : E_OK;
+	if (e == E_OK)
+		e = modify_rqt(nic, 1, pairs, d->rqt_first);
+	d->spread = e == E_OK ? pairs : d->spread | pairs;
+	return e;
+}
+
 int mlx5_spread(struct nic *nic, uint64_t pairs)
 {
-	const struct mlx5_device *d = mlx5_device(nic);
-	if (d->pairs == 1)
-		return E_OK;
-	int e = modify_rqt(nic, d->caps.rqt_size, pairs, d->rqt);
-	return e == E_OK ? modify_rqt(nic, 1, pairs, d->rqt_first) : e;
+	return spread(nic, pairs);
+}
+
+int mlx5_spread_none(struct nic *nic)
+{
+	return spread(nic, 0);
 }
 
 /* --- level 0 --- */
@@ -217,11 +217,9 @@ static int kind_entry(struct nic *nic, uint32_t table, uint32_t i, uint32_t tir,
 	               : e;
 }
 
-static int kind_tir(struct nic *nic, const struct kind *k, unsigned pairs, uint32_t *tir)
+static int kind_tir(struct nic *nic, const struct kind *k, uint32_t *tir)
 {
 	const struct mlx5_device *d = mlx5_device(nic);
-	if (pairs == 1)
-		return create_direct_tir(nic, d->memory->pair[0].rqn, tir);
 	return create_tir(nic, k->fields, k->fields ? d->rqt : d->rqt_first, tir);
 }
 
@@ -232,15 +230,17 @@ static int kind_table(struct nic *nic, unsigned pairs, uint32_t *table)
 	uint64_t all = UINT64_MAX >> (NIC_PAIRS_MAX - pairs);
 	uint32_t group = 0, tir;
 	int e = create_table(nic, 1, table);
+	d->rqt = 0;
+	d->spread = all;
 	if (e == E_OK && pairs > 1)
 		e = create_rqt(nic, d->caps.rqt_size, all, &d->rqt);
-	if (e == E_OK && pairs > 1)
+	if (e == E_OK)
 		e = create_rqt(nic, 1, all, &d->rqt_first);
 	for (uint32_t i = 0; i < KINDS && e == E_OK; i++) {
 		const struct kind *k = &kinds[i];
 		if (k->fields && (pairs == 1 || k->group < first))
 			continue;
-		e = kind_tir(nic, k, pairs, &tir);
+		e = kind_tir(nic, k, &tir);
 		if (e == E_OK)
 			e = kind_entry(nic, *table, i, tir, &group, &last_group);
 	}

@@ -119,6 +119,32 @@ def test_card_that_does_not_start(make_lab, nic, fault):
 
 
 @pytest.mark.parametrize("nic", ["mlx5"])
+@pytest.mark.parametrize("cpus", [2, 3])
+def test_restarts_keep_the_link(make_lab, nic, cpus):
+    """A data core fails, the control program fails, a commit restarts all ports: the card's link
+    stays."""
+    lab = make_lab(router_config(), "--append", "test=1", cpus=cpus)
+    router = lab.router
+    router.faults_expected = True
+
+    def downs():
+        return [port["device"]["link_downs"] for port in router.model("stats")["ports"]]
+
+    before = downs()
+    for line, done in (("test fault ud core 1", r"core 1: polls again after"),
+                       ("test fault ud core 0", r"control program: goes on after"),
+                       ("configure; interface eth0; mtu 1400; commit; end", r"ready: ")):
+        router.skip()
+        for word in line.split("; "):
+            router.send(word)
+        router.expect(done, 30)
+        router.wait_links(["eth0", "eth1"])
+        pings(lab.left, RIGHT_HOST)
+        assert downs() == before, line
+    assert "ports restart: " in router.text  # by the last one
+
+
+@pytest.mark.parametrize("nic", ["mlx5"])
 def test_port_of_another_function(make_lab, nic):
     """Firmware that refuses the port's registers, as it does to a virtual function and to one of
     several hosts: said once, and traffic flows."""

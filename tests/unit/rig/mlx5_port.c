@@ -23,5 +23,6 @@ const struct card card = {
 	.vendor = 0x15b3,
 	.device = 0x1017,
 	.rx_writes = 0, /* a doorbell record in memory announces buffers */
+	.only_pair_alone = true,
 	.assert_owners = assert_owners,
 };

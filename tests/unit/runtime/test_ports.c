@@ -25,6 +25,9 @@ static struct world {
 	struct app app;
 	bool runs;           /* the device */
 	unsigned starts, told; /* calls of nic_ops.start, and of the hook `ports` */
+	unsigned stops, parks;
+	int park_error;
+	int probe_error, ready_error; /* E_AGAIN: the device is late */
 	uint64_t pairs;      /* in service, */
 	uint64_t spread;     /* and those that frames are spread over */
 	int stop_error, start_error, spread_error; /* for one pair */
@@ -118,7 +121,27 @@ uint64_t host_tsc;
 
 static bool match(const struct pci_dev *dev) { return dev->vendor != PCI_VENDOR_NONE; }
 static size_t ring_bytes(const struct nic *nic) { return nic ? 100 : 0; }
-static void stop(struct nic *nic) { w.runs = nic == NULL; }
+static void stop(struct nic *nic)
+{
+	w.runs = nic == NULL;
+	w.stops++;
+}
+
+/* Only what runs is parked. */
+static int park(struct nic *nic)
+{
+	assert_true(nic && w.runs);
+	w.parks++;
+	w.runs = w.park_error != E_OK;
+	return w.park_error;
+}
+
+static int ready(struct nic *nic)
+{
+	assert_int_equal(nic->pairs_max, 0);
+	return w.ready_error;
+}
+
 static void link(struct nic *nic, struct nic_link *out)
 {
 	assert_non_null(nic);
@@ -128,8 +151,9 @@ static void link(struct nic *nic, struct nic_link *out)
 static int probe(struct nic *nic, const struct pci_dev *dev)
 {
 	assert_ptr_equal(nic->pci, dev);
-	nic->pairs_max = DATA_CORES;
-	return E_OK;
+	if (w.probe_error == E_OK)
+		nic->pairs_max = DATA_CORES;
+	return w.probe_error;
 }
 
 static int start(struct nic *nic, const struct nic_config *config, struct nic_shared *shared)
@@ -221,11 +245,11 @@ static enum ports_phase asked(void)
 	return asked_of(0);
 }
 
-/* A machine whose ports have been asked to attach, while no data core has done so. */
-static int begin(void **state)
+/* A machine whose ports have been asked to prepare; the probe ends with this error. */
+static void begin_with(int probe_error)
 {
-	(void)state;
-	w = (struct world){.info = {.cores = DATA_CORES + 1, .data_cores = DATA_CORES,
+	w = (struct world){.probe_error = probe_error,
+	                   .info = {.cores = DATA_CORES + 1, .data_cores = DATA_CORES,
 	                            .first_data_core = 1, .tsc_hz = 1000000000, .pci_count = 1},
 	                   .app = {.control = &hooks, .data_tables = look_elsewhere},
 	                   .area = AREA};
@@ -250,11 +274,19 @@ static int begin(void **state)
 	all_answer();
 	assert_int_equal(asked(), PORTS_PREPARE);
 	assert_false(w.runs);
+	ops.pair_stop = NULL;
+	ops.park = NULL;
+}
+
+/* A machine whose ports have been asked to attach, while no data core has done so. */
+static int begin(void **state)
+{
+	(void)state;
+	begin_with(E_OK);
 	all_answer();
 	assert_int_equal(asked(), PORTS_RUNNING);
 	assert_true(w.runs);
 	assert_int_equal(w.told, 0);
-	ops.pair_stop = NULL;
 	return 0;
 }
 
@@ -304,6 +336,82 @@ static void all_is_well(void)
 }
 
 /* --- the tests --- */
+
+/* All ports restart, and their device keeps its link if it can; it is stopped if it cannot, and where
+ * no data core is left. */
+static void parked(void **s)
+{
+	(void)s;
+	ops.park = park;
+	for (unsigned i = 0; i < 4; i++) {
+		const unsigned stops = w.stops, parks = w.parks, starts = w.starts;
+		w.park_error = i & 1 ? E_DEVICE : E_OK;
+		core_ports_restart("test");
+		assert_true(w.runs);
+		all_answer();
+		assert_false(w.runs);
+		assert_int_equal(w.parks, parks + 1);
+		assert_int_equal(w.stops, stops + (i & 1));
+		all_answer();
+		assert_int_equal(w.starts, starts + 1);
+		all_answer();
+		all_is_well();
+	}
+	const unsigned stops = w.stops;
+	w.park_error = E_OK;
+	for (unsigned d = 0; d < DATA_CORES; d++)
+		w.info.status[data_core(d)].state = CORE_DEAD;
+	ports_turn();
+	ports_turn();
+	assert_int_equal(w.stops, stops + 1);
+	assert_false(core_ports_running());
+}
+
+/* A device that is not ready is left aside, and the ports restart with it once it is. */
+static void comes_late(void **s)
+{
+	(void)s;
+	w.ready_error = E_AGAIN;
+	begin_with(E_AGAIN);
+	ops.ready = ready;
+	w.ready_error = E_AGAIN;
+	all_answer();
+	assert_int_equal(w.starts, 0);
+	assert_int_equal(asked(), PORTS_STOPPED);
+	all_answer();
+	for (unsigned i = 0; i < 10; i++) {
+		ports_check_link();
+		assert_int_equal(asked(), PORTS_STOPPED);
+		assert_true(ports_settled());
+		assert_true(ports_deadline() != UINT64_MAX); /* no core sleeps for ever */
+	}
+	w.ready_error = w.probe_error = E_OK;
+	ports_check_link();
+	all_answer();
+	assert_int_equal(asked(), PORTS_PREPARE);
+	all_answer();
+	assert_int_equal(w.starts, 1);
+	all_answer();
+	all_is_well();
+}
+
+/* One that never is: nothing is asked any more. */
+static void never_comes(void **s)
+{
+	(void)s;
+	begin_with(E_AGAIN);
+	ops.ready = ready;
+	all_answer();
+	w.ready_error = E_TIMEOUT;
+	ports_check_link();
+	ports_check_link();
+	assert_int_equal(ports_deadline(), UINT64_MAX);
+	assert_int_equal(asked(), PORTS_STOPPED);
+	core_ports_restart("test");
+	all_answer();
+	all_answer();
+	assert_int_equal(w.starts, 0);
+}
 
 /* Once told that the ports run, the application may send: no frame may meet a queue without
  * buffers. */
@@ -747,6 +855,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(told_when_all_poll, begin),
 		cmocka_unit_test_setup(idle_is_as_said_last, begin),
+		cmocka_unit_test_setup(parked, begin_running),
+		cmocka_unit_test(comes_late),
+		cmocka_unit_test(never_comes),
 		cmocka_unit_test_setup(one_dies_meanwhile, begin),
 		cmocka_unit_test_setup(one_comes_anew, begin),
 		cmocka_unit_test_setup(one_is_revived, begin_running),

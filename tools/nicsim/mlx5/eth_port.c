@@ -24,6 +24,7 @@
 void eth_port_reset(struct model *m)
 {
 	struct eth_port *p = &nic_of(m)->port;
+	nic_of(m)->link_downs += p->link;
 	*p = (struct eth_port){
 		.admin_up = true, .mtu = MTU_BORN, .modes = MODES, .link_due = NEVER,
 		.pfcc = {[4] = 0x80, [8] = 0x80}}; /* pptx, pprx */
@@ -38,6 +39,7 @@ static void set_link(struct model *m, bool up)
 		return;
 	p->link = up;
 	p->downs += !up;
+	nic_of(m)->link_downs += !up;
 	eq_event(m, EVENT_PORT, up ? PORT_UP : PORT_DOWN, data);
 }
 
@@ -50,6 +52,14 @@ void eth_port_link(struct model *m)
 	} else if (!p->link && p->link_due == NEVER) {
 		p->link_due = m->now + LINK_NS;
 	}
+}
+
+/* A card may keep its link without a driver or not: it depends on its configuration. */
+void eth_port_abandon(struct model *m)
+{
+	nic_of(m)->port.link_due = NEVER;
+	set_link(m, false);
+	eth_port_link(m);
 }
 
 void eth_port_work(struct model *m)

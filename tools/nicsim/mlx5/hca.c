@@ -59,6 +59,7 @@ enum status hca_teardown(struct model *m, struct command *c)
 {
 	(void)c;
 	object_end_all(m);
+	eth_port_abandon(m);
 	nic_of(m)->state = HCA_ENABLED;
 	return STATUS_OK;
 }

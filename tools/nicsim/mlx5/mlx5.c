@@ -336,6 +336,7 @@ static void nic_stats(struct model *m, struct json *j)
 	json_u64(j, "pages", n->pages);
 	json_u64(j, "objects", objects);
 	json_bool(j, "enabled", n->state != HCA_DISABLED);
+	json_u64(j, "link_downs", n->link_downs);
 	json_bool(j, "pause_sent", n->port.pfcc[4] & 0x80);
 	json_bool(j, "pause_obeyed", n->port.pfcc[8] & 0x80);
 }

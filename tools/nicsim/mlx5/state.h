@@ -323,6 +323,7 @@ struct eth_port {
 
 struct nic {
 	/* --- mlx5.c --- */
+	uint64_t link_downs; /* since the model was made, also by resets */
 	uint64_t call;      /* number of the model's call: it limits host pointers */
 	uint64_t born;      /* time of the last reset: counters and timer start there */
 	uint64_t ready_due; /* when INITIALIZING clears; 0: it is clear */
@@ -557,6 +558,7 @@ void vport_count(struct model *m, enum way way, const uint8_t *frame, uint32_t b
 /* --- eth_port.c --- */
 void eth_port_reset(struct model *m);
 /* Call when carrier or admin status may have changed. */
+void eth_port_abandon(struct model *m); /* TEARDOWN_HCA: the link falls, and comes up again */
 void eth_port_link(struct model *m);
 void eth_port_work(struct model *m);
 /* Counts an arriving frame; false: it is not accepted. */

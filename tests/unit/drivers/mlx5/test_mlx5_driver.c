@@ -63,6 +63,57 @@ static void no_pause(void **s)
 	expect_stats("\"pause_sent\":false,\"pause_obeyed\":false");
 }
 
+/* How often the model's link has fallen. */
+static unsigned long link_downs(void)
+{
+	struct json j;
+	json_init(&j);
+	json_object(&j, NULL);
+	rig.m->ops->stats(rig.m, &j);
+	json_end(&j);
+	const char *at = strstr(json_text(&j), "\"link_downs\":");
+	assert_non_null(at);
+	unsigned long n = strtoul(at + 13, NULL, 10);
+	json_free(&j);
+	return n;
+}
+
+/* Restarts of the queues, of one pair or of all, and of the only one: the link never falls. It does
+ * when the port is stopped. */
+static void link_stays(void **s)
+{
+	for (unsigned pairs = 1; pairs <= 3; pairs++) {
+		up(pairs, ALL, STANDARD);
+		const unsigned long downs = link_downs();
+		for (unsigned i = 0; i < 5; i++) {
+			assert_int_equal(pair_leave(i % pairs), E_OK);
+			rig_force(f, numbered(i, 100), 0);
+			rig_run(100000000);
+			assert_int_equal(pair_return(i % pairs), E_OK);
+			assert_true(link_now().up);
+			rig_run(100000000);
+			assert_true(link_now().up);
+			assert_int_equal(mlx5_ops.park(&port.nic), E_OK);
+			rig_force(f, numbered(i, 100), 0);
+			rig_run(100000000);
+			assert_int_equal(port_start(pairs, ALL, STANDARD, 1000), E_OK);
+			port_attach();
+			assert_true(link_now().up);
+			rig_receive(f, numbered(i, 100));
+			assert_int_equal(rx_all(0), 1);
+			assert_int_equal(tx(0), 1);
+			rig_run(1000000);
+			struct rig_frame got;
+			assert_true(rig_sent(&got));
+			assert_int_equal(got.bytes, 100);
+		}
+		assert_int_equal(link_downs(), downs);
+		port_stop();
+		assert_int_equal(link_downs(), downs + 1);
+		teardown(s);
+	}
+}
+
 static void lives(void **s)
 {
 	for (unsigned pairs = 1; pairs <= 8; pairs++) {
@@ -539,6 +590,7 @@ static void slots(void **s)
 
 #define TESTS \
 	cmocka_unit_test_teardown(no_pause, teardown), \
+		cmocka_unit_test_teardown(link_stays, teardown), \
 		cmocka_unit_test_teardown(lives, teardown), cmocka_unit_test_teardown(receives, teardown), \
 		cmocka_unit_test_teardown(receives_bursts, teardown), \
 		cmocka_unit_test_teardown(sends, teardown), \

@@ -33,6 +33,14 @@ static int timed_start(void)
 	return e;
 }
 
+static void wait_link(void)
+{
+	for (unsigned ms = 0; !link_now().up; ms++) {
+		assert_true(ms < 5000);
+		rig_run(1000000);
+	}
+}
+
 /* In whatever state: all pages come back, or the device can no longer access them. */
 static void timed_stop(void)
 {
@@ -169,6 +177,7 @@ static void data_faults(void **s)
 		rig_fault_clear(row[i].fault);
 		assert_int_equal(timed_start(), E_OK);
 		port_attach();
+		wait_link();
 		assert_int_equal(traffic(320), 320);
 		timed_stop();
 		teardown(NULL); /* it has not answered with violations of its own */
@@ -295,6 +304,7 @@ static void inline_modes(void **s)
 		assert_int_equal(timed_probe(), E_OK);
 		assert_int_equal(timed_start(), E_OK);
 		port_attach();
+		wait_link();
 		assert_int_equal(traffic(640), 640);
 		timed_stop();
 		teardown(NULL);
