@@ -99,6 +99,7 @@ struct mlx5_caps {
 	bool port_manager;    /* port registers are for this function to write */
 	bool eswitch_manager; /* the driver enters addresses in the card's own table */
 	bool driver_version;
+	bool relaxed_write, relaxed_read; /* PCIe's relaxed ordering for packets */
 	bool no_lb_uc, no_lb_mc; /* local loopback of unicast, of multicast, can be disabled */
 };
 
@@ -329,6 +330,10 @@ int mlx5_hca_forget(struct nic *nic);
  * orderly teardown fails, mlx5_hca_down disables bus mastership. */
 int mlx5_hca_up(struct nic *nic);
 void mlx5_hca_down(struct nic *nic);
+
+/* True of CPUs, by EBX of CPUID leaf 0 and EAX of leaf 1, whose root ports run short of credits if
+ * writes are relaxed: Linux (drivers/pci/quirks.c) and DPDK (mlx5_common.c) leave that off there. */
+bool mlx5_cpu_stalls(uint32_t ebx0, uint32_t eax1);
 
 /* Runs the main command that was begun. It creates an object, whose number is returned in *id;
  * `undo` destroys it. */

@@ -9,12 +9,14 @@
  */
 #include "drivers/mlx5/device.h"
 
+#include "hal/cpuid.h"
 #include "lib/assert.h"
 #include "lib/mem.h"
 
 /* We have no queue pairs. Firmware needs pages in proportion to their number, and some queue pairs
  * for itself. */
 #define LOG_QP 12
+#define INTEL_EBX 0x756e6547 /* of CPUID leaf 0: "Genu" */
 #define DRIVER_VERSION "Hayate,mlx5,1.0.0"
 
 /* --- objects --- */
@@ -150,6 +152,17 @@ static int set_caps(struct nic *nic)
 	return mlx5_cmd_run(nic);
 }
 
+bool mlx5_cpu_stalls(uint32_t ebx0, uint32_t eax1)
+{
+	static const uint8_t models[] = {0x3c, 0x3f, 0x45, 0x46,  /* Haswell */
+	                                 0x3d, 0x47, 0x4f, 0x56}; /* Broadwell */
+	uint32_t family = eax1 >> 8 & 15, model = (eax1 >> 4 & 15) | (eax1 >> 12 & 0xf0);
+	for (unsigned i = 0; ebx0 == INTEL_EBX && family == 6 && i < ARRAY_LEN(models); i++)
+		if (models[i] == model)
+			return true;
+	return false;
+}
+
 static int learn_general(struct nic *nic)
 {
 	struct mlx5_caps *c = &mlx5_device(nic)->caps;
@@ -171,6 +184,9 @@ static int learn_general(struct nic *nic)
 	c->cqe_compression = mlx5_get(caps, MLX5_CAP_CQE_COMPRESSION);
 	c->port_manager = mlx5_get(caps, MLX5_CAP_PORT_MANAGER) && !mlx5_device(nic)->virtual;
 	c->eswitch_manager = mlx5_get(caps, MLX5_CAP_ESWITCH_MANAGER);
+	bool relaxed = !mlx5_cpu_stalls(cpu_id(0, 0).b, cpu_id(1, 0).a);
+	c->relaxed_write = relaxed && mlx5_get(caps, MLX5_CAP_RELAXED_WRITE);
+	c->relaxed_read = relaxed && mlx5_get(caps, MLX5_CAP_RELAXED_READ);
 	c->driver_version = mlx5_get(caps, MLX5_CAP_DRIVER_VERSION);
 	c->no_lb_uc = mlx5_get(caps, MLX5_CAP_NO_LB_UC);
 	c->no_lb_mc = mlx5_get(caps, MLX5_CAP_NO_LB_MC);

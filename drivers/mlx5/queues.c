@@ -46,12 +46,16 @@ static int alloc(struct nic *nic, enum mlx5_command command, enum mlx5_command u
 
 /* --- shared --- */
 
-/* All of memory by its bus address: access control is left to the IOMMU. */
+/* All of memory by its bus address: access control is left to the IOMMU. Frames may be written, and
+ * read, in any order (PCI Express 3.0, 2.4.1: relaxed ordering), as in Linux: CQEs are not accessed by
+ * this key, and a write without that attribute, such as a CQE, passes no earlier write. */
 static int create_mkey(struct nic *nic)
 {
 	struct mlx5_device *d = mlx5_device(nic);
 	uint32_t index, at = MLX5_CREATE_MKEY_CONTEXT;
 	uint8_t *in = begin(nic, MLX5_CREATE_MKEY, MLX5_CREATE_MKEY_BYTES);
+	mlx5_set(in, MLX5_AT(at, MLX5_MKC_RELAXED_WRITE), d->caps.relaxed_write);
+	mlx5_set(in, MLX5_AT(at, MLX5_MKC_RELAXED_READ), d->caps.relaxed_read);
 	mlx5_set(in, MLX5_AT(at, MLX5_MKC_LOCAL_READ), 1);
 	mlx5_set(in, MLX5_AT(at, MLX5_MKC_LOCAL_WRITE), 1);
 	mlx5_set(in, MLX5_AT(at, MLX5_MKC_QPN), MLX5_MKC_QPN_ANY);

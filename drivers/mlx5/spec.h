@@ -207,6 +207,8 @@ enum mlx5_command {
 #define MLX5_CAP_LOG_MAX_CQ_SIZE MLX5_FIELD(0x18, 23, 16)
 #define MLX5_CAP_LOG_MAX_CQ MLX5_FIELD(0x18, 4, 0)
 #define MLX5_CAP_LOG_MAX_EQ MLX5_FIELD(0x1c, 3, 0)
+#define MLX5_CAP_RELAXED_WRITE MLX5_FIELD(0x1c, 23, 23)
+#define MLX5_CAP_RELAXED_READ MLX5_FIELD(0x1c, 22, 22)
 #define MLX5_CAP_CACHE_LINE_128 MLX5_FIELD(0x2c, 27, 27)
 #define MLX5_CAP_PORT_MANAGER MLX5_FIELD(0x34, 31, 31) /* vport_group_manager */
 #define MLX5_CAP_ESWITCH_MANAGER MLX5_FIELD(0x34, 24, 24)
@@ -274,6 +276,7 @@ enum mlx5_event {
 
 #define MLX5_CREATE_MKEY_BYTES 0x110
 #define MLX5_CREATE_MKEY_CONTEXT 0x10
+#define MLX5_MKC_RELAXED_WRITE MLX5_FIELD(0x00, 18, 18)
 #define MLX5_MKC_LOCAL_WRITE MLX5_FIELD(0x00, 11, 11)
 #define MLX5_MKC_LOCAL_READ MLX5_FIELD(0x00, 10, 10)
 #define MLX5_MKC_ACCESS_MODE MLX5_FIELD(0x00, 9, 8) /* 0: physical addresses */
@@ -281,6 +284,7 @@ enum mlx5_event {
 #define MLX5_MKC_KEY MLX5_FIELD(0x04, 7, 0)
 #define MLX5_MKC_LENGTH64 MLX5_FIELD(0x0c, 31, 31)  /* all of the address space */
 #define MLX5_MKC_PD MLX5_FIELD(0x0c, 23, 0)
+#define MLX5_MKC_RELAXED_READ MLX5_FIELD(0x38, 6, 6)
 #define MLX5_MKC_QPN_ANY 0xffffff
 
 /* --- CQ --- */

@@ -22,7 +22,7 @@
 /* The commands it got, in order. */
 struct fw_command {
 	uint16_t opcode, op_mod;
-	uint8_t in[64]; /* the beginning */
+	uint8_t in[128]; /* the beginning */
 	uint32_t in_bytes;
 	unsigned entry;
 };

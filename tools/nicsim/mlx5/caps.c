@@ -22,6 +22,7 @@ static const struct value general[] = {
 	{FIELD(0x18, 23, 16), LOG_CQ_SIZE_MAX},
 	{FIELD(0x18, 4, 0), LOG_CQS},
 	{FIELD(0x1c, 31, 24), LOG_EQ_SIZE_MAX},
+	{FIELD(0x1c, 23, 22), 3},                 /* relaxed_ordering_write, _read */
 	{FIELD(0x1c, 21, 16), LOG_MKEYS},
 	{FIELD(0x1c, 3, 0), LOG_EQS},
 	{FIELD(0x20, 22, 16), 64},                /* log_max_mrw_sz */

@@ -5,6 +5,7 @@
 #include "tests/unit/rig/mlx5_firmware.h"
 
 #include "drivers/mlx5/device.h"
+#include "hal/cpuid.h"
 
 #define GONE "device answers no more (registers read all ones)"
 
@@ -181,6 +182,28 @@ static void without_vectors(void **s)
 	assert_int_equal(fw.routed[0], 0);
 	fw_stop();
 	fw_assert_clean();
+}
+
+/* The key allows relaxed ordering of what the card writes and reads as far as the card can. */
+static void relaxed_ordering(void **s)
+{
+	(void)s;
+	const bool off = mlx5_cpu_stalls(cpu_id(0, 0).b, cpu_id(1, 0).a); /* of this machine */
+	assert_true(mlx5_cpu_stalls(0x756e6547, 0x306f2));  /* Haswell-EP, */
+	assert_true(mlx5_cpu_stalls(0x756e6547, 0x406f1));  /* Broadwell-EP, */
+	assert_false(mlx5_cpu_stalls(0x756e6547, 0x50654)); /* Skylake-SP, */
+	assert_false(mlx5_cpu_stalls(0x68747541, 0x306f2)); /* AMD */
+	for (unsigned caps = 0; caps < 4; caps++) {
+		fw_power(64);
+		fw.caps[0][0x1d] |= (uint8_t)(caps << 6);
+		assert_int_equal(fw_probe(), E_OK);
+		assert_int_equal(fw_start(1, &shared), E_OK);
+		const uint8_t *mkc = fw.log[fw_find(0, 0x200)].in + 0x10;
+		assert_int_equal(mkc[0x01] >> 2 & 1, !off && caps >> 1); /* write: bit 18 of the first word */
+		assert_int_equal(mkc[0x3b] >> 6 & 1, !off && (caps & 1));  /* read */
+		fw_stop();
+		fw_assert_clean();
+	}
 }
 
 static void e_switch_manager(void **s)
@@ -1012,6 +1035,7 @@ int main(void)
 		cmocka_unit_test(left_running),
 		cmocka_unit_test(left_running_and_reset),
 		cmocka_unit_test(without_vectors),
+		cmocka_unit_test(relaxed_ordering),
 		cmocka_unit_test(e_switch_manager),
 		cmocka_unit_test(not_for_us),
 		cmocka_unit_test(never_ready),
