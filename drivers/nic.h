@@ -311,6 +311,7 @@ static inline int nic_config_check(struct nic *nic, const struct nic_config *con
  * with nic->error set. */
 struct nic_ops {
 	const char *name; /* as the console shows it */
+	bool start_mends; /* stop (or park) and start mend a device that hangs */
 	const struct nic_word *words; /* its ring state for reports; NULL: none */
 
 	/* True if this driver is for the device. Reads IDs only. */

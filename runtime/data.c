@@ -170,6 +170,7 @@ static void attach(const struct published *s)
 {
 	unsigned pair = s->pair_of[data_index()];
 	bool cut = false;
+	shared_store(&out()->stalled, 0);
 	if (pair == NO_PAIR)
 		return;
 	uint32_t share = nic_rx_share(self.pool.count, s->ports);
@@ -252,17 +253,27 @@ COLD static void follow(const struct published *s, uint64_t seen)
 	core_event(EVENT_phase, s->phase[data_index()], seen);
 }
 
+/* Tells the control core too (watch_port). */
+static void set_stalled(unsigned port, bool stalled)
+{
+	uint64_t ports = shared_load(&out()->stalled);
+	stalls[port].reported = stalled;
+	shared_store(&out()->stalled, stalled ? ports | 1ull << port : ports & ~(1ull << port));
+}
+
 /* Reports, once, a port whose ring has been full for STALL_NS and that has taken nothing. */
 COLD void data_note_stall(unsigned port)
 {
 	struct stall *s = &stalls[port];
 	uint64_t taken = queues[port].cnt->tx_pkts;
 	if (s->since_tsc == 0 || s->tx_pkts != taken) {
+		if (s->reported)
+			set_stalled(port, false);
 		*s = (struct stall){.since_tsc = self.now_tsc, .tx_pkts = taken};
 	} else if (!s->reported && self.now_tsc - s->since_tsc > clock_ticks(&self.clock, STALL_NS)) {
 		core_log("core %u: eth%u: the device has sent nothing for %u s: packets for it are dropped",
 		         self.id, port, (unsigned)(STALL_NS / 1000000000u));
-		s->reported = true;
+		set_stalled(port, true);
 		core_event(EVENT_stalled, port, core_outs[port].n);
 	}
 }
@@ -383,6 +394,8 @@ COLD static bool reopen(void)
 	for (unsigned p = 0; p < attached; p++) {
 		struct core_out *o = &core_outs[p];
 		bool room = o->full && has_room(p);
+		if (room && stalls[p].reported)
+			set_stalled(p, false);
 		o->full &= !room;
 		any_full |= o->full;
 		any |= room;

@@ -584,6 +584,11 @@ void ports_check_link(void)
 	for (unsigned p = 0; p < nic_count; p++)
 		if (published_header()->nic[p].pairs && !links[p].gone)
 			news[p] = look_at_link(p, read_stats);
+	for (unsigned p = 0; p < nic_count && state == RUNNING; p++)
+		if (nics[p].ops->start_mends && watch_port(p, links[p].up)) {
+			core_ports_restart("a device sends nothing although its link is up");
+			return;
+		}
 	if (!recovery_busy())
 		warm_restart_seal(nic_count);
 	for (unsigned p = 0; p < nic_count; p++)

@@ -31,6 +31,7 @@
 struct core_shm {
 	uint64_t epoch;         /* data core: the last value of `asked` that it has completed */
 	uint64_t restarted;     /* data core: its program was restarted and has no ring memory yet */
+	uint64_t stalled;       /* data core: ports, one bit each, whose devices take nothing to send */
 	uint64_t fates_clean;   /* the owner has zeroed its core_shm_fates() */
 	uint64_t events_clean;  /* the owner has zeroed its core_shm_events() */
 	uint64_t parked;        /* the owner halts or is about to; wake it after writing to its rings */
@@ -262,6 +263,8 @@ void watch_turn(void);           /* checks that the data cores make progress */
 extern uint64_t watch_control_tsc;
 void watch_control(void);
 uint64_t watch_control_deadline(void); /* UINT64_MAX: it sleeps, or another core checks */
+/* True, at most once a minute for each port, if port p has sent nothing for long although its link is up. */
+bool watch_port(unsigned p, bool up);
 uint64_t watch_deadline(void);   /* TSC of the next check; UINT64_MAX: there is nothing to check */
 
 #endif

@@ -13,6 +13,9 @@
  * 30 s. The kernel does not trust a data core: it also checks when the control core last called it
  * (KCALL_RESTART). If one core has both roles, no other core checks it.
  *
+ * A port that sends nothing although its link is up is started again, if its driver says that this helps
+ * (nic_ops.start_mends).
+ *
  * The same check asks the kernel for accesses that the IOMMU has refused, if there is one.
  */
 #include "runtime/shared.h"
@@ -72,6 +75,28 @@ void watch_turn(void)
 uint64_t watch_deadline(void)
 {
 	return is_looking() ? look_tsc : UINT64_MAX;
+}
+
+/* A device that hangs keeps its frames for ever. One whose link was down needs time to send what has waited. */
+#define HUNG_NS 3000000000ull
+#define HUNG_AGAIN_NS 60000000000ull /* a start that does not help is not repeated sooner */
+
+bool watch_port(unsigned p, bool up)
+{
+	static struct {
+		uint64_t up_tsc;    /* since when the link has been up; 0: it is down */
+		uint64_t again_tsc; /* not before */
+	} ports[NIC_PORTS_MAX];
+	uint64_t stalled = 0;
+	if (!up || ports[p].up_tsc == 0)
+		ports[p].up_tsc = up ? self.now_tsc : 0;
+	for (unsigned d = 0; d < self.info->data_cores; d++)
+		stalled |= shared_load(&core_shm_of(data_core(d))->stalled);
+	if (!up || !(stalled >> p & 1) || self.now_tsc < ports[p].again_tsc ||
+	    self.now_tsc - ports[p].up_tsc < clock_ticks(&self.clock, HUNG_NS))
+		return false;
+	ports[p].again_tsc = self.now_tsc + clock_ticks(&self.clock, HUNG_AGAIN_NS);
+	return true;
 }
 
 /* True if this data core has to check the control core: it is the first living data core, and the

@@ -478,6 +478,7 @@ static const struct nic_word words[] = {
 
 const struct nic_ops mlx5_ops = {
 	.name = "mlx5",
+	.start_mends = true,
 	.words = words,
 	.match = match,
 	.probe = probe,

@@ -171,7 +171,8 @@ def test_firmware_that_is_reset(make_router, nic):
 
 @pytest.mark.parametrize("nic,fault", [("ixgbe", "head-stuck"), ("mlx5", "send-stuck")])
 def test_transmit_stands_still(lab, fault):
-    """Reported once; packets for that port are dropped by name, and the other direction works."""
+    """Reported; packets for that port are dropped by name, and the other direction works. Starting the ports
+    again does not help here."""
     pings(lab.left, RIGHT_HOST)
     lab.router.model("port 1 fault " + fault)
     with lab.flood(RIGHT_HOST):
@@ -180,6 +181,17 @@ def test_transmit_stands_still(lab, fault):
     pings(lab.left, LEFT_ROUTER)
     lab.router.model("port 1 clear " + fault)
     eventually(lambda: reaches(lab.left, RIGHT_HOST), 15, "traffic again")
+
+
+@pytest.mark.parametrize("nic", ["ixgbe"])
+def test_transmitter_that_hangs(lab):
+    """A card that sends nothing more although its link is up is started again, and then sends."""
+    pings(lab.left, RIGHT_HOST)
+    lab.router.model("port 1 fault send-hangs")
+    with lab.flood(RIGHT_HOST):
+        lab.router.expect(r"ports restart: a device sends nothing although its link is up", 30)
+    eventually(lambda: reaches(lab.left, RIGHT_HOST), 15, "traffic again")
+    assert lab.router.text.count("eth1: link down") == 0
 
 
 @pytest.mark.parametrize("nic,fault", [

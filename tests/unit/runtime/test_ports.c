@@ -32,6 +32,7 @@ static struct world {
 	uint64_t spread;     /* and those that frames are spread over */
 	int stop_error, start_error, spread_error; /* for one pair */
 	bool gone;
+	bool hangs;          /* watch_port */
 	bool hopeless;       /* the application's new tables are unusable */
 	const uint8_t *adopted; /* whose warm restart it has been told of */
 	unsigned links;      /* calls of the hook `link` */
@@ -77,6 +78,12 @@ int64_t kcall(enum kcall number, uint64_t a, uint64_t b, uint64_t c)
 
 void core_mirror(uint32_t in, uint32_t out) { assert_int_equal(in | out, 0); }
 void core_trace_ports(uint32_t ports) { assert_int_equal(ports, 0); }
+
+bool watch_port(unsigned p, bool up)
+{
+	(void)p;
+	return up && w.hangs;
+}
 
 static void ports_told(void)
 {
@@ -336,6 +343,24 @@ static void all_is_well(void)
 }
 
 /* --- the tests --- */
+
+/* A device that sends nothing is started again, if its driver says that this helps. */
+static void hangs(void **s)
+{
+	(void)s;
+	const unsigned starts = w.starts;
+	w.hangs = true;
+	ports_check_link();
+	assert_true(core_ports_running());
+	ops.start_mends = true;
+	ports_check_link();
+	assert_false(core_ports_running());
+	ops.start_mends = w.hangs = false;
+	for (unsigned i = 0; i < 3; i++)
+		all_answer();
+	all_is_well();
+	assert_int_equal(w.starts, starts + 1);
+}
 
 /* All ports restart, and their device keeps its link if it can; it is stopped if it cannot, and where
  * no data core is left. */
@@ -855,6 +880,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(told_when_all_poll, begin),
 		cmocka_unit_test_setup(idle_is_as_said_last, begin),
+		cmocka_unit_test_setup(hangs, begin_running),
 		cmocka_unit_test_setup(parked, begin_running),
 		cmocka_unit_test(comes_late),
 		cmocka_unit_test(never_comes),

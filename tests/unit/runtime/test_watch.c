@@ -48,6 +48,33 @@ static int setup(void **s)
 	return 0;
 }
 
+/* A port that takes nothing to send is started again when its link has been up for some seconds, and not again
+ * within a minute. */
+static void ports(void **s)
+{
+	(void)s;
+	const uint64_t second = 1000000000;
+	self.now_tsc = 1000 * second;
+	box[2].stalled = 1ull << 3;
+	for (unsigned t = 0; t < 10; t++, self.now_tsc += second) /* its link is down */
+		assert_false(watch_port(3, false));
+	for (unsigned t = 0; t < 3; t++, self.now_tsc += second)
+		assert_false(watch_port(3, true) || watch_port(2, true));
+	assert_true(watch_port(3, true));
+	for (unsigned t = 0; t < 60; t++, self.now_tsc += second)
+		assert_false(watch_port(3, true));
+	assert_true(watch_port(3, true));
+	assert_false(watch_port(2, true));
+	self.now_tsc += 100 * second;
+	box[2].stalled = 0;
+	assert_false(watch_port(3, true));
+	box[1].stalled = 1ull << 3; /* another core's ring, and the link has been down for a moment */
+	assert_false(watch_port(3, false));
+	assert_false(watch_port(3, true));
+	self.now_tsc += 3 * second;
+	assert_true(watch_port(3, true));
+}
+
 /* The control core makes `times` turns in that time; core 1 does, core 2 does not. */
 static void pass(unsigned times, uint64_t ticks)
 {
@@ -173,6 +200,7 @@ static void iommu(void **s)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(ports, setup),
 		cmocka_unit_test_setup(stuck, setup),
 		cmocka_unit_test_setup(no_turn_needed, setup),
 		cmocka_unit_test_setup(guest_paused, setup),

@@ -69,6 +69,7 @@ static const struct fault_kind faults[FAULTS_OF_82599 + 1] = {
                               "one receive write-back in N is random but for DD and EOP"},
 	[FAULT_STAMP_LOST] = {"stamp-lost", "N", 100, "one time stamp in N is not taken"},
 	[FAULT_LINK_LATE] = {"link-late", "N", 5, "no link before the Nth restart since reset (AUTOC)"},
+	[FAULT_SEND_HANGS] = {"send-hangs", NULL, 0, "transmit rings are not served until the next reset"},
 	[FAULT_MODULE_OUT] = {"module-out", NULL, 0, "no module is in the SFP+ cage"},
 	[FAULTS_OF_82599] = {0},
 };
@@ -244,6 +245,7 @@ static void reset_all(struct model *m, bool link)
 		n->link_due = NEVER;
 		n->restarts = 0;
 	}
+	n->hangs = false;
 	n->eerd_done = NEVER;
 	n->settle_due = NEVER;
 	n->late_in = n->late_out = 0;
@@ -609,6 +611,7 @@ static void nic_fault(struct model *m, unsigned index)
 	enter(m);
 	if (index == FAULT_EEPROM_CHECKSUM)
 		eeprom_make(m);
+	nic_of(m)->hangs |= index == FAULT_SEND_HANGS && model_fault(m, index);
 	if (index == FAULT_MODULE_OUT)
 		set(m, ESDP, (get(m, ESDP) & ~(uint32_t)ESDP_SDP2_DATA) |
 		                     (model_fault(m, index) ? 0 : ESDP_SDP2_DATA));

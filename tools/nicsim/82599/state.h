@@ -41,6 +41,7 @@ enum fault {
 	FAULT_STAMP_LOST,
 	FAULT_LINK_LATE,
 	FAULT_MODULE_OUT,
+	FAULT_SEND_HANGS,
 	FAULTS_OF_82599,
 };
 
@@ -153,6 +154,7 @@ struct nic {
 	uint64_t reset_done;  /* when CTRL.RST clears; 0: no reset under way */
 	uint64_t link_due;    /* when the link comes up; NEVER: not training */
 	bool link;
+	bool hangs;           /* FAULT_SEND_HANGS has come since the last reset */
 	bool partner_is_slow; /* the other end uses 1 Gb/s */
 	uint32_t restarts;    /* of the link, since reset */
 	struct phy phy;

@@ -645,7 +645,7 @@ bool tx_work(struct model *m)
 	struct nic *n = nic_of(m);
 	bool moved = false;
 	n->tx_due = NEVER;
-	if (model_fault(m, FAULT_HEAD_STUCK))
+	if (model_fault(m, FAULT_HEAD_STUCK) || nic_of(m)->hangs)
 		return false;
 	bool on = get(m, DMATXCTL) & DMATXCTL_TE;
 	for (unsigned i = 0; i < 2; i++)
