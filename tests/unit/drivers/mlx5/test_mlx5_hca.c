@@ -930,10 +930,14 @@ static void health(void **s)
 	uint64_t reads = fw.nic.mmio_reads;
 	for (unsigned i = 0; i < LOOKS_OF(20000); i++)
 		assert_false(link_now().gone);
-	assert_in_range(fw.nic.mmio_reads - reads, 10, 20);
+	assert_in_range(fw.nic.mmio_reads - reads, 10, 30);
 	fw.health_stuck = true;
 	assert_in_range(looks_to_end(&why), LOOKS_OF(4000), LOOKS_OF(8400));
 	assert_string_equal(why, "the firmware's health counter stands still");
+	up(1);
+	fw.queue_low |= 0x100; /* nic_interface: disabled, by the firmware */
+	assert_in_range(looks_to_end(&why), 1, LOOKS_OF(2400));
+	assert_string_equal(why, "the firmware has disabled its interface to the driver");
 	up(1);
 	fw.removed = true;
 	assert_in_range(looks_to_end(&why), 1, LOOKS_OF(2400));
