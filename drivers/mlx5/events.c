@@ -28,7 +28,7 @@ static void arm(struct nic *nic)
 	uint32_t word = d->eqn << MLX5_EQ_ARM_EQN_SHIFT | (d->eq_index & MLX5_INDEX_MASK);
 	barrier_write();
 	nic->mmio_writes++;
-	mmio_write32(d->regs + (size_t)d->uar * MLX5_UAR_BYTES + MLX5_UAR_EQ_ARM,
+	mmio_write32(d->regs + (size_t)d->uar[0] * MLX5_UAR_BYTES + MLX5_UAR_EQ_ARM,
 	             be32_make(word).raw);
 }
 
@@ -42,7 +42,7 @@ int mlx5_events_start(struct nic *nic)
 	uint8_t *in = mlx5_cmd_begin(nic, MLX5_SLOT_MAIN, MLX5_CREATE_EQ, 0, MLX5_CREATE_EQ_PAS + 8,
 	                             MLX5_PLAIN_BYTES);
 	mlx5_set(in, MLX5_AT(MLX5_CREATE_EQ_CONTEXT, MLX5_EQC_LOG_SIZE), MLX5_EQ_LOG_SIZE);
-	mlx5_set(in, MLX5_AT(MLX5_CREATE_EQ_CONTEXT, MLX5_EQC_UAR_PAGE), d->uar);
+	mlx5_set(in, MLX5_AT(MLX5_CREATE_EQ_CONTEXT, MLX5_EQC_UAR_PAGE), d->uar[0]);
 	mlx5_set(in, MLX5_AT(MLX5_CREATE_EQ_CONTEXT, MLX5_EQC_INTR), VECTOR);
 	mlx5_set64(in, MLX5_CREATE_EQ_EVENTS, EVENTS);
 	mlx5_set64(in, MLX5_CREATE_EQ_PAS, dma_addr(eq).bus);

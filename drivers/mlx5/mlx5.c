@@ -25,7 +25,8 @@ _Static_assert((2 + (MLX5_INLINE_MAX + 13) / 16 + 1 + PKT_FRAGS_MAX) * MLX5_SEGM
 
 /* What a data core needs to know, in nic_shared.priv. */
 struct shared {
-	uint64_t uar; /* our page of doorbells */
+	uint64_t regs; /* of the device */
+	uint16_t uar[MLX5_UARS_MAX], uars; /* our pages of doorbells, as in struct mlx5_device */
 	uint32_t buf_bytes;
 	uint32_t lkey;
 	uint32_t inline_bytes;
@@ -212,7 +213,7 @@ static int start_device(struct nic *nic, const struct nic_config *config, struct
 	if (e == E_OK && s->irq)
 		e = route_vectors(nic, config);
 	if (e == E_OK)
-		e = mlx5_shared_start(nic);
+		e = mlx5_shared_start(nic, config->pairs);
 	if (e == E_OK)
 		e = start_pairs(nic, config, s);
 	if (e == E_OK)
@@ -244,7 +245,9 @@ static void started(struct nic *nic, const struct nic_config *config, struct nic
 	struct shared *s = (struct shared *)(void *)shared->priv;
 	d->pairs = config->pairs;
 	mlx5_mend_start(nic);
-	s->uar = (uint64_t)(uintptr_t)d->regs + (uint64_t)d->uar * MLX5_UAR_BYTES;
+	s->regs = (uint64_t)(uintptr_t)d->regs;
+	memcpy(s->uar, d->uar, sizeof s->uar);
+	s->uars = (uint16_t)d->uars;
 	s->buf_bytes = config->buf_bytes;
 	s->lkey = d->lkey;
 	s->inline_bytes = inline_bytes(d->caps.inline_mode);
@@ -328,7 +331,8 @@ static int attach(struct nic_queue *q, const struct nic_shared *shared, unsigned
 	mlx5_tx_init(&p->tx, mem, MLX5_RING_LOG_SIZE);
 	if (s->compressed)
 		mlx5_rx_compressed(&p->rx);
-	p->uar = (volatile uint8_t *)(uintptr_t)s->uar;
+	p->uar = (volatile uint8_t *)(uintptr_t)s->regs +
+	         (size_t)s->uar[pair % s->uars] * MLX5_UAR_BYTES;
 	p->rx.port = q->port;
 	p->rx.most = q->rx_buffers = u32_min(q->rx_buffers, p->rx.most);
 	p->rx.csum_mask = shared->features & NIC_RX_CSUM ? MLX5_CQE_H_OK : 0;

@@ -1,5 +1,5 @@
 /*
- * The objects that queues consist of (PRM, "Objects"): those that all share (UAR page, protection
+ * The objects that queues consist of (PRM, "Objects"): those that all share (UAR pages, protection
  * and transport domain, memory key, transport interface, counters, an RQ without buffers that
  * drops), and for each pair two CQs, an SQ and an RQ, and an EQ that wakes its core if there are
  * enough vectors.
@@ -76,19 +76,20 @@ static int create_tis(struct nic *nic)
 
 /* --- pairs --- */
 
-static int create_eq(struct nic *nic, const uint8_t *eq, unsigned vector, uint32_t *eqn)
+static int create_eq(struct nic *nic, const uint8_t *eq, unsigned vector, uint32_t uar,
+                     uint32_t *eqn)
 {
 	uint32_t at = MLX5_CREATE_EQ_CONTEXT, bytes = MLX5_EQE_BYTES << MLX5_PAIR_EQ_LOG_SIZE;
 	uint8_t *in = begin(nic, MLX5_CREATE_EQ, MLX5_CREATE_EQ_PAS + bytes / MLX5_PAGE_BYTES * 8);
 	mlx5_set(in, MLX5_AT(at, MLX5_EQC_LOG_SIZE), MLX5_PAIR_EQ_LOG_SIZE);
-	mlx5_set(in, MLX5_AT(at, MLX5_EQC_UAR_PAGE), mlx5_device(nic)->uar);
+	mlx5_set(in, MLX5_AT(at, MLX5_EQC_UAR_PAGE), uar);
 	mlx5_set(in, MLX5_AT(at, MLX5_EQC_INTR), vector);
 	put_pages(in, MLX5_CREATE_EQ_PAS, eq, bytes);
 	return mlx5_create(nic, MLX5_DESTROY_EQ, eqn);
 }
 
 static int create_cq(struct nic *nic, unsigned log_size, const uint8_t *cq, const uint8_t *dbr,
-                     uint32_t eqn, bool compress, uint32_t *cqn)
+                     uint32_t uar, uint32_t eqn, bool compress, uint32_t *cqn)
 {
 	uint32_t at = MLX5_CREATE_CQ_CONTEXT, bytes = MLX5_CQE_BYTES << log_size;
 	uint8_t *in = begin(nic, MLX5_CREATE_CQ, MLX5_CREATE_CQ_PAS + pages_of(bytes) * 8);
@@ -97,7 +98,7 @@ static int create_cq(struct nic *nic, unsigned log_size, const uint8_t *cq, cons
 		mlx5_set(in, MLX5_AT(at, MLX5_CQC_MINI_FORMAT), MLX5_MINI_WITH_CHECKSUM);
 	}
 	mlx5_set(in, MLX5_AT(at, MLX5_CQC_LOG_SIZE), log_size);
-	mlx5_set(in, MLX5_AT(at, MLX5_CQC_UAR_PAGE), mlx5_device(nic)->uar);
+	mlx5_set(in, MLX5_AT(at, MLX5_CQC_UAR_PAGE), uar);
 	mlx5_set(in, MLX5_AT(at, MLX5_CQC_EQN), eqn);
 	mlx5_set64(in, at + MLX5_CQC_DBR_ADDR, dma_addr(dbr).bus);
 	put_pages(in, MLX5_CREATE_CQ_PAS, cq, bytes);
@@ -137,7 +138,7 @@ static int make_ready(struct nic *nic, const struct mlx5_pair *pair, enum mlx5_q
 	return mlx5_cmd_run(nic);
 }
 
-static int create_sq(struct nic *nic, const uint8_t *mem, struct mlx5_pair *pair)
+static int create_sq(struct nic *nic, const uint8_t *mem, uint32_t uar, struct mlx5_pair *pair)
 {
 	struct mlx5_device *d = mlx5_device(nic);
 	struct mlx5_layout l = mlx5_layout(MLX5_RING_LOG_SIZE);
@@ -149,7 +150,7 @@ static int create_sq(struct nic *nic, const uint8_t *mem, struct mlx5_pair *pair
 	mlx5_set(in, MLX5_AT(at, MLX5_SQC_CQN), pair->tx_cqn);
 	mlx5_set(in, MLX5_AT(at, MLX5_SQC_TIS_LIST_SIZE), 1);
 	mlx5_set(in, MLX5_AT(at, MLX5_SQC_TIS), d->tis);
-	mlx5_set(in, MLX5_AT(at + MLX5_WQ, MLX5_WQ_UAR_PAGE), d->uar);
+	mlx5_set(in, MLX5_AT(at + MLX5_WQ, MLX5_WQ_UAR_PAGE), uar);
 	if (d->caps.vport_inline)
 		mlx5_set(in, MLX5_AT(at, MLX5_SQC_MIN_INLINE), d->caps.inline_mode);
 	int e = mlx5_create(nic, MLX5_DESTROY_SQ, &pair->sqn);
@@ -177,20 +178,34 @@ static int create_drop(struct nic *nic)
 	struct mlx5_memory *m = d->memory;
 	struct mlx5_pair drop = {.sqn = 0};
 	memset(m->drop_records, 0, sizeof m->drop_records);
-	int e = create_cq(nic, 0, m->drop_cq, m->drop_records[0], d->eqn, false, &drop.rx_cqn);
+	int e = create_cq(nic, 0, m->drop_cq, m->drop_records[0], d->uar[0], d->eqn, false, &drop.rx_cqn);
 	if (e == E_OK)
 		e = create_rq(nic, 0, m->drop_rq, m->drop_records[1], 0, &drop);
 	d->drop_rqn = drop.rqn;
 	return e;
 }
 
-int mlx5_shared_start(struct nic *nic)
+static int alloc_uar(struct nic *nic)
 {
 	struct mlx5_device *d = mlx5_device(nic);
-	int e = alloc(nic, MLX5_ALLOC_UAR, MLX5_DEALLOC_UAR, &d->uar);
+	uint32_t uar;
+	int e = alloc(nic, MLX5_ALLOC_UAR, MLX5_DEALLOC_UAR, &uar);
 	/* Page 0 has the registers of the device half. */
-	if (e == E_OK && (d->uar == 0 || (d->uar + 1ull) * MLX5_UAR_BYTES > nic->pci->bar[0].bytes))
+	if (e == E_OK && (uar == 0 || uar > 0xffff ||
+	                  (uar + 1ull) * MLX5_UAR_BYTES > nic->pci->bar[0].bytes))
 		e = mlx5_fail(nic, E_DEVICE, "the page of doorbells lies beyond BAR 0");
+	if (e == E_OK)
+		d->uar[d->uars++] = (uint16_t)uar;
+	return e;
+}
+
+int mlx5_shared_start(struct nic *nic, unsigned pairs)
+{
+	struct mlx5_device *d = mlx5_device(nic);
+	int e = E_OK;
+	d->uars = 0;
+	while (d->uars < MLX5_UARS_MAX && d->uars < pairs && e == E_OK)
+		e = alloc_uar(nic);
 	if (e == E_OK)
 		e = mlx5_events_start(nic);
 	if (e == E_OK)
@@ -220,20 +235,21 @@ int mlx5_pair_start(struct nic *nic, const struct nic_config *config, unsigned i
 	const uint8_t *mem = config->mem[i].mem;
 	struct mlx5_device *d = mlx5_device(nic);
 	bool compress = d->caps.cqe_compression;
+	const uint32_t uar = d->uar[i % d->uars];
 	int e = E_OK;
 	d->making = pair;
 	pair->objects = 0;
 	pair->eqn = d->eqn;
 	if (irq)
-		e = create_eq(nic, mem + l.eq, 1 + i, &pair->eqn);
+		e = create_eq(nic, mem + l.eq, 1 + i, uar, &pair->eqn);
 	if (e == E_OK)
-		e = create_cq(nic, MLX5_RING_LOG_SIZE, mem + l.rx_cq, mem + l.rx_cq_dbr, pair->eqn,
-		              compress, &pair->rx_cqn);
+		e = create_cq(nic, MLX5_RING_LOG_SIZE, mem + l.rx_cq, mem + l.rx_cq_dbr, uar,
+		              pair->eqn, compress, &pair->rx_cqn);
 	if (e == E_OK)
-		e = create_cq(nic, MLX5_RING_LOG_SIZE, mem + l.tx_cq, mem + l.tx_cq_dbr, pair->eqn,
-		              false, &pair->tx_cqn);
+		e = create_cq(nic, MLX5_RING_LOG_SIZE, mem + l.tx_cq, mem + l.tx_cq_dbr, uar,
+		              pair->eqn, false, &pair->tx_cqn);
 	if (e == E_OK)
-		e = create_sq(nic, mem, pair);
+		e = create_sq(nic, mem, uar, pair);
 	if (e == E_OK)
 		e = create_rq(nic, MLX5_RING_LOG_SIZE, mem + l.rq, mem + l.rq_dbr, config->features,
 		              pair);

@@ -114,6 +114,24 @@ static void link_stays(void **s)
 	}
 }
 
+/* Cores ring in pages of their own, as far as there are some: eight. */
+static void doorbell_pages(void **s)
+{
+	(void)s;
+	uint32_t page[10];
+	up(10, ALL, STANDARD);
+	for (unsigned q = 0; q < 10; q++) {
+		unsigned from = port.traced;
+		take(q, f, numbered(q, 80));
+		assert_int_equal(tx(q), 1);
+		int at = find_access(from, WRITES, 4096, rig.m->ops->bar_bytes[0] - 4096);
+		assert_true(at >= 0);
+		page[q] = port.trace[at].offset / 4096;
+		for (unsigned k = 0; k < q; k++)
+			assert_int_equal(page[k] == page[q], k % 8 == q % 8);
+	}
+}
+
 static void lives(void **s)
 {
 	for (unsigned pairs = 1; pairs <= 8; pairs++) {
@@ -591,6 +609,7 @@ static void slots(void **s)
 #define TESTS \
 	cmocka_unit_test_teardown(no_pause, teardown), \
 		cmocka_unit_test_teardown(link_stays, teardown), \
+	cmocka_unit_test_teardown(doorbell_pages, teardown), \
 		cmocka_unit_test_teardown(lives, teardown), cmocka_unit_test_teardown(receives, teardown), \
 		cmocka_unit_test_teardown(receives_bursts, teardown), \
 		cmocka_unit_test_teardown(sends, teardown), \
