@@ -17,6 +17,7 @@ struct pci_bar {
 
 struct pci_dev {
 	uint16_t index; /* in struct boot_info; identifies the device to the kernel */
+	uint16_t segment;
 	uint16_t bdf;   /* bus << 8 | device << 3 | function */
 	uint16_t vendor;
 	uint16_t device;

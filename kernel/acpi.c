@@ -148,14 +148,37 @@ static void parse_madt(struct acpi *acpi, const struct table *t)
 			parse_madt_entry(acpi, p);
 }
 
+static uint32_t ecam_order(const struct acpi_ecam *e)
+{
+	return (uint32_t)e->segment << 8 | e->first_bus;
+}
+
+/* Some firmware lists a region twice; the first counts. */
+static void add_ecam(struct acpi *acpi, const struct acpi_ecam *e)
+{
+	unsigned at = acpi->ecams;
+	for (unsigned i = 0; i < acpi->ecams; i++) {
+		const struct acpi_ecam *o = &acpi->ecam[i];
+		if (o->segment == e->segment && o->first_bus <= e->last_bus && e->first_bus <= o->last_bus)
+			return;
+	}
+	if (acpi->ecams == ACPI_ECAMS_MAX) {
+		console_print("acpi: more than %u ECAM regions; that of segment %04x, bus %02x is left out\n",
+		              ACPI_ECAMS_MAX, e->segment, e->first_bus);
+		return;
+	}
+	for (acpi->ecams++; at && ecam_order(&acpi->ecam[at - 1]) > ecam_order(e); at--)
+		acpi->ecam[at] = acpi->ecam[at - 1];
+	acpi->ecam[at] = *e;
+}
+
 static void parse_mcfg(struct acpi *acpi, const struct table *t)
 {
 	const uint8_t *p = (const uint8_t *)(t + 1) + 8, *end = (const uint8_t *)t + t->bytes;
-	for (; p + 16 <= end && acpi->ecams < ACPI_ECAMS_MAX; p += 16) {
-		struct acpi_ecam e = {raw64_load(p), p[10], p[11]};
-		if (raw16_load(p + 8) == 0 && /* only segment group 0 is supported */
-		    e.first_bus <= e.last_bus && e.base % ECAM_BUS_BYTES == 0 && e.base <= ECAM_BASE_MAX)
-			acpi->ecam[acpi->ecams++] = e;
+	for (; p + 16 <= end; p += 16) {
+		const struct acpi_ecam e = {raw64_load(p), raw16_load(p + 8), p[10], p[11]};
+		if (e.first_bus <= e.last_bus && e.base % ECAM_BUS_BYTES == 0 && e.base <= ECAM_BASE_MAX)
+			add_ecam(acpi, &e);
 	}
 }
 

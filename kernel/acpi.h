@@ -7,10 +7,11 @@
 #include "kernel/boot.h"
 
 #define ACPI_IOAPICS_MAX 8
-#define ACPI_ECAMS_MAX 8
+#define ACPI_ECAMS_MAX 16
 
 struct acpi_ecam {
 	uint64_t base; /* physical, of bus 0 */
+	uint16_t segment;
 	uint8_t first_bus, last_bus;
 };
 
@@ -26,7 +27,7 @@ struct acpi {
 	unsigned ioapics;
 	uint32_t com1_gsi;   /* global system interrupt of ISA interrupt 4 */
 	uint16_t com1_flags; /* polarity and trigger mode, MADT encoding */
-	struct acpi_ecam ecam[ACPI_ECAMS_MAX];
+	struct acpi_ecam ecam[ACPI_ECAMS_MAX]; /* ascending by segment and bus; none overlaps another */
 	unsigned ecams;
 	struct hardware_table table[HARDWARE_TABLES_MAX]; /* all that the root table lists */
 	unsigned tables, tables_left_out;

@@ -42,6 +42,7 @@ static void describe_tables(struct hardware *hw, const struct acpi *acpi, const 
 	memcpy(hw->table, acpi->table, sizeof hw->table);
 	for (unsigned i = 0; i < acpi->ecams && hw->ecams < HARDWARE_ECAMS_MAX; i++)
 		hw->ecam[hw->ecams++] = (struct hardware_ecam){.base = acpi->ecam[i].base,
+		                                               .segment = acpi->ecam[i].segment,
 		                                               .first_bus = acpi->ecam[i].first_bus,
 		                                               .last_bus = acpi->ecam[i].last_bus};
 	for (unsigned i = 0; i < acpi->ioapics && hw->ioapics < HARDWARE_IOAPICS_MAX; i++, hw->ioapics++) {

@@ -58,18 +58,25 @@ static void give_up(const char *why)
 	widths = 0;
 }
 
+/* The units of segment 0 are the only ones that are used; see dmar.h. */
+static bool may_be_covered(const struct pci_dev *dev)
+{
+	return dev->segment == 0;
+}
+
 /* Marks the units of the cards; returns how many cards have a unit. */
 static unsigned choose_units(void)
 {
 	unsigned cards = 0;
 	for (unsigned i = 0; i < boot_info->pci_count; i++) {
 		uint16_t bdf = boot_info->pci[i].bdf;
-		int n = dmar_unit_of(&dmar, bdf, pci_buses_behind);
+		int n = may_be_covered(&boot_info->pci[i]) ? dmar_unit_of(&dmar, bdf, pci_buses_behind) : -1;
 		if (n >= 0) {
 			used[n] = true;
 			cards++;
 		} else {
-			console_print("iommu: no unit covers %02x:%02x.%x\n", bdf >> 8, bdf >> 3 & 31, bdf & 7);
+			char name[FMT_PCI_MAX];
+			console_print("iommu: no unit covers %s\n", fmt_pci(name, boot_info->pci[i].segment, bdf));
 		}
 	}
 	return cards;
@@ -100,7 +107,7 @@ static int reserved_device(unsigned n)
 	if (by < 0 || !used[by] || !vtd_passes_through(&unit[by]))
 		return -1;
 	for (unsigned i = 0; i < boot_info->pci_count; i++)
-		if (boot_info->pci[i].bdf == bdf)
+		if (may_be_covered(&boot_info->pci[i]) && boot_info->pci[i].bdf == bdf)
 			return -1;
 	return bdf;
 }
@@ -236,7 +243,8 @@ static void set_contexts(void)
 	bool wide = widths & VTD_WIDTH_48;
 	uint64_t tree = wide ? mem.top : top[0] & LEVEL_ADDR;
 	for (unsigned i = 0; i < boot_info->pci_count; i++)
-		set_context(boot_info->pci[i].bdf, tree, wide ? CONTEXT_WIDTH_48 : CONTEXT_WIDTH_39);
+		if (may_be_covered(&boot_info->pci[i]))
+			set_context(boot_info->pci[i].bdf, tree, wide ? CONTEXT_WIDTH_48 : CONTEXT_WIDTH_39);
 	for (unsigned n = dmar.first_reserved; n < dmar.scopes; n++) {
 		int bdf = reserved_device(n);
 		if (bdf < 0)

@@ -2,7 +2,7 @@
  * PCI Local Bus specification 3.0: 3.2.2.3.2 (configuration mechanism 1), 6.2.5 (BARs), 6.8.2
  * (MSI-X); PCI Express base specification 3.0, 7.2.2 (ECAM).
  *
- * Buses are scanned from bus 0 through the bridges that firmware has numbered. BARs are used as
+ * Buses are scanned through the bridges that firmware has numbered, in all segments that have ECAM. BARs are used as
  * firmware set them. The kernel assigns none; it reports a memory BAR that firmware left unassigned.
  *
  * The contents of configuration space are untrusted (tests/fuzz/fuzz_pci.c):
@@ -48,7 +48,12 @@ static struct boot_info *info;
 static uint64_t phys_end;    /* what the CPU can address */
 static uint64_t window_next; /* the rest of MMIO_WINDOW is free */
 static struct pci_private priv[BOOT_PCI_MAX];
-static bool walked[BUSES];
+static bool walked[ACPI_ECAMS_MAX + 1][BUSES]; /* the last: segment 0 without ECAM */
+
+static pci_address_t address_of(const struct pci_dev *dev)
+{
+	return (pci_address_t)dev->segment << 16 | dev->bdf;
+}
 
 /* Says on the console why the function's BAR n is left out, and records it. */
 static void report_bar(const struct pci_dev *dev, unsigned n, enum hardware_bar_state state)
@@ -60,8 +65,8 @@ static void report_bar(const struct pci_dev *dev, unsigned n, enum hardware_bar_
 		[HARDWARE_BAR_TAKEN] = "lies where something else is and is left out",
 	};
 	const char *what = words[state];
-	console_print("pci %02x:%02x.%x: BAR %u %s\n", dev->bdf >> 8, dev->bdf >> 3 & 31,
-	              dev->bdf & 7, n, what);
+	char name[FMT_PCI_MAX];
+	console_print("pci %s: BAR %u %s\n", fmt_pci(name, dev->segment, dev->bdf), n, what);
 }
 
 static bool overlap(uint64_t a, uint64_t a_bytes, uint64_t b, uint64_t b_bytes)
@@ -108,18 +113,18 @@ static uint64_t place_in_window(uint64_t phys, uint64_t bytes)
 static unsigned read_bar(struct pci_dev *dev, struct pci_private *p, unsigned n)
 {
 	unsigned offset = CFG_BAR0 + 4 * n;
-	uint32_t low = pci_config_get(dev->bdf, offset, 4), high = 0;
+	uint32_t low = pci_config_get(address_of(dev), offset, 4), high = 0;
 	bool wide = (low & 7) == 4 && n + 1 < PCI_BARS;
 	if (low & 1)
 		return 1;
-	pci_config_put(dev->bdf, offset, 4, UINT32_MAX);
-	uint64_t size = pci_config_get(dev->bdf, offset, 4) & ~0xfu;
-	pci_config_put(dev->bdf, offset, 4, low);
+	pci_config_put(address_of(dev), offset, 4, UINT32_MAX);
+	uint64_t size = pci_config_get(address_of(dev), offset, 4) & ~0xfu;
+	pci_config_put(address_of(dev), offset, 4, low);
 	if (wide) {
-		high = pci_config_get(dev->bdf, offset + 4, 4);
-		pci_config_put(dev->bdf, offset + 4, 4, UINT32_MAX);
-		size |= (uint64_t)pci_config_get(dev->bdf, offset + 4, 4) << 32;
-		pci_config_put(dev->bdf, offset + 4, 4, high);
+		high = pci_config_get(address_of(dev), offset + 4, 4);
+		pci_config_put(address_of(dev), offset + 4, 4, UINT32_MAX);
+		size |= (uint64_t)pci_config_get(address_of(dev), offset + 4, 4) << 32;
+		pci_config_put(address_of(dev), offset + 4, 4, high);
 	} else if (size) {
 		size |= 0xffffffff00000000ull;
 	}
@@ -148,20 +153,20 @@ static unsigned read_bar(struct pci_dev *dev, struct pci_private *p, unsigned n)
 
 static void read_bars(struct pci_dev *dev, struct pci_private *p)
 {
-	uint32_t command = pci_config_get(dev->bdf, CFG_COMMAND, 2);
-	pci_config_put(dev->bdf, CFG_COMMAND, 2, command & ~CFG_COMMAND_MEMORY);
+	uint32_t command = pci_config_get(address_of(dev), CFG_COMMAND, 2);
+	pci_config_put(address_of(dev), CFG_COMMAND, 2, command & ~CFG_COMMAND_MEMORY);
 	for (unsigned n = 0; n < PCI_BARS;)
 		n += read_bar(dev, p, n);
-	pci_config_put(dev->bdf, CFG_COMMAND, 2, command | CFG_COMMAND_MEMORY);
+	pci_config_put(address_of(dev), CFG_COMMAND, 2, command | CFG_COMMAND_MEMORY);
 }
 
 static void read_msix(struct pci_dev *dev, struct pci_private *p)
 {
-	unsigned cap = pci_find_capability(dev->bdf, CAP_MSIX);
+	unsigned cap = pci_find_capability(address_of(dev), CAP_MSIX);
 	if (cap == 0)
 		return;
-	unsigned vectors = (pci_config_get(dev->bdf, cap + 2, 2) & 0x7ff) + 1;
-	uint32_t where = pci_config_get(dev->bdf, cap + 4, 4);
+	unsigned vectors = (pci_config_get(address_of(dev), cap + 2, 2) & 0x7ff) + 1;
+	uint32_t where = pci_config_get(address_of(dev), cap + 4, 4);
 	unsigned bar = where & 7;
 	uint64_t offset = where & ~7u, bytes = vectors * MSIX_ENTRY_BYTES;
 	if (bar >= PCI_BARS || !p->bar_phys[bar] || offset + bytes > dev->bar[bar].bytes)
@@ -172,52 +177,79 @@ static void read_msix(struct pci_dev *dev, struct pci_private *p)
 }
 
 /* Returns the function's index in info->pci; HARDWARE_NOT_LISTED: there is no room. */
-static uint16_t add_function(uint16_t bdf)
+static uint16_t add_function(pci_address_t at)
 {
 	if (info->pci_count == BOOT_PCI_MAX)
 		return HARDWARE_NOT_LISTED;
 	struct pci_dev *dev = &info->pci[info->pci_count];
 	dev->index = (uint16_t)info->pci_count;
-	dev->bdf = bdf;
-	dev->vendor = (uint16_t)pci_config_get(bdf, CFG_VENDOR, 2);
-	dev->device = (uint16_t)pci_config_get(bdf, CFG_DEVICE, 2);
+	dev->segment = pci_segment(at);
+	dev->bdf = pci_bdf(at);
+	dev->vendor = (uint16_t)pci_config_get(at, CFG_VENDOR, 2);
+	dev->device = (uint16_t)pci_config_get(at, CFG_DEVICE, 2);
 	read_bars(dev, &priv[dev->index]);
 	read_msix(dev, &priv[dev->index]);
 	info->pci_count++;
 	return dev->index;
 }
 
-static void scan_bus(unsigned bus, unsigned depth);
+static void scan_bus(uint16_t segment, unsigned bus, unsigned depth);
 
 /* Adds a network function, or scans the bus behind a bridge. Core programs drive no other functions. */
-static void look_at(uint16_t bdf, unsigned depth)
+static void look_at(pci_address_t at, unsigned depth)
 {
-	uint32_t class = pci_config_get(bdf, CFG_CLASS, 2);
+	uint32_t class = pci_config_get(at, CFG_CLASS, 2);
 	uint16_t listed = HARDWARE_NOT_LISTED;
-	if (class >> 8 == CLASS_NETWORK && (pci_config_get(bdf, CFG_HEADER, 1) & HEADER_TYPE) == 0)
-		listed = add_function(bdf);
-	pci_note(&info->hardware, bdf, listed, listed == HARDWARE_NOT_LISTED ? NULL : priv[listed].bar_seen);
+	if (class >> 8 == CLASS_NETWORK && (pci_config_get(at, CFG_HEADER, 1) & HEADER_TYPE) == 0)
+		listed = add_function(at);
+	pci_note(&info->hardware, at, listed, listed == HARDWARE_NOT_LISTED ? NULL : priv[listed].bar_seen);
 	if (class != CLASS_BRIDGE_PCI || depth == BRIDGES_MAX)
 		return;
-	unsigned below = pci_config_get(bdf, CFG_SECONDARY_BUS, 1);
-	if (below > bdf >> 8)
-		scan_bus(below, depth + 1);
+	unsigned below = pci_config_get(at, CFG_SECONDARY_BUS, 1);
+	if (below > pci_bus(at))
+		scan_bus(pci_segment(at), below, depth + 1);
 }
 
-static void scan_bus(unsigned bus, unsigned depth)
+/* Marks a bus as scanned; returns true if it was before. A segment's buses are marked in the row of its first
+ * ECAM region. */
+static bool was_walked(uint16_t segment, unsigned bus)
 {
-	if (walked[bus])
+	unsigned row = 0;
+	while (row < acpi->ecams && acpi->ecam[row].segment != segment)
+		row++;
+	bool was = walked[row][bus];
+	walked[row][bus] = true;
+	return was;
+}
+
+static void scan_bus(uint16_t segment, unsigned bus, unsigned depth)
+{
+	if (was_walked(segment, bus))
 		return;
-	walked[bus] = true;
 	for (unsigned slot = 0; slot < 32; slot++) {
-		uint16_t first = (uint16_t)(bus << 8 | slot << 3);
+		const pci_address_t first = (pci_address_t)segment << 16 | bus << 8 | slot << 3;
 		if (!pci_config_exists(first))
 			continue;
 		bool several = pci_config_get(first, CFG_HEADER, 1) & HEADER_SEVERAL;
 		for (unsigned n = 0; n < (several ? 8 : 1); n++)
-			if (pci_config_exists((uint16_t)(first | n)))
-				look_at((uint16_t)(first | n), depth);
+			if (pci_config_exists(first | n))
+				look_at(first | n, depth);
 	}
+}
+
+/*
+ * Which buses belong to host bridges is known to AML only, which the kernel does not run. So each bus that
+ * no bridge leads to is probed: what answers there is behind another host bridge. A bus that does not exist
+ * reads as all ones.
+ */
+static void scan_all(void)
+{
+	if (acpi->ecams == 0 || acpi->ecam[0].segment != 0)
+		for (unsigned bus = 0; bus < BUSES; bus++)
+			scan_bus(0, bus, 0);
+	for (unsigned i = 0; i < acpi->ecams; i++)
+		for (unsigned bus = acpi->ecam[i].first_bus; bus <= acpi->ecam[i].last_bus; bus++)
+			scan_bus(acpi->ecam[i].segment, bus, 0);
 }
 
 void pci_init(const struct acpi *tables, const struct dmar *units, const struct boot *loader,
@@ -231,7 +263,7 @@ void pci_init(const struct acpi *tables, const struct dmar *units, const struct 
 	const struct cpuid sizes = cpu_id(CPUID_ADDRESS_SIZES, 0);
 	phys_end = 1ull << (sizes.a & 0xff ? sizes.a & 0xff : PHYS_BITS_LEAST);
 	pci_config_init(tables);
-	scan_bus(0, 0);
+	scan_all();
 }
 
 void pci_map_bars(vm_space_t space)
@@ -255,14 +287,14 @@ int64_t pci_config_read(uint64_t index, uint64_t offset, uint64_t size)
 {
 	if (!access_ok(index, offset, size))
 		return E_INVAL;
-	return pci_config_get(info->pci[index].bdf, (unsigned)offset, (unsigned)size);
+	return pci_config_get(address_of(&info->pci[index]), (unsigned)offset, (unsigned)size);
 }
 
 int64_t pci_config_write(uint64_t index, uint64_t offset, uint64_t size, uint32_t value)
 {
 	if (!access_ok(index, offset, size))
 		return E_INVAL;
-	pci_config_put(info->pci[index].bdf, (unsigned)offset, (unsigned)size, value);
+	pci_config_put(address_of(&info->pci[index]), (unsigned)offset, (unsigned)size, value);
 	return E_OK;
 }
 
@@ -282,11 +314,11 @@ int64_t pci_msix_program(uint64_t index, uint64_t entry, uint64_t address, uint3
 	if (index >= info->pci_count || entry >= info->pci[index].msix_vectors)
 		return E_INVAL;
 	const struct pci_private *p = &priv[index];
-	uint16_t bdf = info->pci[index].bdf;
-	uint32_t control = pci_config_get(bdf, p->msix_cap, 4);
+	const pci_address_t at = address_of(&info->pci[index]);
+	uint32_t control = pci_config_get(at, p->msix_cap, 4);
 	if (!(control & MSIX_ENABLE)) {
 		/* Entries are masked after reset (6.8.2.9), so enabling raises no interrupt. */
-		pci_config_put(bdf, p->msix_cap, 4, (control | MSIX_ENABLE) & ~MSIX_MASK_ALL);
+		pci_config_put(at, p->msix_cap, 4, (control | MSIX_ENABLE) & ~MSIX_MASK_ALL);
 	}
 	write_message(p, entry, address, data);
 	return E_OK;

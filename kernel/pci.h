@@ -30,7 +30,7 @@ int64_t pci_msix_program(uint64_t index, uint64_t entry, uint64_t address, uint3
  * are programmed again. E_INVAL: there is no such function, or it has no MSI-X. */
 int64_t pci_msix_aim(uint64_t index, uint64_t phys, uint32_t data);
 
-/* The buses behind the bridge `bdf`: secondary | subordinate << 8; 0 if it is no bridge. */
+/* The buses behind the bridge `bdf` of segment 0: secondary | subordinate << 8; 0 if it is no bridge. */
 unsigned pci_buses_behind(uint16_t bdf);
 
 #endif

@@ -26,35 +26,35 @@ void pci_config_init(const struct acpi *acpi)
 	}
 }
 
-static volatile uint8_t *ecam_address(uint16_t bdf, unsigned offset)
+static volatile uint8_t *ecam_address(pci_address_t at, unsigned offset)
 {
-	unsigned bus = bdf >> 8;
+	const unsigned bus = pci_bus(at);
 	for (unsigned i = 0; i < acpi_tables->ecams; i++) {
 		const struct acpi_ecam *e = &acpi_tables->ecam[i];
-		if (ecam[i] && bus >= e->first_bus && bus <= e->last_bus)
-			return ecam[i] + ((uint32_t)(bdf - (e->first_bus << 8)) << 12) + offset;
+		if (ecam[i] && pci_segment(at) == e->segment && bus >= e->first_bus && bus <= e->last_bus)
+			return ecam[i] + ((uint32_t)(pci_bdf(at) - (e->first_bus << 8)) << 12) + offset;
 	}
 	return NULL;
 }
 
-uint32_t pci_config_get(uint16_t bdf, unsigned offset, unsigned size)
+uint32_t pci_config_get(pci_address_t at, unsigned offset, unsigned size)
 {
-	volatile uint8_t *a = ecam_address(bdf, offset);
+	volatile uint8_t *a = ecam_address(at, offset);
 	if (a)
 		return size == 1 ? mmio_read8(a) : size == 2 ? mmio_read16(a) : mmio_read32(a);
-	if (offset >= 256)
+	if (offset >= 256 || pci_segment(at))
 		return UINT32_MAX >> (32 - 8 * size);
 	lock_take(&cf8_lock);
-	out32(CF8_ADDRESS, 0x80000000u | (uint32_t)bdf << 8 | (offset & ~3u));
+	out32(CF8_ADDRESS, 0x80000000u | at << 8 | (offset & ~3u));
 	uint16_t port = (uint16_t)(CF8_DATA + (offset & 3));
 	uint32_t v = size == 1 ? in8(port) : size == 2 ? in16(port) : in32(port);
 	lock_drop(&cf8_lock);
 	return v;
 }
 
-void pci_config_put(uint16_t bdf, unsigned offset, unsigned size, uint32_t v)
+void pci_config_put(pci_address_t at, unsigned offset, unsigned size, uint32_t v)
 {
-	volatile uint8_t *a = ecam_address(bdf, offset);
+	volatile uint8_t *a = ecam_address(at, offset);
 	if (a) {
 		if (size == 1)
 			mmio_write8(a, (uint8_t)v);
@@ -64,10 +64,10 @@ void pci_config_put(uint16_t bdf, unsigned offset, unsigned size, uint32_t v)
 			mmio_write32(a, v);
 		return;
 	}
-	if (offset >= 256)
+	if (offset >= 256 || pci_segment(at))
 		return;
 	lock_take(&cf8_lock);
-	out32(CF8_ADDRESS, 0x80000000u | (uint32_t)bdf << 8 | (offset & ~3u));
+	out32(CF8_ADDRESS, 0x80000000u | at << 8 | (offset & ~3u));
 	uint16_t port = (uint16_t)(CF8_DATA + (offset & 3));
 	if (size == 1)
 		out8(port, (uint8_t)v);
@@ -78,34 +78,34 @@ void pci_config_put(uint16_t bdf, unsigned offset, unsigned size, uint32_t v)
 	lock_drop(&cf8_lock);
 }
 
-bool pci_config_exists(uint16_t bdf)
+bool pci_config_exists(pci_address_t at)
 {
-	return pci_config_get(bdf, CFG_VENDOR, 2) != VENDOR_NONE;
+	return pci_config_get(at, CFG_VENDOR, 2) != VENDOR_NONE;
 }
 
-unsigned pci_find_capability(uint16_t bdf, uint8_t id)
+unsigned pci_find_capability(pci_address_t at, uint8_t id)
 {
-	if (!(pci_config_get(bdf, CFG_COMMAND, 4) & CFG_STATUS_CAPS))
+	if (!(pci_config_get(at, CFG_COMMAND, 4) & CFG_STATUS_CAPS))
 		return 0;
-	unsigned cap = pci_config_get(bdf, CFG_CAPS, 1) & 0xfc;
+	unsigned cap = pci_config_get(at, CFG_CAPS, 1) & 0xfc;
 	for (unsigned i = 0; cap >= 0x40 && i < CAPS_MAX; i++) {
-		if (pci_config_get(bdf, cap, 1) == id)
+		if (pci_config_get(at, cap, 1) == id)
 			return cap;
-		cap = pci_config_get(bdf, cap + 1, 1) & 0xfc;
+		cap = pci_config_get(at, cap + 1, 1) & 0xfc;
 	}
 	return 0;
 }
 
-unsigned pci_find_extended(uint16_t bdf, uint16_t id)
+unsigned pci_find_extended(pci_address_t at, uint16_t id)
 {
-	unsigned at = CFG_EXTENDED;
-	for (unsigned i = 0; at >= CFG_EXTENDED && i < EXTENDED_MAX; i++) {
-		uint32_t head = pci_config_get(bdf, at, 4);
+	unsigned cap = CFG_EXTENDED;
+	for (unsigned i = 0; cap >= CFG_EXTENDED && i < EXTENDED_MAX; i++) {
+		uint32_t head = pci_config_get(at, cap, 4);
 		if (head == 0 || head == UINT32_MAX)
 			return 0;
 		if ((head & 0xffff) == id)
-			return at;
-		at = head >> 20 & 0xffc;
+			return cap;
+		cap = head >> 20 & 0xffc;
 	}
 	return 0;
 }

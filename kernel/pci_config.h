@@ -1,6 +1,6 @@
 /*
- * Configuration space of PCI functions: by ECAM where firmware describes it (PCIe 7.2.2), else by the ports
- * of mechanism 1 (PCI 3.0, 3.2.2.3.2), which reach 256 bytes. What it contains is untrusted.
+ * Configuration space of PCI functions: by ECAM where firmware describes it (PCIe 7.2.2), else, in segment 0,
+ * by the ports of mechanism 1 (PCI 3.0, 3.2.2.3.2), which reach 256 bytes. What it contains is untrusted.
  */
 #ifndef KERNEL_PCI_CONFIG_H
 #define KERNEL_PCI_CONFIG_H
@@ -30,18 +30,25 @@
 #define CLASS_NETWORK 0x02
 #define CLASS_BRIDGE_PCI 0x0604
 
+/* A function: segment << 16 | bus << 8 | device << 3 | function. */
+typedef uint32_t pci_address_t;
+
+static inline uint16_t pci_segment(pci_address_t at) { return (uint16_t)(at >> 16); }
+static inline uint16_t pci_bdf(pci_address_t at) { return (uint16_t)at; }
+static inline uint8_t pci_bus(pci_address_t at) { return (uint8_t)(at >> 8); }
+
 /* Maps the ECAM regions of `acpi`, whose pointer it keeps. */
 void pci_config_init(const struct acpi *acpi);
 
 /* size is 1, 2 or 4, offset a multiple of it, below 4096. Without a function, or beyond what can be reached,
  * a read gives all ones and a write does nothing. */
-uint32_t pci_config_get(uint16_t bdf, unsigned offset, unsigned size);
-void pci_config_put(uint16_t bdf, unsigned offset, unsigned size, uint32_t v);
+uint32_t pci_config_get(pci_address_t at, unsigned offset, unsigned size);
+void pci_config_put(pci_address_t at, unsigned offset, unsigned size, uint32_t v);
 
-bool pci_config_exists(uint16_t bdf);
+bool pci_config_exists(pci_address_t at);
 
 /* The offset of the first capability of that ID (PCI 3.0, 6.7; PCIe 7.9.3); 0: there is none. */
-unsigned pci_find_capability(uint16_t bdf, uint8_t id);
-unsigned pci_find_extended(uint16_t bdf, uint16_t id);
+unsigned pci_find_capability(pci_address_t at, uint8_t id);
+unsigned pci_find_extended(pci_address_t at, uint16_t id);
 
 #endif

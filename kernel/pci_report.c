@@ -1,7 +1,6 @@
 /* See pci_report.h. PCIe 5.0: 7.5.3 (PCI Express capability). */
 #include "kernel/pci_report.h"
 
-#include "kernel/pci_config.h"
 #include "lib/mem.h"
 
 #define EXPRESS_LINK 0x0c   /* 7.5.3.6: 3:0 speed, 9:4 width that the port can */
@@ -10,12 +9,12 @@
 
 /* A BAR that the kernel does not use: its size is not read, which would take the device's registers away
  * for a moment. Returns its slots. */
-static unsigned note_bar(struct hardware_function *f, unsigned n, unsigned slots)
+static unsigned note_bar(struct hardware_function *f, pci_address_t at, unsigned n, unsigned slots)
 {
-	uint32_t low = pci_config_get(f->bdf, CFG_BAR0 + 4 * n, 4), high = 0;
+	uint32_t low = pci_config_get(at, CFG_BAR0 + 4 * n, 4), high = 0;
 	bool io = low & 1, wide = !io && (low & 6) == 4 && n + 1 < slots;
 	if (wide)
-		high = pci_config_get(f->bdf, CFG_BAR0 + 4 * n + 4, 4);
+		high = pci_config_get(at, CFG_BAR0 + 4 * n + 4, 4);
 	f->bar[n].addr = (uint64_t)high << 32 | (low & (io ? ~3u : ~15u));
 	f->bar[n].io = io;
 	f->bar[n].wide = wide;
@@ -23,52 +22,53 @@ static unsigned note_bar(struct hardware_function *f, unsigned n, unsigned slots
 	return wide ? 2 : 1;
 }
 
-static void note_express(struct hardware_function *f)
+static void note_express(struct hardware_function *f, pci_address_t at)
 {
-	unsigned cap = pci_find_capability(f->bdf, CAP_EXPRESS);
+	unsigned cap = pci_find_capability(at, CAP_EXPRESS);
 	if (cap) {
-		uint32_t can = pci_config_get(f->bdf, cap + EXPRESS_LINK, 4);
-		uint32_t has = pci_config_get(f->bdf, cap + EXPRESS_STATUS, 2);
+		uint32_t can = pci_config_get(at, cap + EXPRESS_LINK, 4);
+		uint32_t has = pci_config_get(at, cap + EXPRESS_STATUS, 2);
 		f->link_speed_max = can & 15;
 		f->link_width_max = can >> 4 & 63;
 		f->link_speed = has & 15;
 		f->link_width = has >> 4 & 63;
 	}
-	cap = cap ? pci_find_extended(f->bdf, CAP_SRIOV) : 0;
+	cap = cap ? pci_find_extended(at, CAP_SRIOV) : 0;
 	if (cap)
-		f->vfs = (uint16_t)pci_config_get(f->bdf, cap + SRIOV_TOTAL, 2);
+		f->vfs = (uint16_t)pci_config_get(at, cap + SRIOV_TOTAL, 2);
 }
 
-void pci_note(struct hardware *hw, uint16_t bdf, uint16_t listed, const struct hardware_bar *bars)
+void pci_note(struct hardware *hw, pci_address_t at, uint16_t listed, const struct hardware_bar *bars)
 {
 	if (hw->functions == HARDWARE_FUNCTIONS_MAX) {
 		hw->functions_left_out++;
 		return;
 	}
 	struct hardware_function *f = &hw->function[hw->functions++];
-	uint32_t class = pci_config_get(bdf, CFG_REVISION, 4);
-	unsigned cap = pci_find_capability(bdf, CAP_MSIX);
+	uint32_t class = pci_config_get(at, CFG_REVISION, 4);
+	unsigned cap = pci_find_capability(at, CAP_MSIX);
 	*f = (struct hardware_function){
-		.bdf = bdf,
-		.vendor = (uint16_t)pci_config_get(bdf, CFG_VENDOR, 2),
-		.device = (uint16_t)pci_config_get(bdf, CFG_DEVICE, 2),
+		.segment = pci_segment(at),
+		.bdf = pci_bdf(at),
+		.vendor = (uint16_t)pci_config_get(at, CFG_VENDOR, 2),
+		.device = (uint16_t)pci_config_get(at, CFG_DEVICE, 2),
 		.listed = listed,
 		.class = class >> 8,
 		.revision = (uint8_t)class,
-		.header = pci_config_get(bdf, CFG_HEADER, 1) & HEADER_TYPE,
-		.msix_vectors = cap ? (uint16_t)((pci_config_get(bdf, cap + 2, 2) & 0x7ff) + 1) : 0,
+		.header = pci_config_get(at, CFG_HEADER, 1) & HEADER_TYPE,
+		.msix_vectors = cap ? (uint16_t)((pci_config_get(at, cap + 2, 2) & 0x7ff) + 1) : 0,
 	};
 	unsigned slots = f->header == 0 ? PCI_BARS : f->header == 1 ? 2 : 0;
 	for (unsigned n = 0; !bars && n < slots;)
-		n += note_bar(f, n, slots);
+		n += note_bar(f, at, n, slots);
 	if (bars)
 		memcpy(f->bar, bars, sizeof f->bar);
 	if (f->header == 0) {
-		f->subvendor = (uint16_t)pci_config_get(bdf, CFG_SUBSYSTEM, 2);
-		f->subdevice = (uint16_t)pci_config_get(bdf, CFG_SUBSYSTEM + 2, 2);
+		f->subvendor = (uint16_t)pci_config_get(at, CFG_SUBSYSTEM, 2);
+		f->subdevice = (uint16_t)pci_config_get(at, CFG_SUBSYSTEM + 2, 2);
 	} else if (f->header == 1) {
-		f->first_bus = (uint8_t)pci_config_get(bdf, CFG_SECONDARY_BUS, 1);
-		f->last_bus = (uint8_t)pci_config_get(bdf, CFG_SUBORDINATE_BUS, 1);
+		f->first_bus = (uint8_t)pci_config_get(at, CFG_SECONDARY_BUS, 1);
+		f->last_bus = (uint8_t)pci_config_get(at, CFG_SUBORDINATE_BUS, 1);
 	}
-	note_express(f);
+	note_express(f, at);
 }

@@ -281,6 +281,13 @@ char *fmt_prefix(char buf[FMT_PREFIX_MAX], uint32_t prefix, unsigned plen)
 	return buf;
 }
 
+char *fmt_pci(char buf[FMT_PCI_MAX], uint16_t segment, uint16_t bdf)
+{
+	size_t n = segment ? fmt_format(buf, FMT_PCI_MAX, "%04x:", segment) : 0;
+	fmt_format(buf + n, FMT_PCI_MAX - n, "%02x:%02x.%x", bdf >> 8, bdf >> 3 & 31, bdf & 7);
+	return buf;
+}
+
 char *fmt_mac(char buf[FMT_MAC_MAX], const uint8_t mac[6])
 {
 	fmt_format(buf, FMT_MAC_MAX, "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2], mac[3],

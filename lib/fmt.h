@@ -30,6 +30,7 @@ void fmt_put_bytes(struct fmt_buf *b, const char *bytes, size_t len);
 
 #define FMT_IP4_MAX 16    /* "255.255.255.255" and NUL */
 #define FMT_PREFIX_MAX 19 /* "255.255.255.255/32" and NUL */
+#define FMT_PCI_MAX 13    /* "0000:00:00.0" and NUL */
 #define FMT_MAC_MAX 18    /* "00:00:00:00:00:00" and NUL */
 
 #define FMT_IP6_MAX 46    /* "ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255" and NUL */
@@ -41,6 +42,10 @@ void fmt_put_bytes(struct fmt_buf *b, const char *bytes, size_t len);
 char *fmt_ip4(char buf[FMT_IP4_MAX], uint32_t addr);
 char *fmt_prefix(char buf[FMT_PREFIX_MAX], uint32_t prefix, unsigned plen);
 char *fmt_mac(char buf[FMT_MAC_MAX], const uint8_t mac[6]);
+
+/* A PCI function, "01:00.0", or "0001:01:00.0" in a segment other than 0; bdf: bus << 8 | device << 3 |
+ * function. */
+char *fmt_pci(char buf[FMT_PCI_MAX], uint16_t segment, uint16_t bdf);
 
 /* An IPv6 address, 16 bytes as on the wire (a struct net_addr), in the canonical form of RFC 5952: no
  * leading zeros, lower case, "::" for the longest run of at least two zero groups, the first of equal

@@ -24,6 +24,7 @@
  */
 #include "runtime/shared.h"
 #include "drivers/nic.h"
+#include "lib/fmt.h"
 #include "lib/mem.h"
 #include "lib/number.h"
 
@@ -193,8 +194,8 @@ static void probe(const struct pci_dev *dev)
 		const char *why = nic->error ? nic->error : e == E_NOMEM ? "not enough memory" : "cannot be used";
 		if (dev->vendor != PCI_VENDOR_NONE)
 			refusal[dev->index] = why;
-		core_log("pci %02x:%02x.%x: %s: %s (error %d), left out", dev->bdf >> 8,
-		         dev->bdf >> 3 & 31, dev->bdf & 7, ops->name, why, -e);
+		char name[FMT_PCI_MAX];
+		core_log("pci %s: %s: %s (error %d), left out", fmt_pci(name, dev->segment, dev->bdf), ops->name, why, -e);
 		return;
 	}
 	published_header()->nic[nic_count++].driver = driver;

@@ -129,11 +129,10 @@ static void show_port_counters(struct shell *sh, unsigned port)
 
 static void show_device(struct shell *sh, const struct nic *nic, unsigned mtu)
 {
-	char mac[FMT_MAC_MAX];
+	char mac[FMT_MAC_MAX], name[FMT_PCI_MAX];
 	shell_print(sh, "  device %s", nic->ops->name);
 	if (nic->pci->vendor != PCI_VENDOR_NONE)
-		shell_print(sh, " at %02x:%02x.%x", nic->pci->bdf >> 8, nic->pci->bdf >> 3 & 31,
-		            nic->pci->bdf & 7);
+		shell_print(sh, " at %s", fmt_pci(name, nic->pci->segment, nic->pci->bdf));
 	shell_print(sh, ", mac %s, mtu %u\n", fmt_mac(mac, nic->mac), mtu);
 }
 

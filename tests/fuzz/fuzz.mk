@@ -43,7 +43,7 @@ FUZZ_RUNS_acpi := 100000
 FUZZ_RUNS_candidate := 3000
 FUZZ_RUNS_shell := 20000
 FUZZ_RUNS_boot := 100000
-FUZZ_RUNS_pci := 30000
+FUZZ_RUNS_pci := 10000
 FUZZ_RUNS_virtio_regs := 60000
 FUZZ_RUNS_vfio := 20000
 FUZZ_RUNS_program := 200000
@@ -88,7 +88,7 @@ FUZZ_SRC_firmware := $(sort $(wildcard drivers/mlx5/*.c)) lib/fmt.c lib/pkt.c li
 FUZZ_SRC_arp := $(wildcard net/arp*.c) net/neigh_table.c lib/fmt.c tests/unit/rig/neigh_rig.c tests/fuzz/rig.c
 FUZZ_SRC_acpi := tests/fuzz/rig.c
 FUZZ_SRC_boot := tests/fuzz/rig.c
-FUZZ_SRC_pci := tests/fuzz/rig.c
+FUZZ_SRC_pci := tests/fuzz/rig.c lib/fmt.c
 FUZZ_SRC_ixgbe_regs := $(sort $(wildcard drivers/ixgbe/*.c drivers/intel/*.c)) lib/pkt.c lib/csum.c \
 	$(sort $(wildcard tools/nicsim/82599/*.c tools/nicsim/packet/*.c)) \
 	$(addprefix tools/nicsim/,model.c reg.c json.c wires/wire.c) \

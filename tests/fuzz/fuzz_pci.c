@@ -28,6 +28,7 @@ static struct function {
 	uint32_t bar_mask[PCI_BARS];
 } functions[FUNCTIONS_MAX];
 static unsigned count, reads;
+static uint8_t place[65536]; /* number of the first function at a bdf, from 1; 0: none */
 static uint64_t table_bytes; /* of the MSI-X table mapped last */
 
 static struct boot memory = {
@@ -38,7 +39,7 @@ static struct acpi tables = {
 	.lapic = 0xfee00000,
 	.ioapic = {{.addr = 0xfec00000}},
 	.ioapics = 1,
-	.ecam = {{ECAM_PHYS, 0, 255}},
+	.ecam = {{.base = ECAM_PHYS, .last_bus = 255}},
 	.ecams = 1,
 };
 static struct dmar units = {.unit = {{.regs = UNIT_PHYS}}, .units = 1};
@@ -47,10 +48,7 @@ static struct dmar units = {.unit = {{.regs = UNIT_PHYS}}, .units = 1};
 
 static struct function *function_at(uint64_t offset)
 {
-	for (unsigned i = 0; i < count; i++)
-		if (functions[i].bdf == offset >> 12)
-			return &functions[i];
-	return NULL;
+	return place[offset >> 12] ? &functions[place[offset >> 12] - 1] : NULL;
 }
 
 uint32_t host_mmio_read(const volatile void *a, unsigned bytes)
@@ -166,6 +164,8 @@ static void add_liar(void)
 	memset(f, 0, sizeof *f);
 	f->fickle = (kind & 15) == 15;
 	f->bdf = rig_u16();
+	if (!place[f->bdf])
+		place[f->bdf] = (uint8_t)count;
 	put32(f, CFG_VENDOR, 0x100e8086);
 	put32(f, CFG_COMMAND, CFG_STATUS_CAPS);
 	f->space[CFG_CLASS + 1] = kind & 1 ? CLASS_NETWORK : CLASS_BRIDGE_PCI >> 8;
@@ -235,6 +235,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memset(&b, 0, sizeof b);
 	memset(priv, 0, sizeof priv);
 	memset(walked, 0, sizeof walked);
+	memset(place, 0, sizeof place);
 	count = reads = 0;
 	rig_input(data, size);
 	for (unsigned n = rig_u8() % (FUNCTIONS_MAX + 1); n--;)

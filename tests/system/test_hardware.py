@@ -93,3 +93,23 @@ def test_card_that_its_driver_refuses(make_router):
     assert said, router.text
     of = functions(router.command("show hardware"))["0000:" + said[1]]
     assert of[3] == ", virtio_net: " + said[2], of
+
+
+def test_second_host_bridge(make_router):
+    """Cards behind another host bridge, of whose bus no register of bus 0 tells, and behind a root port
+    below it: they are found and driven."""
+    router = make_router(None, *("--qemu-arg=" + word for word in (
+        "-device", "pxb-pcie,id=other,bus_nr=0x40,bus=pcie.0",
+        "-device", "pcie-root-port,id=port1,bus=other,chassis=9,slot=1",
+        "-device", "virtio-net-pci,bus=port1",
+        "-device", "pcie-root-port,id=port2,chassis=9,slot=2",
+        "-device", "virtio-net-pci,bus=port2")), ports=())
+    page = router.command("show hardware")
+    shown = functions(page)
+    real = from_qemu(router)
+    assert {at: (f[0], int(f[1], 16) >> 8) for at, f in shown.items()} == real
+    assert any(at.startswith("0000:40:") for at in real), real
+    cards = {at: f for at, f in shown.items() if f[2] == "Ethernet controller"}
+    assert [f[3] for f in cards.values()] == [", eth0 by virtio_net", ", eth1 by virtio_net"], page
+    assert all(", in use\n" in f[4] and re.search(r"  link [\d.]+ GT/s x\d+ of ", f[4]) for f in cards.values()), page
+    assert "eth1 link" in router.command("show interfaces")

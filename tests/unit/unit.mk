@@ -116,6 +116,7 @@ UNIT_SRC_slots := runtime/slots.c lib/pkt.c lib/csum.c tests/unit/rig/guest.c
 UNIT_SRC_loop := runtime/loop.c
 UNIT_SRC_mce := lib/fmt.c
 UNIT_SRC_dmar := kernel/dmar.c
+UNIT_SRC_pci := lib/fmt.c
 UNIT_SRC_iommu := kernel/dmar.c kernel/irt.c lib/cmdline.c lib/fmt.c
 UNIT_SRC_intr := kernel/irt.c lib/fmt.c
 UNIT_SRC_kcall := lib/fmt.c
@@ -129,7 +130,7 @@ UNIT_SRC_restore := net/fib/host6.c net/ip6.c lib/siphash.c lib/csum.c
 UNIT_SRC_host_number := control/forwarding/fate.c $(wildcard net/arp*.c net/fib/*.c) net/neigh_table.c net/ip4.c \
 	lib/csum.c lib/fmt.c
 UNIT_SRC_journal := control/config/journal.c control/text/text.c lib/fmt.c lib/siphash.c
-UNIT_SRC_ports := runtime/ports.c runtime/recovery.c runtime/memory.c runtime/warm_restart.c lib/siphash.c
+UNIT_SRC_ports := runtime/ports.c runtime/recovery.c runtime/memory.c runtime/warm_restart.c lib/siphash.c lib/fmt.c
 UNIT_SRC_extent :=
 UNIT_SRC_region_pieces := runtime/extent.c lib/siphash.c
 UNIT_SRC_null := drivers/null/null.c net/ip.c net/ip4.c net/ip6.c net/udp.c lib/csum.c lib/pkt.c \

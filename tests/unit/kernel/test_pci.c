@@ -5,6 +5,7 @@
 #include "tests/unit/rig/host.h"
 
 #include "hal/mmio.h"
+#include "lib/bytes.h"
 
 #include "kernel/pci_config.c"
 #include "kernel/pci.c"
@@ -14,10 +15,11 @@
 #define ECAM_VIRT 0x10000000000ull /* used only to tell addresses apart */
 #define DEVICES 4
 
-static uint8_t space[DEVICES][4096]; /* of device n on bus 0 */
+static uint8_t space[DEVICES][4096];
+static pci_address_t place[DEVICES]; /* of device n; by default n on bus 0 */
 static uint64_t size[DEVICES];       /* of its BAR 0, of 64 bits */
 static struct boot memory = {.ram = {{0, 0x80000000}}, .ram_count = 1};
-static struct acpi tables = {.ecam = {{ECAM_PHYS, 0, 0}}, .ecams = 1};
+static struct acpi tables = {.ecam = {{.base = ECAM_PHYS}}, .ecams = 1};
 static struct dmar units;
 static struct boot_info found;
 
@@ -26,18 +28,33 @@ static struct {
 } mapped[DEVICES];
 static unsigned mappings;
 
+/* Each ECAM region has 256 MiB of the addresses, as if its first bus were 0. DEVICES: there is no device. */
+static unsigned device_at(const volatile void *a)
+{
+	const uint64_t offset = (uint64_t)a - ECAM_VIRT;
+	const struct acpi_ecam *e = &tables.ecam[offset >> 28];
+	unsigned n = 0;
+	assert_true(offset >> 28 < tables.ecams && (offset >> 20 & 255) <= (unsigned)(e->last_bus - e->first_bus));
+	const pci_address_t at = (pci_address_t)e->segment << 16 | (e->first_bus + (offset >> 20 & 255)) << 8 | (offset >> 12 & 255);
+	while (n < DEVICES && (place[n] != at || raw32_load(space[n]) == 0))
+		n++;
+	return n;
+}
+
 uint32_t host_mmio_read(const volatile void *a, unsigned bytes)
 {
-	const uint64_t offset = (uint64_t)a - ECAM_VIRT, device = offset >> 15;
+	const uint64_t offset = (uint64_t)a & 4095;
+	const unsigned device = device_at(a);
 	uint32_t v = UINT32_MAX;
-	if (device < DEVICES && !(offset >> 12 & 7))
-		memcpy(&v, space[device] + (offset & 4095), bytes);
+	if (device < DEVICES)
+		memcpy(&v, space[device] + offset, bytes);
 	return v & UINT32_MAX >> (32 - 8 * bytes);
 }
 
 void host_mmio_write(volatile void *a, unsigned bytes, uint32_t v)
 {
-	const uint64_t offset = (uint64_t)a - ECAM_VIRT, device = offset >> 15, at = offset & 4095;
+	const uint64_t at = (uint64_t)a & 4095;
+	const unsigned device = device_at(a);
 	assert_true(device < DEVICES);
 	if (at == CFG_BAR0)
 		v = (v & (uint32_t)-size[device]) | 4;
@@ -51,9 +68,11 @@ void host_mmio_write(volatile void *a, unsigned bytes, uint32_t v)
 
 void *vm_map_device(uint64_t phys, uint64_t bytes)
 {
-	(void)bytes;
-	assert_int_equal(phys, ECAM_PHYS);
-	return (void *)ECAM_VIRT;
+	unsigned i = 0;
+	while (i < tables.ecams && tables.ecam[i].base + ((uint64_t)tables.ecam[i].first_bus << 20) != phys)
+		i++;
+	assert_true(i < tables.ecams && bytes == (tables.ecam[i].last_bus - tables.ecam[i].first_bus + 1ull) << 20);
+	return (void *)(ECAM_VIRT + ((uint64_t)i << 28));
 }
 
 void vm_map(vm_space_t of, uint64_t virt, uint64_t phys, uint64_t bytes, unsigned flags)
@@ -75,6 +94,7 @@ static void put(unsigned device, uint64_t at, uint64_t bytes)
 {
 	const uint32_t low = (uint32_t)at | 4, high = (uint32_t)(at >> 32);
 	size[device] = bytes;
+	place[device] = device << 3;
 	memset(space[device], 0, sizeof space[device]);
 	memcpy(space[device] + CFG_VENDOR, &(uint32_t){0x10c98086}, 4);
 	space[device][CFG_CLASS + 1] = CLASS_NETWORK;
@@ -144,12 +164,61 @@ static void beyond_the_cpu(void **s)
 	assert_int_equal(found.pci[2].bar[0].addr != 0, phys_end == 1ull << 52);
 }
 
+/* A bridge on a bus, to `below`. */
+static void put_bridge(unsigned device, pci_address_t at, uint8_t below)
+{
+	put(device, 0, 0);
+	place[device] = at;
+	space[device][CFG_CLASS + 1] = CLASS_BRIDGE_PCI >> 8;
+	space[device][CFG_CLASS] = CLASS_BRIDGE_PCI & 255;
+	space[device][CFG_HEADER] = 1;
+	space[device][CFG_SECONDARY_BUS] = space[device][CFG_SUBORDINATE_BUS] = below;
+}
+
+static void check_place(const struct pci_dev *d, unsigned segment, unsigned bdf)
+{
+	assert_int_equal(d->segment, segment);
+	assert_int_equal(d->bdf, bdf);
+}
+
+/* Host bridges in two segments; in one of them two, of which no register tells. The same bus number in both
+ * segments is two buses. */
+static void segments_and_host_bridges(void **s)
+{
+	(void)s;
+	tables = (struct acpi){.ecam = {{.base = ECAM_PHYS, .last_bus = 0x3f},
+	                                {.base = 0x400000000000, .segment = 2, .first_bus = 0x10, .last_bus = 0x80}},
+	                       .ecams = 2};
+	put(0, 0xc0000000, 0x20000);
+	put(1, 0xc0100000, 0x20000);
+	place[1] = 0x2000; /* bus 0x20: another host bridge */
+	put_bridge(2, 2u << 16 | 0x1100, 0x20);
+	put(3, 0xc0200000, 0x20000);
+	place[3] = 2u << 16 | 0x2008;
+	scan();
+	assert_int_equal(found.pci_count, 3);
+	check_place(&found.pci[0], 0, 0);
+	check_place(&found.pci[1], 0, 0x2000);
+	check_place(&found.pci[2], 2, 0x2008);
+	assert_int_equal(found.hardware.functions, 4);
+	assert_int_equal(found.hardware.function[2].segment, 2);
+	assert_int_equal(found.hardware.function[2].header, 1);
+	assert_int_equal(pci_config_read(2, CFG_VENDOR, 4), 0x10c98086);
+	assert_int_equal(pci_config_read(2, 0x1000, 4), E_INVAL);
+	for (unsigned n = 0; n < 3; n++)
+		assert_true(found.pci[n].bar[0].addr);
+	memset(space, 0, sizeof space);
+	memset(place, 0, sizeof place);
+	tables = (struct acpi){.ecam = {{.base = ECAM_PHYS}}, .ecams = 1};
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bars_anywhere),
 		cmocka_unit_test(bars_in_one_page),
 		cmocka_unit_test(beyond_the_cpu),
+		cmocka_unit_test(segments_and_host_bridges),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
