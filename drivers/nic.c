@@ -1,4 +1,4 @@
-/* The table of drivers. To add one, add it here. */
+/* The table of drivers. To add one, add it here. And names of cards that have none. */
 #include "drivers/nic.h"
 
 #include "drivers/igb/igb.h"
@@ -15,3 +15,42 @@ const struct nic_ops *const nic_drivers[] = {
 	&null_ops,
 };
 const unsigned nic_driver_count = ARRAY_LEN(nic_drivers);
+
+/* Device IDs as in the drivers of Linux that the names mention. */
+static const struct {
+	uint16_t vendor, device;
+	const char *name;
+} without_driver[] = {
+	{0x8086, 0x10ed, "virtual function of an Intel 82599 (ixgbevf)"},
+	{0x8086, 0x152e, "virtual function of an Intel 82599 on Hyper-V (ixgbevf)"},
+	{0x8086, 0x1515, "virtual function of an Intel X540 (ixgbevf)"},
+	{0x8086, 0x1530, "virtual function of an Intel X540 on Hyper-V (ixgbevf)"},
+	{0x8086, 0x1565, "virtual function of an Intel X550 (ixgbevf)"},
+	{0x8086, 0x1564, "virtual function of an Intel X550 on Hyper-V (ixgbevf)"},
+	{0x8086, 0x15a8, "virtual function of an Intel X552 (ixgbevf)"},
+	{0x8086, 0x15a9, "virtual function of an Intel X552 on Hyper-V (ixgbevf)"},
+	{0x8086, 0x15c5, "virtual function of an Intel X553 (ixgbevf)"},
+	{0x8086, 0x57ad, "virtual function of an Intel E610 (ixgbevf)"},
+	{0x8086, 0x10ca, "virtual function of an Intel 82576 (igbvf)"},
+	{0x8086, 0x152d, "virtual function of an Intel 82576 on Hyper-V (igbvf)"},
+	{0x8086, 0x1520, "virtual function of an Intel I350 (igbvf)"},
+	{0x8086, 0x152f, "virtual function of an Intel I350 on Hyper-V (igbvf)"},
+	{0x8086, 0x154c, "virtual function of an Intel X710 or XL710 (iavf)"},
+	{0x8086, 0x37cd, "virtual function of an Intel X722 (iavf)"},
+	{0x8086, 0x1889, "adaptive virtual function of an Intel card (iavf)"},
+	{0x15b3, 0x1014, "virtual function of a ConnectX-4 (mlx5)"},
+	{0x15b3, 0x1016, "virtual function of a ConnectX-4 Lx (mlx5)"},
+	{0x15b3, 0x1018, "virtual function of a ConnectX-5 (mlx5)"},
+	{0x15b3, 0x101a, "virtual function of a ConnectX-5 Ex (mlx5)"},
+	{0x15b3, 0x101c, "virtual function of a ConnectX-6 (mlx5)"},
+	{0x15b3, 0x101e, "virtual function of a ConnectX-6 Dx or newer (mlx5)"},
+	{0x15b3, 0xa2d3, "virtual function of a BlueField (mlx5)"},
+};
+
+const char *nic_name_without_driver(uint16_t vendor, uint16_t device)
+{
+	for (unsigned i = 0; i < ARRAY_LEN(without_driver); i++)
+		if (without_driver[i].vendor == vendor && without_driver[i].device == device)
+			return without_driver[i].name;
+	return NULL;
+}

@@ -508,4 +508,7 @@ struct nic_ops {
 extern const struct nic_ops *const nic_drivers[];
 extern const unsigned nic_driver_count;
 
+/* What a card is that has no driver here: virtual functions (SR-IOV). NULL: not known. */
+const char *nic_name_without_driver(uint16_t vendor, uint16_t device);
+
 #endif

@@ -140,6 +140,14 @@ static void *device_memory(size_t bytes)
 	return core_persist_alloc(CORE_PERSIST_DEVICES, bytes);
 }
 
+static void tell_without_driver(const struct pci_dev *dev)
+{
+	const char *name = nic_name_without_driver(dev->vendor, dev->device);
+	char at[FMT_PCI_MAX];
+	core_log("pci %s: %s, %04x:%04x: there is no driver, left out", fmt_pci(at, dev->segment, dev->bdf),
+	         name ? name : "network card", dev->vendor, dev->device);
+}
+
 static const char *refusal[BOOT_PCI_MAX]; /* why a function is no port, though there is a driver */
 
 /* As nic.waits. Like a turn of this core it shows that the core is not stuck (watch.c). */
@@ -176,8 +184,10 @@ static void probe(const struct pci_dev *dev)
 {
 	struct nic *nic = &nics[nic_count];
 	uint8_t driver;
-	const struct nic_ops *ops = nic_count < NIC_PORTS_MAX ? driver_for(dev, &driver) : NULL;
+	const struct nic_ops *ops = driver_for(dev, &driver);
 	if (!ops)
+		tell_without_driver(dev);
+	if (!ops || nic_count == NIC_PORTS_MAX)
 		return;
 	*nic = (struct nic){.ops = ops,
 	                    .pci = dev,
@@ -621,7 +631,8 @@ struct core_card core_card(unsigned index)
 		if (nics[p].pci == dev)
 			return (struct core_card){.port = p, .driver = nics[p].ops->name};
 	if (!ops)
-		return (struct core_card){.port = UINT32_MAX};
+		return (struct core_card){.port = UINT32_MAX,
+		                          .name = nic_name_without_driver(dev->vendor, dev->device)};
 	return (struct core_card){.port = UINT32_MAX, .driver = ops->name,
 	                          .why = refusal[index]               ? refusal[index]
 	                                 : nic_count == NIC_PORTS_MAX ? "there are as many ports as can be"

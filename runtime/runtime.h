@@ -703,6 +703,7 @@ struct core_card {
 	unsigned port;      /* UINT32_MAX: it is no port */
 	const char *driver; /* NULL: no driver is for it */
 	const char *why;    /* of a function that has a driver and is no port: the reason */
+	const char *name;   /* of a function without driver: what it is; NULL: not known */
 };
 struct core_card core_card(unsigned index);
 bool core_port_link(unsigned port, struct nic_link *link); /* false: the ports do not run */

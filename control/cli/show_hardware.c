@@ -105,7 +105,7 @@ static void show_use(struct shell *sh, const struct hardware_function *f)
 	else if (c.driver)
 		shell_print(sh, ", %s: %s", c.driver, c.why);
 	else if (f->class >> 16 == 2)
-		shell_print(sh, ", no driver");
+		shell_print(sh, ", no driver%s%s", c.name ? ": " : "", c.name ? c.name : "");
 	shell_print(sh, "\n");
 }
 

@@ -229,8 +229,8 @@ static void function_use(struct page_text *t, const struct hardware_function *f)
 		page_print(t, ",\"driver\":\"%s\",\"why\":", c.driver);
 	else
 		page_print(t, ",\"driver\":null,\"why\":");
-	if (c.why)
-		page_json(t, c.why);
+	if (c.why || c.name)
+		page_json(t, c.why ? c.why : c.name);
 	else
 		page_print(t, "null");
 }

@@ -70,6 +70,7 @@ def test_card_without_a_driver(make_router):
     router = make_router(None, "--qemu-arg=-device", "--qemu-arg=rtl8139", ports=())
     cards = [f for f in functions(router.command("show hardware")).values() if f[0] == "10ec:8139"]
     assert [(f[2], f[3]) for f in cards] == [("Ethernet controller", ", no driver")]
+    assert re.search(r"^pci \S+: network card, 10ec:8139: there is no driver, left out\r?$", router.text, re.M)
 
 
 @pytest.mark.parametrize("firmware", ["bios", "uefi"])
