@@ -74,8 +74,20 @@ static void set_control_registers(void)
 	}
 }
 
+/*
+ * Pages with PWT alone are write-combining (Intel SDM vol. 3A, 11.12.2 to 11.12.4): only the framebuffer has
+ * such pages (VM_COMBINE), which is mapped later, so no cache or TLB needs to be flushed. The other seven
+ * entries keep their reset values. Without PAT such pages are write-through; the MTRRs make them uncached.
+ */
+static void set_memory_types(void)
+{
+	if (cpu_id(1, 0).d >> 16 & 1)
+		msr_write(MSR_PAT, 0x0007040600070106ull);
+}
+
 void core_load_tables(struct core *c)
 {
+	set_memory_types();
 	load_gdt(c);
 	trap_load();
 }

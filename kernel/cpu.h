@@ -7,6 +7,7 @@
 #include "lib/types.h"
 
 #define MSR_APIC_BASE 0x1b
+#define MSR_PAT 0x277
 #define MSR_TSC_DEADLINE 0x6e0
 #define MSR_X2APIC 0x800
 

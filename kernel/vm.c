@@ -37,7 +37,7 @@ uint64_t vm_take_zeroed_pages(uint64_t bytes, const char *what)
 static uint64_t pte_bits(unsigned flags)
 {
 	return PTE_PRESENT | (flags & VM_WRITE ? PTE_WRITE : 0) | (flags & VM_USER ? PTE_USER : 0) |
-	       (flags & VM_DEVICE ? PTE_PCD | PTE_PWT : 0) | (flags & VM_EXEC ? 0 : PTE_NX);
+	       (flags & VM_DEVICE ? PTE_PCD | PTE_PWT : flags & VM_COMBINE ? PTE_PWT : 0) | (flags & VM_EXEC ? 0 : PTE_NX);
 }
 
 /* The table below entry *e; it is created if absent. Only the last level restricts access rights. */
@@ -195,7 +195,7 @@ void vm_init(const struct boot *boot)
 	cr3_write(vm_kernel_space);
 }
 
-void *vm_map_device(uint64_t phys, uint64_t bytes)
+static void *map_registers(uint64_t phys, uint64_t bytes, unsigned kind)
 {
 	uint64_t start = align_down(phys, PAGE_BYTES);
 	uint64_t length = align_up(phys + bytes, PAGE_BYTES) - start;
@@ -204,8 +204,18 @@ void *vm_map_device(uint64_t phys, uint64_t bytes)
 		device_next = align_up(device_next, HUGE_BYTES) + (start & (HUGE_BYTES - 1));
 	uint64_t virt = device_next;
 	device_next += length;
-	vm_map(vm_kernel_space, virt, start, length, VM_WRITE | VM_DEVICE);
+	vm_map(vm_kernel_space, virt, start, length, VM_WRITE | kind);
 	return (void *)(virt + (phys - start));
+}
+
+void *vm_map_device(uint64_t phys, uint64_t bytes)
+{
+	return map_registers(phys, bytes, VM_DEVICE);
+}
+
+void *vm_map_framebuffer(uint64_t phys, uint64_t bytes)
+{
+	return map_registers(phys, bytes, VM_COMBINE);
 }
 
 void vm_map_stack(unsigned core)

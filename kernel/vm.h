@@ -39,6 +39,7 @@ enum vm_flags {
 	VM_EXEC = 1 << 1,
 	VM_USER = 1 << 2,
 	VM_DEVICE = 1 << 3, /* uncached */
+	VM_COMBINE = 1 << 5, /* uncached, writes combined */
 	VM_TABLE = 1 << 4,  /* vm_visit only: a page table itself */
 };
 
@@ -95,6 +96,9 @@ uint64_t vm_image_bytes(void);
 
 /* Maps device registers for the kernel, uncached. */
 void *vm_map_device(uint64_t phys, uint64_t bytes);
+
+/* Maps a framebuffer for the kernel: its writes may be combined, and its reads are slow. */
+void *vm_map_framebuffer(uint64_t phys, uint64_t bytes);
 
 /* Maps the stacks of `core`, with guard pages around them. */
 void vm_map_stack(unsigned core);
