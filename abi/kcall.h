@@ -26,6 +26,7 @@
 #include "lib/types.h"
 
 #define TEST_DMA_MESSAGE (1ull << 32)
+#define DMA_ALL UINT64_MAX
 
 enum kcall {
 	/* (text, bytes): prints the bytes on the console unchanged, at the speed of the serial
@@ -55,10 +56,16 @@ enum kcall {
 	 * Returns the number since boot, 0 without an IOMMU. E_INVAL from a core without the
 	 * control role. */
 	KCALL_DMA_LOOK,
+	/* (device, at, bytes): from now on only this device reaches that memory of the core's arena; DMA_ALL:
+	 * all devices do. A number that is no device's: none does. Whole 2 MiB pages. E_INVAL: it is not in the
+	 * arena. E_NOTSUP: there is no IOMMU, or it has one map for all devices. E_DEVICE: it does not
+	 * answer, and devices may still reach what they reached before. */
+	KCALL_DMA_RESERVE,
 	/* (device, region): for tests, E_INVAL without test=1. The device's interrupts write to a word of
 	 * kernel memory from now on, until they are routed again; or, if `region` is the index of a region,
 	 * to its last word. Returns 1 if the word has been written, which an IOMMU must prevent, else 0. With
-	 * TEST_DMA_MESSAGE + n they use entry n of the interrupt remapping table instead; returns 0. */
+	 * TEST_DMA_MESSAGE + n they use entry n of the interrupt remapping table instead; returns 0. With an
+	 * address in an arena they write there, and the result says so. */
 	KCALL_TEST_DMA,
 	/* (enum test_panic): for tests, E_INVAL without test=1: the kernel fails; does not return.
 	 */

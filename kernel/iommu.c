@@ -1,7 +1,6 @@
 /*
- * See iommu.h. Tables as in the VT-d specification, rev. 3.0: 9.1 root entries, 9.3 context entries,
- * 9.8 second-level entries. One tree of four levels is built. Units that support only three levels
- * start at its second level, which covers the first 512 GiB.
+ * See iommu.h. Tables as in the VT-d specification, rev. 3.0: 9.1 root entries, 9.3 context entries. The
+ * cards' maps are iomap.c's.
  */
 #include "kernel/iommu.h"
 
@@ -10,6 +9,7 @@
 #include "kernel/console.h"
 #include "kernel/core.h"
 #include "kernel/cpu.h"
+#include "kernel/iomap.h"
 #include "kernel/irt.h"
 #include "kernel/lock.h"
 #include "kernel/pci.h"
@@ -23,10 +23,7 @@
 #define CONTEXT_PASS (2ull << 2) /* 9.3, TT 10b: not remapped */
 #define CONTEXT_WIDTH_39 1ull    /* 9.3, AW */
 #define CONTEXT_WIDTH_48 2ull
-#define CONTEXT_DOMAIN (1ull << 8)
-#define LEVEL_RW 3ull            /* 9.8 */
-#define LEVEL_HUGE (1ull << 7)
-#define LEVEL_ADDR 0x000ffffffffff000ull
+#define CONTEXT_DOMAIN_AT 8
 #define BUSES 256
 #define LOOK_MAX 64    /* most refusals read from a unit per call: it may keep recording */
 #define PRINTED_ALL 16 /* refusals printed; after them only each whose number is a power of two */
@@ -37,9 +34,9 @@ static struct vtd unit[DMAR_UNITS_MAX];
 static bool used[DMAR_UNITS_MAX];
 static unsigned widths; /* address widths that all used units support; 0: no unit is used */
 static struct lock queues_lock; /* a unit executes one set of descriptors at a time */
+static unsigned maps; /* one for each card; 1: all cards share it */
 static struct {
-	uint64_t start, next, end; /* physical addresses of zeroed pages for tables */
-	uint64_t root, top;
+	uint64_t root;
 	uint64_t queues; /* VTD_QUEUE_BYTES for each unit in `unit`; 0: interrupts are not remapped */
 } mem;
 #define TEST_DATA 0x5ca1ab1eu
@@ -112,7 +109,19 @@ static int reserved_device(unsigned n)
 	return bdf;
 }
 
-/* Takes pages for the root table, a context table for each bus that has a device, and the tree. */
+/* Gives each card a map of its own, if the units have enough domains: one for each map, one for the devices of
+ * firmware, and 0. */
+static void choose_maps(void)
+{
+	maps = boot_info->pci_count;
+	for (unsigned n = 0; n < dmar.units; n++)
+		if (used[n] && vtd_domains(&unit[n]) < boot_info->pci_count + 2)
+			maps = 1;
+}
+
+static unsigned map_of(unsigned card) { return maps > 1 ? card : 0; }
+
+/* Takes pages for the root table, a context table for each bus that has a device, and the maps. */
 static void take_memory(void)
 {
 	bool bus[BUSES] = {false};
@@ -124,9 +133,8 @@ static void take_memory(void)
 			bus[reserved_device(n) >> 8] = true;
 	for (unsigned i = 0; i < BUSES; i++)
 		buses += bus[i];
-	uint64_t bytes = (2 + buses) * PAGE_BYTES + vm_ram_tables_bytes();
-	mem.start = mem.next = vm_take_zeroed_pages(bytes, "the IOMMU's tables");
-	mem.end = mem.start + align_up(bytes, PAGE_BYTES);
+	uint64_t bytes = iomap_bytes(maps, 1 + buses);
+	iomap_init(maps, vm_take_zeroed_pages(bytes, "the IOMMU's tables"), bytes);
 	bool wide;
 	if (iommu_remaps_interrupts(&wide))
 		mem.queues = vm_take_zeroed_pages(dmar.units * VTD_QUEUE_BYTES, "the IOMMU's queues");
@@ -179,72 +187,50 @@ void iommu_prepare(void)
 	if (boot_info->iommu.cards == 0)
 		return;
 	open_units();
-	if (widths)
-		take_memory();
+	if (widths == 0)
+		return;
+	choose_maps();
+	take_memory();
 }
 
 /* --- the tables --- */
-
-static uint64_t take_page(void)
-{
-	assert(mem.next < mem.end);
-	mem.next += PAGE_BYTES;
-	return mem.next - PAGE_BYTES;
-}
-
-/* The table below an entry; it is created if the entry is empty. */
-static uint64_t *below(uint64_t *entry, uint64_t bits)
-{
-	if (*entry == 0)
-		*entry = take_page() | bits;
-	return vm_phys(*entry & LEVEL_ADDR);
-}
-
-/* Maps whole 2 MiB pages, given by their address in the memory window. */
-static void reach(uint64_t window, uint64_t bytes)
-{
-	uint64_t phys = window - MEMORY_WINDOW;
-	assert(((phys | bytes) & (HUGE_BYTES - 1)) == 0);
-	for (uint64_t end = phys + bytes; phys < end; phys += HUGE_BYTES) {
-		uint64_t *top = vm_phys(mem.top);
-		uint64_t *t = below(&top[phys >> 39 & 511], LEVEL_RW);
-		t = below(&t[phys >> 30 & 511], LEVEL_RW);
-		t[phys >> 21 & 511] = phys | LEVEL_RW | LEVEL_HUGE;
-	}
-}
 
 /* Maps all memory that cards may reach; returns the first physical address above it. */
 static uint64_t reach_all(void)
 {
 	const struct core_memory *m = boot_info->core;
 	uint64_t most = m[0].tables + m[0].tables_bytes;
-	reach(boot_info->published, boot_info->published_bytes);
-	reach(m[0].tables, m[0].tables_bytes);
+	iomap_add(boot_info->published, boot_info->published_bytes);
+	iomap_add(m[0].tables, m[0].tables_bytes);
 	for (unsigned i = 0; i < boot_info->cores; i++) {
 		uint64_t end = m[i].arena + m[i].arena_bytes;
 		if (m[i].arena_bytes)
-			reach(m[i].arena, m[i].arena_bytes);
+			iomap_add(m[i].arena, m[i].arena_bytes);
 		most = end > most ? end : most;
 	}
 	return most - MEMORY_WINDOW;
 }
 
-static void set_context(uint16_t bdf, uint64_t low, uint64_t high)
+static void set_context(uint16_t bdf, uint64_t low, uint64_t high, unsigned domain)
 {
-	uint64_t *root = vm_phys(mem.root);
-	uint64_t *context = below(&root[2 * (bdf >> 8)], ENTRY_PRESENT);
+	uint64_t *root = vm_phys(mem.root), *entry = &root[2 * (bdf >> 8)];
+	if (*entry == 0)
+		*entry = iomap_page() | ENTRY_PRESENT;
+	uint64_t *context = vm_phys(*entry & ~(PAGE_BYTES - 1));
 	context[2 * (bdf & 255)] = low | ENTRY_PRESENT;
-	context[2 * (bdf & 255) + 1] = high | CONTEXT_DOMAIN;
+	context[2 * (bdf & 255) + 1] = high | (uint64_t)domain << CONTEXT_DOMAIN_AT;
 }
+
+/* Domain 0 is reserved (9.3, with caching mode). */
+static unsigned domain_of(unsigned map) { return map + 1; }
 
 static void set_contexts(void)
 {
-	const uint64_t *top = vm_phys(mem.top);
 	bool wide = widths & VTD_WIDTH_48;
-	uint64_t tree = wide ? mem.top : top[0] & LEVEL_ADDR;
 	for (unsigned i = 0; i < boot_info->pci_count; i++)
 		if (may_be_covered(&boot_info->pci[i]))
-			set_context(boot_info->pci[i].bdf, tree, wide ? CONTEXT_WIDTH_48 : CONTEXT_WIDTH_39);
+			set_context(boot_info->pci[i].bdf, iomap_top(map_of(i), wide),
+			            wide ? CONTEXT_WIDTH_48 : CONTEXT_WIDTH_39, domain_of(map_of(i)));
 	for (unsigned n = dmar.first_reserved; n < dmar.scopes; n++) {
 		int bdf = reserved_device(n);
 		if (bdf < 0)
@@ -252,14 +238,8 @@ static void set_contexts(void)
 		/* 9.3: a pass-through entry must have the largest width that the unit supports. */
 		int by = dmar_unit_of(&dmar, (uint16_t)bdf, pci_buses_behind);
 		wide = vtd_widths(&unit[by]) & VTD_WIDTH_48;
-		set_context((uint16_t)bdf, CONTEXT_PASS, wide ? CONTEXT_WIDTH_48 : CONTEXT_WIDTH_39);
+		set_context((uint16_t)bdf, CONTEXT_PASS, wide ? CONTEXT_WIDTH_48 : CONTEXT_WIDTH_39, domain_of(maps));
 	}
-}
-
-/* Units that are not coherent (10.4.3, C) bypass the caches when they read tables. */
-static void flush_tables(void)
-{
-	cpu_flush(vm_phys(mem.start), mem.next - mem.start);
 }
 
 static void start_units(const struct iommu_interrupts *in)
@@ -285,8 +265,7 @@ bool iommu_start(const struct iommu_interrupts *interrupts)
 {
 	if (widths == 0)
 		return false;
-	mem.root = take_page();
-	mem.top = take_page();
+	mem.root = iomap_page();
 	uint64_t limit = widths & VTD_WIDTH_48 ? 1ull << 48 : 1ull << 39, end = reach_all();
 	for (unsigned n = 0; n < dmar.units; n++)
 		if (used[n] && vtd_limit(&unit[n]) < limit)
@@ -296,7 +275,7 @@ bool iommu_start(const struct iommu_interrupts *interrupts)
 		return false;
 	}
 	set_contexts();
-	flush_tables();
+	iomap_flush();
 	start_units(interrupts);
 	if (widths)
 		console_print("iommu: VT-d: %u of %u cards reach packet memory only%s\n",
@@ -317,40 +296,46 @@ int iommu_forget_interrupts(void)
 
 /* --- memory withdrawn later --- */
 
-/* The entry of a 2 MiB page that was mapped by reach(). */
-static uint64_t *leaf(uint64_t phys)
+static int forget_all(void)
 {
-	uint64_t *t = vm_phys(mem.top);
-	t = vm_phys(t[phys >> 39 & 511] & LEVEL_ADDR);
-	t = vm_phys(t[phys >> 30 & 511] & LEVEL_ADDR);
-	return &t[phys >> 21 & 511];
-}
-
-/* Writes the entries of these pages; rights 0: not present. */
-static void set_leaves(uint64_t phys, uint64_t bytes, uint64_t rights)
-{
-	for (uint64_t end = phys + bytes; phys < end; phys += HUGE_BYTES) {
-		uint64_t *e = leaf(phys);
-		*e = rights ? phys | rights : 0;
-		cpu_flush(e, sizeof *e);
-	}
-}
-
-int iommu_withdraw(uint64_t window, uint64_t bytes)
-{
-	const uint64_t begin = window - MEMORY_WINDOW;
-	if (widths == 0)
-		return E_OK;
-	set_leaves(begin, bytes, 0);
 	int e = E_OK;
 	lock_take(&queues_lock);
 	for (unsigned n = 0; n < dmar.units && e == E_OK; n++)
 		e = used[n] ? vtd_invalidate(&unit[n]) : E_OK;
 	lock_drop(&queues_lock);
-	if (e == E_OK)
+	return e == E_OK ? E_OK : E_DEVICE;
+}
+
+int iommu_withdraw(uint64_t window, uint64_t bytes)
+{
+	if (widths == 0)
 		return E_OK;
-	set_leaves(begin, bytes, LEVEL_RW | LEVEL_HUGE);
+	for (unsigned n = 0; n < maps; n++)
+		iomap_set(n, window, bytes, false);
+	if (forget_all() == E_OK)
+		return E_OK;
+	for (unsigned n = 0; n < maps; n++)
+		iomap_set(n, window, bytes, true);
 	return E_DEVICE;
+}
+
+/* True if these are whole 2 MiB pages of the core's arena. */
+static bool is_arena(unsigned core, uint64_t window, uint64_t bytes)
+{
+	const struct core_memory *m = &boot_info->core[core];
+	return bytes && (window | bytes) % HUGE_BYTES == 0 && window >= m->arena &&
+	       window - m->arena < m->arena_bytes && bytes <= m->arena_bytes - (window - m->arena);
+}
+
+int64_t iommu_reserve(unsigned core, uint64_t device, uint64_t window, uint64_t bytes)
+{
+	if (!is_arena(core, window, bytes))
+		return E_INVAL;
+	if (widths == 0 || maps < boot_info->pci_count)
+		return E_NOTSUP;
+	for (unsigned n = 0; n < maps; n++)
+		iomap_set(n, window, bytes, device == DMA_ALL || device == n);
+	return forget_all();
 }
 
 /* --- refused accesses --- */
@@ -360,7 +345,7 @@ static const char *reason_text(unsigned reason)
 {
 	return reason == 1 || reason == 2   ? "the device has no memory"
 	       : reason == 4                ? "the address is too large"
-	       : reason == 5 || reason == 6 ? "not memory for devices"
+	       : reason == 5 || reason == 6 ? "not memory for this device"
 	                                    : "a table is wrong";
 }
 
@@ -402,6 +387,15 @@ int64_t iommu_look(void)
 	return (int64_t)boot_info->iommu.refused;
 }
 
+/* True if the word at this address of the memory window lies in an arena. */
+static bool is_an_arena(uint64_t window)
+{
+	for (unsigned i = 0; i < boot_info->cores; i++)
+		if (window % sizeof test_word == 0 && window - boot_info->core[i].arena < boot_info->core[i].arena_bytes)
+			return true;
+	return false;
+}
+
 int64_t iommu_test(uint64_t device, uint64_t region)
 {
 	const volatile uint32_t *word = &test_word;
@@ -413,6 +407,9 @@ int64_t iommu_test(uint64_t device, uint64_t region)
 	if (region < boot_info->regions) {
 		const struct region *r = &boot_info->region[region];
 		phys = r->at - MEMORY_WINDOW + r->bytes - sizeof *word;
+		word = vm_phys(phys);
+	} else if (is_an_arena(region)) {
+		phys = region - MEMORY_WINDOW;
 		word = vm_phys(phys);
 	} else if (region != UINT32_MAX) {
 		return E_INVAL;

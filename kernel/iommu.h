@@ -5,8 +5,9 @@
  * 1. A card reaches the arenas, published memory and the control core's tables, at their physical
  *    addresses, so dma_addr() (hal/dma.h) is the same with and without an IOMMU. A card reaches no
  *    kernel memory, page table, shared memory, program variable or register of another device.
- * 2. All cards share one map. KCALL_SHARE moves memory between two regions that are both in the map.
- *    KCALL_REGION takes memory out of the map for good; nothing is ever added.
+ * 2. Each card has a map of its own, if the units have enough domains. KCALL_DMA_RESERVE takes the rings of
+ *    a card out of the other cards' maps, and may put them back. KCALL_SHARE moves memory between two
+ *    regions that are both in all maps. KCALL_REGION takes memory out of all maps for good.
  * 3. Message interrupts, writes to 0xfeexxxxx, are not memory accesses to the units. Where all used units
  *    can, they are remapped (intr.h), and a card raises no interrupts but its own. Otherwise they pass.
  * 4. A unit is enabled only if it covers one of our cards. Among its other devices, those that
@@ -56,6 +57,9 @@ int iommu_forget_interrupts(void);
  * all cards. When it returns, no access is under way. E_DEVICE: a unit does not answer, and cards reach
  * the memory as before. */
 int iommu_withdraw(uint64_t window, uint64_t bytes);
+
+/* For KCALL_DMA_RESERVE by the program of `core`: see there. */
+int64_t iommu_reserve(unsigned core, uint64_t device, uint64_t window, uint64_t bytes);
 
 /* Counts and prints the accesses refused since the last call; returns the number since boot. Called by
  * one core only. */

@@ -154,6 +154,9 @@ void kcall_serve(struct trap_frame *f)
 		if (boot_info->core[c->id].roles & CORE_CONTROL)
 			result = iommu_look();
 		break;
+	case KCALL_DMA_RESERVE:
+		result = iommu_reserve(c->id, f->rdi, f->rsi, f->rdx);
+		break;
 	case KCALL_TEST_DMA:
 		result = iommu_test(f->rdi, f->rsi);
 		break;

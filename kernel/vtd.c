@@ -163,6 +163,7 @@ unsigned vtd_widths(const struct vtd *u)
 }
 
 uint64_t vtd_limit(const struct vtd *u) { return 2ull << (u->cap >> 16 & 0x3f); }
+unsigned vtd_domains(const struct vtd *u) { return 16u << 2 * (u->cap & 7); }
 bool vtd_remaps_interrupts(const struct vtd *u) { return u->ecap & ECAP_IR && u->ecap & ECAP_QI; }
 bool vtd_knows_wide_ids(const struct vtd *u) { return u->ecap & ECAP_EIM; }
 bool vtd_passes_through(const struct vtd *u) { return u->ecap & ECAP_PT; }

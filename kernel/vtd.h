@@ -50,6 +50,9 @@ unsigned vtd_widths(const struct vtd *u);
 /* The first address beyond the unit's range (MGAW, 10.4.2). */
 uint64_t vtd_limit(const struct vtd *u);
 
+/* The number of domains that the unit can tell apart (ND, 10.4.2). */
+unsigned vtd_domains(const struct vtd *u);
+
 /* True if a context entry can exempt a device from remapping (10.4.3, PT). */
 bool vtd_passes_through(const struct vtd *u);
 

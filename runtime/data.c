@@ -35,10 +35,12 @@
  * with mirror_out, inject_head), which seldom change.
  */
 #include "runtime/shared.h"
+#include "abi/kcall.h"
 #include "lib/mem.h"
 #include "lib/number.h"
 
 #define INJECT_PER_TURN 64
+#define DMA_PAGE (2u << 20) /* of KCALL_DMA_RESERVE */
 #define STALL_NS 2000000000ull
 /* The descriptors of 16 ports take 32,768. The rest lets TCP have 330 MB in flight: 100 Gbit/s for
  * 26 ms. Each start of the ports writes a number for every buffer, so more would only be slower. */
@@ -110,6 +112,41 @@ static void forget_held(void)
 	any_full = false;
 }
 
+/* Behind an IOMMU the rings of each port lie in pages of their own, which no other card reaches, if that takes
+ * at most an eighth of the arena. Returns whether it does. All cards reach the eighth afterwards: an earlier
+ * layout may have been another. */
+static bool rings_apart(const struct published *s, const struct core_memory *m)
+{
+	const uint64_t most = align_down(m->arena_bytes / 8, DMA_PAGE);
+	uint64_t bytes = 0;
+	if (self.info->iommu.units == 0)
+		return false;
+	for (unsigned p = 0; p < s->ports; p++)
+		bytes += align_up(s->ring_bytes[p], DMA_PAGE);
+	bool apart = most && kcall(KCALL_DMA_RESERVE, DMA_ALL, m->arena, most) == E_OK && bytes <= most;
+	if (!apart && data_index() == 0 && s->ports > 1)
+		core_log("iommu: every card reaches the rings of the others: too little memory, or one map for all");
+	return apart;
+}
+
+/* Places and zeroes the rings of all ports; returns the bytes of the arena that they take. */
+static size_t place_rings(const struct published *s, const struct core_memory *m)
+{
+	const bool apart = rings_apart(s, m);
+	size_t used = 0;
+	for (unsigned p = 0; p < s->ports; p++) {
+		const size_t bytes = apart ? align_up(s->ring_bytes[p], DMA_PAGE) : s->ring_bytes[p];
+		out()->ring_mem[p] = m->arena + used;
+		out()->nic[p].rx_place = 0;
+		if (apart && bytes && kcall(KCALL_DMA_RESERVE, s->device[p], m->arena + used, bytes) != E_OK)
+			core_log("eth%u: the IOMMU does not answer: other cards may reach its rings", p);
+		used += bytes;
+		assert(used < m->arena_bytes);
+		memset((void *)(uintptr_t)out()->ring_mem[p], 0, s->ring_bytes[p]);
+	}
+	return used;
+}
+
 /*
  * Lays out the arena: rings of every port, the application's memory, the stack of free buffers, then as
  * many buffers as fit. Only the rings are zeroed, because most of a large arena is never touched and
@@ -118,16 +155,9 @@ static void forget_held(void)
 static void prepare(const struct published *s)
 {
 	const struct core_memory *m = &self.info->core[self.id];
-	size_t bytes = m->arena_bytes, used = 0;
+	size_t bytes = m->arena_bytes, used = place_rings(s, m);
 	uint8_t *arena = (uint8_t *)(uintptr_t)m->arena;
-	for (unsigned p = 0; p < s->ports; p++) {
-		out()->ring_mem[p] = (uint64_t)(uintptr_t)(arena + used);
-		out()->nic[p].rx_place = 0;
-		used += s->ring_bytes[p];
-	}
-	assert(used < bytes);
 	const struct app *a = core_app();
-	memset(arena, 0, used);
 	memory = arena + used; /* rings are whole pages */
 	memory_bytes = a->data_bytes ? align_up(a->data_bytes(bytes - used), CACHE_LINE) : 0;
 	assert(memory_bytes < bytes - used);

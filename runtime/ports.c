@@ -208,6 +208,7 @@ static void probe(const struct pci_dev *dev)
 		core_log("pci %s: %s: %s (error %d), left out", fmt_pci(name, dev->segment, dev->bdf), ops->name, why, -e);
 		return;
 	}
+	published_header()->device[nic_count] = dev->vendor == PCI_VENDOR_NONE ? NO_DEVICE : dev->index;
 	published_header()->nic[nic_count++].driver = driver;
 }
 

@@ -659,6 +659,9 @@ void core_test_driver(void);
 int core_test_dma(unsigned device, unsigned region);
 int core_test_message(unsigned device, unsigned entry);
 
+/* The same at the last word of port `port`'s rings on the first data core. */
+int core_test_rings(unsigned device, unsigned port);
+
 /* Makes the kernel fail in the named way; returns false if there is no such way. */
 bool core_test_panic(const char *kind);
 

@@ -79,8 +79,10 @@ struct published {
 	uint64_t area;  /* as in struct core_self, of the tables in force */
 	uint8_t pair_of[CORES_MAX]; /* by data core index: the pair it polls on every port, or NO_PAIR */
 	uint64_t ring_bytes[NIC_PORTS_MAX];
+	uint16_t device[NIC_PORTS_MAX]; /* struct pci_dev.index of each port; NO_DEVICE: it has none */
 	struct nic_shared nic[NIC_PORTS_MAX];
 };
+#define NO_DEVICE 0xffff
 #define NO_PAIR 0xff /* on standby, or dead */
 #define PUBLISHED_HEADER 0x10000u
 _Static_assert(sizeof(struct published) <= PUBLISHED_HEADER, "the header of published memory");

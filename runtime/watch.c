@@ -137,6 +137,12 @@ int core_test_dma(unsigned device, unsigned region)
 	return (int)kcall(KCALL_TEST_DMA, device, region, 0);
 }
 
+int core_test_rings(unsigned device, unsigned port)
+{
+	const uint64_t at = core_shm_of(data_core(0))->ring_mem[port] + published_header()->ring_bytes[port];
+	return (int)kcall(KCALL_TEST_DMA, device, at - sizeof(uint32_t), 0);
+}
+
 int core_test_message(unsigned device, unsigned entry)
 {
 	return (int)kcall(KCALL_TEST_DMA, device, TEST_DMA_MESSAGE + entry, 0);

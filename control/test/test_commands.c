@@ -65,8 +65,9 @@ static void fault(struct shell *sh)
  * call prints whether they could write there. Or has them use entry N of the interrupt remapping table. */
 static void dma(struct shell *sh)
 {
-	uint32_t port, region = UINT32_MAX, entry = UINT32_MAX;
-	const struct option options[] = {{"region", 0, REGIONS_MAX - 1, &region}, {"interrupt", 0, 65535, &entry}};
+	uint32_t port, region = UINT32_MAX, entry = UINT32_MAX, rings = UINT32_MAX;
+	const struct option options[] = {{"region", 0, REGIONS_MAX - 1, &region}, {"interrupt", 0, 65535, &entry},
+	                                 {"rings", 0, NIC_PORTS_MAX - 1, &rings}};
 	if (!may_test(sh) || !options_read(sh, options, ARRAY_LEN(options)))
 		return;
 	if (strncmp(sh->argv[0], "eth", 3) != 0 || core_port_count() == 0 ||
@@ -75,8 +76,10 @@ static void dma(struct shell *sh)
 		return;
 	}
 	const unsigned device = core_port_nic(port)->pci->index;
-	int written = entry == UINT32_MAX ? core_test_dma(device, region) : core_test_message(device, entry);
-	const char *whose = region == UINT32_MAX ? "kernel" : "region";
+	int written = entry != UINT32_MAX             ? core_test_message(device, entry)
+	              : rings < core_port_count() ? core_test_rings(device, rings)
+	                                          : core_test_dma(device, region);
+	const char *whose = rings < core_port_count() ? "ring" : region == UINT32_MAX ? "kernel" : "region";
 	if (written < 0)
 		shell_print(sh, "that card has no interrupts, or there is no such region\n");
 	else
@@ -119,7 +122,8 @@ static void regions(struct shell *sh)
 static const struct shell_command commands[] = {
 	{"test", NULL, "for tests of Hayate itself", NULL},
 	{"test churn", "RATE SECONDS", "changes RATE routes a second, then restores them", churn},
-	{"test dma", "ethN [region N|interrupt N]", "has the card write to the kernel's memory, or a region's; or send a message", dma},
+	{"test dma", "ethN [region N|rings N|interrupt N]",
+	 "has the card write to the kernel's memory, a region's or a port's rings; or send a message", dma},
 	{"test panic", "KIND", "makes the kernel fail", panic_test},
 	{"test regions", "WORD [MIB]", "memory of XDP programs: make, claim, free, show, fill MIB", regions},
 	{"test fault", "KIND [core N]", "makes a core's program fail", fault},

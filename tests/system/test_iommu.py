@@ -43,7 +43,7 @@ def test_write_to_the_kernel_is_refused(make_lab):
     here = lab.router.mark
     assert "the kernel's word is untouched" in write_to_kernel(lab)
     lab.router.mark = here
-    report = lab.router.expect(r"iommu: refused: (\S+) wrote ([0-9a-f]+): not memory for devices "
+    report = lab.router.expect(r"iommu: refused: (\S+) wrote ([0-9a-f]+): not memory for this device "
                                r"\(reason 5; 1 so far\)", 10, "the report")
     device = re.search(r"device \w+ at (\S+),", lab.router.command("show interfaces")).group(1)
     assert report.group(1) == device
@@ -56,6 +56,44 @@ def test_write_to_the_kernel_is_refused(make_lab):
     lab.router.wait_links()
     pings(lab.left, RIGHT_HOST, count=5)
     pings(lab.right, LEFT_HOST, count=5)
+
+
+def write_to_rings(lab, port):
+    """Makes eth0's interrupts write to that port's rings, and raises one; returns what is there then."""
+    command = "test dma eth0 rings %d" % port
+    assert "the ring's word is untouched" in lab.router.command(command)
+    reaches(lab.left, LEFT_ROUTER)
+    return lab.router.command(command)
+
+
+@pytest.mark.parametrize("cpus", [1, 2])
+def test_rings_of_another_card_are_out_of_reach(make_lab, cpus):
+    """A card does not reach the other card's rings, which goes on forwarding; it reaches its own."""
+    lab = make_lab(None, "--iommu", *SLEEPS, cpus=cpus)
+    lab.router.faults_expected = True
+    assert "reaches the rings of the others" not in lab.router.text
+    pings(lab.left, RIGHT_HOST)
+    here = lab.router.mark
+    assert "the ring's word is untouched" in write_to_rings(lab, 1)
+    lab.router.mark = here
+    lab.router.expect(r"iommu: refused: \S+ wrote [0-9a-f]+: not memory for this device \(reason 5;", 10,
+                      "the report")
+    for line in "configure", "interface eth0", "mtu 1400", "commit":  # all ports are restarted
+        lab.router.command(line)
+    lab.router.wait_back()
+    lab.router.wait_links()
+    pings(lab.left, RIGHT_HOST, count=5)
+    before = refused(lab.router)[2]
+    assert "has been written to" in write_to_rings(lab, 0)  # its own
+    assert refused(lab.router)[2] == before
+
+
+def test_rings_without_an_iommu(make_lab):
+    """The premise: without an IOMMU the card's write arrives in the other card's rings."""
+    lab = make_lab(None, *SLEEPS)
+    lab.router.faults_expected = True
+    pings(lab.left, RIGHT_HOST)
+    assert "has been written to" in write_to_rings(lab, 1)
 
 
 @pytest.mark.nics(["igb", "ixgbe"])  # their QEMU records such refusals, older ones do not

@@ -178,7 +178,7 @@ def test_cards_reach_no_region(make_lab, region):
     reaches(lab.left, LEFT_ROUTER)
     assert "the region's word is untouched" in lab.router.command("test dma eth0 region %d" % region)
     lab.router.mark = here
-    lab.router.expect(r"iommu: refused: \S+ wrote [0-9a-f]+: not memory for devices", 10, "the report")
+    lab.router.expect(r"iommu: refused: \S+ wrote [0-9a-f]+: not memory for this device", 10, "the report")
 
 
 def test_cards_without_iommu(make_lab):

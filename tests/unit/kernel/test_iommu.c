@@ -10,6 +10,8 @@
 /* physical memory is the test's own */
 static void *host_phys(uint64_t phys) { return (void *)(uintptr_t)phys; }
 #define vm_phys host_phys
+#include "kernel/iomap.c"
+#define mem units_mem /* of the next file */
 #include "kernel/iommu.c"
 
 #define CARD 0x0010   /* 00:02.0, listed by firmware */
@@ -24,6 +26,7 @@ static struct boot_info info;
 struct boot_info *boot_info = &info;
 static uint8_t ram[PAGES * PAGE_BYTES] __attribute__((aligned(4096)));
 static bool passes;
+static unsigned domains;
 static unsigned fails; /* number + 1 of the unit that does not start */
 static bool on[2];     /* units */
 static uint64_t started_root, limit;
@@ -61,6 +64,7 @@ uint64_t vm_take_zeroed_pages(uint64_t bytes, const char *what)
 int vtd_open(struct vtd *u, uint64_t phys) { (void)u, (void)phys; return E_OK; }
 unsigned vtd_widths(const struct vtd *u) { (void)u; return VTD_WIDTH_48; }
 uint64_t vtd_limit(const struct vtd *u) { (void)u; return limit; }
+unsigned vtd_domains(const struct vtd *u) { (void)u; return domains; }
 bool vtd_passes_through(const struct vtd *u) { (void)u; return passes; }
 static unsigned invalidated;
 int vtd_invalidate(const struct vtd *u)
@@ -109,6 +113,7 @@ static int setup(void **s)
 	on[0] = on[1] = false;
 	remaps[0] = remaps[1] = knows_wide[0] = knows_wide[1] = false;
 	mem.queues = widths = 0;
+	domains = 256;
 	next_page = 0;
 	limit = 1ull << 48;
 	started_root = said[0] = 0;
@@ -162,7 +167,9 @@ static void a_card_is_remapped_whatever_firmware_says(void **s)
 	begin();
 	assert_int_equal(type_of(CARD), 0);
 	assert_int_equal(type_of(FAR), 0);
-	assert_int_equal(context_of(CARD)[0], context_of(FAR)[0]);
+	assert_int_not_equal(context_of(CARD)[0], context_of(FAR)[0]); /* a map each */
+	assert_int_equal(context_of(CARD)[1] >> 8, 1);
+	assert_int_equal(context_of(FAR)[1] >> 8, 2);
 }
 
 static void firmware_s_own_are_not_remapped(void **s)
@@ -171,6 +178,7 @@ static void firmware_s_own_are_not_remapped(void **s)
 	begin();
 	assert_int_equal(type_of(USB), 2);
 	assert_int_equal(type_of(STORE), 2);
+	assert_int_equal(context_of(USB)[1] >> 8, 3); /* a domain of their own */
 	assert_null(context_of(OTHER));
 }
 
@@ -186,9 +194,9 @@ static void unit_cannot_let_pass(void **s)
 }
 
 /* The translation of a card's address (9.8); 0: none. */
-static uint64_t walk(uint64_t addr)
+static uint64_t walk_by(uint16_t card, uint64_t addr)
 {
-	const uint64_t *t = host_phys(context_of(CARD)[0] & LEVEL_ADDR);
+	const uint64_t *t = host_phys(context_of(card)[0] & LEVEL_ADDR);
 	for (unsigned shift = 39; shift > 21; shift -= 9) {
 		uint64_t entry = t[addr >> shift & 511];
 		if ((entry & LEVEL_RW) != LEVEL_RW)
@@ -200,6 +208,8 @@ static uint64_t walk(uint64_t addr)
 		return 0;
 	return (leaf & LEVEL_ADDR) | (addr & (HUGE_BYTES - 1));
 }
+
+static uint64_t walk(uint64_t addr) { return walk_by(CARD, addr); }
 
 /* Each region from its first byte to its last, and not the adjacent pages. */
 static void what_a_card_reaches(void **s)
@@ -238,6 +248,70 @@ static void gone(void **s)
 	fails = 1; /* the unit does not answer: as before */
 	assert_int_equal(iommu_withdraw(MEMORY_WINDOW + tables, HUGE_BYTES), E_DEVICE);
 	assert_int_equal(walk(tables), tables);
+	assert_int_equal(walk_by(FAR, tables), tables);
+}
+
+/* Memory of one card's rings: that card alone reaches it, until all may again. */
+static void reserved_for_one(void **s)
+{
+	const uint64_t at = MEMORY_WINDOW + ARENA;
+	(void)s;
+	assert_int_equal(iommu_reserve(0, 1, at, HUGE_BYTES), E_NOTSUP); /* no unit is used */
+	begin();
+	invalidated = 0;
+	assert_int_equal(iommu_reserve(0, 1, at, HUGE_BYTES), E_OK);
+	assert_int_equal(invalidated, 1);
+	assert_int_equal(walk_by(CARD, ARENA), 0);
+	assert_int_equal(walk_by(CARD, ARENA + HUGE_BYTES - 1), 0);
+	assert_int_equal(walk_by(FAR, ARENA), ARENA);
+	assert_int_equal(walk_by(CARD, ARENA + HUGE_BYTES), ARENA + HUGE_BYTES);
+	assert_int_equal(iommu_reserve(0, 0xffff, at, HUGE_BYTES), E_OK); /* no device's */
+	assert_int_equal(walk_by(CARD, ARENA) | walk_by(FAR, ARENA), 0);
+	assert_int_equal(iommu_reserve(0, DMA_ALL, at, 2 * HUGE_BYTES), E_OK);
+	assert_int_equal(walk_by(CARD, ARENA), ARENA);
+	assert_int_equal(walk_by(FAR, ARENA), ARENA);
+	fails = 1;
+	assert_int_equal(iommu_reserve(0, 1, at, HUGE_BYTES), E_DEVICE);
+}
+
+/* A core gives away whole pages of its own arena, and nothing else. */
+static void not_to_be_reserved(void **s)
+{
+	static const struct {
+		unsigned core;
+		uint64_t at, bytes;
+	} row[] = {
+		{0, ARENA, 0}, {0, ARENA + 4096, HUGE_BYTES}, {0, ARENA, HUGE_BYTES + 4096}, {0, ARENA, 3 * HUGE_BYTES},
+		{0, ARENA - HUGE_BYTES, HUGE_BYTES}, {0, ARENA + 2 * HUGE_BYTES, HUGE_BYTES},
+		{0, ARENA + HUGE_BYTES, 0ull - HUGE_BYTES}, {0, 1ull << 30, HUGE_BYTES} /* published */,
+		{1, ARENA, HUGE_BYTES} /* another core's */};
+	(void)s;
+	info.cores = 2;
+	begin();
+	invalidated = 0;
+	for (unsigned i = 0; i < ARRAY_LEN(row); i++)
+		assert_int_equal(iommu_reserve(row[i].core, 1, MEMORY_WINDOW + row[i].at, row[i].bytes), E_INVAL);
+	assert_int_equal(invalidated, 0);
+	assert_int_equal(walk(ARENA), ARENA);
+}
+
+/* Units with too few domains: one map for all cards, and nothing to reserve. */
+static void few_domains(void **s)
+{
+	(void)s;
+	domains = 4; /* 0, two cards, the devices of firmware */
+	begin();
+	assert_int_not_equal(context_of(CARD)[0], context_of(FAR)[0]);
+	setup(NULL);
+	domains = 3;
+	begin();
+	assert_int_equal(context_of(CARD)[0], context_of(FAR)[0]);
+	assert_int_equal(context_of(CARD)[1], context_of(FAR)[1]);
+	assert_int_equal(context_of(USB)[1] >> 8, 2);
+	assert_int_equal(iommu_reserve(0, 1, MEMORY_WINDOW + ARENA, HUGE_BYTES), E_NOTSUP);
+	assert_int_equal(walk(ARENA), ARENA);
+	assert_int_equal(iommu_withdraw(MEMORY_WINDOW + (1ull << 30) + HUGE_BYTES, HUGE_BYTES), E_OK);
+	assert_int_equal(walk((1ull << 30) + HUGE_BYTES), 0);
 }
 
 /* Two units: the second serves FAR alone, the first the rest. */
@@ -366,6 +440,9 @@ int main(void)
 		cmocka_unit_test_setup(firmware_s_own_are_not_remapped, setup),
 		cmocka_unit_test_setup(unit_cannot_let_pass, setup),
 		cmocka_unit_test_setup(gone, setup),
+		cmocka_unit_test_setup(reserved_for_one, setup),
+		cmocka_unit_test_setup(not_to_be_reserved, setup),
+		cmocka_unit_test_setup(few_domains, setup),
 		cmocka_unit_test_setup(what_a_card_reaches, setup),
 		cmocka_unit_test_setup(unit_without_a_card, setup),
 		cmocka_unit_test_setup(unit_does_not_start, setup),

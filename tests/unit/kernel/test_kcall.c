@@ -27,6 +27,11 @@ void apic_deadline(uint64_t tsc) { (void)tsc; }
 int console_read(void) { return E_AGAIN; }
 void console_write(const char *text, size_t bytes) { (void)text, (void)bytes; }
 int64_t iommu_look(void) { return 0; }
+int64_t iommu_reserve(unsigned core, uint64_t device, uint64_t window, uint64_t bytes)
+{
+	(void)device, (void)window, (void)bytes;
+	return (int64_t)core;
+}
 int64_t iommu_test(uint64_t device, uint64_t region) { return (int64_t)(device + region); }
 int64_t selftest_panic(uint64_t kind) { return (int64_t)kind; }
 int regions_add(uint64_t at, uint64_t bytes, uint64_t kind) { (void)bytes, (void)kind; return at ? E_OK : E_NOMEM; }

@@ -1,0 +1,36 @@
+/*
+ * Maps from bus addresses to memory, one for each network card: second-level tables of VT-d (Architecture
+ * Specification, rev. 3.0, 9.8), all by 2 MiB pages, and addresses are physical ones. Each map has four
+ * levels. Units that support only three start at its second level, which covers the first 512 GiB.
+ *
+ * A map is made once, of all memory that any card may reach. Afterwards pages are only taken out of it, and
+ * put back. The caller has the units forget what they have cached.
+ */
+#ifndef KERNEL_IOMAP_H
+#define KERNEL_IOMAP_H
+
+#include "abi/boot_info.h"
+#include "lib/types.h"
+
+/* Bytes of tables for `maps` maps of all memory, and of `more` other pages that iomap_page() gives. */
+uint64_t iomap_bytes(unsigned maps, unsigned more);
+
+/* Makes empty maps in `bytes` of zeroed memory at physical address `at`. */
+void iomap_init(unsigned maps, uint64_t at, uint64_t bytes);
+
+/* Takes a zeroed page from that memory; returns its physical address. */
+uint64_t iomap_page(void);
+
+/* Adds whole 2 MiB pages, given by their address in the memory window, to all maps. */
+void iomap_add(uint64_t window, uint64_t bytes);
+
+/* Has the map `map` contain these pages, which were added before, or not. */
+void iomap_set(unsigned map, uint64_t window, uint64_t bytes, bool reached);
+
+/* The table at which a unit of four levels (wide), or three, starts. */
+uint64_t iomap_top(unsigned map, bool wide);
+
+/* Writes all tables from the caches to memory. */
+void iomap_flush(void);
+
+#endif
