@@ -6,12 +6,14 @@
 #include "drivers/mlx5/mlx5.h"
 #include "drivers/null/null.h"
 #include "drivers/virtio_net/virtio_net.h"
+#include "drivers/vmxnet3/vmxnet3.h"
 
 const struct nic_ops *const nic_drivers[] = {
 	&virtio_net_ops,
 	&ixgbe_ops,
 	&igb_ops,
 	&mlx5_ops,
+	&vmxnet3_ops,
 	&null_ops,
 };
 const unsigned nic_driver_count = ARRAY_LEN(nic_drivers);

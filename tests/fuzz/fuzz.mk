@@ -12,7 +12,7 @@
 include tests/bpf/programs/programs.mk
 
 FUZZ_BUILD := build/fuzz
-F ?= ip4 ip6 acl udp vxlan nd tcp http fpm bfd telnet match script pcap config virtio intel mlx5 firmware arp acpi \
+F ?= ip4 ip6 acl udp vxlan nd tcp http fpm bfd telnet match script pcap config virtio intel vmxnet3 mlx5 firmware arp acpi \
 	candidate shell boot pci virtio_regs vfio ixgbe_regs \
 	program routes json bpf_object bpf_verify xdp
 SECONDS ?= 20
@@ -36,6 +36,7 @@ FUZZ_RUNS_json := 200000
 FUZZ_RUNS_config := 40000
 FUZZ_RUNS_virtio := 15000
 FUZZ_RUNS_intel := 15000
+FUZZ_RUNS_vmxnet3 := 15000
 FUZZ_RUNS_mlx5 := 15000
 FUZZ_RUNS_firmware := 800
 FUZZ_RUNS_arp := 40000
@@ -82,6 +83,7 @@ FUZZ_RINGS := lib/pkt.c lib/csum.c tests/unit/rig/hand.c tests/unit/rig/guest.c 
 FUZZ_SRC_virtio := $(sort $(wildcard drivers/virtio_net/ring*.c)) tests/unit/rig/virtq_device.c tests/unit/rig/virtio_rig.c \
 	tests/unit/rig/virtio_liar.c $(FUZZ_RINGS)
 FUZZ_SRC_intel := $(sort $(wildcard drivers/intel/ring*.c)) tests/unit/rig/intel_rig.c $(FUZZ_RINGS)
+FUZZ_SRC_vmxnet3 := $(sort $(wildcard drivers/vmxnet3/ring*.c)) tests/unit/rig/vmxnet3_rig.c $(FUZZ_RINGS)
 FUZZ_SRC_mlx5 := $(sort $(wildcard drivers/mlx5/ring*.c)) tests/unit/rig/mlx5_ring_rig.c $(FUZZ_RINGS)
 FUZZ_SRC_firmware := $(sort $(wildcard drivers/mlx5/*.c)) lib/fmt.c lib/pkt.c lib/csum.c \
 	tests/unit/rig/mlx5_firmware.c tests/unit/rig/guest.c tests/fuzz/rig.c
@@ -118,6 +120,7 @@ FUZZ_TWINS_device := -Itests/unit/twin -Itests/unit/twin_clock
 FUZZ_TWINS_nicsim := -D_GNU_SOURCE
 FUZZ_WAY_virtio := ring
 FUZZ_WAY_intel := ring
+FUZZ_WAY_vmxnet3 := ring
 FUZZ_WAY_mlx5 := ring
 FUZZ_WAY_firmware := device
 FUZZ_WAY_pci := ring

@@ -742,7 +742,7 @@ def main():
               "fpm": fpm_streams, "bfd": bfd_inputs,
               "telnet": telnet_sessions, "match": matches, "script": scripts, "pcap": captures,
               "config": configurations, "virtio": bytes_at_random,
-              "intel": bytes_at_random, "mlx5": bytes_at_random,
+              "intel": bytes_at_random, "vmxnet3": bytes_at_random, "mlx5": bytes_at_random,
               "firmware": firmware, "arp": bytes_at_random, "acpi": acpi_tables,
               "candidate": configurations, "shell": keys, "boot": loaders,
               "pci": pci_devices, "virtio_regs": virtio_cards,

@@ -161,6 +161,12 @@ INTEL_RING_SRC := $(wildcard drivers/intel/ring*.c) lib/pkt.c lib/csum.c tests/u
 UNIT_SRC_intel_ring := $(INTEL_RING_SRC) tests/unit/rig/ring_tests.c
 UNIT_SRC_intel_hostile := $(INTEL_RING_SRC)
 UNIT_SRC_intel_slots := $(INTEL_RING_SRC) tests/unit/rig/slots_rig.c
+VMXNET3_RING_SRC := $(wildcard drivers/vmxnet3/ring*.c) lib/pkt.c lib/csum.c tests/unit/rig/vmxnet3_rig.c \
+	tests/unit/rig/hand.c tests/unit/rig/guest.c
+UNIT_SRC_vmxnet3_ring := $(VMXNET3_RING_SRC) tests/unit/rig/ring_tests.c
+UNIT_SRC_vmxnet3_hostile := $(VMXNET3_RING_SRC)
+UNIT_SRC_vmxnet3_slots := $(VMXNET3_RING_SRC) tests/unit/rig/slots_rig.c
+UNIT_SRC_vmxnet3_driver := $(wildcard drivers/vmxnet3/*.c) lib/pkt.c lib/csum.c tests/unit/rig/guest.c
 # the whole driver with the model, in one process
 UNIT_SRC_ixgbe_driver := $(wildcard drivers/ixgbe/*.c drivers/intel/*.c) lib/pkt.c lib/csum.c $(NICSIM_82599_SRC) \
 	tests/unit/rig/model_port.c tests/unit/rig/ixgbe_port.c tests/unit/rig/guest.c
@@ -235,6 +241,10 @@ UNIT_WAY_virtio_slots := ring
 UNIT_WAY_intel_ring := ring
 UNIT_WAY_intel_hostile := ring
 UNIT_WAY_intel_slots := ring
+UNIT_WAY_vmxnet3_ring := ring
+UNIT_WAY_vmxnet3_hostile := ring
+UNIT_WAY_vmxnet3_slots := ring
+UNIT_WAY_vmxnet3_driver := device
 UNIT_WAY_ixgbe_driver := device
 UNIT_WAY_ixgbe_traffic := device
 UNIT_WAY_ixgbe_pair := device
