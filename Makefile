@@ -70,8 +70,8 @@ run: ## install what is missing, build, and show the router at work between two 
 	@tools/deps.sh install run $(if $(filter-out virtio,$(NIC)),models)
 	@$(MAKE) --no-print-directory demo
 
-# NIC=igb: on two 82576, modelled by QEMU; NIC=ixgbe: on two 82599 ports, NIC=mlx5: two of a ConnectX-5, modelled
-# by nicsim
+# NIC=igb: on two 82576, NIC=vmxnet3: two cards of VMware's, modelled by QEMU; NIC=ixgbe: on two 82599 ports,
+# NIC=mlx5: two of a ConnectX-5, modelled by nicsim
 demo: all $(if $(filter ixgbe mlx5,$(NIC)),nicsim) ## the same without looking for missing packages
 	@tools/hayate demo $(if $(NIC),--nic $(NIC))
 

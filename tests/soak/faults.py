@@ -26,6 +26,7 @@ SPARED = [socket.inet_pton(socket.AF_INET6 if ":" in host else socket.AF_INET, h
 CARD_FAULTS = {
     "virtio": (),
     "igb": (),
+    "vmxnet3": (),
     "ixgbe": ("bad-length:50", "error-bits:50", "dd-garbage:50", "writeback-lost:50",
               "writeback-delay:500"),
     "mlx5": ("bad-length:50", "completion-lost:50", "receive-error:50"),

@@ -21,7 +21,7 @@ DEFAULT_APP = "router"
 # Network cards, the values of --nic: virtio, which is the default; QEMU's models of real cards, with the first
 # version of QEMU that has each; nicsim's models, with nicsim's name for each.
 DEFAULT_NIC = "virtio"
-QEMU_MODELS = {"igb": (8, 0)}
+QEMU_MODELS = {"igb": (8, 0), "vmxnet3": (7, 0)}
 NIC_MODELS = {"ixgbe": "82599", "mlx5": "mlx5"}
 NICS = (DEFAULT_NIC, *QEMU_MODELS, *NIC_MODELS)
 
