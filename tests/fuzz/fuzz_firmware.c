@@ -1,7 +1,7 @@
 /*
  * The device half of mlx5 with hostile firmware (tests/unit/rig/mlx5_firmware.h): answers and events
- * with any contents, while the device is probed, started, polled and stopped. The driver accesses
- * only the registers it was given, gives no page that it does not have, and every wait ends.
+ * with any contents, while the device is probed, started, polled, restarted and stopped. The driver
+ * accesses only the registers it was given, gives no page that it does not have, and every wait ends.
  *
  * Input: what becomes of each answer, and between them what happens next.
  */
@@ -46,6 +46,14 @@ static void look(void)
 	mlx5_ops.stats(&fw.nic, &sum);
 }
 
+/* As runtime/ports.c restarts a port. */
+static bool restart(unsigned pairs, struct nic_shared *shared)
+{
+	if (mlx5_ops.park(&fw.nic) != E_OK)
+		fw_stop();
+	return fw_start(pairs, shared) == E_OK;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct nic_shared shared;
@@ -62,11 +70,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fw.link = rig_u8() & 1;
 	if (fw_probe() != E_OK)
 		return 0;
-	if (fw_start(1 + rig_u8() % 8, &shared) != E_OK)
+	const unsigned pairs = 1 + rig_u8() % 8;
+	if (fw_start(pairs, &shared) != E_OK)
 		return 0;
 	for (unsigned turns = 0; rig_more() && turns < 200; turns++) {
-		if (rig_u8() & 1)
+		const uint8_t what = rig_u8();
+		if (what & 1)
 			event();
+		if (what % 16 == 14 && !restart(pairs, &shared))
+			return 0;
 		look();
 	}
 	fw_stop();
