@@ -40,12 +40,6 @@ static const struct {
 	{0x8086, 0x154c, "virtual function of an Intel X710 or XL710 (iavf)"},
 	{0x8086, 0x37cd, "virtual function of an Intel X722 (iavf)"},
 	{0x8086, 0x1889, "adaptive virtual function of an Intel card (iavf)"},
-	{0x15b3, 0x1014, "virtual function of a ConnectX-4 (mlx5)"},
-	{0x15b3, 0x1016, "virtual function of a ConnectX-4 Lx (mlx5)"},
-	{0x15b3, 0x1018, "virtual function of a ConnectX-5 (mlx5)"},
-	{0x15b3, 0x101a, "virtual function of a ConnectX-5 Ex (mlx5)"},
-	{0x15b3, 0x101c, "virtual function of a ConnectX-6 (mlx5)"},
-	{0x15b3, 0x101e, "virtual function of a ConnectX-6 Dx or newer (mlx5)"},
 	{0x15b3, 0xa2d3, "virtual function of a BlueField (mlx5)"},
 };
 

@@ -3,14 +3,14 @@
 
 #include "drivers/nic.c"
 
-const struct nic_ops virtio_net_ops, ixgbe_ops, igb_ops, mlx5_ops, null_ops;
+const struct nic_ops virtio_net_ops, ixgbe_ops, igb_ops, mlx5_ops, vmxnet3_ops, null_ops;
 
 static void names(void **s)
 {
 	(void)s;
 	assert_string_equal(nic_name_without_driver(0x8086, 0x10ed), "virtual function of an Intel 82599 (ixgbevf)");
 	assert_string_equal(nic_name_without_driver(0x8086, 0x10ca), "virtual function of an Intel 82576 (igbvf)");
-	assert_string_equal(nic_name_without_driver(0x15b3, 0x1018), "virtual function of a ConnectX-5 (mlx5)");
+	assert_string_equal(nic_name_without_driver(0x15b3, 0xa2d3), "virtual function of a BlueField (mlx5)");
 	assert_null(nic_name_without_driver(0x15b3, 0x10ed)); /* another vendor's number */
 	assert_null(nic_name_without_driver(0x15b3, 0x1017));
 	for (unsigned i = 0; i < ARRAY_LEN(without_driver); i++)
