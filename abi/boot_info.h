@@ -14,6 +14,7 @@
 #include "lib/types.h"
 
 #define CORES_MAX 256
+#define NODES_MAX 16
 #define BOOT_PCI_MAX 64
 #define BOOT_CMDLINE_MAX 1024
 #define BOOT_BUILD_ID 41 /* characters, with the NUL */
@@ -41,6 +42,8 @@ struct core_memory {
 	uint64_t arena;         /* a data core writes, the control core reads: packet buffers, NIC
 	                         * rings, the application's memory */
 	uint64_t arena_bytes;
+	uint32_t node;          /* NUMA node of the core; 0 if there is one, or none is known */
+	uint32_t arena_node;    /* of the arena, or of the control core's tables */
 	uint64_t tables;        /* the control core's alone; directly behind published memory */
 	uint64_t tables_bytes;
 };
@@ -121,6 +124,8 @@ struct boot_info {
 	uint64_t ram_bytes;       /* usable memory in the machine */
 	uint64_t ram_used_bytes;  /* taken by kernel and core programs */
 	uint64_t image_bytes;     /* the loaded image */
+	uint32_t nodes;           /* NUMA nodes, 1 to NODES_MAX */
+	uint64_t node_bytes[NODES_MAX]; /* usable memory of each */
 	uint32_t tsc_invariant;
 	uint32_t pci_count;
 	uint32_t regions; /* the kernel adds one at a time, and never removes one */

@@ -222,7 +222,8 @@ static void parse_table(struct acpi *acpi, uint64_t phys)
 	const char *name = vm_phys(phys);
 	struct hardware_table *note = note_table(acpi, vm_phys(phys), phys);
 	bool madt = memcmp(name, "APIC", 4) == 0, mcfg = memcmp(name, "MCFG", 4) == 0;
-	if (!madt && !mcfg && memcmp(name, "DMAR", 4))
+	bool srat = memcmp(name, "SRAT", 4) == 0, slit = memcmp(name, "SLIT", 4) == 0;
+	if (!madt && !mcfg && !srat && !slit && memcmp(name, "DMAR", 4))
 		return;
 	const struct table *t = table_at(phys);
 	if (!t || !sum_is_zero(t, t->bytes)) {
@@ -235,6 +236,12 @@ static void parse_table(struct acpi *acpi, uint64_t phys)
 		parse_madt(acpi, t);
 	} else if (mcfg) {
 		parse_mcfg(acpi, t);
+	} else if (srat) {
+		acpi->srat = (const uint8_t *)t;
+		acpi->srat_bytes = t->bytes;
+	} else if (slit) {
+		acpi->slit = (const uint8_t *)t;
+		acpi->slit_bytes = t->bytes;
 	} else {
 		acpi->dmar = (const uint8_t *)t;
 		acpi->dmar_bytes = t->bytes;

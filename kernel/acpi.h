@@ -31,6 +31,8 @@ struct acpi {
 	unsigned ecams;
 	struct hardware_table table[HARDWARE_TABLES_MAX]; /* all that the root table lists */
 	unsigned tables, tables_left_out;
+	const uint8_t *srat, *slit; /* likewise; see kernel/numa.h */
+	uint32_t srat_bytes, slit_bytes;
 	const uint8_t *dmar; /* NULL: none. The checksum has been verified; see kernel/dmar.h */
 	uint32_t dmar_bytes;
 };

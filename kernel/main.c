@@ -17,6 +17,7 @@
 #include "kernel/intr.h"
 #include "kernel/iommu.h"
 #include "kernel/keep.h"
+#include "kernel/numa.h"
 #include "kernel/panic.h"
 #include "kernel/partition.h"
 #include "kernel/pci.h"
@@ -53,6 +54,17 @@ static void make_boot_info(void)
 	fmt_format(boot_info->build_id, sizeof boot_info->build_id, "%s", kernel_build_id);
 	read_cpu_name(boot_info->cpu);
 	keep_take(&boot_info->before);
+}
+
+static void learn_nodes(void)
+{
+	if (!acpi.srat)
+		return;
+	if (numa_parse_srat(acpi.srat, acpi.srat_bytes) != E_OK)
+		console_print("numa: the SRAT is malformed, or too large: all memory counts as one node's\n");
+	else if (acpi.slit && numa_parse_slit(acpi.slit, acpi.slit_bytes) != E_OK)
+		console_print("numa: the SLIT is malformed: all nodes count as equally far\n");
+	vm_ram_learn_nodes();
 }
 
 /* The rest of the boot, on core 0's own stack. */
@@ -103,6 +115,7 @@ _Noreturn void kmain(enum boot_loader loader, uint64_t info)
 	console_print("hayate: build %s\n", kernel_build_id);
 	keep_tell();
 	acpi_init(&acpi, &boot);
+	learn_nodes();
 	apic_init(&acpi);
 	vm_map_stack(0);
 	__asm__ volatile("movq %0, %%rsp\n\t"

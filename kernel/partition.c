@@ -17,6 +17,7 @@
 
 #include "abi/layout.h"
 #include "kernel/core.h"
+#include "kernel/numa.h"
 #include "kernel/pci.h"
 #include "kernel/program.h"
 #include "kernel/regions.h"
@@ -89,7 +90,11 @@ void partition_cores(unsigned n, const struct boot *boot)
 		boot_info->config = MEMORY_WINDOW + boot->module.start;
 		boot_info->config_bytes = boot->module.end - boot->module.start;
 	}
+	boot_info->nodes = numa_nodes();
+	for (unsigned i = 0; i < boot_info->nodes; i++)
+		boot_info->node_bytes[i] = vm_node_bytes(i);
 	for (unsigned i = 0; i < n; i++) { /* the programs' pages first: shares_take takes the rest */
+		boot_info->core[i].node = numa_node_of_core(cores[i].apic_id);
 		cores[i].space = vm_space_new();
 		program_map(&cores[i]);
 	}

@@ -149,7 +149,7 @@ void program_map(struct core *c)
 		if (s->type != ELF_LOAD || bytes == 0)
 			continue;
 		if (s->flags & ELF_WRITE) {
-			copies[c->id][i] = vm_take_pages(bytes, "a core's program");
+			copies[c->id][i] = vm_take_pages_near(bytes, boot_info->core[c->id].node, "a core's program");
 			vm_map(c->space, s->vaddr, copies[c->id][i], bytes, VM_USER | VM_WRITE);
 		} else {
 			uint64_t phys = (uint64_t)image + s->offset - KERNEL_BASE;
@@ -158,7 +158,7 @@ void program_map(struct core *c)
 		}
 	}
 	vm_map(c->space, PROGRAM_STACK_TOP - PROGRAM_STACK_BYTES,
-	       vm_take_pages(PROGRAM_STACK_BYTES, "a core's stack"), PROGRAM_STACK_BYTES, VM_USER | VM_WRITE);
+	       vm_take_pages_near(PROGRAM_STACK_BYTES, boot_info->core[c->id].node, "a core's stack"), PROGRAM_STACK_BYTES, VM_USER | VM_WRITE);
 }
 
 uint64_t program_boot_info(void)

@@ -11,7 +11,9 @@
  * machine, it shrinks. If even the minimum does not fit beside the module, the module is dropped.
  * 2. The data cores share the rest equally. No one else would use it, and untouched memory costs
  *    nothing. Only the page tables' memory is held back.
- * 3. Each region is contiguous in physical memory. The small ones are taken first; the arenas are
+ * 3. With several NUMA nodes each core's regions lie on its node, if all arenas can be half as large then as
+ *    equal shares of all memory, or more; otherwise on the nearest node that has room.
+ * 4. Each region is contiguous in physical memory. The small ones are taken first; the arenas are
  * then as large as the holes in the machine's memory allow.
  *
  * This code does not access memory: tests/unit/kernel/test_shares.c divides machines of all sizes.
@@ -20,6 +22,7 @@
 
 #include "abi/layout.h"
 #include "kernel/core.h"
+#include "kernel/numa.h"
 
 #define MIB (1ull << 20)
 #define SHARE_LOW (8 * MIB)    /* some 16,000 routes; or the rings of 16 ports and their buffers */
@@ -44,10 +47,12 @@ struct want {
 	const char *what; /* NULL: none failed */
 };
 
-/* Takes huge pages and stores their memory window address in *at. Does nothing after a failure. */
-static void take(struct want *missing, uint64_t bytes, const char *what, uint64_t *at)
+/* Takes huge pages near the core and stores their memory window address in *at. Does nothing after a
+ * failure. */
+static void take(struct want *missing, const struct core_memory *core, uint64_t bytes, const char *what,
+                 uint64_t *at)
 {
-	const uint64_t phys = missing->what ? 0 : vm_take_huge_pages(bytes);
+	const uint64_t phys = missing->what ? 0 : vm_take_huge_pages_near(bytes, core->node);
 	*at = MEMORY_WINDOW + phys;
 	if (phys == 0 && !missing->what)
 		*missing = (struct want){bytes, what};
@@ -57,7 +62,7 @@ static void take_shm(struct want *missing, struct core_memory *m)
 {
 	m->shm_bytes = m->roles & CORE_CONTROL ? 2 * MIB * (1 + boot_info->data_cores) : 0;
 	m->shm_bytes += m->roles & CORE_DATA ? 4 * MIB : 0;
-	take(missing, m->shm_bytes, "a core's shared memory", &m->shm);
+	take(missing, m, m->shm_bytes, "a core's shared memory", &m->shm);
 }
 
 /* Upper bound of the page tables that a core still needs (map_windows, kernel/partition.c). The control
@@ -76,11 +81,25 @@ static uint64_t tables_bytes(void)
 	return bytes;
 }
 
+/* The size of arenas that all lie on the nodes of their cores, at most `most` bytes. */
+static uint64_t near_bytes(uint64_t most)
+{
+	for (unsigned node = 0; node < numa_nodes(); node++) {
+		unsigned pieces = 0;
+		for (unsigned i = boot_info->first_data_core; i < boot_info->cores; i++)
+			pieces += boot_info->core[i].node == node;
+		most = pieces ? vm_huge_share_on(node, pieces, most) : most;
+	}
+	return most;
+}
+
 static uint64_t arena_bytes(void)
 {
 	uint64_t kept = boot_info->cores * tables_bytes(), free = vm_free();
 	uint64_t most = free > kept ? (free - kept) / boot_info->data_cores : 0;
-	return vm_huge_share(boot_info->data_cores, most < ARENA_HIGH ? most : ARENA_HIGH);
+	most = most < ARENA_HIGH ? most : ARENA_HIGH;
+	uint64_t equal = vm_huge_share(boot_info->data_cores, most), near = near_bytes(most);
+	return near >= equal / 2 ? near : equal;
 }
 
 static void take_arenas(struct want *missing)
@@ -91,7 +110,8 @@ static void take_arenas(struct want *missing)
 	for (unsigned i = boot_info->first_data_core; i < boot_info->cores; i++) {
 		struct core_memory *m = &boot_info->core[i];
 		m->arena_bytes = bytes;
-		take(missing, bytes, "a core's packets", &m->arena);
+		take(missing, m, bytes, "a core's packets", &m->arena);
+		m->arena_node = numa_node_of_memory(m->arena - MEMORY_WINDOW);
 	}
 }
 
@@ -101,7 +121,8 @@ static struct want take_all(uint64_t control)
 {
 	struct core_memory *m = boot_info->core;
 	struct want missing = {0, NULL};
-	take(&missing, control, "the tables", &boot_info->published);
+	take(&missing, m, control, "the tables", &boot_info->published);
+	m->arena_node = numa_node_of_memory(boot_info->published - MEMORY_WINDOW);
 	boot_info->published_bytes = SHARE_LOW;
 	m->tables = boot_info->published + SHARE_LOW;
 	m->tables_bytes = control - SHARE_LOW;

@@ -75,6 +75,15 @@ _Noreturn void vm_refuse(uint64_t bytes, const char *what);
  * are left. */
 uint64_t vm_take_huge_pages(uint64_t bytes);
 
+/* The same on a NUMA node, or on the nearest one that has them. */
+uint64_t vm_take_huge_pages_near(uint64_t bytes, unsigned node);
+
+/* vm_take_pages on a NUMA node, or anywhere if it has none left. */
+uint64_t vm_take_pages_near(uint64_t bytes, unsigned node, const char *what);
+
+/* Divides the free ranges at the borders of NUMA nodes. Before that all memory counts as one node's. */
+void vm_ram_learn_nodes(void);
+
 /* Save the state of free memory, and restore it: memory taken since the mark is free again. */
 void vm_ram_mark(void);
 void vm_ram_rewind(void);
@@ -86,9 +95,13 @@ void vm_ram_give_module(const struct boot *boot);
  * times (pieces >= 1); 0: not even one page each. */
 uint64_t vm_huge_share(unsigned pieces, uint64_t most);
 
+/* The same for vm_take_huge_pages_near on this node, without others. */
+uint64_t vm_huge_share_on(unsigned node, unsigned pieces, uint64_t most);
+
 /* A page below 1 MiB for the start of the other cores. Panics if it is not usable. */
 uint64_t vm_low_page(void);
 
+uint64_t vm_node_bytes(unsigned node); /* usable bytes of a NUMA node */
 uint64_t vm_total(void); /* usable bytes in the machine */
 uint64_t vm_taken(void); /* bytes taken, including the image */
 uint64_t vm_free(void);  /* bytes not taken, in any number of pieces */

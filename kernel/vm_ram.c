@@ -4,18 +4,21 @@
  * any kind.
  */
 #include "kernel/boot.h"
+#include "kernel/numa.h"
 #include "kernel/panic.h"
 #include "kernel/vm.h"
 
 #define LOW_MEMORY_END 0x100000ull
 
 static struct ram {
-	struct boot_range range[2 * BOOT_RANGES_MAX + 8]; /* free memory, page aligned */
+	struct boot_range range[4 * BOOT_RANGES_MAX]; /* free memory, page aligned */
 	unsigned count;
 	uint64_t taken_bytes; /* memory that is no longer free */
 } ram, marked;
 static uint64_t total_bytes, module_bytes, ram_tables_bytes;
 static bool low_page_usable;
+static uint64_t node_bytes[NODES_MAX];
+#define ANY_NODE NUMA_NONE
 
 static void ram_add(uint64_t start, uint64_t end)
 {
@@ -99,20 +102,66 @@ void vm_ram_give_module(const struct boot *boot)
 	module_bytes = 0;
 }
 
-uint64_t vm_take_pages(uint64_t bytes, const char *what)
+/* True if the range lies on this node. Ranges are divided at the nodes' borders; one that was joined again
+ * (vm_ram_give_module) counts by its start. */
+static bool is_on(const struct boot_range *r, unsigned node)
 {
-	bytes = align_up(bytes, PAGE_BYTES);
-	/* From the bottom of memory: the first page tables must lie where the boot tables map. */
+	return node == ANY_NODE || numa_node_of_memory(r->start) == node;
+}
+
+/* From the bottom of memory: the first page tables must lie where the boot tables map. 0: none are left. */
+static uint64_t take_low(uint64_t bytes, unsigned node)
+{
 	struct boot_range *from = NULL;
 	for (struct boot_range *r = ram.range; r < ram.range + ram.count; r++)
-		if (r->end - r->start >= bytes && (!from || r->start < from->start))
+		if (r->end - r->start >= bytes && (!from || r->start < from->start) && is_on(r, node))
 			from = r;
 	if (!from)
-		vm_refuse(bytes, what);
+		return 0;
 	uint64_t phys = from->start;
 	from->start += bytes;
 	ram.taken_bytes += bytes;
 	return phys;
+}
+
+uint64_t vm_take_pages_near(uint64_t bytes, unsigned node, const char *what)
+{
+	bytes = align_up(bytes, PAGE_BYTES);
+	uint64_t phys = take_low(bytes, node);
+	phys = phys ? phys : take_low(bytes, ANY_NODE);
+	if (phys == 0)
+		vm_refuse(bytes, what);
+	return phys;
+}
+
+uint64_t vm_take_pages(uint64_t bytes, const char *what)
+{
+	return vm_take_pages_near(bytes, ANY_NODE, what);
+}
+
+/* Divides the free range that contains the address. */
+static void divide_at(uint64_t at)
+{
+	for (unsigned i = 0; i < ram.count; i++) {
+		const uint64_t end = ram.range[i].end;
+		if (at <= ram.range[i].start || at >= end || ram.count == ARRAY_LEN(ram.range))
+			continue;
+		ram.range[i].end = at;
+		ram_add(at, end);
+		return;
+	}
+}
+
+void vm_ram_learn_nodes(void)
+{
+	for (unsigned n = 0; numa_border(n) != UINT64_MAX; n++)
+		divide_at(align_up(numa_border(n), PAGE_BYTES));
+	for (unsigned node = 0; node < NODES_MAX; node++) {
+		node_bytes[node] = 0;
+		for (unsigned i = 0; i < ram.count; i++)
+			if (is_on(&ram.range[i], node))
+				node_bytes[node] += ram.range[i].end - ram.range[i].start;
+	}
 }
 
 static uint64_t huge_start(const struct boot_range *r, uint64_t bytes)
@@ -121,12 +170,12 @@ static uint64_t huge_start(const struct boot_range *r, uint64_t bytes)
 	return end >= r->start + bytes && end >= bytes ? end - bytes : 0;
 }
 
-uint64_t vm_take_huge_pages(uint64_t bytes)
+static uint64_t take_huge(uint64_t bytes, unsigned node)
 {
 	uint64_t best = 0;
 	unsigned from = 0;
 	for (unsigned i = 0; i < ram.count; i++) {
-		uint64_t start = huge_start(&ram.range[i], bytes);
+		uint64_t start = is_on(&ram.range[i], node) ? huge_start(&ram.range[i], bytes) : 0;
 		if (start > best) {
 			best = start;
 			from = i;
@@ -141,29 +190,44 @@ uint64_t vm_take_huge_pages(uint64_t bytes)
 	return best;
 }
 
-/* The number of times that vm_take_huge_pages(bytes) can succeed. Each call cuts a piece off the end of
+uint64_t vm_take_huge_pages(uint64_t bytes)
+{
+	return take_huge(bytes, ANY_NODE);
+}
+
+uint64_t vm_take_huge_pages_near(uint64_t bytes, unsigned node)
+{
+	uint64_t phys = 0;
+	for (unsigned n = 0; n < numa_nodes() && phys == 0; n++)
+		phys = take_huge(bytes, numa_nearest(node, n));
+	return phys ? phys : take_huge(bytes, ANY_NODE); /* memory of no node */
+}
+
+/* The number of times that take_huge(bytes, node) can succeed. Each call cuts a piece off the end of
  * a range and leaves the rest usable. */
-static uint64_t huge_pieces(uint64_t bytes)
+static uint64_t huge_pieces(uint64_t bytes, unsigned node)
 {
 	uint64_t n = 0;
 	for (unsigned i = 0; i < ram.count; i++) {
 		uint64_t start = align_up(ram.range[i].start, HUGE_BYTES);
 		uint64_t end = align_down(ram.range[i].end, HUGE_BYTES);
-		n += end > start ? (end - start) / bytes : 0;
+		n += end > start && is_on(&ram.range[i], node) ? (end - start) / bytes : 0;
 	}
 	return n;
 }
 
-uint64_t vm_huge_share(unsigned pieces, uint64_t most)
+uint64_t vm_huge_share_on(unsigned node, unsigned pieces, uint64_t most)
 {
 	uint64_t fits = 0, step = 1; /* 2 MiB pages */
 	while (step * 2 <= most / HUGE_BYTES)
 		step *= 2;
 	for (; step; step /= 2)
-		if (fits + step <= most / HUGE_BYTES && huge_pieces((fits + step) * HUGE_BYTES) >= pieces)
+		if (fits + step <= most / HUGE_BYTES && huge_pieces((fits + step) * HUGE_BYTES, node) >= pieces)
 			fits += step;
 	return fits * HUGE_BYTES;
 }
+
+uint64_t vm_huge_share(unsigned pieces, uint64_t most) { return vm_huge_share_on(ANY_NODE, pieces, most); }
 
 uint64_t vm_free(void)
 {
@@ -181,5 +245,6 @@ uint64_t vm_low_page(void)
 }
 
 uint64_t vm_ram_tables_bytes(void) { return ram_tables_bytes; }
+uint64_t vm_node_bytes(unsigned node) { return node_bytes[node]; }
 uint64_t vm_total(void) { return total_bytes; }
 uint64_t vm_taken(void) { return ram.taken_bytes; }

@@ -105,6 +105,11 @@ void show_memory(struct shell *sh)
 	const uint64_t rest = b->ram_bytes - b->ram_used_bytes;
 	shell_print(sh, "%-14s %10s  for\n", "of", "kib");
 	row(sh, "machine", "all", b->ram_bytes);
+	for (unsigned n = 0; n < b->nodes && b->nodes > 1; n++) {
+		char node[16];
+		fmt_format(node, sizeof node, "node %u", n);
+		row(sh, node, "of the machine's, free at boot", b->node_bytes[n]);
+	}
 	row(sh, "kernel", "image", b->image_bytes);
 	row(sh, "kernel", "programs, page tables",
 	    b->ram_used_bytes > regions ? b->ram_used_bytes - regions : 0);

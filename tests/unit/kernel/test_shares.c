@@ -5,6 +5,7 @@
  */
 #include "tests/unit/rig/host.h"
 
+#include "kernel/numa.c"
 #include "kernel/partition.c"
 #include "kernel/shares.c"
 #include "kernel/vm_ram.c"
@@ -129,6 +130,9 @@ static void boot_with(const struct boot *boot, unsigned n)
 	info.pci_count = pci_count;
 	memcpy(info.pci, pci, sizeof pci);
 	vm_ram_init(boot);
+	vm_ram_learn_nodes();
+	for (unsigned i = 0; i < n; i++)
+		info.core[i].node = numa_node_of_core(i);
 	for (unsigned i = 0; i < n; i++)
 		vm_take_pages(PROGRAM_PAGES, "a program");
 }
@@ -436,6 +440,67 @@ static void holes(void **s)
 	print_message("%u of 3000 machines refused\n", refusals);
 }
 
+/* Core i is on node i % nodes. Memory of node k ends at end[k], and begins where that of node k - 1 ends. */
+static void make_nodes(unsigned nodes, const uint64_t *end, unsigned count)
+{
+	forget();
+	for (unsigned i = 0; i < count; i++)
+		assert_int_equal(add_core(i % nodes, i), E_OK);
+	for (unsigned k = 0; k < nodes; k++)
+		assert_int_equal(add_memory(k, k ? end[k - 1] : 0, end[k] - (k ? end[k - 1] : 0)), E_OK);
+}
+
+static unsigned node_at(uint64_t window) { return numa_node_of_memory(window - MEMORY_WINDOW); }
+
+/* Every core's memory is on its node, from the first byte to the last. */
+static void near(void **s)
+{
+	(void)s;
+	for (unsigned nodes = 2; nodes <= 4; nodes++) {
+		uint64_t end[4];
+		for (unsigned k = 0; k < nodes; k++)
+			end[k] = 2 * GIB + (k + 1) * 4 * GIB; /* node 0 has the hole */
+		make_nodes(nodes, end, 9);
+		assert_true(arena_of(nodes * 4 * GIB, 9) >= 512 * MIB);
+		for (unsigned i = 0; i < 9; i++) {
+			const struct core_memory *m = &info.core[i];
+			assert_int_equal(m->node, i % nodes);
+			assert_int_equal(node_at(m->shm), m->node);
+			assert_int_equal(node_at(m->shm + m->shm_bytes - 1), m->node);
+			assert_int_equal(m->arena_node, m->node);
+			if (i > 0) {
+				assert_int_equal(node_at(m->arena), m->node);
+				assert_int_equal(node_at(m->arena + m->arena_bytes - 1), m->node);
+			}
+		}
+		assert_int_equal(node_at(info.published), 0);
+		uint64_t sum = 0;
+		for (unsigned k = 0; k < nodes; k++)
+			sum += vm_node_bytes(k);
+		assert_true(sum <= total_bytes && sum > total_bytes - 2 * MIB);
+	}
+	forget();
+}
+
+/* A node without memory, or with little: its cores take the nearest other node's, and arenas are as large as
+ * without nodes. */
+static void far_from_memory(void **s)
+{
+	(void)s;
+	uint64_t alone = arena_of(8 * GIB, 4);
+	for (uint64_t little = 0; little <= 64 * MIB; little += 64 * MIB) {
+		uint64_t end[3] = {6 * GIB, 6 * GIB + little, 10 * GIB};
+		make_nodes(3, end, 4);
+		numa.distance[1][0] = 30; /* node 2 is nearer to node 1 */
+		assert_true(arena_of(8 * GIB, 4) >= alone / 2);
+		assert_int_equal(info.core[1].node, 1);
+		assert_int_equal(info.core[1].arena_node, 2);
+		assert_int_equal(info.core[2].arena_node, 2);
+		assert_int_equal(info.core[3].arena_node, 0);
+	}
+	forget();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -443,7 +508,8 @@ int main(void)
 		cmocka_unit_test(whole), cmocka_unit_test(hole),    cmocka_unit_test(holes),
 		cmocka_unit_test(module_room), cmocka_unit_test(module_in_little),
 		cmocka_unit_test(page_is_missing), cmocka_unit_test(page_for_sharing_is_missing),
-		cmocka_unit_test(sharing),     cmocka_unit_test(page_tables),
+		cmocka_unit_test(sharing),     cmocka_unit_test(page_tables), cmocka_unit_test(near),
+		cmocka_unit_test(far_from_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
