@@ -8,6 +8,7 @@
 #include "lib/types.h"
 
 #define PCI_BARS 6
+#define PCI_NODE_NONE 0xffff
 #define PCI_VENDOR_NONE 0xffff /* read from an empty slot; also the vendor of a port without a device */
 
 struct pci_bar {
@@ -22,6 +23,7 @@ struct pci_dev {
 	uint16_t vendor;
 	uint16_t device;
 	uint16_t msix_vectors; /* 0: no MSI-X */
+	uint16_t node;         /* NUMA node; PCI_NODE_NONE: not known */
 	struct pci_bar bar[PCI_BARS];
 };
 

@@ -9,10 +9,11 @@
 #define FLAG_INTR_REMAP 1u
 
 /* 8.2. Every structure begins with type and length, two bytes each. */
-enum structure { DMAR_DRHD = 0, DMAR_RMRR = 1 };
+enum structure { DMAR_DRHD = 0, DMAR_RMRR = 1, DMAR_RHSA = 3 };
 #define DRHD_BYTES 16 /* 8.3, before the scopes */
 #define DRHD_ALL 1u
 #define RMRR_BYTES 24 /* 8.4 */
+#define RHSA_BYTES 20 /* 8.6 */
 
 /* 8.3.1 */
 #define SCOPE_BYTES 6 /* before the path */
@@ -73,7 +74,7 @@ static int parse_drhd(struct dmar *d, const uint8_t *p, unsigned bytes)
 	if (d->units == DMAR_UNITS_MAX)
 		return E_NOTSUP;
 	struct dmar_unit *u = &d->unit[d->units++];
-	*u = (struct dmar_unit){regs, p[4] & DRHD_ALL, (uint16_t)d->scopes, 0};
+	*u = (struct dmar_unit){regs, p[4] & DRHD_ALL, (uint16_t)d->scopes, 0, DMAR_NO_DOMAIN};
 	int e = parse_scopes(d, p + DRHD_BYTES, p + bytes, true);
 	u->scopes = (uint16_t)(d->scopes - u->first_scope);
 	return e;
@@ -86,6 +87,29 @@ static int parse_rmrr(struct dmar *d, const uint8_t *p, unsigned bytes)
 	return raw16_load(p + 6) == 0 ? parse_scopes(d, p + RMRR_BYTES, p + bytes, false) : E_OK;
 }
 
+/* The proximity domain of a unit, which is named by its registers. One of another segment is not listed. */
+static int parse_rhsa(struct dmar *d, const uint8_t *p, unsigned bytes)
+{
+	if (bytes < RHSA_BYTES)
+		return E_INVAL;
+	for (unsigned n = 0; n < d->units; n++)
+		if (d->unit[n].regs == raw64_load(p + 8))
+			d->unit[n].domain = raw32_load(p + 16);
+	return E_OK;
+}
+
+static int parse_structure(struct dmar *d, const uint8_t *p, unsigned bytes)
+{
+	switch (raw16_load(p)) {
+	case DMAR_DRHD:
+		return parse_drhd(d, p, bytes);
+	case DMAR_RMRR:
+		return parse_rmrr(d, p, bytes);
+	default:
+		return parse_rhsa(d, p, bytes);
+	}
+}
+
 /* Parses all structures of one type. */
 static int parse_all(struct dmar *d, const uint8_t *table, uint32_t bytes, enum structure type)
 {
@@ -96,7 +120,7 @@ static int parse_all(struct dmar *d, const uint8_t *table, uint32_t bytes, enum 
 		unsigned length = raw16_load(p + 2);
 		int e = E_OK;
 		if (raw16_load(p) == type)
-			e = type == DMAR_DRHD ? parse_drhd(d, p, length) : parse_rmrr(d, p, length);
+			e = parse_structure(d, p, length);
 		if (e != E_OK)
 			return e;
 		at += length;
@@ -112,6 +136,8 @@ int dmar_parse(struct dmar *d, const uint8_t *table, uint32_t bytes)
 	d->first_reserved = (uint16_t)d->scopes;
 	if (e == E_OK)
 		e = parse_all(d, table, bytes, DMAR_RMRR);
+	if (e == E_OK)
+		e = parse_all(d, table, bytes, DMAR_RHSA);
 	if (e != E_OK)
 		*d = (struct dmar){.units = 0};
 	return e;

@@ -1,7 +1,7 @@
 /*
  * The ACPI table that assigns devices to DMA remapping units: Intel Virtualization Technology for
  * Directed I/O, Architecture Specification, rev. 3.0, 8.1 (DMAR), 8.3 (units), 8.3.1 (scopes), 8.4
- * (reserved memory). The table is untrusted, so every length is checked. An inconsistent table is
+ * (reserved memory), 8.6 (proximity domains). The table is untrusted, so every length is checked. An inconsistent table is
  * rejected as a whole: half of it could leave a device out. This code does not access the machine:
  * tests/unit/kernel/test_dmar.c passes tables that no firmware would write.
  */
@@ -14,6 +14,7 @@
 #define DMAR_SCOPES_MAX 128
 #define DMAR_HOPS_MAX 8
 #define DMAR_IOAPICS_MAX 16
+#define DMAR_NO_DOMAIN UINT32_MAX
 
 /* A function, or a bridge and all functions behind it. */
 struct dmar_scope {
@@ -27,6 +28,7 @@ struct dmar_unit {
 	uint64_t regs; /* physical address of its registers, page aligned */
 	bool all;      /* covers the devices that no other unit of the segment names (INCLUDE_PCI_ALL) */
 	uint16_t first_scope, scopes;
+	uint32_t domain; /* proximity domain, as in SRAT; DMAR_NO_DOMAIN: not told */
 };
 
 /* An I/O APIC: the unit that receives its messages, and the function that they claim to come from. */

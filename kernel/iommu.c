@@ -12,6 +12,7 @@
 #include "kernel/iomap.h"
 #include "kernel/irt.h"
 #include "kernel/lock.h"
+#include "kernel/numa.h"
 #include "kernel/pci.h"
 #include "kernel/vm.h"
 #include "kernel/vtd.h"
@@ -167,6 +168,16 @@ const struct dmar *iommu_find(const struct acpi *acpi)
 	if (acpi->dmar)
 		dmar_error = dmar_parse(&dmar, acpi->dmar, acpi->dmar_bytes);
 	return &dmar;
+}
+
+void iommu_tell_nodes(void)
+{
+	for (unsigned i = 0; i < boot_info->pci_count; i++) {
+		struct pci_dev *dev = &boot_info->pci[i];
+		int n = dmar_unit_of(&dmar, dev->bdf, pci_buses_behind);
+		unsigned node = n < 0 ? NUMA_NONE : numa_node_of_domain(dmar.unit[n].domain);
+		dev->node = node == NUMA_NONE ? PCI_NODE_NONE : (uint16_t)node;
+	}
 }
 
 void iommu_prepare(void)

@@ -24,6 +24,10 @@
  * programs. The result stays valid; it is empty if there is no table or a malformed one. */
 const struct dmar *iommu_find(const struct acpi *acpi);
 
+/* Writes the NUMA nodes of the cards into boot_info->pci: those of their units. After pci_init, whether or not
+ * the units will be used. */
+void iommu_tell_nodes(void);
+
 /* Chooses the units and takes memory for their tables. Called after pci_init and before
  * partition_cores, which takes all the remaining memory. */
 void iommu_prepare(void);

@@ -82,6 +82,7 @@ _Noreturn static void boot_on_core_stack(void)
 	pci_init(&acpi, units, &boot, boot_info);
 	hardware_describe(&boot_info->hardware, &acpi, units, &boot);
 	program_init();
+	iommu_tell_nodes();
 	iommu_prepare();
 	intr_prepare();
 	n = intr_cores(n);

@@ -29,14 +29,20 @@ static struct numa {
 	uint8_t distance[NODES_MAX][NODES_MAX];
 } numa;
 
-/* The node of a proximity domain, which is added if it is new; NUMA_NONE: there are too many. */
-static unsigned node_of(uint32_t domain)
+unsigned numa_node_of_domain(uint32_t domain)
 {
 	for (unsigned n = 0; n < numa.nodes; n++)
 		if (numa.domain[n] == domain)
 			return n;
-	if (numa.nodes == NODES_MAX)
-		return NUMA_NONE;
+	return NUMA_NONE;
+}
+
+/* The node of a proximity domain, which is added if it is new; NUMA_NONE: there are too many. */
+static unsigned node_of(uint32_t domain)
+{
+	const unsigned known = numa_node_of_domain(domain);
+	if (known != NUMA_NONE || numa.nodes == NODES_MAX)
+		return known;
 	numa.domain[numa.nodes] = domain;
 	return numa.nodes++;
 }

@@ -4,8 +4,8 @@
  * malformed SRAT is ignored as a whole. This code does not access the machine:
  * tests/unit/kernel/test_numa.c passes tables that no firmware would write.
  *
- * Missing: the nodes of devices, which firmware tells in AML (_PXM) only; memory that is added later;
- * copies of published memory on each node.
+ * Missing: the nodes of devices that firmware tells in AML (_PXM) only; memory that is added later; copies of
+ * published memory on each node.
  */
 #ifndef KERNEL_NUMA_H
 #define KERNEL_NUMA_H
@@ -26,6 +26,9 @@ unsigned numa_nodes(void);
 
 /* The node of a core; 0 if the table does not name it. */
 unsigned numa_node_of_core(uint32_t apic_id);
+
+/* The node of a proximity domain; NUMA_NONE: the table does not name it. */
+unsigned numa_node_of_domain(uint32_t domain);
 
 /* The node of the byte at this physical address; NUMA_NONE if no node has it. */
 unsigned numa_node_of_memory(uint64_t phys);

@@ -276,16 +276,35 @@ static bool is_dead(unsigned d)
 	return self.info->status[data_core(d)].state == CORE_DEAD;
 }
 
-/* Gives each living data core a queue pair, as long as every NIC has another one. */
+/* The NUMA node of most cards; PCI_NODE_NONE: of none it is known. */
+static unsigned home_node(void)
+{
+	unsigned count[NODES_MAX] = {0}, home = PCI_NODE_NONE;
+	for (unsigned p = 0; p < nic_count; p++) {
+		const unsigned node = nics[p].pci->vendor == PCI_VENDOR_NONE ? PCI_NODE_NONE : nics[p].pci->node;
+		if (node < NODES_MAX && ++count[node] > (home == PCI_NODE_NONE ? 0 : count[home]))
+			home = node;
+	}
+	return home;
+}
+
+/* Gives each living data core a queue pair, as long as every NIC has another one: those on the node of most
+ * cards first. */
 static void assign_pairs(struct published *s)
 {
 	unsigned most = nic_count ? NIC_PAIRS_MAX : 0;
 	for (unsigned p = 0; p < nic_count; p++)
 		if (nics[p].pairs_max && nics[p].pairs_max < most)
 			most = nics[p].pairs_max;
+	const unsigned home = home_node();
 	s->pairs = 0;
-	for (unsigned d = 0; d < self.info->data_cores; d++)
-		s->pair_of[d] = s->pairs < most && !is_dead(d) ? (uint8_t)s->pairs++ : NO_PAIR;
+	memset(s->pair_of, NO_PAIR, sizeof s->pair_of);
+	for (unsigned pass = 0; pass < 2; pass++)
+		for (unsigned d = 0; d < self.info->data_cores && s->pairs < most; d++) {
+			const bool near = home == PCI_NODE_NONE || self.info->core[data_core(d)].node == home;
+			if (near == (pass == 0) && !is_dead(d))
+				s->pair_of[d] = (uint8_t)s->pairs++;
+		}
 }
 
 /* True if a data core with a queue pair is dead. */

@@ -122,6 +122,25 @@ static void ioapics(void **s)
 	assert_false(d.remaps_interrupts);
 }
 
+/* The proximity domains of units; a unit that is not listed has none. */
+static void proximity(void **s)
+{
+	(void)s;
+	uint32_t at = begin(3, 20); /* before the unit it names */
+	raw64_store(table + at + 8, 0xfed91000);
+	raw32_store(table + at + 16, 0x1234567);
+	unit(0, 0, 0xfed90000);
+	unit(1, 0, 0xfed91000);
+	at = begin(3, 20);
+	raw64_store(table + at + 8, 0xfed92000);
+	assert_int_equal(parse(), E_OK);
+	assert_int_equal(d.unit[0].domain, DMAR_NO_DOMAIN);
+	assert_int_equal(d.unit[1].domain, 0x1234567);
+	begin(3, 16);
+	assert_int_equal(parse(), E_INVAL);
+	assert_int_equal(d.units, 0);
+}
+
 static void no_unit_for_all(void **s)
 {
 	(void)s;
@@ -253,6 +272,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(units, setup),
 		cmocka_unit_test_setup(ioapics, setup),
+		cmocka_unit_test_setup(proximity, setup),
 		cmocka_unit_test_setup(no_unit_for_all, setup),
 		cmocka_unit_test_setup(ways, setup),
 		cmocka_unit_test_setup(reserved_memory, setup),

@@ -420,6 +420,26 @@ static void ioapic(void **s)
 	assert_int_equal(iommu_ioapic_source(6), -1);
 }
 
+unsigned numa_node_of_domain(uint32_t domain) { return domain == 9 ? 3 : NUMA_NONE; }
+
+/* A card's node is its unit's, even if the units are not used. */
+static void nodes(void **s)
+{
+	(void)s;
+	two_units();
+	dmar.unit[0].domain = DMAR_NO_DOMAIN;
+	dmar.unit[1].domain = 9;
+	iommu_tell_nodes();
+	assert_int_equal(info.pci[0].node, PCI_NODE_NONE);
+	assert_int_equal(info.pci[1].node, 3);
+	dmar.unit[1].domain = 8; /* not in SRAT */
+	iommu_tell_nodes();
+	assert_int_equal(info.pci[1].node, PCI_NODE_NONE);
+	dmar = (struct dmar){.units = 0};
+	iommu_tell_nodes();
+	assert_int_equal(info.pci[1].node, PCI_NODE_NONE);
+}
+
 static void not_wanted(void **s)
 {
 	(void)s;
@@ -449,6 +469,7 @@ int main(void)
 		cmocka_unit_test_setup(memory_beyond_the_unit, setup),
 		cmocka_unit_test_setup(interrupts, setup),
 		cmocka_unit_test_setup(ioapic, setup),
+		cmocka_unit_test_setup(nodes, setup),
 		cmocka_unit_test_setup(not_wanted, setup),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

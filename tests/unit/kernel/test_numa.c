@@ -100,6 +100,8 @@ static void nodes(void **s)
 	assert_int_equal(numa_node_of_core(1), 1);
 	assert_int_equal(numa_node_of_core(256), 1);
 	assert_int_equal(numa_node_of_core(2), 0); /* not named */
+	assert_int_equal(numa_node_of_domain(0x12345678), 1);
+	assert_int_equal(numa_node_of_domain(1), NUMA_NONE);
 	assert_int_equal(numa_node_of_memory(0), 0);
 	assert_int_equal(numa_node_of_memory(2 * GIB - 1), 0);
 	assert_int_equal(numa_node_of_memory(2 * GIB), NUMA_NONE);
