@@ -1,6 +1,6 @@
 /*
  * ACPI specification 6.5: 5.2.5 RSDP, 5.2.7 RSDT, 5.2.8 XSDT, 5.2.12 MADT; MCFG as in PCI Firmware
- * Specification 3.3, 4.1.2. A table with a wrong checksum or length is skipped. So is one that does not
+ * Specification 3.3, 4.1.2; SPCR as in Microsoft's "Serial Port Console Redirection Table", 1.10. A table with a wrong checksum or length is skipped. So is one that does not
  * end below 4 GiB: above that only usable memory is mapped (kernel/vm.c).
  */
 #include "kernel/acpi.h"
@@ -53,7 +53,19 @@ enum madt_type {
 #define MADT_ENABLED 1u
 #define MADT_NOBODY 0xffu /* the broadcast ID, which is no core's */
 #define MADT_NOBODY_X2 0xffffffffu
-#define COM1_IRQ 4
+#define ISA_LEVEL_LOW 0xfu /* 5.2.12.5: flags of an interrupt that is no ISA interrupt */
+
+/* SPCR, by offset */
+#define SPCR_BYTES 80
+#define SPCR_TYPE 36
+#define SPCR_SPACE 40 /* Generic Address Structure, ACPI 5.2.3.2 */
+#define SPCR_ACCESS 43
+#define SPCR_ADDRESS 44
+#define SPCR_INTERRUPT 52 /* bit 0: IRQ, bit 1: GSI */
+#define SPCR_IRQ 53
+#define SPCR_GSI 54
+#define SPCR_BAUD 58
+#define SPCR_PRECISE_BAUD 80 /* revision 4 */
 
 static bool sum_is_zero(const void *p, size_t n)
 {
@@ -121,10 +133,8 @@ static void parse_madt_entry(struct acpi *acpi, const uint8_t *e)
 		}
 		break;
 	case MADT_OVERRIDE:
-		if (e[3] == COM1_IRQ) {
-			acpi->com1_gsi = raw32_load(e + 4);
-			acpi->com1_flags = raw16_load(e + 8);
-		}
+		if (e[3] < ACPI_ISA_MAX)
+			acpi->isa[e[3]] = (struct acpi_isa){raw32_load(e + 4), raw16_load(e + 8)};
 		break;
 	case MADT_LAPIC_ADDRESS:
 		set_lapic(acpi, raw64_load(e + 4));
@@ -182,6 +192,38 @@ static void parse_mcfg(struct acpi *acpi, const struct table *t)
 	}
 }
 
+static void parse_spcr(struct acpi *acpi, const struct table *t)
+{
+	static const uint32_t bauds[] = {[3] = 9600, [4] = 19200, [6] = 57600, [7] = 115200};
+	const uint8_t *p = (const uint8_t *)t;
+	if (t->bytes < SPCR_BYTES || acpi->serial.addr)
+		return;
+	const uint8_t type = p[SPCR_TYPE], space = p[SPCR_SPACE], baud = p[SPCR_BAUD];
+	const uint64_t addr = raw64_load(p + SPCR_ADDRESS);
+	if (addr == 0)
+		return; /* console redirection is off */
+	if (type != 0 && type != 1 && type != 0x12) { /* DBG2's subtypes of 16550 */
+		console_print("acpi: the console of SPCR has type %02x, which is no 16550\n", type);
+		return;
+	}
+	if (space > 1 || addr > (space ? 0xfff8 : PHYS_END - PAGE_BYTES)) {
+		console_print("acpi: the console of SPCR cannot be at %llx\n", (unsigned long long)addr);
+		return;
+	}
+	acpi->serial = (struct acpi_serial){
+		.addr = addr,
+		.mmio = space == 0,
+		.wide = p[SPCR_ACCESS] == 3,
+		.baud = baud < ARRAY_LEN(bauds) ? bauds[baud] : 0,
+		.has_irq = p[SPCR_INTERRUPT] & 1 && p[SPCR_IRQ] < ACPI_ISA_MAX,
+		.irq = p[SPCR_IRQ],
+		.has_gsi = p[SPCR_INTERRUPT] & 2,
+		.gsi = raw32_load(p + SPCR_GSI),
+	};
+	if (t->revision >= 4 && t->bytes >= SPCR_PRECISE_BAUD + 4 && raw32_load(p + SPCR_PRECISE_BAUD))
+		acpi->serial.baud = raw32_load(p + SPCR_PRECISE_BAUD);
+}
+
 /* The table at an address; NULL if the address or the table's length is invalid. */
 static const struct table *table_at(uint64_t phys)
 {
@@ -223,7 +265,8 @@ static void parse_table(struct acpi *acpi, uint64_t phys)
 	struct hardware_table *note = note_table(acpi, vm_phys(phys), phys);
 	bool madt = memcmp(name, "APIC", 4) == 0, mcfg = memcmp(name, "MCFG", 4) == 0;
 	bool srat = memcmp(name, "SRAT", 4) == 0, slit = memcmp(name, "SLIT", 4) == 0;
-	if (!madt && !mcfg && !srat && !slit && memcmp(name, "DMAR", 4))
+	bool spcr = memcmp(name, "SPCR", 4) == 0;
+	if (!madt && !mcfg && !srat && !slit && !spcr && memcmp(name, "DMAR", 4))
 		return;
 	const struct table *t = table_at(phys);
 	if (!t || !sum_is_zero(t, t->bytes)) {
@@ -242,6 +285,8 @@ static void parse_table(struct acpi *acpi, uint64_t phys)
 	} else if (slit) {
 		acpi->slit = (const uint8_t *)t;
 		acpi->slit_bytes = t->bytes;
+	} else if (spcr) {
+		parse_spcr(acpi, t);
 	} else {
 		acpi->dmar = (const uint8_t *)t;
 		acpi->dmar_bytes = t->bytes;
@@ -250,7 +295,9 @@ static void parse_table(struct acpi *acpi, uint64_t phys)
 
 void acpi_init(struct acpi *acpi, const struct boot *boot)
 {
-	*acpi = (struct acpi){.lapic = 0xfee00000, .com1_gsi = COM1_IRQ};
+	*acpi = (struct acpi){.lapic = 0xfee00000, .com1_gsi = UINT32_MAX};
+	for (unsigned i = 0; i < ACPI_ISA_MAX; i++)
+		acpi->isa[i].gsi = i;
 	const struct rsdp *r = find_rsdp(boot);
 	if (!r) {
 		console_print("acpi: no tables found; using one core\n");

@@ -7,12 +7,25 @@
 #include "kernel/boot.h"
 
 #define ACPI_IOAPICS_MAX 8
+#define ACPI_ISA_MAX 16
 #define ACPI_ECAMS_MAX 16
 
 struct acpi_ecam {
 	uint64_t base; /* physical, of bus 0 */
 	uint16_t segment;
 	uint8_t first_bus, last_bus;
+};
+
+/* The console that firmware states (SPCR). */
+struct acpi_serial {
+	uint64_t addr; /* port or physical address; 0: none is stated */
+	bool mmio;
+	bool wide;     /* registers of 32 bits */
+	uint32_t baud; /* 0: as firmware left it */
+	bool has_irq;  /* ISA interrupt irq */
+	uint8_t irq;
+	bool has_gsi; /* global system interrupt gsi, which goes before irq */
+	uint32_t gsi;
 };
 
 struct acpi {
@@ -25,8 +38,13 @@ struct acpi {
 		uint8_t id;
 	} ioapic[ACPI_IOAPICS_MAX];
 	unsigned ioapics;
-	uint32_t com1_gsi;   /* global system interrupt of ISA interrupt 4 */
-	uint16_t com1_flags; /* polarity and trigger mode, MADT encoding */
+	struct acpi_isa { /* an ISA interrupt: its global system interrupt, polarity and trigger mode (MADT encoding) */
+		uint32_t gsi;
+		uint16_t flags;
+	} isa[ACPI_ISA_MAX];
+	struct acpi_serial serial;
+	uint32_t com1_gsi;   /* of the console; console_choose sets both. UINT32_MAX: none */
+	uint16_t com1_flags;
 	struct acpi_ecam ecam[ACPI_ECAMS_MAX]; /* ascending by segment and bus; none overlaps another */
 	unsigned ecams;
 	struct hardware_table table[HARDWARE_TABLES_MAX]; /* all that the root table lists */

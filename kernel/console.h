@@ -1,13 +1,24 @@
-/* The console: serial port COM1 and, after fbcon_init, the framebuffer (output only). */
+/* The console: a serial port, if there is one, and, after fbcon_init, the framebuffer (output only). */
 #ifndef KERNEL_CONSOLE_H
 #define KERNEL_CONSOLE_H
 
 #include "abi/hardware.h"
+#include "kernel/acpi.h"
 #include "lib/fmt.h"
 #include "lib/types.h"
 
 /* Sets COM1 to 115200 8N1 with FIFOs and a receive interrupt (16550 data sheet). */
 void console_init(void);
+
+/*
+ * Chooses the serial port for good: that of the options serial=PORT and baud=N of the command line (serial=off:
+ * none), else firmware's (SPCR), else the first of COM1 to COM4 that exists. What has been printed so far is
+ * repeated there. Sets the console's interrupt in acpi. After fbcon_init and acpi_init.
+ */
+void console_choose(struct acpi *acpi, const struct boot *boot);
+
+/* True if input arrives without an interrupt, so that it must be looked for. */
+bool console_is_polled(void);
 
 /* Prints bytes unchanged, at the speed of the serial line. Any core, any time. */
 void console_write(const char *text, size_t bytes);

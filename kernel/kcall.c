@@ -17,6 +17,7 @@
 #include "kernel/trap.h"
 
 #define LOG_CHUNK 256
+#define CONSOLE_LOOKS 50 /* a second, for keys of a serial port without interrupt */
 #define SILENT_S 30 /* the control core polls for keys a hundred times a second, and prints its progress
                      * while it reads a million lines, so it calls the kernel much more often */
 
@@ -41,6 +42,10 @@ static int64_t serve_sleep(const struct core *c, uint64_t tsc)
 {
 	if (tsc && clock_tsc() >= tsc)
 		return E_OK;
+	if (c->id == 0 && console_is_polled()) {
+		const uint64_t look = clock_tsc() + boot_info->tsc_hz / CONSOLE_LOOKS;
+		tsc = tsc && tsc < look ? tsc : look;
+	}
 	boot_info->status[c->id].state = CORE_ASLEEP;
 	if (tsc)
 		apic_deadline(tsc);

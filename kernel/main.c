@@ -116,6 +116,7 @@ _Noreturn void kmain(enum boot_loader loader, uint64_t info)
 	console_print("hayate: build %s\n", kernel_build_id);
 	keep_tell();
 	acpi_init(&acpi, &boot);
+	console_choose(&acpi, &boot);
 	learn_nodes();
 	apic_init(&acpi);
 	vm_map_stack(0);

@@ -69,8 +69,11 @@ static void show_consoles(struct shell *sh, const struct hardware *hw, unsigned 
 {
 	(void)n;
 	if (hw->serials)
-		shell_print(sh, "console serial %s %llx, %u baud\n", hw->serial.mmio ? "at memory" : "port",
-		            (ull)hw->serial.addr, hw->serial.baud);
+		shell_print(sh, "console serial %s %llx, ", hw->serial.mmio ? "at memory" : "port", (ull)hw->serial.addr);
+	if (hw->serials && hw->serial.baud)
+		shell_print(sh, "%u baud\n", hw->serial.baud);
+	else if (hw->serials)
+		shell_print(sh, "the speed that firmware left\n");
 	if (hw->screen)
 		shell_print(sh, "console framebuffer at %llx, %u x %u, %u bits a pixel\n", (ull)hw->screen, hw->screen_width,
 		            hw->screen_height, hw->screen_bits);

@@ -43,14 +43,14 @@ static void make_sum_zero(uint8_t *at, size_t n, uint8_t *checksum)
 		*checksum = (uint8_t)(*checksum - (at + i == checksum ? 0 : at[i]));
 }
 
-static const char *const names[] = {"APIC", "MCFG", "DMAR", "FACP"};
+static const char *const names[] = {"APIC", "MCFG", "DMAR", "SPCR", "FACP"};
 
 /* Puts the first bytes of a table at the end of memory; returns its address. */
 static uint32_t put_cut_off(unsigned kind, unsigned bytes)
 {
 	struct table t = {.bytes = 4096};
 	uint32_t at = (uint32_t)(WINDOW_BYTES - bytes);
-	memcpy(t.signature, names[kind % 4], 4);
+	memcpy(t.signature, names[kind % ARRAY_LEN(names)], 4);
 	memcpy(window + at, &t, bytes < sizeof t ? bytes : sizeof t);
 	return at;
 }
@@ -60,7 +60,7 @@ static uint32_t put_cut_off(unsigned kind, unsigned bytes)
 static uint32_t put_table(unsigned kind, uint32_t at)
 {
 	struct table *t = (struct table *)(void *)(window + at);
-	const char *name = names[kind % 4];
+	const char *name = names[kind % ARRAY_LEN(names)];
 	uint32_t bytes = (uint32_t)sizeof *t + rig_u16() % 512;
 	ASAN_UNPOISON_MEMORY_REGION(t, bytes);
 	memset(t, 0, sizeof *t);

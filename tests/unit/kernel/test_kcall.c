@@ -24,6 +24,7 @@ void apic_send_nmi(uint32_t id)
 /* Not called by any test here. */
 void apic_send(uint32_t id, enum vector vector) { (void)id, (void)vector; }
 void apic_deadline(uint64_t tsc) { (void)tsc; }
+bool console_is_polled(void) { return false; }
 int console_read(void) { return E_AGAIN; }
 void console_write(const char *text, size_t bytes) { (void)text, (void)bytes; }
 int64_t iommu_look(void) { return 0; }

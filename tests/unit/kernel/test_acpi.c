@@ -1,0 +1,164 @@
+/* kernel/acpi.c: tables as the firmware of servers gives them. Hostile ones are tests/fuzz/fuzz_acpi.c's. */
+#include "tests/unit/rig/host.h"
+
+#include <sys/mman.h>
+
+/* The kernel's window to physical memory lies where a host process has no memory. */
+#define vm_phys vm_phys_of_the_kernel
+#include "kernel/vm.h"
+#undef vm_phys
+#define WINDOW_BYTES (4ull << 30)
+static uint8_t *window;
+static inline void *vm_phys(uint64_t phys)
+{
+	assert_true(phys < WINDOW_BYTES);
+	return window + phys;
+}
+
+#include "kernel/acpi.c"
+
+#define ROOT 0x7f000000u
+#define TABLE 0x7f010000u
+
+static char said[200];
+static struct acpi acpi;
+
+void console_print(const char *format, ...)
+{
+	__builtin_va_list args;
+	__builtin_va_start(args, format);
+	vsnprintf(said, sizeof said, format, args);
+	__builtin_va_end(args);
+}
+
+static void sum(uint8_t *at, size_t n, uint8_t *checksum)
+{
+	*checksum = 0;
+	for (size_t i = 0; i < n; i++)
+		*checksum = (uint8_t)(*checksum - (at + i == checksum ? 0 : at[i]));
+}
+
+static int setup(void **s)
+{
+	(void)s;
+	if (!window)
+		window = mmap(NULL, WINDOW_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	assert_true(window != MAP_FAILED);
+	memset(window + TABLE, 0, 0x1000);
+	said[0] = 0;
+	return 0;
+}
+
+/* Reads one table: `bytes` of it are set, header included. */
+static void read_one(const char *name, uint8_t revision, uint32_t bytes)
+{
+	struct table *t = (struct table *)(void *)(window + TABLE), *root = (struct table *)(void *)(window + ROOT);
+	struct rsdp *r = (struct rsdp *)(void *)(window + BIOS_START);
+	memcpy(t->signature, name, 4);
+	t->bytes = bytes;
+	t->revision = revision;
+	memcpy(t->oem, "ACME\x01 ", 6);
+	sum((uint8_t *)t, bytes, &t->checksum);
+	memcpy(root->signature, "XSDT", 4);
+	root->bytes = sizeof *root + 8;
+	raw64_store(root + 1, TABLE);
+	*r = (struct rsdp){.revision = 2, .xsdt = ROOT, .bytes = 36};
+	memcpy(r->signature, "RSD PTR ", 8);
+	sum((uint8_t *)r, 20, &r->checksum);
+	acpi_init(&acpi, &(struct boot){0});
+}
+
+static void put_spcr(uint8_t type, uint8_t space, uint8_t access, uint64_t addr, uint8_t baud)
+{
+	uint8_t *p = window + TABLE;
+	p[SPCR_TYPE] = type;
+	p[SPCR_SPACE] = space;
+	p[SPCR_ACCESS] = access;
+	raw64_store(p + SPCR_ADDRESS, addr);
+	p[SPCR_BAUD] = baud;
+}
+
+static void spcr(void **s)
+{
+	(void)s;
+	put_spcr(0, 1, 1, 0x2f8, 7);
+	window[TABLE + SPCR_INTERRUPT] = 3;
+	window[TABLE + SPCR_IRQ] = 3;
+	raw32_store(window + TABLE + SPCR_GSI, 19);
+	read_one("SPCR", 2, SPCR_BYTES);
+	assert_true(acpi.serial.addr == 0x2f8 && !acpi.serial.mmio && acpi.serial.baud == 115200);
+	assert_true(acpi.serial.has_irq && acpi.serial.irq == 3 && acpi.serial.has_gsi && acpi.serial.gsi == 19);
+
+	put_spcr(0x12, 0, 3, 0x380000001000, 0); /* in memory, above 4 GiB, registers of 32 bits */
+	window[TABLE + SPCR_INTERRUPT] = 0;
+	read_one("SPCR", 4, SPCR_BYTES + 8);
+	assert_true(acpi.serial.addr == 0x380000001000 && acpi.serial.mmio && acpi.serial.wide && acpi.serial.baud == 0);
+	assert_true(!acpi.serial.has_irq && !acpi.serial.has_gsi);
+	raw32_store(window + TABLE + SPCR_PRECISE_BAUD, 1500000);
+	read_one("SPCR", 4, SPCR_BYTES + 8);
+	assert_int_equal(acpi.serial.baud, 1500000);
+	read_one("SPCR", 2, SPCR_BYTES + 8);
+	assert_int_equal(acpi.serial.baud, 0);
+}
+
+static void spcr_that_cannot_be_used(void **s)
+{
+	(void)s;
+	put_spcr(3, 1, 1, 0x2f8, 7); /* an ARM PL011 */
+	read_one("SPCR", 2, SPCR_BYTES);
+	assert_true(acpi.serial.addr == 0 && strstr(said, "type 03, which is no 16550"));
+	put_spcr(0, 1, 1, 0x10000, 7);
+	read_one("SPCR", 2, SPCR_BYTES);
+	assert_true(acpi.serial.addr == 0 && strstr(said, "cannot be at 10000"));
+	said[0] = 0;
+	put_spcr(0, 0, 1, 0, 7); /* redirection is off */
+	read_one("SPCR", 2, SPCR_BYTES);
+	assert_true(acpi.serial.addr == 0 && said[0] == 0);
+	put_spcr(0, 1, 1, 0x2f8, 7);
+	read_one("SPCR", 2, SPCR_BYTES - 1);
+	assert_int_equal(acpi.serial.addr, 0);
+}
+
+static void put_ecam(unsigned n, uint64_t base, uint16_t segment, uint8_t first, uint8_t last)
+{
+	uint8_t *p = window + TABLE + 44 + 16 * n;
+	raw64_store(p, base);
+	raw16_store(p + 8, segment);
+	p[10] = first;
+	p[11] = last;
+}
+
+/* Two sockets with two segments each, out of order; one entry is there twice, another has its end before
+ * its start. */
+static void ecams(void **s)
+{
+	(void)s;
+	put_ecam(0, 0x80000000, 0, 0x80, 0xff);
+	put_ecam(1, 0x80000000, 0, 0, 0x7f);
+	put_ecam(2, 0x2000000000000, 1, 0, 0xff);
+	put_ecam(3, 0x80000000, 0, 0x40, 0x50);
+	put_ecam(4, 0x90000000, 2, 9, 8);
+	read_one("MCFG", 1, 44 + 16 * 5);
+	assert_int_equal(acpi.ecams, 3);
+	assert_true(acpi.ecam[0].segment == 0 && acpi.ecam[0].first_bus == 0 && acpi.ecam[0].last_bus == 0x7f);
+	assert_true(acpi.ecam[1].segment == 0 && acpi.ecam[1].first_bus == 0x80);
+	assert_true(acpi.ecam[2].segment == 1 && acpi.ecam[2].base == 0x2000000000000);
+	for (unsigned n = 0; n < 20; n++)
+		put_ecam(n, 0x80000000, (uint16_t)n, 0, 0);
+	read_one("MCFG", 1, 44 + 16 * 20);
+	assert_int_equal(acpi.ecams, ACPI_ECAMS_MAX);
+	assert_non_null(strstr(said, "more than 16 ECAM regions; that of segment 0013"));
+	assert_true(acpi.tables == 1 && acpi.table[0].addr == TABLE && acpi.table[0].revision == 1);
+	assert_string_equal(acpi.table[0].signature, "MCFG");
+	assert_string_equal(acpi.table[0].oem, "ACME?");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(spcr, setup),
+		cmocka_unit_test_setup(spcr_that_cannot_be_used, setup),
+		cmocka_unit_test_setup(ecams, setup),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
