@@ -1,6 +1,6 @@
 /*
  * What the kernel found in the machine, for reports (`show hardware`). The kernel fills it while it
- * boots and does not change it afterwards. Addresses are physical. Texts come from the firmware; the
+ * boots; afterwards it changes the errors of PCI functions only. Addresses are physical. Texts come from the firmware; the
  * kernel has replaced all characters but printable ASCII.
  */
 #ifndef ABI_HARDWARE_H
@@ -79,6 +79,9 @@ struct hardware_function {
 	uint8_t first_bus, last_bus; /* of a bridge: the buses behind it */
 	/* PCI Express; 0: none. Speed as in the link registers: 1 is 2.5 GT/s, 2 is 5, 3 is 8 and so on. */
 	uint8_t link_speed, link_width, link_speed_max, link_width_max;
+	bool reports_errors; /* PCI Express Advanced Error Reporting; then, by KCALL_PCI_ERRORS: */
+	volatile uint32_t errors[2]; /* corrected, uncorrectable */
+	volatile uint32_t error_bits[2]; /* all bits seen, as in the status registers (PCIe 5.0, 7.8.4.5 and 7.8.4.2) */
 	struct hardware_bar bar[PCI_BARS];
 };
 
@@ -123,6 +126,7 @@ struct hardware {
 	uint64_t screen; /* the framebuffer; 0: none */
 	uint32_t screen_width, screen_height, screen_bits;
 
+	bool error_reporting; /* some function reports errors */
 	uint32_t functions, functions_left_out;
 	struct hardware_function function[HARDWARE_FUNCTIONS_MAX]; /* by segment, bus, device, function */
 };

@@ -61,6 +61,9 @@ enum kcall {
 	 * arena. E_NOTSUP: there is no IOMMU, or it has one map for all devices. E_DEVICE: it does not
 	 * answer, and devices may still reach what they reached before. */
 	KCALL_DMA_RESERVE,
+	/* (): counts errors that PCI functions report (abi/hardware.h), and prints the first of each. Returns
+	 * the number since boot. E_INVAL from a core without the control role. */
+	KCALL_PCI_ERRORS,
 	/* (device, region): for tests, E_INVAL without test=1. The device's interrupts write to a word of
 	 * kernel memory from now on, until they are routed again; or, if `region` is the index of a region,
 	 * to its last word. Returns 1 if the word has been written, which an IOMMU must prevent, else 0. With

@@ -7,6 +7,7 @@
 #include "kernel/console.h"
 #include "kernel/core.h"
 #include "kernel/cpu.h"
+#include "kernel/pci_errors.h"
 #include "kernel/smbios.h"
 #include "kernel/tsc.h"
 #include "lib/mem.h"
@@ -72,6 +73,7 @@ void hardware_describe(struct hardware *hw, const struct acpi *acpi, const struc
 	describe_cores(hw);
 	describe_memory(hw, boot);
 	describe_tables(hw, acpi, units);
+	pci_errors_init(hw);
 	console_describe(hw);
 	hw->screen = boot->fb.addr;
 	hw->screen_width = boot->fb.width;

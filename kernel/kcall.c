@@ -11,6 +11,7 @@
 #include "kernel/panic.h"
 #include "kernel/partition.h"
 #include "kernel/pci.h"
+#include "kernel/pci_errors.h"
 #include "kernel/program.h"
 #include "kernel/regions.h"
 #include "kernel/selftest.h"
@@ -161,6 +162,10 @@ void kcall_serve(struct trap_frame *f)
 		break;
 	case KCALL_DMA_RESERVE:
 		result = iommu_reserve(c->id, f->rdi, f->rsi, f->rdx);
+		break;
+	case KCALL_PCI_ERRORS:
+		if (boot_info->core[c->id].roles & CORE_CONTROL)
+			result = pci_errors_look();
 		break;
 	case KCALL_TEST_DMA:
 		result = iommu_test(f->rdi, f->rsi);

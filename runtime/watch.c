@@ -16,7 +16,8 @@
  * A port that sends nothing although its link is up is started again, if its driver says that this helps
  * (nic_ops.start_mends).
  *
- * The same check asks the kernel for accesses that the IOMMU has refused, if there is one.
+ * The same check asks the kernel for accesses that the IOMMU has refused, and for errors that PCI Express
+ * functions report, if there are such.
  */
 #include "runtime/shared.h"
 #include "abi/kcall.h"
@@ -59,7 +60,10 @@ static void look(unsigned core)
 	core_restart(core);
 }
 
-static bool is_looking(void) { return self.info->cores > 1 || self.info->iommu.units; }
+static bool is_looking(void)
+{
+	return self.info->cores > 1 || self.info->iommu.units || self.info->hardware.error_reporting;
+}
 
 void watch_turn(void)
 {
@@ -68,6 +72,8 @@ void watch_turn(void)
 	look_tsc = self.now_tsc + clock_ticks(&self.clock, LOOK_NS);
 	if (self.info->iommu.units)
 		kcall(KCALL_DMA_LOOK, 0, 0, 0);
+	if (self.info->hardware.error_reporting)
+		kcall(KCALL_PCI_ERRORS, 0, 0, 0);
 	for (unsigned d = 0; d < self.info->data_cores && self.info->cores > 1; d++)
 		look(data_core(d));
 }

@@ -147,6 +147,9 @@ static void show_function(struct shell *sh, const struct hardware *hw, unsigned 
 		shell_print(sh, "  virtual_functions %u\n", f->vfs);
 	if (f->link_width_max)
 		show_link(sh, f);
+	if (f->reports_errors)
+		shell_print(sh, "  errors corrected %u (bits %x), uncorrectable %u (bits %x)\n", f->errors[0],
+		            f->error_bits[0], f->errors[1], f->error_bits[1]);
 }
 
 static void show_rest(struct shell *sh, const struct hardware *hw)

@@ -254,6 +254,8 @@ static bool part_functions(struct page_walk *w, struct page_text *t)
 		page_print(t, ",\"link_tenths_of_gt\":%u,\"link_width\":%u,\"link_tenths_of_gt_max\":%u,\"link_width_max\":%u",
 		           hardware_link_tenths(f->link_speed), f->link_width, hardware_link_tenths(f->link_speed_max),
 		           f->link_width_max);
+	if (f->reports_errors)
+		page_print(t, ",\"errors_corrected\":%u,\"errors_uncorrectable\":%u", f->errors[0], f->errors[1]);
 	function_use(t, f);
 	function_bars(t, f);
 	page_print(t, "}");

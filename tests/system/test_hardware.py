@@ -3,7 +3,7 @@ import json
 import re
 
 import pytest
-from conftest import IMAGE, LEFT_ROUTER, WEB, router_config
+from conftest import IMAGE, LEFT_ROUTER, WEB, eventually, router_config
 from launcher import image
 
 PCI = re.compile(r"^pci ([0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) ([0-9a-f]{4}:[0-9a-f]{4}) rev [0-9a-f]{2} "
@@ -114,3 +114,31 @@ def test_second_host_bridge(make_router):
     assert [f[3] for f in cards.values()] == [", eth0 by virtio_net", ", eth1 by virtio_net"], page
     assert all(", in use\n" in f[4] and re.search(r"  link [\d.]+ GT/s x\d+ of ", f[4]) for f in cards.values()), page
     assert "eth1 link" in router.command("show interfaces")
+
+
+def test_reported_errors(make_router):
+    """Errors that a card and its slot report are counted and said once, each by name; traffic is not held
+    up. QEMU's monitor injects them."""
+    router = make_router(None, *("--qemu-arg=" + word for word in (
+        "-device", "pcie-root-port,id=slot7,chassis=7,slot=7",
+        "-device", "virtio-net-pci,bus=slot7,id=card7,aer=on")), ports=())
+
+    def errors(kind):
+        shown = {at: (f[2], f[4]) for at, f in functions(router.command("show hardware")).items()}
+        return re.search(r"  errors corrected (\d+) \(bits ([0-9a-f]+)\), uncorrectable (\d+) \(bits ([0-9a-f]+)\)",
+                         next(text for word, text in shown.values() if word == kind)).groups()
+
+    def inject(what):
+        said = router.qmp("human-monitor-command", **{"command-line": "pcie_aer_inject_error " + what})
+        assert said.startswith("OK"), said
+
+    assert errors("Ethernet controller") == errors("PCI bridge") == ("0", "0", "0", "0")
+    inject("-c card7 BAD_TLP")
+    router.expect(r"pci 01:00.0: PCI Express reports corrected errors: bad TLP \(further", 10)
+    eventually(lambda: errors("Ethernet controller") == ("1", "40", "0", "0"), 10, "the count")
+    inject("-c card7 BAD_DLLP")
+    eventually(lambda: errors("Ethernet controller") == ("2", "c0", "0", "0"), 10, "the count")
+    inject("card7 MALF_TLP")
+    router.expect(r"pci 01:00.0: PCI Express reports uncorrectable errors: malformed TLP \(further", 10)
+    eventually(lambda: errors("Ethernet controller") == ("2", "c0", "1", "40000"), 10, "the count")
+    assert router.text.count("corrected errors: ") == 1, router.text

@@ -24,6 +24,7 @@ void apic_send_nmi(uint32_t id)
 /* Not called by any test here. */
 void apic_send(uint32_t id, enum vector vector) { (void)id, (void)vector; }
 void apic_deadline(uint64_t tsc) { (void)tsc; }
+int64_t pci_errors_look(void) { return 3; }
 bool console_is_polled(void) { return false; }
 int console_read(void) { return E_AGAIN; }
 void console_write(const char *text, size_t bytes) { (void)text, (void)bytes; }
@@ -171,6 +172,8 @@ static void roles(void **s)
 	(void)s;
 	assert_int_equal(call(1, KCALL_SHARE, 1), E_INVAL);
 	assert_int_equal(call(1, KCALL_DMA_LOOK, 0), E_INVAL);
+	assert_int_equal(call(1, KCALL_PCI_ERRORS, 0), E_INVAL);
+	assert_int_equal(call(0, KCALL_PCI_ERRORS, 0), 3);
 	assert_int_equal(call(1, KCALL_CONFIG_HASH, 7), E_INVAL);
 	assert_int_equal(info.config_hash, 0);
 	assert_int_equal(call(1, KCALL_REGION, 1), E_INVAL);

@@ -10,6 +10,9 @@
 #include "kernel/pci_config.c"
 #include "kernel/pci.c"
 #include "kernel/pci_report.c"
+#define address_of address_of_function
+#include "kernel/pci_errors.c"
+#undef address_of
 
 #define ECAM_PHYS 0xb0000000ull
 #define ECAM_VIRT 0x10000000000ull /* used only to tell addresses apart */
@@ -88,7 +91,17 @@ bool boot_has_ram(const struct boot *b, uint64_t start, uint64_t end)
 	return start < b->ram[0].end && b->ram[0].start < end;
 }
 
-void console_print(const char *format, ...) { (void)format; }
+static char said[300];
+static unsigned prints;
+
+void console_print(const char *format, ...)
+{
+	__builtin_va_list args;
+	__builtin_va_start(args, format);
+	vsnprintf(said, sizeof said, format, args);
+	__builtin_va_end(args);
+	prints++;
+}
 
 static void put(unsigned device, uint64_t at, uint64_t bytes)
 {
@@ -212,6 +225,82 @@ static void segments_and_host_bridges(void **s)
 	tables = (struct acpi){.ecam = {{.base = ECAM_PHYS}}, .ecams = 1};
 }
 
+static void put_aer(unsigned device)
+{
+	space[device][CFG_COMMAND + 2] = CFG_STATUS_CAPS >> 16;
+	space[device][CFG_CAPS] = 0x40;
+	space[device][0x40] = CAP_EXPRESS;
+	raw32_store(space[device] + CFG_EXTENDED, 0x14820003); /* another capability before */
+	raw32_store(space[device] + 0x148, 1u << 16 | CAP_AER);
+}
+
+static void set_errors(unsigned device, uint32_t corrected, uint32_t uncorrectable_bits)
+{
+	raw32_store(space[device] + 0x148 + AER_CORRECTABLE, corrected);
+	raw32_store(space[device] + 0x148 + AER_UNCORRECTABLE, uncorrectable_bits);
+}
+
+static uint32_t left(unsigned device)
+{
+	return raw32_load(space[device] + 0x148 + AER_CORRECTABLE) | raw32_load(space[device] + 0x148 + AER_UNCORRECTABLE);
+}
+
+static void start_errors(bool hest)
+{
+	for (unsigned n = 0; n < DEVICES; n++)
+		put(n, 0xc0000000 + n * 0x100000, 0x20000);
+	put_aer(1);
+	set_errors(1, 1, 1u << 20); /* of an earlier system: they do not count */
+	scan();
+	memcpy(found.hardware.table[0].signature, hest ? "HEST" : "HPET", 5);
+	found.hardware.tables = 1;
+	prints = 0;
+	pci_errors_init(&found.hardware);
+	assert_true(found.hardware.error_reporting && found.hardware.function[1].reports_errors);
+	assert_false(found.hardware.function[0].reports_errors);
+	assert_int_equal(left(1) != 0, hest);
+	const int64_t before = pci_errors_look();
+	assert_int_equal(pci_errors_look(), before);
+	assert_int_equal(prints, 0);
+}
+
+static void errors(void **s)
+{
+	(void)s;
+	start_errors(false);
+	set_errors(1, 1u << 6 | 1u << 7, 0);
+	const int64_t before = pci_errors_look();
+	const struct hardware_function *f = &found.hardware.function[1];
+	assert_true(f->errors[0] == 2 && f->errors[1] == 0 && f->error_bits[0] == 0xc0 && left(1) == 0);
+	assert_int_equal(prints, 1);
+	assert_string_equal(said, "pci 00:01.0: PCI Express reports corrected errors: bad TLP, bad DLLP (further ones are "
+	                          "counted, see show hardware)\n");
+	set_errors(1, 1u << 6, 1u << 14);
+	assert_int_equal(pci_errors_look(), before + 2);
+	assert_true(f->errors[0] == 3 && f->errors[1] == 1 && prints == 2 && strstr(said, "uncorrectable errors: completion timeout"));
+	set_errors(1, UINT32_MAX, UINT32_MAX); /* the card has gone */
+	assert_int_equal(pci_errors_look(), before + 2);
+	assert_int_equal(prints, 2);
+}
+
+/* Firmware owns the registers: nothing is written, and a bit that stays set counts once. */
+static void errors_of_firmware(void **s)
+{
+	(void)s;
+	start_errors(true);
+	set_errors(1, 1 | 1u << 6, 1u << 20);
+	pci_errors_look();
+	pci_errors_look();
+	const struct hardware_function *f = &found.hardware.function[1];
+	assert_true(f->errors[0] == 1 && f->error_bits[0] == 1u << 6 && f->errors[1] == 0);
+	assert_int_equal(left(1), 1 | 1u << 6 | 1u << 20);
+	set_errors(1, 0, 0); /* firmware has cleared them */
+	pci_errors_look();
+	set_errors(1, 1u << 6, 0);
+	pci_errors_look();
+	assert_int_equal(f->errors[0], 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -219,6 +308,8 @@ int main(void)
 		cmocka_unit_test(bars_in_one_page),
 		cmocka_unit_test(beyond_the_cpu),
 		cmocka_unit_test(segments_and_host_bridges),
+		cmocka_unit_test(errors),
+		cmocka_unit_test(errors_of_firmware),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
