@@ -1,7 +1,7 @@
 /*
  * ACPI specification 6.5: 5.2.5 RSDP, 5.2.7 RSDT, 5.2.8 XSDT, 5.2.12 MADT; MCFG as in PCI Firmware
- * Specification 3.3, 4.1.2; SPCR as in Microsoft's "Serial Port Console Redirection Table", 1.10. A table with a wrong checksum or length is skipped. So is one that does not
- * end below 4 GiB: above that only usable memory is mapped (kernel/vm.c).
+ * Specification 3.3, 4.1.2; SPCR as in Microsoft's "Serial Port Console Redirection Table", 1.10. A table with a wrong checksum or length is skipped. So is one that
+ * lies across 4 GiB. The tables above, which servers may have, are mapped one by one (vm_map_firmware).
  */
 #include "kernel/acpi.h"
 
@@ -14,7 +14,8 @@
 #define BIOS_END 0x100000u
 #define EBDA_SEGMENT 0x40eu
 #define TABLE_MAX 0x100000u
-#define TABLES_END (4ull << 30)
+#define TABLES_END (4ull << 30) /* vm_phys reads what ends below */
+#define HIGH_MAPS_MAX 128       /* each takes address space and page tables */
 #define PHYS_END (1ull << 52)        /* end of physical addresses */
 #define ECAM_BUS_BYTES (1ull << 20)
 #define ECAM_BASE_MAX (PHYS_END - 256 * ECAM_BUS_BYTES)
@@ -66,6 +67,8 @@ enum madt_type {
 #define SPCR_GSI 54
 #define SPCR_BAUD 58
 #define SPCR_PRECISE_BAUD 80 /* revision 4 */
+
+static unsigned high_maps;
 
 static bool sum_is_zero(const void *p, size_t n)
 {
@@ -224,13 +227,21 @@ static void parse_spcr(struct acpi *acpi, const struct table *t)
 		acpi->serial.baud = raw32_load(p + SPCR_PRECISE_BAUD);
 }
 
+/* Firmware's memory at a physical address; NULL: it cannot be read. */
+static const void *readable(uint64_t phys, uint64_t bytes)
+{
+	if (phys == 0 || phys > PHYS_END - bytes || (phys < TABLES_END && phys > TABLES_END - bytes))
+		return NULL;
+	if (phys < TABLES_END)
+		return vm_phys(phys);
+	return high_maps++ < HIGH_MAPS_MAX ? vm_map_firmware(phys, bytes) : NULL;
+}
+
 /* The table at an address; NULL if the address or the table's length is invalid. */
 static const struct table *table_at(uint64_t phys)
 {
-	if (phys == 0 || phys > TABLES_END - sizeof(struct table))
-		return NULL;
-	const struct table *t = vm_phys(phys);
-	return t->bytes >= sizeof *t && t->bytes <= TABLE_MAX && t->bytes <= TABLES_END - phys ? t : NULL;
+	const struct table *t = readable(phys, sizeof *t);
+	return t && t->bytes >= sizeof *t && t->bytes <= TABLE_MAX ? readable(phys, t->bytes) : NULL;
 }
 
 static void copy_text(char *to, const char *from, size_t n)
@@ -259,10 +270,11 @@ static struct hardware_table *note_table(struct acpi *acpi, const struct table *
 
 static void parse_table(struct acpi *acpi, uint64_t phys)
 {
-	if (phys == 0 || phys > TABLES_END - sizeof(struct table))
+	const struct table *head = readable(phys, sizeof *head);
+	if (!head)
 		return;
-	const char *name = vm_phys(phys);
-	struct hardware_table *note = note_table(acpi, vm_phys(phys), phys);
+	const char *name = head->signature;
+	struct hardware_table *note = note_table(acpi, head, phys);
 	bool madt = memcmp(name, "APIC", 4) == 0, mcfg = memcmp(name, "MCFG", 4) == 0;
 	bool srat = memcmp(name, "SRAT", 4) == 0, slit = memcmp(name, "SLIT", 4) == 0;
 	bool spcr = memcmp(name, "SPCR", 4) == 0;
@@ -298,12 +310,13 @@ void acpi_init(struct acpi *acpi, const struct boot *boot)
 	*acpi = (struct acpi){.lapic = 0xfee00000, .com1_gsi = UINT32_MAX};
 	for (unsigned i = 0; i < ACPI_ISA_MAX; i++)
 		acpi->isa[i].gsi = i;
+	high_maps = 0;
 	const struct rsdp *r = find_rsdp(boot);
 	if (!r) {
 		console_print("acpi: no tables found; using one core\n");
 		return;
 	}
-	bool wide = r->revision >= 2 && r->xsdt && r->xsdt >> 32 == 0;
+	bool wide = r->revision >= 2 && r->xsdt;
 	const struct table *root = table_at(wide ? r->xsdt : r->rsdt);
 	if (!root) {
 		console_print("acpi: the root table is damaged; using one core\n");

@@ -195,7 +195,7 @@ void vm_init(const struct boot *boot)
 	cr3_write(vm_kernel_space);
 }
 
-static void *map_registers(uint64_t phys, uint64_t bytes, unsigned kind)
+static void *map_for_kernel(uint64_t phys, uint64_t bytes, unsigned flags)
 {
 	uint64_t start = align_down(phys, PAGE_BYTES);
 	uint64_t length = align_up(phys + bytes, PAGE_BYTES) - start;
@@ -204,18 +204,23 @@ static void *map_registers(uint64_t phys, uint64_t bytes, unsigned kind)
 		device_next = align_up(device_next, HUGE_BYTES) + (start & (HUGE_BYTES - 1));
 	uint64_t virt = device_next;
 	device_next += length;
-	vm_map(vm_kernel_space, virt, start, length, VM_WRITE | kind);
+	vm_map(vm_kernel_space, virt, start, length, flags);
 	return (void *)(virt + (phys - start));
 }
 
 void *vm_map_device(uint64_t phys, uint64_t bytes)
 {
-	return map_registers(phys, bytes, VM_DEVICE);
+	return map_for_kernel(phys, bytes, VM_WRITE | VM_DEVICE);
 }
 
 void *vm_map_framebuffer(uint64_t phys, uint64_t bytes)
 {
-	return map_registers(phys, bytes, VM_COMBINE);
+	return map_for_kernel(phys, bytes, VM_WRITE | VM_COMBINE);
+}
+
+const void *vm_map_firmware(uint64_t phys, uint64_t bytes)
+{
+	return map_for_kernel(phys, bytes, 0);
 }
 
 void vm_map_stack(unsigned core)

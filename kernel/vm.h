@@ -110,6 +110,9 @@ uint64_t vm_image_bytes(void);
 /* Maps device registers for the kernel, uncached. */
 void *vm_map_device(uint64_t phys, uint64_t bytes);
 
+/* Maps firmware's tables above 4 GiB for the kernel, cached and read-only. Below, vm_phys reads them. */
+const void *vm_map_firmware(uint64_t phys, uint64_t bytes);
+
 /* Maps a framebuffer for the kernel: its writes may be combined, and its reads are slow. */
 void *vm_map_framebuffer(uint64_t phys, uint64_t bytes);
 

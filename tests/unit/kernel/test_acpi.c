@@ -31,6 +31,21 @@ void console_print(const char *format, ...)
 	__builtin_va_end(args);
 }
 
+#define HIGH 0x1800000000000ull /* 384 TiB */
+#define HIGH_BYTES 0x3000u
+static uint8_t high[HIGH_BYTES];
+static unsigned maps;
+static void *copies[8];
+
+const void *vm_map_firmware(uint64_t phys, uint64_t bytes)
+{
+	assert_true(phys >= HIGH && phys - HIGH <= HIGH_BYTES && bytes <= HIGH_BYTES - (phys - HIGH));
+	assert_true(maps < ARRAY_LEN(copies));
+	copies[maps] = malloc(bytes); /* the exact size, so that ASan watches */
+	memcpy(copies[maps], high + (phys - HIGH), bytes);
+	return copies[maps++];
+}
+
 static void sum(uint8_t *at, size_t n, uint8_t *checksum)
 {
 	*checksum = 0;
@@ -153,12 +168,50 @@ static void ecams(void **s)
 	assert_string_equal(acpi.table[0].oem, "ACME?");
 }
 
+static struct table *put_high(uint32_t at, const char *name, uint32_t bytes)
+{
+	struct table *t = (struct table *)(void *)(high + at);
+	memcpy(t->signature, name, 4);
+	t->bytes = bytes;
+	return t;
+}
+
+/* A server with its tables above 4 GiB, the root table too; one lies across 4 GiB, and one beyond what an
+ * address can be. */
+static void tables_above_4g(void **s)
+{
+	(void)s;
+	struct table *root = put_high(0, "XSDT", sizeof *root + 5 * 8), *mcfg = put_high(0x1000, "MCFG", 60);
+	raw64_store(root + 1, HIGH + 0x1000);
+	raw64_store((uint8_t *)(root + 1) + 8, WINDOW_BYTES - 16);
+	raw64_store((uint8_t *)(root + 1) + 16, PHYS_END - 16);
+	raw64_store((uint8_t *)(root + 1) + 24, UINT64_MAX - 8);
+	raw64_store((uint8_t *)(root + 1) + 32, HIGH + 0x2000);
+	raw64_store((uint8_t *)mcfg + 44, 0xe0000000);
+	((uint8_t *)mcfg)[55] = 0xff;
+	sum((uint8_t *)mcfg, 60, &mcfg->checksum);
+	put_high(0x2000, "APIC", TABLE_MAX + 1);
+	struct rsdp *r = (struct rsdp *)(void *)(window + BIOS_START);
+	*r = (struct rsdp){.revision = 2, .xsdt = HIGH, .bytes = 36};
+	memcpy(r->signature, "RSD PTR ", 8);
+	sum((uint8_t *)r, 20, &r->checksum);
+	maps = 0;
+	acpi_init(&acpi, &(struct boot){0});
+	assert_true(acpi.ecams == 1 && acpi.ecam[0].base == 0xe0000000 && acpi.ecam[0].last_bus == 0xff);
+	assert_true(acpi.tables == 2 && acpi.table[0].addr == HIGH + 0x1000 && !acpi.table[0].damaged);
+	assert_true(acpi.table[1].damaged && strstr(said, "table at 1800000002000 is damaged"));
+	assert_true(maps > 0);
+	while (maps)
+		free(copies[--maps]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(spcr, setup),
 		cmocka_unit_test_setup(spcr_that_cannot_be_used, setup),
 		cmocka_unit_test_setup(ecams, setup),
+		cmocka_unit_test_setup(tables_above_4g, setup),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
