@@ -28,8 +28,8 @@ int vmxnet3_reset(struct nic *nic)
 }
 
 /*
- * Revision 4 lets us choose that UDP ports are hashed. Revision 2 is RSS and several queues for certain: QEMU's
- * device, which has one receive queue, is of revision 1. Later ones add nothing that we use.
+ * Revision 4 lets us choose that UDP ports are hashed. Revision 2 is a device with RSS for certain: QEMU's, which has
+ * none, is of revision 1. Later ones add nothing that we use.
  */
 int vmxnet3_negotiate(struct nic *nic)
 {

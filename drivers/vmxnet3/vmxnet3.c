@@ -2,9 +2,9 @@
  * vmxnet3, the card of VMware's virtual machines: the table of operations, probe and start, and the queue half's
  * calls. spec.h says where its interface is described; ring.h has the rings.
  *
- * Negotiated: revision 4, 2 or 1, and UPT 1. With revision 2 and newer several pairs, spread by RSS. A device of
- * revision 1 gets one pair: QEMU's has eight transmit queues but receives in the first queue only, without RSS, and
- * nothing tells it from an old ESXi.
+ * Negotiated: revision 4, 2 or 1, and UPT 1. RSS spreads over the pairs. QEMU's device, of revision 1, has eight
+ * transmit queues but receives in the first queue only; nothing tells it from an old ESXi. So NIC_RSS is claimed for
+ * revision 2 and newer, and asked for in any case.
  *
  * Deliberately missing: restart of one pair (the protocol has no stop of one queue), UDP segmentation (the same),
  * LRO, the rings of small frames that are copied into the device's reach ("data rings"), interrupt moderation, the
@@ -43,11 +43,9 @@ static bool match(const struct pci_dev *dev)
 
 /* --- device half --- */
 
-static unsigned pairs_of(struct nic *nic)
+static unsigned pairs_of(const struct nic *nic)
 {
 	const unsigned vectors = nic->pci->msix_vectors;
-	if (vmxnet3_device(nic)->revision == VMXNET3_REVISION_1)
-		return 1;
 	return vectors > 2 ? u32_min(vectors - 2, VMXNET3_PAIRS_MAX) : 1;
 }
 
@@ -76,7 +74,7 @@ static int probe(struct nic *nic, const struct pci_dev *dev)
 	nic->pairs_max = pairs_of(nic);
 	nic->mtu_max = u32_min(NIC_MTU_MAX, VMXNET3_MTU_MAX);
 	nic->features = NIC_RX_CSUM | NIC_TX_CSUM | NIC_LINK | NIC_TSO | NIC_VLAN | NIC_SG |
-	                (nic->pairs_max > 1 ? NIC_RSS : 0);
+	                (nic->pairs_max > 1 && d->revision != VMXNET3_REVISION_1 ? NIC_RSS : 0);
 	return E_OK;
 }
 
