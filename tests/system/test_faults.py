@@ -6,7 +6,8 @@ import time
 
 import pytest
 from conftest import (LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, ROOT, WEB, eventually, pings, reaches,
-                      router_config)
+                      restarts_all, router_config)
+from launcher import options
 from launcher.guest import LAUNCHER, PYTHON
 from test_remote import REMOTE, SECRET, nc
 
@@ -48,13 +49,14 @@ def ready_again(router):
 
 
 def test_only_pair(make_lab):
-    """The only queue pair is started alone too."""
+    """The only queue pair is started alone too, except on vmxnet3: all ports restart."""
     lab = make_lab(None, "--append", "test=1")
     lab.router.faults_expected = True
+    alone = not restarts_all(lab.router.nic)
     lab.router.send("test fault null core 1")
     lab.router.expect(r"core 1: program restarted", 10)
-    assert lab.router.wait_back() is None
-    assert "a queue pair cannot be restarted alone" not in lab.router.text
+    assert lab.router.wait_back() == (None if alone else 1)
+    assert ("a queue pair cannot be restarted alone" in lab.router.text) == (not alone)
     lab.router.wait_links()
     pings(lab.left, RIGHT_HOST, count=10)
 
@@ -181,7 +183,7 @@ def test_stuck_core_is_restarted(make_lab, idle):
         lab.router.skip()
         lab.router.send("test fault spin core %d" % core)
         restarted_stuck(lab.router, core)
-        assert lab.router.wait_back() is None
+        assert (lab.router.wait_back() is None) != restarts_all(lab.router.nic)
     assert [core["faults"] for core in lab.router.cores()] == [0, 1, 1]
     lab.router.wait_links()
     pings(lab.left, RIGHT_HOST, count=5)
@@ -298,6 +300,8 @@ def test_show_crash(make_lab):
     assert said in nc(lab.left, SECRET + "\nshow crash\n").replace("\r\n", "\n")
 
 
+# not vmxnet3: while the ports restart for one core, the other takes no order to fail
+@pytest.mark.nics([nic for nic in options.NICS if nic != "vmxnet3"])
 def test_report_goes_out_whole(make_lab):
     """Two programs fail at once while the control core echoes input. Nothing comes between the
     lines of a report, the serial line has the same text as `show crash`, and no line is missing."""

@@ -71,7 +71,7 @@ def packet_socket(host):
 
 
 # not igb: QEMU 11.1.3 itself ends with a segmentation fault, in the thread that takes frames from the taps
-@pytest.mark.nics(["virtio", "ixgbe", "mlx5"])
+@pytest.mark.nics(["virtio", "vmxnet3", "ixgbe", "mlx5"])
 def test_random_frames(lab):
     print("HAYATE_FUZZ_SEED=%d" % SEED)
     rng = random.Random(SEED)

@@ -4,8 +4,10 @@ seconds."""
 import os
 import re
 
-from conftest import RIGHT_HOST, pings, router_config
+import pytest
+from conftest import RIGHT_HOST, pings, restarts_all, router_config
 from flows import Flows, figures
+from launcher import options
 
 RESTARTS = int(os.environ.get("RESTARTS", "4"))
 BETWEEN_S = 2.2 if RESTARTS > 4 else 0.2
@@ -29,6 +31,8 @@ def owners(router, flows):
     return result
 
 
+# not vmxnet3: the protocol cannot stop one queue, and QEMU's card has one receive queue
+@pytest.mark.nics([nic for nic in options.NICS if nic != "vmxnet3"])
 def test_others_lose_nothing(make_lab):
     lab = make_lab(None, "--append", "test=1", cpus=4)
     router = lab.router
@@ -90,7 +94,7 @@ def test_what_was_counted_goes_on(make_lab):
         router.expect(r"core 1: program restarted", 10)
         router.wait_back()
         router.wait_links()
-        assert matched(router) == before
+        assert matched(router) == (0 if restarts_all(router.nic) else before)
         sent = sum(flow.sent for flow in flows.list)
         flows.run(0.2)
         assert flows.settle() == []

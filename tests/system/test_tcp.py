@@ -242,7 +242,7 @@ def test_many_connections(make_server, cpus, family):
             assert client.recv(64) == b"connection %d" % number
     assert eventually(lambda: server.tcp()["estab"] == 1000, 5, "they are shown")
     assert server.router.balanced()["tcp_tx_rst"] == 0
-    if cpus == 4:
+    if cpus == 4 and server.router.nic != "vmxnet3":  # QEMU's card receives in one queue
         shares = [core["rx_pkts"] for core in server.router.cores()[1:]]
         assert min(shares) > 100, shares
     for client in clients:
