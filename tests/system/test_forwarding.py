@@ -94,6 +94,8 @@ def test_every_data_core_forwards(lab):
         assert min(flow.sent for flow in flows.list) > 0
     cores = lab.router.cores()
     shares = [core["rx_pkts"] for core in cores[1:] or cores]  # with one CPU, core 0 has both roles
+    if lab.router.nic == "vmxnet3":  # QEMU's card receives in one queue
+        shares = shares[:1]
     assert min(shares) > 0, shares
 
 
