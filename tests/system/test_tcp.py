@@ -198,7 +198,10 @@ def test_peers_who_do_not_read(server):
             while n < len(data):
                 n += client.send(data[n:])
         sent.append(n)
-    assert server.host.ping(LEFT_ROUTER)[0]
+    if server.router.nic == "vmxnet3":  # QEMU's card drops frames for which its ring has no room
+        eventually(lambda: server.host.ping(LEFT_ROUTER)[0], 10, "a ping is answered")
+    else:
+        assert server.host.ping(LEFT_ROUTER)[0]
     start = time.monotonic()
     exchange(server.open(), data)
     assert time.monotonic() - start < 10
