@@ -422,11 +422,15 @@ def test_accel_auto(tmp_path):
 @pytest.mark.parametrize("accel,prealloc", [("kvm", "on"), ("tcg", "off")])
 def test_memory_is_touched_before_for_kvm(monkeypatch, accel, prealloc):
     monkeypatch.setattr(options, "choose_accel", lambda wanted: accel)
-    asked = argparse.Namespace(accel=accel, memory="256M", cpus=2)
+    asked = argparse.Namespace(accel=accel, memory="256M", cpus=2, iommu=False)
     words = options.machine_arguments(asked, shared=True)
     assert after(words, "-object")[0].endswith("prealloc=" + prealloc)
     words = options.machine_arguments(asked, shared=False)
     assert ("-mem-prealloc" in words) == (accel == "kvm")
+    assert after(words, "-machine") == ["q35"]
+    asked.iommu = True  # KVM's own I/O APIC does not remap interrupts
+    said = after(options.machine_arguments(asked, shared=False), "-machine")
+    assert said == ["q35,kernel-irqchip=split" if accel == "kvm" else "q35"]
 
 
 def test_menu_is_filled_in():
