@@ -15,12 +15,16 @@
 static uint32_t features(void)
 {
 	const struct cpuid base = cpu_id(1, 0), more = cpu_id(7, 0);
-	const unsigned vectors = vector_bits();
+	/* kernel/core.c enables what CPUID has. XCR0 itself is not read: hypervisors that emulate ring 0 know no
+	 * XGETBV there. */
+	const uint32_t states = base.c >> 26 & 1 ? cpu_id(0xd, 0).a : 0;
+	const bool avx2 = (states & XCR0_SSE_AVX) == XCR0_SSE_AVX && more.b >> 5 & 1;
+	const bool avx512 = avx2 && (states & XCR0_OPMASK_ZMM) == XCR0_OPMASK_ZMM && (more.b >> 16 & 3) == 3;
 	return (uint32_t)apic_is_x2apic() << HARDWARE_X2APIC | (base.c >> 24 & 1) << HARDWARE_TSC_DEADLINE |
 	       (uint32_t)tsc_is_invariant() << HARDWARE_TSC_INVARIANT | (more.b >> 7 & 1) << HARDWARE_SMEP |
 	       (more.b >> 20 & 1) << HARDWARE_SMAP | (more.c >> 2 & 1) << HARDWARE_UMIP |
-	       (base.c >> 26 & 1) << HARDWARE_XSAVE | (uint32_t)(vectors >= 256) << HARDWARE_AVX2 |
-	       (uint32_t)(vectors >= 512) << HARDWARE_AVX512 | (base.c >> 30 & 1) << HARDWARE_RDRAND |
+	       (base.c >> 26 & 1) << HARDWARE_XSAVE | (uint32_t)avx2 << HARDWARE_AVX2 |
+	       (uint32_t)avx512 << HARDWARE_AVX512 | (base.c >> 30 & 1) << HARDWARE_RDRAND |
 	       (more.b >> 18 & 1) << HARDWARE_RDSEED | (base.c >> 31 & 1) << HARDWARE_GUEST;
 }
 

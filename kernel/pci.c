@@ -18,6 +18,7 @@
 #include "hal/cpuid.h"
 #include "hal/mmio.h"
 #include "kernel/console.h"
+#include "kernel/cpu.h"
 #include "kernel/pci_config.h"
 #include "kernel/pci_report.h"
 #include "lib/mem.h"
@@ -240,16 +241,23 @@ static void scan_bus(uint16_t segment, unsigned bus, unsigned depth)
 /*
  * Which buses belong to host bridges is known to AML only, which the kernel does not run. So each bus that
  * no bridge leads to is probed: what answers there is behind another host bridge. A bus that does not exist
- * reads as all ones.
+ * reads as all ones. In a guest each read may take a millisecond (a hypervisor that emulates ring 0), so only
+ * device 0 of these buses is looked for, and on the first bus of a segment all.
  */
+static void probe_buses(uint16_t segment, unsigned first, unsigned last)
+{
+	scan_bus(segment, first, 0);
+	for (unsigned bus = first + 1; bus <= last; bus++)
+		if (!cpu_is_guest() || pci_config_exists((pci_address_t)segment << 16 | bus << 8))
+			scan_bus(segment, bus, 0);
+}
+
 static void scan_all(void)
 {
 	if (acpi->ecams == 0 || acpi->ecam[0].segment != 0)
-		for (unsigned bus = 0; bus < BUSES; bus++)
-			scan_bus(0, bus, 0);
+		probe_buses(0, 0, BUSES - 1);
 	for (unsigned i = 0; i < acpi->ecams; i++)
-		for (unsigned bus = acpi->ecam[i].first_bus; bus <= acpi->ecam[i].last_bus; bus++)
-			scan_bus(acpi->ecam[i].segment, bus, 0);
+		probe_buses(acpi->ecam[i].segment, acpi->ecam[i].first_bus, acpi->ecam[i].last_bus);
 }
 
 void pci_init(const struct acpi *tables, const struct dmar *units, const struct boot *loader,
