@@ -72,7 +72,7 @@ static int rx_queue(struct nic *nic, const struct nic_config *config, unsigned q
 	intel_write(nic, IXGBE_RDH, q, 0);
 	intel_write(nic, IXGBE_RDT, q, 0);
 	intel_write(nic, IXGBE_SRRCTL, q, srrctl);
-	intel_clear(nic, IXGBE_DCA_RXCTRL, q, IXGBE_DCA_RXCTRL_BIT12);
+	intel_clear(nic, IXGBE_DCA_RXCTRL, q, IXGBE_DCA_RXCTRL_OFF);
 	intel_set(nic, IXGBE_RXDCTL, q,
 	          INTEL_QUEUE_ENABLE | (config->features & NIC_VLAN ? IXGBE_RXDCTL_VME : 0));
 	return intel_poll(nic, IXGBE_RXDCTL, q, INTEL_QUEUE_ENABLE, INTEL_UNTIL_SET, QUEUE_US,

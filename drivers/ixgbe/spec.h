@@ -223,8 +223,9 @@ enum ixgbe_reg {
 
 #define IXGBE_RXCTRL_RXEN (1u << 0)
 
-/* 4.6.7: "clear bit 12": no relaxed ordering for descriptor writes */
-#define IXGBE_DCA_RXCTRL_BIT12 (1u << 12)
+/* To be cleared. 4.6.7: bit 12. Relaxed ordering of frames (13) and headers (15) that the card writes is on after a
+ * reset; root ports of Xeon E5 and E7 v3 and v4 have errata with it. Intel's own drivers clear both. */
+#define IXGBE_DCA_RXCTRL_OFF (1u << 12 | 1u << 13 | 1u << 15)
 /* No relaxed ordering for head write-back: an old head could overtake a new one. */
 #define IXGBE_DCA_TXCTRL_WRO (1u << 11)
 

@@ -109,6 +109,8 @@ static void reset_registers(struct model *m)
 	set(m, HLREG0, HLREG0_TXCRCEN | HLREG0_RXCRCSTRP | HLREG0_TXPADEN | 1u << 16 |
 	                       HLREG0_RXLNGTHERREN);
 	set(m, MAXFRS, 1518u << 16);
+	for (unsigned q = 0; q < QUEUES; q++)
+		set(m, q < 64 ? DCA_RXCTRL_100C + q * 64 : DCA_RXCTRL_64 + (q - 64) * 64, 0xb200);
 	set(m, AUTOC, 0xc09c6004); /* 10G serial, SFI */
 	set(m, AUTOC2, 0x000a0000);
 	set(m, ANLP1, 0);
