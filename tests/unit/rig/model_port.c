@@ -16,9 +16,11 @@ uint32_t pci_read(const struct pci_dev *dev, unsigned offset, unsigned size)
 {
 	assert_ptr_equal(dev, &port.pci);
 	assert_int_equal(size, 2);
-	/* command; status: no capabilities; Device Status: nothing is pending */
-	assert_true(offset == 4 || offset == 6 || offset == 0xaa);
-	return offset == 4 ? port.command : 0;
+	/* command; status: no capabilities; PCIe: Device Status, Device Control 2 */
+	assert_true(offset == 4 || offset == 6 || offset == 0xaa || offset == 0xc8);
+	if (offset == 0xaa)
+		return rig.now < port.pending_until ? 1u << 5 : 0;
+	return offset == 4 ? port.command : offset == 0xc8 ? port.completion_timeout : 0;
 }
 
 void pci_write(const struct pci_dev *dev, unsigned offset, unsigned size, uint32_t value)

@@ -58,6 +58,8 @@ extern struct port {
 	unsigned pairs;
 	unsigned routed[RIG_VECTORS]; /* core + 1 by MSI-X entry */
 	uint16_t command;             /* of configuration space */
+	uint64_t pending_until;       /* ns: requests of the device wait for their completion */
+	uint16_t completion_timeout;  /* PCIe's Device Control 2 */
 	uint64_t remove_at;           /* ns: the device is pulled out; 0: never */
 	uint32_t (*lie)(uint32_t value); /* what the driver reads instead of value; NULL: value */
 	uint64_t dma_next;            /* bus addresses: of what nic->dma_more gives next, */

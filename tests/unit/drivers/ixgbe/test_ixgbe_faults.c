@@ -195,6 +195,36 @@ static void master_disable_takes_two_resets(void **s)
 	}
 }
 
+/* PCIe 7.8.16: requests may wait as long as Device Control 2 allows. The buffers are cleared after that, not before;
+ * a range of minutes is not waited for. */
+static void flush_waits_for_completions(void **s)
+{
+	(void)s;
+	static const struct {
+		uint16_t range;
+		uint64_t pending_ms, least_ms, most_ms;
+	} row[] = {
+		{0, 70, 70, 130}, {0, 4000, 80, 130}, {6, 130, 130, 180}, {9, 500, 500, 700},
+		{0xa, 1900, 1900, 2600}, {0xe, 4000, 2000, 2600},
+	};
+	for (unsigned i = 0; i < ARRAY_LEN(row); i++) {
+		power();
+		rig_fault("master-disable-stuck");
+		port.completion_timeout = row[i].range;
+		/* from the end of the poll for STATUS.GIO on */
+		const uint64_t start = rig.now + 100000000;
+		port.pending_until = start + row[i].pending_ms * 1000000;
+		assert_int_equal(timed_probe(), E_OK);
+		const int clears = find_access(0, WRITES, 0x11050, 4);
+		assert_true(clears >= 0);
+		const uint64_t waited = (port.trace[clears].at - start) / 1000000;
+		if (waited < row[i].least_ms || waited > row[i].most_ms)
+			fail_msg("range %x: %llu ms", row[i].range, (unsigned long long)waited);
+		rig_forgive();
+		teardown(NULL);
+	}
+}
+
 /* --- faults in traffic --- */
 
 static void data_faults(void **s)
@@ -374,6 +404,7 @@ int main(void)
 		cmocka_unit_test(start_up_faults),
 		cmocka_unit_test(link_faults),
 		cmocka_unit_test(master_disable_takes_two_resets),
+		cmocka_unit_test(flush_waits_for_completions),
 		cmocka_unit_test(data_faults),
 		cmocka_unit_test(every_fault),
 		cmocka_unit_test_teardown(removed_before_probe, teardown),
