@@ -22,6 +22,7 @@
 /* 8.2.3.4 */
 #define SWSM_SMBI (1u << 0)    /* a read that returns 0 sets it */
 #define SWSM_SWESMBI (1u << 1) /* stays set only if firmware does not hold it; not in X540 */
+#define SYNC_HW_NVM (1u << 4)  /* X540: the hardware writes the flash (X540 datasheet, SW_FW_SYNC) */
 #define SYNC_REGSMP (1u << 31) /* X540: a read that returns 0 sets it */
 
 #define SMBI_US 100000
@@ -76,6 +77,8 @@ int intel_lock_now(struct nic *nic, uint32_t what, bool force)
 {
 	const struct intel_chip *chip = intel_device(nic)->chip;
 	uint32_t theirs = what | what << chip->firmware_shift;
+	if (chip->regsmp && what & INTEL_SYNC_EEP)
+		theirs |= SYNC_HW_NVM;
 	int e = register_take(nic);
 	if (e != E_OK)
 		return e;
