@@ -45,6 +45,7 @@ struct ixgbe_device {
 	uint32_t autoc;        /* AUTOC as the EEPROM set it */
 	uint32_t pairs;        /* running; 0: reset */
 	struct ixgbe_link link;
+	bool memory_told;      /* EICR.ECC has been reported since start */
 	int64_t filtered;      /* frames for others, not yet reported (stats.c) */
 };
 _Static_assert(sizeof(struct ixgbe_device) <= sizeof(((struct nic *)0)->priv), "fits");

@@ -197,7 +197,7 @@ int ixgbe_interrupts_start(struct nic *nic, const struct nic_config *config)
 		intel_write(nic, IXGBE_EITR, i, 0); /* no delay: a core that polls has it masked */
 	intel_write(nic, IXGBE_EIAC, 0, queues & 0xffff); /* those above clear themselves anyway */
 	intel_write(nic, IXGBE_EIAM_EX, 0, queues);
-	intel_write(nic, IXGBE_EIMS, 0, IXGBE_EICR_LSC);
+	intel_write(nic, IXGBE_EIMS, 0, IXGBE_EICR_WATCHED);
 	return E_OK;
 }
 

@@ -175,6 +175,7 @@ static const char *turn(struct nic *nic, bool up)
 void ixgbe_link_start(struct nic *nic)
 {
 	struct ixgbe_link *l = &ixgbe_device(nic)->link;
+	ixgbe_device(nic)->memory_told = false;
 	*l = (struct ixgbe_link){.attempts = l->attempts, .told = l->told};
 	enter(nic, DOWN, 0);
 }
@@ -197,8 +198,9 @@ void ixgbe_link(struct nic *nic, struct nic_link *out)
 	static const uint32_t mbps[] = {0, 100, 1000, 10000};
 	struct ixgbe_device *d = ixgbe_device(nic);
 	/* Acknowledge before reading: a change in between raises the next interrupt. */
-	intel_write(nic, IXGBE_EICR, 0, IXGBE_EICR_LSC);
-	intel_write(nic, IXGBE_EIMS, 0, IXGBE_EICR_LSC);
+	const uint32_t causes = intel_read(nic, IXGBE_EICR, 0);
+	intel_write(nic, IXGBE_EICR, 0, IXGBE_EICR_WATCHED);
+	intel_write(nic, IXGBE_EIMS, 0, IXGBE_EICR_WATCHED);
 	(void)intel_read(nic, IXGBE_LINKS, 0); /* the first read may return a past state */
 	uint32_t links = intel_read(nic, IXGBE_LINKS, 0);
 	*out = (struct nic_link){0};
@@ -212,6 +214,10 @@ void ixgbe_link(struct nic *nic, struct nic_link *out)
 		out->why = why != d->link.told ? why : NULL;
 		d->link.told = why ? why : d->link.told;
 		out->again_us = again(&d->link);
+	}
+	if (causes & IXGBE_EICR_ECC && !d->memory_told) { /* Linux resets the card */
+		d->memory_told = true;
+		out->why = "an error in the card's memory (EICR.ECC): frames may be wrong until a reset";
 	}
 	if (!d->intel.link_vector)
 		out->again_us = out->again_us ? out->again_us : INTEL_LINK_LOOK_US;

@@ -172,6 +172,8 @@ enum ixgbe_reg {
 #define IXGBE_GCR_EXT_BUFFERS_CLEAR (1u << 30)
 
 #define IXGBE_EICR_LSC (1u << 20) /* link status change; also in EIMS and EIMC */
+#define IXGBE_EICR_ECC (1u << 28) /* an error in the card's own memory that it cannot correct */
+#define IXGBE_EICR_WATCHED (IXGBE_EICR_LSC | IXGBE_EICR_ECC)
 #define IXGBE_EIMC_ALL 0x7fffffffu /* bit 31 is reserved */
 
 #define IXGBE_GPIE_MULTIPLE_MSIX (1u << 4)

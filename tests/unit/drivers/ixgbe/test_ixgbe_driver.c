@@ -17,6 +17,7 @@ enum {
 	MTQC = 0x8120,
 	TXPBSIZE = 0xcc00,
 	EICR = 0x800,
+	EICS = 0x808,
 	LINKS = 0x42a4,
 	EIMC = 0x888,
 	EIMS = 0x880,
@@ -200,8 +201,8 @@ static void quiet_steps(void **s)
 	/* The link is read after its interrupt has been acknowledged. */
 	unsigned from = port.traced;
 	link_now();
-	unsigned ack = wrote(from, EICR, UINT32_MAX, 0x100000);
-	assert_int_equal(wrote(ack, EIMS, UINT32_MAX, 0x100000), ack + 1);
+	unsigned ack = wrote(from, EICR, UINT32_MAX, 0x10100000);
+	assert_int_equal(wrote(ack, EIMS, UINT32_MAX, 0x10100000), ack + 1);
 	assert_int_equal(find_access(from, READS, LINKS, 4), ack + 2);
 	/* Stop: frames from the wire, queues, receive path, DMA, reset. */
 	from = port.traced;
@@ -346,6 +347,32 @@ static void link_changes_are_told(void **s)
 		assert_int_equal(link_now().mbps, comes ? 10000 : 0);
 	}
 	assert_false(link_now().gone);
+}
+
+/* An error in the card's own memory (EICR.ECC) raises the interrupt, and is told once a start. */
+static void memory_errors_are_told(void **s)
+{
+	(void)s;
+	up(1, ALL, STANDARD);
+	for (unsigned starts = 0; starts < 2; starts++) {
+		unsigned told = 0;
+		assert_null(link_now().why);
+		for (unsigned i = 0; i < 3; i++) {
+			rig.irqs[0] = 0;
+			rig_write(EICS, 1u << 28);
+			rig_run(1000000);
+			assert_true(rig.irqs[0] > 0);
+			struct nic_link l = link_now();
+			assert_true(l.up && !l.gone);
+			assert_true(!l.why || strstr(l.why, "EICR.ECC"));
+			told += l.why != NULL;
+			assert_null(link_now().why); /* acknowledged */
+		}
+		assert_int_equal(told, 1);
+		port_stop();
+		assert_int_equal(port_start(1, ALL, STANDARD, 1600), E_OK);
+		port_attach();
+	}
 }
 
 /* A link that does not come up at once is tried again every two seconds, with the laser on, until it does; the other
@@ -604,6 +631,7 @@ int main(void)
 		cmocka_unit_test_teardown(modules, teardown),
 		cmocka_unit_test_teardown(slow_modules, teardown),
 		cmocka_unit_test_teardown(link_changes_are_told, teardown),
+		cmocka_unit_test_teardown(memory_errors_are_told, teardown),
 		cmocka_unit_test_teardown(link_is_tried_again, teardown_forgiving),
 		cmocka_unit_test_teardown(two_speeds, teardown),
 		cmocka_unit_test_teardown(restart_keeps_the_link, teardown),
