@@ -109,6 +109,15 @@ static void attempt(struct nic *nic, const char **why)
 	enter(nic, SETTLING, settle);
 }
 
+/* 4.6.3.2: flow control is off (init.c), so the other end shall not expect it. */
+static void advertise_no_pause(struct nic *nic)
+{
+	struct ixgbe_device *d = ixgbe_device(nic);
+	if (d->media == IXGBE_BACKPLANE)
+		d->link.autoc &= ~IXGBE_AUTOC_PAUSE;
+	intel_clear(nic, IXGBE_PCS1GANA, 0, IXGBE_PCS1GANA_PAUSE);
+}
+
 /*
  * Puts AUTOC into effect. ERRATUM: a restart alone does not reset the link's pipeline. It takes a
  * restart with LMS bit 2 inverted, until auto-negotiation leaves its first state. Source: Intel's
@@ -121,6 +130,7 @@ static void switch_pipeline(struct nic *nic, const char **why)
 		*why = set_up_module(nic);
 		intel_clear(nic, IXGBE_ESDP, 0, IXGBE_ESDP_SDP3);
 	}
+	advertise_no_pause(nic);
 	if (intel_read(nic, IXGBE_AUTOC2, 0) & IXGBE_AUTOC2_LINK_DISABLE)
 		intel_clear(nic, IXGBE_AUTOC2, 0, IXGBE_AUTOC2_LINK_DISABLE);
 	d->link.autoc |= IXGBE_AUTOC_RESTART_AN;

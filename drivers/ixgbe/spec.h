@@ -113,6 +113,7 @@
 	X(MAXFRS, 0x04268, 0, 1, RW, "8.2.3.22") \
 	X(MSCA, 0x0425c, 0, 1, RW, "8.2.3.22") \
 	X(MSRWD, 0x04260, 0, 1, RW, "8.2.3.22") \
+	X(PCS1GANA, 0x04218, 0, 1, RW, "8.2.3.22") \
 	X(AUTOC, 0x042a0, 0, 1, RW, "8.2.3.22") \
 	X(LINKS, 0x042a4, 0, 1, RO, "8.2.3.22") \
 	X(AUTOC2, 0x042a8, 0, 1, RW, "8.2.3.22") \
@@ -289,6 +290,8 @@ enum ixgbe_reg {
 #define IXGBE_AUTOC_LMS_1G_AN (2u << IXGBE_AUTOC_LMS_SHIFT)
 #define IXGBE_AUTOC_LMS_10G_SERIAL (3u << IXGBE_AUTOC_LMS_SHIFT)
 #define IXGBE_AUTOC_LMS_BIT2 (4u << IXGBE_AUTOC_LMS_SHIFT)
+#define IXGBE_AUTOC_PAUSE (3u << 28)   /* what a backplane advertises */
+#define IXGBE_PCS1GANA_PAUSE (3u << 7) /* what 1000BASE-X advertises */
 #define IXGBE_AUTOC2_LINK_DISABLE (7u << 28)
 #define IXGBE_ANLP1_STATE (15u << 16)
 

@@ -111,7 +111,8 @@ static void reset_registers(struct model *m)
 	set(m, MAXFRS, 1518u << 16);
 	for (unsigned q = 0; q < QUEUES; q++)
 		set(m, q < 64 ? DCA_RXCTRL_100C + q * 64 : DCA_RXCTRL_64 + (q - 64) * 64, 0xb200);
-	set(m, AUTOC, 0xc09c6004); /* 10G serial, SFI */
+	set(m, AUTOC, 0xf09c6004); /* 10G serial, SFI; KX and KR advertise PAUSE */
+	set(m, PCS1GANA, 0x1a0);   /* full duplex; PAUSE */
 	set(m, AUTOC2, 0x000a0000);
 	set(m, ANLP1, 0);
 	set(m, RXPBSIZE, FIFO_BYTES);

@@ -24,6 +24,7 @@ enum {
 	EEC = 0x10010,
 	RDRXCTL = 0x2f00,
 	AUTOC = 0x42a0,
+	PCS1GANA = 0x4218,
 	RXMPC = 0x3fa0,
 	RXPBSIZE = 0x3c00,
 	RDBAL = 0x1000,
@@ -187,6 +188,8 @@ static void quiet_steps(void **s)
 	unsigned taken = wrote(0, SW_FW_SYNC, 0xa, 0xa);
 	unsigned played = wrote(taken, CORECTL, 0, 0);
 	unsigned away = wrote(played, AUTOC, 0xf000, 0xf000);
+	/* PAUSE is off, so 1000BASE-X does not advertise it. */
+	assert_in_range(wrote(played, PCS1GANA, 0x180, 0), played, away);
 	unsigned back = wrote(away, AUTOC, 0xf000, 0x7000);
 	unsigned given = wrote(back, SW_FW_SYNC, 0xa, 0);
 	assert_int_equal(wrote(taken + 1, SW_FW_SYNC, 0, 0), given);
@@ -434,6 +437,26 @@ static void two_speeds(void **s)
 	}
 }
 
+/* Nor does a backplane, whose negotiation AUTOC configures; bits of a cage's AUTOC are left alone. */
+static void pause_is_not_advertised(void **s)
+{
+	(void)s;
+	static const struct {
+		uint16_t device;
+		uint32_t pause;
+	} row[] = {{0x10f8, 0}, {0x10fb, 0x30000000}};
+	for (unsigned i = 0; i < ARRAY_LEN(row); i++) {
+		power_of(row[i].device, 64);
+		assert_int_equal(port_probe(), E_OK);
+		assert_int_equal(port_start(1, ALL, STANDARD, 1600), E_OK);
+		port_attach();
+		assert_true(link_within(5000).up);
+		assert_int_equal(rig_read(AUTOC) & 0x30000000, row[i].pause);
+		assert_int_equal(rig_read(PCS1GANA) & 0x180, 0);
+		teardown(NULL);
+	}
+}
+
 /* A port that is started again keeps its link: the other end sees nothing. */
 static void restart_keeps_the_link(void **s)
 {
@@ -631,6 +654,7 @@ int main(void)
 		cmocka_unit_test_teardown(modules, teardown),
 		cmocka_unit_test_teardown(slow_modules, teardown),
 		cmocka_unit_test_teardown(link_changes_are_told, teardown),
+		cmocka_unit_test(pause_is_not_advertised),
 		cmocka_unit_test_teardown(memory_errors_are_told, teardown),
 		cmocka_unit_test_teardown(link_is_tried_again, teardown_forgiving),
 		cmocka_unit_test_teardown(two_speeds, teardown),
