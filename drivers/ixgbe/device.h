@@ -43,6 +43,7 @@ struct ixgbe_device {
 	enum ixgbe_media media;
 	uint32_t lan;          /* 0 or 1: port of the chip */
 	uint32_t autoc;        /* AUTOC as the EEPROM set it */
+	bool ask_cage;         /* SDP2 says whether a module is in the cage */
 	uint32_t pairs;        /* running; 0: reset */
 	struct ixgbe_link link;
 	bool memory_told;      /* EICR.ECC has been reported since start */

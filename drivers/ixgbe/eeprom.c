@@ -15,6 +15,16 @@ static int add_section(struct nic *nic, uint32_t at, uint16_t *sum)
 	return intel_eeprom_add(nic, pointer + 1u, words, sum);
 }
 
+/* Whether a link counts only with a module in the cage; the bit is set in an EEPROM without this word. */
+static int learn_cage(struct nic *nic)
+{
+	struct ixgbe_device *d = ixgbe_device(nic);
+	uint16_t caps;
+	int e = intel_eeprom_read(nic, IXGBE_EEPROM_CAPS, &caps);
+	d->ask_cage = e == E_OK && d->media == IXGBE_SFP && !(caps & IXGBE_EEPROM_CAPS_NO_CROSSTALK);
+	return e;
+}
+
 int ixgbe_eeprom_check(struct nic *nic)
 {
 	uint16_t sum = 0;
@@ -32,6 +42,8 @@ int ixgbe_eeprom_check(struct nic *nic)
 	}
 	if (e == E_OK)
 		e = intel_eeprom_compare(nic, sum);
+	if (e == E_OK)
+		e = learn_cage(nic);
 	intel_unlock(nic, INTEL_SYNC_EEP);
 	return e;
 }

@@ -203,6 +203,12 @@ static uint32_t again(const struct ixgbe_link *l)
 	return l->step == UP ? 0 : l->refused || busy(l) ? LOOK_US : RETRY_US;
 }
 
+/* Crosstalk in an empty cage may set LINKS.UP. Source: DPDK, ixgbe_check_mac_link_generic. */
+static bool cage_is_full(struct nic *nic)
+{
+	return !ixgbe_device(nic)->ask_cage || intel_read(nic, IXGBE_ESDP, 0) & IXGBE_ESDP_SDP2;
+}
+
 void ixgbe_link(struct nic *nic, struct nic_link *out)
 {
 	static const uint32_t mbps[] = {0, 100, 1000, 10000};
@@ -218,7 +224,7 @@ void ixgbe_link(struct nic *nic, struct nic_link *out)
 		out->gone = true;
 		return;
 	}
-	const bool up = links & IXGBE_LINKS_UP;
+	const bool up = links & IXGBE_LINKS_UP && cage_is_full(nic);
 	if (d->media != IXGBE_COPPER) {
 		const char *why = turn(nic, up);
 		out->why = why != d->link.told ? why : NULL;

@@ -154,6 +154,7 @@ enum ixgbe_reg {
 #define IXGBE_CTRL_EXT_DRV_LOAD (1u << 28)  /* tells firmware that a driver is loaded */
 
 /* X520 boards (Intel's own drivers): */
+#define IXGBE_ESDP_SDP2 (1u << 2)      /* input: a module is in the cage */
 #define IXGBE_ESDP_SDP3 (1u << 3)      /* the laser of the module is off */
 #define IXGBE_ESDP_SDP5 (1u << 5)      /* a module with two speeds uses 10 Gb/s */
 #define IXGBE_ESDP_SDP5_OUT (1u << 13) /* that pin is an output */
@@ -306,6 +307,8 @@ enum ixgbe_reg {
 #define IXGBE_EEPROM_OPTION_ROM 0x05 /* not in the X540's checksum */
 #define IXGBE_EEPROM_SECTION_LAST 0x0e
 #define IXGBE_EEPROM_SFP_INIT 0x2b
+#define IXGBE_EEPROM_CAPS 0x2c
+#define IXGBE_EEPROM_CAPS_NO_CROSSTALK (1u << 7) /* SDP2 need not be asked. Source: DPDK, ixgbe_start_hw_generic */
 
 /* Kinds of module in the list that word 0x2b points to, one number per LAN port. */
 #define IXGBE_SFP_COPPER 3 /* passive direct attach; port 1: 4 */

@@ -352,6 +352,19 @@ static void link_changes_are_told(void **s)
 	assert_false(link_now().gone);
 }
 
+/* Crosstalk may look like a link where no module is in the cage. */
+static void an_empty_cage_has_no_link(void **s)
+{
+	(void)s;
+	up(1, ALL, STANDARD);
+	rig_fault("module-out");
+	rig_write(AUTOC, rig_read(AUTOC) | 1); /* FLU: LINKS.UP whatever the wire says */
+	assert_true(rig_read(LINKS) & 1u << 30);
+	assert_false(link_now().up);
+	rig_fault_clear("module-out");
+	assert_true(link_now().up);
+}
+
 /* An error in the card's own memory (EICR.ECC) raises the interrupt, and is told once a start. */
 static void memory_errors_are_told(void **s)
 {
@@ -654,6 +667,7 @@ int main(void)
 		cmocka_unit_test_teardown(modules, teardown),
 		cmocka_unit_test_teardown(slow_modules, teardown),
 		cmocka_unit_test_teardown(link_changes_are_told, teardown),
+		cmocka_unit_test_teardown(an_empty_cage_has_no_link, teardown),
 		cmocka_unit_test(pause_is_not_advertised),
 		cmocka_unit_test_teardown(memory_errors_are_told, teardown),
 		cmocka_unit_test_teardown(link_is_tried_again, teardown_forgiving),
