@@ -98,7 +98,7 @@ void ixgbe_link(struct nic *nic, struct nic_link *out);
 
 /* --- phy.c --- */
 
-/* X540: wakes the PHY, which other drivers leave in low power. */
+/* X540: wakes the PHY, which other drivers leave in low power, and turns off what it advertises of PAUSE. */
 int ixgbe_phy_start(struct nic *nic);
 
 /* --- rate.c --- */

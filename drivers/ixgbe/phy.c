@@ -1,7 +1,7 @@
 /*
  * X540's PHY, over MDIO with the frames of IEEE 802.3 clause 45. Its firmware negotiates and brings the link up by
- * itself. The driver does one thing: other systems (Linux, DPDK) put the PHY into low power when they let a port
- * go, and after a warm reboot it is still there.
+ * itself. The driver does two things. Other systems (Linux, DPDK) put the PHY into low power when they let a port
+ * go, and after a warm reboot it is still there. And the PHY advertises PAUSE, which is off (init.c).
  */
 #include "drivers/ixgbe/device.h"
 
@@ -11,6 +11,11 @@
 #define PMA_STATUS2 8
 #define STATUS2_PRESENT 0x8000u /* of the two bits that say so: a device responds at this address */
 #define STATUS2_PRESENT_MASK 0xc000u
+#define NEGOTIATION 7       /* 45.2.7 */
+#define NEGOTIATION_CONTROL 0
+#define CONTROL_RESTART 0x0200u
+#define NEGOTIATION_ADVERTISED 16
+#define ADVERTISED_PAUSE 0x0c00u /* symmetric, asymmetric (28B.2) */
 #define VENDOR1 30
 #define VENDOR1_CONTROL 0
 #define CONTROL_LOW_POWER 0x0800u /* source: Intel's own drivers (Linux, ixgbe_set_copper_phy_power) */
@@ -51,6 +56,20 @@ static int wake(struct nic *nic, unsigned phy)
 	return phy_write(nic, phy, VENDOR1, VENDOR1_CONTROL, (uint16_t)(control & ~CONTROL_LOW_POWER));
 }
 
+/* A new negotiation takes the link for seconds, so only what is advertised wrongly is corrected: once a power-on. */
+static int advertise_no_pause(struct nic *nic, unsigned phy)
+{
+	uint16_t advertised, control;
+	int e = phy_read(nic, phy, NEGOTIATION, NEGOTIATION_ADVERTISED, &advertised);
+	if (e != E_OK || !(advertised & ADVERTISED_PAUSE))
+		return e;
+	e = phy_write(nic, phy, NEGOTIATION, NEGOTIATION_ADVERTISED, (uint16_t)(advertised & ~ADVERTISED_PAUSE));
+	if (e == E_OK)
+		e = phy_read(nic, phy, NEGOTIATION, NEGOTIATION_CONTROL, &control);
+	return e == E_OK ? phy_write(nic, phy, NEGOTIATION, NEGOTIATION_CONTROL, (uint16_t)(control | CONTROL_RESTART))
+	                 : e;
+}
+
 /* A bus on which nobody answers is no error: the firmware may manage the PHY alone. */
 static int find_and_wake(struct nic *nic)
 {
@@ -59,8 +78,10 @@ static int find_and_wake(struct nic *nic)
 		int e = phy_read(nic, phy, PMA, PMA_STATUS2, &status);
 		if (e != E_OK)
 			return e;
-		if ((status & STATUS2_PRESENT_MASK) == STATUS2_PRESENT)
-			return wake(nic, phy);
+		if ((status & STATUS2_PRESENT_MASK) == STATUS2_PRESENT) {
+			e = wake(nic, phy);
+			return e == E_OK ? advertise_no_pause(nic, phy) : e;
+		}
 	}
 	return E_OK;
 }

@@ -294,7 +294,8 @@ static uint32_t swsm_read(struct model *m)
 
 /*
  * 8.2.3.22.11: MDIO, clause 45. Without a PHY on the bus reads return the pull-up's ones. With one (struct phy)
- * two registers answer at its address, the others read 0: 1.8 says that it is there, 30.0 has the bit for low power.
+ * four registers answer at its address, the others read 0: 1.8 says that it is there, 7.0 restarts negotiation, 7.16
+ * has what it advertises, 30.0 has the bit for low power.
  */
 static uint16_t *phy_register(struct model *m, uint32_t command)
 {
@@ -304,7 +305,17 @@ static uint16_t *phy_register(struct model *m, uint32_t command)
 		return NULL;
 	p->present = 0x8000;
 	p->nothing = 0;
-	return device == 1 && p->reg == 8 ? &p->present : device == 30 && p->reg == 0 ? &p->control : &p->nothing;
+	switch (device << 16 | p->reg) {
+	case 1 << 16 | 8:
+		return &p->present;
+	case 7 << 16:
+		return &p->negotiation;
+	case 7 << 16 | 16:
+		return &p->advertised;
+	case 30 << 16:
+		return &p->control;
+	}
+	return &p->nothing;
 }
 
 static void msca_write(struct model *m, uint32_t value)
@@ -322,6 +333,11 @@ static void msca_write(struct model *m, uint32_t value)
 		if (reg)
 			*reg = (uint16_t)get(m, MSRWD);
 		p->low_power = p->control & 0x0800; /* LINUX: ixgbe_set_copper_phy_power */
+		if (p->negotiation & 0x0200) { /* IEEE 802.3, 45.2.7.1: restart; clears itself */
+			p->negotiation &= (uint16_t)~0x0200;
+			nic_of(m)->link_due = NEVER;
+			link_set(m, false);
+		}
 		link_update(m);
 		break;
 	default:
@@ -651,7 +667,8 @@ void intel_82599_set_partner(struct model *m, bool slow)
 
 void intel_82599_set_phy(struct model *m, uint8_t address)
 {
-	nic_of(m)->phy = (struct phy){.there = true, .address = address, .low_power = true, .control = 0x0800};
+	nic_of(m)->phy = (struct phy){.there = true, .address = address, .low_power = true, .control = 0x0800,
+	                              .negotiation = 0x1000, .advertised = 0x0c01}; /* PAUSE */
 	nic_carrier(m);
 }
 

@@ -136,7 +136,7 @@ struct phy {
 	bool there, low_power;
 	uint8_t address;
 	uint16_t reg; /* of the last address cycle */
-	uint16_t control, present, nothing; /* registers */
+	uint16_t control, present, negotiation, advertised, nothing; /* registers */
 };
 
 /* The registers of 8.2.3.23, by their names; stats.c. */

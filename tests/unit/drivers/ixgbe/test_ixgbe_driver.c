@@ -25,6 +25,7 @@ enum {
 	RDRXCTL = 0x2f00,
 	AUTOC = 0x42a0,
 	PCS1GANA = 0x4218,
+	MSRWD = 0x4260,
 	RXMPC = 0x3fa0,
 	RXPBSIZE = 0x3c00,
 	RDBAL = 0x1000,
@@ -585,9 +586,19 @@ static void x540_starts(void **s)
 	assert_int_equal(port_start(1, ALL, STANDARD, 1600), E_OK);
 	port_attach();
 	assert_true(link_within(1000).up);
+	/* It advertises no PAUSE (7.16), and negotiates anew (7.0) for that. */
+	unsigned at = wrote(0, MSRWD, UINT32_MAX, 0x0001);
+	wrote(at, MSRWD, UINT32_MAX, 0x1200);
 	assert_int_equal(find_access(0, WRITES, AUTOC, 4), -1);
 	assert_int_equal(find_access(0, WRITES, I2CCTL, 4), -1);
 	assert_int_equal(port.trace[find_access(0, WRITES, RXPBSIZE, 4)].value, 384 << 10);
+	port_stop();
+	/* The next start leaves the link alone. */
+	port.traced = 0;
+	assert_int_equal(port_start(1, ALL, STANDARD, 1600), E_OK);
+	port_attach();
+	assert_true(link_now().up);
+	assert_int_equal(find_access(0, WRITES, MSRWD, 4), -1);
 	port_stop();
 }
 
