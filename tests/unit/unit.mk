@@ -118,6 +118,7 @@ UNIT_SRC_mce := lib/fmt.c
 UNIT_SRC_dmar := kernel/dmar.c
 UNIT_SRC_pci := lib/fmt.c
 UNIT_SRC_numa := kernel/numa.c
+UNIT_SRC_boot := kernel/numa.c
 UNIT_SRC_iommu := kernel/dmar.c kernel/irt.c lib/cmdline.c lib/fmt.c
 UNIT_SRC_intr := kernel/irt.c lib/fmt.c
 UNIT_SRC_kcall := lib/fmt.c

@@ -18,6 +18,7 @@ void drive_up(void)
 	assert_true(becomes(CTRL, CTRL_RST, 0));
 	rig_run(10000000);
 	rig_write(EIMC, 0x7fffffff);
+	rig_write(ESDP, 0); /* the module's laser is on, whatever was written before the reset */
 	assert_true(becomes(EEC, EEC_AUTO_RD, EEC_AUTO_RD));
 	assert_true(becomes(RDRXCTL, RDRXCTL_DMAIDONE, RDRXCTL_DMAIDONE));
 	memset(rx_ring, 0, sizeof rx_ring);
