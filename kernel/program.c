@@ -158,7 +158,8 @@ void program_map(struct core *c)
 		}
 	}
 	vm_map(c->space, PROGRAM_STACK_TOP - PROGRAM_STACK_BYTES,
-	       vm_take_pages_near(PROGRAM_STACK_BYTES, boot_info->core[c->id].node, "a core's stack"), PROGRAM_STACK_BYTES, VM_USER | VM_WRITE);
+	       vm_take_pages_near(PROGRAM_STACK_BYTES, boot_info->core[c->id].node, "a core's stack"),
+	       PROGRAM_STACK_BYTES, VM_USER | VM_WRITE);
 }
 
 uint64_t program_boot_info(void)

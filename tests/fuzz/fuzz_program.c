@@ -23,7 +23,8 @@ uint64_t host_tsc;
 #define MAPS_MAX 16
 
 const uint8_t program_image[1], program_image_end[1];
-struct boot_info *boot_info;
+static struct boot_info all_on_one_node;
+struct boot_info *boot_info = &all_on_one_node;
 
 static uint8_t *pages; /* pages given to the program; physical addresses are offsets in it */
 static uint64_t pages_used;
@@ -51,6 +52,12 @@ uint64_t vm_take_pages(uint64_t bytes, const char *what)
 	assert_true(bytes % PAGE_BYTES == 0);
 	pages_used += bytes;
 	return at;
+}
+
+uint64_t vm_take_pages_near(uint64_t bytes, unsigned node, const char *what)
+{
+	(void)node;
+	return vm_take_pages(bytes, what);
 }
 
 void vm_map(vm_space_t space, uint64_t virt, uint64_t phys, uint64_t bytes, unsigned flags)
