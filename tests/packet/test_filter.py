@@ -561,7 +561,7 @@ def test_a_list_that_does_not_fit_is_refused(make):
 
 def test_a_thousand_commits(make):
     """Two generations of memory: afterwards as much fits as before."""
-    m = make(filtered(["permit udp any any eq 1", "permit udp any any"]), memory=8000)
+    m = make(filtered(["permit udp any any eq 1", "permit udp any any"]), memory=8064)
     m.learn(A, B)
     m.console("configure")
     m.console("ip access-list F")
