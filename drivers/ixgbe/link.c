@@ -225,6 +225,7 @@ void ixgbe_link(struct nic *nic, struct nic_link *out)
 		return;
 	}
 	const bool up = links & IXGBE_LINKS_UP && cage_is_full(nic);
+	const bool was_busy = busy(&d->link); /* then `up` is not of the link that this step begins */
 	if (d->media != IXGBE_COPPER) {
 		const char *why = turn(nic, up);
 		out->why = why != d->link.told ? why : NULL;
@@ -237,7 +238,7 @@ void ixgbe_link(struct nic *nic, struct nic_link *out)
 	}
 	if (!d->intel.link_vector)
 		out->again_us = out->again_us ? out->again_us : INTEL_LINK_LOOK_US;
-	if (up && !busy(&d->link)) {
+	if (up && !was_busy && !busy(&d->link)) {
 		out->up = true;
 		out->mbps = mbps[links >> IXGBE_LINKS_SPEED_SHIFT & IXGBE_LINKS_SPEED_MASK];
 	}

@@ -296,7 +296,7 @@ def test_program_that_faults(make_lab):
         router.expect(r"^  xdp code\+0x[0-9a-f]+: program sprung of trap, instruction %d\r?$" % instruction, 20,
                       "the program's name")
         # alone: the ports and the other core go on
-        assert (router.wait_back() is None) != restarts_all(router.nic, pairs=2)
+        assert (router.wait_back() is None) != restarts_all(router.nic)
         router.wait_links()
         pings(lab.left, RIGHT_HOST)
         pings(lab.right, LEFT_HOST)
