@@ -1,19 +1,5 @@
 /* kernel/acpi.c: tables as the firmware of servers gives them. Hostile ones are tests/fuzz/fuzz_acpi.c's. */
-#include "tests/unit/rig/host.h"
-
-#include <sys/mman.h>
-
-/* The kernel's window to physical memory lies where a host process has no memory. */
-#define vm_phys vm_phys_of_the_kernel
-#include "kernel/vm.h"
-#undef vm_phys
-#define WINDOW_BYTES (4ull << 30)
-static uint8_t *window;
-static inline void *vm_phys(uint64_t phys)
-{
-	assert_true(phys < WINDOW_BYTES);
-	return window + phys;
-}
+#include "tests/unit/rig/phys_window.h"
 
 #include "kernel/acpi.c"
 
@@ -56,9 +42,7 @@ static void sum(uint8_t *at, size_t n, uint8_t *checksum)
 static int setup(void **s)
 {
 	(void)s;
-	if (!window)
-		window = mmap(NULL, WINDOW_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	assert_true(window != MAP_FAILED);
+	window_open();
 	memset(window + TABLE, 0, 0x1000);
 	said[0] = 0;
 	return 0;

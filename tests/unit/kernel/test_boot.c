@@ -1,20 +1,6 @@
 /* kernel/boot.c, kernel/vm_ram.c: memory maps as large machines have them. Hostile ones are
  * tests/fuzz/fuzz_boot.c's. */
-#include "tests/unit/rig/host.h"
-
-#include <sys/mman.h>
-
-/* The kernel's window to physical memory lies where a host process has no memory. */
-#define vm_phys vm_phys_of_the_kernel
-#include "kernel/vm.h"
-#undef vm_phys
-#define WINDOW_BYTES (4ull << 30)
-static uint8_t *window;
-static inline void *vm_phys(uint64_t phys)
-{
-	assert_true(phys < WINDOW_BYTES);
-	return window + phys;
-}
+#include "tests/unit/rig/phys_window.h"
 
 #include "kernel/boot.c"
 #include "kernel/vm_ram.c"
@@ -38,9 +24,7 @@ uint64_t vm_image_bytes(void) { return 0x400000; }
 static void take_map(const struct memory_entry *e, unsigned n)
 {
 	const struct pvh_info pvh = {.magic = PVH_MAGIC, .version = PVH_WITH_MAP, .memmap = MAP_AT, .memmap_entries = n};
-	if (!window)
-		window = mmap(NULL, WINDOW_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	assert_true(window != MAP_FAILED);
+	window_open();
 	memcpy(window + AT, &pvh, sizeof pvh);
 	memcpy(window + MAP_AT, e, n * sizeof *e);
 	memset(&boot, 0, sizeof boot);

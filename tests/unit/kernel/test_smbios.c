@@ -1,19 +1,5 @@
 /* kernel/smbios.c: entry points and tables as firmware writes them, and malformed ones. */
-#include "tests/unit/rig/host.h"
-
-#include <sys/mman.h>
-
-/* The kernel's window to physical memory lies where a host process has no memory. */
-#define vm_phys vm_phys_of_the_kernel
-#include "kernel/vm.h"
-#undef vm_phys
-#define WINDOW_BYTES (4ull << 30)
-static uint8_t *window;
-static inline void *vm_phys(uint64_t phys)
-{
-	assert_true(phys < WINDOW_BYTES);
-	return window + phys;
-}
+#include "tests/unit/rig/phys_window.h"
 
 #include "kernel/smbios.c"
 
@@ -29,9 +15,7 @@ static struct boot boot;
 static int setup(void **s)
 {
 	(void)s;
-	if (!window)
-		window = mmap(NULL, WINDOW_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	assert_true(window != MAP_FAILED);
+	window_open();
 	memset(window + BIOS_START, 0, BIOS_END - BIOS_START);
 	memset(&hw, 0, sizeof hw);
 	memset(&boot, 0, sizeof boot);
