@@ -56,6 +56,12 @@ static inline struct ixgbe_device *ixgbe_device(struct nic *nic)
 	return (struct ixgbe_device *)(void *)nic->priv;
 }
 
+/* The semaphore of this port's PHY, module and cage: a bit of SW_FW_SYNC. */
+static inline uint32_t ixgbe_phy_semaphore(struct nic *nic)
+{
+	return ixgbe_device(nic)->lan ? INTEL_SYNC_PHY1 : INTEL_SYNC_PHY0;
+}
+
 /* --- ixgbe.c --- */
 
 extern const struct intel_chip ixgbe_chip, ixgbe_chip_x540;

@@ -38,7 +38,7 @@ static bool busy(const struct ixgbe_link *l)
 
 static uint32_t semaphores(struct nic *nic)
 {
-	return IXGBE_SW_FW_SYNC_MAC_CSR | (ixgbe_device(nic)->lan ? INTEL_SYNC_PHY1 : INTEL_SYNC_PHY0);
+	return IXGBE_SW_FW_SYNC_MAC_CSR | ixgbe_phy_semaphore(nic);
 }
 
 static void enter(struct nic *nic, enum step step, uint32_t us)

@@ -88,7 +88,7 @@ static int find_and_wake(struct nic *nic)
 
 int ixgbe_phy_start(struct nic *nic)
 {
-	const uint32_t ours = ixgbe_device(nic)->lan ? INTEL_SYNC_PHY1 : INTEL_SYNC_PHY0;
+	const uint32_t ours = ixgbe_phy_semaphore(nic);
 	int e = intel_lock(nic, ours);
 	if (e != E_OK)
 		return e;

@@ -65,7 +65,7 @@ static int reset_once(struct nic *nic)
 {
 	struct ixgbe_device *d = ixgbe_device(nic);
 	uint32_t bit = IXGBE_CTRL_RST;
-	uint32_t phy = d->lan ? INTEL_SYNC_PHY1 : INTEL_SYNC_PHY0;
+	const uint32_t phy = ixgbe_phy_semaphore(nic);
 	int e = E_OK;
 	if (d->kind == IXGBE_X540)
 		e = intel_lock(nic, phy);
