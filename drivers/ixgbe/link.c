@@ -224,13 +224,13 @@ void ixgbe_link(struct nic *nic, struct nic_link *out)
 		out->gone = true;
 		return;
 	}
-	const bool up = links & IXGBE_LINKS_UP && cage_is_full(nic);
-	const bool was_busy = busy(&d->link); /* then `up` is not of the link that this step begins */
+	bool up = links & IXGBE_LINKS_UP && cage_is_full(nic);
 	if (d->media != IXGBE_COPPER) {
 		const char *why = turn(nic, up);
 		out->why = why != d->link.told ? why : NULL;
 		d->link.told = why ? why : d->link.told;
 		out->again_us = again(&d->link);
+		up = d->link.step == UP; /* else an attempt has changed the link, or is about to */
 	}
 	if (causes & IXGBE_EICR_ECC && !d->memory_told) { /* Linux resets the card */
 		d->memory_told = true;
@@ -238,7 +238,7 @@ void ixgbe_link(struct nic *nic, struct nic_link *out)
 	}
 	if (!d->intel.link_vector)
 		out->again_us = out->again_us ? out->again_us : INTEL_LINK_LOOK_US;
-	if (up && !was_busy && !busy(&d->link)) {
+	if (up) {
 		out->up = true;
 		out->mbps = mbps[links >> IXGBE_LINKS_SPEED_SHIFT & IXGBE_LINKS_SPEED_MASK];
 	}
