@@ -187,12 +187,14 @@ test-builds: all nicsim $(UNIT_BIN) $(PORTABLE_OBJ) $(F:%=$(FUZZ_BUILD)/fuzz_%) 
 
 # If the recipe named $(MAKE) itself, `make -n` would run it too.
 TEST_MAKE := $(MAKE)
+# The tests above the driver run on one card each (tests/system/conftest.py), not on all.
+test: export DEAL_CARDS := 1
 test: ## everything: checks, unit, fuzz, packet, drill, peer, nicsim, system and witness tests
 	@tools/deps.sh install test
 	@exec tests/all.sh $(TEST_MAKE) test-builds $(LAYERS)
 
 test-system: all nicsim bpf-programs ## boots the real image under QEMU between network namespaces
-	@$(PYTHON) -m pytest -c tests/system/pytest.ini $(if $(SHARE),--share $(SHARE)) tests/system
+	@$(PYTHON) -m pytest -c tests/system/pytest.ini tests/system $(if $(SHARE),--share $(SHARE)) $(if $(DEAL_CARDS),--deal-cards)
 
 # OPTIONS: those of `tests/system/matrix.py --help`
 test-matrix: all nicsim bpf-programs ## the same tests for every card, application and 1, 2, 4 CPUs: a table

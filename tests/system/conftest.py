@@ -6,8 +6,8 @@
     HAYATE_QEMU=F                                      another QEMU
 
 NIC_MODULES run once for every card (`-k virtio`, `-k igb` for one of them): the same tests for
-each. A model of a card (nicsim, strict mode) also checks the driver: a violation of the card's
-rules fails the test.
+each. `make test` deals some of them to the cards (--deal-cards). A model of a card (nicsim, strict
+mode) also checks the driver: a violation of the card's rules fails the test.
 
 The machine is always booted by tools/hayate, so the launcher is tested too. A router's console is
 kept in build/test-logs/<test>.log, below share-N/ if the tests run in shares (tests/layer.py), in
@@ -48,7 +48,10 @@ RIGHT_ROUTER, RIGHT_HOST = "198.51.100.1", "198.51.100.2"
 NIC_MODULES = {"test_forwarding", "test_icmp", "test_links", "test_faults", "test_fuzz", "test_echo",
                "test_tcp", "test_ip6", "test_vlan", "test_iommu", "test_restart", "test_warm_restart",
                "test_xdp", "test_xdp_replace"}
-# MATRIX_MODULES do so with --cpus (tests/system/matrix.py).
+# With --deal-cards, a test of DEALT_MODULES runs on one card, unless it is marked `every_card`: what
+# they test is above the driver. Each card gets its part of them, since the tests take turns.
+DEALT_MODULES = {"test_icmp", "test_echo", "test_tcp", "test_ip6", "test_vlan"}
+# MATRIX_MODULES run for every card with --cpus (tests/system/matrix.py).
 MATRIX_MODULES = {"test_http", "test_pktgen", "test_filter"}
 
 LEFT_MAC, RIGHT_MAC = (ports.mac_of(ports.MAC_BASE, index) for index in (0, 1))
@@ -209,6 +212,8 @@ def log_path(request):
 def pytest_addoption(parser):
     parser.addoption("--cpus", metavar="N", type=int,
                      help="machines of N CPUs; a test that is of machines of another number is skipped")
+    parser.addoption("--deal-cards", action="store_true",
+                     help="each test of DEALT_MODULES on one of the cards instead of on all")
     parser.addoption("--logs", metavar="NAME", default="", help="a folder of its own in build/test-logs")
 
 
@@ -218,6 +223,32 @@ def pytest_generate_tests(metafunc):
     if "nic" in metafunc.fixturenames and metafunc.module.__name__ in modules and not chosen:
         only = [mark.args[0] for mark in metafunc.definition.iter_markers("nics")]
         metafunc.parametrize("nic", only[0] if only else options.NICS)
+
+
+def card_whose_turn_it_is(item, turns):
+    """The card on which --deal-cards runs this test, or None: on every card that it has.
+    turns: the test without its card -> its turn."""
+    values = item.callspec.params if hasattr(item, "callspec") else {}
+    if "nic" not in values or item.module.__name__ not in DEALT_MODULES:
+        return None
+    if item.get_closest_marker("every_card") or item.get_closest_marker("nics"):
+        return None
+    rest = sorted((name, str(value)) for name, value in values.items() if name != "nic")
+    turn = turns.setdefault((item.module.__name__, item.originalname, tuple(rest)), len(turns))
+    return options.NICS[turn % len(options.NICS)]
+
+
+def pytest_collection_modifyitems(config, items):
+    """Before the tests are dealt to shares (tests/layer.py)."""
+    if not config.option.deal_cards:
+        return
+    turns, kept, left_out = {}, [], []
+    for item in items:
+        card = card_whose_turn_it_is(item, turns)
+        runs = card is None or card == item.callspec.params["nic"]
+        (kept if runs else left_out).append(item)
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = kept
 
 
 @pytest.fixture
@@ -396,6 +427,7 @@ def can_run(request):
 def pytest_configure(config):
     config.addinivalue_line("markers", "no_guest: runs without a booted guest")
     config.addinivalue_line("markers", "nics(names): only with these cards")
+    config.addinivalue_line("markers", "every_card: with every card also if --deal-cards is given")
     number, shares = config.option.share
     config.logs = os.path.join(LOGS, config.option.logs, "share-%d" % number if shares > 1 else "")
     if not config.option.collectonly:

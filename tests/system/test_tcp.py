@@ -133,6 +133,7 @@ def bulk(client, n, seed):
     assert (count, got.hexdigest()) == (n, sent.hexdigest())
 
 
+@pytest.mark.every_card
 @pytest.mark.parametrize("cpus,family", [(1, "ip4"), (2, "ip4"), (2, "ip6")])
 def test_echo(make_server, cpus, family):
     """All sizes, then 64 MiB and the end: the echo equals the input."""
@@ -155,6 +156,7 @@ def test_echo_small_mtu_of_the_host(make_server, mtu):
     bulk(server.open(), 4 * MIB, mtu)
 
 
+@pytest.mark.every_card
 @pytest.mark.parametrize("ours,theirs", [(9000, 9000), (9000, 1500), (1500, 9000)])
 def test_jumbo_frames(make_server, ours, theirs):
     server = make_server(CONFIG + " mtu %d\n" % ours, mtu=theirs)
@@ -165,6 +167,7 @@ def test_jumbo_frames(make_server, ours, theirs):
     assert mss in (min(ours, theirs) - 40, min(ours, theirs) - 52)
 
 
+@pytest.mark.every_card
 def test_smallest_machine(make_server):
     """64 MiB: few buffers, and more connections than they can serve at once. None is lost."""
     server = make_server(CONFIG, "--memory", "64M", cpus=2)
@@ -373,6 +376,7 @@ def test_timers_of_a_core_that_sleeps(make_server, cpus):
     eventually(lambda: sleeps(server.router) > before, 5, "it slept", 0.2)
 
 
+@pytest.mark.every_card
 def test_link_flap(server):
     """A cable is pulled during a transfer and plugged in again: the transfer continues."""
     client = server.open(timeout_s=60)
@@ -390,6 +394,7 @@ def test_link_flap(server):
     eventually(lambda: server.tcp()["estab"] == 0, 20, "it has ended")
 
 
+@pytest.mark.every_card
 @pytest.mark.parametrize("cpus,core", [(1, 0), (2, 1)], ids=["one-cpu", "data"])
 def test_core_restarts(make_server, cpus, core):
     """A program fails while connections are open. They are lost, and each peer gets a reset when it
@@ -584,6 +589,7 @@ def capture(server, tmp_path):
     return find
 
 
+@pytest.mark.every_card
 def test_what_a_stranger_thinks_of_it(server, capture, nic):
     """Wireshark finds nothing malformed and no wrong checksum in our segments: data, options, SACK,
     probes, resets, ICMP. (QEMU's own cards leave checksums to the receiver: they are not checked there.)"""

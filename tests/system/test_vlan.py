@@ -92,6 +92,7 @@ def make_trunk(make_lab):
         yield make
 
 
+@pytest.mark.every_card
 @pytest.mark.parametrize("cpus", [1, 4])
 def test_everyone_reaches_everyone(make_trunk, cpus):
     """At full size too, which is four bytes more on the wire; by TCP, with more data than the
@@ -123,6 +124,7 @@ def test_everyone_reaches_everyone(make_trunk, cpus):
     assert "5 sent, 5 received" in lab.router.command("ping %s" % host4(200), timeout_s=30)
 
 
+@pytest.mark.every_card
 def test_jumbo_and_path_mtu(make_trunk, nic):
     """The largest frame, without and with a tag; a VLAN with a smaller MTU reports it, over both
     families."""
