@@ -224,9 +224,18 @@ WRONG = [
     ["run", "router", "--console", "pigeon"],
     ["run", "router", "--mac", "xyz"],
     ["run", "router", "--media", "usb"],
+    ["image", "--sign-key", "db.key"],
+    ["image", "--sbat", "sbat.csv"],
+    ["image", "--sign-key", "db.key", "--sign-cert", "db.pem", "--netboot", "/tmp"],
     ["run", "router", "--colour", "red"],
     ["image", "--append", "x; reboot"],
 ]
+
+
+def test_secure_boot_needs_an_image():
+    result = hayate("run", "router", "--boot", "secure", "--print")
+    assert result.returncode == errors.EXIT_USAGE and "--sign-key" in result.stderr
+    one_line(result)
 
 
 @pytest.mark.parametrize("arguments", WRONG, ids=[" ".join(entry) for entry in WRONG])
@@ -422,7 +431,7 @@ def test_accel_auto(tmp_path):
 @pytest.mark.parametrize("accel,prealloc", [("kvm", "on"), ("tcg", "off")])
 def test_memory_is_touched_before_for_kvm(monkeypatch, accel, prealloc):
     monkeypatch.setattr(options, "choose_accel", lambda wanted: accel)
-    asked = argparse.Namespace(accel=accel, memory="256M", cpus=2, iommu=False)
+    asked = argparse.Namespace(accel=accel, memory="256M", cpus=2, iommu=False, boot="kernel")
     words = options.machine_arguments(asked, shared=True)
     assert after(words, "-object")[0].endswith("prealloc=" + prealloc)
     words = options.machine_arguments(asked, shared=False)

@@ -7,7 +7,7 @@ import shlex
 import sys
 import tempfile
 
-from . import addr, errors, image, machine, options, password, ports, report, script
+from . import addr, errors, image, machine, options, password, ports, report, script, secure_boot
 from .errors import LauncherError, usage
 
 DESCRIPTION = """\
@@ -74,6 +74,7 @@ examples:
   hayate image
   hayate image -o lab.iso --config lab.conf --append idle=poll
   hayate image --netboot /srv/tftp --config lab.conf
+  hayate image -o lab.iso --config lab.conf --sign-key db.key --sign-cert db.pem
 
 """
 
@@ -270,8 +271,9 @@ def _run_options(run):
                           "32-bit APIC IDs, which take QEMU 9.0 or newer (default vtd)")
     run.add_argument("--accel", choices=["auto", "tcg", "kvm"], default="auto",
                      help="auto: KVM where the CPU virtualises in hardware, else TCG")
-    run.add_argument("--boot", choices=["kernel", "bios", "uefi"], default="kernel",
-                     help="load the kernel directly, or boot the GRUB image (default kernel)")
+    run.add_argument("--boot", choices=["kernel", "bios", "uefi", "secure"], default="kernel",
+                     help="load the kernel directly, or boot the GRUB image; secure: by UEFI with Secure "
+                          "Boot, which knows Debian's test key only (default kernel)")
     run.add_argument("--media", choices=["disk", "usb", "cdrom"], default="disk",
                      help="how the GRUB image is attached (default disk)")
     run.add_argument("--idle", choices=["auto", "poll", "sleep"],
@@ -279,7 +281,7 @@ def _run_options(run):
     run.add_argument("--append", metavar="TEXT", action="append", default=[],
                      help="more kernel options, as test=1")
     run.add_argument("--image", metavar="F",
-                     help="another kernel; with --boot bios|uefi another image (default: "
+                     help="another kernel; with another --boot an image (default: "
                           "build/hayate.elf, an image of it)")
     _control_options(run)
 
@@ -335,6 +337,11 @@ def _image_options(img):
                      help="kernel options for every entry")
     img.add_argument("--menu-timeout", metavar="S", type=int, default=1,
                      help="seconds before the default entry starts (default 1)")
+    img.add_argument("--sign-key", metavar="F",
+                     help="for UEFI Secure Boot: your private key (PEM, no passphrase); needs --sign-cert")
+    img.add_argument("--sign-cert", metavar="F",
+                     help="its certificate (PEM), which the machine's firmware or shim must know")
+    img.add_argument("--sbat", metavar="F", help="SBAT data of GRUB, which shim asks for (docs/guide.md)")
 
 
 def _demo_options(demo):
@@ -446,6 +453,15 @@ def _run(arguments):
 def _image(arguments):
     if arguments.menu_timeout < 0:
         raise usage("--menu-timeout: seconds, 0 or more")
+    if bool(arguments.sign_key) != bool(arguments.sign_cert):
+        raise usage("--sign-key and --sign-cert: one needs the other")
+    if arguments.sbat and not arguments.sign_key:
+        raise usage("--sbat: only with --sign-key")
+    if arguments.sign_key and arguments.netboot:
+        raise usage("--netboot: cannot be signed yet; make an image")
+    signer = None
+    if arguments.sign_key:
+        signer = secure_boot.Signer(arguments.sign_key, arguments.sign_cert, arguments.sbat)
     directory = arguments.netboot or os.path.dirname(os.path.abspath(arguments.output))
     if not os.path.isdir(directory):
         raise LauncherError("%s: no such directory" % directory)
@@ -463,7 +479,7 @@ def _image(arguments):
             for platform, name in image.netboot(arguments.netboot, *what).items():
                 print("%s: boot file for %s: %s" % (arguments.netboot, platform, name))
             return 0
-        image.build(arguments.output, *what)
+        image.build(arguments.output, *what, signer=signer)
     print("%s: %d bytes" % (arguments.output, os.path.getsize(arguments.output)))
     return 0
 

@@ -86,15 +86,21 @@ def netboot(directory, kernel=None, config=None, arguments="", default_app=DEFAU
     return found
 
 
-def build(output, kernel=None, config=None, arguments="", default_app=DEFAULT_APP, timeout_s=1):
-    """Writes the image to `output` atomically. Every menu entry passes `arguments` to the kernel."""
+def build(output, kernel=None, config=None, arguments="", default_app=DEFAULT_APP, timeout_s=1, signer=None):
+    """Writes the image to `output` atomically. Every menu entry passes `arguments` to the kernel.
+    signer: a secure_boot.Signer; the image is then signed, and boots from UEFI only."""
     kernel = kernel or KERNEL
     _check(kernel, config, ("grub-mkrescue", "xorriso", "mformat", "xz"))
+    if signer:
+        signer.check()
     with tempfile.TemporaryDirectory(prefix="hayate-image-") as work:
         tree = os.path.join(work, "tree")
         _fill(tree, kernel, config, arguments, default_app, timeout_s)
-        made = os.path.join(work, "hayate.iso")
-        _grub("grub-mkrescue", made, work, "-o", made, tree, "--", "-volid", "HAYATE")
+        if signer:
+            made = signer.build(tree, work, GRUB_MODULES)
+        else:
+            made = os.path.join(work, "hayate.iso")
+            _grub("grub-mkrescue", made, work, "-o", made, tree, "--", "-volid", "HAYATE")
         partial = "%s.%d.part" % (output, os.getpid())
         try:
             shutil.copyfile(made, partial)

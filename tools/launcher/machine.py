@@ -125,7 +125,9 @@ def check(options):
         if port.kind == "wire" and not modelled(options):
             raise usage("--port %s: only with --nic %s" % (port.text, " or ".join(NIC_MODELS)))
     if options.boot == "kernel" and options.media != "disk":
-        raise usage("--media %s: only with --boot bios or --boot uefi" % options.media)
+        raise usage("--media %s: only with --boot bios, uefi or secure" % options.media)
+    if options.boot == "secure" and not options.image:
+        raise usage("--boot secure: needs --image, one that `hayate image --sign-key` has made")
     if options.boot != "kernel" and options.image:
         for value, name in ((options.config, "--config"), (options.script, "--script"), (options.programs, "--program"), (options.append, "--append"),
                             (options.idle, "--idle"), (options.app != DEFAULT_APP, options.app)):

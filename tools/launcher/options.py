@@ -44,6 +44,9 @@ OVMF_PAIRS = [
     ("/usr/share/OVMF/OVMF_CODE.fd", "/usr/share/OVMF/OVMF_VARS.fd"),
     ("/usr/share/edk2/x64/OVMF_CODE.4m.fd", "/usr/share/edk2/x64/OVMF_VARS.4m.fd"),
 ]
+# With Secure Boot on, and only Debian's test key enrolled (PkKek-1-snakeoil.key in /usr/share/ovmf, whose
+# passphrase is "snakeoil").
+OVMF_SECURE = ("/usr/share/OVMF/OVMF_CODE_4M.secboot.fd", "/usr/share/OVMF/OVMF_VARS_4M.snakeoil.fd")
 
 
 def memory_mib(text):
@@ -147,15 +150,27 @@ def console_arguments(options):
                 % options.console)
 
 
-def firmware_arguments(vars_copy):
+def flash_arguments(code, variables):
+    """QEMU arguments of UEFI's two flash memories."""
+    return ["-drive", "if=pflash,format=raw,readonly=on,file=" + code,
+            "-drive", "if=pflash,format=raw,file=" + variables]
+
+
+def firmware_arguments(vars_copy, secure):
     """QEMU arguments for UEFI. `vars_copy(path)` returns a private copy of a variable store."""
+    if secure:
+        for path in OVMF_SECURE:
+            if not os.path.exists(path):
+                raise LauncherError("--boot secure: %s: no such file (Debian's package ovmf)" % path)
+        # Only code in system management mode may write the variables.
+        return ["-global", "driver=cfi.pflash01,property=secure,value=on",
+                *flash_arguments(OVMF_SECURE[0], vars_copy(OVMF_SECURE[1]))]
     for path in OVMF_FILES:
         if os.path.exists(path):
             return ["-bios", path]
     for code, variables in OVMF_PAIRS:
         if os.path.exists(code) and os.path.exists(variables):
-            return ["-drive", "if=pflash,format=raw,readonly=on,file=" + code,
-                    "-drive", "if=pflash,format=raw,file=" + vars_copy(variables)]
+            return flash_arguments(code, vars_copy(variables))
     raise LauncherError("--boot uefi: no OVMF firmware found (tools/deps.sh install run)")
 
 
@@ -178,7 +193,7 @@ def machine_arguments(options, shared):
     """QEMU arguments of memory, CPUs and accelerator. shared: another process maps the guest's memory."""
     accel = choose_accel(options.accel)
     mib = memory_mib(options.memory)
-    machine = "q35"
+    machine = "q35,smm=on" if options.boot == "secure" else "q35"
     if options.iommu and accel == "kvm":
         machine += ",kernel-irqchip=split"  # KVM's own I/O APIC knows no interrupt remapping
     command = []
@@ -204,7 +219,7 @@ def qemu_command(options, tap_fds=None, boot_image=None, vars_copy=lambda path: 
     """QEMU's whole command line, without the program itself.
 
     tap_fds: {port index: [fd, …]} as opened by ports.open_tap, or None to name the taps.
-    boot_image: the image of --boot bios|uefi. qmp_fd: our own control connection.
+    boot_image: the image of --boot bios|uefi|secure. qmp_fd: our own control connection.
     devices: the arguments of the ports if they are not virtio cards.
     """
     # A vhost-user back end, and a model of a card, map the guest's memory.
@@ -222,8 +237,8 @@ def qemu_command(options, tap_fds=None, boot_image=None, vars_copy=lambda path: 
         if module:
             command += ["-initrd", module]
     else:
-        if options.boot == "uefi":
-            command += firmware_arguments(vars_copy)
+        if options.boot != "bios":
+            command += firmware_arguments(vars_copy, options.boot == "secure")
         command += ["-vga", "std"]  # GRUB passes its framebuffer on to the framebuffer console
         command += media_arguments(options.media, boot_image or options.image or ISO)
 
