@@ -30,6 +30,15 @@ def test_memory(make_lab, memory):
     pings(lab.left, RIGHT_HOST)
 
 
+def test_tebibyte(make_lab):
+    """QEMU gives the guest what it touches. All above the first gigabytes lies behind the hole of PCI."""
+    words = ["-machine", "memory-backend=all", "-cpu", "max,phys-bits=46",
+             "-object", "memory-backend-ram,id=all,size=1T,reserve=off"]
+    lab = make_lab(None, "--memory", "1024G", *("--qemu-arg=" + word for word in words))
+    assert "memory 1048574 MiB" in lab.router.command("show version")
+    pings(lab.left, RIGHT_HOST)
+
+
 def test_build_id(make_lab):
     """The image identifies its build: in its file, at boot, on request, and in a report. The build
     does not depend on its folder."""
