@@ -1,8 +1,7 @@
 /*
- * What the files of the device half share: its state, EEPROM (eeprom.c), reset (reset.c), link (link.c,
- * module.c, phy.c), rate
- * limits (rate.c), statistics (stats.c). drivers/intel/device.h has registers and semaphores, and says how
- * functions that wait end.
+ * What the files of the device half share: its state, chips and boards (chip.c), EEPROM (eeprom.c), reset
+ * (reset.c), link (link.c, module.c, phy.c), rate limits (rate.c), statistics (stats.c). drivers/intel/device.h
+ * has registers and semaphores, and says how functions that wait end.
  */
 #ifndef DRIVERS_IXGBE_DEVICE_H
 #define DRIVERS_IXGBE_DEVICE_H
@@ -10,12 +9,33 @@
 #include "drivers/intel/device.h"
 #include "drivers/ixgbe/spec.h"
 
-enum ixgbe_kind { IXGBE_82599, IXGBE_X540 };
-
 enum ixgbe_media {
 	IXGBE_SFP,       /* a module in a cage; needs its init sequence */
 	IXGBE_BACKPLANE, /* KX, KX4, KR, XAUI, CX4: as the EEPROM has configured it */
-	IXGBE_COPPER,    /* X540: its own PHY, run by its firmware */
+	IXGBE_COPPER,    /* its own PHY, run by its firmware */
+};
+
+/* The words of an EEPROM's section that the checksum covers (6.4). */
+#define IXGBE_SECTION_NONE 0
+#define IXGBE_SECTION_LENGTH 0xff /* as many as the first word says, without that word */
+
+/* What differs between the chips. */
+struct ixgbe_chip {
+	const char *name;
+	struct intel_chip intel;
+	uint32_t rx_buffer_kb; /* the packet buffer of the receive side (RXPBSIZE) */
+	uint32_t settle_us;    /* after a reset */
+	bool shares_phy;       /* with its firmware: a reset takes the PHY's semaphore, and spares the link (no CTRL.LRST) */
+	uint32_t clock_period; /* TIMINCA.IP; 0: the chip has no such field */
+	uint8_t section[IXGBE_EEPROM_SECTION_LAST + 1]; /* by the word that points to it: IXGBE_SECTION_... */
+};
+
+/* A kind of card, by its PCI device ID. */
+struct ixgbe_board {
+	uint16_t device;
+	const struct ixgbe_chip *chip;
+	enum ixgbe_media media;
+	const char *not_driven; /* the reason, and no chip; NULL: it is driven */
 };
 
 /* What lies in a cage. */
@@ -39,7 +59,7 @@ struct ixgbe_link {
 /* In nic->priv. */
 struct ixgbe_device {
 	struct intel_device intel;
-	enum ixgbe_kind kind;
+	const struct ixgbe_chip *chip;
 	enum ixgbe_media media;
 	uint32_t lan;          /* 0 or 1: port of the chip */
 	uint32_t autoc;        /* AUTOC as the EEPROM set it */
@@ -62,9 +82,12 @@ static inline uint32_t ixgbe_phy_semaphore(struct nic *nic)
 	return ixgbe_device(nic)->lan ? INTEL_SYNC_PHY1 : INTEL_SYNC_PHY0;
 }
 
-/* --- ixgbe.c --- */
+/* --- chip.c --- */
 
-extern const struct intel_chip ixgbe_chip, ixgbe_chip_x540;
+extern const struct ixgbe_chip ixgbe_82599;
+
+/* The row of a card, or NULL: it is not of this family. */
+const struct ixgbe_board *ixgbe_board(const struct pci_dev *dev);
 
 /* --- eeprom.c --- */
 

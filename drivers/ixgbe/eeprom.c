@@ -34,12 +34,9 @@ int ixgbe_eeprom_check(struct nic *nic)
 	if (e != E_OK)
 		return e;
 	e = intel_eeprom_add(nic, 0, INTEL_EEPROM_CHECKSUM, &sum);
-	for (uint32_t at = IXGBE_EEPROM_SECTION_FIRST; at <= IXGBE_EEPROM_SECTION_LAST; at++) {
-		bool skip = ixgbe_device(nic)->kind == IXGBE_X540 &&
-		            (at == IXGBE_EEPROM_PHY || at == IXGBE_EEPROM_OPTION_ROM);
-		if (e == E_OK && !skip)
+	for (uint32_t at = 0; at <= IXGBE_EEPROM_SECTION_LAST; at++)
+		if (e == E_OK && ixgbe_device(nic)->chip->section[at] != IXGBE_SECTION_NONE)
 			e = add_section(nic, at, &sum);
-	}
 	if (e == E_OK)
 		e = intel_eeprom_compare(nic, sum);
 	if (e == E_OK)

@@ -100,11 +100,9 @@ static int rx_enable(struct nic *nic)
 
 int ixgbe_rx_start(struct nic *nic, const struct nic_config *config)
 {
-	bool x540 = ixgbe_device(nic)->kind == IXGBE_X540;
 	clear_filters(nic);
 	flow_control_off(nic);
-	intel_write(nic, IXGBE_RXPBSIZE, 0,
-	            (x540 ? IXGBE_RXPBSIZE_KB_X540 : IXGBE_RXPBSIZE_KB) << IXGBE_PBSIZE_SHIFT);
+	intel_write(nic, IXGBE_RXPBSIZE, 0, ixgbe_device(nic)->chip->rx_buffer_kb << IXGBE_PBSIZE_SHIFT);
 	intel_write_all(nic, IXGBE_RXPBSIZE, 1, 0);
 	/* 7.1.11: L4 checksums are checked in any case; the descriptor has the RSS hash, no
 	 * fragment sum. */

@@ -9,56 +9,9 @@
 #include "drivers/ixgbe/device.h"
 #include "lib/mem.h"
 
-#define RX_QUIET_US 100 /* 4.6.7.1: for data still in flight after RXDCTL.ENABLE reads 0 */
-#define DRAIN_US 10000  /* a full ring at 10 Gb/s; at a lower speed the rest is lost */
-
-static const struct intel_reg registers[IXGBE_REGS] = {IXGBE_REGISTERS(INTEL_REG)};
-IXGBE_REGISTERS(INTEL_REG_CHECK)
-
-#define CHIP(x540) \
-	{ \
-		.reg = registers, .regs = IXGBE_REGS, .status = IXGBE_STATUS, .eec = IXGBE_EEC, .eerd = IXGBE_EERD, \
-		.swsm = IXGBE_SWSM, .sw_fw_sync = IXGBE_SW_FW_SYNC, .firmware_shift = 5, .regsmp = x540, \
-		.ral = IXGBE_RAL, .rah = IXGBE_RAH, .reta = IXGBE_RETA, .rssrk = IXGBE_RSSRK, .rxdctl = IXGBE_RXDCTL, \
-		.txdctl = IXGBE_TXDCTL, .tdh = IXGBE_TDH, .quiet_us = RX_QUIET_US, .drain_us = DRAIN_US, \
-		.rdt = IXGBE_RDT, .tdt = IXGBE_TDT, .irq_on = IXGBE_EIMS_EX, .irq_off = IXGBE_EIMC_EX, \
-		.rxd_mac = IXGBE_RXD_RXE, .rxd_csum = IXGBE_RXD_TCPE | IXGBE_RXD_IPE, \
-	}
-const struct intel_chip ixgbe_chip = CHIP(false), ixgbe_chip_x540 = CHIP(true);
-
-/* 9.3.3; later boards from the PCI ID list. */
-static const struct id {
-	uint16_t device;
-	uint8_t kind, media;
-} ids[] = {
-	{0x10f7, IXGBE_82599, IXGBE_BACKPLANE}, /* KX4 */
-	{0x10f8, IXGBE_82599, IXGBE_BACKPLANE}, /* KX, KX4, KR */
-	{0x10f9, IXGBE_82599, IXGBE_BACKPLANE}, /* CX4 */
-	{0x10fb, IXGBE_82599, IXGBE_SFP},       /* X520 */
-	{0x10fc, IXGBE_82599, IXGBE_BACKPLANE}, /* XAUI */
-	{0x1507, IXGBE_82599, IXGBE_SFP},       /* X520 mezzanine */
-	{0x1514, IXGBE_82599, IXGBE_BACKPLANE}, /* KX4 mezzanine */
-	{0x1517, IXGBE_82599, IXGBE_BACKPLANE}, /* KR */
-	{0x1529, IXGBE_82599, IXGBE_SFP},       /* with FCoE */
-	{0x152a, IXGBE_82599, IXGBE_BACKPLANE}, /* with FCoE */
-	{0x154a, IXGBE_82599, IXGBE_SFP},       /* X520-4 */
-	{0x154d, IXGBE_82599, IXGBE_SFP},       /* X520-2 */
-	{0x1557, IXGBE_82599, IXGBE_SFP},       /* 82599EN */
-	{0x1528, IXGBE_X540, IXGBE_COPPER},     /* X540-T2 */
-	{0x1560, IXGBE_X540, IXGBE_COPPER},     /* X540-T1 */
-};
-
-static const struct id *find_id(const struct pci_dev *dev)
-{
-	for (unsigned i = 0; dev->vendor == INTEL_VENDOR && i < ARRAY_LEN(ids); i++)
-		if (ids[i].device == dev->device)
-			return &ids[i];
-	return NULL;
-}
-
 static bool match(const struct pci_dev *dev)
 {
-	return find_id(dev) != NULL;
+	return ixgbe_board(dev) != NULL;
 }
 
 /* --- device half --- */
@@ -66,17 +19,21 @@ static bool match(const struct pci_dev *dev)
 static int probe(struct nic *nic, const struct pci_dev *dev)
 {
 	struct ixgbe_device *d = ixgbe_device(nic);
-	const struct id *id = find_id(dev);
+	const struct ixgbe_board *board = ixgbe_board(dev);
 	nic->pci = dev;
 	memset(nic->priv, 0, sizeof nic->priv);
+	if (board->not_driven) {
+		nic->error = board->not_driven;
+		return E_NOTSUP;
+	}
 	if (dev->bar[0].addr == 0 || dev->bar[0].bytes < INTEL_BAR_BYTES) {
 		nic->error = "registers (BAR 0) are not mapped";
 		return E_NOTSUP;
 	}
 	d->intel.bar = (volatile uint8_t *)(uintptr_t)dev->bar[0].addr;
-	d->intel.chip = id->kind == IXGBE_X540 ? &ixgbe_chip_x540 : &ixgbe_chip;
-	d->kind = (enum ixgbe_kind)id->kind;
-	d->media = (enum ixgbe_media)id->media;
+	d->chip = board->chip;
+	d->intel.chip = &board->chip->intel;
+	d->media = board->media;
 	pci_enable(dev);
 	int e = ixgbe_reset(nic);
 	if (e == E_OK)
@@ -151,9 +108,10 @@ static int pair_start(struct nic *nic, const struct nic_config *config, unsigned
 	return e == E_OK ? ixgbe_pair_start(nic, config, pair) : e;
 }
 
+/* What the queue half needs to know of a chip is the same for all. */
 static int attach(struct nic_queue *q, const struct nic_shared *shared, unsigned pair, void *mem)
 {
-	return intel_attach(&ixgbe_chip, q, shared, pair, mem);
+	return intel_attach(&ixgbe_82599.intel, q, shared, pair, mem);
 }
 
 const struct nic_ops ixgbe_ops = {

@@ -8,9 +8,6 @@
 #define CLEAR_US 20
 #define RESET_FIRST_LOOK_US 1000 /* 8.2.3.1.1: no register access before */
 #define RESET_US 100000
-/* 4.6.3.2 says 10 ms. Intel's own drivers wait longer: Linux, ixgbe_reset_hw_82599 and ixgbe_reset_hw_X540. */
-#define RESET_SETTLE_US 50000
-#define RESET_SETTLE_X540_US 100000
 #define AUTO_READ_US 100000
 #define DMA_INIT_US 100000
 #define PCIE_DEVICE_STATUS 0xaa /* of the capability at 0xa0 (9.3.10) */
@@ -58,7 +55,7 @@ static void flush(struct nic *nic)
 
 /*
  * CTRL.RST while the link is up, because a link reset would take the link from the manageability
- * firmware. CTRL.LRST, which resets the same and the link too, while it is down. X540: firmware
+ * firmware. CTRL.LRST, which resets the same and the link too, while it is down, unless the firmware
  * shares the PHY.
  */
 static int reset_once(struct nic *nic)
@@ -67,7 +64,7 @@ static int reset_once(struct nic *nic)
 	uint32_t bit = IXGBE_CTRL_RST;
 	const uint32_t phy = ixgbe_phy_semaphore(nic);
 	int e = E_OK;
-	if (d->kind == IXGBE_X540)
+	if (d->chip->shares_phy)
 		e = intel_lock(nic, phy);
 	else if (!(intel_read(nic, IXGBE_LINKS, 0) & IXGBE_LINKS_UP))
 		bit = IXGBE_CTRL_LRST;
@@ -77,8 +74,8 @@ static int reset_once(struct nic *nic)
 	intel_delay(nic, RESET_FIRST_LOOK_US);
 	e = intel_poll(nic, IXGBE_CTRL, 0, IXGBE_CTRL_RST | IXGBE_CTRL_LRST, INTEL_UNTIL_CLEAR,
 	               RESET_US, "reset does not complete (CTRL.RST)");
-	intel_delay(nic, d->kind == IXGBE_X540 ? RESET_SETTLE_X540_US : RESET_SETTLE_US);
-	if (d->kind == IXGBE_X540)
+	intel_delay(nic, d->chip->settle_us);
+	if (d->chip->shares_phy)
 		intel_unlock(nic, phy);
 	return e;
 }

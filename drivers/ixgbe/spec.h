@@ -220,8 +220,6 @@ enum ixgbe_reg {
 #define IXGBE_RDRXCTL_FCOE_WRFIX (1u << 26)   /* to be set */
 
 #define IXGBE_PBSIZE_SHIFT 10 /* RXPBSIZE, TXPBSIZE: the field in KB begins here */
-#define IXGBE_RXPBSIZE_KB 512u
-#define IXGBE_RXPBSIZE_KB_X540 384u
 #define IXGBE_TXPBSIZE_KB 160u
 #define IXGBE_TXPBTHRESH_KB (IXGBE_TXPBSIZE_KB - 10) /* less the largest frame */
 
@@ -302,9 +300,6 @@ enum ixgbe_reg {
 
 /* --- EEPROM (6.2 to 6.4), addresses of 16-bit words --- */
 
-#define IXGBE_EEPROM_SECTION_FIRST 0x03
-#define IXGBE_EEPROM_PHY 0x04        /* not in the X540's checksum */
-#define IXGBE_EEPROM_OPTION_ROM 0x05 /* not in the X540's checksum */
 #define IXGBE_EEPROM_SECTION_LAST 0x0e
 #define IXGBE_EEPROM_SFP_INIT 0x2b
 #define IXGBE_EEPROM_CAPS 0x2c

@@ -23,9 +23,8 @@ int ixgbe_time_start(struct nic *nic)
 		nic->error = "the link is down, whose speed is that of the clock";
 		return E_AGAIN;
 	}
-	uint32_t tick = TICK_UNITS_MBPS / link.mbps;
-	if (ixgbe_device(nic)->kind == IXGBE_82599) /* X540 has no period */
-		tick |= 1u << IXGBE_TIMINCA_IP_SHIFT;
+	const uint32_t period = ixgbe_device(nic)->chip->clock_period;
+	const uint32_t tick = TICK_UNITS_MBPS / link.mbps | period << IXGBE_TIMINCA_IP_SHIFT;
 	intel_write(nic, IXGBE_TIMINCA, 0, 0);
 	intel_write(nic, IXGBE_SYSTIML, 0, 0);
 	intel_write(nic, IXGBE_SYSTIMH, 0, 0);

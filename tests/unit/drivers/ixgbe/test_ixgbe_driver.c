@@ -50,7 +50,7 @@ static void matches_its_devices(void **s)
 {
 	(void)s;
 	static const uint16_t ours[] = {0x10fb, 0x1557, 0x10f8, 0x10f7, 0x154d, 0x1528, 0x1560};
-	static const uint16_t others[] = {0x10ed, 0x1515, 0x100e, 0x10d3, 0x1572, 0x1563, 0x10b6};
+	static const uint16_t others[] = {0x10ed, 0x1515, 0x100e, 0x10d3, 0x1572, 0x1565, 0x10b6};
 	struct pci_dev d = {.vendor = 0x8086};
 	for (unsigned i = 0; i < ARRAY_LEN(ours); i++) {
 		d.device = ours[i];
@@ -83,6 +83,30 @@ static void probe_learns(void **s)
 	rig_force(frame, len, 0);
 	rig_run(1000000);
 	assert_int_equal(rig.dma_writes, 0);
+}
+
+/* Boards that are named and not driven: a reason each, and no register of theirs is touched. */
+static void names_what_it_does_not_drive(void **s)
+{
+	(void)s;
+	static const struct {
+		uint16_t device;
+		const char *why;
+	} row[] = {
+		{0x151c, "82599"}, {0x1558, "QSFP"}, {0x154f, "82599"}, {0x155d, "bypass"}, {0x15aa, "X552"},
+		{0x15ac, "X552"},  {0x15ad, "X552"}, {0x15b0, "X552"},  {0x15c2, "X553"},   {0x15c4, "X553"},
+		{0x15c8, "token"}, {0x15ce, "X553"}, {0x15e5, "X553"},
+	};
+	for (unsigned i = 0; i < ARRAY_LEN(row); i++) {
+		power_of(row[i].device, 64);
+		assert_true(ixgbe_ops.match(&port.pci));
+		assert_int_equal(port_probe(), E_NOTSUP);
+		assert_non_null(strstr(port.nic.error, "not driven"));
+		assert_non_null(strstr(port.nic.error, row[i].why));
+		assert_int_equal(port.traced, 0);
+		assert_int_equal(port.command, 0); /* nor can it do DMA */
+		teardown(NULL);
+	}
 }
 
 /* A BAR that is not mapped, or is too small. */
@@ -690,6 +714,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(matches_its_devices),
 		cmocka_unit_test_teardown(probe_learns, teardown),
+		cmocka_unit_test(names_what_it_does_not_drive),
 		cmocka_unit_test_teardown(probe_without_registers, teardown),
 		cmocka_unit_test_teardown(start_is_in_order, teardown),
 		cmocka_unit_test_teardown(quiet_steps, teardown),
