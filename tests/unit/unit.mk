@@ -140,6 +140,7 @@ UNIT_SRC_null := drivers/null/null.c net/ip.c net/ip4.c net/ip6.c net/udp.c lib/
 NICSIM_82599_SRC := $(wildcard tools/nicsim/82599/*.c tools/nicsim/packet/*.c) tools/nicsim/model.c \
 	tools/nicsim/reg.c tools/nicsim/json.c tools/nicsim/wires/wire.c tests/unit/rig/nicsim_rig.c
 UNIT_SRC_82599_model := $(NICSIM_82599_SRC) tests/unit/rig/drive_82599.c tests/unit/rig/nicsim_frames.c
+UNIT_SRC_x550_model := $(UNIT_SRC_82599_model)
 UNIT_SRC_82599_rx := $(UNIT_SRC_82599_model)
 UNIT_SRC_82599_tx := $(UNIT_SRC_82599_model)
 UNIT_SRC_82599_timesync := $(UNIT_SRC_82599_model)
@@ -230,6 +231,7 @@ UNIT_WAY_null := plain
 UNIT_WAY_slots := plain
 # beside the drivers' tests, which link the same model
 UNIT_WAY_82599_model := plain
+UNIT_WAY_x550_model := plain
 UNIT_WAY_82599_rx := plain
 UNIT_WAY_82599_tx := plain
 UNIT_WAY_82599_fuzz := plain

@@ -40,16 +40,20 @@ GUEST, HOST = "198.18.0.1", "198.18.0.2"  # RFC 2544: reserved for tests of devi
 # A card that a stock driver is to bring up. nic: as in `hayate run --nic`. quirks: the stock
 # driver's own violations of the card's manual, as patterns, with the functions that commit them.
 # queue_packets: the driver's name for the counter of packets received by queue %d.
-Card = namedtuple("Card", "nic driver ids speed queue_packets quirks")
-CARDS = {"82599": Card("ixgbe", "ixgbe", "8086:10fb", 10000, "rx_queue_%d_packets", [
-    # Linux 6.1, drivers/net/ethernet/intel/ixgbe, by the function that writes:
-    r"SW_FW_SYNC: written \S+: bits 0x00000400 are",      # acquire_swfw_sync: SW_MNG, of the X540
-    r"0x15f0c: written 0x00000200, but there is no",      # hic_unlocked: FWSTS.FWRI
+# options: of each port of nicsim, besides its wire.
+Card = namedtuple("Card", "nic driver ids speed queue_packets quirks options", defaults=[()])
+# Linux 6.1, drivers/net/ethernet/intel/ixgbe, by the function that writes:
+IXGBE = [
     r"FCTRL: written \S+: bits 0x00003000 are",           # set_rx_mode: PMCF and DPF, of the 82598
     r"EITR\[\d+\]: written 0x0000079e: bits 0x00000006",  # configure_msix: 1950 for other causes
     r"EIMS: written \S+: bits 0x80000000 are",            # irq_enable: OTHER, of the 82598
     r"FCRTH\[\d\]: written 0xffffa000: bits 0x7ff80000",  # fc_enable: size of no buffer - 24576
-]), "mlx5": Card("mlx5", "mlx5_core", "15b3:1017", 100000, "rx%d_packets", [])}
+]
+CARDS = {"82599": Card("ixgbe", "ixgbe", "8086:10fb", 10000, "rx_queue_%d_packets", [
+    r"SW_FW_SYNC: written \S+: bits 0x00000400 are",      # acquire_swfw_sync: SW_MNG, of the X540
+    r"0x15f0c: written 0x00000200, but there is no",      # hic_unlocked: FWSTS.FWRI
+    *IXGBE,
+]), "x550": Card("ixgbe", "ixgbe", "8086:1563", 10000, "rx_queue_%d_packets", IXGBE, ["model=x550"]), "mlx5": Card("mlx5", "mlx5_core", "15b3:1017", 100000, "rx%d_packets", [])}
 
 
 class Models:
@@ -67,7 +71,8 @@ class Models:
         try:
             self.process = nicsim.Nicsim(SimpleNamespace(
                 nic=card.nic, nic_mode="strict", mac=ports.MAC_BASE, ports=cards,
-                nicsim_option=["%d:trace=%s" % item for item in enumerate(self.traces)],
+                nicsim_option=[*card.options, *("%d:trace=%s" % item
+                                                for item in enumerate(self.traces))],
                 nicsim_control=self.control, nicsim_stats=self.stats_path, nicsim_cpus=None), fds)
         finally:
             for index in fds:

@@ -4,5 +4,5 @@
 #include "tools/nicsim/model.h"
 #include "tools/nicsim/testdev.h"
 
-const struct model_ops *const models[] = {&intel_82599_ops, &connectx5_ops, &testdev_ops};
+const struct model_ops *const models[] = {&intel_82599_ops, &intel_x550_ops, &connectx5_ops, &testdev_ops};
 const unsigned model_count = sizeof models / sizeof models[0];

@@ -14,7 +14,8 @@
  *   stats.c    counters                   rx_queue.c  receive rings, descriptors
  *   late.c     delayed write-backs        tx.c        transmit rings, descriptors
  *   limiter.c  rate of a transmit queue   tso.c       segmentation, transmission
- *   timesync.c clock and time stamps
+ *   timesync.c clock and time stamps      phy.c       MDIO and a PHY
+ *   x550.c     what the X550 has instead
  *
  * Invariants
  * 1. Nothing from the guest is trusted: every index is reduced, every address goes through
@@ -46,6 +47,12 @@ static const struct reg_row rows[] = {
 #define ROW(name, offset, stride, count, access, writable, section)                             \
 	{#name, offset, stride, count, access, writable, section},
 	INTEL_82599_REGS(ROW)
+	{0},
+};
+
+/* The first row of an offset counts (reg.h). */
+static const struct reg_row x550_rows[] = {
+	INTEL_X550_CHANGED_REGS(ROW) INTEL_X550_NEW_REGS(ROW) INTEL_82599_REGS(ROW)
 #undef ROW
 	{0},
 };
@@ -70,6 +77,7 @@ static const struct fault_kind faults[FAULTS_OF_82599 + 1] = {
 	[FAULT_STAMP_LOST] = {"stamp-lost", "N", 100, "one time stamp in N is not taken"},
 	[FAULT_LINK_LATE] = {"link-late", "N", 5, "no link before the Nth restart since reset (AUTOC)"},
 	[FAULT_SEND_HANGS] = {"send-hangs", NULL, 0, "transmit rings are not served until the next reset"},
+	[FAULT_FIRMWARE_STUCK] = {"firmware-stuck", NULL, 0, "X550: HICR.C never clears"},
 	[FAULT_MODULE_OUT] = {"module-out", NULL, 0, "no module is in the SFP+ cage"},
 	[FAULTS_OF_82599] = {0},
 };
@@ -99,7 +107,7 @@ static uint32_t canonical(uint32_t at)
 /* 8.2.3, initial values; those loaded from the EEPROM are typical of the X520. */
 static void reset_registers(struct model *m)
 {
-	for (const struct reg_row *row = rows; row->name; row++)
+	for (const struct reg_row *row = m->ops->regs; row->name; row++)
 		for (uint32_t i = 0; i < row->count; i++)
 			set(m, row->offset + i * row->stride, 0);
 	set(m, STATUS, STATUS_GIO_MASTER);
@@ -115,7 +123,9 @@ static void reset_registers(struct model *m)
 	set(m, PCS1GANA, 0x1a0);   /* full duplex; PAUSE */
 	set(m, AUTOC2, 0x000a0000);
 	set(m, ANLP1, 0);
-	set(m, RXPBSIZE, FIFO_BYTES);
+	set(m, RXPBSIZE, nic_of(m)->variant->fifo_bytes);
+	if (nic_of(m)->variant->x550)
+		set(m, HICR, HICR_EN);
 	set(m, TXPBSIZE, 160u << 10);
 	set(m, DTXTCPFLGL, 0x0f76u << 16 | 0x0ff6); /* FIN and PSH only at the end, CWR at the start */
 	set(m, DTXTCPFLGH, 0x0f7f);
@@ -155,7 +165,7 @@ static bool module_sends(const struct model *m, bool slow)
 	const struct sfp_codes *c = &nic_of(m)->module;
 	const uint32_t pins = get(m, ESDP);
 	if (nic_of(m)->phy.there)
-		return !nic_of(m)->phy.low_power;
+		return !phy_low_power(&nic_of(m)->phy);
 	if (pins & ESDP_SDP3_DATA)
 		return false;
 	return !(c->ten && c->one) || !(pins & ESDP_SDP5_DIR) || slow == !(pins & ESDP_SDP5_DATA);
@@ -165,6 +175,8 @@ static bool module_sends(const struct model *m, bool slow)
 static bool can_link(const struct model *m)
 {
 	const struct nic *n = nic_of(m);
+	if (n->variant->x550) /* its firmware follows the PHY */
+		return has_signal(m) && module_sends(m, false);
 	const uint32_t lms = get(m, AUTOC) >> AUTOC_LMS_SHIFT & 7;
 	const bool slow = lms == 0 || lms == 2;
 	if (model_fault(m, FAULT_LINK_LATE) && n->restarts < m->fault_arg[FAULT_LINK_LATE])
@@ -182,7 +194,7 @@ static void link_set(struct model *m, bool up)
 	intr_other(m, EICR_LSC);
 }
 
-static void link_update(struct model *m)
+void link_update(struct model *m)
 {
 	struct nic *n = nic_of(m);
 	if (forced_up(m)) {
@@ -218,10 +230,27 @@ static void autoc_write(struct model *m, uint32_t value)
 	link_update(m);
 }
 
+static uint32_t x550_speed(uint32_t mbps)
+{
+	switch (mbps) {
+	case 100:
+		return LINKS_SPEED_100M;
+	case 1000:
+		return LINKS_SPEED_1G;
+	case 2500:
+		return LINKS_SPEED_10G | LINKS_SPEED_NON_STD;
+	case 5000:
+		return LINKS_SPEED_100M | LINKS_SPEED_NON_STD;
+	}
+	return LINKS_SPEED_10G;
+}
+
 static uint32_t links(const struct model *m)
 {
 	if (!nic_of(m)->link)
 		return has_signal(m) ? LINKS_SIGNAL : 0;
+	if (nic_of(m)->variant->x550)
+		return x550_speed(nic_of(m)->mbps) | LINKS_UP;
 	if (nic_of(m)->partner_is_slow)
 		return LINKS_SIGNAL | LINKS_SPEED_1G | LINKS_UP | LINKS_KX_AN_COMP;
 	return LINKS_SIGNAL | LINKS_10G_ALIGN | LINKS_SPEED_10G | LINKS_UP | LINKS_KX_AN_COMP;
@@ -250,6 +279,7 @@ static void reset_all(struct model *m, bool link)
 	}
 	n->hangs = false;
 	n->eerd_done = NEVER;
+	n->command_done = NEVER;
 	n->settle_due = NEVER;
 	n->late_in = n->late_out = 0;
 	n->filters_stale = n->rss_stale = true;
@@ -292,57 +322,27 @@ static uint32_t swsm_read(struct model *m)
 	return old;
 }
 
-/*
- * 8.2.3.22.11: MDIO, clause 45. Without a PHY on the bus reads return the pull-up's ones. With one (struct phy)
- * four registers answer at its address, the others read 0: 1.8 says that it is there, 7.0 restarts negotiation, 7.16
- * has what it advertises, 30.0 has the bit for low power.
- */
-static uint16_t *phy_register(struct model *m, uint32_t command)
+/* X550: the read that finds REGSMP clear takes it (LINUX: ixgbe_get_swfw_sync_semaphore). */
+static uint32_t sync_read(struct model *m)
 {
-	struct phy *p = &nic_of(m)->phy;
-	const uint32_t address = command >> 21 & 31, device = command >> 16 & 31;
-	if (!p->there || address != p->address)
-		return NULL;
-	p->present = 0x8000;
-	p->nothing = 0;
-	switch (device << 16 | p->reg) {
-	case 1 << 16 | 8:
-		return &p->present;
-	case 7 << 16:
-		return &p->negotiation;
-	case 7 << 16 | 16:
-		return &p->advertised;
-	case 30 << 16:
-		return &p->control;
-	}
-	return &p->nothing;
+	uint32_t old = get(m, SW_FW_SYNC);
+	if (nic_of(m)->variant->x550)
+		set(m, SW_FW_SYNC, old | SYNC_REGSMP);
+	return old;
 }
 
+/* 8.2.3.22.11, see phy.c. */
 static void msca_write(struct model *m, uint32_t value)
 {
-	struct phy *p = &nic_of(m)->phy;
+	struct nic *n = nic_of(m);
 	set(m, MSCA, value & ~MSCA_COMMAND);
 	if (!(value & MSCA_COMMAND))
 		return;
-	uint16_t *reg = phy_register(m, value);
-	switch (value >> 26 & 3) {
-	case 0: /* address cycle */
-		p->reg = (uint16_t)value;
-		break;
-	case 1:
-		if (reg)
-			*reg = (uint16_t)get(m, MSRWD);
-		p->low_power = p->control & 0x0800; /* LINUX: ixgbe_set_copper_phy_power */
-		if (p->negotiation & 0x0200) { /* IEEE 802.3, 45.2.7.1: restart; clears itself */
-			p->negotiation &= (uint16_t)~0x0200;
-			nic_of(m)->link_due = NEVER;
-			link_set(m, false);
-		}
-		link_update(m);
-		break;
-	default:
-		set(m, MSRWD, (reg ? (uint32_t)*reg : 0xffff) << 16 | (get(m, MSRWD) & 0xffff));
+	if (phy_command(m, value)) {
+		n->link_due = NEVER;
+		link_set(m, false);
 	}
+	link_update(m);
 }
 
 /* 8.2.3.21.12: a command is done when CMD reads 0, here at once. A query finds no filter. */
@@ -365,6 +365,11 @@ static bool command_write(struct model *m, uint32_t at, uint32_t value)
 	case EEC:
 	case EERD:
 		eeprom_write(m, at, value);
+		return true;
+	case HICR:
+		if (!nic_of(m)->variant->x550)
+			return false;
+		host_write(m, value);
 		return true;
 	case MSCA:
 		msca_write(m, value);
@@ -407,6 +412,8 @@ static uint32_t stored(uint32_t at, uint32_t value, uint32_t old)
 static void take_effect(struct model *m, uint32_t at, uint32_t value, uint32_t old)
 {
 	struct nic *n = nic_of(m);
+	if (at == SW_FW_SYNC && n->variant->x550 && !(old & SYNC_REGSMP))
+		model_violation(m, "SW_FW_SYNC = 0x%08x without having taken REGSMP", value);
 	if (at == MTQC && value != old && !(get(m, RTTDCS) & RTTDCS_ARBDIS)) /* 7.2.1.2.1, 8.2.3.9.15 */
 		model_violation(m, "MTQC = 0x%08x while RTTDCS.ARBDIS is clear", value);
 	if (at == RXCTRL && !(value & RXCTRL_RXEN)) /* 4.6.7.1: waiting frames are discarded */
@@ -414,13 +421,14 @@ static void take_effect(struct model *m, uint32_t at, uint32_t value, uint32_t o
 	else if (at == RXCTRL &&
 	         !(get(m, RDRXCTL) & RDRXCTL_CRCSTRIP) != !(get(m, HLREG0) & HLREG0_RXCRCSTRP))
 		model_violation(m, "RXCTRL.RXEN while RDRXCTL.CRCStrip is not as HLREG0.RXCRCSTRP");
-	if (at == RXPBSIZE && value > FIFO_BYTES)
-		model_violation(m, "RXPBSIZE[0] = 0x%08x: more than 512 KB", value);
+	const uint32_t most = n->variant->fifo_bytes;
+	if (at == RXPBSIZE && value > most)
+		model_violation(m, "RXPBSIZE[0] = 0x%08x: more than %u KB", value, most >> 10);
 	if (at == RXPBSIZE)
-		n->fifo.limit = value < FIFO_BYTES ? value : FIFO_BYTES;
+		n->fifo.limit = value < most ? value : most;
 	if (at == HLREG0 || at == AUTOC2 || at == ESDP)
 		link_update(m);
-	if (at >= RETA && at < MRQC + 4)
+	if ((at >= RETA && at < MRQC + 4) || (at >= ERETA && at < ERETA + 4 * 96))
 		n->rss_stale = true;
 	if (at >= VFTA && at < MPSAR)
 		n->filters_stale = true;
@@ -506,6 +514,11 @@ static uint32_t read32(struct model *m, uint32_t at)
 		return get(m, STATUS) | (n->link ? STATUS_LINK_UP : 0);
 	case SWSM:
 		return swsm_read(m);
+	case SW_FW_SYNC:
+		return sync_read(m);
+	case HICR:
+		host_work(m);
+		break;
 	}
 	return get(m, at);
 }
@@ -588,6 +601,7 @@ static bool nic_work(struct model *m)
 	if (n->reset_done)
 		return false;
 	eeprom_work(m);
+	host_work(m);
 	link_work(m);
 	if (m->line_rate && m->now >= n->scan_due) {
 		rx_queue_scan(m);
@@ -616,6 +630,8 @@ static uint64_t nic_deadline(struct model *m)
 	due = earliest(due, n->tx_due);
 	if (!model_fault(m, FAULT_EEPROM_STUCK))
 		due = earliest(due, n->eerd_done);
+	if (!model_fault(m, FAULT_FIRMWARE_STUCK))
+		due = earliest(due, n->command_done);
 	return m->line_rate ? earliest(due, n->scan_due) : due;
 }
 
@@ -667,8 +683,7 @@ void intel_82599_set_partner(struct model *m, bool slow)
 
 void intel_82599_set_phy(struct model *m, uint8_t address)
 {
-	nic_of(m)->phy = (struct phy){.there = true, .address = address, .low_power = true, .control = 0x0800,
-	                              .negotiation = 0x1000, .advertised = 0x0c01}; /* PAUSE */
+	phy_make(m, address, true);
 	nic_carrier(m);
 }
 
@@ -677,48 +692,69 @@ uint16_t *intel_82599_eeprom(struct model *m)
 	return nic_of(m)->eeprom;
 }
 
-static void nic_create(struct model *m)
+void intel_x550_set_partner(struct model *m, uint32_t mbps)
 {
+	nic_of(m)->mbps = mbps;
+	nic_carrier(m);
+}
+
+void nic_power_on(struct model *m, const struct variant *v)
+{
+	nic_of(m)->variant = v;
 	nic_of(m)->module = (struct sfp_codes){.ten = 0x10}; /* 10GBASE-SR */
+	nic_of(m)->mbps = 10000;
 	eeprom_make(m);
 	nic_reset(m);
 }
 
+static void nic_create(struct model *m)
+{
+	static const struct variant v = {.fifo_bytes = FIFO_BYTES, .reta_entries = 128, .reta_mask = 15,
+	                                 .eeprom_last = 0x3f, .eeprom_sections = 0x7ff8};
+	nic_power_on(m, &v);
+}
+
+static void x550_create(struct model *m)
+{
+	static const struct variant v = {.x550 = true, .fifo_bytes = 384u << 10, .reta_entries = RETA_MAX, .reta_mask = 63,
+	                                 .eeprom_last = 0x41, .eeprom_sections = 0x7fcc};
+	phy_make(m, 0, false);
+	nic_power_on(m, &v);
+}
+
 static const struct bar_range mapped[] = {{0x1000, 0x1000}, {0x6000, 0x2000}, {0, 0}};
 
+/* What both chips have. */
+#define COMMON \
+	.state_bytes = sizeof(struct nic), .vendor = 0x8086, .subsystem_vendor = 0x8086, .class_code = 0x020000, \
+	.bar_bytes = {[0] = MAC_BYTES, [4] = 16 << 10}, .bar_is_64 = {[0] = true, [4] = true}, .msix_cap = 0x70, \
+	.pcie_cap = 0xa0, .pm_cap = 0x40, .msix_vectors = VECTORS, .msix_bar = 4, .msix_table = 0, .msix_pba = 0x2000, \
+	.mapped = mapped, .faults = faults, .reset = nic_reset, .read = nic_read, .write = nic_write, \
+	.rx_room = nic_rx_room, .receive = nic_receive, .work = nic_work, .deadline = nic_deadline, \
+	.carrier = nic_carrier, .fault = nic_fault, .stats = stats_json
+
 const struct model_ops intel_82599_ops = {
+	COMMON,
 	.name = "82599",
 	.title = "Intel 82599ES 10 GbE (8086:10fb)",
-	.state_bytes = sizeof(struct nic),
-	.vendor = 0x8086,
 	.device = 0x10fb,
-	.subsystem_vendor = 0x8086,
 	.subsystem = 0x0003,
-	.class_code = 0x020000,
 	.revision = 1,
-	.bar_bytes = {[0] = MAC_BYTES, [4] = 16 << 10},
-	.bar_is_64 = {[0] = true, [4] = true},
-	.msix_cap = 0x70,
-	.pcie_cap = 0xa0,
-	.pm_cap = 0x40,
 	.pcie_speed = 2,
 	.pcie_lanes = 8,
-	.msix_vectors = VECTORS,
-	.msix_bar = 4,
-	.msix_table = 0,
-	.msix_pba = 0x2000,
-	.mapped = mapped,
 	.regs = rows,
-	.faults = faults,
 	.create = nic_create,
-	.reset = nic_reset,
-	.read = nic_read,
-	.write = nic_write,
-	.rx_room = nic_rx_room,
-	.receive = nic_receive,
-	.work = nic_work,
-	.deadline = nic_deadline,
-	.carrier = nic_carrier,
-	.fault = nic_fault,
-	.stats = stats_json,
+};
+
+const struct model_ops intel_x550_ops = {
+	COMMON,
+	.name = "x550",
+	.title = "Intel X550-T 10GBASE-T (8086:1563)",
+	.device = 0x1563,
+	.subsystem = 0x0001,
+	.revision = 1,
+	.pcie_speed = 3,
+	.pcie_lanes = 4,
+	.regs = x550_rows,
+	.create = x550_create,
 };

@@ -1,10 +1,10 @@
-/* The model of Intel's 82599ES 10 GbE controller. See 82599.c. */
+/* The models of Intel's 82599ES and X550 10 GbE controllers. See 82599.c and x550.c. */
 #ifndef NICSIM_82599_H
 #define NICSIM_82599_H
 
 #include "tools/nicsim/model.h"
 
-extern const struct model_ops intel_82599_ops;
+extern const struct model_ops intel_82599_ops, intel_x550_ops;
 
 /* The type codes of a module (SFF-8472, table 5-3): bytes 3, 6 and 8 of its identity. */
 struct sfp_codes {
@@ -19,5 +19,7 @@ void intel_82599_set_stretch(struct model *m, uint64_t ns);
 void intel_82599_set_partner(struct model *m, bool slow);
 void intel_82599_set_phy(struct model *m, uint8_t address);
 uint16_t *intel_82599_eeprom(struct model *m);
+/* X550: the other end negotiates this speed: 100, 1000, 2500, 5000 or 10000. */
+void intel_x550_set_partner(struct model *m, uint32_t mbps);
 
 #endif

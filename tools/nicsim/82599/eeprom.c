@@ -8,6 +8,9 @@
 
 /* 6.2 to 6.3: the layout of our image. */
 enum {
+	WORD_PCIE_GENERAL = 0x06,
+	WORD_PCIE_CONFIG0 = 0x07,
+	WORD_PCIE_CONFIG1 = 0x08,
 	WORD_CORE0 = 0x09,
 	WORD_FIRMWARE = 0x0f,
 	WORD_PBA_FLAG = 0x15,
@@ -24,6 +27,10 @@ enum {
 	AT_PHY_DATA = 0x180,
 	AT_FIRMWARE = 0x1a0,
 	AT_FIRMWARE_PATCH = 0x1c0,
+	AT_PCIE_GENERAL = 0x80, /* X550 */
+	AT_PCIE_CONFIG0 = 0xb0,
+	PCIE_GENERAL_WORDS = 0x24,
+	PCIE_CONFIG_WORDS = 8,
 };
 
 /* 6.2.5: PBA number as a string, two characters a word, high byte first. */
@@ -66,20 +73,34 @@ static void put_firmware(uint16_t *w)
 }
 
 /* Software checksum (6.3): word 0x3f makes the sum of words 0 to 0x3f, and of the sections that
- * words 3 to 0xe point to, 0xbaba. */
-static uint16_t checksum(const uint16_t *w)
+ * words 3 to 0xe point to, 0xbaba. X550 (LINUX): also words 0x40 and 0x41; of the sections, PCIe general and
+ * configuration have no word of length, but a fixed one. */
+static uint16_t checksum(const uint16_t *w, const struct variant *v)
 {
 	uint16_t sum = 0;
-	for (unsigned i = 0; i < WORD_CHECKSUM; i++)
-		sum = (uint16_t)(sum + w[i]);
-	for (unsigned i = 3; i < WORD_FIRMWARE; i++) {
-		uint16_t at = w[i];
-		if (at == 0 || at == 0xffff)
+	for (unsigned i = 0; i <= v->eeprom_last; i++)
+		sum = (uint16_t)(sum + (i == WORD_CHECKSUM ? 0 : w[i]));
+	for (unsigned i = 0; i < WORD_FIRMWARE; i++) {
+		const uint16_t at = w[i];
+		if (!(v->eeprom_sections >> i & 1) || at == 0 || at == 0xffff)
 			continue;
-		for (unsigned k = 1; k <= w[at]; k++)
-			sum = (uint16_t)(sum + w[at + k]);
+		const bool fixed = v->x550 && i >= WORD_PCIE_GENERAL && i <= WORD_PCIE_CONFIG1;
+		const unsigned words = !fixed ? w[at] : i == WORD_PCIE_GENERAL ? PCIE_GENERAL_WORDS : PCIE_CONFIG_WORDS;
+		for (unsigned k = 0; k < words; k++)
+			sum = (uint16_t)(sum + w[at + k + !fixed]);
 	}
 	return (uint16_t)(0xbaba - sum);
+}
+
+/* X550: sections of a fixed length. */
+static void put_pcie(uint16_t *w)
+{
+	w[WORD_PCIE_GENERAL] = AT_PCIE_GENERAL;
+	w[WORD_PCIE_CONFIG0] = AT_PCIE_CONFIG0;
+	for (unsigned i = 0; i < PCIE_GENERAL_WORDS; i++)
+		w[AT_PCIE_GENERAL + i] = (uint16_t)(0x1100 + i);
+	for (unsigned i = 0; i < PCIE_CONFIG_WORDS; i++)
+		w[AT_PCIE_CONFIG0 + i] = (uint16_t)(0x2200 + i);
 }
 
 void eeprom_make(struct model *m)
@@ -103,7 +124,9 @@ void eeprom_make(struct model *m)
 	put_pba(w);
 	put_phy_init(w);
 	put_firmware(w);
-	w[WORD_CHECKSUM] = checksum(w);
+	if (nic_of(m)->variant->x550)
+		put_pcie(w);
+	w[WORD_CHECKSUM] = checksum(w, nic_of(m)->variant);
 	if (model_fault(m, FAULT_EEPROM_CHECKSUM))
 		w[WORD_CHECKSUM] ^= 0x0101;
 }
@@ -114,6 +137,10 @@ static void eerd_write(struct model *m, uint32_t value)
 	struct nic *n = nic_of(m);
 	if (!(value & EERD_START)) {
 		set(m, EERD, value);
+		return;
+	}
+	if (n->variant->x550) { /* LINUX reads by the firmware only. So nothing answers here, the worse case for a driver */
+		model_violation(m, "EERD: START, but the X550's shadow RAM is read by the host interface");
 		return;
 	}
 	if (n->eerd_done != NEVER)

@@ -1,6 +1,7 @@
 /*
  * Receive-side scaling, 7.1.2.8: the Toeplitz hash, with the key in RSSRK, over the fields that
- * MRQC enables; seven bits of it choose an entry of RETA.
+ * MRQC enables; seven bits of it choose an entry of RETA,
+ * nine in the X550, whose table goes on in ERETA.
  */
 #include "tools/nicsim/82599/state.h"
 
@@ -13,8 +14,10 @@ void rss_refresh(struct model *m)
 	for (unsigned i = 0; i < TOEPLITZ_KEY; i++)
 		key[i] = (uint8_t)(get(m, RSSRK + (i & ~3u)) >> 8 * (i & 3));
 	toeplitz_make(&n->toeplitz, key);
-	for (unsigned i = 0; i < 128; i++)
-		n->reta[i] = (uint8_t)(get(m, RETA + (i & ~3u)) >> 8 * (i & 3)) & 15;
+	for (unsigned i = 0; i < n->variant->reta_entries; i++) {
+		const uint32_t at = i < 128 ? RETA + (i & ~3u) : ERETA + ((i - 128) & ~3u);
+		n->reta[i] = (uint8_t)(get(m, at) >> 8 * (i & 3)) & n->variant->reta_mask;
+	}
 }
 
 /* 7.1.2.8.1: the most specific type that is enabled for the packet; fragments have no ports. */
@@ -47,5 +50,5 @@ enum rss_type rss_hash(const struct model *m, const uint8_t *frame, const struct
 
 unsigned rss_queue(const struct model *m, uint32_t hash)
 {
-	return nic_of(m)->reta[hash & 127];
+	return nic_of(m)->reta[hash & (nic_of(m)->variant->reta_entries - 1)];
 }

@@ -27,7 +27,7 @@ void rx_reset(struct model *m)
 	struct nic *n = nic_of(m);
 	rx_queue_reset(m);
 	rx_forget(m);
-	n->fifo.limit = FIFO_BYTES;
+	n->fifo.limit = n->variant->fifo_bytes;
 }
 
 /* --- one frame into its ring --- */

@@ -422,8 +422,24 @@
 	R(HICR, 0x15f00, 0, 1, REG_RW, ALL, "8.2.3.25") \
 	R(FLEX_MNG, 0x15800, 4, 448, REG_RW, ALL, "8.2.3.25")
 
+/*
+ * The X550, as far as it differs: rows that replace those above, and more rows. Names are those of the "Intel
+ * Ethernet Controller X550 Datasheet"; offsets and bits are as Linux's ixgbe uses them (ixgbe_type.h,
+ * ixgbe_x540.c, ixgbe_x550.c, ixgbe_ptp.c).
+ */
+#define INTEL_X550_CHANGED_REGS(R) \
+	R(SW_FW_SYNC, 0x10160, 0, 1, REG_RW, 0x80007fff, "X550") \
+	R(RETA, 0x0eb00, 4, 32, REG_RW, 0x3f3f3f3f, "X550") \
+	R(RETA_ALIAS, 0x05c00, 4, 32, REG_RW, 0x3f3f3f3f, "X550") \
+	R(HICR, 0x15f00, 0, 1, REG_RW, 0x00000007, "X550")
+#define INTEL_X550_NEW_REGS(R) \
+	R(ERETA, 0x0ee80, 4, 96, REG_RW, 0x3f3f3f3f, "X550") \
+	R(FWSTS, 0x15f0c, 0, 1, REG_RW, ALL, "X550") \
+	R(SYSTIMR, 0x08c58, 0, 1, REG_RW, ALL, "X550") \
+	R(TSIM, 0x08c68, 0, 1, REG_RW, ALL, "X550")
+
 #define OFFSET_OF_ROW(name, offset, stride, count, access, writable, section) name = offset,
-enum reg_offset { INTEL_82599_REGS(OFFSET_OF_ROW) };
+enum reg_offset { INTEL_82599_REGS(OFFSET_OF_ROW) INTEL_X550_NEW_REGS(OFFSET_OF_ROW) };
 #undef OFFSET_OF_ROW
 
 /* --- bits, each prefixed with its register --- */
@@ -458,6 +474,14 @@ enum {
 
 	SWSM_SMBI = 1u << 0,
 	SWSM_SWESMBI = 1u << 1,
+	SYNC_SW_PHY0 = 1u << 1,
+	SYNC_SW_MNG = 1u << 10, /* X550: the host interface, for software */
+	SYNC_REGSMP = 1u << 31, /* X550: a read that finds it clear takes the register */
+
+	HICR_EN = 1u << 0, /* X550: the firmware takes commands */
+	HICR_C = 1u << 1,  /* a command is in FLEX_MNG; clears itself */
+	HICR_SV = 1u << 2, /* its answer is valid */
+	FWSTS_FWRI = 1u << 9,
 	FWSM_MODE_NONE = 0u << 1,
 	FWSM_VALID = 1u << 15,
 
@@ -536,6 +560,8 @@ enum {
 	AUTOC_LMS_SHIFT = 13,
 	LINKS_SIGNAL = 1u << 10,
 	LINKS_10G_ALIGN = 1u << 16,
+	LINKS_SPEED_NON_STD = 1u << 27, /* X550: 2.5 Gb/s with the code of 10, 5 with that of 100 Mb/s */
+	LINKS_SPEED_100M = 1u << 28,
 	LINKS_SPEED_1G = 2u << 28,
 	LINKS_SPEED_10G = 3u << 28,
 	LINKS_UP = 1u << 30,

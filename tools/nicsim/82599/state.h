@@ -21,6 +21,8 @@
 #define TSO_MAX (256u << 10) /* PAYLEN has 18 bits */
 #define TX_FRAME_MAX (FRAME_MAX - 8u) /* leaves room for a tag and an FCS */
 #define EEPROM_WORDS 8192
+#define RETA_MAX 512
+#define PHY_REGS 16
 #define NEVER UINT64_MAX
 
 enum fault {
@@ -42,6 +44,7 @@ enum fault {
 	FAULT_LINK_LATE,
 	FAULT_MODULE_OUT,
 	FAULT_SEND_HANGS,
+	FAULT_FIRMWARE_STUCK,
 	FAULTS_OF_82599,
 };
 
@@ -131,12 +134,22 @@ struct sfp {
 	uint8_t bits, shift, page, offset;
 };
 
-/* A PHY on the MDIO bus. */
+/* A PHY on the MDIO bus, phy.c. */
 struct phy {
-	bool there, low_power;
+	bool there;
 	uint8_t address;
 	uint16_t reg; /* of the last address cycle */
-	uint16_t control, present, negotiation, advertised, nothing; /* registers */
+	uint16_t value[PHY_REGS];
+};
+
+/* What differs between the chips. */
+struct variant {
+	bool x550;               /* semaphore REGSMP, EEPROM by the firmware, link by the PHY */
+	uint32_t fifo_bytes;     /* of the receive packet buffer */
+	unsigned reta_entries;
+	uint8_t reta_mask;       /* bits of an entry */
+	uint8_t eeprom_last;     /* last of the first words that the EEPROM's checksum covers */
+	uint16_t eeprom_sections; /* bitmap of the words that point to sections it covers */
 };
 
 /* The registers of 8.2.3.23, by their names; stats.c. */
@@ -156,8 +169,11 @@ struct nic {
 	bool link;
 	bool hangs;           /* FAULT_SEND_HANGS has come since the last reset */
 	bool partner_is_slow; /* the other end uses 1 Gb/s */
+	uint32_t mbps;        /* X550: speed of the other end */
 	uint32_t restarts;    /* of the link, since reset */
+	const struct variant *variant;
 	struct phy phy;
+	uint64_t command_done; /* of the host interface; NEVER: no command under way */
 	uint16_t eeprom[EEPROM_WORDS];
 	uint64_t eerd_done;   /* NEVER: no read under way */
 	struct sfp sfp;
@@ -192,7 +208,7 @@ struct nic {
 	bool filters_stale, rss_stale;
 	uint64_t station[STATIONS]; /* RAL/RAH as 48-bit numbers in wire order */
 	unsigned stations;
-	uint8_t reta[128];
+	uint8_t reta[RETA_MAX];
 	struct toeplitz toeplitz;
 
 	/* --- faults --- */
@@ -243,6 +259,21 @@ static inline void queue_map_clear(uint64_t map[2], unsigned q)
 void eeprom_make(struct model *m);
 void eeprom_write(struct model *m, uint32_t offset, uint32_t value);
 void eeprom_work(struct model *m);
+
+/* --- 82599.c --- */
+void nic_power_on(struct model *m, const struct variant *v);
+void link_update(struct model *m);
+
+/* --- phy.c --- */
+/* Puts a PHY on the bus. */
+void phy_make(struct model *m, uint8_t address, bool low_power);
+bool phy_low_power(const struct phy *p);
+/* A write of MSCA with its command bit. True: negotiation begins anew. */
+bool phy_command(struct model *m, uint32_t msca);
+
+/* --- x550.c: the host interface --- */
+void host_write(struct model *m, uint32_t value); /* HICR */
+void host_work(struct model *m);
 
 /* --- sfp.c --- */
 void sfp_write(struct model *m, uint32_t value);

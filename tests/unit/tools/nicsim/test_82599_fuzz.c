@@ -1,16 +1,16 @@
 /*
- * The 82599 model against a guest that writes anything anywhere, to registers and memory alike,
- * while frames arrive and time passes. The model may report any violations; ASan, UBSan and the
- * rig's checked DMA tell whether it stays within its bounds. Afterwards a reset must make it work
- * again.
+ * The models of the 82599 and the X550 against a guest that writes anything anywhere, to registers and memory alike,
+ * while frames arrive and time passes. They may report any violations; ASan, UBSan and the
+ * rig's checked DMA tell whether they stay within their bounds. Afterwards a reset must make them
+ * work again.
  */
 #include "tests/unit/rig/drive_82599.h"
 
 /* Offsets of known registers, more often than the rest of the 512 KiB. */
 static uint32_t some_offset(void)
 {
-	const struct reg_row *rows = intel_82599_ops.regs;
-	static unsigned count;
+	const struct reg_row *rows = rig.m->ops->regs;
+	unsigned count = 0;
 	while (rows[count].name)
 		count++;
 	if (random_below(20) == 0)
@@ -94,10 +94,10 @@ static void some_frames(void)
 		rig_force(f, bytes, random_below(10) == 0);
 }
 
-static void anything(enum rig_mode mode)
+static void anything(const struct model_ops *ops, enum rig_mode mode)
 {
 	unsigned faults = 0;
-	rig_start(&intel_82599_ops, mode);
+	rig_start(ops, mode);
 	while (rig.m->ops->faults[faults].name)
 		faults++;
 	drive_link();
@@ -156,7 +156,7 @@ static void strict(void **s)
 	(void)s;
 	seed_random("strict");
 	for (unsigned i = 0; i < 10; i++)
-		anything(RIG_STRICT);
+		anything(i % 2 ? &intel_x550_ops : &intel_82599_ops, RIG_STRICT);
 }
 
 static void line_rate(void **s)
@@ -164,7 +164,7 @@ static void line_rate(void **s)
 	(void)s;
 	seed_random("line_rate");
 	for (unsigned i = 0; i < 10; i++)
-		anything(RIG_LINE_RATE);
+		anything(i % 2 ? &intel_x550_ops : &intel_82599_ops, RIG_LINE_RATE);
 }
 
 int main(void)
