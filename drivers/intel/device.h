@@ -40,6 +40,9 @@ struct intel_chip {
 	/* numbers of registers that all chips have */
 	unsigned status, eec, eerd, swsm, sw_fw_sync, ral, rah, reta, rssrk, rxdctl, txdctl, tdh;
 	unsigned firmware_shift; /* in SW_FW_SYNC, from a resource's bit for software to that for firmware */
+	unsigned ereta, ereta_regs; /* registers that hold the entries of RETA from the 129th on; 0: there are none */
+	/* Reads n words of the EEPROM, at most INTEL_EEPROM_AT_ONCE, which exist; NULL: by EERD. */
+	int (*read_words)(struct nic *nic, uint32_t from, uint32_t n, uint16_t *words);
 	bool regsmp;             /* SW_FW_SYNC.REGSMP is the semaphore against the firmware, not SWSM.SWESMBI */
 	uint32_t quiet_us;       /* for data in flight to a receive queue that is off */
 	uint32_t drain_us;       /* for a full ring to be sent, at the usual speed */
@@ -113,6 +116,7 @@ void intel_queues_stop(struct nic *nic, unsigned pairs);
 #define INTEL_SYNC_EEP (1u << 0)
 #define INTEL_SYNC_PHY0 (1u << 1)
 #define INTEL_SYNC_PHY1 (1u << 2)
+#define INTEL_SYNC_MNG (1u << 10) /* X550: the host interface of the firmware, which has no bit of its own for it */
 
 /* Takes resources shared with firmware and the other ports; bits of SW_FW_SYNC. */
 int intel_lock(struct nic *nic, uint32_t what);
@@ -124,6 +128,7 @@ void intel_unlock(struct nic *nic, uint32_t what);
 #define INTEL_EEPROM_CHECKSUM 0x3f
 #define INTEL_EEPROM_SUM 0xbaba
 #define INTEL_EEPROM_NONE 0xffff /* no section, as is 0 */
+#define INTEL_EEPROM_AT_ONCE 64
 
 /* Learns the size; E_DEVICE if there is none with a valid signature. */
 int intel_eeprom_find(struct nic *nic);

@@ -8,6 +8,9 @@
  */
 #include "drivers/intel/device.h"
 
+#include "lib/mem.h"
+#include "lib/number.h"
+
 /* 8.2.3.2 */
 #define EEC_PRES (1u << 8)  /* EEPROM present, with a valid signature */
 #define EEC_SIZE_SHIFT 11   /* 64 << size words */
@@ -76,7 +79,7 @@ static int register_take(struct nic *nic)
 int intel_lock_now(struct nic *nic, uint32_t what, bool force)
 {
 	const struct intel_chip *chip = intel_device(nic)->chip;
-	uint32_t theirs = what | what << chip->firmware_shift;
+	uint32_t theirs = what | (what & ~INTEL_SYNC_MNG) << chip->firmware_shift;
 	if (chip->regsmp && what & INTEL_SYNC_EEP)
 		theirs |= SYNC_HW_NVM;
 	int e = register_take(nic);
@@ -114,17 +117,34 @@ void intel_unlock(struct nic *nic, uint32_t what)
 
 /* --- EEPROM --- */
 
-int intel_eeprom_read(struct nic *nic, uint32_t word, uint16_t *value)
+/* One word by EERD. */
+static int eerd_read(struct nic *nic, uint32_t word, uint16_t *value)
 {
-	*value = 0;
-	if (word >= intel_device(nic)->eeprom_words)
-		return intel_fail(nic, E_DEVICE, "the EEPROM points outside of itself");
 	intel_write(nic, intel_device(nic)->chip->eerd, 0, EERD_START | word << EERD_ADDR_SHIFT);
 	int e = intel_poll(nic, intel_device(nic)->chip->eerd, 0, EERD_DONE, INTEL_UNTIL_SET, EERD_US,
 	                   "the EEPROM does not answer (EERD.DONE)");
 	if (e == E_OK)
 		*value = (uint16_t)(intel_device(nic)->polled >> EERD_DATA_SHIFT);
 	return e;
+}
+
+static int read_words(struct nic *nic, uint32_t from, uint32_t n, uint16_t *words)
+{
+	const struct intel_device *d = intel_device(nic);
+	memset(words, 0, n * sizeof *words);
+	if (from >= d->eeprom_words || n > d->eeprom_words - from)
+		return intel_fail(nic, E_DEVICE, "the EEPROM points outside of itself");
+	if (d->chip->read_words)
+		return d->chip->read_words(nic, from, n, words);
+	int e = E_OK;
+	for (uint32_t i = 0; i < n && e == E_OK; i++)
+		e = eerd_read(nic, from + i, &words[i]);
+	return e;
+}
+
+int intel_eeprom_read(struct nic *nic, uint32_t word, uint16_t *value)
+{
+	return read_words(nic, word, 1, value);
 }
 
 int intel_eeprom_find(struct nic *nic)
@@ -142,10 +162,12 @@ int intel_eeprom_find(struct nic *nic)
 int intel_eeprom_add(struct nic *nic, uint32_t from, uint32_t n, uint16_t *sum)
 {
 	int e = E_OK;
-	for (uint32_t i = from; i < from + n && e == E_OK; i++) {
-		uint16_t word;
-		e = intel_eeprom_read(nic, i, &word);
-		*sum = (uint16_t)(*sum + word);
+	for (uint32_t done = 0, some; done < n && e == E_OK; done += some) {
+		uint16_t words[INTEL_EEPROM_AT_ONCE];
+		some = u32_min(n - done, INTEL_EEPROM_AT_ONCE);
+		e = read_words(nic, from + done, some, words);
+		for (uint32_t i = 0; i < some; i++)
+			*sum = (uint16_t)(*sum + words[i]);
 	}
 	return e;
 }

@@ -7,18 +7,22 @@
 #include "lib/bytes.h"
 
 #define QUEUE_US 100000
-#define RETA_ENTRIES 128
+#define RETA_REGS 32 /* of four entries */
 
 static void write_table(struct nic *nic, uint64_t pairs)
 {
+	const struct intel_chip *chip = intel_device(nic)->chip;
 	unsigned q = 0;
-	for (unsigned i = 0; i < RETA_ENTRIES; i += 4) {
+	for (unsigned i = 0; i < RETA_REGS + chip->ereta_regs; i++) {
 		uint32_t four = 0;
 		for (unsigned k = 0; k < 4; k++, q++) {
 			q = nic_next_pair(pairs, q);
 			four |= q << 8 * k;
 		}
-		intel_write(nic, intel_device(nic)->chip->reta, i / 4, four);
+		if (i < RETA_REGS)
+			intel_write(nic, chip->reta, i, four);
+		else
+			intel_write(nic, chip->ereta, i - RETA_REGS, four);
 	}
 }
 

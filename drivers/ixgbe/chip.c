@@ -25,7 +25,6 @@ IXGBE_REGISTERS(INTEL_REG_CHECK)
 
 /* The settle times: 4.6.3.2 says 10 ms. Intel's own drivers wait longer (ixgbe_reset_hw_82599, ixgbe_reset_hw_X540). */
 const struct ixgbe_chip ixgbe_82599 = {
-	.name = "82599",
 	.intel = {COMMON},
 	.rx_buffer_kb = 512,
 	.settle_us = 50000,
@@ -34,12 +33,25 @@ const struct ixgbe_chip ixgbe_82599 = {
 };
 
 static const struct ixgbe_chip x540 = {
-	.name = "X540",
 	.intel = {COMMON, .regsmp = true},
 	.rx_buffer_kb = 384,
 	.settle_us = 100000,
 	.shares_phy = true,
 	.section = {[0x03] = IXGBE_SECTION_LENGTH, [0x06 ... 0x0e] = IXGBE_SECTION_LENGTH},
+};
+
+/* Source: Intel's own drivers; of the EEPROM ixgbe_calc_checksum_X550. Sections 6, 7 and 8 begin without a length. */
+static const struct ixgbe_chip x550 = {
+	.intel = {COMMON, .regsmp = true, .ereta = IXGBE_ERETA, .ereta_regs = 96, .read_words = ixgbe_firmware_read},
+	.rx_buffer_kb = 384,
+	.settle_us = 100000,
+	.shares_phy = true,
+	.firmware_rx_off = true,
+	.nbase_t = true,
+	.no_clock = true, /* its unit and its registers differ */
+	.words_behind = 2,
+	.section = {[0x02 ... 0x03] = IXGBE_SECTION_LENGTH, [0x06] = 0x24, [0x07] = 8, [0x08] = 8,
+	            [0x09 ... 0x0e] = IXGBE_SECTION_LENGTH},
 };
 
 #define OTHER_PHY "not driven: an 82599 with a 10GBASE-T PHY of another maker"
@@ -67,6 +79,8 @@ static const struct ixgbe_board boards[] = {
 	{0x1557, &ixgbe_82599, IXGBE_SFP, NULL},       /* 82599EN */
 	{0x1528, &x540, IXGBE_COPPER, NULL},           /* X540-T2 */
 	{0x1560, &x540, IXGBE_COPPER, NULL},           /* X540-T1 */
+	{0x1563, &x550, IXGBE_COPPER, NULL},           /* X550-T2 */
+	{0x15d1, &x550, IXGBE_COPPER, NULL},           /* X550-T1 */
 	{.device = 0x151c, .not_driven = OTHER_PHY},
 	{.device = 0x154f, .not_driven = FIXED},
 	{.device = 0x1558, .not_driven = QSFP},

@@ -1,6 +1,6 @@
 /*
- * What the files of the device half share: its state, chips and boards (chip.c), EEPROM (eeprom.c), reset
- * (reset.c), link (link.c, module.c, phy.c), rate limits (rate.c), statistics (stats.c). drivers/intel/device.h
+ * What the files of the device half share: its state, chips and boards (chip.c), EEPROM (eeprom.c), firmware
+ * (firmware.c), reset (reset.c), link (link.c, module.c, phy.c), rate limits (rate.c), statistics (stats.c). drivers/intel/device.h
  * has registers and semaphores, and says how functions that wait end.
  */
 #ifndef DRIVERS_IXGBE_DEVICE_H
@@ -17,16 +17,19 @@ enum ixgbe_media {
 
 /* The words of an EEPROM's section that the checksum covers (6.4). */
 #define IXGBE_SECTION_NONE 0
-#define IXGBE_SECTION_LENGTH 0xff /* as many as the first word says, without that word */
+#define IXGBE_SECTION_LENGTH 0xff /* as many as the first word says, without that word; else so many from the first on */
 
 /* What differs between the chips. */
 struct ixgbe_chip {
-	const char *name;
 	struct intel_chip intel;
 	uint32_t rx_buffer_kb; /* the packet buffer of the receive side (RXPBSIZE) */
 	uint32_t settle_us;    /* after a reset */
 	bool shares_phy;       /* with its firmware: a reset takes the PHY's semaphore, and spares the link (no CTRL.LRST) */
+	bool firmware_rx_off;  /* receive is disabled by a command to the firmware, not by RXCTRL */
+	bool nbase_t;          /* knows 2.5 and 5 Gb/s */
+	bool no_clock;         /* as struct nic's */
 	uint32_t clock_period; /* TIMINCA.IP; 0: the chip has no such field */
+	uint8_t words_behind;  /* behind the checksum's word: covered by it, too */
 	uint8_t section[IXGBE_EEPROM_SECTION_LAST + 1]; /* by the word that points to it: IXGBE_SECTION_... */
 };
 
@@ -93,6 +96,13 @@ const struct ixgbe_board *ixgbe_board(const struct pci_dev *dev);
 
 int ixgbe_eeprom_check(struct nic *nic);
 
+/* --- firmware.c: commands to it; all wait, and take and give its semaphore --- */
+
+/* As intel_chip.read_words; the words are in the CPU's byte order. E_DEVICE: the firmware refuses. */
+int ixgbe_firmware_read(struct nic *nic, uint32_t from, uint32_t n, uint16_t *words);
+/* Clears RXCTRL.RXEN. E_DEVICE: the firmware refuses; receive is as it was. */
+int ixgbe_firmware_rx_off(struct nic *nic);
+
 /* --- reset.c --- */
 
 /* 4.6.3 from its first step to the end of DMA initialisation. Afterwards interrupts are off, all
@@ -127,7 +137,7 @@ void ixgbe_link(struct nic *nic, struct nic_link *out);
 
 /* --- phy.c --- */
 
-/* X540: wakes the PHY, which other drivers leave in low power, and turns off what it advertises of PAUSE. */
+/* X540 and X550: wakes the PHY, which other drivers leave in low power, and turns off what it advertises of PAUSE. */
 int ixgbe_phy_start(struct nic *nic);
 
 /* --- rate.c --- */

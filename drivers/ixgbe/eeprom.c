@@ -1,14 +1,16 @@
 /* The checksum of the EEPROM (6.4), which covers its sections, too. */
 #include "drivers/ixgbe/device.h"
 
-/* Adds the section that word `at` points to: a length, which is not summed, and that many words. */
-static int add_section(struct nic *nic, uint32_t at, uint16_t *sum)
+/* Adds the section that word `at` points to: a length, which is not summed, and that many words; or `fixed` words. */
+static int add_section(struct nic *nic, uint32_t at, uint8_t fixed, uint16_t *sum)
 {
 	uint16_t pointer, words = 0;
 	uint32_t size = intel_device(nic)->eeprom_words;
 	int e = intel_eeprom_read(nic, at, &pointer);
 	if (e != E_OK || pointer == 0 || pointer >= size) /* includes INTEL_EEPROM_NONE */
 		return e;
+	if (fixed != IXGBE_SECTION_LENGTH)
+		return intel_eeprom_add(nic, pointer, fixed, sum);
 	e = intel_eeprom_read(nic, pointer, &words);
 	if (e != E_OK || words == 0 || (uint32_t)pointer + words >= size)
 		return e;
@@ -27,6 +29,7 @@ static int learn_cage(struct nic *nic)
 
 int ixgbe_eeprom_check(struct nic *nic)
 {
+	const struct ixgbe_chip *chip = ixgbe_device(nic)->chip;
 	uint16_t sum = 0;
 	int e = intel_eeprom_find(nic);
 	if (e == E_OK)
@@ -34,9 +37,11 @@ int ixgbe_eeprom_check(struct nic *nic)
 	if (e != E_OK)
 		return e;
 	e = intel_eeprom_add(nic, 0, INTEL_EEPROM_CHECKSUM, &sum);
+	if (e == E_OK)
+		e = intel_eeprom_add(nic, INTEL_EEPROM_CHECKSUM + 1, chip->words_behind, &sum);
 	for (uint32_t at = 0; at <= IXGBE_EEPROM_SECTION_LAST; at++)
-		if (e == E_OK && ixgbe_device(nic)->chip->section[at] != IXGBE_SECTION_NONE)
-			e = add_section(nic, at, &sum);
+		if (e == E_OK && chip->section[at] != IXGBE_SECTION_NONE)
+			e = add_section(nic, at, chip->section[at], &sum);
 	if (e == E_OK)
 		e = intel_eeprom_compare(nic, sum);
 	if (e == E_OK)

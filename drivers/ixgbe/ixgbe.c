@@ -43,6 +43,7 @@ static int probe(struct nic *nic, const struct pci_dev *dev)
 	d->autoc = intel_read(nic, IXGBE_AUTOC, 0);
 	nic->pairs_max = IXGBE_RSS_QUEUES;
 	nic->mtu_max = NIC_MTU_MAX;
+	nic->no_clock = d->chip->no_clock;
 	/* UDP: 7.2.4.2 defines its L4T, and Linux's ixgbe uses it on all devices in this table. */
 	nic->features = NIC_RX_CSUM | NIC_TX_CSUM | NIC_LINK | NIC_RSS | NIC_TSO | NIC_USO | NIC_VLAN |
 	                NIC_SG;

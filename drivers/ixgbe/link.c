@@ -209,9 +209,15 @@ static bool cage_is_full(struct nic *nic)
 	return !ixgbe_device(nic)->ask_cage || intel_read(nic, IXGBE_ESDP, 0) & IXGBE_ESDP_SDP2;
 }
 
+static uint32_t speed(const struct ixgbe_chip *chip, uint32_t links)
+{
+	static const uint32_t mbps[2][4] = {{0, 100, 1000, 10000}, {0, 5000, 1000, 2500}};
+	const bool nbase_t = chip->nbase_t && links & IXGBE_LINKS_NBASE_T;
+	return mbps[nbase_t][links >> IXGBE_LINKS_SPEED_SHIFT & IXGBE_LINKS_SPEED_MASK];
+}
+
 void ixgbe_link(struct nic *nic, struct nic_link *out)
 {
-	static const uint32_t mbps[] = {0, 100, 1000, 10000};
 	struct ixgbe_device *d = ixgbe_device(nic);
 	/* Acknowledge before reading: a change in between raises the next interrupt. */
 	const uint32_t causes = intel_read(nic, IXGBE_EICR, 0);
@@ -240,6 +246,6 @@ void ixgbe_link(struct nic *nic, struct nic_link *out)
 		out->again_us = out->again_us ? out->again_us : INTEL_LINK_LOOK_US;
 	if (up) {
 		out->up = true;
-		out->mbps = mbps[links >> IXGBE_LINKS_SPEED_SHIFT & IXGBE_LINKS_SPEED_MASK];
+		out->mbps = speed(d->chip, links);
 	}
 }

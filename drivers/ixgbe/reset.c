@@ -80,6 +80,14 @@ static int reset_once(struct nic *nic)
 	return e;
 }
 
+/* What the firmware does not do, or not in time, is done without it, as in Intel's own drivers. */
+static void rx_off(struct nic *nic)
+{
+	const bool by_firmware = ixgbe_device(nic)->chip->firmware_rx_off;
+	if (!by_firmware || (intel_read(nic, IXGBE_RXCTRL, 0) & IXGBE_RXCTRL_RXEN && ixgbe_firmware_rx_off(nic) != E_OK))
+		intel_write(nic, IXGBE_RXCTRL, 0, 0);
+}
+
 int ixgbe_reset(struct nic *nic)
 {
 	struct ixgbe_device *d = ixgbe_device(nic);
@@ -89,7 +97,7 @@ int ixgbe_reset(struct nic *nic)
 	         IXGBE_STATUS_LAN_ID_MASK;
 	interrupts_off(nic);
 	/* 5.2.5.3.2, master disable: no request may be pending when the reset comes. */
-	intel_write(nic, IXGBE_RXCTRL, 0, 0);
+	rx_off(nic);
 	intel_set(nic, IXGBE_CTRL, 0, IXGBE_CTRL_GIO_DIS);
 	int e = intel_poll(nic, IXGBE_STATUS, 0, IXGBE_STATUS_GIO, INTEL_UNTIL_CLEAR, MASTER_US,
 	                   "DMA does not end (STATUS.GIO)");

@@ -1,6 +1,7 @@
 /*
  * Registers, bits and layouts of "Intel 82599 10 GbE Controller Datasheet", revision 3.3, as far as
- * used here; those marked X540 are from "Intel Ethernet Controller X540 Datasheet", revision 2.7.
+ * used here; those marked X540 are from "Intel Ethernet Controller X540 Datasheet", revision 2.7; those marked
+ * X550 have the names of "Intel Ethernet Controller X550 Datasheet", and offsets and bits as in Intel's own drivers.
  * All little-endian, as the CPU is.
  *
  * ERRATUM: where silicon and manual differ; the source is named.
@@ -25,6 +26,10 @@
 	X(SWSM, 0x10140, 0, 1, RW, "8.2.3.4") \
 	X(SW_FW_SYNC, 0x10160, 0, 1, RW, "8.2.3.4") \
 	X(GCR_EXT, 0x11050, 0, 1, RW, "8.2.3.4") \
+	/* host interface of the firmware */ \
+	X(FLEX_MNG, 0x15800, 4, 448, RW, "8.2.3.25") \
+	X(HICR, 0x15f00, 0, 1, RW, "8.2.3.25") \
+	X(FWSTS, 0x15f0c, 0, 1, RW, "X550") \
 	/* interrupts, 8.2.3.5; the _EX registers cover queue vectors 0 to 31 */ \
 	X(EICR, 0x00800, 0, 1, W1C, "8.2.3.5") \
 	X(EIAC, 0x00810, 0, 1, RW, "8.2.3.5") \
@@ -59,6 +64,7 @@
 	X(PFUTA, 0x0f400, 4, 128, RW, "8.2.3.27") \
 	X(MRQC, 0x05818, 0, 1, RW, "8.2.3.7") \
 	X(RETA, 0x05c00, 4, 32, RW, "8.2.3.7") \
+	X(ERETA, 0x0ee80, 4, 96, RW, "X550") \
 	X(RSSRK, 0x05c80, 4, 10, RW, "8.2.3.7") \
 	/* receive DMA, 8.2.3.8 */ \
 	X(RDBAL, 0x01000, 0x40, 64, RW, "8.2.3.8.1") \
@@ -172,6 +178,11 @@ enum ixgbe_reg {
 #define IXGBE_SW_FW_SYNC_MAC_CSR (1u << 3)
 
 #define IXGBE_GCR_EXT_BUFFERS_CLEAR (1u << 30)
+
+#define IXGBE_HICR_EN (1u << 0) /* the firmware takes commands */
+#define IXGBE_HICR_C (1u << 1)  /* a command waits; clears itself */
+#define IXGBE_HICR_SV (1u << 2) /* its answer is valid */
+#define IXGBE_FWSTS_FWRI (1u << 9) /* written as 1: forgets a reset of the firmware */
 
 #define IXGBE_EICR_LSC (1u << 20) /* link status change; also in EIMS and EIMC */
 #define IXGBE_EICR_ECC (1u << 28) /* an error in the card's own memory that it cannot correct */
@@ -295,6 +306,7 @@ enum ixgbe_reg {
 #define IXGBE_ANLP1_STATE (15u << 16)
 
 #define IXGBE_LINKS_UP (1u << 30)
+#define IXGBE_LINKS_NBASE_T (1u << 27) /* X550 (SPEED_NON_STD): the speed is 2.5 instead of 10, 5 Gb/s instead of 100 Mb/s */
 #define IXGBE_LINKS_SPEED_SHIFT 28
 #define IXGBE_LINKS_SPEED_MASK 3u /* 1: 100 Mb/s, 2: 1 Gb/s, 3: 10 Gb/s */
 

@@ -16,6 +16,10 @@
 int ixgbe_time_start(struct nic *nic)
 {
 	struct nic_link link;
+	if (nic->no_clock) {
+		nic->error = "the clock of this chip is not driven";
+		return E_NOTSUP;
+	}
 	ixgbe_link(nic, &link);
 	if (link.gone)
 		return intel_fail(nic, E_DEVICE, "device answers no more");

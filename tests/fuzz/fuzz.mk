@@ -13,7 +13,7 @@ include tests/bpf/programs/programs.mk
 
 FUZZ_BUILD := build/fuzz
 F ?= ip4 ip6 acl udp vxlan nd tcp http fpm bfd telnet match script pcap config virtio intel vmxnet3 mlx5 firmware arp acpi \
-	candidate shell boot pci virtio_regs vfio ixgbe_regs \
+	candidate shell boot pci virtio_regs vfio ixgbe_regs x550_regs \
 	program routes json bpf_object bpf_verify xdp
 SECONDS ?= 20
 FUZZ_RUNS_ip4 := 300000
@@ -50,6 +50,7 @@ FUZZ_RUNS_vfio := 20000
 FUZZ_RUNS_program := 200000
 FUZZ_RUNS_routes := 100000
 FUZZ_RUNS_ixgbe_regs := 300
+FUZZ_RUNS_x550_regs := 300
 FUZZ_RUNS_bpf_object := 60000
 # the longest input, where it is not 1024 bytes
 FUZZ_LEN_config := 4096
@@ -91,10 +92,13 @@ FUZZ_SRC_arp := $(wildcard net/arp*.c) net/neigh_table.c lib/fmt.c tests/unit/ri
 FUZZ_SRC_acpi := tests/fuzz/rig.c
 FUZZ_SRC_boot := tests/fuzz/rig.c kernel/numa.c
 FUZZ_SRC_pci := tests/fuzz/rig.c lib/fmt.c
-FUZZ_SRC_ixgbe_regs := $(sort $(wildcard drivers/ixgbe/*.c drivers/intel/*.c)) lib/pkt.c lib/csum.c \
+FUZZ_IXGBE := $(sort $(wildcard drivers/ixgbe/*.c drivers/intel/*.c)) lib/pkt.c lib/csum.c \
 	$(sort $(wildcard tools/nicsim/82599/*.c tools/nicsim/packet/*.c)) \
 	$(addprefix tools/nicsim/,model.c reg.c json.c wires/wire.c) \
 	$(addprefix tests/unit/rig/,nicsim_rig.c model_port.c ixgbe_port.c guest.c) tests/fuzz/rig.c
+FUZZ_SRC_ixgbe_regs := $(FUZZ_IXGBE) tests/unit/rig/ixgbe_card.c
+FUZZ_SRC_x550_regs := $(FUZZ_IXGBE) tests/unit/rig/x550_card.c
+FUZZ_MAIN_x550_regs := tests/fuzz/fuzz_ixgbe_regs.c
 FUZZ_SRC_program := tests/fuzz/rig.c
 FUZZ_SRC_routes :=
 FUZZ_SRC_bpf_object := $(sort $(wildcard bpf/object/*.c)) bpf/layout.c bpf/program.c lib/fmt.c tests/unit/rig/bpf_contract.c
@@ -126,6 +130,7 @@ FUZZ_WAY_firmware := device
 FUZZ_WAY_pci := ring
 FUZZ_WAY_vfio := nicsim
 FUZZ_WAY_ixgbe_regs := device
+FUZZ_WAY_x550_regs := device
 FUZZ_WAY_virtio_regs := device
 
 define FUZZ_COMPILE
@@ -140,7 +145,7 @@ $(foreach way,host ring device nicsim,$(eval $(call FUZZ_COMPILE,$(way))))
 $(FUZZ_BUILD)/obj/host/net/acl/%.o: FUZZ_CFLAGS += -fno-sanitize-coverage=trace-cmp
 
 fuzz_obj = $(patsubst %.c,$(FUZZ_BUILD)/obj/$(or $(FUZZ_WAY_$(1)),host)/%.o, \
-	tests/fuzz/fuzz_$(1).c $(FUZZ_SRC_$(1)))
+	$(or $(FUZZ_MAIN_$(1)),tests/fuzz/fuzz_$(1).c) $(FUZZ_SRC_$(1)))
 
 define FUZZ_LINK
 $(FUZZ_BUILD)/fuzz_$(1): $(call fuzz_obj,$(1))

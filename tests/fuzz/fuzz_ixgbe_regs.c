@@ -1,6 +1,6 @@
 /*
- * The device half of ixgbe with a card whose registers lie (drivers/ixgbe/). The model of the card
- * is sound, but the driver reads anything from its registers: another value each time, stuck bits,
+ * The device half of ixgbe with a card whose registers lie (drivers/ixgbe/): an 82599, or an X550
+ * (x550_regs), with answers of its firmware. The model of the card is sound, but the driver reads anything from its registers: another value each time, stuck bits,
  * or all ones permanently. EEPROM and PHY are read through registers, so they lie as well. Every
  * call ends, with a named error or with a port whose rings work; no buffer is lost.
  *

@@ -746,7 +746,7 @@ def main():
               "firmware": firmware, "arp": bytes_at_random, "acpi": acpi_tables,
               "candidate": configurations, "shell": keys, "boot": loaders,
               "pci": pci_devices, "virtio_regs": virtio_cards,
-              "vfio": clients, "ixgbe_regs": ixgbe_cards,
+              "vfio": clients, "ixgbe_regs": ixgbe_cards, "x550_regs": ixgbe_cards,
               "program": programs, "bpf_verify": bytes_at_random,
               "routes": route_files, "json": json_texts, "bpf_object": bpf_objects, "xdp": xdp_requests}
     inputs = dict(makers[entry]())

@@ -61,6 +61,33 @@ def test_link_that_comes_late(make_lab):
     assert "ports restart" not in lab.router.text
 
 
+@pytest.mark.parametrize("nic", ["ixgbe"])
+def test_x550(make_lab):
+    """An X550 forwards to an 82599 and back; it follows its cable."""
+    lab = make_lab(router_config(), "--nicsim-option", "0:model=x550")
+    for _ in range(3):
+        pings(lab.left, RIGHT_HOST)
+    assert "8086:1563" in lab.router.command("show hardware")
+    lab.router.model("port 0 fault link-flap:3000")
+    lab.router.expect(r"eth0: link down", 20)
+    lab.router.expect(r"eth0: link up", 20)
+    lab.router.model("port 0 clear link-flap")
+    lab.router.wait_links(["eth0"])
+    eventually(lambda: reaches(lab.left, RIGHT_HOST), 15, "traffic after the flaps")
+
+
+@pytest.mark.parametrize("nic", ["ixgbe"])
+def test_x550_with_firmware_that_hangs(make_router, nic):
+    """The card is left out with the reason; the other port works."""
+    router = make_router(None, "--nicsim-option", "0:model=x550", "--nicsim-option", "0:fault=firmware-stuck",
+                         wait=False)
+    assert router.wait_ready(60)[0] == 1
+    router.wait_prompt()
+    assert re.search(r"^pci 00:01\.0: ixgbe: the firmware does not answer a command \(HICR\.C\).*, left out",
+                     router.text, re.MULTILINE), router.text
+    assert "device " + nic in router.command("show interfaces")
+
+
 @pytest.mark.parametrize("nic,fault,reason", [
     ("ixgbe", "reset-stuck", "reset"),
     ("ixgbe", "eeprom-checksum", "EEPROM checksum"),

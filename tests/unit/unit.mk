@@ -171,12 +171,18 @@ UNIT_SRC_vmxnet3_hostile := $(VMXNET3_RING_SRC)
 UNIT_SRC_vmxnet3_slots := $(VMXNET3_RING_SRC) tests/unit/rig/slots_rig.c
 UNIT_SRC_vmxnet3_driver := $(wildcard drivers/vmxnet3/*.c) lib/pkt.c lib/csum.c tests/unit/rig/guest.c
 # the whole driver with the model, in one process
-UNIT_SRC_ixgbe_driver := $(wildcard drivers/ixgbe/*.c drivers/intel/*.c) lib/pkt.c lib/csum.c $(NICSIM_82599_SRC) \
+IXGBE_SRC := $(wildcard drivers/ixgbe/*.c drivers/intel/*.c) lib/pkt.c lib/csum.c $(NICSIM_82599_SRC) \
 	tests/unit/rig/model_port.c tests/unit/rig/ixgbe_port.c tests/unit/rig/guest.c
+UNIT_SRC_ixgbe_driver := $(IXGBE_SRC) tests/unit/rig/ixgbe_card.c
 UNIT_SRC_ixgbe_traffic := $(UNIT_SRC_ixgbe_driver)
 UNIT_SRC_ixgbe_pair := $(UNIT_SRC_ixgbe_driver) tests/unit/rig/nicsim_frames.c
 UNIT_MAIN_ixgbe_pair := tests/unit/drivers/test_pair_alone.c
 UNIT_SRC_ixgbe_faults := $(UNIT_SRC_ixgbe_driver)
+UNIT_SRC_ixgbe_x550 := $(IXGBE_SRC) tests/unit/rig/x550_card.c
+UNIT_SRC_x550_traffic := $(UNIT_SRC_ixgbe_x550)
+UNIT_MAIN_x550_traffic := tests/unit/drivers/ixgbe/test_ixgbe_traffic.c
+UNIT_SRC_x550_pair := $(UNIT_SRC_ixgbe_x550) tests/unit/rig/nicsim_frames.c
+UNIT_MAIN_x550_pair := tests/unit/drivers/test_pair_alone.c
 MLX5_RING_SRC := $(wildcard drivers/mlx5/ring*.c) lib/pkt.c lib/csum.c tests/unit/rig/mlx5_ring_rig.c \
 	tests/unit/rig/hand.c tests/unit/rig/guest.c
 UNIT_SRC_mlx5_ring := $(MLX5_RING_SRC) tests/unit/rig/ring_tests.c
@@ -253,6 +259,9 @@ UNIT_WAY_ixgbe_driver := device
 UNIT_WAY_ixgbe_traffic := device
 UNIT_WAY_ixgbe_pair := device
 UNIT_WAY_ixgbe_faults := device
+UNIT_WAY_ixgbe_x550 := device
+UNIT_WAY_x550_traffic := device
+UNIT_WAY_x550_pair := device
 UNIT_WAY_pci := ring
 UNIT_WAY_mlx5_ring := ring
 UNIT_WAY_mlx5_slots := ring

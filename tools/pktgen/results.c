@@ -79,7 +79,7 @@ static void take_machine(void)
 		fmt_format(r.name[p], sizeof r.name[p], "eth%u", p);
 		r.port[p] = (struct report_port){.name = r.name[p], .driver = nic->ops->name,
 		                                 .bps = conduct_line_bps(&generator.plan, p),
-		                                 .card_stamps = nic->ops->time_start != NULL};
+		                                 .card_stamps = nic->ops->time_start && !nic->no_clock};
 		memcpy(r.port[p].mac, nic->mac, sizeof r.port[p].mac);
 	}
 	r.report.version = HAYATE_VERSION;

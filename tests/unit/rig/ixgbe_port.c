@@ -2,14 +2,13 @@
 
 #include "drivers/intel/ring.h"
 #include "tests/unit/rig/packets.h"
-#include "tools/nicsim/82599/82599.h"
 
 struct pair_of_driver { /* as in ixgbe.c */
 	struct intel_rx rx;
 	struct intel_tx tx;
 };
 
-static void assert_owners(const struct port_pair *p)
+void ixgbe_assert_owners(const struct port_pair *p)
 {
 	const struct pair_of_driver *d = (const void *)p->q.priv;
 	if (d->rx.part.data)
@@ -22,16 +21,6 @@ static void assert_owners(const struct port_pair *p)
 			assert_owner_word(owner);
 	}
 }
-
-const struct card card = {
-	.model = &intel_82599_ops,
-	.driver = &ixgbe_ops,
-	.vendor = 0x8086,
-	.device = 0x10fb,
-	.rx_writes = 1, /* the tail */
-	.only_pair_alone = true,
-	.assert_owners = assert_owners,
-};
 
 /* --- frames --- */
 

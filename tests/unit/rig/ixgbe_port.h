@@ -1,4 +1,5 @@
-/* Makes the card of model_port.h an 82599; and frames for its tests. */
+/* For the cards of ixgbe, which ixgbe_card.c (82599) and x550_card.c make the card of model_port.h: the owners of
+ * their buffers, and frames for their tests. */
 #ifndef TESTS_UNIT_RIG_IXGBE_PORT_H
 #define TESTS_UNIT_RIG_IXGBE_PORT_H
 
@@ -9,6 +10,8 @@
 #define FRAME_BYTES_MAX 10000
 #define ALL \
 	(NIC_RX_CSUM | NIC_TX_CSUM | NIC_LINK | NIC_RSS | NIC_TSO | NIC_USO | NIC_SG)
+
+void ixgbe_assert_owners(const struct port_pair *p);
 
 /* A frame under construction: its Ethernet header, to the station; TCP or UDP over IPv4 with n
  * bytes behind the L4 header and a correct checksum, whose length is returned. */

@@ -177,6 +177,10 @@ static void takes_times(void **s)
 	struct nic_stamps got;
 	struct rig_frame out;
 	up(1, ALL, STANDARD);
+	if (port.nic.no_clock) { /* X550 */
+		assert_int_equal(ixgbe_ops.time_start(&port.nic), E_NOTSUP);
+		return;
+	}
 	rig.tick_ns = 0;
 	assert_int_equal(ixgbe_ops.time_start(&port.nic), E_OK);
 	uint64_t zero = rig.now;

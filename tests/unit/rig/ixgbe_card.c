@@ -1,0 +1,13 @@
+/* Makes the card of model_port.h an 82599. */
+#include "tests/unit/rig/ixgbe_port.h"
+#include "tools/nicsim/82599/82599.h"
+
+const struct card card = {
+	.model = &intel_82599_ops,
+	.driver = &ixgbe_ops,
+	.vendor = 0x8086,
+	.device = 0x10fb,
+	.rx_writes = 1, /* the tail */
+	.only_pair_alone = true,
+	.assert_owners = ixgbe_assert_owners,
+};
