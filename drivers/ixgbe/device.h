@@ -70,6 +70,7 @@ struct ixgbe_device {
 	uint32_t pairs;        /* running; 0: reset */
 	struct ixgbe_link link;
 	bool memory_told;      /* EICR.ECC has been reported since start */
+	bool rx_forced;        /* the receive path did not come to rest before its start; not yet told */
 	int64_t filtered;      /* frames for others, not yet reported (stats.c) */
 };
 _Static_assert(sizeof(struct ixgbe_device) <= sizeof(((struct nic *)0)->priv), "fits");
@@ -111,7 +112,7 @@ int ixgbe_reset(struct nic *nic);
 
 /* --- init.c --- */
 
-/* Drops frames from the wire until the receive path is started again. */
+/* Drops frames from the wire until the receive path is started again. E_TIMEOUT: the path still holds frames. */
 int ixgbe_rx_halt(struct nic *nic);
 int ixgbe_rx_start(struct nic *nic, const struct nic_config *config);
 int ixgbe_tx_start(struct nic *nic, const struct nic_config *config);

@@ -13,7 +13,7 @@
 #include "hal/dma.h"
 
 #define QUEUE_US 100000
-#define SECRX_US 10000
+#define SECRX_US 40000 /* as Intel's own drivers (DPDK, ixgbe_disable_sec_rx_path_generic) */
 #define FCS_BYTES 4
 #define VECTOR_OTHER 0 /* MSI-X entry of all causes but queues; pair q has entry 1 + q */
 
@@ -86,13 +86,20 @@ int ixgbe_rx_halt(struct nic *nic)
 	                  "the receive path does not come to rest (SECRXSTAT)");
 }
 
-/* The last step of 4.6.7. The data path is halted, because otherwise a frame could be truncated. */
+/*
+ * The last step of 4.6.7. The data path is halted, because otherwise a frame could be truncated. ERRATUM: frames that
+ * arrive meanwhile may hang the receive DMA of an 82599 whose path is not halted. A path that does not come to rest is
+ * started all the same, and told by ixgbe_link. Source of both: Intel's own drivers (Linux, ixgbe_enable_rx_dma_82599
+ * and ixgbe_disable_rx_buff_generic).
+ */
 static int rx_enable(struct nic *nic)
 {
 	intel_set(nic, IXGBE_CTRL_EXT, 0, IXGBE_CTRL_EXT_NS_DIS);
 	int e = ixgbe_rx_halt(nic);
-	if (e != E_OK)
+	ixgbe_device(nic)->rx_forced = e == E_TIMEOUT;
+	if (e != E_OK && e != E_TIMEOUT)
 		return e;
+	nic->error = NULL; /* ixgbe_link has it */
 	intel_write(nic, IXGBE_RXCTRL, 0, IXGBE_RXCTRL_RXEN);
 	intel_clear(nic, IXGBE_SECRXCTRL, 0, IXGBE_SECRXCTRL_RX_DIS);
 	return E_OK;

@@ -242,6 +242,10 @@ void ixgbe_link(struct nic *nic, struct nic_link *out)
 		d->memory_told = true;
 		out->why = "an error in the card's memory (EICR.ECC): frames may be wrong until a reset";
 	}
+	if (d->rx_forced) {
+		d->rx_forced = false;
+		out->why = "the receive path was started before it came to rest (SECRXSTAT)";
+	}
 	if (!d->intel.link_vector)
 		out->again_us = out->again_us ? out->again_us : INTEL_LINK_LOOK_US;
 	if (up) {

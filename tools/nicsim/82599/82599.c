@@ -64,6 +64,7 @@ static const struct fault_kind faults[FAULTS_OF_82599 + 1] = {
 	[FAULT_RXDCTL_STUCK] = {"rxdctl-stuck", NULL, 0, "RXDCTL.ENABLE never changes"},
 	[FAULT_TXDCTL_STUCK] = {"txdctl-stuck", NULL, 0, "TXDCTL.ENABLE never changes"},
 	[FAULT_NO_DMA_DONE] = {"no-dma-done", NULL, 0, "RDRXCTL.DMAIDONE never sets"},
+	[FAULT_SECRX_LATE] = {"secrx-late", "MS", 30, "the receive path is empty MS after SECRXCTRL.RX_DIS"},
 	[FAULT_MASTER_STUCK] = {"master-disable-stuck", NULL, 0,
                                 "STATUS says GIO master enabled after CTRL.GIO_DIS"},
 	[FAULT_RX_STUCK] = {"rx-stuck", NULL, 0, "receive rings are not served"},
@@ -421,6 +422,8 @@ static void take_effect(struct model *m, uint32_t at, uint32_t value, uint32_t o
 	else if (at == RXCTRL &&
 	         !(get(m, RDRXCTL) & RDRXCTL_CRCSTRIP) != !(get(m, HLREG0) & HLREG0_RXCRCSTRP))
 		model_violation(m, "RXCTRL.RXEN while RDRXCTL.CRCStrip is not as HLREG0.RXCRCSTRP");
+	if (at == SECRXCTRL && value & ~old & SECRXCTRL_RX_DIS)
+		n->rx_off = m->now;
 	const uint32_t most = n->variant->fifo_bytes;
 	if (at == RXPBSIZE && value > most)
 		model_violation(m, "RXPBSIZE[0] = 0x%08x: more than %u KB", value, most >> 10);
@@ -505,6 +508,11 @@ static uint32_t read32(struct model *m, uint32_t at)
 		return sfp_read(m);
 	case EERD:
 		eeprom_work(m);
+		break;
+	case SECRXSTAT: /* 8.2.3.12.6 */
+		if (model_fault(m, FAULT_SECRX_LATE) && get(m, SECRXCTRL) & SECRXCTRL_RX_DIS &&
+		    m->now - n->rx_off < m->fault_arg[FAULT_SECRX_LATE] * 1000000)
+			return 0;
 		break;
 	case LINKS:
 		link_work(m);

@@ -32,6 +32,7 @@ enum fault {
 	FAULT_RXDCTL_STUCK,
 	FAULT_TXDCTL_STUCK,
 	FAULT_NO_DMA_DONE,
+	FAULT_SECRX_LATE,
 	FAULT_MASTER_STUCK,
 	FAULT_RX_STUCK,
 	FAULT_HEAD_STUCK,
@@ -165,6 +166,7 @@ struct stats82599 {
 struct nic {
 	/* --- reset and link, 82599.c --- */
 	uint64_t reset_done;  /* when CTRL.RST clears; 0: no reset under way */
+	uint64_t rx_off;      /* when SECRXCTRL.RX_DIS was set */
 	uint64_t link_due;    /* when the link comes up; NEVER: not training */
 	bool link;
 	bool hangs;           /* FAULT_SEND_HANGS has come since the last reset */

@@ -105,6 +105,7 @@ static void start_up_faults(void **s)
 		{"eeprom-checksum", E_DEVICE, E_OK, "checksum"},
 		{"eeprom-stuck", E_TIMEOUT, E_OK, "EERD.DONE"},
 		{"no-dma-done", E_TIMEOUT, E_TIMEOUT, "RDRXCTL.DMAIDONE"},
+		{"secrx-late", E_OK, E_OK, ""},
 		{"rxdctl-stuck", E_OK, E_TIMEOUT, "RXDCTL.ENABLE"},
 		{"txdctl-stuck", E_OK, E_TIMEOUT, "TXDCTL.ENABLE"},
 		{"master-disable-stuck", E_OK, E_OK, ""},
@@ -167,6 +168,27 @@ static void link_faults(void **s)
 		timed_stop();
 		teardown(NULL);
 	}
+}
+
+/* 4.6.7: a receive path that never says that it is empty is started all the same, as by other drivers, and told. */
+static void receive_path_never_rests(void **s)
+{
+	(void)s;
+	unsigned told = 0;
+	power();
+	assert_int_equal(timed_probe(), E_OK);
+	rig_fault_arg("secrx-late", 1000000);
+	assert_int_equal(timed_start(), E_OK);
+	port_attach();
+	for (unsigned ms = 0; ms < 3000; ms++, rig_run(1000000)) {
+		const char *why = link_now().why;
+		told += why && strstr(why, "SECRXSTAT");
+	}
+	assert_int_equal(told, 1);
+	assert_null(port.nic.error);
+	assert_int_equal(traffic(320), 320);
+	timed_stop();
+	teardown(NULL);
 }
 
 /* 5.2.5.3.2: a device whose DMA does not end is flushed and reset twice. */
@@ -403,6 +425,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(start_up_faults),
 		cmocka_unit_test(link_faults),
+		cmocka_unit_test(receive_path_never_rests),
 		cmocka_unit_test(master_disable_takes_two_resets),
 		cmocka_unit_test(flush_waits_for_completions),
 		cmocka_unit_test(data_faults),
