@@ -2,7 +2,8 @@
  * The firmware's health (PRM, "Initialization Segment": health buffer, health counter). The counter
  * advances several times a second as long as the firmware runs. The buffer holds a syndrome when
  * something is wrong with it, permanently if it requests recovery (rfr). After a fatal error the
- * firmware may also disable its interface, as its driver does at the end.
+ * firmware may also disable its interface, as its driver does at the end. A reset of the firmware by another function
+ * of the card shows there, too.
  *
  * Registers are read every two seconds, and a counter that has not moved for six means that the
  * firmware has died, as in Linux's mlx5_core. A read costs the control core a microsecond on a bus,
@@ -87,8 +88,12 @@ bool mlx5_health_turn(struct nic *nic, const char **why)
 		*why = "the firmware's health counter stands still";
 		return false;
 	}
-	if ((mlx5_read(nic, MLX5_CMDQ_ADDR_LOW) & MLX5_NIC_INTERFACE_MASK) == MLX5_NIC_DISABLED) {
+	switch (mlx5_read(nic, MLX5_CMDQ_ADDR_LOW) & MLX5_NIC_INTERFACE_MASK) {
+	case MLX5_NIC_DISABLED:
 		*why = "the firmware has disabled its interface to the driver";
+		return false;
+	case MLX5_NIC_RESET:
+		*why = "another function of the card resets the firmware";
 		return false;
 	}
 	return !tells_of_its_end(nic, why);

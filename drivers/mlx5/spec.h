@@ -43,6 +43,7 @@ enum mlx5_reg {
 #define MLX5_CMDQ_ADDR_MASK 0xfffff000u
 #define MLX5_NIC_INTERFACE_MASK 0x700u /* in CMDQ_ADDR_LOW: 0 full driver */
 #define MLX5_NIC_DISABLED 0x100u
+#define MLX5_NIC_RESET 0x700u /* a function has asked for a reset of the firmware */
 #define MLX5_INITIALIZING_BIT (1u << 31)
 /* Time-outs that the device states (mlx5_ifc.h: default_timeout): value, and its unit: 0 ms, 1 s,
  * 2 min, 3 h. A CMDQ_INIT_TO of 0: the firmware states none. */

@@ -939,6 +939,10 @@ static void health(void **s)
 	assert_in_range(looks_to_end(&why), 1, LOOKS_OF(2400));
 	assert_string_equal(why, "the firmware has disabled its interface to the driver");
 	up(1);
+	fw.queue_low |= 0x700; /* nic_interface: another function resets the firmware */
+	assert_in_range(looks_to_end(&why), 1, LOOKS_OF(2400));
+	assert_string_equal(why, "another function of the card resets the firmware");
+	up(1);
 	fw.removed = true;
 	assert_in_range(looks_to_end(&why), 1, LOOKS_OF(2400));
 	assert_null(why);
