@@ -104,10 +104,30 @@ static bool read_byte(struct nic *nic, uint8_t at, uint8_t *byte)
 #define ID_10G 3
 #define ID_10G_OPTICAL 0xb0 /* SR, LR, ER: their receivers limit, so one sequence serves all three */
 #define ID_1G 6
-#define ID_1G_ANY 0x1b /* SX, LX, T, BX */
+#define ID_1G_ANY 0x1b /* SX, LX, T; bit 4 is LHA to Intel's own drivers (DPDK, ixgbe_identify_sfp_module_generic) */
+#define ID_1G_BX 0x40  /* BASE-BX10, of a rate that ID_RATE has */
 #define ID_CABLE 8
 #define ID_CABLE_PASSIVE 4
 #define ID_CABLE_ACTIVE 8
+#define ID_RATE 12 /* nominal, in units of 100 MBd */
+#define ID_RATE_1G 13
+#define ID_RATE_10G 103
+#define ID_SINGLE_MODE 14 /* kilometres on single-mode fibre */
+
+/*
+ * Modules for both directions on one fibre. 1000BASE-BX10 shares its code with 100BASE-BX10; 10GBASE-BX has none
+ * (SFF-8472, table 5-3, footnote), but the rate and single-mode fibre. Source: Linux, ixgbe_identify_sfp_module_generic.
+ */
+static void identify_by_rate(struct nic *nic, uint8_t ten, uint8_t one, struct ixgbe_module *m)
+{
+	uint8_t rate, km;
+	if (!read_byte(nic, ID_RATE, &rate) || !read_byte(nic, ID_SINGLE_MODE, &km))
+		return;
+	m->one = one & ID_1G_BX && rate == ID_RATE_1G;
+	m->ten = !m->one;
+	if (m->one || (ten == 0 && rate == ID_RATE_10G && km))
+		m->sequence = IXGBE_SFP_OPTICAL;
+}
 
 struct ixgbe_module ixgbe_module_identify(struct nic *nic)
 {
@@ -127,6 +147,8 @@ struct ixgbe_module ixgbe_module_identify(struct nic *nic)
 		m.sequence = IXGBE_SFP_OPTICAL;
 		m.ten = ten & ID_10G_OPTICAL;
 		m.one = one & ID_1G_ANY;
+	} else {
+		identify_by_rate(nic, ten, one, &m);
 	}
 	return m;
 }

@@ -6,9 +6,10 @@
 
 extern const struct model_ops intel_82599_ops, intel_x550_ops;
 
-/* The type codes of a module (SFF-8472, table 5-3): bytes 3, 6 and 8 of its identity. */
+/* The type codes of a module (SFF-8472, table 5-3): bytes 3, 6 and 8 of its identity. Byte 12, the nominal rate in
+ * units of 100 MBd, 0: 103; byte 14, kilometres on single-mode fibre. */
 struct sfp_codes {
-	uint8_t ten, one, cable;
+	uint8_t ten, one, cable, rate, km;
 };
 
 /* For tests: puts another module in the cage; makes the module hold the clock low for `ns` before

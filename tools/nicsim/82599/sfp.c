@@ -41,7 +41,9 @@ static uint8_t identity(const struct sfp_codes *module, uint8_t at)
 	case 11:
 		return 6; /* 64B/66B */
 	case 12:
-		return 103; /* x 100 MBd */
+		return module->rate ? module->rate : 103; /* x 100 MBd */
+	case 14:
+		return module->km;
 	case 16:
 		return 8; /* 80 m on OM2 */
 	case 17:

@@ -306,13 +306,17 @@ static void modules(void **s)
 		struct sfp_codes module;
 		uint8_t kind, mode; /* AUTOC.LMS */
 	} row[] = {
-		{{0x10, 0, 0}, OPTICAL, 3},    {{0x20, 0, 0}, OPTICAL, 3}, /* SR, LR */
-		{{0, 0, 4}, COPPER, 3},        {{0x10, 1, 4}, COPPER, 3},  /* a passive cable */
-		{{0, 0, 8}, OPTICAL, 3},                                   /* an active cable */
-		{{0, 1, 0}, OPTICAL, 2},       {{0, 2, 0}, OPTICAL, 2},    /* 1000BASE-SX, LX */
-		{{0, 8, 0}, OPTICAL, 2},       {{0x10, 1, 0}, OPTICAL, 3}, /* T; both speeds */
-		{{0x80, 0, 0}, OPTICAL, 3},                                /* ER */
-		{{0, 0, 0}, NONE, 3},          {{0x40, 4, 0}, NONE, 3},    /* LRM; CX */
+		{{.ten = 0x10}, OPTICAL, 3}, {{.ten = 0x20}, OPTICAL, 3}, /* SR, LR */
+		{{.cable = 4}, COPPER, 3},   {{.ten = 0x10, .one = 1, .cable = 4}, COPPER, 3}, /* a passive cable */
+		{{.cable = 8}, OPTICAL, 3},                             /* an active cable */
+		{{.one = 1}, OPTICAL, 2},    {{.one = 2}, OPTICAL, 2},    /* 1000BASE-SX, LX */
+		{{.one = 8}, OPTICAL, 2},    {{.ten = 0x10, .one = 1}, OPTICAL, 3}, /* T; both speeds */
+		{{.ten = 0x80}, OPTICAL, 3},                            /* ER */
+		/* by their rates: 1000BASE-BX10; 10GBASE-BX, and a cable that says the same; 100BASE-BX10 */
+		{{.one = 0x40, .rate = 13, .km = 10}, OPTICAL, 2},
+		{{.rate = 103, .km = 10}, OPTICAL, 3}, {{.cable = 4, .rate = 103, .km = 10}, COPPER, 3},
+		{{.one = 0x40, .rate = 2, .km = 10}, NONE, 3},
+		{{.rate = 103}, NONE, 3},    {{.ten = 0x40, .one = 4, .km = 1}, NONE, 3}, /* nothing known; LRM and CX */
 	};
 	for (unsigned i = 0; i < ARRAY_LEN(row); i++) {
 		if (i)
@@ -479,7 +483,7 @@ static void two_speeds(void **s)
 	(void)s;
 	static const bool ends[] = {false, true, false};
 	power();
-	intel_82599_set_module(rig.m, (struct sfp_codes){0x10, 1, 0});
+	intel_82599_set_module(rig.m, (struct sfp_codes){.ten = 0x10, .one = 1});
 	assert_int_equal(port_probe(), E_OK);
 	assert_int_equal(port_start(1, ALL, STANDARD, 1600), E_OK);
 	port_attach();
@@ -535,7 +539,7 @@ static void stop_ends_an_attempt(void **s)
 {
 	(void)s;
 	power();
-	intel_82599_set_module(rig.m, (struct sfp_codes){0x10, 1, 0});
+	intel_82599_set_module(rig.m, (struct sfp_codes){.ten = 0x10, .one = 1});
 	assert_int_equal(port_probe(), E_OK);
 	for (unsigned ms = 0; ms < 80; ms += 7) {
 		assert_int_equal(port_start(1, ALL, STANDARD, 1600), E_OK);
