@@ -56,7 +56,8 @@ enum hardware_bar_state {
 	HARDWARE_BAR_NONE,
 	HARDWARE_BAR_READ,       /* its address was read; its size was not, as the kernel does not use it */
 	HARDWARE_BAR_MAPPED,     /* core programs see it */
-	HARDWARE_BAR_UNASSIGNED, /* firmware gave it no address */
+	HARDWARE_BAR_ASSIGNED,   /* likewise; the kernel gave it its address */
+	HARDWARE_BAR_UNASSIGNED, /* firmware gave it no address, and the kernel found none */
 	HARDWARE_BAR_ODD,        /* its size cannot be, or its address is no multiple of it */
 	HARDWARE_BAR_BEYOND,     /* beyond what the CPU addresses */
 	HARDWARE_BAR_TAKEN,      /* something else is there */
@@ -66,6 +67,16 @@ struct hardware_bar {
 	uint64_t addr, bytes;
 	uint8_t state; /* enum hardware_bar_state */
 	bool io, wide; /* ports instead of memory; 64 bits */
+	bool prefetchable; /* known of network functions' */
+};
+
+/* Windows of a bridge. X(name in enum, word) */
+#define HARDWARE_WINDOW_KINDS(X) X(MEMORY, "memory") X(PREFETCHABLE, "prefetchable")
+enum hardware_window_kind {
+#define X(name, word) HARDWARE_WINDOW_##name,
+	HARDWARE_WINDOW_KINDS(X)
+#undef X
+	HARDWARE_WINDOWS
 };
 
 /* A PCI function. */
@@ -77,6 +88,7 @@ struct hardware_function {
 	uint8_t revision;
 	uint8_t header; /* type: 0 a device, 1 a bridge, 2 CardBus */
 	uint8_t first_bus, last_bus; /* of a bridge: the buses behind it */
+	struct hardware_range window[HARDWARE_WINDOWS]; /* of a bridge: those that the kernel opened; else empty */
 	/* PCI Express; 0: none. Speed as in the link registers: 1 is 2.5 GT/s, 2 is 5, 3 is 8 and so on. */
 	uint8_t link_speed, link_width, link_speed_max, link_width_max;
 	bool reports_errors; /* PCI Express Advanced Error Reporting; then, by KCALL_PCI_ERRORS: */

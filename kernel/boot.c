@@ -143,10 +143,24 @@ static void cut_ram(struct boot *boot, uint64_t start, uint64_t end)
 	}
 }
 
+/* kernel/pci_room.c puts no device there. */
+static void keep_reserved(struct boot *boot, const struct memory_entry *e)
+{
+	const uint64_t end = e->bytes < UINT64_MAX - e->addr ? e->addr + e->bytes : UINT64_MAX;
+	if (e->bytes == 0)
+		return;
+	if (boot->reserved_count == BOOT_RANGES_MAX)
+		boot->reserved_lost = true;
+	else
+		boot->reserved[boot->reserved_count++] = (struct boot_range){e->addr, end};
+}
+
 /* Applies an entry of the loader's map. Usable entries are applied first; the others then remove
  * memory. */
 static void map_entry(struct boot *boot, const struct memory_entry *e, bool usable)
 {
+	if (!usable && e->type != MEMORY_USABLE)
+		keep_reserved(boot, e);
 	uint64_t end = e->bytes < RAM_END - e->addr ? e->addr + e->bytes : RAM_END;
 	if (e->addr >= RAM_END || e->bytes == 0 || (e->type == MEMORY_USABLE) != usable)
 		return;

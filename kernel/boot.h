@@ -23,6 +23,9 @@ struct boot_framebuffer {
 struct boot {
 	struct boot_range ram[BOOT_RANGES_MAX]; /* usable, as the firmware lists it */
 	unsigned ram_count;
+	struct boot_range reserved[BOOT_RANGES_MAX]; /* all that the firmware lists as anything else */
+	unsigned reserved_count;
+	bool reserved_lost; /* there are more */
 	struct boot_range module; /* the first module: the configuration file; empty: none */
 	uint64_t rsdp;            /* physical address of the ACPI root pointer; 0: search for it */
 	struct boot_framebuffer fb;

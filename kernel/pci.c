@@ -3,7 +3,8 @@
  * (MSI-X); PCI Express base specification 3.0, 7.2.2 (ECAM).
  *
  * Buses are scanned through the bridges that firmware has numbered, in all segments that have ECAM. BARs are used as
- * firmware set them. The kernel assigns none; it reports a memory BAR that firmware left unassigned.
+ * firmware set them. Only those that firmware left without an address get one here (kernel/pci_assign.c); a card
+ * of which a BAR stays without is left off.
  *
  * The contents of configuration space are untrusted (tests/fuzz/fuzz_pci.c):
  * 1. A BAR is shown to core programs only if it overlaps nothing else: no memory, interrupt controller,
@@ -19,6 +20,8 @@
 #include "hal/mmio.h"
 #include "kernel/console.h"
 #include "kernel/cpu.h"
+#include "kernel/pci_assign.h"
+#include "kernel/pci_bars.h"
 #include "kernel/pci_config.h"
 #include "kernel/pci_report.h"
 #include "lib/mem.h"
@@ -37,7 +40,7 @@ _Static_assert(2ull * BOOT_PCI_MAX * PCI_BARS * BAR_BYTES_MAX <= MEMORY_WINDOW -
 /* The kernel's data besides struct pci_dev: physical BARs and the address of the MSI-X table. */
 struct pci_private {
 	uint64_t bar_phys[PCI_BARS];
-	struct hardware_bar bar_seen[PCI_BARS]; /* all of them, for reports */
+	bool lacks; /* an address for some BAR */
 	uint8_t msix_cap; /* offset of the capability; 0: none */
 	volatile uint8_t *msix_table;
 };
@@ -49,6 +52,7 @@ static struct boot_info *info;
 static uint64_t phys_end;    /* what the CPU can address */
 static uint64_t window_next; /* the rest of MMIO_WINDOW is free */
 static struct pci_private priv[BOOT_PCI_MAX];
+static bool lacking; /* some function lacks an address */
 static bool walked[ACPI_ECAMS_MAX + 1][BUSES]; /* the last: segment 0 without ECAM */
 
 static pci_address_t address_of(const struct pci_dev *dev)
@@ -56,18 +60,18 @@ static pci_address_t address_of(const struct pci_dev *dev)
 	return (pci_address_t)dev->segment << 16 | dev->bdf;
 }
 
-/* Says on the console why the function's BAR n is left out, and records it. */
-static void report_bar(const struct pci_dev *dev, unsigned n, enum hardware_bar_state state)
+/* Says on the console why the function's BAR n is left out. */
+static void report_bar(const struct pci_dev *dev, unsigned n, const struct hardware_bar *b)
 {
 	static const char *const words[] = {
-		[HARDWARE_BAR_UNASSIGNED] = "was left unassigned by firmware",
+		[HARDWARE_BAR_UNASSIGNED] = "was left unassigned by firmware, and there is no room for it: the card is left off",
 		[HARDWARE_BAR_ODD] = "has a size that cannot be and is left out",
 		[HARDWARE_BAR_BEYOND] = "lies beyond what the CPU can address and is left out",
 		[HARDWARE_BAR_TAKEN] = "lies where something else is and is left out",
 	};
-	const char *what = words[state];
 	char name[FMT_PCI_MAX];
-	console_print("pci %s: BAR %u %s\n", fmt_pci(name, dev->segment, dev->bdf), n, what);
+	console_print("pci %s: BAR %u of %llu bytes %s\n", fmt_pci(name, dev->segment, dev->bdf), n,
+	              (unsigned long long)b->bytes, words[b->state]);
 }
 
 static bool overlap(uint64_t a, uint64_t a_bytes, uint64_t b, uint64_t b_bytes)
@@ -91,7 +95,7 @@ static bool is_taken(uint64_t phys, uint64_t bytes)
 		taken |= overlap(page, whole, e->base + ((uint64_t)e->first_bus << 20),
 		                 (e->last_bus - e->first_bus + 1ull) << 20);
 	}
-	for (unsigned d = 0; d <= info->pci_count; d++) /* including the function being read */
+	for (unsigned d = 0; d < BOOT_PCI_MAX; d++) /* including the function being read */
 		for (unsigned b = 0; b < PCI_BARS; b++)
 			taken |= overlap(phys, bytes, priv[d].bar_phys[b], info->pci[d].bar[b].bytes);
 	return taken;
@@ -101,7 +105,7 @@ static bool is_taken(uint64_t phys, uint64_t bytes)
 static uint64_t place_in_window(uint64_t phys, uint64_t bytes)
 {
 	const uint64_t page = align_down(phys, PAGE_BYTES), whole = align_up(bytes, PAGE_BYTES);
-	for (unsigned d = 0; d <= info->pci_count; d++)
+	for (unsigned d = 0; d < BOOT_PCI_MAX; d++)
 		for (unsigned b = 0; b < PCI_BARS; b++)
 			if (priv[d].bar_phys[b] && align_down(priv[d].bar_phys[b], PAGE_BYTES) == page)
 				return align_down(info->pci[d].bar[b].addr, PAGE_BYTES) + (phys - page);
@@ -110,55 +114,48 @@ static uint64_t place_in_window(uint64_t phys, uint64_t bytes)
 	return start + (phys - page);
 }
 
-/* Reads BAR n; returns the number of BAR slots it uses. Only memory BARs that can be mapped are recorded. */
-static unsigned read_bar(struct pci_dev *dev, struct pci_private *p, unsigned n)
+/* What becomes of a memory BAR. */
+static enum hardware_bar_state judge(const struct hardware_bar *b)
 {
-	unsigned offset = CFG_BAR0 + 4 * n;
-	uint32_t low = pci_config_get(address_of(dev), offset, 4), high = 0;
-	bool wide = (low & 7) == 4 && n + 1 < PCI_BARS;
-	if (low & 1)
-		return 1;
-	pci_config_put(address_of(dev), offset, 4, UINT32_MAX);
-	uint64_t size = pci_config_get(address_of(dev), offset, 4) & ~0xfu;
-	pci_config_put(address_of(dev), offset, 4, low);
-	if (wide) {
-		high = pci_config_get(address_of(dev), offset + 4, 4);
-		pci_config_put(address_of(dev), offset + 4, 4, UINT32_MAX);
-		size |= (uint64_t)pci_config_get(address_of(dev), offset + 4, 4) << 32;
-		pci_config_put(address_of(dev), offset + 4, 4, high);
-	} else if (size) {
-		size |= 0xffffffff00000000ull;
-	}
-	uint64_t phys = (uint64_t)high << 32 | (low & ~0xfu);
-	uint64_t bytes = -size;
-	enum hardware_bar_state state = HARDWARE_BAR_NONE;
-	if (size && !phys) {
-		state = HARDWARE_BAR_UNASSIGNED;
-	} else if (size && (bytes & (bytes - 1) || phys & (bytes - 1) || bytes > BAR_BYTES_MAX)) {
-		state = HARDWARE_BAR_ODD;
-	} else if (size && (phys >= phys_end || bytes > phys_end - phys)) {
-		state = HARDWARE_BAR_BEYOND;
-	} else if (size && is_taken(phys, bytes)) {
-		state = HARDWARE_BAR_TAKEN;
-	} else if (size) {
-		dev->bar[n].addr = place_in_window(phys, bytes);
-		dev->bar[n].bytes = bytes;
-		p->bar_phys[n] = phys;
-		state = HARDWARE_BAR_MAPPED;
-	}
-	if (state > HARDWARE_BAR_MAPPED)
-		report_bar(dev, n, state);
-	p->bar_seen[n] = (struct hardware_bar){.addr = phys, .bytes = size ? bytes : 0, .state = (uint8_t)state, .wide = wide};
-	return wide ? 2 : 1;
+	if (b->bytes == 0)
+		return HARDWARE_BAR_NONE;
+	if (b->bytes & (b->bytes - 1) || b->addr & (b->bytes - 1) || b->bytes > BAR_BYTES_MAX)
+		return HARDWARE_BAR_ODD;
+	if (b->addr == 0)
+		return HARDWARE_BAR_UNASSIGNED;
+	if (b->addr >= phys_end || b->bytes > phys_end - b->addr)
+		return HARDWARE_BAR_BEYOND;
+	return is_taken(b->addr, b->bytes) ? HARDWARE_BAR_TAKEN : HARDWARE_BAR_MAPPED;
 }
 
-static void read_bars(struct pci_dev *dev, struct pci_private *p)
+/* Records BAR n for core programs if it can be mapped, and sets its state; reports it if it is left out. One
+ * without an address is not reported: it may get one. */
+static void take_bar(struct pci_dev *dev, struct pci_private *p, unsigned n, struct hardware_bar *b)
 {
-	uint32_t command = pci_config_get(address_of(dev), CFG_COMMAND, 2);
-	pci_config_put(address_of(dev), CFG_COMMAND, 2, command & ~CFG_COMMAND_MEMORY);
-	for (unsigned n = 0; n < PCI_BARS;)
-		n += read_bar(dev, p, n);
-	pci_config_put(address_of(dev), CFG_COMMAND, 2, command | CFG_COMMAND_MEMORY);
+	const enum hardware_bar_state mapped = b->state == HARDWARE_BAR_ASSIGNED ? HARDWARE_BAR_ASSIGNED : HARDWARE_BAR_MAPPED;
+	const enum hardware_bar_state state = judge(b);
+	b->state = (uint8_t)(state == HARDWARE_BAR_MAPPED ? mapped : state);
+	if (state == HARDWARE_BAR_MAPPED) {
+		dev->bar[n].addr = place_in_window(b->addr, b->bytes);
+		dev->bar[n].bytes = b->bytes;
+		p->bar_phys[n] = b->addr;
+	} else if (state == HARDWARE_BAR_UNASSIGNED) {
+		p->lacks = true;
+	} else if (state != HARDWARE_BAR_NONE) {
+		report_bar(dev, n, b);
+	}
+}
+
+static void read_bars(struct pci_dev *dev, struct pci_private *p, struct hardware_bar bars[PCI_BARS])
+{
+	const uint32_t command = pci_decode_stop(address_of(dev));
+	for (unsigned n = 0; n < PCI_BARS;) {
+		const unsigned slots = pci_bar_read(address_of(dev), n, PCI_BARS, &bars[n]);
+		take_bar(dev, p, n, &bars[n]);
+		n += slots;
+	}
+	if (!p->lacks) /* otherwise it would decode addresses from 0 */
+		pci_decode_set(address_of(dev), command | CFG_COMMAND_MEMORY);
 }
 
 static void read_msix(struct pci_dev *dev, struct pci_private *p)
@@ -177,8 +174,8 @@ static void read_msix(struct pci_dev *dev, struct pci_private *p)
 	dev->msix_vectors = (uint16_t)vectors;
 }
 
-/* Returns the function's index in info->pci; HARDWARE_NOT_LISTED: there is no room. */
-static uint16_t add_function(pci_address_t at)
+/* Returns the function's index in info->pci, and its BARs; HARDWARE_NOT_LISTED: there is no room. */
+static uint16_t add_function(pci_address_t at, struct hardware_bar bars[PCI_BARS])
 {
 	if (info->pci_count == BOOT_PCI_MAX)
 		return HARDWARE_NOT_LISTED;
@@ -188,8 +185,11 @@ static uint16_t add_function(pci_address_t at)
 	dev->bdf = pci_bdf(at);
 	dev->vendor = (uint16_t)pci_config_get(at, CFG_VENDOR, 2);
 	dev->device = (uint16_t)pci_config_get(at, CFG_DEVICE, 2);
-	read_bars(dev, &priv[dev->index]);
-	read_msix(dev, &priv[dev->index]);
+	read_bars(dev, &priv[dev->index], bars);
+	if (priv[dev->index].lacks)
+		lacking = true;
+	else
+		read_msix(dev, &priv[dev->index]);
 	info->pci_count++;
 	return dev->index;
 }
@@ -201,9 +201,10 @@ static void look_at(pci_address_t at, unsigned depth)
 {
 	uint32_t class = pci_config_get(at, CFG_CLASS, 2);
 	uint16_t listed = HARDWARE_NOT_LISTED;
+	struct hardware_bar bars[PCI_BARS] = {0};
 	if (class >> 8 == CLASS_NETWORK && (pci_config_get(at, CFG_HEADER, 1) & HEADER_TYPE) == 0)
-		listed = add_function(at);
-	pci_note(&info->hardware, at, listed, listed == HARDWARE_NOT_LISTED ? NULL : priv[listed].bar_seen);
+		listed = add_function(at, bars);
+	pci_note(&info->hardware, at, listed, listed == HARDWARE_NOT_LISTED ? NULL : bars);
 	if (class != CLASS_BRIDGE_PCI || depth == BRIDGES_MAX)
 		return;
 	unsigned below = pci_config_get(at, CFG_SECONDARY_BUS, 1);
@@ -260,6 +261,61 @@ static void scan_all(void)
 		probe_buses(acpi->ecam[i].segment, acpi->ecam[i].first_bus, acpi->ecam[i].last_bus);
 }
 
+/* A card is used with all its BARs or not at all: those without an address would be decoded from 0. */
+static void leave_off(struct pci_dev *dev, struct pci_private *p)
+{
+	memset(dev->bar, 0, sizeof dev->bar);
+	memset(p->bar_phys, 0, sizeof p->bar_phys);
+}
+
+/* Takes over the addresses that pci_assign has found. */
+static void complete(struct pci_dev *dev, struct hardware_function *f)
+{
+	struct pci_private *p = &priv[dev->index];
+	p->lacks = false;
+	for (unsigned n = 0; n < PCI_BARS; n++) {
+		if (f->bar[n].state == HARDWARE_BAR_ASSIGNED)
+			take_bar(dev, p, n, &f->bar[n]);
+		if (f->bar[n].state != HARDWARE_BAR_UNASSIGNED)
+			continue;
+		p->lacks = true;
+		report_bar(dev, n, &f->bar[n]);
+	}
+	if (p->lacks) {
+		leave_off(dev, p);
+		return;
+	}
+	pci_decode_set(address_of(dev), pci_config_get(address_of(dev), CFG_COMMAND, 2) | CFG_COMMAND_MEMORY);
+	read_msix(dev, p);
+}
+
+/* The function's place in the reports; NULL: they have no room for it. */
+static struct hardware_function *find_note(unsigned listed)
+{
+	struct hardware *hw = &info->hardware;
+	for (unsigned i = 0; i < hw->functions; i++)
+		if (hw->function[i].listed == listed)
+			return &hw->function[i];
+	return NULL;
+}
+
+static void assign_missing(void)
+{
+	char name[FMT_PCI_MAX];
+	pci_assign(&info->hardware, acpi, iommus, boot, phys_end);
+	for (unsigned d = 0; d < info->pci_count; d++) {
+		struct pci_dev *dev = &info->pci[d];
+		struct hardware_function *f = priv[d].lacks ? find_note(d) : NULL;
+		if (f) {
+			complete(dev, f);
+		} else if (priv[d].lacks) {
+			console_print("pci %s: firmware left a BAR unassigned: the card is left off\n",
+			              fmt_pci(name, dev->segment, dev->bdf));
+			leave_off(dev, &priv[d]);
+		}
+	}
+}
+
 void pci_init(const struct acpi *tables, const struct dmar *units, const struct boot *loader,
               struct boot_info *boot_info)
 {
@@ -271,7 +327,10 @@ void pci_init(const struct acpi *tables, const struct dmar *units, const struct 
 	const struct cpuid sizes = cpu_id(CPUID_ADDRESS_SIZES, 0);
 	phys_end = 1ull << (sizes.a & 0xff ? sizes.a & 0xff : PHYS_BITS_LEAST);
 	pci_config_init(tables);
+	lacking = false;
 	scan_all();
+	if (lacking)
+		assign_missing();
 }
 
 void pci_map_bars(vm_space_t space)

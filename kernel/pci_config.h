@@ -11,6 +11,7 @@
 #define CFG_DEVICE 0x02
 #define CFG_COMMAND 0x04
 #define CFG_COMMAND_MEMORY 2u
+#define CFG_COMMAND_MASTER 4u
 #define CFG_STATUS_CAPS (1u << 20)
 #define CFG_REVISION 0x08 /* below the class: 31:24 class, 23:16 subclass, 15:8 interface */
 #define CFG_CLASS 0x0a    /* class << 8 | subclass */
@@ -29,6 +30,8 @@
 #define VENDOR_NONE 0xffffu
 #define CLASS_NETWORK 0x02
 #define CLASS_BRIDGE_PCI 0x0604
+#define CLASS_BRIDGE 0x06
+#define CLASS_SYSTEM 0x08 /* interrupt controllers, timers */
 
 /* A function: segment << 16 | bus << 8 | device << 3 | function. */
 typedef uint32_t pci_address_t;

@@ -120,6 +120,12 @@ static void show_bar(struct shell *sh, const struct hardware_bar *b, unsigned n)
 	shell_print(sh, ", %s\n", hardware_bar_word(b->state));
 }
 
+static void show_window(struct shell *sh, const struct hardware_range *w, unsigned kind)
+{
+	shell_print(sh, "  window %s %llx, %llu bytes, opened by Hayate\n", hardware_window_word(kind), (ull)w->start,
+	            (ull)(w->end - w->start));
+}
+
 static void show_link(struct shell *sh, const struct hardware_function *f)
 {
 	const unsigned now = hardware_link_tenths(f->link_speed), most = hardware_link_tenths(f->link_speed_max);
@@ -138,6 +144,9 @@ static void show_function(struct shell *sh, const struct hardware *hw, unsigned 
 		shell_print(sh, "  subsystem %04x:%04x\n", f->subvendor, f->subdevice);
 	if (f->header == 1)
 		shell_print(sh, "  buses %02x to %02x\n", f->first_bus, f->last_bus);
+	for (unsigned n = 0; n < HARDWARE_WINDOWS; n++)
+		if (f->window[n].start < f->window[n].end)
+			show_window(sh, &f->window[n], n);
 	for (unsigned n = 0; n < PCI_BARS; n++)
 		if (f->bar[n].state != HARDWARE_BAR_NONE)
 			show_bar(sh, &f->bar[n], n);

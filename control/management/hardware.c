@@ -53,12 +53,23 @@ const char *hardware_bar_word(unsigned state)
 		[HARDWARE_BAR_NONE] = "none",
 		[HARDWARE_BAR_READ] = "not used",
 		[HARDWARE_BAR_MAPPED] = "in use",
-		[HARDWARE_BAR_UNASSIGNED] = "left out: unassigned by firmware",
+		[HARDWARE_BAR_ASSIGNED] = "in use, assigned by Hayate",
+		[HARDWARE_BAR_UNASSIGNED] = "left out: unassigned, and no room",
 		[HARDWARE_BAR_ODD] = "left out: its size cannot be",
 		[HARDWARE_BAR_BEYOND] = "left out: beyond what the CPU addresses",
 		[HARDWARE_BAR_TAKEN] = "left out: something else is there",
 	};
 	return state < ARRAY_LEN(words) ? words[state] : "?";
+}
+
+const char *hardware_window_word(unsigned kind)
+{
+	static const char *const words[] = {
+#define X(name, word) word,
+		HARDWARE_WINDOW_KINDS(X)
+#undef X
+	};
+	return words[kind];
 }
 
 unsigned hardware_link_tenths(unsigned speed)
@@ -214,6 +225,21 @@ static void function_bars(struct page_text *t, const struct hardware_function *f
 	page_print(t, "]");
 }
 
+static void function_windows(struct page_text *t, const struct hardware_function *f)
+{
+	bool any = false;
+	page_print(t, ",\"windows_opened\":[");
+	for (unsigned n = 0; n < HARDWARE_WINDOWS; n++) {
+		const struct hardware_range *w = &f->window[n];
+		if (w->start == w->end)
+			continue;
+		page_print(t, "%s{\"kind\":\"%s\",\"address\":\"%llx\",\"bytes\":%llu}", any ? "," : "", hardware_window_word(n),
+		           (ull)w->start, (ull)(w->end - w->start));
+		any = true;
+	}
+	page_print(t, "]");
+}
+
 static void function_use(struct page_text *t, const struct hardware_function *f)
 {
 	if (f->listed == HARDWARE_NOT_LISTED) {
@@ -257,6 +283,8 @@ static bool part_functions(struct page_walk *w, struct page_text *t)
 	if (f->reports_errors)
 		page_print(t, ",\"errors_corrected\":%u,\"errors_uncorrectable\":%u", f->errors[0], f->errors[1]);
 	function_use(t, f);
+	if (f->header == 1)
+		function_windows(t, f);
 	function_bars(t, f);
 	page_print(t, "}");
 	return true;

@@ -16,6 +16,9 @@ const char *hardware_class_word(uint32_t class);
 /* Why core programs do not see a BAR, or that they do; enum hardware_bar_state. */
 const char *hardware_bar_word(unsigned state);
 
+/* enum hardware_window_kind, below HARDWARE_WINDOWS. */
+const char *hardware_window_word(unsigned kind);
+
 /* Tenths of GT/s of a link speed as in the link registers; 0: unknown. */
 unsigned hardware_link_tenths(unsigned speed);
 

@@ -91,7 +91,7 @@ FUZZ_SRC_firmware := $(sort $(wildcard drivers/mlx5/*.c)) lib/fmt.c lib/pkt.c li
 FUZZ_SRC_arp := $(wildcard net/arp*.c) net/neigh_table.c lib/fmt.c tests/unit/rig/neigh_rig.c tests/fuzz/rig.c
 FUZZ_SRC_acpi := tests/fuzz/rig.c
 FUZZ_SRC_boot := tests/fuzz/rig.c kernel/numa.c
-FUZZ_SRC_pci := tests/fuzz/rig.c lib/fmt.c
+FUZZ_SRC_pci := tests/fuzz/rig.c lib/fmt.c $(addprefix kernel/pci_,bars.c bridges.c room.c assign.c)
 FUZZ_IXGBE := $(sort $(wildcard drivers/ixgbe/*.c drivers/intel/*.c)) lib/pkt.c lib/csum.c \
 	$(sort $(wildcard tools/nicsim/82599/*.c tools/nicsim/packet/*.c)) \
 	$(addprefix tools/nicsim/,model.c reg.c json.c wires/wire.c) \

@@ -88,10 +88,10 @@ void *vm_map_device(uint64_t phys, uint64_t bytes)
 {
 	if (phys == ECAM_PHYS)
 		return (void *)ECAM_VIRT;
-	bool inside = false; /* within a BAR of the function that is being read */
-	for (unsigned n = 0; n < PCI_BARS; n++) {
-		const struct pci_bar *bar = &info->pci[info->pci_count].bar[n];
-		uint64_t offset = phys - priv[info->pci_count].bar_phys[n];
+	bool inside = false; /* within a BAR */
+	for (unsigned n = 0; n < BOOT_PCI_MAX * PCI_BARS; n++) {
+		const struct pci_bar *bar = &info->pci[n / PCI_BARS].bar[n % PCI_BARS];
+		uint64_t offset = phys - priv[n / PCI_BARS].bar_phys[n % PCI_BARS];
 		inside |= bar->addr && offset < bar->bytes && bytes <= bar->bytes - offset;
 	}
 	assert_true(inside);

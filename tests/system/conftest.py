@@ -47,7 +47,7 @@ LEFT_ROUTER, LEFT_HOST = "192.0.2.1", "192.0.2.2"
 RIGHT_ROUTER, RIGHT_HOST = "198.51.100.1", "198.51.100.2"
 NIC_MODULES = {"test_forwarding", "test_icmp", "test_links", "test_faults", "test_fuzz", "test_echo",
                "test_tcp", "test_ip6", "test_vlan", "test_iommu", "test_restart", "test_warm_restart",
-               "test_xdp", "test_xdp_replace"}
+               "test_xdp", "test_xdp_replace", "test_unassigned"}
 # With --deal-cards, a test of DEALT_MODULES runs on one card, unless it is marked `every_card`: what
 # they test is above the driver. Each card gets its part of them, since the tests take turns.
 DEALT_MODULES = {"test_icmp", "test_echo", "test_tcp", "test_ip6", "test_vlan"}
