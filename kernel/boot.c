@@ -200,8 +200,7 @@ static void check_module(struct boot *boot)
 	if (m->start == 0 && m->end == 0)
 		return;
 	if (m->start <= m->end && m->end < RAM_END && in_ram(boot, m) &&
-	    !overlaps(m, VM_IMAGE_PHYS, VM_IMAGE_PHYS + vm_image_bytes()) &&
-	    !overlaps(m, VM_LOW_PAGE, VM_LOW_PAGE + PAGE_BYTES))
+	    !overlaps(m, VM_IMAGE_PHYS, VM_IMAGE_PHYS + vm_image_bytes()))
 		return;
 	console_print("boot: a module from %llx to %llx cannot be; it is left out\n",
 	              (unsigned long long)m->start, (unsigned long long)m->end);

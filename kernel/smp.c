@@ -102,6 +102,10 @@ unsigned smp_start(const struct acpi *acpi, unsigned limit)
 	unsigned others = list_others(ids, acpi, limit), want = others + 1;
 	if (others == 0)
 		return 1;
+	if (vm_low_page() == 0) {
+		console_print("smp: %u cores are not used: no memory below 640 KiB is free for their start\n", others);
+		return 1;
+	}
 	memcpy(vm_phys(vm_low_page()), ap_trampoline, (size_t)(ap_trampoline_end - ap_trampoline));
 	ap_ticket = 1;
 	for (unsigned i = 1; i < want; i++) {

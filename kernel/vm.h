@@ -53,7 +53,7 @@ static inline void *vm_phys(uint64_t phys)
 }
 
 #define VM_IMAGE_PHYS 0x100000ull /* linker.ld */
-#define VM_LOW_PAGE 0x8000ull     /* clear of the BIOS data area and the boot sector */
+#define VM_LOW_PAGE 0x8000ull     /* preferred by vm_low_page: clear of the BIOS data area and the boot sector */
 
 /* Takes over the machine's memory by the loader's map and switches to the final tables. */
 void vm_init(const struct boot *boot);
@@ -98,7 +98,7 @@ uint64_t vm_huge_share(unsigned pieces, uint64_t most);
 /* The same for vm_take_huge_pages_near on this node, without others. */
 uint64_t vm_huge_share_on(unsigned node, unsigned pieces, uint64_t most);
 
-/* A page below 1 MiB for the start of the other cores. Panics if it is not usable. */
+/* A page of memory below 640 KiB for the start of the other cores, clear of the boot module; 0: there is none. */
 uint64_t vm_low_page(void);
 
 uint64_t vm_node_bytes(unsigned node); /* usable bytes of a NUMA node */

@@ -9,6 +9,8 @@
 #include "kernel/vm.h"
 
 #define LOW_MEMORY_END 0x100000ull
+#define LOW_PAGE_FIRST 0x1000ull /* behind the BIOS data area */
+#define LOW_PAGES_END 0xa0000ull /* start-up IPIs have no vectors A0 to BF */
 
 static struct ram {
 	struct boot_range range[4 * BOOT_RANGES_MAX]; /* free memory, page aligned */
@@ -16,7 +18,7 @@ static struct ram {
 	uint64_t taken_bytes; /* memory that is no longer free */
 } ram, marked;
 static uint64_t total_bytes, module_bytes, ram_tables_bytes;
-static bool low_page_usable;
+static uint64_t low_page; /* 0: there is none */
 static uint64_t node_bytes[NODES_MAX];
 #define ANY_NODE NUMA_NONE
 
@@ -39,12 +41,32 @@ static void ram_reserve(uint64_t start, uint64_t end)
 	}
 }
 
+static bool is_free_below(const struct boot *boot, uint64_t page)
+{
+	const struct boot_range *m = &boot->module;
+	bool usable = false;
+	for (unsigned i = 0; i < boot->ram_count; i++)
+		usable |= boot->ram[i].start <= page && page + PAGE_BYTES <= boot->ram[i].end;
+	return usable && (page >= m->end || m->start >= page + PAGE_BYTES);
+}
+
+/* VM_LOW_PAGE if it is free: GRUB may put the module there. */
+static uint64_t choose_low_page(const struct boot *boot)
+{
+	if (is_free_below(boot, VM_LOW_PAGE))
+		return VM_LOW_PAGE;
+	for (uint64_t page = LOW_PAGE_FIRST; page < LOW_PAGES_END; page += PAGE_BYTES)
+		if (is_free_below(boot, page))
+			return page;
+	return 0;
+}
+
 void vm_ram_init(const struct boot *boot)
 {
+	low_page = choose_low_page(boot);
 	for (unsigned i = 0; i < boot->ram_count; i++) {
 		uint64_t start = align_up(boot->ram[i].start, PAGE_BYTES);
 		uint64_t end = align_down(boot->ram[i].end, PAGE_BYTES);
-		low_page_usable |= start <= VM_LOW_PAGE && end >= VM_LOW_PAGE + PAGE_BYTES;
 		start = start < LOW_MEMORY_END ? LOW_MEMORY_END : start;
 		if (start >= end)
 			continue;
@@ -237,13 +259,7 @@ uint64_t vm_free(void)
 	return bytes;
 }
 
-uint64_t vm_low_page(void)
-{
-	if (!low_page_usable)
-		panic("no usable page at 0x8000 for starting the other cores");
-	return VM_LOW_PAGE;
-}
-
+uint64_t vm_low_page(void) { return low_page; }
 uint64_t vm_ram_tables_bytes(void) { return ram_tables_bytes; }
 uint64_t vm_node_bytes(unsigned node) { return node_bytes[node]; }
 uint64_t vm_total(void) { return total_bytes; }

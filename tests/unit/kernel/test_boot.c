@@ -7,6 +7,7 @@
 
 #define AT 0x10000u
 #define MAP_AT 0x12000u
+#define MODULES_AT 0x14000u
 #define GIB (1ull << 30)
 
 static struct boot boot;
@@ -90,8 +91,46 @@ static void four_gib_with_holes(void **s)
 	assert_true(taken > 3 * GIB + GIB / 2 && least >= HUGE_BYTES);
 }
 
+/* Reads a map and a module; returns the page for the start of the other cores. */
+static uint64_t low_page_with(const struct memory_entry *e, unsigned n, uint64_t start, uint64_t end)
+{
+	const struct pvh_info pvh = {.magic = PVH_MAGIC, .version = PVH_WITH_MAP, .memmap = MAP_AT, .memmap_entries = n,
+	                             .modules = 1, .module_list = MODULES_AT};
+	const struct pvh_module m = {.addr = start, .bytes = end - start};
+	window_open();
+	memcpy(window + AT, &pvh, sizeof pvh);
+	memcpy(window + MAP_AT, e, n * sizeof *e);
+	memcpy(window + MODULES_AT, &m, sizeof m);
+	memset(&boot, 0, sizeof boot);
+	memset(&ram, 0, sizeof ram);
+	total_bytes = module_bytes = ram_tables_bytes = 0;
+	boot_parse(&boot, BOOT_PVH, AT);
+	assert_true(boot.module.start == start && boot.module.end == end);
+	vm_ram_init(&boot);
+	return vm_low_page();
+}
+
+/* The other cores start in a page that no module has: GRUB on UEFI may put it at 0x8000. */
+static void low_pages(void **s)
+{
+	(void)s;
+	static const struct memory_entry map[] = {{0, 0x9f000, 1, 0}, {0x100000, GIB - 0x100000, 1, 0}};
+	static const struct memory_entry odd[] = {{0x3800, 0x3000, 1, 0}, {0x9fff0, 0x10, 1, 0}, {0x100000, GIB - 0x100000, 1, 0}};
+	assert_int_equal(low_page_with(map, 2, 0x40000000 - 0x1000, 0x40000000), 0x8000);
+	assert_int_equal(low_page_with(map, 2, 0x9000, 0x9100), 0x8000);
+	assert_int_equal(low_page_with(map, 2, 0x8000, 0x8010), 0x1000);
+	assert_int_equal(low_page_with(map, 2, 0x1000, 0x8010), 0x9000);
+	assert_int_equal(low_page_with(map, 2, 0x8fff, 0x9000), 0x1000);
+	assert_int_equal(low_page_with(map, 2, 0x1000, 0x9e800), 0);
+	assert_int_equal(low_page_with(odd, 3, 0x800000, 0x800010), 0x4000); /* whole pages only */
+	assert_int_equal(low_page_with(odd, 3, 0x4000, 0x4010), 0x5000);
+	assert_int_equal(low_page_with(odd, 3, 0x4000, 0x5010), 0);
+	assert_int_equal(low_page_with(map + 1, 1, 0x800000, 0x800010), 0);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(one_tib), cmocka_unit_test(four_gib_with_holes)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(one_tib), cmocka_unit_test(four_gib_with_holes),
+	                                   cmocka_unit_test(low_pages)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
