@@ -1,6 +1,7 @@
 /*
  * See pci_assign.h. Two passes over the buses:
- * 1. From the last bus to the first: a closed window must be as large as all that is to be put behind it.
+ * 1. From the last bus to the first: a closed window must be as large as all that is to be put behind it. An open
+ *    one in which nothing lies, as firmware makes them for empty slots, is closed if it is too small.
  *    Bridges are numbered such that the bus behind a bridge has a higher number than the bus in front of it.
  * 2. From the first bus to the last: BARs and closed windows get addresses from the window of the bridge above,
  *    or from the room of the root bus (kernel/pci_room.c), the ones with the largest alignment first. So what
@@ -13,7 +14,7 @@
  *     root bus             a BAR of 64 bits may lie above 4 GiB
  * Addresses below 4 GiB come first.
  *
- * Deliberately missing: an open window is not enlarged, and a bridge without bus numbers is not numbered.
+ * Deliberately missing: an open window in which something lies is not enlarged, and a bridge without bus numbers is not numbered.
  */
 #include "kernel/pci_assign.h"
 
@@ -95,22 +96,53 @@ static unsigned gather(unsigned bus, const struct pci_bridge *above, unsigned ki
 
 /* --- pass 1 --- */
 
+static bool overlaps(const struct pci_window *w, uint64_t start, uint64_t end)
+{
+	return start < w->end && w->start < end;
+}
+
+/* True if nothing has an address in the bridge's open window. Bridges below it follow it in the list. */
+static bool is_empty(const struct pci_bridge *b, const struct pci_window *w)
+{
+	const struct hardware *hw = machine.hw;
+	for (unsigned i = 0; i < hw->functions; i++)
+		for (unsigned n = 0; n < PCI_BARS; n++) {
+			const struct hardware_bar *bar = &hw->function[i].bar[n];
+			if (bar->addr && !bar->io && overlaps(w, bar->addr, bar->addr + (bar->bytes ? bar->bytes : 1)))
+				return false;
+		}
+	for (const struct pci_bridge *o = b + 1; o < bridge + machine.bridges; o++)
+		for (unsigned n = 0; n < HARDWARE_WINDOWS; n++)
+			if (is_open(&o->window[n]) && overlaps(w, o->window[n].start, o->window[n].end))
+				return false;
+	return true;
+}
+
+/* Where the n items end if they are packed from `at` on. */
+static uint64_t pack(unsigned n, uint64_t at)
+{
+	for (unsigned i = 0; i < n; i++)
+		at = align_up(at, items[i].align) + items[i].bytes;
+	return at;
+}
+
 static void measure(struct pci_bridge *b, unsigned kind)
 {
 	struct pci_window *w = &b->window[kind];
-	uint64_t end = 0;
-	if (is_open(w))
-		return;
 	const unsigned n = gather((unsigned)pci_segment(b->at) << 8 | b->below, b, kind);
+	if (is_open(w)) {
+		if (pack(n, w->start) <= w->end || !is_empty(b, w))
+			return;
+		pci_bridge_close(b, kind);
+	}
 	w->need.align = PCI_WINDOW_BYTES;
 	w->need.wide = kind == HARDWARE_WINDOW_PREFETCHABLE && w->wide;
 	for (unsigned i = 0; i < n; i++) {
-		end = align_up(end, items[i].align) + items[i].bytes;
 		w->need.wide &= items[i].wide;
 		if (items[i].align > w->need.align)
 			w->need.align = items[i].align;
 	}
-	w->need.bytes = align_up(end, PCI_WINDOW_BYTES);
+	w->need.bytes = align_up(pack(n, 0), PCI_WINDOW_BYTES);
 }
 
 /* --- pass 2 --- */

@@ -1,7 +1,7 @@
 /*
  * Addresses for what firmware left out: BARs of network functions, and windows of the bridges above them
- * (PCI 3.0, 6.2.5; PCI-to-PCI Bridge Architecture Specification 1.2). What firmware assigned does not move, and
- * buses keep their numbers.
+ * (PCI 3.0, 6.2.5; PCI-to-PCI Bridge Architecture Specification 1.2). What firmware assigned does not move, except
+ * windows in which nothing lies, and buses keep their numbers.
  */
 #ifndef KERNEL_PCI_ASSIGN_H
 #define KERNEL_PCI_ASSIGN_H

@@ -92,10 +92,16 @@ static bool put_window(const struct pci_bridge *b, unsigned kind, uint64_t start
 	return (pci_config_get(b->at, CFG_PREFETCHABLE, 4) & WINDOW_BITS) == v;
 }
 
+void pci_bridge_close(struct pci_bridge *b, unsigned kind)
+{
+	pci_config_put(b->at, kind == HARDWARE_WINDOW_MEMORY ? CFG_WINDOW : CFG_PREFETCHABLE, 4, WINDOW_CLOSED);
+	b->window[kind].start = b->window[kind].end = 0;
+}
+
 bool pci_bridge_open(struct pci_bridge *b, unsigned kind, uint64_t start, uint64_t bytes)
 {
 	if (!put_window(b, kind, start, start + bytes - 1)) {
-		pci_config_put(b->at, kind == HARDWARE_WINDOW_MEMORY ? CFG_WINDOW : CFG_PREFETCHABLE, 4, WINDOW_CLOSED);
+		pci_bridge_close(b, kind);
 		return false;
 	}
 	b->window[kind].start = b->note->window[kind].start = start;

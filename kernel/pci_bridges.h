@@ -39,6 +39,9 @@ unsigned pci_bridges_list(struct pci_bridge bridge[PCI_BRIDGES_MAX], struct hard
  * window is then closed again. */
 bool pci_bridge_open(struct pci_bridge *b, unsigned kind, uint64_t start, uint64_t bytes);
 
+/* Closes a window. */
+void pci_bridge_close(struct pci_bridge *b, unsigned kind);
+
 /* Has the bridge forward memory accesses both ways. */
 void pci_bridge_enable(const struct pci_bridge *b);
 

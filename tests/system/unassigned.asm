@@ -1,6 +1,7 @@
 ; Runs between firmware and kernel, and takes back what firmware has assigned on PCI: all BARs and bridge windows
 ; are 0, and nothing is decoded, as after a reset. Bus numbers stay. unassigned.py puts it into an image.
-; Defined by the assembler's caller: BASE, the address of this code, and ENTRY, the kernel's.
+; Defined by the assembler's caller: BASE, the address of this code, and ENTRY, the kernel's; KEEP_WINDOWS, 1 if the
+; windows of bridges stay.
 ;
 ; PVH boot ABI: 32-bit protected mode, flat segments, paging off, EBX = start information, which is passed on.
 ; PCI 3.0: 3.2.2.3.2 (configuration mechanism 1), 6.1; PCI-to-PCI Bridge Architecture Specification 1.2.
@@ -40,6 +41,7 @@ org BASE
 	test eax, 0x7F0000
 	jz .bars
 	mov ecx, 2
+%if KEEP_WINDOWS == 0
 	mov edi, CFG_IO_WINDOW
 	call write_low
 	mov edi, CFG_WINDOW
@@ -48,6 +50,7 @@ org BASE
 	add edi, 4
 	cmp edi, CFG_WINDOW + 0x14
 	jb .window
+%endif
 .bars:	mov edi, CFG_BAR0
 .bar:	call write
 	add edi, 4

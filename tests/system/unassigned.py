@@ -10,8 +10,9 @@ PT_LOAD, PT_NOTE = 1, 4
 XEN_PHYS32_ENTRY = struct.pack("<III4s", 4, 8, 18, b"Xen")
 
 
-def make(kernel, path):
-    """Writes to `path` the ELF file `kernel` with the code as another segment, and as the PVH entry."""
+def make(kernel, path, keep_windows=False):
+    """Writes to `path` the ELF file `kernel` with the code as another segment, and as the PVH entry. keep_windows: bridges
+    keep their windows."""
     with open(kernel, "rb") as file:
         elf = bytearray(file.read())
     offset, = struct.unpack_from("<Q", elf, 0x20)
@@ -24,8 +25,8 @@ def make(kernel, path):
     struct.pack_into("<Q", elf, at, BASE)
 
     code = path + ".bin"
-    subprocess.run(["nasm", "-f", "bin", "-Werror", "-dBASE=%d" % BASE, "-dENTRY=%d" % entry, "-o", code, SOURCE],
-                   check=True)
+    subprocess.run(["nasm", "-f", "bin", "-Werror", "-dBASE=%d" % BASE, "-dENTRY=%d" % entry,
+                    "-dKEEP_WINDOWS=%d" % keep_windows, "-o", code, SOURCE], check=True)
     elf += bytes(-len(elf) % 4096)
     with open(code, "rb") as file:
         text = file.read()

@@ -361,6 +361,31 @@ static void open_windows(void **s)
 	check_left_off(c);
 }
 
+/* Windows that firmware made for empty slots, and a card that does not fit: they are opened anew, elsewhere if
+ * something is behind them. One that is large enough stays. */
+static void empty_windows(void **s)
+{
+	(void)s;
+	struct card *up = add_bridge(0x08, 1, 3, NO_PREFETCH);
+	struct card *one = add_bridge(0x100, 2, 2, NO_PREFETCH), *two = add_bridge(0x108, 3, 3, NO_PREFETCH);
+	struct card *other = add_bridge(0x10, 4, 4, NO_PREFETCH);
+	struct card *a = add_nic(0x200), *b = add_nic(0x300), *c = add_nic(0x400);
+	open_window(up, 0xe0000000, 0xe01fffff);
+	open_window(one, 0xe0000000, 0xe01fffff);
+	open_window(other, 0xe0200000, 0xe03fffff);
+	set_bar(a, 0, 0x400000, 0, 0);
+	set_bar(b, 0, 0x1000, 0, 0);
+	set_bar(c, 0, 0x200000, 0, 0);
+	scan();
+	check(a, 0, 0x400000);
+	check(b, 0, 0x1000);
+	check(c, 0, 0x200000);
+	assert_true(up->now[8] >> 16 != 0xe01f && one->now[8] && two->now[8]);
+	assert_int_equal(other->now[8], 0xe030e020);
+	const uint64_t at = bar_of(a, 0);
+	assert_true(at + 0x400000 <= 0xe0200000 || at >= 0xe0400000);
+}
+
 /* Two root buses: which addresses are whose is known of what firmware put there only. */
 static void host_bridges(void **s)
 {
@@ -534,6 +559,7 @@ int main(void)
 		cmocka_unit_test_setup(bridge_without_prefetchable_window, start),
 		cmocka_unit_test_setup(window_above_4_gib, start),
 		cmocka_unit_test_setup(open_windows, start),
+		cmocka_unit_test_setup(empty_windows, start),
 		cmocka_unit_test_setup(host_bridges, start),
 		cmocka_unit_test_setup(host_bridges_interleaved, start),
 		cmocka_unit_test_setup(reserved, start),
