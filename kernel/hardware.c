@@ -39,7 +39,7 @@ static void describe_memory(struct hardware *hw, const struct boot *boot)
 	}
 }
 
-static void describe_tables(struct hardware *hw, const struct acpi *acpi, const struct dmar *units)
+static void describe_tables(struct hardware *hw, const struct acpi *acpi, const struct iommu_units *units)
 {
 	hw->cpus = acpi->cores;
 	hw->tables = acpi->tables;
@@ -66,7 +66,7 @@ static void describe_cores(struct hardware *hw)
 		hw->apic_id[i] = cores[i].apic_id;
 }
 
-void hardware_describe(struct hardware *hw, const struct acpi *acpi, const struct dmar *units,
+void hardware_describe(struct hardware *hw, const struct acpi *acpi, const struct iommu_units *units,
                        const struct boot *boot)
 {
 	smbios_read(hw, boot);

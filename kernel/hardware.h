@@ -4,10 +4,10 @@
 
 #include "kernel/acpi.h"
 #include "kernel/boot.h"
-#include "kernel/dmar.h"
+#include "kernel/iommu_kind.h"
 
 /* Fills hw, except for the PCI functions, which pci_init has recorded. Boot core, once, after pci_init. */
-void hardware_describe(struct hardware *hw, const struct acpi *acpi, const struct dmar *units,
+void hardware_describe(struct hardware *hw, const struct acpi *acpi, const struct iommu_units *units,
                        const struct boot *boot);
 
 #endif

@@ -18,18 +18,20 @@ static struct lock lock;             /* of the table */
 
 void intr_prepare(void)
 {
-	uint64_t entries = IRT_SERIAL + 1;
 	if (!iommu_remaps_interrupts(&table.wide))
 		return;
+	const struct irt_kind *kind = table.kind = iommu_interrupt_kind();
+	uint64_t entries = kind->serial_entries;
 	for (unsigned i = 0; i < boot_info->pci_count; i++) {
-		first[i] = (uint32_t)entries;
-		entries += boot_info->pci[i].msix_vectors;
+		uint32_t block = kind->block(boot_info->pci[i].msix_vectors);
+		first[i] = (uint32_t)(kind->aligned ? align_up(entries, block) : entries);
+		entries = first[i] + block;
 	}
+	table.wide &= apic_is_x2apic(); /* only then do the cores have such IDs */
 	table.entries_log2 = irt_log2(entries);
-	table_phys = vm_take_zeroed_pages((uint64_t)IRT_ENTRY_BYTES << table.entries_log2,
+	table_phys = vm_take_zeroed_pages((uint64_t)kind->entry_bytes(table.wide) << table.entries_log2,
 	                                  "the interrupt remapping table");
-	table.entry = vm_phys(table_phys);
-	table.wide &= apic_is_x2apic(); /* 5.1.5: only then do the cores have such IDs */
+	table.table = vm_phys(table_phys);
 }
 
 unsigned intr_cores(unsigned n)
@@ -51,10 +53,11 @@ static void route_serial(const struct acpi *acpi, unsigned n, uint32_t apic_id)
 	int source = remapped ? iommu_ioapic_source(acpi->ioapic[n].id) : -1;
 	uint64_t entry = (uint64_t)apic_id << 56; /* 82093AA, 3.2.4: bits 63:56 */
 	if (source >= 0) {
-		if (irt_set(&table, IRT_SERIAL, (uint16_t)source, VECTOR_SERIAL, apic_serial_is_level(acpi), apic_id) ||
+		const struct irt_kind *kind = table.kind;
+		if (kind->set(&table, kind->serial, (uint16_t)source, VECTOR_SERIAL, apic_serial_is_level(acpi), apic_id) ||
 		    iommu_forget_interrupts())
 			return;
-		entry = irt_redirection(IRT_SERIAL);
+		entry = kind->redirection(kind->serial);
 	} else if (apic_id > APIC_ID_SHORT_MAX) {
 		return;
 	}
@@ -63,7 +66,7 @@ static void route_serial(const struct acpi *acpi, unsigned n, uint32_t apic_id)
 
 void intr_start(const struct acpi *acpi)
 {
-	const struct iommu_interrupts in = {table_phys, table.entries_log2, table.wide};
+	const struct iommu_interrupts in = {table_phys, table.entries_log2, table.wide, first};
 	remapped = iommu_start(table.entries_log2 ? &in : NULL);
 	for (unsigned n = 0; n < acpi->ioapics; n++)
 		if (apic_has_serial(acpi, n))
@@ -72,8 +75,10 @@ void intr_start(const struct acpi *acpi)
 
 static int remap(unsigned index, uint32_t entry, uint32_t apic_id)
 {
+	if (entry >= table.kind->block(boot_info->pci[index].msix_vectors))
+		return E_INVAL;
 	lock_take(&lock);
-	int e = irt_set(&table, first[index] + entry, boot_info->pci[index].bdf, VECTOR_WAKE, false, apic_id);
+	int e = table.kind->set(&table, first[index] + entry, boot_info->pci[index].bdf, VECTOR_WAKE, false, apic_id);
 	int forgotten = iommu_forget_interrupts();
 	lock_drop(&lock);
 	return e == E_OK ? forgotten : e;
@@ -88,7 +93,7 @@ int64_t intr_route(uint64_t index, uint64_t entry, uint32_t apic_id)
 		int e = remap((unsigned)index, (uint32_t)entry, apic_id);
 		if (e != E_OK)
 			return e;
-		m = irt_message(first[index] + (uint32_t)entry);
+		m = table.kind->message(first[index] + (uint32_t)entry, (uint32_t)entry);
 	} else if (apic_id > APIC_ID_SHORT_MAX) {
 		return E_NOTSUP;
 	}

@@ -6,11 +6,10 @@
 #include "kernel/vm.h"
 #include "lib/assert.h"
 
-#define LEVEL_RW 3ull /* 9.8 */
-#define LEVEL_HUGE (1ull << 7)
 #define LEVEL_ADDR 0x000ffffffffff000ull
 
 static struct {
+	const struct iomap_format *format;
 	uint64_t start, next, end;
 	unsigned maps;
 	uint64_t top[BOOT_PCI_MAX];
@@ -28,21 +27,22 @@ uint64_t iomap_page(void)
 	return mem.next - PAGE_BYTES;
 }
 
-void iomap_init(unsigned maps, uint64_t at, uint64_t bytes)
+void iomap_init(const struct iomap_format *format, unsigned maps, uint64_t at, uint64_t bytes)
 {
 	assert(maps <= BOOT_PCI_MAX);
 	mem.start = mem.next = at;
 	mem.end = at + align_up(bytes, PAGE_BYTES);
+	mem.format = format;
 	mem.maps = maps;
 	for (unsigned n = 0; n < maps; n++)
 		mem.top[n] = iomap_page();
 }
 
-/* The table below an entry; it is created if the entry is empty. */
-static uint64_t *below(uint64_t *entry)
+/* The table below an entry, of this level; it is created if the entry is empty. */
+static uint64_t *below(uint64_t *entry, unsigned level)
 {
 	if (*entry == 0)
-		*entry = iomap_page() | LEVEL_RW;
+		*entry = iomap_page() | mem.format->table[level];
 	return vm_phys(*entry & LEVEL_ADDR);
 }
 
@@ -53,9 +53,9 @@ void iomap_add(uint64_t window, uint64_t bytes)
 	for (unsigned n = 0; n < mem.maps; n++)
 		for (uint64_t phys = begin; phys < begin + bytes; phys += HUGE_BYTES) {
 			uint64_t *top = vm_phys(mem.top[n]);
-			uint64_t *t = below(&top[phys >> 39 & 511]);
-			t = below(&t[phys >> 30 & 511]);
-			t[phys >> 21 & 511] = phys | LEVEL_RW | LEVEL_HUGE;
+			uint64_t *t = below(&top[phys >> 39 & 511], 3);
+			t = below(&t[phys >> 30 & 511], 2);
+			t[phys >> 21 & 511] = phys | mem.format->leaf;
 		}
 }
 
@@ -73,7 +73,7 @@ void iomap_set(unsigned map, uint64_t window, uint64_t bytes, bool reached)
 	uint64_t phys = window - MEMORY_WINDOW;
 	for (uint64_t end = phys + bytes; phys < end; phys += HUGE_BYTES) {
 		uint64_t *e = leaf(map, phys);
-		*e = reached ? phys | LEVEL_RW | LEVEL_HUGE : 0;
+		*e = reached ? phys | mem.format->leaf : 0;
 		cpu_flush(e, sizeof *e);
 	}
 }
@@ -84,7 +84,7 @@ uint64_t iomap_top(unsigned map, bool wide)
 	return wide ? mem.top[map] : top[0] & LEVEL_ADDR;
 }
 
-/* Units that are not coherent (10.4.3, C) bypass the caches when they read tables. */
+/* Units that are not coherent (VT-d, 10.4.3, C) bypass the caches when they read tables. */
 void iomap_flush(void)
 {
 	cpu_flush(vm_phys(mem.start), mem.next - mem.start);

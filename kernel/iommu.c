@@ -1,6 +1,5 @@
 /*
- * See iommu.h. Tables as in the VT-d specification, rev. 3.0: 9.1 root entries, 9.3 context entries. The
- * cards' maps are iomap.c's.
+ * See iommu.h. What differs between the kinds of units is behind iommu_kind.h; the cards' maps are iomap.c's.
  */
 #include "kernel/iommu.h"
 
@@ -9,37 +8,25 @@
 #include "kernel/console.h"
 #include "kernel/core.h"
 #include "kernel/cpu.h"
-#include "kernel/iomap.h"
-#include "kernel/irt.h"
+#include "kernel/iommu_kind.h"
 #include "kernel/lock.h"
 #include "kernel/numa.h"
 #include "kernel/pci.h"
 #include "kernel/vm.h"
-#include "kernel/vtd.h"
 #include "lib/assert.h"
 #include "lib/cmdline.h"
 #include "lib/mem.h"
 
-#define ENTRY_PRESENT 1ull
-#define CONTEXT_PASS (2ull << 2) /* 9.3, TT 10b: not remapped */
-#define CONTEXT_WIDTH_39 1ull    /* 9.3, AW */
-#define CONTEXT_WIDTH_48 2ull
-#define CONTEXT_DOMAIN_AT 8
-#define BUSES 256
 #define LOOK_MAX 64    /* most refusals read from a unit per call: it may keep recording */
 #define PRINTED_ALL 16 /* refusals printed; after them only each whose number is a power of two */
 
-static struct dmar dmar;
-static int dmar_error = E_NOENT; /* result of dmar_parse; E_NOENT: firmware has no table */
-static struct vtd unit[DMAR_UNITS_MAX];
-static bool used[DMAR_UNITS_MAX];
-static unsigned widths; /* address widths that all used units support; 0: no unit is used */
-static struct lock queues_lock; /* a unit executes one set of descriptors at a time */
-static unsigned maps; /* one for each card; 1: all cards share it */
-static struct {
-	uint64_t root;
-	uint64_t queues; /* VTD_QUEUE_BYTES for each unit in `unit`; 0: interrupts are not remapped */
-} mem;
+static const struct iommu_kind *kind; /* NULL: firmware has no table of a kind that we know */
+static int table_error = E_NOENT;     /* result of kind->find */
+static struct iommu_units listed;
+static bool used[IOMMU_UNITS_MAX];
+static bool active;             /* the used units are used indeed */
+static struct lock queues_lock; /* a unit executes one set of commands at a time */
+static unsigned maps;           /* one for each card; 1: all cards share it */
 #define TEST_DATA 0x5ca1ab1eu
 static volatile uint32_t test_word; /* written only by a device that escapes the IOMMU */
 
@@ -53,13 +40,24 @@ static const char *error_text(int e)
 static void give_up(const char *why)
 {
 	console_print("iommu: not used: %s\n", why);
-	widths = 0;
+	active = false;
 }
 
-/* The units of segment 0 are the only ones that are used; see dmar.h. */
+static unsigned units(void) { return kind ? kind->units() : 0; }
+static int unit_of(uint16_t bdf) { return kind ? kind->unit_of(bdf) : -1; }
+
+/* The units of segment 0 are the only ones that are used; see iommu_kind.h. */
 static bool may_be_covered(const struct pci_dev *dev)
 {
 	return dev->segment == 0;
+}
+
+bool iommu_is_card(uint16_t bdf)
+{
+	for (unsigned i = 0; i < boot_info->pci_count; i++)
+		if (may_be_covered(&boot_info->pci[i]) && boot_info->pci[i].bdf == bdf)
+			return true;
+	return false;
 }
 
 /* Marks the units of the cards; returns how many cards have a unit. */
@@ -68,7 +66,7 @@ static unsigned choose_units(void)
 	unsigned cards = 0;
 	for (unsigned i = 0; i < boot_info->pci_count; i++) {
 		uint16_t bdf = boot_info->pci[i].bdf;
-		int n = may_be_covered(&boot_info->pci[i]) ? dmar_unit_of(&dmar, bdf, pci_buses_behind) : -1;
+		int n = may_be_covered(&boot_info->pci[i]) ? unit_of(bdf) : -1;
 		if (n >= 0) {
 			used[n] = true;
 			cards++;
@@ -80,102 +78,60 @@ static unsigned choose_units(void)
 	return cards;
 }
 
-static void open_units(void)
-{
-	widths = VTD_WIDTH_39 | VTD_WIDTH_48;
-	for (unsigned n = 0; n < dmar.units; n++) {
-		int e = used[n] ? vtd_open(&unit[n], dmar.unit[n].regs) : E_OK;
-		if (e != E_OK) {
-			give_up(error_text(e));
-			return;
-		}
-		if (used[n])
-			widths &= vtd_widths(&unit[n]);
-	}
-	if (widths == 0)
-		give_up("the units lack 2 MiB pages, or a width that they have in common");
-}
-
-/* The device of scope n, which names reserved memory that firmware still uses. -1: the scope's device
- * is not behind a used unit that supports pass-through, or is one of our cards. */
-static int reserved_device(unsigned n)
-{
-	int bdf = dmar_scope_bdf(&dmar.scope[n], pci_buses_behind);
-	int by = bdf < 0 ? -1 : dmar_unit_of(&dmar, (uint16_t)bdf, pci_buses_behind);
-	if (by < 0 || !used[by] || !vtd_passes_through(&unit[by]))
-		return -1;
-	for (unsigned i = 0; i < boot_info->pci_count; i++)
-		if (may_be_covered(&boot_info->pci[i]) && boot_info->pci[i].bdf == bdf)
-			return -1;
-	return bdf;
-}
-
 /* Gives each card a map of its own, if the units have enough domains: one for each map, one for the devices of
  * firmware, and 0. */
 static void choose_maps(void)
 {
-	maps = boot_info->pci_count;
-	for (unsigned n = 0; n < dmar.units; n++)
-		if (used[n] && vtd_domains(&unit[n]) < boot_info->pci_count + 2)
-			maps = 1;
+	maps = kind->domains() < boot_info->pci_count + 2 ? 1 : boot_info->pci_count;
 }
 
 static unsigned map_of(unsigned card) { return maps > 1 ? card : 0; }
+static unsigned domain_of(unsigned map) { return map + 1; }
 
-/* Takes pages for the root table, a context table for each bus that has a device, and the maps. */
 static void take_memory(void)
 {
-	bool bus[BUSES] = {false};
-	unsigned buses = 0;
-	for (unsigned i = 0; i < boot_info->pci_count; i++)
-		bus[boot_info->pci[i].bdf >> 8] = true;
-	for (unsigned n = dmar.first_reserved; n < dmar.scopes; n++)
-		if (reserved_device(n) >= 0)
-			bus[reserved_device(n) >> 8] = true;
-	for (unsigned i = 0; i < BUSES; i++)
-		buses += bus[i];
-	uint64_t bytes = iomap_bytes(maps, 1 + buses);
-	iomap_init(maps, vm_take_zeroed_pages(bytes, "the IOMMU's tables"), bytes);
-	bool wide;
-	if (iommu_remaps_interrupts(&wide))
-		mem.queues = vm_take_zeroed_pages(dmar.units * VTD_QUEUE_BYTES, "the IOMMU's queues");
+	uint64_t bytes = iomap_bytes(maps, kind->take_memory());
+	iomap_init(kind->maps, maps, vm_take_zeroed_pages(bytes, "the IOMMU's tables"), bytes);
 }
 
 bool iommu_remaps_interrupts(bool *wide)
 {
-	bool able = widths && dmar.remaps_interrupts;
-	*wide = able;
-	for (unsigned n = 0; n < dmar.units; n++) {
-		able = able && (!used[n] || vtd_remaps_interrupts(&unit[n]));
-		*wide = able && *wide && (!used[n] || vtd_knows_wide_ids(&unit[n]));
-	}
-	return able;
+	*wide = false;
+	return active && kind->remaps_interrupts(wide);
 }
+
+const struct irt_kind *iommu_interrupt_kind(void) { return kind->interrupts; }
 
 bool iommu_covers(unsigned index)
 {
-	return widths && dmar_unit_of(&dmar, boot_info->pci[index].bdf, pci_buses_behind) >= 0;
+	return active && unit_of(boot_info->pci[index].bdf) >= 0;
 }
 
 int iommu_ioapic_source(uint8_t id)
 {
-	const struct dmar_ioapic *io = dmar_ioapic_of(&dmar, id);
-	return io && used[io->unit] ? dmar_scope_bdf(&io->source, pci_buses_behind) : -1;
+	return active ? kind->ioapic_source(id) : -1;
 }
 
-const struct dmar *iommu_find(const struct acpi *acpi)
+const struct iommu_units *iommu_find(const struct acpi *acpi)
 {
-	if (acpi->dmar)
-		dmar_error = dmar_parse(&dmar, acpi->dmar, acpi->dmar_bytes);
-	return &dmar;
+	static const struct iommu_kind *const kinds[] = {&iommu_vtd};
+	for (unsigned i = 0; i < ARRAY_LEN(kinds) && table_error == E_NOENT; i++) {
+		table_error = kinds[i]->find(acpi);
+		if (table_error != E_NOENT)
+			kind = kinds[i];
+	}
+	boot_info->iommu.kind = kind ? kind->number : BOOT_IOMMU_NONE;
+	for (listed.units = 0; listed.units < units(); listed.units++)
+		listed.unit[listed.units] = kind->unit(listed.units);
+	return &listed;
 }
 
 void iommu_tell_nodes(void)
 {
 	for (unsigned i = 0; i < boot_info->pci_count; i++) {
 		struct pci_dev *dev = &boot_info->pci[i];
-		int n = dmar_unit_of(&dmar, dev->bdf, pci_buses_behind);
-		unsigned node = n < 0 ? NUMA_NONE : numa_node_of_domain(dmar.unit[n].domain);
+		int n = unit_of(dev->bdf);
+		unsigned node = n < 0 ? NUMA_NONE : numa_node_of_domain(kind->proximity((unsigned)n));
 		dev->node = node == NUMA_NONE ? PCI_NODE_NONE : (uint16_t)node;
 	}
 }
@@ -183,23 +139,26 @@ void iommu_tell_nodes(void)
 void iommu_prepare(void)
 {
 	char wanted[4];
-	if (dmar_error == E_NOENT)
+	if (table_error == E_NOENT)
 		return;
 	if (cmdline_option(boot_info->cmdline, "iommu", wanted, sizeof wanted) &&
 	    memcmp(wanted, "off", sizeof "off") == 0) {
 		console_print("iommu: off, as the command line says\n");
 		return;
 	}
-	if (dmar_error != E_OK) {
-		give_up("the DMAR table is malformed, or has more than there is room for");
+	if (table_error != E_OK) {
+		console_print("iommu: not used: the %s table is malformed, or has more than there is room for\n", kind->table);
 		return;
 	}
 	boot_info->iommu.cards = choose_units();
 	if (boot_info->iommu.cards == 0)
 		return;
-	open_units();
-	if (widths == 0)
+	const char *why = kind->open(used);
+	if (why) {
+		give_up(why);
 		return;
+	}
+	active = true;
 	choose_maps();
 	take_memory();
 }
@@ -222,50 +181,16 @@ static uint64_t reach_all(void)
 	return most - MEMORY_WINDOW;
 }
 
-static void set_context(uint16_t bdf, uint64_t low, uint64_t high, unsigned domain)
-{
-	uint64_t *root = vm_phys(mem.root), *entry = &root[2 * (bdf >> 8)];
-	if (*entry == 0)
-		*entry = iomap_page() | ENTRY_PRESENT;
-	uint64_t *context = vm_phys(*entry & ~(PAGE_BYTES - 1));
-	context[2 * (bdf & 255)] = low | ENTRY_PRESENT;
-	context[2 * (bdf & 255) + 1] = high | (uint64_t)domain << CONTEXT_DOMAIN_AT;
-}
-
-/* Domain 0 is reserved (9.3, with caching mode). */
-static unsigned domain_of(unsigned map) { return map + 1; }
-
-static void set_contexts(void)
-{
-	bool wide = widths & VTD_WIDTH_48;
-	for (unsigned i = 0; i < boot_info->pci_count; i++)
-		if (may_be_covered(&boot_info->pci[i]))
-			set_context(boot_info->pci[i].bdf, iomap_top(map_of(i), wide),
-			            wide ? CONTEXT_WIDTH_48 : CONTEXT_WIDTH_39, domain_of(map_of(i)));
-	for (unsigned n = dmar.first_reserved; n < dmar.scopes; n++) {
-		int bdf = reserved_device(n);
-		if (bdf < 0)
-			continue;
-		/* 9.3: a pass-through entry must have the largest width that the unit supports. */
-		int by = dmar_unit_of(&dmar, (uint16_t)bdf, pci_buses_behind);
-		wide = vtd_widths(&unit[by]) & VTD_WIDTH_48;
-		set_context((uint16_t)bdf, CONTEXT_PASS, wide ? CONTEXT_WIDTH_48 : CONTEXT_WIDTH_39, domain_of(maps));
-	}
-}
-
 static void start_units(const struct iommu_interrupts *in)
 {
-	for (unsigned n = 0; n < dmar.units; n++) {
-		struct vtd_tables t = {.root = mem.root};
-		if (in)
-			t = (struct vtd_tables){mem.root, mem.queues + n * VTD_QUEUE_BYTES, in->phys, in->log2, in->wide};
-		int e = used[n] ? vtd_start(&unit[n], &t) : E_OK;
+	for (unsigned n = 0; n < units(); n++) {
+		int e = used[n] ? kind->start(n, in) : E_OK;
 		boot_info->iommu.units += used[n] && e == E_OK;
 		if (e == E_OK)
 			continue;
 		while (n-- > 0)
 			if (used[n])
-				vtd_stop(&unit[n]);
+				kind->stop(n);
 		boot_info->iommu.units = 0;
 		give_up(error_text(e));
 		return;
@@ -274,33 +199,32 @@ static void start_units(const struct iommu_interrupts *in)
 
 bool iommu_start(const struct iommu_interrupts *interrupts)
 {
-	if (widths == 0)
+	if (!active)
 		return false;
-	mem.root = iomap_page();
-	uint64_t limit = widths & VTD_WIDTH_48 ? 1ull << 48 : 1ull << 39, end = reach_all();
-	for (unsigned n = 0; n < dmar.units; n++)
-		if (used[n] && vtd_limit(&unit[n]) < limit)
-			limit = vtd_limit(&unit[n]);
-	if (end > limit) {
+	kind->make_tables(interrupts);
+	if (reach_all() > kind->limit()) {
 		give_up("memory lies beyond the addresses that the units know");
 		return false;
 	}
-	set_contexts();
+	kind->exempt(domain_of(maps));
+	for (unsigned i = 0; i < boot_info->pci_count; i++)
+		if (may_be_covered(&boot_info->pci[i]))
+			kind->install(i, map_of(i), domain_of(map_of(i)), interrupts);
 	iomap_flush();
 	start_units(interrupts);
-	if (widths)
-		console_print("iommu: VT-d: %u of %u cards reach packet memory only%s\n",
+	if (active)
+		console_print("iommu: %s: %u of %u cards reach packet memory only%s\n", kind->name,
 		              boot_info->iommu.cards, boot_info->pci_count,
 		              interrupts ? ", and raise their own interrupts only" : "");
-	return widths && interrupts;
+	return active && interrupts;
 }
 
 int iommu_forget_interrupts(void)
 {
 	int e = E_OK;
 	lock_take(&queues_lock);
-	for (unsigned n = 0; n < dmar.units && e == E_OK; n++)
-		e = used[n] ? vtd_forget_interrupts(&unit[n]) : E_OK;
+	for (unsigned n = 0; n < units() && e == E_OK; n++)
+		e = used[n] ? kind->forget_interrupts(n) : E_OK;
 	lock_drop(&queues_lock);
 	return e;
 }
@@ -311,15 +235,15 @@ static int forget_all(void)
 {
 	int e = E_OK;
 	lock_take(&queues_lock);
-	for (unsigned n = 0; n < dmar.units && e == E_OK; n++)
-		e = used[n] ? vtd_invalidate(&unit[n]) : E_OK;
+	for (unsigned n = 0; n < units() && e == E_OK; n++)
+		e = used[n] ? kind->forget(n, maps) : E_OK;
 	lock_drop(&queues_lock);
 	return e == E_OK ? E_OK : E_DEVICE;
 }
 
 int iommu_withdraw(uint64_t window, uint64_t bytes)
 {
-	if (widths == 0)
+	if (!active)
 		return E_OK;
 	for (unsigned n = 0; n < maps; n++)
 		iomap_set(n, window, bytes, false);
@@ -342,7 +266,7 @@ int64_t iommu_reserve(unsigned core, uint64_t device, uint64_t window, uint64_t 
 {
 	if (!is_arena(core, window, bytes))
 		return E_INVAL;
-	if (widths == 0 || maps < boot_info->pci_count)
+	if (!active || maps < boot_info->pci_count)
 		return E_NOTSUP;
 	for (unsigned n = 0; n < maps; n++)
 		iomap_set(n, window, bytes, device == DMA_ALL || device == n);
@@ -351,47 +275,27 @@ int64_t iommu_reserve(unsigned core, uint64_t device, uint64_t window, uint64_t 
 
 /* --- refused accesses --- */
 
-/* Fault reasons of appendix A of the specification, as far as our tables can cause them. */
-static const char *reason_text(unsigned reason)
-{
-	return reason == 1 || reason == 2   ? "the device has no memory"
-	       : reason == 4                ? "the address is too large"
-	       : reason == 5 || reason == 6 ? "not memory for this device"
-	                                    : "a table is wrong";
-}
-
-/* Fault reasons 20h to 26h: a message that the interrupt remapping table does not allow. */
-static const char *interrupt_text(unsigned reason)
-{
-	return reason == 0x25   ? "it has no index"
-	       : reason == 0x26 ? "it is another device's"
-	       : reason == 0x21 || reason == 0x22 ? "there is no such entry"
-	                                          : "a table is wrong";
-}
-
-static void tell(const struct vtd_refusal *r)
+static void tell(const struct iommu_refusal *r)
 {
 	uint64_t n = ++boot_info->iommu.refused;
+	char what[48];
 	if (n > PRINTED_ALL && n & (n - 1))
 		return;
-	if (r->interrupt) {
-		console_print("iommu: refused: %02x:%02x.%x sent interrupt %llu: %s (reason %u; %llu so far)\n",
-		              r->bdf >> 8, r->bdf >> 3 & 31, r->bdf & 7, (unsigned long long)r->addr,
-		              interrupt_text(r->reason), r->reason, (unsigned long long)n);
-		return;
-	}
-	console_print("iommu: refused: %02x:%02x.%x %s %llx: %s (reason %u; %llu so far)\n",
-	              r->bdf >> 8, r->bdf >> 3 & 31, r->bdf & 7, r->read ? "read" : "wrote",
-	              (unsigned long long)r->addr, reason_text(r->reason), r->reason,
-	              (unsigned long long)n);
+	if (r->interrupt && kind->messages_by_index)
+		fmt_format(what, sizeof what, "interrupt %llu", (unsigned long long)r->addr);
+	else
+		fmt_format(what, sizeof what, r->interrupt ? "an interrupt to %llx" : "%llx", (unsigned long long)r->addr);
+	console_print("iommu: refused: %02x:%02x.%x %s %s: %s (reason %u; %llu so far)\n", r->bdf >> 8,
+	              r->bdf >> 3 & 31, r->bdf & 7, r->interrupt ? "sent" : r->read ? "read" : "wrote", what,
+	              kind->reason(r), r->reason, (unsigned long long)n);
 }
 
 int64_t iommu_look(void)
 {
-	for (unsigned n = 0; n < dmar.units && widths; n++) {
-		struct vtd_refusal r;
+	for (unsigned n = 0; n < units() && active; n++) {
+		struct iommu_refusal r;
 		bool more = false;
-		for (unsigned i = 0; used[n] && i < LOOK_MAX && vtd_take_refusal(&unit[n], &r, &more); i++)
+		for (unsigned i = 0; used[n] && i < LOOK_MAX && kind->take_refusal(n, &r, &more); i++)
 			tell(&r);
 		boot_info->iommu.refused += more; /* at least one was not recorded */
 	}
@@ -407,6 +311,15 @@ static bool is_an_arena(uint64_t window)
 	return false;
 }
 
+/* Has the device's interrupts use entry `index`. */
+static int test_message(uint64_t device, uint32_t index)
+{
+	if (!kind)
+		return E_INVAL;
+	struct message m = kind->interrupts->message(index, index);
+	return pci_msix_aim(device, m.address, m.data);
+}
+
 int64_t iommu_test(uint64_t device, uint64_t region)
 {
 	const volatile uint32_t *word = &test_word;
@@ -414,7 +327,7 @@ int64_t iommu_test(uint64_t device, uint64_t region)
 	if (cmdline_number(boot_info->cmdline, "test", 0) != 1)
 		return E_INVAL;
 	if (region - TEST_DMA_MESSAGE < IRT_ENTRIES_MAX)
-		return pci_msix_aim(device, irt_message((uint32_t)(region - TEST_DMA_MESSAGE)).address, 0);
+		return test_message(device, (uint32_t)(region - TEST_DMA_MESSAGE));
 	if (region < boot_info->regions) {
 		const struct region *r = &boot_info->region[region];
 		phys = r->at - MEMORY_WINDOW + r->bytes - sizeof *word;

@@ -11,18 +11,17 @@
  * 3. Message interrupts, writes to 0xfeexxxxx, are not memory accesses to the units. Where all used units
  *    can, they are remapped (intr.h), and a card raises no interrupts but its own. Otherwise they pass.
  * 4. A unit is enabled only if it covers one of our cards. Among its other devices, those that
- *    firmware still uses (RMRR) keep their access; the rest can access nothing.
+ *    firmware still uses (RMRR, IVMD) keep their access; the rest can access nothing.
  * 5. If anything is missing or does not respond, no unit is used, and the console says why.
  */
 #ifndef KERNEL_IOMMU_H
 #define KERNEL_IOMMU_H
 
-#include "kernel/acpi.h"
-#include "kernel/dmar.h"
+#include "kernel/iommu_kind.h"
 
 /* Parses firmware's table of the units. Called before pci_init, which hides the units' registers from
  * programs. The result stays valid; it is empty if there is no table or a malformed one. */
-const struct dmar *iommu_find(const struct acpi *acpi);
+const struct iommu_units *iommu_find(const struct acpi *acpi);
 
 /* Writes the NUMA nodes of the cards into boot_info->pci: those of their units. After pci_init, whether or not
  * the units will be used. */
@@ -35,12 +34,8 @@ void iommu_prepare(void);
 /* True if the units will remap interrupts. `*wide` says if by 32-bit APIC IDs. After iommu_prepare. */
 bool iommu_remaps_interrupts(bool *wide);
 
-/* The interrupt remapping table (irt.h): its physical address, its entries, whether they are wide. */
-struct iommu_interrupts {
-	uint64_t phys;
-	unsigned log2;
-	bool wide;
-};
+/* The form of the table of interrupts. Only if the units will remap interrupts. */
+const struct irt_kind *iommu_interrupt_kind(void);
 
 /* Enables the units for boot_info's regions; before the first program. `interrupts`: NULL without
  * remapping. True if interrupts are remapped from now on. */

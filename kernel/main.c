@@ -78,7 +78,7 @@ _Noreturn static void boot_on_core_stack(void)
 	if (!boot_info->tsc_invariant && !boot_info->hypervisor)
 		console_print("tsc: not invariant on this CPU; times may drift\n");
 	unsigned n = smp_start(&acpi, (unsigned)cmdline_number(boot.cmdline, "cores", CORES_MAX));
-	const struct dmar *units = iommu_find(&acpi);
+	const struct iommu_units *units = iommu_find(&acpi);
 	pci_init(&acpi, units, &boot, boot_info);
 	hardware_describe(&boot_info->hardware, &acpi, units, &boot);
 	program_init();

@@ -46,7 +46,7 @@ struct pci_private {
 };
 
 static const struct acpi *acpi;
-static const struct dmar *iommus;
+static const struct iommu_units *iommus;
 static const struct boot *boot;
 static struct boot_info *info;
 static uint64_t phys_end;    /* what the CPU can address */
@@ -89,7 +89,7 @@ static bool is_taken(uint64_t phys, uint64_t bytes)
 	for (unsigned i = 0; i < acpi->ioapics; i++)
 		taken |= overlap(page, whole, acpi->ioapic[i].addr, APIC_BYTES);
 	for (unsigned i = 0; i < iommus->units; i++)
-		taken |= overlap(page, whole, iommus->unit[i].regs, PAGE_BYTES);
+		taken |= overlap(page, whole, iommus->unit[i].regs, iommus->unit[i].bytes);
 	for (unsigned i = 0; i < acpi->ecams; i++) {
 		const struct acpi_ecam *e = &acpi->ecam[i];
 		taken |= overlap(page, whole, e->base + ((uint64_t)e->first_bus << 20),
@@ -316,7 +316,7 @@ static void assign_missing(void)
 	}
 }
 
-void pci_init(const struct acpi *tables, const struct dmar *units, const struct boot *loader,
+void pci_init(const struct acpi *tables, const struct iommu_units *units, const struct boot *loader,
               struct boot_info *boot_info)
 {
 	acpi = tables;

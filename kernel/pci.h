@@ -5,13 +5,13 @@
 
 #include "abi/boot_info.h"
 #include "kernel/acpi.h"
-#include "kernel/dmar.h"
+#include "kernel/iommu_kind.h"
 #include "kernel/vm.h"
 
 /* Lists the network functions in info->pci, BOOT_PCI_MAX at most, and records their BARs, except those
  * that overlap memory, interrupt controllers, ECAM, the units of `iommus` or other BARs. Keeps all
  * four pointers. Boot core, once. */
-void pci_init(const struct acpi *acpi, const struct dmar *iommus, const struct boot *boot,
+void pci_init(const struct acpi *acpi, const struct iommu_units *iommus, const struct boot *boot,
               struct boot_info *info);
 
 /* Maps the BARs of all listed functions into a program's address space. */

@@ -263,7 +263,7 @@ static void read_sizes(struct hardware_function *f)
 	pci_decode_set(at, command);
 }
 
-void pci_assign(struct hardware *hw, const struct acpi *acpi, const struct dmar *iommus, const struct boot *boot,
+void pci_assign(struct hardware *hw, const struct acpi *acpi, const struct iommu_units *iommus, const struct boot *boot,
                 uint64_t phys_end)
 {
 	const unsigned bridges = pci_bridges_list(bridge, hw);

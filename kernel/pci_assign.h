@@ -7,7 +7,7 @@
 #define KERNEL_PCI_ASSIGN_H
 
 #include "kernel/acpi.h"
-#include "kernel/dmar.h"
+#include "kernel/iommu_kind.h"
 
 /* Finds addresses for the BARs in hw whose state is HARDWARE_BAR_UNASSIGNED and that have a size: natural powers of
  * two, 1 GiB at most. Writes the addresses to the functions, whose memory decoding the caller has stopped, and to
@@ -15,7 +15,7 @@
  * of bridges, has these forward, and says so on the console. phys_end: the end of what the CPU addresses. Boot
  * core, once, while no core uses a device: to learn what is taken, it stops the decoding of other functions
  * for the moment in which it reads a BAR's size. */
-void pci_assign(struct hardware *hw, const struct acpi *acpi, const struct dmar *iommus, const struct boot *boot,
+void pci_assign(struct hardware *hw, const struct acpi *acpi, const struct iommu_units *iommus, const struct boot *boot,
                 uint64_t phys_end);
 
 #endif

@@ -3,7 +3,7 @@
 #define KERNEL_PCI_ROOM_H
 
 #include "kernel/boot.h"
-#include "kernel/dmar.h"
+#include "kernel/iommu_kind.h"
 #include "kernel/pci_bridges.h"
 
 #define PCI_ROOMS_MAX 4 /* ranges of one root bus */
@@ -11,7 +11,7 @@
 /* What the machine is known to have. */
 struct pci_machine {
 	const struct acpi *acpi;
-	const struct dmar *iommus;
+	const struct iommu_units *iommus;
 	const struct boot *boot;
 	uint64_t phys_end; /* what the CPU can address */
 	struct hardware *hw;

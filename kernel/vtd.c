@@ -243,7 +243,7 @@ void vtd_stop(struct vtd *u)
 	u->queue = 0;
 }
 
-bool vtd_take_refusal(const struct vtd *u, struct vtd_refusal *r, bool *more)
+bool vtd_take_refusal(const struct vtd *u, struct iommu_refusal *r, bool *more)
 {
 	unsigned first = (unsigned)(u->cap >> 24 & 0x3ff) * 16, count = (u->cap >> 40 & 0xff) + 1;
 	for (unsigned i = 0; i < count; i++) {
@@ -254,7 +254,7 @@ bool vtd_take_refusal(const struct vtd *u, struct vtd_refusal *r, bool *more)
 		uint8_t reason = (uint8_t)(high >> 32);
 		bool interrupt = reason >= REASON_INTERRUPT && reason < REASON_INTERRUPT_END;
 		uint64_t addr = interrupt ? read64(u, reg) >> 48 : read64(u, reg) & ~0xfffull;
-		*r = (struct vtd_refusal){addr, (uint16_t)high, reason, high & FRCD_READ, interrupt};
+		*r = (struct iommu_refusal){addr, (uint16_t)high, reason, high & FRCD_READ, interrupt};
 		mmio_write32(u->regs + reg + 12, (uint32_t)(FRCD_F >> 32)); /* RW1C */
 		return true;
 	}

@@ -8,7 +8,7 @@
 #ifndef KERNEL_VTD_H
 #define KERNEL_VTD_H
 
-#include "lib/types.h"
+#include "kernel/iommu_kind.h"
 
 /* Widths of device addresses (SAGAW, 10.4.2), one bit each. */
 #define VTD_WIDTH_39 2u
@@ -30,15 +30,6 @@ struct vtd_tables {
 	bool wide; /* its entries have 32-bit APIC IDs */
 };
 #define VTD_QUEUE_BYTES 0x2000u
-
-/* An access that a unit refused (10.4.14). */
-struct vtd_refusal {
-	uint64_t addr; /* bus address of the page */
-	uint16_t bdf;
-	uint8_t reason; /* appendix A of the specification */
-	bool read;
-	bool interrupt; /* a message, not an access: addr is the index of its entry */
-};
 
 /* Maps the unit whose registers begin at `phys` and reads its capabilities. E_DEVICE: no unit responds
  * there. */
@@ -74,8 +65,9 @@ int vtd_invalidate(const struct vtd *u);
 /* Stops remapping. */
 void vtd_stop(struct vtd *u);
 
-/* Takes one recorded refusal; false if there is none. `*more` is set if some went unrecorded since the
+/* Takes one recorded refusal (10.4.14), with a reason of appendix A; of an interrupt, addr is the index of its
+ * entry. False if there is none. `*more` is set if some went unrecorded since the
  * last overflow was cleared. */
-bool vtd_take_refusal(const struct vtd *u, struct vtd_refusal *r, bool *more);
+bool vtd_take_refusal(const struct vtd *u, struct iommu_refusal *r, bool *more);
 
 #endif

@@ -42,7 +42,7 @@ static struct acpi tables = {
 	.ecam = {{.base = ECAM_PHYS, .last_bus = 255}},
 	.ecams = 1,
 };
-static struct dmar units = {.unit = {{.regs = UNIT_PHYS}}, .units = 1};
+static struct iommu_units units = {.unit = {{.regs = UNIT_PHYS, .bytes = PAGE_BYTES}}, .units = 1};
 
 /* --- the machine --- */
 

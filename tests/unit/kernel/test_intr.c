@@ -1,5 +1,5 @@
 /*
- * kernel/irt: entries and messages as a unit reads them (VT-d 5.1, 9.10), and kernel/intr: which card
+ * kernel/irt_vtd: entries and messages as a unit reads them (VT-d 5.1, 9.10), and kernel/intr: which card
  * gets which entry, and which cores can be used.
  */
 #include "tests/unit/rig/host.h"
@@ -30,6 +30,7 @@ void console_print(const char *format, ...)
 	__builtin_va_end(args);
 }
 bool iommu_remaps_interrupts(bool *wide) { *wide = wide_units; return remaps; }
+const struct irt_kind *iommu_interrupt_kind(void) { return &irt_vtd; }
 bool iommu_start(const struct iommu_interrupts *in) { return in && starts; }
 bool iommu_covers(unsigned index) { (void)index; return covered; }
 int iommu_ioapic_source(uint8_t id) { return id == 7 ? ioapic_source : -1; }
@@ -121,8 +122,8 @@ static void each_card_its_own(void **s)
 		}
 	assert_int_equal(intr_route(0, 0, 0x12345678), E_OK); /* again, to another core */
 	assert_int_equal(raised(aimed, 0x0010), (uint64_t)VECTOR_WAKE << 32 | 0x12345678);
-	assert_int_equal(raised(irt_message(first[0] + 1), 0x0010), (uint64_t)VECTOR_WAKE << 32 | 1);
-	assert_int_equal(raised(irt_message(first[1] + 64), 0x0300), 0); /* nobody's */
+	assert_int_equal(raised(irt_vtd.message(first[0] + 1, 1), 0x0010), (uint64_t)VECTOR_WAKE << 32 | 1);
+	assert_int_equal(raised(irt_vtd.message(first[1] + 64, 64), 0x0300), 0); /* nobody's */
 	assert_int_equal(intr_route(2, 0, 0), E_INVAL);
 	assert_int_equal(intr_route(0, 3, 0), E_INVAL);
 	assert_int_equal(intr_route(UINT64_MAX, 0, 0), E_INVAL);
@@ -142,7 +143,7 @@ static void many_entries(void **s)
 	assert_int_equal(table.entries_log2, 16);
 	assert_int_equal(intr_route(31, 2046, 5), E_OK); /* index 65535 */
 	assert_int_equal(raised(aimed, 31 << 8), (uint64_t)VECTOR_WAKE << 32 | 5);
-	assert_int_equal(irt_message(65535).address, 0xfeeffff4);
+	assert_int_equal(irt_vtd.message(65535, 0).address, 0xfeeffff4);
 	aimed.address = 1;
 	assert_int_equal(intr_route(31, 2047, 5), E_INVAL);
 	assert_int_equal(intr_route(32, 0, 5), E_INVAL);
@@ -197,11 +198,11 @@ static void serial_line(void **s)
 	cores[0].apic_id = 300;
 	begin();
 	assert_int_equal(serial_route, 1ull << 48); /* index 0 */
-	assert_int_equal(raised(irt_message(IRT_SERIAL), 0xf0ff), (uint64_t)VECTOR_SERIAL << 32 | 300);
-	assert_int_equal(ram[IRT_SERIAL][0] & 0x10, 0); /* edge */
+	assert_int_equal(raised(irt_vtd.message(irt_vtd.serial, 0), 0xf0ff), (uint64_t)VECTOR_SERIAL << 32 | 300);
+	assert_int_equal(ram[irt_vtd.serial][0] & 0x10, 0); /* edge */
 	level.com1_flags = 1;
 	intr_start(&level);
-	assert_int_equal(ram[IRT_SERIAL][0] & 0x10, 0x10);
+	assert_int_equal(ram[irt_vtd.serial][0] & 0x10, 0x10);
 	setup(NULL);
 	ioapic_source = -1; /* its unit is not used */
 	cores[0].apic_id = 9;
@@ -212,7 +213,7 @@ static void serial_line(void **s)
 	cores[0].apic_id = 300; /* nothing reaches it */
 	begin();
 	assert_int_equal(serial_routes, 0);
-	assert_int_equal(irt_redirection(0x8001), 1ull << 49 | 1ull << 48 | 1ull << 11);
+	assert_int_equal(irt_vtd.redirection(0x8001), 1ull << 49 | 1ull << 48 | 1ull << 11);
 }
 
 static void usable_cores(void **s)

@@ -1,5 +1,5 @@
 /*
- * kernel/iommu: the units' table entries of each device. A card reaches the map and nothing else,
+ * kernel/iommu with kernel/vtd_kind: the units' table entries of each device. A card reaches the map and nothing else,
  * even if firmware lists it among the devices that it goes on using. Other such devices are not
  * remapped.
  */
@@ -12,6 +12,7 @@ static void *host_phys(uint64_t phys) { return (void *)(uintptr_t)phys; }
 #define vm_phys host_phys
 #include "kernel/iomap.c"
 #define mem units_mem /* of the next file */
+#include "kernel/vtd_kind.c"
 #include "kernel/iommu.c"
 
 #define CARD 0x0010   /* 00:02.0, listed by firmware */
@@ -92,10 +93,16 @@ int vtd_start(struct vtd *u, const struct vtd_tables *t)
 	started_root = t->root;
 	return E_OK;
 }
-bool vtd_take_refusal(const struct vtd *u, struct vtd_refusal *r, bool *more)
+/* What the units have recorded. */
+static struct iommu_refusal refusal[4];
+static unsigned refusals;
+bool vtd_take_refusal(const struct vtd *u, struct iommu_refusal *r, bool *more)
 {
-	(void)u, (void)r, (void)more;
-	return false;
+	(void)u, (void)more;
+	if (refusals == 0)
+		return false;
+	*r = refusal[--refusals];
+	return true;
 }
 
 static void reserve(uint16_t bdf)
@@ -113,6 +120,8 @@ static int setup(void **s)
 	on[0] = on[1] = false;
 	remaps[0] = remaps[1] = knows_wide[0] = knows_wide[1] = false;
 	mem.queues = widths = 0;
+	kind = &iommu_vtd;
+	active = false;
 	domains = 256;
 	next_page = 0;
 	limit = 1ull << 48;
@@ -121,7 +130,7 @@ static int setup(void **s)
 	reserve(CARD);
 	reserve(USB);
 	reserve(STORE);
-	dmar_error = E_OK;
+	table_error = E_OK;
 	memset(used, 0, sizeof used);
 	info = (struct boot_info){.cores = 1, .pci_count = 2, .pci = {{.bdf = CARD}, {.bdf = FAR}}};
 	info.published = MEMORY_WINDOW + (1ull << 30);
@@ -199,12 +208,12 @@ static uint64_t walk_by(uint16_t card, uint64_t addr)
 	const uint64_t *t = host_phys(context_of(card)[0] & LEVEL_ADDR);
 	for (unsigned shift = 39; shift > 21; shift -= 9) {
 		uint64_t entry = t[addr >> shift & 511];
-		if ((entry & LEVEL_RW) != LEVEL_RW)
+		if ((entry & 3) != 3)
 			return 0;
 		t = host_phys(entry & LEVEL_ADDR);
 	}
 	uint64_t leaf = t[addr >> 21 & 511];
-	if ((leaf & LEVEL_RW) != LEVEL_RW || !(leaf & LEVEL_HUGE))
+	if ((leaf & 3) != 3 || !(leaf & 0x80))
 		return 0;
 	return (leaf & LEVEL_ADDR) | (addr & (HUGE_BYTES - 1));
 }
@@ -371,7 +380,7 @@ static void memory_beyond_the_unit(void **s)
  * own queue. */
 static void interrupts(void **s)
 {
-	const struct iommu_interrupts in = {0x7000, 9, true};
+	const struct iommu_interrupts in = {0x7000, 9, true, NULL};
 	bool wide;
 	(void)s;
 	two_units();
@@ -440,6 +449,32 @@ static void nodes(void **s)
 	assert_int_equal(info.pci[1].node, PCI_NODE_NONE);
 }
 
+/* Accesses that the unit has refused are counted and printed with function, address and reason. */
+static void refused_accesses(void **s)
+{
+	(void)s;
+	begin();
+	said[0] = 0;
+	refusals = 2;
+	refusal[0] = (struct iommu_refusal){7, FAR, 0x26, false, true};
+	refusal[1] = (struct iommu_refusal){0x12345000, CARD, 5, false, false};
+	assert_int_equal(iommu_look(), 2);
+	assert_string_equal(said, "iommu: refused: 00:02.0 wrote 12345000: not memory for this device (reason 5; 1 so far)\n"
+	                          "iommu: refused: 03:00.0 sent interrupt 7: it is another device's (reason 38; 2 so far)\n");
+	assert_int_equal(iommu_look(), 2);
+}
+
+/* A malformed table names itself; nothing is used. */
+static void malformed(void **s)
+{
+	(void)s;
+	dmar.units = 0;
+	table_error = E_INVAL;
+	iommu_prepare();
+	assert_false(iommu_start(NULL));
+	assert_string_equal(said, "iommu: not used: the DMAR table is malformed, or has more than there is room for\n");
+}
+
 static void not_wanted(void **s)
 {
 	(void)s;
@@ -470,6 +505,8 @@ int main(void)
 		cmocka_unit_test_setup(interrupts, setup),
 		cmocka_unit_test_setup(ioapic, setup),
 		cmocka_unit_test_setup(nodes, setup),
+		cmocka_unit_test_setup(refused_accesses, setup),
+		cmocka_unit_test_setup(malformed, setup),
 		cmocka_unit_test_setup(not_wanted, setup),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

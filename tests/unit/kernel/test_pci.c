@@ -23,7 +23,7 @@ static pci_address_t place[DEVICES]; /* of device n; by default n on bus 0 */
 static uint64_t size[DEVICES];       /* of its BAR 0, of 64 bits */
 static struct boot memory = {.ram = {{0, 0x80000000}}, .ram_count = 1};
 static struct acpi tables = {.ecam = {{.base = ECAM_PHYS}}, .ecams = 1};
-static struct dmar units;
+static struct iommu_units units;
 static struct boot_info found;
 
 static struct {

@@ -1,10 +1,13 @@
-/* See irt.h. */
+/*
+ * The interrupt remapping table of VT-d: Intel Virtualization Technology for Directed I/O, Architecture
+ * Specification, rev. 3.0: 5.1 (messages), 9.9 and 9.10 (table and entries). An entry names the function that may
+ * use it (9.10, SVT and SID). The serial line has the first entry.
+ */
 #include "kernel/irt.h"
 
 #include "kernel/cpu.h"
 
-#define LOG2_LEAST 8 /* a page */
-#define LOG2_MOST 16
+#define ENTRY_BYTES 16
 
 /* 9.10, low word. Destination mode and delivery mode are 0: physical, fixed. */
 #define ENTRY_PRESENT 1ull
@@ -23,32 +26,31 @@
 #define PIN_REMAPPED (1ull << 48)
 #define PIN_INDEX_AT 49
 #define INDEX_LOW 0x7fffu
-#define SHORT_ID_MOST 0xfeu /* 0xff is all cores */
 
-unsigned irt_log2(uint64_t entries)
+static unsigned entry_bytes(bool wide)
 {
-	unsigned log2 = LOG2_LEAST;
-	while (log2 < LOG2_MOST && 1ull << log2 < entries)
-		log2++;
-	return log2;
+	(void)wide;
+	return ENTRY_BYTES;
 }
+
+static uint32_t block(uint32_t vectors) { return vectors; }
 
 /* A unit may read the entry at any time, so it is not present while its words change. */
 static void write(const struct irt *t, uint32_t index, uint64_t low, uint64_t high)
 {
-	volatile uint64_t *e = t->entry[index];
+	volatile uint64_t *e = (volatile uint64_t *)t->table + 2 * index;
 	e[0] = 0;
 	e[1] = high;
 	e[0] = low;
-	cpu_flush(e, IRT_ENTRY_BYTES);
+	cpu_flush(e, ENTRY_BYTES);
 }
 
-int irt_set(const struct irt *t, uint32_t index, uint16_t source, uint8_t vector, bool level,
-            uint32_t apic_id)
+static int set(const struct irt *t, uint32_t index, uint16_t source, uint8_t vector, bool level,
+               uint32_t apic_id)
 {
 	if (index >> t->entries_log2)
 		return E_INVAL;
-	if (apic_id > SHORT_ID_MOST && !t->wide) {
+	if (apic_id > IRT_SHORT_ID_MOST && !t->wide) {
 		write(t, index, 0, 0);
 		return E_NOTSUP;
 	}
@@ -58,14 +60,22 @@ int irt_set(const struct irt *t, uint32_t index, uint16_t source, uint8_t vector
 	return E_OK;
 }
 
-struct message irt_message(uint32_t index)
+/* 5.1.2.2 */
+static struct message message(uint32_t index, uint32_t entry)
 {
+	(void)entry;
 	uint64_t address = MESSAGE_ADDRESS | MESSAGE_REMAPPED;
 	address |= (index & INDEX_LOW) << MESSAGE_INDEX_AT | index >> 15 << MESSAGE_INDEX_15_AT;
 	return (struct message){address, 0};
 }
 
-uint64_t irt_redirection(uint32_t index)
+/* 5.1.5.1 */
+static uint64_t redirection(uint32_t index)
 {
 	return (uint64_t)(index & INDEX_LOW) << PIN_INDEX_AT | PIN_REMAPPED | (index >> 15) << PIN_INDEX_15_AT;
 }
+
+const struct irt_kind irt_vtd = {
+	.serial = 0, .serial_entries = 1, .entry_bytes = entry_bytes, .block = block, .set = set, .message = message,
+	.redirection = redirection,
+};
