@@ -102,7 +102,7 @@ struct boot_before {
 };
 
 /* The units that remap the DMA of network cards (kernel/iommu.h). */
-enum boot_iommu_kind { BOOT_IOMMU_NONE, BOOT_IOMMU_VTD };
+enum boot_iommu_kind { BOOT_IOMMU_NONE, BOOT_IOMMU_VTD, BOOT_IOMMU_AMDVI };
 struct boot_iommu {
 	uint32_t kind;  /* enum boot_iommu_kind: of the units in firmware's table, used or not */
 	uint32_t units; /* in use; 0: devices reach all memory */

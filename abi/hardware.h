@@ -15,7 +15,7 @@
 #define HARDWARE_RANGES_MAX 64
 #define HARDWARE_ECAMS_MAX 16
 #define HARDWARE_IOAPICS_MAX 16
-#define HARDWARE_UNITS_MAX 16
+#define HARDWARE_UNITS_MAX 32
 #define HARDWARE_FUNCTIONS_MAX 512 /* the uncore of two Xeons has some hundreds */
 #define HARDWARE_NOT_LISTED 0xffff
 

@@ -277,8 +277,8 @@ static void parse_table(struct acpi *acpi, uint64_t phys)
 	struct hardware_table *note = note_table(acpi, head, phys);
 	bool madt = memcmp(name, "APIC", 4) == 0, mcfg = memcmp(name, "MCFG", 4) == 0;
 	bool srat = memcmp(name, "SRAT", 4) == 0, slit = memcmp(name, "SLIT", 4) == 0;
-	bool spcr = memcmp(name, "SPCR", 4) == 0;
-	if (!madt && !mcfg && !srat && !slit && !spcr && memcmp(name, "DMAR", 4))
+	bool spcr = memcmp(name, "SPCR", 4) == 0, ivrs = memcmp(name, "IVRS", 4) == 0;
+	if (!madt && !mcfg && !srat && !slit && !spcr && !ivrs && memcmp(name, "DMAR", 4))
 		return;
 	const struct table *t = table_at(phys);
 	if (!t || !sum_is_zero(t, t->bytes)) {
@@ -299,6 +299,9 @@ static void parse_table(struct acpi *acpi, uint64_t phys)
 		acpi->slit_bytes = t->bytes;
 	} else if (spcr) {
 		parse_spcr(acpi, t);
+	} else if (ivrs) {
+		acpi->ivrs = (const uint8_t *)t;
+		acpi->ivrs_bytes = t->bytes;
 	} else {
 		acpi->dmar = (const uint8_t *)t;
 		acpi->dmar_bytes = t->bytes;

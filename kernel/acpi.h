@@ -1,5 +1,5 @@
 /* The ACPI information that the kernel uses: cores and interrupt controllers (MADT), ECAM (MCFG),
- * address of the IOMMU table (DMAR). */
+ * addresses of the IOMMU tables (DMAR, IVRS). */
 #ifndef KERNEL_ACPI_H
 #define KERNEL_ACPI_H
 
@@ -53,6 +53,8 @@ struct acpi {
 	uint32_t srat_bytes, slit_bytes;
 	const uint8_t *dmar; /* NULL: none. The checksum has been verified; see kernel/dmar.h */
 	uint32_t dmar_bytes;
+	const uint8_t *ivrs; /* likewise; see kernel/ivrs.h */
+	uint32_t ivrs_bytes;
 };
 
 /* Finds and checks the tables. Without ACPI: one core, no ECAM, the standard LAPIC address. */

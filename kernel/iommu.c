@@ -114,7 +114,7 @@ int iommu_ioapic_source(uint8_t id)
 
 const struct iommu_units *iommu_find(const struct acpi *acpi)
 {
-	static const struct iommu_kind *const kinds[] = {&iommu_vtd};
+	static const struct iommu_kind *const kinds[] = {&iommu_vtd, &iommu_amdvi};
 	for (unsigned i = 0; i < ARRAY_LEN(kinds) && table_error == E_NOENT; i++) {
 		table_error = kinds[i]->find(acpi);
 		if (table_error != E_NOENT)

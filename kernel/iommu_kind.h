@@ -1,5 +1,5 @@
 /*
- * What one kind of IOMMU does for iommu.c: VT-d (vtd_kind.c). A machine has units of
+ * What one kind of IOMMU does for iommu.c: VT-d (vtd_kind.c) or AMD-Vi (amdvi_kind.c). A machine has units of
  * one kind. The kind knows firmware's table, the units' registers and the formats of the tables; iommu.c knows
  * the cards and decides what they reach.
  *
@@ -98,7 +98,7 @@ struct iommu_kind {
 	const char *(*reason)(const struct iommu_refusal *r);
 };
 
-extern const struct iommu_kind iommu_vtd;
+extern const struct iommu_kind iommu_vtd, iommu_amdvi;
 
 /* True if the function is one of info->pci in segment 0, the only one whose cards are isolated. */
 bool iommu_is_card(uint16_t bdf);

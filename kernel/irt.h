@@ -1,7 +1,7 @@
 /*
  * The table of interrupts: which interrupt a device's message raises, and on which core. Its form is the kind's
- * of IOMMU: irt_vtd.c. This code does not access the machine: tests/unit/kernel/test_intr.c reads the table as a
- * unit does.
+ * of IOMMU: irt_vtd.c, irt_amdvi.c. This code does not access the machine: tests/unit/kernel/test_intr.c and
+ * test_intr_amdvi.c read the table as a unit does.
  *
  * 1. All units share one table. The serial line's entries come first. A block of entries for each card follows,
  *    one for each of its MSI-X entries, as far as the table reaches.
@@ -58,7 +58,7 @@ struct irt_kind {
 	uint64_t (*redirection)(uint32_t index);
 };
 
-extern const struct irt_kind irt_vtd;
+extern const struct irt_kind irt_vtd, irt_amdvi;
 
 /* The smallest table of at least `entries` entries, as log2; at most IRT_ENTRIES_MAX. */
 static inline unsigned irt_log2(uint64_t entries)

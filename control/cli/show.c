@@ -378,7 +378,7 @@ void show_version(struct shell *sh)
 	shell_print(sh, "image %llu KiB, memory %llu MiB, %llu MiB used\n", (ull)(b->image_bytes >> 10),
 	            (ull)(b->ram_bytes >> 20), (ull)(b->ram_used_bytes >> 20));
 	if (b->iommu.units)
-		shell_print(sh, "iommu VT-d, cards behind it %u of %u, refused %llu\n", b->iommu.cards,
+		shell_print(sh, "iommu %s, cards behind it %u of %u, refused %llu\n", show_iommu_name(), b->iommu.cards,
 		            b->pci_count, (ull)b->iommu.refused);
 	shell_print(sh, "idle %s\n", core_idle_mode() == CORE_IDLE_POLL ? "poll" : "sleep");
 	shell_print(sh, "up %llu s\n",

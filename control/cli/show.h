@@ -29,6 +29,7 @@ uint64_t rates_timer(void);
 /* --- show_hardware.c --- */
 
 void show_hardware(struct shell *sh);
+const char *show_iommu_name(void); /* the kind of IOMMU that the machine has */
 
 /* --- show_route.c --- */
 

@@ -50,6 +50,11 @@ static void show_apic_ids(struct shell *sh, const struct hardware *hw, unsigned 
 	shell_print(sh, "\n");
 }
 
+const char *show_iommu_name(void)
+{
+	return self.info->iommu.kind == BOOT_IOMMU_AMDVI ? "AMD-Vi" : "VT-d";
+}
+
 static void show_interrupts(struct shell *sh, const struct hardware *hw, unsigned n)
 {
 	const struct boot_iommu *i = &self.info->iommu;
@@ -57,7 +62,7 @@ static void show_interrupts(struct shell *sh, const struct hardware *hw, unsigne
 	for (n = 0; n < hw->ioapics; n++)
 		shell_print(sh, "ioapic at %llx, from interrupt %u\n", (ull)hw->ioapic[n].addr, hw->ioapic[n].first_gsi);
 	for (n = 0; n < hw->iommus; n++)
-		shell_print(sh, "iommu VT-d at %llx\n", (ull)hw->iommu_regs[n]);
+		shell_print(sh, "iommu %s at %llx\n", show_iommu_name(), (ull)hw->iommu_regs[n]);
 	if (i->units)
 		shell_print(sh, "iommu %u units in use, cards behind them %u of %u\n", i->units, i->cards,
 		            self.info->pci_count);

@@ -1,5 +1,5 @@
 /*
- * ACPI tables as firmware leaves them (kernel/acpi.c, kernel/dmar.c): MADT, MCFG and DMAR with any
+ * ACPI tables as firmware leaves them (kernel/acpi.c, kernel/dmar.c, kernel/ivrs.c): MADT, MCFG, DMAR and IVRS with any
  * contents and correct lengths and checksums, or a table that claims to reach beyond 4 GiB. Nothing
  * behind a table is read, and what was learnt keeps its bounds.
  *
@@ -26,6 +26,7 @@ static inline void *vm_phys(uint64_t phys)
 
 #include "kernel/acpi.c"
 #include "kernel/dmar.c"
+#include "kernel/ivrs.c"
 
 #define ROOT 0xe0100u
 #define TABLES 0x100000u
@@ -51,7 +52,7 @@ static void make_sum_zero(uint8_t *at, size_t n, uint8_t *checksum)
 		*checksum = (uint8_t)(*checksum - (at + i == checksum ? 0 : at[i]));
 }
 
-static const char *const names[] = {"APIC", "MCFG", "DMAR", "SPCR", "FACP"};
+static const char *const names[] = {"APIC", "MCFG", "DMAR", "SPCR", "FACP", "IVRS"};
 
 /* Puts the first bytes of a table at the end of memory; returns its address. */
 static uint32_t put_cut_off(unsigned kind, unsigned bytes)
@@ -124,6 +125,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	unsigned n = 0;
 	struct acpi acpi;
 	struct dmar dmar;
+	static struct ivrs ivrs;
 	struct boot boot = {.rsdp = 0};
 	if (!window) {
 		window = mmap(NULL, WINDOW_BYTES + GUARD_BYTES, PROT_READ | PROT_WRITE,
@@ -151,6 +153,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		assert_true(dmar.units <= DMAR_UNITS_MAX && dmar.scopes <= DMAR_SCOPES_MAX);
 		for (unsigned bdf = 0; bdf < 0x400; bdf += 7)
 			assert_true(dmar_unit_of(&dmar, (uint16_t)bdf, no_bridge) < (int)dmar.units);
+	}
+	if (acpi.ivrs && ivrs_parse(&ivrs, acpi.ivrs, acpi.ivrs_bytes) == E_OK) {
+		assert_true(ivrs.units <= IVRS_UNITS_MAX && ivrs.ranges <= IVRS_RANGES_MAX);
+		assert_true(ivrs.ioapics <= IVRS_IOAPICS_MAX && ivrs.reserveds <= IVRS_RESERVED_MAX);
+		for (unsigned bdf = 0; bdf < 0x400; bdf += 7)
+			assert_true(ivrs_unit_of(&ivrs, (uint16_t)bdf) < (int)ivrs.units);
+		for (unsigned i = 0; i < ivrs.reserveds; i++)
+			assert_true(ivrs.reserved[i].first <= ivrs.reserved[i].last);
 	}
 	return 0;
 }

@@ -515,12 +515,17 @@ def acpi_tables():
     scope = bytes([1, 8, 0, 0, 0, 0, 3, 0]) + bytes([2, 10, 0, 0, 0, 1, 4, 0, 1, 0])
     dmar = bytes(12) + struct.pack("<HHBBHQ", 0, 16 + len(scope), 1, 0, 0, 0xfed90000) + scope + (
         struct.pack("<HHHHQQ", 1, 24 + 8, 0, 0, 0, 4095) + scope[:8])
-    tables = [table(0, madt), table(1, mcfg), table(2, dmar)]
+    entries = bytes([1, 0, 0, 0, 2, 8, 0, 0, 3, 0, 1, 0, 4, 255, 1, 0, 0x43, 0, 2, 0, 0, 0x10, 1, 0, 4, 7, 2, 0,
+                     0x48, 0, 0, 0, 4, 0xa0, 0, 1])
+    ivhd = b"".join(struct.pack("<BBHHHQHHI", kind, 0, 24 + more + len(entries), 2, 64, 0xfed80000, 0, 0, 0) +
+                    bytes(more) + entries for kind, more in ((0x10, 0), (0x11, 16), (0x40, 16)))
+    ivrs = bytes(12) + ivhd + struct.pack("<BBHHH8xQQ", 0x22, 0, 32, 8, 15, 0, 4096)
+    tables = [table(0, madt), table(1, mcfg), table(2, dmar), table(5, ivrs)]
     yield "narrow", b"\0" + b"".join(tables)
     yield "wide", b"\1" + b"".join(tables)
     for n, one in enumerate(tables):
         yield f"one{n}", b"\1" + one
-        yield f"cut-off{n}", bytes([n & 1, 0x80 | n, 100, 0x80 | n, 20])
+        yield f"cut-off{n}", bytes([n & 1, 0x80 | one[0], 100, 0x80 | one[0], 20])
     yield "root-cut-off", b"\2" + bytes(40)
     yield "pointer-cut-off", b"\4" + bytes(40)
     yield "twice", b"\0" + table(0, madt[:16] + madt[8:])

@@ -20,10 +20,10 @@ def far_cpus(count):
     return ["--qemu-arg=" + word for word in words]
 
 
-@pytest.mark.parametrize("count", [1, 2])
-def test_interrupts_wake_a_far_core(make_lab, count):
+@pytest.mark.parametrize("model,count", [("vtd-eim", 1), ("vtd-eim", 2), ("amdvi-xt", 2)])
+def test_interrupts_wake_a_far_core(make_lab, model, count):
     """All data cores have IDs above 255, sleep, and forward: each packet's interrupt wakes one."""
-    lab = make_lab(None, *SLEEPS, "--iommu", "--iommu-model", "vtd-eim", *far_cpus(count), cpus=1)
+    lab = make_lab(None, *SLEEPS, "--iommu", "--iommu-model", model, *far_cpus(count), cpus=1)
     assert "hayate: %d cores, " % (1 + count) in lab.router.text
     assert "raise their own interrupts only" in lab.router.text
     pings(lab.left, RIGHT_HOST)

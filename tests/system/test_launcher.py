@@ -189,6 +189,9 @@ def test_iommu(kernel):
     assert devices[0] == "intel-iommu,intremap=on"
     assert "iommu_platform=on" in devices[-1]
     assert "intel-iommu" not in " ".join(command(kernel, "--port", "none"))
+    devices = after(command(kernel, "--port", "none", "--iommu", "--iommu-model", "amdvi-xt"), "-device")
+    assert devices[0] == "amd-iommu,intremap=on,dma-remap=on,xtsup=on"
+    assert "iommu_platform=on" in devices[-1]
 
 
 @pytest.mark.parametrize("media", ["disk", "usb", "cdrom"])

@@ -265,10 +265,11 @@ def _run_options(run):
     run.add_argument("--memory", metavar="M", default="256M",
                      help="memory, as 256M or 5G (default 256M)")
     run.add_argument("--iommu", action="store_true",
-                     help="an IOMMU (VT-d), which restricts the network cards to packet memory")
+                     help="an IOMMU, which restricts the network cards to packet memory")
     run.add_argument("--iommu-model", choices=list(options.IOMMUS), default="vtd",
                      help="vtd: remaps interrupts too; vtd-dma: memory accesses only; vtd-eim: with "
-                          "32-bit APIC IDs, which take QEMU 9.0 or newer (default vtd)")
+                          "32-bit APIC IDs, which take QEMU 9.0 or newer; amdvi: AMD's, and amdvi-xt: with "
+                          "32-bit APIC IDs, which both take QEMU 11 or newer (default vtd)")
     run.add_argument("--accel", choices=["auto", "tcg", "kvm"], default="auto",
                      help="auto: KVM where the CPU virtualises in hardware, else TCG")
     run.add_argument("--boot", choices=["kernel", "bios", "uefi", "secure"], default="kernel",

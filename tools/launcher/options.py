@@ -28,7 +28,9 @@ NICS = (DEFAULT_NIC, *QEMU_MODELS, *NIC_MODELS)
 DEBUG_EXIT_PORT = 0xF4
 # QEMU's devices for --iommu-model.
 IOMMUS = {"vtd": "intel-iommu,intremap=on", "vtd-dma": "intel-iommu,intremap=off",
-          "vtd-eim": "intel-iommu,intremap=on,eim=on"}
+          "vtd-eim": "intel-iommu,intremap=on,eim=on",
+          "amdvi": "amd-iommu,intremap=on,dma-remap=on",
+          "amdvi-xt": "amd-iommu,intremap=on,dma-remap=on,xtsup=on"}
 MEMORY_MIN_MIB = 64
 
 # UEFI firmware, as installed by Debian, Ubuntu, Fedora and Arch. The single file boots faster than the
@@ -229,7 +231,8 @@ def qemu_command(options, tap_fds=None, boot_image=None, vars_copy=lambda path: 
     command += machine_arguments(options, shared)
     if options.iommu:
         # Before any other device: QEMU requires this for devices served by other processes.
-        command += ["-device", IOMMUS[options.iommu_model] + (",caching-mode=on" if devices else "")]
+        command += ["-device", IOMMUS[options.iommu_model] +
+                    (",caching-mode=on" if devices and options.iommu_model.startswith("vtd") else "")]
     if options.boot == "kernel":
         command += ["-kernel", options.image or KERNEL,
                     "-append", "app=%s %s" % (options.app, kernel_options(options))]

@@ -62,6 +62,9 @@ uint64_t vm_take_zeroed_pages(uint64_t bytes, const char *what)
 	return (uint64_t)(uintptr_t)at;
 }
 
+/* The other kind is not in this test. */
+const struct iommu_kind iommu_amdvi;
+
 int vtd_open(struct vtd *u, uint64_t phys) { (void)u, (void)phys; return E_OK; }
 unsigned vtd_widths(const struct vtd *u) { (void)u; return VTD_WIDTH_48; }
 uint64_t vtd_limit(const struct vtd *u) { (void)u; return limit; }

@@ -30,7 +30,7 @@ static struct card {
 static unsigned count, reads, writes;
 static struct boot memory;
 static struct acpi tables;
-static struct dmar units;
+static struct iommu_units units;
 static struct boot_info found;
 static char said[16384];
 
