@@ -26,6 +26,7 @@
  *   rx_burst, tx_burst, rx_interrupt
  *                 data     until the core releases the pair, which no call announces
  *   mend          data     on a broken queue, in place of the others
+ *   release       data     after stop or park, by a core whose buffers stay in use; attach follows
  *   slots_open    data     after attach: once it has succeeded, slots_put, slot_stamp, slots_free
  *                          and slots_send replace tx_burst
  *   link          control  between start and stop: at once, every 100 ms while the core is awake,
@@ -37,9 +38,9 @@
  *                 control  between start and stop, in this order, for a pair whose core has
  *                          restarted; attach by that core, and spread, follow
  *
- * After stop the sequence begins again, for all ports together: for another buffer size, or for a
- * core that has restarted where a driver has no pair_stop. The driver need not return the buffers
- * in the rings: data cores make new pools.
+ * After stop the sequence begins again. If all ports restart together, for example for another buffer
+ * size, data cores make new pools, and the buffers in the rings need not be returned. If one port
+ * restarts alone (runtime/restart.c), every core releases its queue and attaches it again.
  *
  * What a driver can rely on, and what it must obey:
  *
@@ -117,6 +118,7 @@ struct nic_counters {
 	uint64_t tx_bytes;
 	uint64_t tx_full;       /* times tx_burst could not take all packets: ring full */
 	uint64_t tx_dropped;    /* packets that no ring accepted in time: counted by the runtime */
+	uint64_t tx_flushed;    /* packets dropped because the port was being restarted: likewise */
 	uint64_t rx_no_buffer;  /* refills that found the pool empty */
 	uint64_t rx_bad_len;    /* device reported a length that the buffer cannot have */
 	uint64_t rx_bad_desc;   /* device returned a descriptor that breaks the rules, or lost one */
@@ -256,10 +258,12 @@ struct nic_stamps {
 struct nic_link {
 	bool up;
 	bool gone;     /* the device no longer answers: removed or dead. It is not asked again */
+	bool restart;  /* the device works again only after stop and start: `why` says what has failed */
 	uint32_t mbps; /* 0: unknown */
 	uint32_t again_us; /* look again by then even if the core sleeps; 0: an interrupt tells */
-	const char *why; /* if gone: how that was detected. Otherwise: what has failed since the
-	                  * last look and is done without. To be shown; NULL: nothing to report */
+	const char *why; /* if gone or restart: how that was detected. Otherwise: what has failed
+	                  * since the last look and is done without. To be shown; NULL: nothing to
+	                  * report */
 };
 
 /*
@@ -391,6 +395,14 @@ struct nic_ops {
 	 * counts as broken.
 	 */
 	int (*attach)(struct nic_queue *q, const struct nic_shared *shared, unsigned pair, void *mem);
+
+	/*
+	 * Returns all buffers in both rings to q->pool, with their other holders' rights kept; sent
+	 * and unsent frames are not told apart. The device does not run and has no DMA. What it has
+	 * written is not read. No slots are open (slots_open). NULL: not supported; the ports then
+	 * restart together.
+	 */
+	void (*release)(struct nic_queue *q);
 
 	/*
 	 * Receives up to `max` (1 to PKT_VECTOR_MAX) packets into v, each of 1 byte or more, all

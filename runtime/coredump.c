@@ -192,8 +192,9 @@ static void say_counted(struct fmt_buf *p, const struct nic_counters *c)
 	} counters[] = {
 		COUNTER(rx_pkts),        COUNTER(rx_bytes),        COUNTER(rx_no_buffer), COUNTER(rx_bad_len),
 		COUNTER(rx_bad_desc),    COUNTER(rx_oversize),     COUNTER(tx_pkts),      COUNTER(tx_bytes),
-		COUNTER(tx_full),        COUNTER(tx_dropped),      COUNTER(tx_bad_desc),  COUNTER(rx_queue_errors),
-		COUNTER(tx_queue_errors), COUNTER(mmio_reads),     COUNTER(mmio_writes),  COUNTER(irq_arms),
+		COUNTER(tx_full),        COUNTER(tx_dropped),      COUNTER(tx_flushed),   COUNTER(tx_bad_desc),
+		COUNTER(rx_queue_errors), COUNTER(tx_queue_errors), COUNTER(mmio_reads),  COUNTER(mmio_writes),
+		COUNTER(irq_arms),
 	};
 	size_t line = p->used;
 	_Static_assert(ARRAY_LEN(counters) * sizeof(uint64_t) == offsetof(struct nic_counters, rx_place),

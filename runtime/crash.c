@@ -119,7 +119,7 @@ void crash_turn(void)
 	static struct crash c;
 	uint64_t *printed = core_shm_of(self.id)->crash_printed; /* survives a restart of this program */
 	unsigned slot;
-	while (!recovery_busy() && (slot = read_first(is_unprinted, printed, &c)) < CRASHES_MAX) {
+	while (!restart_busy() && (slot = read_first(is_unprinted, printed, &c)) < CRASHES_MAX) {
 		uint64_t lost = written_over(slot, c.number, printed[slot]);
 		if (lost)
 			core_log("reports of %llu failures are missing here", (unsigned long long)lost);

@@ -7,6 +7,9 @@
  *     PORTS_PREPARE    the same; then sets up a buffer pool and zeroes ring memory in its own arena
  *     PORTS_RUNNING    attaches its queue pair of every port (cores without one are on standby)
  *     PORTS_TABLES     switches to other tables and keeps polling
+ *     PORTS_LEAVE      stops using some ports; what is sent to them is dropped
+ *     PORTS_CLEAR      returns the buffers in their rings to the pool and zeroes the rings
+ *     PORTS_JOIN       attaches its queue pair of these ports again
  *
  * The core confirms each request by copying its number (published.asked) to its shared memory. A
  * restarted program is `restarted`, and attaches to nothing, until it has prepared.
@@ -70,7 +73,6 @@ static struct nic_queue queues[NIC_PORTS_MAX];
 static unsigned attached; /* ports polled; 0 unless running */
 static const uint64_t *asked; /* this core's request number in published memory */
 static uint64_t epoch;        /* the last request that this core has completed */
-static uint32_t features; /* those of all started ports */
 static uint16_t burst;    /* most packets of one vector */
 static struct stall {
 	uint64_t since_tsc; /* time since when the ring is full and nothing was taken; 0: it is not */
@@ -78,6 +80,8 @@ static struct stall {
 	bool reported;
 } stalls[NIC_PORTS_MAX];
 static bool silent[NIC_PORTS_MAX]; /* a message has said that the queue stays broken */
+static uint32_t stocked; /* ports, one bit each, whose rings may hold buffers of the pool */
+static uint32_t away;    /* ports, one bit each, that restart: their queues are `broken` meanwhile */
 static void *memory;      /* the application's, in the arena */
 static size_t memory_bytes;
 static uint64_t (*timer)(void); /* the application's, while the core polls; NULL: none */
@@ -171,19 +175,7 @@ static void prepare(const struct published *s)
 
 uint32_t core_tx_features(void)
 {
-	return features;
-}
-
-static uint32_t common_features(const struct published *s)
-{
-	uint32_t all = UINT32_MAX;
-	unsigned started = 0;
-	for (unsigned p = 0; p < s->ports; p++)
-		if (s->nic[p].pairs) {
-			all &= s->nic[p].features;
-			started++;
-		}
-	return started ? all : 0;
+	return published_header()->features;
 }
 
 static void keep_for_report(unsigned port, unsigned driver)
@@ -196,6 +188,31 @@ _Static_assert(offsetof(struct core_out, held) == offsetof(struct core_out, n) +
                        1 + 3 * NIC_PORTS_MAX <= COREDUMP_PARTS,
                "COREDUMP_WAITING, and there is room for all");
 
+/* Attaches the queue of one port. True: its receive ring was given no more than the port's share. */
+static bool attach_port(const struct published *s, unsigned pair, unsigned p)
+{
+	const uint32_t share = nic_rx_share(self.pool.count, s->ports);
+	struct nic_queue *q = &queues[p];
+	stalls[p] = (struct stall){0};
+	*q = (struct nic_queue){.ops = nic_drivers[s->nic[p].driver],
+	                        .pool = &self.pool,
+	                        .cnt = &out()->nic[p],
+	                        .port = (uint8_t)p,
+	                        .rx_buffers = share};
+	q->broken = s->nic[p].pairs == 0; /* not started; the control core has reported it */
+	silent[p] = q->broken;
+	if (q->broken)
+		return false;
+	int e = q->ops->attach(q, &s->nic[p], pair, (void *)(uintptr_t)out()->ring_mem[p]);
+	if (e != E_OK) {
+		core_log("core %u: eth%u: cannot attach (error %d)", self.id, p, -e);
+		q->broken = silent[p] = true;
+		return false;
+	}
+	stocked |= 1u << p;
+	return q->rx_buffers == share;
+}
+
 static void attach(const struct published *s)
 {
 	unsigned pair = s->pair_of[data_index()];
@@ -203,40 +220,102 @@ static void attach(const struct published *s)
 	shared_store(&out()->stalled, 0);
 	if (pair == NO_PAIR)
 		return;
-	uint32_t share = nic_rx_share(self.pool.count, s->ports);
 	coredump_keep(COREDUMP_POOL, 0, 0, &self.pool, sizeof self.pool);
 	for (unsigned p = 0; p < s->ports; p++) {
-		struct nic_queue *q = &queues[p];
-		stalls[p] = (struct stall){0};
-		*q = (struct nic_queue){.ops = nic_drivers[s->nic[p].driver],
-		                        .pool = &self.pool,
-		                        .cnt = &out()->nic[p],
-		                        .port = (uint8_t)p,
-		                        .rx_buffers = share};
 		keep_for_report(p, s->nic[p].driver);
-		q->broken = s->nic[p].pairs == 0; /* not started; the control core has reported it */
-		silent[p] = q->broken;
-		if (q->broken)
-			continue;
-		int e = q->ops->attach(q, &s->nic[p], pair, (void *)(uintptr_t)out()->ring_mem[p]);
-		if (e != E_OK) {
-			core_log("core %u: eth%u: cannot attach (error %d)", self.id, p, -e);
-			q->broken = silent[p] = true;
-		}
-		cut |= !q->broken && q->rx_buffers == share;
+		cut |= attach_port(s, pair, p);
 	}
 	if (cut)
 		core_log("core %u: memory for %u packets: receive rings have room for %u each", self.id,
-		         self.pool.count, share);
+		         self.pool.count, nic_rx_share(self.pool.count, s->ports));
 	attached = s->ports;
 }
 
 static void let_go(void)
 {
 	attached = 0;
+	stocked = away = 0;
 	coredump_forget();
 	timer = NULL;
 	ring_inject_skip();
+}
+
+/* Tells the control core too (watch_port). */
+static void set_stalled(unsigned port, bool stalled)
+{
+	uint64_t ports = shared_load(&out()->stalled);
+	stalls[port].reported = stalled;
+	shared_store(&out()->stalled, stalled ? ports | 1ull << port : ports & ~(1ull << port));
+}
+
+/* Drops a packet that was queued for a port; one that was received had been counted as forwarded. */
+static void drop_out(const struct pkt *p, enum counter fate)
+{
+	bool own = p->flags & PKT_OWN;
+	count_at(p->interface, own ? CNT_originated_drop_tx : fate);
+	if (!own) {
+		core_forwards--;
+		count_interface(p->interface, CNT_forwarded, UINT64_MAX); /* minus one */
+	}
+	pkt_free(&self.pool, p);
+}
+
+/* --- ports that restart while the others run --- */
+
+/* Drops all packets queued for a port that restarts: they would be late when the port is back. */
+COLD static void flush(unsigned port)
+{
+	struct core_out *o = &core_outs[port];
+	for (unsigned i = 0; i < o->n; i++)
+		drop_out(&o->v[i], CNT_drop_restart);
+	out()->nic[port].tx_flushed += o->n;
+	o->n = o->held = 0;
+}
+
+/* True if the driver can return the buffers in the rings. It cannot while they hold an application's slots. */
+static bool can_release(const struct published *s, unsigned p)
+{
+	return !(stocked >> p & 1) ||
+	       (queues[p].ops->release && queues[p].ops == nic_drivers[s->nic[p].driver]);
+}
+
+COLD static void leave(const struct published *s)
+{
+	uint64_t bound = 0;
+	for (unsigned p = 0; p < attached; p++) {
+		if (!(s->restarting >> p & 1))
+			continue;
+		if (!can_release(s, p))
+			bound |= 1ull << p;
+		queues[p].broken = silent[p] = true;
+		stalls[p] = (struct stall){0};
+		set_stalled(p, false);
+		away |= 1u << p;
+		flush(p);
+	}
+	shared_store(&out()->bound, bound);
+}
+
+COLD static void clear(const struct published *s)
+{
+	for (unsigned p = 0; p < s->ports; p++) {
+		if (!(s->restarting >> p & 1) || !out()->ring_mem[p])
+			continue;
+		if (stocked >> p & 1)
+			queues[p].ops->release(&queues[p]);
+		stocked &= ~(1u << p);
+		memset((void *)(uintptr_t)out()->ring_mem[p], 0, s->ring_bytes[p]);
+		out()->nic[p].rx_place = 0;
+	}
+}
+
+COLD static void join(const struct published *s)
+{
+	for (unsigned p = 0; p < attached; p++)
+		if (s->restarting >> p & 1) {
+			(void)attach_port(s, s->pair_of[data_index()], p);
+			away &= ~(1u << p);
+		}
 }
 
 /* Carries out a request; the confirmation is the last store. */
@@ -260,7 +339,6 @@ COLD static void follow(const struct published *s, uint64_t seen)
 		}
 		app = core_app();
 		self.area = s->area;
-		features = common_features(s);
 		awake = false;
 		app->control->tables();
 		app->data_start();
@@ -277,18 +355,19 @@ COLD static void follow(const struct published *s, uint64_t seen)
 		core_app()->control->tables();
 		core_app()->data_tables();
 		break;
+	case PORTS_LEAVE:
+		leave(s);
+		break;
+	case PORTS_CLEAR:
+		clear(s);
+		break;
+	case PORTS_JOIN:
+		join(s);
+		break;
 	}
 	epoch = seen;
 	shared_store(&out()->epoch, seen);
 	core_event(EVENT_phase, s->phase[data_index()], seen);
-}
-
-/* Tells the control core too (watch_port). */
-static void set_stalled(unsigned port, bool stalled)
-{
-	uint64_t ports = shared_load(&out()->stalled);
-	stalls[port].reported = stalled;
-	shared_store(&out()->stalled, stalled ? ports | 1ull << port : ports & ~(1ull << port));
 }
 
 /* Reports, once, a port whose ring has been full for STALL_NS and that has taken nothing. */
@@ -318,14 +397,8 @@ static bool stands_still(unsigned port, uint64_t ns)
 
 static void drop_held(unsigned port, const struct pkt *p)
 {
-	bool own = p->flags & PKT_OWN;
 	out()->nic[port].tx_dropped++;
-	count_at(p->interface, own ? CNT_originated_drop_tx : CNT_drop_tx_full);
-	if (!own) {
-		core_forwards--;
-		count_interface(p->interface, CNT_forwarded, UINT64_MAX); /* minus one */
-	}
-	pkt_free(&self.pool, p);
+	drop_out(p, CNT_drop_tx_full);
 }
 
 /* The ring had no room for v[sent..n) of the port. Holds as many as are allowed and drops the newest
@@ -391,7 +464,9 @@ void core_tx_flush(unsigned port)
 	if (has_port(&published_header()->mirror_out, port))
 		mirror_sent(port);
 	unsigned sent = q->broken ? 0 : q->ops->tx_burst(q, o->v, o->n);
-	if (unlikely(sent < o->n)) {
+	if (unlikely(sent < o->n) && unlikely(away >> port & 1)) {
+		flush(port);
+	} else if (unlikely(sent < o->n)) {
 		hold(port, sent);
 		o->held = o->n;
 		if (sent == 0 && !q->broken)

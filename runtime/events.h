@@ -28,6 +28,9 @@
 	X(recover, "core", "pair", \
 	  "a restarted data core is being recovered; 255: it has no queue pair") \
 	X(recovered, "core", "us", "that core polls again, after so long") \
+	X(port_restart, "port", "core", \
+	  "a port is restarted alone; for that data core, which has restarted, or, core 0, for its device") \
+	X(port_back, "port", "us", "that port runs again, after so long") \
 	X(warm_restart, "us", "", "this control program has replaced the one before it") \
 	X(unquiet, "core", "", "a data core does not finish its turn") \
 	X(commit, "number", "", "another configuration is in force") \

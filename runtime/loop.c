@@ -70,7 +70,7 @@ COLD static bool sleep_until_work(struct core_shm *out)
 static bool may_sleep(void)
 {
 	const struct published *s = published_header();
-	bool runs = self.roles & CORE_DATA ? s->phase[data_index()] == PORTS_RUNNING
+	bool runs = self.roles & CORE_DATA ? s->phase[data_index()] >= PORTS_RUNNING
 	                                   : core_ports_running();
 	return !runs || (__atomic_load_n(&s->idle_sleep, __ATOMIC_RELAXED) && !data_awake());
 }

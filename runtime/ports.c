@@ -9,8 +9,8 @@
  *                                               NICs started → ATTACHING
  *     ATTACHING   above                         every data core polls its queues → RUNNING; or a
  *                                               data core died or restarted → STOPPING
- *     RUNNING     above                         a data core that polls died, or one restarted and its
- *                                               pair cannot be started alone (recovery.c) → STOPPING
+ *     RUNNING     above                         a data core that polls died, or what has failed cannot
+ *                                               be restarted alone (restart.c) → STOPPING
  *     IDLE        no port could be started, or  core_ports_restart
  *                 no data core is left alive
  *     TAKING, SWITCHING                         warm_restart.c
@@ -47,6 +47,7 @@ static unsigned mtu = MTU_DEFAULT;
 static uint64_t asked_tsc; /* time of the last request to the data cores */
 static uint64_t look_tsc; /* time at which a sleeping core must check the links; UINT64_MAX: never */
 static bool warned;
+static uint32_t has_run; /* ports, one bit each, that have run since all ports started together */
 static enum core_idle idle_wish;
 
 static void enter(enum state next)
@@ -68,10 +69,15 @@ bool ports_answered(unsigned d)
 	return shared_load(&core_shm_of(data_core(d))->epoch) == published_header()->asked[d];
 }
 
-static void publish(enum ports_phase phase)
+void ports_asked(void)
 {
 	asked_tsc = clock_tsc(); /* probes may have taken long */
 	warned = false;
+}
+
+static void publish(enum ports_phase phase)
+{
+	ports_asked();
 	for (unsigned d = 0; d < self.info->data_cores; d++)
 		ports_ask(d, phase);
 }
@@ -102,7 +108,7 @@ void ports_init(void)
 	publish(PORTS_STOPPED);
 }
 
-static bool all_answered(void)
+bool ports_all_answered(void)
 {
 	for (unsigned d = 0; d < self.info->data_cores; d++) {
 		unsigned c = data_core(d);
@@ -164,7 +170,7 @@ static void waits(struct nic *nic, const char *what, uint32_t seconds)
 	         seconds);
 }
 
-static void report_late(unsigned p)
+void ports_report_late(unsigned p)
 {
 	core_log("eth%u: %s: %s: its port is started later", p, nics[p].ops->name,
 	         nics[p].error ? nics[p].error : "not ready");
@@ -199,7 +205,7 @@ static void probe(const struct pci_dev *dev)
 	int e = nic->dma ? ops->probe(nic, dev) : E_NOMEM;
 	if (e == E_AGAIN) {
 		be_late(nic_count);
-		report_late(nic_count);
+		ports_report_late(nic_count);
 	} else if (e != E_OK) {
 		const char *why = nic->error ? nic->error : e == E_NOMEM ? "not enough memory" : "cannot be used";
 		if (dev->vendor != PCI_VENDOR_NONE)
@@ -317,18 +323,10 @@ static bool holder_died(void)
 }
 
 /* Reads the device's counters, if it has any and responds. */
-static void port_stats(unsigned p)
+void ports_read_stats(unsigned p)
 {
 	if (nics[p].ops->stats && published_header()->nic[p].pairs && !links[p].gone)
 		nics[p].ops->stats(&nics[p], &stats[p]);
-}
-
-void ports_book_unread(unsigned p, unsigned pair)
-{
-	const struct nic_ring_mem *m = &ports_config(p)->mem[pair];
-	if (nics[p].ops->rx_left)
-		stats[p].rx_unread += nics[p].ops->rx_left(&published_header()->nic[p], pair, m->mem,
-		                                           m->cnt->rx_place);
 }
 
 /* From here on the ports are stopped; data cores have released them. */
@@ -342,27 +340,14 @@ static void enter_idle(void)
 	core_app()->control->ports();
 }
 
-/* Takes the queues of a running port only, so that its link stays. False: not this port. */
-static bool park(unsigned p)
-{
-	return nics[p].ops->park && published_header()->nic[p].pairs && !links[p].gone &&
-	       nics[p].ops->park(&nics[p]) == E_OK;
-}
-
 static void enter_preparing(void)
 {
 	struct published *s = published_header();
 	if (!probed)
 		probe_all();
 	probe_late();
-	for (unsigned p = 0; p < nic_count; p++) {
-		port_stats(p);
-		if (!park(p))
-			nics[p].ops->stop(&nics[p]);
-		for (unsigned pair = 0; pair < s->nic[p].pairs; pair++)
-			ports_book_unread(p, pair);
-		s->nic[p].pairs = 0;
-	}
+	for (unsigned p = 0; p < nic_count; p++)
+		restart_stop_port(p);
 	s->ports = 0;
 	s->area = self.area;
 	for (unsigned d = 0; d < self.info->data_cores; d++)
@@ -404,23 +389,14 @@ const struct nic_config *ports_config(unsigned p)
 	return &config;
 }
 
-static int start_port(unsigned p)
+/* What all started ports can do. A port that restarts alone must not have less. */
+static uint32_t common_features(const struct published *s)
 {
-	struct nic_shared *shared = &published_header()->nic[p];
-	*shared = (struct nic_shared){.driver = shared->driver};
-	if (nics[p].late != NIC_HERE)
-		return E_AGAIN;
-	int e = nics[p].ops->start(&nics[p], ports_config(p), shared);
-	if (e == E_AGAIN) {
-		*shared = (struct nic_shared){.driver = shared->driver};
-		nics[p].late = NIC_LATE;
-		report_late(p);
-	} else if (e != E_OK) {
-		shared->pairs = 0;
-		core_log("eth%u: %s: %s (error %d); this port is not started", p, nics[p].ops->name,
-		         nics[p].error ? nics[p].error : "does not start", -e);
-	}
-	return e;
+	uint32_t all = UINT32_MAX;
+	for (unsigned p = 0; p < nic_count; p++)
+		if (s->nic[p].pairs)
+			all &= s->nic[p].features;
+	return all == UINT32_MAX ? 0 : all;
 }
 
 static void enter_attaching(void)
@@ -431,12 +407,13 @@ static void enter_attaching(void)
 	}
 	unsigned started = 0;
 	for (unsigned p = 0; p < nic_count; p++)
-		started += start_port(p) == E_OK;
+		started += restart_start_port(p) == E_OK;
 	memset(links, 0, sizeof links);
 	if (nic_count && started == 0) {
 		enter_idle();
 		return;
 	}
+	published_header()->features = common_features(published_header());
 	publish(PORTS_RUNNING);
 	enter(ATTACHING);
 }
@@ -446,7 +423,10 @@ static void enter_attaching(void)
 static void enter_running(void)
 {
 	enter(RUNNING);
-	recovery_reset();
+	restart_reset();
+	for (unsigned p = 0; p < nic_count; p++)
+		if (published_header()->nic[p].pairs)
+			has_run |= 1u << p;
 	warm_restart_seal(nic_count);
 	ports_check_link();
 	core_app()->control->ports();
@@ -473,8 +453,9 @@ void core_ports_restart(const char *why)
 	if (state == TAKING || state == SWITCHING)
 		warm_restart_give_up(why);
 	warm_restart_open();
-	recovery_reset();
 	core_log("ports restart: %s", why);
+	restart_reset();
+	has_run = 0;
 	publish(PORTS_STOPPED);
 	enter(STOPPING);
 }
@@ -501,11 +482,11 @@ static void running(void)
 {
 	if (unlikely(holder_died())) {
 		core_ports_restart("a data core died");
-	} else if (unlikely(recovery_busy() || data_core_restarted())) {
+	} else if (unlikely(restart_due() || data_core_restarted())) {
 		warm_restart_open();
-		if (!recovery_turn())
-			core_ports_restart("a data core was restarted");
-		else if (!recovery_busy())
+		if (!restart_turn())
+			core_ports_restart(restart_failure());
+		else if (state == RUNNING && !restart_busy())
 			warm_restart_seal(nic_count);
 	}
 }
@@ -514,15 +495,15 @@ void ports_turn(void)
 {
 	switch (state) {
 	case STOPPING:
-		if (all_answered())
+		if (ports_all_answered())
 			enter_preparing();
 		break;
 	case PREPARING:
-		if (all_answered())
+		if (ports_all_answered())
 			enter_attaching();
 		break;
 	case ATTACHING:
-		if (holders_are_well() && all_answered())
+		if (holders_are_well() && ports_all_answered())
 			enter_running();
 		break;
 	case RUNNING:
@@ -542,13 +523,13 @@ void ports_turn(void)
 
 bool ports_let_go(void)
 {
-	return state == PREPARING || state == IDLE || state == TAKING || (state == STOPPING && all_answered());
+	return state == PREPARING || state == IDLE || state == TAKING || (state == STOPPING && ports_all_answered());
 }
 
 uint64_t ports_deadline(void)
 {
 	if (state == RUNNING)
-		return recovery_busy() ? self.now_tsc : look_tsc;
+		return restart_due() ? self.now_tsc : look_tsc;
 	return state == IDLE ? look_tsc : self.now_tsc;
 }
 
@@ -562,19 +543,23 @@ static void say_why(unsigned p)
 		core_log("eth%u: %s: %s", p, name, why);
 }
 
-/* Asks the devices that are not ready; true: one has become ready, and the ports restart with it. */
+/* Asks the devices that are not ready. A port that has run restarts alone. True: all restart, because the device is
+ * new to applications, or no port runs. */
 static bool look_for_late(void)
 {
-	bool ready = false;
+	bool ready = false, alone;
 	for (unsigned p = 0; p < nic_count; p++) {
 		if (nics[p].late != NIC_LATE)
 			continue;
 		int e = nics[p].ops->ready(&nics[p]);
+		alone = state == RUNNING && has_run >> p & 1;
 		if (e == E_OK)
 			nics[p].late = NIC_HERE;
 		else if (e != E_AGAIN)
 			lose(p, e);
-		ready |= e == E_OK;
+		if (e == E_OK && alone)
+			restart_port(p, "the device is ready");
+		ready |= e == E_OK && !alone;
 		look_tsc = u64_min(look_tsc, nic_deadline(&nics[p], LATE_US));
 	}
 	if (ready)
@@ -592,12 +577,29 @@ static bool look_at_link(unsigned p, bool read_stats)
 	if (links[p].gone)
 		links[p].up = false;
 	else if (read_stats)
-		port_stats(p);
+		ports_read_stats(p);
+	if (links[p].restart)
+		restart_port(p, links[p].why ? links[p].why : "the device asks for it");
 	if (links[p].again_us)
 		look_tsc = u64_min(look_tsc, nic_deadline(&nics[p], links[p].again_us));
 	if (links[p].up != was.up || links[p].gone != was.gone)
 		core_event(EVENT_link, p, links[p].gone ? 2 : links[p].up);
 	return links[p].up != was.up || state == TAKING;
+}
+
+void ports_link_again(unsigned p)
+{
+	links[p].gone = links[p].restart = false;
+}
+
+/* The link of a port that has not started again; true if the application must be told. */
+static bool end_link(unsigned p)
+{
+	const bool up = links[p].up;
+	links[p].up = false;
+	if (up)
+		core_event(EVENT_link, p, 0);
+	return up;
 }
 
 void ports_check_link(void)
@@ -613,14 +615,14 @@ void ports_check_link(void)
 	if (state == RUNNING && look_for_late())
 		return;
 	for (unsigned p = 0; p < nic_count; p++)
-		if (published_header()->nic[p].pairs && !links[p].gone)
+		if (published_header()->nic[p].pairs && !links[p].gone && !restart_has(p))
 			news[p] = look_at_link(p, read_stats);
+		else if (!published_header()->nic[p].pairs && !restart_has(p))
+			news[p] = end_link(p);
 	for (unsigned p = 0; p < nic_count && state == RUNNING; p++)
-		if (nics[p].ops->start_mends && watch_port(p, links[p].up)) {
-			core_ports_restart("a device sends nothing although its link is up");
-			return;
-		}
-	if (!recovery_busy())
+		if (nics[p].ops->start_mends && !restart_has(p) && watch_port(p, links[p].up))
+			restart_port(p, "the device sends nothing although its link is up");
+	if (!restart_busy())
 		warm_restart_seal(nic_count);
 	for (unsigned p = 0; p < nic_count; p++)
 		if (news[p])
@@ -697,8 +699,8 @@ const struct nic_stats *core_port_stats(unsigned port)
 {
 	if (state == RUNNING) {
 		warm_restart_open();
-		port_stats(port);
-		if (!recovery_busy())
+		ports_read_stats(port);
+		if (!restart_busy())
 			warm_restart_seal(nic_count);
 	}
 	return &stats[port];
@@ -713,7 +715,9 @@ int core_port_rate(unsigned port, unsigned pair, uint32_t kbps, uint32_t *set)
 		return E_NOTSUP;
 	warm_restart_open();
 	int e = nic->ops->rate(nic, pair, kbps, set);
-	if (!recovery_busy())
+	if (e == E_OK)
+		restart_bind(port);
+	if (!restart_busy())
 		warm_restart_seal(nic_count);
 	return e;
 }
@@ -722,7 +726,10 @@ struct nic *core_port_clock(unsigned port)
 {
 	struct nic *nic = &nics[port];
 	bool runs = state == RUNNING && port < nic_count && !links[port].gone;
-	return runs && nic->ops->time_start ? nic : NULL;
+	if (!runs || !nic->ops->time_start)
+		return NULL;
+	restart_bind(port);
+	return nic;
 }
 
 void core_fates(unsigned interface, uint64_t sum[CNT_FATES])

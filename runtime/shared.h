@@ -32,6 +32,7 @@ struct core_shm {
 	uint64_t epoch;         /* data core: the last value of `asked` that it has completed */
 	uint64_t restarted;     /* data core: its program was restarted and has no ring memory yet */
 	uint64_t stalled;       /* data core: ports, one bit each, whose devices take nothing to send */
+	uint64_t bound;         /* data core: ports of the last PORTS_LEAVE that it cannot release */
 	uint64_t fates_clean;   /* the owner has zeroed its core_shm_fates() */
 	uint64_t events_clean;  /* the owner has zeroed its core_shm_events() */
 	uint64_t parked;        /* the owner halts or is about to; wake it after writing to its rings */
@@ -57,6 +58,10 @@ enum ports_phase {
 	PORTS_PREPARE, /* release the ports; then lay out buffers and zero ring memory for `ports` ports */
 	PORTS_RUNNING, /* attach and poll */
 	PORTS_TABLES,  /* keep polling, with the tables at `area` */
+	/* The others keep running while the ports in `restarting` restart (runtime/restart.c): */
+	PORTS_LEAVE, /* use them no more: packets for them are dropped */
+	PORTS_CLEAR, /* return the buffers in their rings, and zero the rings */
+	PORTS_JOIN,  /* attach and poll them again */
 };
 
 /* At the start of published memory; the rest belongs to the application. */
@@ -77,6 +82,8 @@ struct published {
 	uint32_t slots; /* of every message ring */
 	uint32_t lives; /* starts of the control program since boot */
 	uint64_t area;  /* as in struct core_self, of the tables in force */
+	uint32_t features;   /* enum nic_features that all ports had which started together */
+	uint32_t restarting; /* ports, one bit each, of the phases from PORTS_LEAVE on */
 	uint8_t pair_of[CORES_MAX]; /* by data core index: the pair it polls on every port, or NO_PAIR */
 	uint64_t ring_bytes[NIC_PORTS_MAX];
 	uint16_t device[NIC_PORTS_MAX]; /* struct pci_dev.index of each port; NO_DEVICE: it has none */
@@ -221,6 +228,12 @@ struct nic *ports_nic(unsigned p);
 /* Sends a request to data core d; ports_answered is true once d has completed it. */
 void ports_ask(unsigned d, enum ports_phase phase);
 bool ports_answered(unsigned d);
+/* True if all living data cores have answered. One that takes long since ports_asked() is reported. */
+bool ports_all_answered(void);
+void ports_asked(void);
+void ports_read_stats(unsigned p); /* adds the counters of a running device to kept()->stats */
+void ports_report_late(unsigned p); /* its device is not ready to be probed or started */
+void ports_link_again(unsigned p); /* its device has been started: it is not gone, whatever it was before */
 /* The configuration to start port p, or one of its pairs; valid until the next call. */
 const struct nic_config *ports_config(unsigned p);
 /* Counts the frames that port p's device has placed in the ring of a stopped pair and that no core has
@@ -232,10 +245,28 @@ bool ports_let_go(void);        /* the ports do not run, and no data core uses t
 bool ports_settled(void);       /* the ports run, or are stopped until core_ports_restart */
 uint64_t ports_deadline(void);  /* TSC at which ports_turn must be called again; UINT64_MAX: none */
 
-/* recovery.c: while the ports run */
-void recovery_reset(void); /* no data core is being recovered: the ports have just been started */
-bool recovery_turn(void);         /* false: the ports must be restarted instead; the reason is printed */
-bool recovery_busy(void);
+/* restart.c: while the ports run */
+void restart_reset(void);          /* nothing is being restarted, and nothing binds an application to a device */
+bool restart_turn(void);           /* false: all ports must be restarted instead, for restart_failure() */
+bool restart_busy(void);           /* one is going on */
+bool restart_due(void);            /* one is going on, or a port waits for one */
+const char *restart_failure(void); /* static text */
+bool restart_has(unsigned p);      /* port p is being restarted alone, or will be */
+void restart_port(unsigned p, const char *reason); /* port p is to be restarted alone; the text is copied */
+void restart_bind(unsigned p);     /* an application has set what a restart of port p alone would lose */
+/* One port, with no data core using it. restart_stop_port parks its device if that keeps the link.
+ * restart_start_port reports an error, which is one of nic_ops.start. */
+void restart_stop_port(unsigned p);
+int restart_start_port(unsigned p);
+
+/* recovery.c: of data core d, which has restarted. The calls in order, on the control core; restart.c makes them. */
+bool recovery_is_due(unsigned d);
+uint32_t recovery_begin(unsigned d); /* stops its pair; returns the ports, one bit each, that must restart for it */
+/* In the following `ports` are those. Counts what its pair had received; starts the pair on all other ports (false:
+ * a device has failed, and has been reported); spreads packets over the pair again, and reports. */
+void recovery_book_unread(unsigned d, uint32_t ports);
+bool recovery_start_pairs(unsigned d, uint32_t ports);
+void recovery_end(unsigned d, unsigned us);
 
 /* control.c */
 void core_wake(unsigned core);   /* ends that core's sleep, if it sleeps */

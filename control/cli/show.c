@@ -98,6 +98,7 @@ static void show_port_counters(struct shell *sh, unsigned port)
 		{"tx_bytes", offsetof(struct nic_counters, tx_bytes), true},
 		{"tx_full", offsetof(struct nic_counters, tx_full), false},
 		{"tx_dropped", offsetof(struct nic_counters, tx_dropped), false},
+		{"tx_flushed", offsetof(struct nic_counters, tx_flushed), false},
 		{"rx_no_buffer", offsetof(struct nic_counters, rx_no_buffer), false},
 		{"rx_bad_len", offsetof(struct nic_counters, rx_bad_len), false},
 		{"rx_bad_desc", offsetof(struct nic_counters, rx_bad_desc), false},

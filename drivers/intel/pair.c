@@ -71,6 +71,12 @@ int intel_attach(const struct intel_chip *chip, struct nic_queue *q, const struc
 	return E_OK;
 }
 
+void intel_nic_release(struct nic_queue *q)
+{
+	intel_rx_release(&pair_of(q)->rx, q->pool);
+	intel_tx_release(&pair_of(q)->tx, q->pool);
+}
+
 unsigned intel_nic_rx_left(const struct nic_shared *shared, unsigned pair, const void *mem, uint64_t place)
 {
 	(void)shared;

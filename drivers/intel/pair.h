@@ -17,6 +17,7 @@ void intel_share(struct nic *nic, const struct nic_config *config, struct nic_sh
 int intel_attach(const struct intel_chip *chip, struct nic_queue *q, const struct nic_shared *shared, unsigned pair,
                  void *mem);
 
+void intel_nic_release(struct nic_queue *q);
 unsigned intel_nic_rx_left(const struct nic_shared *shared, unsigned pair, const void *mem, uint64_t place);
 unsigned intel_nic_rx_burst(struct nic_queue *q, struct pkt *v, unsigned max);
 unsigned intel_nic_tx_burst(struct nic_queue *q, const struct pkt *v, unsigned n);
@@ -32,7 +33,8 @@ extern const struct nic_word intel_words[];
 /* The members of struct nic_ops that all have. */
 #define INTEL_OPS \
 	.start_mends = true, .words = intel_words, .ring_bytes = intel_ring_bytes, .rx_left = intel_nic_rx_left, \
-	.rx_burst = intel_nic_rx_burst, .tx_burst = intel_nic_tx_burst, .rx_interrupt = intel_nic_rx_interrupt, \
+	.release = intel_nic_release, .rx_burst = intel_nic_rx_burst, .tx_burst = intel_nic_tx_burst, \
+	.rx_interrupt = intel_nic_rx_interrupt, \
 	.slots_open = intel_nic_slots_open, .slots_put = intel_nic_slots_put, .slots_free = intel_nic_slots_free, \
 	.slots_send = intel_nic_slots_send
 

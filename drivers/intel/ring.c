@@ -270,6 +270,15 @@ unsigned intel_rx_burst(struct intel_rx *r, struct bufpool *pool, struct nic_cou
 	return n;
 }
 
+COLD void intel_rx_release(struct intel_rx *r, struct bufpool *pool)
+{
+	if (r->part.data)
+		pkt_free(pool, &r->part);
+	r->part.data = NULL;
+	for (; r->head != r->tail; r->head++)
+		buf_free(pool, r->owner[r->head & r->mask]);
+}
+
 unsigned intel_rx_left(const void *mem, unsigned size, uint64_t place)
 {
 	const uint8_t *base = mem;

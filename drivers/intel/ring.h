@@ -137,6 +137,10 @@ unsigned intel_rx_left(const void *mem, unsigned size, uint64_t place);
 /* True if a frame, or a part of one, waits. */
 bool intel_rx_waiting(const struct intel_rx *r);
 
+/* Return all buffers in the ring to the pool. The device is stopped. */
+void intel_rx_release(struct intel_rx *r, struct bufpool *pool);
+void intel_tx_release(struct intel_tx *r, struct bufpool *pool);
+
 /* As nic_ops.tx_burst. Sets *broken if the device's head is invalid. */
 unsigned intel_tx_burst(struct intel_tx *r, struct bufpool *pool, struct nic_counters *cnt,
                         const struct pkt *v, unsigned n, bool *broken);

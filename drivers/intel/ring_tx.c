@@ -57,6 +57,11 @@ static inline void free_sent(struct intel_tx *r, struct bufpool *pool, uint32_t 
 	}
 }
 
+COLD void intel_tx_release(struct intel_tx *r, struct bufpool *pool)
+{
+	free_sent(r, pool, r->head - r->tail);
+}
+
 static inline void reclaim(struct intel_tx *r, struct bufpool *pool, struct nic_counters *cnt, bool *broken)
 {
 	uint32_t written = __atomic_load_n(r->written_head, __ATOMIC_ACQUIRE);

@@ -354,6 +354,12 @@ static int attach(struct nic_queue *q, const struct nic_shared *shared, unsigned
 	return E_OK;
 }
 
+static void release(struct nic_queue *q)
+{
+	mlx5_rx_release(&pair_of(q)->rx, q->pool);
+	mlx5_tx_free(&pair_of(q)->tx, q->pool);
+}
+
 static unsigned rx_left(const struct nic_shared *shared, unsigned pair, const void *mem,
                         uint64_t place)
 {
@@ -498,6 +504,7 @@ const struct nic_ops mlx5_ops = {
 	.link = mlx5_link,
 	.stats = mlx5_stats,
 	.attach = attach,
+	.release = release,
 	.rx_burst = rx_burst,
 	.tx_burst = tx_burst,
 	.mend = mend,

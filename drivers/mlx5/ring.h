@@ -169,6 +169,9 @@ void mlx5_slots_send(struct mlx5_tx *r, struct nic_counters *cnt, unsigned n, ui
 void mlx5_rx_restart(struct mlx5_rx *r, struct bufpool *pool, struct nic_counters *cnt);
 void mlx5_tx_restart(struct mlx5_tx *r, struct bufpool *pool);
 
+/* Returns all buffers in the queue to the pool. The device is stopped, or has lost them. */
+void mlx5_rx_release(struct mlx5_rx *r, struct bufpool *pool);
+
 /* Frames in a stopped queue that were not taken: `cqes` is its CQ, `place` the last rx_place. At
  * most 2^log_size. */
 unsigned mlx5_rx_left(const void *cqes, unsigned log_size, uint64_t place);

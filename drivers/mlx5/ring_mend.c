@@ -67,10 +67,15 @@ COLD void mlx5_rx_fail(struct mlx5_rx *r, struct nic_counters *cnt)
 	mlx5_rx_stand(r, cnt);
 }
 
-COLD void mlx5_rx_restart(struct mlx5_rx *r, struct bufpool *pool, struct nic_counters *cnt)
+COLD void mlx5_rx_release(struct mlx5_rx *r, struct bufpool *pool)
 {
 	for (; r->head != r->tail; r->head++)
 		buf_free(pool, r->owner[r->head & r->mask]);
+}
+
+COLD void mlx5_rx_restart(struct mlx5_rx *r, struct bufpool *pool, struct nic_counters *cnt)
+{
+	mlx5_rx_release(r, pool);
 	r->cq_head = skip_all(&r->cq, r->cq_head);
 	mlx5_rx_stand(r, cnt);
 	r->head = r->tail = 0;

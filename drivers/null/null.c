@@ -125,6 +125,11 @@ static int attach(struct nic_queue *q, const struct nic_shared *shared, unsigned
 	return E_OK;
 }
 
+static void release(struct nic_queue *q)
+{
+	(void)q; /* it holds no buffers */
+}
+
 static unsigned rx_burst(struct nic_queue *q, struct pkt *v, unsigned max)
 {
 	struct frame *f = frame_of(q);
@@ -202,6 +207,7 @@ const struct nic_ops null_ops = {
 	.pair_start = pair_start,
 	.link = link,
 	.attach = attach,
+	.release = release,
 	.rx_burst = rx_burst,
 	.tx_burst = tx_burst,
 	.rx_interrupt = rx_interrupt,

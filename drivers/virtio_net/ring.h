@@ -132,6 +132,9 @@ void virtio_settle(struct virtio_ring *r, struct nic_counters *cnt);
 /* Turns receive interrupts on or off; returns true if frames wait already. */
 bool virtio_rx_interrupt(struct virtio_ring *r, bool arm);
 
+/* Returns all buffers in the ring, of either direction, to the pool. The device is stopped. */
+void virtio_release(struct virtio_ring *r, struct bufpool *pool);
+
 /* Used buffers that were not taken from the stopped ring in mem: `place` is the last rx_place. At
  * most `size`. */
 unsigned virtio_rx_left(const void *mem, unsigned size, uint64_t place);

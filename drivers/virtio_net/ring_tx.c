@@ -38,6 +38,18 @@ static __attribute__((noinline)) void tx_free_odd(struct bufpool *pool, uint32_t
 	pkt_free(pool, &p);
 }
 
+COLD void virtio_release(struct virtio_ring *r, struct bufpool *pool)
+{
+	for (unsigned i = 0; i < r->size; i++) {
+		const uint32_t owner = r->owner[i];
+		r->owner[i] = VIRTIO_NONE;
+		if (owner & OWNER_ODD && owner != VIRTIO_NONE)
+			tx_free_odd(pool, owner);
+		else if (owner != VIRTIO_NONE)
+			buf_free(pool, owner);
+	}
+}
+
 /* The first descriptor from `done` on that has an owner. */
 static inline uint16_t skip_free(const struct place *at, uint16_t done, uint16_t next)
 {

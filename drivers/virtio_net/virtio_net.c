@@ -396,6 +396,12 @@ static int attach(struct nic_queue *q, const struct nic_shared *shared, unsigned
 	return E_OK;
 }
 
+static void release(struct nic_queue *q)
+{
+	virtio_release(&pair_of(q)->rx, q->pool);
+	virtio_release(&pair_of(q)->tx, q->pool);
+}
+
 static unsigned rx_left(const struct nic_shared *shared, unsigned pair, const void *mem,
                         uint64_t place)
 {
@@ -475,6 +481,7 @@ const struct nic_ops virtio_net_ops = {
 	.spread = virtio_spread,
 	.link = link,
 	.attach = attach,
+	.release = release,
 	.rx_burst = rx_burst,
 	.tx_burst = tx_burst,
 	.rx_interrupt = rx_interrupt,

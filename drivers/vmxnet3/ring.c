@@ -215,6 +215,12 @@ unsigned vmxnet3_rx_burst(struct vmxnet3_rx *r, struct bufpool *pool, struct nic
 	return n;
 }
 
+COLD void vmxnet3_rx_release(struct vmxnet3_rx *r, struct bufpool *pool)
+{
+	for (; r->head != r->tail; r->head++)
+		buf_free(pool, r->owner[r->head & r->mask]);
+}
+
 unsigned vmxnet3_rx_left(const void *mem, unsigned size, uint64_t place)
 {
 	const struct vmxnet3_rx_comp *comp =

@@ -99,6 +99,10 @@ bool vmxnet3_rx_waiting(const struct vmxnet3_rx *r);
 /* Good frames in the stopped ring of the pair at mem that were not taken; `place` is the last rx_place. */
 unsigned vmxnet3_rx_left(const void *mem, unsigned size, uint64_t place);
 
+/* Return all buffers in the ring to the pool. The device is stopped. */
+void vmxnet3_rx_release(struct vmxnet3_rx *r, struct bufpool *pool);
+void vmxnet3_tx_release(struct vmxnet3_tx *r, struct bufpool *pool);
+
 /* As nic_ops.tx_burst. Sets *broken if a completion is invalid. */
 unsigned vmxnet3_tx_burst(struct vmxnet3_tx *r, struct bufpool *pool, struct nic_counters *cnt, const struct pkt *v,
                           unsigned n, bool *broken);

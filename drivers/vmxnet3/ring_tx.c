@@ -58,10 +58,10 @@ static __attribute__((noinline)) void free_odd(struct bufpool *pool, uint32_t ow
 		pkt_free(pool, &p);
 }
 
-static inline void reclaim(struct vmxnet3_tx *r, struct bufpool *pool, struct nic_counters *cnt, bool *broken)
+static inline void free_until(struct vmxnet3_tx *r, struct bufpool *pool, uint32_t end)
 {
-	const uint32_t end = vmxnet3_tx_done(r, cnt, broken), mask = r->mask;
 	const uint32_t *owner = r->owner;
+	const uint32_t mask = r->mask;
 	for (uint32_t tail = r->tail; tail != end; tail++) {
 		const uint32_t buf = owner[tail & mask];
 		if (likely(buf <= VMXNET3_OWNER_BUF))
@@ -70,6 +70,16 @@ static inline void reclaim(struct vmxnet3_tx *r, struct bufpool *pool, struct ni
 			free_odd(pool, buf);
 	}
 	r->tail = end;
+}
+
+static inline void reclaim(struct vmxnet3_tx *r, struct bufpool *pool, struct nic_counters *cnt, bool *broken)
+{
+	free_until(r, pool, vmxnet3_tx_done(r, cnt, broken));
+}
+
+COLD void vmxnet3_tx_release(struct vmxnet3_tx *r, struct bufpool *pool)
+{
+	free_until(r, pool, r->head);
 }
 
 /* --- offloads --- */

@@ -143,6 +143,12 @@ static int attach(struct nic_queue *q, const struct nic_shared *shared, unsigned
 	return E_OK;
 }
 
+static void release(struct nic_queue *q)
+{
+	vmxnet3_rx_release(&pair_of(q)->rx, q->pool);
+	vmxnet3_tx_release(&pair_of(q)->tx, q->pool);
+}
+
 static unsigned rx_burst(struct nic_queue *q, struct pkt *v, unsigned max)
 {
 	return vmxnet3_rx_burst(&pair_of(q)->rx, q->pool, q->cnt, v, max);
@@ -205,6 +211,7 @@ const struct nic_ops vmxnet3_ops = {
 	.link = vmxnet3_link,
 	.stats = vmxnet3_stats,
 	.attach = attach,
+	.release = release,
 	.rx_burst = rx_burst,
 	.tx_burst = tx_burst,
 	.rx_interrupt = rx_interrupt,

@@ -5,6 +5,8 @@ import re
 
 import pytest
 from conftest import LEFT_ROUTER, RIGHT_HOST, eventually, pings, reaches, router_config
+from flows import Flows
+from launcher import netlab
 
 FRAMES = 10000
 
@@ -210,15 +212,64 @@ def test_transmit_stands_still(lab, fault):
     eventually(lambda: reaches(lab.left, RIGHT_HOST), 15, "traffic again")
 
 
+THIRD = """interface eth2
+ ip address 203.0.113.1/24
+"""
+SLOW_FLOOD = """\
+import socket, sys, time
+sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+while True:
+    for _ in range(20):
+        sock.sendto(b"x" * 100, (sys.argv[1], 9))
+    time.sleep(0.005)
+"""
+
+
+@pytest.mark.parametrize("nic", ["ixgbe"])
+def test_port_that_hangs(make_router, make_hosts):
+    """The third port's card sends nothing more: only that port restarts, and sends again. Numbered packets
+    between the other two lose nothing, their links do not change, and the core's buffers stay."""
+    left, right = make_hosts(3)
+    with netlab.Host("third", 3) as third:
+        third.configure("203.0.113.2/24", "203.0.113.1", 1500)
+        router = make_router(router_config(extra=THIRD), cpus=4, ports=(left.port, right.port, third.port))
+        for host in (left, right, third):
+            host.wait_for_link()
+        pings(left, "203.0.113.2")
+        pings(left, RIGHT_HOST)
+        changes = re.findall(r"link port [01] .*", router.command("show events core 0"))
+        with Flows(left, right, RIGHT_HOST, 8) as flows:
+            router.model("port 2 fault send-hangs")
+            flood = left.popen(["/usr/bin/python3", "-c", SLOW_FLOOD, "203.0.113.2"])
+            try:
+                with flows.sending():
+                    router.expect(r"eth2: restarted after \d+ us: the device sends nothing although its link is up", 40)
+                    eventually(lambda: reaches(third, "203.0.113.1"), 20, "the third port sends")
+                assert flows.settle() == []
+            finally:
+                flood.kill()
+                flood.wait()
+        assert sum(flow.sent for flow in flows.list) > 1000
+        assert re.findall(r"link port [01] .*", router.command("show events core 0")) == changes
+        assert router.interfaces()["eth2"]["tx_flushed"] > 0
+        assert not re.search(r"ports restart|eth[01]: (restarted|link down)", router.text), router.tail()
+        assert [core["faults"] for core in router.cores()] == [0, 0, 0, 0]
+
+
 @pytest.mark.parametrize("nic", ["ixgbe"])
 def test_transmitter_that_hangs(lab):
-    """A card that sends nothing more although its link is up is started again, and then sends."""
+    """A card that sends nothing more although its link is up is started again alone, and then sends."""
     pings(lab.left, RIGHT_HOST)
     lab.router.model("port 1 fault send-hangs")
     with lab.flood(RIGHT_HOST):
-        lab.router.expect(r"ports restart: a device sends nothing although its link is up", 30)
+        lab.router.expect(r"eth1: restarted after \d+ us: the device sends nothing although its link is up", 30)
     eventually(lambda: reaches(lab.left, RIGHT_HOST), 15, "traffic again")
-    assert lab.router.text.count("eth1: link down") == 0
+    counts = lab.router.counters()
+    flushed = lab.router.interfaces()["eth1"]["tx_flushed"]  # transit, and perhaps packets of our own
+    assert 0 < counts["drop_restart"] <= flushed <= counts["drop_restart"] + counts["originated_drop_tx"]
+    assert not re.search(r"eth\d: link down|ports restart|eth0: restarted", lab.router.text)
+    events = lab.router.command("show events core 0")
+    assert re.search(r"port_restart port 1 core 0\n(?:.*\n)*?.*port_back port 1 us \d+", events), events
 
 
 @pytest.mark.parametrize("nic,fault", [

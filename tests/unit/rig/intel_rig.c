@@ -214,6 +214,12 @@ unsigned rx_left(void)
 	return intel_rx_left(w.rx_desc, w.size, w.cnt.rx_place); /* they come first */
 }
 
+void release(void)
+{
+	intel_rx_release(&w.rx, &w.pool);
+	intel_tx_release(&w.tx, &w.pool);
+}
+
 unsigned tx(void)
 {
 	unsigned writes = w.tx_writes, n = hand.n < PKT_VECTOR_MAX ? hand.n : PKT_VECTOR_MAX;

@@ -308,6 +308,12 @@ unsigned rx_left(void)
 	return mlx5_rx_left(w.rx_cq, (unsigned)__builtin_ctz(w.size), w.cnt.rx_place);
 }
 
+void release(void)
+{
+	mlx5_rx_release(&w.rx, &w.pool);
+	mlx5_tx_free(&w.tx, &w.pool);
+}
+
 unsigned tx(void)
 {
 	unsigned doorbells = w.doorbells, n = hand.n < PKT_VECTOR_MAX ? hand.n : PKT_VECTOR_MAX;

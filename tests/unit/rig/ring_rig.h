@@ -40,6 +40,9 @@ bool rx_waiting(void);
 /* What the driver would report as left in the ring if it were stopped now. */
 unsigned rx_left(void);
 
+/* As nic_ops.release: the device is stopped. */
+void release(void);
+
 void assert_accounted(void);
 int teardown(void **state);
 

@@ -246,6 +246,41 @@ static void tx_ring_full(void **s)
 		device_send(i);
 }
 
+/* The port restarts alone at any moment: all buffers but those that the test holds return, each once, also those
+ * that other packets share. */
+static void released_at_any_time(void **s)
+{
+	(void)s;
+	seed_random("released_at_any_time");
+	for (unsigned life = 0; life < 60; life++) {
+		const unsigned buffers = 200 + random_below(1000);
+		uint32_t taken = 0, sent = 0, in = 0;
+		begin(64, buffers);
+		for (unsigned round = random_below(200); round; round--) {
+			for (unsigned n = random_below(device_room() + 1) / 8; n; n--)
+				device_receive(in++);
+			rx(1 + random_below(64));
+			let_go();
+			for (unsigned n = random_below(10), i = 0; i < n && hand.pool->free > 100; i++)
+				take_any(taken + i);
+			taken += tx();
+			let_go();
+			for (unsigned i = random_below(taken - sent + 1); i; i--)
+				device_send(sent++);
+			if (random_below(3) == 0)
+				device_report();
+			while (hand.nkept && random_below(3))
+				let_go_of_kept(random_below(hand.nkept));
+		}
+		release();
+		assert_accounted();
+		let_go_of_all_kept();
+		assert_int_equal(hand.pool->free, buffers);
+		release(); /* there is nothing left */
+		assert_int_equal(hand.pool->free, buffers);
+	}
+}
+
 /* In the ring three times and held by the sender: it is freed when all have released it. */
 static void tx_shared_buffer_is_freed_once(void **s)
 {
@@ -324,6 +359,7 @@ int run_ring_tests(void)
 		cmocka_unit_test_teardown(tx_random, teardown),
 		cmocka_unit_test_teardown(tx_any_kind, teardown),
 		cmocka_unit_test_teardown(tx_shared_buffer_is_freed_once, teardown),
+		cmocka_unit_test_teardown(released_at_any_time, teardown),
 	};
 	const struct CMUnitTest fill[] = {
 		cmocka_unit_test_teardown(tx_in_order, teardown),

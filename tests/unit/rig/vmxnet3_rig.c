@@ -192,6 +192,12 @@ unsigned rx_left(void)
 	return vmxnet3_rx_left(w.rings, w.size, w.cnt.rx_place);
 }
 
+void release(void)
+{
+	vmxnet3_rx_release(&w.rx, &w.pool);
+	vmxnet3_tx_release(&w.tx, &w.pool);
+}
+
 unsigned tx(void)
 {
 	const unsigned writes = w.tx_writes, n = hand.n < PKT_VECTOR_MAX ? hand.n : PKT_VECTOR_MAX;

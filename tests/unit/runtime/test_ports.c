@@ -1,5 +1,5 @@
 /*
- * runtime/ports.c, recovery.c and warm_restart.c, the life of the ports, with data cores that
+ * runtime/ports.c, restart.c, recovery.c and warm_restart.c, the life of the ports, with data cores that
  * answer when the test lets them and a device that only records whether it runs: what is asked of
  * which core and when, and when the application is told.
  */
@@ -35,6 +35,11 @@ static struct world {
 	bool hangs;          /* watch_port */
 	bool hopeless;       /* the application's new tables are unusable */
 	const uint8_t *adopted; /* whose warm restart it has been told of */
+	unsigned said_restarted; /* lines that report a port restarted alone */
+	uint64_t bound;      /* ports that data core 1 cannot release */
+	uint32_t less;       /* features that the device has no more */
+	int port_error;      /* of nic_ops.start */
+	bool sick;           /* nic_link.restart */
 	unsigned links;      /* calls of the hook `link` */
 	unsigned skipped;    /* data cores (one bit each) whose earlier messages were dropped */
 	size_t area;         /* bytes that it takes from published memory */
@@ -106,7 +111,10 @@ void core_event(enum core_event_number number, uint64_t first, uint64_t second)
 {
 	(void)number, (void)first, (void)second;
 }
-void core_log(const char *format, ...) { (void)format; }
+void core_log(const char *format, ...)
+{
+	w.said_restarted += strstr(format, "restarted after") != NULL;
+}
 void core_wake(unsigned core) { assert_in_range(core, 1, DATA_CORES); }
 void ring_punt_skip(unsigned d)
 {
@@ -149,10 +157,15 @@ static int ready(struct nic *nic)
 	return w.ready_error;
 }
 
+static int ready_again(struct nic *nic)
+{
+	return nic->pairs_max ? w.ready_error : E_DEVICE;
+}
+
 static void link(struct nic *nic, struct nic_link *out)
 {
-	assert_non_null(nic);
-	*out = (struct nic_link){.up = true, .gone = w.gone};
+	assert_true(nic && w.runs);
+	*out = (struct nic_link){.up = true, .gone = w.gone, .restart = w.sick};
 }
 
 static int probe(struct nic *nic, const struct pci_dev *dev)
@@ -166,9 +179,12 @@ static int probe(struct nic *nic, const struct pci_dev *dev)
 static int start(struct nic *nic, const struct nic_config *config, struct nic_shared *shared)
 {
 	assert_non_null(nic);
-	shared->pairs = (uint8_t)config->pairs;
-	w.runs = true;
 	w.starts++;
+	if (w.port_error)
+		return w.port_error;
+	shared->pairs = (uint8_t)config->pairs;
+	shared->features = NIC_LINK & ~w.less;
+	w.runs = true;
 	w.pairs = w.spread = ALL_PAIRS;
 	return E_OK;
 }
@@ -237,6 +253,10 @@ static void answer(unsigned d)
 	struct core_shm *o = core_shm_of(data_core(d));
 	if (published_header()->phase[d] == PORTS_PREPARE)
 		o->restarted = o->nic[0].rx_place = 0;
+	if (published_header()->phase[d] == PORTS_CLEAR)
+		o->nic[0].rx_place = 0;
+	if (published_header()->phase[d] == PORTS_LEAVE)
+		o->bound = d == 1 ? w.bound : 0;
 	o->epoch = published_header()->asked[d];
 }
 
@@ -350,24 +370,197 @@ static void all_is_well(void)
 	assert_int_equal(ports_deadline(), UINT64_MAX);
 }
 
+static void restarts_all(void)
+{
+	assert_false(core_ports_running());
+	assert_int_equal(asked(), PORTS_STOPPED);
+	w.stop_error = w.start_error = w.spread_error = 0;
+	for (unsigned phase = 0; phase < 3; phase++)
+		all_answer();
+	all_is_well();
+}
+
+static void left_unread(uint64_t a, uint64_t b, uint64_t c)
+{
+	core_shm_of(data_core(0))->nic[0].rx_place = a;
+	core_shm_of(data_core(1))->nic[0].rx_place = b;
+	core_shm_of(data_core(2))->nic[0].rx_place = c;
+}
+
 /* --- the tests --- */
+
+/* The port restarts alone, step by step: its device is stopped when all data cores have left it and started when
+ * all have cleared its rings. The ports run meanwhile, and the application is not told. `who`: the data core that has
+ * restarted, or DATA_CORES: none. */
+static void restarts_alone(unsigned who)
+{
+	static const enum ports_phase phase[] = {PORTS_LEAVE, PORTS_CLEAR, PORTS_JOIN};
+	const unsigned starts = w.starts, told = w.told, links = w.links, said = w.said_restarted;
+	for (unsigned i = 0; i < 3; i++) {
+		for (unsigned d = 0; d < DATA_CORES; d++) {
+			assert_int_equal(asked_of(d), d != who || i == 0 ? phase[i]
+			                              : i == 1           ? PORTS_PREPARE
+			                                                 : PORTS_RUNNING);
+			assert_int_equal(published_header()->restarting, 1);
+			assert_true(core_ports_running());
+			assert_int_equal(ports_deadline(), self.now_tsc); /* no core sleeps meanwhile */
+			assert_int_equal(w.runs, i != 1);
+			ports_check_link(); /* asks a device that is stopped nothing */
+			answer(d);
+			ports_turn();
+		}
+	}
+	all_is_well();
+	assert_int_equal(w.starts, starts + 1);
+	assert_int_equal(w.told, told);
+	assert_int_equal(w.links, links);
+	assert_int_equal(w.said_restarted, said + 1);
+}
 
 /* A device that sends nothing is started again, if its driver says that this helps. */
 static void hangs(void **s)
 {
 	(void)s;
-	const unsigned starts = w.starts;
 	w.hangs = true;
 	ports_check_link();
-	assert_true(core_ports_running());
+	ports_turn();
+	all_is_well();
 	ops.start_mends = true;
+	for (unsigned i = 0; i < RESTARTS; i++) {
+		ops.park = i & 1 ? park : NULL;
+		w.hangs = true;
+		ports_check_link();
+		w.hangs = false;
+		ports_turn();
+		restarts_alone(DATA_CORES);
+		assert_int_equal(w.parks, i / 2 + (i & 1));
+	}
+	ops.start_mends = false;
+}
+
+/* A device that asks for it is stopped, not parked: the same state would stay. Its frames are counted once. */
+static void asks_for_a_restart(void **s)
+{
+	(void)s;
+	ops.park = park;
+	for (unsigned i = 1; i <= RESTARTS; i++) {
+		const unsigned stops = w.stops;
+		left_unread(1, 10, 100);
+		w.sick = true;
+		ports_check_link();
+		w.sick = false;
+		ports_turn();
+		restarts_alone(DATA_CORES);
+		assert_int_equal(w.stops, stops + 1);
+		assert_int_equal(w.parks, 0);
+		assert_int_equal(core_port_stats(0)->rx_unread, 111 * i);
+	}
+}
+
+static void is_sick(void)
+{
+	w.sick = true;
 	ports_check_link();
-	assert_false(core_ports_running());
-	ops.start_mends = w.hangs = false;
-	for (unsigned i = 0; i < 3; i++)
+	w.sick = false;
+	ports_turn();
+	assert_int_equal(asked(), PORTS_LEAVE);
+}
+
+/* Then all ports restart: an application has the ring, or has set the device's clock or rate, or the device is not
+ * the same as before. */
+static void cannot_restart_alone(void **s)
+{
+	(void)s;
+	is_sick();
+	w.bound = 1;
+	all_answer();
+	w.bound = 0;
+	restarts_all();
+	is_sick();
+	all_answer();
+	w.less = NIC_LINK;
+	all_answer();
+	restarts_all();
+	w.less = 0;
+	restart_bind(0);
+	w.sick = true;
+	ports_check_link();
+	w.sick = false;
+	ports_turn();
+	restarts_all();
+	is_sick(); /* and nothing of it lasts */
+	restarts_alone(DATA_CORES);
+}
+
+/* It does not start: it is told that its link is down, and the data cores poll on. It is late: it follows alone. */
+static void does_not_come_back(void **s)
+{
+	(void)s;
+	ops.ready = ready_again;
+	w.ready_error = E_AGAIN;
+	for (unsigned i = 0; i < 2; i++) {
+		const unsigned links = w.links, said = w.said_restarted;
+		is_sick();
+		w.port_error = i ? E_AGAIN : E_DEVICE;
+		all_answer();
+		all_answer();
+		all_answer();
+		w.port_error = 0;
+		assert_true(core_ports_running());
+		assert_int_equal(asked(), PORTS_RUNNING);
+		assert_int_equal(published_header()->nic[0].pairs, 0);
+		assert_int_equal(w.links, links + 1);
+		assert_int_equal(w.said_restarted, said);
+		if (i == 0) {
+			core_ports_restart("test");
+			restarts_all();
+		}
+	}
+	ports_check_link();
+	ports_turn();
+	assert_int_equal(asked(), PORTS_RUNNING);
+	w.ready_error = E_OK;
+	ports_check_link();
+	ports_turn();
+	const unsigned links = w.links;
+	for (unsigned phase = 0; phase < 3; phase++)
 		all_answer();
 	all_is_well();
-	assert_int_equal(w.starts, starts + 1);
+	assert_int_equal(w.links, links + 1);
+}
+
+/* A data core restarts in each step; it answers, and is recovered when the port is back. */
+static void one_comes_anew_meanwhile(void **s)
+{
+	(void)s;
+	for (unsigned at = 0; at < 3; at++) {
+		is_sick();
+		for (unsigned i = 0; i < 3; i++) {
+			if (i == at)
+				comes_anew(2);
+			all_answer();
+		}
+		assert_int_equal(w.said_restarted, at + 1);
+		ports_turn();
+		answers_and_polls(2);
+		all_is_well();
+	}
+}
+
+/* One that dies for good in each step: all ports restart without it. */
+static void one_dies_in_each_step(void **s)
+{
+	(void)s;
+	for (unsigned at = 0; at < 3; at++) {
+		is_sick();
+		for (unsigned i = 0; i < at; i++)
+			all_answer();
+		w.info.status[data_core(1)].state = CORE_DEAD;
+		ports_turn();
+		assert_false(core_ports_running());
+		w.info.status[data_core(1)].state = CORE_RUNNING;
+		restarts_all();
+	}
 }
 
 /* All ports restart, and their device keeps its link if it can; it is stopped if it cannot, and where
@@ -530,7 +723,7 @@ static void one_dies_meanwhile(void **s)
 }
 
 /* A data core that restarted, while it attached or later, has lost its buffers. The device cannot
- * stop one pair alone. */
+ * stop one pair alone: while the ports attach all restart, later this one. */
 static void one_comes_anew(void **s)
 {
 	(void)s;
@@ -540,6 +733,10 @@ static void one_comes_anew(void **s)
 		ports_turn();
 		core_shm_of(data_core(i % DATA_CORES))->restarted = 1;
 		ports_turn();
+		if (i % (DATA_CORES + 1) == DATA_CORES) {
+			restarts_alone(i % DATA_CORES);
+			core_ports_restart("test");
+		}
 		assert_int_equal(asked(), PORTS_STOPPED);
 		assert_false(core_ports_running());
 		all_answer();
@@ -550,7 +747,7 @@ static void one_comes_anew(void **s)
 	}
 	all_answer();
 	assert_true(core_ports_running());
-	assert_int_equal(w.starts, RESTARTS + 1);
+	assert_int_equal(w.starts, RESTARTS + RESTARTS / (DATA_CORES + 1) + 1);
 	assert_int_equal(w.told, RESTARTS / (DATA_CORES + 1) + 1);
 }
 
@@ -574,13 +771,6 @@ static void one_is_revived(void **s)
 	assert_int_equal(w.told, 1);
 }
 
-static void left_unread(uint64_t a, uint64_t b, uint64_t c)
-{
-	core_shm_of(data_core(0))->nic[0].rx_place = a;
-	core_shm_of(data_core(1))->nic[0].rx_place = b;
-	core_shm_of(data_core(2))->nic[0].rx_place = c;
-}
-
 /* Frames in stopped rings are counted once: of one pair; when its stop fails and all ports are
  * stopped; of all pairs, including that of a dead core; and when they are stopped again before any
  * core has prepared its rings. */
@@ -596,6 +786,8 @@ static void what_nobody_read_is_counted(void **s)
 	w.stop_error = E_TIMEOUT;
 	comes_anew(2);
 	assert_int_equal(stats->rx_unread, 10);
+	assert_int_equal(asked(), PORTS_LEAVE);
+	core_ports_restart("test");
 	w.info.status[data_core(0)].state = CORE_DEAD;
 	all_answer();
 	assert_int_equal(asked(), PORTS_PREPARE);
@@ -655,16 +847,6 @@ static void all_come_anew(void **s)
 	assert_int_equal(w.starts, 1);
 }
 
-static void restarts_all(void)
-{
-	assert_false(core_ports_running());
-	assert_int_equal(asked(), PORTS_STOPPED);
-	w.stop_error = w.start_error = w.spread_error = 0;
-	for (unsigned phase = 0; phase < 3; phase++)
-		all_answer();
-	all_is_well();
-}
-
 /* It dies for good, in each step: all ports are restarted, without it. */
 static void one_dies_while_it_is_revived(void **s)
 {
@@ -683,16 +865,18 @@ static void one_dies_while_it_is_revived(void **s)
 	}
 }
 
-/* What the device cannot do for one pair is done for all together. */
+/* What the device cannot do for one pair is done for all of the port's; if it fails in the middle, for all ports. */
 static void device_fails(void **s)
 {
 	(void)s;
 	w.spread_error = E_TIMEOUT;
 	comes_anew(1);
-	restarts_all();
+	w.spread_error = 0;
+	restarts_alone(1);
 	w.stop_error = E_AGAIN;
 	comes_anew(1);
-	restarts_all();
+	w.stop_error = 0;
+	restarts_alone(1);
 	w.start_error = E_DEVICE;
 	comes_anew(1);
 	answer(1);
@@ -704,7 +888,9 @@ static void device_fails(void **s)
 	w.spread_error = E_DEVICE;
 	answer(1);
 	ports_turn();
-	restarts_all();
+	w.spread_error = 0;
+	ports_turn();
+	restarts_alone(DATA_CORES);
 	assert_int_equal(w.starts, 5);
 }
 
@@ -917,6 +1103,11 @@ int main(void)
 		cmocka_unit_test_setup(pairs_near_the_card, begin_running),
 		cmocka_unit_test_setup(idle_is_as_said_last, begin),
 		cmocka_unit_test_setup(hangs, begin_running),
+		cmocka_unit_test_setup(asks_for_a_restart, begin_running),
+		cmocka_unit_test_setup(cannot_restart_alone, begin_running),
+		cmocka_unit_test_setup(does_not_come_back, begin_running),
+		cmocka_unit_test_setup(one_comes_anew_meanwhile, begin_running),
+		cmocka_unit_test_setup(one_dies_in_each_step, begin_running),
 		cmocka_unit_test_setup(parked, begin_running),
 		cmocka_unit_test(comes_late),
 		cmocka_unit_test(never_comes),

@@ -51,7 +51,7 @@ static void forget_shown(void)
 
 static bool busy; /* a data core is being restarted */
 
-bool recovery_busy(void) { return busy; }
+bool restart_busy(void) { return busy; }
 void core_console_write(const char *text, size_t bytes) { shell_write(NULL, text, bytes); }
 void core_log(const char *format, ...) { shell_write(NULL, format, strlen(format)); }
 

@@ -525,6 +525,40 @@ static void rx_refills_in_order(void **s)
 	assert_true(w.cnt.rx_no_buffer > 1000);
 }
 
+/* The port restarts alone at any moment: all buffers but those that the test holds return, each once. */
+static void released_at_any_time(void **s)
+{
+	(void)s;
+	seed_random("released_at_any_time");
+	for (unsigned life = 0; life < 100; life++) {
+		const unsigned buffers = 200 + random_below(800);
+		uint32_t taken = 0;
+		start(64, buffers);
+		for (unsigned round = random_below(60); round; round--) {
+			for (unsigned n = random_below(8), i = 0; i < n && w.drx.n; i++)
+				device_receive(0, i);
+			rx(1 + random_below(64));
+			let_go();
+			for (unsigned n = random_below(6), i = 0; i < n && w.pool.free > 100; i++) {
+				if (random_below(3) == 0)
+					take_frags(taken + i, 1 + random_below(PKT_FRAGS_MAX));
+				else
+					take_frames(1, taken + i);
+				if (random_below(4) == 0)
+					keep(&hand.pkt[hand.n - 1], 1 + random_below(3));
+			}
+			taken += tx();
+			let_go();
+		}
+		virtio_release(&w.rx, &w.pool);
+		virtio_release(&w.tx, &w.pool);
+		let_go_of_all_kept();
+		assert_int_equal(w.pool.free, buffers);
+		virtio_release(&w.tx, &w.pool); /* there is nothing left */
+		assert_int_equal(w.pool.free, buffers);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -541,6 +575,7 @@ int main(void)
 		cmocka_unit_test_teardown(notifications, teardown_good),
 		cmocka_unit_test_teardown(missed_notification_is_made_up_for, teardown_good),
 		cmocka_unit_test_teardown(interrupt_arming, teardown_good),
+		cmocka_unit_test(released_at_any_time),
 	};
 	const struct CMUnitTest tests_in_order[] = {
 		cmocka_unit_test_teardown(layout, teardown_good),
@@ -554,6 +589,7 @@ int main(void)
 		cmocka_unit_test_teardown(rx_refills_in_order, teardown_good),
 		cmocka_unit_test_teardown(notifications, teardown_good),
 		cmocka_unit_test_teardown(missed_notification_is_made_up_for, teardown_good),
+		cmocka_unit_test(released_at_any_time),
 	};
 	int failed = cmocka_run_group_tests_name("virtio_ring", tests, guest_map, NULL);
 	return failed + cmocka_run_group_tests_name("virtio_ring, in order", tests_in_order,
