@@ -206,7 +206,7 @@ int igb_interrupts_start(struct nic *nic, const struct nic_config *config)
 	intel_write(nic, IGB_EIAC, 0, queues | other);
 	intel_write(nic, IGB_EIAM, 0, queues);
 	intel_write(nic, IGB_EIMS, 0, other);
-	intel_write(nic, IGB_IMS, 0, IGB_IMS_LSC);
+	intel_write(nic, IGB_IMS, 0, IGB_IMS_LSC | IGB_IMS_FER);
 	return E_OK;
 }
 

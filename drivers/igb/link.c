@@ -78,7 +78,7 @@ void igb_link(struct nic *nic, struct nic_link *out)
 {
 	static const uint32_t mbps[] = {10, 100, 1000, 1000};
 	/* Acknowledge before reading: a change in between raises the next interrupt. */
-	(void)intel_read(nic, IGB_ICR, 0);
+	const uint32_t causes = intel_read(nic, IGB_ICR, 0);
 	const uint32_t status = intel_read(nic, IGB_STATUS, 0);
 	*out = (struct nic_link){.again_us = igb_device(nic)->intel.link_vector ? 0 : INTEL_LINK_LOOK_US};
 	if (status == UINT32_MAX) {
@@ -86,5 +86,9 @@ void igb_link(struct nic *nic, struct nic_link *out)
 	} else if (status & IGB_STATUS_LU) {
 		out->up = true;
 		out->mbps = mbps[status >> IGB_STATUS_SPEED_SHIFT & IGB_STATUS_SPEED_MASK];
+	}
+	if (causes & IGB_IMS_FER && !out->gone) { /* frames may be wrong until a reset */
+		out->restart = true;
+		out->why = "an error in the card's memory (ICR.FER)";
 	}
 }

@@ -129,7 +129,8 @@ enum igb_reg {
 #define IGB_SYNC_PHY3 (1u << 6)
 #define IGB_SYNC_FIRMWARE_SHIFT 16
 
-#define IGB_IMS_LSC (1u << 2) /* link status change */
+#define IGB_IMS_LSC (1u << 2)  /* link status change; also in ICR */
+#define IGB_IMS_FER (1u << 22) /* fatal error, in the card's own memory; also in ICR */
 
 #define IGB_GPIE_NSICR (1u << 0)         /* reading ICR clears it whether or not it is masked */
 #define IGB_GPIE_MULTIPLE_MSIX (1u << 4)

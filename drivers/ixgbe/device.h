@@ -69,7 +69,6 @@ struct ixgbe_device {
 	bool ask_cage;         /* SDP2 says whether a module is in the cage */
 	uint32_t pairs;        /* running; 0: reset */
 	struct ixgbe_link link;
-	bool memory_told;      /* EICR.ECC has been reported since start */
 	bool rx_forced;        /* the receive path did not come to rest before its start; not yet told */
 	int64_t filtered;      /* frames for others, not yet reported (stats.c) */
 };

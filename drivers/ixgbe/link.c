@@ -185,7 +185,6 @@ static const char *turn(struct nic *nic, bool up)
 void ixgbe_link_start(struct nic *nic)
 {
 	struct ixgbe_link *l = &ixgbe_device(nic)->link;
-	ixgbe_device(nic)->memory_told = false;
 	*l = (struct ixgbe_link){.attempts = l->attempts, .told = l->told};
 	enter(nic, DOWN, 0);
 }
@@ -238,9 +237,9 @@ void ixgbe_link(struct nic *nic, struct nic_link *out)
 		out->again_us = again(&d->link);
 		up = d->link.step == UP; /* else an attempt has changed the link, or is about to */
 	}
-	if (causes & IXGBE_EICR_ECC && !d->memory_told) { /* Linux resets the card */
-		d->memory_told = true;
-		out->why = "an error in the card's memory (EICR.ECC): frames may be wrong until a reset";
+	if (causes & IXGBE_EICR_ECC) { /* frames may be wrong until a reset; Linux resets the card, too */
+		out->restart = true;
+		out->why = "an error in the card's memory (EICR.ECC)";
 	}
 	if (d->rx_forced) {
 		d->rx_forced = false;

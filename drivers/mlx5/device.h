@@ -323,6 +323,8 @@ void mlx5_cut_off(struct nic *nic);
 /* Resets the function to its state after power-on, without bus mastership; its firmware may still
  * be initialising. E_NOTSUP: the function cannot be reset. */
 int mlx5_reset(struct nic *nic);
+/* The device answers, and mlx5_reset is supported. */
+bool mlx5_can_reset(struct nic *nic);
 /* Resets a device that is dead and forgets all that its firmware had. E_NOTSUP: it cannot be reset,
  * or has been in vain. E_AGAIN: its firmware is initialising. */
 int mlx5_revive(struct nic *nic);

@@ -6,7 +6,7 @@
  *
  * Omitted: compressed CQEs in their enhanced layout (ConnectX-7), UDP
  * segmentation (the device does not set each datagram's length), rate limits, the card's clock
- * (time stamps). Firmware that has stopped answering is reset at the next start, not before.
+ * (time stamps). Firmware that has stopped answering is reset at the next start, which mlx5_link asks for.
  */
 #include "drivers/mlx5/mlx5.h"
 

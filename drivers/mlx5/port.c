@@ -366,9 +366,11 @@ void mlx5_link(struct nic *nic, struct nic_link *out)
 	struct mlx5_device *d = mlx5_device(nic);
 	const struct mlx5_slot *s = &d->memory->slot[MLX5_SLOT_BACKGROUND];
 	*out = (struct nic_link){.again_us = MLX5_HEALTH_LOOK_US};
-	out->gone = !mlx5_health_turn(nic, &out->why);
-	if (out->gone) {
+	if (!mlx5_health_turn(nic, &out->why)) {
 		mlx5_mend_end(nic);
+		out->restart = mlx5_can_reset(nic);
+		out->gone = !out->restart;
+		d->dead |= out->restart; /* so that start resets it (mlx5_revive) */
 		return;
 	}
 	mlx5_events_poll(nic);

@@ -102,6 +102,18 @@ static bool wait_config(struct nic *nic, unsigned offset, uint32_t mask, uint32_
 	}
 }
 
+/* The offset of its PCI Express capability if the function has a function level reset, else 0. */
+static unsigned find_reset(const struct pci_dev *dev)
+{
+	const unsigned express = find_express(dev);
+	return express && pci_read(dev, express + EXPRESS_DEVCAP, 4) & EXPRESS_DEVCAP_FLR ? express : 0;
+}
+
+bool mlx5_can_reset(struct nic *nic)
+{
+	return !mlx5_gone(nic) && find_reset(nic->pci);
+}
+
 int mlx5_revive(struct nic *nic)
 {
 	struct mlx5_device *d = mlx5_device(nic);
@@ -123,9 +135,9 @@ int mlx5_revive(struct nic *nic)
 int mlx5_reset(struct nic *nic)
 {
 	const struct pci_dev *dev = nic->pci;
-	unsigned express = find_express(dev);
+	unsigned express = find_reset(dev);
 	struct saved s;
-	if (!express || !(pci_read(dev, express + EXPRESS_DEVCAP, 4) & EXPRESS_DEVCAP_FLR))
+	if (!express)
 		return E_NOTSUP;
 	mlx5_cut_off(nic);
 	/* Transactions that do not end are cut short: 6.6.2, note */

@@ -79,6 +79,7 @@ static const struct fault_kind faults[FAULTS_OF_82599 + 1] = {
 	[FAULT_LINK_LATE] = {"link-late", "N", 5, "no link before the Nth restart since reset (AUTOC)"},
 	[FAULT_SEND_HANGS] = {"send-hangs", NULL, 0, "transmit rings are not served until the next reset"},
 	[FAULT_FIRMWARE_STUCK] = {"firmware-stuck", NULL, 0, "X550: HICR.C never clears"},
+	[FAULT_MEMORY_ERROR] = {"memory-error", NULL, 0, "EICR.ECC is set, once"},
 	[FAULT_MODULE_OUT] = {"module-out", NULL, 0, "no module is in the SFP+ cage"},
 	[FAULTS_OF_82599] = {0},
 };
@@ -655,6 +656,8 @@ static void nic_fault(struct model *m, unsigned index)
 	if (index == FAULT_EEPROM_CHECKSUM)
 		eeprom_make(m);
 	nic_of(m)->hangs |= index == FAULT_SEND_HANGS && model_fault(m, index);
+	if (index == FAULT_MEMORY_ERROR && model_fault(m, index))
+		intr_other(m, EICR_ECC);
 	if (index == FAULT_MODULE_OUT)
 		set(m, ESDP, (get(m, ESDP) & ~(uint32_t)ESDP_SDP2_DATA) |
 		                     (model_fault(m, index) ? 0 : ESDP_SDP2_DATA));

@@ -488,6 +488,7 @@ enum {
 	EICR_RX_QUEUES = 0xffffu,
 	EICR_RX_MISS = 1u << 17,
 	EICR_LSC = 1u << 20,
+	EICR_ECC = 1u << 28,
 
 	GPIE_MULTIPLE_MSIX = 1u << 4,
 	GPIE_OCD = 1u << 5,

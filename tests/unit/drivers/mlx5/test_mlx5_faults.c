@@ -323,7 +323,7 @@ static void health(void **s)
 		rig_run(100000000);
 	}
 	rig_fault("health-stuck");
-	while (!link_now().gone) {
+	while (!link_now().gone) { /* a function that cannot be reset */
 		assert_true(++looks < 100);
 		rig_run(100000000);
 	}

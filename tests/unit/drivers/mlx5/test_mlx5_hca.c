@@ -29,14 +29,19 @@ static struct nic_link link_now(void)
 	return l;
 }
 
-/* Calls link until the device counts as gone; returns how many calls, and why. */
+/* Calls link until the device counts as gone, or asks for a restart, which it does if a reset may help; returns how
+ * many calls, and why. */
 static unsigned looks_to_end(const char **why)
 {
 	for (unsigned looks = 1;; looks++) {
 		struct nic_link l = link_now();
 		*why = l.why;
-		if (l.gone)
+		if (l.gone || l.restart) {
+			assert_int_equal(l.restart, fw.flr && !fw.removed);
+			assert_int_equal(l.gone, !l.restart);
+			assert_false(l.up);
 			return looks;
+		}
 		assert_true(looks < 400);
 		if (l.why)
 			fail_msg("said while it lives: %s", l.why);
@@ -934,6 +939,20 @@ static void health(void **s)
 	fw.health_stuck = true;
 	assert_in_range(looks_to_end(&why), LOOKS_OF(4000), LOOKS_OF(8400));
 	assert_string_equal(why, "the firmware's health counter stands still");
+	up(1);
+	fw.flr = fw.heals = true; /* it is reset, each time it happens */
+	for (unsigned resets = 1; resets < 4; resets++) {
+		fw.health_stuck = true;
+		looks_to_end(&why);
+		assert_string_equal(why, "the firmware's health counter stands still");
+		fw_stop();
+		fw.health_stuck = false;
+		assert_int_equal(fw_start(1, &shared), E_OK);
+		assert_int_equal(fw.resets, resets);
+		assert_false(link_now().restart);
+	}
+	fw_stop();
+	fw_assert_clean();
 	up(1);
 	fw.queue_low |= 0x100; /* nic_interface: disabled, by the firmware */
 	assert_in_range(looks_to_end(&why), 1, LOOKS_OF(2400));
