@@ -1,7 +1,7 @@
 /*
  * What the files of the device half share: its state, chips and boards (chip.c), EEPROM (eeprom.c), firmware
- * (firmware.c), reset (reset.c), link (link.c, module.c, phy.c), rate limits (rate.c), statistics (stats.c). drivers/intel/device.h
- * has registers and semaphores, and says how functions that wait end.
+ * (firmware.c), reset (reset.c), link (link.c, module.c, phy.c), rate limits (rate.c), statistics (stats.c).
+ * drivers/intel/device.h has registers and semaphores, and says how functions that wait end.
  */
 #ifndef DRIVERS_IXGBE_DEVICE_H
 #define DRIVERS_IXGBE_DEVICE_H
@@ -96,11 +96,15 @@ const struct ixgbe_board *ixgbe_board(const struct pci_dev *dev);
 
 int ixgbe_eeprom_check(struct nic *nic);
 
-/* --- firmware.c: commands to it; all wait, and take and give its semaphore --- */
+/* --- firmware.c: commands to the firmware of an X550 --- */
 
-/* As intel_chip.read_words; the words are in the CPU's byte order. E_DEVICE: the firmware refuses. */
+/* Both take the semaphore of its interface, and wait: for each command a second at most. E_TIMEOUT: no answer.
+ * E_DEVICE: the firmware takes no commands, or refuses this one. */
+
+/* As intel_chip.read_words: n words from the word `from` on, in the CPU's byte order. What `words` has after an error
+ * means nothing. */
 int ixgbe_firmware_read(struct nic *nic, uint32_t from, uint32_t n, uint16_t *words);
-/* Clears RXCTRL.RXEN. E_DEVICE: the firmware refuses; receive is as it was. */
+/* Clears RXCTRL.RXEN. After an error receive is as it was. */
 int ixgbe_firmware_rx_off(struct nic *nic);
 
 /* --- reset.c --- */

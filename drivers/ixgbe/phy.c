@@ -1,7 +1,7 @@
 /*
- * The PHY of X540 and X550, over MDIO with the frames of IEEE 802.3 clause 45. Its firmware negotiates and brings the link up by
- * itself. The driver does two things. Other systems (Linux, DPDK) put the PHY into low power when they let a port
- * go, and after a warm reboot it is still there. And the PHY advertises PAUSE, which is off (init.c).
+ * The PHY of X540 and X550, over MDIO with the frames of IEEE 802.3 clause 45. Its firmware negotiates and brings the
+ * link up by itself. The driver does two things. Other systems (Linux, DPDK) put the PHY into low power when they let
+ * a port go, and after a warm reboot it is still there. And the PHY advertises PAUSE, which is off (init.c).
  */
 #include "drivers/ixgbe/device.h"
 

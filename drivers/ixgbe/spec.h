@@ -306,7 +306,7 @@ enum ixgbe_reg {
 #define IXGBE_ANLP1_STATE (15u << 16)
 
 #define IXGBE_LINKS_UP (1u << 30)
-#define IXGBE_LINKS_NBASE_T (1u << 27) /* X550 (SPEED_NON_STD): the speed is 2.5 instead of 10, 5 Gb/s instead of 100 Mb/s */
+#define IXGBE_LINKS_NBASE_T (1u << 27) /* X550, SPEED_NON_STD: 2.5 instead of 10, 5 Gb/s instead of 100 Mb/s */
 #define IXGBE_LINKS_SPEED_SHIFT 28
 #define IXGBE_LINKS_SPEED_MASK 3u /* 1: 100 Mb/s, 2: 1 Gb/s, 3: 10 Gb/s */
 

@@ -232,21 +232,6 @@ static void autoc_write(struct model *m, uint32_t value)
 	link_update(m);
 }
 
-static uint32_t x550_speed(uint32_t mbps)
-{
-	switch (mbps) {
-	case 100:
-		return LINKS_SPEED_100M;
-	case 1000:
-		return LINKS_SPEED_1G;
-	case 2500:
-		return LINKS_SPEED_10G | LINKS_SPEED_NON_STD;
-	case 5000:
-		return LINKS_SPEED_100M | LINKS_SPEED_NON_STD;
-	}
-	return LINKS_SPEED_10G;
-}
-
 static uint32_t links(const struct model *m)
 {
 	if (!nic_of(m)->link)

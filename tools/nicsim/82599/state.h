@@ -274,9 +274,11 @@ bool phy_low_power(const struct phy *p);
 /* A write of MSCA with its command bit. True: negotiation begins anew. */
 bool phy_command(struct model *m, uint32_t msca);
 
-/* --- x550.c: the host interface --- */
+/* --- x550.c --- */
 void host_write(struct model *m, uint32_t value); /* HICR */
 void host_work(struct model *m);
+/* LINKS, bits 29:27. */
+uint32_t x550_speed(uint32_t mbps);
 
 /* --- sfp.c --- */
 void sfp_write(struct model *m, uint32_t value);

@@ -1,5 +1,6 @@
 /*
- * The X550's host interface: commands to its firmware, which reads the shadow RAM of the EEPROM for the driver.
+ * What the X550 has instead of the 82599: the codes of its speeds, and the host interface. By that the driver gives
+ * commands to the firmware, which reads the EEPROM's shadow RAM for it.
  *
  *     idle --HICR.C is written--> busy --COMMAND_NS--> idle, HICR.C 0, HICR.SV 1, the answer in FLEX_MNG
  *
@@ -18,6 +19,8 @@
  * SYSTIM is the clock of the 82599.
  */
 #include "tools/nicsim/82599/state.h"
+
+/* --- host interface --- */
 
 #define COMMAND_NS 100000
 #define READ_SHADOW_RAM 0x31
@@ -130,4 +133,21 @@ void host_write(struct model *m, uint32_t value)
 		model_violation(m, "HICR.C without SW_FW_SYNC.SW_MNG");
 	set(m, HICR, HICR_EN | HICR_C);
 	n->command_done = m->now + COMMAND_NS;
+}
+
+/* --- link --- */
+
+uint32_t x550_speed(uint32_t mbps)
+{
+	switch (mbps) {
+	case 100:
+		return LINKS_SPEED_100M;
+	case 1000:
+		return LINKS_SPEED_1G;
+	case 2500:
+		return LINKS_SPEED_10G | LINKS_SPEED_NON_STD;
+	case 5000:
+		return LINKS_SPEED_100M | LINKS_SPEED_NON_STD;
+	}
+	return LINKS_SPEED_10G;
 }
