@@ -133,6 +133,16 @@ def test_x550_with_firmware_that_hangs(make_router, nic):
     assert "device " + nic in router.command("show interfaces")
 
 
+@pytest.mark.parametrize("nic", ["ixgbe"])
+def test_receive_path_that_does_not_rest(make_lab):
+    """SECRXSTAT never says that the receive path is empty: the port is started all the same, and says so once."""
+    lab = make_lab(router_config(), "--nicsim-option", "1:fault=secrx-late:100000")
+    pings(lab.left, RIGHT_HOST)
+    lab.router.poll()
+    assert lab.router.text.count("eth1: ixgbe: the receive path was started before it came to rest") == 1
+    assert "eth0: ixgbe" not in lab.router.text
+
+
 @pytest.mark.parametrize("nic,fault,reason", [
     ("ixgbe", "reset-stuck", "reset"),
     ("ixgbe", "eeprom-checksum", "EEPROM checksum"),
