@@ -5,6 +5,7 @@
 
 #define MASTER_US 100000
 #define DRAIN_US 3000
+#define FLUSHED_US 2000
 #define CLEAR_US 20
 #define RESET_FIRST_LOOK_US 1000 /* 8.2.3.1.1: no register access before */
 #define RESET_US 100000
@@ -88,6 +89,23 @@ static void rx_off(struct nic *nic)
 		intel_write(nic, IXGBE_RXCTRL, 0, 0);
 }
 
+/*
+ * A system before us may have left any transmit queue on, with frames. All are flushed before DMA is disabled, as in
+ * Intel's own drivers (DPDK, ixgbe_stop_adapter_generic). RXCTRL, already clear, stops all receive queues.
+ */
+static void flush_queues(struct nic *nic)
+{
+	bool any = false;
+	for (unsigned q = 0; q < IXGBE_TX_QUEUES; q++) {
+		if (!(intel_read(nic, IXGBE_TXDCTL, q) & INTEL_QUEUE_ENABLE))
+			continue;
+		intel_write(nic, IXGBE_TXDCTL, q, IXGBE_TXDCTL_SWFLSH);
+		any = true;
+	}
+	if (any)
+		intel_delay(nic, FLUSHED_US);
+}
+
 int ixgbe_reset(struct nic *nic)
 {
 	struct ixgbe_device *d = ixgbe_device(nic);
@@ -98,6 +116,7 @@ int ixgbe_reset(struct nic *nic)
 	interrupts_off(nic);
 	/* 5.2.5.3.2, master disable: no request may be pending when the reset comes. */
 	rx_off(nic);
+	flush_queues(nic);
 	intel_set(nic, IXGBE_CTRL, 0, IXGBE_CTRL_GIO_DIS);
 	int e = intel_poll(nic, IXGBE_STATUS, 0, IXGBE_STATUS_GIO, INTEL_UNTIL_CLEAR, MASTER_US,
 	                   "DMA does not end (STATUS.GIO)");

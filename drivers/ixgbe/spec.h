@@ -261,6 +261,8 @@ enum ixgbe_reg {
 
 /* WTHRESH 0: only descriptors with RS are written back. PTHRESH 32 avoids a hang of the transmitter (Linux,
  * ixgbe_configure_tx_ring). */
+#define IXGBE_TX_QUEUES 128
+#define IXGBE_TXDCTL_SWFLSH (1u << 26) /* discards what the queue still holds */
 #define IXGBE_TXDCTL_PTHRESH 32u        /* with fewer than this in the chip, */
 #define IXGBE_TXDCTL_HTHRESH (8u << 8)  /* fetch when this many wait in memory */
 

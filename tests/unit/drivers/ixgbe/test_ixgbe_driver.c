@@ -247,6 +247,28 @@ static void quiet_steps(void **s)
 	wrote(from, CTRL, 0x4000000, 0x4000000);
 }
 
+/* Transmit queues that the system before us has left on, whichever they are, are flushed before DMA is disabled. */
+static void queues_left_on(void **s)
+{
+	(void)s;
+	static const unsigned ours[] = {0, 1, 127};
+	power();
+	assert_int_equal(port_probe(), E_OK);
+	assert_int_equal(port_start(2, ALL, STANDARD, 1600), E_OK);
+	rig_write(TDBAL + 0x40 * 127 + 8, 128); /* TDLEN */
+	rig_write(TXDCTL + 0x40 * 127, 0x2000000);
+	const unsigned from = port.traced;
+	assert_int_equal(port_probe(), E_OK);
+	const unsigned off = wrote(from, CTRL, 4, 4);
+	for (unsigned i = 0; i < ARRAY_LEN(ours); i++)
+		assert_in_range(wrote(from, TXDCTL + 0x40 * ours[i], 0x6000000, 0x4000000), from, off);
+	assert_int_equal(find_access(from, WRITES, TXDCTL + 0x40 * 2, 4), -1);
+	/* The second time there is nothing to flush. */
+	const unsigned then = port.traced;
+	assert_int_equal(port_probe(), E_OK);
+	assert_int_equal(find_access(then, WRITES, TXDCTL, 4), -1);
+}
+
 static void start_refuses_nonsense(void **s)
 {
 	(void)s;
@@ -719,6 +741,7 @@ int main(void)
 		cmocka_unit_test_teardown(probe_without_registers, teardown),
 		cmocka_unit_test_teardown(start_is_in_order, teardown),
 		cmocka_unit_test_teardown(quiet_steps, teardown),
+		cmocka_unit_test_teardown(queues_left_on, teardown),
 		cmocka_unit_test_teardown(start_refuses_nonsense, teardown),
 		cmocka_unit_test_teardown(link_comes_up, teardown),
 		cmocka_unit_test_teardown(modules, teardown),
