@@ -6,8 +6,9 @@
  * 1. All units share one device table, with an entry for each function of the segment: a function without a valid
  *    entry would reach all memory. An entry that nobody has given anything refuses every access, and every
  *    interrupt if interrupts are remapped.
- * 2. A card's entry is the one of the ID that its requests bear. Two cards with one ID share a map. Interrupts are
- *    not remapped if a card bears an ID other than its own.
+ * 2. A card's entry is the one of the ID that its requests bear. Two cards with one ID share a map.
+ * 3. Interrupts are remapped if each card bears its own ID, and the table names every I/O APIC: the messages of one
+ *    that it leaves out come from an unknown function, so they would be refused.
  */
 #include "kernel/iommu_kind.h"
 
@@ -39,6 +40,7 @@
 static struct ivrs ivrs;
 static struct amdvi unit[IVRS_UNITS_MAX];
 static const bool *in_use;
+static bool names_ioapics; /* firmware's table names all I/O APICs of the MADT */
 static struct {
 	uint64_t devices; /* the device table */
 	uint64_t rings;   /* AMDVI_MEMORY_BYTES for each unit */
@@ -46,7 +48,11 @@ static struct {
 
 static int amdvi_find(const struct acpi *acpi)
 {
-	return acpi->ivrs ? ivrs_parse(&ivrs, acpi->ivrs, acpi->ivrs_bytes) : E_NOENT;
+	int e = acpi->ivrs ? ivrs_parse(&ivrs, acpi->ivrs, acpi->ivrs_bytes) : E_NOENT;
+	names_ioapics = e == E_OK;
+	for (unsigned i = 0; i < acpi->ioapics && names_ioapics; i++)
+		names_ioapics = ivrs_ioapic_of(&ivrs, acpi->ioapic[i].id) != NULL;
+	return e;
 }
 
 static unsigned amdvi_units(void) { return ivrs.units; }
@@ -92,13 +98,13 @@ static uint64_t amdvi_limit(void) { return LIMIT; }
 
 static bool amdvi_remaps_interrupts(bool *wide)
 {
-	*wide = true;
+	*wide = names_ioapics;
 	for (unsigned n = 0; n < ivrs.units; n++)
 		*wide = *wide && (!in_use[n] || amdvi_knows_wide_ids(&unit[n]));
 	for (unsigned i = 0; i < boot_info->pci_count; i++)
 		if (is_served(i) && card_id(i) != boot_info->pci[i].bdf)
 			return *wide = false;
-	return true;
+	return names_ioapics;
 }
 
 static int amdvi_ioapic_source(uint8_t id)

@@ -34,7 +34,8 @@ static struct amdvi_tables given[2];
 static unsigned forgotten_domains, forgotten_functions;
 static char said[1000];
 
-const struct iommu_kind iommu_vtd;
+static int no_table(const struct acpi *a) { (void)a; return E_NOENT; }
+const struct iommu_kind iommu_vtd = {.find = no_table};
 void console_print(const char *format, ...)
 {
 	size_t at = strlen(said);
@@ -104,6 +105,7 @@ static int setup(void **s)
 	said[0] = 0;
 	memset(used, 0, sizeof used);
 	kind = &iommu_amdvi;
+	names_ioapics = true;
 	table_error = E_OK;
 	ivrs = (struct ivrs){.units = 1, .ranges = 1, .ioapics = 1, .reserveds = 2};
 	ivrs.range[0] = (struct ivrs_range){.last = 0xffff, .all = true};
@@ -266,6 +268,34 @@ static void aliases(void **s)
 	assert_int_equal(iommu_reserve(0, 1, MEMORY_WINDOW + ARENA, HUGE_BYTES), E_NOTSUP); /* one map */
 }
 
+/* A table with one unit for all functions, and an I/O APIC with ID 4. */
+static void ioapics(void **s)
+{
+	static uint8_t bytes[48 + 24 + 4 + 8] = {
+		[48] = 0x10, [50] = 36, [52] = 2, [56] = 0, 0, 0xd8, 0xfe, [72] = 1, [76] = 0x48, [80] = 4, 0xa0, 0, 1};
+	static struct acpi acpi = {.ivrs = bytes, .ivrs_bytes = sizeof bytes, .ioapics = 2, .ioapic = {{.id = 4}, {.id = 4}}};
+	bool is_wide;
+	(void)s;
+	knows_wide[0] = true;
+	for (unsigned named = 0; named < 2; named++) {
+		acpi.ioapic[1].id = named ? 4 : 5;
+		kind = NULL;
+		active = false;
+		table_error = E_NOENT;
+		next_page = 0;
+		const struct iommu_units *list = iommu_find(&acpi);
+		assert_true(list->units == 1 && list->unit[0].regs == 0xfed80000 && list->unit[0].bytes == 0x4000);
+		assert_int_equal(info.iommu.kind, BOOT_IOMMU_AMDVI);
+		iommu_prepare();
+		assert_int_equal(iommu_remaps_interrupts(&is_wide), named);
+		assert_int_equal(is_wide, named);
+	}
+	acpi.ivrs_bytes--;
+	table_error = E_NOENT;
+	assert_int_equal(iommu_find(&acpi)->units, 0);
+	assert_int_equal(table_error, E_INVAL);
+}
+
 static void rings(void **s)
 {
 	(void)s;
@@ -305,6 +335,7 @@ int main(void)
 		cmocka_unit_test_setup(what_a_card_reaches, setup), cmocka_unit_test_setup(the_others, setup),
 		cmocka_unit_test_setup(interrupts, setup),          cmocka_unit_test_setup(wide_ids, setup),
 		cmocka_unit_test_setup(aliases, setup),             cmocka_unit_test_setup(rings, setup),
+		cmocka_unit_test_setup(ioapics, setup),
 		cmocka_unit_test_setup(not_used, setup),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
