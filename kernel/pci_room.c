@@ -78,7 +78,7 @@ static void meet_machine(struct probe *p, const struct pci_machine *m)
 	for (unsigned i = 0; i < acpi->ioapics; i++)
 		meet_device(p, acpi->ioapic[i].addr);
 	for (unsigned i = 0; i < m->iommus->units; i++)
-		meet_device(p, m->iommus->unit[i].regs);
+		meet(p, m->iommus->unit[i].regs, m->iommus->unit[i].regs + m->iommus->unit[i].bytes);
 }
 
 static void meet_pci(struct probe *p, const struct pci_machine *m, const bool *above)
