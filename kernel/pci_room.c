@@ -191,7 +191,9 @@ static unsigned add(struct boot_range *room, unsigned n, uint64_t start, uint64_
 
 unsigned pci_room_of_root(const struct pci_machine *m, unsigned bus, struct boot_range room[PCI_ROOMS_MAX])
 {
-	const struct boot_range parts[2] = {{0, PCI_LOW_END}, {PCI_LOW_END, m->phys_end}};
+	const uint64_t low = memory_end(m->boot, PCI_LOW_END), all = memory_end(m->boot, UINT64_MAX);
+	/* An address below the end of memory is none that firmware assigned. */
+	const struct boot_range parts[2] = {{low, PCI_LOW_END}, {all > PCI_LOW_END ? all : PCI_LOW_END, m->phys_end}};
 	const bool only = is_only_root(m, bus);
 	unsigned n = 0;
 	if (m->boot->reserved_lost)
@@ -203,7 +205,6 @@ unsigned pci_room_of_root(const struct pci_machine *m, unsigned bus, struct boot
 	}
 	if (!only)
 		return n;
-	const uint64_t low = memory_end(m->boot, PCI_LOW_END), all = memory_end(m->boot, UINT64_MAX);
 	if (low < HOLE_END)
 		n = add(room, n, low + (HOLE_END - low) / 16, HOLE_END);
 	const uint64_t high = all > HIGH_START_MIN / 2 ? 2 * all : HIGH_START_MIN;

@@ -252,6 +252,23 @@ static void holes(void **s)
 	assert_non_null(strstr(said, "pci 00:02.0: BAR 0 of 131072 bytes assigned at e0020000\n"));
 }
 
+/* A BAR that lies in memory, or has a size that cannot be, says nothing of what is the bus's. */
+static void nonsense(void **s)
+{
+	(void)s;
+	memory.ram[0].end = GiB;
+	memory.ram[1] = (struct boot_range){2 * GiB - 0x1000, 2 * GiB};
+	memory.ram_count = 2;
+	struct card *a = add_nic(0x08), *b = add_nic(0x10);
+	set_bar(a, 0, 0x20000, 0, 0xe0000000);
+	set_bar(a, 1, 0x20000, 0, GiB / 2);
+	set_bar(a, 2, 0x20000, 0, GiB); /* between two pieces of memory */
+	set_bar(b, 0, 0x20000, 0, 0);
+	scan();
+	check(b, 0, 0x20000);
+	assert_int_equal(bar_of(b, 0), 2 * GiB + (0xfc000000 - 2 * GiB) / 16);
+}
+
 /* All of it, from the hole below 4 GiB. */
 static void nothing_assigned(void **s)
 {
@@ -553,6 +570,7 @@ int main(void)
 	seed_random("pci_assign");
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(holes, start),
+		cmocka_unit_test_setup(nonsense, start),
 		cmocka_unit_test_setup(nothing_assigned, start),
 		cmocka_unit_test_setup(above_4_gib, start),
 		cmocka_unit_test_setup(nested_bridges, start),
