@@ -247,9 +247,10 @@ static void scan_bus(uint16_t segment, unsigned bus, unsigned depth)
  */
 static void probe_buses(uint16_t segment, unsigned first, unsigned last)
 {
+	const bool guest = cpu_is_guest(); /* read once: in a guest CPUID may take microseconds */
 	scan_bus(segment, first, 0);
 	for (unsigned bus = first + 1; bus <= last; bus++)
-		if (!cpu_is_guest() || pci_config_exists((pci_address_t)segment << 16 | bus << 8))
+		if (!guest || pci_config_exists((pci_address_t)segment << 16 | bus << 8))
 			scan_bus(segment, bus, 0);
 }
 

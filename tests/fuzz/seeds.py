@@ -588,6 +588,12 @@ def pci_devices():
     yield "large", machine(function(1, 0x0008, (bar(32, 9 << 32, True), bar(30, 0xc0000000)) * 2))
     yield "holes", machine(bytes([1]) + u16(8) + (b"\x80" + u32(0xff0fff00) + u32(0) +
                                                 u32(0xfe000000) + u16(0)) * 6 + b"\0\0")
+    bare = (bar(17, 0, True), bar(), bar(), bar(14, 0, True))
+    window = bytes([0x80]) + u16(0) + u32(0xfff0fff0) + u32(0) + u32(0) + u32(0)  # a BAR's place, and its writable bits
+    switch = (bar(12),) * 4 + (window,) * 2
+    yield "unassigned", machine(function(1, 0x0008, bare, caps=0x40, entries=msix(0x2003)), function(1, 0x0010, wide))
+    yield "unassigned-behind", machine(function(0x10, 0x0008, switch, b"\1"), function(0x10, 0x0100, switch, b"\2"),
+                                       function(1, 0x0200, bare), function(1, 0x0208, bare)) + calls
     yield "labyrinth", machine(*(function(0, bus << 8 | slot << 3, secondary=bytes([bus + 1]))
                                  for bus in range(3) for slot in range(3)), function(1, 0x0300))
     yield "fickle", machine(function(15, 0x0008)) + bytes(range(256))
