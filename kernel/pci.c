@@ -208,6 +208,10 @@ static void look_at(pci_address_t at, unsigned depth)
 	if (class != CLASS_BRIDGE_PCI || depth == BRIDGES_MAX)
 		return;
 	unsigned below = pci_config_get(at, CFG_SECONDARY_BUS, 1);
+	char name[FMT_PCI_MAX];
+	if (below == 0)
+		console_print("pci %s: firmware gave the bus behind this bridge no number: what is there is not seen\n",
+		              fmt_pci(name, pci_segment(at), pci_bdf(at)));
 	if (below > pci_bus(at))
 		scan_bus(pci_segment(at), below, depth + 1);
 }

@@ -231,6 +231,16 @@ static void check_left_off(const struct card *c)
 
 /* --- tests --- */
 
+/* A bridge without bus number is reported, once. */
+static void bridge_without_number(void **s)
+{
+	(void)s;
+	add_bridge(0x08, 0, 0, BROAD);
+	add_bridge(0x10, 1, 1, BROAD);
+	scan();
+	assert_string_equal(said, "pci 00:01.0: firmware gave the bus behind this bridge no number: what is there is not seen\n");
+}
+
 /* Firmware's BARs stay, and what is between them is used. */
 static void holes(void **s)
 {
@@ -569,6 +579,7 @@ int main(void)
 {
 	seed_random("pci_assign");
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(bridge_without_number, start),
 		cmocka_unit_test_setup(holes, start),
 		cmocka_unit_test_setup(nonsense, start),
 		cmocka_unit_test_setup(nothing_assigned, start),
