@@ -181,7 +181,7 @@ uint32_t core_tx_features(void)
 static void keep_for_report(unsigned port, unsigned driver)
 {
 	coredump_keep(COREDUMP_QUEUE, port, driver, &queues[port], sizeof queues[port]);
-	coredump_keep(COREDUMP_COUNTED, port, driver, queues[port].cnt, sizeof *queues[port].cnt);
+	coredump_keep(COREDUMP_COUNTED, port, driver, &out()->nic[port], sizeof out()->nic[port]);
 	coredump_keep(COREDUMP_WAITING, port, driver, &core_outs[port].n, 2 * sizeof core_outs[port].n);
 }
 _Static_assert(offsetof(struct core_out, held) == offsetof(struct core_out, n) + sizeof(unsigned) &&

@@ -62,6 +62,30 @@ def test_others_lose_nothing(make_lab):
     assert [core["faults"] for core in router.cores()] == [0, RESTARTS, RESTARTS, RESTARTS]
 
 
+@pytest.mark.nics(["virtio"])
+def test_device_without_queue_reset(make_lab):
+    """virtio without VIRTIO_F_RING_RESET: each port restarts for the failed core, which polls again; the console never
+    says that all ports restart, and no link changes. Counters go on."""
+    lab = make_lab(None, "--append", "test=1", "--qemu-arg=-global",
+                   "--qemu-arg=virtio-net-pci.queue_reset=off", cpus=4)
+    router = lab.router
+    router.faults_expected = True
+    pings(lab.left, RIGHT_HOST)
+    forwarded = router.counters()["forwarded"]
+    for core in (1, 2, 3, 1):
+        router.skip()
+        router.send("test fault ud core %d" % core)
+        for port in ("eth0", "eth1"):
+            router.expect(r"%s: virtio_net: the device cannot reset one queue .*alone" % port, 10)
+        for port in ("eth0", "eth1"):
+            router.expect(r"%s: restarted after \d+ us: a data core was restarted" % port, 10)
+        assert router.wait_back() is None
+        pings(lab.left, RIGHT_HOST)
+    assert router.counters()["forwarded"] >= forwarded + 4 * 6  # three pings each, both ways
+    assert not re.search(r"ports restart|eth\d: link down", router.text)
+    assert [core["faults"] for core in router.cores()] == [0, 2, 1, 1]
+
+
 FILTER = """ ip access-group TO-RIGHT out
 ip access-list TO-RIGHT
  10 permit udp any any
