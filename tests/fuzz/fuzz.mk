@@ -93,7 +93,7 @@ FUZZ_SRC_acpi := tests/fuzz/rig.c
 FUZZ_SRC_boot := tests/fuzz/rig.c kernel/numa.c
 FUZZ_SRC_pci := tests/fuzz/rig.c lib/fmt.c $(addprefix kernel/pci_,bars.c bridges.c room.c assign.c)
 FUZZ_IXGBE := $(sort $(wildcard drivers/ixgbe/*.c drivers/intel/*.c)) lib/pkt.c lib/csum.c \
-	$(sort $(wildcard tools/nicsim/82599/*.c tools/nicsim/packet/*.c)) \
+	$(sort $(wildcard tools/nicsim/82599/*.c tools/nicsim/intel/*.c tools/nicsim/packet/*.c)) \
 	$(addprefix tools/nicsim/,model.c reg.c json.c wires/wire.c) \
 	$(addprefix tests/unit/rig/,nicsim_rig.c model_port.c ixgbe_port.c guest.c) tests/fuzz/rig.c
 FUZZ_SRC_ixgbe_regs := $(FUZZ_IXGBE) tests/unit/rig/ixgbe_card.c

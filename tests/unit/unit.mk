@@ -142,7 +142,7 @@ UNIT_SRC_extent :=
 UNIT_SRC_region_pieces := runtime/extent.c lib/siphash.c
 UNIT_SRC_null := drivers/null/null.c net/ip.c net/ip4.c net/ip6.c net/udp.c lib/csum.c lib/pkt.c \
 	tests/unit/rig/guest.c
-NICSIM_82599_SRC := $(wildcard tools/nicsim/82599/*.c tools/nicsim/packet/*.c) tools/nicsim/model.c \
+NICSIM_82599_SRC := $(wildcard tools/nicsim/82599/*.c tools/nicsim/intel/*.c tools/nicsim/packet/*.c) tools/nicsim/model.c \
 	tools/nicsim/reg.c tools/nicsim/json.c tools/nicsim/wires/wire.c tests/unit/rig/nicsim_rig.c
 UNIT_SRC_82599_model := $(NICSIM_82599_SRC) tests/unit/rig/drive_82599.c tests/unit/rig/nicsim_frames.c
 UNIT_SRC_x550_model := $(UNIT_SRC_82599_model)

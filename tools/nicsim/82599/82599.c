@@ -6,16 +6,13 @@
  * This file: identity, reset, link, semaphores, and the dispatch of register accesses. The other
  * files:
  *
- *   spec.h     registers and bits         rx.c        a frame's path into its ring
- *   state.h    shared state               filter.c    MAC, multicast and VLAN filters
- *   eeprom.c   EEPROM and EERD            offload.c   packet type, checksums
- *   sfp.c      I2C and the module         rss.c       hash, redirection
- *   intr.c     causes, masks, EITR        fifo.c      packet buffer
- *   stats.c    counters                   rx_queue.c  receive rings, descriptors
- *   late.c     delayed write-backs        tx.c        transmit rings, descriptors
- *   limiter.c  rate of a transmit queue   tso.c       segmentation, transmission
- *   timesync.c clock and time stamps      phy.c       MDIO and a PHY
- *   x550.c     what the X550 has instead
+ *   spec.h     registers and bits         intr.c      causes, masks, EITR
+ *   state.h    shared state               stats.c     counters
+ *   eeprom.c   the EEPROM's contents      limiter.c   rate of a transmit queue
+ *   sfp.c      I2C and the module         timesync.c  clock and time stamps
+ *   phy.c      MDIO and a PHY             x550.c      what the X550 has instead
+ *
+ * Queues, descriptors, filters and offloads are in intel/.
  *
  * Invariants
  * 1. Nothing from the guest is trusted: every index is reduced, every address goes through
@@ -35,8 +32,8 @@
  */
 #include "tools/nicsim/82599/82599.h"
 
-#include "tools/nicsim/82599/rx_queue.h"
 #include "tools/nicsim/82599/state.h"
+#include "tools/nicsim/intel/rx_queue.h"
 
 #define RESET_NS 1000          /* 4.2.1.6: CTRL.RST clears itself. LINUX: polls for 10 us only */
 #define LINK_NS 20000000       /* from carrier to link */
@@ -58,26 +55,15 @@ static const struct reg_row x550_rows[] = {
 };
 
 static const struct fault_kind faults[FAULTS_OF_82599 + 1] = {
+	INTEL_FAULT_ROWS,
 	[FAULT_RESET_STUCK] = {"reset-stuck", NULL, 0, "CTRL.RST and LRST never clear"},
 	[FAULT_EEPROM_CHECKSUM] = {"eeprom-checksum", NULL, 0, "EEPROM checksum is wrong"},
-	[FAULT_EEPROM_STUCK] = {"eeprom-stuck", NULL, 0, "EERD.DONE never sets"},
-	[FAULT_RXDCTL_STUCK] = {"rxdctl-stuck", NULL, 0, "RXDCTL.ENABLE never changes"},
-	[FAULT_TXDCTL_STUCK] = {"txdctl-stuck", NULL, 0, "TXDCTL.ENABLE never changes"},
 	[FAULT_NO_DMA_DONE] = {"no-dma-done", NULL, 0, "RDRXCTL.DMAIDONE never sets"},
 	[FAULT_SECRX_LATE] = {"secrx-late", "MS", 30, "the receive path is empty MS after SECRXCTRL.RX_DIS"},
 	[FAULT_MASTER_STUCK] = {"master-disable-stuck", NULL, 0,
                                 "STATUS says GIO master enabled after CTRL.GIO_DIS"},
-	[FAULT_RX_STUCK] = {"rx-stuck", NULL, 0, "receive rings are not served"},
-	[FAULT_HEAD_STUCK] = {"head-stuck", NULL, 0, "transmit rings are not served"},
-	[FAULT_WRITEBACK_DELAY] = {"writeback-delay", "US", 100, "write-backs come US later"},
-	[FAULT_WRITEBACK_LOST] = {"writeback-lost", "N", 100, "one write-back in N never comes"},
-	[FAULT_BAD_LENGTH] = {"bad-length", "N", 100, "one frame in N is longer than its buffer"},
-	[FAULT_ERROR_BITS] = {"error-bits", "N", 100, "one frame in N has RXE and TCPE set"},
-	[FAULT_DD_GARBAGE] = {"dd-garbage", "N", 100,
-                              "one receive write-back in N is random but for DD and EOP"},
 	[FAULT_STAMP_LOST] = {"stamp-lost", "N", 100, "one time stamp in N is not taken"},
 	[FAULT_LINK_LATE] = {"link-late", "N", 5, "no link before the Nth restart since reset (AUTOC)"},
-	[FAULT_SEND_HANGS] = {"send-hangs", NULL, 0, "transmit rings are not served until the next reset"},
 	[FAULT_FIRMWARE_STUCK] = {"firmware-stuck", NULL, 0, "X550: HICR.C never clears"},
 	[FAULT_MEMORY_ERROR] = {"memory-error", NULL, 0, "EICR.ECC is set, once"},
 	[FAULT_MODULE_OUT] = {"module-out", NULL, 0, "no module is in the SFP+ cage"},
@@ -125,8 +111,8 @@ static void reset_registers(struct model *m)
 	set(m, PCS1GANA, 0x1a0);   /* full duplex; PAUSE */
 	set(m, AUTOC2, 0x000a0000);
 	set(m, ANLP1, 0);
-	set(m, RXPBSIZE, nic_of(m)->variant->fifo_bytes);
-	if (nic_of(m)->variant->x550)
+	set(m, RXPBSIZE, kind_of(m)->fifo_bytes);
+	if (own_of(m)->variant->x550)
 		set(m, HICR, HICR_EN);
 	set(m, TXPBSIZE, 160u << 10);
 	set(m, DTXTCPFLGL, 0x0f76u << 16 | 0x0ff6); /* FIN and PSH only at the end, CWR at the start */
@@ -164,10 +150,10 @@ static bool has_signal(const struct model *m)
 /* LINUX: SDP3 switches the module's laser off, SDP5 tells a module with two speeds which. */
 static bool module_sends(const struct model *m, bool slow)
 {
-	const struct sfp_codes *c = &nic_of(m)->module;
+	const struct sfp_codes *c = &own_of(m)->module;
 	const uint32_t pins = get(m, ESDP);
-	if (nic_of(m)->phy.there)
-		return !phy_low_power(&nic_of(m)->phy);
+	if (own_of(m)->phy.there)
+		return !phy_low_power(&own_of(m)->phy);
 	if (pins & ESDP_SDP3_DATA)
 		return false;
 	return !(c->ten && c->one) || !(pins & ESDP_SDP5_DIR) || slow == !(pins & ESDP_SDP5_DATA);
@@ -176,7 +162,7 @@ static bool module_sends(const struct model *m, bool slow)
 /* LMS, bits 15:13: 0 and 2 are 1 GbE. */
 static bool can_link(const struct model *m)
 {
-	const struct nic *n = nic_of(m);
+	const struct nic82599 *n = own_of(m);
 	if (n->variant->x550) /* its firmware follows the PHY */
 		return has_signal(m) && module_sends(m, false);
 	const uint32_t lms = get(m, AUTOC) >> AUTOC_LMS_SHIFT & 7;
@@ -193,6 +179,7 @@ static void link_set(struct model *m, bool up)
 	if (n->link == up)
 		return;
 	n->link = up;
+	n->mode_call = 0;
 	intr_other(m, EICR_LSC);
 }
 
@@ -226,7 +213,7 @@ static void autoc_write(struct model *m, uint32_t value)
 		/* ANLP1 19:16: the auto-negotiation state machine has left its first state */
 		set(m, ANLP1, 1u << 16);
 		nic_of(m)->link_due = NEVER;
-		nic_of(m)->restarts++;
+		own_of(m)->restarts++;
 		link_set(m, false);
 	}
 	link_update(m);
@@ -236,9 +223,9 @@ static uint32_t links(const struct model *m)
 {
 	if (!nic_of(m)->link)
 		return has_signal(m) ? LINKS_SIGNAL : 0;
-	if (nic_of(m)->variant->x550)
-		return x550_speed(nic_of(m)->mbps) | LINKS_UP;
-	if (nic_of(m)->partner_is_slow)
+	if (own_of(m)->variant->x550)
+		return x550_speed(own_of(m)->mbps) | LINKS_UP;
+	if (own_of(m)->partner_is_slow)
 		return LINKS_SIGNAL | LINKS_SPEED_1G | LINKS_UP | LINKS_KX_AN_COMP;
 	return LINKS_SIGNAL | LINKS_10G_ALIGN | LINKS_SPEED_10G | LINKS_UP | LINKS_KX_AN_COMP;
 }
@@ -251,26 +238,19 @@ static void reset_all(struct model *m, bool link)
 {
 	struct nic *n = nic_of(m);
 	const uint32_t pins = get(m, ESDP);
-	rx_reset(m);
-	tx_reset(m);
+	nic_clear(m);
 	limiter_reset(m);
 	intr_reset(m);
 	reset_registers(m);
 	set(m, ESDP, pins);
 	timesync_reset(m);
-	n->s = (struct stats82599){0};
 	if (link) {
 		n->link = false;
 		n->link_due = NEVER;
-		n->restarts = 0;
+		own_of(m)->restarts = 0;
 	}
-	n->hangs = false;
-	n->eerd_done = NEVER;
-	n->command_done = NEVER;
-	n->settle_due = NEVER;
-	n->late_in = n->late_out = 0;
-	n->filters_stale = n->rss_stale = true;
-	n->sfp = (struct sfp){.scl = true, .sda = true, .out = true};
+	own_of(m)->command_done = NEVER;
+	own_of(m)->sfp = (struct sfp){.scl = true, .sda = true, .out = true};
 	link_update(m);
 }
 
@@ -300,20 +280,11 @@ static void reset_work(struct model *m)
 
 /* --- registers with side effects --- */
 
-/* 8.2.3.4.12, 10.5.4: the read that finds SMBI clear takes it. SWESMBI is granted unless firmware
- * holds it, and there is no firmware. */
-static uint32_t swsm_read(struct model *m)
-{
-	uint32_t old = get(m, SWSM);
-	set(m, SWSM, old | SWSM_SMBI);
-	return old;
-}
-
 /* X550: the read that finds REGSMP clear takes it (LINUX: ixgbe_get_swfw_sync_semaphore). */
 static uint32_t sync_read(struct model *m)
 {
 	uint32_t old = get(m, SW_FW_SYNC);
-	if (nic_of(m)->variant->x550)
+	if (own_of(m)->variant->x550)
 		set(m, SW_FW_SYNC, old | SYNC_REGSMP);
 	return old;
 }
@@ -350,11 +321,16 @@ static bool command_write(struct model *m, uint32_t at, uint32_t value)
 		sfp_write(m, value);
 		return true;
 	case EEC:
-	case EERD:
-		eeprom_write(m, at, value);
+		eec_write(m, value);
+		return true;
+	case EERD: /* LINUX reads an X550 by the firmware only. So nothing answers here, the worse case for a driver */
+		if (own_of(m)->variant->x550 && value & EERD_START)
+			model_violation(m, "EERD: START, but the X550's shadow RAM is read by the host interface");
+		else
+			eerd_write(m, value);
 		return true;
 	case HICR:
-		if (!nic_of(m)->variant->x550)
+		if (!own_of(m)->variant->x550)
 			return false;
 		host_write(m, value);
 		return true;
@@ -399,7 +375,7 @@ static uint32_t stored(uint32_t at, uint32_t value, uint32_t old)
 static void take_effect(struct model *m, uint32_t at, uint32_t value, uint32_t old)
 {
 	struct nic *n = nic_of(m);
-	if (at == SW_FW_SYNC && n->variant->x550 && !(old & SYNC_REGSMP))
+	if (at == SW_FW_SYNC && own_of(m)->variant->x550 && !(old & SYNC_REGSMP))
 		model_violation(m, "SW_FW_SYNC = 0x%08x without having taken REGSMP", value);
 	if (at == MTQC && value != old && !(get(m, RTTDCS) & RTTDCS_ARBDIS)) /* 7.2.1.2.1, 8.2.3.9.15 */
 		model_violation(m, "MTQC = 0x%08x while RTTDCS.ARBDIS is clear", value);
@@ -409,8 +385,8 @@ static void take_effect(struct model *m, uint32_t at, uint32_t value, uint32_t o
 	         !(get(m, RDRXCTL) & RDRXCTL_CRCSTRIP) != !(get(m, HLREG0) & HLREG0_RXCRCSTRP))
 		model_violation(m, "RXCTRL.RXEN while RDRXCTL.CRCStrip is not as HLREG0.RXCRCSTRP");
 	if (at == SECRXCTRL && value & ~old & SECRXCTRL_RX_DIS)
-		n->rx_off = m->now;
-	const uint32_t most = n->variant->fifo_bytes;
+		own_of(m)->rx_off = m->now;
+	const uint32_t most = kind_of(m)->fifo_bytes;
 	if (at == RXPBSIZE && value > most)
 		model_violation(m, "RXPBSIZE[0] = 0x%08x: more than %u KB", value, most >> 10);
 	if (at == RXPBSIZE)
@@ -493,11 +469,11 @@ static uint32_t read32(struct model *m, uint32_t at)
 	case I2CCTL:
 		return sfp_read(m);
 	case EERD:
-		eeprom_work(m);
+		eerd_work(m);
 		break;
 	case SECRXSTAT: /* 8.2.3.12.6 */
 		if (model_fault(m, FAULT_SECRX_LATE) && get(m, SECRXCTRL) & SECRXCTRL_RX_DIS &&
-		    m->now - n->rx_off < m->fault_arg[FAULT_SECRX_LATE] * 1000000)
+		    m->now - own_of(m)->rx_off < m->fault_arg[FAULT_SECRX_LATE] * 1000000)
 			return 0;
 		break;
 	case LINKS:
@@ -517,38 +493,55 @@ static uint32_t read32(struct model *m, uint32_t at)
 	return get(m, at);
 }
 
+/* --- what intel/ asks for --- */
+
+static void mode(const struct model *m, struct mac_mode *out)
+{
+	const uint32_t hlreg0 = get(m, HLREG0), fctrl = get(m, FCTRL), mcstctrl = get(m, MCSTCTRL);
+	const bool jumbo = hlreg0 & HLREG0_JUMBOEN;
+	*out = (struct mac_mode){
+		.listens = get(m, RXCTRL) & RXCTRL_RXEN && !(get(m, SECRXCTRL) & SECRXCTRL_RX_DIS),
+		.sends = get(m, DMATXCTL) & DMATXCTL_TE,
+		.loops = hlreg0 & HLREG0_LPBK,
+		.keeps_fcs = !(hlreg0 & HLREG0_RXCRCSTRP),
+		.keeps_bad = fctrl & FCTRL_SBP,
+		.checks_length = hlreg0 & HLREG0_RXLNGTHERREN,
+		.pads = hlreg0 & HLREG0_TXPADEN,
+		.stamps = get(m, TSYNCRXCTL) & TSYNC_EN,
+		.upe = fctrl & FCTRL_UPE,
+		.mpe = fctrl & FCTRL_MPE,
+		.bam = fctrl & FCTRL_BAM,
+		.mta_on = mcstctrl & MCSTCTRL_MFE,
+		.mta_offset = mcstctrl & MCSTCTRL_MO,
+		.vlan_on = get(m, VLNCTRL) & VLNCTRL_VFE,
+		.tag_type = (uint16_t)(get(m, DMATXCTL) >> 16),
+		.longest = jumbo ? get(m, MAXFRS) >> 16 : 1518, /* 8.2.3.22.8, 13 */
+		.tag_bytes = 4,
+	};
+}
+
+static void overrun(struct model *m)
+{
+	intr_other(m, EICR_RX_MISS);
+}
+
+/* In line-rate mode QPRDC is memory and could not clear when read: RXMPC counts the loss there. */
+static void no_descriptor(struct model *m, unsigned queue)
+{
+	struct intel_stats *s = &nic_of(m)->s;
+	if (m->line_rate)
+		s->rxmpc++;
+	else
+		s->qprdc[rx_stat_index(m, queue)]++;
+}
+
 /* --- the contract --- */
-
-/* Begins every call from outside. */
-static struct nic *enter(struct model *m)
-{
-	struct nic *n = nic_of(m);
-	n->call++;
-	if (n->settle_due <= m->now) {
-		n->settle_due = NEVER;
-		rx_queue_settle(m);
-		tx_settle(m);
-	}
-	return n;
-}
-
-static bool good_access(struct model *m, unsigned bar, uint64_t offset, unsigned bytes)
-{
-	if (bar != 0 || offset >= MAC_BYTES || bytes > MAC_BYTES - offset)
-		return false;
-	if ((bytes == 4 || bytes == 8) && offset % 4 == 0)
-		return true;
-	/* 8.1: registers are accessed as aligned 32-bit words */
-	model_violation(m, "access of %u bytes at 0x%05x: registers take 32 bits, aligned", bytes,
-	                (unsigned)offset);
-	return false;
-}
 
 /* Begins an access that traps. First takes notice of what the guest wrote in mapped pages, so that
  * a sequence of clearing ENABLE, writing a register and setting ENABLE is not missed. */
 static void enter_access(struct model *m)
 {
-	enter(m);
+	nic_enter(m);
 	if (m->line_rate && !nic_of(m)->reset_done) {
 		rx_queue_scan(m);
 		tx_scan(m);
@@ -558,7 +551,7 @@ static void enter_access(struct model *m)
 static uint64_t nic_read(struct model *m, unsigned bar, uint64_t offset, unsigned bytes)
 {
 	enter_access(m);
-	if (!good_access(m, bar, offset, bytes))
+	if (!nic_good_access(m, bar, offset, bytes))
 		return 0;
 	uint64_t value = read32(m, (uint32_t)offset);
 	if (bytes == 8)
@@ -569,49 +562,30 @@ static uint64_t nic_read(struct model *m, unsigned bar, uint64_t offset, unsigne
 static void nic_write(struct model *m, unsigned bar, uint64_t offset, unsigned bytes, uint64_t value)
 {
 	enter_access(m);
-	if (!good_access(m, bar, offset, bytes))
+	if (!nic_good_access(m, bar, offset, bytes))
 		return;
 	write32(m, (uint32_t)offset, (uint32_t)value);
 	if (bytes == 8)
 		write32(m, (uint32_t)offset + 4, (uint32_t)(value >> 32));
 }
 
-static unsigned nic_rx_room(struct model *m, unsigned max)
-{
-	enter(m);
-	return rx_room(m, max);
-}
-
-static void nic_receive(struct model *m, const struct frame *v, unsigned count)
-{
-	enter(m);
-	rx_receive(m, v, count);
-}
-
 static bool nic_work(struct model *m)
 {
-	struct nic *n = enter(m);
+	struct nic *n = nic_enter(m);
 	reset_work(m);
 	if (n->reset_done)
 		return false;
-	eeprom_work(m);
+	eerd_work(m);
 	host_work(m);
 	link_work(m);
-	if (m->line_rate && m->now >= n->scan_due) {
+	if (m->line_rate && m->now >= own_of(m)->scan_due) {
 		rx_queue_scan(m);
 		tx_scan(m);
-		n->scan_due = m->now + SCAN_NS;
+		own_of(m)->scan_due = m->now + SCAN_NS;
 	}
-	bool moved = tx_work(m);
-	moved |= rx_work(m);
-	late_work(m);
+	bool moved = nic_move(m);
 	intr_work(m);
 	return moved;
-}
-
-static uint64_t earliest(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
 }
 
 static uint64_t nic_deadline(struct model *m)
@@ -619,25 +593,21 @@ static uint64_t nic_deadline(struct model *m)
 	const struct nic *n = nic_of(m);
 	if (n->reset_done)
 		return model_fault(m, FAULT_RESET_STUCK) ? NEVER : n->reset_done;
-	uint64_t due = earliest(n->link_due, n->irq_due);
-	due = earliest(due, earliest(n->settle_due, late_deadline(n)));
-	due = earliest(due, n->tx_due);
-	if (!model_fault(m, FAULT_EEPROM_STUCK))
-		due = earliest(due, n->eerd_done);
+	uint64_t due = nic_earliest(nic_due(m), own_of(m)->irq_due);
 	if (!model_fault(m, FAULT_FIRMWARE_STUCK))
-		due = earliest(due, n->command_done);
-	return m->line_rate ? earliest(due, n->scan_due) : due;
+		due = nic_earliest(due, own_of(m)->command_done);
+	return m->line_rate ? nic_earliest(due, own_of(m)->scan_due) : due;
 }
 
 static void nic_carrier(struct model *m)
 {
-	enter(m);
+	nic_enter(m);
 	link_update(m);
 }
 
 static void nic_fault(struct model *m, unsigned index)
 {
-	enter(m);
+	nic_enter(m);
 	if (index == FAULT_EEPROM_CHECKSUM)
 		eeprom_make(m);
 	nic_of(m)->hangs |= index == FAULT_SEND_HANGS && model_fault(m, index);
@@ -655,7 +625,7 @@ static void nic_fault(struct model *m, unsigned index)
 
 static void nic_reset(struct model *m)
 {
-	enter(m);
+	nic_enter(m);
 	nic_of(m)->reset_done = 0;
 	reset_all(m, true);
 	set(m, ESDP, model_fault(m, FAULT_MODULE_OUT) ? 0 : ESDP_SDP2_DATA);
@@ -663,17 +633,17 @@ static void nic_reset(struct model *m)
 
 void intel_82599_set_module(struct model *m, struct sfp_codes codes)
 {
-	nic_of(m)->module = codes;
+	own_of(m)->module = codes;
 }
 
 void intel_82599_set_stretch(struct model *m, uint64_t ns)
 {
-	nic_of(m)->stretch_ns = ns;
+	own_of(m)->stretch_ns = ns;
 }
 
 void intel_82599_set_partner(struct model *m, bool slow)
 {
-	nic_of(m)->partner_is_slow = slow;
+	own_of(m)->partner_is_slow = slow;
 	nic_carrier(m);
 }
 
@@ -690,39 +660,84 @@ uint16_t *intel_82599_eeprom(struct model *m)
 
 void intel_x550_set_partner(struct model *m, uint32_t mbps)
 {
-	nic_of(m)->mbps = mbps;
+	own_of(m)->mbps = mbps;
 	nic_carrier(m);
 }
 
-void nic_power_on(struct model *m, const struct variant *v)
+/* What both chips have. */
+#define KIND \
+	.rx_base = RDBAL, \
+	.rx_base_64 = RDBAL_64, \
+	.tx_base = TDBAL, \
+	.srrctl = SRRCTL_1014 & 63, \
+	.mrqc = MRQC, \
+	.rssrk = RSSRK, \
+	.reta = RETA, \
+	.rxcsum = RXCSUM, \
+	.ral = RAL, \
+	.rah = RAH, \
+	.mta = MTA, \
+	.vfta = VFTA, \
+	.eerd = EERD, \
+	.swsm = SWSM, \
+	.tcp_flags = DTXTCPFLGL, \
+	.rx_stat_map = RQSMR, \
+	.tx_stat_map = TQSM, \
+	.queues = QUEUES, \
+	.stations = STATIONS, \
+	.mrqc_on = MRQC_MRQE, \
+	.bsize_mask = SRRCTL_BSIZEPACKET, \
+	.drop_en = SRRCTL_DROP_EN, \
+	.queue_vme = RXDCTL_VME, \
+	.rxe = RXD_RXE, \
+	.l4e = RXD_TCPE, \
+	.ipe = RXD_IPE, \
+	.octets_high = 4, \
+	.tx_enable = "DMATXCTL.TE", \
+	.mode = mode, \
+	.rx_event = intr_rx_queue, \
+	.tx_event = intr_tx_queue, \
+	.overrun = overrun, \
+	.no_descriptor = no_descriptor, \
+	.rate_next = limiter_next, \
+	.rate_wake = limiter_wake, \
+	.rate_charge = limiter_charge, \
+	.stamp_sent = timesync_sent, \
+	.stamp_may_want = timesync_may_want, \
+	.stamp_received = timesync_received
+
+static void power_on(struct model *m, const struct variant *v)
 {
-	nic_of(m)->variant = v;
-	nic_of(m)->module = (struct sfp_codes){.ten = 0x10}; /* 10GBASE-SR */
-	nic_of(m)->mbps = 10000;
+	nic_of(m)->kind = &v->kind;
+	own_of(m)->variant = v;
+	own_of(m)->module = (struct sfp_codes){.ten = 0x10}; /* 10GBASE-SR */
+	own_of(m)->mbps = 10000;
 	eeprom_make(m);
 	nic_reset(m);
 }
 
 static void nic_create(struct model *m)
 {
-	static const struct variant v = {.fifo_bytes = FIFO_BYTES, .reta_entries = 128, .reta_mask = 15,
+	static const struct variant v = {.kind = {KIND, .reta_entries = 128, .reta_mask = 15, .fifo_bytes = FIFO_BYTES},
 	                                 .eeprom_last = 0x3f, .eeprom_sections = 0x7ff8};
-	nic_power_on(m, &v);
+	power_on(m, &v);
 }
 
 static void x550_create(struct model *m)
 {
-	static const struct variant v = {.x550 = true, .fifo_bytes = 384u << 10, .reta_entries = RETA_MAX, .reta_mask = 63,
+	static const struct variant v = {.x550 = true,
+	                                 .kind = {KIND, .reta_entries = RETA_MAX, .ereta = ERETA, .reta_mask = 63,
+	                                          .fifo_bytes = 384u << 10},
 	                                 .eeprom_last = 0x41, .eeprom_sections = 0x7fcc};
 	phy_make(m, 0, false);
-	nic_power_on(m, &v);
+	power_on(m, &v);
 }
 
 static const struct bar_range mapped[] = {{0x1000, 0x1000}, {0x6000, 0x2000}, {0, 0}};
 
 /* What both chips have. */
 #define COMMON \
-	.state_bytes = sizeof(struct nic), .vendor = 0x8086, .subsystem_vendor = 0x8086, .class_code = 0x020000, \
+	.state_bytes = sizeof(struct nic82599), .vendor = 0x8086, .subsystem_vendor = 0x8086, .class_code = 0x020000, \
 	.bar_bytes = {[0] = MAC_BYTES, [4] = 16 << 10}, .bar_is_64 = {[0] = true, [4] = true}, .msix_cap = 0x70, \
 	.pcie_cap = 0xa0, .pm_cap = 0x40, .msix_vectors = VECTORS, .msix_bar = 4, .msix_table = 0, .msix_pba = 0x2000, \
 	.mapped = mapped, .faults = faults, .reset = nic_reset, .read = nic_read, .write = nic_write, \

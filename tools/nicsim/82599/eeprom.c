@@ -1,10 +1,8 @@
 /*
- * The EEPROM (6.2 to 6.4: its map) and the register that reads it. Writing (EEC bit-banging) and
+ * The EEPROM (6.2 to 6.4: its map); intel/nvm.c reads it. Writing (EEC bit-banging) and
  * the Flash are absent, as on a board whose Flash is not populated: FLA reads 0.
  */
 #include "tools/nicsim/82599/state.h"
-
-#define READ_NS 10000 /* a word by EERD: SPI at 2 MHz */
 
 /* 6.2 to 6.3: the layout of our image. */
 enum {
@@ -72,14 +70,14 @@ static void put_firmware(uint16_t *w)
 	w[AT_FIRMWARE_PATCH + 7] = 7;
 }
 
-/* Software checksum (6.3): word 0x3f makes the sum of words 0 to 0x3f, and of the sections that
- * words 3 to 0xe point to, 0xbaba. X550 (LINUX): also words 0x40 and 0x41; of the sections, PCIe general and
+/* The sum of the words and sections that the software checksum (6.3) covers besides words 0 to 0x3f: the sections
+ * that words 3 to 0xe point to. X550 (LINUX): also words 0x40 and 0x41; of the sections, PCIe general and
  * configuration have no word of length, but a fixed one. */
-static uint16_t checksum(const uint16_t *w, const struct variant *v)
+static uint16_t sum_of_others(const uint16_t *w, const struct variant *v)
 {
 	uint16_t sum = 0;
-	for (unsigned i = 0; i <= v->eeprom_last; i++)
-		sum = (uint16_t)(sum + (i == WORD_CHECKSUM ? 0 : w[i]));
+	for (unsigned i = WORD_CHECKSUM + 1; i <= v->eeprom_last; i++)
+		sum = (uint16_t)(sum + w[i]);
 	for (unsigned i = 0; i < WORD_FIRMWARE; i++) {
 		const uint16_t at = w[i];
 		if (!(v->eeprom_sections >> i & 1) || at == 0 || at == 0xffff)
@@ -89,7 +87,7 @@ static uint16_t checksum(const uint16_t *w, const struct variant *v)
 		for (unsigned k = 0; k < words; k++)
 			sum = (uint16_t)(sum + w[at + k + !fixed]);
 	}
-	return (uint16_t)(0xbaba - sum);
+	return sum;
 }
 
 /* X550: sections of a fixed length. */
@@ -124,49 +122,16 @@ void eeprom_make(struct model *m)
 	put_pba(w);
 	put_phy_init(w);
 	put_firmware(w);
-	if (nic_of(m)->variant->x550)
+	if (own_of(m)->variant->x550)
 		put_pcie(w);
-	w[WORD_CHECKSUM] = checksum(w, nic_of(m)->variant);
+	eeprom_seal(m, sum_of_others(w, own_of(m)->variant));
 	if (model_fault(m, FAULT_EEPROM_CHECKSUM))
 		w[WORD_CHECKSUM] ^= 0x0101;
 }
 
-/* 8.2.3.2.2: START reads the word at ADDR (15:2) into DATA (31:16), then sets DONE. */
-static void eerd_write(struct model *m, uint32_t value)
+/* 8.2.3.2.1: the grant follows the request; the other bits are for bit-banging */
+void eec_write(struct model *m, uint32_t value)
 {
-	struct nic *n = nic_of(m);
-	if (!(value & EERD_START)) {
-		set(m, EERD, value);
-		return;
-	}
-	if (n->variant->x550) { /* LINUX reads by the firmware only. So nothing answers here, the worse case for a driver */
-		model_violation(m, "EERD: START, but the X550's shadow RAM is read by the host interface");
-		return;
-	}
-	if (n->eerd_done != NEVER)
-		model_violation(m, "EERD: START while a read is under way");
-	set(m, EERD, value & 0xfffc);
-	n->eerd_done = m->now + READ_NS;
-}
-
-void eeprom_work(struct model *m)
-{
-	struct nic *n = nic_of(m);
-	if (n->eerd_done > m->now || model_fault(m, FAULT_EEPROM_STUCK))
-		return;
-	uint32_t address = get(m, EERD) >> 2 & 0x3fff;
-	uint32_t data = address < EEPROM_WORDS ? n->eeprom[address] : 0xffff;
-	set(m, EERD, data << 16 | address << 2 | EERD_DONE);
-	n->eerd_done = NEVER;
-}
-
-void eeprom_write(struct model *m, uint32_t offset, uint32_t value)
-{
-	if (offset == EERD) {
-		eerd_write(m, value);
-		return;
-	}
-	/* 8.2.3.2.1: the grant follows the request; the other bits are for bit-banging */
 	const uint32_t fixed = EEC_PRES | EEC_AUTO_RD | EEC_ADDR_SIZE | 0xfu << EEC_SIZE_SHIFT;
 	uint32_t eec = (get(m, EEC) & fixed) | (value & 0x7f);
 	set(m, EEC, eec & EEC_REQ ? eec | EEC_GNT : eec);

@@ -19,7 +19,7 @@
 
 void intr_reset(struct model *m)
 {
-	struct nic *n = nic_of(m);
+	struct nic82599 *n = own_of(m);
 	n->cause = n->mask = 0;
 	n->other_cause = n->other_mask = 0;
 	n->pending = 0;
@@ -42,7 +42,7 @@ static unsigned other_vector(const struct model *m)
 
 static bool is_due(const struct model *m, unsigned vector)
 {
-	const struct nic *n = nic_of(m);
+	const struct nic82599 *n = own_of(m);
 	if (n->cause >> vector & n->mask >> vector & 1)
 		return true;
 	return n->other_cause & n->other_mask && other_vector(m) == vector;
@@ -51,7 +51,7 @@ static bool is_due(const struct model *m, unsigned vector)
 /* 7.3.1.3 auto-mask, 7.3.1.4 auto-clear */
 static void fire(struct model *m, unsigned vector)
 {
-	struct nic *n = nic_of(m);
+	struct nic82599 *n = own_of(m);
 	const uint64_t bit = 1ull << vector;
 	n->pending &= ~bit;
 	if (!is_due(m, vector))
@@ -72,14 +72,14 @@ static void fire(struct model *m, unsigned vector)
 
 static void wake(struct model *m, uint64_t vectors)
 {
-	struct nic *n = nic_of(m);
+	struct nic82599 *n = own_of(m);
 	n->pending |= vectors;
 	intr_work(m);
 }
 
 void intr_work(struct model *m)
 {
-	struct nic *n = nic_of(m);
+	struct nic82599 *n = own_of(m);
 	n->irq_due = NEVER;
 	for (uint64_t left = n->pending; left; left &= left - 1) {
 		unsigned vector = (unsigned)__builtin_ctzll(left);
@@ -92,7 +92,7 @@ void intr_work(struct model *m)
 
 static void queue_causes(struct model *m, uint64_t bits)
 {
-	struct nic *n = nic_of(m);
+	struct nic82599 *n = own_of(m);
 	n->cause |= bits;
 	if (bits & n->mask)
 		wake(m, bits & n->mask);
@@ -100,7 +100,7 @@ static void queue_causes(struct model *m, uint64_t bits)
 
 void intr_other(struct model *m, uint32_t bits)
 {
-	struct nic *n = nic_of(m);
+	struct nic82599 *n = own_of(m);
 	unsigned vector = other_vector(m);
 	n->other_cause |= bits;
 	if (bits & n->other_mask && vector < VECTORS)
@@ -110,7 +110,7 @@ void intr_other(struct model *m, uint32_t bits)
 /* `entry` is a byte of IVAR. */
 static void queue_cause(struct model *m, uint32_t entry)
 {
-	struct nic *n = nic_of(m);
+	struct nic82599 *n = own_of(m);
 	uint64_t bit = 1ull << (entry & 0x3f);
 	if (!(entry & 0x80))
 		return;
@@ -134,7 +134,7 @@ void intr_tx_queue(struct model *m, unsigned queue)
 /* EIMS: a cause that is set and becomes unmasked is reported now. */
 static void unmask(struct model *m, uint64_t queues, uint32_t other)
 {
-	struct nic *n = nic_of(m);
+	struct nic82599 *n = own_of(m);
 	uint64_t fresh = queues & ~n->mask & n->cause;
 	uint32_t fresh_other = other & ~n->other_mask & n->other_cause;
 	n->mask |= queues;
@@ -147,7 +147,7 @@ static void unmask(struct model *m, uint64_t queues, uint32_t other)
 
 static uint32_t eicr_read(struct model *m)
 {
-	struct nic *n = nic_of(m);
+	struct nic82599 *n = own_of(m);
 	uint32_t value = (uint32_t)(n->cause & EICR_RX_QUEUES) | n->other_cause;
 	if (n->other_cause & n->other_mask)
 		value |= 1u << 31;
@@ -163,7 +163,7 @@ static uint32_t eicr_read(struct model *m)
 
 uint32_t intr_read(struct model *m, uint32_t offset)
 {
-	const struct nic *n = nic_of(m);
+	const struct nic82599 *n = own_of(m);
 	switch (offset) {
 	case EICR:
 		return eicr_read(m);
@@ -188,7 +188,7 @@ uint32_t intr_read(struct model *m, uint32_t offset)
 
 static void eitr_write(struct model *m, uint32_t offset, uint32_t value)
 {
-	struct nic *n = nic_of(m);
+	struct nic82599 *n = own_of(m);
 	unsigned vector = offset >= EITR_HIGH ? 24 + (offset - EITR_HIGH) / 4 : (offset - EITR) / 4;
 	set(m, offset, value & EITR_INTERVAL);
 	/* If CNT_WDIS is clear, the counter (27:21) is written too and counts from there. We treat
@@ -200,7 +200,7 @@ static void eitr_write(struct model *m, uint32_t offset, uint32_t value)
 
 void intr_write(struct model *m, uint32_t offset, uint32_t value)
 {
-	struct nic *n = nic_of(m);
+	struct nic82599 *n = own_of(m);
 	uint32_t queues = value & EICR_RX_QUEUES, other = value & OTHER_BITS;
 	switch (offset) {
 	case EICR:

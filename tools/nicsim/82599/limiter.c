@@ -21,13 +21,13 @@
 
 void limiter_reset(struct model *m)
 {
-	memset(nic_of(m)->limiter, 0, sizeof nic_of(m)->limiter);
+	memset(own_of(m)->limiter, 0, sizeof own_of(m)->limiter);
 }
 
 void limiter_select(struct model *m, uint32_t value)
 {
 	set(m, RTTDQSEL, value);
-	set(m, RTTBCNRC, nic_of(m)->limiter[value % QUEUES].config);
+	set(m, RTTBCNRC, own_of(m)->limiter[value % QUEUES].config);
 }
 
 void limiter_write(struct model *m, uint32_t value)
@@ -37,13 +37,19 @@ void limiter_write(struct model *m, uint32_t value)
 		model_violation(m, "RTTBCNRC of queue %u = 0x%08x: a rate factor below 1", q, value);
 	if (value & RTTBCNRC_RS_ENA && get(m, RTTBCNRM) == 0)
 		model_violation(m, "RTTBCNRC.RS_ENA of queue %u with RTTBCNRM 0", q);
-	nic_of(m)->limiter[q] = (struct limiter){.config = value, .next = m->now};
+	own_of(m)->limiter[q] = (struct limiter){.config = value, .next = m->now};
 	set(m, RTTBCNRC, value);
+}
+
+uint64_t limiter_next(struct model *m, unsigned q)
+{
+	const struct limiter *l = &own_of(m)->limiter[q];
+	return l->config & RTTBCNRC_RS_ENA ? l->next : 0;
 }
 
 void limiter_wake(struct model *m, unsigned q)
 {
-	struct limiter *l = &nic_of(m)->limiter[q];
+	struct limiter *l = &own_of(m)->limiter[q];
 	uint64_t window = get(m, RTTBCNRM) * 1024ull * 8 / BITS_PER_NS;
 	if (l->next + window < m->now) {
 		l->next = m->now - window;
@@ -53,7 +59,7 @@ void limiter_wake(struct model *m, unsigned q)
 
 void limiter_charge(struct model *m, unsigned q, uint32_t bytes)
 {
-	struct limiter *l = &nic_of(m)->limiter[q];
+	struct limiter *l = &own_of(m)->limiter[q];
 	const uint32_t unit = BITS_PER_NS << FACTOR_BITS;
 	if (!(l->config & RTTBCNRC_RS_ENA))
 		return;

@@ -34,7 +34,7 @@ static const struct {
 
 void phy_make(struct model *m, uint8_t address, bool low_power)
 {
-	struct phy *p = &nic_of(m)->phy;
+	struct phy *p = &own_of(m)->phy;
 	*p = (struct phy){.there = true, .address = address};
 	for (unsigned i = 0; i < PHY_REGS; i++)
 		p->value[i] = regs[i].value;
@@ -58,13 +58,13 @@ static int find(const struct phy *p, uint32_t device)
 /* X550: the bus is the firmware's, too. */
 static void check_semaphore(struct model *m)
 {
-	if (nic_of(m)->variant->x550 && !(get(m, SW_FW_SYNC) & SYNC_SW_PHY0))
+	if (own_of(m)->variant->x550 && !(get(m, SW_FW_SYNC) & SYNC_SW_PHY0))
 		model_violation(m, "MSCA: a command without SW_FW_SYNC.SW_PHY_SM0");
 }
 
 bool phy_command(struct model *m, uint32_t msca)
 {
-	struct phy *p = &nic_of(m)->phy;
+	struct phy *p = &own_of(m)->phy;
 	const bool ours = p->there && (msca >> 21 & 31) == p->address;
 	check_semaphore(m);
 	if ((msca >> 26 & 3) == 0) { /* an address cycle */

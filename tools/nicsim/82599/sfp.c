@@ -103,7 +103,7 @@ static uint8_t page_a2(struct model *m, uint8_t at)
 static uint8_t next_byte(struct model *m, struct sfp *s)
 {
 	uint8_t at = s->offset++;
-	return s->page == 0xa0 ? page_a0(&nic_of(m)->module, at) : page_a2(m, at);
+	return s->page == 0xa0 ? page_a0(&own_of(m)->module, at) : page_a2(m, at);
 }
 
 /* Handles a complete byte from the host; true: acknowledge it. */
@@ -186,7 +186,7 @@ static void clock_settles(const struct model *m, struct sfp *s)
 
 void sfp_write(struct model *m, uint32_t value)
 {
-	struct sfp *s = &nic_of(m)->sfp;
+	struct sfp *s = &own_of(m)->sfp;
 	bool scl = value & I2CCTL_CLK_OUT, sda = value & I2CCTL_DATA_OUT;
 	clock_settles(m, s);
 	if (s->scl && scl && s->sda != sda) { /* start or stop: data moves while the clock is high */
@@ -199,7 +199,7 @@ void sfp_write(struct model *m, uint32_t value)
 	}
 	bool falls = s->scl && !scl;
 	if (scl && !s->let_go) /* a slow module stretches the ninth bit to fetch the next byte */
-		s->held = s->ack ? m->now + nic_of(m)->stretch_ns : 0;
+		s->held = s->ack ? m->now + own_of(m)->stretch_ns : 0;
 	s->let_go = scl;
 	s->sda = sda;
 	if (falls) {
@@ -211,7 +211,7 @@ void sfp_write(struct model *m, uint32_t value)
 
 uint32_t sfp_read(struct model *m)
 {
-	struct sfp *s = &nic_of(m)->sfp;
+	struct sfp *s = &own_of(m)->sfp;
 	uint32_t v = 0;
 	clock_settles(m, s);
 	if (s->let_go)

@@ -33,14 +33,14 @@
 
 void timesync_reset(struct model *m)
 {
-	nic_of(m)->timesync = (struct timesync){.since = m->now};
+	own_of(m)->timesync = (struct timesync){.since = m->now};
 }
 
 /* --- the clock --- */
 
 static uint64_t clock_at(const struct model *m, uint64_t ns)
 {
-	const struct timesync *t = &nic_of(m)->timesync;
+	const struct timesync *t = &own_of(m)->timesync;
 	uint32_t period = get(m, TIMINCA) >> 24;
 	if (period == 0 || ns < t->since)
 		return t->base;
@@ -50,14 +50,14 @@ static uint64_t clock_at(const struct model *m, uint64_t ns)
 
 static void clock_set(struct model *m, uint64_t value)
 {
-	struct timesync *t = &nic_of(m)->timesync;
+	struct timesync *t = &own_of(m)->timesync;
 	t->base = value;
 	t->since = m->now;
 }
 
 static uint32_t clock_read(struct model *m, uint32_t at)
 {
-	struct timesync *t = &nic_of(m)->timesync;
+	struct timesync *t = &own_of(m)->timesync;
 	if (at == SYSTIM) { /* LINUX: reads the low half first and expects the matching high half */
 		t->latched = clock_at(m, m->now);
 		t->has_latched = true;

@@ -111,7 +111,7 @@ static bool obey(struct model *m)
 
 void host_work(struct model *m)
 {
-	struct nic *n = nic_of(m);
+	struct nic82599 *n = own_of(m);
 	if (n->command_done > m->now || model_fault(m, FAULT_FIRMWARE_STUCK))
 		return;
 	n->command_done = NEVER;
@@ -120,7 +120,7 @@ void host_work(struct model *m)
 
 void host_write(struct model *m, uint32_t value)
 {
-	struct nic *n = nic_of(m);
+	struct nic82599 *n = own_of(m);
 	if (n->command_done != NEVER) {
 		model_violation(m, "HICR = 0x%08x while a command is under way", value);
 		return;

@@ -7,7 +7,7 @@
  * comes before it (a queue keeps two, by IDX). The model takes no part of a frame until the frame
  * is complete. Waiting for the rest is legal, but is reported when it lasts WAIT_NS.
  */
-#include "tools/nicsim/82599/state.h"
+#include "tools/nicsim/intel/state.h"
 
 #include <string.h>
 
@@ -38,14 +38,14 @@ void tx_reset(struct model *m)
 static void learn_head_wb(struct model *m, unsigned q)
 {
 	struct txq *t = &nic_of(m)->tx[q];
-	const uint32_t block = tx_block(q);
-	uint32_t low = get(m, block + (TDWBAL & 63));
+	const uint32_t block = tx_block(m, q);
+	uint32_t low = get(m, block + Q_WBAL);
 	t->head_wb = 0;
 	if (!(low & TDWBAL_HEAD_WB_EN))
 		return;
-	t->head_wb = (low & ~3u) | (uint64_t)get(m, block + (TDWBAH & 63)) << 32;
+	t->head_wb = (low & ~3u) | (uint64_t)get(m, block + Q_WBAH) << 32;
 	/* 7.2.3.5.2: with head write-back, descriptors are not written back */
-	if (get(m, block + (TXDCTL & 63)) >> TXDCTL_WTHRESH_SHIFT & 0x7f)
+	if (get(m, block + Q_DCTL) >> TXDCTL_WTHRESH_SHIFT & 0x7f)
 		model_violation(m, "TDWBAL[%u].Head_WB_En with TXDCTL[%u].WTHRESH not 0", q, q);
 }
 
@@ -53,14 +53,14 @@ static void enable(struct model *m, unsigned q)
 {
 	struct nic *n = nic_of(m);
 	struct txq *t = &n->tx[q];
-	const uint32_t block = tx_block(q);
+	const uint32_t block = tx_block(m, q);
 	*t = (struct txq){.enabled = true};
 	t->ring = (get(m, block) & ~127u) | (uint64_t)get(m, block + 4) << 32;
 	t->size = (get(m, block + 8) & 0xfff80) / 16;
-	t->head = get(m, block + (TDH & 63)) & 0xffff;
-	t->tail = get(m, block + (TDT & 63)) & 0xffff;
-	if (!(get(m, DMATXCTL) & DMATXCTL_TE)) /* 4.6.8 */
-		model_violation(m, "TXDCTL[%u].ENABLE before DMATXCTL.TE", q);
+	t->head = get(m, block + Q_HEAD) & 0xffff;
+	t->tail = get(m, block + Q_TAIL) & 0xffff;
+	if (n->kind->tx_enable && !mode_of(m)->sends) /* 4.6.8 */
+		model_violation(m, "TXDCTL[%u].ENABLE before %s", q, n->kind->tx_enable);
 	if (t->size == 0)
 		model_violation(m, "TXDCTL[%u].ENABLE with TDLEN[%u] = 0", q, q);
 	else if (t->head >= t->size || t->tail >= t->size)
@@ -84,10 +84,10 @@ static void disable(struct model *m, unsigned q)
 void tx_settle(struct model *m)
 {
 	struct nic *n = nic_of(m);
-	for (unsigned q = 0; q < QUEUES; q++) {
+	for (unsigned q = 0; q < kind_of(m)->queues; q++) {
 		uint64_t at = n->tx[q].settles;
 		if (at && at <= m->now) {
-			const uint32_t txdctl = tx_block(q) + (TXDCTL & 63);
+			const uint32_t txdctl = tx_block(m, q) + Q_DCTL;
 			set(m, txdctl, get(m, txdctl) | TXDCTL_ENABLE);
 			enable(m, q);
 		} else if (at && at < n->settle_due) {
@@ -100,7 +100,7 @@ static void txdctl_write(struct model *m, unsigned q, uint32_t value)
 {
 	struct nic *n = nic_of(m);
 	struct txq *t = &n->tx[q];
-	const uint32_t txdctl = tx_block(q) + (TXDCTL & 63);
+	const uint32_t txdctl = tx_block(m, q) + Q_DCTL;
 	bool want = value & TXDCTL_ENABLE;
 	if (model_fault(m, FAULT_TXDCTL_STUCK))
 		want = t->enabled;
@@ -138,8 +138,8 @@ static void tail_write(struct model *m, unsigned q, uint32_t tail)
 	if (owned + moved >= t->size)
 		model_violation(m, "TDT[%u] from %u to %u passes TDH %u (of %u)", q, t->tail, tail,
 		                t->head, t->size);
-	if (owned == 0)
-		limiter_wake(m, q);
+	if (owned == 0 && kind_of(m)->rate_wake)
+		kind_of(m)->rate_wake(m, q);
 	t->tail = tail;
 	t->waiting = false;
 }
@@ -147,30 +147,30 @@ static void tail_write(struct model *m, unsigned q, uint32_t tail)
 void tx_write(struct model *m, unsigned q, uint32_t within, uint32_t value)
 {
 	const struct txq *t = &nic_of(m)->tx[q];
-	const uint32_t at = tx_block(q) + within;
-	if (within == (TXDCTL & 63)) {
+	const uint32_t at = tx_block(m, q) + within;
+	if (within == Q_DCTL) {
 		txdctl_write(m, q, value);
 		return;
 	}
-	bool fixed = within <= 8 || within == (TDH & 63) || within >= (TDWBAL & 63);
+	bool fixed = within <= 8 || within == Q_HEAD || within >= Q_WBAL;
 	if (fixed && t->enabled && value != get(m, at)) {
 		model_violation(m, "%s[%u] written while TXDCTL[%u].ENABLE is set",
 		                within == 8             ? "TDLEN"
-		                : within == (TDH & 63)  ? "TDH"
-		                : within >= (TDWBAL & 63) ? "TDWBA"
+		                : within == Q_HEAD  ? "TDH"
+		                : within >= Q_WBAL ? "TDWBA"
 		                                        : "TDBA",
 		                q, q);
 		return;
 	}
 	set(m, at, value);
-	if (within == (TDT & 63))
+	if (within == Q_TAIL)
 		tail_write(m, q, value);
 }
 
 void tx_scan(struct model *m)
 {
-	for (unsigned q = 0; q < QUEUES; q++) {
-		bool want = get(m, tx_block(q) + (TXDCTL & 63)) & TXDCTL_ENABLE;
+	for (unsigned q = 0; q < kind_of(m)->queues; q++) {
+		bool want = get(m, tx_block(m, q) + Q_DCTL) & TXDCTL_ENABLE;
 		if (want == nic_of(m)->tx[q].enabled || model_fault(m, FAULT_TXDCTL_STUCK))
 			continue;
 		if (want)
@@ -182,12 +182,12 @@ void tx_scan(struct model *m)
 
 static void look(struct model *m, unsigned q)
 {
-	const uint32_t block = tx_block(q);
-	if (!(get(m, block + (TXDCTL & 63)) & TXDCTL_ENABLE)) {
+	const uint32_t block = tx_block(m, q);
+	if (!(get(m, block + Q_DCTL) & TXDCTL_ENABLE)) {
 		disable(m, q);
 		return;
 	}
-	uint32_t tail = get(m, block + (TDT & 63)) & 0xffff;
+	uint32_t tail = get(m, block + Q_TAIL) & 0xffff;
 	__atomic_thread_fence(__ATOMIC_ACQUIRE); /* descriptors are read after the tail */
 	if (tail != nic_of(m)->tx[q].tail)
 		tail_write(m, q, tail);
@@ -423,8 +423,8 @@ static void send_advanced(struct model *m, unsigned q, const uint8_t *data, cons
 		insert_checksums(m, q, n->gather, g->bytes, c, g->olinfo);
 		data = n->gather;
 	}
-	if (g->cmd & TXD_1588 && n->link)
-		timesync_sent(m, q);
+	if (g->cmd & TXD_1588 && n->link && n->kind->stamp_sent)
+		n->kind->stamp_sent(m, q);
 	tx_emit(m, q, data, g->bytes, tag);
 }
 
@@ -613,15 +613,15 @@ static bool serve(struct model *m, unsigned q)
 	struct nic *n = nic_of(m);
 	struct txq *t = &n->tx[q];
 	struct txd *ring = ring_of(m, q);
-	const struct limiter *l = &n->limiter[q];
-	const bool limited = l->config & RTTBCNRC_RS_ENA;
-	const bool plain = m->faults == 0 && n->link && ring && !limited &&
-	                   !(get(m, HLREG0) & HLREG0_LPBK);
+	const struct intel_kind *k = n->kind;
+	const bool limited = k->rate_next && k->rate_next(m, q);
+	const bool plain = m->faults == 0 && n->link && ring && !limited && !mode_of(m)->loops;
 	const uint32_t first = t->head;
 	unsigned done = 0; /* frames and contexts */
 	while (done < BURST && t->head != t->tail && !t->broken) {
-		if (limited && l->next > m->now) {
-			n->tx_due = l->next < n->tx_due ? l->next : n->tx_due;
+		const uint64_t next = limited ? k->rate_next(m, q) : 0;
+		if (next > m->now) {
+			n->tx_due = next < n->tx_due ? next : n->tx_due;
 			break;
 		}
 		if (plain)
@@ -634,9 +634,9 @@ static bool serve(struct model *m, unsigned q)
 		n->tx_due = m->now;
 	if (t->head == first)
 		return false;
-	set(m, tx_block(q) + (TDH & 63), t->head);
+	set(m, tx_block(m, q) + Q_HEAD, t->head);
 	if (!model_fault(m, FAULT_WRITEBACK_DELAY))
-		intr_tx_queue(m, q);
+		n->kind->tx_event(m, q);
 	return true;
 }
 
@@ -647,7 +647,7 @@ bool tx_work(struct model *m)
 	n->tx_due = NEVER;
 	if (model_fault(m, FAULT_HEAD_STUCK) || nic_of(m)->hangs)
 		return false;
-	bool on = get(m, DMATXCTL) & DMATXCTL_TE;
+	const bool on = mode_of(m)->sends;
 	for (unsigned i = 0; i < 2; i++)
 		for (uint64_t left = n->tx_on[i]; left; left &= left - 1) {
 			unsigned q = 64 * i + (unsigned)__builtin_ctzll(left);

@@ -3,7 +3,7 @@
  * are contiguous, {bytes, verdict, frame, pad to 8}. A record that does not fit before the end
  * starts at 0, after a record of length 0 that fills the rest.
  */
-#include "tools/nicsim/82599/state.h"
+#include "tools/nicsim/intel/state.h"
 
 #include <string.h>
 

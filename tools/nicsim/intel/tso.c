@@ -4,7 +4,7 @@
  *
  * n->gather holds headers and payload.
  */
-#include "tools/nicsim/82599/state.h"
+#include "tools/nicsim/intel/state.h"
 
 #include <string.h>
 
@@ -17,15 +17,15 @@ void tx_emit(struct model *m, unsigned queue, const uint8_t *data, uint32_t byte
 {
 	struct nic *n = nic_of(m);
 	uint8_t *to = n->tagged;
-	if (tag != NULL && bytes >= 12) { /* 7.4.3: EtherType from DMATXCTL.VT */
+	if (tag != NULL && bytes >= 12) { /* 7.4.3 */
 		memcpy(to, data, 12);
-		put_be16(to + 12, get(m, DMATXCTL) >> 16);
+		put_be16(to + 12, mode_of(m)->tag_type);
 		put_be16(to + 14, tag->vlan);
 		memcpy(to + 16, data + 12, bytes - 12);
 		data = to;
 		bytes += 4;
 	}
-	if (bytes < 60 && get(m, HLREG0) & HLREG0_TXPADEN) {
+	if (bytes < 60 && mode_of(m)->pads) {
 		if (data != to)
 			memcpy(to, data, bytes);
 		memset(to + bytes, 0, 60 - bytes);
@@ -36,7 +36,8 @@ void tx_emit(struct model *m, unsigned queue, const uint8_t *data, uint32_t byte
 		model_violation(m, "transmit queue %u: frame of %u bytes", queue, bytes);
 		return;
 	}
-	limiter_charge(m, queue, bytes + 4);
+	if (n->kind->rate_charge)
+		n->kind->rate_charge(m, queue, bytes + 4);
 	if (!n->link) { /* without a link, the MAC discards its buffer */
 		m->tx_lost++;
 		return;
@@ -45,7 +46,7 @@ void tx_emit(struct model *m, unsigned queue, const uint8_t *data, uint32_t byte
 	n->s.qptc[i]++;
 	n->s.qbtc[i] += bytes;
 	stats_tx(n, data, bytes);
-	if (get(m, HLREG0) & HLREG0_LPBK)
+	if (mode_of(m)->loops)
 		rx_loop_back(m, data, bytes);
 	else
 		model_send(m, data, bytes);
@@ -108,9 +109,9 @@ void tso_send(struct model *m, unsigned queue, const struct tx_context *c, uint3
 		.ipv4 = c->ipv4,
 		.tcp = c->l4t == L4T_TCP,
 		/* 8.2.3.9.3, 4: flags are ANDed with a mask */
-		.flags_first = get(m, DTXTCPFLGL) & 0xfff,
-		.flags_middle = get(m, DTXTCPFLGL) >> 16 & 0xfff,
-		.flags_last = get(m, DTXTCPFLGH) & 0xfff,
+		.flags_first = get(m, n->kind->tcp_flags) & 0xfff,
+		.flags_middle = get(m, n->kind->tcp_flags) >> 16 & 0xfff,
+		.flags_last = get(m, n->kind->tcp_flags + 4) & 0xfff,
 	};
 	if (!check(m, queue, c, &s, bytes, olinfo))
 		return;

@@ -6,7 +6,7 @@
  * Otherwise it waits in the packet buffer (fifo.c), in order, and so do all later frames. When the
  * buffer is full, frames are lost (RXMPC).
  */
-#include "tools/nicsim/82599/rx_queue.h"
+#include "tools/nicsim/intel/rx_queue.h"
 
 #include <string.h>
 
@@ -27,14 +27,14 @@ void rx_reset(struct model *m)
 	struct nic *n = nic_of(m);
 	rx_queue_reset(m);
 	rx_forget(m);
-	n->fifo.limit = n->variant->fifo_bytes;
+	n->fifo.limit = n->kind->fifo_bytes;
 }
 
 /* --- one frame into its ring --- */
 
 static void count_delivered(struct model *m, unsigned q, uint32_t bytes)
 {
-	struct stats82599 *s = &nic_of(m)->s;
+	struct intel_stats *s = &nic_of(m)->s;
 	unsigned i = rx_stat_index(m, q);
 	m->rx_frames++;
 	m->rx_bytes += bytes;
@@ -44,7 +44,7 @@ static void count_delivered(struct model *m, unsigned q, uint32_t bytes)
 	s->rxdgbc += bytes;
 }
 
-/* IEEE 802.3, 3.2.9; used only when the driver wants the FCS (HLREG0.RXCRCSTRP clear). */
+/* IEEE 802.3, 3.2.9; used only when the driver wants the FCS. */
 static uint32_t fcs(const uint8_t *p, uint32_t bytes)
 {
 	uint32_t crc = ~0u;
@@ -76,15 +76,16 @@ static unsigned describe(struct model *m, const uint8_t *frame, uint32_t bytes,
 {
 	struct nic *n = nic_of(m);
 	struct headers h;
-	const struct checked c = offload_check(frame, bytes, &h);
-	uint32_t hash = 0, rxcsum = get(m, RXCSUM), mrqe = get(m, MRQC) & MRQC_MRQE;
+	const struct intel_kind *k = n->kind;
+	const struct checked c = offload_check(k, frame, bytes, &h);
+	uint32_t hash = 0, rxcsum = get(m, k->rxcsum), mrqe = get(m, k->mrqc) & k->mrqc_on;
 	unsigned q = 0;
 	enum rss_type type = RSS_NONE;
 	out->tag = 0;
 	out->head = frame;
 	out->head_bytes = bytes;
 	out->rest_bytes = 0;
-	out->status = verdict == MAC_DAMAGED ? (uint32_t)RXD_RXE : c.status;
+	out->status = verdict == MAC_DAMAGED ? k->rxe : c.status;
 	if (verdict == MAC_STAMPED)
 		out->status |= RXD_TS;
 	if (frame[0] & 1)
@@ -102,7 +103,7 @@ static unsigned describe(struct model *m, const uint8_t *frame, uint32_t bytes,
 			hash = (uint32_t)offload_fragment_sum(frame, &h) << 16 | be16(frame + h.l3 + 4);
 	}
 	out->low = type | (uint64_t)c.ptype << 4 | (uint64_t)hash << 32;
-	if (h.tagged && n->rx[q].strip_vlan) {
+	if (h.tagged && (n->rx[q].strip_vlan || mode_of(m)->strips_tag)) {
 		out->status |= RXD_VP;
 		out->tag = h.tci;
 		out->head_bytes = 12;
@@ -110,7 +111,7 @@ static unsigned describe(struct model *m, const uint8_t *frame, uint32_t bytes,
 		out->rest_bytes = bytes - 16;
 	}
 	if (m->faults && model_fault_strikes(m, FAULT_ERROR_BITS))
-		out->status |= RXD_RXE | RXD_TCPE;
+		out->status |= k->rxe | k->l4e;
 	return q;
 }
 
@@ -121,14 +122,9 @@ static bool has_room(const struct model *m, const struct rxq *r, uint32_t bytes)
 	return free && free >= rx_queue_needed(r, bytes) && !model_fault(m, FAULT_RX_STUCK);
 }
 
-/* In line-rate mode QPRDC is memory and could not clear when read: RXMPC counts the loss there. */
 static void count_no_descriptor(struct model *m, unsigned q)
 {
-	struct stats82599 *s = &nic_of(m)->s;
-	if (m->line_rate)
-		s->rxmpc++;
-	else
-		s->qprdc[rx_stat_index(m, q)]++;
+	kind_of(m)->no_descriptor(m, q);
 	m->rx_missed++;
 }
 
@@ -148,7 +144,7 @@ static enum outcome deliver(struct model *m, const uint8_t *frame, uint32_t byte
 		count_no_descriptor(m, q);
 		return DROPPED;
 	}
-	if (!(get(m, HLREG0) & HLREG0_RXCRCSTRP))
+	if (mode_of(m)->keeps_fcs)
 		append_fcs(n, frame, bytes, &d);
 	uint32_t total = d.head_bytes + d.rest_bytes;
 	if (!has_room(m, r, total)) {
@@ -187,20 +183,20 @@ static bool drain(struct model *m, uint64_t touched[2])
 /* 8.2.3.22.8, 13: the longest frame that the MAC accepts. A tag may come on top. */
 static uint32_t longest(const struct model *m, const uint8_t *frame)
 {
-	uint32_t tag = be16(frame + 12) == 0x8100 ? 4 : 0;
-	return (get(m, HLREG0) & HLREG0_JUMBOEN ? get(m, MAXFRS) >> 16 : 1518u) + tag;
+	const struct mac_mode *mode = mode_of(m);
+	return mode->longest + (be16(frame + 12) == 0x8100 ? mode->tag_bytes : 0);
 }
 
 static bool length_field_wrong(const struct model *m, const uint8_t *frame, uint32_t bytes)
 {
 	uint32_t type = be16(frame + 12);
-	return get(m, HLREG0) & HLREG0_RXLNGTHERREN && type < 0x600 && type > bytes - 14;
+	return mode_of(m)->checks_length && type < 0x600 && type > bytes - 14;
 }
 
 static enum mac_verdict mac_judge(struct model *m, const uint8_t *frame, uint32_t bytes,
                                   uint32_t flags)
 {
-	struct stats82599 *s = &nic_of(m)->s;
+	struct intel_stats *s = &nic_of(m)->s;
 	enum mac_verdict verdict = MAC_GOOD;
 	stats_rx_any(nic_of(m), bytes);
 	if (bytes + 4 > longest(m, frame)) {
@@ -217,7 +213,7 @@ static enum mac_verdict mac_judge(struct model *m, const uint8_t *frame, uint32_
 		s->rlec++;
 		verdict = MAC_DAMAGED;
 	}
-	if (verdict == MAC_DAMAGED && !(get(m, FCTRL) & FCTRL_SBP))
+	if (verdict == MAC_DAMAGED && !mode_of(m)->keeps_bad)
 		return MAC_REFUSED;
 	s->rxnfgpc += verdict == MAC_GOOD;
 	return verdict;
@@ -258,14 +254,15 @@ static void accept(struct model *m, const uint8_t *frame, uint32_t bytes, uint32
 	}
 	if (verdict == MAC_GOOD) {
 		stats_rx_good(n, frame, bytes);
-		verdict = timesync_received(m, frame, bytes, at) ? MAC_STAMPED : MAC_GOOD;
+		if (n->kind->stamp_received && n->kind->stamp_received(m, frame, bytes, at))
+			verdict = MAC_STAMPED;
 	}
 	if (n->fifo.frames == 0 && deliver(m, frame, bytes, verdict, touched) != MUST_WAIT)
 		return;
 	if (!fifo_put(&n->fifo, frame, bytes, verdict)) {
 		n->s.rxmpc++;
 		m->rx_missed++;
-		intr_other(m, EICR_RX_MISS);
+		n->kind->overrun(m);
 	}
 }
 
@@ -276,17 +273,16 @@ static void finish(struct model *m, const uint64_t touched[2])
 	for (unsigned i = 0; i < 2; i++)
 		for (uint64_t left = touched[i]; left; left &= left - 1) {
 			unsigned q = 64 * i + (unsigned)__builtin_ctzll(left);
-			set(m, rx_block(q) + (RDH & 63), n->rx[q].head);
+			set(m, rx_block(m, q) + Q_HEAD, n->rx[q].head);
 			if (!model_fault(m, FAULT_WRITEBACK_DELAY))
-				intr_rx_queue(m, q);
+				n->kind->rx_event(m, q);
 		}
 }
 
 static bool listens(const struct model *m)
 {
 	const struct nic *n = nic_of(m);
-	return !n->reset_done && n->link && get(m, RXCTRL) & RXCTRL_RXEN &&
-	       !(get(m, SECRXCTRL) & SECRXCTRL_RX_DIS);
+	return !n->reset_done && n->link && mode_of(m)->listens;
 }
 
 /*
@@ -313,10 +309,10 @@ struct burst {
 
 static void burst_begin(const struct model *m, struct burst *b)
 {
-	uint32_t hlreg0 = get(m, HLREG0);
-	uint32_t mfs = hlreg0 & HLREG0_JUMBOEN ? get(m, MAXFRS) >> 16 : 1518;
-	b->plain = m->faults == 0 && hlreg0 & HLREG0_RXCRCSTRP && mfs >= 64;
-	b->stamps = get(m, TSYNCRXCTL) & TSYNC_EN;
+	const struct mac_mode *mode = mode_of(m);
+	const uint32_t mfs = mode->longest;
+	b->plain = m->faults == 0 && !mode->keeps_fcs && mfs >= 64;
+	b->stamps = mode->stamps;
 	b->longest = mfs < FRAME_MAX ? mfs - 4 : FRAME_MAX - 4;
 	b->frames = b->placed = 0;
 	b->bytes = 0;
@@ -360,7 +356,7 @@ static void burst_write_back(struct burst *b)
 static void burst_end(struct model *m, struct burst *b)
 {
 	burst_write_back(b);
-	struct stats82599 *s = &nic_of(m)->s;
+	struct intel_stats *s = &nic_of(m)->s;
 	const uint64_t with_fcs = b->bytes + 4ull * b->frames;
 	s->tpr += b->frames;
 	s->tor += with_fcs;
@@ -385,7 +381,7 @@ static inline bool place_plain(struct model *m, struct burst *b, const struct fr
 	uint32_t type = be16(frame + 12);
 	if (type < 0x600 || type == 0x8100 || !filter_accepts(m, frame))
 		return false;
-	if (b->stamps && timesync_may_want(m, frame, type))
+	if (b->stamps && n->kind->stamp_may_want(m, frame, type))
 		return false;
 	struct delivery place;
 	unsigned q = describe(m, frame, bytes, MAC_GOOD, &place);
@@ -416,7 +412,7 @@ static inline bool place_plain(struct model *m, struct burst *b, const struct fr
 void rx_receive(struct model *m, const struct frame *v, unsigned count)
 {
 	uint64_t touched[2] = {0, 0};
-	if (!listens(m) || get(m, HLREG0) & HLREG0_LPBK) {
+	if (!listens(m) || mode_of(m)->loops) {
 		m->rx_refused += count;
 		return;
 	}
@@ -467,13 +463,13 @@ bool rx_work(struct model *m)
 unsigned rx_room(struct model *m, unsigned max)
 {
 	struct nic *n = nic_of(m);
-	if (!listens(m) || get(m, HLREG0) & HLREG0_LPBK)
+	if (!listens(m) || mode_of(m)->loops)
 		return max;
 	if (n->fifo.frames)
 		rx_work(m);
 	if (n->fifo.frames)
 		return 0;
-	uint32_t mtu = get(m, HLREG0) & HLREG0_JUMBOEN ? get(m, MAXFRS) >> 16 : 1522;
+	const uint32_t mtu = mode_of(m)->longest + mode_of(m)->tag_bytes;
 	for (unsigned i = 0; i < 2; i++)
 		for (uint64_t left = n->rx_on[i]; left; left &= left - 1) {
 			unsigned q = 64 * i + (unsigned)__builtin_ctzll(left);

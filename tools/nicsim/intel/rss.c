@@ -3,7 +3,7 @@
  * MRQC enables; seven bits of it choose an entry of RETA,
  * nine in the X550, whose table goes on in ERETA.
  */
-#include "tools/nicsim/82599/state.h"
+#include "tools/nicsim/intel/state.h"
 
 void rss_refresh(struct model *m)
 {
@@ -12,11 +12,11 @@ void rss_refresh(struct model *m)
 	n->rss_stale = false;
 	/* 8.2.3.7.14: byte 0 of the key is the lowest byte of the first register */
 	for (unsigned i = 0; i < TOEPLITZ_KEY; i++)
-		key[i] = (uint8_t)(get(m, RSSRK + (i & ~3u)) >> 8 * (i & 3));
+		key[i] = (uint8_t)(get(m, n->kind->rssrk + (i & ~3u)) >> 8 * (i & 3));
 	toeplitz_make(&n->toeplitz, key);
-	for (unsigned i = 0; i < n->variant->reta_entries; i++) {
-		const uint32_t at = i < 128 ? RETA + (i & ~3u) : ERETA + ((i - 128) & ~3u);
-		n->reta[i] = (uint8_t)(get(m, at) >> 8 * (i & 3)) & n->variant->reta_mask;
+	for (unsigned i = 0; i < n->kind->reta_entries; i++) {
+		const uint32_t at = i < 128 ? n->kind->reta + (i & ~3u) : n->kind->ereta + ((i - 128) & ~3u);
+		n->reta[i] = (uint8_t)(get(m, at) >> 8 * (i & 3)) & n->kind->reta_mask;
 	}
 }
 
@@ -38,7 +38,7 @@ enum rss_type rss_hash(const struct model *m, const uint8_t *frame, const struct
 {
 	const struct toeplitz *t = &nic_of(m)->toeplitz;
 	*hash = 0;
-	enum rss_type type = h->version ? type_of(get(m, MRQC), h) : RSS_NONE;
+	enum rss_type type = h->version ? type_of(get(m, kind_of(m)->mrqc), h) : RSS_NONE;
 	if (type == RSS_NONE)
 		return type;
 	const uint8_t *ip = frame + h->l3;
@@ -50,5 +50,5 @@ enum rss_type rss_hash(const struct model *m, const uint8_t *frame, const struct
 
 unsigned rss_queue(const struct model *m, uint32_t hash)
 {
-	return nic_of(m)->reta[hash & (nic_of(m)->variant->reta_entries - 1)];
+	return nic_of(m)->reta[hash & (kind_of(m)->reta_entries - 1)];
 }

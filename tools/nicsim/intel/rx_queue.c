@@ -1,4 +1,4 @@
-#include "tools/nicsim/82599/rx_queue.h"
+#include "tools/nicsim/intel/rx_queue.h"
 
 #include <string.h>
 
@@ -16,10 +16,10 @@ void rx_queue_reset(struct model *m)
 static void learn_srrctl(struct model *m, unsigned q)
 {
 	struct rxq *r = &nic_of(m)->rx[q];
-	uint32_t srrctl = get(m, rx_block(q) + (SRRCTL_1014 & 63));
-	r->buffer = (srrctl & SRRCTL_BSIZEPACKET) << 10;
+	uint32_t srrctl = get(m, rx_block(m, q) + kind_of(m)->srrctl);
+	r->buffer = (srrctl & kind_of(m)->bsize_mask) << 10;
 	r->type = srrctl >> SRRCTL_DESCTYPE_SHIFT & 7;
-	r->drop = srrctl & SRRCTL_DROP_EN;
+	r->drop = srrctl & kind_of(m)->drop_en;
 	if (r->buffer == 0 || r->buffer > 16384)
 		model_violation(m, "SRRCTL[%u].BSIZEPACKET = %u KB: 1 to 16", q, r->buffer >> 10);
 	if (r->type != DESCTYPE_LEGACY && r->type != DESCTYPE_ONE_BUFFER)
@@ -32,13 +32,13 @@ static void enable(struct model *m, unsigned q)
 {
 	struct nic *n = nic_of(m);
 	struct rxq *r = &n->rx[q];
-	const uint32_t block = rx_block(q);
+	const uint32_t block = rx_block(m, q);
 	*r = (struct rxq){.enabled = true, .moved = m->now};
 	r->ring = (get(m, block) & ~127u) | (uint64_t)get(m, block + 4) << 32;
 	r->size = (get(m, block + 8) & 0xfff80) / 16;
-	r->head = get(m, block + (RDH & 63)) & 0xffff;
-	r->tail = get(m, block + (RDT & 63)) & 0xffff;
-	r->strip_vlan = get(m, block + (RXDCTL & 63)) & RXDCTL_VME;
+	r->head = get(m, block + Q_HEAD) & 0xffff;
+	r->tail = get(m, block + Q_TAIL) & 0xffff;
+	r->strip_vlan = get(m, block + Q_DCTL) & n->kind->queue_vme;
 	r->broken = r->size == 0 || r->head >= r->size || r->tail >= r->size;
 	learn_srrctl(m, q);
 	if (r->size == 0)
@@ -62,10 +62,10 @@ static void disable(struct model *m, unsigned q)
 void rx_queue_settle(struct model *m)
 {
 	struct nic *n = nic_of(m);
-	for (unsigned q = 0; q < QUEUES; q++) {
+	for (unsigned q = 0; q < n->kind->queues; q++) {
 		uint64_t at = n->rx[q].settles;
 		if (at && at <= m->now) {
-			const uint32_t rxdctl = rx_block(q) + (RXDCTL & 63);
+			const uint32_t rxdctl = rx_block(m, q) + Q_DCTL;
 			set(m, rxdctl, get(m, rxdctl) | RXDCTL_ENABLE);
 			enable(m, q);
 		} else if (at && at < n->settle_due) {
@@ -78,12 +78,12 @@ static void rxdctl_write(struct model *m, unsigned q, uint32_t value)
 {
 	struct nic *n = nic_of(m);
 	struct rxq *r = &n->rx[q];
-	const uint32_t rxdctl = rx_block(q) + (RXDCTL & 63);
+	const uint32_t rxdctl = rx_block(m, q) + Q_DCTL;
 	bool want = value & RXDCTL_ENABLE;
 	if (model_fault(m, FAULT_RXDCTL_STUCK))
 		want = r->enabled;
 	value &= ~(uint32_t)(RXDCTL_ENABLE | RXDCTL_SWFLSH);
-	r->strip_vlan = value & RXDCTL_VME;
+	r->strip_vlan = value & n->kind->queue_vme;
 	if (r->enabled && want) {
 		set(m, rxdctl, value | RXDCTL_ENABLE);
 		return;
@@ -126,30 +126,30 @@ static void tail_write(struct model *m, unsigned q, uint32_t tail)
 void rx_queue_write(struct model *m, unsigned q, uint32_t within, uint32_t value)
 {
 	const struct rxq *r = &nic_of(m)->rx[q];
-	const uint32_t at = rx_block(q) + within;
-	if (within == (RXDCTL & 63)) {
+	const uint32_t at = rx_block(m, q) + within;
+	if (within == Q_DCTL) {
 		rxdctl_write(m, q, value);
 		return;
 	}
-	bool fixed = within <= 8 || within == (RDH & 63); /* base, length, head */
+	bool fixed = within <= 8 || within == Q_HEAD; /* base, length, head */
 	if (fixed && r->enabled && value != get(m, at)) {
 		model_violation(m, "%s[%u] written while RXDCTL[%u].ENABLE is set",
-		                within == 8 ? "RDLEN" : within == (RDH & 63) ? "RDH" : "RDBA", q, q);
+		                within == 8 ? "RDLEN" : within == Q_HEAD ? "RDH" : "RDBA", q, q);
 		return;
 	}
 	set(m, at, value);
-	if (within == (RDT & 63))
+	if (within == Q_TAIL)
 		tail_write(m, q, value);
-	if (within == (SRRCTL_1014 & 63) && r->enabled)
+	if (within == kind_of(m)->srrctl && r->enabled)
 		learn_srrctl(m, q);
 }
 
 void rx_queue_scan(struct model *m)
 {
-	for (unsigned q = 0; q < 64; q++) {
-		uint32_t rxdctl = get(m, rx_block(q) + (RXDCTL & 63));
+	for (unsigned q = 0; q < 64 && q < kind_of(m)->queues; q++) {
+		uint32_t rxdctl = get(m, rx_block(m, q) + Q_DCTL);
 		struct rxq *r = &nic_of(m)->rx[q];
-		r->strip_vlan = rxdctl & RXDCTL_VME;
+		r->strip_vlan = rxdctl & kind_of(m)->queue_vme;
 		if (!!(rxdctl & RXDCTL_ENABLE) == r->enabled || model_fault(m, FAULT_RXDCTL_STUCK))
 			continue;
 		if (r->enabled)
@@ -164,12 +164,12 @@ void rx_queue_look(struct model *m, unsigned q)
 {
 	if (!m->line_rate || q >= 64)
 		return;
-	const uint32_t block = rx_block(q);
-	if (!(get(m, block + (RXDCTL & 63)) & RXDCTL_ENABLE)) {
+	const uint32_t block = rx_block(m, q);
+	if (!(get(m, block + Q_DCTL) & RXDCTL_ENABLE)) {
 		disable(m, q);
 		return;
 	}
-	uint32_t tail = get(m, block + (RDT & 63)) & 0xffff;
+	uint32_t tail = get(m, block + Q_TAIL) & 0xffff;
 	/* the driver's descriptors are read after its tail */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	if (tail != nic_of(m)->rx[q].tail)

@@ -2,7 +2,7 @@
  * What the device determines about the contents of a received frame: packet type, and whether the
  * checksums are right, computed over the received bytes.
  */
-#include "tools/nicsim/82599/state.h"
+#include "tools/nicsim/intel/state.h"
 #include "tools/nicsim/packet/bytes.h"
 #include "tools/nicsim/packet/sum.h"
 
@@ -32,25 +32,25 @@ static bool l4_sum_good(const uint8_t *frame, const struct headers *h, uint32_t 
  * is checked. A UDP datagram whose sum is 0 has no checksum, so neither L4CS nor UDPCS is set.
  * Options and extension headers are skipped.
  */
-static uint32_t checksum_status(const uint8_t *frame, const struct headers *h)
+static uint32_t checksum_status(const struct intel_kind *k, const uint8_t *frame, const struct headers *h)
 {
 	uint32_t status = 0;
 	if (h->version == 4) {
 		uint32_t header = (frame[h->l3] & 15u) * 4;
 		status |= RXD_IPCS;
 		if (sum_fold(sum_add(0, frame + h->l3, header)) != 0xffff)
-			status |= RXD_IPE;
+			status |= k->ipe;
 	}
 	if (h->l4 && h->protocol == IP_TCP) {
 		status |= RXD_L4CS;
 		if (!l4_sum_good(frame, h, h->end - h->l4))
-			status |= RXD_TCPE;
+			status |= k->l4e;
 	}
 	if (h->l4 && h->protocol == IP_UDP && be16(&frame[h->l4 + 6]) != 0) {
 		uint32_t length = be16(&frame[h->l4 + 4]);
 		status |= RXD_UDPCS | RXD_L4CS;
 		if (length < 8 || length > (uint32_t)(h->end - h->l4) || !l4_sum_good(frame, h, length))
-			status |= RXD_TCPE;
+			status |= k->l4e;
 	}
 	return status;
 }
@@ -59,8 +59,8 @@ static uint32_t checksum_status(const uint8_t *frame, const struct headers *h)
  * The fast path: parses and checks untagged, unfragmented IPv4 without options, with TCP or UDP.
  * False: not such a frame; the results are not set.
  */
-static inline bool check_plain_ip4(const uint8_t *frame, uint32_t bytes, struct headers *h,
-                                   struct checked *out)
+static inline bool check_plain_ip4(const struct intel_kind *k, const uint8_t *frame, uint32_t bytes,
+                                   struct headers *h, struct checked *out)
 {
 	const uint8_t *ip = frame + 14, *l4 = frame + 34;
 	const uint32_t total = be16(ip + 2), protocol = ip[9];
@@ -80,21 +80,22 @@ static inline bool check_plain_ip4(const uint8_t *frame, uint32_t bytes, struct 
 	out->ptype = PTYPE_IPV4 | (tcp ? PTYPE_TCP : PTYPE_UDP);
 	out->status = RXD_IPCS | RXD_L4CS | (tcp ? 0 : (uint32_t)RXD_UDPCS);
 	if (sum_fold(sum_add(0, ip, 20)) != 0xffff)
-		out->status |= RXD_IPE;
+		out->status |= k->ipe;
 	/* from the source address on: the pseudo header's addresses and the segment are adjacent */
 	if (sum_fold(sum_add(sum_word(protocol) + sum_word(length), ip + 12, 8 + length)) != 0xffff)
-		out->status |= RXD_TCPE;
+		out->status |= k->l4e;
 	return true;
 }
 
-struct checked offload_check(const uint8_t *frame, uint32_t bytes, struct headers *h)
+struct checked offload_check(const struct intel_kind *k, const uint8_t *frame, uint32_t bytes,
+                             struct headers *h)
 {
 	struct checked c;
-	if (check_plain_ip4(frame, bytes, h, &c))
+	if (check_plain_ip4(k, frame, bytes, h, &c))
 		return c;
 	headers_parse(frame, bytes, h);
 	c.ptype = packet_type(h);
-	c.status = checksum_status(frame, h);
+	c.status = checksum_status(k, frame, h);
 	return c;
 }
 

@@ -2,7 +2,7 @@
  * Delayed write-backs (fault writeback-delay) of both directions, in the order they were made. Each
  * raises the interrupt of its queue.
  */
-#include "tools/nicsim/82599/state.h"
+#include "tools/nicsim/intel/state.h"
 
 void late_add(struct model *m, const struct late *l)
 {
@@ -47,8 +47,8 @@ void late_work(struct model *m)
 			continue;
 		write_back(l, at);
 		if (l->kind == LATE_RX_DESCRIPTOR)
-			intr_rx_queue(m, l->queue);
+			n->kind->rx_event(m, l->queue);
 		else
-			intr_tx_queue(m, l->queue);
+			n->kind->tx_event(m, l->queue);
 	}
 }

@@ -4,10 +4,10 @@
  *
  *   RDH == RDT: the device owns none. RDH .. RDT - 1: owned. It writes back at once, one by one.
  */
-#ifndef NICSIM_82599_RX_QUEUE_H
-#define NICSIM_82599_RX_QUEUE_H
+#ifndef NICSIM_INTEL_RX_QUEUE_H
+#define NICSIM_INTEL_RX_QUEUE_H
 
-#include "tools/nicsim/82599/state.h"
+#include "tools/nicsim/intel/state.h"
 
 /* A descriptor, as the driver writes and reads it. */
 struct rxd {
@@ -28,7 +28,7 @@ struct delivery {
 
 void rx_queue_reset(struct model *m);
 
-/* `within` is the register's offset in its queue's block, such as RDT & 63. */
+/* `within` is the register's offset in its queue's block, such as Q_TAIL. */
 void rx_queue_write(struct model *m, unsigned q, uint32_t within, uint32_t value);
 
 /* Applies pending changes of ENABLE that are due; n->settle_due is the next time. */
