@@ -1,6 +1,6 @@
 /*
- * What the files of the device half share: its state, reset and start (init.c), PHY and link (link.c), statistics
- * (stats.c). drivers/intel/device.h has registers and semaphores, and says how functions that wait end.
+ * What the files of the device half share: its state, reset and start (init.c), link (link.c), PHY (phy.c),
+ * statistics (stats.c). drivers/intel/device.h has registers and semaphores, and says how functions that wait end.
  */
 #ifndef DRIVERS_IGB_DEVICE_H
 #define DRIVERS_IGB_DEVICE_H
@@ -12,8 +12,12 @@
 struct igb_chip {
 	struct intel_chip intel;
 	uint8_t queues;       /* that RSS can use */
+	uint8_t vectors;      /* MSI-X entries that EIMC masks */
 	bool ivar_by_pairs;   /* IVAR n has queues 2n and 2n + 1; in the 82576 it has n and n + 8 */
-	bool no_eeprom;       /* I210 and I211 may do without one: fuses hold the address */
+	bool no_eeprom;       /* I210 and later chips may do without one: fuses hold the address */
+	bool rqdpc_stays;     /* reading RQDPC does not clear it, writing does */
+	bool fast;            /* 2.5 Gb/s, and no SerDes: I225, I226 */
+	uint32_t mdic_phy;    /* the internal PHY's address in MDIC */
 };
 
 /* In nic->priv. */
@@ -47,6 +51,12 @@ int igb_pair_start(struct nic *nic, const struct nic_config *config, unsigned pa
 int igb_link_start(struct nic *nic);
 /* As nic_ops.link: does not wait. */
 void igb_link(struct nic *nic, struct nic_link *out);
+
+/* --- phy.c --- */
+
+/* Has the PHY negotiate every speed that it has, without PAUSE. A link that it has negotiated so stays. The caller
+ * has no lock. E_TIMEOUT, E_DEVICE. */
+int igb_phy_start(struct nic *nic);
 
 /* --- stats.c --- */
 

@@ -1,5 +1,5 @@
 /*
- * igb: Intel 82576, I350, I210 and I211, the table of operations. Read it beside the 82576 datasheet, 4.5: start()
+ * igb: Intel 82576, I350, I210, I211, I225 and I226, the table of operations. Read it beside the 82576 datasheet, 4.5: start()
  * follows its list of steps. The queue half is that of all of Intel's cards (drivers/intel/).
  *
  * Deliberately missing: UDP segmentation (QEMU's card makes IP fragments of it), the clock, rate limits.
@@ -17,26 +17,31 @@
 static const struct intel_reg registers[IGB_REGS] = {IGB_REGISTERS(INTEL_REG)};
 IGB_REGISTERS(INTEL_REG_CHECK)
 
-#define CHIP(eerd_register) \
+#define CHIP(eerd_register, present) \
 	{ \
 		.reg = registers, .regs = IGB_REGS, .status = IGB_STATUS, .eec = IGB_EEC, .eerd = eerd_register, \
-		.swsm = IGB_SWSM, .sw_fw_sync = IGB_SW_FW_SYNC, .firmware_shift = IGB_SYNC_FIRMWARE_SHIFT, \
+		.eec_present = present, .swsm = IGB_SWSM, .sw_fw_sync = IGB_SW_FW_SYNC, .firmware_shift = IGB_SYNC_FIRMWARE_SHIFT, \
 		.ral = IGB_RAL, .rah = IGB_RAH, .reta = IGB_RETA, .rssrk = IGB_RSSRK, .rxdctl = IGB_RXDCTL, \
 		.txdctl = IGB_TXDCTL, .tdh = IGB_TDH, .quiet_us = RX_QUIET_US, .drain_us = DRAIN_US, \
 		.rdt = IGB_RDT, .tdt = IGB_TDT, .irq_on = IGB_EIMS, .irq_off = IGB_EIMC, .rxd_mac = IGB_RXD_MAC, \
 		.rxd_csum = IGB_RXD_L4E | IGB_RXD_IPE, \
 	}
 
-enum kind { I82576, I350, I210, I211 };
+enum kind { I82576, I350, I210, I211, I225 };
 
 static const struct igb_chip chips[] = {
-	[I82576] = {CHIP(IGB_EERD), .queues = 8},
-	[I350] = {CHIP(IGB_EERD), .queues = 8, .ivar_by_pairs = true},
-	[I210] = {CHIP(IGB_EERD_I210), .queues = 4, .ivar_by_pairs = true, .no_eeprom = true},
-	[I211] = {CHIP(IGB_EERD_I210), .queues = 2, .ivar_by_pairs = true, .no_eeprom = true},
+	[I82576] = {CHIP(IGB_EERD, INTEL_EEC_PRES), .queues = 8, .vectors = 25, .mdic_phy = IGB_MDIC_PHY1},
+	[I350] = {CHIP(IGB_EERD, INTEL_EEC_PRES), .queues = 8, .vectors = 25, .ivar_by_pairs = true,
+	          .mdic_phy = IGB_MDIC_PHY1},
+	[I210] = {CHIP(IGB_EERD_I210, INTEL_EEC_PRES), .queues = 4, .vectors = 5, .ivar_by_pairs = true,
+	          .no_eeprom = true, .rqdpc_stays = true, .mdic_phy = IGB_MDIC_PHY1},
+	[I211] = {CHIP(IGB_EERD_I210, INTEL_EEC_PRES), .queues = 2, .vectors = 5, .ivar_by_pairs = true,
+	          .no_eeprom = true, .rqdpc_stays = true, .mdic_phy = IGB_MDIC_PHY1},
+	[I225] = {CHIP(IGB_EERD_I210, IGB_EEC_FLASH), .queues = 4, .vectors = 5, .ivar_by_pairs = true,
+	          .no_eeprom = true, .rqdpc_stays = true, .fast = true},
 };
 
-/* From the PCI ID list. */
+/* From the PCI ID list. The I220, I221 and I226 are of the kind I225. */
 static const struct id {
 	uint16_t device;
 	uint8_t kind;
@@ -60,6 +65,18 @@ static const struct id {
 	{0x157b, I210},   /* copper, no flash */
 	{0x157c, I210},   /* SerDes, no flash */
 	{0x1539, I211},   /* copper */
+	{0x15f2, I225},   /* I225-LM */
+	{0x15f3, I225},   /* I225-V */
+	{0x15f8, I225},   /* I225-I */
+	{0x3100, I225},   /* I225-K */
+	{0x3101, I225},   /* I225-K2 */
+	{0x5502, I225},   /* I225-LMvP */
+	{0x0d9f, I225},   /* I225-IT */
+	{0x15f7, I225},   /* I220-V */
+	{0x125b, I225},   /* I226-LM */
+	{0x125c, I225},   /* I226-V */
+	{0x125d, I225},   /* I226-IT */
+	{0x125e, I225},   /* I221-V */
 };
 
 static const struct id *find_id(const struct pci_dev *dev)

@@ -20,14 +20,13 @@
 #define FCS_BYTES 4
 #define TAG_BYTES 4
 #define VECTOR_OTHER 0 /* MSI-X entry of all causes but queues; pair q has entry 1 + q */
-#define VECTORS 25
 
 /* --- reset --- */
 
 static void interrupts_off(struct nic *nic)
 {
 	intel_write(nic, IGB_IMC, 0, UINT32_MAX);
-	intel_write(nic, IGB_EIMC, 0, (1u << VECTORS) - 1);
+	intel_write(nic, IGB_EIMC, 0, (1u << igb_device(nic)->chip->vectors) - 1);
 	(void)intel_read(nic, IGB_ICR, 0);
 }
 
@@ -89,6 +88,15 @@ static void clear_filters(struct nic *nic)
 	intel_write(nic, IGB_VET, 0, IGB_TAG_TYPE | IGB_TAG_TYPE << 16);
 }
 
+/* ERRATUM: a reset leaves the sizes that a driver has set for time-sensitive queues. Source: Linux igc. */
+static void packet_buffers(struct nic *nic)
+{
+	if (!igb_device(nic)->chip->fast)
+		return;
+	intel_write(nic, IGB_RXPBS, 0, IGB_RXPBS_I225);
+	intel_write(nic, IGB_TXPBS, 0, IGB_TXPBS_I225);
+}
+
 static void flow_control_off(struct nic *nic)
 {
 	intel_write(nic, IGB_FCTTV, 0, 0);
@@ -125,6 +133,7 @@ void igb_rx_halt(struct nic *nic)
 int igb_rx_start(struct nic *nic, const struct nic_config *config)
 {
 	clear_filters(nic);
+	packet_buffers(nic);
 	flow_control_off(nic);
 	intel_write(nic, IGB_RXCSUM, 0, IGB_RXCSUM_IPOFLD | IGB_RXCSUM_TUOFLD | IGB_RXCSUM_PCSD);
 	rss(nic, config->pairs);

@@ -1,6 +1,7 @@
 /*
  * Registers and bits of "Intel 82576EB Gigabit Ethernet Controller Datasheet", revision 2.63, as far as used
- * here. The I350, I210 and I211 have the same, with the exceptions in struct igb_chip (device.h). All
+ * here. The I350, I210 and I211 have the same, with the exceptions in struct igb_chip (device.h), and so have the
+ * I225 and I226 ("Intel Ethernet Controller I225/I226 Software User Manual", cited as I225). All
  * little-endian, as the CPU is. Descriptors are in drivers/intel/desc.h.
  *
  * ERRATUM: where silicon and manual differ; the source is named.
@@ -21,7 +22,9 @@
 	X(CTRL_EXT, 0x00018, 0, 1, RW, "8.2.3") \
 	X(MDIC, 0x00020, 0, 1, RW, "8.2.4") \
 	X(VET, 0x00038, 0, 1, RW, "8.2") \
-	/* EEPROM, and who may use what: 8.4, 8.7. The I210 and I211 have EERD at 0x12014. */ \
+	X(IPCNFG, 0x00e38, 0, 1, RW, "I225, IPCNFG") \
+	X(EEER, 0x00e30, 0, 1, RW, "I225, EEER") \
+	/* EEPROM, and who may use what: 8.4, 8.7. The I210 and later chips have EERD at 0x12014. */ \
 	X(EEC, 0x00010, 0, 1, RW, "8.4") \
 	X(EERD, 0x00014, 0, 1, RW, "8.4") \
 	X(EERD_I210, 0x12014, 0, 1, RW, "I210 8.4") \
@@ -33,9 +36,9 @@
 	X(FCRTH, 0x02168, 0, 1, RW, "8.5") \
 	X(FCRTV, 0x02460, 0, 1, RW, "8.5") \
 	/* interrupts, 8.8 */ \
-	X(ICR, 0x000c0, 0, 1, RC, "8.8") \
-	X(IMS, 0x000d0, 0, 1, W1S, "8.8") \
-	X(IMC, 0x000d8, 0, 1, WO, "8.8") \
+	X(ICR, 0x01500, 0, 1, RC, "8.8") \
+	X(IMS, 0x01508, 0, 1, W1S, "8.8") \
+	X(IMC, 0x0150c, 0, 1, WO, "8.8") \
 	X(GPIE, 0x01514, 0, 1, RW, "8.8") \
 	X(EIMS, 0x01524, 0, 1, W1S, "8.8") \
 	X(EIMC, 0x01528, 0, 1, WO, "8.8") \
@@ -63,9 +66,11 @@
 	X(RDH, 0x0c010, 0x40, 16, RW, "8.10") \
 	X(RDT, 0x0c018, 0x40, 16, RW, "8.10") \
 	X(RXDCTL, 0x0c028, 0x40, 16, RW, "8.10") \
-	X(RQDPC, 0x0c030, 0x40, 16, RC, "8.10") \
+	X(RQDPC, 0x0c030, 0x40, 16, RW, "8.10") \
+	X(RXPBS, 0x02404, 0, 1, RW, "I225, RXPBSIZE") \
 	/* transmit, 8.12 */ \
 	X(TCTL, 0x00400, 0, 1, RW, "8.12") \
+	X(TXPBS, 0x03404, 0, 1, RW, "I225, TXPBSIZE") \
 	X(TDBAL, 0x0e000, 0x40, 16, RW, "8.12") \
 	X(TDBAH, 0x0e004, 0x40, 16, RW, "8.12") \
 	X(TDLEN, 0x0e008, 0x40, 16, RW, "8.12") \
@@ -111,14 +116,20 @@ enum igb_reg {
 #define IGB_STATUS_SPEED_SHIFT 6
 #define IGB_STATUS_SPEED_MASK 3u /* 0: 10, 1: 100, 2 or 3: 1000 Mb/s */
 #define IGB_STATUS_GIO (1u << 19) /* PCIe master enabled: requests may be outstanding */
+#define IGB_STATUS_2500 (1u << 22) /* I225: with 1000 in SPEED, 2500 Mb/s */
 
 #define IGB_CTRL_EXT_LINK_MODE (3u << 22) /* 0: the internal PHY */
 #define IGB_CTRL_EXT_DRV_LOAD (1u << 28)  /* tells firmware that a driver is loaded */
 
-#define IGB_EEC_ARD (1u << 9) /* auto-read done */
+#define IGB_EEC_ARD (1u << 9)    /* auto-read done */
+#define IGB_EEC_FLASH (1u << 19) /* I225: a flash is there */
+
+/* Energy-efficient Ethernet, of the I225: speeds that the PHY offers to sleep at, and what the MAC does. */
+#define IGB_IPCNFG_EEE (7u << 2)  /* 2.5 Gb/s, 1 Gb/s, 100 Mb/s */
+#define IGB_EEER_LPI (7u << 16)   /* transmit, receive, flow control */
 
 #define IGB_MDIC_REG_SHIFT 16
-#define IGB_MDIC_PHY (1u << 21) /* the internal PHY has address 1 */
+#define IGB_MDIC_PHY1 (1u << 21) /* PHY at address 1 */
 #define IGB_MDIC_WRITE (1u << 26)
 #define IGB_MDIC_READ (2u << 26)
 #define IGB_MDIC_READY (1u << 28)
@@ -155,7 +166,6 @@ enum igb_reg {
 
 #define IGB_TAG_TYPE 0x8100u /* IEEE 802.1Q, 9.6 */
 
-
 #define IGB_MRQC_RSS 2u /* one pool, queues by RSS */
 #define IGB_MRQC_TCP4 (1u << 16)
 #define IGB_MRQC_IP4 (1u << 17)
@@ -164,6 +174,10 @@ enum igb_reg {
 #define IGB_MRQC_TCP6 (1u << 21)
 #define IGB_MRQC_UDP4 (1u << 22)
 #define IGB_MRQC_UDP6 (1u << 23)
+
+/* Packet buffers of the I225 when no queue has one of its own. Source: Linux igc. */
+#define IGB_RXPBS_I225 0x000000a2u
+#define IGB_TXPBS_I225 0x04000014u
 
 #define IGB_SRRCTL_BSIZEHEADER (4u << 8) /* 256 bytes; unused */
 #define IGB_SRRCTL_DESCTYPE_ONEBUF (1u << 25)
@@ -199,5 +213,15 @@ enum igb_reg {
 #define IGB_PHY_CONTROL_AUTO (1u << 12) /* auto-negotiation */
 #define IGB_PHY_STATUS_DONE (1u << 5)   /* auto-negotiation complete */
 #define IGB_PHY_ADVERTISE_PAUSE (3u << 10)
+
+/* Registers of clause 45 through those of clause 22 (IEEE 802.3, annex 22D): device, then address or data. */
+#define IGB_PHY_MMD_CONTROL 13
+#define IGB_PHY_MMD_DATA 14
+#define IGB_PHY_MMD_IS_DATA (1u << 14)
+
+/* The PHY of the I225: device 7, auto-negotiation (IEEE 802.3, 45.2.7.10). */
+#define IGB_PHY_AN 7
+#define IGB_PHY_AN_MULTI 32
+#define IGB_PHY_AN_MULTI_2500 (1u << 7) /* advertises 2.5GBASE-T */
 
 #endif

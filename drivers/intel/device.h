@@ -39,6 +39,7 @@ struct intel_chip {
 	unsigned regs;
 	/* numbers of registers that all chips have */
 	unsigned status, eec, eerd, swsm, sw_fw_sync, ral, rah, reta, rssrk, rxdctl, txdctl, tdh;
+	uint32_t eec_present;    /* bit of EEC: an EEPROM or flash is there */
 	unsigned firmware_shift; /* in SW_FW_SYNC, from a resource's bit for software to that for firmware */
 	unsigned ereta, ereta_regs; /* registers that hold the entries of RETA from the 129th on; 0: there are none */
 	/* Reads n words of the EEPROM, at most INTEL_EEPROM_AT_ONCE, which exist; NULL: by EERD. */
@@ -112,6 +113,9 @@ void intel_queues_stop(struct nic *nic, unsigned pairs);
 
 /* --- eeprom.c --- */
 
+/* Of EEC, 8.2.3.2: an EEPROM with a valid signature. */
+#define INTEL_EEC_PRES (1u << 8)
+
 /* SW_FW_SYNC, 10.5.4: bits for software. */
 #define INTEL_SYNC_EEP (1u << 0)
 #define INTEL_SYNC_PHY0 (1u << 1)
@@ -130,7 +134,7 @@ void intel_unlock(struct nic *nic, uint32_t what);
 #define INTEL_EEPROM_NONE 0xffff /* no section, as is 0 */
 #define INTEL_EEPROM_AT_ONCE 64
 
-/* Learns the size; E_DEVICE if there is none with a valid signature. */
+/* Learns the size; E_DEVICE if there is none (intel_chip.eec_present). */
 int intel_eeprom_find(struct nic *nic);
 int intel_eeprom_read(struct nic *nic, uint32_t word, uint16_t *value);
 /* Adds n words, from `from` on, to *sum. */

@@ -12,7 +12,6 @@
 #include "lib/number.h"
 
 /* 8.2.3.2 */
-#define EEC_PRES (1u << 8)  /* EEPROM present, with a valid signature */
 #define EEC_SIZE_SHIFT 11   /* 64 << size words */
 #define EEC_SIZE_MASK 15u
 #define EERD_START (1u << 0)
@@ -151,7 +150,7 @@ int intel_eeprom_find(struct nic *nic)
 {
 	struct intel_device *d = intel_device(nic);
 	const uint32_t eec = intel_read(nic, d->chip->eec, 0);
-	if (!(eec & EEC_PRES))
+	if (!(eec & d->chip->eec_present))
 		return intel_fail(nic, E_DEVICE, "no valid EEPROM (EEC.PRES)");
 	d->eeprom_words = 64u << (eec >> EEC_SIZE_SHIFT & EEC_SIZE_MASK);
 	if (d->eeprom_words > EEPROM_WORDS_MAX)
