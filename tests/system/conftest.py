@@ -6,8 +6,9 @@
     HAYATE_QEMU=F                                      another QEMU
 
 NIC_MODULES run once for every card (`-k virtio`, `-k igb` for one of them): the same tests for
-each. `make test` deals some of them to the cards (--deal-cards). A model of a card (nicsim, strict
-mode) also checks the driver: a violation of the card's rules fails the test.
+each, with the exceptions in FEW_MODULES. `make test` deals some of them to the cards (--deal-cards).
+A model of a card (nicsim, strict mode) also checks the driver: a violation of the card's rules fails
+the test.
 
 The machine is always booted by tools/hayate, so the launcher is tested too. A router's console is
 kept in build/test-logs/<test>.log, below share-N/ if the tests run in shares (tests/layer.py), in
@@ -53,6 +54,8 @@ NIC_MODULES = {"test_forwarding", "test_icmp", "test_links", "test_faults", "tes
 DEALT_MODULES = {"test_icmp", "test_echo", "test_tcp", "test_ip6", "test_vlan"}
 # MATRIX_MODULES run for every card with --cpus (tests/system/matrix.py).
 MATRIX_MODULES = {"test_http", "test_pktgen", "test_filter"}
+# A card whose driver and rings are much like another's runs these modules only, but all of them with --cpus.
+FEW_MODULES = {"igc": {"test_forwarding", "test_links", "test_faults", "test_restart"}}
 
 LEFT_MAC, RIGHT_MAC = (ports.mac_of(ports.MAC_BASE, index) for index in (0, 1))
 
@@ -226,27 +229,38 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("nic", only[0] if only else options.NICS)
 
 
-def card_whose_turn_it_is(item, turns):
-    """The card on which --deal-cards runs this test, or None: on every card that it has.
+def card_of(item):
+    """The card among a test's parameters, or None."""
+    return item.callspec.params.get("nic") if hasattr(item, "callspec") else None
+
+
+def cards_of_module(config, module):
+    """The cards on which a module of NIC_MODULES runs."""
+    return [card for card in options.NICS
+            if config.option.cpus or module in FEW_MODULES.get(card, [module])]
+
+
+def card_whose_turn_it_is(item, cards, turns):
+    """The one of the cards on which --deal-cards runs this test, or None: it runs on all of them.
     turns: the test without its card -> its turn."""
-    values = item.callspec.params if hasattr(item, "callspec") else {}
-    if "nic" not in values or item.module.__name__ not in DEALT_MODULES:
+    if item.module.__name__ not in DEALT_MODULES:
         return None
     if item.get_closest_marker("every_card") or item.get_closest_marker("nics"):
         return None
-    rest = sorted((name, str(value)) for name, value in values.items() if name != "nic")
+    rest = sorted((name, str(value)) for name, value in item.callspec.params.items() if name != "nic")
     turn = turns.setdefault((item.module.__name__, item.originalname, tuple(rest)), len(turns))
-    return options.NICS[turn % len(options.NICS)]
+    return cards[turn % len(cards)]
 
 
 def pytest_collection_modifyitems(config, items):
     """Before the tests are dealt to shares (tests/layer.py)."""
-    if not config.option.deal_cards:
-        return
     turns, kept, left_out = {}, [], []
     for item in items:
-        card = card_whose_turn_it_is(item, turns)
-        runs = card is None or card == item.callspec.params["nic"]
+        module, card = item.module.__name__, card_of(item)
+        cards = cards_of_module(config, module)
+        runs = card is None or module not in NIC_MODULES or card in cards
+        if runs and card is not None and config.option.deal_cards:
+            runs = card_whose_turn_it_is(item, cards, turns) in (None, card)
         (kept if runs else left_out).append(item)
     config.hook.pytest_deselected(items=left_out)
     items[:] = kept

@@ -49,11 +49,16 @@ IXGBE = [
     r"EIMS: written \S+: bits 0x80000000 are",            # irq_enable: OTHER, of the 82598
     r"FCRTH\[\d\]: written 0xffffa000: bits 0x7ff80000",  # fc_enable: size of no buffer - 24576
 ]
-CARDS = {"82599": Card("ixgbe", "ixgbe", "8086:10fb", 10000, "rx_queue_%d_packets", [
-    r"SW_FW_SYNC: written \S+: bits 0x00000400 are",      # acquire_swfw_sync: SW_MNG, of the X540
-    r"0x15f0c: written 0x00000200, but there is no",      # hic_unlocked: FWSTS.FWRI
-    *IXGBE,
-]), "x550": Card("ixgbe", "ixgbe", "8086:1563", 10000, "rx_queue_%d_packets", IXGBE, ["model=x550"]), "mlx5": Card("mlx5", "mlx5_core", "15b3:1017", 100000, "rx%d_packets", [])}
+CARDS = {
+    "82599": Card("ixgbe", "ixgbe", "8086:10fb", 10000, "rx_queue_%d_packets", [
+        r"SW_FW_SYNC: written \S+: bits 0x00000400 are",      # acquire_swfw_sync: SW_MNG, of the X540
+        r"0x15f0c: written 0x00000200, but there is no",      # hic_unlocked: FWSTS.FWRI
+        *IXGBE,
+    ]),
+    "x550": Card("ixgbe", "ixgbe", "8086:1563", 10000, "rx_queue_%d_packets", IXGBE, ["model=x550"]),
+    "i226": Card("igc", "igc", "8086:125c", 2500, "rx_queue_%d_packets", []),
+    "mlx5": Card("mlx5", "mlx5_core", "15b3:1017", 100000, "rx%d_packets", []),
+}
 
 
 class Models:

@@ -35,8 +35,8 @@ BASE = Recipe(
      "iperf3", "tcpdump"],
     ["busybox", "dash", "kmod", "ethtool", "lspci", "setpci", "ip", "tc", "iperf3", "tcpdump"],
     [],
-    ["virtio_pci", "virtio_console", "virtio_net", "e1000e", "igb", "ixgbe", "mlx5_core", "8021q",
-     "veth", "tun", "uio_pci_generic"],
+    ["virtio_pci", "virtio_console", "virtio_net", "e1000e", "igb", "igc", "ixgbe", "mlx5_core",
+     "8021q", "veth", "tun", "uio_pci_generic"],
     ["usr/share/misc/pci.ids"])
 
 DPDK = Recipe(

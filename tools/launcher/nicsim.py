@@ -1,4 +1,4 @@
-"""`--nic ixgbe` and `mlx5`: the cards are nicsim's models, a process beside QEMU (docs/nicsim.md).
+"""`--nic ixgbe`, `igc` and `mlx5`: the cards are nicsim's models, a process beside QEMU (docs/nicsim.md).
 
 1. nicsim never outlives the launcher, and the launcher starts QEMU only once nicsim listens.
 2. Its sockets are in a temporary directory of the run.

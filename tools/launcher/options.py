@@ -22,7 +22,7 @@ DEFAULT_APP = "router"
 # version of QEMU that has each; nicsim's models, with nicsim's name for each.
 DEFAULT_NIC = "virtio"
 QEMU_MODELS = {"igb": (8, 0), "vmxnet3": (7, 0)}
-NIC_MODELS = {"ixgbe": "82599", "mlx5": "mlx5"}
+NIC_MODELS = {"ixgbe": "82599", "igc": "i226", "mlx5": "mlx5"}
 NICS = (DEFAULT_NIC, *QEMU_MODELS, *NIC_MODELS)
 
 DEBUG_EXIT_PORT = 0xF4

@@ -92,6 +92,7 @@ struct model *model_create(const struct model_ops *ops, unsigned port, const str
 	m->bar0 = bar0;
 	memcpy(m->mac, mac, sizeof m->mac);
 	m->line_rate = line_rate;
+	m->masters = true;
 	m->now = now;
 	ops->create(m);
 	return m;

@@ -182,6 +182,8 @@ struct model {
 	uint8_t mac[6];    /* station address in the model's EEPROM or firmware */
 	bool line_rate;    /* the guest writes the ranges in ops->mapped without a message to us */
 	bool carrier;      /* the owner: the other end of the wire is up */
+	bool masters;      /* the owner: the guest lets the device access memory (PCI bus mastering); a model
+	                      leaves its queues alone while it does not */
 	bool removed;      /* the owner: surprise removal; no accesses and no frames arrive then */
 	uint64_t now;      /* the owner, before every call into the model */
 

@@ -37,6 +37,7 @@ static void host_irq(void *ctx, unsigned vector)
 static void look_if_live(struct port *p)
 {
 	p->live = p->server.fd >= 0 && pci_bus_master(&p->pci);
+	p->model->masters = p->live;
 }
 
 static uint64_t guest_read(void *ctx, unsigned bar, uint64_t offset, unsigned bytes)

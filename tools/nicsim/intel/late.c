@@ -40,7 +40,7 @@ void late_work(struct model *m)
 	static const uint8_t bytes[] = {
 		[LATE_RX_DESCRIPTOR] = 16, [LATE_TX_STATUS] = 8, [LATE_TX_HEAD] = 4};
 	struct nic *n = nic_of(m);
-	while (late_deadline(n) <= m->now) {
+	while (m->masters && late_deadline(n) <= m->now) {
 		const struct late *l = &n->late[n->late_out++ % LATE_MAX];
 		void *at = model_dma(m, l->bus, bytes[l->kind], DMA_WRITE, "late write-back");
 		if (at == NULL)

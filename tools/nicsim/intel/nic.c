@@ -69,6 +69,8 @@ uint64_t nic_due(struct model *m)
 {
 	const struct nic *n = nic_of(m);
 	uint64_t due = nic_earliest(n->link_due, n->tx_due);
-	due = nic_earliest(due, nic_earliest(n->settle_due, late_deadline(n)));
+	due = nic_earliest(due, n->settle_due);
+	if (m->masters)
+		due = nic_earliest(due, late_deadline(n));
 	return model_fault(m, FAULT_EEPROM_STUCK) ? due : nic_earliest(due, n->eerd_done);
 }

@@ -115,11 +115,11 @@ static unsigned describe(struct model *m, const uint8_t *frame, uint32_t bytes,
 	return q;
 }
 
-/* Also false when the ring is invalid or a fault stops it. */
+/* Also false when the ring is invalid, a fault stops it, or the device may not access memory. */
 static bool has_room(const struct model *m, const struct rxq *r, uint32_t bytes)
 {
 	uint32_t free = rx_queue_available(r);
-	return free && free >= rx_queue_needed(r, bytes) && !model_fault(m, FAULT_RX_STUCK);
+	return free && m->masters && free >= rx_queue_needed(r, bytes) && !model_fault(m, FAULT_RX_STUCK);
 }
 
 static void count_no_descriptor(struct model *m, unsigned q)
@@ -311,7 +311,7 @@ static void burst_begin(const struct model *m, struct burst *b)
 {
 	const struct mac_mode *mode = mode_of(m);
 	const uint32_t mfs = mode->longest;
-	b->plain = m->faults == 0 && !mode->keeps_fcs && mfs >= 64;
+	b->plain = m->faults == 0 && m->masters && !mode->keeps_fcs && mfs >= 64;
 	b->stamps = mode->stamps;
 	b->longest = mfs < FRAME_MAX ? mfs - 4 : FRAME_MAX - 4;
 	b->frames = b->placed = 0;

@@ -48,6 +48,8 @@ static void enable(struct model *m, unsigned q)
 		                r->head, r->tail, r->size);
 	else if (!m->line_rate && r->tail != r->head)
 		model_violation(m, "RDT[%u] = %u before RXDCTL[%u].ENABLE reads back set", q, r->tail, q);
+	if (!m->masters)
+		model_violation(m, "RXDCTL[%u].ENABLE while PCI bus mastering is off", q);
 	queue_map_set(n->rx_on, q);
 }
 

@@ -69,6 +69,8 @@ static void enable(struct model *m, unsigned q)
 	else if (!m->line_rate && t->tail != t->head)
 		model_violation(m, "TDT[%u] = %u before TXDCTL[%u].ENABLE reads back set", q, t->tail, q);
 	t->broken = t->size == 0 || t->head >= t->size || t->tail >= t->size;
+	if (!m->masters)
+		model_violation(m, "TXDCTL[%u].ENABLE while PCI bus mastering is off", q);
 	learn_head_wb(m, q);
 	queue_map_set(n->tx_on, q);
 }
@@ -645,7 +647,7 @@ bool tx_work(struct model *m)
 	struct nic *n = nic_of(m);
 	bool moved = false;
 	n->tx_due = NEVER;
-	if (model_fault(m, FAULT_HEAD_STUCK) || nic_of(m)->hangs)
+	if (model_fault(m, FAULT_HEAD_STUCK) || n->hangs || !m->masters)
 		return false;
 	const bool on = mode_of(m)->sends;
 	for (unsigned i = 0; i < 2; i++)
