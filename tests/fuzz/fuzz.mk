@@ -95,9 +95,9 @@ FUZZ_SRC_pci := tests/fuzz/rig.c lib/fmt.c $(addprefix kernel/pci_,bars.c bridge
 FUZZ_IXGBE := $(sort $(wildcard drivers/ixgbe/*.c drivers/intel/*.c)) lib/pkt.c lib/csum.c \
 	$(sort $(wildcard tools/nicsim/82599/*.c tools/nicsim/intel/*.c tools/nicsim/packet/*.c)) \
 	$(addprefix tools/nicsim/,model.c reg.c json.c wires/wire.c) \
-	$(addprefix tests/unit/rig/,nicsim_rig.c model_port.c ixgbe_port.c guest.c) tests/fuzz/rig.c
-FUZZ_SRC_ixgbe_regs := $(FUZZ_IXGBE) tests/unit/rig/ixgbe_card.c
-FUZZ_SRC_x550_regs := $(FUZZ_IXGBE) tests/unit/rig/x550_card.c
+	$(addprefix tests/unit/rig/,nicsim_rig.c model_port.c intel_port.c guest.c) tests/fuzz/rig.c
+FUZZ_SRC_ixgbe_regs := $(FUZZ_IXGBE) tests/unit/rig/ixgbe_port.c
+FUZZ_SRC_x550_regs := $(FUZZ_IXGBE) tests/unit/rig/x550_port.c
 FUZZ_MAIN_x550_regs := tests/fuzz/fuzz_ixgbe_regs.c
 FUZZ_SRC_program := tests/fuzz/rig.c
 FUZZ_SRC_routes :=

@@ -29,6 +29,7 @@ CARD_FAULTS = {
     "vmxnet3": (),
     "ixgbe": ("bad-length:50", "error-bits:50", "dd-garbage:50", "writeback-lost:50",
               "writeback-delay:500"),
+    "igc": ("bad-length:50", "error-bits:50", "dd-garbage:50", "writeback-lost:50", "writeback-delay:500"),
     "mlx5": ("bad-length:50", "completion-lost:50", "receive-error:50"),
 }
 

@@ -373,7 +373,7 @@ def test_packets_received_last(make_lab):
     lab = make_lab(None, "--append", "test=1")
     router = lab.router
     router.faults_expected = True
-    driver = {"virtio": "virtio_net"}.get(router.nic, router.nic)
+    driver = {"virtio": "virtio_net", "igc": "igb"}.get(router.nic, router.nic)
     pings(lab.left, RIGHT_HOST)
     with lab.left.socket() as sender:
         for payload in range(100, 200):  # the length identifies the packet

@@ -150,6 +150,10 @@ UNIT_SRC_82599_rx := $(UNIT_SRC_82599_model)
 UNIT_SRC_82599_tx := $(UNIT_SRC_82599_model)
 UNIT_SRC_82599_timesync := $(UNIT_SRC_82599_model)
 UNIT_SRC_82599_fuzz := $(UNIT_SRC_82599_model)
+NICSIM_I226_SRC := $(wildcard tools/nicsim/i226/*.c tools/nicsim/intel/*.c tools/nicsim/packet/*.c) tools/nicsim/model.c \
+	tools/nicsim/reg.c tools/nicsim/json.c tools/nicsim/wires/wire.c tests/unit/rig/nicsim_rig.c
+UNIT_SRC_i226_model := $(NICSIM_I226_SRC) tests/unit/rig/drive_i226.c tests/unit/rig/nicsim_frames.c
+UNIT_SRC_i226_fuzz := $(UNIT_SRC_i226_model)
 NICSIM_MLX5_SRC := $(wildcard tools/nicsim/mlx5/*.c tools/nicsim/packet/*.c) tools/nicsim/model.c \
 	tools/nicsim/reg.c tools/nicsim/json.c tools/nicsim/wires/wire.c tests/unit/rig/nicsim_rig.c
 UNIT_SRC_mlx5_objects := $(NICSIM_MLX5_SRC) tests/unit/rig/drive_mlx5.c
@@ -177,17 +181,25 @@ UNIT_SRC_vmxnet3_slots := $(VMXNET3_RING_SRC) tests/unit/rig/slots_rig.c
 UNIT_SRC_vmxnet3_driver := $(wildcard drivers/vmxnet3/*.c) lib/pkt.c lib/csum.c tests/unit/rig/guest.c
 # the whole driver with the model, in one process
 IXGBE_SRC := $(wildcard drivers/ixgbe/*.c drivers/intel/*.c) lib/pkt.c lib/csum.c $(NICSIM_82599_SRC) \
-	tests/unit/rig/model_port.c tests/unit/rig/ixgbe_port.c tests/unit/rig/guest.c
-UNIT_SRC_ixgbe_driver := $(IXGBE_SRC) tests/unit/rig/ixgbe_card.c
+	$(addprefix tests/unit/rig/,model_port.c intel_port.c guest.c)
+UNIT_SRC_ixgbe_driver := $(IXGBE_SRC) tests/unit/rig/ixgbe_port.c
 UNIT_SRC_ixgbe_traffic := $(UNIT_SRC_ixgbe_driver)
 UNIT_SRC_ixgbe_pair := $(UNIT_SRC_ixgbe_driver) tests/unit/rig/nicsim_frames.c
 UNIT_MAIN_ixgbe_pair := tests/unit/drivers/test_pair_alone.c
-UNIT_SRC_ixgbe_faults := $(UNIT_SRC_ixgbe_driver)
-UNIT_SRC_ixgbe_x550 := $(IXGBE_SRC) tests/unit/rig/x550_card.c
+UNIT_SRC_ixgbe_faults := $(UNIT_SRC_ixgbe_driver) tests/unit/rig/intel_faults.c
+UNIT_SRC_ixgbe_hostile := $(UNIT_SRC_ixgbe_faults)
+UNIT_MAIN_ixgbe_hostile := tests/unit/drivers/test_hostile_card.c
+UNIT_SRC_ixgbe_x550 := $(IXGBE_SRC) tests/unit/rig/x550_port.c
 UNIT_SRC_x550_traffic := $(UNIT_SRC_ixgbe_x550)
 UNIT_MAIN_x550_traffic := tests/unit/drivers/ixgbe/test_ixgbe_traffic.c
 UNIT_SRC_x550_pair := $(UNIT_SRC_ixgbe_x550) tests/unit/rig/nicsim_frames.c
 UNIT_MAIN_x550_pair := tests/unit/drivers/test_pair_alone.c
+UNIT_SRC_igb_driver := $(wildcard drivers/igb/*.c drivers/intel/*.c) lib/pkt.c lib/csum.c $(NICSIM_I226_SRC) \
+	$(addprefix tests/unit/rig/,model_port.c intel_port.c intel_faults.c igb_port.c guest.c)
+UNIT_SRC_igb_pair := $(UNIT_SRC_igb_driver) tests/unit/rig/nicsim_frames.c
+UNIT_MAIN_igb_pair := tests/unit/drivers/test_pair_alone.c
+UNIT_SRC_igb_hostile := $(UNIT_SRC_igb_driver)
+UNIT_MAIN_igb_hostile := tests/unit/drivers/test_hostile_card.c
 MLX5_RING_SRC := $(wildcard drivers/mlx5/ring*.c) lib/pkt.c lib/csum.c tests/unit/rig/mlx5_ring_rig.c \
 	tests/unit/rig/hand.c tests/unit/rig/guest.c
 UNIT_SRC_mlx5_ring := $(MLX5_RING_SRC) tests/unit/rig/ring_tests.c
@@ -247,6 +259,8 @@ UNIT_WAY_82599_rx := plain
 UNIT_WAY_82599_tx := plain
 UNIT_WAY_82599_fuzz := plain
 UNIT_WAY_82599_timesync := plain
+UNIT_WAY_i226_model := plain
+UNIT_WAY_i226_fuzz := plain
 UNIT_WAY_random := random
 UNIT_WAY_virtio_net := device
 UNIT_WAY_virtio_ring := ring
@@ -267,6 +281,10 @@ UNIT_WAY_ixgbe_faults := device
 UNIT_WAY_ixgbe_x550 := device
 UNIT_WAY_x550_traffic := device
 UNIT_WAY_x550_pair := device
+UNIT_WAY_igb_driver := device
+UNIT_WAY_igb_pair := device
+UNIT_WAY_igb_hostile := device
+UNIT_WAY_ixgbe_hostile := device
 UNIT_WAY_pci := ring
 UNIT_WAY_pci_assign := ring
 UNIT_WAY_mlx5_ring := ring
@@ -280,7 +298,7 @@ UNIT_WAY_mlx5_pair := device
 # Every test_x.c is test x, unless it is the main() of others (UNIT_MAIN_x).
 UNIT_MAINS := $(patsubst UNIT_MAIN_%,%,$(filter UNIT_MAIN_%,$(.VARIABLES)))
 ifeq ($(origin T),undefined)
-T := $(sort $(filter-out pair_alone,$(patsubst test_%,%,$(basename $(notdir $(UNIT_TESTS))))) $(UNIT_MAINS))
+T := $(sort $(filter-out pair_alone hostile_card,$(patsubst test_%,%,$(basename $(notdir $(UNIT_TESTS))))) $(UNIT_MAINS))
 endif
 
 UNIT_CC := gcc clang

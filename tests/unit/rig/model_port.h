@@ -1,7 +1,7 @@
 /*
  * A port of a whole driver and the model of its card in one process (nicsim_rig.h): the driver's
  * register accesses are calls of the model, memory is shared, and time passes with each register
- * access and each read of the TSC. The linked `card` (ixgbe_card.c, mlx5_port.c) says which card it
+ * access and each read of the TSC. The linked `card` (ixgbe_port.c, x550_port.c, igb_port.c, mlx5_port.c) says which card it
  * is.
  *
  * No burst reads a register. A receiving burst writes at most as many as the card allows; a sending

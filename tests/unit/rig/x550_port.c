@@ -9,5 +9,5 @@ const struct card card = {
 	.device = 0x1563,
 	.rx_writes = 1, /* the tail */
 	.only_pair_alone = true,
-	.assert_owners = ixgbe_assert_owners,
+	.assert_owners = intel_assert_owners,
 };

@@ -1,0 +1,403 @@
+/*
+ * The igb driver and a well-behaved I226 model in one process: from power-on to stop, and the faults that start-up
+ * names. tests/unit/drivers/test_hostile_card.c has the other faults, test_pair_alone.c the restart of a pair.
+ */
+#include "tests/unit/rig/igb_port.h"
+
+#include "tests/unit/rig/intel_faults.h"
+#include "tools/nicsim/i226/i226.h"
+
+/* Registers of the manual, for the trace. */
+enum {
+	CTRL = 0x0,
+	STATUS = 0x8,
+	MDIC = 0x20,
+	RCTL = 0x100,
+	TCTL = 0x400,
+	EEER = 0xe30,
+	IPCNFG = 0xe38,
+	ICR = 0x1500,
+	GPIE = 0x1514,
+	EIMS = 0x1524,
+	EIMC = 0x1528,
+	RXPBS = 0x2404,
+	TXPBS = 0x3404,
+	MRQC = 0x5818,
+	SW_FW_SYNC = 0x5b5c,
+	SWSM = 0x5b50,
+	RDBAL = 0xc000,
+	RXDCTL = 0xc028,
+	RQDPC = 0xc030,
+	TDBAL = 0xe000,
+	TXDCTL = 0xe028,
+};
+
+static void start(unsigned pairs)
+{
+	if (port_start(pairs, INTEL_FEATURES, STANDARD, 1600) != E_OK)
+		fail_msg("%s", port.nic.error);
+}
+
+static void matches_its_devices(void **s)
+{
+	(void)s;
+	static const uint16_t ours[] = {0x10c9, 0x1521, 0x1533, 0x1539, 0x15f2, 0x15f3, 0x15f7, 0x15f8, 0x3100,
+	                                0x3101, 0x5502, 0x0d9f, 0x125b, 0x125c, 0x125d, 0x125e};
+	static const uint16_t others[] = {0x10ca, 0x1520, 0x10fb, 0x100e, 0x15fd, 0x125f}; /* the last two: no NVM */
+	struct pci_dev d = {.vendor = 0x8086};
+	for (unsigned i = 0; i < ARRAY_LEN(ours); i++) {
+		d.device = ours[i];
+		assert_true(igb_ops.match(&d));
+	}
+	for (unsigned i = 0; i < ARRAY_LEN(others); i++) {
+		d.device = others[i];
+		assert_false(igb_ops.match(&d));
+	}
+	d = (struct pci_dev){.vendor = 0x15b3, .device = 0x125c};
+	assert_false(igb_ops.match(&d));
+}
+
+static void probe_learns(void **s)
+{
+	(void)s;
+	static const uint8_t mac[6] = {0x02, 0x00, 0x5e, 0x00, 0x53, 0x01};
+	power();
+	if (port_probe() != E_OK)
+		fail_msg("%s", port.nic.error);
+	assert_memory_equal(port.nic.mac, mac, 6);
+	assert_int_equal(port.nic.pairs_max, 4);
+	assert_int_equal(port.nic.mtu_max, NIC_MTU_MAX);
+	assert_int_equal(port.nic.features, INTEL_FEATURES | NIC_VLAN);
+	rig_force(frame, make_udp(1, 100), 0); /* no frame moves before start */
+	rig_run(1000000);
+	assert_int_equal(rig.dma_writes, 0);
+}
+
+static void start_is_in_order(void **s)
+{
+	(void)s;
+	static const struct {
+		enum kind kind;
+		uint32_t offset;
+		const char *what;
+	} order[] = {
+		{WRITES, EIMC, "interrupts off"},
+		{WRITES, CTRL, "master disable"},
+		{WRITES, CTRL, "reset"},
+		{WRITES, EIMC, "interrupts off again"},
+		{WRITES, CTRL, "the MAC follows the PHY"},
+		{WRITES, IPCNFG, "no sleep"},
+		{WRITES, SW_FW_SYNC, "the PHY's semaphore"},
+		{WRITES, MDIC, "the PHY"},
+		{WRITES, SW_FW_SYNC, "its release"},
+		{WRITES, RXPBS, "receive"},
+		{WRITES, RDBAL, "receive ring"},
+		{WRITES, RXDCTL, "its start"},
+		{READS, RXDCTL, "and that it has started"},
+		{WRITES, RCTL, "receive path"},
+		{WRITES, TDBAL, "transmit ring"},
+		{WRITES, TXDCTL, "transmit queue"},
+		{READS, TXDCTL, "and that it has started"},
+		{WRITES, TCTL, "transmit path"},
+		{WRITES, GPIE, "interrupts"},
+		{WRITES, EIMS, "and on"},
+	};
+	power();
+	assert_int_equal(port_probe(), E_OK);
+	port.traced = 0;
+	start(2);
+	int at = -1;
+	for (unsigned i = 0; i < ARRAY_LEN(order); i++) {
+		at = find_access((unsigned)at + 1, order[i].kind, order[i].offset, 4);
+		if (at < 0)
+			fail_msg("step %u (%s) is missing or out of order", i, order[i].what);
+	}
+	port_attach();
+	/* What a driver for time-sensitive queues may have left is gone, and nothing is held. */
+	assert_int_equal(rig_read(RXPBS), 0xa2);
+	assert_int_equal(rig_read(TXPBS), 0x04000014);
+	assert_int_equal(rig_read(SW_FW_SYNC), 0);
+	assert_int_equal(rig_read(SWSM), 0);
+	rig_write(SWSM, 0);
+}
+
+static void buffers_of_another_driver(void **s)
+{
+	(void)s;
+	power();
+	rig_write(RXPBS, 0x22);
+	rig_write(TXPBS, 0x04145145);
+	assert_int_equal(port_probe(), E_OK);
+	start(1);
+	port_attach();
+	assert_int_equal(rig_read(RXPBS), 0xa2);
+	assert_int_equal(rig_read(TXPBS), 0x04000014);
+}
+
+/* --- link --- */
+
+static void speeds(void **s)
+{
+	(void)s;
+	static const unsigned mbps[] = {2500, 1000, 100, 10};
+	up(1, INTEL_FEATURES, STANDARD);
+	for (unsigned i = 0; i < ARRAY_LEN(mbps); i++) {
+		i226_set_partner(rig.m, mbps[i]);
+		assert_false(link_now().up);
+		const struct nic_link l = link_within(1000);
+		assert_true(l.up);
+		assert_int_equal(l.mbps, mbps[i]);
+	}
+}
+
+/* Each row: a register of the PHY as another driver left it; each makes the driver negotiate anew. */
+static void the_phy_is_put_right(void **s)
+{
+	(void)s;
+	static const struct {
+		unsigned device, reg;
+		uint16_t clear, set;
+	} row[] = {
+		{0, 4, 0, 0x0c00},     /* advertises PAUSE */
+		{7, 32, 0x0080, 0},    /* does not advertise 2.5 Gb/s */
+		{0, 0, 0x1000, 0x0800}, /* has no power */
+	};
+	for (unsigned i = 0; i < ARRAY_LEN(row); i++) {
+		up(1, INTEL_FEATURES, STANDARD);
+		port_stop();
+		uint16_t *reg = i226_phy(rig.m, row[i].device, row[i].reg);
+		*reg = (uint16_t)((*reg & ~row[i].clear) | row[i].set);
+		start(1);
+		port_attach();
+		assert_false(link_now().up);
+		assert_int_equal(link_within(1000).mbps, 2500);
+		assert_int_equal(*i226_phy(rig.m, 0, 4) & 0x0c00, 0);
+		assert_int_equal(*i226_phy(rig.m, 7, 32) & 0x0080, 0x0080);
+		assert_int_equal(*i226_phy(rig.m, 0, 0) & 0x1800, 0x1000);
+		assert_int_equal(*i226_phy(rig.m, 0, 13), 0); /* as other drivers expect it */
+		teardown(NULL);
+	}
+}
+
+static void restart_keeps_the_link(void **s)
+{
+	(void)s;
+	up(2, INTEL_FEATURES, STANDARD);
+	port_stop();
+	start(2);
+	port_attach();
+	assert_true(link_now().up);
+	assert_int_equal(traffic(320), 320);
+}
+
+static void link_changes_are_told(void **s)
+{
+	(void)s;
+	up(2, INTEL_FEATURES, STANDARD);
+	assert_int_equal(port.routed[0], 1); /* of the control core */
+	for (unsigned i = 0; i < 3; i++) {
+		memset(rig.irqs, 0, sizeof rig.irqs);
+		rig_carrier(false);
+		rig_run(1000000);
+		assert_int_equal(rig.irqs[0], 1);
+		assert_false(link_now().up);
+		rig_carrier(true);
+		rig_run(100000000);
+		assert_int_equal(rig.irqs[0], 2);
+		assert_true(link_now().up);
+		assert_int_equal(link_now().again_us, 0);
+	}
+}
+
+/* Four vectors of five are too few for four pairs: the driver looks at the link instead. */
+static void link_without_vectors(void **s)
+{
+	(void)s;
+	power_of(0x125c, 4);
+	assert_int_equal(port_probe(), E_OK);
+	start(4);
+	port_attach();
+	assert_true(link_within(1000).up);
+	assert_int_equal(link_now().again_us, 1000000);
+	assert_true(igb_ops.rx_interrupt(&port.pair[0].q, true)); /* the core polls */
+}
+
+/* EEE: a MAC that sleeps delays frames. */
+static void no_sleep(void **s)
+{
+	(void)s;
+	power();
+	rig_write(EEER, 0x00070000);
+	rig_write(IPCNFG, 0x1c);
+	assert_int_equal(port_probe(), E_OK);
+	rig_write(EEER, 0x00070000);
+	rig_write(IPCNFG, 0x1c);
+	port.traced = 0;
+	start(1);
+	port_attach();
+	assert_int_equal(rig_read(EEER) & 0x00070000, 0);
+	assert_int_equal(rig_read(IPCNFG) & 0x1c, 0);
+}
+
+/* --- frames --- */
+
+static void four_pairs(void **s)
+{
+	(void)s;
+	up(4, INTEL_FEATURES, STANDARD);
+	for (uint32_t i = 0; i < 400; i++)
+		rig_force(frame, make_udp(i, 20), 0);
+	for (unsigned q = 0; q < 4; q++) {
+		assert_true(rx_all(q) > 40); /* RSS by ports */
+		let_go(q);
+	}
+	for (unsigned q = 0; q < 4; q++) {
+		const unsigned len = make_udp(1000 + q, 30);
+		take(q, frame, len);
+		assert_int_equal(tx(q), 1);
+		let_go(q);
+		rig_run(100000);
+		assert_sent(len);
+	}
+}
+
+static void checksums(void **s)
+{
+	(void)s;
+	up(1, INTEL_FEATURES, STANDARD);
+	const unsigned len = make_udp(7, 50);
+	rig_force(frame, len, 0);
+	frame[len - 1] ^= 1;
+	rig_force(frame, len, 0);
+	assert_int_equal(rx_all(0), 2);
+	assert_true(port.pair[0].hands[0].flags & PKT_CSUM_OK);
+	assert_false(port.pair[0].hands[1].flags & PKT_CSUM_OK);
+	let_go(0);
+}
+
+static void a_core_that_asked_is_woken(void **s)
+{
+	(void)s;
+	up(2, INTEL_FEATURES, STANDARD);
+	for (unsigned q = 0; q < 2; q++)
+		assert_int_equal(port.routed[1 + q], 2 + q);
+	for (unsigned i = 0; i < 3; i++) {
+		memset(rig.irqs, 0, sizeof rig.irqs);
+		rig_force(frame, make_udp(2, 20), 0);
+		rig_run(1000000);
+		assert_int_equal(rig.irqs[1] + rig.irqs[2], 0); /* polled: masked */
+		rx_all(0);
+		rx_all(1);
+		for (unsigned k = 0; k < 4; k++) { /* left over from before: at most one spurious interrupt each */
+			let_go(k % 2);
+			assert_false(igb_ops.rx_interrupt(&port.pair[k % 2].q, true));
+			rig_run(1000000);
+		}
+		memset(rig.irqs, 0, sizeof rig.irqs);
+		rig_force(frame, make_udp(2, 20), 0);
+		rig_force(frame, make_udp(2, 20), 0);
+		rig_run(1000000);
+		assert_int_equal(rig.irqs[1] + rig.irqs[2], 1); /* once: it masks itself */
+		for (unsigned q = 0; q < 2; q++) {
+			igb_ops.rx_interrupt(&port.pair[q].q, false);
+			rx_all(q);
+			let_go(q);
+		}
+	}
+}
+
+/* --- statistics --- */
+
+/* RQDPC keeps its value when it is read: each loss is counted once. */
+static void losses_are_counted_once(void **s)
+{
+	(void)s;
+	struct nic_stats stats = {0};
+	up(2, INTEL_FEATURES, STANDARD); /* with two pairs, a full ring drops */
+	for (uint32_t i = 0; i < 4000; i++)
+		rig_force(frame, make_udp(3, 20), 0);
+	igb_ops.stats(&port.nic, &stats);
+	const uint64_t lost = stats.rx_no_desc + stats.rx_missed;
+	assert_true(lost > 1000);
+	assert_int_equal(lost, rig.m->rx_missed);
+	for (unsigned i = 0; i < 3; i++)
+		igb_ops.stats(&port.nic, &stats);
+	assert_int_equal(stats.rx_no_desc + stats.rx_missed, lost);
+	for (unsigned q = 0; q < 2; q++) {
+		rx_all(q);
+		let_go(q);
+	}
+}
+
+static void damaged_frames_are_counted(void **s)
+{
+	(void)s;
+	struct nic_stats stats = {0};
+	up(1, INTEL_FEATURES, STANDARD);
+	for (unsigned i = 0; i < 3; i++)
+		rig_force(frame, make_udp(i, 20), FRAME_BAD_FCS);
+	rig_force(frame, 9800, 0);
+	igb_ops.stats(&port.nic, &stats);
+	assert_int_equal(stats.rx_crc, 3);
+	assert_int_equal(stats.rx_length, 1);
+	assert_int_equal(rx_all(0), 0);
+}
+
+/* --- faults that start-up names --- */
+
+static void start_up_faults(void **s)
+{
+	(void)s;
+	static const struct {
+		const char *fault;
+		int probe, start; /* probe's error; start's, when the fault comes after probe */
+		const char *names;
+	} row[] = {
+		{"reset-stuck", E_TIMEOUT, E_TIMEOUT, "CTRL.RST"},
+		{"eeprom-checksum", E_DEVICE, E_OK, "checksum"},
+		{"eeprom-stuck", E_TIMEOUT, E_OK, "EERD.DONE"},
+		{"phy-stuck", E_OK, E_TIMEOUT, "MDIC.R"},
+		{"rxdctl-stuck", E_OK, E_TIMEOUT, "RXDCTL.ENABLE"},
+		{"txdctl-stuck", E_OK, E_TIMEOUT, "TXDCTL.ENABLE"},
+		{"master-disable-stuck", E_OK, E_OK, ""},
+	};
+	for (unsigned i = 0; i < ARRAY_LEN(row); i++)
+		for (unsigned later = 0; later < 2; later++) {
+			power();
+			if (later)
+				assert_int_equal(timed_probe(), E_OK);
+			rig_fault(row[i].fault);
+			const int e = later ? timed_start() : timed_probe();
+			const int want = later ? row[i].start : row[i].probe;
+			if (e != want || (want != E_OK && !strstr(port.nic.error, row[i].names)))
+				fail_msg("%s: %d, %s", row[i].fault, e, port.nic.error ? port.nic.error : "-");
+			timed_stop();
+			rig_fault_clear(row[i].fault);
+			assert_recovers();
+			rig_forgive();
+			teardown(NULL);
+		}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(matches_its_devices),
+		cmocka_unit_test_teardown(probe_learns, teardown),
+		cmocka_unit_test_teardown(start_is_in_order, teardown),
+		cmocka_unit_test_teardown(buffers_of_another_driver, teardown),
+		cmocka_unit_test_teardown(speeds, teardown),
+		cmocka_unit_test(the_phy_is_put_right),
+		cmocka_unit_test_teardown(restart_keeps_the_link, teardown),
+		cmocka_unit_test_teardown(link_changes_are_told, teardown),
+		cmocka_unit_test_teardown(link_without_vectors, teardown),
+		cmocka_unit_test_teardown(no_sleep, teardown),
+		cmocka_unit_test_teardown(four_pairs, teardown),
+		cmocka_unit_test_teardown(checksums, teardown),
+		cmocka_unit_test_teardown(a_core_that_asked_is_woken, teardown),
+		cmocka_unit_test_teardown(losses_are_counted_once, teardown),
+		cmocka_unit_test_teardown(damaged_frames_are_counted, teardown),
+		cmocka_unit_test(start_up_faults),
+	};
+	return cmocka_run_group_tests(tests, strict, NULL);
+}
