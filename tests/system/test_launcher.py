@@ -298,7 +298,7 @@ def test_model_options(kernel):
     (["--nic", "ixgbe", "--port", "user"], "not with --nic ixgbe"),
     (["--nic", "ixgbe", "--port", "vhost-user:/tmp/x"], "not with --nic ixgbe"),
     (["--nic", "ixgbe", "--port", "wire:"], "say which wire"),
-    (["--port", "wire:sink"], "only with --nic ixgbe or mlx5"),
+    (["--port", "wire:sink"], "only with --nic ixgbe or igc or mlx5"),
     (["--nic", "ixgbe", "--port", "none", "--nicsim-option", "1:fault=x"], "there is no port 1"),
     (["--nic", "ixgbe", "--port", "none", "--nicsim-option", "fault"], "KEY=VALUE"),
 ])
