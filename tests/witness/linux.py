@@ -63,8 +63,10 @@ class LinuxGuest:
                 # panic=-1 and -no-reboot: a panic ends QEMU, and is noticed at once.
                 # no_timer_check: on a busy host the timer's interrupt comes too late for this test,
                 # and the kernel panics.
+                # clocksource=hpet: on a busy host the kernel measures the TSC wrongly against the PIT, by a factor
+                # of up to seven, and time by the TSC would run as much too fast. The HPET states its rate.
                 "-append", "console=ttyS0 quiet loglevel=5 nokaslr mitigations=off tsc=reliable "
-                "no_timer_check log_buf_len=8M panic=-1 ipv6.disable_ipv6=1 net.ifnames=0 "
+                "clocksource=hpet no_timer_check log_buf_len=8M panic=-1 ipv6.disable_ipv6=1 net.ifnames=0 "
                 + append,
                 "-chardev", "file,id=console,path=" + self.log, "-serial", "chardev:console",
                 "-device", "virtio-serial-pci", "-chardev",

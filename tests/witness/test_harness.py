@@ -1,5 +1,6 @@
 """Tests the harness itself with a card that QEMU emulates: a failure here is no model's fault."""
 import os
+import time
 
 import pytest
 from conftest import GUEST, HOST
@@ -38,6 +39,18 @@ def test_deadline(guest):
     with pytest.raises(LinuxError, match="killed after 1 s"):
         guest.run("sleep 60", 1)
     assert guest.output("echo here") == "here\n"
+
+
+def test_clock():
+    """The guest's seconds are the host's, even if the kernel has measured the TSC wrongly, as it does on a busy
+    host: its clock then ran up to seven times too fast, and iperf3's three seconds were half a second."""
+    with LinuxGuest(append="tsc_early_khz=400000") as made:
+        def uptime():
+            return float(made.output("cat /proc/uptime").split()[0])
+        began, first = time.monotonic(), uptime()
+        time.sleep(2)
+        last, ended = uptime(), time.monotonic()
+        assert 1.9 < last - first < ended - began + 0.1
 
 
 def test_stock_kernel_and_driver(guest):
