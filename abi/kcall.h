@@ -27,6 +27,7 @@
 
 #define TEST_DMA_MESSAGE (1ull << 32)
 #define DMA_ALL UINT64_MAX
+#define KCALL_LEND_UNIT (2ull << 20)
 
 enum kcall {
 	/* (text, bytes): prints the bytes on the console unchanged, at the speed of the serial
@@ -85,6 +86,11 @@ enum kcall {
 	 * there are REGIONS_MAX regions, the code window is full, or there is no memory for page tables.
 	 * E_DEVICE: an IOMMU does not answer. */
 	KCALL_REGION,
+	/* (to, owner + bytes, at): core `to` may write that memory of the arena of core `owner`, and no other
+	 * part of another core's arena; bytes 0: no part at all. Whole pages of KCALL_LEND_UNIT. `to` does not
+	 * use what it loses. E_INVAL also from a core without the control role, or unless both are different
+	 * cores with the data role alone. E_NOMEM: there is no memory for page tables. */
+	KCALL_LEND,
 	/* (offset, from, bytes): copies code into the regions of REGION_CODE, `offset` bytes behind
 	 * CODE_WINDOW; from 0: fills with int3. E_INVAL from a core without the control role, or beyond the
 	 * regions, or if `from` cannot be read; then nothing has changed. */

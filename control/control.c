@@ -170,6 +170,7 @@ static void control_plane_start(void)
 	forwarding.ready = ok && forwarding_start(v, dp_bytes);
 	memory_note("forwarding tables, the writer's part");
 	core_set_idle((enum core_idle)running.config.idle);
+	core_set_steering(!running.config.steering_off);
 	interfaces_start(v);
 	policy_set();
 	programs_chains_start(&running.config);

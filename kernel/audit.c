@@ -144,6 +144,23 @@ const char *audit_note(struct audit *a, const struct vm_piece *p)
 	return NULL;
 }
 
+/* The owner of [begin, end), as far as this core may write it: the core itself, or one that has lent it. */
+static unsigned owner_for(const struct audit *a, unsigned core, uint64_t begin, uint64_t end)
+{
+	const struct lent *l = &a->lent[core];
+	const bool lent = begin >= l->phys && end <= l->phys + l->bytes;
+	return lent ? l->owner : core;
+}
+
+/* True if both programs may write where the two pieces overlap, because it is lent to one of them, or by the
+ * same owner to both. */
+static bool is_lent(const struct audit *a, const struct vm_piece *p, const struct audit_owned *o)
+{
+	const uint64_t begin = p->phys > o->phys ? p->phys : o->phys;
+	const uint64_t end = p->phys + p->bytes < o->phys + o->bytes ? p->phys + p->bytes : o->phys + o->bytes;
+	return a->lent && owner_for(a, a->core, begin, end) == owner_for(a, o->core, begin, end);
+}
+
 const char *audit_compare(struct audit *a, const struct vm_piece *p)
 {
 	bool table = p->flags & VM_TABLE;
@@ -153,7 +170,7 @@ const char *audit_compare(struct audit *a, const struct vm_piece *p)
 			continue;
 		if (table)
 			return "a page table, and a program may write it";
-		if (o->core != a->core)
+		if (o->core != a->core && !is_lent(a, p, o))
 			return "two cores' programs may write it";
 	}
 	return NULL;
@@ -187,6 +204,7 @@ void audit_address_spaces(unsigned n, bool say)
 	a.pages = 0;
 	a.region = boot_info->region;
 	a.regions = boot_info->regions;
+	a.lent = lent_to;
 	a.first_data_core = boot_info->first_data_core;
 	a.data_cores = boot_info->data_cores;
 	a.image = (struct audit_image){

@@ -8,8 +8,8 @@
  * 2. Ring 3 can reach nothing in the upper half, nothing of the image but the program, and no page
  *    table.
  * 3. No memory is writable by the programs of two cores. The exceptions are device registers, as every
- *    core maps those of all network cards, and regions (struct region, abi/boot_info.h), which the cores
- *    write that may.
+ *    core maps those of all network cards; regions (struct region, abi/boot_info.h), which the cores
+ *    write that may; and packet buffers that a core has lent to another (kernel/lend.h).
  *
  * With test=1 they are checked at boot, and whenever a region has been added or code written.
  */
@@ -17,6 +17,7 @@
 #define KERNEL_AUDIT_H
 
 #include "abi/boot_info.h"
+#include "kernel/lend.h"
 #include "kernel/vm.h"
 
 #define AUDIT_OWNED_MAX 16 /* pieces of memory that one core's program may write */
@@ -30,6 +31,7 @@ struct audit_image {
 struct audit {
 	struct audit_image image;
 	const struct region *region;
+	const struct lent *lent; /* by core; NULL: no memory is lent */
 	unsigned regions, first_data_core, data_cores;
 	unsigned core; /* core whose address space is being checked */
 	unsigned owned_count;

@@ -8,6 +8,7 @@
 #include "kernel/cpu.h"
 #include "kernel/intr.h"
 #include "kernel/iommu.h"
+#include "kernel/lend.h"
 #include "kernel/panic.h"
 #include "kernel/partition.h"
 #include "kernel/pci.h"
@@ -180,6 +181,10 @@ void kcall_serve(struct trap_frame *f)
 	case KCALL_REGION:
 		if (boot_info->core[c->id].roles & CORE_CONTROL)
 			result = regions_add(f->rdi, f->rsi, f->rdx);
+		break;
+	case KCALL_LEND:
+		if (boot_info->core[c->id].roles & CORE_CONTROL)
+			result = lend_serve(f->rdi, f->rsi, f->rdx);
 		break;
 	case KCALL_CODE_WRITE:
 		if (boot_info->core[c->id].roles & CORE_CONTROL)

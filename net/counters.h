@@ -144,6 +144,7 @@
 	X(drop_neigh_unreachable, DROP, "neighbour did not answer") \
 	X(drop_neigh_table, DROP, "neighbour table full, or too many new neighbours a second") \
 	X(drop_punt_full, DROP, "ring to the control core full") \
+	X(drop_steer_full, DROP, "for another data core, which takes packets too slowly (receive-steering)") \
 	X(drop_tx_full, DROP, "transmit ring full") \
 	X(drop_tx_down, DROP, "out-going port is down") \
 	X(drop_no_buffer, DROP, "no buffer for a packet that had to be built") \
@@ -235,7 +236,10 @@
 	X(originated_drop_no_buffer, INFO, "own packets for which there was no buffer") \
 	X(punted, INFO, "received frames handed from a data core to the control core") \
 	X(punt_taken, INFO, "of these, frames the control core has taken") \
-	X(injected, INFO, "frames handed from the control core to a data core")
+	X(injected, INFO, "frames handed from the control core to a data core") \
+	X(steered, INFO, "received frames passed from a data core to another (receive-steering)") \
+	X(steer_taken, INFO, "of these, frames the other data core has taken") \
+	X(steer_refused, INFO, "buffers or frames that a data core returned and did not have, or that are malformed")
 
 enum counter {
 #define NET_COUNTER_ENUM(name, kind, help) CNT_##name,

@@ -44,6 +44,7 @@
 
 #define INJECT_PER_TURN 64
 #define DMA_PAGE (2u << 20) /* of KCALL_DMA_RESERVE */
+#define STEER_LACKS (NIC_TSO | NIC_USO | NIC_SG) /* frames of a worker are in one piece (steer.h) */
 #define STALL_NS 2000000000ull
 /* The descriptors of 16 ports take 32,768. The rest lets TCP have 330 MB in flight: 100 Gbit/s for
  * 26 ms. Each start of the ports writes a number for every buffer, so more would only be slower. */
@@ -88,6 +89,8 @@ static uint64_t (*timer)(void); /* the application's, while the core polls; NULL
 static uint64_t timer_tsc;      /* time of its next call */
 static bool any_full;     /* core_outs[].full is set for some port */
 static bool awake;        /* core_stay_awake() */
+static bool steers;       /* this core polls, and passes packets to others or takes them (steer.h) */
+static bool is_worker;    /* since the ports last ran: it takes them */
 
 static struct core_shm *out(void)
 {
@@ -162,20 +165,25 @@ static void prepare(const struct published *s)
 	size_t bytes = m->arena_bytes, used = place_rings(s, m);
 	uint8_t *arena = (uint8_t *)(uintptr_t)m->arena;
 	const struct app *a = core_app();
+	const bool lends = steer_has_workers(s, data_index());
 	memory = arena + used; /* rings are whole pages */
 	memory_bytes = a->data_bytes ? align_up(a->data_bytes(bytes - used), CACHE_LINE) : 0;
 	assert(memory_bytes < bytes - used);
 	used += memory_bytes;
-	size_t count = (bytes - used - CACHE_LINE) / (s->buf_stride + sizeof(uint32_t));
+	/* Buffers that are lent begin on a page, and have a byte each behind the stack. */
+	const bool apart = lends && bytes - used > 2 * KCALL_LEND_UNIT;
+	const size_t align = apart ? KCALL_LEND_UNIT : CACHE_LINE, each = sizeof(uint32_t) + apart;
+	size_t count = (bytes - used - align) / (s->buf_stride + each);
 	count = count < BUFFERS_MAX ? count : BUFFERS_MAX;
 	uint32_t *stack = (uint32_t *)(void *)(arena + used);
-	uintptr_t base = align_up((uintptr_t)(stack + count), CACHE_LINE);
+	uintptr_t base = align_up((uintptr_t)stack + count * each, align);
 	bufpool_init(&self.pool, (uint8_t *)base, stack, (uint32_t)count, s->buf_stride);
+	steer_prepare(s, apart ? (uint8_t *)(stack + count) : NULL);
 }
 
 uint32_t core_tx_features(void)
 {
-	return published_header()->features;
+	return published_header()->features & ~(is_worker ? STEER_LACKS : 0u);
 }
 
 static void keep_for_report(unsigned port, unsigned driver)
@@ -213,11 +221,31 @@ static bool attach_port(const struct published *s, unsigned pair, unsigned p)
 	return q->rx_buffers == share;
 }
 
+/* A worker's port is a lane from its owner and one back. */
+static void attach_worker_port(const struct published *s, unsigned p)
+{
+	stalls[p] = (struct stall){0};
+	queues[p] = (struct nic_queue){.ops = &steer_ops, .pool = &self.pool, .port = (uint8_t)p};
+	queues[p].ops->attach(&queues[p], NULL, 0, NULL);
+	silent[p] = queues[p].broken = s->nic[p].pairs == 0;
+}
+
+COLD static void attach_worker(const struct published *s)
+{
+	coredump_keep(COREDUMP_POOL, 0, 0, &self.pool, sizeof self.pool);
+	for (unsigned p = 0; p < s->ports; p++)
+		attach_worker_port(s, p);
+	attached = s->ports;
+	steers = true;
+}
+
 static void attach(const struct published *s)
 {
 	unsigned pair = s->pair_of[data_index()];
 	bool cut = false;
 	shared_store(&out()->stalled, 0);
+	if (is_worker)
+		attach_worker(s);
 	if (pair == NO_PAIR)
 		return;
 	coredump_keep(COREDUMP_POOL, 0, 0, &self.pool, sizeof self.pool);
@@ -229,12 +257,17 @@ static void attach(const struct published *s)
 		core_log("core %u: memory for %u packets: receive rings have room for %u each", self.id,
 		         self.pool.count, nic_rx_share(self.pool.count, s->ports));
 	attached = s->ports;
+	steer_start(s);
+	steers = steer_workers > 0;
 }
 
 static void let_go(void)
 {
 	attached = 0;
 	stocked = away = 0;
+	steers = false;
+	steer_stop();
+	steer_worker_stop();
 	coredump_forget();
 	timer = NULL;
 	ring_inject_skip();
@@ -313,7 +346,10 @@ COLD static void join(const struct published *s)
 {
 	for (unsigned p = 0; p < attached; p++)
 		if (s->restarting >> p & 1) {
-			(void)attach_port(s, s->pair_of[data_index()], p);
+			if (is_worker)
+				attach_worker_port(s, p);
+			else
+				(void)attach_port(s, s->pair_of[data_index()], p);
 			away &= ~(1u << p);
 		}
 }
@@ -339,6 +375,9 @@ COLD static void follow(const struct published *s, uint64_t seen)
 		}
 		app = core_app();
 		self.area = s->area;
+		is_worker = steer_is_worker(s);
+		if (is_worker)
+			steer_worker_pool();
 		awake = false;
 		app->control->tables();
 		app->data_start();
@@ -453,7 +492,7 @@ __attribute__((noinline)) static void looked_at(struct pkt *v, unsigned n, unsig
 COLD static void mirror_sent(unsigned port)
 {
 	const struct core_out *o = &core_outs[port];
-	if (o->n > o->held)
+	if (o->n > o->held && !is_worker) /* the owner sends a worker's packets, and has them mirrored */
 		core_app()->control->mirror(o->v + o->held, o->n - o->held, port, true);
 }
 
@@ -528,7 +567,8 @@ void core_tx_flush_all(void)
 
 uint64_t core_tx_given(unsigned port)
 {
-	return out()->nic[port].tx_pkts + core_outs[port].n;
+	const bool steered = is_worker && port < attached;
+	return (steered ? queues[port].cnt->tx_pkts : out()->nic[port].tx_pkts) + core_outs[port].n;
 }
 
 struct nic_queue *data_queue(unsigned port)
@@ -622,14 +662,22 @@ static bool is_paused(unsigned port)
 	return unlikely(core_outs[port].n > PAUSE_ABOVE) && pauses(port);
 }
 
+bool data_is_paused(unsigned port)
+{
+	return is_paused(port);
+}
+
 bool data_turn(void)
 {
 	const struct published *s = published_header();
 	uint64_t seen = shared_load(asked);
 	unsigned moved = 0;
+	bool passed = false;
 
 	if (unlikely(seen != epoch))
 		follow(s, seen);
+	if (unlikely(steers))
+		passed = steer_turn() || (is_worker && steer_worker_turn());
 	for (unsigned port = 0; port < attached; port++) {
 		struct nic_queue *q = &queues[port];
 		if (unlikely(q->broken)) {
@@ -642,6 +690,12 @@ bool data_turn(void)
 		unsigned n = q->ops->rx_burst(q, v, burst);
 		if (n == 0)
 			continue;
+		if (unlikely(steer_workers)) {
+			n = steer_out(v, n);
+			passed = true;
+			if (n == 0)
+				continue;
+		}
 		coredump_note(&core_dump_area, n);
 		ring_from = port;
 		moved += n;
@@ -657,12 +711,13 @@ bool data_turn(void)
 	core_tx_flush_all();
 	struct core_stats *stats = &out()->stats;
 	stats->rx_pkts += moved;
-	return moved || injected || slots_moved();
+	return moved || injected || passed || slots_moved();
 }
 
 int core_pair(void)
 {
-	unsigned pair = published_header()->pair_of[data_index()];
+	const struct published *s = published_header();
+	unsigned d = data_index(), pair = s->pair_of[s->owner_of[d] == STEER_NOBODY ? d : s->owner_of[d]];
 	return pair == NO_PAIR ? E_NOENT : (int)pair;
 }
 
@@ -696,6 +751,8 @@ uint64_t data_deadline(void)
 bool data_arm(void)
 {
 	bool waiting = shared_load(asked) != epoch;
+	if (steers)
+		waiting |= steer_waiting() || (is_worker && steer_worker_waiting());
 	for (unsigned p = 0; p < attached; p++) {
 		struct nic_queue *q = &queues[p];
 		if (q->broken) {

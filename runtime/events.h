@@ -20,6 +20,7 @@
 	X(stalled, "port", "waiting", "a port has taken nothing for long, with packets waiting") \
 	X(punt_full, "kind", "dropped", \
 	  "no room towards the control core; drops so far, at most once a second") \
+	X(steer, "core", "takes", "a core begins or ends to take packets from this one") \
 	/* the control core */ \
 	X(ports, "state", "ports", "the life of the ports goes on: enum state of runtime/ports.c") \
 	X(link, "port", "up", "a link went up or down; 2: the device is gone") \

@@ -23,6 +23,7 @@
  * queue pairs; pair_of[] in published memory says which core polls which pair.
  */
 #include "runtime/shared.h"
+#include "abi/kcall.h"
 #include "drivers/nic.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
@@ -49,6 +50,7 @@ static uint64_t look_tsc; /* time at which a sleeping core must check the links;
 static bool warned;
 static uint32_t has_run; /* ports, one bit each, that have run since all ports started together */
 static enum core_idle idle_wish;
+static bool steering = true;
 
 static void enter(enum state next)
 {
@@ -267,12 +269,12 @@ static uint32_t stride_wanted(void)
 	                                                                          : BUF_STRIDE_JUMBO;
 }
 
-/* A message ring has as many slots as fit its area. */
+/* A message ring has as many slots as fit its area, before the lanes of receive packet steering. */
 static void choose_buffers(struct published *s)
 {
 	s->buf_stride = stride_wanted();
 	unsigned slots = RING_SLOTS_MAX;
-	while ((size_t)slots * (s->buf_stride + CACHE_LINE) > CORE_SHM_AREA)
+	while ((size_t)slots * (s->buf_stride + CACHE_LINE) > STEER_LANES)
 		slots /= 2;
 	s->slots = slots;
 }
@@ -303,6 +305,7 @@ static void assign_pairs(struct published *s)
 		if (nics[p].pairs_max && nics[p].pairs_max < most)
 			most = nics[p].pairs_max;
 	const unsigned home = home_node();
+	most = (unsigned)u64_min(most, u64_max(core_option_number("pairs", most), 1));
 	s->pairs = 0;
 	memset(s->pair_of, NO_PAIR, sizeof s->pair_of);
 	for (unsigned pass = 0; pass < 2; pass++)
@@ -311,6 +314,36 @@ static void assign_pairs(struct published *s)
 			if (near == (pass == 0) && !is_dead(d))
 				s->pair_of[d] = (uint8_t)s->pairs++;
 		}
+}
+
+/* Decides which data cores take packets from which (steer.h): none with one CPU, or if it is off. */
+static void assign_workers(struct published *s)
+{
+	bool alive[CORES_MAX];
+	unsigned node[CORES_MAX];
+	const bool on = steering && core_app()->steers && self.info->first_data_core > 0;
+	memset(s->owner_of, STEER_NOBODY, sizeof s->owner_of);
+	for (unsigned d = 0; d < self.info->data_cores; d++) {
+		alive[d] = !is_dead(d);
+		node[d] = self.info->core[data_core(d)].node;
+	}
+	if (on && s->pairs)
+		steer_plan(self.info->data_cores, s->pair_of, alive, node, s->owner_of);
+}
+
+/* Has the kernel map for each worker the buffers of its owner, and for others none. */
+static void lend_buffers(struct published *s)
+{
+	for (unsigned d = 0; self.info->first_data_core && d < self.info->data_cores; d++) {
+		const unsigned of = s->owner_of[d] == STEER_NOBODY ? d : s->owner_of[d];
+		const struct steer_pool *p = &core_shm_of(data_core(of))->steer_pool;
+		const uint64_t bytes = of == d ? 0 : p->bytes;
+		int64_t e = kcall(KCALL_LEND, data_core(d), data_core(of) + bytes, p->base);
+		if (of != d && (e != E_OK || bytes == 0)) {
+			core_log("core %u: too little memory: it stands by", data_core(d));
+			s->owner_of[d] = STEER_NOBODY;
+		}
+	}
 }
 
 /* True if a data core with a queue pair is dead. */
@@ -359,6 +392,7 @@ static void enter_preparing(void)
 	for (unsigned p = 0; p < nic_count; p++)
 		s->ring_bytes[p] = align_up(nics[p].ops->ring_bytes(&nics[p]), PAGE_BYTES);
 	assign_pairs(s);
+	assign_workers(s);
 	if (nic_count && s->pairs == 0) {
 		core_log("no data core is left alive: the ports are stopped");
 		enter_idle();
@@ -405,6 +439,7 @@ static void enter_attaching(void)
 		core_ports_restart("a data core died");
 		return;
 	}
+	lend_buffers(published_header());
 	unsigned started = 0;
 	for (unsigned p = 0; p < nic_count; p++)
 		started += restart_start_port(p) == E_OK;
@@ -632,6 +667,7 @@ void ports_check_link(void)
 /* --- state and counters --- */
 
 void core_set_mtu(unsigned m) { mtu = m; }
+void core_set_steering(bool on) { steering = on; }
 void core_set_idle(enum core_idle idle)
 {
 	idle_wish = idle;

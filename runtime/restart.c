@@ -20,6 +20,7 @@
  * 4. All ports restart together (ports.c) if
  *      - an application sends by slots of a port that must restart, or has set a rate or the clock there,
  *      - the driver cannot return the buffers in its rings (nic_ops.release),
+ *      - the core that has restarted has lent buffers to workers (steer.h); a worker restarts alone,
  *      - the device comes back without an offload that applications rely on, or with fewer queue pairs,
  *      - a data core dies for good, or one queue pair that was stopped alone does not start,
  *      - a commit changes the size of buffers, or the control program fails meanwhile.
@@ -181,6 +182,8 @@ static void leave(uint32_t these)
 static bool begin_core(unsigned d)
 {
 	const uint32_t again = step == ATTACHING ? ports : 0; /* other cores may not have attached yet */
+	if (steer_has_workers(published_header(), d))
+		return all_ports("a data core was restarted whose buffers others have");
 	who = d;
 	begun_tsc = clock_tsc();
 	const uint32_t these = recovery_begin(d) | again;

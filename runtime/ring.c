@@ -93,6 +93,7 @@ static void places_restart(void)
 void rings_restart(void)
 {
 	if (self.roles & CORE_DATA) {
+		steer_worker_restart();
 		ring_inject_skip();
 		places_restart();
 	}
@@ -104,7 +105,7 @@ void rings_restart(void)
 /*
  * Every frame that a core receives ends in one fate or is passed on. A difference between the two sides
  * is therefore the number of frames being processed:
- *     data role      received = fates + punted
+ *     data role      received + steer_taken = fates + punted + steered
  *     control role   punt_taken = fates (+ frames that wait for a neighbour)
  */
 uint64_t ring_deficit(unsigned core)
@@ -115,7 +116,8 @@ uint64_t ring_deficit(unsigned core)
 	if (roles & CORE_DATA) {
 		for (unsigned p = 0; p < NIC_PORTS_MAX; p++)
 			n += o->nic[p].rx_pkts;
-		n -= o->counters.v[CNT_punted];
+		n -= o->counters.v[CNT_punted] + o->counters.v[CNT_steered];
+		n += o->counters.v[CNT_steer_taken];
 	}
 	if (roles & CORE_CONTROL)
 		n += o->counters.v[CNT_punt_taken];
@@ -332,6 +334,22 @@ int core_pair_of(unsigned core)
 	return published_header()->pair_of[d];
 }
 
+int core_pair_serving(unsigned core)
+{
+	const unsigned d = core - self.info->first_data_core;
+	const bool takes = core_ports_running() && d < self.info->data_cores &&
+	                   published_header()->owner_of[d] != STEER_NOBODY;
+	return takes ? published_header()->pair_of[published_header()->owner_of[d]] : core_pair_of(core);
+}
+
+int core_steered_from(unsigned core)
+{
+	const unsigned d = core - self.info->first_data_core;
+	if (!core_ports_running() || d >= self.info->data_cores || published_header()->owner_of[d] == STEER_NOBODY)
+		return E_NOENT;
+	return (int)data_core(published_header()->owner_of[d]);
+}
+
 /* The index of the data core that polls `pair` < core_data_count(). */
 static unsigned holder(unsigned pair)
 {
@@ -344,12 +362,19 @@ static unsigned holder(unsigned pair)
 int core_inject(unsigned pair, unsigned port, const uint8_t *frame, unsigned len, uint32_t kind,
                 uint32_t arg)
 {
+	if (pair >= core_data_count())
+		return len > core_frame_max() ? E_INVAL : E_AGAIN;
+	return core_inject_to(data_core(holder(pair)), port, frame, len, kind, arg);
+}
+
+int core_inject_to(unsigned core, unsigned port, const uint8_t *frame, unsigned len, uint32_t kind, uint32_t arg)
+{
 	struct core_shm *out = core_shm_of(self.id);
+	const unsigned d = core - self.info->first_data_core;
 	if (len > core_frame_max())
 		return E_INVAL;
-	if (pair >= core_data_count())
+	if (core_pair_serving(core) < 0)
 		return E_AGAIN;
-	unsigned d = holder(pair);
 	uint64_t head = out->inject_head[d];
 	if (head - shared_load(&core_shm_of(data_core(d))->inject_tail) >= published_header()->slots)
 		return E_AGAIN;
@@ -391,6 +416,17 @@ void ring_inject_skip(void)
 }
 
 /* --- sleep --- */
+
+void ring_wake_later(unsigned core)
+{
+	if (likely(core < 64)) {
+		wake_mask |= 1ull << core;
+		return;
+	}
+	barrier_full();
+	if (shared_load(&core_shm_of(core)->parked))
+		kcall(KCALL_WAKE, core, 0, 0);
+}
 
 void ring_wake_peers(void)
 {

@@ -270,6 +270,10 @@ struct app {
 	 */
 	bool answers;
 
+	/* True: a core that has no queue pair may take packets from another (runtime/steer.h). Its hooks are
+	 * then called as on a core with one. */
+	bool steers;
+
 	/* A message from the control plane to the application, delivered by its hook `inject`. The frame's
 	 * buffer passes to the application; PKT_OWN is set. Or NULL: there are no messages. */
 	void (*data_msg)(struct pkt *p, uint32_t arg);
@@ -431,8 +435,8 @@ int core_tx_stamped(unsigned port, const struct pkt *p);
 /* True if the device has sent everything, or never will: the end of a run. */
 bool core_slots_idle(unsigned port);
 
-/* The queue pair that this data core polls on every port, while the ports run; E_NOENT: the core is on
- * standby. */
+/* The queue pair that this data core polls on every port, while the ports run, or that of the core whose
+ * packets it takes; E_NOENT: the core is on standby. */
 int core_pair(void);
 
 /* Forbids or allows this core to sleep when it finds no work. It must not sleep while work is due at a
@@ -495,11 +499,26 @@ bool core_punt_passed(const struct core_punt_mark *m);
 int core_inject(unsigned pair, unsigned port, const uint8_t *frame, unsigned len, uint32_t kind,
                 uint32_t arg);
 
+/* The same, to a data core that polls a pair or takes packets from one that does. */
+int core_inject_to(unsigned core, unsigned port, const uint8_t *frame, unsigned len, uint32_t kind, uint32_t arg);
+
 /* Number of data cores that poll queues; each can send by any port. 0 while the ports are stopped. */
 unsigned core_data_count(void);
 
 /* The queue pair that `core` polls on every port; E_NOENT: none. */
 int core_pair_of(unsigned core);
+
+/* The queue pair from which `core` receives and by which it sends: its own, or that of the core whose packets
+ * it takes (core_steered_from). E_NOENT: none. */
+int core_pair_serving(unsigned core);
+
+/* The core whose packets `core` takes, because it has no queue pair of its own (receive packet steering,
+ * runtime/steer.h); E_NOENT: none. */
+int core_steered_from(unsigned core);
+
+/* Receive packet steering, where a card has fewer queue pairs than there are data cores; on unless set. In
+ * control_hooks.start. */
+void core_set_steering(bool on);
 
 /* Bytes of the longest frame that a buffer and a message hold, as of the last control_hooks.start. A
  * core_set_mtu() in that hook takes effect after it returns. */

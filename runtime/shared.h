@@ -7,7 +7,7 @@
  * A message ring therefore lies in two shared memories: slots and head in the producer's, tail in
  * the consumer's. Slots are 64-byte aligned and all of one size. runtime/ring.c has the rules.
  *
- *     shared memory of a data core       header | punt ring (to the control core)
+ *     shared memory of a data core       header | punt ring (to the control core), lanes (runtime/steer.h)
  *     shared memory of the control core  header | inject ring to data core 0 | to data core 1 | ...
  *     both roles on one core      header | punt ring | inject ring
  */
@@ -16,10 +16,14 @@
 
 #include "runtime/runtime.h"
 #include "runtime/events.h"
+#include "runtime/steer.h"
 #include "hal/barrier.h"
 
 #define CORE_SHM_AREA 0x200000u /* bytes of the header area and of each ring */
 #define RING_SLOTS_MAX 512
+#define STEER_LANES 0x180000u /* offset in a data core's ring area, behind the punt ring */
+_Static_assert(STEER_LANES + (STEER_WORKERS_MAX + 1) * STEER_SLOTS * sizeof(struct steer_ref) <= CORE_SHM_AREA,
+               "lanes to all workers, and one to an owner");
 #define SHARED_AREA 0x1a0000u /* end of the header area; belongs to the application */
 
 /*
@@ -46,6 +50,9 @@ struct core_shm {
 	struct core_stats stats __attribute__((aligned(64)));
 	struct counters counters __attribute__((aligned(64)));
 	struct nic_counters nic[NIC_PORTS_MAX] __attribute__((aligned(64)));
+	struct steer_pool steer_pool;
+	struct steer_lane lane[STEER_WORKERS_MAX]; /* to each worker of this core */
+	struct steer_end steer_end;                /* from its owner */
 };
 _Static_assert(sizeof(struct core_shm) <= BOOT_HEADER_BYTES, "zeroed by the kernel");
 _Static_assert(BOOT_HEADER_BYTES + sizeof(struct fate_counts) + sizeof(struct event_ring) + SHARED_AREA <=
@@ -84,6 +91,7 @@ struct published {
 	uint64_t area;  /* as in struct core_self, of the tables in force */
 	uint32_t features;   /* enum nic_features that all ports had which started together */
 	uint32_t restarting; /* ports, one bit each, of the phases from PORTS_LEAVE on */
+	uint8_t owner_of[CORES_MAX]; /* by data core index: whose packets it takes, or STEER_NOBODY (steer.h) */
 	uint8_t pair_of[CORES_MAX]; /* by data core index: the pair it polls on every port, or NO_PAIR */
 	uint64_t ring_bytes[NIC_PORTS_MAX];
 	uint16_t device[NIC_PORTS_MAX]; /* struct pci_dev.index of each port; NO_DEVICE: it has none */
@@ -157,6 +165,27 @@ static inline void shared_store(uint64_t *p, uint64_t v)
 static inline unsigned data_core(unsigned d) { return self.info->first_data_core + d; }
 static inline unsigned data_index(void) { return self.id - self.info->first_data_core; }
 
+/* The forward lane of `owner` to its worker of that index; the return lane of a worker. By core number. */
+static inline struct steer_ref *core_steer_lane(unsigned owner, unsigned lane)
+{
+	uint8_t *lanes = (uint8_t *)core_shm_of(owner) + CORE_SHM_AREA + STEER_LANES;
+	return (struct steer_ref *)(void *)lanes + (size_t)lane * STEER_SLOTS;
+}
+
+static inline struct steer_ref *core_steer_back(unsigned worker)
+{
+	return core_steer_lane(worker, STEER_WORKERS_MAX);
+}
+
+/* True if the plan (runtime/steer_plan.c) has workers for data core d. */
+static inline bool steer_has_workers(const struct published *s, unsigned d)
+{
+	for (unsigned i = 0; i < self.info->data_cores; i++)
+		if (s->owner_of[i] == d)
+			return true;
+	return false;
+}
+
 /* --- runtime internals, by file --- */
 
 /* app.c */
@@ -176,6 +205,7 @@ void ring_punt_skip(unsigned d);               /* control: drops all of d's, as 
 struct core_msg *ring_inject_next(void);       /* data: oldest message for this core, or NULL */
 void ring_inject_done(void);
 void ring_inject_skip(void);                   /* data: drops all messages for this core */
+void ring_wake_later(unsigned core);           /* ring_wake_peers wakes that core, if it sleeps */
 void ring_wake_peers(void);                    /* wakes sleeping cores written to in this turn */
 bool ring_messages_waiting(void);              /* for this core */
 
@@ -187,6 +217,7 @@ bool data_awake(void);    /* core_stay_awake() */
 bool data_arm(void);      /* requests interrupts; true: do not sleep, work is waiting */
 void data_disarm(void);
 struct nic_queue *data_queue(unsigned port); /* this core's queue while it polls, else NULL */
+bool data_is_paused(unsigned port); /* an application that answers has no room for more answers there */
 void data_note_stall(unsigned port); /* the port's ring is full and it has taken nothing */
 
 /* slots.c */

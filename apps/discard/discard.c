@@ -47,4 +47,5 @@ const struct app discard_app = {
 	.data_start = data_start,
 	.data_tables = data_start,
 	.rx_vector = rx_vector,
+	.steers = true,
 };

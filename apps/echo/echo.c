@@ -145,6 +145,7 @@ const struct app echo_app = {
 	.data_start = data_start,
 	.data_tables = data_tables,
 	.rx_vector = rx_vector,
+	.steers = true,
 	.data_timer = tcp_data_timer,
 	.data_msg = tcp_data_msg,
 	.answers = true,

@@ -257,4 +257,5 @@ const struct app router_app = {
 	.data_start = data_start,
 	.data_tables = data_tables,
 	.rx_vector = rx_vector,
+	.steers = true,
 };

@@ -322,6 +322,7 @@ struct config {
 	char hostname[CONFIG_HOSTNAME_SIZE];
 	enum core_app_number application;
 	enum config_idle idle;
+	bool steering_off; /* receive packet steering */
 	uint32_t arp_timeout_s;
 	uint32_t icmp_rate;  /* errors a second; 0: no errors are sent */
 	uint32_t icmp_burst; /* errors at once after a pause */

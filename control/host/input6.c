@@ -272,6 +272,6 @@ void local6_resolve(const struct core_msg *m, enum frame_origin origin)
 	}
 	if (!transit)
 		dp_hop_limit6(dp_get(), (unsigned)interface, frame + ETH_HLEN);
-	int pair = transit ? -1 : core_pair_of(m->core);
+	int pair = transit ? -1 : core_pair_serving(m->core);
 	neighbour6_output(nh, &dst, frame, m->len, origin, pair < 0 ? PAIR_ANY : (unsigned)pair);
 }

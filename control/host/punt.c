@@ -60,7 +60,7 @@ static void resolve(const struct core_msg *m, enum frame_origin origin)
 		local_error(ip, m->len - ETH_HLEN, ICMP4_UNREACH, ICMP4_UNREACH_HOST);
 		return;
 	}
-	int pair = transit ? -1 : core_pair_of(m->core);
+	int pair = transit ? -1 : core_pair_serving(m->core);
 	neighbour_output(nh, ip4_dst(ip), frame, m->len, origin,
 	                 pair < 0 ? PAIR_ANY : (unsigned)pair);
 }

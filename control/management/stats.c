@@ -25,8 +25,9 @@ const char *stats_role(unsigned core)
 	uint32_t roles = self.info->core[core].roles;
 	if (roles != CORE_DATA)
 		return roles == CORE_CONTROL ? "control" : "control+data";
-	return self.info->status[core].state != CORE_DEAD && core_pair_of(core) < 0 ? "stand-by"
-	                                                                           : "data";
+	if (self.info->status[core].state == CORE_DEAD || core_pair_of(core) >= 0)
+		return "data";
+	return core_steered_from(core) >= 0 ? "worker" : "stand-by";
 }
 
 void stats_neighbours(const struct neigh_table *table, uint32_t count[STATS_NEIGH_STATES])

@@ -74,7 +74,7 @@ void stats_restart(void);
  * the control core. */
 uint64_t stats_waiting(const struct counters *sum);
 
-/* "control", "data", "stand-by" or "control+data". */
+/* "control", "data", "worker" (core_steered_from), "stand-by" or "control+data". */
 const char *stats_role(unsigned core);
 
 /* Counts a table's neighbours by state: enum arp_state for neighbours.arp, enum nd_state for

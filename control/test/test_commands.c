@@ -55,9 +55,7 @@ static void fault(struct shell *sh)
 		test_fault_run((enum test_fault)kind);
 	else if (kind == TEST_FAULT_RESTART)
 		core_restart(core);
-	else if (core_pair_of(core) < 0 ||
-	         core_inject((unsigned)core_pair_of(core), 0, frame, sizeof frame, INJECT_FAULT,
-	                     kind) != E_OK)
+	else if (core_inject_to(core, 0, frame, sizeof frame, INJECT_FAULT, kind) != E_OK)
 		shell_print(sh, "core %u takes no messages now\n", core);
 }
 

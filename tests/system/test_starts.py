@@ -63,9 +63,10 @@ def test_interrupt_controllers(make_lab, model, said):
 
 
 def test_fewer_queues_than_cores(make_router, make_hosts):
-    """A port with one queue pair serves one data core: the others stand by."""
+    """A port with one queue pair serves one data core: without receive steering (test_steering.py) the others
+    stand by."""
     left, right = make_hosts(1)
-    router = make_router(router_config(), "--queues", "1", ports=(left.port, right.port), cpus=4)
+    router = make_router(router_config(extra="receive-steering off\n"), "--queues", "1", ports=(left.port, right.port), cpus=4)
     assert "ready: 2 ports, 1 data core," in router.text
     roles = re.findall(r"^\d+ +(\S+)", router.command("show cores"), re.MULTILINE)
     assert roles == ["control", "data", "stand-by", "stand-by"]

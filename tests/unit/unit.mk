@@ -137,8 +137,12 @@ UNIT_SRC_restore := net/fib/host6.c net/ip6.c lib/siphash.c lib/csum.c
 UNIT_SRC_host_number := control/forwarding/fate.c $(wildcard net/arp*.c net/fib/*.c) net/neigh_table.c net/ip4.c \
 	lib/csum.c lib/fmt.c
 UNIT_SRC_journal := control/config/journal.c control/text/text.c lib/fmt.c lib/siphash.c
-UNIT_SRC_ports := runtime/ports.c runtime/recovery.c runtime/restart.c runtime/memory.c runtime/warm_restart.c lib/siphash.c lib/fmt.c
+UNIT_SRC_ports := runtime/ports.c runtime/recovery.c runtime/restart.c runtime/steer_plan.c runtime/memory.c runtime/warm_restart.c lib/siphash.c lib/fmt.c
 UNIT_SRC_extent :=
+UNIT_SRC_steer_plan :=
+UNIT_SRC_flow :=
+UNIT_SRC_lend := lib/cmdline.c
+UNIT_SRC_steer := lib/pkt.c lib/csum.c
 UNIT_SRC_region_pieces := runtime/extent.c lib/siphash.c
 UNIT_SRC_null := drivers/null/null.c net/ip.c net/ip4.c net/ip6.c net/udp.c lib/csum.c lib/pkt.c \
 	tests/unit/rig/guest.c

@@ -30,6 +30,7 @@ void vm_visit(vm_space_t space, void (*piece)(void *, const struct vm_piece *), 
 }
 
 static struct audit a;
+struct lent lent_to[CORES_MAX];
 
 static int setup(void **s)
 {
@@ -109,6 +110,31 @@ static void two_writers(void **s)
 	assert_null(compare(2, 0xf0000000, 0x4000, own | VM_DEVICE));
 	assert_non_null(compare(2, ARENA + ARENA_BYTES - 1, 0x1000, own));
 	assert_non_null(compare(0, ARENA - 0x1000, 0x1001, own));
+}
+
+/* Core 1 has lent the second half of its arena to core 2, and to core 3 of that the last page. */
+static void lent(void **s)
+{
+	static struct lent to[4];
+	const uint64_t half = ARENA_BYTES / 2, end = ARENA + ARENA_BYTES;
+	unsigned own = VM_USER | VM_WRITE;
+	(void)s;
+	to[2] = (struct lent){ARENA + half, half, 1};
+	to[3] = (struct lent){end - PAGE_BYTES, PAGE_BYTES, 1};
+	a.lent = to;
+	a.core = 1;
+	assert_null(note(ARENA, ARENA, ARENA_BYTES, own));
+	assert_null(compare(2, ARENA + half, half, own));
+	assert_null(compare(2, ARENA + half, half + HUGE_BYTES, own)); /* with its own behind */
+	assert_non_null(compare(2, ARENA + half - PAGE_BYTES, half, own));
+	assert_null(compare(3, end - PAGE_BYTES, PAGE_BYTES, own));
+	assert_non_null(compare(3, ARENA + half, half, own));
+	assert_non_null(compare(0, ARENA + half, half, own));
+	a.core = 2;
+	assert_null(note(ARENA + half, ARENA + half, half, own));
+	assert_null(compare(3, end - PAGE_BYTES, PAGE_BYTES, own)); /* both borrow it */
+	assert_null(compare(1, ARENA, ARENA_BYTES, own));
+	assert_non_null(compare(0, end - PAGE_BYTES, PAGE_BYTES, own));
 }
 
 static void tables(void **s)
@@ -227,6 +253,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(executable, setup),  cmocka_unit_test_setup(alias_of_code, setup),
 		cmocka_unit_test_setup(ring3, setup),       cmocka_unit_test_setup(two_writers, setup),
+		cmocka_unit_test_setup(lent, setup),
 		cmocka_unit_test_setup(tables, setup),      cmocka_unit_test_setup(too_many, setup),
 		cmocka_unit_test_setup(code_of_programs, with_regions),
 		cmocka_unit_test_setup(maps, with_regions),
