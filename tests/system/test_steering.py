@@ -5,11 +5,16 @@ import re
 import select
 import socket
 import struct
+import subprocess
 import threading
 import time
 
 import pytest
 from conftest import LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, eventually, pings, router_config
+from scapy.layers.inet import IP, UDP
+from scapy.utils import PcapNgReader
+from test_capture import CAPTURE
+from test_faults import break_for_good
 
 FLOWS, PORT = 32, 21000
 WINDOW = 2  # packets of a flow in flight: no queue on the way overflows
@@ -187,3 +192,68 @@ def test_tcp_on_workers(make_steered):
     assert counters["tcp_accepts"] == 12
     assert counters["steered"] == counters["steer_taken"] > 100
     assert counters["steer_refused"] == 0
+
+
+def test_worker_dies(make_steered):
+    """The kernel gives a worker up. Its flows go by the owner from then on, and its buffers are the owner's."""
+    router, left, right = make_steered()
+    router.faults_expected = True
+    pings(left, RIGHT_HOST)
+    with Numbered(left, right) as flows:
+        flows.run(0.5)
+        break_for_good(router, 2)
+        flows.run(1)
+        at = [len(g) for g in flows.got]
+        sent = list(flows.sent)
+        flows.run(2)
+        assert flows.in_order()
+        assert [len(g) - n for g, n in zip(flows.got, at)] == [s - n for s, n in zip(flows.sent, sent)]
+    assert roles(router) == ["control", "data", "data", "worker"]
+    assert router.cores()[2]["state"] == "dead"
+    counters = router.balanced()
+    assert "ports restart" not in router.text
+    assert counters["steer_refused"] == 0
+
+
+def test_control_program_restarts(make_steered):
+    """Packets are steered on while the control program is replaced, without losing one."""
+    router, left, right = make_steered()
+    router.faults_expected = True
+    pings(left, RIGHT_HOST)
+    with Numbered(left, right) as flows:
+        flows.run(0.5)
+        router.send("test fault ud core 0")
+        flows.run(3)
+        assert flows.in_order() and flows.missing() == 0
+    router.expect(r"core 0: program restarted", 10)
+    router.wait_prompt(20)
+    assert roles(router) == ["control", "data", "worker", "worker"]
+    counters = router.balanced()
+    assert counters["steered"] == counters["steer_taken"] > 0
+
+
+def test_capture_has_each_frame_once(make_steered, tmp_path):
+    """A worker's frames pass through two cores on their way out, and are captured on one."""
+    router, left, right = make_steered(router_config(extra=CAPTURE))
+    pings(left, RIGHT_HOST)
+    router.skip()
+    router.send("capture all udp count %d" % (20 * FLOWS))
+    router.expect("waiting for a reader at TCP port 5555", 20)
+    path = tmp_path / "all.pcapng"
+    with open(path, "wb") as out:
+        nc = left.popen(["nc", LEFT_ROUTER, "5555"], stdin=subprocess.DEVNULL, stdout=out)
+        eventually(lambda: path.stat().st_size > 0, 20, "the head of the stream")
+        with Numbered(left, right) as flows:
+            for number in range(10):
+                for n in range(FLOWS):
+                    flows.out[n].sendto(struct.pack("!I", number), (RIGHT_HOST, PORT + n))
+                    flows.sent[n] += 1
+                while flows.missing() and flows.receive(1):
+                    pass
+            assert flows.missing() == 0
+        nc.wait(30)
+    packets = [p for p in PcapNgReader(str(path)) if UDP in p and p[UDP].dport >= PORT]
+    assert router.balanced()["steered"] > 0
+    for ttl in 64, 63:
+        seen = [(p[UDP].dport - PORT, bytes(p[UDP].payload)[:4]) for p in packets if p[IP].ttl == ttl]
+        assert len(seen) == len(set(seen)) == 10 * FLOWS
