@@ -184,6 +184,7 @@ static void test_defaults(void **state)
 	assert_string_equal(config.hostname, "hayate");
 	assert_int_equal(config.application, CORE_APP_router);
 	assert_int_equal(config.idle, CONFIG_IDLE_AUTO);
+	assert_false(config.steering_off);
 	assert_int_equal(config.arp_timeout_s, CONFIG_ARP_TIMEOUT_DEFAULT_S);
 	assert_int_equal(config.icmp_rate, CONFIG_ICMP_RATE_DEFAULT);
 	assert_int_equal(config.icmp_burst, CONFIG_ICMP_BURST_DEFAULT);
@@ -293,6 +294,19 @@ static void test_redirects(void **state)
 	refuse(E0 "ip redirects\nip redirects\n", 4, "ip", "\"ip redirects\" stands already at line 3");
 }
 
+static void test_steering(void **state)
+{
+	(void)state;
+	admit("hostname a\n");
+	assert_false(config.steering_off);
+	admit("receive-steering off\n");
+	assert_true(config.steering_off);
+	admit("Receive-Steering ON\n");
+	assert_false(config.steering_off);
+	refuse("receive-steering off\nreceive-steering on\n", 2, "receive-steering",
+	       "\"receive-steering\" stands already at line 1");
+}
+
 static void test_statement_errors(void **state)
 {
 	(void)state;
@@ -325,6 +339,9 @@ static void test_statement_errors(void **state)
 	refuse("application switch", 1, "switch", "unknown application; expected router or echo or discard");
 	refuse("application echo tcp", 1, "tcp", "unexpected word");
 	refuse("idle now", 1, "now", "unknown idle mode; expected poll, sleep or auto");
+	refuse("receive-steering maybe", 1, "maybe", "expected on or off");
+	refuse("receive-steering", 1, "", "the line ends too early");
+	refuse("receive-steering on off", 1, "off", "unexpected word");
 	refuse("idle", 1, "", "the line ends too early");
 	refuse("idle poll poll", 1, "poll", "unexpected word");
 	refuse("arp timeout", 1, "", "the line ends too early");
@@ -931,7 +948,7 @@ int main(void)
 		cmocka_unit_test(test_macs),             cmocka_unit_test(test_full),
 		cmocka_unit_test(test_defaults),         cmocka_unit_test(test_verify),
 		cmocka_unit_test(test_redirects),
-		cmocka_unit_test(test_statement_errors),
+		cmocka_unit_test(test_steering), cmocka_unit_test(test_statement_errors),
 		cmocka_unit_test(test_interface_errors), cmocka_unit_test(test_whole_errors),
 		cmocka_unit_test(test_bytes),            cmocka_unit_test(test_round_trip),
 		cmocka_unit_test(test_many_routes),      cmocka_unit_test(test_zeros_behind_a_word),
