@@ -257,3 +257,23 @@ def test_capture_has_each_frame_once(make_steered, tmp_path):
     for ttl in 64, 63:
         seen = [(p[UDP].dport - PORT, bytes(p[UDP].payload)[:4]) for p in packets if p[IP].ttl == ttl]
         assert len(seen) == len(set(seen)) == 10 * FLOWS
+
+
+def test_off_and_on_by_commits(make_steered):
+    """Each commit restarts the ports; the kernel takes the lent buffers back, and lends them again. With test=1
+    it checks the page tables each time."""
+    router, left, right = make_steered()
+    for word, role in (("off", "stand-by"), ("on", "worker")):
+        router.command("configure")
+        router.command("receive-steering " + word)
+        router.skip()
+        router.send("commit")
+        router.expect("committed", 10)
+        router.wait_up()
+        router.command("end")
+        assert roles(router) == ["control", "data", role, role]
+        before = router.counters()["steered"]
+        with Numbered(left, right) as flows:
+            flows.run(1)
+            assert flows.in_order() and flows.missing() == 0
+        assert (router.balanced()["steered"] > before) == (word == "on")
