@@ -286,13 +286,15 @@ while True:
 
 
 @pytest.mark.parametrize("nic", ["ixgbe"])
-def test_port_that_hangs(make_router, make_hosts):
+@pytest.mark.parametrize("words", [(), ("--append", "pairs=1")], ids=["pairs", "workers"])
+def test_port_that_hangs(make_router, make_hosts, words):
     """The third port's card sends nothing more: only that port restarts, and sends again. Numbered packets
-    between the other two lose nothing, their links do not change, and the core's buffers stay."""
+    between the other two lose nothing, their links do not change, and the core's buffers stay. With one pair, two
+    of the cores are workers (runtime/steer.h)."""
     left, right = make_hosts(3)
     with netlab.Host("third", 3) as third:
         third.configure("203.0.113.2/24", "203.0.113.1", 1500)
-        router = make_router(router_config(extra=THIRD), cpus=4, ports=(left.port, right.port, third.port))
+        router = make_router(router_config(extra=THIRD), *words, cpus=4, ports=(left.port, right.port, third.port))
         for host in (left, right, third):
             host.wait_for_link()
         pings(left, "203.0.113.2")
