@@ -82,3 +82,32 @@ void assert_recovers(void)
 	assert_int_equal(traffic(320), 320);
 	timed_stop();
 }
+
+static void start_up(const struct start_up_fault *f, bool later)
+{
+	power();
+	if (later)
+		assert_int_equal(timed_probe(), E_OK);
+	rig_fault(f->fault);
+	const int e = later ? timed_start() : timed_probe();
+	const int want = later ? f->start : f->probe;
+	if (e != want || (want != E_OK && !strstr(port.nic.error, f->names)))
+		fail_msg("%s: %d, %s", f->fault, e, port.nic.error ? port.nic.error : "-");
+	const uint64_t writes = rig.dma_writes;
+	for (unsigned k = 0; e != E_OK && k < 10; k++)
+		rig_force(frame, make_numbered(k), 0);
+	rig_run(10000000);
+	if (e != E_OK)
+		assert_int_equal(rig.dma_writes, writes);
+	timed_stop();
+	rig_fault_clear(f->fault);
+	assert_recovers();
+	rig_forgive();
+	teardown(NULL);
+}
+
+void assert_start_up_names(const struct start_up_fault *f)
+{
+	start_up(f, false);
+	start_up(f, true);
+}

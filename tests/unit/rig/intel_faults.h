@@ -19,4 +19,15 @@ unsigned traffic(unsigned n);
 /* The device works again: start, traffic without loss, stop. */
 void assert_recovers(void);
 
+/* A fault that is there from power-on or from probe on; the errors of probe and of start, and a word of their
+ * reason. */
+struct start_up_fault {
+	const char *fault;
+	int probe, start;
+	const char *names;
+};
+
+/* A device that failed moves no frame, and works once the fault is gone. */
+void assert_start_up_names(const struct start_up_fault *f);
+
 #endif

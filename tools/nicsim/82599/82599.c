@@ -37,7 +37,6 @@
 
 #define RESET_NS 1000          /* 4.2.1.6: CTRL.RST clears itself. LINUX: polls for 10 us only */
 #define LINK_NS 20000000       /* from carrier to link */
-#define SCAN_NS 50000          /* line-rate: between scans of the ENABLE bits */
 #define MAC_BYTES (512u << 10) /* BAR 0 */
 
 static const struct reg_row rows[] = {
@@ -525,49 +524,7 @@ static void overrun(struct model *m)
 	intr_other(m, EICR_RX_MISS);
 }
 
-/* In line-rate mode QPRDC is memory and could not clear when read: RXMPC counts the loss there. */
-static void no_descriptor(struct model *m, unsigned queue)
-{
-	struct intel_stats *s = &nic_of(m)->s;
-	if (m->line_rate)
-		s->rxmpc++;
-	else
-		s->qprdc[rx_stat_index(m, queue)]++;
-}
-
 /* --- the contract --- */
-
-/* Begins an access that traps. First takes notice of what the guest wrote in mapped pages, so that
- * a sequence of clearing ENABLE, writing a register and setting ENABLE is not missed. */
-static void enter_access(struct model *m)
-{
-	nic_enter(m);
-	if (m->line_rate && !nic_of(m)->reset_done) {
-		rx_queue_scan(m);
-		tx_scan(m);
-	}
-}
-
-static uint64_t nic_read(struct model *m, unsigned bar, uint64_t offset, unsigned bytes)
-{
-	enter_access(m);
-	if (!nic_good_access(m, bar, offset, bytes))
-		return 0;
-	uint64_t value = read32(m, (uint32_t)offset);
-	if (bytes == 8)
-		value |= (uint64_t)read32(m, (uint32_t)offset + 4) << 32;
-	return value;
-}
-
-static void nic_write(struct model *m, unsigned bar, uint64_t offset, unsigned bytes, uint64_t value)
-{
-	enter_access(m);
-	if (!nic_good_access(m, bar, offset, bytes))
-		return;
-	write32(m, (uint32_t)offset, (uint32_t)value);
-	if (bytes == 8)
-		write32(m, (uint32_t)offset + 4, (uint32_t)(value >> 32));
-}
 
 static bool nic_work(struct model *m)
 {
@@ -578,11 +535,7 @@ static bool nic_work(struct model *m)
 	eerd_work(m);
 	host_work(m);
 	link_work(m);
-	if (m->line_rate && m->now >= own_of(m)->scan_due) {
-		rx_queue_scan(m);
-		tx_scan(m);
-		own_of(m)->scan_due = m->now + SCAN_NS;
-	}
+	nic_scan(m);
 	bool moved = nic_move(m);
 	intr_work(m);
 	return moved;
@@ -596,7 +549,7 @@ static uint64_t nic_deadline(struct model *m)
 	uint64_t due = nic_earliest(nic_due(m), own_of(m)->irq_due);
 	if (!model_fault(m, FAULT_FIRMWARE_STUCK))
 		due = nic_earliest(due, own_of(m)->command_done);
-	return m->line_rate ? nic_earliest(due, own_of(m)->scan_due) : due;
+	return due;
 }
 
 static void nic_carrier(struct model *m)
@@ -698,7 +651,8 @@ void intel_x550_set_partner(struct model *m, uint32_t mbps)
 	.rx_event = intr_rx_queue, \
 	.tx_event = intr_tx_queue, \
 	.overrun = overrun, \
-	.no_descriptor = no_descriptor, \
+	.read = read32, \
+	.write = write32, \
 	.rate_next = limiter_next, \
 	.rate_wake = limiter_wake, \
 	.rate_charge = limiter_charge, \

@@ -95,7 +95,6 @@ struct nic82599 {
 
 	/* --- queues --- */
 	struct limiter limiter[QUEUES];
-	uint64_t scan_due;    /* line-rate: next scan of all queues' ENABLE */
 };
 
 static inline struct nic82599 *own_of(const struct model *m)

@@ -25,7 +25,6 @@
 #include "tools/nicsim/intel/rx_queue.h"
 
 #define RESET_NS 1000
-#define SCAN_NS 50000        /* line-rate: between scans of the ENABLE bits */
 #define BAR_BYTES (1u << 20)
 #define FRAME_STANDARD 1518 /* with FCS; longer ones need RCTL.LPE */
 
@@ -307,15 +306,6 @@ static void overrun(struct model *m)
 	i226_intr_other(m, ICR_RXO);
 }
 
-static void no_descriptor(struct model *m, unsigned queue)
-{
-	struct intel_stats *s = &nic_of(m)->s;
-	if (m->line_rate)
-		s->rxmpc++;
-	else
-		s->qprdc[queue]++;
-}
-
 static const struct intel_kind kind = {
 	.rx_base = RDBAL,
 	.tx_base = TDBAL,
@@ -347,42 +337,11 @@ static const struct intel_kind kind = {
 	.rx_event = i226_intr_rx,
 	.tx_event = i226_intr_tx,
 	.overrun = overrun,
-	.no_descriptor = no_descriptor,
+	.read = read32,
+	.write = write32,
 };
 
 /* --- the contract --- */
-
-/* Begins an access that traps. First takes notice of what the guest wrote in mapped pages, so that
- * a sequence of clearing ENABLE, writing a register and setting ENABLE is not missed. */
-static void enter_access(struct model *m)
-{
-	nic_enter(m);
-	if (m->line_rate && !nic_of(m)->reset_done) {
-		rx_queue_scan(m);
-		tx_scan(m);
-	}
-}
-
-static uint64_t i226_read(struct model *m, unsigned bar, uint64_t offset, unsigned bytes)
-{
-	enter_access(m);
-	if (!nic_good_access(m, bar, offset, bytes))
-		return 0;
-	uint64_t value = read32(m, (uint32_t)offset);
-	if (bytes == 8)
-		value |= (uint64_t)read32(m, (uint32_t)offset + 4) << 32;
-	return value;
-}
-
-static void i226_write(struct model *m, unsigned bar, uint64_t offset, unsigned bytes, uint64_t value)
-{
-	enter_access(m);
-	if (!nic_good_access(m, bar, offset, bytes))
-		return;
-	write32(m, (uint32_t)offset, (uint32_t)value);
-	if (bytes == 8)
-		write32(m, (uint32_t)offset + 4, (uint32_t)(value >> 32));
-}
 
 static bool i226_work(struct model *m)
 {
@@ -392,11 +351,7 @@ static bool i226_work(struct model *m)
 	if (n->reset_done)
 		return false;
 	eerd_work(m);
-	if (m->line_rate && m->now >= own_of(m)->scan_due) {
-		rx_queue_scan(m);
-		tx_scan(m);
-		own_of(m)->scan_due = m->now + SCAN_NS;
-	}
+	nic_scan(m);
 	bool moved = nic_move(m);
 	i226_intr_work(m);
 	return moved;
@@ -410,8 +365,7 @@ static uint64_t i226_deadline(struct model *m)
 	if (n->reset_done)
 		return nic_earliest(nic_earliest(due, n->link_due),
 		                    model_fault(m, FAULT_RESET_STUCK) ? NEVER : n->reset_done);
-	due = nic_earliest(due, nic_earliest(nic_due(m), own->irq_due));
-	return m->line_rate ? nic_earliest(due, own->scan_due) : due;
+	return nic_earliest(due, nic_earliest(nic_due(m), own->irq_due));
 }
 
 static void i226_carrier(struct model *m)
@@ -480,8 +434,8 @@ const struct model_ops intel_i226_ops = {
 	.faults = faults,
 	.create = i226_create,
 	.reset = i226_reset,
-	.read = i226_read,
-	.write = i226_write,
+	.read = nic_read,
+	.write = nic_write,
 	.rx_room = nic_rx_room,
 	.receive = nic_receive,
 	.work = i226_work,

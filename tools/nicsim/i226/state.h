@@ -46,7 +46,6 @@ struct i226 {
 	uint64_t may_fire[VECTORS]; /* ns */
 	uint64_t irq_due;       /* earliest may_fire of the pending vectors */
 
-	uint64_t scan_due; /* line-rate: next scan of all queues' ENABLE */
 };
 
 static inline struct i226 *own_of(const struct model *m)

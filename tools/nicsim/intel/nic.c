@@ -13,7 +13,7 @@ struct nic *nic_enter(struct model *m)
 	return n;
 }
 
-bool nic_good_access(struct model *m, unsigned bar, uint64_t offset, unsigned bytes)
+static bool good_access(struct model *m, unsigned bar, uint64_t offset, unsigned bytes)
 {
 	const uint64_t end = m->ops->bar_bytes[0];
 	if (bar != 0 || offset >= end || bytes > end - offset)
@@ -24,6 +24,51 @@ bool nic_good_access(struct model *m, unsigned bar, uint64_t offset, unsigned by
 	model_violation(m, "access of %u bytes at 0x%05x: registers take 32 bits, aligned", bytes,
 	                (unsigned)offset);
 	return false;
+}
+
+static void scan(struct model *m)
+{
+	rx_queue_scan(m);
+	tx_scan(m);
+}
+
+/* Begins an access that traps. First takes notice of what the guest wrote in mapped pages, so that
+ * a sequence of clearing ENABLE, writing a register and setting ENABLE is not missed. */
+static void enter_access(struct model *m)
+{
+	nic_enter(m);
+	if (m->line_rate && !nic_of(m)->reset_done)
+		scan(m);
+}
+
+uint64_t nic_read(struct model *m, unsigned bar, uint64_t offset, unsigned bytes)
+{
+	enter_access(m);
+	if (!good_access(m, bar, offset, bytes))
+		return 0;
+	uint64_t value = kind_of(m)->read(m, (uint32_t)offset);
+	if (bytes == 8)
+		value |= (uint64_t)kind_of(m)->read(m, (uint32_t)offset + 4) << 32;
+	return value;
+}
+
+void nic_write(struct model *m, unsigned bar, uint64_t offset, unsigned bytes, uint64_t value)
+{
+	enter_access(m);
+	if (!good_access(m, bar, offset, bytes))
+		return;
+	kind_of(m)->write(m, (uint32_t)offset, (uint32_t)value);
+	if (bytes == 8)
+		kind_of(m)->write(m, (uint32_t)offset + 4, (uint32_t)(value >> 32));
+}
+
+void nic_scan(struct model *m)
+{
+	struct nic *n = nic_of(m);
+	if (!m->line_rate || m->now < n->scan_due)
+		return;
+	scan(m);
+	n->scan_due = m->now + SCAN_NS;
 }
 
 void nic_clear(struct model *m)
@@ -72,5 +117,7 @@ uint64_t nic_due(struct model *m)
 	due = nic_earliest(due, n->settle_due);
 	if (m->masters)
 		due = nic_earliest(due, late_deadline(n));
+	if (m->line_rate)
+		due = nic_earliest(due, n->scan_due);
 	return model_fault(m, FAULT_EEPROM_STUCK) ? due : nic_earliest(due, n->eerd_done);
 }

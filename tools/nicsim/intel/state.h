@@ -32,6 +32,7 @@
 #define EEPROM_WORDS 8192
 #define RETA_MAX 512
 #define NEVER UINT64_MAX
+#define SCAN_NS 50000 /* line-rate: between scans of the ENABLE bits */
 
 /* The faults of every card; its own begin at INTEL_FAULTS. */
 enum {
@@ -107,8 +108,9 @@ struct intel_kind {
 	void (*rx_event)(struct model *m, unsigned queue);
 	void (*tx_event)(struct model *m, unsigned queue);
 	void (*overrun)(struct model *m);
-	/* A frame found no descriptor. */
-	void (*no_descriptor)(struct model *m, unsigned queue);
+	/* An access of the register at `at`, aligned and below bar_bytes[0]. */
+	uint32_t (*read)(struct model *m, uint32_t at);
+	void (*write)(struct model *m, uint32_t at, uint32_t value);
 
 	/* Rates of transmit queues; NULL: none has any. next: when the next frame may leave, 0: no limit. wake: the
 	 * queue was empty and now has frames. charge: it sends a frame, bytes with FCS. */
@@ -208,6 +210,7 @@ struct nic {
 
 	/* --- queues --- */
 	uint64_t call;        /* counts calls from outside: host addresses are valid for one call */
+	uint64_t scan_due;    /* line-rate: next scan of all queues' ENABLE */
 	uint64_t settle_due;  /* earliest `settles` of all queues; NEVER: none */
 	struct rxq rx[QUEUES];
 	struct txq tx[QUEUES];
@@ -291,15 +294,18 @@ static inline void queue_map_clear(uint64_t map[2], unsigned q)
 /* --- nic.c --- */
 /* Begins every call from outside. */
 struct nic *nic_enter(struct model *m);
-bool nic_good_access(struct model *m, unsigned bar, uint64_t offset, unsigned bytes);
 /* Resets all that this header declares but the link. */
 void nic_clear(struct model *m);
 /* As in struct model_ops. */
+uint64_t nic_read(struct model *m, unsigned bar, uint64_t offset, unsigned bytes);
+void nic_write(struct model *m, unsigned bar, uint64_t offset, unsigned bytes, uint64_t value);
 unsigned nic_rx_room(struct model *m, unsigned max);
 void nic_receive(struct model *m, const struct frame *v, unsigned count);
 /* Moves frames both ways, and does write-backs that are due; true: a frame moved. */
 bool nic_move(struct model *m);
-/* When nic_move, eerd_work or the card's link have work. */
+/* Line-rate: takes notice of the ENABLE bits that the guest wrote in mapped pages, if that is due. */
+void nic_scan(struct model *m);
+/* When nic_move, nic_scan, eerd_work or the card's link have work. */
 uint64_t nic_due(struct model *m);
 uint64_t nic_earliest(uint64_t a, uint64_t b);
 

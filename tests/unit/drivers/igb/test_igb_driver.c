@@ -343,16 +343,10 @@ static void damaged_frames_are_counted(void **s)
 	assert_int_equal(rx_all(0), 0);
 }
 
-/* --- faults that start-up names --- */
-
 static void start_up_faults(void **s)
 {
 	(void)s;
-	static const struct {
-		const char *fault;
-		int probe, start; /* probe's error; start's, when the fault comes after probe */
-		const char *names;
-	} row[] = {
+	static const struct start_up_fault row[] = {
 		{"reset-stuck", E_TIMEOUT, E_TIMEOUT, "CTRL.RST"},
 		{"eeprom-checksum", E_DEVICE, E_OK, "checksum"},
 		{"eeprom-stuck", E_TIMEOUT, E_OK, "EERD.DONE"},
@@ -362,21 +356,7 @@ static void start_up_faults(void **s)
 		{"master-disable-stuck", E_OK, E_OK, ""},
 	};
 	for (unsigned i = 0; i < ARRAY_LEN(row); i++)
-		for (unsigned later = 0; later < 2; later++) {
-			power();
-			if (later)
-				assert_int_equal(timed_probe(), E_OK);
-			rig_fault(row[i].fault);
-			const int e = later ? timed_start() : timed_probe();
-			const int want = later ? row[i].start : row[i].probe;
-			if (e != want || (want != E_OK && !strstr(port.nic.error, row[i].names)))
-				fail_msg("%s: %d, %s", row[i].fault, e, port.nic.error ? port.nic.error : "-");
-			timed_stop();
-			rig_fault_clear(row[i].fault);
-			assert_recovers();
-			rig_forgive();
-			teardown(NULL);
-		}
+		assert_start_up_names(&row[i]);
 }
 
 int main(void)
