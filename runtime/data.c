@@ -221,20 +221,17 @@ static bool attach_port(const struct published *s, unsigned pair, unsigned p)
 	return q->rx_buffers == share;
 }
 
-/* A worker's port is a lane from its owner and one back. */
-static void attach_worker_port(const struct published *s, unsigned p)
-{
-	stalls[p] = (struct stall){0};
-	queues[p] = (struct nic_queue){.ops = &steer_ops, .pool = &self.pool, .port = (uint8_t)p};
-	queues[p].ops->attach(&queues[p], NULL, 0, NULL);
-	silent[p] = queues[p].broken = s->nic[p].pairs == 0;
-}
-
+/* A worker's ports are lanes from and to its owner, common to all ports. So none is ever broken: its packets would
+ * block the others. The owner drops packets for a port that has not started, or restarts. */
 COLD static void attach_worker(const struct published *s)
 {
 	coredump_keep(COREDUMP_POOL, 0, 0, &self.pool, sizeof self.pool);
-	for (unsigned p = 0; p < s->ports; p++)
-		attach_worker_port(s, p);
+	for (unsigned p = 0; p < s->ports; p++) {
+		stalls[p] = (struct stall){0};
+		silent[p] = false;
+		queues[p] = (struct nic_queue){.ops = &steer_ops, .pool = &self.pool, .port = (uint8_t)p};
+		queues[p].ops->attach(&queues[p], NULL, 0, NULL);
+	}
 	attached = s->ports;
 	steers = true;
 }
@@ -315,7 +312,7 @@ static bool can_release(const struct published *s, unsigned p)
 COLD static void leave(const struct published *s)
 {
 	uint64_t bound = 0;
-	for (unsigned p = 0; p < attached; p++) {
+	for (unsigned p = 0; p < attached && !is_worker; p++) {
 		if (!(s->restarting >> p & 1))
 			continue;
 		if (!can_release(s, p))
@@ -344,12 +341,9 @@ COLD static void clear(const struct published *s)
 
 COLD static void join(const struct published *s)
 {
-	for (unsigned p = 0; p < attached; p++)
+	for (unsigned p = 0; p < attached && !is_worker; p++)
 		if (s->restarting >> p & 1) {
-			if (is_worker)
-				attach_worker_port(s, p);
-			else
-				(void)attach_port(s, s->pair_of[data_index()], p);
+			(void)attach_port(s, s->pair_of[data_index()], p);
 			away &= ~(1u << p);
 		}
 }

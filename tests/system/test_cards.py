@@ -1,10 +1,11 @@
 """Cards that misbehave in a running router (nicsim's faults): each fault is reported and survived,
 and the other port continues."""
 import collections
+import contextlib
 import re
 
 import pytest
-from conftest import LEFT_ROUTER, RIGHT_HOST, eventually, pings, reaches, router_config
+from conftest import LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, eventually, pings, reaches, router_config
 from flows import Flows
 from launcher import netlab
 
@@ -285,37 +286,92 @@ while True:
 """
 
 
-@pytest.mark.parametrize("nic", ["ixgbe"])
-@pytest.mark.parametrize("words", [(), ("--append", "pairs=1")], ids=["pairs", "workers"])
-def test_port_that_hangs(make_router, make_hosts, words):
-    """The third port's card sends nothing more: only that port restarts, and sends again. Numbered packets
-    between the other two lose nothing, their links do not change, and the core's buffers stay. With one pair, two
-    of the cores are workers (runtime/steer.h)."""
+class Hang:
+    """Two hosts whose numbered packets pass, while the card of a third port sends nothing more and is restarted.
+    Packets for that port and from it pass too."""
+
+    def __init__(self, router, left, right, third):
+        self.router, self.left, self.right, self.third = router, left, right, third
+
+    @contextlib.contextmanager
+    def floods(self):
+        floods = [host.popen(["/usr/bin/python3", "-c", SLOW_FLOOD, address])
+                  for host, address in ((self.left, "203.0.113.2"), (self.third, LEFT_HOST))]
+        try:
+            yield
+        finally:
+            for flood in floods:
+                flood.kill()
+                flood.wait()
+
+    def check(self, meanwhile):
+        """Lets the third card hang. Nothing of the others is lost, and their links and the cores stay."""
+        changes = re.findall(r"link port [01] .*", self.router.command("show events core 0"))
+        with Flows(self.left, self.right, RIGHT_HOST, 8) as flows, self.floods():
+            self.router.model("port 2 fault send-hangs")
+            with flows.sending():
+                meanwhile()
+            assert flows.settle() == []
+        assert sum(flow.sent for flow in flows.list) > 1000
+        assert re.findall(r"link port [01] .*", self.router.command("show events core 0")) == changes
+        assert self.router.interfaces()["eth2"]["tx_flushed"] > 0
+        assert not re.search(r"ports restart|eth[01]: (restarted|link down)", self.router.text), self.router.tail()
+        assert [core["faults"] for core in self.router.cores()] == [0, 0, 0, 0]
+
+
+@pytest.fixture(params=[(), ("--append", "pairs=1")], ids=["pairs", "workers"])
+def hang(request, make_router, make_hosts):
+    """With one pair, two of the three data cores are workers (runtime/steer.h)."""
     left, right = make_hosts(3)
     with netlab.Host("third", 3) as third:
         third.configure("203.0.113.2/24", "203.0.113.1", 1500)
-        router = make_router(router_config(extra=THIRD), *words, cpus=4, ports=(left.port, right.port, third.port))
+        router = make_router(router_config(extra=THIRD), *request.param, cpus=4,
+                             ports=(left.port, right.port, third.port))
         for host in (left, right, third):
             host.wait_for_link()
         pings(left, "203.0.113.2")
         pings(left, RIGHT_HOST)
-        changes = re.findall(r"link port [01] .*", router.command("show events core 0"))
-        with Flows(left, right, RIGHT_HOST, 8) as flows:
-            router.model("port 2 fault send-hangs")
-            flood = left.popen(["/usr/bin/python3", "-c", SLOW_FLOOD, "203.0.113.2"])
-            try:
-                with flows.sending():
-                    router.expect(r"eth2: restarted after \d+ us: the device sends nothing although its link is up", 40)
-                    eventually(lambda: reaches(third, "203.0.113.1"), 20, "the third port sends")
-                assert flows.settle() == []
-            finally:
-                flood.kill()
-                flood.wait()
-        assert sum(flow.sent for flow in flows.list) > 1000
-        assert re.findall(r"link port [01] .*", router.command("show events core 0")) == changes
-        assert router.interfaces()["eth2"]["tx_flushed"] > 0
-        assert not re.search(r"ports restart|eth[01]: (restarted|link down)", router.text), router.tail()
-        assert [core["faults"] for core in router.cores()] == [0, 0, 0, 0]
+        yield Hang(router, left, right, third)
+
+
+@pytest.mark.parametrize("nic", ["ixgbe"])
+def test_port_that_hangs(hang):
+    """Only that port restarts, and sends again."""
+    def meanwhile():
+        hang.router.expect(r"eth2: restarted after \d+ us: the device sends nothing although its link is up", 40)
+        eventually(lambda: reaches(hang.third, "203.0.113.1"), 20, "the third port sends")
+    hang.check(meanwhile)
+
+
+# Sends datagrams of many flows as fast as possible, until killed.
+MANY_FLOWS = """\
+import socket, sys
+socks = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(32)]
+while True:
+    for sock in socks:
+        sock.sendto(b"x" * 100, (sys.argv[1], 9))
+"""
+
+
+@pytest.mark.parametrize("nic", ["ixgbe"])
+def test_port_that_does_not_come_back(hang):
+    """It stays stopped. Packets that it had received are on their way to every core then, and none blocks others."""
+    floods = [host.popen(["/usr/bin/python3", "-c", code, address])
+              for host, code, address in ((hang.left, SLOW_FLOOD, "203.0.113.2"),
+                                          (hang.third, MANY_FLOWS, LEFT_HOST))]
+    try:
+        for fault in "txdctl-stuck", "send-hangs":
+            hang.router.model("port 2 fault " + fault)
+        hang.router.expect(r"eth2: ixgbe: .*; this port is not started", 40)
+    finally:
+        for flood in floods:
+            flood.kill()
+            flood.wait()
+    with Flows(hang.left, hang.right, RIGHT_HOST, 8) as flows:
+        with flows.sending():
+            eventually(lambda: sum(flow.sent for flow in flows.list) > 500, 20, "packets pass")
+        assert flows.settle() == []
+    assert not re.search(r"ports restart|eth[01]: (restarted|link down)", hang.router.text), hang.router.tail()
 
 
 @pytest.mark.parametrize("nic", ["ixgbe"])
