@@ -5,6 +5,8 @@ from machine import known, reached
 # Counters that no test here can reach, with the reasons.
 UNREACHABLE = {
     "icmp6_tx_unreach_policy": "no source address fails a policy",
+    # tests/unit/runtime/test_steer.c and tests/system/test_steering.py have them
+    **dict.fromkeys(("steered", "steer_taken", "steer_refused", "drop_steer_full"), "one core handles all packets"),
 }
 
 # The counters of TCP that the machine around it can increase. The others belong to net/tcp, whose

@@ -43,6 +43,14 @@ def received(router):
     return {int(core): int(pkts) for core, pkts in rows}
 
 
+def all_taken(router):
+    """The counters, once workers have taken all packets that were steered to them."""
+    def settled():
+        counters = router.balanced()
+        return counters if counters["steered"] == counters["steer_taken"] else None
+    return eventually(settled, 10, "workers have taken all")
+
+
 class Numbered:
     """UDP flows whose packets are numbered."""
 
@@ -108,7 +116,7 @@ def test_all_cores_receive_in_order(make_steered):
         assert flows.in_order(), flows.got
         assert flows.missing() == 0
         assert sum(flows.sent) > 10 * FLOWS
-    counters = router.balanced()
+    counters = all_taken(router)
     assert "drop_steer_full" not in counters.drops()
     assert counters["steered"] == counters["steer_taken"] > 0
     assert counters["steer_refused"] == 0
@@ -134,7 +142,7 @@ def test_worker_restarts(make_steered):
             after = received(router)
             assert after[core] > before[core]
         assert flows.in_order()
-        counters = router.balanced()
+        counters = all_taken(router)
         lost = sum(counters.drops().values())
         assert flows.missing() <= lost, (flows.missing(), counters.drops())
     assert "ports restart" not in router.text
@@ -156,7 +164,7 @@ def test_owner_restarts(make_steered):
     with Numbered(left, right) as flows:
         flows.run(2)
         assert flows.in_order() and flows.missing() == 0
-    counters = router.balanced()
+    counters = all_taken(router)
     assert counters["steered"] == counters["steer_taken"] > 0
 
 
@@ -188,7 +196,7 @@ def test_tcp_on_workers(make_steered):
                 got += part
             sender.join()
             assert got == data
-    counters = router.balanced()
+    counters = all_taken(router)
     assert counters["tcp_accepts"] == 12
     assert counters["steered"] == counters["steer_taken"] > 100
     assert counters["steer_refused"] == 0
@@ -228,7 +236,7 @@ def test_control_program_restarts(make_steered):
     router.expect(r"core 0: program restarted", 10)
     router.wait_prompt(20)
     assert roles(router) == ["control", "data", "worker", "worker"]
-    counters = router.balanced()
+    counters = all_taken(router)
     assert counters["steered"] == counters["steer_taken"] > 0
 
 
