@@ -158,7 +158,7 @@ def flash_arguments(code, variables):
             "-drive", "if=pflash,format=raw,file=" + variables]
 
 
-def firmware_arguments(vars_copy, secure):
+def firmware_arguments(vars_copy, secure=False):
     """QEMU arguments for UEFI. `vars_copy(path)` returns a private copy of a variable store."""
     if secure:
         for path in OVMF_SECURE:
