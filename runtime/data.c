@@ -617,7 +617,7 @@ static bool poll_inject(void)
 	for (unsigned i = 0; attached && i < INJECT_PER_TURN; i++) {
 		const struct core_msg *m = ring_inject_next();
 		struct pkt p;
-		if (likely(!m))
+		if (likely(!m) || (is_worker && self.pool.free == 0)) /* until its owner lends it buffers */
 			break;
 		any = true;
 		if (m->port >= attached || m->len > core_frame_max()) {

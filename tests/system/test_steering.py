@@ -280,6 +280,7 @@ def test_off_and_on_by_commits(make_steered):
         router.wait_up()
         router.command("end")
         assert roles(router) == ["control", "data", role, role]
+        pings(left, RIGHT_HOST)  # so that no first packet waits for a neighbour
         before = router.counters()["steered"]
         with Numbered(left, right) as flows:
             flows.run(1)
