@@ -38,6 +38,7 @@ static unsigned me;
 
 static uint32_t next[FLOWS_MAX], expected[FLOWS_MAX];
 static uint64_t got, own_made, received;
+static uint64_t aimed[CORES]; /* received packets, by the core whose flow they are of */
 
 static void become(unsigned c)
 {
@@ -140,6 +141,7 @@ static int setup(void **s)
 	memset(core_outs, 0, sizeof core_outs);
 	memset(paused, 0, sizeof paused);
 	got = received = own_made = 0;
+	memset(aimed, 0, sizeof aimed);
 	me = 0;
 	info.cores = CORES;
 	info.first_data_core = 1;
@@ -212,6 +214,7 @@ static void owner_receives(unsigned most_frames)
 	for (; n < most_frames && pkt_alloc(&self.pool, &v[n]); n++) {
 		fill_frame(&v[n], random_below(FLOWS_MAX / PORTS) * PORTS + port);
 		v[n].interface = port;
+		aimed[OWNER + target[flow_hash(seed, v[n].data, v[n].len) >> 56]]++;
 	}
 	received += n;
 	n = steer_out(v, n);
@@ -342,6 +345,7 @@ static void opens(void **s)
 	become(2);
 	assert_in_range(self.pool.free, BUFS / 8 - 1, BUFS / 8); /* half of the most for one of two; one is sent */
 	owner_receives(PKT_VECTOR_MAX);
+	assert_int_equal(counted(CNT_steered), aimed[2] + aimed[3]);
 	assert_true(counted(CNT_steered) > 0); /* how many depends on the seed of the hash: test_flow.c */
 	settle();
 	assert_true(counted(CNT_steered) == counted(CNT_steer_taken));
@@ -359,11 +363,13 @@ static void full(void **s)
 		owner_turns();
 	}
 	become(OWNER);
+	assert_true(self.counters->v[CNT_drop_steer_full] + STEER_SLOTS >= aimed[2]);
 	assert_true(self.counters->v[CNT_drop_steer_full] > 0);
 	assert_true(((struct core_shm *)(void *)shm[2])->counters.v[CNT_steer_taken] == 0);
 	assert_true(((struct core_shm *)(void *)shm[3])->counters.v[CNT_steer_taken] > 0);
 	assert_true(workers[0].has <= most);
 	settle();
+	assert_int_equal(counted(CNT_steered) + counted(CNT_drop_steer_full), aimed[2] + aimed[3]);
 	check_books();
 }
 
