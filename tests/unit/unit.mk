@@ -153,11 +153,11 @@ UNIT_SRC_x550_model := $(UNIT_SRC_82599_model)
 UNIT_SRC_82599_rx := $(UNIT_SRC_82599_model)
 UNIT_SRC_82599_tx := $(UNIT_SRC_82599_model)
 UNIT_SRC_82599_timesync := $(UNIT_SRC_82599_model)
-UNIT_SRC_82599_fuzz := $(UNIT_SRC_82599_model)
+UNIT_SRC_82599_fuzz := $(UNIT_SRC_82599_model) tests/unit/rig/intel_fuzz.c
 NICSIM_I226_SRC := $(wildcard tools/nicsim/i226/*.c tools/nicsim/intel/*.c tools/nicsim/packet/*.c) tools/nicsim/model.c \
 	tools/nicsim/reg.c tools/nicsim/json.c tools/nicsim/wires/wire.c tests/unit/rig/nicsim_rig.c
 UNIT_SRC_i226_model := $(NICSIM_I226_SRC) tests/unit/rig/drive_i226.c tests/unit/rig/nicsim_frames.c
-UNIT_SRC_i226_fuzz := $(UNIT_SRC_i226_model)
+UNIT_SRC_i226_fuzz := $(UNIT_SRC_i226_model) tests/unit/rig/intel_fuzz.c
 NICSIM_MLX5_SRC := $(wildcard tools/nicsim/mlx5/*.c tools/nicsim/packet/*.c) tools/nicsim/model.c \
 	tools/nicsim/reg.c tools/nicsim/json.c tools/nicsim/wires/wire.c tests/unit/rig/nicsim_rig.c
 UNIT_SRC_mlx5_objects := $(NICSIM_MLX5_SRC) tests/unit/rig/drive_mlx5.c

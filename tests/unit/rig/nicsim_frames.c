@@ -1,5 +1,7 @@
 #include "tests/unit/rig/nicsim_frames.h"
 
+#include "tests/unit/rig/nicsim_rig.h"
+
 #include <string.h>
 
 uint8_t f[70000];
@@ -90,4 +92,17 @@ uint32_t make_ip(uint8_t *to, const struct flow *flow)
 	for (; bytes < 60; bytes++)
 		to[bytes] = 0;
 	return bytes;
+}
+
+void some_frames(uint32_t payload, unsigned n)
+{
+	struct flow flow = {.version = random_below(2) ? 4 : 6, .protocol = random_below(2) ? 6 : 17,
+	                    .payload = random_below(payload), .tagged = random_below(2)};
+	uint32_t bytes = make_ip(f, &flow);
+	for (unsigned changes = random_below(4); changes; changes--)
+		f[random_below(bytes)] = (uint8_t)random64();
+	if (random_below(8) == 0)
+		bytes = 1 + random_below(FRAME_MAX);
+	for (; n; n--)
+		rig_force(f, bytes, random_below(10) == 0);
 }

@@ -28,4 +28,7 @@ uint32_t make_ip(uint8_t *to, const struct flow *flow);
 uint16_t slow_sum(const uint8_t *p, uint32_t bytes, uint32_t start);
 uint32_t slow_pseudo(const uint8_t *ip, unsigned version, unsigned protocol, uint32_t length);
 
+/* A TCP or UDP packet of up to `payload` bytes, some of its bytes or its length changed, arrives n times. */
+void some_frames(uint32_t payload, unsigned n);
+
 #endif

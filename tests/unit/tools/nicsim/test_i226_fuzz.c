@@ -4,6 +4,7 @@
  * checked DMA tell whether it stays within its bounds. Afterwards a reset must make it work again.
  */
 #include "tests/unit/rig/drive_i226.h"
+#include "tests/unit/rig/intel_fuzz.h"
 
 /* Offsets of known registers, more often than the rest of the 1 MiB. */
 static uint32_t some_offset(void)
@@ -73,19 +74,6 @@ static void some_memory(void)
 	}
 }
 
-static void some_frames(void)
-{
-	struct flow flow = {.version = random_below(2) ? 4 : 6, .protocol = random_below(2) ? 6 : 17,
-	                    .payload = random_below(2000), .tagged = random_below(2)};
-	uint32_t bytes = make_ip(f, &flow);
-	for (unsigned n = random_below(4); n; n--)
-		f[random_below(bytes)] = (uint8_t)random64();
-	if (random_below(8) == 0)
-		bytes = 1 + random_below(FRAME_MAX);
-	for (unsigned n = random_below(4) ? 1 : 200; n; n--)
-		rig_force(f, bytes, random_below(10) == 0);
-}
-
 /* As a driver does it, so that the PHY is reached at all. */
 static void some_phy(void)
 {
@@ -96,44 +84,7 @@ static void some_phy(void)
 	rig_run(20000);
 }
 
-static void one_step(unsigned faults)
-{
-	const uint32_t offset = some_offset();
-	struct rig_frame out;
-	switch (random_below(9)) {
-	case 0:
-		rig_read(offset);
-		break;
-	case 1:
-		if (random_below(10) == 0)
-			some_set_up();
-		break;
-	case 2:
-		some_memory();
-		break;
-	case 3:
-		some_frames();
-		break;
-	case 4:
-		rig_run(random_below(100000));
-		break;
-	case 5:
-		some_phy();
-		break;
-	default:
-		if (offset != CTRL || random_below(20) == 0)
-			rig_write(offset, some_value(offset));
-	}
-	if (random_below(500) == 0)
-		rig_fault_arg(rig.m->ops->faults[random_below(faults)].name, random_below(50));
-	if (random_below(100) == 0)
-		rig.m->faults = 0;
-	if (random_below(100) == 0)
-		rig.m->masters = !rig.m->masters;
-	while (rig_sent(&out))
-		;
-	assert_in_range(rig.m->ops->rx_room(rig.m, 64), 0, 64);
-}
+static const struct fuzz_guest guest = {CTRL, some_offset, some_value, some_set_up, some_memory, some_phy};
 
 static void anything(enum rig_mode mode)
 {
@@ -142,8 +93,11 @@ static void anything(enum rig_mode mode)
 	while (rig.m->ops->faults[faults].name)
 		faults++;
 	drive_link();
-	for (unsigned i = 0; i < 20000; i++)
-		one_step(faults);
+	for (unsigned i = 0; i < 20000; i++) {
+		fuzz_step(&guest, faults);
+		if (random_below(100) == 0)
+			rig.m->masters = !rig.m->masters;
+	}
 	rig.m->faults = 0;
 	rig.m->masters = true;
 	i226_set_partner(rig.m, 2500);

@@ -92,18 +92,6 @@ static void some_memory(void)
 		queue_at(q, random_below(64))[random_below(16)] ^= (uint8_t)(1u << random_below(8));
 }
 
-static void some_frame(void)
-{
-	struct flow flow = {.version = random_below(2) ? 4 : 6, .protocol = random_below(2) ? 6 : 17,
-	                    .payload = random_below(1400), .tagged = random_below(2)};
-	uint32_t bytes = make_ip(f, &flow);
-	for (unsigned n = random_below(4); n; n--)
-		f[random_below(bytes)] = (uint8_t)random64();
-	if (random_below(8) == 0)
-		bytes = 1 + random_below(FRAME_MAX);
-	rig_force(f, bytes, random_below(10) == 0);
-}
-
 static void something(unsigned faults)
 {
 	switch (random_below(6)) {
@@ -122,7 +110,7 @@ static void something(unsigned faults)
 	case 4:
 		rig_gather();
 		for (unsigned n = random_below(4) ? 1 : random_below(FRAME_BURST); n; n--)
-			some_frame();
+			some_frames(1400, 1);
 		rig_burst();
 		break;
 	default:
