@@ -15,52 +15,24 @@ static void *host_phys(uint64_t phys) { return (void *)(uintptr_t)phys; }
 #include "kernel/vtd_kind.c"
 #include "kernel/iommu.c"
 
+#include "tests/unit/rig/iommu_kernel.h"
+
 #define CARD 0x0010   /* 00:02.0, listed by firmware */
 #define FAR 0x0300    /* 03:00.0, a card */
 #define USB 0x00e8    /* 00:1d.0, used by firmware */
 #define STORE 0x0500  /* 05:00.0, used by firmware, on a bus without a card */
 #define OTHER 0x00f8  /* 00:1f.0, used by nobody */
-#define PAGES 64
 #define ARENA (3ull << 30)
 
 static struct boot_info info;
 struct boot_info *boot_info = &info;
-static uint8_t ram[PAGES * PAGE_BYTES] __attribute__((aligned(4096)));
 static bool passes;
 static unsigned domains;
 static unsigned fails; /* number + 1 of the unit that does not start */
 static bool on[2];     /* units */
 static uint64_t started_root, limit;
-static char said[1000];
-static uint64_t next_page;
 
-void console_print(const char *format, ...)
-{
-	size_t at = strlen(said);
-	fmt_va_list args;
-	__builtin_va_start(args, format);
-	fmt_vformat(said + at, sizeof said - at, format, args);
-	__builtin_va_end(args);
-}
-int64_t pci_msix_aim(uint64_t index, uint64_t phys, uint32_t data)
-{
-	(void)index, (void)phys, (void)data;
-	return E_INVAL;
-}
 unsigned pci_buses_behind(uint16_t bdf) { (void)bdf; return 0; }
-/* Exactly what the map below needs: one table of 512 GiB, two of 1 GiB. */
-uint64_t vm_ram_tables_bytes(void) { return 3 * PAGE_BYTES; }
-
-uint64_t vm_take_zeroed_pages(uint64_t bytes, const char *what)
-{
-	(void)what;
-	bytes = align_up(bytes, PAGE_BYTES);
-	assert_true(next_page * PAGE_BYTES + bytes <= sizeof ram);
-	uint8_t *at = ram + next_page * PAGE_BYTES;
-	next_page += bytes / PAGE_BYTES;
-	memset(at, 0, bytes);
-	return (uint64_t)(uintptr_t)at;
-}
 
 /* The other kind is not in this test. */
 const struct iommu_kind iommu_amdvi;
