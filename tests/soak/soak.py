@@ -124,6 +124,7 @@ def metrics(host):
 class Soak:
     def __init__(self, args, stack, work):
         self.args, self.complaints, self.done = args, [], []
+        self.drops = {}  # name -> packets, at the end
         self.traffic = None
         cores = options.data_cores(args.cpus)
         self.left = stack.enter_context(netlab.Host("left", cores))
@@ -240,6 +241,7 @@ class Soak:
                 time.sleep(1)
                 found = self._differences(before)
             self.complaints += found
+            self.drops = self.router.balanced().drops()
         except FAILURES as error:
             self.complain(str(error))
         said = self.router.verdict()
@@ -258,6 +260,8 @@ class Soak:
             print("  %-30s %6d  %8.0f ms" % (window.name, window.lost, 1000 * window.outage))
         print("%d faults, %d sent, %d came, %d lost, %d overtaken, %d could not be sent"
               % (len(self.done), sent, came, verdict.lost, verdict.late, traffic.unsent))
+        print("dropped by the router: %s"
+              % (", ".join("%s %d" % drop for drop in sorted(self.drops.items())) or "none"))
         for text in self.complaints:
             print("DISCREPANCY: " + text)
         print("soak: %s" % ("%d discrepancies, SEED=%d" % (len(self.complaints), self.args.seed)
