@@ -5,7 +5,7 @@
  * tests/unit/kernel/test_numa.c passes tables that no firmware would write.
  *
  * Missing: the nodes of devices that firmware tells in AML (_PXM) only; memory that is added later; copies of
- * published memory on each node.
+ * published memory on each node (ARCHITECTURE.md, Address spaces, has the reasons).
  */
 #ifndef KERNEL_NUMA_H
 #define KERNEL_NUMA_H

@@ -13,7 +13,9 @@
  *    nothing. Only the page tables' memory is held back.
  * 3. With several NUMA nodes each core's regions lie on its node, if all arenas can be half as large then as
  *    equal shares of all memory, or more; otherwise on the nearest node that has room.
- * 4. Each region is contiguous in physical memory. The small ones are taken first; the arenas are
+ * 4. Data cores read published memory for every packet. The control core's piece therefore lies on the node
+ *    of most readers (readers_node), if the arenas can all lie on the nodes of their cores then.
+ * 5. Each region is contiguous in physical memory. The small ones are taken first; the arenas are
  * then as large as the holes in the machine's memory allow.
  *
  * This code does not access memory: tests/unit/kernel/test_shares.c divides machines of all sizes.
@@ -47,12 +49,11 @@ struct want {
 	const char *what; /* NULL: none failed */
 };
 
-/* Takes huge pages near the core and stores their memory window address in *at. Does nothing after a
+/* Takes huge pages near the node and stores their memory window address in *at. Does nothing after a
  * failure. */
-static void take(struct want *missing, const struct core_memory *core, uint64_t bytes, const char *what,
-                 uint64_t *at)
+static void take(struct want *missing, unsigned node, uint64_t bytes, const char *what, uint64_t *at)
 {
-	const uint64_t phys = missing->what ? 0 : vm_take_huge_pages_near(bytes, core->node);
+	const uint64_t phys = missing->what ? 0 : vm_take_huge_pages_near(bytes, node);
 	*at = MEMORY_WINDOW + phys;
 	if (phys == 0 && !missing->what)
 		*missing = (struct want){bytes, what};
@@ -62,7 +63,7 @@ static void take_shm(struct want *missing, struct core_memory *m)
 {
 	m->shm_bytes = m->roles & CORE_CONTROL ? 2 * MIB * (1 + boot_info->data_cores) : 0;
 	m->shm_bytes += m->roles & CORE_DATA ? 4 * MIB : 0;
-	take(missing, m, m->shm_bytes, "a core's shared memory", &m->shm);
+	take(missing, m->node, m->shm_bytes, "a core's shared memory", &m->shm);
 }
 
 /* Upper bound of the page tables that a core still needs (map_windows, kernel/partition.c). The control
@@ -81,13 +82,35 @@ static uint64_t tables_bytes(void)
 	return bytes;
 }
 
+static unsigned data_cores_on(unsigned node)
+{
+	unsigned n = 0;
+	for (unsigned i = boot_info->first_data_core; i < boot_info->cores; i++)
+		n += boot_info->core[i].node == node;
+	return n;
+}
+
+/* The node with most data cores; of several, the one nearest to the control core. On the control core's own
+ * node this core counts like one more data core, because it writes what they read; if there are no data
+ * cores, it does not count. */
+static unsigned readers_node(void)
+{
+	const unsigned own = boot_info->core[0].node;
+	unsigned best = own, most = data_cores_on(own);
+	most += most > 0;
+	for (unsigned n = 1; n < numa_nodes(); n++) {
+		const unsigned node = numa_nearest(own, n), readers = data_cores_on(node);
+		best = readers > most ? node : best;
+		most = readers > most ? readers : most;
+	}
+	return best;
+}
+
 /* The size of arenas that all lie on the nodes of their cores, at most `most` bytes. */
 static uint64_t near_bytes(uint64_t most)
 {
 	for (unsigned node = 0; node < numa_nodes(); node++) {
-		unsigned pieces = 0;
-		for (unsigned i = boot_info->first_data_core; i < boot_info->cores; i++)
-			pieces += boot_info->core[i].node == node;
+		const unsigned pieces = data_cores_on(node);
 		most = pieces ? vm_huge_share_on(node, pieces, most) : most;
 	}
 	return most;
@@ -110,18 +133,18 @@ static void take_arenas(struct want *missing)
 	for (unsigned i = boot_info->first_data_core; i < boot_info->cores; i++) {
 		struct core_memory *m = &boot_info->core[i];
 		m->arena_bytes = bytes;
-		take(missing, m, bytes, "a core's packets", &m->arena);
+		take(missing, m->node, bytes, "a core's packets", &m->arena);
 		m->arena_node = numa_node_of_memory(m->arena - MEMORY_WINDOW);
 	}
 }
 
-/* Takes all regions, with `control` bytes for tables and published memory; returns the first
+/* Takes all regions, with `control` bytes near `node` for tables and published memory; returns the first
  * failure. */
-static struct want take_all(uint64_t control)
+static struct want take_all(uint64_t control, unsigned node)
 {
 	struct core_memory *m = boot_info->core;
 	struct want missing = {0, NULL};
-	take(&missing, m, control, "the tables", &boot_info->published);
+	take(&missing, node, control, "the tables", &boot_info->published);
 	m->arena_node = numa_node_of_memory(boot_info->published - MEMORY_WINDOW);
 	boot_info->published_bytes = SHARE_LOW;
 	m->tables = boot_info->published + SHARE_LOW;
@@ -142,12 +165,12 @@ static uint64_t control_most(void)
 }
 
 /* Takes all regions, with as much for the control core as the others' minimum leaves. */
-static struct want take_most(void)
+static struct want take_most(unsigned node)
 {
 	uint64_t control = control_most();
 	struct want missing;
 	vm_ram_mark();
-	while ((missing = take_all(control)).what && control > CONTROL_LEAST) {
+	while ((missing = take_all(control, node)).what && control > CONTROL_LEAST) {
 		vm_ram_rewind();
 		control = align_down(control - control / 16 - 1, HUGE_BYTES);
 		control = control < CONTROL_LEAST ? CONTROL_LEAST : control;
@@ -155,15 +178,35 @@ static struct want take_most(void)
 	return missing;
 }
 
+/* Does the control core's piece lie on `node`, and every arena on the node of its core? Several cores. */
+static bool all_near(unsigned node)
+{
+	bool near = boot_info->core[0].arena_node == node;
+	for (unsigned i = boot_info->first_data_core; i < boot_info->cores; i++)
+		near &= boot_info->core[i].arena_node == boot_info->core[i].node;
+	return near;
+}
+
+/* take_most, on the readers' node if rule 4 allows it. */
+static struct want take_best(void)
+{
+	const unsigned node = readers_node(), own = boot_info->core[0].node;
+	struct want missing = take_most(node);
+	if (node == own || (!missing.what && all_near(node)))
+		return missing;
+	vm_ram_rewind();
+	return take_most(own);
+}
+
 void shares_take(const struct boot *boot)
 {
-	struct want missing = take_most();
+	struct want missing = take_best();
 	if (missing.what && boot_info->config_bytes) {
 		vm_ram_rewind();
 		boot_info->config_left_out = boot_info->config_bytes;
 		boot_info->config = boot_info->config_bytes = 0;
 		vm_ram_give_module(boot);
-		missing = take_most();
+		missing = take_best();
 	}
 	if (missing.what)
 		vm_refuse(missing.bytes, missing.what);

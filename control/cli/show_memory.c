@@ -92,6 +92,20 @@ static void show_private(struct shell *sh)
 	row(sh, "control core", "free", self.info->core[0].tables_bytes - core_private_used() - regions);
 }
 
+/* Where the kernel has placed published memory (rule 4 of kernel/shares.c), if it had a choice. */
+static void show_place(struct shell *sh)
+{
+	const struct boot_info *b = self.info;
+	const uint32_t node = b->core[0].arena_node;
+	unsigned near = 0;
+	if (b->nodes < 2 || node >= b->nodes || b->first_data_core == 0)
+		return;
+	for (unsigned i = b->first_data_core; i < b->cores; i++)
+		near += b->core[i].node == node;
+	shell_print(sh, "published memory is on node %u, near %u of %u data cores\n", (unsigned)node, near,
+	            (unsigned)b->data_cores);
+}
+
 void show_memory(struct shell *sh)
 {
 	const struct boot_info *b = self.info;
@@ -119,4 +133,5 @@ void show_memory(struct shell *sh)
 	row(sh, "data cores", "packets", arenas);
 	show_published(sh);
 	show_private(sh);
+	show_place(sh);
 }

@@ -501,6 +501,84 @@ static void far_from_memory(void **s)
 	forget();
 }
 
+/* Divides a machine where core i is on node on[i] of three; node n has gib[n] GiB. Returns the node of
+ * published memory. Node 2 is nearest to node 0. */
+static unsigned published_on(const unsigned *on, unsigned count, const unsigned *gib)
+{
+	uint64_t at = 0, bytes = 0;
+	forget();
+	for (unsigned n = 0; n < 3; n++) {
+		const uint64_t end = at + gib[n] * GIB + (n == 0 ? 2 * GIB : 0); /* node 0 has the hole */
+		assert_int_equal(node_of(n), n);
+		assert_int_equal(add_memory(n, at, end - at), E_OK);
+		at = end;
+		bytes += gib[n] * GIB;
+	}
+	for (unsigned i = 0; i < count; i++)
+		assert_int_equal(add_core(on[i], i), E_OK);
+	numa.distance[0][2] = 15;
+	assert_true(arena_of(bytes, count) > 0);
+	const unsigned node = node_at(info.published);
+	assert_int_equal(node_at(info.core[0].tables + info.core[0].tables_bytes - 1), node);
+	if (count > 1)
+		assert_int_equal(info.core[0].arena_node, node);
+	assert_int_equal(node_at(info.core[0].shm), on[0]);
+	return node;
+}
+
+/* Every arena lies on its core's node. */
+static bool arenas_are_near(void)
+{
+	bool near = true;
+	for (unsigned i = info.first_data_core; i < info.cores; i++)
+		near &= node_at(info.core[i].arena) == info.core[i].node;
+	return near;
+}
+
+/* Published memory lies where most data cores are; where the numbers are equal, at the control core, and then
+ * at the nearest. */
+static void near_readers(void **s)
+{
+	static const struct {
+		unsigned on[8], cores, node;
+	} machine_of[] = {
+		{{0, 1}, 2, 1}, /* nobody reads it at the control core */
+		{{0, 1, 1}, 3, 1},
+		{{0, 0, 1}, 3, 0},
+		{{0, 0, 1, 1}, 4, 0}, /* the control core decides */
+		{{0, 0, 1, 1, 1}, 5, 1},
+		{{0, 1, 2}, 3, 2}, /* the nearest */
+		{{0, 1, 1, 2, 2}, 5, 2},
+		{{0, 1, 1, 1, 2, 2}, 6, 1},
+		{{0, 0, 0, 1, 1, 2, 2, 2}, 8, 0},
+		{{1, 1, 0, 0, 0}, 5, 0},
+		{{2, 2, 2, 0, 0, 1, 1}, 7, 2},
+		{{1}, 1, 1}, /* one CPU */
+	};
+	static const unsigned gib[] = {32, 32, 32};
+	(void)s;
+	for (unsigned i = 0; i < ARRAY_LEN(machine_of); i++) {
+		assert_int_equal(published_on(machine_of[i].on, machine_of[i].cores, gib), machine_of[i].node);
+		assert_true(arenas_are_near());
+	}
+	forget();
+}
+
+/* Published memory does not drive out the packets. Three arenas are near with 7 GiB, a little more than half of
+ * their equal shares (rule 3); only the eighth GiB makes room for published memory beside them. */
+static void packets_first(void **s)
+{
+	static const unsigned on[] = {0, 1, 1, 1};
+	(void)s;
+	for (unsigned there = 1; there <= 8; there++) {
+		const unsigned gib[] = {8, there, 8};
+		const unsigned node = published_on(on, 4, gib);
+		assert_int_equal(arenas_are_near(), there >= 7);
+		assert_int_equal(node, there >= 8 ? 1 : 0);
+	}
+	forget();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -509,7 +587,7 @@ int main(void)
 		cmocka_unit_test(module_room), cmocka_unit_test(module_in_little),
 		cmocka_unit_test(page_is_missing), cmocka_unit_test(page_for_sharing_is_missing),
 		cmocka_unit_test(sharing),     cmocka_unit_test(page_tables), cmocka_unit_test(near),
-		cmocka_unit_test(far_from_memory),
+		cmocka_unit_test(far_from_memory), cmocka_unit_test(near_readers), cmocka_unit_test(packets_first),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
