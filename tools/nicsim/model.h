@@ -200,7 +200,8 @@ struct model {
 	                                 or the card was not receiving. Every frame from the wire
 	                                 is one of these three, or waits in the card */
 	uint64_t tx_frames, tx_bytes; /* model_send: handed to the wire */
-	uint64_t tx_lost;             /* the model: frames to send while the link was down */
+	uint64_t tx_lost;             /* the model: frames to send while the link was down; Intel's
+	                                 cards hold these instead */
 	uint64_t tx_segments;         /* the model: of the frames sent and lost, those after the
 	                                 first that were cut from one packet. The guest has thus
 	                                 sent tx_frames + tx_lost - tx_segments packets */

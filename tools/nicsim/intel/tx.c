@@ -425,7 +425,7 @@ static void send_advanced(struct model *m, unsigned q, const uint8_t *data, cons
 		insert_checksums(m, q, n->gather, g->bytes, c, g->olinfo);
 		data = n->gather;
 	}
-	if (g->cmd & TXD_1588 && n->link && n->kind->stamp_sent)
+	if (g->cmd & TXD_1588 && n->kind->stamp_sent)
 		n->kind->stamp_sent(m, q);
 	tx_emit(m, q, data, g->bytes, tag);
 }
@@ -617,7 +617,7 @@ static bool serve(struct model *m, unsigned q)
 	struct txd *ring = ring_of(m, q);
 	const struct intel_kind *k = n->kind;
 	const bool limited = k->rate_next && k->rate_next(m, q);
-	const bool plain = m->faults == 0 && n->link && ring && !limited && !mode_of(m)->loops;
+	const bool plain = m->faults == 0 && ring && !limited && !mode_of(m)->loops;
 	const uint32_t first = t->head;
 	unsigned done = 0; /* frames and contexts */
 	while (done < BURST && t->head != t->tail && !t->broken) {
@@ -642,6 +642,8 @@ static bool serve(struct model *m, unsigned q)
 	return true;
 }
 
+/* LINUX: without a link the card reads no transmit ring. Descriptors and TDH stay, nothing is written back, and all
+ * leaves when the link returns, unless a reset comes first (ixgbe_watchdog_flush_tx, igc_watchdog_task). */
 bool tx_work(struct model *m)
 {
 	struct nic *n = nic_of(m);
@@ -649,7 +651,7 @@ bool tx_work(struct model *m)
 	n->tx_due = NEVER;
 	if (model_fault(m, FAULT_HEAD_STUCK) || n->hangs || !m->masters)
 		return false;
-	const bool on = mode_of(m)->sends;
+	const bool on = mode_of(m)->sends && n->link;
 	for (unsigned i = 0; i < 2; i++)
 		for (uint64_t left = n->tx_on[i]; left; left &= left - 1) {
 			unsigned q = 64 * i + (unsigned)__builtin_ctzll(left);

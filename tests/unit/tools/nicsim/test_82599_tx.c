@@ -430,14 +430,21 @@ static void loopback(void **s)
 	assert_false(drive_received(0, &r));
 }
 
+/* The frame waits: its descriptor is written back when the link is up again. */
 static void link_down(void **s)
 {
 	(void)s;
 	rig_carrier(false);
 	drive_send(0, f, numbered(0, 60));
+	rig_run(1000000000);
 	assert_int_equal(rig_sent_count(), 0);
-	assert_int_equal(drive_tx_status(0, 0) >> 32 & 1, 1);
+	assert_int_equal(drive_tx_status(0, 0) >> 32 & 1, 0);
 	assert_int_equal(rig_read(GPTC), 0);
+	rig_carrier(true);
+	rig_run(100000000);
+	assert_int_equal(rig_sent_count(), 1);
+	assert_int_equal(drive_tx_status(0, 0) >> 32 & 1, 1);
+	assert_int_equal(rig_read(GPTC), 1);
 }
 
 /* --- what a driver may not do --- */
