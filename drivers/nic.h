@@ -20,6 +20,7 @@
  *                          first one and after one that failed
  *   park          control  in place of stop, between start and start
  *   rx_left       control  after stop, park and pair_stop, for each pair
+ *   tx_left       control  between start and stop, for each pair: while the link is down, and before stop or park
  *   ring_bytes    control  before the data cores zero that much memory for each pair
  *   start         control  after they have zeroed it. After an error the next call is stop
  *   attach        data     by each core that polls a pair
@@ -118,7 +119,8 @@ struct nic_counters {
 	uint64_t tx_bytes;
 	uint64_t tx_full;       /* times tx_burst could not take all packets: ring full */
 	uint64_t tx_dropped;    /* packets that no ring accepted in time: counted by the runtime */
-	uint64_t tx_flushed;    /* packets dropped because the port was being restarted: likewise */
+	uint64_t tx_flushed;    /* packets dropped because the port was being restarted, or its
+	                           link was down: likewise */
 	uint64_t rx_no_buffer;  /* refills that found the pool empty */
 	uint64_t rx_bad_len;    /* device reported a length that the buffer cannot have */
 	uint64_t rx_bad_desc;   /* device returned a descriptor that breaks the rules, or lost one */
@@ -281,6 +283,8 @@ struct nic_stats {
 	uint64_t queue_errors;   /* queues that stopped without any completion to report it */
 	uint64_t rx_unread;      /* placed in rings that were stopped before anybody read them:
 	                            counted by the runtime (nic_ops.rx_left) */
+	uint64_t tx_unsent;      /* of tx_pkts, in rings that were stopped before the device sent them:
+	                            likewise (nic_ops.tx_left) */
 };
 
 /* Memory for the rings of one pair, from the data core that will poll it (rule 2). */
@@ -358,6 +362,12 @@ struct nic_ops {
 	 * exceeds the ring size. NULL: the driver has no rings. */
 	unsigned (*rx_left)(const struct nic_shared *shared, unsigned pair, const void *mem,
 	                    uint64_t place);
+
+	/* Frames that wait in the transmit ring of a started pair, whose core may still send. `mem` is
+	 * the memory the pair was started with; its contents and the device's registers, which the call
+	 * reads, are untrusted. The result never exceeds the ring size. Does not wait. NULL: the device
+	 * holds no frame for long, whatever its link is. */
+	unsigned (*tx_left)(struct nic *nic, unsigned pair, const void *mem);
 
 	/* Link state now; also acknowledges the device's link interrupt, and takes the next step of an attempt
 	 * to bring the link up. Does not wait; while the link is down it may take some milliseconds. */

@@ -9,7 +9,7 @@
  *     PORTS_TABLES     switches to other tables and keeps polling
  *     PORTS_LEAVE      stops using some ports; what is sent to them is dropped
  *     PORTS_CLEAR      returns the buffers in their rings to the pool and zeroes the rings
- *     PORTS_JOIN       attaches its queue pair of these ports again
+ *     PORTS_JOIN       attaches its queue pair of these ports again, except of those left (restart.c)
  *
  * The core confirms each request by copying its number (published.asked) to its shared memory. A
  * restarted program is `restarted`, and attaches to nothing, until it has prepared.
@@ -201,14 +201,17 @@ static bool attach_port(const struct published *s, unsigned pair, unsigned p)
 {
 	const uint32_t share = nic_rx_share(self.pool.count, s->ports);
 	struct nic_queue *q = &queues[p];
+	const bool left = s->left >> p & 1;
+	shared_store(&out()->bound, shared_load(&out()->bound) & ~(1ull << p));
 	stalls[p] = (struct stall){0};
 	*q = (struct nic_queue){.ops = nic_drivers[s->nic[p].driver],
 	                        .pool = &self.pool,
 	                        .cnt = &out()->nic[p],
 	                        .port = (uint8_t)p,
 	                        .rx_buffers = share};
-	q->broken = s->nic[p].pairs == 0; /* not started; the control core has reported it */
+	q->broken = left || s->nic[p].pairs == 0; /* not started; the control core has reported it */
 	silent[p] = q->broken;
+	away |= (uint32_t)left << p;
 	if (q->broken)
 		return false;
 	int e = q->ops->attach(q, &s->nic[p], pair, (void *)(uintptr_t)out()->ring_mem[p]);
@@ -292,12 +295,13 @@ static void drop_out(const struct pkt *p, enum counter fate)
 
 /* --- ports that restart while the others run --- */
 
-/* Drops all packets queued for a port that restarts: they would be late when the port is back. */
+/* Drops all packets queued for a port that restarts, or whose link is down: they would be late when it is back. */
 COLD static void flush(unsigned port)
 {
 	struct core_out *o = &core_outs[port];
+	const enum counter fate = published_header()->left >> port & 1 ? CNT_drop_tx_down : CNT_drop_restart;
 	for (unsigned i = 0; i < o->n; i++)
-		drop_out(&o->v[i], CNT_drop_restart);
+		drop_out(&o->v[i], fate);
 	out()->nic[port].tx_flushed += o->n;
 	o->n = o->held = 0;
 }
@@ -323,7 +327,7 @@ COLD static void leave(const struct published *s)
 		away |= 1u << p;
 		flush(p);
 	}
-	shared_store(&out()->bound, bound);
+	shared_store(&out()->bound, (shared_load(&out()->bound) & ~(uint64_t)s->restarting) | bound);
 }
 
 COLD static void clear(const struct published *s)
@@ -342,7 +346,7 @@ COLD static void clear(const struct published *s)
 COLD static void join(const struct published *s)
 {
 	for (unsigned p = 0; p < attached && !is_worker; p++)
-		if (s->restarting >> p & 1) {
+		if ((s->restarting & ~s->left) >> p & 1) {
 			(void)attach_port(s, s->pair_of[data_index()], p);
 			away &= ~(1u << p);
 		}
@@ -418,6 +422,11 @@ COLD void data_note_stall(unsigned port)
 		set_stalled(port, true);
 		core_event(EVENT_stalled, port, core_outs[port].n);
 	}
+}
+
+void data_bind(unsigned port)
+{
+	shared_store(&out()->bound, shared_load(&out()->bound) | 1ull << port);
 }
 
 /* True if the port's ring has been full for `ns` and the device has taken nothing. */

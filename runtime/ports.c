@@ -34,6 +34,9 @@
 #define PAGE_BYTES 4096u
 #define WAIT_SAY_NS 20000000000ull /* between reports of a wait */
 #define LATE_US 100000 /* between looks at a device that is not ready */
+#define DOWN_US 100000 /* between looks at a link that has just gone down, */
+#define DOWN_LOOKS 10
+#define DOWN_LONG_US 1000000 /* and later, for frames that wait */
 #define STATS_EVERY 32 /* link checks: some seconds, long before a 32-bit counter overflows */
 
 enum state { STOPPING, PREPARING, ATTACHING, RUNNING, IDLE, TAKING, SWITCHING };
@@ -99,7 +102,8 @@ void ports_init(void)
 	kept()->taking = 0;
 	memset(nics, 0, NIC_PORTS_MAX * sizeof *nics);
 	for (unsigned p = 0; p < NIC_PORTS_MAX; p++)
-		stats[p] = (struct nic_stats){.rx_unread = s->lives > 1 ? stats[p].rx_unread : 0};
+		stats[p] = (struct nic_stats){.rx_unread = s->lives > 1 ? stats[p].rx_unread : 0,
+		                             .tx_unsent = s->lives > 1 ? stats[p].tx_unsent : 0};
 	tables_forget_devices();
 	probed = false;
 	nic_count = 0;
@@ -382,6 +386,7 @@ static void enter_preparing(void)
 	for (unsigned p = 0; p < nic_count; p++)
 		restart_stop_port(p);
 	s->ports = 0;
+	s->left = 0;
 	s->area = self.area;
 	for (unsigned d = 0; d < self.info->data_cores; d++)
 		ring_punt_skip(d); /* before the rings' geometry changes */
@@ -617,9 +622,33 @@ static bool look_at_link(unsigned p, bool read_stats)
 		restart_port(p, links[p].why ? links[p].why : "the device asks for it");
 	if (links[p].again_us)
 		look_tsc = u64_min(look_tsc, nic_deadline(&nics[p], links[p].again_us));
+	if (links[p].up && restart_left(p)) {
+		links[p].up = false; /* until data cores use it */
+		restart_join(p);
+	}
 	if (links[p].up != was.up || links[p].gone != was.gone)
 		core_event(EVENT_link, p, links[p].gone ? 2 : links[p].up);
 	return links[p].up != was.up || state == TAKING;
+}
+
+/* True if frames wait in the rings of a port whose link is down. The card would send them when the link returns. */
+static bool has_frames(unsigned p)
+{
+	static uint8_t looks[NIC_PORTS_MAX]; /* since the link was up, at most DOWN_LOOKS */
+	const struct nic_shared *shared = &published_header()->nic[p];
+	struct nic *nic = &nics[p];
+	if (!nic->ops->tx_left || !shared->pairs || links[p].gone || restart_left(p))
+		return false;
+	if (links[p].up) {
+		looks[p] = 0;
+		return false;
+	}
+	looks[p] += looks[p] < DOWN_LOOKS;
+	look_tsc = u64_min(look_tsc, nic_deadline(nic, looks[p] < DOWN_LOOKS ? DOWN_US : DOWN_LONG_US));
+	for (unsigned pair = 0; pair < shared->pairs; pair++)
+		if (nic->ops->tx_left(nic, pair, ports_config(p)->mem[pair].mem))
+			return restart_may(p);
+	return false;
 }
 
 void ports_link_again(unsigned p)
@@ -657,6 +686,9 @@ void ports_check_link(void)
 	for (unsigned p = 0; p < nic_count && state == RUNNING; p++)
 		if (nics[p].ops->start_mends && !restart_has(p) && watch_port(p, links[p].up))
 			restart_port(p, "the device sends nothing although its link is up");
+	for (unsigned p = 0; p < nic_count && state == RUNNING && !restart_busy(); p++)
+		if (!restart_has(p) && has_frames(p))
+			restart_leave(p);
 	if (!restart_busy())
 		warm_restart_seal(nic_count);
 	for (unsigned p = 0; p < nic_count; p++)

@@ -11,7 +11,7 @@
  *                                                     are asked to return the buffers in the rings and to zero the
  *                                                     rings, the restarted one to prepare → PREPARING
  *     PREPARING   above                               they have → pairs and devices are started → ATTACHING
- *     ATTACHING   above                               they poll the ports again → NOTHING
+ *     ATTACHING   above, or restart_join              they poll the ports again, but those left → NOTHING
  *
  * 1. There is one restart at a time. Cores come before ports, and ports are restarted one by one, lowest first.
  * 2. A data core that restarts meanwhile answers like the others, without attaching. It is recovered afterwards.
@@ -24,6 +24,11 @@
  *      - the device comes back without an offload that applications rely on, or with fewer queue pairs,
  *      - a data core dies for good, or one queue pair that was stopped alone does not start,
  *      - a commit changes the size of buffers, or the control program fails meanwhile.
+ *    A port whose link is down does not restart for that reason if an application sends by slots there.
+ * 5. A port is *left* (published.left) if its link is down while frames wait in its rings (restart_leave): it restarts,
+ *    so that these frames are dropped and counted as tx_unsent, but data cores attach only when the link is up. So no
+ *    frame leaves that is older than the link, and there is one restart, however long the link is down and whatever
+ *    is sent to the port meanwhile. The state survives the control program.
  *    A device that does not start at all is reported and stays stopped, and the others run on.
  */
 #include "runtime/shared.h"
@@ -37,8 +42,10 @@
 static enum { NOTHING, LEAVING, PREPARING, ATTACHING } step;
 static unsigned who = NOBODY; /* index of the data core being recovered */
 static uint32_t ports;        /* being restarted, one bit each */
+static bool joins;            /* they were left, and are used again */
 static uint64_t begun_tsc;
 static uint32_t wanted;       /* ports to be restarted, */
+static uint32_t joining;      /* ports left whose links are up, */
 static uint32_t bound;        /* and those that cannot be alone, because the device has what an application set */
 static char why[NIC_PORTS_MAX][WHY_BYTES];
 static const char *failure;   /* why all ports must restart */
@@ -47,7 +54,7 @@ void restart_reset(void)
 {
 	step = NOTHING;
 	who = NOBODY;
-	ports = wanted = bound = 0;
+	ports = wanted = joining = bound = 0;
 }
 
 bool restart_busy(void)
@@ -57,12 +64,12 @@ bool restart_busy(void)
 
 bool restart_due(void)
 {
-	return step != NOTHING || wanted;
+	return step != NOTHING || wanted || joining;
 }
 
 bool restart_has(unsigned p)
 {
-	return (ports | wanted) >> p & 1;
+	return (ports | wanted | joining) >> p & 1;
 }
 
 const char *restart_failure(void)
@@ -81,6 +88,36 @@ void restart_port(unsigned p, const char *reason)
 		return;
 	fmt_format(why[p], WHY_BYTES, "%s", reason);
 	wanted |= 1u << p;
+}
+
+static uint64_t held_by_cores(void)
+{
+	uint64_t held = 0;
+	for (unsigned d = 0; d < self.info->data_cores; d++)
+		if (self.info->status[data_core(d)].state != CORE_DEAD)
+			held |= shared_load(&core_shm_of(data_core(d))->bound);
+	return held;
+}
+
+bool restart_may(unsigned p)
+{
+	return ports_nic(p)->ops->release && !((bound | held_by_cores()) >> p & 1);
+}
+
+void restart_leave(unsigned p)
+{
+	published_header()->left |= 1u << p;
+	restart_port(p, "its link is down, and frames waited");
+}
+
+bool restart_left(unsigned p)
+{
+	return published_header()->left >> p & 1;
+}
+
+void restart_join(unsigned p)
+{
+	joining |= 1u << p;
 }
 
 /* --- one port --- */
@@ -104,11 +141,20 @@ void ports_book_unread(unsigned p, unsigned pair)
 		                                                m->cnt->rx_place);
 }
 
+/* Counts the frames that the device of a port to be stopped has not sent. */
+static void book_unsent(unsigned p)
+{
+	struct nic *nic = ports_nic(p);
+	for (unsigned pair = 0; nic->ops->tx_left && pair < published_header()->nic[p].pairs; pair++)
+		kept()->stats[p].tx_unsent += nic->ops->tx_left(nic, pair, ports_config(p)->mem[pair].mem);
+}
+
 void restart_stop_port(unsigned p)
 {
 	struct nic_shared *shared = &published_header()->nic[p];
 	struct nic *nic = ports_nic(p);
 	ports_read_stats(p);
+	book_unsent(p);
 	if (!park(p))
 		nic->ops->stop(nic);
 	for (unsigned pair = 0; pair < shared->pairs; pair++)
@@ -170,6 +216,7 @@ static bool answered(void)
 static void leave(uint32_t these)
 {
 	ports = these;
+	joins = false;
 	wanted &= ~these;
 	for (unsigned p = 0; p < core_port_count(); p++)
 		if (ports >> p & 1)
@@ -199,12 +246,27 @@ static bool begin_core(unsigned d)
 	return true;
 }
 
+/* The links of ports left are up: data cores use them again. */
+static void join(void)
+{
+	ports = joining;
+	joins = true;
+	joining = 0;
+	published_header()->left &= ~ports;
+	begun_tsc = clock_tsc();
+	step = ATTACHING;
+	ports_asked();
+	ask(PORTS_JOIN, PORTS_JOIN);
+}
+
 static bool begin(void)
 {
 	for (unsigned d = 0; d < self.info->data_cores; d++)
 		if (recovery_is_due(d))
 			return begin_core(d);
-	if (!wanted)
+	if (joining)
+		join();
+	if (!wanted || step != NOTHING)
 		return true;
 	const unsigned p = (unsigned)__builtin_ctz(wanted);
 	if (bound >> p & 1)
@@ -216,11 +278,7 @@ static bool begin(void)
 
 static bool stop(void)
 {
-	uint64_t held = 0;
-	for (unsigned d = 0; d < self.info->data_cores; d++)
-		if (self.info->status[data_core(d)].state != CORE_DEAD)
-			held |= shared_load(&core_shm_of(data_core(d))->bound);
-	if (held & ports)
+	if (held_by_cores() & ports)
 		return all_ports(reason_of((unsigned)__builtin_ctz(ports)));
 	for (unsigned p = 0; p < core_port_count(); p++)
 		if (ports >> p & 1)
@@ -262,7 +320,10 @@ static void report(unsigned us)
 		if (!(ports >> p & 1) || !published_header()->nic[p].pairs)
 			continue;
 		core_event(EVENT_port_back, p, us);
-		core_log("eth%u: restarted after %u us: %s", p, us, reason_of(p));
+		if (restart_left(p))
+			core_log("eth%u: its link is down: frames that waited to be sent are dropped", p);
+		else if (!joins)
+			core_log("eth%u: restarted after %u us: %s", p, us, reason_of(p));
 	}
 }
 

@@ -36,7 +36,8 @@ struct core_shm {
 	uint64_t epoch;         /* data core: the last value of `asked` that it has completed */
 	uint64_t restarted;     /* data core: its program was restarted and has no ring memory yet */
 	uint64_t stalled;       /* data core: ports, one bit each, whose devices take nothing to send */
-	uint64_t bound;         /* data core: ports of the last PORTS_LEAVE that it cannot release */
+	uint64_t bound;         /* data core: ports, one bit each, whose rings have an application's slots, or that
+	                           it could not release at PORTS_LEAVE: they cannot restart alone */
 	uint64_t fates_clean;   /* the owner has zeroed its core_shm_fates() */
 	uint64_t events_clean;  /* the owner has zeroed its core_shm_events() */
 	uint64_t parked;        /* the owner halts or is about to; wake it after writing to its rings */
@@ -68,7 +69,7 @@ enum ports_phase {
 	/* The others keep running while the ports in `restarting` restart (runtime/restart.c): */
 	PORTS_LEAVE, /* use them no more: packets for them are dropped */
 	PORTS_CLEAR, /* return the buffers in their rings, and zero the rings */
-	PORTS_JOIN,  /* attach and poll them again */
+	PORTS_JOIN,  /* attach and poll them again, except those in `left` */
 };
 
 /* At the start of published memory; the rest belongs to the application. */
@@ -91,6 +92,7 @@ struct published {
 	uint64_t area;  /* as in struct core_self, of the tables in force */
 	uint32_t features;   /* enum nic_features that all ports had which started together */
 	uint32_t restarting; /* ports, one bit each, of the phases from PORTS_LEAVE on */
+	uint32_t left;       /* ports, one bit each, that data cores do not use until their links are up (restart.c) */
 	uint8_t owner_of[CORES_MAX]; /* by data core index: whose packets it takes, or STEER_NOBODY (steer.h) */
 	uint8_t pair_of[CORES_MAX]; /* by data core index: the pair it polls on every port, or NO_PAIR */
 	uint64_t ring_bytes[NIC_PORTS_MAX];
@@ -219,6 +221,7 @@ void data_disarm(void);
 struct nic_queue *data_queue(unsigned port); /* this core's queue while it polls, else NULL */
 bool data_is_paused(unsigned port); /* an application that answers has no room for more answers there */
 void data_note_stall(unsigned port); /* the port's ring is full and it has taken nothing */
+void data_bind(unsigned port); /* until the port is attached again, its ring has an application's slots */
 
 /* slots.c */
 bool slots_moved(void); /* the application has sent by slots since the last call */
@@ -284,6 +287,12 @@ bool restart_due(void);            /* one is going on, or a port waits for one *
 const char *restart_failure(void); /* static text */
 bool restart_has(unsigned p);      /* port p is being restarted alone, or will be */
 void restart_port(unsigned p, const char *reason); /* port p is to be restarted alone; the text is copied */
+bool restart_may(unsigned p);      /* port p can restart alone: no application has bound it, and its driver can */
+/* The link of port p is down, and frames wait in its rings. The port restarts alone, and data cores do not use it until
+ * restart_join: packets for it are dropped. restart_left is true meanwhile. */
+void restart_leave(unsigned p);
+bool restart_left(unsigned p);
+void restart_join(unsigned p);     /* the link is up again; the application is told once data cores use the port */
 void restart_bind(unsigned p);     /* an application has set what a restart of port p alone would lose */
 /* One port, with no data core using it. restart_stop_port parks its device if that keeps the link.
  * restart_start_port reports an error, which is one of nic_ops.start. */

@@ -119,6 +119,7 @@ static int open_queue(struct nic_queue *q, struct slots *s)
 	s->ops.tx_burst = tx_burst;
 	s->all = q->ops->slots_free(q);
 	q->ops = &s->ops;
+	data_bind(q->port);
 	return E_OK;
 }
 

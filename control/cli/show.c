@@ -112,6 +112,7 @@ static void show_port_counters(struct shell *sh, unsigned port)
 	};
 	static const struct row device[] = {
 		{"rx_unread", offsetof(struct nic_stats, rx_unread), false},
+		{"tx_unsent", offsetof(struct nic_stats, tx_unsent), false},
 		{"hw_rx_missed", offsetof(struct nic_stats, rx_missed), false},
 		{"hw_rx_no_desc", offsetof(struct nic_stats, rx_no_desc), false},
 		{"hw_rx_crc", offsetof(struct nic_stats, rx_crc), false},

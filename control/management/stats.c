@@ -83,6 +83,7 @@ const struct stats_reason stats_reasons[] = {
 	{"device_filtered", DEVICE(rx_filtered), false, STATS_EVENT},
 	{"no_room", QUEUE(tx_dropped), true, STATS_DROP},
 	{"port_restart", QUEUE(tx_flushed), true, STATS_DROP},
+	{"unsent", DEVICE(tx_unsent), true, STATS_DROP},
 	{"bad_descriptor", QUEUE(tx_bad_desc), true, STATS_ERROR},
 	{"device_error", DEVICE(tx_error), true, STATS_ERROR},
 };

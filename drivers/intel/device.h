@@ -108,6 +108,8 @@ void intel_rss(struct nic *nic, unsigned pairs);
 /* As nic_ops.spread and pair_stop; intel_spread does not wait. */
 int intel_spread(struct nic *nic, uint64_t pairs);
 int intel_pair_stop(struct nic *nic, unsigned pair);
+/* As nic_ops.tx_left: the frames between TDH and TDT. */
+unsigned intel_nic_tx_left(struct nic *nic, unsigned pair, const void *mem);
 /* Disables the first `pairs` queues. Ignores errors: a reset follows. */
 void intel_queues_stop(struct nic *nic, unsigned pairs);
 

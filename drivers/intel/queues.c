@@ -4,6 +4,7 @@
  */
 #include "drivers/intel/device.h"
 
+#include "drivers/intel/ring.h"
 #include "lib/bytes.h"
 
 #define QUEUE_US 100000
@@ -38,6 +39,15 @@ int intel_spread(struct nic *nic, uint64_t pairs)
 {
 	write_table(nic, pairs);
 	return intel_gone(nic) ? intel_fail(nic, E_DEVICE, "") : E_OK;
+}
+
+unsigned intel_nic_tx_left(struct nic *nic, unsigned pair, const void *mem)
+{
+	const struct intel_chip *chip = intel_device(nic)->chip;
+	const uint32_t head = intel_read(nic, chip->tdh, pair), tail = intel_read(nic, chip->tdt, pair);
+	if (head >= INTEL_RING_SIZE || tail >= INTEL_RING_SIZE) /* all ones: it is gone */
+		return 0;
+	return intel_tx_left(mem, INTEL_RING_SIZE, head, tail);
 }
 
 static int rx_stop(struct nic *nic, unsigned q)

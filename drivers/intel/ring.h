@@ -134,6 +134,10 @@ unsigned intel_rx_burst(struct intel_rx *r, struct bufpool *pool, struct nic_cou
  * is the last rx_place. */
 unsigned intel_rx_left(const void *mem, unsigned size, uint64_t place);
 
+/* Frames among the descriptors [from, to), modulo `size`, of the transmit ring of the pair at mem; positions are below
+ * `size`. Its core may be writing other descriptors meanwhile. */
+unsigned intel_tx_left(const void *mem, unsigned size, uint32_t from, uint32_t to);
+
 /* True if a frame, or a part of one, waits. */
 bool intel_rx_waiting(const struct intel_rx *r);
 

@@ -62,6 +62,16 @@ COLD void intel_tx_release(struct intel_tx *r, struct bufpool *pool)
 	free_sent(r, pool, r->head - r->tail);
 }
 
+unsigned intel_tx_left(const void *mem, unsigned size, uint32_t from, uint32_t to)
+{
+	const uint8_t *base = mem;
+	const union intel_tx_desc *desc = (const void *)(base + intel_layout(size).tx_desc);
+	unsigned frames = 0;
+	for (; from != to; from = (from + 1) & (size - 1))
+		frames += (__atomic_load_n(&desc[from].data.cmd_len, __ATOMIC_RELAXED) & INTEL_TXD_EOP) != 0;
+	return frames;
+}
+
 static inline void reclaim(struct intel_tx *r, struct bufpool *pool, struct nic_counters *cnt, bool *broken)
 {
 	uint32_t written = __atomic_load_n(r->written_head, __ATOMIC_ACQUIRE);

@@ -6,7 +6,8 @@ The machine's own counters are compared with those of independent parties: the m
     wire to card      frames the wire gave = placed + missed + refused + waiting in the card
     card to us        frames placed in memory = rx_pkts + those our driver dropped, by name, or that
                       lay in rings which were stopped (rx_unread)
-    us to card        tx_pkts = frames sent - those cut from the same packet + lost without a link
+    us to card        tx_pkts - tx_unsent = frames sent - those cut from the same packet + lost without a link;
+                      tx_unsent lay in rings which were stopped
     card to wire      frames sent = frames the wire took
     tap               frames the host sent = frames the wire gave
 
@@ -40,7 +41,7 @@ def card_faults(port, ours, card, whole, sane=True):
     ]
     if sane:
         rows += [("card to us", card["rx_frames"], driver_frames(ours), True),
-                 ("us to card", ours["tx_pkts"], packets, whole)]
+                 ("us to card", ours["tx_pkts"] - (ours.get("tx_unsent", 0) if whole else 0), packets, whole)]
     return wrong(port, rows)
 
 

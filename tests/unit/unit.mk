@@ -190,6 +190,8 @@ UNIT_SRC_ixgbe_driver := $(IXGBE_SRC) tests/unit/rig/ixgbe_port.c
 UNIT_SRC_ixgbe_traffic := $(UNIT_SRC_ixgbe_driver)
 UNIT_SRC_ixgbe_pair := $(UNIT_SRC_ixgbe_driver) tests/unit/rig/nicsim_frames.c
 UNIT_MAIN_ixgbe_pair := tests/unit/drivers/test_pair_alone.c
+UNIT_SRC_ixgbe_link := $(UNIT_SRC_ixgbe_pair)
+UNIT_MAIN_ixgbe_link := tests/unit/drivers/test_link_lost.c
 UNIT_SRC_ixgbe_faults := $(UNIT_SRC_ixgbe_driver) tests/unit/rig/intel_faults.c
 UNIT_SRC_ixgbe_hostile := $(UNIT_SRC_ixgbe_faults)
 UNIT_MAIN_ixgbe_hostile := tests/unit/drivers/test_hostile_card.c
@@ -198,10 +200,14 @@ UNIT_SRC_x550_traffic := $(UNIT_SRC_ixgbe_x550)
 UNIT_MAIN_x550_traffic := tests/unit/drivers/ixgbe/test_ixgbe_traffic.c
 UNIT_SRC_x550_pair := $(UNIT_SRC_ixgbe_x550) tests/unit/rig/nicsim_frames.c
 UNIT_MAIN_x550_pair := tests/unit/drivers/test_pair_alone.c
+UNIT_SRC_x550_link := $(UNIT_SRC_x550_pair)
+UNIT_MAIN_x550_link := tests/unit/drivers/test_link_lost.c
 UNIT_SRC_igb_driver := $(wildcard drivers/igb/*.c drivers/intel/*.c) lib/pkt.c lib/csum.c $(NICSIM_I226_SRC) \
 	$(addprefix tests/unit/rig/,model_port.c intel_port.c intel_faults.c igb_port.c guest.c)
 UNIT_SRC_igb_pair := $(UNIT_SRC_igb_driver) tests/unit/rig/nicsim_frames.c
 UNIT_MAIN_igb_pair := tests/unit/drivers/test_pair_alone.c
+UNIT_SRC_igb_link := $(UNIT_SRC_igb_pair)
+UNIT_MAIN_igb_link := tests/unit/drivers/test_link_lost.c
 UNIT_SRC_igb_hostile := $(UNIT_SRC_igb_driver)
 UNIT_MAIN_igb_hostile := tests/unit/drivers/test_hostile_card.c
 MLX5_RING_SRC := $(wildcard drivers/mlx5/ring*.c) lib/pkt.c lib/csum.c tests/unit/rig/mlx5_ring_rig.c \
@@ -281,12 +287,15 @@ UNIT_WAY_vmxnet3_driver := device
 UNIT_WAY_ixgbe_driver := device
 UNIT_WAY_ixgbe_traffic := device
 UNIT_WAY_ixgbe_pair := device
+UNIT_WAY_ixgbe_link := device
 UNIT_WAY_ixgbe_faults := device
 UNIT_WAY_ixgbe_x550 := device
 UNIT_WAY_x550_traffic := device
 UNIT_WAY_x550_pair := device
+UNIT_WAY_x550_link := device
 UNIT_WAY_igb_driver := device
 UNIT_WAY_igb_pair := device
+UNIT_WAY_igb_link := device
 UNIT_WAY_igb_hostile := device
 UNIT_WAY_ixgbe_hostile := device
 UNIT_WAY_pci := ring
@@ -302,7 +311,7 @@ UNIT_WAY_mlx5_pair := device
 # Every test_x.c is test x, unless it is the main() of others (UNIT_MAIN_x).
 UNIT_MAINS := $(patsubst UNIT_MAIN_%,%,$(filter UNIT_MAIN_%,$(.VARIABLES)))
 ifeq ($(origin T),undefined)
-T := $(sort $(filter-out pair_alone hostile_card,$(patsubst test_%,%,$(basename $(notdir $(UNIT_TESTS))))) $(UNIT_MAINS))
+T := $(sort $(filter-out pair_alone link_lost hostile_card,$(patsubst test_%,%,$(basename $(notdir $(UNIT_TESTS))))) $(UNIT_MAINS))
 endif
 
 UNIT_CC := gcc clang

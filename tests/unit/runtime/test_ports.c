@@ -40,6 +40,9 @@ static struct world {
 	uint32_t less;       /* features that the device has no more */
 	int port_error;      /* of nic_ops.start */
 	bool sick;           /* nic_link.restart */
+	bool down;           /* its link */
+	unsigned waiting;    /* frames in the transmit ring of each pair */
+	unsigned said_dropped; /* lines that report such frames dropped */
 	unsigned links;      /* calls of the hook `link` */
 	unsigned skipped;    /* data cores (one bit each) whose earlier messages were dropped */
 	size_t area;         /* bytes that it takes from published memory */
@@ -118,6 +121,7 @@ void core_event(enum core_event_number number, uint64_t first, uint64_t second)
 void core_log(const char *format, ...)
 {
 	w.said_restarted += strstr(format, "restarted after") != NULL;
+	w.said_dropped += strstr(format, "frames that waited to be sent are dropped") != NULL;
 }
 void core_wake(unsigned core) { assert_in_range(core, 1, DATA_CORES); }
 void ring_punt_skip(unsigned d)
@@ -169,7 +173,7 @@ static int ready_again(struct nic *nic)
 static void link(struct nic *nic, struct nic_link *out)
 {
 	assert_true(nic && w.runs);
-	*out = (struct nic_link){.up = true, .gone = w.gone, .restart = w.sick};
+	*out = (struct nic_link){.up = !w.down, .gone = w.gone, .restart = w.sick};
 }
 
 static int probe(struct nic *nic, const struct pci_dev *dev)
@@ -189,6 +193,7 @@ static int start(struct nic *nic, const struct nic_config *config, struct nic_sh
 	shared->pairs = (uint8_t)config->pairs;
 	shared->features = NIC_LINK & ~w.less;
 	w.runs = true;
+	w.waiting = 0;
 	w.pairs = w.spread = ALL_PAIRS;
 	return E_OK;
 }
@@ -234,6 +239,18 @@ static unsigned rx_left(const struct nic_shared *shared, unsigned pair, const vo
 		return 0;
 	assert_ptr_equal(mem, (void *)(uintptr_t)core_shm_of(data_core(pair))->ring_mem[0]);
 	return (unsigned)place;
+}
+
+static unsigned tx_left(struct nic *nic, unsigned pair, const void *mem)
+{
+	assert_true(nic && w.runs && w.pairs >> pair & 1);
+	assert_ptr_equal(mem, (void *)(uintptr_t)core_shm_of(data_core(pair))->ring_mem[0]);
+	return w.waiting;
+}
+
+static void release(struct nic_queue *q)
+{
+	fail_msg("called on the control core: %p", (void *)q);
 }
 
 static struct nic_ops ops = {.name = "test", .match = match, .probe = probe,
@@ -315,6 +332,8 @@ static void begin_with(int probe_error)
 	assert_false(w.runs);
 	ops.pair_stop = NULL;
 	ops.park = NULL;
+	ops.tx_left = NULL;
+	ops.release = NULL;
 }
 
 /* A machine whose ports have been asked to attach, while no data core has done so. */
@@ -392,6 +411,14 @@ static void left_unread(uint64_t a, uint64_t b, uint64_t c)
 }
 
 /* --- the tests --- */
+
+/* The control program fails and restarts. */
+static void fails(void)
+{
+	host_tsc += 6000000000; /* not too often */
+	tables_init();
+	ports_init();
+}
 
 /* The port restarts alone, step by step: its device is stopped when all data cores have left it and started when
  * all have cleared its rings. The ports run meanwhile, and the application is not told. `who`: the data core that has
@@ -494,6 +521,153 @@ static void cannot_restart_alone(void **s)
 	restarts_all();
 	is_sick(); /* and nothing of it lasts */
 	restarts_alone(DATA_CORES);
+}
+
+/* The link is down, and each pair has this many frames. */
+static void loses_link(unsigned waiting)
+{
+	ops.tx_left = tx_left;
+	ops.release = release;
+	w.down = true;
+	w.waiting = waiting;
+	ports_check_link();
+	ports_turn();
+}
+
+static void regains_link(void)
+{
+	w.down = false;
+	ports_check_link();
+	ports_turn();
+}
+
+/* The cores leave the port, and its device is stopped and started. */
+static void leaves_port(void)
+{
+	static const enum ports_phase phase[] = {PORTS_LEAVE, PORTS_CLEAR, PORTS_JOIN};
+	const unsigned starts = w.starts, said = w.said_dropped;
+	for (unsigned i = 0; i < ARRAY_LEN(phase); i++) {
+		assert_int_equal(asked(), phase[i]);
+		assert_int_equal(published_header()->restarting, 1);
+		assert_int_equal(published_header()->left, 1); /* PORTS_JOIN leaves it out */
+		assert_int_equal(w.runs, i != 1);
+		all_answer();
+	}
+	assert_int_equal(w.starts, starts + 1);
+	assert_int_equal(w.said_dropped, said + 1);
+	all_is_well();
+}
+
+/* Frames are queued while the link is down: one restart, and the cores use the port when the link is up. Only then
+ * is the application told. */
+static void loses_link_with_frames(void **s)
+{
+	(void)s;
+	for (unsigned i = 1; i <= RESTARTS; i++) {
+		const unsigned links = w.links;
+		loses_link(7);
+		assert_int_equal(w.links, links + 1);
+		leaves_port();
+		assert_int_equal(core_port_stats(0)->tx_unsent, 7 * DATA_CORES * i);
+		for (unsigned k = 0; k < 5; k++) {
+			loses_link(7); /* it stays down, whatever the ring says */
+			all_is_well();
+		}
+		w.waiting = 0;
+		regains_link();
+		assert_int_equal(asked(), PORTS_JOIN);
+		assert_int_equal(published_header()->restarting, 1);
+		assert_int_equal(published_header()->left, 0);
+		ports_check_link();
+		assert_int_equal(w.links, links + 1);
+		all_answer();
+		assert_int_equal(w.links, links + 2);
+		all_is_well();
+	}
+	assert_int_equal(w.said_restarted, 0);
+}
+
+/* Nothing is queued, or an application has the ring, or the driver cannot return the buffers: nothing restarts. */
+static void loses_link_and_stays(void **s)
+{
+	(void)s;
+	const unsigned starts = w.starts;
+	loses_link(0);
+	assert_int_equal(asked(), PORTS_RUNNING);
+	assert_true(ports_deadline() != UINT64_MAX); /* frames may still come */
+	core_shm_of(data_core(1))->bound = 1;
+	loses_link(7);
+	assert_int_equal(asked(), PORTS_RUNNING);
+	core_shm_of(data_core(1))->bound = 0;
+	restart_bind(0);
+	loses_link(7);
+	assert_int_equal(asked(), PORTS_RUNNING);
+	restart_reset();
+	loses_link(7);
+	leaves_port();
+	regains_link();
+	all_answer();
+	ops.release = NULL;
+	w.down = true;
+	w.waiting = 7;
+	ports_check_link();
+	ports_turn();
+	assert_int_equal(asked(), PORTS_RUNNING);
+	assert_int_equal(published_header()->left, 0);
+	assert_int_equal(w.starts, starts + 1);
+}
+
+/* While the cores do not use the port: the device asks for a restart, a data core restarts, the control program
+ * fails. The port stays left. All ports restart: it is used like the others. */
+static void left_through_restarts(void **s)
+{
+	(void)s;
+	loses_link(7);
+	leaves_port();
+	is_sick();
+	for (unsigned phase = 0; phase < 3; phase++)
+		all_answer();
+	all_is_well();
+	comes_anew(1);
+	answers_and_polls(1);
+	all_is_well();
+	assert_int_equal(published_header()->left, 1);
+	fails();
+	ports_turn();
+	assert_int_equal(asked(), PORTS_TABLES);
+	all_answer();
+	all_is_well();
+	assert_int_equal(published_header()->left, 1);
+	regains_link();
+	assert_int_equal(asked(), PORTS_JOIN);
+	all_answer();
+	all_is_well();
+	loses_link(7);
+	leaves_port();
+	core_ports_restart("test");
+	w.down = false;
+	restarts_all();
+	assert_int_equal(published_header()->left, 0);
+}
+
+/* The link is up before the cores have left: they use the port at once. */
+static void regains_link_meanwhile(void **s)
+{
+	(void)s;
+	const unsigned links = w.links;
+	loses_link(7);
+	w.down = false;
+	for (unsigned phase = 0; phase < 3; phase++) {
+		ports_check_link();
+		all_answer();
+	}
+	ports_turn();
+	assert_int_equal(asked(), PORTS_JOIN);
+	assert_int_equal(published_header()->left, 0);
+	assert_int_equal(w.links, links + 1);
+	all_answer();
+	assert_int_equal(w.links, links + 2);
+	all_is_well();
 }
 
 /* It does not start: it is told that its link is down, and the data cores poll on. It is late: it follows alone. */
@@ -918,14 +1092,6 @@ static void device_is_gone(void **s)
 
 /* --- a control program that takes over --- */
 
-/* The control program fails and restarts. */
-static void fails(void)
-{
-	host_tsc += 6000000000; /* not too often */
-	tables_init();
-	ports_init();
-}
-
 static void takes_over(void)
 {
 	const unsigned starts = w.starts, told = w.told, links = w.links;
@@ -1110,6 +1276,10 @@ int main(void)
 		cmocka_unit_test_setup(asks_for_a_restart, begin_running),
 		cmocka_unit_test_setup(cannot_restart_alone, begin_running),
 		cmocka_unit_test_setup(does_not_come_back, begin_running),
+		cmocka_unit_test_setup(loses_link_with_frames, begin_running),
+		cmocka_unit_test_setup(loses_link_and_stays, begin_running),
+		cmocka_unit_test_setup(left_through_restarts, begin_running),
+		cmocka_unit_test_setup(regains_link_meanwhile, begin_running),
 		cmocka_unit_test_setup(one_comes_anew_meanwhile, begin_running),
 		cmocka_unit_test_setup(one_dies_in_each_step, begin_running),
 		cmocka_unit_test_setup(parked, begin_running),

@@ -34,6 +34,7 @@ static struct world {
 	uint32_t sent; /* slots */
 	uint32_t own_made;
 	uint32_t stalls;
+	uint32_t bound; /* times that the ring was declared the application's */
 } w;
 
 #define PORT 3
@@ -43,6 +44,12 @@ static struct world {
 struct nic_queue *data_queue(unsigned port)
 {
 	return port == PORT ? &w.q : NULL;
+}
+
+void data_bind(unsigned port)
+{
+	assert_int_equal(port, PORT);
+	w.bound++;
 }
 
 void data_note_stall(unsigned port)
@@ -159,6 +166,7 @@ static void begin(unsigned size, unsigned keeps, bool coarse)
 		prepare(i);
 	}
 	assert_int_equal(core_slots_open(PORT, w.table), (int)size);
+	assert_int_equal(w.bound, 1);
 	assert_int_equal(core_slots_len_max(PORT), UINT32_MAX);
 	w.q.slot_len_max = 2000;
 	assert_int_equal(core_slots_len_max(PORT), 2000);
