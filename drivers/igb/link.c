@@ -47,6 +47,7 @@ void igb_link(struct nic *nic, struct nic_link *out)
 		out->up = true;
 		out->mbps = speed_mbps(nic, status);
 	}
+	igb_device(nic)->intel.no_link = !out->up;
 	if (causes & IGB_IMS_FER && !out->gone) { /* frames may be wrong until a reset */
 		out->restart = true;
 		out->why = "an error in the card's memory (ICR.FER)";

@@ -59,6 +59,7 @@ struct intel_device {
 	const struct intel_chip *chip;
 	uint32_t eeprom_words;
 	bool link_vector; /* an interrupt tells of link changes */
+	bool no_link;     /* the last look found the link down: nothing is sent */
 	uint32_t polled; /* last value that a wait read, for debuggers and fault reports */
 };
 

@@ -58,6 +58,12 @@ static int rx_stop(struct nic *nic, unsigned q)
 	                  "a receive queue does not stop");
 }
 
+/* Until when a queue may send what it has: if the link is down, and returns meanwhile, that would be late. */
+static uint64_t drain_end(const struct nic *nic, const struct intel_device *d)
+{
+	return d->no_link ? clock_tsc() : nic_deadline(nic, d->chip->drain_us);
+}
+
 /* Waits until `end` at most for the queue to send what it has, then disables it. */
 static int tx_stop(struct nic *nic, unsigned q, uint64_t end)
 {
@@ -76,7 +82,7 @@ void intel_queues_stop(struct nic *nic, unsigned pairs)
 	for (unsigned q = 0; q < pairs && e != E_DEVICE; q++)
 		e = rx_stop(nic, q);
 	intel_delay(nic, chip->quiet_us);
-	const uint64_t end = nic_deadline(nic, chip->drain_us);
+	const uint64_t end = drain_end(nic, intel_device(nic));
 	for (unsigned q = 0; q < pairs && e != E_DEVICE; q++)
 		e = tx_stop(nic, q, end);
 }
@@ -86,5 +92,5 @@ int intel_pair_stop(struct nic *nic, unsigned pair)
 	const struct intel_chip *chip = intel_device(nic)->chip;
 	int e = rx_stop(nic, pair);
 	intel_delay(nic, chip->quiet_us);
-	return e == E_OK ? tx_stop(nic, pair, nic_deadline(nic, chip->drain_us)) : e;
+	return e == E_OK ? tx_stop(nic, pair, drain_end(nic, intel_device(nic))) : e;
 }

@@ -247,6 +247,7 @@ void ixgbe_link(struct nic *nic, struct nic_link *out)
 	}
 	if (!d->intel.link_vector)
 		out->again_us = out->again_us ? out->again_us : INTEL_LINK_LOOK_US;
+	d->intel.no_link = !up;
 	if (up) {
 		out->up = true;
 		out->mbps = speed(d->chip, links);
