@@ -32,6 +32,7 @@
 #include "control/forwarding/neighbour.h"
 #include "control/forwarding/neighbour6.h"
 #include "control/forwarding/policy.h"
+#include "control/forwarding/steer_rules.h"
 #include "control/forwarding/tables.h"
 #include "control/host/input.h"
 #include "control/host/ping.h"
@@ -171,6 +172,7 @@ static void control_plane_start(void)
 	memory_note("forwarding tables, the writer's part");
 	core_set_idle((enum core_idle)running.config.idle);
 	core_set_steering(!running.config.steering_off);
+	steer_rules_set(&running.config);
 	interfaces_start(v);
 	policy_set();
 	programs_chains_start(&running.config);

@@ -35,6 +35,8 @@
  *   rate, time_start, time_now, time_stamps
  *                 control  between start and stop
  *   stats         control  between start and stop: every few seconds, and before stop
+ *   rules_refused control  after probe
+ *   rules         control  between start and stop; after start there are none
  *   spread, pair_stop, pair_start
  *                 control  between start and stop, in this order, for a pair whose core has
  *                          restarted; attach by that core, and spread, follow
@@ -243,6 +245,17 @@ static inline uint32_t nic_rx_share(uint32_t buffers, unsigned ports)
 	return u32_max(buffers / 2 / ports, NIC_RX_BUFFERS_MIN);
 }
 
+/* A rule that steers received IPv4 packets to a queue pair (nic_ops.rules). A packet matches if all
+ * that the rule compares is equal. Addresses and ports are in the CPU's byte order. */
+#define NIC_RULES_MAX 64 /* of a port */
+struct nic_rule {
+	uint32_t src, dst;           /* IPv4 prefixes, host bits 0 */
+	uint8_t src_plen, dst_plen;  /* 0: any address; 32: one host */
+	uint8_t proto;               /* IP protocol; 0: any */
+	uint8_t pair;
+	uint16_t src_port, dst_port; /* of TCP, UDP, SCTP; 0: any */
+};
+
 /* A frame that a slot of the transmit ring sends (nic_ops.slots_put). */
 struct nic_slot {
 	uint8_t *data; /* first byte, in memory dma_addr() accepts, after NIC_SLOT_ROOM zeros */
@@ -398,6 +411,20 @@ struct nic_ops {
 	 * started. After start all pairs are in use. May be NULL, even with pair_stop: the driver
 	 * cannot choose. */
 	int (*spread)(struct nic *nic, uint64_t pairs);
+
+	/*
+	 * Steering by rule: a packet that matches goes to the pair of the first rule that it
+	 * matches, all others go where `spread` sends them. Both NULL: the device cannot.
+	 *
+	 * rules_refused tells why the device cannot have this rule, whatever its pair: static text;
+	 * NULL: it can. Accesses no register.
+	 *
+	 * rules replaces all rules by n others, at most NIC_RULES_MAX, whose pairs are started and
+	 * which rules_refused allows. A rule that keeps its place and contents stays in force
+	 * throughout; otherwise packets may go where `spread` sends them meanwhile. E_DEVICE.
+	 */
+	const char *(*rules_refused)(const struct nic *nic, const struct nic_rule *r);
+	int (*rules)(struct nic *nic, const struct nic_rule *r, unsigned n);
 
 	/*
 	 * Takes over pair `pair`, whose rings lie in mem, and posts receive buffers from q->pool:

@@ -474,6 +474,14 @@ static void enter_running(void)
 
 /* --- TAKING → SWITCHING --- */
 
+/* The cards have the rules of the previous control program. */
+static void give_rules(void)
+{
+	for (unsigned p = 0; p < nic_count; p++)
+		if (published_header()->nic[p].pairs && !links[p].gone && rules_set(p, UINT64_MAX) != E_OK)
+			rules_report(p);
+}
+
 static void take_over(void)
 {
 	struct published *s = published_header();
@@ -553,8 +561,10 @@ void ports_turn(void)
 		take_over();
 		break;
 	case SWITCHING:
-		if (warm_restart_ended())
+		if (warm_restart_ended()) {
+			give_rules();
 			enter_running();
+		}
 		break;
 	case IDLE:
 		break;

@@ -56,6 +56,8 @@ static uint32_t spread(uint64_t left)
 	for (unsigned p = 0; p < core_port_count() && pairs; p++) {
 		struct nic *nic = ports_nic(p);
 		int e = is_there(p) && nic->ops->spread ? nic->ops->spread(nic, pairs) : E_OK;
+		if (e == E_OK && is_there(p)) /* not to a pair that is being stopped */
+			e = rules_set(p, pairs);
 		if (e != E_OK)
 			bad |= failed(p, e);
 	}

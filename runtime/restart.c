@@ -178,6 +178,8 @@ int restart_start_port(unsigned p)
 		shared->pairs = 0;
 		core_log("eth%u: %s: %s (error %d); this port is not started", p, nic->ops->name,
 		         nic->error ? nic->error : "does not start", -e);
+	} else if (rules_set(p, UINT64_MAX) != E_OK) {
+		rules_report(p);
 	}
 	return e;
 }

@@ -308,6 +308,11 @@ void recovery_book_unread(unsigned d, uint32_t ports);
 bool recovery_start_pairs(unsigned d, uint32_t ports);
 void recovery_end(unsigned d, unsigned us);
 
+/* rules.c: gives port p, which has started, its rules whose cores poll one of these pairs, one bit each, and no others;
+ * an error is one of nic_ops.rules. rules_report tells of it. */
+int rules_set(unsigned p, uint64_t pairs);
+void rules_report(unsigned p);
+
 /* control.c */
 void core_wake(unsigned core);   /* ends that core's sleep, if it sleeps */
 void control_init(void);

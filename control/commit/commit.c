@@ -13,6 +13,7 @@
 #include "control/engine/engine.h"
 #include "control/forwarding/neighbour.h"
 #include "control/forwarding/policy.h"
+#include "control/forwarding/steer_rules.h"
 #include "control/forwarding/tables.h"
 #include "control/host/output.h"
 #include "control/host/vxlan.h"
@@ -276,6 +277,7 @@ static void apply_live(void)
 	(void)programs_chains_change(&running.config); /* or the ports restart, and with them the chains */
 	vxlan_set();
 	policy_set();
+	steer_rules_set(&running.config);
 	shell_set_hostname(&serial_console, running.config.hostname);
 	remote_set_hostname(running.config.hostname);
 }

@@ -10,6 +10,7 @@
 #include "control/config/running.h"
 #include "control/console/serial.h"
 #include "control/forwarding/interfaces.h"
+#include "control/forwarding/steer_rules.h"
 #include "control/forwarding/tables.h"
 #include "control/programs/programs.h"
 #include "control/text/module.h"
@@ -112,7 +113,9 @@ int load_check(const struct config *c, enum core_app_number app, struct text_err
 	if (error == E_OK && c->script.line && !(e && e->takes_script))
 		error = text_fail(err, c->script.line, text_of("script"),
 		                  "the application %s takes no script", core_app_word(app));
-	return error == E_OK ? programs_check(c, err) : error;
+	if (error == E_OK)
+		error = programs_check(c, err);
+	return error == E_OK ? steer_rules_check(c, err) : error;
 }
 
 /* --- reading --- */

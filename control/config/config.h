@@ -31,6 +31,7 @@
  *     config_management.c   the HTTP server, the console over TCP, the captures
  *     config_engine.c       the routing engine
  *     config_xdp.c          programs on ports
+ *     config_steer.c        rules that steer received packets to cores
  *     words.c               parsers of words that several files use; config_parse.h: shared
  *     config_check.c        checks of the whole; config_check6.c: of IPv6
  *     config_print.c        back to text
@@ -50,6 +51,7 @@
 #include "dataplane/services.h"
 #include "dataplane/verify.h"
 #include "runtime/apps.h"
+#include "runtime/rules.h"
 #include "lib/types.h"
 #include "net/acl/acl.h"
 #include "net/addr.h"
@@ -318,6 +320,16 @@ struct config_xdp {
 	char program[CONFIG_PROGRAM_SIZE]; /* "": the object's first */
 };
 
+/* A rule that steers what a port receives to a data core: by port, then in the order of the text. */
+#define CONFIG_STEER_MAX 64   /* of all ports; equals CORE_RULES_MAX */
+#define CONFIG_STEER_TEXT 128 /* as text, with a NUL */
+struct config_steer {
+	uint32_t interface; /* key of its name */
+	uint32_t line;
+	uint32_t core;
+	struct nic_rule match; /* all but its pair */
+};
+
 struct config {
 	char hostname[CONFIG_HOSTNAME_SIZE];
 	enum core_app_number application;
@@ -350,6 +362,8 @@ struct config {
 	uint32_t acl_rule_count;
 	struct config_xdp xdp[CONFIG_XDP_MAX];
 	unsigned xdp_count;
+	struct config_steer steer[CONFIG_STEER_MAX];
+	unsigned steer_count;
 };
 
 /* The wrong lines, in the order of the text. Lines that are wrong only because of an earlier wrong
@@ -442,6 +456,12 @@ int config_check_management(const struct config *c, struct text_error *err);
 
 /* Checks programs on ports. */
 int config_check_xdp(const struct config *c, struct text_error *err);
+
+/* Checks rules that steer. */
+int config_check_steer(const struct config *c, struct text_error *err);
+
+/* Writes such a rule as the words behind `steer`; returns buf. */
+char *config_steer_text(char buf[CONFIG_STEER_TEXT], const struct config_steer *s);
 
 /* May an object of the store have that name? */
 bool config_is_object_name(struct text w);

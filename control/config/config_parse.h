@@ -203,6 +203,10 @@ int config_engine_protocols(struct parser *p, unsigned i);
 
 int config_xdp(struct parser *p, unsigned i);
 
+/* --- of config_steer.c --- */
+
+int config_steer(struct parser *p, unsigned i);
+
 /* Checks the routing engine; 0, or E_INVAL with *err. */
 int config_check_engine(const struct config *c, struct text_error *err);
 

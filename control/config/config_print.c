@@ -122,6 +122,14 @@ static void print_xdp(const struct printer *p, const struct config *c, const str
 	}
 }
 
+static void print_steer(const struct printer *p, const struct config *c, const struct config_interface *i)
+{
+	char text[CONFIG_STEER_TEXT];
+	for (unsigned k = 0; k < c->steer_count; k++)
+		if (c->steer[k].interface == i->key)
+			print_line(p, " steer %s", config_steer_text(text, &c->steer[k]));
+}
+
 static void print_interface(const struct printer *p, const struct config *c,
                             const struct config_interface *i)
 {
@@ -140,6 +148,7 @@ static void print_interface(const struct printer *p, const struct config *c,
 	print_filters(p, i);
 	print_policy(p, i);
 	print_xdp(p, c, i);
+	print_steer(p, c, i);
 	if (i->mtu != 0)
 		print_line(p, " mtu %u", i->mtu);
 	if (i->engine_index != 0)

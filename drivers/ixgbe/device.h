@@ -1,6 +1,7 @@
 /*
  * What the files of the device half share: its state, chips and boards (chip.c), EEPROM (eeprom.c), firmware
- * (firmware.c), reset (reset.c), link (link.c, module.c, phy.c), rate limits (rate.c), statistics (stats.c).
+ * (firmware.c), reset (reset.c), link (link.c, module.c, phy.c), rate limits (rate.c), steering by
+ * rule (rules.c), statistics (stats.c).
  * drivers/intel/device.h has registers and semaphores, and says how functions that wait end.
  */
 #ifndef DRIVERS_IXGBE_DEVICE_H
@@ -148,6 +149,12 @@ int ixgbe_phy_start(struct nic *nic);
 
 /* As nic_ops.rate. */
 int ixgbe_rate(struct nic *nic, unsigned pair, uint32_t kbps, uint32_t *set);
+
+/* --- rules.c --- */
+
+/* As nic_ops.rules_refused and rules; does not wait. */
+const char *ixgbe_rules_refused(const struct nic *nic, const struct nic_rule *r);
+int ixgbe_rules(struct nic *nic, const struct nic_rule *r, unsigned n);
 
 /* --- timesync.c --- */
 

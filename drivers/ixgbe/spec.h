@@ -66,6 +66,12 @@
 	X(RETA, 0x05c00, 4, 32, RW, "8.2.3.7") \
 	X(ERETA, 0x0ee80, 4, 96, RW, "X550") \
 	X(RSSRK, 0x05c80, 4, 10, RW, "8.2.3.7") \
+	/* L3/L4 5-tuple filters, 8.2.3.7.16 to 20 */ \
+	X(SAQF, 0x0e000, 4, 128, RW, "8.2.3.7.16") \
+	X(DAQF, 0x0e200, 4, 128, RW, "8.2.3.7.17") \
+	X(SDPQF, 0x0e400, 4, 128, RW, "8.2.3.7.18") \
+	X(FTQF, 0x0e600, 4, 128, RW, "8.2.3.7.19") \
+	X(L34TIMIR, 0x0e800, 4, 128, RW, "8.2.3.7.20") \
 	/* receive DMA, 8.2.3.8 */ \
 	X(RDBAL, 0x01000, 0x40, 64, RW, "8.2.3.8.1") \
 	X(RDBAH, 0x01004, 0x40, 64, RW, "8.2.3.8.2") \
@@ -217,6 +223,22 @@ enum ixgbe_reg {
 #define IXGBE_MRQC_UDP4 (1u << 22)
 #define IXGBE_MRQC_UDP6 (1u << 23)
 #define IXGBE_RSS_QUEUES 16 /* a RETA entry has 4 bits */
+
+/* FTQF; a MASK bit: the field is not compared */
+#define IXGBE_FTQF_TCP 0u
+#define IXGBE_FTQF_UDP 1u
+#define IXGBE_FTQF_SCTP 2u
+#define IXGBE_FTQF_PRIORITY (1u << 2) /* from 1 to 7; of equal ones the lowest filter wins */
+#define IXGBE_FTQF_MASK_SRC (1u << 25)
+#define IXGBE_FTQF_MASK_DST (1u << 26)
+#define IXGBE_FTQF_MASK_SRC_PORT (1u << 27)
+#define IXGBE_FTQF_MASK_DST_PORT (1u << 28)
+#define IXGBE_FTQF_MASK_PROTOCOL (1u << 29)
+#define IXGBE_FTQF_MASK_POOL (1u << 30)
+#define IXGBE_FTQF_ENABLE (1u << 31)
+#define IXGBE_SDPQF_DST_SHIFT 16
+#define IXGBE_L34TIMIR_RESERVED (1u << 19) /* to be set: bits 19:13 are 1000000b */
+#define IXGBE_L34TIMIR_QUEUE_SHIFT 21
 
 #define IXGBE_RXDCTL_VME (1u << 30) /* strips VLAN tags */
 

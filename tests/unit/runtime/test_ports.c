@@ -7,6 +7,7 @@
 
 #include <setjmp.h>
 
+#include "runtime/rules.h"
 #include "runtime/shared.h"
 #include "drivers/nic.h"
 #include "abi/kcall.h"
@@ -31,6 +32,9 @@ static struct world {
 	uint64_t pairs;      /* in service, */
 	uint64_t spread;     /* and those that frames are spread over */
 	int stop_error, start_error, spread_error; /* for one pair */
+	struct nic_rule rule[NIC_RULES_MAX]; /* of the device */
+	unsigned rules, rules_set;
+	int rules_error;
 	bool gone;
 	bool hangs;          /* watch_port */
 	bool hopeless;       /* the application's new tables are unusable */
@@ -195,6 +199,7 @@ static int start(struct nic *nic, const struct nic_config *config, struct nic_sh
 	w.runs = true;
 	w.waiting = 0;
 	w.pairs = w.spread = ALL_PAIRS;
+	w.rules = 0;
 	return E_OK;
 }
 
@@ -204,6 +209,8 @@ static int pair_stop(struct nic *nic, unsigned pair)
 	assert_true(nic && w.runs);
 	assert_true(w.pairs >> pair & 1);
 	assert_false(w.spread >> pair & 1);
+	for (unsigned i = 0; i < w.rules; i++)
+		assert_int_not_equal(w.rule[i].pair, pair);
 	w.pairs &= ~(1ull << pair);
 	return w.stop_error;
 }
@@ -227,6 +234,24 @@ static int spread(struct nic *nic, uint64_t pairs)
 	assert_true(nic && w.runs && pairs);
 	w.spread = pairs;
 	return w.spread_error;
+}
+
+/* A rule names a pair that is served. */
+static int set_rules(struct nic *nic, const struct nic_rule *r, unsigned n)
+{
+	assert_true(nic && w.runs && n <= NIC_RULES_MAX);
+	memcpy(w.rule, r, n * sizeof *r);
+	w.rules = n;
+	w.rules_set++;
+	for (unsigned i = 0; i < n; i++)
+		assert_true(w.spread >> r[i].pair & 1);
+	return w.rules_error;
+}
+
+static const char *rules_refused(const struct nic *nic, const struct nic_rule *r)
+{
+	assert_non_null(nic);
+	return r->proto == 99 ? "no such protocol" : NULL;
 }
 
 /* As many as `place` says. Rings that run are never read. */
@@ -331,6 +356,8 @@ static void begin_with(int probe_error)
 	assert_int_equal(asked(), PORTS_PREPARE);
 	assert_false(w.runs);
 	ops.pair_stop = NULL;
+	ops.rules = NULL;
+	ops.rules_refused = NULL;
 	ops.park = NULL;
 	ops.tx_left = NULL;
 	ops.release = NULL;
@@ -949,6 +976,82 @@ static void one_is_revived(void **s)
 	assert_int_equal(w.told, 1);
 }
 
+static void has_rules(unsigned n, unsigned first_pair)
+{
+	assert_int_equal(w.rules, n);
+	for (unsigned i = 0; i < n; i++) {
+		assert_int_equal(w.rule[i].pair, first_pair + i);
+		assert_int_equal(w.rule[i].dst_port, first_pair + i + 1);
+	}
+}
+
+/* Rules reach the card at once, and again whenever it starts; those of a core that restarts leave it meanwhile. */
+static void rules_follow_the_cores(void **s)
+{
+	(void)s;
+	struct core_rule r[DATA_CORES] = {0};
+	for (unsigned d = 0; d < DATA_CORES; d++)
+		r[d] = (struct core_rule){0, data_core(d), {.proto = 17, .dst_port = (uint16_t)(d + 1)}};
+	ops.rules = set_rules;
+	ops.rules_refused = rules_refused;
+	assert_null(core_rule_refused(&r[0]));
+	core_set_rules(r, DATA_CORES);
+	has_rules(DATA_CORES, 0);
+	for (unsigned d = 0; d < DATA_CORES; d++)
+		assert_null(core_rule_state(d));
+	comes_anew(0);
+	has_rules(DATA_CORES - 1, 1);
+	assert_string_equal(core_rule_state(0), "the core restarts");
+	assert_null(core_rule_state(1));
+	core_set_rules(r, DATA_CORES); /* a commit meanwhile */
+	has_rules(DATA_CORES - 1, 1);
+	answers_and_polls(0);
+	all_is_well();
+	has_rules(DATA_CORES, 0);
+	assert_null(core_rule_state(0));
+	core_ports_restart("test");
+	all_answer();
+	assert_string_equal(core_rule_state(0), "the port does not run");
+	all_answer();
+	all_answer();
+	assert_true(core_ports_running());
+	has_rules(DATA_CORES, 0);
+	core_set_rules(r, 0);
+	has_rules(0, 0);
+}
+
+static void rules_that_cannot_be(void **s)
+{
+	(void)s;
+	struct core_rule r = {0, data_core(1), {.proto = 17}};
+	ops.rules = NULL;
+	ops.rules_refused = NULL;
+	assert_string_equal(core_rule_refused(&r), "it cannot steer by rule");
+	ops.rules = set_rules;
+	ops.rules_refused = rules_refused;
+	assert_null(core_rule_refused(&r));
+	r.match.proto = 99;
+	assert_string_equal(core_rule_refused(&r), "no such protocol");
+	r = (struct core_rule){0, data_core(DATA_CORES), {.proto = 17}};
+	assert_string_equal(core_rule_refused(&r), "no data core has this number");
+	r.core = 1;
+	w.rules_error = E_DEVICE;
+	core_set_rules(&r, 1);
+	assert_string_equal(core_rule_state(0), "the card has failed to take it");
+	w.rules_error = E_OK;
+	core_set_rules(&r, 1);
+	assert_null(core_rule_state(0));
+	assert_int_equal(w.rules, 1);
+	w.info.status[data_core(0)].state = CORE_DEAD;
+	ports_turn();
+	all_answer();
+	all_answer();
+	all_answer();
+	assert_true(core_ports_running());
+	assert_string_equal(core_rule_state(0), "the core has no queue pair of its own");
+	assert_int_equal(w.rules, 0);
+}
+
 /* Frames in stopped rings are counted once: of one pair; when its stop fails and all ports are
  * stopped; of all pairs, including that of a dead core; and when they are stopped again before any
  * core has prepared its rings. */
@@ -1287,6 +1390,8 @@ int main(void)
 		cmocka_unit_test(never_comes),
 		cmocka_unit_test_setup(one_dies_meanwhile, begin),
 		cmocka_unit_test_setup(one_comes_anew, begin),
+		cmocka_unit_test_setup(rules_follow_the_cores, begin_running),
+		cmocka_unit_test_setup(rules_that_cannot_be, begin_running),
 		cmocka_unit_test_setup(one_is_revived, begin_running),
 		cmocka_unit_test_setup(what_nobody_read_is_counted, begin_running),
 		cmocka_unit_test_setup(one_comes_again_and_again, begin_running),

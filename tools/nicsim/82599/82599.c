@@ -11,6 +11,7 @@
  *   eeprom.c   the EEPROM's contents      limiter.c   rate of a transmit queue
  *   sfp.c      I2C and the module         timesync.c  clock and time stamps
  *   phy.c      MDIO and a PHY             x550.c      what the X550 has instead
+ *   tuple.c    5-tuple filters
  *
  * Queues, descriptors, filters and offloads are in intel/.
  *
@@ -239,6 +240,7 @@ static void reset_all(struct model *m, bool link)
 	const uint32_t pins = get(m, ESDP);
 	nic_clear(m);
 	limiter_reset(m);
+	tuple_reset(m);
 	intr_reset(m);
 	reset_registers(m);
 	set(m, ESDP, pins);
@@ -394,6 +396,8 @@ static void take_effect(struct model *m, uint32_t at, uint32_t value, uint32_t o
 		link_update(m);
 	if ((at >= RETA && at < MRQC + 4) || (at >= ERETA && at < ERETA + 4 * 96))
 		n->rss_stale = true;
+	if (at >= FTQF && at < FTQF + 4 * 128)
+		tuple_write(m, (at - FTQF) / 4, value);
 	if (at >= VFTA && at < MPSAR)
 		n->filters_stale = true;
 }
@@ -658,7 +662,8 @@ void intel_x550_set_partner(struct model *m, uint32_t mbps)
 	.rate_charge = limiter_charge, \
 	.stamp_sent = timesync_sent, \
 	.stamp_may_want = timesync_may_want, \
-	.stamp_received = timesync_received
+	.stamp_received = timesync_received, \
+	.steer = tuple_queue
 
 static void power_on(struct model *m, const struct variant *v)
 {

@@ -517,6 +517,19 @@ enum {
 
 	TSYNC_VALID = 1u << 0, /* RXTT, TXTT: a stamp can be read */
 	TSYNC_EN = 1u << 4,    /* of TSYNCRXCTL and TSYNCTXCTL */
+	/* L3/L4 5-tuple filters, 8.2.3.7.18 to 20 */
+	FTQF_PROTOCOL = 3u, /* TCP, UDP, SCTP, any other */
+	FTQF_PRIORITY_SHIFT = 2,
+	FTQF_NOT_SRC = 1u << 25, /* what a filter does not compare */
+	FTQF_NOT_DST = 1u << 26,
+	FTQF_NOT_SRC_PORT = 1u << 27,
+	FTQF_NOT_DST_PORT = 1u << 28,
+	FTQF_NOT_PROTOCOL = 1u << 29,
+	FTQF_EN = 1u << 31,
+	L34TIMIR_FIXED = 0x7fu << 13, /* must be */
+	L34TIMIR_FIXED_VALUE = 0x40u << 13,
+	L34TIMIR_QUEUE_SHIFT = 21,
+
 	ETQF_ETYPE = 0xffffu,
 	ETQF_1588 = 1u << 30,
 	ETQF_EN = 1u << 31,

@@ -94,6 +94,7 @@ struct nic82599 {
 	uint64_t irq_due;     /* earliest may_fire of the pending vectors */
 
 	/* --- queues --- */
+	uint64_t tuples[2]; /* bitmap of the 5-tuple filters that are enabled */
 	struct limiter limiter[QUEUES];
 };
 
@@ -150,6 +151,13 @@ void limiter_write(struct model *m, uint32_t value);
 uint64_t limiter_next(struct model *m, unsigned queue);
 void limiter_wake(struct model *m, unsigned queue);
 void limiter_charge(struct model *m, unsigned queue, uint32_t bytes);
+
+/* --- tuple.c --- */
+void tuple_reset(struct model *m);
+/* FTQF[i] has been written. */
+void tuple_write(struct model *m, unsigned i, uint32_t ftqf);
+/* As in struct intel_kind. */
+int tuple_queue(struct model *m, const uint8_t *frame, const struct headers *h);
 
 /* --- timesync.c --- */
 void timesync_reset(struct model *m);

@@ -96,6 +96,8 @@ static unsigned describe(struct model *m, const uint8_t *frame, uint32_t bytes,
 		type = rss_hash(m, frame, &h, &hash);
 		q = type ? rss_queue(m, hash) : 0;
 	}
+	const int steered = k->steer ? k->steer(m, frame, &h) : -1;
+	q = steered >= 0 ? (unsigned)steered : q;
 	if (!(rxcsum & RXCSUM_PCSD)) { /* 7.1.11: fragment checksum and IP ID replace the hash */
 		hash = 0;
 		type = RSS_NONE;
@@ -145,7 +147,7 @@ static enum outcome deliver(struct model *m, const uint8_t *frame, uint32_t byte
 	struct rxq *r = &n->rx[q];
 	if (!r->enabled) { /* 4.6.7.1: frames for a queue that is not enabled are dropped */
 		if (q)
-			model_violation(m, "RETA leads to queue %u, and RXDCTL[%u].ENABLE is not set", q, q);
+			model_violation(m, "RETA, or a filter, leads to queue %u, and RXDCTL[%u].ENABLE is not set", q, q);
 		count_no_descriptor(m, q);
 		return DROPPED;
 	}

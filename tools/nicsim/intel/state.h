@@ -124,6 +124,9 @@ struct intel_kind {
 	void (*stamp_sent)(struct model *m, unsigned queue);
 	bool (*stamp_may_want)(const struct model *m, const uint8_t *frame, uint32_t type);
 	bool (*stamp_received)(struct model *m, const uint8_t *frame, uint32_t bytes, uint64_t at);
+
+	/* The queue that a filter chooses for a frame, before RSS; -1: none does. NULL: the card has no filters. */
+	int (*steer)(struct model *m, const uint8_t *frame, const struct headers *h);
 };
 
 /* A write-back that is due later (fault writeback-delay). */

@@ -307,12 +307,70 @@ static void test_steering(void **state)
 	       "\"receive-steering\" stands already at line 1");
 }
 
+static void test_steer(void **state)
+{
+	(void)state;
+	admit(E0 " steer udp any host 192.0.2.9 eq 53 core 2\n"
+	      " steer tcp 10.0.0.0/8 eq 179 10.0.0.0 255.255.0.0 core 0\n"
+	      "interface eth1\n Steer IP any ANY core 1\n steer 89 any 198.51.100.7/32 core 1\n");
+	assert_int_equal(config.steer_count, 4);
+	const struct nic_rule *r = &config.steer[0].match, *s = &config.steer[1].match;
+	assert_true(r->proto == 17 && r->src_plen == 0 && r->src == 0 && r->src_port == 0);
+	assert_true(r->dst_plen == 32 && r->dst == 0xc0000209 && r->dst_port == 53 && config.steer[0].core == 2);
+	assert_true(s->proto == 6 && s->src_plen == 8 && s->src == 0x0a000000 && s->src_port == 179);
+	assert_true(s->dst_plen == 16 && s->dst == 0x0a000000 && s->dst_port == 0 && config.steer[1].core == 0);
+	assert_true(config.steer[2].match.proto == 0 && config.steer[2].interface == config.interface[1].key);
+	assert_true(config.steer[3].match.proto == 89 && config.steer[3].match.dst_plen == 32);
+	round_trip();
+	assert_int_equal(config.steer_count, 4);
+	admit("interface eth1\n steer ip any any core 2\ninterface eth0\n steer udp any any core 1\n");
+	assert_true(config.steer[0].core == 1 && config.steer[1].core == 2);
+	round_trip();
+	refuse("steer ip any any core 1\n", 1, "steer", "\"steer\" belongs into an interface block");
+	refuse(E0 "steer\n", 3, "", "the line ends too early");
+	refuse(E0 "steer ipv6 any any core 1\n", 3, "ipv6", "unknown protocol; expected ip, tcp");
+	refuse(E0 "steer 0 any any core 1\n", 3, "0", "unknown protocol");
+	refuse(E0 "steer 256 any any core 1\n", 3, "256", "unknown protocol");
+	refuse(E0 "steer ip any\n", 3, "", "the line ends too early");
+	refuse(E0 "steer ip any host 10.0.0.256 core 1\n", 3, "10.0.0.256", "expected the address of a host");
+	refuse(E0 "steer ip 10.0.0.1/8 any core 1\n", 3, "10.0.0.1/8",
+	       "prefix 10.0.0.1/8 has host bits set");
+	refuse(E0 "steer ip any eq 5 any core 1\n", 3, "eq", "only TCP, UDP and SCTP have ports");
+	refuse(E0 "steer udp any eq 0 any core 1\n", 3, "0", "a port must be");
+	refuse(E0 "steer udp any any eq 65536 core 1\n", 3, "65536", "a port must be");
+	refuse(E0 "steer udp any any eq 53\n", 3, "", "expected core N");
+	refuse(E0 "steer udp any any range 1 2 core 1\n", 3, "range", "expected core N");
+	refuse(E0 "steer ip any any core\n", 3, "", "the line ends too early");
+	refuse(E0 "steer ip any any core 100000\n", 3, "100000", "the number of a core must be");
+	refuse(E0 "steer ip any any core 1 2\n", 3, "2", "unexpected word");
+	refuse(E0 "steer ip any any core 1\nsteer ip 0.0.0.0/0 any core 2\n", 4, "ip",
+	       "the interface has a rule for these packets already, at line 3");
+	refuse("interface eth0.5\n steer ip any any core 1\n", 2, "steer",
+	       "cards steer what a port receives: give the rule to the port of this interface");
+	refuse("interface lo0\n steer ip any any core 1\n", 2, "steer",
+	       "cards steer what a port receives: give the rule to the port of this interface");
+}
+
+static void test_steer_is_bounded(void **state)
+{
+	(void)state;
+	char text[8192];
+	unsigned len = (unsigned)snprintf(text, sizeof text, "interface eth0\n");
+	for (unsigned i = 0; i < CONFIG_STEER_MAX; i++)
+		len += (unsigned)snprintf(text + len, sizeof text - len, "steer udp any eq %u any core 1\n", i + 1);
+	admit(text);
+	assert_int_equal(config.steer_count, CONFIG_STEER_MAX);
+	round_trip();
+	snprintf(text + len, sizeof text - len, "interface eth1\nsteer ip any any core 1\n");
+	refuse(text, CONFIG_STEER_MAX + 3, "ip", "the interfaces have at most 64 rules together");
+}
+
 static void test_statement_errors(void **state)
 {
 	(void)state;
 	refuse("hostnam x", 1, "hostnam", "unknown statement; expected one of hostname, application, "
 	       "idle, receive-steering, interface, description, ip, mtu, shutdown, no, ipv6, permit, deny, arp, "
-	       "service, tcp, http, console, capture, routing, xdp, exit, end");
+	       "service, tcp, http, console, capture, routing, xdp, steer, exit, end");
 	refuse("\n\nint eth0", 3, "int", "unknown statement");
 	refuse("ip", 1, "", "expected address, unnumbered, access-group, unreachables, verify, redirects, directed-broadcast, access-list, route, icmp after \"ip\"");
 	refuse("ip rout 1.2.3.4", 1, "rout",
@@ -948,7 +1006,9 @@ int main(void)
 		cmocka_unit_test(test_macs),             cmocka_unit_test(test_full),
 		cmocka_unit_test(test_defaults),         cmocka_unit_test(test_verify),
 		cmocka_unit_test(test_redirects),
-		cmocka_unit_test(test_steering), cmocka_unit_test(test_statement_errors),
+		cmocka_unit_test(test_steering),
+		cmocka_unit_test(test_steer),
+		cmocka_unit_test(test_steer_is_bounded), cmocka_unit_test(test_statement_errors),
 		cmocka_unit_test(test_interface_errors), cmocka_unit_test(test_whole_errors),
 		cmocka_unit_test(test_bytes),            cmocka_unit_test(test_round_trip),
 		cmocka_unit_test(test_many_routes),      cmocka_unit_test(test_zeros_behind_a_word),

@@ -1,0 +1,19 @@
+/* `show steer`: the rules that steer received packets to data cores. docs/console.md specifies the form, which is an
+ * interface. */
+#include "control/cli/show.h"
+#include "control/config/config.h"
+#include "control/config/running.h"
+
+void show_steer(struct shell *sh)
+{
+	const struct config *c = &running.config;
+	char text[CONFIG_STEER_TEXT], name[CONFIG_IF_NAME_SIZE];
+	if (c->steer_count == 0)
+		shell_print(sh, "there are no rules\n");
+	for (unsigned i = 0; i < c->steer_count; i++) {
+		const char *why = core_rule_state(i);
+		shell_print(sh, "%s %s: %s%s\n", config_key_name(name, c->steer[i].interface),
+		            config_steer_text(text, &c->steer[i]), why ? "not in force: " : "in force",
+		            why ? why : "");
+	}
+}

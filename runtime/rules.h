@@ -1,0 +1,32 @@
+/*
+ * Steering by rule: packets that a card receives and that match go to the queue pair of a chosen data core. Packets
+ * that match no rule go where RSS sends them. Control core only.
+ *
+ * A rule is in force while its port runs and its core polls a queue pair of its own. While the core restarts, the card
+ * has the rule not, and its packets go where RSS sends them: to the other cores.
+ */
+#ifndef RUNTIME_RULES_H
+#define RUNTIME_RULES_H
+
+#include "drivers/nic.h"
+
+#define CORE_RULES_MAX NIC_RULES_MAX /* of all ports together */
+
+struct core_rule {
+	unsigned port, core;   /* core: as `show cores` numbers it */
+	struct nic_rule match; /* all but its pair */
+};
+
+/* Why the port's card cannot have such a rule, or the machine has no such data core; static text. NULL: they can.
+ * The port exists. */
+const char *core_rule_refused(const struct core_rule *r);
+
+/* Replaces all rules by n others, at most CORE_RULES_MAX, which it copies and which are not refused. Of the rules of a
+ * port the first that matches counts. Takes effect at once if the ports run, otherwise when they start. A card that
+ * fails is reported (core_rule_state has it, too). */
+void core_set_rules(const struct core_rule *r, unsigned n);
+
+/* Why rule i of the last core_set_rules is not in force; static text. NULL: it is. */
+const char *core_rule_state(unsigned i);
+
+#endif
