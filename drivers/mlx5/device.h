@@ -2,7 +2,7 @@
  * What the files of the device half share: its state, registers (device.c), time-outs (timeouts.c),
  * commands (cmd.c) and their trace (trace.c), the firmware's pages (pages.c), events (events.c), reset (reset.c),
  * bring-up and teardown (hca.c), queues (queues.c) and their errors (mend.c), flow steering
- * (steering.c), port and link (port.c), firmware health (health.c).
+ * (steering.c, rules.c), port and link (port.c), firmware health (health.c).
  *
  * The device is a firmware that is controlled by commands. A command occupies a slot: an entry of
  * the command queue, with input and output, which continue in mailbox blocks beyond 16 bytes. There
@@ -23,8 +23,8 @@
  *    further command is given, and stop disables the device's bus mastership. If firmware does not
  *    return its pages, stop disables bus mastership as well, and the device counts as dead. Only a
  *    function level reset revives it (mlx5_revive), once until a start succeeds.
- * 2. Every object that was created is on a list: those of a pair on the pair's, others on the
- *    device's. Undoing the device's from its end down to `base`, then those of the pairs, then the
+ * 2. Every object that was created is on a list: those of a pair on the pair's, those of rules on
+ *    theirs, others on the device's. Undoing the device's from its end down to `base`, then those of the pairs, then the
  *    rest needs no other state.
  * 3. A page is either in the pool or the firmware's (a bit for each). A page that the firmware
  *    returns is looked up there before it is accepted.
@@ -96,6 +96,7 @@ struct mlx5_caps {
 	bool cqe_compression; /* of received frames */
 	bool multi_send;      /* send WQEs with many frames; used only with inline_mode 0 */
 	bool frag_match;      /* flow tables can match fragments */
+	uint8_t flow_level;   /* the highest of flow tables for received frames */
 	bool port_manager;    /* port registers are for this function to write */
 	bool eswitch_manager; /* the driver enters addresses in the card's own table */
 	bool driver_version;
@@ -142,6 +143,22 @@ struct mlx5_pair {
 	struct mlx5_fate *fate;
 };
 
+/* Steering by rule (rules.c): a table, an RQT and a TIR for each pair, a group and an entry for each
+ * rule and for all else. */
+#define MLX5_RULE_OBJECTS (1 + 2 * NIC_PAIRS_MAX + 2 * (NIC_RULES_MAX + 1))
+struct mlx5_rules {
+	struct nic_rule rule[NIC_RULES_MAX]; /* in force */
+	uint32_t n;
+	uint32_t root, root_group[2]; /* the table of level 0, and its entries' groups */
+	uint32_t kinds;               /* the table of level 2 */
+	uint32_t table;               /* the rules', or `kinds` */
+	uint32_t current;             /* set of the objects in use */
+	struct mlx5_rule_objects {
+		struct mlx5_object object[MLX5_RULE_OBJECTS];
+		uint32_t count;
+	} set[2];
+};
+
 #define MLX5_EQ_LOG_SIZE 6 /* 64 events: one page */
 #define MLX5_ERROR_BYTES 192
 
@@ -159,6 +176,7 @@ struct mlx5_memory {
 	struct mlx5_pages pages;
 	struct mlx5_object object[MLX5_OBJECTS_MAX];
 	struct mlx5_pair pair[NIC_PAIRS_MAX];
+	struct mlx5_rules rules;
 	char error[MLX5_ERROR_BYTES];
 };
 _Static_assert(offsetof(struct mlx5_memory, eq) % MLX5_PAGE_BYTES == 0 &&
@@ -181,7 +199,8 @@ struct mlx5_device {
 	struct mlx5_caps caps;
 	uint32_t objects;    /* on the list */
 	uint32_t base;       /* of these, the ones that pairs refer to */
-	struct mlx5_pair *making; /* on whose list new objects go; NULL: the device's */
+	struct mlx5_pair *making; /* on whose list new objects go; NULL: the device's, or */
+	struct mlx5_rule_objects *making_rules; /* on that of rules, if not NULL */
 	uint32_t pairs;      /* running; 0: stopped, or */
 	uint32_t parked;     /* as many were running before mlx5_park; 0: not parked */
 	uint32_t drop_rqn;   /* an RQ without buffers: what is steered there is dropped */
@@ -349,6 +368,8 @@ int mlx5_create(struct nic *nic, enum mlx5_command undo, uint32_t *id);
 /* The second step of mlx5_create, after the command. `table`: for groups and entries of flow
  * tables. */
 int mlx5_created(struct nic *nic, enum mlx5_command undo, uint32_t id, uint32_t table);
+/* Destroys one object, which is on no list any more. */
+int mlx5_destroy_object(struct nic *nic, const struct mlx5_object *o);
 /* Destroys all objects, the last one first. */
 void mlx5_destroy_all(struct nic *nic);
 /* Destroys the pair's objects, up to the first error. */
@@ -394,6 +415,36 @@ int mlx5_steering_start(struct nic *nic, unsigned pairs);
 int mlx5_spread(struct nic *nic, uint64_t pairs);
 /* Drops all received frames, until mlx5_spread. */
 int mlx5_spread_none(struct nic *nic);
+
+/* A comparison: a field of the outer headers and its value. A mask of 0 ends the list. */
+struct mlx5_match {
+	uint32_t field, mask, value;
+};
+#define MLX5_MATCHES 8
+
+/* A flow table of 2^log_size entries. */
+int mlx5_flow_table(struct nic *nic, uint32_t level, uint32_t log_size, uint32_t *id);
+/* Makes entries `first` to `last` of the table compare the fields for which the matches have a
+ * mask. */
+int mlx5_flow_group(struct nic *nic, uint32_t table, uint32_t first, uint32_t last,
+                    const struct mlx5_match m[MLX5_MATCHES], uint32_t *group);
+/* Enters entry `index`, of this group: packets that match go to a table or a TIR, MLX5_DESTINATION_... */
+int mlx5_flow_entry(struct nic *nic, uint32_t table, uint32_t group, uint32_t index,
+                    const struct mlx5_match m[MLX5_MATCHES], uint32_t to_type, uint32_t to);
+/* A TIR that leads to the pair's receive queue. */
+int mlx5_tir_of_pair(struct nic *nic, unsigned pair, uint32_t *tir);
+/* Has the entries of the root lead to this table. After an error some may. */
+int mlx5_root_leads_to(struct nic *nic, uint32_t table);
+
+/* --- rules.c --- */
+
+/* As nic_ops.rules_refused and rules. */
+const char *mlx5_rules_refused(const struct nic *nic, const struct nic_rule *r);
+int mlx5_rules(struct nic *nic, const struct nic_rule *r, unsigned n);
+/* Removes all rules if one of them names the pair, whose queue is to be destroyed. */
+int mlx5_rules_leave(struct nic *nic, unsigned pair);
+/* Destroys all objects of rules. Ignores errors: the device is stopped. */
+void mlx5_rules_end(struct nic *nic);
 
 /* --- health.c --- */
 

@@ -25,7 +25,10 @@ int mlx5_created(struct nic *nic, enum mlx5_command undo, uint32_t id, uint32_t 
 {
 	struct mlx5_device *d = mlx5_device(nic);
 	struct mlx5_object o = {(uint16_t)undo, id, table};
-	if (d->making) {
+	if (d->making_rules) {
+		assert(d->making_rules->count < MLX5_RULE_OBJECTS);
+		d->making_rules->object[d->making_rules->count++] = o;
+	} else if (d->making) {
 		assert(d->making->objects < MLX5_PAIR_OBJECTS);
 		d->making->object[d->making->objects++] = o;
 	} else {
@@ -54,7 +57,7 @@ static uint8_t *begin_undo(struct nic *nic, const struct mlx5_object *o, uint32_
 	return in;
 }
 
-static int destroy(struct nic *nic, const struct mlx5_object *o)
+int mlx5_destroy_object(struct nic *nic, const struct mlx5_object *o)
 {
 	uint8_t *in;
 	switch (o->undo) {
@@ -90,7 +93,7 @@ static void destroy_down_to(struct nic *nic, uint32_t keep)
 		const struct mlx5_object *o = &d->memory->object[--d->objects];
 		if (o->undo == MLX5_DESTROY_EQ)
 			d->has_eq = false;
-		(void)destroy(nic, o);
+		(void)mlx5_destroy_object(nic, o);
 	}
 }
 
@@ -98,7 +101,7 @@ int mlx5_destroy_pair(struct nic *nic, struct mlx5_pair *pair)
 {
 	int e = E_OK;
 	while (pair->objects && e == E_OK) {
-		e = destroy(nic, &pair->object[pair->objects - 1]);
+		e = mlx5_destroy_object(nic, &pair->object[pair->objects - 1]);
 		pair->objects -= e == E_OK;
 	}
 	return e;
@@ -108,11 +111,13 @@ void mlx5_destroy_all(struct nic *nic)
 {
 	struct mlx5_device *d = mlx5_device(nic);
 	d->making = NULL;
+	d->making_rules = NULL;
+	mlx5_rules_end(nic);
 	destroy_down_to(nic, d->base);
 	for (unsigned i = NIC_PAIRS_MAX; i--;) {
 		struct mlx5_pair *p = &d->memory->pair[i];
 		while (p->objects)
-			(void)destroy(nic, &p->object[--p->objects]);
+			(void)mlx5_destroy_object(nic, &p->object[--p->objects]);
 	}
 	d->base = 0;
 	destroy_down_to(nic, 0);
@@ -220,6 +225,7 @@ static int learn_flow_tables(struct nic *nic)
 	                  mlx5_get(caps, MLX5_CAP_RX_MAX_FT_LEVEL) < 1))
 		return mlx5_fail(nic, E_NOTSUP, "no flow tables for received frames");
 	mlx5_device(nic)->caps.frag_match = mlx5_get(caps, MLX5_CAP_RX_OUTER_FRAG);
+	mlx5_device(nic)->caps.flow_level = (uint8_t)mlx5_get(caps, MLX5_CAP_RX_MAX_FT_LEVEL);
 	return e;
 }
 

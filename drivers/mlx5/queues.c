@@ -265,7 +265,9 @@ int mlx5_park(struct nic *nic)
 	if (d->dead || !d->pairs)
 		return mlx5_fail(nic, E_NOTSUP, "does not run");
 	mlx5_cmd_drain(nic, MLX5_SLOT_BACKGROUND); /* a queue that is being mended is destroyed */
-	int e = mlx5_spread_none(nic);
+	int e = mlx5_rules(nic, NULL, 0);
+	if (e == E_OK)
+		e = mlx5_spread_none(nic);
 	for (unsigned i = d->pairs; i-- && e == E_OK;)
 		e = mlx5_destroy_pair(nic, &d->memory->pair[i]);
 	if (e != E_OK)
@@ -284,6 +286,8 @@ int mlx5_pair_stop(struct nic *nic, unsigned i)
 	struct mlx5_device *d = mlx5_device(nic);
 	const uint64_t others = d->spread & ~(1ull << i);
 	int e = mlx5_mend_leave(nic, i);
+	if (e == E_OK)
+		e = mlx5_rules_leave(nic, i);
 	if (e == E_OK && others != d->spread)
 		e = others ? mlx5_spread(nic, others) : mlx5_spread_none(nic);
 	return e == E_OK ? mlx5_destroy_pair(nic, &d->memory->pair[i]) : e;

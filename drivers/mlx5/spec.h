@@ -417,6 +417,9 @@ enum mlx5_cqe {
 #define MLX5_CRITERIA_OUTER 1
 
 #define MLX5_SET_FTE_BYTES 0x348 /* with one destination */
+#define MLX5_FTE_MODIFY 1 /* op_mod: an entry that exists */
+#define MLX5_FTE_MODIFY_MASK MLX5_FIELD(0x18, 7, 0)
+#define MLX5_FTE_MODIFY_DESTINATIONS 4
 #define MLX5_FTE_GROUP MLX5_FIELD(0x44, 31, 0)
 #define MLX5_FTE_ACTION MLX5_FIELD(0x4c, 15, 0)
 #define MLX5_FTE_DESTINATIONS MLX5_FIELD(0x50, 23, 0)
@@ -433,6 +436,12 @@ enum mlx5_cqe {
 #define MLX5_MATCH_DMAC_LOW MLX5_FIELD(0x0c, 31, 16)
 #define MLX5_MATCH_PROTOCOL MLX5_FIELD(0x10, 31, 24)
 #define MLX5_MATCH_FRAGMENT MLX5_FIELD(0x10, 13, 13)
+#define MLX5_MATCH_TCP_SRC MLX5_FIELD(0x14, 31, 16)
+#define MLX5_MATCH_TCP_DST MLX5_FIELD(0x14, 15, 0)
+#define MLX5_MATCH_UDP_SRC MLX5_FIELD(0x1c, 31, 16)
+#define MLX5_MATCH_UDP_DST MLX5_FIELD(0x1c, 15, 0)
+#define MLX5_MATCH_SRC_IP4 MLX5_FIELD(0x2c, 31, 0)
+#define MLX5_MATCH_DST_IP4 MLX5_FIELD(0x3c, 31, 0)
 
 /* --- vport and port --- */
 

@@ -1,8 +1,10 @@
 /*
  * Steers received frames to the queues (PRM, "Flow Steering", "Transport Interface Receive"):
  *
- *   level 0, the root    frames to our address or to a group → level 1; others are dropped
- *   level 1              by kind of frame → a TIR, which hashes the fields that such a frame has
+ *   level 0, the root    frames to our address or to a group → level 2, or 1; others are dropped
+ *   level 1              only while there are rules: rules.c
+ *   level 2              by kind of frame → a TIR, which hashes the fields that such a frame has
+ *                        (on a device with only two levels: level 1)
  *
  * A TIR that spreads over queues can hash only one kind of frame, hence one TIR for each kind.
  * Fragments are hashed by their addresses alone, the first one too, so that all fragments of a
@@ -20,13 +22,14 @@
 #define PROTO_TCP 6
 #define PROTO_UDP 17
 #define LOG_TABLE_SIZE 4
+#define KINDS_LEVEL 2
 
-static int create_table(struct nic *nic, uint32_t level, uint32_t *id)
+int mlx5_flow_table(struct nic *nic, uint32_t level, uint32_t log_size, uint32_t *id)
 {
 	uint8_t *in = mlx5_cmd_begin(nic, MLX5_SLOT_MAIN, MLX5_CREATE_FLOW_TABLE, 0,
 	                             MLX5_FLOW_BYTES, MLX5_PLAIN_BYTES);
 	mlx5_set(in, MLX5_CREATE_TABLE_LEVEL, level);
-	mlx5_set(in, MLX5_CREATE_TABLE_LOG_SIZE, LOG_TABLE_SIZE);
+	mlx5_set(in, MLX5_CREATE_TABLE_LOG_SIZE, log_size);
 	return mlx5_create(nic, MLX5_DESTROY_FLOW_TABLE, id);
 }
 
@@ -39,16 +42,8 @@ static int set_root(struct nic *nic, uint32_t table)
 	return e == E_OK ? mlx5_created(nic, MLX5_SET_FLOW_TABLE_ROOT, 0, 0) : e;
 }
 
-/* A comparison: a field of the outer headers and its value. A mask of 0 ends the list. */
-struct match {
-	uint32_t field, mask, value;
-};
-#define MATCHES 3
-
-/* Makes entries `first` to `last` of the table compare the fields for which the matches have a
- * mask. */
-static int create_group(struct nic *nic, uint32_t table, uint32_t first, uint32_t last,
-                        const struct match *m, uint32_t *group)
+int mlx5_flow_group(struct nic *nic, uint32_t table, uint32_t first, uint32_t last,
+                    const struct mlx5_match m[MLX5_MATCHES], uint32_t *group)
 {
 	uint8_t *in = mlx5_cmd_begin(nic, MLX5_SLOT_MAIN, MLX5_CREATE_FLOW_GROUP, 0,
 	                             MLX5_CREATE_GROUP_BYTES, MLX5_PLAIN_BYTES);
@@ -56,17 +51,18 @@ static int create_group(struct nic *nic, uint32_t table, uint32_t first, uint32_
 	mlx5_set(in, MLX5_GROUP_START, first);
 	mlx5_set(in, MLX5_GROUP_END, last);
 	mlx5_set(in, MLX5_GROUP_CRITERIA_ENABLE, m[0].mask ? MLX5_CRITERIA_OUTER : 0);
-	for (unsigned i = 0; i < MATCHES && m[i].mask; i++)
+	for (unsigned i = 0; i < MLX5_MATCHES && m[i].mask; i++)
 		mlx5_set(in, MLX5_AT(MLX5_GROUP_CRITERIA, m[i].field), m[i].mask);
 	int e = mlx5_cmd_run(nic);
 	*group = mlx5_get(mlx5_cmd_out(nic, MLX5_SLOT_MAIN), MLX5_OUT_ID);
 	return e == E_OK ? mlx5_created(nic, MLX5_DESTROY_FLOW_GROUP, *group, table) : e;
 }
 
-static int set_entry(struct nic *nic, uint32_t table, uint32_t group, uint32_t index,
-                     const struct match *m, uint32_t to_type, uint32_t to)
+/* Begins the command for an entry. */
+static uint8_t *begin_entry(struct nic *nic, uint32_t op_mod, uint32_t table, uint32_t group, uint32_t index,
+                            uint32_t to_type, uint32_t to)
 {
-	uint8_t *in = mlx5_cmd_begin(nic, MLX5_SLOT_MAIN, MLX5_SET_FLOW_TABLE_ENTRY, 0,
+	uint8_t *in = mlx5_cmd_begin(nic, MLX5_SLOT_MAIN, MLX5_SET_FLOW_TABLE_ENTRY, op_mod,
 	                             MLX5_SET_FTE_BYTES, MLX5_PLAIN_BYTES);
 	mlx5_set(in, MLX5_FLOW_TABLE_ID, table);
 	mlx5_set(in, MLX5_FLOW_INDEX, index);
@@ -75,7 +71,14 @@ static int set_entry(struct nic *nic, uint32_t table, uint32_t group, uint32_t i
 	mlx5_set(in, MLX5_FTE_DESTINATIONS, 1);
 	mlx5_set(in, MLX5_FTE_DESTINATION_TYPE, to_type);
 	mlx5_set(in, MLX5_FTE_DESTINATION_ID, to);
-	for (unsigned i = 0; i < MATCHES && m[i].mask; i++)
+	return in;
+}
+
+int mlx5_flow_entry(struct nic *nic, uint32_t table, uint32_t group, uint32_t index,
+                    const struct mlx5_match m[MLX5_MATCHES], uint32_t to_type, uint32_t to)
+{
+	uint8_t *in = begin_entry(nic, 0, table, group, index, to_type, to);
+	for (unsigned i = 0; i < MLX5_MATCHES && m[i].mask; i++)
 		mlx5_set(in, MLX5_AT(MLX5_FTE_MATCH, m[i].field), m[i].value);
 	int e = mlx5_cmd_run(nic);
 	return e == E_OK ? mlx5_created(nic, MLX5_DELETE_FLOW_TABLE_ENTRY, index, table) : e;
@@ -121,6 +124,13 @@ static int create_rqt(struct nic *nic, uint32_t size, uint64_t pairs, uint32_t *
 	return mlx5_create(nic, MLX5_DESTROY_RQT, rqt);
 }
 
+int mlx5_tir_of_pair(struct nic *nic, unsigned pair, uint32_t *tir)
+{
+	uint32_t rqt;
+	int e = create_rqt(nic, 1, 1ull << pair, &rqt);
+	return e == E_OK ? create_tir(nic, 0, rqt, tir) : e;
+}
+
 static int modify_rqt(struct nic *nic, uint32_t size, uint64_t pairs, uint32_t rqt)
 {
 	uint8_t *in = begin_rqt(nic, MLX5_MODIFY_RQT, size, pairs);
@@ -154,25 +164,38 @@ int mlx5_spread_none(struct nic *nic)
 static int station_table(struct nic *nic, uint32_t next, uint32_t *root)
 {
 	const uint8_t *mac = nic->mac;
-	const struct match own[MATCHES] = {
+	uint32_t *group = mlx5_device(nic)->memory->rules.root_group;
+	const struct mlx5_match own[MLX5_MATCHES] = {
 		{MLX5_MATCH_DMAC_HIGH, UINT32_MAX, be32_load(mac)},
 		{MLX5_MATCH_DMAC_LOW, 0xffff, be16_load(mac + 4)},
 	};
-	const struct match any_group[MATCHES] = {{MLX5_MATCH_DMAC_HIGH, 1u << 24, 1u << 24}};
-	uint32_t group;
-	int e = create_table(nic, 0, root);
+	const struct mlx5_match any_group[MLX5_MATCHES] = {{MLX5_MATCH_DMAC_HIGH, 1u << 24, 1u << 24}};
+	int e = mlx5_flow_table(nic, 0, LOG_TABLE_SIZE, root);
 	if (e == E_OK)
-		e = create_group(nic, *root, 0, 0, own, &group);
+		e = mlx5_flow_group(nic, *root, 0, 0, own, &group[0]);
 	if (e == E_OK)
-		e = set_entry(nic, *root, group, 0, own, MLX5_DESTINATION_TABLE, next);
+		e = mlx5_flow_entry(nic, *root, group[0], 0, own, MLX5_DESTINATION_TABLE, next);
 	if (e == E_OK)
-		e = create_group(nic, *root, 1, 1, any_group, &group);
+		e = mlx5_flow_group(nic, *root, 1, 1, any_group, &group[1]);
 	if (e == E_OK)
-		e = set_entry(nic, *root, group, 1, any_group, MLX5_DESTINATION_TABLE, next);
+		e = mlx5_flow_entry(nic, *root, group[1], 1, any_group, MLX5_DESTINATION_TABLE, next);
 	return e;
 }
 
-/* --- level 1 --- */
+int mlx5_root_leads_to(struct nic *nic, uint32_t table)
+{
+	const struct mlx5_rules *s = &mlx5_device(nic)->memory->rules;
+	int e = E_OK;
+	for (uint32_t i = 0; i < ARRAY_LEN(s->root_group) && e == E_OK; i++) {
+		uint8_t *in = begin_entry(nic, MLX5_FTE_MODIFY, s->root, s->root_group[i], i, MLX5_DESTINATION_TABLE,
+		                          table);
+		mlx5_set(in, MLX5_FTE_MODIFY_MASK, MLX5_FTE_MODIFY_DESTINATIONS);
+		e = mlx5_cmd_run(nic);
+	}
+	return e;
+}
+
+/* --- level 2 --- */
 
 #define TYPE(ethertype) {MLX5_MATCH_ETHERTYPE, 0xffff, (ethertype)}
 #define FRAGMENT {MLX5_MATCH_FRAGMENT, 1, 1}
@@ -182,7 +205,7 @@ static int station_table(struct nic *nic, uint32_t next, uint32_t *root)
 static const struct kind {
 	unsigned group;
 	uint32_t fields; /* hashed */
-	struct match match[MATCHES];
+	struct mlx5_match match[MLX5_MATCHES];
 } kinds[] = {
 	{0, MLX5_HASH_ADDRESSES, {TYPE(ETHERTYPE_IP4), FRAGMENT}},
 	{0, MLX5_HASH_ADDRESSES | MLX5_HASH_L3_IP6, {TYPE(ETHERTYPE_IP6), FRAGMENT}},
@@ -209,11 +232,11 @@ static int kind_entry(struct nic *nic, uint32_t table, uint32_t i, uint32_t tir,
 	if (k->group != *last_group) {
 		while (last + 1 < KINDS && kinds[last + 1].group == k->group)
 			last++;
-		e = create_group(nic, table, i, last, k->match, group);
+		e = mlx5_flow_group(nic, table, i, last, k->match, group);
 		*last_group = k->group;
 	}
 	return e == E_OK
-	               ? set_entry(nic, table, *group, i, k->match, MLX5_DESTINATION_TIR, tir)
+	               ? mlx5_flow_entry(nic, table, *group, i, k->match, MLX5_DESTINATION_TIR, tir)
 	               : e;
 }
 
@@ -229,7 +252,7 @@ static int kind_table(struct nic *nic, unsigned pairs, uint32_t *table)
 	unsigned first = d->caps.frag_match ? 0 : 1, last_group = ~0u;
 	uint64_t all = UINT64_MAX >> (NIC_PAIRS_MAX - pairs);
 	uint32_t group = 0, tir;
-	int e = create_table(nic, 1, table);
+	int e = mlx5_flow_table(nic, u32_min(d->caps.flow_level, KINDS_LEVEL), LOG_TABLE_SIZE, table);
 	d->rqt = 0;
 	d->spread = all;
 	if (e == E_OK && pairs > 1)
@@ -249,9 +272,11 @@ static int kind_table(struct nic *nic, unsigned pairs, uint32_t *table)
 
 int mlx5_steering_start(struct nic *nic, unsigned pairs)
 {
-	uint32_t kind, root;
-	int e = kind_table(nic, pairs, &kind);
+	struct mlx5_rules *s = &mlx5_device(nic)->memory->rules;
+	memset(s, 0, sizeof *s);
+	int e = kind_table(nic, pairs, &s->kinds);
 	if (e == E_OK)
-		e = station_table(nic, kind, &root);
-	return e == E_OK ? set_root(nic, root) : e;
+		e = station_table(nic, s->kinds, &s->root);
+	s->table = s->kinds;
+	return e == E_OK ? set_root(nic, s->root) : e;
 }

@@ -172,6 +172,8 @@ UNIT_SRC_mlx5_driver := $(wildcard drivers/mlx5/*.c) lib/fmt.c lib/pkt.c lib/csu
 UNIT_SRC_mlx5_faults := $(UNIT_SRC_mlx5_driver)
 UNIT_SRC_mlx5_pair := $(UNIT_SRC_mlx5_driver)
 UNIT_MAIN_mlx5_pair := tests/unit/drivers/test_pair_alone.c
+UNIT_SRC_mlx5_steer := $(UNIT_SRC_mlx5_driver)
+UNIT_MAIN_mlx5_steer := tests/unit/drivers/test_steer_rules.c
 INTEL_RING_SRC := $(wildcard drivers/intel/ring*.c) lib/pkt.c lib/csum.c tests/unit/rig/intel_rig.c \
 	tests/unit/rig/hand.c tests/unit/rig/guest.c
 UNIT_SRC_intel_ring := $(INTEL_RING_SRC) tests/unit/rig/ring_tests.c
@@ -189,6 +191,8 @@ IXGBE_SRC := $(wildcard drivers/ixgbe/*.c drivers/intel/*.c) lib/pkt.c lib/csum.
 UNIT_SRC_ixgbe_driver := $(IXGBE_SRC) tests/unit/rig/ixgbe_port.c
 UNIT_SRC_ixgbe_traffic := $(UNIT_SRC_ixgbe_driver)
 UNIT_SRC_ixgbe_rules := $(UNIT_SRC_ixgbe_driver)
+UNIT_SRC_ixgbe_steer := $(UNIT_SRC_ixgbe_driver)
+UNIT_MAIN_ixgbe_steer := tests/unit/drivers/test_steer_rules.c
 UNIT_SRC_ixgbe_pair := $(UNIT_SRC_ixgbe_driver) tests/unit/rig/nicsim_frames.c
 UNIT_MAIN_ixgbe_pair := tests/unit/drivers/test_pair_alone.c
 UNIT_SRC_ixgbe_link := $(UNIT_SRC_ixgbe_pair)
@@ -199,8 +203,8 @@ UNIT_MAIN_ixgbe_hostile := tests/unit/drivers/test_hostile_card.c
 UNIT_SRC_ixgbe_x550 := $(IXGBE_SRC) tests/unit/rig/x550_port.c
 UNIT_SRC_x550_traffic := $(UNIT_SRC_ixgbe_x550)
 UNIT_MAIN_x550_traffic := tests/unit/drivers/ixgbe/test_ixgbe_traffic.c
-UNIT_SRC_x550_rules := $(UNIT_SRC_ixgbe_x550)
-UNIT_MAIN_x550_rules := tests/unit/drivers/ixgbe/test_ixgbe_rules.c
+UNIT_SRC_x550_steer := $(UNIT_SRC_ixgbe_x550)
+UNIT_MAIN_x550_steer := tests/unit/drivers/test_steer_rules.c
 UNIT_SRC_x550_pair := $(UNIT_SRC_ixgbe_x550) tests/unit/rig/nicsim_frames.c
 UNIT_MAIN_x550_pair := tests/unit/drivers/test_pair_alone.c
 UNIT_SRC_x550_link := $(UNIT_SRC_x550_pair)
@@ -292,12 +296,13 @@ UNIT_WAY_ixgbe_traffic := device
 UNIT_WAY_ixgbe_pair := device
 UNIT_WAY_ixgbe_link := device
 UNIT_WAY_ixgbe_rules := device
+UNIT_WAY_ixgbe_steer := device
 UNIT_WAY_ixgbe_faults := device
 UNIT_WAY_ixgbe_x550 := device
 UNIT_WAY_x550_traffic := device
 UNIT_WAY_x550_pair := device
 UNIT_WAY_x550_link := device
-UNIT_WAY_x550_rules := device
+UNIT_WAY_x550_steer := device
 UNIT_WAY_igb_driver := device
 UNIT_WAY_igb_pair := device
 UNIT_WAY_igb_link := device
@@ -313,10 +318,11 @@ UNIT_WAY_mlx5_hca := device
 UNIT_WAY_mlx5_driver := device
 UNIT_WAY_mlx5_faults := device
 UNIT_WAY_mlx5_pair := device
+UNIT_WAY_mlx5_steer := device
 # Every test_x.c is test x, unless it is the main() of others (UNIT_MAIN_x).
 UNIT_MAINS := $(patsubst UNIT_MAIN_%,%,$(filter UNIT_MAIN_%,$(.VARIABLES)))
 ifeq ($(origin T),undefined)
-T := $(sort $(filter-out pair_alone link_lost hostile_card,$(patsubst test_%,%,$(basename $(notdir $(UNIT_TESTS))))) $(UNIT_MAINS))
+T := $(sort $(filter-out pair_alone link_lost hostile_card steer_rules,$(patsubst test_%,%,$(basename $(notdir $(UNIT_TESTS))))) $(UNIT_MAINS))
 endif
 
 UNIT_CC := gcc clang

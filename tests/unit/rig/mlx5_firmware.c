@@ -263,6 +263,8 @@ static void keep_account(const struct known *k, const uint8_t *in, uint8_t *out)
 	bool destroys = k->undo == 0;
 	if (k->opcode == 0x92f) /* SET_FLOW_TABLE_ROOT undoes itself */
 		destroys = (get32(in + 4) & 0xffff) == 1;
+	if (k->opcode == 0x936 && (get32(in + 4) & 0xffff) == 1) /* changes an entry */
+		return;
 	if (fw.lie)
 		fw.objects = 0;
 	for (unsigned i = 0; destroys && !fw.lie && i < ARRAY_LEN(known); i++) {

@@ -580,6 +580,60 @@ static void pair_alone_refused(void **s)
 	}
 }
 
+/* Other rules take the place of these. Returns the first error. */
+static int change_rules(void)
+{
+	static const struct nic_rule first[] = {{.proto = 17, .dst_port = 53, .pair = 1}, {.src = 1, .src_plen = 32}},
+	                             then[] = {{.proto = 6, .dst_port = 53, .pair = 2}, {.dst = 1, .dst_plen = 32},
+	                                       {.pair = 2}};
+	int e = mlx5_ops.rules(&fw.nic, first, ARRAY_LEN(first));
+	if (e == E_OK)
+		e = mlx5_ops.rules(&fw.nic, then, ARRAY_LEN(then));
+	return e == E_OK ? mlx5_ops.rules(&fw.nic, NULL, 0) : e;
+}
+
+/* Each command of changes of rules fails in turn, or is never answered: nothing is left behind, and the next change
+ * succeeds. */
+static void rules_fail(void **s)
+{
+	(void)s;
+	up(3);
+	fw.any_order = true;
+	const unsigned before = fw.logged, objects = fw.objects;
+	assert_int_equal(change_rules(), E_OK);
+	const unsigned all = fw.logged;
+	assert_int_equal(fw.objects, objects);
+	fw_stop();
+	fw_assert_clean();
+	unsigned failed = 0;
+	for (unsigned at = before + 1; at <= all; at++) {
+		up(3);
+		fw.any_order = true;
+		fw.at = at;
+		fw.fault = FW_STATUS;
+		const int e = change_rules();
+		failed += e != E_OK;
+		assert_true(e == E_OK || (e == E_DEVICE && fw.nic.error));
+		fw.fault = FW_NONE;
+		assert_int_equal(change_rules(), E_OK);
+		fw_stop();
+		fw_assert_clean();
+		up(3);
+		fw.any_order = fw.flr = fw.heals = true;
+		fw.at = at;
+		fw.fault = FW_HANG;
+		(void)change_rules();
+		assert_int_equal(mlx5_ops.rules(&fw.nic, NULL, 0), E_DEVICE);
+		fw.fault = FW_NONE;
+		fw_stop();
+		assert_int_equal(fw_start(3, &shared), E_OK);
+		assert_int_equal(change_rules(), E_OK);
+		fw_stop();
+		fw_assert_clean();
+	}
+	assert_in_range(failed, (all - before) / 2, all - before);
+}
+
 /* A virtual function: what is the physical function's is not asked for. */
 static void virtual_function(void **s)
 {
@@ -1073,6 +1127,7 @@ int main(void)
 		cmocka_unit_test(removed),
 		cmocka_unit_test(each_refused),
 		cmocka_unit_test(each_hangs),
+		cmocka_unit_test(rules_fail),
 		cmocka_unit_test(virtual_function),
 		cmocka_unit_test(pair_alone_refused),
 		cmocka_unit_test(parked),
