@@ -3,7 +3,7 @@
  * that match no rule go where RSS sends them. Control core only.
  *
  * A rule is in force while its port runs and its core polls a queue pair of its own. While the core restarts, the card
- * has the rule not, and its packets go where RSS sends them: to the other cores.
+ * does not have the rule, and the packets go where RSS sends them: to the other cores.
  */
 #ifndef RUNTIME_RULES_H
 #define RUNTIME_RULES_H
