@@ -101,12 +101,12 @@ BENCH_FLAGS_vhost_gen_78 := -DFRAME_BYTES=74
 BENCH_FLAGS_vhost_gen6_64 := -DFAMILY=6
 BENCH_FLAGS_vhost_gen6_78 := -DFAMILY=6 -DFRAME_BYTES=74
 $(BENCH_GENERATORS:%=$(BENCH_BUILD)/%): $(patsubst %,tests/bench/wire/%,vhost_gen.c vhost_ring.c vhost_ring.h) \
-		tests/bench/bench.mk
+		tests/bench/open_loop.h tests/bench/histogram.h tests/bench/bench.mk
 	@mkdir -p $(@D)
-	@gcc $(DPDK_CFLAGS) $(BENCH_FLAGS_$(@F)) -o $@ $(filter %.c,$^) $(DPDK_LIBS)
+	@gcc $(DPDK_CFLAGS) -I. $(BENCH_FLAGS_$(@F)) -o $@ $(filter %.c,$^) $(DPDK_LIBS)
 
-# How late the host serves a CPU, for bfd.py
-$(BENCH_BUILD)/stall_probe: tests/bench/stall_probe.c tests/bench/bench.mk
+# How late the host serves a CPU, for bfd.py; what a spinning program sees of it, for tail.py
+$(BENCH_BUILD)/stall_probe $(BENCH_BUILD)/spin_probe: $(BENCH_BUILD)/%: tests/bench/%.c tests/bench/bench.mk
 	@mkdir -p $(@D)
 	@gcc $(BENCH_CFLAGS) -D_GNU_SOURCE -o $@ $< -pthread
 
@@ -114,7 +114,7 @@ $(BENCH_BUILD)/core_ping: tests/bench/wire/core_ping.c tests/bench/bench.mk
 	@mkdir -p $(@D)
 	@gcc -O3 -Wall -o $@ $< -pthread
 
-bench-wire: $(BENCH_GENERATORS:%=$(BENCH_BUILD)/%) $(BENCH_BUILD)/core_ping
+bench-wire: $(BENCH_GENERATORS:%=$(BENCH_BUILD)/%) $(BENCH_BUILD)/core_ping $(BENCH_BUILD)/spin_probe
 
 # Linux' part of xdp.py: objects of XDP programs and what runs them. Hayate gets the same objects
 BENCH_XDP := $(patsubst tests/bench/xdp/%.c,$(BENCH_BUILD)/xdp/%.o,$(filter-out %/xdp_linux.c,$(wildcard tests/bench/xdp/*.c)))

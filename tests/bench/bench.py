@@ -27,6 +27,8 @@
                                  (zebra.py), of a BGP table (bgp.py), that change while the router
                                  forwards (engine_churn.py), after a restart of the control program
                                  (takeover.py); each part alone: engine-fpm, engine-zebra and so on
+  tail.*, peer.*.tail.*          latency at 10, 50, 90 % of the load, to the 99.99th percentile, beside the host's
+                                 noise; with the control core busy, floods and faults (tail.py)
   bfd.*                          BFD sessions under a full forwarding load: false failures, lateness (bfd.py)
   churn.*                        what routes that change cost a router with a million (churn.py)
   capture.*                      the console's capture: frames written without loss, beside tcpdump;
@@ -80,6 +82,8 @@ from pktgen import pktgen
 from plots import draw
 from services import choose_family, tcp, tcp_idle, udp_rtt
 from table import SMALL, Full, configuration, configuration6
+from tail import PARTS as TAIL_PARTS
+from tail import tail
 from takeover import takeover
 from web import http, scrape
 from xdp import xdp
@@ -101,7 +105,7 @@ ENGINE = {"engine-fpm": engine_fpm, "engine-zebra": zebra, "engine-bgp": bgp,
 PARTS = ["forwarding", "full-table", "full-table6", "families", "null", "no-loss", "overload", "floods",
          "tail-writes", "tcp", "tcp-idle", "udp-rtt", "http", "scrape", "churn",
          "engine", "engine-fpm", "engine-zebra", "engine-bgp", "engine-churn", "engine-takeover",
-         "bfd", "capture", "xdp", "pktgen", "pktgen-curve", "pktgen-latency", "boot", "sizes"]
+         "tail", *TAIL_PARTS, "bfd", "capture", "xdp", "pktgen", "pktgen-curve", "pktgen-latency", "boot", "sizes"]
 
 
 def null_routes(prefixes):
@@ -480,6 +484,8 @@ def main():
                 folder = os.path.join(work, part)
                 os.mkdir(folder)
                 measure(results, folder, accel, arguments.runs)
+        if {"tail", *TAIL_PARTS} & set(parts):
+            tail(results, os.path.join(work, "tail"), accel, arguments.runs, parts)
         if "bfd" in parts:
             bfd(results, work, accel, arguments.quick)
         if "capture" in parts:

@@ -34,6 +34,14 @@ static inline void histogram_add(struct histogram *h, uint64_t value)
 	h->min = value < h->min ? value : h->min;
 }
 
+/* The middle of the values that this cell counts. */
+static inline double histogram_middle(unsigned cell)
+{
+	unsigned shift = cell < 2 * HISTOGRAM_SUB ? 0 : cell / HISTOGRAM_SUB - 1;
+	uint64_t low = (uint64_t)(cell - shift * HISTOGRAM_SUB) << shift;
+	return (double)low + (double)((1ull << shift) - 1) / 2;
+}
+
 /* The value not exceeded by `share` of the samples (0 to 1): the middle of its cell, or max. */
 static inline double histogram_percentile(const struct histogram *h, double share)
 {
@@ -42,9 +50,7 @@ static inline double histogram_percentile(const struct histogram *h, double shar
 		seen += h->cell[i];
 		if (seen <= wanted || h->cell[i] == 0)
 			continue;
-		unsigned shift = i < 2 * HISTOGRAM_SUB ? 0 : i / HISTOGRAM_SUB - 1;
-		uint64_t low = (uint64_t)(i - shift * HISTOGRAM_SUB) << shift;
-		double middle = (double)low + (double)((1ull << shift) - 1) / 2;
+		double middle = histogram_middle(i);
 		return middle < (double)h->max ? middle : (double)h->max;
 	}
 	return (double)h->max;

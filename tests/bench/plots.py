@@ -14,6 +14,10 @@ FOLDER: build, unless told. PREFIX: only pictures whose names begin so (`tcp udp
   tcp-connections.png  connections opened, used once and closed
   tcp-memory.png       memory of an idle connection
   udp-rtt.png          round trips of UDP, from the median to the worst
+  tail-forward.svg     latency by percentile at 10, 50 and 90 % of the load: forwarding (tail.py)
+  tail-udp.svg         the same of UDP echo
+  tail-tcp.svg         the same of TCP echo
+  tail-disturbed.svg   the same of a router at 50 %, while others disturb it
   fib.png              look-up tables, made up, ours and DPDK's (fib.py)
 
 Who is who has the same colour, marker and hatching in all of them, so that they can be told apart
@@ -29,6 +33,7 @@ sys.dont_write_bytecode = True
 from load import ROOT
 from models import BURSTS, LINE_RATE_PPS
 from results import RESULTS
+from times import NAMES
 
 SIZE, DPI = (7, 4.2), 110
 # Colours of Okabe and Ito: distinct for the colour-blind, and in grey when printed.
@@ -56,6 +61,28 @@ UDP_WHO = (  # name of its figures, label, style
     ("peer.xdp.udp.rtt", "XDP, generic mode behind RPS", {"color": YELLOW, "marker": "D"}),
     ("peer.socket.udp.rtt", "Linux socket, recvmmsg", {"color": ORANGE, "marker": "s"}))
 
+TAIL_WHO = {  # kind: its title, and name of figures, label, style
+    "forward": ("64-byte frames forwarded", (
+        ("tail.forward.virtio.%s", "Hayate", {"color": BLUE, "marker": "o"}),
+        ("peer.l3fwd.tail.forward.%s", "DPDK l3fwd", {"color": GREEN, "marker": "^"}),
+        ("peer.testpmd.tail.forward.%s", "DPDK testpmd, mac", {"color": SKY, "marker": "v"}))),
+    "udp": ("UDP echo of 16 bytes", (
+        ("tail.udp.virtio.%s", "Hayate", {"color": BLUE, "marker": "o"}),
+        ("peer.testpmd.tail.udp.%s", "DPDK testpmd, 5tswap", {"color": GREEN, "marker": "^"}),
+        ("peer.xdp.tail.udp.%s", "XDP, generic mode", {"color": YELLOW, "marker": "D"}),
+        ("peer.socket.tail.udp.%s", "Linux socket", {"color": ORANGE, "marker": "s"}))),
+    "tcp": ("TCP echo of 64 bytes, 64 connections", (
+        ("tail.tcp.virtio.%s", "Hayate", {"color": BLUE, "marker": "o"}),
+        ("peer.epoll.tail.tcp.%s", "Linux epoll", {"color": ORANGE, "marker": "s"})))}
+TAIL_NOISE = {"color": GREY, "linestyle": ":", "linewidth": 1}
+TAIL_DISTURBED = (  # name, label, style
+    ("nothing", "undisturbed", {"color": BLUE, "marker": "o"}),
+    ("console", "console prints", {"color": SKY, "marker": "v"}),
+    ("scrapes", "/metrics is scraped", {"color": GREEN, "marker": "^"}),
+    ("churn", "routes change", {"color": YELLOW, "marker": "D"}),
+    ("flood", "a flood without a route", {"color": ORANGE, "marker": "s"}),
+    ("fault", "the control program fails", {"color": "black", "marker": "x", "linestyle": "--"}))
+
 
 FIB_WAYS = (  # names as bench-fib prints them; IPv6's peers have a 6
     ("Hayate AVX-512", {"color": BLUE}), ("Hayate AVX2", {"color": SKY}),
@@ -70,6 +97,7 @@ class Pictures:
     def __init__(self, entries, folder, wanted):
         import matplotlib
         matplotlib.use("Agg")
+        matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "hayate"})
         from matplotlib import pyplot
         self.pyplot, self.folder, self.made = pyplot, folder, []
         self.wanted = tuple(wanted) or ("",)
@@ -114,7 +142,8 @@ class Pictures:
             legend.legend(fontsize=8)
         figure.tight_layout()
         self.made.append(os.path.join(self.folder, name))
-        figure.savefig(self.made[-1], metadata={"Software": None})
+        figure.savefig(self.made[-1], metadata={"Date": None, "Creator": None} if name.endswith(".svg")
+                       else {"Software": None})
         self.pyplot.close(figure)
 
 
@@ -207,6 +236,53 @@ def udp_rtt(pictures):
     axes.set_xlabel("of all round trips, this many were no longer")
     axes.set_ylabel("round trip, µs")
     return pictures.finish(figure, "udp-rtt.png", axes)
+
+
+def by_percentile(pictures, axes, prefix, label, style):
+    """A curve from the median to the worst; none, if a figure is missing, or that many were lost."""
+    mine = [pictures.ours("%s.%s" % (prefix, quantile)) for quantile in NAMES]
+    while mine and mine[-1] is None:
+        mine.pop()
+    if mine and None not in mine:
+        axes.plot(range(len(mine)), mine, label=label, markersize=4, **style)
+    return bool(mine)
+
+
+def percentiles(axes):
+    axes.set_xticks(range(len(NAMES)), [name.replace("median", "50").removesuffix(" %")
+                                        for name in NAMES.values()], fontsize=7)
+    axes.set_xlabel("percentile", fontsize=8)
+    logarithmic(axes)
+    axes.set_ylim(bottom=0.2)
+
+
+def tails(pictures):
+    for kind, (title, lines) in TAIL_WHO.items():
+        figure, panels = pictures.new("%s, open loop, by percentile, %s"
+                                      % (title, pictures.under("tail.%s." % kind)), 3)
+        drawn = False
+        for axes, share in zip(panels, (10, 50, 90)):
+            for prefix, label, style in lines:
+                drawn |= by_percentile(pictures, axes, prefix % share, label, style)
+            by_percentile(pictures, axes, "host.noise.data", "the host's noise", TAIL_NOISE)
+            axes.set_title("%d %% of its own capacity" % share, fontsize=8)
+        if not drawn:
+            pictures.pyplot.close(figure)
+            continue
+        for axes in panels:
+            percentiles(axes)
+        panels[0].set_ylabel("latency from the time a packet was due, µs")
+        pictures.finish(figure, "tail-%s.svg" % kind, panels[0])
+    figure, axes = pictures.new("A router at 50 %% of its capacity, disturbed, %s"
+                                % pictures.under("tail.disturbed."))
+    drawn = [by_percentile(pictures, axes, "tail.disturbed.virtio." + kind, label, style)
+             for kind, label, style in TAIL_DISTURBED]
+    by_percentile(pictures, axes, "host.noise.data", "the host's noise", TAIL_NOISE)
+    if not any(drawn):
+        return pictures.pyplot.close(figure)
+    percentiles(axes)
+    axes.set_ylabel("latency from the time a packet was due, µs")
+    return pictures.finish(figure, "tail-disturbed.svg", axes)
 
 
 # --- bars ---
@@ -314,7 +390,7 @@ def tables(pictures):
 
 
 def draw(entries, folder, wanted=()):
-    """Draws these entries of bench.json as PNGs; returns their paths, and why there are none or
+    """Draws these entries of bench.json; returns their paths, and why there are none or
     None."""
     try:
         pictures = Pictures(entries, folder, wanted)
@@ -330,6 +406,7 @@ def draw(entries, folder, wanted=()):
     connections(pictures)
     memory(pictures)
     udp_rtt(pictures)
+    tails(pictures)
     tables(pictures)
     return pictures.made, None
 

@@ -24,6 +24,15 @@
  *                             differ from the request; IDLE: share of the time in which nothing
  *                             moved: near 0 the generator was the limit; ALL: requests including
  *                             those before and after the time; times of requests in ns
+ *   pace SECONDS RATE GAP-NS  pace SENT RETURNED LEFT-OUT NS GONE-NS MAX GAP-MAX | NS:COUNT... |
+ *                             NS:COUNT...
+ *                             requests at that rate a second, on connections of kind rr: by a schedule
+ *                             (open_loop.h) and not as responses come. A request without an idle
+ *                             connection waits, and that counts. GAP-NS: a turn that takes longer is
+ *                             one in which this program was off its CPU
+ *   flow SECONDS RATE GAP-NS SIZE PORT
+ *                             flow ...     the same of datagrams, any number under way; a rate of 0:
+ *                             FLOW_AHEAD under way at a time. IPv4 only
  *   udp SECONDS SIZE PORT     udp COUNT LOST LEFT-OUT MIN P50 P99 P999 MAX
  *                             one datagram at a time, round trip in ns. LEFT-OUT: samples during
  *                             which this program was off its core for GAP_NS or more, by its own
@@ -601,6 +610,138 @@ static void udp(double seconds, unsigned size, uint16_t port)
 	say_times();
 }
 
+/* --- by a schedule --- */
+
+#define FLOW_AHEAD 256
+#define FLOW_TURN 16 /* datagrams and answers of a turn: one is a system call on a tap */
+#define LINGER_MS 20
+
+static struct open_loop paced;
+
+static void paced_begin(double seconds, double rate, double gap_ns)
+{
+	double hz = tsc_hz();
+	open_loop_begin(&paced, tsc_now(), (uint64_t)(seconds * hz), rate > 0 ? hz / rate : 0,
+	                (uint64_t)(gap_ns * hz / 1e9));
+}
+
+static void paced_report(const char *what, const struct open_loop *over, uint64_t returned)
+{
+	printf("%s %" PRIu64 " %" PRIu64, what, over->sent, returned);
+	open_loop_report(over, over->last, tsc_hz());
+}
+
+static void pace(double seconds, double rate, double gap_ns)
+{
+	if (!client.tcp || load.kind != WORK_RR || rate <= 0)
+		die("requests at a rate need connections of kind rr");
+	enter();
+	work_run(&load, true);
+	warm_up(); /* closed loop: it wakes the server */
+	work_run(&load, false);
+	for (uint64_t end = now_us() + 200000; load.in_flight && now_us() < end;)
+		turn();
+	load.paced = &paced;
+	work_run(&load, true);
+	uint64_t before = load.requests, quiet = 0;
+	paced_begin(seconds, rate, gap_ns);
+	for (uint64_t now = tsc_now(); open_loop_runs(&paced, now); now = tsc_now()) {
+		uint64_t due = open_loop_due(&paced, now);
+		for (unsigned i = 0; i < FLOW_TURN && i < due; i++, paced.sent++)
+			if (!work_request(&load, open_loop_stamp(&paced, now)))
+				break;
+		quiet = turn() ? 0 : quiet + 1;
+		if (wire && quiet > wire->patience) {
+			wire->idle();
+			quiet = 0;
+		}
+	}
+	struct open_loop over = paced;
+	uint64_t returned = load.requests - before;
+	work_run(&load, false);
+	for (uint64_t end = now_us() + 200000; load.in_flight && now_us() < end;)
+		turn();
+	load.paced = NULL;
+	settle();
+	leave();
+	paced_report("pace", &over, returned);
+}
+
+/* Takes answers that are there, up to FLOW_TURN; returns how many are the flow's. */
+static unsigned flow_answers(uint64_t run)
+{
+	uint8_t f[2048 + WIRE_HEADER_BYTES];
+	const unsigned at = WIRE_HEADER_BYTES + ETH_HLEN + ip_hlen + UDP_HLEN;
+	unsigned n = 0, len;
+	for (unsigned i = 0; i < FLOW_TURN && (len = wire->take(f, sizeof f)) != 0; i++) {
+		uint64_t stamp, now = tsc_now();
+		if (len > sizeof f || len < WIRE_HEADER_BYTES)
+			continue;
+		if (!is_answer(f + WIRE_HEADER_BYTES, len - WIRE_HEADER_BYTES, run)) {
+			other_arrived(f + WIRE_HEADER_BYTES, len - WIRE_HEADER_BYTES);
+			continue;
+		}
+		memcpy(&stamp, f + at + sizeof run, sizeof stamp);
+		open_loop_clock(&paced, now);
+		n += open_loop_back(&paced, stamp, now);
+	}
+	wire->taken();
+	return n;
+}
+
+static void flow(double seconds, double rate, double gap_ns, unsigned size, uint16_t port)
+{
+	uint8_t f[ETH_HLEN + LINK_MTU] = {0};
+	uint8_t *payload = f + ETH_HLEN + ip_hlen + UDP_HLEN;
+	uint64_t run = tsc_now(), returned = 0, all = 0;
+	unsigned quiet = 0;
+	if (!wire || six)
+		die("there is no flow of UDP within the process, or over IPv6");
+	size = size < 2 * sizeof run ? 2 * sizeof run : size > 1024 ? 1024 : size;
+	memcpy(payload, &run, sizeof run);
+	unsigned len = make_datagram(f, size, port);
+	memset(payload - 2, 0, 2); /* no UDP checksum (RFC 768): the stamps differ */
+	enter();
+	for (unsigned answers = 0; answers < WARM_UP_DATAGRAMS && all < 4 * WARM_UP_DATAGRAMS; all++) {
+		const uint64_t start = tsc_now();
+		uint64_t gap = 0;
+		if (send_frame(f, len))
+			wire->given();
+		answers += await(run, start, (uint64_t)(tsc_hz() * LOST_MS / 1e3), answers == 0, &gap) != 0;
+	}
+	run++;
+	memcpy(payload, &run, sizeof run);
+	paced_begin(seconds, rate, gap_ns);
+	for (uint64_t now = tsc_now(); open_loop_runs(&paced, now); now = tsc_now()) {
+		unsigned sent = 0;
+		uint64_t due = open_loop_due(&paced, now);
+		for (; sent < FLOW_TURN && sent < due; sent++, paced.sent++) {
+			uint64_t stamp = open_loop_stamp(&paced, now);
+			if (rate <= 0 && paced.sent - returned >= FLOW_AHEAD)
+				break;
+			memcpy(payload + sizeof run, &stamp, sizeof stamp);
+			if (!send_frame(f, len))
+				break;
+		}
+		wire->given();
+		unsigned came = flow_answers(run);
+		returned += came;
+		quiet = sent + came ? 0 : quiet + 1;
+		if (quiet > wire->patience) {
+			wire->idle();
+			quiet = 0;
+		}
+	}
+	struct open_loop over = paced;
+	uint64_t late = 0, end = now_us() + LINGER_MS * 1000;
+	while (now_us() < end && returned + late < over.sent) {
+		late += flow_answers(run);
+		wire->idle();
+	}
+	leave();
+	paced_report("flow", &over, returned + late);
+}
+
 /* --- commands --- */
 
 static void resolve(const char *given)
@@ -681,7 +822,7 @@ int main(int argc, char **argv)
 	now_us();
 	char line[128], word[16];
 	while (fgets(line, sizeof line, stdin) != NULL && strncmp(line, "quit", 4) != 0) {
-		double seconds;
+		double seconds, rate, gap;
 		unsigned n, size, port, busy = 0;
 		char given[32] = "";
 		if (strncmp(line, "link", 4) == 0)
@@ -692,6 +833,10 @@ int main(int argc, char **argv)
 			open_all(kind_of(word), n, size, (uint16_t)port, busy);
 		else if (sscanf(line, "run %lf", &seconds) == 1)
 			run(seconds);
+		else if (sscanf(line, "pace %lf %lf %lf", &seconds, &rate, &gap) == 3)
+			pace(seconds, rate, gap);
+		else if (sscanf(line, "flow %lf %lf %lf %u %u", &seconds, &rate, &gap, &size, &port) == 5)
+			flow(seconds, rate, gap, size, (uint16_t)port);
 		else if (sscanf(line, "udp %lf %u %u", &seconds, &size, &port) == 3)
 			udp(seconds, size, (uint16_t)port);
 		else

@@ -22,16 +22,34 @@ static uint32_t random_below(struct work *w, uint32_t n)
 
 /* --- requests --- */
 
-static void request(struct work_conn *wc)
+static void request_at(struct work_conn *wc, uint64_t begun_tsc)
 {
 	struct work *w = wc->work;
 	wc->wanted = w->size;
-	wc->begun_tsc = tsc_now();
+	wc->begun_tsc = begun_tsc;
 	w->in_flight++;
 	if (tcp_send(wc->conn, w->payload, w->size) != w->size) {
 		fprintf(stderr, "a request was not taken\n");
 		exit(1);
 	}
+}
+
+static void request(struct work_conn *wc)
+{
+	request_at(wc, tsc_now());
+}
+
+bool work_request(struct work *w, uint64_t due_tsc)
+{
+	for (uint32_t i = 0; w->in_flight < w->connections && i < w->connections; i++) {
+		struct work_conn *wc = &w->conn[w->turn];
+		w->turn = w->turn + 1 < w->connections ? w->turn + 1 : 0;
+		if (wc->wanted == 0 && wc->conn) {
+			request_at(wc, due_tsc);
+			return true;
+		}
+	}
+	return false;
 }
 
 /* Chooses an idle connection, if only some are active at a time. */
@@ -49,11 +67,16 @@ static void response(struct work_conn *wc)
 	struct work *w = wc->work;
 	w->requests++;
 	w->in_flight--;
-	if (w->latency)
-		histogram_add(w->latency, tsc_now() - wc->begun_tsc);
+	const uint64_t now = tsc_now();
+	if (w->paced) {
+		open_loop_clock(w->paced, now);
+		open_loop_back(w->paced, wc->begun_tsc, now);
+	} else if (w->latency) {
+		histogram_add(w->latency, now - wc->begun_tsc);
+	}
 	if (w->kind == WORK_CRR)
 		tcp_close(wc->conn);
-	else if (w->running)
+	else if (w->running && !w->paced)
 		request(w->busy ? choose(w) : wc);
 }
 
@@ -85,7 +108,7 @@ static void fill(struct work *w, struct tcp_conn *c)
 void work_run(struct work *w, bool run)
 {
 	w->running = run;
-	if (!run || w->kind == WORK_CRR)
+	if (!run || w->kind == WORK_CRR || w->paced)
 		return;
 	uint32_t n = w->kind == WORK_RR && w->busy ? w->busy : w->connections;
 	for (uint32_t i = 0; i < n; i++) {

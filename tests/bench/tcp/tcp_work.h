@@ -17,6 +17,7 @@
 
 #include "net/tcp/tcp.h"
 #include "tests/bench/histogram.h"
+#include "tests/bench/open_loop.h"
 
 #define WORK_HALF_OPEN 256 /* connections being opened at a time: below any SYN limit */
 #define WORK_LOCALS 64
@@ -45,12 +46,15 @@ struct work {
 	uint32_t size;            /* of a request, bytes */
 	uint32_t mss;             /* payload that WORK_SOURCE sends at a time */
 	struct histogram *latency; /* of requests, TSC ticks; NULL: not wanted */
+	struct open_loop *paced;   /* WORK_RR: requests are sent by work_request only, and their times go
+	                            * here; NULL: a response causes the next request */
 
 	/* inside */
 	struct work_conn *conn;
 	uint32_t begun;           /* connections requested, of those that stay */
 	uint32_t opening;
 	uint32_t in_flight;
+	uint32_t turn;            /* work_request: the connection that it tries first */
 	bool running;             /* requests or bytes flow */
 	uint64_t random;
 	uint8_t *payload;
@@ -65,6 +69,10 @@ void work_free(struct work *w);
 
 /* Listens on w->port: a server. */
 void work_listen(struct work *w);
+
+/* Sends a request that was due at that TSC on an idle connection; false: there is none. Its
+ * response's time counts from then. */
+bool work_request(struct work *w, uint64_t due_tsc);
 
 /* Opens missing connections; call once a turn. True when all are established. */
 bool work_turn(struct work *w, uint64_t now);

@@ -32,6 +32,14 @@
  *                        RECEIVED: within the time; LATE: after it, of those in flight
  *                        BAD: samples that are no forwarded copy (TTL 63 or 64, addresses kept)
  *                        FULL: of ROUNDS polls, those that found no room for a batch
+ *   tail SECONDS MPPS [ODD]
+ *                        tail SENT RECEIVED STAMPED RETURNED BAD LEFT-OUT NS GONE-NS MAX GAP-MAX
+ *                             | NS:COUNT... | NS:COUNT...
+ *                        Latencies at that rate, from the time a packet was due (open_loop.h); 0: as
+ *                        fast as the peer takes them. Packets leave when they are due, one at a time
+ *                        if nothing else is. STAMPED of them carry a time stamp, and are longer, so
+ *                        that only their contents are read on return. ODD packets of 256 go to an
+ *                        address without a route and are not part of the schedule. IPv4 only
  *   sink SECONDS         sink TAKEN NANOSECONDS ROUNDS EMPTY
  *                        Takes all that a generator sends by port 1, and reads only descriptors.
  *                        Waits for its start, 5 s at most, and then for WARM_UP_S.
@@ -56,6 +64,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "tests/bench/open_loop.h"
 #include "vhost_ring.h"
 
 #define BATCH_MAX 256
@@ -92,8 +101,9 @@ static unsigned destinations; /* a multiple of BATCH_MAX */
 
 /* --- rings --- */
 
-/* Writes n packets, with destinations from `at` on, into the peer's buffers. */
-static inline void enqueue(struct vhost_ring *q, unsigned n, unsigned at)
+/* Writes n packets, with destinations from `at` on, into the peer's buffers. The caller publishes
+ * them. */
+static inline void fill(struct vhost_ring *q, unsigned n, unsigned at)
 {
 	uint16_t mask = q->size - 1, id[BATCH_MAX];
 	uint8_t *buffer[BATCH_MAX];
@@ -114,6 +124,11 @@ static inline void enqueue(struct vhost_ring *q, unsigned n, unsigned at)
 		q->used->ring[(uint16_t)(q->next + i) & mask] =
 			(struct vring_used_elem){id[i], BUFFER_BYTES};
 	}
+}
+
+static inline void enqueue(struct vhost_ring *q, unsigned n, unsigned at)
+{
+	fill(q, n, at);
 	vhost_publish(q, (uint16_t)(q->next + n));
 }
 
@@ -172,6 +187,141 @@ static inline unsigned dequeue(struct vhost_ring *q, uint64_t now, uint64_t *bad
 		*bad += bad_packet(q, q->avail->ring[q->next & (q->size - 1)]);
 	give_back(q, n);
 	return n;
+}
+
+/* --- latencies --- */
+
+/* A stamped frame is longer by GROWTH: the length in its descriptor tells it from others. */
+#define GROWTH 12
+#define STAMPED_BYTES (BUFFER_BYTES + GROWTH)
+#define STAMP_AT (HEADER_BYTES + sizeof(struct rte_ether_hdr) + 20 + sizeof(struct rte_udp_hdr) + 2)
+#define STAMP_EVERY_NS 400 /* at most: the stamped frames are read */
+#define GAP_NS 5000        /* between two turns: longer, and this program was off its CPU */
+#define TAIL_BURST 64
+#define TAIL_REST_NS 100 /* between polls; it is part of the latency */
+#define NOWHERE RTE_IPV4(192, 88, 99, 9) /* no route leads there */
+
+static struct open_loop loop;
+static uint64_t stamped, returned;
+
+/* Sets the lengths and the checksum of the IPv4 frame at `to` (RFC 1624) and writes the stamp. */
+static void put_stamp(uint8_t *to, uint64_t stamp)
+{
+	struct rte_ipv4_hdr *ip = (void *)(to + HEADER_BYTES + sizeof(struct rte_ether_hdr));
+	struct rte_udp_hdr *udp = (void *)(ip + 1);
+	uint16_t old = ip->total_length, new = rte_cpu_to_be_16((uint16_t)(rte_be_to_cpu_16(old) + GROWTH));
+	uint32_t sum = (uint16_t)~ip->hdr_checksum + (uint32_t)(uint16_t)~old + new;
+	sum = (sum & 0xffff) + (sum >> 16);
+	ip->hdr_checksum = (uint16_t) ~((sum & 0xffff) + (sum >> 16));
+	ip->total_length = new;
+	udp->dgram_len = rte_cpu_to_be_16((uint16_t)(rte_be_to_cpu_16(udp->dgram_len) + GROWTH));
+	memcpy(to + STAMP_AT, &stamp, sizeof stamp);
+}
+
+/* Gives the peer n packets, the first of them stamped (0: none is), or frames to nowhere. */
+static void put(struct vhost_ring *q, unsigned n, unsigned at, uint64_t stamp, bool astray)
+{
+	const uint16_t slot = q->next & (q->size - 1), id = q->avail->ring[slot];
+	const struct vring_desc *d = vhost_descriptor(q, id);
+	fill(q, n, astray ? destinations : at);
+	if (stamp) {
+		if (d->len < STAMPED_BYTES)
+			vhost_die("a receive buffer is too small");
+		put_stamp(vhost_address(q->port, d->addr, STAMPED_BYTES), stamp);
+		q->used->ring[slot].len = STAMPED_BYTES;
+		stamped++;
+	}
+	vhost_publish(q, (uint16_t)(q->next + n));
+}
+
+/* Takes what the peer has sent; returns how many of the schedule's packets. */
+static unsigned take_back(struct vhost_ring *q, uint64_t now, uint64_t *bad)
+{
+	unsigned n = sent(q, now);
+	if (n == 0)
+		return 0;
+	now = rte_rdtsc();
+	open_loop_clock(&loop, now);
+	for (unsigned i = 0; i < n; i++) {
+		uint16_t id = q->avail->ring[(uint16_t)(q->next + i) & (q->size - 1)];
+		const struct vring_desc *d = vhost_descriptor(q, id);
+		if ((d->flags ? vhost_gather(q, id, NULL, 0) : d->len) != STAMPED_BYTES)
+			continue;
+		uint8_t frame[STAMPED_BYTES];
+		uint64_t stamp;
+		vhost_gather(q, id, frame, sizeof frame);
+		memcpy(&stamp, frame + STAMP_AT, sizeof stamp);
+		if (bad_packet(q, id) || !open_loop_back(&loop, stamp, now))
+			++*bad;
+		else
+			returned++;
+	}
+	give_back(q, n);
+	return n;
+}
+
+static bool wake(struct vhost_ring *in, struct vhost_ring *out);
+
+static void tail(double seconds, double mpps, unsigned odd)
+{
+	uint64_t received = 0, astray = 0, bad = 0, next_stamp = 0, hz = rte_get_tsc_hz();
+	unsigned at = 0, quiet = 0, batch = vhost_batch;
+	pthread_mutex_lock(&vhost_lock);
+	vhost_learn(&ports[0]);
+	vhost_learn(&ports[1]);
+	struct vhost_ring *in = &ports[0].rx, *out = &ports[1].tx;
+	uint64_t rest = vhost_rest_ticks;
+	vhost_rest_ticks = hz / 1000000 * TAIL_REST_NS / 1000;
+	vhost_batch = TAIL_BURST;
+	stamped = returned = 0;
+	if (!wake(in, out))
+		seconds = 0;
+	uint64_t now = rte_rdtsc();
+	open_loop_begin(&loop, now, (uint64_t)(seconds * (double)hz), mpps == 0 ? 0 : (double)hz / (mpps * 1e6),
+	                hz / 1000000 * GAP_NS / 1000);
+	for (; open_loop_runs(&loop, now); now = rte_rdtsc()) {
+		uint64_t due = open_loop_due(&loop, now);
+		unsigned n = due == 0 ? 0 : vhost_available(in, now), came;
+		n = n < TAIL_BURST ? n : TAIL_BURST;
+		if (n < TAIL_BURST && n < due && in->looks < PATIENCE)
+			n = 0; /* the peer is behind: single free descriptors would cost it most */
+		else
+			in->looks = 0;
+		if (n > 0 && astray < (loop.sent * odd >> 8)) {
+			n = n < loop.sent * odd / 256 - astray ? n : (unsigned)(loop.sent * odd / 256 - astray);
+			put(in, n, 0, 0, true);
+			astray += n;
+		} else if (n > 0) {
+			n = n < due ? n : (unsigned)due;
+			n = n < destinations - at ? n : destinations - at;
+			bool mark = now >= next_stamp;
+			put(in, n, at, mark ? open_loop_stamp(&loop, now) : 0, false);
+			loop.sent += n;
+			at = at + n < destinations ? at + n : 0;
+			next_stamp = mark ? now + hz / 1000000 * STAMP_EVERY_NS / 1000 : next_stamp;
+		}
+		received += came = take_back(out, now, &bad);
+		quiet = n + came ? 0 : quiet + 1;
+		if (__builtin_expect(quiet > PATIENCE, 0)) {
+			vhost_call(in, 0, true);
+			vhost_call(out, 0, true);
+			quiet = 0;
+		}
+	}
+	vhost_call(in, 0, true);
+	struct open_loop over = loop; /* later ones are returned, but not in the latencies */
+	for (uint64_t last = now; rte_rdtsc() - last < hz / 50 && rte_rdtsc() - now < hz;) {
+		if (take_back(out, rte_rdtsc(), &bad))
+			last = rte_rdtsc();
+		else
+			vhost_call(out, 0, true);
+	}
+	vhost_batch = batch;
+	vhost_rest_ticks = rest;
+	pthread_mutex_unlock(&vhost_lock);
+	printf("tail %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, over.sent, received, stamped,
+	       returned, bad);
+	open_loop_report(&over, now, (double)hz);
 }
 
 /* --- the sink of a generator --- */
@@ -435,7 +585,7 @@ static void read_destinations(FILE *f)
 /* Allocates that much room, in large pages: otherwise every frame would miss the TLB. */
 static void make_room(size_t many)
 {
-	size_t bytes = (many * VARYING_BYTES + LARGE_PAGE - 1) & ~(LARGE_PAGE - 1);
+	size_t bytes = ((many + TAIL_BURST) * VARYING_BYTES + LARGE_PAGE - 1) & ~(LARGE_PAGE - 1);
 	varying = aligned_alloc(LARGE_PAGE, bytes);
 	if (varying == NULL)
 		vhost_die("no memory");
@@ -469,6 +619,15 @@ static void make_template(const struct rte_ether_addr *dst)
 	ip->next_proto_id = 17;
 	ip->src_addr = rte_cpu_to_be_32(RTE_IPV4(192, 0, 2, 2));
 	make_udp(ip + 1, FRAME_BYTES - sizeof *eth - sizeof *ip);
+}
+
+/* Puts a burst of frames to NOWHERE behind the destinations. */
+static void make_nowhere(void)
+{
+	const unsigned regular = destinations;
+	for (unsigned i = 0; FAMILY == 4 && i < TAIL_BURST; i++)
+		add4(rte_cpu_to_be_32(NOWHERE));
+	destinations = regular;
 }
 
 /* Makes the destinations from the words of the command line; false: they are invalid. */
@@ -505,6 +664,7 @@ int main(int argc, char **argv)
 	make_template(&dst);
 	if (!make_destinations(argc - 4, argv + 4))
 		vhost_die(USAGE);
+	make_nowhere();
 	vhost_listen(&ports[0], argv[1], 0);
 	vhost_listen(&ports[1], argv[2], 0);
 	vhost_rest_ticks = rte_get_tsc_hz() / 1000000 * REST_NS / 1000;
@@ -514,9 +674,13 @@ int main(int argc, char **argv)
 	char line[64];
 	while (fgets(line, sizeof line, stdin) != NULL && strncmp(line, "quit", 4) != 0) {
 		double seconds, mpps = 0;
-		unsigned n, in_flight = UINT_MAX;
+		unsigned n, in_flight = UINT_MAX, odd = 0;
 		if (sscanf(line, "run %lf %lf %u", &seconds, &mpps, &in_flight) >= 1) {
 			run(seconds, mpps, in_flight);
+		} else if (sscanf(line, "tail %lf %lf %u", &seconds, &mpps, &odd) >= 2) {
+			if (FAMILY != 4)
+				vhost_die("stamped frames are IPv4");
+			tail(seconds, mpps, odd);
 		} else if (sscanf(line, "sink %lf", &seconds) == 1) {
 			sink(seconds);
 		} else if (sscanf(line, "cable %lf", &seconds) == 1) {
