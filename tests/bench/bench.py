@@ -29,6 +29,7 @@
                                  (takeover.py); each part alone: engine-fpm, engine-zebra and so on
   tail.*, peer.*.tail.*          latency at 10, 50, 90 % of the load, to the 99.99th percentile, beside the host's
                                  noise; with the control core busy, floods and faults (tail.py)
+  idle.CARD.MODE.RATE.*          CPU share, sleeps and latency of the modes of an idle data core (idle.py)
   bfd.*                          BFD sessions under a full forwarding load: false failures, lateness (bfd.py)
   churn.*                        what routes that change cost a router with a million (churn.py)
   capture.*                      the console's capture: frames written without loss, beside tcpdump;
@@ -70,6 +71,7 @@ from churn import churn
 from engine import engine_fpm
 from engine_churn import engine_churn
 from floods import floods
+from idle import idle
 from load import (HUGEPAGES_WANTED, SLICE_S, WARM_UP_S, BenchError, Generator, build_tools, hugepages,
                   median_of, near_only, pin_guest, progress, realtime, round_trip_ns, say)
 from memory import idle_memory
@@ -105,7 +107,7 @@ ENGINE = {"engine-fpm": engine_fpm, "engine-zebra": zebra, "engine-bgp": bgp,
 PARTS = ["forwarding", "full-table", "full-table6", "families", "null", "no-loss", "overload", "floods",
          "tail-writes", "tcp", "tcp-idle", "udp-rtt", "http", "scrape", "churn",
          "engine", "engine-fpm", "engine-zebra", "engine-bgp", "engine-churn", "engine-takeover",
-         "tail", *TAIL_PARTS, "bfd", "capture", "xdp", "pktgen", "pktgen-curve", "pktgen-latency", "boot", "sizes"]
+         "tail", *TAIL_PARTS, "idle", "bfd", "capture", "xdp", "pktgen", "pktgen-curve", "pktgen-latency", "boot", "sizes"]
 
 
 def null_routes(prefixes):
@@ -486,6 +488,8 @@ def main():
                 measure(results, folder, accel, arguments.runs)
         if {"tail", *TAIL_PARTS} & set(parts):
             tail(results, os.path.join(work, "tail"), accel, arguments.runs, parts)
+        if "idle" in parts:
+            idle(results, os.path.join(work, "idle"), accel, arguments.runs, nics)
         if "bfd" in parts:
             bfd(results, work, accel, arguments.quick)
         if "capture" in parts:

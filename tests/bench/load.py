@@ -211,6 +211,12 @@ def pin_guest(pidfile, qmp_path):
     return data
 
 
+def ran_ns(thread):
+    """For how long the thread has run (proc(5), schedstat: its first number)."""
+    with open("/proc/%d/schedstat" % thread, encoding="ascii") as file:
+        return int(file.read().split()[0])
+
+
 def first_of_all():
     """In a child before its exec: real-time priority, if we may."""
     with contextlib.suppress(OSError):

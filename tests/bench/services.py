@@ -165,38 +165,39 @@ class TcpLoad(Generator):
 
 # --- servers ---
 
-def start_guest(stack, work, accel, config, words):
+def start_guest(stack, work, accel, config, words, idle="auto"):
     path = os.path.join(work, "bench.conf")
     with open(path, "w", encoding="ascii") as file:
         file.write(config)
     pidfile, qmp_path = os.path.join(work, "pid"), os.path.join(work, "qmp")
     guest = stack.enter_context(Guest(
-        ["echo", "--config", path, "--accel", accel, "--idle", "auto", "--pidfile", pidfile,
+        ["echo", "--config", path, "--accel", accel, "--idle", idle, "--pidfile", pidfile,
          "--qmp", qmp_path, *words], log=os.path.join(work, "console.log")))
     guest.wait_ready(120)
     guest.wait_prompt()
     return guest, pin_guest(pidfile, qmp_path)
 
 
-def on_virtio(stack, work, accel, huge, connections=5120, memory="512M", offloads=True, routes=0):
+def on_virtio(stack, work, accel, huge, connections=5120, memory="512M", offloads=True, routes=0,
+              idle="auto"):
     """Starts both; returns (guest, tcp_load)."""
     load = stack.enter_context(TcpLoad(work, huge, "vhost:" + os.path.join(work, "vhost"),
                                        offloads=offloads))
     guest, load.partners = start_guest(
         stack, work, accel, configuration(connections, routes),
-        ["--memory", memory, "--port", "vhost-user:" + load.sockets[0]])
+        ["--memory", memory, "--port", "vhost-user:" + load.sockets[0]], idle)
     load.wait_link()
     load.resolve()
     return guest, load
 
 
-def on_modelled(nic, stack, work, accel, huge, connections=5120):
+def on_modelled(nic, stack, work, accel, huge, connections=5120, idle="auto"):
     client = stack.enter_context(netlab.Host("client"))
     client.ip("link", "set", "eth0", "up")
     guest, partners = start_guest(
         stack, work, accel, configuration(connections),
         ["--memory", "512M", "--nic", nic, "--nic-mode", "line-rate", "--nicsim-cpus",
-         str(CPU_GENERATOR), "--port", client.port])
+         str(CPU_GENERATOR), "--port", client.port], idle)
     guest.wait_links()
     load = stack.enter_context(TcpLoad(work, huge, "packet:eth0", client))
     load.resolve()

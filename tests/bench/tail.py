@@ -28,7 +28,7 @@ import time
 from churn import Source
 from load import (CPU_DATA, CPU_GENERATOR, NEAR_ENOUGH, NEAR_NS, REST_S, SLICE_S, TOOLS, WARM_UP_S,
                   BenchError, Generator, build_tools, hugepages, median_of, own_group, progress,
-                  realtime, round_trip_ns)
+                  ran_ns, realtime, round_trip_ns)
 from peers import PEERS, build_l3fwd, dpdk_version
 from router import data_core, router_under_load
 from services import (ECHO, asleep, awake, build, busy_cycles, mkdir, on_linux, on_testpmd, on_virtio)
@@ -38,6 +38,7 @@ from web import management, scraper_host, scraping
 
 SHARES = (10, 50, 90)
 CAPACITY_S = 0.2
+SHARED_S = 0.2  # of the generator's own time; with the time of the others still less than a second
 ON_TIME = 0.97  # of the packets that were due: with less, the load was more than the capacity
 GAP_NS = {"vhost": 5000, "tap": 50000}  # a tap's system calls take longer than a turn on rings
 TCP_CONNECTIONS = 64
@@ -104,7 +105,10 @@ class Flow:
             "flow %g %g %d 16 %d" % (seconds, pps, self.gap, ECHO)
         before = busy_cycles(self.guest) if self.guest else 0
         with realtime([load.child.pid] + load.partners, load.ahead):
+            ran, began = ran_ns(load.partners[0]) if self.guest else 0, time.monotonic()
             words = load.ask(line, seconds + 30)
+            took = time.monotonic() - began
+            ran = ran_ns(load.partners[0]) - ran if self.guest else 0
         time.sleep(REST_S)
         head, cells, gaps = split(words)
         names = ("sent", "returned", "left_out", "ns", "gone_ns", "max", "gap_max")
@@ -114,6 +118,7 @@ class Flow:
             raise BenchError("no answer came")
         if self.guest:
             got["busy"] = (busy_cycles(self.guest) - before) / (load.tsc_hz * seconds)
+            got["cpu_share"] = ran / 1e9 / took  # of the host's CPU, by the data core
         return got
 
 
@@ -355,7 +360,7 @@ class Disturbances:
         its rings, for which vhost_gen would have to end its run.)"""
         router = self.router
         router.skip()
-        timer = threading.Timer(SLICE_S / 4, router.send, ["test fault ud core 0"])
+        timer = threading.Timer(SHARED_S / 4, router.send, ["test fault ud core 0"])
         timer.start()
         yield
         timer.join()
@@ -384,7 +389,7 @@ def disturbed(results, work, accel, huge, runs, noise):
             pps = one.capacity() / 2
             for kind, point in points.items():
                 with getattr(kinds, kind)():
-                    got = one.ask(pps / 1e6, SLICE_S, ODD if kind == "flood" else 0, True)
+                    got = one.ask(pps / 1e6, SHARED_S, ODD if kind == "flood" else 0, True)
                 point.add(got, pps)
             spin(noise)
     for kind, point in points.items():

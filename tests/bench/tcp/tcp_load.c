@@ -625,6 +625,13 @@ static void paced_begin(double seconds, double rate, double gap_ns)
 	                (uint64_t)(gap_ns * hz / 1e9));
 }
 
+/* What it costs to wake the other end, or to wait for it, is no gap. */
+static void paced_idle(void)
+{
+	wire->idle();
+	paced.last = tsc_now();
+}
+
 static void paced_report(const char *what, const struct open_loop *over, uint64_t returned)
 {
 	printf("%s %" PRIu64 " %" PRIu64, what, over->sent, returned);
@@ -652,7 +659,7 @@ static void pace(double seconds, double rate, double gap_ns)
 				break;
 		quiet = turn() ? 0 : quiet + 1;
 		if (wire && quiet > wire->patience) {
-			wire->idle();
+			paced_idle();
 			quiet = 0;
 		}
 	}
@@ -728,7 +735,7 @@ static void flow(double seconds, double rate, double gap_ns, unsigned size, uint
 		returned += came;
 		quiet = sent + came ? 0 : quiet + 1;
 		if (quiet > wire->patience) {
-			wire->idle();
+			paced_idle();
 			quiet = 0;
 		}
 	}
