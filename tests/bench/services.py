@@ -477,18 +477,19 @@ def tcp_modelled(results, work, accel, huge, runs, nic):
 # --- UDP round trips ---
 
 class Flood(threading.Thread):
-    """Keeps the console, and thereby the control core, busy: prints the routing table and the
-    counters, clears neighbours."""
+    """Keeps the console, and thereby the control core, busy by these lines: without any, it prints the
+    routing table and the counters and clears neighbours."""
 
-    def __init__(self, guest):
+    def __init__(self, guest, lines=()):
         super().__init__(daemon=True)
         self.guest, self.commands, self.error = guest, 0, None
+        self.lines = lines or (*family.talk, "show counters all")
         self.over = threading.Event()
 
     def run(self):
         try:
             while not self.over.is_set():
-                for line in (*family.talk, "show counters all"):
+                for line in self.lines:
                     self.guest.command(line, 60)
                     self.commands += 1
         except Exception as error:  # pylint: disable=broad-except

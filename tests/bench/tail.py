@@ -31,7 +31,7 @@ from load import (CPU_DATA, CPU_GENERATOR, NEAR_ENOUGH, NEAR_NS, REST_S, SLICE_S
                   ran_ns, realtime, round_trip_ns)
 from peers import PEERS, build_l3fwd, dpdk_version
 from router import data_core, router_under_load
-from services import (ECHO, asleep, awake, build, busy_cycles, mkdir, on_linux, on_testpmd, on_virtio)
+from services import (ECHO, Flood, asleep, awake, build, busy_cycles, mkdir, on_linux, on_testpmd, on_virtio)
 from table import SMALL, Consecutive
 from times import NAMES, Noise, Times, pairs, split
 from web import management, scraper_host, scraping
@@ -297,30 +297,6 @@ def tcp(results, work, accel, huge, runs, noise):
 
 # --- disturbances ---
 
-class Typist(threading.Thread):
-    """Types at the console: `lines` again and again until told to end."""
-
-    def __init__(self, router, lines):
-        super().__init__(daemon=True)
-        self.router, self.lines, self.done, self.error = router, lines, 0, None
-        self.over = threading.Event()
-
-    def run(self):
-        try:
-            while not self.over.is_set():
-                for line in self.lines:
-                    self.router.command(line, 60)
-                    self.done += 1
-        except Exception as error:  # pylint: disable=broad-except
-            self.error = error
-
-    def end(self):
-        self.over.set()
-        self.join(90)
-        if self.error or self.is_alive():
-            raise BenchError("the console did not keep up: %s" % self.error)
-
-
 class Disturbances:
     """Each is a context manager."""
 
@@ -334,13 +310,12 @@ class Disturbances:
 
     @contextlib.contextmanager
     def console(self):
-        typist = Typist(self.router, ("show ip route", "show counters all", "show interfaces"))
-        typist.start()
+        flood = Flood(self.router, ("show ip route", "show counters all", "show interfaces"))
+        flood.start()
         try:
             yield
         finally:
-            typist.end()
-            self.note("commands", typist.done)
+            self.note("commands", flood.end())
 
     @contextlib.contextmanager
     def scrapes(self):
