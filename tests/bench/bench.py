@@ -36,6 +36,8 @@
                                  what it costs a router under load (capture.py)
   xdp.*, peer.linux.xdp.*        XDP programs in the image, between null ports and over vhost-user, beside
                                  native XDP of Linux on veth with the same objects (xdp.py)
+  steering.*                     receive packet steering between null ports: cycles of the core that passes a
+                                 packet on, and of the one that takes it (steering.py)
   pktgen.*, peer.testpmd.*       the generator beside testpmd: a frame's cycles on one core, the
                                  rate against frames for one doorbell, the least latency (pktgen.py)
   boot.*, image.*, memory.*      start-up and size
@@ -83,6 +85,7 @@ from router import data_core, drops_of, router_under_load
 from pktgen import pktgen
 from plots import draw
 from services import choose_family, tcp, tcp_idle, udp_rtt
+from steering import steering
 from table import SMALL, Full, configuration, configuration6
 from tail import PARTS as TAIL_PARTS
 from tail import tail
@@ -107,7 +110,7 @@ ENGINE = {"engine-fpm": engine_fpm, "engine-zebra": zebra, "engine-bgp": bgp,
 PARTS = ["forwarding", "full-table", "full-table6", "families", "null", "no-loss", "overload", "floods",
          "tail-writes", "tcp", "tcp-idle", "udp-rtt", "http", "scrape", "churn",
          "engine", "engine-fpm", "engine-zebra", "engine-bgp", "engine-churn", "engine-takeover",
-         "tail", *TAIL_PARTS, "idle", "bfd", "capture", "xdp", "pktgen", "pktgen-curve", "pktgen-latency", "boot", "sizes"]
+         "tail", *TAIL_PARTS, "idle", "bfd", "capture", "xdp", "steering", "pktgen", "pktgen-curve", "pktgen-latency", "boot", "sizes"]
 
 
 def null_routes(prefixes):
@@ -497,6 +500,8 @@ def main():
         if "xdp" in parts:
             with hugepages() as huge:
                 xdp(results, work, accel, huge, arguments.runs)
+        if "steering" in parts:
+            steering(results, work, accel, arguments.runs)
         if {"pktgen", "pktgen-curve", "pktgen-latency"} & set(parts):
             with hugepages() as huge:
                 pktgen(results, work, huge, accel, arguments.runs, parts, nics)
