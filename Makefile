@@ -174,6 +174,7 @@ include tests/coverage/coverage.mk
 include examples/examples.mk
 include tests/peer/peer.mk
 include tools/nicsim/nicsim.mk
+include tests/sharing/sharing.mk
 include tests/bench/bench.mk
 
 # The layers that take longest come first (tests/all.sh).
