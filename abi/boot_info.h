@@ -32,6 +32,7 @@ enum core_state {
 	CORE_RUNNING, /* at ring 3 */
 	CORE_ASLEEP,  /* halted in the kernel until an interrupt or its deadline */
 	CORE_DEAD,    /* faulted too often; stays stopped */
+	CORE_FAILED,  /* its program has failed; the kernel writes the report and restores the program */
 };
 
 /* Memory of one core; addresses are virtual, in the MEMORY_WINDOW. */
@@ -52,6 +53,7 @@ struct core_memory {
 struct core_status {
 	volatile uint32_t state;  /* enum core_state */
 	volatile uint32_t faults; /* times its program was restarted after a fault */
+	volatile uint64_t failed_tsc; /* TSC when it last became CORE_FAILED; written before that; 0: never */
 };
 
 #define CRASHES_MAX 4

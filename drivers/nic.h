@@ -409,7 +409,7 @@ struct nic_ops {
 
 	/* Spreads received packets over these pairs only: one bit each, at least one, all of them
 	 * started. After start all pairs are in use. May be NULL, even with pair_stop: the driver
-	 * cannot choose. */
+	 * cannot choose. E_NOTSUP: this device cannot. */
 	int (*spread)(struct nic *nic, uint64_t pairs);
 
 	/*

@@ -191,6 +191,17 @@ static void report(const struct trap_frame *f, const struct core *c, const char 
 		print_hand(c->space);
 }
 
+/* Marks the core as failed before the report is written. The control core is woken to give the packets of a data
+ * core to others meanwhile (runtime/recovery.c). */
+static void announce(const struct core *c)
+{
+	struct core_status *s = &boot_info->status[c->id];
+	s->failed_tsc = clock_tsc();
+	s->state = CORE_FAILED;
+	if (!(boot_info->core[c->id].roles & CORE_CONTROL))
+		apic_send(cores[0].apic_id, VECTOR_WAKE);
+}
+
 /* Counts a fault; true if the core has exceeded its limit. */
 static bool count_fault(struct core *c)
 {
@@ -243,6 +254,7 @@ static void publish_report(struct core *c)
 void fault_in_program(struct trap_frame *f, const char *what)
 {
 	struct core *c = core_self();
+	announce(c);
 	c->crash = crash_begin(c->id);
 	report(f, c, what);
 	if (c->crash)

@@ -152,6 +152,13 @@ void control_woken(void)
 	house_due = true;
 }
 
+/* A failed program reads nothing any more; the next one begins without pointers. */
+static bool is_without_program(unsigned core)
+{
+	const uint32_t state = self.info->status[core].state;
+	return state == CORE_DEAD || state == CORE_FAILED;
+}
+
 bool core_quiesce(void)
 {
 	uint64_t turns[CORES_MAX];
@@ -165,7 +172,7 @@ bool core_quiesce(void)
 		unsigned c = data_core(d);
 		const struct core_shm *o = core_shm_of(c);
 		while (c != self.id && shared_load(&o->stats.turns) == turns[d] &&
-		       !shared_load(&o->parked) && self.info->status[c].state != CORE_DEAD) {
+		       !shared_load(&o->parked) && !is_without_program(c)) {
 			if (clock_tsc() > end) {
 				core_log("core %u does not finish its turn", c);
 				core_event(EVENT_unquiet, c, 0);

@@ -3,8 +3,8 @@
  * one at the same time: a copy is valid if its number has not changed.
  *
  * The control core prints the reports of data cores. A serial line takes a tenth of a second for one,
- * and the failed core shall forward again long before that. While a data core is being recovered
- * (recovery.c), printing waits. The kernel itself prints the reports of the control core.
+ * and the failed core shall forward again long before that. From the time when a data core's packets go
+ * to others until it polls again (recovery.c), printing waits. The kernel itself prints the reports of the control core.
  */
 #include "runtime/shared.h"
 #include "abi/kcall.h"
@@ -119,7 +119,7 @@ void crash_turn(void)
 	static struct crash c;
 	uint64_t *printed = core_shm_of(self.id)->crash_printed; /* survives a restart of this program */
 	unsigned slot;
-	while (!restart_busy() && (slot = read_first(is_unprinted, printed, &c)) < CRASHES_MAX) {
+	while (!restart_busy() && !recovery_is_coming() && (slot = read_first(is_unprinted, printed, &c)) < CRASHES_MAX) {
 		uint64_t lost = written_over(slot, c.number, printed[slot]);
 		if (lost)
 			core_log("reports of %llu failures are missing here", (unsigned long long)lost);

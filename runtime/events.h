@@ -26,6 +26,7 @@
 	X(link, "port", "up", "a link went up or down; 2: the device is gone") \
 	X(crash, "core", "number", "a program had failed; the number of its report") \
 	X(stuck, "core", "", "a data core does not come round any more, and is restarted") \
+	X(led, "core", "us", "a data core has failed, and its packets go to others, so long after") \
 	X(recover, "core", "pair", \
 	  "a restarted data core is being recovered; 255: it has no queue pair") \
 	X(recovered, "core", "us", "that core polls again, after so long") \

@@ -530,8 +530,9 @@ static void running(void)
 {
 	if (unlikely(holder_died())) {
 		core_ports_restart("a data core died");
-	} else if (unlikely(restart_due() || data_core_restarted())) {
+	} else if (unlikely(restart_due() || data_core_restarted() || recovery_lead_is_due())) {
 		warm_restart_open();
+		recovery_lead();
 		if (!restart_turn())
 			core_ports_restart(restart_failure());
 		else if (state == RUNNING && !restart_busy())

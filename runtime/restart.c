@@ -55,6 +55,7 @@ void restart_reset(void)
 	step = NOTHING;
 	who = NOBODY;
 	ports = wanted = joining = bound = 0;
+	recovery_reset();
 }
 
 bool restart_busy(void)
@@ -316,7 +317,7 @@ static bool start(void)
 	return true;
 }
 
-static void report(unsigned us)
+static void report_ports(unsigned us)
 {
 	for (unsigned p = 0; p < core_port_count(); p++) {
 		if (!(ports >> p & 1) || !published_header()->nic[p].pairs)
@@ -336,12 +337,14 @@ static void end(void)
 	step = NOTHING;
 	for (unsigned d = 0; d < self.info->data_cores && ports; d++)
 		published_header()->phase[d] = PORTS_RUNNING; /* for a program that restarts from here on */
-	if (of != NOBODY)
+	if (of != NOBODY) {
+		recovery_end(of);
 		crash_turn(); /* print the report before the message that the core polls again */
-	report(us);
+	}
+	report_ports(us);
 	who = NOBODY;
 	if (of != NOBODY)
-		recovery_end(of, us);
+		recovery_report(of, us);
 	const bool links = ports;
 	ports = 0;
 	if (links)

@@ -301,12 +301,19 @@ int restart_start_port(unsigned p);
 
 /* recovery.c: of data core d, which has restarted. The calls in order, on the control core; restart.c makes them. */
 bool recovery_is_due(unsigned d);
+/* While the ports run: gives the packets of data cores whose programs have just failed to the others, before the
+ * kernel has started these programs again. */
+bool recovery_lead_is_due(void);
+void recovery_lead(void);
+bool recovery_is_coming(void); /* packets have been given to others, and recovery_end has not given them back */
+void recovery_reset(void);     /* all pairs have their packets, as after a start of all ports */
 uint32_t recovery_begin(unsigned d); /* stops its pair; returns the ports, one bit each, that must restart for it */
 /* In the following `ports` are those. Counts what its pair had received; starts the pair on all other ports (false:
- * a device has failed, and has been reported); spreads packets over the pair again, and reports. */
+ * a device has failed, and has been reported); spreads packets over the pair again; reports. */
 void recovery_book_unread(unsigned d, uint32_t ports);
 bool recovery_start_pairs(unsigned d, uint32_t ports);
-void recovery_end(unsigned d, unsigned us);
+void recovery_end(unsigned d);
+void recovery_report(unsigned d, unsigned us);
 
 /* rules.c: gives port p, which has started, its rules whose cores poll one of these pairs, one bit each, and no others;
  * an error is one of nic_ops.rules. rules_report tells of it. */

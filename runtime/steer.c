@@ -18,6 +18,7 @@ static struct {
 	uint64_t head, tail_seen; /* of the forward lane; head is published once a burst */
 	uint32_t has; /* buffers */
 	uint32_t steered; /* packets put since head was published */
+	bool failed; /* since the lane was opened its program has failed: it has no buckets */
 } workers[STEER_WORKERS_MAX];
 static uint8_t target[STEER_BUCKETS]; /* 0: this core; w + 1: worker w */
 static uint8_t *lent; /* by buffer: w + 1: worker w has it */
@@ -41,7 +42,7 @@ static void buckets_deal(void)
 {
 	for (unsigned b = 0; b < STEER_BUCKETS; b++) {
 		const unsigned t = b % (steer_workers + 1);
-		target[b] = (uint8_t)(t && out()->lane[t - 1].open ? t : 0);
+		target[b] = (uint8_t)(t && out()->lane[t - 1].open && !workers[t - 1].failed ? t : 0);
 	}
 }
 
@@ -233,16 +234,32 @@ static bool is_there(unsigned w)
 	       self.info->status[workers[w].core].state != CORE_DEAD;
 }
 
+static bool has_failed(unsigned w)
+{
+	return self.info->status[workers[w].core].state == CORE_FAILED && !workers[w].failed;
+}
+
 COLD static void lane_open(unsigned w)
 {
 	struct steer_lane *l = &out()->lane[w];
 	workers[w].head = workers[w].tail_seen = 0;
+	workers[w].failed = false;
 	l->head = l->back_tail = 0;
 	l->worker = workers[w].core;
 	shared_store(&l->open, 1);
 	buckets_deal();
 	ring_wake_later(workers[w].core);
 	core_event(EVENT_steer, workers[w].core, 1);
+}
+
+/* The worker's program has failed and is not started again yet. Its flows go by this core from now on. Its buffers
+ * stay lent until lane_close, because the kernel's report shows the packets in them. */
+COLD static void lane_fail(unsigned w)
+{
+	while (collect(w, true) > 0)
+		;
+	workers[w].failed = true;
+	buckets_deal();
 }
 
 /* The worker is gone. Takes back its buffers. */
@@ -270,8 +287,10 @@ bool steer_turn(void)
 	for (unsigned w = 0; w < steer_workers; w++) {
 		const bool there = is_there(w), open = out()->lane[w].open;
 		if (likely(there && open)) {
+			if (unlikely(has_failed(w)))
+				lane_fail(w);
 			moved |= collect(w, false) > 0;
-			moved |= lend_spares(w);
+			moved |= !workers[w].failed && lend_spares(w);
 		} else if (there != open) {
 			if (open)
 				lane_close(w);

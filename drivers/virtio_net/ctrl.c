@@ -84,7 +84,7 @@ int virtio_spread(struct nic *nic, uint64_t pairs)
 {
 	const struct device *d = virtio_device(nic);
 	bool rss = d->features & VIRTIO_NET_F_RSS && d->rss_table_max >= RSS_TABLE;
-	return rss ? send_rss(nic, pairs) : E_OK;
+	return rss ? send_rss(nic, pairs) : E_NOTSUP;
 }
 
 static uint64_t all_pairs(unsigned pairs)

@@ -16,6 +16,7 @@ MISSING_MAX = 30   # per flow, in any time,
 MISSING_ALL = 960  # and of all flows: QEMU's vmxnet3 drops what its ring of 1,024 does not hold, instead
                    # of leaving it in the tap
 PAUSE_S = 0.01     # beside other work
+PACE_S = 0.001     # between packets of a flow whose silence is measured
 PROBE_S = 0.1
 FIRST_PORT = 20000
 IP_PKTINFO, IPV6_RECVPKTINFO, IPV6_PKTINFO = 8, 49, 50  # of Linux
@@ -45,6 +46,7 @@ class Flow:
         self.lost = set()  # given up
         self.last = time.monotonic()  # time of the last arrival
         self.outage_s = 0.0           # the longest time without an arrival
+        self.sent_at = None           # number -> when it was sent, of those sent at a steady pace
 
     def close(self):
         self.out.close()
@@ -61,6 +63,29 @@ class Flow:
                 return
             self.missing[self.sent] = now
             self.sent += 1
+
+    def send_paced(self):
+        """Sends one packet, unless the last one was sent less than PACE_S ago, whatever has arrived."""
+        now = time.monotonic()
+        if self.sent_at and now - self.sent_at.get(self.sent - 1, 0) < PACE_S:
+            return
+        try:
+            self.out.sendto(struct.pack("!I", self.sent), self.to)
+        except BlockingIOError:
+            return
+        self.missing[self.sent] = self.sent_at[self.sent] = now
+        self.sent += 1
+
+    def silence_s(self):
+        """The longest time during which all packets sent at a steady pace were lost, from the first of them to the
+        next one that arrived. Delays of packets that arrive do not count."""
+        longest, since = 0.0, None
+        for number, at in self.sent_at.items():
+            if number in self.missing or number in self.lost:
+                since = at if since is None else since
+            elif since is not None:
+                longest, since = max(longest, at - since), None
+        return longest
 
     def give_up_first(self):
         """Stops waiting for the oldest missing packet, which may still arrive."""
@@ -112,6 +137,7 @@ class Flows:
             self.__exit__()
             raise
         self.reader = {flow.into: flow for flow in self.list}
+        self.said = []  # what the console has said of the last fault
 
     def __enter__(self):
         return self
@@ -129,8 +155,12 @@ class Flows:
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             for flow in (flows or self.list) if sending else ():
-                flow.send()
-            for sock in select.select(list(self.reader), [], [], 0.005)[0]:
+                if flow.sent_at is None:
+                    flow.send()
+                else:
+                    flow.send_paced()
+            paced = any(flow.sent_at is not None for flow in self.list)
+            for sock in select.select(list(self.reader), [], [], PACE_S / 2 if paced else 0.005)[0]:
                 self.reader[sock].receive()
 
     @contextlib.contextmanager
@@ -158,8 +188,9 @@ class Flows:
             thread.result()
 
     def fault(self, router, core, done):
-        """Makes a core's program fail. Runs all flows until the console prints `done`, whose first
-        group is microseconds, and a little longer. Returns the microseconds."""
+        """Makes a core's program fail. Runs all flows until the console prints `done`, whose groups
+        are microseconds, and a little longer. Returns the first group; all are in `said`."""
+        self.run(0.02)
         router.skip()
         router.send("test fault ud core %d" % core)
         end = time.monotonic() + 30
@@ -169,7 +200,8 @@ class Flows:
             self.run(0.02)
             router.poll()
         self.run(0.1)
-        return int(match.group(1))
+        self.said = [int(us) for us in match.groups()]
+        return self.said[0]
 
     def settle(self, patience_s=10.0, whose=None):
         """Stops sending, and waits for the outstanding packets of these flows, or of all. Returns
@@ -179,10 +211,17 @@ class Flows:
             self.run(0.01, sending=False)
         return [i for i, flow in enumerate(self.list) if flow.missing]
 
-    def begin(self):
-        """Starts measuring outages."""
+    def begin(self, paced=()):
+        """Starts measuring outages. These flows send at a steady pace until end_pace."""
         for flow in self.list:
             flow.outage_s, flow.last = 0.0, time.monotonic()
+        for flow in paced:
+            flow.sent_at = {}
+
+    def end_pace(self):
+        """All flows wait for arrivals again."""
+        for flow in self.list:
+            flow.sent_at = None
 
     def give_up(self):
         """Stops waiting for missing packets, which may still arrive."""

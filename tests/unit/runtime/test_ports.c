@@ -31,6 +31,7 @@ static struct world {
 	int probe_error, ready_error; /* E_AGAIN: the device is late */
 	uint64_t pairs;      /* in service, */
 	uint64_t spread;     /* and those that frames are spread over */
+	unsigned spreads;    /* calls of nic_ops.spread */
 	int stop_error, start_error, spread_error; /* for one pair */
 	struct nic_rule rule[NIC_RULES_MAX]; /* of the device */
 	unsigned rules, rules_set;
@@ -233,6 +234,7 @@ static int spread(struct nic *nic, uint64_t pairs)
 {
 	assert_true(nic && w.runs && pairs);
 	w.spread = pairs;
+	w.spreads++;
 	return w.spread_error;
 }
 
@@ -956,6 +958,124 @@ static void one_comes_anew(void **s)
 	assert_int_equal(w.told, RESTARTS / (DATA_CORES + 1) + 1);
 }
 
+/* The kernel says that data core d's program has failed, and has not started it again yet. */
+static void breaks(unsigned d)
+{
+	w.info.status[data_core(d)].failed_tsc = ++host_tsc;
+	w.info.status[data_core(d)].state = CORE_FAILED;
+	ports_turn();
+	assert_true(core_ports_running());
+}
+
+static void is_started_again(unsigned d)
+{
+	w.info.status[data_core(d)].state = CORE_RUNNING;
+	ports_turn();
+}
+
+/* The frames of a failed core go to the others before its program is started again, once, and its pair is left
+ * alone. They return to it when it polls. */
+static void frames_go_elsewhere_at_once(void **s)
+{
+	(void)s;
+	for (unsigned i = 0; i < RESTARTS; i++) {
+		const unsigned d = i % DATA_CORES, before = w.spreads;
+		assert_false(recovery_is_coming());
+		breaks(d);
+		assert_true(recovery_is_coming());
+		assert_int_equal(w.spread, ALL_PAIRS & ~(1u << d));
+		assert_int_equal(w.pairs, ALL_PAIRS);
+		assert_int_equal(asked(), PORTS_RUNNING);
+		assert_int_equal(ports_deadline(), UINT64_MAX); /* the kernel's wake-ups suffice */
+		ports_turn();
+		is_started_again(d);
+		assert_int_equal(w.spreads, before + 1);
+		comes_anew(d);
+		answers_and_polls(d);
+		all_is_well();
+	}
+	assert_int_equal(w.starts, 1);
+}
+
+/* Others fail meanwhile: before the first is started again, and while it is being recovered. No frames go to a core
+ * that does not poll, and when no core is left the table stays as it is. */
+static void frames_of_several_go_elsewhere(void **s)
+{
+	(void)s;
+	breaks(1);
+	breaks(0);
+	assert_int_equal(w.spread, 4);
+	is_started_again(1); /* its program has not begun yet */
+	comes_anew(0);
+	assert_int_equal(w.spread, 4);
+	is_started_again(0);
+	const unsigned before = w.spreads;
+	breaks(2);
+	assert_int_equal(w.spread, 4);
+	assert_int_equal(w.spreads, before);
+	is_started_again(2);
+	answers_and_polls(0);
+	assert_int_equal(w.spread, 1);
+	comes_anew(2);
+	answers_and_polls(2);
+	comes_anew(1);
+	answers_and_polls(1);
+	all_is_well();
+	assert_int_equal(w.starts, 1);
+}
+
+/* It fails again while it is being recovered. */
+static void frames_stay_elsewhere(void **s)
+{
+	(void)s;
+	breaks(1);
+	is_started_again(1);
+	comes_anew(1);
+	answer(1);
+	ports_turn();
+	breaks(1);
+	assert_int_equal(w.spread, ALL_PAIRS & ~2u);
+	is_started_again(1);
+	comes_anew(1);
+	answers_and_polls(1);
+	all_is_well();
+}
+
+/* The control core has not run between the failure and the start of the next program, or of the program after it. */
+static void failure_is_seen_late(void **s)
+{
+	(void)s;
+	w.info.status[data_core(1)].failed_tsc = ++host_tsc;
+	ports_turn();
+	assert_int_equal(w.spread, ALL_PAIRS & ~2u);
+	w.info.status[data_core(1)].failed_tsc = ++host_tsc;
+	comes_anew(1);
+	assert_int_equal(w.spread, ALL_PAIRS & ~2u);
+	answers_and_polls(1);
+	all_is_well();
+	assert_false(recovery_lead_is_due() || recovery_is_coming());
+}
+
+/* A device that refuses is asked again when the program has been started, and all its pairs are restarted. After a
+ * restart of all ports nothing is left of a failure. */
+static void device_keeps_frames(void **s)
+{
+	(void)s;
+	w.spread_error = E_TIMEOUT;
+	breaks(1);
+	assert_int_equal(asked(), PORTS_RUNNING);
+	is_started_again(1);
+	comes_anew(1);
+	w.spread_error = 0;
+	restarts_alone(1);
+	breaks(2);
+	w.info.status[data_core(2)].state = CORE_DEAD;
+	ports_turn();
+	assert_false(recovery_is_coming());
+	w.info.status[data_core(2)].state = CORE_RUNNING;
+	restarts_all();
+}
+
 /* The others are asked nothing, and the application is told nothing. */
 static void one_is_revived(void **s)
 {
@@ -1392,6 +1512,11 @@ int main(void)
 		cmocka_unit_test_setup(one_comes_anew, begin),
 		cmocka_unit_test_setup(rules_follow_the_cores, begin_running),
 		cmocka_unit_test_setup(rules_that_cannot_be, begin_running),
+		cmocka_unit_test_setup(frames_go_elsewhere_at_once, begin_running),
+		cmocka_unit_test_setup(frames_of_several_go_elsewhere, begin_running),
+		cmocka_unit_test_setup(frames_stay_elsewhere, begin_running),
+		cmocka_unit_test_setup(failure_is_seen_late, begin_running),
+		cmocka_unit_test_setup(device_keeps_frames, begin_running),
 		cmocka_unit_test_setup(one_is_revived, begin_running),
 		cmocka_unit_test_setup(what_nobody_read_is_counted, begin_running),
 		cmocka_unit_test_setup(one_comes_again_and_again, begin_running),

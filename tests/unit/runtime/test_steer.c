@@ -33,6 +33,7 @@ static struct context {
 	struct pkt held[PORTS][BUFS]; /* frames that the return lane had no room for */
 	unsigned holds[PORTS];
 	bool up;
+	bool broken; /* its program has failed, and the kernel has not started it again */
 } core[CORES];
 static unsigned me;
 
@@ -121,6 +122,14 @@ static void forget_free(void)
 	self.pool.free = 0;
 }
 
+/* The kernel has noticed that the program has failed. */
+static void worker_breaks(unsigned c)
+{
+	info.status[c].state = CORE_FAILED;
+	core[c].up = false;
+	core[c].broken = true;
+}
+
 /* The program fails and starts again, without a pair of lanes yet. */
 static void worker_fails(unsigned c)
 {
@@ -128,7 +137,8 @@ static void worker_fails(unsigned c)
 	steer_worker_restart();
 	forget_free();
 	count_n(CNT_drop_restart, in_hand());
-	core[c].up = false;
+	info.status[c].state = CORE_RUNNING;
+	core[c].up = core[c].broken = false;
 }
 
 static int setup(void **s)
@@ -394,6 +404,37 @@ static void pauses(void **s)
 	check_books();
 }
 
+/* All flows of a worker whose program has failed go by the owner in the owner's next turn, before the program is
+ * started again. Its buffers stay lent until then. */
+static void goes_elsewhere_at_once(void **s)
+{
+	(void)s;
+	worker_start(2);
+	worker_start(3);
+	settle();
+	worker_breaks(2);
+	owner_turns();
+	const uint64_t before = counted(CNT_steered), others = aimed[3], lost = aimed[2];
+	const uint32_t has = workers[0].has;
+	for (unsigned i = 0; i < 4; i++) {
+		owner_receives(64);
+		owner_turns();
+		worker_turns(3);
+	}
+	assert_int_equal(aimed[2], lost);
+	assert_int_equal(counted(CNT_steered) - before, aimed[3] - others);
+	assert_true(has > 0 && workers[0].has == has);
+	worker_fails(2);
+	owner_turns();
+	assert_int_equal(workers[0].has, 0);
+	worker_start(2);
+	settle();
+	owner_receives(PKT_VECTOR_MAX);
+	assert_true(aimed[2] > lost);
+	settle();
+	check_books();
+}
+
 static void fails_at_any_time(void **s)
 {
 	(void)s;
@@ -415,15 +456,21 @@ static void fails_at_any_time(void **s)
 				break;
 			default: {
 				const unsigned c = 2 + random_below(2);
-				if (random_below(4) == 0 && core[c].up)
+				const unsigned what = random_below(8);
+				if (core[c].broken || (core[c].up && what == 0))
 					worker_fails(c);
+				else if (core[c].up && what == 1)
+					worker_breaks(c);
 				else if (!core[c].up)
 					worker_start(c);
 			}
 			}
-		for (unsigned c = 2; c < CORES; c++)
+		for (unsigned c = 2; c < CORES; c++) {
+			if (core[c].broken)
+				worker_fails(c);
 			if (!core[c].up)
 				worker_start(c);
+		}
 		settle();
 		assert_true(got > 1000 && own_made > 10);
 		check_books();
@@ -506,6 +553,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(opens, setup, teardown),
 		cmocka_unit_test_setup_teardown(full, setup, teardown),
 		cmocka_unit_test_setup_teardown(pauses, setup, teardown),
+		cmocka_unit_test_setup_teardown(goes_elsewhere_at_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(fails_at_any_time, setup, teardown),
 		cmocka_unit_test_setup_teardown(nothing_is_believed, setup, teardown),
 		cmocka_unit_test_setup_teardown(stops, setup, teardown),

@@ -50,8 +50,10 @@ static void forget_shown(void)
 }
 
 static bool busy; /* a data core is being restarted */
+static bool coming; /* it will be, and its packets go to others */
 
 bool restart_busy(void) { return busy; }
+bool recovery_is_coming(void) { return coming; }
 void core_console_write(const char *text, size_t bytes) { shell_write(NULL, text, bytes); }
 void core_log(const char *format, ...) { shell_write(NULL, format, strlen(format)); }
 
@@ -231,7 +233,12 @@ static void printed_once(void **s)
 	info.core[1].roles = info.core[2].roles = CORE_DATA;
 	crash(1, "*** one\n  two\n");
 	crash(0, "*** the kernel's\n");
+	coming = true;
+	crash_turn();
+	assert_int_equal(shown_bytes, 0);
 	busy = true;
+	crash_turn();
+	coming = false;
 	crash_turn();
 	assert_int_equal(shown_bytes, 0);
 	busy = false;
