@@ -178,7 +178,7 @@ include tests/sharing/sharing.mk
 include tests/bench/bench.mk
 
 # The layers that take longest come first (tests/all.sh).
-LAYERS := test-packet test-system/4 test-witness unit test-peer test-drill test-fuzz test-nicsim \
+LAYERS := test-packet test-system/6 test-witness unit test-peer test-drill test-fuzz test-nicsim \
 	test-bpf check-portable check
 
 .PHONY: test-builds
