@@ -107,6 +107,8 @@ static void forget_lines(struct config *c)
 	}
 	for (unsigned i = 0; i < CONFIG_ACLS_MAX; i++)
 		c->acl[i].line = 0;
+	for (unsigned i = 0; i < CONFIG_XDP_MAX; i++)
+		c->xdp[i].line = 0;
 	for (unsigned i = 0; i < CONFIG_STEER_MAX; i++)
 		c->steer[i].line = 0;
 	for (unsigned i = 0; i < CONFIG_ARPS_MAX; i++)
