@@ -69,6 +69,7 @@ struct ixgbe_device {
 	uint32_t autoc;        /* AUTOC as the EEPROM set it */
 	bool ask_cage;         /* SDP2 says whether a module is in the cage */
 	uint32_t pairs;        /* running; 0: reset */
+	uint32_t rules;        /* filters from this one on are off since the start (rules.c) */
 	struct ixgbe_link link;
 	bool rx_forced;        /* the receive path did not come to rest before its start; not yet told */
 	int64_t filtered;      /* frames for others, not yet reported (stats.c) */

@@ -31,6 +31,7 @@ static void clear_filters(struct nic *nic)
 	intel_write_all(nic, IXGBE_MPSAR, 0, 0);
 	intel_write_all(nic, IXGBE_MTA, 0, 0);
 	intel_write_all(nic, IXGBE_FTQF, 0, 0);
+	ixgbe_device(nic)->rules = 0;
 	intel_write(nic, IXGBE_MCSTCTRL, 0, 0);
 	intel_write(nic, IXGBE_VLNCTRL, 0, IXGBE_VLNCTRL_VET);
 	/* All groups, as on a virtio port: data cores know which groups we are in (IPv6 neighbour

@@ -72,6 +72,9 @@ static bool is_set(struct nic *nic, unsigned i, const uint32_t value[ARRAY_LEN(r
 
 int ixgbe_rules(struct nic *nic, const struct nic_rule *r, unsigned n)
 {
+	struct ixgbe_device *d = ixgbe_device(nic);
+	const unsigned before = d->rules;
+	d->rules = n;
 	for (unsigned i = 0; i < n; i++) {
 		uint32_t value[ARRAY_LEN(regs)];
 		encode(&r[i], value);
@@ -81,8 +84,7 @@ int ixgbe_rules(struct nic *nic, const struct nic_rule *r, unsigned n)
 		for (unsigned k = 0; k < ARRAY_LEN(regs); k++)
 			intel_write(nic, regs[k], i, value[k]);
 	}
-	for (unsigned i = n; i < NIC_RULES_MAX; i++)
-		if (intel_read(nic, IXGBE_FTQF, i) & IXGBE_FTQF_ENABLE)
-			intel_write(nic, IXGBE_FTQF, i, 0);
+	for (unsigned i = n; i < before; i++)
+		intel_write(nic, IXGBE_FTQF, i, 0);
 	return intel_gone(nic) ? intel_fail(nic, E_DEVICE, "") : E_OK;
 }

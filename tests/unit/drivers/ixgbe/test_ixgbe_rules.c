@@ -30,6 +30,36 @@ static void unchanged_rules_stay(void **s)
 	assert_int_equal(find_access(from, WRITES, FTQF + 8, 4), -1);
 }
 
+static void assert_cleared(unsigned from, unsigned filter)
+{
+	const int at = find_access(from, WRITES, FTQF + 4 * filter, 4);
+	assert_true(at >= 0);
+	assert_int_equal(port.trace[at].value, 0);
+}
+
+/* runtime/recovery.c sets the rules with each failure of a core, while packets wait. */
+static void no_rules_cost_nothing(void **s)
+{
+	(void)s;
+	struct nic_rule r[3] = {{.proto = 17, .pair = 1}, {.proto = 6, .pair = 2}, {.proto = 132, .pair = 3}};
+	up(PAIRS_USED, ALL, STANDARD);
+	for (unsigned i = 0; i < 2; i++) {
+		unsigned from = port.traced;
+		set_rules(NULL, 0);
+		assert_int_equal(find_access(from, READS, TUPLES, TUPLES_END - TUPLES), -1);
+		assert_int_equal(find_access(from, WRITES, TUPLES, TUPLES_END - TUPLES), -1);
+		set_rules(r, 3);
+		from = port.traced;
+		set_rules(r, 1);
+		assert_int_equal(find_access(from, WRITES, FTQF, 4), -1);
+		assert_cleared(from, 1);
+		assert_cleared(from, 2);
+		from = port.traced;
+		set_rules(NULL, 0);
+		assert_cleared(from, 0);
+	}
+}
+
 static void what_the_card_cannot(void **s)
 {
 	(void)s;
@@ -44,6 +74,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(unchanged_rules_stay, teardown),
+		cmocka_unit_test_teardown(no_rules_cost_nothing, teardown),
 		cmocka_unit_test_teardown(what_the_card_cannot, teardown),
 	};
 	int failed = cmocka_run_group_tests_name("strict", tests, strict, NULL);
