@@ -757,6 +757,11 @@ enum core_idle core_idle_mode(void)
 	return idle;
 }
 
+bool ports_is_there(unsigned p)
+{
+	return state == RUNNING && published_header()->nic[p].pairs && !links[p].gone;
+}
+
 bool core_port_link(unsigned port, struct nic_link *link)
 {
 	*link = links[port];

@@ -29,13 +29,6 @@ bool recovery_is_due(unsigned d)
 	return has_restarted(d) && self.info->status[data_core(d)].state != CORE_DEAD;
 }
 
-/* The port was started, and its device is not known to be gone. */
-static bool is_there(unsigned p)
-{
-	struct nic_link link;
-	return published_header()->nic[p].pairs && core_port_link(p, &link) && !link.gone;
-}
-
 static uint32_t failed(unsigned p, int e)
 {
 	const struct nic *nic = core_port_nic(p);
@@ -60,7 +53,7 @@ static uint64_t pairs_except(uint64_t left, bool served)
 static int spread_port(unsigned p, uint64_t pairs)
 {
 	struct nic *nic = ports_nic(p);
-	if (!is_there(p))
+	if (!ports_is_there(p))
 		return E_OK;
 	const int e = nic->ops->spread ? nic->ops->spread(nic, pairs) : E_NOTSUP;
 	const int of_rules = e == E_OK || e == E_NOTSUP ? rules_set(p, pairs) : E_OK;
@@ -145,7 +138,7 @@ static uint32_t pairs_stop(unsigned pair, uint32_t bad)
 {
 	for (unsigned p = 0; p < core_port_count(); p++) {
 		struct nic *nic = ports_nic(p);
-		if (!is_there(p) || bad >> p & 1)
+		if (!ports_is_there(p) || bad >> p & 1)
 			continue;
 		int e = nic->ops->pair_stop ? nic->ops->pair_stop(nic, pair) : E_NOTSUP;
 		if (e != E_OK)
@@ -165,7 +158,7 @@ void recovery_book_unread(unsigned d, uint32_t ports)
 {
 	const uint8_t pair = published_header()->pair_of[d];
 	for (unsigned p = 0; p < core_port_count() && pair != NO_PAIR; p++)
-		if (is_there(p) && !(ports >> p & 1))
+		if (ports_is_there(p) && !(ports >> p & 1))
 			ports_book_unread(p, pair);
 }
 
@@ -174,7 +167,7 @@ bool recovery_start_pairs(unsigned d, uint32_t ports)
 	const uint8_t pair = published_header()->pair_of[d];
 	for (unsigned p = 0; p < core_port_count() && pair != NO_PAIR; p++) {
 		struct nic *nic = ports_nic(p);
-		if (!is_there(p) || ports >> p & 1)
+		if (!ports_is_there(p) || ports >> p & 1)
 			continue;
 		int e = nic->ops->pair_start(nic, ports_config(p), pair, &published_header()->nic[p]);
 		if (e != E_OK) {

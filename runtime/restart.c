@@ -24,12 +24,12 @@
  *      - the device comes back without an offload that applications rely on, or with fewer queue pairs,
  *      - a data core dies for good, or one queue pair that was stopped alone does not start,
  *      - a commit changes the size of buffers, or the control program fails meanwhile.
+ *    A device that does not start at all is reported and stays stopped, and the others run on.
  *    A port whose link is down does not restart for that reason if an application sends by slots there.
  * 5. A port is *left* (published.left) if its link is down while frames wait in its rings (restart_leave): it restarts,
  *    so that these frames are dropped and counted as tx_unsent, but data cores attach only when the link is up. So no
  *    frame leaves that is older than the link, and there is one restart, however long the link is down and whatever
  *    is sent to the port meanwhile. The state survives the control program.
- *    A device that does not start at all is reported and stays stopped, and the others run on.
  */
 #include "runtime/shared.h"
 #include "drivers/nic.h"

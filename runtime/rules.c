@@ -52,19 +52,13 @@ int rules_set(unsigned p, uint64_t pairs)
 	return e;
 }
 
-static bool runs(unsigned p)
-{
-	struct nic_link link;
-	return published_header()->nic[p].pairs && core_port_link(p, &link) && !link.gone;
-}
-
 void core_set_rules(const struct core_rule *r, unsigned n)
 {
 	assert(n <= CORE_RULES_MAX);
 	count_of_rules = n;
 	memcpy(rules, r, n * sizeof *r);
 	for (unsigned p = 0; p < core_port_count(); p++)
-		if (runs(p) && rules_set(p, polled[p]) != E_OK)
+		if (ports_is_there(p) && rules_set(p, polled[p]) != E_OK)
 			rules_report(p);
 }
 
@@ -79,7 +73,7 @@ const char *core_rule_state(unsigned i)
 {
 	const struct core_rule *r = &rules[i];
 	assert(i < count_of_rules);
-	if (!runs(r->port))
+	if (!ports_is_there(r->port))
 		return "the port does not run";
 	if (pair_of(r->core) == NO_PAIR)
 		return "the core has no queue pair of its own";

@@ -259,6 +259,7 @@ _Noreturn void warm_restart_give_up(const char *why); /* restarts this program, 
 /* ports.c */
 void ports_init(void);
 struct nic *ports_nic(unsigned p);
+bool ports_is_there(unsigned p); /* the ports run, port p was started, and its device is not known to be gone */
 /* Sends a request to data core d; ports_answered is true once d has completed it. */
 void ports_ask(unsigned d, enum ports_phase phase);
 bool ports_answered(unsigned d);
