@@ -321,7 +321,7 @@ struct config_xdp {
 };
 
 /* A rule that steers what a port receives to a data core: by port, then in the order of the text. */
-#define CONFIG_STEER_MAX 64   /* of all ports; equals CORE_RULES_MAX */
+#define CONFIG_STEER_MAX CORE_RULES_MAX
 #define CONFIG_STEER_TEXT 128 /* as text, with a NUL */
 struct config_steer {
 	uint32_t interface; /* key of its name */

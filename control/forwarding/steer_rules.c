@@ -4,8 +4,6 @@
 #include "runtime/rules.h"
 #include "runtime/runtime.h"
 
-_Static_assert(CONFIG_STEER_MAX == CORE_RULES_MAX, "a configuration's rules fit");
-
 static struct core_rule rule_of(const struct config *c, const struct config_steer *s)
 {
 	return (struct core_rule){(unsigned)config_number(c, s->interface), s->core, s->match};
@@ -26,7 +24,7 @@ int steer_rules_check(const struct config *c, struct text_error *err)
 
 void steer_rules_set(const struct config *c)
 {
-	struct core_rule r[CORE_RULES_MAX];
+	struct core_rule r[CONFIG_STEER_MAX];
 	for (unsigned i = 0; i < c->steer_count; i++)
 		r[i] = rule_of(c, &c->steer[i]);
 	core_set_rules(r, c->steer_count);
