@@ -20,7 +20,7 @@
  *                          first one and after one that failed
  *   park          control  in place of stop, between start and start
  *   rx_left       control  after stop, park and pair_stop, for each pair
- *   tx_left       control  between start and stop, for each pair: while the link is down, and before stop or park
+ *   tx_left       control  for each pair: while it runs and the link is down, and after stop or park
  *   ring_bytes    control  before the data cores zero that much memory for each pair
  *   start         control  after they have zeroed it. After an error the next call is stop
  *   attach        data     by each core that polls a pair
@@ -376,9 +376,9 @@ struct nic_ops {
 	unsigned (*rx_left)(const struct nic_shared *shared, unsigned pair, const void *mem,
 	                    uint64_t place);
 
-	/* Frames that wait in the transmit ring of a started pair, whose core may still send. `mem` is
-	 * the memory the pair was started with; its contents and the device's registers, which the call
-	 * reads, are untrusted. The result never exceeds the ring size. Does not wait. NULL: the device
+	/* Frames that wait in the transmit ring of a started pair, whose core may still send; of a pair that
+	 * was stopped, those it had not sent by then. `mem` is the memory the pair was started with; its
+	 * contents and the device's registers, which the call reads, are untrusted. The result never exceeds the ring size. Does not wait. NULL: the device
 	 * holds no frame for long, whatever its link is. */
 	unsigned (*tx_left)(struct nic *nic, unsigned pair, const void *mem);
 

@@ -142,7 +142,7 @@ void ports_book_unread(unsigned p, unsigned pair)
 		                                                m->cnt->rx_place);
 }
 
-/* Counts the frames that the device of a port to be stopped has not sent. */
+/* Counts the frames that the device of a port just stopped has not sent. */
 static void book_unsent(unsigned p)
 {
 	struct nic *nic = ports_nic(p);
@@ -155,9 +155,9 @@ void restart_stop_port(unsigned p)
 	struct nic_shared *shared = &published_header()->nic[p];
 	struct nic *nic = ports_nic(p);
 	ports_read_stats(p);
-	book_unsent(p);
 	if (!park(p))
 		nic->ops->stop(nic);
+	book_unsent(p); /* not before: the link may have returned, and the device sends until it is stopped */
 	for (unsigned pair = 0; pair < shared->pairs; pair++)
 		ports_book_unread(p, pair);
 	shared->pairs = 0;

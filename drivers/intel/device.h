@@ -15,6 +15,7 @@
 #include "drivers/nic.h"
 
 #define INTEL_VENDOR 0x8086
+#define INTEL_PAIRS_MAX 16 /* of any chip here */
 
 /* RC: reading clears. W1C, W1S: writing 1 clears, sets. */
 enum intel_access { RW, RO, WO, RC, W1C, W1S };
@@ -61,6 +62,9 @@ struct intel_device {
 	bool link_vector; /* an interrupt tells of link changes */
 	bool no_link;     /* the last look found the link down: nothing is sent */
 	uint32_t polled; /* last value that a wait read, for debuggers and fault reports */
+	struct {
+		uint16_t head, tail;
+	} unsent[INTEL_PAIRS_MAX]; /* TDH and TDT of queues that were stopped: the reset that follows clears both */
 };
 
 static inline struct intel_device *intel_device(struct nic *nic)
@@ -109,7 +113,7 @@ void intel_rss(struct nic *nic, unsigned pairs);
 /* As nic_ops.spread and pair_stop; intel_spread does not wait. */
 int intel_spread(struct nic *nic, uint64_t pairs);
 int intel_pair_stop(struct nic *nic, unsigned pair);
-/* As nic_ops.tx_left: the frames between TDH and TDT. */
+/* As nic_ops.tx_left: the frames between TDH and TDT, now or when the queue was disabled. */
 unsigned intel_nic_tx_left(struct nic *nic, unsigned pair, const void *mem);
 /* Disables the first `pairs` queues. Ignores errors: a reset follows. */
 void intel_queues_stop(struct nic *nic, unsigned pairs);

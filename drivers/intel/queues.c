@@ -6,6 +6,7 @@
 
 #include "drivers/intel/ring.h"
 #include "lib/bytes.h"
+#include "lib/mem.h"
 
 #define QUEUE_US 100000
 #define RETA_REGS 32 /* of four entries */
@@ -43,7 +44,10 @@ int intel_spread(struct nic *nic, uint64_t pairs)
 
 unsigned intel_nic_tx_left(struct nic *nic, unsigned pair, const void *mem)
 {
-	const struct intel_chip *chip = intel_device(nic)->chip;
+	const struct intel_device *d = intel_device(nic);
+	const struct intel_chip *chip = d->chip;
+	if (!(intel_read(nic, chip->txdctl, pair) & INTEL_QUEUE_ENABLE))
+		return intel_tx_left(mem, INTEL_RING_SIZE, d->unsent[pair].head, d->unsent[pair].tail);
 	const uint32_t head = intel_read(nic, chip->tdh, pair), tail = intel_read(nic, chip->tdt, pair);
 	if (head >= INTEL_RING_SIZE || tail >= INTEL_RING_SIZE) /* all ones: it is gone */
 		return 0;
@@ -64,21 +68,29 @@ static uint64_t drain_end(const struct nic *nic, const struct intel_device *d)
 	return d->no_link ? clock_tsc() : nic_deadline(nic, d->chip->drain_us);
 }
 
-/* Waits until `end` at most for the queue to send what it has, then disables it. */
+/* Waits until `end` at most for the queue to send what it has, then disables it and notes what it has not sent. */
 static int tx_stop(struct nic *nic, unsigned q, uint64_t end)
 {
-	const struct intel_chip *chip = intel_device(nic)->chip;
+	struct intel_device *d = intel_device(nic);
+	const struct intel_chip *chip = d->chip;
 	while (intel_read(nic, chip->tdh, q) != intel_read(nic, chip->tdt, q) && !nic_past(end))
 		;
 	intel_clear(nic, chip->txdctl, q, INTEL_QUEUE_ENABLE);
-	return intel_poll(nic, chip->txdctl, q, INTEL_QUEUE_ENABLE, INTEL_UNTIL_CLEAR, QUEUE_US,
-	                  "a transmit queue does not stop");
+	const int e = intel_poll(nic, chip->txdctl, q, INTEL_QUEUE_ENABLE, INTEL_UNTIL_CLEAR, QUEUE_US,
+	                         "a transmit queue does not stop");
+	const uint32_t head = intel_read(nic, chip->tdh, q), tail = intel_read(nic, chip->tdt, q);
+	if (head < INTEL_RING_SIZE && tail < INTEL_RING_SIZE) { /* all ones: it is gone */
+		d->unsent[q].head = (uint16_t)head;
+		d->unsent[q].tail = (uint16_t)tail;
+	}
+	return e;
 }
 
 void intel_queues_stop(struct nic *nic, unsigned pairs)
 {
 	const struct intel_chip *chip = intel_device(nic)->chip;
 	int e = E_OK;
+	memset(intel_device(nic)->unsent, 0, sizeof intel_device(nic)->unsent);
 	for (unsigned q = 0; q < pairs && e != E_DEVICE; q++)
 		e = rx_stop(nic, q);
 	intel_delay(nic, chip->quiet_us);

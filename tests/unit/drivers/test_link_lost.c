@@ -122,6 +122,38 @@ static void restart_drops_frames(void **s)
 	}
 }
 
+/* The link returns while the port is stopped: each frame is either sent or counted as unsent. */
+static void each_frame_has_one_fate(void **s)
+{
+	(void)s;
+	up(SERVED, NIC_TX_CSUM, STANDARD);
+	lose_link();
+	assert_int_equal(queue_frames(0, 100, FRAMES), FRAMES);
+	assert_int_equal(queue_frames(1, 200, FRAMES), FRAMES);
+	rig_carrier(true);
+	settle_ms(3000);
+	assert_int_equal(queue_frames(1, 300, FRAMES), FRAMES);
+	port_stop();
+	assert_int_equal(rig_sent_count() + left(0) + left(1), 3 * FRAMES);
+	if (port_start(SERVED, NIC_TX_CSUM, STANDARD, POOL_MAX) != E_OK)
+		fail_msg("%s", port.nic.error);
+	port_attach();
+	assert_int_equal(left(0) + left(1), 0);
+}
+
+/* What a stopped port had not sent is known until it starts. */
+static void stopped_port_tells(void **s)
+{
+	(void)s;
+	up(SERVED, NIC_TX_CSUM, STANDARD);
+	lose_link();
+	assert_int_equal(queue_frames(1, 100, FRAMES), FRAMES);
+	port_stop();
+	assert_int_equal(left(0), 0);
+	assert_int_equal(left(1), FRAMES);
+	assert_int_equal(rig_sent_count(), 0);
+}
+
 /* Frames are counted, not descriptors; a full ring too, wherever it begins. */
 static void frames_are_counted(void **s)
 {
@@ -168,6 +200,8 @@ static void device_lies(void **s)
 #define TESTS \
 	cmocka_unit_test_teardown(card_keeps_frames, teardown), \
 		cmocka_unit_test_teardown(restart_drops_frames, teardown), \
+		cmocka_unit_test_teardown(each_frame_has_one_fate, teardown), \
+		cmocka_unit_test_teardown(stopped_port_tells, teardown), \
 		cmocka_unit_test_teardown(frames_are_counted, teardown), \
 		cmocka_unit_test_teardown(device_lies, teardown)
 
