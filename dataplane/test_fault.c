@@ -2,6 +2,7 @@
 #include "dataplane/test_fault.h"
 
 #include "dataplane/state.h"
+#include "runtime/events.h"
 #include "lib/assert.h"
 
 enum kind { TEST_READ, TEST_WRITE, TEST_EXEC, TEST_PRIVILEGED, TEST_OTHER };
@@ -117,6 +118,7 @@ void test_fault_run(enum test_fault fault)
 	uint8_t stack[16] = {0xc3};
 	const uintptr_t addresses[] = {TEST_FAULTS(ADDRESS)};
 	uintptr_t address = addresses[fault];
+	core_event(EVENT_test_fault, fault, 0);
 	/* hides the address from the compiler */
 	__asm__ volatile("" : "+r"(address) : "r"(stack) : "memory");
 	switch (kinds[fault]) {

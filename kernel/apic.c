@@ -47,6 +47,10 @@
 #define IOAPIC_LEVEL (1u << 15)
 #define IOAPIC_MASKED (1u << 16)
 
+#define CLASS_WAKES (VECTOR_WAKE >> 4)
+_Static_assert(VECTOR_SERIAL >> 4 == CLASS_WAKES && VECTOR_DEADLINE >> 4 > CLASS_WAKES,
+               "the task priority separates the deadline from the others");
+
 static bool x2apic, tsc_deadline;
 static volatile uint8_t *lapic; /* xAPIC registers */
 static uint64_t timer_ratio; /* timer ticks per TSC tick, 32 fraction bits */
@@ -95,7 +99,7 @@ void apic_enable(void)
 	msr_write(MSR_APIC_BASE, base);
 	if (x2apic)
 		msr_write(MSR_APIC_BASE, base | APIC_BASE_X2APIC);
-	lapic_write(LAPIC_TPR, 0);
+	lapic_write(LAPIC_TPR, CLASS_WAKES << 4);
 	/* SVR comes before the LVT. INIT leaves the APIC software-disabled, and the mask bits of the LVT
 	 * cannot be cleared in that state (Intel SDM vol. 3A, 10.4.7.2); a masked timer wakes no core. */
 	lapic_write(LAPIC_SVR, LAPIC_SVR_ENABLE | VECTOR_SPURIOUS);
@@ -105,6 +109,11 @@ void apic_enable(void)
 	lapic_write(LAPIC_TIMER_DIVIDE, LAPIC_TIMER_DIVIDE_BY_1);
 	lapic_write(LAPIC_LVT_TIMER, VECTOR_DEADLINE | (tsc_deadline ? LAPIC_LVT_TSC_DEADLINE : 0));
 	assert(!(lapic_read(LAPIC_LVT_TIMER) & LAPIC_LVT_MASKED));
+}
+
+void apic_take_wakes(bool take)
+{
+	cr8_write(take ? 0 : CLASS_WAKES);
 }
 
 uint32_t apic_id(void)

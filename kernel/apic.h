@@ -1,7 +1,9 @@
 /*
  * Interrupts: local APIC of this core (xAPIC or x2APIC, chosen once), I/O APIC for the serial
- * line, one-shot deadline. There is no periodic interrupt: a core that is about to halt requests one,
- * and the handler only acknowledges it.
+ * line, one-shot deadline. There is no periodic interrupt.
+ *
+ * Two classes of vectors: those that end a sleep are held back by the task priority while a program runs, and
+ * stay pending until the core sleeps. Only the deadline is taken then, for the watchdog (kernel/watchdog.h).
  */
 #ifndef KERNEL_APIC_H
 #define KERNEL_APIC_H
@@ -11,8 +13,8 @@
 
 enum vector {
 	VECTOR_WAKE = 0x40,     /* NIC queue or another core: ends the sleep */
-	VECTOR_DEADLINE = 0x41, /* one-shot timer */
 	VECTOR_SERIAL = 0x42,
+	VECTOR_DEADLINE = 0x51, /* one-shot timer: of a sleep, or of the watchdog */
 	VECTOR_SPURIOUS = 0xff,
 };
 
@@ -23,6 +25,9 @@ void apic_init(const struct acpi *acpi);
 
 /* Enables the local APIC of the calling core. */
 void apic_enable(void);
+
+/* Whether the calling core takes the interrupts that end a sleep; at first it does not. */
+void apic_take_wakes(bool take);
 
 /* APIC ID of the calling core. Every `id` below is an APIC ID. */
 uint32_t apic_id(void);

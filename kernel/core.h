@@ -4,6 +4,7 @@
 
 #include "abi/boot_info.h"
 #include "kernel/vm.h"
+#include "kernel/watchdog.h"
 #include "lib/types.h"
 
 /* Intel SDM vol. 3A, 7.7: 64-bit TSS. */
@@ -27,6 +28,7 @@ struct core {
 	unsigned faults_recent;
 	struct crash *crash; /* the report that this core is writing; NULL: none, or it is not kept */
 	uint64_t called_tsc; /* time of the program's last call to the kernel, or of its start */
+	struct watchdog watchdog;
 	bool restart_asked; /* set by another core before it sends an NMI; cleared by the owner */
 };
 

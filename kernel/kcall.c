@@ -17,6 +17,7 @@
 #include "kernel/regions.h"
 #include "kernel/selftest.h"
 #include "kernel/trap.h"
+#include "kernel/watchdog.h"
 
 #define LOG_CHUNK 256
 #define CONSOLE_LOOKS 50 /* a second, for keys of a serial port without interrupt */
@@ -37,10 +38,10 @@ static int64_t serve_log(const struct core *c, uint64_t text, uint64_t bytes)
 }
 
 /*
- * Ring 3 runs with interrupts off. An interrupt that arrived since the program last checked is pending
- * in the local APIC and ends the halt at once, so no wake-up is lost.
+ * While ring 3 runs, the local APIC holds back all interrupts but the watchdog's. One that arrived since the
+ * program last checked is pending there and ends the halt at once, so no wake-up is lost.
  */
-static int64_t serve_sleep(const struct core *c, uint64_t tsc)
+static int64_t serve_sleep(struct core *c, uint64_t tsc)
 {
 	if (tsc && clock_tsc() >= tsc)
 		return E_OK;
@@ -49,11 +50,11 @@ static int64_t serve_sleep(const struct core *c, uint64_t tsc)
 		tsc = tsc && tsc < look ? tsc : look;
 	}
 	boot_info->status[c->id].state = CORE_ASLEEP;
-	if (tsc)
-		apic_deadline(tsc);
+	apic_deadline(tsc);
+	apic_take_wakes(true);
 	cpu_wait_for_interrupt();
-	if (tsc)
-		apic_deadline(0);
+	apic_take_wakes(false);
+	watchdog_resume(c);
 	boot_info->status[c->id].state = CORE_RUNNING;
 	return E_OK;
 }

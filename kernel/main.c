@@ -25,6 +25,7 @@
 #include "kernel/smp.h"
 #include "kernel/trap.h"
 #include "kernel/tsc.h"
+#include "kernel/watchdog.h"
 #include "lib/cmdline.h"
 #include "lib/mem.h"
 
@@ -82,6 +83,7 @@ _Noreturn static void boot_on_core_stack(void)
 	pci_init(&acpi, units, &boot, boot_info);
 	hardware_describe(&boot_info->hardware, &acpi, units, &boot);
 	program_init();
+	watchdog_init();
 	iommu_tell_nodes();
 	iommu_prepare();
 	intr_prepare();

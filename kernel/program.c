@@ -14,6 +14,7 @@
 #include "kernel/cpu.h"
 #include "kernel/panic.h"
 #include "kernel/trap.h"
+#include "kernel/watchdog.h"
 #include "lib/elf.h"
 #include "lib/mem.h"
 
@@ -21,7 +22,7 @@
 #define ELF_EXEC 1
 #define ELF_WRITE 2
 #define SEGMENTS_MAX 8
-#define RFLAGS_RESERVED 2 /* bit 1 is always set; interrupts are off */
+#define RFLAGS_RESERVED 2 /* bit 1 is always set */
 
 struct elf_segment {
 	uint32_t type, flags;
@@ -186,7 +187,7 @@ _Noreturn void program_run(struct core *c)
 	struct trap_frame f = {
 		.rip = elf->entry,
 		.cs = SEG_USER_CODE,
-		.rflags = RFLAGS_RESERVED,
+		.rflags = RFLAGS_RESERVED | watchdog_rflags(),
 		.rsp = PROGRAM_STACK_TOP,
 		.ss = SEG_USER_DATA,
 		.rdi = program_boot_info(),
@@ -194,6 +195,7 @@ _Noreturn void program_run(struct core *c)
 	};
 	__atomic_store_n(&c->called_tsc, clock_tsc(), __ATOMIC_RELAXED);
 	boot_info->status[c->id].state = CORE_RUNNING;
+	watchdog_start(c);
 	cr3_write(c->space);
 	trap_return(&f);
 }

@@ -104,8 +104,10 @@ static bool housekeeping(void)
 	bool any = false, woken = house_due;
 	house_tsc = self.now_tsc + clock_ticks(&self.clock, HOUSEKEEPING_NS);
 	house_due = false;
+	const enum core_pace pace = core_pace(PACE_LONG); /* a byte may end a command */
 	for (int64_t c; console_open && (c = kcall(KCALL_CONSOLE_READ, 0, 0, 0)) >= 0; any = true)
 		core_app()->control->key((uint8_t)c);
+	(void)core_pace(pace);
 	if (house_count++ % LINK_EVERY == 0 || woken)
 		ports_check_link();
 	return any;
@@ -120,7 +122,9 @@ void core_console_open(void)
 bool control_turn(void)
 {
 	bool settled = ports_settled();
+	const enum core_pace pace = core_pace(PACE_LONG);
 	ports_turn();
+	(void)core_pace(pace);
 	if (ports_settled() != settled)
 		timer_tsc = 0; /* the application has been started again */
 	bool any = serve_messages();
@@ -179,6 +183,7 @@ bool core_quiesce(void)
 				core_ports_restart("what data cores read cannot be changed");
 				return false;
 			}
+			core_alive();
 			cpu_relax();
 		}
 	}

@@ -677,8 +677,11 @@ bool data_turn(void)
 	unsigned moved = 0;
 	bool passed = false;
 
-	if (unlikely(seen != epoch))
+	if (unlikely(seen != epoch)) {
+		(void)core_pace(PACE_LONG);
 		follow(s, seen);
+		(void)core_pace(PACE_FAST);
+	}
 	if (unlikely(steers))
 		passed = steer_turn() || (is_worker && steer_worker_turn());
 	for (unsigned port = 0; port < attached; port++) {

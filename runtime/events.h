@@ -14,6 +14,7 @@
 	/* any core */ \
 	X(start, "roles", "faults", \
 	  "its program began: enum core_role, and how often it had failed") \
+	X(test_fault, "kind", "", "a test has its program fail (enum test_fault)") \
 	/* data cores */ \
 	X(phase, "phase", "asked", \
 	  "it has done what it was asked: enum ports_phase, which request") \

@@ -15,8 +15,8 @@
  *
  * To sleep without losing a wake-up, a core (1) sets `parked`, (2) executes a full barrier, (3) checks
  * all rings again, (4) sleeps. A sender does the reverse: it writes, executes a barrier, checks `parked`
- * and wakes the core. Interrupts are off at ring 3, so one that arrives after (3) is pending and ends
- * the halt at once.
+ * and wakes the core. At ring 3 these interrupts are held back, so one that arrives after (3) is
+ * pending and ends the halt at once.
  */
 #include "runtime/shared.h"
 #include "abi/kcall.h"
@@ -85,6 +85,7 @@ void loop_run(void)
 	idle_spin_most = clock_ticks(&self.clock, IDLE_SPIN_MAX_NS);
 	idle_nap_ticks = clock_ticks(&self.clock, IDLE_NAP_NS);
 	self.now_tsc = clock_tsc();
+	(void)core_pace(PACE_FAST);
 	for (;;) {
 		bool moved = data && data_turn();
 		bool worked = moved;
@@ -92,7 +93,9 @@ void loop_run(void)
 			watch_control();
 		if (control && (!moved || self.now_tsc >= control_tsc)) {
 			control_tsc = self.now_tsc + control_every;
+			(void)core_pace(PACE_SLOW);
 			worked |= control_turn();
+			(void)core_pace(PACE_FAST);
 		}
 		ring_wake_peers();
 		shared_store(&out->stats.turns, out->stats.turns + 1); /* quiescent (core_quiesce) */

@@ -27,6 +27,7 @@
 #include "abi/layout.h"
 #include "hal/clock.h"
 #include "abi/current_packet.h"
+#include "abi/pulse.h"
 #include "hal/vector.h"
 #include "lib/pkt.h"
 #include "lib/types.h"
@@ -50,6 +51,7 @@ struct core_self {
 	struct fate_counts *fates; /* likewise */
 	struct bufpool pool;       /* data cores */
 	size_t area;               /* start of core_published_area(), in bytes behind the header */
+	struct core_pulse *pulse;  /* in this core's shared memory; NULL: this is a test without a kernel */
 };
 
 extern struct core_self self;
@@ -670,6 +672,25 @@ void core_ports_restart(const char *why);
  * is in the kernel at the moment. */
 void core_restart(unsigned core);
 
+/* To be called in loops of the control core whose work may add up to a second: the watchdog
+ * (kernel/watchdog.h) takes a program that makes no progress for stuck. */
+static inline void core_alive(void)
+{
+	if (self.pulse)
+		__atomic_store_n(&self.pulse->marks, self.pulse->marks + 1, __ATOMIC_RELEASE);
+}
+
+/* States how long the work that begins now may take without progress. Returns what held before, which the
+ * caller restores at the end. */
+static inline enum core_pace core_pace(enum core_pace pace)
+{
+	if (!self.pulse)
+		return pace;
+	const enum core_pace before = (enum core_pace)self.pulse->pace;
+	__atomic_store_n(&self.pulse->pace, pace, __ATOMIC_RELEASE);
+	return before;
+}
+
 /* For tests, on the control core: from now on drivers appear to be in the middle of a change. */
 void core_test_driver(void);
 
@@ -755,6 +776,8 @@ void core_fates(unsigned interface, uint64_t sum[CNT_FATES]);
 
 struct core_stats {
 	uint64_t turns;       /* turns of the loop, each ending in a quiescent point (core_quiesce) */
+	uint64_t marks;       /* of core_alive() */
+	uint64_t pace;        /* enum core_pace; these three are struct core_pulse */
 	uint64_t busy_turns;  /* turns that moved packets */
 	uint64_t busy_cycles; /* TSC ticks in those */
 	uint64_t rx_pkts;     /* packets received */

@@ -59,6 +59,10 @@ _Static_assert(sizeof(struct core_shm) <= BOOT_HEADER_BYTES, "zeroed by the kern
 _Static_assert(BOOT_HEADER_BYTES + sizeof(struct fate_counts) + sizeof(struct event_ring) + SHARED_AREA <=
                        CORE_SHM_AREA,
                "the fates by interface lie behind it, the events, and then the application's");
+_Static_assert(offsetof(struct core_stats, turns) == offsetof(struct core_pulse, turns) &&
+                       offsetof(struct core_stats, marks) == offsetof(struct core_pulse, marks) &&
+                       offsetof(struct core_stats, pace) == offsetof(struct core_pulse, pace),
+               "the kernel reads them as struct core_pulse");
 
 /* A request to a data core. */
 enum ports_phase {

@@ -17,6 +17,7 @@ uintptr_t __stack_chk_guard;
 
 struct core_self self;
 struct core_current core_current;
+const struct core_pulse *core_pulse; /* for the kernel */
 
 _Noreturn void core_main(const struct boot_info *info, unsigned id);
 void program_start(void);
@@ -51,6 +52,9 @@ _Noreturn void core_main(const struct boot_info *info, unsigned id)
 		memset(self.fates, 0, sizeof *self.fates);
 		shared_store(&core_shm_of(id)->fates_clean, 1);
 	}
+	self.pulse = (struct core_pulse *)(void *)&core_shm_of(id)->stats;
+	(void)core_pace(PACE_LONG);
+	core_pulse = self.pulse;
 	core_events_start();
 	core_event(EVENT_start, self.roles, info->status[id].faults);
 	rings_restart();

@@ -461,8 +461,11 @@ uint64_t commit_timer(void)
 		commit.asked = true;
 		core_ports_restart("the configuration has changed");
 	}
-	if (commit.confirm_ns && !commit.waits && now >= commit.confirm_ns)
+	if (commit.confirm_ns && !commit.waits && now >= commit.confirm_ns) {
+		const enum core_pace pace = core_pace(PACE_LONG);
 		roll_back();
+		(void)core_pace(pace);
+	}
 	if (commit.waits)
 		return commit.asked ? UINT64_MAX : commit.restart_ns;
 	return commit.confirm_ns ? commit.confirm_ns : UINT64_MAX;

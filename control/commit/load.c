@@ -124,6 +124,7 @@ int load_check(const struct config *c, enum core_app_number app, struct text_err
 static void say_progress(uint32_t lines)
 {
 	uint64_t now = clock_tsc();
+	core_alive();
 	if (now - progress_tsc < self.info->tsc_hz)
 		return;
 	progress_tsc = now;

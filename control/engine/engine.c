@@ -158,6 +158,7 @@ static void say_progress(uint32_t prefixes, uint64_t *said_tsc)
 {
 	if (prefixes % PROGRESS_STEP)
 		return;
+	core_alive();
 	const uint64_t now = clock_tsc();
 	if (now - *said_tsc < self.info->tsc_hz)
 		return;

@@ -490,14 +490,18 @@ void routes_configured(void)
 {
 	const struct config *c = &running.config;
 	for (uint32_t i = 0; i < c->route_count; i++)
-		if (!c->routes[i].follows)
+		if (!c->routes[i].follows) {
 			routes_change(&c->routes[i], c, i);
+			core_alive();
+		}
 	for (uint32_t i = 0; i < c->route6_count; i++)
-		if (!c->routes6[i].follows)
+		if (!c->routes6[i].follows) {
 			routes_change6(&c->routes6[i], c, i);
+			core_alive();
+		}
 	tell = true;
 	while (routes_work())
-		;
+		core_alive();
 }
 
 /* --- the routing engine --- */

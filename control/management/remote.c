@@ -546,7 +546,9 @@ static void read_keys(struct session *s)
 		}
 		/* RFC 857: a peer that has not asked us to echo shows its own input */
 		s->echo_off = !telnet_echoes(&s->telnet) && text_is_printable((char)key) && key != '?';
+		const enum core_pace pace = core_pace(PACE_LONG); /* a byte may end a command */
 		shell_input(&s->shell, (char)key);
+		(void)core_pace(pace);
 		s->echo_off = false;
 	}
 }

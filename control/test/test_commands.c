@@ -41,7 +41,8 @@ static void fault(struct shell *sh)
 	static const char *const kinds[] = {TEST_FAULTS(WORD)};
 	static const uint8_t frame[ETH_FRAME_MIN] = "packet that faults";
 	uint32_t core = self.id;
-	const struct option options[] = {{"core", 0, self.info->cores - 1, &core}};
+	uint32_t message = 0; /* 1: this core too is told by a message, so it fails in a turn of the data path */
+	const struct option options[] = {{"core", 0, self.info->cores - 1, &core}, {"message", 0, 1, &message}};
 	unsigned kind = 0;
 	if (!may_test(sh))
 		return;
@@ -51,7 +52,7 @@ static void fault(struct shell *sh)
 		kind++;
 	if (kind == ARRAY_LEN(kinds))
 		shell_print(sh, "no such kind\n");
-	else if (core == self.id)
+	else if (core == self.id && !message)
 		test_fault_run((enum test_fault)kind);
 	else if (kind == TEST_FAULT_RESTART)
 		core_restart(core);
@@ -124,7 +125,7 @@ static const struct shell_command commands[] = {
 	 "has the card write to the kernel's memory, a region's or a port's rings; or send a message", dma},
 	{"test panic", "KIND", "makes the kernel fail", panic_test},
 	{"test regions", "WORD [MIB]", "memory of XDP programs: make, claim, free, show, fill MIB", regions},
-	{"test fault", "KIND [core N]", "makes a core's program fail", fault},
+	{"test fault", "KIND [core N] [message 1]", "makes a core's program fail", fault},
 	{"test xdp", "OBJECT PROGRAM N", "damages instruction N of an XDP program", damage},
 };
 

@@ -151,7 +151,7 @@ STUCK = r"^\*\*\* stuck on core %d in the core program"
 
 
 def restarted_stuck(router, core):
-    """A core that never completes its turn is detected, reported and restarted."""
+    """A core that never completes its turn is detected by the control core, reported and restarted."""
     router.expect(r"core %d does not come round any more: restarting it" % core, 30)
     router.expect(STUCK % core, 10, "the report")
     router.expect(r"backtrace\r?\n(?:.*\n)*?.*test_fault_run\+0x[0-9a-f]+", 5, "where it is stuck")
@@ -161,7 +161,7 @@ def restarted_stuck(router, core):
 def test_data_core_does_not_come_round(make_lab):
     """A data core is stuck while an adjacency is to be removed: nothing that it may still read is
     changed. The restart of the ports is delayed until the core has been restarted."""
-    lab = make_lab(None, "--idle", "poll", "--append", "test=1")
+    lab = make_lab(None, "--idle", "poll", "--append", "test=1 watchdog=off")
     lab.router.faults_expected = True
     pings(lab.left, RIGHT_HOST)
     lab.router.command("test fault spin core 1")
@@ -180,9 +180,9 @@ def test_data_core_does_not_come_round(make_lab):
 
 @pytest.mark.parametrize("idle", ["poll", "sleep"])
 def test_stuck_core_is_restarted(make_lab, idle):
-    """A stuck core is detected twice, even though no other core waits for it and all of them sleep
-    if allowed."""
-    lab = make_lab(None, "--idle", idle, "--append", "test=1", cpus=3)
+    """Without the watchdog a stuck core is detected twice, even though no other core waits for it and all
+    of them sleep if allowed."""
+    lab = make_lab(None, "--idle", idle, "--append", "test=1 watchdog=off", cpus=3)
     lab.router.faults_expected = True
     pings(lab.left, RIGHT_HOST)
     for core in (2, 1):

@@ -127,6 +127,7 @@ UNIT_SRC_ivrs := kernel/ivrs.c
 UNIT_SRC_amdvi := lib/fmt.c
 UNIT_SRC_amdvi_kind := kernel/ivrs.c kernel/irt_amdvi.c lib/cmdline.c lib/fmt.c
 UNIT_SRC_kcall := lib/fmt.c
+UNIT_SRC_watchdog := lib/cmdline.c
 UNIT_SRC_regions := lib/cmdline.c
 UNIT_SRC_events := lib/fmt.c
 UNIT_SRC_coredump := runtime/events.c lib/fmt.c

@@ -212,7 +212,9 @@ def machine_arguments(options, shared):
         if not shared:
             command += ["-mem-prealloc"]
     else:
-        command += ["-accel", "tcg,thread=multi", "-cpu", "max"]
+        # with -icount QEMU runs all CPUs in one thread
+        threads = "single" if "-icount" in options.qemu_arg else "multi"
+        command += ["-accel", "tcg,thread=" + threads, "-cpu", "max"]
     return command
 
 

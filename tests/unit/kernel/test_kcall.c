@@ -24,6 +24,8 @@ void apic_send_nmi(uint32_t id)
 /* Not called by any test here. */
 void apic_send(uint32_t id, enum vector vector) { (void)id, (void)vector; }
 void apic_deadline(uint64_t tsc) { (void)tsc; }
+void apic_take_wakes(bool take) { (void)take; }
+void watchdog_resume(struct core *c) { (void)c; }
 int64_t pci_errors_look(void) { return 3; }
 bool console_is_polled(void) { return false; }
 int console_read(void) { return E_AGAIN; }
