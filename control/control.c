@@ -162,6 +162,7 @@ static void control_plane_start(void)
 		commit_take();
 	}
 	memory_note("configuration");
+	core_alive();
 	persist_open(running.config.engine.line != 0);
 	dp_bytes += start_filters(v, dp_bytes);
 	shell_set_hostname(&serial_console, running.config.hostname);
@@ -170,6 +171,7 @@ static void control_plane_start(void)
 	memory_note("access lists, application");
 	forwarding.ready = ok && forwarding_start(v, dp_bytes);
 	memory_note("forwarding tables, the writer's part");
+	core_alive();
 	core_set_idle((enum core_idle)running.config.idle);
 	core_set_steering(!running.config.steering_off);
 	steer_rules_set(&running.config);

@@ -12,7 +12,7 @@
 
 #define RFLAGS_INTERRUPTS (1ull << 9) /* IF, Intel SDM vol. 3A, 2.3 */
 
-static const uint8_t looks_max[PACES] = {
+static const uint16_t looks_max[PACES] = {
 	[PACE_FAST] = WATCHDOG_LOOKS, [PACE_SLOW] = WATCHDOG_SLOW_LOOKS, [PACE_LONG] = WATCHDOG_LONG_LOOKS};
 static bool off;
 static uint64_t symbol; /* address of core_pulse in every program; 0: it has none */

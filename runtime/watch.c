@@ -1,7 +1,7 @@
 /*
- * Supervision. The control core checks the data cores; the kernel restarts one that no longer makes
- * progress. Every core increments its `turns` at the end of a turn (runtime/loop.c), so the check costs a
- * data core nothing.
+ * Supervision of cores by other cores, for what each core's own watchdog (kernel/watchdog.h) does not find.
+ * The control core checks the data cores; the kernel restarts one that no longer makes progress. Every core
+ * increments its `turns` at the end of a turn (runtime/loop.c), so the check costs a data core nothing.
  *
  * 1. Checks are counted, not time: while a whole guest is paused, no check takes place.
  * 2. A core that is parked or in the kernel is not stuck. A core that halted and resumed between two

@@ -200,12 +200,14 @@ enum commit_effect commit_check(struct text_error *err)
 	}
 	if (candidate_build(c, &commit.memory, commit.next, err) != E_OK)
 		return COMMIT_REFUSED;
+	core_alive();
 	if (load_check(commit.next, app_of(commit.next), err) != E_OK)
 		return COMMIT_REFUSED;
 	if (filter_prepare(commit.next, err) != E_OK) {
 		candidate_fault(c, err->line);
 		return COMMIT_REFUSED;
 	}
+	core_alive();
 	if (!forwarding_room(commit.next, &as_it_is)) {
 		text_fail(err, 1, text_of(""), "there is not enough memory for its tables");
 		return COMMIT_REFUSED;

@@ -189,6 +189,7 @@ static void refuse_config(uint64_t bytes)
 bool load_start(void)
 {
 	int module = open_module();
+	core_alive();
 	const struct text text = boot_module.text;
 	programs_start(&boot_module);
 	config_default(&running.config);
@@ -199,8 +200,10 @@ bool load_start(void)
 		refuse_config(text.len);
 		return take_memory(text_of(""));
 	}
+	core_alive();
 	if (self.info->config_bytes)
 		read_config(module);
+	core_alive();
 	return true;
 }
 
