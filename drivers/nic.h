@@ -77,7 +77,7 @@
 #include "lib/types.h"
 
 /* pci_dev.device of a null port. */
-enum nic_null { NIC_NULL_SOURCE, NIC_NULL_SINK };
+enum nic_null { NIC_NULL_SOURCE, NIC_NULL_CLIENTS, NIC_NULL_SINK };
 
 #define NIC_PORTS_MAX 16
 #define NIC_SLOTS_MAX 1024 /* in a transmit ring */

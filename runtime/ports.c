@@ -236,10 +236,12 @@ static void probe_null(const char *option, const struct pci_dev *dev)
 static void probe_all(void)
 {
 	static const struct pci_dev source = {.vendor = PCI_VENDOR_NONE, .device = NIC_NULL_SOURCE};
+	static const struct pci_dev clients = {.vendor = PCI_VENDOR_NONE, .device = NIC_NULL_CLIENTS};
 	static const struct pci_dev sink = {.vendor = PCI_VENDOR_NONE, .device = NIC_NULL_SINK};
 	for (unsigned i = 0; i < self.info->pci_count; i++)
 		probe(&self.info->pci[i]);
 	probe_null("null", &source);
+	probe_null("null-clients", &clients);
 	probe_null("null-sinks", &sink);
 	probed = true;
 }

@@ -1,13 +1,13 @@
 /*
- * A port without a device. A source makes as many packets on the spot as it is asked to receive; a
- * sink receives none. Both free what they are given to send, and their slots are always free. It
- * has two uses: to benchmark everything but the device (loop, application, buffer pool), and to
- * show the minimal driver (ARCHITECTURE.md, How to add).
+ * A port without a device. A source and clients make as many packets on the spot as they are asked
+ * to receive; a sink receives none. All free what they are given to send, and their slots are always
+ * free. It has two uses: to benchmark everything but the device (loop, application, buffer pool),
+ * and to show the minimal driver (ARCHITECTURE.md, How to add).
  *
- * A frame is 60 bytes, 64 with FCS: UDP to the discard port (RFC 863) of 198.19.x.y from
- * 198.18.0.1, addresses that RFC 2544, appendix C, reserves for benchmarks. Each of 65536
- * consecutive frames of a queue has a different x.y, far from the previous one, as a router's table
- * would see it.
+ * A frame is 60 bytes, 64 with FCS, and UDP. A source's goes from 198.18.0.1 to the discard port (RFC
+ * 863) of 198.19.x.y, addresses that RFC 2544, appendix C, reserves for benchmarks; one of clients
+ * from 198.19.x.y to the echo port (RFC 862) of 198.18.0.1. Each of 65536 consecutive frames of a
+ * queue has a different x.y, far from the previous one, as a router's table would see it.
  */
 #include "drivers/null/null.h"
 
@@ -18,19 +18,20 @@
 #define STRIDE 40503 /* 65536 divided by the golden ratio, odd: visits every x.y, in large steps */
 
 /* Offsets from the start of the frame. */
-enum { IP = 14, IP_CSUM = IP + 10, IP_DST_LOW = IP + 18 };
+enum { IP = 14, IP_CSUM = IP + 10, IP_SRC = IP + 12, IP_DST = IP + 16, UDP_DST_PORT = IP + 22 };
 
 struct frame {
 	uint8_t bytes[64]; /* of which FRAME_BYTES count */
-	uint32_t sum; /* of the IPv4 header, checksum and low half of the destination zero */
-	uint16_t low; /* low half of the next frame's destination */
+	uint32_t sum; /* of the IPv4 header, checksum and x.y zero */
+	uint16_t low; /* x.y of the next frame */
+	uint8_t at;   /* where x.y stands */
 	bool silent;  /* a sink: there are no frames */
 };
 
 /* What a queue has to know of its port: nic_shared.priv. */
 struct identity {
 	uint8_t mac[6];
-	bool sink;
+	uint8_t kind; /* enum nic_null */
 };
 _Static_assert(sizeof(struct frame) <= sizeof((struct nic_queue *)0)->priv, "fits a queue");
 
@@ -71,7 +72,7 @@ static int start(struct nic *nic, const struct nic_config *config, struct nic_sh
 	shared->features = nic->features & config->features;
 	struct identity *id = (void *)shared->priv;
 	memcpy(id->mac, nic->mac, sizeof id->mac);
-	id->sink = nic->pci->device == NIC_NULL_SINK;
+	id->kind = (uint8_t)nic->pci->device;
 	return E_OK;
 }
 
@@ -114,13 +115,20 @@ static int attach(struct nic_queue *q, const struct nic_shared *shared, unsigned
 		0xc0, 0x20, 0, 9, 0, FRAME_BYTES - IP - 20, 0, 0, /* 49184 to 9; no checksum */
 	};
 	struct frame *f = frame_of(q);
+	static const uint8_t to_echo[] = {198, 19, 0, 0, 198, 18, 0, 1}; /* addresses of clients' frames */
 	const struct identity *id = (const void *)shared->priv;
+	const bool clients = id->kind == NIC_NULL_CLIENTS;
 	(void)pair;
 	(void)mem;
 	q->rx_buffers = 0; /* there is no ring */
-	f->silent = id->sink;
+	f->silent = id->kind == NIC_NULL_SINK;
+	f->at = (clients ? IP_SRC : IP_DST) + 2;
 	memcpy(f->bytes, id->mac, sizeof id->mac);
 	memcpy(f->bytes + 6, rest, sizeof rest);
+	if (clients) {
+		memcpy(f->bytes + IP_SRC, to_echo, sizeof to_echo);
+		f->bytes[UDP_DST_PORT + 1] = 7;
+	}
 	f->sum = csum_partial(f->bytes + IP, 20, 0);
 	return E_OK;
 }
@@ -142,7 +150,7 @@ static unsigned rx_burst(struct nic_queue *q, struct pkt *v, unsigned max)
 		for (unsigned i = 0; i < sizeof f->bytes; i += 8)
 			raw64_store(v[n].data + i, raw64_load(f->bytes + i));
 		raw16_store(v[n].data + IP_CSUM, csum_fold(f->sum + low));
-		raw16_store(v[n].data + IP_DST_LOW, low);
+		raw16_store(v[n].data + f->at, low);
 		v[n].len = FRAME_BYTES;
 		v[n].interface = q->port;
 	}

@@ -53,6 +53,12 @@ interface eth0
 interface eth1
  ip address 198.51.100.1/24
 """
+ECHO = """\
+interface eth0
+ ip address 198.18.0.1/24
+arp 198.18.0.2 02:00:00:00:00:02
+ip route 198.19.0.0/16 198.18.0.2
+"""
 ROUTES = "arp 198.51.100.2 02:00:00:00:00:02\nip route 198.19.0.0/16 198.51.100.2\n"
 STREAM = ("stream count\n port eth0\n mac destination 02:00:00:00:00:02\n udp 198.18.0.1 198.19.0.1\n"
           " size 64\n rate flat\n no stamp\n limit %d frames\n")
@@ -104,6 +110,7 @@ class Generator(App):
 APPS = {app.name: app for app in (
     App("router", "null=2", lambda guest: guest.counters()["forwarded"], config=TWO_PORTS + ROUTES),
     App("discard", "null=2", lambda guest: guest.interfaces()["eth0"]["rx_pkts"], config=TWO_PORTS),
+    App("echo", "null-clients=1", lambda guest: guest.counters()["udp_tx"], config=ECHO),
     Generator("pktgen", "null-sinks=1", lambda guest: guest.interfaces()["eth0"]["tx_pkts"], script=STREAM),
 )}
 

@@ -45,6 +45,12 @@ static int setup(void **s)
 	return start_port(NIC_NULL_SOURCE);
 }
 
+static int setup_clients(void **s)
+{
+	(void)s;
+	return start_port(NIC_NULL_CLIENTS);
+}
+
 static int setup_sink(void **s)
 {
 	(void)s;
@@ -67,10 +73,10 @@ static void no_device_is_its_own(void **s)
 }
 
 /* Each frame passes the checks of an IPv4 host, and each address occurs equally often. */
-static void frames_are_right(void **s)
+static void frames_of(bool clients)
 {
 	static uint8_t times[65536];
-	(void)s;
+	memset(times, 0, sizeof times);
 	for (unsigned burst = 0; burst < 512; burst++) { /* twice 65536 frames */
 		assert_int_equal(null_ops.rx_burst(&w.queue, w.v, PKT_VECTOR_MAX), PKT_VECTOR_MAX);
 		for (unsigned i = 0; i < PKT_VECTOR_MAX; i++) {
@@ -84,11 +90,12 @@ static void frames_are_right(void **s)
 			assert_memory_equal(p->data, w.nic.mac, ETH_ALEN);
 			assert_int_equal(be16_load(p->data + 12), ETH_TYPE_IP4);
 			assert_int_equal(ip4_check(ip, p->len - ETH_HLEN), CNT_NONE);
-			assert_int_equal(ip4_src(ip), 198u << 24 | 18 << 16 | 1);
-			assert_int_equal(ip4_dst(ip) >> 16, 198 << 8 | 19);
-			times[ip4_dst(ip) & 0xffff]++;
+			const uint32_t many = clients ? ip4_src(ip) : ip4_dst(ip);
+			assert_int_equal(clients ? ip4_dst(ip) : ip4_src(ip), 198u << 24 | 18 << 16 | 1);
+			assert_int_equal(many >> 16, 198 << 8 | 19);
+			times[many & 0xffff]++;
 			assert_int_equal(udp_check(ip, p->len - ETH_HLEN, false, &d), CNT_NONE);
-			assert_int_equal(d.dst_port, 9);
+			assert_int_equal(d.dst_port, clients ? 7 : 9);
 		}
 		assert_int_equal(null_ops.tx_burst(&w.queue, w.v, PKT_VECTOR_MAX), PKT_VECTOR_MAX);
 	}
@@ -99,6 +106,18 @@ static void frames_are_right(void **s)
 	assert_int_equal(w.cnt.tx_pkts, 131072);
 	assert_int_equal(w.cnt.tx_bytes, 131072 * 60);
 	assert_int_equal(w.cnt.rx_no_buffer, 0);
+}
+
+static void frames_are_right(void **s)
+{
+	(void)s;
+	frames_of(false);
+}
+
+static void clients_ask_for_an_echo(void **s)
+{
+	(void)s;
+	frames_of(true);
 }
 
 static void pool_is_empty(void **s)
@@ -171,6 +190,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(no_device_is_its_own, setup, teardown),
 		cmocka_unit_test_setup_teardown(sinks_are_silent, setup_sink, teardown),
 		cmocka_unit_test_setup_teardown(frames_are_right, setup, teardown),
+		cmocka_unit_test_setup_teardown(clients_ask_for_an_echo, setup_clients, teardown),
 		cmocka_unit_test_setup_teardown(pool_is_empty, setup, teardown),
 		cmocka_unit_test_setup_teardown(any_kind_of_packet, setup, teardown),
 		cmocka_unit_test_setup_teardown(slots_only_count, setup, teardown),
