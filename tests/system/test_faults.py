@@ -439,7 +439,7 @@ def test_events(make_lab):
                                         re.MULTILINE), 20, "the hash").group(1)
     eventually(lambda: events(router, 0)[-2:] == ["commit number 1",
                                                   "configuration number 1 hash " + said], 20, "the commit")
-    before = events(router, 0)
+    before = events(router, 0) + ["test_fault kind 5"]
     router.send("test fault ud core 0")
     router.expect(r"core 0: program restarted", 10)
     router.wait_prompt(30)
