@@ -3,11 +3,10 @@
  * accounting of busy cycles. An idle core either keeps polling (idle poll) or, after a while, requests
  * an interrupt from its NICs and halts in the kernel (idle sleep).
  *
- * The time before a sleep adapts to recent sleeps. A peer that waits for our answer before it asks again
- * would find us asleep each time. A wake-up takes 5 us on bare metal and some 300 us in a software
- * guest. After a sleep shorter than IDLE_NAP_NS the core therefore polls twice as long before the next
- * one, up to IDLE_SPIN_MAX_NS; after a longer sleep, for IDLE_SPIN_NS. (Linux' haltpoll governor does
- * the same, up to 200 us.)
+ * How long a core polls before it sleeps is chosen by runtime/idle.h from recent gaps without work, or
+ * configured. A peer that waits for our answer before it asks again would otherwise find us asleep each
+ * time. Costs of a sleep between COST_LEAST_NS and COST_MOST_NS are believed; COST_NS is assumed until
+ * one has been measured.
  *
  * On a core with both roles, data turns continue as long as packets arrive. A control turn runs whenever
  * nothing arrived, and otherwise CONTROL_EVERY_NS after the last one. The limit is a time, because a
@@ -18,23 +17,19 @@
  * and wakes the core. At ring 3 these interrupts are held back, so one that arrives after (3) is
  * pending and ends the halt at once.
  */
+#include "runtime/idle.h"
 #include "runtime/shared.h"
 #include "abi/kcall.h"
 #include "lib/number.h"
 
-#define IDLE_SPIN_NS 50000
-#define IDLE_SPIN_MAX_NS 400000
-#define IDLE_NAP_NS 1000000 /* a shorter sleep was not worthwhile */
+#define COST_NS 400000 /* a software guest takes some 200 us to wake up */
+#define COST_LEAST_NS 50000
+#define COST_MOST_NS 1000000
+#define SAMPLE_NS 1000000 /* the deadline of a sleep that measures the time to wake up */
 #define CONTROL_EVERY_NS 500000
 
-static uint64_t idle_spin_ticks, idle_spin_least, idle_spin_most, idle_nap_ticks;
-
-/* Sets the time to poll before the next sleep, after a sleep of `slept` ticks. */
-static void adapt_spin(uint64_t slept)
-{
-	idle_spin_ticks = slept < idle_nap_ticks ? u64_min(2 * idle_spin_ticks, idle_spin_most)
-	                                         : idle_spin_least;
-}
+static struct idle idle;
+static bool slept; /* in this gap */
 
 /* Sleeps until there is work. False: the core did not sleep, because work was waiting or no interrupt
  * would announce it. */
@@ -51,12 +46,16 @@ COLD static bool sleep_until_work(struct core_shm *out)
 	}
 	if (control)
 		deadline = u64_min(deadline, control_deadline());
-	bool idle = !waiting && deadline > clock_tsc();
-	if (idle) {
-		uint64_t since = clock_tsc();
+	if (idle_wants_sample(&idle))
+		deadline = u64_min(deadline, clock_tsc() + clock_ticks(&self.clock, SAMPLE_NS));
+	bool sleeps = !waiting && deadline > clock_tsc();
+	if (sleeps) {
 		out->stats.sleeps++;
 		kcall(KCALL_SLEEP, deadline == UINT64_MAX ? 0 : deadline, 0, 0);
-		adapt_spin(clock_tsc() - since);
+		uint64_t woken = clock_tsc();
+		slept = true;
+		if (woken >= deadline)
+			idle_sample(&idle, woken - deadline);
 		if (control)
 			control_woken();
 	}
@@ -64,7 +63,14 @@ COLD static bool sleep_until_work(struct core_shm *out)
 		data_disarm();
 	shared_store(&out->parked, 0);
 	barrier_full();
-	return idle;
+	return sleeps;
+}
+
+/* A turn that began at `now` found work, after none since `since`. */
+COLD static void end_gap(uint64_t since, uint64_t now)
+{
+	idle_gap(&idle, now - since, slept);
+	slept = false;
 }
 
 static bool may_sleep(void)
@@ -81,9 +87,8 @@ void loop_run(void)
 	bool data = self.roles & CORE_DATA, control = self.roles & CORE_CONTROL;
 	uint64_t idle_since = 0, control_tsc = 0;
 	uint64_t control_every = clock_ticks(&self.clock, CONTROL_EVERY_NS);
-	idle_spin_ticks = idle_spin_least = clock_ticks(&self.clock, IDLE_SPIN_NS);
-	idle_spin_most = clock_ticks(&self.clock, IDLE_SPIN_MAX_NS);
-	idle_nap_ticks = clock_ticks(&self.clock, IDLE_NAP_NS);
+	idle_init(&idle, clock_ticks(&self.clock, COST_NS), clock_ticks(&self.clock, COST_LEAST_NS),
+	          clock_ticks(&self.clock, COST_MOST_NS));
 	self.now_tsc = clock_tsc();
 	(void)core_pace(PACE_FAST);
 	for (;;) {
@@ -100,6 +105,8 @@ void loop_run(void)
 		ring_wake_peers();
 		shared_store(&out->stats.turns, out->stats.turns + 1); /* quiescent (core_quiesce) */
 
+		if (worked && idle_since && self.now_tsc - idle_since > idle.least)
+			end_gap(idle_since, self.now_tsc);
 		uint64_t now = clock_tsc();
 		if (moved) {
 			out->stats.busy_turns++;
@@ -110,7 +117,7 @@ void loop_run(void)
 			idle_since = 0;
 		else if (idle_since == 0)
 			idle_since = now;
-		else if (now - idle_since > idle_spin_ticks && may_sleep()) {
+		else if (now - idle_since > idle.spin && may_sleep()) {
 			if (!sleep_until_work(out))
 				idle_since = 0; /* the attempt failed: do not retry at once */
 			self.now_tsc = clock_tsc(); /* the next turn does not include the sleep */

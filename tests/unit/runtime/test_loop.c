@@ -5,6 +5,7 @@
  */
 #include "tests/unit/rig/host.h"
 
+#include "runtime/idle.h"
 #include "runtime/shared.h"
 #include "abi/kcall.h"
 
@@ -22,6 +23,11 @@ static struct {
 	bool awake;            /* core_stay_awake() */
 	bool refuses;          /* no interrupt is available */
 	uint64_t nap_ns;       /* the data role's next deadline, from now; 0: none */
+	uint64_t gap_ns, due;  /* from one packet to the next, and when it comes; 0: no packets */
+	uint64_t wake_ns;      /* duration of a wake-up */
+	unsigned packets;
+	uint64_t count_from; /* sleeps, packets and asleep_ns begin at 0, in the first turn after it */
+	uint64_t counted_from;
 	unsigned data_turns, control_turns, arms, disarms, sleeps;
 	uint64_t asleep_ns, last_control, control_gap;
 } t;
@@ -34,15 +40,24 @@ bool data_turn(void)
 {
 	if (host_tsc >= t.end)
 		longjmp(t.over, 1);
+	if (t.count_from && host_tsc >= t.count_from) {
+		t.sleeps = t.packets = 0;
+		t.asleep_ns = t.count_from = 0;
+		t.counted_from = host_tsc;
+	}
 	t.data_turns++;
+	bool came = t.gap_ns && host_tsc >= t.due;
 	host_tsc += t.turn_ns;
-	return t.busy;
+	t.packets += came;
+	if (came)
+		t.due = host_tsc + t.gap_ns;
+	return t.busy || came;
 }
 
 bool data_arm(void)
 {
 	t.arms++;
-	return t.refuses;
+	return t.refuses || (t.gap_ns && host_tsc >= t.due);
 }
 
 bool data_awake(void) { return t.awake; }
@@ -73,6 +88,9 @@ int64_t kcall(enum kcall number, uint64_t a, uint64_t b, uint64_t c)
 	assert_int_equal(shm.parked, 1);
 	t.sleeps++;
 	uint64_t until = a && a < t.end ? a : t.end;
+	if (t.gap_ns && t.due < until)
+		until = t.due;
+	until += t.wake_ns;
 	t.asleep_ns += until - host_tsc;
 	host_tsc = until;
 	return 0;
@@ -133,9 +151,33 @@ static void sleeps(void **state)
 	(void)state;
 	t.turn_ns = 1 * US;
 	run(1000 * MS);
-	assert_int_equal(t.sleeps, 1);
-	assert_int_equal(t.arms, 1);
+	assert_int_equal(t.sleeps, 1 + IDLE_SAMPLES); /* these measure the wake-up */
+	assert_int_equal(t.arms, t.sleeps);
 	assert_in_range(1000 * MS - t.asleep_ns, 50 * US, 60 * US);
+}
+
+/* Packets at equal gaps. A wake-up takes 200 us, so it costs 400 us. A core polls through shorter gaps; in
+ * longer ones it polls for an eighth of the cost, and every packet wakes it. */
+static void adapts(void **state)
+{
+	static const uint64_t gaps[] = {20, 100, 300, 390, 420, 500, 1000, 1400, 5000};
+	for (unsigned i = 0; i < sizeof gaps / sizeof gaps[0]; i++) {
+		bool sleeps = gaps[i] > 400;
+		set_up(state);
+		t.turn_ns = 1 * US;
+		t.wake_ns = 200 * US;
+		t.gap_ns = gaps[i] * US;
+		t.due = 20 * MS; /* until then the wake-up is measured */
+		t.count_from = 200 * MS;
+		run(1200 * MS);
+		if (sleeps) {
+			assert_in_range(t.sleeps, t.packets - 1, t.packets + 1);
+			assert_in_range((host_tsc - t.counted_from - t.asleep_ns) / t.packets, 50 * US, 56 * US);
+		} else {
+			assert_int_equal(t.sleeps, 0);
+			assert_in_range(t.packets, 900000 / gaps[i], 1000000 / gaps[i]);
+		}
+	}
 }
 
 /* Idle or not, with any deadline. */
@@ -180,6 +222,7 @@ int main(void)
 		cmocka_unit_test_setup(control_in_a_flood, set_up),
 		cmocka_unit_test_setup(control_when_idle, set_up),
 		cmocka_unit_test_setup(sleeps, set_up),
+		cmocka_unit_test_setup(adapts, set_up),
 		cmocka_unit_test_setup(stays_awake, set_up),
 		cmocka_unit_test_setup(naps, set_up),
 		cmocka_unit_test_setup(no_interrupt, set_up),
