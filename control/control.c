@@ -172,7 +172,7 @@ static void control_plane_start(void)
 	forwarding.ready = ok && forwarding_start(v, dp_bytes);
 	memory_note("forwarding tables, the writer's part");
 	core_alive();
-	core_set_idle((enum core_idle)running.config.idle);
+	core_set_idle((enum core_idle)running.config.idle, running.config.idle_spin_us);
 	core_set_steering(!running.config.steering_off);
 	steer_rules_set(&running.config);
 	interfaces_start(v);

@@ -73,6 +73,17 @@ COLD static void end_gap(uint64_t since, uint64_t now)
 	slept = false;
 }
 
+/* Obeys core_set_idle(); at the start of each gap. */
+static void follow_spin(void)
+{
+	static uint32_t spin_us;
+	uint32_t us = __atomic_load_n(&published_header()->idle_spin_us, __ATOMIC_RELAXED);
+	if (likely(us == spin_us))
+		return;
+	spin_us = us;
+	idle_fix(&idle, clock_ticks(&self.clock, us * 1000ull));
+}
+
 static bool may_sleep(void)
 {
 	const struct published *s = published_header();
@@ -115,9 +126,10 @@ void loop_run(void)
 		self.now_tsc = now;
 		if (worked)
 			idle_since = 0;
-		else if (idle_since == 0)
+		else if (idle_since == 0) {
 			idle_since = now;
-		else if (now - idle_since > idle.spin && may_sleep()) {
+			follow_spin();
+		} else if (now - idle_since > idle.spin && may_sleep()) {
 			if (!sleep_until_work(out))
 				idle_since = 0; /* the attempt failed: do not retry at once */
 			self.now_tsc = clock_tsc(); /* the next turn does not include the sleep */

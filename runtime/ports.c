@@ -713,9 +713,10 @@ void ports_check_link(void)
 
 void core_set_mtu(unsigned m) { mtu = m; }
 void core_set_steering(bool on) { steering = on; }
-void core_set_idle(enum core_idle idle)
+void core_set_idle(enum core_idle idle, uint32_t spin_us)
 {
 	idle_wish = idle;
+	__atomic_store_n(&published_header()->idle_spin_us, spin_us, __ATOMIC_RELAXED);
 	__atomic_store_n(&published_header()->idle_sleep, core_idle_mode() == CORE_IDLE_SLEEP,
 	                 __ATOMIC_RELAXED);
 	for (unsigned d = 0; d < self.info->data_cores; d++)
@@ -758,6 +759,8 @@ enum core_idle core_idle_mode(void)
 		idle = self.info->hypervisor ? CORE_IDLE_SLEEP : CORE_IDLE_POLL;
 	return idle;
 }
+
+uint32_t core_idle_spin_us(void) { return published_header()->idle_spin_us; }
 
 bool ports_is_there(unsigned p)
 {

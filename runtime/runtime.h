@@ -731,10 +731,12 @@ size_t core_crash_read(const struct crash *c, struct core_crash_walk *at, unsign
 void core_set_mtu(unsigned mtu);
 
 /* What an idle core does, unless idle= on the kernel command line overrides it. AUTO: a guest of a
- * hypervisor sleeps, bare metal polls. Data cores obey at once, whether or not the ports run. */
+ * hypervisor sleeps, bare metal polls. Before it sleeps a core polls for spin_us microseconds without
+ * work; 0: as long as runtime/idle.h chooses. Data cores obey at once, whether or not the ports run. */
 enum core_idle { CORE_IDLE_AUTO, CORE_IDLE_POLL, CORE_IDLE_SLEEP };
-void core_set_idle(enum core_idle idle);
+void core_set_idle(enum core_idle idle, uint32_t spin_us);
 enum core_idle core_idle_mode(void); /* in force: poll or sleep */
+uint32_t core_idle_spin_us(void);    /* as last set */
 
 /* --- state and counters (control core) --- */
 

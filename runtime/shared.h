@@ -90,6 +90,7 @@ struct published {
 	uint32_t pairs; /* queue pairs in use on every port; data cores without one are on standby */
 	uint32_t buf_stride;
 	uint32_t idle_sleep; /* set by core_set_idle(), at any time */
+	uint32_t idle_spin_us; /* likewise; 0: adaptive */
 	uint32_t app; /* enum core_app_number */
 	uint32_t slots; /* of every message ring */
 	uint32_t lives; /* starts of the control program since boot */

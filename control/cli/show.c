@@ -378,7 +378,12 @@ void show_version(struct shell *sh)
 	if (b->iommu.units)
 		shell_print(sh, "iommu %s, cards behind it %u of %u, refused %llu\n", show_iommu_name(), b->iommu.cards,
 		            b->pci_count, (ull)b->iommu.refused);
-	shell_print(sh, "idle %s\n", core_idle_mode() == CORE_IDLE_POLL ? "poll" : "sleep");
+	if (core_idle_mode() == CORE_IDLE_POLL)
+		shell_print(sh, "idle poll\n");
+	else if (core_idle_spin_us())
+		shell_print(sh, "idle sleep spin %u\n", core_idle_spin_us());
+	else
+		shell_print(sh, "idle sleep\n");
 	shell_print(sh, "up %llu s\n",
 	            (ull)(clock_ns(&self.clock, clock_tsc() - b->tsc_boot) / 1000000000u));
 	if (first != UINT64_MAX)

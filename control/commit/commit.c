@@ -273,8 +273,8 @@ static void apply_live(void)
 	servers_change(commit.next);
 	if (differ_limits(&running.config, commit.next))
 		local_limit(commit.next);
-	if (running.config.idle != commit.next->idle)
-		core_set_idle((enum core_idle)commit.next->idle);
+	if (running.config.idle != commit.next->idle || running.config.idle_spin_us != commit.next->idle_spin_us)
+		core_set_idle((enum core_idle)commit.next->idle, commit.next->idle_spin_us);
 	swap();
 	(void)programs_chains_change(&running.config); /* or the ports restart, and with them the chains */
 	vxlan_set();

@@ -84,6 +84,7 @@
 #define CONFIG_RA_LIFETIME_MAX_S 9000 /* AdvDefaultLifetime, RFC 4861 6.2.1 */
 #define CONFIG_ARP_TIMEOUT_DEFAULT_S 1200
 #define CONFIG_ARP_TIMEOUT_MAX_S 86400
+#define CONFIG_IDLE_SPIN_MAX_US 1000000
 #define CONFIG_ICMP_RATE_DEFAULT 1000 /* ICMP errors a second */
 #define CONFIG_ICMP_RATE_MAX 1000000
 #define CONFIG_ICMP_BURST_DEFAULT 50
@@ -334,6 +335,7 @@ struct config {
 	char hostname[CONFIG_HOSTNAME_SIZE];
 	enum core_app_number application;
 	enum config_idle idle;
+	uint32_t idle_spin_us; /* 0: not configured, adaptive */
 	bool steering_off; /* receive packet steering */
 	uint32_t arp_timeout_s;
 	uint32_t icmp_rate;  /* errors a second; 0: no errors are sent */

@@ -282,7 +282,10 @@ static void print_machine(const struct config *c, config_write_fn write, void *c
 	char addr[FMT_ADDR_MAX], mac[FMT_MAC_MAX], name[CONFIG_IF_NAME_SIZE];
 	print_line(&p, "hostname %s", c->hostname);
 	print_line(&p, "application %s", core_app_word(c->application));
-	print_line(&p, "idle %s", idle_word(c->idle));
+	if (c->idle_spin_us != 0)
+		print_line(&p, "idle %s spin %u", idle_word(c->idle), c->idle_spin_us);
+	else
+		print_line(&p, "idle %s", idle_word(c->idle));
 	if (c->steering_off)
 		print_line(&p, "receive-steering off");
 	if (c->arp_timeout_s != CONFIG_ARP_TIMEOUT_DEFAULT_S)

@@ -64,7 +64,11 @@ static int parse_idle(struct parser *p, unsigned i)
 		p->out->idle = CONFIG_IDLE_AUTO;
 	else
 		return FAIL(p, i, "unknown idle mode; expected poll, sleep or auto");
-	return words_end(&p->w, i + 1);
+	p->out->idle_spin_us = 0;
+	if (p->out->idle == CONFIG_IDLE_POLL || !words_is(&p->w, i + 1, "spin"))
+		return words_end(&p->w, i + 1);
+	error = words_u32(&p->w, i + 2, "the time to poll", 1, CONFIG_IDLE_SPIN_MAX_US, &p->out->idle_spin_us);
+	return error ? error : words_end(&p->w, i + 3);
 }
 
 static int parse_steering(struct parser *p, unsigned i)
@@ -204,7 +208,7 @@ static const struct statement statements[] = {
 	{"hostname", "hostname NAME", parse_hostname, false, STATEMENT_ONCE | STATEMENT_LIVE},
 	{"application", "application (" CORE_APPS(CORE_APP_WORD, " | ") ")", parse_application,
 	 false, STATEMENT_ONCE},
-	{"idle", "idle (poll | sleep | auto)", parse_idle, false, STATEMENT_ONCE | STATEMENT_LIVE},
+	{"idle", "idle (poll | (sleep | auto) [spin MICROSECONDS])", parse_idle, false, STATEMENT_ONCE | STATEMENT_LIVE},
 	{"receive-steering", "receive-steering (on | off)", parse_steering, false, STATEMENT_ONCE},
 	{"interface", "interface (ethN | ethN.VLAN | loN)", config_interface, false, STATEMENT_OPENS},
 	{"description", "description TEXT", parse_description, true,

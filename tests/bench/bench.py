@@ -438,6 +438,11 @@ def main():
                         help="of tcp, tcp-idle and udp-rtt: the version of IP (4)")
     parser.add_argument("--nic", choices=options.NIC_MODELS, action="append",
                         help="modelled cards to measure (all)")
+    parser.add_argument("--card", choices=options.NICS, action="append",
+                        help="of idle: the cards (virtio and those of --nic)")
+    parser.add_argument("--idle", action="append", metavar="MODE",
+                        help="of idle: modes, as in the statement: poll, sleep, \"sleep spin 1000\" (poll and sleep)")
+    parser.add_argument("--rate", action="append", type=int, help="of idle: datagrams a second")
     parser.add_argument("--quick", action="store_true",
                         help="few numbers of connections, seconds of BFD: to see that it works")
     arguments = parser.parse_args()
@@ -492,7 +497,8 @@ def main():
         if {"tail", *TAIL_PARTS} & set(parts):
             tail(results, os.path.join(work, "tail"), accel, arguments.runs, parts)
         if "idle" in parts:
-            idle(results, os.path.join(work, "idle"), accel, arguments.runs, nics)
+            idle(results, os.path.join(work, "idle"), accel, arguments.runs,
+                 arguments.card or ["virtio", *nics], arguments.idle, arguments.rate)
         if "bfd" in parts:
             bfd(results, work, accel, arguments.quick)
         if "capture" in parts:

@@ -28,6 +28,7 @@ from load import (CPU_DATA, CPU_GENERATOR, SLICE_S, REST_S, TOOLS, BenchError, G
 from peers import dpdk_under_load, dpdk_version, virtio_user
 from launcher import netlab, ports, process
 from launcher.guest import Guest
+from launcher.options import NIC_MODELS
 
 CLIENT_MAC = "52:54:00:00:00:0a"
 LOCALS = 20  # client addresses: a million connections need more ports than one address has
@@ -166,6 +167,9 @@ class TcpLoad(Generator):
 # --- servers ---
 
 def start_guest(stack, work, accel, config, words, idle="auto"):
+    """idle: a mode, or the rest of the statement `idle`."""
+    if " " in idle:
+        config, idle = config + "idle %s\n" % idle, "auto"
     path = os.path.join(work, "bench.conf")
     with open(path, "w", encoding="ascii") as file:
         file.write(config)
@@ -194,10 +198,10 @@ def on_virtio(stack, work, accel, huge, connections=5120, memory="512M", offload
 def on_modelled(nic, stack, work, accel, huge, connections=5120, idle="auto"):
     client = stack.enter_context(netlab.Host("client"))
     client.ip("link", "set", "eth0", "up")
+    model = ["--nic-mode", "line-rate", "--nicsim-cpus", str(CPU_GENERATOR)] if nic in NIC_MODELS else []
     guest, partners = start_guest(
         stack, work, accel, configuration(connections),
-        ["--memory", "512M", "--nic", nic, "--nic-mode", "line-rate", "--nicsim-cpus",
-         str(CPU_GENERATOR), "--port", client.port], idle)
+        ["--memory", "512M", "--nic", nic, *model, "--port", client.port], idle)
     guest.wait_links()
     load = stack.enter_context(TcpLoad(work, huge, "packet:eth0", client))
     load.resolve()

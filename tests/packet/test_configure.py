@@ -351,7 +351,7 @@ def test_arp_timeout_is_live(m):
 
 
 def test_idle_is_live(m):
-    for word in ("poll", "sleep", "poll"):
+    for word in ("poll", "sleep", "sleep spin 50", "sleep spin 1000000", "sleep", "poll"):
         committed_live(m, "idle %s" % word)
         assert "\nidle %s\n" % word in m.console("show version")
 

@@ -186,7 +186,8 @@ def test_session_lost_to_a_filter(make_lab):
 
 
 def test_idle_changes_live(make_lab):
-    """A data core that halts between packets is told to poll, and to halt again."""
+    """A data core that halts between packets is told to poll, to halt again, and to poll for a second, which
+    is longer than the time between two packets."""
     lab = make_lab(router_config(extra="idle sleep\n"))
     pings(lab.left, RIGHT_HOST)
 
@@ -196,7 +197,7 @@ def test_idle_changes_live(make_lab):
         return lab.router.cores()[-1]["sleeps"] - before
     lab.router.command("configure")
     assert sleeps() >= 5
-    for mode in "poll", "sleep":
+    for mode in "poll", "sleep", "sleep spin 1000000":
         lab.router.command("idle " + mode)
         said = lab.router.command("commit")
         assert "committed" in said and "restart" not in said, said

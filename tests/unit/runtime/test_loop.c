@@ -180,6 +180,28 @@ static void adapts(void **state)
 	}
 }
 
+/* A core polls as long as is configured, whatever the gaps are. */
+static void spins(void **state)
+{
+	static const uint64_t times[] = {1, 50, 900, 1100, 1000000};
+	for (unsigned i = 0; i < sizeof times / sizeof times[0]; i++) {
+		set_up(state);
+		published.idle_spin_us = (uint32_t)times[i];
+		t.turn_ns = 1 * US;
+		t.wake_ns = 200 * US;
+		t.gap_ns = t.due = 1 * MS;
+		t.count_from = 200 * MS;
+		run(1200 * MS);
+		if (times[i] > 1000) {
+			assert_int_equal(t.sleeps, 0);
+		} else {
+			assert_in_range(t.sleeps, t.packets - 1, t.packets + 1);
+			assert_in_range((host_tsc - t.counted_from - t.asleep_ns) / t.packets, times[i] * US,
+			                (times[i] + 5) * US);
+		}
+	}
+}
+
 /* Idle or not, with any deadline. */
 static void stays_awake(void **state)
 {
@@ -223,6 +245,7 @@ int main(void)
 		cmocka_unit_test_setup(control_when_idle, set_up),
 		cmocka_unit_test_setup(sleeps, set_up),
 		cmocka_unit_test_setup(adapts, set_up),
+		cmocka_unit_test_setup(spins, set_up),
 		cmocka_unit_test_setup(stays_awake, set_up),
 		cmocka_unit_test_setup(naps, set_up),
 		cmocka_unit_test_setup(no_interrupt, set_up),

@@ -912,13 +912,15 @@ static void idle_is_as_said_last(void **s)
 	(void)s;
 	const uint32_t *sleep = &published_header()->idle_sleep;
 	for (unsigned turn = 0; turn < 12; turn++) {
-		core_set_idle(turn % 2 ? CORE_IDLE_POLL : CORE_IDLE_SLEEP);
+		core_set_idle(turn % 2 ? CORE_IDLE_POLL : CORE_IDLE_SLEEP, turn);
 		assert_int_equal(*sleep, turn % 2 == 0);
+		assert_int_equal(published_header()->idle_spin_us, turn);
 		if (turn == 4 || turn == 9)
 			core_ports_restart("a test");
 		all_answer();
 		assert_int_equal(*sleep, turn % 2 == 0);
 	}
+	assert_int_equal(core_idle_spin_us(), 11);
 	assert_true(core_ports_running());
 	assert_int_equal(w.told, 3);
 }

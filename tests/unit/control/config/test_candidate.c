@@ -150,6 +150,8 @@ static void test_statements(void **state)
 	check("", "");
 	check("hostname hayate\nidle auto\nno hostname\nno idle", "");
 	check("hostname r1\nhostname R2", "-hostname hayate\n+hostname R2\n");
+	check("idle sleep spin 50\nidle SLEEP SPIN 1000", "-idle auto\n+idle sleep spin 1000\n");
+	check("idle sleep spin 50\nidle auto", "");
 	check("interface ETH0\nmtu 1400\nmtu 1300", " interface eth0\n+ mtu 1300\n");
 	check("interface eth0\nmtu 1400\nno mtu", "");
 	check("interface eth0\ndescription a  b!\nno description\nshutdown\nno shutdown", "");

@@ -184,6 +184,7 @@ static void test_defaults(void **state)
 	assert_string_equal(config.hostname, "hayate");
 	assert_int_equal(config.application, CORE_APP_router);
 	assert_int_equal(config.idle, CONFIG_IDLE_AUTO);
+	assert_int_equal(config.idle_spin_us, 0);
 	assert_false(config.steering_off);
 	assert_int_equal(config.arp_timeout_s, CONFIG_ARP_TIMEOUT_DEFAULT_S);
 	assert_int_equal(config.icmp_rate, CONFIG_ICMP_RATE_DEFAULT);
@@ -402,6 +403,13 @@ static void test_statement_errors(void **state)
 	refuse("receive-steering on off", 1, "off", "unexpected word");
 	refuse("idle", 1, "", "the line ends too early");
 	refuse("idle poll poll", 1, "poll", "unexpected word");
+	refuse("idle poll spin 5", 1, "spin", "unexpected word");
+	refuse("idle spin 5", 1, "spin", "unknown idle mode; expected poll, sleep or auto");
+	refuse("idle sleep 5", 1, "5", "unexpected word");
+	refuse("idle sleep spin", 1, "", "the line ends too early");
+	refuse("idle sleep spin 0", 1, "0", "the time to poll must be a decimal number from 1");
+	refuse("idle auto spin 1000001", 1, "1000001", "the time to poll must be a decimal number from 1");
+	refuse("idle sleep spin 5 us", 1, "us", "unexpected word");
 	refuse("arp timeout", 1, "", "the line ends too early");
 	refuse("arp timeout 0", 1, "0", "the ARP timeout in seconds must be a decimal number from 1");
 	refuse("arp timeout 5 s", 1, "s", "unexpected word");
@@ -576,8 +584,8 @@ static void test_bytes(void **state)
 	                          "at \"now\"");
 	refuse("idle", 1, "", "the line");
 	text_error_format(line, sizeof line, "lab.cfg", &error);
-	assert_string_equal(line, "lab.cfg:1: the line ends too early; expected \"idle (poll | sleep "
-	                          "| auto)\"");
+	assert_string_equal(line, "lab.cfg:1: the line ends too early; expected \"idle (poll | (sleep "
+	                          "| auto) [spin MICROSECONDS])\"");
 }
 
 static void test_round_trip(void **state)
