@@ -1,7 +1,7 @@
 /*
  * The information that the kernel gives to the core programs: one structure, mapped read-only at
  * the same address in every address space. Only the kernel writes it. After the start it changes
- * `status`, `crash`, `iommu.refused` and `config_hash`. KCALL_SHARE moves the boundary between
+ * `status`, `sleep`, `crash`, `iommu.refused` and `config_hash`. KCALL_SHARE moves the boundary between
  * published memory and the tables; KCALL_REGION adds a region.
  */
 #ifndef ABI_BOOT_INFO_H
@@ -29,8 +29,7 @@ enum core_role {
 
 enum core_state {
 	CORE_OFF,     /* not started */
-	CORE_RUNNING, /* at ring 3 */
-	CORE_ASLEEP,  /* halted in the kernel until an interrupt or its deadline */
+	CORE_RUNNING, /* at ring 3, or asleep (struct core_sleep) */
 	CORE_DEAD,    /* faulted too often; stays stopped */
 	CORE_FAILED,  /* its program has failed; the kernel writes the report and restores the program */
 };
@@ -49,12 +48,19 @@ struct core_memory {
 	uint64_t tables_bytes;
 };
 
-/* Written by the kernel while the machine runs. */
+/* Written by the kernel when a program starts or fails. */
 struct core_status {
 	volatile uint32_t state;  /* enum core_state */
 	volatile uint32_t faults; /* times its program was restarted after a fault */
 	volatile uint64_t failed_tsc; /* TSC when it last became CORE_FAILED; written before that; 0: never */
 };
+
+/* Written by the kernel at each sleep. Every core has a cache line of its own, which no other core reads
+ * on its way to sleep. */
+struct core_sleep {
+	_Alignas(64) volatile uint32_t asleep; /* 1: halted in the kernel until an interrupt or its deadline */
+};
+_Static_assert(sizeof(struct core_sleep) == 64, "a cache line");
 
 #define CRASHES_MAX 4
 #define CRASH_TEXT_MAX 4064
@@ -137,6 +143,7 @@ struct boot_info {
 	struct boot_iommu iommu;
 	struct core_memory core[CORES_MAX];
 	struct core_status status[CORES_MAX];
+	struct core_sleep sleep[CORES_MAX];
 	struct crash crash[CRASHES_MAX]; /* kernel/crash.h says which are kept */
 	struct boot_before before;
 	struct pci_dev pci[BOOT_PCI_MAX]; /* network functions, by bus, device, function */

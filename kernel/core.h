@@ -19,7 +19,7 @@ struct tss {
 _Static_assert(sizeof(struct tss) == 104, "SDM 3A, figure 7-11");
 
 struct core {
-	unsigned id;
+	_Alignas(64) unsigned id; /* no cache line belongs to two cores */
 	uint32_t apic_id;
 	vm_space_t space;
 	uint64_t gdt[8] __attribute__((aligned(16)));

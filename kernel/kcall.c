@@ -49,13 +49,13 @@ static int64_t serve_sleep(struct core *c, uint64_t tsc)
 		const uint64_t look = clock_tsc() + boot_info->tsc_hz / CONSOLE_LOOKS;
 		tsc = tsc && tsc < look ? tsc : look;
 	}
-	boot_info->status[c->id].state = CORE_ASLEEP;
+	boot_info->sleep[c->id].asleep = 1;
 	apic_deadline(tsc);
 	apic_take_wakes(true);
 	cpu_wait_for_interrupt();
 	apic_take_wakes(false);
 	watchdog_resume(c);
-	boot_info->status[c->id].state = CORE_RUNNING;
+	boot_info->sleep[c->id].asleep = 0;
 	return E_OK;
 }
 
@@ -71,7 +71,8 @@ static int64_t serve_wake(uint64_t core)
 static bool is_silent(const struct core *c)
 {
 	uint64_t since = clock_tsc() - __atomic_load_n(&c->called_tsc, __ATOMIC_RELAXED);
-	return boot_info->status[c->id].state == CORE_RUNNING && since / boot_info->tsc_hz >= SILENT_S;
+	return boot_info->status[c->id].state == CORE_RUNNING && !boot_info->sleep[c->id].asleep &&
+	       since / boot_info->tsc_hz >= SILENT_S;
 }
 
 static int64_t serve_restart(struct core *c, uint64_t core)

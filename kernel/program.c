@@ -194,6 +194,7 @@ _Noreturn void program_run(struct core *c)
 		.rsi = c->id,
 	};
 	__atomic_store_n(&c->called_tsc, clock_tsc(), __ATOMIC_RELAXED);
+	boot_info->sleep[c->id].asleep = 0; /* a restart may have ended a sleep */
 	boot_info->status[c->id].state = CORE_RUNNING;
 	watchdog_start(c);
 	cr3_write(c->space);

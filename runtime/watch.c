@@ -42,7 +42,7 @@ static bool stands_still(unsigned core, unsigned most)
 	const struct core_shm *o = core_shm_of(core);
 	uint64_t turns = shared_load(&o->stats.turns);
 	bool stands = turns == seen[core].turns && !shared_load(&o->parked) &&
-	              self.info->status[core].state == CORE_RUNNING;
+	              self.info->status[core].state == CORE_RUNNING && !self.info->sleep[core].asleep;
 	seen[core].turns = turns;
 	seen[core].looks = stands ? seen[core].looks + 1 : 0;
 	if (seen[core].looks < most)

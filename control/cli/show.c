@@ -328,7 +328,6 @@ static void node_text(char text[12], uint32_t node)
 
 void show_cores(struct shell *sh)
 {
-	static const char *const states[] = {"off", "running", "asleep", "dead"};
 	shell_print(sh, "%-4s %-12s %-8s %12s %14s %12s %10s %8s %6s %4s %6s %4s\n", "core", "role", "state",
 	            "rx_pkts", "busy_cycles", "cycles_pkt", "pkts_turn", "sleeps", "faults", "node", "memory", "from");
 	for (unsigned i = 0; i < self.info->cores; i++) {
@@ -341,7 +340,7 @@ void show_cores(struct shell *sh)
 		if (core_steered_from(i) >= 0)
 			fmt_format(from, sizeof from, "%u", (unsigned)core_steered_from(i));
 		shell_print(sh, "%-4u %-12s %-8s %12llu %14llu %10llu.%llu %8llu.%llu %8llu %6u %4u %6s %4s\n", i,
-		            stats_role(i), states[status->state & 3], (ull)rx, (ull)busy, (ull)(rx ? busy / rx : 0),
+		            stats_role(i), stats_core_state(i), (ull)rx, (ull)busy, (ull)(rx ? busy / rx : 0),
 		            (ull)(rx ? busy * 10 / rx % 10 : 0), (ull)(turns ? rx / turns : 0),
 		            (ull)(turns ? rx * 10 / turns % 10 : 0), (ull)s->sleeps, status->faults,
 		            self.info->core[i].node, memory, from);

@@ -326,7 +326,6 @@ const page_part page_drops[] = {part_drops, NULL};
 
 static bool part_cores(struct page_walk *w, struct page_text *t)
 {
-	static const char *const states[] = {"off", "running", "asleep", "dead"};
 	unsigned i = w->item;
 	if (i == 0)
 		page_print(t, "{\"cores\":[");
@@ -339,7 +338,7 @@ static bool part_cores(struct page_walk *w, struct page_text *t)
 	page_print(t, "%s\n{\"core\":%u,\"role\":\"%s\",\"state\":\"%s\",\"faults\":%u,\"turns\":%llu,"
 	              "\"busy_turns\":%llu,\"busy_cycles\":%llu,\"rx_packets\":%llu,\"sleeps\":%llu,"
 	              "\"buffers\":%llu,\"buffers_free\":%llu}",
-	           page_comma(w), i, stats_role(i), states[status->state & 3], status->faults,
+	           page_comma(w), i, stats_role(i), stats_core_state(i), status->faults,
 	           (ull)s->turns, (ull)s->busy_turns, (ull)s->busy_cycles, (ull)s->rx_pkts,
 	           (ull)s->sleeps, (ull)s->pool_count, (ull)s->pool_free);
 	return true;

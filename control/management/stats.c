@@ -20,6 +20,15 @@ uint64_t stats_waiting(const struct counters *sum)
 	return adjacency_waiting + fragments_waiting() + (punted > taken ? punted - taken : 0);
 }
 
+const char *stats_core_state(unsigned core)
+{
+	static const char *const words[] = {[CORE_OFF] = "off", [CORE_RUNNING] = "running", [CORE_DEAD] = "dead",
+	                                    [CORE_FAILED] = "failed"};
+	const uint32_t state = self.info->status[core].state;
+	assert(state < sizeof words / sizeof words[0]);
+	return state == CORE_RUNNING && self.info->sleep[core].asleep ? "asleep" : words[state];
+}
+
 const char *stats_role(unsigned core)
 {
 	uint32_t roles = self.info->core[core].roles;

@@ -19,6 +19,9 @@ static inline uint64_t stats_word(const void *base, size_t offset)
 
 uint64_t stats_uptime_ns(void);
 
+/* The state of a core as a word: off, running, asleep, dead or failed. */
+const char *stats_core_state(unsigned core);
+
 /*
  * `clear counters`: the console shows counts since the last call, or since boot. The counters of
  * data cores and devices are not reset, so those of /metrics and the pages, whose readers compute

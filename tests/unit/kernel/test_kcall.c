@@ -139,8 +139,9 @@ static void asleep_is_not_silent(void **s)
 {
 	(void)s;
 	host_tsc += 100 * SILENT_S * HZ;
-	info.status[0].state = CORE_ASLEEP;
+	info.sleep[0].asleep = 1;
 	assert_int_equal(call(1, KCALL_RESTART, 0), E_AGAIN);
+	info.sleep[0].asleep = 0;
 	info.status[0].state = CORE_DEAD;
 	assert_int_equal(call(1, KCALL_RESTART, 0), E_AGAIN);
 	assert_int_equal(nmis, 0);

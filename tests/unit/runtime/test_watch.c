@@ -103,11 +103,14 @@ static void stuck(void **s)
 
 static void no_turn_needed(void **s)
 {
-	const enum core_state others[] = {CORE_OFF, CORE_ASLEEP, CORE_DEAD};
+	const enum core_state others[] = {CORE_OFF, CORE_DEAD, CORE_FAILED};
 	(void)s;
 	box[2].parked = 1;
 	pass(100, 50 * TICK);
 	box[2].parked = 0;
+	info.sleep[2].asleep = 1;
+	pass(100, 50 * TICK);
+	info.sleep[2].asleep = 0;
 	for (unsigned i = 0; i < ARRAY_LEN(others); i++) {
 		info.status[2].state = others[i];
 		pass(100, 50 * TICK);
