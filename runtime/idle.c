@@ -4,6 +4,7 @@
 #define ONE 65536u   /* all gaps */
 #define WEIGHT_LOG2 3 /* of the newest gap: 1/8 */
 #define EIGHTHS 8u
+#define SECOND 1 /* in ascending order */
 #define WAKE_UPS 2 /* in the cost of a sleep: the CPU's and the packet's */
 
 /* In sixteenths of the cost, by class: the middle of its gaps, and the longest one that polling for this
@@ -43,10 +44,10 @@ static void set_cost(struct idle *r, uint64_t cost)
 	choose(r);
 }
 
-void idle_init(struct idle *r, uint64_t cost, uint64_t least, uint64_t most)
+void idle_init(struct idle *r, uint64_t least, uint64_t most)
 {
 	*r = (struct idle){.share = {[IDLE_CLASSES - 1] = ONE}, .cost_least = least, .cost_most = most};
-	set_cost(r, cost);
+	set_cost(r, most);
 }
 
 void idle_fix(struct idle *r, uint64_t spin)
@@ -78,7 +79,7 @@ void idle_sample(struct idle *r, uint64_t late)
 	r->late[at] = late;
 	if (idle_wants_sample(r))
 		return;
-	uint64_t wake_up = r->late[IDLE_SAMPLES / 2];
+	uint64_t wake_up = r->late[SECOND];
 	uint64_t cost = wake_up > r->cost_most / WAKE_UPS ? r->cost_most : wake_up * WAKE_UPS;
 	set_cost(r, cost < r->cost_least ? r->cost_least : cost);
 }

@@ -16,7 +16,8 @@
  *    busy calls nothing here.
  *
  * The time to wake up is measured: a sleep that its deadline ends outlasts the deadline by that time. The
- * first sleeps of a core's life have a deadline for this purpose, and the median of five counts.
+ * first sleeps of a core's life have a deadline for this purpose. Of five the second shortest counts: an
+ * interrupt may have ended the shortest just before its deadline, and a busy host lengthens others.
  *
  * Pure functions of their arguments: no clock, no device. Times are ticks of any clock, the same in all
  * calls.
@@ -40,9 +41,9 @@ struct idle {
 	unsigned samples; /* in late[] */
 };
 
-/* Begins without experience. cost: of a sleep, until it has been measured, from 8 ticks on. A measured
- * cost is raised to `least` or lowered to `most`. */
-void idle_init(struct idle *r, uint64_t cost, uint64_t least, uint64_t most);
+/* Begins without experience. The cost of a sleep is `most` ticks until it has been measured. A measured
+ * cost is raised to `least`, from 8 ticks on, or lowered to `most`. */
+void idle_init(struct idle *r, uint64_t least, uint64_t most);
 
 /* Has the core poll for `spin` ticks in every gap; 0: as long as the rule chooses. May be called at any
  * time. */

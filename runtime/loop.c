@@ -5,8 +5,8 @@
  *
  * How long a core polls before it sleeps is chosen by runtime/idle.h from recent gaps without work, or
  * configured. A peer that waits for our answer before it asks again would otherwise find us asleep each
- * time. Costs of a sleep between COST_LEAST_NS and COST_MOST_NS are believed; COST_NS is assumed until
- * one has been measured.
+ * time. Costs of a sleep between COST_LEAST_NS and COST_MOST_NS are believed, so a core never polls longer
+ * than COST_MOST_NS before it sleeps, unless configured.
  *
  * On a core with both roles, data turns continue as long as packets arrive. A control turn runs whenever
  * nothing arrived, and otherwise CONTROL_EVERY_NS after the last one. The limit is a time, because a
@@ -22,9 +22,8 @@
 #include "abi/kcall.h"
 #include "lib/number.h"
 
-#define COST_NS 400000 /* a software guest takes some 200 us to wake up */
 #define COST_LEAST_NS 50000
-#define COST_MOST_NS 1000000
+#define COST_MOST_NS 400000 /* a software guest takes some 200 us to wake up */
 #define SAMPLE_NS 1000000 /* the deadline of a sleep that measures the time to wake up */
 #define CONTROL_EVERY_NS 500000
 
@@ -98,8 +97,7 @@ void loop_run(void)
 	bool data = self.roles & CORE_DATA, control = self.roles & CORE_CONTROL;
 	uint64_t idle_since = 0, control_tsc = 0;
 	uint64_t control_every = clock_ticks(&self.clock, CONTROL_EVERY_NS);
-	idle_init(&idle, clock_ticks(&self.clock, COST_NS), clock_ticks(&self.clock, COST_LEAST_NS),
-	          clock_ticks(&self.clock, COST_MOST_NS));
+	idle_init(&idle, clock_ticks(&self.clock, COST_LEAST_NS), clock_ticks(&self.clock, COST_MOST_NS));
 	self.now_tsc = clock_tsc();
 	(void)core_pace(PACE_FAST);
 	for (;;) {
