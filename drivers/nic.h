@@ -245,16 +245,38 @@ static inline uint32_t nic_rx_share(uint32_t buffers, unsigned ports)
 	return u32_max(buffers / 2 / ports, NIC_RX_BUFFERS_MIN);
 }
 
-/* A rule that steers received IPv4 packets to a queue pair (nic_ops.rules). A packet matches if all
- * that the rule compares is equal. Addresses and ports are in the CPU's byte order. */
-#define NIC_RULES_MAX 64 /* of a port */
+/* A rule that steers received frames to queue pairs (nic_ops.rules). A frame matches if all that the rule compares is
+ * equal. Several pairs share the frames of a rule as RSS shares those of no rule. Numbers are in the CPU's byte order. */
+#define NIC_RULES_MAX 64      /* of a port */
+#define NIC_RULE_GROUPS_MAX 8 /* different sets of several pairs in the rules of a port */
+enum nic_rule_family { NIC_RULE_ALL, NIC_RULE_IP4, NIC_RULE_IP6 };
 struct nic_rule {
-	uint32_t src, dst;           /* IPv4 prefixes, host bits 0 */
-	uint8_t src_plen, dst_plen;  /* 0: any address; 32: one host */
+	uint64_t pairs;              /* one bit each, at least one */
+	uint32_t src[4], dst[4];     /* prefixes, first bits first, host bits 0; IPv4: word 0, the others 0 */
+	uint8_t src_plen, dst_plen;  /* 0: any address */
+	uint8_t family;              /* enum nic_rule_family; ALL: every frame, and nothing but the VLAN is compared */
 	uint8_t proto;               /* IP protocol; 0: any */
-	uint8_t pair;
 	uint16_t src_port, dst_port; /* of TCP, UDP, SCTP; 0: any */
+	uint16_t vlan;               /* of the 802.1Q tag; 0: any, or no tag */
 };
+
+/* Both compare the same and name the same pairs. */
+static inline bool nic_rule_same(const struct nic_rule *a, const struct nic_rule *b)
+{
+	bool same = a->pairs == b->pairs && a->src_plen == b->src_plen && a->dst_plen == b->dst_plen &&
+	            a->family == b->family && a->proto == b->proto && a->src_port == b->src_port &&
+	            a->dst_port == b->dst_port && a->vlan == b->vlan;
+	for (unsigned i = 0; i < ARRAY_LEN(a->src); i++)
+		same &= a->src[i] == b->src[i] && a->dst[i] == b->dst[i];
+	return same;
+}
+
+/* Word i of the mask of a prefix of plen bits: of src or dst of a rule. */
+static inline uint32_t nic_rule_mask(unsigned plen, unsigned i)
+{
+	const unsigned bits = plen > 32 * i ? u32_min(plen - 32 * i, 32) : 0;
+	return bits ? UINT32_MAX << (32 - bits) : 0;
+}
 
 /* A frame that a slot of the transmit ring sends (nic_ops.slots_put). */
 struct nic_slot {
@@ -413,15 +435,16 @@ struct nic_ops {
 	int (*spread)(struct nic *nic, uint64_t pairs);
 
 	/*
-	 * Steering by rule: a packet that matches goes to the pair of the first rule that it
+	 * Steering by rule: a frame that matches goes to the pairs of the first rule that it
 	 * matches, all others go where `spread` sends them. Both NULL: the device cannot.
 	 *
-	 * rules_refused tells why the device cannot have this rule, whatever its pair: static text;
-	 * NULL: it can. Accesses no register.
+	 * rules_refused tells why the device cannot have this rule: static text; NULL: it can. Of
+	 * the rule's pairs only one matters: whether there are several. Accesses no register.
 	 *
-	 * rules replaces all rules by n others, at most NIC_RULES_MAX, whose pairs are started and
-	 * which rules_refused allows. A rule that keeps its place and contents stays in force
-	 * throughout; otherwise packets may go where `spread` sends them meanwhile. E_DEVICE.
+	 * rules replaces all rules by n others, at most NIC_RULES_MAX with NIC_RULE_GROUPS_MAX
+	 * groups, whose pairs are started and which rules_refused allows. A rule that keeps its
+	 * place and contents stays in force throughout; otherwise packets may go where `spread`
+	 * sends them meanwhile. E_DEVICE.
 	 */
 	const char *(*rules_refused)(const struct nic *nic, const struct nic_rule *r);
 	int (*rules)(struct nic *nic, const struct nic_rule *r, unsigned n);

@@ -10,10 +10,15 @@ static unsigned count_of_rules;
 static uint64_t polled[NIC_PORTS_MAX]; /* the pairs that rules may name, as of the last rules_set */
 static uint32_t failed;                /* ports whose card has not taken its rules, one bit each */
 
-/* The queue pair of a core; NO_PAIR: it has none. */
-static uint8_t pair_of(unsigned core)
+/* The queue pairs of a rule's cores, one bit each. */
+static uint64_t pairs_of(const struct core_rule *r)
 {
-	return published_header()->pair_of[core - self.info->first_data_core];
+	uint64_t pairs = 0;
+	for (unsigned c = r->core; c <= r->last; c++) {
+		const uint8_t pair = published_header()->pair_of[c - self.info->first_data_core];
+		pairs |= pair == NO_PAIR ? 0 : 1ull << pair;
+	}
+	return pairs;
 }
 
 static bool is_data_core(unsigned core)
@@ -24,15 +29,11 @@ static bool is_data_core(unsigned core)
 const char *core_rule_refused(const struct core_rule *r)
 {
 	const struct nic *nic = core_port_nic(r->port);
-	if (!is_data_core(r->core))
+	struct nic_rule asked = r->match;
+	asked.pairs = r->core == r->last ? 1 : 3;
+	if (!is_data_core(r->core) || !is_data_core(r->last))
 		return "no data core has this number";
-	return nic->ops->rules_refused ? nic->ops->rules_refused(nic, &r->match) : "it cannot steer by rule";
-}
-
-static bool is_in_force(const struct core_rule *r)
-{
-	const uint8_t pair = pair_of(r->core);
-	return pair != NO_PAIR && polled[r->port] >> pair & 1;
+	return nic->ops->rules_refused ? nic->ops->rules_refused(nic, &asked) : "it cannot steer by rule";
 }
 
 int rules_set(unsigned p, uint64_t pairs)
@@ -42,11 +43,13 @@ int rules_set(unsigned p, uint64_t pairs)
 	unsigned n = 0;
 	polled[p] = pairs;
 	failed &= ~(1u << p);
-	for (unsigned i = 0; i < count_of_rules; i++)
-		if (rules[i].port == p && is_in_force(&rules[i])) {
-			of_port[n] = rules[i].match;
-			of_port[n++].pair = pair_of(rules[i].core);
-		}
+	for (unsigned i = 0; i < count_of_rules; i++) {
+		const uint64_t served = rules[i].port == p ? pairs_of(&rules[i]) & pairs : 0;
+		if (served == 0)
+			continue;
+		of_port[n] = rules[i].match;
+		of_port[n++].pairs = served;
+	}
 	const int e = nic->ops->rules ? nic->ops->rules(nic, of_port, n) : E_OK;
 	failed |= e == E_OK ? 0 : 1u << p;
 	return e;
@@ -75,9 +78,10 @@ const char *core_rule_state(unsigned i)
 	assert(i < count_of_rules);
 	if (!ports_is_there(r->port))
 		return "the port does not run";
-	if (pair_of(r->core) == NO_PAIR)
+	const uint64_t pairs = pairs_of(r);
+	if (pairs == 0)
 		return "the core has no queue pair of its own";
-	if (!is_in_force(r))
+	if ((pairs & polled[r->port]) == 0)
 		return "the core restarts";
 	return failed >> r->port & 1 ? "the card has failed to take it" : NULL;
 }

@@ -321,14 +321,14 @@ struct config_xdp {
 	char program[CONFIG_PROGRAM_SIZE]; /* "": the object's first */
 };
 
-/* A rule that steers what a port receives to a data core: by port, then in the order of the text. */
+/* A rule that steers what a port receives to data cores: by port, then in the order of the text. */
 #define CONFIG_STEER_MAX CORE_RULES_MAX
-#define CONFIG_STEER_TEXT 128 /* as text, with a NUL */
+#define CONFIG_STEER_TEXT 192 /* as text, with a NUL */
 struct config_steer {
 	uint32_t interface; /* key of its name */
 	uint32_t line;
-	uint32_t core;
-	struct nic_rule match; /* all but its pair */
+	uint32_t core, last; /* first and last of the group */
+	struct nic_rule match; /* all but its pairs */
 };
 
 struct config {

@@ -6,7 +6,7 @@
 
 static struct core_rule rule_of(const struct config *c, const struct config_steer *s)
 {
-	return (struct core_rule){(unsigned)config_number(c, s->interface), s->core, s->match};
+	return (struct core_rule){(unsigned)config_number(c, s->interface), s->core, s->last, s->match};
 }
 
 int steer_rules_check(const struct config *c, struct text_error *err)

@@ -2,7 +2,8 @@
  * Steering by rule: L3/L4 5-tuple filters (7.1.2.5, 8.2.3.7.16 to 20), see device.h. Rule i is filter i. All have one
  * priority, so of several that match the lowest wins.
  *
- * A filter compares whole addresses of IPv4, and TCP, UDP or SCTP as the protocol. RSS comes after the filters.
+ * A filter compares whole addresses of IPv4, and TCP, UDP or SCTP as the protocol. It names one queue, so there is no
+ * group of cores. RSS comes after the filters.
  *
  * Deliberately missing: the flow director, which compares prefixes and VLANs, but with one mask for all its filters,
  * and takes packet memory.
@@ -24,6 +25,12 @@ static const uint8_t regs[] = {IXGBE_L34TIMIR, IXGBE_SAQF, IXGBE_DAQF, IXGBE_SDP
 const char *ixgbe_rules_refused(const struct nic *nic, const struct nic_rule *r)
 {
 	(void)nic;
+	if (r->vlan)
+		return "its filters do not compare VLANs";
+	if (r->family != NIC_RULE_IP4)
+		return "its filters compare IPv4 only, not IPv6";
+	if (r->pairs & (r->pairs - 1))
+		return "its filters lead to one core, not to a group";
 	if ((r->src_plen != 0 && r->src_plen != 32) || (r->dst_plen != 0 && r->dst_plen != 32))
 		return "its filters compare whole addresses only: any, or host A.B.C.D";
 	if (r->proto != 0 && r->proto != PROTO_TCP && r->proto != PROTO_UDP && r->proto != PROTO_SCTP)
@@ -55,9 +62,9 @@ static void encode(const struct nic_rule *r, uint32_t value[ARRAY_LEN(regs)])
 	        : r->proto == PROTO_TCP  ? IXGBE_FTQF_TCP
 	        : r->proto == PROTO_UDP  ? IXGBE_FTQF_UDP
 	                                 : IXGBE_FTQF_SCTP;
-	value[0] = IXGBE_L34TIMIR_RESERVED | (uint32_t)r->pair << IXGBE_L34TIMIR_QUEUE_SHIFT;
-	value[1] = wire32(r->src);
-	value[2] = wire32(r->dst);
+	value[0] = IXGBE_L34TIMIR_RESERVED | (uint32_t)__builtin_ctzll(r->pairs) << IXGBE_L34TIMIR_QUEUE_SHIFT;
+	value[1] = wire32(r->src[0]);
+	value[2] = wire32(r->dst[0]);
 	value[3] = wire16(r->src_port) | wire16(r->dst_port) << IXGBE_SDPQF_DST_SHIFT;
 	value[FTQF_PLACE] = ftqf;
 }

@@ -95,7 +95,8 @@ struct mlx5_caps {
 	bool csum, vlan_strip, vlan_insert;
 	bool cqe_compression; /* of received frames */
 	bool multi_send;      /* send WQEs with many frames; used only with inline_mode 0 */
-	bool frag_match;      /* flow tables can match fragments */
+	bool frag_match;      /* flow tables can match fragments, */
+	bool vlan_match;      /* and VLANs */
 	uint8_t flow_level;   /* the highest of flow tables for received frames */
 	bool port_manager;    /* port registers are for this function to write */
 	bool eswitch_manager; /* the driver enters addresses in the card's own table */
@@ -143,9 +144,12 @@ struct mlx5_pair {
 	struct mlx5_fate *fate;
 };
 
-/* Steering by rule (rules.c): a table, an RQT and a TIR for each pair, a group and an entry for each
- * rule and for all else. */
-#define MLX5_RULE_OBJECTS (1 + 2 * NIC_PAIRS_MAX + 2 * (NIC_RULES_MAX + 1))
+#define MLX5_KINDS_OBJECTS 30 /* of mlx5_group_table, at most */
+
+/* Steering by rule (rules.c): a table, an RQT and a TIR for each pair, tables for each set of several pairs, a group
+ * and an entry for each rule and for all else. */
+#define MLX5_RULE_OBJECTS \
+	(1 + 2 * NIC_PAIRS_MAX + NIC_RULE_GROUPS_MAX * MLX5_KINDS_OBJECTS + 2 * (NIC_RULES_MAX + 1))
 struct mlx5_rules {
 	struct nic_rule rule[NIC_RULES_MAX]; /* in force */
 	uint32_t n;
@@ -420,7 +424,7 @@ int mlx5_spread_none(struct nic *nic);
 struct mlx5_match {
 	uint32_t field, mask, value;
 };
-#define MLX5_MATCHES 8
+#define MLX5_MATCHES 16
 
 /* A flow table of 2^log_size entries. */
 int mlx5_flow_table(struct nic *nic, uint32_t level, uint32_t log_size, uint32_t *id);
@@ -433,6 +437,9 @@ int mlx5_flow_entry(struct nic *nic, uint32_t table, uint32_t group, uint32_t in
                     const struct mlx5_match m[MLX5_MATCHES], uint32_t to_type, uint32_t to);
 /* A TIR that leads to the pair's receive queue. */
 int mlx5_tir_of_pair(struct nic *nic, unsigned pair, uint32_t *tir);
+/* A flow table that spreads frames over the receive queues of these pairs, several, one bit each, as level 2 spreads
+ * them over all. */
+int mlx5_group_table(struct nic *nic, uint64_t pairs, uint32_t *table);
 /* Has the entries of the root lead to this table. After an error some may. */
 int mlx5_root_leads_to(struct nic *nic, uint32_t table);
 

@@ -225,6 +225,7 @@ static int learn_flow_tables(struct nic *nic)
 	                  mlx5_get(caps, MLX5_CAP_RX_MAX_FT_LEVEL) < 1))
 		return mlx5_fail(nic, E_NOTSUP, "no flow tables for received frames");
 	mlx5_device(nic)->caps.frag_match = mlx5_get(caps, MLX5_CAP_RX_OUTER_FRAG);
+	mlx5_device(nic)->caps.vlan_match = mlx5_get(caps, MLX5_CAP_RX_OUTER_VID);
 	mlx5_device(nic)->caps.flow_level = (uint8_t)mlx5_get(caps, MLX5_CAP_RX_MAX_FT_LEVEL);
 	return e;
 }

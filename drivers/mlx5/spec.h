@@ -244,6 +244,7 @@ enum mlx5_command {
 #define MLX5_CAP_RX_FT_SUPPORT MLX5_FIELD(0x40, 31, 31)
 #define MLX5_CAP_RX_LOG_MAX_FT_SIZE MLX5_FIELD(0x44, 29, 24)
 #define MLX5_CAP_RX_MAX_FT_LEVEL MLX5_FIELD(0x44, 7, 0)
+#define MLX5_CAP_RX_OUTER_VID MLX5_FIELD(0x60, 25, 25)
 #define MLX5_CAP_RX_OUTER_FRAG MLX5_FIELD(0x60, 17, 17)
 
 /* --- EQ --- */
@@ -434,14 +435,16 @@ enum mlx5_cqe {
 #define MLX5_MATCH_ETHERTYPE MLX5_FIELD(0x04, 15, 0)
 #define MLX5_MATCH_DMAC_HIGH MLX5_FIELD(0x08, 31, 0)
 #define MLX5_MATCH_DMAC_LOW MLX5_FIELD(0x0c, 31, 16)
+#define MLX5_MATCH_VID MLX5_FIELD(0x0c, 11, 0) /* first_vid */
 #define MLX5_MATCH_PROTOCOL MLX5_FIELD(0x10, 31, 24)
+#define MLX5_MATCH_CVLAN MLX5_FIELD(0x10, 15, 15) /* the first tag is of 802.1Q */
 #define MLX5_MATCH_FRAGMENT MLX5_FIELD(0x10, 13, 13)
 #define MLX5_MATCH_TCP_SRC MLX5_FIELD(0x14, 31, 16)
 #define MLX5_MATCH_TCP_DST MLX5_FIELD(0x14, 15, 0)
 #define MLX5_MATCH_UDP_SRC MLX5_FIELD(0x1c, 31, 16)
 #define MLX5_MATCH_UDP_DST MLX5_FIELD(0x1c, 15, 0)
-#define MLX5_MATCH_SRC_IP4 MLX5_FIELD(0x2c, 31, 0)
-#define MLX5_MATCH_DST_IP4 MLX5_FIELD(0x3c, 31, 0)
+#define MLX5_MATCH_SRC_IP(word) MLX5_FIELD(0x20 + 4 * (word), 31, 0) /* of IPv6 words 0 to 3, of IPv4 word 3 */
+#define MLX5_MATCH_DST_IP(word) MLX5_FIELD(0x30 + 4 * (word), 31, 0)
 
 /* --- vport and port --- */
 

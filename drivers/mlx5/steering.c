@@ -6,6 +6,8 @@
  *   level 2              by kind of frame → a TIR, which hashes the fields that such a frame has
  *                        (on a device with only two levels: level 1)
  *
+ * A rule with several pairs has a table like that of level 2, for its pairs (mlx5_group_table).
+ *
  * A TIR that spreads over queues can hash only one kind of frame, hence one TIR for each kind.
  * Fragments are hashed by their addresses alone, the first one too, so that all fragments of a
  * datagram reach one core. Frames that are not IP go to the first queue; with one queue all frames
@@ -222,6 +224,7 @@ static const struct kind {
 };
 #define KINDS ARRAY_LEN(kinds)
 _Static_assert(KINDS <= 1 << LOG_TABLE_SIZE, "fit");
+_Static_assert(3 + 3 * KINDS <= MLX5_KINDS_OBJECTS, "fit: two RQTs, a table, a TIR, a group and an entry for each kind");
 
 static int kind_entry(struct nic *nic, uint32_t table, uint32_t i, uint32_t tir, uint32_t *group,
                       unsigned *last_group)
@@ -240,41 +243,44 @@ static int kind_entry(struct nic *nic, uint32_t table, uint32_t i, uint32_t tir,
 	               : e;
 }
 
-static int kind_tir(struct nic *nic, const struct kind *k, uint32_t *tir)
+/* A table of kinds with its RQTs: *rqt spreads over the pairs, *first leads to the first one. With one pair there is no
+ * *rqt: it is 0. */
+static int kind_table(struct nic *nic, uint64_t pairs, uint32_t *rqt, uint32_t *first, uint32_t *table)
 {
 	const struct mlx5_device *d = mlx5_device(nic);
-	return create_tir(nic, k->fields, k->fields ? d->rqt : d->rqt_first, tir);
-}
-
-static int kind_table(struct nic *nic, unsigned pairs, uint32_t *table)
-{
-	struct mlx5_device *d = mlx5_device(nic);
-	unsigned first = d->caps.frag_match ? 0 : 1, last_group = ~0u;
-	uint64_t all = UINT64_MAX >> (NIC_PAIRS_MAX - pairs);
+	const bool several = pairs & (pairs - 1);
+	unsigned first_group = d->caps.frag_match ? 0 : 1, last_group = ~0u;
 	uint32_t group = 0, tir;
 	int e = mlx5_flow_table(nic, u32_min(d->caps.flow_level, KINDS_LEVEL), LOG_TABLE_SIZE, table);
-	d->rqt = 0;
-	d->spread = all;
-	if (e == E_OK && pairs > 1)
-		e = create_rqt(nic, d->caps.rqt_size, all, &d->rqt);
+	*rqt = 0;
+	if (e == E_OK && several)
+		e = create_rqt(nic, d->caps.rqt_size, pairs, rqt);
 	if (e == E_OK)
-		e = create_rqt(nic, 1, all, &d->rqt_first);
+		e = create_rqt(nic, 1, pairs, first);
 	for (uint32_t i = 0; i < KINDS && e == E_OK; i++) {
 		const struct kind *k = &kinds[i];
-		if (k->fields && (pairs == 1 || k->group < first))
+		if (k->fields && (!several || k->group < first_group))
 			continue;
-		e = kind_tir(nic, k, &tir);
+		e = create_tir(nic, k->fields, k->fields ? *rqt : *first, &tir);
 		if (e == E_OK)
 			e = kind_entry(nic, *table, i, tir, &group, &last_group);
 	}
 	return e;
 }
 
+int mlx5_group_table(struct nic *nic, uint64_t pairs, uint32_t *table)
+{
+	uint32_t rqt, first;
+	return kind_table(nic, pairs, &rqt, &first, table);
+}
+
 int mlx5_steering_start(struct nic *nic, unsigned pairs)
 {
-	struct mlx5_rules *s = &mlx5_device(nic)->memory->rules;
+	struct mlx5_device *d = mlx5_device(nic);
+	struct mlx5_rules *s = &d->memory->rules;
 	memset(s, 0, sizeof *s);
-	int e = kind_table(nic, pairs, &s->kinds);
+	d->spread = UINT64_MAX >> (NIC_PAIRS_MAX - pairs);
+	int e = kind_table(nic, d->spread, &d->rqt, &d->rqt_first, &s->kinds);
 	if (e == E_OK)
 		e = station_table(nic, s->kinds, &s->root);
 	s->table = s->kinds;

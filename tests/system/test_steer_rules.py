@@ -1,10 +1,12 @@
 """Steering by rule (runtime/rules.h): flows go to the core that a rule names, others where RSS sends them."""
 import re
 import socket
+import struct
 import time
 
 import pytest
-from conftest import LEFT_HOST, RIGHT_HOST, eventually, pings, router_config
+from conftest import LEFT_HOST, LEFT_MAC, RIGHT_HOST, eventually, pings, router_config
+from family import LEFT6, RIGHT6, make_lab6  # noqa: F401
 
 NIC = pytest.mark.parametrize("nic", ["ixgbe", "mlx5"])
 PORT, FLOWS, EACH = 24000, 24, 20
@@ -92,10 +94,13 @@ def test_commit_without_restart(make_lab):
     more = grown(lab, lambda: flows(lab, 7001))
     assert more[2] >= total and more[1] + more[3] < FLOWS, more
     router.command("interface eth0")
-    refused = {"ixgbe": [("steer ip 10.0.0.0/8 any core 2", "whole addresses"), ("steer icmp any any core 2", "protocols")],
+    refused = {"ixgbe": [("steer ip 10.0.0.0/8 any core 2", "whole addresses"), ("steer icmp any any core 2", "protocols"),
+                         ("steer ipv6 any any core 2", "IPv4 only"), ("steer vlan 5 core 2", "VLANs"),
+                         ("steer tcp any any cores 1-2", "not to a group")],
                "mlx5": [("steer sctp any any eq 5 core 2", "TCP and UDP")]}[router.nic]
     for line, why in (*refused, ("steer tcp any any core 0", "no data core"),
-                      ("steer tcp any any core 9", "no data core")):
+                      ("steer tcp any any core 9", "no data core"),
+                      ("steer tcp any any cores 0-2", "no data core")):
         router.command(line)
         said = router.command("commit")
         assert why in said and "nothing is committed" in said, said
@@ -103,6 +108,71 @@ def test_commit_without_restart(make_lab):
         router.command("interface eth0")
     router.command("end")
     assert "ports restart" not in router.text
+    sink.close()
+
+
+@pytest.mark.parametrize("nic", ["mlx5"])
+def test_ipv6(make_lab6):  # noqa: F811
+    """Rules of one version leave the other alone."""
+    lab = make_lab6(" steer udp any host %s eq 7001 core 2\n steer udp any any core 1" % RIGHT6, cpus=4)
+    total = FLOWS * EACH
+    with lab.right.socket(socket.AF_INET6, socket.SOCK_DGRAM) as sink:
+        sink.bind((RIGHT6, 7001))
+        pings(lab.left, RIGHT6)
+        assert "eth0 udp any host %s eq 7001 core 2: in force" % RIGHT6 in lab.router.command("show steer")
+
+        def send():
+            for n in range(FLOWS):
+                with lab.left.socket(socket.AF_INET6, socket.SOCK_DGRAM) as out:
+                    out.bind((LEFT6, PORT + n))
+                    for _ in range(EACH):
+                        out.sendto(b"numbered", (RIGHT6, 7001))
+                time.sleep(0.01)
+        more = grown(lab, send)
+    assert more[2] >= total and more[1] + more[3] < FLOWS, more
+
+
+def tagged(vid, to_mac, sport):
+    """A UDP datagram from 10.100.0.2 to the right host, without a checksum, on a VLAN."""
+    udp = struct.pack(">HHHH", sport, 7001, 16, 0) + b"numbered"
+    head = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(udp), 1, 0, 64, 17, 0,
+                       socket.inet_aton("10.100.0.2"), socket.inet_aton(RIGHT_HOST))
+    total = sum(struct.unpack(">10H", head))
+    total = (total & 0xffff) + (total >> 16)
+    head = head[:10] + struct.pack(">H", ~total & 0xffff) + head[12:]
+    return (bytes.fromhex(to_mac.replace(":", "")) + bytes.fromhex("020000000099") + struct.pack(">HH", 0x8100, vid) +
+            b"\x08\x00" + head + udp)
+
+
+@pytest.mark.parametrize("nic", ["mlx5"])
+def test_vlan_to_a_group(make_lab):
+    """A VLAN's flows go to two cores, all others to the third. The group goes on while one core restarts."""
+    text = config("vlan 100 cores 2-3", "ip any any core 1") + "interface eth0.100\n ip address 10.100.0.1/24\n"
+    lab = make_lab(text, "--append", "test=1", cpus=4)
+    total = FLOWS * EACH
+    sink = lab.right.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sink.bind((RIGHT_HOST, 7001))
+    pings(lab.left, RIGHT_HOST)
+
+    def send():
+        with lab.left.socket(socket.AF_PACKET, socket.SOCK_RAW) as out:
+            out.bind(("eth0", 0))
+            for n in range(FLOWS):
+                for _ in range(EACH):
+                    out.send(tagged(100, LEFT_MAC, PORT + n))
+                time.sleep(0.01)
+    more = grown(lab, send)
+    assert more[2] + more[3] >= total and min(more[2], more[3]) >= EACH and more[1] < FLOWS, more
+    more = grown(lab, lambda: flows(lab, 7001))
+    assert more[1] >= total and more[2] + more[3] < FLOWS, more
+    lab.router.faults_expected = True
+    lab.router.send("test fault ud core 2")
+    lab.router.expect(r"core 2: program restarted", 20)
+    assert lab.router.wait_back() is None
+    assert "vlan 100 cores 2-3: in force" in lab.router.command("show steer")
+    more = grown(lab, send)
+    assert more[2] + more[3] >= total and min(more[2], more[3]) >= EACH and more[1] < FLOWS, more
+    assert not re.search("ports restart:", lab.router.text)
     sink.close()
 
 

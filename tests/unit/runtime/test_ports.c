@@ -213,7 +213,7 @@ static int pair_stop(struct nic *nic, unsigned pair)
 	assert_true(w.pairs >> pair & 1);
 	assert_false(w.spread >> pair & 1);
 	for (unsigned i = 0; i < w.rules; i++)
-		assert_int_not_equal(w.rule[i].pair, pair);
+		assert_false(w.rule[i].pairs >> pair & 1);
 	w.pairs &= ~(1ull << pair);
 	return w.stop_error;
 }
@@ -240,7 +240,7 @@ static int spread(struct nic *nic, uint64_t pairs)
 	return w.spread_error;
 }
 
-/* A rule names a pair that is served. */
+/* A rule names pairs that are served. */
 static int set_rules(struct nic *nic, const struct nic_rule *r, unsigned n)
 {
 	assert_true(nic && w.runs && n <= NIC_RULES_MAX);
@@ -248,13 +248,15 @@ static int set_rules(struct nic *nic, const struct nic_rule *r, unsigned n)
 	w.rules = n;
 	w.rules_set++;
 	for (unsigned i = 0; i < n; i++)
-		assert_true(w.spread >> r[i].pair & 1);
+		assert_true(r[i].pairs && (r[i].pairs & ~w.spread) == 0);
 	return w.rules_error;
 }
 
 static const char *rules_refused(const struct nic *nic, const struct nic_rule *r)
 {
 	assert_non_null(nic);
+	if (r->proto == 98 && r->pairs & (r->pairs - 1))
+		return "no groups";
 	return r->proto == 99 ? "no such protocol" : NULL;
 }
 
@@ -1116,7 +1118,7 @@ static void has_rules(unsigned n, unsigned first_pair)
 {
 	assert_int_equal(w.rules, n);
 	for (unsigned i = 0; i < n; i++) {
-		assert_int_equal(w.rule[i].pair, first_pair + i);
+		assert_int_equal(w.rule[i].pairs, 1ull << (first_pair + i));
 		assert_int_equal(w.rule[i].dst_port, first_pair + i + 1);
 	}
 }
@@ -1127,7 +1129,7 @@ static void rules_follow_the_cores(void **s)
 	(void)s;
 	struct core_rule r[DATA_CORES] = {0};
 	for (unsigned d = 0; d < DATA_CORES; d++)
-		r[d] = (struct core_rule){0, data_core(d), {.proto = 17, .dst_port = (uint16_t)(d + 1)}};
+		r[d] = (struct core_rule){0, data_core(d), data_core(d), {.proto = 17, .dst_port = (uint16_t)(d + 1)}};
 	ops.rules = set_rules;
 	ops.rules_refused = rules_refused;
 	assert_null(core_rule_refused(&r[0]));
@@ -1156,10 +1158,29 @@ static void rules_follow_the_cores(void **s)
 	has_rules(0, 0);
 }
 
+/* A core that restarts is left out of its group; without any core left, the rule is not in force. */
+static void a_group_goes_on_without_a_core(void **s)
+{
+	(void)s;
+	const struct core_rule r[] = {{0, data_core(0), data_core(1), {.proto = 17}}};
+	ops.rules = set_rules;
+	ops.rules_refused = rules_refused;
+	core_set_rules(r, 1);
+	assert_int_equal(w.rule[0].pairs, 3);
+	comes_anew(0);
+	assert_int_equal(w.rules, 1);
+	assert_int_equal(w.rule[0].pairs, 2);
+	assert_null(core_rule_state(0));
+	answers_and_polls(0);
+	all_is_well();
+	assert_int_equal(w.rule[0].pairs, 3);
+	core_set_rules(r, 0);
+}
+
 static void rules_that_cannot_be(void **s)
 {
 	(void)s;
-	struct core_rule r = {0, data_core(1), {.proto = 17}};
+	struct core_rule r = {0, data_core(1), data_core(1), {.proto = 17}};
 	ops.rules = NULL;
 	ops.rules_refused = NULL;
 	assert_string_equal(core_rule_refused(&r), "it cannot steer by rule");
@@ -1168,9 +1189,15 @@ static void rules_that_cannot_be(void **s)
 	assert_null(core_rule_refused(&r));
 	r.match.proto = 99;
 	assert_string_equal(core_rule_refused(&r), "no such protocol");
-	r = (struct core_rule){0, data_core(DATA_CORES), {.proto = 17}};
+	r = (struct core_rule){0, data_core(0), data_core(1), {.proto = 98}};
+	assert_string_equal(core_rule_refused(&r), "no groups");
+	r.last = r.core;
+	assert_null(core_rule_refused(&r));
+	r = (struct core_rule){0, data_core(DATA_CORES), data_core(DATA_CORES), {.proto = 17}};
 	assert_string_equal(core_rule_refused(&r), "no data core has this number");
-	r.core = 1;
+	r.core = data_core(0);
+	assert_string_equal(core_rule_refused(&r), "no data core has this number");
+	r.core = r.last = data_core(0);
 	w.rules_error = E_DEVICE;
 	core_set_rules(&r, 1);
 	assert_string_equal(core_rule_state(0), "the card has failed to take it");
@@ -1528,6 +1555,7 @@ int main(void)
 		cmocka_unit_test_setup(one_dies_meanwhile, begin),
 		cmocka_unit_test_setup(one_comes_anew, begin),
 		cmocka_unit_test_setup(rules_follow_the_cores, begin_running),
+		cmocka_unit_test_setup(a_group_goes_on_without_a_core, begin_running),
 		cmocka_unit_test_setup(rules_that_cannot_be, begin_running),
 		cmocka_unit_test_setup(frames_go_elsewhere_at_once, begin_running),
 		cmocka_unit_test_setup(frames_of_several_go_elsewhere, begin_running),

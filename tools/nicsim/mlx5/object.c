@@ -31,7 +31,7 @@ static const struct kind_info kinds[KINDS] = {
 	[RQ] = KIND("RQ", rq, 0x3000, rq_destroy),
 	[RQT] = KIND("RQT", rqt, 0x300, rqt_destroy),
 	[TIR] = KIND("TIR", tir, 0x400, tir_destroy),
-	[TABLE] = KIND("flow table", table, 0x500, table_end),
+	[TABLE] = KIND("flow table", table, 0x600, table_end),
 	[GROUP] = KIND("flow group", group, 0x4000, group_end),
 	[FTE] = KIND("flow table entry", fte, 0x8000, fte_end),
 };

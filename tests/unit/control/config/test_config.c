@@ -316,10 +316,10 @@ static void test_steer(void **state)
 	      "interface eth1\n Steer IP any ANY core 1\n steer 89 any 198.51.100.7/32 core 1\n");
 	assert_int_equal(config.steer_count, 4);
 	const struct nic_rule *r = &config.steer[0].match, *s = &config.steer[1].match;
-	assert_true(r->proto == 17 && r->src_plen == 0 && r->src == 0 && r->src_port == 0);
-	assert_true(r->dst_plen == 32 && r->dst == 0xc0000209 && r->dst_port == 53 && config.steer[0].core == 2);
-	assert_true(s->proto == 6 && s->src_plen == 8 && s->src == 0x0a000000 && s->src_port == 179);
-	assert_true(s->dst_plen == 16 && s->dst == 0x0a000000 && s->dst_port == 0 && config.steer[1].core == 0);
+	assert_true(r->proto == 17 && r->src_plen == 0 && r->src[0] == 0 && r->src_port == 0);
+	assert_true(r->dst_plen == 32 && r->dst[0] == 0xc0000209 && r->dst_port == 53 && config.steer[0].core == 2);
+	assert_true(s->proto == 6 && s->src_plen == 8 && s->src[0] == 0x0a000000 && s->src_port == 179);
+	assert_true(s->dst_plen == 16 && s->dst[0] == 0x0a000000 && s->dst_port == 0 && config.steer[1].core == 0);
 	assert_true(config.steer[2].match.proto == 0 && config.steer[2].interface == config.interface[1].key);
 	assert_true(config.steer[3].match.proto == 89 && config.steer[3].match.dst_plen == 32);
 	round_trip();
@@ -329,7 +329,7 @@ static void test_steer(void **state)
 	round_trip();
 	refuse("steer ip any any core 1\n", 1, "steer", "\"steer\" belongs into an interface block");
 	refuse(E0 "steer\n", 3, "", "the line ends too early");
-	refuse(E0 "steer ipv6 any any core 1\n", 3, "ipv6", "unknown protocol; expected ip, tcp");
+	refuse(E0 "steer ip4 any any core 1\n", 3, "ip4", "unknown protocol; expected ip, ipv6, tcp");
 	refuse(E0 "steer 0 any any core 1\n", 3, "0", "unknown protocol");
 	refuse(E0 "steer 256 any any core 1\n", 3, "256", "unknown protocol");
 	refuse(E0 "steer ip any\n", 3, "", "the line ends too early");
@@ -350,6 +350,75 @@ static void test_steer(void **state)
 	       "cards steer what a port receives: give the rule to the port of this interface");
 	refuse("interface lo0\n steer ip any any core 1\n", 2, "steer",
 	       "cards steer what a port receives: give the rule to the port of this interface");
+}
+
+static void test_steer_more(void **state)
+{
+	(void)state;
+	admit(E0 " steer ipv6 any any core 1\n"
+	      " steer tcp 2001:db8::/32 any eq 179 core 1\n"
+	      " steer udp any eq 53 host 2001:db8::7 cores 0-3\n"
+	      " steer icmp ::/0 any core 1\n"
+	      " steer icmp any any core 1\n"
+	      " steer vlan 9 core 2\n"
+	      " steer VLAN 10 udp any any eq 53 cores 1-2\n"
+	      " steer vlan 10 ipv6 any fe80::/10 core 2\n");
+	assert_int_equal(config.steer_count, 8);
+	const struct nic_rule *r[8];
+	for (unsigned i = 0; i < 8; i++)
+		r[i] = &config.steer[i].match;
+	assert_true(r[0]->family == NIC_RULE_IP6 && r[0]->proto == 0 && r[0]->src_plen == 0 && r[0]->vlan == 0);
+	assert_true(r[1]->family == NIC_RULE_IP6 && r[1]->src[0] == 0x20010db8 && r[1]->src_plen == 32);
+	assert_true(r[1]->dst_port == 179 && config.steer[1].core == 1 && config.steer[1].last == 1);
+	assert_true(r[2]->family == NIC_RULE_IP6 && r[2]->dst[3] == 7 && r[2]->dst_plen == 128 && r[2]->src_port == 53);
+	assert_true(config.steer[2].core == 0 && config.steer[2].last == 3);
+	assert_true(r[3]->family == NIC_RULE_IP6 && r[3]->proto == 58 && r[3]->src_plen == 0);
+	assert_true(r[4]->family == NIC_RULE_IP4 && r[4]->proto == 1);
+	assert_true(r[5]->family == NIC_RULE_ALL && r[5]->vlan == 9);
+	assert_true(r[6]->family == NIC_RULE_IP4 && r[6]->vlan == 10 && r[6]->dst_port == 53);
+	assert_true(r[7]->family == NIC_RULE_IP6 && r[7]->vlan == 10 && r[7]->dst_plen == 10);
+	round_trip();
+	assert_int_equal(config.steer_count, 8);
+	refuse(E0 "steer tcp 2001:db8::/32 10.0.0.0/8 core 1\n", 3, "10.0.0.0/8", "the rule is of IPv6");
+	refuse(E0 "steer tcp any 10.0.0.0/8 core 1\nsteer ip ::/0 any core 1\n", 4, "::/0", "the rule is of IPv4");
+	refuse(E0 "steer ipv6 host 10.0.0.1 any core 1\n", 3, "10.0.0.1", "the rule is of IPv6");
+	refuse(E0 "steer ipv6 host 2001:db8::g any core 1\n", 3, "2001:db8::g", "expected the address of a host");
+	refuse(E0 "steer ipv6 2001:db8::1/32 any core 1\n", 3, "2001:db8::1/32",
+	       "prefix 2001:db8::1/32 has host bits set");
+	refuse(E0 "steer ipv6 any eq 1 any core 1\n", 3, "eq", "only TCP, UDP and SCTP have ports");
+	refuse(E0 "steer vlan 0 core 1\n", 3, "0", "a VLAN must be");
+	refuse(E0 "steer vlan 4095 core 1\n", 3, "4095", "a VLAN must be");
+	refuse(E0 "steer vlan 5\n", 3, "", "the line ends too early");
+	refuse(E0 "steer core 1\n", 3, "core", "unknown protocol");
+	refuse(E0 "steer vlan 5 core 1\nsteer vlan 5 cores 1-2\n", 4, "vlan",
+	       "the interface has a rule for these packets already, at line 3");
+	refuse(E0 "steer ip any any cores\n", 3, "", "the line ends too early");
+	static const char *const groups[] = {"1", "1-", "-1", "2-1", "1-1", "1-100000", "a-b", "1-2-3"};
+	for (unsigned i = 0; i < ARRAY_LEN(groups); i++) {
+		char text[128];
+		snprintf(text, sizeof text, E0 "steer ip any any cores %s\n", groups[i]);
+		refuse(text, 3, groups[i], "expected the first and the last core of a group");
+	}
+	refuse(E0 "steer ip any any cores 1-2 3\n", 3, "3", "unexpected word");
+}
+
+/* Groups are counted by port, and each once. */
+static void test_steer_groups_are_bounded(void **state)
+{
+	(void)state;
+	char text[8192];
+	unsigned len = 0;
+	for (unsigned k = 0; k < 2; k++) {
+		len += (unsigned)snprintf(text + len, sizeof text - len, "interface eth%u\n", k);
+		for (unsigned i = 0; i < 2 * CORE_RULE_GROUPS_MAX; i++)
+			len += (unsigned)snprintf(text + len, sizeof text - len, "steer udp any any eq %u cores 0-%u\n", i + 1,
+			                          i / 2 + 1);
+	}
+	admit(text);
+	round_trip();
+	snprintf(text + len, sizeof text - len, "steer ip any any cores 1-2\n");
+	refuse(text, 2 * (1 + 2 * CORE_RULE_GROUPS_MAX) + 1, "cores",
+	       "the rules of a port name at most 8 groups of cores");
 }
 
 static void test_steer_is_bounded(void **state)
@@ -1016,6 +1085,7 @@ int main(void)
 		cmocka_unit_test(test_redirects),
 		cmocka_unit_test(test_steering),
 		cmocka_unit_test(test_steer),
+		cmocka_unit_test(test_steer_more), cmocka_unit_test(test_steer_groups_are_bounded),
 		cmocka_unit_test(test_steer_is_bounded), cmocka_unit_test(test_statement_errors),
 		cmocka_unit_test(test_interface_errors), cmocka_unit_test(test_whole_errors),
 		cmocka_unit_test(test_bytes),            cmocka_unit_test(test_round_trip),

@@ -15,14 +15,15 @@ static void set_rules(const struct nic_rule *r, unsigned n)
 static void unchanged_rules_stay(void **s)
 {
 	(void)s;
-	struct nic_rule r[3] = {{.dst = 7, .dst_plen = 32, .pair = 1}, {.proto = 17, .dst_port = 53, .pair = 2},
-	                        {.proto = 6, .pair = 3}};
+	struct nic_rule r[3] = {{.family = NIC_RULE_IP4, .dst = {7}, .dst_plen = 32, .pairs = 2},
+	                        {.family = NIC_RULE_IP4, .proto = 17, .dst_port = 53, .pairs = 4},
+	                        {.family = NIC_RULE_IP4, .proto = 6, .pairs = 8}};
 	up(PAIRS_USED, ALL, STANDARD);
 	set_rules(r, 3);
 	unsigned from = port.traced;
 	set_rules(r, 3);
 	assert_int_equal(find_access(from, WRITES, TUPLES, TUPLES_END - TUPLES), -1);
-	r[1].pair = 4;
+	r[1].pairs = 1 << 4;
 	from = port.traced;
 	set_rules(r, 3);
 	assert_true(find_access(from, WRITES, L34TIMIR + 4, 4) >= 0);
@@ -41,7 +42,9 @@ static void assert_cleared(unsigned from, unsigned filter)
 static void no_rules_cost_nothing(void **s)
 {
 	(void)s;
-	struct nic_rule r[3] = {{.proto = 17, .pair = 1}, {.proto = 6, .pair = 2}, {.proto = 132, .pair = 3}};
+	struct nic_rule r[3] = {{.family = NIC_RULE_IP4, .proto = 17, .pairs = 2},
+	                        {.family = NIC_RULE_IP4, .proto = 6, .pairs = 4},
+	                        {.family = NIC_RULE_IP4, .proto = 132, .pairs = 8}};
 	up(PAIRS_USED, ALL, STANDARD);
 	for (unsigned i = 0; i < 2; i++) {
 		unsigned from = port.traced;
@@ -63,11 +66,26 @@ static void no_rules_cost_nothing(void **s)
 static void what_the_card_cannot(void **s)
 {
 	(void)s;
-	static const struct nic_rule bad[] = {{.src = 0x0a000000, .src_plen = 8}, {.dst = 0x0a000000, .dst_plen = 31},
-	                                      {.dst_plen = 1}, {.proto = 1}, {.proto = 47}};
+	static const struct {
+		struct nic_rule r;
+		const char *why;
+	} bad[] = {
+		{{.family = NIC_RULE_IP4, .pairs = 1, .src = {0x0a000000}, .src_plen = 8}, "whole addresses only"},
+		{{.family = NIC_RULE_IP4, .pairs = 1, .dst = {0x0a000000}, .dst_plen = 31}, "whole addresses only"},
+		{{.family = NIC_RULE_IP4, .pairs = 1, .dst_plen = 1}, "whole addresses only"},
+		{{.family = NIC_RULE_IP4, .pairs = 1, .proto = 1}, "TCP, UDP and SCTP only"},
+		{{.family = NIC_RULE_IP4, .pairs = 1, .proto = 47}, "TCP, UDP and SCTP only"},
+		{{.family = NIC_RULE_IP6, .pairs = 1, .proto = 6}, "IPv4 only, not IPv6"},
+		{{.family = NIC_RULE_IP4, .pairs = 1, .vlan = 5}, "do not compare VLANs"},
+		{{.family = NIC_RULE_ALL, .pairs = 1, .vlan = 5}, "do not compare VLANs"},
+		{{.family = NIC_RULE_IP4, .pairs = 3}, "one core, not to a group"},
+	};
 	up(PAIRS_USED, ALL, STANDARD);
-	for (unsigned i = 0; i < ARRAY_LEN(bad); i++)
-		assert_non_null(ixgbe_ops.rules_refused(&port.nic, &bad[i]));
+	for (unsigned i = 0; i < ARRAY_LEN(bad); i++) {
+		const char *why = ixgbe_ops.rules_refused(&port.nic, &bad[i].r);
+		assert_non_null(why);
+		assert_non_null(strstr(why, bad[i].why));
+	}
 }
 
 int main(void)

@@ -583,9 +583,11 @@ static void pair_alone_refused(void **s)
 /* Other rules take the place of these. Returns the first error. */
 static int change_rules(void)
 {
-	static const struct nic_rule first[] = {{.proto = 17, .dst_port = 53, .pair = 1}, {.src = 1, .src_plen = 32}},
-	                             then[] = {{.proto = 6, .dst_port = 53, .pair = 2}, {.dst = 1, .dst_plen = 32},
-	                                       {.pair = 2}};
+	static const struct nic_rule first[] = {{.family = NIC_RULE_IP4, .proto = 17, .dst_port = 53, .pairs = 2},
+	                                        {.family = NIC_RULE_IP6, .src = {1}, .src_plen = 32, .pairs = 6}},
+	                             then[] = {{.family = NIC_RULE_IP4, .proto = 6, .dst_port = 53, .pairs = 4},
+	                                       {.family = NIC_RULE_IP4, .dst = {1}, .dst_plen = 32, .pairs = 7},
+	                                       {.vlan = 5, .pairs = 4}};
 	int e = mlx5_ops.rules(&fw.nic, first, ARRAY_LEN(first));
 	if (e == E_OK)
 		e = mlx5_ops.rules(&fw.nic, then, ARRAY_LEN(then));
