@@ -25,9 +25,9 @@ struct core_rule {
  * The port exists. */
 const char *core_rule_refused(const struct core_rule *r);
 
-/* Replaces all rules by n others, at most CORE_RULES_MAX, and of a port CORE_RULE_GROUPS_MAX groups, which it copies and which are not refused. Of the rules of a
- * port the first that matches counts. Takes effect at once if the ports run, otherwise when they start. A card that
- * fails is reported (core_rule_state has it, too). */
+/* Replaces all rules by n others, at most CORE_RULES_MAX, and of a port CORE_RULE_GROUPS_MAX groups, which it copies
+ * and which are not refused. Of the rules of a port the first that matches counts. Takes effect at once if the ports
+ * run, otherwise when they start. A card that fails is reported (core_rule_state has it, too). */
 void core_set_rules(const struct core_rule *r, unsigned n);
 
 /* Why rule i of the last core_set_rules is not in force; static text. NULL: it is. */

@@ -115,7 +115,7 @@ int load_check(const struct config *c, enum core_app_number app, struct text_err
 		                  "the application %s takes no script", core_app_word(app));
 	if (error == E_OK)
 		error = programs_check(c, err);
-	return error == E_OK ? steer_rules_check(c, err) : error;
+	return error == E_OK ? steer_rules_check(c, app, err) : error;
 }
 
 /* --- reading --- */

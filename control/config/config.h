@@ -328,6 +328,7 @@ struct config_steer {
 	uint32_t interface; /* key of its name */
 	uint32_t line;
 	uint32_t core, last; /* first and last of the group */
+	bool management;     /* all packets to the router itself: match is zero (control/forwarding/steer_rules.c) */
 	struct nic_rule match; /* all but its pairs */
 };
 

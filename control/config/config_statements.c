@@ -327,7 +327,8 @@ static const struct statement statements[] = {
 	 "routing engine protocols (bgp | bfd | rip | ldp | ospf | pim | igmp | isis | lldp | "
 	 "discovery)...", config_engine_protocols, true, STATEMENT_ONCE | STATEMENT_LIVE},
 	{"xdp", "xdp OBJECT [PROGRAM]", config_xdp, true, STATEMENT_NAMED | STATEMENT_LIVE},
-	{"steer", "steer [vlan N] [PROTO SOURCE [eq PORT] DESTINATION [eq PORT]] (core N | cores N-M)", config_steer, true, STATEMENT_LIVE},
+	{"steer", "steer (management | [vlan N] [PROTO SOURCE [eq PORT] DESTINATION [eq PORT]]) (core N | cores N-M)",
+         config_steer, true, STATEMENT_LIVE},
 	{"exit", "exit", config_exit, false, STATEMENT_NOT_TYPED},
 	{"end", "end", parse_end, false, STATEMENT_NOT_TYPED},
 	{"script", "script NAME", config_script, false, STATEMENT_ONCE | STATEMENT_NOT_TYPED},

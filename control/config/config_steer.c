@@ -175,14 +175,18 @@ int config_steer(struct parser *p, unsigned i)
 		s.match.vlan = (uint16_t)vlan;
 		i += 2;
 	}
-	if (error == 0 && !(vlan && (words_is(&p->w, i, "core") || words_is(&p->w, i, "cores"))))
+	if (vlan == 0 && words_is(&p->w, i, "management")) {
+		s.management = true;
+		i++;
+	} else if (error == 0 && !(vlan && (words_is(&p->w, i, "core") || words_is(&p->w, i, "cores"))))
 		error = parse_packets(p, &i, &s.match);
 	if (error == 0)
 		error = parse_cores(p, i, &s);
 	if (error != 0)
 		return error;
 	for (unsigned k = 0; k < c->steer_count; k++)
-		if (c->steer[k].interface == s.interface && nic_rule_same(&c->steer[k].match, &s.match))
+		if (c->steer[k].interface == s.interface && c->steer[k].management == s.management &&
+		    nic_rule_same(&c->steer[k].match, &s.match))
 			return FAIL(p, begin, "the interface has a rule for these packets already, at line %u",
 			            c->steer[k].line);
 	if (c->steer_count == CONFIG_STEER_MAX)
@@ -259,6 +263,8 @@ static void put_packets(struct fmt_buf *w, const struct nic_rule *r)
 char *config_steer_text(char buf[CONFIG_STEER_TEXT], const struct config_steer *s)
 {
 	struct fmt_buf w = {.at = buf, .size = CONFIG_STEER_TEXT};
+	if (s->management)
+		fmt_put(&w, "management ");
 	if (s->match.vlan)
 		fmt_put(&w, "vlan %u ", s->match.vlan);
 	if (s->match.family != NIC_RULE_ALL) {

@@ -5,7 +5,8 @@ import struct
 import time
 
 import pytest
-from conftest import LEFT_HOST, LEFT_MAC, RIGHT_HOST, eventually, pings, router_config
+from conftest import (LEFT_HOST, LEFT_MAC, LEFT_ROUTER, RIGHT_HOST, RIGHT_ROUTER, eventually, pings,
+                      router_config)
 from family import LEFT6, RIGHT6, make_lab6  # noqa: F401
 
 NIC = pytest.mark.parametrize("nic", ["ixgbe", "mlx5"])
@@ -173,6 +174,38 @@ def test_vlan_to_a_group(make_lab):
     more = grown(lab, send)
     assert more[2] + more[3] >= total and min(more[2], more[3]) >= EACH and more[1] < FLOWS, more
     assert not re.search("ports restart:", lab.router.text)
+    sink.close()
+
+
+@NIC
+def test_management(make_lab):
+    """Packets to any address of the router go to one core, even to an address that a commit adds; others do not."""
+    lab = make_lab(config("management core 3", "ip any any core 1"), cpus=4)
+    router, each = lab.router, 30
+
+    def ask(address):
+        said = lab.left.run(["ping", "-c", str(each), "-i", "0.02", "-W", "5", address])
+        assert said.returncode == 0, said.stdout + said.stderr
+
+    sink = lab.right.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sink.bind((RIGHT_HOST, 7001))
+    pings(lab.left, RIGHT_HOST)
+    shown = router.command("show steer")
+    assert "eth0 management core 3: in force" in shown, shown
+    assert (" for 2 of 3 prefixes: its filters compare whole addresses only" in shown) == (router.nic == "ixgbe"), shown
+    for address in (LEFT_ROUTER, RIGHT_ROUTER):
+        more = grown(lab, lambda: ask(address))
+        assert more[3] >= each and more[1] + more[2] < each // 2, more
+    router.command("configure")
+    router.command("interface lo0")
+    router.command("ip address 10.255.0.1/32")
+    assert "ports restart" in router.command("commit")
+    router.command("end")
+    eventually(lambda: lab.left.run(["ping", "-c", "1", "-W", "1", "10.255.0.1"]).returncode == 0, 20)
+    more = grown(lab, lambda: ask("10.255.0.1"))
+    assert more[3] >= each and more[1] + more[2] < each // 2, more
+    more = grown(lab, lambda: flows(lab, 7001))
+    assert more[1] >= FLOWS * EACH and more[2] + more[3] < FLOWS, more
     sink.close()
 
 

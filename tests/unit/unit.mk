@@ -136,6 +136,7 @@ UNIT_SRC_crash := runtime/crash.c runtime/events.c runtime/coredump.c control/ma
 UNIT_SRC_subnets := net/ip6.c lib/csum.c
 UNIT_SRC_persist := $(wildcard net/rib/*.c) net/ip6.c lib/csum.c lib/siphash.c
 UNIT_SRC_restore := net/fib/host6.c net/ip6.c lib/siphash.c lib/csum.c
+UNIT_SRC_steer_management := control/forwarding/steer_rules.c control/text/text.c lib/fmt.c net/ip6.c
 UNIT_SRC_host_number := control/forwarding/fate.c $(wildcard net/arp*.c net/fib/*.c) net/neigh_table.c net/ip4.c \
 	lib/csum.c lib/fmt.c
 UNIT_SRC_journal := control/config/journal.c control/text/text.c lib/fmt.c lib/siphash.c

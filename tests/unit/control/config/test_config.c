@@ -362,8 +362,10 @@ static void test_steer_more(void **state)
 	      " steer icmp any any core 1\n"
 	      " steer vlan 9 core 2\n"
 	      " steer VLAN 10 udp any any eq 53 cores 1-2\n"
-	      " steer vlan 10 ipv6 any fe80::/10 core 2\n");
-	assert_int_equal(config.steer_count, 8);
+	      " steer vlan 10 ipv6 any fe80::/10 core 2\n"
+	      " steer Management cores 2-3\n");
+	assert_int_equal(config.steer_count, 9);
+	assert_true(config.steer[8].management && config.steer[8].core == 2 && config.steer[8].last == 3);
 	const struct nic_rule *r[8];
 	for (unsigned i = 0; i < 8; i++)
 		r[i] = &config.steer[i].match;
@@ -378,7 +380,7 @@ static void test_steer_more(void **state)
 	assert_true(r[6]->family == NIC_RULE_IP4 && r[6]->vlan == 10 && r[6]->dst_port == 53);
 	assert_true(r[7]->family == NIC_RULE_IP6 && r[7]->vlan == 10 && r[7]->dst_plen == 10);
 	round_trip();
-	assert_int_equal(config.steer_count, 8);
+	assert_int_equal(config.steer_count, 9);
 	refuse(E0 "steer tcp 2001:db8::/32 10.0.0.0/8 core 1\n", 3, "10.0.0.0/8", "the rule is of IPv6");
 	refuse(E0 "steer tcp any 10.0.0.0/8 core 1\nsteer ip ::/0 any core 1\n", 4, "::/0", "the rule is of IPv4");
 	refuse(E0 "steer ipv6 host 10.0.0.1 any core 1\n", 3, "10.0.0.1", "the rule is of IPv6");
@@ -390,6 +392,11 @@ static void test_steer_more(void **state)
 	refuse(E0 "steer vlan 4095 core 1\n", 3, "4095", "a VLAN must be");
 	refuse(E0 "steer vlan 5\n", 3, "", "the line ends too early");
 	refuse(E0 "steer core 1\n", 3, "core", "unknown protocol");
+	refuse(E0 "steer management\n", 3, "", "expected core N");
+	refuse(E0 "steer management any core 1\n", 3, "any", "expected core N");
+	refuse(E0 "steer vlan 5 management core 1\n", 3, "management", "unknown protocol");
+	refuse(E0 "steer management core 1\nsteer management core 2\n", 4, "management",
+	       "the interface has a rule for these packets already, at line 3");
 	refuse(E0 "steer vlan 5 core 1\nsteer vlan 5 cores 1-2\n", 4, "vlan",
 	       "the interface has a rule for these packets already, at line 3");
 	refuse(E0 "steer ip any any cores\n", 3, "", "the line ends too early");
