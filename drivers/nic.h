@@ -37,9 +37,10 @@
  *   stats         control  between start and stop: every few seconds, and before stop
  *   rules_refused control  after probe
  *   rules         control  between start and stop; after start there are none
- *   spread, pair_stop, pair_start
+ *   table         control  between start and stop
+ *   pair_stop, pair_start
  *                 control  between start and stop, in this order, for a pair whose core has
- *                          restarted; attach by that core, and spread, follow
+ *                          restarted, after table; attach by that core, and table, follow
  *
  * After stop the sequence begins again. If all ports restart together, for example for another buffer
  * size, data cores make new pools, and the buffers in the rings need not be returned. If one port
@@ -83,6 +84,7 @@ enum nic_null { NIC_NULL_SOURCE, NIC_NULL_CLIENTS, NIC_NULL_SINK };
 #define NIC_SLOTS_MAX 1024 /* in a transmit ring */
 #define NIC_SLOT_ROOM 12   /* zero bytes before a slot's frame, which the device may read */
 #define NIC_PAIRS_MAX 64
+#define NIC_BUCKETS_MAX 512 /* of an indirection table */
 #define NIC_DMA_BYTES 16384
 #define NIC_FRAME_OVERHEAD 18 /* of a frame beyond its IP packet: Ethernet header, one VLAN tag */
 #define NIC_MTU_MAX (BUF_STRIDE_JUMBO - BUF_DATA_OFFSET - NIC_FRAME_OVERHEAD) /* fits a buffer */
@@ -147,6 +149,8 @@ struct nic_counters {
 struct nic_shared {
 	uint8_t driver;      /* index into nic_drivers[]; set by the runtime */
 	uint8_t pairs;       /* queue pairs in use; 0: not started */
+	uint16_t buckets;    /* entries of the device's indirection table, a power of two up to NIC_BUCKETS_MAX;
+	                        0: nic_ops.table is NULL, or returns E_NOTSUP */
 	uint32_t features;   /* enum nic_features, as negotiated */
 	uint64_t priv[16 + 2 * NIC_PAIRS_MAX]; /* private to the driver: ring layout, doorbells */
 };
@@ -224,7 +228,7 @@ struct nic_word {
 #define NIC_WORD(type, field) {#field, offsetof(type, field), sizeof(((type *)0)->field)}
 
 /* The next pair at or after `from`, cyclically, of the set `pairs` (one bit each, at least one
- * set). nic_ops.spread fills a table with it. */
+ * set). */
 static inline unsigned nic_next_pair(uint64_t pairs, unsigned from)
 {
 	from %= NIC_PAIRS_MAX;
@@ -429,21 +433,25 @@ struct nic_ops {
 	int (*pair_start)(struct nic *nic, const struct nic_config *config, unsigned pair,
 	                  struct nic_shared *shared);
 
-	/* Spreads received packets over these pairs only: one bit each, at least one, all of them
-	 * started. After start all pairs are in use. May be NULL, even with pair_stop: the driver
-	 * cannot choose. E_NOTSUP: this device cannot. */
-	int (*spread)(struct nic *nic, uint64_t pairs);
+	/*
+	 * Sets the indirection table: a packet whose hash, modulo nic_shared.buckets, is i goes to pair
+	 * pair_of[i], which is started. Packets that are not hashed go where bucket 0 goes, or stay with pair 0. After
+	 * start bucket i has pair i modulo the number of pairs. The device has the table when the call
+	 * returns; frames that it has already assigned to a pair may still arrive there. May be NULL,
+	 * even with pair_stop: the driver cannot choose. E_NOTSUP: this device cannot.
+	 */
+	int (*table)(struct nic *nic, const uint8_t *pair_of);
 
 	/*
 	 * Steering by rule: a frame that matches goes to the pairs of the first rule that it
-	 * matches, all others go where `spread` sends them. Both NULL: the device cannot.
+	 * matches, all others go where `table` sends them. Both NULL: the device cannot.
 	 *
 	 * rules_refused tells why the device cannot have this rule: static text; NULL: it can. Of
 	 * the rule's pairs only one matters: whether there are several. Accesses no register.
 	 *
 	 * rules replaces all rules by n others, at most NIC_RULES_MAX with NIC_RULE_GROUPS_MAX
 	 * groups, whose pairs are started and which rules_refused allows. A rule that keeps its
-	 * place and contents stays in force throughout; otherwise packets may go where `spread`
+	 * place and contents stays in force throughout; otherwise packets may go where `table`
 	 * sends them meanwhile. E_DEVICE.
 	 */
 	const char *(*rules_refused)(const struct nic *nic, const struct nic_rule *r);

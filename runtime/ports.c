@@ -23,6 +23,7 @@
  * queue pairs; pair_of[] in published memory says which core polls which pair.
  */
 #include "runtime/shared.h"
+#include "runtime/buckets.h"
 #include "abi/kcall.h"
 #include "drivers/nic.h"
 #include "lib/fmt.h"
@@ -476,12 +477,14 @@ static void enter_running(void)
 
 /* --- TAKING → SWITCHING --- */
 
-/* The cards have the rules of the previous control program. */
-static void give_rules(void)
+/* The cards have the tables and rules of the previous control program. */
+static void take_steering(void)
 {
-	for (unsigned p = 0; p < nic_count; p++)
+	for (unsigned p = 0; p < nic_count; p++) {
+		buckets_reset(p);
 		if (published_header()->nic[p].pairs && !links[p].gone && rules_set(p, UINT64_MAX) != E_OK)
 			rules_report(p);
+	}
 }
 
 static void take_over(void)
@@ -565,7 +568,7 @@ void ports_turn(void)
 		break;
 	case SWITCHING:
 		if (warm_restart_ended()) {
-			give_rules();
+			take_steering();
 			enter_running();
 		}
 		break;

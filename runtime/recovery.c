@@ -10,6 +10,7 @@
  * either. A core that restarts while it is being recovered starts over.
  */
 #include "runtime/shared.h"
+#include "runtime/buckets.h"
 #include "drivers/nic.h"
 #include "lib/number.h"
 
@@ -48,14 +49,12 @@ static uint64_t pairs_except(uint64_t left, bool served)
 	return pairs & ~left & ~(served ? led : 0);
 }
 
-/* Directs a port's received packets, also those of rules, to these pairs. E_NOTSUP: as of nic_ops.spread, or the driver
- * has none. */
+/* Directs a port's received packets, also those of rules, to these pairs. E_NOTSUP: as of buckets_set. */
 static int spread_port(unsigned p, uint64_t pairs)
 {
-	struct nic *nic = ports_nic(p);
 	if (!ports_is_there(p))
 		return E_OK;
-	const int e = nic->ops->spread ? nic->ops->spread(nic, pairs) : E_NOTSUP;
+	const int e = buckets_set(p, pairs);
 	const int of_rules = e == E_OK || e == E_NOTSUP ? rules_set(p, pairs) : E_OK;
 	return of_rules == E_OK ? e : of_rules;
 }

@@ -32,6 +32,7 @@
  *    is sent to the port meanwhile. The state survives the control program.
  */
 #include "runtime/shared.h"
+#include "runtime/buckets.h"
 #include "drivers/nic.h"
 #include "lib/fmt.h"
 #include "lib/number.h"
@@ -179,8 +180,10 @@ int restart_start_port(unsigned p)
 		shared->pairs = 0;
 		core_log("eth%u: %s: %s (error %d); this port is not started", p, nic->ops->name,
 		         nic->error ? nic->error : "does not start", -e);
-	} else if (rules_set(p, UINT64_MAX) != E_OK) {
-		rules_report(p);
+	} else {
+		buckets_reset(p);
+		if (rules_set(p, UINT64_MAX) != E_OK)
+			rules_report(p);
 	}
 	return e;
 }

@@ -108,10 +108,12 @@ void intel_write_address(struct nic *nic, unsigned low, unsigned high, unsigned 
 
 #define INTEL_QUEUE_ENABLE (1u << 25) /* of RXDCTL and TXDCTL */
 
-/* 7.1.2.8: gives the RSS key to the card, and spreads over the first `pairs` queues. */
+/* 7.1.2.8: gives the RSS key to the card, and spreads over the first `pairs` queues, round robin. */
 void intel_rss(struct nic *nic, unsigned pairs);
-/* As nic_ops.spread and pair_stop; intel_spread does not wait. */
-int intel_spread(struct nic *nic, uint64_t pairs);
+/* Entries of the table of RSS. */
+unsigned intel_buckets(const struct intel_chip *chip);
+/* As nic_ops.table and pair_stop; intel_table does not wait. */
+int intel_table(struct nic *nic, const uint8_t *pair_of);
 int intel_pair_stop(struct nic *nic, unsigned pair);
 /* As nic_ops.tx_left: the frames between TDH and TDT, now or when the queue was disabled. */
 unsigned intel_nic_tx_left(struct nic *nic, unsigned pair, const void *mem);

@@ -42,6 +42,7 @@ void intel_share(struct nic *nic, const struct nic_config *config, struct nic_sh
 	                     .buf_bytes = config->buf_bytes,
 	                     .irq = intel_has_vectors(nic, config)};
 	shared->pairs = (uint8_t)config->pairs;
+	shared->buckets = (uint16_t)intel_buckets(intel_device(nic)->chip);
 	shared->features = nic->features & config->features;
 }
 

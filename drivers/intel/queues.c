@@ -1,6 +1,9 @@
 /*
  * The device half's work on queues that is the same in all of Intel's cards: RSS, and the stop of queues (82599
  * datasheet, 7.1.2.8, 4.6.7.1, 4.6.8.1). Their start differs; each driver has its own.
+ *
+ * What has been written to the table of RSS is kept in nic->dma, which is not for the device here: only registers that
+ * change are written.
  */
 #include "drivers/intel/device.h"
 
@@ -11,21 +14,20 @@
 #define QUEUE_US 100000
 #define RETA_REGS 32 /* of four entries */
 
-static void write_table(struct nic *nic, uint64_t pairs)
+unsigned intel_buckets(const struct intel_chip *chip)
+{
+	return 4 * (RETA_REGS + chip->ereta_regs);
+}
+
+/* Register i of the table. */
+static void write_four(struct nic *nic, unsigned i, uint32_t four)
 {
 	const struct intel_chip *chip = intel_device(nic)->chip;
-	unsigned q = 0;
-	for (unsigned i = 0; i < RETA_REGS + chip->ereta_regs; i++) {
-		uint32_t four = 0;
-		for (unsigned k = 0; k < 4; k++, q++) {
-			q = nic_next_pair(pairs, q);
-			four |= q << 8 * k;
-		}
-		if (i < RETA_REGS)
-			intel_write(nic, chip->reta, i, four);
-		else
-			intel_write(nic, chip->ereta, i - RETA_REGS, four);
-	}
+	((uint32_t *)nic->dma)[i] = four;
+	if (i < RETA_REGS)
+		intel_write(nic, chip->reta, i, four);
+	else
+		intel_write(nic, chip->ereta, i - RETA_REGS, four);
 }
 
 void intel_rss(struct nic *nic, unsigned pairs)
@@ -33,12 +35,23 @@ void intel_rss(struct nic *nic, unsigned pairs)
 	static const uint8_t key[NIC_RSS_KEY_BYTES] = NIC_RSS_KEY;
 	for (unsigned i = 0; i < NIC_RSS_KEY_BYTES; i += 4)
 		intel_write(nic, intel_device(nic)->chip->rssrk, i / 4, raw32_load(key + i));
-	write_table(nic, (1ull << pairs) - 1);
+	for (unsigned i = 0, q = 0; i < intel_buckets(intel_device(nic)->chip) / 4; i++) {
+		uint32_t four = 0;
+		for (unsigned k = 0; k < 4; k++, q++)
+			four |= q % pairs << 8 * k;
+		write_four(nic, i, four);
+	}
 }
 
-int intel_spread(struct nic *nic, uint64_t pairs)
+/* Reading STATUS flushes the writes (PCI: a read passes no posted write). */
+int intel_table(struct nic *nic, const uint8_t *pair_of)
 {
-	write_table(nic, pairs);
+	const uint32_t *has = nic->dma;
+	for (unsigned i = 0; i < intel_buckets(intel_device(nic)->chip) / 4; i++) {
+		const uint32_t four = raw32_load(pair_of + 4 * i);
+		if (four != has[i])
+			write_four(nic, i, four);
+	}
 	return intel_gone(nic) ? intel_fail(nic, E_DEVICE, "") : E_OK;
 }
 

@@ -84,6 +84,9 @@ struct mlx5_object {
 	uint32_t table; /* for groups and entries of flow tables */
 };
 
+#define MLX5_RQT_LOG_MAX 7
+#define MLX5_RQT_MAX (1u << MLX5_RQT_LOG_MAX)
+
 struct mlx5_caps {
 	uint32_t pairs;       /* the queues suffice for this many */
 	uint32_t wqe_bytes;   /* longest send WQE */
@@ -415,10 +418,11 @@ void mlx5_mend_end(struct nic *nic);
 
 /* Steers frames to the first `pairs` of memory->pair. */
 int mlx5_steering_start(struct nic *nic, unsigned pairs);
-/* As nic_ops.spread. */
+/* As nic_ops.table; and the number of entries, of which one pair has only one. */
+int mlx5_table(struct nic *nic, const uint8_t *pair_of);
+uint16_t mlx5_buckets(const struct mlx5_device *d);
+/* A table of these pairs, one bit each, round robin. 0: received frames are dropped, until the next table. */
 int mlx5_spread(struct nic *nic, uint64_t pairs);
-/* Drops all received frames, until mlx5_spread. */
-int mlx5_spread_none(struct nic *nic);
 
 /* A comparison: a field of the outer headers and its value. A mask of 0 ends the list. */
 struct mlx5_match {

@@ -183,7 +183,7 @@ static int learn_general(struct nic *nic)
 	log_pairs = u32_min(log_pairs, mlx5_get(caps, MLX5_CAP_LOG_MAX_CQ) - 1); /* two CQs each */
 	c->pairs = log_pairs < 6 ? 1u << log_pairs : NIC_PAIRS_MAX;
 	c->wqe_bytes = mlx5_get(caps, MLX5_CAP_MAX_WQE_SIZE_SQ);
-	c->rqt_size = 1u << u32_min(mlx5_get(caps, MLX5_CAP_LOG_MAX_RQT_SIZE), 7);
+	c->rqt_size = 1u << u32_min(mlx5_get(caps, MLX5_CAP_LOG_MAX_RQT_SIZE), MLX5_RQT_LOG_MAX);
 	c->log_wq_size = (uint8_t)mlx5_get(caps, MLX5_CAP_LOG_MAX_WQ_SIZE);
 	c->log_cq_size = (uint8_t)mlx5_get(caps, MLX5_CAP_LOG_MAX_CQ_SIZE);
 	c->cqe_compression = mlx5_get(caps, MLX5_CAP_CQE_COMPRESSION);

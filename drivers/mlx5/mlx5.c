@@ -254,6 +254,7 @@ static void started(struct nic *nic, const struct nic_config *config, struct nic
 	s->compressed = d->caps.cqe_compression;
 	s->multi_send = d->caps.multi_send && s->inline_bytes == 0;
 	shared->pairs = (uint8_t)config->pairs;
+	shared->buckets = mlx5_buckets(d);
 	shared->features = nic->features & config->features;
 }
 
@@ -500,7 +501,7 @@ const struct nic_ops mlx5_ops = {
 	.rx_left = rx_left,
 	.pair_stop = mlx5_pair_stop,
 	.pair_start = pair_start,
-	.spread = mlx5_spread,
+	.table = mlx5_table,
 	.rules_refused = mlx5_rules_refused,
 	.rules = mlx5_rules,
 	.link = mlx5_link,

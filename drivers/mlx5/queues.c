@@ -267,7 +267,7 @@ int mlx5_park(struct nic *nic)
 	mlx5_cmd_drain(nic, MLX5_SLOT_BACKGROUND); /* a queue that is being mended is destroyed */
 	int e = mlx5_rules(nic, NULL, 0);
 	if (e == E_OK)
-		e = mlx5_spread_none(nic);
+		e = mlx5_spread(nic, 0);
 	for (unsigned i = d->pairs; i-- && e == E_OK;)
 		e = mlx5_destroy_pair(nic, &d->memory->pair[i]);
 	if (e != E_OK)
@@ -289,7 +289,7 @@ int mlx5_pair_stop(struct nic *nic, unsigned i)
 	if (e == E_OK)
 		e = mlx5_rules_leave(nic, i);
 	if (e == E_OK && others != d->spread)
-		e = others ? mlx5_spread(nic, others) : mlx5_spread_none(nic);
+		e = mlx5_spread(nic, others);
 	return e == E_OK ? mlx5_destroy_pair(nic, &d->memory->pair[i]) : e;
 }
 

@@ -104,61 +104,79 @@ static int create_tir(struct nic *nic, uint32_t fields, uint32_t rqt, uint32_t *
 	return mlx5_create(nic, MLX5_DESTROY_TIR, tir);
 }
 
-/* Begins a command about a table of `size` entries: the receive queues of these pairs (one bit
- * each), round robin; no pair: the RQ that drops. The device takes the hash modulo the size. */
-static uint8_t *begin_rqt(struct nic *nic, enum mlx5_command command, uint32_t size, uint64_t pairs)
+/* Begins a command about a table of `size` entries: the receive queues of these pairs; NULL: the RQ that drops. The
+ * device takes the hash modulo the size. */
+static uint8_t *begin_rqt(struct nic *nic, enum mlx5_command command, uint32_t size, const uint8_t *pair_of)
 {
 	const struct mlx5_pair *pair = mlx5_device(nic)->memory->pair;
 	uint8_t *in = mlx5_cmd_begin(nic, MLX5_SLOT_MAIN, command, 0, MLX5_RQT_LIST + 4 * size,
 	                             MLX5_PLAIN_BYTES);
 	mlx5_set(in, MLX5_RQT_ACTUAL_SIZE, size);
-	for (uint32_t i = 0, q = 0; i < size; i++, q++) {
-		q = pairs ? nic_next_pair(pairs, q) : 0;
+	for (uint32_t i = 0; i < size; i++)
 		be32_store(in + MLX5_RQT_LIST + 4 * i,
-		           pairs ? pair[q].rqn : mlx5_device(nic)->drop_rqn);
-	}
+		           pair_of ? pair[pair_of[i]].rqn : mlx5_device(nic)->drop_rqn);
 	return in;
 }
 
-static int create_rqt(struct nic *nic, uint32_t size, uint64_t pairs, uint32_t *rqt)
+static int create_rqt(struct nic *nic, uint32_t size, const uint8_t *pair_of, uint32_t *rqt)
 {
-	mlx5_set(begin_rqt(nic, MLX5_CREATE_RQT, size, pairs), MLX5_RQT_MAX_SIZE, size);
+	mlx5_set(begin_rqt(nic, MLX5_CREATE_RQT, size, pair_of), MLX5_RQT_MAX_SIZE, size);
 	return mlx5_create(nic, MLX5_DESTROY_RQT, rqt);
 }
 
 int mlx5_tir_of_pair(struct nic *nic, unsigned pair, uint32_t *tir)
 {
 	uint32_t rqt;
-	int e = create_rqt(nic, 1, 1ull << pair, &rqt);
+	int e = create_rqt(nic, 1, &(uint8_t){(uint8_t)pair}, &rqt);
 	return e == E_OK ? create_tir(nic, 0, rqt, tir) : e;
 }
 
-static int modify_rqt(struct nic *nic, uint32_t size, uint64_t pairs, uint32_t rqt)
+static int modify_rqt(struct nic *nic, uint32_t size, const uint8_t *pair_of, uint32_t rqt)
 {
-	uint8_t *in = begin_rqt(nic, MLX5_MODIFY_RQT, size, pairs);
+	uint8_t *in = begin_rqt(nic, MLX5_MODIFY_RQT, size, pair_of);
 	mlx5_set(in, MLX5_IN_ID, rqt);
 	mlx5_set(in, MLX5_MODIFY_RQT_LIST, 1);
 	return mlx5_cmd_run(nic);
 }
 
-static int spread(struct nic *nic, uint64_t pairs)
+uint16_t mlx5_buckets(const struct mlx5_device *d)
+{
+	return d->rqt ? (uint16_t)d->caps.rqt_size : 1;
+}
+
+/* NULL: frames are dropped. */
+static int set_tables(struct nic *nic, const uint8_t *pair_of)
 {
 	struct mlx5_device *d = mlx5_device(nic);
-	int e = d->rqt ? modify_rqt(nic, d->caps.rqt_size, pairs, d->rqt) : E_OK;
+	uint64_t pairs = 0;
+	for (unsigned i = 0; i < mlx5_buckets(d) && pair_of; i++)
+		pairs |= 1ull << pair_of[i];
+	int e = d->rqt ? modify_rqt(nic, d->caps.rqt_size, pair_of, d->rqt) : E_OK;
 	if (e == E_OK)
-		e = modify_rqt(nic, 1, pairs, d->rqt_first);
+		e = modify_rqt(nic, 1, pair_of, d->rqt_first);
 	d->spread = e == E_OK ? pairs : d->spread | pairs;
 	return e;
 }
 
-int mlx5_spread(struct nic *nic, uint64_t pairs)
+int mlx5_table(struct nic *nic, const uint8_t *pair_of)
 {
-	return spread(nic, pairs);
+	return set_tables(nic, pair_of);
 }
 
-int mlx5_spread_none(struct nic *nic)
+/* These pairs, one bit each and at least one, round robin. */
+static void fill(uint64_t pairs, uint8_t *pair_of)
 {
-	return spread(nic, 0);
+	for (unsigned i = 0, q = 0; i < MLX5_RQT_MAX; i++, q++)
+		pair_of[i] = (uint8_t)(q = nic_next_pair(pairs, q));
+}
+
+int mlx5_spread(struct nic *nic, uint64_t pairs)
+{
+	uint8_t pair_of[MLX5_RQT_MAX];
+	if (!pairs)
+		return set_tables(nic, NULL);
+	fill(pairs, pair_of);
+	return set_tables(nic, pair_of);
 }
 
 /* --- level 0 --- */
@@ -252,11 +270,13 @@ static int kind_table(struct nic *nic, uint64_t pairs, uint32_t *rqt, uint32_t *
 	unsigned first_group = d->caps.frag_match ? 0 : 1, last_group = ~0u;
 	uint32_t group = 0, tir;
 	int e = mlx5_flow_table(nic, u32_min(d->caps.flow_level, KINDS_LEVEL), LOG_TABLE_SIZE, table);
+	uint8_t pair_of[MLX5_RQT_MAX];
 	*rqt = 0;
+	fill(pairs, pair_of);
 	if (e == E_OK && several)
-		e = create_rqt(nic, d->caps.rqt_size, pairs, rqt);
+		e = create_rqt(nic, d->caps.rqt_size, pair_of, rqt);
 	if (e == E_OK)
-		e = create_rqt(nic, 1, pairs, first);
+		e = create_rqt(nic, 1, pair_of, first);
 	for (uint32_t i = 0; i < KINDS && e == E_OK; i++) {
 		const struct kind *k = &kinds[i];
 		if (k->fields && (!several || k->group < first_group))

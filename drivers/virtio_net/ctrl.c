@@ -48,9 +48,9 @@ static int control(struct nic *nic, uint8_t class, uint8_t command, const void *
 	return E_OK;
 }
 
-/* 5.1.6.5.6.4: all hash types over IPv4 and IPv6, and a table of these pairs, round robin. Packets
- * that are not hashed go to the first of them. */
-static int send_rss(struct nic *nic, uint64_t pairs)
+/* 5.1.6.5.6.4: all hash types over IPv4 and IPv6, and the table. Packets that are not hashed go where bucket 0
+ * goes. */
+static int send_rss(struct nic *nic, const uint8_t *pair_of)
 {
 	struct {
 		uint32_t hash_types;
@@ -64,40 +64,39 @@ static int send_rss(struct nic *nic, uint64_t pairs)
 		              VIRTIO_NET_HASH_TYPE_UDP4 | VIRTIO_NET_HASH_TYPE_IP6 |
 		              VIRTIO_NET_HASH_TYPE_TCP6 | VIRTIO_NET_HASH_TYPE_UDP6,
 		.table_mask = RSS_TABLE - 1,
-		.unclassified = (uint16_t)__builtin_ctzll(pairs),
+		.unclassified = pair_of[0],
 		.max_tx = (uint16_t)virtio_device(nic)->pairs,
 		.key_bytes = NIC_RSS_KEY_BYTES,
 		.key = NIC_RSS_KEY,
 	};
 	nic->mmio_reads++;
 	c.hash_types &= mmio_read32(virtio_device(nic)->config + VIRTIO_NET_CFG_HASH_TYPES);
-	for (unsigned i = 0, q = 0; i < RSS_TABLE; i++, q++) {
-		q = nic_next_pair(pairs, q);
-		c.table[i] = (uint16_t)q;
-	}
+	for (unsigned i = 0; i < RSS_TABLE; i++)
+		c.table[i] = pair_of[i];
 	return control(nic, VIRTIO_NET_CTRL_MQ, VIRTIO_NET_CTRL_MQ_RSS_CONFIG, &c, sizeof c);
 }
 
 /* Without RSS the device itself remembers which queue a flow was sent by, and takes no
  * instructions. */
-int virtio_spread(struct nic *nic, uint64_t pairs)
+uint16_t virtio_buckets(const struct device *d)
 {
-	const struct device *d = virtio_device(nic);
-	bool rss = d->features & VIRTIO_NET_F_RSS && d->rss_table_max >= RSS_TABLE;
-	return rss ? send_rss(nic, pairs) : E_NOTSUP;
+	return d->features & VIRTIO_NET_F_RSS && d->rss_table_max >= RSS_TABLE ? RSS_TABLE : 0;
 }
 
-static uint64_t all_pairs(unsigned pairs)
+int virtio_table(struct nic *nic, const uint8_t *pair_of)
 {
-	return UINT64_MAX >> (NIC_PAIRS_MAX - pairs);
+	return virtio_buckets(virtio_device(nic)) ? send_rss(nic, pair_of) : E_NOTSUP;
 }
 
 int virtio_choose_pairs(struct nic *nic)
 {
 	const struct device *d = virtio_device(nic);
 	uint16_t n = (uint16_t)d->pairs;
-	if (d->features & VIRTIO_NET_F_RSS && d->rss_table_max >= RSS_TABLE)
-		return virtio_spread(nic, all_pairs(n));
+	uint8_t pair_of[RSS_TABLE];
+	for (unsigned i = 0; i < RSS_TABLE; i++)
+		pair_of[i] = (uint8_t)(i % n);
+	if (virtio_buckets(d))
+		return send_rss(nic, pair_of);
 	if (d->features & VIRTIO_NET_F_MQ)
 		return control(nic, VIRTIO_NET_CTRL_MQ, VIRTIO_NET_CTRL_MQ_VQ_PAIRS_SET, &n, 2);
 	return E_OK;

@@ -53,7 +53,9 @@ uint16_t virtio_config16(struct nic *nic, enum virtio_net_config offset);
  * or over which to spread what it receives. E_TIMEOUT, E_DEVICE. */
 int virtio_choose_pairs(struct nic *nic);
 
-/* As nic_ops.spread. */
-int virtio_spread(struct nic *nic, uint64_t pairs);
+/* Entries of the indirection table; 0: the device has none, or a shorter one. */
+uint16_t virtio_buckets(const struct device *d);
+/* As nic_ops.table. */
+int virtio_table(struct nic *nic, const uint8_t *pair_of);
 
 #endif

@@ -321,6 +321,7 @@ static int start(struct nic *nic, const struct nic_config *config, struct nic_sh
 	s->in_order = (d->features & VIRTIO_F_IN_ORDER) != 0;
 	s->irq = d->irq;
 	shared->pairs = (uint8_t)config->pairs;
+	shared->buckets = virtio_buckets(d);
 	shared->features = nic->features;
 	for (unsigned q = 0; q < config->pairs; q++) /* 2.7.5: no chain is longer than its queue */
 		if (s->queue[2 * q + 1].size < VIRTIO_CHAIN_MAX)
@@ -478,7 +479,7 @@ const struct nic_ops virtio_net_ops = {
 	.rx_left = rx_left,
 	.pair_stop = pair_stop,
 	.pair_start = pair_start,
-	.spread = virtio_spread,
+	.table = virtio_table,
 	.link = link,
 	.attach = attach,
 	.release = release,

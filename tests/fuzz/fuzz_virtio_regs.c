@@ -13,6 +13,7 @@
 #include "hal/mmio.h"
 #include "tests/fuzz/rig.h"
 #include "tests/unit/rig/guest.h"
+#include "tests/unit/rig/spread.h"
 
 #define BAR (MMIO_WINDOW + 0xf0000000u)
 #define BAR_BYTES 0x4000u
@@ -190,7 +191,7 @@ static void use(unsigned pairs)
 	struct nic_link link;
 	assert_int_equal(shared.pairs, pairs);
 	virtio_net_ops.link(&nic, &link);
-	virtio_net_ops.spread(&nic, 1ull << pair);
+	rig_spread(&virtio_net_ops, &nic, 1ull << pair);
 	virtio_net_ops.attach(&q, &shared, pair, mem[pair].mem);
 	virtio_net_ops.rx_burst(&q, v, 8);
 	for (unsigned i = 0; i < 8 && pool.free; i++) {

@@ -1,4 +1,5 @@
 #include "tests/unit/rig/mlx5_firmware.h"
+#include "tests/unit/rig/spread.h"
 
 #include "abi/layout.h"
 #include "hal/mmio.h"
@@ -588,12 +589,12 @@ int fw_start(unsigned pairs, struct nic_shared *shared)
 int fw_pair_again(unsigned pair, struct nic_shared *shared)
 {
 	uint64_t all = (1ull << config.pairs) - 1;
-	int e = mlx5_ops.spread(&fw.nic, all & ~(1ull << pair));
+	int e = rig_spread(&mlx5_ops, &fw.nic, all & ~(1ull << pair));
 	if (e == E_OK)
 		e = mlx5_ops.pair_stop(&fw.nic, pair);
 	if (e == E_OK)
 		e = mlx5_ops.pair_start(&fw.nic, &config, pair, shared);
-	return e == E_OK ? mlx5_ops.spread(&fw.nic, all) : e;
+	return e == E_OK ? rig_spread(&mlx5_ops, &fw.nic, all) : e;
 }
 
 void fw_stop(void)

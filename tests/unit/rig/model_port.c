@@ -1,4 +1,5 @@
 #include "tests/unit/rig/model_port.h"
+#include "tests/unit/rig/spread.h"
 
 #include "abi/layout.h"
 #include "hal/mmio.h"
@@ -188,7 +189,7 @@ int pair_leave(unsigned i)
 {
 	struct port_pair *p = &port.pair[i];
 	uint64_t others = all_pairs() & ~(1ull << i);
-	int e = others ? card.driver->spread(&port.nic, others) : E_OK;
+	int e = others ? rig_spread(card.driver, &port.nic, others) : E_OK;
 	if (e == E_OK)
 		e = card.driver->pair_stop(&port.nic, i);
 	if (e != E_OK)
@@ -218,7 +219,7 @@ int pair_return(unsigned i)
 	if (e != E_OK)
 		return e;
 	attach(i);
-	return card.driver->spread(&port.nic, all_pairs());
+	return rig_spread(card.driver, &port.nic, all_pairs());
 }
 
 void port_stop(void)

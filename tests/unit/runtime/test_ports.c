@@ -7,6 +7,7 @@
 
 #include <setjmp.h>
 
+#include "runtime/buckets.h"
 #include "runtime/rules.h"
 #include "runtime/shared.h"
 #include "drivers/nic.h"
@@ -14,6 +15,7 @@
 
 #define DATA_CORES 3
 #define RESTARTS 20
+#define BUCKETS 8u /* of the device's table */
 #define AREA 0x8000u    /* taken by the application's tables, */
 #define AREAS 3         /* and how many times that fits */
 #define PRIVATE 0x4000u /* taken beside them */
@@ -31,7 +33,9 @@ static struct world {
 	int probe_error, ready_error; /* E_AGAIN: the device is late */
 	uint64_t pairs;      /* in service, */
 	uint64_t spread;     /* and those that frames are spread over */
-	unsigned spreads;    /* calls of nic_ops.spread */
+	unsigned spreads;    /* calls of nic_ops.table */
+	uint8_t table[BUCKETS]; /* as of the last of them, or of the start */
+	unsigned moved;      /* entries that the last call has changed */
 	int stop_error, start_error, spread_error; /* for one pair */
 	struct nic_rule rule[NIC_RULES_MAX]; /* of the device */
 	unsigned rules, rules_set;
@@ -202,6 +206,9 @@ static int start(struct nic *nic, const struct nic_config *config, struct nic_sh
 	w.runs = true;
 	w.waiting = 0;
 	w.pairs = w.spread = ALL_PAIRS;
+	shared->buckets = nic->ops->table ? BUCKETS : 0;
+	for (unsigned b = 0; b < BUCKETS; b++)
+		w.table[b] = (uint8_t)(b % config->pairs);
 	w.rules = 0;
 	return E_OK;
 }
@@ -232,10 +239,17 @@ static int pair_start(struct nic *nic, const struct nic_config *config, unsigned
 	return w.start_error;
 }
 
-static int spread(struct nic *nic, uint64_t pairs)
+static int set_table(struct nic *nic, const uint8_t *pair_of)
 {
-	assert_true(nic && w.runs && pairs);
-	w.spread = pairs;
+	assert_true(nic && w.runs);
+	w.spread = 0;
+	w.moved = 0;
+	for (unsigned b = 0; b < BUCKETS; b++) {
+		assert_in_range(pair_of[b], 0, DATA_CORES - 1);
+		w.spread |= 1ull << pair_of[b];
+		w.moved += pair_of[b] != w.table[b];
+		w.table[b] = pair_of[b];
+	}
 	w.spreads++;
 	return w.spread_error;
 }
@@ -361,6 +375,7 @@ static void begin_with(int probe_error)
 	all_answer();
 	assert_int_equal(asked(), PORTS_PREPARE);
 	assert_false(w.runs);
+	ops.table = NULL;
 	ops.pair_stop = NULL;
 	ops.rules = NULL;
 	ops.rules_refused = NULL;
@@ -387,7 +402,9 @@ static int begin_running(void **state)
 	begin(state);
 	ops.pair_stop = pair_stop;
 	ops.pair_start = pair_start;
-	ops.spread = spread;
+	ops.table = set_table;
+	published_header()->nic[0].buckets = BUCKETS; /* the port has started without */
+	buckets_reset(0);
 	all_answer();
 	assert_true(core_ports_running());
 	return 0;
@@ -991,6 +1008,18 @@ static void is_started_again(unsigned d)
 	ports_turn();
 }
 
+/* Only buckets of that pair have left it, to all others. */
+static void buckets_of_others_stay(unsigned d)
+{
+	unsigned away = 0;
+	for (unsigned b = 0; b < BUCKETS; b++)
+		if (b % DATA_CORES == d)
+			away++;
+		else
+			assert_int_equal(w.table[b], b % DATA_CORES);
+	assert_int_equal(w.moved, away);
+}
+
 /* The frames of a failed core go to the others before its program is started again, once, and its pair is left
  * alone. They return to it when it polls. */
 static void frames_go_elsewhere_at_once(void **s)
@@ -1002,6 +1031,7 @@ static void frames_go_elsewhere_at_once(void **s)
 		breaks(d);
 		assert_true(recovery_is_coming());
 		assert_int_equal(w.spread, ALL_PAIRS & ~(1u << d));
+		buckets_of_others_stay(d);
 		assert_int_equal(w.pairs, ALL_PAIRS);
 		assert_int_equal(asked(), PORTS_RUNNING);
 		assert_int_equal(ports_deadline(), UINT64_MAX); /* the kernel's wake-ups suffice */
@@ -1011,6 +1041,8 @@ static void frames_go_elsewhere_at_once(void **s)
 		comes_anew(d);
 		answers_and_polls(d);
 		all_is_well();
+		for (unsigned b = 0; b < BUCKETS; b++)
+			assert_int_equal(w.table[b], b % DATA_CORES);
 	}
 	assert_int_equal(w.starts, 1);
 }

@@ -4,6 +4,7 @@
  * an 82599; the tests of traffic run on both.
  */
 #include "tests/unit/rig/ixgbe_port.h"
+#include "tests/unit/rig/spread.h"
 
 #include "drivers/intel/device.h"
 #include "tools/nicsim/82599/82599.h"
@@ -34,6 +35,22 @@ static unsigned commands(uint8_t kind)
 	return n;
 }
 
+/* The table is 5, that is pairs 0 and 2 in turn. */
+static void only_what_changes_is_written(void)
+{
+	uint8_t pair_of[512];
+	for (unsigned b = 0; b < 512; b++)
+		pair_of[b] = b % 2 ? 2 : 0;
+	pair_of[300] = 3;
+	port.traced = 0;
+	assert_int_equal(ixgbe_ops.table(&port.nic, pair_of), E_OK);
+	assert_int_equal(find_access(0, WRITES, RETA, 4 * 32), -1);
+	const int at = find_access(0, WRITES, ERETA, 4 * 96);
+	assert_int_equal(port.trace[at].offset, ERETA + 300 - 128);
+	assert_int_equal(port.trace[at].value, 0x02000203);
+	assert_int_equal(find_access((unsigned)at + 1, WRITES, ERETA, 4 * 96), -1);
+}
+
 static void starts(void **s)
 {
 	(void)s;
@@ -60,8 +77,9 @@ static void starts(void **s)
 		assert_int_equal(rig_read(RETA + 4 * i), 0x03020100);
 	for (unsigned i = 0; i < 96; i++)
 		assert_int_equal(rig_read(ERETA + 4 * i), 0x03020100);
-	assert_int_equal(ixgbe_ops.spread(&port.nic, 5), E_OK);
+	assert_int_equal(rig_spread(&ixgbe_ops, &port.nic, 5), E_OK);
 	assert_int_equal(rig_read(ERETA + 4 * 95), 0x02000200);
+	only_what_changes_is_written();
 	/* Stop: the firmware disables receive before the reset. */
 	port.traced = 0;
 	port_stop();

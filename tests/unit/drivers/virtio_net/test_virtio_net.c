@@ -8,6 +8,7 @@
 #include "hal/mmio.h"
 #include "tests/unit/rig/guest.h"
 #include "tests/unit/rig/packets.h"
+#include "tests/unit/rig/spread.h"
 
 #define BAR (MMIO_WINDOW + 0xf0000000u)
 #define NET_AT 0x1000u    /* in the BAR: device configuration */
@@ -398,7 +399,7 @@ static void one_pair_alone(void **s)
 	assert_int_equal(start(3), E_OK);
 	before = dev;
 	for (unsigned round = 0; round < 70; round++) { /* more often than the control queue is long */
-		assert_int_equal(virtio_net_ops.spread(&nic, 6), E_OK);
+		assert_int_equal(rig_spread(&virtio_net_ops, &nic, 6), E_OK);
 		assert_memory_equal(dev.command + 6, ((uint8_t[]){127, 0, 1, 0, 1, 0, 2, 0, 1, 0}), 10);
 		assert_memory_equal(dev.command + 266, ((uint8_t[]){3, 0, 40}), 3); /* all send */
 	}
@@ -414,7 +415,7 @@ static void one_pair_alone(void **s)
 	}
 	assert_memory_equal(dev.queue[2], before.queue[2], 4 * sizeof dev.queue[0]);
 	assert_int_equal(dev.nstatus, before.nstatus);
-	assert_int_equal(virtio_net_ops.spread(&nic, 7), E_OK);
+	assert_int_equal(rig_spread(&virtio_net_ops, &nic, 7), E_OK);
 	assert_memory_equal(dev.command, before.command, sizeof dev.command);
 }
 
@@ -438,13 +439,13 @@ static void one_pair_alone_refused(void **s)
 	assert_non_null(nic.error);
 	assert_true(now - since < 12 * 1000000000ull);
 	dev.state = MUTE;
-	assert_int_equal(virtio_net_ops.spread(&nic, 5), E_TIMEOUT);
+	assert_int_equal(rig_spread(&virtio_net_ops, &nic, 5), E_TIMEOUT);
 	power();
 	dev.offers &= ~BIT(RSS);
 	assert_int_equal(probe(), E_OK);
 	assert_int_equal(start(3), E_OK);
 	dev.command_bytes = 0;
-	assert_int_equal(virtio_net_ops.spread(&nic, 5), E_NOTSUP);
+	assert_int_equal(rig_spread(&virtio_net_ops, &nic, 5), E_NOTSUP);
 	assert_int_equal(dev.command_bytes, 0);
 }
 
