@@ -24,7 +24,7 @@
  *   ring_bytes    control  before the data cores zero that much memory for each pair
  *   start         control  after they have zeroed it. After an error the next call is stop
  *   attach        data     by each core that polls a pair
- *   rx_burst, tx_burst, rx_interrupt
+ *   rx_burst, tx_burst, tx_pending, rx_interrupt
  *                 data     until the core releases the pair, which no call announces
  *   mend          data     on a broken queue, in place of the others
  *   release       data     after stop or park, by a core whose buffers stay in use; attach follows
@@ -499,6 +499,11 @@ struct nic_ops {
 	 * change fragments.
 	 */
 	unsigned (*tx_burst)(struct nic_queue *q, const struct pkt *v, unsigned n);
+
+	/* Frames in the transmit ring that the device was not known to have sent when tx_burst was last called, or their
+	 * descriptors. What other queues are given after the device has reported a frame leaves after it.
+	 * Slots are not open. NULL: the device keeps no frame when tx_burst has returned. */
+	unsigned (*tx_pending)(const struct nic_queue *q);
 
 	/*
 	 * Called on a broken queue. The device half does its part in `link`, which learns of the

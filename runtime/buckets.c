@@ -4,13 +4,22 @@
 #include "drivers/nic.h"
 #include "runtime/shared.h"
 
-static uint8_t home[NIC_PORTS_MAX][NIC_BUCKETS_MAX];
-
 void buckets_reset(unsigned p)
 {
 	const struct nic_shared *shared = &published_header()->nic[p];
 	for (unsigned b = 0; b < shared->buckets; b++)
-		home[p][b] = (uint8_t)(b % shared->pairs);
+		kept()->home[p][b] = (uint8_t)(b % shared->pairs);
+}
+
+unsigned buckets_home(unsigned p, unsigned b)
+{
+	return kept()->home[p][b];
+}
+
+int buckets_move(unsigned p, unsigned b, unsigned pair)
+{
+	kept()->home[p][b] = (uint8_t)pair;
+	return buckets_set(p, UINT64_MAX);
 }
 
 int buckets_set(unsigned p, uint64_t pairs)
@@ -22,7 +31,7 @@ int buckets_set(unsigned p, uint64_t pairs)
 	if (!n)
 		return E_NOTSUP;
 	for (unsigned b = 0; b < n; b++) {
-		pair_of[b] = home[p][b];
+		pair_of[b] = kept()->home[p][b];
 		if (!(pairs >> pair_of[b] & 1))
 			pair_of[b] = (uint8_t)(other = nic_next_pair(pairs, other + 1));
 	}

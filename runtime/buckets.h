@@ -1,7 +1,8 @@
 /*
  * Which queue pair takes which bucket of a port's indirection table (nic_ops.table). Control core only.
  *
- * Each bucket has a home: the pair that takes it while all data cores poll. While a core does not poll, the buckets at
+ * Each bucket has a home: the pair that takes it while all data cores poll. Homes survive the control program
+ * (struct persistent). While a core does not poll, the buckets at
  * home with its pair, and no others, go to other pairs.
  */
 #ifndef RUNTIME_BUCKETS_H
@@ -9,12 +10,19 @@
 
 #include "lib/types.h"
 
-/* Port p has started, or is taken over from the previous control program: bucket i is at home with pair i modulo the
- * number of pairs, as the device has it (nic_ops.table). */
+/* Port p has started: bucket i is at home with pair i modulo the number of pairs, as the device has it
+ * (nic_ops.table). */
 void buckets_reset(unsigned p);
 
 /* Has the device direct received packets to these pairs only: one bit each, at least one, all of them started. The port
  * is there (ports_is_there). E_NOTSUP: the device chooses by itself; otherwise an error of nic_ops.table. */
 int buckets_set(unsigned p, uint64_t pairs);
+
+/* The pair with which bucket b of port p, below nic_shared.buckets, is at home. */
+unsigned buckets_home(unsigned p, unsigned b);
+
+/* Bucket b of port p is at home with that pair, and the device directs it there. All pairs are polled, and the port is
+ * there. After an error, one of nic_ops.table, the port has to restart. */
+int buckets_move(unsigned p, unsigned b, unsigned pair);
 
 #endif

@@ -48,7 +48,8 @@ void core_note_config(uint64_t hash)
 /* Has data cores look closer at the vectors of ports that need anything. */
 static void look_at(struct published *s)
 {
-	__atomic_store_n(&s->looked_at, s->mirror_in | s->trace_in | s->programs_in, __ATOMIC_RELEASE);
+	__atomic_store_n(&s->looked_at, s->mirror_in | s->trace_in | s->programs_in | s->move_in,
+	                 __ATOMIC_RELEASE);
 }
 
 void core_mirror(uint32_t in, uint32_t out)
@@ -71,6 +72,13 @@ void core_program_ports(uint32_t ports)
 {
 	struct published *s = published_header();
 	__atomic_store_n(&s->programs_in, ports, __ATOMIC_RELEASE); /* as in core_mirror */
+	look_at(s);
+}
+
+void core_move_ports(uint32_t ports)
+{
+	struct published *s = published_header();
+	__atomic_store_n(&s->move_in, ports, __ATOMIC_RELEASE); /* as in core_mirror */
 	look_at(s);
 }
 

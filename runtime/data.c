@@ -10,6 +10,8 @@
  *     PORTS_LEAVE      stops using some ports; what is sent to them is dropped
  *     PORTS_CLEAR      returns the buffers in their rings to the pool and zeroes the rings
  *     PORTS_JOIN       attaches its queue pair of these ports again, except of those left (restart.c)
+ *     PORTS_HOLD, PORTS_PASS, PORTS_RELEASE
+ *                      holds a bucket that moves to it; passes on what it has of one; ends both (move.h)
  *
  * The core confirms each request by copying its number (published.asked) to its shared memory. A
  * restarted program is `restarted`, and attaches to nothing, until it has prepared.
@@ -38,6 +40,7 @@
  * with mirror_out, inject_head), which seldom change.
  */
 #include "runtime/shared.h"
+#include "runtime/move.h"
 #include "abi/kcall.h"
 #include "lib/mem.h"
 #include "lib/number.h"
@@ -355,7 +358,10 @@ COLD static void join(const struct published *s)
 /* Carries out a request; the confirmation is the last store. */
 COLD static void follow(const struct published *s, uint64_t seen)
 {
-	switch ((enum ports_phase)s->phase[data_index()]) {
+	const enum ports_phase phase = s->phase[data_index()];
+	if (phase != PORTS_PASS)
+		move_release();
+	switch (phase) {
 	case PORTS_STOPPED:
 		let_go();
 		break;
@@ -400,6 +406,18 @@ COLD static void follow(const struct published *s, uint64_t seen)
 		break;
 	case PORTS_JOIN:
 		join(s);
+		break;
+	case PORTS_HOLD:
+	case PORTS_PASS:
+	case PORTS_RELEASE:
+		if (shared_load(&out()->restarted)) {
+			core_wake(0); /* likewise */
+			return;
+		}
+		if (phase == PORTS_HOLD)
+			move_hold(s);
+		if (phase == PORTS_PASS && !move_pass())
+			return;
 		break;
 	}
 	epoch = seen;
@@ -471,14 +489,18 @@ COLD static void hold(unsigned port, unsigned sent)
 
 static inline bool has_port(const uint32_t *ports, unsigned port)
 {
-	/* acquire: pairs with the release in core_mirror, core_trace_ports and core_program_ports */
+	/* acquire: pairs with the release in core_mirror, core_trace_ports, core_program_ports and core_move_ports */
 	return unlikely(__atomic_load_n(ports, __ATOMIC_ACQUIRE) >> port & 1);
 }
 
-/* Handles a vector of a port with programs, a capture or a trace. */
+/* Handles a vector of a port with programs, a capture or a trace, or a bucket that moves. */
 __attribute__((noinline)) static void looked_at(struct pkt *v, unsigned n, unsigned port)
 {
 	const struct published *s = published_header();
+	if (has_port(&s->move_in, port))
+		n = move_look(v, n, port);
+	if (n == 0)
+		return;
 	if (has_port(&s->mirror_in, port))
 		app->control->mirror(v, n, port, false);
 	if (has_port(&s->programs_in, port))
@@ -557,6 +579,16 @@ static void count_forwarded(void)
 	core_forwards = 0;
 	if (unlikely(stats->first_forward_tsc == 0))
 		stats->first_forward_tsc = clock_tsc();
+}
+
+void data_handle(struct pkt *v, unsigned n, unsigned port)
+{
+	ring_from = port;
+	if (has_port(&published_header()->looked_at, port))
+		looked_at(v, n, port);
+	else
+		app->rx_vector(v, n, port);
+	core_tx_flush_all();
 }
 
 void core_tx_flush_all(void)

@@ -23,7 +23,8 @@
  * queue pairs; pair_of[] in published memory says which core polls which pair.
  */
 #include "runtime/shared.h"
-#include "runtime/buckets.h"
+#include "runtime/balancer.h"
+#include "runtime/move.h"
 #include "abi/kcall.h"
 #include "drivers/nic.h"
 #include "lib/fmt.h"
@@ -477,14 +478,12 @@ static void enter_running(void)
 
 /* --- TAKING → SWITCHING --- */
 
-/* The cards have the tables and rules of the previous control program. */
-static void take_steering(void)
+/* The cards have the rules of the previous control program. */
+static void give_rules(void)
 {
-	for (unsigned p = 0; p < nic_count; p++) {
-		buckets_reset(p);
+	for (unsigned p = 0; p < nic_count; p++)
 		if (published_header()->nic[p].pairs && !links[p].gone && rules_set(p, UINT64_MAX) != E_OK)
 			rules_report(p);
-	}
 }
 
 static void take_over(void)
@@ -537,11 +536,17 @@ static void running(void)
 		core_ports_restart("a data core died");
 	} else if (unlikely(restart_due() || data_core_restarted() || recovery_lead_is_due())) {
 		warm_restart_open();
+		balancer_reset();
+		move_abandon();
 		recovery_lead();
 		if (!restart_turn())
 			core_ports_restart(restart_failure());
 		else if (state == RUNNING && !restart_busy())
 			warm_restart_seal(nic_count);
+	} else {
+		if (unlikely(move_busy()))
+			move_turn();
+		balancer_turn();
 	}
 }
 
@@ -568,7 +573,7 @@ void ports_turn(void)
 		break;
 	case SWITCHING:
 		if (warm_restart_ended()) {
-			take_steering();
+			give_rules();
 			enter_running();
 		}
 		break;
@@ -585,7 +590,7 @@ bool ports_let_go(void)
 uint64_t ports_deadline(void)
 {
 	if (state == RUNNING)
-		return restart_due() ? self.now_tsc : look_tsc;
+		return restart_due() || move_busy() ? self.now_tsc : u64_min(look_tsc, balancer_deadline());
 	return state == IDLE ? look_tsc : self.now_tsc;
 }
 

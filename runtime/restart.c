@@ -32,7 +32,9 @@
  *    is sent to the port meanwhile. The state survives the control program.
  */
 #include "runtime/shared.h"
+#include "runtime/balancer.h"
 #include "runtime/buckets.h"
+#include "runtime/move.h"
 #include "drivers/nic.h"
 #include "lib/fmt.h"
 #include "lib/number.h"
@@ -57,6 +59,8 @@ void restart_reset(void)
 	who = NOBODY;
 	ports = wanted = joining = bound = 0;
 	recovery_reset();
+	balancer_reset();
+	move_reset();
 }
 
 bool restart_busy(void)

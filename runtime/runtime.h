@@ -276,6 +276,10 @@ struct app {
 	 * then called as on a core with one. */
 	bool steers;
 
+	/* True: flows may move from one data core to another (runtime/move.h): the application keeps nothing about them
+	 * on data cores that it needs. */
+	bool moves;
+
 	/* A message from the control plane to the application, delivered by its hook `inject`. The frame's
 	 * buffer passes to the application; PKT_OWN is set. Or NULL: there are no messages. */
 	void (*data_msg)(struct pkt *p, uint32_t arg);
@@ -521,6 +525,28 @@ int core_steered_from(unsigned core);
 /* Receive packet steering, where a card has fewer queue pairs than there are data cores; on unless set. In
  * control_hooks.start. */
 void core_set_steering(bool on);
+
+/* Begins to move a bucket of a port's indirection table to the data core `core` (runtime/move.h), or returns why not: static
+ * text. core_move_busy: it is under way. */
+const char *core_move_bucket(unsigned port, unsigned bucket, unsigned core);
+bool core_move_busy(void);
+
+/* Whether the control core balances the load of data cores by moving buckets (runtime/balancer.h); on unless set. In
+ * control_hooks.start, or later. */
+void core_set_balance(bool on);
+bool core_balances(void);
+
+/* Why buckets of a running port cannot move: static text; NULL: they can. */
+const char *core_moves_refused(unsigned port);
+
+/* Buckets of a port that a core has; 0 of a card without a table. */
+unsigned core_buckets(unsigned port, unsigned core);
+
+/* Buckets of all ports that a data core has, and those moved to it and from it since the control program began. */
+struct core_moves {
+	uint64_t has, taken, given;
+};
+struct core_moves core_moves_of(unsigned core);
 
 /* Bytes of the longest frame that a buffer and a message hold, as of the last control_hooks.start. A
  * core_set_mtu() in that hook takes effect after it returns. */

@@ -41,6 +41,7 @@ struct core_shm {
 	uint64_t fates_clean;   /* the owner has zeroed its core_shm_fates() */
 	uint64_t events_clean;  /* the owner has zeroed its core_shm_events() */
 	uint64_t parked;        /* the owner halts or is about to; wake it after writing to its rings */
+	uint64_t loads_window;  /* data core: the window of its core_shm_loads(); 0: of none */
 	uint64_t punt_head;     /* producer: data core */
 	uint64_t inject_tail;   /* consumer: data core */
 	uint64_t inject_head[CORES_MAX]; /* producer: control core, by data core index */
@@ -56,13 +57,18 @@ struct core_shm {
 	struct steer_end steer_end;                /* from its owner */
 };
 _Static_assert(sizeof(struct core_shm) <= BOOT_HEADER_BYTES, "zeroed by the kernel");
-_Static_assert(BOOT_HEADER_BYTES + sizeof(struct fate_counts) + sizeof(struct event_ring) + SHARED_AREA <=
-                       CORE_SHM_AREA,
-               "the fates by interface lie behind it, the events, and then the application's");
 _Static_assert(offsetof(struct core_stats, turns) == offsetof(struct core_pulse, turns) &&
                        offsetof(struct core_stats, marks) == offsetof(struct core_pulse, marks) &&
                        offsetof(struct core_stats, pace) == offsetof(struct core_pulse, pace),
                "the kernel reads them as struct core_pulse");
+/* Packets that a data core has counted in a window, of one vector in BALANCER_EACH. */
+struct load_counts {
+	uint64_t total; /* also those of no bucket */
+	uint32_t v[NIC_PORTS_MAX][NIC_BUCKETS_MAX];
+};
+_Static_assert(BOOT_HEADER_BYTES + sizeof(struct fate_counts) + sizeof(struct event_ring) + sizeof(struct load_counts) +
+                       SHARED_AREA <= CORE_SHM_AREA,
+               "the fates by interface lie behind it, the events, the loads, and then the application's");
 
 /* A request to a data core. */
 enum ports_phase {
@@ -74,6 +80,10 @@ enum ports_phase {
 	PORTS_LEAVE, /* use them no more: packets for them are dropped */
 	PORTS_CLEAR, /* return the buffers in their rings, and zero the rings */
 	PORTS_JOIN,  /* attach and poll them again, except those in `left` */
+	/* Of a data core that polls (runtime/move.h); a program that restarts waits as for PORTS_RUNNING: */
+	PORTS_HOLD,    /* hold the bucket `move_bucket` of port `move_port` */
+	PORTS_PASS,    /* take and send all that `move_port` has received by now */
+	PORTS_RELEASE, /* handle what is held */
 };
 
 /* At the start of published memory; the rest belongs to the application. */
@@ -81,10 +91,12 @@ struct published {
 	/* Request number, by data core index. A change tells that core to read its phase and the fields
 	 * after it; written last. */
 	uint64_t asked[CORES_MAX];
-	uint32_t looked_at; /* mirror_in | trace_in | programs_in; changes at any time; read for every vector */
+	uint32_t looked_at; /* mirror_in | trace_in | programs_in | move_in; changes at any time; read for every vector */
 	uint32_t mirror_in, mirror_out; /* set by core_mirror(), at any time */
 	uint32_t trace_in;        /* set by core_trace_ports(), at any time */
 	uint32_t programs_in;     /* set by core_program_ports(), at any time */
+	uint32_t move_in;         /* set by core_move_ports(), at any time */
+	uint32_t sampling;        /* number of the window in which load is counted by buckets (balancer.h); 0: none */
 	uint8_t phase[CORES_MAX]; /* enum ports_phase, by data core index */
 	uint32_t ports;
 	uint32_t pairs; /* queue pairs in use on every port; data cores without one are on standby */
@@ -97,6 +109,8 @@ struct published {
 	uint64_t area;  /* as in struct core_self, of the tables in force */
 	uint32_t features;   /* enum nic_features that all ports had which started together */
 	uint32_t restarting; /* ports, one bit each, of the phases from PORTS_LEAVE on */
+	uint16_t move_bucket; /* that moves (move.h), */
+	uint8_t move_port;    /* of that port's table */
 	uint32_t left;       /* ports, one bit each, that data cores do not use until their links are up (restart.c) */
 	uint8_t owner_of[CORES_MAX]; /* by data core index: whose packets it takes, or STEER_NOBODY (steer.h) */
 	uint8_t pair_of[CORES_MAX]; /* by data core index: the pair it polls on every port, or NO_PAIR */
@@ -133,6 +147,7 @@ struct persistent {
 	uint64_t private_needed; /* least private memory that equivalent tables need */
 	struct nic nic[NIC_PORTS_MAX];
 	struct nic_stats stats[NIC_PORTS_MAX];
+	uint8_t home[NIC_PORTS_MAX][NIC_BUCKETS_MAX]; /* runtime/buckets.h */
 };
 #define PERSIST_BYTES 0x8000u
 _Static_assert(sizeof(struct persistent) <= PERSIST_BYTES, "whole pages");
@@ -150,6 +165,11 @@ static inline struct fate_counts *core_shm_fates(unsigned core)
 static inline struct event_ring *core_shm_events(unsigned core)
 {
 	return (struct event_ring *)(void *)(core_shm_fates(core) + 1);
+}
+
+static inline struct load_counts *core_shm_loads(unsigned core)
+{
+	return (struct load_counts *)(void *)(core_shm_events(core) + 1);
 }
 
 static inline struct published *published_header(void)
@@ -226,6 +246,8 @@ void data_disarm(void);
 struct nic_queue *data_queue(unsigned port); /* this core's queue while it polls, else NULL */
 bool data_is_paused(unsigned port); /* an application that answers has no room for more answers there */
 void data_note_stall(unsigned port); /* the port's ring is full and it has taken nothing */
+/* Handles n packets, at most a vector, that `port` has received earlier, and sends. */
+void data_handle(struct pkt *v, unsigned n, unsigned port);
 void data_bind(unsigned port); /* until the port is attached again, its ring has an application's slots */
 
 /* slots.c */
@@ -320,6 +342,9 @@ void recovery_book_unread(unsigned d, uint32_t ports);
 bool recovery_start_pairs(unsigned d, uint32_t ports);
 void recovery_end(unsigned d);
 void recovery_report(unsigned d, unsigned us);
+
+/* control.c: data cores pass vectors of these ports, one bit each, to move_look. */
+void core_move_ports(uint32_t ports);
 
 /* rules.c: gives port p, which has started, its rules whose cores poll one of these pairs, one bit each, and no others;
  * an error is one of nic_ops.rules. rules_report tells of it. */

@@ -36,6 +36,7 @@ static uint64_t devices_seal(const struct persistent *k)
 	uint64_t sum = siphash24(&seal_key, &k->ports, offsetof(struct persistent, nic) -
 	                                                       offsetof(struct persistent, ports));
 	sum ^= siphash24(&seal_key, k->nic, k->ports * sizeof k->nic[0]);
+	sum ^= siphash24(&seal_key, k->home, k->ports * sizeof k->home[0]);
 	return sum ^ siphash24(&seal_key, k->stats, k->ports * sizeof k->stats[0]);
 }
 
@@ -68,6 +69,12 @@ static bool devices_are_whole(const struct persistent *k)
 
 /* --- conditions --- */
 
+/* True if the core polls, and a bucket moves from or to it. It ends the move when it is asked for anything else. */
+static bool moves(const struct published *s, unsigned d)
+{
+	return s->phase[d] >= PORTS_HOLD && !shared_load(&core_shm_of(data_core(d))->restarted);
+}
+
 /* True if every data core polls, or is dead and has no queue pair. A core that has just restarted gets
  * its queues after the warm restart (recovery.c). */
 static bool all_poll(void)
@@ -77,7 +84,7 @@ static bool all_poll(void)
 		if (self.info->status[data_core(d)].state == CORE_DEAD) {
 			if (s->pair_of[d] != NO_PAIR)
 				return false;
-		} else if (s->phase[d] != PORTS_RUNNING || !ports_answered(d)) {
+		} else if (!moves(s, d) && (s->phase[d] != PORTS_RUNNING || !ports_answered(d))) {
 			return false;
 		}
 	}

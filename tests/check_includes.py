@@ -33,7 +33,7 @@ ROOMS = {
     "drivers/NAME": ["lib", "hal", "abi", "drivers/nic.h"],
     "net": ["lib"],
     "bpf": ["lib"],
-    "runtime": ["lib", "hal", "abi", "drivers/nic.h", "net/counters.h"],
+    "runtime": ["lib", "hal", "abi", "drivers/nic.h", "net/counters.h", "net/rss.h"],
     "dataplane": ["lib", "net", "bpf", "runtime"],
     "control/text": ["lib", "net"],
     "control/console": BELOW + ["control/text"],

@@ -258,4 +258,5 @@ const struct app router_app = {
 	.data_tables = data_tables,
 	.rx_vector = rx_vector,
 	.steers = true,
+	.moves = true,
 };

@@ -168,6 +168,7 @@ static const struct shell_command commands[] = {
 	{"show running-config", NULL, "the configuration in force", show_config},
 	{"show hardware", NULL, "firmware, CPUs, memory, ACPI, consoles, PCI, for a bug report", show_hardware},
 	{"show memory", NULL, "use of the machine's memory", show_memory},
+	{"show load-balance", NULL, "buckets of the cards' tables, by data core", show_load_balance},
 	{"show steer", NULL, "rules that steer received packets to cores", show_steer},
 	{"show version", NULL, "build, machine, memory, times", show_version},
 	{"show xdp", NULL, "XDP programs: objects, maps, programs of each port and their results", show_xdp},

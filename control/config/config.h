@@ -338,6 +338,7 @@ struct config {
 	enum config_idle idle;
 	uint32_t idle_spin_us; /* 0: not configured, adaptive */
 	bool steering_off; /* receive packet steering */
+	bool balance_off;  /* load balancing by moving buckets */
 	uint32_t arp_timeout_s;
 	uint32_t icmp_rate;  /* errors a second; 0: no errors are sent */
 	uint32_t icmp_burst; /* errors at once after a pause */

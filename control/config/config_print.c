@@ -288,6 +288,8 @@ static void print_machine(const struct config *c, config_write_fn write, void *c
 		print_line(&p, "idle %s", idle_word(c->idle));
 	if (c->steering_off)
 		print_line(&p, "receive-steering off");
+	if (c->balance_off)
+		print_line(&p, "load-balance off");
 	if (c->arp_timeout_s != CONFIG_ARP_TIMEOUT_DEFAULT_S)
 		print_line(&p, "arp timeout %u", c->arp_timeout_s);
 	if (c->icmp_rate != CONFIG_ICMP_RATE_DEFAULT || c->icmp_burst != CONFIG_ICMP_BURST_DEFAULT)

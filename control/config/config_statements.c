@@ -82,6 +82,17 @@ static int parse_steering(struct parser *p, unsigned i)
 	return words_end(&p->w, i + 1);
 }
 
+static int parse_balance(struct parser *p, unsigned i)
+{
+	int error = words_expect(&p->w, i);
+	if (error != 0)
+		return error;
+	if (!words_is(&p->w, i, "on") && !words_is(&p->w, i, "off"))
+		return FAIL(p, i, "expected on or off");
+	p->out->balance_off = words_is(&p->w, i, "off");
+	return words_end(&p->w, i + 1);
+}
+
 static int parse_description(struct parser *p, unsigned i)
 {
 	int error = words_expect(&p->w, i);
@@ -210,6 +221,8 @@ static const struct statement statements[] = {
 	 false, STATEMENT_ONCE},
 	{"idle", "idle (poll | (sleep | auto) [spin MICROSECONDS])", parse_idle, false, STATEMENT_ONCE | STATEMENT_LIVE},
 	{"receive-steering", "receive-steering (on | off)", parse_steering, false, STATEMENT_ONCE},
+	{"load-balance", "load-balance (on | off)", parse_balance, false,
+	 STATEMENT_ONCE | STATEMENT_LIVE},
 	{"interface", "interface (ethN | ethN.VLAN | loN)", config_interface, false, STATEMENT_OPENS},
 	{"description", "description TEXT", parse_description, true,
 	 STATEMENT_ONCE | STATEMENT_LIVE},

@@ -85,6 +85,23 @@ static void dma(struct shell *sh)
 		shell_print(sh, "the %s's word %s\n", whose, written ? "has been written to" : "is untouched");
 }
 
+/* Moves a bucket of a port's indirection table, and waits for nothing. */
+static void move(struct shell *sh)
+{
+	uint32_t port, bucket = 0, core = 0;
+	const struct option options[] = {{"bucket", 0, NIC_BUCKETS_MAX - 1, &bucket},
+	                                 {"core", 0, self.info->cores - 1, &core}};
+	if (!may_test(sh) || !options_read(sh, options, ARRAY_LEN(options)))
+		return;
+	if (strncmp(sh->argv[0], "eth", 3) != 0 || core_port_count() == 0 ||
+	    text_parse_u32(text_of(sh->argv[0] + 3), 0, core_port_count() - 1, &port) != E_OK) {
+		shell_print(sh, "no such port\n");
+		return;
+	}
+	const char *why = core_move_bucket(port, bucket, core);
+	shell_print(sh, "%s\n", why ? why : "begun");
+}
+
 static void panic_test(struct shell *sh)
 {
 	if (may_test(sh) && !core_test_panic(sh->argv[0]))
@@ -123,6 +140,7 @@ static const struct shell_command commands[] = {
 	{"test churn", "RATE SECONDS", "changes RATE routes a second, then restores them", churn},
 	{"test dma", "ethN [region N|rings N|interrupt N]",
 	 "has the card write to the kernel's memory, a region's or a port's rings; or send a message", dma},
+	{"test move", "ethN bucket N core N", "moves a bucket of a card's table to a data core", move},
 	{"test panic", "KIND", "makes the kernel fail", panic_test},
 	{"test regions", "WORD [MIB]", "memory of XDP programs: make, claim, free, show, fill MIB", regions},
 	{"test fault", "KIND [core N] [message 1]", "makes a core's program fail", fault},

@@ -95,6 +95,12 @@ unsigned intel_nic_tx_burst(struct nic_queue *q, const struct pkt *v, unsigned n
 	return intel_tx_burst(&pair_of(q)->tx, q->pool, q->cnt, v, n, &q->broken);
 }
 
+unsigned intel_nic_tx_pending(const struct nic_queue *q)
+{
+	const struct intel_tx *r = &((const struct pair *)(const void *)q->priv)->tx;
+	return r->head - r->tail;
+}
+
 unsigned intel_nic_slots_open(struct nic_queue *q)
 {
 	return intel_slots_open(&pair_of(q)->tx, q->pool, q->cnt, &q->broken);

@@ -21,6 +21,7 @@ void intel_nic_release(struct nic_queue *q);
 unsigned intel_nic_rx_left(const struct nic_shared *shared, unsigned pair, const void *mem, uint64_t place);
 unsigned intel_nic_rx_burst(struct nic_queue *q, struct pkt *v, unsigned max);
 unsigned intel_nic_tx_burst(struct nic_queue *q, const struct pkt *v, unsigned n);
+unsigned intel_nic_tx_pending(const struct nic_queue *q);
 bool intel_nic_rx_interrupt(struct nic_queue *q, bool arm);
 unsigned intel_nic_slots_open(struct nic_queue *q);
 void intel_nic_slots_put(struct nic_queue *q, unsigned first, const struct nic_slot *s, unsigned n);
@@ -34,6 +35,7 @@ extern const struct nic_word intel_words[];
 #define INTEL_OPS \
 	.start_mends = true, .words = intel_words, .ring_bytes = intel_ring_bytes, .rx_left = intel_nic_rx_left, \
 	.tx_left = intel_nic_tx_left, .release = intel_nic_release, .rx_burst = intel_nic_rx_burst, .tx_burst = intel_nic_tx_burst, \
+	.tx_pending = intel_nic_tx_pending, \
 	.rx_interrupt = intel_nic_rx_interrupt, \
 	.slots_open = intel_nic_slots_open, .slots_put = intel_nic_slots_put, .slots_free = intel_nic_slots_free, \
 	.slots_send = intel_nic_slots_send

@@ -380,6 +380,12 @@ static unsigned tx_burst(struct nic_queue *q, const struct pkt *v, unsigned n)
 	return mlx5_tx_burst(&pair_of(q)->tx, q->pool, q->cnt, v, n, &q->broken);
 }
 
+static unsigned tx_pending(const struct nic_queue *q)
+{
+	const struct mlx5_tx *r = &((const struct pair *)(const void *)q->priv)->tx;
+	return r->frame_head - r->frame_tail;
+}
+
 static bool is_mended(const struct pair *p, enum mlx5_queue queue, uint64_t errors)
 {
 	return __atomic_load_n(&p->fate->mended[queue], __ATOMIC_ACQUIRE) == (uint16_t)errors;
@@ -510,6 +516,7 @@ const struct nic_ops mlx5_ops = {
 	.release = release,
 	.rx_burst = rx_burst,
 	.tx_burst = tx_burst,
+	.tx_pending = tx_pending,
 	.mend = mend,
 	.rx_interrupt = rx_interrupt,
 	.slots_open = slots_open,

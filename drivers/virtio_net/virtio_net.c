@@ -425,6 +425,12 @@ static unsigned tx_burst(struct nic_queue *q, const struct pkt *v, unsigned n)
 	return virtio_tx_burst(&pair_of(q)->tx, q->pool, q->cnt, v, n, &q->broken);
 }
 
+static unsigned tx_pending(const struct nic_queue *q)
+{
+	const struct virtio_ring *r = &((const struct pair *)(const void *)q->priv)->tx;
+	return (uint16_t)(r->head - r->tail);
+}
+
 static unsigned slots_open(struct nic_queue *q)
 {
 	return virtio_slots_open(&pair_of(q)->tx, q->pool, q->cnt, &q->broken);
@@ -485,6 +491,7 @@ const struct nic_ops virtio_net_ops = {
 	.release = release,
 	.rx_burst = rx_burst,
 	.tx_burst = tx_burst,
+	.tx_pending = tx_pending,
 	.rx_interrupt = rx_interrupt,
 	.slots_open = slots_open,
 	.slots_put = slots_put,

@@ -159,6 +159,12 @@ static unsigned tx_burst(struct nic_queue *q, const struct pkt *v, unsigned n)
 	return vmxnet3_tx_burst(&pair_of(q)->tx, q->pool, q->cnt, v, n, &q->broken);
 }
 
+static unsigned tx_pending(const struct nic_queue *q)
+{
+	const struct vmxnet3_tx *r = &((const struct pair *)(const void *)q->priv)->tx;
+	return r->head - r->tail;
+}
+
 static unsigned slots_open(struct nic_queue *q)
 {
 	return vmxnet3_slots_open(&pair_of(q)->tx, q->pool, q->cnt, &q->broken);
@@ -214,6 +220,7 @@ const struct nic_ops vmxnet3_ops = {
 	.release = release,
 	.rx_burst = rx_burst,
 	.tx_burst = tx_burst,
+	.tx_pending = tx_pending,
 	.rx_interrupt = rx_interrupt,
 	.slots_open = slots_open,
 	.slots_put = slots_put,

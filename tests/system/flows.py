@@ -42,8 +42,10 @@ class Flow:
         self.device = None  # index of the right host's interface by which the last packet came
         self.sent = 0
         self.most = most
+        self.window = WINDOW
         self.missing = {}  # number -> when it was sent
         self.lost = set()  # given up
+        self.newest, self.overtaken = -1, 0  # the highest number that has come; packets that came after a higher one
         self.last = time.monotonic()  # time of the last arrival
         self.outage_s = 0.0           # the longest time without an arrival
         self.sent_at = None           # number -> when it was sent, of those sent at a steady pace
@@ -56,7 +58,7 @@ class Flow:
         """Sends as many packets as may be in flight."""
         now = time.monotonic()
         fresh = sum(1 for at in self.missing.values() if now - at < PATIENCE_S)
-        for _ in range(min(WINDOW - fresh, self.most - len(self.missing))):
+        for _ in range(min(self.window - fresh, self.most - len(self.missing))):
             try:
                 self.out.sendto(struct.pack("!I", self.sent), self.to)
             except BlockingIOError:
@@ -103,6 +105,8 @@ class Flow:
                 return
             number, = struct.unpack("!I", data)
             self.device = device_of(about)
+            self.overtaken += number < self.newest
+            self.newest = max(self.newest, number)
             if number in self.lost:
                 self.lost.remove(number)
             else:

@@ -7,7 +7,9 @@
 
 #include <setjmp.h>
 
+#include "runtime/balancer.h"
 #include "runtime/buckets.h"
+#include "runtime/move.h"
 #include "runtime/rules.h"
 #include "runtime/shared.h"
 #include "drivers/nic.h"
@@ -100,6 +102,7 @@ int64_t kcall(enum kcall number, uint64_t a, uint64_t b, uint64_t c)
 
 void core_mirror(uint32_t in, uint32_t out) { assert_int_equal(in | out, 0); }
 void core_trace_ports(uint32_t ports) { assert_int_equal(ports, 0); }
+void core_move_ports(uint32_t ports) { published_header()->move_in = ports; }
 
 bool watch_port(unsigned p, bool up)
 {
@@ -357,9 +360,10 @@ static void begin_with(int probe_error)
 	w.info.pci[0] = (struct pci_dev){.vendor = 0x1234};
 	self = (struct core_self){.info = &w.info, .clock = clock_make(1000000000)};
 	static _Alignas(4096) uint8_t published[PUBLISHED_HEADER + AREAS * AREA], tables[TABLES];
-	static _Alignas(64) struct core_shm shm[DATA_CORES + 1];
+	static _Alignas(64) uint8_t shm[DATA_CORES + 1][CORE_SHM_AREA];
 	memset(published, 0, sizeof published);
-	memset(shm, 0, sizeof shm);
+	for (unsigned c = 0; c <= DATA_CORES; c++)
+		memset(shm[c], 0, sizeof(struct core_shm));
 	memset(tables, 0xa5, sizeof tables);
 	w.info.published = (uintptr_t)published;
 	w.info.published_bytes = sizeof published;
@@ -367,7 +371,8 @@ static void begin_with(int probe_error)
 	w.info.core[0].tables_bytes = sizeof tables;
 	w.info.core[0].roles = CORE_CONTROL;
 	for (unsigned c = 0; c <= DATA_CORES; c++)
-		w.info.core[c].shm = (uintptr_t)&shm[c];
+		w.info.core[c].shm = (uintptr_t)shm[c];
+	self.counters = &core_shm_of(0)->counters;
 	host_tsc = 0;
 	tables_init();
 	ports_init();
@@ -1146,6 +1151,223 @@ static void one_is_revived(void **s)
 	assert_int_equal(w.told, 1);
 }
 
+/* --- a bucket moves (move.h) --- */
+
+#define BUCKET 5u /* at home with pair 2 */
+#define FROM 2u
+#define TO 0u
+
+static uint64_t counted(enum counter c)
+{
+	return core_shm_of(0)->counters.v[c];
+}
+
+static void pass_ns(uint64_t ns)
+{
+	host_tsc += clock_ticks(&self.clock, ns) + 1;
+	self.now_tsc = host_tsc;
+	ports_turn();
+}
+
+/* The move has begun: TO is to hold the bucket. */
+static void begins_to_move(void)
+{
+	self.clock = clock_make(1000000000);
+	w.app.moves = true;
+	assert_null(core_move_bucket(0, BUCKET, data_core(TO)));
+	assert_true(core_move_busy());
+	assert_int_equal(asked_of(TO), PORTS_HOLD);
+	assert_int_equal(published_header()->move_in, 1);
+	assert_int_equal(published_header()->move_bucket, BUCKET);
+	assert_non_null(core_move_bucket(0, 1, data_core(TO))); /* one at a time */
+	assert_int_equal(ports_deadline(), self.now_tsc);
+	ports_turn();
+	assert_int_equal(w.spreads, 0); /* TO has not answered */
+}
+
+static void holds_and_settles(void)
+{
+	begins_to_move();
+	answer(TO);
+	ports_turn();
+	assert_int_equal(w.spreads, 1);
+	assert_int_equal(w.moved, 1);
+	assert_int_equal(w.table[BUCKET], TO);
+	assert_int_equal(asked_of(FROM), PORTS_RUNNING); /* the table has just been set */
+	ports_turn();
+	assert_int_equal(asked_of(FROM), PORTS_RUNNING);
+	pass_ns(MOVE_SETTLE_NS);
+	assert_int_equal(asked_of(FROM), PORTS_PASS);
+	ports_turn();
+	assert_int_equal(asked_of(TO), PORTS_HOLD);
+}
+
+/* In the order of move.h; what FROM has punted comes before what TO will punt. */
+static void bucket_moves(void **s)
+{
+	(void)s;
+	holds_and_settles();
+	core_shm_of(data_core(FROM))->punt_head = 3;
+	answer(FROM);
+	ports_turn();
+	ports_turn();
+	core_shm_of(0)->punt_tail[FROM] = 2;
+	ports_turn();
+	assert_int_equal(asked_of(TO), PORTS_HOLD);
+	core_shm_of(0)->punt_tail[FROM] = 3;
+	ports_turn();
+	assert_int_equal(asked_of(TO), PORTS_RELEASE);
+	assert_int_equal(published_header()->move_in, 1); /* until TO has released it */
+	answer(TO);
+	ports_turn();
+	assert_false(core_move_busy());
+	assert_int_equal(published_header()->move_in, 0);
+	assert_int_equal(counted(CNT_buckets_moved), 1);
+	assert_int_equal(counted(CNT_moved_early), 0);
+	const struct core_moves to = core_moves_of(data_core(TO)), from = core_moves_of(data_core(FROM));
+	assert_true(to.taken == 1 && to.given == 0 && from.taken == 0 && from.given == 1);
+	assert_int_equal(to.has, BUCKETS / DATA_CORES + 2);
+	assert_string_equal(core_move_bucket(0, BUCKET, data_core(TO)), "that core has it");
+	/* The bucket is at home there: TO fails, and it goes elsewhere and returns. */
+	breaks(TO);
+	assert_int_not_equal(w.table[BUCKET], TO);
+	is_started_again(TO);
+	comes_anew(TO);
+	answers_and_polls(TO);
+	assert_int_equal(w.table[BUCKET], TO);
+	assert_int_equal(w.starts, 1);
+}
+
+static void move_refused(void **s)
+{
+	(void)s;
+	assert_non_null(core_move_bucket(0, BUCKET, data_core(TO))); /* the application does not allow it */
+	w.app.moves = true;
+	assert_non_null(core_move_bucket(0, 0, data_core(1)));
+	assert_non_null(core_move_bucket(0, BUCKETS, data_core(1)));
+	assert_non_null(core_move_bucket(0, BUCKET, 0));
+	assert_non_null(core_move_bucket(0, BUCKET, data_core(DATA_CORES)));
+	published_header()->owner_of[1] = 0;
+	assert_non_null(core_move_bucket(0, BUCKET, data_core(TO)));
+	published_header()->owner_of[1] = STEER_NOBODY;
+	published_header()->nic[0].buckets = 0;
+	assert_string_equal(core_move_bucket(0, BUCKET, data_core(TO)), "its card has no table to be set");
+	published_header()->nic[0].buckets = BUCKETS;
+	assert_int_equal(w.spreads, 0);
+	assert_int_equal(asked(), PORTS_RUNNING);
+}
+
+/* A core fails in any step: TO is asked to release, the failed core is recovered, and no other is asked anything. */
+static void core_fails_in_a_move(void **s)
+{
+	for (unsigned which = 0; which < 2; which++)
+		for (unsigned settled = 0; settled < 2; settled++) {
+			const unsigned d = which ? TO : FROM;
+			begin_running(s);
+			if (settled)
+				holds_and_settles();
+			else
+				begins_to_move();
+			const uint64_t early = counted(CNT_moved_early);
+			breaks(d);
+			assert_int_equal(counted(CNT_moved_early), early + settled);
+			assert_int_equal(asked_of(TO), PORTS_RELEASE);
+			assert_int_equal(published_header()->move_in, 1);
+			answer(which ? FROM : TO);
+			is_started_again(d);
+			comes_anew(d);
+			answers_and_polls(d);
+			ports_turn();
+			answer(TO);
+			ports_turn();
+			assert_false(core_move_busy());
+			assert_int_equal(published_header()->move_in, 0);
+			assert_int_equal(w.spread, ALL_PAIRS);
+			assert_int_equal(w.table[BUCKET], settled ? TO : FROM);
+			assert_int_equal(w.starts, 1);
+		}
+}
+
+/* A core does not answer in time: nothing has changed yet, or the bucket is released early. */
+static void core_is_late_in_a_move(void **s)
+{
+	begins_to_move();
+	pass_ns(MOVE_LATE_NS);
+	assert_int_equal(asked_of(TO), PORTS_RELEASE);
+	assert_int_equal(w.spreads, 0);
+	answer(TO);
+	ports_turn();
+	assert_false(core_move_busy());
+	assert_int_equal(counted(CNT_moved_early), 0);
+	begin_running(s);
+	holds_and_settles();
+	pass_ns(MOVE_LATE_NS);
+	assert_int_equal(asked_of(FROM), PORTS_RELEASE);
+	assert_int_equal(asked_of(TO), PORTS_RELEASE);
+	assert_int_equal(counted(CNT_moved_early), 1);
+	answer(TO);
+	ports_turn();
+	assert_int_equal(counted(CNT_buckets_moved), 1);
+	begin_running(s);
+	holds_and_settles();
+	core_shm_of(data_core(FROM))->punt_head = 3;
+	answer(FROM);
+	ports_turn();
+	pass_ns(MOVE_LATE_NS); /* this core serves no messages */
+	assert_int_equal(asked_of(TO), PORTS_RELEASE);
+	assert_int_equal(counted(CNT_moved_early), 1);
+}
+
+/* The device does not take the table: the port restarts, and with it the table as at a start. */
+static void table_is_not_set(void **s)
+{
+	(void)s;
+	begins_to_move();
+	w.spread_error = E_TIMEOUT;
+	answer(TO);
+	ports_turn();
+	assert_true(restart_due());
+	assert_int_equal(asked_of(TO), PORTS_RELEASE);
+	assert_int_equal(buckets_home(0, BUCKET), TO);
+}
+
+/* The load is even, or uneven and small: no look opens a window. Uneven twice: one is opened, and the busiest core's
+ * buckets move. */
+static void load_is_balanced(void **s)
+{
+	(void)s;
+	const uint64_t second = 1000000000;
+	static const unsigned busy[][DATA_CORES] = {{90, 85, 80}, {40, 0, 0}, {90, 0, 0}, {90, 90, 90}};
+	self.clock = clock_make(second);
+	w.app.moves = true;
+	core_set_balance(true);
+	pass_ns(second + 1);
+	for (unsigned i = 0; i < ARRAY_LEN(busy); i++) {
+		for (unsigned d = 0; d < DATA_CORES; d++)
+			core_shm_of(data_core(d))->stats.busy_cycles += second / 100 * busy[i][d];
+		pass_ns(second);
+		assert_int_equal(published_header()->sampling, 0);
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(published_header()->sampling, 0);
+		core_shm_of(data_core(0))->stats.busy_cycles += second / 100 * 90;
+		pass_ns(second);
+	}
+	const uint32_t window = published_header()->sampling;
+	assert_int_not_equal(window, 0);
+	assert_int_equal(published_header()->move_in, 1);
+	struct load_counts *c = core_shm_loads(data_core(0));
+	c->total = 100;
+	c->v[0][3] = c->v[0][6] = 50;
+	core_shm_of(data_core(0))->loads_window = window;
+	pass_ns(BALANCER_SAMPLE_NS);
+	assert_int_equal(published_header()->sampling, 0);
+	pass_ns(1);
+	assert_true(core_move_busy());
+	assert_true(published_header()->move_bucket == 3 || published_header()->move_bucket == 6);
+	assert_true(asked_of(1) == PORTS_HOLD || asked_of(2) == PORTS_HOLD);
+}
+
 static void has_rules(unsigned n, unsigned first_pair)
 {
 	assert_int_equal(w.rules, n);
@@ -1609,6 +1831,12 @@ int main(void)
 		cmocka_unit_test_setup(program_gives_up, begin_running),
 		cmocka_unit_test_setup(program_takes_over_too_often, begin_running),
 		cmocka_unit_test_setup(data_core_fails_meanwhile, begin_running),
+		cmocka_unit_test_setup(bucket_moves, begin_running),
+		cmocka_unit_test_setup(move_refused, begin_running),
+		cmocka_unit_test_setup(core_fails_in_a_move, begin_running),
+		cmocka_unit_test_setup(core_is_late_in_a_move, begin_running),
+		cmocka_unit_test_setup(table_is_not_set, begin_running),
+		cmocka_unit_test_setup(load_is_balanced, begin_running),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -300,6 +300,11 @@ static void test_steering(void **state)
 	(void)state;
 	admit("hostname a\n");
 	assert_false(config.steering_off);
+	assert_false(config.balance_off);
+	admit("load-balance off\n");
+	assert_true(config.balance_off);
+	admit("Load-Balance ON\n");
+	assert_false(config.balance_off);
 	admit("receive-steering off\n");
 	assert_true(config.steering_off);
 	admit("Receive-Steering ON\n");
@@ -446,7 +451,7 @@ static void test_statement_errors(void **state)
 {
 	(void)state;
 	refuse("hostnam x", 1, "hostnam", "unknown statement; expected one of hostname, application, "
-	       "idle, receive-steering, interface, description, ip, mtu, shutdown, no, ipv6, permit, deny, arp, "
+	       "idle, receive-steering, load-balance, interface, description, ip, mtu, shutdown, no, ipv6, permit, deny, arp, "
 	       "service, tcp, http, console, capture, routing, xdp, steer, exit, end");
 	refuse("\n\nint eth0", 3, "int", "unknown statement");
 	refuse("ip", 1, "", "expected address, unnumbered, access-group, unreachables, verify, redirects, directed-broadcast, access-list, route, icmp after \"ip\"");
@@ -474,6 +479,9 @@ static void test_statement_errors(void **state)
 	refuse("application switch", 1, "switch", "unknown application; expected router or echo or discard");
 	refuse("application echo tcp", 1, "tcp", "unexpected word");
 	refuse("idle now", 1, "now", "unknown idle mode; expected poll, sleep or auto");
+	refuse("load-balance maybe", 1, "maybe", "expected on or off");
+	refuse("load-balance", 1, "", "the line ends too early");
+	refuse("load-balance on off", 1, "off", "unexpected word");
 	refuse("receive-steering maybe", 1, "maybe", "expected on or off");
 	refuse("receive-steering", 1, "", "the line ends too early");
 	refuse("receive-steering on off", 1, "off", "unexpected word");
