@@ -259,6 +259,10 @@ static void undo(struct tcp *t, struct tcp_conn *c)
 	if (c->cc.mss != c->mss)
 		cc_set_mss(&c->cc, c->mss);
 	c->undo_cc.mss = 0;
+	/* The next sign of congestion reduces cwnd, although it comes in the same window of data: what
+	 * that window's reduction was has just been undone. */
+	c->ecn_end = c->snd_una;
+	c->flags &= ~(uint32_t)CONN_CWR;
 	reopen(c);
 }
 

@@ -409,6 +409,9 @@ static void on_acked(struct tcp_conn *c, uint32_t n)
 	e->acked += n;
 	rig_check(e->acked <= e->sent);
 	rig_check(e->acked <= o->received);
+	struct tcp_info info;
+	tcp_info(c, &info);
+	rig_check(info.cwnd <= CC_WINDOW_MAX);
 	if (e->plan.reader == READ_ECHO && n)
 		consume(e, n);
 	chaos(e);
