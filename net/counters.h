@@ -116,6 +116,7 @@
 	X(drop_tcp_port, DROP, "TCP segment for no connection and no listener (reset in answer)") \
 	X(drop_tcp_listen, DROP, "to a listener, and neither SYN nor the answer to a SYN cookie") \
 	X(drop_tcp_full, DROP, "answer to a SYN cookie for which there was no connection left") \
+	X(drop_tcp_elsewhere, DROP, "TCP segment whose connection is on its way to or from another core") \
 	X(drop_tcp_seq, DROP, "TCP segment outside of the receive window") \
 	X(drop_tcp_timestamp, DROP, "TCP timestamp missing, or older than the last (PAWS, RFC 7323)") \
 	X(drop_tcp_ack, DROP, "TCP segment without ACK, or one that acknowledges what was not sent") \
@@ -207,6 +208,9 @@
 	X(tcp_aborts, INFO, "TCP connections ended by a reset from here") \
 	X(tcp_timeouts, INFO, "TCP connections given up because the peer did not answer") \
 	X(tcp_full, INFO, "TCP connections not made because the table was full") \
+	X(tcp_moved_out, INFO, "TCP connections that another core has taken over") \
+	X(tcp_moved_in, INFO, "TCP connections taken over from another core") \
+	X(tcp_move_refused, INFO, "TCP connections not taken over from another core") \
 	X(tcp_retransmits, INFO, "TCP segments sent again") \
 	X(tcp_rto, INFO, "retransmission timeouts") \
 	X(tcp_tlp, INFO, "tail loss probes (RFC 8985)") \

@@ -15,6 +15,7 @@
  *     queue.c       the send queue: chunks
  *     timer.c       deadlines of a connection; wheel.c is their timing wheel
  *     api.c         functions for the application
+ *     move.c        a connection leaves for another instance; move_in.c, move_check.c: it arrives
  *
  * A received segment passes through input, ack, loss and recv. Each puts a connection it changes on
  * the pending list (tcp_touch). When the vector is done, tcp_flush runs output once for each
@@ -26,7 +27,8 @@
  * Invariants
  * 1. A connection in TCP_CLOSED has no buffer, no hash entry and no deadline. Its record is free,
  *    or on a list and freed by tcp_flush. A function that calls the application therefore checks
- *    the state afterwards, and may use the record until tcp_flush.
+ *    the state afterwards, and may use the record until tcp_flush. A frozen connection (conn.frozen,
+ *    move.h) is in TCP_CLOSED too but keeps its buffers, and no list but move.c frees it.
  * 2. The send queue covers [snd_una, end of queued data) without a gap, in ordered chunks. A chunk
  *    is one segment on the wire: sent, acknowledged and lost as a whole. q_unsent is the first
  *    chunk never sent; all before it were. Before SYN is acknowledged, snd_una is iss and the queue
@@ -157,6 +159,8 @@ enum tcp_recovery {
 	RECOVERY_RTO,      /* after a timeout, until recover is acknowledged */
 };
 
+/* A new field that is a time, or that only means something to this instance: see `settle` in
+ * move_in.c. */
 struct tcp_conn {
 	/* identity: compared for each received segment */
 	struct net_addr remote, local;
@@ -241,6 +245,8 @@ struct tcp_conn {
 	uint32_t limit_ms;  /* challenge and duplicate ACKs: end of the period */
 	uint16_t limit_used;
 	uint8_t ip_hlen;    /* ip_header_bytes of the packets we send */
+	uint8_t frozen;     /* the state to which a connection that moves returns; 0: none does. Its
+	                       move is then in wheel.tick */
 	struct wheel_node wheel;
 	union {
 		struct { uint32_t age_next, age_prev; };     /* TIME-WAIT: connections, oldest
@@ -312,6 +318,9 @@ struct tcp {
 	bool busy;             /* a call from outside is in progress and will flush */
 	uint8_t rcv_wscale;
 	struct tcp_listen *listener;
+	const struct tcp_move_app *move_apps;
+	uint32_t move_apps_n;
+	uint32_t moves;        /* connections that were frozen */
 	struct wheel wheel;
 	struct tcp_cookie_entry cookies[TCP_FASTOPEN_CACHE];
 };
@@ -379,6 +388,20 @@ struct tcp_conn *tcp_conn_new(struct tcp *t, const struct net_addr *local, uint1
                               const struct net_addr *remote, uint16_t remote_port);
 void tcp_set_state(struct tcp *t, struct tcp_conn *c, enum tcp_state state);
 
+/* Takes a connection out of the table and puts it back, without any effect on its state. */
+void tcp_conn_unhash(struct tcp *t, struct tcp_conn *c);
+void tcp_conn_hash(struct tcp *t, struct tcp_conn *c);
+
+/* The connection of these addresses and ports, or NULL. */
+struct tcp_conn *tcp_conn_twin(const struct tcp *t, const struct tcp_conn *c);
+
+/* Freezes c: its state becomes conn.frozen. tcp_conn_thaw is the reverse; the caller sets timers. */
+void tcp_conn_freeze(struct tcp *t, struct tcp_conn *c);
+void tcp_conn_thaw(struct tcp *t, struct tcp_conn *c);
+
+/* Frees a frozen connection and all it holds, and tells nobody. */
+void tcp_conn_forget(struct tcp *t, struct tcp_conn *c);
+
 /* Ends a connection: releases everything it holds and, if `tell`, reports `why` to the application.
  * The record stays until tcp_flush. */
 void tcp_conn_end(struct tcp *t, struct tcp_conn *c, int why, bool tell);
@@ -428,6 +451,9 @@ enum counter tcp_input_syn_sent(struct tcp *t, struct tcp_conn *c, struct tcp_se
 /* Our SYN has been acknowledged but the state is unchanged: enters ESTABLISHED and tells the
  * application. False: the connection has ended meanwhile. */
 bool tcp_established(struct tcp *t, struct tcp_conn *c);
+
+/* The listener for that address and port, or NULL. */
+const struct tcp_listen *tcp_listener(const struct tcp *t, const struct net_addr *local, uint16_t port);
 
 /* The initial sequence number of a connection (RFC 6528 3). */
 uint32_t tcp_isn(const struct tcp *t, const struct net_addr *local, uint16_t local_port,
@@ -492,6 +518,10 @@ bool tcp_ranges_take(struct tcp *t, struct tcp_conn *c, struct pkt *p, uint32_t 
 /* Writes at most `max` SACK blocks to send, the D-SACK first; the D-SACK counts as sent. */
 unsigned tcp_sack_blocks(struct tcp *t, struct tcp_conn *c, struct tcp_sack *out, unsigned max);
 
+/* The piece behind `buf`, in order of sequence numbers, TCP_NONE: the first one. Returns TCP_NONE at
+ * the end. *range is 0 at first and advances. */
+uint32_t tcp_ranges_next(const struct tcp *t, const struct tcp_conn *c, uint32_t *range, uint32_t buf);
+
 /* Frees all out-of-order buffers. */
 void tcp_ranges_free(struct tcp *t, struct tcp_conn *c);
 
@@ -545,6 +575,10 @@ uint32_t tcp_board_last(const struct tcp *t, const struct tcp_conn *c);
 
 /* The last chunk in flight that was sent before rack_order; TCP_NONE: none. */
 uint32_t tcp_board_before_rack(const struct tcp *t, struct tcp_conn *c);
+
+/* Makes the scoreboard of a queue whose chunks have their marks and orders already, by their marks.
+ * board_end is set. */
+void tcp_board_restore(struct tcp *t, struct tcp_conn *c);
 
 /* Clears LOST in all chunks: the loss that began at undo_order was spurious. */
 void tcp_board_undo(struct tcp *t, struct tcp_conn *c);
@@ -650,10 +684,18 @@ static inline uint32_t tcp_full(const struct tcp_conn *c)
 #define TCP_CHUNK_BYTES_MIN 256
 #define TCP_CHUNKS_MIN 16
 
+static inline uint32_t tcp_queue_most(const struct tcp *t)
+{
+	return t->p.snd_buf / TCP_CHUNK_BYTES_MIN + TCP_CHUNKS_MIN;
+}
+
 static inline bool tcp_queue_full(const struct tcp *t, const struct tcp_conn *c)
 {
-	return c->q_bufs >= t->p.snd_buf / TCP_CHUNK_BYTES_MIN + TCP_CHUNKS_MIN;
+	return c->q_bufs >= tcp_queue_most(t);
 }
+
+/* Appends `len` bytes at `off` in a buffer of the connection's as a chunk never sent. */
+void tcp_queue_append(struct tcp *t, struct tcp_conn *c, uint32_t buf, unsigned off, unsigned len);
 
 /* Appends up to n copied bytes to the queue; returns how many. */
 uint32_t tcp_queue_copy(struct tcp *t, struct tcp_conn *c, const uint8_t *data, uint32_t n);
@@ -682,6 +724,9 @@ void tcp_queue_free(struct tcp *t, struct tcp_conn *c);
 
 void tcp_timer_set(struct tcp *t, struct tcp_conn *c, enum tcp_timer which, uint32_t ms);
 void tcp_timer_clear(struct tcp_conn *c, enum tcp_timer which);
+
+/* Puts a connection into the wheel by its armed timers; overdue ones are due now. */
+void tcp_timers_resume(struct tcp *t, struct tcp_conn *c);
 
 /* Sets TIMER_LIFE as the state requires. */
 void tcp_life_timer(struct tcp *t, struct tcp_conn *c);

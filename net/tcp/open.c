@@ -21,6 +21,7 @@
  * fastopen_max at once, because an attacker can obtain cookies too (5.1).
  */
 #include "net/tcp/inside.h"
+#include "net/tcp/move.h"
 
 #define COOKIE_SECONDS 64     /* nominal step of the time in a cookie; see cookie_time */
 #define COOKIE_STEPS 2        /* a cookie is valid in its own step and in this many more */
@@ -211,14 +212,14 @@ bool tcp_established(struct tcp *t, struct tcp_conn *c)
 
 /* --- passive --- */
 
-static const struct tcp_listen *find_listener(const struct tcp *t, const struct tcp_segment *s)
+const struct tcp_listen *tcp_listener(const struct tcp *t, const struct net_addr *local, uint16_t port)
 {
 	const struct tcp_listen *any = NULL;
 	for (uint32_t i = 0; i < t->listeners; i++) {
 		const struct tcp_listen *l = &t->listener[i];
-		if (l->port != s->dst_port)
+		if (l->port != port)
 			continue;
-		if (net_addr_equal(&l->addr, &s->dst))
+		if (net_addr_equal(&l->addr, local))
 			return l;
 		if (net_addr_is_any(&l->addr))
 			any = l;
@@ -403,14 +404,30 @@ static enum counter cookie_arrived(struct tcp *t, const struct tcp_listen *l, st
 	return CNT_NONE;
 }
 
+#define COOKIE_LIFE_US ((COOKIE_STEPS + 1ull) << 26)
+
 static bool cookies_are_out(const struct tcp *t)
 {
-	return t->cookie_us && t->now_us < t->cookie_us + ((COOKIE_STEPS + 1ull) << 26);
+	return t->cookie_us && t->now_us < t->cookie_us + COOKIE_LIFE_US;
+}
+
+uint64_t tcp_cookies_until(const struct tcp *t)
+{
+	return cookies_are_out(t) ? t->cookie_us + COOKIE_LIFE_US : 0;
+}
+
+void tcp_cookies_expect(struct tcp *t, uint64_t until_us)
+{
+	if (until_us > COOKIE_LIFE_US)
+		t->cookie_us = u64_max(t->cookie_us, u64_min(until_us - COOKIE_LIFE_US, t->now_us) | 1);
 }
 
 enum counter tcp_input_listen(struct tcp *t, struct tcp_segment *s, struct pkt *p, bool *taken)
 {
-	const struct tcp_listen *l = find_listener(t, s);
+	if (t->ops->elsewhere &&
+	    t->ops->elsewhere(t->ctx, &s->dst, s->dst_port, &s->src, s->src_port))
+		return CNT_drop_tcp_elsewhere;
+	const struct tcp_listen *l = tcp_listener(t, &s->dst, s->dst_port);
 	if (!l) {
 		tcp_reset_for(t, s);
 		return CNT_drop_tcp_port;

@@ -13,7 +13,7 @@ static bool is_unsent(const struct tcp *t, uint32_t buf)
 	return buf != TCP_NONE && !(chunk_at(t, buf)->flags & CHUNK_SENT);
 }
 
-static void append(struct tcp *t, struct tcp_conn *c, uint32_t buf, unsigned off, unsigned len)
+void tcp_queue_append(struct tcp *t, struct tcp_conn *c, uint32_t buf, unsigned off, unsigned len)
 {
 	struct tcp_chunk *ch = chunk_at(t, buf);
 	pkt_meta(t->pool, buf)->refs = 1;
@@ -73,7 +73,7 @@ uint32_t tcp_queue_copy(struct tcp *t, struct tcp_conn *c, const uint8_t *data, 
 			if (tcp_queue_full(t, c) || t->pool->free <= leave ||
 			    !pkt_alloc(t->pool, &p))
 				break;
-			append(t, c, p.buf, TCP_PAYLOAD_OFFSET, 0);
+			tcp_queue_append(t, c, p.buf, TCP_PAYLOAD_OFFSET, 0);
 			room = room_in_last(t, c);
 		}
 		room = u32_min(room, n - done);
@@ -91,7 +91,7 @@ void tcp_queue_pkt(struct tcp *t, struct tcp_conn *c, const struct pkt *p)
 		copy_to_last(t, c, p->data, p->len);
 		buf_free(t->pool, p->buf);
 	} else {
-		append(t, c, p->buf, (unsigned)(p->data - buf_base(t->pool, p->buf)), p->len);
+		tcp_queue_append(t, c, p->buf, (unsigned)(p->data - buf_base(t->pool, p->buf)), p->len);
 	}
 	chunk_at(t, c->q_last)->flags |= CHUNK_PSH;
 }
@@ -106,7 +106,7 @@ void tcp_queue_fin(struct tcp *t, struct tcp_conn *c)
 			tcp_count_event(t, CNT_tcp_no_buffer);
 			return; /* tcp_output tries again */
 		}
-		append(t, c, p.buf, TCP_PAYLOAD_OFFSET, 0);
+		tcp_queue_append(t, c, p.buf, TCP_PAYLOAD_OFFSET, 0);
 	}
 	struct tcp_chunk *ch = chunk_at(t, c->q_last);
 	ch->flags |= CHUNK_FIN;

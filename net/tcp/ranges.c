@@ -286,6 +286,17 @@ bool tcp_ranges_take(struct tcp *t, struct tcp_conn *c, struct pkt *p, uint32_t 
 	return true;
 }
 
+uint32_t tcp_ranges_next(const struct tcp *t, const struct tcp_conn *c, uint32_t *range, uint32_t buf)
+{
+	if (c->ooo == TCP_NONE)
+		return TCP_NONE;
+	const struct table *table = table_at(t, c);
+	if (buf != TCP_NONE && piece_at(t, buf)->next != TCP_NONE)
+		return piece_at(t, buf)->next;
+	*range += buf != TCP_NONE;
+	return *range < table->count ? table->range[*range].first : TCP_NONE;
+}
+
 /* --- SACK blocks --- */
 
 static bool told(const struct tcp_sack *out, unsigned n, uint32_t start)

@@ -265,6 +265,69 @@ static uint32_t put_back(const struct tcp *t, struct tcp_conn *c, uint32_t at, u
 	return buf;
 }
 
+/* The two lists, each ordered by `order` and linked by `later`, as one. */
+static uint32_t merge(const struct tcp *t, uint32_t a, uint32_t b)
+{
+	uint32_t first = TCP_NONE, *at = &first;
+	while (a != TCP_NONE && b != TCP_NONE) {
+		uint32_t *least = seq_gt(chunk_at(t, a)->order, chunk_at(t, b)->order) ? &b : &a;
+		*at = *least;
+		at = &chunk_at(t, *least)->later;
+		*least = *at;
+	}
+	*at = a != TCP_NONE ? a : b;
+	return first;
+}
+
+/* Orders a list linked by `later` (merge sort: part[i] has 2^i chunks, or none). */
+static uint32_t sorted(const struct tcp *t, uint32_t list)
+{
+	uint32_t part[32];
+	for (unsigned i = 0; i < ARRAY_LEN(part); i++)
+		part[i] = TCP_NONE;
+	while (list != TCP_NONE) {
+		uint32_t one = list;
+		unsigned i = 0;
+		list = chunk_at(t, one)->later;
+		chunk_at(t, one)->later = TCP_NONE;
+		for (; part[i] != TCP_NONE; i++) {
+			one = merge(t, part[i], one);
+			part[i] = TCP_NONE;
+		}
+		part[i] = one;
+	}
+	for (unsigned i = 0; i < ARRAY_LEN(part); i++)
+		list = merge(t, part[i], list);
+	return list;
+}
+
+void tcp_board_restore(struct tcp *t, struct tcp_conn *c)
+{
+	uint32_t flying = TCP_NONE;
+	c->flags |= CONN_BOARD;
+	c->in_flight = c->lost_wait = (struct tcp_chunks){TCP_NONE, TCP_NONE};
+	c->rack_at = c->lane_first = c->lane_last = TCP_NONE;
+	c->lane_gap = 0;
+	c->sacked_chunks = 0;
+	for (uint32_t buf = c->q_first; buf != c->q_unsent; buf = chunk_at(t, buf)->next) {
+		struct tcp_chunk *ch = chunk_at(t, buf);
+		lane_add(t, c, buf);
+		if (ch->flags & CHUNK_SACKED) {
+			ch->later = TCP_NONE;
+			c->sacked_chunks++;
+		} else if (waits(ch)) {
+			append(t, &c->lost_wait, buf);
+		} else {
+			ch->later = flying;
+			flying = buf;
+		}
+	}
+	for (uint32_t buf = sorted(t, flying), next; buf != TCP_NONE; buf = next) {
+		next = chunk_at(t, buf)->later;
+		append(t, &c->in_flight, buf);
+	}
+}
+
 void tcp_board_undo(struct tcp *t, struct tcp_conn *c)
 {
 	if (!(c->flags & CONN_BOARD))

@@ -2,6 +2,7 @@
  * An instance and its connections: memory, the hash table, ports, the pending list, the end of a
  * connection.
  */
+#include "lib/divide.h"
 #include "lib/mem.h"
 #include "net/tcp/inside.h"
 
@@ -60,8 +61,14 @@ struct tcp *tcp_init(void *mem, const struct tcp_params *params, struct bufpool 
 		t->waiting[w] = t->pending;
 	t->age_first = t->age_last = TCP_NONE;
 	t->rcv_wscale = window_scale(u32_max(tcp_rcv_buf_most(params), params->rcv_buf_given));
-	t->now_us = t->tick_us = now_us;
-	wheel_init(&t->wheel, t->conns, sizeof(struct tcp_conn), offsetof(struct tcp_conn, wheel), 0);
+	/* The tick is the clock in ms, so instances with one clock have the same timestamps. */
+	t->now_us = now_us;
+	t->tick = divide(now_us, 1000);
+	t->tick_us = t->tick * 1000;
+	t->now_ms = (uint32_t)t->tick;
+	t->moves = (uint32_t)siphash24(key, &now_us, sizeof now_us);
+	wheel_init(&t->wheel, t->conns, sizeof(struct tcp_conn), offsetof(struct tcp_conn, wheel),
+	           t->tick);
 	return t;
 }
 
@@ -102,7 +109,21 @@ struct tcp_conn *tcp_find(const struct tcp *t, uint32_t hash, const struct tcp_s
 	return find(t, hash, &s->src, s->src_port, &s->dst, s->dst_port);
 }
 
-static void unhash(struct tcp *t, struct tcp_conn *c)
+struct tcp_conn *tcp_conn_twin(const struct tcp *t, const struct tcp_conn *c)
+{
+	uint32_t hash = tcp_hash(t, &c->remote, c->remote_port, &c->local, c->local_port);
+	return find(t, hash, &c->remote, c->remote_port, &c->local, c->local_port);
+}
+
+void tcp_conn_hash(struct tcp *t, struct tcp_conn *c)
+{
+	uint32_t hash = tcp_hash(t, &c->remote, c->remote_port, &c->local, c->local_port);
+	uint32_t *bucket = &t->buckets[hash & t->bucket_mask];
+	c->hash_next = *bucket;
+	*bucket = conn_index(t, c) + 1;
+}
+
+void tcp_conn_unhash(struct tcp *t, struct tcp_conn *c)
 {
 	uint32_t hash = tcp_hash(t, &c->remote, c->remote_port, &c->local, c->local_port);
 	uint32_t *at = &t->buckets[hash & t->bucket_mask];
@@ -157,8 +178,6 @@ struct tcp_conn *tcp_conn_new(struct tcp *t, const struct net_addr *local, uint1
 	uint32_t index = take_record(t);
 	if (index == TCP_NONE)
 		return NULL;
-	uint32_t hash = tcp_hash(t, remote, remote_port, local, local_port);
-	uint32_t *bucket = &t->buckets[hash & t->bucket_mask];
 	struct tcp_conn *c = &t->conns[index];
 	t->connections++;
 	*c = (struct tcp_conn){
@@ -166,7 +185,6 @@ struct tcp_conn *tcp_conn_new(struct tcp *t, const struct net_addr *local, uint1
 		.local = *local,
 		.remote_port = remote_port,
 		.local_port = local_port,
-		.hash_next = *bucket,
 		.tcp = t,
 		.pending_next = TCP_NONE,
 		.age_next = TCP_NONE,
@@ -190,9 +208,20 @@ struct tcp_conn *tcp_conn_new(struct tcp *t, const struct net_addr *local, uint1
 		.user_timeout_ms = t->p.user_timeout_ms,
 		.flags = t->p.keepalive_ms ? CONN_KEEPALIVE : 0,
 	};
-	*bucket = index + 1;
+	tcp_conn_hash(t, c);
 	t->states[TCP_CLOSED]++;
 	return c;
+}
+
+static void age_append(struct tcp *t, struct tcp_conn *c)
+{
+	c->age_prev = t->age_last;
+	c->age_next = TCP_NONE;
+	if (t->age_last != TCP_NONE)
+		t->conns[t->age_last].age_next = conn_index(t, c);
+	else
+		t->age_first = conn_index(t, c);
+	t->age_last = conn_index(t, c);
 }
 
 static void age_remove(struct tcp *t, struct tcp_conn *c)
@@ -224,16 +253,21 @@ static void free_record(struct tcp *t, struct tcp_conn *c)
 	t->states[TCP_CLOSED]--;
 }
 
+/* Is it counted in tcp.fastopen? */
+static bool is_fastopen(const struct tcp_conn *c)
+{
+	return c->flags & CONN_FASTOPEN && c->flags & CONN_PASSIVE && c->state == TCP_SYN_RECEIVED;
+}
+
 void tcp_conn_end(struct tcp *t, struct tcp_conn *c, int why, bool tell)
 {
 	if (c->state == TCP_CLOSED)
 		return;
 	if (c->state == TCP_TIME_WAIT)
 		age_remove(t, c);
-	if (c->flags & CONN_FASTOPEN && c->flags & CONN_PASSIVE && c->state == TCP_SYN_RECEIVED)
-		t->fastopen--;
+	t->fastopen -= is_fastopen(c);
 	strip(t, c);
-	unhash(t, c);
+	tcp_conn_unhash(t, c);
 	tcp_set_state(t, c, TCP_CLOSED);
 	/* The application may still read the connection in closed(); the record is freed only
 	 * afterwards. */
@@ -251,13 +285,7 @@ void tcp_conn_end(struct tcp *t, struct tcp_conn *c, int why, bool tell)
 void tcp_time_wait(struct tcp *t, struct tcp_conn *c)
 {
 	strip(t, c);
-	c->age_prev = t->age_last;
-	c->age_next = TCP_NONE;
-	if (t->age_last != TCP_NONE)
-		t->conns[t->age_last].age_next = conn_index(t, c);
-	else
-		t->age_first = conn_index(t, c);
-	t->age_last = conn_index(t, c);
+	age_append(t, c);
 	tcp_set_state(t, c, TCP_TIME_WAIT);
 	tcp_timer_set(t, c, TIMER_LIFE, t->p.time_wait_ms);
 	tcp_count_event(t, CNT_tcp_closes);
@@ -267,6 +295,37 @@ void tcp_time_wait(struct tcp *t, struct tcp_conn *c)
 		if (c->app->closed)
 			c->app->closed(c, E_OK);
 	}
+}
+
+/* --- connections that move --- */
+
+void tcp_conn_freeze(struct tcp *t, struct tcp_conn *c)
+{
+	if (c->state == TCP_TIME_WAIT)
+		age_remove(t, c);
+	t->fastopen -= is_fastopen(c);
+	wheel_remove(&t->wheel, conn_index(t, c));
+	tcp_conn_unhash(t, c);
+	c->frozen = c->state;
+	tcp_set_state(t, c, TCP_CLOSED);
+}
+
+void tcp_conn_thaw(struct tcp *t, struct tcp_conn *c)
+{
+	tcp_conn_hash(t, c);
+	tcp_set_state(t, c, (enum tcp_state)c->frozen);
+	c->frozen = 0;
+	t->fastopen += is_fastopen(c);
+	if (c->state == TCP_TIME_WAIT)
+		age_append(t, c);
+}
+
+void tcp_conn_forget(struct tcp *t, struct tcp_conn *c)
+{
+	strip(t, c);
+	c->frozen = 0;
+	if (!(c->flags & CONN_PENDING)) /* else tcp_flush frees it */
+		free_record(t, c);
 }
 
 /* --- ports --- */
@@ -337,7 +396,9 @@ void tcp_flush(struct tcp *t)
 		struct tcp_conn *c = take_first(t, &t->pending);
 		unsigned way;
 		if (c->state == TCP_CLOSED) {
-			free_record(t, c);
+			c->flags &= ~(uint32_t)CONN_PENDING;
+			if (!c->frozen)
+				free_record(t, c);
 		} else if (unlikely((way = tcp_way_full(t, c)) != 0)) {
 			wait_for(t, c, way);
 		} else {

@@ -35,6 +35,8 @@
  * Open), 6093 (urgent data in line), 1191 and 8201 with black-hole fallback, 6191 (TIME-WAIT
  * re-use).
  *
+ * Connections can move between instances: move.h.
+ *
  * Deliberately missing: windows that shrink again when a connection is idle, sending IP options and
  * extension headers, flow labels (0), precedence, RFC 1144 compression, use of one buffer pool by
  * two cores at the same time.
@@ -149,6 +151,14 @@ struct tcp_ops {
 	 */
 	bool (*ours)(void *ctx, const struct net_addr *local, uint16_t local_port,
 	             const struct net_addr *remote, uint16_t remote_port);
+
+	/*
+	 * Asked about a segment without a connection: may another instance have that connection, or
+	 * is it on its way from one to the other (move.h)? Then the segment is dropped without an
+	 * answer. NULL: never.
+	 */
+	bool (*elsewhere)(void *ctx, const struct net_addr *local, uint16_t local_port,
+	                  const struct net_addr *remote, uint16_t remote_port);
 };
 
 #define TCP_WAYS 16

@@ -112,6 +112,26 @@ static void run(struct tcp *t, struct tcp_conn *c, enum tcp_timer which)
 	}
 }
 
+/* Adds c to the wheel by the earliest of its armed timers, none of which is overdue. */
+static void add_again(struct tcp *t, struct tcp_conn *c)
+{
+	for (unsigned which = 0; which < TIMER_COUNT; which++) {
+		if (!tcp_timer_armed(c, which))
+			continue;
+		uint64_t tick = t->tick + (c->at_ms[which] - t->now_ms);
+		if (c->wheel.tick > tick || !wheel_pending(&t->wheel, conn_index(t, c)))
+			wheel_add(&t->wheel, conn_index(t, c), tick);
+	}
+}
+
+void tcp_timers_resume(struct tcp *t, struct tcp_conn *c)
+{
+	for (unsigned which = 0; which < TIMER_COUNT; which++)
+		if ((int32_t)(c->at_ms[which] - t->now_ms) < 0)
+			c->at_ms[which] = t->now_ms;
+	add_again(t, c);
+}
+
 /* The wheel entry of c expired: runs the timers that are due and adds c again for the others. */
 static void expire(struct tcp *t, struct tcp_conn *c)
 {
@@ -128,13 +148,7 @@ static void expire(struct tcp *t, struct tcp_conn *c)
 		tcp_timer_clear(c, which);
 		run(t, c, which);
 	}
-	for (unsigned which = 0; which < TIMER_COUNT; which++) {
-		if (!tcp_timer_armed(c, which))
-			continue;
-		uint64_t tick = t->tick + (c->at_ms[which] - t->now_ms);
-		if (c->wheel.tick > tick || !wheel_pending(&t->wheel, conn_index(t, c)))
-			wheel_add(&t->wheel, conn_index(t, c), tick);
-	}
+	add_again(t, c);
 }
 
 void tcp_tick(struct tcp *t, uint64_t now_us)

@@ -12,7 +12,7 @@
 include tests/bpf/programs/programs.mk
 
 FUZZ_BUILD := build/fuzz
-F ?= ip4 ip6 acl udp vxlan nd tcp http fpm bfd telnet match script pcap config virtio intel vmxnet3 mlx5 firmware arp acpi \
+F ?= ip4 ip6 acl udp vxlan nd tcp tcp_move http fpm bfd telnet match script pcap config virtio intel vmxnet3 mlx5 firmware arp acpi \
 	candidate shell boot pci virtio_regs vfio ixgbe_regs x550_regs \
 	program routes json bpf_object bpf_verify xdp
 SECONDS ?= 20
@@ -25,6 +25,7 @@ FUZZ_RUNS_udp := 300000
 FUZZ_RUNS_vxlan := 300000
 FUZZ_RUNS_nd := 60000
 FUZZ_RUNS_tcp := 60000
+FUZZ_RUNS_tcp_move := 30000
 FUZZ_RUNS_http := 300000
 FUZZ_RUNS_fpm := 200000
 FUZZ_RUNS_bfd := 200000
@@ -67,6 +68,7 @@ FUZZ_SRC_udp := $(FUZZ_NET)
 FUZZ_SRC_vxlan := $(FUZZ_NET)
 FUZZ_SRC_nd := $(FUZZ_NET)
 FUZZ_SRC_tcp := $(FUZZ_NET) $(sort $(wildcard net/tcp/*.c))
+FUZZ_SRC_tcp_move := $(FUZZ_SRC_tcp)
 FUZZ_SRC_http := $(sort $(wildcard net/http/*.c)) lib/fmt.c
 FUZZ_SRC_fpm := $(sort $(wildcard net/fpm/*.c)) tests/unit/rig/fpm_contract.c
 FUZZ_SRC_bfd := $(sort $(wildcard net/bfd/*.c))

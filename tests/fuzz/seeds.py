@@ -84,6 +84,16 @@ def api(name, conn=0, n=0, *rest):
     return op(name, conn, u16(n), *rest)
 
 
+def tcp_moves():
+    """A connection in each state (enum target of fuzz_tcp_move.c), moved whole, then with damage."""
+    for target in range(9):
+        for how in (0, 0x33, 0xff, 0x77):
+            for damages in (0, 3):
+                head = bytes((target + 9 * damages, how)) + struct.pack("<HBBHHH", 6000, 1, 2, 900, 800, 300)
+                program = b"\4\0\x10\1\3\0\4\0\x08\0\x10\0\x10\1\7\2\x20\3\0\x08\0\1\x10\0\x84"
+                yield "%d-%02x-%d" % (target, how, damages), head + bytes(8 * damages) + program
+    
+
 def tcp_programs():
     data = op("data", u16(1000))
     ack = op("ack", 0, u16(65535))
@@ -748,7 +758,7 @@ def dictionary(entry, inputs, directory):
 
 def main():
     entry, directory = sys.argv[1:]
-    makers = {"tcp": tcp_programs, "ip4": ip4_packets, "ip6": ip6_packets,
+    makers = {"tcp": tcp_programs, "tcp_move": tcp_moves, "ip4": ip4_packets, "ip6": ip6_packets,
               "acl": acl_programs, "udp": udp_packets, "vxlan": vxlan_packets, "nd": nd_programs, "http": http_requests,
               "fpm": fpm_streams, "bfd": bfd_inputs,
               "telnet": telnet_sessions, "match": matches, "script": scripts, "pcap": captures,

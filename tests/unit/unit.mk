@@ -87,6 +87,7 @@ TCP_SRC := $(sort $(wildcard net/*.c net/tcp/*.c)) $(filter-out lib/mem.c,$(sort
 UNIT_SRC_tcp_pair := $(TCP_SRC) tests/unit/rig/tcp_rig.c tests/unit/rig/tcp_link.c tests/unit/rig/tcp_police.c \
 	tests/unit/rig/tcp_flow.c
 UNIT_SRC_tcp_rate := $(UNIT_SRC_tcp_pair)
+UNIT_SRC_tcp_move := $(UNIT_SRC_tcp_pair)
 UNIT_SRC_fuzz := $(wildcard net/arp*.c) net/neigh_table.c net/icmp4.c net/udp.c net/ip.c net/ip4.c \
 	net/ip6.c lib/csum.c
 UNIT_SRC_config := $(filter-out control/config/config_hash.c,$(wildcard control/config/config*.c)) \

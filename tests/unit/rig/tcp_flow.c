@@ -1,10 +1,13 @@
 /* See tcp_flow.h. */
 #include "tests/unit/rig/tcp_flow.h"
 
+#include "net/tcp/move.h"
+
 /* The bytes of a stream repeat a table. Its length is prime, so data that is displaced by a power
  * of two, or by a segment, differs. */
 #define PERIOD 65521u
 #define PIECE 65536u
+#define AWAY_US 100u /* when to look again whether a connection has arrived */
 
 struct persistent {
 	struct persistent *next;
@@ -13,12 +16,22 @@ struct persistent {
 
 static const struct tcp_app flow_app;
 static void pump(struct end *e);
+static void write_later(struct end *e, uint32_t us);
 
 static struct end *peer_of(const struct end *e) { return &e->flow->end[1 - e->side]; }
 static struct rig *rig_of(const struct end *e) { return e->flow->all->rig; }
 static struct rig_host *host_of(const struct end *e)
 {
 	return &rig_of(e)->host[e->flow->plan.host[e->side]];
+}
+
+/* Where its connection is: a machine may have several hosts. */
+static void find_host(struct end *e)
+{
+	const struct rig *r = rig_of(e);
+	for (unsigned i = 0; i < r->hosts; i++)
+		if (r->host[i].tcp == tcp_instance(e->c))
+			e->flow->plan.host[e->side] = i;
 }
 
 /* At most PIECE bytes of the stream of e, from pos on. */
@@ -72,7 +85,9 @@ static void on_write_timer(void *arg)
 {
 	struct end *e = arg;
 	e->timer_write = false;
-	if (e->c)
+	if (e->away)
+		write_later(e, AWAY_US);
+	else if (e->c)
 		pump(e);
 }
 
@@ -174,7 +189,11 @@ static void on_read_timer(void *arg)
 {
 	struct end *e = arg;
 	e->timer_read = false;
-	if (!e->c)
+	if (e->away) {
+		e->timer_read = true;
+		rig_at(rig_of(e), rig_of(e)->now_us + AWAY_US, on_read_timer, e);
+	}
+	if (!e->c || e->away)
 		return;
 	if (e->plan.reader == READ_ODD) {
 		uint32_t n = chance_range(&e->chance, 1, e->plan.read_max);
@@ -325,7 +344,9 @@ static void become_established(struct end *e)
 static void on_abort_timer(void *arg)
 {
 	struct end *e = arg;
-	if (e->c)
+	if (e->away)
+		rig_at(rig_of(e), rig_of(e)->now_us + AWAY_US, on_abort_timer, e);
+	else if (e->c)
 		abort_end(e);
 }
 
@@ -359,6 +380,7 @@ static bool on_accept(struct tcp_conn *c)
 	e->c = c;
 	e->how = END_OPEN;
 	a->open++;
+	find_host(e);
 	tcp_set_arg(c, e);
 	if (e->plan.abort_in_accept) {
 		abort_end(e);
@@ -461,6 +483,57 @@ static const struct tcp_app flow_app = {
 	.urgent = on_urgent,
 	.closed = on_closed,
 };
+
+/* --- moves --- */
+
+/* The state of an application that moves: the end, and how far its streams are. */
+struct moved {
+	struct end *e;
+	uint64_t sent, received;
+};
+
+/* Received buffers that the application has not read would have to move as well. */
+static uint32_t on_leave(struct tcp_conn *c, uint8_t *to)
+{
+	struct end *e = called(c);
+	if (e->kept_first)
+		return TCP_MOVE_APP_BUSY;
+	rig_check(!e->away);
+	e->away = true;
+	const struct moved m = {e, e->sent, e->received};
+	memcpy(to, &m, sizeof m);
+	return sizeof m;
+}
+
+static void on_left(struct tcp_conn *c, bool taken)
+{
+	struct end *e = tcp_arg(c);
+	rig_check(taken ? e->c != c : e->c == c && e->away);
+	if (!taken)
+		e->away = false;
+}
+
+static bool on_join(struct tcp_conn *c, const uint8_t *from, uint32_t n)
+{
+	struct moved m;
+	rig_check_equal(n, sizeof m);
+	memcpy(&m, from, n);
+	struct end *e = m.e;
+	rig_check(e->away && e->c != c && e->sent == m.sent && e->received == m.received);
+	rig_check(!tcp_arg(c));
+	e->away = false;
+	e->c = c;
+	find_host(e);
+	tcp_set_arg(c, e);
+	return true;
+}
+
+void flows_movable(struct flows *a, unsigned host)
+{
+	static const struct tcp_move_app table[] = {
+		{.app = &flow_app, .leave = on_leave, .left = on_left, .join = on_join}};
+	tcp_move_apps(a->rig->host[host].tcp, table, ARRAY_LEN(table));
+}
 
 /* --- flows --- */
 

@@ -55,6 +55,7 @@ struct end {
 	uint32_t key;         /* of its bytes */
 	uint64_t sent, acked, received, held;
 	uint32_t held_max;    /* rcv_buf, at its largest */
+	bool away;            /* its connection moves: no call about it */
 	bool established, closing, fin_seen, timer_write, timer_read;
 	bool starved;         /* tcp_send took less than the free space: acked() has to tell */
 	int how;
@@ -95,6 +96,9 @@ struct flows *flows_new(struct rig *r);
 
 /* A listener on that host's port. */
 void flows_listen(struct flows *a, unsigned host, uint16_t port, bool fastopen);
+
+/* Connections of these applications can move to and from that host (net/tcp/move.h). */
+void flows_movable(struct flows *a, unsigned host);
 
 /* Adds a flow, which begins by itself, or when a chaotic callback begins it. */
 struct flow *flow_add(struct flows *a, const struct flow_plan *p);

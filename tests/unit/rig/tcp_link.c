@@ -7,6 +7,8 @@
  */
 #include "tests/unit/rig/tcp_rig.h"
 
+#define HOLD_US 50 /* how long a segment waits that rig.route holds back */
+
 #include <sanitizer/asan_interface.h>
 
 #define ETH_BYTES 14
@@ -383,6 +385,15 @@ unsigned wire_full(void *ctx, const struct net_addr *remote)
 	return h->p.device_room && h->sent_n >= h->p.device_room;
 }
 
+bool wire_elsewhere(void *ctx, const struct net_addr *local, uint16_t local_port,
+                    const struct net_addr *remote, uint16_t remote_port)
+{
+	struct rig_host *h = ctx;
+	(void)local;
+	(void)remote;
+	return h->rig->elsewhere && h->rig->elsewhere(h, local_port, remote_port);
+}
+
 void wire_tx(void *ctx, struct pkt *p)
 {
 	struct rig_host *h = ctx;
@@ -414,6 +425,13 @@ void wire_tx(void *ctx, struct pkt *p)
 void wire_arrive(struct rig_host *to, struct rig_frame *f)
 {
 	struct rig *r = to->rig;
+	if (r->route)
+		to = r->route(to, f->ip);
+	if (!to) {
+		rig_event(r, &(struct event){.t_us = r->now_us + HOLD_US, .kind = EVENT_ARRIVE,
+		                             .host = rig_host_of(r, ip_to(f->ip)), .frame = f});
+		return;
+	}
 	if (to->waiting == to->p.ring) {
 		to->ring_full++;
 		rig_frame_free(r, f);

@@ -173,7 +173,8 @@ struct rig *rig_new(uint64_t seed, uint64_t now_us)
 
 struct rig_host *rig_host_add(struct rig *r, const struct rig_host_params *p)
 {
-	static const struct tcp_ops ops = {.tx = wire_tx, .full = wire_full};
+	static const struct tcp_ops ops = {.tx = wire_tx, .full = wire_full,
+	                                   .elsewhere = wire_elsewhere};
 	assert_true(r->hosts < RIG_HOSTS);
 	struct rig_host *h = &r->host[r->hosts];
 	*h = (struct rig_host){.rig = r, .index = r->hosts, .addr = ADDR(r->hosts), .p = *p};

@@ -159,6 +159,13 @@ struct rig {
 	struct rig_frame *free_frames[2];
 	bool trace;
 	bool ip6;
+
+	/* A machine of several hosts with one address: which of them gets a segment that arrives for
+	 * `to`, NULL: it waits; whose connection is not at h (tcp_ops.elsewhere). NULL: each is alone. */
+	struct rig_host *(*route)(struct rig_host *to, const uint8_t *ip);
+	bool (*elsewhere)(struct rig_host *h, uint16_t local_port, uint16_t remote_port);
+	bool overtakes; /* what one of them sends may arrive after what the other sends later */
+	void *machine;
 };
 
 /* True if the run of this seed is over IPv6. */
@@ -214,6 +221,8 @@ struct rig_host *rig_host_of(struct rig *r, uint32_t addr);
 /* The device of a host takes a frame (struct tcp_ops). */
 void wire_tx(void *ctx, struct pkt *p);
 unsigned wire_full(void *ctx, const struct net_addr *remote);
+bool wire_elsewhere(void *ctx, const struct net_addr *local, uint16_t local_port,
+                    const struct net_addr *remote, uint16_t remote_port);
 
 /* The device reads what is due. */
 void wire_device(struct rig_host *h);
