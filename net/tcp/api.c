@@ -70,6 +70,9 @@ void tcp_consumed(struct tcp_conn *c, uint32_t n)
 	changed(c);
 }
 
+uint32_t tcp_unconsumed(const struct tcp_conn *c) { return c->rcv_held; }
+uint32_t tcp_unacked(const struct tcp_conn *c) { return c->q_bytes; }
+
 void tcp_close(struct tcp_conn *c)
 {
 	struct tcp *t = c->tcp;

@@ -57,8 +57,10 @@ struct tcp_move_app {
 	void (*left)(struct tcp_conn *c, bool taken);
 
 	/* c has arrived with n bytes, which another core wrote and nobody has checked; tcp_arg is
-	 * NULL. May call all functions of tcp.h. False: refused; the application keeps nothing of
-	 * c. NULL: connections without bytes are taken. */
+	 * NULL. An application that would consume more than tcp_unconsumed(), now or when data is
+	 * acknowledged, has to refuse. May call all functions of tcp.h. False: refused; the
+	 * application keeps nothing of c. NULL: connections without bytes are taken, if all that
+	 * they received is consumed. */
 	bool (*join)(struct tcp_conn *c, const uint8_t *from, uint32_t n);
 };
 

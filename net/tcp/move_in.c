@@ -318,7 +318,7 @@ static bool joined(struct tcp *t, struct tcp_move_in *in)
 		return in->app_bytes == 0;
 	const struct tcp_move_app *app = &t->move_apps[in->app];
 	if (!app->join)
-		return in->app_bytes == 0;
+		return in->app_bytes == 0 && in->c->rcv_held == 0;
 	return app->join(in->c, in->app_state, in->app_bytes) || in->c->state == TCP_CLOSED;
 }
 

@@ -302,6 +302,12 @@ uint32_t tcp_send_urgent(struct tcp_conn *c, const void *data, uint32_t n);
 /* The application has finished with n received bytes: the window opens by n. */
 void tcp_consumed(struct tcp_conn *c, uint32_t n);
 
+/* Received bytes that the application has not consumed. */
+uint32_t tcp_unconsumed(const struct tcp_conn *c);
+
+/* Bytes taken by tcp_send and tcp_send_pkt that the peer has not acknowledged. */
+uint32_t tcp_unacked(const struct tcp_conn *c);
+
 /* Closes this side: FIN follows the queued data. The connection still receives. */
 void tcp_close(struct tcp_conn *c);
 

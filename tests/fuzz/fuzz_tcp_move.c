@@ -46,12 +46,14 @@ static struct {
 	uint64_t now_us;
 	uint32_t nxt, una, max; /* the peer's next number; what it acknowledges; the highest it saw */
 	uint32_t held;
-	bool ts;
+	bool ts, damaged;
 	uint32_t tsval;
-	uint8_t msg[MSGS][TCP_MOVE_MSG_MIN];
-	uint32_t len[MSGS];
-	unsigned msgs;
 } lab;
+
+/* The messages of the last move. */
+static uint8_t msg[MSGS][TCP_MOVE_MSG_MIN];
+static uint32_t len[MSGS];
+static unsigned msgs;
 
 static _Alignas(64) uint8_t buffers[2][BUFS * STRIDE];
 static uint32_t stack[2][BUFS];
@@ -89,7 +91,7 @@ static uint32_t on_leave(struct tcp_conn *c, uint8_t *to)
 
 static bool on_join(struct tcp_conn *c, const uint8_t *from, uint32_t n)
 {
-	if (n != sizeof lab.held || memcmp(from, &lab.held, n) != 0)
+	if (n != sizeof lab.held || memcmp(from, &lab.held, n) != 0 || tcp_unconsumed(c) != lab.held)
 		return false;
 	lab.c = c;
 	return true;
@@ -173,23 +175,23 @@ static void put_flags(uint8_t flags)
 	put(&s);
 }
 
-static void put_data(uint16_t len, uint32_t gap)
+static void put_data(uint16_t bytes, uint32_t gap)
 {
 	struct segment s = right(TCP_ACK);
-	s.len = len % 1400;
+	s.len = bytes % 1400;
 	s.seq += gap;
 	lab.nxt += gap ? 0 : s.len;
 	put(&s);
 }
 
-static void put_sack(uint32_t from, uint32_t len)
+static void put_sack(uint32_t from, uint32_t bytes)
 {
 	struct segment s = right(TCP_ACK);
 	uint8_t *o = s.options + s.options_len;
 	s.ack = lab.una;
 	be32_store(o, 0x0101050au);
 	be32_store(o + 4, lab.una + from);
-	be32_store(o + 8, lab.una + from + len);
+	be32_store(o + 8, lab.una + from + bytes);
 	s.options_len += 12;
 	put(&s);
 }
@@ -228,21 +230,21 @@ static struct tcp_conn *the_connection(unsigned at)
 
 static void damage(struct input *in)
 {
-	unsigned m = take8(in) % lab.msgs;
+	unsigned m = take8(in) % msgs;
 	uint16_t at = take16(in);
 	uint32_t value = take32(in);
 	uint8_t how = take8(in);
-	if (lab.len[m] == 0)
+	if (len[m] == 0)
 		return;
-	at = (uint16_t)(at % lab.len[m]);
+	at = (uint16_t)(at % len[m]);
 	if (how == 255) /* cut off */
-		lab.len[m] = at;
+		len[m] = at;
 	else if (how & 1) /* a word */
-		memcpy(lab.msg[m] + at / 4u * 4u, &value, at / 4u * 4u + 4 <= lab.len[m] ? 4 : 0);
+		memcpy(msg[m] + at / 4u * 4u, &value, at / 4u * 4u + 4 <= len[m] ? 4 : 0);
 	else if (how & 2) /* near what it is */
-		lab.msg[m][at] = (uint8_t)(lab.msg[m][at] + (value & 3) - 1);
+		msg[m][at] = (uint8_t)(msg[m][at] + (value & 3) - 1);
 	else
-		lab.msg[m][at] = (uint8_t)value;
+		msg[m][at] = (uint8_t)value;
 }
 
 /* Moves the connection, if there is one, to the other core. */
@@ -256,20 +258,21 @@ static void move(struct input *in, unsigned damages)
 		return;
 	uint32_t unused = to->pool.free;
 	assert(tcp_move_begin(&out, c) == E_OK);
-	lab.msgs = 0;
-	while (lab.msgs < MSGS &&
-	       (lab.len[lab.msgs] = tcp_move_write(&out, lab.msg[lab.msgs], TCP_MOVE_MSG_MIN)) != 0)
-		lab.msgs++;
-	assert(lab.msgs && lab.msgs < MSGS);
+	msgs = 0;
+	while (msgs < MSGS &&
+	       (len[msgs] = tcp_move_write(&out, msg[msgs], TCP_MOVE_MSG_MIN)) != 0)
+		msgs++;
+	assert(msgs && msgs < MSGS);
 	for (unsigned i = 0; i < damages; i++)
 		damage(in);
-	for (unsigned i = 0; i < lab.msgs && r != TCP_MOVE_TAKEN && r <= TCP_MOVE_SKIPPED; i++) {
-		uint8_t *exact = exactly(lab.msg[i], lab.len[i]);
-		r = tcp_move_read(to->tcp, &to->in, exact, lab.len[i], lab.now_us);
+	for (unsigned i = 0; i < msgs && r != TCP_MOVE_TAKEN && r <= TCP_MOVE_SKIPPED; i++) {
+		uint8_t *exact = exactly(msg[i], len[i]);
+		r = tcp_move_read(to->tcp, &to->in, exact, len[i], lab.now_us);
 		free(exact);
 	}
-	/* Scarce buffers are the only reason to refuse what is not damaged. */
-	assert(damages || r == TCP_MOVE_TAKEN || r == TCP_MOVE_BUFFERS);
+	/* Scarce buffers are the only reason to refuse what was never damaged. */
+	lab.damaged |= damages > 0;
+	assert(lab.damaged || r == TCP_MOVE_TAKEN || r == TCP_MOVE_BUFFERS);
 	tcp_move_drop(to->tcp, &to->in);
 	if (r != TCP_MOVE_TAKEN) {
 		assert(to->pool.free == unused && tcp_connections(to->tcp) == 0);

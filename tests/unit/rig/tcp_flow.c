@@ -521,6 +521,8 @@ static bool on_join(struct tcp_conn *c, const uint8_t *from, uint32_t n)
 	struct end *e = m.e;
 	rig_check(e->away && e->c != c && e->sent == m.sent && e->received == m.received);
 	rig_check(!tcp_arg(c));
+	rig_check_equal(tcp_unconsumed(c), e->held);
+	rig_check_equal(tcp_unacked(c), e->sent - e->acked);
 	e->away = false;
 	e->c = c;
 	find_host(e);

@@ -12,7 +12,7 @@
 #include "lib/number.h"
 #include "net/eth.h"
 #include "net/ip.h"
-#include "net/tcp/move.h"
+#include "net/tcp/move_image.h"
 #include "net/tcp/wire.h"
 
 #include <time.h>
@@ -304,6 +304,7 @@ static void streams_move(void **state)
 {
 	(void)state;
 	unsigned total[STATES] = {0}, moves = 0;
+	uint64_t messages = 0;
 	struct rig_runs runs = rig_runs("streams_move", 300);
 	for (uint64_t seed = runs.first; seed < runs.end; seed++) {
 		struct chance c = {seed};
@@ -333,9 +334,10 @@ static void streams_move(void **state)
 		rig_run_until(w->r, w->r->now_us + 24 * HOUR, flows_done, w->flows);
 		on_move(w); /* TIME-WAIT */
 		moves += w->moves;
+		messages += w->messages;
 		world_end(w, total);
 	}
-	printf("moves: %u; by state:", moves);
+	printf("moves: %u, in %llu messages; by state:", moves, (unsigned long long)messages);
 	for (unsigned s = TCP_SYN_SENT; s < STATES; s++)
 		printf(" %u", total[s]);
 	printf("\n");
@@ -379,7 +381,7 @@ static struct core *core_of(const struct tcp_conn *c)
 	return tcp_instance(c) == core[0].tcp ? &core[0] : &core[1];
 }
 
-/* An echo, which has no state of its own. */
+/* An echo, which has no state of its own: it consumes what is acknowledged. */
 static bool lab_accept(struct tcp_conn *c) { return c; }
 static void lab_fin(struct tcp_conn *c) { tcp_close(c); }
 static void lab_acked(struct tcp_conn *c, uint32_t n) { tcp_consumed(c, n); }
@@ -395,7 +397,13 @@ static void lab_data(struct tcp_conn *c, struct pkt *p)
 
 static const struct tcp_app lab_app = {.accept = lab_accept, .data = lab_data, .acked = lab_acked,
                                        .fin = lab_fin, .closed = lab_closed};
-static const struct tcp_move_app lab_apps[] = {{.app = &lab_app}};
+static bool lab_join(struct tcp_conn *c, const uint8_t *from, uint32_t n)
+{
+	(void)from;
+	return n == 0 && tcp_unconsumed(c) == tcp_unacked(c);
+}
+
+static const struct tcp_move_app lab_apps[] = {{.app = &lab_app, .join = lab_join}};
 
 static void core_begin_at(struct core *k, uint32_t connections, uint64_t now_us)
 {
@@ -555,7 +563,7 @@ static struct {
 	struct lab_peer peer;
 	struct tcp_move_in in;
 	struct tcp_move_out out;
-	uint8_t msg[8][TCP_MOVE_MSG_MIN];
+	_Alignas(8) uint8_t msg[8][TCP_MOVE_MSG_MIN];
 	uint32_t len[8];
 	unsigned n;
 } one;
@@ -642,6 +650,13 @@ static void refusals(void **state)
 
 	leave_with(0); /* the application is unknown there */
 	tcp_move_apps(core[1].tcp, lab_apps, 0);
+	assert_int_equal(arrive(0), TCP_MOVE_APP);
+	still_there(0);
+
+	leave_with(0); /* one that never has anything unconsumed is taken without `join` */
+	static const struct tcp_move_app plain[] = {{.app = &lab_app}};
+	tcp_move_apps(core[1].tcp, plain, 1);
+	((struct move_record *)(void *)(one.msg[0] + sizeof(struct move_head)))->c.rcv_held = 1;
 	assert_int_equal(arrive(0), TCP_MOVE_APP);
 	still_there(0);
 
