@@ -30,7 +30,7 @@ struct core {
 	uint64_t called_tsc; /* time of the program's last call to the kernel, or of its start */
 	struct watchdog watchdog;
 	bool restart_asked; /* set by another core before it sends an NMI; cleared by the owner */
-} __attribute__((aligned(64)));
+};
 
 extern struct core cores[CORES_MAX];
 

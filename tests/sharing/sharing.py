@@ -15,8 +15,9 @@ the window, so lines a packet are never too few.
 
 Limits (exit code 1 and a line that begins with SHARED if one is broken):
   - between data cores: every function that takes a line must be in expected.txt, at any rate;
-  - between the control core and data cores, unless the generator starts many times (pktgen-sleeps): fewer than 1 line in 1000 packets, and every function that
+  - between the control core and data cores: fewer than 1 line in 1000 packets, and every function that
     takes more than 1 line in 50,000 packets must be in expected.txt. Rarer ones are the work of a second.
+    Not for pktgen-sleeps, which starts the generator many times.
 """
 import argparse
 import bisect
@@ -266,7 +267,8 @@ def main():
             packets, accesses, rows = run(APPS[name], cores)
             sums = by_function(rows, symbols)
             report(name, cores, packets, accesses, sums)
-            wrong += ["%s, %d data cores: %s" % (name, cores, text) for text in broken(packets, sums, expected, APPS[name].kinds)]
+            wrong += ["%s, %d data cores: %s" % (name, cores, text)
+                      for text in broken(packets, sums, expected, APPS[name].kinds)]
             for key, count in sums.items():
                 seen[key] = max(seen.get(key, 0), count / packets)
             if options.sites:
