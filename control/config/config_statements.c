@@ -369,7 +369,7 @@ static void list_add(char *list, size_t size, size_t *len, struct text word)
 
 int config_statement_unknown(struct parser *p, unsigned matched)
 {
-	char list[192] = "";
+	char list[240] = "";
 	size_t len = 0;
 	if (p->w.err == NULL)
 		return E_INVAL;
