@@ -4,6 +4,7 @@
  */
 #include "tests/unit/rig/model_port.h"
 #include "tests/unit/rig/packets.h"
+#include "tests/unit/rig/spread.h"
 
 enum { PAIRS_USED = 8, L4_BYTES = 50, VLAN = 7 };
 
@@ -189,7 +190,7 @@ static void set_rules(const struct nic_rule *r, unsigned n)
 
 static void spread_over(uint64_t pairs)
 {
-	assert_int_equal(card.driver->spread(&port.nic, pairs), E_OK);
+	assert_int_equal(rig_spread(card.driver, &port.nic, pairs), E_OK);
 }
 
 /* Several pairs share the packets of a rule as they would share all packets without rules. */
