@@ -166,8 +166,7 @@ class Lab:
     def target(self, *addresses):
         """The right host gets these addresses."""
         for address in addresses:
-            self.right.ip("address", "add", address + ("/128" if ":" in address else "/32"), "dev", "lo",
-                          *(["nodad"] if ":" in address else []))
+            self.right.add_loopback(address)
 
     def wait_up(self):
         self.router.wait_up()

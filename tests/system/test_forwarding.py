@@ -56,8 +56,7 @@ def test_ttl_is_counted_down(lab_of, family):
 @both
 def test_static_route(make_lab_of, family):
     lab = make_lab_of(extra=family.route)
-    lab.right.ip(family.flag, "address", "add", "%s/%d" % (family.inside, family.host_bits), "dev", "lo",
-                 *(["nodad"] if family is V6 else []))
+    lab.right.add_loopback(family.inside)
     pings(lab.left, family.inside)
 
 

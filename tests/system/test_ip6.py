@@ -7,7 +7,7 @@ import socket
 import subprocess
 
 import pytest
-from conftest import LEFT_MAC, LEFT_ROUTER, eventually, pings, reaches
+from conftest import LEFT_MAC, LEFT_ROUTER, eventually, pings
 from family import (LEFT6, LEFT_ROUTER6, RIGHT6, RIGHT_ROUTER6, config6, lab6,  # noqa: F401
                     make_lab6)
 
@@ -123,9 +123,7 @@ def test_server_numbers_itself(make_auto, tmp_path, cpus):
         routes = server.command("show ipv6 route")
         for line in (r"2001:db8:1::/64 +connected", r"::/0 +via fe80::\S+"):
             assert re.search("^A %s eth0 advertised" % line, routes, re.MULTILINE), routes
-        left.ip("-6", "address", "add", "2001:db8:77::1/128", "dev", "lo", "nodad")
-        # Linux enters the route for its own address later, from a work queue.
-        eventually(lambda: reaches(left, "2001:db8:77::1"), 10)
+        left.add_loopback("2001:db8:77::1")
         pings(left, own_address(server), "-I", "2001:db8:77::1")  # not on the link
         pings(left, own_address(server), "-s", "2000")  # in fragments of 1400, as the replies
         assert "5 sent, 5 received" in server.command("ping 2001:db8:77::1", timeout_s=30)

@@ -90,8 +90,8 @@ def make_paths(make_router, family):
             for n, host in enumerate(hops):
                 host.configure(hop(V4, n) + "/24", hop(V4, n, True))
                 host.configure6(hop(V6, n) + "/64", hop(V6, n, True))
-                host.ip("address", "add", TARGET[V4] + "/32", "dev", "lo")
-                host.ip("-6", "address", "add", TARGET[V6] + "/128", "dev", "lo", "nodad")
+                host.add_loopback(TARGET[V4])
+                host.add_loopback(TARGET[V6])
             router = make_router(config + lines, ports=[host.port for host in hosts])
             addresses_up(router)
             for host in hosts:

@@ -77,6 +77,18 @@ class Host:
     def ip(self, *arguments):
         return self.run(["ip", *arguments], check=True).stdout
 
+    def add_loopback(self, address, timeout_s=20.0):
+        """Adds an address of either family to the loopback device. Returns once packets to it are
+        delivered: Linux enters the route of an IPv6 address later, from a work queue (net/ipv6/addrconf.c,
+        addrconf_dad_work)."""
+        flag, bits, how = ("-6", "/128", ["nodad"]) if ":" in address else ("-4", "/32", [])
+        self.ip(flag, "address", "add", address + bits, "dev", "lo", *how)
+        deadline = time.monotonic() + timeout_s
+        while not self.ip(flag, "route", "show", "table", "local", address):
+            if time.monotonic() >= deadline:
+                raise LauncherError("%s: no route to %s after %g s" % (self.name, address, timeout_s))
+            time.sleep(0.01)
+
     def wait_for_link(self, dev="eth0", holder=None, timeout_s=20.0):
         """Returns once Linux transmits on a device whose other end is open in some process. holder: the
         child with the other end; if it ends, the link is gone and the wait ends too.
