@@ -48,7 +48,7 @@ class V4:
     left, right, left_router, right_router = LEFT_HOST, RIGHT_HOST, LEFT_ROUTER, RIGHT_ROUTER
     nobody, nowhere, inside = "198.51.100.77", "203.0.113.200", "203.0.113.9"
     route = "ip route 203.0.113.0/24 %s" % RIGHT_HOST
-    af, flag, host_bits, header = socket.AF_INET, "-4", 32, 20
+    af, flag, header = socket.AF_INET, "-4", 20
     mtu = 1000  # a small MTU that both ends support
     may_fragment = (socket.IPPROTO_IP, 10, 0)  # IP_MTU_DISCOVER = IP_PMTUDISC_DONT
     asked, show_neighbours = "arp_tx_request", "show arp"
@@ -68,7 +68,7 @@ class V6(V4):
     left, right, left_router, right_router = LEFT6, RIGHT6, LEFT_ROUTER6, RIGHT_ROUTER6
     nobody, nowhere, inside = "2001:db8:2::77", "2001:db8:ffff::1", "2001:db8:9:7::9"
     route = "ipv6 route 2001:db8:9::/48 %s" % RIGHT6
-    af, flag, host_bits, header = socket.AF_INET6, "-6", 128, 40
+    af, flag, header = socket.AF_INET6, "-6", 40
     mtu = 1300
     may_fragment = (socket.IPPROTO_IPV6, 23, 0)  # IPV6_MTU_DISCOVER = IPV6_PMTUDISC_DONT
     asked, show_neighbours = "nd_tx_solicit", "show ipv6 neighbors"

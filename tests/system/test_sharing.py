@@ -32,5 +32,6 @@ def test_steering_is_seen():
                       config=sharing.TWO_PORTS + sharing.ROUTES)
     packets, _, rows = sharing.run(app, 2)
     sums = sharing.by_function(rows, sharing.Symbols())
-    assert [key for key in sums if key[0] == "data" and "steer" in key[1]], sums
+    # functions of runtime/steer.c: the compiler decides which of them are inlined in others
+    assert [key for key in sums if key[0] == "data" and key[1].startswith(("steer_", "lane_"))], sums
     assert any("(data)" in text for text in sharing.broken(packets, sums, sharing.read_expected()))
