@@ -434,7 +434,7 @@ def test_accel_auto(tmp_path):
 @pytest.mark.parametrize("accel,prealloc", [("kvm", "on"), ("tcg", "off")])
 def test_memory_is_touched_before_for_kvm(monkeypatch, accel, prealloc):
     monkeypatch.setattr(options, "choose_accel", lambda wanted: accel)
-    asked = argparse.Namespace(accel=accel, memory="256M", cpus=2, iommu=False, boot="kernel")
+    asked = argparse.Namespace(accel=accel, memory="256M", cpus=2, iommu=False, boot="kernel", qemu_arg=[])
     words = options.machine_arguments(asked, shared=True)
     assert after(words, "-object")[0].endswith("prealloc=" + prealloc)
     words = options.machine_arguments(asked, shared=False)

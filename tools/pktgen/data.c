@@ -81,11 +81,14 @@ static bool is_to_stop(void)
 	       __atomic_load_n(&order->number, __ATOMIC_RELAXED) != result->number;
 }
 
-/* Prepares the order in force, or tries again later if a ring is not empty. */
+/* Prepares the order in force, or tries again later if a ring is not empty. Frames for all slots of all ports may be
+ * made, so this may take longer than a turn of the data path. */
 static void prepare(void)
 {
 	unsigned stream = 0;
+	const enum core_pace pace = core_pace(PACE_LONG);
 	enum run_why why = send_prepare(order, result, &stream);
+	(void)core_pace(pace);
 	bool late = self.now_tsc - waiting_since > clock_ticks(&self.clock, OPEN_NS);
 	if (why == RUN_WHY_BUSY && !late && !is_to_stop()) {
 		open_again = self.now_tsc + clock_ticks(&self.clock, OPEN_AGAIN_NS);
@@ -134,6 +137,7 @@ static void data_msg(struct pkt *p, uint32_t arg)
 	uint64_t number = __atomic_load_n(&order->number, __ATOMIC_ACQUIRE);
 	if (number == result->number || number == 0 || ready || sending)
 		return;
+	const enum core_pace pace = core_pace(PACE_LONG); /* a judge's memory may be large */
 	send_stop();
 	memset(result, 0, sizeof *result);
 	size_t bytes;
@@ -148,6 +152,7 @@ static void data_msg(struct pkt *p, uint32_t arg)
 	__atomic_store_n(&result->number, number, __ATOMIC_RELEASE);
 	waiting_since = self.now_tsc;
 	prepare();
+	(void)core_pace(pace);
 }
 
 static uint64_t data_timer(void)
