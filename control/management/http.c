@@ -322,6 +322,7 @@ static bool send_made(struct session *s)
 /* Parses requests from in[] until an answer begins. */
 static void read_requests(struct session *s)
 {
+	const enum core_pace pace = core_pace(PACE_LONG); /* a page may do a command's work */
 	while (s->state <= SESSION_CONTENT && s->in_len) {
 		if (s->state == SESSION_CONTENT) {
 			read_content(s);
@@ -337,6 +338,7 @@ static void read_requests(struct session *s)
 		else if (idle)
 			to_read(s); /* a head has begun, and with it HTTP_HEAD_NS */
 	}
+	(void)core_pace(pace);
 	if (s->state == SESSION_CONTENT && s->heard_fin)
 		break_off(s);
 	else if (s->state == SESSION_READ && s->heard_fin)
@@ -462,6 +464,7 @@ uint64_t http_timer(void)
 	unsigned left = HTTP_PIECES_PER_TURN, idle = 0;
 	if (!tcp_control || !sessions)
 		return UINT64_MAX;
+	const enum core_pace pace = core_pace(PACE_LONG); /* likewise */
 	if (is_working())
 		write_page(writer);
 	else
@@ -472,6 +475,7 @@ uint64_t http_timer(void)
 		idle = advance(s) ? 0 : idle + 1;
 		left -= idle == 0;
 	}
+	(void)core_pace(pace);
 	if (left == 0 || is_working())
 		return now;
 	due = sweep(now);
