@@ -73,7 +73,7 @@ uint64_t core_now_ns(void)
 
 void core_log(const char *format, ...)
 {
-	char text[400]; /* a wrong line of a configuration, with its reason */
+	char text[256];
 	fmt_va_list args;
 	__builtin_va_start(args, format);
 	size_t n = fmt_vformat(text, sizeof text - 2, format, args);

@@ -217,7 +217,7 @@ void load_withdraw(void)
 
 void load_report(void)
 {
-	char text[400], name[64];
+	char text[448], name[64];
 	const struct text_error *row = wrong.count > 0 ? wrong.row : &running.error;
 	const uint32_t reported = u32_min(wrong.count, CONFIG_WRONG_MAX);
 	if (!core_option("config", name, sizeof name))

@@ -20,7 +20,7 @@ void console_log_line(const char *line) { shell_log(&serial_console, line); }
 
 void console_log(const char *format, ...)
 {
-	char text[256];
+	char text[448]; /* a wrong line of a configuration, with its reason */
 	fmt_va_list args;
 	__builtin_va_start(args, format);
 	fmt_vformat(text, sizeof text, format, args);
