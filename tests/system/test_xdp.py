@@ -189,6 +189,7 @@ def entries_of(numbers, value=1):
     return [{"key": "0a%06xc6336402" % n + "0000" * 2 + "11000000", "value": "%016x" % value} for n in numbers]
 
 
+@pytest.mark.nics(["virtio"])  # maps are above the driver
 def test_lists_of_entries(make_lab, tmp_path):
     """PUT of many entries in one request; what GET answers is such a list. A list with a mistake
     changes nothing; where the map is full, the answer says how many were set. Others are answered meanwhile."""
