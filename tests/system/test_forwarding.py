@@ -36,11 +36,8 @@ def test_traceroute(lab_of, family):
     for method in ([], ["-I"]):
         for host, router, target in ((lab_of.left, family.left_router, family.right),
                                      (lab_of.right, family.right_router, family.left)):
-            result = host.run(["traceroute", family.flag, "-n", "-q", "1", "-w", "3", "-m", "5",
-                               *method, target])
-            hops = re.findall(r"^\s*\d+\s+(\S+)", result.stdout, re.MULTILINE)
-            assert hops == [router, target], "%s%s%s" % (result.stdout, result.stderr,
-                                                         dict(lab_of.router.counters()))
+            hops, said = host.traceroute(target, family.flag, *method)
+            assert hops == [router, target], "%s%s" % (said, dict(lab_of.router.counters()))
     said = lab_of.left.run(["tracepath", family.flag, "-n", family.right]).stdout
     assert re.search(r"^ 1: +%s " % re.escape(family.left_router), said, re.MULTILINE), said
     assert re.search(r"^ 2: +%s .*reached" % re.escape(family.right), said, re.MULTILINE), said

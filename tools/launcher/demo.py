@@ -202,8 +202,7 @@ def _ping(steps, host, target, text):
 
 def _traceroute(steps, host, target, router):
     steps.step("traceroute to %s" % target)
-    result = host.run(["traceroute", "-n", "-q", "1", "-w", "2", "-m", "5", target])
-    hops = re.findall(r"^\s*\d+\s+(\S+)", result.stdout, re.MULTILINE)
+    hops, _ = host.traceroute(target)
     if hops != [router, target]:
         raise Failure("traceroute to %s shows %s, not %s then %s"
                       % (target, hops, router, target))

@@ -360,7 +360,7 @@ def _demo(options, steps, stack):
     steps.step("traffic from host to host, both ways")
     traffic = Traffic(stack, cables.left, cables.right)
     _run_until_steady(traffic, "from host to host")
-    before = _hops(cables.left)
+    before, _ = cables.left.traceroute(FAR, most=6)
     for way in traffic.ways:
         way.forget()
     traffic.run(2)
@@ -369,7 +369,7 @@ def _demo(options, steps, stack):
     steps.step("pulling out the cable of r1 and BIRD")
     _cut(cables, work)
     _run_until_steady(traffic, "by r2", RECOVER_S + more_s)
-    after = _hops(cables.left)
+    after, _ = cables.left.traceroute(FAR, most=6)
     steps.done("on by %s" % " ".join(after))
     _report(traffic, (count, converged), before, after, routers)
 
@@ -379,11 +379,6 @@ def _run_until_steady(traffic, what, within_s=RECOVER_S):
     if not traffic.run(within_s, lambda: traffic.flows(begun)):
         raise Failure("no steady traffic %s within %d s; lost so far: %s packets"
                       % (what, within_s, " and ".join(str(way.lost()) for way in traffic.ways)))
-
-
-def _hops(host):
-    said = host.run(["traceroute", "-n", "-q", "1", "-w", "2", "-m", "6", FAR]).stdout
-    return re.findall(r"^\s*\d+\s+(\S+)", said, re.M)
 
 
 def _report(traffic, converged, before, after, routers):

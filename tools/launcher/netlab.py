@@ -165,6 +165,21 @@ class Host:
         result = self.run(["ping", "-n", "-c", "1", "-W", str(wait_s), *arguments, target])
         return result.returncode == 0, result.stdout + result.stderr
 
+    def traceroute(self, target, *arguments, most=5):
+        """The address that answered for each hop, nearest first, or "*" for none; and traceroute's output.
+
+        Linux queues an ICMP error for a socket, wakes the reader, and only then sets the socket's error
+        (rawv6_err in net/ipv6/raw.c; raw_err and those of UDP are alike). If the reader takes the queued
+        error in between, poll() reports an error that is not in the queue. traceroute 2.1 then reads the
+        empty queue until its time is over and no answer to any of the probes that it sent at once. Only
+        sending clears that error, and the packet is not sent. So this sends one probe at a time, and two for
+        each hop.
+        """
+        said = self.run(["traceroute", "-n", "-N", "1", "-q", "2", "-w", "2", "-m", str(most), *arguments,
+                         target]).stdout
+        lines = re.findall(r"^ *\d+  (.*)$", said, re.MULTILINE)
+        return [next((word for word in line.split() if word != "*"), "*") for line in lines], said
+
     def socket(self, family=socket.AF_INET, kind=socket.SOCK_DGRAM, protocol=0):
         """A socket in this host's namespace, usable by this process."""
         with process.inside_netns(self.netns):
