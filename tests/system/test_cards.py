@@ -311,7 +311,7 @@ class Hang:
             self.router.model("port 2 fault send-hangs")
             with flows.sending():
                 meanwhile()
-            assert flows.settle() == []
+            assert flows.settle() == [], self.router.counters()
         assert sum(flow.sent for flow in flows.list) > 1000
         assert re.findall(r"link port [01] .*", self.router.command("show events core 0")) == changes
         assert self.router.interfaces()["eth2"]["tx_flushed"] > 0

@@ -17,6 +17,7 @@ A block of the document is, by its form:
 import contextlib
 import os
 import re
+import subprocess
 import time
 
 from launcher.guest import ROOT, Guest
@@ -39,6 +40,8 @@ READS = "curl -sS http"  # may be typed again, until counters of data cores have
 
 class Terminal(Guest):
     """A shell on pipes; a router's console while one runs in it."""
+
+    STDERR = subprocess.STDOUT  # in the order in which a reader sees it
 
     def words(self, arguments):
         return arguments

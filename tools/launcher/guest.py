@@ -12,6 +12,9 @@ Formats relied on (docs/console.md is the reference; a change there requires a c
                   rx_pkts, tx_pkts, mmio_reads, mmio_writes
   show cores      a table: a line of column heads, then a line per core
 
+What the launcher and QEMU say on stderr joins the console's text in whole lines, and never within a line of the
+console or the output of a command.
+
 Reading never sleeps for a fixed time: every wait is for a pattern, with a deadline.
 """
 import os
@@ -44,17 +47,22 @@ class Guest:
     echo: a function called with every piece of text as it arrives.
     """
 
+    STDERR = subprocess.PIPE
+
     def __init__(self, arguments, log=None, echo=None):
         self.text = ""       # all console output, escapes removed
         self.mark = 0        # end of the consumed part
         self.log = open(log, "w", encoding="utf-8") if log else None
         self.echo = echo
         self.pending = b""
+        self.aside = b""     # of stderr, not yet in `text`
+        self.commanding = False
         self.eof = False
         self.started = time.monotonic()
         self.child = process.popen(self.words(list(arguments)), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                   stderr=subprocess.STDOUT, bufsize=0)
-        os.set_blocking(self.child.stdout.fileno(), False)
+                                   stderr=self.STDERR, bufsize=0)
+        for stream in self._streams():
+            os.set_blocking(stream.fileno(), False)
 
     def words(self, arguments):
         """The command that is the child."""
@@ -67,15 +75,22 @@ class Guest:
         self.close()
         return False
 
+    def _streams(self):
+        return [stream for stream in (self.child.stdout, self.child.stderr) if stream and not stream.closed]
+
     def _read(self, timeout_s):
         """Reads output that arrives within timeout_s. False at the end of the console."""
         if self.eof:
             return False
-        if not select.select([self.child.stdout], [], [], max(0.0, timeout_s))[0]:
+        ready = select.select(self._streams(), [], [], max(0.0, timeout_s))[0]
+        if self.child.stderr in ready:
+            self._read_aside()
+        if self.child.stdout not in ready:
             return True
         data = self.child.stdout.read(65536)
         if data == b"":
             self.eof = True
+            self._end_aside()
             return False
         if data:
             data = self.pending + data
@@ -84,18 +99,44 @@ class Guest:
             self.pending = b""
             if cut >= 0 and not _ESCAPES.match(data[cut:].decode("latin-1")):
                 data, self.pending = data[:cut], data[cut:]
-            text = _ESCAPES.sub("", data.decode("utf-8", "replace"))
-            self.text += text
-            if self.log:
-                self.log.write(text.replace("\r", ""))
-                self.log.flush()
-            if self.echo:
-                self.echo(text)
+            self._add(_ESCAPES.sub("", data.decode("utf-8", "replace")))
         return True
+
+    def _add(self, text, at=None):
+        """Adds text: at the end, or at a place of what is there."""
+        if at is None:
+            self.text += text
+        else:
+            self.text = self.text[:at] + text + self.text[at:]
+            if at < self.mark:
+                self.mark += len(text)
+        if self.log:
+            self.log.write(text.replace("\r", ""))
+            self.log.flush()
+        if self.echo:
+            self.echo(text)
+
+    def _read_aside(self):
+        """Reads stderr. Its whole lines go before the console's last line, unless a command is running."""
+        data = self.child.stderr.read(65536)
+        if data == b"":
+            self.child.stderr.close()
+        self.aside += data or b""
+        end = self.aside.rfind(b"\n") + 1
+        if end and not self.commanding:
+            text, self.aside = self.aside[:end].decode("utf-8", "replace"), self.aside[end:]
+            self._add(text, self.text.rfind("\n") + 1)
+
+    def _end_aside(self):
+        """The console has ended: the rest of stderr follows."""
+        if self.child.stderr and not self.child.stderr.closed:
+            self.aside += self.child.stderr.read() or b""
+        self._add(self.aside.decode("utf-8", "replace"))
+        self.aside = b""
 
     def poll(self):
         """Reads output that has arrived, without waiting."""
-        while not self.eof and select.select([self.child.stdout], [], [], 0)[0]:
+        while not self.eof and select.select(self._streams(), [], [], 0)[0]:
             self._read(0)
 
     def skip(self):
@@ -143,11 +184,15 @@ class Guest:
     def command(self, line, timeout_s=20.0):
         """Types a command; returns its output, lines ending in \\n, without echo and prompt."""
         self.skip()
-        self.send(line)
-        self.expect(re.escape(line) + r"\s*?\r?\n", timeout_s, "the echo of `%s`" % line)
-        start = self.mark
-        # Up to the first prompt: a message of the system and another prompt may follow.
-        match = self.expect(PROMPT, timeout_s, "the end of `%s`" % line)
+        self.commanding = True
+        try:
+            self.send(line)
+            self.expect(re.escape(line) + r"\s*?\r?\n", timeout_s, "the echo of `%s`" % line)
+            start = self.mark
+            # Up to the first prompt: a message of the system and another prompt may follow.
+            match = self.expect(PROMPT, timeout_s, "the end of `%s`" % line)
+        finally:
+            self.commanding = False
         return self.text[start:match.start()].replace("\r", "")
 
     def wait_exit(self, timeout_s=20.0):
@@ -167,8 +212,9 @@ class Guest:
             while not self.eof and time.monotonic() < deadline:
                 self._read(0.2)
             process.stop(self.child)
-        self.child.stdin.close()
-        self.child.stdout.close()
+        for stream in (self.child.stdin, self.child.stdout, self.child.stderr):
+            if stream:
+                stream.close()
         if self.log:
             self.log.close()
             self.log = None
