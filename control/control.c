@@ -175,6 +175,7 @@ static void control_plane_start(void)
 	core_set_idle((enum core_idle)running.config.idle, running.config.idle_spin_us);
 	core_set_steering(!running.config.steering_off);
 	core_set_balance(!running.config.balance_off);
+	core_set_elastic(running.config.cores_minimum, running.config.cores_wake_up_us);
 	steer_rules_set(&running.config);
 	interfaces_start(v);
 	policy_set();

@@ -244,6 +244,8 @@
 	X(steered, INFO, "received frames passed from a data core to another (receive-steering)") \
 	X(steer_taken, INFO, "of these, frames the other data core has taken") \
 	X(steer_refused, INFO, "buffers or frames that a data core returned and did not have, or that are malformed") \
+	X(cores_gathered, INFO, "flows gathered on fewer data cores") \
+	X(cores_spread, INFO, "flows spread over more data cores") \
 	X(buckets_moved, INFO, "buckets of cards' tables moved to another data core") \
 	X(move_held, INFO, "received frames held while their bucket, or another of that port, was moved") \
 	X(moved_early, INFO, "moves that ended early: frames may have been overtaken, none was lost")

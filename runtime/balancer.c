@@ -15,7 +15,8 @@ static enum { WATCHING, SAMPLING, MOVING } state;
 static bool on = true;
 static uint64_t next_tsc; /* WATCHING: the next look; SAMPLING: its end */
 static bool uneven;       /* at the last look */
-static uint64_t seen_tsc, seen_busy[CORES_MAX];
+static struct load_meter meter;
+static unsigned in_use;   /* pairs with flows */
 static uint32_t window;   /* number of the last one */
 static uint8_t rests[NIC_PORTS_MAX][NIC_BUCKETS_MAX]; /* rounds in which the bucket does not move */
 static struct balance_move moves[BALANCER_MOVES];
@@ -36,7 +37,7 @@ static void begin_watching(uint64_t ns)
 	state = WATCHING;
 	uneven = false;
 	next_tsc = clock_tsc() + clock_ticks(&self.clock, ns);
-	seen_tsc = 0;
+	meter.tsc = 0;
 }
 
 static void close_window(void)
@@ -70,19 +71,19 @@ static uint64_t busy_of(unsigned d)
 
 /* --- WATCHING --- */
 
-/* The load of each core with a pair, numbered by pairs, since the last look. */
-static void measure(uint32_t *busy)
+bool load_measure(struct load_meter *m, uint32_t *busy)
 {
 	const struct published *s = published_header();
-	const uint64_t now = clock_tsc(), passed = now - seen_tsc;
+	const uint64_t now = clock_tsc(), passed = u64_max(now - m->tsc, 1);
+	const bool first = m->tsc == 0;
 	for (unsigned d = 0; d < self.info->data_cores; d++) {
 		const uint64_t cycles = busy_of(d);
-		if (s->pair_of[d] != NO_PAIR)
-			busy[s->pair_of[d]] =
-				(uint32_t)u64_min((cycles - seen_busy[d]) * BALANCE_FULL / passed, BALANCE_FULL);
-		seen_busy[d] = cycles;
+		if (s->pair_of[d] != NO_PAIR && !first)
+			busy[s->pair_of[d]] = (uint32_t)u64_min((cycles - m->busy_cycles[d]) * BALANCE_FULL / passed, BALANCE_FULL);
+		m->busy_cycles[d] = cycles;
 	}
-	seen_tsc = now;
+	m->tsc = now;
+	return !first;
 }
 
 static uint32_t busy[NIC_PAIRS_MAX]; /* as of the last look */
@@ -111,14 +112,12 @@ static void open_window(uint32_t ports)
 static void look(void)
 {
 	const uint32_t ports = on && core_app()->moves ? ports_that_may() : 0;
-	const bool measured = seen_tsc != 0;
 	next_tsc = clock_tsc() + clock_ticks(&self.clock, BALANCER_LOOK_NS);
 	if (!ports) {
-		seen_tsc = 0;
+		meter.tsc = 0;
 		return;
 	}
-	measure(busy);
-	const bool now = measured && is_uneven(published_header()->pairs);
+	const bool now = load_measure(&meter, busy) && is_uneven(in_use);
 	if (now && uneven && !move_busy())
 		open_window(ports);
 	uneven = now;
@@ -164,14 +163,14 @@ static void choose(void)
 	const uint32_t ports = ports_that_may();
 	unsigned n = 0;
 	for (unsigned d = 0; d < self.info->data_cores; d++)
-		if (s->pair_of[d] != NO_PAIR)
+		if (s->pair_of[d] < in_use)
 			n = add_buckets(of, n, d, ports);
 	close_window();
 	for (unsigned p = 0; p < NIC_PORTS_MAX; p++)
 		for (unsigned b = 0; b < NIC_BUCKETS_MAX; b++)
 			rests[p][b] -= rests[p][b] > 0;
 	moved = 0;
-	move_count = balance_choose(busy, s->pairs, of, n, moves, BALANCER_MOVES);
+	move_count = balance_choose(busy, in_use, of, n, moves, BALANCER_MOVES);
 	state = MOVING;
 }
 
@@ -194,13 +193,18 @@ static void move_next(void)
 		return;
 	}
 	const struct balance_move *m = &moves[moved++];
+	if (m->to >= in_use) {
+		moved = move_count;
+		return;
+	}
 	rests[m->port][m->bucket] = BALANCER_ROUNDS;
 	if (core_move_bucket(m->port, m->bucket, core_with(m->to)) != NULL)
 		moved = move_count; /* something has changed: measure again */
 }
 
-void balancer_turn(void)
+void balancer_turn(unsigned pairs)
 {
+	in_use = pairs;
 	switch (state) {
 	case WATCHING:
 		if (self.now_tsc >= next_tsc)

@@ -18,6 +18,7 @@
 #ifndef RUNTIME_BALANCER_H
 #define RUNTIME_BALANCER_H
 
+#include "abi/boot_info.h"
 #include "lib/types.h"
 
 #define BALANCER_LOOK_NS 1000000000ull
@@ -31,8 +32,18 @@
 #define BALANCER_MOVES 64 /* in a round */
 #define BALANCER_PACKETS 32 /* that a core must have counted */
 
-/* While the ports run and none restarts, once a turn. */
-void balancer_turn(void);
+/* The load of data cores between two looks. */
+struct load_meter {
+	uint64_t tsc; /* of the last look; 0: none */
+	uint64_t busy_cycles[CORES_MAX];
+};
+
+/* Looks. True: busy[] is the load, of BALANCE_FULL, of the cores that poll pairs, by pair, since the last look. False:
+ * this is the first. */
+bool load_measure(struct load_meter *m, uint32_t *busy);
+
+/* While the ports run and none restarts, once a turn. The first `pairs` pairs have flows (elastic.h). */
+void balancer_turn(unsigned pairs);
 /* The TSC at which it must be called even if the core sleeps. */
 uint64_t balancer_deadline(void);
 /* Ends a round: a core or a port may have failed, or all ports start. */

@@ -16,10 +16,9 @@ unsigned buckets_home(unsigned p, unsigned b)
 	return kept()->home[p][b];
 }
 
-int buckets_move(unsigned p, unsigned b, unsigned pair)
+void buckets_move(unsigned p, unsigned b, unsigned pair)
 {
 	kept()->home[p][b] = (uint8_t)pair;
-	return buckets_set(p, UINT64_MAX);
 }
 
 int buckets_set(unsigned p, uint64_t pairs)

@@ -21,8 +21,7 @@ int buckets_set(unsigned p, uint64_t pairs);
 /* The pair with which bucket b of port p, below nic_shared.buckets, is at home. */
 unsigned buckets_home(unsigned p, unsigned b);
 
-/* Bucket b of port p is at home with that pair, and the device directs it there. All pairs are polled, and the port is
- * there. After an error, one of nic_ops.table, the port has to restart. */
-int buckets_move(unsigned p, unsigned b, unsigned pair);
+/* Bucket b of port p is at home with that pair from now on. The device learns it by the next buckets_set. */
+void buckets_move(unsigned p, unsigned b, unsigned pair);
 
 #endif

@@ -90,6 +90,7 @@ static void *memory;      /* the application's, in the arena */
 static size_t memory_bytes;
 static uint64_t (*timer)(void); /* the application's, while the core polls; NULL: none */
 static uint64_t timer_tsc;      /* time of its next call */
+static unsigned turn_packets; /* that the last turn received */
 static bool any_full;     /* core_outs[].full is set for some port */
 static bool awake;        /* core_stay_awake() */
 static bool steers;       /* this core polls, and passes packets to others or takes them (steer.h) */
@@ -749,7 +750,13 @@ bool data_turn(void)
 	core_tx_flush_all();
 	struct core_stats *stats = &out()->stats;
 	stats->rx_pkts += moved;
+	turn_packets = moved;
 	return moved || injected || passed || slots_moved();
+}
+
+unsigned data_turn_packets(void)
+{
+	return turn_packets;
 }
 
 int core_pair(void)

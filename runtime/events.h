@@ -34,7 +34,8 @@
 	X(port_restart, "port", "core", \
 	  "a port is restarted alone; for that data core, which has restarted, or, core 0, for its device") \
 	X(port_back, "port", "us", "that port runs again, after so long") \
-	X(bucket, "bucket", "core", "a bucket of a card's table has moved to that data core") \
+	X(buckets, "buckets", "us", "so many buckets of the cards' tables have moved to other data cores, in that time") \
+	X(cores, "pairs", "before", "the flows are on the first so many queue pairs from now on; and before") \
 	X(warm_restart, "us", "", "this control program has replaced the one before it") \
 	X(unquiet, "core", "", "a data core does not finish its turn") \
 	X(commit, "number", "", "another configuration is in force") \

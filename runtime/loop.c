@@ -17,6 +17,7 @@
  * and wakes the core. At ring 3 these interrupts are held back, so one that arrives after (3) is
  * pending and ends the halt at once.
  */
+#include "runtime/elastic.h"
 #include "runtime/idle.h"
 #include "runtime/shared.h"
 #include "abi/kcall.h"
@@ -120,6 +121,8 @@ void loop_run(void)
 		if (moved) {
 			out->stats.busy_turns++;
 			out->stats.busy_cycles += now - self.now_tsc;
+			if (unlikely(now - self.now_tsc > __atomic_load_n(&published_header()->pressed_ticks, __ATOMIC_RELAXED)))
+				elastic_note_turn(data_turn_packets());
 		}
 		self.now_tsc = now;
 		if (worked)

@@ -1,17 +1,19 @@
 /*
- * Moves a bucket of a port's indirection table (runtime/buckets.h) from the data core that polls one pair, `from`, to
- * another, `to`, without loss and in order: no packet of a flow overtakes another one.
+ * Moves buckets of the ports' indirection tables (runtime/buckets.h) from the data cores that poll some pairs, `from`,
+ * to others, `to`, without loss and in order: no packet of a flow overtakes another one. A move is of one bucket or of
+ * many, of one port or of several.
  *
  *     step      the control core                          leaves when
- *     HOLD      asks `to` to hold the bucket              `to` does
- *     SETTLE    sets the table (nic_ops.table)            MOVE_SETTLE_NS later
- *     PASS      asks `from` to pass what it has           its ring was empty once, or has been taken whole; then the
- *                                                         devices have sent all that it had given them (tx_pending)
+ *     HOLD      asks `to` to hold the buckets             all of `to` do
+ *     SETTLE    sets the tables (nic_ops.table)           MOVE_SETTLE_NS later
+ *     PASS      asks `from` to pass what they have        each ring was empty once, or has been taken whole; then the
+ *                                                         devices have sent all that they had been given (tx_pending)
  *     PUNTS                                               this core has taken what `from` had punted by then
- *     RELEASE   asks `to` to release the bucket           `to` has handled what it held, in order
+ *     RELEASE   asks `to` to release the buckets          all of `to` have handled what they held, in order
  *
- * 1. `to` holds each packet of the port that may be of the bucket: all whose hash is not known to be of another one
- *    (runtime/bucket_hash.h). Packets of its own flows that it holds needlessly keep their order too.
+ * 1. `to` holds each packet of these ports that may be of such a bucket: all whose hash is not known to be of another
+ *    one (runtime/bucket_hash.h). Packets of its own flows that it holds needlessly keep their order too. No core both
+ *    gives and takes in one move.
  * 2. Packets that the card has assigned to `from` before the table changed arrive within MOVE_SETTLE_NS: the largest
  *    receive buffer is 512 KiB (82599 datasheet, RXPBSIZE), which takes 0.42 ms to drain at 10 Gb/s; of a 1 Gb/s
  *    card 64 KiB at most, 0.53 ms.
@@ -54,5 +56,12 @@ bool move_busy(void); /* one is under way: move_turn is to be called each turn *
 void move_turn(void);
 void move_abandon(void); /* a core or a port of it may have failed */
 void move_reset(void);   /* all ports start: data cores hold nothing */
+
+/* Plans a move: afresh, then a call for each bucket that goes to a pair. A bucket that is there already stays. NULL: the
+ * move has begun, or there is nothing to move. Otherwise nothing has changed; the result is the reason, static text. The
+ * buckets exist and their ports may move (core_moves_refused); none is bucket 0. */
+void move_plan(void);
+void move_plan_bucket(unsigned port, unsigned bucket, unsigned pair);
+const char *move_begin(void);
 
 #endif

@@ -24,6 +24,7 @@
  */
 #include "runtime/shared.h"
 #include "runtime/balancer.h"
+#include "runtime/elastic.h"
 #include "runtime/move.h"
 #include "abi/kcall.h"
 #include "drivers/nic.h"
@@ -92,6 +93,7 @@ static void publish(enum ports_phase phase)
 void ports_init(void)
 {
 	struct published *s = published_header();
+	elastic_init();
 	nics = kept()->nic;
 	stats = kept()->stats;
 	if (warm_restart_possible()) {
@@ -468,6 +470,7 @@ static void enter_running(void)
 {
 	enter(RUNNING);
 	restart_reset();
+	elastic_reset();
 	for (unsigned p = 0; p < nic_count; p++)
 		if (published_header()->nic[p].pairs)
 			has_run |= 1u << p;
@@ -546,7 +549,8 @@ static void running(void)
 	} else {
 		if (unlikely(move_busy()))
 			move_turn();
-		balancer_turn();
+		elastic_turn();
+		balancer_turn(core_pairs_in_use());
 	}
 }
 
@@ -590,7 +594,7 @@ bool ports_let_go(void)
 uint64_t ports_deadline(void)
 {
 	if (state == RUNNING)
-		return restart_due() || move_busy() ? self.now_tsc : u64_min(look_tsc, balancer_deadline());
+		return restart_due() || move_busy() ? self.now_tsc : u64_min(look_tsc, u64_min(balancer_deadline(), elastic_deadline()));
 	return state == IDLE ? look_tsc : self.now_tsc;
 }
 

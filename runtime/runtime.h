@@ -536,6 +536,15 @@ bool core_move_busy(void);
 void core_set_balance(bool on);
 bool core_balances(void);
 
+/* Elastic cores (runtime/elastic.h): at low load the flows are gathered on `minimum` queue pairs or more; 0: never. They
+ * are spread over all again when a packet may have waited for `wake_up_us`. In control_hooks.start, or later. */
+void core_set_elastic(unsigned minimum, unsigned wake_up_us);
+unsigned core_elastic_minimum(void);
+unsigned core_elastic_wake_up_us(void);
+
+/* Of core_data_count() queue pairs the first so many have the flows. */
+unsigned core_pairs_in_use(void);
+
 /* Why buckets of a running port cannot move: static text; NULL: they can. */
 const char *core_moves_refused(unsigned port);
 

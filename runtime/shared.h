@@ -41,6 +41,7 @@ struct core_shm {
 	uint64_t fates_clean;   /* the owner has zeroed its core_shm_fates() */
 	uint64_t events_clean;  /* the owner has zeroed its core_shm_events() */
 	uint64_t parked;        /* the owner halts or is about to; wake it after writing to its rings */
+	uint64_t pressed;       /* data core: turns that elastic_note_turn() has counted */
 	uint64_t loads_window;  /* data core: the window of its core_shm_loads(); 0: of none */
 	uint64_t punt_head;     /* producer: data core */
 	uint64_t inject_tail;   /* consumer: data core */
@@ -81,8 +82,8 @@ enum ports_phase {
 	PORTS_CLEAR, /* return the buffers in their rings, and zero the rings */
 	PORTS_JOIN,  /* attach and poll them again, except those in `left` */
 	/* Of a data core that polls (runtime/move.h); a program that restarts waits as for PORTS_RUNNING: */
-	PORTS_HOLD,    /* hold the bucket `move_bucket` of port `move_port` */
-	PORTS_PASS,    /* take and send all that `move_port` has received by now */
+	PORTS_HOLD,    /* hold the buckets in `moving` */
+	PORTS_PASS,    /* take and send all that the ports in `move_ports` have received by now */
 	PORTS_RELEASE, /* handle what is held */
 };
 
@@ -97,6 +98,7 @@ struct published {
 	uint32_t programs_in;     /* set by core_program_ports(), at any time */
 	uint32_t move_in;         /* set by core_move_ports(), at any time */
 	uint32_t sampling;        /* number of the window in which load is counted by buckets (balancer.h); 0: none */
+	uint64_t pressed_ticks;   /* a longer turn is reported (elastic.h); UINT64_MAX: none; changes at any time */
 	uint8_t phase[CORES_MAX]; /* enum ports_phase, by data core index */
 	uint32_t ports;
 	uint32_t pairs; /* queue pairs in use on every port; data cores without one are on standby */
@@ -109,14 +111,14 @@ struct published {
 	uint64_t area;  /* as in struct core_self, of the tables in force */
 	uint32_t features;   /* enum nic_features that all ports had which started together */
 	uint32_t restarting; /* ports, one bit each, of the phases from PORTS_LEAVE on */
-	uint16_t move_bucket; /* that moves (move.h), */
-	uint8_t move_port;    /* of that port's table */
+	uint32_t move_ports; /* ports, one bit each, of whose tables buckets move (move.h) */
 	uint32_t left;       /* ports, one bit each, that data cores do not use until their links are up (restart.c) */
 	uint8_t owner_of[CORES_MAX]; /* by data core index: whose packets it takes, or STEER_NOBODY (steer.h) */
 	uint8_t pair_of[CORES_MAX]; /* by data core index: the pair it polls on every port, or NO_PAIR */
 	uint64_t ring_bytes[NIC_PORTS_MAX];
 	uint16_t device[NIC_PORTS_MAX]; /* struct pci_dev.index of each port; NO_DEVICE: it has none */
 	struct nic_shared nic[NIC_PORTS_MAX];
+	uint64_t moving[NIC_PORTS_MAX][NIC_BUCKETS_MAX / 64]; /* these buckets, one bit each */
 };
 #define NO_DEVICE 0xffff
 #define NO_PAIR 0xff /* on standby, or dead */
@@ -239,6 +241,7 @@ bool ring_messages_waiting(void);              /* for this core */
 /* data.c */
 void data_init(void);
 bool data_turn(void);     /* true: packets or messages were moved */
+unsigned data_turn_packets(void); /* packets that the last turn received */
 uint64_t data_deadline(void); /* TSC of the next timer, the application's or for held packets */
 bool data_awake(void);    /* core_stay_awake() */
 bool data_arm(void);      /* requests interrupts; true: do not sleep, work is waiting */

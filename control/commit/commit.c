@@ -276,6 +276,7 @@ static void apply_live(void)
 	if (running.config.idle != commit.next->idle || running.config.idle_spin_us != commit.next->idle_spin_us)
 		core_set_idle((enum core_idle)commit.next->idle, commit.next->idle_spin_us);
 	core_set_balance(!commit.next->balance_off);
+	core_set_elastic(commit.next->cores_minimum, commit.next->cores_wake_up_us);
 	swap();
 	(void)programs_chains_change(&running.config); /* or the ports restart, and with them the chains */
 	vxlan_set();

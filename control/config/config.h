@@ -85,6 +85,10 @@
 #define CONFIG_ARP_TIMEOUT_DEFAULT_S 1200
 #define CONFIG_ARP_TIMEOUT_MAX_S 86400
 #define CONFIG_IDLE_SPIN_MAX_US 1000000
+#define CONFIG_CORES_MINIMUM_MAX 64 /* NIC_PAIRS_MAX */
+#define CONFIG_CORES_WAKE_UP_MIN_US 10
+#define CONFIG_CORES_WAKE_UP_MAX_US 1000000
+#define CONFIG_CORES_WAKE_UP_DEFAULT_US 50
 #define CONFIG_ICMP_RATE_DEFAULT 1000 /* ICMP errors a second */
 #define CONFIG_ICMP_RATE_MAX 1000000
 #define CONFIG_ICMP_BURST_DEFAULT 50
@@ -339,6 +343,8 @@ struct config {
 	uint32_t idle_spin_us; /* 0: not configured, adaptive */
 	bool steering_off; /* receive packet steering */
 	bool balance_off;  /* load balancing by moving buckets */
+	uint32_t cores_minimum; /* queue pairs that keep flows at low load; 0: all */
+	uint32_t cores_wake_up_us; /* if cores_minimum is set */
 	uint32_t arp_timeout_s;
 	uint32_t icmp_rate;  /* errors a second; 0: no errors are sent */
 	uint32_t icmp_burst; /* errors at once after a pause */

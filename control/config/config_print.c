@@ -290,6 +290,10 @@ static void print_machine(const struct config *c, config_write_fn write, void *c
 		print_line(&p, "receive-steering off");
 	if (c->balance_off)
 		print_line(&p, "load-balance off");
+	if (c->cores_minimum && c->cores_wake_up_us != CONFIG_CORES_WAKE_UP_DEFAULT_US)
+		print_line(&p, "cores minimum %u wake-up %u", c->cores_minimum, c->cores_wake_up_us);
+	else if (c->cores_minimum)
+		print_line(&p, "cores minimum %u", c->cores_minimum);
 	if (c->arp_timeout_s != CONFIG_ARP_TIMEOUT_DEFAULT_S)
 		print_line(&p, "arp timeout %u", c->arp_timeout_s);
 	if (c->icmp_rate != CONFIG_ICMP_RATE_DEFAULT || c->icmp_burst != CONFIG_ICMP_BURST_DEFAULT)

@@ -93,6 +93,17 @@ static int parse_balance(struct parser *p, unsigned i)
 	return words_end(&p->w, i + 1);
 }
 
+static int parse_cores(struct parser *p, unsigned i)
+{
+	int error = words_u32(&p->w, i, "the number of cores", 1, CONFIG_CORES_MINIMUM_MAX, &p->out->cores_minimum);
+	p->out->cores_wake_up_us = CONFIG_CORES_WAKE_UP_DEFAULT_US;
+	if (error != 0 || !words_is(&p->w, i + 1, "wake-up"))
+		return error ? error : words_end(&p->w, i + 1);
+	error = words_u32(&p->w, i + 2, "the wake-up", CONFIG_CORES_WAKE_UP_MIN_US, CONFIG_CORES_WAKE_UP_MAX_US,
+	                  &p->out->cores_wake_up_us);
+	return error ? error : words_end(&p->w, i + 3);
+}
+
 static int parse_description(struct parser *p, unsigned i)
 {
 	int error = words_expect(&p->w, i);
@@ -223,6 +234,7 @@ static const struct statement statements[] = {
 	{"receive-steering", "receive-steering (on | off)", parse_steering, false, STATEMENT_ONCE},
 	{"load-balance", "load-balance (on | off)", parse_balance, false,
 	 STATEMENT_ONCE | STATEMENT_LIVE},
+	{"cores minimum", "cores minimum N [wake-up MICROSECONDS]", parse_cores, false, STATEMENT_ONCE | STATEMENT_LIVE},
 	{"interface", "interface (ethN | ethN.VLAN | loN)", config_interface, false, STATEMENT_OPENS},
 	{"description", "description TEXT", parse_description, true,
 	 STATEMENT_ONCE | STATEMENT_LIVE},

@@ -30,6 +30,8 @@
   tail.*, peer.*.tail.*          latency at 10, 50, 90 % of the load, to the 99.99th percentile, beside the host's
                                  noise; with the control core busy, floods and faults (tail.py)
   idle.CARD.MODE.RATE.*          CPU share, sleeps and latency of the modes of an idle data core (idle.py)
+  elastic.*                      flows gathered on one data core, beside flows on all: CPU share at low loads, loss in
+                                 a step of the load (elastic.py)
   bfd.*                          BFD sessions under a full forwarding load: false failures, lateness (bfd.py)
   churn.*                        what routes that change cost a router with a million (churn.py)
   capture.*                      the console's capture: frames written without loss, beside tcpdump;
@@ -70,6 +72,7 @@ from bfd import bfd
 from bgp import bgp
 from capture import capture
 from churn import churn
+from elastic import elastic
 from engine import engine_fpm
 from engine_churn import engine_churn
 from floods import floods
@@ -110,7 +113,7 @@ ENGINE = {"engine-fpm": engine_fpm, "engine-zebra": zebra, "engine-bgp": bgp,
 PARTS = ["forwarding", "full-table", "full-table6", "families", "null", "no-loss", "overload", "floods",
          "tail-writes", "tcp", "tcp-idle", "udp-rtt", "http", "scrape", "churn",
          "engine", "engine-fpm", "engine-zebra", "engine-bgp", "engine-churn", "engine-takeover",
-         "tail", *TAIL_PARTS, "idle", "bfd", "capture", "xdp", "steering", "pktgen", "pktgen-curve", "pktgen-latency", "boot", "sizes"]
+         "tail", *TAIL_PARTS, "idle", "elastic", "bfd", "capture", "xdp", "steering", "pktgen", "pktgen-curve", "pktgen-latency", "boot", "sizes"]
 
 
 def null_routes(prefixes):
@@ -499,6 +502,8 @@ def main():
         if "idle" in parts:
             idle(results, os.path.join(work, "idle"), accel, arguments.runs,
                  arguments.card or ["virtio", *nics], arguments.idle, arguments.rate)
+        if "elastic" in parts:
+            elastic(results, os.path.join(work, "elastic"), accel, arguments.runs)
         if "bfd" in parts:
             bfd(results, work, accel, arguments.quick)
         if "capture" in parts:

@@ -141,7 +141,7 @@ UNIT_SRC_steer_management := control/forwarding/steer_rules.c control/text/text.
 UNIT_SRC_host_number := control/forwarding/fate.c $(wildcard net/arp*.c net/fib/*.c) net/neigh_table.c net/ip4.c \
 	lib/csum.c lib/fmt.c
 UNIT_SRC_journal := control/config/journal.c control/text/text.c lib/fmt.c lib/siphash.c
-UNIT_SRC_ports := runtime/ports.c runtime/balance.c runtime/balancer.c runtime/buckets.c runtime/move.c runtime/recovery.c runtime/restart.c runtime/rules.c runtime/steer_plan.c runtime/memory.c runtime/warm_restart.c lib/siphash.c lib/fmt.c
+UNIT_SRC_ports := runtime/ports.c runtime/balance.c runtime/balancer.c runtime/buckets.c runtime/elastic.c runtime/move.c runtime/recovery.c runtime/restart.c runtime/rules.c runtime/steer_plan.c runtime/memory.c runtime/warm_restart.c lib/siphash.c lib/fmt.c
 UNIT_SRC_extent :=
 UNIT_SRC_steer_plan :=
 UNIT_SRC_flow :=

@@ -9,6 +9,7 @@
 
 #include "runtime/balancer.h"
 #include "runtime/buckets.h"
+#include "runtime/elastic.h"
 #include "runtime/move.h"
 #include "runtime/rules.h"
 #include "runtime/shared.h"
@@ -56,6 +57,7 @@ static struct world {
 	unsigned sent_late;  /* and how many of them the device still sends while it is stopped */
 	unsigned said_dropped; /* lines that report such frames dropped */
 	unsigned links;      /* calls of the hook `link` */
+	unsigned control_woken;
 	unsigned skipped;    /* data cores (one bit each) whose earlier messages were dropped */
 	size_t area;         /* bytes that it takes from published memory */
 	jmp_buf anew;        /* the program has restarted itself */
@@ -136,7 +138,11 @@ void core_log(const char *format, ...)
 	w.said_restarted += strstr(format, "restarted after") != NULL;
 	w.said_dropped += strstr(format, "frames that waited to be sent are dropped") != NULL;
 }
-void core_wake(unsigned core) { assert_in_range(core, 1, DATA_CORES); }
+void core_wake(unsigned core)
+{
+	assert_in_range(core, 0, DATA_CORES);
+	w.control_woken += core == 0;
+}
 void ring_punt_skip(unsigned d)
 {
 	assert_in_range(d, 0, DATA_CORES - 1);
@@ -1178,7 +1184,7 @@ static void begins_to_move(void)
 	assert_true(core_move_busy());
 	assert_int_equal(asked_of(TO), PORTS_HOLD);
 	assert_int_equal(published_header()->move_in, 1);
-	assert_int_equal(published_header()->move_bucket, BUCKET);
+	assert_int_equal(published_header()->moving[0][0], 1ull << BUCKET);
 	assert_non_null(core_move_bucket(0, 1, data_core(TO))); /* one at a time */
 	assert_int_equal(ports_deadline(), self.now_tsc);
 	ports_turn();
@@ -1364,8 +1370,197 @@ static void load_is_balanced(void **s)
 	assert_int_equal(published_header()->sampling, 0);
 	pass_ns(1);
 	assert_true(core_move_busy());
-	assert_true(published_header()->move_bucket == 3 || published_header()->move_bucket == 6);
+	assert_true(published_header()->moving[0][0] == 1u << 3 || published_header()->moving[0][0] == 1u << 6);
 	assert_true(asked_of(1) == PORTS_HOLD || asked_of(2) == PORTS_HOLD);
+}
+
+/* --- elastic cores (elastic.h) --- */
+
+#define LOOK ELASTIC_LOOK_NS
+
+/* A look finds the cores busy for so many percent of the time. */
+static void look_finds(unsigned a, unsigned b, unsigned c)
+{
+	const unsigned percent[DATA_CORES] = {a, b, c};
+	for (unsigned d = 0; d < DATA_CORES; d++)
+		core_shm_of(data_core(d))->stats.busy_cycles += LOOK / 100 * percent[d];
+	pass_ns(LOOK);
+}
+
+static void finish_move(void)
+{
+	for (unsigned turns = 0; core_move_busy(); turns++) {
+		for (unsigned d = 0; d < DATA_CORES; d++)
+			answer(d);
+		pass_ns(MOVE_SETTLE_NS);
+		assert_true(turns < 10);
+	}
+}
+
+static void begins_elastic(unsigned minimum)
+{
+	self.clock = clock_make(1000000000);
+	w.app.moves = true;
+	core_set_balance(false);
+	core_set_elastic(minimum, 50);
+	pass_ns(LOOK);
+}
+
+/* Idle cores give their flows away, one core at a time, the last one first. */
+static void gathers_on(unsigned pairs)
+{
+	while (core_pairs_in_use() > pairs) {
+		const unsigned before = core_pairs_in_use();
+		for (unsigned i = 0; !core_move_busy(); i++) {
+			assert_true(i <= ELASTIC_LOOKS);
+			look_finds(1, 1, 1);
+		}
+		assert_int_equal(core_pairs_in_use(), before - 1);
+		finish_move();
+		for (unsigned b = 0; b < BUCKETS; b++)
+			assert_true(w.table[b] < before - 1);
+	}
+}
+
+static void press(unsigned d)
+{
+	core_shm_of(data_core(d))->pressed++;
+	pass_ns(1);
+}
+
+static void flows_are_gathered(void **s)
+{
+	(void)s;
+	struct published *p = published_header();
+	begins_elastic(1);
+	assert_int_equal(core_pairs_in_use(), DATA_CORES);
+	assert_true(p->pressed_ticks == UINT64_MAX);
+	gathers_on(1);
+	assert_true(p->pressed_ticks == 50000);
+	assert_int_equal(counted(CNT_cores_gathered), 2);
+	for (unsigned i = 0; i < 20; i++)
+		look_finds(1, 0, 0);
+	assert_int_equal(core_pairs_in_use(), 1);
+	assert_false(core_move_busy());
+	/* a busy core gets another one beside it, with half of its buckets */
+	look_finds(ELASTIC_BUSY + 1, 0, 0);
+	assert_int_equal(core_pairs_in_use(), 2);
+	assert_int_equal(asked_of(1), PORTS_HOLD);
+	finish_move();
+	assert_int_equal(core_moves_of(data_core(0)).has, BUCKETS / 2);
+	assert_int_equal(w.table[0], 0);
+	assert_true(p->pressed_ticks == 50000);
+	/* one that is pressed gets all of them at once */
+	press(1);
+	assert_int_equal(core_pairs_in_use(), DATA_CORES);
+	assert_true(p->pressed_ticks == UINT64_MAX);
+	finish_move();
+	for (unsigned d = 0; d < DATA_CORES; d++)
+		assert_in_range(core_moves_of(data_core(d)).has, BUCKETS / DATA_CORES, BUCKETS / DATA_CORES + 1);
+	assert_int_equal(counted(CNT_cores_spread), 2);
+	assert_int_equal(counted(CNT_moved_early), 0);
+	assert_int_equal(w.starts, 1);
+}
+
+/* A long turn is reported if it had many packets. */
+static void long_turns_are_reported(void **s)
+{
+	(void)s;
+	const struct core_shm *o = core_shm_of(self.id);
+	elastic_note_turn(ELASTIC_PACKETS - 1);
+	assert_int_equal(o->pressed + w.control_woken, 0);
+	elastic_note_turn(ELASTIC_PACKETS);
+	elastic_note_turn(2 * ELASTIC_PACKETS);
+	assert_int_equal(o->pressed, 2);
+	assert_int_equal(w.control_woken, 2);
+}
+
+/* As long as one core less would be too busy, or without `cores minimum`, nothing is gathered. */
+static void flows_stay(void **s)
+{
+	(void)s;
+	begins_elastic(2);
+	for (unsigned i = 0; i < 20; i++)
+		look_finds(28, 28, 28);
+	assert_int_equal(core_pairs_in_use(), DATA_CORES);
+	for (unsigned i = 0; i < 20; i++)
+		look_finds(1, 1, i % 2 ? 1 : 90); /* not in succession */
+	assert_int_equal(core_pairs_in_use(), DATA_CORES);
+	gathers_on(2);
+	for (unsigned i = 0; i < 20; i++)
+		look_finds(1, 1, 0);
+	assert_int_equal(core_pairs_in_use(), 2); /* the minimum */
+	core_set_elastic(0, 0);
+	pass_ns(1);
+	assert_int_equal(core_pairs_in_use(), DATA_CORES);
+	finish_move();
+	for (unsigned i = 0; i < 20; i++)
+		look_finds(0, 0, 0);
+	assert_int_equal(core_pairs_in_use(), DATA_CORES);
+	assert_int_equal(ports_deadline() > self.now_tsc, true);
+	core_set_elastic(DATA_CORES + 1, 50); /* there are no more */
+	for (unsigned i = 0; i < 20; i++)
+		look_finds(0, 0, 0);
+	assert_int_equal(core_pairs_in_use(), DATA_CORES);
+}
+
+/* After cores were pressed, flows are not gathered for a rest, which doubles if they are pressed again soon. */
+static void bursts_are_remembered(void **s)
+{
+	(void)s;
+	begins_elastic(2);
+	gathers_on(2);
+	uint64_t rest = ELASTIC_REST_NS;
+	for (unsigned i = 0; i < 6; i++) {
+		press(0);
+		finish_move();
+		const uint64_t since = host_tsc;
+		while (core_pairs_in_use() == DATA_CORES)
+			look_finds(1, 1, 1);
+		rest = rest * 2 < ELASTIC_REST_MAX_NS ? rest * 2 : ELASTIC_REST_MAX_NS;
+		assert_in_range(host_tsc - since, rest - LOOK, rest + ELASTIC_LOOKS * LOOK);
+		finish_move();
+	}
+	host_tsc += 3 * ELASTIC_REST_MAX_NS;
+	press(0); /* long after: the first rest again */
+	finish_move();
+	const uint64_t since = host_tsc;
+	while (core_pairs_in_use() == DATA_CORES)
+		look_finds(1, 1, 1);
+	assert_in_range(host_tsc - since, ELASTIC_REST_NS - LOOK, ELASTIC_REST_NS + ELASTIC_LOOKS * LOOK);
+}
+
+/* Whatever homes a port has, also after it alone has restarted: the first pairs get all, the new ones alone take, and as
+ * few buckets move as possible. */
+static void buckets_are_planned(void **s)
+{
+	(void)s;
+	seed_random("buckets_are_planned");
+	for (unsigned run = 0; run < 20000; run++) {
+		static const unsigned sizes[] = {8, 64, 128, 512};
+		const unsigned n = sizes[random_below(4)], all = 2 + random_below(15);
+		const unsigned before = 1 + random_below(all), now = 1 + random_below(all);
+		const bool strays = random_below(4) == 0;
+		uint8_t home[NIC_BUCKETS_MAX], was[NIC_BUCKETS_MAX];
+		unsigned of[NIC_PAIRS_MAX] = {0};
+		uint64_t from = 0, to = 0;
+		for (unsigned b = 0; b < n; b++)
+			was[b] = home[b] = (uint8_t)(b == 0 ? 0 : random_below(strays ? all : before));
+		elastic_spread(home, n, before, now);
+		assert_int_equal(home[0], 0);
+		for (unsigned b = 0; b < n; b++) {
+			assert_true(home[b] < now);
+			of[home[b]]++;
+			if (home[b] == was[b])
+				continue;
+			from |= 1ull << was[b];
+			to |= 1ull << home[b];
+			assert_true(was[b] >= now || (home[b] >= before && now > before));
+		}
+		assert_int_equal(from & to, 0);
+		for (unsigned i = before; i < now && !strays; i++) /* a new pair has its share, unless it would be the largest */
+			assert_true(of[i] >= n / now / 2 || of[i] + 1 >= n / now);
+	}
 }
 
 static void has_rules(unsigned n, unsigned first_pair)
@@ -1835,6 +2030,11 @@ int main(void)
 		cmocka_unit_test_setup(move_refused, begin_running),
 		cmocka_unit_test_setup(core_fails_in_a_move, begin_running),
 		cmocka_unit_test_setup(core_is_late_in_a_move, begin_running),
+		cmocka_unit_test_setup(flows_are_gathered, begin_running),
+		cmocka_unit_test_setup(flows_stay, begin_running),
+		cmocka_unit_test_setup(long_turns_are_reported, begin_running),
+		cmocka_unit_test_setup(bursts_are_remembered, begin_running),
+		cmocka_unit_test(buckets_are_planned),
 		cmocka_unit_test_setup(table_is_not_set, begin_running),
 		cmocka_unit_test_setup(load_is_balanced, begin_running),
 	};

@@ -305,6 +305,13 @@ static void test_steering(void **state)
 	assert_true(config.balance_off);
 	admit("Load-Balance ON\n");
 	assert_false(config.balance_off);
+	assert_int_equal(config.cores_minimum, 0);
+	admit("cores minimum 1\n");
+	assert_true(config.cores_minimum == 1 && config.cores_wake_up_us == CONFIG_CORES_WAKE_UP_DEFAULT_US);
+	round_trip();
+	admit("Cores Minimum 64 Wake-Up 2000\n");
+	assert_true(config.cores_minimum == 64 && config.cores_wake_up_us == 2000);
+	round_trip();
 	admit("receive-steering off\n");
 	assert_true(config.steering_off);
 	admit("Receive-Steering ON\n");
@@ -451,7 +458,7 @@ static void test_statement_errors(void **state)
 {
 	(void)state;
 	refuse("hostnam x", 1, "hostnam", "unknown statement; expected one of hostname, application, "
-	       "idle, receive-steering, load-balance, interface, description, ip, mtu, shutdown, no, ipv6, permit, deny, arp, "
+	       "idle, receive-steering, load-balance, cores, interface, description, ip, mtu, shutdown, no, ipv6, permit, deny, arp, "
 	       "service, tcp, http, console, capture, routing, xdp, steer, exit, end");
 	refuse("\n\nint eth0", 3, "int", "unknown statement");
 	refuse("ip", 1, "", "expected address, unnumbered, access-group, unreachables, verify, redirects, directed-broadcast, access-list, route, icmp after \"ip\"");
@@ -479,6 +486,14 @@ static void test_statement_errors(void **state)
 	refuse("application switch", 1, "switch", "unknown application; expected router or echo or discard");
 	refuse("application echo tcp", 1, "tcp", "unexpected word");
 	refuse("idle now", 1, "now", "unknown idle mode; expected poll, sleep or auto");
+	refuse("cores minimum 0", 1, "0", "the number of cores must be a decimal number from 1 to 64");
+	refuse("cores minimum 65", 1, "65", "the number of cores must be a decimal number from 1 to 64");
+	refuse("cores minimum", 1, "", "the line ends too early");
+	refuse("cores minimum 2 sleep", 1, "sleep", "unexpected word");
+	refuse("cores minimum 2 wake-up", 1, "", "the line ends too early");
+	refuse("cores minimum 2 wake-up 9", 1, "9", "the wake-up must be a decimal number from 10 to 1000000");
+	refuse("cores minimum 2 wake-up 50us", 1, "50us", "the wake-up must be a decimal number from 10 to 1000000");
+	refuse("cores minimum 2 wake-up 50 us", 1, "us", "unexpected word");
 	refuse("load-balance maybe", 1, "maybe", "expected on or off");
 	refuse("load-balance", 1, "", "the line ends too early");
 	refuse("load-balance on off", 1, "off", "unexpected word");
