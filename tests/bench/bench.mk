@@ -101,7 +101,7 @@ BENCH_FLAGS_vhost_gen_78 := -DFRAME_BYTES=74
 BENCH_FLAGS_vhost_gen6_64 := -DFAMILY=6
 BENCH_FLAGS_vhost_gen6_78 := -DFAMILY=6 -DFRAME_BYTES=74
 $(BENCH_GENERATORS:%=$(BENCH_BUILD)/%): $(patsubst %,tests/bench/wire/%,vhost_gen.c vhost_ring.c vhost_ring.h) \
-		tests/bench/open_loop.h tests/bench/histogram.h tests/bench/bench.mk
+		tests/bench/open_loop.h tools/nicsim/wires/histogram.h tests/bench/bench.mk
 	@mkdir -p $(@D)
 	@gcc $(DPDK_CFLAGS) -I. $(BENCH_FLAGS_$(@F)) -o $@ $(filter %.c,$^) $(DPDK_LIBS)
 

@@ -22,6 +22,7 @@ DATA_CORES = 3
 WAYS = {"all": "", "gathered": "cores minimum 1\n"}
 RATES = (100, 1000, 4000)
 SECONDS = 2.0
+QUANTILES = {"p50": "median", "p99": "99 %", "p999": "99.9 %"}
 GATHER_S = 90
 
 
@@ -68,7 +69,7 @@ class Low:
     """A way at a low rate."""
 
     def __init__(self):
-        self.share, self.sleeps, self.average, self.longest, self.lost = [], [], [], [], 0
+        self.share, self.sleeps, self.times, self.lost = [], [], {name: [] for name in QUANTILES}, 0
 
     def measure(self, router, models, threads, rate):
         slept, ran = sleeps(router), [ran_ns(thread) for thread in threads]
@@ -79,8 +80,8 @@ class Low:
         self.sleeps.append((sleeps(router) - slept) / run["sent"])
         stream = after["streams"][0]
         self.lost += stream["lost"]
-        self.average.append(stream["latency_avg_ns"] / 1000)
-        self.longest.append(stream["latency_max_ns"] / 1000)
+        for name, times in self.times.items():
+            times.append(stream["latency_%s_ns" % name] / 1000)
 
 
 def step(router, models, full):
@@ -119,9 +120,11 @@ def elastic(results, work, accel, runs):
     for (way, rate), low in lows.items():
         name = "elastic.%s.%d" % (way, rate)
         results.add(name + ".cpu_share", [100 * share for share in low.share], "% of a CPU", "lower", accel)
-        text = "%s/s: CPU of all data cores %.0f %%, %.2f sleeps a frame; latency %.0f us on average, %.0f us at most " \
-            "(medians of %d); %d lost" % (name, 100 * statistics.median(low.share), statistics.median(low.sleeps),
-                                          statistics.median(low.average), statistics.median(low.longest), runs, low.lost)
+        times = ", ".join("%s %.0f us" % (words, statistics.median(low.times[name])) for name, words in QUANTILES.items())
+        text = "%s/s: CPU of all data cores %.0f %%, %.2f sleeps a frame; %s (medians of %d turns); %d lost" % (
+            name, 100 * statistics.median(low.share), statistics.median(low.sleeps), times, runs, low.lost)
+        for quantile, found in low.times.items():
+            results.add("%s.%s" % (name, quantile), found, "us", "lower", accel)
         progress(text)
         results.note(text)
     for way, found in steps.items():

@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "tests/bench/histogram.h"
+#include "tools/nicsim/wires/histogram.h"
 
 struct open_loop {
 	uint64_t start;     /* of the schedule; every gap moves it */

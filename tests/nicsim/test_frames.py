@@ -27,10 +27,15 @@ def test_generator_to_sink(nicsim):
     assert stream["sent"] == 200 and stream["lost"] == 0
     assert stream["reordered"] == stream["duplicates"] == stream["corrupted"] == 0
     assert 0 < stream["latency_min_ns"] <= stream["latency_avg_ns"] <= stream["latency_max_ns"]
+    half, most = stream["latency_p50_ns"], stream["latency_p99_ns"]
+    assert stream["latency_min_ns"] <= half * 1.008 and half <= most <= stream["latency_p999_ns"]
+    assert stream["latency_p999_ns"] <= stream["latency_max_ns"]
     ports = n.stats()["ports"]
     assert ports[1]["wire"]["judged"] == 200 and ports[1]["wire"]["foreign"] == 0
     assert ports[0]["rx_frames"] == ports[1]["tx_frames"] == 200
     assert ports[0]["rx_missed"] == 0  # flat out, the generator waits for room
+    assert n.command("port 0 reset-stats") == {"ok": True}
+    assert n.stream()["latency_max_ns"] == n.stream()["latency_p999_ns"] == 0
 
 
 def received(n, count):

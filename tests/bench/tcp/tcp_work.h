@@ -16,7 +16,7 @@
 #define TESTS_BENCH_TCP_TCP_WORK_H
 
 #include "net/tcp/tcp.h"
-#include "tests/bench/histogram.h"
+#include "tools/nicsim/wires/histogram.h"
 #include "tests/bench/open_loop.h"
 
 #define WORK_HALF_OPEN 256 /* connections being opened at a time: below any SYN limit */

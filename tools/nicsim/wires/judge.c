@@ -3,10 +3,15 @@
 #include <string.h>
 
 #include "tools/nicsim/json.h"
+#include "tools/nicsim/wires/histogram.h"
 
 #define STAMP_END (STAMP_AT + (uint32_t)sizeof(struct stamp))
 
 struct stream streams[STREAMS];
+static struct latency {
+	uint64_t sum;
+	struct histogram times; /* ns */
+} latencies[STREAMS];
 uint8_t pattern[FRAME_MAX];
 static uint64_t even_sums[FRAME_MAX / 2 + 1]; /* of pattern from STAMP_END to 2 * i */
 
@@ -33,12 +38,14 @@ void stream_begin(struct stream *s, uint64_t first)
 	memset(s, 0, sizeof *s);
 	s->used = true;
 	s->first = s->next = first;
-	s->latency_min = UINT64_MAX;
 }
 
 void stream_restart(struct stream *s)
 {
+	struct latency *l = &latencies[s - streams];
 	stream_begin(s, s->first + s->sent);
+	l->sum = 0;
+	histogram_clear(&l->times);
 }
 
 /* Marks number n as seen; false if it already was. The window slides with `next`. */
@@ -64,25 +71,20 @@ static bool note(struct stream *s, uint64_t n)
 	return fresh;
 }
 
-void stream_note(struct stream *s, const struct stamp *t, uint32_t bytes, uint64_t now)
+bool stream_note(struct stream *s, const struct stamp *t, uint32_t bytes)
 {
-	uint32_t latency = (uint32_t)now - t->ns;
 	if (t->number < s->first) {
 		s->stale++;
-		return;
+		return false;
 	}
 	if (!note(s, t->number)) {
 		s->duplicates++;
 		s->reordered--;
-		return;
+		return false;
 	}
 	s->received++;
 	s->bytes += bytes;
-	s->latency_sum += latency;
-	if (latency < s->latency_min)
-		s->latency_min = latency;
-	if (latency > s->latency_max)
-		s->latency_max = latency;
+	return true;
 }
 
 /* Whether everything from the IP header on is as sent, apart from what a router may change. */
@@ -128,7 +130,11 @@ void judge_frame(struct judge *g, const uint8_t *data, uint32_t bytes, uint64_t 
 		s->corrupted++;
 		return;
 	}
-	stream_note(s, &t, bytes, now);
+	if (stream_note(s, &t, bytes)) {
+		const uint32_t latency = (uint32_t)now - t.ns;
+		latencies[t.stream].sum += latency;
+		histogram_add(&latencies[t.stream].times, latency);
+	}
 }
 
 void stream_stats(const struct stream *s, uint64_t sent, struct json *j)
@@ -143,6 +149,20 @@ void stream_stats(const struct stream *s, uint64_t sent, struct json *j)
 	json_u64(j, "stale", s->stale);
 }
 
+static void latency_stats(const struct latency *l, struct json *j)
+{
+	static const struct {
+		const char *name;
+		double share;
+	} quantiles[] = {{"latency_p50_ns", 0.5}, {"latency_p99_ns", 0.99}, {"latency_p999_ns", 0.999}};
+	const uint64_t count = l->times.count;
+	json_u64(j, "latency_min_ns", count ? l->times.min : 0);
+	json_u64(j, "latency_avg_ns", count ? l->sum / count : 0);
+	json_u64(j, "latency_max_ns", l->times.max);
+	for (unsigned i = 0; i < sizeof quantiles / sizeof quantiles[0]; i++)
+		json_u64(j, quantiles[i].name, (uint64_t)histogram_percentile(&l->times, quantiles[i].share));
+}
+
 void judge_stats(struct json *j)
 {
 	json_array(j, "streams");
@@ -153,9 +173,7 @@ void judge_stats(struct json *j)
 		json_object(j, NULL);
 		json_u64(j, "stream", i);
 		stream_stats(s, s->sent, j);
-		json_u64(j, "latency_min_ns", s->received ? s->latency_min : 0);
-		json_u64(j, "latency_avg_ns", s->received ? s->latency_sum / s->received : 0);
-		json_u64(j, "latency_max_ns", s->latency_max);
+		latency_stats(&latencies[i], j);
 		json_end(j);
 	}
 	json_end(j);

@@ -38,7 +38,6 @@ struct stream {
 	uint64_t first, sent; /* written by the generator: the next number is first + sent */
 	uint64_t received, bytes, reordered, duplicates, corrupted, stale;
 	uint64_t next; /* 1 + the highest number received */
-	uint64_t latency_min, latency_max, latency_sum;
 	uint64_t seen[JUDGE_WINDOW / 64];
 };
 
@@ -59,10 +58,10 @@ void judge_frame(struct judge *g, const uint8_t *data, uint32_t bytes, uint64_t 
 void stream_restart(struct stream *s);
 
 /* For flows.c, which judges on its own. stream_begin: a stream that begins with number `first`.
- * stream_note: an intact frame of the stream, with stamp t. stream_stats: adds the results to the
+ * stream_note: an intact frame of the stream, with stamp t; false: it is stale, or has come before. stream_stats: adds the results to the
  * open object, given that `sent` frames were sent. */
 void stream_begin(struct stream *s, uint64_t first);
-void stream_note(struct stream *s, const struct stamp *t, uint32_t bytes, uint64_t now);
+bool stream_note(struct stream *s, const struct stamp *t, uint32_t bytes);
 void stream_stats(const struct stream *s, uint64_t sent, struct json *j);
 
 /* Adds the member "streams" to the statistics. */

@@ -1,7 +1,7 @@
-/* tests/bench/histogram.h: the source of the benchmarks' percentiles, against sorted values. */
+/* tools/nicsim/wires/histogram.h: the source of nicsim's and the benchmarks' percentiles, against sorted values. */
 #include "tests/unit/rig/host.h"
 
-#include "tests/bench/histogram.h"
+#include "tools/nicsim/wires/histogram.h"
 
 #define VALUES 20000
 

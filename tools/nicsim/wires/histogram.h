@@ -2,8 +2,8 @@
  * Log-linear histogram of times: 128 cells per doubling, so a percentile is accurate to 0.8 %; the
  * smallest and the largest value are exact. Adding a value is a shift and an increment.
  */
-#ifndef TESTS_BENCH_HISTOGRAM_H
-#define TESTS_BENCH_HISTOGRAM_H
+#ifndef NICSIM_WIRES_HISTOGRAM_H
+#define NICSIM_WIRES_HISTOGRAM_H
 
 #include <stdint.h>
 #include <string.h>
