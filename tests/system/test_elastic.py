@@ -68,6 +68,31 @@ def test_flows_are_gathered_and_return(make_lab, nic):
     assert not counters.drops()
 
 
+@pytest.mark.parametrize("nic", ["ixgbe", "mlx5"])
+def test_core_with_all_flows_fails(make_lab, nic):
+    """Its flows go to cores that had none, and return to it alone."""
+    lab = make_lab(router_config(extra="cores minimum 1\n"), "--append", "test=1", cpus=CORES + 1)
+    router = lab.router
+    router.faults_expected = True
+    pings(lab.left, RIGHT_HOST)
+    eventually(lambda: in_use(router) == 1, 60, "the flows are on one core")
+    eventually(lambda: router.cores()[1]["buckets"] == sum(core["buckets"] for core in router.cores()), 20,
+               "all buckets have moved")
+    with Flows(lab.left, lab.right, RIGHT_HOST, COUNT) as flows:
+        runs_with(flows, LITTLE)
+        flows.fault(router, 1, r"core 1: polls again after (\d+) us; the others have gone on, and took its packets \d+ us")
+        flows.give_up()
+        eventually(lambda: in_use(router) == 1, 60, "the flows are on one core")  # as before, unless it was busy
+        before = received(router)
+        with flows.sending():
+            eventually(lambda: received(router)[1] > before[1] + COUNT, 20, "packets")
+        assert flows.settle() == []
+        assert received(router)[2:] == before[2:]
+    assert [core["faults"] for core in router.cores()] == [0, 1, 0, 0]
+    drops = router.counters().drops()
+    assert set(drops) <= {"drop_restart"}, drops
+
+
 @pytest.mark.parametrize("nic", ["ixgbe"])
 def test_commit(make_lab, nic):
     """A commit gathers the flows, and another one spreads them again: no port restarts."""
