@@ -6,7 +6,8 @@
     HAYATE_QEMU=F                                      another QEMU
 
 NIC_MODULES run once for every card (`-k virtio`, `-k igb` for one of them): the same tests for
-each, with the exceptions in FEW_MODULES. `make test` deals some of them to the cards (--deal-cards).
+each, with the exceptions in FEW_MODULES. `make test` deals them to the cards (--deal-cards); the rest
+runs without that option, and in `make test-matrix`.
 A model of a card (nicsim, strict mode) also checks the driver: a violation of the card's rules fails
 the test.
 
@@ -49,9 +50,15 @@ RIGHT_ROUTER, RIGHT_HOST = "198.51.100.1", "198.51.100.2"
 NIC_MODULES = {"test_forwarding", "test_icmp", "test_links", "test_faults", "test_fuzz", "test_echo",
                "test_tcp", "test_ip6", "test_vlan", "test_iommu", "test_restart", "test_warm_restart",
                "test_xdp", "test_xdp_replace", "test_unassigned"}
-# With --deal-cards, a test of DEALT_MODULES runs on one card, unless it is marked `every_card`: what
-# they test is above the driver. Each card gets its part of them, since the tests take turns.
+# With --deal-cards, a test runs with fewer pairs of a card and a set of its other parameters:
+#   one_card    each set on one card, because the code under test is above the driver: the tests of
+#               DEALT_MODULES, and tests with this mark
+#   in_turn     each card with one set at least, and each set on one card at least: all other tests of
+#               NIC_MODULES, and tests with this mark
+#   every_card  each card with each set: tests with this mark, and all tests of other modules
+# The cards take turns from test to test, so each card gets its part of them, with each parameter.
 DEALT_MODULES = {"test_icmp", "test_echo", "test_tcp", "test_ip6", "test_vlan"}
+DEALS = ("every_card", "in_turn", "one_card")
 # MATRIX_MODULES run for every card with --cpus (tests/system/matrix.py).
 MATRIX_MODULES = {"test_http", "test_pktgen", "test_filter"}
 # A card whose driver and rings are much like another's runs these modules only, but all of them with --cpus.
@@ -217,7 +224,7 @@ def pytest_addoption(parser):
     parser.addoption("--cpus", metavar="N", type=int,
                      help="machines of N CPUs; a test that is of machines of another number is skipped")
     parser.addoption("--deal-cards", action="store_true",
-                     help="each test of DEALT_MODULES on one of the cards instead of on all")
+                     help="each test on some cards, or with some of its parameters, instead of with all (DEALS)")
     parser.addoption("--logs", metavar="NAME", default="", help="a folder of its own in build/test-logs")
 
 
@@ -240,30 +247,47 @@ def cards_of_module(config, module):
             if config.option.cpus or module in FEW_MODULES.get(card, [module])]
 
 
-def card_whose_turn_it_is(item, cards, turns):
-    """The one of the cards on which --deal-cards runs this test, or None: it runs on all of them.
-    turns: the test without its card -> its turn."""
-    if item.module.__name__ not in DEALT_MODULES:
-        return None
-    if item.get_closest_marker("every_card") or item.get_closest_marker("nics"):
-        return None
-    rest = sorted((name, str(value)) for name, value in item.callspec.params.items() if name != "nic")
-    turn = turns.setdefault((item.module.__name__, item.originalname, tuple(rest)), len(turns))
-    return cards[turn % len(cards)]
+def deal_of(item):
+    """Which of DEALS --deal-cards applies to this test, which has a card."""
+    marked = [name for name in DEALS if item.get_closest_marker(name)]
+    if marked:
+        return marked[0]
+    module = item.module.__name__
+    if module not in NIC_MODULES:
+        return "every_card"
+    few = module in DEALT_MODULES and not item.get_closest_marker("nics")
+    return "one_card" if few else "in_turn"
+
+
+def dealt(items, deal, turn):
+    """Those of one test's items, one for each pair of a card and a set of its other parameters, that
+    run with --deal-cards. All of them, if some pairs do not exist."""
+    pairs = {}
+    for item in items:
+        rest = sorted((name, str(value)) for name, value in item.callspec.params.items() if name != "nic")
+        pairs[card_of(item), tuple(rest)] = item
+    cards, sets = (list(dict.fromkeys(column)) for column in zip(*pairs))
+    if deal == "every_card" or not len(items) == len(pairs) == len(cards) * len(sets):
+        return items
+    count = len(sets) if deal == "one_card" else max(len(cards), len(sets))
+    return [pairs[cards[(turn + i) % len(cards)] if deal == "one_card" else cards[i % len(cards)],
+                  sets[i if deal == "one_card" else (turn + i) % len(sets)]] for i in range(count)]
 
 
 def pytest_collection_modifyitems(config, items):
     """Before the tests are dealt to shares (tests/layer.py)."""
-    turns, kept, left_out = {}, [], []
+    runs, tests = set(), {}  # tests: the items with a card, by test
     for item in items:
         module, card = item.module.__name__, card_of(item)
-        cards = cards_of_module(config, module)
-        runs = card is None or module not in NIC_MODULES or card in cards
-        if runs and card is not None and config.option.deal_cards:
-            runs = card_whose_turn_it_is(item, cards, turns) in (None, card)
-        (kept if runs else left_out).append(item)
-    config.hook.pytest_deselected(items=left_out)
-    items[:] = kept
+        if card is None or module not in NIC_MODULES or card in cards_of_module(config, module):
+            runs.add(item)
+            if card is not None:
+                tests.setdefault((module, item.originalname), []).append(item)
+    if config.option.deal_cards:
+        for turn, mine in enumerate(tests.values()):
+            runs.difference_update(set(mine).difference(dealt(mine, deal_of(mine[0]), turn)))
+    config.hook.pytest_deselected(items=[item for item in items if item not in runs])
+    items[:] = [item for item in items if item in runs]
 
 
 @pytest.fixture
@@ -443,7 +467,8 @@ def can_run(request):
 def pytest_configure(config):
     config.addinivalue_line("markers", "no_guest: runs without a booted guest")
     config.addinivalue_line("markers", "nics(names): only with these cards")
-    config.addinivalue_line("markers", "every_card: with every card also if --deal-cards is given")
+    for name in DEALS:
+        config.addinivalue_line("markers", "%s: how --deal-cards deals the test (tests/system/conftest.py)" % name)
     number, shares = config.option.share
     config.logs = os.path.join(LOGS, config.option.logs, "share-%d" % number if shares > 1 else "")
     if not config.option.collectonly:

@@ -5,7 +5,9 @@ results:
     tests/system/matrix.py [--cpus N ...] [--nic NAME ...] [--app NAME ...]
 
 Each cell is a run of the application's tests (APPLICATIONS) on machines with this number of CPUs
-and these cards. If tests were skipped, a note below the table says why and how many. Tests of
+and these cards. The tests of OTHERS choose the number themselves: they run once, in a column of
+their own (`--cpus 0`). With it, all tests that `make test` deals to the cards (conftest.py, DEALS)
+run on all of them. If tests were skipped, a note below the table says why and how many. Tests of
 another card are not in the cell. Prints the table, its notes, the tests that failed, and
 `matrix: N passed, N failed`. Exit code: 0 if none failed. The consoles of a column's machines are
 in build/test-logs/cpus-N/.
@@ -29,8 +31,21 @@ APPLICATIONS = {
     "HTTP": ["test_http"],
     "pktgen": ["test_pktgen"],
 }
-CPUS = (1, 2, 4)
+OTHERS = {
+    "ICMP, IPv6": ["test_icmp", "test_ip6"],
+    "failures": ["test_faults", "test_restart", "test_warm_restart"],
+    "IOMMU": ["test_iommu", "test_unassigned"],
+    "XDP": ["test_xdp", "test_xdp_replace"],
+    "random frames": ["test_fuzz"],
+}
+CHOSEN = 0  # instead of a number of CPUs: the test's choice
+CPUS = (1, 2, 4, CHOSEN)
 SHARES = 2  # run in parallel
+
+
+def applications(cpus):
+    """Those of a column, with their modules."""
+    return OTHERS if cpus == CHOSEN else APPLICATIONS
 
 
 class Cell:
@@ -62,7 +77,7 @@ def read(path, cells, cpus):
         return False
     for case in cases:
         module = case.get("classname", "").split(".")[-1]
-        application = next(app for app, modules in APPLICATIONS.items() if module in modules)
+        application = next(app for app, modules in applications(cpus).items() if module in modules)
         cell = cells[card_of(case.get("name")), application, cpus]
         if case.find("failure") is not None or case.find("error") is not None:
             cell.failed.append("%s::%s" % (module, case.get("name")))
@@ -75,7 +90,11 @@ def read(path, cells, cpus):
 
 def run(cpus, wanted, cells, work):
     """Runs one column, its shares in parallel. False if one of them did not complete."""
-    files = [os.path.join(HERE, module + ".py") for app in wanted.app for module in APPLICATIONS[app]]
+    files = [os.path.join(HERE, module + ".py") for app, modules in applications(cpus).items()
+             if app in wanted.app for module in modules]
+    if not files:
+        return True
+    number = [] if cpus == CHOSEN else ["--cpus", str(cpus)]
     paths = [os.path.join(work, "%d-%d.xml" % (cpus, share)) for share in range(SHARES)]
     some = [] if set(wanted.nic) == set(options.NICS) else ["-k", " or ".join(wanted.nic)]
     children = []
@@ -83,7 +102,7 @@ def run(cpus, wanted, cells, work):
         for share, path in enumerate(paths):
             children.append(process.popen(
                 [sys.executable, "-m", "pytest", "-q", "-c", os.path.join(HERE, "pytest.ini"), *files, *some,
-                 "--cpus", str(cpus), "--logs", "cpus-%d" % cpus,
+                 *number, "--logs", "cpus-%d" % cpus,
                  "--share", "%d/%d" % (share + 1, SHARES), "--junitxml", path]))
         for child in children:
             child.wait()
@@ -100,11 +119,15 @@ def counted(number, of):
     return "%d %s%s" % (number, of, "" if number == 1 else "s")
 
 
+def heading(cpus):
+    return "CPUs of the test's choice" if cpus == CHOSEN else counted(cpus, "CPU")
+
+
 def table(cells, wanted):
     """The lines of the table in Markdown, with its notes."""
     notes = {}
     yield "| application | card | %s |" % " | ".join(
-        counted(cpus, "CPU") for cpus in wanted.cpus)
+        heading(cpus) for cpus in wanted.cpus)
     yield "| --- | --- |" + " --- |" * len(wanted.cpus)
     for app in wanted.app:
         for nic in wanted.nic:
@@ -121,15 +144,16 @@ def main():
     parser = argparse.ArgumentParser(description="Runs the same tests on every card with several numbers of CPUs.")
     parser.add_argument("--cpus", nargs="+", type=int, default=CPUS, metavar="N")
     parser.add_argument("--nic", nargs="+", choices=options.NICS, default=options.NICS)
-    parser.add_argument("--app", nargs="+", choices=list(APPLICATIONS), default=list(APPLICATIONS))
+    parser.add_argument("--app", nargs="+", choices=[*APPLICATIONS, *OTHERS],
+                        default=[*APPLICATIONS, *OTHERS])
     wanted = parser.parse_args()
     cells, whole = collections.defaultdict(Cell), True
     with tempfile.TemporaryDirectory(prefix="hayate-matrix-") as work:
         for cpus in wanted.cpus:
-            print("\n--- " + counted(cpus, "CPU"), flush=True)
+            print("\n--- " + heading(cpus), flush=True)
             whole &= run(cpus, wanted, cells, work)
     print("\n" + "\n".join(table(cells, wanted)) + "\n")
-    failed = ["%s: %s" % (counted(cpus, "CPU"), name)
+    failed = ["%s: %s" % (heading(cpus), name)
               for (_, _, cpus), cell in cells.items() for name in cell.failed]
     for line in failed:
         print("FAILED " + line)

@@ -95,6 +95,7 @@ def test_dead_core_others_forward(make_lab):
     assert "takes no messages" in lab.router.command("test fault ud core 1")
 
 
+@pytest.mark.one_card
 def test_last_data_core_dead(make_lab):
     """No data core is left: this is reported, the ports stop, and the console still works, even
     after a fault of the control core."""
@@ -236,6 +237,7 @@ def test_restart_of_a_core_at_any_time(make_lab):
     pings(lab.left, RIGHT_HOST, count=5)
 
 
+@pytest.mark.one_card
 def test_control_core_faults(make_lab):
     """The control program fails and is restarted, and traffic goes on (test_warm_restart.py measures
     the cost)."""
@@ -258,6 +260,7 @@ def test_single_cpu_faults(make_lab):
     pings(lab.left, RIGHT_HOST)
 
 
+@pytest.mark.one_card
 def test_fault_loop_ends_the_machine(make_router):
     """A control core that keeps faulting is given up, and the machine ends with exit code 2."""
     router = make_router(None, "--append", "test=1", wait=False)
@@ -272,6 +275,7 @@ def test_fault_loop_ends_the_machine(make_router):
     assert router.wait_exit() == 2
 
 
+@pytest.mark.one_card
 def test_without_test_option_there_is_no_test_command(make_router):
     router = make_router(None, wait=False)
     router.wait_prompt(60)
@@ -279,6 +283,7 @@ def test_without_test_option_there_is_no_test_command(make_router):
     assert "unknown" in text.lower(), text
 
 
+@pytest.mark.one_card
 def test_show_crash(make_lab):
     """What a console has missed: reports are kept over restarts of programs, the first and the last
     three; the network has them too."""
@@ -307,6 +312,7 @@ def test_show_crash(make_lab):
     assert said in nc(lab.left, SECRET + "\nshow crash\n").replace("\r\n", "\n")
 
 
+@pytest.mark.one_card
 def test_report_goes_out_whole(make_lab):
     """Two programs fail at once while the control core echoes input. Nothing comes between the
     lines of a report, the serial line has the same text as `show crash`, and no line is missing."""
@@ -328,6 +334,7 @@ def test_report_goes_out_whole(make_lab):
         assert "\n" + shown in line, report
 
 
+@pytest.mark.one_card
 def test_lines_of_the_sources(make_lab, tmp_path):
     """`hayate addr` finds the source lines in a report of the running image, and detects a report
     of another build."""
@@ -413,6 +420,7 @@ def events(router, core):
     return [row.group(2) for row in rows]
 
 
+@pytest.mark.one_card
 def test_events(make_lab):
     """The events of a core survive its program, and its report contains them, on the serial line
     and in show crash."""

@@ -20,6 +20,7 @@ def test_ping(lab_of, family):
     assert lab_of.router.balanced()["forwarded"] - before == 20
 
 
+@pytest.mark.one_card
 @both
 def test_first_packet_is_not_lost(lab_of, family):
     """Packets wait in the router while it asks for the neighbour's address."""
@@ -27,6 +28,7 @@ def test_first_packet_is_not_lost(lab_of, family):
     assert "drop_neigh_queue" not in lab_of.router.balanced().drops()
 
 
+@pytest.mark.one_card
 @both
 def test_traceroute(lab_of, family):
     """By UDP, by ICMP echo, and by tracepath, which also measures the path MTU."""
@@ -44,12 +46,14 @@ def test_traceroute(lab_of, family):
     assert "pmtu 1500 hops 2" in said, said
 
 
+@pytest.mark.one_card
 @both
 def test_ttl_is_counted_down(lab_of, family):
     assert "ttl=63 " in pings(lab_of.left, family.right, count=1)
     assert "ttl=64 " in pings(lab_of.left, family.left_router, count=1)
 
 
+@pytest.mark.one_card
 @both
 def test_static_route(make_lab_of, family):
     lab = make_lab_of(extra=family.route)
@@ -183,6 +187,7 @@ def test_jumbo_to_standard(make_lab):
     assert lab.router.balanced()["fragmented"] == 2
 
 
+@pytest.mark.one_card
 @both
 def test_tcp_finds_the_path_mtu(make_lab_of, family):
     """Linux learns the smaller MTU from the router's ICMP and continues (IPv4: TCP has DF set)."""

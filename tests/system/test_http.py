@@ -61,6 +61,7 @@ def read_all(client):
         data += piece
 
 
+@pytest.mark.one_card
 @pytest.mark.parametrize("nic", options.NICS)
 def test_curl(web):
     """Every page, from both sides; HEAD, 404, 405, and keep-alive."""

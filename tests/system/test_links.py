@@ -6,6 +6,7 @@ from conftest import RIGHT_HOST, eventually, pings, reaches, router_config
 from family import V6, both, lab_of, make_lab6, make_lab_of  # noqa: F401
 
 
+@pytest.mark.one_card
 @both
 def test_show_neighbours(lab_of, family):
     pings(lab_of.left, family.right)
@@ -15,6 +16,7 @@ def test_show_neighbours(lab_of, family):
         assert re.search("^%s +%s " % (address, mac), text, re.MULTILINE), text
 
 
+@pytest.mark.one_card
 def test_arp_expiry(make_lab):
     """A neighbour that silently changed its address is found again once its entry expires."""
     lab = make_lab(router_config(extra="arp timeout 2\n"))
@@ -82,6 +84,7 @@ def test_link_flaps(lab_of, family):
     eventually(lambda: reaches(lab_of.left, family.right), 15, "traffic after the flaps")
 
 
+@pytest.mark.one_card
 @both
 def test_neighbour_is_another_card(make_lab_of, family):
     """A host that announces a new MAC address (a gratuitous ARP, RFC 5227 3; an unsolicited

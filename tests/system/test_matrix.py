@@ -3,12 +3,14 @@ import argparse
 import collections
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
 
 import matrix
 import pytest
+from conftest import NIC_MODULES
 from layer import TAG, descendants, eventually
 
 pytestmark = pytest.mark.no_guest
@@ -50,6 +52,16 @@ def test_table(cells):
         "",
         "(1) 2 tests not run: of 1 CPU",
         "(2) 1 test not run: no promtool"]
+
+
+def test_column_of_tests_that_choose(tmp_path):
+    """Modules outside of the applications have a column of their own."""
+    found = collections.defaultdict(matrix.Cell)
+    (tmp_path / "results.xml").write_text(
+        '<testsuite><testcase classname="test_faults" name="test_events[igc]"/></testsuite>')
+    assert matrix.read(tmp_path / "results.xml", found, matrix.CHOSEN)
+    wanted = argparse.Namespace(app=["echo", "failures"], nic=["igc"], cpus=[2, matrix.CHOSEN])
+    assert list(matrix.table(found, wanted))[2:] == ["| echo | igc | n/a | n/a |", "| failures | igc | n/a | 1 passed |"]
 
 
 def test_what_failed_has_its_name(cells):
@@ -95,3 +107,12 @@ def test_stopped_matrix_leaves_nothing(tmp_path, number):
         code = child.wait(60)
     assert code == 128 + number
     assert not descendants(tmp_path) and not os.listdir(temporary)
+
+
+def test_what_is_dealt_runs_in_the_matrix():
+    """The modules whose tests `make test` deals to the cards are in the matrix, on all cards."""
+    modules = {module for apps in (matrix.APPLICATIONS, matrix.OTHERS) for tests in apps.values() for module in tests}
+    marked = {path.stem for path in pathlib.Path(matrix.HERE).glob("test_*.py")
+              if re.search(r"^@pytest\.mark\.(?:one_card|in_turn)$", path.read_text("utf-8"), re.MULTILINE)}
+    assert marked
+    assert (NIC_MODULES | marked) <= modules

@@ -156,7 +156,7 @@ def test_echo_small_mtu_of_the_host(make_server, mtu):
     bulk(server.open(), 4 * MIB, mtu)
 
 
-@pytest.mark.every_card
+@pytest.mark.in_turn
 @pytest.mark.parametrize("ours,theirs", [(9000, 9000), (9000, 1500), (1500, 9000)])
 def test_jumbo_frames(make_server, ours, theirs):
     server = make_server(CONFIG + " mtu %d\n" % ours, mtu=theirs)
@@ -394,7 +394,7 @@ def test_link_flap(server):
     eventually(lambda: server.tcp()["estab"] == 0, 20, "it has ended")
 
 
-@pytest.mark.every_card
+@pytest.mark.in_turn
 @pytest.mark.parametrize("cpus,core", [(1, 0), (2, 1)], ids=["one-cpu", "data"])
 def test_core_restarts(make_server, cpus, core):
     """A program fails while connections are open. They are lost, and each peer gets a reset when it

@@ -108,6 +108,7 @@ def running(router):
     return router.command("show running-config")
 
 
+@pytest.mark.one_card
 def test_what_was_committed_stays(make_lab):
     """Live commits and commits with a restart of the ports remain, but not an unconfirmed one."""
     lab = make_lab(None, "--append", "test=1")

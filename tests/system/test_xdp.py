@@ -65,6 +65,7 @@ def test_boot_and_count(make_lab):
     lab.router.balanced()
 
 
+@pytest.mark.one_card
 def test_drop_by_commit_and_back(make_lab):
     """`xdp` and `no xdp` are live; the console never says that ports restart."""
     lab = boot(make_lab, objects=("drop",))
@@ -92,6 +93,7 @@ def test_tx_and_redirect(make_lab):
     assert lab.router.balanced()["xdp_sent"] >= 2
 
 
+@pytest.mark.one_card
 def test_http(make_lab):
     """PUT, GET, DELETE of programs; entries of maps; reasons of refusals."""
     lab = boot(make_lab, "five_tuple")
@@ -248,6 +250,7 @@ def test_replacement_under_load(make_lab):
     assert results(lab)["count"]["pass"] > 100
 
 
+@pytest.mark.one_card
 def test_control_program_restarts(make_lab):
     """A new control program goes on with the objects; data cores run them meanwhile; maps keep entries."""
     lab = boot(make_lab, "five_tuple", cpus=3)
@@ -322,6 +325,7 @@ s.close()
 """
 
 
+@pytest.mark.one_card
 @pytest.mark.parametrize("cpus", [1, 2])
 def test_slow_verification(make_lab, cpus):
     """While a program is verified for long, the machine answers other clients and the console. A client that
