@@ -55,10 +55,13 @@ NIC_MODULES = {"test_forwarding", "test_icmp", "test_links", "test_faults", "tes
 #               DEALT_MODULES, and tests with this mark
 #   in_turn     each card with one set at least, and each set on one card at least: all other tests of
 #               NIC_MODULES, and tests with this mark
+#   each_ring   the same for one card of each kind of rings: tests with this mark, whose subject is
+#               the queues. The cards of RINGS have theirs in common
 #   every_card  each card with each set: tests with this mark, and all tests of other modules
 # The cards take turns from test to test, so each card gets its part of them, with each parameter.
 DEALT_MODULES = {"test_icmp", "test_echo", "test_tcp", "test_ip6", "test_vlan"}
-DEALS = ("every_card", "in_turn", "one_card")
+DEALS = ("every_card", "each_ring", "in_turn", "one_card")
+RINGS = {"igb", "ixgbe", "igc"}  # drivers/intel
 # MATRIX_MODULES run for every card with --cpus (tests/system/matrix.py).
 MATRIX_MODULES = {"test_http", "test_pktgen", "test_filter"}
 # A card whose driver and rings are much like another's runs these modules only, but all of them with --cpus.
@@ -269,9 +272,13 @@ def dealt(items, deal, turn):
     cards, sets = (list(dict.fromkeys(column)) for column in zip(*pairs))
     if deal == "every_card" or not len(items) == len(pairs) == len(cards) * len(sets):
         return items
-    count = len(sets) if deal == "one_card" else max(len(cards), len(sets))
-    return [pairs[cards[(turn + i) % len(cards)] if deal == "one_card" else cards[i % len(cards)],
-                  sets[i if deal == "one_card" else (turn + i) % len(sets)]] for i in range(count)]
+    if deal == "one_card":
+        return [pairs[cards[(turn + i) % len(cards)], each] for i, each in enumerate(sets)]
+    if deal == "each_ring":
+        alike = [card for card in cards if card in RINGS]
+        cards = [card for card in cards if card not in alike or card == alike[turn % len(alike)]]
+    return [pairs[cards[i % len(cards)], sets[(turn + i) % len(sets)]]
+            for i in range(max(len(cards), len(sets)))]
 
 
 def pytest_collection_modifyitems(config, items):

@@ -37,6 +37,7 @@ OTHERS = {
     "IOMMU": ["test_iommu", "test_unassigned"],
     "XDP": ["test_xdp", "test_xdp_replace"],
     "random frames": ["test_fuzz"],
+    "soak": ["test_soak"],
 }
 CHOSEN = 0  # instead of a number of CPUs: the test's choice
 CPUS = (1, 2, 4, CHOSEN)

@@ -79,6 +79,7 @@ def break_for_good(router, core):
     pytest.fail("core %d was not given up" % core)
 
 
+@pytest.mark.each_ring
 def test_dead_core_others_forward(make_lab):
     """A data core is given up: the others take over all ports, and so does a stand-by core."""
     lab = make_lab(None, "--append", "test=1", cpus=3)
@@ -123,6 +124,7 @@ def at_rest(router):
     return eventually(counters, 20, "nothing waits")
 
 
+@pytest.mark.each_ring
 @pytest.mark.parametrize("cpus,core", [(1, 0), (2, 0), (2, 1)],
                          ids=["one-cpu", "control", "data"])
 def test_balance_after_restart(make_lab, cpus, core):
@@ -159,6 +161,7 @@ def restarted_stuck(router, core):
     router.expect(r"core %d: program restarted" % core, 5)
 
 
+@pytest.mark.each_ring
 def test_data_core_does_not_come_round(make_lab):
     """A data core is stuck while an adjacency is to be removed: nothing that it may still read is
     changed. The restart of the ports is delayed until the core has been restarted."""
@@ -179,6 +182,7 @@ def test_data_core_does_not_come_round(make_lab):
     pings(lab.right, LEFT_HOST, count=5)
 
 
+@pytest.mark.each_ring
 @pytest.mark.parametrize("idle", ["poll", "sleep"])
 def test_stuck_core_is_restarted(make_lab, idle):
     """Without the watchdog a stuck core is detected twice, even though no other core waits for it and all
@@ -197,6 +201,7 @@ def test_stuck_core_is_restarted(make_lab, idle):
     pings(lab.left, RIGHT_HOST, count=5)
 
 
+@pytest.mark.each_ring
 def test_restart_of_a_core_at_any_time(make_lab):
     """The kernel is asked to restart a healthy core. It restarts the core, or, if the core sleeps
     in the kernel, the core continues as if nothing had happened. The machine never ends."""
@@ -251,6 +256,7 @@ def test_control_core_faults(make_lab):
     assert lab.router.command("show version")
 
 
+@pytest.mark.each_ring
 def test_single_cpu_faults(make_lab):
     lab = make_lab(None, "--append", "test=1", cpus=1)
     lab.router.faults_expected = True

@@ -99,6 +99,7 @@ def test_every_data_core_forwards(lab):
     assert min(shares) > 0, shares
 
 
+@pytest.mark.each_ring
 @both
 def test_iperf_tcp_both_ways(lab_of, family):
     report = demo.iperf(lab_of.left, lab_of.right, family.right, 3, ["--bidir", family.flag])
@@ -107,6 +108,7 @@ def test_iperf_tcp_both_ways(lab_of, family):
     explained(lab_of.router, LOST | UNASKED)
 
 
+@pytest.mark.each_ring
 @both
 def test_iperf_udp(lab_of, family):
     """Nearly all packets that reach the router are forwarded, undamaged. On a busy machine the
@@ -145,6 +147,7 @@ def udp_across(sender, receiver, address, size, count=5, family=V4):
             assert server.recv(65536) == payload
 
 
+@pytest.mark.each_ring
 @both
 def test_sender_fragments(lab_of, family):
     """Fragments made by the sender pass like any packet, in both directions."""
@@ -153,6 +156,7 @@ def test_sender_fragments(lab_of, family):
         udp_across(lab_of.right, lab_of.left, family.left, size, family=family)
 
 
+@pytest.mark.each_ring
 @pytest.mark.parametrize("mtu", [576, 1400])
 def test_router_fragments(make_lab, mtu):
     """eth1 has a smaller MTU than eth0: the router fragments packets, and fragments of packets."""
@@ -179,6 +183,7 @@ def test_jumbo_frames(make_lab_of, family, cpus):
     assert lab.router.balanced()["fragmented"] == 0
 
 
+@pytest.mark.each_ring
 def test_jumbo_to_standard(make_lab):
     """A 9000-byte packet for a 1500-byte link is fragmented, the first while ARP is unresolved."""
     config = router_config().replace("192.0.2.1/24", "192.0.2.1/24\n mtu 9000")

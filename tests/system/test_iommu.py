@@ -93,6 +93,7 @@ def test_rings_of_another_card_are_out_of_reach(make_lab, cpus):
     assert refused(lab.router)[2] == before
 
 
+@pytest.mark.each_ring
 def test_rings_without_an_iommu(make_lab):
     """The premise: without an IOMMU the card's write arrives in the other card's rings."""
     lab = make_lab(None, *SLEEPS)
@@ -153,6 +154,7 @@ def test_amdvi(make_lab):
     assert refused(lab.router)[2] >= 2
 
 
+@pytest.mark.each_ring
 @pytest.mark.parametrize("arguments", [(), ("--iommu", "--append", "iommu=off")],
                          ids=["no-iommu", "off"])
 def test_write_to_the_kernel_without(make_lab, arguments):

@@ -52,6 +52,7 @@ def test_cable_pulled(lab_of, family):
     eventually(lambda: reaches(lab.left, family.right), 15, "traffic again")
 
 
+@pytest.mark.each_ring
 @both
 def test_host_interface_down_and_up(lab_of, family):
     """The other end of the tap is down for a while."""
@@ -67,6 +68,7 @@ def test_host_interface_down_and_up(lab_of, family):
     eventually(lambda: reaches(lab.left, family.right), 15, "traffic again")
 
 
+@pytest.mark.each_ring
 @both
 def test_shutdown_port(make_lab_of, family):
     """A port with `shutdown` in the configuration forwards nothing and shows its state."""

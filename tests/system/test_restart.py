@@ -107,6 +107,7 @@ def matched(router):
     return int(re.search(r"10 permit udp any any(?: \((\d+) match|$)", text, re.M).group(1) or 0)
 
 
+@pytest.mark.each_ring
 def test_what_was_counted_goes_on(make_lab):
     """Counters belong to the core, and survive its program, also relative to the last `clear`."""
     lab = make_lab(router_config(extra=FILTER), "--append", "test=1", cpus=2)

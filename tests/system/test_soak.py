@@ -14,6 +14,7 @@ from judge import Flow, Verdict, Window, packet, read  # noqa: E402
 MINUTES, SEED = 1, 10  # for all cards together
 
 
+@pytest.mark.each_ring
 @pytest.mark.parametrize("nic", options.NICS)
 def test_soak(nic, log_path):
     """Nothing is lost without a reason, and the final state equals the first. Faults begin within

@@ -19,6 +19,7 @@ def fail(router, flows):
     return flows.fault(router, 0, r"control program: goes on after (\d+) us")
 
 
+@pytest.mark.each_ring
 def test_nobody_loses_anything(make_lab):
     lab = make_lab(None, "--append", "test=1", cpus=4)
     router = lab.router
@@ -70,6 +71,7 @@ ip access-list TO-RIGHT
 """  # of eth1; the last of four flows
 
 
+@pytest.mark.each_ring
 def test_what_else_goes_on(make_lab):
     """With one data core: IPv6, and a filter that denies."""
     lab = make_lab(config6(eth1=FILTER), "--append", "test=1")

@@ -80,6 +80,7 @@ def test_drop_by_commit_and_back(make_lab):
     assert lab.router.balanced()["drop_xdp"] > 0
 
 
+@pytest.mark.each_ring
 def test_tx_and_redirect(make_lab):
     """The program sends ARP requests back by the port that received them: nobody learns the router's
     address, and each one is counted as sent. On the other port every frame returns (XDP_TX)."""
@@ -236,6 +237,7 @@ def test_lists_of_entries(make_lab, tmp_path):
     lab.router.balanced()
 
 
+@pytest.mark.each_ring
 def test_replacement_under_load(make_lab):
     """An object is replaced twenty times while a flood passes: nothing is lost, the map keeps counting."""
     lab = boot(make_lab, "count")
@@ -282,6 +284,7 @@ def spring(host):
     host.run(["/usr/bin/python3", "-c", SEND, RIGHT_HOST], timeout_s=20, check=True)
 
 
+@pytest.mark.each_ring
 def test_program_that_faults(make_lab):
     """Code of a program is damaged: the report names object, program and instruction; the core comes back and
     the other goes on; the counts of all packets add up; loading the object again mends it."""

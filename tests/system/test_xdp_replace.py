@@ -9,6 +9,7 @@ import struct
 import threading
 import time
 
+import pytest
 from conftest import RIGHT_HOST, RIGHT_ROUTER, WEB, eventually, pings, router_config
 from test_xdp import curl, path_of, put
 
@@ -97,6 +98,7 @@ def meets(stream, version):
     eventually(lambda: stream.sent > number, 60, "packets pass")
 
 
+@pytest.mark.each_ring
 def test_put(make_lab, tmp_path):
     """By PUT; the answer comes when the new version is in force."""
     lab = boot(make_lab, tmp_path)
@@ -112,6 +114,7 @@ def test_put(make_lab, tmp_path):
     lab.router.balanced()
 
 
+@pytest.mark.each_ring
 def test_commit(make_lab, tmp_path):
     """A commit puts one object in the place of another, ten times; at the end none."""
     lab = boot(make_lab, tmp_path)
