@@ -112,7 +112,7 @@ FUZZ_SRC_virtio_regs := $(sort $(wildcard drivers/virtio_net/*.c)) lib/pkt.c lib
 	tests/unit/rig/guest.c tests/fuzz/rig.c
 FUZZ_SRC_candidate := $(FUZZ_SRC_config) $(wildcard control/config/candidate*.c)
 FUZZ_SRC_shell := control/console/shell.c control/console/shell_words.c control/text/text.c lib/fmt.c
-FUZZ_CFLAGS := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer,address,undefined \
+FUZZ_CFLAGS := -std=gnu11 -O1 -g1 -fno-omit-frame-pointer -fsanitize=fuzzer,address,undefined \
 	-fno-sanitize-recover=all -I. -Wall -Wextra -Werror -Wshadow -Wwrite-strings \
 	-Wcast-align
 

@@ -9,7 +9,10 @@
 ifndef HOST_MK
 HOST_MK := 1
 HOST_BUILD := build/host
-HOST_COMMON := -std=gnu11 -g -fno-omit-frame-pointer -fno-strict-aliasing -Wall -Wextra -Werror \
+# Functions and lines for the sanitizers' reports, without variables: with -g, which a debugger needs
+# (make HOST_DEBUG=-g), GCC takes 1.4 times the time, clang 1.1 times.
+HOST_DEBUG := -g1
+HOST_COMMON := -std=gnu11 $(HOST_DEBUG) -fno-omit-frame-pointer -fno-strict-aliasing -Wall -Wextra -Werror \
 	-Wshadow -Wwrite-strings -Wcast-align
 HOST_CFLAGS := $(HOST_COMMON) -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
 # GCC 14 on Debian 13: ASan's fake stack frames for use-after-return lie at odd multiples of 32,

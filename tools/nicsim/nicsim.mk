@@ -11,7 +11,7 @@ NICSIM_CFLAGS := -std=gnu11 -g -D_GNU_SOURCE -fno-omit-frame-pointer -fno-strict
 	-Wpointer-arith -Wcast-align -Wwrite-strings -Wvla -Wformat=2
 # every x86-64 CPU takes prefetchw, if only as a no-op
 NICSIM_CFLAGS += -mprfchw
-NICSIM_ASAN := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
+NICSIM_ASAN := -g1 -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
 NICSIM_OBJ := $(NICSIM_SRC:%.c=$(BUILD)/nicsim-obj/%.o)
 NICSIM_ASAN_OBJ := $(NICSIM_SRC:%.c=$(BUILD)/nicsim-asan/%.o)
 
