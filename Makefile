@@ -177,9 +177,9 @@ include tools/nicsim/nicsim.mk
 include tests/sharing/sharing.mk
 include tests/bench/bench.mk
 
-# The layers that take longest come first (tests/all.sh).
-LAYERS := test-packet test-system/6 test-witness unit test-peer test-drill test-fuzz test-nicsim \
-	test-bpf check-portable check
+# The layers that take longest come first (tests/all.sh), and last those that use all CPUs in one lane.
+LAYERS := test-packet test-witness test-system/8 test-peer test-drill test-nicsim check-portable check \
+	unit test-fuzz test-bpf
 
 .PHONY: test-builds
 test-builds: all nicsim $(UNIT_BIN) $(PORTABLE_OBJ) $(F:%=$(FUZZ_BUILD)/fuzz_%) $(PACKET_BUILD)/harness \
