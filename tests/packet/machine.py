@@ -8,6 +8,7 @@ our own code.
 import collections
 import os
 import socket
+import struct
 import subprocess
 import tempfile
 
@@ -130,6 +131,56 @@ def udp(src, dst, size=32, **fields):
     ports.setdefault("dport", 2048)
     return IP(src=getattr(src, "ip", src), dst=getattr(dst, "ip", dst), **fields) / \
         UDP(**ports) / Raw(bytes(i & 255 for i in range(size)))
+
+
+# Of frames without a VLAN tag and without IP options: the places of the checksums that cover an
+# address, by EtherType and protocol.
+CHECKSUMS = {(0x0800, 17): (24, 40), (0x0800, 1): (24,), (0x86dd, 17): (60,), (0x86dd, 58): (56,)}
+
+
+def alike(build, stations):
+    """The frames build(station), as bytes. Scapy takes a millisecond for a frame, so it builds the
+    first and the last only. The others are copies of the first that have their own station's MAC and
+    addresses, and checksums updated for them (RFC 1624 3). The last equals its copy."""
+    first = bytes(build(stations[0]))
+    kind = int.from_bytes(first[12:14], "big")
+    protocol = first[20 if kind == 0x86dd else 23]
+    sums = () if kind == 0x0806 else CHECKSUMS[kind, protocol]
+
+    def names(station):
+        return (bytes.fromhex(station.mac.replace(":", "")), socket.inet_aton(station.ip),
+                socket.inet_pton(socket.AF_INET6, station.ip6))
+
+    def words(name):
+        return struct.unpack(">%dH" % (len(name) // 2), name)
+
+    places = []  # (offset, which of the names)
+    for which, name in enumerate(names(stations[0])):
+        at = first.find(name)
+        while at >= 0:
+            assert at % 2 == 0
+            places.append((at, which))
+            at = first.find(name, at + len(name))
+    old = names(stations[0])
+    base = sum(word ^ 0xffff for at, which in places if at >= 14 for word in words(old[which]))
+    frames = []
+    for station in stations:
+        own, frame, total = names(station), bytearray(first), base
+        for at, which in places:
+            frame[at:at + len(own[which])] = own[which]
+            if at >= 14:
+                total += sum(words(own[which]))
+        for at in sums:
+            value = total + (int.from_bytes(first[at:at + 2], "big") ^ 0xffff)
+            while value >> 16:
+                value = (value & 0xffff) + (value >> 16)
+            value ^= 0xffff
+            if protocol == 17 and at != 24:
+                value = value or 0xffff  # UDP: zero means none (RFC 768)
+            frame[at:at + 2] = value.to_bytes(2, "big")
+        frames.append(bytes(frame))
+    assert frames[-1] == bytes(build(stations[-1]))
+    return frames
 
 
 class Machine:

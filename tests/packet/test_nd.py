@@ -699,8 +699,7 @@ def test_full_table(make):
     m = make(CONFIG6)
     learn6(m, A, B)
     for first_ in range(0, 5120, 256):
-        m.send(0, *(frame_to(udp6(A, "2001:db8:2::%x:%x" % (n >> 8 | 0x100, n & 255), 0))
-                    for n in range(first_, first_ + 256)))
+        m.send(0, *alike(lambda h: frame_to(udp6(A, h, 0)), hosts(first_, first_ + 256)))
         m.time(10 * MS)
         m.take_all(0)
         asked = m.take_all(1)
@@ -728,10 +727,7 @@ def test_neighbours_that_talk_fill_the_table(make):
     have done so recently."""
     m = make(CONFIG6)
     for first_ in range(0, 4352, 256):
-        hosts = [Station(1, B.ip, "02:cc:00:00:%02x:%02x" % (n >> 8, n & 255),
-                         "2001:db8:2::%x:%x" % (n >> 8 | 0x100, n & 255))
-                 for n in range(first_, first_ + 256)]
-        m.send(1, *(solicit(h, ROUTER[1].ip6) for h in hosts))
+        m.send(1, *alike(lambda h: solicit(h, ROUTER[1].ip6), hosts(first_, first_ + 256)))
         assert len(m.take_all(1)) == 256
     m.expect_counters(delivered_nd=4352, nd_tx_advert=4352, nd_limited=4352 - 4096 - 64)
     last = Station(1, B.ip, "02:cc:00:00:10:ff", "2001:db8:2::110:ff")
@@ -757,7 +753,7 @@ def neighbours(m):
 
 def known_by_solicitation(m, stations):
     for k in range(0, len(stations), 256):
-        m.send(1, *(solicit(h, ROUTER[1].ip6) for h in stations[k:k + 256]))
+        m.send(1, *alike(lambda h: solicit(h, ROUTER[1].ip6), stations[k:k + 256]))
         m.take_all(1)
     m.counted()
 
@@ -771,7 +767,7 @@ def test_scan(make):
     known_by_solicitation(m, idle)
     packets = 0
     for first_ in range(0, 25 * 256, 256):
-        m.send(0, *(frame_to(udp6(A, h, 0)) for h in hosts(first_, first_ + 256, 0x8000)))
+        m.send(0, *alike(lambda h: frame_to(udp6(A, h, 0)), hosts(first_, first_ + 256, 0x8000)))
         m.time(200 * MS)
         m.take_all(0), m.take_all(1)
         packets += 256
@@ -808,7 +804,7 @@ def test_many_names(make, tell):
     known_by_solicitation(m, idle)
     assert len(neighbours(m)) == 4096
     for k in range(0, 2048, 256):
-        m.send(1, *(tell(h) for h in hosts(k, k + 256, 0x8000)))
+        m.send(1, *alike(tell, hosts(k, k + 256, 0x8000)))
         m.take_all(1)
     counted = m.counted()
     left = neighbours(m)
@@ -816,7 +812,7 @@ def test_many_names(make, tell):
     assert {A.ip6, B.ip6} <= left and len(left) == 4096
     assert counted.get("nd_tx_advert", 0) in (0, 2048)  # none is asked, or all are answered
     m.time(90 * MS)  # and 10 of the console
-    m.send(1, *(tell(h) for h in hosts(4096, 4096 + 256, 0x8000)))
+    m.send(1, *alike(tell, hosts(4096, 4096 + 256, 0x8000)))
     m.take_all(1)
     assert m.counted()["nd_limited"] == 256 - 20
     route6(m, udp6(A, B))
@@ -831,7 +827,7 @@ def test_scan_of_a_full_table(make):
     known_by_solicitation(m, idle)
     m.time(SECOND)  # A and B have been asked for
     for first_ in range(0, 2048, 256):
-        m.send(0, *(frame_to(udp6(A, h, 0)) for h in hosts(first_, first_ + 256, 0x8000)))
+        m.send(0, *alike(lambda h: frame_to(udp6(A, h, 0)), hosts(first_, first_ + 256, 0x8000)))
         m.take_all(0), m.take_all(1)
     counted = m.counted()
     assert counted["nd_limited"] == counted["drop_neigh_table"] == 2048 - 64

@@ -277,7 +277,7 @@ def test_full_table(make):
     for first in range(0, whole, 256):
         hosts = [Station(1, "172.16.%d.%d" % (1 + n // 256, n % 256), "02:cc:00:00:%02x:%02x" % (
             n >> 8, n & 255)) for n in range(first, min(first + 256, whole))]
-        m.send(1, *(arp_request(h, router.ip) for h in hosts))
+        m.send(1, *alike(lambda h: arp_request(h, router.ip), hosts))
         m.take_all(1)
     m.expect_counters(delivered_arp=whole, arp_tx_reply=whole)
     for host in (A.ip, "172.16.1.0"):  # the two that were known first
@@ -309,8 +309,9 @@ def test_scan(make):
     assert len(m.take_all(1)) == 2
     m.counted()
     for first in range(0, 25 * 256, 256):
-        m.send(0, *(frame_to(udp(A, "172.16.%d.%d" % (16 + n // 256, n % 256), 0))
-                    for n in range(first, first + 256)))
+        hosts = [Station(1, "172.16.%d.%d" % (16 + n // 256, n % 256), B.mac)
+                 for n in range(first, first + 256)]
+        m.send(0, *alike(lambda h: frame_to(udp(A, h, 0)), hosts))
         m.time(200 * MS)
         m.take_all(0), m.take_all(1)
     counted = m.counted()
@@ -342,8 +343,9 @@ def test_many_names(make):
     assert len(m.take_all(1)) == 2
     m.counted()
     for first in range(0, 8192, 256):
-        m.send(1, *(arp_request(Station(1, "172.16.%d.%d" % (16 + n // 256, n % 256), B.mac), router.ip)
-                    for n in range(first, first + 256)))
+        hosts = [Station(1, "172.16.%d.%d" % (16 + n // 256, n % 256), B.mac)
+                 for n in range(first, first + 256)]
+        m.send(1, *alike(lambda h: arp_request(h, router.ip), hosts))
         assert len(m.take_all(1)) == 256
     counted = m.counted()
     assert counted["arp_tx_reply"] == 8192 and counted["arp_limited"] > 3000
