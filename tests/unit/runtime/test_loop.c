@@ -28,7 +28,7 @@ static struct {
 	unsigned packets;
 	uint64_t count_from; /* sleeps, packets and asleep_ns begin at 0, in the first turn after it */
 	uint64_t counted_from;
-	unsigned data_turns, control_turns, arms, disarms, sleeps;
+	unsigned data_turns, control_turns, arms, disarms, sleeps, noted;
 	uint64_t asleep_ns, last_control, control_gap;
 } t;
 
@@ -58,6 +58,13 @@ bool data_arm(void)
 {
 	t.arms++;
 	return t.refuses || (t.gap_ns && host_tsc >= t.due);
+}
+
+unsigned data_turn_packets(void) { return t.data_turns; }
+void elastic_note_turn(unsigned packets)
+{
+	assert_int_equal(packets, t.data_turns);
+	t.noted++;
 }
 
 bool data_awake(void) { return t.awake; }
@@ -238,6 +245,21 @@ static void no_interrupt(void **state)
 	assert_int_equal(shm.parked, 0);
 }
 
+/* A turn that moves something and lasts longer than is published is reported, with its packets. */
+static void long_turns(void **state)
+{
+	static const uint64_t limits[] = {0, 5 * US - 1, 5 * US, UINT64_MAX};
+	for (unsigned i = 0; i < sizeof limits / sizeof limits[0]; i++)
+		for (unsigned busy = 0; busy < 2; busy++) {
+			set_up(state);
+			published.pressed_ticks = limits[i];
+			t.busy = busy;
+			t.turn_ns = 5 * US;
+			run(10 * MS);
+			assert_int_equal(t.noted, busy && limits[i] < 5 * US ? t.data_turns : 0);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -249,6 +271,7 @@ int main(void)
 		cmocka_unit_test_setup(stays_awake, set_up),
 		cmocka_unit_test_setup(naps, set_up),
 		cmocka_unit_test_setup(no_interrupt, set_up),
+		cmocka_unit_test_setup(long_turns, set_up),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
