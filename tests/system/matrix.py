@@ -37,6 +37,8 @@ OTHERS = {
     "IOMMU": ["test_iommu", "test_unassigned"],
     "XDP": ["test_xdp", "test_xdp_replace"],
     "random frames": ["test_fuzz"],
+    "flows to cores": ["test_balance", "test_elastic"],
+    "VXLAN": ["test_engine_vxlan"],
     "soak": ["test_soak"],
 }
 CHOSEN = 0  # instead of a number of CPUs: the test's choice

@@ -115,6 +115,7 @@ def test_one_fast_flow(make_router, nic):
     assert counters["moved_early"] == 0 and counters["buckets_moved"] >= MOVES - 1
 
 
+@pytest.mark.each_ring
 @pytest.mark.parametrize("nic", ["virtio", "ixgbe", "igb", "mlx5"])
 def test_load_is_balanced(make_lab, nic):
     """All flows of the load begin on core 1: some move, by themselves, and each stays in order."""

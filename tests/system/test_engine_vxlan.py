@@ -129,6 +129,7 @@ def isis_hello(sender, receiver, number):
     assert got == frame
 
 
+@pytest.mark.one_card
 @pytest.mark.parametrize("nic", [options.DEFAULT_NIC, "ixgbe", "mlx5"])
 def test_linux_vxlan(make_router, make_hosts):
     left, right = make_hosts()
