@@ -33,7 +33,7 @@ def connected(host, family, port=7):
 
 
 @both
-@pytest.mark.every_card
+@pytest.mark.in_turn
 def test_udp_echo(echo, family):
     router, host = echo
     with connected(host, family) as client:
@@ -51,7 +51,7 @@ def test_udp_echo(echo, family):
 
 
 @both
-@pytest.mark.every_card
+@pytest.mark.in_turn
 def test_udp_without_checksum(echo, family):
     """A checksum of zero: in IPv4 it means none (RFC 768), and the datagram is answered. In IPv6 it
     is refused (RFC 8200 8.1), and Linux does not send it."""

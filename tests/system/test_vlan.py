@@ -92,7 +92,7 @@ def make_trunk(make_lab):
         yield make
 
 
-@pytest.mark.every_card
+@pytest.mark.in_turn
 @pytest.mark.parametrize("cpus", [1, 4])
 def test_everyone_reaches_everyone(make_trunk, cpus):
     """At full size too, which is four bytes more on the wire; by TCP, with more data than the
