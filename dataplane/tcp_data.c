@@ -7,6 +7,7 @@
 #include "dataplane/tcp_data.h"
 
 #include "dataplane/output.h"
+#include "dataplane/tcp_move.h"
 #include "lib/mem.h"
 #include "net/icmp4.h"
 #include "net/icmp6.h"
@@ -104,8 +105,9 @@ static unsigned mtu6(void *ctx, const struct net_addr *remote)
 
 void tcp_data_start(void)
 {
-	static const struct tcp_ops ops = {.tx = tx, .full = full, .mtu6 = mtu6};
-	static struct siphash_key key;
+	static const struct tcp_ops ops = {
+		.tx = tx, .full = full, .mtu6 = mtu6, .elsewhere = tcp_move_elsewhere};
+	uint64_t secret[2];
 	size_t bytes;
 	void *memory = core_data_memory(&bytes);
 	tcp_data = NULL;
@@ -124,9 +126,11 @@ void tcp_data_start(void)
 	params.pool_reserve = self.pool.count / POOL_SHARE < POOL_RESERVE_MAX
 	                              ? self.pool.count / POOL_SHARE
 	                              : POOL_RESERVE_MAX;
-	core_random(&key, sizeof key);
+	core_secret(secret);
+	const struct siphash_key key = {secret[0], secret[1]};
 	tcp_data = tcp_init(memory, &params, &self.pool, self.counters, &key, &ops, NULL,
 	                    core_now_us());
+	tcp_move_start();
 	publish_us = 1;
 }
 
@@ -183,6 +187,8 @@ uint64_t tcp_data_timer(void)
 	if (!tcp_data)
 		return UINT64_MAX;
 	output_turn();
+	if (unlikely(tcp_move_waits()))
+		tcp_move_settle();
 	tcp_room(tcp_data, now);
 	if (tcp_deadline(tcp_data) <= now)
 		tcp_tick(tcp_data, now);
@@ -192,7 +198,7 @@ uint64_t tcp_data_timer(void)
 		publish();
 		publish_us = 0;
 	}
-	uint64_t due = tcp_deadline(tcp_data);
+	uint64_t due = unlikely(tcp_move_waits()) ? now : tcp_deadline(tcp_data);
 	if (publish_us && publish_us < due)
 		due = publish_us;
 	if (due == UINT64_MAX)

@@ -1,7 +1,8 @@
 /*
  * The TCP of a data core: gives one instance (net/tcp/tcp.h) memory, key, output and time, for
  * applications with TCP services on their data cores. Each core has an instance of its own and
- * knows nothing of the others' (ARCHITECTURE.md, invariant 1). An application
+ * knows nothing of the others' (ARCHITECTURE.md, invariant 1). All have one key (core_secret) and
+ * one clock, so a SYN cookie of one core is valid at another. An application
  *
  *     calls                 in its hook          and then
  *     tcp_data_bytes        data_bytes
@@ -13,7 +14,8 @@
  * A connection belongs to the core that received its first segment. The device must deliver its
  * later segments to that core too:
  *
- *     NIC_RSS     a hash of addresses and ports selects the queue, always the same one.
+ *     NIC_RSS     a hash of addresses and ports selects the queue. If another queue gets a bucket
+ *                 of the card's table, its connections move with it (dataplane/tcp_move.h).
  *     without     the device delivers a flow to the queue of the pair that sent the flow's answers
  *                 (VIRTIO 1.2 5.1.6.5.6, automatic receive steering). So all packets of a
  *                 connection leave by its own core's pair, even those that waited for a neighbour
@@ -23,7 +25,8 @@
  *                 connection opened from here would need tcp_ops.ours.)
  *
  * A core that receives a segment of another core's connection answers with a reset, as a host that
- * does not know the connection. A device cannot steer ICMP errors by ports: the control core passes
+ * does not know the connection; while the connection's bucket moves, it drops the segment
+ * (drop_tcp_elsewhere), and the peer sends it again. A device cannot steer ICMP errors by ports: the control core passes
  * each to all data cores (control/host/input.c).
  *
  * A restart of this core's program, or of all ports, loses its connections. A peer's next segment

@@ -248,6 +248,7 @@
 	X(cores_spread, INFO, "flows spread over more data cores") \
 	X(buckets_moved, INFO, "buckets of cards' tables moved to another data core") \
 	X(move_held, INFO, "received frames held while their bucket, or another of that port, was moved") \
+	X(moves_undone, INFO, "moves taken back: the new core had no room for all TCP connections of the bucket") \
 	X(moved_early, INFO, "moves that ended early: frames may have been overtaken, none was lost")
 
 enum counter {

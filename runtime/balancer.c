@@ -131,9 +131,13 @@ static const struct load_counts *counts_of(unsigned d)
 	return shared_load(&core_shm_of(core)->loads_window) == window ? core_shm_loads(core) : NULL;
 }
 
-static uint32_t count_at_bucket(const struct load_counts *c, unsigned p, unsigned b)
+/* The packets of a bucket, or of those of its number on all these ports, if they move together. */
+static uint64_t count_at_bucket(const struct load_counts *c, unsigned p, unsigned b, uint32_t ports)
 {
-	return __atomic_load_n(&c->v[p][b], __ATOMIC_RELAXED);
+	uint64_t n = 0;
+	for (ports = core_app()->flows ? ports : 1u << p; ports; ports &= ports - 1)
+		n += __atomic_load_n(&c->v[__builtin_ctz(ports)][b], __ATOMIC_RELAXED);
+	return n;
 }
 
 /* Adds the buckets of a core that may move, on these ports, with their loads, to `of`; returns how many there are
@@ -144,12 +148,13 @@ static unsigned add_buckets(struct balance_load *of, unsigned n, unsigned d, uin
 	const struct load_counts *c = counts_of(d);
 	const uint64_t total = c ? __atomic_load_n(&c->total, __ATOMIC_RELAXED) : 0;
 	const uint8_t pair = s->pair_of[d];
+	const uint32_t some = core_app()->flows ? ports & -ports : ports;
 	for (unsigned p = 0; p < core_port_count() && total >= BALANCER_PACKETS; p++)
-		for (unsigned b = 1; b < s->nic[p].buckets && ports >> p & 1; b++)
+		for (unsigned b = 1; b < s->nic[p].buckets && some >> p & 1; b++)
 			if (buckets_home(p, b) == pair && !rests[p][b])
 				of[n++] = (struct balance_load){
 					.load = (uint32_t)((uint64_t)busy[pair] *
-				                           u64_min(count_at_bucket(c, p, b), total) / total),
+				                           u64_min(count_at_bucket(c, p, b, ports), total) / total),
 					.bucket = (uint16_t)b,
 					.port = (uint8_t)p,
 					.core = pair};

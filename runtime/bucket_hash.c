@@ -68,3 +68,13 @@ bool bucket_hash(const uint8_t *frame, size_t bytes, uint32_t *hash)
 		return hash4(frame + at, bytes - at, hash);
 	return type == ETHERTYPE_IP6 && hash6(frame + at, bytes - at, hash);
 }
+
+uint32_t bucket_hash_tcp4(uint32_t remote, uint32_t local, uint16_t remote_port, uint16_t local_port)
+{
+	return rss_hash_tcp4(key, remote, local, remote_port, local_port);
+}
+
+uint32_t bucket_hash_tcp6(const uint8_t *remote, const uint8_t *local, uint16_t remote_port, uint16_t local_port)
+{
+	return rss_hash_tcp6(key, remote, local, remote_port, local_port);
+}

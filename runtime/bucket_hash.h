@@ -17,4 +17,8 @@
  * False: they do not, or not all of them to the same result. Nothing is read beyond the frame. */
 bool bucket_hash(const uint8_t *frame, size_t bytes, uint32_t *hash);
 
+/* That of received TCP segments of a connection: addresses and ports in host order, or of IPv6 as in the packet. */
+uint32_t bucket_hash_tcp4(uint32_t remote, uint32_t local, uint16_t remote_port, uint16_t local_port);
+uint32_t bucket_hash_tcp6(const uint8_t *remote, const uint8_t *local, uint16_t remote_port, uint16_t local_port);
+
 #endif

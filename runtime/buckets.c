@@ -4,11 +4,10 @@
 #include "drivers/nic.h"
 #include "runtime/shared.h"
 
-void buckets_reset(unsigned p)
+void buckets_reset(unsigned p, unsigned pairs)
 {
-	const struct nic_shared *shared = &published_header()->nic[p];
-	for (unsigned b = 0; b < shared->buckets; b++)
-		kept()->home[p][b] = (uint8_t)(b % shared->pairs);
+	for (unsigned b = 0; b < NIC_BUCKETS_MAX; b++)
+		kept()->home[p][b] = (uint8_t)(b % pairs);
 }
 
 unsigned buckets_home(unsigned p, unsigned b)
@@ -19,6 +18,15 @@ unsigned buckets_home(unsigned p, unsigned b)
 void buckets_move(unsigned p, unsigned b, unsigned pair)
 {
 	kept()->home[p][b] = (uint8_t)pair;
+}
+
+int buckets_keep(unsigned p)
+{
+	const struct nic_shared *shared = &published_header()->nic[p];
+	for (unsigned b = 0; b < shared->buckets; b++)
+		if (kept()->home[p][b] >= shared->pairs)
+			return E_INVAL;
+	return buckets_set(p, UINT64_MAX);
 }
 
 int buckets_set(unsigned p, uint64_t pairs)

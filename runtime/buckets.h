@@ -10,9 +10,9 @@
 
 #include "lib/types.h"
 
-/* Port p has started: bucket i is at home with pair i modulo the number of pairs, as the device has it
+/* Bucket i of port p is at home with pair i modulo the number of pairs, as the device has it after its start
  * (nic_ops.table). */
-void buckets_reset(unsigned p);
+void buckets_reset(unsigned p, unsigned pairs);
 
 /* Has the device direct received packets to these pairs only: one bit each, at least one, all of them started. The port
  * is there (ports_is_there). E_NOTSUP: the device chooses by itself; otherwise an error of nic_ops.table. */
@@ -23,5 +23,9 @@ unsigned buckets_home(unsigned p, unsigned b);
 
 /* Bucket b of port p is at home with that pair from now on. The device learns it by the next buckets_set. */
 void buckets_move(unsigned p, unsigned b, unsigned pair);
+
+/* Port p has started while the others run: has its device direct each bucket to the home it had. An error as of
+ * buckets_set; E_INVAL: a home is a pair that the port has no more. */
+int buckets_keep(unsigned p);
 
 #endif

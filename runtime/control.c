@@ -23,6 +23,7 @@ static unsigned house_count;
 void control_init(void)
 {
 	house_due = true;
+	random_share();
 	tables_init();
 	ports_init();
 }

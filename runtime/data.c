@@ -10,8 +10,9 @@
  *     PORTS_LEAVE      stops using some ports; what is sent to them is dropped
  *     PORTS_CLEAR      returns the buffers in their rings to the pool and zeroes the rings
  *     PORTS_JOIN       attaches its queue pair of these ports again, except of those left (restart.c)
- *     PORTS_HOLD, PORTS_PASS, PORTS_RELEASE
- *                      holds a bucket that moves to it; passes on what it has of one; ends both (move.h)
+ *     PORTS_HOLD, PORTS_PASS, PORTS_GIVE, PORTS_TAKE, PORTS_RELEASE
+ *                      holds a bucket that moves to it; passes on what it has of one; gives away the
+ *                      state of its flows, or takes it; ends these (move.h)
  *
  * The core confirms each request by copying its number (published.asked) to its shared memory. A
  * restarted program is `restarted`, and attaches to nothing, until it has prepared.
@@ -360,8 +361,8 @@ COLD static void join(const struct published *s)
 COLD static void follow(const struct published *s, uint64_t seen)
 {
 	const enum ports_phase phase = s->phase[data_index()];
-	if (phase != PORTS_PASS)
-		move_release();
+	if (phase != PORTS_PASS && phase != PORTS_GIVE && phase != PORTS_TAKE && phase != PORTS_RELEASE)
+		move_other();
 	switch (phase) {
 	case PORTS_STOPPED:
 		let_go();
@@ -384,6 +385,7 @@ COLD static void follow(const struct published *s, uint64_t seen)
 		if (is_worker)
 			steer_worker_pool();
 		awake = false;
+		move_forget();
 		app->control->tables();
 		app->data_start();
 		attach(s);
@@ -410,14 +412,19 @@ COLD static void follow(const struct published *s, uint64_t seen)
 		break;
 	case PORTS_HOLD:
 	case PORTS_PASS:
+	case PORTS_GIVE:
+	case PORTS_TAKE:
 	case PORTS_RELEASE:
 		if (shared_load(&out()->restarted)) {
 			core_wake(0); /* likewise */
 			return;
 		}
+		timer_tsc = 0; /* flows bring timers */
 		if (phase == PORTS_HOLD)
 			move_hold(s);
-		if (phase == PORTS_PASS && !move_pass())
+		else if (phase == PORTS_RELEASE)
+			move_release();
+		else if (phase == PORTS_PASS ? !move_pass() : phase == PORTS_GIVE ? !move_give() : !move_take())
 			return;
 		break;
 	}

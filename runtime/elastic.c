@@ -189,9 +189,11 @@ static void look(void)
 		gathered_tsc = clock_tsc();
 }
 
-/* True if a port's flows can be gathered. */
+/* True if a port's flows can be gathered. Those that have state move by one bucket at a time (move.h). */
 static bool any_moves(void)
 {
+	if (core_app()->flows)
+		return false;
 	for (unsigned p = 0; p < core_port_count(); p++)
 		if (!core_moves_refused(p))
 			return true;
@@ -218,10 +220,12 @@ void elastic_init(void)
 	__atomic_store_n(&published_header()->pressed_ticks, NEVER, __ATOMIC_RELAXED);
 }
 
-/* The pairs up to the last one that has a bucket. */
+/* The pairs up to the last one that has a bucket; all, if flows are not gathered: one may have been emptied otherwise. */
 static unsigned pairs_with_buckets(void)
 {
 	unsigned end = 0;
+	if (core_app()->flows)
+		return pairs();
 	for (unsigned p = 0; p < core_port_count(); p++)
 		for (unsigned b = 0; !core_moves_refused(p) && b < published_header()->nic[p].buckets; b++)
 			end = u32_max(end, buckets_home(p, b) + 1);

@@ -27,12 +27,27 @@ static struct {
 	} port[NIC_PORTS_MAX];
 } pass;
 
+static struct {
+	bool away;    /* `from`: it may not have the state of all flows any more; until PORTS_RELEASE */
+	bool has;     /* `to`: it has the state of all flows, since PORTS_RELEASE */
+	bool on;      /* PORTS_GIVE or PORTS_TAKE has been seen */
+	struct core_flows f;
+} flows;
+
+/* True if the bucket of that hash in a port's table is one of these. */
+static bool has_bucket(const uint64_t moving[][NIC_BUCKETS_MAX / 64], unsigned port, uint32_t hash)
+{
+	hash &= (published_header()->nic[port].buckets - 1u) % NIC_BUCKETS_MAX;
+	return moving[port][hash / 64] >> hash % 64 & 1;
+}
+
 /* --- to --- */
 
-COLD void move_release(void)
+/* Handles what is held, and holds nothing from now on. */
+COLD static void handle_held(void)
 {
 	const unsigned n = held.n;
-	held.on = pass.on = false;
+	held.on = false;
 	held.n = 0;
 	for (unsigned i = 0, next; i < n; i = next) {
 		for (next = i + 1; next < n && next - i < PKT_VECTOR_MAX && held.port[next] == held.port[i];)
@@ -41,22 +56,69 @@ COLD void move_release(void)
 	}
 }
 
+static void end_flows(void)
+{
+	if (flows.on)
+		core_app()->flows->end();
+	flows.on = false;
+}
+
+COLD void move_other(void)
+{
+	pass.on = false;
+	end_flows();
+	handle_held();
+}
+
+COLD void move_release(void)
+{
+	end_flows();
+	flows.away = false;
+	flows.has = true;
+	move_other();
+}
+
+COLD void move_forget(void)
+{
+	pass.on = flows.on = flows.away = flows.has = false;
+	handle_held();
+}
+
 COLD void move_hold(const struct published *s)
 {
-	move_release();
 	held.ports = s->move_ports;
 	memcpy(held.moving, s->moving, sizeof held.moving);
 	held.on = true;
+	flows.away = true; /* if the buckets go back, this core gives */
+	flows.has = false;
+}
+
+bool core_flow_moves(uint32_t hash)
+{
+	const struct published *s = published_header();
+	const uint32_t ports = s->move_ports;
+	return ports && has_bucket(s->moving, (unsigned)__builtin_ctz(ports), hash);
+}
+
+uint32_t core_flows_number(void)
+{
+	return __atomic_load_n(&published_header()->move_number, __ATOMIC_ACQUIRE);
+}
+
+bool core_flow_elsewhere(uint32_t hash)
+{
+	const struct published *s = published_header();
+	const unsigned d = data_index();
+	if (!__atomic_load_n(&s->move_open, __ATOMIC_ACQUIRE) || !core_flow_moves(hash))
+		return false;
+	return d == s->move_from ? flows.away : d != s->move_to || !flows.has;
 }
 
 /* True if the packet may be of a bucket that moves. */
 static bool may_move(const struct pkt *p, unsigned port)
 {
 	uint32_t hash;
-	if (!bucket_hash(p->data, p->len, &hash))
-		return true;
-	hash &= (published_header()->nic[port].buckets - 1u) % NIC_BUCKETS_MAX;
-	return held.moving[port][hash / 64] >> hash % 64 & 1;
+	return !bucket_hash(p->data, p->len, &hash) || has_bucket(held.moving, port, hash);
 }
 
 COLD static void sample(const struct pkt *v, unsigned n, unsigned port, uint32_t window)
@@ -90,7 +152,7 @@ COLD unsigned move_look(struct pkt *v, unsigned n, unsigned port)
 		return n;
 	if (held.n + n > u32_min(MOVE_HELD_MAX, self.pool.count / 8)) {
 		count(CNT_moved_early);
-		move_release();
+		handle_held();
 		return n;
 	}
 	for (unsigned i = 0; i < n; i++) {
@@ -115,7 +177,9 @@ static bool take(unsigned port)
 	const bool empty = pkts == pass.port[port].seen_pkts && place == pass.port[port].seen_place;
 	pass.port[port].seen_pkts = pkts;
 	pass.port[port].seen_place = place;
-	return !q->broken && (empty || pkts - pass.port[port].rx_pkts >= q->rx_buffers);
+	if (q->broken || data_is_paused(port)) /* then it does not look into its ring */
+		return false;
+	return empty || pkts - pass.port[port].rx_pkts >= q->rx_buffers;
 }
 
 static bool has_sent(unsigned port)
@@ -147,6 +211,7 @@ COLD bool move_pass(void)
 	if (!data_queue(0))
 		return true; /* it polls no port */
 	if (!pass.on) {
+		handle_held(); /* the buckets go back */
 		begin_pass(s);
 		return false;
 	}
@@ -163,4 +228,41 @@ COLD bool move_pass(void)
 			return false;
 	pass.on = false;
 	return true;
+}
+
+/* --- both --- */
+
+COLD static bool cross(bool gives)
+{
+	const struct published *s = published_header();
+	const struct app_flows *a = core_app()->flows;
+	struct core_shm *o = core_shm_of(self.id);
+	if (!a)
+		return true;
+	if (!flows.on || flows.f.number != s->move_number) {
+		end_flows();
+		flows.on = true;
+		flows.away = true;
+		flows.f = (struct core_flows){.core = data_core(gives ? s->move_to : s->move_from),
+		                              .number = s->move_number,
+		                              .first = true};
+	}
+	const uint64_t before = flows.f.steps;
+	const bool done = gives ? a->give(&flows.f) : a->take(&flows.f);
+	flows.f.first = false;
+	shared_store(&o->flows_stay, flows.f.stay);
+	shared_store(&o->flows_why, flows.f.why);
+	shared_store(&o->flows_steps, o->flows_steps + flows.f.steps - before);
+	return done;
+}
+
+COLD bool move_give(void)
+{
+	pass.on = false;
+	return cross(true);
+}
+
+COLD bool move_take(void)
+{
+	return cross(false);
 }

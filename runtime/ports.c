@@ -451,6 +451,7 @@ static void enter_attaching(void)
 		return;
 	}
 	lend_buffers(published_header());
+	published_header()->move_open = false;
 	unsigned started = 0;
 	for (unsigned p = 0; p < nic_count; p++)
 		started += restart_start_port(p) == E_OK;

@@ -13,7 +13,7 @@
  * Invariant: no two cores have the same key (the core's number is absorbed), and no two calls on a core
  * give the same output (the counter).
  */
-#include "runtime/runtime.h"
+#include "runtime/shared.h"
 #include "hal/random.h"
 #include "lib/mem.h"
 #include "lib/siphash.h"
@@ -64,4 +64,16 @@ void core_random(void *out, size_t bytes)
 		to += n;
 		bytes -= n;
 	}
+}
+
+void random_share(void)
+{
+	uint64_t *key = published_header()->secret;
+	if (!key[0] && !key[1])
+		core_random(key, sizeof published_header()->secret);
+}
+
+void core_secret(uint64_t key[2])
+{
+	memcpy(key, published_header()->secret, sizeof published_header()->secret);
 }

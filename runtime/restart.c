@@ -172,6 +172,9 @@ int restart_start_port(unsigned p)
 {
 	struct nic_shared *shared = &published_header()->nic[p];
 	struct nic *nic = ports_nic(p);
+	const bool alone = core_ports_running();
+	if (!alone)
+		buckets_reset(p, published_header()->pairs); /* even if it starts later */
 	*shared = (struct nic_shared){.driver = shared->driver};
 	if (nic->late != NIC_HERE)
 		return E_AGAIN;
@@ -185,7 +188,8 @@ int restart_start_port(unsigned p)
 		core_log("eth%u: %s: %s (error %d); this port is not started", p, nic->ops->name,
 		         nic->error ? nic->error : "does not start", -e);
 	} else {
-		buckets_reset(p);
+		if (!alone || !core_app()->flows || buckets_keep(p) != E_OK)
+			buckets_reset(p, shared->pairs);
 		if (rules_set(p, UINT64_MAX) != E_OK)
 			rules_report(p);
 	}

@@ -65,6 +65,11 @@ void core_set_rules(const struct core_rule *r, unsigned n)
 			rules_report(p);
 }
 
+bool rules_any(void)
+{
+	return count_of_rules != 0;
+}
+
 void rules_report(unsigned p)
 {
 	const struct nic *nic = core_port_nic(p);

@@ -30,6 +30,9 @@ const char *core_rule_refused(const struct core_rule *r);
  * run, otherwise when they start. A card that fails is reported (core_rule_state has it, too). */
 void core_set_rules(const struct core_rule *r, unsigned n);
 
+/* True if there are rules, in force or not. */
+bool rules_any(void);
+
 /* Why rule i of the last core_set_rules is not in force; static text. NULL: it is. */
 const char *core_rule_state(unsigned i);
 

@@ -68,6 +68,9 @@ static inline uint64_t core_now_us(void) { return clock_us(&self.clock, self.now
  * if the CPU has no random generator (runtime/random.c). */
 void core_random(void *out, size_t bytes);
 
+/* A random key that is the same on all cores, from the start of the ports on, and as long as the machine runs. */
+void core_secret(uint64_t key[2]);
+
 /* Counts one event, or n. */
 static inline void count(enum counter c) { self.counters->v[c]++; }
 static inline void count_n(enum counter c, uint64_t n) { self.counters->v[c] += n; }
@@ -229,6 +232,31 @@ struct control_hooks {
 	void (*inject)(struct pkt *p, uint32_t kind, uint32_t arg);
 };
 
+/*
+ * The state that data cores have of flows, and that moves with the flows (runtime/move.h): from one core, which gives
+ * it, to another, which takes it. How it crosses is the application's. Both hooks are called once a turn, until they
+ * return true: all flows for which core_flow_moves() have been given, or taken. Each call does a bounded part, because
+ * packets of other flows wait meanwhile.
+ */
+struct core_flows {
+	unsigned core;   /* the other one */
+	uint32_t number; /* of this time: another one each time, never 0, the same on both sides */
+	bool first;      /* the first call of this time */
+	uint64_t steps;  /* += what this call has done, in any unit: a step without any for long is given up */
+	uint64_t stay;   /* give: flows that have not been taken, and stay here */
+	uint64_t why;    /* take: why not, in the words of `why` below */
+};
+struct app_flows {
+	bool (*give)(struct core_flows *f);
+	bool (*take)(struct core_flows *f);
+
+	/* Both cores: there are no more calls of this time, whether or not all has been given and taken. */
+	void (*end)(void);
+
+	/* The control core: the text of a struct core_flows.why, which another core has written. Static; never NULL. */
+	const char *(*why)(uint64_t why);
+};
+
 struct app_plugin;
 struct app {
 	const struct control_hooks *control;
@@ -277,8 +305,9 @@ struct app {
 	bool steers;
 
 	/* True: flows may move from one data core to another (runtime/move.h): the application keeps nothing about them
-	 * on data cores that it needs. */
+	 * on data cores that it needs, or that does not move by `flows`. */
 	bool moves;
+	const struct app_flows *flows; /* NULL: it has none */
 
 	/* A message from the control plane to the application, delivered by its hook `inject`. The frame's
 	 * buffer passes to the application; PKT_OWN is set. Or NULL: there are no messages. */
@@ -444,6 +473,15 @@ bool core_slots_idle(unsigned port);
 /* The queue pair that this data core polls on every port, while the ports run, or that of the core whose
  * packets it takes; E_NOENT: the core is on standby. */
 int core_pair(void);
+
+/* Of a flow by the hash of its received packets (runtime/bucket_hash.h), for struct app_flows. core_flow_moves: it
+ * moves between this core and another, or was the last to do so. core_flow_elsewhere: it moves now, and this core may
+ * not have its state; also on a third core, which receives its packets while one of the two fails. */
+bool core_flow_moves(uint32_t hash);
+bool core_flow_elsewhere(uint32_t hash);
+
+/* The last number of a struct core_flows; 0: there was none yet. */
+uint32_t core_flows_number(void);
 
 /* Forbids or allows this core to sleep when it finds no work. It must not sleep while work is due at a
  * time that a wake-up would miss. data_start resets this to allowed. */

@@ -43,6 +43,9 @@ struct core_shm {
 	uint64_t parked;        /* the owner halts or is about to; wake it after writing to its rings */
 	uint64_t pressed;       /* data core: turns that elastic_note_turn() has counted */
 	uint64_t loads_window;  /* data core: the window of its core_shm_loads(); 0: of none */
+	uint64_t flows_steps;   /* data core: grows while it gives flows away or takes them (move.h) */
+	uint64_t flows_stay;    /* data core: flows of the last PORTS_GIVE that it has kept */
+	uint64_t flows_why;     /* data core: why it has not taken one of the last PORTS_TAKE (struct core_flows) */
 	uint64_t punt_head;     /* producer: data core */
 	uint64_t inject_tail;   /* consumer: data core */
 	uint64_t inject_head[CORES_MAX]; /* producer: control core, by data core index */
@@ -84,6 +87,8 @@ enum ports_phase {
 	/* Of a data core that polls (runtime/move.h); a program that restarts waits as for PORTS_RUNNING: */
 	PORTS_HOLD,    /* hold the buckets in `moving` */
 	PORTS_PASS,    /* take and send all that the ports in `move_ports` have received by now */
+	PORTS_GIVE,    /* give the application's state of flows of these buckets to data core `move_to` */
+	PORTS_TAKE,    /* take it from data core `move_from` */
 	PORTS_RELEASE, /* handle what is held */
 };
 
@@ -111,7 +116,12 @@ struct published {
 	uint64_t area;  /* as in struct core_self, of the tables in force */
 	uint32_t features;   /* enum nic_features that all ports had which started together */
 	uint32_t restarting; /* ports, one bit each, of the phases from PORTS_LEAVE on */
+	uint64_t secret[2];   /* core_secret() */
 	uint32_t move_ports; /* ports, one bit each, of whose tables buckets move (move.h) */
+	uint16_t move_bucket; /* of a move of flows with state: the bucket, on all these ports, */
+	uint8_t move_from, move_to; /* indices of data cores, */
+	uint8_t move_open;          /* it has begun, and not ended */
+	uint32_t move_number;       /* of PORTS_GIVE and PORTS_TAKE: another one for each time; never 0 */
 	uint32_t left;       /* ports, one bit each, that data cores do not use until their links are up (restart.c) */
 	uint8_t owner_of[CORES_MAX]; /* by data core index: whose packets it takes, or STEER_NOBODY (steer.h) */
 	uint8_t pair_of[CORES_MAX]; /* by data core index: the pair it polls on every port, or NO_PAIR */
@@ -328,7 +338,7 @@ void restart_bind(unsigned p);     /* an application has set what a restart of p
 /* One port, with no data core using it. restart_stop_port parks its device if that keeps the link.
  * restart_start_port reports an error, which is one of nic_ops.start. */
 void restart_stop_port(unsigned p);
-int restart_start_port(unsigned p);
+int restart_start_port(unsigned p); /* while the ports run, its buckets stay at home if flows have state */
 
 /* recovery.c: of data core d, which has restarted. The calls in order, on the control core; restart.c makes them. */
 bool recovery_is_due(unsigned d);
@@ -345,6 +355,9 @@ void recovery_book_unread(unsigned d, uint32_t ports);
 bool recovery_start_pairs(unsigned d, uint32_t ports);
 void recovery_end(unsigned d);
 void recovery_report(unsigned d, unsigned us);
+
+/* random.c: control: makes the key of core_secret(), once after boot */
+void random_share(void);
 
 /* control.c: data cores pass vectors of these ports, one bit each, to move_look. */
 void core_move_ports(uint32_t ports);

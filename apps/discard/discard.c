@@ -48,4 +48,5 @@ const struct app discard_app = {
 	.data_tables = data_start,
 	.rx_vector = rx_vector,
 	.steers = true,
+	.moves = true,
 };

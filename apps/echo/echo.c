@@ -14,6 +14,7 @@
 #include "dataplane/output.h"
 #include "control/control.h"
 #include "dataplane/tcp_data.h"
+#include "dataplane/tcp_move.h"
 #include "net/ip.h"
 #include "net/tcp/wire.h"
 #include "net/udp.h"
@@ -146,6 +147,8 @@ const struct app echo_app = {
 	.data_tables = data_tables,
 	.rx_vector = rx_vector,
 	.steers = true,
+	.moves = true,
+	.flows = &tcp_move_flows,
 	.data_timer = tcp_data_timer,
 	.data_msg = tcp_data_msg,
 	.answers = true,

@@ -7,10 +7,13 @@
  *     discard   drops all data.
  *     chargen   sends lines until the peer closes its half, and drops all data from the peer.
  *
- * The argument (tcp_arg) of a chargen connection is its position in the pattern.
+ * The argument (tcp_arg) of a chargen connection is its position in the pattern. It moves with the connection; the
+ * others have no state but TCP's (net/tcp/move.h).
  */
 #include "apps/echo/services.h"
 #include "dataplane/tcp_data.h"
+#include "lib/mem.h"
+#include "net/tcp/move.h"
 
 #define CHARGEN_AHEAD 16384 /* bytes: the initial window of RFC 6928 and some more */
 
@@ -91,8 +94,46 @@ static const struct tcp_app services_tcp[SERVICES] = {
 	                     .fin = fin},
 };
 
+/* --- connections that move to another core --- */
+
+/* What it has received and not consumed is in its send queue, and is consumed as that is acknowledged. */
+static bool echo_join(struct tcp_conn *c, const uint8_t *from, uint32_t n)
+{
+	(void)from;
+	return n == 0 && tcp_unconsumed(c) >= tcp_unacked(c);
+}
+
+static uint32_t chargen_leave(struct tcp_conn *c, uint8_t *to)
+{
+	const uint32_t at = (uint32_t)(uintptr_t)tcp_arg(c);
+	memcpy(to, &at, sizeof at);
+	return sizeof at;
+}
+
+static bool chargen_join(struct tcp_conn *c, const uint8_t *from, uint32_t n)
+{
+	uint32_t at;
+	if (n != sizeof at)
+		return false;
+	memcpy(&at, from, sizeof at);
+	if (at >= CHARGEN_BYTES)
+		return false;
+	tcp_set_arg(c, (void *)(uintptr_t)at);
+	chargen_fill(c);
+	return true;
+}
+
+static const struct tcp_move_app moving[] = {
+	{.app = &services_tcp[SERVICE_ECHO], .join = echo_join},
+	{.app = &services_tcp[SERVICE_DISCARD]},
+	{.app = &services_tcp[SERVICE_CHARGEN], .leave = chargen_leave, .join = chargen_join},
+};
+_Static_assert(ARRAY_LEN(moving) == SERVICES, "each service moves");
+
 void tcp_services_start(const struct services *services)
 {
+	if (tcp_data)
+		tcp_move_apps(tcp_data, moving, ARRAY_LEN(moving));
 	for (unsigned s = 0; tcp_data && s < SERVICES; s++) {
 		const struct service_ports *ports = &services->of[SERVICE_TCP][s];
 		for (unsigned i = 0; i < ports->ports; i++) {

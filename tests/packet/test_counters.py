@@ -8,7 +8,7 @@ UNREACHABLE = {
     # tests/unit/runtime/test_steer.c and tests/system/test_steering.py have them
     **dict.fromkeys(("steered", "steer_taken", "steer_refused", "drop_steer_full"), "one core handles all packets"),
     # tests/unit/runtime/test_move_data.c and tests/system/test_balance.py
-    **dict.fromkeys(("cores_gathered", "cores_spread", "buckets_moved", "move_held", "moved_early"), "there is no other core to move a bucket to"),
+    **dict.fromkeys(("cores_gathered", "cores_spread", "buckets_moved", "move_held", "moves_undone", "moved_early"), "there is no other core to move a bucket to"),
 }
 
 # The counters of TCP that the machine around it can increase. The others belong to net/tcp, whose

@@ -37,7 +37,7 @@ OTHERS = {
     "IOMMU": ["test_iommu", "test_unassigned"],
     "XDP": ["test_xdp", "test_xdp_replace"],
     "random frames": ["test_fuzz"],
-    "flows to cores": ["test_balance", "test_elastic"],
+    "flows to cores": ["test_balance", "test_elastic", "test_move_tcp"],
     "VXLAN": ["test_engine_vxlan"],
     "soak": ["test_soak"],
 }

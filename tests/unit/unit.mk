@@ -60,6 +60,7 @@ UNIT_SRC_telnet := net/telnet.c
 UNIT_SRC_match := net/match.c net/ip6.c control/text/match_words.c control/text/text.c lib/csum.c \
 	lib/fmt.c
 UNIT_SRC_mirror_ring := dataplane/mirror_ring.c
+UNIT_SRC_tcp_move_area = $(UNIT_SRC_tcp_icmp) runtime/bucket_hash.c net/rss.c
 UNIT_SRC_tcp_icmp := $(wildcard net/tcp/*.c) net/ip.c net/ip4.c net/ip6.c lib/pkt.c lib/csum.c \
 	lib/siphash.c
 UNIT_SRC_tcp_room := $(UNIT_SRC_tcp_icmp)

@@ -31,6 +31,10 @@ static unsigned handled;
 /* --- stand-ins --- */
 
 struct nic_queue *data_queue(unsigned port) { return &queue[port]; }
+static bool paused;
+bool data_is_paused(unsigned port) { return port == PORT && paused; }
+static struct app app;
+const struct app *core_app(void) { return &app; }
 uint64_t core_tx_given(unsigned port) { return cnt[port].tx_pkts + core_outs[port].n; }
 
 /* The flow and the number of a packet are in its payload. */
@@ -78,6 +82,9 @@ static int begin(void **s)
 	published->nic[PORT].buckets = BUCKETS;
 	memset(&held, 0, sizeof held);
 	memset(&pass, 0, sizeof pass);
+	memset(&flows, 0, sizeof flows);
+	app = (struct app){0};
+	paused = false;
 	memset(made, 0, sizeof made);
 	memset(came, 0, sizeof came);
 	memset(cnt, 0, sizeof cnt);
@@ -119,6 +126,7 @@ static void hold_bucket(unsigned bucket)
 	published->move_ports = 1u << PORT;
 	memset(published->moving, 0, sizeof published->moving);
 	published->moving[PORT][0] = 1ull << bucket;
+	move_other();
 	move_hold(published);
 }
 
@@ -312,6 +320,105 @@ static void passes_of_two_ports(void **s)
 	assert_true(move_pass());
 }
 
+/* A port whose application has no room for answers is not polled: that its counters stand still says nothing. */
+static void passes_what_is_paused(void **s)
+{
+	(void)s;
+	published->move_ports = 1u << PORT;
+	paused = true;
+	for (unsigned i = 0; i < 10; i++)
+		assert_false(move_pass());
+	paused = false;
+	cnt[PORT].rx_pkts = 5;
+	assert_false(move_pass());
+	assert_true(move_pass());
+}
+
+/* --- the state of flows --- */
+
+static struct {
+	unsigned gives, takes, ends, left; /* calls; turns until it is done */
+	bool first;
+	struct core_flows f;
+} hook;
+
+static bool hook_give(struct core_flows *f)
+{
+	hook.gives++;
+	hook.first = f->first;
+	hook.f = *f;
+	f->steps += 10;
+	f->stay += hook.left == 1;
+	return hook.left-- == 0;
+}
+
+static bool hook_take(struct core_flows *f)
+{
+	hook.takes++;
+	hook.f = *f;
+	f->steps++;
+	return hook.left-- == 0;
+}
+
+static void hook_end(void) { hook.ends++; }
+
+static const struct app_flows hooks = {.give = hook_give, .take = hook_take, .end = hook_end};
+
+static void flows_cross(void **s)
+{
+	(void)s;
+	struct pkt p = packet(1);
+	uint32_t hash;
+	assert_true(bucket_hash(p.data, p.len, &hash));
+	hook = (typeof(hook)){.left = 2};
+	app.flows = &hooks;
+	published->move_number = 7;
+	published->move_open = true;
+	published->move_from = 1;
+	published->move_to = 2;
+	published->move_ports = 1u << PORT;
+	memset(published->moving, 0, sizeof published->moving);
+	published->moving[PORT][0] = 1ull << bucket_of(&p);
+	assert_true(core_flow_moves(hash) && !core_flow_elsewhere(hash)); /* it has them still */
+	assert_false(move_give());
+	assert_true(hook.first && hook.f.number == 7 && hook.f.core == data_core(2));
+	assert_true(core_flow_elsewhere(hash) && !core_flow_elsewhere(hash + 1));
+	assert_int_equal(core_shm_of(1)->flows_stay, 0);
+	assert_false(move_give());
+	assert_false(hook.first);
+	assert_true(move_give());
+	assert_int_equal(core_shm_of(1)->flows_steps, 30);
+	assert_int_equal(core_shm_of(1)->flows_stay, 1);
+	assert_int_equal(hook.ends, 0);
+	/* the bucket comes back: the first time ends, and another begins */
+	published->move_number = 8;
+	published->move_from = 2;
+	published->move_to = 1;
+	move_other();
+	assert_int_equal(hook.ends, 1);
+	move_hold(published);
+	assert_true(core_flow_elsewhere(hash));
+	assert_int_equal(move_look(&p, 1, PORT), 0);
+	hook.left = 0;
+	assert_true(move_take());
+	assert_int_equal(core_shm_of(1)->flows_steps, 31);
+	assert_true(core_flow_elsewhere(hash) && handled == 0);
+	move_release();
+	assert_true(!core_flow_elsewhere(hash) && handled == 1 && hook.ends == 2);
+	/* what else is asked ends a move, but the core knows no more than before; nor does its program when it restarts */
+	move_hold(published);
+	move_other();
+	assert_true(core_flow_elsewhere(hash));
+	move_forget();
+	assert_true(core_flow_elsewhere(hash));
+	published->move_to = 3; /* a third core never knows */
+	move_release();
+	assert_true(core_flow_elsewhere(hash) && !core_flow_elsewhere(hash + 1));
+	published->move_open = false;
+	assert_false(core_flow_elsewhere(hash));
+	assert_int_equal(hook.ends, 2);
+}
+
 /* --- counting --- */
 
 static void window_counts(void **s)
@@ -355,7 +462,8 @@ int main(void)
 		cmocka_unit_test_setup(others, begin),            cmocka_unit_test_setup(two_ports, begin),
 		cmocka_unit_test_setup(passes_of_two_ports, begin), cmocka_unit_test_setup(passes_when_sent, begin),
 		cmocka_unit_test_setup(passes_under_load, begin), cmocka_unit_test_setup(passes_later, begin),
-		cmocka_unit_test_setup(window_counts, begin),
+		cmocka_unit_test_setup(window_counts, begin), cmocka_unit_test_setup(flows_cross, begin),
+		cmocka_unit_test_setup(passes_what_is_paused, begin),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -393,6 +393,8 @@ static void begin_with(int probe_error)
 	ops.park = NULL;
 	ops.tx_left = NULL;
 	ops.release = NULL;
+	core_set_rules(&(struct core_rule){0}, 0);
+	core_set_elastic(0, 50);
 }
 
 /* A machine whose ports have been asked to attach, while no data core has done so. */
@@ -415,7 +417,7 @@ static int begin_running(void **state)
 	ops.pair_start = pair_start;
 	ops.table = set_table;
 	published_header()->nic[0].buckets = BUCKETS; /* the port has started without */
-	buckets_reset(0);
+	buckets_reset(0, DATA_CORES);
 	all_answer();
 	assert_true(core_ports_running());
 	return 0;
@@ -1337,6 +1339,179 @@ static void table_is_not_set(void **s)
 	assert_int_equal(buckets_home(0, BUCKET), TO);
 }
 
+/* --- flows with state move with their bucket --- */
+
+static const char *no_reason(uint64_t why) { return why ? "damaged" : "none"; }
+static const struct app_flows flows_there = {.why = no_reason}; /* the rest is of data cores, which are played here */
+
+/* All has been passed and punted: FROM is asked to give, TO to take. Returns the number of this time. */
+static uint32_t gives_and_takes(unsigned from, unsigned to)
+{
+	answer(from);
+	ports_turn();
+	ports_turn();
+	assert_int_equal(asked_of(from), PORTS_GIVE);
+	assert_int_equal(asked_of(to), PORTS_TAKE);
+	const struct published *s = published_header();
+	assert_true(s->move_from == from && s->move_to == to && s->move_open && s->move_number);
+	ports_turn();
+	assert_int_equal(asked_of(to), PORTS_TAKE);
+	return s->move_number;
+}
+
+static void is_released(void)
+{
+	assert_int_equal(asked_of(FROM), PORTS_RELEASE);
+	assert_int_equal(asked_of(TO), PORTS_RELEASE);
+	answer(TO);
+	ports_turn();
+	assert_true(core_move_busy()); /* FROM does not know yet */
+	answer(FROM);
+	ports_turn();
+	assert_false(core_move_busy());
+	assert_false(published_header()->move_open);
+}
+
+static void flows_move(void **s)
+{
+	(void)s;
+	w.app.flows = &flows_there;
+	holds_and_settles();
+	gives_and_takes(FROM, TO);
+	for (unsigned i = 0; i < 5; i++) { /* progress of either core moves the deadline */
+		pass_ns(MOVE_LATE_NS * 9 / 10);
+		core_shm_of(data_core(i % 2 ? TO : FROM))->flows_steps++;
+		ports_turn();
+		assert_int_equal(asked_of(TO), PORTS_TAKE);
+	}
+	answer(FROM);
+	ports_turn();
+	assert_int_equal(asked_of(FROM), PORTS_GIVE);
+	answer(TO);
+	ports_turn();
+	is_released();
+	assert_int_equal(counted(CNT_buckets_moved), 1);
+	assert_int_equal(counted(CNT_moved_early) + counted(CNT_moves_undone), 0);
+	assert_int_equal(w.table[BUCKET], TO);
+}
+
+/* One flow has not been taken, or nothing goes on: the bucket goes back, in the same steps. */
+static void flows_go_back(void **s)
+{
+	for (unsigned late = 0; late < 2; late++) {
+		begin_running(s);
+		w.app.flows = &flows_there;
+		const uint64_t taken = core_moves_of(data_core(TO)).taken;
+		holds_and_settles();
+		const uint32_t number = gives_and_takes(FROM, TO);
+		if (late) {
+			pass_ns(MOVE_LATE_NS);
+		} else {
+			core_shm_of(data_core(FROM))->flows_stay = 1;
+			answer(FROM);
+			answer(TO);
+			ports_turn();
+		}
+		assert_int_equal(asked_of(FROM), PORTS_HOLD);
+		assert_int_equal(w.table[BUCKET], TO);
+		answer(FROM);
+		ports_turn();
+		assert_int_equal(w.table[BUCKET], FROM);
+		pass_ns(MOVE_SETTLE_NS);
+		assert_int_equal(asked_of(TO), PORTS_PASS);
+		assert_int_not_equal(gives_and_takes(TO, FROM), number);
+		core_shm_of(data_core(TO))->flows_stay = 0;
+		answer(TO);
+		answer(FROM);
+		ports_turn();
+		is_released();
+		assert_int_equal(counted(CNT_buckets_moved), 0);
+		assert_int_equal(counted(CNT_moves_undone), 1);
+		assert_int_equal(core_moves_of(data_core(TO)).taken, taken);
+		core_shm_of(data_core(FROM))->flows_stay = 0;
+	}
+}
+
+/* A core fails in the middle: the move begins again once it is back, and ends. */
+static void core_fails_among_flows(void **s)
+{
+	for (unsigned which = 0; which < 3; which++)
+		for (unsigned settled = 0; settled < 2; settled++) {
+			const unsigned d = which == 0 ? FROM : which == 1 ? TO : 1;
+			begin_running(s);
+			w.app.flows = &flows_there;
+			if (settled) {
+				holds_and_settles();
+				gives_and_takes(FROM, TO);
+			} else {
+				begins_to_move();
+			}
+			const uint32_t number = published_header()->move_number;
+			breaks(d);
+			is_started_again(d);
+			comes_anew(d);
+			answers_and_polls(d);
+			ports_turn();
+			assert_int_equal(asked_of(TO), PORTS_HOLD);
+			answer(TO);
+			ports_turn();
+			assert_int_equal(w.table[BUCKET], TO);
+			pass_ns(MOVE_SETTLE_NS);
+			assert_int_equal(asked_of(FROM), PORTS_PASS);
+			assert_int_equal(gives_and_takes(FROM, TO), number + 1);
+			answer(FROM);
+			answer(TO);
+			ports_turn();
+			is_released();
+			assert_int_equal(w.starts, 1);
+		}
+}
+
+/* A port that restarts alone has the table it had, because the state of flows stays where it is. */
+static void table_stays_with_flows(void **s)
+{
+	for (unsigned with = 0; with < 2; with++) {
+		begin_running(s);
+		w.app.flows = with ? &flows_there : NULL;
+		holds_and_settles();
+		if (with)
+			gives_and_takes(FROM, TO);
+		else
+			for (unsigned i = 0; i < 3; i++) {
+				answer(FROM);
+				ports_turn();
+			}
+		answer(FROM);
+		answer(TO);
+		ports_turn();
+		answer(FROM);
+		answer(TO);
+		ports_turn();
+		assert_false(core_move_busy());
+		assert_int_equal(w.table[BUCKET], TO);
+		restart_port(0, "test");
+		ports_turn();
+		restarts_alone(DATA_CORES);
+		assert_int_equal(w.table[BUCKET], with ? TO : FROM);
+		assert_int_equal(buckets_home(0, BUCKET), with ? TO : FROM);
+	}
+}
+
+/* Rules. */
+static void flows_refused_by_name(void **s)
+{
+	(void)s;
+	const struct core_rule r = {0, data_core(0), data_core(0), {.proto = 17, .dst_port = 1}};
+	w.app.moves = true;
+	w.app.flows = &flows_there;
+	assert_null(core_moves_refused(0));
+	core_set_rules(&r, 1);
+	assert_string_equal(core_moves_refused(0), "rules steer flows past the table");
+	w.app.flows = NULL;
+	assert_null(core_moves_refused(0));
+	core_set_rules(&r, 0);
+}
+
 /* The load is even, or uneven and small: no look opens a window. Uneven twice: one is opened, and the busiest core's
  * buckets move. */
 static void load_is_balanced(void **s)
@@ -1426,6 +1601,31 @@ static void press(unsigned d)
 {
 	core_shm_of(data_core(d))->pressed++;
 	pass_ns(1);
+}
+
+/* Flows with state are not gathered; the same load, of flows without, is. */
+static void flows_are_not_gathered(void **s)
+{
+	(void)s;
+	w.app.flows = &flows_there;
+	begins_elastic(1);
+	for (unsigned i = 0; i < 4 * ELASTIC_LOOKS; i++)
+		look_finds(1, 1, 1);
+	assert_false(core_move_busy());
+	assert_int_equal(core_pairs_in_use(), DATA_CORES);
+	move_plan();
+	for (unsigned b = 1; b < BUCKETS; b++)
+		move_plan_bucket(0, b, 0);
+	assert_string_equal(move_begin(), "flows with state move from one core to one other");
+	/* A pair has no bucket any more, and the control program is new: the pair is in use all the same. */
+	for (unsigned b = 0; b < BUCKETS; b++)
+		if (buckets_home(0, b) == DATA_CORES - 1)
+			buckets_move(0, b, 0);
+	elastic_reset();
+	assert_int_equal(core_pairs_in_use(), DATA_CORES);
+	buckets_reset(0, DATA_CORES);
+	w.app.flows = NULL;
+	gathers_on(1);
 }
 
 static void flows_are_gathered(void **s)
@@ -2036,6 +2236,12 @@ int main(void)
 		cmocka_unit_test_setup(bursts_are_remembered, begin_running),
 		cmocka_unit_test(buckets_are_planned),
 		cmocka_unit_test_setup(table_is_not_set, begin_running),
+		cmocka_unit_test_setup(flows_move, begin_running),
+		cmocka_unit_test_setup(flows_go_back, begin_running),
+		cmocka_unit_test_setup(core_fails_among_flows, begin_running),
+		cmocka_unit_test_setup(flows_refused_by_name, begin_running),
+		cmocka_unit_test_setup(flows_are_not_gathered, begin_running),
+		cmocka_unit_test_setup(table_stays_with_flows, begin_running),
 		cmocka_unit_test_setup(load_is_balanced, begin_running),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
