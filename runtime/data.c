@@ -357,6 +357,13 @@ COLD static void join(const struct published *s)
 		}
 }
 
+/* A step of a move, once a turn until it returns true. */
+static bool move_step(enum ports_phase phase)
+{
+	return phase == PORTS_PASS ? move_pass() : phase == PORTS_GIVE ? move_give() :
+	       phase == PORTS_TAKE ? move_take() : move_release();
+}
+
 /* Carries out a request; the confirmation is the last store. */
 COLD static void follow(const struct published *s, uint64_t seen)
 {
@@ -422,9 +429,7 @@ COLD static void follow(const struct published *s, uint64_t seen)
 		timer_tsc = 0; /* flows bring timers */
 		if (phase == PORTS_HOLD)
 			move_hold(s);
-		else if (phase == PORTS_RELEASE)
-			move_release();
-		else if (phase == PORTS_PASS ? !move_pass() : phase == PORTS_GIVE ? !move_give() : !move_take())
+		else if (!move_step(phase))
 			return;
 		break;
 	}
@@ -703,6 +708,14 @@ COLD static bool pauses(unsigned port)
 static bool is_paused(unsigned port)
 {
 	return unlikely(core_outs[port].n > PAUSE_ABOVE) && pauses(port);
+}
+
+bool data_has_sent(void)
+{
+	for (unsigned p = 0; p < attached; p++)
+		if (core_outs[p].n && !queues[p].broken && !stands_still(p, PAUSE_NS))
+			return false;
+	return true;
 }
 
 bool data_is_paused(unsigned port)

@@ -64,7 +64,7 @@ void move_hold(const struct published *s); /* PORTS_HOLD */
 bool move_pass(void);    /* PORTS_PASS, once a turn: true: all has passed */
 bool move_give(void);    /* PORTS_GIVE, PORTS_TAKE, likewise */
 bool move_take(void);
-void move_release(void); /* PORTS_RELEASE: handles what is held; has the state of all flows of its buckets now */
+bool move_release(void); /* PORTS_RELEASE, likewise: has the state of all flows of its buckets now; handles what is held */
 void move_other(void);   /* any other request: handles what is held */
 void move_forget(void);  /* the application starts, and has no flows */
 

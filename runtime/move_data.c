@@ -12,7 +12,7 @@ static struct {
 	bool on;
 	uint32_t ports;
 	uint64_t moving[NIC_PORTS_MAX][NIC_BUCKETS_MAX / 64];
-	unsigned n;
+	unsigned first, n; /* v[first..n) is held */
 	uint8_t port[MOVE_HELD_MAX]; /* of each packet */
 	struct pkt v[MOVE_HELD_MAX];
 } held;
@@ -43,17 +43,48 @@ static bool has_bucket(const uint64_t moving[][NIC_BUCKETS_MAX / 64], unsigned p
 
 /* --- to --- */
 
-/* Handles what is held, and holds nothing from now on. */
+/* Handles the oldest packets that are held: at most a vector, of one port. */
+static void handle_some(void)
+{
+	const unsigned first = held.first;
+	unsigned next = first + 1;
+	while (next < held.n && next - first < PKT_VECTOR_MAX && held.port[next] == held.port[first])
+		next++;
+	const bool on = held.on;
+	held.first = next;
+	held.on = false; /* data_handle looks at them again */
+	data_handle(held.v + first, next - first, held.port[first]);
+	held.on = on;
+}
+
+static void hold_nothing(void)
+{
+	held.on = false;
+	held.first = held.n = 0;
+}
+
+/* Handles all that is held, and holds nothing from now on. */
 COLD static void handle_held(void)
 {
-	const unsigned n = held.n;
 	held.on = false;
-	held.n = 0;
-	for (unsigned i = 0, next; i < n; i = next) {
-		for (next = i + 1; next < n && next - i < PKT_VECTOR_MAX && held.port[next] == held.port[i];)
-			next++;
-		data_handle(held.v + i, next - i, held.port[i]);
+	while (held.first < held.n)
+		handle_some();
+	hold_nothing();
+}
+
+/* Makes room for n packets behind those that are held; false: there is none. */
+static bool has_room_for(unsigned n)
+{
+	const unsigned waiting = held.n - held.first;
+	if (waiting + n > u32_min(MOVE_HELD_MAX, self.pool.count / 8))
+		return false;
+	if (held.n + n > MOVE_HELD_MAX) {
+		memmove(held.v, held.v + held.first, waiting * sizeof held.v[0]);
+		memmove(held.port, held.port + held.first, waiting * sizeof held.port[0]);
+		held.first = 0;
+		held.n = waiting;
 	}
+	return true;
 }
 
 static void end_flows(void)
@@ -70,12 +101,19 @@ COLD void move_other(void)
 	handle_held();
 }
 
-COLD void move_release(void)
+/* What the rings do not take at once waits here, and what comes meanwhile waits behind it. */
+COLD bool move_release(void)
 {
 	end_flows();
-	flows.away = false;
+	flows.away = pass.on = false;
 	flows.has = true;
-	move_other();
+	while (held.first < held.n) {
+		if (!data_has_sent())
+			return false;
+		handle_some();
+	}
+	hold_nothing();
+	return true;
 }
 
 COLD void move_forget(void)
@@ -150,7 +188,7 @@ COLD unsigned move_look(struct pkt *v, unsigned n, unsigned port)
 		sample(v, n, port, window);
 	if (!held.on || !(held.ports >> port & 1))
 		return n;
-	if (held.n + n > u32_min(MOVE_HELD_MAX, self.pool.count / 8)) {
+	if (!has_room_for(n)) {
 		count(CNT_moved_early);
 		handle_held();
 		return n;

@@ -89,7 +89,7 @@ enum ports_phase {
 	PORTS_PASS,    /* take and send all that the ports in `move_ports` have received by now */
 	PORTS_GIVE,    /* give the application's state of flows of these buckets to data core `move_to` */
 	PORTS_TAKE,    /* take it from data core `move_from` */
-	PORTS_RELEASE, /* handle what is held */
+	PORTS_RELEASE, /* handle what is held, as fast as it can be sent */
 };
 
 /* At the start of published memory; the rest belongs to the application. */
@@ -258,6 +258,7 @@ bool data_arm(void);      /* requests interrupts; true: do not sleep, work is wa
 void data_disarm(void);
 struct nic_queue *data_queue(unsigned port); /* this core's queue while it polls, else NULL */
 bool data_is_paused(unsigned port); /* an application that answers has no room for more answers there */
+bool data_has_sent(void); /* no packet waits for room in a ring whose device takes any */
 void data_note_stall(unsigned port); /* the port's ring is full and it has taken nothing */
 /* Handles n packets, at most a vector, that `port` has received earlier, and sends. */
 void data_handle(struct pkt *v, unsigned n, unsigned port);
