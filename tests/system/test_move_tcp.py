@@ -471,8 +471,10 @@ def test_its_own_core_fails(make_echo, nic, fails):
     others = [echo.open(number) for number in range(300) if CORES[bucket_of(number) % 3] == 2]
     with Talk(others) as talk:
         for i in range(3):
+            echo.router.skip()
             echo.router.send("test move eth0 bucket %d core %d" % (target, (3, 1)[i % 2]))
             echo.router.send("test fault ud core %d" % fails)
+            echo.router.expect("core %d: polls again after" % fails, 30)  # then its report is complete
             eventually(lambda: echo.router.cores()[fails]["faults"] == i + 1, 30, "it has failed")
             before = list(talk.got)
             eventually(lambda: talk.error or all(b > a for a, b in zip(before, talk.got)), 60, "all go on")
