@@ -529,6 +529,8 @@ def test_a_route_over_our_own_address(start):
         assert own in m.console("show ipv6 route")
         m.time(5 * SECOND)
         m.take_all(0), m.take_all(1)
+        for s in (A, B):  # otherwise they may be asked for while the link comes up, at a random time
+            m.send(s.port, advert(s, ROUTER[s.port]))
         set_link(m, 2, True)
         assert answers() == [2] and leaves_by() == [2]
         commit(m, "no " + over)
