@@ -58,7 +58,7 @@ def test_hash_of_the_documents():
     assert FIRST_PORT < 65536 - COUNT
 
 
-@pytest.mark.parametrize("nic", ["virtio", "ixgbe", "igb", "mlx5"])
+@pytest.mark.parametrize("nic", ["virtio", "ixgbe", "igb", "igc", "mlx5"])
 def test_moves_keep_order(make_lab, nic):
     lab = make_lab(None, "--append", "test=1", *(RSS if nic == "virtio" else ()), cpus=4)
     router = lab.router
@@ -116,7 +116,7 @@ def test_one_fast_flow(make_router, nic):
 
 
 @pytest.mark.each_ring
-@pytest.mark.parametrize("nic", ["virtio", "ixgbe", "igb", "mlx5"])
+@pytest.mark.parametrize("nic", ["virtio", "ixgbe", "igb", "igc", "mlx5"])
 def test_load_is_balanced(make_lab, nic):
     """All flows of the load begin on core 1: some move, by themselves, and each stays in order."""
     lab = make_lab(None, "--append", "test=1 balance-above=2", *(RSS if nic == "virtio" else ()), cpus=4)

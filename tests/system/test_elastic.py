@@ -34,7 +34,7 @@ def runs_with(flows, window):
 
 
 @pytest.mark.each_ring
-@pytest.mark.parametrize("nic", ["virtio", "ixgbe", "igb", "mlx5"])
+@pytest.mark.parametrize("nic", ["virtio", "ixgbe", "igb", "igc", "mlx5"])
 def test_flows_are_gathered_and_return(make_lab, nic):
     lab = make_lab(router_config(extra="cores minimum 1 wake-up 100\n"), *(RSS if nic == "virtio" else ()), cpus=CORES + 1)
     router = lab.router
