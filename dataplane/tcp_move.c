@@ -27,20 +27,10 @@ static struct {
 	struct tcp_move_in in;
 } take;
 
-static uint64_t load(const uint64_t *p)
-{
-	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
-}
-
-static void store(uint64_t *p, uint64_t v)
-{
-	__atomic_store_n(p, v, __ATOMIC_RELEASE);
-}
-
 /* True if a core that has written `done` is through with the time of that number, or with a later one. */
 static bool is_past(const uint64_t *done, uint64_t number)
 {
-	return (int32_t)(uint32_t)(load(done) - number) >= 0;
+	return (int32_t)(uint32_t)(shared_load(done) - number) >= 0;
 }
 
 /* --- which --- */
@@ -79,8 +69,8 @@ static void stays(struct core_flows *f)
 static void read_answers(struct core_flows *f)
 {
 	const struct tcp_move_area *other = tcp_move_area_of(give.core);
-	const uint64_t answers = load(&other->answers);
-	if (load(&other->takes) != give.number || answers - give.heard > give.begun - give.heard)
+	const uint64_t answers = shared_load(&other->answers);
+	if (shared_load(&other->takes) != give.number || answers - give.heard > give.begun - give.heard)
 		return;
 	while (give.heard != answers) {
 		const unsigned at = give.heard % TCP_MOVE_ANSWERS;
@@ -90,7 +80,7 @@ static void read_answers(struct core_flows *f)
 		if (give.writing && give.heard + 1 == give.begun)
 			give.writing = false; /* refused before its last message */
 		tcp_move_ended(tcp_data, give.id[at], taken);
-		store(&tcp_move_area()->heard, ++give.heard);
+		shared_store(&tcp_move_area()->heard, ++give.heard);
 		if (f) {
 			f->steps++;
 			if (!taken)
@@ -112,7 +102,7 @@ COLD void tcp_move_settle(void)
 	for (; closed && give.heard != give.begun; give.heard++)
 		tcp_move_ended(tcp_data, give.id[give.heard % TCP_MOVE_ANSWERS], false);
 	if (give.heard == give.begun)
-		store(&tcp_move_area()->settled, give.number);
+		shared_store(&tcp_move_area()->settled, give.number);
 }
 
 static void begin_give(const struct core_flows *f)
@@ -126,7 +116,7 @@ static void begin_give(const struct core_flows *f)
 	give.begun = give.heard = 0;
 	own->head = own->heard = 0;
 	own->cookies_until_us = tcp_cookies_until(tcp_data);
-	store(&own->gives, f->number);
+	shared_store(&own->gives, f->number);
 }
 
 /* Begins with the next connection that moves, among `looks` records at most. False: there is none among them. */
@@ -154,7 +144,7 @@ static bool begin_next(struct core_flows *f, uint32_t *looks)
 static bool write_message(struct core_flows *f, uint32_t *looks)
 {
 	struct tcp_move_area *own = tcp_move_area();
-	const uint64_t used = own->head - load(&tcp_move_area_of(give.core)->tail);
+	const uint64_t used = own->head - shared_load(&tcp_move_area_of(give.core)->tail);
 	if (used >= TCP_MOVE_SLOTS) /* full, or the tail is invalid */
 		return false;
 	if (!give.writing && (give.begun - give.heard == TCP_MOVE_ANSWERS || !begin_next(f, looks)))
@@ -165,7 +155,7 @@ static bool write_message(struct core_flows *f, uint32_t *looks)
 	if (bytes == 0)
 		return true;
 	own->slot[at].bytes = bytes;
-	store(&own->head, own->head + 1);
+	shared_store(&own->head, own->head + 1);
 	f->steps++;
 	return true;
 }
@@ -189,14 +179,14 @@ static bool give_flows(struct core_flows *f)
 		return false;
 	if (!give.on || give.number != f->number)
 		begin_give(f);
-	if (load(&tcp_move_area_of(give.core)->takes) != give.number)
+	if (shared_load(&tcp_move_area_of(give.core)->takes) != give.number)
 		return false; /* the other core has not begun */
 	read_answers(f);
 	for (unsigned i = 0; i < TCP_MOVE_EACH && write_message(f, &looks);)
 		i += give.writing;
 	if (give.writing || give.begun != give.heard || !(give.walked || give.refused))
 		return false;
-	store(&tcp_move_area()->settled, give.number);
+	shared_store(&tcp_move_area()->settled, give.number);
 	return true;
 }
 
@@ -210,7 +200,7 @@ static void begin_take(const struct core_flows *f)
 	take.number = f->number;
 	own->tail = own->answers = 0;
 	tcp_cookies_expect(tcp_data, __atomic_load_n(&tcp_move_area_of(f->core)->cookies_until_us, __ATOMIC_RELAXED));
-	store(&own->takes, f->number);
+	shared_store(&own->takes, f->number);
 }
 
 static void answer(enum tcp_move result)
@@ -219,7 +209,7 @@ static void answer(enum tcp_move result)
 	const unsigned at = own->answers % TCP_MOVE_ANSWERS;
 	own->answer[at].id = take.in.id;
 	own->answer[at].taken = result == TCP_MOVE_TAKEN;
-	store(&own->answers, own->answers + 1);
+	shared_store(&own->answers, own->answers + 1);
 }
 
 static void read_message(struct core_flows *f)
@@ -234,7 +224,7 @@ static void read_message(struct core_flows *f)
 		f->why = r;
 	if (r != TCP_MOVE_MORE && r != TCP_MOVE_SKIPPED)
 		answer(r);
-	store(&own->tail, own->tail + 1);
+	shared_store(&own->tail, own->tail + 1);
 }
 
 /* Has the core that gave the last time read all answers? They are overwritten now. */
@@ -251,14 +241,14 @@ static bool take_flows(struct core_flows *f)
 	if (!tcp_data)
 		return true;
 	begin_turn();
-	if (load(&other->gives) != f->number || !are_read(f))
+	if (shared_load(&other->gives) != f->number || !are_read(f))
 		return false;
 	if (!take.on)
 		begin_take(f);
-	const bool whole = load(&other->settled) == f->number;
+	const bool whole = shared_load(&other->settled) == f->number;
 	for (unsigned i = 0; i < TCP_MOVE_EACH; i++) {
-		const uint64_t waiting = load(&other->head) - own->tail;
-		if (waiting == 0 || waiting > TCP_MOVE_SLOTS || own->answers - load(&other->heard) >= TCP_MOVE_ANSWERS)
+		const uint64_t waiting = shared_load(&other->head) - own->tail;
+		if (waiting == 0 || waiting > TCP_MOVE_SLOTS || own->answers - shared_load(&other->heard) >= TCP_MOVE_ANSWERS)
 			break;
 		read_message(f);
 		f->steps++;
@@ -272,7 +262,7 @@ static void close_take(void)
 {
 	tcp_move_drop(tcp_data, &take.in);
 	take.on = false;
-	store(&tcp_move_area()->closed, take.number);
+	shared_store(&tcp_move_area()->closed, take.number);
 }
 
 static void end_flows(void)
@@ -281,7 +271,7 @@ static void end_flows(void)
 	if (tcp_move_waits())
 		tcp_move_settle();
 	else if (give.number)
-		store(&tcp_move_area()->settled, give.number);
+		shared_store(&tcp_move_area()->settled, give.number);
 	if (take.on)
 		close_take();
 }
@@ -293,10 +283,10 @@ void tcp_move_start(void)
 	give.on = take.on = false;
 	give.begun = give.heard = give.number = take.number = 0;
 	take.in = (struct tcp_move_in){0};
-	store(&own->gives, 0);
-	store(&own->takes, 0);
-	store(&own->settled, core_flows_number());
-	store(&own->closed, core_flows_number());
+	shared_store(&own->gives, 0);
+	shared_store(&own->takes, 0);
+	shared_store(&own->settled, core_flows_number());
+	shared_store(&own->closed, core_flows_number());
 }
 
 static const char *why_text(uint64_t why)

@@ -23,7 +23,7 @@
 #define TCP_MOVE_LOOKS 256
 #define TCP_MOVE_EACH 32
 
-/* The hooks of an application with TCP on data cores whose connections can all move (tcp_data_moves). */
+/* The hooks of an application with TCP on data cores whose connections can all move (tcp_move_apps). */
 extern const struct app_flows tcp_move_flows;
 
 /* The instance of this core is new: what was on its way is gone. */

@@ -1,4 +1,4 @@
-/* Minimum, maximum, rounding to a multiple, and digits. */
+/* Minimum, maximum, their places, rounding to a multiple, and digits. */
 #ifndef LIB_NUMBER_H
 #define LIB_NUMBER_H
 
@@ -8,6 +8,25 @@ static inline uint32_t u32_min(uint32_t a, uint32_t b) { return a < b ? a : b; }
 static inline uint32_t u32_max(uint32_t a, uint32_t b) { return a > b ? a : b; }
 static inline uint64_t u64_min(uint64_t a, uint64_t b) { return a < b ? a : b; }
 static inline uint64_t u64_max(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+/* Where the least, or the greatest, of v[first..end) is: the first place; there is one at least. */
+static inline unsigned u32_least_at(const uint32_t *v, unsigned first, unsigned end)
+{
+	unsigned best = first;
+	for (unsigned i = first + 1; i < end; i++)
+		if (v[i] < v[best])
+			best = i;
+	return best;
+}
+
+static inline unsigned u32_most_at(const uint32_t *v, unsigned first, unsigned end)
+{
+	unsigned best = first;
+	for (unsigned i = first + 1; i < end; i++)
+		if (v[i] > v[best])
+			best = i;
+	return best;
+}
 
 /* n rounded to a multiple of `to`, a power of two. */
 static inline size_t align_down(size_t n, size_t to) { return n & ~(to - 1); }

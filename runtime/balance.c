@@ -3,24 +3,6 @@
 
 #include "lib/number.h"
 
-static unsigned busiest_of(const uint32_t *busy, unsigned n)
-{
-	unsigned best = 0;
-	for (unsigned i = 1; i < n; i++)
-		if (busy[i] > busy[best])
-			best = i;
-	return best;
-}
-
-static unsigned idlest_of(const uint32_t *busy, unsigned n)
-{
-	unsigned best = 0;
-	for (unsigned i = 1; i < n; i++)
-		if (busy[i] < busy[best])
-			best = i;
-	return best;
-}
-
 /* How far apart two cores are that differ by `gap`, once the one has given that load to the other. */
 static uint32_t apart(uint32_t gap, uint32_t load)
 {
@@ -47,7 +29,7 @@ unsigned balance_choose(uint32_t *busy, unsigned n, struct balance_load *of, uns
 {
 	unsigned moves = 0;
 	while (n > 1 && moves < most) {
-		const unsigned from = busiest_of(busy, n), to = idlest_of(busy, n);
+		const unsigned from = u32_most_at(busy, 0, n), to = u32_least_at(busy, 0, n);
 		const uint32_t gap = busy[from] - busy[to];
 		struct balance_load *b = NULL;
 		if (gap >= busy[from] / BALANCE_GAP)

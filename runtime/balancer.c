@@ -54,16 +54,6 @@ void balancer_reset(void)
 	begin_watching(BALANCER_LOOK_NS);
 }
 
-/* Ports whose buckets can move, one bit each. */
-static uint32_t ports_that_may(void)
-{
-	uint32_t ports = 0;
-	for (unsigned p = 0; p < core_port_count(); p++)
-		if (!core_moves_refused(p))
-			ports |= 1u << p;
-	return ports;
-}
-
 static uint64_t busy_of(unsigned d)
 {
 	return __atomic_load_n(&core_shm_of(data_core(d))->stats.busy_cycles, __ATOMIC_RELAXED);
@@ -111,7 +101,7 @@ static void open_window(uint32_t ports)
 
 static void look(void)
 {
-	const uint32_t ports = on && core_app()->moves ? ports_that_may() : 0;
+	const uint32_t ports = on && core_app()->moves ? move_ports_that_may() : 0;
 	next_tsc = clock_tsc() + clock_ticks(&self.clock, BALANCER_LOOK_NS);
 	if (!ports) {
 		meter.tsc = 0;
@@ -165,7 +155,7 @@ static void choose(void)
 {
 	static struct balance_load of[NIC_PORTS_MAX * NIC_BUCKETS_MAX];
 	const struct published *s = published_header();
-	const uint32_t ports = ports_that_may();
+	const uint32_t ports = move_ports_that_may();
 	unsigned n = 0;
 	for (unsigned d = 0; d < self.info->data_cores; d++)
 		if (s->pair_of[d] < in_use)

@@ -35,7 +35,7 @@ COLD void elastic_note_turn(unsigned packets)
 
 /* --- which bucket goes where --- */
 
-static void count_homes(const uint8_t *home, unsigned n, unsigned *of)
+static void count_homes(const uint8_t *home, unsigned n, uint32_t *of)
 {
 	for (unsigned i = 0; i < NIC_PAIRS_MAX; i++)
 		of[i] = 0;
@@ -43,36 +43,18 @@ static void count_homes(const uint8_t *home, unsigned n, unsigned *of)
 		of[home[b]]++;
 }
 
-static unsigned least_of(const unsigned *of, unsigned first, unsigned end)
-{
-	unsigned best = first;
-	for (unsigned i = first + 1; i < end; i++)
-		if (of[i] < of[best])
-			best = i;
-	return best;
-}
-
-static unsigned most_of(const unsigned *of, unsigned end)
-{
-	unsigned best = 0;
-	for (unsigned i = 1; i < end; i++)
-		if (of[i] > of[best])
-			best = i;
-	return best;
-}
-
 void elastic_spread(uint8_t *home, unsigned n, unsigned before, unsigned now)
 {
-	unsigned of[NIC_PAIRS_MAX];
+	uint32_t of[NIC_PAIRS_MAX];
 	count_homes(home, n, of);
 	for (unsigned b = 1; b < n; b++)
 		if (home[b] >= now) {
 			of[home[b]]--;
-			home[b] = (uint8_t)least_of(of, now > before ? before : 0, now);
+			home[b] = (uint8_t)u32_least_at(of, now > before ? before : 0, now);
 			of[home[b]]++;
 		}
 	while (now > before) {
-		const unsigned to = least_of(of, before, now), from = most_of(of, before);
+		const unsigned to = u32_least_at(of, before, now), from = u32_most_at(of, 0, before);
 		unsigned b = n - 1;
 		if (of[from] <= of[to] + 1)
 			break;
@@ -125,9 +107,8 @@ static void set_alarm(void)
 static bool go(unsigned now)
 {
 	move_plan();
-	for (unsigned p = 0; p < core_port_count(); p++)
-		if (!core_moves_refused(p))
-			plan_port(p, now);
+	for (uint32_t ports = move_ports_that_may(); ports; ports &= ports - 1)
+		plan_port((unsigned)__builtin_ctz(ports), now);
 	if (move_begin() != NULL)
 		return false;
 	if (now == in_use)
@@ -189,15 +170,10 @@ static void look(void)
 		gathered_tsc = clock_tsc();
 }
 
-/* True if a port's flows can be gathered. Those that have state move by one bucket at a time (move.h). */
-static bool any_moves(void)
+/* Ports whose flows can be gathered, one bit each. Flows that have state move by one bucket at a time (move.h). */
+static uint32_t ports_to_gather(void)
 {
-	if (core_app()->flows)
-		return false;
-	for (unsigned p = 0; p < core_port_count(); p++)
-		if (!core_moves_refused(p))
-			return true;
-	return false;
+	return core_app()->flows ? 0 : move_ports_that_may();
 }
 
 void elastic_turn(void)
@@ -206,7 +182,7 @@ void elastic_turn(void)
 		return;
 	if (in_use < least() || (in_use < pairs() && is_pressed()))
 		all_come_back();
-	else if (self.now_tsc >= next_tsc && any_moves())
+	else if (self.now_tsc >= next_tsc && ports_to_gather())
 		look();
 }
 
@@ -224,11 +200,11 @@ void elastic_init(void)
 static unsigned pairs_with_buckets(void)
 {
 	unsigned end = 0;
-	if (core_app()->flows)
-		return pairs();
-	for (unsigned p = 0; p < core_port_count(); p++)
-		for (unsigned b = 0; !core_moves_refused(p) && b < published_header()->nic[p].buckets; b++)
+	for (uint32_t ports = ports_to_gather(); ports; ports &= ports - 1) {
+		const unsigned p = (unsigned)__builtin_ctz(ports);
+		for (unsigned b = 0; b < published_header()->nic[p].buckets; b++)
 			end = u32_max(end, buckets_home(p, b) + 1);
+	}
 	return end ? end : pairs();
 }
 

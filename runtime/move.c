@@ -41,9 +41,13 @@ static void end(void)
 	core_move_ports(0);
 }
 
-static void note_cores(void)
+/* A move begins: of which cores, is to be counted from 0. */
+static void begin_count(void)
 {
 	const struct published *s = published_header();
+	begun_tsc = clock_tsc();
+	memset(gains, 0, sizeof gains);
+	memset(losses, 0, sizeof losses);
 	for (unsigned d = 0; d < self.info->data_cores; d++)
 		if (s->pair_of[d] != NO_PAIR)
 			core_of[s->pair_of[d]] = (uint16_t)d;
@@ -66,13 +70,10 @@ static bool take_over(void)
 	    s->move_bucket >= NIC_BUCKETS_MAX || s->move_ports >= 1ull << s->ports ||
 	    s->pair_of[s->move_from] == NO_PAIR || s->pair_of[s->move_to] == NO_PAIR)
 		return false;
-	note_cores();
-	memset(gains, 0, sizeof gains);
-	memset(losses, 0, sizeof losses);
+	begin_count();
 	from = 1ull << s->pair_of[s->move_from];
 	to = 1ull << s->pair_of[s->move_to];
 	plan_flows(s->move_bucket, s->pair_of[s->move_to]);
-	begun_tsc = clock_tsc();
 	return true;
 }
 
@@ -164,6 +165,15 @@ const char *core_moves_refused(unsigned port)
 	return core_app()->flows ? flows_refused() : NULL;
 }
 
+uint32_t move_ports_that_may(void)
+{
+	uint32_t ports = 0;
+	for (unsigned p = 0; p < core_port_count(); p++)
+		if (!core_moves_refused(p))
+			ports |= 1u << p;
+	return ports;
+}
+
 void move_plan(void)
 {
 	if (step == NOTHING)
@@ -202,9 +212,7 @@ const char *move_begin(void)
 	from = to = 0;
 	s->move_ports = 0;
 	memset(s->moving, 0, sizeof s->moving);
-	memset(gains, 0, sizeof gains);
-	memset(losses, 0, sizeof losses);
-	note_cores();
+	begin_count();
 	for (unsigned p = 0; p < core_port_count(); p++)
 		for (unsigned b = 0; b < s->nic[p].buckets; b++) {
 			if (plan[p][b] == STAYS)
@@ -221,7 +229,6 @@ const char *move_begin(void)
 		return NULL;
 	if (core_app()->flows && ((from & (from - 1)) | (to & (to - 1))))
 		return "flows with state move from one core to one other";
-	begun_tsc = clock_tsc();
 	hold();
 	return NULL;
 }
@@ -239,11 +246,14 @@ const char *core_move_bucket(unsigned port, unsigned bucket, unsigned core)
 		return "that core has no queue pair";
 	if (buckets_home(port, bucket) == s->pair_of[d])
 		return "that core has it";
-	move_plan();
-	move_plan_bucket(port, bucket, s->pair_of[d]);
-	if (core_app()->flows && step == NOTHING) {
+	if (move_busy())
+		return "not now";
+	if (core_app()->flows) {
 		plan_flows(bucket, s->pair_of[d]);
 		s->move_bucket = (uint16_t)bucket;
+	} else {
+		move_plan();
+		move_plan_bucket(port, bucket, s->pair_of[d]);
 	}
 	return move_begin();
 }
@@ -287,11 +297,17 @@ static bool is_late(void)
 	return clock_tsc() > until_tsc;
 }
 
+/* The pairs whose cores are asked to release what they have of the move. */
+static uint64_t that_release(void)
+{
+	return core_app()->flows ? from | to : to;
+}
+
 static void release(bool early)
 {
 	if (early)
 		count(CNT_moved_early);
-	ask(core_app()->flows ? from | to : to, PORTS_RELEASE);
+	ask(that_release(), PORTS_RELEASE);
 	enter(RELEASE, MOVE_LATE_NS);
 }
 
@@ -346,13 +362,16 @@ static uint64_t steps_of_both(void)
 	       shared_load(&core_shm_of(data_core(only_core_of(to)))->flows_steps);
 }
 
-static void move_flows(void)
+/* What `from` had has passed, or early: it may not have. */
+static void move_flows(bool early)
 {
 	struct published *s = published_header();
 	if (!core_app()->flows) {
-		release(false);
+		release(early);
 		return;
 	}
+	if (early)
+		count(CNT_moved_early);
 	s->move_number += s->move_number == UINT32_MAX ? 2 : 1; /* 0 is none */
 	flows_steps = steps_of_both();
 	ask(from, PORTS_GIVE);
@@ -425,29 +444,23 @@ void move_turn(void)
 		if (all_answered(from)) {
 			note_punts();
 			step = PUNTS;
-		} else if (is_late() && core_app()->flows) {
-			count(CNT_moved_early);
-			move_flows();
 		} else if (is_late()) {
-			ask(from, PORTS_RELEASE);
-			release(true);
+			if (!core_app()->flows)
+				ask(from, PORTS_RELEASE);
+			move_flows(true);
 		}
 		break;
 	case PUNTS:
-		if (punts_are_taken()) {
-			move_flows();
-		} else if (is_late() && core_app()->flows) {
-			count(CNT_moved_early);
-			move_flows();
-		} else if (is_late()) {
-			release(true);
-		}
+		if (punts_are_taken())
+			move_flows(false);
+		else if (is_late())
+			move_flows(true);
 		break;
 	case FLOWS:
 		watch_flows();
 		break;
 	case RELEASE:
-		if (all_answered(core_app()->flows ? from | to : to))
+		if (all_answered(that_release()))
 			moved();
 		else if (is_late() && !core_app()->flows)
 			end();

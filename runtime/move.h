@@ -79,6 +79,8 @@ void move_turn(void);
 void move_abandon(void); /* a core or a port of it may have failed */
 void move_reset(void);   /* all ports start: data cores hold nothing */
 
+uint32_t move_ports_that_may(void); /* whose buckets can move (core_moves_refused), one bit each */
+
 /* Plans a move: afresh, then a call for each bucket that goes to a pair. A bucket that is there already stays. NULL: the
  * move has begun, or there is nothing to move. Otherwise nothing has changed; the result is the reason, static text. The
  * buckets exist and their ports may move (core_moves_refused); none is bucket 0. Not for an application with `flows`. */

@@ -516,6 +516,17 @@ void *core_shared_area(size_t *bytes);
 /* The shared area of another core, from any core. */
 const void *core_shared_area_of(unsigned core);
 
+/* Access to single words shared between cores. */
+static inline uint64_t shared_load(const uint64_t *p)
+{
+	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
+}
+
+static inline void shared_store(uint64_t *p, uint64_t v)
+{
+	__atomic_store_n(p, v, __ATOMIC_RELEASE);
+}
+
 /* Before calling code that another core has written since this core last called code at that address: the
  * processor may not have seen the new bytes otherwise (Intel SDM vol. 3A, 8.1.3, cross-modifying code).
  * Once for each change, not for each packet: a virtual machine leaves to its host for it. */

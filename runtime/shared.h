@@ -189,17 +189,6 @@ static inline struct published *published_header(void)
 	return (struct published *)(uintptr_t)self.info->published;
 }
 
-/* Access to single words shared between cores. */
-static inline uint64_t shared_load(const uint64_t *p)
-{
-	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
-}
-
-static inline void shared_store(uint64_t *p, uint64_t v)
-{
-	__atomic_store_n(p, v, __ATOMIC_RELEASE);
-}
-
 /* Core number of data core `d` (0 is the first data core), and the index d of this core. */
 static inline unsigned data_core(unsigned d) { return self.info->first_data_core + d; }
 static inline unsigned data_index(void) { return self.id - self.info->first_data_core; }

@@ -13,10 +13,9 @@ import statistics
 import time
 
 from load import REST_S, BenchError, progress, ran_ns
-from models import Models, guest_tsc_hz
+from models import boot_on_models
 from table import SMALL
 from launcher import machine
-from launcher.guest import Guest
 
 DATA_CORES = 3
 WAYS = {"all": "", "gathered": "cores minimum 1\n"}
@@ -39,19 +38,10 @@ def sleeps(router):
 def router_of(work, accel, extra):
     """Yields (router, Models, threads of the data cores)."""
     os.makedirs(work)
-    path = {name: os.path.join(work, name) for name in ("config", "pid", "qmp", "control", "stats")}
-    with open(path["config"], "w", encoding="ascii") as file:
-        file.write(extra + SMALL[-1].configuration())
-    words = ["router", "--config", path["config"], "--accel", accel, "--idle", "sleep", "--memory", SMALL[-1].memory,
-             "--cpus", str(1 + DATA_CORES), "--nic", "ixgbe", "--nicsim-control", path["control"],
-             "--nicsim-stats", path["stats"], "--pidfile", path["pid"], "--qmp", path["qmp"],
-             "--port", "wire:gen:rate=flat;start=manual;" + SMALL[-1].wire, "--port", "wire:sink"]
-    with Guest(words, log=os.path.join(work, "console.log")) as router:
-        router.wait_ready(120)
-        router.wait_prompt()
-        router.wait_links()
+    words = ["--idle", "sleep", "--cpus", str(1 + DATA_CORES)]
+    with boot_on_models(work, accel, "ixgbe", SMALL[-1], words, extra=extra) as (router, models, path):
         threads = [cpu["thread-id"] for cpu in machine.qmp(path["qmp"], "query-cpus-fast") if cpu["cpu-index"]]
-        yield router, Models(path["control"], guest_tsc_hz(router)), threads
+        yield router, models, threads
 
 
 def ready(router, models, way):
@@ -89,12 +79,7 @@ def step(router, models, full):
     models.ask("port 0 reset-stats")
     models.ask("port 0 gen rate=%d time=1s start" % (full // 100))
     time.sleep(0.5)
-    models.ask("port 0 gen rate=%d time=%dus start" % (full, SECONDS * 1e6))
-    end = time.monotonic() + SECONDS + 20
-    while "run" not in models.ask("stats")["ports"][0]["wire"]:
-        if time.monotonic() > end:
-            raise BenchError("the generator does not end")
-        time.sleep(0.05)
+    models.run_to_end("%d" % full, SECONDS)
     cores = in_use(router)
     time.sleep(REST_S)
     stream = models.ask("stats")["streams"][0]

@@ -39,12 +39,7 @@ class Models:
         meanwhile."""
         self.ask("port 0 reset-stats")
         with realtime(self.partners, self.ahead):
-            self.ask("port 0 gen rate=%s time=%dus start" % (rate, seconds * 1e6))
-            deadline = time.monotonic() + seconds + 20
-            while "run" not in self.ask("stats")["ports"][0]["wire"]:
-                if time.monotonic() > deadline:
-                    raise BenchError("the generator does not end")
-                time.sleep(0.02)
+            self.run_to_end(rate, seconds)
         time.sleep(REST_S)
         after = self.ask("stats")
         for port in after["ports"]:
@@ -53,6 +48,15 @@ class Models:
         if after["streams"][0]["corrupted"]:
             raise BenchError("%d packets came back damaged" % after["streams"][0]["corrupted"])
         return after["ports"][0]["wire"]["run"], after
+
+    def run_to_end(self, rate, seconds):
+        """Has the generator send for `seconds` from now on, and waits until it has ended."""
+        self.ask("port 0 gen rate=%s time=%dus start" % (rate, seconds * 1e6))
+        deadline = time.monotonic() + seconds + 20
+        while "run" not in self.ask("stats")["ports"][0]["wire"]:
+            if time.monotonic() > deadline:
+                raise BenchError("the generator does not end")
+            time.sleep(0.02)
 
     def run(self, seconds):
         """Returns a Load, as fast as the router takes packets."""
@@ -76,29 +80,34 @@ def guest_tsc_hz(router):
 
 
 @contextlib.contextmanager
-def router_on_models(work, accel, nic, table, mode="line-rate", append=(), idle="auto",
-                     more_ports=()):
-    """Yields (router, Models). With idle="poll" the data core is awake before the first packet, but
-    no other guest may use its CPU."""
+def boot_on_models(work, accel, nic, table, words=(), more_ports=(), extra=""):
+    """Yields (router, Models, paths of its files). words: further arguments of the launcher; extra: statements
+    besides those of the table."""
     config = os.path.join(work, "bench.conf")
     with open(config, "w", encoding="ascii") as file:
-        file.write(table.configuration())
+        file.write(extra + table.configuration())
     path = {name: os.path.join(work, name) for name in ("pid", "qmp", "control", "stats")}
-    words = ["router", "--config", config, "--accel", accel, "--idle", idle, "--memory", table.memory,
-             "--nic", nic, "--nic-mode", mode, "--nicsim-cpus", str(CPU_GENERATOR),
-             "--nicsim-control", path["control"], "--nicsim-stats", path["stats"],
-             "--pidfile", path["pid"], "--qmp", path["qmp"],
-             "--port", "wire:gen:rate=flat;start=manual;" + table.wire,
-             "--port", "wire:sink"]
-    for text in more_ports:
-        words += ["--port", text]
-    for text in append:
-        words += ["--append", text]
-    with Guest(words, log=os.path.join(work, "console.log")) as router:
+    arguments = ["router", "--config", config, "--accel", accel, "--memory", table.memory, "--nic", nic,
+                 "--nicsim-control", path["control"], "--nicsim-stats", path["stats"],
+                 "--pidfile", path["pid"], "--qmp", path["qmp"], *words]
+    for text in ("wire:gen:rate=flat;start=manual;" + table.wire, "wire:sink", *more_ports):
+        arguments += ["--port", text]
+    with Guest(arguments, log=os.path.join(work, "console.log")) as router:
         router.wait_ready(120)
         router.wait_prompt()
         router.wait_links()
-        models = Models(path["control"], guest_tsc_hz(router))
+        yield router, Models(path["control"], guest_tsc_hz(router)), path
+
+
+@contextlib.contextmanager
+def router_on_models(work, accel, nic, table, mode="line-rate", append=(), idle="auto",
+                     more_ports=()):
+    """Yields (router, Models), pinned to their CPUs. With idle="poll" the data core is awake before the first
+    packet, but no other guest may use its CPU."""
+    words = ["--idle", idle, "--nic-mode", mode, "--nicsim-cpus", str(CPU_GENERATOR)]
+    for text in append:
+        words += ["--append", text]
+    with boot_on_models(work, accel, nic, table, words, more_ports) as (router, models, path):
         models.partners = pin_guest(path["pid"], path["qmp"]) + [process_of(path["control"])]
         own_group(models.partners[-1])
         with open(path["pid"], encoding="ascii") as file:

@@ -449,6 +449,11 @@ def pings(host, target, *arguments, count=3):
     return said
 
 
+def received(router):
+    """The packets that each core has received."""
+    return [core["rx_pkts"] for core in router.cores()]
+
+
 def reaches(host, target):
     """Whether a ping is answered within a second."""
     return host.ping(target, wait_s=1)[0]

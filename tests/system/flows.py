@@ -215,6 +215,10 @@ class Flows:
             self.run(0.01, sending=False)
         return [i for i, flow in enumerate(self.list) if flow.missing]
 
+    def overtaken(self):
+        """The flows, by number, of which packets came after later ones, and how many."""
+        return {i: flow.overtaken for i, flow in enumerate(self.list) if flow.overtaken}
+
     def begin(self, paced=()):
         """Starts measuring outages. These flows send at a steady pace until end_pace."""
         for flow in self.list:

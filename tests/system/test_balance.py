@@ -5,7 +5,7 @@ import re
 import struct
 
 import pytest
-from conftest import LEFT_HOST, RIGHT_HOST, eventually, pings, router_config
+from conftest import LEFT_HOST, RIGHT_HOST, eventually, pings, received, router_config
 from flows import FIRST_PORT, Flows
 
 COUNT = 24
@@ -35,10 +35,6 @@ def bucket(source, target, source_port, port):
 def bucket_of(flow):
     """The bucket of a UDP flow from the left to the right host, between equal ports."""
     return bucket(LEFT_HOST, RIGHT_HOST, flow.to[1], flow.to[1])
-
-
-def received(router):
-    return [core["rx_pkts"] for core in router.cores()]
 
 
 def move(router, number, core):
@@ -76,8 +72,7 @@ def test_moves_keep_order(make_lab, nic):
                 moves += sum(move(router, number, core) for number in buckets)
             assert flows.settle() == []
             assert not any(flow.lost for flow in flows.list)
-            overtaken = {i: flow.overtaken for i, flow in enumerate(flows.list) if flow.overtaken}
-            assert not overtaken, overtaken
+            assert not flows.overtaken()
             before = received(router)
             sent = sum(flow.sent for flow in flows.list if bucket_of(flow))
             flows.run(0.3)
@@ -137,8 +132,7 @@ def test_load_is_balanced(make_lab, nic):
         flows.run(0.5)
         assert flows.settle() == []
         assert first[2:] != received(router)[2:]
-        overtaken = {i: flow.overtaken for i, flow in enumerate(flows.list) if flow.overtaken}
-        assert not overtaken, overtaken
+        assert not flows.overtaken()
 
     def ended():
         """The last round has ended: the cores have what the counter says."""

@@ -3,10 +3,10 @@ load; no packet is lost meanwhile, and none of a flow overtakes another one."""
 import re
 
 import pytest
-from conftest import RIGHT_HOST, eventually, pings, router_config
+from conftest import RIGHT_HOST, eventually, pings, received, router_config
 from flows import Flows
+from test_balance import RSS
 
-RSS = ("--qemu-arg=-global", "--qemu-arg=virtio-net-pci.rss=on")
 COUNT = 24
 LITTLE, MUCH = 1, 24  # packets of a flow in flight
 CORES = 3
@@ -17,15 +17,10 @@ def in_use(router):
     return int(re.search(r"^cores (\d+) of %d have flows" % CORES, router.command("show load-balance"), re.M)[1])
 
 
-def received(router):
-    return [core["rx_pkts"] for core in router.cores()]
-
-
 def in_order(flows):
     assert flows.settle() == []
     assert not any(flow.lost for flow in flows.list)
-    overtaken = {i: flow.overtaken for i, flow in enumerate(flows.list) if flow.overtaken}
-    assert not overtaken, overtaken
+    assert not flows.overtaken()
 
 
 def runs_with(flows, window):

@@ -6,7 +6,7 @@ import re
 import statistics
 
 import pytest
-from conftest import RIGHT_HOST, pings, router_config
+from conftest import RIGHT_HOST, pings, received, router_config
 from flows import Flows, figures
 from launcher import options
 
@@ -15,10 +15,6 @@ BETWEEN_S = 2.2 if RESTARTS > 4 else 0.2
 COUNT = 24  # flows
 PAIR_BACK = r"core %d: polls again after (\d+) us; the others have gone on"
 LED = r", and took its packets (\d+) us after it failed"
-
-
-def received(router):
-    return [core["rx_pkts"] for core in router.cores()]
 
 
 def owners(router, flows):
