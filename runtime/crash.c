@@ -66,16 +66,15 @@ size_t core_crash_read(const struct crash *c, struct core_crash_walk *at, unsign
 	return n;
 }
 
-/* Prints line by line, so output of other cores comes only between lines. `apart`: an empty line comes
- * first. */
-static void print(const char *text, size_t bytes, bool apart)
+/* Prints line by line, so output of other cores comes only between lines. */
+static void print_lines(const char *text)
 {
-	char line[256] = "\r\n";
-	size_t n = apart ? 2 : 0;
-	for (size_t i = 0; i < bytes; i++) {
-		if (text[i] != '\n') {
-			line[n++] = text[i];
-			if (n < sizeof line - 2 && i + 1 < bytes)
+	char line[256];
+	size_t n = 0;
+	for (; *text; text++) {
+		if (*text != '\n') {
+			line[n++] = *text;
+			if (n < sizeof line - 2 && text[1])
 				continue;
 		}
 		line[n++] = '\r';
@@ -85,19 +84,44 @@ static void print(const char *text, size_t bytes, bool apart)
 	}
 }
 
+/* Prints whole lines, a NUL after them. The console, once it is open, takes them as one log line: the row that is being
+ * typed goes on below. */
+static void print(const char *text)
+{
+	if (!control_log(text))
+		print_lines(text);
+}
+
 /* Prints the part of a report that the kernel has not printed. For our own failures this is only the
  * program's data. */
 static void print_crash(const struct crash *c)
 {
-	static char text[CORE_CRASH_PIECE];
+	static char text[CRASH_TEXT_MAX + 4 * CORE_CRASH_PIECE];
 	bool ours = c->core >= self.info->cores || self.info->core[c->core].roles & CORE_CONTROL;
-	size_t n = core_crash_piece(c, 0, PACKETS_PRINTED, text);
-	if (!ours)
-		print(c->text, c->bytes, true);
-	else if (n)
-		core_log("*** what the program of core %u had left:", c->core);
-	for (unsigned i = 1; n; n = core_crash_piece(c, i++, PACKETS_PRINTED, text))
-		print(text, n, false);
+	size_t n = 0;
+	if (!ours) {
+		text[n++] = '\n'; /* apart from what came before */
+		memcpy(text + n, c->text, c->bytes);
+		n += c->bytes;
+		if (text[n - 1] != '\n')
+			text[n++] = '\n';
+	}
+	for (unsigned i = 0;; i++) {
+		if (n > sizeof text - CORE_CRASH_PIECE) {
+			text[n] = 0;
+			print(text);
+			n = 0;
+		}
+		size_t more = core_crash_piece(c, i, PACKETS_PRINTED, text + n);
+		if (!more)
+			break;
+		if (ours && i == 0)
+			core_log("*** what the program of core %u had left:", c->core);
+		n += more;
+	}
+	text[n] = 0;
+	if (n)
+		print(text);
 }
 
 /* The number of reports that were overwritten in this slot before they were printed. Slot 0 holds the

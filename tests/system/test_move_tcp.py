@@ -277,10 +277,14 @@ def test_idle_connections(make_echo, nic):
     is_right(echo.router.balanced(), moved)
 
 
-@pytest.mark.parametrize("nic,cookies", [("ixgbe", False), ("virtio", True)])
+@pytest.mark.parametrize("nic,cookies", [("ixgbe", False), ("mlx5", True)])
 def test_opening_and_closing(make_echo, nic, cookies):
     """Connections open, talk and close, on either side first, while all buckets move. With few records for connections
-    SYN cookies are made on one core and answered on another."""
+    SYN cookies are made on one core and answered on another.
+
+    Not on virtio: there Linux spreads a flow over the tap's queues, by the queue that its answers left on (tun.c,
+    tun_flow_update), and QEMU reads 3 % of the packets out of order. An acknowledgement that arrives after the last one
+    of its connection is answered with a reset."""
     echo = make_echo(STILL + ("tcp connections 128\n" if cookies else ""))
     stop, failed, served = threading.Event(), [], [0] * 4
 

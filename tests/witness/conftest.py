@@ -48,6 +48,7 @@ IXGBE = [
     r"EITR\[\d+\]: written 0x0000079e: bits 0x00000006",  # configure_msix: 1950 for other causes
     r"EIMS: written \S+: bits 0x80000000 are",            # irq_enable: OTHER, of the 82598
     r"FCRTH\[\d\]: written 0xffffa000: bits 0x7ff80000",  # fc_enable: size of no buffer - 24576
+    r"RDT\[\d+\] = \d+ while RXDCTL\[\d+\]\.ENABLE is",  # down: disable_rx, and napi_disable later: a poll may go on
 ]
 CARDS = {
     "82599": Card("ixgbe", "ixgbe", "8086:10fb", 10000, "rx_queue_%d_packets", [

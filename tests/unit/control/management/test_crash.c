@@ -54,6 +54,17 @@ static bool coming; /* it will be, and its packets go to others */
 
 bool restart_busy(void) { return busy; }
 bool recovery_is_coming(void) { return coming; }
+static bool console_open; /* and takes whole reports */
+
+bool control_log(const char *line)
+{
+	if (console_open) {
+		shell_write(NULL, line, strlen(line));
+		shell_write(NULL, "|", 1);
+	}
+	return console_open;
+}
+
 void core_console_write(const char *text, size_t bytes) { shell_write(NULL, text, bytes); }
 void core_log(const char *format, ...) { shell_write(NULL, format, strlen(format)); }
 
@@ -69,7 +80,7 @@ static int setup(void **s)
 	core_events = &ring;
 	info.core[0].shm = (uint64_t)(uintptr_t)&shm;
 	begun = shown_bytes = 0;
-	busy = false;
+	busy = console_open = false;
 	memset(writing, 0, sizeof writing);
 	memset(shown, 0, sizeof shown);
 	return 0;
@@ -284,6 +295,36 @@ static void printed_with_what_is_left(void **s)
 	assert_string_equal(shown, console);
 }
 
+/* The console gets each report, and the data after it, as one text: the row that is being typed is shown again once. */
+static void printed_on_the_console(void **s)
+{
+	(void)s;
+	console_open = true;
+	info.cores = 3;
+	info.core[0].roles = CORE_CONTROL;
+	info.core[1].roles = info.core[2].roles = CORE_DATA;
+	struct crash *k = crash_begin(1);
+	crash_add(k, "*** one\n  two", 13);
+	k->pkts = 1;
+	crash_end(k);
+	crash(2, "*** another\n");
+	crash_turn();
+	const char *expected = "\n*** one\n  two\n  packets received last";
+	assert_memory_equal(shown, expected, strlen(expected));
+	expected = "bytes: not readable\n|\n*** another\n|";
+	assert_string_equal(shown + shown_bytes - strlen(expected), expected);
+	forget_shown();
+	k = crash_begin(1); /* more than is given to the console at a time */
+	for (unsigned i = 0; i < CRASH_TEXT_MAX / 8; i++)
+		crash_add(k, "*** two\n", 8);
+	k->pkts = COREDUMP_PKTS;
+	for (unsigned i = 0; i < COREDUMP_PKTS; i++)
+		k->pkt[i] = (struct coredump_pkt){.handle.buf = i};
+	crash_end(k);
+	crash_turn();
+	assert_non_null(strstr(shown, "  ... and 56 more: show crash\n|"));
+}
+
 /* Two cores fail at the same time, and the second recovers first. */
 static void printed_as_they_end(void **s)
 {
@@ -326,6 +367,7 @@ int main(void)
 		cmocka_unit_test_setup(last_boot, setup),    cmocka_unit_test_setup(printed_once, setup),
 		cmocka_unit_test_setup(printed_as_they_end, setup),
 		cmocka_unit_test_setup(printed_with_what_is_left, setup),
+		cmocka_unit_test_setup(printed_on_the_console, setup),
 		cmocka_unit_test_setup(odd_reports, setup),
 		cmocka_unit_test_setup(long_reports, setup), cmocka_unit_test_setup(half_written, setup),
 		cmocka_unit_test_setup(overwritten, setup),
