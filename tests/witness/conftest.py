@@ -57,7 +57,10 @@ CARDS = {
         *IXGBE,
     ]),
     "x550": Card("ixgbe", "ixgbe", "8086:1563", 10000, "rx_queue_%d_packets", IXGBE, ["model=x550"]),
-    "i226": Card("igc", "igc", "8086:125c", 2500, "rx_queue_%d_packets", []),
+    "i226": Card("igc", "igc", "8086:125c", 2500, "rx_queue_%d_packets", [
+        # configure: setup_rctl sets RCTL.EN, and configure_rx enables the queues later
+        r"RETA, or a filter, leads to queue \d+, and RXDCTL\[\d+\]\.ENABLE is",
+    ]),
     "mlx5": Card("mlx5", "mlx5_core", "15b3:1017", 100000, "rx%d_packets", []),
 }
 
