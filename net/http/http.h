@@ -13,8 +13,9 @@
  * two lengths, a length together with a transfer coding.
  *
  * Invariants
- * 1. Of a head no more than HTTP_HEAD_MAX bytes are read, and the request line, Host and one more
- *    field are kept. What is longer is answered by 414 or 431.
+ * 1. Of a head no more than HTTP_HEAD_MAX bytes are read, and the request line, Host, the fields of
+ *    HTTP_FIELDS (after http_init_fields) and one more field are kept, all in text[]. What is longer is
+ *    answered by 414 or 431.
  * 2. After an error (request.status >= 400 with request.close) nothing more is read: where the next
  *    request would begin is not known.
  * 3. request.path is decoded and has neither control characters nor NUL.
@@ -22,10 +23,13 @@
  * States: MORE --end of a head, or an error--> REQUEST --http_next--> MORE (first skips a body) or,
  * if request.close, CLOSED, which consumes all bytes and yields nothing.
  *
+ * A server of content begins with http_init_fields() instead: the request then has the values of the
+ * fields of HTTP_FIELDS, which range.h, condition.h and coding.h read.
+ *
  * A PUT's content is read by http_content() while the request is valid. Other bodies with a length up to
  * HTTP_BODY_MAX are read and discarded, longer ones are refused: 413; without a length: 411.
  *
- * Deliberately missing: upgrades, ranges, conditions, content codings.
+ * Deliberately missing: upgrades, request content in chunks, trailers.
  */
 #ifndef NET_HTTP_HTTP_H
 #define NET_HTTP_HTTP_H
@@ -38,24 +42,48 @@
 #define HTTP_BODY_MAX 65536  /* bytes of a body to discard: 413 beyond */
 #define HTTP_CONTENT_MAX (1u << 20) /* bytes of a PUT's content: 413 beyond */
 
-enum http_method { HTTP_GET, HTTP_HEAD, HTTP_PUT, HTTP_DELETE, HTTP_OTHER };
+/* The status of OPTIONS is 405, as of HTTP_OTHER. A server that knows OPTIONS (RFC 9110 9.3.7) looks at the
+ * method first. Its target may be `*`; it is not kept. */
+enum http_method { HTTP_GET, HTTP_HEAD, HTTP_PUT, HTTP_DELETE, HTTP_OPTIONS, HTTP_OTHER };
+
+/* The fields that a parser keeps after http_init_fields(): enumerator, name in lower case. */
+#define HTTP_FIELDS(X) \
+	X(HTTP_ACCEPT_ENCODING, "accept-encoding")         /* coding.h */ \
+	X(HTTP_RANGE, "range")                             /* range.h */ \
+	X(HTTP_IF_MATCH, "if-match")                       /* these: condition.h */ \
+	X(HTTP_IF_NONE_MATCH, "if-none-match") \
+	X(HTTP_IF_MODIFIED_SINCE, "if-modified-since") \
+	X(HTTP_IF_UNMODIFIED_SINCE, "if-unmodified-since") \
+	X(HTTP_IF_RANGE, "if-range")
+#define HTTP_FIELD_ROW(name, text) name,
+enum http_field { HTTP_FIELDS(HTTP_FIELD_ROW) HTTP_FIELD_COUNT };
+#undef HTTP_FIELD_ROW
 
 /* The status codes in use, RFC 9110 15. */
 #define HTTP_STATUSES(X) \
 	X(200, "OK") \
 	X(201, "Created") \
+	X(204, "No Content") \
+	X(206, "Partial Content") \
+	X(301, "Moved Permanently") \
+	X(304, "Not Modified") \
+	X(308, "Permanent Redirect") \
 	X(400, "Bad Request") \
+	X(403, "Forbidden") \
 	X(404, "Not Found") \
 	X(405, "Method Not Allowed") \
 	X(408, "Request Timeout") \
 	X(409, "Conflict") \
 	X(411, "Length Required") \
+	X(412, "Precondition Failed") \
 	X(413, "Content Too Large") \
 	X(414, "URI Too Long") \
+	X(416, "Range Not Satisfiable") \
 	X(417, "Expectation Failed") \
 	X(421, "Misdirected Request") \
 	X(422, "Unprocessable Content") \
 	X(431, "Request Header Fields Too Large") \
+	X(500, "Internal Server Error") \
 	X(501, "Not Implemented") \
 	X(503, "Service Unavailable") \
 	X(505, "HTTP Version Not Supported")
@@ -73,6 +101,11 @@ struct http_request {
 	 * 3.2.2), else of Host; an IPv6 address is in brackets. Not compared with anything here. ""
 	 * where nothing said so, which HTTP/1.0 alone may, and after an error. */
 	const char *host;
+	/* After http_init_fields: the values, without whitespace at the ends, by enum http_field; "" where
+	 * the field is absent or empty. The lines of a field that comes several times are joined by ", "
+	 * (RFC 9110 5.3). A date, a Range or an If-Range that comes twice is thereby malformed, for which
+	 * 13.1.3, 13.1.4, 14.2 and 13.1.5 have the rule. */
+	const char *field[HTTP_FIELD_COUNT];
 };
 
 enum http_state { HTTP_MORE, HTTP_REQUEST, HTTP_CLOSED };
@@ -87,6 +120,7 @@ struct http_parser {
 	uint32_t used;       /* bytes used in text[] */
 	uint32_t length;     /* Content-Length */
 	uint8_t fields;
+	bool keeps;          /* the fields of HTTP_FIELDS are kept */
 	bool have_line;      /* the request line has been read */
 	bool cr;             /* the last byte was CR */
 	bool host, have_length, coded, coding_chunked, keep, said_close, expects;
@@ -95,6 +129,9 @@ struct http_parser {
 
 void http_init(struct http_parser *p);
 
+/* The same for a server of content: each request has its fields of HTTP_FIELDS. */
+void http_init_fields(struct http_parser *p);
+
 /* Takes bytes up to the end of a head, or all; none while state is HTTP_REQUEST. */
 uint32_t http_input(struct http_parser *p, const uint8_t *data, uint32_t n);
 
@@ -102,7 +139,7 @@ uint32_t http_input(struct http_parser *p, const uint8_t *data, uint32_t n);
  * of the content has been taken. What is not taken is discarded by http_next(). */
 uint32_t http_content(struct http_parser *p, uint32_t n);
 
-/* The request has been answered. Its path, query and host are gone. */
+/* The request has been answered. Its path, query, host and fields are gone. */
 void http_next(struct http_parser *p);
 
 /* True if no byte of a further request has come: either side may close the connection. */
@@ -119,6 +156,8 @@ const char *http_reason(unsigned status);
  * (http_chunk_*). Other clients read to the end of the connection; `close` must then be set.
  */
 #define HTTP_LENGTH_UNKNOWN UINT64_MAX
+/* No Content-Length and no content: 204, which MUST NOT have one (RFC 9110 8.6), and 304, which may. */
+#define HTTP_LENGTH_NONE (UINT64_MAX - 1)
 struct http_answer {
 	unsigned status;
 	unsigned minor;          /* of the request */
