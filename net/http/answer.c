@@ -19,7 +19,7 @@ size_t http_answer_put(char *buf, size_t size, const struct http_answer *a)
 	char length[48] = "";
 	if (http_is_chunked(a))
 		fmt_format(length, sizeof length, "Transfer-Encoding: chunked\r\n");
-	else if (a->length != HTTP_LENGTH_UNKNOWN)
+	else if (a->length < HTTP_LENGTH_NONE)
 		fmt_format(length, sizeof length, "Content-Length: %llu\r\n",
 		           (unsigned long long)a->length);
 	/* RFC 9112 9.3: an HTTP/1.0 client that asked for keep-alive must be told that it was

@@ -1,12 +1,14 @@
 /*
  * Requests; see http.h. Lines are collected in text[] and judged one by one: the request line stays
- * there (path and query point into it) and the host, another field line is forgotten once its
- * meaning is noted. Each line has two bytes less there than it had with its end: room for a NUL.
+ * there (path and query point into it), and so do the host and the values of HTTP_FIELDS; another field
+ * line is forgotten once its meaning is noted. Each line has two bytes less there than it had with its
+ * end: room for a NUL.
  */
 #include "net/http/http.h"
 
 #include "lib/mem.h"
 #include "lib/number.h"
+#include "net/http/text.h"
 
 /* A piece of text[]. */
 struct span {
@@ -14,23 +16,11 @@ struct span {
 	uint32_t n;
 };
 
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-static bool is_alpha(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static char lower(char c)
-{
-	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
 /* RFC 9110 5.6.2 */
 static bool is_tchar(char c)
 {
 	static const char others[] = "!#$%&'*+-.^_`|~";
-	if (is_alpha(c) || is_digit(c))
+	if (http_is_alpha(c) || http_is_digit(c))
 		return true;
 	for (const char *o = others; *o; o++)
 		if (*o == c)
@@ -41,11 +31,14 @@ static bool is_tchar(char c)
 /* word is in lower case. */
 static bool span_is(struct span s, const char *word)
 {
-	uint32_t i = 0;
-	for (; i < s.n && word[i]; i++)
-		if (lower(s.at[i]) != word[i])
-			return false;
-	return i == s.n && !word[i];
+	return http_text_is((struct http_text){s.at, s.n}, word);
+}
+
+static void forget(struct http_request *r)
+{
+	r->path = r->query = r->host = "";
+	for (unsigned i = 0; i < HTTP_FIELD_COUNT; i++)
+		r->field[i] = "";
 }
 
 /* Refuses the request. The start of the next one is unknown (http.h, invariant 2). */
@@ -53,7 +46,7 @@ static void refuse(struct http_parser *p, unsigned status)
 {
 	p->request.status = status;
 	p->request.close = true;
-	p->request.path = p->request.query = p->request.host = "";
+	forget(&p->request);
 	p->state = HTTP_REQUEST;
 }
 
@@ -64,7 +57,7 @@ static void refuse(struct http_parser *p, unsigned status)
 static bool is_host_char(char c)
 {
 	static const char others[] = "-._~%!$&'()*+;=";
-	if (is_alpha(c) || is_digit(c))
+	if (http_is_alpha(c) || http_is_digit(c))
 		return true;
 	for (const char *o = others; *o; o++)
 		if (*o == c)
@@ -85,7 +78,7 @@ static bool cut_authority(struct span *s)
 	if (n < s->n && s->at[n] != ':')
 		return false;
 	for (uint32_t i = n + 1; i < s->n; i++)
-		if (!is_digit(s->at[i]))
+		if (!http_is_digit(s->at[i]))
 			return false;
 	s->n = n;
 	return true;
@@ -156,7 +149,7 @@ static bool parse_target(struct http_parser *p, struct span s)
  * the others not served. */
 static unsigned parse_method(struct http_parser *p, struct span s)
 {
-	static const char *const known[] = {"POST", "CONNECT", "OPTIONS", "TRACE", "PATCH"};
+	static const char *const known[] = {"POST", "CONNECT", "TRACE", "PATCH"};
 	for (uint32_t i = 0; i < s.n; i++)
 		if (!is_tchar(s.at[i]))
 			return 400;
@@ -171,6 +164,10 @@ static unsigned parse_method(struct http_parser *p, struct span s)
 		p->request.method = HTTP_DELETE;
 	if (p->request.method != HTTP_OTHER)
 		return 200;
+	if (text_is(s.at, s.n, "OPTIONS")) {
+		p->request.method = HTTP_OPTIONS;
+		return 405;
+	}
 	for (unsigned i = 0; i < ARRAY_LEN(known); i++)
 		if (text_is(s.at, s.n, known[i]))
 			return 405;
@@ -180,8 +177,8 @@ static unsigned parse_method(struct http_parser *p, struct span s)
 /* Returns 200 or the error. */
 static unsigned parse_version(struct http_parser *p, struct span s)
 {
-	if (s.n != 8 || memcmp(s.at, "HTTP/", 5) != 0 || !is_digit(s.at[5]) || s.at[6] != '.' ||
-	    !is_digit(s.at[7]))
+	if (s.n != 8 || memcmp(s.at, "HTTP/", 5) != 0 || !http_is_digit(s.at[5]) || s.at[6] != '.' ||
+	    !http_is_digit(s.at[7]))
 		return 400;
 	p->request.minor = (unsigned)(s.at[7] - '0');
 	return s.at[5] == '1' ? 200 : 505;
@@ -227,28 +224,6 @@ static void request_line(struct http_parser *p, struct span s)
 
 /* --- fields, RFC 9112 5 and 6 --- */
 
-/* The next element of a list (RFC 9110 5.6.1), without surrounding whitespace; false: the end. */
-static bool next_element(struct span *list, struct span *element)
-{
-	if (list->n == 0)
-		return false;
-	uint32_t n = 0;
-	while (n < list->n && list->at[n] != ',')
-		n++;
-	*element = (struct span){list->at, n};
-	while (element->n && (element->at[0] == ' ' || element->at[0] == '\t')) {
-		element->at++;
-		element->n--;
-	}
-	while (element->n && (element->at[element->n - 1] == ' ' ||
-	                      element->at[element->n - 1] == '\t'))
-		element->n--;
-	uint32_t skip = n < list->n ? n + 1 : n;
-	list->at += skip;
-	list->n -= skip;
-	return true;
-}
-
 /* RFC 9112 6.3: one decimal number. A list of equal numbers may be accepted; here two fields or a
  * list are refused. */
 static bool field_length(struct http_parser *p, struct span v)
@@ -257,7 +232,7 @@ static bool field_length(struct http_parser *p, struct span v)
 	if (p->have_length || v.n == 0)
 		return false;
 	for (uint32_t i = 0; i < v.n; i++) {
-		if (!is_digit(v.at[i]))
+		if (!http_is_digit(v.at[i]))
 			return false;
 		n = n > HTTP_CONTENT_MAX ? n : n * 10 + (uint32_t)(v.at[i] - '0');
 	}
@@ -283,11 +258,71 @@ static bool field_host(struct http_parser *p, struct span v)
 
 static void field_connection(struct http_parser *p, struct span v)
 {
-	struct span e;
-	while (next_element(&v, &e)) {
-		p->said_close |= span_is(e, "close");
-		p->keep |= span_is(e, "keep-alive");
+	struct http_text list = {v.at, v.n}, e;
+	while (http_text_element(&list, &e)) {
+		p->said_close |= http_text_is(e, "close");
+		p->keep |= http_text_is(e, "keep-alive");
 	}
+}
+
+/* --- the fields of HTTP_FIELDS --- */
+
+static void reverse(char *from, char *end)
+{
+	while (from < end) {
+		char c = *from;
+		*from++ = *--end;
+		*end = c;
+	}
+}
+
+/* Exchanges what stands before `middle` and behind it. */
+static void exchange(char *from, char *middle, char *end)
+{
+	reverse(from, middle);
+	reverse(middle, end);
+	reverse(from, end);
+}
+
+/* Adds v, of the line that has just been read, to the value `at` of the same field, behind ", " (RFC 9110
+ * 5.3). What is kept behind `at` moves up. The new line ends up shorter than it was, because its name and
+ * colon are more than ", ". */
+static void join(struct http_parser *p, const char *at, struct span v)
+{
+	const uint32_t n = v.n + 2;
+	struct http_request *r = &p->request;
+	char *kept = p->text + p->line, *end = p->text + (at - p->text) + strlen(at);
+	/* Empty ones are not in text[]. */
+	if (r->host[0] && r->host > at)
+		r->host += n;
+	for (unsigned i = 0; i < HTTP_FIELD_COUNT; i++)
+		if (r->field[i][0] && r->field[i] > at)
+			r->field[i] += n;
+	v.at[-2] = ',';
+	v.at[-1] = ' ';
+	memmove(kept, v.at - 2, n);
+	exchange(end, kept, kept + n);
+	p->line += n;
+}
+
+static void keep_field(struct http_parser *p, struct span name, struct span v)
+{
+#define HTTP_FIELD_NAME(row, text) text,
+	static const char *const names[] = {HTTP_FIELDS(HTTP_FIELD_NAME)};
+#undef HTTP_FIELD_NAME
+	unsigned i = 0;
+	while (i < HTTP_FIELD_COUNT && !span_is(name, names[i]))
+		i++;
+	if (i == HTTP_FIELD_COUNT || v.n == 0)
+		return;
+	if (p->request.field[i][0]) {
+		join(p, p->request.field[i], v);
+		return;
+	}
+	char *to = memmove(p->text + p->line, v.at, v.n);
+	to[v.n] = 0;
+	p->request.field[i] = to;
+	p->line += v.n + 1;
 }
 
 static unsigned field_value(struct http_parser *p, struct span name, struct span v)
@@ -310,6 +345,8 @@ static unsigned field_value(struct http_parser *p, struct span name, struct span
 			return 417;
 		p->expects = true;
 	}
+	if (p->keeps)
+		keep_field(p, name, v);
 	return 200;
 }
 
@@ -329,11 +366,11 @@ static void field_line(struct http_parser *p, struct span s)
 		return;
 	}
 	struct span v = {s.at + n + 1, s.n - n - 1};
-	while (v.n && (v.at[0] == ' ' || v.at[0] == '\t')) {
+	while (v.n && http_is_blank(v.at[0])) {
 		v.at++;
 		v.n--;
 	}
-	while (v.n && (v.at[v.n - 1] == ' ' || v.at[v.n - 1] == '\t'))
+	while (v.n && http_is_blank(v.at[v.n - 1]))
 		v.n--;
 	for (uint32_t i = 0; i < v.n; i++)
 		if (((uint8_t)v.at[i] < 0x20 && v.at[i] != '\t') || v.at[i] == 0x7f) {
@@ -438,15 +475,22 @@ uint32_t http_content(struct http_parser *p, uint32_t n)
 void http_init(struct http_parser *p)
 {
 	memset(p, 0, offsetof(struct http_parser, text));
-	p->request.path = p->request.query = p->request.host = "";
+	forget(&p->request);
 	p->request.status = 200;
+}
+
+void http_init_fields(struct http_parser *p)
+{
+	http_init(p);
+	p->keeps = true;
 }
 
 void http_next(struct http_parser *p)
 {
-	bool closed = p->request.close;
+	bool closed = p->request.close, keeps = p->keeps;
 	uint32_t body = p->body;
 	http_init(p);
+	p->keeps = keeps;
 	p->body = body;
 	p->state = closed ? HTTP_CLOSED : HTTP_MORE;
 }

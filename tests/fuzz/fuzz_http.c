@@ -1,7 +1,7 @@
 /*
  * Requests of net/http: the input is a byte that seeds where the stream is split, then the stream.
- * However it is split, it means the same: the same requests with the same answers, in the same
- * order.
+ * However it is split, it means the same: the same requests with the same answers and fields, in the same
+ * order. The fields that a server of content keeps change nothing else.
  */
 #include "tests/fuzz/input.h"
 
@@ -17,6 +17,7 @@ struct meaning {
 		unsigned status, minor, method;
 		bool close;
 		char path[HTTP_TARGET_MAX + 1], query[HTTP_TARGET_MAX + 1], host[HTTP_HEAD_MAX + 1];
+		char field[HTTP_FIELD_COUNT][HTTP_HEAD_MAX + 1];
 	} request[REQUESTS_MAX];
 	enum http_state state;
 	bool idle;
@@ -43,16 +44,24 @@ static void note(struct meaning *m, const struct http_request *r)
 	memcpy(m->request[m->requests].query, r->query, strlen(r->query) + 1);
 	assert(strlen(r->host) <= HTTP_HEAD_MAX);
 	memcpy(m->request[m->requests].host, r->host, strlen(r->host) + 1);
+	for (unsigned i = 0; i < HTTP_FIELD_COUNT; i++) {
+		const char *value = r->field[i];
+		assert(strlen(value) <= HTTP_HEAD_MAX && (!value[0] || r->status != 400));
+		memcpy(m->request[m->requests].field[i], value, strlen(value) + 1);
+	}
 	m->requests++;
 }
 
 /* Reads pieces of 1 to 64 bytes that follow from the seed; 0: all at once. */
-static void read_stream(struct meaning *m, const uint8_t *data, size_t size, unsigned seed)
+static void read_stream(struct meaning *m, const uint8_t *data, size_t size, unsigned seed, bool fields)
 {
 	static struct http_parser p;
 	size_t at = 0;
 	memset(m, 0, sizeof *m);
-	http_init(&p);
+	if (fields)
+		http_init_fields(&p);
+	else
+		http_init(&p);
 	while (at < size) {
 		size_t n = seed ? seed % 64 + 1 : size - at;
 		n = n < size - at ? n : size - at;
@@ -74,11 +83,15 @@ static void read_stream(struct meaning *m, const uint8_t *data, size_t size, uns
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct meaning whole, cut;
+	static struct meaning whole, cut, without;
 	struct input in = {data, size};
 	unsigned seed = take8(&in);
-	read_stream(&whole, in.p, in.n, 0);
-	read_stream(&cut, in.p, in.n, seed + 1);
+	read_stream(&whole, in.p, in.n, 0, true);
+	read_stream(&cut, in.p, in.n, seed + 1, true);
 	assert(memcmp(&whole, &cut, sizeof whole) == 0);
+	read_stream(&without, in.p, in.n, 0, false);
+	for (unsigned i = 0; i < whole.requests; i++)
+		memset(whole.request[i].field, 0, sizeof whole.request[i].field);
+	assert(memcmp(&whole, &without, sizeof whole) == 0);
 	return 0;
 }

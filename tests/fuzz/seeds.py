@@ -299,6 +299,10 @@ def http_requests():
     yield "bare-lf", b"\3GET / HTTP/1.1\n\n"
     yield "host-port", b"\2GET / HTTP/1.1\r\nX: y\r\nHost: [fe80::1%25eth0]:8080\r\nY: z\r\n\r\n" + get + b"\r\n"
     yield "host-twice", b"\2GET http://b:1/x HTTP/1.1\r\n" + host + host + b"\r\n"
+    yield "fields", b"\6" + get + b"Range: bytes=0-1\r\nIf-None-Match: \"a\"\r\nAccept-Encoding: br\r\n" \
+        b"If-None-Match: W/\"b\"\r\nX: y\r\nAccept-Encoding: gzip;q=0.5\r\nIf-Range: \"c\"\r\n" \
+        b"If-Match: *\r\nIf-Modified-Since: x\r\nIf-Unmodified-Since: y\r\nRange: 2\r\n\r\n" + get + b"\r\n"
+    yield "options", b"\2OPTIONS * HTTP/1.1\r\n" + host + b"\r\n"
     yield "host-user", b"\4GET http://a@b/ HTTP/1.1\r\n" + host + b"\r\n"
 
 
