@@ -10,7 +10,7 @@
  *
  * Ambiguous requests are refused, because an intermediary may have parsed them differently (request
  * smuggling, RFC 9112 11.2): a bare CR or LF, whitespace before the colon or in front of a field,
- * two lengths, a length together with a transfer coding.
+ * two lengths, a length together with a transfer coding, a coding whose end is not marked by chunks.
  *
  * Invariants
  * 1. Of a head no more than HTTP_HEAD_MAX bytes are read, and the request line, Host, the fields of

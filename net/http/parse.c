@@ -325,6 +325,25 @@ static void keep_field(struct http_parser *p, struct span name, struct span v)
 	p->line += v.n + 1;
 }
 
+/* RFC 9112 6.1: the codings in the order of their application. chunked MUST be the last one (6.3: else 400), and
+ * MUST NOT be applied twice. */
+static bool field_coding(struct http_parser *p, struct span v)
+{
+	struct http_text list = {v.at, v.n}, e;
+	bool chunked = false;
+	unsigned codings = 0;
+	while (http_text_element(&list, &e)) {
+		if (e.n == 0)
+			continue; /* RFC 9110 5.6.1.2 */
+		if (chunked)
+			return false;
+		chunked = http_text_is(e, "chunked");
+		codings++;
+	}
+	p->coding_chunked = codings == 1;
+	return chunked;
+}
+
 static unsigned field_value(struct http_parser *p, struct span name, struct span v)
 {
 	if (span_is(name, "content-length"))
@@ -338,12 +357,12 @@ static unsigned field_value(struct http_parser *p, struct span name, struct span
 		                 be chunked */
 			return 400;
 		p->coded = true;
-		p->coding_chunked = span_is(v, "chunked");
+		return field_coding(p, v) ? 200 : 400;
 	}
 	if (span_is(name, "expect")) { /* RFC 9110 10.1.1 */
 		if (!span_is(v, "100-continue"))
 			return 417;
-		p->expects = true;
+		p->expects = p->request.minor >= 1; /* MUST be ignored in HTTP/1.0 */
 	}
 	if (p->keeps)
 		keep_field(p, name, v);

@@ -124,6 +124,13 @@ static void bad_requests(void **state)
 		{400, "GET / HTTP/1.1\r\n" H "Transfer-Encoding: x\r\nTransfer-Encoding: chunked\r\n"},
 		{400, "GET / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n"},
 		{411, "GET / HTTP/1.1\r\n" H "Transfer-Encoding: Chunked\r\n\r\n"},
+		{400, "GET / HTTP/1.1\r\n" H "Transfer-Encoding: gzip\r\n"},
+		{400, "GET / HTTP/1.1\r\n" H "Transfer-Encoding: chunked, gzip\r\n"},
+		{400, "GET / HTTP/1.1\r\n" H "Transfer-Encoding: chunked, chunked\r\n"},
+		{400, "GET / HTTP/1.1\r\n" H "Transfer-Encoding: xchunked\r\n"},
+		{400, "GET / HTTP/1.1\r\n" H "Transfer-Encoding: chunked;q=1\r\n"},
+		{400, "GET / HTTP/1.1\r\n" H "Transfer-Encoding:\r\n"},
+		{411, "GET / HTTP/1.1\r\n" H "Transfer-Encoding: , chunked,\r\n\r\n"},
 		{501, "GET / HTTP/1.1\r\n" H "Transfer-Encoding: gzip, chunked\r\n\r\n"},
 		{501, "GET / HTTP/1.1\r\n" H "Transfer-Encoding: \x0b" "chunked\r\n\r\n"},
 		{413, "GET / HTTP/1.1\r\n" H "Content-Length: 65537\r\n\r\n"},
@@ -272,6 +279,27 @@ static void bodies_and_pipelining(void **state)
 	assert_true(parser.request.close);
 }
 
+/* RFC 9110 10.1.1: for HTTP/1.1 only. */
+static void expectations(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text;
+		bool expects;
+	} rows[] = {
+		{"PUT / HTTP/1.1\r\n" H "Expect: 100-continue\r\nContent-Length: 2\r\n\r\n", true},
+		{"PUT / HTTP/1.1\r\n" H "Expect: 100-continue\r\nContent-Length: 0\r\n\r\n", false},
+		{"PUT / HTTP/1.1\r\n" H "Content-Length: 2\r\n\r\n", false},
+		{"PUT / HTTP/1.0\r\nConnection: keep-alive\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n",
+		 false},
+	};
+	for (unsigned i = 0; i < ARRAY_LEN(rows); i++) {
+		assert_int_equal(status_of(rows[i].text), 200);
+		assert_int_equal(parser.request.expects, rows[i].expects);
+		assert_int_equal(parser.request.close, rows[i].expects);
+	}
+}
+
 static void bounds(void **state)
 {
 	(void)state;
@@ -361,7 +389,8 @@ int main(void)
 		cmocka_unit_test(good_requests), cmocka_unit_test(keep_alive),
 		cmocka_unit_test(bad_requests), cmocka_unit_test(methods),
 		cmocka_unit_test(hosts), cmocka_unit_test(host_of_each),
-		cmocka_unit_test(bodies_and_pipelining), cmocka_unit_test(bounds),
+		cmocka_unit_test(bodies_and_pipelining), cmocka_unit_test(expectations),
+		cmocka_unit_test(bounds),
 		cmocka_unit_test(answers), cmocka_unit_test(noise),
 	};
 	return cmocka_run_group_tests_name("http", tests, NULL, NULL);
