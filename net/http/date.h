@@ -23,8 +23,8 @@
  * one.
  *
  * now: the time, for the two-digit year of an rfc850-date. The year is the latest one that is at most 50
- * years in the future (5.6.7). HTTP_TIME_UNKNOWN: the clock does not know the date; 70 to 99 are then 1970
- * to 1999, others are 2000 to 2069.
+ * years in the future (5.6.7). HTTP_TIME_UNKNOWN, or before 1970: the clock does not know the date; 70 to 99
+ * are then 1970 to 1999, others are 2000 to 2069.
  */
 bool http_date_read(const char *text, int64_t now, int64_t *time);
 
