@@ -54,6 +54,7 @@ UNIT_SRC_http_date := $(HTTP_SRC)
 UNIT_SRC_http_range := $(HTTP_SRC)
 UNIT_SRC_http_condition := $(HTTP_SRC)
 UNIT_SRC_http_coding := $(HTTP_SRC)
+UNIT_SRC_tar := net/archive/tar.c
 FPM_SRC := $(wildcard net/fpm/*.c) tests/unit/rig/fpm_contract.c
 UNIT_SRC_fpm := $(FPM_SRC)
 UNIT_SRC_fpm_hostile := $(FPM_SRC)
@@ -368,6 +369,13 @@ $(foreach cc,$(UNIT_CC),$(foreach t,$(T),$(eval $(call UNIT_LINK,$(cc),$(t)))))
 
 # These read the objects while they run.
 $(foreach cc,$(UNIT_CC),$(UNIT_BUILD)/$(cc)/test_bpf_objects): | $(BPF_PROGRAMS) $(BPF_REFUSED)
+
+# Archives of GNU tar and Python's tarfile, for test_tar.
+UNIT_ARCHIVES := build/archives/made
+$(UNIT_ARCHIVES): tests/unit/rig/archives.py
+	@/usr/bin/python3 $< $(@D)
+	@touch $@
+$(foreach cc,$(UNIT_CC),$(UNIT_BUILD)/$(cc)/test_tar): | $(UNIT_ARCHIVES)
 
 UNIT_BIN := $(foreach t,$(T),$(foreach cc,$(UNIT_CC),$(UNIT_BUILD)/$(cc)/test_$(t)))
 UNIT_OBJ := $(sort $(foreach t,$(T),$(foreach cc,$(UNIT_CC),$(call unit_obj,$(cc),$(t)))))
