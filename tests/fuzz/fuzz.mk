@@ -12,7 +12,7 @@
 include tests/bpf/programs/programs.mk
 
 FUZZ_BUILD := build/fuzz
-F ?= ip4 ip6 acl udp vxlan nd tcp tcp_move http fpm bfd telnet match script pcap config virtio intel vmxnet3 mlx5 firmware arp acpi \
+F ?= ip4 ip6 acl udp vxlan nd tcp tcp_move http http_range http_coding http_date http_condition tar fpm bfd telnet match script pcap config virtio intel vmxnet3 mlx5 firmware arp acpi \
 	candidate shell boot pci virtio_regs vfio ixgbe_regs x550_regs \
 	program routes json bpf_object bpf_verify xdp
 SECONDS ?= 20
@@ -27,6 +27,11 @@ FUZZ_RUNS_nd := 60000
 FUZZ_RUNS_tcp := 60000
 FUZZ_RUNS_tcp_move := 30000
 FUZZ_RUNS_http := 300000
+FUZZ_RUNS_http_range := 300000
+FUZZ_RUNS_http_coding := 300000
+FUZZ_RUNS_http_date := 300000
+FUZZ_RUNS_http_condition := 200000
+FUZZ_RUNS_tar := 100000
 FUZZ_RUNS_fpm := 200000
 FUZZ_RUNS_bfd := 200000
 FUZZ_RUNS_telnet := 300000
@@ -56,6 +61,7 @@ FUZZ_RUNS_bpf_object := 60000
 # the longest input, where it is not 1024 bytes
 FUZZ_LEN_config := 4096
 FUZZ_LEN_boot := 2048
+FUZZ_LEN_tar := 8192
 FUZZ_LEN_program := 8192
 FUZZ_LEN_bpf_object := 8192
 FUZZ_NET := $(sort $(wildcard net/*.c)) $(filter-out lib/mem.c,$(sort $(wildcard lib/*.c)))
@@ -70,6 +76,11 @@ FUZZ_SRC_nd := $(FUZZ_NET)
 FUZZ_SRC_tcp := $(FUZZ_NET) $(sort $(wildcard net/tcp/*.c))
 FUZZ_SRC_tcp_move := $(FUZZ_SRC_tcp)
 FUZZ_SRC_http := $(sort $(wildcard net/http/*.c)) lib/fmt.c
+FUZZ_SRC_http_range := net/http/range.c lib/fmt.c
+FUZZ_SRC_http_coding := net/http/coding.c net/http/media.c
+FUZZ_SRC_http_date := net/http/date.c lib/fmt.c
+FUZZ_SRC_http_condition := $(FUZZ_SRC_http)
+FUZZ_SRC_tar := net/archive/tar.c
 FUZZ_SRC_fpm := $(sort $(wildcard net/fpm/*.c)) tests/unit/rig/fpm_contract.c
 FUZZ_SRC_bfd := $(sort $(wildcard net/bfd/*.c))
 FUZZ_SRC_telnet := net/telnet.c

@@ -52,4 +52,13 @@ static inline uint8_t *exactly(const uint8_t *p, size_t n)
 	return copy;
 }
 
+/* The same with a NUL behind it. */
+static inline char *exact_text(const uint8_t *p, size_t n)
+{
+	char *copy = malloc(n + 1);
+	memcpy(copy, p, n);
+	copy[n] = 0;
+	return copy;
+}
+
 #endif

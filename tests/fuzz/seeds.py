@@ -5,11 +5,13 @@ The heads of tests/fuzz/fuzz_*.c describe the formats. The names of the instruct
 are in the order of enum op in fuzz_tcp.c.
 """
 import glob
+import io
 import os
 import random
 import re
 import struct
 import sys
+import tarfile
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -304,6 +306,64 @@ def http_requests():
         b"If-Match: *\r\nIf-Modified-Since: x\r\nIf-Unmodified-Since: y\r\nRange: 2\r\n\r\n" + get + b"\r\n"
     yield "options", b"\2OPTIONS * HTTP/1.1\r\n" + host + b"\r\n"
     yield "host-user", b"\4GET http://a@b/ HTTP/1.1\r\n" + host + b"\r\n"
+
+
+def http_ranges():
+    small, large = struct.pack("<Q", 10), struct.pack("<Q", 10000)
+    for name, field in (("first", b"0-499"), ("suffix", b"-500"), ("rest", b"9500-"), ("several", b"0-0,-1"),
+                        ("blanks", b" 0-999, 4500-5499,\t-1000,,"), ("overlap", b"500-700,601-999"),
+                        ("eight", b"0-0,2-2,4-4,6-6,8-8,10-10,12-12,14-14"), ("backwards", b"9-1"),
+                        ("behind", b"10000-"), ("huge", b"99999999999999999999-18446744073709551615")):
+        yield name, large + b"bytes=" + field
+    yield "small", small + b"BYTES=3-100"
+    yield "empty", bytes(8) + b"bytes=-1"
+    yield "unit", small + b"items=0-1"
+
+
+def http_codings():
+    yield "browser", b"\x0fgzip, deflate, br, zstd"
+    yield "weights", b"\x03gzip;q=1.0, identity; q=0.5, *;q=0"
+    yield "star", b"\x07*;q=0.125, x-gzip;Q=0.1,, br;q=0"
+    yield "wrong", b"\x0fgzip;q=1.001, br;q=.5, zstd;q=, identity;q=0"
+    yield "simple", b"\x05\x07\x01\x81\x03\x84\x00\x04\x82\x0f"
+    yield "path", b"\0/a.b/index.HTML"
+
+
+def http_dates():
+    for name, text in (("imf", b"Sun, 06 Nov 1994 08:49:37 GMT"), ("rfc850", b"Sunday, 06-Nov-94 08:49:37 GMT"),
+                       ("asctime", b"Sun Nov  6 08:49:37 1994"), ("leap", b"Sat, 31 Dec 2016 23:59:60 GMT"),
+                       ("february", b"Thu, 29 Feb 2024 00:00:00 GMT"), ("limit", b"Fri, 31 Dec 9999 23:59:59 GMT")):
+        yield name, struct.pack("<q", 1795950000) + text
+
+
+def http_conditions():
+    date = b"Sun, 06 Nov 1994 08:49:37 GMT\r\n"
+    yield "match", b"\x0eIf-Match: \"x\", \"a,b\"\r\nRange: bytes=0-1\r\nIf-Range: \"a,b\"\r\n"
+    yield "none-match", b"\x0fIf-None-Match: \"x\",, W/\"a,b\"\r\nIf-Modified-Since: " + date
+    yield "since", b"\x0cIf-Modified-Since: " + date
+    yield "unmodified", b"\x06If-Unmodified-Since: " + date + b"If-None-Match: *\r\n"
+    yield "if-range", b"\x0eRange: bytes=0-1\r\nIf-Range: " + date
+    yield "twice", b"\x0eIf-None-Match: \"a\"\r\nIf-Range: \"b\"\r\nIf-None-Match: \"a,b\"\r\nIf-Range: \"a,b\"\r\n"
+
+
+def tar_archives():
+    for name, form in (("ustar", tarfile.USTAR_FORMAT), ("gnu", tarfile.GNU_FORMAT), ("pax", tarfile.PAX_FORMAT)):
+        out = io.BytesIO()
+        with tarfile.open(fileobj=out, mode="w", format=form) as t:
+            for path, kind, link, data in (("./", tarfile.DIRTYPE, "", b""), ("./a/b.html", tarfile.REGTYPE, "", b"<p>"),
+                                           ("p" * 90 + "/" + "n" * 90, tarfile.REGTYPE, "", bytes(513)),
+                                           ("l", tarfile.LNKTYPE, "a/b.html", b""), ("s", tarfile.SYMTYPE, "../x", b""),
+                                           ("f", tarfile.FIFOTYPE, "", b"")):
+                info = tarfile.TarInfo(path)
+                info.type, info.linkname, info.size, info.mtime = kind, link, len(data), 1000000000
+                t.addfile(info, io.BytesIO(data))
+            if form != tarfile.USTAR_FORMAT:
+                info = tarfile.TarInfo("x" * 200)
+                info.mtime = -5
+                t.addfile(info)
+        # without most of the zeros at the end
+        yield name, b"\1" + out.getvalue().rstrip(b"\0").ljust(-(-len(out.getvalue().rstrip(b"\0")) // 512) * 512 + 512, b"\0")
+    yield "name", b"\0./a/b.html"
 
 
 def bfd_inputs():
@@ -764,6 +824,8 @@ def main():
     entry, directory = sys.argv[1:]
     makers = {"tcp": tcp_programs, "tcp_move": tcp_moves, "ip4": ip4_packets, "ip6": ip6_packets,
               "acl": acl_programs, "udp": udp_packets, "vxlan": vxlan_packets, "nd": nd_programs, "http": http_requests,
+              "http_range": http_ranges, "http_coding": http_codings, "http_date": http_dates,
+              "http_condition": http_conditions, "tar": tar_archives,
               "fpm": fpm_streams, "bfd": bfd_inputs,
               "telnet": telnet_sessions, "match": matches, "script": scripts, "pcap": captures,
               "config": configurations, "virtio": bytes_at_random,
