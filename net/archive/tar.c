@@ -180,9 +180,9 @@ static bool read_records(struct tar *t, struct extra *x, const char *at, const c
 		uint64_t length;
 		if (!read_decimal(&at, end, &length) || length > (uint64_t)(end - record) || at == end || *at != ' ')
 			return fail(t, "a record of a pax header has a wrong length");
-		const char *record_end = record + length - 1; /* its line end */
+		const char *record_end = record + length - 1; /* its line end; with length 0 still in the archive */
 		key = ++at;
-		if (length == 0 || key > record_end || *record_end != '\n')
+		if (key > record_end || *record_end != '\n')
 			return fail(t, "a record of a pax header has a wrong length");
 		for (value = key; value < record_end && *value != '='; value++)
 			;

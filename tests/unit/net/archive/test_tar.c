@@ -256,6 +256,7 @@ static void wrong_pax(void **state)
 		{'x', "x", "a record of a pax header has a wrong length"},
 		{'x', "12", "a record of a pax header has a wrong length"},
 		{'x', "0 path=a\n", "a record of a pax header has a wrong length"},
+		{'x', "9 path=a\n0 path=b\n", "a record of a pax header has a wrong length"},
 		{'x', "1 path=a\n", "a record of a pax header has a wrong length"},
 		{'x', "2 path=a\n", "a record of a pax header has a wrong length"},
 		{'x', "8 path=a\n", "a record of a pax header has a wrong length"},
@@ -290,6 +291,18 @@ static void wrong_pax(void **state)
 		if (strcmp(listing(used), want) != 0)
 			fail_msg("%s: %s", rows[i].text, listing(used));
 	}
+}
+
+/* A record may not reach beyond its header, even if the byte where it would end is a line end. */
+static void pax_beyond_its_header(void **state)
+{
+	(void)state;
+	clear();
+	put('x', "PaxHeader", "522 path=a\n", 11);
+	put('0', "123456789\n", "2", 1);
+	put_end();
+	assert_int_equal(archive[TAR_BLOCK + 521], '\n');
+	assert_string_equal(listing(used), "error: a record of a pax header has a wrong length at 0\n");
 }
 
 /* GNU tar's numbers in base 256, and octal ones that are wrong. */
@@ -600,6 +613,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ustar),          cmocka_unit_test(long_ustar_names), cmocka_unit_test(v7),
 		cmocka_unit_test(gnu_long_names), cmocka_unit_test(pax_records),      cmocka_unit_test(wrong_pax),
+		cmocka_unit_test(pax_beyond_its_header),
 		cmocka_unit_test(numbers),        cmocka_unit_test(checksums),        cmocka_unit_test(old_sparse),
 		cmocka_unit_test(names_with_nul), cmocka_unit_test(ends),             cmocka_unit_test(cut_anywhere),
 		cmocka_unit_test(damage),         cmocka_unit_test(other_programs),   cmocka_unit_test(paths),
