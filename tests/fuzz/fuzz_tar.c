@@ -1,7 +1,7 @@
 /*
- * Tar archives (net/archive/tar.h), the input as the archive; with an odd first byte the blocks that look like
- * headers get right checksums first. Every entry lies in the archive, behind the one before; a path of the site has no
- * part that leaves it; reading comes to an end.
+ * Tar archives (net/archive/tar.h): the input is a byte, and the archive. With an odd byte the blocks that look
+ * like headers get right checksums first. Every entry lies in the archive, behind the one before; no path of
+ * the site has a part that leaves it; reading comes to an end.
  */
 #include "tests/fuzz/input.h"
 

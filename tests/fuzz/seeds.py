@@ -350,9 +350,11 @@ def tar_archives():
     for name, form in (("ustar", tarfile.USTAR_FORMAT), ("gnu", tarfile.GNU_FORMAT), ("pax", tarfile.PAX_FORMAT)):
         out = io.BytesIO()
         with tarfile.open(fileobj=out, mode="w", format=form) as t:
-            for path, kind, link, data in (("./", tarfile.DIRTYPE, "", b""), ("./a/b.html", tarfile.REGTYPE, "", b"<p>"),
+            for path, kind, link, data in (("./", tarfile.DIRTYPE, "", b""),
+                                           ("./a/b.html", tarfile.REGTYPE, "", b"<p>"),
                                            ("p" * 90 + "/" + "n" * 90, tarfile.REGTYPE, "", bytes(513)),
-                                           ("l", tarfile.LNKTYPE, "a/b.html", b""), ("s", tarfile.SYMTYPE, "../x", b""),
+                                           ("l", tarfile.LNKTYPE, "a/b.html", b""),
+                                           ("s", tarfile.SYMTYPE, "../x", b""),
                                            ("f", tarfile.FIFOTYPE, "", b"")):
                 info = tarfile.TarInfo(path)
                 info.type, info.linkname, info.size, info.mtime = kind, link, len(data), 1000000000
@@ -362,7 +364,8 @@ def tar_archives():
                 info.mtime = -5
                 t.addfile(info)
         # without most of the zeros at the end
-        yield name, b"\1" + out.getvalue().rstrip(b"\0").ljust(-(-len(out.getvalue().rstrip(b"\0")) // 512) * 512 + 512, b"\0")
+        content = out.getvalue().rstrip(b"\0")
+        yield name, b"\1" + content + bytes(-len(content) % 512 + 512)
     yield "name", b"\0./a/b.html"
 
 
