@@ -28,6 +28,8 @@
 struct tcp *tcp_data;
 
 static struct tcp_params params;
+static size_t own_bytes;     /* of the application, for each connection */
+static size_t own_at;        /* where they begin, behind the instance */
 static uint32_t asked;       /* connections requested by the configuration; 0: not stated */
 static uint64_t publish_us;  /* when to publish; 0: nothing has happened since the last time */
 
@@ -37,7 +39,7 @@ static size_t bytes_for(uint32_t connections)
 {
 	params.connections = connections;
 	params.syn_max = connections / 8 > CONNECTIONS_MIN ? connections / 8 : CONNECTIONS_MIN;
-	return tcp_memory_bytes(&params);
+	return ((tcp_memory_bytes(&params) + 63) & ~(size_t)63) + connections * own_bytes;
 }
 
 /* The largest number of connections, up to `most`, whose tables fit into `bytes`. */
@@ -50,18 +52,23 @@ static uint32_t connections_in(size_t bytes, uint32_t most)
 	return fits;
 }
 
-size_t tcp_data_bytes(size_t room, bool wanted)
+size_t tcp_data_bytes(size_t room, bool wanted, size_t own)
 {
 	const struct dp_state *v = dp_get();
 	params = TCP_PARAMS_DEFAULT;
 	params.listeners = SERVICES * SERVICE_PORTS_MAX;
+	own_bytes = own;
 	asked = v->tcp_connections;
 	if (!wanted)
 		return params.connections = 0;
 	size_t pool = room / 2 < POOL_BYTES ? room / 2 : POOL_BYTES;
 	uint32_t n = asked ? connections_in(room - pool, asked)
 	                   : connections_in(room / 8, CONNECTIONS_AUTO_MAX);
-	return n ? bytes_for(n) : (params.connections = 0);
+	if (n == 0)
+		return params.connections = 0;
+	const size_t bytes = bytes_for(n);
+	own_at = bytes - n * own;
+	return bytes;
 }
 
 /*
@@ -132,6 +139,13 @@ void tcp_data_start(void)
 	                    core_now_us());
 	tcp_move_start();
 	publish_us = 1;
+}
+
+void *tcp_data_own(uint32_t *connections)
+{
+	size_t bytes;
+	*connections = params.connections;
+	return (uint8_t *)core_data_memory(&bytes) + own_at;
 }
 
 /* --- the copy for show tcp --- */

@@ -44,9 +44,13 @@ extern struct tcp *tcp_data; /* this core's instance; NULL: it has none */
  * Bytes of memory for as many connections as the configuration states, or, if it states none, as
  * fit into an eighth of `room`. Half of the room, or 96 MiB if that is less, is left for packet
  * buffers. wanted: the application has a TCP service; false: 0 bytes, and tcp_data_start makes no
- * instance.
+ * instance. own: the application's bytes for each connection, a multiple of 64.
  */
-size_t tcp_data_bytes(size_t room, bool wanted);
+size_t tcp_data_bytes(size_t room, bool wanted, size_t own);
+
+/* The application's memory, `own` bytes for each of *connections; its contents are undefined. From tcp_data_start on, while
+ * there is an instance. */
+void *tcp_data_own(uint32_t *connections);
 
 void tcp_data_start(void);
 

@@ -276,9 +276,18 @@ static void end_flows(void)
 		close_take();
 }
 
+static const char *why_text(uint64_t why)
+{
+	return tcp_move_name(why < TCP_MOVE_COUNT ? (enum tcp_move)why : TCP_MOVE_COUNT);
+}
+
+const struct app_flows tcp_move_flows = {.give = give_flows, .take = take_flows, .end = end_flows, .why = why_text};
+
 void tcp_move_start(void)
 {
 	struct tcp_move_area *own = tcp_move_area();
+	if (core_app()->flows != &tcp_move_flows)
+		return; /* connections stay, and the area may be a plug-in's */
 	assert(!core_app()->plugin && sizeof *own <= dp_plugin_room());
 	give.on = take.on = false;
 	give.begun = give.heard = give.number = take.number = 0;
@@ -288,10 +297,3 @@ void tcp_move_start(void)
 	shared_store(&own->settled, core_flows_number());
 	shared_store(&own->closed, core_flows_number());
 }
-
-static const char *why_text(uint64_t why)
-{
-	return tcp_move_name(why < TCP_MOVE_COUNT ? (enum tcp_move)why : TCP_MOVE_COUNT);
-}
-
-const struct app_flows tcp_move_flows = {.give = give_flows, .take = take_flows, .end = end_flows, .why = why_text};
