@@ -235,6 +235,11 @@
 	X(tcp_pmtu, INFO, "times a path's MTU was found smaller (RFC 1191)") \
 	X(tcp_black_hole, INFO, "times a smaller MTU was tried because nothing came through") \
 	X(tcp_no_buffer, INFO, "segments that could not be made: no buffer") \
+	X(web_requests, INFO, "HTTP requests answered by the web application") \
+	X(web_client_errors, INFO, "of these, by a status of 400 to 499") \
+	X(web_server_errors, INFO, "of these, by a status of 500 to 599") \
+	X(web_timeouts, INFO, "connections of the web application that were too slow") \
+	X(web_evicted, INFO, "connections of the web application ended because too many were in the middle of a request") \
 	X(http_misdirected, INFO, "HTTP requests for a host that this machine is not, answered by 421") \
 	X(originated_drop_tx, INFO, "own packets that could not leave: a full ring, a dead link, no route") \
 	X(originated_drop_no_buffer, INFO, "own packets for which there was no buffer") \

@@ -106,6 +106,7 @@
 #define CONFIG_ACCESS_MAX 16 /* prefixes of a server's access list */
 #define CONFIG_HTTP_HOSTS_MAX 16
 #define CONFIG_HTTP_HOST_SIZE 128 /* the statement then fits into a line of the console */
+#define CONFIG_WEB_PORT 80
 #define CONFIG_TCP_CONNECTIONS_MAX 4194304 /* of a data core */
 
 enum config_idle { CONFIG_IDLE_AUTO, CONFIG_IDLE_POLL, CONFIG_IDLE_SLEEP };
@@ -351,6 +352,7 @@ struct config {
 	struct services services;  /* services_default() if application is CORE_APP_echo and none is
 	                              configured */
 	uint32_t tcp_connections;  /* of a data core; 0: not configured */
+	uint16_t web_port;         /* of the application web; 0: not configured, CONFIG_WEB_PORT */
 	struct config_http http;
 	struct config_console console;
 	struct config_capture capture;

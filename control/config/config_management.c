@@ -181,6 +181,8 @@ int config_check_server(const struct config *c, const char *name, uint16_t port,
 		                 "the discard application drops all packets, including those to "
 		                 "this server");
 	fmt_format(word, sizeof word, "%u", port);
+	if (c->application == CORE_APP_web && port == (c->web_port ? c->web_port : CONFIG_WEB_PORT))
+		return text_fail(err, line, text_of(word), "the web application listens on this port");
 	if (taken != SERVICES)
 		return text_fail(err, line, text_of(word), "%s listens on this port",
 		                 service_word(taken));

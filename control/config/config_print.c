@@ -301,6 +301,8 @@ static void print_machine(const struct config *c, config_write_fn write, void *c
 	print_services(&p, &c->services);
 	if (c->tcp_connections != 0)
 		print_line(&p, "tcp connections %u", c->tcp_connections);
+	if (c->web_port != 0)
+		print_line(&p, "web port %u", c->web_port);
 	print_management(&p, c);
 	print_engine(&p, &c->engine);
 	for (unsigned n = 0; n < c->interfaces; n++)

@@ -190,6 +190,15 @@ static int parse_tcp_connections(struct parser *p, unsigned i)
 	return error != 0 ? error : words_end(&p->w, i + 1);
 }
 
+static int parse_web_port(struct parser *p, unsigned i)
+{
+	uint32_t port;
+	int error = words_u32(&p->w, i, "a TCP port", 1, 65535, &port);
+	if (error == 0)
+		p->out->web_port = (uint16_t)port;
+	return error != 0 ? error : words_end(&p->w, i + 1);
+}
+
 int config_exit(struct parser *p, unsigned i)
 {
 	if (p->interface == NULL && p->acl == NULL)
@@ -311,6 +320,7 @@ static const struct statement statements[] = {
 	{"service chargen udp", "service chargen udp [port N]...", parse_service, false, 0},
 	{"service chargen tcp", "service chargen tcp [port N]...", parse_service, false, 0},
 	{"tcp connections", "tcp connections N", parse_tcp_connections, false, STATEMENT_ONCE},
+	{"web port", "web port N", parse_web_port, false, STATEMENT_ONCE},
 	{"http server", "http server [port N]", config_http_server, false,
 	 STATEMENT_ONCE | STATEMENT_LIVE},
 	{"http access", "http access (" ACCESS ")", config_http_access, false, STATEMENT_LIVE},

@@ -75,6 +75,16 @@ def test_demo(place, tmp_path):
     assert_clean(place, tmp_path, temporary, before)
 
 
+def test_demo_web(place, tmp_path):
+    before = place.traces()
+    child, temporary = start(place, tmp_path, "--app", "web")
+    output, _ = child.communicate(timeout=120)
+    assert child.returncode == 0, output
+    for text in ("each byte is right", "304, 206, 404", "MiB/s", "requests    "):
+        assert text in output, output
+    assert_clean(place, tmp_path, temporary, before)
+
+
 def test_demo_bgp(open_tmp_path, place):
     before = place.traces()
     child, temporary = start(place, open_tmp_path, command="demo-bgp")

@@ -8,7 +8,7 @@ machine  one QEMU: start, watch, map its exit status
 image    the hybrid BIOS/UEFI image
 guest    a Hayate console as an object, and parsers of its output
 netlab   hosts in network namespaces, for the demo and the tests
-demo, demo_bgp  `hayate demo`, `hayate demo-bgp`
+demo, demo_web, demo_bgp  `hayate demo`, `hayate demo --app web`, `hayate demo-bgp`
 engine   `hayate engine`: the routing engine on Linux
 
 Only Python's standard library is used, so the launcher runs wherever /usr/bin/python3 does.

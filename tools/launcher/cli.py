@@ -1,5 +1,6 @@
 """Arguments, help text and exit codes of `hayate`."""
 import argparse
+import importlib
 import ipaddress
 import os
 import re
@@ -78,10 +79,12 @@ examples:
 
 """
 
+DEMOS = {"router": "demo", "web": "demo_web"}  # the modules
 DEMO_EPILOG = """\
-Makes two hosts (network namespaces), boots the router between them, and pushes real traffic
-through it: ping, traceroute, iperf3 TCP and UDP. Then it prints what the router counted. It
-leaves nothing behind, however it ends. Needs root, or a kernel that lets users make namespaces.
+router: makes two hosts (network namespaces), boots the router between them, and pushes real traffic
+through it: ping, traceroute, iperf3 TCP and UDP. Then it prints what the router counted.
+web: makes a host and a folder of files, boots the web server, and fetches the files with curl.
+Each leaves nothing behind, however it ends. Needs root, or a kernel that lets users make namespaces.
 
 """
 
@@ -216,8 +219,8 @@ def parser():
         description="Makes the bootable image.", epilog=IMAGE_EPILOG + EXIT_CODES,
         allow_abbrev=False))
     _demo_options(commands.add_parser(
-        "demo", help="show a router at work between two hosts", formatter_class=Formatter,
-        description="Shows Hayate routing between two hosts.", epilog=DEMO_EPILOG + EXIT_CODES,
+        "demo", help="show a router at work between two hosts, or another application", formatter_class=Formatter,
+        description="Shows an application of Hayate at work.", epilog=DEMO_EPILOG + EXIT_CODES,
         allow_abbrev=False))
     _demo_bgp_options(commands.add_parser(
         "demo-bgp", help="show two routers with BGP, and a cable that is pulled out",
@@ -249,6 +252,7 @@ def _run_options(run):
     run.add_argument("--program", dest="programs", metavar="NAME=F", action="append", default=[],
                      help="XDP programs, an object file of clang, under that name (docs/xdp.md); repeat for "
                           "more")
+    run.add_argument("--site", metavar="F", help="what web serves: a tar archive, or a folder")
     run.add_argument("--report", metavar="DIR", help="with pktgen: when the script's run or test "
                      "is over, write report.txt, report.json and report.html to DIR and end; exit "
                      "code 120 if it was invalid")
@@ -332,6 +336,7 @@ def _image_options(img):
     img.add_argument("--script", metavar="F", help="script for pktgen to put in")
     img.add_argument("--program", dest="programs", metavar="NAME=F", action="append", default=[],
                      help="XDP programs to put in, under that name; repeat for more")
+    img.add_argument("--site", metavar="F", help="what web serves: a tar archive, or a folder")
     img.add_argument("--app", choices=options.APPS, default=options.DEFAULT_APP,
                      help="the entry that starts by itself (default %(default)s)")
     img.add_argument("--append", metavar="TEXT", action="append", default=[],
@@ -346,10 +351,12 @@ def _image_options(img):
 
 
 def _demo_options(demo):
+    demo.add_argument("--app", choices=sorted(DEMOS), default=options.DEFAULT_APP,
+                      help="what is shown (default %(default)s)")
     demo.add_argument("--seconds", metavar="S", type=_positive, default=3,
-                      help="length of each iperf3 run (default 3)")
+                      help="router: length of each iperf3 run (default 3)")
     _lab_options(demo)
-    demo.add_argument("--verbose", action="store_true", help="show the router's console too")
+    demo.add_argument("--verbose", action="store_true", help="router: show its console too")
 
 
 def _demo_bgp_options(demo):
@@ -471,11 +478,7 @@ def _image(arguments):
             raise LauncherError("%s: no such file" % path)
     words = options.config_word(arguments.config) + arguments.append
     with tempfile.TemporaryDirectory(prefix="hayate-image-") as work:
-        module = arguments.config
-        if arguments.script or arguments.programs:
-            module = os.path.join(work, "hayate.conf")
-            script.join(arguments.config, arguments.script, module, script.programs(arguments.programs))
-        what = arguments.kernel, module, " ".join(words), arguments.app, arguments.menu_timeout
+        what = arguments.kernel, script.module(arguments, work), " ".join(words), arguments.app, arguments.menu_timeout
         if arguments.netboot:
             for platform, name in image.netboot(arguments.netboot, *what).items():
                 print("%s: boot file for %s: %s" % (arguments.netboot, platform, name))
@@ -486,8 +489,7 @@ def _image(arguments):
 
 
 def _demo(arguments):
-    from . import demo  # imported only for this command
-    return demo.run(arguments)
+    return importlib.import_module("." + DEMOS[arguments.app], __package__).run(arguments)
 
 
 def _demo_bgp(arguments):

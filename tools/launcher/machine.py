@@ -129,7 +129,7 @@ def check(options):
     if options.boot == "secure" and not options.image:
         raise usage("--boot secure: needs --image, one that `hayate image --sign-key` has made")
     if options.boot != "kernel" and options.image:
-        for value, name in ((options.config, "--config"), (options.script, "--script"), (options.programs, "--program"), (options.append, "--append"),
+        for value, name in ((options.config, "--config"), (options.script, "--script"), (options.programs, "--program"), (options.site, "--site"), (options.append, "--append"),
                             (options.idle, "--idle"), (options.app != DEFAULT_APP, options.app)):
             if value:
                 raise usage("%s cannot be changed in a ready-made --image; leave --image out and "
@@ -147,6 +147,10 @@ def check(options):
     script.programs(options.programs)
     if options.script and options.app != "pktgen":
         raise usage("--script: %s takes none, pktgen does" % options.app)
+    if options.site and options.app != "web":
+        raise usage("--site: %s serves none, web does" % options.app)
+    if options.site and not os.path.exists(options.site):
+        raise LauncherError("--site %s: no such file" % options.site)
     if options.config and os.path.getsize(options.config) == 0:
         raise LauncherError("--config %s: the file is empty" % options.config)
     if options.qemu and not shutil.which(options.qemu):
@@ -179,15 +183,13 @@ def run(options):
     taps = {}
     models = None
     # GRUB's image, UEFI's variables, and a module joined of several files need temporary files.
-    own = options.boot != "kernel" or options.script or options.programs
+    own = options.boot != "kernel" or script.is_joined(options)
     work = tempfile.mkdtemp(prefix="hayate-run-") if own else None
     try:
         with Signals() as signals:
             boot_image = options.image
-            if options.script or options.programs:
-                options.module = os.path.join(work, "hayate.conf")
-                script.join(options.config, options.script, options.module,
-                            script.programs(options.programs))
+            if script.is_joined(options):
+                options.module = script.module(options, work)
             if options.boot != "kernel" and not options.image:
                 boot_image = os.path.join(work, "hayate.iso")
                 image.build(boot_image, config=options.module or options.config,

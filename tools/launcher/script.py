@@ -1,8 +1,10 @@
-"""`--script` and `--program`: joins a configuration, a script for the packet generator, the captures that
-it replays, and objects of XDP programs in one file, because the guest takes one boot module (docs/configuration.md, `script`)."""
+"""`--script`, `--program` and `--site`: joins a configuration, a script for the packet generator, the captures that
+it replays, objects of XDP programs, and the web server's archive in one file, because the guest takes one boot module
+(docs/configuration.md, `script`)."""
 import os
 import re
 import shutil
+import tarfile
 
 from .errors import EXIT_USAGE, LauncherError
 
@@ -49,8 +51,38 @@ def _add_file(out, name, path, what):
         raise LauncherError("%s %s: %s" % (what, os.fsdecode(path), error.strerror)) from None
 
 
-def join(config, script, to, objects=()):
-    """Writes the joined file to `to`; config and script may be None. objects: see programs()."""
+def site(path, work):
+    """The tar archive of --site: the file itself, or one made in `work` of a folder's files."""
+    if not os.path.exists(path):
+        raise LauncherError("--site %s: no such file" % path)
+    if not os.path.isdir(path):
+        return path
+    made = os.path.join(work, "site.tar")
+    try:
+        with tarfile.open(made, "w", format=tarfile.PAX_FORMAT, dereference=True) as tar:
+            tar.add(path, arcname=".")
+    except OSError as error:
+        raise LauncherError("--site %s: %s" % (error.filename or path, error.strerror)) from None
+    return made
+
+
+def is_joined(options):
+    """Does the boot module consist of several files?"""
+    return bool(options.script or options.programs or options.site)
+
+
+def module(options, work):
+    """The file for the boot module: the configuration alone, None, or one made in `work`."""
+    if not is_joined(options):
+        return options.config
+    made = os.path.join(work, "hayate.conf")
+    join(options.config, options.script, made, programs(options.programs),
+         site(options.site, work) if options.site else None)
+    return made
+
+
+def join(config, script, to, objects=(), archive=None):
+    """Writes the joined file to `to`; config, script and archive may be None. objects: see programs()."""
     text = b""
     if config:
         with open(config, "rb") as file:
@@ -63,7 +95,7 @@ def join(config, script, to, objects=()):
             rest = file.read()
         files = captures(script, rest)
         text += b"script " + name_of(script).encode() + b"\n" + rest
-    if text and (files or objects) and not text.endswith(b"\n"):
+    if text and (files or objects or archive) and not text.endswith(b"\n"):
         text += b"\n"
     with open(to, "wb") as file:
         file.write(text)
@@ -71,6 +103,8 @@ def join(config, script, to, objects=()):
             _add_file(file, name, path, "%s replays" % script)
         for name, path in objects:
             _add_file(file, b"program/" + name.encode(), path, "--program")
+        if archive:
+            _add_file(file, b"site", archive, "--site")
         if file.tell() > MODULE_MAX:
             raise LauncherError("the files have %d MiB; at most %d MiB can be loaded" %
                                 (file.tell() >> 20, MODULE_MAX >> 20))

@@ -459,7 +459,7 @@ static void test_statement_errors(void **state)
 	(void)state;
 	refuse("hostnam x", 1, "hostnam", "unknown statement; expected one of hostname, application, "
 	       "idle, receive-steering, load-balance, cores, interface, description, ip, mtu, shutdown, no, ipv6, permit, deny, arp, "
-	       "service, tcp, http, console, capture, routing, xdp, steer, exit, end");
+	       "service, tcp, web, http, console, capture, routing, xdp, steer, exit, end");
 	refuse("\n\nint eth0", 3, "int", "unknown statement");
 	refuse("ip", 1, "", "expected address, unnumbered, access-group, unreachables, verify, redirects, directed-broadcast, access-list, route, icmp after \"ip\"");
 	refuse("ip rout 1.2.3.4", 1, "rout",
@@ -482,7 +482,7 @@ static void test_statement_errors(void **state)
 	       "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeee", "a hostname has");
 	refuse("hostname a\nhostname b", 2, "hostname", "\"hostname\" stands already at line 1");
 	refuse("application", 1, "",
-	       "the line ends too early; expected \"application (router | echo | discard | pktgen)\"");
+	       "the line ends too early; expected \"application (router | echo | discard | web | pktgen)\"");
 	refuse("application switch", 1, "switch", "unknown application; expected router or echo or discard");
 	refuse("application echo tcp", 1, "tcp", "unexpected word");
 	refuse("idle now", 1, "now", "unknown idle mode; expected poll, sleep or auto");

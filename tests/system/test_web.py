@@ -1,0 +1,229 @@
+"""The web application in the real image: curl fetches trees of files, on every card, while things fail."""
+import contextlib
+import gzip
+import http.client
+import os
+import random
+import socket
+import subprocess
+import threading
+
+import pytest
+from conftest import LEFT_HOST, LEFT_ROUTER, eventually
+from family import LEFT6, LEFT_ROUTER6, V6, addresses_up, both
+from test_balance import RSS, bucket
+from test_tcp import receive
+
+CONFIG = """\
+hostname w1
+application web
+interface eth0
+ ip address %s/24
+""" % LEFT_ROUTER
+MIB = 1 << 20
+MTIME = 1000000000  # Sun, 09 Sep 2001 01:46:40 GMT
+
+
+def make_site(path, seed=0):
+    """A folder of files of all lengths; {path of the site: content}."""
+    rng = random.Random(seed)
+    lengths = [0, 1, 2, 1447, 1448, 1449, 4096, 65535, 65536, 3 * MIB + 17]
+    lengths += [int(2 ** rng.uniform(0, 18)) for _ in range(40)]
+    files = {"/d%d/f%d.bin" % (number % 7, number): rng.randbytes(length) for number, length in enumerate(lengths)}
+    files["/index.html"] = b"<!doctype html><title>w1</title>\n"
+    files["/page.css"] = b"body { margin: 0 }\n" * 200
+    files["/page.css.gz"] = gzip.compress(files["/page.css"], mtime=0)
+    files["/big.bin"] = rng.randbytes(8 * MIB)
+    for name, data in files.items():
+        full = path / name[1:]
+        full.parent.mkdir(parents=True, exist_ok=True)
+        full.write_bytes(data)
+        os.utime(full, (MTIME, MTIME))
+    return files
+
+
+class Web:
+    def __init__(self, router, host, files, address):
+        self.router, self.host, self.files = router, host, files
+        self.base = "http://%s" % address
+
+    def curl(self, *arguments, binary=False):
+        child = self.host.popen(["curl", "-sS", "-g", "--max-time", "60", *arguments], stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        out, err = child.communicate(timeout=90)
+        assert child.returncode == 0, err
+        return out if binary else out.decode()
+
+    def get(self, name, *arguments):
+        return self.curl(*arguments, self.base + name, binary=True)
+
+
+@pytest.fixture
+def make_web(make_router, make_hosts, tmp_path, nic):
+    def make(*arguments, cpus=None, family=None, config=CONFIG, rss=False):
+        host = make_hosts(max(1, (cpus or 2) - 1))[0]
+        more = " ipv6 address %s/64\n" % LEFT_ROUTER6 if family is V6 else ""
+        files = make_site(tmp_path / "site")
+        router = make_router(config + more, "--site", str(tmp_path / "site"), "--memory", "384M", *arguments,
+                             *(RSS if rss and nic == "virtio" else ()), app="web", ports=(host.port,), cpus=cpus)
+        if family is V6:
+            host.configure6(LEFT6 + "/64", LEFT_ROUTER6)
+            addresses_up(router)
+        return Web(router, host, files, "[%s]" % LEFT_ROUTER6 if family is V6 else LEFT_ROUTER)
+    return make
+
+
+@both
+@pytest.mark.in_turn
+def test_tree(make_web, family, tmp_path):
+    """Every file, by 10 connections at the same time: each byte is right."""
+    web = make_web(cpus=3, family=family)
+    out = tmp_path / "out"
+    words = ["--parallel", "--parallel-max", "10", "--create-dirs", "--fail"]
+    for name in web.files:
+        words += ["-o", str(out / name[1:]), web.base + name]
+    web.curl(*words)
+    for name, data in web.files.items():
+        assert (out / name[1:]).read_bytes() == data, name
+    counters = web.router.balanced()
+    assert counters["web_requests"] == len(web.files) and counters["web_client_errors"] == 0
+    assert "files       %d\n" % len(web.files) in web.router.command("show web")
+
+
+@pytest.mark.one_card
+def test_what_curl_can_do(make_web, tmp_path):
+    web = make_web()
+    big = web.files["/big.bin"]
+    assert web.get("/") == web.files["/index.html"]
+    assert web.get("/d0", "-L", "-o", os.devnull, "-w", "%{http_code}") == b"404"
+    assert web.get("/big.bin", "-r", "1000-1999") == big[1000:2000]
+    assert web.get("/big.bin", "-r", "-5") == big[-5:]
+    parts = web.get("/big.bin", "-r", "0-9,100-199")
+    assert big[:10] in parts and big[100:200] in parts and b"multipart" not in parts
+    assert web.get("/page.css", "--compressed") == web.files["/page.css"]
+    assert web.get("/page.css", "-H", "Accept-Encoding: gzip") == web.files["/page.css.gz"]
+    status = ["-o", os.devnull, "-w", "%{http_code}"]
+    assert web.get("/page.css", "-z", "Sun, 09 Sep 2001 01:46:40 GMT", *status) == b"304"
+    assert web.get("/page.css", "-z", "Sun, 09 Sep 2001 01:46:39 GMT", *status) == b"200"
+    tag = tmp_path / "tag"
+    web.get("/page.css", "--etag-save", str(tag))
+    assert web.get("/page.css", "--etag-compare", str(tag), *status) == b"304"
+    part = tmp_path / "part"  # a download that was interrupted goes on
+    part.write_bytes(big[:3 * MIB])
+    web.get("/big.bin", "-C", "-", "-o", str(part))
+    assert part.read_bytes() == big
+    head = web.curl("-I", web.base + "/big.bin")
+    assert "Content-Length: %d\r\n" % len(big) in head and "Last-Modified: Sun, 09 Sep 2001 01:46:40 GMT\r\n" in head
+    assert web.get("/none", *status) == b"404" and web.get("/", "-d", "x", *status) == b"405"
+    assert web.get("/big.bin", "--http1.0", "-o", str(part)) == b"" and part.read_bytes() == big
+    web.router.balanced()
+
+
+class Browsers:
+    """Threads that fetch random files over connections that stay open, each from a port of its own. broken: those whose
+    connection ended; wrong: answers that were not right."""
+
+    def __init__(self, web, ports, timeout_s=60):
+        self.web, self.ports, self.timeout_s = web, ports, timeout_s
+        self.stop, self.served = threading.Event(), dict.fromkeys(ports, 0)
+        self.broken, self.wrong = set(), []
+        self.threads = [threading.Thread(target=self.run, args=(port,), daemon=True) for port in ports]
+
+    def run(self, port):
+        rng = random.Random(port)
+        names = sorted(self.web.files)
+        client = http.client.HTTPConnection(LEFT_ROUTER)
+        try:
+            client.sock = self.web.host.socket(socket.AF_INET, socket.SOCK_STREAM)
+            client.sock.settimeout(self.timeout_s)
+            client.sock.bind((LEFT_HOST, port))
+            client.sock.connect((LEFT_ROUTER, 80))
+            while not self.stop.is_set():
+                name = rng.choice(names)
+                client.request("GET", name)
+                answer = client.getresponse()
+                if answer.read() != self.web.files[name] or answer.status != 200:
+                    self.wrong.append((port, name, answer.status))
+                self.served[port] += 1
+        except (OSError, http.client.HTTPException):
+            self.broken.add(port)
+        finally:
+            client.close()
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *failure):
+        self.stop.set()
+        for thread in self.threads:
+            thread.join(60)
+
+    def go_on(self, ports):
+        """Waits until each of these has been served again."""
+        before = dict(self.served)
+        eventually(lambda: all(self.served[port] > before[port] for port in ports), 60, "all of %s go on" % sorted(ports))
+
+
+@pytest.mark.each_ring
+def test_control_core_restarts(make_web, several_cpus):
+    """The site is built anew at another place while answers are being sent from it: nobody notices."""
+    web = make_web("--append", "test=1")
+    web.router.faults_expected = True
+    with Browsers(web, range(20000, 20008)) as browsers:
+        browsers.go_on(browsers.ports)
+        for _ in range(2):
+            web.router.skip()
+            web.router.send("test fault null core 0")
+            web.router.expect(r"core 0: program restarted", 10)
+            web.router.wait_up()
+            browsers.go_on(browsers.ports)
+    assert not browsers.wrong and not browsers.broken
+    web.router.balanced()
+
+
+@pytest.mark.parametrize("nic", ["virtio", "ixgbe", "mlx5"])
+def test_core_dies_under_load(make_web, nic):
+    """The other core's connections lose nothing; new ones are served by both again."""
+    web = make_web("--append", "test=1", cpus=3, rss=True)
+    web.router.faults_expected = True
+    ports = range(20000, 20012)
+    mine = {port for port in ports if bucket(LEFT_HOST, LEFT_ROUTER, port, 80) % 2 == 0}  # of core 1
+    assert 2 < len(mine) < 10
+    # a client that waits for the rest of an answer hears nothing more
+    with Browsers(web, ports, timeout_s=15) as browsers:
+        browsers.go_on(ports)
+        web.router.send("test fault ud core 1")
+        web.router.expect(r"core 1: program restarted", 10)
+        web.router.wait_back()
+        browsers.go_on(set(ports) - mine)
+        eventually(lambda: browsers.broken == mine, 60, "the connections of core 1 have ended")
+    assert not browsers.wrong
+    with Browsers(web, range(21000, 21012)) as browsers:
+        browsers.go_on(browsers.ports)
+    assert not browsers.wrong and not browsers.broken
+    web.router.balanced()
+
+
+@pytest.mark.one_card
+def test_many_connections(make_web):
+    """A thousand connections are open at the same time, and each gets what it asks for, in any order."""
+    web = make_web("--append", "", config=CONFIG + "tcp connections 1200\n")
+    with contextlib.ExitStack() as stack:
+        clients = []
+        for _ in range(1000):
+            client = stack.enter_context(web.host.socket(socket.AF_INET, socket.SOCK_STREAM))
+            client.settimeout(30)
+            client.connect((LEFT_ROUTER, 80))
+            clients.append(client)
+        random.Random(1).shuffle(clients)
+        for client in clients:
+            client.sendall(b"GET /page.css HTTP/1.1\r\nHost: w1\r\n\r\n")
+        for client in clients:
+            head = b""
+            while not head.endswith(b"\r\n\r\n"):
+                head += client.recv(1)
+            assert head.startswith(b"HTTP/1.1 200 OK\r\n")
+            assert receive(client, len(web.files["/page.css"])) == web.files["/page.css"]
+    web.router.balanced()

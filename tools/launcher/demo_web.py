@@ -1,0 +1,154 @@
+"""`hayate demo --app web`: a host, the web server, and what curl says of its files."""
+import gzip
+import hashlib
+import os
+import random
+import re
+import tempfile
+import time
+
+from . import lab, netlab
+from .guest import Guest
+from .lab import Failure
+from .options import choose_accel, data_cores
+
+SERVER, CLIENT = "192.0.2.1", "192.0.2.2"
+BASE = "http://" + SERVER
+CONFIG = """\
+hostname hayate
+interface eth0
+ ip address %s/24
+""" % SERVER
+FILES, PARALLEL = 200, 8
+MIB = 1 << 20
+PROGRAMS = ("ip", "curl")
+
+
+def run(options):
+    return lab.conduct("demo --app web", PROGRAMS, options, _demo)
+
+
+def _demo(options, steps, stack):
+    work = stack.enter_context(tempfile.TemporaryDirectory(prefix="hayate-demo-"))
+    accel = choose_accel(options.accel)
+    print("\n  host                          Hayate, the web server\n"
+          "  %-12s eth0 ------- %s, the files of a folder in memory\n" % (CLIENT, SERVER))
+    steps.step("making a host and a site")
+    host = stack.enter_context(netlab.Host("host", data_cores(options.cpus)))
+    host.configure(CLIENT + "/24", SERVER)
+    site = os.path.join(work, "site")
+    files = _site(site)
+    steps.done("%d files, %.1f MiB" % (len(files), sum(map(len, files.values())) / MIB))
+    server = _boot(options, steps, stack, work, accel, host, site)
+    _page(steps, host, files)
+    _conditions(steps, host, files)
+    _everything(steps, host, files, os.path.join(work, "fetched"))
+    _big(steps, host, files, os.path.join(work, "big"))
+
+    steps.step("asking the server")
+    counters, said = server.counters(), server.command("show web")
+    steps.done("")
+    server.send("poweroff")
+    code = server.wait_exit()
+    print("\n" + "".join("  " + line + "\n" for line in said.splitlines()))
+    if counters["web_server_errors"] or counters.unbalanced():
+        raise Failure("the counters are wrong: %s" % (counters.unbalanced() or dict(counters)))
+    if code != 0:
+        raise Failure("the server ended with code %d" % code)
+
+
+def _site(folder):
+    """Makes the folder; returns {path of the site: content}."""
+    rng = random.Random(1)
+    files = {"/d%d/%d.bin" % (n % 10, n): rng.randbytes(int(2 ** rng.uniform(0, 17))) for n in range(FILES)}
+    files["/index.html"] = b"<!doctype html><title>Hayate</title><p>Served from memory, by the cores that poll the card.\n"
+    files["/style.css"] = b"p { margin: 1em; }\n" * 500
+    files["/style.css.gz"] = gzip.compress(files["/style.css"], mtime=0)
+    files["/big.bin"] = rng.randbytes(16 * MIB)
+    for path, content in files.items():
+        full = folder + path
+        os.makedirs(os.path.dirname(full), exist_ok=True)
+        with open(full, "wb") as file:
+            file.write(content)
+    return files
+
+
+def _boot(options, steps, stack, work, accel, host, site):
+    config = os.path.join(work, "demo.conf")
+    with open(config, "w", encoding="ascii") as file:
+        file.write(CONFIG)
+    steps.step("booting the server (%s, %d CPU%s, %s)"
+               % (accel.upper(), options.cpus, "s" if options.cpus > 1 else "", options.nic))
+    arguments = ["web", "--config", config, "--site", site, "--accel", accel, "--cpus", str(options.cpus),
+                 "--nic", options.nic, "--port", host.port]
+    for name in "qemu", "image":
+        if getattr(options, name):
+            arguments += ["--" + name, getattr(options, name)]
+    server = stack.enter_context(Guest(arguments))
+    ready = server.wait_ready()
+    server.wait_prompt()
+    server.wait_links()
+    host.wait_for_link()
+    steps.done("ready %.1f ms after the kernel began" % ready[2])
+    return server
+
+
+def _curl(host, *words):
+    said = host.run(["curl", "-sS", "--max-time", "60", *words], timeout_s=90)
+    if said.returncode:
+        raise Failure("curl %s: %s" % (" ".join(words), said.stderr.strip()))
+    return said.stdout
+
+
+def _page(steps, host, files):
+    steps.step("the page, and its head")
+    if _curl(host, BASE + "/").encode() != files["/index.html"]:
+        raise Failure("the page is not the file")
+    head = _curl(host, "-I", BASE + "/")
+    tag = re.search(r"^ETag: (\S+)$", head, re.MULTILINE)
+    if not tag:
+        raise Failure("no ETag in\n" + head)
+    steps.done("200, ETag " + tag.group(1))
+
+
+def _status(host, *words):
+    return _curl(host, "-o", os.devnull, "-w", "%{http_code} %{size_download}", *words).split()
+
+
+def _conditions(steps, host, files):
+    steps.step("compressed, unchanged, a part, missing")
+    asks = {"gzip": ["-H", "Accept-Encoding: gzip", BASE + "/style.css"],
+            "unchanged": ["-H", "If-None-Match: *", BASE + "/style.css"],
+            "part": ["-r", "100-199", BASE + "/big.bin"],
+            "missing": [BASE + "/none"]}
+    got = {name: _status(host, *words) for name, words in asks.items()}
+    expected = {"gzip": ["200", str(len(files["/style.css.gz"]))], "unchanged": ["304", "0"], "part": ["206", "100"],
+                "missing": ["404", got["missing"][1]]}
+    if got != expected:
+        raise Failure("answers are %s, not %s" % (got, expected))
+    steps.done("%s of %d bytes, 304, 206, 404" % (got["gzip"][1], len(files["/style.css"])))
+
+
+def _everything(steps, host, files, folder):
+    steps.step("every file, over %d connections" % PARALLEL)
+    words = ["--parallel", "--parallel-max", str(PARALLEL), "--create-dirs", "--fail"]
+    for path in files:
+        words += ["-o", folder + path, BASE + path]
+    began = time.monotonic()
+    _curl(host, *words)
+    took = time.monotonic() - began
+    for path, content in files.items():
+        with open(folder + path, "rb") as file:
+            if file.read() != content:
+                raise Failure("%s arrived changed" % path)
+    steps.done("each byte is right, %.0f ms" % (1000 * took))
+
+
+def _big(steps, host, files, to):
+    content = files["/big.bin"]
+    steps.step("%d MiB on one connection" % (len(content) // MIB))
+    speed = float(_curl(host, "-o", to, "-w", "%{speed_download}", BASE + "/big.bin"))
+    with open(to, "rb") as file:
+        if hashlib.sha256(file.read()).digest() != hashlib.sha256(content).digest():
+            raise Failure("it arrived changed")
+    steps.done("%.0f MiB/s" % (speed / MIB))
