@@ -11,6 +11,7 @@
 	X(router) AND \
 	X(echo) AND \
 	X(discard) AND \
+	X(switch) AND \
 	X(pktgen)
 
 #define CORE_APP_NUMBER(word) CORE_APP_##word,

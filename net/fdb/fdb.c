@@ -388,6 +388,13 @@ uint32_t fdb_age(struct fdb_writer *w, uint32_t n, uint16_t now, uint16_t age,
 	return removed;
 }
 
+uint16_t fdb_idle(const struct fdb_writer *w, uint32_t slot, uint16_t now, const uint16_t *const *used,
+                  unsigned readers)
+{
+	const uint16_t age = age_of(now, last_use(slot, w->own[slot].seen, now, used, readers));
+	return age > AHEAD ? age - AHEAD : 0;
+}
+
 bool fdb_next(const struct fdb_writer *w, uint32_t *cursor, struct fdb_entry *e)
 {
 	for (; *cursor < fdb_slots(w->table); ++*cursor) {
@@ -395,8 +402,7 @@ bool fdb_next(const struct fdb_writer *w, uint32_t *cursor, struct fdb_entry *e)
 		const uint64_t word = w->table->slot[i];
 		if (word == 0)
 			continue;
-		*e = (struct fdb_entry){word & ~(uint64_t)(FDB_PORTS - 1), port_in(word), w->own[i].fixed, i,
-		                        w->own[i].seen};
+		*e = (struct fdb_entry){word & ~(uint64_t)(FDB_PORTS - 1), port_in(word), w->own[i].fixed, i};
 		++*cursor;
 		return true;
 	}

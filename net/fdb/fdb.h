@@ -134,13 +134,16 @@ void fdb_clear(struct fdb_writer *w);
 uint32_t fdb_age(struct fdb_writer *w, uint32_t n, uint16_t now, uint16_t age,
                  const uint16_t *const *used, unsigned readers);
 
+/* Units since the entry in that slot was last reported or used, as far as the marks tell. */
+uint16_t fdb_idle(const struct fdb_writer *w, uint32_t slot, uint16_t now, const uint16_t *const *used,
+                  unsigned readers);
+
 /* The next entry from slot *cursor on, which is 0 at the start. False: there is none. */
 struct fdb_entry {
 	uint64_t station;
 	unsigned port;
 	bool fixed;
 	uint32_t slot;
-	uint16_t seen;
 };
 bool fdb_next(const struct fdb_writer *w, uint32_t *cursor, struct fdb_entry *e);
 

@@ -285,7 +285,10 @@ static void test_age(void **state)
 		fdb_learn(&w, b, 2, t);
 		assert_int_equal(fdb_age(&w, UINT32_MAX, (uint16_t)(t + 300), 300, used, 2), 0);
 		const uint32_t slot = fdb_found_slot(fdb_lookup(w.table, a));
+		assert_int_equal(fdb_idle(&w, slot, (uint16_t)(t + 300), used, 2), 300);
 		mark[0][slot] = (uint16_t)(t + 290);
+		assert_int_equal(fdb_idle(&w, slot, (uint16_t)(t + 300), used, 2), 10);
+		assert_int_equal(fdb_idle(&w, slot, (uint16_t)(t + 289), used, 2), 0);
 		assert_int_equal(fdb_age(&w, UINT32_MAX, (uint16_t)(t + 301), 300, used, 2), 1);
 		assert_int_equal(port_of(a), 1);
 		assert_int_equal(port_of(b), -1);
