@@ -1,12 +1,16 @@
 """The machine's own addresses in VLANs of the switch: `interface vlanN`. What the machine answers is
 tested elsewhere, on ports; this file tests how frames reach it and how its own find their port."""
 import json
+import os
+import random
+import time
 
 import pytest
 from ip6 import *
 from machine import *
 from prometheus_client.parser import text_string_to_metric_families
 from scapy.layers.l2 import Dot1Q
+from test_fuzz import FRAMES, flags_for, one, seeds, seeds6
 from test_http import Client
 from test_switch import Host, flooded, frame, learn, table, tag
 
@@ -273,3 +277,61 @@ def test_commit_of_another_address(s):
     s.expect(2, tag(request, 10))
     s.expect(3, request)
     s.counted()
+
+
+# --- hostile frames ---
+
+FUZZED = CONFIG_HOST.replace(" switchport access vlan 20\n", " switchport access vlan 20\n mtu 700\n") + \
+    "mac address-table aging-time 10\nmac address-table static %s vlan 10 interface eth3\n" % A2.mac
+
+
+def hostile(rng, corpus):
+    """A mutated frame; often with a tag, of a VLAN that is there, of none, or of any."""
+    raw = bytes(one(rng, corpus))
+    if rng.random() < 0.5:
+        vid = rng.choice([0, 10, 20, 21, 4095, rng.randrange(4096)])
+        raw = raw[:12] + rng.choice([b"\x81\x00", b"\x88\xa8"]) + bytes(
+            [rng.randrange(16) << 4 | vid >> 8, vid & 255]) + raw[12:]
+    if rng.random() < 0.2:  # to a group, or to an address that nobody forwards
+        raw = rng.choice([b"\xff" * 6, b"\x33\x33\0\0\0\1", b"\1\x80\xc2\0\0\0"]) + raw[6:]
+    return raw[:2000]
+
+
+def test_fuzz(make):
+    """Random and mutated frames on all ports, while time passes and links fail: no sanitizer report, one
+    fate for each frame, nothing beyond an MTU; afterwards the switch switches and answers."""
+    seed = int(os.environ.get("SEED", time.time_ns() & 0xffffffff))
+    notes.append("fuzz switch: SEED=%d" % seed)
+    rng = random.Random(seed)
+    m = make(FUZZED, ports=4)
+    corpus = seeds(rng) + seeds6(rng)
+    left = total = FRAMES // 2
+    while left > 0:
+        for _ in range(min(left, rng.choice([1, 32, 256, 300, 512]))):
+            raw = hostile(rng, corpus)
+            m.queue(rng.randrange(4), raw, flags_for(rng, raw))
+            left -= 1
+        m.command("run")
+        if rng.random() < 0.5:
+            m.time(rng.choice([MS, SECOND, 7 * SECOND, 100 * SECOND]))
+        if rng.random() < 0.05:
+            m.link(rng.randrange(4), False)
+        if rng.random() < 0.1:
+            for port in range(4):
+                m.link(port, True)
+        for port, most in enumerate((1514, 714, 1518, 1514)):
+            assert all(14 <= len(frame) <= most for frame in m.take_all(port))
+    for port in range(4):
+        m.link(port, True)
+    m.time(100 * SECOND)
+    _, received, waiting = m.all_counters()
+    assert received == total and waiting == 0
+    for outs in m.outs:
+        outs.clear()
+    known(m, A, A3)
+    m.send(0, ping(A, OWN))
+    assert reply(m.take(0).frame).dst == A.mac
+    m.send(0, frame(A, A3))
+    m.expect(3, frame(A, A3))
+    m.expect_nothing()
+    m.counted()

@@ -151,6 +151,7 @@ def test_a_station_moves(bridged):
 
 # --- VLANs ---
 
+@pytest.mark.one_card
 def test_vlans(make_switch, make_stations):
     """Hosts of one VLAN reach each other, those of another do not; each VLAN reaches the machine's own
     address in it, by ping and HTTP."""
@@ -173,6 +174,7 @@ def test_vlans(make_switch, make_stations):
     pings(a, c.address)
 
 
+@pytest.mark.one_card
 def test_machine_reaches_its_hosts(make_switch):
     router, (a, b, c) = make_switch(VLANS)
     for host in (a, c):
@@ -181,6 +183,7 @@ def test_machine_reaches_its_hosts(make_switch):
 
 # --- stations behind a bridge ---
 
+@pytest.mark.one_card
 def test_stations_behind_a_linux_bridge(make_switch, make_stations):
     """A port with many stations: two hosts behind a Linux bridge at eth2. They reach the others, and each
     other without the switch."""
@@ -212,6 +215,7 @@ def test_stations_behind_a_linux_bridge(make_switch, make_stations):
 
 # --- load ---
 
+@pytest.mark.one_card
 def test_tcp_through_the_switch(make_switch):
     """Bulk data between two ports arrives whole, on one CPU and on several."""
     router, (a, b, _) = make_switch(cpus=4)
@@ -226,3 +230,28 @@ def test_tcp_through_the_switch(make_switch):
                   "s = socket.create_connection(('%s', 5000)); s.sendall(d); s.close()\n"
                   "print(len(d), hashlib.sha256(d).hexdigest())" % b.address], check=True, timeout_s=120).stdout
     assert server.stdout.readline() == sent
+
+
+# --- failures ---
+
+@pytest.mark.one_card
+def test_programs_fail(make_stations, make_router):
+    """A data core fails, then the control program: the hosts reach each other afterwards, the VLANs are
+    those of before, and the stations are learned again."""
+    hosts = make_stations(3)
+    router = make_router(VLANS, "--append", "test=1", app="switch", ports=[host.port for host in hosts], cpus=4)
+    router.faults_expected = True
+    for host in hosts:
+        host.wait_for_link()
+    a, b, c = hosts
+    pings(a, c.address)
+    for core, done in ((1, r"core 1: polls again after|restarted after|ready: "), (0, r"control program: goes on after")):
+        router.skip()
+        router.send("test fault ud core %d" % core)
+        router.expect(done, 60)
+        router.wait_prompt()
+        assert eventually(lambda: a.ping(c.address)[0])
+        pings(a, c.address)
+        pings(a, "192.0.2.254")
+        assert not reaches(b, a.address)
+        eventually(lambda: {mac_of(a), mac_of(c)} <= set(router.command("show mac address-table").split()))
