@@ -73,7 +73,4 @@ static inline struct switch_vlan switch_vlan_load(const struct switch_shared *s,
 	return v;
 }
 
-/* Messages of the control core: a frame of the machine's own for a VLAN, without a tag. arg of INJECT_APP:
- * DP_APP_BRIDGE + VLAN (dataplane/state.h). */
-
 #endif

@@ -34,9 +34,9 @@
 #define RESERVED_MASK 0xf0ffffffffffull
 #define RESERVED 0x00000000c28001ull
 
-/* The frames of a vector that the ingress rules let in. */
+/* The frames of a vector that the ingress rules let in. They stay where they are, and close up. */
 static struct passing {
-	struct pkt v[PKT_VECTOR_MAX];
+	struct pkt *v;
 	uint16_t vid[PKT_VECTOR_MAX];
 	bool tagged[PKT_VECTOR_MAX];
 	uint64_t station[2 * PKT_VECTOR_MAX]; /* of the sources; then, from n on, of the destinations */
@@ -114,7 +114,8 @@ static inline void classify(struct pkt *p, unsigned port, unsigned untagged)
 		return;
 	}
 	check_partial(p, ETH_HLEN + (tagged ? ETH_TAG_LEN : 0));
-	s->v[s->n] = *p;
+	if (unlikely(&s->v[s->n] != p))
+		s->v[s->n] = *p;
 	s->vid[s->n] = (uint16_t)vid;
 	s->tagged[s->n] = tagged;
 	s->to[s->n] = to;
@@ -225,6 +226,7 @@ static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 		return;
 	}
 	send_look();
+	s->v = v;
 	s->n = 0;
 	const unsigned untagged = __atomic_load_n(&switching.shared->untagged[port], __ATOMIC_RELAXED);
 	for (unsigned i = 0; i < n; i++)
