@@ -137,8 +137,10 @@ void tables_start(void)
 		return;
 	tables.has_fdb = own && dp_get()->plugin_more;
 	core_random(key, sizeof key);
-	if (tables.has_fdb)
+	if (tables.has_fdb) {
 		fdb_init(&tables.fdb, own_entries, dp_get()->plugin_more, own, key);
+		fdb_use(&tables.fdb, vector_bits());
+	}
 	tables.shared->mark_shift = mark_shift();
 	tables.shared->mac = own_mac();
 	for (unsigned p = 0; p < core_port_count(); p++)

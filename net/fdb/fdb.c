@@ -1,5 +1,5 @@
 /* See fdb.h. */
-#include "net/fdb/fdb.h"
+#include "net/fdb/inside.h"
 
 #include "lib/assert.h"
 #include "lib/mem.h"
@@ -9,14 +9,6 @@
 #define FULL_DEN 5
 #define STEPS_MAX 512 /* slots that a search for room looks at */
 
-struct fdb {
-	uint64_t key[2];
-	uint32_t buckets;
-	uint32_t unused[11];
-	uint64_t slot[];
-};
-_Static_assert(sizeof(struct fdb) == CACHE_LINE, "buckets begin with a cache line");
-_Static_assert(FDB_BUCKET * sizeof(uint64_t) == CACHE_LINE, "a bucket is a cache line");
 _Static_assert(sizeof(struct fdb_own) == 4, "of the writer's part");
 
 /* --- geometry --- */
@@ -51,39 +43,9 @@ void fdb_init(struct fdb_writer *w, uint32_t entries, void *shared, void *own, c
 	*w = (struct fdb_writer){.table = t, .own = own, .entries_max = entries};
 }
 
-/* --- hash --- */
-
-/* Both halves are used: each chooses a bucket. The final steps are those of SplitMix64 (Steele, Lea and
- * Flood, 2014), as in host6.c: stations that are numbered consecutively must not lie at equal distances. */
-static inline uint64_t hash_of(const struct fdb *t, uint64_t station)
-{
-	uint64_t h = (station ^ t->key[0]) * t->key[1];
-	h = (h ^ h >> 32) * (t->key[0] | 1);
-	h = (h ^ h >> 29) * 0xbf58476d1ce4e5b9u;
-	return h ^ h >> 32;
-}
-
-static inline uint32_t first_of(const struct fdb *t, uint64_t hash)
-{
-	return (uint32_t)((hash >> 32) * t->buckets >> 32);
-}
-
-static inline uint32_t second_of(const struct fdb *t, uint64_t hash)
-{
-	return (uint32_t)((hash & 0xffffffff) * t->buckets >> 32);
-}
-
 /* --- look-up --- */
 
-static inline uint64_t slot_load(const struct fdb *t, uint32_t i)
-{
-	return __atomic_load_n(&t->slot[i], __ATOMIC_RELAXED);
-}
-
-static inline bool is_station(uint64_t word, uint64_t station) { return (word ^ station) < FDB_PORTS; }
-
-/* The station in a bucket, as of fdb_lookup. (Comparing all slots without a branch took longer: 31 cycles of
- * the TSC instead of 9 with one station, 45 instead of 34 with a thousand.) */
+/* The station in a bucket, as of fdb_lookup. */
 static inline uint32_t find_in(const struct fdb *t, uint32_t bucket, uint64_t station)
 {
 	const uint32_t first = bucket * FDB_BUCKET;
@@ -102,27 +64,25 @@ uint32_t fdb_lookup(const struct fdb *t, uint64_t station)
 	return found != FDB_NONE ? found : find_in(t, second_of(t, h), station);
 }
 
+#define BATCH_FN static
+#define FIND find_in
+#include "net/fdb/batch.h"
+
 void fdb_lookup_batch(const struct fdb *t, const uint64_t *station, uint32_t *found, unsigned n)
 {
-	uint32_t bucket[FDB_BATCH_MAX], second[FDB_BATCH_MAX];
-	uint16_t miss[FDB_BATCH_MAX];
-	unsigned misses = 0;
 	assert(n <= FDB_BATCH_MAX);
-	for (unsigned i = 0; i < n; i++) {
-		const uint64_t h = hash_of(t, station[i]);
-		bucket[i] = first_of(t, h);
-		second[i] = second_of(t, h);
-		__builtin_prefetch(&t->slot[bucket[i] * FDB_BUCKET]);
+#if FDB_VECTORS
+	if (likely(t->avx2)) {
+		fdb_batch_avx2(t, station, found, n);
+		return;
 	}
-	for (unsigned i = 0; i < n; i++) {
-		found[i] = find_in(t, bucket[i], station[i]);
-		if (unlikely(found[i] == FDB_NONE)) {
-			__builtin_prefetch(&t->slot[second[i] * FDB_BUCKET]);
-			miss[misses++] = (uint16_t)i;
-		}
-	}
-	for (unsigned k = 0; k < misses; k++)
-		found[miss[k]] = find_in(t, second[miss[k]], station[miss[k]]);
+#endif
+	batch(t, station, found, n);
+}
+
+void fdb_use(struct fdb_writer *w, unsigned vector_bits)
+{
+	w->table->avx2 = FDB_VECTORS && vector_bits >= 256;
 }
 
 /* --- changes --- */

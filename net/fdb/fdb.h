@@ -20,6 +20,8 @@
  * that bucket before the copy and at this one after it finds nothing. The frame is then flooded, as for any
  * unknown station: correct, only dearer, and rare.
  *
+ * fdb.c, avx2.c: look-ups, scalar and by vector instructions from one source (batch.h); inside.h: shared.
+ *
  * An attacker chooses addresses, so the hash has secret factors (host6.h has the same construction):
  * nobody outside can choose stations that meet in a bucket.
  *
@@ -102,6 +104,10 @@ size_t fdb_private_bytes(uint32_t entries);
 
 /* Makes an empty table in the caller's memory, 64-byte aligned. key: random and secret. */
 void fdb_init(struct fdb_writer *w, uint32_t entries, void *shared, void *own, const uint64_t key[2]);
+
+/* Look-ups of vectors use instructions of that width, if they have a path for them (avx2.c); at first
+ * scalar ones. */
+void fdb_use(struct fdb_writer *w, unsigned vector_bits);
 
 enum fdb_result {
 	FDB_NEW,

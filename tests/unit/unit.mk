@@ -70,7 +70,7 @@ UNIT_SRC_tcp_wire := net/tcp/wire.c net/ip.c net/ip4.c net/ip6.c lib/csum.c
 UNIT_SRC_arp := $(wildcard net/arp*.c) net/neigh_table.c lib/fmt.c tests/unit/rig/neigh_rig.c
 UNIT_SRC_fib := $(wildcard net/fib/*.c) tests/unit/rig/prefixes.c tests/unit/rig/routes_file.c \
 	tests/unit/rig/fib_paths.c
-UNIT_SRC_fdb := net/fdb/fdb.c
+UNIT_SRC_fdb := $(wildcard net/fdb/*.c)
 UNIT_SRC_fib6 := $(UNIT_SRC_fib)
 UNIT_SRC_routes_file := tests/unit/rig/routes_file.c
 ND_SRC := $(wildcard net/nd*.c) net/mld.c net/neigh_table.c net/icmp6.c net/ip6.c \

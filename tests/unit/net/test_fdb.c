@@ -8,6 +8,7 @@
 
 static struct fdb_writer w;
 static void *shared, *own;
+static unsigned bits; /* of vector instructions that look-ups use */
 
 static void make(uint32_t entries)
 {
@@ -18,6 +19,7 @@ static void make(uint32_t entries)
 	assert_non_null(shared);
 	assert_non_null(own);
 	fdb_init(&w, entries, shared, own, key);
+	fdb_use(&w, bits);
 }
 
 static void unmake(void)
@@ -402,5 +404,11 @@ int main(void)
 		cmocka_unit_test(test_age_in_slices),
 		cmocka_unit_test(test_readers),
 	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+	if (!__builtin_cpu_supports("avx2")) {
+		print_message("skipped: the path by AVX2, which this processor does not have\n");
+		return failed;
+	}
+	bits = 256;
+	return failed + cmocka_run_group_tests(tests, NULL, NULL);
 }
