@@ -2,6 +2,7 @@
 #include "apps/discard/discard.h"
 #include "apps/echo/echo.h"
 #include "apps/router/router.h"
+#include "apps/switch/switch.h"
 #include "apps/web/web.h"
 #include "runtime/runtime.h"
 #include "tools/pktgen/pktgen.h"

@@ -218,7 +218,7 @@ static void control_plane_ports(void)
 		routes_keep();
 	if (!running.applied)
 		load_report();
-	else if (self.info->config_bytes == 0)
+	else if (self.info->config_bytes == 0 && core_app_number() != CORE_APP_switch)
 		console_log("no configuration was given: all interfaces are down");
 	servers_start();
 	commit_done();

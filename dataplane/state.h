@@ -3,7 +3,8 @@
  * adjacencies. It lies in published memory: the control core writes it, all others only read it.
  *
  * Interfaces are numbered. The first NIC_PORTS_MAX numbers belong to the ports themselves, for
- * untagged frames. The others are VLANs of a port (IEEE 802.1Q) and loopbacks, which have no port.
+ * untagged frames. The others are VLANs of a port (IEEE 802.1Q), loopbacks, which have no port, and the
+ * machine's own interfaces in VLANs of the switch (apps/switch), whose port is known for each frame only.
  * A variable called `interface` holds such a number, `port` the number of a NIC port. A driver
  * writes the port into pkt.interface. Before an application does anything else with a packet, it
  * replaces the port by the input interface and removes the tag (dataplane/vlan.h).
@@ -51,6 +52,7 @@
 
 #define DP_INTERFACES_MAX 128 /* the numbers fit struct pkt and struct core_msg */
 #define DP_PORT_NONE 0xff     /* the port of a loopback */
+#define DP_PORT_SWITCH 0xfe   /* of an interface of the switch (dp_is_svi) */
 #define DP_NAME_MAX 12        /* "eth15.4094" */
 #define DP_ADDRESSES_MAX 4
 #define DP_ADDRESSES6_MAX 13  /* with the link-local one and those from router advertisements */
@@ -109,7 +111,7 @@ struct dp_interface {
 	bool enabled;  /* in IPv4 */
 	bool enabled6; /* in IPv6 */
 	bool link_up; /* changes at any time; an old value costs a few packets */
-	uint8_t port; /* DP_PORT_NONE: a loopback */
+	uint8_t port; /* DP_PORT_NONE: a loopback; DP_PORT_SWITCH */
 	uint16_t vid; /* VLAN ID; 0: no VLAN */
 	uint8_t mac[ETH_ALEN];
 	uint16_t mtu;
@@ -273,6 +275,9 @@ static inline bool dp_is_loopback(const struct dp_interface *ifp)
 {
 	return ifp->port == DP_PORT_NONE;
 }
+
+/* Is it the machine's own interface in a VLAN of the switch (switch virtual interface)? */
+static inline bool dp_is_svi(const struct dp_interface *ifp) { return ifp->port == DP_PORT_SWITCH; }
 
 /* Does the interface exist, and has it a link, on which there may be neighbours? */
 static inline bool dp_has_link(const struct dp_state *v, unsigned interface)
@@ -574,6 +579,7 @@ enum inject_kind {
 
 enum dp_app_msg {
 	APP_TCP_ERROR, /* a checked frame with an ICMP error about one of our TCP segments */
+	APP_BRIDGE,    /* + VLAN: a frame of ours, without a tag, for a station in that VLAN of the switch */
 };
 
 /* dataplane/mirror.c: control_hooks.mirror. */

@@ -13,6 +13,7 @@
 
 #include "dataplane/state.h"
 #include "runtime/runtime.h"
+#include "lib/mem.h"
 #include "net/eth.h"
 
 /* Moves the start of a frame by `bytes`, and adjusts the position of its partial checksum. */
@@ -55,6 +56,27 @@ static inline bool vlan_untag(struct pkt *p, const struct dp_state *v, struct dp
 		carried[interface].rx_pkts++;
 		carried[interface].rx_bytes += p->len;
 	}
+	return true;
+}
+
+/* Adds a tag to a frame that begins with a whole Ethernet header. There are BUF_DATA_OFFSET -
+ * BUF_FRAME_LEAST bytes for it before a received frame, fewer if a program has used them: then the frame
+ * moves. tci: priority and VLAN (802.1Q 9.6). False: there is no room for it, and nothing has changed. */
+static inline bool vlan_tag(struct pkt *p, uint16_t tci)
+{
+	uint8_t *base = buf_base(&self.pool, p->buf), *least = base + BUF_FRAME_LEAST;
+	const uint8_t *end = base + self.pool.stride;
+	if (unlikely(p->data < least + ETH_TAG_LEN)) {
+		if (end - (p->data + p->len) < ETH_TAG_LEN)
+			return false;
+		buf_extend(p->data + p->len, ETH_TAG_LEN);
+		memmove(p->data + ETH_TAG_LEN, p->data, p->len);
+		p->data += ETH_TAG_LEN;
+	}
+	memmove(p->data - ETH_TAG_LEN, p->data, 2 * ETH_ALEN);
+	vlan_move(p, -ETH_TAG_LEN);
+	be16_store(p->data + 12, ETH_TYPE_VLAN);
+	be16_store(p->data + 14, tci);
 	return true;
 }
 

@@ -41,34 +41,16 @@ void xdp_tables(void)
 
 /* --- sending --- */
 
-/* Puts the tag back that the card has taken out, or a VLAN's before sending. There are
- * BUF_DATA_OFFSET - BUF_FRAME_LEAST bytes for it before a received frame, fewer if a program has used
- * them: then the frame moves. False: there is no room for it. */
-static bool put_tag(struct pkt *p, uint16_t tci)
-{
-	uint8_t *base = buf_base(&self.pool, p->buf), *least = base + BUF_FRAME_LEAST;
-	const uint8_t *end = base + self.pool.stride;
-	if (p->len < ETH_HLEN)
-		return false;
-	if (p->data < least + ETH_TAG_LEN) {
-		if (end - (p->data + p->len) < ETH_TAG_LEN)
-			return false;
-		buf_extend(p->data + p->len, ETH_TAG_LEN);
-		memmove(p->data + ETH_TAG_LEN, p->data, p->len);
-		p->data += ETH_TAG_LEN;
-	}
-	memmove(p->data - ETH_TAG_LEN, p->data, 2 * ETH_ALEN);
-	vlan_move(p, -ETH_TAG_LEN);
-	be16_store(p->data + 12, ETH_TYPE_VLAN);
-	be16_store(p->data + 14, tci);
-	return true;
-}
+/* Puts the tag back that the card has taken out, or a VLAN's before sending. False: there is no room for
+ * it. */
+static bool put_tag(struct pkt *p, uint16_t tci) { return p->len >= ETH_HLEN && vlan_tag(p, tci); }
 
 /* The longest frame that may be sent by the interface, as Linux' xdp_ok_fwd_dev: if its link is up, of its
  * MTU, an Ethernet header and a tag; else 0 bytes. */
 static unsigned len_max(const struct dp_state *v, unsigned interface)
 {
-	const bool up = dp_has_link(v, interface) && dp_link_is_up(v, interface);
+	const bool up = dp_has_link(v, interface) && !dp_is_svi(&v->interface[interface]) &&
+	                dp_link_is_up(v, interface);
 	return up ? v->interface[interface].mtu + (unsigned)(ETH_HLEN + ETH_TAG_LEN) : 0;
 }
 

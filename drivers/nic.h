@@ -100,6 +100,9 @@ enum nic_features {
 	NIC_USO = 128,   /* sends PKT_USO */
 	NIC_TSO6 = 256,  /* sends PKT_TSO of IPv6 */
 	NIC_TSO = NIC_TSO4 | NIC_TSO6,
+	/* Of nic_config.features alone, in no nic->features: the port receives frames to any station, not
+	 * only to its own address and to groups. Every device can. */
+	NIC_PROMISC = 512,
 };
 
 /* The key of Microsoft's RSS documents, first byte first: a flow has the same hash on every card,
@@ -337,7 +340,7 @@ struct nic_ring_mem {
 /* How a port is to be started; valid during the call. */
 struct nic_config {
 	unsigned pairs;     /* 1 to nic->pairs_max */
-	uint32_t features;  /* those wanted out of nic->features */
+	uint32_t features;  /* those wanted out of nic->features, and NIC_PROMISC */
 	uint32_t buf_bytes; /* stride of the data cores' buffers: BUF_STRIDE_STANDARD or _JUMBO */
 	const struct nic_ring_mem *mem; /* one per pair */
 };

@@ -32,6 +32,7 @@
 	X(discarded, FATE, "packets that the discard application threw away, its work") \
 	X(judged, FATE, "test frames that the generator judged, its work") \
 	X(drop_eth_short, DROP, "frame shorter than its Ethernet header") \
+	X(drop_eth_src, DROP, "source address that is no station's: a group's, or all zero") \
 	X(drop_eth_dst, DROP, "unicast frame to another station's address") \
 	X(drop_eth_type, DROP, "EtherType that is not spoken here") \
 	X(drop_vlan_unknown, DROP, "802.1Q tag of a VLAN that no interface is on") \
@@ -138,6 +139,12 @@
 	X(drop_vxlan_type, DROP, "frame of the routing engine that the router itself sends: ARP, neighbour discovery, VLAN tag") \
 	X(drop_vxlan_too_big, DROP, "frame of the routing engine that is longer than the interface's MTU") \
 	X(drop_vxlan_route, DROP, "packet of the routing engine without a route to another machine by a link that is up") \
+	X(drop_switch_vlan, DROP, "of a VLAN that the port it came by does not carry (switchport)") \
+	X(drop_switch_blocked, DROP, "came by a port that does not forward: shut down, or just learning") \
+	X(drop_switch_reserved, DROP, "to an address that no bridge forwards: 01:80:c2:00:00:00 to 0f") \
+	X(drop_switch_same_port, DROP, "its destination is behind the port it came by") \
+	X(drop_switch_no_port, DROP, "no other port that forwards carries its VLAN, or not the one of its destination") \
+	X(drop_switch_too_big, DROP, "longer than the MTU of the port it was to leave by") \
 	X(drop_xdp, DROP, "result XDP_DROP of a program") \
 	X(drop_xdp_aborted, DROP, "result XDP_ABORTED of a program, or a result that is none") \
 	X(drop_xdp_redirect, DROP, "sent by a program to an interface that is not there, is down, or has a smaller MTU") \
@@ -151,6 +158,13 @@
 	X(drop_no_buffer, DROP, "no buffer for a packet that had to be built") \
 	X(drop_restart, DROP, "in hand or waiting when a core or the ports were restarted") \
 	X(xdp_sent, INFO, "of those forwarded, frames sent by a program: XDP_TX, XDP_REDIRECT") \
+	X(switch_flooded, INFO, "frames sent to all other ports of their VLAN: a group's, or an unknown station's") \
+	X(switch_copies, INFO, "frames sent besides the one received, by flooding") \
+	X(switch_reports_lost, INFO, "new or moved stations not told to the control core, which had too many already") \
+	X(switch_learned, INFO, "stations learned") \
+	X(switch_moved, INFO, "stations seen at another port than before") \
+	X(switch_aged, INFO, "stations forgotten because they sent nothing for the ageing time") \
+	X(switch_refused, INFO, "stations not learned: the table or the port's limit is reached") \
 	X(redirect_needed, INFO, "forwarded out of the interface it came in by") \
 	X(redirect_limited, INFO, "redirects of either family withheld by the rate limit") \
 	X(fragments_created, INFO, "fragments sent in place of packets too large") \

@@ -11,6 +11,7 @@
 	X(router) AND \
 	X(echo) AND \
 	X(discard) AND \
+	X(switch) AND \
 	X(web) AND \
 	X(pktgen)
 

@@ -165,6 +165,13 @@ void control_woken(void)
 	house_due = true;
 }
 
+void core_wake_control(void)
+{
+	ring_wake_later(0);
+	if (self.id == 0)
+		control_woken();
+}
+
 /* A failed program reads nothing any more; the next one begins without pointers. */
 static bool is_without_program(unsigned core)
 {

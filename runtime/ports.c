@@ -428,7 +428,8 @@ const struct nic_config *ports_config(unsigned p)
 				&core_shm_of(c)->nic[p]};
 	}
 	config = (struct nic_config){.pairs = s->pairs,
-	                             .features = nics[p].features & ~(uint32_t)NIC_VLAN,
+	                             .features = (nics[p].features & ~(uint32_t)NIC_VLAN) |
+	                                         (core_app()->promiscuous ? NIC_PROMISC : 0),
 	                             .buf_bytes = s->buf_stride,
 	                             .mem = mem};
 	return &config;

@@ -300,6 +300,9 @@ struct app {
 	 */
 	bool answers;
 
+	/* True: the ports receive frames to any station (NIC_PROMISC), not only to their own addresses. */
+	bool promiscuous;
+
 	/* True: a core that has no queue pair may take packets from another (runtime/steer.h). Its hooks are
 	 * then called as on a core with one. */
 	bool steers;
@@ -512,6 +515,10 @@ void *core_data_memory(size_t *bytes);
  * program starts, the first CORE_SHARED_ZEROED bytes are zero; the rest keeps its contents. */
 #define CORE_SHARED_ZEROED 0x10000u
 void *core_shared_area(size_t *bytes);
+
+/* At the end of this turn the control core is woken, if it sleeps, and calls control_hooks.timer soon: for an
+ * application whose data cores write something for it into core_shared_area(). */
+void core_wake_control(void);
 
 /* The shared area of another core, from any core. */
 const void *core_shared_area_of(unsigned core);

@@ -32,6 +32,8 @@ static const char *link_word(unsigned n)
 	struct nic_link link;
 	if (dp_is_loopback(ifp))
 		return "up";
+	if (dp_is_svi(ifp))
+		return dp_link_is_up(dp_get(), n) ? "up" : "down";
 	if (!core_port_link(ifp->port, &link))
 		return "down";
 	return link.gone ? "gone" : link.up ? "up" : "down";
@@ -202,6 +204,8 @@ static const char *use_of(const struct dp_state *v, unsigned n)
 {
 	if (running.config.interface[n].shutdown)
 		return "shut down by configuration";
+	if (core_app_number() == CORE_APP_switch && n < NIC_PORTS_MAX)
+		return "switched";
 	return dp_in_use(&v->interface[n]) ? "in use" : "no address";
 }
 
@@ -215,6 +219,9 @@ static void show_interface(struct shell *sh, const struct dp_state *v, unsigned 
 		shell_print(sh, "  description %s\n", description);
 	if (n < NIC_PORTS_MAX)
 		show_port_head(sh, n, core_port_nic(n));
+	else if (dp_is_svi(ifp))
+		shell_print(sh, "  VLAN %u of the switch, mac %s, mtu %u\n", ifp->vid, fmt_mac(mac, ifp->mac),
+		            ifp->mtu);
 	else if (!dp_is_loopback(ifp))
 		shell_print(sh, "  VLAN %u of eth%u, mac %s, mtu %u\n", ifp->vid, ifp->port,
 		            fmt_mac(mac, ifp->mac), ifp->mtu);

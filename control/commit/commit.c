@@ -18,6 +18,7 @@
 #include "control/host/output.h"
 #include "control/host/vxlan.h"
 #include "control/config/journal.h"
+#include "control/management/plugin.h"
 #include "control/management/remote.h"
 #include "control/programs/programs.h"
 #include "control/forwarding/routes.h"
@@ -284,6 +285,8 @@ static void apply_live(void)
 	steer_rules_set(&running.config);
 	shell_set_hostname(&serial_console, running.config.hostname);
 	remote_set_hostname(running.config.hostname);
+	if (plugin_get() && plugin_get()->changed)
+		plugin_get()->changed();
 }
 
 static void apply(enum commit_effect effect, const char *by, uint64_t confirm_ns)

@@ -28,6 +28,52 @@ static uint64_t progress_tsc; /* when progress was last logged */
 
 /* --- checks against the machine --- */
 
+/* For an interface in a VLAN of the switch. */
+static int check_svi(const struct config *c, const struct config_interface *i, const char *name,
+                     enum core_app_number app, struct text_error *err)
+{
+	char word[16];
+	if (app != CORE_APP_switch)
+		return text_fail(err, i->line, text_of(name), "the application %s has no VLANs of its own: "
+		                 "its VLANs are of a port, such as eth0.%u", core_app_word(app), config_if_vid(i));
+	if (core_port_count() == 0 || i->mtu <= interface_mtu_svi(c))
+		return E_OK;
+	fmt_format(word, sizeof word, "mtu %u", i->mtu);
+	return text_fail(err, i->mtu_line, text_of(word), "the least MTU of a port is %u", interface_mtu_svi(c));
+}
+
+/* The statements of the switch need that application, whose ports have no addresses. */
+static int check_switchport(const struct config *c, unsigned n, const char *name, enum core_app_number app,
+                            struct text_error *err)
+{
+	const struct config_interface *i = &c->interface[n];
+	const uint32_t line = c->switchport[n].line;
+	if (app != CORE_APP_switch)
+		return line ? text_fail(err, line, text_of(name), "the application %s does not switch",
+		                        core_app_word(app))
+		            : E_OK;
+	if (i->address_count || i->lender_line)
+		return text_fail(err, i->address_count ? i->address[0].line : i->lender_line, text_of(name),
+		                 "a port of the switch has no address; give it to a VLAN, such as vlan1");
+	if (i->ipv6)
+		return text_fail(err, i->ipv6_line, text_of(name),
+		                 "a port of the switch takes no part in IPv6; a VLAN may, such as vlan1");
+	return E_OK;
+}
+
+static int check_stations(const struct config *c, enum core_app_number app, struct text_error *err)
+{
+	const uint32_t line = c->mac_count ? c->mac[0].line : c->aging_line;
+	if (line && app != CORE_APP_switch)
+		return text_fail(err, line, text_of("mac"), "the application %s does not switch",
+		                 core_app_word(app));
+	for (unsigned k = 0; k < c->mac_count; k++)
+		if (c->mac[k].port >= core_port_count())
+			return text_fail(err, c->mac[k].line, text_of("interface"), "this machine has %u port%s",
+			                 core_port_count(), core_port_count() == 1 ? "" : "s");
+	return E_OK;
+}
+
 /* For an interface that is not a port. A VLAN's MTU is at most that of its port (802.1Q), and only
  * routers have such interfaces. */
 static int check_beside(const struct config *c, const struct config_interface *i, const char *name,
@@ -56,12 +102,18 @@ static int check_interface(const struct config *c, unsigned n, enum core_app_num
 	if (!i->present)
 		return E_OK;
 	config_name(name, c, n);
+	if (config_is_svi(i))
+		return check_svi(c, i, name, app, err);
 	if (!config_is_loopback(i) && port >= ports)
 		return text_fail(err, i->line, text_of(name), "this machine has %u port%s", ports,
 		                 ports == 1 ? "" : "s");
 	if (n >= CONFIG_PORTS_MAX) {
 		int error = check_beside(c, i, name, app, err);
 		if (error != E_OK || config_is_loopback(i))
+			return error;
+	} else {
+		int error = check_switchport(c, n, name, app, err);
+		if (error != E_OK)
 			return error;
 	}
 	most = core_port_nic(port)->mtu_max;
@@ -113,6 +165,8 @@ int load_check(const struct config *c, enum core_app_number app, struct text_err
 	if (error == E_OK && c->script.line && !(e && e->takes_script))
 		error = text_fail(err, c->script.line, text_of("script"),
 		                  "the application %s takes no script", core_app_word(app));
+	if (error == E_OK)
+		error = check_stations(c, app, err);
 	if (error == E_OK)
 		error = programs_check(c, err);
 	return error == E_OK ? steer_rules_check(c, app, err) : error;

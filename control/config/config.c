@@ -90,6 +90,7 @@ void config_default(struct config *out)
 		.engine = {.port = CONFIG_ENGINE_PORT_DEFAULT,
 		           .hold_s = CONFIG_ENGINE_HOLD_DEFAULT_S,
 		           .settle_s = CONFIG_ENGINE_SETTLE_DEFAULT_S},
+		.aging_s = CONFIG_AGING_DEFAULT_S,
 		.interfaces = CONFIG_PORTS_MAX,
 	};
 	for (unsigned n = 0; n < CONFIG_PORTS_MAX; n++)

@@ -32,6 +32,7 @@
  *     config_engine.c       the routing engine
  *     config_xdp.c          programs on ports
  *     config_steer.c        rules that steer received packets to cores
+ *     config_switch.c       VLANs of the switch's ports, static stations
  *     words.c               parsers of words that several files use; config_parse.h: shared
  *     config_check.c        checks of the whole; config_check6.c: of IPv6
  *     config_print.c        back to text
@@ -56,7 +57,7 @@
 #include "net/acl/acl.h"
 #include "net/addr.h"
 
-#define CONFIG_IFS_MAX 128  /* ports, VLANs and loopbacks; equals DP_INTERFACES_MAX */
+#define CONFIG_IFS_MAX 128  /* ports, VLANs, loopbacks, the switch's; equals DP_INTERFACES_MAX */
 #define CONFIG_ROUTES_EACH_MAX 16 /* of a prefix */
 #define CONFIG_ROUTE_NONE UINT32_MAX
 #define CONFIG_DISTANCE_DEFAULT 1 /* of a static route */
@@ -106,6 +107,9 @@
 #define CONFIG_ACCESS_MAX 16 /* prefixes of a server's access list */
 #define CONFIG_HTTP_HOSTS_MAX 16
 #define CONFIG_HTTP_HOST_SIZE 128 /* the statement then fits into a line of the console */
+#define CONFIG_AGING_DEFAULT_S 300 /* 802.1Q 8.8.3 and table 8-6: 10 to 1,000,000 */
+#define CONFIG_AGING_MIN_S 10
+#define CONFIG_AGING_MAX_S 1000000
 #define CONFIG_WEB_PORT 80
 #define CONFIG_TCP_CONNECTIONS_MAX 4194304 /* of a data core */
 
@@ -337,6 +341,30 @@ struct config_steer {
 	struct nic_rule match; /* all but its pairs */
 };
 
+/* A port of the switch. All zero: an access port of VLAN 1. */
+#define CONFIG_VID_DEFAULT 1
+#define CONFIG_VID_WORDS (4096 / 64)
+#define CONFIG_VID_LIST 200       /* characters of a list of VLANs */
+#define CONFIG_MAC_LIMIT_MAX 1000000
+struct config_switchport {
+	uint32_t line;     /* of its first statement; 0: it has none */
+	bool trunk;        /* else an access port */
+	bool no_native;    /* a trunk that takes no untagged frames */
+	bool lists;        /* a trunk that carries `allowed`; else all VLANs */
+	uint16_t access, native; /* 0: CONFIG_VID_DEFAULT, and never that */
+	uint32_t limit;    /* of learned addresses; 0: none */
+	uint64_t allowed[CONFIG_VID_WORDS]; /* a bit for each VLAN */
+};
+
+/* A static entry of the switch's forwarding database. */
+#define CONFIG_MACS_MAX 256
+struct config_mac {
+	uint32_t line;
+	uint32_t port;
+	uint16_t vid;
+	uint8_t mac[6];
+};
+
 struct config {
 	char hostname[CONFIG_HOSTNAME_SIZE];
 	enum core_app_number application;
@@ -376,6 +404,11 @@ struct config {
 	unsigned xdp_count;
 	struct config_steer steer[CONFIG_STEER_MAX];
 	unsigned steer_count;
+	struct config_switchport switchport[CONFIG_PORTS_MAX];
+	struct config_mac mac[CONFIG_MACS_MAX];
+	unsigned mac_count;
+	uint32_t aging_s; /* of learned addresses; 0: they stay */
+	uint32_t aging_line; /* 0: not configured */
 };
 
 /* The wrong lines, in the order of the text. Lines that are wrong only because of an earlier wrong
@@ -472,6 +505,16 @@ int config_check_xdp(const struct config *c, struct text_error *err);
 /* Checks rules that steer. */
 int config_check_steer(const struct config *c, struct text_error *err);
 
+/* Checks the statements of the switch. */
+int config_check_switch(const struct config *c, struct text_error *err);
+
+/* Does the port carry that VLAN? The VLAN of its untagged frames; 0: it takes none. */
+bool config_switch_carries(const struct config *c, unsigned port, unsigned vid);
+unsigned config_switch_untagged(const struct config *c, unsigned port);
+
+/* Writes a set of VLANs as a list, which is cut if it is too long; returns buf. */
+char *config_vid_list(char buf[CONFIG_VID_LIST + 1], const uint64_t *set);
+
 /* Writes such a rule as the words behind `steer`; returns buf. */
 char *config_steer_text(char buf[CONFIG_STEER_TEXT], const struct config_steer *s);
 
@@ -513,8 +556,10 @@ char *config_name(char buf[CONFIG_IF_NAME_SIZE], const struct config *c, unsigne
 /* The number of the interface with that key; -1: it has no block. A port always has a number. */
 int config_number(const struct config *c, uint32_t key);
 
-/* The kind of an interface: loopback or not; its NIC port, unless a loopback; its VLAN, 0: none. */
+/* The kind of an interface: loopback or not; interface of a VLAN of the switch or not; the NIC port, of the
+ * others; the VLAN, 0: none. */
 bool config_is_loopback(const struct config_interface *i);
+bool config_is_svi(const struct config_interface *i);
 unsigned config_if_port(const struct config_interface *i);
 unsigned config_if_vid(const struct config_interface *i);
 

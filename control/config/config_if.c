@@ -14,10 +14,13 @@ char *config_name(char buf[CONFIG_IF_NAME_SIZE], const struct config *c, unsigne
 }
 
 bool config_is_loopback(const struct config_interface *i) { return i->key & CONFIG_KEY_LOOPBACK; }
+bool config_is_svi(const struct config_interface *i) { return i->key & CONFIG_KEY_SVI; }
 unsigned config_if_port(const struct config_interface *i) { return i->key & 0xff; }
 
 unsigned config_if_vid(const struct config_interface *i)
 {
+	if (config_is_svi(i))
+		return i->key & 0xfff;
 	return config_is_loopback(i) ? 0 : i->key >> 8;
 }
 

@@ -12,7 +12,7 @@
 #include "control/config/config.h"
 #include "control/text/words.h"
 
-#define CONFIG_STATEMENTS_MAX 80
+#define CONFIG_STATEMENTS_MAX 96
 
 struct parser {
 	struct words w; /* of the line; w.err receives the next error */
@@ -202,6 +202,16 @@ int config_engine_protocols(struct parser *p, unsigned i);
 /* --- config_xdp.c --- */
 
 int config_xdp(struct parser *p, unsigned i);
+
+/* --- of config_switch.c --- */
+
+int config_switch_mode(struct parser *p, unsigned i);
+int config_switch_access(struct parser *p, unsigned i);
+int config_switch_native(struct parser *p, unsigned i);
+int config_switch_allowed(struct parser *p, unsigned i);
+int config_switch_limit(struct parser *p, unsigned i);
+int config_switch_aging(struct parser *p, unsigned i);
+int config_switch_static(struct parser *p, unsigned i);
 
 /* --- of config_steer.c --- */
 

@@ -130,6 +130,24 @@ static void print_steer(const struct printer *p, const struct config *c, const s
 			print_line(p, " steer %s", config_steer_text(text, &c->steer[k]));
 }
 
+static void print_switchport(const struct printer *p, const struct config_switchport *s)
+{
+	char list[CONFIG_VID_LIST + 1];
+	if (s->trunk)
+		print_line(p, " switchport mode trunk");
+	if (s->access)
+		print_line(p, " switchport access vlan %u", s->access);
+	if (s->no_native)
+		print_line(p, " switchport trunk native vlan none");
+	else if (s->native)
+		print_line(p, " switchport trunk native vlan %u", s->native);
+	if (s->lists)
+		print_line(p, " switchport trunk allowed vlan %s",
+		           config_vid_list(list, s->allowed)[0] ? list : "none");
+	if (s->limit)
+		print_line(p, " mac address-table limit %u", s->limit);
+}
+
 static void print_interface(const struct printer *p, const struct config *c,
                             const struct config_interface *i)
 {
@@ -149,6 +167,8 @@ static void print_interface(const struct printer *p, const struct config *c,
 	print_policy(p, i);
 	print_xdp(p, c, i);
 	print_steer(p, c, i);
+	if (i->key < CONFIG_PORTS_MAX)
+		print_switchport(p, &c->switchport[i->key]);
 	if (i->mtu != 0)
 		print_line(p, " mtu %u", i->mtu);
 	if (i->engine_index != 0)
@@ -311,6 +331,11 @@ static void print_machine(const struct config *c, config_write_fn write, void *c
 	print_line(&p, "!");
 	for (unsigned k = 0; k < c->arp_count; k++)
 		print_line(&p, "arp %s %s", fmt_ip4(addr, c->arp[k].addr), fmt_mac(mac, c->arp[k].mac));
+	if (c->aging_s != CONFIG_AGING_DEFAULT_S)
+		print_line(&p, "mac address-table aging-time %u", c->aging_s);
+	for (unsigned k = 0; k < c->mac_count; k++)
+		print_line(&p, "mac address-table static %s vlan %u interface %s", fmt_mac(mac, c->mac[k].mac),
+		           c->mac[k].vid, config_key_name(name, c->mac[k].port));
 	for (unsigned k = 0; k < c->neighbour6_count; k++)
 		print_line(&p, "ipv6 neighbor %s %s %s", fmt_ip6(addr, &c->neighbour6[k].addr),
 		           config_key_name(name, c->neighbour6[k].interface),

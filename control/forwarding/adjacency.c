@@ -84,6 +84,20 @@ static const uint8_t *with_tag(const uint8_t *frame, unsigned *len, unsigned vid
 	return tagged;
 }
 
+static void note_sent(unsigned interface, unsigned len)
+{
+	adjacency_carried[interface].tx_pkts++;
+	adjacency_carried[interface].tx_bytes += len;
+}
+
+/* All frames of an interface of the switch leave by one pair, so they stay in order. */
+static bool send_in_switch(unsigned interface, unsigned pair, const uint8_t *frame, unsigned len)
+{
+	note_sent(interface, len);
+	return core_inject(pair, 0, frame, len, INJECT_APP,
+	                   APP_BRIDGE + dp_get()->interface[interface].vid) == E_OK;
+}
+
 bool adjacency_send(unsigned interface, unsigned pair, const uint8_t *frame, unsigned len)
 {
 	const struct dp_interface *ifp = &dp_get()->interface[interface];
@@ -94,9 +108,10 @@ bool adjacency_send(unsigned interface, unsigned pair, const uint8_t *frame, uns
 	 * it (runtime/restart.c). */
 	if (dp_is_loopback(ifp) || !dp_link_is_up(dp_get(), interface))
 		return false;
+	if (dp_is_svi(ifp)) /* the data core finds the port */
+		return send_in_switch(interface, n ? interface % n : 0, frame, len);
 	if (ifp->vid) {
-		adjacency_carried[interface].tx_pkts++;
-		adjacency_carried[interface].tx_bytes += len;
+		note_sent(interface, len);
 		frame = with_tag(frame, &len, ifp->vid);
 	}
 	return n && frame && core_inject(pair, ifp->port, frame, len, INJECT_TX, 0) == E_OK;

@@ -32,7 +32,8 @@ unsigned interface_mtu(const struct config *c, unsigned port)
 static bool is_shut(const struct config *c, unsigned n)
 {
 	const struct config_interface *i = &c->interface[n];
-	return i->shutdown || (!config_is_loopback(i) && c->interface[config_if_port(i)].shutdown);
+	const bool on_port = !config_is_loopback(i) && !config_is_svi(i);
+	return i->shutdown || (on_port && c->interface[config_if_port(i)].shutdown);
 }
 
 /* The interface from which n borrows its IPv4 address, unless it is shut down; -1: none. */
@@ -62,6 +63,33 @@ static void start_link(struct dp_state *v, unsigned n, const struct config_inter
 	}
 	struct adj *glean = &v->adj[NH_CONNECTED + n];
 	glean->port = (uint8_t)port;
+	glean->interface = (uint8_t)n;
+	glean->state = ADJ_UNRESOLVED;
+	glean->mtu = ifp->mtu;
+}
+
+unsigned interface_mtu_svi(const struct config *c)
+{
+	unsigned least = NIC_MTU_MAX;
+	for (unsigned p = 0; p < core_port_count(); p++)
+		least = u32_min(least, interface_mtu(c, p));
+	return least;
+}
+
+/* Sets the interface of a VLAN of the switch. Its address on the link is that of the first port. */
+static void start_svi(struct dp_state *v, unsigned n, const struct config_interface *i)
+{
+	struct dp_interface *ifp = &v->interface[n];
+	struct adj *glean = &v->adj[NH_CONNECTED + n];
+	*ifp = (struct dp_interface){
+		.mtu = (uint16_t)(i->mtu ? i->mtu : interface_mtu_svi(&running.config)),
+		.enabled = !i->shutdown && i->address_count,
+		.enabled6 = !i->shutdown && i->ipv6,
+		.port = DP_PORT_SWITCH,
+		.key = i->key,
+		.vid = (uint16_t)config_if_vid(i)};
+	eth_copy(ifp->mac, core_port_nic(0)->mac);
+	glean->port = DP_PORT_SWITCH;
 	glean->interface = (uint8_t)n;
 	glean->state = ADJ_UNRESOLVED;
 	glean->mtu = ifp->mtu;
@@ -97,6 +125,10 @@ void interfaces_start(struct dp_state *v)
 		config_key_name(v->name[n], i->key);
 		if (config_is_loopback(i))
 			start_loopback(v, n, i);
+		else if (config_is_svi(i) && core_port_count() == 0)
+			continue;
+		else if (config_is_svi(i))
+			start_svi(v, n, i);
 		else if (config_if_port(i) < core_port_count())
 			start_link(v, n, i);
 		else
@@ -209,6 +241,12 @@ void interfaces_link(unsigned port, bool up)
 	for (unsigned n = 0; n < v->ifs; n++)
 		if (dp_has_link(v, n) && v->interface[n].port == port)
 			interface_link(n, up);
+}
+
+void interfaces_link_svi(unsigned n, bool up)
+{
+	if (dp_link_is_up(dp_get(), n) != up)
+		interface_link(n, up);
 }
 
 static bool has4(const struct dp_interface *ifp, uint32_t addr)

@@ -22,7 +22,13 @@ void interfaces_own6(const struct dp_state *v);
  * link-local ones, of whatever interface. */
 bool interfaces_have(const struct net_addr *addr);
 
+/* The default MTU of an interface of the switch, and its maximum: the least of all ports. */
+unsigned interface_mtu_svi(const struct config *c);
+
 /* The link of a port is up or down: sets the links of its interfaces. */
 void interfaces_link(unsigned port, bool up);
+
+/* The same of interface n of the switch, which says so (apps/switch): some port of its VLAN forwards. */
+void interfaces_link_svi(unsigned n, bool up);
 
 #endif

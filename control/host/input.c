@@ -57,7 +57,7 @@ void local_start(void)
 
 void local_tell_tcp(const struct core_msg *m)
 {
-	if (!core_app()->data_msg || !icmp_limit_take(&tell_limit, core_now_ns()))
+	if (!core_app()->data_msg || m->port >= NIC_PORTS_MAX || !icmp_limit_take(&tell_limit, core_now_ns()))
 		return;
 	for (unsigned pair = 0; pair < core_data_count(); pair++)
 		core_inject(pair, m->port, m->frame, m->len, INJECT_APP, APP_TCP_ERROR);

@@ -157,8 +157,10 @@ static void interface_head(struct page_text *t, unsigned n, const struct dp_inte
 	page_json(t, running.config.interface[n].description);
 	page_print(t, ",\"link\":\"%s\",\"enabled\":%s", stats_link_is_up(n) ? "up" : "down",
 	           dp_in_use(ifp) ? "true" : "false");
+	if (ifp->vid && !dp_is_svi(ifp))
+		page_print(t, ",\"port\":\"eth%u\"", ifp->port);
 	if (ifp->vid)
-		page_print(t, ",\"port\":\"eth%u\",\"vlan\":%u", ifp->port, ifp->vid);
+		page_print(t, ",\"vlan\":%u", ifp->vid);
 	if (!loopback)
 		page_print(t, ",\"mac\":\"%s\",\"mtu\":%u", fmt_mac(mac, ifp->mac), ifp->mtu);
 	page_print(t, ",\"addresses\":[");

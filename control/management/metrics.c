@@ -501,8 +501,10 @@ static bool vlan_counter(const struct family *f, uint32_t i, struct page_text *t
 	if (!dp_has_link(v, n))
 		return true;
 	stats_carried(n, &c);
-	page_print(t, "%s{interface=\"%s\",port=\"eth%u\"} %llu\n", f->name, dp_name(v, n),
-	           v->interface[n].port, (ull)stats_word(&c, f->arg));
+	page_print(t, "%s{interface=\"%s\"", f->name, dp_name(v, n));
+	if (!dp_is_svi(&v->interface[n]))
+		page_print(t, ",port=\"eth%u\"", v->interface[n].port);
+	page_print(t, "} %llu\n", (ull)stats_word(&c, f->arg));
 	return true;
 }
 

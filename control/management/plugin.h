@@ -9,6 +9,7 @@
  *            every start of the ports. running.applied: the configuration has not been refused
  *   ports    the ports run, or cannot be started (core_ports_running)
  *   link     a link went up or down
+ *   changed  a commit has taken effect without a restart of the ports: running.config is another
  *   timer    does the work that is due; returns the TSC of the next deadline, UINT64_MAX for none.
  *            Called again then, and after any other work of the control core
  */
@@ -23,6 +24,7 @@ struct app_plugin {
 	void (*start)(void);
 	void (*ports)(void);
 	void (*link)(unsigned port, bool up);
+	void (*changed)(void);
 	uint64_t (*timer)(void);
 
 	/* Size of the application's part of published memory, dp->plugin_data, which the control

@@ -179,6 +179,8 @@ bool stats_link_is_up(unsigned n)
 {
 	const struct dp_interface *ifp = &dp_get()->interface[n];
 	struct nic_link link;
+	if (dp_is_svi(ifp))
+		return dp_link_is_up(dp_get(), n);
 	return dp_is_loopback(ifp) || (core_port_link(ifp->port, &link) && link.up);
 }
 

@@ -21,7 +21,7 @@ uint32_t watch_ports(const char *word, uint16_t *vlan)
 	const int n = config_number(&running.config, key);
 	if (key < CONFIG_PORTS_MAX)
 		return key < core_port_count() ? 1u << key : 0;
-	if (n < 0 || !dp_has_link(v, (unsigned)n))
+	if (n < 0 || !dp_has_link(v, (unsigned)n) || dp_is_svi(&v->interface[n]))
 		return 0;
 	*vlan = v->interface[n].vid;
 	return 1u << v->interface[n].port;

@@ -20,6 +20,12 @@ int config_key_parse(struct text w, uint32_t *key)
 		*key = n | CONFIG_KEY_LOOPBACK;
 		return 0;
 	}
+	if (starts(w, "vlan")) {
+		if (text_parse_u32((struct text){w.at + 4, w.len - 4}, 1, CONFIG_VID_MAX, &vid) != 0)
+			return E_INVAL;
+		*key = vid | CONFIG_KEY_SVI;
+		return 0;
+	}
 	if (!starts(w, "eth"))
 		return E_INVAL;
 	const struct text rest = {w.at + 3, w.len - 3};
@@ -37,6 +43,8 @@ char *config_key_name(char buf[CONFIG_IF_NAME_SIZE], uint32_t key)
 {
 	if (key & CONFIG_KEY_LOOPBACK)
 		fmt_format(buf, CONFIG_IF_NAME_SIZE, "lo%u", key & 0xff);
+	else if (key & CONFIG_KEY_SVI)
+		fmt_format(buf, CONFIG_IF_NAME_SIZE, "vlan%u", key & 0xfff);
 	else if (key >> 8)
 		fmt_format(buf, CONFIG_IF_NAME_SIZE, "eth%u.%u", key & 0xff, key >> 8);
 	else

@@ -4,6 +4,7 @@
  * A key is a name as a number. It means the same interface in every configuration:
  *     ethN       N
  *     ethN.VID   N | VID << 8
+ *     vlanN      N | CONFIG_KEY_SVI; a VLAN of the switch
  *     loN        N | CONFIG_KEY_LOOPBACK
  */
 #ifndef CONTROL_TEXT_INTERFACE_NAME_H
@@ -16,9 +17,10 @@
 #define CONFIG_VID_MAX 4094 /* IEEE 802.1Q 9.6 */
 #define CONFIG_IF_NAME_SIZE 12 /* "eth15.4094" */
 #define CONFIG_KEY_LOOPBACK (1u << 31)
+#define CONFIG_KEY_SVI (1u << 30) /* a switch virtual interface */
 
 /* All names, for error messages. */
-#define CONFIG_IF_NAMES "eth0 to eth15, a VLAN as eth0.100, or lo0 to lo15"
+#define CONFIG_IF_NAMES "eth0 to eth15, a VLAN as eth0.100, vlan1 to vlan4094 of a switch, or lo0 to lo15"
 
 /* Sets *key to the key of the name; E_INVAL: no interface can have this name. */
 int config_key_parse(struct text name, uint32_t *key);

@@ -149,7 +149,8 @@ int igb_rx_start(struct nic *nic, const struct nic_config *config)
 		e = rx_queue(nic, config, q);
 	if (e == E_OK)
 		intel_write(nic, IGB_RCTL, 0,
-		            IGB_RCTL_EN | IGB_RCTL_MPE | IGB_RCTL_LPE | IGB_RCTL_BAM | IGB_RCTL_DPF | IGB_RCTL_SECRC);
+		            IGB_RCTL_EN | (config->features & NIC_PROMISC ? IGB_RCTL_UPE : 0) | IGB_RCTL_MPE |
+		                    IGB_RCTL_LPE | IGB_RCTL_BAM | IGB_RCTL_DPF | IGB_RCTL_SECRC);
 	return e;
 }
 

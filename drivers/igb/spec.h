@@ -152,6 +152,7 @@ enum igb_reg {
 #define IGB_IVAR_MISC_OTHER_SHIFT 8 /* vector of all causes but queues and the TCP timer */
 
 #define IGB_RCTL_EN (1u << 1)
+#define IGB_RCTL_UPE (1u << 3)    /* accept all unicast */
 #define IGB_RCTL_MPE (1u << 4)    /* accept all multicast */
 #define IGB_RCTL_LPE (1u << 5)    /* frames up to RLPML */
 #define IGB_RCTL_BAM (1u << 15)   /* accept broadcast */

@@ -5,7 +5,8 @@
  * One pool, one packet buffer: no virtualisation, no DCB (4.6.11.3.4). Flow control is off: a
  * router that is too slow shall drop packets, not stop its neighbours.
  *
- * Filters: the station's own address, broadcast, and all multicast (FCTRL.MPE), whatever MTA says; it is empty.
+ * Filters: the station's own address, or all with NIC_PROMISC, broadcast, and all multicast (FCTRL.MPE),
+ * whatever MTA says; it is empty.
  */
 #include "drivers/ixgbe/device.h"
 
@@ -20,7 +21,7 @@
 /* --- receive --- */
 
 /* Initialises the tables that 4.6.7 names, which may hold anything. */
-static void clear_filters(struct nic *nic)
+static void clear_filters(struct nic *nic, bool promiscuous)
 {
 	intel_write_all(nic, IXGBE_RAH, 1, 0); /* entry 0 is the station's, from the EEPROM */
 	intel_write_all(nic, IXGBE_RAL, 1, 0);
@@ -36,7 +37,8 @@ static void clear_filters(struct nic *nic)
 	intel_write(nic, IXGBE_VLNCTRL, 0, IXGBE_VLNCTRL_VET);
 	/* All groups, as on a virtio port: data cores know which groups we are in (IPv6 neighbour
 	 * discovery needs some, RFC 4861 7.2.1). */
-	intel_write(nic, IXGBE_FCTRL, 0, IXGBE_FCTRL_BAM | IXGBE_FCTRL_MPE);
+	intel_write(nic, IXGBE_FCTRL, 0,
+	            IXGBE_FCTRL_BAM | IXGBE_FCTRL_MPE | (promiscuous ? IXGBE_FCTRL_UPE : 0));
 }
 
 /* 4.6.3.2: all zero if flow control is not used. */
@@ -109,7 +111,7 @@ static int rx_enable(struct nic *nic)
 
 int ixgbe_rx_start(struct nic *nic, const struct nic_config *config)
 {
-	clear_filters(nic);
+	clear_filters(nic, config->features & NIC_PROMISC);
 	flow_control_off(nic);
 	intel_write(nic, IXGBE_RXPBSIZE, 0, ixgbe_device(nic)->chip->rx_buffer_kb << IXGBE_PBSIZE_SHIFT);
 	intel_write_all(nic, IXGBE_RXPBSIZE, 1, 0);

@@ -210,6 +210,7 @@ enum ixgbe_reg {
 #define IXGBE_RXCSUM_PCSD (1u << 13) /* the descriptor has the RSS hash, no fragment checksum */
 
 #define IXGBE_FCTRL_MPE (1u << 8) /* accept all multicast */
+#define IXGBE_FCTRL_UPE (1u << 9) /* accept all unicast */
 #define IXGBE_FCTRL_BAM (1u << 10) /* accept broadcast */
 
 #define IXGBE_VLNCTRL_VET 0x8100u /* IEEE 802.1Q, 9.6; VFE stays 0: no filter */

@@ -209,6 +209,7 @@ struct mlx5_device {
 	struct mlx5_pair *making; /* on whose list new objects go; NULL: the device's, or */
 	struct mlx5_rule_objects *making_rules; /* on that of rules, if not NULL */
 	uint32_t pairs;      /* running; 0: stopped, or */
+	uint32_t promiscuous; /* it was started with NIC_PROMISC: 1, or 0 */
 	uint32_t parked;     /* as many were running before mlx5_park; 0: not parked */
 	uint32_t drop_rqn;   /* an RQ without buffers: what is steered there is dropped */
 	uint16_t uar[MLX5_UARS_MAX]; /* our UAR pages: pair i has number i % uars, the device half 0 */

@@ -221,11 +221,17 @@ static int start_device(struct nic *nic, const struct nic_config *config, struct
 	return e == E_OK ? mlx5_port_start(nic, &s->frame_bytes) : e;
 }
 
+static uint32_t is_promiscuous(const struct nic_config *config)
+{
+	return (config->features & NIC_PROMISC) != 0;
+}
+
 /* Gives a parked device its queues again. False: it has to be stopped and started. */
 static bool restart_queues(struct nic *nic, const struct nic_config *config, struct shared *s)
 {
 	struct mlx5_device *d = mlx5_device(nic);
-	int e = d->parked == config->pairs && !d->dead ? E_OK : E_NOTSUP;
+	const bool alike = d->parked == config->pairs && d->promiscuous == is_promiscuous(config);
+	int e = alike && !d->dead ? E_OK : E_NOTSUP;
 	if (e == E_OK && s->irq)
 		e = route_vectors(nic, config);
 	if (e == E_OK)
@@ -273,6 +279,7 @@ static int start(struct nic *nic, const struct nic_config *config, struct nic_sh
 	}
 	mlx5_hca_down(nic);
 	d->refused = 0;
+	d->promiscuous = is_promiscuous(config);
 	if (d->dead)
 		e = mlx5_revive(nic);
 	if (e == E_AGAIN)

@@ -122,7 +122,7 @@ static int set_pause_off(struct nic *nic)
 	return mlx5_without(nic, MLX5_WITHOUT_PAUSE, mlx5_cmd_run(nic));
 }
 
-/* Sets what the vport accepts: our address and all groups. It does not loop back what we send:
+/* Sets what the vport accepts: our address, or all with NIC_PROMISC, and all groups. It does not loop back what we send:
  * otherwise a frame to our own address, as generators and testers send, would not reach the
  * wire. */
 static int set_vport(struct nic *nic, uint32_t mtu)
@@ -139,6 +139,7 @@ static int set_vport(struct nic *nic, uint32_t mtu)
 	mlx5_set(in, MLX5_MODIFY_VPORT_PROMISC, 1);
 	mlx5_set(in, MLX5_MODIFY_VPORT_LIST, 1);
 	mlx5_set(context, MLX5_VPORT_MTU, mtu);
+	mlx5_set(context, MLX5_VPORT_PROMISC_UC, mlx5_device(nic)->promiscuous);
 	mlx5_set(context, MLX5_VPORT_PROMISC_MC, 1);
 	mlx5_set(context, MLX5_VPORT_LIST_SIZE, 1);
 	mlx5_set(context, MLX5_VPORT_ENTRY_HIGH, be16_load(nic->mac));

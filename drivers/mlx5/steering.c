@@ -1,7 +1,8 @@
 /*
  * Steers received frames to the queues (PRM, "Flow Steering", "Transport Interface Receive"):
  *
- *   level 0, the root    frames to our address or to a group → level 2, or 1; others are dropped
+ *   level 0, the root    frames to our address (with NIC_PROMISC: to any) or to a group → level 2, or 1; others
+ *                        are dropped
  *   level 1              only while there are rules: rules.c
  *   level 2              by kind of frame → a TIR, which hashes the fields that such a frame has
  *                        (on a device with only two levels: level 1)
@@ -189,12 +190,14 @@ static int station_table(struct nic *nic, uint32_t next, uint32_t *root)
 		{MLX5_MATCH_DMAC_HIGH, UINT32_MAX, be32_load(mac)},
 		{MLX5_MATCH_DMAC_LOW, 0xffff, be16_load(mac + 4)},
 	};
+	const struct mlx5_match any[MLX5_MATCHES] = {{0}};
+	const struct mlx5_match *station = mlx5_device(nic)->promiscuous ? any : own;
 	const struct mlx5_match any_group[MLX5_MATCHES] = {{MLX5_MATCH_DMAC_HIGH, 1u << 24, 1u << 24}};
 	int e = mlx5_flow_table(nic, 0, LOG_TABLE_SIZE, root);
 	if (e == E_OK)
-		e = mlx5_flow_group(nic, *root, 0, 0, own, &group[0]);
+		e = mlx5_flow_group(nic, *root, 0, 0, station, &group[0]);
 	if (e == E_OK)
-		e = mlx5_flow_entry(nic, *root, group[0], 0, own, MLX5_DESTINATION_TABLE, next);
+		e = mlx5_flow_entry(nic, *root, group[0], 0, station, MLX5_DESTINATION_TABLE, next);
 	if (e == E_OK)
 		e = mlx5_flow_group(nic, *root, 1, 1, any_group, &group[1]);
 	if (e == E_OK)

@@ -153,7 +153,8 @@ static void describe(struct nic *nic, const struct nic_config *config)
 		.vectors = (uint8_t)(d->irq ? d->pairs + 2 : 1),
 		.event_vector = (uint8_t)vmxnet3_event_vector(d),
 		.interrupts_off = 1,
-		.rx_mode = VMXNET3_MODE_UCAST | VMXNET3_MODE_BCAST | VMXNET3_MODE_ALL_MULTI,
+		.rx_mode = VMXNET3_MODE_UCAST | VMXNET3_MODE_BCAST | VMXNET3_MODE_ALL_MULTI |
+		           (config->features & NIC_PROMISC ? VMXNET3_MODE_PROMISC : 0),
 	};
 	memset(m->shared.vlans, 0xff, sizeof m->shared.vlans);
 	describe_queues(nic, config);

@@ -218,6 +218,7 @@ _Static_assert(offsetof(struct vmxnet3_shared, features) == 24 && offsetof(struc
 #define VMXNET3_MODE_UCAST (1u << 0)
 #define VMXNET3_MODE_BCAST (1u << 2)
 #define VMXNET3_MODE_ALL_MULTI (1u << 3)
+#define VMXNET3_MODE_PROMISC (1u << 4)
 
 #define VMXNET3_MTU_MIN 60
 #define VMXNET3_MTU_MAX 9000

@@ -394,7 +394,8 @@ static bool may_be_nowhere(unsigned fate)
  * waits and all have an interface, each port has as many. */
 static void check_interfaces(void)
 {
-	static bool tagged; /* VLANs get other numbers when the ports restart */
+	/* VLANs get other numbers when the ports restart; those of the switch are of no one port */
+	static bool tagged;
 	const struct dp_state *v = dp_get();
 	uint64_t at[NIC_PORTS_MAX] = {0}, count[CNT_FATES], nowhere = 0;
 	struct counters all;
@@ -408,6 +409,10 @@ static void check_interfaces(void)
 	tagged |= v->tagged != 0;
 	for (unsigned n = 0; n < v->ifs; n++) {
 		stats_fates(n, false, count);
+		if (dp_exists(v, n) && dp_is_svi(&v->interface[n])) {
+			tagged = true;
+			continue;
+		}
 		for (unsigned i = 0; i < CNT_FATES && dp_has_link(v, n); i++)
 			at[v->interface[n].port] += count[i];
 	}

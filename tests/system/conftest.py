@@ -49,7 +49,7 @@ LEFT_ROUTER, LEFT_HOST = "192.0.2.1", "192.0.2.2"
 RIGHT_ROUTER, RIGHT_HOST = "198.51.100.1", "198.51.100.2"
 NIC_MODULES = {"test_forwarding", "test_icmp", "test_links", "test_faults", "test_fuzz", "test_echo",
                "test_tcp", "test_ip6", "test_vlan", "test_iommu", "test_restart", "test_warm_restart",
-               "test_xdp", "test_xdp_replace", "test_unassigned", "test_web"}
+               "test_xdp", "test_xdp_replace", "test_unassigned", "test_web", "test_switch"}
 # With --deal-cards, a test runs with fewer pairs of a card and a set of its other parameters:
 #   one_card    each set on one card, because the code under test is above the driver: the tests of
 #               DEALT_MODULES, and tests with this mark

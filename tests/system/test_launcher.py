@@ -207,7 +207,7 @@ def test_grub_media(kernel, boot, media):
 WRONG = [
     ["run"],
     ["fly"],
-    ["run", "switch"],
+    ["run", "bridge"],
     ["run", "router", "--port", "wifi"],
     ["run", "router", "--port", "tap"],
     ["run", "router", "--port", "tap:much-too-long-a-name"],

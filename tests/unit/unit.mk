@@ -77,6 +77,7 @@ UNIT_SRC_tcp_wire := net/tcp/wire.c net/ip.c net/ip4.c net/ip6.c lib/csum.c
 UNIT_SRC_arp := $(wildcard net/arp*.c) net/neigh_table.c lib/fmt.c tests/unit/rig/neigh_rig.c
 UNIT_SRC_fib := $(wildcard net/fib/*.c) tests/unit/rig/prefixes.c tests/unit/rig/routes_file.c \
 	tests/unit/rig/fib_paths.c
+UNIT_SRC_fdb := $(wildcard net/fdb/*.c)
 UNIT_SRC_fib6 := $(UNIT_SRC_fib)
 UNIT_SRC_routes_file := tests/unit/rig/routes_file.c
 ND_SRC := $(wildcard net/nd*.c) net/mld.c net/neigh_table.c net/icmp6.c net/ip6.c \
@@ -109,6 +110,7 @@ UNIT_SRC_config_wrong := $(UNIT_SRC_config)
 UNIT_SRC_config6 := $(UNIT_SRC_config)
 UNIT_SRC_config_acl := $(UNIT_SRC_config)
 UNIT_SRC_config_engine := $(UNIT_SRC_config)
+UNIT_SRC_config_switch := $(UNIT_SRC_config)
 UNIT_SRC_password := control/config/password.c control/text/text.c lib/pbkdf2.c lib/sha256.c lib/fmt.c
 UNIT_SRC_shell := control/console/shell.c control/console/shell_words.c control/text/text.c lib/fmt.c
 UNIT_SRC_virtio_ring := $(sort $(wildcard drivers/virtio_net/ring*.c)) tests/unit/rig/virtq_device.c tests/unit/rig/virtio_rig.c \
@@ -185,6 +187,8 @@ UNIT_SRC_mlx5_driver := $(wildcard drivers/mlx5/*.c) lib/fmt.c lib/pkt.c lib/csu
 	$(NICSIM_MLX5_SRC) tests/unit/rig/model_port.c tests/unit/rig/mlx5_port.c tests/unit/rig/guest.c \
 	tests/unit/rig/nicsim_frames.c
 UNIT_SRC_mlx5_faults := $(UNIT_SRC_mlx5_driver)
+UNIT_SRC_mlx5_promiscuous := $(UNIT_SRC_mlx5_driver)
+UNIT_MAIN_mlx5_promiscuous := tests/unit/drivers/test_promiscuous.c
 UNIT_SRC_mlx5_pair := $(UNIT_SRC_mlx5_driver)
 UNIT_MAIN_mlx5_pair := tests/unit/drivers/test_pair_alone.c
 UNIT_SRC_mlx5_steer := $(UNIT_SRC_mlx5_driver)
@@ -208,6 +212,8 @@ UNIT_SRC_ixgbe_traffic := $(UNIT_SRC_ixgbe_driver)
 UNIT_SRC_ixgbe_rules := $(UNIT_SRC_ixgbe_driver)
 UNIT_SRC_ixgbe_steer := $(UNIT_SRC_ixgbe_driver)
 UNIT_MAIN_ixgbe_steer := tests/unit/drivers/test_steer_rules.c
+UNIT_SRC_ixgbe_promiscuous := $(UNIT_SRC_ixgbe_driver) tests/unit/rig/nicsim_frames.c
+UNIT_MAIN_ixgbe_promiscuous := tests/unit/drivers/test_promiscuous.c
 UNIT_SRC_ixgbe_pair := $(UNIT_SRC_ixgbe_driver) tests/unit/rig/nicsim_frames.c
 UNIT_MAIN_ixgbe_pair := tests/unit/drivers/test_pair_alone.c
 UNIT_SRC_ixgbe_link := $(UNIT_SRC_ixgbe_pair)
@@ -226,6 +232,8 @@ UNIT_SRC_x550_link := $(UNIT_SRC_x550_pair)
 UNIT_MAIN_x550_link := tests/unit/drivers/test_link_lost.c
 UNIT_SRC_igb_driver := $(wildcard drivers/igb/*.c drivers/intel/*.c) lib/pkt.c lib/csum.c $(NICSIM_I226_SRC) \
 	$(addprefix tests/unit/rig/,model_port.c intel_port.c intel_faults.c igb_port.c guest.c)
+UNIT_SRC_igb_promiscuous := $(UNIT_SRC_igb_driver) tests/unit/rig/nicsim_frames.c
+UNIT_MAIN_igb_promiscuous := tests/unit/drivers/test_promiscuous.c
 UNIT_SRC_igb_pair := $(UNIT_SRC_igb_driver) tests/unit/rig/nicsim_frames.c
 UNIT_MAIN_igb_pair := tests/unit/drivers/test_pair_alone.c
 UNIT_SRC_igb_link := $(UNIT_SRC_igb_pair)
@@ -309,6 +317,7 @@ UNIT_WAY_vmxnet3_driver := device
 UNIT_WAY_ixgbe_driver := device
 UNIT_WAY_ixgbe_traffic := device
 UNIT_WAY_ixgbe_pair := device
+UNIT_WAY_ixgbe_promiscuous := device
 UNIT_WAY_ixgbe_link := device
 UNIT_WAY_ixgbe_rules := device
 UNIT_WAY_ixgbe_steer := device
@@ -320,6 +329,7 @@ UNIT_WAY_x550_link := device
 UNIT_WAY_x550_steer := device
 UNIT_WAY_igb_driver := device
 UNIT_WAY_igb_pair := device
+UNIT_WAY_igb_promiscuous := device
 UNIT_WAY_igb_link := device
 UNIT_WAY_igb_hostile := device
 UNIT_WAY_ixgbe_hostile := device
@@ -333,11 +343,12 @@ UNIT_WAY_mlx5_hca := device
 UNIT_WAY_mlx5_driver := device
 UNIT_WAY_mlx5_faults := device
 UNIT_WAY_mlx5_pair := device
+UNIT_WAY_mlx5_promiscuous := device
 UNIT_WAY_mlx5_steer := device
 # Every test_x.c is test x, unless it is the main() of others (UNIT_MAIN_x).
 UNIT_MAINS := $(patsubst UNIT_MAIN_%,%,$(filter UNIT_MAIN_%,$(.VARIABLES)))
 ifeq ($(origin T),undefined)
-T := $(sort $(filter-out pair_alone link_lost hostile_card steer_rules,$(patsubst test_%,%,$(basename $(notdir $(UNIT_TESTS))))) $(UNIT_MAINS))
+T := $(sort $(filter-out pair_alone promiscuous link_lost hostile_card steer_rules,$(patsubst test_%,%,$(basename $(notdir $(UNIT_TESTS))))) $(UNIT_MAINS))
 endif
 
 UNIT_CC := gcc clang

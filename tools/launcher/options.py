@@ -15,7 +15,7 @@ QEMU = "qemu-system-x86_64"
 
 # The applications: the names in `parse_application` (control/config/config_statements.c), each with an entry in
 # boot/grub.cfg.
-APPS = ("router", "echo", "discard", "web", "pktgen")
+APPS = ("router", "echo", "discard", "switch", "web", "pktgen")
 DEFAULT_APP = "router"
 
 # Network cards, the values of --nic: virtio, which is the default; QEMU's models of real cards, with the first

@@ -111,6 +111,11 @@ static void forget_lines(struct config *c)
 		c->xdp[i].line = 0;
 	for (unsigned i = 0; i < CONFIG_STEER_MAX; i++)
 		c->steer[i].line = 0;
+	for (unsigned i = 0; i < CONFIG_PORTS_MAX; i++)
+		c->switchport[i].line = 0;
+	for (unsigned i = 0; i < CONFIG_MACS_MAX; i++)
+		c->mac[i].line = 0;
+	c->aging_line = 0;
 	for (unsigned i = 0; i < CONFIG_ARPS_MAX; i++)
 		c->arp[i].line = 0;
 	for (unsigned i = 0; i < CONFIG_NEIGHBOURS6_MAX; i++)

@@ -581,7 +581,7 @@ int fw_start(unsigned pairs, struct nic_shared *shared)
 		mem[i] = (struct nic_ring_mem){bus(at, bytes), bytes, 1 + i, &cnt[i]};
 	/* Nobody may access the rings here: they are a data core's. */
 	guest_close(mem[0].mem, bus(at - 1, 1) + 1);
-	config = (struct nic_config){pairs, ~(uint32_t)NIC_VLAN, BUF_STRIDE_STANDARD, mem};
+	config = (struct nic_config){pairs, ~(uint32_t)(NIC_VLAN | NIC_PROMISC), BUF_STRIDE_STANDARD, mem};
 	memset(shared, 0, sizeof *shared);
 	return mlx5_ops.start(&fw.nic, &config, shared);
 }

@@ -459,7 +459,7 @@ static void test_statement_errors(void **state)
 	(void)state;
 	refuse("hostnam x", 1, "hostnam", "unknown statement; expected one of hostname, application, "
 	       "idle, receive-steering, load-balance, cores, interface, description, ip, mtu, shutdown, no, ipv6, permit, deny, arp, "
-	       "service, tcp, web, http, console, capture, routing, xdp, steer, exit, end");
+	       "service, tcp, web, http, console, capture, routing, xdp, steer, switchport, mac, exit, end");
 	refuse("\n\nint eth0", 3, "int", "unknown statement");
 	refuse("ip", 1, "", "expected address, unnumbered, access-group, unreachables, verify, redirects, directed-broadcast, access-list, route, icmp after \"ip\"");
 	refuse("ip rout 1.2.3.4", 1, "rout",
@@ -482,8 +482,8 @@ static void test_statement_errors(void **state)
 	       "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeee", "a hostname has");
 	refuse("hostname a\nhostname b", 2, "hostname", "\"hostname\" stands already at line 1");
 	refuse("application", 1, "",
-	       "the line ends too early; expected \"application (router | echo | discard | web | pktgen)\"");
-	refuse("application switch", 1, "switch", "unknown application; expected router or echo or discard");
+	       "the line ends too early; expected \"application (router | echo | discard | switch | web | pktgen)\"");
+	refuse("application bridge", 1, "bridge", "unknown application; expected router or echo or discard");
 	refuse("application echo tcp", 1, "tcp", "unexpected word");
 	refuse("idle now", 1, "now", "unknown idle mode; expected poll, sleep or auto");
 	refuse("cores minimum 0", 1, "0", "the number of cores must be a decimal number from 1 to 64");
@@ -547,7 +547,7 @@ static void test_statement_errors(void **state)
 static void test_interface_errors(void **state)
 {
 	(void)state;
-	refuse("interface", 1, "", "the line ends too early; expected \"interface (ethN | ethN.VLAN | loN)\"");
+	refuse("interface", 1, "", "the line ends too early; expected \"interface (ethN | ethN.VLAN | vlanN | loN)\"");
 	refuse("interface eth16", 1, "eth16", "unknown interface; expected eth0 to eth15");
 	refuse("interface eth", 1, "eth", "unknown interface");
 	refuse("interface eth01", 1, "eth01", "unknown interface");

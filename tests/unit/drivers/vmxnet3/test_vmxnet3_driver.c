@@ -17,6 +17,7 @@
 static struct device {
 	uint32_t revisions, upt, revision, command, link, intr, mac[2], low, fields;
 	uint64_t shared; /* bus address; 0: none */
+	bool promiscuous; /* the test wants that mode */
 	bool active, gone, refuses, refuses_fields, random;
 	bool masked[VECTORS];
 	unsigned tx, rx, resets, told_rx[16], told_tx[16], routed[VECTORS]; /* routed: core + 1 */
@@ -99,7 +100,8 @@ static void activate(void)
 	assert_in_range(dev.tx, 1, 8);
 	assert_true(dev.rx >= dev.tx && dev.rx <= 16 && (dev.rx & (dev.rx - 1)) == 0);
 	assert_int_equal(load(dev.shared + 108, 4) & 1, 1); /* no interrupt before the vectors are set */
-	assert_int_equal(s32(120), 1 | 4 | 8); /* own address, broadcast, all multicast */
+	/* own address, broadcast, all multicast; all stations */
+	assert_int_equal(s32(120), 1 | 4 | 8 | (dev.promiscuous ? 16 : 0));
 	for (unsigned i = 0; i < 128; i++)
 		assert_int_equal(s32(136 + 4 * i), UINT32_MAX);
 	check_queues();
@@ -238,7 +240,7 @@ static int start_with(unsigned pairs, uint32_t buf_bytes, uint32_t features)
 	return vmxnet3_ops.start(&nic, &(struct nic_config){pairs, features, buf_bytes, mem}, &shared);
 }
 
-static int start(unsigned pairs) { return start_with(pairs, BUF_STRIDE_STANDARD, UINT32_MAX); }
+static int start(unsigned pairs) { return start_with(pairs, BUF_STRIDE_STANDARD, ~(uint32_t)NIC_PROMISC); }
 
 static struct nic_queue attached(unsigned pair)
 {
@@ -376,6 +378,16 @@ static void vectors(void **s)
 	assert_int_equal(dev.routed[0], 0);
 }
 
+static void promiscuous(void **state)
+{
+	(void)state;
+	power(7, VECTORS);
+	assert_int_equal(probe(), E_OK);
+	dev.promiscuous = true;
+	assert_int_equal(start_with(1, BUF_STRIDE_STANDARD, NIC_PROMISC), E_OK);
+	assert_true(dev.active && dev.modes > 0);
+}
+
 /* A frame each way on the last of three pairs, of four receive queues. */
 static void traffic(void **s)
 {
@@ -499,7 +511,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(revisions), cmocka_unit_test(refused),    cmocka_unit_test(starts),
 		cmocka_unit_test(vectors),   cmocka_unit_test(traffic),    cmocka_unit_test(links),
-		cmocka_unit_test(statistics), cmocka_unit_test(lies),
+		cmocka_unit_test(statistics), cmocka_unit_test(lies),      cmocka_unit_test(promiscuous),
 	};
 	return cmocka_run_group_tests(tests, guest_map, NULL);
 }

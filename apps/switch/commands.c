@@ -1,0 +1,220 @@
+/* See commands.h. The form of `show` output is an interface, as in control/cli/show.c. */
+#include "apps/switch/commands.h"
+
+#include "apps/switch/tables.h"
+#include "control/config/running.h"
+#include "lib/fmt.h"
+#include "lib/mem.h"
+
+typedef unsigned long long ull;
+
+/* --- show mac address-table --- */
+
+static void show_entry(struct shell *sh, const struct fdb_entry *e)
+{
+	const uint16_t *used[CORES_MAX];
+	char text[FMT_MAC_MAX], age[24] = "-";
+	uint8_t mac[ETH_ALEN];
+	tables_marks(used);
+	fdb_station_mac(e->station, mac);
+	if (!e->fixed) {
+		const uint64_t marks = fdb_idle(&tables.fdb, e->slot, tables_mark(), used, self.info->data_cores);
+		fmt_format(age, sizeof age, "%llu", (ull)((marks << tables.shared->mark_shift) / SECOND_NS));
+	}
+	shell_print(sh, "%-5u %-18s %-8s %-8s %6s\n", fdb_station_vid(e->station), fmt_mac(text, mac),
+	            e->fixed ? "static" : "dynamic", dp_name(dp_get(), e->port), age);
+}
+
+#define ENTRIES_AT_ONCE 16 /* of a piece of output */
+
+/* at: the next slot. A table that a restart of the ports has made smaller meanwhile ends the output. */
+static bool more_entries(struct shell *sh, void *at)
+{
+	uint32_t *cursor = at;
+	struct fdb_entry e;
+	for (unsigned i = 0; i < ENTRIES_AT_ONCE; i++) {
+		if (!tables.has_fdb || !fdb_next(&tables.fdb, cursor, &e))
+			return false;
+		show_entry(sh, &e);
+	}
+	return true;
+}
+
+static void show_head(struct shell *sh)
+{
+	shell_print(sh, "%-5s %-18s %-8s %-8s %6s\n", "vlan", "mac", "type", "port", "age_s");
+}
+
+static void show_table(struct shell *sh)
+{
+	show_head(sh);
+	shell_stream(sh, more_entries);
+}
+
+/* The entries of one address, in whatever VLANs. */
+static void show_address(struct shell *sh)
+{
+	uint8_t mac[ETH_ALEN];
+	struct fdb_entry e;
+	if (text_parse_mac(text_of(sh->argv[0]), mac) != 0) {
+		shell_print(sh, "expected a MAC address such as 00:11:22:33:44:55 or 0011.2233.4455\n");
+		return;
+	}
+	show_head(sh);
+	for (uint32_t cursor = 0; tables.has_fdb && fdb_next(&tables.fdb, &cursor, &e);)
+		if (e.station >> 16 == fdb_station(mac, 0) >> 16)
+			show_entry(sh, &e);
+}
+
+static void show_count(struct shell *sh)
+{
+	const struct fdb_writer *w = &tables.fdb;
+	if (!tables.has_fdb) {
+		shell_print(sh, "there is not enough memory for a table: all frames are flooded\n");
+		return;
+	}
+	shell_print(sh, "room %u\nstatic %u\nlearned %u\n", w->entries_max, w->fixed, fdb_count(w) - w->fixed);
+	for (unsigned p = 0; p < core_port_count(); p++) {
+		shell_print(sh, "learned_%s %u", dp_name(dp_get(), p), w->learned[p]);
+		if (w->limit[p])
+			shell_print(sh, " of %u", w->limit[p]);
+		shell_print(sh, "\n");
+	}
+	shell_print(sh, "aging_time_s %u\n", running.config.aging_s);
+}
+
+/* --- clear mac address-table --- */
+
+/* A word and its value: `interface ethN`, `vlan N`. */
+static bool read_option(struct shell *sh, const char *name, const char *value, uint32_t *port, uint32_t *vid)
+{
+	if (strcmp(name, "vlan") == 0) {
+		if (value && text_parse_u32(text_of(value), 1, ETH_VID_MAX, vid) == 0)
+			return true;
+		shell_print(sh, "vlan takes a number from 1 to %u\n", ETH_VID_MAX);
+	} else if (strcmp(name, "interface") == 0) {
+		if (value && config_key_parse(text_of(value), port) == 0 && *port < core_port_count())
+			return true;
+		shell_print(sh, "interface takes the name of a port, such as eth0\n");
+	} else {
+		shell_print(sh, "%% unknown word \"%s\"\n", name);
+	}
+	return false;
+}
+
+static void clear_table(struct shell *sh)
+{
+	uint32_t port = FDB_ANY, vid = FDB_ANY;
+	for (unsigned i = 0; i < sh->argc; i += 2)
+		if (!read_option(sh, sh->argv[i], sh->argv[i + 1], &port, &vid))
+			return;
+	shell_print(sh, "%u stations forgotten\n", tables_forget(port, vid));
+}
+
+/* --- show vlan --- */
+
+static const char *port_list(char *text, size_t size, uint32_t ports)
+{
+	struct fmt_buf b = {text, size, 0, false};
+	text[0] = 0;
+	for (; ports; ports &= ports - 1)
+		fmt_put(&b, "%s%s", text[0] ? "," : "", dp_name(dp_get(), (unsigned)__builtin_ctz(ports)));
+	return text[0] ? text : "-";
+}
+
+static void show_range(struct shell *sh, unsigned first, unsigned last)
+{
+	const struct switch_vlan v = tables.shared->vlan[first];
+	char untagged[96], tagged[96], range[16];
+	fmt_format(range, sizeof range, first == last ? "%u" : "%u-%u", first, last);
+	shell_print(sh, "%-10s %-10s %-24s %s\n", range, v.interface ? dp_name(dp_get(), v.interface) : "-",
+	            port_list(untagged, sizeof untagged, v.member & ~(uint32_t)v.tagged),
+	            port_list(tagged, sizeof tagged, v.tagged));
+}
+
+static bool same_vlan(unsigned a, unsigned b)
+{
+	const struct switch_vlan *vlan = tables.shared->vlan;
+	return memcmp(&vlan[a], &vlan[b], sizeof vlan[a]) == 0;
+}
+
+/* A trunk carries thousands of VLANs, so VLANs of the same ports share a line. */
+static void show_vlan(struct shell *sh)
+{
+	shell_print(sh, "%-10s %-10s %-24s %s\n", "vlan", "interface", "untagged", "tagged");
+	for (unsigned vid = 1; tables.shared && vid <= ETH_VID_MAX; vid++) {
+		const unsigned first = vid;
+		const struct switch_vlan v = tables.shared->vlan[vid];
+		while (vid < ETH_VID_MAX && same_vlan(first, vid + 1))
+			vid++;
+		if (v.member || v.interface)
+			show_range(sh, first, vid);
+	}
+}
+
+/* --- show switchport --- */
+
+static const char *state_word(unsigned port)
+{
+	static const char *const words[] = {
+		[SWITCH_DOWN] = "down", [SWITCH_BLOCKING] = "blocking", [SWITCH_LEARNING] = "learning",
+		[SWITCH_FORWARDING] = "forwarding"};
+	return words[tables.shared->state[port] % ARRAY_LEN(words)];
+}
+
+static void show_port(struct shell *sh, unsigned port)
+{
+	char list[CONFIG_VID_LIST + 1], untagged[8] = "-";
+	const struct config_switchport *c = &running.config.switchport[port];
+	if (tables.shared->untagged[port])
+		fmt_format(untagged, sizeof untagged, "%u", tables.shared->untagged[port]);
+	shell_print(sh, "%-8s %-11s %-7s %-9s %9u  %s\n", dp_name(dp_get(), port), state_word(port),
+	            c->trunk ? "trunk" : "access", untagged, tables.fdb.learned[port],
+	            !c->trunk                              ? untagged
+	            : !c->lists                              ? "all"
+	            : config_vid_list(list, c->allowed)[0] ? list
+	                                           : "none");
+}
+
+static void show_switchport(struct shell *sh)
+{
+	shell_print(sh, "%-8s %-11s %-7s %-9s %9s  %s\n", "port", "state", "mode", "untagged", "stations",
+	            "vlans");
+	for (unsigned p = 0; tables.shared && p < core_port_count(); p++)
+		show_port(sh, p);
+}
+
+const struct shell_command switch_commands[SWITCH_COMMANDS] = {
+	{"show mac", NULL, "stations of the switch", NULL},
+	{"show mac address-table", NULL, "the stations of the switch: VLAN, port, age", show_table},
+	{"show mac address-table address", "MAC", "the entries of one station", show_address},
+	{"show mac address-table count", NULL, "numbers of stations", show_count},
+	{"show vlan", NULL, "the VLANs of the switch and their ports", show_vlan},
+	{"clear mac", NULL, "forgets stations of the switch", NULL},
+	{"clear mac address-table", "[interface ethN] [vlan N]", "forgets learned stations", clear_table},
+	{"show switchport", NULL, "the ports of the switch: mode, VLANs, state", show_switchport},
+};
+
+/* --- /metrics --- */
+
+/* Items: the head of a family, one for each port, static ones, room; then nothing. */
+bool switch_metrics(struct page_walk *w, struct page_text *t)
+{
+	static const char name[] = "hayate_switch_stations";
+	const unsigned ports = core_port_count();
+	const uint32_t i = w->item;
+	if (!tables.has_fdb)
+		return false;
+	if (i == 0)
+		page_print(t, "# HELP %s Stations in the switch's table.\n# TYPE %s gauge\n", name, name);
+	else if (i <= ports)
+		page_print(t, "%s{type=\"dynamic\",port=\"eth%u\"} %u\n", name, i - 1, tables.fdb.learned[i - 1]);
+	else if (i == ports + 1)
+		page_print(t, "%s{type=\"static\"} %u\n", name, tables.fdb.fixed);
+	else if (i == ports + 2)
+		page_print(t, "# HELP %s_max Stations that the table has room for.\n# TYPE %s_max gauge\n"
+		              "%s_max %u\n", name, name, name, tables.fdb.entries_max);
+	else
+		return false;
+	return true;
+}

@@ -1,0 +1,13 @@
+/* The console and the metrics of the switch. */
+#ifndef APPS_SWITCH_COMMANDS_H
+#define APPS_SWITCH_COMMANDS_H
+
+#include "control/console/shell.h"
+#include "control/management/page.h"
+
+#define SWITCH_COMMANDS 8
+extern const struct shell_command switch_commands[SWITCH_COMMANDS];
+
+bool switch_metrics(struct page_walk *w, struct page_text *t);
+
+#endif

@@ -1,0 +1,80 @@
+/*
+ * Frames to the machine itself. What data cores of an application without services do with them, as
+ * apps/echo: the control core answers.
+ *
+ * A frame to a group is flooded and, if it concerns us, given to the control core too. So that the control
+ * core does not see each broadcast of a large VLAN, only these concern us:
+ * - ARP that asks for one of our addresses, or says that it has one (RFC 5227 2.4), and announcements,
+ *   which change what we know of a neighbour (RFC 826)
+ * - IPv6 to a group that we have joined, such as a solicited node's
+ * IPv4 groups and broadcasts are for nobody here (ingress_host4).
+ */
+#include "apps/switch/host.h"
+
+#include "dataplane/ingress.h"
+#include "dataplane/vlan.h"
+
+#define ARP_BYTES 28
+#define ARP_SPA 14 /* RFC 826: sender's and target's protocol address */
+#define ARP_TPA 24
+
+static bool wants_arp(const struct dp_interface *ifp, const uint8_t *arp, unsigned len)
+{
+	if (len < ARP_BYTES)
+		return false;
+	const uint32_t from = be32_load(arp + ARP_SPA), to = be32_load(arp + ARP_TPA);
+	return from == to || ingress_is_local4(ifp, from) || ingress_is_local4(ifp, to);
+}
+
+bool host_wants(const struct dp_state *dp, const struct pkt *p, unsigned tag, unsigned interface)
+{
+	const unsigned head = ETH_HLEN + tag;
+	const struct dp_interface *ifp = &dp->interface[interface];
+	const uint16_t type = be16_load(p->data + head - 2);
+	if (type == ETH_TYPE_ARP)
+		return ifp->enabled && wants_arp(ifp, p->data + head, p->len - head);
+	if (type != ETH_TYPE_IP6 || !ifp->enabled6 || p->len < head + IP6_HLEN)
+		return false;
+	const struct net_addr dst = ip6_dst(p->data + head);
+	return ip6_is_multicast(&dst) && ingress_is_local6(dp, interface, &dst);
+}
+
+static void input4(struct pkt *p, const struct dp_interface *ifp)
+{
+	const enum counter bad = ingress_host4(p, ifp);
+	if (bad != CNT_NONE) {
+		core_drop(p, bad);
+		return;
+	}
+	pkt_csum_complete(&self.pool, p);
+	core_punt(p, ingress_punt_kind4(p), NH_LOCAL);
+}
+
+static void input6(const struct dp_state *dp, struct pkt *p)
+{
+	const enum counter bad = ip6_check(p->data + ETH_HLEN, p->len - ETH_HLEN);
+	if (bad != CNT_NONE || !ingress_local6(dp, p)) {
+		core_drop(p, bad != CNT_NONE ? bad : CNT_drop_ip6_not_ours);
+		return;
+	}
+	pkt_csum_complete(&self.pool, p);
+	core_punt(p, ingress_punt_kind6(p), NH_LOCAL);
+}
+
+void host_input(const struct dp_state *dp, struct pkt *p, unsigned tag, unsigned interface)
+{
+	struct dp_carried *carried = &dp_counted()->carried[interface];
+	const struct dp_interface *ifp = &dp->interface[interface];
+	if (tag) {
+		eth_untag(p->data);
+		vlan_move(p, ETH_TAG_LEN);
+	}
+	p->interface = (uint8_t)interface;
+	carried->rx_pkts++;
+	carried->rx_bytes += p->len;
+	const enum ingress ingress = ingress_classify(p, ifp);
+	if (ingress == INGRESS_IP4)
+		input4(p, ifp);
+	else if (ingress == INGRESS_IP6)
+		input6(dp, p);
+}

@@ -1,0 +1,76 @@
+/*
+ * What data cores and control core of the switch know of each other.
+ *
+ * The control core publishes struct switch_shared (dp->plugin_data) and the forwarding database
+ * (dp->plugin_more, net/fdb). Everything in it may change at any time by a single store. A frame that is in
+ * a data core's hands meanwhile is sent by the old rule or by the new one.
+ *
+ * A data core shares struct switch_core (dp_plugin_shared):
+ * - A ring of reports, one word each: the station and the port, of frames from stations that the database
+ *   does not have, or has at another port. A report is not a punt: it costs the frame nothing, and the
+ *   frame is forwarded meanwhile. A report is not repeated for REPORT_AGAIN_NS, so a burst makes one.
+ * - When each entry was last found as a source: marks in the core's own memory (fdb.h, Age).
+ *
+ * Limits of learning: the ring has SWITCH_REPORTS places, and the control core takes SWITCH_LEARN_MAX
+ * reports of a core in a turn, between its other work. A flood of made-up source addresses fills rings,
+ * which costs the data cores a store a frame, and the control core that part of its turns. Nothing waits
+ * for it. Reports that find no place are counted as switch_reports_lost; the next frame of the station
+ * reports it again.
+ *
+ * What a data core writes is untrusted: words are checked, and the marks are read only within its arena.
+ */
+#ifndef APPS_SWITCH_SHARED_H
+#define APPS_SWITCH_SHARED_H
+
+#include "dataplane/state.h"
+#include "net/fdb/fdb.h"
+
+_Static_assert(NIC_PORTS_MAX <= FDB_PORTS, "an entry holds the number of a port");
+
+/* What a port does with frames (802.1Q 8.4; RSTP will set BLOCKING and LEARNING, 13.35). */
+enum switch_state {
+	SWITCH_DOWN, /* shut down, or without a link */
+	SWITCH_BLOCKING,
+	SWITCH_LEARNING,
+	SWITCH_FORWARDING,
+};
+
+/* A VLAN in one word. Ports are bits. */
+struct switch_vlan {
+	uint16_t member;   /* ports that carry it */
+	uint16_t tagged;   /* of these, ports that send its frames with a tag */
+	uint8_t interface; /* of the machine's own in this VLAN; 0: none */
+	uint8_t reserved[3];
+};
+_Static_assert(sizeof(struct switch_vlan) == 8, "is loaded whole");
+
+#define SWITCH_VLANS 4096
+
+struct switch_shared {
+	struct switch_vlan vlan[SWITCH_VLANS];
+	uint16_t untagged[NIC_PORTS_MAX]; /* VLAN of frames without a tag; 0: they are dropped */
+	uint16_t len_max[NIC_PORTS_MAX];  /* of a frame without its tag */
+	uint8_t state[NIC_PORTS_MAX];     /* enum switch_state */
+	uint64_t mac;        /* the machine's own, as in a frame; 0: no VLAN has an interface */
+	uint32_t mark_shift; /* a mark is core_now_ns() >> this */
+	uint64_t taken[CORES_MAX]; /* reports taken, by core: the tail of its ring */
+};
+
+#define SWITCH_REPORTS 1024
+#define SWITCH_LEARN_MAX 256
+
+struct switch_core {
+	uint64_t head;  /* reports made */
+	uint64_t marks; /* address of its marks, one for each slot of the database; 0: it has none */
+	uint64_t report[SWITCH_REPORTS]; /* station | port */
+};
+
+static inline struct switch_vlan switch_vlan_load(const struct switch_shared *s, unsigned vid)
+{
+	const uint64_t word = __atomic_load_n((const uint64_t *)(const void *)&s->vlan[vid], __ATOMIC_RELAXED);
+	struct switch_vlan v;
+	__builtin_memcpy(&v, &word, sizeof v);
+	return v;
+}
+
+#endif

@@ -1,0 +1,264 @@
+/*
+ * The switch on a data core. One vector of one port goes through three passes, each over all its frames
+ * (ARCHITECTURE.md, invariant 5):
+ *
+ *     1. classify  VLAN and form of the frame; ingress rules (802.1Q 8.6.1, 8.6.2): the port carries the
+ *                  VLAN, and is in a state that takes frames. Reserved addresses are dropped.
+ *     2. look up   sources and destinations in one batch (net/fdb). A source that is there at this port is
+ *                  marked as used; another is reported (learn.c).
+ *     3. send      to the port of the destination if that carries the VLAN and forwards (8.6.4), else to
+ *                  all such ports (8.8.6); never back. The tag is added, removed or left.
+ *
+ * Frames of a flow stay in order: they take the same way through the passes, except in the moment in which
+ * their destination is learned.
+ *
+ * Fates (net/counters.h). A frame that is sent on is `forwarded`, flooded or not. The copies of a flooded
+ * one are our own packets (PKT_OWN), counted as switch_copies; those that find no room in a transmit ring
+ * are originated_drop_tx. A frame to a group that the machine wants for itself (host.c) has the fate that
+ * the control core gives it, and all that is flooded are copies.
+ *
+ * Deliberately missing: priorities (802.1Q 6.9.3: the tag's bits are kept where a tag stays, and are 0 in a
+ * tag that is added), provider tags (0x88a8 is an EtherType like any other), groups learned by snooping.
+ */
+#include "apps/switch/host.h"
+#include "apps/switch/learn.h"
+#include "apps/switch/plugin.h"
+#include "apps/switch/send.h"
+#include "apps/switch/switch.h"
+#include "control/control.h"
+#include "net/eth.h"
+
+#define MAC_MASK 0xffffffffffffull
+
+/* 01:80:c2:00:00:00 to 0f (802.1Q table 8-1), as loaded from a frame. */
+#define RESERVED_MASK 0xf0ffffffffffull
+#define RESERVED 0x00000000c28001ull
+
+/* The frames of a vector that the ingress rules let in. They stay where they are, and close up. */
+static struct passing {
+	struct pkt *v;
+	uint16_t vid[PKT_VECTOR_MAX];
+	bool tagged[PKT_VECTOR_MAX];
+	uint64_t station[2 * PKT_VECTOR_MAX]; /* of the sources; then, from n on, of the destinations */
+	uint64_t to[PKT_VECTOR_MAX];
+	unsigned n;
+} passing;
+_Static_assert(2 * PKT_VECTOR_MAX <= FDB_BATCH_MAX, "one look-up");
+
+static void data_tables(void)
+{
+	dp_counted_start();
+	switching = (struct switching){dp_get(), dp_get()->plugin_data, dp_get()->plugin_more, 0, 0};
+	if (switching.shared)
+		learn_start(switching.shared, switching.fdb, false);
+}
+
+static void data_start(void)
+{
+	data_tables();
+	if (switching.shared)
+		learn_start(switching.shared, switching.fdb, true);
+}
+
+/* --- pass 1 --- */
+
+/* A checksum that a virtio peer has left to us lies behind the Ethernet header, or is none: the position is
+ * the peer's word, and a device would write there, over a tag that has been checked. */
+static void check_partial(struct pkt *p, unsigned headers)
+{
+	if (unlikely(p->flags & PKT_CSUM_PARTIAL) && pkt_meta(&self.pool, p->buf)->csum_start < headers)
+		p->flags &= (uint8_t)~PKT_CSUM_PARTIAL;
+}
+
+/* Removes a tag that has only a priority (802.1Q 6.9.1). */
+static void drop_priority(struct pkt *p)
+{
+	eth_untag(p->data);
+	vlan_move(p, ETH_TAG_LEN);
+}
+
+/* The reason why a frame is not let in, or CNT_NONE. */
+static inline enum counter refused(const struct pkt *p, unsigned port, unsigned vid, uint64_t to)
+{
+	const bool carried = switch_vlan_load(switching.shared, vid).member >> port & 1;
+	if (unlikely((to & RESERVED_MASK) == RESERVED))
+		return CNT_drop_switch_reserved;
+	if (unlikely(!((switching.forwarding | switching.learning) >> port & 1)))
+		return CNT_drop_switch_blocked;
+	if (unlikely(!carried))
+		return CNT_drop_switch_vlan;
+	return likely(eth_is_station(p->data + ETH_ALEN)) ? CNT_NONE : CNT_drop_eth_src;
+}
+
+static inline void classify(struct pkt *p, unsigned port, unsigned untagged)
+{
+	struct passing *s = &passing;
+	if (unlikely(p->len < ETH_HLEN)) {
+		core_drop(p, CNT_drop_eth_short);
+		return;
+	}
+	bool tagged = vlan_is_tagged(p);
+	unsigned vid = untagged;
+	if (tagged) {
+		vid = be16_load(p->data + 14) & ETH_VID_MASK;
+		if (unlikely(vid == 0)) {
+			drop_priority(p);
+			vid = untagged;
+			tagged = false;
+		}
+	}
+	const uint64_t to = raw64_load(p->data) & MAC_MASK;
+	const enum counter why = refused(p, port, vid, to);
+	if (unlikely(why != CNT_NONE)) {
+		core_drop(p, why);
+		return;
+	}
+	check_partial(p, ETH_HLEN + (tagged ? ETH_TAG_LEN : 0));
+	if (unlikely(&s->v[s->n] != p))
+		s->v[s->n] = *p;
+	s->vid[s->n] = (uint16_t)vid;
+	s->tagged[s->n] = tagged;
+	s->to[s->n] = to;
+	s->station[s->n++] = fdb_station(p->data + ETH_ALEN, vid);
+}
+
+/* --- pass 2 --- */
+
+static void learn(const uint32_t *found, unsigned port)
+{
+	const struct passing *s = &passing;
+	const uint16_t mark = learn_mark();
+	uint16_t *marks = learn_marks;
+	for (unsigned i = 0; i < s->n; i++) {
+		const uint32_t slot = fdb_found_slot(found[i]);
+		if (unlikely(found[i] == FDB_NONE || fdb_found_port(found[i]) != port)) {
+			if (s->station[i] != fdb_station((const uint8_t *)&switching.shared->mac, s->vid[i]))
+				learn_report(s->station[i], port);
+		} else if (likely(marks) && unlikely(marks[slot] != mark)) {
+			__atomic_store_n(&marks[slot], mark, __ATOMIC_RELAXED);
+		}
+	}
+}
+
+/* --- pass 3 --- */
+
+/* To all other ports of the VLAN. True: the received packet is on its way. */
+static __attribute__((noinline)) bool flood(struct pkt *p, unsigned i, unsigned port, struct switch_vlan vlan)
+{
+	const bool tagged = passing.tagged[i];
+	const unsigned tag = tagged ? ETH_TAG_LEN : 0, vid = passing.vid[i];
+	const uint32_t ports = vlan.member & switching.forwarding & ~(1u << port);
+	const bool ours = vlan.interface && eth_is_multicast(p->data) &&
+	                  host_wants(switching.dp, p, tag, vlan.interface);
+	struct pkt copy;
+	count_n(CNT_switch_flooded, ports != 0);
+	if (unlikely(ours)) {
+		pkt_csum_complete(&self.pool, p);
+		if (ports && send_copy_of(p, &copy))
+			count_n(CNT_switch_copies, send_flood(&copy, tagged, vlan, vid, ports));
+		host_input(switching.dp, p, tag, vlan.interface);
+		return false;
+	}
+	if (ports == 0) {
+		core_drop(p, CNT_drop_switch_no_port);
+		return false;
+	}
+	return send_flood(p, tagged, vlan, vid, ports);
+}
+
+/* To the one port where its destination is. */
+static inline bool unicast(struct pkt *p, unsigned i, unsigned port, unsigned to, struct switch_vlan vlan)
+{
+	const bool tagged = passing.tagged[i];
+	enum counter why = CNT_NONE;
+	if (unlikely(to == port))
+		why = CNT_drop_switch_same_port;
+	else if (unlikely(!((vlan.member & switching.forwarding) >> to & 1)))
+		why = CNT_drop_switch_no_port;
+	else if (unlikely(send_len(p, tagged) > switching.shared->len_max[to]))
+		why = CNT_drop_switch_too_big;
+	else if (unlikely(!send_form(p, tagged, vlan.tagged >> to & 1, passing.vid[i])))
+		why = CNT_drop_no_buffer;
+	if (unlikely(why != CNT_NONE)) {
+		core_drop(p, why);
+		return false;
+	}
+	core_tx(to, p);
+	return true;
+}
+
+static void send(const uint32_t *found, unsigned port)
+{
+	struct passing *s = &passing;
+	const uint64_t mac = switching.shared->mac;
+	unsigned forwarded = 0;
+	for (unsigned i = 0; i < s->n; i++) {
+		struct pkt *p = &s->v[i];
+		const struct switch_vlan vlan = switch_vlan_load(switching.shared, s->vid[i]);
+		core_current_next(p);
+		if (unlikely(!(switching.forwarding >> port & 1)))
+			core_drop(p, CNT_drop_switch_blocked); /* it has been learned */
+		else if (unlikely(s->to[i] == mac && vlan.interface))
+			host_input(switching.dp, p, s->tagged[i] ? ETH_TAG_LEN : 0, vlan.interface);
+		else if (likely(found[i] != FDB_NONE))
+			forwarded += unicast(p, i, port, fdb_found_port(found[i]), vlan);
+		else
+			forwarded += flood(p, i, port, vlan);
+	}
+	core_forwarded(port, forwarded);
+}
+
+/* There was no memory for the tables. */
+static COLD void refuse_all(const struct pkt *v, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		core_drop(&v[i], CNT_drop_port_down);
+	core_current.data = 0;
+}
+
+static void rx_vector(struct pkt *v, unsigned n, unsigned port)
+{
+	uint32_t found[2 * PKT_VECTOR_MAX];
+	struct passing *s = &passing;
+	core_current_set(&v[0], n);
+	if (unlikely(!switching.shared)) {
+		refuse_all(v, n);
+		return;
+	}
+	send_look();
+	s->v = v;
+	s->n = 0;
+	const unsigned untagged = __atomic_load_n(&switching.shared->untagged[port], __ATOMIC_RELAXED);
+	for (unsigned i = 0; i < n; i++)
+		classify(&v[i], port, untagged);
+	for (unsigned i = 0; i < s->n; i++)
+		s->station[s->n + i] = s->to[i] << 16 | (uint64_t)s->vid[i] << 4;
+	if (likely(switching.fdb)) {
+		fdb_lookup_batch(switching.fdb, s->station, found, 2 * s->n);
+		learn(found, port);
+	} else {
+		memset(found, 0xff, sizeof found); /* FDB_NONE */
+	}
+	send(found + s->n, port);
+	core_current.data = 0;
+}
+
+static void data_msg(struct pkt *p, uint32_t arg)
+{
+	if (arg > APP_BRIDGE && arg - APP_BRIDGE <= ETH_VID_MAX && switching.shared)
+		send_own(p, arg - APP_BRIDGE);
+	else
+		pkt_free(&self.pool, p);
+}
+
+const struct app switch_app = {
+	.control = &control_plane_hooks,
+	.plugin = &switch_plugin,
+	.data_bytes = learn_bytes,
+	.data_start = data_start,
+	.data_tables = data_tables,
+	.rx_vector = rx_vector,
+	.promiscuous = true,
+	.moves = true,
+	.data_msg = data_msg,
+};

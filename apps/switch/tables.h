@@ -1,0 +1,41 @@
+/* The tables of the switch, which the control core writes. */
+#ifndef APPS_SWITCH_TABLES_H
+#define APPS_SWITCH_TABLES_H
+
+#include "apps/switch/shared.h"
+
+/* The control core's own. */
+struct switch_tables {
+	struct switch_shared *shared; /* NULL: there is no memory for the switch */
+	struct fdb_writer fdb;        /* in use if has_fdb */
+	bool has_fdb;
+	uint32_t up; /* ports with a link, one bit each */
+};
+extern struct switch_tables tables;
+
+/* The size of the forwarding database's shared part, as much as memory allows; 0: none. To be called before each
+ * start. Takes the private part, once. */
+size_t tables_more(void);
+
+/* Builds all tables from the configuration, without learned stations. */
+void tables_start(void);
+
+/* The link of a port. */
+void tables_link(unsigned port, bool up);
+
+/* The configuration has changed. */
+void tables_changed(void);
+
+/* The mark of this turn. */
+uint16_t tables_mark(void);
+
+/* The marks of each data core; NULL: it has none, or they do not lie in its arena. */
+void tables_marks(const uint16_t *used[CORES_MAX]);
+
+/* Forgets learned stations, of a port and a VLAN or FDB_ANY. Returns how many. */
+uint32_t tables_forget(uint32_t port, uint32_t vid);
+
+/* The ageing time in marks; 0: stations do not age. */
+uint16_t tables_age(void);
+
+#endif
