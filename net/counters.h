@@ -28,6 +28,7 @@
 	X(delivered_engine, FATE, "frames handed to the routing engine") \
 	X(delivered_vxlan, FATE, "frames of the routing engine, taken out of VXLAN and sent") \
 	X(delivered_bfd, FATE, "BFD packets of a session of ours") \
+	X(delivered_stp, FATE, "BPDUs, messages of the spanning tree protocols, taken by the bridge itself") \
 	X(reassembled, FATE, "fragments that went into a packet of which another was the last to come") \
 	X(discarded, FATE, "packets that the discard application threw away, its work") \
 	X(judged, FATE, "test frames that the generator judged, its work") \
@@ -113,6 +114,10 @@
 	X(drop_bfd_ttl, DROP, "BFD packet from farther away than its session allows") \
 	X(drop_bfd_session, DROP, "BFD packet of no session") \
 	X(drop_bfd_admin, DROP, "BFD packet of a session that is administratively down") \
+	X(drop_stp_malformed, DROP, "frame to the spanning tree address that is no BPDU, or too short") \
+	X(drop_stp_age, DROP, "STP configuration BPDU whose message age has reached its max age") \
+	X(drop_stp_own, DROP, "BPDU that came back to the port that sent it: the wire is a loop") \
+	X(drop_stp_guard, DROP, "BPDU on a port with BPDU guard") \
 	X(drop_tcp_malformed, DROP, "TCP header, options or checksum wrong, or flags that never go together") \
 	X(drop_tcp_port, DROP, "TCP segment for no connection and no listener (reset in answer)") \
 	X(drop_tcp_listen, DROP, "to a listener, and neither SYN nor the answer to a SYN cookie") \
@@ -213,6 +218,7 @@
 	X(mld_tx_report, INFO, "MLD reports and leaves sent") \
 	X(udp_tx, INFO, "UDP datagrams sent by the machine itself") \
 	X(bfd_tx, INFO, "BFD packets sent") \
+	X(stp_tx, INFO, "BPDUs sent") \
 	X(tcp_tx, INFO, "TCP segments sent (a TSO frame counts once)") \
 	X(tcp_tx_rst, INFO, "of these, resets") \
 	X(tcp_connects, INFO, "TCP connections established that were opened here") \

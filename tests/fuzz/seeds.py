@@ -393,6 +393,36 @@ def bfd_inputs():
     return {"seed-%02d" % n: i for n, i in enumerate(inputs)}
 
 
+def stp_programs():
+    """Instructions of tests/fuzz/fuzz_stp.c."""
+    def up(port, how=7):
+        return bytes([5 | port << 3, how])
+
+    def bpdu(port, ids, flags, more=0, ages=0x80):
+        return bytes([port << 3, ids, flags, more, ages])
+
+    def wait(tenths, each=True):
+        return bytes([4 if each else 3, tenths])
+
+    ports = up(0) + up(1) + up(2)
+    designated, root = 3, 2
+    better, ours = 0x00, 0xbb
+    proposal, learning, agreement, tc = 8, 16, 64, 4
+    programs = {
+        "root": ports + bpdu(0, better, designated | proposal) + wait(30) + bpdu(0, better, designated | tc) + wait(90),
+        "agreed": ports + bpdu(1, 0x1b, root | agreement, 4) + bpdu(0, better, designated | proposal) + wait(20),
+        "alternate": ports + bpdu(0, better, designated) + bpdu(1, better | 0x10, designated) + wait(5) + up(0, 0) + wait(255),
+        "backup": ports + bpdu(1, ours, designated, 0x20) + wait(70),
+        "stp": ports + wait(40) + bpdu(0, better, designated, 2) + bpdu(1, 0x77, 0, 3) + wait(255) + wait(255) + wait(50),
+        "dispute": ports + wait(255) + bpdu(0, 0x77, designated | learning) + wait(100),
+        "loop": ports + wait(40) + bytes([7, 7 | 1 << 5]) + wait(100),
+        "guard": bytes([6, 1, 0x8d, 0, 0]) + ports + bpdu(0, better, designated) + bytes([6, 0]) + wait(20),
+        "versions": ports + bytes([6, 2, 16]) + wait(255) + bytes([6, 2, 3]) + wait(50, False) + bytes([6, 4]) + wait(99),
+    }
+    return [(name, b"\12" + program) for name, program in programs.items()] + \
+        [("old-" + name, b"\3" + program) for name, program in programs.items()]
+
+
 def fpm_streams():
     """Frames of FPM (net/fpm/fpm.h) with netlink messages in them."""
     frame = fpm_frames.frame
@@ -829,7 +859,7 @@ def main():
               "acl": acl_programs, "udp": udp_packets, "vxlan": vxlan_packets, "nd": nd_programs, "http": http_requests,
               "http_range": http_ranges, "http_coding": http_codings, "http_date": http_dates,
               "http_condition": http_conditions, "tar": tar_archives,
-              "fpm": fpm_streams, "bfd": bfd_inputs,
+              "fpm": fpm_streams, "bfd": bfd_inputs, "stp": stp_programs,
               "telnet": telnet_sessions, "match": matches, "script": scripts, "pcap": captures,
               "config": configurations, "virtio": bytes_at_random,
               "intel": bytes_at_random, "vmxnet3": bytes_at_random, "mlx5": bytes_at_random,
