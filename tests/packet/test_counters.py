@@ -7,6 +7,9 @@ UNREACHABLE = {
     "icmp6_tx_unreach_policy": "no source address fails a policy",
     # tests/unit/runtime/test_steer.c and tests/system/test_steering.py have them
     **dict.fromkeys(("steered", "steer_taken", "steer_refused", "drop_steer_full"), "one core handles all packets"),
+    # tests/unit/net/stp/
+    **dict.fromkeys(("delivered_stp", "drop_stp_age", "drop_stp_guard", "drop_stp_malformed", "drop_stp_own", "stp_tx"),
+                    "no application uses net/stp yet"),
     # tests/unit/runtime/test_move_data.c and tests/system/test_balance.py
     **dict.fromkeys(("cores_gathered", "cores_spread", "buckets_moved", "move_held", "moves_undone", "moved_early"), "there is no other core to move a bucket to"),
 }

@@ -127,6 +127,15 @@ def test_a_file(web):
     assert "web_client_errors" not in counted
 
 
+def test_show_web_is_as_documented(web):
+    with open(ROOT + "/docs/web.md", encoding="utf-8") as file:
+        example = re.search(r"^`show web`:\n\n```\n(.*?)^```$", file.read(), re.M | re.S).group(1)
+    Client(web).open().get("/a.txt")
+    said = web.console("show web").replace("\r", "")
+    assert [line[:12] for line in said.splitlines()[:5]] == [line[:12] for line in example.splitlines()]
+    assert "files       %d\n" % len(FILES) in said and "requests    1\n" in said
+
+
 def test_etags_differ_and_last(make, web):
     c = Client(web).open()
     tags = {name: c.get("/" + name).fields["ETag"] for name in ("a.txt", "empty", "index.html")}
