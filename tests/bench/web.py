@@ -1,5 +1,4 @@
-"""HTTP of the control core: requests a second beside nginx, and the cost of a scrape for
-forwarding.
+"""HTTP beside nginx: of the control core, and of the web application; and the cost of a scrape for forwarding.
 
 http    wrk on the first CPU, the server on the second: the image with one CPU, whose loop is both
         control and data core, on a tap; nginx with one worker, and the kernel's work for it on the
@@ -7,6 +6,8 @@ http    wrk on the first CPU, the server on the second: the image with one CPU, 
         ours, and passes the veth as one frame, while QEMU writes each 1400 bytes of ours into the
         tap as a frame, on wrk's CPU. So there is also nginx_frames, an nginx on a veth without
         offloads, where a frame still needs neither a system call nor another process.
+content the same with the web application in the image with one CPU, and files of 1 KiB and 1 MiB; `close`: each
+        request on a connection of its own.
 scrape  /metrics ten times a second, on a persistent connection, while a router is loaded.
         virtio: vhost_gen, as fast as the router takes packets and at 90 % of that. Scraper, control
         core and QEMU share the first CPU with the generator, at a higher priority, so while they
@@ -17,6 +18,7 @@ scrape  /metrics ten times a second, on a persistent connection, while a router 
 """
 import contextlib
 import os
+import random
 import re
 import shutil
 import socket
@@ -42,6 +44,11 @@ FAMILIES = {"ip4": SERVER, "ip6": "[%s]" % SERVER6}
 MORE_ROUTES = 6  # they bring routes.json to about 1 KiB
 OBJECTS = {"metrics": "/metrics", "1KiB": "/api/v1/routes.json"}
 WRK_S = 1
+FILES = {"/kib": 1 << 10, "/mib": 1 << 20}
+CONTENT = {"1KiB.1conns": ("/kib", ()), "1KiB.64conns": ("/kib", ()), "1KiB.256conns": ("/kib", ()),
+           "1MiB.1conns": ("/mib", ()), "1MiB.16conns": ("/mib", ()),
+           "close.64conns": ("/kib", ("-H", "Connection: close"))}
+LETTERS = b"abcdefghijklmnopqrstuvwxyz\n"
 TIMES = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 NGINX = """
 user root;
@@ -103,9 +110,9 @@ class Contender:
         got = self.client.run(["curl", "-sSf", "-g", "--max-time", "10", url], check=True)
         return got.stdout
 
-    def turn(self, url, connections):
+    def turn(self, url, connections, more=()):
         words = ["chrt", "-f", str(PRIORITY), "taskset", "-c", str(CPU_GENERATOR)]
-        words += ["wrk", "-t1", "-c%d" % connections, "-d%ds" % WRK_S, "--latency", url]
+        words += ["wrk", "-t1", "-c%d" % connections, "-d%ds" % WRK_S, "--latency", *more, url]
         before = busy()
         with realtime(self.threads(), softirq_threads()):
             said = self.client.run(words, timeout_s=30, check=True).stdout
@@ -128,16 +135,16 @@ def busy():
     return [(sum(row) - row[3] - row[4]) / os.sysconf("SC_CLK_TCK") for row in rows]
 
 
-def ours(stack, work, accel):
+def ours(stack, work, accel, app="router", text=None, more=()):
     client = stack.enter_context(netlab.Host("client"))
     client.configure(CLIENT + "/24", SERVER)
     client.configure6(CLIENT6 + "/64", SERVER6)
     config, pidfile, qmp_path = (os.path.join(work, name) for name in ("conf", "pid", "qmp"))
     with open(config, "w", encoding="ascii") as file:
-        file.write(configuration())
+        file.write(text or configuration())
     guest = stack.enter_context(Guest(
-        ["router", "--config", config, "--accel", accel, "--idle", "auto", "--cpus", "1",
-         "--pidfile", pidfile, "--qmp", qmp_path, "--port", client.port],
+        [app, "--config", config, "--accel", accel, "--idle", "auto", "--cpus", "1",
+         "--pidfile", pidfile, "--qmp", qmp_path, "--port", client.port, *more],
         log=os.path.join(work, "console.log")))
     guest.wait_ready(120)
     guest.wait_prompt()
@@ -175,8 +182,8 @@ def nginx(stack, work, name, files):
     for path, content in files.items():
         full = work + "/files" + path
         os.makedirs(os.path.dirname(full), exist_ok=True)
-        with open(full, "w", encoding="utf-8") as file:
-            file.write(content)
+        with open(full, "wb") as file:
+            file.write(content if isinstance(content, bytes) else content.encode())
     config = os.path.join(work, "nginx.conf")
     with open(config, "w", encoding="ascii") as file:
         file.write(NGINX.format(work))
@@ -187,7 +194,7 @@ def nginx(stack, work, name, files):
     deadline = time.monotonic() + 10
     while True:
         with contextlib.suppress(LauncherError):
-            one.fetch("http://%s/metrics" % SERVER)
+            one.fetch("http://%s%s" % (SERVER, min(files, key=lambda path: len(files[path]))))
             return one
         if time.monotonic() > deadline:
             raise BenchError("nginx does not answer")
@@ -199,14 +206,14 @@ def nginx_version():
     return said.strip().rpartition("/")[2]
 
 
-def measure(results, accel, contenders, runs, name, url):
+def measure(results, accel, contenders, runs, name, url, more=()):
     """All have the same address, each in its own network."""
     connections = int(name.rpartition(".")[2].removesuffix("conns"))
     for one in contenders:
         one.turns = []
     for _ in range(runs):
         for one in contenders:
-            one.turn(url, connections)
+            one.turn(url, connections, more)
     peer = None
     if len(contenders) > 1:
         peer = "nginx %s, one worker, files of the same bytes, veth" % nginx_version()
@@ -245,6 +252,32 @@ def http(results, work, accel, runs):
                     measure(results, accel, contenders, runs,
                             "http.%s.%s.%dconns" % (family, what, connections),
                             "http://%s%s" % (address, path))
+
+
+def content(results, work, accel, runs):
+    if not shutil.which("wrk"):
+        results.note("content: not measured, without wrk (tools/deps.sh install bench)")
+        return
+    path = mkdir(work, "content")
+    os.chmod(work, 0o755)  # for nginx's worker
+    rng = random.Random(1)
+    files = {name: bytes(rng.choices(LETTERS, k=length)) for name, length in FILES.items()}
+    site = mkdir(path, "site")
+    for name, data in files.items():
+        with open(site + name, "wb") as file:
+            file.write(data)
+    text = "hostname bench\ninterface eth0\n ip address %s/24\n ipv6 address %s/64\n" % (SERVER, SERVER6)
+    with contextlib.ExitStack() as stack:
+        contenders = [ours(stack, path, accel, "web", text, ("--site", site))]
+        if contenders[0].fetch("http://%s/kib" % SERVER).encode() != files["/kib"]:
+            raise BenchError("the web application sends something else")
+        if shutil.which("nginx"):
+            contenders += [nginx(stack, os.path.join(work, "content-" + name), name, files)
+                           for name in ("nginx", "nginx_frames")]
+        else:
+            results.note("content: no nginx (the package starts a server: deps.sh does not bring it)")
+        for name, (file, more) in CONTENT.items():
+            measure(results, accel, contenders, runs, "content." + name, "http://%s%s" % (SERVER, file), more)
 
 
 # --- scrapes under load ---
