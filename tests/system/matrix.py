@@ -39,6 +39,7 @@ OTHERS = {
     "random frames": ["test_fuzz"],
     "flows to cores": ["test_balance", "test_elastic", "test_move_tcp"],
     "VXLAN": ["test_engine_vxlan"],
+    "switch, web": ["test_switch", "test_web"],
     "soak": ["test_soak"],
 }
 CHOSEN = 0  # instead of a number of CPUs: the test's choice
