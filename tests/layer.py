@@ -85,9 +85,26 @@ def pytest_collection_modifyitems(config, items):
     items[:] = [item for item, is_mine in zip(items, mine) if is_mine]
 
 
+stopping = False
+
+
+def stop(number, frame):
+    """Ends the run as Ctrl-C does, at the next test at the latest: Python loses an exception that is raised in a callback
+    (`Exception ignored in`)."""
+    global stopping
+    stopping = True
+    signal.default_int_handler(number, frame)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup():
+    if stopping:
+        raise KeyboardInterrupt
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config):
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, stop)
     config.own_basetemp = None
     if config.option.basetemp is None:
         config.own_basetemp = config.option.basetemp = tempfile.mkdtemp(prefix="hayate-tests-")

@@ -104,7 +104,10 @@ def test_stopped_matrix_leaves_nothing(tmp_path, number):
         eventually(lambda: has_machine(tmp_path), 60, "a machine of a share runs")
     finally:
         child.send_signal(number)
-        code = child.wait(60)
+        try:
+            code = child.wait(60)
+        finally:
+            child.kill()
     assert code == 128 + number
     assert not descendants(tmp_path) and not os.listdir(temporary)
 
