@@ -12,18 +12,23 @@
 
 /* --- texts --- */
 
+static void put_head(struct web_answer *a, const struct http_request *r, unsigned status, uint64_t length, const char *type,
+                     const char *fields)
+{
+	a->status = status;
+	a->text = a->own;
+	a->text_bytes = (uint32_t)http_answer_put(
+		a->own, sizeof a->own, &(struct http_answer){.status = status, .minor = r->minor, .close = a->close,
+	                                                     .length = length, .type = type, .fields = fields});
+}
+
 /* The head, and for all but HEAD and answers without content, one line that says the status. */
 static void put_status(struct web_answer *a, const struct http_request *r, unsigned status, const char *fields)
 {
 	char line[64];
 	const bool none = status == 204 || status == 304;
 	const size_t n = none ? 0 : fmt_format(line, sizeof line, "%u %s\n", status, http_reason(status));
-	a->status = status;
-	a->text = a->own;
-	a->text_bytes = (uint32_t)http_answer_put(
-		a->own, sizeof a->own, &(struct http_answer){.status = status, .minor = r->minor, .close = a->close,
-	                                                     .length = none ? HTTP_LENGTH_NONE : n,
-	                                                     .type = none ? NULL : TEXT_TYPE, .fields = fields});
+	put_head(a, r, status, none ? HTTP_LENGTH_NONE : n, none ? NULL : TEXT_TYPE, fields);
 	if (none || r->method == HTTP_HEAD || a->text_bytes + n > sizeof a->own)
 		return;
 	memcpy(a->own + a->text_bytes, line, n);
@@ -76,6 +81,7 @@ static void put_ranges(struct web_answer *a, const struct site *s, const struct 
 	const uint64_t size = s->file[f->coded[c]].size;
 	char fields[SITE_HEAD_MAX + HTTP_CONTENT_RANGE_MAX + 32], value[HTTP_PARTS_TYPE_MAX];
 	const char *type = http_media_type(site_text(s, f->path));
+	a->file = f->coded[c];
 	const struct http_parts parts = {.ranges = &a->ranges, .size = size, .type = type, .boundary = boundary};
 	uint64_t length = 0;
 	size_t n = site_fields(fields, sizeof fields, s, f, c);
@@ -90,11 +96,15 @@ static void put_ranges(struct web_answer *a, const struct site *s, const struct 
 		           http_content_range_put(range, &a->ranges.range[0], size));
 		length = http_range_bytes(&a->ranges.range[0]);
 	}
-	a->status = 206;
-	a->text = a->own;
-	a->text_bytes = (uint32_t)http_answer_put(
-		a->own, sizeof a->own, &(struct http_answer){.status = 206, .minor = r->minor, .close = a->close, .length = length,
-	                                                     .type = a->parts ? value : type, .fields = fields});
+	put_head(a, r, 206, length, a->parts ? value : type, fields);
+}
+
+/* The content is all of a file. */
+static void all_of(struct web_answer *a, uint32_t file, uint64_t size)
+{
+	a->file = file;
+	a->ranges.n = size > 0;
+	a->ranges.range[0] = (struct http_range){0, size - 1};
 }
 
 /* The whole file: the head lies ready, unless the connection has another form. */
@@ -103,19 +113,15 @@ static void put_whole(struct web_answer *a, const struct site *s, const struct h
 {
 	char fields[SITE_HEAD_MAX];
 	const uint64_t size = s->file[f->coded[c]].size;
-	a->status = 200;
-	a->ranges.n = size > 0;
-	a->ranges.range[0] = (struct http_range){0, size - 1};
+	all_of(a, f->coded[c], size);
 	if (!a->close && r->minor > 0) {
+		a->status = 200;
 		a->text = site_text(s, f->head[c]);
 		a->text_bytes = f->head_bytes[c];
 		return;
 	}
 	site_fields(fields, sizeof fields, s, f, c);
-	a->text = a->own;
-	a->text_bytes = (uint32_t)http_answer_put(
-		a->own, sizeof a->own, &(struct http_answer){.status = 200, .minor = r->minor, .close = a->close, .length = size,
-	                                                     .type = http_media_type(site_text(s, f->path)), .fields = fields});
+	put_head(a, r, 200, size, http_media_type(site_text(s, f->path)), fields);
 }
 
 static void put_unsatisfiable(struct web_answer *a, const struct http_request *r, uint64_t size)
@@ -148,13 +154,10 @@ static void put_file(struct web_answer *a, const struct site *s, const struct ht
 		put_unsatisfiable(a, r, content->size);
 		return;
 	}
-	a->file = f->coded[c];
 	if (status == 206)
 		put_ranges(a, s, r, f, c, boundary);
 	else
 		put_whole(a, s, r, f, c);
-	if (r->method == HTTP_HEAD)
-		a->ranges.n = 0;
 }
 
 /* The site may have a page for it. It is sent whole, and never "not modified". */
@@ -166,14 +169,8 @@ static void put_not_found(struct web_answer *a, const struct site *s, const stru
 		return;
 	}
 	const uint64_t size = s->file[page].size;
-	a->status = 404;
-	a->file = page;
-	a->ranges.n = size > 0 && r->method != HTTP_HEAD;
-	a->ranges.range[0] = (struct http_range){0, size - 1};
-	a->text = a->own;
-	a->text_bytes = (uint32_t)http_answer_put(
-		a->own, sizeof a->own, &(struct http_answer){.status = 404, .minor = r->minor, .close = a->close, .length = size,
-	                                                     .type = "text/html; charset=utf-8"});
+	all_of(a, page, size);
+	put_head(a, r, 404, size, "text/html; charset=utf-8", NULL);
 }
 
 static void put_path_of(struct web_answer *a, const struct site *s, const struct http_request *r, const char *boundary)
@@ -204,6 +201,8 @@ void web_answer_make(struct web_answer *a, const struct site *site, const struct
 		put_status(a, r, 503, NULL);
 	else
 		put_path_of(a, site, r, boundary);
+	if (r->method == HTTP_HEAD)
+		a->ranges.n = 0;
 }
 
 size_t web_answer_part(char *buf, size_t size, const struct http_ranges *ranges, unsigned i, uint64_t file_bytes, const char *type,
