@@ -41,8 +41,7 @@ static void upper_input(struct pkt *p, uint8_t proto, unsigned at)
 	}
 	if (proto == IP_PROTO_UDP && udp_hook && udp_hook(p, &dp->services))
 		return;
-	pkt_csum_complete(&self.pool, p);
-	core_punt(p, ip[0] >> 4 == 6 ? ingress_punt_kind6(p) : ingress_punt_kind4(p), NH_LOCAL);
+	ingress_punt(p);
 }
 
 static void local_input(struct pkt *p)

@@ -162,6 +162,13 @@ static inline enum punt_kind ingress_punt_kind6(const struct pkt *p)
 	return discovery ? PUNT_ND : PUNT_LOCAL;
 }
 
+/* Hands a packet for us, that ip4_check or ip6_check has passed, to the control core. */
+static inline void ingress_punt(struct pkt *p)
+{
+	pkt_csum_complete(&self.pool, p);
+	core_punt(p, ip_is_ip6(p->data + ETH_HLEN) ? ingress_punt_kind6(p) : ingress_punt_kind4(p), NH_LOCAL);
+}
+
 /* Is addr one of our addresses, or a group that we joined? A link-local address or a group is
  * looked up on the link of `interface`. */
 static inline bool ingress_is_local6(const struct dp_state *v, unsigned interface,

@@ -217,8 +217,7 @@ uint64_t tcp_data_timer(void)
 		due = publish_us;
 	if (due == UINT64_MAX)
 		return UINT64_MAX;
-	/* counted from now, not from time 0: the two conversions round differently */
-	return self.now_tsc + (due > now ? clock_ticks(&self.clock, (due - now) * 1000) + 1 : 0);
+	return due > now ? core_tsc_after((due - now) * 1000) : self.now_tsc;
 }
 
 static void icmp4_error(const uint8_t *ip)

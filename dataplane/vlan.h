@@ -34,6 +34,13 @@ static inline bool vlan_is_tagged(const struct pkt *p)
 	       raw16_load(p->data + 12) == BE16(ETH_TYPE_VLAN).raw;
 }
 
+/* Removes the tag that the frame has. */
+static inline void vlan_pop(struct pkt *p)
+{
+	eth_untag(p->data);
+	vlan_move(p, ETH_TAG_LEN);
+}
+
 /* Removes the tag of a received frame, if it has one, sets p->interface to that of its VLAN, and
  * counts the frame there. False: the port has no such VLAN; the frame has been dropped. */
 static inline bool vlan_untag(struct pkt *p, const struct dp_state *v, struct dp_carried *carried)
@@ -49,8 +56,7 @@ static inline bool vlan_untag(struct pkt *p, const struct dp_state *v, struct dp
 		core_drop(p, CNT_drop_vlan_unknown);
 		return false;
 	}
-	eth_untag(p->data);
-	vlan_move(p, ETH_TAG_LEN);
+	vlan_pop(p);
 	p->interface = (uint8_t)interface;
 	if (vid) {
 		carried[interface].rx_pkts++;

@@ -64,6 +64,10 @@ uint64_t core_now_ns(void);
 /* core_now_ns in microseconds. */
 static inline uint64_t core_now_us(void) { return clock_us(&self.clock, self.now_tsc); }
 
+/* The TSC by which `ns` nanoseconds have passed since the start of this turn. Counted from now, not from time 0: the two
+ * conversions round differently. */
+static inline uint64_t core_tsc_after(uint64_t ns) { return self.now_tsc + clock_ticks(&self.clock, ns) + 1; }
+
 /* Fills out with `bytes` unpredictable random bytes, different on every core. Cold: up to a millisecond
  * if the CPU has no random generator (runtime/random.c). */
 void core_random(void *out, size_t bytes);

@@ -33,8 +33,7 @@ static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 		core_current_set(&v[i], n);
 		enum ingress ingress = ingress_classify(&v[i], ifp);
 		if (ingress == INGRESS_IP6 && is_icmp6_to_us(&v[i])) {
-			pkt_csum_complete(&self.pool, &v[i]);
-			core_punt(&v[i], ingress_punt_kind6(&v[i]), NH_LOCAL);
+			ingress_punt(&v[i]);
 		} else if (ingress != INGRESS_CONSUMED) {
 			core_drop(&v[i], CNT_discarded);
 		}

@@ -104,7 +104,7 @@ static uint64_t timer(void)
 	if (take_all())
 		return self.now_tsc;
 	const uint64_t due = age(), now = core_now_ns();
-	return due == UINT64_MAX ? due : self.now_tsc + clock_ticks(&self.clock, due > now ? due - now : 0) + 1;
+	return due == UINT64_MAX ? due : core_tsc_after(due > now ? due - now : 0);
 }
 
 const struct app_plugin switch_plugin = {

@@ -42,33 +42,29 @@ bool host_wants(const struct dp_state *dp, const struct pkt *p, unsigned tag, un
 static void input4(struct pkt *p, const struct dp_interface *ifp)
 {
 	const enum counter bad = ingress_host4(p, ifp);
-	if (bad != CNT_NONE) {
+	if (bad != CNT_NONE)
 		core_drop(p, bad);
-		return;
-	}
-	pkt_csum_complete(&self.pool, p);
-	core_punt(p, ingress_punt_kind4(p), NH_LOCAL);
+	else
+		ingress_punt(p);
 }
 
 static void input6(const struct dp_state *dp, struct pkt *p)
 {
 	const enum counter bad = ip6_check(p->data + ETH_HLEN, p->len - ETH_HLEN);
-	if (bad != CNT_NONE || !ingress_local6(dp, p)) {
-		core_drop(p, bad != CNT_NONE ? bad : CNT_drop_ip6_not_ours);
-		return;
-	}
-	pkt_csum_complete(&self.pool, p);
-	core_punt(p, ingress_punt_kind6(p), NH_LOCAL);
+	if (bad != CNT_NONE)
+		core_drop(p, bad);
+	else if (!ingress_local6(dp, p))
+		core_drop(p, CNT_drop_ip6_not_ours);
+	else
+		ingress_punt(p);
 }
 
 void host_input(const struct dp_state *dp, struct pkt *p, unsigned tag, unsigned interface)
 {
 	struct dp_carried *carried = &dp_counted()->carried[interface];
 	const struct dp_interface *ifp = &dp->interface[interface];
-	if (tag) {
-		eth_untag(p->data);
-		vlan_move(p, ETH_TAG_LEN);
-	}
+	if (tag)
+		vlan_pop(p);
 	p->interface = (uint8_t)interface;
 	carried->rx_pkts++;
 	carried->rx_bytes += p->len;

@@ -31,8 +31,7 @@ static inline bool send_form(struct pkt *p, bool tagged, bool wanted, unsigned v
 		return true;
 	if (wanted)
 		return vlan_tag(p, (uint16_t)vid);
-	eth_untag(p->data);
-	vlan_move(p, ETH_TAG_LEN);
+	vlan_pop(p);
 	return true;
 }
 

@@ -70,13 +70,6 @@ static void check_partial(struct pkt *p, unsigned headers)
 		p->flags &= (uint8_t)~PKT_CSUM_PARTIAL;
 }
 
-/* Removes a tag that has only a priority (802.1Q 6.9.1). */
-static void drop_priority(struct pkt *p)
-{
-	eth_untag(p->data);
-	vlan_move(p, ETH_TAG_LEN);
-}
-
 /* The reason why a frame is not let in, or CNT_NONE. */
 static inline enum counter refused(const struct pkt *p, unsigned port, unsigned vid, uint64_t to)
 {
@@ -101,8 +94,8 @@ static inline void classify(struct pkt *p, unsigned port, unsigned untagged)
 	unsigned vid = untagged;
 	if (tagged) {
 		vid = be16_load(p->data + 14) & ETH_VID_MASK;
-		if (unlikely(vid == 0)) {
-			drop_priority(p);
+		if (unlikely(vid == 0)) { /* the tag has only a priority (802.1Q 6.9.1) */
+			vlan_pop(p);
 			vid = untagged;
 			tagged = false;
 		}

@@ -36,7 +36,7 @@ struct conn {
 	uint32_t due_ms;      /* deadline */
 	uint32_t began_ms;    /* the answer */
 	uint32_t slot;        /* NONE: it has none */
-	uint32_t file;        /* of at and end */
+	uint32_t file;        /* of at and end; SITE_NONE: nothing of a file is sent */
 	uint32_t first, last; /* buffers whose bytes wait (struct waiting); NONE */
 	uint8_t state;
 	bool closes; /* after this answer */
@@ -301,15 +301,12 @@ static bool answer(struct conn *c, const struct http_request *r)
 	c->closes = a->close;
 	c->parts = false;
 	c->at = c->end = 0;
-	c->file = 0;
+	c->file = a->file;
 	c->began_ms = now_ms();
 	c->acked = 0;
 	if (a->ranges.n && !a->parts) {
-		c->file = a->file;
 		c->at = a->ranges.range[0].first;
 		c->end = a->ranges.range[0].last + 1;
-	} else if (a->ranges.n) {
-		c->file = a->file;
 	}
 	const uint32_t sent = tcp_send(c->tcp, a->text, a->text_bytes);
 	if ((sent < a->text_bytes || (a->parts && a->ranges.n)) && !keep_rest(c, a, sent)) {
@@ -517,11 +514,12 @@ bool serve_expire(void)
 
 uint64_t serve_deadline(void)
 {
+	const uint32_t now = now_ms();
 	uint32_t left = UINT32_MAX;
 	for (unsigned s = 0; s < STATES; s++)
 		if (web.first[s] != NONE)
-			left = u32_min(left, web.conn[web.first[s]].due_ms - now_ms());
-	return left == UINT32_MAX ? UINT64_MAX : self.now_tsc + clock_ticks(&self.clock, left * 1000000ull) + 1;
+			left = u32_min(left, web.conn[web.first[s]].due_ms - now);
+	return left == UINT32_MAX ? UINT64_MAX : core_tsc_after(left * 1000000ull);
 }
 
 /* --- start --- */
