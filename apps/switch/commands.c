@@ -159,7 +159,7 @@ static const char *state_word(unsigned port)
 	static const char *const words[] = {
 		[SWITCH_DOWN] = "down", [SWITCH_BLOCKING] = "blocking", [SWITCH_LEARNING] = "learning",
 		[SWITCH_FORWARDING] = "forwarding"};
-	return words[tables.shared->state[port] % ARRAY_LEN(words)];
+	return words[tables.state[port]];
 }
 
 static void show_port(struct shell *sh, unsigned port)

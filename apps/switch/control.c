@@ -48,7 +48,7 @@ static void learn(uint64_t report)
 	uint8_t mac[ETH_ALEN];
 	fdb_station_mac(station, mac);
 	const bool may = port < core_port_count() && vid >= 1 && vid <= ETH_VID_MAX && eth_is_station(mac) &&
-	                 tables.shared->state[port] >= SWITCH_LEARNING &&
+	                 tables.state[port] >= SWITCH_LEARNING &&
 	                 tables.shared->vlan[vid].member >> port & 1;
 	if (may)
 		count_result(fdb_learn(&tables.fdb, station, port, tables_mark()));

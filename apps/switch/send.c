@@ -5,13 +5,9 @@ struct switching switching;
 
 void send_look(void)
 {
-	const uint8_t *state = switching.shared->state;
-	switching.forwarding = switching.learning = 0;
-	for (unsigned p = 0; p < NIC_PORTS_MAX; p++) {
-		const uint8_t s = __atomic_load_n(&state[p], __ATOMIC_RELAXED);
-		switching.forwarding |= (uint32_t)(s == SWITCH_FORWARDING) << p;
-		switching.learning |= (uint32_t)(s == SWITCH_LEARNING) << p;
-	}
+	const struct switch_ports p = switch_ports_load(switching.shared);
+	switching.forwarding = p.forwarding;
+	switching.learning = p.learning;
 }
 
 bool send_copy_of(const struct pkt *p, struct pkt *copy)

@@ -44,13 +44,20 @@ struct switch_vlan {
 };
 _Static_assert(sizeof(struct switch_vlan) == 8, "is loaded whole");
 
+/* Ports in two of the states, as bits, in one word. */
+struct switch_ports {
+	_Alignas(4) uint16_t forwarding;
+	uint16_t learning;
+};
+_Static_assert(sizeof(struct switch_ports) == 4 && NIC_PORTS_MAX <= 16, "is loaded whole, and has all ports");
+
 #define SWITCH_VLANS 4096
 
 struct switch_shared {
 	struct switch_vlan vlan[SWITCH_VLANS];
 	uint16_t untagged[NIC_PORTS_MAX]; /* VLAN of frames without a tag; 0: they are dropped */
 	uint16_t len_max[NIC_PORTS_MAX];  /* of a frame without its tag */
-	uint8_t state[NIC_PORTS_MAX];     /* enum switch_state */
+	struct switch_ports ports;
 	uint64_t mac;        /* the machine's own, as in a frame; 0: no VLAN has an interface */
 	uint32_t mark_shift; /* a mark is core_now_ns() >> this */
 	uint64_t taken[CORES_MAX]; /* reports taken, by core: the tail of its ring */
@@ -64,6 +71,14 @@ struct switch_core {
 	uint64_t marks; /* address of its marks, one for each slot of the database; 0: it has none */
 	uint64_t report[SWITCH_REPORTS]; /* station | port */
 };
+
+static inline struct switch_ports switch_ports_load(const struct switch_shared *s)
+{
+	const uint32_t word = __atomic_load_n((const uint32_t *)(const void *)&s->ports, __ATOMIC_RELAXED);
+	struct switch_ports p;
+	__builtin_memcpy(&p, &word, sizeof p);
+	return p;
+}
 
 static inline struct switch_vlan switch_vlan_load(const struct switch_shared *s, unsigned vid)
 {

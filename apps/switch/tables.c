@@ -81,12 +81,23 @@ static void store_vlan(unsigned vid, struct switch_vlan v)
 	__atomic_store_n((uint64_t *)(void *)&tables.shared->vlan[vid], word, __ATOMIC_RELAXED);
 }
 
+/* Ports in a state, one bit each. */
+static uint16_t ports_in(enum switch_state state)
+{
+	unsigned ports = 0;
+	for (unsigned p = 0; p < NIC_PORTS_MAX; p++)
+		ports |= (unsigned)(tables.state[p] == state) << p;
+	return (uint16_t)ports;
+}
+
 /* A port is up if it has a link. RSTP will choose among the other states. */
 static void set_state(unsigned port)
 {
-	const bool forwards = is_used(port) && tables.up >> port & 1;
-	__atomic_store_n(&tables.shared->state[port], forwards ? SWITCH_FORWARDING : SWITCH_DOWN,
-	                 __ATOMIC_RELAXED);
+	uint32_t word;
+	tables.state[port] = is_used(port) && tables.up >> port & 1 ? SWITCH_FORWARDING : SWITCH_DOWN;
+	const struct switch_ports p = {ports_in(SWITCH_FORWARDING), ports_in(SWITCH_LEARNING)};
+	memcpy(&word, &p, sizeof word);
+	__atomic_store_n((uint32_t *)(void *)&tables.shared->ports, word, __ATOMIC_RELAXED);
 }
 
 static void set_port(unsigned port)
@@ -105,9 +116,7 @@ static void set_port(unsigned port)
 static void set_interfaces(void)
 {
 	const struct dp_state *v = dp_get();
-	uint32_t forwarding = 0;
-	for (unsigned p = 0; p < core_port_count(); p++)
-		forwarding |= (uint32_t)(tables.shared->state[p] == SWITCH_FORWARDING) << p;
+	const uint32_t forwarding = ports_in(SWITCH_FORWARDING);
 	for (unsigned n = NIC_PORTS_MAX; n < v->ifs; n++)
 		if (dp_exists(v, n) && dp_is_svi(&v->interface[n]))
 			interfaces_link_svi(n, tables.shared->vlan[v->interface[n].vid].member & forwarding);

@@ -10,6 +10,7 @@ struct switch_tables {
 	struct fdb_writer fdb;        /* in use if has_fdb */
 	bool has_fdb;
 	uint32_t up; /* ports with a link, one bit each */
+	enum switch_state state[NIC_PORTS_MAX];
 };
 extern struct switch_tables tables;
 
