@@ -201,6 +201,13 @@ def nginx(stack, work, name, files):
         time.sleep(0.1)
 
 
+def nginxes(results, stack, work, part, files):
+    if not shutil.which("nginx"):
+        results.note("%s: no nginx (the package starts a server: deps.sh does not bring it)" % part)
+        return []
+    return [nginx(stack, os.path.join(work, name), name, files) for name in ("nginx", "nginx_frames")]
+
+
 def nginx_version():
     said = subprocess.run(["nginx", "-v"], capture_output=True, text=True, check=True).stderr
     return said.strip().rpartition("/")[2]
@@ -240,11 +247,7 @@ def http(results, work, accel, runs):
         contenders = [ours(stack, path, accel)]
         files = {path: contenders[0].fetch("http://%s%s" % (SERVER, path))
                  for path in OBJECTS.values()}
-        if shutil.which("nginx"):
-            contenders += [nginx(stack, os.path.join(work, name), name, files)
-                           for name in ("nginx", "nginx_frames")]
-        else:
-            results.note("http: no nginx (the package starts a server: deps.sh does not bring it)")
+        contenders += nginxes(results, stack, path, "http", files)
         for what, path in OBJECTS.items():
             results.note("http, %s: %s, %d bytes" % (what, path, len(files[path])))
             for family, address in FAMILIES.items():
@@ -271,11 +274,7 @@ def content(results, work, accel, runs):
         contenders = [ours(stack, path, accel, "web", text, ("--site", site))]
         if contenders[0].fetch("http://%s/kib" % SERVER).encode() != files["/kib"]:
             raise BenchError("the web application sends something else")
-        if shutil.which("nginx"):
-            contenders += [nginx(stack, os.path.join(work, "content-" + name), name, files)
-                           for name in ("nginx", "nginx_frames")]
-        else:
-            results.note("content: no nginx (the package starts a server: deps.sh does not bring it)")
+        contenders += nginxes(results, stack, path, "content", files)
         for name, (file, more) in CONTENT.items():
             measure(results, accel, contenders, runs, "content." + name, "http://%s%s" % (SERVER, file), more)
 
