@@ -57,7 +57,7 @@
 
 /* config.h does not include the headers of the console and the runtime */
 _Static_assert(CONFIG_HOSTNAME_SIZE <= SHELL_HOSTNAME_SIZE, "no hostname is truncated");
-_Static_assert((int)PUNT_KINDS <= CORE_PUNT_KINDS && (int)ROUTING_PROTOCOLS_END <= CORE_PUNT_WHOLE,
+_Static_assert((int)PUNT_KINDS <= CORE_PUNT_KINDS && (int)PUNT_WHOLE <= CORE_PUNT_WHOLE,
                "each kind has its part of the ring");
 _Static_assert((int)CONFIG_IDLE_AUTO == (int)CORE_IDLE_AUTO &&
                (int)CONFIG_IDLE_POLL == (int)CORE_IDLE_POLL &&
@@ -310,7 +310,7 @@ const struct control_hooks control_plane_hooks = {
 	.link = control_plane_link,
 	.msg = punt_input,
 	.punt_kinds = PUNT_KINDS,
-	.punt_whole = ROUTING_PROTOCOLS_END,
+	.punt_whole = PUNT_WHOLE,
 	.key = console_key,
 	.log = console_log_line,
 	.timer = control_plane_timer,

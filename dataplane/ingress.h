@@ -6,6 +6,7 @@
 #ifndef DATAPLANE_INGRESS_H
 #define DATAPLANE_INGRESS_H
 
+#include "dataplane/link_control.h"
 #include "dataplane/state.h"
 #include "dataplane/to_engine.h"
 #include "runtime/runtime.h"
@@ -18,8 +19,8 @@
 #include "net/vxlan.h"
 
 enum ingress {
-	INGRESS_CONSUMED, /* dropped and counted, or punted to the control core: ARP, and IS-IS and
-	                   * LLDP for the routing engine */
+	INGRESS_CONSUMED, /* dropped and counted, or punted to the control core: ARP, link protocols
+	                   * (link_control.h), and IS-IS and LLDP for the routing engine */
 	INGRESS_IP4,
 	INGRESS_IP6,
 };
@@ -38,6 +39,8 @@ static inline enum ingress ingress_classify(struct pkt *p, const struct dp_inter
 	}
 	uint16_t type = be16_load(p->data + 12);
 	bool known = type == ETH_TYPE_IP4 || type == ETH_TYPE_IP6 || type == ETH_TYPE_ARP;
+	if (!known && link_control_input(p, ifp)) /* also on a port that is not in use */
+		return INGRESS_CONSUMED;
 	bool enabled = known ? type == ETH_TYPE_IP6 ? ifp->enabled6 : ifp->enabled
 	                     : dp_in_use(ifp);
 	if (!enabled)

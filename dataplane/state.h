@@ -47,6 +47,7 @@
 #include "net/ip.h"
 #include "net/ip4.h"
 #include "net/match.h"
+#include "net/link.h"
 #include "net/routing.h"
 #include "net/tcp/tcp.h"
 
@@ -207,6 +208,8 @@ struct dp_state {
 	struct dp_filter_set filter_set[2];
 	uint32_t filter_counts; /* counters of all lists when data cores start */
 	struct dp_policy policy[DP_INTERFACES_MAX];
+	uint8_t link_protocols[NIC_PORTS_MAX]; /* that a port takes, one bit each (dataplane/link_control.h); at
+	                                        * any time */
 	uint32_t icmp_rate;  /* errors per second and data core; this and icmp_burst at any time */
 	uint32_t icmp_burst;
 	struct services services;
@@ -567,8 +570,11 @@ enum punt_kind {
 	PUNT_OWN,     /* one of our own packets, which waits for its neighbour (core_punt_own) */
 	PUNT_VXLAN,   /* a VXLAN packet of the routing engine */
 	PUNT_ENGINE,  /* + enum routing_protocol: a frame for the routing engine */
+	PUNT_LINK = PUNT_ENGINE + ROUTING_PROTOCOLS_END, /* + enum link_protocol: a frame of that protocol */
+	PUNT_END = PUNT_LINK + LINK_PROTOCOLS,
 };
-#define PUNT_KINDS PUNT_ENGINE /* kinds that each port has for itself; the others follow */
+#define PUNT_KINDS PUNT_ENGINE /* kinds that each port has for itself */
+#define PUNT_WHOLE (PUNT_END - PUNT_KINDS) /* the others, whose rate is limited before */
 
 /* Messages to data cores. */
 enum inject_kind {

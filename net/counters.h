@@ -135,6 +135,7 @@
 	X(drop_acl_in, DROP, "denied by the access list of the interface it came in by") \
 	X(drop_acl_out, DROP, "denied by the access list of the interface it was to leave by") \
 	X(drop_acl_undetermined, DROP, "to be filtered, and its ports cannot be told: fragment or headers too short, or too many") \
+	X(drop_link_limit, DROP, "frame of a link protocol (spanning tree, LACP, LLDP) beyond the port's rate") \
 	X(drop_engine_limit, DROP, "frame for the routing engine beyond the rate of its protocol") \
 	X(drop_engine_down, DROP, "frame for the routing engine, to which no link that is up leads") \
 	X(drop_vxlan_sender, DROP, "VXLAN packet not from the routing engine to its source address, or by another interface") \

@@ -5,6 +5,7 @@
 #include "net/icmp6.h"
 #include "net/ip4.h"
 #include "net/ip6.h"
+#include "net/link.h"
 
 #define PROTO_IGMP 2
 #define PROTO_OSPF 89
@@ -18,7 +19,6 @@
 #define PORT_BFD_ECHO 3785
 #define PORT_BFD_MULTIHOP 4784
 
-#define TYPE_LLDP 0x88cc
 #define LENGTH_MAX 1500 /* IEEE 802.3 3.2.6: up to this value the field is a length */
 
 const struct routing_desc routing_desc[ROUTING_PROTOCOLS_END] = {
@@ -94,19 +94,12 @@ bool routing_is_discovery(const uint8_t *ip)
 	       (ip[IP6_HLEN] == ICMP6_ROUTER_SOLICIT || ip[IP6_HLEN] == ICMP6_ROUTER_ADVERT);
 }
 
-/* 01:80:c2:00:00:xx; its last octet, 0: another address. */
-static unsigned bridge_group(const uint8_t *dst)
-{
-	static const uint8_t prefix[] = {0x01, 0x80, 0xc2, 0, 0};
-	return memcmp(dst, prefix, sizeof prefix) == 0 ? dst[5] : 0;
-}
-
 static bool is_isis(const uint8_t *frame, unsigned len, unsigned length)
 {
 	/* AllISs (RFC 5309 3); AllL1ISs and AllL2ISs are 01:80:c2:00:00:14 and :15 */
 	static const uint8_t all_iss[ETH_ALEN] = {0x09, 0x00, 0x2b, 0, 0, 0x05};
 	static const uint8_t llc[] = {0xfe, 0xfe, 0x03};
-	const unsigned group = bridge_group(frame);
+	const int group = link_group(frame);
 	return length >= sizeof llc && length <= len - ETH_HLEN &&
 	       memcmp(frame + ETH_HLEN, llc, sizeof llc) == 0 &&
 	       (group == 0x14 || group == 0x15 || eth_equal(frame, all_iss));
@@ -114,12 +107,8 @@ static bool is_isis(const uint8_t *frame, unsigned len, unsigned length)
 
 enum routing_protocol routing_of_link(const uint8_t *frame, unsigned len)
 {
-	static const uint8_t nearest_customer[ETH_ALEN] = {0x01, 0x80, 0xc2, 0, 0, 0};
-	const unsigned type = be16_load(frame + 12), group = bridge_group(frame);
+	const unsigned type = be16_load(frame + 12);
 	if (type <= LENGTH_MAX)
 		return is_isis(frame, len, type) ? ROUTING_ISIS : ROUTING_NONE;
-	if (type == TYPE_LLDP &&
-	    (group == 0x0e || group == 0x03 || eth_equal(frame, nearest_customer)))
-		return ROUTING_LLDP;
-	return ROUTING_NONE;
+	return link_protocol_of(frame) == LINK_LLDP ? ROUTING_LLDP : ROUTING_NONE;
 }

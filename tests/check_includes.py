@@ -17,8 +17,8 @@ import tempfile
 # drivers/NAME/NAME.h is each driver's public header.
 BELOW = ["lib", "net", "bpf", "runtime", "dataplane"]  # what the control plane stands on
 # its rooms: each may include those before it
-CONTROL = ["control/" + room for room in ("text", "console", "config", "forwarding", "programs", "host",
-                                          "engine", "management", "monitor", "commit", "cli", "test")]
+CONTROL = ["control/" + room for room in ("text", "console", "config", "forwarding", "programs", "link",
+                                          "host", "engine", "management", "monitor", "commit", "cli", "test")]
 ROOMS = {
     "boot": [],
     "kernel": ["lib", "hal", "abi"],
@@ -41,13 +41,14 @@ ROOMS = {
                        "control/text"],
     "control/forwarding": BELOW + CONTROL[:3],
     "control/programs": BELOW + CONTROL[:4],
-    "control/host": BELOW + CONTROL[:5],
-    "control/engine": BELOW + CONTROL[:6],
-    "control/management": BELOW + CONTROL[:7],
-    "control/monitor": BELOW + CONTROL[:8],
-    "control/commit": BELOW + CONTROL[:9],
-    "control/cli": BELOW + CONTROL[:10],
-    "control/test": BELOW + CONTROL[:11],
+    "control/link": BELOW + CONTROL[:5],
+    "control/host": BELOW + CONTROL[:6],
+    "control/engine": BELOW + CONTROL[:7],
+    "control/management": BELOW + CONTROL[:8],
+    "control/monitor": BELOW + CONTROL[:9],
+    "control/commit": BELOW + CONTROL[:10],
+    "control/cli": BELOW + CONTROL[:11],
+    "control/test": BELOW + CONTROL[:12],
     "control": BELOW + CONTROL,
     "apps/apps.c": ["runtime", "apps/NAME/NAME.h", "tools/pktgen/pktgen.h"],
     "apps/NAME": ["lib", "net", "runtime", "dataplane", "control"],

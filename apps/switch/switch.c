@@ -3,7 +3,8 @@
  * (ARCHITECTURE.md, invariant 5):
  *
  *     1. classify  VLAN and form of the frame; ingress rules (802.1Q 8.6.1, 8.6.2): the port carries the
- *                  VLAN, and is in a state that takes frames. Reserved addresses are dropped.
+ *                  VLAN, and is in a state that takes frames. Frames to reserved addresses go to
+ *                  the control core, if it speaks their protocol, or are dropped.
  *     2. look up   sources and destinations in one batch (net/fdb). A source that is there at this port is
  *                  marked as used; another is reported (learn.c).
  *     3. send      to the port of the destination if that carries the VLAN and forwards (8.6.4), else to
@@ -26,6 +27,7 @@
 #include "apps/switch/send.h"
 #include "apps/switch/switch.h"
 #include "control/control.h"
+#include "dataplane/link_control.h"
 #include "net/eth.h"
 
 #define MAC_MASK 0xffffffffffffull
@@ -83,6 +85,13 @@ static inline enum counter refused(const struct pkt *p, unsigned port, unsigned 
 	return likely(eth_is_station(p->data + ETH_ALEN)) ? CNT_NONE : CNT_drop_eth_src;
 }
 
+/* A frame to a reserved address may be of a protocol that the control core speaks; those have no tag. */
+static COLD void refuse(struct pkt *p, unsigned port, enum counter why)
+{
+	if (why != CNT_drop_switch_reserved || vlan_is_tagged(p) || !link_control_punt(p, port))
+		core_drop(p, why);
+}
+
 static inline void classify(struct pkt *p, unsigned port, unsigned untagged)
 {
 	struct passing *s = &passing;
@@ -103,7 +112,7 @@ static inline void classify(struct pkt *p, unsigned port, unsigned untagged)
 	const uint64_t to = raw64_load(p->data) & MAC_MASK;
 	const enum counter why = refused(p, port, vid, to);
 	if (unlikely(why != CNT_NONE)) {
-		core_drop(p, why);
+		refuse(p, port, why);
 		return;
 	}
 	check_partial(p, ETH_HLEN + (tagged ? ETH_TAG_LEN : 0));

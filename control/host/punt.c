@@ -10,6 +10,7 @@
 #include "control/host/output.h"
 #include "control/host/punt.h"
 #include "control/host/vxlan.h"
+#include "control/link/link.h"
 #include "dataplane/state.h"
 #include "net/arp.h"
 #include "net/icmp4.h"
@@ -102,8 +103,11 @@ static void serve_msg(const struct core_msg *m)
 		resolve(m, FRAME_OWN);
 		break;
 	case PUNT_ENGINE:
-	default: /* PUNT_ENGINE + protocol */
-		fate_count(vxlan_hand_over(m));
+	case PUNT_LINK:
+	case PUNT_END:
+	default: /* PUNT_ENGINE or PUNT_LINK, + protocol */
+		fate_count(m->kind < PUNT_LINK ? vxlan_hand_over(m)
+		                               : link_input((enum link_protocol)(m->kind - PUNT_LINK), m));
 		break;
 	}
 }

@@ -268,8 +268,8 @@ static void print_punted(struct shell *sh, const struct trace_note *n)
 		[PUNT_OWN] = "an answer of ours whose neighbour is not known",
 		[PUNT_VXLAN] = "a VXLAN packet of the routing engine",
 	};
-	shell_print(sh, "  control   takes %s\n",
-	            n->number < PUNT_KINDS ? what[n->number] : "a frame for the routing engine");
+	const char *const other = n->number < PUNT_LINK ? "a frame for the routing engine" : "a frame of a link protocol";
+	shell_print(sh, "  control   takes %s\n", n->number < PUNT_KINDS ? what[n->number] : other);
 }
 
 static bool counts(const struct trace_note *note, unsigned n, enum counter c)

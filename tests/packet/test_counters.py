@@ -10,6 +10,8 @@ UNREACHABLE = {
     # tests/unit/net/stp/
     **dict.fromkeys(("delivered_stp", "drop_stp_age", "drop_stp_guard", "drop_stp_malformed", "drop_stp_own", "stp_tx"),
                     "no application uses net/stp yet"),
+    # net/link.h: no protocol is wired yet
+    "drop_link_limit": "no application takes frames of a link protocol yet",
     # tests/unit/runtime/test_move_data.c and tests/system/test_balance.py
     **dict.fromkeys(("cores_gathered", "cores_spread", "buckets_moved", "move_held", "moves_undone", "moved_early"), "there is no other core to move a bucket to"),
 }

@@ -44,7 +44,7 @@ UNIT_SRC_icmp4 := net/icmp4.c net/ip4.c lib/csum.c
 UNIT_SRC_reassembly := net/reassembly.c net/ip6.c net/ip4.c net/counters.c lib/csum.c
 UNIT_SRC_acl := $(wildcard net/acl/*.c) net/ip6.c net/ip4.c lib/csum.c tests/unit/rig/acl_rig.c
 UNIT_SRC_udp := net/udp.c net/ip.c net/ip4.c net/ip6.c lib/csum.c
-UNIT_SRC_routing := net/routing.c net/ip4.c net/ip6.c lib/csum.c
+UNIT_SRC_routing := net/routing.c net/link.c net/ip4.c net/ip6.c lib/csum.c
 UNIT_SRC_vxlan := net/vxlan.c net/ip4.c net/ip6.c lib/csum.c
 UNIT_SRC_rib := $(wildcard net/rib/*.c)
 HTTP_SRC := $(wildcard net/http/*.c) lib/fmt.c
@@ -66,6 +66,7 @@ UNIT_SRC_stp := $(wildcard net/stp/*.c)
 UNIT_SRC_stp_bpdu := net/stp/bpdu.c
 UNIT_SRC_stp_net := $(UNIT_SRC_stp) tests/unit/rig/stp_net.c
 UNIT_SRC_engine_tags := control/engine/tags.c lib/siphash.c
+UNIT_SRC_link := net/link.c
 UNIT_SRC_telnet := net/telnet.c
 UNIT_SRC_match := net/match.c net/ip6.c control/text/match_words.c control/text/text.c lib/csum.c \
 	lib/fmt.c
@@ -105,7 +106,7 @@ UNIT_SRC_fuzz := $(wildcard net/arp*.c) net/neigh_table.c net/icmp4.c net/udp.c 
 UNIT_SRC_config := $(filter-out control/config/config_hash.c,$(wildcard control/config/config*.c)) \
 	control/config/words.c control/config/password.c \
 	control/text/text.c control/text/words.c control/text/interface_name.c lib/fmt.c \
-	net/routing.c tests/unit/rig/config_rig.c
+	net/routing.c net/link.c tests/unit/rig/config_rig.c
 UNIT_SRC_candidate := $(UNIT_SRC_config) $(wildcard control/config/candidate*.c) control/config/history.c
 UNIT_SRC_module := control/text/module.c control/text/text.c lib/fmt.c
 UNIT_SRC_json := control/text/json.c control/text/text.c lib/fmt.c
