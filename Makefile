@@ -71,7 +71,7 @@ run: ## install what is missing, build, and show the router at work between two 
 	@tools/deps.sh install run $(if $(filter-out virtio,$(NIC)),models)
 	@$(MAKE) --no-print-directory demo
 
-# APP=web: a web server and a host
+# APP=switch: a switch and hosts in two VLANs; APP=web: a web server and a host
 # NIC=igb: on two 82576, NIC=vmxnet3: two cards of VMware's, modelled by QEMU; NIC=ixgbe: on two 82599 ports,
 # NIC=igc: two I226, NIC=mlx5: two ports of a ConnectX-5, modelled by nicsim
 demo: all $(if $(filter ixgbe igc mlx5,$(NIC)),nicsim) ## the same without looking for missing packages

@@ -75,12 +75,17 @@ def test_demo(place, tmp_path):
     assert_clean(place, tmp_path, temporary, before)
 
 
-def test_demo_web(place, tmp_path):
+SHOWN = {"switch": ("no answer, as it should be", "Mbit/s", "show mac address-table", "dynamic  eth1  "),
+         "web": ("each byte is right", "304, 206, 404", "MiB/s", "requests    ")}
+
+
+@pytest.mark.parametrize("app", SHOWN)
+def test_demo_of(place, tmp_path, app):
     before = place.traces()
-    child, temporary = start(place, tmp_path, "--app", "web")
+    child, temporary = start(place, tmp_path, "--app", app)
     output, _ = child.communicate(timeout=120)
     assert child.returncode == 0, output
-    for text in ("each byte is right", "304, 206, 404", "MiB/s", "requests    "):
+    for text in SHOWN[app]:
         assert text in output, output
     assert_clean(place, tmp_path, temporary, before)
 

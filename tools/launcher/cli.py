@@ -79,10 +79,12 @@ examples:
 
 """
 
-DEMOS = {"router": "demo", "web": "demo_web"}  # the modules
+DEMOS = {"router": "demo", "switch": "demo_switch", "web": "demo_web"}  # the modules
 DEMO_EPILOG = """\
 router: makes two hosts (network namespaces), boots the router between them, and pushes real traffic
 through it: ping, traceroute, iperf3 TCP and UDP. Then it prints what the router counted.
+switch: makes hosts in two VLANs, boots the switch between them: who reaches whom, iperf3 TCP, and
+what the switch has learned.
 web: makes a host and a folder of files, boots the web server, and fetches the files with curl.
 Each leaves nothing behind, however it ends. Needs root, or a kernel that lets users make namespaces.
 
@@ -354,7 +356,7 @@ def _demo_options(demo):
     demo.add_argument("--app", choices=sorted(DEMOS), default=options.DEFAULT_APP,
                       help="what is shown (default %(default)s)")
     demo.add_argument("--seconds", metavar="S", type=_positive, default=3,
-                      help="router: length of each iperf3 run (default 3)")
+                      help="router, switch: length of each iperf3 run (default 3)")
     _lab_options(demo)
     demo.add_argument("--verbose", action="store_true", help="router: show its console too")
 

@@ -118,12 +118,12 @@ def _boot(options, steps, stack, work, accel, left, right):
 
 def _traffic(options, steps, left, right):
     """Returns rows of the table."""
-    _ping(steps, left, RIGHT[1], "ping left -> right")
-    _ping(steps, right, LEFT[1], "ping right -> left")
-    _ping(steps, left, BEHIND, "ping by a static route")
+    ping(steps, left, RIGHT[1], "ping left -> right")
+    ping(steps, right, LEFT[1], "ping right -> left")
+    ping(steps, left, BEHIND, "ping by a static route")
     _traceroute(steps, left, RIGHT[1], LEFT[0])
     _traceroute(steps, right, LEFT[1], RIGHT[0])
-    tcp, mbits = _iperf_tcp(steps, left, right, options.seconds)
+    tcp, mbits = iperf_tcp(steps, left, right, RIGHT[1], options.seconds)
     # At most what this machine carries at the moment.
     udp = _iperf_udp(steps, left, right, options.seconds, max(1, min(UDP_MBITS, mbits // 2)))
     return [("TCP across", tcp), ("UDP across", udp)]
@@ -188,7 +188,8 @@ def first_packet(stack, router, left, right, timeout_s=60.0):
     return ready[2], first_s, ready_s
 
 
-def _ping(steps, host, target, text):
+def ping(steps, host, target, text):
+    """A step: PINGS pings, each of which must be answered."""
     steps.step(text)
     times = []
     for _ in range(PINGS):
@@ -247,10 +248,10 @@ def stalls(report):
     return [total for total in sums if total["bytes"] == 0 and total["seconds"] > 0.5]
 
 
-def _iperf_tcp(steps, client, server, seconds):
-    """Returns (a row of the table, Mbit/s)."""
+def iperf_tcp(steps, client, server, address, seconds):
+    """A step: iperf3 over TCP, which must not stall. Returns (a row of the table, Mbit/s)."""
     steps.step("iperf3 TCP, %d s" % seconds)
-    report = iperf(client, server, RIGHT[1], seconds)
+    report = iperf(client, server, address, seconds)
     total = report["end"]["sum_received"]
     if total["bytes"] == 0 or stalls(report):
         raise Failure("iperf3 TCP stalled (%d of %d seconds without data)"

@@ -8,9 +8,8 @@ import tempfile
 import time
 
 from . import lab, netlab
-from .guest import Guest
 from .lab import Failure
-from .options import choose_accel, data_cores
+from .options import data_cores
 
 SERVER, CLIENT = "192.0.2.1", "192.0.2.2"
 BASE = "http://" + SERVER
@@ -30,7 +29,6 @@ def run(options):
 
 def _demo(options, steps, stack):
     work = stack.enter_context(tempfile.TemporaryDirectory(prefix="hayate-demo-"))
-    accel = choose_accel(options.accel)
     print("\n  host                          Hayate, the web server\n"
           "  %-12s eth0 ------- %s, the files of a folder in memory\n" % (CLIENT, SERVER))
     steps.step("making a host and a site")
@@ -39,7 +37,8 @@ def _demo(options, steps, stack):
     site = os.path.join(work, "site")
     files = _site(site)
     steps.done("%d files, %.1f MiB" % (len(files), sum(map(len, files.values())) / MIB))
-    server = _boot(options, steps, stack, work, accel, host, site)
+    server = lab.boot(options, steps, stack, work, "web", CONFIG, [host.port], ["--site", site])
+    host.wait_for_link()
     _page(steps, host, files)
     _conditions(steps, host, files)
     _everything(steps, host, files, os.path.join(work, "fetched"))
@@ -47,14 +46,11 @@ def _demo(options, steps, stack):
 
     steps.step("asking the server")
     counters, said = server.counters(), server.command("show web")
+    if counters["web_server_errors"]:
+        raise Failure("the server met errors: %s" % dict(counters))
+    lab.end(server)
     steps.done("")
-    server.send("poweroff")
-    code = server.wait_exit()
     print("\n" + "".join("  " + line + "\n" for line in said.splitlines()))
-    if counters["web_server_errors"] or counters.unbalanced():
-        raise Failure("the counters are wrong: %s" % (counters.unbalanced() or dict(counters)))
-    if code != 0:
-        raise Failure("the server ended with code %d" % code)
 
 
 def _site(folder):
@@ -71,26 +67,6 @@ def _site(folder):
         with open(full, "wb") as file:
             file.write(content)
     return files
-
-
-def _boot(options, steps, stack, work, accel, host, site):
-    config = os.path.join(work, "demo.conf")
-    with open(config, "w", encoding="ascii") as file:
-        file.write(CONFIG)
-    steps.step("booting the server (%s, %d CPU%s, %s)"
-               % (accel.upper(), options.cpus, "s" if options.cpus > 1 else "", options.nic))
-    arguments = ["web", "--config", config, "--site", site, "--accel", accel, "--cpus", str(options.cpus),
-                 "--nic", options.nic, "--port", host.port]
-    for name in "qemu", "image":
-        if getattr(options, name):
-            arguments += ["--" + name, getattr(options, name)]
-    server = stack.enter_context(Guest(arguments))
-    ready = server.wait_ready()
-    server.wait_prompt()
-    server.wait_links()
-    host.wait_for_link()
-    steps.done("ready %.1f ms after the kernel began" % ready[2])
-    return server
 
 
 def _curl(host, *words):

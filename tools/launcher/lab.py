@@ -1,4 +1,5 @@
-"""Common parts of `hayate demo` and `hayate rfc2544`: set up a lab, print each step, tear it down."""
+"""Common parts of `hayate demo` and `hayate rfc2544`: set up a lab, boot a machine, print each step, tear
+it down."""
 import contextlib
 import os
 import shutil
@@ -8,8 +9,8 @@ import time
 
 from . import netlab
 from .errors import EXIT_DEMO, EXIT_SIGNAL, LauncherError
-from .guest import LAUNCHER, PYTHON, GuestError
-from .options import KERNEL
+from .guest import LAUNCHER, PYTHON, Guest, GuestError
+from .options import KERNEL, choose_accel
 
 
 class Failure(Exception):
@@ -66,6 +67,39 @@ def conduct(name, programs, options, body, purpose="run"):
     except LauncherError:
         steps.done("FAILED")
         raise
+
+
+def boot(options, steps, stack, work, app, config, ports, more=()):
+    """Boots a machine with that configuration; returns it once its links are up."""
+    accel = choose_accel(options.accel)
+    path = os.path.join(work, "demo.conf")
+    with open(path, "w", encoding="ascii") as file:
+        file.write(config)
+    steps.step("booting the %s (%s, %d CPU%s, %s)"
+               % (app, accel.upper(), options.cpus, "s" if options.cpus > 1 else "", options.nic))
+    arguments = [app, "--config", path, "--accel", accel, "--cpus", str(options.cpus), "--nic", options.nic, *more]
+    for port in ports:
+        arguments += ["--port", port]
+    for name in "qemu", "image":
+        if getattr(options, name):
+            arguments += ["--" + name, getattr(options, name)]
+    guest = stack.enter_context(Guest(arguments))
+    ready = guest.wait_ready()
+    guest.wait_prompt()
+    guest.wait_links()
+    steps.done("ready %.1f ms after the kernel began" % ready[2])
+    return guest
+
+
+def end(guest):
+    """Ends a machine, whose counters must add up."""
+    wrong = guest.counters().unbalanced()
+    if wrong:
+        raise Failure("the counters do not add up: " + wrong)
+    guest.send("poweroff")
+    code = guest.wait_exit()
+    if code != 0:
+        raise Failure("the machine ended with code %d" % code)
 
 
 def _check_machine(name, programs, options, purpose):
