@@ -29,6 +29,7 @@
 	X(delivered_vxlan, FATE, "frames of the routing engine, taken out of VXLAN and sent") \
 	X(delivered_bfd, FATE, "BFD packets of a session of ours") \
 	X(delivered_stp, FATE, "BPDUs, messages of the spanning tree protocols, taken by the bridge itself") \
+	X(delivered_lldp, FATE, "LLDP frames taken by the machine itself") \
 	X(reassembled, FATE, "fragments that went into a packet of which another was the last to come") \
 	X(discarded, FATE, "packets that the discard application threw away, its work") \
 	X(judged, FATE, "test frames that the generator judged, its work") \
@@ -114,6 +115,11 @@
 	X(drop_bfd_ttl, DROP, "BFD packet from farther away than its session allows") \
 	X(drop_bfd_session, DROP, "BFD packet of no session") \
 	X(drop_bfd_admin, DROP, "BFD packet of a session that is administratively down") \
+	X(drop_lldp_order, DROP, "LLDP frame without chassis ID, port ID and time to live in this order, each once") \
+	X(drop_lldp_length, DROP, "LLDP frame with a TLV that exceeds it, or a mandatory TLV of invalid length") \
+	X(drop_lldp_scope, DROP, "LLDP frame to another group address than that of the nearest bridge") \
+	X(drop_lldp_off, DROP, "LLDP frame on a port that does not receive LLDP") \
+	X(drop_lldp_room, DROP, "LLDP frame of a neighbour beyond those that a port keeps") \
 	X(drop_stp_malformed, DROP, "frame to the spanning tree address that is no BPDU, or too short") \
 	X(drop_stp_age, DROP, "STP configuration BPDU whose message age has reached its max age") \
 	X(drop_stp_own, DROP, "BPDU that came back to the port that sent it: the wire is a loop") \
@@ -219,6 +225,8 @@
 	X(mld_tx_report, INFO, "MLD reports and leaves sent") \
 	X(udp_tx, INFO, "UDP datagrams sent by the machine itself") \
 	X(bfd_tx, INFO, "BFD packets sent") \
+	X(lldp_tx, INFO, "LLDP frames sent") \
+	X(lldp_aged, INFO, "LLDP neighbours whose time to live has passed") \
 	X(stp_tx, INFO, "BPDUs sent") \
 	X(tcp_tx, INFO, "TCP segments sent (a TSO frame counts once)") \
 	X(tcp_tx_rst, INFO, "of these, resets") \

@@ -423,6 +423,51 @@ def stp_programs():
         [("old-" + name, b"\3" + program) for name, program in programs.items()]
 
 
+def lldp_programs():
+    """Instructions of tests/fuzz/fuzz_lldp.c."""
+    def tlv(kind, value):
+        return struct.pack(">H", kind << 9 | len(value)) + value
+
+    def frame(pdu, port=0):
+        return bytes([port << 3]) + struct.pack("<H", len(pdu)) + pdu
+
+    def hear(who, tens, port=0):
+        return bytes([2 | port << 3, who, tens])
+
+    def wait(tenths, each=True):
+        return bytes([4 if each else 3, tenths])
+
+    def admin(how, port=0):
+        return bytes([6 | port << 3, how])
+
+    up = bytes([5, 1, 5 | 8, 1]) + admin(3) + admin(3, 1)
+    begin = tlv(1, b"\4\2\0\0\0\0\1") + tlv(2, b"\5eth0") + tlv(3, b"\0\x79")
+    address = tlv(8, b"\5\1\xc0\0\2\1\2\0\0\0\1\0") + tlv(8, b"\x11\2" + bytes(16) + b"\2\0\0\0\1\3\1\3\6")
+    texts = tlv(4, b"port") + tlv(5, b"name") + tlv(6, b"description") + tlv(7, b"\0\x14\0\x10")
+    own = tlv(127, b"\0\x80\xc2\1\0\x0a") + tlv(127, b"\0\x12\x0f\4\5\xee") + tlv(127, b"\0\x12\x0f\1\3\0\0\0\x1e")
+    end = tlv(0, b"")
+    pdus = {
+        "full": begin + texts + address + own + end,
+        "no-end": begin + texts,
+        "padded": begin + end + bytes(30),
+        "shutdown": begin[:-2] + bytes(2) + end,
+        "swapped": tlv(2, b"\5eth0") + begin + end,
+        "twice": begin + begin + end,
+        "beyond": begin + b"\x0a\xff" + b"name",
+        "unknown": begin + tlv(9, b"x") + tlv(126, b"") + tlv(127, b"\1\2\3\4") + tlv(127, b"\1") + end,
+        "longest": tlv(1, b"\7" + b"c" * 255) + tlv(2, b"\7" + b"p" * 255) + begin[-4:] + tlv(4, b"d" * 255) + end,
+    }
+    programs = [("frame-" + name, up + frame(pdu) + wait(20) + frame(pdu, 1) + wait(255)) for name, pdu in pdus.items()]
+    programs += [
+        ("flood", up + b"".join(hear(n, 12) for n in range(12)) + wait(255) + wait(255, False)),
+        ("leave", up + hear(1, 12) + hear(2, 1) + hear(1, 0) + wait(150)),
+        ("off", up + hear(1, 1) + admin(0) + admin(3) + wait(50) + admin(1) + admin(2) + wait(99)),
+        ("links", up + hear(1, 50) + bytes([5, 0]) + wait(30) + bytes([5, 1]) + hear(1, 50) + wait(30)),
+        ("changes", up + bytes([7, 1] * 9) + wait(60) + bytes([7, 4]) + wait(255)),
+    ]
+    return programs
+
+
 def fpm_streams():
     """Frames of FPM (net/fpm/fpm.h) with netlink messages in them."""
     frame = fpm_frames.frame
@@ -859,7 +904,7 @@ def main():
               "acl": acl_programs, "udp": udp_packets, "vxlan": vxlan_packets, "nd": nd_programs, "http": http_requests,
               "http_range": http_ranges, "http_coding": http_codings, "http_date": http_dates,
               "http_condition": http_conditions, "tar": tar_archives,
-              "fpm": fpm_streams, "bfd": bfd_inputs, "stp": stp_programs,
+              "fpm": fpm_streams, "bfd": bfd_inputs, "stp": stp_programs, "lldp": lldp_programs,
               "telnet": telnet_sessions, "match": matches, "script": scripts, "pcap": captures,
               "config": configurations, "virtio": bytes_at_random,
               "intel": bytes_at_random, "vmxnet3": bytes_at_random, "mlx5": bytes_at_random,

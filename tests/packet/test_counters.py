@@ -10,6 +10,9 @@ UNREACHABLE = {
     # tests/unit/net/stp/
     **dict.fromkeys(("delivered_stp", "drop_stp_age", "drop_stp_guard", "drop_stp_malformed", "drop_stp_own", "stp_tx"),
                     "no application uses net/stp yet"),
+    # tests/unit/net/lldp/
+    **dict.fromkeys(("delivered_lldp", "drop_lldp_order", "drop_lldp_length", "drop_lldp_scope", "drop_lldp_off",
+                     "drop_lldp_room", "lldp_tx", "lldp_aged"), "no application uses net/lldp yet"),
     # net/link.h: no protocol is wired yet
     "drop_link_limit": "no application takes frames of a link protocol yet",
     # tests/unit/runtime/test_move_data.c and tests/system/test_balance.py
