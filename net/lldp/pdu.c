@@ -142,7 +142,8 @@ static enum counter read_tlv(struct lldp_pdu *out, unsigned place, unsigned type
 		good = len == 0;
 		break;
 	default:
-		out->discarded += !read_optional(out, type, at, len);
+		if (!read_optional(out, type, at, len))
+			out->discarded++;
 	}
 	return good ? CNT_NONE : CNT_drop_lldp_length;
 }
