@@ -156,6 +156,9 @@
 	X(drop_switch_reserved, DROP, "to an address that no bridge forwards: 01:80:c2:00:00:00 to 0f") \
 	X(drop_switch_same_port, DROP, "its destination is behind the port it came by") \
 	X(drop_switch_no_port, DROP, "no other port that forwards carries its VLAN, or not the one of its destination") \
+	X(drop_switch_storm_broadcast, DROP, "broadcast beyond the storm-control level of the port it came by") \
+	X(drop_switch_storm_multicast, DROP, "multicast beyond the storm-control level of the port it came by") \
+	X(drop_switch_storm_unicast, DROP, "to an unknown station, beyond the storm-control level of the port it came by") \
 	X(drop_switch_too_big, DROP, "longer than the MTU of the port it was to leave by") \
 	X(drop_xdp, DROP, "result XDP_DROP of a program") \
 	X(drop_xdp_aborted, DROP, "result XDP_ABORTED of a program, or a result that is none") \

@@ -192,6 +192,7 @@ const struct shell_command switch_commands[SWITCH_COMMANDS] = {
 	{"show vlan", NULL, "the VLANs of the switch and their ports", show_vlan},
 	{"clear mac", NULL, "forgets stations of the switch", NULL},
 	{"clear mac address-table", "[interface ethN] [vlan N]", "forgets learned stations", clear_table},
+	{"show storm-control", NULL, "limits of flooded frames, and what they dropped", show_storm_control},
 	{"show switchport", NULL, "the ports of the switch: mode, VLANs, state", show_switchport},
 };
 

@@ -5,8 +5,11 @@
 #include "control/console/shell.h"
 #include "control/management/page.h"
 
-#define SWITCH_COMMANDS 8
+#define SWITCH_COMMANDS 9
 extern const struct shell_command switch_commands[SWITCH_COMMANDS];
+
+/* A command in a file of its own. */
+void show_storm_control(struct shell *sh);
 
 bool switch_metrics(struct page_walk *w, struct page_text *t);
 

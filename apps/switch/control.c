@@ -6,9 +6,10 @@
  *     send.c      sending, by one port or several
  *     host.c      frames to the machine itself
  *     learn.c     uses and reports of stations
+ *     storm.c     storm control
  *     tables.c    the control core: VLANs, ports and forwarding database, from the configuration
  *     control.c   its turns
- *     commands.c  console and metrics
+ *     commands.c  console and metrics; show_storm.c: show storm-control
  */
 #include "apps/switch/commands.h"
 #include "apps/switch/plugin.h"

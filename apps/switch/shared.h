@@ -9,6 +9,7 @@
  * - A ring of reports, one word each: the station and the port, of frames from stations that the database
  *   does not have, or has at another port. A report is not a punt: it costs the frame nothing, and the
  *   frame is forwarded meanwhile. A report is not repeated for REPORT_AGAIN_NS, so a burst makes one.
+ * - How many frames have passed storm control in this second, by port and class. All data cores read it.
  * - When each entry was last found as a source: marks in the core's own memory (fdb.h, Age).
  *
  * Limits of learning: the ring has SWITCH_REPORTS places, and the control core takes SWITCH_LEARN_MAX
@@ -53,11 +54,20 @@ _Static_assert(sizeof(struct switch_ports) == 4 && NIC_PORTS_MAX <= 16, "is load
 
 #define SWITCH_VLANS 4096
 
+/* Classes of frames that storm control limits (storm.h), in the order of struct config_switchport. */
+enum switch_storm {
+	SWITCH_STORM_BROADCAST,
+	SWITCH_STORM_MULTICAST,
+	SWITCH_STORM_UNICAST, /* to a station that is not known */
+	SWITCH_STORMS,
+};
+
 struct switch_shared {
 	struct switch_vlan vlan[SWITCH_VLANS];
 	uint16_t untagged[NIC_PORTS_MAX]; /* VLAN of frames without a tag; 0: they are dropped */
 	uint16_t len_max[NIC_PORTS_MAX];  /* of a frame without its tag */
 	struct switch_ports ports;
+	uint32_t storm[NIC_PORTS_MAX][SWITCH_STORMS]; /* frames a second; 0: no limit */
 	uint64_t mac;        /* the machine's own, as in a frame; 0: no VLAN has an interface */
 	uint32_t mark_shift; /* a mark is core_now_ns() >> this */
 	uint64_t taken[CORES_MAX]; /* reports taken, by core: the tail of its ring */
@@ -68,6 +78,7 @@ struct switch_shared {
 
 struct switch_core {
 	uint64_t head;  /* reports made */
+	uint64_t storm[NIC_PORTS_MAX][SWITCH_STORMS]; /* frames that have passed storm control (storm.c) */
 	uint64_t marks; /* address of its marks, one for each slot of the database; 0: it has none */
 	uint64_t report[SWITCH_REPORTS]; /* station | port */
 };

@@ -8,7 +8,8 @@
  *     2. look up   sources and destinations in one batch (net/fdb). A source that is there at this port is
  *                  marked as used; another is reported (learn.c).
  *     3. send      to the port of the destination if that carries the VLAN and forwards (8.6.4), else to
- *                  all such ports (8.8.6); never back. The tag is added, removed or left.
+ *                  all such ports (8.8.6), as far as storm control allows (storm.h); never back. The tag is
+ *                  added, removed or left.
  *
  * Frames of a flow stay in order: they take the same way through the passes, except in the moment in which
  * their destination is learned.
@@ -25,6 +26,7 @@
 #include "apps/switch/learn.h"
 #include "apps/switch/plugin.h"
 #include "apps/switch/send.h"
+#include "apps/switch/storm.h"
 #include "apps/switch/switch.h"
 #include "control/control.h"
 #include "dataplane/link_control.h"
@@ -51,15 +53,19 @@ static void data_tables(void)
 {
 	dp_counted_start();
 	switching = (struct switching){dp_get(), dp_get()->plugin_data, dp_get()->plugin_more, 0, 0};
-	if (switching.shared)
+	if (switching.shared) {
 		learn_start(switching.shared, switching.fdb, false);
+		storm_start(false);
+	}
 }
 
 static void data_start(void)
 {
 	data_tables();
-	if (switching.shared)
+	if (switching.shared) {
 		learn_start(switching.shared, switching.fdb, true);
+		storm_start(true);
+	}
 }
 
 /* --- pass 1 --- */
@@ -144,6 +150,14 @@ static void learn(const uint32_t *found, unsigned port)
 
 /* --- pass 3 --- */
 
+/* May the port flood the frame? CNT_NONE, or the reason why not (storm.h). */
+static enum counter storm_check(const struct pkt *p, unsigned port)
+{
+	const enum switch_storm class = storm_class(p);
+	const uint32_t limit = __atomic_load_n(&switching.shared->storm[port][class], __ATOMIC_RELAXED);
+	return likely(limit == 0) ? CNT_NONE : storm_police(port, class, limit);
+}
+
 /* To all other ports of the VLAN. True: the received packet is on its way. */
 static __attribute__((noinline)) bool flood(struct pkt *p, unsigned i, unsigned port, struct switch_vlan vlan)
 {
@@ -152,7 +166,12 @@ static __attribute__((noinline)) bool flood(struct pkt *p, unsigned i, unsigned 
 	const uint32_t ports = vlan.member & switching.forwarding & ~(1u << port);
 	const bool ours = vlan.interface && eth_is_multicast(p->data) &&
 	                  host_wants(switching.dp, p, tag, vlan.interface);
+	const enum counter storm = storm_check(p, port);
 	struct pkt copy;
+	if (unlikely(storm != CNT_NONE)) {
+		core_drop(p, storm);
+		return false;
+	}
 	count_n(CNT_switch_flooded, ports != 0);
 	if (unlikely(ours)) {
 		pkt_csum_complete(&self.pool, p);

@@ -6,6 +6,8 @@
 #include "lib/mem.h"
 #include "lib/number.h"
 
+_Static_assert((unsigned)SWITCH_STORMS == CONFIG_STORMS, "the configuration has the same classes");
+
 #define MEMORY_SHARE 8 /* of published and of private memory, at most, for the forwarding database */
 #define ENTRIES_LEAST 64
 #define MARK_SHIFT 30      /* a mark is a second or so */
@@ -108,6 +110,8 @@ static void set_port(unsigned port)
 	const unsigned len = core_port_nic(port) ? interface_mtu(c, port) + (unsigned)ETH_HLEN : 0;
 	__atomic_store_n(&s->untagged[port], (uint16_t)vid, __ATOMIC_RELAXED);
 	__atomic_store_n(&s->len_max[port], (uint16_t)len, __ATOMIC_RELAXED);
+	for (unsigned k = 0; k < SWITCH_STORMS; k++)
+		__atomic_store_n(&s->storm[port][k], c->switchport[port].storm[k], __ATOMIC_RELAXED);
 	tables.fdb.limit[port] = c->switchport[port].limit;
 	set_state(port);
 }

@@ -32,7 +32,7 @@
  *     config_engine.c       the routing engine
  *     config_xdp.c          programs on ports
  *     config_steer.c        rules that steer received packets to cores
- *     config_switch.c       VLANs of the switch's ports, static stations
+ *     config_switch.c       VLANs of the switch's ports, static stations, storm control
  *     words.c               parsers of words that several files use; config_parse.h: shared
  *     config_check.c        checks of the whole; config_check6.c: of IPv6
  *     config_print.c        back to text
@@ -346,6 +346,8 @@ struct config_steer {
 #define CONFIG_VID_WORDS (4096 / 64)
 #define CONFIG_VID_LIST 200       /* characters of a list of VLANs */
 #define CONFIG_MAC_LIMIT_MAX 1000000
+#define CONFIG_STORMS 3             /* classes of storm control */
+#define CONFIG_STORM_MAX 1000000000 /* frames a second */
 struct config_switchport {
 	uint32_t line;     /* of its first statement; 0: it has none */
 	bool trunk;        /* else an access port */
@@ -353,6 +355,7 @@ struct config_switchport {
 	bool lists;        /* a trunk that carries `allowed`; else all VLANs */
 	uint16_t access, native; /* 0: CONFIG_VID_DEFAULT, and never that */
 	uint32_t limit;    /* of learned addresses; 0: none */
+	uint32_t storm[CONFIG_STORMS]; /* broadcast, multicast, unknown unicast: frames a second; 0: no limit */
 	uint64_t allowed[CONFIG_VID_WORDS]; /* a bit for each VLAN */
 };
 

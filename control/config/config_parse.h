@@ -12,7 +12,7 @@
 #include "control/config/config.h"
 #include "control/text/words.h"
 
-#define CONFIG_STATEMENTS_MAX 96
+#define CONFIG_STATEMENTS_MAX 160
 
 struct parser {
 	struct words w; /* of the line; w.err receives the next error */
@@ -212,6 +212,9 @@ int config_switch_allowed(struct parser *p, unsigned i);
 int config_switch_limit(struct parser *p, unsigned i);
 int config_switch_aging(struct parser *p, unsigned i);
 int config_switch_static(struct parser *p, unsigned i);
+int config_switch_storm_broadcast(struct parser *p, unsigned i);
+int config_switch_storm_multicast(struct parser *p, unsigned i);
+int config_switch_storm_unicast(struct parser *p, unsigned i);
 
 /* --- of config_steer.c --- */
 

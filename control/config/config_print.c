@@ -132,6 +132,7 @@ static void print_steer(const struct printer *p, const struct config *c, const s
 
 static void print_switchport(const struct printer *p, const struct config_switchport *s)
 {
+	static const char *const storms[CONFIG_STORMS] = {"broadcast", "multicast", "unknown-unicast"};
 	char list[CONFIG_VID_LIST + 1];
 	if (s->trunk)
 		print_line(p, " switchport mode trunk");
@@ -146,6 +147,9 @@ static void print_switchport(const struct printer *p, const struct config_switch
 		           config_vid_list(list, s->allowed)[0] ? list : "none");
 	if (s->limit)
 		print_line(p, " mac address-table limit %u", s->limit);
+	for (unsigned k = 0; k < CONFIG_STORMS; k++)
+		if (s->storm[k])
+			print_line(p, " storm-control %s level %u", storms[k], s->storm[k]);
 }
 
 static void print_interface(const struct printer *p, const struct config *c,

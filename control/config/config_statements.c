@@ -374,6 +374,12 @@ static const struct statement statements[] = {
 	 config_switch_allowed, true, STATEMENT_ONCE | STATEMENT_LIVE},
 	{"mac address-table limit", "mac address-table limit N", config_switch_limit, true,
 	 STATEMENT_ONCE | STATEMENT_LIVE},
+	{"storm-control broadcast level", "storm-control broadcast level PPS", config_switch_storm_broadcast, true,
+	 STATEMENT_ONCE | STATEMENT_LIVE},
+	{"storm-control multicast level", "storm-control multicast level PPS", config_switch_storm_multicast, true,
+	 STATEMENT_ONCE | STATEMENT_LIVE},
+	{"storm-control unknown-unicast level", "storm-control unknown-unicast level PPS",
+	 config_switch_storm_unicast, true, STATEMENT_ONCE | STATEMENT_LIVE},
 	{"mac address-table aging-time", "mac address-table aging-time SECONDS", config_switch_aging, false,
 	 STATEMENT_ONCE | STATEMENT_LIVE},
 	{"mac address-table static", "mac address-table static MAC vlan N interface ethN",
@@ -405,7 +411,7 @@ static void list_add(char *list, size_t size, size_t *len, struct text word)
 
 int config_statement_unknown(struct parser *p, unsigned matched)
 {
-	char list[240] = "";
+	char list[320] = "";
 	size_t len = 0;
 	if (p->w.err == NULL)
 		return E_INVAL;

@@ -1,5 +1,6 @@
 /*
- * The statements of the switch (apps/switch): what VLANs a port carries, static stations, the ageing time.
+ * The statements of the switch (apps/switch): what VLANs a port carries, static stations, the ageing time,
+ * storm control.
  * See docs/configuration.md, "The switch".
  *
  * A port without these statements is an access port of VLAN 1. A VLAN needs no statement of its own: it is
@@ -125,6 +126,23 @@ int config_switch_limit(struct parser *p, unsigned i)
 	error = words_u32(&p->w, i, "the number of addresses", 1, CONFIG_MAC_LIMIT_MAX, &s->limit);
 	return error != 0 ? error : words_end(&p->w, i + 1);
 }
+
+/* The limit of a class: the index of struct config_switchport, storm[]. */
+static int parse_storm(struct parser *p, unsigned i, unsigned class)
+{
+	struct config_switchport *s = switchport_of(p, i);
+	int error = 0;
+	if (s == NULL)
+		return E_INVAL;
+	error = words_u32(&p->w, i, "the level in packets per second", 1, CONFIG_STORM_MAX, &s->storm[class]);
+	return error != 0 ? error : words_end(&p->w, i + 1);
+}
+
+int config_switch_storm_broadcast(struct parser *p, unsigned i) { return parse_storm(p, i, 0); }
+
+int config_switch_storm_multicast(struct parser *p, unsigned i) { return parse_storm(p, i, 1); }
+
+int config_switch_storm_unicast(struct parser *p, unsigned i) { return parse_storm(p, i, 2); }
 
 int config_switch_aging(struct parser *p, unsigned i)
 {

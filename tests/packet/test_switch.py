@@ -671,7 +671,7 @@ def test_the_document_is_true(make):
         outs.clear()
     m.counted()
     assert set(examples) == {"show mac address-table", "show mac address-table count", "show vlan",
-                             "show switchport"}
+                             "show switchport", "show storm-control"}
     for command, example in examples.items():
         said = m.console(command).splitlines()
         wanted = example.splitlines()

@@ -92,6 +92,27 @@ static void test_stations(void **state)
 	round_trip();
 }
 
+static void test_storm(void **state)
+{
+	(void)state;
+	admit(ETH0 " storm-control broadcast level 1\n storm-control multicast level 1000000000\n"
+	      "interface eth1\n storm-control unknown-unicast level 500\n");
+	for (unsigned class = 0; class < CONFIG_STORMS; class++) {
+		assert_int_equal(config.switchport[0].storm[class], class == 0 ? 1 : class == 1 ? 1000000000 : 0);
+		assert_int_equal(config.switchport[1].storm[class], class == 2 ? 500 : 0);
+	}
+	round_trip();
+	refuse("storm-control broadcast level 5", 1, "storm-control", "\"storm-control broadcast level\" belongs into an interface");
+	refuse("interface vlan10\nstorm-control broadcast level 5", 2, "level", "only a port switches");
+	refuse(ETH0 "storm-control broadcast level 0", 2, "0", "the level in packets per second");
+	refuse(ETH0 "storm-control broadcast level 1000000001", 2, "1000000001", "the level in packets per second");
+	refuse(ETH0 "storm-control broadcast level 10%", 2, "10%", "the level in packets per second");
+	refuse(ETH0 "storm-control broadcast level 5 pps", 2, "pps", "unexpected word");
+	refuse(ETH0 "storm-control unicast level 5", 2, "unicast", "expected broadcast, multicast, unknown-unicast");
+	refuse(ETH0 "storm-control broadcast level 5\nstorm-control broadcast level 6", 3, "storm-control",
+	       "\"storm-control broadcast level\" stands already at line 2");
+}
+
 static void test_errors(void **state)
 {
 	(void)state;
@@ -133,10 +154,10 @@ static void test_hostile(void **state)
 	(void)state;
 	static const char *const pieces[] = {"switchport ", "trunk ", "allowed vlan ", ",", "-", "4094", "4095", "0",
 	                                     "none", "all", "\n", "interface vlan7\n", "mac address-table ",
-	                                     "static ", "limit 5"};
+	                                     "static ", "limit 5", "storm-control "};
 	hostile("interface eth0\n switchport mode trunk\n switchport trunk allowed vlan 1,7-9,4000-4094\n"
 	        " switchport trunk native vlan 7\n mac address-table limit 9\ninterface eth1\n"
-	        " switchport access vlan 7\ninterface vlan7\n ip address 192.0.2.1/24\n"
+	        " switchport access vlan 7\n storm-control broadcast level 100\ninterface vlan7\n ip address 192.0.2.1/24\n"
 	        "mac address-table static 0200.0000.0001 vlan 7 interface eth1\n"
 	        "mac address-table aging-time 20\n", pieces, ARRAY_LEN(pieces));
 }
@@ -145,7 +166,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_defaults), cmocka_unit_test(test_access), cmocka_unit_test(test_trunk),
-		cmocka_unit_test(test_list_text), cmocka_unit_test(test_stations), cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_list_text), cmocka_unit_test(test_stations), cmocka_unit_test(test_storm), cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_hostile),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
