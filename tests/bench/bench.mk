@@ -96,8 +96,9 @@ $(BENCH_BUILD)/tcp_load: $(patsubst %,$(BENCH_BUILD)/%.o,tcp/tcp_load wire/wire_
 
 # The generator of bench.py, for the frame sizes (without checksum) of each family; the distance of
 # two CPUs
-BENCH_GENERATORS := vhost_gen vhost_gen_78 vhost_gen6_64 vhost_gen6_78
+BENCH_GENERATORS := vhost_gen vhost_gen_78 vhost_gen6_64 vhost_gen6_78 vhost_gen_stations
 BENCH_FLAGS_vhost_gen_78 := -DFRAME_BYTES=74
+BENCH_FLAGS_vhost_gen_stations := -DSTATIONS=1
 BENCH_FLAGS_vhost_gen6_64 := -DFAMILY=6
 BENCH_FLAGS_vhost_gen6_78 := -DFAMILY=6 -DFRAME_BYTES=74
 $(BENCH_GENERATORS:%=$(BENCH_BUILD)/%): $(patsubst %,tests/bench/wire/%,vhost_gen.c vhost_ring.c vhost_ring.h) \

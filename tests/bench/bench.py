@@ -39,6 +39,8 @@
                                  what it costs a router under load (capture.py)
   xdp.*, peer.linux.xdp.*        XDP programs in the image, between null ports and over vhost-user, beside
                                  native XDP of Linux on veth with the same objects (xdp.py)
+  switch.*                       the switch over vhost-user beside Open vSwitch with DPDK and testpmd: 1 station,
+                                 16 thousand, a million
   steering.*                     receive packet steering between null ports: cycles of the core that passes a
                                  packet on, and of the one that takes it (steering.py)
   pktgen.*, peer.testpmd.*       the generator beside testpmd: a frame's cycles on one core, the
@@ -90,6 +92,7 @@ from pktgen import pktgen
 from plots import draw
 from services import choose_family, tcp, tcp_idle, udp_rtt
 from steering import steering
+from switch import switch
 from table import SMALL, Full, configuration, configuration6
 from tail import PARTS as TAIL_PARTS
 from tail import tail
@@ -114,7 +117,7 @@ ENGINE = {"engine-fpm": engine_fpm, "engine-zebra": zebra, "engine-bgp": bgp,
 PARTS = ["forwarding", "full-table", "full-table6", "families", "null", "no-loss", "overload", "floods",
          "tail-writes", "tcp", "tcp-idle", "udp-rtt", "http", "content", "scrape", "churn",
          "engine", "engine-fpm", "engine-zebra", "engine-bgp", "engine-churn", "engine-takeover",
-         "tail", *TAIL_PARTS, "idle", "elastic", "bfd", "capture", "xdp", "steering", "pktgen", "pktgen-curve", "pktgen-latency", "boot", "sizes"]
+         "tail", *TAIL_PARTS, "idle", "elastic", "bfd", "capture", "xdp", "steering", "switch", "pktgen", "pktgen-curve", "pktgen-latency", "boot", "sizes"]
 
 
 def null_routes(prefixes):
@@ -516,6 +519,8 @@ def main():
                 xdp(results, work, accel, huge, arguments.runs)
         if "steering" in parts:
             steering(results, work, accel, arguments.runs)
+        if "switch" in parts:
+            switch(results, work, accel, arguments.runs, arguments.seconds)
         if {"pktgen", "pktgen-curve", "pktgen-latency"} & set(parts):
             with hugepages() as huge:
                 pktgen(results, work, huge, accel, arguments.runs, parts, nics)

@@ -125,10 +125,10 @@ class Load(collections.namedtuple("Load", "offered taken received late bad nanos
 
 
 class Generator:
-    """vhost_gen, its two sockets in `work`. destinations: its command-line arguments. partners: the
+    """vhost_gen, its two sockets in `work`. destinations: its command-line arguments. to_mac: of its frames; our eth0 if not given. partners: the
     threads that forward its packets."""
 
-    def __init__(self, work, huge, destinations, program="vhost_gen"):
+    def __init__(self, work, huge, destinations, program="vhost_gen", to_mac=None):
         self.sockets = [os.path.join(work, name) for name in ("vhost0", "vhost1")]
         self.partners = []
         words = [os.path.join(TOOLS, program)]
@@ -136,7 +136,7 @@ class Generator:
         for path in self.sockets:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(path)  # left by an earlier generator
-        words += ["--", *self.sockets, ports.mac_of(ports.MAC_BASE, 0), *destinations]
+        words += ["--", *self.sockets, to_mac or ports.mac_of(ports.MAC_BASE, 0), *destinations]
         self.log = open(os.path.join(work, "generator.log"), "w+", encoding="utf-8")
         self.child = process.popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                    stderr=self.log, text=True, bufsize=1, start_new_session=True)

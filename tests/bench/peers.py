@@ -63,11 +63,11 @@ def dpdk_under_load(words, ready, generator):
         os.close(terminal)
 
 
-def peer_testpmd(work, huge, generator, table):
+def peer_testpmd(work, huge, generator, table, mode="mac"):
     words = ["dpdk-testpmd"] + eal("hayate-peer-%d" % os.getpid(), [CPU_GENERATOR, CPU_DATA], huge,
                                    256)
     words += virtio_user(generator)
-    words += ["--", "--nb-cores=1", "--forward-mode=mac", "--eth-peer=1," + NEXT_HOP_MAC,
+    words += ["--", "--nb-cores=1", "--forward-mode=" + mode, "--eth-peer=1," + NEXT_HOP_MAC,
               "--txd=1024", "--rxd=1024"]
     return dpdk_under_load(words, b"Press enter to exit", generator)
 

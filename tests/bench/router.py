@@ -7,12 +7,13 @@ from launcher.guest import Guest
 
 
 @contextlib.contextmanager
-def router_under_load(work, accel, generator, text, more_ports=(), memory="512M", append=(), idle="auto"):
+def router_under_load(work, accel, generator, text, more_ports=(), memory="512M", append=(), idle="auto",
+                      app="router"):
     config = os.path.join(work, "bench.conf")
     with open(config, "w", encoding="ascii") as file:
         file.write(text)
     pidfile, qmp_path = os.path.join(work, "pid"), os.path.join(work, "qmp")
-    words = ["router", "--config", config, "--accel", accel, "--idle", idle, "--pidfile",
+    words = [app, "--config", config, "--accel", accel, "--idle", idle, "--pidfile",
              pidfile, "--qmp", qmp_path, "--memory", memory]
     for port in ["vhost-user:" + path for path in generator.sockets] + list(more_ports):
         words += ["--port", port]

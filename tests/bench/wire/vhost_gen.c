@@ -15,7 +15,8 @@
  *
  * There are 16,384 destinations, spread at random over PREFIXES consecutive /24 from FIRST-PREFIX
  * on, or those of FILE, addresses as on the wire, in its order, cyclically. The varying bytes of
- * frames are prepared in advance: millions are read in order, so the CPU prefetches them. Commands
+ * frames are prepared in advance: millions are read in order, so the CPU prefetches them. With STATIONS
+ * each destination has a MAC address of its own, DST-MAC plus its number. Commands
  * on standard input, answers as one line on standard output (first of all `up TSC-HZ`):
  *
  *   link                 link A B    1 if the peer has its rings up
@@ -46,6 +47,8 @@
  *                        EMPTY: of ROUNDS polls, those that found nothing: if there are hardly
  *                        any, this end was the limit. Later frames stay in the ring until the next
  *   drain                drain TAKEN: that, until nothing has come for 50 ms
+ *   teach MPPS           teach SENT  with STATIONS: a frame into port 1 from the MAC address of each
+ *                                    destination, in order. What comes out of port 0 is thrown away
  *   cable SECONDS        cable TAKEN: a cable from port 1 to port 0, from the first frame on
  *   quit
  *
@@ -86,6 +89,9 @@
 #ifndef FAMILY
 #define FAMILY 4
 #endif
+#ifndef STATIONS
+#define STATIONS 0
+#endif
 #define BUFFER_BYTES (HEADER_BYTES + FRAME_BYTES)
 /* The part of the buffer that differs between packets: IPv4 checksum, source, destination, ports;
  * for IPv6 the destination. */
@@ -98,6 +104,17 @@ static int back = 1; /* the port where a run's packets come back; -1: none does 
 static _Alignas(64) uint8_t template[BUFFER_BYTES];
 static uint8_t (*varying)[VARYING_BYTES];
 static unsigned destinations; /* a multiple of BATCH_MAX */
+
+/* Writes the MAC address of destination n: that of the template plus n. */
+static inline void put_station(uint8_t *mac, unsigned n)
+{
+	const struct rte_ether_hdr *eth = (const void *)(template + HEADER_BYTES);
+	uint32_t low;
+	memcpy(&low, &eth->dst_addr.addr_bytes[2], sizeof low);
+	low = rte_cpu_to_be_32(rte_be_to_cpu_32(low) + n);
+	memcpy(mac, &eth->dst_addr, 2);
+	memcpy(mac + 2, &low, sizeof low);
+}
 
 /* --- rings --- */
 
@@ -121,6 +138,8 @@ static inline void fill(struct vhost_ring *q, unsigned n, unsigned at)
 		memcpy(to + VARYING_AT, varying[at + i], VARYING_BYTES);
 		memcpy(to + VARYING_AT + VARYING_BYTES, template + VARYING_AT + VARYING_BYTES,
 		       BUFFER_BYTES - VARYING_AT - VARYING_BYTES);
+		if (STATIONS)
+			put_station(to + HEADER_BYTES, at + i);
 		q->used->ring[(uint16_t)(q->next + i) & mask] =
 			(struct vring_used_elem){id[i], BUFFER_BYTES};
 	}
@@ -390,6 +409,37 @@ static void drain(void)
 	}
 	pthread_mutex_unlock(&vhost_lock);
 	printf("drain %" PRIu64 "\n", taken);
+}
+
+/* A frame from each station to the load's source; the switch under test learns where the stations are. */
+static void teach(double mpps)
+{
+	struct vhost_ring *in = &ports[1].rx, *out = &ports[0].tx;
+	const double ticks = (double)rte_get_tsc_hz() / (mpps * 1e6);
+	const struct rte_ether_hdr *source = (const void *)(template + HEADER_BYTES);
+	unsigned done = 0;
+	pthread_mutex_lock(&vhost_lock);
+	vhost_learn(&ports[0]);
+	vhost_learn(&ports[1]);
+	uint64_t start = rte_rdtsc(), now = start, last = start;
+	while (done < destinations && now - last < ticks_of(BEGIN_S)) {
+		now = rte_rdtsc();
+		swallow(out, now);
+		vhost_call(out, 0, true);
+		if ((double)(now - start) < done * ticks || vhost_available(in, now) == 0)
+			continue;
+		const uint16_t slot = in->next & (in->size - 1), id = in->avail->ring[slot];
+		fill(in, 1, done);
+		uint8_t *frame = (uint8_t *)vhost_address(in->port, vhost_descriptor(in, id)->addr, BUFFER_BYTES) + HEADER_BYTES;
+		memcpy(frame, &source->src_addr, RTE_ETHER_ADDR_LEN);
+		put_station(frame + RTE_ETHER_ADDR_LEN, done);
+		vhost_publish(in, (uint16_t)(in->next + 1));
+		vhost_call(in, 0, true);
+		last = now;
+		done++;
+	}
+	pthread_mutex_unlock(&vhost_lock);
+	printf("teach %u\n", done);
 }
 
 /* Carries one batch of frames over; without room at the far end the rest is lost, as on a cable. */
@@ -685,6 +735,10 @@ int main(int argc, char **argv)
 			sink(seconds);
 		} else if (sscanf(line, "cable %lf", &seconds) == 1) {
 			cable(seconds);
+		} else if (sscanf(line, "teach %lf", &mpps) == 1) {
+			if (!STATIONS || !(mpps > 0))
+				vhost_die("only a program with STATIONS teaches, at a rate");
+			teach(mpps);
 		} else if (sscanf(line, "back %d", &back) == 1) {
 			if (back < -1 || back > 1)
 				vhost_die("packets come back by port 0, 1 or none (-1)");
