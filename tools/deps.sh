@@ -56,6 +56,15 @@ attackers() {
 	true
 }
 
+# HTTP clients and reverse proxies for the tests of the web application, 8 MB. What a distribution does not
+# package is reported as skipped.
+web_peers() {
+	for package in apache2-utils aria2 haproxy nginx python3-requests siege wget; do
+		there $package && echo $package
+	done
+	true
+}
+
 # XDP programs as objects. Older releases of Ubuntu lack the package; without it, their test is reported as
 # skipped.
 objects() {
@@ -80,8 +89,8 @@ packages() {
 		run-bgp) echo $build $run $bgp ;;
 		models) echo $build $run $models ;;
 		release) echo $build $run $models $release ;;
-		test) echo $build $run $models $release $bgp $test $(clang_runtime) $(attackers) $(objects) $(browser) ;;
-		bench | all) echo $build $run $models $release $bgp $test $(clang_runtime) $(attackers) $(objects) $(browser) $bench ;;
+		test) echo $build $run $models $release $bgp $test $(clang_runtime) $(attackers) $(web_peers) $(objects) $(browser) ;;
+		bench | all) echo $build $run $models $release $bgp $test $(clang_runtime) $(attackers) $(web_peers) $(objects) $(browser) $bench ;;
 		*) usage ;;
 		esac
 	done | tr ' ' '\n' | sort -u
@@ -130,7 +139,7 @@ finish() {
 	for package in $missing; do
 		case $package in
 		bird2) systemctl disable -q bird 2>/dev/null || true ;;
-		frr | gobgpd) systemctl disable -q $package 2>/dev/null || true ;;
+		frr | gobgpd | haproxy | nginx) systemctl disable -q $package 2>/dev/null || true ;;
 		esac
 	done
 }

@@ -366,11 +366,11 @@ static void work(struct conn *c)
 		wait_take(c, http_input(p, w->pkt.data, w->pkt.len));
 		if (p->state != HTTP_REQUEST)
 			continue;
+		p->request.close |= p->body != 0; /* nobody needs the content of a GET; it is not waited for */
 		if (!answer(c, &p->request)) {
 			http_init_fields(&web.parser);
 			return;
 		}
-		c->closes |= p->body != 0; /* nobody needs the content of a GET; it is not waited for */
 		http_next(p);
 		if (c->closes)
 			http_init_fields(p);

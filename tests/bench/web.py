@@ -203,7 +203,7 @@ def nginx(stack, work, name, files):
 
 def nginxes(results, stack, work, part, files):
     if not shutil.which("nginx"):
-        results.note("%s: no nginx (the package starts a server: deps.sh does not bring it)" % part)
+        results.note("%s: no nginx (tools/deps.sh install test)" % part)
         return []
     return [nginx(stack, os.path.join(work, name), name, files) for name in ("nginx", "nginx_frames")]
 

@@ -331,7 +331,7 @@ def test_content_of_a_get_is_not_waited_for(web):
     c = Client(web).open()
     c.ask("GET /a.txt HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nabc")
     answer = parse(c.everything())
-    assert answer.body == FILES["a.txt"]
+    assert (answer.body, answer.fields["Connection"]) == (FILES["a.txt"], "close")
 
 
 def test_slow_head(web):
