@@ -30,6 +30,7 @@
 	X(delivered_bfd, FATE, "BFD packets of a session of ours") \
 	X(delivered_stp, FATE, "BPDUs, messages of the spanning tree protocols, taken by the bridge itself") \
 	X(delivered_lldp, FATE, "LLDP frames taken by the machine itself") \
+	X(delivered_lacp, FATE, "LACPDUs and markers, messages of link aggregation, taken by the machine itself") \
 	X(reassembled, FATE, "fragments that went into a packet of which another was the last to come") \
 	X(discarded, FATE, "packets that the discard application threw away, its work") \
 	X(judged, FATE, "test frames that the generator judged, its work") \
@@ -124,6 +125,9 @@
 	X(drop_stp_age, DROP, "STP configuration BPDU whose message age has reached its max age") \
 	X(drop_stp_own, DROP, "BPDU that came back to the port that sent it: the wire is a loop") \
 	X(drop_stp_guard, DROP, "BPDU on a port with BPDU guard") \
+	X(drop_slow_subtype, DROP, "slow protocol (EtherType 0x8809) other than LACP and Marker") \
+	X(drop_lacp_malformed, DROP, "LACPDU or marker that is too short, or whose TLVs are no such message's") \
+	X(drop_lacp_marker_rate, DROP, "marker beyond ten a second of a port, not answered") \
 	X(drop_tcp_malformed, DROP, "TCP header, options or checksum wrong, or flags that never go together") \
 	X(drop_tcp_port, DROP, "TCP segment for no connection and no listener (reset in answer)") \
 	X(drop_tcp_listen, DROP, "to a listener, and neither SYN nor the answer to a SYN cookie") \
@@ -231,6 +235,8 @@
 	X(lldp_tx, INFO, "LLDP frames sent") \
 	X(lldp_aged, INFO, "LLDP neighbours whose time to live has passed") \
 	X(stp_tx, INFO, "BPDUs sent") \
+	X(lacp_tx, INFO, "LACPDUs sent") \
+	X(lacp_marker_tx, INFO, "answers to markers sent") \
 	X(tcp_tx, INFO, "TCP segments sent (a TSO frame counts once)") \
 	X(tcp_tx_rst, INFO, "of these, resets") \
 	X(tcp_connects, INFO, "TCP connections established that were opened here") \

@@ -468,6 +468,35 @@ def lldp_programs():
     return programs
 
 
+def lacp_programs():
+    """Instructions of tests/fuzz/fuzz_lacp.c."""
+    def port(n, how=0x15):
+        return bytes([5 | n << 3, how, 4 | n << 3, 1])
+
+    def pdu(n, state, knows_us=True, system=0):
+        return bytes([n << 3, system << 2, state, 16 if knows_us else 0, 0])
+
+    def wait(tenths):
+        return bytes([3, tenths])
+
+    active, fast, aggregates, in_step, collects = 1, 2, 4, 8, 16
+    begins, ready = active | fast | aggregates, active | fast | aggregates | in_step | collects
+    ports = port(0) + port(1) + port(2)
+    pair = ports + pdu(0, begins, False) + pdu(1, begins, False) + wait(21) + pdu(0, ready) + pdu(1, ready)
+    marker = bytes.fromhex("0180c2000002020000000099880902010110000902000000007701020304000000") + bytes(91)
+    programs = {
+        "pair": pair + wait(10) + pdu(0, ready) + pdu(1, begins) + wait(50),
+        "individual": ports + wait(60) + pdu(1, begins, False) + wait(30) + pdu(1, ready) + wait(70),
+        "two-partners": pair + pdu(2, begins, True, 3) + wait(25) + bytes([4, 0, 4 | 1 << 3, 0]) + wait(25),
+        "min-links": bytes([6, 1 | 2 << 2]) + pair + wait(5) + bytes([4, 0]) + wait(9) + bytes([6, 1]) + wait(40),
+        "on": port(0, 0x19) + port(1, 0x19) + wait(1) + bytes([5, 0x15]) + wait(60),
+        "own": ports + bytes([7 | 1 << 5]) + wait(40) + bytes([7]) + wait(9),
+        "marker": ports + bytes([2, len(marker)]) + marker + bytes([2, 123]) + marker[:123],
+        "half-duplex": pair + bytes([4, 3]) + wait(40) + bytes([6, 8]) + wait(20),
+    }
+    return list(programs.items())
+
+
 def fpm_streams():
     """Frames of FPM (net/fpm/fpm.h) with netlink messages in them."""
     frame = fpm_frames.frame
@@ -904,7 +933,7 @@ def main():
               "acl": acl_programs, "udp": udp_packets, "vxlan": vxlan_packets, "nd": nd_programs, "http": http_requests,
               "http_range": http_ranges, "http_coding": http_codings, "http_date": http_dates,
               "http_condition": http_conditions, "tar": tar_archives,
-              "fpm": fpm_streams, "bfd": bfd_inputs, "stp": stp_programs, "lldp": lldp_programs,
+              "fpm": fpm_streams, "bfd": bfd_inputs, "stp": stp_programs, "lldp": lldp_programs, "lacp": lacp_programs,
               "telnet": telnet_sessions, "match": matches, "script": scripts, "pcap": captures,
               "config": configurations, "virtio": bytes_at_random,
               "intel": bytes_at_random, "vmxnet3": bytes_at_random, "mlx5": bytes_at_random,

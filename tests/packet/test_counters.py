@@ -15,6 +15,9 @@ UNREACHABLE = {
                      "drop_lldp_room", "lldp_tx", "lldp_aged"), "no application uses net/lldp yet"),
     # net/link.h: no protocol is wired yet
     "drop_link_limit": "no application takes frames of a link protocol yet",
+    # tests/unit/net/lacp/
+    **dict.fromkeys(("delivered_lacp", "drop_lacp_malformed", "drop_lacp_marker_rate", "drop_slow_subtype", "lacp_tx", "lacp_marker_tx"),
+                    "no application uses net/lacp yet"),
     # tests/unit/runtime/test_move_data.c and tests/system/test_balance.py
     **dict.fromkeys(("cores_gathered", "cores_spread", "buckets_moved", "move_held", "moves_undone", "moved_early"), "there is no other core to move a bucket to"),
 }
