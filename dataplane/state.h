@@ -180,6 +180,7 @@ struct dp_filters {
 struct dp_filter_set {
 	struct dp_filters interface[DP_INTERFACES_MAX];
 	bool out[2]; /* has any interface an `out` list? IPv4, IPv6 */
+	bool any;    /* has any interface any list? */
 };
 
 /* Other policies of an interface, [0] IPv4's and [1] IPv6's. Changed at any time, by single

@@ -18,19 +18,8 @@
 #include "apps/router/filter.h"
 #include "apps/router/send.h"
 #include "apps/router/verify.h"
-#include "dataplane/trace_note.h"
+#include "dataplane/filter.h"
 #include "net/ip.h"
-
-/* Stores the list's answers for n packets in rule[], and counts them. */
-static void ask(const struct dp_filter *f, const uint8_t *const *ip, uint32_t *rule, unsigned n)
-{
-	uint64_t *count = &dp_counted()->filter[f->counts];
-	acl_classify(f->acl, ip, rule, n);
-	if (core_traces() && n)
-		trace_filter(f, rule[0]);
-	for (unsigned i = 0; i < n; i++)
-		count[rule[i]]++;
-}
 
 /* May the sender of a denied packet get an error? RFC 1812 5.3.8: a packet with a forged source
  * MUST be discarded silently. The `in` list is asked before sources are verified, so the source of
@@ -48,9 +37,7 @@ static void deny(struct pkt *p, const struct dp_filter *f, uint32_t rule, enum c
 {
 	bool six = ip_is_ip6(p->data + ETH_HLEN);
 	bool tell = may_tell(p, six, reason);
-	if (rule == acl_rule_count(f->acl) + ACL_UNDETERMINED)
-		reason = CNT_drop_acl_undetermined;
-	router_deny(p, reason, tell, six);
+	router_deny(p, filter_reason(f, rule, reason), tell, six);
 }
 
 unsigned router_filter_in(struct pkt *v, uint32_t *beside, unsigned n, const struct dp_filter *f)
@@ -60,7 +47,7 @@ unsigned router_filter_in(struct pkt *v, uint32_t *beside, unsigned n, const str
 	unsigned m = 0;
 	for (unsigned i = 0; i < n; i++)
 		ip[i] = v[i].data + ETH_HLEN;
-	ask(f, ip, rule, n);
+	filter_ask(f, ip, rule, n);
 	for (unsigned i = 0; i < n; i++) {
 		if (!acl_permits(f->acl, rule[i])) {
 			deny(&v[i], f, rule[i], CNT_drop_acl_in);
@@ -90,7 +77,7 @@ static void filter_interface(struct pkt *v, const uint32_t *nh, unsigned n, unsi
 		ip[m] = v[i].data + ETH_HLEN;
 		which[m++] = (uint16_t)i;
 	}
-	ask(f, ip, rule, m);
+	filter_ask(f, ip, rule, m);
 	for (unsigned k = 0; k < m; k++) {
 		denied[which[k]] = !acl_permits(f->acl, rule[k]);
 		if (denied[which[k]])
@@ -120,7 +107,7 @@ bool router_filter_denies(struct pkt *p, const struct dp_filter *f, enum counter
 {
 	const uint8_t *ip = p->data + ETH_HLEN;
 	uint32_t rule;
-	ask(f, &ip, &rule, 1);
+	filter_ask(f, &ip, &rule, 1);
 	if (acl_permits(f->acl, rule))
 		return false;
 	deny(p, f, rule, reason);

@@ -3,6 +3,7 @@
  *
  *     shared.h    what both sides know of each other
  *     switch.c    a data core: the passes over a vector
+ *     access.c    access lists of the ports
  *     send.c      sending, by one port or several
  *     host.c      frames to the machine itself
  *     learn.c     uses and reports of stations

@@ -11,6 +11,7 @@
  */
 #include "apps/switch/host.h"
 
+#include "dataplane/filter.h"
 #include "dataplane/ingress.h"
 #include "dataplane/vlan.h"
 
@@ -39,13 +40,31 @@ bool host_wants(const struct dp_state *dp, const struct pkt *p, unsigned tag, un
 	return ip6_is_multicast(&dst) && ingress_is_local6(dp, interface, &dst);
 }
 
-static void input4(struct pkt *p, const struct dp_interface *ifp)
+/* Hands a packet that has passed its checks to the control core, unless the list of the VLAN's interface
+ * denies it. The list must see what the control core will, so the checksum is completed first. */
+static void punt(const struct dp_state *dp, struct pkt *p, bool six)
+{
+	const struct dp_filter *f = &dp_filters(dp)->interface[p->interface].in[six];
+	const uint8_t *ip = p->data + ETH_HLEN;
+	uint32_t rule;
+	if (unlikely(f->acl)) {
+		ingress_complete(p, ETH_HLEN + (six ? IP6_HLEN : ip4_header_len(ip)));
+		filter_ask(f, &ip, &rule, 1);
+		if (!acl_permits(f->acl, rule)) {
+			core_drop(p, filter_reason(f, rule, CNT_drop_acl_in));
+			return;
+		}
+	}
+	ingress_punt(p);
+}
+
+static void input4(const struct dp_state *dp, struct pkt *p, const struct dp_interface *ifp)
 {
 	const enum counter bad = ingress_host4(p, ifp);
 	if (bad != CNT_NONE)
 		core_drop(p, bad);
 	else
-		ingress_punt(p);
+		punt(dp, p, false);
 }
 
 static void input6(const struct dp_state *dp, struct pkt *p)
@@ -56,7 +75,7 @@ static void input6(const struct dp_state *dp, struct pkt *p)
 	else if (!ingress_local6(dp, p))
 		core_drop(p, CNT_drop_ip6_not_ours);
 	else
-		ingress_punt(p);
+		punt(dp, p, true);
 }
 
 void host_input(const struct dp_state *dp, struct pkt *p, unsigned tag, unsigned interface)
@@ -70,7 +89,7 @@ void host_input(const struct dp_state *dp, struct pkt *p, unsigned tag, unsigned
 	carried->rx_bytes += p->len;
 	const enum ingress ingress = ingress_classify(p, ifp);
 	if (ingress == INGRESS_IP4)
-		input4(p, ifp);
+		input4(dp, p, ifp);
 	else if (ingress == INGRESS_IP6)
 		input6(dp, p);
 }

@@ -8,6 +8,8 @@ void send_look(void)
 	const struct switch_ports p = switch_ports_load(switching.shared);
 	switching.forwarding = p.forwarding;
 	switching.learning = p.learning;
+	const struct dp_filter_set *lists = dp_filters(switching.dp);
+	switching.lists = unlikely(lists->any) ? lists : NULL;
 }
 
 bool send_copy_of(const struct pkt *p, struct pkt *copy)

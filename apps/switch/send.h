@@ -11,10 +11,11 @@ struct switching {
 	const struct switch_shared *shared;
 	const struct fdb *fdb; /* NULL: there was no memory for one; all frames are flooded */
 	uint32_t forwarding, learning; /* ports, one bit each, in these states */
+	const struct dp_filter_set *lists; /* access lists; NULL: no interface has one */
 };
 extern struct switching switching;
 
-/* Reads the states of the ports; to be called for each vector. */
+/* Reads the states of the ports, and which access lists are in use; to be called for each vector. */
 void send_look(void);
 
 /* Bytes of the frame without its tag, if it has one. */

@@ -4,12 +4,13 @@
  *
  *     1. classify  VLAN and form of the frame; ingress rules (802.1Q 8.6.1, 8.6.2): the port carries the
  *                  VLAN, and is in a state that takes frames. Frames to reserved addresses go to
- *                  the control core, if it speaks their protocol, or are dropped.
+ *                  the control core, if it speaks their protocol, or are dropped. Then, where configured,
+ *                  the access lists of the port (access.c).
  *     2. look up   sources and destinations in one batch (net/fdb). A source that is there at this port is
  *                  marked as used; another is reported (learn.c).
  *     3. send      to the port of the destination if that carries the VLAN and forwards (8.6.4), else to
  *                  all such ports (8.8.6), as far as storm control allows (storm.h); never back. The tag is
- *                  added, removed or left.
+ *                  added, removed or left. Before, where configured, the access lists of the output ports.
  *
  * Frames of a flow stay in order: they take the same way through the passes, except in the moment in which
  * their destination is learned.
@@ -22,6 +23,7 @@
  * Deliberately missing: priorities (802.1Q 6.9.3: the tag's bits are kept where a tag stays, and are 0 in a
  * tag that is added), provider tags (0x88a8 is an EtherType like any other), groups learned by snooping.
  */
+#include "apps/switch/access.h"
 #include "apps/switch/host.h"
 #include "apps/switch/learn.h"
 #include "apps/switch/plugin.h"
@@ -52,7 +54,7 @@ _Static_assert(2 * PKT_VECTOR_MAX <= FDB_BATCH_MAX, "one look-up");
 static void data_tables(void)
 {
 	dp_counted_start();
-	switching = (struct switching){dp_get(), dp_get()->plugin_data, dp_get()->plugin_more, 0, 0};
+	switching = (struct switching){dp_get(), dp_get()->plugin_data, dp_get()->plugin_more, 0, 0, NULL};
 	if (switching.shared) {
 		learn_start(switching.shared, switching.fdb, false);
 		storm_start(false);
@@ -130,6 +132,35 @@ static inline void classify(struct pkt *p, unsigned port, unsigned untagged)
 	s->station[s->n++] = fdb_station(p->data + ETH_ALEN, vid);
 }
 
+/* Takes the frames out of the vector that an access list has denied. found: their destinations, which close
+ * up too; NULL before the look-up. */
+static void close_up(const bool *denied, uint32_t *found)
+{
+	struct passing *s = &passing;
+	unsigned m = 0;
+	for (unsigned i = 0; i < s->n; i++) {
+		if (denied[i])
+			continue;
+		s->v[m] = s->v[i];
+		s->vid[m] = s->vid[i];
+		s->tagged[m] = s->tagged[i];
+		s->to[m] = s->to[i];
+		s->station[m] = s->station[i];
+		if (found)
+			found[m] = found[i];
+		m++;
+	}
+	s->n = m;
+}
+
+static __attribute__((noinline)) void filter_in(unsigned port)
+{
+	bool denied[PKT_VECTOR_MAX] = {false};
+	struct passing *s = &passing;
+	access_in(&(struct access_frames){s->v, s->tagged, denied}, s->n, port);
+	close_up(denied, NULL);
+}
+
 /* --- pass 2 --- */
 
 static void learn(const uint32_t *found, unsigned port)
@@ -163,7 +194,8 @@ static __attribute__((noinline)) bool flood(struct pkt *p, unsigned i, unsigned 
 {
 	const bool tagged = passing.tagged[i];
 	const unsigned tag = tagged ? ETH_TAG_LEN : 0, vid = passing.vid[i];
-	const uint32_t ports = vlan.member & switching.forwarding & ~(1u << port);
+	uint32_t ports = vlan.member & switching.forwarding & ~(1u << port);
+	enum counter why = CNT_drop_switch_no_port;
 	const bool ours = vlan.interface && eth_is_multicast(p->data) &&
 	                  host_wants(switching.dp, p, tag, vlan.interface);
 	const enum counter storm = storm_check(p, port);
@@ -172,6 +204,8 @@ static __attribute__((noinline)) bool flood(struct pkt *p, unsigned i, unsigned 
 		core_drop(p, storm);
 		return false;
 	}
+	if (unlikely(switching.lists) && ports)
+		ports = access_flood(p, tagged, ports, &why);
 	count_n(CNT_switch_flooded, ports != 0);
 	if (unlikely(ours)) {
 		pkt_csum_complete(&self.pool, p);
@@ -181,24 +215,29 @@ static __attribute__((noinline)) bool flood(struct pkt *p, unsigned i, unsigned 
 		return false;
 	}
 	if (ports == 0) {
-		core_drop(p, CNT_drop_switch_no_port);
+		core_drop(p, why);
 		return false;
 	}
 	return send_flood(p, tagged, vlan, vid, ports);
+}
+
+/* The reason why a frame to a known station cannot be sent, or CNT_NONE. */
+static inline enum counter unsendable(const struct pkt *p, bool tagged, unsigned port, unsigned to,
+                                      struct switch_vlan vlan)
+{
+	if (unlikely(to == port))
+		return CNT_drop_switch_same_port;
+	if (unlikely(!((vlan.member & switching.forwarding) >> to & 1)))
+		return CNT_drop_switch_no_port;
+	return unlikely(send_len(p, tagged) > switching.shared->len_max[to]) ? CNT_drop_switch_too_big : CNT_NONE;
 }
 
 /* To the one port where its destination is. */
 static inline bool unicast(struct pkt *p, unsigned i, unsigned port, unsigned to, struct switch_vlan vlan)
 {
 	const bool tagged = passing.tagged[i];
-	enum counter why = CNT_NONE;
-	if (unlikely(to == port))
-		why = CNT_drop_switch_same_port;
-	else if (unlikely(!((vlan.member & switching.forwarding) >> to & 1)))
-		why = CNT_drop_switch_no_port;
-	else if (unlikely(send_len(p, tagged) > switching.shared->len_max[to]))
-		why = CNT_drop_switch_too_big;
-	else if (unlikely(!send_form(p, tagged, vlan.tagged >> to & 1, passing.vid[i])))
+	enum counter why = unsendable(p, tagged, port, to, vlan);
+	if (likely(why == CNT_NONE) && unlikely(!send_form(p, tagged, vlan.tagged >> to & 1, passing.vid[i])))
 		why = CNT_drop_no_buffer;
 	if (unlikely(why != CNT_NONE)) {
 		core_drop(p, why);
@@ -208,10 +247,35 @@ static inline bool unicast(struct pkt *p, unsigned i, unsigned port, unsigned to
 	return true;
 }
 
+/* Is the frame to the machine itself? */
+static inline bool is_ours(unsigned i, struct switch_vlan vlan)
+{
+	return passing.to[i] == switching.shared->mac && vlan.interface;
+}
+
+/* Has the access lists of the output ports judge the frames that are to leave by one port. */
+static __attribute__((noinline)) void filter_out(uint32_t *found, unsigned port)
+{
+	static uint16_t which[PKT_VECTOR_MAX];
+	static uint8_t to[PKT_VECTOR_MAX];
+	bool denied[PKT_VECTOR_MAX] = {false};
+	struct passing *s = &passing;
+	unsigned m = 0;
+	for (unsigned i = 0; i < s->n && switching.forwarding >> port & 1; i++) {
+		const struct switch_vlan vlan = switch_vlan_load(switching.shared, s->vid[i]);
+		if (is_ours(i, vlan) || found[i] == FDB_NONE)
+			continue;
+		to[m] = (uint8_t)fdb_found_port(found[i]);
+		which[m] = (uint16_t)i;
+		m += unsendable(&s->v[i], s->tagged[i], port, to[m], vlan) == CNT_NONE;
+	}
+	access_out(&(struct access_frames){s->v, s->tagged, denied}, which, to, m);
+	close_up(denied, found);
+}
+
 static void send(const uint32_t *found, unsigned port)
 {
 	struct passing *s = &passing;
-	const uint64_t mac = switching.shared->mac;
 	unsigned forwarded = 0;
 	for (unsigned i = 0; i < s->n; i++) {
 		struct pkt *p = &s->v[i];
@@ -219,7 +283,7 @@ static void send(const uint32_t *found, unsigned port)
 		core_current_next(p);
 		if (unlikely(!(switching.forwarding >> port & 1)))
 			core_drop(p, CNT_drop_switch_blocked); /* it has been learned */
-		else if (unlikely(s->to[i] == mac && vlan.interface))
+		else if (unlikely(is_ours(i, vlan)))
 			host_input(switching.dp, p, s->tagged[i] ? ETH_TAG_LEN : 0, vlan.interface);
 		else if (likely(found[i] != FDB_NONE))
 			forwarded += unicast(p, i, port, fdb_found_port(found[i]), vlan);
@@ -252,6 +316,8 @@ static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 	const unsigned untagged = __atomic_load_n(&switching.shared->untagged[port], __ATOMIC_RELAXED);
 	for (unsigned i = 0; i < n; i++)
 		classify(&v[i], port, untagged);
+	if (unlikely(switching.lists))
+		filter_in(port);
 	for (unsigned i = 0; i < s->n; i++)
 		s->station[s->n + i] = s->to[i] << 16 | (uint64_t)s->vid[i] << 4;
 	if (likely(switching.fdb)) {
@@ -260,7 +326,10 @@ static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 	} else {
 		memset(found, 0xff, sizeof found); /* FDB_NONE */
 	}
-	send(found + s->n, port);
+	uint32_t *to = found + s->n;
+	if (unlikely(switching.lists))
+		filter_out(to, port);
+	send(to, port);
 	core_current.data = 0;
 }
 

@@ -28,6 +28,23 @@ static uint64_t progress_tsc; /* when progress was last logged */
 
 /* --- checks against the machine --- */
 
+/* Access lists filter in a router and on a switch. */
+static int check_filters(const struct config_interface *i, enum core_app_number app, struct text_error *err)
+{
+	for (unsigned direction = 0; direction < CONFIG_FILTERS; direction++) {
+		const struct config_filter *f = &i->filter[direction];
+		const bool out = direction == CONFIG_FILTER_OUT4 || direction == CONFIG_FILTER_OUT6;
+		if (f->name[0] && app != CORE_APP_router && app != CORE_APP_switch)
+			return text_fail(err, f->line, text_of(f->name), "the application %s does not filter packets",
+			                 core_app_word(app));
+		if (f->name[0] && out && config_is_svi(i))
+			return text_fail(err, f->line, text_of(f->name),
+			                 "the machine's own packets, and no others, leave by this interface, and no "
+			                 "list filters them");
+	}
+	return E_OK;
+}
+
 /* For an interface in a VLAN of the switch. */
 static int check_svi(const struct config *c, const struct config_interface *i, const char *name,
                      enum core_app_number app, struct text_error *err)
@@ -36,6 +53,9 @@ static int check_svi(const struct config *c, const struct config_interface *i, c
 	if (app != CORE_APP_switch)
 		return text_fail(err, i->line, text_of(name), "the application %s has no VLANs of its own: "
 		                 "its VLANs are of a port, such as eth0.%u", core_app_word(app), config_if_vid(i));
+	int error = check_filters(i, app, err);
+	if (error != E_OK)
+		return error;
 	if (core_port_count() == 0 || i->mtu <= interface_mtu_svi(c))
 		return E_OK;
 	fmt_format(word, sizeof word, "mtu %u", i->mtu);
@@ -131,11 +151,9 @@ static int check_interface(const struct config *c, unsigned n, enum core_app_num
 		return text_fail(err, i->autoconfig_line, text_of("autoconfig"),
 		                 "a router does not take its addresses from the advertisements of "
 		                 "others (RFC 4862); give %s an address", name);
-	for (unsigned direction = 0; direction < CONFIG_FILTERS; direction++)
-		if (i->filter[direction].name[0] && app != CORE_APP_router)
-			return text_fail(err, i->filter[direction].line, text_of(i->filter[direction].name),
-			                 "the application %s does not filter packets",
-			                 core_app_word(app));
+	int error = check_filters(i, app, err);
+	if (error != E_OK)
+		return error;
 	for (unsigned six = 0; six < 2; six++)
 		if (i->verify[six] && app != CORE_APP_router)
 			return text_fail(err, i->verify_line[six], text_of("verify"),

@@ -202,8 +202,10 @@ static void set_filters(struct dp_state *v, unsigned p, const struct config *c)
 		set_filter(&f->out[1], lists, c, &i->filter[CONFIG_FILTER_OUT6]);
 		f->silent[0] = i->deny_silently;
 		f->silent[1] = i->deny_silently6;
-		for (unsigned six = 0; six < 2; six++)
+		for (unsigned six = 0; six < 2; six++) {
 			set->out[six] |= f->out[six].acl != NULL;
+			set->any |= f->out[six].acl || f->in[six].acl;
+		}
 	}
 }
 

@@ -90,6 +90,7 @@ def linux_bridge(stack, hosts):
     for number, host in enumerate(hosts):
         bridge.wait_for_link("p%d" % number)
         host.wait_for_link()
+    return bridge
 
 
 @pytest.fixture(params=["hayate", "linux"])
