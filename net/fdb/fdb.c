@@ -66,13 +66,18 @@ uint32_t fdb_lookup(const struct fdb *t, uint64_t station)
 
 #define BATCH_FN static
 #define FIND find_in
+#define HASH_ALL hash_each
 #include "net/fdb/batch.h"
 
 void fdb_lookup_batch(const struct fdb *t, const uint64_t *station, uint32_t *found, unsigned n)
 {
 	assert(n <= FDB_BATCH_MAX);
 #if FDB_VECTORS
-	if (likely(t->avx2)) {
+	if (t->vector_bits >= 512) {
+		fdb_batch_avx512(t, station, found, n);
+		return;
+	}
+	if (t->vector_bits >= 256) {
 		fdb_batch_avx2(t, station, found, n);
 		return;
 	}
@@ -82,7 +87,7 @@ void fdb_lookup_batch(const struct fdb *t, const uint64_t *station, uint32_t *fo
 
 void fdb_use(struct fdb_writer *w, unsigned vector_bits)
 {
-	w->table->avx2 = FDB_VECTORS && vector_bits >= 256;
+	w->table->vector_bits = FDB_VECTORS ? vector_bits : 0;
 }
 
 /* --- changes --- */

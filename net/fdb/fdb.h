@@ -20,7 +20,8 @@
  * that bucket before the copy and at this one after it finds nothing. The frame is then flooded, as for any
  * unknown station: correct, only dearer, and rare.
  *
- * fdb.c, avx2.c: look-ups, scalar and by vector instructions from one source (batch.h); inside.h: shared.
+ * fdb.c, avx2.c, avx512.c: look-ups, scalar and by vector instructions from one source (batch.h); inside.h:
+ * shared.
  *
  * An attacker chooses addresses, so the hash has secret factors (host6.h has the same construction):
  * nobody outside can choose stations that meet in a bucket.

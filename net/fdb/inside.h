@@ -7,7 +7,7 @@
 struct fdb {
 	uint64_t key[2];
 	uint32_t buckets;
-	uint32_t avx2; /* look-ups of a vector by AVX2 (avx2.c) */
+	uint32_t vector_bits; /* of look-ups of a vector: 512 (avx512.c), 256 (avx2.c), or less */
 	uint32_t unused[10];
 	uint64_t slot[];
 };
@@ -22,6 +22,13 @@ static inline uint64_t hash_of(const struct fdb *t, uint64_t station)
 	h = (h ^ h >> 32) * (t->key[0] | 1);
 	h = (h ^ h >> 29) * 0xbf58476d1ce4e5b9u;
 	return h ^ h >> 32;
+}
+
+/* The same for n stations. */
+static inline void hash_each(const struct fdb *t, const uint64_t *station, uint64_t *hash, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		hash[i] = hash_of(t, station[i]);
 }
 
 static inline uint32_t first_of(const struct fdb *t, uint64_t hash)
@@ -48,5 +55,6 @@ static inline bool is_station(uint64_t word, uint64_t station) { return (word ^ 
 #endif
 
 void fdb_batch_avx2(const struct fdb *t, const uint64_t *station, uint32_t *found, unsigned n);
+void fdb_batch_avx512(const struct fdb *t, const uint64_t *station, uint32_t *found, unsigned n);
 
 #endif

@@ -323,6 +323,31 @@ static void test_age_in_slices(void **state)
 	unmake();
 }
 
+/* Batches of any length, with stations that repeat and stations that are not there, in their first bucket, in
+ * their second, or in none. */
+static void test_batches(void **state)
+{
+	(void)state;
+	uint64_t s[FDB_BATCH_MAX];
+	uint32_t found[FDB_BATCH_MAX + 1];
+	seed_random("fdb batches");
+	make(5000);
+	for (uint32_t n = 0; n < 5000; n++)
+		(void)fdb_learn(&w, station(n, 1), random_below(FDB_PORTS), 0);
+	for (unsigned turn = 0; turn < 2000; turn++) {
+		const unsigned n = turn <= FDB_BATCH_MAX ? turn : random_below(FDB_BATCH_MAX + 1);
+		const unsigned runs = 1 + random_below(20);
+		for (unsigned i = 0; i < n; i++)
+			s[i] = i && random_below(runs) ? s[i - 1] : station(random_below(6000), 1);
+		found[n] = 12345;
+		fdb_lookup_batch(w.table, s, found, n);
+		for (unsigned i = 0; i < n; i++)
+			assert_int_equal(found[i], fdb_lookup(w.table, s[i]));
+		assert_int_equal(found[n], 12345);
+	}
+	unmake();
+}
+
 /* --- readers beside the writer --- */
 
 #define FIRM 6000 /* stations that are never removed; the others come and go */
@@ -402,6 +427,7 @@ int main(void)
 		cmocka_unit_test(test_limit),
 		cmocka_unit_test(test_age),
 		cmocka_unit_test(test_age_in_slices),
+		cmocka_unit_test(test_batches),
 		cmocka_unit_test(test_readers),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
@@ -410,5 +436,11 @@ int main(void)
 		return failed;
 	}
 	bits = 256;
+	failed += cmocka_run_group_tests(tests, NULL, NULL);
+	if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512dq")) {
+		print_message("skipped: the path by AVX-512, which this processor does not have\n");
+		return failed;
+	}
+	bits = 512;
 	return failed + cmocka_run_group_tests(tests, NULL, NULL);
 }
