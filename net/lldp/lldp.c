@@ -28,14 +28,12 @@ static void send(struct lldp *l, unsigned n, uint16_t ttl_s)
 /* txAddCredit (9.2.7.5): one for each second, up to LLDP_CREDIT. */
 static void add_credit(struct lldp_port *p, uint64_t now_ns)
 {
-	const uint64_t seconds = (now_ns - p->credit_ns) / LLDP_SECOND_NS;
-	if (p->credit + seconds >= LLDP_CREDIT) {
-		p->credit = LLDP_CREDIT;
-		p->credit_ns = now_ns;
-	} else {
-		p->credit = (uint8_t)(p->credit + seconds);
-		p->credit_ns += seconds * LLDP_SECOND_NS;
+	while (p->credit < LLDP_CREDIT && now_ns - p->credit_ns >= LLDP_SECOND_NS) {
+		p->credit++;
+		p->credit_ns += LLDP_SECOND_NS;
 	}
+	if (p->credit == LLDP_CREDIT)
+		p->credit_ns = now_ns;
 }
 
 /* TX_INFO_FRAME (9.2.8), if there is credit. */
