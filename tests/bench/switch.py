@@ -3,19 +3,24 @@
 Stations are MAC addresses at the port where the generator's frames leave; it has sent a frame from each before.
 With one, all frames go to it; with more, each frame goes to another. testpmd (mode macswap) looks nothing up.
 Open vSwitch keeps a flow for each pair of stations, and gets no more of them than it keeps by default.
+
+Before that without a device (drivers/null): the switch, and the discard application, which frees each frame. The
+difference is what switching costs.
 """
 import contextlib
 import os
 import shutil
+import statistics
 import struct
 import subprocess
 import time
 
 from load import (CPU_DATA, CPU_GENERATOR, SLICE_S, WARM_UP_S, BenchError, Generator, build_tools, hugepages,
-                  near_only, own_group, progress, round_trip_ns, say)
+                  near_only, own_group, pin_guest, progress, realtime, round_trip_ns, say)
 from peers import READY_S, peer_testpmd, virtio_user
 from router import data_core, router_under_load
 from launcher import process
+from launcher.guest import Guest
 
 FIRST_STATION = "02:00:00:00:00:01"
 STATIONS = {"1station": 1, "16kstations": 1 << 14, "1Mstations": 1000000 // 256 * 256}
@@ -155,6 +160,38 @@ class Contender:
         return got
 
 
+def without_device(results, work, accel, runs):
+    """Frames of a null port to a station at another, which throws them away; and frames that are discarded."""
+    parts = {"switch": CONFIG + "mac address-table static 02:6e:75:6c:6c:00 vlan 1 interface eth1\n",
+             "discard": "hostname bench\napplication discard\ninterface eth0\n ip address 198.18.0.9/24\n"}
+    measured = {app: [] for app in parts}
+    with contextlib.ExitStack() as stack:
+        machines = []
+        for app, text in parts.items():
+            config, pidfile, qmp_path = (os.path.join(work, app + end) for end in (".conf", ".pid", ".qmp"))
+            with open(config, "w", encoding="ascii") as file:
+                file.write(text)
+            guest = stack.enter_context(Guest([app, "--config", config, "--accel", accel, "--pidfile", pidfile, "--qmp",
+                                               qmp_path, "--append", "null=1 null-sinks=1"]))
+            guest.wait_ready(120)
+            guest.wait_prompt()
+            machines.append((app, guest, pin_guest(pidfile, qmp_path)))
+        for _ in range(runs * 5):
+            for app, guest, core in machines:
+                before = data_core(guest)
+                with realtime(core):
+                    time.sleep(SLICE_S)
+                after = data_core(guest)
+                measured[app].append((after["busy_cycles"] - before["busy_cycles"]) /
+                                     (after["rx_pkts"] - before["rx_pkts"]))
+        sent = machines[0][1].interfaces()["eth1"]["tx_pkts"]
+        if not sent:
+            raise BenchError("null ports: nothing was sent by eth1")
+    for app in parts:
+        results.add("switch.null.64B.%s.busy_cycles_per_packet" % app, measured[app], "TSC cycles", "lower", accel)
+    progress("without a device: " + ", ".join("%s %.1f" % (app, statistics.median(got)) for app, got in measured.items()))
+
+
 def contenders_of(stations):
     return ["switch"] + (["ovs-dpdk"] if stations.number <= OVS_MOST else []) + (
         ["testpmd"] if stations.number == 1 else [])
@@ -167,6 +204,7 @@ def switch(results, work, accel, runs, seconds):
         if not os.path.exists(path):
             raise BenchError("%s is missing (tools/deps.sh install bench)" % path)
     build_tools()
+    without_device(results, work, accel, runs)
     with hugepages(HUGEPAGES) as huge:
         for name in STATIONS:
             folder = os.path.join(work, "switch." + name)
