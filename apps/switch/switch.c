@@ -163,12 +163,44 @@ static __attribute__((noinline)) void filter_in(unsigned port)
 
 /* --- pass 2 --- */
 
-static void learn(const uint32_t *found, unsigned port)
+/* Looks n stations up that may all be the same: those of a vector from a host, or of a stream to one, often are. */
+static inline void look_up(const uint64_t *station, bool same, uint32_t *found, unsigned n)
+{
+	if (!same) {
+		fdb_lookup_batch(switching.fdb, station, found, n);
+		return;
+	}
+	const uint32_t it = fdb_lookup(switching.fdb, station[0]);
+	for (unsigned i = 0; i < n; i++)
+		found[i] = it;
+}
+
+/* Finds the stations of all frames: first the sources, then the destinations. Returns how many sources there are
+ * to learn: one if all are the same. */
+static unsigned look_up_all(uint32_t *found)
+{
+	struct passing *s = &passing;
+	uint64_t from = 0, to = 0; /* bits in which not all are the same */
+	for (unsigned i = 0; i < s->n; i++) {
+		s->station[s->n + i] = s->to[i] << 16 | (uint64_t)s->vid[i] << 4;
+		from |= s->station[i] ^ s->station[0];
+		to |= s->station[s->n + i] ^ s->station[s->n];
+	}
+	if (from && to) {
+		fdb_lookup_batch(switching.fdb, s->station, found, 2 * s->n);
+	} else if (s->n) {
+		look_up(s->station, !from, found, s->n);
+		look_up(s->station + s->n, !to, found + s->n, s->n);
+	}
+	return from ? s->n : s->n != 0;
+}
+
+static void learn(const uint32_t *found, unsigned n, unsigned port)
 {
 	const struct passing *s = &passing;
 	const uint16_t mark = learn_mark();
 	uint16_t *marks = learn_marks;
-	for (unsigned i = 0; i < s->n; i++) {
+	for (unsigned i = 0; i < n; i++) {
 		const uint32_t slot = fdb_found_slot(found[i]);
 		if (unlikely(found[i] == FDB_NONE || fdb_found_port(found[i]) != port)) {
 			if (s->station[i] != fdb_station((const uint8_t *)&switching.shared->mac, s->vid[i]))
@@ -273,17 +305,27 @@ static __attribute__((noinline)) void filter_out(uint32_t *found, unsigned port)
 	close_up(denied, found);
 }
 
+/* The port learns, but does not forward. */
+static COLD void block(void)
+{
+	for (unsigned i = 0; i < passing.n; i++)
+		core_drop(&passing.v[i], CNT_drop_switch_blocked);
+}
+
 static void send(const uint32_t *found, unsigned port)
 {
 	struct passing *s = &passing;
+	const uint64_t mac = switching.shared->mac;
 	unsigned forwarded = 0;
+	if (unlikely(!(switching.forwarding >> port & 1))) {
+		block();
+		return;
+	}
 	for (unsigned i = 0; i < s->n; i++) {
 		struct pkt *p = &s->v[i];
 		const struct switch_vlan vlan = switch_vlan_load(switching.shared, s->vid[i]);
 		core_current_next(p);
-		if (unlikely(!(switching.forwarding >> port & 1)))
-			core_drop(p, CNT_drop_switch_blocked); /* it has been learned */
-		else if (unlikely(is_ours(i, vlan)))
+		if (unlikely(s->to[i] == mac) && vlan.interface)
 			host_input(switching.dp, p, s->tagged[i] ? ETH_TAG_LEN : 0, vlan.interface);
 		else if (likely(found[i] != FDB_NONE))
 			forwarded += unicast(p, i, port, fdb_found_port(found[i]), vlan);
@@ -318,14 +360,10 @@ static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 		classify(&v[i], port, untagged);
 	if (unlikely(switching.lists))
 		filter_in(port);
-	for (unsigned i = 0; i < s->n; i++)
-		s->station[s->n + i] = s->to[i] << 16 | (uint64_t)s->vid[i] << 4;
-	if (likely(switching.fdb)) {
-		fdb_lookup_batch(switching.fdb, s->station, found, 2 * s->n);
-		learn(found, port);
-	} else {
+	if (likely(switching.fdb))
+		learn(found, look_up_all(found), port);
+	else
 		memset(found, 0xff, sizeof found); /* FDB_NONE */
-	}
 	uint32_t *to = found + s->n;
 	if (unlikely(switching.lists))
 		filter_out(to, port);
