@@ -16,6 +16,7 @@ static void put_head(struct web_answer *a, const struct http_request *r, unsigne
                      const char *fields)
 {
 	a->status = status;
+	a->content = r->method == HTTP_HEAD || length == HTTP_LENGTH_NONE ? 0 : length;
 	a->text = a->own;
 	a->text_bytes = (uint32_t)http_answer_put(
 		a->own, sizeof a->own, &(struct http_answer){.status = status, .minor = r->minor, .close = a->close,
@@ -116,6 +117,7 @@ static void put_whole(struct web_answer *a, const struct site *s, const struct h
 	all_of(a, f->coded[c], size);
 	if (!a->close && r->minor > 0) {
 		a->status = 200;
+		a->content = r->method == HTTP_HEAD ? 0 : size;
 		a->text = site_text(s, f->head[c]);
 		a->text_bytes = f->head_bytes[c];
 		return;

@@ -24,6 +24,7 @@
 struct web_answer {
 	unsigned status;
 	bool close;       /* the connection, once all has been sent */
+	uint64_t content; /* bytes of content that will be sent */
 	const char *text; /* in the site, or own[] */
 	uint32_t text_bytes;
 	uint32_t file;    /* whose content follows; SITE_NONE: none */

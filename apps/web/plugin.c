@@ -1,6 +1,8 @@
 /* See plugin.h. */
 #include "apps/web/plugin.h"
 
+#include "apps/web/log.h"
+#include "apps/web/log_kept.h"
 #include "apps/web/published.h"
 #include "control/commit/load.h"
 #include "control/config/running.h"
@@ -38,6 +40,7 @@ static void start(void)
 	struct text data;
 	if (!w)
 		return;
+	w->log_sample = running.config.web_log_sample;
 	w->port = running.config.web_port ? running.config.web_port : CONFIG_WEB_PORT;
 	if (!needed.bytes || !v->plugin_more || !archive(&data))
 		return;
@@ -58,6 +61,19 @@ static void ports(void)
 		            (unsigned long long)(needed.bytes >> 20) + 1);
 	else if (!archive(&data))
 		console_log("no site was given: all requests are answered by 503");
+}
+
+static void changed(void)
+{
+	struct web_published *w = dp_get()->plugin_data;
+	if (w)
+		__atomic_store_n(&w->log_sample, running.config.web_log_sample, __ATOMIC_RELAXED);
+}
+
+static uint64_t timer(void)
+{
+	struct web_published *w = dp_get()->plugin_data;
+	return w && core_ports_running() && log_take_all(w) ? self.now_tsc : UINT64_MAX;
 }
 
 static void show_web(struct shell *sh)
@@ -82,13 +98,23 @@ static void show_web(struct shell *sh)
 
 static const struct shell_command commands[] = {
 	{"show web", NULL, "the site that is served", show_web},
+	{"show web log", NULL, "the last lines of the access log", show_web_log},
+};
+
+static const struct page pages[] = {
+	{.path = "/access.log", .type = "text/plain; charset=utf-8", .parts = log_page},
 };
 
 const struct app_plugin web_plugin = {
 	.start = start,
 	.ports = ports,
+	.changed = changed,
+	.timer = timer,
 	.published_bytes = sizeof(struct web_published),
 	.published_more = published_more,
+	.shared_bytes = sizeof(struct web_core),
 	.commands = commands,
 	.command_count = ARRAY_LEN(commands),
+	.pages = pages,
+	.page_count = ARRAY_LEN(pages),
 };

@@ -2,6 +2,7 @@
 #include "apps/web/serve.h"
 
 #include "apps/web/answer.h"
+#include "apps/web/log.h"
 #include "dataplane/tcp_data.h"
 #include "lib/assert.h"
 #include "lib/fmt.h"
@@ -298,6 +299,8 @@ static bool answer(struct conn *c, const struct http_request *r)
 	struct web_answer *a = &web.answer;
 	web_answer_make(a, web.site, r, web.boundary);
 	count_answer(a->status);
+	if (unlikely(log_is_on()))
+		log_note(c->tcp, r, a->status, a->content);
 	c->closes = a->close;
 	c->parts = false;
 	c->at = c->end = 0;
@@ -361,6 +364,8 @@ static void rest(struct conn *c, struct http_parser *p)
 static void work(struct conn *c)
 {
 	struct http_parser *p = c->slot != NONE ? &web.slot[c->slot].parser : &web.parser;
+	if (http_is_idle(p))
+		http_set_log(p, log_is_on());
 	while (c->first != NONE) {
 		const struct waiting *w = waiting_of(c->first);
 		wait_take(c, http_input(p, w->pkt.data, w->pkt.len));
@@ -473,7 +478,8 @@ static const struct tcp_app tcp_events = {
 /* The whole head has not come: 408 (RFC 9110 15.5.9). */
 static void expire_head(struct conn *c)
 {
-	const struct http_request late = {.status = 408, .minor = 1, .close = true, .path = "", .query = "", .host = ""};
+	const struct http_request late = {.status = 408, .minor = 1, .close = true, .path = "", .query = "", .host = "",
+	                                  .line = "", .field = {[HTTP_REFERER] = "", [HTTP_USER_AGENT] = ""}};
 	if (!answer(c, &late))
 		return;
 	if (push(c))

@@ -2,6 +2,7 @@
  * (dataplane/host.h). */
 #include "apps/web/web.h"
 
+#include "apps/web/log.h"
 #include "apps/web/plugin.h"
 #include "apps/web/published.h"
 #include "apps/web/serve.h"
@@ -25,6 +26,7 @@ static void data_start(void)
 	uint32_t connections;
 	size_t bytes;
 	host_start(NULL);
+	log_start(w, true);
 	if (!tcp_data || !w)
 		return;
 	void *conns = tcp_data_own(&connections);
@@ -37,6 +39,7 @@ static void data_tables(void)
 {
 	const struct web_published *w = dp_get()->plugin_data;
 	host_tables();
+	log_start(w, false);
 	if (tcp_data)
 		serve_site(w ? w->site : NULL);
 }

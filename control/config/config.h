@@ -111,6 +111,7 @@
 #define CONFIG_AGING_MIN_S 10
 #define CONFIG_AGING_MAX_S 1000000
 #define CONFIG_WEB_PORT 80
+#define CONFIG_WEB_LOG_SAMPLE_MAX 1000000
 #define CONFIG_TCP_CONNECTIONS_MAX 4194304 /* of a data core */
 
 enum config_idle { CONFIG_IDLE_AUTO, CONFIG_IDLE_POLL, CONFIG_IDLE_SLEEP };
@@ -383,6 +384,7 @@ struct config {
 	struct services services;  /* services_default() if application is CORE_APP_echo and none is
 	                              configured */
 	uint32_t tcp_connections;  /* of a data core; 0: not configured */
+	uint32_t web_log_sample;   /* of the application web: one of so many requests is logged; 0: none */
 	uint16_t web_port;         /* of the application web; 0: not configured, CONFIG_WEB_PORT */
 	struct config_http http;
 	struct config_console console;

@@ -327,6 +327,10 @@ static void print_machine(const struct config *c, config_write_fn write, void *c
 		print_line(&p, "tcp connections %u", c->tcp_connections);
 	if (c->web_port != 0)
 		print_line(&p, "web port %u", c->web_port);
+	if (c->web_log_sample == 1)
+		print_line(&p, "web access-log");
+	else if (c->web_log_sample != 0)
+		print_line(&p, "web access-log sample %u", c->web_log_sample);
 	print_management(&p, c);
 	print_engine(&p, &c->engine);
 	for (unsigned n = 0; n < c->interfaces; n++)

@@ -199,6 +199,16 @@ static int parse_web_port(struct parser *p, unsigned i)
 	return error != 0 ? error : words_end(&p->w, i + 1);
 }
 
+static int parse_web_log(struct parser *p, unsigned i)
+{
+	p->out->web_log_sample = 1;
+	if (!words_is(&p->w, i, "sample"))
+		return words_end(&p->w, i);
+	int error = words_u32(&p->w, i + 1, "the number of requests of which one is logged", 1, CONFIG_WEB_LOG_SAMPLE_MAX,
+	                      &p->out->web_log_sample);
+	return error != 0 ? error : words_end(&p->w, i + 2);
+}
+
 int config_exit(struct parser *p, unsigned i)
 {
 	if (p->interface == NULL && p->acl == NULL)
@@ -321,6 +331,7 @@ static const struct statement statements[] = {
 	{"service chargen tcp", "service chargen tcp [port N]...", parse_service, false, 0},
 	{"tcp connections", "tcp connections N", parse_tcp_connections, false, STATEMENT_ONCE},
 	{"web port", "web port N", parse_web_port, false, STATEMENT_ONCE},
+	{"web access-log", "web access-log [sample N]", parse_web_log, false, STATEMENT_ONCE | STATEMENT_LIVE},
 	{"http server", "http server [port N]", config_http_server, false,
 	 STATEMENT_ONCE | STATEMENT_LIVE},
 	{"http access", "http access (" ACCESS ")", config_http_access, false, STATEMENT_LIVE},

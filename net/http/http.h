@@ -38,6 +38,7 @@
 
 #define HTTP_HEAD_MAX 4096   /* bytes of request line and fields: 431 beyond */
 #define HTTP_TARGET_MAX 1024 /* bytes of the request target: 414 beyond */
+#define HTTP_LINE_KEPT 256   /* bytes of the request line for a log */
 #define HTTP_FIELDS_MAX 64   /* field lines: 431 beyond */
 #define HTTP_BODY_MAX 65536  /* bytes of a body to discard: 413 beyond */
 #define HTTP_CONTENT_MAX (1u << 20) /* bytes of a PUT's content: 413 beyond */
@@ -54,10 +55,13 @@ enum http_method { HTTP_GET, HTTP_HEAD, HTTP_PUT, HTTP_DELETE, HTTP_OPTIONS, HTT
 	X(HTTP_IF_NONE_MATCH, "if-none-match") \
 	X(HTTP_IF_MODIFIED_SINCE, "if-modified-since") \
 	X(HTTP_IF_UNMODIFIED_SINCE, "if-unmodified-since") \
-	X(HTTP_IF_RANGE, "if-range")
+	X(HTTP_IF_RANGE, "if-range") \
+	X(HTTP_REFERER, "referer")                         /* these: for a log; only after http_init_log */ \
+	X(HTTP_USER_AGENT, "user-agent")
 #define HTTP_FIELD_ROW(name, text) name,
 enum http_field { HTTP_FIELDS(HTTP_FIELD_ROW) HTTP_FIELD_COUNT };
 #undef HTTP_FIELD_ROW
+#define HTTP_FIELDS_CONTENT HTTP_REFERER /* how many a server of content needs: those before it */
 
 /* The status codes in use, RFC 9110 15. */
 #define HTTP_STATUSES(X) \
@@ -106,6 +110,10 @@ struct http_request {
 	 * (RFC 9110 5.3). A date, a Range or an If-Range that comes twice is thereby malformed, for which
 	 * 13.1.3, 13.1.4, 14.2 and 13.1.5 have the rule. */
 	const char *field[HTTP_FIELD_COUNT];
+	/* After http_init_log: the first bytes of the request line as they came, whatever they are, also of a line
+	 * that is refused. No NUL stands at their end. */
+	const char *line;
+	uint32_t line_bytes; /* at most HTTP_LINE_KEPT */
 };
 
 enum http_state { HTTP_MORE, HTTP_REQUEST, HTTP_CLOSED };
@@ -120,17 +128,27 @@ struct http_parser {
 	uint32_t used;       /* bytes used in text[] */
 	uint32_t length;     /* Content-Length */
 	uint8_t fields;
-	bool keeps;          /* the fields of HTTP_FIELDS are kept */
+	uint8_t keeps;       /* so many of HTTP_FIELDS are kept; HTTP_FIELD_COUNT: and the request line */
 	bool have_line;      /* the request line has been read */
 	bool cr;             /* the last byte was CR */
 	bool host, have_length, coded, coding_chunked, keep, said_close, expects;
 	char text[HTTP_HEAD_MAX + 1];
+	char line_kept[HTTP_LINE_KEPT];
 };
 
 void http_init(struct http_parser *p);
 
 /* The same for a server of content: each request has its fields of HTTP_FIELDS. */
 void http_init_fields(struct http_parser *p);
+
+/* The same, and each request has what a log needs: its line, Referer and User-Agent. */
+void http_init_log(struct http_parser *p);
+
+/* From the next request on, what http_init_log or http_init_fields says. Only while http_is_idle(). */
+static inline void http_set_log(struct http_parser *p, bool on)
+{
+	p->keeps = on ? HTTP_FIELD_COUNT : HTTP_FIELDS_CONTENT;
+}
 
 /* Takes bytes up to the end of a head, or all; none while state is HTTP_REQUEST. */
 uint32_t http_input(struct http_parser *p, const uint8_t *data, uint32_t n);

@@ -34,6 +34,15 @@ static bool span_is(struct span s, const char *word)
 	return http_text_is((struct http_text){s.at, s.n}, word);
 }
 
+/* Of a line that has not ended, what has come. */
+static void keep_line(struct http_parser *p, struct span s)
+{
+	if (p->keeps < HTTP_FIELD_COUNT || p->request.line_bytes)
+		return;
+	p->request.line_bytes = u32_min(s.n, HTTP_LINE_KEPT);
+	memcpy(p->line_kept, s.at, p->request.line_bytes);
+}
+
 static void forget(struct http_request *r)
 {
 	r->path = r->query = r->host = "";
@@ -44,6 +53,8 @@ static void forget(struct http_request *r)
 /* Refuses the request. The start of the next one is unknown (http.h, invariant 2). */
 static void refuse(struct http_parser *p, unsigned status)
 {
+	if (!p->have_line)
+		keep_line(p, (struct span){p->text + p->line, p->used - p->line});
 	p->request.status = status;
 	p->request.close = true;
 	forget(&p->request);
@@ -189,6 +200,7 @@ static void request_line(struct http_parser *p, struct span s)
 	struct span part[3];
 	unsigned parts = 0;
 	uint32_t from = 0;
+	keep_line(p, s); /* before it is decoded in place */
 	/* Exactly one blank between the three parts: RFC 9112 3 lets a server be lenient, 11.2
 	 * describes the danger. */
 	for (uint32_t i = 0; i <= s.n; i++) {
@@ -311,9 +323,9 @@ static void keep_field(struct http_parser *p, struct span name, struct span v)
 	static const char *const names[] = {HTTP_FIELDS(HTTP_FIELD_NAME)};
 #undef HTTP_FIELD_NAME
 	unsigned i = 0;
-	while (i < HTTP_FIELD_COUNT && !span_is(name, names[i]))
+	while (i < p->keeps && !span_is(name, names[i]))
 		i++;
-	if (i == HTTP_FIELD_COUNT || v.n == 0)
+	if (i == p->keeps || v.n == 0)
 		return;
 	if (p->request.field[i][0]) {
 		join(p, p->request.field[i], v);
@@ -495,18 +507,26 @@ void http_init(struct http_parser *p)
 {
 	memset(p, 0, offsetof(struct http_parser, text));
 	forget(&p->request);
+	p->request.line = p->line_kept;
 	p->request.status = 200;
 }
 
 void http_init_fields(struct http_parser *p)
 {
 	http_init(p);
-	p->keeps = true;
+	http_set_log(p, false);
+}
+
+void http_init_log(struct http_parser *p)
+{
+	http_init(p);
+	http_set_log(p, true);
 }
 
 void http_next(struct http_parser *p)
 {
-	bool closed = p->request.close, keeps = p->keeps;
+	bool closed = p->request.close;
+	uint8_t keeps = p->keeps;
 	uint32_t body = p->body;
 	http_init(p);
 	p->keeps = keeps;

@@ -1,7 +1,7 @@
 /*
  * Requests of net/http: the input is a byte that seeds where the stream is split, then the stream.
  * However it is split, it means the same: the same requests with the same answers and fields, in the same
- * order. The fields that a server of content keeps change nothing else.
+ * order. The fields and lines that are kept for a server of content and for a log change nothing else.
  */
 #include "tests/fuzz/input.h"
 
@@ -18,6 +18,8 @@ struct meaning {
 		bool close;
 		char path[HTTP_TARGET_MAX + 1], query[HTTP_TARGET_MAX + 1], host[HTTP_HEAD_MAX + 1];
 		char field[HTTP_FIELD_COUNT][HTTP_HEAD_MAX + 1];
+		char line[HTTP_LINE_KEPT];
+		uint32_t line_bytes;
 	} request[REQUESTS_MAX];
 	enum http_state state;
 	bool idle;
@@ -49,6 +51,9 @@ static void note(struct meaning *m, const struct http_request *r)
 		assert(strlen(value) <= HTTP_HEAD_MAX && (!value[0] || r->status != 400));
 		memcpy(m->request[m->requests].field[i], value, strlen(value) + 1);
 	}
+	assert(r->line_bytes <= HTTP_LINE_KEPT);
+	memcpy(m->request[m->requests].line, r->line, r->line_bytes);
+	m->request[m->requests].line_bytes = r->line_bytes;
 	m->requests++;
 }
 
@@ -59,7 +64,7 @@ static void read_stream(struct meaning *m, const uint8_t *data, size_t size, uns
 	size_t at = 0;
 	memset(m, 0, sizeof *m);
 	if (fields)
-		http_init_fields(&p);
+		http_init_log(&p);
 	else
 		http_init(&p);
 	while (at < size) {
@@ -90,8 +95,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	read_stream(&cut, in.p, in.n, seed + 1, true);
 	assert(memcmp(&whole, &cut, sizeof whole) == 0);
 	read_stream(&without, in.p, in.n, 0, false);
-	for (unsigned i = 0; i < whole.requests; i++)
+	for (unsigned i = 0; i < whole.requests; i++) {
 		memset(whole.request[i].field, 0, sizeof whole.request[i].field);
+		memset(whole.request[i].line, 0, sizeof whole.request[i].line);
+		whole.request[i].line_bytes = 0;
+	}
 	assert(memcmp(&whole, &without, sizeof whole) == 0);
 	return 0;
 }

@@ -437,3 +437,90 @@ def test_many_slow_clients(make):
             m.outs[0].popleft()
     assert m.counted()["web_evicted"] > 0
     assert Client(m, sport=20000).open().is_open()
+
+
+# --- access log ---
+
+LOG = re.compile(r'192\.0\.2\.2 - - \[01/Jan/1970:00:0\d:\d\d \+0000\] (.*)')
+
+
+def logged(m):
+    """What stands behind the time in each line of `show web log`."""
+    m.time(SECOND // 10)
+    lines = m.console("show web log").replace("\r", "").splitlines()
+    return [LOG.fullmatch(line).group(1) for line in lines if not line.startswith(("r1", "the log is off"))]
+
+
+def test_access_log(make):
+    """The Combined Log Format, in the order of the answers; what a client could use to forge a line is escaped."""
+    m = make(module(WEB + "web access-log\nhttp server port 8081\nhttp access 192.0.2.0/24\n"))
+    c = Client(m).open()
+    c.get("/a.txt?x=%20", "Referer: http://x/?\"\\", "User-Agent: curl/7 (\t\u00e9)")
+    c.get("/a.txt", "Range: bytes=1-3", "User-Agent:")
+    c.get("/big.bin", method="HEAD")
+    c.get("/none", "Referer: " + "r" * 200)
+    c.get("/" + "x" * 300)
+    ends = Client(m, sport=40001).open()
+    ends.ask(b"GET /\"\x1b[2J\\ HTTP/1.1\nHost: x\r\n\r\n")
+    assert parse(ends.everything()).status == 400
+    ends.send("R")
+    slow = Client(m, sport=40002).open()
+    slow.ask("GET / HT")
+    m.time(11 * SECOND)
+    assert parse(slow.everything()).status == 408
+    wanted = ['"GET /a.txt?x=%20 HTTP/1.1" 200 26 "http://x/?\\"\\\\" "curl/7 (\\t\\xc3\\xa9)"',
+              '"GET /a.txt HTTP/1.1" 206 3 "-" "-"', '"HEAD /big.bin HTTP/1.1" 200 - "-" "-"',
+              '"GET /none HTTP/1.1" 404 14 "%s" "-"' % ("r" * 128), '"GET /%s" 404 14 "-" "-"' % ("x" * 251),
+              '"GET /\\"\\x1b[2J\\\\ HTTP/1.1" 400 16 "-" "-"', '"-" 408 20 "-" "-"']
+    assert logged(m) == wanted
+    page = Client(m, port=8081, sport=40003).open()
+    page.ask("GET /access.log HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n" % ROUTER[0].ip)
+    text = b""
+    for _ in range(10):
+        m.time(SECOND // 10)
+        text += page.everything()
+    for line in wanted:
+        assert text.count(line.encode()) == 1, line
+    assert text.count(b"192.0.2.2 - - [") == len(wanted)
+
+
+def test_access_log_of_samples(make):
+    m = make(module(WEB + "web access-log sample 3\n"))
+    c = Client(m).open()
+    for number in range(10):
+        c.get("/a.txt?%d" % number)
+    assert [re.search(r"\?(\d+)", line).group(1) for line in logged(m)] == ["2", "5", "8"]
+    assert "web access-log sample 3\n" in m.console("show running-config").replace("\r", "")
+
+
+def test_access_log_is_switched_while_ports_run(web):
+    """From the next request on that begins; the connection stays."""
+    c = Client(web).open()
+    c.get("/a.txt", "User-Agent: x")
+    assert "the log is off" in web.console("show web log") and logged(web) == []
+    for line, more in (("web access-log", ['"GET /empty HTTP/1.1" 200 - "-" "y"'] * 4), ("no web access-log", [])):
+        before = logged(web)
+        for words in ("configure", line, "commit", "exit"):
+            said = web.console(words)
+        for _ in range(4):
+            c.get("/empty", "User-Agent: y")
+        assert logged(web)[len(before):] == more, said
+
+
+def test_more_requests_than_the_log_takes(make):
+    """Those that find no place are counted, and the last ones are kept."""
+    m = make(module(WEB + "web access-log\n"))
+    c = Client(m).open()
+    request = b"GET /empty HTTP/1.1\r\nHost: x\r\n\r\n"
+    segments = []
+    for _ in range(8):
+        segments.append(c.segment("PA", request * 40))
+        c.seq += len(request) * 40
+    m.send(0, *segments)
+    c.everything()
+    m.time(SECOND)
+    counted = m.counted()
+    lost = counted["web_log_lost"]
+    assert counted["web_requests"] == 320 and 0 < lost < 320
+    lines = logged(m)
+    assert len(lines) == min(256, 320 - lost) and set(lines) == {'"GET /empty HTTP/1.1" 200 - "-" "-"'}

@@ -133,6 +133,26 @@ def test_scanner(make_web):
     web.router.balanced()
 
 
+# --- access log ---
+
+def test_access_log(make_web):
+    """Requests that several data cores have answered are all there, once each, in the form that log analysers read."""
+    web = make_web("--append", "", cpus=3, config=CONFIG + "web access-log\nhttp server port 8081\nhttp access 0.0.0.0/0\n")
+    words = ["--parallel", "--parallel-max", "10", "--fail", "-A", "agent", "-e", "http://w1/"]
+    for name in web.files:
+        words += ["-o", "/dev/null", web.base + name]
+    web.curl(*words)
+    line = re.compile(r'%s - - \[\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d \+0000\] "GET (\S+) HTTP/1.1" 200 (\d+|-) '
+                      r'"http://w1/" "agent"' % re.escape(LEFT_HOST))
+    wanted = sorted((name, str(len(data) or "-")) for name, data in web.files.items())
+
+    def whole():
+        lines = web.curl(web.base + ":8081/access.log").splitlines()
+        return sorted(line.fullmatch(text).groups() for text in lines) == wanted
+    eventually(whole, 20, "every request is in the log")
+    assert web.router.balanced()["web_log_lost"] == 0
+
+
 # --- slow clients ---
 
 # slowhttptest's arguments, the counter that shows that they have been served or refused, and how many connections are open at

@@ -54,6 +54,7 @@ UNIT_SRC_http_date := $(HTTP_SRC)
 UNIT_SRC_http_range := $(HTTP_SRC)
 UNIT_SRC_http_condition := $(HTTP_SRC)
 UNIT_SRC_http_coding := $(HTTP_SRC)
+UNIT_SRC_web_log := apps/web/log_text.c net/http/date.c lib/fmt.c
 UNIT_SRC_tar := net/archive/tar.c
 FPM_SRC := $(wildcard net/fpm/*.c) tests/unit/rig/fpm_contract.c
 UNIT_SRC_fpm := $(FPM_SRC)

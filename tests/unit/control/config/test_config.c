@@ -125,6 +125,7 @@ static const char full[] =
 	"service discard udp port 10009\n"
 	"service echo tcp port 7 port 4000\n"
 	"tcp connections 5000\n"
+	"web access-log sample 20\n"
 	"end\n"
 	"! done";
 
@@ -471,6 +472,10 @@ static void test_statement_errors(void **state)
 	refuse("tcp", 1, "", "expected connections after \"tcp\"");
 	refuse("tcp connections", 1, "", "the line ends too early; expected \"tcp connections N\"");
 	refuse("tcp connections 0", 1, "0", "the number of TCP connections of a data core must be");
+	refuse("web access-log sample", 1, "", "the line ends too early; expected \"web access-log [sample N]\"");
+	refuse("web access-log sample 0", 1, "0", "the number of requests of which one is logged must be");
+	refuse("web access-log 5", 1, "5", "unexpected word");
+	refuse("web access-log\nweb access-log sample 2", 2, "web", "\"web access-log\" stands already");
 	refuse("tcp connections 5 5", 1, "5", "unexpected word");
 	refuse("tcp connections 5\ntcp connections 5", 2, "tcp", "\"tcp connections\" stands already");
 	refuse("hostname", 1, "", "the line ends too early; expected \"hostname NAME\"");

@@ -126,13 +126,48 @@ static void bounds(void **state)
 	assert_string_equal(parser.request.field[HTTP_IF_NONE_MATCH], want);
 }
 
+static void expect_line(const char *line, unsigned status)
+{
+	assert_int_equal(parser.state, HTTP_REQUEST);
+	assert_int_equal(parser.request.status, status);
+	assert_int_equal(parser.request.line_bytes, strlen(line));
+	assert_memory_equal(parser.request.line, line, strlen(line));
+}
+
+/* The line as it came, also one that is refused; nothing without http_init_log(). */
+static void line_for_a_log(void **state)
+{
+	(void)state;
+	char text[HTTP_TARGET_MAX + 128] = "GET /", want[HTTP_LINE_KEPT + 1] = "GET /";
+	http_init_log(&parser);
+	feed("\r\nGET /a%20b?c HTTP/1.1\r\n" H "\r\n", 3);
+	expect_line("GET /a%20b?c HTTP/1.1", 200);
+	http_next(&parser);
+	feed("BREW http://x/ HTTP/1.1\r\n" H "\r\n", 100);
+	expect_line("BREW http://x/ HTTP/1.1", 501);
+	http_next(&parser);
+	feed("GET /%41 HTTP/1.1\r\nbad\r\n", 1);
+	expect_line("GET /%41 HTTP/1.1", 400);
+	http_init_log(&parser);
+	feed("GET \"\x01 \\\n", 5); /* a bare LF */
+	expect_line("GET \"\x01 \\", 400);
+	http_init_log(&parser);
+	memset(text + 5, 'x', HTTP_TARGET_MAX + 100);
+	memset(want + 5, 'x', HTTP_LINE_KEPT - 5);
+	feed(text, 7);
+	expect_line(want, 414);
+	http_init_fields(&parser);
+	feed(GET H "\r\n", 7);
+	expect_line("", 200);
+}
+
 /* Random lines, beside a slow and obvious join. */
 static void random_lines(void **state)
 {
 	(void)state;
 	static const char *const names[HTTP_FIELD_COUNT] = {
 		"accept-encoding", "range", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since",
-		"if-range"};
+		"if-range", "referer", "user-agent"};
 	seed_random("random_lines");
 	for (unsigned round = 0; round < 3000; round++) {
 		char text[HTTP_HEAD_MAX + 1] = GET, want[HTTP_FIELD_COUNT][HTTP_HEAD_MAX] = {{0}};
@@ -149,12 +184,14 @@ static void random_lines(void **state)
 			strcat(strcat(want[f], want[f][0] ? ", " : ""), value);
 		}
 		strcat(text, "\r\n");
+		const bool log = round & 1;
 		http_init_fields(&parser);
+		http_set_log(&parser, log);
 		feed(text, 1 + random_below(200));
 		assert_int_equal(parser.request.status, 200);
 		assert_string_equal(parser.request.host, "h");
 		for (unsigned i = 0; i < HTTP_FIELD_COUNT; i++)
-			assert_string_equal(parser.request.field[i], want[i]);
+			assert_string_equal(parser.request.field[i], log || i < HTTP_FIELDS_CONTENT ? want[i] : "");
 	}
 }
 
@@ -194,7 +231,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(values),       cmocka_unit_test(several_lines), cmocka_unit_test(each_its_own),
 		cmocka_unit_test(bounds),       cmocka_unit_test(random_lines),  cmocka_unit_test(options),
-		cmocka_unit_test(answer_without_content),
+		cmocka_unit_test(answer_without_content), cmocka_unit_test(line_for_a_log),
 	};
 	return cmocka_run_group_tests_name("http_fields", tests, NULL, NULL);
 }
