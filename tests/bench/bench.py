@@ -23,6 +23,7 @@
                                  --family 6: tcp.<NIC>.ip6.* and so on
   http.FAMILY.OBJECT.*           requests on the control core's HTTP server, beside nginx (web.py)
   content.OBJECT.*               requests for files to the web application, beside nginx (web.py)
+  content.load.OBJECT.*          the same with our own client (web_load.py)
   scrape.*                       what /metrics, ten times a second, costs a router under load
   engine.*                       routes of the routing engine, by FPM over TCP (engine.py), from zebra
                                  (zebra.py), of a BGP table (bgp.py), that change while the router
@@ -98,6 +99,7 @@ from tail import PARTS as TAIL_PARTS
 from tail import tail
 from takeover import takeover
 from web import content, http, scrape
+from web_load import web_load
 from xdp import xdp
 from zebra import zebra
 from launcher import demo, image, netlab, options, ports
@@ -115,7 +117,7 @@ SATURATED = 0.98  # from this busy share of the data core on, the core is the li
 ENGINE = {"engine-fpm": engine_fpm, "engine-zebra": zebra, "engine-bgp": bgp,
           "engine-churn": engine_churn, "engine-takeover": takeover}  # the parts of "engine"
 PARTS = ["forwarding", "full-table", "full-table6", "families", "null", "no-loss", "overload", "floods",
-         "tail-writes", "tcp", "tcp-idle", "udp-rtt", "http", "content", "scrape", "churn",
+         "tail-writes", "tcp", "tcp-idle", "udp-rtt", "http", "content", "web-load", "scrape", "churn",
          "engine", "engine-fpm", "engine-zebra", "engine-bgp", "engine-churn", "engine-takeover",
          "tail", *TAIL_PARTS, "idle", "elastic", "bfd", "capture", "xdp", "steering", "switch", "pktgen", "pktgen-curve", "pktgen-latency", "boot", "sizes"]
 
@@ -492,6 +494,8 @@ def main():
             http(results, work, accel, arguments.runs)
         if "content" in parts:
             content(results, work, accel, arguments.runs)
+        if "web-load" in parts:
+            web_load(results, work, accel, arguments.runs)
         if "scrape" in parts:
             with hugepages() as huge:
                 scrape(results, work, accel, huge, arguments.runs)

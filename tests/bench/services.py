@@ -166,7 +166,7 @@ class TcpLoad(Generator):
 
 # --- servers ---
 
-def start_guest(stack, work, accel, config, words, idle="auto"):
+def start_guest(stack, work, accel, config, words, idle="auto", app="echo"):
     """idle: a mode, or the rest of the statement `idle`."""
     if " " in idle:
         config, idle = config + "idle %s\n" % idle, "auto"
@@ -175,7 +175,7 @@ def start_guest(stack, work, accel, config, words, idle="auto"):
         file.write(config)
     pidfile, qmp_path = os.path.join(work, "pid"), os.path.join(work, "qmp")
     guest = stack.enter_context(Guest(
-        ["echo", "--config", path, "--accel", accel, "--idle", idle, "--pidfile", pidfile,
+        [app, "--config", path, "--accel", accel, "--idle", idle, "--pidfile", pidfile,
          "--qmp", qmp_path, *words], log=os.path.join(work, "console.log")))
     guest.wait_ready(120)
     guest.wait_prompt()

@@ -173,12 +173,9 @@ def veth(client, server, offloads):
                   "/sys/class/net/wire/queues/rx-0/rps_cpus" % (1 << cpu)], check=True)
 
 
-def nginx(stack, work, name, files):
-    """files: {path: content}"""
+def start_nginx(server, work, files):
+    """nginx in the host `server`; files: {path: content}. Returns its process."""
     os.makedirs(work)
-    client = stack.enter_context(netlab.Host("client"))
-    server = stack.enter_context(netlab.Host("nginx"))
-    veth(client, server, name == "nginx")
     for path, content in files.items():
         full = work + "/files" + path
         os.makedirs(os.path.dirname(full), exist_ok=True)
@@ -190,7 +187,14 @@ def nginx(stack, work, name, files):
     child = server.popen(["nginx", "-p", work, "-c", config], cpus={CPU_DATA},
                          stdin=subprocess.DEVNULL, start_new_session=True)
     own_group(child.pid)
-    one = Contender(name, client, child.pid)
+    return child
+
+
+def nginx(stack, work, name, files):
+    client = stack.enter_context(netlab.Host("client"))
+    server = stack.enter_context(netlab.Host("nginx"))
+    veth(client, server, name == "nginx")
+    one = Contender(name, client, start_nginx(server, work, files).pid)
     deadline = time.monotonic() + 10
     while True:
         with contextlib.suppress(LauncherError):
@@ -257,18 +261,24 @@ def http(results, work, accel, runs):
                             "http://%s%s" % (address, path))
 
 
+def make_site(work):
+    """Returns {path: content} and the folder with these files."""
+    rng = random.Random(1)
+    files = {name: bytes(rng.choices(LETTERS, k=length)) for name, length in FILES.items()}
+    site = mkdir(work, "site")
+    for name, data in files.items():
+        with open(site + name, "wb") as file:
+            file.write(data)
+    return files, site
+
+
 def content(results, work, accel, runs):
     if not shutil.which("wrk"):
         results.note("content: not measured, without wrk (tools/deps.sh install bench)")
         return
     path = mkdir(work, "content")
     os.chmod(work, 0o755)  # for nginx's worker
-    rng = random.Random(1)
-    files = {name: bytes(rng.choices(LETTERS, k=length)) for name, length in FILES.items()}
-    site = mkdir(path, "site")
-    for name, data in files.items():
-        with open(site + name, "wb") as file:
-            file.write(data)
+    files, site = make_site(path)
     text = "hostname bench\ninterface eth0\n ip address %s/24\n ipv6 address %s/64\n" % (SERVER, SERVER6)
     with contextlib.ExitStack() as stack:
         contenders = [ours(stack, path, accel, "web", text, ("--site", site))]

@@ -18,6 +18,9 @@
  *                             open N MS       N connections, earlier ones are reset. KIND: rr, crr,
  *                                             source, sink, both (tcp_work.h). MS: time it took;
  *                                             N 0: not all were established within a minute
+ *   get [PATH [FIELD]]        get             later requests of kinds rr and crr are GETs of that path, with
+ *                                             that field of the head; SIZE is the file's. Without PATH: of
+ *                                             an echo server
  *   run SECONDS               run NS REQUESTS ENDED RECEIVED ACKED  FAILED UNLIKE RETRANSMITS LOST
  *                                 IDLE ALL  MIN P50 P99 P999 MAX
  *                             ENDED: connections; RECEIVED, ACKED: bytes; UNLIKE: responses that
@@ -66,6 +69,7 @@
 #define STRIDE_LARGE 67584 /* for frames that the other end has not segmented */
 #define HEADER_AT (BUF_DATA_OFFSET - WIRE_HEADER_BYTES)
 _Static_assert(HEADER_AT >= BUF_META, "the header fits behind the buffer's own");
+#define LARGE_SIZE 65536 /* of a response: its server sends large frames */
 #define LINK_MTU 1500
 #define TCP_HEADER_BYTES 32 /* with timestamps */
 #define RESOLVE_MS 4000 /* a new server first checks that its IPv6 address is unique */
@@ -399,17 +403,30 @@ static int kind_of(const char *name)
 	return -1;
 }
 
+static char ask[512]; /* the HTTP request; empty: none */
+
+static void get(const char *path, const char *field)
+{
+	const int n = snprintf(ask, sizeof ask, "GET %s HTTP/1.1\r\nHost: bench\r\n%s%s\r\n", path, field, *field ? "\r\n" : "");
+	if (n < 0 || (size_t)n >= sizeof ask)
+		die("the request is too long");
+	if (*path == 0)
+		ask[0] = 0;
+	printf("get\n");
+}
+
 static void open_all(int kind, uint32_t n, uint32_t size, uint16_t port, uint32_t busy)
 {
 	enter();
 	close_all();
 	struct tcp_params p = parameters(n + 1024);
-	bool large = wire && offloads && kind != WORK_RR && kind != WORK_CRR;
+	bool large = wire && offloads && ((kind != WORK_RR && kind != WORK_CRR) || size > LARGE_SIZE);
 	side_make(&client, &p, large ? BUFFERS_LARGE : BUFFERS,
 	          large ? STRIDE_LARGE : BUF_STRIDE_STANDARD);
 	load = (struct work){.kind = (enum work_kind)kind, .tcp = client.tcp, .pool = &client.pool,
 	                     .server = server_addr, .port = port, .locals = locals,
 	                     .connections = n, .busy = busy, .size = size,
+	                     .ask = ask[0] ? ask : NULL,
 	                     .mss = LINK_MTU - ip_hlen - TCP_HEADER_BYTES,
 	                     .latency = &latency};
 	for (uint32_t i = 0; i < locals; i++)
@@ -831,12 +848,15 @@ int main(int argc, char **argv)
 	while (fgets(line, sizeof line, stdin) != NULL && strncmp(line, "quit", 4) != 0) {
 		double seconds, rate, gap;
 		unsigned n, size, port, busy = 0;
-		char given[32] = "";
+		char given[32] = "", field[64] = "";
 		if (strncmp(line, "link", 4) == 0)
 			printf("link %d\n", !wire || wire->is_up());
 		else if (strncmp(line, "resolve", 7) == 0)
 			resolve(sscanf(line, "resolve %31s", given) == 1 ? given : NULL);
-		else if (sscanf(line, "open %15s %u %u %u %u", word, &n, &size, &port, &busy) >= 4)
+		else if (strncmp(line, "get", 3) == 0) {
+			(void)sscanf(line, "get %31s %63[^\n]", given, field);
+			get(given, field);
+		} else if (sscanf(line, "open %15s %u %u %u %u", word, &n, &size, &port, &busy) >= 4)
 			open_all(kind_of(word), n, size, (uint16_t)port, busy);
 		else if (sscanf(line, "run %lf", &seconds) == 1)
 			run(seconds);

@@ -5,6 +5,8 @@
  *     WORK_RR      request/response: one request outstanding on each connection, or, if `busy` is
  *                  less than their number, on `busy` of them, chosen at random each time
  *     WORK_CRR     connect, one request and its response (none, if size is 0), close; then the next
+ *                  These two are HTTP if there is an `ask`: it is the request, and the response has a head,
+ *                  which arrives in one segment, before `size` bytes
  *     WORK_SOURCE  sends as much as possible on each connection
  *     WORK_SINK    receives data and discards it
  *     WORK_ECHO    a server: sends back what it receives
@@ -28,6 +30,7 @@ struct work_conn {
 	struct work *work;
 	struct tcp_conn *conn;
 	uint32_t wanted;    /* missing bytes of the response; 0: idle */
+	bool head;          /* the head of an HTTP response is missing */
 	uint32_t held;      /* bytes not consumed, because none was expected */
 	uint64_t begun_tsc; /* when the request was sent, or the connection begun */
 };
@@ -43,7 +46,8 @@ struct work {
 	struct net_addr local[WORK_LOCALS];
 	uint32_t connections;
 	uint32_t busy;            /* 0: all */
-	uint32_t size;            /* of a request, bytes */
+	uint32_t size;            /* of a request and of its response, bytes */
+	const char *ask;          /* an HTTP request; NULL: the request is `size` bytes for an echo server */
 	uint32_t mss;             /* payload that WORK_SOURCE sends at a time */
 	struct histogram *latency; /* of requests, TSC ticks; NULL: not wanted */
 	struct open_loop *paced;   /* WORK_RR: requests are sent by work_request only, and their times go
