@@ -55,6 +55,11 @@ COLD void trace_way(uint32_t nh, unsigned total)
 	note(TRACE_WAY, a->interface, total, nh, a->mtu | (known ? TRACE_WAY_KNOWN : 0));
 }
 
+COLD void trace_stations(unsigned vid, unsigned source, unsigned destination)
+{
+	note(TRACE_BRIDGE, 0, vid, source, destination);
+}
+
 /* --- what has changed --- */
 
 static void note_counted(const struct counters *before)

@@ -20,4 +20,8 @@ void trace_source(uint32_t nh);
 /* A look-up returned nh for the packet of `total` bytes of IP. Each nh is noted once. */
 void trace_way(uint32_t nh, unsigned total);
 
+/* A bridge has looked up a frame of VLAN vid: the ports where it knows source and destination, TRACE_NOWHERE if
+ * it does not know one. */
+void trace_stations(unsigned vid, unsigned source, unsigned destination);
+
 #endif

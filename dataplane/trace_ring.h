@@ -33,6 +33,8 @@ enum trace_kind {
 	TRACE_WAY,     /* a next hop was looked up. port: output interface; word: bytes of the IP
 	                * packet; number: next hop; more: of the adjacency, TRACE_WAY_MTU and
 	                * TRACE_WAY_KNOWN */
+	TRACE_BRIDGE,  /* a bridge looked stations up. word: the VLAN; number: port of the source, more: port
+	                * of the destination, or TRACE_NOWHERE */
 	TRACE_COUNTED, /* a counter grew. number: enum counter; more: by how much */
 	TRACE_SENT,    /* frames were sent. port: the port; number: frames; more: how many wait
 	                * there for room. Control core: a packet that waited was sent; number: 1 if
@@ -45,6 +47,7 @@ enum trace_kind {
 /* OUT: an `out` list; SIX: of IPv6; SET: of dp_state.filter_set[1]. */
 enum trace_filter { TRACE_FILTER_OUT = 1, TRACE_FILTER_SIX = 2, TRACE_FILTER_SET = 4 };
 
+#define TRACE_NOWHERE 0xff
 #define TRACE_WAY_MTU 0xffff
 #define TRACE_WAY_KNOWN 0x10000 /* the neighbour's MAC address is known */
 

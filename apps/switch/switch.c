@@ -32,6 +32,7 @@
 #include "apps/switch/switch.h"
 #include "control/control.h"
 #include "dataplane/link_control.h"
+#include "dataplane/trace_note.h"
 #include "net/eth.h"
 
 #define MAC_MASK 0xffffffffffffull
@@ -211,6 +212,12 @@ static void learn(const uint32_t *found, unsigned n, unsigned port)
 	}
 }
 
+static COLD void note_stations(uint32_t source, uint32_t destination)
+{
+	trace_stations(passing.vid[0], source == FDB_NONE ? TRACE_NOWHERE : fdb_found_port(source),
+	               destination == FDB_NONE ? TRACE_NOWHERE : fdb_found_port(destination));
+}
+
 /* --- pass 3 --- */
 
 /* May the port flood the frame? CNT_NONE, or the reason why not (storm.h). */
@@ -365,6 +372,8 @@ static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 	else
 		memset(found, 0xff, sizeof found); /* FDB_NONE */
 	uint32_t *to = found + s->n;
+	if (core_traces() && s->n)
+		note_stations(found[0], to[0]);
 	if (unlikely(switching.lists))
 		filter_out(to, port);
 	send(to, port);

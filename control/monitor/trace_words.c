@@ -290,9 +290,35 @@ static void print_ttl(struct shell *sh, const struct trace_record *r, const stru
 		shell_print(sh, "  ttl       %u to %u\n", ttl, ttl - 1);
 }
 
+/* The port is that of a station, or none. */
+static void print_station(struct shell *sh, const char *word, uint32_t port, const char *unknown)
+{
+	if (port < NIC_PORTS_MAX)
+		shell_print(sh, "  %-9s known at eth%u\n", word, port);
+	else
+		shell_print(sh, "  %-9s %s\n", word, unknown);
+}
+
+static void print_bridge(struct shell *sh, const struct trace_record *r, const struct trace_note *n)
+{
+	char unknown[40];
+	fmt_format(unknown, sizeof unknown, "not known at eth%u: to be learned", r->port);
+	shell_print(sh, "  vlan      %u\n", n->word);
+	print_station(sh, "source", n->number == r->port ? n->number : NIC_PORTS_MAX, unknown);
+	print_station(sh, "station", n->more, eth_is_multicast(r->head) ? "a group" : "not known");
+}
+
 static bool is_decision(const struct trace_note *n)
 {
-	return n->kind == TRACE_FILTER || n->kind == TRACE_SOURCE || n->kind == TRACE_WAY;
+	return n->kind == TRACE_FILTER || n->kind == TRACE_SOURCE || n->kind == TRACE_WAY || n->kind == TRACE_BRIDGE;
+}
+
+static bool has_kind(const struct trace_note *note, unsigned n, enum trace_kind kind)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (note[i].kind == kind)
+			return true;
+	return false;
 }
 
 static void print_note(struct shell *sh, const struct trace_record *r, const struct trace_note *n)
@@ -306,6 +332,9 @@ static void print_note(struct shell *sh, const struct trace_record *r, const str
 		break;
 	case TRACE_WAY:
 		print_way(sh, r, n);
+		break;
+	case TRACE_BRIDGE:
+		print_bridge(sh, r, n);
 		break;
 	case TRACE_COUNTED:
 		print_counted(sh, n);
@@ -339,12 +368,13 @@ void trace_print(struct shell *sh, unsigned number, unsigned core, const struct 
 	shell_print(sh, "packet %u\n", number);
 	shell_print(sh, "  received  eth%u, core %u, queue %u, %u bytes\n", r->port, core, r->pair, r->len);
 	print_frame(sh, r);
-	if (notes && is_decision(&r->note[0]))
+	if (notes && is_decision(&r->note[0]) && r->note[0].kind != TRACE_BRIDGE)
 		shell_print(sh, "  header    correct\n");
 	for (unsigned i = 0; i < notes; i++)
 		if (is_decision(&r->note[i]))
 			print_note(sh, r, &r->note[i]);
-	print_ttl(sh, r, more);
+	if (!has_kind(r->note, notes, TRACE_BRIDGE))
+		print_ttl(sh, r, more);
 	for (unsigned i = 0; i < notes; i++)
 		if (!is_decision(&r->note[i]))
 			print_note(sh, r, &r->note[i]);

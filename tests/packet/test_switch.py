@@ -58,7 +58,33 @@ def flooded(m, raw, source, ports):
     m.expect_nothing()
 
 
+def story(m, port, raw):
+    """The lines of `trace` about one frame, without those about when and how it arrived and the frame itself."""
+    start = len(m.text)
+    m.key("trace 1 timeout 8\r")
+    m.send(port, raw)
+    m.time(10 * MS)
+    for outs in m.outs:
+        outs.clear()
+    said = m.text[start:].replace("\r", "")
+    lines = said[said.index("packet 1\n"):said.index("\ndone: 1 of 1 packets followed\n")].splitlines()
+    return [" ".join(line.split(":")[0].split()) for line in lines[3:]]
+
+
 # --- forwarding and learning ---
+
+def test_trace(switch):
+    m = switch("interface eth1\n switchport mode trunk\n", learnt=(H0,))
+    assert story(m, 1, tag(frame(H1, H0), 1)) == [
+        "vlan 1", "source not known at eth1", "station known at eth0", "sent eth0", "fate forwarded"]
+    assert story(m, 0, frame(H0, H3)) == [
+        "vlan 1", "source known at eth0", "station not known", "sent eth1", "sent eth2", "sent eth3",
+        "fate forwarded", "counted switch_flooded", "counted 2 x switch_copies"]
+    assert story(m, 1, tag(frame(H1, BROADCAST), 9))[:3] == ["vlan 9", "source not known at eth1", "station a group"]
+    assert story(m, 0, bytes(Ether(src=H0.mac, dst=H1.mac) / IP(src="192.0.2.1", dst="192.0.2.2") / Raw(b"x" * 40))) == [
+        "vlan 1", "source known at eth0", "station known at eth1", "sent eth1", "fate forwarded"]  # and no TTL
+    assert story(m, 0, tag(frame(H0, H1), 5)) == ["dropped drop_switch_vlan"]
+
 
 def test_unknown_station_is_flooded_then_known(switch):
     m = switch()
