@@ -39,7 +39,7 @@ from launcher.guest import Guest
 
 SERVER, CLIENT = "192.0.2.1", "192.0.2.2"
 SERVER6, CLIENT6 = "2001:db8:1::1", "2001:db8:1::2"
-CONNECTIONS = (1, 16, 64)
+CONNECTIONS = (1, 16, 48)  # as many as the control core serves of one source (docs/http.md)
 FAMILIES = {"ip4": SERVER, "ip6": "[%s]" % SERVER6}
 MORE_ROUTES = 6  # they bring routes.json to about 1 KiB
 OBJECTS = {"metrics": "/metrics", "1KiB": "/api/v1/routes.json"}
