@@ -1,6 +1,7 @@
 /* See commands.h. The form of `show` output is an interface, as in control/cli/show.c. */
 #include "apps/switch/commands.h"
 
+#include "apps/switch/spanning.h"
 #include "apps/switch/tables.h"
 #include "control/config/running.h"
 #include "lib/fmt.h"
@@ -194,18 +195,23 @@ const struct shell_command switch_commands[SWITCH_COMMANDS] = {
 	{"clear mac address-table", "[interface ethN] [vlan N]", "forgets learned stations", clear_table},
 	{"show storm-control", NULL, "limits of flooded frames, and what they dropped", show_storm_control},
 	{"show switchport", NULL, "the ports of the switch: mode, VLANs, state", show_switchport},
+	{"show spanning-tree", NULL, "the spanning tree: root, and roles and states of the ports", spanning_show},
+	{"show spanning-tree interface", "ethN", "a port in the spanning tree", spanning_show_port},
+	{"clear spanning-tree", NULL, "forgets what the spanning tree knows of neighbours", NULL},
+	{"clear spanning-tree detected-protocols", "[ethN]", "asks whether STP neighbours speak RSTP now",
+	 spanning_clear_protocols},
 };
 
 /* --- /metrics --- */
 
-/* Items: the head of a family, one for each port, static ones, room; then nothing. */
+/* Items: the head of a family, one for each port, static ones, room; then those of the spanning tree. */
 bool switch_metrics(struct page_walk *w, struct page_text *t)
 {
 	static const char name[] = "hayate_switch_stations";
 	const unsigned ports = core_port_count();
 	const uint32_t i = w->item;
 	if (!tables.has_fdb)
-		return false;
+		return spanning_metrics(i, t);
 	if (i == 0)
 		page_print(t, "# HELP %s Stations in the switch's table.\n# TYPE %s gauge\n", name, name);
 	else if (i <= ports)
@@ -216,6 +222,6 @@ bool switch_metrics(struct page_walk *w, struct page_text *t)
 		page_print(t, "# HELP %s_max Stations that the table has room for.\n# TYPE %s_max gauge\n"
 		              "%s_max %u\n", name, name, name, tables.fdb.entries_max);
 	else
-		return false;
+		return spanning_metrics(i - (ports + 3), t);
 	return true;
 }

@@ -5,7 +5,7 @@
 #include "control/console/shell.h"
 #include "control/management/page.h"
 
-#define SWITCH_COMMANDS 9
+#define SWITCH_COMMANDS 13
 extern const struct shell_command switch_commands[SWITCH_COMMANDS];
 
 /* A command in a file of its own. */

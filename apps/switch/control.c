@@ -10,10 +10,12 @@
  *     storm.c     storm control
  *     tables.c    the control core: VLANs, ports and forwarding database, from the configuration
  *     control.c   its turns
+ *     spanning.h  the spanning tree, in files of its own
  *     commands.c  console and metrics; show_storm.c: show storm-control
  */
 #include "apps/switch/commands.h"
 #include "apps/switch/plugin.h"
+#include "apps/switch/spanning.h"
 #include "apps/switch/tables.h"
 #include "control/config/running.h"
 #include "lib/number.h"
@@ -23,10 +25,29 @@
 
 static uint64_t age_due_ns;
 
+static size_t published_more(void)
+{
+	spanning_keep_room();
+	return tables_more();
+}
+
 static void start(void)
 {
 	tables_start();
+	spanning_start();
 	age_due_ns = 0;
+}
+
+static void link_changed(unsigned port, bool up)
+{
+	tables_link(port, up);
+	spanning_link(port);
+}
+
+static void changed(void)
+{
+	tables_changed();
+	spanning_changed();
 }
 
 /* --- reports --- */
@@ -101,21 +122,25 @@ static uint64_t age(void)
 
 static uint64_t timer(void)
 {
-	if (!tables.shared || !tables.has_fdb || !core_ports_running())
+	if (!tables.shared || !core_ports_running())
 		return UINT64_MAX;
+	const uint64_t tree = spanning_timer();
+	if (!tables.has_fdb)
+		return tree;
 	if (take_all())
 		return self.now_tsc;
 	const uint64_t due = age(), now = core_now_ns();
-	return due == UINT64_MAX ? due : core_tsc_after(due > now ? due - now : 0);
+	return due == UINT64_MAX ? tree : u64_min(tree, core_tsc_after(due > now ? due - now : 0));
 }
 
 const struct app_plugin switch_plugin = {
 	.start = start,
-	.link = tables_link,
-	.changed = tables_changed,
+	.ports = spanning_ports,
+	.link = link_changed,
+	.changed = changed,
 	.timer = timer,
 	.published_bytes = sizeof(struct switch_shared),
-	.published_more = tables_more,
+	.published_more = published_more,
 	.shared_bytes = sizeof(struct switch_core),
 	.commands = switch_commands,
 	.command_count = SWITCH_COMMANDS,

@@ -17,6 +17,8 @@ struct switch_tables tables;
 static void *own;             /* private part, never given back */
 static uint32_t own_entries;  /* that it is for */
 
+static bool lowered; /* data cores may still do with frames of some port what is not allowed any more */
+
 /* --- memory --- */
 
 static uint32_t entries_for(size_t shared, size_t private)
@@ -92,11 +94,14 @@ static uint16_t ports_in(enum switch_state state)
 	return (uint16_t)ports;
 }
 
-/* A port is up if it has a link. RSTP will choose among the other states. */
+bool tables_is_up(unsigned port) { return is_used(port) && tables.up >> port & 1; }
+
 static void set_state(unsigned port)
 {
 	uint32_t word;
-	tables.state[port] = is_used(port) && tables.up >> port & 1 ? SWITCH_FORWARDING : SWITCH_DOWN;
+	const enum switch_state was = tables.state[port];
+	tables.state[port] = tables_is_up(port) ? tables.allowed[port] : SWITCH_DOWN;
+	lowered |= tables.state[port] < was;
 	const struct switch_ports p = {ports_in(SWITCH_FORWARDING), ports_in(SWITCH_LEARNING)};
 	memcpy(&word, &p, sizeof word);
 	__atomic_store_n((uint32_t *)(void *)&tables.shared->ports, word, __ATOMIC_RELAXED);
@@ -116,8 +121,16 @@ static void set_port(unsigned port)
 	set_state(port);
 }
 
-/* The links of the machine's own interfaces: up if a port of the VLAN forwards. */
-static void set_interfaces(void)
+void tables_allow(unsigned port, enum switch_state state)
+{
+	tables.allowed[port] = state;
+	set_state(port);
+	if (lowered)
+		(void)core_quiesce(); /* if it fails, the ports restart */
+	lowered = false;
+}
+
+void tables_settle(void)
 {
 	const struct dp_state *v = dp_get();
 	const uint32_t forwarding = ports_in(SWITCH_FORWARDING);
@@ -193,7 +206,7 @@ void tables_link(unsigned port, bool up)
 	set_state(port);
 	if (!up)
 		(void)tables_forget(port, FDB_ANY); /* 802.1Q 8.8.3: its stations may be elsewhere */
-	set_interfaces();
+	tables_settle();
 }
 
 /* A station of the old configuration that is not static any more is learned anew. */
@@ -228,5 +241,5 @@ void tables_changed(void)
 	}
 	if (tables.has_fdb)
 		fix_anew();
-	set_interfaces();
+	tables_settle();
 }

@@ -10,6 +10,7 @@ struct switch_tables {
 	struct fdb_writer fdb;        /* in use if has_fdb */
 	bool has_fdb;
 	uint32_t up; /* ports with a link, one bit each */
+	enum switch_state allowed[NIC_PORTS_MAX]; /* by the spanning tree, of a port that is up */
 	enum switch_state state[NIC_PORTS_MAX];
 };
 extern struct switch_tables tables;
@@ -20,6 +21,16 @@ size_t tables_more(void);
 
 /* Builds all tables from the configuration, without learned stations. */
 void tables_start(void);
+
+/* Is the port in use, and has it a link? */
+bool tables_is_up(unsigned port);
+
+/* What the spanning tree allows the port to do while it is up. On return data cores do no more than that
+ * (core_quiesce). tables_settle is to follow, once for several ports. */
+void tables_allow(unsigned port, enum switch_state state);
+
+/* Sets the links of the machine's own interfaces: up if a port of the VLAN forwards. */
+void tables_settle(void);
 
 /* The link of a port. */
 void tables_link(unsigned port, bool up);

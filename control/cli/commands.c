@@ -202,7 +202,7 @@ static const struct shell_command commands[] = {
 	{"poweroff", "[CODE]", "ends the machine (exit code CODE under QEMU)", poweroff},
 };
 
-#define COMMANDS_MAX 80
+#define COMMANDS_MAX 160
 
 static struct shell_command all[COMMANDS_MAX];
 

@@ -83,10 +83,10 @@ static int check_switchport(const struct config *c, unsigned n, const char *name
 
 static int check_stations(const struct config *c, enum core_app_number app, struct text_error *err)
 {
-	const uint32_t line = c->mac_count ? c->mac[0].line : c->aging_line;
+	const uint32_t line = c->mac_count ? c->mac[0].line : c->aging_line ? c->aging_line : c->stp.line;
 	if (line && app != CORE_APP_switch)
-		return text_fail(err, line, text_of("mac"), "the application %s does not switch",
-		                 core_app_word(app));
+		return text_fail(err, line, text_of(line == c->stp.line ? "spanning-tree" : "mac"),
+		                 "the application %s does not switch", core_app_word(app));
 	for (unsigned k = 0; k < c->mac_count; k++)
 		if (c->mac[k].port >= core_port_count())
 			return text_fail(err, c->mac[k].line, text_of("interface"), "this machine has %u port%s",
@@ -289,7 +289,7 @@ void load_withdraw(void)
 
 void load_report(void)
 {
-	char text[448], name[64];
+	char text[544], name[64];
 	const struct text_error *row = wrong.count > 0 ? wrong.row : &running.error;
 	const uint32_t reported = u32_min(wrong.count, CONFIG_WRONG_MAX);
 	if (!core_option("config", name, sizeof name))

@@ -91,10 +91,13 @@ void config_default(struct config *out)
 		           .hold_s = CONFIG_ENGINE_HOLD_DEFAULT_S,
 		           .settle_s = CONFIG_ENGINE_SETTLE_DEFAULT_S},
 		.aging_s = CONFIG_AGING_DEFAULT_S,
+		.stp = {.bridge = STP_PARAMS_DEFAULT, .recovery_s = CONFIG_RECOVERY_DEFAULT_S},
 		.interfaces = CONFIG_PORTS_MAX,
 	};
-	for (unsigned n = 0; n < CONFIG_PORTS_MAX; n++)
+	for (unsigned n = 0; n < CONFIG_PORTS_MAX; n++) {
 		out->interface[n].key = n;
+		out->switchport[n].stp.priority = CONFIG_STP_PORT_PRIORITY;
+	}
 }
 
 static bool is_inner(struct text line)

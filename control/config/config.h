@@ -56,6 +56,7 @@
 #include "lib/types.h"
 #include "net/acl/acl.h"
 #include "net/addr.h"
+#include "net/stp/stp.h"
 
 #define CONFIG_IFS_MAX 128  /* ports, VLANs, loopbacks, the switch's; equals DP_INTERFACES_MAX */
 #define CONFIG_ROUTES_EACH_MAX 16 /* of a prefix */
@@ -342,7 +343,36 @@ struct config_steer {
 	struct nic_rule match; /* all but its pairs */
 };
 
-/* A port of the switch. All zero: an access port of VLAN 1. */
+/* A port in the spanning tree; what it lacks is the default of net/stp/stp.h. */
+enum config_portfast {
+	CONFIG_PORTFAST_AUTO, /* an edge if no bridge is heard */
+	CONFIG_PORTFAST_EDGE, /* an edge from the start */
+	CONFIG_PORTFAST_OFF,  /* no edge */
+};
+
+struct config_stp_port {
+	uint32_t cost;        /* 0: from the link's speed */
+	uint8_t priority;     /* CONFIG_STP_PORT_PRIORITY unless configured */
+	enum stp_link_type link_type;
+	enum config_portfast portfast;
+	bool guard;           /* BPDU guard */
+};
+#define CONFIG_STP_PORT_PRIORITY 128 /* table 17-2 of 802.1D-2004 */
+
+/* The spanning tree of the switch. */
+struct config_stp {
+	uint32_t line;       /* of its first statement outside of interface blocks; 0: it has none */
+	uint32_t times_line; /* of the last statement that sets a time; 0: none does */
+	bool off;            /* `spanning-tree mode none` */
+	bool recovers;       /* BPDU guard ends after recovery_s */
+	uint32_t recovery_s;
+	struct stp_params bridge;
+};
+#define CONFIG_RECOVERY_DEFAULT_S 300
+#define CONFIG_RECOVERY_MIN_S 30
+#define CONFIG_RECOVERY_MAX_S 86400
+
+/* A port of the switch. By default an access port of VLAN 1. */
 #define CONFIG_VID_DEFAULT 1
 #define CONFIG_VID_WORDS (4096 / 64)
 #define CONFIG_VID_LIST 200       /* characters of a list of VLANs */
@@ -358,6 +388,7 @@ struct config_switchport {
 	uint32_t limit;    /* of learned addresses; 0: none */
 	uint32_t storm[CONFIG_STORMS]; /* broadcast, multicast, unknown unicast: frames a second; 0: no limit */
 	uint64_t allowed[CONFIG_VID_WORDS]; /* a bit for each VLAN */
+	struct config_stp_port stp;
 };
 
 /* A static entry of the switch's forwarding database. */
@@ -410,6 +441,7 @@ struct config {
 	struct config_steer steer[CONFIG_STEER_MAX];
 	unsigned steer_count;
 	struct config_switchport switchport[CONFIG_PORTS_MAX];
+	struct config_stp stp;
 	struct config_mac mac[CONFIG_MACS_MAX];
 	unsigned mac_count;
 	uint32_t aging_s; /* of learned addresses; 0: they stay */
@@ -512,6 +544,9 @@ int config_check_steer(const struct config *c, struct text_error *err);
 
 /* Checks the statements of the switch. */
 int config_check_switch(const struct config *c, struct text_error *err);
+
+/* Checks the relations of the spanning tree's times. */
+int config_check_stp(const struct config *c, struct text_error *err);
 
 /* Does the port carry that VLAN? The VLAN of its untagged frames; 0: it takes none. */
 bool config_switch_carries(const struct config *c, unsigned port, unsigned vid);

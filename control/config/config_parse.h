@@ -216,6 +216,26 @@ int config_switch_storm_broadcast(struct parser *p, unsigned i);
 int config_switch_storm_multicast(struct parser *p, unsigned i);
 int config_switch_storm_unicast(struct parser *p, unsigned i);
 
+/* The switch port of the open block; NULL: it is not of a port, which has been reported. i: the number of the
+ * word after the statement's own. */
+struct config_switchport *config_switchport_of(struct parser *p, unsigned i);
+
+/* --- of config_stp.c --- */
+
+int config_stp_mode(struct parser *p, unsigned i);
+int config_stp_priority(struct parser *p, unsigned i);
+int config_stp_hello(struct parser *p, unsigned i);
+int config_stp_max_age(struct parser *p, unsigned i);
+int config_stp_forward(struct parser *p, unsigned i);
+int config_stp_hold(struct parser *p, unsigned i);
+int config_stp_cost(struct parser *p, unsigned i);
+int config_stp_port_priority(struct parser *p, unsigned i);
+int config_stp_link_type(struct parser *p, unsigned i);
+int config_stp_portfast(struct parser *p, unsigned i);
+int config_stp_guard(struct parser *p, unsigned i);
+int config_stp_recovery(struct parser *p, unsigned i);
+int config_stp_interval(struct parser *p, unsigned i);
+
 /* --- of config_steer.c --- */
 
 int config_steer(struct parser *p, unsigned i);

@@ -130,6 +130,42 @@ static void print_steer(const struct printer *p, const struct config *c, const s
 			print_line(p, " steer %s", config_steer_text(text, &c->steer[k]));
 }
 
+static void print_stp_port(const struct printer *p, const struct config_stp_port *s)
+{
+	if (s->cost)
+		print_line(p, " spanning-tree cost %u", s->cost);
+	if (s->priority != CONFIG_STP_PORT_PRIORITY)
+		print_line(p, " spanning-tree port-priority %u", s->priority);
+	if (s->link_type != STP_LINK_AUTO)
+		print_line(p, " spanning-tree link-type %s",
+		           s->link_type == STP_LINK_SHARED ? "shared" : "point-to-point");
+	if (s->portfast != CONFIG_PORTFAST_AUTO)
+		print_line(p, " spanning-tree portfast%s", s->portfast == CONFIG_PORTFAST_OFF ? " disable" : "");
+	if (s->guard)
+		print_line(p, " spanning-tree bpduguard enable");
+}
+
+static void print_stp(const struct printer *p, const struct config_stp *s)
+{
+	const struct stp_params *b = &s->bridge, d = STP_PARAMS_DEFAULT;
+	if (s->off || b->version != d.version)
+		print_line(p, "spanning-tree mode %s", s->off ? "none" : "stp");
+	if (b->priority != d.priority)
+		print_line(p, "spanning-tree priority %u", b->priority);
+	if (b->hello_s != d.hello_s)
+		print_line(p, "spanning-tree hello-time %u", b->hello_s);
+	if (b->max_age_s != d.max_age_s)
+		print_line(p, "spanning-tree max-age %u", b->max_age_s);
+	if (b->forward_delay_s != d.forward_delay_s)
+		print_line(p, "spanning-tree forward-time %u", b->forward_delay_s);
+	if (b->tx_hold != d.tx_hold)
+		print_line(p, "spanning-tree transmit hold-count %u", b->tx_hold);
+	if (s->recovers)
+		print_line(p, "errdisable recovery cause bpduguard");
+	if (s->recovery_s != CONFIG_RECOVERY_DEFAULT_S)
+		print_line(p, "errdisable recovery interval %u", s->recovery_s);
+}
+
 static void print_switchport(const struct printer *p, const struct config_switchport *s)
 {
 	static const char *const storms[CONFIG_STORMS] = {"broadcast", "multicast", "unknown-unicast"};
@@ -150,6 +186,7 @@ static void print_switchport(const struct printer *p, const struct config_switch
 	for (unsigned k = 0; k < CONFIG_STORMS; k++)
 		if (s->storm[k])
 			print_line(p, " storm-control %s level %u", storms[k], s->storm[k]);
+	print_stp_port(p, &s->stp);
 }
 
 static void print_interface(const struct printer *p, const struct config *c,
@@ -344,6 +381,7 @@ static void print_machine(const struct config *c, config_write_fn write, void *c
 	for (unsigned k = 0; k < c->mac_count; k++)
 		print_line(&p, "mac address-table static %s vlan %u interface %s", fmt_mac(mac, c->mac[k].mac),
 		           c->mac[k].vid, config_key_name(name, c->mac[k].port));
+	print_stp(&p, &c->stp);
 	for (unsigned k = 0; k < c->neighbour6_count; k++)
 		print_line(&p, "ipv6 neighbor %s %s %s", fmt_ip6(addr, &c->neighbour6[k].addr),
 		           config_key_name(name, c->neighbour6[k].interface),

@@ -12,8 +12,7 @@
 
 #define VID_LIST_WANTED "VLANs such as 10,20-29, all or none"
 
-/* The switch port of the open block; NULL: it is not of a port, which has been reported. */
-static struct config_switchport *switchport_of(struct parser *p, unsigned i)
+struct config_switchport *config_switchport_of(struct parser *p, unsigned i)
 {
 	if (p->interface->key >= CONFIG_PORTS_MAX) {
 		(void)FAIL(p, i - 1, "only a port switches: this belongs into the block of one, such as eth0");
@@ -45,7 +44,7 @@ static int parse_port_vid(struct parser *p, unsigned i, uint16_t *vid)
 
 int config_switch_mode(struct parser *p, unsigned i)
 {
-	struct config_switchport *s = switchport_of(p, i);
+	struct config_switchport *s = config_switchport_of(p, i);
 	int error = E_INVAL;
 	if (s == NULL || (error = words_expect(&p->w, i)) != 0)
 		return error;
@@ -57,7 +56,7 @@ int config_switch_mode(struct parser *p, unsigned i)
 
 int config_switch_access(struct parser *p, unsigned i)
 {
-	struct config_switchport *s = switchport_of(p, i);
+	struct config_switchport *s = config_switchport_of(p, i);
 	int error = E_INVAL;
 	if (s == NULL || (error = parse_port_vid(p, i, &s->access)) != 0)
 		return error;
@@ -66,7 +65,7 @@ int config_switch_access(struct parser *p, unsigned i)
 
 int config_switch_native(struct parser *p, unsigned i)
 {
-	struct config_switchport *s = switchport_of(p, i);
+	struct config_switchport *s = config_switchport_of(p, i);
 	int error = 0;
 	if (s == NULL)
 		return E_INVAL;
@@ -95,7 +94,7 @@ static int add_range(struct parser *p, unsigned i, struct text range, uint64_t *
 
 int config_switch_allowed(struct parser *p, unsigned i)
 {
-	struct config_switchport *s = switchport_of(p, i);
+	struct config_switchport *s = config_switchport_of(p, i);
 	int error = E_INVAL;
 	if (s == NULL || (error = words_expect(&p->w, i)) != 0 || (error = words_end(&p->w, i + 1)) != 0)
 		return error;
@@ -119,7 +118,7 @@ int config_switch_allowed(struct parser *p, unsigned i)
 
 int config_switch_limit(struct parser *p, unsigned i)
 {
-	struct config_switchport *s = switchport_of(p, i);
+	struct config_switchport *s = config_switchport_of(p, i);
 	int error = 0;
 	if (s == NULL)
 		return E_INVAL;
@@ -130,7 +129,7 @@ int config_switch_limit(struct parser *p, unsigned i)
 /* The limit of a class: the index of struct config_switchport, storm[]. */
 static int parse_storm(struct parser *p, unsigned i, unsigned class)
 {
-	struct config_switchport *s = switchport_of(p, i);
+	struct config_switchport *s = config_switchport_of(p, i);
 	int error = 0;
 	if (s == NULL)
 		return E_INVAL;

@@ -174,6 +174,14 @@ int stp_init(struct stp *b, const struct stp_params *params, const uint8_t *addr
 	return E_OK;
 }
 
+void stp_resume(struct stp *b, const struct stp_ops *ops, void *ctx)
+{
+	b->ops = ops;
+	b->ctx = ctx;
+	FOR_EACH_PORT(b, p)
+		ops->state(ctx, p->number, p->portState);
+}
+
 int stp_set_params(struct stp *b, const struct stp_params *params, uint64_t now_ns)
 {
 	if (stp_params_wrong(params))

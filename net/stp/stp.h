@@ -255,6 +255,11 @@ struct stp {
 int stp_init(struct stp *b, const struct stp_params *params, const uint8_t *address, unsigned ports,
              const struct stp_ops *ops, void *ctx, uint64_t now_ns);
 
+/* Goes on with *b, a copy of what an earlier program of the same build has left between two calls. ops->state
+ * reports the state of each port. The clock must be the same. What has changed meanwhile is to be told by
+ * stp_port_link and so on. */
+void stp_resume(struct stp *b, const struct stp_ops *ops, void *ctx);
+
 /* Changes the parameters of the bridge. Another version restarts all machines. E_INVAL. */
 int stp_set_params(struct stp *b, const struct stp_params *params, uint64_t now_ns);
 

@@ -25,6 +25,7 @@ MS = 1000000
 SECOND = 1000 * MS
 BROADCAST = "ff:ff:ff:ff:ff:ff"
 ZERO = "00:00:00:00:00:00"
+BRIDGES = "01:80:c2:00:00:00"  # BPDUs (802.1D-2004 7.12.6)
 
 # Counters of the transport of frames, not of their fate: omitted where a test lists the counters.
 TRANSPORT = {"punted", "punt_taken", "injected"}
@@ -231,11 +232,14 @@ class Machine:
     def settle(self, seconds=10, asked=()):
         """Waits until the announcements of a new link are over: two ARP announcements (RFC 5227
         2.3), the probes of DAD (RFC 4862 5.4), advertisements of new addresses (RFC 4861 7.2.6),
-        reports of groups (RFC 3810 6.1). Discards them, and requests for the addresses in `asked`."""
+        reports of groups (RFC 3810 6.1), the BPDUs of a switch, whose ports then forward. Discards
+        them, and requests for the addresses in `asked`."""
         self.time(seconds * SECOND)
         for outs in self.outs:
             while outs:
                 frame = Ether(outs.popleft().frame)
+                if frame.dst == BRIDGES:
+                    continue
                 if ARP in frame:
                     assert frame[ARP].op == 1 and frame[ARP].pdst in (frame[ARP].psrc, *asked)
                 else:

@@ -18,6 +18,7 @@ MAC = ROUTER[0].mac
 CONFIG_HOST = WEB + """\
 hostname s1
 application switch
+spanning-tree mode none
 interface eth0
  switchport access vlan 10
 interface eth1

@@ -62,6 +62,11 @@ def make_stations(make_hosts):
         yield make
 
 
+def forwards(router):
+    """All ports have become edges of the spanning tree, or have found the place of their bridge in it."""
+    eventually(lambda: not {"blocking", "learning", "down"} & set(router.command("show switchport").split()), 60)
+
+
 @pytest.fixture
 def make_switch(make_stations, make_router):
     """make_switch(config, n): a switch with n hosts, one at each port."""
@@ -70,6 +75,7 @@ def make_switch(make_stations, make_router):
         router = make_router(config, app="switch", ports=[host.port for host in hosts], cpus=cpus)
         for host in hosts:
             host.wait_for_link()
+        forwards(router)
         return router, hosts
     return make
 
@@ -102,7 +108,7 @@ def bridged(request, make_stations, make_router):
             if request.param == "linux":
                 linux_bridge(stack, hosts)
             else:
-                make_router(SWITCH, app="switch", ports=[host.port for host in hosts])
+                make_router(SWITCH + "spanning-tree mode none\n", app="switch", ports=[host.port for host in hosts])
                 for host in hosts:
                     host.wait_for_link()
             return hosts
@@ -245,6 +251,7 @@ def test_programs_fail(make_stations, make_router):
     for host in hosts:
         host.wait_for_link()
     a, b, c = hosts
+    forwards(router)
     pings(a, c.address)
     for core, done in ((1, r"core 1: polls again after|restarted after|ready: "), (0, r"control program: goes on after")):
         router.skip()

@@ -112,7 +112,7 @@ UNIT_SRC_fuzz := $(wildcard net/arp*.c) net/neigh_table.c net/icmp4.c net/udp.c 
 UNIT_SRC_config := $(filter-out control/config/config_hash.c,$(wildcard control/config/config*.c)) \
 	control/config/words.c control/config/password.c \
 	control/text/text.c control/text/words.c control/text/interface_name.c lib/fmt.c \
-	net/routing.c net/link.c tests/unit/rig/config_rig.c
+	net/routing.c net/link.c net/stp/show.c tests/unit/rig/config_rig.c
 UNIT_SRC_candidate := $(UNIT_SRC_config) $(wildcard control/config/candidate*.c) control/config/history.c
 UNIT_SRC_module := control/text/module.c control/text/text.c lib/fmt.c
 UNIT_SRC_json := control/text/json.c control/text/text.c lib/fmt.c
@@ -121,6 +121,7 @@ UNIT_SRC_config6 := $(UNIT_SRC_config)
 UNIT_SRC_config_acl := $(UNIT_SRC_config)
 UNIT_SRC_config_engine := $(UNIT_SRC_config)
 UNIT_SRC_config_switch := $(UNIT_SRC_config)
+UNIT_SRC_config_stp := $(UNIT_SRC_config)
 UNIT_SRC_password := control/config/password.c control/text/text.c lib/pbkdf2.c lib/sha256.c lib/fmt.c
 UNIT_SRC_shell := control/console/shell.c control/console/shell_words.c control/text/text.c lib/fmt.c
 UNIT_SRC_virtio_ring := $(sort $(wildcard drivers/virtio_net/ring*.c)) tests/unit/rig/virtq_device.c tests/unit/rig/virtio_rig.c \

@@ -23,7 +23,7 @@ def run(options):
 
 
 def _config():
-    blocks = "".join("interface eth%d\n description %s\n switchport access vlan %d\n" % (number, name, vlan)
+    blocks = "".join("interface eth%d\n description %s\n switchport access vlan %d\n spanning-tree portfast\n" % (number, name, vlan)
                      for number, (name, _, vlan) in enumerate(HOSTS))
     return "hostname hayate\n%sinterface vlan10\n ip address %s/24\n" % (blocks, SWITCH)
 

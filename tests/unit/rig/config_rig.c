@@ -115,7 +115,7 @@ static void forget_lines(struct config *c)
 		c->switchport[i].line = 0;
 	for (unsigned i = 0; i < CONFIG_MACS_MAX; i++)
 		c->mac[i].line = 0;
-	c->aging_line = 0;
+	c->aging_line = c->stp.line = c->stp.times_line = 0;
 	for (unsigned i = 0; i < CONFIG_ARPS_MAX; i++)
 		c->arp[i].line = 0;
 	for (unsigned i = 0; i < CONFIG_NEIGHBOURS6_MAX; i++)
