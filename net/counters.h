@@ -31,6 +31,7 @@
 	X(delivered_stp, FATE, "BPDUs, messages of the spanning tree protocols, taken by the bridge itself") \
 	X(delivered_lldp, FATE, "LLDP frames taken by the machine itself") \
 	X(delivered_lacp, FATE, "LACPDUs and markers, messages of link aggregation, taken by the machine itself") \
+	X(delivered_snoop, FATE, "IGMP, MLD and PIM messages taken by the snooping of the switch") \
 	X(reassembled, FATE, "fragments that went into a packet of which another was the last to come") \
 	X(discarded, FATE, "packets that the discard application threw away, its work") \
 	X(judged, FATE, "test frames that the generator judged, its work") \
@@ -145,6 +146,9 @@
 	X(drop_acl_in, DROP, "denied by the access list of the interface it came in by") \
 	X(drop_acl_out, DROP, "denied by the access list of the interface it was to leave by") \
 	X(drop_acl_undetermined, DROP, "to be filtered, and its ports cannot be told: fragment or headers too short, or too many") \
+	X(drop_snoop_malformed, DROP, "IGMP or MLD message too short or with a wrong checksum, or MLD not from the link") \
+	X(drop_snoop_limit, DROP, "IGMP, MLD or PIM message beyond the rate of the port that snooping takes") \
+	X(drop_snoop_no_listener, DROP, "to a group that no other port has a listener of") \
 	X(drop_link_limit, DROP, "frame of a link protocol (spanning tree, LACP, LLDP) beyond the port's rate") \
 	X(drop_engine_limit, DROP, "frame for the routing engine beyond the rate of its protocol") \
 	X(drop_engine_down, DROP, "frame for the routing engine, to which no link that is up leads") \
@@ -184,6 +188,8 @@
 	X(switch_moved, INFO, "stations seen at another port than before") \
 	X(switch_aged, INFO, "stations forgotten because they sent nothing for the ageing time") \
 	X(switch_refused, INFO, "stations not learned: the table or the port's limit is reached") \
+	X(snoop_refused, INFO, "reports of groups that snooping has no room for: their VLANs are flooded") \
+	X(snoop_tx_query, INFO, "IGMP and MLD queries sent by snooping, by port") \
 	X(redirect_needed, INFO, "forwarded out of the interface it came in by") \
 	X(redirect_limited, INFO, "redirects of either family withheld by the rate limit") \
 	X(fragments_created, INFO, "fragments sent in place of packets too large") \

@@ -12,7 +12,7 @@
 include tests/bpf/programs/programs.mk
 
 FUZZ_BUILD := build/fuzz
-F ?= ip4 ip6 acl udp vxlan nd tcp tcp_move http http_range http_coding http_date http_condition tar fpm bfd stp lldp lacp telnet match script pcap config virtio intel vmxnet3 mlx5 firmware arp acpi \
+F ?= ip4 ip6 acl udp vxlan nd tcp tcp_move http http_range http_coding http_date http_condition tar fpm bfd stp snoop lldp lacp telnet match script pcap config virtio intel vmxnet3 mlx5 firmware arp acpi \
 	candidate shell boot pci virtio_regs vfio ixgbe_regs x550_regs \
 	program routes json bpf_object bpf_verify xdp
 SECONDS ?= 20
@@ -35,6 +35,7 @@ FUZZ_RUNS_tar := 100000
 FUZZ_RUNS_fpm := 200000
 FUZZ_RUNS_bfd := 200000
 FUZZ_RUNS_stp := 60000
+FUZZ_RUNS_snoop := 10000
 FUZZ_RUNS_lldp := 40000
 FUZZ_RUNS_lacp := 60000
 FUZZ_RUNS_telnet := 300000
@@ -86,6 +87,7 @@ FUZZ_SRC_http_condition := $(FUZZ_SRC_http)
 FUZZ_SRC_tar := net/archive/tar.c
 FUZZ_SRC_fpm := $(sort $(wildcard net/fpm/*.c)) tests/unit/rig/fpm_contract.c
 FUZZ_SRC_bfd := $(sort $(wildcard net/bfd/*.c))
+FUZZ_SRC_snoop := $(FUZZ_NET) $(sort $(wildcard net/snoop/*.c))
 FUZZ_SRC_stp := $(sort $(wildcard net/stp/*.c))
 FUZZ_SRC_lldp := $(sort $(wildcard net/lldp/*.c))
 FUZZ_SRC_lacp := $(sort $(wildcard net/lacp/*.c))

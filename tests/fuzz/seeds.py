@@ -393,6 +393,50 @@ def bfd_inputs():
     return {"seed-%02d" % n: i for n, i in enumerate(inputs)}
 
 
+def snoop_programs():
+    """Instructions of tests/fuzz/fuzz_snoop.c, which sets lengths and checksums."""
+    def frame(op, port, raw):
+        return bytes([op | port << 4, len(raw)]) + raw
+
+    def ip4(port, proto, message, dst):
+        """With a Router Alert option."""
+        header = struct.pack("!BBHHHBBH4B4B", 0x46, 0xc0, 0, 0, 0, 1, proto, 0, 192, 0, 2, 9, *dst)
+        return frame(0, port, header + b"\x94\4\0\0" + message)
+
+    def igmp(port, message, dst=(224, 0, 0, 1)):
+        return ip4(port, 2, message, dst)
+
+    def mld(port, message, dst):
+        header = struct.pack("!IHBB", 6 << 28, 0, 0, 1) + b"\xfe\x80" + bytes(13) + b"\x09" + dst
+        return frame(1, port, header + bytes((58, 0, 5, 2, 0, 0, 1, 0)) + message)
+
+    def wait(seconds):
+        return bytes([2, seconds])
+
+    hexa = bytes.fromhex
+    group, group6, all_routers, v3_routers = (239, 1, 1, 1), hexa("ff3e" + "00" * 13 + "34"), (224, 0, 0, 2), (224, 0, 0, 22)
+    all_nodes6, v2_routers6 = hexa("ff02" + "00" * 13 + "01"), hexa("ff02" + "00" * 13 + "16")
+    query, report, leave = hexa("1164000000000000"), hexa("16000000ef010101"), hexa("17000000ef010101")
+    query3 = hexa("1164000000000000027d0000")
+    report3 = hexa("2200000000000003" "04000000ef010101" "01000001ef01010201020304" "03000000ef010103")
+    query6, one6 = hexa("8200000027100000") + bytes(16), hexa("8200000003e80000") + group6
+    report6, done6 = hexa("8300000000000000") + group6, hexa("8400000000000000") + group6
+    report62 = hexa("8f00000000000001" "04000000") + group6
+    listener = igmp(0, query) + wait(11) + igmp(3, report, group)
+    six = mld(0, query6 + hexa("027d0000"), all_nodes6) + wait(11) + mld(3, report6, group6)
+    return [
+        ("listener", b"\0" + listener + wait(255)),
+        ("left", b"\0" + listener + igmp(3, leave, all_routers) + igmp(0, hexa("110a0000ef010101"), group) + wait(5)),
+        ("version3", b"\0" + igmp(1, query3) + wait(11) + igmp(2, report3, v3_routers) + wait(255) + wait(9)),
+        ("querier", b"\3" + wait(60) + igmp(3, report, group) + igmp(3, leave, all_routers) + wait(5) + listener),
+        ("fast", b"\7" + wait(20) + igmp(3, report3, v3_routers) + igmp(3, leave, all_routers) + bytes([3, 0xf0, 3])),
+        ("settings", b"\0" + listener + bytes([4, 2]) + wait(50) + bytes([4, 8]) + listener + bytes([4, 0])),
+        ("mld", b"\0" + six + mld(4, report62, v2_routers6) + mld(3, done6, all_nodes6) + mld(0, one6, group6) + wait(3)),
+        ("pim", b"\0" + ip4(5, 103, hexa("2000dfff"), (224, 0, 0, 13)) + wait(255) + wait(60)),
+        ("data", b"\0" + ip4(5, 17, bytes(8), group)),
+    ]
+
+
 def stp_programs():
     """Instructions of tests/fuzz/fuzz_stp.c."""
     def up(port, how=7):
@@ -933,7 +977,7 @@ def main():
               "acl": acl_programs, "udp": udp_packets, "vxlan": vxlan_packets, "nd": nd_programs, "http": http_requests,
               "http_range": http_ranges, "http_coding": http_codings, "http_date": http_dates,
               "http_condition": http_conditions, "tar": tar_archives,
-              "fpm": fpm_streams, "bfd": bfd_inputs, "stp": stp_programs, "lldp": lldp_programs, "lacp": lacp_programs,
+              "fpm": fpm_streams, "bfd": bfd_inputs, "stp": stp_programs, "snoop": snoop_programs, "lldp": lldp_programs, "lacp": lacp_programs,
               "telnet": telnet_sessions, "match": matches, "script": scripts, "pcap": captures,
               "config": configurations, "virtio": bytes_at_random,
               "intel": bytes_at_random, "vmxnet3": bytes_at_random, "mlx5": bytes_at_random,
