@@ -13,15 +13,11 @@ typedef unsigned long long ull;
 
 static void show_entry(struct shell *sh, const struct fdb_entry *e)
 {
-	const uint16_t *used[CORES_MAX];
 	char text[FMT_MAC_MAX], age[24] = "-";
 	uint8_t mac[ETH_ALEN];
-	tables_marks(used);
 	fdb_station_mac(e->station, mac);
-	if (!e->fixed) {
-		const uint64_t marks = fdb_idle(&tables.fdb, e->slot, tables_mark(), used, self.info->data_cores);
-		fmt_format(age, sizeof age, "%llu", (ull)((marks << tables.shared->mark_shift) / SECOND_NS));
-	}
+	if (!e->fixed)
+		fmt_format(age, sizeof age, "%llu", (ull)tables_idle_s(e));
 	shell_print(sh, "%-5u %-18s %-8s %-8s %6s\n", fdb_station_vid(e->station), fmt_mac(text, mac),
 	            e->fixed ? "static" : "dynamic", dp_name(dp_get(), e->port), age);
 }
@@ -133,29 +129,17 @@ static void show_range(struct shell *sh, unsigned first, unsigned last)
 	            port_list(tagged, sizeof tagged, v.tagged));
 }
 
-static bool same_vlan(unsigned a, unsigned b)
-{
-	const struct switch_vlan *vlan = tables.shared->vlan;
-	return memcmp(&vlan[a], &vlan[b], sizeof vlan[a]) == 0;
-}
-
 /* A trunk carries thousands of VLANs, so VLANs of the same ports share a line. */
 static void show_vlan(struct shell *sh)
 {
 	shell_print(sh, "%-10s %-10s %-24s %s\n", "vlan", "interface", "untagged", "tagged");
-	for (unsigned vid = 1; tables.shared && vid <= ETH_VID_MAX; vid++) {
-		const unsigned first = vid;
-		const struct switch_vlan v = tables.shared->vlan[vid];
-		while (vid < ETH_VID_MAX && same_vlan(first, vid + 1))
-			vid++;
-		if (v.member || v.interface)
-			show_range(sh, first, vid);
-	}
+	for (unsigned first, last = 0; tables.shared && tables_next_vlans(last, &first, &last);)
+		show_range(sh, first, last);
 }
 
 /* --- show switchport --- */
 
-static const char *state_word(unsigned port)
+const char *switch_state_word(unsigned port)
 {
 	static const char *const words[] = {
 		[SWITCH_DOWN] = "down", [SWITCH_BLOCKING] = "blocking", [SWITCH_LEARNING] = "learning",
@@ -169,7 +153,7 @@ static void show_port(struct shell *sh, unsigned port)
 	const struct config_switchport *c = &running.config.switchport[port];
 	if (tables.shared->untagged[port])
 		fmt_format(untagged, sizeof untagged, "%u", tables.shared->untagged[port]);
-	shell_print(sh, "%-8s %-11s %-7s %-9s %9u  %s\n", dp_name(dp_get(), port), state_word(port),
+	shell_print(sh, "%-8s %-11s %-7s %-9s %9u  %s\n", dp_name(dp_get(), port), switch_state_word(port),
 	            c->trunk ? "trunk" : "access", untagged, tables.fdb.learned[port],
 	            !c->trunk                              ? untagged
 	            : !c->lists                              ? "all"

@@ -11,6 +11,9 @@ extern const struct shell_command switch_commands[SWITCH_COMMANDS];
 /* A command in a file of its own. */
 void show_storm_control(struct shell *sh);
 
+/* The state of a port in a word. */
+const char *switch_state_word(unsigned port);
+
 bool switch_metrics(struct page_walk *w, struct page_text *t);
 
 #endif

@@ -12,8 +12,10 @@
  *     control.c   its turns
  *     spanning.h  the spanning tree, in files of its own
  *     commands.c  console and metrics; show_storm.c: show storm-control
+ *     pages.c     JSON
  */
 #include "apps/switch/commands.h"
+#include "apps/switch/pages.h"
 #include "apps/switch/plugin.h"
 #include "apps/switch/spanning.h"
 #include "apps/switch/tables.h"
@@ -144,5 +146,7 @@ const struct app_plugin switch_plugin = {
 	.shared_bytes = sizeof(struct switch_core),
 	.commands = switch_commands,
 	.command_count = SWITCH_COMMANDS,
+	.pages = switch_pages,
+	.page_count = SWITCH_PAGES,
 	.metrics = switch_metrics,
 };

@@ -191,6 +191,29 @@ void tables_marks(const uint16_t *used[CORES_MAX])
 		used[d] = marks_of(self.info->first_data_core + d);
 }
 
+/* --- to be shown --- */
+
+uint64_t tables_idle_s(const struct fdb_entry *e)
+{
+	const uint16_t *used[CORES_MAX];
+	tables_marks(used);
+	const uint64_t marks = fdb_idle(&tables.fdb, e->slot, tables_mark(), used, self.info->data_cores);
+	return (marks << tables.shared->mark_shift) / SECOND_NS;
+}
+
+bool tables_next_vlans(unsigned after, unsigned *first, unsigned *last)
+{
+	const struct switch_vlan *vlan = tables.shared->vlan;
+	unsigned vid = after + 1;
+	while (vid <= ETH_VID_MAX && !vlan[vid].member && !vlan[vid].interface)
+		vid++;
+	*first = vid;
+	while (vid < ETH_VID_MAX && memcmp(&vlan[*first], &vlan[vid + 1], sizeof *vlan) == 0)
+		vid++;
+	*last = vid;
+	return vid <= ETH_VID_MAX;
+}
+
 /* --- changes --- */
 
 uint32_t tables_forget(uint32_t port, uint32_t vid)

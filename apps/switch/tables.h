@@ -44,6 +44,13 @@ uint16_t tables_mark(void);
 /* The marks of each data core; NULL: it has none, or they do not lie in its arena. */
 void tables_marks(const uint16_t *used[CORES_MAX]);
 
+/* For how long a learned entry has not been used, as far as the marks tell: seconds. */
+uint64_t tables_idle_s(const struct fdb_entry *e);
+
+/* The next range of VLANs after VLAN `after` that are used, and have the same ports and interface. False: there is
+ * none. */
+bool tables_next_vlans(unsigned after, unsigned *first, unsigned *last);
+
 /* Forgets learned stations, of a port and a VLAN or FDB_ANY. Returns how many. */
 uint32_t tables_forget(uint32_t port, uint32_t vid);
 

@@ -213,6 +213,31 @@ def test_http_and_metrics(s):
     s.counted()
 
 
+def test_json(s):
+    known(s, A, T2)
+    c = Client(s)
+    status, _, content = c.get("/api/v1/switch.json")
+    got = json.loads(content)
+    assert status == 200 and list(got) == ["ports", "vlans"]
+    states = {row["name"]: (row["state"], row["mode"], row["untagged"], row["stations"]) for row in got["ports"]}
+    assert states == {"eth0": ("forwarding", "access", 10, 1), "eth1": ("forwarding", "access", 20, 0),
+                      "eth2": ("forwarding", "trunk", 0, 1), "eth3": ("forwarding", "access", 10, 0)}
+    ranges = {(row["first"], row["last"]): (row["untagged"], row["tagged"], row["interface"]) for row in got["vlans"]}
+    rest = ([], ["eth2"], None)
+    assert ranges == {(1, 9): rest, (10, 10): (["eth0", "eth3"], ["eth2"], "vlan10"), (11, 19): rest,
+                      (20, 20): (["eth1"], ["eth2"], "vlan20"), (21, 4094): rest}
+    status, _, content = c.get("/api/v1/stations.json")
+    got = json.loads(content)
+    stations = {(row["vlan"], row["mac"]): (row["port"], row["type"]) for row in got["stations"]}
+    assert stations == {(10, A.mac): ("eth0", "dynamic"), (20, T2.mac): ("eth2", "dynamic")}
+    assert got["total"] == 2 and got["room"] > 1000
+    assert len(json.loads(c.get("/api/v1/stations.json?limit=1")[2])["stations"]) == 1
+    c.close()
+    for outs in s.outs:
+        outs.clear()
+    s.counted()
+
+
 def test_our_address_as_a_source_is_not_learned(s):
     known(s, A)
     s.send(3, frame(MAC, A))

@@ -5,8 +5,10 @@ import contextlib
 import subprocess
 
 import pytest
+from browser import Browser
 from conftest import WEB, eventually, pings, reaches
 from launcher import netlab
+from test_http import need_browser
 
 SWITCH = "application switch\n"
 VLANS = WEB + SWITCH + """\
@@ -263,3 +265,20 @@ def test_programs_fail(make_stations, make_router):
         pings(a, "192.0.2.254")
         assert not reaches(b, a.address)
         eventually(lambda: {mac_of(a), mac_of(c)} <= set(router.command("show mac address-table").split()))
+
+
+@pytest.mark.one_card
+def test_page_in_a_browser(make_switch):
+    """The page of the machine has the ports of the switch and their stations."""
+    need_browser()
+    _, (one, _, third) = make_switch(VLANS)
+    pings(third, one.address)
+    with Browser(one) as browser:
+        browser.open("http://192.0.2.254/")
+        text = eventually(lambda: (lambda said: said if mac_of(third) in said else "")(
+            browser.run("document.body?.innerText") or ""), 20, "a station")
+        assert browser.errors() == []
+    ports = {row[0]: row[1:] for row in (line.split() for line in text.splitlines()) if row[:1] and row[0].startswith("eth")
+             and len(row) == 6}
+    assert ports["eth0"] == ["forwarding", "access", "10", "–", "1"], text
+    assert ports["eth1"] == ["forwarding", "access", "20", "–", "0"], text
