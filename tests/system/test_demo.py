@@ -75,7 +75,8 @@ def test_demo(place, tmp_path):
     assert_clean(place, tmp_path, temporary, before)
 
 
-SHOWN = {"switch": ("no answer, as it should be", "Mbit/s", "show mac address-table", "dynamic  eth1  "),
+SHOWN = {"switch": ("no answer, as it should be", "Mbit/s", "one port forwards, one is blocked",
+                    "each came to red-2 once", "show mac address-table", "dynamic  eth1  "),
          "web": ("each byte is right", "304, 206, 404", "MiB/s", "requests    ")}
 
 

@@ -83,8 +83,8 @@ DEMOS = {"router": "demo", "switch": "demo_switch", "web": "demo_web"}  # the mo
 DEMO_EPILOG = """\
 router: makes two hosts (network namespaces), boots the router between them, and pushes real traffic
 through it: ping, traceroute, iperf3 TCP and UDP. Then it prints what the router counted.
-switch: makes hosts in two VLANs, boots the switch between them: who reaches whom, iperf3 TCP, and
-what the switch has learned.
+switch: makes hosts in two VLANs and a loop of cables, boots the switch between them: who reaches whom,
+iperf3 TCP, how the spanning tree cuts the loop, and what the switch has learned.
 web: makes a host and a folder of files, boots the web server, and fetches the files with curl.
 Each leaves nothing behind, however it ends. Needs root, or a kernel that lets users make namespaces.
 
