@@ -38,6 +38,7 @@
 #include "control/host/ping.h"
 #include "control/host/punt.h"
 #include "control/host/vxlan.h"
+#include "control/link/lldp_control.h"
 #include "control/restore.h"
 #include "dataplane/state.h"
 #include "net/arp.h"
@@ -147,6 +148,7 @@ static void control_plane_start(void)
 	engine_stop();
 	engine_bfd_stop();
 	trace_stop();
+	lldp_control_stop();
 	churn_forget();
 	tcp_control_stop();
 	memory_note(started ? memory_later : "devices");
@@ -196,6 +198,7 @@ static void control_plane_start(void)
 	interfaces_own6(v);
 	engine_resume();
 	start_services(v);
+	lldp_control_start();
 	memory_note("management");
 	if (plugin_get() && plugin_get()->start)
 		plugin_get()->start();
@@ -278,6 +281,7 @@ static uint64_t (*const timers[])(void) = {
 	ping_timer, neighbour_timer, rates_timer, summary_timer, fragments_timer, commit_timer, churn_timer,
 	config_hash_timer, engine_timer, tables_timer, tcp_timer, http_timer, remote_timer, capture_timer,
 	trace_timer, programs_timer,
+	lldp_control_timer,
 	commands_timer,
 	tcp_control_deadline, /* after all timers that send by TCP */
 };

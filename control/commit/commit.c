@@ -17,6 +17,7 @@
 #include "control/forwarding/tables.h"
 #include "control/host/output.h"
 #include "control/host/vxlan.h"
+#include "control/link/lldp_control.h"
 #include "control/config/journal.h"
 #include "control/management/plugin.h"
 #include "control/management/remote.h"
@@ -217,6 +218,10 @@ enum commit_effect commit_check(struct text_error *err)
 		text_fail(err, 1, text_of(""), "there is not enough memory for its servers");
 		return COMMIT_REFUSED;
 	}
+	if (!lldp_control_room(commit.next)) {
+		text_fail(err, 1, text_of(""), "there is not enough memory for LLDP neighbours");
+		return COMMIT_REFUSED;
+	}
 	candidate_compare(c, note_restart, &restart);
 	return restart || !as_it_is ? COMMIT_RESTART : COMMIT_LIVE;
 }
@@ -285,6 +290,7 @@ static void apply_live(void)
 	steer_rules_set(&running.config);
 	shell_set_hostname(&serial_console, running.config.hostname);
 	remote_set_hostname(running.config.hostname);
+	lldp_control_changed();
 	if (plugin_get() && plugin_get()->changed)
 		plugin_get()->changed();
 }

@@ -33,6 +33,7 @@
  *     config_xdp.c          programs on ports
  *     config_steer.c        rules that steer received packets to cores
  *     config_switch.c       VLANs of the switch's ports, static stations, storm control
+ *     config_lldp.c         LLDP
  *     words.c               parsers of words that several files use; config_parse.h: shared
  *     config_check.c        checks of the whole; config_check6.c: of IPv6
  *     config_print.c        back to text
@@ -111,6 +112,8 @@
 #define CONFIG_AGING_DEFAULT_S 300 /* 802.1Q 8.8.3 and table 8-6: 10 to 1,000,000 */
 #define CONFIG_AGING_MIN_S 10
 #define CONFIG_AGING_MAX_S 1000000
+#define CONFIG_LLDP_TIMER_MAX_S 3600 /* msgTxInterval, IEEE 802.1AB 9.2.5.7 */
+#define CONFIG_LLDP_HOLD_MAX_S 65535
 #define CONFIG_WEB_PORT 80
 #define CONFIG_WEB_LOG_SAMPLE_MAX 1000000
 #define CONFIG_TCP_CONNECTIONS_MAX 4194304 /* of a data core */
@@ -200,6 +203,7 @@ struct config_interface {
 	uint32_t engine_vni_line;
 	uint16_t engine_protocols; /* one bit for each enum routing_protocol; 0: not configured */
 	uint32_t engine_protocols_line;
+	bool lldp_no_transmit, lldp_no_receive; /* of a port */
 	bool deny_silently, deny_silently6; /* no ICMP error for packets received here and denied */
 };
 
@@ -391,6 +395,14 @@ struct config_switchport {
 	struct config_stp_port stp;
 };
 
+/* LLDP. Times of 0 are not configured. */
+struct config_lldp {
+	bool run;
+	uint16_t timer_s; /* between frames */
+	uint16_t hold_s;  /* the time to live that is announced */
+	uint32_t hold_line;
+};
+
 /* A static entry of the switch's forwarding database. */
 #define CONFIG_MACS_MAX 256
 struct config_mac {
@@ -444,6 +456,7 @@ struct config {
 	struct config_stp stp;
 	struct config_mac mac[CONFIG_MACS_MAX];
 	unsigned mac_count;
+	struct config_lldp lldp;
 	uint32_t aging_s; /* of learned addresses; 0: they stay */
 	uint32_t aging_line; /* 0: not configured */
 };
@@ -547,6 +560,13 @@ int config_check_switch(const struct config *c, struct text_error *err);
 
 /* Checks the relations of the spanning tree's times. */
 int config_check_stp(const struct config *c, struct text_error *err);
+
+/* Checks the times of LLDP. */
+int config_check_lldp(const struct config *c, struct text_error *err);
+
+/* Time between LLDP frames, and the time to live that they announce. */
+uint16_t config_lldp_timer_s(const struct config *c);
+uint16_t config_lldp_hold_s(const struct config *c);
 
 /* Does the port carry that VLAN? The VLAN of its untagged frames; 0: it takes none. */
 bool config_switch_carries(const struct config *c, unsigned port, unsigned vid);

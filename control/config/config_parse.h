@@ -236,6 +236,16 @@ int config_stp_guard(struct parser *p, unsigned i);
 int config_stp_recovery(struct parser *p, unsigned i);
 int config_stp_interval(struct parser *p, unsigned i);
 
+/* --- of config_lldp.c --- */
+
+int config_lldp_run(struct parser *p, unsigned i);
+int config_lldp_timer(struct parser *p, unsigned i);
+int config_lldp_holdtime(struct parser *p, unsigned i);
+int config_lldp_transmit(struct parser *p, unsigned i);
+int config_lldp_receive(struct parser *p, unsigned i);
+int config_no_lldp_transmit(struct parser *p, unsigned i);
+int config_no_lldp_receive(struct parser *p, unsigned i);
+
 /* --- of config_steer.c --- */
 
 int config_steer(struct parser *p, unsigned i);

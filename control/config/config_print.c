@@ -189,6 +189,16 @@ static void print_switchport(const struct printer *p, const struct config_switch
 	print_stp_port(p, &s->stp);
 }
 
+static void print_lldp(const struct printer *p, const struct config_lldp *l)
+{
+	if (l->run)
+		print_line(p, "lldp run");
+	if (l->timer_s)
+		print_line(p, "lldp timer %u", l->timer_s);
+	if (l->hold_s)
+		print_line(p, "lldp holdtime %u", l->hold_s);
+}
+
 static void print_interface(const struct printer *p, const struct config *c,
                             const struct config_interface *i)
 {
@@ -210,6 +220,10 @@ static void print_interface(const struct printer *p, const struct config *c,
 	print_steer(p, c, i);
 	if (i->key < CONFIG_PORTS_MAX)
 		print_switchport(p, &c->switchport[i->key]);
+	if (i->lldp_no_transmit)
+		print_line(p, " no lldp transmit");
+	if (i->lldp_no_receive)
+		print_line(p, " no lldp receive");
 	if (i->mtu != 0)
 		print_line(p, " mtu %u", i->mtu);
 	if (i->engine_index != 0)
@@ -369,6 +383,7 @@ static void print_machine(const struct config *c, config_write_fn write, void *c
 	else if (c->web_log_sample != 0)
 		print_line(&p, "web access-log sample %u", c->web_log_sample);
 	print_management(&p, c);
+	print_lldp(&p, &c->lldp);
 	print_engine(&p, &c->engine);
 	for (unsigned n = 0; n < c->interfaces; n++)
 		if (c->interface[n].present)

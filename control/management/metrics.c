@@ -24,6 +24,7 @@
 #include "control/programs/programs.h"
 #include "control/host/tcp_control.h"
 #include "control/host/vxlan.h"
+#include "control/link/lldp_control.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
 
@@ -152,6 +153,15 @@ static bool neighbour_states(const struct family *f, uint32_t i, struct page_tex
 		page_print(t, "%s{family=\"%s\",state=\"%s\"} %u\n", f->name, i ? "ipv6" : "ipv4",
 		           i ? nd_state_name((enum nd_state)state) : arp_state_name((enum arp_state)state),
 		           count[state]);
+	return true;
+}
+
+static bool lldp_neighbours_of(const struct family *f, uint32_t i, struct page_text *t)
+{
+	const struct lldp *l = lldp_control_agent();
+	if (!l || i >= l->ports)
+		return false;
+	page_print(t, "%s{port=\"%s\"} %u\n", f->name, dp_name(dp_get(), i), lldp_neighbours(l, i));
 	return true;
 }
 
@@ -596,6 +606,7 @@ static const struct family families[] = {
 	 2},
 	{"hayate_port_speed_bytes", "gauge", "Speed of the link in bytes a second; 0 when unknown",
 	 port_link, 1},
+	{"hayate_lldp_neighbors", "gauge", "LLDP neighbours of the port", lldp_neighbours_of, 0},
 	{"hayate_port_info", "gauge", "Driver and MAC address; always 1", port_info, 0},
 	{"hayate_port_receive_packets_total", "counter", "Frames received", QUEUE(rx_pkts)},
 	{"hayate_port_receive_bytes_total", "counter", "Bytes received, without FCS",
@@ -708,8 +719,8 @@ static const struct family families[] = {
 	 machine, MACHINE_CONSOLE_FULL},
 };
 
-/* True if the family has no sample, because there are no such interfaces or no routing engine; it is
- * then left out. */
+/* True if the family has no sample, because there are no such interfaces, no routing engine
+ * or no LLDP; it is then left out. */
 static bool is_absent(const struct family *f)
 {
 	const struct dp_state *v = dp_get();
@@ -719,6 +730,8 @@ static bool is_absent(const struct family *f)
 		return !any_xdp();
 	if (f->sample == xdp_memory)
 		return !any_region();
+	if (f->sample == lldp_neighbours_of)
+		return lldp_control_agent() == NULL;
 	if (f->sample == vxlan)
 		return dp_get()->engine_addr == 0;
 	if (f->sample == bfd || f->sample == bfd_states || f->sample == bfd_refused)

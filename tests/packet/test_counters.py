@@ -8,9 +8,6 @@ UNREACHABLE = {
     "icmp6_tx_unreach_policy": "no source address fails a policy",
     # tests/unit/runtime/test_steer.c and tests/system/test_steering.py have them
     **dict.fromkeys(("steered", "steer_taken", "steer_refused", "drop_steer_full"), "one core handles all packets"),
-    # tests/unit/net/lldp/
-    **dict.fromkeys(("delivered_lldp", "drop_lldp_order", "drop_lldp_length", "drop_lldp_scope", "drop_lldp_off",
-                     "drop_lldp_room", "lldp_tx", "lldp_aged"), "no application uses net/lldp yet"),
     # tests/unit/net/lacp/
     **dict.fromkeys(("delivered_lacp", "drop_lacp_malformed", "drop_lacp_marker_rate", "drop_slow_subtype", "lacp_tx", "lacp_marker_tx"),
                     "no application uses net/lacp yet"),

@@ -124,6 +124,7 @@ UNIT_SRC_config_acl := $(UNIT_SRC_config)
 UNIT_SRC_config_engine := $(UNIT_SRC_config)
 UNIT_SRC_config_switch := $(UNIT_SRC_config)
 UNIT_SRC_config_stp := $(UNIT_SRC_config)
+UNIT_SRC_config_lldp := $(UNIT_SRC_config)
 UNIT_SRC_password := control/config/password.c control/text/text.c lib/pbkdf2.c lib/sha256.c lib/fmt.c
 UNIT_SRC_shell := control/console/shell.c control/console/shell_words.c control/text/text.c lib/fmt.c
 UNIT_SRC_virtio_ring := $(sort $(wildcard drivers/virtio_net/ring*.c)) tests/unit/rig/virtq_device.c tests/unit/rig/virtio_rig.c \

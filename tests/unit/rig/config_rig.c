@@ -120,6 +120,7 @@ static void forget_lines(struct config *c)
 		c->arp[i].line = 0;
 	for (unsigned i = 0; i < CONFIG_NEIGHBOURS6_MAX; i++)
 		c->neighbour6[i].line = 0;
+	c->lldp.hold_line = 0;
 	c->routes = NULL;
 	c->routes6 = NULL;
 	c->acl_rules = NULL;

@@ -460,13 +460,13 @@ static void test_statement_errors(void **state)
 	(void)state;
 	refuse("hostnam x", 1, "hostnam", "unknown statement; expected one of hostname, application, "
 	       "idle, receive-steering, load-balance, cores, interface, description, ip, mtu, shutdown, no, ipv6, permit, deny, arp, "
-	       "service, tcp, web, http, console, capture, routing, xdp, steer, switchport, mac, storm-control, spanning-tree, errdisable, exit, end");
+	       "service, tcp, web, http, console, capture, routing, xdp, steer, switchport, mac, storm-control, spanning-tree, errdisable, lldp, exit, end");
 	refuse("\n\nint eth0", 3, "int", "unknown statement");
 	refuse("ip", 1, "", "expected address, unnumbered, access-group, unreachables, verify, redirects, directed-broadcast, access-list, route, icmp after \"ip\"");
 	refuse("ip rout 1.2.3.4", 1, "rout",
 	       "expected address, unnumbered, access-group, unreachables, verify, redirects, directed-broadcast, access-list, route, icmp after \"ip\"");
 	refuse("ip icmp 5", 1, "5", "expected rate-limit after \"icmp\"");
-	refuse("no mtu", 1, "mtu", "expected shutdown, ip, ipv6 after \"no\"");
+	refuse("no mtu", 1, "mtu", "expected shutdown, ip, ipv6, lldp after \"no\"");
 	refuse("service echo sctp", 1, "sctp", "expected udp, tcp after \"echo\"");
 	refuse("service daytime tcp", 1, "daytime", "expected echo, discard, chargen after \"service\"");
 	refuse("tcp", 1, "", "expected connections after \"tcp\"");
