@@ -676,6 +676,33 @@ static void test_late_tick_counts_once(void **state)
 	assert_true(stp_tick(&bridge, now + SECOND - 1) == now + SECOND); /* early: nothing */
 }
 
+/* Another program goes on with a copy: the states are reported to it, and it sends what the first one would. */
+static void test_resume(void **state)
+{
+	(void)state;
+	begin();
+	link_up(0);
+	link_up(1);
+	const struct stp_bpdu better = from(BETTER, STP_BPDU_RST);
+	hear(0, &better);
+	struct stp copy = bridge;
+	memset(&bridge, 0xa5, sizeof bridge);
+	bridge = copy;
+	bridge.ops = NULL;
+	memset(&seen, 0, sizeof seen);
+	stp_resume(&bridge, &ops, NULL);
+	for (unsigned p = 0; p < PORTS; p++)
+		assert_int_equal(seen.states[p], 1);
+	assert_int_equal(seen.state[0], STP_FORWARDING);
+	assert_int_equal(seen.state[1], STP_DISCARDING);
+	assert_int_equal(seen.sent[0] + seen.sent[1], 0);
+	pass(3 * SECOND);
+	assert_true(seen.last[1].priority.RootBridgeID == BETTER);
+	assert_int_equal(status(0).role, STP_ROLE_ROOT);
+	pass(5 * SECOND); /* nobody has spoken since */
+	assert_int_equal(status(0).role, STP_ROLE_DESIGNATED);
+}
+
 static void test_names(void **state)
 {
 	(void)state;
@@ -711,6 +738,7 @@ int main(void)
 		cmocka_unit_test(test_version_change_restarts),
 		cmocka_unit_test(test_topology_change_is_propagated),
 		cmocka_unit_test(test_late_tick_counts_once),
+		cmocka_unit_test(test_resume),
 		cmocka_unit_test(test_names),
 	};
 	return cmocka_run_group_tests_name("stp", tests, NULL, NULL);
