@@ -82,16 +82,22 @@ struct crash {
 };
 
 /*
- * Memory that the control core has given away for XDP programs and their maps (KCALL_REGION). It
- * was a part of its tables, and still lies among them. No device reaches it.
+ * Memory that the control core has given away, for XDP programs and their maps or for an application's
+ * content (KCALL_REGION). It was a part of its tables, and still lies among them. No device reaches it.
  *
  *     kind            control core            data cores
  *     REGION_CODE     reads, in CODE_WINDOW   execute, in CODE_WINDOW (both with one CPU)
  *     REGION_SHARED   writes                  all write
  *     REGION_OWN      writes                  each writes its own part, no other core's is mapped
  *     REGION_CONTROL  writes                  read
+ *     REGION_CONTENT  writes                  read
  */
-enum region_kind { REGION_CODE, REGION_SHARED, REGION_OWN, REGION_CONTROL, REGION_KINDS };
+enum region_kind {
+	REGION_CODE, REGION_SHARED, REGION_OWN, REGION_CONTROL,
+	REGION_XDP_KINDS, /* those above are of XDP programs */
+	REGION_CONTENT = REGION_XDP_KINDS, /* what an application sends: files of the web application */
+	REGION_KINDS
+};
 
 struct region {
 	uint64_t at;     /* in the MEMORY_WINDOW; of REGION_CODE nothing is mapped there */

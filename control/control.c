@@ -96,6 +96,8 @@ static void start_services(struct dp_state *v)
 static size_t place_plugin(struct dp_state *v, size_t used)
 {
 	const struct app_plugin *e = plugin_get();
+	if (e && e->memory)
+		e->memory();
 	size_t more = e && e->published_more ? core_pages(e->published_more()) : 0;
 	if (!shell_runs(&serial_console))
 		commands_set(&serial_console);

@@ -88,7 +88,7 @@ static const char *wrong_in_region(const struct audit *a, const struct region *r
 		return "XDP code, and writable";
 	if (r->kind == REGION_CODE && user && !is_code(a, p))
 		return "XDP code, outside its window";
-	if (r->kind == REGION_CONTROL && owns(p) && !control)
+	if ((r->kind == REGION_CONTROL || r->kind == REGION_CONTENT) && owns(p) && !control)
 		return "the control core's, and a data core may write it";
 	if (r->kind == REGION_OWN && user && !control && is_others(a, r, p))
 		return "another core's maps";

@@ -284,6 +284,7 @@
 	X(web_server_errors, INFO, "of these, by a status of 500 to 599") \
 	X(web_timeouts, INFO, "connections of the web application that were too slow") \
 	X(web_log_lost, INFO, "requests missing in the access log because the control core had not taken those before") \
+	X(web_replaced, INFO, "answers of the web application ended because the site was replaced again") \
 	X(web_evicted, INFO, "connections of the web application ended because too many were in the middle of a request") \
 	X(http_misdirected, INFO, "HTTP requests for a host that this machine is not, answered by 421") \
 	X(originated_drop_tx, INFO, "own packets that could not leave: a full ring, a dead link, no route") \

@@ -1,5 +1,5 @@
 /*
- * Memory of XDP programs and their maps (runtime.h, core_region_alloc): which part of the regions is free.
+ * Memory of XDP programs and their maps, and of content (runtime.h, core_region_alloc): which part of the regions is free.
  * The kernel's list (struct boot_info) says where the regions are. What is in use is known from calls alone;
  * at the start of a control program all counts as free, until it is claimed.
  *
@@ -12,6 +12,7 @@
 #include "lib/mem.h"
 #include "lib/number.h"
 
+#define CONTENT_SPARES (6u << 20) /* of tables at the start, and of commits later */
 #define EXTENTS_MAX (CORE_REGION_PIECES + REGIONS_MAX) /* extent.h: pieces in use, and regions */
 
 static struct kind {
@@ -42,6 +43,17 @@ static bool look(enum region_kind kind)
 	return k->free.v;
 }
 
+size_t core_content_room(void)
+{
+	const size_t left = core_private_left(), others = tables_private_needed() + tables_needed() + CONTENT_SPARES;
+	return left > others ? align_down(left - others, REGION_UNIT) : 0;
+}
+
+static bool take_region(enum region_kind kind, size_t bytes)
+{
+	return (kind != REGION_CONTENT || bytes <= core_content_room()) && tables_region(kind, bytes);
+}
+
 /* Has the kernel make a region for `bytes` more: half as much as there is, or, if that is too much, what is
  * needed. */
 static bool grow(enum region_kind kind, size_t bytes)
@@ -50,13 +62,13 @@ static bool grow(enum region_kind kind, size_t bytes)
 	const size_t half = align_down(core_region_bytes(kind) / regions_parts(kind) / 2, REGION_UNIT);
 	if (least < bytes)
 		return false;
-	return (tables_region(kind, u64_max(least, half)) || (half > least && tables_region(kind, least))) &&
+	return (take_region(kind, u64_max(least, half)) || (half > least && take_region(kind, least))) &&
 	       look(kind);
 }
 
 static void clear(enum region_kind kind, void *at, size_t bytes)
 {
-	if (kind == REGION_CODE) /* the kernel has erased it */
+	if (kind == REGION_CODE || kind == REGION_CONTENT) /* the kernel has erased it; its owner writes all of it */
 		return;
 	for (unsigned d = 0; d < regions_parts(kind); d++)
 		memset(kind == REGION_OWN ? core_region_own(at, d) : at, 0, bytes);

@@ -304,6 +304,9 @@ struct app {
 	 */
 	bool answers;
 
+	/* True: private memory that no table needs is for content (core_region_alloc), not for routes that may come. */
+	bool content;
+
 	/* True: the ports receive frames to any station (NIC_PROMISC), not only to their own addresses. */
 	bool promiscuous;
 
@@ -672,7 +675,7 @@ size_t core_private_used(void);
  * pieces. CORE_PERSIST_PROGRAMS_WORK is not zeroed: it is up to 120 MiB, zeroing them took 160 ms in one piece,
  * and the loader writes whatever it reads (bpf_take).
  */
-enum core_persist { CORE_PERSIST_DEVICES /* the runtime's own: many pieces */, CORE_PERSIST_JOURNAL, CORE_PERSIST_ROUTES, CORE_PERSIST_PROGRAMS, CORE_PERSIST_PROGRAMS_WORK, CORE_PERSIST_STP, CORE_PERSISTS };
+enum core_persist { CORE_PERSIST_DEVICES /* the runtime's own: many pieces */, CORE_PERSIST_JOURNAL, CORE_PERSIST_ROUTES, CORE_PERSIST_PROGRAMS, CORE_PERSIST_PROGRAMS_WORK, CORE_PERSIST_STP, CORE_PERSIST_CONTENT, CORE_PERSISTS };
 void *core_persist_alloc(enum core_persist what, size_t bytes);
 
 /* A kept piece, and its size in whole pages; NULL: none. */
@@ -688,8 +691,8 @@ void core_set_spare(size_t private_bytes, size_t published_bytes);
 bool core_takes_over(void);
 
 /*
- * Memory of XDP programs (bpf/) and their maps: the regions of abi/boot_info.h, which says who writes and
- * who reads each kind. There are none until the first request. They grow out of private memory, in units of
+ * Memory of XDP programs (bpf/) and their maps, and of an application's content: the regions of
+ * abi/boot_info.h, which says who writes and who reads each kind. There are none until the first request. They grow out of private memory, in units of
  * 2 MiB (REGION_OWN: for each data core), and never shrink: what is freed serves the next request. All
  * addresses are the same on all cores.
  *
@@ -698,7 +701,8 @@ bool core_takes_over(void);
  */
 #define CORE_REGION_ALIGN 64
 
-/* Takes memory of that kind, aligned to CORE_REGION_ALIGN and zeroed; code: filled with int3. Of
+/* Takes memory of that kind, aligned to CORE_REGION_ALIGN and zeroed; code: filled with int3; content: as it
+ * is. Content leaves what core_content_room() says to the tables. Of
  * REGION_OWN `bytes` are for each data core, and the result is the address of data core 0's part. NULL:
  * there is not enough, or more than CORE_REGION_PIECES pieces are in use. */
 #define CORE_REGION_PIECES 1024 /* of each kind */
@@ -715,6 +719,10 @@ bool core_region_claim(enum region_kind kind, void *at, size_t bytes);
 
 /* The part of data core d of what core_region_alloc(REGION_OWN) has returned. */
 void *core_region_own(void *at, unsigned d);
+
+/* Bytes that regions of content can still grow by. The rest of private memory is for tables, as many as a
+ * control program needs that takes over while data cores continue, and for what changes of the configuration take. */
+size_t core_content_room(void);
 
 /* Bytes of all regions of that kind, as taken from the tables; and those of them that are free. */
 size_t core_region_bytes(enum region_kind kind);

@@ -18,14 +18,7 @@
 
 struct tcp_conn;
 
-#define LOG_SLOTS 128
 #define LOG_TAKE 64
-
-/* Each data core's part of its shared memory (dp_plugin_shared). */
-struct web_core {
-	uint64_t head; /* requests noted */
-	struct log_entry slot[LOG_SLOTS];
-};
 
 /* --- a data core --- */
 

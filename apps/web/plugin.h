@@ -1,4 +1,5 @@
-/* The web application on the control core: builds the site from the archive of the boot module, `show web`, metrics. */
+/* The web application on the control core: its sites (store.h), `show web`, the pages
+ * of pages.h. */
 #ifndef APPS_WEB_PLUGIN_H
 #define APPS_WEB_PLUGIN_H
 

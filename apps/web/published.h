@@ -1,5 +1,16 @@
-/* What the control core tells the data cores of the web application: its part of published memory, dp->plugin_data. Besides
- * log_sample and `taken`, what data cores read of it does not change while the ports run. */
+/*
+ * What control core and data cores of the web application know of each other: dp->plugin_data, which the control core writes,
+ * and each data core's struct web_core (dp_plugin_shared).
+ *
+ * There are two places for sites, of which one is in force. Requests are answered from it. Answers that were begun before it
+ * changed go on from the other place; each data core counts those. The control core writes a place only while no data core
+ * uses it:
+ *
+ *     change `current` (release), core_quiesce(): no new answer uses the other place
+ *     until answers[] of every data core is 0 there: wait, or have them ended (`ended`)
+ *
+ * A restarted control program publishes the same sites (store.h).
+ */
 #ifndef APPS_WEB_PUBLISHED_H
 #define APPS_WEB_PUBLISHED_H
 
@@ -21,14 +32,30 @@ struct log_entry {
 
 #define LOG_KEPT 256
 
+#define WEB_PLACES 2
+#define WEB_NO_PLACE WEB_PLACES
+
 struct web_published {
-	const struct site *site; /* NULL: there is none */
-	uint16_t port;           /* of TCP, host order */
-	uint32_t log_sample;     /* one of so many requests is noted; 0: none */
-	uint64_t taken[CORES_MAX]; /* entries taken, by core: the tail of its ring */
+	uint64_t current;                    /* place in force; WEB_NO_PLACE: there is no site */
+	uint64_t ended;                      /* answers from this place are to end; WEB_NO_PLACE: none */
+	const struct site *site[WEB_PLACES]; /* NULL: there is none */
+	uint16_t port;                       /* of TCP, host order; does not change */
+	uint32_t log_sample;                 /* one of so many requests is noted; 0: none */
+	uint64_t taken[CORES_MAX];           /* entries taken, by core: the tail of its ring */
 	/* the control core's own: */
-	uint64_t logged;         /* entries so far: the next one goes to kept[logged % LOG_KEPT] */
+	uint64_t logged;                     /* entries so far: the next one goes to kept[logged % LOG_KEPT] */
 	struct log_entry kept[LOG_KEPT];
 };
+
+#define LOG_SLOTS 128
+
+struct web_core {
+	uint64_t answers[WEB_PLACES]; /* that are being sent, by place */
+	uint64_t head;                /* requests noted for the access log */
+	struct log_entry slot[LOG_SLOTS];
+};
+
+/* A message without content (INJECT_APP): the data core looks at `ended`. */
+#define WEB_MSG_LOOK 0x776562u
 
 #endif

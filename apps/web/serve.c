@@ -3,6 +3,7 @@
 
 #include "apps/web/answer.h"
 #include "apps/web/log.h"
+#include "dataplane/state.h"
 #include "dataplane/tcp_data.h"
 #include "lib/assert.h"
 #include "lib/fmt.h"
@@ -40,9 +41,10 @@ struct conn {
 	uint32_t file;        /* of at and end; SITE_NONE: nothing of a file is sent */
 	uint32_t first, last; /* buffers whose bytes wait (struct waiting); NONE */
 	uint8_t state;
-	bool closes; /* after this answer */
-	bool fin;    /* the peer has closed its half */
-	bool parts;  /* the slot has several ranges */
+	uint8_t place;   /* of the site from which the answer comes (published.h) */
+	bool closes : 1; /* after this answer */
+	bool fin : 1;    /* the peer has closed its half */
+	bool parts : 1;  /* the slot has several ranges */
 	uint32_t acked; /* bytes that the peer has acknowledged since began_ms, at most UINT32_MAX */
 };
 _Static_assert(sizeof(struct conn) == SERVE_CONN_BYTES, "what tcp_data_bytes is asked for");
@@ -70,7 +72,9 @@ static struct {
 	struct slot *slot;
 	uint32_t conn_free, slot_free; /* first of those that are free; NONE */
 	uint32_t first[STATES], last[STATES];
-	const struct site *site;
+	const struct web_published *published;     /* NULL: nothing is */
+	const struct site *site[WEB_PLACES];       /* as published, when it was last looked at */
+	uint64_t answers[WEB_PLACES];              /* as in struct web_core: connections that are SENDING */
 	struct http_parser parser; /* of connections without a slot: between two requests while none of them is in work() */
 	struct web_answer answer;      /* that is being made */
 	char boundary[WEB_BOUNDARY_MAX];
@@ -80,10 +84,34 @@ static uint32_t number_of(const struct conn *c) { return (uint32_t)(c - web.conn
 
 static uint32_t now_ms(void) { return (uint32_t)(core_now_us() / 1000); }
 
+/* --- sites --- */
+
+/* Chooses the site for a new answer: its place goes into *place. NULL: there is none. */
+static const struct site *site_now(uint8_t *place)
+{
+	const uint64_t current = web.published ? shared_load(&web.published->current) : WEB_NO_PLACE;
+	*place = (uint8_t)current;
+	if (current >= WEB_PLACES)
+		return NULL;
+	return web.site[current] = web.published->site[current];
+}
+
+/* The control core frees a site only when no answer is being sent from it. */
+static void note_answers(unsigned place, uint64_t more)
+{
+	struct web_core *own = dp_plugin_shared();
+	if (place >= WEB_PLACES)
+		return;
+	web.answers[place] += more;
+	shared_store(&own->answers[place], web.answers[place]);
+}
+
 /* --- lists of states --- */
 
 static void leave(struct conn *c)
 {
+	if (c->state == SENDING)
+		note_answers(c->place, -1ull);
 	if (c->prev == NONE)
 		web.first[c->state] = c->next;
 	else
@@ -97,6 +125,8 @@ static void leave(struct conn *c)
 static void join(struct conn *c, enum state state)
 {
 	const uint32_t n = number_of(c);
+	if (state == SENDING)
+		note_answers(c->place, 1);
 	c->state = state;
 	c->due_ms = now_ms() + state_ms[state];
 	c->next = NONE;
@@ -222,9 +252,9 @@ static uint32_t queue_room(const struct conn *c)
 static bool push_file(struct conn *c)
 {
 	while (c->at < c->end) {
-		const uint64_t from = web.site->file[c->file].content + c->at;
+		const struct site *s = web.site[c->place];
 		const uint32_t want = (uint32_t)u64_min(c->end - c->at, queue_room(c));
-		const uint32_t n = tcp_send(c->tcp, site_text(web.site, from), want);
+		const uint32_t n = tcp_send(c->tcp, site_content(s, &s->file[c->file]) + c->at, want);
 		c->at += n;
 		if (n < want || want == 0)
 			return false;
@@ -280,7 +310,7 @@ static bool keep_rest(struct conn *c, const struct web_answer *a, uint32_t sent)
 	if (c->parts) {
 		s->ranges = a->ranges;
 		s->range = 0;
-		s->size = web.site->file[a->file].size;
+		s->size = web.site[c->place]->file[a->file].size;
 		s->type = a->type;
 	}
 	return true;
@@ -297,7 +327,7 @@ static void count_answer(unsigned status)
 static bool answer(struct conn *c, const struct http_request *r)
 {
 	struct web_answer *a = &web.answer;
-	web_answer_make(a, web.site, r, web.boundary);
+	web_answer_make(a, site_now(&c->place), r, web.boundary);
 	count_answer(a->status);
 	if (unlikely(log_is_on()))
 		log_note(c->tcp, r, a->status, a->content);
@@ -506,10 +536,26 @@ static void expire(struct conn *c)
 		abort_conn(c);
 }
 
+/* Resets the connections with answers from that place. */
+static bool end_answers(unsigned place)
+{
+	bool any = false;
+	for (uint32_t n = web.first[SENDING], next; n != NONE && web.answers[place]; n = next) {
+		next = web.conn[n].next;
+		if (web.conn[n].place != place)
+			continue;
+		count(CNT_web_replaced);
+		abort_conn(&web.conn[n]);
+		any = true;
+	}
+	return any;
+}
+
 bool serve_expire(void)
 {
 	const uint32_t now = now_ms();
-	bool any = false;
+	const uint64_t ended = web.published ? shared_load(&web.published->ended) : WEB_NO_PLACE;
+	bool any = ended < WEB_PLACES && end_answers((unsigned)ended);
 	for (unsigned s = 0; s < STATES; s++)
 		while (web.first[s] != NONE && (int32_t)(now - web.conn[web.first[s]].due_ms) >= 0) {
 			expire(&web.conn[web.first[s]]);
@@ -561,16 +607,22 @@ void serve_start(void *conns, uint32_t count, void *slots, size_t slots_bytes, u
 	}
 	for (unsigned s = 0; s < STATES; s++)
 		web.first[s] = web.last[s] = NONE;
-	web.site = NULL;
+	memset(web.site, 0, sizeof web.site);
+	memset(web.answers, 0, sizeof web.answers);
+	memset(((struct web_core *)dp_plugin_shared())->answers, 0, sizeof web.answers);
 	http_init_fields(&web.parser);
 	new_boundary();
 	const int e = tcp_listen(tcp_data, &(struct tcp_listen){.addr = NET_ADDR_ANY, .port = port, .nodelay = true, .app = &tcp_events});
 	assert(e == E_OK); /* the only listener */
 }
 
-void serve_site(const struct site *site)
+void serve_sites(const struct web_published *w)
 {
-	web.site = site;
-	while (!site && web.first[SENDING] != NONE)
-		abort_conn(&web.conn[web.first[SENDING]]);
+	web.published = w;
+	for (unsigned place = 0; place < WEB_PLACES; place++) {
+		const struct site *site = w ? w->site[place] : NULL;
+		if (web.site[place] != site)
+			end_answers(place);
+		web.site[place] = site;
+	}
 }

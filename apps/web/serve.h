@@ -16,7 +16,7 @@
 #ifndef APPS_WEB_SERVE_H
 #define APPS_WEB_SERVE_H
 
-#include "apps/web/site.h"
+#include "apps/web/published.h"
 #include "runtime/runtime.h"
 
 #define SERVE_HEAD_MS 10000
@@ -34,11 +34,11 @@ size_t serve_slots_bytes(size_t room);
  * `port` of this core's instance of TCP. */
 void serve_start(void *conns, uint32_t count, void *slots, size_t slots_bytes, uint16_t port);
 
-/* The site to serve from now on, after a restart of the control program the same at another place; running answers go on in
- * it. NULL: none; running answers end. */
-void serve_site(const struct site *site);
+/* Where the sites are published from now on (published.h); NULL: there are none. Answers go on from a place that has the same
+ * site as before; others end. */
+void serve_sites(const struct web_published *w);
 
-/* Ends what has taken too long; true: there was something. TCP's clock must be right (tcp_data_timer). */
+/* Ends what has taken too long, and what the control core wants ended; true: there was something. TCP's clock must be right (tcp_data_timer). */
 bool serve_expire(void);
 
 /* The TSC of the next such end; UINT64_MAX: none. */

@@ -5,14 +5,9 @@
 #include "lib/fmt.h"
 #include "lib/mem.h"
 #include "lib/number.h"
-#include "lib/siphash.h"
-#include "net/archive/tar.h"
 #include "net/http/date.h"
 #include "net/http/http.h"
 #include "net/http/media.h"
-
-#define CONTENT_ALIGN 64
-#define HASH_PIECE (1u << 20) /* bytes between two calls of alive */
 
 /* No secret: a table that is built once does not get longer chains by what is asked for. */
 static const struct siphash_key key = {0x486179617465, 0x776562};
@@ -70,41 +65,74 @@ size_t site_fields(char *buf, size_t size, const struct site *s, const struct si
 	                  coding ? "Content-Encoding: " : "", coding ? coding : "", coding ? "\r\n" : "");
 }
 
+/* --- counting --- */
+
+void site_begin(struct site_maker *m, const void *archive, size_t bytes)
+{
+	m->count = (struct site_count){.bytes = sizeof(struct site) + 64 * sizeof(uint32_t)};
+	tar_begin(&m->tar, archive, bytes);
+}
+
+/* Bytes of a file in the index: its record, two slots, which may be rounded up to four, its path, and the heads for itself
+ * and for the file of which it may be a coding. */
+static size_t bytes_of(const char *path)
+{
+	return sizeof(struct site_file) + 4 * sizeof(uint32_t) + strlen(path) + 1 + 2 * SITE_HEAD_MAX;
+}
+
+static void count_entry(struct site_count *count, const struct tar_entry *e)
+{
+	char path[SITE_PATH_MAX];
+	if (e->kind == TAR_DIRECTORY)
+		return;
+	if ((e->kind != TAR_FILE && e->kind != TAR_HARD_LINK) || tar_path(path, sizeof path, e->name)) {
+		count->left_out++;
+		return;
+	}
+	count->files++;
+	count->bytes += bytes_of(path);
+}
+
+enum site_step site_count_step(struct site_maker *m)
+{
+	for (unsigned n = 0; n < SITE_STEP_ENTRIES; n++) {
+		const enum tar_step step = tar_next(&m->tar);
+		if (step != TAR_ENTRY)
+			return step == TAR_END ? SITE_DONE : SITE_ERROR;
+		count_entry(&m->count, &m->tar.entry);
+	}
+	return SITE_MORE;
+}
+
+char *site_why(char to[SITE_WHY_MAX], const struct site_maker *m)
+{
+	const struct tar *t = &m->tar;
+	const bool named = t->entry.name && t->entry.name[0];
+	/* the entry was read as far as its name, or it is the one before */
+	const char *where = !named ? "" : t->entry.offset == t->at ? ", file " : ", after file ";
+	fmt_format(to, SITE_WHY_MAX, "byte %llu of the archive%s%s: %s", (unsigned long long)t->at, where,
+	           named ? t->entry.name : "", t->why);
+	return to;
+}
+
 /* --- building --- */
 
-struct builder {
-	struct site *site;
-	uint64_t at;  /* next free byte of texts and contents */
-	void (*alive)(void);
-};
+/* The passes of site_build_step. */
+enum { PASS_ENTRIES, PASS_HASHES, PASS_CODINGS, PASS_HEADS, PASS_END };
 
-static uint64_t take(struct builder *b, const void *from, uint64_t n, uint64_t align)
+static uint64_t take(struct site_maker *m, const void *from, uint64_t n)
 {
-	const uint64_t at = align_up(b->at, align);
-	b->at = at + n;
-	assert(b->at <= b->site->bytes);
-	memcpy((uint8_t *)b->site + at, from, n);
+	const uint64_t at = m->at;
+	m->at = at + n;
+	assert(m->at <= m->site->bytes);
+	memcpy((uint8_t *)m->site + at, from, n);
 	return at;
 }
 
-static uint64_t content_hash(const struct builder *b, const uint8_t *data, uint64_t n)
-{
-	struct siphash24 h = siphash24_begin(&key);
-	while (n) {
-		const size_t piece = n < HASH_PIECE ? (size_t)n : HASH_PIECE;
-		siphash24_add(&h, data, piece);
-		data += piece;
-		n -= piece;
-		if (b->alive)
-			b->alive();
-	}
-	return siphash24_end(&h);
-}
-
 /* The record of a path: that of an earlier entry of the same name, or a new one. */
-static struct site_file *record(struct builder *b, const char *path)
+static struct site_file *record(struct site_maker *m, const char *path)
 {
-	struct site *s = b->site;
+	struct site *s = m->site;
 	const size_t n = strlen(path);
 	const uint64_t hash = siphash24(&key, path, n);
 	uint32_t *slot = (uint32_t *)(void *)((uint8_t *)s + s->slot_at) + slot_of(s, hash, path, n);
@@ -112,39 +140,98 @@ static struct site_file *record(struct builder *b, const char *path)
 		return &s->file[*slot - 1];
 	struct site_file *f = &s->file[s->files++];
 	*slot = s->files;
-	*f = (struct site_file){.hash = hash, .path = take(b, path, n + 1, 1), .path_bytes = (uint16_t)n};
+	*f = (struct site_file){.hash = hash, .path = take(m, path, n + 1), .path_bytes = (uint16_t)n};
 	return f;
 }
 
-static void add_file(struct builder *b, const char *path, const struct tar_entry *e)
+static void add_file(struct site_maker *m, const char *path, const struct tar_entry *e)
 {
-	struct site_file *f = record(b, path);
-	f->content = take(b, e->data, e->size, CONTENT_ALIGN);
+	struct site_file *f = record(m, path);
+	f->content = (uint64_t)(e->data - m->site->archive);
 	f->size = e->size;
 	f->modified = e->mtime;
-	f->etag = content_hash(b, e->data, e->size);
+	f->coded[HTTP_IDENTITY] = SITE_NONE; /* until PASS_CODINGS: the file whose content it shares */
 }
 
 /* A hard link names an earlier entry of the archive. */
-static bool add_link(struct builder *b, const char *path, const struct tar_entry *e)
+static bool add_link(struct site_maker *m, const char *path, const struct tar_entry *e)
 {
 	char target[SITE_PATH_MAX];
 	if (tar_path(target, sizeof target, e->link))
 		return false;
-	const uint32_t n = site_find(b->site, target, strlen(target));
+	const uint32_t n = site_find(m->site, target, strlen(target));
 	if (n == SITE_NONE)
 		return false;
-	struct site_file *f = record(b, path);
-	const struct site_file *to = &b->site->file[n];
+	struct site_file *f = record(m, path);
+	const struct site_file *to = &m->site->file[n];
 	f->content = to->content;
 	f->size = to->size;
 	f->modified = to->modified;
+	f->coded[HTTP_IDENTITY] = n;
+	return true;
+}
+
+static void add_entry(struct site_maker *m, const struct tar_entry *e)
+{
+	char path[SITE_PATH_MAX];
+	if ((e->kind != TAR_FILE && e->kind != TAR_HARD_LINK) || tar_path(path, sizeof path, e->name))
+		return;
+	if (e->kind == TAR_FILE)
+		add_file(m, path, e);
+	else
+		m->site->left_out += !add_link(m, path, e);
+}
+
+static bool entries_step(struct site_maker *m)
+{
+	for (unsigned n = 0; n < SITE_STEP_ENTRIES; n++) {
+		if (tar_next(&m->tar) != TAR_ENTRY)
+			return true;
+		add_entry(m, &m->tar.entry);
+	}
+	return false;
+}
+
+/* True if the tag of file f is that of the file it is a link to, which has been hashed. */
+static bool shares_etag(const struct site *s, struct site_file *f)
+{
+	const uint32_t n = f->coded[HTTP_IDENTITY];
+	const struct site_file *to = n < (uint32_t)(f - s->file) ? &s->file[n] : NULL;
+	if (!to || to->content != f->content || to->size != f->size) /* that name may have got another content later */
+		return false;
 	f->etag = to->etag;
 	return true;
 }
 
-static void find_codings(struct site *s, struct site_file *f)
+/* Hashes contents, SITE_STEP_BYTES of them or SITE_STEP_ENTRIES files. True: all are. */
+static bool hashes_step(struct site_maker *m)
 {
+	const struct site *s = m->site;
+	uint64_t left = SITE_STEP_BYTES;
+	for (unsigned n = 0; n < SITE_STEP_ENTRIES && m->file < s->files; n++) {
+		struct site_file *f = &m->site->file[m->file];
+		if (m->hashed == 0)
+			m->hash = siphash24_begin(&key);
+		if (m->hashed == 0 && shares_etag(s, f)) {
+			m->file++;
+			continue;
+		}
+		const uint64_t piece = u64_min(f->size - m->hashed, left);
+		siphash24_add(&m->hash, site_content(s, f) + m->hashed, piece);
+		m->hashed += piece;
+		left -= piece;
+		if (m->hashed < f->size)
+			return false;
+		f->etag = siphash24_end(&m->hash);
+		m->hashed = 0;
+		m->file++;
+	}
+	return m->file == s->files;
+}
+
+static void find_codings(struct site_maker *m, struct site_file *f)
+{
+	const struct site *s = m->site;
 	char path[SITE_PATH_MAX + 8];
 	f->coded[HTTP_IDENTITY] = (uint32_t)(f - s->file);
 	for (unsigned c = HTTP_IDENTITY + 1; c < HTTP_CODINGS; c++) {
@@ -154,9 +241,9 @@ static void find_codings(struct site *s, struct site_file *f)
 	}
 }
 
-static void make_heads(struct builder *b, struct site_file *f)
+static void make_heads(struct site_maker *m, struct site_file *f)
 {
-	struct site *s = b->site;
+	struct site *s = m->site;
 	for (unsigned c = 0; c < HTTP_CODINGS; c++) {
 		char fields[SITE_HEAD_MAX], head[SITE_HEAD_MAX];
 		if (f->coded[c] == SITE_NONE)
@@ -166,8 +253,15 @@ static void make_heads(struct builder *b, struct site_file *f)
 			head, sizeof head, &(struct http_answer){.status = 200, .minor = 1, .length = s->file[f->coded[c]].size,
 		                                                 .type = http_media_type(site_text(s, f->path)), .fields = fields});
 		assert(f->head_bytes[c]);
-		f->head[c] = take(b, head, f->head_bytes[c], 1);
+		f->head[c] = take(m, head, f->head_bytes[c]);
 	}
+}
+
+static bool files_step(struct site_maker *m, void (*make)(struct site_maker *m, struct site_file *f))
+{
+	for (unsigned n = 0; n < SITE_STEP_ENTRIES && m->file < m->site->files; n++)
+		make(m, &m->site->file[m->file++]);
+	return m->file == m->site->files;
 }
 
 static uint32_t slots_for(uint32_t files)
@@ -178,58 +272,43 @@ static uint32_t slots_for(uint32_t files)
 	return slots;
 }
 
-void site_build(struct site *s, const void *archive, size_t bytes, const struct site_count *count, void (*alive)(void))
+void site_build(struct site_maker *m, struct site *s, const void *archive)
 {
-	static struct tar t;
-	struct builder b = {.site = s, .alive = alive};
-	char path[SITE_PATH_MAX];
-	*s = (struct site){.bytes = count->bytes, .slots = slots_for(count->files), .left_out = count->left_out};
-	s->slot_at = align_up(sizeof *s + count->files * sizeof *s->file, 8);
-	b.at = s->slot_at + s->slots * sizeof(uint32_t);
+	*s = (struct site){.archive = archive, .archive_bytes = m->tar.size, .bytes = m->count.bytes,
+	                   .slots = slots_for(m->count.files), .left_out = m->count.left_out};
+	s->slot_at = align_up(sizeof *s + m->count.files * sizeof *s->file, 8);
+	m->site = s;
+	m->at = s->slot_at + s->slots * sizeof(uint32_t);
+	m->pass = PASS_ENTRIES;
+	m->file = 0;
+	m->hashed = 0;
 	memset((uint8_t *)s + s->slot_at, 0, s->slots * sizeof(uint32_t));
-	tar_begin(&t, archive, bytes);
-	while (tar_next(&t) == TAR_ENTRY) {
-		if ((t.entry.kind != TAR_FILE && t.entry.kind != TAR_HARD_LINK) ||
-		    tar_path(path, sizeof path, t.entry.name))
-			continue;
-		if (t.entry.kind == TAR_FILE)
-			add_file(&b, path, &t.entry);
-		else
-			s->left_out += !add_link(&b, path, &t.entry);
-	}
-	for (uint32_t i = 0; i < s->files; i++)
-		find_codings(s, &s->file[i]);
-	for (uint32_t i = 0; i < s->files; i++)
-		make_heads(&b, &s->file[i]);
+	tar_begin(&m->tar, archive, s->archive_bytes);
 }
 
-/* Bytes of a file besides its content: its record, two slots, which may be rounded up to four, its path, and the heads for
- * itself and for the file of which it may be a coding. */
-static size_t beside(const char *path)
+enum site_step site_build_step(struct site_maker *m)
 {
-	return sizeof(struct site_file) + 4 * sizeof(uint32_t) + strlen(path) + 1 + 2 * SITE_HEAD_MAX;
+	bool done = false;
+	switch (m->pass) {
+	case PASS_ENTRIES: done = entries_step(m); break;
+	case PASS_HASHES:  done = hashes_step(m); break;
+	case PASS_CODINGS: done = files_step(m, find_codings); break;
+	case PASS_HEADS:   done = files_step(m, make_heads); break;
+	}
+	if (done) {
+		m->pass++;
+		m->file = 0;
+	}
+	m->site->used = m->at;
+	return m->pass < PASS_END ? SITE_MORE : SITE_DONE;
 }
 
-int site_measure(const void *archive, size_t bytes, struct site_count *count, struct site_error *err, void (*alive)(void))
+uint64_t site_seal(const struct site *s, void (*alive)(void))
 {
-	static struct tar t;
-	char path[SITE_PATH_MAX];
-	enum tar_step step;
-	*count = (struct site_count){.bytes = sizeof(struct site) + 64 * sizeof(uint32_t)};
-	tar_begin(&t, archive, bytes);
-	while ((step = tar_next(&t)) == TAR_ENTRY) {
-		const bool file = t.entry.kind == TAR_FILE || t.entry.kind == TAR_HARD_LINK;
-		if (alive)
-			alive();
-		if (t.entry.kind == TAR_DIRECTORY)
-			continue;
-		if (!file || tar_path(path, sizeof path, t.entry.name)) {
-			count->left_out++;
-			continue;
-		}
-		count->files++;
-		count->bytes += beside(path) + (t.entry.kind == TAR_FILE ? align_up(t.entry.size, CONTENT_ALIGN) + CONTENT_ALIGN : 0);
+	struct siphash24 h = siphash24_begin(&key);
+	for (uint64_t at = 0; at < s->used; at += SITE_STEP_BYTES) {
+		siphash24_add(&h, (const uint8_t *)s + at, u64_min(s->used - at, SITE_STEP_BYTES));
+		alive();
 	}
-	*err = (struct site_error){t.at, t.why};
-	return step == TAR_END ? E_OK : E_INVAL;
+	return siphash24_end(&h) | 1;
 }

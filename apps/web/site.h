@@ -1,11 +1,13 @@
 /*
- * A site: the files of a tar archive, ready to be sent. The control core builds it in published memory, and all data cores
- * read it; it does not change. It is one piece, and all places in it are offsets from its start:
+ * A site: the files of a tar archive, ready to be sent. Contents stay in the archive. Beside it the control core builds an
+ * index, in one piece, in which all places are offsets from its start:
  *
  *     struct site
  *     struct site_file [files]
  *     uint32_t [slots]         a hash table with open addressing: number of a file + 1, or 0
- *     texts and contents       paths with NUL, heads of responses, contents (at multiples of 64)
+ *     texts                    paths with NUL, heads of responses
+ *
+ * Archive and index lie at the same addresses on all cores. Data cores read both; neither changes.
  *
  * A file whose path has the suffix of a content coding (".gz", ".br", ".zst") is also sent in place of the file without the
  * suffix, to a client that accepts the coding (net/http/coding.h). For each such pair there is a head.
@@ -15,7 +17,9 @@
 #ifndef APPS_WEB_SITE_H
 #define APPS_WEB_SITE_H
 
+#include "lib/siphash.h"
 #include "lib/types.h"
+#include "net/archive/tar.h"
 #include "net/http/coding.h"
 
 #define SITE_NONE UINT32_MAX
@@ -27,7 +31,7 @@
 struct site_file {
 	uint64_t hash;    /* of the path */
 	uint64_t path;    /* where it is */
-	uint64_t content;
+	uint64_t content; /* where it is in the archive */
 	uint64_t size;
 	uint64_t etag;    /* a hash of the content */
 	int64_t modified; /* seconds since 1970 */
@@ -38,7 +42,10 @@ struct site_file {
 };
 
 struct site {
-	uint64_t bytes; /* of the whole piece */
+	const uint8_t *archive;
+	uint64_t archive_bytes;
+	uint64_t bytes; /* of the index; */
+	uint64_t used;  /* so many of them */
 	uint64_t slot_at;
 	uint32_t files;
 	uint32_t slots; /* a power of two */
@@ -46,28 +53,55 @@ struct site {
 	struct site_file file[];
 };
 
-/* What an archive needs, and what is left out of it: links that lead to no file, names that no request can ask for, kinds
- * that tar_next() skips. */
+/* What the index of an archive needs, and what is left out: links that lead to no file, names that no request can ask for,
+ * kinds that tar_next() skips. */
 struct site_count {
 	size_t bytes;
 	uint32_t files;
 	uint32_t left_out;
 };
 
-/* Where an archive is wrong. */
-struct site_error {
-	size_t at; /* byte of the archive */
-	const char *why;
+/*
+ * An index in the making. Each step is short (SITE_STEP_BYTES, SITE_STEP_ENTRIES), so that the control core does other work
+ * in between:
+ *
+ *     site_begin(&m, archive, bytes);
+ *     while ((step = site_count_step(&m)) == SITE_MORE)
+ *     if (step == SITE_ERROR)             site_why() says what is wrong with the archive
+ *     site_build(&m, index, archive);     in m.count.bytes of memory
+ *     while (site_build_step(&m) == SITE_MORE)
+ */
+#define SITE_STEP_BYTES (256u << 10)
+#define SITE_STEP_ENTRIES 64
+enum site_step { SITE_MORE, SITE_DONE, SITE_ERROR };
+struct site_maker {
+	struct site_count count;
+	/* private */
+	struct tar tar;
+	struct site *site;
+	uint64_t at;      /* next free byte of texts */
+	uint8_t pass;     /* of site_build_step */
+	uint32_t file;    /* of that pass */
+	uint64_t hashed;  /* bytes of its content */
+	struct siphash24 hash;
 };
 
-/* Counts what an archive needs. E_INVAL with *err: the archive is damaged or no tar archive. `alive` is called from time to
- * time (core_alive); may be NULL. */
-int site_measure(const void *archive, size_t bytes, struct site_count *count, struct site_error *err,
-                 void (*alive)(void));
+void site_begin(struct site_maker *m, const void *archive, size_t bytes);
 
-/* Builds the site in count->bytes at s, 64-byte aligned, from an archive that site_measure() has counted. Of several files of
- * one name the last one counts, as with tar. */
-void site_build(struct site *s, const void *archive, size_t bytes, const struct site_count *count, void (*alive)(void));
+/* Counts what the archive needs. SITE_ERROR: it is damaged, or no tar archive. */
+enum site_step site_count_step(struct site_maker *m);
+
+/* After SITE_ERROR: the byte, the member and the reason, for a person to read; returns to. */
+#define SITE_WHY_MAX 1200
+char *site_why(char to[SITE_WHY_MAX], const struct site_maker *m);
+
+/* Begins the index at s, 8-byte aligned, of the archive that has been counted; `archive`: where it is now. Of several files
+ * of one name the last one counts, as with tar. */
+void site_build(struct site_maker *m, struct site *s, const void *archive);
+enum site_step site_build_step(struct site_maker *m); /* never SITE_ERROR */
+
+/* A hash of the whole index; not 0. `alive` is called from time to time (core_alive). */
+uint64_t site_seal(const struct site *s, void (*alive)(void));
 
 /* The number of the file with exactly this path, `n` bytes; SITE_NONE: there is none. */
 uint32_t site_find(const struct site *s, const char *path, size_t n);
@@ -75,6 +109,11 @@ uint32_t site_find(const struct site *s, const char *path, size_t n);
 static inline const char *site_text(const struct site *s, uint64_t at)
 {
 	return (const char *)s + at;
+}
+
+static inline const uint8_t *site_content(const struct site *s, const struct site_file *f)
+{
+	return s->archive + f->content;
 }
 
 /* The strong entity-tag of a file, with quotes; returns buf. */

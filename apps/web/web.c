@@ -32,7 +32,7 @@ static void data_start(void)
 	void *conns = tcp_data_own(&connections);
 	uint8_t *end = (uint8_t *)core_data_memory(&bytes) + bytes;
 	serve_start(conns, connections, end - slots_bytes, slots_bytes, w->port);
-	serve_site(w->site);
+	serve_sites(w);
 }
 
 static void data_tables(void)
@@ -41,7 +41,7 @@ static void data_tables(void)
 	host_tables();
 	log_start(w, false);
 	if (tcp_data)
-		serve_site(w ? w->site : NULL);
+		serve_sites(w);
 }
 
 static uint64_t data_timer(void)
@@ -65,4 +65,5 @@ const struct app web_app = {
 	.data_timer = data_timer,
 	.data_msg = tcp_data_msg,
 	.answers = true,
+	.content = true,
 };

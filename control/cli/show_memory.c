@@ -70,15 +70,20 @@ static size_t show_regions(struct shell *sh)
 	static const char *const what[REGION_KINDS] = {
 		[REGION_CODE] = "code", [REGION_SHARED] = "maps that data cores share",
 		[REGION_OWN] = "maps with a part for each data core", [REGION_CONTROL] = "objects, maps that data cores read",
+		[REGION_CONTENT] = "files",
 	};
 	size_t all = 0, free = 0;
 	for (enum region_kind kind = 0; kind < REGION_KINDS; kind++) {
 		const size_t bytes = core_region_bytes(kind), left = core_region_bytes_free(kind);
-		row(sh, "XDP programs", what[kind], bytes - left);
+		const bool xdp = kind < REGION_XDP_KINDS;
+		row(sh, xdp ? "XDP programs" : "content", what[kind], bytes - left);
 		all += bytes;
-		free += left;
+		free += xdp ? left : 0;
+		if (kind + 1 == REGION_XDP_KINDS)
+			row(sh, "XDP programs", "not used", free);
+		if (!xdp)
+			row(sh, "content", "not used", left);
 	}
-	row(sh, "XDP programs", "not used", free);
 	return all;
 }
 

@@ -135,7 +135,8 @@ static uint32_t routes4(uint32_t engine)
 }
 
 /* Takes the memory of all tables, for as many routes as fit into half of the memory left or, if the
- * configuration has more, into most of it. used: bytes of published memory in use; engine: routes of
+ * configuration has more, into most of it. An application with content gets no larger table than the
+ * configuration needs. used: bytes of published memory in use; engine: routes of
  * the routing engine that the previous program has left. */
 static bool take_memory(size_t used, uint32_t engine)
 {
@@ -146,7 +147,7 @@ static bool take_memory(size_t used, uint32_t engine)
 	const size_t left = core_private_left(), others = LEFT_ALL + (size_t)LEFT_EACH * wanted;
 	const size_t some = left / 2, most = left > others ? left - others : 0;
 	const uint32_t least = core_takes_over() ? wanted : ROUTES_LEAST; /* or it gives up */
-	if (choose_tables(ROUTES_MAX, wanted, used, some) ||
+	if (choose_tables(core_app()->content ? wanted : ROUTES_MAX, wanted, used, some) ||
 	    choose_tables(wanted, least, used, u64_max(some, most)))
 		fib_private = core_private_alloc(fib_private_bytes);
 	return fib_private != NULL;

@@ -26,7 +26,6 @@
 #include "control/management/http_host.h"
 #include "control/management/page.h"
 #include "control/management/places.h"
-#include "control/programs/programs.h"
 #include "control/host/tcp_control.h"
 #include "lib/mem.h"
 #include "net/http/http.h"
@@ -70,6 +69,7 @@ struct http_stats http_stats;
 
 static struct session *sessions; /* HTTP_SESSIONS */
 static struct session *writer;   /* the last session that has changed something, or does */
+static const struct page *writing; /* what it changes; NULL: page->stop has been called */
 static uint8_t *content;         /* of its PUT */
 static char reply[PAGE_REPLY_MAX];
 static struct page replied;      /* its answer */
@@ -104,13 +104,18 @@ static void to_close(struct session *s)
 	tcp_close(s->conn);
 }
 
+static uint64_t answer_ns(const struct page *page)
+{
+	return page && page->answer_ns ? page->answer_ns : HTTP_ANSWER_NS;
+}
+
 /* Begins an answer. page NULL: its content is the status in words. */
 static void answer(struct session *s, unsigned status, const struct page *page)
 {
 	const struct http_request *r = &s->parser.request;
 	s->state = SESSION_ANSWER;
 	s->due_ns = core_now_ns() + HTTP_STALL_NS;
-	s->end_ns = core_now_ns() + (page && page->answer_ns ? page->answer_ns : HTTP_ANSWER_NS);
+	s->end_ns = core_now_ns() + answer_ns(page);
 	s->page = page;
 	s->walk = (struct page_walk){.query = r->query,
 	                             .below = page && page->path ? r->path + strlen(page->path) : ""};
@@ -141,40 +146,101 @@ static bool is_working(void)
 	return has_writer() && writer->state == SESSION_WORK;
 }
 
+static void stop_writing(void)
+{
+	if (writing && writing->stop)
+		writing->stop();
+	writing = NULL;
+}
+
+/* What a page is told of its PUT or DELETE. */
+static struct page_write write_of(const struct session *s, const struct page *page)
+{
+	const struct http_request *r = &s->parser.request;
+	reply[0] = 0;
+	return (struct page_write){.remove = r->method == HTTP_DELETE,
+	                           .again = s->has_begun,
+	                           .below = r->path + strlen(page->path),
+	                           .query = r->query,
+	                           .content = content,
+	                           .bytes = r->content,
+	                           .reply = {.out = {.at = reply, .size = sizeof reply}}};
+}
+
+/* Answers with what the page has written to `reply`. */
+static void answer_reply(struct session *s, const struct page *page, const struct page_write *w, unsigned status)
+{
+	replied = (struct page){.type = page->type, .fields = page->fields, .fixed = reply,
+	                        .fixed_end = reply + w->reply.out.used};
+	answer(s, status, &replied);
+}
+
+/* Takes memory for the content of a PUT. False: there is none, and the answer has begun. */
+static bool take_memory(struct session *s, const struct page *page)
+{
+	unsigned status = 413;
+	struct page_write w = write_of(s, page);
+	content = NULL;
+	if (w.bytes && page->take)
+		content = page->take(&w, &status);
+	if (content || w.bytes == 0)
+		return true;
+	s->parser.request.close |= w.bytes > HTTP_BODY_MAX; /* it is not read */
+	if (w.reply.out.used)
+		answer_reply(s, page, &w, status);
+	else
+		answer(s, status, NULL);
+	return false;
+}
+
 /* A PUT or DELETE of a page that can be written: waits for the content, if there is any. */
-static void begin_write(struct session *s)
+static void begin_write(struct session *s, const struct page *page)
 {
 	static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
-	const struct http_request *r = &s->parser.request;
-	content = r->content ? programs_upload() : NULL;
-	if (has_writer() || (r->content && !content)) {
+	struct http_request *r = &s->parser.request;
+	if (has_writer()) {
+		r->close |= r->content > HTTP_BODY_MAX;
 		answer(s, 503, NULL);
 		return;
 	}
-	writer = s;
-	s->writes = true;
+	stop_writing(); /* of a client that has gone */
 	s->has_begun = false;
+	if (!take_memory(s, page))
+		return;
+	writer = s;
+	writing = page;
+	if (page->bulk && r->content) {
+		r->close = true; /* the window stays large, and in[] does not hold so much */
+		tcp_set_rcv_buf(s->conn, TCP_CONTROL_RCV_GIVEN);
+	}
+	s->writes = true;
 	s->content = 0;
 	s->state = r->content ? SESSION_CONTENT : SESSION_WORK;
 	s->due_ns = core_now_ns() + HTTP_STALL_NS;
-	s->end_ns = core_now_ns() + HTTP_ANSWER_NS;
+	s->end_ns = core_now_ns() + answer_ns(page);
 	if (r->expects)
 		tcp_send(s->conn, go_on, sizeof go_on - 1);
 }
 
-/* Takes what has come of the content. */
-static void read_content(struct session *s)
+/* Takes as much of n bytes as belongs to the content; returns how much. */
+static uint32_t take_content(struct session *s, const uint8_t *data, uint32_t n)
 {
-	const uint32_t n = http_content(&s->parser, s->in_len);
-	memcpy(content + s->content, s->in, n);
+	n = http_content(&s->parser, n);
+	memcpy(content + s->content, data, n);
 	s->content += n;
-	s->in_len -= n;
-	memmove(s->in, s->in + n, s->in_len);
 	tcp_consumed(s->conn, n);
 	s->due_ns = core_now_ns() + HTTP_STALL_NS;
 	s->due_ns = s->due_ns < s->end_ns ? s->due_ns : s->end_ns;
 	if (s->content == s->parser.request.content)
 		s->state = SESSION_WORK;
+	return n;
+}
+
+static void read_content(struct session *s)
+{
+	const uint32_t n = take_content(s, s->in, s->in_len);
+	s->in_len -= n;
+	memmove(s->in, s->in + n, s->in_len);
 }
 
 /* Makes the change, or a part of it; at last the answer. */
@@ -182,24 +248,14 @@ static void write_page(struct session *s)
 {
 	const struct http_request *r = &s->parser.request;
 	const struct page *page = page_find(r->path);
-	struct page_write w = {.remove = r->method == HTTP_DELETE,
-	                       .again = s->has_begun,
-	                       .below = r->path + strlen(page->path),
-	                       .query = r->query,
-	                       .content = content,
-	                       .bytes = s->content,
-	                       .reply = {.out = {.at = reply, .size = sizeof reply}}};
-	if (!s->has_begun)
-		programs_put_stop(); /* of a client that has gone */
-	reply[0] = 0;
+	struct page_write w = write_of(s, page);
 	const unsigned status = page->write(&w);
 	s->has_begun = true;
 	s->due_ns = core_now_ns() + HTTP_STALL_NS; /* the page sees to it that this ends */
 	if (status == 0)
 		return;
-	replied = (struct page){.type = page->type, .fields = page->fields, .fixed = reply,
-	                        .fixed_end = reply + w.reply.out.used};
-	answer(s, status, &replied);
+	stop_writing();
+	answer_reply(s, page, &w, status);
 }
 
 static bool is_write(const struct http_request *r)
@@ -209,8 +265,10 @@ static bool is_write(const struct http_request *r)
 
 static void begin_answer(struct session *s)
 {
-	const struct http_request *r = &s->parser.request;
+	struct http_request *r = &s->parser.request;
 	const struct page *page = r->status == 200 ? page_find(r->path) : NULL;
+	if (r->content > HTTP_BODY_MAX && (is_misdirected(r) || !page || !page->write))
+		r->close = true; /* so much is not read for nothing */
 	if (is_misdirected(r)) {
 		count(CNT_http_misdirected);
 		answer(s, 421, NULL);
@@ -219,7 +277,7 @@ static void begin_answer(struct session *s)
 	} else if (!page) {
 		answer(s, 404, NULL);
 	} else if (is_write(r) && page->write) {
-		begin_write(s);
+		begin_write(s, page);
 	} else if (is_write(r)) {
 		answer(s, 405, NULL);
 	} else if (page->exists && !page->exists(r->path + strlen(page->path))) {
@@ -467,8 +525,8 @@ uint64_t http_timer(void)
 	const enum core_pace pace = core_pace(PACE_LONG); /* likewise */
 	if (is_working())
 		write_page(writer);
-	else
-		programs_put_stop(); /* of a client that has gone */
+	else if (!has_writer())
+		stop_writing(); /* of a client that has gone */
 	/* round robin, a piece each, until no session has more or the turn's share is used */
 	while (left && idle < HTTP_SESSIONS && !tcp_control_is_short()) {
 		struct session *s = &sessions[next_turn++ % HTTP_SESSIONS];
@@ -624,6 +682,11 @@ static void on_data(struct tcp_conn *c, struct pkt *p)
 {
 	struct session *s = session_of(c);
 	uint32_t n = p->len;
+	if (s && s->state == SESSION_CONTENT && s->in_len == 0) {
+		const uint32_t content_bytes = take_content(s, p->data, n);
+		p->data += content_bytes;
+		n -= content_bytes;
+	}
 	/* Not taken: data after the last request, or beyond the window (TCP passes on none). */
 	bool taken = s && s->state != SESSION_CLOSE &&
 	             (s->state == SESSION_CONTENT || !s->parser.request.close) && n <= IN_MAX - s->in_len;

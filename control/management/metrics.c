@@ -353,11 +353,11 @@ static bool any_xdp(void)
 /* Samples 2 * kind and 2 * kind + 1: what is in use of the regions of that kind, and what is free. */
 static bool xdp_memory(const struct family *f, uint32_t i, struct page_text *t)
 {
-	static const char *const kinds[REGION_KINDS] = {
+	static const char *const kinds[REGION_XDP_KINDS] = {
 		[REGION_CODE] = "code", [REGION_SHARED] = "shared", [REGION_OWN] = "own", [REGION_CONTROL] = "control",
 	};
 	const enum region_kind kind = i / 2;
-	if (kind >= REGION_KINDS)
+	if (kind >= REGION_XDP_KINDS)
 		return false;
 	const size_t bytes = core_region_bytes(kind), free = core_region_bytes_free(kind);
 	if (bytes)
@@ -368,7 +368,7 @@ static bool xdp_memory(const struct family *f, uint32_t i, struct page_text *t)
 
 static bool any_region(void)
 {
-	for (enum region_kind kind = 0; kind < REGION_KINDS; kind++)
+	for (enum region_kind kind = 0; kind < REGION_XDP_KINDS; kind++)
 		if (core_region_bytes(kind))
 			return true;
 	return false;

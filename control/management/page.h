@@ -68,7 +68,12 @@ struct page {
 	bool (*exists)(const char *below); /* NULL: always; false: 404 */
 	unsigned (*write)(struct page_write *w); /* returns the status, or 0: to be called again, in the next turn.
 	                                          * NULL: the page cannot be written */
-	uint64_t answer_ns; /* time limit of an answer that progresses; 0: HTTP_ANSWER_NS */
+	/* Memory for a PUT's content of w->bytes, which is about to come. NULL: it is refused with *status; w->reply may
+	 * say why. Used until `stop`. */
+	uint8_t *(*take)(struct page_write *w, unsigned *status);
+	void (*stop)(void); /* the PUT or DELETE has been answered, or its client has gone */
+	bool bulk;          /* a PUT may be long: it gets a large window, and its connection ends behind it */
+	uint64_t answer_ns; /* time limit of an answer, or of the content of a PUT, that progresses; 0: HTTP_ANSWER_NS */
 };
 
 /* control/management/web.c: the page of that path, or NULL. */
@@ -95,6 +100,7 @@ extern const page_part page_metrics[], page_health[], page_status[], page_ports[
 unsigned page_refuse(struct page_write *w, unsigned status, const char *why);
 
 /* xdp.c, xdp_entries.c: PUT and DELETE of programs and of entries of maps. */
+uint8_t *page_program_take(struct page_write *w, unsigned *status);
 unsigned page_program_write(struct page_write *w);
 unsigned page_map_write(struct page_write *w);
 bool page_program_exists(const char *below);

@@ -5,6 +5,7 @@
  *
  * All functions run on the control core and wait for nothing but core_quiesce(). Any may be NULL.
  *
+ *   memory   the configuration has been read, and no table has memory yet; at every start of the ports
  *   start    the tables of the data-plane state have been built and no data core uses them yet; at
  *            every start of the ports. running.applied: the configuration has not been refused
  *   ports    the ports run, or cannot be started (core_ports_running)
@@ -21,6 +22,7 @@
 #include "runtime/runtime.h"
 
 struct app_plugin {
+	void (*memory)(void);
 	void (*start)(void);
 	void (*ports)(void);
 	void (*link)(unsigned port, bool up);

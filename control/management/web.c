@@ -5,6 +5,7 @@
  */
 #include "control/management/plugin.h"
 #include "control/management/page.h"
+#include "control/programs/programs.h"
 
 #include "lib/mem.h"
 
@@ -45,10 +46,10 @@ static const struct page pages[] = {
 	MADE("/api/v1/tcp.json", JSON, page_tcp),
 	MADE("/api/v1/programs", JSON, page_programs),
 	{.path = "/api/v1/programs/", .type = JSON, .fields = NO_STORE, .parts = page_program,
-	 .exists = page_program_exists, .write = page_program_write},
+	 .exists = page_program_exists, .write = page_program_write, .take = page_program_take, .stop = programs_put_stop},
 	MADE("/api/v1/maps", JSON, page_maps),
 	{.path = "/api/v1/maps/", .type = JSON, .fields = NO_STORE, .parts = page_map,
-	 .exists = page_map_exists, .write = page_map_write},
+	 .exists = page_map_exists, .write = page_map_write, .take = page_program_take, .stop = programs_put_stop},
 };
 
 /* True if the page is that of the path, or of all paths that begin so. */

@@ -186,6 +186,14 @@ static unsigned put_object(struct page_write *w)
 	return o->version > 1 ? 200 : 201;
 }
 
+/* Also for entries of maps. */
+uint8_t *page_program_take(struct page_write *w, unsigned *status)
+{
+	uint8_t *at = w->bytes <= PROGRAMS_FILE_MAX ? programs_upload() : NULL;
+	*status = w->bytes <= PROGRAMS_FILE_MAX ? 503 : 413;
+	return at;
+}
+
 unsigned page_program_write(struct page_write *w)
 {
 	struct bpf_reason why = {.text = ""};

@@ -15,8 +15,8 @@
 #define FILL_MAX 65536u /* MiB */
 #define MADE 0x6d616465u
 
-static const char *const names[REGION_KINDS] = {"code", "shared", "own", "control"};
-static void *piece[REGION_KINDS]; /* of this program; NULL: none */
+static const char *const names[REGION_KINDS] = {"code", "shared", "own", "control", "content"};
+static void *piece[REGION_XDP_KINDS]; /* of this program; NULL: none */
 
 static size_t bytes_of(unsigned kind)
 {
@@ -27,7 +27,7 @@ static void make(struct shell *sh)
 {
 	/* push %rbp; mov %rsp, %rbp; ud2 */
 	static const uint8_t invalid[] = {0x55, 0x48, 0x89, 0xe5, 0x0f, 0x0b};
-	for (unsigned k = 0; k < REGION_KINDS; k++)
+	for (unsigned k = 0; k < REGION_XDP_KINDS; k++)
 		if (!piece[k] && !(piece[k] = core_region_alloc((enum region_kind)k, bytes_of(k))))
 			shell_print(sh, "no memory for %s\n", names[k]);
 	if (piece[REGION_CODE] && core_code_write(piece[REGION_CODE], invalid, sizeof invalid) != E_OK)
@@ -46,7 +46,7 @@ static void *beginning(unsigned kind)
 
 static void claim(struct shell *sh)
 {
-	for (unsigned k = 0; k < REGION_KINDS; k++) {
+	for (unsigned k = 0; k < REGION_XDP_KINDS; k++) {
 		void *at = beginning(k);
 		if (at && !piece[k] && core_region_claim((enum region_kind)k, at, bytes_of(k)))
 			piece[k] = at;
@@ -59,7 +59,7 @@ static void give_back(struct shell *sh)
 {
 	if (!core_quiesce())
 		shell_print(sh, "not now\n");
-	for (unsigned k = 0; k < REGION_KINDS && core_quiesce(); k++) {
+	for (unsigned k = 0; k < REGION_XDP_KINDS && core_quiesce(); k++) {
 		if (piece[k])
 			core_region_free((enum region_kind)k, piece[k], bytes_of(k));
 		piece[k] = NULL;
@@ -84,7 +84,7 @@ static void show(struct shell *sh)
 		shell_print(sh, "region %u %s at %llx, %llu KiB\n", i, names[r->kind % REGION_KINDS],
 		            (unsigned long long)r->at, (unsigned long long)(r->bytes >> 10));
 	}
-	for (unsigned k = 0; k < REGION_KINDS; k++)
+	for (unsigned k = 0; k < REGION_XDP_KINDS; k++)
 		shell_print(sh, "%s: %llu KiB, free %llu bytes\n", names[k],
 		            (unsigned long long)(core_region_bytes((enum region_kind)k) >> 10),
 		            (unsigned long long)core_region_bytes_free((enum region_kind)k));

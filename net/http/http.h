@@ -41,7 +41,7 @@
 #define HTTP_LINE_KEPT 256   /* bytes of the request line for a log */
 #define HTTP_FIELDS_MAX 64   /* field lines: 431 beyond */
 #define HTTP_BODY_MAX 65536  /* bytes of a body to discard: 413 beyond */
-#define HTTP_CONTENT_MAX (1u << 20) /* bytes of a PUT's content: 413 beyond */
+#define HTTP_CONTENT_MAX (1u << 28) /* bytes of a PUT's content: 413 beyond; a server may take less */
 
 /* The status of OPTIONS is 405, as of HTTP_OTHER. A server that knows OPTIONS (RFC 9110 9.3.7) looks at the
  * method first. Its target may be `*`; it is not kept. */

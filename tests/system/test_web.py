@@ -2,10 +2,13 @@
 import contextlib
 import gzip
 import http.client
+import io
+import json
 import os
 import random
 import socket
 import subprocess
+import tarfile
 import threading
 
 import pytest
@@ -121,9 +124,10 @@ def test_what_curl_can_do(make_web, tmp_path):
 
 class Browsers:
     """Threads that fetch random files over connections that stay open, each from a port of its own. broken: those whose
-    connection ended; wrong: answers that were not right."""
+    connection ended; wrong: answers that were not right, that is, of none of the versions as a whole."""
 
-    def __init__(self, web, ports, timeout_s=60):
+    def __init__(self, web, ports, timeout_s=60, versions=None):
+        self.versions = versions or [web.files]
         self.web, self.ports, self.timeout_s = web, ports, timeout_s
         self.stop, self.served = threading.Event(), dict.fromkeys(ports, 0)
         self.broken, self.wrong = set(), []
@@ -142,7 +146,8 @@ class Browsers:
                 name = rng.choice(names)
                 client.request("GET", name)
                 answer = client.getresponse()
-                if answer.read() != self.web.files[name] or answer.status != 200:
+                data = answer.read()
+                if all(data != files[name] for files in self.versions) or answer.status != 200:
                     self.wrong.append((port, name, answer.status))
                 self.served[port] += 1
         except (OSError, http.client.HTTPException):
@@ -204,6 +209,110 @@ def test_core_dies_under_load(make_web, nic):
         browsers.go_on(browsers.ports)
     assert not browsers.wrong and not browsers.broken
     web.router.balanced()
+
+
+MANAGEMENT = "http server port 8080\nhttp access 0.0.0.0/0\n"
+
+
+def tar_of(path, files, tmp_path):
+    """An archive of files, for an upload."""
+    whole = tmp_path / path
+    with tarfile.open(whole, "w") as tar:
+        for name, data in files.items():
+            info = tarfile.TarInfo("." + name)
+            info.size, info.mtime = len(data), MTIME
+            tar.addfile(info, io.BytesIO(data))
+    return whole
+
+
+def upload(web, archive, *arguments):
+    """(status, answer) of a PUT of the site by curl."""
+    said = web.curl("--retry", "60", "--retry-delay", "1", "-w", "\n%{http_code}", "-T", str(archive), *arguments,
+                    web.base + ":8080/api/v1/site")
+    body, _, status = said.rpartition("\n")
+    return int(status), json.loads(body)
+
+
+def changed(files, seed):
+    """The same names with other contents of the same lengths."""
+    rng = random.Random(seed)
+    return {name: rng.randbytes(len(data)) for name, data in files.items()}
+
+
+@pytest.mark.in_turn
+def test_replaced_while_it_serves(make_web, tmp_path):
+    """Uploads by curl while files are downloaded: each answer is whole and of one version, and no connection ends. A damaged
+    archive changes nothing."""
+    web = make_web(cpus=3, config=CONFIG + MANAGEMENT)
+    versions = [web.files, changed(web.files, 1), changed(web.files, 2)]
+    archives = [tar_of("%d.tar" % n, files, tmp_path) for n, files in enumerate(versions)]
+    archives.append(tmp_path / "damaged.tar")
+    archives[3].write_bytes(archives[1].read_bytes()[:5 * MIB + 77])
+    with Browsers(web, range(20000, 20008), versions=versions) as browsers:
+        browsers.go_on(browsers.ports)
+        for number in (1, 2, 0, 1):
+            status, said = upload(web, archives[number])
+            assert (status, said["site"]["files"]) == (200, len(web.files)), said
+            assert web.get("/big.bin") == versions[number]["/big.bin"]
+            browsers.go_on(browsers.ports)
+        status, said = upload(web, archives[3])
+        assert status == 422 and "cut off" in said["error"], said
+        assert web.get("/page.css") == versions[1]["/page.css"]
+    assert not browsers.wrong and not browsers.broken
+    counters = web.router.balanced()
+    assert counters["web_replaced"] == 0
+
+
+@pytest.mark.each_ring
+def test_upload_outlives_the_control_program(make_web, several_cpus, tmp_path):
+    """A new control program goes on with the uploaded site, and with the memory of the one before, while answers are sent."""
+    web = make_web("--append", "test=1", config=CONFIG + MANAGEMENT)
+    web.router.faults_expected = True
+    versions = [web.files, changed(web.files, 1)]
+    archives = [tar_of("%d.tar" % n, files, tmp_path) for n, files in enumerate(versions)]
+    assert upload(web, archives[1])[0] == 200
+    with Browsers(web, range(20000, 20008), versions=versions[1:]) as browsers:
+        browsers.go_on(browsers.ports)
+        for number in (1, 2):
+            web.router.skip()
+            web.router.send("test fault null core 0")
+            web.router.expect(r"core 0: program restarted", 10)
+            web.router.wait_up()
+            browsers.go_on(browsers.ports)
+            assert "source      upload 1\n" in web.router.command("show web").replace("\r", "")
+    assert not browsers.wrong and not browsers.broken
+    status, said = upload(web, archives[0])
+    assert status == 200 and said["uploads"] == 2
+    assert web.get("/big.bin") == web.files["/big.bin"]
+    web.router.balanced()
+
+
+@pytest.mark.one_card
+def test_replaced_under_many_connections(make_web, tmp_path):
+    """A thousand connections are open while the site is replaced: each gets the new one, none is dropped."""
+    web = make_web(config=CONFIG + MANAGEMENT + "tcp connections 1200\n")
+    new = changed(web.files, 1)
+    archive = tar_of("new.tar", new, tmp_path)
+    with contextlib.ExitStack() as stack:
+        clients = []
+        for _ in range(1000):
+            client = stack.enter_context(web.host.socket(socket.AF_INET, socket.SOCK_STREAM))
+            client.settimeout(60)
+            client.connect((LEFT_ROUTER, 80))
+            clients.append(client)
+        for turn, files in enumerate((web.files, new)):
+            if turn:
+                assert upload(web, archive)[0] == 200
+            for client in clients:
+                client.sendall(b"GET /page.css HTTP/1.1\r\nHost: w1\r\n\r\n")
+            for client in clients:
+                head = b""
+                while not head.endswith(b"\r\n\r\n"):
+                    head += client.recv(1)
+                assert head.startswith(b"HTTP/1.1 200 OK\r\n")
+                assert receive(client, len(files["/page.css"])) == files["/page.css"]
+    counters = web.router.balanced()
+    assert counters["web_requests"] == 2000 and counters["web_replaced"] == 0
 
 
 @pytest.mark.one_card

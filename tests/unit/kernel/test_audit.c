@@ -160,6 +160,7 @@ static const struct region some[] = {
 	{MEMORY_WINDOW + PART(2), HUGE_BYTES, REGION_SHARED, 0},
 	{MEMORY_WINDOW + PART(3), HUGE_BYTES, REGION_OWN, 0}, /* of core 1, and of core 2 behind it */
 	{MEMORY_WINDOW + PART(10), HUGE_BYTES, REGION_CONTROL, 0},
+	{MEMORY_WINDOW + PART(12), HUGE_BYTES, REGION_CONTENT, 0},
 };
 
 static int with_regions(void **s)
@@ -211,6 +212,8 @@ static void maps(void **s)
 		assert_null(of(core, 2 + core, 1, OWN)); /* their own, */
 		assert_null(of(core, 10, 1, VM_USER)); /* and read the control core's */
 		assert_non_null(of(core, 10, 1, OWN));
+		assert_null(of(core, 12, 1, VM_USER)); /* and its content */
+		assert_non_null(of(core, 12, 1, OWN));
 		assert_non_null(of(core, 5 - core, 1, OWN)); /* the other's own */
 		assert_non_null(of(core, 5 - core, 1, VM_USER));
 	}
@@ -227,9 +230,9 @@ static void beside_regions(void **s)
 	(void)s;
 	assert_null(of(0, 0, 6, OWN));
 	assert_null(of(0, 9, 7, OWN));
-	assert_int_equal(a.owned_count, 4);
-	const unsigned whole[][2] = {{0, 2}, {5, 1}, {9, 1}, {11, 5}};
-	for (unsigned i = 0; i < 4; i++) {
+	const unsigned whole[][2] = {{0, 2}, {5, 1}, {9, 1}, {11, 1}, {13, 3}};
+	assert_int_equal(a.owned_count, ARRAY_LEN(whole));
+	for (unsigned i = 0; i < ARRAY_LEN(whole); i++) {
 		assert_int_equal(a.owned[i].phys, PART(whole[i][0]));
 		assert_int_equal(a.owned[i].bytes, whole[i][1] * HUGE_BYTES);
 	}

@@ -153,12 +153,15 @@ static void views(void **s)
 	assert_int_equal(add(10, 1, REGION_CONTROL), E_OK);
 	is_mapped(0, 1, page(10), 10, 1, VM_USER);
 	is_mapped(1, 2, page(10), 10, 1, VM_USER);
+	assert_int_equal(add(7, 1, REGION_CONTENT), E_OK);
+	is_mapped(0, 1, page(7), 7, 1, VM_USER);
+	is_mapped(1, 2, page(7), 7, 1, VM_USER);
 	assert_int_equal(add(11, 2, REGION_OWN), E_OK);
 	assert_int_equal(map_count, 2);
 	is_mapped(0, 1, page(11), 11, 2, VM_USER | VM_WRITE);
 	is_mapped(1, 2, page(13), 13, 2, VM_USER | VM_WRITE);
-	assert_int_equal(withdrawn, 3);
-	assert_int_equal(info.regions, 3);
+	assert_int_equal(withdrawn, 4);
+	assert_int_equal(info.regions, 4);
 }
 
 static void code(void **s)

@@ -273,6 +273,25 @@ static void add(unsigned n, void *at, size_t bytes)
 		assert_true(spans[i].at[0] == i + 1 && spans[i].at[spans[i].bytes - 1] == i + 1);
 }
 
+/* Content leaves memory to the tables, takes no more than it needs, and is not cleared. */
+static void content(void **s)
+{
+	(void)s;
+	assert_non_null(core_private_alloc(5 * HUGE)); /* which a program that takes over needs again */
+	const size_t room = core_content_room();
+	assert_in_range(room, 10 * HUGE, core_private_left() - 5 * HUGE - CONTENT_SPARES);
+	assert_null(core_region_alloc(REGION_CONTENT, room + 1));
+	assert_int_equal(core_region_bytes(REGION_CONTENT), 0);
+	uint8_t *at = core_region_alloc(REGION_CONTENT, room);
+	assert_true(at && at[0] == 0xa5 && at[room - 1] == 0xa5);
+	assert_int_equal(core_region_bytes(REGION_CONTENT), room);
+	assert_int_equal(core_content_room(), 0);
+	assert_null(core_region_alloc(REGION_CONTENT, 1));
+	core_region_free(REGION_CONTENT, at, room);
+	assert_ptr_equal(core_region_alloc(REGION_CONTENT, 100), at); /* also without room */
+	assert_non_null(core_private_alloc(5 * HUGE));
+}
+
 /* Regions, private memory, kept pieces and published memory, in any order until nothing is left. */
 static void side_by_side(void **s)
 {
@@ -304,7 +323,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 		TEST(absent), TEST(pieces), TEST(of_each_core), TEST(of_code), TEST(refused), TEST(too_many),
-		TEST(restart), TEST(list_is_damaged), TEST(zeroed_or_not), TEST(side_by_side),
+		TEST(restart), TEST(list_is_damaged), TEST(zeroed_or_not), TEST(content), TEST(side_by_side),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
