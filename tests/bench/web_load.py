@@ -3,6 +3,8 @@ request than wrk does, so the servers are the limit more often.
 
 The image is on tcp_load's own vhost-user rings. nginx has one worker in a namespace whose tap is tcp_load's, and
 the kernel's work for it on the same CPU by RPS (services.py says more). Offloads are on for both.
+
+Then as many connections as the image holds in 1 GiB, up to a million, with requests on 256 of them at a time.
 """
 import contextlib
 import os
@@ -10,7 +12,8 @@ import shutil
 import statistics
 
 from load import BenchError, hugepages, progress
-from services import (IDLE_SHARE, Contender, TcpLoad, build, family, linux_host, mkdir, softirq_threads, start_guest)
+from services import (IDLE, IDLE_SHARE, Contender, TcpLoad, build, family, linux_host, mkdir, softirq_threads,
+                      start_guest, tcp_sums)
 from web import FILES, make_site, nginx_version, start_nginx
 
 PORT = 80
@@ -22,10 +25,10 @@ FIGURES = (("rate", "requests_per_second", "/s", "higher", 1), ("p50", "p50", "u
            ("p99", "p99", "us", "lower", 1e3))
 
 
-def ours(stack, work, accel, huge, site):
+def ours(stack, work, accel, huge, site, connections=5120, memory="512M"):
     load = stack.enter_context(TcpLoad(work, huge, "vhost:" + os.path.join(work, "vhost"), offloads=True))
-    config = "\n".join(["hostname bench", *family.configuration(0)]) + "\n"
-    guest, load.partners = start_guest(stack, work, accel, config, ["--memory", "512M", "--site", site, "--port",
+    config = "\n".join(["hostname bench", "tcp connections %d" % connections, *family.configuration(0)]) + "\n"
+    guest, load.partners = start_guest(stack, work, accel, config, ["--memory", memory, "--site", site, "--port",
                                                                      "vhost-user:" + load.sockets[0]], app="web")
     load.wait_link()
     load.resolve()
@@ -55,6 +58,8 @@ def web_load(results, work, accel, runs):
         both = [ours(stack, mkdir(work, "ours"), accel, huge, site), nginx(stack, mkdir(work, "peer"), huge, files)]
         for name, (path, kind, connections, field) in LOADS.items():
             one_load(results, accel, both, runs * 3, name, path, kind, connections, field)
+    with hugepages() as huge, contextlib.ExitStack() as stack:
+        idle(results, accel, ours(stack, mkdir(work, "idle"), accel, huge, site, IDLE, "1G"), runs * 3)
 
 
 def one_load(results, accel, contenders, turns, name, path, kind, connections, field):
@@ -76,3 +81,20 @@ def one_load(results, accel, contenders, turns, name, path, kind, connections, f
         one.name, *(statistics.median(got[column] for got in one.turns) / scale * (100 if column == "idle" else 1)
                     for column, scale in (("rate", 1), ("p50", 1e3), ("p99", 1e3), ("idle", 1))))
                                            for one in contenders)))
+
+
+def idle(results, accel, one, turns):
+    wanted = min(IDLE, tcp_sums(one.guest)["capacity"])
+    one.turns = []
+    one.load.ask("get /kib")
+    took = one.load.open("rr", wanted, FILES["/kib"], PORT, 256)
+    for _ in range(turns):
+        one.turn()
+    there = tcp_sums(one.guest)["estab"]
+    if there < wanted:
+        raise BenchError("of %d connections the server has %d" % (wanted, there))
+    rate = [got["rate"] for got in one.turns]
+    results.add("content.load.idle.connections_in_1GiB", [wanted], "connections", "higher", accel)
+    results.add("content.load.idle.requests_per_second", rate, "/s", "higher", accel)
+    progress("%d connections in 1 GiB, open after %.1f s; %.0f requests/s on 256 of them at a time"
+             % (wanted, took / 1e3, statistics.median(rate)))
