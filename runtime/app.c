@@ -5,7 +5,14 @@
 #include "runtime/shared.h"
 #include "lib/mem.h"
 
-static bool is_given; /* by the command line */
+/* The application of that name; CORE_APP_COUNT: there is none. */
+static unsigned named(const char *word)
+{
+	unsigned n = 0;
+	while (n < CORE_APP_COUNT && strcmp(core_app_word((enum core_app_number)n), word) != 0)
+		n++;
+	return n;
+}
 
 enum core_app_number core_app_number(void)
 {
@@ -17,9 +24,11 @@ const struct app *core_app(void)
 	return core_apps[core_app_number()];
 }
 
+/* Reads the command line each time: a control program that takes over from another has not called app_choose. */
 void core_set_app(enum core_app_number number)
 {
-	if (!is_given)
+	char word[BOOT_CMDLINE_MAX];
+	if (!core_option("app", word, sizeof word) || named(word) == CORE_APP_COUNT)
 		published_header()->app = number;
 }
 
@@ -29,13 +38,10 @@ void app_choose(void)
 	published_header()->app = 0;
 	if (!core_option("app", word, sizeof word))
 		return;
-	for (unsigned n = 0; n < CORE_APP_COUNT; n++) {
-		if (strcmp(core_app_word((enum core_app_number)n), word) == 0) {
-			published_header()->app = n;
-			is_given = true;
-			return;
-		}
-	}
-	core_log("app= on the kernel command line takes one of: " CORE_APPS(CORE_APP_WORD, ", ")
-	         "; there is no application \"%s\"", word);
+	const unsigned n = named(word);
+	if (n < CORE_APP_COUNT)
+		published_header()->app = n;
+	else
+		core_log("app= on the kernel command line takes one of: " CORE_APPS(CORE_APP_WORD, ", ")
+		         "; there is no application \"%s\"", word);
 }

@@ -41,6 +41,19 @@ def test_nobody_loses_anything(make_lab):
     pings(lab.left, RIGHT_HOST)
 
 
+@pytest.mark.one_card
+@pytest.mark.parametrize("app", ["echo", "switch"])
+def test_application_of_the_command_line(make_router, make_hosts, app, several_cpus):
+    """The configuration does not name the application: the next control program has the same all the same."""
+    router = make_router("interface eth0\n", "--append", "test=1", app=app, ports=(make_hosts(1)[0].port,))
+    router.faults_expected = True
+    router.send("test fault null core 0")
+    router.expect(r"core 0: program restarted", 10)
+    router.expect(r"control program: goes on", 20)
+    router.wait_prompt()
+    assert "application %s\n" % app in router.command("show version")
+
+
 @pytest.mark.nics(["virtio"])  # independent of the card, and takes a minute
 def test_control_core_is_stuck(make_lab):
     """Without the watchdog, the control core never finishes its turn, and all others sleep if allowed: a
