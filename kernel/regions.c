@@ -118,7 +118,8 @@ int regions_add(uint64_t at, uint64_t bytes, uint64_t kind)
 		return E_INVAL;
 	const uint64_t code = kind == REGION_CODE ? code_bytes() : 0;
 	const struct region r = {at, bytes, (uint32_t)kind, (uint32_t)code};
-	if (boot_info->regions == REGIONS_MAX || bytes > CODE_WINDOW_BYTES - code || tables_missing(&r) > vm_free())
+	const bool fits = kind != REGION_CODE || bytes <= CODE_WINDOW_BYTES - code;
+	if (boot_info->regions == REGIONS_MAX || !fits || tables_missing(&r) > vm_free())
 		return E_NOMEM;
 	const int e = iommu_withdraw(at, region_whole(&r));
 	if (e != E_OK)

@@ -59,7 +59,7 @@ int host_region(struct boot_info *info, uint64_t at, uint64_t bytes, uint64_t ki
 	const uint64_t code = kind == REGION_CODE ? code_bytes(info) : 0;
 	if (!is_sound(info, at, bytes, kind))
 		return E_INVAL;
-	if (info->regions == REGIONS_MAX || bytes > CODE_WINDOW_BYTES - code)
+	if (info->regions == REGIONS_MAX || (kind == REGION_CODE && bytes > CODE_WINDOW_BYTES - code))
 		return E_NOMEM;
 	struct region *r = &info->region[info->regions++];
 	*r = (struct region){at, bytes, (uint32_t)kind, (uint32_t)code};

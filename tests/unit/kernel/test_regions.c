@@ -264,6 +264,7 @@ static void window_is_full(void **s)
 	assert_int_equal(add(0, 1, REGION_CODE), E_OK);
 	assert_int_equal(info.region[1].offset, CODE_WINDOW_BYTES - HUGE_BYTES);
 	assert_int_equal(add(1, 1, REGION_CODE), E_NOMEM);
+	assert_int_equal(add(20, 40, REGION_CONTENT), E_OK); /* other kinds do not lie in the window */
 }
 
 static int write(uint64_t offset, const void *from, uint64_t bytes)
