@@ -4,7 +4,6 @@
 #include "control/commit/load.h"
 #include "control/console/serial.h"
 #include "dataplane/state.h"
-#include "lib/assert.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
 #include "lib/number.h"
@@ -207,14 +206,21 @@ static void load_boot(void)
 	keep();
 }
 
-/* Goes on using the memory of a place that the previous program has left. */
+/* Goes on using the memory of a place that the previous program has left. If that is not possible, the place is free, and
+ * data cores end their answers from it. */
 static void claim(struct place *p)
 {
 	if (!p->index)
 		return;
-	const bool archive = core_region_claim(REGION_CONTENT, p->archive, p->archive_bytes);
-	const bool index = core_region_claim(REGION_CONTENT, p->index, p->index_bytes);
-	assert(archive && index); /* the list is sealed, and nothing else has claimed yet */
+	if (!core_region_claim(REGION_CONTENT, p->archive, p->archive_bytes)) {
+		*p = (struct place){0};
+		return;
+	}
+	if (!core_region_claim(REGION_CONTENT, p->index, p->index_bytes)) {
+		core_region_free(REGION_CONTENT, p->archive, p->archive_bytes);
+		*p = (struct place){0};
+		return;
+	}
 	if (p->index->used > p->index_bytes || p->seal != site_seal(p->index, core_alive))
 		p->seal = 0;
 }
@@ -235,7 +241,7 @@ static void claim_left(void)
 	for (unsigned i = 0; i < WEB_PLACES; i++)
 		claim(&now.place[i]);
 	if (now.current != WEB_NO_PLACE && !now.place[now.current].seal) {
-		console_log("site: the index that the previous control program has left is damaged");
+		console_log("site: what the previous control program has left is damaged");
 		now.current = WEB_NO_PLACE;
 	}
 }

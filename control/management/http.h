@@ -16,8 +16,8 @@
  *                   HTTP_IDLE_NS
  *     work          HTTP_PIECES_PER_TURN pieces of answers in a turn of the control core
  *
- * PUT and DELETE change the store of XDP programs and their maps (page.write). One client at a time does
- * so, from the first byte of its content to the last of its answer; others get 503.
+ * PUT and DELETE change the store of XDP programs and their maps, or what an application's page has
+ * (page.write). One client at a time does so, from the first byte of its content to the last of its answer; others get 503.
  *
  * Deliberately missing: TLS, passwords (the access list is the only protection), other methods.
  */
