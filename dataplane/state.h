@@ -572,8 +572,11 @@ enum punt_kind {
 	PUNT_VXLAN,   /* a VXLAN packet of the routing engine */
 	PUNT_ENGINE,  /* + enum routing_protocol: a frame for the routing engine */
 	PUNT_LINK = PUNT_ENGINE + ROUTING_PROTOCOLS_END, /* + enum link_protocol: a frame of that protocol */
-	PUNT_END = PUNT_LINK + LINK_PROTOCOLS,
+	PUNT_APP = PUNT_LINK + LINK_PROTOCOLS, /* for the application's control part (punt_application), without a tag;
+	                                        * arg is its own but for PUNT_APP_OWN */
+	PUNT_END,
 };
+#define PUNT_APP_OWN 0x10000u /* of PUNT_APP's arg: a copy, which has no fate */
 #define PUNT_KINDS PUNT_ENGINE /* kinds that each port has for itself */
 #define PUNT_WHOLE (PUNT_END - PUNT_KINDS) /* the others, whose rate is limited before */
 

@@ -2,6 +2,7 @@
 #include "apps/switch/commands.h"
 
 #include "apps/switch/spanning.h"
+#include "apps/switch/snooping.h"
 #include "apps/switch/tables.h"
 #include "control/config/running.h"
 #include "lib/fmt.h"
@@ -177,6 +178,14 @@ const struct shell_command switch_commands[SWITCH_COMMANDS] = {
 	{"show vlan", NULL, "the VLANs of the switch and their ports", show_vlan},
 	{"clear mac", NULL, "forgets stations of the switch", NULL},
 	{"clear mac address-table", "[interface ethN] [vlan N]", "forgets learned stations", clear_table},
+	{"show ip igmp", NULL, "multicast groups of the switch", NULL},
+	{"show ip igmp snooping", NULL, "VLANs with IGMP: their queriers", show_igmp_snooping},
+	{"show ip igmp snooping groups", NULL, "groups and the ports of their listeners", show_igmp_groups},
+	{"show ip igmp snooping mrouter", NULL, "ports that lead to multicast routers", show_igmp_mrouter},
+	{"show ipv6 mld", NULL, "IPv6 multicast groups of the switch", NULL},
+	{"show ipv6 mld snooping", NULL, "VLANs with MLD: their queriers", show_mld_snooping},
+	{"show ipv6 mld snooping groups", NULL, "groups and the ports of their listeners", show_mld_groups},
+	{"show ipv6 mld snooping mrouter", NULL, "ports that lead to multicast routers", show_mld_mrouter},
 	{"show storm-control", NULL, "limits of flooded frames, and what they dropped", show_storm_control},
 	{"show switchport", NULL, "the ports of the switch: mode, VLANs, state", show_switchport},
 	{"show spanning-tree", NULL, "the spanning tree: root, and roles and states of the ports", spanning_show},
@@ -191,7 +200,7 @@ const struct shell_command switch_commands[SWITCH_COMMANDS] = {
 /* Items: the head of a family, one for each port, static ones, room; then those of the spanning tree. */
 bool switch_metrics(struct page_walk *w, struct page_text *t)
 {
-	static const char name[] = "hayate_switch_stations";
+	static const char name[] = "hayate_switch_stations", groups[] = "hayate_switch_multicast_groups";
 	const unsigned ports = core_port_count();
 	const uint32_t i = w->item;
 	if (!tables.has_fdb)
@@ -205,7 +214,10 @@ bool switch_metrics(struct page_walk *w, struct page_text *t)
 	else if (i == ports + 2)
 		page_print(t, "# HELP %s_max Stations that the table has room for.\n# TYPE %s_max gauge\n"
 		              "%s_max %u\n", name, name, name, tables.fdb.entries_max);
+	else if (i == ports + 3)
+		page_print(t, "# HELP %s Groups that IGMP and MLD snooping know.\n# TYPE %s gauge\n%s %u\n", groups,
+		           groups, groups, snooping ? snooping->groups : 0);
 	else
-		return spanning_metrics(i - (ports + 3), t);
+		return spanning_metrics(i - (ports + 4), t);
 	return true;
 }

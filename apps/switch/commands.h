@@ -5,10 +5,16 @@
 #include "control/console/shell.h"
 #include "control/management/page.h"
 
-#define SWITCH_COMMANDS 13
+#define SWITCH_COMMANDS 21
 extern const struct shell_command switch_commands[SWITCH_COMMANDS];
 
-/* A command in a file of its own. */
+/* Commands in files of their own. */
+void show_igmp_snooping(struct shell *sh);
+void show_igmp_groups(struct shell *sh);
+void show_igmp_mrouter(struct shell *sh);
+void show_mld_snooping(struct shell *sh);
+void show_mld_groups(struct shell *sh);
+void show_mld_mrouter(struct shell *sh);
 void show_storm_control(struct shell *sh);
 
 /* The state of a port in a word. */

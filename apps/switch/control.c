@@ -8,15 +8,18 @@
  *     host.c      frames to the machine itself
  *     learn.c     uses and reports of stations
  *     storm.c     storm control
+ *     snoop.c     groups by their listeners, and messages for snooping
  *     tables.c    the control core: VLANs, ports and forwarding database, from the configuration
  *     control.c   its turns
+ *     snooping.c  IGMP and MLD snooping: listeners, routers, queries
  *     spanning.h  the spanning tree, in files of its own
- *     commands.c  console and metrics; show_storm.c: show storm-control
+ *     commands.c  console and metrics; show_storm.c, show_snoop.c: some of them
  *     pages.c     JSON
  */
 #include "apps/switch/commands.h"
 #include "apps/switch/pages.h"
 #include "apps/switch/plugin.h"
+#include "apps/switch/snooping.h"
 #include "apps/switch/spanning.h"
 #include "apps/switch/tables.h"
 #include "control/config/running.h"
@@ -30,12 +33,14 @@ static uint64_t age_due_ns;
 static size_t published_more(void)
 {
 	spanning_keep_room();
+	snooping_room();
 	return tables_more();
 }
 
 static void start(void)
 {
 	tables_start();
+	snooping_start();
 	spanning_start();
 	age_due_ns = 0;
 }
@@ -49,6 +54,7 @@ static void link_changed(unsigned port, bool up)
 static void changed(void)
 {
 	tables_changed();
+	snooping_changed();
 	spanning_changed();
 }
 
@@ -126,13 +132,13 @@ static uint64_t timer(void)
 {
 	if (!tables.shared || !core_ports_running())
 		return UINT64_MAX;
-	const uint64_t tree = spanning_timer();
+	const uint64_t tree = spanning_timer(), first = u64_min(tree, snooping_timer());
 	if (!tables.has_fdb)
-		return tree;
+		return first;
 	if (take_all())
 		return self.now_tsc;
 	const uint64_t due = age(), now = core_now_ns();
-	return due == UINT64_MAX ? tree : u64_min(tree, core_tsc_after(due > now ? due - now : 0));
+	return due == UINT64_MAX ? first : u64_min(first, core_tsc_after(due > now ? due - now : 0));
 }
 
 const struct app_plugin switch_plugin = {

@@ -25,6 +25,8 @@
 
 #include "dataplane/state.h"
 #include "net/fdb/fdb.h"
+#include "net/snoop/message.h"
+#include "net/snoop/table.h"
 
 _Static_assert(NIC_PORTS_MAX <= FDB_PORTS, "an entry holds the number of a port");
 
@@ -62,12 +64,24 @@ enum switch_storm {
 	SWITCH_STORMS,
 };
 
+/* Snooping in a VLAN, in one word (snoop.h). Families are bits 1 << enum snoop_family. */
+struct switch_snoop {
+	_Alignas(8) uint16_t routers[SNOOP_FAMILIES]; /* ports that lead to routers */
+	uint8_t on;        /* messages are read and told */
+	uint8_t restricts; /* groups go to their listeners only */
+	uint16_t reserved;
+};
+_Static_assert(sizeof(struct switch_snoop) == 8 && NIC_PORTS_MAX <= SNOOP_PORTS, "is loaded whole, and has all ports");
+
 struct switch_shared {
 	struct switch_vlan vlan[SWITCH_VLANS];
 	uint16_t untagged[NIC_PORTS_MAX]; /* VLAN of frames without a tag; 0: they are dropped */
 	uint16_t len_max[NIC_PORTS_MAX];  /* of a frame without its tag */
 	struct switch_ports ports;
 	uint32_t storm[NIC_PORTS_MAX][SWITCH_STORMS]; /* frames a second; 0: no limit */
+	struct switch_snoop snoop[SWITCH_VLANS];
+	struct snoop_table groups;
+	uint32_t unknown_multicast; /* ports that take groups without listeners too */
 	uint64_t mac;        /* the machine's own, as in a frame; 0: no VLAN has an interface */
 	uint32_t mark_shift; /* a mark is core_now_ns() >> this */
 	uint64_t taken[CORES_MAX]; /* reports taken, by core: the tail of its ring */
@@ -89,6 +103,14 @@ static inline struct switch_ports switch_ports_load(const struct switch_shared *
 	struct switch_ports p;
 	__builtin_memcpy(&p, &word, sizeof p);
 	return p;
+}
+
+static inline struct switch_snoop switch_snoop_load(const struct switch_shared *s, unsigned vid)
+{
+	const uint64_t word = __atomic_load_n((const uint64_t *)(const void *)&s->snoop[vid], __ATOMIC_RELAXED);
+	struct switch_snoop v;
+	__builtin_memcpy(&v, &word, sizeof v);
+	return v;
 }
 
 static inline struct switch_vlan switch_vlan_load(const struct switch_shared *s, unsigned vid)

@@ -9,7 +9,8 @@
  *     2. look up   sources and destinations in one batch (net/fdb). A source that is there at this port is
  *                  marked as used; another is reported (learn.c).
  *     3. send      to the port of the destination if that carries the VLAN and forwards (8.6.4), else to
- *                  all such ports (8.8.6), as far as storm control allows (storm.h); never back. The tag is
+ *                  all such ports (8.8.6), as far as storm control (storm.h) and snooping
+ *                  (snoop.h) allow; never back. The tag is
  *                  added, removed or left. Before, where configured, the access lists of the output ports.
  *
  * Frames of a flow stay in order: they take the same way through the passes, except in the moment in which
@@ -21,13 +22,14 @@
  * the control core gives it, and all that is flooded are copies.
  *
  * Deliberately missing: priorities (802.1Q 6.9.3: the tag's bits are kept where a tag stays, and are 0 in a
- * tag that is added), provider tags (0x88a8 is an EtherType like any other), groups learned by snooping.
+ * tag that is added), provider tags (0x88a8 is an EtherType like any other).
  */
 #include "apps/switch/access.h"
 #include "apps/switch/host.h"
 #include "apps/switch/learn.h"
 #include "apps/switch/plugin.h"
 #include "apps/switch/send.h"
+#include "apps/switch/snoop.h"
 #include "apps/switch/storm.h"
 #include "apps/switch/switch.h"
 #include "control/control.h"
@@ -233,31 +235,35 @@ static __attribute__((noinline)) bool flood(struct pkt *p, unsigned i, unsigned 
 {
 	const bool tagged = passing.tagged[i];
 	const unsigned tag = tagged ? ETH_TAG_LEN : 0, vid = passing.vid[i];
-	uint32_t ports = vlan.member & switching.forwarding & ~(1u << port);
-	enum counter why = CNT_drop_switch_no_port;
+	struct snoop_way way = {vlan.member & switching.forwarding & ~(1u << port), CNT_drop_switch_no_port, false};
 	const bool ours = vlan.interface && eth_is_multicast(p->data) &&
 	                  host_wants(switching.dp, p, tag, vlan.interface);
-	const enum counter storm = storm_check(p, port);
+	enum counter bad = storm_check(p, port);
 	struct pkt copy;
-	if (unlikely(storm != CNT_NONE)) {
-		core_drop(p, storm);
+	if (likely(bad == CNT_NONE) && eth_is_multicast(p->data))
+		bad = snoop_route(p, tag, vid, port, &way);
+	if (unlikely(bad != CNT_NONE)) {
+		core_drop(p, bad);
 		return false;
 	}
-	if (unlikely(switching.lists) && ports)
-		ports = access_flood(p, tagged, ports, &why);
-	count_n(CNT_switch_flooded, ports != 0);
-	if (unlikely(ours)) {
+	if (unlikely(switching.lists) && way.ports)
+		way.ports = access_flood(p, tagged, way.ports, &way.why);
+	count_n(CNT_switch_flooded, way.ports != 0);
+	if (unlikely(ours || way.tell)) {
 		pkt_csum_complete(&self.pool, p);
-		if (ports && send_copy_of(p, &copy))
-			count_n(CNT_switch_copies, send_flood(&copy, tagged, vlan, vid, ports));
-		host_input(switching.dp, p, tag, vlan.interface);
+		if (way.ports && send_copy_of(p, &copy))
+			count_n(CNT_switch_copies, send_flood(&copy, tagged, vlan, vid, way.ports));
+		if (way.tell)
+			snoop_tell(p, tag, vid, ours);
+		if (ours)
+			host_input(switching.dp, p, tag, vlan.interface);
 		return false;
 	}
-	if (ports == 0) {
-		core_drop(p, why);
+	if (way.ports == 0) {
+		core_drop(p, way.why);
 		return false;
 	}
-	return send_flood(p, tagged, vlan, vid, ports);
+	return send_flood(p, tagged, vlan, vid, way.ports);
 }
 
 /* The reason why a frame to a known station cannot be sent, or CNT_NONE. */

@@ -94,6 +94,19 @@ static int check_stations(const struct config *c, enum core_app_number app, stru
 	return E_OK;
 }
 
+static int check_snoop(const struct config *c, enum core_app_number app, struct text_error *err)
+{
+	for (unsigned f = 0; f < CONFIG_SNOOPS; f++)
+		if (c->snoop[f].line && app != CORE_APP_switch)
+			return text_fail(err, c->snoop[f].line, text_of("snooping"), "the application %s does not switch",
+			                 core_app_word(app));
+	for (unsigned k = 0; k < c->mrouter_count; k++)
+		if (c->mrouter[k].port >= core_port_count())
+			return text_fail(err, c->mrouter[k].line, text_of("interface"), "this machine has %u port%s",
+			                 core_port_count(), core_port_count() == 1 ? "" : "s");
+	return E_OK;
+}
+
 /* For an interface that is not a port. A VLAN's MTU is at most that of its port (802.1Q), and only
  * routers have such interfaces. */
 static int check_beside(const struct config *c, const struct config_interface *i, const char *name,
@@ -185,6 +198,8 @@ int load_check(const struct config *c, enum core_app_number app, struct text_err
 		                  "the application %s takes no script", core_app_word(app));
 	if (error == E_OK)
 		error = check_stations(c, app, err);
+	if (error == E_OK)
+		error = check_snoop(c, app, err);
 	if (error == E_OK)
 		error = programs_check(c, err);
 	return error == E_OK ? steer_rules_check(c, app, err) : error;

@@ -34,6 +34,7 @@
  *     config_steer.c        rules that steer received packets to cores
  *     config_switch.c       VLANs of the switch's ports, static stations, storm control
  *     config_lldp.c         LLDP
+ *     config_snoop.c        IGMP and MLD snooping
  *     words.c               parsers of words that several files use; config_parse.h: shared
  *     config_check.c        checks of the whole; config_check6.c: of IPv6
  *     config_print.c        back to text
@@ -387,6 +388,7 @@ struct config_switchport {
 	uint32_t line;     /* of its first statement; 0: it has none */
 	bool trunk;        /* else an access port */
 	bool no_native;    /* a trunk that takes no untagged frames */
+	bool unknown_multicast; /* takes groups without listeners too */
 	bool lists;        /* a trunk that carries `allowed`; else all VLANs */
 	uint16_t access, native; /* 0: CONFIG_VID_DEFAULT, and never that */
 	uint32_t limit;    /* of learned addresses; 0: none */
@@ -401,6 +403,28 @@ struct config_lldp {
 	uint16_t timer_s; /* between frames */
 	uint16_t hold_s;  /* the time to live that is announced */
 	uint32_t hold_line;
+};
+
+/* IGMP and MLD snooping, by family: 0 is IPv4, 1 IPv6. All zero: on, and no querier. */
+#define CONFIG_SNOOPS 2
+#define CONFIG_QUERY_INTERVAL_DEFAULT_S 125
+struct config_snoop {
+	uint32_t line;       /* of its first statement; 0: it has none */
+	bool off;
+	bool querier;        /* in VLANs in which the machine has an interface */
+	uint32_t interval_s; /* between queries; 0: CONFIG_QUERY_INTERVAL_DEFAULT_S, and never that */
+	uint64_t vlan_off[CONFIG_VID_WORDS]; /* a bit for each VLAN, as the others */
+	uint64_t vlan_querier[CONFIG_VID_WORDS];
+	uint64_t fast_leave[CONFIG_VID_WORDS];
+};
+
+/* A port that leads to a multicast router. */
+#define CONFIG_MROUTERS_MAX 64
+struct config_mrouter {
+	uint32_t line;
+	uint32_t port;
+	uint16_t vid;
+	uint8_t family;
 };
 
 /* A static entry of the switch's forwarding database. */
@@ -454,6 +478,9 @@ struct config {
 	unsigned steer_count;
 	struct config_switchport switchport[CONFIG_PORTS_MAX];
 	struct config_stp stp;
+	struct config_snoop snoop[CONFIG_SNOOPS];
+	struct config_mrouter mrouter[CONFIG_MROUTERS_MAX];
+	unsigned mrouter_count;
 	struct config_mac mac[CONFIG_MACS_MAX];
 	unsigned mac_count;
 	struct config_lldp lldp;
@@ -567,6 +594,9 @@ int config_check_lldp(const struct config *c, struct text_error *err);
 /* Time between LLDP frames, and the time to live that they announce. */
 uint16_t config_lldp_timer_s(const struct config *c);
 uint16_t config_lldp_hold_s(const struct config *c);
+
+/* Checks the statements of snooping. */
+int config_check_snoop(const struct config *c, struct text_error *err);
 
 /* Does the port carry that VLAN? The VLAN of its untagged frames; 0: it takes none. */
 bool config_switch_carries(const struct config *c, unsigned port, unsigned vid);

@@ -216,6 +216,21 @@ int config_switch_storm_broadcast(struct parser *p, unsigned i);
 int config_switch_storm_multicast(struct parser *p, unsigned i);
 int config_switch_storm_unicast(struct parser *p, unsigned i);
 
+/* Word i: the number of a VLAN. */
+int config_parse_vid(struct parser *p, unsigned i, uint16_t *vid);
+
+/* --- of config_snoop.c: of IPv4, and of IPv6 --- */
+
+int config_snoop_off4(struct parser *p, unsigned i);
+int config_snoop_off6(struct parser *p, unsigned i);
+int config_snoop_querier4(struct parser *p, unsigned i);
+int config_snoop_querier6(struct parser *p, unsigned i);
+int config_snoop_interval4(struct parser *p, unsigned i);
+int config_snoop_interval6(struct parser *p, unsigned i);
+int config_snoop_vlan4(struct parser *p, unsigned i);
+int config_snoop_vlan6(struct parser *p, unsigned i);
+int config_snoop_unknown(struct parser *p, unsigned i);
+
 /* The switch port of the open block; NULL: it is not of a port, which has been reported. i: the number of the
  * word after the statement's own. */
 struct config_switchport *config_switchport_of(struct parser *p, unsigned i);

@@ -183,6 +183,8 @@ static void print_switchport(const struct printer *p, const struct config_switch
 		           config_vid_list(list, s->allowed)[0] ? list : "none");
 	if (s->limit)
 		print_line(p, " mac address-table limit %u", s->limit);
+	if (s->unknown_multicast)
+		print_line(p, " switchport unknown-multicast flood");
 	for (unsigned k = 0; k < CONFIG_STORMS; k++)
 		if (s->storm[k])
 			print_line(p, " storm-control %s level %u", storms[k], s->storm[k]);
@@ -197,6 +199,34 @@ static void print_lldp(const struct printer *p, const struct config_lldp *l)
 		print_line(p, "lldp timer %u", l->timer_s);
 	if (l->hold_s)
 		print_line(p, "lldp holdtime %u", l->hold_s);
+}
+
+static void print_snoop_vlans(const struct printer *p, const char *words, const uint64_t *set, const char *what)
+{
+	for (unsigned vid = 1; vid <= CONFIG_VID_MAX; vid++)
+		if (set[vid / 64] >> vid % 64 & 1)
+			print_line(p, "%s vlan %u %s", words, vid, what);
+}
+
+static void print_snoop(const struct printer *p, const struct config *c)
+{
+	static const char *const words[CONFIG_SNOOPS] = {"ip igmp snooping", "ipv6 mld snooping"};
+	char name[CONFIG_IF_NAME_SIZE];
+	for (unsigned f = 0; f < CONFIG_SNOOPS; f++) {
+		const struct config_snoop *s = &c->snoop[f];
+		if (s->off)
+			print_line(p, "%s off", words[f]);
+		if (s->querier)
+			print_line(p, "%s querier", words[f]);
+		if (s->interval_s)
+			print_line(p, "%s query-interval %u", words[f], s->interval_s);
+		print_snoop_vlans(p, words[f], s->vlan_off, "off");
+		print_snoop_vlans(p, words[f], s->vlan_querier, "querier");
+		print_snoop_vlans(p, words[f], s->fast_leave, "fast-leave");
+	}
+	for (unsigned k = 0; k < c->mrouter_count; k++)
+		print_line(p, "%s vlan %u mrouter interface %s", words[c->mrouter[k].family], c->mrouter[k].vid,
+		           config_key_name(name, c->mrouter[k].port));
 }
 
 static void print_interface(const struct printer *p, const struct config *c,
@@ -397,6 +427,7 @@ static void print_machine(const struct config *c, config_write_fn write, void *c
 		print_line(&p, "mac address-table static %s vlan %u interface %s", fmt_mac(mac, c->mac[k].mac),
 		           c->mac[k].vid, config_key_name(name, c->mac[k].port));
 	print_stp(&p, &c->stp);
+	print_snoop(&p, c);
 	for (unsigned k = 0; k < c->neighbour6_count; k++)
 		print_line(&p, "ipv6 neighbor %s %s %s", fmt_ip6(addr, &c->neighbour6[k].addr),
 		           config_key_name(name, c->neighbour6[k].interface),

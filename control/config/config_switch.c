@@ -24,7 +24,7 @@ struct config_switchport *config_switchport_of(struct parser *p, unsigned i)
 	return s;
 }
 
-static int parse_vid(struct parser *p, unsigned i, uint16_t *vid)
+int config_parse_vid(struct parser *p, unsigned i, uint16_t *vid)
 {
 	uint32_t n;
 	int error = words_u32(&p->w, i, "the VLAN", 1, CONFIG_VID_MAX, &n);
@@ -36,7 +36,7 @@ static int parse_vid(struct parser *p, unsigned i, uint16_t *vid)
 /* A VLAN of a port: the default is 0, so that two texts of the same meaning are equal. */
 static int parse_port_vid(struct parser *p, unsigned i, uint16_t *vid)
 {
-	int error = parse_vid(p, i, vid);
+	int error = config_parse_vid(p, i, vid);
 	if (error == 0 && *vid == CONFIG_VID_DEFAULT)
 		*vid = 0;
 	return error;
@@ -164,7 +164,7 @@ int config_switch_static(struct parser *p, unsigned i)
 	int error = config_parse_mac(p, i, m.mac);
 	if (error == 0 && !words_is(&p->w, i + 1, "vlan"))
 		return FAIL(p, i + 1, "expected vlan and its number");
-	if (error != 0 || (error = parse_vid(p, i + 2, &m.vid)) != 0)
+	if (error != 0 || (error = config_parse_vid(p, i + 2, &m.vid)) != 0)
 		return error;
 	if (!words_is(&p->w, i + 3, "interface"))
 		return FAIL(p, i + 3, "expected interface and the name of a port");

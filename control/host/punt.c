@@ -19,6 +19,13 @@
 #include "lib/mem.h"
 #include "net/ip4.h"
 
+static punt_receiver application;
+
+void punt_application(punt_receiver f)
+{
+	application = f;
+}
+
 /* True if the packet's version is 6; a packet to be resolved has no Ethernet header. */
 static bool is_ip6(const struct core_msg *m)
 {
@@ -77,7 +84,7 @@ static void serve_msg(const struct core_msg *m)
 {
 	/* a faulty data core may name an interface that does not exist */
 	if (!forwarding.ready || !dp_exists(dp_get(), m->port)) {
-		if (m->kind != PUNT_OWN)
+		if (m->kind != PUNT_OWN && !(m->kind == PUNT_APP && m->arg & PUNT_APP_OWN))
 			fate_count(CNT_drop_port_down);
 		return;
 	}
@@ -101,6 +108,9 @@ static void serve_msg(const struct core_msg *m)
 		break;
 	case PUNT_OWN:
 		resolve(m, FRAME_OWN);
+		break;
+	case PUNT_APP:
+		count_fate(application ? application(m) : CNT_drop_eth_type);
 		break;
 	case PUNT_ENGINE:
 	case PUNT_LINK:

@@ -268,7 +268,9 @@ static void print_punted(struct shell *sh, const struct trace_note *n)
 		[PUNT_OWN] = "an answer of ours whose neighbour is not known",
 		[PUNT_VXLAN] = "a VXLAN packet of the routing engine",
 	};
-	const char *const other = n->number < PUNT_LINK ? "a frame for the routing engine" : "a frame of a link protocol";
+	const char *const other = n->number < PUNT_LINK  ? "a frame for the routing engine"
+	                          : n->number < PUNT_APP ? "a frame of a link protocol"
+	                                                 : "a message for snooping";
 	shell_print(sh, "  control   takes %s\n", n->number < PUNT_KINDS ? what[n->number] : other);
 }
 

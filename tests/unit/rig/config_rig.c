@@ -115,6 +115,10 @@ static void forget_lines(struct config *c)
 		c->switchport[i].line = 0;
 	for (unsigned i = 0; i < CONFIG_MACS_MAX; i++)
 		c->mac[i].line = 0;
+	for (unsigned f = 0; f < CONFIG_SNOOPS; f++)
+		c->snoop[f].line = 0;
+	for (unsigned k = 0; k < CONFIG_MROUTERS_MAX; k++)
+		c->mrouter[k].line = 0;
 	c->aging_line = c->stp.line = c->stp.times_line = 0;
 	for (unsigned i = 0; i < CONFIG_ARPS_MAX; i++)
 		c->arp[i].line = 0;

@@ -462,9 +462,9 @@ static void test_statement_errors(void **state)
 	       "idle, receive-steering, load-balance, cores, interface, description, ip, mtu, shutdown, no, ipv6, permit, deny, arp, "
 	       "service, tcp, web, http, console, capture, routing, xdp, steer, switchport, mac, storm-control, spanning-tree, errdisable, lldp, exit, end");
 	refuse("\n\nint eth0", 3, "int", "unknown statement");
-	refuse("ip", 1, "", "expected address, unnumbered, access-group, unreachables, verify, redirects, directed-broadcast, access-list, route, icmp after \"ip\"");
+	refuse("ip", 1, "", "expected address, unnumbered, access-group, unreachables, verify, redirects, directed-broadcast, access-list, route, icmp, igmp after \"ip\"");
 	refuse("ip rout 1.2.3.4", 1, "rout",
-	       "expected address, unnumbered, access-group, unreachables, verify, redirects, directed-broadcast, access-list, route, icmp after \"ip\"");
+	       "expected address, unnumbered, access-group, unreachables, verify, redirects, directed-broadcast, access-list, route, icmp, igmp after \"ip\"");
 	refuse("ip icmp 5", 1, "5", "expected rate-limit after \"icmp\"");
 	refuse("no mtu", 1, "mtu", "expected shutdown, ip, ipv6, lldp after \"no\"");
 	refuse("service echo sctp", 1, "sctp", "expected udp, tcp after \"echo\"");

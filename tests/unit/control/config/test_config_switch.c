@@ -113,6 +113,37 @@ static void test_storm(void **state)
 	       "\"storm-control broadcast level\" stands already at line 2");
 }
 
+static void test_snoop(void **state)
+{
+	(void)state;
+	admit("ip igmp snooping querier\nip igmp snooping query-interval 30\nip igmp snooping vlan 1 fast-leave\n"
+	      "ip igmp snooping vlan 1 mrouter interface eth2\nip igmp snooping vlan 4094 off\n"
+	      "ipv6 mld snooping off\nipv6 mld snooping query-interval 125\nipv6 mld snooping vlan 7 querier\n"
+	      ETH0 " switchport unknown-multicast flood\n");
+	assert_true(config.snoop[0].querier && !config.snoop[0].off);
+	assert_true(config.snoop[1].off && !config.snoop[1].querier);
+	assert_int_equal(config.snoop[0].interval_s, 30);
+	assert_int_equal(config.snoop[1].interval_s, 0);
+	assert_int_equal(config.snoop[0].fast_leave[0], 2);
+	assert_int_equal(config.snoop[0].vlan_off[63], 1ull << 62);
+	assert_int_equal(config.snoop[1].vlan_querier[0], 1 << 7);
+	assert_int_equal(config.mrouter_count, 1);
+	assert_int_equal(config.mrouter[0].port, 2);
+	assert_true(config.switchport[0].unknown_multicast);
+	round_trip();
+	refuse("ip igmp snooping vlan 0 off", 1, "0", "the VLAN");
+	refuse("ip igmp snooping vlan 5", 1, "", "the line ends too early");
+	refuse("ip igmp snooping vlan 5 on", 1, "on", "expected off, querier, fast-leave or mrouter");
+	refuse("ip igmp snooping vlan 5 off now", 1, "now", "unexpected word");
+	refuse("ipv6 mld snooping query-interval 1", 1, "1", "the interval in seconds");
+	refuse("ipv6 mld snooping query-interval 18001", 1, "18001", "the interval in seconds");
+	refuse("ip igmp snooping vlan 1 mrouter eth0", 1, "eth0", "expected interface");
+	refuse("ip igmp snooping vlan 1 mrouter interface lo0", 1, "lo0", "a router is behind a port");
+	refuse("ip igmp snooping vlan 1 mrouter interface eth0\nip igmp snooping vlan 1 mrouter interface eth0", 2,
+	       "eth0", "the same stands at line 1");
+	refuse("ip igmp snooping vlan 2 mrouter interface eth0", 1, "eth0", "the port does not carry VLAN 2");
+}
+
 static void test_errors(void **state)
 {
 	(void)state;
@@ -166,7 +197,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_defaults), cmocka_unit_test(test_access), cmocka_unit_test(test_trunk),
-		cmocka_unit_test(test_list_text), cmocka_unit_test(test_stations), cmocka_unit_test(test_storm), cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_list_text), cmocka_unit_test(test_stations), cmocka_unit_test(test_storm), cmocka_unit_test(test_snoop), cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_hostile),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
