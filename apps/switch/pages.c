@@ -3,6 +3,7 @@
 #include "apps/switch/pages.h"
 
 #include "apps/switch/commands.h"
+#include "apps/switch/spanning.h"
 #include "apps/switch/tables.h"
 #include "control/config/running.h"
 #include "lib/fmt.h"
@@ -20,9 +21,20 @@ static bool part_ports(struct page_walk *w, struct page_text *t)
 		page_print(t, "]");
 		return false;
 	}
-	page_print(t, "%s\n{\"name\":\"%s\",\"state\":\"%s\",\"mode\":\"%s\",\"untagged\":%u,\"stations\":%u}", page_comma(w),
+	page_print(t, "%s\n{\"name\":\"%s\",\"state\":\"%s\",\"mode\":\"%s\",\"untagged\":%u,\"stations\":%u", page_comma(w),
 	           dp_name(dp_get(), p), switch_state_word(p), running.config.switchport[p].trunk ? "trunk" : "access",
 	           tables.shared->untagged[p], tables.fdb.learned[p]);
+	spanning_json_port(p, t);
+	page_print(t, "}");
+	return true;
+}
+
+static bool part_tree(struct page_walk *w, struct page_text *t)
+{
+	if (w->item)
+		return false;
+	page_print(t, ",\"spanning_tree\":");
+	spanning_json_root(t);
 	return true;
 }
 
@@ -83,7 +95,7 @@ static bool part_stations(struct page_walk *w, struct page_text *t)
 	return true;
 }
 
-static const page_part page_switch[] = {part_ports, part_vlans, NULL};
+static const page_part page_switch[] = {part_ports, part_tree, part_vlans, NULL};
 static const page_part page_stations[] = {part_stations, NULL};
 
 const struct page switch_pages[SWITCH_PAGES] = {

@@ -17,7 +17,7 @@
  * counts only since a link came up while we were watching: the ports are `cautious` for CAUTION_NS if the
  * protocol begins anew beside links that stay up.
  *
- * Only the console sees events that neighbours cause, at most once a second each (report).
+ * Neighbours cause events as often as they like. The console reports changes once a second (report).
  */
 #include "apps/switch/spanning.h"
 
@@ -152,6 +152,16 @@ static void report(void)
 
 /* --- from the configuration --- */
 
+/* The least address of the ports (7.12.5). */
+static const uint8_t *bridge_address(void)
+{
+	const uint8_t *least = core_port_nic(0)->mac;
+	for (unsigned p = 1; p < core_port_count(); p++)
+		if (memcmp(core_port_nic(p)->mac, least, ETH_ALEN) < 0)
+			least = core_port_nic(p)->mac;
+	return least;
+}
+
 static void set_port_params(unsigned port)
 {
 	const struct config_stp_port *c = &running.config.switchport[port].stp;
@@ -163,7 +173,8 @@ static void set_port_params(unsigned port)
 		.auto_edge = c->portfast == CONFIG_PORTFAST_AUTO && !(spanning.cautious >> port & 1),
 		.bpdu_guard = c->guard,
 	};
-	eth_copy(p.mac, core_port_nic(port)->mac);
+	const uint8_t *mac = core_port_nic(port)->mac;
+	eth_copy(p.mac, eth_is_station(mac) ? mac : bridge_address());
 	(void)stp_port_set_params(&spanning.bridge, port, &p, core_now_ns());
 }
 
@@ -177,16 +188,6 @@ static void set_port(unsigned port)
 		spanning.cautious &= ~(1u << port);
 	set_port_params(port);
 	stp_port_link(&spanning.bridge, port, up, link.mbps, true, core_now_ns());
-}
-
-/* The least address of the ports (7.12.5). */
-static const uint8_t *bridge_address(void)
-{
-	const uint8_t *least = core_port_nic(0)->mac;
-	for (unsigned p = 1; p < core_port_count(); p++)
-		if (memcmp(core_port_nic(p)->mac, least, ETH_ALEN) < 0)
-			least = core_port_nic(p)->mac;
-	return least;
 }
 
 static bool wanted(void)
@@ -241,6 +242,7 @@ void spanning_start(void)
 		return;
 	const enum spanning_kept found = spanning_resume();
 	if (!wanted()) {
+		spanning = (struct spanning){0};
 		allow_all();
 		return;
 	}

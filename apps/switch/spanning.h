@@ -45,7 +45,7 @@ uint64_t spanning_timer(void);
 
 enum spanning_kept {
 	SPANNING_NEW,     /* the machine has just booted */
-	SPANNING_LOST,    /* an earlier program has left no state that can be used */
+	SPANNING_LOST,    /* an earlier program, if there was one, has left no state that can be used */
 	SPANNING_RESUMED, /* `spanning` is as the earlier program has left it */
 };
 
@@ -75,5 +75,10 @@ void spanning_clear_protocols(struct shell *sh);
 
 /* A part of a page, whose items begin at `item`. */
 bool spanning_metrics(uint32_t item, struct page_text *t);
+
+/* JSON: the role of a port and what is at its link, as `,"role":…,"type":…`; the root, as an object. null: the
+ * protocol is off. */
+void spanning_json_port(unsigned port, struct page_text *t);
+void spanning_json_root(struct page_text *t);
 
 #endif

@@ -5,8 +5,8 @@
  * listens to us, might be taken for an edge.
  *
  * Invariants
- * 1. What is found is used only if its hash is right, it was kept less than KEPT_NS ago, and it is of the same
- *    bridge. Two hello times are not enough for a neighbour to give us up (17.21.23: three).
+ * 1. What is found is used only if its hash is right, it was kept less than KEPT_NS ago, and the machine has
+ *    as many ports. Two hello times are not enough for a neighbour to give us up (17.21.23: three).
  * 2. A program that fails between spanning_resume and the next spanning_keep is the last that uses this state:
  *    the state may be the cause.
  */
@@ -52,9 +52,10 @@ void spanning_keep_room(void)
 
 enum spanning_kept spanning_resume(void)
 {
-	if (!kept || kept->fresh) {
-		if (kept)
-			kept->fresh = false;
+	if (!kept)
+		return SPANNING_LOST;
+	if (kept->fresh) {
+		kept->fresh = false;
 		return SPANNING_NEW;
 	}
 	const bool good = is_usable(kept);

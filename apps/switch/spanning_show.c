@@ -59,15 +59,16 @@ static void show_bridge(struct shell *sh)
 }
 
 /* Why the port has its state, or what is known of its link. */
-static const char *kind_of(const struct stp_port_status *p)
+static const char *type_of(const struct stp_port_status *p)
 {
-	return p->guarded           ? "BPDU guard"
-	       : p->looped          ? "loop"
-	       : p->disputed        ? "dispute"
-	       : p->edge            ? "edge"
-	       : !p->rstp           ? "STP neighbour"
-	       : p->point_to_point  ? "point-to-point"
-	                            : "shared";
+	return !p->link_up         ? "down"
+	       : p->guarded        ? "BPDU guard"
+	       : p->looped         ? "loop"
+	       : p->disputed       ? "dispute"
+	       : p->edge           ? "edge"
+	       : !p->rstp          ? "STP neighbour"
+	       : p->point_to_point ? "point-to-point"
+	                           : "shared";
 }
 
 static void show_port(struct shell *sh, unsigned port)
@@ -77,7 +78,7 @@ static void show_port(struct shell *sh, unsigned port)
 	stp_port_status(&spanning.bridge, port, &p);
 	fmt_format(id, sizeof id, "%u.%u", p.port_id >> 8 & 0xf0u, STP_PORT_NUMBER(p.port_id));
 	shell_print(sh, "%-8s %-11s %-11s %9u  %-8s  %s\n", dp_name(dp_get(), port), stp_role_name(p.role),
-	            stp_state_name(p.state), p.path_cost, id, p.link_up ? kind_of(&p) : "down");
+	            stp_state_name(p.state), p.path_cost, id, type_of(&p));
 }
 
 void spanning_show(struct shell *sh)
@@ -128,7 +129,7 @@ void spanning_show_port(struct shell *sh)
 		return;
 	stp_port_status(&spanning.bridge, port, &p);
 	shell_print(sh, "role %s\nstate %s\ntype %s\n", stp_role_name(p.role), stp_state_name(p.state),
-	            p.link_up ? kind_of(&p) : "down");
+	            type_of(&p));
 	shell_print(sh, "cost %u\npriority %u\nnumber %u\n", p.path_cost, p.port_id >> 8 & 0xf0u,
 	            STP_PORT_NUMBER(p.port_id));
 	shell_print(sh, "edge %s\nlink_type %s\nbpdu_guard %s\n", p.edge ? "yes" : "no",
@@ -154,6 +155,34 @@ void spanning_clear_protocols(struct shell *sh)
 	for (uint32_t p = first; p < last; p++)
 		stp_port_migrate(&spanning.bridge, p, core_now_ns());
 	spanning_keep();
+}
+
+/* --- JSON --- */
+
+void spanning_json_port(unsigned port, struct page_text *t)
+{
+	struct stp_port_status p;
+	if (!spanning.runs) {
+		page_print(t, ",\"role\":null,\"type\":null");
+		return;
+	}
+	stp_port_status(&spanning.bridge, port, &p);
+	page_print(t, ",\"role\":\"%s\",\"type\":\"%s\"", stp_role_name(p.role), type_of(&p));
+}
+
+void spanning_json_root(struct page_text *t)
+{
+	struct stp_bridge_status b;
+	char id[SPANNING_ID_MAX];
+	if (!spanning.runs) {
+		page_print(t, "null");
+		return;
+	}
+	stp_bridge_status(&spanning.bridge, &b);
+	page_print(t, "{\"root\":\"%s\",\"bridge\":", spanning_id(id, b.root_id));
+	page_print(t, "\"%s\",\"cost\":%u,\"port\":", spanning_id(id, b.bridge_id), b.root_path_cost);
+	page_print(t, b.root_port < 0 ? "null" : "\"eth%d\"", b.root_port);
+	page_print(t, ",\"topology_changes\":%llu}", (ull)b.topology_changes);
 }
 
 /* --- /metrics --- */

@@ -218,7 +218,8 @@ def test_json(s):
     c = Client(s)
     status, _, content = c.get("/api/v1/switch.json")
     got = json.loads(content)
-    assert status == 200 and list(got) == ["ports", "vlans"]
+    assert status == 200 and list(got) == ["ports", "spanning_tree", "vlans"]
+    assert got["spanning_tree"] is None and {row["role"] for row in got["ports"]} == {None}
     states = {row["name"]: (row["state"], row["mode"], row["untagged"], row["stations"]) for row in got["ports"]}
     assert states == {"eth0": ("forwarding", "access", 10, 1), "eth1": ("forwarding", "access", 20, 0),
                       "eth2": ("forwarding", "trunk", 0, 1), "eth3": ("forwarding", "access", 10, 0)}

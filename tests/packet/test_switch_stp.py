@@ -1,6 +1,7 @@
 """The spanning tree of the switch (apps/switch/spanning.c): root election, blocking, handshakes, edges, BPDU
 guard, topology changes, configuration, failures. BPDUs are built and read by scapy (IEEE 802.1D-2004 clause 9);
 the protocol itself has unit tests and simulated networks in tests/unit/net/stp/."""
+import json
 import os
 import random
 import time
@@ -83,6 +84,11 @@ def reaches(m, one, port):
 
 def commit(m, *lines):
     assert "committed" in commit_lines(m, *lines)
+
+
+def said_changes(m):
+    said = m.console("show spanning-tree").split("topology changes ")[1]
+    return int(said.split("\n")[0].split(",")[0])
 
 
 def hold(m, seconds, *frames):
@@ -641,6 +647,27 @@ def test_off_and_on(running):
     silence(m)
 
 
+def test_off_with_a_restart_of_the_ports(running):
+    """The state that is kept over the restart is not used. Switched on by another restart, the protocol begins
+    anew."""
+    m = running()
+    m.send(0, bpdu(port=0x8001))
+    m.send(1, bpdu(port=0x8002))
+    assert tree(m)["eth1"][1] == "discarding"
+    commit(m, "spanning-tree mode none", "interface eth3", "description x")
+    m.time(SECOND)
+    assert m.console("show switchport").count("forwarding") == PORTS
+    silence(m)
+    m.time(5 * SECOND)
+    m.expect_nothing()
+    commit(m, "spanning-tree mode rstp", "interface eth2", "description x")
+    m.time(5 * SECOND)
+    assert tree(m) == {"eth%d" % port: ("designated", "discarding", "point-to-point") for port in range(PORTS)}
+    m.time(20 * SECOND)
+    assert states(m) == ["forwarding"] * PORTS
+    silence(m)
+
+
 def test_shutdown_leaves_the_tree(running):
     """It restarts the ports: the other ports go on with their roles."""
     m = running()
@@ -693,7 +720,7 @@ def test_shown_port(running):
     silence(m)
 
 
-def test_metrics(running):
+def test_metrics_and_json(running):
     m = running("http server\nhttp access 0.0.0.0/0\ninterface vlan1\n ip address 192.0.2.1/24\n")
     m.send(1, bpdu(port=0x8001))
     m.send(2, bpdu(port=0x8002))
@@ -704,6 +731,11 @@ def test_metrics(running):
     client = Client(m, src=host, router=Station(3, "192.0.2.1", OWN))
     status, _, content = client.get("/metrics")
     assert status == 200
+    tree_json = json.loads(client.get("/api/v1/switch.json")[2])
+    assert [(row["role"], row["type"]) for row in tree_json["ports"]] == [
+        ("designated", "edge"), ("root", "point-to-point"), ("alternate", "point-to-point"), ("designated", "edge")]
+    assert tree_json["spanning_tree"] == {"root": "4096 " + ROOT_MAC, "bridge": "32768 " + OWN, "cost": COST,
+                                          "port": "eth1", "topology_changes": said_changes(m)}
     client.close()
     said = {(sample.name, *sorted(sample.labels.items())): sample.value
             for family in text_string_to_metric_families(content.decode())

@@ -279,6 +279,6 @@ def test_page_in_a_browser(make_switch):
             browser.run("document.body?.innerText") or ""), 20, "a station")
         assert browser.errors() == []
     ports = {row[0]: row[1:] for row in (line.split() for line in text.splitlines()) if row[:1] and row[0].startswith("eth")
-             and len(row) == 6}
-    assert ports["eth0"] == ["forwarding", "access", "10", "–", "1"], text
-    assert ports["eth1"] == ["forwarding", "access", "20", "–", "0"], text
+             and len(row) == 7}
+    assert ports["eth0"] == ["forwarding", "designated", "access", "10", "–", "1"], text
+    assert ports["eth1"] == ["forwarding", "designated", "access", "20", "–", "0"], text
