@@ -55,6 +55,7 @@ UNIT_SRC_http_range := $(HTTP_SRC)
 UNIT_SRC_http_condition := $(HTTP_SRC)
 UNIT_SRC_http_coding := $(HTTP_SRC)
 UNIT_SRC_web_log := apps/web/log_text.c net/http/date.c lib/fmt.c
+UNIT_SRC_web_site := apps/web/site.c net/archive/tar.c net/http/answer.c net/http/coding.c net/http/date.c net/http/media.c lib/fmt.c lib/siphash.c
 UNIT_SRC_tar := net/archive/tar.c
 FPM_SRC := $(wildcard net/fpm/*.c) tests/unit/rig/fpm_contract.c
 UNIT_SRC_fpm := $(FPM_SRC)
