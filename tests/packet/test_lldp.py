@@ -3,6 +3,7 @@ statements. scapy builds the frames of neighbours and reads ours. net/lldp's rul
 tests/unit/net/lldp/."""
 import re
 
+import generator
 import pytest
 from machine import *
 from scapy.config import conf
@@ -447,6 +448,38 @@ def test_a_warm_restart(start):
     m.time(20 * SECOND)
     rows = [line.split() for line in m.console("show lldp").splitlines()[3:]]
     assert [row[:5] for row in rows] == [["eth%d" % port, "on", "on", "0", "1"] for port in range(2)]
+
+
+def test_a_run_of_the_generator_counts_no_lldp(start):
+    """Frames go both ways during the run, and its result has the test frames alone."""
+    g = start(generator.script(generator.STREAM + " size 64\n rate 1000pps\n limit 2000 frames\n",
+                               generator.GENERATOR + RUN + "lldp timer 1\n"))
+    generator.start(g)
+    lldp = 0
+    for n in range(250):
+        g.time(10 * MS)
+        frames = g.take_all(0)
+        lldp += sum(map(is_lldp, frames))
+        back = [frame for frame in frames if not is_lldp(frame)]
+        g.send(1, *back, *([neighbour()] if n % 50 == 0 else []))
+    g.time(SECOND)
+    assert lldp >= 2
+    assert "sent 2000 frames" in g.text and "received 2000, lost 0" in g.text, g.text[-1000:]
+    g.counted()
+    assert [row[0] for row in neighbours(g)] == ["eth1"]
+    for port in range(2):
+        assert all(map(is_lldp, g.take_all(port)))
+
+
+def test_a_commit_without_memory_is_refused(start):
+    m = start(CONFIG)
+    configure(m, "hostname other")  # takes the memory of the configuration mode
+    m.refuse("memory", 1, on=True)
+    assert "there is not enough memory for LLDP neighbours" in configure(m, "lldp run")[2]
+    assert "does not run" in m.console("show lldp")
+    m.refuse("memory", 0)
+    assert "committed" in configure(m, "lldp run")[2]
+    assert sent(m) == [(121,), (121,)]
 
 
 def test_metrics(start):
