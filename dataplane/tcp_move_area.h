@@ -2,7 +2,7 @@
  * What two data cores write while TCP connections move from one to the other (dataplane/tcp_move.h): a ring of messages
  * and a ring of answers, each with one producer and one consumer. The core that gives writes the messages, the core
  * that takes writes the answers. Each core has such an area in its shared memory, for both roles, and writes no other:
- * dp_plugin_shared(), because an application with tcp_move_flows has no plug-in that could use it.
+ * it is the begin of dp_plugin_shared(), and the part of an application's plug-in lies behind it (struct web_core).
  *
  * A number names a time, as struct core_flows does. Positions count from 0 at its begin, and only grow.
  */

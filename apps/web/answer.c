@@ -88,6 +88,7 @@ static void put_ranges(struct web_answer *a, const struct site *s, const struct 
 	size_t n = site_fields(fields, sizeof fields, s, f, c);
 	a->parts = a->ranges.n > 1;
 	a->type = type;
+	a->named = (uint32_t)(f - s->file);
 	if (a->parts) {
 		http_parts_type_put(value, sizeof value, boundary);
 		length = http_parts_length(&parts);

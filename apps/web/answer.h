@@ -32,6 +32,7 @@ struct web_answer {
 	struct http_ranges ranges;
 	bool parts;
 	const char *type; /* of each part; static */
+	uint32_t named;   /* the file whose name has that type */
 	char own[WEB_TEXT_MAX];
 };
 

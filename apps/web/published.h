@@ -15,7 +15,7 @@
 #define APPS_WEB_PUBLISHED_H
 
 #include "apps/web/site.h"
-#include "dataplane/state.h"
+#include "dataplane/tcp_move_area.h"
 #include "net/http/http.h"
 
 /* A request in the access log (log.h). A text has no NUL at its end if it fills its place. */
@@ -50,6 +50,7 @@ struct web_published {
 #define LOG_SLOTS 128
 
 struct web_core {
+	struct tcp_move_area move;    /* dataplane/tcp_move.h; first */
 	uint64_t answers[WEB_PLACES]; /* that are being sent, by place */
 	uint64_t head;                /* requests noted for the access log */
 	struct log_entry slot[LOG_SLOTS];

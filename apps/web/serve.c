@@ -9,10 +9,14 @@
 #include "lib/fmt.h"
 #include "lib/mem.h"
 #include "lib/number.h"
+#include "lib/siphash.h"
+#include "net/http/media.h"
+#include "net/tcp/move.h"
 
 #define NONE UINT32_MAX
 #define SLOT_SHARE 32      /* slots may take this part of the memory */
 #define SLOTS_MAX 512
+#define RAW_MAX 1024       /* bytes of an incomplete head that moves to another core */
 #define AHEAD 65536        /* bytes to queue beyond the windows: see queue_room */
 
 /* States. Each has a list of its connections, in the order of their deadlines. */
@@ -22,6 +26,7 @@ enum state {
 	SENDING, /* an answer is not queued as a whole */
 	LINGER,  /* we have closed */
 	STATES,
+	MOVING = STATES, /* to another core: it has no deadline, and is in no list */
 };
 static const uint32_t state_ms[STATES] = {SERVE_IDLE_MS, SERVE_HEAD_MS, SERVE_SENDING_MS, SERVE_LINGER_MS};
 
@@ -41,18 +46,28 @@ struct conn {
 	uint32_t file;        /* of at and end; SITE_NONE: nothing of a file is sent */
 	uint32_t first, last; /* buffers whose bytes wait (struct waiting); NONE */
 	uint8_t state;
+	uint8_t was;     /* while MOVING */
 	uint8_t place;   /* of the site from which the answer comes (published.h) */
 	bool closes : 1; /* after this answer */
 	bool fin : 1;    /* the peer has closed its half */
 	bool parts : 1;  /* the slot has several ranges */
+	bool lost : 1;   /* while MOVING: its site has gone */
 	uint32_t acked; /* bytes that the peer has acknowledged since began_ms, at most UINT32_MAX */
 };
 _Static_assert(sizeof(struct conn) == SERVE_CONN_BYTES, "what tcp_data_bytes is asked for");
+
+/* The bytes of a head that is incomplete: another core parses them anew. */
+struct raw {
+	uint32_t n; /* more than RAW_MAX: they are not all here */
+	uint8_t bytes[RAW_MAX];
+};
 
 struct slot {
 	uint32_t next; /* free ones */
 	uint32_t text_at, text_bytes;
 	uint32_t range; /* the next one */
+	uint32_t named; /* the file whose name has the type */
+	struct raw raw;
 	uint64_t size;
 	const char *type;
 	struct http_ranges ranges;
@@ -74,8 +89,10 @@ static struct {
 	uint32_t first[STATES], last[STATES];
 	const struct web_published *published;     /* NULL: nothing is */
 	const struct site *site[WEB_PLACES];       /* as published, when it was last looked at */
-	uint64_t answers[WEB_PLACES];              /* as in struct web_core: connections that are SENDING */
+	uint64_t answers[WEB_PLACES];              /* as in struct web_core: connections that are SENDING, or were before MOVING */
+	uint32_t conns, moving;                    /* records; connections that are MOVING */
 	struct http_parser parser; /* of connections without a slot: between two requests while none of them is in work() */
+	struct raw raw;                /* what web.parser has read of a head */
 	struct web_answer answer;      /* that is being made */
 	char boundary[WEB_BOUNDARY_MAX];
 } web;
@@ -144,6 +161,25 @@ static void enter(struct conn *c, enum state state)
 	join(c, state);
 }
 
+/* Until a connection has gone, its answer counts here, because it may go on here. The other core counts it before it says so. */
+static void begin_moving(struct conn *c)
+{
+	if (c->state == SENDING)
+		note_answers(c->place, 1);
+	leave(c);
+	c->was = c->state;
+	c->state = MOVING;
+	c->lost = false;
+	web.moving++;
+}
+
+static void end_moving(const struct conn *c)
+{
+	if (c->was == SENDING)
+		note_answers(c->place, -1ull);
+	web.moving--;
+}
+
 /* --- bytes that wait --- */
 
 static struct waiting *waiting_of(uint32_t buf)
@@ -200,7 +236,10 @@ static void forget(struct conn *c)
 {
 	wait_drop(c);
 	slot_give(c);
-	leave(c);
+	if (c->state == MOVING)
+		end_moving(c);
+	else
+		leave(c);
 	c->tcp = NULL;
 	c->next = web.conn_free;
 	web.conn_free = number_of(c);
@@ -312,6 +351,7 @@ static bool keep_rest(struct conn *c, const struct web_answer *a, uint32_t sent)
 		s->range = 0;
 		s->size = web.site[c->place]->file[a->file].size;
 		s->type = a->type;
+		s->named = a->named;
 	}
 	return true;
 }
@@ -384,21 +424,43 @@ static void rest(struct conn *c, struct http_parser *p)
 			return;
 		}
 		web.slot[c->slot].parser = *p;
+		web.slot[c->slot].raw = web.raw;
 		http_init_fields(p);
 	}
 	if (c->state != HEAD) /* its time began with the first byte */
 		enter(c, HEAD);
 }
 
+static void begin_head(struct http_parser *p, struct raw *raw)
+{
+	http_set_log(p, log_is_on());
+	raw->n = 0;
+}
+
+/* p has read n more bytes. */
+static void keep_raw(struct raw *raw, const struct http_parser *p, const uint8_t *data, uint32_t n)
+{
+	if (p->state == HTTP_REQUEST) {
+		raw->n = 0;
+	} else {
+		if (raw->n < RAW_MAX)
+			memcpy(raw->bytes + raw->n, data, u32_min(n, RAW_MAX - raw->n));
+		raw->n = u32_min(raw->n + n, RAW_MAX + 1);
+	}
+}
+
 /* Reads and answers requests until there is nothing to read or an answer has to wait. */
 static void work(struct conn *c)
 {
 	struct http_parser *p = c->slot != NONE ? &web.slot[c->slot].parser : &web.parser;
+	struct raw *raw = c->slot != NONE ? &web.slot[c->slot].raw : &web.raw;
 	if (http_is_idle(p))
-		http_set_log(p, log_is_on());
+		begin_head(p, raw);
 	while (c->first != NONE) {
 		const struct waiting *w = waiting_of(c->first);
-		wait_take(c, http_input(p, w->pkt.data, w->pkt.len));
+		const uint32_t n = http_input(p, w->pkt.data, w->pkt.len);
+		keep_raw(raw, p, w->pkt.data, n);
+		wait_take(c, n);
 		if (p->state != HTTP_REQUEST)
 			continue;
 		p->request.close |= p->body != 0; /* nobody needs the content of a GET; it is not waited for */
@@ -574,6 +636,231 @@ uint64_t serve_deadline(void)
 	return left == UINT32_MAX ? UINT64_MAX : core_tsc_after(left * 1000000ull);
 }
 
+/* --- moves to another core (net/tcp/move.h) --- */
+
+/* A connection on its way, followed by ranges, the rest of the slot's text, and bytes: of an incomplete head (HEAD), or of
+ * requests that wait (SENDING). */
+struct moved {
+	uint64_t site; /* the address of the site that the answer comes from, which all cores have in common */
+	uint64_t at, end;
+	uint32_t due_ms, began_ms, acked, file, named, range, ranges, text, bytes;
+	uint8_t state, closes, fin, parts;
+};
+_Static_assert(sizeof(struct moved) + RAW_MAX <= TCP_MOVE_APP_MAX, "an incomplete head fits");
+
+static bool sends_file(const struct conn *c) { return c->state == SENDING && c->file != SITE_NONE; }
+
+static uint32_t waiting_bytes(const struct conn *c)
+{
+	uint32_t n = 0;
+	for (uint32_t buf = c->first; buf != NONE; buf = waiting_of(buf)->next)
+		n += waiting_of(buf)->pkt.len;
+	return n;
+}
+
+static struct moved describe(const struct conn *c)
+{
+	const struct slot *s = c->slot != NONE ? &web.slot[c->slot] : NULL;
+	const bool sends = c->state == SENDING;
+	return (struct moved){
+		.site = c->file == SITE_NONE ? 0 : (uint64_t)(uintptr_t)web.site[c->place], .at = c->at, .end = c->end, .due_ms = c->due_ms, .began_ms = c->began_ms,
+		.acked = c->acked, .file = c->file, .named = s ? s->named : 0, .range = s ? s->range : 0,
+		.ranges = s && sends && c->parts ? s->ranges.n : 0, .text = s && sends ? s->text_bytes - s->text_at : 0,
+		.bytes = c->state == HEAD ? s->raw.n : waiting_bytes(c), .state = c->state, .closes = c->closes, .fin = c->fin,
+		.parts = c->parts && sends};
+}
+
+static uint32_t move_leave(struct tcp_conn *tcp, uint8_t *to)
+{
+	struct conn *c = conn_of(tcp);
+	const struct slot *s = c->slot != NONE ? &web.slot[c->slot] : NULL;
+	const struct moved m = describe(c);
+	uint8_t current;
+	const uint64_t n = sizeof m + m.ranges * sizeof(struct http_range) + (uint64_t)m.text + m.bytes;
+	(void)site_now(&current);
+	if (n > TCP_MOVE_APP_MAX || (c->state == HEAD && m.bytes > RAW_MAX) || (sends_file(c) && c->place != current))
+		return TCP_MOVE_APP_BUSY;
+	memcpy(to, &m, sizeof m);
+	to += sizeof m;
+	if (m.ranges)
+		memcpy(to, s->ranges.range, m.ranges * sizeof(struct http_range));
+	to += m.ranges * sizeof(struct http_range);
+	if (m.text)
+		memcpy(to, s->text + s->text_at, m.text);
+	to += m.text;
+	if (c->state == HEAD)
+		memcpy(to, s->raw.bytes, m.bytes);
+	for (uint32_t buf = c->first; buf != NONE; buf = waiting_of(buf)->next) {
+		memcpy(to, waiting_of(buf)->pkt.data, waiting_of(buf)->pkt.len);
+		to += waiting_of(buf)->pkt.len;
+	}
+	begin_moving(c);
+	return (uint32_t)n;
+}
+
+static void move_left(struct tcp_conn *tcp, bool taken)
+{
+	struct conn *c = conn_of(tcp);
+	if (taken) {
+		forget(c);
+	} else if (c->lost) {
+		count(CNT_web_replaced);
+		abort_conn(c);
+	} else {
+		join(c, (enum state)c->was);
+		end_moving(c);
+	}
+}
+
+/* May an answer go on like this, from the present site? All that is used of m later is checked here, or is harmless. A site that
+ * is not in force takes no further answers: published.h relies on that. */
+static bool sending_ok(const struct moved *m, const struct http_range *range, const struct site *site)
+{
+	if (m->file == SITE_NONE)
+		return m->at == m->end && !m->parts;
+	if (!site || m->site != (uint64_t)(uintptr_t)site || m->file >= site->files || m->named >= site->files)
+		return false;
+	const uint64_t size = site->file[m->file].size;
+	for (uint32_t i = 0; i < m->ranges; i++)
+		if (range[i].first > range[i].last || range[i].last >= size)
+			return false;
+	return m->at <= m->end && m->end <= size && m->range <= m->ranges + 1;
+}
+
+/* Gives c a slot with what there was in that of the other core. False: there is none free. */
+static bool join_slot(struct conn *c, const struct moved *m, const struct http_range *range, const uint8_t *text)
+{
+	if (!slot_take(c))
+		return false;
+	struct slot *s = &web.slot[c->slot];
+	s->text_at = 0;
+	s->text_bytes = m->text;
+	memcpy(s->text, text, m->text);
+	s->range = m->range;
+	s->named = m->named;
+	http_init_fields(&s->parser);
+	begin_head(&s->parser, &s->raw);
+	if (m->parts) {
+		s->ranges.n = m->ranges;
+		memcpy(s->ranges.range, range, m->ranges * sizeof *range);
+		const struct site *site = web.site[c->place];
+		s->size = site->file[m->file].size;
+		s->type = http_media_type(site_text(site, site->file[m->named].path));
+	}
+	return true;
+}
+
+/* Requests that wait for the end of an answer. */
+static bool join_waiting(struct conn *c, const uint8_t *bytes, uint32_t n)
+{
+	struct pkt p;
+	if (n == 0)
+		return true;
+	if (tcp_unconsumed(c->tcp) < n || !pkt_alloc(&self.pool, &p))
+		return false;
+	if (n > buf_room(&self.pool)) {
+		pkt_free(&self.pool, &p);
+		return false;
+	}
+	memcpy(p.data, bytes, n);
+	p.len = (uint16_t)n;
+	wait_put(c, &p);
+	return true;
+}
+
+/* The bytes of an incomplete head. */
+static bool join_head(struct conn *c, const uint8_t *bytes, uint32_t n)
+{
+	struct slot *s = &web.slot[c->slot];
+	if (n > RAW_MAX || http_input(&s->parser, bytes, n) != n || s->parser.state != HTTP_MORE || http_is_idle(&s->parser))
+		return false;
+	keep_raw(&s->raw, &s->parser, bytes, n);
+	return true;
+}
+
+/* HEAD: the deadline stays that of the head's first byte. The other states begin theirs anew. */
+static void join_in_order(struct conn *c, uint32_t due_ms)
+{
+	const uint32_t latest = now_ms() + SERVE_HEAD_MS;
+	uint32_t after = web.last[HEAD];
+	c->state = HEAD;
+	c->due_ms = (int32_t)(latest - due_ms) > 0 && latest - due_ms < SERVE_HEAD_MS ? due_ms : latest;
+	while (after != NONE && (int32_t)(web.conn[after].due_ms - c->due_ms) > 0)
+		after = web.conn[after].prev;
+	c->prev = after;
+	c->next = after == NONE ? web.first[HEAD] : web.conn[after].next;
+	*(after == NONE ? &web.first[HEAD] : &web.conn[after].next) = number_of(c);
+	*(c->next == NONE ? &web.last[HEAD] : &web.conn[c->next].prev) = number_of(c);
+}
+
+/* c, in no list yet. False: m is refused. */
+static bool join_state(struct conn *c, const struct moved *m, const uint8_t *more)
+{
+	struct http_range range[HTTP_RANGES_MAX];
+	memcpy(range, more, m->ranges * sizeof *range);
+	const uint8_t *text = more + m->ranges * sizeof *range;
+	const struct site *site = site_now(&c->place);
+	if (m->state == SENDING && !sending_ok(m, range, site))
+		return false;
+	if ((m->state == HEAD || m->text || m->parts) && !join_slot(c, m, range, text))
+		return false;
+	if (m->state == SENDING) {
+		c->at = m->at;
+		c->end = m->end;
+		c->file = m->file;
+	}
+	return m->state == HEAD ? join_head(c, text + m->text, m->bytes) : join_waiting(c, text + m->text, m->bytes);
+}
+
+static bool lengths_ok(const struct moved *m, uint32_t n)
+{
+	return m->ranges <= HTTP_RANGES_MAX && m->text <= WEB_TEXT_MAX && m->bytes <= TCP_MOVE_APP_MAX &&
+	       n == sizeof *m + m->ranges * sizeof(struct http_range) + m->text + m->bytes && m->state < STATES &&
+	       m->closes <= 1 && m->fin <= 1 && m->parts <= 1 &&
+	       (m->state == SENDING || (m->state == HEAD ? m->bytes > 0 : m->bytes == 0)) &&
+	       (m->state == SENDING || (m->ranges == 0 && m->text == 0 && !m->parts));
+}
+
+static bool move_join(struct tcp_conn *tcp, const uint8_t *from, uint32_t n)
+{
+	struct moved m;
+	if (n < sizeof m || web.conn_free == NONE)
+		return false;
+	memcpy(&m, from, sizeof m);
+	if (!lengths_ok(&m, n))
+		return false;
+	struct conn *c = &web.conn[web.conn_free];
+	web.conn_free = c->next;
+	*c = (struct conn){.tcp = tcp, .slot = NONE, .first = NONE, .last = NONE, .state = MOVING, .was = IDLE, .file = SITE_NONE,
+	                   .began_ms = m.began_ms, .acked = m.acked, .closes = m.closes, .fin = m.fin, .parts = m.parts};
+	web.moving++;
+	if (!join_state(c, &m, from + sizeof m)) {
+		forget(c);
+		return false;
+	}
+	end_moving(c);
+	tcp_set_arg(tcp, c);
+	if (m.state == HEAD)
+		join_in_order(c, m.due_ms);
+	else
+		join(c, (enum state)m.state);
+	if (m.state == SENDING)
+		go_on(c);
+	return true;
+}
+
+static const struct tcp_move_app moving[] = {
+	{.app = &tcp_events, .leave = move_leave, .left = move_left, .join = move_join},
+};
+
+/* Answers from that place do not go on here if they come back. */
+static void end_moved(unsigned place)
+{
+	for (uint32_t i = 0; i < web.conns && web.moving; i++)
+		if (web.conn[i].tcp && web.conn[i].state == MOVING && web.conn[i].was == SENDING && web.conn[i].place == place)
+			web.conn[i].lost = true;
+}
+
 /* --- start --- */
 
 size_t serve_slots_bytes(size_t room)
@@ -582,12 +869,14 @@ size_t serve_slots_bytes(size_t room)
 	return align_up(n * sizeof(struct slot), 64);
 }
 
+/* The same on all cores, so that an answer in several parts can go on at another one. */
 static void new_boundary(void)
 {
-	uint64_t random[2];
-	core_random(random, sizeof random);
-	fmt_format(web.boundary, sizeof web.boundary, "%016llx%04llx", (unsigned long long)random[0],
-	           (unsigned long long)random[1] & 0xffff);
+	static const char what[] = "multipart/byteranges";
+	uint64_t secret[2];
+	core_secret(secret);
+	const struct siphash_key key = {secret[0], secret[1]};
+	fmt_format(web.boundary, sizeof web.boundary, "%016llx", (unsigned long long)siphash24(&key, what, sizeof what));
 }
 
 void serve_start(void *conns, uint32_t count, void *slots, size_t slots_bytes, uint16_t port)
@@ -609,9 +898,12 @@ void serve_start(void *conns, uint32_t count, void *slots, size_t slots_bytes, u
 		web.first[s] = web.last[s] = NONE;
 	memset(web.site, 0, sizeof web.site);
 	memset(web.answers, 0, sizeof web.answers);
+	web.conns = count;
+	web.moving = 0;
 	memset(((struct web_core *)dp_plugin_shared())->answers, 0, sizeof web.answers);
 	http_init_fields(&web.parser);
 	new_boundary();
+	tcp_move_apps(tcp_data, moving, ARRAY_LEN(moving));
 	const int e = tcp_listen(tcp_data, &(struct tcp_listen){.addr = NET_ADDR_ANY, .port = port, .nodelay = true, .app = &tcp_events});
 	assert(e == E_OK); /* the only listener */
 }
@@ -621,8 +913,10 @@ void serve_sites(const struct web_published *w)
 	web.published = w;
 	for (unsigned place = 0; place < WEB_PLACES; place++) {
 		const struct site *site = w ? w->site[place] : NULL;
-		if (web.site[place] != site)
+		if (web.site[place] != site) {
 			end_answers(place);
+			end_moved(place);
+		}
 		web.site[place] = site;
 	}
 }

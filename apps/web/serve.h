@@ -11,6 +11,9 @@
  * after the first SERVE_SENDING_MS. A connection that we have closed is read, and what comes is dropped, for SERVE_LINGER_MS:
  * without that a reset could destroy the answer on its way (RFC 9112 9.6).
  *
+ * A connection moves to another core (dataplane/tcp_move.h) with the bytes of its incomplete head, which are parsed anew there,
+ * or with its position in an answer, and requests that wait behind it. What does not fit into TCP_MOVE_APP_MAX stays.
+ *
  * Requests that arrive while an answer is being sent wait in their buffers, and the TCP window closes for them.
  */
 #ifndef APPS_WEB_SERVE_H

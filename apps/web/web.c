@@ -10,6 +10,7 @@
 #include "dataplane/host.h"
 #include "dataplane/state.h"
 #include "dataplane/tcp_data.h"
+#include "dataplane/tcp_move.h"
 #include "lib/number.h"
 
 static size_t slots_bytes;
@@ -62,6 +63,8 @@ const struct app web_app = {
 	.data_tables = data_tables,
 	.rx_vector = host_vector,
 	.steers = true,
+	.moves = true,
+	.flows = &tcp_move_flows,
 	.data_timer = data_timer,
 	.data_msg = tcp_data_msg,
 	.answers = true,

@@ -38,8 +38,8 @@
 
 #include "net/tcp/tcp.h"
 
-#define TCP_MOVE_MSG_MIN 1024 /* bytes; the least room of a message */
-#define TCP_MOVE_APP_MAX 256  /* bytes of the application's own state */
+#define TCP_MOVE_MSG_MIN 2032 /* bytes; the least room of a message */
+#define TCP_MOVE_APP_MAX 1280 /* bytes of the application's own state */
 #define TCP_MOVE_APP_BUSY UINT32_MAX
 
 /* The part of an application whose connections can move. Position in the table is its name in

@@ -37,7 +37,7 @@ OTHERS = {
     "IOMMU": ["test_iommu", "test_unassigned"],
     "XDP": ["test_xdp", "test_xdp_replace"],
     "random frames": ["test_fuzz"],
-    "flows to cores": ["test_balance", "test_elastic", "test_move_tcp"],
+    "flows to cores": ["test_balance", "test_elastic", "test_move_tcp", "test_move_web"],
     "VXLAN": ["test_engine_vxlan"],
     "switch, web": ["test_switch", "test_web"],
     "soak": ["test_soak"],
