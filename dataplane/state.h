@@ -40,6 +40,7 @@
 #include "dataplane/xdp.h"
 #include "runtime/runtime.h"
 #include "net/acl/acl.h"
+#include "net/acl/mac.h"
 #include "net/ecmp.h"
 #include "net/eth.h"
 #include "net/fib/fib.h"
@@ -166,10 +167,17 @@ struct dp_filter {
 	uint32_t counts;       /* index of its first counter in dp_counted.filter */
 };
 
+/* The same for a list of MAC addresses. */
+struct dp_filter_mac {
+	const struct acl_mac *acl;
+	uint32_t counts;
+};
+
 /* The filters of an interface, [0] IPv4's and [1] IPv6's. silent: the router sends no ICMP error
  * about a packet that this interface received and a filter denied. */
 struct dp_filters {
 	struct dp_filter in[2], out[2];
+	struct dp_filter_mac mac; /* of frames that a port of the switch receives */
 	bool silent[2];
 };
 

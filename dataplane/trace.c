@@ -40,6 +40,15 @@ COLD void trace_filter(const struct dp_filter *f, uint32_t rule)
 		}
 }
 
+COLD void trace_filter_mac(const struct dp_filter_mac *f, uint32_t rule)
+{
+	const struct dp_filter_set *sets = dp_get()->filter_set;
+	for (unsigned set = 0; set < 2; set++)
+		for (unsigned i = 0; i < NIC_PORTS_MAX; i++)
+			if (f == &sets[set].interface[i].mac)
+				note(TRACE_FILTER, i, TRACE_FILTER_MAC | (set ? TRACE_FILTER_SET : 0), rule, 0);
+}
+
 COLD void trace_source(uint32_t nh)
 {
 	note(TRACE_SOURCE, 0, 0, nh, 0);

@@ -14,6 +14,9 @@
 /* Filter f of the data-plane state was asked. rule: its answer (acl_classify). */
 void trace_filter(const struct dp_filter *f, uint32_t rule);
 
+/* The same for a list of MAC addresses (acl_mac_first). */
+void trace_filter_mac(const struct dp_filter_mac *f, uint32_t rule);
+
 /* Source verification found nh as the next hop back to the packet's source. */
 void trace_source(uint32_t nh);
 

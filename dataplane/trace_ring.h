@@ -44,8 +44,8 @@ enum trace_kind {
 	TRACE_KINDS,
 };
 
-/* OUT: an `out` list; SIX: of IPv6; SET: of dp_state.filter_set[1]. */
-enum trace_filter { TRACE_FILTER_OUT = 1, TRACE_FILTER_SIX = 2, TRACE_FILTER_SET = 4 };
+/* OUT: an `out` list; SIX: of IPv6; MAC: of MAC addresses; SET: of dp_state.filter_set[1]. */
+enum trace_filter { TRACE_FILTER_OUT = 1, TRACE_FILTER_SIX = 2, TRACE_FILTER_SET = 4, TRACE_FILTER_MAC = 8 };
 
 #define TRACE_NOWHERE 0xff
 #define TRACE_WAY_MTU 0xffff

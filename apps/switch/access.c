@@ -6,6 +6,9 @@
  *     out   frames that are sent on, by the port that they leave by; a flooded frame is judged for each
  *           port. Not the machine's own frames
  *
+ * `in` lists of MAC addresses judge every frame that the VLAN rules let in (net/acl/mac.h), before the lists of
+ * IP judge those that it permits: a frame passes if all its lists permit it.
+ *
  * A list of IPv4 or IPv6 judges frames with that EtherType, behind the VLAN tag if there is one. Other frames
  * pass: ARP, frames with a second tag, IP in other encapsulations. An IP packet whose header is not whole and
  * correct cannot be judged, so it is dropped under the reason of filter_readable: nothing passes a list
@@ -17,6 +20,7 @@
 #include "apps/switch/access.h"
 
 #include "dataplane/filter.h"
+#include "dataplane/trace_note.h"
 
 /* A device writes an uncompleted checksum where its sender, who may lie, has said. Unless that is the
  * checksum of the TCP or UDP header that a list reads, it is written now: a list must see what is sent. */
@@ -82,12 +86,31 @@ static void judge_both(const struct access_frames *f, const uint16_t *which, uns
 			judge(f, which, n, &list[six], six, reason);
 }
 
+/* Has a list of MAC addresses judge the frames. */
+static void judge_mac(const struct access_frames *f, unsigned n, const struct dp_filter_mac *list)
+{
+	uint64_t *count = &dp_counted()->filter[list->counts];
+	for (unsigned i = 0; i < n; i++) {
+		const uint8_t *frame = f->v[i].data;
+		const uint16_t type = be16_load(frame + head_of(f->tagged[i]) - 2);
+		const uint32_t rule = acl_mac_first(list->acl, acl_mac_key(frame, type, f->vid[i]));
+		count[rule]++;
+		if (core_traces())
+			trace_filter_mac(list, rule);
+		if (!acl_mac_permits(list->acl, rule))
+			deny(f, i, CNT_drop_acl_in);
+	}
+}
+
 void access_in(const struct access_frames *f, unsigned n, unsigned port)
 {
+	const struct dp_filters *lists = &switching.lists->interface[port];
 	static uint16_t all[PKT_VECTOR_MAX];
 	for (unsigned i = 0; i < n; i++)
 		all[i] = (uint16_t)i;
-	judge_both(f, all, n, switching.lists->interface[port].in, CNT_drop_acl_in);
+	if (lists->mac.acl)
+		judge_mac(f, n, &lists->mac);
+	judge_both(f, all, n, lists->in, CNT_drop_acl_in);
 }
 
 void access_out(const struct access_frames *f, const uint16_t *which, const uint8_t *to, unsigned n)

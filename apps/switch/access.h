@@ -5,11 +5,12 @@
 #include "apps/switch/send.h"
 #include "dataplane/vlan.h"
 
-/* Frames of a vector; tagged[i]: v[i] has a tag. denied[i] is set for those that a list denies: they have
+/* Frames of a vector; tagged[i]: v[i] has a tag. vid: for access_in only. denied[i] is set for those that a list denies: they have
  * been dropped. */
 struct access_frames {
 	struct pkt *v;
 	const bool *tagged;
+	const uint16_t *vid; /* of the frame, with a tag or without */
 	bool *denied;
 };
 

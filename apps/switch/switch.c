@@ -160,7 +160,7 @@ static __attribute__((noinline)) void filter_in(unsigned port)
 {
 	bool denied[PKT_VECTOR_MAX] = {false};
 	struct passing *s = &passing;
-	access_in(&(struct access_frames){s->v, s->tagged, denied}, s->n, port);
+	access_in(&(struct access_frames){s->v, s->tagged, s->vid, denied}, s->n, port);
 	close_up(denied, NULL);
 }
 
@@ -314,7 +314,7 @@ static __attribute__((noinline)) void filter_out(uint32_t *found, unsigned port)
 		which[m] = (uint16_t)i;
 		m += unsendable(&s->v[i], s->tagged[i], port, to[m], vlan) == CNT_NONE;
 	}
-	access_out(&(struct access_frames){s->v, s->tagged, denied}, which, to, m);
+	access_out(&(struct access_frames){s->v, s->tagged, NULL, denied}, which, to, m);
 	close_up(denied, found);
 }
 

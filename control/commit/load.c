@@ -37,6 +37,8 @@ static int check_filters(const struct config_interface *i, enum core_app_number 
 		if (f->name[0] && app != CORE_APP_router && app != CORE_APP_switch)
 			return text_fail(err, f->line, text_of(f->name), "the application %s does not filter packets",
 			                 core_app_word(app));
+		if (f->name[0] && direction == CONFIG_FILTER_IN_MAC && (app != CORE_APP_switch || config_is_svi(i)))
+			return text_fail(err, f->line, text_of(f->name), "only a port of the switch takes a list of MAC addresses");
 		if (f->name[0] && out && config_is_svi(i))
 			return text_fail(err, f->line, text_of(f->name),
 			                 "the machine's own packets, and no others, leave by this interface, and no "

@@ -289,7 +289,7 @@ static int read_rule(struct candidate *c, struct text block, struct text line,
 		err->line = 1; /* the user entered one line */
 		return e;
 	}
-	config_acl_rule_text(printed, &rule, c->parsed->acl[0].six);
+	config_acl_rule_text(printed, &rule, c->parsed->acl[0].kind);
 	(void)candidate_number_of(text_of(printed), &rest);
 	memcpy(words, rest.at, rest.len);
 	words[rest.len] = 0;

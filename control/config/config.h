@@ -28,6 +28,7 @@
  *     config_ip4.c          statements of IPv4; config_ip6.c: of IPv6
  *     config_policy.c       redirects and directed broadcasts
  *     config_acl.c          access lists
+ *     config_acl_mac.c      their rules about MAC addresses
  *     config_management.c   the HTTP server, the console over TCP, the captures
  *     config_engine.c       the routing engine
  *     config_xdp.c          programs on ports
@@ -57,6 +58,7 @@
 #include "runtime/rules.h"
 #include "lib/types.h"
 #include "net/acl/acl.h"
+#include "net/acl/mac.h"
 #include "net/addr.h"
 #include "net/stp/stp.h"
 
@@ -137,10 +139,15 @@ struct config_address6 {
 
 /* One line of an access list. */
 struct config_acl_rule {
-	struct acl_rule rule;
+	union {
+		struct acl_rule rule;    /* first: the larger one */
+		struct acl_mac_rule mac; /* of a list of MAC addresses */
+	};
 	uint32_t sequence;
 	uint32_t line;
 };
+
+enum config_acl_kind { CONFIG_ACL_IP4, CONFIG_ACL_IP6, CONFIG_ACL_MAC, CONFIG_ACL_KINDS };
 
 /* An access list. Its rules do not include the implicit deny at the end, nor what IPv6 implicitly
  * permits before that (control/forwarding/filter.c). */
@@ -148,20 +155,21 @@ struct config_acl {
 	char name[CONFIG_ACL_NAME_SIZE];
 	uint32_t line;
 	uint32_t first, rules; /* range in config.acl_rules; at least one rule */
-	bool six;
+	enum config_acl_kind kind;
 };
 
-/* Where a list filters: IP version and direction. */
+/* Where a list filters: its kind and the direction. */
 enum config_filter_direction {
 	CONFIG_FILTER_IN4,
 	CONFIG_FILTER_OUT4,
 	CONFIG_FILTER_IN6,
 	CONFIG_FILTER_OUT6,
+	CONFIG_FILTER_IN_MAC,
 	CONFIG_FILTERS,
 };
 
 struct config_filter {
-	char name[CONFIG_ACL_NAME_SIZE]; /* of a list of that version; empty: no filter */
+	char name[CONFIG_ACL_NAME_SIZE]; /* of a list of that kind; empty: no filter */
 	uint32_t line;
 };
 
@@ -614,8 +622,11 @@ bool config_is_object_name(struct text w);
 /* Checks access lists and filters. */
 int config_check_acl(const struct config *c, struct text_error *err);
 
-/* True if both rules have the same number and the same contents. */
-bool config_acl_same(const struct config_acl_rule *a, const struct config_acl_rule *b);
+/* True if both rules, of lists of that kind, have the same number and the same contents. */
+bool config_acl_same(const struct config_acl_rule *a, const struct config_acl_rule *b, enum config_acl_kind kind);
+
+/* The word for lists of that kind: ip, ipv6 or mac. */
+const char *config_acl_word(enum config_acl_kind kind);
 
 /* Renumbers the rules of a list. E_INVAL: the last number would be too large; nothing changes. */
 #define CONFIG_ACL_SEQUENCE_STEP 10
@@ -626,9 +637,9 @@ int config_acl_resequence(struct config *c, const struct config_acl *l, uint32_t
 /* The list of that name, or NULL. */
 const struct config_acl *config_acl_find(const struct config *c, const char *name);
 
-/* Writes a rule of an IPv6 list (six) or an IPv4 list as a line; returns buf. */
+/* Writes a rule of a list of that kind as a line; returns buf. */
 char *config_acl_rule_text(char buf[CONFIG_ACL_RULE_TEXT], const struct config_acl_rule *line,
-                           bool six);
+                           enum config_acl_kind kind);
 
 /* The interface's index on the routing engine: the configured one, else its VNI; 0: none. */
 uint32_t config_engine_index_of(const struct config_interface *i);

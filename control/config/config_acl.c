@@ -73,7 +73,21 @@ static const char *const directions[CONFIG_FILTERS] = {
 	[CONFIG_FILTER_OUT4] = "ip access-group",
 	[CONFIG_FILTER_IN6] = "ipv6 traffic-filter",
 	[CONFIG_FILTER_OUT6] = "ipv6 traffic-filter",
+	[CONFIG_FILTER_IN_MAC] = "mac access-group",
 };
+
+/* The kind of the list that filters there. */
+static const enum config_acl_kind kind_of[CONFIG_FILTERS] = {
+	[CONFIG_FILTER_IN4] = CONFIG_ACL_IP4, [CONFIG_FILTER_OUT4] = CONFIG_ACL_IP4,
+	[CONFIG_FILTER_IN6] = CONFIG_ACL_IP6, [CONFIG_FILTER_OUT6] = CONFIG_ACL_IP6,
+	[CONFIG_FILTER_IN_MAC] = CONFIG_ACL_MAC,
+};
+
+const char *config_acl_word(enum config_acl_kind kind)
+{
+	static const char *const words[CONFIG_ACL_KINDS] = {"ip", "ipv6", "mac"};
+	return words[kind];
+}
 
 /* --- the block --- */
 
@@ -121,7 +135,7 @@ const struct config_acl *config_acl_find(const struct config *c, const char *nam
 	return find_list((struct config *)c, text_of(name));
 }
 
-static int open_list(struct parser *p, unsigned i, bool six)
+static int open_list(struct parser *p, unsigned i, enum config_acl_kind kind)
 {
 	struct config *c = p->out;
 	i += p->w.n > i + 1 && words_is(&p->w, i, "extended"); /* IOS' word for such lists */
@@ -134,19 +148,24 @@ static int open_list(struct parser *p, unsigned i, bool six)
 	if (c->acl_count == CONFIG_ACLS_MAX)
 		return FAIL(p, i, "too many access lists; at most %d", CONFIG_ACLS_MAX);
 	p->acl = &c->acl[c->acl_count++];
-	*p->acl = (struct config_acl){.line = p->w.line, .first = c->acl_rule_count, .six = six};
+	*p->acl = (struct config_acl){.line = p->w.line, .first = c->acl_rule_count, .kind = kind};
 	copy_name(p->acl->name, p->w.word[i]);
 	return 0;
 }
 
 int config_acl_list4(struct parser *p, unsigned i)
 {
-	return open_list(p, i, false);
+	return open_list(p, i, CONFIG_ACL_IP4);
 }
 
 int config_acl_list6(struct parser *p, unsigned i)
 {
-	return open_list(p, i, true);
+	return open_list(p, i, CONFIG_ACL_IP6);
+}
+
+int config_acl_list_mac(struct parser *p, unsigned i)
+{
+	return open_list(p, i, CONFIG_ACL_MAC);
 }
 
 int config_acl_sequence(struct parser *p)
@@ -165,7 +184,7 @@ int config_acl_sequence(struct parser *p)
 
 static int parse_proto(struct parser *p, unsigned i, struct acl_rule *r, enum proto_has *has)
 {
-	const bool six = p->acl->six;
+	const bool six = p->acl->kind == CONFIG_ACL_IP6;
 	uint32_t number;
 	*has = HAS_NOTHING;
 	int error = words_expect(&p->w, i);
@@ -194,7 +213,7 @@ static int parse_proto(struct parser *p, unsigned i, struct acl_rule *r, enum pr
 /* "any", "host ADDRESS" or a prefix; *i moves past it. */
 static int parse_addresses(struct parser *p, unsigned *i, struct net_addr *prefix, uint8_t *plen)
 {
-	const bool six = p->acl->six;
+	const bool six = p->acl->kind == CONFIG_ACL_IP6;
 	unsigned bits = 0;
 	uint32_t four = 0;
 	int error = words_expect(&p->w, *i);
@@ -255,7 +274,7 @@ static int parse_type(struct parser *p, unsigned *i, struct acl_rule *r)
 	uint32_t type = 0, code = ANY_CODE;
 	unsigned n = 0;
 	while (n < ARRAY_LEN(types) &&
-	       (types[n].six != p->acl->six || !words_is(&p->w, *i, types[n].word)))
+	       (types[n].six != (p->acl->kind == CONFIG_ACL_IP6) || !words_is(&p->w, *i, types[n].word)))
 		n++;
 	if (n < ARRAY_LEN(types)) {
 		type = types[n].type;
@@ -338,13 +357,19 @@ int config_acl_rule(struct parser *p, unsigned i)
 {
 	struct config *c = p->out;
 	struct config_acl_rule line = {.line = p->w.line, .sequence = p->sequence};
-	line.rule = (struct acl_rule){.permit = words_is(&p->w, i - 1, "permit"),
-	                              .src_port = ACL_ANY_PORT,
-	                              .dst_port = ACL_ANY_PORT};
+	const bool permit = words_is(&p->w, i - 1, "permit");
+	int error;
 	if (p->acl == NULL)
 		return FAIL(p, i - 1, "a rule belongs into an access list; write \"ip access-list NAME\" or "
 		                      "\"ipv6 access-list NAME\" before it");
-	int error = parse_rule(p, i, &line.rule);
+	if (p->acl->kind == CONFIG_ACL_MAC) {
+		line.mac.permit = permit;
+		p->w.syntax = permit ? "permit " CONFIG_ACL_MAC_RULE : "deny " CONFIG_ACL_MAC_RULE;
+		error = config_acl_mac_rule(p, i, &line.mac);
+	} else {
+		line.rule = (struct acl_rule){.permit = permit, .src_port = ACL_ANY_PORT, .dst_port = ACL_ANY_PORT};
+		error = parse_rule(p, i, &line.rule);
+	}
 	if (error != 0)
 		return error;
 	uint32_t last = p->acl->rules ? c->acl_rules[c->acl_rule_count - 1].sequence : 0;
@@ -394,6 +419,13 @@ int config_acl_group6(struct parser *p, unsigned i)
 	return parse_filter(p, i, CONFIG_FILTER_IN6, CONFIG_FILTER_OUT6);
 }
 
+int config_acl_group_mac(struct parser *p, unsigned i)
+{
+	if (words_is(&p->w, i + 1, "out"))
+		return FAIL(p, i + 1, "a list of MAC addresses judges what a port receives: expected in");
+	return parse_filter(p, i, CONFIG_FILTER_IN_MAC, CONFIG_FILTER_IN_MAC);
+}
+
 int config_acl_silent4(struct parser *p, unsigned i)
 {
 	p->interface->deny_silently = true;
@@ -426,13 +458,12 @@ static int check_filter(const struct config *c, const struct config_filter *f,
 	if (f->name[0] == 0)
 		return 0;
 	const struct config_acl *list = config_acl_find(c, f->name);
-	const bool six = direction == CONFIG_FILTER_IN6 || direction == CONFIG_FILTER_OUT6;
 	if (list == NULL)
 		return text_fail(err, f->line, text_of(f->name), "there is no access list of this name");
-	if (list->six != six)
-		return text_fail(err, f->line, text_of(f->name),
-		                 "the list at line %u is of IPv%d; \"%s\" takes one of IPv%d", list->line,
-		                 six ? 4 : 6, directions[direction], six ? 6 : 4);
+	static const char *const kinds[CONFIG_ACL_KINDS] = {"IPv4", "IPv6", "MAC addresses"};
+	if (list->kind != kind_of[direction])
+		return text_fail(err, f->line, text_of(f->name), "the list at line %u is of %s; \"%s\" takes one of %s",
+		                 list->line, kinds[list->kind], directions[direction], kinds[kind_of[direction]]);
 	return 0;
 }
 
@@ -460,9 +491,11 @@ static bool same_ports(struct acl_ports a, struct acl_ports b)
 	return a.first == b.first && a.last == b.last;
 }
 
-bool config_acl_same(const struct config_acl_rule *a, const struct config_acl_rule *b)
+bool config_acl_same(const struct config_acl_rule *a, const struct config_acl_rule *b, enum config_acl_kind kind)
 {
 	const struct acl_rule *r = &a->rule, *s = &b->rule;
+	if (kind == CONFIG_ACL_MAC)
+		return a->sequence == b->sequence && config_acl_mac_same(&a->mac, &b->mac);
 	return a->sequence == b->sequence && net_addr_equal(&r->src, &s->src) &&
 	       net_addr_equal(&r->dst, &s->dst) && r->src_plen == s->src_plen &&
 	       r->dst_plen == s->dst_plen && r->permit == s->permit &&
@@ -528,34 +561,43 @@ static void put_flags(struct fmt_buf *w, const struct acl_rule *r)
 			fmt_put(w, " %c%s", r->flags_value & 1u << f ? '+' : '-', flags[f]);
 }
 
-char *config_acl_rule_text(char buf[CONFIG_ACL_RULE_TEXT], const struct config_acl_rule *line,
-                           bool six)
+/* Writes the words of a rule of IP addresses behind `permit` or `deny`. */
+static void put_ip_rule(struct fmt_buf *w, const struct acl_rule *r, bool six)
 {
-	const struct acl_rule *r = &line->rule;
 	const struct proto_word *proto = NULL;
-	struct fmt_buf w = {.at = buf, .size = CONFIG_ACL_RULE_TEXT};
 	for (unsigned n = 0; n < ARRAY_LEN(protos) && !r->any_proto; n++)
 		if ((six ? protos[n].six : protos[n].four) && protos[n].proto == r->proto)
 			proto = &protos[n];
-	fmt_put(&w, "%u %s ", line->sequence, r->permit ? "permit" : "deny");
 	if (r->any_proto)
-		fmt_put(&w, "%s", six ? "ipv6" : "ip");
+		fmt_put(w, " %s", six ? "ipv6" : "ip");
 	else if (proto)
-		fmt_put(&w, "%s", proto->word);
+		fmt_put(w, " %s", proto->word);
 	else
-		fmt_put(&w, "%u", r->proto);
-	put_addresses(&w, six, &r->src, r->src_plen);
-	put_ports(&w, r->src_port);
-	put_addresses(&w, six, &r->dst, r->dst_plen);
+		fmt_put(w, " %u", r->proto);
+	put_addresses(w, six, &r->src, r->src_plen);
+	put_ports(w, r->src_port);
+	put_addresses(w, six, &r->dst, r->dst_plen);
 	if (proto && proto->has == HAS_TYPES)
-		put_type(&w, six, r->dst_port);
+		put_type(w, six, r->dst_port);
 	else
-		put_ports(&w, r->dst_port);
-	put_flags(&w, r);
+		put_ports(w, r->dst_port);
+	put_flags(w, r);
 	if (r->established)
-		fmt_put(&w, " established");
+		fmt_put(w, " established");
 	if (r->fragments)
-		fmt_put(&w, " fragments");
+		fmt_put(w, " fragments");
+}
+
+char *config_acl_rule_text(char buf[CONFIG_ACL_RULE_TEXT], const struct config_acl_rule *line,
+                           enum config_acl_kind kind)
+{
+	struct fmt_buf w = {.at = buf, .size = CONFIG_ACL_RULE_TEXT};
+	const bool mac = kind == CONFIG_ACL_MAC, permit = mac ? line->mac.permit : line->rule.permit;
+	fmt_put(&w, "%u %s", line->sequence, permit ? "permit" : "deny");
+	if (mac)
+		config_acl_mac_text(&w, &line->mac);
+	else
+		put_ip_rule(&w, &line->rule, kind == CONFIG_ACL_IP6);
 	assert(!w.full);
 	return buf;
 }

@@ -155,10 +155,24 @@ int config_acl_list6(struct parser *p, unsigned i);
 int config_acl_rule(struct parser *p, unsigned i);
 int config_acl_group4(struct parser *p, unsigned i);
 int config_acl_group6(struct parser *p, unsigned i);
+int config_acl_list_mac(struct parser *p, unsigned i);
+int config_acl_group_mac(struct parser *p, unsigned i);
 int config_acl_silent4(struct parser *p, unsigned i);
 int config_acl_silent6(struct parser *p, unsigned i);
 int config_acl_tell4(struct parser *p, unsigned i);
 int config_acl_tell6(struct parser *p, unsigned i);
+
+/* --- of config_acl_mac.c --- */
+
+struct fmt_buf;
+
+#define CONFIG_ACL_MAC_RULE "SOURCE DESTINATION [ETHERTYPE] [vlan N]"
+
+/* The words of a rule from i on. *r is zero but for `permit`. */
+int config_acl_mac_rule(struct parser *p, unsigned i, struct acl_mac_rule *r);
+/* Writes them. */
+void config_acl_mac_text(struct fmt_buf *w, const struct acl_mac_rule *r);
+bool config_acl_mac_same(const struct acl_mac_rule *a, const struct acl_mac_rule *b);
 
 /* --- of config_policy.c --- */
 

@@ -66,6 +66,8 @@ static void print_filters(const struct printer *p, const struct config_interface
 		print_line(p, " ipv6 traffic-filter %s in", f[CONFIG_FILTER_IN6].name);
 	if (f[CONFIG_FILTER_OUT6].name[0] != 0)
 		print_line(p, " ipv6 traffic-filter %s out", f[CONFIG_FILTER_OUT6].name);
+	if (f[CONFIG_FILTER_IN_MAC].name[0] != 0)
+		print_line(p, " mac access-group %s in", f[CONFIG_FILTER_IN_MAC].name);
 	if (i->deny_silently)
 		print_line(p, " no ip unreachables");
 	if (i->deny_silently6)
@@ -88,7 +90,7 @@ static void print_policy(const struct printer *p, const struct config_interface 
 static void print_acl_head(const struct printer *p, const struct config_acl *l)
 {
 	print_line(p, "!");
-	print_line(p, "%s access-list %s", l->six ? "ipv6" : "ip", l->name);
+	print_line(p, "%s access-list %s", config_acl_word(l->kind), l->name);
 }
 
 static void print_acl(const struct printer *p, const struct config *c, const struct config_acl *l)
@@ -96,7 +98,7 @@ static void print_acl(const struct printer *p, const struct config *c, const str
 	char text[CONFIG_ACL_RULE_TEXT];
 	print_acl_head(p, l);
 	for (uint32_t r = 0; r < l->rules; r++)
-		print_line(p, " %s", config_acl_rule_text(text, &c->acl_rules[l->first + r], l->six));
+		print_line(p, " %s", config_acl_rule_text(text, &c->acl_rules[l->first + r], l->kind));
 }
 
 static void print_engine_interface(const struct printer *p, const struct config_interface *i)
@@ -496,7 +498,7 @@ static bool next_of_lists(const struct config *c, struct config_cursor *at, cons
 		print_acl_head(p, l);
 	if (at->line < l->rules)
 		print_line(p, " %s", config_acl_rule_text(text, &c->acl_rules[l->first + at->line],
-		                                          l->six));
+		                                          l->kind));
 	if (++at->line >= l->rules) {
 		at->n++;
 		at->line = 0;

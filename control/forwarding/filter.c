@@ -43,7 +43,7 @@ typedef unsigned long long ull;
 /* The compiled lists of one part; the arrays have the indices of config.acl. */
 struct lists {
 	uint8_t *at;
-	const struct acl *table[CONFIG_ACLS_MAX];
+	const void *table[CONFIG_ACLS_MAX]; /* struct acl, or struct acl_mac, as the list's kind says */
 	size_t table_bytes[CONFIG_ACLS_MAX];
 	uint32_t counts_at[CONFIG_ACLS_MAX]; /* the first count of each, in dp_counted.filter */
 	uint32_t counts_end;
@@ -66,12 +66,13 @@ static const char *const implied6_text[IMPLIED6] = {"permit icmp any any nd-ns",
 
 static uint32_t implied(const struct config_acl *l)
 {
-	return l->six ? IMPLIED6 : 0;
+	return l->kind == CONFIG_ACL_IP6 ? IMPLIED6 : 0;
 }
 
-static const char *deny_text(bool six)
+static const char *deny_text(enum config_acl_kind kind)
 {
-	return six ? "deny ipv6 any any" : "deny ip any any";
+	static const char *const text[CONFIG_ACL_KINDS] = {"deny ip any any", "deny ipv6 any any", "deny any any"};
+	return text[kind];
 }
 
 #define UNDETERMINED_TEXT "deny undetermined transport"
@@ -110,16 +111,16 @@ static void *take_scratch(const struct config *c, uint32_t *rules_max)
 static bool same_list(const struct config *a, const struct config_acl *l, const struct config *b,
                       const struct config_acl *m)
 {
-	if (l->rules != m->rules || l->six != m->six || strcmp(l->name, m->name) != 0)
+	if (l->rules != m->rules || l->kind != m->kind || strcmp(l->name, m->name) != 0)
 		return false;
 	for (uint32_t r = 0; r < l->rules; r++)
-		if (!config_acl_same(&a->acl_rules[l->first + r], &b->acl_rules[m->first + r]))
+		if (!config_acl_same(&a->acl_rules[l->first + r], &b->acl_rules[m->first + r], l->kind))
 			return false;
 	return true;
 }
 
-/* The table in force of a list with the same name, version and rules, and its size; NULL: none. */
-static const struct acl *find_same(const struct config *c, const struct config_acl *l, size_t *bytes)
+/* The table in force of a list with the same name, kind and rules, and its size; NULL: none. */
+static const void *find_same(const struct config *c, const struct config_acl *l, size_t *bytes)
 {
 	const struct lists *from = &filter.part[filter.in_force];
 	for (unsigned i = 0; i < running.config.acl_count; i++)
@@ -130,17 +131,38 @@ static const struct acl *find_same(const struct config *c, const struct config_a
 	return NULL;
 }
 
-static int compile(const struct config *c, const struct config_acl *l, struct acl_rule *rule,
-                   void *scratch, uint8_t *mem, size_t bytes, const struct acl **out, size_t *used)
+/* The scratch memory holds IP rules, which are the larger ones. */
+_Static_assert(sizeof(struct acl_mac_rule) <= sizeof(struct acl_rule), "see above");
+
+static int compile_mac(const struct config *c, const struct config_acl *l, struct acl_mac_rule *rule, uint8_t *mem,
+                       size_t bytes, const void **out, size_t *used)
 {
+	*used = acl_mac_bytes(l->rules);
+	if (*used > bytes)
+		return E_NOMEM;
+	for (uint32_t r = 0; r < l->rules; r++)
+		rule[r] = c->acl_rules[l->first + r].mac;
+	*out = acl_mac_compile(rule, l->rules, mem);
+	return E_OK;
+}
+
+static int compile(const struct config *c, const struct config_acl *l, struct acl_rule *rule,
+                   void *scratch, uint8_t *mem, size_t bytes, const void **out, size_t *used)
+{
+	const bool six = l->kind == CONFIG_ACL_IP6;
+	const struct acl *table = NULL;
+	if (l->kind == CONFIG_ACL_MAC)
+		return compile_mac(c, l, (struct acl_mac_rule *)(void *)rule, mem, bytes, out, used);
 	for (uint32_t r = 0; r < l->rules; r++)
 		rule[r] = c->acl_rules[l->first + r].rule;
-	if (l->six) {
+	if (six) {
 		rule[l->rules] = implied_rule(ICMP6_NEIGHBOUR_SOLICIT);
 		rule[l->rules + 1] = implied_rule(ICMP6_NEIGHBOUR_ADVERT);
 	}
-	return acl_compile(rule, l->rules + implied(l), l->six, acl_path_for(vector_bits()), mem, bytes,
-	                   scratch, out, used);
+	int error = acl_compile(rule, l->rules + implied(l), six, acl_path_for(vector_bits()), mem, bytes,
+	                        scratch, &table, used);
+	*out = table;
+	return error;
 }
 
 /* Compiles the lists of c into part p, of which they may take `room` bytes. If another part is in
@@ -162,9 +184,11 @@ static int compile_all(const struct config *c, unsigned p, size_t room, struct t
 	for (unsigned i = 0; i < c->acl_count; i++) {
 		const struct config_acl *l = &c->acl[i];
 		size_t bytes;
-		const struct acl *same = copies ? find_same(c, l, &bytes) : NULL;
+		const void *same = copies ? find_same(c, l, &bytes) : NULL;
 		if (same && bytes <= room - to->bytes)
-			to->table[i] = acl_copy(same, bytes, to->at + to->bytes);
+			to->table[i] = l->kind == CONFIG_ACL_MAC
+			                       ? memcpy(to->at + to->bytes, same, bytes)
+			                       : (const void *)acl_copy(same, bytes, to->at + to->bytes);
 		else if (compile(c, l, (struct acl_rule *)(void *)scratch, work, to->at + to->bytes,
 		                 room - to->bytes, &to->table[i], &bytes) != E_OK)
 			return text_fail(err, l->line, text_of(l->name),
@@ -173,7 +197,7 @@ static int compile_all(const struct config *c, unsigned p, size_t room, struct t
 		to->table_bytes[i] = bytes;
 		to->bytes = (size_t)u64_min(room, to->bytes + align_up(bytes, CACHE_LINE));
 		to->counts_at[i] = to->counts_end;
-		to->counts_end += acl_rule_count(to->table[i]) + ACL_OTHERS;
+		to->counts_end += l->rules + implied(l) + ACL_OTHERS;
 	}
 	return E_OK;
 }
@@ -185,6 +209,14 @@ static void set_filter(struct dp_filter *f, const struct lists *lists, const str
 	*f = (struct dp_filter){NULL, 0};
 	if (l)
 		*f = (struct dp_filter){lists->table[l - c->acl], lists->counts_at[l - c->acl]};
+}
+
+static void set_filter_mac(struct dp_filter_mac *f, const struct lists *lists, const struct config *c,
+                           const struct config_filter *of)
+{
+	const struct config_acl *l = of->name[0] ? config_acl_find(c, of->name) : NULL;
+	if (l)
+		*f = (struct dp_filter_mac){lists->table[l - c->acl], lists->counts_at[l - c->acl]};
 }
 
 /* Sets the filters of all interfaces in filter_set[p], which no data core reads yet. */
@@ -200,6 +232,8 @@ static void set_filters(struct dp_state *v, unsigned p, const struct config *c)
 		set_filter(&f->out[0], lists, c, &i->filter[CONFIG_FILTER_OUT4]);
 		set_filter(&f->in[1], lists, c, &i->filter[CONFIG_FILTER_IN6]);
 		set_filter(&f->out[1], lists, c, &i->filter[CONFIG_FILTER_OUT6]);
+		set_filter_mac(&f->mac, lists, c, &i->filter[CONFIG_FILTER_IN_MAC]);
+		set->any |= f->mac.acl != NULL;
 		f->silent[0] = i->deny_silently;
 		f->silent[1] = i->deny_silently6;
 		for (unsigned six = 0; six < 2; six++) {
@@ -289,10 +323,10 @@ static void carry_counts(const struct config *next, const struct config_acl *l, 
 	for (uint32_t r = 0; r < l->rules; r++) {
 		while (k < m->rules && old[k].sequence < new[r].sequence)
 			k++;
-		if (k < m->rules && config_acl_same(&old[k], &new[r]))
+		if (k < m->rules && config_acl_same(&old[k], &new[r], l->kind))
 			filter.offset[to + r] -= matches(from + k);
 	}
-	/* every list of that version has the same counts behind its rules */
+	/* every list of that kind has the same counts behind its rules */
 	for (uint32_t n = 0; n < implied(l) + ACL_OTHERS; n++)
 		filter.offset[to + l->rules + n] -= matches(from + m->rules + n);
 }
@@ -314,7 +348,7 @@ void filter_switch(const struct config *next)
 	filter.resting = !core_quiesce();
 	for (unsigned i = 0; i < next->acl_count; i++) {
 		const struct config_acl *m = config_acl_find(&running.config, next->acl[i].name);
-		if (m && m->six == next->acl[i].six)
+		if (m && m->kind == next->acl[i].kind)
 			carry_counts(next, &next->acl[i], new->counts_at[i], m,
 			             old->counts_at[m - running.config.acl]);
 	}
@@ -322,12 +356,10 @@ void filter_switch(const struct config *next)
 
 /* --- show, clear --- */
 
-void filter_text(char *buf, size_t size, unsigned set, unsigned interface, bool out, bool six,
+void filter_text(char *buf, size_t size, unsigned set, unsigned interface, enum config_filter_direction direction,
                  uint32_t rule)
 {
 	const struct config *c = &running.config;
-	unsigned direction = out ? six ? CONFIG_FILTER_OUT6 : CONFIG_FILTER_OUT4
-	                   : six ? CONFIG_FILTER_IN6 : CONFIG_FILTER_IN4;
 	const char *name = c->interface[interface].filter[direction].name;
 	const struct config_acl *l = set == filter.in_force ? config_acl_find(c, name) : NULL;
 	char text[CONFIG_ACL_RULE_TEXT];
@@ -335,11 +367,11 @@ void filter_text(char *buf, size_t size, unsigned set, unsigned interface, bool 
 	if (!l)
 		said = "a list no longer in force";
 	else if (rule < l->rules)
-		said = config_acl_rule_text(text, &c->acl_rules[l->first + rule], six);
+		said = config_acl_rule_text(text, &c->acl_rules[l->first + rule], l->kind);
 	else if (rule - l->rules < implied(l))
 		said = implied6_text[rule - l->rules];
 	else
-		said = rule - l->rules - implied(l) == ACL_NO_RULE ? deny_text(six) : UNDETERMINED_TEXT;
+		said = rule - l->rules - implied(l) == ACL_NO_RULE ? deny_text(l->kind) : UNDETERMINED_TEXT;
 	fmt_format(buf, size, "%s%s%s", l ? l->name : "", l ? ": " : "", said);
 }
 
@@ -358,17 +390,19 @@ static void show_list(struct shell *sh, unsigned i)
 	uint32_t at = filter.part[filter.in_force].counts_at[i];
 	uint32_t shown = u32_min(l->rules, RULES_SHOWN_MAX);
 	char text[CONFIG_ACL_RULE_TEXT];
-	shell_print(sh, "%s access list %s\n", l->six ? "IPv6" : "IP", l->name);
+	static const char *const kinds[CONFIG_ACL_KINDS] = {"IP", "IPv6", "MAC"};
+	shell_print(sh, "%s access list %s\n", kinds[l->kind], l->name);
 	for (uint32_t r = 0; r < shown; r++)
-		show_line(sh, config_acl_rule_text(text, &running.config.acl_rules[l->first + r], l->six),
+		show_line(sh, config_acl_rule_text(text, &running.config.acl_rules[l->first + r], l->kind),
 		          at + r);
 	if (shown < l->rules)
 		shell_print(sh, "    ... %u more\n", l->rules - shown);
 	at += l->rules;
 	for (uint32_t r = 0; r < implied(l); r++)
 		show_line(sh, implied6_text[r], at++);
-	show_line(sh, deny_text(l->six), at + ACL_NO_RULE);
-	show_line(sh, UNDETERMINED_TEXT, at + ACL_UNDETERMINED);
+	show_line(sh, deny_text(l->kind), at + ACL_NO_RULE);
+	if (l->kind != CONFIG_ACL_MAC)
+		show_line(sh, UNDETERMINED_TEXT, at + ACL_UNDETERMINED);
 }
 
 void show_access_lists(struct shell *sh)

@@ -14,9 +14,9 @@
  */
 int filter_start(struct dp_state *v, uint8_t *at, size_t room, size_t *used, struct text_error *err);
 
-/* Writes as text the result `rule` (acl_classify) of an interface's filter in
+/* Writes as text the result `rule` (acl_classify, acl_mac_first) of an interface's filter in
  * dp_state.filter_set[set]: the list's name and the line. */
-void filter_text(char *buf, size_t size, unsigned set, unsigned interface, bool out, bool six,
+void filter_text(char *buf, size_t size, unsigned set, unsigned interface, enum config_filter_direction direction,
                  uint32_t rule);
 
 /*

@@ -223,11 +223,16 @@ static void print_way(struct shell *sh, const struct trace_record *r, const stru
 static void print_filter(struct shell *sh, const struct trace_note *n)
 {
 	char text[300];
-	bool out = n->word & TRACE_FILTER_OUT;
+	const bool out = n->word & TRACE_FILTER_OUT, six = n->word & TRACE_FILTER_SIX;
+	const enum config_filter_direction direction =
+		n->word & TRACE_FILTER_MAC ? CONFIG_FILTER_IN_MAC
+		: out                      ? six ? CONFIG_FILTER_OUT6 : CONFIG_FILTER_OUT4
+		: six                      ? CONFIG_FILTER_IN6
+		                           : CONFIG_FILTER_IN4;
 	if (!dp_exists(dp_get(), n->port))
 		return;
-	filter_text(text, sizeof text, (n->word & TRACE_FILTER_SET) != 0, n->port, out,
-	            n->word & TRACE_FILTER_SIX, n->number);
+	filter_text(text, sizeof text, (n->word & TRACE_FILTER_SET) != 0, n->port, direction,
+	            n->number);
 	shell_print(sh, "  filter    %s %s, %s\n", name_of(n->port), out ? "out" : "in", text);
 }
 

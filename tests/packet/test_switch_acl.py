@@ -244,6 +244,131 @@ def test_too_long_for_the_port(switch):
     assert "match" not in m.console("show access-lists")
 
 
+# --- lists of MAC addresses ---
+
+def macs(*rules):
+    return on(0, "mac access-group M in") + "mac access-list M\n" + "".join(" %s\n" % rule for rule in rules)
+
+
+ETHER = frame(H0, H1)
+ARP_ = padded(arp_request(Station(0, "192.0.2.1", H0.mac), "192.0.2.2"))
+# rule: frames that it permits, frames that it does not
+MAC_MATCHES = {
+    "permit any any": ([ETHER, ARP_, l2(H0, H1, tcp4())], []),
+    "permit host 02:00:00:00:00:00 any": ([ETHER], [frame("02:00:00:00:00:07", H1)]),
+    "permit any host 0200.0000.0001": ([ETHER], [frame(H0, H2), frame(H0, BROADCAST)]),
+    "permit 02:00:00:00:00:00 00:00:00:00:00:0f any": ([ETHER, frame("02:00:00:00:00:0f", H1)],
+                                                        [frame("02:00:00:00:00:10", H1)]),
+    "permit any 01:00:00:00:00:00 fe:ff:ff:ff:ff:ff": ([frame(H0, BROADCAST), frame(H0, "33:33:00:00:00:01")], [ETHER]),
+    "permit any any 0x88b5": ([ETHER], [ARP_, l2(H0, H1, tcp4())]),
+    "permit any any ip": ([l2(H0, H1, tcp4())], [ETHER, l2(H0, H1, tcp6())]),
+    "permit any any ipv6": ([l2(H0, H1, tcp6())], [ETHER, l2(H0, H1, tcp4())]),
+    "permit any any arp": ([ARP_], [ETHER]),
+    "permit any any vlan 1": ([ETHER, tag(ETHER, 1)], []),
+    "permit any any vlan 2": ([], [ETHER, tag(ETHER, 1)]),
+    "permit host 02:00:00:00:00:00 host 02:00:00:00:00:01 0x88b5 vlan 1": (
+        [ETHER, tag(ETHER, 1), tag(ETHER, 0, 3)], [frame(H0, H2), l2(H0, H1, tcp4())]),
+}
+
+
+@pytest.mark.parametrize("rule", MAC_MATCHES)
+def test_mac_matches(switch, rule):
+    m = switch(macs(rule), learnt=(H1, H2))
+    for raw in MAC_MATCHES[rule][0]:
+        m.send(0, raw)
+        assert m.take_all(1)
+        m.take_all(2), m.take_all(3)
+        assert m.counted()["forwarded"] == 1
+    for raw in MAC_MATCHES[rule][1]:
+        nothing_from(m, raw, 0, drop_acl_in=1)
+    m.send(1, frame(H1, H2))  # the list is of another port
+    flooded(m, frame(H1, H2), 1, (2,))
+    m.counted()
+
+
+def test_mac_of_a_trunk(switch):
+    """The VLAN is the frame's, whatever port has a tag for it; the EtherType is that behind the tag."""
+    trunk = on(0, "switchport mode trunk", "mac access-group M in")
+    m = switch(trunk + on(1, "switchport access vlan 7") + "mac access-list M\n permit any any 0x88b5 vlan 7\n")
+    m.send(0, tag(frame(H0, H1), 7))
+    flooded(m, frame(H0, H1), 0, (1,))
+    m.counted()
+    nothing_from(m, frame(H0, H1), 0, drop_acl_in=1)
+    nothing_from(m, tag(l2(H0, H1, tcp4()), 7), 0, drop_acl_in=1)
+
+
+def test_mac_first_match_counts(switch):
+    m = switch(macs("10 deny host %s any" % H0.mac, "20 permit any any 0x88b5", "30 deny any host %s" % H2.mac),
+               learnt=(H1, H2))
+    m.send(0, *[frame(H0, H1)] * 3, *[frame("02:00:00:00:00:0a", H1)] * 4, l2("02:00:00:00:00:0a", H2, tcp4()),
+           *[l2("02:00:00:00:00:0a", H1, tcp4())] * 2)
+    assert m.take_all(1) == [frame("02:00:00:00:00:0a", H1)] * 4
+    m.expect_nothing()
+    m.expect_counters(forwarded=4, drop_acl_in=6)
+    assert m.console("show access-lists") == """\
+MAC access list M
+    10 deny host 02:00:00:00:00:00 any (3 matches)
+    20 permit any any 0x88b5 (4 matches)
+    30 deny any host 02:00:00:00:00:02 (1 match)
+    deny any any (2 matches)
+"""
+    m.time(20 * MS)
+    assert set(table(m)) == {(1, "02:00:00:00:00:0a"), (1, H1.mac), (1, H2.mac)}
+    m.counted()
+
+
+def test_mac_and_ip_lists(switch):
+    """A packet passes if both permit it; what the MAC list denies, the other does not count."""
+    m = switch(on(0, "mac access-group M in", "ip access-group F in") +
+               "mac access-list M\n deny host %s any\n permit any any\n" % H0.mac + NO_TELNET, learnt=(H1,))
+    nothing_from(m, l2(H0, H1, tcp4()), 0, drop_acl_in=1)
+    assert m.console("show access-lists F").count("match") == 0
+    nothing_from(m, l2(H2, H1, tcp4()), 0, drop_acl_in=1)
+    m.send(0, l2(H2, H1, tcp4(80)))
+    flooded(m, l2(H2, H1, tcp4(80)), 0, (1,))
+    m.counted()
+
+
+def test_mac_commit(switch):
+    """The console's configuration mode: a rule replaced, resequenced, removed; the rest keeps its counts."""
+    m = switch(macs("deny host %s any" % H0.mac, "permit any any"), learnt=(H1,))
+    nothing_from(m, frame(H0, H1), 0, drop_acl_in=1)
+    said = commit(m, "mac access-list extended M", "5 deny any host 0200.0000.0003", "15 permit any any vlan 9")
+    assert "restart" not in said and "%" not in said
+    assert m.console("show access-lists M") == """\
+MAC access list M
+    5 deny any host 02:00:00:00:00:03
+    10 deny host 02:00:00:00:00:00 any (1 match)
+    15 permit any any vlan 9
+    20 permit any any
+    deny any any
+"""
+    nothing_from(m, frame(H0, H3), 0, drop_acl_in=1)
+    commit(m, "mac access-list M", "no 10")
+    m.send(0, frame(H0, H1))
+    flooded(m, frame(H0, H1), 0, (1,))
+    m.counted()
+    commit(m, "interface eth0", "no mac access-group M in", "no mac access-list M")
+    assert m.console("show access-lists") == ""
+
+
+def test_mac_trace(switch):
+    m = switch("hostname r1\n" + macs("10 deny host %s any" % H0.mac, "permit any any"), learnt=(H1,))
+    said = story(m, l2(H0, H1, tcp4()), "trace 1 timeout 8")
+    assert ("filter", "eth0 in, M: 10 deny host 02:00:00:00:00:00 any") in said
+
+
+def test_mac_list_after_the_control_program_restarts(switch):
+    """The new program compiles the list beside the one in force."""
+    m = switch(macs("deny host %s any" % H0.mac, "permit any any"), lives=True)
+    before = m.console("show access-lists")
+    assert "deny host" in before
+    m.anew()
+    m.key("\r")
+    assert "control program: goes on" in m.text
+    assert m.console("show access-lists") == before
+
+
 # --- checksums left to a device ---
 
 def test_checksum_that_the_port_shall_complete(switch):
@@ -340,6 +465,12 @@ def test_trace(switch, way, port):
     (SWITCH + on(0, "ip access-group F6 in") + NO_TELNET6, "is of IPv6"),
     (SWITCH + "interface vlan1\n ip access-group F out\n" + NO_TELNET, "no list filters them"),
     (SWITCH + "interface vlan1\n ipv6 traffic-filter F6 out\n" + NO_TELNET6, "no list filters them"),
+    (SWITCH + on(0, "mac access-group F in") + NO_TELNET, '"mac access-group" takes one of MAC addresses'),
+    (SWITCH + on(0, "ip access-group M in") + "mac access-list M\n permit any any\n", "is of MAC addresses"),
+    (SWITCH + on(0, "mac access-group M out") + "mac access-list M\n permit any any\n", "expected in"),
+    (SWITCH + "interface vlan1\n mac access-group M in\nmac access-list M\n permit any any\n", "only a port of the switch"),
+    (on(0, "mac access-group M in") + "mac access-list M\n permit any any\n", "only a port of the switch"),
+    (SWITCH + "mac access-list M\n", "the list has no rule"),
     ("application echo\n" + on(0, "ip access-group F in") + NO_TELNET, "the application echo does not filter"),
 ])
 def test_refused(make, config, why):

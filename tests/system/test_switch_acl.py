@@ -109,3 +109,14 @@ def test_out(filtered):
     want[1, 2] = (False, True, True, False, True, False)
     want[2, 1] = (True, True, True, False, True, False)  # the resets are denied
     settled(hosts, want)
+
+
+def test_mac(filtered):
+    """Host 0 sends no IPv6, whatever it carries."""
+    hosts = filtered("interface eth0\n mac access-group M in\nmac access-list M\n deny any any ipv6\n permit any any\n",
+                     {"prerouting": ["iifname p0 ether type ip6 drop"]})
+    want = {(n, k): ALL for n in range(3) for k in range(3) if n != k}
+    for pair in want:
+        if 0 in pair:
+            want[pair] = (True, False, True, False, True, False)
+    settled(hosts, want)

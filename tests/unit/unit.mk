@@ -42,6 +42,7 @@ UNIT_SRC_ip6 := net/ip6.c lib/csum.c
 UNIT_SRC_icmp6 := net/icmp6.c net/ip6.c lib/csum.c
 UNIT_SRC_icmp4 := net/icmp4.c net/ip4.c lib/csum.c
 UNIT_SRC_reassembly := net/reassembly.c net/ip6.c net/ip4.c net/counters.c lib/csum.c
+UNIT_SRC_acl_mac := net/acl/mac.c
 UNIT_SRC_acl := $(wildcard net/acl/*.c) net/ip6.c net/ip4.c lib/csum.c tests/unit/rig/acl_rig.c
 UNIT_SRC_udp := net/udp.c net/ip.c net/ip4.c net/ip6.c lib/csum.c
 UNIT_SRC_routing := net/routing.c net/link.c net/ip4.c net/ip6.c lib/csum.c

@@ -18,7 +18,7 @@ static void says(const char *ip, const char *line, const char *want)
 	admit(text);
 	assert_int_equal(config.acl_count, 1);
 	assert_int_equal(config.acl[0].rules, 1);
-	config_acl_rule_text(back, &config.acl_rules[0], config.acl[0].six);
+	config_acl_rule_text(back, &config.acl_rules[0], config.acl[0].kind);
 	assert_string_equal(back, want ? want : line);
 	round_trip();
 }
@@ -51,6 +51,51 @@ static void test_rules_as_they_are_printed(void **state)
 	says("ipv6", "10 permit icmp any any 1 5", NULL);
 	says("ipv6", "10 permit sctp any any eq 9", NULL);
 	says("ipv6", "2147483647 deny ipv6 any any fragments", NULL);
+}
+
+static void test_mac_rules_as_they_are_printed(void **state)
+{
+	(void)state;
+	says("mac", "10 permit any any", NULL);
+	says("mac", "permit any any", "10 permit any any");
+	says("mac", "5 deny host 02:00:00:00:00:01 any", NULL);
+	says("mac", "10 deny any host 0200.0000.00FF", "10 deny any host 02:00:00:00:00:ff");
+	says("mac", "10 permit 00:0c:00:00:00:00 00:00:ff:ff:ff:ff any", NULL);
+	says("mac", "10 permit 00:0c:00:00:00:00 0000.0000.0000 any", "10 permit host 00:0c:00:00:00:00 any");
+	says("mac", "10 permit 0000.0000.0000 ffff.ffff.ffff any", "10 permit any any");
+	says("mac", "10 permit any 01:00:00:00:00:00 fe:ff:ff:ff:ff:ff", NULL);
+	says("mac", "10 PERMIT ANY ANY ARP", "10 permit any any arp");
+	says("mac", "10 permit any any 0x0800", "10 permit any any ip");
+	says("mac", "10 permit any any 0X86DD", "10 permit any any ipv6");
+	says("mac", "10 permit any any 0x88b5 vlan 4094", NULL);
+	says("mac", "10 permit any any 0x600", "10 permit any any 0x0600");
+	says("mac", "10 permit any any vlan 1", NULL);
+	says("mac", "10 permit host ff:ff:ff:ff:ff:ff 02:00:00:00:00:00 00:00:00:00:00:ff 0xffff vlan 12", NULL);
+}
+
+#define IN_MAC "mac access-list F\n "
+
+static void test_bad_mac_rules(void **state)
+{
+	(void)state;
+	refuse(IN_MAC "permit", 2, "", "the line ends too early");
+	refuse(IN_MAC "permit any", 2, "", "the line ends too early");
+	refuse(IN_MAC "permit host any", 2, "any", "expected a MAC address");
+	refuse(IN_MAC "permit 02:00:00:00:00:00 any any", 2, "any", "expected a wildcard mask");
+	refuse(IN_MAC "permit 02:00:00:00:00:01 00:00:00:00:00:01 any", 2, "00:00:00:00:00:01", "the address has bits where the mask has");
+	refuse(IN_MAC "permit any any 0x5ff", 2, "0x5ff", "expected an EtherType");
+	refuse(IN_MAC "permit any any 0x10000", 2, "0x10000", "expected an EtherType");
+	refuse(IN_MAC "permit any any 0x", 2, "0x", "expected an EtherType");
+	refuse(IN_MAC "permit any any 0x08g0", 2, "0x08g0", "expected an EtherType");
+	refuse(IN_MAC "permit any any 2048", 2, "2048", "expected an EtherType");
+	refuse(IN_MAC "permit any any vlan", 2, "", "the line ends too early");
+	refuse(IN_MAC "permit any any vlan 0", 2, "0", "the VLAN");
+	refuse(IN_MAC "permit any any vlan 4095", 2, "4095", "the VLAN");
+	refuse(IN_MAC "permit any any ip vlan 1 2", 2, "2", "unexpected word");
+	refuse(IN_MAC "permit ip any any", 2, "ip", "expected any, host and a MAC address");
+	refuse("interface eth0\n mac access-group F out\n" IN_MAC "permit any any", 2, "out", "a list of MAC addresses judges what a port receives");
+	refuse("interface eth0\n mac access-group F in\nip access-list F\n permit ip any any", 2, "F", "expected any, host and a MAC address");
+	refuse("interface eth0\n ip access-group F in\n" IN_MAC "permit any any", 2, "F", "the list at line 3 is of MAC addresses; \"ip access-group\" takes one of IPv4");
 }
 
 static void test_rule_in_words_of_net(void **state)
@@ -101,7 +146,7 @@ static void test_blocks(void **state)
 	assert_int_equal(config.acl_count, 2);
 	assert_int_equal(config.acl[0].rules, 2);
 	assert_int_equal(config.acl[1].first, 2);
-	assert_true(config.acl[1].six);
+	assert_int_equal(config.acl[1].kind, CONFIG_ACL_IP6);
 	assert_string_equal(config.interface[0].filter[CONFIG_FILTER_IN4].name, "A");
 	assert_string_equal(config.interface[0].filter[CONFIG_FILTER_OUT4].name, "A");
 	assert_string_equal(config.interface[0].filter[CONFIG_FILTER_IN6].name, "");
@@ -227,6 +272,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rules_as_they_are_printed),
+		cmocka_unit_test(test_mac_rules_as_they_are_printed),
+		cmocka_unit_test(test_bad_mac_rules),
 		cmocka_unit_test(test_rule_in_words_of_net),
 		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_blocks),
