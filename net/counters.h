@@ -183,6 +183,8 @@
 	X(xdp_sent, INFO, "of those forwarded, frames sent by a program: XDP_TX, XDP_REDIRECT") \
 	X(switch_flooded, INFO, "frames sent to all other ports of their VLAN: a group's, or an unknown station's") \
 	X(switch_copies, INFO, "frames sent besides the one received, by flooding") \
+	X(switch_mirrored, INFO, "frames of source ports sent by the destination of their monitor session") \
+	X(switch_mirror_lost, INFO, "frames of source ports not mirrored: no buffer, or too long for the destination") \
 	X(switch_reports_lost, INFO, "new or moved stations not told to the control core, which had too many already") \
 	X(switch_learned, INFO, "stations learned") \
 	X(switch_moved, INFO, "stations seen at another port than before") \

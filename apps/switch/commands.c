@@ -2,6 +2,7 @@
 #include "apps/switch/commands.h"
 
 #include "apps/switch/spanning.h"
+#include "apps/switch/monitor.h"
 #include "apps/switch/snooping.h"
 #include "apps/switch/tables.h"
 #include "control/config/running.h"
@@ -188,6 +189,9 @@ const struct shell_command switch_commands[SWITCH_COMMANDS] = {
 	{"show ipv6 mld snooping mrouter", NULL, "ports that lead to multicast routers", show_mld_mrouter},
 	{"show storm-control", NULL, "limits of flooded frames, and what they dropped", show_storm_control},
 	{"show switchport", NULL, "the ports of the switch: mode, VLANs, state", show_switchport},
+	{"show monitor", NULL, "port mirroring", NULL},
+	{"show monitor session", NULL, "port mirroring: the sources and the destination of each session",
+	 show_monitor_session},
 	{"show spanning-tree", NULL, "the spanning tree: root, and roles and states of the ports", spanning_show},
 	{"show spanning-tree interface", "ethN", "a port in the spanning tree", spanning_show_port},
 	{"clear spanning-tree", NULL, "forgets what the spanning tree knows of neighbours", NULL},

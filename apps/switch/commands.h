@@ -5,7 +5,7 @@
 #include "control/console/shell.h"
 #include "control/management/page.h"
 
-#define SWITCH_COMMANDS 21
+#define SWITCH_COMMANDS 23
 extern const struct shell_command switch_commands[SWITCH_COMMANDS];
 
 /* Commands in files of their own. */

@@ -4,6 +4,8 @@
  *     shared.h    what both sides know of each other
  *     switch.c    a data core: the passes over a vector
  *     access.c    access lists of the ports
+ *     mirror.c    frames of source ports, sent by the destination of a monitor session
+ *     monitor.c   the same on the control core
  *     send.c      sending, by one port or several
  *     host.c      frames to the machine itself
  *     learn.c     uses and reports of stations

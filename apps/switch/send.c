@@ -1,6 +1,8 @@
 /* See send.h. */
 #include "apps/switch/send.h"
 
+#include "apps/switch/mirror.h"
+
 struct switching switching;
 
 void send_look(void)
@@ -8,6 +10,9 @@ void send_look(void)
 	const struct switch_ports p = switch_ports_load(switching.shared);
 	switching.forwarding = p.forwarding;
 	switching.learning = p.learning;
+	const uint32_t mirrored = __atomic_load_n(&switching.shared->mirrored, __ATOMIC_RELAXED);
+	switching.mirror_rx = mirrored & 0xffff;
+	switching.mirror_tx = mirrored >> 16;
 	const struct dp_filter_set *lists = dp_filters(switching.dp);
 	switching.lists = unlikely(lists->any) ? lists : NULL;
 }
@@ -40,9 +45,14 @@ static uint32_t fitting(uint32_t ports, unsigned len)
  * port to port, because its checksum is complete (drivers/nic.h, tx_burst). */
 static void send_by(struct pkt *p, uint32_t ports)
 {
-	unsigned n = 0;
+	uint8_t mirror[NIC_PORTS_MAX];
+	unsigned n = 0, mirrors = 0;
 	for (uint32_t left = ports; left; left &= left - 1)
 		n++;
+	if (unlikely(ports & switching.mirror_tx))
+		mirrors = mirror_destinations(p, ports, mirror);
+	count_n(CNT_switch_copies, n - 1);
+	n += mirrors;
 	if (n > 1) {
 		pkt_meta(&self.pool, p->buf)->refs = (uint16_t)n;
 		p->flags |= PKT_SHARED;
@@ -51,7 +61,8 @@ static void send_by(struct pkt *p, uint32_t ports)
 		core_tx((unsigned)__builtin_ctz(ports), p);
 		p->flags |= PKT_OWN; /* the others */
 	}
-	count_n(CNT_switch_copies, n - 1);
+	for (unsigned k = 0; k < mirrors; k++)
+		core_tx(mirror[k], p);
 }
 
 bool send_flood(struct pkt *p, bool tagged, struct switch_vlan vlan, unsigned vid, uint32_t ports)

@@ -11,11 +11,12 @@ struct switching {
 	const struct switch_shared *shared;
 	const struct fdb *fdb; /* NULL: there was no memory for one; all frames are flooded */
 	uint32_t forwarding, learning; /* ports, one bit each, in these states */
+	uint32_t mirror_rx, mirror_tx; /* source ports of monitor sessions, one bit each */
 	const struct dp_filter_set *lists; /* access lists; NULL: no interface has one */
 };
 extern struct switching switching;
 
-/* Reads the states of the ports, and which access lists are in use; to be called for each vector. */
+/* Reads the states of the ports, which are mirrored, and which access lists are in use; to be called for each vector. */
 void send_look(void);
 
 /* Bytes of the frame without its tag, if it has one. */

@@ -82,6 +82,8 @@ struct switch_shared {
 	struct switch_snoop snoop[SWITCH_VLANS];
 	struct snoop_table groups;
 	uint32_t unknown_multicast; /* ports that take groups without listeners too */
+	uint32_t mirrored; /* ports, a bit each, whose received (0 to 15) and sent (16 to 31) frames are mirrored */
+	uint8_t mirror_rx[NIC_PORTS_MAX], mirror_tx[NIC_PORTS_MAX]; /* by which port, plus one; 0: by none */
 	uint64_t mac;        /* the machine's own, as in a frame; 0: no VLAN has an interface */
 	uint32_t mark_shift; /* a mark is core_now_ns() >> this */
 	uint64_t taken[CORES_MAX]; /* reports taken, by core: the tail of its ring */

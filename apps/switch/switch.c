@@ -27,6 +27,7 @@
 #include "apps/switch/access.h"
 #include "apps/switch/host.h"
 #include "apps/switch/learn.h"
+#include "apps/switch/mirror.h"
 #include "apps/switch/plugin.h"
 #include "apps/switch/send.h"
 #include "apps/switch/snoop.h"
@@ -57,7 +58,7 @@ _Static_assert(2 * PKT_VECTOR_MAX <= FDB_BATCH_MAX, "one look-up");
 static void data_tables(void)
 {
 	dp_counted_start();
-	switching = (struct switching){dp_get(), dp_get()->plugin_data, dp_get()->plugin_more, 0, 0, NULL};
+	switching = (struct switching){dp_get(), dp_get()->plugin_data, dp_get()->plugin_more, 0, 0, 0, 0, NULL};
 	if (switching.shared) {
 		learn_start(switching.shared, switching.fdb, false);
 		storm_start(false);
@@ -298,6 +299,27 @@ static inline bool is_ours(unsigned i, struct switch_vlan vlan)
 	return passing.to[i] == switching.shared->mac && vlan.interface;
 }
 
+/* Mirrors the frames that are to leave by one port, a source of a session. They get their form before, because
+ * the mirrored frame shares it. */
+static __attribute__((noinline)) void mirror_unicast(const uint32_t *found, unsigned port)
+{
+	struct passing *s = &passing;
+	for (unsigned i = 0; i < s->n && switching.forwarding >> port & 1; i++) {
+		const struct switch_vlan vlan = switch_vlan_load(switching.shared, s->vid[i]);
+		if (is_ours(i, vlan) || found[i] == FDB_NONE)
+			continue;
+		const unsigned to = fdb_found_port(found[i]);
+		const bool tagged = vlan.tagged >> to & 1;
+		if (!(switching.mirror_tx >> to & 1) ||
+		    unsendable(&s->v[i], s->tagged[i], port, to, vlan) != CNT_NONE)
+			continue;
+		if (!send_form(&s->v[i], s->tagged[i], tagged, s->vid[i]))
+			continue; /* nor will it be sent */
+		s->tagged[i] = tagged;
+		mirror_sent(&s->v[i], to);
+	}
+}
+
 /* Has the access lists of the output ports judge the frames that are to leave by one port. */
 static __attribute__((noinline)) void filter_out(uint32_t *found, unsigned port)
 {
@@ -366,6 +388,8 @@ static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 		return;
 	}
 	send_look();
+	if (unlikely(switching.mirror_rx >> port & 1))
+		mirror_received(v, n, port);
 	s->v = v;
 	s->n = 0;
 	const unsigned untagged = __atomic_load_n(&switching.shared->untagged[port], __ATOMIC_RELAXED);
@@ -382,6 +406,8 @@ static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 		note_stations(found[0], to[0]);
 	if (unlikely(switching.lists))
 		filter_out(to, port);
+	if (unlikely(switching.mirror_tx))
+		mirror_unicast(to, port);
 	send(to, port);
 	core_current.data = 0;
 }

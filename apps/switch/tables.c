@@ -1,6 +1,7 @@
 /* See tables.h. */
 #include "apps/switch/tables.h"
 
+#include "apps/switch/monitor.h"
 #include "control/config/running.h"
 #include "control/forwarding/interfaces.h"
 #include "lib/mem.h"
@@ -56,11 +57,12 @@ uint16_t tables_age(void)
 	return ns ? (uint16_t)u64_max(ns >> tables.shared->mark_shift, 1) : 0;
 }
 
-/* Does the port switch? A bad configuration is not applied, so no port does: frames of one VLAN would
+/* Does the port switch? The destination of a monitor session does not (mirror.c). A bad configuration is not applied, so no port does: frames of one VLAN would
  * otherwise reach another. */
 static bool is_used(unsigned port)
 {
-	return running.applied && port < core_port_count() && !running.config.interface[port].shutdown;
+	return running.applied && port < core_port_count() && !running.config.interface[port].shutdown &&
+	       !config_monitor_sends(&running.config, port);
 }
 
 static struct switch_vlan vlan_of(unsigned vid)
@@ -173,6 +175,7 @@ void tables_start(void)
 		set_port(p);
 	for (unsigned vid = 1; vid <= ETH_VID_MAX; vid++)
 		store_vlan(vid, vlan_of(vid));
+	monitor_publish();
 	fix_stations();
 }
 
@@ -248,6 +251,7 @@ void tables_changed(void)
 	uint32_t less = 0; /* ports that carry fewer VLANs than before */
 	if (!s)
 		return;
+	monitor_publish();
 	for (unsigned vid = 1; vid <= ETH_VID_MAX; vid++) {
 		const struct switch_vlan was = s->vlan[vid], now = vlan_of(vid);
 		less |= was.member & ~(uint32_t)now.member;

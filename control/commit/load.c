@@ -109,6 +109,21 @@ static int check_snoop(const struct config *c, enum core_app_number app, struct 
 	return E_OK;
 }
 
+static int check_monitors(const struct config *c, enum core_app_number app, struct text_error *err)
+{
+	const unsigned ports = core_port_count();
+	for (unsigned n = 0; n < CONFIG_MONITORS; n++) {
+		const struct config_monitor *m = &c->monitor[n];
+		if (m->line && app != CORE_APP_switch)
+			return text_fail(err, m->line, text_of("monitor"), "the application %s does not switch",
+			                 core_app_word(app));
+		if ((uint32_t)(m->rx | m->tx) >> ports || (m->has_destination && m->destination >= ports))
+			return text_fail(err, m->line, text_of("interface"), "this machine has %u port%s", ports,
+			                 ports == 1 ? "" : "s");
+	}
+	return E_OK;
+}
+
 /* For an interface that is not a port. A VLAN's MTU is at most that of its port (802.1Q), and only
  * routers have such interfaces. */
 static int check_beside(const struct config *c, const struct config_interface *i, const char *name,
@@ -202,6 +217,8 @@ int load_check(const struct config *c, enum core_app_number app, struct text_err
 		error = check_stations(c, app, err);
 	if (error == E_OK)
 		error = check_snoop(c, app, err);
+	if (error == E_OK)
+		error = check_monitors(c, app, err);
 	if (error == E_OK)
 		error = programs_check(c, err);
 	return error == E_OK ? steer_rules_check(c, app, err) : error;

@@ -435,6 +435,15 @@ struct config_mrouter {
 	uint8_t family;
 };
 
+/* A session of port mirroring on the switch. Ports are bits. */
+#define CONFIG_MONITORS 4
+struct config_monitor {
+	uint32_t line; /* of its first statement; 0: it has none */
+	uint16_t rx, tx; /* sources: of received frames, of sent ones */
+	bool has_destination;
+	uint8_t destination; /* a port */
+};
+
 /* A static entry of the switch's forwarding database. */
 #define CONFIG_MACS_MAX 256
 struct config_mac {
@@ -492,6 +501,7 @@ struct config {
 	struct config_mac mac[CONFIG_MACS_MAX];
 	unsigned mac_count;
 	struct config_lldp lldp;
+	struct config_monitor monitor[CONFIG_MONITORS]; /* by number less one */
 	uint32_t aging_s; /* of learned addresses; 0: they stay */
 	uint32_t aging_line; /* 0: not configured */
 };
@@ -589,6 +599,12 @@ int config_check_xdp(const struct config *c, struct text_error *err);
 
 /* Checks rules that steer. */
 int config_check_steer(const struct config *c, struct text_error *err);
+
+/* Checks sessions of port mirroring. */
+int config_check_monitor(const struct config *c, struct text_error *err);
+
+/* Is the port the destination of a session? */
+bool config_monitor_sends(const struct config *c, unsigned port);
 
 /* Checks the statements of the switch. */
 int config_check_switch(const struct config *c, struct text_error *err);

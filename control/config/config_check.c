@@ -269,6 +269,8 @@ int config_check(const struct config *c, uint32_t *scratch, uint32_t scratch_wor
 	if (error == 0)
 		error = config_check_switch(c, err);
 	if (error == 0)
+		error = config_check_monitor(c, err);
+	if (error == 0)
 		error = config_check_stp(c, err);
 	if (error == 0)
 		error = config_check_lldp(c, err);

@@ -162,6 +162,10 @@ int config_acl_silent6(struct parser *p, unsigned i);
 int config_acl_tell4(struct parser *p, unsigned i);
 int config_acl_tell6(struct parser *p, unsigned i);
 
+/* --- of config_monitor.c --- */
+
+int config_monitor(struct parser *p, unsigned i);
+
 /* --- of config_acl_mac.c --- */
 
 struct fmt_buf;

@@ -231,6 +231,23 @@ static void print_snoop(const struct printer *p, const struct config *c)
 		           config_key_name(name, c->mrouter[k].port));
 }
 
+static void print_monitors(const struct printer *p, const struct config *c)
+{
+	char name[CONFIG_IF_NAME_SIZE];
+	for (unsigned n = 0; n < CONFIG_MONITORS; n++) {
+		const struct config_monitor *m = &c->monitor[n];
+		for (unsigned port = 0; port < CONFIG_PORTS_MAX; port++) {
+			const bool rx = m->rx >> port & 1, tx = m->tx >> port & 1;
+			if (rx || tx)
+				print_line(p, "monitor session %u source interface %s%s", n + 1,
+				           config_key_name(name, port), rx && tx ? "" : rx ? " rx" : " tx");
+		}
+		if (m->has_destination)
+			print_line(p, "monitor session %u destination interface %s", n + 1,
+			           config_key_name(name, m->destination));
+	}
+}
+
 static void print_interface(const struct printer *p, const struct config *c,
                             const struct config_interface *i)
 {
@@ -423,6 +440,7 @@ static void print_machine(const struct config *c, config_write_fn write, void *c
 	print_line(&p, "!");
 	for (unsigned k = 0; k < c->arp_count; k++)
 		print_line(&p, "arp %s %s", fmt_ip4(addr, c->arp[k].addr), fmt_mac(mac, c->arp[k].mac));
+	print_monitors(&p, c);
 	if (c->aging_s != CONFIG_AGING_DEFAULT_S)
 		print_line(&p, "mac address-table aging-time %u", c->aging_s);
 	for (unsigned k = 0; k < c->mac_count; k++)

@@ -193,9 +193,31 @@ static void test_hostile(void **state)
 	        "mac address-table aging-time 20\n", pieces, ARRAY_LEN(pieces));
 }
 
+static void test_monitor_sessions(void **state)
+{
+	(void)state;
+	admit("monitor session 1 source interface eth0 rx\nmonitor session 1 source interface eth1 tx\n"
+	      "monitor session 1 source interface eth2\nmonitor session 1 destination interface eth15\n"
+	      "monitor session 4 source interface eth3 both\n");
+	assert_int_equal(config.monitor[0].rx, 5);
+	assert_int_equal(config.monitor[0].tx, 6);
+	assert_true(config_monitor_sends(&config, 15));
+	assert_false(config_monitor_sends(&config, 0));
+	assert_int_equal(config.monitor[3].rx & config.monitor[3].tx, 8);
+	assert_false(config.monitor[3].has_destination);
+	round_trip();
+	refuse("monitor session 1", 1, "", "the line ends too early");
+	refuse("monitor session 0 source interface eth0", 1, "0", "the session must be");
+	refuse("monitor session 1 source eth0", 1, "eth0", "expected interface and the name of a port");
+	refuse("monitor session 1 source interface eth0 rx tx", 1, "tx", "unexpected word");
+	refuse("monitor session 1 source interface eth0.5", 1, "eth0.5", "only a port can be mirrored");
+	refuse("monitor session 1 destination interface eth0 rx", 1, "rx", "unexpected word");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_monitor_sessions),
 		cmocka_unit_test(test_defaults), cmocka_unit_test(test_access), cmocka_unit_test(test_trunk),
 		cmocka_unit_test(test_list_text), cmocka_unit_test(test_stations), cmocka_unit_test(test_storm), cmocka_unit_test(test_snoop), cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_hostile),
