@@ -125,6 +125,8 @@ static void forget_lines(struct config *c)
 	for (unsigned i = 0; i < CONFIG_NEIGHBOURS6_MAX; i++)
 		c->neighbour6[i].line = 0;
 	c->lldp.hold_line = 0;
+	for (unsigned n = 0; n < CONFIG_MONITORS; n++)
+		c->monitor[n].line = c->monitor[n].line != 0; /* nonzero means that there is one */
 	c->routes = NULL;
 	c->routes6 = NULL;
 	c->acl_rules = NULL;

@@ -94,7 +94,7 @@ static void test_bad_mac_rules(void **state)
 	refuse(IN_MAC "permit any any ip vlan 1 2", 2, "2", "unexpected word");
 	refuse(IN_MAC "permit ip any any", 2, "ip", "expected any, host and a MAC address");
 	refuse("interface eth0\n mac access-group F out\n" IN_MAC "permit any any", 2, "out", "a list of MAC addresses judges what a port receives");
-	refuse("interface eth0\n mac access-group F in\nip access-list F\n permit ip any any", 2, "F", "expected any, host and a MAC address");
+	refuse("interface eth0\n mac access-group F in\nip access-list F\n permit ip any any", 2, "F", "the list at line 3 is of IPv4; \"mac access-group\" takes one of MAC addresses");
 	refuse("interface eth0\n ip access-group F in\n" IN_MAC "permit any any", 2, "F", "the list at line 3 is of MAC addresses; \"ip access-group\" takes one of IPv4");
 }
 
