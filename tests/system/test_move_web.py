@@ -7,7 +7,7 @@ import socket
 import pytest
 from conftest import LEFT_HOST, LEFT_ROUTER, eventually
 from test_balance import RSS, bucket
-from test_move_tcp import CORES, FIRST_PORT, STILL, Echo, is_right, shuffled_moves
+from test_move_tcp import CORES, FIRST_PORT, Echo, is_right, shuffled_moves
 from test_tcp import receive, unexplained_resets
 from test_web import CONFIG, Browsers, Web, make_site
 
@@ -29,20 +29,20 @@ def make_web(make_router, make_hosts, tmp_path, nic):
         yield make
 
 
-def number_in(numbers):
+def bucket_in(number):
     """The bucket of a connection from port FIRST_PORT + number."""
-    return bucket(LEFT_HOST, LEFT_ROUTER, FIRST_PORT + numbers, HTTP)
+    return bucket(LEFT_HOST, LEFT_ROUTER, FIRST_PORT + number, HTTP)
 
 
 def everywhere(web, number):
     """Moves a connection to each core in turn, and back."""
-    moved = sum(web.moves.move(number_in(number), core) for core in (2, 3, 1, 2))
+    moved = sum(web.moves.move(bucket_in(number), core) for core in (2, 3, 1, 2))
     assert moved >= 3
 
 
 def numbers(count):
     """Connections that are not in bucket 0, which has packets without ports too."""
-    return [number for number in range(count + 20) if number_in(number)][:count]
+    return [number for number in range(count + 20) if bucket_in(number)][:count]
 
 
 @pytest.mark.parametrize("nic", ["virtio", "ixgbe", "mlx5"])
@@ -122,13 +122,13 @@ def test_a_head_that_is_too_long_to_move(make_web, nic):
     text = request("/page.css", "X: " + "y" * 1500)
     client.sendall(text[:-10])
     eventually(lambda: web.router.counters()["tcp_accepts"] == 1, 10, "it is there")
-    home = CORES[number_in(number) % len(CORES)]
+    home = CORES[bucket_in(number) % len(CORES)]
     other = next(core for core in CORES if core != home)
-    assert "begun" in web.router.command("test move eth0 bucket %d core %d" % (number_in(number), other))
+    assert "begun" in web.router.command("test move eth0 bucket %d core %d" % (bucket_in(number), other))
     eventually(lambda: web.router.counters()["moves_undone"] == 1, 20, "the bucket stays")
     client.sendall(text[-10:])
     assert response(client)[1] == web.files["/page.css"]
-    assert web.moves.move(number_in(number), other)
+    assert web.moves.move(bucket_in(number), other)
     client.sendall(request("/page.css"))
     assert response(client)[1] == web.files["/page.css"]
     assert web.router.balanced()["tcp_moved_in"] == 1
