@@ -38,6 +38,7 @@
 #include "control/host/ping.h"
 #include "control/host/punt.h"
 #include "control/host/vxlan.h"
+#include "control/link/bundle.h"
 #include "control/link/lldp_control.h"
 #include "control/restore.h"
 #include "dataplane/state.h"
@@ -132,6 +133,14 @@ static const char *start_others(void)
 	return neighbour_start() == E_OK && neighbour6_start() == E_OK ? NULL : "neighbours";
 }
 
+/* A bundle, by its number, began to carry frames, or carries none any more. */
+static void bundle_changed(unsigned port, bool up)
+{
+	interfaces_link_bundle(port, up);
+	if (plugin_get() && plugin_get()->link)
+		plugin_get()->link(port, up);
+}
+
 static void control_plane_start(void)
 {
 	static bool started, ok;
@@ -182,6 +191,7 @@ static void control_plane_start(void)
 	core_set_elastic(running.config.cores_minimum, running.config.cores_wake_up_us);
 	steer_rules_set(&running.config);
 	interfaces_start(v);
+	bundle_start(v, bundle_changed);
 	policy_set();
 	programs_chains_start(&running.config);
 	groups_start();
@@ -244,7 +254,9 @@ static void control_plane_link(unsigned port, const struct nic_link *link)
 	interfaces_link(port, link->up);
 	if (!forwarding.ready)
 		return;
-	if (plugin_get() && plugin_get()->link)
+	if (config_channel_of(&running.config, port))
+		bundle_link(port, link->up);
+	else if (plugin_get() && plugin_get()->link)
 		plugin_get()->link(port, link->up);
 }
 
@@ -280,7 +292,7 @@ static uint64_t tcp_timer(void)
  */
 static uint64_t (*const timers[])(void) = {
 	engine_bfd_timer, /* first: its packets are the most urgent */
-	ping_timer, neighbour_timer, rates_timer, summary_timer, fragments_timer, commit_timer, churn_timer,
+	bundle_timer, ping_timer, neighbour_timer, rates_timer, summary_timer, fragments_timer, commit_timer, churn_timer,
 	config_hash_timer, engine_timer, tables_timer, tcp_timer, http_timer, remote_timer, capture_timer,
 	trace_timer, programs_timer,
 	lldp_control_timer,

@@ -55,7 +55,8 @@
 #define DP_INTERFACES_MAX 128 /* the numbers fit struct pkt and struct core_msg */
 #define DP_PORT_NONE 0xff     /* the port of a loopback */
 #define DP_PORT_SWITCH 0xfe   /* of an interface of the switch (dp_is_svi) */
-#define DP_NAME_MAX 12        /* "eth15.4094" */
+#define DP_LOGICAL_NONE NIC_PORTS_MAX /* no port: a bit that no set of ports has */
+#define DP_NAME_MAX 20        /* "port-channel16.4094" */
 #define DP_ADDRESSES_MAX 4
 #define DP_ADDRESSES6_MAX 13  /* with the link-local one and those from router advertisements */
 #define DP_NEIGHBOURS 4096
@@ -113,6 +114,7 @@ struct dp_interface {
 	bool enabled;  /* in IPv4 */
 	bool enabled6; /* in IPv6 */
 	bool link_up; /* changes at any time; an old value costs a few packets */
+	bool bundle;  /* `port` is the number of a bundle (runtime/bundle.h), the first of its ports */
 	uint8_t port; /* DP_PORT_NONE: a loopback; DP_PORT_SWITCH */
 	uint16_t vid; /* VLAN ID; 0: no VLAN */
 	uint8_t mac[ETH_ALEN];
@@ -210,7 +212,12 @@ struct dp_group {
 struct dp_state {
 	uint64_t started; /* TSC when this state was made, different each time */
 	uint32_t ifs; /* all interface numbers are below this; some may be unused (dp_exists) */
-	uint32_t tagged; /* bit p: port p has VLANs */
+	uint32_t tagged; /* bit p: port p has VLANs, or is in a bundle */
+	/* Port channels (control/link/bundle.c). logical[p] changes at any time. */
+	uint32_t bundled;                /* bit p: port p is in a bundle */
+	uint8_t logical[NIC_PORTS_MAX];  /* the number of the bundle that collects from the port; of a port in
+	                                  * no bundle its own; DP_LOGICAL_NONE: its frames are dropped */
+	uint8_t bundle_interface[NIC_PORTS_MAX]; /* of a port's bundle, for untagged frames; 0: it has none */
 	struct dp_interface interface[DP_INTERFACES_MAX];
 	struct dp_interface6 interface6[DP_INTERFACES_MAX];
 	const struct dp_filter_set *filters; /* in use: one of filter_set; see dp_filters */
@@ -290,6 +297,12 @@ static inline bool dp_is_loopback(const struct dp_interface *ifp)
 
 /* Is it the machine's own interface in a VLAN of the switch (switch virtual interface)? */
 static inline bool dp_is_svi(const struct dp_interface *ifp) { return ifp->port == DP_PORT_SWITCH; }
+
+/* Is it a bundle's own interface, that of its untagged frames? */
+static inline bool dp_is_bundle(const struct dp_state *v, unsigned interface)
+{
+	return v->interface[interface].bundle && v->interface[interface].vid == 0;
+}
 
 /* Does the interface exist, and has it a link, on which there may be neighbours? */
 static inline bool dp_has_link(const struct dp_state *v, unsigned interface)

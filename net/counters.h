@@ -126,6 +126,7 @@
 	X(drop_stp_age, DROP, "STP configuration BPDU whose message age has reached its max age") \
 	X(drop_stp_own, DROP, "BPDU that came back to the port that sent it: the wire is a loop") \
 	X(drop_stp_guard, DROP, "BPDU on a port with BPDU guard") \
+	X(drop_bundle, DROP, "frame from a port that its port channel does not use") \
 	X(drop_slow_subtype, DROP, "slow protocol (EtherType 0x8809) other than LACP and Marker") \
 	X(drop_lacp_malformed, DROP, "LACPDU or marker that is too short, or whose TLVs are no such message's") \
 	X(drop_lacp_marker_rate, DROP, "marker beyond ten a second of a port, not answered") \

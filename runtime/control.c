@@ -5,6 +5,7 @@
  * long. A sleeping core is not woken for it.
  */
 #include "runtime/shared.h"
+#include "runtime/bundle.h"
 #include "abi/kcall.h"
 #include "lib/mem.h"
 #include "lib/number.h"
@@ -53,6 +54,22 @@ static void look_at(struct published *s)
 	                 __ATOMIC_RELEASE);
 }
 
+/* The same for what they send. */
+static void look_out(struct published *s)
+{
+	__atomic_store_n(&s->looked_out, s->mirror_out | s->bundled, __ATOMIC_RELEASE);
+}
+
+void core_bundle(unsigned port, uint32_t members)
+{
+	struct published *s = published_header();
+	if (members)
+		__atomic_store_n(&s->bundle[port], bundle_buckets(s->bundle[port], members), __ATOMIC_RELAXED);
+	__atomic_store_n(&s->bundled, members ? s->bundled | 1u << port : s->bundled & ~(1u << port),
+	                 __ATOMIC_RELEASE); /* the buckets were written before */
+	look_out(s);
+}
+
 void core_mirror(uint32_t in, uint32_t out)
 {
 	struct published *s = published_header();
@@ -60,6 +77,7 @@ void core_mirror(uint32_t in, uint32_t out)
 	__atomic_store_n(&s->mirror_in, in, __ATOMIC_RELEASE);
 	__atomic_store_n(&s->mirror_out, out, __ATOMIC_RELEASE);
 	look_at(s);
+	look_out(s);
 }
 
 void core_trace_ports(uint32_t ports)

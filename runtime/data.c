@@ -38,9 +38,10 @@
  * difference is the transfer of cache lines between the two cores: for each packet a frame, half a
  * descriptor line and a quarter of a used-ring line. Each vector pays once for three indirect
  * calls, the TSC, the turn count and a read of four words of the control core (asked, looked_at
- * with mirror_out, inject_head), which seldom change.
+ * with looked_out, inject_head), which seldom change.
  */
 #include "runtime/shared.h"
+#include "runtime/bundle.h"
 #include "runtime/move.h"
 #include "abi/kcall.h"
 #include "lib/mem.h"
@@ -534,12 +535,22 @@ COLD static void mirror_sent(unsigned port)
 		core_app()->control->mirror(o->v + o->held, o->n - o->held, port, true);
 }
 
+/* A bundle's packets, and those of a port with a capture. */
+__attribute__((noinline)) static void look_at_sent(unsigned port)
+{
+	const struct published *s = published_header();
+	if (has_port(&s->bundled, port) && !is_worker) /* the owner spreads a worker's packets */
+		bundle_spread(port);
+	if (has_port(&s->mirror_out, port))
+		mirror_sent(port);
+}
+
 void core_tx_flush(unsigned port)
 {
 	struct core_out *o = &core_outs[port];
 	struct nic_queue *q = &queues[port];
-	if (has_port(&published_header()->mirror_out, port))
-		mirror_sent(port);
+	if (has_port(&published_header()->looked_out, port))
+		look_at_sent(port);
 	unsigned sent = q->broken ? 0 : q->ops->tx_burst(q, o->v, o->n);
 	if (unlikely(sent < o->n) && unlikely(away >> port & 1)) {
 		flush(port);

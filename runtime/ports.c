@@ -51,6 +51,7 @@ static struct nic_link links[NIC_PORTS_MAX];
 static unsigned nic_count;
 static bool probed;
 static unsigned mtu = MTU_DEFAULT;
+static uint32_t promiscuous; /* ports, one bit each */
 static uint64_t asked_tsc; /* time of the last request to the data cores */
 static uint64_t look_tsc; /* time at which a sleeping core must check the links; UINT64_MAX: never */
 static bool warned;
@@ -429,7 +430,7 @@ const struct nic_config *ports_config(unsigned p)
 	}
 	config = (struct nic_config){.pairs = s->pairs,
 	                             .features = (nics[p].features & ~(uint32_t)NIC_VLAN) |
-	                                         (core_app()->promiscuous ? NIC_PROMISC : 0),
+	                                         (core_app()->promiscuous || promiscuous >> p & 1 ? NIC_PROMISC : 0),
 	                             .buf_bytes = s->buf_stride,
 	                             .mem = mem};
 	return &config;
@@ -726,6 +727,7 @@ void ports_check_link(void)
 /* --- state and counters --- */
 
 void core_set_mtu(unsigned m) { mtu = m; }
+void core_set_promiscuous(uint32_t ports) { promiscuous = ports; }
 void core_set_steering(bool on) { steering = on; }
 void core_set_idle(enum core_idle idle, uint32_t spin_us)
 {

@@ -759,6 +759,10 @@ bool core_quiesce(void);
  */
 void core_mirror(uint32_t in, uint32_t out);
 
+/* From now on core_tx() by `port` is to a bundle of these ports, one bit each (runtime/bundle.h); 0: by the
+ * port itself. At any time. */
+void core_bundle(unsigned port, uint32_t members);
+
 /* From now on data cores pass the packets received by the ports in `ports`, one bit each, to
  * control_hooks.trace instead of rx_vector. core_trace_ports(0) ends this, like core_mirror(0, 0). */
 void core_trace_ports(uint32_t ports);
@@ -832,6 +836,10 @@ size_t core_crash_read(const struct crash *c, struct core_crash_walk *at, unsign
 
 /* Sets the MTU that determines the size of buffers, in bytes of IP packet; in control_hooks.start. */
 void core_set_mtu(unsigned mtu);
+
+/* Has these ports, one bit each, receive frames to any station (NIC_PROMISC) whatever the application; in
+ * control_hooks.start. */
+void core_set_promiscuous(uint32_t ports);
 
 /* What an idle core does, unless idle= on the kernel command line overrides it. AUTO: a guest of a
  * hypervisor sleeps, bare metal polls. Before it sleeps a core polls for spin_us microseconds without

@@ -22,6 +22,7 @@
  *
  * The passes do not change a packet that takes the slow path.
  */
+#include "apps/router/bundle.h"
 #include "apps/router/filter.h"
 #include "apps/router/redirect.h"
 #include "apps/router/router.h"
@@ -216,14 +217,16 @@ static void forward(struct pkt *v, unsigned n, unsigned interface)
 		forward6(six, sixes, interface);
 }
 
-/* Forwards the frames of a port that has VLANs, one interface after the other, each in their order.
+/* Forwards the frames of a port that has VLANs, or is in a bundle, one interface after the other, each in their order.
  * A flow is on one interface, so none of its packets overtakes another. */
-static COLD void forward_trunk(struct pkt *v, unsigned n)
+static COLD void forward_trunk(struct pkt *v, unsigned n, unsigned port)
 {
 	static struct pkt sorted[PKT_VECTOR_MAX];
 	static uint16_t many[DP_INTERFACES_MAX], place[DP_INTERFACES_MAX];
 	uint8_t interface[PKT_VECTOR_MAX]; /* the interfaces that occur */
 	unsigned interfaces = 0, m = 0, at = 0;
+	if (router.dp->bundled >> port & 1)
+		n = router_bundle_in(v, n, port);
 	for (unsigned i = 0; i < n; i++)
 		if (vlan_untag(&v[i], router.dp, router.carried)) {
 			if (many[v[i].interface]++ == 0)
@@ -246,7 +249,7 @@ static COLD void forward_trunk(struct pkt *v, unsigned n)
 static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 {
 	if (unlikely(router.dp->tagged >> port & 1))
-		forward_trunk(v, n);
+		forward_trunk(v, n, port);
 	else
 		forward(v, n, port);
 	core_current.data = 0;

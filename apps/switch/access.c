@@ -102,22 +102,29 @@ static void judge_mac(const struct access_frames *f, unsigned n, const struct dp
 	}
 }
 
+/* The lists of a logical port: of a bundle, those of its own interface. */
+static const struct dp_filters *lists_of(unsigned port)
+{
+	const unsigned bundle = port < NIC_PORTS_MAX ? switching.dp->bundle_interface[port] : 0;
+	return &switching.lists->interface[bundle ? bundle : port];
+}
+
 void access_in(const struct access_frames *f, unsigned n, unsigned port)
 {
-	const struct dp_filters *lists = &switching.lists->interface[port];
+	const struct dp_filters *lists = lists_of(port);
 	static uint16_t all[PKT_VECTOR_MAX];
 	for (unsigned i = 0; i < n; i++)
 		all[i] = (uint16_t)i;
 	if (lists->mac.acl)
 		judge_mac(f, n, &lists->mac);
-	judge_both(f, all, n, lists->in, CNT_drop_acl_in);
+	judge_both(f, all, n, lists_of(port)->in, CNT_drop_acl_in);
 }
 
 void access_out(const struct access_frames *f, const uint16_t *which, const uint8_t *to, unsigned n)
 {
 	static uint16_t of_port[PKT_VECTOR_MAX];
 	for (unsigned port = 0; port < NIC_PORTS_MAX; port++) {
-		const struct dp_filter *list = switching.lists->interface[port].out;
+		const struct dp_filter *list = lists_of(port)->out;
 		unsigned m = 0;
 		if (!list[0].acl && !list[1].acl)
 			continue;
@@ -148,7 +155,7 @@ uint32_t access_flood(struct pkt *p, bool tagged, uint32_t ports, enum counter *
 	uint32_t permitted = 0;
 	for (; ports; ports &= ports - 1) {
 		const unsigned port = (unsigned)__builtin_ctz(ports);
-		const struct dp_filter *list = switching.lists->interface[port].out;
+		const struct dp_filter *list = lists_of(port)->out;
 		enum counter bad = judge_one(p, head_of(tagged), &list[0], false);
 		if (bad == CNT_NONE)
 			bad = judge_one(p, head_of(tagged), &list[1], true);

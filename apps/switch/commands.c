@@ -21,7 +21,7 @@ static void show_entry(struct shell *sh, const struct fdb_entry *e)
 	if (!e->fixed)
 		fmt_format(age, sizeof age, "%llu", (ull)tables_idle_s(e));
 	shell_print(sh, "%-5u %-18s %-8s %-8s %6s\n", fdb_station_vid(e->station), fmt_mac(text, mac),
-	            e->fixed ? "static" : "dynamic", dp_name(dp_get(), e->port), age);
+	            e->fixed ? "static" : "dynamic", tables_port_name(e->port), age);
 }
 
 #define ENTRIES_AT_ONCE 16 /* of a piece of output */
@@ -74,7 +74,9 @@ static void show_count(struct shell *sh)
 	}
 	shell_print(sh, "room %u\nstatic %u\nlearned %u\n", w->entries_max, w->fixed, fdb_count(w) - w->fixed);
 	for (unsigned p = 0; p < core_port_count(); p++) {
-		shell_print(sh, "learned_%s %u", dp_name(dp_get(), p), w->learned[p]);
+		if (config_logical(&running.config, p) != p)
+			continue;
+		shell_print(sh, "learned_%s %u", tables_port_name(p), w->learned[p]);
 		if (w->limit[p])
 			shell_print(sh, " of %u", w->limit[p]);
 		shell_print(sh, "\n");
@@ -84,6 +86,14 @@ static void show_count(struct shell *sh)
 
 /* --- clear mac address-table --- */
 
+/* From the key of a port or a port channel to the number of the logical port. */
+static bool read_port(uint32_t *port)
+{
+	if ((*port & ~0xffu) == CONFIG_KEY_CHANNEL)
+		*port = (uint32_t)config_channel_port(&running.config, *port & 0xff);
+	return *port < core_port_count();
+}
+
 /* A word and its value: `interface ethN`, `vlan N`. */
 static bool read_option(struct shell *sh, const char *name, const char *value, uint32_t *port, uint32_t *vid)
 {
@@ -92,7 +102,7 @@ static bool read_option(struct shell *sh, const char *name, const char *value, u
 			return true;
 		shell_print(sh, "vlan takes a number from 1 to %u\n", ETH_VID_MAX);
 	} else if (strcmp(name, "interface") == 0) {
-		if (value && config_key_parse(text_of(value), port) == 0 && *port < core_port_count())
+		if (value && config_key_parse(text_of(value), port) == 0 && read_port(port))
 			return true;
 		shell_print(sh, "interface takes the name of a port, such as eth0\n");
 	} else {
@@ -117,7 +127,7 @@ static const char *port_list(char *text, size_t size, uint32_t ports)
 	struct fmt_buf b = {text, size, 0, false};
 	text[0] = 0;
 	for (; ports; ports &= ports - 1)
-		fmt_put(&b, "%s%s", text[0] ? "," : "", dp_name(dp_get(), (unsigned)__builtin_ctz(ports)));
+		fmt_put(&b, "%s%s", text[0] ? "," : "", tables_port_name((unsigned)__builtin_ctz(ports)));
 	return text[0] ? text : "-";
 }
 
@@ -152,10 +162,10 @@ const char *switch_state_word(unsigned port)
 static void show_port(struct shell *sh, unsigned port)
 {
 	char list[CONFIG_VID_LIST + 1], untagged[8] = "-";
-	const struct config_switchport *c = &running.config.switchport[port];
+	const struct config_switchport *c = config_switchport(&running.config, port);
 	if (tables.shared->untagged[port])
 		fmt_format(untagged, sizeof untagged, "%u", tables.shared->untagged[port]);
-	shell_print(sh, "%-8s %-11s %-7s %-9s %9u  %s\n", dp_name(dp_get(), port), switch_state_word(port),
+	shell_print(sh, "%-8s %-11s %-7s %-9s %9u  %s\n", tables_port_name(port), switch_state_word(port),
 	            c->trunk ? "trunk" : "access", untagged, tables.fdb.learned[port],
 	            !c->trunk                              ? untagged
 	            : !c->lists                              ? "all"
@@ -168,7 +178,8 @@ static void show_switchport(struct shell *sh)
 	shell_print(sh, "%-8s %-11s %-7s %-9s %9s  %s\n", "port", "state", "mode", "untagged", "stations",
 	            "vlans");
 	for (unsigned p = 0; tables.shared && p < core_port_count(); p++)
-		show_port(sh, p);
+		if (config_logical(&running.config, p) == p)
+			show_port(sh, p);
 }
 
 const struct shell_command switch_commands[SWITCH_COMMANDS] = {
@@ -212,7 +223,10 @@ bool switch_metrics(struct page_walk *w, struct page_text *t)
 	if (i == 0)
 		page_print(t, "# HELP %s Stations in the switch's table.\n# TYPE %s gauge\n", name, name);
 	else if (i <= ports)
-		page_print(t, "%s{type=\"dynamic\",port=\"eth%u\"} %u\n", name, i - 1, tables.fdb.learned[i - 1]);
+		page_print(t, "%s{type=\"dynamic\",port=\"%s\"} %u\n", name,
+		           config_logical(&running.config, i - 1) == i - 1 ? tables_port_name(i - 1)
+		                                                           : dp_name(dp_get(), i - 1),
+		           tables.fdb.learned[i - 1]);
 	else if (i == ports + 1)
 		page_print(t, "%s{type=\"static\"} %u\n", name, tables.fdb.fixed);
 	else if (i == ports + 2)

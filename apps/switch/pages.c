@@ -22,7 +22,7 @@ static bool part_ports(struct page_walk *w, struct page_text *t)
 		return false;
 	}
 	page_print(t, "%s\n{\"name\":\"%s\",\"state\":\"%s\",\"mode\":\"%s\",\"untagged\":%u,\"stations\":%u", page_comma(w),
-	           dp_name(dp_get(), p), switch_state_word(p), running.config.switchport[p].trunk ? "trunk" : "access",
+	           tables_port_name(p), switch_state_word(p), config_switchport(&running.config, p)->trunk ? "trunk" : "access",
 	           tables.shared->untagged[p], tables.fdb.learned[p]);
 	spanning_json_port(p, t);
 	page_print(t, "}");
@@ -42,7 +42,7 @@ static void print_ports(struct page_text *t, const char *name, uint32_t ports)
 {
 	page_print(t, ",\"%s\":[", name);
 	for (uint32_t left = ports; left; left &= left - 1)
-		page_print(t, "%s\"%s\"", left == ports ? "" : ",", dp_name(dp_get(), (unsigned)__builtin_ctz(left)));
+		page_print(t, "%s\"%s\"", left == ports ? "" : ",", tables_port_name((unsigned)__builtin_ctz(left)));
 	page_print(t, "]");
 }
 
@@ -87,7 +87,7 @@ static bool part_stations(struct page_walk *w, struct page_text *t)
 	w->cursor.n = cursor;
 	fdb_station_mac(e.station, mac);
 	page_print(t, "%s\n{\"vlan\":%u,\"mac\":\"%s\",\"port\":\"%s\"", page_comma(w), fdb_station_vid(e.station),
-	           fmt_mac(text, mac), dp_name(dp_get(), e.port));
+	           fmt_mac(text, mac), tables_port_name(e.port));
 	if (e.fixed)
 		page_print(t, ",\"type\":\"static\",\"age_s\":null}");
 	else

@@ -4,6 +4,7 @@
 #include "apps/switch/tables.h"
 #include "control/config/running.h"
 #include "control/host/punt.h"
+#include "control/link/bundle.h"
 #include "control/link/link.h"
 #include "lib/mem.h"
 
@@ -103,7 +104,7 @@ static void send(unsigned port, unsigned vid, const uint8_t *frame, unsigned len
 		frame = tagged;
 		len += ETH_TAG_LEN;
 	}
-	count(link_send(port, frame, len) ? CNT_snoop_tx_query : CNT_originated_drop_tx);
+	count(link_send(bundle_sender(port), frame, len) ? CNT_snoop_tx_query : CNT_originated_drop_tx);
 }
 
 static void on_query(void *ctx, unsigned vid, enum snoop_family family, const struct net_addr *group,
@@ -140,12 +141,13 @@ static enum counter take(const struct core_msg *m, unsigned vid)
 	if (!snooping || !tables.shared || m->port >= core_port_count() || m->len < ETH_HLEN || vid < 1 ||
 	    vid > SNOOP_VID_MAX)
 		return CNT_drop_port_down;
+	const unsigned port = dp_get()->logical[m->port]; /* DP_LOGICAL_NONE: in no VLAN */
 	const enum counter bad = snoop_read(m->frame + ETH_HLEN, m->len - ETH_HLEN, be16_load(m->frame + 12), &p);
 	if (bad != CNT_NONE)
 		return bad;
 	/* the port may have ceased to forward, or left the VLAN, since */
-	if (p.type >= SNOOP_QUERY && (tables.shared->vlan[vid].member & forwarding) >> m->port & 1)
-		snoop_input(snooping, vid, m->port, &p, core_now_ns());
+	if (p.type >= SNOOP_QUERY && (tables.shared->vlan[vid].member & forwarding) >> port & 1)
+		snoop_input(snooping, vid, port, &p, core_now_ns());
 	return CNT_delivered_snoop;
 }
 
@@ -179,7 +181,7 @@ static void configure(void)
 		store(vid, s);
 	}
 	for (unsigned p = 0; p < core_port_count(); p++)
-		flood |= (uint32_t)c->switchport[p].unknown_multicast << p;
+		flood |= (uint32_t)config_switchport(c, p)->unknown_multicast << p;
 	__atomic_store_n(&tables.shared->unknown_multicast, flood, __ATOMIC_RELAXED);
 }
 

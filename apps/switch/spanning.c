@@ -24,6 +24,7 @@
 #include "apps/switch/tables.h"
 #include "control/config/running.h"
 #include "control/console/serial.h"
+#include "control/link/bundle.h"
 #include "control/link/link.h"
 #include "lib/number.h"
 
@@ -39,7 +40,7 @@ static uint32_t to_flush; /* ports, one bit each */
 static void op_send(void *ctx, unsigned port, const uint8_t *frame)
 {
 	(void)ctx;
-	if (link_send(port, frame, STP_FRAME_LEN))
+	if (link_send(bundle_sender(port), frame, STP_FRAME_LEN))
 		count(CNT_stp_tx);
 }
 
@@ -64,7 +65,7 @@ static void op_guarded(void *ctx, unsigned port)
 {
 	(void)ctx;
 	spanning.guarded_ns[port] = core_now_ns();
-	console_log("eth%u: disabled by BPDU guard: a bridge is there", port);
+	console_log("%s: disabled by BPDU guard: a bridge is there", tables_port_name(port));
 }
 
 static const struct stp_ops ops = {op_send, op_state, op_flush, op_guarded};
@@ -82,9 +83,12 @@ static void settle(void)
 
 static enum counter receive(unsigned port, const uint8_t *frame, unsigned len)
 {
+	const unsigned logical = dp_get()->logical[port];
+	if (logical == DP_LOGICAL_NONE) /* of a port channel that does not use it */
+		return CNT_drop_switch_blocked;
 	if (!spanning.runs)
 		return CNT_drop_switch_reserved;
-	const enum counter fate = stp_input(&spanning.bridge, port, frame, len, core_now_ns());
+	const enum counter fate = stp_input(&spanning.bridge, logical, frame, len, core_now_ns());
 	settle();
 	return fate;
 }
@@ -127,17 +131,18 @@ static void report_root(const struct said *now)
 	if (now->root_port < 0)
 		console_log("spanning tree: this switch is the root");
 	else
-		console_log("spanning tree: the root is %s, by eth%d", spanning_id(text, now->root_id), now->root_port);
+		console_log("spanning tree: the root is %s, by %s", spanning_id(text, now->root_id),
+		            tables_port_name((unsigned)now->root_port));
 }
 
 static void report_port(unsigned port, const struct said *now)
 {
 	const uint32_t bit = 1u << port;
 	if ((now->blocks ^ said.blocks) & bit)
-		console_log("spanning tree: eth%u %s", port, now->blocks & bit ? "blocks: another path leads to the root"
+		console_log("spanning tree: %s %s", tables_port_name(port), now->blocks & bit ? "blocks: another path leads to the root"
 		                                                             : "does not block any more");
 	if ((now->looped ^ said.looped) & bit)
-		console_log("spanning tree: eth%u %s", port, now->looped & bit ? "blocks: it receives what it sends"
+		console_log("spanning tree: %s %s", tables_port_name(port), now->looped & bit ? "blocks: it receives what it sends"
 		                                                             : "does not receive any more what it sends");
 }
 
@@ -164,7 +169,7 @@ static const uint8_t *bridge_address(void)
 
 static void set_port_params(unsigned port)
 {
-	const struct config_stp_port *c = &running.config.switchport[port].stp;
+	const struct config_stp_port *c = &config_switchport(&running.config, port)->stp;
 	struct stp_port_params p = {
 		.priority = c->priority,
 		.path_cost = c->cost,

@@ -1,5 +1,6 @@
 /* See spanning.h. The form of `show` output is an interface, as in control/cli/show.c. */
 #include "apps/switch/spanning.h"
+#include "apps/switch/tables.h"
 
 #include "control/config/running.h"
 #include "dataplane/state.h"
@@ -46,7 +47,7 @@ static void show_bridge(struct shell *sh)
 	if (b.root_port < 0)
 		shell_print(sh, ", this switch\n");
 	else
-		shell_print(sh, ", cost %u, by %s\n", b.root_path_cost, dp_name(dp_get(), (unsigned)b.root_port));
+		shell_print(sh, ", cost %u, by %s\n", b.root_path_cost, tables_port_name((unsigned)b.root_port));
 	show_times(sh, seconds_of(b.times.HelloTime), seconds_of(b.times.MaxAge), seconds_of(b.times.ForwardDelay));
 	shell_print(sh, "bridge  %s\n", spanning_id(id, b.bridge_id));
 	show_times(sh, q->hello_s, q->max_age_s, q->forward_delay_s);
@@ -54,7 +55,7 @@ static void show_bridge(struct shell *sh)
 	if (b.topology_changes)
 		shell_print(sh, ", the last %llu s ago", (ull)((core_now_ns() - b.topology_change_ns) / SECOND_NS));
 	if (b.topology_change_port >= 0)
-		shell_print(sh, " by %s", dp_name(dp_get(), (unsigned)b.topology_change_port));
+		shell_print(sh, " by %s", tables_port_name((unsigned)b.topology_change_port));
 	shell_print(sh, "\n");
 }
 
@@ -77,7 +78,7 @@ static void show_port(struct shell *sh, unsigned port)
 	char id[16];
 	stp_port_status(&spanning.bridge, port, &p);
 	fmt_format(id, sizeof id, "%u.%u", p.port_id >> 8 & 0xf0u, STP_PORT_NUMBER(p.port_id));
-	shell_print(sh, "%-8s %-11s %-11s %9u  %-8s  %s\n", dp_name(dp_get(), port), stp_role_name(p.role),
+	shell_print(sh, "%-8s %-11s %-11s %9u  %-8s  %s\n", tables_port_name(port), stp_role_name(p.role),
 	            stp_state_name(p.state), p.path_cost, id, type_of(&p));
 }
 
@@ -135,7 +136,7 @@ void spanning_show_port(struct shell *sh)
 	shell_print(sh, "edge %s\nlink_type %s\nbpdu_guard %s\n", p.edge ? "yes" : "no",
 	            p.point_to_point ? "point-to-point" : "shared",
 	            p.guarded                                   ? "has disabled the port"
-	            : running.config.switchport[port].stp.guard ? "on"
+	            : config_switchport(&running.config, port)->stp.guard ? "on"
 	                                                        : "off");
 	show_neighbour(sh, &p.designated);
 	show_counters(sh, &p.counters);

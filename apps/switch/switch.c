@@ -1,6 +1,7 @@
 /*
  * The switch on a data core. One vector of one port goes through three passes, each over all its frames
- * (ARCHITECTURE.md, invariant 5):
+ * (ARCHITECTURE.md, invariant 5). Ports are logical ones: a bundle of ports has one number, by which its
+ * frames are learned and sent (dataplane/state.h, logical; runtime/bundle.h).
  *
  *     1. classify  VLAN and form of the frame; ingress rules (802.1Q 8.6.1, 8.6.2): the port carries the
  *                  VLAN, and is in a state that takes frames. Frames to reserved addresses go to
@@ -98,9 +99,9 @@ static inline enum counter refused(const struct pkt *p, unsigned port, unsigned 
 }
 
 /* A frame to a reserved address may be of a protocol that the control core speaks; those have no tag. */
-static COLD void refuse(struct pkt *p, unsigned port, enum counter why)
+static COLD void refuse(struct pkt *p, enum counter why)
 {
-	if (why != CNT_drop_switch_reserved || vlan_is_tagged(p) || !link_control_punt(p, port))
+	if (why != CNT_drop_switch_reserved || vlan_is_tagged(p) || !link_control_punt(p, p->interface))
 		core_drop(p, why);
 }
 
@@ -124,7 +125,7 @@ static inline void classify(struct pkt *p, unsigned port, unsigned untagged)
 	const uint64_t to = raw64_load(p->data) & MAC_MASK;
 	const enum counter why = refused(p, port, vid, to);
 	if (unlikely(why != CNT_NONE)) {
-		refuse(p, port, why);
+		refuse(p, why);
 		return;
 	}
 	check_partial(p, ETH_HLEN + (tagged ? ETH_TAG_LEN : 0));
@@ -347,14 +348,15 @@ static COLD void block(void)
 		core_drop(&passing.v[i], CNT_drop_switch_blocked);
 }
 
-static void send(const uint32_t *found, unsigned port)
+/* Returns how many received packets are on their way. */
+static unsigned send(const uint32_t *found, unsigned port)
 {
 	struct passing *s = &passing;
 	const uint64_t mac = switching.shared->mac;
 	unsigned forwarded = 0;
 	if (unlikely(!(switching.forwarding >> port & 1))) {
 		block();
-		return;
+		return 0;
 	}
 	for (unsigned i = 0; i < s->n; i++) {
 		struct pkt *p = &s->v[i];
@@ -367,7 +369,7 @@ static void send(const uint32_t *found, unsigned port)
 		else
 			forwarded += flood(p, i, port, vlan);
 	}
-	core_forwarded(port, forwarded);
+	return forwarded;
 }
 
 /* There was no memory for the tables. */
@@ -392,23 +394,24 @@ static void rx_vector(struct pkt *v, unsigned n, unsigned port)
 		mirror_received(v, n, port);
 	s->v = v;
 	s->n = 0;
-	const unsigned untagged = __atomic_load_n(&switching.shared->untagged[port], __ATOMIC_RELAXED);
+	const unsigned logical = __atomic_load_n(&switching.dp->logical[port], __ATOMIC_RELAXED);
+	const unsigned untagged = __atomic_load_n(&switching.shared->untagged[logical], __ATOMIC_RELAXED);
 	for (unsigned i = 0; i < n; i++)
-		classify(&v[i], port, untagged);
+		classify(&v[i], logical, untagged);
 	if (unlikely(switching.lists))
-		filter_in(port);
+		filter_in(logical);
 	if (likely(switching.fdb))
-		learn(found, look_up_all(found), port);
+		learn(found, look_up_all(found), logical);
 	else
 		memset(found, 0xff, sizeof found); /* FDB_NONE */
 	uint32_t *to = found + s->n;
 	if (core_traces() && s->n)
 		note_stations(found[0], to[0]);
 	if (unlikely(switching.lists))
-		filter_out(to, port);
+		filter_out(to, logical);
 	if (unlikely(switching.mirror_tx))
-		mirror_unicast(to, port);
-	send(to, port);
+		mirror_unicast(to, logical);
+	core_forwarded(port, send(to, logical));
 	core_current.data = 0;
 }
 

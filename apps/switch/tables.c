@@ -57,12 +57,14 @@ uint16_t tables_age(void)
 	return ns ? (uint16_t)u64_max(ns >> tables.shared->mark_shift, 1) : 0;
 }
 
-/* Does the port switch? The destination of a monitor session does not (mirror.c). A bad configuration is not applied, so no port does: frames of one VLAN would
+/* Does the logical port switch? A port of a bundle does so by the bundle's number. The destination of a monitor
+ * session does not (mirror.c). A bad configuration is not applied, so no port does: frames of one VLAN would
  * otherwise reach another. */
 static bool is_used(unsigned port)
 {
-	return running.applied && port < core_port_count() && !running.config.interface[port].shutdown &&
-	       !config_monitor_sends(&running.config, port);
+	const struct config *c = &running.config;
+	return running.applied && port < core_port_count() && config_logical(c, port) == port &&
+	       !config_logical_shut(c, port) && !config_monitor_sends(c, port);
 }
 
 static struct switch_vlan vlan_of(unsigned vid)
@@ -118,8 +120,8 @@ static void set_port(unsigned port)
 	__atomic_store_n(&s->untagged[port], (uint16_t)vid, __ATOMIC_RELAXED);
 	__atomic_store_n(&s->len_max[port], (uint16_t)len, __ATOMIC_RELAXED);
 	for (unsigned k = 0; k < SWITCH_STORMS; k++)
-		__atomic_store_n(&s->storm[port][k], c->switchport[port].storm[k], __ATOMIC_RELAXED);
-	tables.fdb.limit[port] = c->switchport[port].limit;
+		__atomic_store_n(&s->storm[port][k], config_switchport(c, port)->storm[k], __ATOMIC_RELAXED);
+	tables.fdb.limit[port] = config_switchport(c, port)->limit;
 	set_state(port);
 }
 
@@ -154,7 +156,8 @@ static void fix_stations(void)
 {
 	const struct config *c = &running.config;
 	for (unsigned k = 0; running.applied && tables.has_fdb && k < c->mac_count; k++)
-		(void)fdb_fix(&tables.fdb, fdb_station(c->mac[k].mac, c->mac[k].vid), c->mac[k].port);
+		(void)fdb_fix(&tables.fdb, fdb_station(c->mac[k].mac, c->mac[k].vid),
+		              (uint32_t)config_mac_port(c, &c->mac[k]));
 }
 
 void tables_start(void)
@@ -215,6 +218,12 @@ bool tables_next_vlans(unsigned after, unsigned *first, unsigned *last)
 		vid++;
 	*last = vid;
 	return vid <= ETH_VID_MAX;
+}
+
+const char *tables_port_name(unsigned port)
+{
+	const struct dp_state *v = dp_get();
+	return dp_name(v, v->bundle_interface[port] ? v->bundle_interface[port] : port);
 }
 
 /* --- changes --- */

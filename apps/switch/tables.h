@@ -32,7 +32,10 @@ void tables_allow(unsigned port, enum switch_state state);
 /* Sets the links of the machine's own interfaces: up if a port of the VLAN forwards. */
 void tables_settle(void);
 
-/* The link of a port. */
+/* "eth0", or "port-channel1" for the number of its bundle. */
+const char *tables_port_name(unsigned port);
+
+/* The link of a logical port. */
 void tables_link(unsigned port, bool up);
 
 /* The configuration has changed. */

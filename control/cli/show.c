@@ -32,7 +32,7 @@ static const char *link_word(unsigned n)
 	struct nic_link link;
 	if (dp_is_loopback(ifp))
 		return "up";
-	if (dp_is_svi(ifp))
+	if (dp_is_svi(ifp) || ifp->bundle)
 		return dp_link_is_up(dp_get(), n) ? "up" : "down";
 	if (!core_port_link(ifp->port, &link))
 		return "down";
@@ -204,9 +204,17 @@ static const char *use_of(const struct dp_state *v, unsigned n)
 {
 	if (running.config.interface[n].shutdown)
 		return "shut down by configuration";
-	if (core_app_number() == CORE_APP_switch && n < NIC_PORTS_MAX)
+	if (n < NIC_PORTS_MAX && config_channel_of(&running.config, n))
+		return "in a port channel";
+	if (core_app_number() == CORE_APP_switch && (n < NIC_PORTS_MAX || dp_is_bundle(v, n)))
 		return "switched";
 	return dp_in_use(&v->interface[n]) ? "in use" : "no address";
+}
+
+/* The interface of the untagged frames of a VLAN's link. */
+static unsigned link_of(const struct dp_state *v, const struct dp_interface *ifp)
+{
+	return ifp->bundle ? v->bundle_interface[ifp->port] : ifp->port;
 }
 
 static void show_interface(struct shell *sh, const struct dp_state *v, unsigned n)
@@ -222,8 +230,10 @@ static void show_interface(struct shell *sh, const struct dp_state *v, unsigned 
 	else if (dp_is_svi(ifp))
 		shell_print(sh, "  VLAN %u of the switch, mac %s, mtu %u\n", ifp->vid, fmt_mac(mac, ifp->mac),
 		            ifp->mtu);
+	else if (dp_is_bundle(v, n))
+		shell_print(sh, "  port channel, mac %s, mtu %u\n", fmt_mac(mac, ifp->mac), ifp->mtu);
 	else if (!dp_is_loopback(ifp))
-		shell_print(sh, "  VLAN %u of eth%u, mac %s, mtu %u\n", ifp->vid, ifp->port,
+		shell_print(sh, "  VLAN %u of %s, mac %s, mtu %u\n", ifp->vid, dp_name(v, link_of(v, ifp)),
 		            fmt_mac(mac, ifp->mac), ifp->mtu);
 	show_addresses(sh, ifp);
 	if (config_lender(&running.config, n) >= 0)

@@ -63,6 +63,13 @@ void show_lldp_neighbours_detail(struct shell *sh);
 
 void show_load_balance(struct shell *sh);
 
+/* --- show_etherchannel.c --- */
+
+void show_etherchannel(struct shell *sh);
+void show_lacp_neighbor(struct shell *sh);
+void show_lacp_internal(struct shell *sh);
+void show_lacp_counters(struct shell *sh);
+
 /* --- show_steer.c --- */
 
 void show_steer(struct shell *sh);

@@ -14,6 +14,7 @@
 #include "control/forwarding/neighbour.h"
 #include "control/forwarding/policy.h"
 #include "control/forwarding/steer_rules.h"
+#include "control/link/bundle.h"
 #include "control/forwarding/tables.h"
 #include "control/host/output.h"
 #include "control/host/vxlan.h"
@@ -288,6 +289,7 @@ static void apply_live(void)
 	vxlan_set();
 	policy_set();
 	steer_rules_set(&running.config);
+	bundle_configure();
 	shell_set_hostname(&serial_console, running.config.hostname);
 	remote_set_hostname(running.config.hostname);
 	lldp_control_changed();

@@ -69,7 +69,8 @@ static int check_switchport(const struct config *c, unsigned n, const char *name
                             struct text_error *err)
 {
 	const struct config_interface *i = &c->interface[n];
-	const uint32_t line = c->switchport[n].line;
+	const bool channel = config_is_channel(i);
+	const uint32_t line = c->switchport[channel ? CONFIG_PORTS_MAX + (i->key & 0xff) - 1 : n].line;
 	if (app != CORE_APP_switch)
 		return line ? text_fail(err, line, text_of(name), "the application %s does not switch",
 		                        core_app_word(app))
@@ -90,7 +91,7 @@ static int check_stations(const struct config *c, enum core_app_number app, stru
 		return text_fail(err, line, text_of(line == c->stp.line ? "spanning-tree" : "mac"),
 		                 "the application %s does not switch", core_app_word(app));
 	for (unsigned k = 0; k < c->mac_count; k++)
-		if (c->mac[k].port >= core_port_count())
+		if ((unsigned)config_mac_port(c, &c->mac[k]) >= core_port_count())
 			return text_fail(err, c->mac[k].line, text_of("interface"), "this machine has %u port%s",
 			                 core_port_count(), core_port_count() == 1 ? "" : "s");
 	return E_OK;
@@ -134,11 +135,11 @@ static int check_beside(const struct config *c, const struct config_interface *i
 		return text_fail(err, i->line, text_of(name),
 		                 "the application %s has no interfaces but its ports",
 		                 core_app_word(app));
-	if (config_is_loopback(i) || i->mtu <= interface_mtu(c, config_if_port(i)))
+	if (config_is_loopback(i) || i->mtu <= interface_mtu(c, config_if_port(c, i)))
 		return E_OK;
 	fmt_format(word, sizeof word, "mtu %u", i->mtu);
-	return text_fail(err, i->mtu_line, text_of(word), "%s is on eth%u, whose MTU is %u", name,
-	                 config_if_port(i), interface_mtu(c, config_if_port(i)));
+	return text_fail(err, i->mtu_line, text_of(word), "%s is on a port whose MTU is %u", name,
+	                 interface_mtu(c, config_if_port(c, i)));
 }
 
 /* Refuses an interface block that needs something that the machine does not have, or that the
@@ -147,7 +148,8 @@ static int check_interface(const struct config *c, unsigned n, enum core_app_num
                            struct text_error *err)
 {
 	const struct config_interface *i = &c->interface[n];
-	unsigned ports = core_port_count(), port = config_if_port(i), most;
+	unsigned ports = core_port_count(), port = config_if_port(c, i), most;
+	const bool channel = config_is_channel(i) && config_if_vid(i) == 0;
 	char word[16], name[CONFIG_IF_NAME_SIZE];
 	if (!i->present)
 		return E_OK;
@@ -157,7 +159,7 @@ static int check_interface(const struct config *c, unsigned n, enum core_app_num
 	if (!config_is_loopback(i) && port >= ports)
 		return text_fail(err, i->line, text_of(name), "this machine has %u port%s", ports,
 		                 ports == 1 ? "" : "s");
-	if (n >= CONFIG_PORTS_MAX) {
+	if (n >= CONFIG_PORTS_MAX && !channel) {
 		int error = check_beside(c, i, name, app, err);
 		if (error != E_OK || config_is_loopback(i))
 			return error;
@@ -166,7 +168,11 @@ static int check_interface(const struct config *c, unsigned n, enum core_app_num
 		if (error != E_OK)
 			return error;
 	}
-	most = core_port_nic(port)->mtu_max;
+	if ((channel || (n < CONFIG_PORTS_MAX && c->member[n].channel)) && app != CORE_APP_router &&
+	    app != CORE_APP_switch)
+		return text_fail(err, channel ? i->line : c->member[n].line, text_of(name),
+		                 "the application %s has no port channels", core_app_word(app));
+	most = interface_mtu_most(c, port);
 	if (i->mtu > most) {
 		fmt_format(word, sizeof word, "mtu %u", i->mtu);
 		return text_fail(err, i->line, text_of(word),

@@ -33,6 +33,7 @@
  *     config_engine.c       the routing engine
  *     config_xdp.c          programs on ports
  *     config_steer.c        rules that steer received packets to cores
+ *     config_lacp.c         link aggregation
  *     config_switch.c       VLANs of the switch's ports, static stations, storm control
  *     config_lldp.c         LLDP
  *     config_snoop.c        IGMP and MLD snooping
@@ -60,6 +61,7 @@
 #include "net/acl/acl.h"
 #include "net/acl/mac.h"
 #include "net/addr.h"
+#include "net/lacp/lacp.h"
 #include "net/stp/stp.h"
 
 #define CONFIG_IFS_MAX 128  /* ports, VLANs, loopbacks, the switch's; equals DP_INTERFACES_MAX */
@@ -444,11 +446,24 @@ struct config_monitor {
 	uint8_t destination; /* a port */
 };
 
+/* The switch ports of struct config: the ports', then the port channels'. */
+#define CONFIG_SWITCHPORTS (CONFIG_PORTS_MAX + CONFIG_CHANNELS_MAX)
+
+/* A port's part in link aggregation. */
+struct config_member {
+	uint32_t line;   /* of `channel-group`, or of the first of the others; 0: none of them */
+	uint8_t channel; /* 0: the port is in none */
+	uint8_t mode;    /* enum lacp_mode */
+	bool fast;       /* `lacp rate fast` */
+	bool has_priority;
+	uint16_t priority; /* if has_priority */
+};
+
 /* A static entry of the switch's forwarding database. */
 #define CONFIG_MACS_MAX 256
 struct config_mac {
 	uint32_t line;
-	uint32_t port;
+	uint32_t port; /* key of a port or a port channel */
 	uint16_t vid;
 	uint8_t mac[6];
 };
@@ -493,7 +508,11 @@ struct config {
 	unsigned xdp_count;
 	struct config_steer steer[CONFIG_STEER_MAX];
 	unsigned steer_count;
-	struct config_switchport switchport[CONFIG_PORTS_MAX];
+	struct config_switchport switchport[CONFIG_SWITCHPORTS]; /* see config_switchport */
+	struct config_member member[CONFIG_PORTS_MAX];
+	uint8_t min_links[CONFIG_CHANNELS_MAX + 1]; /* by port channel; 0: not configured */
+	uint32_t lacp_priority;      /* of the system, if the line is not 0 */
+	uint32_t lacp_priority_line;
 	struct config_stp stp;
 	struct config_snoop snoop[CONFIG_SNOOPS];
 	struct config_mrouter mrouter[CONFIG_MROUTERS_MAX];
@@ -622,6 +641,29 @@ uint16_t config_lldp_hold_s(const struct config *c);
 /* Checks the statements of snooping. */
 int config_check_snoop(const struct config *c, struct text_error *err);
 
+/* Checks link aggregation: each port channel has a block and a port, and a port in one has no statements that
+ * belong to its port channel. */
+int config_check_lacp(const struct config *c, struct text_error *err);
+
+/* The port channel of a port; 0: it is in none. The first port of a port channel, whose number is that of
+ * the bundle; -1: it has none. The logical port that a port belongs to: the first of its port channel, or
+ * itself. */
+unsigned config_channel_of(const struct config *c, unsigned port);
+int config_channel_port(const struct config *c, unsigned channel);
+unsigned config_logical(const struct config *c, unsigned port);
+
+/* Is the logical port shut down? */
+bool config_logical_shut(const struct config *c, unsigned port);
+
+/* The block of the port, or of its port channel; NULL: a port channel without one. */
+const struct config_interface *config_logical_interface(const struct config *c, unsigned port);
+
+/* The switch port that a port is, or that its port channel is. */
+const struct config_switchport *config_switchport(const struct config *c, unsigned port);
+
+/* The logical port of a static entry; -1: a port channel without ports. */
+int config_mac_port(const struct config *c, const struct config_mac *m);
+
 /* Does the port carry that VLAN? The VLAN of its untagged frames; 0: it takes none. */
 bool config_switch_carries(const struct config *c, unsigned port, unsigned vid);
 unsigned config_switch_untagged(const struct config *c, unsigned port);
@@ -674,10 +716,12 @@ char *config_name(char buf[CONFIG_IF_NAME_SIZE], const struct config *c, unsigne
 int config_number(const struct config *c, uint32_t key);
 
 /* The kind of an interface: loopback or not; interface of a VLAN of the switch or not; the NIC port, of the
- * others; the VLAN, 0: none. */
+ * others (of a port channel its first, CONFIG_PORTS_MAX: it has none); on a port channel or not; the VLAN,
+ * 0: none. */
 bool config_is_loopback(const struct config_interface *i);
 bool config_is_svi(const struct config_interface *i);
-unsigned config_if_port(const struct config_interface *i);
+unsigned config_if_port(const struct config *c, const struct config_interface *i);
+bool config_is_channel(const struct config_interface *i);
 unsigned config_if_vid(const struct config_interface *i);
 
 /* The number of the interface from which n borrows its IPv4 address; -1: none. */

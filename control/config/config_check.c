@@ -267,6 +267,8 @@ int config_check(const struct config *c, uint32_t *scratch, uint32_t scratch_wor
 	if (error == 0)
 		error = config_check_steer(c, err);
 	if (error == 0)
+		error = config_check_lacp(c, err);
+	if (error == 0)
 		error = config_check_switch(c, err);
 	if (error == 0)
 		error = config_check_monitor(c, err);

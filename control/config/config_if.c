@@ -15,13 +15,20 @@ char *config_name(char buf[CONFIG_IF_NAME_SIZE], const struct config *c, unsigne
 
 bool config_is_loopback(const struct config_interface *i) { return i->key & CONFIG_KEY_LOOPBACK; }
 bool config_is_svi(const struct config_interface *i) { return i->key & CONFIG_KEY_SVI; }
-unsigned config_if_port(const struct config_interface *i) { return i->key & 0xff; }
+bool config_is_channel(const struct config_interface *i) { return i->key & CONFIG_KEY_CHANNEL; }
+
+unsigned config_if_port(const struct config *c, const struct config_interface *i)
+{
+	const unsigned n = i->key & 0xff;
+	const int first = config_is_channel(i) ? config_channel_port(c, n) : (int)n;
+	return first < 0 ? CONFIG_PORTS_MAX : (unsigned)first;
+}
 
 unsigned config_if_vid(const struct config_interface *i)
 {
 	if (config_is_svi(i))
 		return i->key & 0xfff;
-	return config_is_loopback(i) ? 0 : i->key >> 8;
+	return config_is_loopback(i) ? 0 : i->key >> 8 & 0xfff;
 }
 
 int config_number(const struct config *c, uint32_t key)

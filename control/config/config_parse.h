@@ -279,6 +279,14 @@ int config_lldp_receive(struct parser *p, unsigned i);
 int config_no_lldp_transmit(struct parser *p, unsigned i);
 int config_no_lldp_receive(struct parser *p, unsigned i);
 
+/* --- of config_lacp.c --- */
+
+int config_lacp_group(struct parser *p, unsigned i);
+int config_lacp_rate(struct parser *p, unsigned i);
+int config_lacp_port_priority(struct parser *p, unsigned i);
+int config_lacp_system_priority(struct parser *p, unsigned i);
+int config_lacp_min_links(struct parser *p, unsigned i);
+
 /* --- of config_steer.c --- */
 
 int config_steer(struct parser *p, unsigned i);

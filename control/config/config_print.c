@@ -248,6 +248,25 @@ static void print_monitors(const struct printer *p, const struct config *c)
 	}
 }
 
+/* A port's part in a port channel, or what a port channel asks of its ports. */
+static void print_lacp(const struct printer *p, const struct config *c, const struct config_interface *i)
+{
+	static const char *const modes[] = {
+		[LACP_PASSIVE] = "passive", [LACP_ACTIVE] = "active", [LACP_ON] = "on"};
+	const bool channel = config_is_channel(i) && config_if_vid(i) == 0;
+	if (channel && c->min_links[i->key & 0xff])
+		print_line(p, " port-channel min-links %u", c->min_links[i->key & 0xff]);
+	if (i->key >= CONFIG_PORTS_MAX)
+		return;
+	const struct config_member *m = &c->member[i->key];
+	if (m->channel)
+		print_line(p, " channel-group %u mode %s", m->channel, modes[m->mode]);
+	if (m->fast)
+		print_line(p, " lacp rate fast");
+	if (m->has_priority)
+		print_line(p, " lacp port-priority %u", m->priority);
+}
+
 static void print_interface(const struct printer *p, const struct config *c,
                             const struct config_interface *i)
 {
@@ -267,8 +286,11 @@ static void print_interface(const struct printer *p, const struct config *c,
 	print_policy(p, i);
 	print_xdp(p, c, i);
 	print_steer(p, c, i);
+	print_lacp(p, c, i);
 	if (i->key < CONFIG_PORTS_MAX)
 		print_switchport(p, &c->switchport[i->key]);
+	else if (config_is_channel(i) && config_if_vid(i) == 0)
+		print_switchport(p, &c->switchport[CONFIG_PORTS_MAX + (i->key & 0xff) - 1]);
 	if (i->lldp_no_transmit)
 		print_line(p, " no lldp transmit");
 	if (i->lldp_no_receive)
@@ -422,6 +444,8 @@ static void print_machine(const struct config *c, config_write_fn write, void *c
 		print_line(&p, "arp timeout %u", c->arp_timeout_s);
 	if (c->icmp_rate != CONFIG_ICMP_RATE_DEFAULT || c->icmp_burst != CONFIG_ICMP_BURST_DEFAULT)
 		print_line(&p, "ip icmp rate-limit %u burst %u", c->icmp_rate, c->icmp_burst);
+	if (c->lacp_priority_line != 0)
+		print_line(&p, "lacp system-priority %u", c->lacp_priority);
 	print_services(&p, &c->services);
 	if (c->tcp_connections != 0)
 		print_line(&p, "tcp connections %u", c->tcp_connections);

@@ -14,11 +14,13 @@
 
 struct config_switchport *config_switchport_of(struct parser *p, unsigned i)
 {
-	if (p->interface->key >= CONFIG_PORTS_MAX) {
+	const uint32_t key = p->interface->key;
+	const bool channel = config_is_channel(p->interface) && config_if_vid(p->interface) == 0;
+	if (key >= CONFIG_PORTS_MAX && !channel) {
 		(void)FAIL(p, i - 1, "only a port switches: this belongs into the block of one, such as eth0");
 		return NULL;
 	}
-	struct config_switchport *s = &p->out->switchport[p->interface->key];
+	struct config_switchport *s = &p->out->switchport[channel ? CONFIG_PORTS_MAX + (key & 0xff) - 1 : key];
 	if (s->line == 0)
 		s->line = p->w.line;
 	return s;
@@ -170,8 +172,8 @@ int config_switch_static(struct parser *p, unsigned i)
 		return FAIL(p, i + 3, "expected interface and the name of a port");
 	if ((error = config_parse_interface(p, i + 4, &m.port)) != 0 || (error = words_end(&p->w, i + 5)) != 0)
 		return error;
-	if (m.port >= CONFIG_PORTS_MAX)
-		return FAIL(p, i + 4, "a station is behind a port, such as eth0");
+	if (m.port >= CONFIG_PORTS_MAX && (m.port & ~0xffu) != CONFIG_KEY_CHANNEL)
+		return FAIL(p, i + 4, "a station is behind a port, such as eth0, or a port channel");
 	for (unsigned k = 0; k < c->mac_count; k++)
 		if (c->mac[k].vid == m.vid && memcmp(c->mac[k].mac, m.mac, sizeof m.mac) == 0)
 			return FAIL(p, i, "this address has an entry in VLAN %u already, at line %u", m.vid,
@@ -182,9 +184,20 @@ int config_switch_static(struct parser *p, unsigned i)
 	return 0;
 }
 
+int config_mac_port(const struct config *c, const struct config_mac *m)
+{
+	return m->port < CONFIG_PORTS_MAX ? (int)m->port : config_channel_port(c, m->port & 0xff);
+}
+
+const struct config_switchport *config_switchport(const struct config *c, unsigned port)
+{
+	const unsigned channel = config_channel_of(c, port);
+	return &c->switchport[channel ? CONFIG_PORTS_MAX + channel - 1 : port];
+}
+
 bool config_switch_carries(const struct config *c, unsigned port, unsigned vid)
 {
-	const struct config_switchport *s = &c->switchport[port];
+	const struct config_switchport *s = config_switchport(c, port);
 	if (!s->trunk)
 		return vid == config_switch_untagged(c, port);
 	return !s->lists || s->allowed[vid / 64] >> vid % 64 & 1;
@@ -192,7 +205,7 @@ bool config_switch_carries(const struct config *c, unsigned port, unsigned vid)
 
 unsigned config_switch_untagged(const struct config *c, unsigned port)
 {
-	const struct config_switchport *s = &c->switchport[port];
+	const struct config_switchport *s = config_switchport(c, port);
 	const unsigned vid = s->trunk ? s->native : s->access;
 	if (s->trunk && s->no_native)
 		return 0;
@@ -222,7 +235,15 @@ int config_check_switch(const struct config *c, struct text_error *err)
 	char name[CONFIG_IF_NAME_SIZE];
 	for (unsigned k = 0; k < c->mac_count; k++) {
 		const struct config_mac *m = &c->mac[k];
-		if (!config_switch_carries(c, m->port, m->vid))
+		const int port = config_mac_port(c, m);
+		if (port < 0)
+			return text_fail(err, m->line, text_of(config_key_name(name, m->port)),
+			                 "the port channel has no port");
+		if (m->port < CONFIG_PORTS_MAX && config_channel_of(c, m->port))
+			return text_fail(err, m->line, text_of(config_key_name(name, m->port)),
+			                 "the port is in port-channel%u, behind which the station is",
+			                 config_channel_of(c, m->port));
+		if (!config_switch_carries(c, (unsigned)port, m->vid))
 			return text_fail(err, m->line, text_of(config_key_name(name, m->port)),
 			                 "the port does not carry VLAN %u", m->vid);
 	}

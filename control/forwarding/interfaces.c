@@ -22,10 +22,20 @@ _Static_assert(CONFIG_PORTS_MAX == NIC_PORTS_MAX && CONFIG_IFS_MAX == DP_INTERFA
 _Static_assert(CONFIG_ADDRESSES_MAX <= DP_ADDRESSES_MAX, "interfaces_start copies them");
 _Static_assert(DP_NAME_MAX == CONFIG_IF_NAME_SIZE, "config_key_name writes it");
 
-unsigned interface_mtu(const struct config *c, unsigned port)
+/* What the port's device takes; of a port channel, what the devices of all its ports take. */
+unsigned interface_mtu_most(const struct config *c, unsigned port)
 {
 	unsigned most = core_port_nic(port)->mtu_max;
-	return c->interface[port].mtu ? c->interface[port].mtu : u32_min(CONFIG_MTU_DEFAULT, most);
+	for (unsigned p = 0; config_channel_of(c, port) && p < core_port_count(); p++)
+		if (config_channel_of(c, p) == config_channel_of(c, port))
+			most = u32_min(most, core_port_nic(p)->mtu_max);
+	return most;
+}
+
+unsigned interface_mtu(const struct config *c, unsigned port)
+{
+	const struct config_interface *i = config_logical_interface(c, port);
+	return i && i->mtu ? i->mtu : u32_min(CONFIG_MTU_DEFAULT, interface_mtu_most(c, port));
 }
 
 /* Is interface n shut down, or the port that carries it? */
@@ -33,7 +43,7 @@ static bool is_shut(const struct config *c, unsigned n)
 {
 	const struct config_interface *i = &c->interface[n];
 	const bool on_port = !config_is_loopback(i) && !config_is_svi(i);
-	return i->shutdown || (on_port && c->interface[config_if_port(i)].shutdown);
+	return i->shutdown || (on_port && config_logical_shut(c, config_if_port(c, i)));
 }
 
 /* The interface from which n borrows its IPv4 address, unless it is shut down; -1: none. */
@@ -48,18 +58,25 @@ static void start_link(struct dp_state *v, unsigned n, const struct config_inter
 {
 	const struct config *c = &running.config;
 	struct dp_interface *ifp = &v->interface[n];
-	unsigned port = config_if_port(i), vid = config_if_vid(i);
+	unsigned port = config_if_port(c, i), vid = config_if_vid(i);
 	const bool shutdown = is_shut(c, n);
 	*ifp = (struct dp_interface){.mtu = (uint16_t)(i->mtu ? i->mtu : interface_mtu(c, port)),
 	                         .enabled = !shutdown && (i->address_count || lender_of(c, n) >= 0),
 	                         .enabled6 = !shutdown && i->ipv6,
 	                         .port = (uint8_t)port,
+	                         .bundle = config_is_channel(i),
 	                         .key = i->key,
 	                         .vid = (uint16_t)vid};
 	eth_copy(ifp->mac, core_port_nic(port)->mac);
-	if (vid) {
-		v->vlan[port][vid] = (uint8_t)n;
-		v->tagged |= 1u << port;
+	for (unsigned p = 0; p < core_port_count(); p++) {
+		if (config_logical(c, p) != port || config_is_channel(i) != (config_channel_of(c, p) != 0))
+			continue;
+		if (vid)
+			v->vlan[p][vid] = (uint8_t)n;
+		else if (config_is_channel(i))
+			v->bundle_interface[p] = (uint8_t)n;
+		if (vid || config_is_channel(i))
+			v->tagged |= 1u << p;
 	}
 	struct adj *glean = &v->adj[NH_CONNECTED + n];
 	glean->port = (uint8_t)port;
@@ -129,7 +146,7 @@ void interfaces_start(struct dp_state *v)
 			continue;
 		else if (config_is_svi(i))
 			start_svi(v, n, i);
-		else if (config_if_port(i) < core_port_count())
+		else if (config_if_port(c, i) < core_port_count())
 			start_link(v, n, i);
 		else
 			continue;
@@ -235,13 +252,18 @@ static void interface_link(unsigned n, bool up)
 	routes_link(n);
 }
 
-void interfaces_link(unsigned port, bool up)
+/* The links of the interfaces on a port, or on the bundle of that number. */
+static void link_on(unsigned port, bool bundle, bool up)
 {
 	const struct dp_state *v = dp_get();
 	for (unsigned n = 0; n < v->ifs; n++)
-		if (dp_has_link(v, n) && v->interface[n].port == port)
+		if (dp_has_link(v, n) && v->interface[n].port == port && v->interface[n].bundle == bundle)
 			interface_link(n, up);
 }
+
+void interfaces_link(unsigned port, bool up) { link_on(port, false, up); }
+
+void interfaces_link_bundle(unsigned port, bool up) { link_on(port, true, up); }
 
 void interfaces_link_svi(unsigned n, bool up)
 {

@@ -9,6 +9,9 @@
  * (VIRTIO 1.2 5.1.4.1). */
 unsigned interface_mtu(const struct config *c, unsigned port);
 
+/* The most that the devices of a port, or of its port channel, take. */
+unsigned interface_mtu_most(const struct config *c, unsigned port);
+
 /* Fills the data-plane state's interfaces, and notes their subnets (subnets.h). */
 void interfaces_start(struct dp_state *v);
 
@@ -27,6 +30,9 @@ unsigned interface_mtu_svi(const struct config *c);
 
 /* The link of a port is up or down: sets the links of its interfaces. */
 void interfaces_link(unsigned port, bool up);
+
+/* The same of the bundle with that number (control/link/bundle.c). */
+void interfaces_link_bundle(unsigned port, bool up);
 
 /* The same of interface n of the switch, which says so (apps/switch): some port of its VLAN forwards. */
 void interfaces_link_svi(unsigned n, bool up);

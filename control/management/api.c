@@ -153,11 +153,11 @@ static void interface_head(struct page_text *t, unsigned n, const struct dp_inte
 	char mac[FMT_MAC_MAX];
 	const bool loopback = dp_is_loopback(ifp);
 	page_print(t, "\n{\"name\":\"%s\",\"kind\":\"%s\",\"description\":",
-	           dp_name(dp_get(), n), loopback ? "loopback" : ifp->vid ? "vlan" : "port");
+	           dp_name(dp_get(), n), loopback ? "loopback" : ifp->vid ? "vlan" : ifp->bundle ? "port-channel" : "port");
 	page_json(t, running.config.interface[n].description);
 	page_print(t, ",\"link\":\"%s\",\"enabled\":%s", stats_link_is_up(n) ? "up" : "down",
 	           dp_in_use(ifp) ? "true" : "false");
-	if (ifp->vid && !dp_is_svi(ifp))
+	if (ifp->vid && !dp_is_svi(ifp) && !ifp->bundle)
 		page_print(t, ",\"port\":\"eth%u\"", ifp->port);
 	if (ifp->vid)
 		page_print(t, ",\"vlan\":%u", ifp->vid);

@@ -10,6 +10,7 @@
 #include "control/management/plugin.h"
 #include "control/management/http.h"
 #include "control/engine/bfd.h"
+#include "control/link/bundle.h"
 #include "control/engine/engine.h"
 #include "control/config/running.h"
 #include "control/forwarding/neighbour.h"
@@ -512,7 +513,7 @@ static bool vlan_counter(const struct family *f, uint32_t i, struct page_text *t
 		return true;
 	stats_carried(n, &c);
 	page_print(t, "%s{interface=\"%s\"", f->name, dp_name(v, n));
-	if (!dp_is_svi(&v->interface[n]))
+	if (!dp_is_svi(&v->interface[n]) && !v->interface[n].bundle)
 		page_print(t, ",port=\"eth%u\"", v->interface[n].port);
 	page_print(t, "} %llu\n", (ull)stats_word(&c, f->arg));
 	return true;
@@ -576,6 +577,34 @@ static bool tcp_states(const struct family *f, uint32_t i, struct page_text *t)
 #define VLAN(field) vlan_counter, offsetof(struct nic_counters, field)
 #define CORE(field) core_counter, offsetof(struct core_stats, field)
 
+/* --- port channels --- */
+
+/* Of a port channel: all, or those in use. */
+static unsigned ports_of(unsigned channel, bool in_use)
+{
+	unsigned n = 0;
+	for (unsigned p = 0; p < core_port_count(); p++)
+		n += in_use ? bundle_ports(channel) >> p & 1 : config_channel_of(&running.config, p) == channel;
+	return n;
+}
+
+/* arg 0: whether port channel i + 1 is up; 1: its ports by state, two samples each. */
+static bool port_channel(const struct family *f, uint32_t i, struct page_text *t)
+{
+	const unsigned channel = (f->arg ? i / 2 : i) + 1;
+	const bool in_use = i % 2;
+	if (channel > CONFIG_CHANNELS_MAX)
+		return false;
+	if (ports_of(channel, false) == 0)
+		return true;
+	if (f->arg)
+		page_print(t, "%s{channel=\"port-channel%u\",state=\"%s\"} %u\n", f->name, channel,
+		           in_use ? "distributing" : "configured", ports_of(channel, in_use));
+	else
+		page_print(t, "%s{channel=\"port-channel%u\"} %u\n", f->name, channel, bundle_ports(channel) != 0);
+	return true;
+}
+
 static const struct family families[] = {
 	{"hayate_build_info", "gauge", "Version and application; always 1", build_info, 0},
 	{"hayate_uptime_seconds", "gauge", "Time since the kernel began", uptime, 0},
@@ -607,6 +636,8 @@ static const struct family families[] = {
 	{"hayate_port_speed_bytes", "gauge", "Speed of the link in bytes a second; 0 when unknown",
 	 port_link, 1},
 	{"hayate_lldp_neighbors", "gauge", "LLDP neighbours of the port", lldp_neighbours_of, 0},
+	{"hayate_port_channel_up", "gauge", "1 when a port of the port channel is in use", port_channel, 0},
+	{"hayate_port_channel_ports", "gauge", "Ports of a port channel, configured and in use", port_channel, 1},
 	{"hayate_port_info", "gauge", "Driver and MAC address; always 1", port_info, 0},
 	{"hayate_port_receive_packets_total", "counter", "Frames received", QUEUE(rx_pkts)},
 	{"hayate_port_receive_bytes_total", "counter", "Bytes received, without FCS",

@@ -9,7 +9,8 @@
  *   start    the tables of the data-plane state have been built and no data core uses them yet; at
  *            every start of the ports. running.applied: the configuration has not been refused
  *   ports    the ports run, or cannot be started (core_ports_running)
- *   link     a link went up or down
+ *   link     a link went up or down: of a port, or of a port channel, by the number of its bundle (its ports'
+ *            own are not told)
  *   changed  a commit has taken effect without a restart of the ports: running.config is another
  *   timer    does the work that is due; returns the TSC of the next deadline, UINT64_MAX for none.
  *            Called again then, and after any other work of the control core

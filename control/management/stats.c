@@ -163,11 +163,27 @@ static void add_carried(struct nic_counters *c, const struct dp_carried *from)
 	c->tx_bytes += stats_word(from, offsetof(struct dp_carried, tx_bytes));
 }
 
+static void add_port(struct nic_counters *c, unsigned port)
+{
+	struct nic_counters of;
+	core_port_counters(port, &of);
+	c->rx_pkts += of.rx_pkts;
+	c->rx_bytes += of.rx_bytes;
+	c->tx_pkts += of.tx_pkts;
+	c->tx_bytes += of.tx_bytes;
+}
+
 void stats_carried(unsigned n, struct nic_counters *c)
 {
 	memset(c, 0, sizeof *c);
 	if (n < NIC_PORTS_MAX) {
 		core_port_counters(n, c);
+		return;
+	}
+	if (dp_is_bundle(dp_get(), n)) {
+		for (unsigned p = 0; p < core_port_count(); p++)
+			if (dp_get()->bundle_interface[p] == n)
+				add_port(c, p);
 		return;
 	}
 	add_carried(c, &adjacency_carried[n]);
@@ -179,7 +195,7 @@ bool stats_link_is_up(unsigned n)
 {
 	const struct dp_interface *ifp = &dp_get()->interface[n];
 	struct nic_link link;
-	if (dp_is_svi(ifp))
+	if (dp_is_svi(ifp) || ifp->bundle)
 		return dp_link_is_up(dp_get(), n);
 	return dp_is_loopback(ifp) || (core_port_link(ifp->port, &link) && link.up);
 }

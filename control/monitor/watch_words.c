@@ -9,6 +9,15 @@
 #include "runtime/runtime.h"
 #include "lib/mem.h"
 
+/* The ports of a bundle, one bit each. */
+static uint32_t ports_of(unsigned bundle)
+{
+	uint32_t ports = 0;
+	for (unsigned p = 0; p < core_port_count(); p++)
+		ports |= (uint32_t)(config_logical(&running.config, p) == bundle) << p;
+	return ports;
+}
+
 uint32_t watch_ports(const char *word, uint16_t *vlan)
 {
 	const struct dp_state *v = dp_get();
@@ -24,7 +33,7 @@ uint32_t watch_ports(const char *word, uint16_t *vlan)
 	if (n < 0 || !dp_has_link(v, (unsigned)n) || dp_is_svi(&v->interface[n]))
 		return 0;
 	*vlan = v->interface[n].vid;
-	return 1u << v->interface[n].port;
+	return v->interface[n].bundle ? ports_of(v->interface[n].port) : 1u << v->interface[n].port;
 }
 
 bool watch_option(struct shell *sh, char **word, unsigned *n, const char *name, uint32_t max,

@@ -8,9 +8,6 @@ UNREACHABLE = {
     "icmp6_tx_unreach_policy": "no source address fails a policy",
     # tests/unit/runtime/test_steer.c and tests/system/test_steering.py have them
     **dict.fromkeys(("steered", "steer_taken", "steer_refused", "drop_steer_full"), "one core handles all packets"),
-    # tests/unit/net/lacp/
-    **dict.fromkeys(("delivered_lacp", "drop_lacp_malformed", "drop_lacp_marker_rate", "drop_slow_subtype", "lacp_tx", "lacp_marker_tx"),
-                    "no application uses net/lacp yet"),
     # tests/unit/runtime/test_move_data.c and tests/system/test_balance.py
     **dict.fromkeys(("cores_gathered", "cores_spread", "buckets_moved", "move_held", "moves_undone", "moved_early"), "there is no other core to move a bucket to"),
 }

@@ -79,7 +79,7 @@ void console_log(const char *format, ...) { (void)format; }
 
 /* --- configuration, neighbours --- */
 
-unsigned config_if_port(const struct config_interface *i) { (void)i; return 0; }
+unsigned config_if_port(const struct config *c, const struct config_interface *i) { (void)c; (void)i; return 0; }
 unsigned config_if_vid(const struct config_interface *i) { (void)i; return 0; }
 bool config_is_loopback(const struct config_interface *i) { (void)i; return false; }
 int config_lender(const struct config *c, unsigned n) { (void)c; (void)n; return -1; }
