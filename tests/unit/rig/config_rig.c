@@ -111,7 +111,7 @@ static void forget_lines(struct config *c)
 		c->xdp[i].line = 0;
 	for (unsigned i = 0; i < CONFIG_STEER_MAX; i++)
 		c->steer[i].line = 0;
-	for (unsigned i = 0; i < CONFIG_PORTS_MAX; i++)
+	for (unsigned i = 0; i < CONFIG_SWITCHPORTS; i++)
 		c->switchport[i].line = 0;
 	for (unsigned i = 0; i < CONFIG_MACS_MAX; i++)
 		c->mac[i].line = 0;
@@ -125,6 +125,9 @@ static void forget_lines(struct config *c)
 	for (unsigned i = 0; i < CONFIG_NEIGHBOURS6_MAX; i++)
 		c->neighbour6[i].line = 0;
 	c->lldp.hold_line = 0;
+	for (unsigned n = 0; n < CONFIG_PORTS_MAX; n++)
+		c->member[n].line = 0;
+	c->lacp_priority_line = c->lacp_priority_line != 0; /* nonzero means that there is one */
 	for (unsigned n = 0; n < CONFIG_MONITORS; n++)
 		c->monitor[n].line = c->monitor[n].line != 0; /* nonzero means that there is one */
 	c->routes = NULL;

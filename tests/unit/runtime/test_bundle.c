@@ -10,12 +10,6 @@ struct core_self self;
 
 void core_tx_flush(unsigned port) { (void)port; }
 
-noreturn void assert_fail(const char *expression, const char *file, int line)
-{
-	mock_assert(0, expression, file, line);
-	abort();
-}
-
 static unsigned has(uint64_t buckets, unsigned port)
 {
 	unsigned n = 0;
@@ -24,7 +18,7 @@ static unsigned has(uint64_t buckets, unsigned port)
 	return n;
 }
 
-static unsigned count(uint32_t ports)
+static unsigned number_of(uint32_t ports)
 {
 	unsigned n = 0;
 	for (; ports; ports &= ports - 1)
@@ -35,7 +29,7 @@ static unsigned count(uint32_t ports)
 /* Each member has its share, and nobody else has any. */
 static void check_shares(uint64_t buckets, uint32_t members)
 {
-	const unsigned least = BUNDLE_BUCKETS / count(members), most = (BUNDLE_BUCKETS + count(members) - 1) / count(members);
+	const unsigned least = BUNDLE_BUCKETS / number_of(members), most = (BUNDLE_BUCKETS + number_of(members) - 1) / number_of(members);
 	for (unsigned p = 0; p < 16; p++)
 		if (members >> p & 1)
 			assert_in_range(has(buckets, p), least, most);

@@ -459,8 +459,9 @@ static void test_statement_errors(void **state)
 {
 	(void)state;
 	refuse("hostnam x", 1, "hostnam", "unknown statement; expected one of hostname, application, "
-	       "idle, receive-steering, load-balance, cores, interface, description, ip, mtu, shutdown, no, ipv6, permit, deny, arp, "
-	       "service, tcp, web, http, console, capture, routing, xdp, steer, switchport, mac, storm-control, spanning-tree, errdisable, lldp, exit, end");
+	       "idle, receive-steering, load-balance, cores, interface, description, ip, mtu, shutdown, no, ipv6, mac, permit, deny, arp, "
+	       "service, tcp, web, http, console, capture, routing, xdp, steer, channel-group, lacp, port-channel, switchport, "
+	       "storm-control, monitor, spanning-tree, errdisable, lldp, exit");
 	refuse("\n\nint eth0", 3, "int", "unknown statement");
 	refuse("ip", 1, "", "expected address, unnumbered, access-group, unreachables, verify, redirects, directed-broadcast, access-list, route, icmp, igmp after \"ip\"");
 	refuse("ip rout 1.2.3.4", 1, "rout",
@@ -552,7 +553,7 @@ static void test_statement_errors(void **state)
 static void test_interface_errors(void **state)
 {
 	(void)state;
-	refuse("interface", 1, "", "the line ends too early; expected \"interface (ethN | ethN.VLAN | vlanN | loN)\"");
+	refuse("interface", 1, "", "the line ends too early; expected \"interface (ethN | ethN.VLAN | port-channelN | port-channelN.VLAN | vlanN | loN)\"");
 	refuse("interface eth16", 1, "eth16", "unknown interface; expected eth0 to eth15");
 	refuse("interface eth", 1, "eth", "unknown interface");
 	refuse("interface eth01", 1, "eth01", "unknown interface");
