@@ -74,7 +74,7 @@ static void show_count(struct shell *sh)
 	}
 	shell_print(sh, "room %u\nstatic %u\nlearned %u\n", w->entries_max, w->fixed, fdb_count(w) - w->fixed);
 	for (unsigned p = 0; p < core_port_count(); p++) {
-		if (config_logical(&running.config, p) != p)
+		if (!tables_is_logical(p))
 			continue;
 		shell_print(sh, "learned_%s %u", tables_port_name(p), w->learned[p]);
 		if (w->limit[p])
@@ -86,14 +86,6 @@ static void show_count(struct shell *sh)
 
 /* --- clear mac address-table --- */
 
-/* From the key of a port or a port channel to the number of the logical port. */
-static bool read_port(uint32_t *port)
-{
-	if ((*port & ~0xffu) == CONFIG_KEY_CHANNEL)
-		*port = (uint32_t)config_channel_port(&running.config, *port & 0xff);
-	return *port < core_port_count();
-}
-
 /* A word and its value: `interface ethN`, `vlan N`. */
 static bool read_option(struct shell *sh, const char *name, const char *value, uint32_t *port, uint32_t *vid)
 {
@@ -102,7 +94,7 @@ static bool read_option(struct shell *sh, const char *name, const char *value, u
 			return true;
 		shell_print(sh, "vlan takes a number from 1 to %u\n", ETH_VID_MAX);
 	} else if (strcmp(name, "interface") == 0) {
-		if (value && config_key_parse(text_of(value), port) == 0 && read_port(port))
+		if (value && tables_read_port(text_of(value), port))
 			return true;
 		shell_print(sh, "interface takes the name of a port, such as eth0\n");
 	} else {
@@ -178,7 +170,7 @@ static void show_switchport(struct shell *sh)
 	shell_print(sh, "%-8s %-11s %-7s %-9s %9s  %s\n", "port", "state", "mode", "untagged", "stations",
 	            "vlans");
 	for (unsigned p = 0; tables.shared && p < core_port_count(); p++)
-		if (config_logical(&running.config, p) == p)
+		if (tables_is_logical(p))
 			show_port(sh, p);
 }
 
@@ -224,9 +216,7 @@ bool switch_metrics(struct page_walk *w, struct page_text *t)
 		page_print(t, "# HELP %s Stations in the switch's table.\n# TYPE %s gauge\n", name, name);
 	else if (i <= ports)
 		page_print(t, "%s{type=\"dynamic\",port=\"%s\"} %u\n", name,
-		           config_logical(&running.config, i - 1) == i - 1 ? tables_port_name(i - 1)
-		                                                           : dp_name(dp_get(), i - 1),
-		           tables.fdb.learned[i - 1]);
+		           tables_port_name(i - 1), tables.fdb.learned[i - 1]);
 	else if (i == ports + 1)
 		page_print(t, "%s{type=\"static\"} %u\n", name, tables.fdb.fixed);
 	else if (i == ports + 2)

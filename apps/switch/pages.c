@@ -12,10 +12,14 @@ typedef unsigned long long ull;
 
 /* --- /api/v1/switch.json --- */
 
+/* The cursor is the first port that has not been looked at. */
 static bool part_ports(struct page_walk *w, struct page_text *t)
 {
-	const uint32_t p = w->item;
-	if (p == 0)
+	uint32_t p = (uint32_t)w->cursor.n;
+	while (p < core_port_count() && !tables_is_logical(p))
+		p++;
+	w->cursor.n = p + 1;
+	if (w->item == 0)
 		page_print(t, "{\"ports\":[");
 	if (!tables.shared || p >= core_port_count()) {
 		page_print(t, "]");

@@ -89,7 +89,8 @@ void spanning_show(struct shell *sh)
 	show_bridge(sh);
 	shell_print(sh, "\n%-8s %-11s %-11s %9s  %-8s  %s\n", "port", "role", "state", "cost", "priority", "type");
 	for (unsigned p = 0; p < core_port_count(); p++)
-		show_port(sh, p);
+		if (tables_is_logical(p))
+			show_port(sh, p);
 }
 
 /* --- show spanning-tree interface --- */
@@ -97,7 +98,7 @@ void spanning_show(struct shell *sh)
 /* The port that an argument names. False: it names none, which has been said. */
 static bool read_port(struct shell *sh, const char *name, uint32_t *port)
 {
-	if (config_key_parse(text_of(name), port) == 0 && *port < core_port_count())
+	if (tables_read_port(text_of(name), port))
 		return true;
 	shell_print(sh, "expected the name of a port, such as eth0\n");
 	return false;
@@ -220,12 +221,12 @@ static void print_port(unsigned family, unsigned port, struct page_text *t)
 	stp_port_status(&spanning.bridge, port, &p);
 	const struct stp_port_counters *c = &p.counters;
 	if (family == 1) {
-		page_print(t, "%s{port=\"eth%u\",role=\"%s\"} 1\n", name, port, stp_role_name(p.role));
+		page_print(t, "%s{port=\"%s\",role=\"%s\"} 1\n", name, tables_port_name(port), stp_role_name(p.role));
 		return;
 	}
 	const uint64_t value[] = {p.state, 0, p.guarded, c->rx_rst + c->rx_config + c->rx_tcn + c->rx_dropped,
 	                          c->tx_rst + c->tx_config + c->tx_tcn};
-	page_print(t, "%s{port=\"eth%u\"} %llu\n", name, port, (ull)value[family]);
+	page_print(t, "%s{port=\"%s\"} %llu\n", name, tables_port_name(port), (ull)value[family]);
 }
 
 static void print_head(const struct family *f, struct page_text *t)

@@ -220,10 +220,22 @@ bool tables_next_vlans(unsigned after, unsigned *first, unsigned *last)
 	return vid <= ETH_VID_MAX;
 }
 
+bool tables_is_logical(unsigned port) { return config_logical(&running.config, port) == port; }
+
 const char *tables_port_name(unsigned port)
 {
 	const struct dp_state *v = dp_get();
-	return dp_name(v, v->bundle_interface[port] ? v->bundle_interface[port] : port);
+	const unsigned bundle = tables_is_logical(port) ? v->bundle_interface[port] : 0;
+	return dp_name(v, bundle ? bundle : port);
+}
+
+bool tables_read_port(struct text name, uint32_t *port)
+{
+	if (config_key_parse(name, port) != 0)
+		return false;
+	if ((*port & ~0xffu) == CONFIG_KEY_CHANNEL)
+		*port = (uint32_t)config_channel_port(&running.config, *port & 0xff);
+	return *port < core_port_count();
 }
 
 /* --- changes --- */

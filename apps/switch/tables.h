@@ -3,6 +3,7 @@
 #define APPS_SWITCH_TABLES_H
 
 #include "apps/switch/shared.h"
+#include "control/text/text.h"
 
 /* The control core's own. */
 struct switch_tables {
@@ -32,8 +33,14 @@ void tables_allow(unsigned port, enum switch_state state);
 /* Sets the links of the machine's own interfaces: up if a port of the VLAN forwards. */
 void tables_settle(void);
 
+/* Is it a logical port: a port, or the number of a port channel, which is that of its first member? */
+bool tables_is_logical(unsigned port);
+
 /* "eth0", or "port-channel1" for the number of its bundle. */
 const char *tables_port_name(unsigned port);
+
+/* Reads the name of a port or of a port channel: the number of the logical port. False: there is none. */
+bool tables_read_port(struct text name, uint32_t *port);
 
 /* The link of a logical port. */
 void tables_link(unsigned port, bool up);

@@ -94,10 +94,10 @@ void config_default(struct config *out)
 		.stp = {.bridge = STP_PARAMS_DEFAULT, .recovery_s = CONFIG_RECOVERY_DEFAULT_S},
 		.interfaces = CONFIG_PORTS_MAX,
 	};
-	for (unsigned n = 0; n < CONFIG_PORTS_MAX; n++) {
+	for (unsigned n = 0; n < CONFIG_PORTS_MAX; n++)
 		out->interface[n].key = n;
+	for (unsigned n = 0; n < CONFIG_SWITCHPORTS; n++)
 		out->switchport[n].stp.priority = CONFIG_STP_PORT_PRIORITY;
-	}
 }
 
 static bool is_inner(struct text line)

@@ -44,6 +44,8 @@ class OpenVSwitch:
         self._run("ovs-vsctl", "--db=" + self.database, "--timeout=%d" % READY_S, *words)
 
     def bond(self, devices, lacp="active", fast=True):
+        for device in devices:  # the kernel sees the frames too, and would answer ARP with the device's own address
+            self.host.ip("link", "set", device, "arp", "off")
         self.set("add-bond", "br0", "bond0", *devices, "bond_mode=balance-tcp" if lacp != "off" else
                  "bond_mode=balance-slb", "lacp=" + lacp, "--", "set", "port", "bond0",
                  "other_config:lacp-time=" + ("fast" if fast else "slow"))
