@@ -1,5 +1,5 @@
-"""Open vSwitch in a host's namespace, in user space (datapath netdev): a bond of the host's taps with LACP, and a
-bridge br0 with the host's address. A peer for link aggregation on kernels without Linux' bonding."""
+"""Open vSwitch in a host's namespace, in user space (datapath netdev), with a bridge br0. A peer for RSTP, and, with a
+bond of the host's taps, for link aggregation on kernels without Linux' bonding."""
 import os
 import re
 import subprocess

@@ -77,7 +77,7 @@ def test_demo(place, tmp_path):
 
 SHOWN = {"switch": ("no answer, as it should be", "Mbit/s", "one port forwards, one is blocked",
                     "each came to red-2 once", "show mac address-table", "dynamic  eth1  "),
-         "web": ("each byte is right", "304, 206, 404", "MiB/s", "requests    ")}
+         "web": ("each byte is right", "304, 206, 404", "MiB/s", "the new page is there", "requests    ")}
 
 
 @pytest.mark.parametrize("app", SHOWN)

@@ -8,7 +8,8 @@ import time
 
 import pytest
 from conftest import eventually
-from launcher import netlab, process
+from launcher import netlab
+from openvswitch import OpenVSwitch
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 SWITCH = ("application switch\nspanning-tree forward-time 4\nspanning-tree max-age 6\n"
@@ -99,43 +100,25 @@ class LinuxBridge:
         self.host.ip("link", "set", "br0", "up")
 
 
-class OpenVSwitch:
-    """Its own RSTP, in the datapath of user space; the daemons live in the namespace of the bridge."""
+class OvsBridge:
+    """RSTP of Open vSwitch."""
 
     def __init__(self, stack, name, work):
         self.host = stack.enter_context(netlab.Host(name))
         self.host.ip("address", "flush", "dev", "eth0")
-        self.work = str(work / name)
-        os.mkdir(self.work)
-        self.env = dict(os.environ, OVS_RUNDIR=self.work, OVS_LOGDIR=self.work, OVS_DBDIR=self.work)
-        self.database = "unix:" + self.work + "/db.sock"
-        self.run("ovsdb-tool", "create", self.work + "/conf.db", "/usr/share/openvswitch/vswitch.ovsschema")
-        self.daemon(["ovsdb-server", "--remote=punix:" + self.work + "/db.sock", self.work + "/conf.db"])
-        assert eventually(lambda: os.path.exists(self.work + "/db.sock"), 30)
-        self.set("--no-wait", "init")
-        self.daemon(["ovs-vswitchd", self.database, "--unixctl=" + self.work + "/ctl"])
-        self.set("add-br", "br0", "--", "set", "bridge", "br0", "datapath_type=netdev", "rstp_enable=true",
-                 "other_config:rstp-forward-delay=4", "other_config:rstp-max-age=6")
-
-    def daemon(self, words):
-        self.host.popen(words, env=self.env, stdin=process.subprocess.DEVNULL, stdout=process.subprocess.DEVNULL,
-                        stderr=process.subprocess.DEVNULL)
-
-    def run(self, *words):
-        process.subprocess.run(words, env=self.env, check=True, capture_output=True, timeout=60)
-
-    def set(self, *words):
-        self.run("ovs-vsctl", "--timeout=50", "--db=" + self.database, *words)
+        self.ovs = OpenVSwitch(stack, self.host, work / name)
+        self.ovs.set("set", "bridge", "br0", "rstp_enable=true", "other_config:rstp-forward-delay=4",
+                     "other_config:rstp-max-age=6")
 
     def add(self, port):
         self.host.ip("link", "set", port, "up")
-        self.set("add-port", "br0", port)
+        self.ovs.set("add-port", "br0", port)
 
     def start(self):
         pass
 
 
-@pytest.mark.parametrize("kind", [LinuxBridge, OpenVSwitch])
+@pytest.mark.parametrize("kind", [LinuxBridge, OvsBridge])
 def test_triangle(kind, make_router, tmp_path):
     """Hayate is the root; then the link to one bridge fails, so that its frames take the long way round, and
     comes back; then the link between the two bridges fails."""

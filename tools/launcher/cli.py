@@ -85,7 +85,8 @@ router: makes two hosts (network namespaces), boots the router between them, and
 through it: ping, traceroute, iperf3 TCP and UDP. Then it prints what the router counted.
 switch: makes hosts in two VLANs and a loop of cables, boots the switch between them: who reaches whom,
 iperf3 TCP, how the spanning tree cuts the loop, and what the switch has learned.
-web: makes a host and a folder of files, boots the web server, and fetches the files with curl.
+web: makes a host and a folder of files, boots the web server, fetches the files with curl, and replaces
+them by another site during a download.
 Each leaves nothing behind, however it ends. Needs root, or a kernel that lets users make namespaces.
 
 """

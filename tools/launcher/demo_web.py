@@ -1,9 +1,11 @@
 """`hayate demo --app web`: a host, the web server, and what curl says of its files."""
 import gzip
 import hashlib
+import io
 import os
 import random
 import re
+import tarfile
 import tempfile
 import time
 
@@ -15,6 +17,8 @@ SERVER, CLIENT = "192.0.2.1", "192.0.2.2"
 BASE = "http://" + SERVER
 CONFIG = """\
 hostname hayate
+http server port 8080
+http access 192.0.2.0/24
 interface eth0
  ip address %s/24
 """ % SERVER
@@ -43,6 +47,7 @@ def _demo(options, steps, stack):
     _conditions(steps, host, files)
     _everything(steps, host, files, os.path.join(work, "fetched"))
     _big(steps, host, files, os.path.join(work, "big"))
+    _another(steps, host, files, work)
 
     steps.step("asking the server")
     counters, said = server.counters(), server.command("show web")
@@ -128,3 +133,30 @@ def _big(steps, host, files, to):
         if hashlib.sha256(file.read()).digest() != hashlib.sha256(content).digest():
             raise Failure("it arrived changed")
     steps.done("%.0f MiB/s" % (speed / MIB))
+
+
+def _another(steps, host, files, work):
+    """A download goes on from the site that is replaced meanwhile."""
+    page, content = b"<!doctype html><title>Hayate</title><p>Another site.\n", files["/big.bin"]
+    to, archive = os.path.join(work, "slow"), os.path.join(work, "another.tar")
+    steps.step("another site by PUT, during a download")
+    download = host.popen(["curl", "-sS", "--limit-rate", "8M", "-o", to, BASE + "/big.bin"])
+    with tarfile.open(archive, "w") as tar:
+        entry = tarfile.TarInfo("index.html")
+        entry.size = len(page)
+        tar.addfile(entry, io.BytesIO(page))
+    deadline = time.monotonic() + 30
+    while not os.path.exists(to) or not os.path.getsize(to):
+        if time.monotonic() > deadline or download.poll() is not None:
+            raise Failure("the download does not begin")
+        time.sleep(0.01)
+    _curl(host, "--fail-with-body", "--retry", "5", "-T", archive, BASE + ":8080/api/v1/site")
+    if _curl(host, BASE + "/").encode() != page:
+        raise Failure("the page is not that of the other site")
+    under_way = download.poll() is None
+    if download.wait(60):
+        raise Failure("the download failed")
+    with open(to, "rb") as file:
+        if file.read() != content:
+            raise Failure("the download arrived changed")
+    steps.done("the new page is there; the download %s" % ("went on, and is whole" if under_way else "was over first"))
