@@ -76,6 +76,13 @@ unsigned router_filter_in(struct pkt *v, uint32_t *beside, unsigned n, const str
 	abort();
 }
 
+/* no port is in a bundle */
+unsigned router_bundle_in(struct pkt *v, unsigned n, unsigned port)
+{
+	(void)v, (void)n, (void)port;
+	abort();
+}
+
 unsigned router_filter_out(struct pkt *v, uint32_t *nh, unsigned n, bool six)
 {
 	(void)v, (void)nh, (void)n, (void)six;
