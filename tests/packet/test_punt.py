@@ -1,6 +1,6 @@
 """The ring between a data core and the control core is divided (runtime/ring.c, punt_has_room).
 Three eighths of it are reserved, in equal parts, for each kind of message by each port, an eighth
-for the routing engine's protocols, so a flood of one kind by one port blocks neither other kinds nor
+for the protocols of the routing engine and of links and the application's own messages, so a flood of one kind by one port blocks neither other kinds nor
 the same kind by another port. The harness runs a turn of the control core only when nothing is
 received, so frames that arrive together find a ring that is not emptied."""
 import pytest
@@ -13,7 +13,8 @@ SLOTS = 512  # RING_SLOTS_MAX
 PORTS = 2
 SHARES = 10 * PORTS  # PUNT_KINDS, for each port
 KEPT = SLOTS * 3 // 8 // SHARES
-WHOLE = SLOTS // 8 // 10 * 10  # places of the routing engine's protocols, whose rate is limited
+WHOLES = 10 + 3 + 1  # PUNT_WHOLE: protocols of the routing engine, of links, the application's messages
+WHOLE = SLOTS // 8 // WHOLES * WHOLES  # their places; their rate is limited before
 ROOM = SLOTS - (SHARES - 1) * KEPT - WHOLE  # for a flood of one kind by one port
 FLOOD = 1000
 NOBODY = "198.51.100.77"
