@@ -350,6 +350,7 @@ def make_router(tmp_path_factory, log_path, nic, make_hosts, cpus_of):
         machines.append(router)
         if wait:
             router.wait_up(timeout_s)
+            make_hosts.wait_for_links(ports)
         return router
 
     yield make
@@ -367,7 +368,7 @@ def make_router(tmp_path_factory, log_path, nic, make_hosts, cpus_of):
 @pytest.fixture
 def make_hosts():
     """make_hosts(queues=1, mtu=…) returns (left, right), configured. make_hosts.quiet() ends the
-    programs in them."""
+    programs in them, make_hosts.wait_for_links(ports) waits until they can send."""
     with contextlib.ExitStack() as stack:
         hosts = []
 
@@ -382,7 +383,13 @@ def make_hosts():
         def quiet():
             for host in hosts:
                 host.end_children()
-        make.quiet = quiet
+
+        def wait_for_links(ports):
+            """Of those hosts that are at one of these ports: Linux drops what they send before."""
+            for host in hosts:
+                if any(port.startswith(host.port) for port in ports):
+                    host.wait_for_link()
+        make.quiet, make.wait_for_links = quiet, wait_for_links
         yield make
 
 
