@@ -18,6 +18,7 @@ FOLDER: build, unless told. PREFIX: only pictures whose names begin so (`tcp udp
   tail-udp.svg         the same of UDP echo
   tail-tcp.svg         the same of TCP echo
   tail-disturbed.svg   the same of a router at 50 %, while others disturb it
+  web-sizes.png        files over HTTP: answers/s against the size of a file, beside nginx
   fib.png              look-up tables, made up, ours and DPDK's (fib.py)
 
 Who is who has the same colour, marker and hatching in all of them, so that they can be told apart
@@ -221,6 +222,27 @@ def requests(pictures, name, title, label, scale, lines):
     return pictures.finish(figure, name, axes)
 
 
+def web_sizes(pictures):
+    figure, axes = pictures.new("Files over HTTP/1.1, 16 connections, one server core, %s"
+                                % pictures.under("content.load.size."))
+    points = sorted((int(match[1]), entry) for match, entry in
+                    pictures.matching(r"content\.load\.size\.(\d+)\.requests_per_second"))
+    if not points:
+        return pictures.pyplot.close(figure)
+    for who, key, style in (("Hayate", "value", HAYATE), ("nginx", "peer_value", LINUX)):
+        axes.plot(*zip(*[(size, entry[key]) for size, entry in points]), label=who, **style)
+    axes.set_xscale("log", base=2)
+    axes.minorticks_off()
+    axes.set_xticks([size for size, _ in points],
+                    ["%g%s" % (size / unit, name) for size, _ in points
+                     for unit, name in [(1 << 20, " MiB") if size >= 1 << 20 else (1 << 10, " KiB") if size >= 1 << 10
+                                        else (1, " B")]], fontsize=8)
+    logarithmic(axes)
+    axes.set_xlabel("size of the file")
+    axes.set_ylabel("answers/s")
+    return pictures.finish(figure, "web-sizes.png", axes)
+
+
 def udp_rtt(pictures):
     figure, axes = pictures.new("UDP echo of 16 bytes: round trip, one at a time, %s"
                                 % pictures.under("udp."))
@@ -406,6 +428,7 @@ def draw(entries, folder, wanted=()):
     connections(pictures)
     memory(pictures)
     udp_rtt(pictures)
+    web_sizes(pictures)
     tails(pictures)
     tables(pictures)
     return pictures.made, None

@@ -261,10 +261,11 @@ def http(results, work, accel, runs):
                             "http://%s%s" % (address, path))
 
 
-def make_site(work):
-    """Returns {path: content} and the folder with these files."""
+def make_site(work, lengths):
+    """lengths: {path: bytes}. Returns {path: content} and the folder with these files."""
     rng = random.Random(1)
-    files = {name: bytes(rng.choices(LETTERS, k=length)) for name, length in FILES.items()}
+    letters = bytes(rng.choices(LETTERS, k=1 << 20))
+    files = {name: (letters * (length // len(letters) + 1))[:length] for name, length in lengths.items()}
     site = mkdir(work, "site")
     for name, data in files.items():
         with open(site + name, "wb") as file:
@@ -278,7 +279,7 @@ def content(results, work, accel, runs):
         return
     path = mkdir(work, "content")
     os.chmod(work, 0o755)  # for nginx's worker
-    files, site = make_site(path)
+    files, site = make_site(path, FILES)
     text = "hostname bench\ninterface eth0\n ip address %s/24\n ipv6 address %s/64\n" % (SERVER, SERVER6)
     with contextlib.ExitStack() as stack:
         contenders = [ours(stack, path, accel, "web", text, ("--site", site))]

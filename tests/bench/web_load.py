@@ -21,6 +21,7 @@ PORT = 80
 LOADS = {"1KiB.1conns": ("/kib", "rr", 1, ""), "1KiB.64conns": ("/kib", "rr", 64, ""),
          "1KiB.256conns": ("/kib", "rr", 256, ""), "1MiB.1conns": ("/mib", "rr", 1, ""),
          "1MiB.16conns": ("/mib", "rr", 16, ""), "close.64conns": ("/kib", "crr", 64, "Connection: close")}
+SIZES = [64 << 2 * n for n in range(10)]  # 64 B to 16 MiB, on 16 connections
 FIGURES = (("rate", "requests_per_second", "/s", "higher", 1), ("p50", "p50", "us", "lower", 1e3),
            ("p99", "p99", "us", "lower", 1e3))
 
@@ -53,20 +54,22 @@ def web_load(results, work, accel, runs):
     work = mkdir(work, "web-load")
     os.chmod(os.path.dirname(work), 0o755)  # for nginx's worker
     os.chmod(work, 0o755)
-    files, site = make_site(work)
+    files, site = make_site(work, {**FILES, **{"/size%d" % size: size for size in SIZES}})
     with hugepages() as huge, contextlib.ExitStack() as stack:
         both = [ours(stack, mkdir(work, "ours"), accel, huge, site), nginx(stack, mkdir(work, "peer"), huge, files)]
         for name, (path, kind, connections, field) in LOADS.items():
-            one_load(results, accel, both, runs * 3, name, path, kind, connections, field)
+            one_load(results, accel, both, runs * 3, name, path, FILES[path], kind, connections, field)
+        for size in SIZES:
+            one_load(results, accel, both, runs * 3, "size.%d" % size, "/size%d" % size, size, "rr", 16, "")
     with hugepages() as huge, contextlib.ExitStack() as stack:
         idle(results, accel, ours(stack, mkdir(work, "idle"), accel, huge, site, IDLE, "1G"), runs * 3)
 
 
-def one_load(results, accel, contenders, turns, name, path, kind, connections, field):
+def one_load(results, accel, contenders, turns, name, path, size, kind, connections, field):
     for one in contenders:
         one.turns = []
         one.load.ask(("get %s %s" % (path, field)).rstrip())
-        one.load.open(kind, connections, FILES[path], PORT)
+        one.load.open(kind, connections, size, PORT)
     for _ in range(turns):
         for one in contenders:
             one.turn()
