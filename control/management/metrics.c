@@ -605,6 +605,14 @@ static bool port_channel(const struct family *f, uint32_t i, struct page_text *t
 	return true;
 }
 
+static bool has_port_channels(void)
+{
+	for (unsigned channel = 1; channel <= CONFIG_CHANNELS_MAX; channel++)
+		if (ports_of(channel, false))
+			return true;
+	return false;
+}
+
 static const struct family families[] = {
 	{"hayate_build_info", "gauge", "Version and application; always 1", build_info, 0},
 	{"hayate_uptime_seconds", "gauge", "Time since the kernel began", uptime, 0},
@@ -750,8 +758,8 @@ static const struct family families[] = {
 	 machine, MACHINE_CONSOLE_FULL},
 };
 
-/* True if the family has no sample, because there are no such interfaces, no routing engine
- * or no LLDP; it is then left out. */
+/* True if the family has no sample, because there are no such interfaces, no routing engine,
+ * no LLDP or no port channel; it is then left out. */
 static bool is_absent(const struct family *f)
 {
 	const struct dp_state *v = dp_get();
@@ -763,6 +771,8 @@ static bool is_absent(const struct family *f)
 		return !any_region();
 	if (f->sample == lldp_neighbours_of)
 		return lldp_control_agent() == NULL;
+	if (f->sample == port_channel)
+		return !has_port_channels();
 	if (f->sample == vxlan)
 		return dp_get()->engine_addr == 0;
 	if (f->sample == bfd || f->sample == bfd_states || f->sample == bfd_refused)
