@@ -788,12 +788,14 @@ static inline void core_alive(void)
 }
 
 /* States how long the work that begins now may take without progress. Returns what held before, which the
- * caller restores at the end. */
+ * caller restores at the end. Both are signs of life: else the watchdog would judge what the slow work has taken
+ * by the limit of the fast work that follows it. */
 static inline enum core_pace core_pace(enum core_pace pace)
 {
 	if (!self.pulse)
 		return pace;
 	const enum core_pace before = (enum core_pace)self.pulse->pace;
+	core_alive();
 	__atomic_store_n(&self.pulse->pace, pace, __ATOMIC_RELEASE);
 	return before;
 }

@@ -260,6 +260,22 @@ static void long_turns(void **state)
 		}
 }
 
+/* The watchdog looks between the end of slow work and the end of the turn: the slow work does not count. */
+static void slow_work_ends_with_a_sign_of_life(void **state)
+{
+	struct core_pulse pulse = {.turns = 7, .pace = PACE_FAST};
+	struct core_pulse *const before = self.pulse;
+	(void)state;
+	self.pulse = &pulse;
+	const enum core_pace pace = core_pace(PACE_LONG);
+	assert_int_equal(pulse.pace, PACE_LONG);
+	const uint64_t marks = pulse.marks;
+	(void)core_pace(pace);
+	assert_int_equal(pulse.pace, PACE_FAST);
+	assert_true(pulse.marks > marks);
+	self.pulse = before;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -272,6 +288,7 @@ int main(void)
 		cmocka_unit_test_setup(naps, set_up),
 		cmocka_unit_test_setup(no_interrupt, set_up),
 		cmocka_unit_test_setup(long_turns, set_up),
+		cmocka_unit_test_setup(slow_work_ends_with_a_sign_of_life, set_up),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
