@@ -287,6 +287,23 @@ def test_upload_outlives_the_control_program(make_web, several_cpus, tmp_path):
     web.router.balanced()
 
 
+def thousand_connections(stack, web, timeout_s):
+    clients = []
+    for _ in range(1000):
+        client = stack.enter_context(web.host.socket(socket.AF_INET, socket.SOCK_STREAM))
+        client.settimeout(timeout_s)
+        client.connect((LEFT_ROUTER, 80))
+        clients.append(client)
+    return clients
+
+
+def head_of_answer(client):
+    head = b""
+    while not head.endswith(b"\r\n\r\n"):
+        head += client.recv(1)
+    return head
+
+
 @pytest.mark.one_card
 def test_replaced_under_many_connections(make_web, tmp_path):
     """A thousand connections are open while the site is replaced: each gets the new one, none is dropped."""
@@ -294,22 +311,14 @@ def test_replaced_under_many_connections(make_web, tmp_path):
     new = changed(web.files, 1)
     archive = tar_of("new.tar", new, tmp_path)
     with contextlib.ExitStack() as stack:
-        clients = []
-        for _ in range(1000):
-            client = stack.enter_context(web.host.socket(socket.AF_INET, socket.SOCK_STREAM))
-            client.settimeout(60)
-            client.connect((LEFT_ROUTER, 80))
-            clients.append(client)
+        clients = thousand_connections(stack, web, 60)
         for turn, files in enumerate((web.files, new)):
             if turn:
                 assert upload(web, archive)[0] == 200
             for client in clients:
                 client.sendall(b"GET /page.css HTTP/1.1\r\nHost: w1\r\n\r\n")
             for client in clients:
-                head = b""
-                while not head.endswith(b"\r\n\r\n"):
-                    head += client.recv(1)
-                assert head.startswith(b"HTTP/1.1 200 OK\r\n")
+                assert head_of_answer(client).startswith(b"HTTP/1.1 200 OK\r\n")
                 assert receive(client, len(files["/page.css"])) == files["/page.css"]
     counters = web.router.balanced()
     assert counters["web_requests"] == 2000 and counters["web_replaced"] == 0
@@ -320,19 +329,11 @@ def test_many_connections(make_web):
     """A thousand connections are open at the same time, and each gets what it asks for, in any order."""
     web = make_web("--append", "", config=CONFIG + "tcp connections 1200\n")
     with contextlib.ExitStack() as stack:
-        clients = []
-        for _ in range(1000):
-            client = stack.enter_context(web.host.socket(socket.AF_INET, socket.SOCK_STREAM))
-            client.settimeout(30)
-            client.connect((LEFT_ROUTER, 80))
-            clients.append(client)
+        clients = thousand_connections(stack, web, 30)
         random.Random(1).shuffle(clients)
         for client in clients:
             client.sendall(b"GET /page.css HTTP/1.1\r\nHost: w1\r\n\r\n")
         for client in clients:
-            head = b""
-            while not head.endswith(b"\r\n\r\n"):
-                head += client.recv(1)
-            assert head.startswith(b"HTTP/1.1 200 OK\r\n")
+            assert head_of_answer(client).startswith(b"HTTP/1.1 200 OK\r\n")
             assert receive(client, len(web.files["/page.css"])) == web.files["/page.css"]
     web.router.balanced()
