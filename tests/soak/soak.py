@@ -50,7 +50,6 @@ SECONDS_PER_FAULT = 2  # more faults are drawn than can be made in the time
 LAYOUTS = 5
 FAULTS_PACE_S = 5  # two faults each time: a core may have five in ten seconds
 LAST_SENT = 64         # buffers: the last sent ones are freed at the next transmission
-QUEUE = 10000          # frames that the hosts' taps hold for a busy router
 VID, VLAN_HOST = 100, "10.100.0.2"
 V4, V6 = socket.AF_INET, socket.AF_INET6
 FAILURES = (AssertionError, GuestError, LauncherError, OSError, pytest.fail.Exception)
@@ -131,7 +130,7 @@ class Soak:
         self.right = stack.enter_context(netlab.Host("right", cores))
         for host, address, gateway in ((self.left, LEFT_HOST, LEFT_ROUTER),
                                        (self.right, RIGHT_HOST, RIGHT_ROUTER)):
-            host.ip("link", "set", "eth0", "txqueuelen", str(QUEUE))
+            host.lengthen_queue()
             host.configure(address + "/24", gateway)
         self.left.configure6(LEFT6 + "/64", LEFT_ROUTER6)
         self.right.configure6(RIGHT6 + "/64", RIGHT_ROUTER6)

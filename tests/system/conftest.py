@@ -406,6 +406,17 @@ while True:
 """
 
 
+@contextlib.contextmanager
+def child(host, *arguments, **more):
+    """Runs Python code in the namespace of a host while the block runs."""
+    made = host.popen(["/usr/bin/python3", "-c", *arguments], **more)
+    try:
+        yield made
+    finally:
+        made.kill()
+        made.wait()
+
+
 class Lab:
     """A router between two hosts."""
 
@@ -415,12 +426,30 @@ class Lab:
     @contextlib.contextmanager
     def flood(self, *addresses):
         """Sends datagrams from the left host to these addresses, while the block runs."""
-        child = self.left.popen(["/usr/bin/python3", "-c", FLOOD, *addresses])
-        try:
+        with child(self.left, FLOOD, *addresses):
             yield
-        finally:
-            child.kill()
-            child.wait()
+
+
+THIRD_HOST = "203.0.113.2"
+THIRD = """interface eth2
+ ip address 203.0.113.1/24
+"""
+
+
+@contextlib.contextmanager
+def three_hosts(make_router, make_hosts, cpus, *arguments):
+    """A router between three hosts, which have reached each other: (router, left, right, third)."""
+    queues = max(cpus - 1, 1)
+    left, right = make_hosts(queues)
+    with netlab.Host("third", queues) as third:
+        third.configure(THIRD_HOST + "/24", "203.0.113.1", 1500)
+        router = make_router(router_config(extra=THIRD), *arguments, cpus=cpus,
+                             ports=(left.port, right.port, third.port))
+        for host in (left, right, third):
+            host.wait_for_link()
+        pings(left, THIRD_HOST)
+        pings(left, RIGHT_HOST)
+        yield router, left, right, third
 
 
 @pytest.fixture

@@ -49,6 +49,7 @@ class Flow:
         self.last = time.monotonic()  # time of the last arrival
         self.outage_s = 0.0           # the longest time without an arrival
         self.sent_at = None           # number -> when it was sent, of those sent at a steady pace
+        self.arrived = lambda: None   # called when packets have arrived
 
     def close(self):
         self.out.close()
@@ -102,7 +103,7 @@ class Flow:
             try:
                 data, about = self.into.recvmsg(100, 64)[:2]
             except BlockingIOError:
-                return
+                break
             number, = struct.unpack("!I", data)
             self.device = device_of(about)
             self.overtaken += number < self.newest
@@ -113,6 +114,8 @@ class Flow:
                 assert self.missing.pop(number, None) is not None, "%d came twice" % number
             self.outage_s = max(self.outage_s, now - self.last)
             self.last = now
+        if self.last == now:
+            self.arrived()
 
 
 def device_of(about):
@@ -206,6 +209,23 @@ class Flows:
         self.run(0.1)
         self.said = [int(us) for us in match.groups()]
         return self.said[0]
+
+    @contextlib.contextmanager
+    def flood(self, host, address, count):
+        """While the block runs, `host` sends `count` datagrams to `address` each time that a packet of the first flow
+        has arrived: none while the router or the cards' model waits for a CPU, whose rings they would overflow."""
+        with host.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+            sock.setblocking(False)
+
+            def send():
+                with contextlib.suppress(BlockingIOError):
+                    for _ in range(count):
+                        sock.sendto(bytes(100), (address, 9))
+            self.list[0].arrived = send
+            try:
+                yield
+            finally:
+                self.list[0].arrived = lambda: None
 
     def settle(self, patience_s=10.0, whose=None):
         """Stops sending, and waits for the outstanding packets of these flows, or of all. Returns

@@ -5,9 +5,9 @@ import contextlib
 import re
 
 import pytest
-from conftest import LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, eventually, pings, reaches, router_config
+from conftest import LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, THIRD_HOST, child, eventually, pings, reaches, \
+    router_config, three_hosts
 from flows import Flows
-from launcher import netlab
 
 FRAMES = 10000
 
@@ -276,9 +276,6 @@ def test_transmit_stands_still(lab, fault):
     eventually(lambda: reaches(lab.left, RIGHT_HOST), 15, "traffic again")
 
 
-THIRD = """interface eth2
- ip address 203.0.113.1/24
-"""
 SLOW_FLOOD = """\
 import socket, sys, time
 sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -296,23 +293,12 @@ class Hang:
     def __init__(self, router, left, right, third):
         self.router, self.left, self.right, self.third = router, left, right, third
 
-    @contextlib.contextmanager
-    def floods(self):
-        floods = [host.popen(["/usr/bin/python3", "-c", SLOW_FLOOD, address])
-                  for host, address in ((self.left, "203.0.113.2"), (self.third, LEFT_HOST))]
-        try:
-            yield
-        finally:
-            for flood in floods:
-                flood.kill()
-                flood.wait()
-
     def check(self, meanwhile):
         """Lets the third card hang. Nothing of the others is lost, and their links and the cores stay."""
         changes = re.findall(r"link port [01] .*", self.router.command("show events core 0"))
-        with Flows(self.left, self.right, RIGHT_HOST, 8) as flows, self.floods():
+        with Flows(self.left, self.right, RIGHT_HOST, 8) as flows:
             self.router.model("port 2 fault send-hangs")
-            with flows.sending():
+            with child(self.third, SLOW_FLOOD, LEFT_HOST), flows.flood(self.left, THIRD_HOST, 20), flows.sending():
                 meanwhile()
             assert flows.settle() == [], self.router.counters()
         assert sum(flow.sent for flow in flows.list) > 1000
@@ -325,16 +311,8 @@ class Hang:
 @pytest.fixture(params=[(), ("--append", "pairs=1")], ids=["pairs", "workers"])
 def hang(request, make_router, make_hosts):
     """With one pair, two of the three data cores are workers (runtime/steer.h)."""
-    left, right = make_hosts(3)
-    with netlab.Host("third", 3) as third:
-        third.configure("203.0.113.2/24", "203.0.113.1", 1500)
-        router = make_router(router_config(extra=THIRD), *request.param, cpus=4,
-                             ports=(left.port, right.port, third.port))
-        for host in (left, right, third):
-            host.wait_for_link()
-        pings(left, "203.0.113.2")
-        pings(left, RIGHT_HOST)
-        yield Hang(router, left, right, third)
+    with three_hosts(make_router, make_hosts, 4, *request.param) as hosts:
+        yield Hang(*hosts)
 
 
 @pytest.mark.parametrize("nic", ["ixgbe"])
@@ -359,17 +337,10 @@ while True:
 @pytest.mark.parametrize("nic", ["ixgbe"])
 def test_port_that_does_not_come_back(hang):
     """It stays stopped. Packets that it had received are on their way to every core then, and none blocks others."""
-    floods = [host.popen(["/usr/bin/python3", "-c", code, address])
-              for host, code, address in ((hang.left, SLOW_FLOOD, "203.0.113.2"),
-                                          (hang.third, MANY_FLOWS, LEFT_HOST))]
-    try:
+    with child(hang.left, SLOW_FLOOD, THIRD_HOST), child(hang.third, MANY_FLOWS, LEFT_HOST):
         for fault in "txdctl-stuck", "send-hangs":
             hang.router.model("port 2 fault " + fault)
         hang.router.expect(r"eth2: ixgbe: .*; this port is not started", 40)
-    finally:
-        for flood in floods:
-            flood.kill()
-            flood.wait()
     with Flows(hang.left, hang.right, RIGHT_HOST, 8) as flows:
         with flows.sending():
             eventually(lambda: sum(flow.sent for flow in flows.list) > 500, 20, "packets pass")

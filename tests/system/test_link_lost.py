@@ -5,16 +5,11 @@ import subprocess
 import time
 
 import pytest
-from conftest import LEFT_HOST, RIGHT_HOST, eventually, pings, router_config
+from conftest import LEFT_HOST, RIGHT_HOST, THIRD_HOST, child, eventually, pings, three_hosts
 from flows import Flows
 from generator import begin, end, generator
-from launcher import netlab
 from launcher.guest import GuestError
 
-THIRD_HOST = "203.0.113.2"
-THIRD = """interface eth2
- ip address 203.0.113.1/24
-"""
 # Sends datagrams that carry the time of sending, about a thousand a second, until killed.
 SENDER = """\
 import socket, struct, sys, time
@@ -38,16 +33,6 @@ PULLS, PULLS_MAX = 3, 20
 ON_THE_WAY_S = 0.5  # longer than a datagram takes on a busy machine to the port whose cable was pulled
 
 
-@contextlib.contextmanager
-def child(host, *arguments, **more):
-    made = host.popen(["/usr/bin/python3", "-c", *arguments], **more)
-    try:
-        yield made
-    finally:
-        made.kill()
-        made.wait()
-
-
 def unsent(router):
     """The frames that our port says were not sent, and those that the card's model has not sent."""
     ours, card = router.interfaces()["eth2"], router.model("stats")["ports"][2]
@@ -56,22 +41,6 @@ def unsent(router):
 
 def link_changes(router):
     return re.findall(r"link port [01] .*", router.command("show events core 0"))
-
-
-@contextlib.contextmanager
-def three_hosts(make_router, make_hosts, cpus, *arguments):
-    """A router between three hosts, which have reached each other: (router, left, right, third)."""
-    queues = max(cpus - 1, 1)
-    left, right = make_hosts(queues)
-    with netlab.Host("third", queues) as third:
-        third.configure(THIRD_HOST + "/24", "203.0.113.1", 1500)
-        router = make_router(router_config(extra=THIRD), *arguments, cpus=cpus,
-                             ports=(left.port, right.port, third.port))
-        for host in (left, right, third):
-            host.wait_for_link()
-        pings(left, THIRD_HOST)
-        pings(left, RIGHT_HOST)
-        yield router, left, right, third
 
 
 @pytest.mark.parametrize("nic", ["ixgbe", "igc"])

@@ -190,7 +190,7 @@ def test_peers_who_do_not_read(server):
     first ones read, their data is correct."""
     data = random.Random(1).randbytes(400000)
     # like a cable that holds what all of them send at once, and the ping after it
-    server.host.ip("link", "set", "eth0", "txqueuelen", "10000")
+    server.host.lengthen_queue()
     talkers = [server.open(CHARGEN, SO_RCVBUF=4096) for _ in range(300)]
     echoers = [server.open(SO_RCVBUF=4096, timeout_s=60) for _ in range(100)]
     sent = []

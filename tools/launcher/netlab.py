@@ -22,6 +22,9 @@ def _solicited_node(address):
     return str(ipaddress.IPv6Address(0xff0200000000000000000001ff000000 | low))
 
 
+QUEUE = 10000  # frames that a tap may queue while its reader is busy
+
+
 class Host:
     """One namespace with one Ethernet device, eth0, which is a tap.
 
@@ -61,6 +64,10 @@ class Host:
         self.ip("address", "replace", address, "dev", "eth0")
         self.ip("link", "set", "eth0", "up")
         self.ip("route", "replace", "default", "via", gateway)
+
+    def lengthen_queue(self):
+        """Lets the tap queue QUEUE frames instead of some hundred, for senders that nothing slows down."""
+        self.ip("link", "set", "eth0", "txqueuelen", str(QUEUE))
 
     def configure6(self, address=None, gateway=None):
         """Enables IPv6: with an address (such as 2001:db8::2/64) and gateway, or by router
@@ -211,13 +218,10 @@ class Host:
 
 
 class PatchPanel:
-    """Cables in a namespace: each a bridge with a tap at either end. A tap queues QUEUE frames while its
-    reader is busy.
+    """Cables in a namespace: each a bridge with a tap at either end, which queues QUEUE frames.
 
     `ends` is two lists, one per side, of arguments for `hayate run --port`.
     """
-
-    QUEUE = 10000
 
     def __init__(self, cables, queues=1):
         self.host = Host("patch panel")
@@ -238,7 +242,7 @@ class PatchPanel:
             tap = "%s%d" % (end, cable)
             self.host.ip("tuntap", "add", "dev", tap, "mode", "tap",
                          *(["multi_queue"] if queues > 1 else []))
-            self.host.ip("link", "set", tap, "master", bridge, "txqueuelen", str(self.QUEUE), "up")
+            self.host.ip("link", "set", tap, "master", bridge, "txqueuelen", str(QUEUE), "up")
             ports.append("tap:%d/%s,queues=%d" % (self.host.holder.pid, tap, queues))
 
     def __enter__(self):
