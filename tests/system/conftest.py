@@ -49,7 +49,8 @@ LEFT_ROUTER, LEFT_HOST = "192.0.2.1", "192.0.2.2"
 RIGHT_ROUTER, RIGHT_HOST = "198.51.100.1", "198.51.100.2"
 NIC_MODULES = {"test_forwarding", "test_icmp", "test_links", "test_faults", "test_fuzz", "test_echo",
                "test_tcp", "test_ip6", "test_vlan", "test_iommu", "test_restart", "test_warm_restart",
-               "test_xdp", "test_xdp_replace", "test_unassigned", "test_web", "test_switch"}
+               "test_xdp", "test_xdp_replace", "test_unassigned", "test_web", "test_switch", "test_switch_acl",
+               "test_switch_mirror", "test_switch_snoop", "test_switch_stp", "test_lacp", "test_lldp"}
 # With --deal-cards, a test runs with fewer pairs of a card and a set of its other parameters:
 #   one_card    each set on one card, because the code under test is above the driver: the tests of
 #               DEALT_MODULES, and tests with this mark
@@ -59,7 +60,8 @@ NIC_MODULES = {"test_forwarding", "test_icmp", "test_links", "test_faults", "tes
 #               the queues. The cards of RINGS have theirs in common
 #   every_card  each card with each set: tests with this mark, and all tests of other modules
 # The cards take turns from test to test, so each card gets its part of them, with each parameter.
-DEALT_MODULES = {"test_icmp", "test_echo", "test_tcp", "test_ip6", "test_vlan"}
+DEALT_MODULES = {"test_icmp", "test_echo", "test_tcp", "test_ip6", "test_vlan", "test_switch_acl",
+                 "test_switch_mirror", "test_switch_snoop", "test_switch_stp", "test_lacp", "test_lldp"}
 DEALS = ("every_card", "each_ring", "in_turn", "one_card")
 RINGS = {"igb", "ixgbe", "igc"}  # drivers/intel
 # MATRIX_MODULES run for every card with --cpus (tests/system/matrix.py).

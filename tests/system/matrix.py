@@ -39,7 +39,9 @@ OTHERS = {
     "random frames": ["test_fuzz"],
     "flows to cores": ["test_balance", "test_elastic", "test_move_tcp", "test_move_web"],
     "VXLAN": ["test_engine_vxlan"],
-    "switch, web": ["test_switch", "test_web"],
+    "switch": ["test_switch", "test_switch_acl", "test_switch_mirror", "test_switch_snoop", "test_switch_stp"],
+    "LACP, LLDP": ["test_lacp", "test_lldp"],
+    "web": ["test_web"],
     "soak": ["test_soak"],
 }
 CHOSEN = 0  # instead of a number of CPUs: the test's choice

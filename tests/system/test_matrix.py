@@ -116,6 +116,6 @@ def test_what_is_dealt_runs_in_the_matrix():
     """The modules whose tests `make test` deals to the cards are in the matrix, on all cards."""
     modules = {module for apps in (matrix.APPLICATIONS, matrix.OTHERS) for tests in apps.values() for module in tests}
     marked = {path.stem for path in pathlib.Path(matrix.HERE).glob("test_*.py")
-              if re.search(r"^@pytest\.mark\.(?:one_card|in_turn|each_ring)$", path.read_text("utf-8"), re.MULTILINE)}
+              if re.search(r"^(?:@|pytestmark = )pytest\.mark\.(?:one_card|in_turn|each_ring)$", path.read_text("utf-8"), re.MULTILINE)}
     assert marked
     assert (NIC_MODULES | marked) <= modules
