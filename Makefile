@@ -96,13 +96,15 @@ release: all lib ## build/release/hayate-VERSION: image, library, checksums; eve
 	@tools/deps.sh install release
 	@tools/release.sh
 
-check: all ## includes and calls go the ways of ARCHITECTURE.md, and documents name what is there
+check: all ## includes and calls go the ways of ARCHITECTURE.md; documents and lists of fuzz entries name what is there
 	@$(PYTHON) tests/check_includes.py --self-test
 	@$(PYTHON) tests/check_includes.py
 	@$(PYTHON) tests/check_symbols.py --self-test
 	@$(PYTHON) tests/check_symbols.py
 	@$(PYTHON) tests/check_docs.py --self-test
 	@$(PYTHON) tests/check_docs.py
+	@$(PYTHON) tests/check_fuzz.py --self-test
+	@$(PYTHON) tests/check_fuzz.py
 	@$(MAKE) -n BUILD=build/none bench-programs >/dev/null # nothing is there that hides a missing source
 
 check-deps: ## which packages are missing

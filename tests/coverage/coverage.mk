@@ -23,8 +23,8 @@ $(COV)/fuzz/$(1)/%.o: %.c tests/fuzz/fuzz.mk tests/coverage/coverage.mk
 endef
 $(foreach way,host ring device nicsim,$(eval $(call COV_COMPILE,$(way))))
 
-cov_obj = $(patsubst %.c,$(COV)/fuzz/$(or $(FUZZ_WAY_$(1)),host)/%.o, \
-	tests/fuzz/fuzz_$(1).c $(FUZZ_SRC_$(1))) $(COV)/fuzz/host/tests/coverage/replay.o
+cov_obj = $(patsubst %.c,$(COV)/fuzz/$(or $(FUZZ_WAY_$(1)),host)/%.o,$(call fuzz_src,$(1))) \
+	$(COV)/fuzz/host/tests/coverage/replay.o
 
 define COV_LINK
 $(COV)/fuzz_$(1): $(call cov_obj,$(1))

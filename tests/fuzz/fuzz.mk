@@ -12,9 +12,10 @@
 include tests/bpf/programs/programs.mk
 
 FUZZ_BUILD := build/fuzz
-F ?= ip4 ip6 acl udp vxlan nd tcp tcp_move http http_range http_coding http_date http_condition tar fpm bfd stp snoop lldp lacp telnet match script pcap config virtio intel vmxnet3 mlx5 firmware arp acpi \
-	candidate shell boot pci virtio_regs vfio ixgbe_regs x550_regs \
-	program routes json bpf_object bpf_verify xdp
+# All entries (tests/check_fuzz.py).
+F ?= ip4 ip6 acl udp vxlan nd tcp tcp_move http http_range http_coding http_date http_condition tar fpm bfd stp snoop \
+	lldp lacp telnet match script pcap config virtio intel vmxnet3 mlx5 firmware arp acpi candidate shell boot pci \
+	virtio_regs vfio ixgbe_regs x550_regs program routes json bpf_object bpf_verify xdp
 SECONDS ?= 20
 FUZZ_RUNS_ip4 := 300000
 FUZZ_RUNS_ip6 := 50000
@@ -165,8 +166,9 @@ $(foreach way,host ring device nicsim,$(eval $(call FUZZ_COMPILE,$(way))))
 # teach libFuzzer nothing. To report them took three quarters of the time.
 $(FUZZ_BUILD)/obj/host/net/acl/%.o: FUZZ_CFLAGS += -fno-sanitize-coverage=trace-cmp
 
-fuzz_obj = $(patsubst %.c,$(FUZZ_BUILD)/obj/$(or $(FUZZ_WAY_$(1)),host)/%.o, \
-	$(or $(FUZZ_MAIN_$(1)),tests/fuzz/fuzz_$(1).c) $(FUZZ_SRC_$(1)))
+# The sources of an entry; `make coverage` compiles the same.
+fuzz_src = $(or $(FUZZ_MAIN_$(1)),tests/fuzz/fuzz_$(1).c) $(FUZZ_SRC_$(1))
+fuzz_obj = $(patsubst %.c,$(FUZZ_BUILD)/obj/$(or $(FUZZ_WAY_$(1)),host)/%.o,$(call fuzz_src,$(1)))
 
 define FUZZ_LINK
 $(FUZZ_BUILD)/fuzz_$(1): $(call fuzz_obj,$(1))
