@@ -148,7 +148,8 @@ const char *switch_state_word(unsigned port)
 	static const char *const words[] = {
 		[SWITCH_DOWN] = "down", [SWITCH_BLOCKING] = "blocking", [SWITCH_LEARNING] = "learning",
 		[SWITCH_FORWARDING] = "forwarding"};
-	return words[tables.state[port]];
+	const bool disabled = switch_disabled(port, SWITCH_CAUSE_GUARD) || switch_disabled(port, SWITCH_CAUSE_STORM);
+	return disabled ? "err-disabled" : words[tables.state[port]];
 }
 
 static void show_port(struct shell *sh, unsigned port)
@@ -157,7 +158,7 @@ static void show_port(struct shell *sh, unsigned port)
 	const struct config_switchport *c = config_switchport(&running.config, port);
 	if (tables.shared->untagged[port])
 		fmt_format(untagged, sizeof untagged, "%u", tables.shared->untagged[port]);
-	shell_print(sh, "%-8s %-11s %-7s %-9s %9u  %s\n", tables_port_name(port), switch_state_word(port),
+	shell_print(sh, SWITCH_PORT_COLUMN " %-12s %-7s %-9s %9u  %s\n", tables_port_name(port), switch_state_word(port),
 	            c->trunk ? "trunk" : "access", untagged, tables.fdb.learned[port],
 	            !c->trunk                              ? untagged
 	            : !c->lists                              ? "all"
@@ -167,7 +168,7 @@ static void show_port(struct shell *sh, unsigned port)
 
 static void show_switchport(struct shell *sh)
 {
-	shell_print(sh, "%-8s %-11s %-7s %-9s %9s  %s\n", "port", "state", "mode", "untagged", "stations",
+	shell_print(sh, SWITCH_PORT_COLUMN " %-12s %-7s %-9s %9s  %s\n", "port", "state", "mode", "untagged", "stations",
 	            "vlans");
 	for (unsigned p = 0; tables.shared && p < core_port_count(); p++)
 		if (tables_is_logical(p))
@@ -191,6 +192,7 @@ const struct shell_command switch_commands[SWITCH_COMMANDS] = {
 	{"show ipv6 mld snooping groups", NULL, "groups and the ports of their listeners", show_mld_groups},
 	{"show ipv6 mld snooping mrouter", NULL, "ports that lead to multicast routers", show_mld_mrouter},
 	{"show storm-control", NULL, "limits of flooded frames, and what they dropped", show_storm_control},
+	{"show errdisable", NULL, "ports that BPDU guard or storm control has disabled", show_errdisable},
 	{"show switchport", NULL, "the ports of the switch: mode, VLANs, state", show_switchport},
 	{"show monitor", NULL, "port mirroring", NULL},
 	{"show monitor session", NULL, "port mirroring: the sources and the destination of each session",
@@ -204,7 +206,24 @@ const struct shell_command switch_commands[SWITCH_COMMANDS] = {
 
 /* --- /metrics --- */
 
-/* Items: the head of a family, one for each port, static ones, room; then those of the spanning tree. */
+/* Items: the head of the family, and for each port one of each cause. False: that is all. */
+static bool disabled_metrics(uint32_t i, struct page_text *t)
+{
+	static const char name[] = "hayate_switch_errdisabled";
+	if (i == 0) {
+		page_print(t, "# HELP %s 1: the port is disabled, for this cause.\n# TYPE %s gauge\n", name, name);
+		return true;
+	}
+	const uint32_t port = (i - 1) / SWITCH_CAUSES, cause = (i - 1) % SWITCH_CAUSES;
+	if (port >= core_port_count())
+		return false;
+	page_print(t, "%s{port=\"%s\",cause=\"%s\"} %u\n", name, tables_port_name(port), switch_causes[cause],
+	           switch_disabled(port, (enum switch_cause)cause));
+	return true;
+}
+
+/* Items: the head of a family, one for each port, static ones, room, groups; then those of disabled_metrics, then
+ * those of the spanning tree. */
 bool switch_metrics(struct page_walk *w, struct page_text *t)
 {
 	static const char name[] = "hayate_switch_stations", groups[] = "hayate_switch_multicast_groups";
@@ -226,6 +245,7 @@ bool switch_metrics(struct page_walk *w, struct page_text *t)
 		page_print(t, "# HELP %s Groups that IGMP and MLD snooping know.\n# TYPE %s gauge\n%s %u\n", groups,
 		           groups, groups, snooping ? snooping->groups : 0);
 	else
-		return spanning_metrics(i - (ports + 4), t);
+		return disabled_metrics(i - (ports + 4), t) ||
+		       spanning_metrics(i - (ports + 5 + ports * SWITCH_CAUSES), t);
 	return true;
 }

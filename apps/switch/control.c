@@ -14,11 +14,13 @@
  *     tables.c    the control core: VLANs, ports and forwarding database, from the configuration
  *     control.c   its turns
  *     snooping.c  IGMP and MLD snooping: listeners, routers, queries
+ *     errdisable.c  ports that storm control has disabled
  *     spanning.h  the spanning tree, in files of its own
- *     commands.c  console and metrics; show_storm.c, show_snoop.c: some of them
+ *     commands.c  console and metrics; show_*.c: some of them
  *     pages.c     JSON
  */
 #include "apps/switch/commands.h"
+#include "apps/switch/errdisable.h"
 #include "apps/switch/pages.h"
 #include "apps/switch/plugin.h"
 #include "apps/switch/snooping.h"
@@ -35,6 +37,7 @@ static uint64_t age_due_ns;
 static size_t published_more(void)
 {
 	spanning_keep_room();
+	errdisable_room();
 	snooping_room();
 	return tables_more();
 }
@@ -42,6 +45,7 @@ static size_t published_more(void)
 static void start(void)
 {
 	tables_start();
+	errdisable_start();
 	snooping_start();
 	spanning_start();
 	age_due_ns = 0;
@@ -56,6 +60,7 @@ static void link_changed(unsigned port, bool up)
 static void changed(void)
 {
 	tables_changed();
+	errdisable_changed();
 	snooping_changed();
 	spanning_changed();
 }
@@ -134,7 +139,9 @@ static uint64_t timer(void)
 {
 	if (!tables.shared || !core_ports_running())
 		return UINT64_MAX;
-	const uint64_t tree = spanning_timer(), first = u64_min(tree, snooping_timer());
+	uint64_t first = errdisable_timer();
+	first = u64_min(first, spanning_timer());
+	first = u64_min(first, snooping_timer());
 	if (!tables.has_fdb)
 		return first;
 	if (take_all())

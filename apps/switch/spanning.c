@@ -300,13 +300,19 @@ void spanning_changed(void)
 
 /* --- time --- */
 
-/* When the port is enabled again; never, if it is not disabled or recovery is off. */
-static uint64_t recovery_ns(unsigned port)
+bool spanning_is_guarded(unsigned port)
+{
+	struct stp_port_status p;
+	if (!spanning.runs)
+		return false;
+	stp_port_status(&spanning.bridge, port, &p);
+	return p.guarded;
+}
+
+uint64_t spanning_recovery_ns(unsigned port)
 {
 	const struct config_stp *c = &running.config.stp;
-	struct stp_port_status p;
-	stp_port_status(&spanning.bridge, port, &p);
-	if (!c->recovers || !p.guarded)
+	if (!c->recovers || !spanning_is_guarded(port))
 		return UINT64_MAX;
 	return spanning.guarded_ns[port] + (uint64_t)c->recovery_s * SECOND_NS;
 }
@@ -315,12 +321,12 @@ static uint64_t recover(uint64_t now)
 {
 	uint64_t due = UINT64_MAX;
 	for (unsigned p = 0; p < core_port_count(); p++) {
-		const uint64_t at = recovery_ns(p);
+		const uint64_t at = spanning_recovery_ns(p);
 		if (at > now) {
 			due = u64_min(due, at);
 			continue;
 		}
-		console_log("eth%u: enabled again after BPDU guard", p);
+		console_log("%s: enabled again after BPDU guard", tables_port_name(p));
 		stp_port_recover(&spanning.bridge, p, now);
 		due = now;
 	}

@@ -41,6 +41,12 @@ void spanning_changed(void);
 /* Does the work due; returns the TSC of the next, UINT64_MAX for none. */
 uint64_t spanning_timer(void);
 
+/* Has BPDU guard disabled the port? */
+bool spanning_is_guarded(unsigned port);
+
+/* When BPDU guard enables such a port again, in ns of the clock; UINT64_MAX: never. */
+uint64_t spanning_recovery_ns(unsigned port);
+
 /* --- spanning_keep.c --- */
 
 enum spanning_kept {

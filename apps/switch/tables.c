@@ -98,7 +98,7 @@ static uint16_t ports_in(enum switch_state state)
 	return (uint16_t)ports;
 }
 
-bool tables_is_up(unsigned port) { return is_used(port) && tables.up >> port & 1; }
+bool tables_is_up(unsigned port) { return is_used(port) && (tables.up & ~tables.disabled) >> port & 1; }
 
 static void set_state(unsigned port)
 {
@@ -125,13 +125,27 @@ static void set_port(unsigned port)
 	set_state(port);
 }
 
-void tables_allow(unsigned port, enum switch_state state)
+/* On return data cores do no more than the port's state allows. */
+static void set_state_now(unsigned port)
 {
-	tables.allowed[port] = state;
 	set_state(port);
 	if (lowered)
 		(void)core_quiesce(); /* if it fails, the ports restart */
 	lowered = false;
+}
+
+void tables_allow(unsigned port, enum switch_state state)
+{
+	tables.allowed[port] = state;
+	set_state_now(port);
+}
+
+void tables_disable(unsigned port, bool disabled)
+{
+	tables.disabled = (tables.disabled & ~(1u << port)) | (uint32_t)disabled << port;
+	set_state_now(port);
+	if (disabled)
+		(void)tables_forget(port, FDB_ANY);
 }
 
 void tables_settle(void)

@@ -11,6 +11,7 @@ struct switch_tables {
 	struct fdb_writer fdb;        /* in use if has_fdb */
 	bool has_fdb;
 	uint32_t up; /* ports with a link, one bit each */
+	uint32_t disabled; /* ports that do not switch though they have one (errdisable.h) */
 	enum switch_state allowed[NIC_PORTS_MAX]; /* by the spanning tree, of a port that is up */
 	enum switch_state state[NIC_PORTS_MAX];
 };
@@ -23,12 +24,16 @@ size_t tables_more(void);
 /* Builds all tables from the configuration, without learned stations. */
 void tables_start(void);
 
-/* Is the port in use, and has it a link? */
+/* Is the port in use and not disabled, and has it a link? */
 bool tables_is_up(unsigned port);
 
 /* What the spanning tree allows the port to do while it is up. On return data cores do no more than that
  * (core_quiesce). tables_settle is to follow, once for several ports. */
 void tables_allow(unsigned port, enum switch_state state);
+
+/* Disables the port, or ends that. A disabled port switches as little as one without a link. On return data cores
+ * heed it (core_quiesce). spanning_link and tables_settle are to follow, unless the machine starts. */
+void tables_disable(unsigned port, bool disabled);
 
 /* Sets the links of the machine's own interfaces: up if a port of the VLAN forwards. */
 void tables_settle(void);

@@ -380,6 +380,7 @@ struct config_stp {
 	uint32_t times_line; /* of the last statement that sets a time; 0: none does */
 	bool off;            /* `spanning-tree mode none` */
 	bool recovers;       /* BPDU guard ends after recovery_s */
+	bool storm_recovers; /* so does the shutdown by storm control */
 	uint32_t recovery_s;
 	struct stp_params bridge;
 };
@@ -402,6 +403,7 @@ struct config_switchport {
 	bool lists;        /* a trunk that carries `allowed`; else all VLANs */
 	uint16_t access, native; /* 0: CONFIG_VID_DEFAULT, and never that */
 	uint32_t limit;    /* of learned addresses; 0: none */
+	bool storm_shutdown; /* a port beyond a level is disabled; else frames are dropped only */
 	uint32_t storm[CONFIG_STORMS]; /* broadcast, multicast, unknown unicast: frames a second; 0: no limit */
 	uint64_t allowed[CONFIG_VID_WORDS]; /* a bit for each VLAN */
 	struct config_stp_port stp;

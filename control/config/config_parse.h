@@ -233,6 +233,7 @@ int config_switch_static(struct parser *p, unsigned i);
 int config_switch_storm_broadcast(struct parser *p, unsigned i);
 int config_switch_storm_multicast(struct parser *p, unsigned i);
 int config_switch_storm_unicast(struct parser *p, unsigned i);
+int config_switch_storm_action(struct parser *p, unsigned i);
 
 /* Word i: the number of a VLAN. */
 int config_parse_vid(struct parser *p, unsigned i, uint16_t *vid);

@@ -164,6 +164,8 @@ static void print_stp(const struct printer *p, const struct config_stp *s)
 		print_line(p, "spanning-tree transmit hold-count %u", b->tx_hold);
 	if (s->recovers)
 		print_line(p, "errdisable recovery cause bpduguard");
+	if (s->storm_recovers)
+		print_line(p, "errdisable recovery cause storm-control");
 	if (s->recovery_s != CONFIG_RECOVERY_DEFAULT_S)
 		print_line(p, "errdisable recovery interval %u", s->recovery_s);
 }
@@ -190,6 +192,8 @@ static void print_switchport(const struct printer *p, const struct config_switch
 	for (unsigned k = 0; k < CONFIG_STORMS; k++)
 		if (s->storm[k])
 			print_line(p, " storm-control %s level %u", storms[k], s->storm[k]);
+	if (s->storm_shutdown)
+		print_line(p, " storm-control action shutdown");
 	print_stp_port(p, &s->stp);
 }
 

@@ -1,6 +1,6 @@
 /*
  * The statements of the spanning tree (apps/switch, net/stp): of the bridge, of a port, and of the recovery
- * from BPDU guard. See docs/switch.md, "Spanning tree". net/stp/stp.h has ranges, steps and defaults
+ * from BPDU guard and from storm control. See docs/switch.md, "Spanning tree". net/stp/stp.h has ranges, steps and defaults
  * (IEEE 802.1D-2004, tables 17-1 to 17-3).
  */
 #include "control/config/config_parse.h"
@@ -164,9 +164,12 @@ int config_stp_recovery(struct parser *p, unsigned i)
 	int error = words_expect(&p->w, i);
 	if (error != 0)
 		return error;
-	if (!words_is(&p->w, i, "bpduguard"))
-		return FAIL(p, i, "unknown cause; expected bpduguard");
-	bridge_of(p)->recovers = true;
+	if (words_is(&p->w, i, "bpduguard"))
+		bridge_of(p)->recovers = true;
+	else if (words_is(&p->w, i, "storm-control"))
+		bridge_of(p)->storm_recovers = true;
+	else
+		return FAIL(p, i, "unknown cause; expected bpduguard or storm-control");
 	return words_end(&p->w, i + 1);
 }
 

@@ -145,6 +145,18 @@ int config_switch_storm_multicast(struct parser *p, unsigned i) { return parse_s
 
 int config_switch_storm_unicast(struct parser *p, unsigned i) { return parse_storm(p, i, 2); }
 
+int config_switch_storm_action(struct parser *p, unsigned i)
+{
+	struct config_switchport *s = config_switchport_of(p, i);
+	int error = E_INVAL;
+	if (s == NULL || (error = words_expect(&p->w, i)) != 0)
+		return error;
+	s->storm_shutdown = words_is(&p->w, i, "shutdown");
+	if (!s->storm_shutdown && !words_is(&p->w, i, "drop"))
+		return FAIL(p, i, "unknown action; expected drop or shutdown");
+	return words_end(&p->w, i + 1);
+}
+
 int config_switch_aging(struct parser *p, unsigned i)
 {
 	uint32_t s;

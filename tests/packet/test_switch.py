@@ -700,7 +700,8 @@ def test_the_document_is_true(make):
         outs.clear()
     m.counted()
     assert set(examples) == {"show mac address-table", "show mac address-table count", "show vlan",
-                             "show switchport", "show storm-control", "show spanning-tree", "show monitor session"}
+                             "show switchport", "show storm-control", "show errdisable", "show spanning-tree",
+                             "show monitor session"}
     for command, example in examples.items():
         said = m.console(command).splitlines()
         wanted = example.replace("52:54:00:68:79:00", ROUTER[0].mac).splitlines()

@@ -2,11 +2,12 @@
 the same scenarios as a reference; VLANs are separate; a station moves; frames of stations behind a bridge
 come and go by a trunk; the machine itself has addresses in VLANs."""
 import contextlib
+import re
 import subprocess
 
 import pytest
 from browser import Browser
-from conftest import WEB, eventually, pings, reaches
+from conftest import WEB, child, eventually, pings, reaches
 from launcher import netlab
 from test_http import need_browser
 
@@ -265,6 +266,46 @@ def test_programs_fail(make_stations, make_router):
         pings(a, "192.0.2.254")
         assert not reaches(b, a.address)
         eventually(lambda: {mac_of(a), mac_of(c)} <= set(router.command("show mac address-table").split()))
+
+
+STORM = """
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+while True:
+    s.sendto(bytes(100), ("192.0.2.255", 9))
+"""
+
+
+@pytest.mark.one_card
+def test_storm_disables_a_port(make_stations, make_router):
+    """A host's broadcasts disable its port, also for the program after one that fails; the other hosts reach each
+    other; the statement's end enables the port."""
+    config = SWITCH + "interface eth0\n storm-control broadcast level 50\n storm-control action shutdown\n" + \
+        "errdisable recovery cause storm-control\nerrdisable recovery interval 86400\n"
+    a, b, c = hosts = make_stations(3)
+    router = make_router(config, "--append", "test=1", app="switch", ports=[host.port for host in hosts])
+    router.faults_expected = True
+    for host in hosts:
+        host.wait_for_link()
+    forwards(router)
+    pings(a, c.address)
+    with child(a, STORM):
+        eventually(lambda: re.search(r"^eth0 +storm-control +86\d+$", router.command("show errdisable"), re.MULTILINE), 60)
+    assert "err-disabled" in router.command("show switchport")
+    assert not reaches(a, c.address)
+    pings(b, c.address)
+    router.skip()
+    router.send("test fault ud core 0")
+    router.expect(r"control program: goes on after", 60)
+    router.wait_prompt()
+    assert re.search(r"^eth0 +storm-control +8[56]\d+$", router.command("show errdisable"), re.MULTILINE)
+    eventually(lambda: reaches(b, c.address), 60)
+    assert not reaches(a, c.address)
+    for line in ("configure", "interface eth0", "storm-control action drop", "commit", "end"):
+        router.command(line)
+    eventually(lambda: reaches(a, c.address), 60)
+    assert not re.search(r"^eth0 ", router.command("show errdisable"), re.MULTILINE)
 
 
 @pytest.mark.one_card

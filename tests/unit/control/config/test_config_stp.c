@@ -39,7 +39,16 @@ static void test_bridge(void **state)
 	assert_int_equal(config.stp.bridge.forward_delay_s, 4);
 	assert_int_equal(config.stp.bridge.tx_hold, 10);
 	assert_true(config.stp.recovers);
+	assert_false(config.stp.storm_recovers);
 	assert_int_equal(config.stp.recovery_s, 30);
+	round_trip();
+	admit("errdisable recovery cause storm-control\n");
+	assert_int_equal(config.stp.line, 1);
+	assert_true(config.stp.storm_recovers);
+	assert_false(config.stp.recovers);
+	round_trip();
+	admit("errdisable recovery cause storm-control\nerrdisable recovery cause bpduguard\n");
+	assert_true(config.stp.storm_recovers && config.stp.recovers);
 	round_trip();
 	admit("spanning-tree mode none\n");
 	assert_true(config.stp.off);
@@ -104,7 +113,8 @@ static void test_errors(void **state)
 	refuse(ETH0 "spanning-tree portfast trunk", 2, "trunk", "expected auto");
 	refuse(ETH0 "spanning-tree bpduguard", 2, "", "the line ends too early");
 	refuse(ETH0 "spanning-tree bpduguard on", 2, "on", "expected enable or disable");
-	refuse("errdisable recovery cause loop", 1, "loop", "unknown cause");
+	refuse("errdisable recovery cause loop", 1, "loop", "unknown cause; expected bpduguard or storm-control");
+	refuse("errdisable recovery cause storm-control bpduguard", 1, "bpduguard", "unexpected word");
 	refuse("errdisable recovery interval 29", 1, "29", "the recovery interval");
 }
 
@@ -134,6 +144,7 @@ static void test_hostile(void **state)
 	        "spanning-tree mode stp\nspanning-tree priority 8192\nspanning-tree hello-time 1\n"
 	        "spanning-tree max-age 20\nspanning-tree forward-time 15\n"
 	        "spanning-tree transmit hold-count 3\nerrdisable recovery cause bpduguard\n"
+	        "errdisable recovery cause storm-control\n"
 	        "errdisable recovery interval 60\n", pieces, ARRAY_LEN(pieces));
 }
 

@@ -101,7 +101,17 @@ static void test_storm(void **state)
 		assert_int_equal(config.switchport[0].storm[class], class == 0 ? 1 : class == 1 ? 1000000000 : 0);
 		assert_int_equal(config.switchport[1].storm[class], class == 2 ? 500 : 0);
 	}
+	assert_false(config.switchport[0].storm_shutdown);
 	round_trip();
+	admit(ETH0 " storm-control action shutdown\ninterface eth1\n storm-control action drop\n");
+	assert_true(config.switchport[0].storm_shutdown);
+	assert_false(config.switchport[1].storm_shutdown);
+	assert_int_equal(config.switchport[1].line, 4); /* a router refuses that line */
+	round_trip();
+	refuse(ETH0 "storm-control action", 2, "", "the line ends too early");
+	refuse(ETH0 "storm-control action trap", 2, "trap", "unknown action; expected drop or shutdown");
+	refuse(ETH0 "storm-control action shutdown now", 2, "now", "unexpected word");
+	refuse("interface vlan10\nstorm-control action shutdown", 2, "action", "only a port switches");
 	refuse("storm-control broadcast level 5", 1, "storm-control", "\"storm-control broadcast level\" belongs into an interface");
 	refuse("interface vlan10\nstorm-control broadcast level 5", 2, "level", "only a port switches");
 	refuse(ETH0 "storm-control broadcast level 0", 2, "0", "the level in packets per second");
