@@ -4,7 +4,7 @@
 #include "apps/web/log_kept.h"
 #include "apps/web/store.h"
 #include "dataplane/state.h"
-#include "lib/mem.h"
+#include "lib/number.h"
 
 #define UPLOAD_NS (3600 * SECOND_NS)
 
@@ -17,28 +17,57 @@ static void put_site(struct page_text *t, const struct store_state *s)
 		return;
 	}
 	page_print(t, "{\"source\":\"%s\",\"files\":%u,\"left_out\":%u,\"archive_bytes\":%llu,\"index_bytes\":%llu}",
-	           s->number ? "upload" : "boot module", s->site->files, s->site->left_out, (ull)s->site->archive_bytes,
+	           s->number ? "upload" : "boot module", s->site->served, s->site->left_out, (ull)s->site->archive_bytes,
 	           (ull)s->site->bytes);
 }
 
-static void put_state(struct page_text *t)
+/* --- the state, in items of a page --- */
+
+static bool part_state(struct page_walk *w, struct page_text *t)
 {
 	struct store_state s;
+	(void)w;
 	store_look(&s);
 	page_print(t, "{\"uploads\":%llu,\"site\":", (ull)s.number);
 	put_site(t, &s);
-	page_print(t, ",\"answers_from_before\":%llu,\"loading\":%s,\"room_bytes\":%llu}\n", (ull)s.answers,
+	page_print(t, ",\"answers_from_before\":%llu,\"loading\":%s,\"room_bytes\":%llu,\"left_out_entries\":[", (ull)s.answers,
 	           s.loading ? "true" : "false", (ull)s.room);
-}
-
-static bool part_site(struct page_walk *w, struct page_text *t)
-{
-	(void)w;
-	put_state(t);
 	return false;
 }
 
-static const page_part parts[] = {part_site, NULL};
+/* The entries that are left out, the first SITE_OMISSIONS_MAX of them. */
+static bool part_left_out(struct page_walk *w, struct page_text *t)
+{
+	struct store_state s;
+	store_look(&s);
+	if (!s.site || w->item >= u32_min(s.site->left_out, SITE_OMISSIONS_MAX))
+		return false;
+	page_print(t, "%s{\"name\":", page_comma(w));
+	page_json(t, s.site->omission[w->item].name);
+	page_print(t, ",\"why\":");
+	page_json(t, s.site->omission[w->item].why);
+	page_print(t, "}");
+	return true;
+}
+
+static bool part_end(struct page_walk *w, struct page_text *t)
+{
+	(void)w;
+	page_print(t, "]}\n");
+	return false;
+}
+
+static const page_part parts[] = {part_state, part_left_out, part_end, NULL};
+
+/* All of it, for an answer. Escaped, a byte of a name takes up to six. */
+_Static_assert(SITE_OMISSIONS_MAX * (6 * sizeof((struct site_omission){0}.name) + 160) + 512 < PAGE_REPLY_MAX,
+               "the state fits into an answer");
+static void put_state(struct page_text *t)
+{
+	for (struct page_walk w = {0}; parts[w.part]; w.part++)
+		for (w.item = 0; parts[w.part](&w, t); w.item++)
+			;
+}
 
 static uint8_t *site_take(struct page_write *w, unsigned *status)
 {

@@ -9,6 +9,7 @@
 #include "control/config/running.h"
 #include "control/console/serial.h"
 #include "dataplane/state.h"
+#include "lib/number.h"
 #include "runtime/runtime.h"
 
 static void start(void)
@@ -32,7 +33,7 @@ static void ports(void)
 	if (*store_boot_problem())
 		console_log("site: %s", store_boot_problem());
 	if (s.site)
-		console_log("site: %u files, %llu KiB%s", s.site->files, kib(memory_of(s.site)),
+		console_log("site: %u files, %llu KiB%s", s.site->served, kib(memory_of(s.site)),
 		            s.site->left_out ? "; some are left out, see `show web`" : "");
 	else if (!*store_boot_problem())
 		console_log("no site was given: all requests are answered by 503");
@@ -45,10 +46,20 @@ static void changed(void)
 		__atomic_store_n(&w->log_sample, running.config.web_log_sample, __ATOMIC_RELAXED);
 }
 
+static void show_left_out(struct shell *sh, const struct site *s)
+{
+	const uint32_t named = u32_min(s->left_out, SITE_OMISSIONS_MAX);
+	shell_print(sh, "left out    %u\n", s->left_out);
+	for (uint32_t i = 0; i < named; i++)
+		shell_print(sh, "  %s: %s\n", s->omission[i].name, s->omission[i].why);
+	if (s->left_out > named)
+		shell_print(sh, "  and %u more\n", s->left_out - named);
+}
+
 static void show_site(struct shell *sh, const struct store_state *s)
 {
-	shell_print(sh, "files       %u\n", s->site->files);
-	shell_print(sh, "left out    %u\n", s->site->left_out);
+	shell_print(sh, "files       %u\n", s->site->served);
+	show_left_out(sh, s->site);
 	shell_print(sh, "memory      %llu KiB\n", kib(memory_of(s->site)));
 	if (s->number)
 		shell_print(sh, "source      upload %llu\n", (unsigned long long)s->number);

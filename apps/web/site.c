@@ -1,5 +1,5 @@
 /* See site.h. */
-#include "apps/web/site.h"
+#include "apps/web/site_records.h"
 
 #include "lib/assert.h"
 #include "lib/fmt.h"
@@ -8,34 +8,6 @@
 #include "net/http/date.h"
 #include "net/http/http.h"
 #include "net/http/media.h"
-
-/* No secret: a table that is built once does not get longer chains by what is asked for. */
-static const struct siphash_key key = {0x486179617465, 0x776562};
-
-/* --- look-up --- */
-
-static const uint32_t *slots_of(const struct site *s)
-{
-	return (const uint32_t *)(const void *)((const uint8_t *)s + s->slot_at);
-}
-
-/* The slot of that path, or the free slot where it belongs. The table is never full. */
-static uint32_t slot_of(const struct site *s, uint64_t hash, const char *path, size_t n)
-{
-	const uint32_t *slot = slots_of(s);
-	uint32_t at = (uint32_t)hash & (s->slots - 1);
-	for (; slot[at]; at = (at + 1) & (s->slots - 1)) {
-		const struct site_file *f = &s->file[slot[at] - 1];
-		if (f->hash == hash && f->path_bytes == n && memcmp(site_text(s, f->path), path, n) == 0)
-			break;
-	}
-	return at;
-}
-
-uint32_t site_find(const struct site *s, const char *path, size_t n)
-{
-	return slots_of(s)[slot_of(s, siphash24(&key, path, n), path, n)] - 1; /* SITE_NONE for 0 */
-}
 
 /* --- heads --- */
 
@@ -73,24 +45,24 @@ void site_begin(struct site_maker *m, const void *archive, size_t bytes)
 	tar_begin(&m->tar, archive, bytes);
 }
 
-/* Bytes of a file in the index: its record, two slots, which may be rounded up to four, its path, and the heads for itself
- * and for the file of which it may be a coding. */
-static size_t bytes_of(const char *path)
+/* Why an entry is left out, whatever else the archive has; NULL: it gets a record of this path. */
+static const char *why_not(char path[SITE_PATH_MAX], const struct tar_entry *e)
 {
-	return sizeof(struct site_file) + 4 * sizeof(uint32_t) + strlen(path) + 1 + 2 * SITE_HEAD_MAX;
+	return e->kind == TAR_SKIPPED ? e->why : tar_path(path, SITE_PATH_MAX, e->name);
 }
 
+/* Records: a link also needs that of the folder to which it may lead; a hard link may be another name of a symbolic one.
+ * Bytes: two slots for each record, which may be rounded up to four; the path; the heads of a file for itself and for the file
+ * of which it may be a coding; the text of a symbolic link. */
 static void count_entry(struct site_count *count, const struct tar_entry *e)
 {
 	char path[SITE_PATH_MAX];
-	if (e->kind == TAR_DIRECTORY)
+	if (e->kind == TAR_DIRECTORY || why_not(path, e))
 		return;
-	if ((e->kind != TAR_FILE && e->kind != TAR_HARD_LINK) || tar_path(path, sizeof path, e->name)) {
-		count->left_out++;
-		return;
-	}
-	count->files++;
-	count->bytes += bytes_of(path);
+	const uint32_t records = e->kind == TAR_FILE ? 1 : 2;
+	count->records += records;
+	count->bytes += records * (sizeof(struct site_file) + 4 * sizeof(uint32_t)) + strlen(path) + 1 + 2 * SITE_HEAD_MAX;
+	count->bytes += e->kind == TAR_SYMLINK ? strlen(e->link) + 1 : 0;
 }
 
 enum site_step site_count_step(struct site_maker *m)
@@ -117,69 +89,56 @@ char *site_why(char to[SITE_WHY_MAX], const struct site_maker *m)
 
 /* --- building --- */
 
-/* The passes of site_build_step. */
-enum { PASS_ENTRIES, PASS_HASHES, PASS_CODINGS, PASS_HEADS, PASS_END };
-
-static uint64_t take(struct site_maker *m, const void *from, uint64_t n)
-{
-	const uint64_t at = m->at;
-	m->at = at + n;
-	assert(m->at <= m->site->bytes);
-	memcpy((uint8_t *)m->site + at, from, n);
-	return at;
-}
-
-/* The record of a path: that of an earlier entry of the same name, or a new one. */
-static struct site_file *record(struct site_maker *m, const char *path)
-{
-	struct site *s = m->site;
-	const size_t n = strlen(path);
-	const uint64_t hash = siphash24(&key, path, n);
-	uint32_t *slot = (uint32_t *)(void *)((uint8_t *)s + s->slot_at) + slot_of(s, hash, path, n);
-	if (*slot)
-		return &s->file[*slot - 1];
-	struct site_file *f = &s->file[s->files++];
-	*slot = s->files;
-	*f = (struct site_file){.hash = hash, .path = take(m, path, n + 1), .path_bytes = (uint16_t)n};
-	return f;
-}
+/* The passes of site_build_step. PASS_LINKS to PASS_NAMES: site_links.c. */
+enum { PASS_ENTRIES, PASS_LINKS, PASS_FOLDERS, PASS_NAMES, PASS_HASHES, PASS_CODINGS, PASS_HEADS, PASS_END };
 
 static void add_file(struct site_maker *m, const char *path, const struct tar_entry *e)
 {
-	struct site_file *f = record(m, path);
+	struct site_file *f = site_record_new(m, path, strlen(path), SITE_FILE);
 	f->content = (uint64_t)(e->data - m->site->archive);
 	f->size = e->size;
 	f->modified = e->mtime;
-	f->coded[HTTP_IDENTITY] = SITE_NONE; /* until PASS_CODINGS: the file whose content it shares */
 }
 
-/* A hard link names an earlier entry of the archive. */
-static bool add_link(struct site_maker *m, const char *path, const struct tar_entry *e)
+static void add_symlink(struct site_maker *m, const char *path, const struct tar_entry *e)
+{
+	struct site_file *f = site_record_new(m, path, strlen(path), SITE_SYMLINK);
+	f->link_bytes = (uint16_t)strlen(e->link);
+	f->link = site_take(m, e->link, f->link_bytes + 1u);
+}
+
+/* A hard link names an earlier entry of the archive, and stays what that was if the name gets something else later. */
+static void add_hard_link(struct site_maker *m, const char *path, const struct tar_entry *e)
 {
 	char target[SITE_PATH_MAX];
-	if (tar_path(target, sizeof target, e->link))
-		return false;
-	const uint32_t n = site_find(m->site, target, strlen(target));
-	if (n == SITE_NONE)
-		return false;
-	struct site_file *f = record(m, path);
-	const struct site_file *to = &m->site->file[n];
-	f->content = to->content;
-	f->size = to->size;
-	f->modified = to->modified;
-	f->coded[HTTP_IDENTITY] = n;
-	return true;
+	struct site *s = m->site;
+	const uint32_t n = tar_path(target, sizeof target, e->link) ? SITE_NONE : site_record_find(s, target, strlen(target));
+	if (n == SITE_NONE) {
+		site_omit(s, path, "hard link to nothing before it in the archive");
+		return;
+	}
+	const struct site_file *to = &s->file[n];
+	struct site_file *f = site_record_new(m, path, strlen(path), to->kind);
+	f->link = to->link;
+	f->link_bytes = to->link_bytes;
+	if (f->kind == SITE_FILE)
+		site_share(s, f, n);
 }
 
 static void add_entry(struct site_maker *m, const struct tar_entry *e)
 {
 	char path[SITE_PATH_MAX];
-	if ((e->kind != TAR_FILE && e->kind != TAR_HARD_LINK) || tar_path(path, sizeof path, e->name))
+	if (e->kind == TAR_DIRECTORY)
 		return;
-	if (e->kind == TAR_FILE)
+	const char *why = why_not(path, e);
+	if (why)
+		site_omit(m->site, e->name, why);
+	else if (e->kind == TAR_FILE)
 		add_file(m, path, e);
+	else if (e->kind == TAR_SYMLINK)
+		add_symlink(m, path, e);
 	else
-		m->site->left_out += !add_link(m, path, e);
+		add_hard_link(m, path, e);
 }
 
 static bool entries_step(struct site_maker *m)
@@ -192,30 +151,19 @@ static bool entries_step(struct site_maker *m)
 	return false;
 }
 
-/* True if the tag of file f is that of the file it is a link to, which has been hashed. */
-static bool shares_etag(const struct site *s, struct site_file *f)
-{
-	const uint32_t n = f->coded[HTTP_IDENTITY];
-	const struct site_file *to = n < (uint32_t)(f - s->file) ? &s->file[n] : NULL;
-	if (!to || to->content != f->content || to->size != f->size) /* that name may have got another content later */
-		return false;
-	f->etag = to->etag;
-	return true;
-}
-
-/* Hashes contents, SITE_STEP_BYTES of them or SITE_STEP_ENTRIES files. True: all are. */
+/* Hashes contents, each once: SITE_STEP_BYTES of them or SITE_STEP_ENTRIES files. True: all are. */
 static bool hashes_step(struct site_maker *m)
 {
 	const struct site *s = m->site;
 	uint64_t left = SITE_STEP_BYTES;
 	for (unsigned n = 0; n < SITE_STEP_ENTRIES && m->file < s->files; n++) {
 		struct site_file *f = &m->site->file[m->file];
-		if (m->hashed == 0)
-			m->hash = siphash24_begin(&key);
-		if (m->hashed == 0 && shares_etag(s, f)) {
+		if (f->coded[HTTP_IDENTITY] != m->file) { /* it shares its content */
 			m->file++;
 			continue;
 		}
+		if (m->hashed == 0)
+			m->hash = siphash24_begin(&site_key);
 		const uint64_t piece = u64_min(f->size - m->hashed, left);
 		siphash24_add(&m->hash, site_content(s, f) + m->hashed, piece);
 		m->hashed += piece;
@@ -233,11 +181,16 @@ static void find_codings(struct site_maker *m, struct site_file *f)
 {
 	const struct site *s = m->site;
 	char path[SITE_PATH_MAX + 8];
-	f->coded[HTTP_IDENTITY] = (uint32_t)(f - s->file);
+	if (f->kind != SITE_FILE)
+		return;
+	f->etag = s->file[f->coded[HTTP_IDENTITY]].etag;
+	f->coded[HTTP_IDENTITY] = site_number(s, f);
 	for (unsigned c = HTTP_IDENTITY + 1; c < HTTP_CODINGS; c++) {
 		const size_t n = fmt_format(path, sizeof path, "%s%s", site_text(s, f->path),
 		                            http_coding_suffix((enum http_coding)c));
-		f->coded[c] = site_find(s, path, n);
+		f->coded[c] = site_record_find(s, path, n);
+		if (f->coded[c] != SITE_NONE && s->file[f->coded[c]].kind != SITE_FILE)
+			f->coded[c] = SITE_NONE;
 	}
 }
 
@@ -246,14 +199,14 @@ static void make_heads(struct site_maker *m, struct site_file *f)
 	struct site *s = m->site;
 	for (unsigned c = 0; c < HTTP_CODINGS; c++) {
 		char fields[SITE_HEAD_MAX], head[SITE_HEAD_MAX];
-		if (f->coded[c] == SITE_NONE)
+		if (f->kind != SITE_FILE || f->coded[c] == SITE_NONE)
 			continue;
 		site_fields(fields, sizeof fields, s, f, (enum http_coding)c);
 		f->head_bytes[c] = (uint16_t)http_answer_put(
 			head, sizeof head, &(struct http_answer){.status = 200, .minor = 1, .length = s->file[f->coded[c]].size,
 		                                                 .type = http_media_type(site_text(s, f->path)), .fields = fields});
 		assert(f->head_bytes[c]);
-		f->head[c] = take(m, head, f->head_bytes[c]);
+		f->head[c] = site_take(m, head, f->head_bytes[c]);
 	}
 }
 
@@ -264,10 +217,10 @@ static bool files_step(struct site_maker *m, void (*make)(struct site_maker *m, 
 	return m->file == m->site->files;
 }
 
-static uint32_t slots_for(uint32_t files)
+static uint32_t slots_for(uint32_t records)
 {
 	uint32_t slots = 16;
-	while (slots < 2 * files)
+	while (slots < 2 * records)
 		slots *= 2;
 	return slots;
 }
@@ -275,13 +228,14 @@ static uint32_t slots_for(uint32_t files)
 void site_build(struct site_maker *m, struct site *s, const void *archive)
 {
 	*s = (struct site){.archive = archive, .archive_bytes = m->tar.size, .bytes = m->count.bytes,
-	                   .slots = slots_for(m->count.files), .left_out = m->count.left_out};
-	s->slot_at = align_up(sizeof *s + m->count.files * sizeof *s->file, 8);
+	                   .slots = slots_for(m->count.records)};
+	s->slot_at = align_up(sizeof *s + m->count.records * sizeof *s->file, 8);
 	m->site = s;
 	m->at = s->slot_at + s->slots * sizeof(uint32_t);
 	m->pass = PASS_ENTRIES;
 	m->file = 0;
 	m->hashed = 0;
+	m->folders = 0;
 	memset((uint8_t *)s + s->slot_at, 0, s->slots * sizeof(uint32_t));
 	tar_begin(&m->tar, archive, s->archive_bytes);
 }
@@ -291,6 +245,9 @@ enum site_step site_build_step(struct site_maker *m)
 	bool done = false;
 	switch (m->pass) {
 	case PASS_ENTRIES: done = entries_step(m); break;
+	case PASS_LINKS:   done = site_links_step(m); break;
+	case PASS_FOLDERS: done = site_folders_step(m); break;
+	case PASS_NAMES:   done = site_names_step(m); break;
 	case PASS_HASHES:  done = hashes_step(m); break;
 	case PASS_CODINGS: done = files_step(m, find_codings); break;
 	case PASS_HEADS:   done = files_step(m, make_heads); break;
@@ -305,7 +262,7 @@ enum site_step site_build_step(struct site_maker *m)
 
 uint64_t site_seal(const struct site *s, void (*alive)(void))
 {
-	struct siphash24 h = siphash24_begin(&key);
+	struct siphash24 h = siphash24_begin(&site_key);
 	for (uint64_t at = 0; at < s->used; at += SITE_STEP_BYTES) {
 		siphash24_add(&h, (const uint8_t *)s + at, u64_min(s->used - at, SITE_STEP_BYTES));
 		alive();

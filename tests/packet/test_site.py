@@ -193,6 +193,19 @@ def test_refused_memory(make):
     assert outcomes == {200, 413}
 
 
+def test_what_is_left_out_is_named(web):
+    """By the answer to the upload and by the page, the first 16; not more of a name than there is room for."""
+    links = [("<%02d%s" % (number, "<" * 200), "none") for number in range(40)]
+    status, said = put(web, archive({"a.txt": b"one"}, symlinks=links + [("b.txt", "a.txt")]))
+    assert status == 200 and (said["site"]["files"], said["site"]["left_out"]) == (2, 40)
+    why = "symbolic link to nothing in the archive"
+    assert said["left_out_entries"] == [{"name": ("/" + name)[:127], "why": why} for name, _ in links[:16]]
+    assert state(web)["left_out_entries"] == said["left_out_entries"]
+    assert "  and 24 more\n" in web.console("show web")
+    assert get(web, "/b.txt", 30000).body == b"one"
+    assert put(web, archive(FILES))[1]["left_out_entries"] == []
+
+
 def test_empty_and_removed(web):
     assert put(web, b"")[0] == 422
     c = Management(web)

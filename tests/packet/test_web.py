@@ -30,7 +30,7 @@ FILES = {
 }
 
 
-def archive(files, links=()):
+def archive(files, links=(), symlinks=()):
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as tar:
         for name, data in files.items():
@@ -41,11 +41,15 @@ def archive(files, links=()):
             info = tarfile.TarInfo("./" + name)
             info.type, info.linkname = tarfile.LNKTYPE, "./" + target
             tar.addfile(info)
+        for name, target in symlinks:
+            info = tarfile.TarInfo("./" + name)
+            info.type, info.linkname = tarfile.SYMTYPE, target
+            tar.addfile(info)
     return out.getvalue()
 
 
-def module(config=WEB, files=FILES, links=(), data=None):
-    data = archive(files, links) if data is None else data
+def module(config=WEB, files=FILES, links=(), data=None, symlinks=()):
+    data = archive(files, links, symlinks) if data is None else data
     return config.encode() + b"file site %d\n" % len(data) + data
 
 
@@ -482,6 +486,40 @@ def test_access_log(make):
     for line in wanted:
         assert text.count(line.encode()) == 1, line
     assert text.count(b"192.0.2.2 - - [") == len(wanted)
+
+
+SYMLINKS = [("current.css", "page.css"), ("current.css.gz", "page.css.gz"), ("latest", "folder"), ("folder/up", ".."),
+            ("folder/long", "./" * 200 + "data.json"), ("nothing", "none"), ("absolute", "/a.txt"), ("out", "../a.txt"),
+            ("circle", "circle")]
+
+
+def test_symbolic_links(make):
+    """A link has its target's content and tag, and the codings and the type of its own name. Links to folders lead into them.
+    What cannot be followed is named."""
+    m = make(module(symlinks=SYMLINKS))
+    c = Client(m).open()
+    target, link = c.get("/page.css"), c.get("/current.css")
+    assert link.body == target.body == FILES["page.css"] and link.fields["ETag"] == target.fields["ETag"]
+    assert link.fields["Last-Modified"] == DATE and link.fields["Content-Type"] == target.fields["Content-Type"]
+    zipped = c.get("/current.css", "Accept-Encoding: br, gzip")
+    assert zipped.body == FILES["page.css.gz"] and zipped.fields["Content-Encoding"] == "gzip"  # current.css.br does not exist
+    assert c.get("/current.css", "If-None-Match: " + target.fields["ETag"]).status == 304
+    assert c.get("/current.css", "Range: bytes=5-9").body == FILES["page.css"][5:10]
+    assert c.get("/folder/long").body == c.get("/latest/long").body == FILES["folder/data.json"]
+    assert c.get("/latest/").body == FILES["folder/index.html"]
+    moved = c.get("/latest?x")
+    assert (moved.status, moved.fields["Location"]) == (301, "/latest/?x")
+    assert c.get("/folder/up/latest/up/page.css", "Accept-Encoding: br").body == FILES["page.css.br"]
+    for name in ("/nothing", "/absolute", "/out", "/circle", "/latest/none", "/latest/up/up/a.txt"):
+        assert c.get(name).status == 404, name
+    said = m.console("show web").replace("\r", "")
+    assert "files       %d\n" % (len(FILES) + 3) in said
+    assert said.partition("left out    4\n")[2].startswith("""\
+  /absolute: symbolic link to an absolute path
+  /out: symbolic link that leads out of the archive
+  /circle: symbolic links in a circle, or too many of them
+  /nothing: symbolic link to nothing in the archive
+memory """), said
 
 
 def test_access_log_of_samples(make):
