@@ -118,7 +118,7 @@
 	X(drop_bfd_session, DROP, "BFD packet of no session") \
 	X(drop_bfd_admin, DROP, "BFD packet of a session that is administratively down") \
 	X(drop_lldp_order, DROP, "LLDP frame without chassis ID, port ID and time to live in this order, each once") \
-	X(drop_lldp_length, DROP, "LLDP frame with a TLV that exceeds it, or a mandatory TLV of invalid length") \
+	X(drop_lldp_length, DROP, "LLDP frame whose chassis ID, port ID, TTL or end is of invalid length") \
 	X(drop_lldp_scope, DROP, "LLDP frame to another group address than that of the nearest bridge") \
 	X(drop_lldp_off, DROP, "LLDP frame on a port that does not receive LLDP") \
 	X(drop_lldp_room, DROP, "LLDP frame of a neighbour beyond those that a port keeps") \

@@ -43,9 +43,10 @@ static bool read_text(struct lldp_string *text, const uint8_t *at, unsigned len)
 	return true;
 }
 
+/* 8.5.8.3: a TLV that enables what the system is not capable of is in error. */
 static bool read_capabilities(struct lldp_pdu *out, const uint8_t *at, unsigned len)
 {
-	if (out->has_capabilities || len != 4)
+	if (out->has_capabilities || len != 4 || (be16_load(at + 2) & ~be16_load(at)))
 		return false;
 	out->has_capabilities = true;
 	out->capabilities = be16_load(at);
@@ -148,18 +149,26 @@ static enum counter read_tlv(struct lldp_pdu *out, unsigned place, unsigned type
 	return good ? CNT_NONE : CNT_drop_lldp_length;
 }
 
+static bool is_optional(unsigned place, unsigned type)
+{
+	return place > TLV_TTL && type > TLV_TTL;
+}
+
 enum counter lldp_pdu_read(const uint8_t *pdu, unsigned n, struct lldp_pdu *out)
 {
 	*out = (struct lldp_pdu){0};
 	unsigned at = 0, type = TLV_CHASSIS, place = 1;
 	for (; at < n && type != TLV_END; place++) {
-		if (n - at < TLV_HEADER)
-			return CNT_drop_lldp_length;
-		const unsigned head = be16_load(pdu + at), len = head & TLV_LEN_MASK;
-		type = head >> 9;
+		type = pdu[at] >> 1;
+		const unsigned len = n - at < TLV_HEADER ? LLDP_PDU_MAX : be16_load(pdu + at) & TLV_LEN_MASK;
 		at += TLV_HEADER;
-		if (len > n - at)
-			return CNT_drop_lldp_length;
+		if (at + len > n) {
+			if (!is_optional(place, type))
+				return CNT_drop_lldp_length;
+			out->discarded++; /* 9.2.7.7.2: this TLV alone */
+			at = n;
+			continue;
+		}
 		const enum counter bad = read_tlv(out, place, type, pdu + at, len);
 		if (bad != CNT_NONE)
 			return bad;

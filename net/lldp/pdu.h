@@ -21,8 +21,9 @@
  * All fields are big-endian. Of organisations' TLVs the port VLAN identifier of 802.1 (802.1Q D.2.1) and
  * the maximum frame size of 802.3 (802.3 79.3.4) are understood.
  *
- * Mandatory TLVs that are missing, out of order or repeated, and a TLV that exceeds the frame, make the
- * whole LLDPDU invalid. An optional TLV with an invalid length, and a repeated one, is ignored and counted.
+ * Mandatory TLVs that are missing, out of order, repeated or of invalid length make the whole LLDPDU invalid.
+ * An optional TLV is ignored and counted if its length is invalid, if it exceeds the frame (9.2.7.7.2), if it
+ * is repeated, or if it enables capabilities that the system does not have.
  *
  * Deliberately missing: the OID of a management address is not kept; other TLVs are counted as unknown.
  */
@@ -112,10 +113,10 @@ struct lldp_pdu {
 	uint8_t addresses;
 	struct lldp_address address[LLDP_ADDRESSES_MAX];
 	/* set by lldp_pdu_read alone */
-	uint16_t len;      /* octets without padding behind the end */
+	uint16_t len;      /* octets without padding behind the end, with a last TLV that was cut off */
 	uint16_t identity; /* octets of chassis ID and port ID together, the beginning of the LLDPDU */
 	uint16_t unknown;  /* TLVs that are not understood here */
-	uint16_t discarded; /* optional TLVs with an invalid length, or repeated */
+	uint16_t discarded; /* optional TLVs that are invalid or repeated */
 };
 
 /* Reads the n octets of an LLDPDU, with padding or without. CNT_NONE: *out is filled and points into
@@ -124,7 +125,7 @@ enum counter lldp_pdu_read(const uint8_t *pdu, unsigned n, struct lldp_pdu *out)
 
 /* Writes an LLDPDU of at most LLDP_PDU_MAX octets; returns its length. The strings must be as long as
  * struct lldp_pdu allows; texts beyond LLDP_STRING_MAX are cut. With ttl_s 0 only the mandatory TLVs are
- * written (9.1.2.2). Optional TLVs that find no room are left out. */
+ * written (mibConstrShutdownLLDPDU). Optional TLVs that find no room are left out. */
 unsigned lldp_pdu_write(uint8_t *pdu, const struct lldp_pdu *p);
 
 #endif

@@ -300,12 +300,20 @@ def test_more_neighbours_than_a_port_keeps(start):
     assert row[0:4] == ["eth0", "on", "on", "8"] and row[5:] == ["9", "1", "1", "0"]
 
 
+def test_a_tlv_that_the_frame_cuts_off_is_ignored(start):
+    m = start()
+    m.send(0, neighbour(more=b"\x0b\xff"))
+    m.expect_counters(delivered_lldp=1, lldp_tx=1)
+    sent(m)
+    assert [row[0] for row in neighbours(m)] == ["eth0"]
+    assert "  tlvs unknown 1, invalid 1" in m.console("show lldp neighbors detail").splitlines()
+
+
 @pytest.mark.parametrize("counter, frame", [
     ("drop_lldp_order", Ether(src=A.mac, dst=GROUP, type=0x88cc) / Raw(bytes(46))),
     ("drop_lldp_order", Ether(src=A.mac, dst=GROUP, type=0x88cc) / LLDPDUPortID(subtype=7, id=b"x") /
      LLDPDUChassisID(subtype=7, id=b"y") / LLDPDUTimeToLive(ttl=9)),
     ("drop_lldp_order", neighbour(more=b"\6\2\0\1")),
-    ("drop_lldp_length", neighbour(more=b"\x0b\xff")),
     ("drop_lldp_length", Ether(src=A.mac, dst=GROUP, type=0x88cc) / Raw(b"\2\1\4" + bytes(43))),
     ("drop_lldp_scope", neighbour(dst="01:80:c2:00:00:03")),
     ("drop_lldp_scope", neighbour(dst="01:80:c2:00:00:00")),

@@ -110,8 +110,8 @@ static void test_shutdown(void **state)
 	assert_int_equal(read.len, len - 2);
 }
 
-/* Padding is ignored, and the end TLV may be missing. Every shorter length is refused unless it ends
- * behind a TLV. */
+/* Padding is ignored, and the end TLV may be missing. A shorter frame is refused if it ends in a mandatory
+ * TLV or in the end TLV. If it ends in another one, that one is discarded and the others count (9.2.7.7.2). */
 static void test_every_length(void **state)
 {
 	(void)state;
@@ -128,8 +128,15 @@ static void test_every_length(void **state)
 		edge |= n == sizeof octets;
 		uint8_t *exact = malloc(n ? n : 1);
 		memcpy(exact, octets, n);
-		const enum counter want = !edge ? CNT_drop_lldp_length : n < 20 ? CNT_drop_lldp_order : CNT_NONE;
+		const enum counter want = !edge && (n < 20 || n == sizeof octets - 1) ? CNT_drop_lldp_length :
+		                          n < 20 ? CNT_drop_lldp_order : CNT_NONE;
 		assert_int_equal(lldp_pdu_read(exact, n, &read), want);
+		if (want == CNT_NONE) {
+			assert_int_equal(read.discarded, !edge);
+			assert_int_equal(read.len, n);
+			assert_int_equal(read.system_name.at != NULL, n >= 28);
+			assert_int_equal(read.addresses, n >= 82 ? 2 : n >= 56 ? 1 : 0);
+		}
 		free(exact);
 	}
 }
@@ -189,6 +196,8 @@ static void test_mandatory_lengths(void **state)
 		assert_int_equal(lldp_pdu_read(pdu, 18 + len, &read), len >= 2 ? CNT_NONE : CNT_drop_lldp_length);
 	}
 	assert_int_equal(read_with((const uint8_t[]){0, 1, 0}, 3, &read), CNT_drop_lldp_length); /* end */
+	assert_int_equal(read_with((const uint8_t[]){0, 2, 0}, 3, &read), CNT_drop_lldp_length); /* beyond the frame */
+	assert_int_equal(read_with((const uint8_t[]){6, 3, 0, 1}, 4, &read), CNT_drop_lldp_length); /* a second TTL */
 }
 
 /* An optional TLV with an invalid length, or repeated, is ignored. What follows counts. */
@@ -210,6 +219,24 @@ static void test_optional(void **state)
 			assert_int_equal(read.discarded, good ? 1 : 2);
 			assert_true(read.has_vlan && read.vlan == 7);
 		}
+	}
+}
+
+/* 8.5.8.3: what is enabled is also among what the system is capable of. Else the TLV is in error. */
+static void test_capabilities(void **state)
+{
+	(void)state;
+	struct lldp_pdu read;
+	for (unsigned bit = 0; bit < 16; bit++) {
+		uint8_t more[] = {0x0e, 4, 0, 0, 0, 0};
+		be16_store(more + 4, (uint16_t)(1u << bit));
+		assert_int_equal(read_with(more, sizeof more, &read), CNT_NONE);
+		assert_int_equal(read.discarded, 1);
+		assert_false(read.has_capabilities);
+		be16_store(more + 2, (uint16_t)(1u << bit));
+		assert_int_equal(read_with(more, sizeof more, &read), CNT_NONE);
+		assert_int_equal(read.discarded, 0);
+		assert_int_equal(read.enabled, 1u << bit);
 	}
 }
 
@@ -315,6 +342,7 @@ int main(void)
 		cmocka_unit_test(test_mandatory_lengths), cmocka_unit_test(test_optional),
 		cmocka_unit_test(test_addresses),         cmocka_unit_test(test_organisations),
 		cmocka_unit_test(test_no_room),           cmocka_unit_test(test_random),
+		cmocka_unit_test(test_capabilities),
 	};
 	return cmocka_run_group_tests_name("lldp_pdu", tests, NULL, NULL);
 }
