@@ -128,7 +128,7 @@
 	X(drop_stp_guard, DROP, "BPDU on a port with BPDU guard") \
 	X(drop_bundle, DROP, "frame from a port that its port channel does not use") \
 	X(drop_slow_subtype, DROP, "slow protocol (EtherType 0x8809) other than LACP and Marker") \
-	X(drop_lacp_malformed, DROP, "LACPDU or marker that is too short, or whose TLVs are no such message's") \
+	X(drop_lacp_malformed, DROP, "LACPDU or marker that is too short, with a TLV of wrong length, or from a group address") \
 	X(drop_lacp_marker_rate, DROP, "marker beyond ten a second of a port, not answered") \
 	X(drop_tcp_malformed, DROP, "TCP header, options or checksum wrong, or flags that never go together") \
 	X(drop_tcp_port, DROP, "TCP segment for no connection and no listener (reset in answer)") \

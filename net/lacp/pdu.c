@@ -7,7 +7,6 @@
 #define TLV_ACTOR 1
 #define TLV_PARTNER 2
 #define TLV_COLLECTOR 3
-#define TLV_TERMINATOR 0
 #define TLV_END_LEN 20
 #define TLV_COLLECTOR_LEN 16
 #define TLV_MARKER_LEN 16
@@ -17,17 +16,11 @@
 #define AT_ACTOR 2
 #define AT_PARTNER 22
 #define AT_COLLECTOR 42
-#define AT_TERMINATOR 58
 #define AT_MARKER 2
 #define AT_MARKER_END 18
 
 /* Slow_Protocols_Multicast. */
 static const uint8_t group_address[ETH_ALEN] = {0x01, 0x80, 0xc2, 0x00, 0x00, 0x02};
-
-static bool is_tlv(const uint8_t *tlv, unsigned type, unsigned length)
-{
-	return tlv[0] == type && tlv[1] == length;
-}
 
 static void read_end(const uint8_t *tlv, struct lacp_end *out)
 {
@@ -51,14 +44,11 @@ static void write_end(uint8_t *tlv, unsigned type, const struct lacp_end *e)
 	tlv[16] = e->state;
 }
 
+/* 6.4.12: the lengths of TLVs may be validated, their types and the version must not be. */
 static enum counter read_lacpdu(const uint8_t *pdu, struct lacp_pdu *out)
 {
-	if (!is_tlv(pdu + AT_ACTOR, TLV_ACTOR, TLV_END_LEN) ||
-	    !is_tlv(pdu + AT_PARTNER, TLV_PARTNER, TLV_END_LEN) ||
-	    !is_tlv(pdu + AT_COLLECTOR, TLV_COLLECTOR, TLV_COLLECTOR_LEN))
-		return CNT_drop_lacp_malformed;
-	/* a later version may have further TLVs before the terminator */
-	if (pdu[1] == VERSION && !is_tlv(pdu + AT_TERMINATOR, TLV_TERMINATOR, 0))
+	if (pdu[AT_ACTOR + 1] != TLV_END_LEN || pdu[AT_PARTNER + 1] != TLV_END_LEN ||
+	    pdu[AT_COLLECTOR + 1] != TLV_COLLECTOR_LEN)
 		return CNT_drop_lacp_malformed;
 	out->kind = LACP_KIND_LACPDU;
 	read_end(pdu + AT_ACTOR, &out->actor);
@@ -66,11 +56,11 @@ static enum counter read_lacpdu(const uint8_t *pdu, struct lacp_pdu *out)
 	return eth_is_station(out->actor.system) ? CNT_NONE : CNT_drop_lacp_malformed;
 }
 
+/* 6.5.4.2 likewise; the type says which of the two messages this is. */
 static enum counter read_marker(const uint8_t *pdu, struct lacp_pdu *out)
 {
 	const uint8_t type = pdu[AT_MARKER];
-	if ((type != TYPE_MARKER && type != TYPE_MARKER_RESPONSE) ||
-	    !is_tlv(pdu + AT_MARKER, type, TLV_MARKER_LEN) || !is_tlv(pdu + AT_MARKER_END, TLV_TERMINATOR, 0))
+	if ((type != TYPE_MARKER && type != TYPE_MARKER_RESPONSE) || pdu[AT_MARKER + 1] != TLV_MARKER_LEN)
 		return CNT_drop_lacp_malformed;
 	out->kind = type == TYPE_MARKER ? LACP_KIND_MARKER : LACP_KIND_MARKER_RESPONSE;
 	return CNT_NONE;
@@ -85,7 +75,7 @@ enum counter lacp_pdu_read(const uint8_t *frame, unsigned n, struct lacp_pdu *ou
 		return CNT_drop_lacp_malformed;
 	if (pdu[0] != SUBTYPE_LACP && pdu[0] != SUBTYPE_MARKER)
 		return CNT_drop_slow_subtype;
-	if (n < LACP_FRAME_LEN || pdu[1] < VERSION)
+	if (n < LACP_FRAME_LEN)
 		return CNT_drop_lacp_malformed;
 	return pdu[0] == SUBTYPE_LACP ? read_lacpdu(pdu, out) : read_marker(pdu, out);
 }

@@ -18,8 +18,9 @@
  * 1. lacp_pdu_read reads no octet beyond the given length.
  * 2. What lacp_pdu_write and lacp_marker_answer write, lacp_pdu_read accepts.
  *
- * A PDU of a later version is read like one of version 1, whose fields come first (6.4.2.3). Reserved octets
- * are sent as 0 and not read.
+ * Of a received PDU the lengths of the TLVs up to octet 58 must be right, and the type of a Marker PDU. The
+ * version, other types, the terminator and reserved octets are not read (6.4.12, 6.5.4.2): a later version has
+ * the fields of version 1 first, and more TLVs in the terminator's place.
  */
 #ifndef NET_LACP_PDU_H
 #define NET_LACP_PDU_H
