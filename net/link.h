@@ -3,8 +3,8 @@
  * reserved group address (IEEE 802.1Q table 8-1) and have no VLAN tag.
  *
  *     protocol   frame                                  destination
- *     STP        an 802.3 length: a BPDU                01:80:c2:00:00:00 (802.1D-2004 7.12.3)
- *     SLOW       EtherType 0x8809: LACP, marker, OAM    :02 (802.3 annex 57A), :00, :03 (802.1AX 6.2.11)
+ *     STP        an 802.3 length: a BPDU                01:80:c2:00:00:00 (802.1D-2004 7.12.6)
+ *     SLOW       EtherType 0x8809: LACP, marker, OAM    :02 (802.3 annex 57A), :00, :03 (802.1AX, Protocol_DA)
  *     LLDP       EtherType 0x88cc                       :0e, :03, :00 (802.1AB 7.1)
  *
  * Only the header is checked; what follows it is the protocol's business.

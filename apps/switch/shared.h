@@ -30,7 +30,7 @@
 
 _Static_assert(NIC_PORTS_MAX <= FDB_PORTS, "an entry holds the number of a port");
 
-/* What a port does with frames (802.1Q 8.4; RSTP will set BLOCKING and LEARNING, 13.35). */
+/* What a port does with frames (802.1Q 8.4). net/stp sets BLOCKING and LEARNING (802.1D-2004 17.30). */
 enum switch_state {
 	SWITCH_DOWN, /* shut down, or without a link */
 	SWITCH_BLOCKING,

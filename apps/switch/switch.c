@@ -10,9 +10,9 @@
  *     2. look up   sources and destinations in one batch (net/fdb). A source that is there at this port is
  *                  marked as used; another is reported (learn.c).
  *     3. send      to the port of the destination if that carries the VLAN and forwards (8.6.4), else to
- *                  all such ports (8.8.6), as far as storm control (storm.h) and snooping
- *                  (snoop.h) allow; never back. The tag is
- *                  added, removed or left. Before, where configured, the access lists of the output ports.
+ *                  all such ports, as far as storm control (storm.h) and snooping (snoop.h)
+ *                  allow; never back. The tag is added, removed or left. Before, where configured,
+ *                  the access lists of the output ports.
  *
  * Frames of a flow stay in order: they take the same way through the passes, except in the moment in which
  * their destination is learned.

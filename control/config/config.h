@@ -114,7 +114,7 @@
 #define CONFIG_ACCESS_MAX 16 /* prefixes of a server's access list */
 #define CONFIG_HTTP_HOSTS_MAX 16
 #define CONFIG_HTTP_HOST_SIZE 128 /* the statement then fits into a line of the console */
-#define CONFIG_AGING_DEFAULT_S 300 /* 802.1Q 8.8.3 and table 8-6: 10 to 1,000,000 */
+#define CONFIG_AGING_DEFAULT_S 300 /* Ageing Time, 802.1Q 8.8.3: 10 to 1,000,000 */
 #define CONFIG_AGING_MIN_S 10
 #define CONFIG_AGING_MAX_S 1000000
 #define CONFIG_LLDP_TIMER_MAX_S 3600 /* msgTxInterval, IEEE 802.1AB 9.2.5.7 */

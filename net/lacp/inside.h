@@ -45,7 +45,7 @@ uint64_t lacp_transmit_allowed(const struct lacp_port *p);
 /* Answers a marker. False: too many in this second. */
 bool lacp_transmit_marker(struct lacp *l, struct lacp_port *p, const uint8_t *marker);
 
-/* Can the link not be aggregated (6.3.8)? */
+/* Can the link not be aggregated (6.4.14.1 h)? */
 bool lacp_select_is_individual(const struct lacp_port *p);
 
 /* Does the port hear its own system? */

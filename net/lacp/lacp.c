@@ -31,7 +31,7 @@ static void set_enabled(struct lacp_port *p)
 {
 	p->port_enabled = p->linkUp && p->params.group;
 	p->LACP_Enabled = p->params.group && p->params.mode != LACP_ON;
-	end_set(&p->actor, LACP_AGGREGATION, p->fullDuplex); /* 6.3.1: point-to-point, full duplex */
+	end_set(&p->actor, LACP_AGGREGATION, p->fullDuplex); /* half duplex: see lacp.h */
 }
 
 static void set_actor(const struct lacp *l, struct lacp_port *p)

@@ -24,7 +24,8 @@
  * this order: a LAG whose links may aggregate; the LAG with the port of the least priority value, then
  * number. An individual link (one end cannot aggregate, or the partner does not speak LACP) is a LAG of its
  * own, so the aggregator takes one such link at most; it is given up when a partner that aggregates is heard.
- * A port that hears its own system is never selected: a cable leads back.
+ * A port that hears its own system is never selected: a cable leads back. (6.4.14.1 g forbids only that both
+ * ends of a link are in one aggregator.)
  *
  * A partner that is not heard counts as individual and ready after Short_Timeout_Time, 3 s.
  *
@@ -42,7 +43,8 @@
  *
  * Deliberately missing: version 2 of the protocol (conversation-sensitive distribution, 6.6), the Marker
  * generator (6.5.4.1: a flow that moves to another link may be reordered once), a limit to the number of
- * active links, ports of different speeds in separate LAGs (the caller's keys).
+ * active links, ports of different speeds in separate LAGs (the caller's keys). Half duplex: LACP_Enabled
+ * (6.4.8) is then FALSE in the standard; here the link is individual. No driver has half duplex.
  */
 #ifndef NET_LACP_LACP_H
 #define NET_LACP_LACP_H

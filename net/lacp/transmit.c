@@ -2,7 +2,7 @@
  * Marker responder (6.5.4.2). */
 #include "net/lacp/inside.h"
 
-#define MARKERS_MAX 10 /* in a second: what a slow protocol may send (IEEE 802.3 57A.3) */
+#define MARKERS_MAX 10 /* in a second: what a slow protocol may send (IEEE 802.3 57A.2) */
 
 void lacp_transmit_begin(struct lacp_port *p)
 {

@@ -25,7 +25,7 @@ static void send(struct lldp *l, unsigned n, uint16_t ttl_s)
 	l->ops->send(l->ctx, n, l->frame, eth_pad(l->frame, len));
 }
 
-/* txAddCredit (9.2.7.5): one for each second, up to LLDP_CREDIT. */
+/* txAddCredit: one for each second, up to LLDP_CREDIT. */
 static void add_credit(struct lldp_port *p, uint64_t now_ns)
 {
 	while (p->credit < LLDP_CREDIT && now_ns - p->credit_ns >= LLDP_SECOND_NS) {

@@ -175,7 +175,7 @@ static enum counter read4(const uint8_t *ip, unsigned len, struct snoop_packet *
 static enum counter read_mld(const struct ip6_upper *up, const uint8_t *ip, struct snoop_packet *out)
 {
 	const uint8_t type = out->message[0];
-	/* RFC 3810 5.1.14, 5.2.13: link-local source, hop limit 1, router alert. RFC 3590 4: reports from the
+	/* RFC 3810 5, 5.1.14, 5.2.13: link-local source, hop limit 1, router alert. RFC 3590 4: reports from the
 	 * unspecified address too */
 	const bool from_link = ip6_is_link_local(&out->src) || (type != ICMP6_MLD_QUERY && net_addr_is_any(&out->src));
 	if (!from_link || ip6_hop_limit(ip) != 1 || !up->router_alert || up->alert != IP6_ALERT_MLD)

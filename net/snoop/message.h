@@ -13,7 +13,7 @@
  * A packet that is no such message is judged by its destination alone: what follows is no business of a switch.
  *
  * Not checked: the TTL and the Router Alert option of IGMP, because hosts of version 1 send no such option.
- * MLD messages need both and a link-local source (RFC 3810 5.1.14, 5.2.13).
+ * MLD messages need both and a link-local source (RFC 3810 5, 5.1.14, 5.2.13).
  */
 #ifndef NET_SNOOP_MESSAGE_H
 #define NET_SNOOP_MESSAGE_H
@@ -85,8 +85,8 @@ bool snoop_record_next(const struct snoop_packet *p, unsigned *cursor, struct sn
  * not report their solicited-node groups. */
 bool snoop_is_link_group(const struct net_addr *group);
 
-/* A query of our own: version 3 of IGMP, 2 of MLD, which older hosts take for one of theirs (RFC 3376 7.3,
- * RFC 3810 8.3). */
+/* A query of our own: version 3 of IGMP, 2 of MLD. Older hosts take it for one of theirs, because they ignore
+ * what follows their own fields (RFC 2236 2.5, RFC 2710 3). */
 struct snoop_query_build {
 	enum snoop_family family;
 	struct net_addr src;   /* IPv6: link-local. IPv4: NET_ADDR_ANY for 0.0.0.0 */

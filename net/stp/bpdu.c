@@ -5,7 +5,7 @@
 #define AT_BPDU (ETH_HLEN + LLC_LEN)
 #define LLC_LEN 3u
 #define LENGTH_MAX 1500u /* what is above is a type (IEEE 802.3 3.2.6) */
-#define LLC_SAP 0x42 /* DSAP and SSAP of the spanning tree protocols (802.1D-2004 table 7-9) */
+#define LLC_SAP 0x42 /* DSAP and SSAP of the spanning tree protocols */
 #define LLC_UI 0x03
 
 /* Octets of a BPDU (9.3.1 to 9.3.3). */
@@ -26,7 +26,7 @@ _Static_assert(AT_BPDU + RST_LEN <= STP_FRAME_LEN, "every BPDU needs padding");
 #define FLAG_AGREEMENT 0x40
 #define FLAG_TC_ACK 0x80
 
-/* The bridge group address (table 7-10). */
+/* The bridge group address (802.1D-2004 7.12.6). */
 static const uint8_t group_address[ETH_ALEN] = {0x01, 0x80, 0xc2, 0x00, 0x00, 0x00};
 
 static uint64_t be64_load(const uint8_t *p)
@@ -88,7 +88,7 @@ static void read_fields(const uint8_t *p, struct stp_bpdu *out)
 	};
 }
 
-/* Do the type, the version and the length go together (9.3.4)? */
+/* Do the type, the version and the length go together (9.3.4; 802.1Q-2018 14.5 has the version of an RST BPDU)? */
 static bool is_whole(const uint8_t *p, unsigned length)
 {
 	if (length < TCN_LEN || be16_load(p) != 0)

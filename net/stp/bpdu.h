@@ -18,7 +18,7 @@
  *          52  RST only: version 1 length, 0
  *
  * What follows the fields of an RST BPDU is for MSTP, and ignored. An MSTP bridge is thus taken for an
- * RSTP bridge, as its standard intends (802.1Q-2022 14.4).
+ * RSTP bridge, as its standard intends (802.1Q-2018 14.6).
  *
  * Invariants
  * 1. stp_bpdu_read reads no octet beyond the given length.

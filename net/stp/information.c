@@ -53,7 +53,7 @@ static enum received_info rcvInfo(const struct stp_port *p)
 	if (p->msg.role != STP_BPDU_ROLE_DESIGNATED)
 		return order >= 0 ? InferiorRootAlternateInfo : OtherInfo;
 	if (order == 0 && times_equal(&p->msg.times, &p->portTimes) && p->infoIs == INFO_RECEIVED)
-		return RepeatedDesignatedInfo; /* 802.1Q-2022 requires infoIs == Received */
+		return RepeatedDesignatedInfo; /* 802.1Q-2018 13.29.12 requires infoIs == Received */
 	if (order <= 0 || same_sender(&p->msg.priority, &p->portPriority))
 		return SuperiorDesignatedInfo;
 	return InferiorDesignatedInfo;

@@ -497,7 +497,7 @@ def test_bad_frames(running, raw, counter):
 
 
 def test_tagged_bpdu(running):
-    """A BPDU has no tag (802.1D-2004 7.12.3)."""
+    """A BPDU has no tag (802.1D-2004 clause 9)."""
     m = running("interface eth0\n switchport mode trunk\n")
     m.send(0, GOOD[:12] + b"\x81\0\0\5" + GOOD[12:])
     m.expect_counters(drop_switch_reserved=1)

@@ -139,7 +139,7 @@ static void test_refused(void **state)
 	assert_int_equal(out.type, STP_BPDU_TCN);
 }
 
-/* What later versions send is read as far as we know it (9.3.4, 802.1Q 14.4). */
+/* What later versions send is read as far as we know it (9.3.4, 802.1Q-2018 14.6). */
 static void test_later_versions(void **state)
 {
 	(void)state;
