@@ -51,6 +51,9 @@ bool lacp_select_is_individual(const struct lacp_port *p);
 /* Does the port hear its own system? */
 bool lacp_select_is_looped(const struct lacp_port *p);
 
+/* Does the operator say that the port may aggregate, without the protocol? */
+static inline bool is_on(const struct lacp_port *p) { return p->params.mode == LACP_ON; }
+
 /* Is the timer due? A due timer is stopped. */
 static inline bool timer_expired(const struct lacp *l, uint64_t *deadline)
 {

@@ -30,8 +30,8 @@ static void run_all(struct lacp *l, uint64_t now_ns)
 static void set_enabled(struct lacp_port *p)
 {
 	p->port_enabled = p->linkUp && p->params.group;
-	p->LACP_Enabled = p->params.group && p->params.mode != LACP_ON;
-	end_set(&p->actor, LACP_AGGREGATION, p->fullDuplex); /* half duplex: see lacp.h */
+	p->LACP_Enabled = p->params.group && !is_on(p) && p->fullDuplex; /* 6.4.8: not on a half-duplex link */
+	end_set(&p->actor, LACP_AGGREGATION, p->fullDuplex);
 }
 
 static void set_actor(const struct lacp *l, struct lacp_port *p)
@@ -68,6 +68,7 @@ void lacp_init(struct lacp *l, const uint8_t *system, uint16_t system_priority, 
 		struct lacp_port *p = &l->port[i];
 		p->number = (uint8_t)i;
 		p->params.priority = LACP_PRIORITY_DEFAULT;
+		p->fullDuplex = true;
 		set_actor(l, p);
 		begin(l, p);
 	}
@@ -110,9 +111,12 @@ void lacp_port_link(struct lacp *l, unsigned port, bool up, bool full_duplex, ui
 {
 	assert(port < l->ports);
 	struct lacp_port *p = &l->port[port];
+	const bool was_enabled = p->LACP_Enabled;
 	p->linkUp = up;
 	p->fullDuplex = full_duplex;
 	set_enabled(p);
+	if (p->LACP_Enabled != was_enabled)
+		begin(l, p);
 	run_all(l, now_ns);
 }
 
@@ -179,7 +183,7 @@ void lacp_port_status(const struct lacp *l, unsigned port, struct lacp_port_stat
 		.group = p->params.group,
 		.mode = p->params.mode,
 		.enabled = p->port_enabled,
-		.individual = p->LACP_Enabled && lacp_select_is_individual(p),
+		.individual = !is_on(p) && lacp_select_is_individual(p),
 		.looped = lacp_select_is_looped(p),
 		.selected = p->Selected,
 		.receive = p->receiveState,

@@ -24,6 +24,7 @@
  * this order: a LAG whose links may aggregate; the LAG with the port of the least priority value, then
  * number. An individual link (one end cannot aggregate, or the partner does not speak LACP) is a LAG of its
  * own, so the aggregator takes one such link at most; it is given up when a partner that aggregates is heard.
+ * A link of half duplex is individual, and LACP is off on it (LACP_Enabled, 6.4.8).
  * A port that hears its own system is never selected: a cable leads back. (6.4.14.1 g forbids only that both
  * ends of a link are in one aggregator.)
  *
@@ -43,8 +44,7 @@
  *
  * Deliberately missing: version 2 of the protocol (conversation-sensitive distribution, 6.6), the Marker
  * generator (6.5.4.1: a flow that moves to another link may be reordered once), a limit to the number of
- * active links, ports of different speeds in separate LAGs (the caller's keys). Half duplex: LACP_Enabled
- * (6.4.8) is then FALSE in the standard; here the link is individual. No driver has half duplex.
+ * active links, ports of different speeds in separate LAGs (the caller's keys).
  */
 #ifndef NET_LACP_LACP_H
 #define NET_LACP_LACP_H
@@ -166,7 +166,8 @@ void lacp_set_min_links(struct lacp *l, unsigned group, unsigned min_links, uint
 void lacp_port_set_params(struct lacp *l, unsigned port, const struct lacp_port_params *params, uint64_t now_ns);
 
 /* The link of a port has changed, or the port may be used or no more (`up`). May be repeated. When it goes
- * down, the port has left its group before the function returns. */
+ * down, or the duplex of a port with LACP changes, the port has left its group before the function
+ * returns. */
 void lacp_port_link(struct lacp *l, unsigned port, bool up, bool full_duplex, uint64_t now_ns);
 
 /*

@@ -19,7 +19,7 @@ static void enter(struct lacp *l, struct lacp_port *p, enum lacp_mux state)
 	p->muxState = state;
 	if (state == LACP_MUX_WAITING) {
 		/* mode `on` waits for nobody */
-		p->wait_while = p->LACP_Enabled ? l->now_ns + AGGREGATE_WAIT_TIME : l->now_ns;
+		p->wait_while = is_on(p) ? l->now_ns : l->now_ns + AGGREGATE_WAIT_TIME;
 		return;
 	}
 	p->wait_while = LACP_NEVER;

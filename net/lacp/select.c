@@ -24,9 +24,9 @@ static bool same_lag(const struct lacp_port *a, const struct lacp_port *b)
 {
 	if (a == b)
 		return true;
-	if (a->params.group != b->params.group || a->LACP_Enabled != b->LACP_Enabled)
+	if (a->params.group != b->params.group || is_on(a) != is_on(b))
 		return false;
-	if (!a->LACP_Enabled) /* mode `on` */
+	if (is_on(a))
 		return true;
 	return !lacp_select_is_individual(a) && !lacp_select_is_individual(b) && a->partner.key == b->partner.key &&
 	       a->partner.system_priority == b->partner.system_priority &&
@@ -36,8 +36,8 @@ static bool same_lag(const struct lacp_port *a, const struct lacp_port *b)
 /* Is a's LAG preferred to b's? `on` ports count as aggregatable: the operator says so. */
 static bool is_better(const struct lacp_port *a, const struct lacp_port *b)
 {
-	const bool alone_a = a->LACP_Enabled && lacp_select_is_individual(a);
-	const bool alone_b = b->LACP_Enabled && lacp_select_is_individual(b);
+	const bool alone_a = !is_on(a) && lacp_select_is_individual(a);
+	const bool alone_b = !is_on(b) && lacp_select_is_individual(b);
 	if (alone_a != alone_b)
 		return alone_b;
 	if ((a->Selected != LACP_UNSELECTED) != (b->Selected != LACP_UNSELECTED))

@@ -377,17 +377,46 @@ static void test_moved(void **state)
 	assert_int_equal(status(0, 3).partner.port, 1);
 }
 
+static void duplex_set(unsigned port, bool full)
+{
+	lacp_port_link(&system_of[0], port, true, full, now);
+	lacp_port_link(&system_of[1], port, true, full, now);
+}
+
+/* LACP_Enabled (6.4.8) is FALSE on a link of half duplex: no LACPDUs, and an individual link. */
 static void test_half_duplex(void **state)
 {
 	(void)state;
 	begin();
 	pair(2, LACP_ACTIVE, LACP_ACTIVE);
 	pass(3 * SECOND);
-	lacp_port_link(&system_of[0], 0, true, false, now);
-	pass(5 * SECOND);
+	duplex_set(0, false);
+	assert_false(port_of[0][0].distributing || port_of[1][0].distributing);
+	flies = 0;
+	const unsigned sent = port_of[0][0].sent;
+	pass(200 * SECOND);
+	assert_int_equal(port_of[0][0].sent, sent);
+	assert_int_equal(status(0, 0).receive, LACP_RX_LACP_DISABLED);
+	assert_int_equal(lacp_input(&system_of[0], 0, port_of[1][1].last, LACP_FRAME_LEN, now), CNT_drop_port_down);
 	assert_true(status(0, 0).individual);
 	assert_int_equal(distributing(0), 2);
 	assert_int_equal(distributing(1), 2);
+	/* the other link too: one of both is used */
+	duplex_set(1, false);
+	pass(3 * SECOND);
+	assert_int_equal(distributing(0), 1);
+	assert_int_equal(distributing(1), 1);
+	/* as before */
+	duplex_set(0, true);
+	duplex_set(1, true);
+	pass(10 * SECOND);
+	assert_int_equal(distributing(0) & distributing(1), 3);
+	/* mode `on` does not ask */
+	begin();
+	pair(2, LACP_ON, LACP_ON);
+	duplex_set(0, false);
+	pass(SECOND);
+	assert_int_equal(distributing(0) & distributing(1), 3);
 }
 
 static void test_on(void **state)
