@@ -37,20 +37,26 @@ struct trail {
 	unsigned links, parts;
 };
 
+/* n bytes and a slash come before the rest. False: there is no room. */
+static bool prepend(struct trail *t, const char *text, size_t n)
+{
+	if (t->at < n + 1)
+		return false;
+	t->rest[--t->at] = '/';
+	t->at -= n;
+	memcpy(t->rest + t->at, text, n);
+	return true;
+}
+
 /* The text of a link comes before the rest. Returns NULL or why not. */
-static const char *prepend(struct trail *t, const struct site_file *link)
+static const char *enter(struct trail *t, const struct site_file *link)
 {
 	const char *text = site_text(t->site, link->link);
 	if (text[0] == '/')
 		return "symbolic link to an absolute path";
 	if (++t->links > LINKS_MAX)
 		return "symbolic links in a circle, or too many of them";
-	if (t->at < link->link_bytes + 1u)
-		return "symbolic link with too long a path";
-	t->rest[--t->at] = '/';
-	t->at -= link->link_bytes;
-	memcpy(t->rest + t->at, text, link->link_bytes);
-	return NULL;
+	return prepend(t, text, link->link_bytes) ? NULL : "symbolic link with too long a path";
 }
 
 /* Removes the last part of the path; false: it is the root. */
@@ -84,7 +90,7 @@ static const char *go(struct trail *t, const char *part, size_t n)
 		return NULL;
 	const struct site_file *link = &t->site->file[t->record];
 	go_up(t);
-	return prepend(t, link);
+	return enter(t, link);
 }
 
 /* Returns NULL, with t->path free of links, or why the link leads nowhere. */
@@ -92,11 +98,14 @@ static const char *follow(struct trail *t, const struct site *s, const struct si
 {
 	t->site = s;
 	t->at = sizeof t->rest;
-	t->n = link->path_bytes;
+	t->n = 0;
+	t->record = SITE_NONE;
 	t->links = t->parts = 0;
-	memcpy(t->path, site_text(s, link->path), t->n);
-	go_up(t);
-	const char *why = prepend(t, link);
+	const char *path = site_text(s, link->path), *why = enter(t, link);
+	size_t folder = link->path_bytes;
+	while (path[--folder] != '/')
+		;
+	prepend(t, path, folder); /* there is room behind one text */
 	while (!why && t->at < sizeof t->rest) {
 		const char *part = t->rest + t->at;
 		size_t n = 0;

@@ -43,10 +43,11 @@ static uint32_t find_file(const struct site *s, const char *path, size_t n)
 	return i != SITE_NONE && s->file[i].kind == SITE_FILE ? i : SITE_NONE;
 }
 
-/* The first link to a folder among the folders of a path, of those whose names have `from` bytes or more; NULL: none. */
+/* The longest of the folders of a path that is a link to a folder, of those whose names have `from` bytes or more; NULL: none. */
 static const struct site_file *folder_link_on(const struct site *s, const char *path, size_t n, size_t from)
 {
 	struct siphash24 h = siphash24_begin(&site_key);
+	const struct site_file *link = NULL;
 	for (size_t at = 1, hashed = 0; at < n; at++) {
 		if (path[at] != '/' || at < from)
 			continue;
@@ -54,9 +55,9 @@ static const struct site_file *folder_link_on(const struct site *s, const char *
 		hashed = at;
 		const uint32_t i = site_record_find_hashed(s, siphash24_end(&h), path, at);
 		if (i != SITE_NONE && s->file[i].kind == SITE_FOLDER_LINK)
-			return &s->file[i];
+			link = &s->file[i];
 	}
-	return NULL;
+	return link;
 }
 
 /* Over links to folders. The folder's path has no link in it, so only what follows it is looked at again. */

@@ -13,7 +13,7 @@ include tests/bpf/programs/programs.mk
 
 FUZZ_BUILD := build/fuzz
 # All entries (tests/check_fuzz.py).
-F ?= ip4 ip6 acl udp vxlan nd tcp tcp_move http http_range http_coding http_date http_condition tar fpm bfd stp snoop \
+F ?= ip4 ip6 acl udp vxlan nd tcp tcp_move http http_range http_coding http_date http_condition tar site fpm bfd stp snoop \
 	lldp lacp telnet match script pcap config virtio intel vmxnet3 mlx5 firmware arp acpi candidate shell boot pci \
 	virtio_regs vfio ixgbe_regs x550_regs program routes json bpf_object bpf_verify xdp
 SECONDS ?= 20
@@ -33,6 +33,7 @@ FUZZ_RUNS_http_coding := 300000
 FUZZ_RUNS_http_date := 300000
 FUZZ_RUNS_http_condition := 200000
 FUZZ_RUNS_tar := 100000
+FUZZ_RUNS_site := 20000
 FUZZ_RUNS_fpm := 200000
 FUZZ_RUNS_bfd := 200000
 FUZZ_RUNS_stp := 60000
@@ -67,6 +68,7 @@ FUZZ_RUNS_bpf_object := 60000
 FUZZ_LEN_config := 4096
 FUZZ_LEN_boot := 2048
 FUZZ_LEN_tar := 8192
+FUZZ_LEN_site := 8192
 FUZZ_LEN_program := 8192
 FUZZ_LEN_bpf_object := 8192
 FUZZ_NET := $(sort $(wildcard net/*.c)) $(filter-out lib/mem.c,$(sort $(wildcard lib/*.c)))
@@ -86,6 +88,8 @@ FUZZ_SRC_http_coding := net/http/coding.c net/http/media.c
 FUZZ_SRC_http_date := net/http/date.c lib/fmt.c
 FUZZ_SRC_http_condition := $(FUZZ_SRC_http)
 FUZZ_SRC_tar := net/archive/tar.c
+FUZZ_SRC_site := $(sort $(wildcard apps/web/site*.c)) net/archive/tar.c net/http/answer.c net/http/coding.c net/http/date.c net/http/media.c \
+	lib/fmt.c lib/siphash.c
 FUZZ_SRC_fpm := $(sort $(wildcard net/fpm/*.c)) tests/unit/rig/fpm_contract.c
 FUZZ_SRC_bfd := $(sort $(wildcard net/bfd/*.c))
 FUZZ_SRC_snoop := $(FUZZ_NET) $(sort $(wildcard net/snoop/*.c))

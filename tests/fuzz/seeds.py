@@ -346,27 +346,49 @@ def http_conditions():
     yield "twice", b"\x0eIf-None-Match: \"a\"\r\nIf-Range: \"b\"\r\nIf-None-Match: \"a,b\"\r\nIf-Range: \"a,b\"\r\n"
 
 
+FOLDER, FILE, HARD, SYMBOLIC, FIFO = tarfile.DIRTYPE, tarfile.REGTYPE, tarfile.LNKTYPE, tarfile.SYMTYPE, tarfile.FIFOTYPE
+
+
+def tar_archive(form, entries):
+    """entries: (name, type, link, content)."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=form) as t:
+        for name, kind, link, data in entries:
+            info = tarfile.TarInfo(name)
+            info.type, info.linkname, info.size, info.mtime = kind, link, len(data), 1000000000
+            t.addfile(info, io.BytesIO(data))
+        if form != tarfile.USTAR_FORMAT:
+            info = tarfile.TarInfo("x" * 200)
+            info.mtime = -5
+            t.addfile(info)
+    # without most of the zeros at the end
+    content = out.getvalue().rstrip(b"\0")
+    return b"\1" + content + bytes(-len(content) % 512 + 512)
+
+
+TAR_FORMATS = ("ustar", tarfile.USTAR_FORMAT), ("gnu", tarfile.GNU_FORMAT), ("pax", tarfile.PAX_FORMAT)
+TAR_LINKS = (("a", FILE, "", b"1"), ("b", HARD, "a", b""), ("d/c", SYMBOLIC, "../b", b""), ("e", SYMBOLIC, "d", b""),
+             ("d/f", SYMBOLIC, "../e/./c", b""), ("g", SYMBOLIC, "g", b""), ("/h", SYMBOLIC, "/a", b""), ("i", HARD, "d/c", b""),
+             ("a.gz", SYMBOLIC, "none", b""), ("a.gz", SYMBOLIC, "a", b""), ("d/up", SYMBOLIC, "../..", b""))
+
+
 def tar_archives():
-    for name, form in (("ustar", tarfile.USTAR_FORMAT), ("gnu", tarfile.GNU_FORMAT), ("pax", tarfile.PAX_FORMAT)):
-        out = io.BytesIO()
-        with tarfile.open(fileobj=out, mode="w", format=form) as t:
-            for path, kind, link, data in (("./", tarfile.DIRTYPE, "", b""),
-                                           ("./a/b.html", tarfile.REGTYPE, "", b"<p>"),
-                                           ("p" * 90 + "/" + "n" * 90, tarfile.REGTYPE, "", bytes(513)),
-                                           ("l", tarfile.LNKTYPE, "a/b.html", b""),
-                                           ("s", tarfile.SYMTYPE, "../x", b""),
-                                           ("f", tarfile.FIFOTYPE, "", b"")):
-                info = tarfile.TarInfo(path)
-                info.type, info.linkname, info.size, info.mtime = kind, link, len(data), 1000000000
-                t.addfile(info, io.BytesIO(data))
-            if form != tarfile.USTAR_FORMAT:
-                info = tarfile.TarInfo("x" * 200)
-                info.mtime = -5
-                t.addfile(info)
-        # without most of the zeros at the end
-        content = out.getvalue().rstrip(b"\0")
-        yield name, b"\1" + content + bytes(-len(content) % 512 + 512)
+    for name, form in TAR_FORMATS:
+        yield name, tar_archive(form, (("./", FOLDER, "", b""), ("./a/b.html", FILE, "", b"<p>"),
+                                       ("p" * 90 + "/" + "n" * 90, FILE, "", bytes(513)), ("l", HARD, "a/b.html", b""),
+                                       ("s", SYMBOLIC, "../x", b""), ("f", FIFO, "", b"")))
+        yield "links-" + name, tar_archive(form, TAR_LINKS)
+    long = tuple(("l%d" % n, SYMBOLIC, "./" * (100 + n) + "a", b"") for n in range(3))
+    yield "long-links-gnu", tar_archive(tarfile.GNU_FORMAT, TAR_LINKS[:1] + long)
+    yield "long-links-pax", tar_archive(tarfile.PAX_FORMAT, TAR_LINKS[:1] + long)
     yield "name", b"\0./a/b.html"
+
+
+def sites():
+    yield from tar_archives()
+    rng = random.Random(1)
+    for number in range(8):
+        yield "entries-%d" % number, b"\2" + rng.randbytes(40 << number % 4)
 
 
 def bfd_inputs():
@@ -976,7 +998,7 @@ def main():
     makers = {"tcp": tcp_programs, "tcp_move": tcp_moves, "ip4": ip4_packets, "ip6": ip6_packets,
               "acl": acl_programs, "udp": udp_packets, "vxlan": vxlan_packets, "nd": nd_programs, "http": http_requests,
               "http_range": http_ranges, "http_coding": http_codings, "http_date": http_dates,
-              "http_condition": http_conditions, "tar": tar_archives,
+              "http_condition": http_conditions, "tar": tar_archives, "site": sites,
               "fpm": fpm_streams, "bfd": bfd_inputs, "stp": stp_programs, "snoop": snoop_programs, "lldp": lldp_programs, "lacp": lacp_programs,
               "telnet": telnet_sessions, "match": matches, "script": scripts, "pcap": captures,
               "config": configurations, "virtio": bytes_at_random,

@@ -287,6 +287,53 @@ def test_upload_outlives_the_control_program(make_web, several_cpus, tmp_path):
     web.router.balanced()
 
 
+def linked_tree(root):
+    """A folder with links as people make them; paths of requests that lead to a file."""
+    release = root / "releases" / "v3"
+    release.mkdir(parents=True)
+    (release / "index.html").write_bytes(b"<p>three\n")
+    (release / "app.js").write_bytes(b"three()\n" * 500)
+    (root / "releases" / "v2").mkdir()
+    (root / "releases" / "v2" / "index.html").write_bytes(b"<p>two\n")
+    os.link(release / "app.js", root / "app.js")
+    deep = release / ("d" * 90) / ("e" * 90)  # a text of more than 100 bytes needs GNU's 'K' or pax's linkpath
+    deep.mkdir(parents=True)
+    (deep / "far.html").write_bytes(b"<p>far\n")
+    for name, text in (("latest", "releases/v3"), ("index.html", "latest/index.html"), ("releases/v3/before", "../v2"),
+                       ("far.html", os.path.relpath(deep / "far.html", root)), ("chain.html", "far.html"),
+                       ("dangling.html", "none.html"), ("absolute.html", str(release / "index.html")), ("outside", "../.."),
+                       ("circle", "circle")):
+        os.symlink(text, root / name)
+    os.link(root / "chain.html", root / "releases" / "chain.html", follow_symlinks=False)  # there it leads nowhere
+    return ["/", "/app.js", "/releases/v3/app.js", "/latest/", "/latest/app.js", "/latest/before/index.html", "/far.html",
+            "/chain.html", "/index.html"]
+
+
+@pytest.mark.one_card
+def test_links_of_gnu_tar(make_web, tmp_path):
+    """Debian's tar archives a tree with links in three formats: each path has what the kernel finds in the tree, and what cannot
+    be followed is named."""
+    web = make_web(config=CONFIG + MANAGEMENT)
+    root, archive = tmp_path / "tree", tmp_path / "links.tar"
+    paths = linked_tree(root)
+    for form in ("gnu", "oldgnu", "posix"):
+        subprocess.run(["tar", "--format=" + form, "-C", str(root), "-cf", str(archive), "."], check=True)
+        status, said = upload(web, archive)
+        assert status == 200, said
+        left_out = {entry["name"]: entry["why"] for entry in said["left_out_entries"]}
+        assert set(left_out) == {"/dangling.html", "/absolute.html", "/outside", "/circle", "/releases/chain.html"}, left_out
+        for path in paths:
+            name = path[1:] + ("index.html" if path.endswith("/") else "")
+            assert web.get(path) == (root / name).read_bytes(), (form, path)
+        for path in left_out:
+            assert web.get(path, "-o", os.devnull, "-w", "%{http_code}") == b"404"
+        tags = {web.curl("-I", web.base + path).partition("ETag: ")[2].partition("\r")[0]
+                for path in ("/app.js", "/latest/app.js", "/releases/v3/app.js")}
+        assert len(tags) == 1 and tags != {""}
+        assert "\nLocation: /latest/\r" in web.curl("-I", web.base + "/latest")
+    web.router.balanced()
+
+
 def thousand_connections(stack, web, timeout_s):
     clients = []
     for _ in range(1000):

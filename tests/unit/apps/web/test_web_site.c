@@ -342,7 +342,27 @@ static void links_to_folders(void **state)
 	free(s);
 }
 
-/* Of the first file that a chain of so many links leads to; 40 are followed, as by Linux. */
+/* An entry below the name of a link to a folder: its own name comes first. A link is followed from where tar would unpack it. */
+static void entries_below_links(void **state)
+{
+	(void)state;
+	put_type('2', "w", NULL, 0, "b");
+	put("b/x", "x", 1, NULL);
+	put("b/y", "y", 1, NULL);
+	put("w/y", "own", 3, NULL);
+	put_type('2', "w/rel", NULL, 0, "x");
+	put_type('2', "w/b", NULL, 0, "../other");
+	put("other/z", "z", 1, NULL);
+	struct site *s = make(used + TAR_BLOCK);
+	expect(s, "/w/x", "x", 1);
+	expect(s, "/w/y", "own", 3);
+	expect(s, "/w/rel", "x", 1);
+	expect(s, "/w/b/z", "z", 1);
+	assert_int_equal(s->left_out, 0);
+	free(s);
+}
+
+/* 40 links are followed, as by Linux, 128 parts, and texts as long as tar.h reads them. */
 static void limits_of_links(void **state)
 {
 	char name[32], text[SITE_PATH_MAX + 1], path[2 * SITE_PATH_MAX];
@@ -443,8 +463,10 @@ static void many_links(void **state)
 /* --- the same tree unpacked: what the kernel opens --- */
 
 static char root[] = "/tmp/hayate-site-XXXXXX";
-static unsigned names;
-static char known[64][16];
+static unsigned entries;
+static struct entry {
+	char name[16], text[64]; /* text "": a file with its name as content */
+} entry[64];
 
 static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
 {
@@ -483,10 +505,10 @@ static void random_text(char *to, const char *name)
 	}
 }
 
-/* A file or link of a path that is still free, in the archive and in the folder tree/ of `root`. */
+/* A file or link of a path that is still free in the folder tree/ of `root`. */
 static void add_random(void)
 {
-	char name[16], text[64], path[64];
+	char *name = entry[entries].name, *text = entry[entries].text, path[64];
 	random_path(name, 3);
 	for (char *slash = name; (slash = strchr(slash, '/')) != NULL; slash++) {
 		*slash = 0;
@@ -504,14 +526,28 @@ static void add_random(void)
 			return;
 		assert_int_equal(write(fd, name, strlen(name)), strlen(name));
 		close(fd);
-		put(name, name, strlen(name), NULL);
+		text[0] = 0;
 	} else {
 		random_text(text, name);
 		if (symlink(text, path) != 0)
 			return;
-		put_type('2', name, NULL, 0, text);
 	}
-	strcpy(known[names++], name);
+	entries++;
+}
+
+/* The order of the archive has nothing to do with that in which they were made. */
+static void put_shuffled(void)
+{
+	for (unsigned n = entries; n; n--) {
+		const unsigned i = random_below(n);
+		const struct entry e = entry[i];
+		entry[i] = entry[n - 1];
+		entry[n - 1] = e;
+		if (e.text[0])
+			put_type('2', e.name, NULL, 0, e.text);
+		else
+			put(e.name, e.name, strlen(e.name), NULL);
+	}
 }
 
 static void compare(const struct site *s, const char *path)
@@ -541,12 +577,13 @@ static void as_the_kernel(void **state)
 	for (unsigned round = 0; round < 150; round++) {
 		assert_int_equal(mkdir("tree", 0700), 0);
 		again();
-		names = 0;
+		entries = 0;
 		for (unsigned i = 0; i < 40; i++)
 			add_random();
+		put_shuffled();
 		struct site *s = make(used + TAR_BLOCK);
-		for (unsigned i = 0; i < names; i++) {
-			snprintf(path, sizeof path, "/%s", known[i]);
+		for (unsigned i = 0; i < entries; i++) {
+			snprintf(path, sizeof path, "/%s", entry[i].name);
 			compare(s, path);
 		}
 		for (unsigned i = 0; i < 300; i++) {
@@ -606,7 +643,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 		TEST(many_files), TEST(large_files), TEST(links), TEST(symbolic_links), TEST(names_replaced), TEST(links_to_folders),
-		TEST(limits_of_links), TEST(many_links), TEST(as_the_kernel), TEST(damaged),
+		TEST(entries_below_links), TEST(limits_of_links), TEST(many_links), TEST(as_the_kernel), TEST(damaged),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
