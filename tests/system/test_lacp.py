@@ -2,6 +2,7 @@
 all links, a link is pulled and put back while traffic goes on, a partner without LACP gets one link."""
 import contextlib
 import re
+import subprocess
 
 import pytest
 from conftest import eventually, pings, reaches
@@ -55,10 +56,16 @@ class Lab:
         self.peer.ip("route", "replace", "default", "via", "192.0.2.1")
         return ovs
 
-    def sent(self):
-        """Frames that the machine has sent, by port of the bundle."""
+    def counts(self, which="tx_pkts"):
+        """Frames that the machine has sent (tx_pkts) or received (rx_pkts), by port of the bundle."""
         counts = self.router.interfaces()
-        return {name: counts[name]["tx_pkts"] for name in self.all}
+        return {name: counts[name][which] for name in self.all}
+
+    def uses_all(self, frames, *which):
+        """Waits until each link has carried so many more frames, in these directions."""
+        before = {way: self.counts(way) for way in which}
+        eventually(lambda: all(self.counts(way)[name] > before[way][name] + frames for way in which for name in self.all),
+                   60, "flows use all links")
 
 
 @pytest.fixture
@@ -87,9 +94,9 @@ def test_bond(make_lacp, app, links):
     bundled(lab, ovs)
     pings(lab.left, PEER)
     pings(lab.peer, LEFT[app])
-    before = lab.sent()
+    before = lab.counts()
     lab.left.run(["/usr/bin/python3", "-c", UDP_SENDER, PEER], check=True)
-    eventually(lambda: all(lab.sent()[name] > before[name] + 10 for name in lab.all), 30, "flows use all links")
+    eventually(lambda: all(lab.counts()[name] > before[name] + 10 for name in lab.all), 30, "flows use all links")
     assert "no partner" not in lab.router.command("show lacp neighbor")
 
     # a link is pulled: traffic goes on; it is put back
@@ -100,6 +107,48 @@ def test_bond(make_lacp, app, links):
     lab.router.set_link(1, True)
     bundled(lab, ovs)
     pings(lab.left, PEER)
+
+
+STREAMS = 16
+RATE = "2M"  # of a stream: greedy streams would lose so many segments that some of them starve for a minute
+
+
+def streams_received(host):
+    """{port of the sender: bytes} of the connections of the host's iperf3; the connection of its own messages has
+    few bytes."""
+    said = host.run(["ss", "-HtinO", "state", "established", "sport = :5201"], check=True).stdout
+    found = re.findall(r":5201\s+\S+:(\d+)\s.*bytes_received:(\d+)", said)
+    return {port: int(received) for port, received in found if int(received) > 10000}
+
+
+def test_tcp_streams(make_lacp):
+    """The streams of iperf3, through the router, use both links both ways. Each goes on when a link is pulled, and
+    they use the link again that is put back."""
+    lab = make_lacp("router")
+    bundled(lab, lab.openvswitch())
+    # Open vSwitch takes frames from the taps as they are; a card of QEMU would leave their checksums to it
+    lab.left.run(["ethtool", "-K", "eth0", "tx", "off"], check=True)
+    server = lab.peer.popen(["iperf3", "-s"], stdout=subprocess.DEVNULL)
+    eventually(lambda: lab.peer.run(["ss", "-Hltn", "sport = :5201"]).stdout, 30, "iperf3 listens")
+    client = lab.left.popen(["iperf3", "-c", PEER, "-P", str(STREAMS), "-b", RATE, "-t", "600"], stdout=subprocess.DEVNULL)
+    eventually(lambda: len(streams_received(lab.peer)) == STREAMS, 60, "all streams run")
+    lab.uses_all(200, "tx_pkts", "rx_pkts")
+
+    lab.router.set_link(1, False)
+    eventually(lambda: in_use(lab.router)["eth1"] == "D", 30, "eth1 is down")
+    before = streams_received(lab.peer)
+    assert len(before) == STREAMS
+    eventually(lambda: all(streams_received(lab.peer).get(port, 0) > received + 100000 for port, received in before.items()),
+               120, "every stream goes on by the other link")
+
+    lab.router.set_link(1, True)
+    eventually(lambda: in_use(lab.router) == lab.all, 60, "both ports are in use")
+    lab.uses_all(200, "tx_pkts")  # Open vSwitch moves flows back only if that evens out more than they weigh
+    assert set(streams_received(lab.peer)) == set(before)  # the same connections
+    for child in (client, server):
+        assert child.poll() is None
+        child.terminate()
+        child.wait()
 
 
 def test_partner_without_lacp(make_lacp):
