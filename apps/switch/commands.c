@@ -20,7 +20,7 @@ static void show_entry(struct shell *sh, const struct fdb_entry *e)
 	fdb_station_mac(e->station, mac);
 	if (!e->fixed)
 		fmt_format(age, sizeof age, "%llu", (ull)tables_idle_s(e));
-	shell_print(sh, "%-5u %-18s %-8s %-8s %6s\n", fdb_station_vid(e->station), fmt_mac(text, mac),
+	shell_print(sh, "%-5u %-18s %-8s " PORT_COLUMN " %6s\n", fdb_station_vid(e->station), fmt_mac(text, mac),
 	            e->fixed ? "static" : "dynamic", tables_port_name(e->port), age);
 }
 
@@ -41,7 +41,7 @@ static bool more_entries(struct shell *sh, void *at)
 
 static void show_head(struct shell *sh)
 {
-	shell_print(sh, "%-5s %-18s %-8s %-8s %6s\n", "vlan", "mac", "type", "port", "age_s");
+	shell_print(sh, "%-5s %-18s %-8s " PORT_COLUMN " %6s\n", "vlan", "mac", "type", "port", "age_s");
 }
 
 static void show_table(struct shell *sh)
@@ -114,6 +114,8 @@ static void clear_table(struct shell *sh)
 
 /* --- show vlan --- */
 
+#define PORT_LIST_MAX (NIC_PORTS_MAX * sizeof "port-channel16") /* a comma, or the end, follows each */
+
 static const char *port_list(char *text, size_t size, uint32_t ports)
 {
 	struct fmt_buf b = {text, size, 0, false};
@@ -126,7 +128,7 @@ static const char *port_list(char *text, size_t size, uint32_t ports)
 static void show_range(struct shell *sh, unsigned first, unsigned last)
 {
 	const struct switch_vlan v = tables.shared->vlan[first];
-	char untagged[96], tagged[96], range[16];
+	char untagged[PORT_LIST_MAX], tagged[PORT_LIST_MAX], range[16];
 	fmt_format(range, sizeof range, first == last ? "%u" : "%u-%u", first, last);
 	shell_print(sh, "%-10s %-10s %-24s %s\n", range, v.interface ? dp_name(dp_get(), v.interface) : "-",
 	            port_list(untagged, sizeof untagged, v.member & ~(uint32_t)v.tagged),
@@ -158,7 +160,7 @@ static void show_port(struct shell *sh, unsigned port)
 	const struct config_switchport *c = config_switchport(&running.config, port);
 	if (tables.shared->untagged[port])
 		fmt_format(untagged, sizeof untagged, "%u", tables.shared->untagged[port]);
-	shell_print(sh, SWITCH_PORT_COLUMN " %-12s %-7s %-9s %9u  %s\n", tables_port_name(port), switch_state_word(port),
+	shell_print(sh, PORT_COLUMN " %-12s %-7s %-9s %9u  %s\n", tables_port_name(port), switch_state_word(port),
 	            c->trunk ? "trunk" : "access", untagged, tables.fdb.learned[port],
 	            !c->trunk                              ? untagged
 	            : !c->lists                              ? "all"
@@ -168,7 +170,7 @@ static void show_port(struct shell *sh, unsigned port)
 
 static void show_switchport(struct shell *sh)
 {
-	shell_print(sh, SWITCH_PORT_COLUMN " %-12s %-7s %-9s %9s  %s\n", "port", "state", "mode", "untagged", "stations",
+	shell_print(sh, PORT_COLUMN " %-12s %-7s %-9s %9s  %s\n", "port", "state", "mode", "untagged", "stations",
 	            "vlans");
 	for (unsigned p = 0; tables.shared && p < core_port_count(); p++)
 		if (tables_is_logical(p))

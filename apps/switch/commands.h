@@ -4,6 +4,7 @@
 
 #include "control/console/shell.h"
 #include "control/management/page.h"
+#include "control/text/interface_name.h"
 
 #define SWITCH_COMMANDS 24
 extern const struct shell_command switch_commands[SWITCH_COMMANDS];
@@ -17,9 +18,6 @@ void show_mld_groups(struct shell *sh);
 void show_mld_mrouter(struct shell *sh);
 void show_storm_control(struct shell *sh);
 void show_errdisable(struct shell *sh);
-
-/* The column of ports in a table: the longest name is port-channel16. */
-#define SWITCH_PORT_COLUMN "%-14s"
 
 /* The state of a port in a word. */
 const char *switch_state_word(unsigned port);

@@ -25,7 +25,7 @@ static void show_port(struct shell *sh, unsigned port, enum switch_cause cause)
 	const uint64_t at = recovery_ns(port, cause), now = core_now_ns();
 	if (at != UINT64_MAX)
 		fmt_format(left, sizeof left, "%llu", (unsigned long long)(at > now ? (at - now) / SECOND_NS : 0));
-	shell_print(sh, SWITCH_PORT_COLUMN " %-14s %10s\n", tables_port_name(port), switch_causes[cause], left);
+	shell_print(sh, PORT_COLUMN " %-14s %10s\n", tables_port_name(port), switch_causes[cause], left);
 }
 
 void show_errdisable(struct shell *sh)
@@ -36,7 +36,7 @@ void show_errdisable(struct shell *sh)
 	for (unsigned k = 0; k < SWITCH_CAUSES; k++)
 		shell_print(sh, "recovery_%s %s\n", switch_causes[k], recovers[k] ? "on" : "off");
 	shell_print(sh, "recovery_interval_s %u\n\n", c->recovery_s);
-	shell_print(sh, SWITCH_PORT_COLUMN " %-14s %10s\n", "port", "cause", "recovery_s");
+	shell_print(sh, PORT_COLUMN " %-14s %10s\n", "port", "cause", "recovery_s");
 	for (unsigned p = 0; p < core_port_count(); p++)
 		for (unsigned k = 0; k < SWITCH_CAUSES; k++)
 			if (switch_disabled(p, (enum switch_cause)k))

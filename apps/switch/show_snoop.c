@@ -2,7 +2,7 @@
 #include "apps/switch/commands.h"
 
 #include "apps/switch/snooping.h"
-#include "control/forwarding/interfaces.h"
+#include "apps/switch/tables.h"
 #include "lib/fmt.h"
 
 /* The rest of a time in seconds, rounded up. */
@@ -11,8 +11,6 @@ static unsigned left_s(uint64_t until)
 	const uint64_t now = core_now_ns();
 	return until > now ? (unsigned)((until - now + SECOND_NS - 1) / SECOND_NS) : 0;
 }
-
-static const char *port_name(unsigned port) { return dp_name(dp_get(), port); }
 
 /* --- VLANs --- */
 
@@ -24,13 +22,13 @@ static void show_vlan(struct shell *sh, const struct snoop_vlan *v)
 		fmt_addr(querier, v->querier.w);
 		fmt_format(version, sizeof version, "%u", v->querier_version);
 	}
-	shell_print(sh, "%-5u %-10s %-26s %-8s %-8s %6u\n", v->vid, v->restricts ? "restricts" : "floods",
-	            v->querying ? "self" : querier, other ? port_name(v->querier_port) : "-", version, v->groups);
+	shell_print(sh, "%-5u %-10s %-26s " PORT_COLUMN " %-8s %6u\n", v->vid, v->restricts ? "restricts" : "floods",
+	            v->querying ? "self" : querier, other ? tables_port_name(v->querier_port) : "-", version, v->groups);
 }
 
 static void show(struct shell *sh, enum snoop_family family)
 {
-	shell_print(sh, "%-5s %-10s %-26s %-8s %-8s %6s\n", "vlan", "state", "querier", "port", "version", "groups");
+	shell_print(sh, "%-5s %-10s %-26s " PORT_COLUMN " %-8s %6s\n", "vlan", "state", "querier", "port", "version", "groups");
 	for (unsigned i = 0; snooping && i < SNOOP_VLANS_MAX; i++)
 		if (snooping->vlan[i].vid && snooping->vlan[i].family == (unsigned)family)
 			show_vlan(sh, &snooping->vlan[i]);
@@ -43,8 +41,8 @@ static void show_group(struct shell *sh, const struct snoop_group *g)
 	char addr[FMT_ADDR_MAX];
 	for (unsigned p = 0; p < SNOOP_PORTS; p++)
 		if (g->ports >> p & 1)
-			shell_print(sh, "%-5u %-39s %-8s %9u\n", snooping->vlan[g->vlan].vid, fmt_addr(addr, g->addr.w),
-			            port_name(p), left_s(g->until[p]));
+			shell_print(sh, "%-5u %-39s " PORT_COLUMN " %9u\n", snooping->vlan[g->vlan].vid, fmt_addr(addr, g->addr.w),
+			            tables_port_name(p), left_s(g->until[p]));
 }
 
 /* *at: the next group. One a piece: each may have a line for each port. */
@@ -66,7 +64,7 @@ static bool more_groups6(struct shell *sh, void *at) { return more_groups(sh, at
 
 static void show_groups(struct shell *sh, bool (*more)(struct shell *sh, void *at))
 {
-	shell_print(sh, "%-5s %-39s %-8s %9s\n", "vlan", "group", "port", "expires_s");
+	shell_print(sh, "%-5s %-39s " PORT_COLUMN " %9s\n", "vlan", "group", "port", "expires_s");
 	shell_stream(sh, more);
 }
 
@@ -81,13 +79,13 @@ static void show_routers(struct shell *sh, const struct snoop_vlan *v)
 			continue;
 		if (!fixed)
 			fmt_format(rest, sizeof rest, "%u", left_s(v->router_until[p]));
-		shell_print(sh, "%-5u %-8s %-8s %9s\n", v->vid, port_name(p), fixed ? "static" : "dynamic", rest);
+		shell_print(sh, "%-5u " PORT_COLUMN " %-8s %9s\n", v->vid, tables_port_name(p), fixed ? "static" : "dynamic", rest);
 	}
 }
 
 static void show_mrouter(struct shell *sh, enum snoop_family family)
 {
-	shell_print(sh, "%-5s %-8s %-8s %9s\n", "vlan", "port", "type", "expires_s");
+	shell_print(sh, "%-5s " PORT_COLUMN " %-8s %9s\n", "vlan", "port", "type", "expires_s");
 	for (unsigned i = 0; snooping && i < SNOOP_VLANS_MAX; i++)
 		if (snooping->vlan[i].vid && snooping->vlan[i].family == (unsigned)family)
 			show_routers(sh, &snooping->vlan[i]);

@@ -14,14 +14,14 @@ static void show_class(struct shell *sh, unsigned port, enum switch_storm class,
 	};
 	const struct config_switchport *c = config_switchport(&running.config, port);
 	if (c->storm[class])
-		shell_print(sh, SWITCH_PORT_COLUMN " %-16s %-8s %10u %12llu\n", tables_port_name(port), words[class],
+		shell_print(sh, PORT_COLUMN " %-16s %-8s %10u %12llu\n", tables_port_name(port), words[class],
 		            c->storm_shutdown ? "shutdown" : "drop", c->storm[class], (unsigned long long)dropped);
 }
 
 void show_storm_control(struct shell *sh)
 {
 	uint64_t drops[SWITCH_STORMS];
-	shell_print(sh, SWITCH_PORT_COLUMN " %-16s %-8s %10s %12s\n", "port", "class", "action", "level_pps", "dropped");
+	shell_print(sh, PORT_COLUMN " %-16s %-8s %10s %12s\n", "port", "class", "action", "level_pps", "dropped");
 	for (unsigned p = 0; p < core_port_count(); p++) {
 		if (!tables_is_logical(p))
 			continue;

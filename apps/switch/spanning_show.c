@@ -3,6 +3,7 @@
 #include "apps/switch/tables.h"
 
 #include "control/config/running.h"
+#include "control/text/interface_name.h"
 #include "dataplane/state.h"
 #include "net/eth.h"
 
@@ -78,7 +79,7 @@ static void show_port(struct shell *sh, unsigned port)
 	char id[16];
 	stp_port_status(&spanning.bridge, port, &p);
 	fmt_format(id, sizeof id, "%u.%u", p.port_id >> 8 & 0xf0u, STP_PORT_NUMBER(p.port_id));
-	shell_print(sh, "%-8s %-11s %-11s %9u  %-8s  %s\n", tables_port_name(port), stp_role_name(p.role),
+	shell_print(sh, PORT_COLUMN " %-11s %-11s %9u  %-8s  %s\n", tables_port_name(port), stp_role_name(p.role),
 	            stp_state_name(p.state), p.path_cost, id, type_of(&p));
 }
 
@@ -87,7 +88,7 @@ void spanning_show(struct shell *sh)
 	if (!runs(sh))
 		return;
 	show_bridge(sh);
-	shell_print(sh, "\n%-8s %-11s %-11s %9s  %-8s  %s\n", "port", "role", "state", "cost", "priority", "type");
+	shell_print(sh, "\n" PORT_COLUMN " %-11s %-11s %9s  %-8s  %s\n", "port", "role", "state", "cost", "priority", "type");
 	for (unsigned p = 0; p < core_port_count(); p++)
 		if (tables_is_logical(p))
 			show_port(sh, p);
@@ -183,7 +184,10 @@ void spanning_json_root(struct page_text *t)
 	stp_bridge_status(&spanning.bridge, &b);
 	page_print(t, "{\"root\":\"%s\",\"bridge\":", spanning_id(id, b.root_id));
 	page_print(t, "\"%s\",\"cost\":%u,\"port\":", spanning_id(id, b.bridge_id), b.root_path_cost);
-	page_print(t, b.root_port < 0 ? "null" : "\"eth%d\"", b.root_port);
+	if (b.root_port < 0)
+		page_print(t, "null");
+	else
+		page_print(t, "\"%s\"", tables_port_name((unsigned)b.root_port));
 	page_print(t, ",\"topology_changes\":%llu}", (ull)b.topology_changes);
 }
 

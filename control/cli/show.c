@@ -11,6 +11,7 @@
 #include "control/console/shell.h"
 #include "control/forwarding/neighbour.h"
 #include "control/forwarding/tables.h"
+#include "control/text/interface_name.h"
 #include "dataplane/state.h"
 #include "net/arp.h"
 #include "net/nd.h"
@@ -258,7 +259,7 @@ void show_interfaces(struct shell *sh)
 
 /* --- show ip interface brief, show ipv6 interface brief --- */
 
-#define BRIEF "%-10s %-*s %-5s %-10s %s\n"
+#define BRIEF INTERFACE_COLUMN " %-*s %-5s %-10s %s\n"
 #define BRIEF_WIDTH 18 /* of an address and its length, as in the tables of routes */
 #define BRIEF_WIDTH6 34
 
@@ -322,11 +323,11 @@ void show_arp(struct shell *sh)
 	char ip[FMT_IP4_MAX], mac[FMT_MAC_MAX];
 	struct arp_entry e;
 	unsigned cursor = 0;
-	shell_print(sh, "%-15s %-17s %-10s %-11s %8s %7s\n", "address", "mac", "port", "state", "age_s",
+	shell_print(sh, "%-15s %-17s " INTERFACE_COLUMN " %-11s %8s %7s\n", "address", "mac", "port", "state", "age_s",
 	            "waiting");
 	while (forwarding.ready && arp_next(&neighbours.arp, &cursor, core_now_ns(), &e)) {
 		bool known = !eth_is_zero(e.mac);
-		shell_print(sh, "%-15s %-17s %-10s %-11s %8llu %7u\n", fmt_ip4(ip, e.ip),
+		shell_print(sh, "%-15s %-17s " INTERFACE_COLUMN " %-11s %8llu %7u\n", fmt_ip4(ip, e.ip),
 		            known ? fmt_mac(mac, e.mac) : "-", dp_name(dp_get(), e.interface),
 		            arp_state_name(e.state), (ull)(e.age_ns / 1000000000u), e.pending);
 	}

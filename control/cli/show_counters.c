@@ -8,6 +8,7 @@
  */
 #include "control/cli/show.h"
 #include "control/console/shell.h"
+#include "control/text/interface_name.h"
 #include "dataplane/state.h"
 #include "control/management/stats.h"
 
@@ -70,7 +71,7 @@ void show_counters(struct shell *sh)
 
 void show_interfaces_counters(struct shell *sh)
 {
-	shell_print(sh, "%-10s %14s %18s %10s %10s %14s %18s %10s %10s\n", "port", "rx_pkts",
+	shell_print(sh, INTERFACE_COLUMN " %14s %18s %10s %10s %14s %18s %10s %10s\n", "port", "rx_pkts",
 	            "rx_bytes", "rx_errors", "rx_drops", "tx_pkts", "tx_bytes", "tx_errors",
 	            "tx_drops");
 	for (unsigned n = 0; n < dp_get()->ifs; n++) {
@@ -79,7 +80,7 @@ void show_interfaces_counters(struct shell *sh)
 		if (!dp_has_link(dp_get(), n))
 			continue;
 		stats_interface(n, &c, &s);
-		shell_print(sh, "%-10s %14llu %18llu %10llu %10llu %14llu %18llu %10llu %10llu\n",
+		shell_print(sh, INTERFACE_COLUMN " %14llu %18llu %10llu %10llu %14llu %18llu %10llu %10llu\n",
 		            dp_name(dp_get(), n), (ull)c.rx_pkts, (ull)c.rx_bytes,
 		            (ull)stats_frames(&c, &s, false, STATS_ERROR),
 		            (ull)stats_frames(&c, &s, false, STATS_DROP), (ull)c.tx_pkts,
@@ -96,13 +97,13 @@ static void show_drops(struct shell *sh, const char *name, unsigned n)
 	stats_fates(n, true, count);
 	for (unsigned i = CNT_DROP_FIRST; i < CNT_FATES; i++)
 		if (count[i])
-			shell_print(sh, "%-10s %-26s %12llu  %s\n", name,
+			shell_print(sh, INTERFACE_COLUMN " %-26s %12llu  %s\n", name,
 			            counter_desc[i].name, (ull)count[i], counter_desc[i].help);
 }
 
 void show_interfaces_drops(struct shell *sh)
 {
-	shell_print(sh, "%-10s %-26s %12s\n", "port", "reason", "pkts");
+	shell_print(sh, INTERFACE_COLUMN " %-26s %12s\n", "port", "reason", "pkts");
 	for (unsigned n = 0; n < dp_get()->ifs; n++)
 		if (dp_has_link(dp_get(), n))
 			show_drops(sh, dp_name(dp_get(), n), n);
@@ -126,7 +127,7 @@ static uint64_t tenths(uint64_t n, uint64_t ns, uint64_t unit)
 
 static void rates_print(struct shell *sh, uint64_t ns)
 {
-	shell_print(sh, "%-10s %12s %12s %12s %12s\n", "port", "rx_pkts_s", "rx_mbit_s", "tx_pkts_s",
+	shell_print(sh, INTERFACE_COLUMN " %12s %12s %12s %12s\n", "port", "rx_pkts_s", "rx_mbit_s", "tx_pkts_s",
 	            "tx_mbit_s");
 	for (unsigned interface = 0; interface < dp_get()->ifs; interface++) {
 		struct nic_counters c;
@@ -136,7 +137,7 @@ static void rates_print(struct shell *sh, uint64_t ns)
 		stats_carried(interface, &c);
 		uint64_t rx = tenths((c.rx_bytes - b->rx_bytes) * 8, ns, 1000000);
 		uint64_t tx = tenths((c.tx_bytes - b->tx_bytes) * 8, ns, 1000000);
-		shell_print(sh, "%-10s %12llu %10llu.%llu %12llu %10llu.%llu\n",
+		shell_print(sh, INTERFACE_COLUMN " %12llu %10llu.%llu %12llu %10llu.%llu\n",
 		            dp_name(dp_get(), interface),
 		            (ull)tenths(c.rx_pkts - b->rx_pkts, ns, 10), (ull)(rx / 10),
 		            (ull)(rx % 10), (ull)tenths(c.tx_pkts - b->tx_pkts, ns, 10),

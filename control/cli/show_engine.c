@@ -6,6 +6,7 @@
 #include "control/forwarding/routes.h"
 #include "control/host/vxlan.h"
 #include "control/management/stats.h"
+#include "control/text/interface_name.h"
 #include "lib/fmt.h"
 #include "runtime/runtime.h"
 
@@ -47,17 +48,22 @@ static void show_counts(struct shell *sh)
 	show_engine_count(sh, "acknowledged", "lost", s->acks_lost);
 }
 
+static void show_drop(struct shell *sh, unsigned interface, enum counter why, uint64_t n)
+{
+	if (n)
+		shell_print(sh, INTERFACE_COLUMN " %-18s %llu\n", dp_name(dp_get(), interface), counter_desc[why].name, (ull)n);
+}
+
 /* Frames for the engine that an interface has dropped, and its own for that interface. */
 static void show_drops(struct shell *sh, unsigned n)
 {
 	static const enum counter up[] = {CNT_drop_engine_limit, CNT_drop_engine_down};
-	const char *name = dp_name(dp_get(), n);
 	uint64_t fates[CNT_FATES];
 	stats_fates(n, false, fates);
 	for (unsigned k = 0; k < ARRAY_LEN(up); k++)
-		show_engine_count(sh, name, counter_desc[up[k]].name, fates[up[k]]);
+		show_drop(sh, n, up[k], fates[up[k]]);
 	for (unsigned k = 0; k < VXLAN_DROPS; k++)
-		show_engine_count(sh, name, counter_desc[VXLAN_DROP_FIRST + k].name, vxlan_counts[n].drops[k]);
+		show_drop(sh, n, (enum counter)(VXLAN_DROP_FIRST + k), vxlan_counts[n].drops[k]);
 }
 
 static void show_vxlan(struct shell *sh)
@@ -73,7 +79,7 @@ static void show_vxlan(struct shell *sh)
 			shell_print(sh, "VXLAN from %s to %s\n", fmt_ip4(from, config_engine_source_of(c)),
 			            fmt_ip4(to, config_engine_remote(c)));
 		any = true;
-		shell_print(sh, "%-10s vni %u index %u, up %llu frames %llu octets, down %llu frames "
+		shell_print(sh, INTERFACE_COLUMN " vni %u index %u, up %llu frames %llu octets, down %llu frames "
 		                "%llu octets\n", dp_name(dp_get(), n), c->interface[n].engine_vni,
 		            config_engine_index_of(&c->interface[n]), (ull)v->up_frames,
 		            (ull)v->up_octets, (ull)v->down_frames, (ull)v->down_octets);

@@ -3,6 +3,7 @@
 #include "control/cli/show.h"
 #include "control/console/shell.h"
 #include "control/programs/programs.h"
+#include "control/text/interface_name.h"
 #include "dataplane/state.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
@@ -65,7 +66,7 @@ void show_xdp_interfaces(struct shell *sh)
 	const struct dp_state *v = dp_get();
 	for (unsigned n = 0; n < v->ifs; n++)
 		if (dp_exists(v, n))
-			shell_print(sh, "%-12s ifindex %u\n", dp_name(v, n), dp_ifindex(n));
+			shell_print(sh, INTERFACE_COLUMN " ifindex %u\n", dp_name(v, n), dp_ifindex(n));
 }
 
 void clear_xdp(struct shell *sh)

@@ -297,21 +297,29 @@ static void print_ttl(struct shell *sh, const struct trace_record *r, const stru
 		shell_print(sh, "  ttl       %u to %u\n", ttl, ttl - 1);
 }
 
+/* The name of the port at which stations are known: of its port channel, if it is in one. */
+static const char *station_port(unsigned port)
+{
+	const unsigned bundle = dp_get()->bundle_interface[port];
+	return name_of(bundle ? bundle : port);
+}
+
 /* The port is that of a station, or none. */
 static void print_station(struct shell *sh, const char *word, uint32_t port, const char *unknown)
 {
 	if (port < NIC_PORTS_MAX)
-		shell_print(sh, "  %-9s known at eth%u\n", word, port);
+		shell_print(sh, "  %-9s known at %s\n", word, station_port(port));
 	else
 		shell_print(sh, "  %-9s %s\n", word, unknown);
 }
 
 static void print_bridge(struct shell *sh, const struct trace_record *r, const struct trace_note *n)
 {
-	char unknown[40];
-	fmt_format(unknown, sizeof unknown, "not known at eth%u: to be learned", r->port);
+	char unknown[64];
+	const unsigned port = r->port % NIC_PORTS_MAX; /* of untrusted memory */
+	fmt_format(unknown, sizeof unknown, "not known at %s: to be learned", station_port(port));
 	shell_print(sh, "  vlan      %u\n", n->word);
-	print_station(sh, "source", n->number == r->port ? n->number : NIC_PORTS_MAX, unknown);
+	print_station(sh, "source", n->number == dp_get()->logical[port] ? n->number : NIC_PORTS_MAX, unknown);
 	print_station(sh, "station", n->more, eth_is_multicast(r->head) ? "a group" : "not known");
 }
 

@@ -19,6 +19,8 @@
 #define CONFIG_VID_MAX 4094 /* IEEE 802.1Q 9.6 */
 #define CONFIG_CHANNELS_MAX 16 /* port channels, from 1 */
 #define CONFIG_IF_NAME_SIZE 20 /* "port-channel16.4094" */
+#define INTERFACE_COLUMN "%-19s" /* of names in a table of the console, as wide as the longest */
+#define PORT_COLUMN "%-14s" /* the same where only ports and port channels are named: "port-channel16" */
 #define CONFIG_KEY_LOOPBACK (1u << 31)
 #define CONFIG_KEY_SVI (1u << 30) /* a switch virtual interface */
 #define CONFIG_KEY_CHANNEL (1u << 29)

@@ -473,9 +473,9 @@ def test_show(e):
     e.send(2, REFUSED["ARP"][0]())
     said = e.console("show routing engine")
     assert "VXLAN from 203.0.113.1 to 203.0.113.2\n" in said
-    assert "eth0       vni 101 index 101, up 1 frames 60 octets, down 1 frames %d octets\n" % len(
+    assert "eth0                vni 101 index 101, up 1 frames 60 octets, down 1 frames %d octets\n" % len(
         DOWN["isis"]()) in said
-    assert "eth0       drop_vxlan_type    1\n" in said
+    assert "eth0                drop_vxlan_type    1\n" in said
     metrics = Client(e, src=A, sport=next(sports)).get("/metrics")[2].decode()
     assert 'hayate_routing_engine_frames_total{interface="eth0",direction="up"} 1\n' in metrics
     assert 'hayate_routing_engine_bytes_total{interface="eth0",direction="up"} 60\n' in metrics
@@ -506,4 +506,4 @@ def test_each_protocol_has_its_rate(e):
     assert len(e.take_all(0)) == 1
     counted = e.counted()
     assert counted["drop_engine_limit"] == 300 - 32 and len(got) == 32 + 1
-    assert "eth0       drop_engine_limit  268\n" in e.console("show routing engine")
+    assert "eth0                drop_engine_limit  268\n" in e.console("show routing engine")

@@ -1,8 +1,11 @@
 """Port channels (IEEE 802.1AX) in the switch and the router: LACP with a partner of scapy's LACPDUs, the
 spreading of flows, ports that come and go. The protocol's machines are in tests/unit/net/lacp; Linux' bonding is
 the partner in tests/system/test_lacp.py."""
+import re
+
 import pytest
 from machine import *
+from scapy.contrib.igmp import IGMP
 from scapy.contrib.lacp import LACP, MarkerProtocol, SlowProtocol
 from scapy.layers.l2 import Dot1Q
 
@@ -520,4 +523,99 @@ def test_router_pings_by_a_bundle(routed):
     m.time(2 * SECOND)
     r.b.sent()
     assert "1 received" in m.text
+    m.counted()
+
+
+# --- names in tables ---
+
+LONGEST = "port-channel16"
+
+
+def check_table(said, name):
+    """The name is a field of a row, at the place of the header's `port`; the field behind it begins or ends where
+    its heading does."""
+    def fields(line):
+        return [match.span() for match in re.finditer(r"\S+", line)]
+    lines = said.splitlines()
+    head = next(line for line in lines if "port" in line.split())
+    rows = [line for line in lines if name in line.split()]
+    assert rows, said
+    for row in rows:
+        here, title = row.split().index(name), head.split().index("port")
+        assert fields(row)[here][0] == fields(head)[title][0], said
+        assert set(fields(row)[here + 1]) & set(fields(head)[title + 1]), said
+
+
+def test_long_names_in_tables_of_the_switch(switch):
+    config = TWO.replace("port-channel1", LONGEST + "\n storm-control broadcast level 1\n storm-control action shutdown") \
+        .replace("group 1", "group 16")
+    m, b = switch(config)
+    m.send(1, l2(B_MAC, A_MAC))
+    m.send(2, bytes(Ether(src=B_MAC, dst="01:00:5e:00:00:01") / IP(src="10.0.0.9", dst="224.0.0.1", ttl=1) /
+                    IGMP(type=0x11, mrcode=100)))
+    m.send(2, bytes(Ether(src=B_MAC, dst="01:00:5e:01:01:01") / IP(src="10.0.0.9", dst="239.1.1.1", ttl=1) /
+                    IGMP(type=0x16, gaddr="239.1.1.1")))
+    m.time(20 * MS)
+    for command in ("show switchport", "show mac address-table", "show storm-control", "show ip igmp snooping",
+                    "show ip igmp snooping groups", "show ip igmp snooping mrouter"):
+        check_table(m.console(command), LONGEST)
+    m.send(1, *[l2(B_MAC, BROADCAST)] * 9)
+    m.time(SECOND)
+    check_table(m.console("show errdisable"), LONGEST)
+    b.sent()
+    m.counted()
+
+
+def test_long_names_in_the_spanning_tree(make):
+    m = make("application switch\ninterface %s\n" % LONGEST +
+             "".join("interface eth%d\n channel-group 16 mode on\n" % n for n in (1, 2)), ports=4)
+    m.time(5 * SECOND)
+    check_table(m.console("show spanning-tree"), LONGEST)
+    for port in range(4):
+        m.take_all(port)
+    m.counted()
+
+
+def test_long_names_in_tables_of_the_router(make):
+    config = ROUTED.replace("port-channel1.20\n", "port-channel1.4094\n ipv6 address 2001:db8:20::1/64\n")
+    m = make(config.replace("port-channel1", LONGEST).replace("group 1", "group 16"), ports=3, boot=False)
+    b = Bundle(m, (1, 2))
+    b.run(60)
+    names = (LONGEST, LONGEST + ".4094")
+    for net, tag in (("10.1.0", b""), ("10.20.0", b"\x81\x00\x0f\xfe")):
+        asks = Ether(src=B_MAC, dst=BROADCAST) / ARP(op=1, hwsrc=B_MAC, psrc=net + ".2", pdst=net + ".1")
+        nowhere = Ether(src=B_MAC, dst=OWN_MAC[1]) / IP(src=net + ".2", dst="203.0.113.9")
+        m.send(1, *[bytes(raw)[:12] + tag + bytes(raw)[12:] for raw in (asks, nowhere)])
+    m.time(SECOND)
+    for command in ("show interfaces counters", "show interfaces drops", "show ip interface brief",
+                    "show ipv6 interface brief", "show arp"):
+        said = m.console(command)
+        for name in names:
+            check_table(said, name)
+    start = len(m.text)
+    m.key("show interfaces rates\r")
+    m.time(2 * SECOND)
+    for name in names:
+        check_table(m.text[start:].replace("\r", "").partition("hayate#")[0], name)
+    b.sent()
+    m.counted()
+
+
+def test_trace_of_a_port_channel(switch):
+    """Stations are known behind the port channel, whichever of its ports the frame came by."""
+    m, b = switch()
+    m.send(1, l2(B_MAC, A_MAC))
+    m.send(0, l2(A_MAC, B_MAC))
+    m.time(20 * MS)
+    for port, raw, lines in ((2, l2(B_MAC, A_MAC), ["source known at port-channel1", "station known at eth0"]),
+                             (0, l2(A_MAC, B_MAC), ["source known at eth0", "station known at port-channel1"]),
+                             (2, l2(C_MAC, A_MAC), ["source not known at port-channel1: to be learned",
+                                                    "station known at eth0"])):
+        start = len(m.text)
+        m.key("trace 1 timeout 8\r")
+        m.send(port, raw)
+        m.time(10 * MS)
+        said = [" ".join(line.split()) for line in m.text[start:].splitlines()]
+        assert set(lines) <= set(said), said
+    b.sent()
     m.counted()

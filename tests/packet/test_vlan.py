@@ -360,7 +360,7 @@ def test_loopbacks_are_shown(make):
     assert [line.split()[:2] for line in m.console("show ip interface brief").splitlines()[1:]] == [
         ["eth0", "192.0.2.1/24"], ["eth1", "198.51.100.1/24"], ["eth1.100", "10.100.0.1/24"],
         ["eth1.200", "10.200.0.1/24"], ["lo0", "10.255.0.1/32"], ["lo3", "172.16.5.1/24"]]
-    assert "lo3        2001:db8:ffff::1/128" in m.console("show ipv6 interface brief")
+    assert "lo3                 2001:db8:ffff::1/128" in m.console("show ipv6 interface brief")
     assert "2001:db8:ffff::1/128               local\n" in m.console("show ipv6 route")
     assert "10.200.0.2/32" not in m.console("show ip route")
     assert "10.200.0.0/24      connected eth1.200\n" in m.console("show ip route")

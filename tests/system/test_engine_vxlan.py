@@ -154,7 +154,7 @@ def test_linux_vxlan(make_router, make_hosts):
         assert reaches(left, RIGHT_HOST)
         said = router.command("show routing engine")
         for name, vni in (("eth0", 101), ("eth1", 102)):
-            assert "\n%-10s vni %d index " % (name, vni) in said, said
+            assert "\n%-19s vni %d index " % (name, vni) in said, said
         assert "drop_vxlan" not in said and "drop_engine" not in said, said
         make_hosts.quiet()
 
