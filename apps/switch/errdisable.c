@@ -6,55 +6,37 @@
 #include "control/config/running.h"
 #include "control/console/serial.h"
 #include "lib/number.h"
-#include "lib/siphash.h"
+#include "runtime/sealed.h"
 
-/* Outlives the control program and a restart of the ports. */
-struct disabled {
-	uint64_t seal;                    /* of all that follows */
+/* Outlives the control program, and a restart of the ports. */
+static struct disabled {
 	uint64_t ports;                   /* disabled ones, one bit each */
 	uint64_t since_ns[NIC_PORTS_MAX]; /* valid for these */
-};
-
-static struct disabled without_memory; /* does not outlive the program */
-static struct disabled *kept = &without_memory;
+} disabled_now;
+static struct sealed kept = SEALED(CORE_PERSIST_ERRDISABLE, 2, struct disabled);
 static uint64_t seen[NIC_PORTS_MAX][SWITCH_STORMS]; /* drops at the last look */
 static uint64_t look_ns; /* when to look next; 0: no port has the action */
 
 /* --- state that outlives the program --- */
 
-static uint64_t seal_of(const struct disabled *d)
-{
-	static const struct siphash_key key = {0x6572726469736162, 0x6c656420706f7274};
-	return siphash24(&key, &d->ports, sizeof *d - offsetof(struct disabled, ports));
-}
-
-static void forget_all(void)
-{
-	memset(kept, 0, sizeof *kept);
-	kept->seal = seal_of(kept);
-}
-
 void errdisable_room(void)
 {
-	size_t bytes = 0;
-	struct disabled *d = core_persist_find(CORE_PERSIST_ERRDISABLE, &bytes);
-	if (d && bytes >= sizeof *d) {
-		kept = d;
-		return;
-	}
-	d = core_persist_alloc(CORE_PERSIST_ERRDISABLE, sizeof *d);
-	kept = d ? d : &without_memory;
+	(void)sealed_take(&kept); /* without memory the state does not outlive the program */
 }
 
-uint32_t errdisable_ports(void) { return (uint32_t)kept->ports; }
+uint32_t errdisable_ports(void) { return (uint32_t)disabled_now.ports; }
 
 static bool is_disabled(unsigned port) { return errdisable_ports() >> port & 1; }
 
 static void note(unsigned port, bool disabled)
 {
-	kept->ports = (kept->ports & ~(1ull << port)) | (uint64_t)disabled << port;
-	kept->since_ns[port] = core_now_ns();
-	kept->seal = seal_of(kept);
+	disabled_now.ports = (disabled_now.ports & ~(1ull << port)) | (uint64_t)disabled << port;
+	disabled_now.since_ns[port] = core_now_ns();
+	struct disabled *next = sealed_begin(&kept);
+	if (!next)
+		return;
+	*next = disabled_now;
+	sealed_end(&kept);
 }
 
 /* --- storms --- */
@@ -146,7 +128,7 @@ static void look(void)
 uint64_t errdisable_recovery_ns(unsigned port)
 {
 	const struct config_stp *c = &running.config.stp;
-	return c->storm_recovers ? kept->since_ns[port] + (uint64_t)c->recovery_s * SECOND_NS : UINT64_MAX;
+	return c->storm_recovers ? disabled_now.since_ns[port] + (uint64_t)c->recovery_s * SECOND_NS : UINT64_MAX;
 }
 
 /* Returns when the next port is enabled. */
@@ -170,8 +152,11 @@ static uint64_t recover(uint64_t now)
 void errdisable_start(void)
 {
 	look_ns = 0;
-	if (kept->seal != seal_of(kept) || kept->ports >> core_port_count()) /* also if it is new memory */
-		forget_all();
+	const struct disabled *left = sealed_newest(&kept);
+	if (left)
+		disabled_now = *left;
+	if (disabled_now.ports >> core_port_count())
+		disabled_now = (struct disabled){0};
 	if (!tables.shared)
 		return;
 	for (unsigned p = 0; p < core_port_count(); p++) {

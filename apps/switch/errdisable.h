@@ -11,8 +11,8 @@
  *
  * Invariants
  * 1. A port is in errdisable_ports() if and only if tables_disable has disabled it.
- * 2. What an earlier control program has left is used only if its hash is right. Otherwise no port is disabled,
- *    until a storm disables it again.
+ * 2. What an earlier control program has left is used only if its seal is right (runtime/sealed.h).
+ *    Otherwise no port is disabled, until a storm disables it again.
  *
  * BPDU guard disables ports too: net/stp and spanning.h do that.
  */

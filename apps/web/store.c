@@ -7,7 +7,7 @@
 #include "lib/fmt.h"
 #include "lib/mem.h"
 #include "lib/number.h"
-#include "runtime/runtime.h"
+#include "runtime/sealed.h"
 
 #define SITE_FILE "site"         /* of the boot module */
 #define COPY_PIECE (1u << 20)    /* bytes between two signs of life */
@@ -24,17 +24,13 @@ struct place {
 	uint64_t seal; /* site_seal() of the index; 0: the index is damaged, and only its memory counts */
 };
 
-/* What outlives the program, twice: a failure in the middle of a change leaves the older copy. */
-struct list {
-	uint64_t seal, number;
+/* What outlives the program. */
+static struct list {
 	uint64_t current; /* as in struct web_published */
 	uint64_t uploads;
 	struct place place[WEB_PLACES];
-};
-static const struct siphash_key list_key = {0x6879617465206b65, 0x7074207369746573};
-
-static struct list now = {.current = WEB_NO_PLACE};
-static struct list *copies; /* two */
+} now = {.current = WEB_NO_PLACE};
+static struct sealed list = SEALED(CORE_PERSIST_CONTENT, 2, struct list);
 static struct web_published *published; /* NULL: there is no data-plane state */
 static uint64_t replaced_ns; /* when the other place was retired */
 static uint64_t look_ns;     /* the next look at it */
@@ -45,31 +41,6 @@ static struct {
 	struct place place; /* of which there is no index before UPLOAD_BUILD */
 	struct site_maker maker;
 } upload;
-
-/* --- the list --- */
-
-static uint64_t list_seal(const struct list *l)
-{
-	return siphash24(&list_key, &l->number, sizeof *l - offsetof(struct list, number));
-}
-
-/* Writes `now` to the older copy. */
-static void keep(void)
-{
-	now.number++;
-	now.seal = list_seal(&now);
-	copies[now.number % 2] = now;
-}
-
-static bool take_list(void)
-{
-	size_t bytes;
-	if (!copies)
-		copies = core_persist_find(CORE_PERSIST_CONTENT, &bytes);
-	if (!copies)
-		copies = core_persist_alloc(CORE_PERSIST_CONTENT, 2 * sizeof *copies);
-	return copies != NULL;
-}
 
 /* --- memory --- */
 
@@ -134,7 +105,7 @@ static void free_retired(void)
 	}
 	struct place gone = now.place[at];
 	now.place[at] = (struct place){0};
-	keep();
+	sealed_write(&list, &now);
 	free_place(&gone);
 }
 
@@ -191,7 +162,7 @@ static void load_boot(void)
 	if (!module_file(&boot_module, text_of(SITE_FILE), &archive) || !count_boot(&archive))
 		return;
 	const uint64_t index = upload.maker.count.bytes;
-	if (now.place[at].index || !take_list() || !take_archive(&p, archive.len) || !take_index(&p, index)) {
+	if (now.place[at].index || !sealed_take(&list) || !take_archive(&p, archive.len) || !take_index(&p, index)) {
 		free_place(&p);
 		no_room(boot_problem, archive.len + index);
 		return;
@@ -203,7 +174,7 @@ static void load_boot(void)
 	p.seal = site_seal(p.index, core_alive);
 	now.place[at] = p;
 	now.current = at;
-	keep();
+	sealed_write(&list, &now);
 }
 
 /* Goes on using the memory of a place that the previous program has left. If that is not possible, the place is free, and
@@ -228,16 +199,10 @@ static void claim(struct place *p)
 /* The sites that the previous program has left. */
 static void claim_left(void)
 {
-	size_t bytes;
-	struct list *l = core_persist_find(CORE_PERSIST_CONTENT, &bytes);
-	if (!l || bytes < 2 * sizeof *l)
+	const struct list *left = sealed_newest(&list);
+	if (!left)
 		return;
-	const bool good[2] = {l[0].seal == list_seal(&l[0]), l[1].seal == list_seal(&l[1])};
-	const unsigned newer = good[0] && (!good[1] || l[0].number > l[1].number) ? 0 : 1;
-	copies = l;
-	if (!good[newer])
-		return;
-	now = l[newer];
+	now = *left;
 	for (unsigned i = 0; i < WEB_PLACES; i++)
 		claim(&now.place[i]);
 	if (now.current != WEB_NO_PLACE && !now.place[now.current].seal) {
@@ -324,7 +289,7 @@ uint8_t *store_upload(uint64_t bytes, unsigned *status, char why[STORE_WHY_MAX])
 	}
 	if (!make_place(why))
 		return NULL;
-	if (!take_list() || !take_archive(&upload.place, bytes)) {
+	if (!sealed_take(&list) || !take_archive(&upload.place, bytes)) {
 		*status = 413;
 		no_room(why, bytes);
 		return NULL;
@@ -341,7 +306,7 @@ static void replace(void)
 	now.place[at] = upload.place;
 	now.current = at;
 	now.uploads++;
-	keep();
+	sealed_write(&list, &now);
 	upload.place = (struct place){0};
 	upload.step = UPLOAD_NONE;
 	published->site[at] = now.place[at].index;

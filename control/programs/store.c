@@ -1,9 +1,8 @@
 /*
  * The objects; see programs.h.
  *
- * What outlives the control program is a list of the objects' addresses, in two copies: the one with the
- * larger number and a right seal counts, and a change writes the other one. While an object replaces
- * another, both are in the list, because data cores may use either: the old one is `retired`. A
+ * What outlives the control program is a list of the objects' addresses (runtime/sealed.h). While an object
+ * replaces another, both are in the list, because data cores may use either: the old one is `retired`. A
  * restarted program claims the memory of both, and frees the retired one when its own tables are in force.
  */
 #include "control/programs/programs.h"
@@ -14,49 +13,18 @@
 #include "dataplane/state.h"
 #include "lib/mem.h"
 #include "lib/number.h"
-#include "lib/siphash.h"
-#include "runtime/runtime.h"
+#include "runtime/sealed.h"
 
 #define MODULE_PREFIX "program/"
 
-static const struct siphash_key list_key = {0x6879617465206b65, 0x7074207072676c73};
-
-struct list {
-	uint64_t seal, number;
+static struct list {
 	struct programs_object *object[PROGRAMS_OBJECTS_MAX]; /* NULL: none */
 	struct programs_object *retired;
-};
-
-static struct list now; /* what the newer copy says */
-static struct list *copies; /* two, kept; NULL: nothing has been loaded yet */
+} now;
+static struct sealed list = SEALED(CORE_PERSIST_PROGRAMS, 2, struct list);
 static uint8_t *upload;
 static bool live;    /* there is a data-plane state to publish in */
 static bool settled; /* and data cores use it */
-
-/* --- the list --- */
-
-static uint64_t list_seal(const struct list *l)
-{
-	return siphash24(&list_key, &l->number, sizeof *l - offsetof(struct list, number));
-}
-
-/* Writes `now` to the older copy. */
-static void keep(void)
-{
-	now.number++;
-	now.seal = list_seal(&now);
-	copies[now.number % 2] = now;
-}
-
-static bool take_list(void)
-{
-	size_t bytes;
-	if (!copies)
-		copies = core_persist_find(CORE_PERSIST_PROGRAMS, &bytes);
-	if (!copies)
-		copies = core_persist_alloc(CORE_PERSIST_PROGRAMS, 2 * sizeof *copies);
-	return copies != NULL;
-}
 
 /* --- look-up --- */
 
@@ -193,7 +161,7 @@ static void free_retired(void)
 	if (!old)
 		return;
 	now.retired = NULL;
-	keep();
+	sealed_write(&list, &now);
 	programs_free(old, programs_find(text_of(old->name)));
 }
 
@@ -203,7 +171,7 @@ static void enter(struct programs_object *o, int at)
 {
 	now.retired = now.object[at];
 	now.object[at] = o;
-	keep();
+	sealed_write(&list, &now);
 	if (!live)
 		return; /* there is no data core that runs a program */
 	publish_maps();
@@ -248,7 +216,7 @@ enum programs_progress programs_put(struct text name, const uint8_t *file, size_
 		     PROGRAMS_FILE_MAX);
 	else if (put.at < 0)
 		object_refuse(why, "there are %d objects already", PROGRAMS_OBJECTS_MAX);
-	else if (!take_list())
+	else if (!sealed_take(&list))
 		object_refuse(why, "there is not enough memory for programs");
 	else
 		put.begun = programs_load_begin(name, now.object[put.at], file, bytes, why);
@@ -312,7 +280,7 @@ int programs_delete(struct text name, struct bpf_reason *why)
 	}
 	now.object[at] = NULL;
 	now.retired = o;
-	keep();
+	sealed_write(&list, &now);
 	publish_maps();
 	if (core_quiesce())
 		free_retired();
@@ -339,16 +307,10 @@ static bool resume(struct programs_object *o, const struct programs_object *clai
 /* The objects that the previous control program has left. */
 static void find_left(void)
 {
-	size_t bytes;
-	struct list *l = core_persist_find(CORE_PERSIST_PROGRAMS, &bytes);
-	if (!l || bytes < 2 * sizeof *l)
+	const struct list *left = sealed_newest(&list);
+	if (!left)
 		return;
-	const bool good[2] = {l[0].seal == list_seal(&l[0]), l[1].seal == list_seal(&l[1])};
-	const unsigned newer = good[0] && (!good[1] || l[0].number > l[1].number) ? 0 : 1;
-	copies = l;
-	if (!good[newer])
-		return;
-	now = l[newer];
+	now = *left;
 	const struct programs_object *successor = NULL;
 	for (unsigned k = 0; k < PROGRAMS_OBJECTS_MAX; k++) {
 		if (now.object[k] && !resume(now.object[k], NULL)) {
