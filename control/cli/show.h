@@ -58,6 +58,8 @@ void show_engine_disconnected(struct shell *sh, const struct engine_connection_s
 void show_lldp(struct shell *sh);
 void show_lldp_neighbours(struct shell *sh);
 void show_lldp_neighbours_detail(struct shell *sh);
+void clear_lldp_neighbours(struct shell *sh);
+void clear_lldp_counters(struct shell *sh);
 
 /* --- show_load_balance.c --- */
 

@@ -26,6 +26,18 @@ const struct lldp *lldp_control_agent(void)
 	return on ? agent : NULL;
 }
 
+void lldp_control_clear_neighbours(void)
+{
+	if (on)
+		lldp_clear_neighbours(agent);
+}
+
+void lldp_control_clear_counters(void)
+{
+	if (on)
+		lldp_clear_counters(agent);
+}
+
 bool lldp_control_is_engines(unsigned port)
 {
 	return to_engine_protocols(port) >> ROUTING_LLDP & 1;

@@ -29,6 +29,10 @@ uint64_t lldp_control_timer(void);
 /* The agent of core_port_count() ports; NULL: LLDP is off. */
 const struct lldp *lldp_control_agent(void);
 
+/* Forgets all neighbours; sets the counters of all ports to 0. With LLDP off: nothing. */
+void lldp_control_clear_neighbours(void);
+void lldp_control_clear_counters(void);
+
 /* Are the port's LLDP frames the routing engine's? */
 bool lldp_control_is_engines(unsigned port);
 

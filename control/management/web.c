@@ -43,6 +43,7 @@ static const struct page pages[] = {
 	MADE("/api/v1/hardware.json", JSON, page_hardware),
 	MADE("/api/v1/routes.json", JSON, page_routes),
 	MADE("/api/v1/neighbours.json", JSON, page_neighbours),
+	MADE("/api/v1/lldp.json", JSON, page_lldp),
 	MADE("/api/v1/tcp.json", JSON, page_tcp),
 	MADE("/api/v1/programs", JSON, page_programs),
 	{.path = "/api/v1/programs/", .type = JSON, .fields = NO_STORE, .parts = page_program,

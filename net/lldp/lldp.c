@@ -332,3 +332,15 @@ unsigned lldp_neighbours(const struct lldp *l, unsigned port)
 		count += lldp_neighbour(l, port, i) != NULL;
 	return count;
 }
+
+void lldp_clear_neighbours(struct lldp *l)
+{
+	for (unsigned n = 0; n < l->ports; n++)
+		forget(l, n);
+}
+
+void lldp_clear_counters(struct lldp *l)
+{
+	for (unsigned n = 0; n < l->ports; n++)
+		l->port[n].counters = (struct lldp_port_counters){0};
+}

@@ -153,6 +153,12 @@ uint64_t lldp_deadline(const struct lldp *l);
 /* The i-th place of the port's neighbours, i below LLDP_EACH; NULL: it is free. */
 const struct lldp_neighbour *lldp_neighbour(const struct lldp *l, unsigned port, unsigned i);
 
+/* Forgets all neighbours. The next LLDPDU of each is that of a new neighbour. */
+void lldp_clear_neighbours(struct lldp *l);
+
+/* Sets the counters of all ports to 0. */
+void lldp_clear_counters(struct lldp *l);
+
 /* The number of the port's neighbours. */
 unsigned lldp_neighbours(const struct lldp *l, unsigned port);
 

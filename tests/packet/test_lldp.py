@@ -1,6 +1,7 @@
 """LLDP (IEEE 802.1AB) of all applications: what is sent and when, which neighbours are kept, and the
 statements. scapy builds the frames of neighbours and reads ours. net/lldp's rules are in
 tests/unit/net/lldp/."""
+import json
 import re
 
 import generator
@@ -497,3 +498,112 @@ def test_metrics(start):
     m.learn(A)
     text = Client(m).get("/metrics")[2].decode()
     assert 'hayate_lldp_neighbors{port="eth0"} 1\n' in text and 'hayate_lldp_neighbors{port="eth1"} 0\n' in text
+
+
+# --- JSON ---
+
+WEB = "http server\nhttp access 0.0.0.0/0\n"
+
+
+def page(m):
+    m.learn(A)
+    status, _, content = Client(m).get("/api/v1/lldp.json")
+    assert status == 200
+    return json.loads(content)
+
+
+def test_page(start):
+    m = start(CONFIG + RUN + WEB)
+    m.send(1, neighbour(ttl=100, name='a "name" \\ \x1b\xff'))
+    bare = b"\2\7\7rack 1\4\3\00742\6\2\0\x78\0\0"
+    m.send(0, padded(bytes(Ether(src="02:00:00:00:01:02", dst=GROUP, type=0x88cc)) + bare))
+    sent(m)
+    m.time(10 * SECOND)
+    sent(m)
+    said = page(m)
+    assert (said["running"], said["timer_s"], said["holdtime_s"]) == (True, 30, 121)
+    assert [(row["name"], row["transmit"], row["receive"], row["neighbours"], row["received"]) for row in said["ports"]] == [
+        ("eth0", "on", "on", 1, 1), ("eth1", "on", "on", 1, 1)]
+    first, second = said["neighbours"]
+    times = {"left_s": 90, "known_s": 10, "heard_s": 10}
+    assert second == {
+        "port": "eth1", "source": "02:00:00:00:01:01", "ttl_s": 100, **times, "port_vlan": 10, "frame_size_max": None,
+        "chassis_id": "02:00:00:00:01:01", "port_id": "swp1", "port_description": "to hayate",
+        "system_name": 'a "name" \\ ..', "system_description": "a switch", "capabilities": ["bridge", "router"],
+        "enabled": ["bridge"], "management_addresses": [{"address": "192.0.2.9", "interface": 7}]}
+    assert first == {
+        "port": "eth0", "source": "02:00:00:00:01:02", "ttl_s": 120, **{**times, "left_s": 110}, "port_vlan": None,
+        "frame_size_max": None, "chassis_id": "rack 1", "port_id": "42", "port_description": None,
+        "system_name": None, "system_description": None, "capabilities": None, "enabled": None,
+        "management_addresses": []}
+
+
+def test_page_of_the_longest_neighbours(start):
+    """Each place of each port has one, with texts that JSON escapes; no field is lost."""
+    m = start(CONFIG + RUN + WEB)
+
+    def tlv(kind, content):
+        return (kind << 9 | len(content)).to_bytes(2, "big") + content
+    quotes = b'"' * 255
+    addresses = [tlv(8, bytes([32, 99]) + bytes([who] * 31) + b"\2" + (1 << 31).to_bytes(4, "big") + b"\0") for who in range(8)]
+    frames = [bytes(Ether(src="02:00:00:00:02:%02x" % who, dst=GROUP, type=0x88cc)) +
+              tlv(1, b"\7" + b"\xff" * 254 + bytes([who])) + tlv(2, b"\7" + quotes) + tlv(3, b"\0\x78") +
+              tlv(4, quotes) + tlv(5, quotes) + tlv(6, quotes) + b"".join(addresses[:1]) + tlv(7, b"\xff\xff\xff\xff") +
+              b"\0\0" for who in range(8)]
+    short = [bytes(Ether(src="02:00:00:00:03:01", dst=GROUP, type=0x88cc)) + tlv(1, b"\7x") + tlv(2, b"\7y") +
+             tlv(3, b"\0\x78") + b"".join(addresses) + b"\0\0"]
+    for frame in frames + short:
+        assert len(frame) <= 1514
+        m.send(0 if frame in frames else 1, frame)
+        m.time(SECOND)
+    sent(m)
+    rows = page(m)["neighbours"]
+    assert [row["port"] for row in rows] == ["eth0"] * 8 + ["eth1"]
+    for who, row in enumerate(rows[:8]):
+        assert row["chassis_id"] == "ff:" * 254 + "%02x" % who
+        assert {row[name] for name in ("port_id", "port_description", "system_name", "system_description")} == {quotes.decode()}
+        assert len(row["capabilities"]) == len(row["enabled"]) == 11 and len(row["management_addresses"]) == 1
+    assert [a["address"] for a in rows[8]["management_addresses"]] == [":".join(["%02x" % who] * 31) for who in range(8)]
+
+
+def test_page_without_lldp(start):
+    m = start(CONFIG + WEB)
+    assert page(m) == {"running": False, "timer_s": None, "holdtime_s": None, "ports": [], "neighbours": []}
+
+
+# --- clear ---
+
+def test_clear_neighbours(start):
+    """They are forgotten at once; the next frame is that of a new neighbour, which is told at once (9.2.10)."""
+    m = start()
+    m.send(0, neighbour(1), neighbour(2))
+    m.send(1, neighbour(3))
+    m.time(10 * SECOND)
+    sent(m)
+    assert len(neighbours(m)) == 3
+    assert m.console("clear lldp neighbors") == ""
+    assert neighbours(m) == [] and "lldp_aged" not in m.counted()
+    m.time(200 * SECOND)  # no time of theirs ends
+    assert "lldp_aged" not in m.counted()
+    sent(m)
+    m.send(1, neighbour(3))
+    assert [row[2] for row in neighbours(m)] == ["swp3"]
+    assert len(sent(m)[1]) == 1
+
+
+def test_clear_counters(start):
+    m = start()
+    m.send(0, neighbour(1))
+    m.send(0, padded(Ether(src=A.mac, dst=GROUP, type=0x88cc) / Raw(bytes(46))))
+    sent(m)
+    row = m.console("show lldp").splitlines()[3].split()
+    assert row[3] == "1" and int(row[4]) > 0 and row[5:7] == ["2", "1"]
+    assert m.console("clear lldp counters") == ""
+    assert m.console("show lldp").splitlines()[3].split()[3:] == ["1", "0", "0", "0", "0", "0"]
+    assert len(neighbours(m)) == 1
+
+
+def test_clear_without_lldp(start):
+    m = start(CONFIG)
+    assert "lldp does not run" in m.console("clear lldp neighbors")
+    assert "lldp does not run" in m.console("clear lldp counters")

@@ -181,6 +181,33 @@ static void test_fast_start(void **state)
 	assert_int_equal(sent[1], 0);
 }
 
+/* Neighbours of all ports are forgotten without a word, and the next LLDPDU of one is a new neighbour's. */
+static void test_clear(void **state)
+{
+	(void)state;
+	uint64_t aged = 0;
+	start(0);
+	start(1);
+	wait(10);
+	hear(0, 1, 20);
+	hear(0, 2, 120);
+	hear(1, 3, 60);
+	wait(10);
+	const unsigned before = sent[0];
+	lldp_clear_neighbours(&agent);
+	assert_int_equal(lldp_neighbours(&agent, 0) + lldp_neighbours(&agent, 1), 0);
+	assert_int_equal(sent[0], before);
+	assert_true(agent.expires_ns == UINT64_MAX);
+	lldp_tick(&agent, now + 200 * SECOND, &aged);
+	assert_int_equal(aged, 0);
+	hear(0, 1, 20);
+	assert_int_equal(lldp_neighbours(&agent, 0), 1);
+	assert_true(agent.port[0].fast > 0);
+	lldp_clear_counters(&agent);
+	assert_int_equal(agent.port[0].counters.rx + agent.port[0].counters.tx + agent.port[1].counters.rx, 0);
+	assert_int_equal(lldp_neighbours(&agent, 0), 1);
+}
+
 /* Invariant 1, however often the port has a reason to send. */
 static void test_credit(void **state)
 {
@@ -318,7 +345,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_interval), TEST(test_late),       TEST(test_shutdown), TEST(test_fast_start),
-		TEST(test_credit),   TEST(test_changed),    TEST(test_neighbours), TEST(test_too_many),
+		TEST(test_clear), TEST(test_credit),   TEST(test_changed),    TEST(test_neighbours), TEST(test_too_many),
 		TEST(test_forgotten), TEST(test_refused),
 	};
 	return cmocka_run_group_tests_name("lldp", tests, NULL, NULL);
