@@ -185,7 +185,7 @@ static void test_fast_start(void **state)
 static void test_clear(void **state)
 {
 	(void)state;
-	uint64_t aged = 0;
+	uint64_t ended = 0;
 	start(0);
 	start(1);
 	wait(10);
@@ -198,8 +198,8 @@ static void test_clear(void **state)
 	assert_int_equal(lldp_neighbours(&agent, 0) + lldp_neighbours(&agent, 1), 0);
 	assert_int_equal(sent[0], before);
 	assert_true(agent.expires_ns == UINT64_MAX);
-	lldp_tick(&agent, now + 200 * SECOND, &aged);
-	assert_int_equal(aged, 0);
+	lldp_tick(&agent, now + 200 * SECOND, &ended);
+	assert_int_equal(ended, 0);
 	hear(0, 1, 20);
 	assert_int_equal(lldp_neighbours(&agent, 0), 1);
 	assert_true(agent.port[0].fast > 0);
