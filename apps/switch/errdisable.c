@@ -13,7 +13,8 @@ static struct disabled {
 	uint64_t ports;                   /* disabled ones, one bit each */
 	uint64_t since_ns[NIC_PORTS_MAX]; /* valid for these */
 } disabled_now;
-static struct sealed kept = SEALED(CORE_PERSIST_ERRDISABLE, 2, struct disabled);
+/* One version: by an older one a port would be disabled without a reason. */
+static struct sealed kept = SEALED(CORE_PERSIST_ERRDISABLE, 1, struct disabled);
 static uint64_t seen[NIC_PORTS_MAX][SWITCH_STORMS]; /* drops at the last look */
 static uint64_t look_ns; /* when to look next; 0: no port has the action */
 

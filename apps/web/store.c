@@ -9,7 +9,7 @@
 #include "lib/number.h"
 #include "runtime/sealed.h"
 
-#define SITE_FILE "site"         /* of the boot module */
+#define MODULE_FILE "site"       /* of the boot module */
 #define COPY_PIECE (1u << 20)    /* bytes between two signs of life */
 #define LOOK_NS (SECOND_NS / 20) /* between two looks whether a retired place is free */
 
@@ -159,7 +159,7 @@ static void load_boot(void)
 	struct text archive;
 	struct place p = {0};
 	const unsigned at = now.place[0].index ? 1 : 0;
-	if (!module_file(&boot_module, text_of(SITE_FILE), &archive) || !count_boot(&archive))
+	if (!module_file(&boot_module, text_of(MODULE_FILE), &archive) || !count_boot(&archive))
 		return;
 	const uint64_t index = upload.maker.count.bytes;
 	if (now.place[at].index || !sealed_take(&list) || !take_archive(&p, archive.len) || !take_index(&p, index)) {

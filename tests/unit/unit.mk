@@ -105,7 +105,7 @@ UNIT_SRC_ecmp := net/ecmp.c
 UNIT_SRC_wheel := net/tcp/wheel.c
 UNIT_SRC_congestion := net/tcp/congestion.c
 UNIT_SRC_storm :=
-UNIT_SRC_errdisable := lib/siphash.c
+UNIT_SRC_errdisable := runtime/sealed.c lib/siphash.c
 # two instances of TCP and a wire between them: one rig for all
 TCP_SRC := $(sort $(wildcard net/*.c net/tcp/*.c)) $(filter-out lib/mem.c,$(sort $(wildcard lib/*.c)))
 UNIT_SRC_tcp_pair := $(TCP_SRC) tests/unit/rig/tcp_rig.c tests/unit/rig/tcp_link.c tests/unit/rig/tcp_police.c \
