@@ -104,7 +104,7 @@ static void add_symlink(struct site_maker *m, const char *path, const struct tar
 {
 	struct site_file *f = site_record_new(m, path, strlen(path), SITE_SYMLINK);
 	f->link_bytes = (uint16_t)strlen(e->link);
-	f->link = site_take(m, e->link, f->link_bytes + 1u);
+	f->link = site_text_add(m, e->link, f->link_bytes + 1u);
 }
 
 /* A hard link names an earlier entry of the archive, and stays what that was if the name gets something else later. */
@@ -206,7 +206,7 @@ static void make_heads(struct site_maker *m, struct site_file *f)
 			head, sizeof head, &(struct http_answer){.status = 200, .minor = 1, .length = s->file[f->coded[c]].size,
 		                                                 .type = http_media_type(site_text(s, f->path)), .fields = fields});
 		assert(f->head_bytes[c]);
-		f->head[c] = site_take(m, head, f->head_bytes[c]);
+		f->head[c] = site_text_add(m, head, f->head_bytes[c]);
 	}
 }
 

@@ -47,7 +47,7 @@ struct site_file {
 	uint64_t hash;    /* of the path */
 	uint64_t path;    /* where it is; of a folder without a slash at its end: "" is the root */
 	uint64_t link;    /* of a link to a folder: where the folder's path is; of SITE_SYMLINK: where its text is */
-	uint64_t content; /* where it is in the archive; of all but files 0, as is the size */
+	uint64_t content; /* where it is in the archive; of links to folders and of folders 0, as is the size */
 	uint64_t size;
 	uint64_t etag;    /* a hash of the content */
 	int64_t modified; /* seconds since 1970 */
@@ -108,9 +108,9 @@ struct site_maker {
 	uint64_t at;      /* next free byte of texts */
 	uint8_t pass;     /* of site_build_step */
 	uint32_t file;    /* of that pass */
-	uint32_t folders; /* records of SITE_FOLDER_OR_NOTHING */
 	uint64_t hashed;  /* bytes of its content */
 	struct siphash24 hash;
+	uint32_t folders; /* records of SITE_FOLDER_OR_NOTHING */
 };
 
 void site_begin(struct site_maker *m, const void *archive, size_t bytes);

@@ -91,7 +91,7 @@ uint32_t site_find(const struct site *s, const char *path, size_t n)
 
 /* --- making --- */
 
-uint64_t site_take(struct site_maker *m, const void *from, size_t n)
+uint64_t site_text_add(struct site_maker *m, const void *from, size_t n)
 {
 	const uint64_t at = m->at;
 	m->at = at + n;
@@ -112,8 +112,8 @@ struct site_file *site_record_new(struct site_maker *m, const char *path, size_t
 		f->path = s->file[*slot - 1].path;
 		s->file[*slot - 1].kind = SITE_GONE;
 	} else {
-		f->path = site_take(m, path, n);
-		site_take(m, "", 1);
+		f->path = site_text_add(m, path, n);
+		site_text_add(m, "", 1);
 	}
 	*slot = s->files;
 	f->coded[HTTP_IDENTITY] = site_number(s, f); /* whose content it has; until PASS_CODINGS of site.c */

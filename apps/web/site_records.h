@@ -15,7 +15,7 @@ uint32_t site_record_find_hashed(const struct site *s, uint64_t hash, const char
 struct site_file *site_record_new(struct site_maker *m, const char *path, size_t n, enum site_kind kind);
 
 /* Copies n bytes to the texts of the index; returns where they are. */
-uint64_t site_take(struct site_maker *m, const void *from, size_t n);
+uint64_t site_text_add(struct site_maker *m, const void *from, size_t n);
 
 static inline uint32_t site_number(const struct site *s, const struct site_file *f)
 {
