@@ -266,7 +266,8 @@ static enum counter arrive(struct tcp *t, struct tcp_conn *c, struct tcp_segment
 	return synchronized(t, c, s, p, taken);
 }
 
-static void input_lot(struct tcp *t, struct pkt *v, unsigned n)
+/* `after`: packets that follow those n in this call. */
+static void input_lot(struct tcp *t, struct pkt *v, unsigned n, unsigned after)
 {
 	struct tcp_segment seg[LOT];
 	uint32_t hash[LOT];
@@ -287,6 +288,7 @@ static void input_lot(struct tcp *t, struct pkt *v, unsigned n)
 	}
 	for (unsigned i = 0; i < n; i++) {
 		bool taken = false;
+		t->coming = after + n - 1 - i;
 		if (fate[i] == CNT_NONE)
 			fate[i] = arrive(t, tcp_find(t, hash[i], &seg[i]), &seg[i], &v[i], &taken);
 		tcp_count_event(t, fate[i]);
@@ -300,7 +302,8 @@ void tcp_input(struct tcp *t, struct pkt *v, unsigned n, uint64_t now_us)
 	tcp_set_now(t, now_us);
 	t->busy = true;
 	for (unsigned at = 0; at < n; at += LOT) {
-		input_lot(t, v + at, n - at < LOT ? n - at : LOT);
+		const unsigned lot = n - at < LOT ? n - at : LOT;
+		input_lot(t, v + at, lot, n - at - lot);
 		tcp_flush(t);
 	}
 	t->busy = false;

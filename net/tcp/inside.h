@@ -306,6 +306,7 @@ struct tcp {
 	uint32_t records;      /* records from this index on were never used and hold arbitrary
 	                          bytes */
 	uint32_t connections;
+	uint32_t coming;       /* packets of this tcp_input that have not been looked at */
 	struct tcp_list pending;
 	struct tcp_list waiting[TCP_WAYS]; /* waiting for room on way 1, 2, ... */
 	uint32_t ways;         /* bit w - 1: a connection waits for way w */

@@ -23,11 +23,14 @@ void tcp_note_duplicate(struct tcp *t, struct tcp_conn *c, uint32_t start, uint3
  * May data in order be delivered? An application may keep the buffers it gets; an echo keeps them
  * until they are acknowledged. All windows together offer more buffers than exist. Without any
  * buffer nothing could be received, not even the ACKs that release buffers. The last buffers are
- * therefore only used for reception, and their data is dropped; the peer retransmits it.
+ * therefore only used for reception, and their data is dropped; the peer retransmits it. Buffers of
+ * packets that are still to be looked at count as free: otherwise the first packet of a long vector is
+ * dropped although those behind it give their buffers back, and that again whenever the peer
+ * retransmits them all.
  */
 static bool may_deliver(const struct tcp *t)
 {
-	return likely(t->pool->free >= t->p.pool_reserve / 4);
+	return likely(t->pool->free + t->coming >= t->p.pool_reserve / 4);
 }
 
 /* --- delivery --- */

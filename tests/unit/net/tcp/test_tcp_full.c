@@ -1,6 +1,6 @@
 /*
  * A table without a free connection (net/tcp/table.c): whose record is taken, when all come in one
- * vector. What becomes of one SYN after the other is tests/drill's (cookies, close).
+ * vector. And a vector that takes all buffers. What becomes of one SYN after the other is tests/drill's (cookies, close).
  */
 #include "tests/unit/rig/host.h"
 
@@ -29,7 +29,7 @@ static struct {
 	struct counters cnt;
 	struct tcp *tcp;
 	struct tcp_conn *conn[CONNECTIONS]; /* in the order in which they were accepted */
-	unsigned accepts;
+	unsigned accepts, received;
 	struct {
 		uint16_t port;
 		uint8_t flags;
@@ -64,19 +64,20 @@ static bool accept(struct tcp_conn *c)
 
 static void data(struct tcp_conn *c, struct pkt *p)
 {
-	(void)c;
+	tcp_consumed(c, p->len);
+	w.received += p->len;
 	pkt_free(&w.pool, p);
 }
 
 static struct tcp_ops ops = {.tx = tx};
 static const struct tcp_app app = {.accept = accept, .data = data};
 
-static void begin(void)
+static void begin_with(uint32_t reserve)
 {
 	struct tcp_params p = TCP_PARAMS_DEFAULT;
 	const struct siphash_key key = {1, 2};
 	p.connections = CONNECTIONS;
-	p.pool_reserve = 0;
+	p.pool_reserve = reserve;
 	memset(&w, 0, sizeof w);
 	memset(memory, 0, sizeof memory);
 	assert_true(tcp_memory_bytes(&p) <= sizeof memory);
@@ -86,8 +87,10 @@ static void begin(void)
 	                                                        .app = &app}), E_OK);
 }
 
-/* A segment without data, of the peer's. */
-static struct pkt segment(struct peer *from, uint8_t flags)
+static void begin(void) { begin_with(0); }
+
+/* A segment of the peer's, with that many bytes of data. */
+static struct pkt segment_of(struct peer *from, uint8_t flags, unsigned bytes)
 {
 	const struct net_addr src = REMOTE, dst = LOCAL;
 	struct pkt p;
@@ -95,12 +98,15 @@ static struct pkt segment(struct peer *from, uint8_t flags)
 	uint8_t *ip = p.data + ETH_HLEN, *tcp = ip + IP4_HLEN;
 	const uint32_t ack = flags & TCP_ACK ? from->ack : 0;
 	tcp_header_put(tcp, from->port, PORT, from->seq, ack, TCP_HLEN, flags, 65535, 0);
-	ip_header_put(tcp, TCP_HLEN, IP4_HLEN, &src, &dst, IP_PROTO_TCP, IP_ECN_NOT);
-	p.len = ETH_HLEN + IP4_HLEN + TCP_HLEN;
+	memset(tcp + TCP_HLEN, 'x', bytes);
+	ip_header_put(tcp, TCP_HLEN + bytes, IP4_HLEN, &src, &dst, IP_PROTO_TCP, IP_ECN_NOT);
+	p.len = (uint16_t)(ETH_HLEN + IP4_HLEN + TCP_HLEN + bytes);
 	p.flags = PKT_CSUM_OK;
-	from->seq += (flags & (TCP_SYN | TCP_FIN)) != 0;
+	from->seq += bytes + ((flags & (TCP_SYN | TCP_FIN)) != 0);
 	return p;
 }
+
+static struct pkt segment(struct peer *from, uint8_t flags) { return segment_of(from, flags, 0); }
 
 static void receive(struct pkt *v, unsigned n, uint64_t now_us)
 {
@@ -193,11 +199,31 @@ static void the_next_older_one(void **state)
 	assert_true(w.sent_n == 1 && w.sent[0].flags & TCP_RST);
 }
 
+/* All buffers are those of one vector: its packets are delivered from the first one on, for most give their buffers back. */
+static void vector_of_all_buffers(void **state)
+{
+	(void)state;
+	struct peer p = {.port = 40000, .seq = 1};
+	struct pkt v[BUFS];
+	begin_with(BUFS / 2);
+	receive_one(&p, TCP_SYN, 2000);
+	p.ack = w.sent[0].seq + 1;
+	receive_one(&p, TCP_ACK, 2001);
+	for (unsigned i = 0; i < BUFS; i++)
+		v[i] = segment_of(&p, TCP_ACK, 10);
+	assert_int_equal(w.pool.free, 0);
+	receive(v, BUFS, 2002);
+	assert_int_equal(w.received, 10 * BUFS);
+	assert_int_equal(w.cnt.v[CNT_drop_tcp_buffers], 0);
+	assert_int_equal(w.pool.free, BUFS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(none_that_has_to_answer),
 		cmocka_unit_test(the_next_older_one),
+		cmocka_unit_test(vector_of_all_buffers),
 	};
 	return cmocka_run_group_tests_name("tcp_full", tests, NULL, NULL);
 }
