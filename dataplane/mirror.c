@@ -25,7 +25,7 @@ static void put_packet(struct mirror_ring *r, uint64_t at, const struct pkt *p, 
 	mirror_ring_put(r, at, p->data, n);
 	for (; n < kept; f++) {
 		unsigned len = f->len < kept - n ? f->len : kept - n;
-		mirror_ring_put(r, at + n, buf_base(&self.pool, f->buf) + f->offset, len);
+		mirror_ring_put(r, at + n, buf_at(&self.pool, f->buf, f->offset), len);
 		n += len;
 	}
 }

@@ -210,7 +210,7 @@ static const char *amdvi_reason(const struct iommu_refusal *r)
 }
 
 static const struct iomap_format amdvi_maps = {.table = {0, MAP_LEVEL(1), MAP_LEVEL(2), MAP_LEVEL(3)},
-                                               .leaf = MAP_PRESENT | MAP_COHERENT};
+                                               .leaf = MAP_PRESENT | MAP_COHERENT, .writes = 1ull << 62};
 
 const struct iommu_kind iommu_amdvi = {
 	.number = BOOT_IOMMU_AMDVI, .name = "AMD-Vi", .table = "IVRS", .messages_by_index = false,

@@ -68,12 +68,13 @@ static uint64_t *leaf(unsigned map, uint64_t phys)
 	return &t[phys >> 21 & 511];
 }
 
-void iomap_set(unsigned map, uint64_t window, uint64_t bytes, bool reached)
+void iomap_set(unsigned map, uint64_t window, uint64_t bytes, enum iomap_access access)
 {
+	const uint64_t bits = mem.format->leaf & ~(access == IOMAP_READ ? mem.format->writes : 0);
 	uint64_t phys = window - MEMORY_WINDOW;
 	for (uint64_t end = phys + bytes; phys < end; phys += HUGE_BYTES) {
 		uint64_t *e = leaf(map, phys);
-		*e = reached ? phys | mem.format->leaf : 0;
+		*e = access == IOMAP_NONE ? 0 : phys | bits;
 		cpu_flush(e, sizeof *e);
 	}
 }

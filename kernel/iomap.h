@@ -18,7 +18,8 @@ uint64_t iomap_bytes(unsigned maps, unsigned more);
 /* The bits of entries. Bits 51:12 are a physical address. An entry that leads nowhere is 0. */
 struct iomap_format {
 	uint64_t table[4]; /* table[n]: of an entry that leads to a table of level n, 1 to 3; the top is level 4 */
-	uint64_t leaf;     /* of an entry for a page of 2 MiB, at level 2 */
+	uint64_t leaf;     /* of an entry for a page of 2 MiB, at level 2, */
+	uint64_t writes;   /* and the bits of it without which cards only read the page */
 };
 
 /* Makes empty maps of that format, which stays valid, in `bytes` of zeroed memory at physical address `at`. */
@@ -30,8 +31,10 @@ uint64_t iomap_page(void);
 /* Adds whole 2 MiB pages, given by their address in the memory window, to all maps. */
 void iomap_add(uint64_t window, uint64_t bytes);
 
-/* Has the map `map` contain these pages, which were added before, or not. */
-void iomap_set(unsigned map, uint64_t window, uint64_t bytes, bool reached);
+enum iomap_access { IOMAP_NONE, IOMAP_READ, IOMAP_ALL };
+
+/* What the card of map `map` may do with these pages, which were added before. */
+void iomap_set(unsigned map, uint64_t window, uint64_t bytes, enum iomap_access access);
 
 /* The table at which a unit of four levels (wide), or three, starts. For three, the map has been filled. */
 uint64_t iomap_top(unsigned map, bool wide);

@@ -241,16 +241,16 @@ static int forget_all(void)
 	return e == E_OK ? E_OK : E_DEVICE;
 }
 
-int iommu_withdraw(uint64_t window, uint64_t bytes)
+int iommu_withdraw(uint64_t window, uint64_t bytes, bool readable)
 {
 	if (!active)
 		return E_OK;
 	for (unsigned n = 0; n < maps; n++)
-		iomap_set(n, window, bytes, false);
+		iomap_set(n, window, bytes, readable ? IOMAP_READ : IOMAP_NONE);
 	if (forget_all() == E_OK)
 		return E_OK;
 	for (unsigned n = 0; n < maps; n++)
-		iomap_set(n, window, bytes, true);
+		iomap_set(n, window, bytes, IOMAP_ALL);
 	return E_DEVICE;
 }
 
@@ -269,7 +269,7 @@ int64_t iommu_reserve(unsigned core, uint64_t device, uint64_t window, uint64_t 
 	if (!active || maps < boot_info->pci_count)
 		return E_NOTSUP;
 	for (unsigned n = 0; n < maps; n++)
-		iomap_set(n, window, bytes, device == DMA_ALL || device == n);
+		iomap_set(n, window, bytes, device == DMA_ALL || device == n ? IOMAP_ALL : IOMAP_NONE);
 	return forget_all();
 }
 

@@ -7,7 +7,8 @@
  *    kernel memory, page table, shared memory, program variable or register of another device.
  * 2. Each card has a map of its own, if the units have enough domains. KCALL_DMA_RESERVE takes the rings of
  *    a card out of the other cards' maps, and may put them back. KCALL_SHARE moves memory between two
- *    regions that are both in all maps. KCALL_REGION takes memory out of all maps for good.
+ *    regions that are both in all maps. KCALL_REGION takes memory out of all maps for good; content
+ *    (REGION_CONTENT) they may still read.
  * 3. Message interrupts, writes to 0xfeexxxxx, are not memory accesses to the units. Where all used units
  *    can, they are remapped (intr.h), and a card raises no interrupts but its own. Otherwise they pass.
  * 4. A unit is enabled only if it covers one of our cards. Among its other devices, those that
@@ -53,9 +54,9 @@ int iommu_ioapic_source(uint8_t id);
 int iommu_forget_interrupts(void);
 
 /* Takes whole 2 MiB pages of the control core's tables, given by their address in the memory window, from
- * all cards. When it returns, no access is under way. E_DEVICE: a unit does not answer, and cards reach
+ * all cards; `readable`: they may still read them. When it returns, no other access is under way. E_DEVICE: a unit does not answer, and cards reach
  * the memory as before. */
-int iommu_withdraw(uint64_t window, uint64_t bytes);
+int iommu_withdraw(uint64_t window, uint64_t bytes, bool readable);
 
 /* For KCALL_DMA_RESERVE by the program of `core`: see there. */
 int64_t iommu_reserve(unsigned core, uint64_t device, uint64_t window, uint64_t bytes);

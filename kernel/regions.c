@@ -6,7 +6,7 @@
  *    that has a translation of the kernel's map from before may keep it: of ring 0, which does not use it.
  * 2. A region is given away once. No entry that a data core's page tables get here was present before, so
  *    no TLB of theirs holds it (Intel SDM vol. 3A, 4.10.2.3), and none is asked to forget one.
- * 3. Devices reach the control core's tables, but no region: the IOMMU forgets it first.
+ * 3. Devices reach the control core's tables, but no region: the IOMMU forgets it first. Content they read.
  * 4. Bytes of code that are not in use are int3, which in CODE_WINDOW is a failure and not a kernel call
  *    (trap_handler).
  *
@@ -121,7 +121,7 @@ int regions_add(uint64_t at, uint64_t bytes, uint64_t kind)
 	const bool fits = kind != REGION_CODE || bytes <= CODE_WINDOW_BYTES - code;
 	if (boot_info->regions == REGIONS_MAX || !fits || tables_missing(&r) > vm_free())
 		return E_NOMEM;
-	const int e = iommu_withdraw(at, region_whole(&r));
+	const int e = iommu_withdraw(at, region_whole(&r), kind == REGION_CONTENT);
 	if (e != E_OK)
 		return e;
 	if (kind == REGION_CODE)

@@ -199,7 +199,7 @@ static const char *vtd_reason(const struct iommu_refusal *r)
 }
 
 /* Second-level entries (9.8): readable, writable; bit 7: a page of 2 MiB. */
-static const struct iomap_format vtd_maps = {.table = {3, 3, 3, 3}, .leaf = 3 | 1ull << 7};
+static const struct iomap_format vtd_maps = {.table = {3, 3, 3, 3}, .leaf = 3 | 1ull << 7, .writes = 2};
 
 const struct iommu_kind iommu_vtd = {
 	.number = BOOT_IOMMU_VTD, .name = "VT-d", .table = "DMAR", .messages_by_index = true,

@@ -23,7 +23,7 @@ static uint32_t sum_of_frags(const struct bufpool *pool, const struct pkt *p, bo
 	const struct pkt_frag *f = pkt_frags(pool, p->buf);
 	uint32_t sum = 0;
 	for (unsigned n = pkt_meta(pool, p->buf)->frags; n; n--, f++) {
-		uint32_t part = csum_partial(buf_base(pool, f->buf) + f->offset, f->len, 0);
+		uint32_t part = csum_partial(buf_at(pool, f->buf, f->offset), f->len, 0);
 		if (odd) { /* RFC 1071 2(B): bytes at odd offsets count in the other half */
 			part = (part & 0xffff) + (part >> 16);
 			part = (part & 0xffff) + (part >> 16);
@@ -33,6 +33,14 @@ static uint32_t sum_of_frags(const struct bufpool *pool, const struct pkt *p, bo
 		odd ^= f->len & 1;
 	}
 	return sum;
+}
+
+void buf_free_outside(struct bufpool *pool, uint32_t buf)
+{
+	struct pkt_meta *m = pkt_meta(pool, buf);
+	assert(m->refs == BUF_REFS_OUTSIDE && pool->outside[m->outside_kind] > 0);
+	pool->outside[m->outside_kind]--;
+	buf_free(pool, buf);
 }
 
 void pkt_free_parts(struct bufpool *pool, const struct pkt *p)

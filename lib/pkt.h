@@ -19,7 +19,9 @@
  *
  * A sender that keeps a buffer while a device transmits it, as TCP does for retransmission, counts the
  * holders in pkt_meta.refs and sets PKT_SHARED. A packet in several pieces, PKT_CHAIN, has further
- * pieces, struct pkt_frag, in buffers that are counted in the same way.
+ * pieces, struct pkt_frag, in buffers that are counted in the same way. A piece's bytes may also lie
+ * outside the pool, in memory that devices can read and nobody writes, such as a file that is sent:
+ * buf_set_outside. The buffer then only counts the holders and says where the bytes are.
  *
  * Invariants
  * 1. A buffer has one owner: pool, device ring, or the holder of the struct pkt. A counted buffer has
@@ -39,6 +41,9 @@
 #define BUF_FRAME_LEAST 76 /* drivers write up to 12 bytes before the frame */
 #define BUF_FRAGS_OFFSET 256 /* fragments of a chain; the frame's first piece ends before it */
 #define PKT_FRAGS_MAX 32
+#define BUF_OUTSIDE 0x8000u /* in an offset: the other bits count from pkt_meta.outside */
+#define BUF_OUTSIDE_KINDS 2
+#define BUF_REFS_OUTSIDE 0x8000u /* in pkt_meta.refs, beside the number of holders */
 /* 2176 = 17 * 128: not a power of two, so that the headers of successive buffers do not map to the same
  * cache sets. */
 #define BUF_STRIDE_STANDARD 2176
@@ -68,12 +73,17 @@ _Static_assert(sizeof(struct pkt) == 8 + sizeof(void *), "a packet handle is two
 
 /* At the start of the buffer. Fields are valid with the named flags. Lengths in bytes. */
 struct pkt_meta {
-	/* PKT_CSUM_PARTIAL */
-	uint16_t csum_start;  /* from the first byte of the frame to the first byte summed */
-	uint16_t csum_offset; /* from csum_start to the checksum field */
-	/* PKT_TSO, PKT_USO */
-	uint16_t mss;       /* payload of each segment but the last */
-	uint16_t hdr_bytes; /* Ethernet, IP and TCP or UDP header, repeated in each segment */
+	union {
+		struct {
+			/* PKT_CSUM_PARTIAL */
+			uint16_t csum_start;  /* from the first byte of the frame to the first byte summed */
+			uint16_t csum_offset; /* from csum_start to the checksum field */
+			/* PKT_TSO, PKT_USO */
+			uint16_t mss;       /* payload of each segment but the last */
+			uint16_t hdr_bytes; /* Ethernet, IP and TCP or UDP header, repeated in each segment */
+		};
+		const uint8_t *outside; /* BUF_REFS_OUTSIDE: its bytes. Never the first buffer of a packet */
+	};
 	/* PKT_VLAN: priority, DEI and VLAN ID, host byte order (IEEE 802.1Q, 9.6) */
 	uint16_t vlan_tci;
 	/* PKT_SHARED, and buffers of fragments */
@@ -81,16 +91,16 @@ struct pkt_meta {
 	/* PKT_CHAIN */
 	uint16_t frag_bytes; /* of all fragments together */
 	uint8_t frags;       /* 1 to PKT_FRAGS_MAX, at pkt_frags() */
-	uint8_t reserved;
+	uint8_t outside_kind; /* BUF_REFS_OUTSIDE */
 	/* For the code that queues the buffer; drivers do not touch it. */
 	uint32_t queue[12];
 };
 _Static_assert(sizeof(struct pkt_meta) <= BUF_META, "fits before the frame");
 
-/* A piece of a chain: bytes anywhere in a counted buffer of the same pool. */
+/* A piece of a chain: bytes anywhere in a counted buffer of the same pool, or outside: buf_at(). */
 struct pkt_frag {
 	uint32_t buf;
-	uint16_t offset; /* from the start of the buffer */
+	uint16_t offset; /* from the start of the buffer; with BUF_OUTSIDE from pkt_meta.outside */
 	uint16_t len;    /* 1 or more */
 };
 
@@ -100,6 +110,7 @@ struct bufpool {
 	uint32_t free;
 	uint32_t count;
 	uint32_t stride; /* bytes from buffer to buffer */
+	uint32_t outside[BUF_OUTSIDE_KINDS]; /* buffers with BUF_REFS_OUTSIDE, by kind */
 };
 
 /*
@@ -109,7 +120,7 @@ struct bufpool {
 static inline void bufpool_init(struct bufpool *p, uint8_t *base, uint32_t *stack, uint32_t count,
                                 uint32_t stride)
 {
-	*p = (struct bufpool){base, stack, count, count, stride};
+	*p = (struct bufpool){base, stack, count, count, stride, {0}};
 	for (uint32_t i = 0; i < count; i++)
 		stack[i] = count - 1 - i;
 }
@@ -122,6 +133,14 @@ static inline uint8_t *buf_base(const struct bufpool *p, uint32_t buf)
 static inline struct pkt_meta *pkt_meta(const struct bufpool *p, uint32_t buf)
 {
 	return (struct pkt_meta *)(void *)buf_base(p, buf);
+}
+
+/* The byte at an offset like that of a piece. */
+static inline const uint8_t *buf_at(const struct bufpool *p, uint32_t buf, uint32_t offset)
+{
+	if (unlikely(offset & BUF_OUTSIDE))
+		return pkt_meta(p, buf)->outside + (offset & ~BUF_OUTSIDE);
+	return buf_base(p, buf) + offset;
 }
 
 /* The longest frame in bytes that a buffer of this pool holds. */
@@ -171,12 +190,39 @@ static inline void buf_hold(const struct bufpool *p, uint32_t buf)
 	pkt_meta(p, buf)->refs++;
 }
 
+/* Holders of a counted buffer. */
+static inline unsigned buf_holders(const struct bufpool *p, uint32_t buf)
+{
+	return pkt_meta(p, buf)->refs & ~BUF_REFS_OUTSIDE;
+}
+
+/*
+ * Has a buffer of the caller name bytes outside the pool, from `at` on, with one holder, the caller. Pieces
+ * of it have offsets from BUF_OUTSIDE on. pool.outside[kind] counts the buffer until its last holder has
+ * put it; the bytes must stay as they are until then. Devices read them: dma_addr() must accept them.
+ */
+static inline void buf_set_outside(struct bufpool *p, uint32_t buf, const uint8_t *at, unsigned kind)
+{
+	struct pkt_meta *m = pkt_meta(p, buf);
+	assert(kind < BUF_OUTSIDE_KINDS);
+	m->outside = at;
+	m->outside_kind = (uint8_t)kind;
+	m->refs = BUF_REFS_OUTSIDE | 1;
+	p->outside[kind]++;
+}
+
+/* Frees a buffer that buf_set_outside was called for, and that has no holder. */
+void buf_free_outside(struct bufpool *p, uint32_t buf);
+
 /* Removes a holder of a counted buffer; the last one frees it. */
 static inline void buf_put(struct bufpool *p, uint32_t buf)
 {
-	assert(pkt_meta(p, buf)->refs > 0);
-	if (--pkt_meta(p, buf)->refs == 0)
+	assert(buf_holders(p, buf) > 0);
+	const uint16_t left = --pkt_meta(p, buf)->refs;
+	if (left == 0)
 		buf_free(p, buf);
+	else if (unlikely(left == BUF_REFS_OUTSIDE))
+		buf_free_outside(p, buf);
 }
 
 /* Frees a packet with PKT_SHARED or PKT_CHAIN. */

@@ -824,6 +824,13 @@ uint64_t data_deadline(void)
 	return next;
 }
 
+void core_tx_reclaim(void)
+{
+	for (unsigned p = 0; p < attached; p++)
+		if (!queues[p].broken)
+			queues[p].ops->tx_burst(&queues[p], NULL, 0);
+}
+
 bool data_arm(void)
 {
 	bool waiting = shared_load(asked) != epoch;

@@ -151,7 +151,7 @@ static void fill_packet(struct core_msg *m, const struct pkt *p)
 	const struct pkt_frag *f = pkt_frags(&self.pool, p->buf);
 	fill(m, p->data, p->len);
 	for (unsigned n = p->flags & PKT_CHAIN ? pkt_meta(&self.pool, p->buf)->frags : 0; n; n--, f++) {
-		memcpy(m->frame + m->len, buf_base(&self.pool, f->buf) + f->offset, f->len);
+		memcpy(m->frame + m->len, buf_at(&self.pool, f->buf, f->offset), f->len);
 		m->len = (uint16_t)(m->len + f->len);
 	}
 }

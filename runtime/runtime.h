@@ -376,6 +376,9 @@ void core_tx_flush_all(void);
  * room. */
 extern uint64_t core_forwards;
 
+/* Takes back the buffers that devices have sent. Needed only by who waits for one: sending and sleep do the same. */
+void core_tx_reclaim(void);
+
 /* n packets received by that interface have been passed to core_tx(): core_tx_flush_all() counts those
  * that were not dropped as forwarded. */
 static inline void core_forwarded(unsigned interface, unsigned n)

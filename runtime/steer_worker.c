@@ -193,7 +193,7 @@ COLD static bool copy_whole(struct bufpool *pool, const struct pkt *p, struct pk
 	to->len = p->len;
 	for (unsigned i = 0; i < frags; i++) {
 		const struct pkt_frag *f = &pkt_frags(pool, p->buf)[i];
-		memcpy(to->data + to->len, buf_base(pool, f->buf) + f->offset, f->len);
+		memcpy(to->data + to->len, buf_at(pool, f->buf, f->offset), f->len);
 		to->len = (uint16_t)(to->len + f->len);
 	}
 	pkt_free(pool, p);

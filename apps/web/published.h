@@ -3,11 +3,12 @@
  * and each data core's struct web_core (dp_plugin_shared).
  *
  * There are two places for sites, of which one is in force. Requests are answered from it. Answers that were begun before it
- * changed go on from the other place; each data core counts those. The control core writes a place only while no data core
- * uses it:
+ * changed go on from the other place; each data core counts those. Contents are sent without a copy: buffers name their bytes
+ * until the peer has acknowledged them and the device has sent what it holds; each data core counts those too. The control core
+ * writes a place only while no data core uses it:
  *
  *     change `current` (release), core_quiesce(): no new answer uses the other place
- *     until answers[] of every data core is 0 there: wait, or have them ended (`ended`)
+ *     until answers[] and held[] of every data core are 0 there: wait, or have them ended (`ended`)
  *
  * A restarted control program publishes the same sites (store.h).
  */
@@ -16,6 +17,7 @@
 
 #include "apps/web/site.h"
 #include "dataplane/tcp_move_area.h"
+#include "lib/pkt.h"
 #include "net/http/http.h"
 
 /* A request in the access log (log.h). A text has no NUL at its end if it fills its place. */
@@ -33,6 +35,7 @@ struct log_entry {
 #define LOG_KEPT 256
 
 #define WEB_PLACES 2
+_Static_assert(WEB_PLACES <= BUF_OUTSIDE_KINDS, "a place is a kind of bytes outside");
 #define WEB_NO_PLACE WEB_PLACES
 
 struct web_published {
@@ -52,11 +55,12 @@ struct web_published {
 struct web_core {
 	struct tcp_move_area move;    /* dataplane/tcp_move.h; first */
 	uint64_t answers[WEB_PLACES]; /* that are being sent, by place */
+	uint64_t held[WEB_PLACES];    /* buffers that name its bytes (bufpool.outside): at least as many as at the end of the last turn */
 	uint64_t head;                /* requests noted for the access log */
 	struct log_entry slot[LOG_SLOTS];
 };
 
-/* A message without content (INJECT_APP): the data core looks at `ended`. */
+/* A message without content (INJECT_APP): the data core looks at `current` and `ended`. */
 #define WEB_MSG_LOOK 0x776562u
 
 #endif

@@ -18,6 +18,7 @@
 #define SLOTS_MAX 512
 #define RAW_MAX 1024       /* bytes of an incomplete head that moves to another core */
 #define AHEAD 65536        /* bytes to queue beyond the windows: see queue_room */
+#define HELD_MS 10         /* until we look whether a place is still held */
 
 /* States. Each has a list of its connections, in the order of their deadlines. */
 enum state {
@@ -52,6 +53,7 @@ struct conn {
 	bool fin : 1;    /* the peer has closed its half */
 	bool parts : 1;  /* the slot has several ranges */
 	bool lost : 1;   /* while MOVING: its site has gone */
+	uint8_t holds : WEB_PLACES; /* bit for each place whose bytes may be in the queue of tcp */
 	uint32_t acked; /* bytes that the peer has acknowledged since began_ms, at most UINT32_MAX */
 };
 _Static_assert(sizeof(struct conn) == SERVE_CONN_BYTES, "what tcp_data_bytes is asked for");
@@ -90,6 +92,7 @@ static struct {
 	const struct web_published *published;     /* NULL: nothing is */
 	const struct site *site[WEB_PLACES];       /* as published, when it was last looked at */
 	uint64_t answers[WEB_PLACES];              /* as in struct web_core: connections that are SENDING, or were before MOVING */
+	uint64_t ended;                            /* as published, when end_place() was last called for it */
 	uint32_t conns, moving;                    /* records; connections that are MOVING */
 	struct http_parser parser; /* of connections without a slot: between two requests while none of them is in work() */
 	struct raw raw;                /* what web.parser has read of a head */
@@ -121,6 +124,23 @@ static void note_answers(unsigned place, uint64_t more)
 		return;
 	web.answers[place] += more;
 	shared_store(&own->answers[place], web.answers[place]);
+}
+
+static void note_held(void)
+{
+	struct web_core *own = dp_plugin_shared();
+	for (unsigned place = 0; place < WEB_PLACES; place++)
+		shared_store(&own->held[place], self.pool.outside[place]);
+}
+
+/* A place that is not in force, and whose bytes our buffers name; WEB_NO_PLACE: none. */
+static unsigned retired_held(void)
+{
+	const uint64_t current = web.published ? shared_load(&web.published->current) : WEB_NO_PLACE;
+	for (unsigned place = 0; place < WEB_PLACES; place++)
+		if (place != current && self.pool.outside[place])
+			return place;
+	return WEB_NO_PLACE;
 }
 
 /* --- lists of states --- */
@@ -293,8 +313,10 @@ static bool push_file(struct conn *c)
 	while (c->at < c->end) {
 		const struct site *s = web.site[c->place];
 		const uint32_t want = (uint32_t)u64_min(c->end - c->at, queue_room(c));
-		const uint32_t n = tcp_send(c->tcp, site_content(s, &s->file[c->file]) + c->at, want);
+		const uint32_t n = tcp_send_outside(c->tcp, site_content(s, &s->file[c->file]) + c->at, want, c->place);
 		c->at += n;
+		c->holds |= (uint8_t)(1u << c->place);
+		note_held();
 		if (n < want || want == 0)
 			return false;
 	}
@@ -540,6 +562,8 @@ static void on_acked(struct tcp_conn *tcp, uint32_t bytes)
 {
 	struct conn *c = conn_of(tcp);
 	c->acked = bytes < UINT32_MAX - c->acked ? c->acked + bytes : UINT32_MAX;
+	if (tcp_unacked(tcp) == 0)
+		c->holds = 0;
 	if (unlikely(is_too_slow(c)) && tcp_unacked(tcp)) {
 		count(CNT_web_timeouts);
 		abort_conn(c);
@@ -598,26 +622,43 @@ static void expire(struct conn *c)
 		abort_conn(c);
 }
 
-/* Resets the connections with answers from that place. */
-static bool end_answers(unsigned place)
+/* Resets the connections that send from that place, or whose peer has not acknowledged all from there. One that moves is
+ * reset if it comes back. True: any. */
+static bool end_place(unsigned place)
 {
 	bool any = false;
-	for (uint32_t n = web.first[SENDING], next; n != NONE && web.answers[place]; n = next) {
-		next = web.conn[n].next;
-		if (web.conn[n].place != place)
+	for (uint32_t i = 0; i < web.conns && (web.answers[place] || self.pool.outside[place] || web.moving); i++) {
+		struct conn *c = &web.conn[i];
+		const enum state state = c->state == MOVING ? c->was : c->state;
+		if (!c->tcp || !((state == SENDING && c->place == place) || c->holds >> place & 1))
 			continue;
+		if (c->state == MOVING) {
+			c->lost = true;
+			continue;
+		}
 		count(CNT_web_replaced);
-		abort_conn(&web.conn[n]);
+		abort_conn(c);
 		any = true;
 	}
+	return any;
+}
+
+/* Does for places that are not in force what the control core waits for. */
+static bool look_at_places(void)
+{
+	const uint64_t ended = web.published ? shared_load(&web.published->ended) : WEB_NO_PLACE;
+	const bool any = ended < WEB_PLACES && ended != web.ended && end_place((unsigned)ended);
+	web.ended = ended;
+	if (unlikely(retired_held() < WEB_PLACES))
+		core_tx_reclaim();
+	note_held();
 	return any;
 }
 
 bool serve_expire(void)
 {
 	const uint32_t now = now_ms();
-	const uint64_t ended = web.published ? shared_load(&web.published->ended) : WEB_NO_PLACE;
-	bool any = ended < WEB_PLACES && end_answers((unsigned)ended);
+	bool any = look_at_places();
 	for (unsigned s = 0; s < STATES; s++)
 		while (web.first[s] != NONE && (int32_t)(now - web.conn[web.first[s]].due_ms) >= 0) {
 			expire(&web.conn[web.first[s]]);
@@ -633,6 +674,8 @@ uint64_t serve_deadline(void)
 	for (unsigned s = 0; s < STATES; s++)
 		if (web.first[s] != NONE)
 			left = u32_min(left, web.conn[web.first[s]].due_ms - now);
+	if (unlikely(retired_held() < WEB_PLACES))
+		left = u32_min(left, HELD_MS);
 	return left == UINT32_MAX ? UINT64_MAX : core_tsc_after(left * 1000000ull);
 }
 
@@ -853,14 +896,6 @@ static const struct tcp_move_app moving[] = {
 	{.app = &tcp_events, .leave = move_leave, .left = move_left, .join = move_join},
 };
 
-/* Answers from that place do not go on here if they come back. */
-static void end_moved(unsigned place)
-{
-	for (uint32_t i = 0; i < web.conns && web.moving; i++)
-		if (web.conn[i].tcp && web.conn[i].state == MOVING && web.conn[i].was == SENDING && web.conn[i].place == place)
-			web.conn[i].lost = true;
-}
-
 /* --- start --- */
 
 size_t serve_slots_bytes(size_t room)
@@ -900,7 +935,9 @@ void serve_start(void *conns, uint32_t count, void *slots, size_t slots_bytes, u
 	memset(web.answers, 0, sizeof web.answers);
 	web.conns = count;
 	web.moving = 0;
+	web.ended = WEB_NO_PLACE;
 	memset(((struct web_core *)dp_plugin_shared())->answers, 0, sizeof web.answers);
+	note_held();
 	http_init_fields(&web.parser);
 	new_boundary();
 	tcp_move_apps(tcp_data, moving, ARRAY_LEN(moving));
@@ -913,10 +950,8 @@ void serve_sites(const struct web_published *w)
 	web.published = w;
 	for (unsigned place = 0; place < WEB_PLACES; place++) {
 		const struct site *site = w ? w->site[place] : NULL;
-		if (web.site[place] != site) {
-			end_answers(place);
-			end_moved(place);
-		}
+		if (web.site[place] != site)
+			end_place(place);
 		web.site[place] = site;
 	}
 }

@@ -80,15 +80,26 @@ static unsigned other(void)
 	return now.current == 0 ? 1 : 0;
 }
 
-static uint64_t answers_from(unsigned place)
+/* Answers that are being sent from that place; `*held`: buffers that name its bytes. */
+static uint64_t answers_from(unsigned place, uint64_t *held)
 {
 	uint64_t n = 0;
+	*held = 0;
 	for (unsigned d = 0; d < self.info->data_cores; d++) {
 		const unsigned c = self.info->first_data_core + d;
 		const struct web_core *o = dp_plugin_shared_of(c);
-		n += self.info->status[c].state == CORE_DEAD ? 0 : shared_load(&o->answers[place]);
+		if (self.info->status[c].state == CORE_DEAD)
+			continue;
+		n += shared_load(&o->answers[place]);
+		*held += shared_load(&o->held[place]);
 	}
 	return n;
+}
+
+static bool is_used(unsigned place)
+{
+	uint64_t held;
+	return answers_from(place, &held) || held;
 }
 
 static bool is_retired(void)
@@ -116,17 +127,16 @@ uint64_t store_turn(void)
 	if (core_now_ns() < look_ns)
 		return look_ns;
 	look_ns = core_now_ns() + LOOK_NS;
-	if (answers_from(other()) || !core_quiesce() || answers_from(other()))
+	if (is_used(other()) || !core_quiesce() || is_used(other()))
 		return look_ns;
 	free_retired();
 	return UINT64_MAX;
 }
 
-/* Has all data cores end their answers from the retired place. */
-static void end_answers(void)
+/* Has all data cores look at what is published. */
+static void send_look(void)
 {
 	static const uint8_t frame[64];
-	shared_store(&published->ended, other());
 	for (unsigned pair = 0; pair < core_data_count(); pair++)
 		core_inject(pair, 0, frame, sizeof frame, INJECT_APP, WEB_MSG_LOOK);
 }
@@ -241,10 +251,11 @@ const char *store_boot_problem(void)
 
 void store_look(struct store_state *s)
 {
+	uint64_t held;
 	*s = (struct store_state){
 		.site = now.current == WEB_NO_PLACE ? NULL : now.place[now.current].index,
 		.retired = is_retired() ? now.place[other()].index : NULL,
-		.answers = is_retired() ? answers_from(other()) : 0,
+		.answers = is_retired() ? answers_from(other(), &held) : 0,
 		.number = now.uploads,
 		.room = core_region_bytes_free(REGION_CONTENT) + core_content_room(),
 		.loading = upload.step != UPLOAD_NONE,
@@ -264,17 +275,20 @@ static bool make_place(char why[STORE_WHY_MAX])
 {
 	if (!is_retired())
 		return true;
-	const uint64_t ms = (core_now_ns() - replaced_ns) / 1000000, answers = answers_from(other());
-	if (answers == 0 && core_quiesce() && answers_from(other()) == 0) {
+	uint64_t held;
+	const uint64_t ms = (core_now_ns() - replaced_ns) / 1000000, answers = answers_from(other(), &held);
+	if (answers == 0 && held == 0 && core_quiesce() && !is_used(other())) {
 		free_retired();
 		return true;
 	}
 	if (ms >= STORE_GRACE_MS) {
-		end_answers();
-		fmt_format(why, STORE_WHY_MAX, "%llu answers from the site before are being ended; try again", (ull)answers);
+		shared_store(&published->ended, other());
+		send_look();
+		fmt_format(why, STORE_WHY_MAX, "%llu answers from the site before are being ended, and others whose rest is not acknowledged; try again",
+		           (ull)answers);
 	} else {
-		fmt_format(why, STORE_WHY_MAX, "%llu answers are still being sent from the site before; in %llu s an upload ends them",
-		           (ull)answers, (ull)(STORE_GRACE_MS - ms + 999) / 1000);
+		fmt_format(why, STORE_WHY_MAX, "%llu answers are still being sent from the site before, and the rest of others is not "
+		           "acknowledged; in %llu s an upload ends them", (ull)answers, (ull)(STORE_GRACE_MS - ms + 999) / 1000);
 	}
 	return false;
 }
@@ -311,6 +325,7 @@ static void replace(void)
 	upload.step = UPLOAD_NONE;
 	published->site[at] = now.place[at].index;
 	shared_store(&published->current, at);
+	send_look();
 	replaced_ns = look_ns = core_now_ns();
 }
 

@@ -232,7 +232,7 @@ static void put_pieces(struct intel_tx *r, const struct bufpool *pool, const str
 	for (unsigned i = 1; i < pieces; i++, f++) {
 		bool last = i + 1 == pieces;
 		h.cmd_len |= last ? end : 0;
-		put_piece(r, buf_base(pool, f->buf) + f->offset, &h, f->len, last ? owner : INTEL_NONE);
+		put_piece(r, buf_at(pool, f->buf, f->offset), &h, f->len, last ? owner : INTEL_NONE);
 	}
 }
 

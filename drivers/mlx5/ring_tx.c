@@ -172,7 +172,7 @@ static __attribute__((noinline)) bool put_odd(struct mlx5_tx *r, const struct bu
 		mlx5_put_data(r, mlx5_segment(r, r->head, i++), p->data + s.taken, p->len - s.taken);
 	const struct pkt_frag *f = pkt_frags(pool, p->buf);
 	for (; i < s.segments; i++, f++)
-		mlx5_put_data(r, mlx5_segment(r, r->head, i), buf_base(pool, f->buf) + f->offset, f->len);
+		mlx5_put_data(r, mlx5_segment(r, r->head, i), buf_at(pool, f->buf, f->offset), f->len);
 	r->owner[r->frame_head & r->mask] = p->buf | held << MLX5_OWNER_FLAGS_SHIFT;
 	mlx5_close_wqe(r, s.opcode, s.segments, 1);
 	return true;

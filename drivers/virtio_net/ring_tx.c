@@ -221,7 +221,7 @@ static void put_frags(const struct place *at, const struct bufpool *pool, const 
 	const struct pkt_frag *f = pkt_frags(pool, p->buf);
 	for (unsigned i = 1; i < pieces; i++, f++) {
 		uint32_t id = (next + i) & at->mask, more = i + 1 < pieces;
-		put_desc(at, id, buf_base(pool, f->buf) + f->offset, f->len,
+		put_desc(at, id, buf_at(pool, f->buf, f->offset), f->len,
 		         more ? VIRTQ_DESC_F_NEXT : 0, more ? (id + 1) & at->mask : 0);
 		at->owner[id] = VIRTIO_NONE; /* returned together with the first */
 	}

@@ -190,7 +190,7 @@ static void put_gathered(struct vmxnet3_tx *r, struct bufpool *pool, const struc
 			from += n;
 			have -= n;
 			if (have == 0 && (at < len || bytes > len)) {
-				from = buf_base(pool, frag->buf) + frag->offset;
+				from = buf_at(pool, frag->buf, frag->offset);
 				have = frag++->len;
 			}
 		}
@@ -209,7 +209,7 @@ static void put_pieces(struct vmxnet3_tx *r, const struct bufpool *pool, const s
 	const uint32_t owner = p->buf | held << VMXNET3_OWNER_FLAGS_SHIFT;
 	put_piece(r, f, p->data, p->len, pieces == 1, pieces == 1 ? owner : VMXNET3_NONE);
 	for (unsigned i = 1; i < pieces; i++, frag++)
-		put_piece(r, f, buf_base(pool, frag->buf) + frag->offset, frag->len, i + 1 == pieces,
+		put_piece(r, f, buf_at(pool, frag->buf, frag->offset), frag->len, i + 1 == pieces,
 		          i + 1 == pieces ? owner : VMXNET3_NONE);
 }
 

@@ -22,16 +22,11 @@ uint32_t tcp_send_room(const struct tcp_conn *c)
 	return limit - c->q_bytes;
 }
 
-static uint32_t queue(struct tcp_conn *c, const void *data, uint32_t n, bool urgent)
+/* `taken` of n bytes for which there was room are in the queue; returns it. */
+static uint32_t queued(struct tcp_conn *c, uint32_t n, uint32_t taken)
 {
-	n = u32_min(n, tcp_send_room(c));
-	uint32_t taken = tcp_queue_copy(c->tcp, c, data, n);
 	if (taken < n)
 		c->flags |= CONN_STARVED;
-	if (urgent && taken) {
-		c->snd_up = c->q_end;
-		c->flags |= CONN_URG_SND;
-	}
 	if (n)
 		changed(c);
 	return taken;
@@ -39,12 +34,27 @@ static uint32_t queue(struct tcp_conn *c, const void *data, uint32_t n, bool urg
 
 uint32_t tcp_send(struct tcp_conn *c, const void *data, uint32_t n)
 {
-	return queue(c, data, n, false);
+	n = u32_min(n, tcp_send_room(c));
+	return queued(c, n, tcp_queue_copy(c->tcp, c, data, n));
+}
+
+uint32_t tcp_send_outside(struct tcp_conn *c, const void *data, uint32_t n, unsigned kind)
+{
+	if (!(c->tcp->p.offload & TCP_TX_SG))
+		return tcp_send(c, data, n);
+	n = u32_min(n, tcp_send_room(c));
+	return queued(c, n, tcp_queue_outside(c->tcp, c, data, n, kind));
 }
 
 uint32_t tcp_send_urgent(struct tcp_conn *c, const void *data, uint32_t n)
 {
-	return queue(c, data, n, true);
+	n = u32_min(n, tcp_send_room(c));
+	const uint32_t taken = tcp_queue_copy(c->tcp, c, data, n);
+	if (taken) {
+		c->snd_up = c->q_end;
+		c->flags |= CONN_URG_SND;
+	}
+	return queued(c, n, taken);
 }
 
 int tcp_send_pkt(struct tcp_conn *c, struct pkt *p)

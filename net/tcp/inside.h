@@ -78,7 +78,7 @@ enum tcp_chunk_flag {
 struct tcp_chunk {
 	uint32_t next;    /* buffer, or TCP_NONE */
 	uint32_t seq;
-	uint16_t off;     /* payload offset from the start of the buffer */
+	uint16_t off;     /* where the payload begins: an offset for buf_at() */
 	uint16_t len;     /* payload; 0 only with FIN */
 	uint32_t flags;   /* enum tcp_chunk_flag */
 	uint32_t sent_us[2]; /* when it was last sent, 64 bits in two halves (queue[] is of words) */
@@ -331,6 +331,17 @@ static inline void tcp_count_event(struct tcp *t, enum counter c) { t->cnt->v[c]
 static inline struct tcp_chunk *chunk_at(const struct tcp *t, uint32_t buf)
 {
 	return (struct tcp_chunk *)(void *)pkt_meta(t->pool, buf)->queue;
+}
+
+/* Does the payload lie outside the pool? */
+static inline bool is_outside(const struct tcp_chunk *ch)
+{
+	return ch->off & BUF_OUTSIDE;
+}
+
+static inline const uint8_t *chunk_payload(const struct tcp *t, uint32_t buf)
+{
+	return buf_at(t->pool, buf, chunk_at(t, buf)->off);
 }
 
 static inline struct tcp_piece *piece_at(const struct tcp *t, uint32_t buf)
@@ -700,6 +711,10 @@ void tcp_queue_append(struct tcp *t, struct tcp_conn *c, uint32_t buf, unsigned 
 
 /* Appends up to n copied bytes to the queue; returns how many. */
 uint32_t tcp_queue_copy(struct tcp *t, struct tcp_conn *c, const uint8_t *data, uint32_t n);
+
+/* The same for bytes outside the pool (buf_set_outside), of which only those are copied that still fit into a chunk
+ * with other bytes. */
+uint32_t tcp_queue_outside(struct tcp *t, struct tcp_conn *c, const uint8_t *data, uint32_t n, unsigned kind);
 
 /* Queues the payload in its buffer, which passes to the connection. */
 void tcp_queue_pkt(struct tcp *t, struct tcp_conn *c, const struct pkt *p);

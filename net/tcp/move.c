@@ -124,7 +124,7 @@ static uint32_t describe(const struct tcp_move_out *o, struct move_buffer *b, co
 			b->sent_us[1] = ch->sent_us[1];
 			b->order = ch->order;
 		}
-		*data = buf_base(t->pool, o->buf) + ch->off;
+		*data = chunk_payload(t, o->buf);
 	} else {
 		const struct tcp_piece *p = piece_at(t, o->buf);
 		*b = (struct move_buffer){.seq = p->seq, .len = p->len};

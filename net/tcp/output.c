@@ -3,8 +3,8 @@
  *
  * A chunk is sent from its own buffer: the header is written in front of the payload, and the
  * device then holds the buffer as well as the queue (pkt_meta.refs). This needs room for the
- * header, and the device must have released the buffer after an earlier transmission. Otherwise a
- * short payload is copied, and a long one becomes a fragment behind a separate header (PKT_CHAIN).
+ * header, and the device must have released the buffer after an earlier transmission. Otherwise, and
+ * if the payload lies outside the pool (buf_set_outside), a short payload is copied, and a long one becomes a fragment behind a separate header (PKT_CHAIN).
  * A run of full chunks becomes one PKT_TSO frame if the port can segment it.
  *
  * tcp_output sends in this order: lost chunks, new data, and an ACK if none of these carried it.
@@ -68,7 +68,7 @@ static uint32_t payload_sum(const struct tcp *t, const struct making *m)
 	if (!(m->p.flags & PKT_CHAIN))
 		return csum_partial(m->p.data, m->payload, 0);
 	const struct pkt_frag *f = pkt_frags(t->pool, m->p.buf);
-	return csum_partial(buf_base(t->pool, f->buf) + f->offset, f->len, 0);
+	return csum_partial(buf_at(t->pool, f->buf, f->offset), f->len, 0);
 }
 
 /* Writes the headers and sends the segment. */
@@ -175,7 +175,7 @@ void tcp_send_syn(struct tcp *t, struct tcp_conn *c)
 	if (!fresh_buffer(t, c, &m, m.payload))
 		return;
 	if (ch) {
-		memcpy(m.p.data, buf_base(t->pool, c->q_first) + ch->off, ch->len);
+		memcpy(m.p.data, chunk_payload(t, c->q_first), ch->len);
 		m.flags |= TCP_PSH;
 	}
 	/* The window of a SYN is never scaled (RFC 7323 2.2), but tcp_window scales it under
@@ -197,9 +197,8 @@ void tcp_send_syn(struct tcp *t, struct tcp_conn *c)
 static bool place_payload(struct tcp *t, struct tcp_conn *c, struct making *m, uint32_t buf)
 {
 	const struct tcp_chunk *ch = chunk_at(t, buf);
-	uint8_t *payload = buf_base(t->pool, buf) + ch->off;
 	if (pkt_meta(t->pool, buf)->refs == 1 && ch->off >= BUF_FRAME_LEAST + header_bytes(c, m)) {
-		m->p = (struct pkt){payload, buf, 0, PKT_SHARED, 0};
+		m->p = (struct pkt){buf_base(t->pool, buf) + ch->off, buf, 0, PKT_SHARED, 0};
 		buf_hold(t->pool, buf);
 		return true;
 	}
@@ -207,7 +206,7 @@ static bool place_payload(struct tcp *t, struct tcp_conn *c, struct making *m, u
 	if (!fresh_buffer(t, c, m, copy ? ch->len : 0))
 		return false;
 	if (copy) {
-		memcpy(m->p.data, payload, ch->len);
+		memcpy(m->p.data, chunk_payload(t, buf), ch->len);
 		return true;
 	}
 	struct pkt_meta *meta = pkt_meta(t->pool, m->p.buf);
@@ -428,7 +427,7 @@ static void window_probe(struct tcp *t, struct tcp_conn *c)
 	if (!fresh_buffer(t, c, &m, m.payload))
 		return;
 	if (m.payload)
-		m.p.data[0] = buf_base(t->pool, c->q_unsent)[ch->off];
+		m.p.data[0] = *chunk_payload(t, c->q_unsent);
 	else
 		m.seq--; /* only FIN waits: an acknowledged number also requires an answer */
 	if (m.payload && c->snd_max == c->snd_nxt)

@@ -43,19 +43,35 @@ static uint32_t room_in_last(const struct tcp *t, const struct tcp_conn *c)
 		return 0;
 	const struct tcp_chunk *ch = chunk_at(t, c->q_last);
 	uint32_t full = tcp_full(c), end = (uint32_t)ch->off + ch->len;
-	if (ch->len >= full || ch->flags & CHUNK_FIN)
+	if (ch->len >= full || ch->flags & CHUNK_FIN || is_outside(ch))
 		return 0;
 	return u32_min(full - ch->len, t->pool->stride - end);
 }
 
-static void copy_to_last(struct tcp *t, struct tcp_conn *c, const uint8_t *data, uint32_t n)
+/* The last chunk has n bytes more. */
+static void lengthen_last(struct tcp *t, struct tcp_conn *c, uint32_t n)
 {
 	struct tcp_chunk *ch = chunk_at(t, c->q_last);
-	memcpy(buf_base(t->pool, c->q_last) + ch->off + ch->len, data, n);
 	ch->len = (uint16_t)(ch->len + n);
 	ch->ends += n;
 	c->q_end += n;
 	c->q_bytes += n;
+}
+
+static void copy_to_last(struct tcp *t, struct tcp_conn *c, const uint8_t *data, uint32_t n)
+{
+	const struct tcp_chunk *ch = chunk_at(t, c->q_last);
+	memcpy(buf_base(t->pool, c->q_last) + ch->off + ch->len, data, n);
+	lengthen_last(t, c, n);
+}
+
+/* Takes a buffer for a new chunk. Received data and ACKs need buffers too. A connection with an empty queue
+ * may use more of the reserve, so that it gets a buffer before others get more. */
+static bool take_buffer(struct tcp *t, const struct tcp_conn *c, struct pkt *p)
+{
+	uint32_t leave = t->p.pool_reserve / 2;
+	leave += c->q_first != TCP_NONE ? leave / 2 : 0;
+	return !tcp_queue_full(t, c) && t->pool->free > leave && pkt_alloc(t->pool, p);
 }
 
 uint32_t tcp_queue_copy(struct tcp *t, struct tcp_conn *c, const uint8_t *data, uint32_t n)
@@ -65,19 +81,51 @@ uint32_t tcp_queue_copy(struct tcp *t, struct tcp_conn *c, const uint8_t *data, 
 		uint32_t room = room_in_last(t, c);
 		if (room == 0) {
 			struct pkt p;
-			/* Received data and ACKs need buffers too. A connection with an empty queue
-			 * may use more of the reserve, so that it gets a buffer before others get
-			 * more. */
-			uint32_t leave = t->p.pool_reserve / 2;
-			leave += c->q_first != TCP_NONE ? leave / 2 : 0;
-			if (tcp_queue_full(t, c) || t->pool->free <= leave ||
-			    !pkt_alloc(t->pool, &p))
+			if (!take_buffer(t, c, &p))
 				break;
 			tcp_queue_append(t, c, p.buf, TCP_PAYLOAD_OFFSET, 0);
 			room = room_in_last(t, c);
 		}
 		room = u32_min(room, n - done);
 		copy_to_last(t, c, data + done, room);
+		done += room;
+	}
+	if (done == n && n)
+		chunk_at(t, c->q_last)->flags |= CHUNK_PSH;
+	return done;
+}
+
+/* The bytes at `data` that the last chunk can name too, because its own end there. */
+static uint32_t more_outside(const struct tcp *t, const struct tcp_conn *c, const uint8_t *data, unsigned kind)
+{
+	if (!is_unsent(t, c->q_last))
+		return 0;
+	const struct tcp_chunk *ch = chunk_at(t, c->q_last);
+	const uint32_t full = tcp_full(c);
+	if (!is_outside(ch) || ch->len >= full || ch->flags & CHUNK_FIN ||
+	    pkt_meta(t->pool, c->q_last)->outside_kind != kind ||
+	    buf_at(t->pool, c->q_last, ch->off) + ch->len != data)
+		return 0;
+	return full - ch->len;
+}
+
+uint32_t tcp_queue_outside(struct tcp *t, struct tcp_conn *c, const uint8_t *data, uint32_t n, unsigned kind)
+{
+	uint32_t done = u32_min(room_in_last(t, c), n);
+	if (done) /* behind bytes of another origin: one segment */
+		copy_to_last(t, c, data, done);
+	while (done < n) {
+		uint32_t room = more_outside(t, c, data + done, kind);
+		if (room == 0) {
+			struct pkt p;
+			if (!take_buffer(t, c, &p))
+				break;
+			tcp_queue_append(t, c, p.buf, BUF_OUTSIDE, 0);
+			buf_set_outside(t->pool, p.buf, data + done, kind);
+			room = tcp_full(c);
+		}
+		room = u32_min(room, n - done);
+		lengthen_last(t, c, room);
 		done += room;
 	}
 	if (done == n && n)
@@ -126,12 +174,17 @@ bool tcp_queue_split(struct tcp *t, struct tcp_conn *c, uint32_t buf, uint32_t l
 		tcp_count_event(t, CNT_tcp_no_buffer);
 		return false;
 	}
-	uint32_t off = TCP_PAYLOAD_OFFSET;
-	if (off + rest > t->pool->stride)
-		off = t->pool->stride - rest;
-	memcpy(buf_base(t->pool, p.buf) + off, buf_base(t->pool, buf) + ch->off + len, rest);
-	pkt_meta(t->pool, p.buf)->refs = 1;
 	struct tcp_chunk *tail = chunk_at(t, p.buf);
+	uint32_t off = TCP_PAYLOAD_OFFSET;
+	if (is_outside(ch)) {
+		off = BUF_OUTSIDE;
+		buf_set_outside(t->pool, p.buf, chunk_payload(t, buf) + len, pkt_meta(t->pool, buf)->outside_kind);
+	} else {
+		if (off + rest > t->pool->stride)
+			off = t->pool->stride - rest;
+		memcpy(buf_base(t->pool, p.buf) + off, chunk_payload(t, buf) + len, rest);
+		pkt_meta(t->pool, p.buf)->refs = 1;
+	}
 	*tail = *ch;
 	tail->seq = ch->seq + len;
 	tail->off = (uint16_t)off;
@@ -149,6 +202,15 @@ bool tcp_queue_split(struct tcp *t, struct tcp_conn *c, uint32_t buf, uint32_t l
 	return true;
 }
 
+/* Can `buf` have bytes of the chunk behind it? One that names bytes outside can if those follow there. */
+static bool can_pull(const struct tcp *t, uint32_t buf)
+{
+	const struct tcp_chunk *ch = chunk_at(t, buf);
+	return !is_outside(ch) ||
+	       (is_outside(chunk_at(t, ch->next)) && chunk_payload(t, buf) + ch->len == chunk_payload(t, ch->next) &&
+	        pkt_meta(t->pool, buf)->outside_kind == pkt_meta(t->pool, ch->next)->outside_kind);
+}
+
 /* Moves n bytes, at most all, from the chunk behind `buf` to its end. Neither was ever sent, so the
  * queue alone holds their buffers. */
 static void pull(struct tcp *t, struct tcp_conn *c, uint32_t buf, uint32_t n)
@@ -156,18 +218,23 @@ static void pull(struct tcp *t, struct tcp_conn *c, uint32_t buf, uint32_t n)
 	struct tcp_chunk *ch = chunk_at(t, buf);
 	uint32_t from = ch->next;
 	struct tcp_chunk *next = chunk_at(t, from);
-	uint8_t *base = buf_base(t->pool, buf);
-	if ((uint32_t)ch->off + ch->len + n > t->pool->stride) {
-		memmove(base + TCP_PAYLOAD_OFFSET, base + ch->off, ch->len);
-		ch->off = TCP_PAYLOAD_OFFSET;
+	if (!is_outside(ch)) {
+		uint8_t *base = buf_base(t->pool, buf);
+		if ((uint32_t)ch->off + ch->len + n > t->pool->stride) {
+			memmove(base + TCP_PAYLOAD_OFFSET, base + ch->off, ch->len);
+			ch->off = TCP_PAYLOAD_OFFSET;
+		}
+		assert((uint32_t)ch->off + ch->len + n <= t->pool->stride);
+		memcpy(base + ch->off + ch->len, chunk_payload(t, from), n);
 	}
-	assert((uint32_t)ch->off + ch->len + n <= t->pool->stride);
-	memcpy(base + ch->off + ch->len, buf_base(t->pool, from) + next->off, n);
 	ch->len = (uint16_t)(ch->len + n);
 	ch->ends += n;
 	if (n < next->len) {
 		next->seq += n;
-		next->off = (uint16_t)(next->off + n);
+		if (is_outside(next))
+			pkt_meta(t->pool, from)->outside += n;
+		else
+			next->off = (uint16_t)(next->off + n);
 		next->len = (uint16_t)(next->len - n);
 		next->flags |= CHUNK_CUT;
 		return;
@@ -187,7 +254,8 @@ void tcp_queue_fill(struct tcp *t, struct tcp_conn *c, uint32_t buf)
 	uint32_t full = tcp_full(c);
 	/* A chunk that ends a write (CHUNK_PSH) is not filled. Payloads of tcp_send_pkt thus stay
 	 * in their own buffers, as they do without a cut. */
-	while (ch->len < full && !(ch->flags & (CHUNK_FIN | CHUNK_PSH)) && is_unsent(t, ch->next)) {
+	while (ch->len < full && !(ch->flags & (CHUNK_FIN | CHUNK_PSH)) && is_unsent(t, ch->next) &&
+	       can_pull(t, buf)) {
 		/* A chunk that already fits is left alone. Otherwise every chunk behind it would
 		 * have to be copied, until the queue is empty. */
 		const struct tcp_chunk *next = chunk_at(t, ch->next);

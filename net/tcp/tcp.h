@@ -283,12 +283,19 @@ struct tcp_conn *tcp_connect(struct tcp *t, const struct tcp_open *o, uint64_t n
 
 /* --- a connection: valid from accept or tcp_connect until closed returns, or tcp_abort() --- */
 
-/* Bytes that tcp_send and tcp_send_pkt would take now. */
+/* Bytes that tcp_send, tcp_send_outside and tcp_send_pkt would take now. */
 uint32_t tcp_send_room(const struct tcp_conn *c);
 
 /* Copies and sends up to n bytes and returns the bytes taken: fewer if snd_buf is full or the
  * buffer pool is low, 0 also if this side has closed. */
 uint32_t tcp_send(struct tcp_conn *c, const void *data, uint32_t n);
+
+/*
+ * The same as tcp_send without a copy, where the device can send pieces (TCP_TX_SG). The bytes lie outside the pool, in
+ * memory that devices can read, and must not change while pool->outside[kind] is not 0 (lib/pkt.h, buf_set_outside):
+ * until the peer has acknowledged them, and the device has sent what it holds.
+ */
+uint32_t tcp_send_outside(struct tcp_conn *c, const void *data, uint32_t n, unsigned kind);
 
 /* Sends p->data, p->len (1 or more; neither PKT_CHAIN nor PKT_SHARED) from its buffer, which passes
  * to the connection. On E_AGAIN (no room) and E_INVAL (closed) the caller keeps it. */
@@ -305,7 +312,7 @@ void tcp_consumed(struct tcp_conn *c, uint32_t n);
 /* Received bytes that the application has not consumed. */
 uint32_t tcp_unconsumed(const struct tcp_conn *c);
 
-/* Bytes taken by tcp_send and tcp_send_pkt that the peer has not acknowledged. */
+/* Bytes taken by these functions that the peer has not acknowledged. */
 uint32_t tcp_unacked(const struct tcp_conn *c);
 
 /* Closes this side: FIN follows the queued data. The connection still receives. */

@@ -122,7 +122,7 @@ static uint64_t hash_of(const struct pkt *p)
 	uint64_t hash = add_bytes(0xcbf29ce484222325u, p->data, p->len);
 	const struct pkt_frag *f = pkt_frags(&pool, p->buf);
 	for (unsigned i = 0; p->flags & PKT_CHAIN && i < pkt_meta(&pool, p->buf)->frags; i++)
-		hash = add_bytes(hash, buf_base(&pool, f[i].buf) + f[i].offset, f[i].len);
+		hash = add_bytes(hash, buf_at(&pool, f[i].buf, f[i].offset), f[i].len);
 	return hash;
 }
 
@@ -153,7 +153,7 @@ static void transmit(void *ctx, struct pkt *p)
 	if (p->flags & PKT_CHAIN) {
 		const struct pkt_frag *f = pkt_frags(&pool, p->buf);
 		for (unsigned i = 0; i < pkt_meta(&pool, p->buf)->frags; i++)
-			print_hex(buf_base(&pool, f[i].buf) + f[i].offset, f[i].len);
+			print_hex(buf_at(&pool, f[i].buf, f[i].offset), f[i].len);
 	}
 	if (tso) {
 		const struct pkt_meta *m = pkt_meta(&pool, p->buf);

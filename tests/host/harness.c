@@ -336,10 +336,10 @@ static void check_buffers(void)
 	for (uint32_t i = 0; i < pool->count; i++) {
 		if (!owners[i] && !holders[i] && !tcp && !in_slots)
 			broken("buffer %u leaked", i);
-		if (holders[i] && (owners[i] || holders[i] > pkt_meta(pool, i)->refs ||
-		                   (holders[i] < pkt_meta(pool, i)->refs && !tcp)))
+		if (holders[i] && (owners[i] || holders[i] > buf_holders(pool, i) ||
+		                   (holders[i] < buf_holders(pool, i) && !tcp)))
 			broken("buffer %u has %u owners, %u holders and counts %u", i, owners[i],
-			       holders[i], pkt_meta(pool, i)->refs);
+			       holders[i], buf_holders(pool, i));
 	}
 }
 

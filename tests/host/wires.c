@@ -144,7 +144,7 @@ static void print_sent(const struct bufpool *pool, uint64_t port, const struct p
 	printf("out %" PRIu64 " ", port);
 	print_hex(p->data, p->len);
 	for (unsigned n = p->flags & PKT_CHAIN ? m->frags : 0; n; n--, f++)
-		print_hex(buf_base(pool, f->buf) + f->offset, f->len);
+		print_hex(buf_at(pool, f->buf, f->offset), f->len);
 	if (p->flags & PKT_CSUM_PARTIAL)
 		printf(" partial %u %u", m->csum_start, m->csum_offset);
 	if (p->flags & (PKT_TSO | PKT_USO)) {

@@ -134,7 +134,7 @@ static unsigned gather(const struct side *s, const struct pkt *p, uint8_t *to)
 		return len;
 	const struct pkt_frag *f = pkt_frags(&s->pool, p->buf);
 	for (unsigned n = pkt_meta(&s->pool, p->buf)->frags; n; n--, f++) {
-		memcpy(to + len, buf_base(&s->pool, f->buf) + f->offset, f->len);
+		memcpy(to + len, buf_at(&s->pool, f->buf, f->offset), f->len);
 		len += f->len;
 	}
 	return len;

@@ -91,9 +91,12 @@ static inline void buf_free(struct bufpool *p, uint32_t buf)
 
 static inline void buf_put(struct bufpool *p, uint32_t buf)
 {
-	assert(pkt_meta(p, buf)->refs > 0);
-	if (--pkt_meta(p, buf)->refs == 0)
+	assert(buf_holders(p, buf) > 0);
+	const uint16_t left = --pkt_meta(p, buf)->refs;
+	if (left == 0)
 		buf_free(p, buf);
+	else if (left == BUF_REFS_OUTSIDE)
+		buf_free_outside(p, buf);
 }
 
 static inline void pkt_free(struct bufpool *p, const struct pkt *pkt)

@@ -124,12 +124,15 @@ static const uint64_t *entry(uint16_t bdf)
 
 static unsigned mode_of(uint16_t bdf) { return (unsigned)(entry(bdf)[0] >> 9 & 7); }
 
-/* The translation of a write to this address; 0: refused. */
-static uint64_t walk(uint16_t bdf, uint64_t addr)
+#define READ 1u /* IR */
+#define WRITE 2u /* IW */
+
+/* The translation of such an access to this address; 0: refused. */
+static uint64_t walk_for(uint16_t bdf, uint64_t addr, unsigned access)
 {
 	uint64_t e = entry(bdf)[0];
 	unsigned level = mode_of(bdf);
-	if ((e >> 61 & 3) != 3)
+	if (!(e >> 61 & access))
 		return 0;
 	if (level == 0)
 		return addr;
@@ -137,12 +140,19 @@ static uint64_t walk(uint16_t bdf, uint64_t addr)
 		const uint64_t *t = host_phys(e & LEVEL_ADDR);
 		level = next;
 		e = t[addr >> (3 + 9 * level) & 511];
-		if ((e & 1) == 0 || (e >> 61 & 3) != 3)
+		if ((e & 1) == 0 || !(e >> 61 & access))
 			return 0;
 		next = (unsigned)(e >> 9 & 7);
 		assert_true(next < level);
 	}
 	return (e & LEVEL_ADDR) | (addr & ((1ull << (3 + 9 * level)) - 1));
+}
+
+static uint64_t walk(uint16_t bdf, uint64_t addr)
+{
+	const uint64_t to = walk_for(bdf, addr, READ);
+	assert_int_equal(walk_for(bdf, addr, WRITE), to);
+	return to;
 }
 
 static void what_a_card_reaches(void **s)
@@ -279,8 +289,11 @@ static void rings(void **s)
 	assert_true(walk(CARD, ARENA) == 0 && walk(FAR, ARENA) == ARENA);
 	assert_int_equal(iommu_reserve(0, DMA_ALL, MEMORY_WINDOW + ARENA, HUGE_BYTES), E_OK);
 	assert_true(walk(CARD, ARENA) == ARENA && walk(FAR, ARENA) == ARENA);
+	assert_int_equal(iommu_withdraw(MEMORY_WINDOW + ARENA + HUGE_BYTES, HUGE_BYTES, true), E_OK);
+	assert_int_equal(walk_for(CARD, ARENA + HUGE_BYTES, READ), ARENA + HUGE_BYTES);
+	assert_int_equal(walk_for(CARD, ARENA + HUGE_BYTES, WRITE), 0);
 	fails = 1;
-	assert_int_equal(iommu_withdraw(MEMORY_WINDOW + (1ull << 30), HUGE_BYTES), E_DEVICE);
+	assert_int_equal(iommu_withdraw(MEMORY_WINDOW + (1ull << 30), HUGE_BYTES, false), E_DEVICE);
 	assert_int_equal(walk(CARD, 1ull << 30), 1ull << 30); /* as before */
 }
 

@@ -177,7 +177,9 @@ static void unit_cannot_let_pass(void **s)
 	assert_null(context_of(STORE));
 }
 
-/* The translation of a card's address (9.8); 0: none. */
+#define READ_ONLY 1
+
+/* The translation of a card's address (9.8); 0: none; READ_ONLY. */
 static uint64_t walk_by(uint16_t card, uint64_t addr)
 {
 	const uint64_t *t = host_phys(context_of(card)[0] & LEVEL_ADDR);
@@ -188,6 +190,8 @@ static uint64_t walk_by(uint16_t card, uint64_t addr)
 		t = host_phys(entry & LEVEL_ADDR);
 	}
 	uint64_t leaf = t[addr >> 21 & 511];
+	if ((leaf & 3) == 1 && leaf & 0x80)
+		return READ_ONLY;
 	if ((leaf & 3) != 3 || !(leaf & 0x80))
 		return 0;
 	return (leaf & LEVEL_ADDR) | (addr & (HUGE_BYTES - 1));
@@ -218,19 +222,25 @@ static void gone(void **s)
 	const uint64_t tables = (1ull << 30) + HUGE_BYTES;
 	(void)s;
 	invalidated = 0;
-	assert_int_equal(iommu_withdraw(MEMORY_WINDOW + tables, HUGE_BYTES), E_OK); /* no unit is used */
+	assert_int_equal(iommu_withdraw(MEMORY_WINDOW + tables, HUGE_BYTES, false), E_OK); /* no unit is used */
 	assert_int_equal(invalidated, 0);
 	info.core[0].tables_bytes = 3 * HUGE_BYTES;
 	begin();
-	assert_int_equal(iommu_withdraw(MEMORY_WINDOW + tables + HUGE_BYTES, HUGE_BYTES), E_OK);
+	assert_int_equal(iommu_withdraw(MEMORY_WINDOW + tables + HUGE_BYTES, HUGE_BYTES, false), E_OK);
 	assert_int_equal(invalidated, 1);
 	assert_int_equal(walk(tables), tables);
 	assert_int_equal(walk(tables + HUGE_BYTES - 1), tables + HUGE_BYTES - 1);
 	assert_int_equal(walk(tables + HUGE_BYTES), 0);
 	assert_int_equal(walk(tables + 2 * HUGE_BYTES - 1), 0);
 	assert_int_equal(walk(tables + 2 * HUGE_BYTES), tables + 2 * HUGE_BYTES);
+	assert_int_equal(iommu_withdraw(MEMORY_WINDOW + tables + 2 * HUGE_BYTES, HUGE_BYTES, true), E_OK);
+	assert_int_equal(walk(tables + 2 * HUGE_BYTES), READ_ONLY);
+	assert_int_equal(walk_by(FAR, tables + 3 * HUGE_BYTES - 1), READ_ONLY);
+	assert_int_equal(walk(tables), tables);
 	fails = 1; /* the unit does not answer: as before */
-	assert_int_equal(iommu_withdraw(MEMORY_WINDOW + tables, HUGE_BYTES), E_DEVICE);
+	assert_int_equal(iommu_withdraw(MEMORY_WINDOW + tables, HUGE_BYTES, false), E_DEVICE);
+	assert_int_equal(walk(tables), tables);
+	assert_int_equal(iommu_withdraw(MEMORY_WINDOW + tables, HUGE_BYTES, true), E_DEVICE);
 	assert_int_equal(walk(tables), tables);
 	assert_int_equal(walk_by(FAR, tables), tables);
 }
@@ -294,7 +304,7 @@ static void few_domains(void **s)
 	assert_int_equal(context_of(USB)[1] >> 8, 2);
 	assert_int_equal(iommu_reserve(0, 1, MEMORY_WINDOW + ARENA, HUGE_BYTES), E_NOTSUP);
 	assert_int_equal(walk(ARENA), ARENA);
-	assert_int_equal(iommu_withdraw(MEMORY_WINDOW + (1ull << 30) + HUGE_BYTES, HUGE_BYTES), E_OK);
+	assert_int_equal(iommu_withdraw(MEMORY_WINDOW + (1ull << 30) + HUGE_BYTES, HUGE_BYTES, false), E_OK);
 	assert_int_equal(walk((1ull << 30) + HUGE_BYTES), 0);
 }
 

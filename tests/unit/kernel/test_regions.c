@@ -22,7 +22,7 @@ static uint8_t *memory; /* of the tables */
 static bool sealed[TABLES_HUGE];
 static uint64_t pages_free, pages_missing;
 static int iommu_error;
-static unsigned audits, withdrawn;
+static unsigned audits, withdrawn, readables;
 static const uint8_t *program; /* readable memory of the caller, at its own address */
 static size_t program_bytes;
 
@@ -74,11 +74,12 @@ bool vm_copy_from_user(vm_space_t space, void *dst, uint64_t virt, size_t bytes)
 	memcpy(dst, (const void *)(uintptr_t)virt, bytes);
 	return true;
 }
-int iommu_withdraw(uint64_t window, uint64_t bytes)
+int iommu_withdraw(uint64_t window, uint64_t bytes, bool readable)
 {
 	assert_int_equal(map_count, 0); /* before anything else */
 	assert_true((window | bytes) % HUGE_BYTES == 0);
 	withdrawn++;
+	readables += readable;
 	return iommu_error;
 }
 void audit_address_spaces(unsigned n, bool say)
@@ -97,7 +98,7 @@ static void machine(unsigned n)
 	}
 	info.core[0].tables = MEMORY_WINDOW + TABLES_PHYS;
 	info.core[0].tables_bytes = TABLES_HUGE * HUGE_BYTES;
-	map_count = audits = withdrawn = 0;
+	map_count = audits = withdrawn = readables = 0;
 	memset(memory, 0x5a, TABLES_HUGE * HUGE_BYTES);
 	memset(sealed, 0, sizeof sealed);
 }
@@ -161,6 +162,7 @@ static void views(void **s)
 	is_mapped(0, 1, page(11), 11, 2, VM_USER | VM_WRITE);
 	is_mapped(1, 2, page(13), 13, 2, VM_USER | VM_WRITE);
 	assert_int_equal(withdrawn, 4);
+	assert_int_equal(readables, 1); /* content */
 	assert_int_equal(info.regions, 4);
 }
 

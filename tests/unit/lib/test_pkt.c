@@ -174,6 +174,35 @@ static void counted_buffer(void **s)
 	}
 }
 
+/* A buffer that names bytes elsewhere: the pool counts it until the last holder has put it. */
+static void bytes_outside(void **s)
+{
+	(void)s;
+	static const uint8_t text[] = "somewhere else";
+	struct pkt a;
+	fresh_pool();
+	assert_true(pkt_alloc(&pool, &a));
+	buf_set_outside(&pool, a.buf, text, 1);
+	assert_ptr_equal(buf_at(&pool, a.buf, BUF_OUTSIDE), text);
+	assert_ptr_equal(buf_at(&pool, a.buf, BUF_OUTSIDE + 10), text + 10);
+	assert_ptr_equal(buf_at(&pool, a.buf, 100), buf_base(&pool, a.buf) + 100);
+	for (unsigned i = 0; i < 3; i++)
+		buf_hold(&pool, a.buf);
+	assert_int_equal(buf_holders(&pool, a.buf), 4);
+	for (unsigned left = 4; left; left--) {
+		assert_int_equal(pool.outside[1], 1);
+		assert_int_equal(pool.free, COUNT - 1);
+		buf_put(&pool, a.buf);
+	}
+	assert_int_equal(pool.outside[0] | pool.outside[1], 0);
+	assert_all_back(&pool);
+	assert_true(pkt_alloc(&pool, &a)); /* the same buffer, for another purpose */
+	pkt_meta(&pool, a.buf)->refs = 1;
+	buf_put(&pool, a.buf);
+	assert_int_equal(pool.outside[1], 0);
+	assert_all_back(&pool);
+}
+
 /* Freeing a chain releases each piece once, and its own buffer. */
 static void chain_is_freed(void **s)
 {
@@ -204,6 +233,7 @@ static void chain_is_freed(void **s)
 		while (n)
 			buf_put(&pool, kept[--n]);
 		assert_all_back(&pool);
+		assert_int_equal(pool.outside[0] | pool.outside[1], 0);
 	}
 }
 
@@ -267,6 +297,7 @@ int main(void)
 		cmocka_unit_test(csum_completed_in_software),
 		cmocka_unit_test(csum_of_zero),
 		cmocka_unit_test(counted_buffer),
+		cmocka_unit_test(bytes_outside),
 		cmocka_unit_test(chain_is_freed),
 		cmocka_unit_test(bytes_of_a_packet),
 		cmocka_unit_test(csum_over_a_chain),

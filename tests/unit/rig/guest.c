@@ -29,7 +29,7 @@ void guest_close(const void *from, const void *to)
 
 uint8_t *bus(uint64_t addr, size_t n)
 {
-	assert_in_range(addr, GUEST_NOTHING, GUEST_BYTES - n);
+	assert_in_range(addr, GUEST_NOTHING, GUEST_BYTES + GUEST_OUTSIDE_BYTES - n);
 	return (uint8_t *)(uintptr_t)(MEMORY_WINDOW + addr);
 }
 
@@ -101,6 +101,24 @@ void take_frame(struct bufpool *pool, struct pkt *p, uint32_t seq)
 	make_frame(p->data, seq);
 }
 
+/* Copies bytes of a frame to memory outside the pools, which is used again long after the frame was sent. */
+static const uint8_t *put_outside(const uint8_t *from, unsigned n)
+{
+	static uint8_t *memory;
+	static size_t at;
+	void *want = (void *)(uintptr_t)(MEMORY_WINDOW + GUEST_BYTES);
+	if (!memory)
+		memory = mmap(want, GUEST_OUTSIDE_BYTES, PROT_READ | PROT_WRITE,
+		              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	assert_ptr_equal(memory, want);
+	if (at + BUF_META + n > GUEST_OUTSIDE_BYTES)
+		at = 0;
+	at += BUF_META; /* a piece may begin behind bytes that are not sent */
+	memcpy(memory + at, from, n);
+	at += n;
+	return memory + at - n;
+}
+
 void take_chain(struct bufpool *pool, struct pkt *p, uint32_t seq, unsigned frags)
 {
 	static uint8_t whole[BUF_STRIDE_STANDARD];
@@ -124,10 +142,18 @@ void take_chain(struct bufpool *pool, struct pkt *p, uint32_t seq, unsigned frag
 			at = BUF_META;
 			pkt_meta(pool, body.buf)->refs = 0;
 		}
-		buf_hold(pool, body.buf);
-		memcpy(buf_base(pool, body.buf) + at, from, n);
-		pkt_frags(pool, p->buf)[i] = (struct pkt_frag){body.buf, (uint16_t)at, (uint16_t)n};
-		at += n;
+		if (at == BUF_META && random_below(4) == 0) {
+			const unsigned before = random_below(BUF_META); /* bytes of the piece's memory that are not sent */
+			buf_set_outside(pool, body.buf, put_outside(from, n) - before, i % BUF_OUTSIDE_KINDS);
+			pkt_frags(pool, p->buf)[i] =
+				(struct pkt_frag){body.buf, (uint16_t)(BUF_OUTSIDE + before), (uint16_t)n};
+			at = pool->stride; /* the next piece has a buffer of its own */
+		} else {
+			buf_hold(pool, body.buf);
+			memcpy(buf_base(pool, body.buf) + at, from, n);
+			pkt_frags(pool, p->buf)[i] = (struct pkt_frag){body.buf, (uint16_t)at, (uint16_t)n};
+			at += n;
+		}
 		from += n;
 		left -= n;
 	}
@@ -140,7 +166,7 @@ unsigned flat(const struct bufpool *pool, const struct pkt *p, uint8_t *to)
 	to += p->len;
 	for (unsigned i = 0; p->flags & PKT_CHAIN && i < pkt_meta(pool, p->buf)->frags; i++) {
 		const struct pkt_frag *f = &pkt_frags(pool, p->buf)[i];
-		memcpy(to, buf_base(pool, f->buf) + f->offset, f->len);
+		memcpy(to, buf_at(pool, f->buf, f->offset), f->len);
 		to += f->len;
 	}
 	return (unsigned)(to - start);
@@ -196,8 +222,8 @@ void assert_all_owned(void)
 			fail_msg("buffer %u is lost", i);
 		if (owners[i] && holders[i])
 			fail_msg("buffer %u has an owner and %u holders", i, holders[i]);
-		if (holders[i] && holders[i] != pkt_meta(accounted, i)->refs)
+		if (holders[i] && holders[i] != buf_holders(accounted, i))
 			fail_msg("buffer %u has %u holders and counts %u", i, holders[i],
-			         pkt_meta(accounted, i)->refs);
+			         buf_holders(accounted, i));
 	}
 }

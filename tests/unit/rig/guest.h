@@ -15,6 +15,8 @@
 #define GUEST_PAGE 4096u
 #define GUEST_NOTHING GUEST_PAGE /* below this bus address there is no memory */
 
+#define GUEST_OUTSIDE_BYTES (8u << 20) /* behind it: what frames name outside the pools (take_chain) */
+
 /* Group set-up for cmocka: maps guest memory. */
 int guest_map(void **state);
 
@@ -45,7 +47,7 @@ void assert_frame(const uint8_t *at, unsigned len, uint32_t seq);
 void take_frame(struct bufpool *pool, struct pkt *p, uint32_t seq);
 
 /* The same as a chain of `frags` fragments behind the first piece, divided anywhere; some of them
- * share a buffer. */
+ * share a buffer, some name bytes outside the pool. */
 void take_chain(struct bufpool *pool, struct pkt *p, uint32_t seq, unsigned frags);
 /* Copies the bytes of a packet into one piece; returns how many. */
 unsigned flat(const struct bufpool *pool, const struct pkt *p, uint8_t *to);

@@ -138,8 +138,12 @@ static bool write_once(struct end *e)
 		n = n < room ? n : room;
 		taken = write_pkt(e, n);
 	} else {
-		bool urgent = e->plan.urgent && chance_below(&e->chance, 8) == 0;
-		taken = (urgent ? tcp_send_urgent : tcp_send)(e->c, bytes_at(e, e->sent), n);
+		if (e->plan.outside_percent > chance_below(&e->chance, 100)) {
+			taken = tcp_send_outside(e->c, bytes_at(e, e->sent), n, e->side);
+		} else {
+			bool urgent = e->plan.urgent && chance_below(&e->chance, 8) == 0;
+			taken = (urgent ? tcp_send_urgent : tcp_send)(e->c, bytes_at(e, e->sent), n);
+		}
 		rig_check(taken <= n && taken <= room);
 		e->starved = taken < n && taken < room;
 	}

@@ -28,6 +28,7 @@ struct end_plan {
 	uint64_t bytes;       /* to send; READ_ECHO: what is received */
 	uint32_t write_max;   /* one write: 1 to this many; 0: 65536 */
 	uint32_t pkt_percent; /* share of writes by tcp_send_pkt */
+	uint32_t outside_percent; /* share of the other writes by tcp_send_outside */
 	uint32_t pause_us;    /* longest pause between writes */
 	enum reader reader;
 	uint32_t read_us;     /* READ_LATE, READ_ODD: most time until it reads */

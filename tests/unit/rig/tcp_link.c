@@ -271,9 +271,10 @@ static void flatten(const struct bufpool *pool, const struct pkt *p, uint8_t *to
 	unsigned total = 0;
 	for (unsigned i = 0; i < m->frags; i++) {
 		rig_check(f[i].len >= 1 && f[i].buf < pool->count);
-		rig_check(f[i].offset >= BUF_META && f[i].offset + f[i].len <= pool->stride);
-		rig_check(pkt_meta(pool, f[i].buf)->refs >= 1);
-		memcpy(to + total, buf_base(pool, f[i].buf) + f[i].offset, f[i].len);
+		const bool outside = pkt_meta(pool, f[i].buf)->refs & BUF_REFS_OUTSIDE;
+		rig_check(outside ? f[i].offset & BUF_OUTSIDE : f[i].offset >= BUF_META && f[i].offset + f[i].len <= pool->stride);
+		rig_check(buf_holders(pool, f[i].buf) >= 1);
+		memcpy(to + total, buf_at(pool, f[i].buf, f[i].offset), f[i].len);
 		total += f[i].len;
 	}
 	rig_check_equal(total, m->frag_bytes);

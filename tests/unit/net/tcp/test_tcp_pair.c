@@ -101,6 +101,7 @@ static struct end_plan random_end(struct chance *c, uint32_t max_bytes)
 	if (e.write_max && e.bytes / e.write_max > 20000)
 		e.write_max = (uint32_t)(e.bytes / 10000);
 	e.pkt_percent = one_in(c, 2) ? 0 : chance_range(c, 0, 100);
+	e.outside_percent = one_in(c, 2) ? 0 : chance_range(c, 0, 100);
 	if (one_in(c, 5) && e.bytes < 100000)
 		e.pause_us = any_size(c, 300 * MS);
 	e.reader = (enum reader)chance_below(c, 3);
