@@ -83,7 +83,8 @@ struct crash {
 
 /*
  * Memory that the control core has given away, for XDP programs and their maps or for an application's
- * content (KCALL_REGION). It was a part of its tables, and still lies among them. No device reaches it, but all read REGION_CONTENT.
+ * content (KCALL_REGION). It was a part of its tables, and still lies among them. No device reaches it, but
+ * all may read REGION_CONTENT.
  *
  *     kind            control core            data cores
  *     REGION_CODE     reads, in CODE_WINDOW   execute, in CODE_WINDOW (both with one CPU)

@@ -202,7 +202,7 @@ static int pieces(const struct bufpool *pool, const struct pkt *p, struct iovec 
 	if (p->flags & PKT_CHAIN) {
 		const struct pkt_frag *f = pkt_frags(pool, p->buf);
 		for (unsigned k = pkt_meta(pool, p->buf)->frags; k; k--, f++)
-			v[n++] = (struct iovec){buf_at(pool, f->buf, f->offset), f->len};
+			v[n++] = (struct iovec){(void *)(uintptr_t)buf_at(pool, f->buf, f->offset), f->len};
 	}
 	return n;
 }

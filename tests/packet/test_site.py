@@ -147,6 +147,53 @@ def test_second_upload_waits_for_answers(web):
     assert get(web, "/a.txt", 30003).body == b"third"
 
 
+MIDDLE = {"a.txt": b"a", "middle.bin": random.Random(3).randbytes(62000)}
+
+
+def begin_middle(web, sport):
+    """All of an answer is queued, and none of it acknowledged; then another site comes. Nothing is copied, so the site before
+    must stay."""
+    assert put(web, archive(MIDDLE))[0] == 200
+    web.time(SECOND)
+    c = Client(web, sport=sport).open()
+    c.ask("GET /middle.bin HTTP/1.1\r\nHost: x\r\n\r\n")
+    data = c.receive()
+    assert 0 < len(data) < 10000
+    assert put(web, archive(NEW))[0] == 200
+    web.time(SECOND)
+    assert state(web)["answers_from_before"] == 0 and "before" in web.console("show web")
+    status, said = put(web, archive(FILES))
+    assert status == 503 and "0 answers are still being sent from the site before, and the rest of others" in said["error"]
+    return c, data
+
+
+def test_site_stays_until_its_bytes_are_acknowledged(web):
+    c, data = begin_middle(web, 30100)
+    c.send("A")
+    answer = parse(data + c.everything())
+    assert answer.body == MIDDLE["middle.bin"] and answer.rest == b""
+    web.time(SECOND)
+    assert "before" not in web.console("show web")
+    assert c.get("/a.txt").body == b"another"
+    assert put(web, archive(FILES))[0] == 200
+    assert "web_replaced" not in web.counted()
+
+
+def test_rest_that_is_not_acknowledged_is_ended(web):
+    """After a minute another upload resets the connection, and may come then."""
+    c, data = begin_middle(web, 30101)
+    for second in range(GRACE):  # the client reads, but slowly: one or two segments a second
+        c.send("A", window=1072 if second < GRACE // 2 else 536)
+        web.time(SECOND)
+        data += c.receive()
+    status, said = put(web, archive(FILES))
+    assert status == 503 and "0 answers from the site before are being ended, and others" in said["error"]
+    assert "R" in str(Ether(web.take_all(0)[-1])[TCP].flags)
+    assert web.counted()["web_replaced"] == 1
+    assert put(web, archive(FILES))[0] == 200
+    assert get(web, "/a.txt", 30102).body == FILES["a.txt"]
+
+
 @pytest.mark.parametrize("change, why", [
     (lambda data: data[:3000], "cut off"),
     (lambda data: data[:1024] + b"x" + data[1025:], "a header has a wrong checksum"),

@@ -15,6 +15,7 @@ import pytest
 from conftest import LEFT_HOST, LEFT_ROUTER, eventually
 from family import LEFT6, LEFT_ROUTER6, V6, addresses_up, both
 from test_balance import RSS, bucket
+from test_iommu import refused
 from test_tcp import receive
 
 CONFIG = """\
@@ -91,6 +92,27 @@ def test_tree(make_web, family, tmp_path):
     counters = web.router.balanced()
     assert counters["web_requests"] == len(web.files) and counters["web_client_errors"] == 0
     assert "files       %d\n" % len(web.files) in web.router.command("show web")
+
+
+def behind_an_iommu(make_web, model, tmp_path):
+    """Cards read contents where they lie, and are refused nothing: those of the boot module, and of an upload."""
+    web = make_web("--iommu", "--iommu-model", model, "--append", "test=1", config=CONFIG + MANAGEMENT)
+    newer = changed(web.files, 1)
+    assert web.get("/big.bin") == web.files["/big.bin"]
+    assert upload(web, tar_of("newer.tar", newer, tmp_path))[0] == 200
+    assert web.get("/big.bin") == newer["/big.bin"]
+    assert refused(web.router) == (1, 1, 0)
+    web.router.balanced()
+
+
+@pytest.mark.each_ring
+def test_behind_an_iommu(make_web, tmp_path):
+    behind_an_iommu(make_web, "vtd", tmp_path)
+
+
+@pytest.mark.nics(["ixgbe"])  # its QEMU remaps accesses by AMD's IOMMU, older ones do not
+def test_behind_the_iommu_of_amd(make_web, tmp_path):
+    behind_an_iommu(make_web, "amdvi", tmp_path)
 
 
 @pytest.mark.one_card
