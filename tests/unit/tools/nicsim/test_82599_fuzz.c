@@ -82,6 +82,17 @@ static void some_memory(void)
 	}
 }
 
+/* What was written to a PHY outlives a reset. X550: its vendor's register 30.0 may have it in low power, without a link. */
+static void phy_on(void)
+{
+	const uint32_t command = 1u << 30, write = 1u << 26, device = 30u << 16; /* 8.2.3.22.11 */
+	rig_write(MSCA, command | device); /* the address, 0 */
+	rig_run(1000000);
+	rig_write(MSRWD, 0);
+	rig_write(MSCA, command | write | device);
+	rig_run(1000000);
+}
+
 static const struct fuzz_guest guest = {CTRL, some_offset, some_value, some_set_up, some_memory, NULL};
 
 static void anything(const struct model_ops *ops, enum rig_mode mode)
@@ -95,6 +106,7 @@ static void anything(const struct model_ops *ops, enum rig_mode mode)
 		fuzz_step(&guest, faults);
 	rig.m->faults = 0;
 	drive_up(); /* with DMA still in progress */
+	phy_on();
 	rig_forgive();
 	rig_write(HLREG0, 0x00012c03 & ~(uint32_t)HLREG0_LPBK);
 	drive_all();
