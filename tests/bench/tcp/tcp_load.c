@@ -270,7 +270,7 @@ static bool send_packet(const struct pkt *p)
 	if (p->flags & PKT_CHAIN) {
 		const struct pkt_frag *f = pkt_frags(&client.pool, p->buf);
 		for (unsigned i = 0; i < m->frags; i++, f++) {
-			uint8_t *at = buf_at(&client.pool, f->buf, f->offset);
+			void *at = (void *)(uintptr_t)buf_at(&client.pool, f->buf, f->offset);
 			piece[n++] = (struct iovec){at, f->len};
 		}
 	}
