@@ -32,6 +32,8 @@
 
 struct spanning spanning;
 
+static uint32_t told_mbps[NIC_PORTS_MAX]; /* the speed of each link that net/stp was told; 0: unknown */
+
 /* Of the call of net/stp in progress. */
 static uint32_t to_flush; /* ports, one bit each */
 
@@ -192,7 +194,18 @@ static void set_port(unsigned port)
 	if (!up)
 		spanning.cautious &= ~(1u << port);
 	set_port_params(port);
+	told_mbps[port] = link.mbps;
 	stp_port_link(&spanning.bridge, port, up, link.mbps, true, core_now_ns());
+}
+
+/* A card may report its speed after its link, and without an event: the cost of the path follows it. */
+static void follow_speeds(void)
+{
+	for (unsigned p = 0; p < core_port_count(); p++) {
+		struct nic_link link;
+		if (core_port_link(p, &link) && tables_is_up(p) && link.mbps != told_mbps[p])
+			set_port(p);
+	}
 }
 
 static bool wanted(void)
@@ -350,6 +363,8 @@ uint64_t spanning_timer(void)
 		return UINT64_MAX;
 	uint64_t due = u64_min(recover(now), end_caution(now));
 	const bool tick = now >= stp_deadline(&spanning.bridge);
+	if (tick)
+		follow_speeds();
 	(void)stp_tick(&spanning.bridge, now);
 	if (tick || due == now)
 		settle();

@@ -30,6 +30,7 @@
  *     away NS                      time passes and the machine does nothing: its host is busy
  *     link PORT up|down|gone       plugs or pulls a cable, or removes the card; 10 ms pass, until
  *                                  the machine notices
+ *     speed PORT MBPS              the card reports that speed; 10 ms pass
  *     missed PORT N                the device counts frames for which it had no space
  *     key HEX                      bytes typed on the console; 10 ms pass, until they are read
  *     room PORT N                  N more frames can be sent by the port; -1: no limit
@@ -274,6 +275,7 @@ static void make_machine(void)
 	for (unsigned p = 0; p < port_total; p++) {
 		info.pci[p] = (struct pci_dev){.index = (uint16_t)p, .bdf = (uint16_t)(p << 3)};
 		wires[p].link_up = true;
+		wires[p].mbps = 1000;
 		wires[p].tx_room = -1;
 	}
 	if (many_lives && lives_go_on(&info, &host_tsc))
@@ -530,6 +532,13 @@ static void command_link(void)
 	wake();
 }
 
+static void command_speed(void)
+{
+	unsigned port = port_argument();
+	wires[port].mbps = (uint32_t)strtoul(argument(), NULL, 10);
+	wake();
+}
+
 static void give_back_reserved(void)
 {
 	while (reserved_count)
@@ -755,6 +764,8 @@ static bool command(char *line)
 		command_sleep();
 	else if (strcmp(word, "away") == 0)
 		host_tsc += strtoull(argument(), NULL, 10);
+	else if (strcmp(word, "speed") == 0)
+		command_speed();
 	else if (strcmp(word, "link") == 0)
 		command_link();
 	else if (strcmp(word, "key") == 0)

@@ -60,7 +60,7 @@ static void nic_stop(struct nic *nic)
 static void nic_link(struct nic *nic, struct nic_link *out)
 {
 	const struct wire *w = &wires[nic->pci->index];
-	*out = (struct nic_link){.up = w->link_up, .gone = w->gone, .mbps = 1000};
+	*out = (struct nic_link){.up = w->link_up, .gone = w->gone, .mbps = w->mbps};
 }
 
 static void nic_stats(struct nic *nic, struct nic_stats *sum)

@@ -29,6 +29,7 @@ struct wire {
 	uint8_t *slot_bytes[HOST_SLOTS]; /* of slots the device has, as they were when it got them */
 	uint32_t slot_sent, slot_done;   /* positions, counting on without limit */
 	bool link_up, gone, dead, breaks;
+	uint32_t mbps;
 	uint64_t missed; /* counted by the device since the last query */
 };
 

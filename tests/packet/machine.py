@@ -311,6 +311,10 @@ class Machine:
         """Plugs in or pulls a cable. The machine notices after 10 ms."""
         self.command("link %d %s" % (port, "up" if up else "down"))
 
+    def speed(self, port, mbps):
+        """The card reports this speed from now on, without an event. The machine looks after 10 ms."""
+        self.command("speed %d %d" % (port, mbps))
+
     def key(self, text):
         """Types text. The machine reads it after 10 ms."""
         self.command("key " + text.encode().hex())

@@ -401,6 +401,21 @@ def test_a_port_that_hears_itself(running):
     silence(m)
 
 
+def test_cost_follows_the_speed(running):
+    """A card reports its speed some time after its link, without another event (a ConnectX does)."""
+    m = running()
+
+    def cost():
+        return int(shown(m, 0)["cost"])
+    assert cost() == 20000
+    for mbps, wanted in ((10000, 2000), (0, 20000), (100, 200000), (1000, 20000)):  # table 17-3; 0: not known
+        m.speed(0, mbps)
+        m.time(2 * SECOND)
+        assert cost() == wanted
+        assert tree(m)["eth0"] == ("designated", "forwarding", "edge")
+    silence(m)
+
+
 # --- BPDU guard ---
 
 GUARD = "interface eth0\n spanning-tree portfast\n spanning-tree bpduguard enable\n"
