@@ -22,6 +22,8 @@ import subprocess
 import sys
 import tempfile
 
+from check_run import run
+
 CODE = re.compile(r"^```.*?^```|`[^`\n]+`", re.M | re.S)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 PATH = re.compile(r"(?<![\w/.<-])((?:[\w-]+/)+[\w.-]+\.(?:c|h|py|md|mk|sh|asm|ld|json|png|txt))\b")
@@ -234,25 +236,8 @@ def self_test():
                  if len(judged(line)) != 1]
     failures += ["words: " + line for line, good in (("`ip4_check`", True), ("`ip4_gone`", False))
                  if (judged(line, "ARCHITECTURE.md") == []) != good]
-    for failure in failures:
-        print(failure)
-    print("docs self-test: %d passed, %d failed" %
-          (2 + len(RIGHT + WRONG + WRONG_VALUES) - len(failures), len(failures)))
-    return bool(failures)
-
-
-def main(arguments):
-    if arguments == ["--self-test"]:
-        return self_test()
-    if len(arguments) > 1 or any(a.startswith("-") for a in arguments):
-        print(__doc__, file=sys.stderr)
-        return 2
-    good, bad = check(arguments[0] if arguments else os.path.join(os.path.dirname(__file__), os.pardir))
-    for line in bad:
-        print(line)
-    print("docs: %d passed, %d failed" % (good, len(bad)))
-    return bool(bad)
+    return 2 + len(RIGHT + WRONG + WRONG_VALUES), failures
 
 
 if __name__ == "__main__":
-    sys.exit(int(main(sys.argv[1:])))
+    run("docs", __doc__, check, self_test)

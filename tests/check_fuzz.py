@@ -15,8 +15,9 @@ Exit code: 0 when all is well, 1 otherwise.
 import glob
 import os
 import re
-import sys
 import tempfile
+
+from check_run import run
 
 RULES = "tests/fuzz/fuzz.mk"
 SEEDS = "tests/fuzz/seeds.py"
@@ -49,7 +50,7 @@ def check(root):
             ("%s: a row for `%s`" % (DOCUMENT, name), name in named)]
     facts += [("%s: %s in F, for FUZZ_%s_%s" % (RULES, name, kind, name), name in entries)
               for kind, names in lists.items() for name in sorted(names)]
-    return sum(good for _, good in facts), [what for what, good in facts if not good]
+    return sum(good for _, good in facts), ["missing: " + what for what, good in facts if not good]
 
 
 # --- self-test ---
@@ -87,24 +88,8 @@ def self_test():
         found = missing({path: FILES.get(path, "").replace(words, instead) if words else ""})
         if len(found) != 1:
             failures.append("%s without %r: found %s" % (path, words, found))
-    for failure in failures:
-        print(failure)
-    print("fuzz entries self-test: %d passed, %d failed" % (1 + len(WRONG) - len(failures), len(failures)))
-    return bool(failures)
-
-
-def main(arguments):
-    if arguments == ["--self-test"]:
-        return self_test()
-    if len(arguments) > 1 or any(a.startswith("-") for a in arguments):
-        print(__doc__, file=sys.stderr)
-        return 2
-    good, bad = check(arguments[0] if arguments else os.path.join(os.path.dirname(__file__), os.pardir))
-    for line in bad:
-        print("missing: " + line)
-    print("fuzz entries: %d passed, %d failed" % (good, len(bad)))
-    return bool(bad)
+    return 1 + len(WRONG), failures
 
 
 if __name__ == "__main__":
-    sys.exit(int(main(sys.argv[1:])))
+    run("fuzz entries", __doc__, check, self_test)

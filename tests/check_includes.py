@@ -9,8 +9,9 @@ Exit code: 0 when all is well, 1 otherwise.
 
 import os
 import re
-import sys
 import tempfile
+
+from check_run import run
 
 # Room: what it may include in addition to its own files; "*" is anything. A room or an entry is a
 # folder or a file; a file is in the most specific room. NAME stands for any one folder, so
@@ -349,26 +350,8 @@ def self_test():
         failures.append(f"a circle of rooms was not seen: {bad}")
     if cycle_in({"a": {"b"}, "b": {"c"}, "c": set(), "d": {"b"}}) is not None:
         failures.append("a circle where there is none")
-    for failure in failures:
-        print(failure)
-    cases = len(RIGHT) + len(WRONG) + 2
-    print(f"includes self-test: {cases - len(failures)} passed, {len(failures)} failed")
-    return bool(failures)
-
-
-def main(arguments):
-    if arguments == ["--self-test"]:
-        return self_test()
-    if len(arguments) > 1 or any(a.startswith("-") for a in arguments):
-        print(__doc__, file=sys.stderr)
-        return 2
-    tree = arguments[0] if arguments else os.path.join(os.path.dirname(__file__), os.pardir)
-    good, bad = check(tree)
-    for line in bad:
-        print(line)
-    print(f"includes: {good} passed, {len(bad)} failed")
-    return bool(bad)
+    return len(RIGHT) + len(WRONG) + 2, failures
 
 
 if __name__ == "__main__":
-    sys.exit(int(main(sys.argv[1:])))
+    run("includes", __doc__, check, self_test)

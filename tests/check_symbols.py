@@ -21,8 +21,8 @@ import subprocess
 import sys
 
 from check_includes import ROOMS, may_include, room_of
+from check_run import TREE, run
 
-TREE = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir)
 GROUP_MAX = 5
 WATCHED = ("apps", "control", "dataplane", "tools/pktgen")
 
@@ -169,29 +169,16 @@ def self_test():
            one={"of_net/fib/fib": ("control/forwarding/routes",)})
     expect("the writer itself", made_up(("control/forwarding/routes", "net/fib/fib")), None,
            one={"of_net/fib/fib": ("control/forwarding/routes",)})
-    for failure in failures:
-        print(failure)
-    print(f"symbols self-test: {13 - len(failures)} passed, {len(failures)} failed")
-    return bool(failures)
+    return 13, failures
 
 
-def main(arguments):
-    if arguments == ["--self-test"]:
-        return self_test()
-    if len(arguments) > 1 or any(a.startswith("-") for a in arguments):
-        print(__doc__, file=sys.stderr)
-        return 2
-    top = arguments[0] if arguments else os.path.join(TREE, "build", "program")
+def check_objects(top):
     objects = references(top)
     if not objects:
         print(f"no objects below {top}: make all")
-        return 1
-    good, bad = check(objects)
-    for line in bad:
-        print(line)
-    print(f"symbols: {good} passed, {len(bad)} failed")
-    return bool(bad)
+        sys.exit(1)
+    return check(objects)
 
 
 if __name__ == "__main__":
-    sys.exit(int(main(sys.argv[1:])))
+    run("symbols", __doc__, check_objects, self_test, os.path.join(TREE, "build", "program"))
