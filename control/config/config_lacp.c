@@ -82,13 +82,10 @@ int config_lacp_group(struct parser *p, unsigned i)
 int config_lacp_rate(struct parser *p, unsigned i)
 {
 	struct config_member *m = member_of(p, i);
-	int error = E_INVAL;
-	if (m == NULL || (error = words_expect(&p->w, i)) != 0)
-		return error;
-	m->fast = words_is(&p->w, i, "fast");
-	if (!m->fast && !words_is(&p->w, i, "normal"))
-		return FAIL(p, i, "unknown rate; expected fast (a LACPDU a second) or normal (one in 30)");
-	return words_end(&p->w, i + 1);
+	if (m == NULL)
+		return E_INVAL;
+	return words_choice(&p->w, i, "fast", "normal",
+	                    "unknown rate; expected fast (a LACPDU a second) or normal (one in 30)", &m->fast);
 }
 
 int config_lacp_port_priority(struct parser *p, unsigned i)

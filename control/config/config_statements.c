@@ -73,24 +73,12 @@ static int parse_idle(struct parser *p, unsigned i)
 
 static int parse_steering(struct parser *p, unsigned i)
 {
-	int error = words_expect(&p->w, i);
-	if (error != 0)
-		return error;
-	if (!words_is(&p->w, i, "on") && !words_is(&p->w, i, "off"))
-		return FAIL(p, i, "expected on or off");
-	p->out->steering_off = words_is(&p->w, i, "off");
-	return words_end(&p->w, i + 1);
+	return words_choice(&p->w, i, "off", "on", "expected on or off", &p->out->steering_off);
 }
 
 static int parse_balance(struct parser *p, unsigned i)
 {
-	int error = words_expect(&p->w, i);
-	if (error != 0)
-		return error;
-	if (!words_is(&p->w, i, "on") && !words_is(&p->w, i, "off"))
-		return FAIL(p, i, "expected on or off");
-	p->out->balance_off = words_is(&p->w, i, "off");
-	return words_end(&p->w, i + 1);
+	return words_choice(&p->w, i, "off", "on", "expected on or off", &p->out->balance_off);
 }
 
 static int parse_cores(struct parser *p, unsigned i)

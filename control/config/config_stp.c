@@ -148,13 +148,9 @@ int config_stp_portfast(struct parser *p, unsigned i)
 int config_stp_guard(struct parser *p, unsigned i)
 {
 	struct config_stp_port *s = port_of(p, i);
-	int error = E_INVAL;
-	if (s == NULL || (error = words_expect(&p->w, i)) != 0)
-		return error;
-	s->guard = words_is(&p->w, i, "enable");
-	if (!s->guard && !words_is(&p->w, i, "disable"))
-		return FAIL(p, i, "expected enable or disable");
-	return words_end(&p->w, i + 1);
+	if (s == NULL)
+		return E_INVAL;
+	return words_choice(&p->w, i, "enable", "disable", "expected enable or disable", &s->guard);
 }
 
 /* --- recovery --- */

@@ -47,13 +47,10 @@ static int parse_port_vid(struct parser *p, unsigned i, uint16_t *vid)
 int config_switch_mode(struct parser *p, unsigned i)
 {
 	struct config_switchport *s = config_switchport_of(p, i);
-	int error = E_INVAL;
-	if (s == NULL || (error = words_expect(&p->w, i)) != 0)
-		return error;
-	if (!words_is(&p->w, i, "access") && !words_is(&p->w, i, "trunk"))
-		return FAIL(p, i, "unknown mode; expected access (one VLAN, untagged) or trunk (tagged)");
-	s->trunk = words_is(&p->w, i, "trunk");
-	return words_end(&p->w, i + 1);
+	if (s == NULL)
+		return E_INVAL;
+	return words_choice(&p->w, i, "trunk", "access",
+	                    "unknown mode; expected access (one VLAN, untagged) or trunk (tagged)", &s->trunk);
 }
 
 int config_switch_access(struct parser *p, unsigned i)
@@ -148,13 +145,9 @@ int config_switch_storm_unicast(struct parser *p, unsigned i) { return parse_sto
 int config_switch_storm_action(struct parser *p, unsigned i)
 {
 	struct config_switchport *s = config_switchport_of(p, i);
-	int error = E_INVAL;
-	if (s == NULL || (error = words_expect(&p->w, i)) != 0)
-		return error;
-	s->storm_shutdown = words_is(&p->w, i, "shutdown");
-	if (!s->storm_shutdown && !words_is(&p->w, i, "drop"))
-		return FAIL(p, i, "unknown action; expected drop or shutdown");
-	return words_end(&p->w, i + 1);
+	if (s == NULL)
+		return E_INVAL;
+	return words_choice(&p->w, i, "shutdown", "drop", "unknown action; expected drop or shutdown", &s->storm_shutdown);
 }
 
 int config_switch_aging(struct parser *p, unsigned i)

@@ -34,6 +34,17 @@ int words_end(const struct words *w, unsigned i)
 	return WORDS_FAIL(w, i, "unexpected word; expected \"%s\"", w->syntax);
 }
 
+int words_choice(const struct words *w, unsigned i, const char *yes, const char *no, const char *why, bool *is_yes)
+{
+	int error = words_expect(w, i);
+	if (error != 0)
+		return error;
+	if (!words_is(w, i, yes) && !words_is(w, i, no))
+		return WORDS_FAIL(w, i, "%s", why);
+	*is_yes = words_is(w, i, yes);
+	return words_end(w, i + 1);
+}
+
 int words_number(const struct words *w, unsigned i, const char *what, uint64_t min, uint64_t max,
                  uint64_t *out)
 {

@@ -47,6 +47,9 @@ int words_cut(struct words *w, const char *line);
 int words_expect(const struct words *w, unsigned i);
 int words_end(const struct words *w, unsigned i);
 
+/* Word i, the last one, is `yes` or `no`; *is_yes says which. `why`: what is wrong with any other word. */
+int words_choice(const struct words *w, unsigned i, const char *yes, const char *no, const char *why, bool *is_yes);
+
 /* Parses word i as a decimal number from min to max. `what` names the value in the error. */
 int words_number(const struct words *w, unsigned i, const char *what, uint64_t min, uint64_t max,
                  uint64_t *out);
