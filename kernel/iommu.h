@@ -54,8 +54,8 @@ int iommu_ioapic_source(uint8_t id);
 int iommu_forget_interrupts(void);
 
 /* Takes whole 2 MiB pages of the control core's tables, given by their address in the memory window, from
- * all cards; `readable`: they may still read them. When it returns, no other access is under way. E_DEVICE: a unit does not answer, and cards reach
- * the memory as before. */
+ * all cards; `readable`: they may still read them. When it returns, no other access is under way. E_DEVICE: a
+ * unit does not answer, and cards reach the memory as before. */
 int iommu_withdraw(uint64_t window, uint64_t bytes, bool readable);
 
 /* For KCALL_DMA_RESERVE by the program of `core`: see there. */

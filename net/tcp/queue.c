@@ -36,16 +36,29 @@ void tcp_queue_append(struct tcp *t, struct tcp_conn *c, uint32_t buf, unsigned 
 	c->q_bufs++;
 }
 
-/* The bytes that can be appended to the last chunk while it stays one segment. */
-static uint32_t room_in_last(const struct tcp *t, const struct tcp_conn *c)
+/* The bytes by which the last chunk can grow while it stays one segment. */
+static uint32_t growth_of_last(const struct tcp *t, const struct tcp_conn *c)
 {
 	if (!is_unsent(t, c->q_last))
 		return 0;
 	const struct tcp_chunk *ch = chunk_at(t, c->q_last);
-	uint32_t full = tcp_full(c), end = (uint32_t)ch->off + ch->len;
-	if (ch->len >= full || ch->flags & CHUNK_FIN || is_outside(ch))
-		return 0;
-	return u32_min(full - ch->len, t->pool->stride - end);
+	const uint32_t full = tcp_full(c);
+	return ch->len >= full || ch->flags & CHUNK_FIN ? 0 : full - ch->len;
+}
+
+/* Of these, those that its buffer has room for. */
+static uint32_t room_in_last(const struct tcp *t, const struct tcp_conn *c)
+{
+	const uint32_t most = growth_of_last(t, c);
+	const struct tcp_chunk *ch = most ? chunk_at(t, c->q_last) : NULL;
+	return !ch || is_outside(ch) ? 0 : u32_min(most, t->pool->stride - (ch->off + ch->len));
+}
+
+/* Does the chunk name bytes outside that end where `data` begins? */
+static bool goes_on_at(const struct tcp *t, uint32_t buf, const uint8_t *data, unsigned kind)
+{
+	const struct tcp_chunk *ch = chunk_at(t, buf);
+	return is_outside(ch) && chunk_payload(t, buf) + ch->len == data && pkt_meta(t->pool, buf)->outside_kind == kind;
 }
 
 /* The last chunk has n bytes more. */
@@ -95,27 +108,14 @@ uint32_t tcp_queue_copy(struct tcp *t, struct tcp_conn *c, const uint8_t *data, 
 	return done;
 }
 
-/* The bytes at `data` that the last chunk can name too, because its own end there. */
-static uint32_t more_outside(const struct tcp *t, const struct tcp_conn *c, const uint8_t *data, unsigned kind)
-{
-	if (!is_unsent(t, c->q_last))
-		return 0;
-	const struct tcp_chunk *ch = chunk_at(t, c->q_last);
-	const uint32_t full = tcp_full(c);
-	if (!is_outside(ch) || ch->len >= full || ch->flags & CHUNK_FIN ||
-	    pkt_meta(t->pool, c->q_last)->outside_kind != kind ||
-	    buf_at(t->pool, c->q_last, ch->off) + ch->len != data)
-		return 0;
-	return full - ch->len;
-}
-
 uint32_t tcp_queue_outside(struct tcp *t, struct tcp_conn *c, const uint8_t *data, uint32_t n, unsigned kind)
 {
 	uint32_t done = u32_min(room_in_last(t, c), n);
 	if (done) /* behind bytes of another origin: one segment */
 		copy_to_last(t, c, data, done);
 	while (done < n) {
-		uint32_t room = more_outside(t, c, data + done, kind);
+		uint32_t room = growth_of_last(t, c);
+		room = room && goes_on_at(t, c->q_last, data + done, kind) ? room : 0;
 		if (room == 0) {
 			struct pkt p;
 			if (!take_buffer(t, c, &p))
@@ -207,8 +207,8 @@ static bool can_pull(const struct tcp *t, uint32_t buf)
 {
 	const struct tcp_chunk *ch = chunk_at(t, buf);
 	return !is_outside(ch) ||
-	       (is_outside(chunk_at(t, ch->next)) && chunk_payload(t, buf) + ch->len == chunk_payload(t, ch->next) &&
-	        pkt_meta(t->pool, buf)->outside_kind == pkt_meta(t->pool, ch->next)->outside_kind);
+	       (is_outside(chunk_at(t, ch->next)) &&
+	        goes_on_at(t, buf, chunk_payload(t, ch->next), pkt_meta(t->pool, ch->next)->outside_kind));
 }
 
 /* Moves n bytes, at most all, from the chunk behind `buf` to its end. Neither was ever sent, so the
