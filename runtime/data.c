@@ -836,15 +836,14 @@ bool data_arm(void)
 	bool waiting = shared_load(asked) != epoch;
 	if (steers)
 		waiting |= steer_waiting() || (is_worker && steer_worker_waiting());
+	core_tx_reclaim(); /* no interrupt follows a transmission */
 	for (unsigned p = 0; p < attached; p++) {
 		struct nic_queue *q = &queues[p];
 		if (q->broken) {
 			waiting |= !silent[p]; /* it may be repaired */
 			continue;
 		}
-		q->ops->tx_burst(q, NULL, 0); /* no interrupt follows a transmission: reclaim now */
-		waiting |= q->broken;
-		if (!q->broken && !is_paused(p)) /* packets for a paused port shall wait */
+		if (!is_paused(p)) /* packets for a paused port shall wait */
 			waiting |= q->ops->rx_interrupt(q, true);
 	}
 	out()->stats.pool_free = self.pool.free;
