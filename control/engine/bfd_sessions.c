@@ -3,14 +3,13 @@
 
 #include "control/config/running.h"
 #include "control/engine/hops.h"
-#include "control/host/input.h"
 #include "control/host/output.h"
 #include "control/host/output6.h"
+#include "control/host/udp_control.h"
 #include "dataplane/state.h"
 #include "lib/mem.h"
 #include "lib/number.h"
 #include "net/ip4.h"
-#include "net/udp.h"
 
 #define REMOTE_EVERY_NS SECOND_NS /* bfdd is told of changes of the peer's values at most so often */
 #define FLAGS_KNOWN 0x7fu
@@ -139,17 +138,20 @@ static struct engine_bfd_session *session_of(const struct bfd_packet *p, const s
 	return NULL;
 }
 
-/* local_bfd. */
-static enum counter input(const struct udp_datagram *d, unsigned interface, uint8_t ttl)
+/* The receiver of BFD's ports. */
+static enum counter input(const struct udp_datagram *d, const struct udp_arrival *from)
 {
+	const uint8_t ttl = from->ttl;
 	struct bfd_packet p;
 	unsigned changed;
 	enum counter fate = bfd_packet_read(d->data, d->data_len, &p);
+	if (from->fragmented)
+		return CNT_drop_udp_port;
 	if (fate != CNT_NONE)
 		return fate;
 	if (d->dst_port == BFD_PORT_SINGLE_HOP && ttl != BFD_TTL) /* RFC 5881 5 */
 		return CNT_drop_bfd_ttl;
-	struct engine_bfd_session *e = session_of(&p, d, interface);
+	struct engine_bfd_session *e = session_of(&p, d, from->interface);
 	if (!e)
 		return CNT_drop_bfd_session;
 	if (ttl < e->least_ttl)
@@ -164,7 +166,13 @@ static enum counter input(const struct udp_datagram *d, unsigned interface, uint
 
 void bfd_sessions_take(bool packets)
 {
-	local_bfd = packets ? input : NULL;
+	static const uint16_t port[] = {BFD_PORT_SINGLE_HOP, BFD_PORT_MULTIHOP};
+	for (unsigned n = 0; n < 2; n++) {
+		const bool open = packets && udp_listen(port[n], input);
+		assert(open == packets); /* clients' ports are above these */
+		if (!open)
+			udp_unlisten(port[n]);
+	}
 }
 
 /* --- sessions --- */

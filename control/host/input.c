@@ -22,13 +22,12 @@
 #include "dataplane/state.h"
 #include "net/icmp4.h"
 #include "control/host/tcp_control.h"
-#include "control/host/vxlan.h"
+#include "control/host/udp_control.h"
 
 #include "lib/mem.h"
 #include "net/icmp_limit.h"
 #include "net/ip4.h"
 #include "net/tcp/reset.h"
-#include "net/udp.h"
 
 /* Limit of ICMP errors about TCP that are passed to data cores, per second: enough for a change of
  * path of a thousand connections, but bounded in a flood. */
@@ -36,7 +35,6 @@
 #define TELL_BURST 200
 
 static struct icmp_limit tell_limit;
-enum counter (*local_bfd)(const struct udp_datagram *d, unsigned interface, uint8_t ttl);
 
 /* A neighbour does not answer: sends host unreachable (RFC 1812 5.2.7.1) or address unreachable
  * (RFC 4443 3.1 code 3, RFC 4861 7.2.2). */
@@ -114,14 +112,13 @@ static enum counter udp_input(const struct core_msg *m, const uint8_t *ip, unsig
 	enum counter fate = udp_check(ip, len, m->flags & PKT_CSUM_OK && !fragmented, &d);
 	if (fate != CNT_NONE)
 		return fate;
-	if (vxlan_is(&d))
-		return vxlan_input(&d, m->port);
-	if (local_is_bfd(&d) && !fragmented)
-		return local_bfd(&d, m->port, ip4_ttl(ip));
 	enum service s = served ? service_of(services, SERVICE_UDP, d.dst_port) : SERVICES;
 	if (s == SERVICES) {
-		local_error(ip, len, ICMP4_UNREACH, ICMP4_UNREACH_PORT);
-		return CNT_drop_udp_port;
+		const struct udp_arrival from = {m->port, ip4_ttl(ip), fragmented};
+		fate = udp_control_input(&d, &from);
+		if (fate == CNT_drop_udp_port)
+			local_error(ip, len, ICMP4_UNREACH, ICMP4_UNREACH_PORT);
+		return fate;
 	}
 	if (s != SERVICE_ECHO)
 		return CNT_drop_fragment_local;

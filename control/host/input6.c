@@ -13,11 +13,11 @@
 #include "control/host/fragments.h"
 #include "dataplane/services.h"
 #include "control/host/tcp_control.h"
+#include "control/host/udp_control.h"
 
 #include "lib/mem.h"
 #include "net/ip6.h"
 #include "net/tcp/reset.h"
-#include "net/udp.h"
 
 /* A packet to us, as received or reassembled from fragments; m then is the last one. */
 struct arrival {
@@ -148,15 +148,16 @@ static enum counter udp_input(const struct arrival *a)
 	enum counter fate = udp_check(a->ip, a->len, csum_known(a), &d);
 	if (fate != CNT_NONE)
 		return fate;
-	if (local_is_bfd(&d) && !a->up.fragment)
-		return local_bfd(&d, a->m->port, ip6_hop_limit(a->ip));
 	enum service s = SERVICES;
 	if (a->up.fragment && served)
 		s = service_of(&dp_get()->services, SERVICE_UDP, d.dst_port);
 	if (s != SERVICES)
 		return service_input(a, s, &d);
-	local6_error(a->m->port, a->ip, a->len, ICMP6_UNREACH, ICMP6_UNREACH_PORT, 0);
-	return CNT_drop_udp_port;
+	const struct udp_arrival from = {a->m->port, ip6_hop_limit(a->ip), a->up.fragment};
+	fate = udp_control_input(&d, &from);
+	if (fate == CNT_drop_udp_port)
+		local6_error(a->m->port, a->ip, a->len, ICMP6_UNREACH, ICMP6_UNREACH_PORT, 0);
+	return fate;
 }
 
 static enum counter whole_input(const struct arrival *a)

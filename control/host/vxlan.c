@@ -5,6 +5,7 @@
 #include "control/forwarding/adjacency.h"
 #include "control/host/output.h"
 #include "control/host/output6.h"
+#include "control/host/udp_control.h"
 #include "dataplane/to_engine.h"
 #include "lib/mem.h"
 #include "net/icmp_limit.h"
@@ -28,29 +29,6 @@ static struct {
 	struct icmp_limit copies; /* of router discovery */
 	uint16_t id;
 } vxlan;
-
-void vxlan_start(void)
-{
-	memset(vxlan_counts, 0, sizeof vxlan_counts);
-	vxlan_set();
-}
-
-void vxlan_set(void)
-{
-	const struct config *c = &running.config;
-	vxlan.local = config_engine_source_of(c);
-	vxlan.remote = vxlan.local ? config_engine_remote(c) : 0;
-	vxlan.networks = 0;
-	for (unsigned n = 0; vxlan.local && n < c->interfaces; n++) {
-		if (!c->interface[n].engine_vni)
-			continue;
-		vxlan.network[vxlan.networks].vni = c->interface[n].engine_vni;
-		vxlan.network[vxlan.networks].interface = n;
-		vxlan.networks++;
-	}
-	const uint32_t from = vxlan.networks ? vxlan.remote : 0;
-	__atomic_store_n(&dp_get()->engine_addr, from, __ATOMIC_RELAXED);
-}
 
 /* --- up --- */
 
@@ -173,11 +151,6 @@ static enum counter send(unsigned interface, const uint8_t *frame, unsigned len)
 	return action == VXLAN_ROUTE4 ? route4(buffer, len) : route6(interface, buffer, len);
 }
 
-bool vxlan_is(const struct udp_datagram *d)
-{
-	return vxlan.networks && d->dst_port == VXLAN_PORT;
-}
-
 static bool is_from_engine(const struct udp_datagram *d, unsigned from)
 {
 	const struct net_addr local = net_addr_ip4(vxlan.local), remote = net_addr_ip4(vxlan.remote);
@@ -185,11 +158,12 @@ static bool is_from_engine(const struct udp_datagram *d, unsigned from)
 	       way_to_engine() == (int)from;
 }
 
-enum counter vxlan_input(const struct udp_datagram *d, unsigned from)
+/* The receiver of VXLAN_PORT. */
+static enum counter input(const struct udp_datagram *d, const struct udp_arrival *from)
 {
 	const uint32_t vni = vxlan_vni(d->data, d->data_len);
 	unsigned n = 0;
-	if (!is_from_engine(d, from))
+	if (!is_from_engine(d, from->interface))
 		return CNT_drop_vxlan_sender;
 	if (!vni)
 		return CNT_drop_vxlan_malformed;
@@ -207,4 +181,33 @@ enum counter vxlan_input(const struct udp_datagram *d, unsigned from)
 	c->down_frames++;
 	c->down_octets += len;
 	return fate;
+}
+
+/* --- configuration --- */
+
+void vxlan_set(void)
+{
+	const struct config *c = &running.config;
+	vxlan.local = config_engine_source_of(c);
+	vxlan.remote = vxlan.local ? config_engine_remote(c) : 0;
+	vxlan.networks = 0;
+	for (unsigned n = 0; vxlan.local && n < c->interfaces; n++) {
+		if (!c->interface[n].engine_vni)
+			continue;
+		vxlan.network[vxlan.networks].vni = c->interface[n].engine_vni;
+		vxlan.network[vxlan.networks].interface = n;
+		vxlan.networks++;
+	}
+	const uint32_t from = vxlan.networks ? vxlan.remote : 0;
+	__atomic_store_n(&dp_get()->engine_addr, from, __ATOMIC_RELAXED);
+	const bool open = from != 0 && udp_listen(VXLAN_PORT, input);
+	assert(open == (from != 0)); /* clients' ports are above this one */
+	if (!open)
+		udp_unlisten(VXLAN_PORT);
+}
+
+void vxlan_start(void)
+{
+	memset(vxlan_counts, 0, sizeof vxlan_counts);
+	vxlan_set();
 }

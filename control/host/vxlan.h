@@ -22,7 +22,6 @@
 #define CONTROL_HOST_VXLAN_H
 
 #include "dataplane/state.h"
-#include "net/udp.h"
 
 /* Reasons to drop a frame of the engine whose VNI is known. */
 #define VXLAN_DROP_FIRST CNT_drop_vxlan_malformed
@@ -40,12 +39,6 @@ void vxlan_start(void);
 
 /* Uses the VNIs and addresses of running.config from now on. May be called at any time. */
 void vxlan_set(void);
-
-/* Is the packet, a UDP datagram to us, one of VXLAN? */
-bool vxlan_is(const struct udp_datagram *d);
-
-/* Takes a VXLAN packet that came by interface `from`. Returns its fate for the caller to count. */
-enum counter vxlan_input(const struct udp_datagram *d, unsigned from);
 
 /* Hands the frame of a message to the engine. Returns its fate for the caller to count. */
 enum counter vxlan_hand_over(const struct core_msg *m);

@@ -170,6 +170,8 @@ UNIT_SRC_restore := net/fib/host6.c net/ip6.c lib/siphash.c lib/csum.c
 UNIT_SRC_steer_management := control/forwarding/steer_rules.c control/text/text.c lib/fmt.c net/ip6.c
 UNIT_SRC_host_number := control/forwarding/fate.c $(wildcard net/arp*.c net/fib/*.c) net/neigh_table.c net/ip4.c \
 	lib/csum.c lib/fmt.c
+UNIT_SRC_udp_control := $(wildcard net/fib/*.c) net/ecmp.c net/ip.c net/udp.c net/ip4.c net/ip6.c lib/csum.c \
+	lib/siphash.c
 UNIT_SRC_journal := control/config/journal.c control/text/text.c lib/fmt.c lib/siphash.c
 UNIT_SRC_ports := runtime/ports.c runtime/balance.c runtime/balancer.c runtime/buckets.c runtime/elastic.c runtime/move.c runtime/recovery.c runtime/restart.c runtime/rules.c runtime/steer_plan.c runtime/memory.c runtime/warm_restart.c lib/siphash.c lib/fmt.c
 UNIT_SRC_extent :=
