@@ -13,7 +13,9 @@
 #include "control/engine/engine.h"
 #include "control/console/serial.h"
 #include "dataplane/state.h"
+#include "control/management/login.h"
 #include "control/management/remote.h"
+#include "control/host/stream.h"
 #include "control/host/tcp_control.h"
 
 /* The servers' sessions and half-open connections leave a place in TCP's table, so that a peer that
@@ -58,13 +60,15 @@ static uint16_t *port_of(struct dp_state *v, enum server s)
 
 static bool prepare(enum server s)
 {
-	return tcp_control_prepare() && server[s].prepare();
+	return tcp_control_prepare() && stream_prepare() && server[s].prepare();
 }
 
 /* Starts TCP without connections, and the servers without sessions. */
 static void start_all(void)
 {
 	tcp_control_start();
+	stream_start();
+	login_start();
 	for (enum server s = 0; s < SERVERS; s++)
 		if (server[s].start)
 			server[s].start();

@@ -26,8 +26,10 @@
 #include "control/management/http_host.h"
 #include "control/management/page.h"
 #include "control/management/places.h"
+#include "control/host/stream.h"
 #include "control/host/tcp_control.h"
 #include "lib/mem.h"
+#include "lib/number.h"
 #include "net/http/http.h"
 
 #define IN_MAX TCP_CONTROL_RCV_BUF
@@ -42,7 +44,7 @@ _Static_assert(CONTENT_MAX >= PAGE_ITEM_MAX, "any item fits");
 enum session_state { SESSION_READ, SESSION_CONTENT, SESSION_WORK, SESSION_ANSWER, SESSION_CLOSE };
 
 struct session {
-	struct tcp_conn *conn; /* NULL: free */
+	struct stream *stream; /* NULL: free */
 	struct net_addr from;  /* its peer */
 	enum session_state state;
 	uint64_t due_ns;   /* deadline of this state */
@@ -101,7 +103,7 @@ static void to_close(struct session *s)
 	s->state = SESSION_CLOSE;
 	s->due_ns = core_now_ns() + CLOSE_NS;
 	s->end_ns = s->end_ns > s->due_ns ? s->end_ns : s->due_ns;
-	tcp_close(s->conn);
+	stream_close(s->stream);
 }
 
 static uint64_t answer_ns(const struct page *page)
@@ -138,7 +140,7 @@ static bool is_misdirected(const struct http_request *r)
 
 static bool has_writer(void)
 {
-	return writer && writer->conn && writer->writes;
+	return writer && writer->stream && writer->writes;
 }
 
 static bool is_working(void)
@@ -211,7 +213,7 @@ static void begin_write(struct session *s, const struct page *page)
 	writing = page;
 	if (page->bulk && r->content) {
 		r->close = true; /* the window stays large, and in[] does not hold so much */
-		tcp_set_rcv_buf(s->conn, TCP_CONTROL_RCV_GIVEN);
+		stream_set_rcv_buf(s->stream, TCP_CONTROL_RCV_GIVEN);
 	}
 	s->writes = true;
 	s->content = 0;
@@ -219,7 +221,7 @@ static void begin_write(struct session *s, const struct page *page)
 	s->due_ns = core_now_ns() + HTTP_STALL_NS;
 	s->end_ns = core_now_ns() + answer_ns(page);
 	if (r->expects)
-		tcp_send(s->conn, go_on, sizeof go_on - 1);
+		stream_send(s->stream, go_on, sizeof go_on - 1);
 }
 
 /* Takes as much of n bytes as belongs to the content; returns how much. */
@@ -228,7 +230,7 @@ static uint32_t take_content(struct session *s, const uint8_t *data, uint32_t n)
 	n = http_content(&s->parser, n);
 	memcpy(content + s->content, data, n);
 	s->content += n;
-	tcp_consumed(s->conn, n);
+	stream_consumed(s->stream, n);
 	s->due_ns = core_now_ns() + HTTP_STALL_NS;
 	s->due_ns = s->due_ns < s->end_ns ? s->due_ns : s->end_ns;
 	if (s->content == s->parser.request.content)
@@ -353,17 +355,17 @@ static bool put_piece(struct session *s)
 /* Resets the connection, so that the client recognizes the answer as incomplete (RFC 9112 8). */
 static void break_off(struct session *s)
 {
-	struct tcp_conn *c = s->conn;
-	s->conn = NULL;
+	struct stream *stream = s->stream;
+	s->stream = NULL;
 	http_stats.sessions--;
-	tcp_abort(c);
+	stream_abort(stream);
 }
 
 /* Sends the next part of a fixed page, as far as there is room. False: TCP has no buffer. */
 static bool send_fixed(struct session *s)
 {
 	uint32_t left = (uint32_t)(s->page->fixed_end - s->fixed);
-	uint32_t n = tcp_send(s->conn, s->fixed, left < CONTENT_MAX ? left : CONTENT_MAX);
+	uint32_t n = stream_send(s->stream, s->fixed, left < CONTENT_MAX ? left : CONTENT_MAX);
 	s->fixed += n;
 	s->ended = s->fixed == s->page->fixed_end;
 	return n > 0;
@@ -372,7 +374,7 @@ static bool send_fixed(struct session *s)
 /* The same for out[]. */
 static bool send_made(struct session *s)
 {
-	uint32_t n = tcp_send(s->conn, s->out + s->out_at, s->out_len - s->out_at);
+	uint32_t n = stream_send(s->stream, s->out + s->out_at, s->out_len - s->out_at);
 	s->out_at += n;
 	return n > 0;
 }
@@ -390,7 +392,7 @@ static void read_requests(struct session *s)
 		uint32_t n = http_input(&s->parser, s->in, s->in_len);
 		s->in_len -= n;
 		memmove(s->in, s->in + n, s->in_len);
-		tcp_consumed(s->conn, n);
+		stream_consumed(s->stream, n);
 		if (s->parser.state == HTTP_REQUEST)
 			begin_answer(s);
 		else if (idle)
@@ -410,7 +412,7 @@ static void finish(struct session *s)
 	s->writes = false;
 	http_next(&s->parser);
 	if (last) {
-		tcp_consumed(s->conn, s->in_len);
+		stream_consumed(s->stream, s->in_len);
 		s->in_len = 0;
 		to_close(s);
 		return;
@@ -422,7 +424,7 @@ static void finish(struct session *s)
 /* True if the answer is incomplete and TCP has room for a piece of it. */
 static bool owes(const struct session *s)
 {
-	return s->conn && s->state == SESSION_ANSWER && tcp_send_room(s->conn) >= OUT_MAX;
+	return s->stream && s->state == SESSION_ANSWER && stream_room(s->stream) >= OUT_MAX;
 }
 
 /* Number of buffers with data that this source has not acknowledged. */
@@ -431,9 +433,9 @@ static uint32_t bufs_of(const struct net_addr *source)
 	uint32_t bufs = 0;
 	for (unsigned i = 0; i < HTTP_SESSIONS; i++) {
 		struct tcp_info info;
-		if (!sessions[i].conn || !net_addr_same_source(&sessions[i].from, source))
+		if (!sessions[i].stream || !net_addr_same_source(&sessions[i].from, source))
 			continue;
-		tcp_info(sessions[i].conn, &info);
+		stream_info(sessions[i].stream, &info);
 		bufs += info.bufs;
 	}
 	return bufs;
@@ -495,21 +497,17 @@ static void expire(struct session *s)
  * window stays closed. Returns the time of the next sweep. */
 static uint64_t sweep(uint64_t now)
 {
-	struct tcp_conn *c;
+	struct stream *stream;
 	uint32_t cursor = 0;
 	if (now < sweep_ns)
 		return sweep_ns;
 	sweep_ns = UINT64_MAX;
-	while ((c = tcp_next(tcp_control, &cursor, TCP_CONTROL_CONNECTIONS)) != NULL) {
-		struct tcp_info info;
-		tcp_info(c, &info);
-		if (info.state == TCP_TIME_WAIT)
-			continue;
-		if (tcp_arg(c) == &leaving[1]) {
-			tcp_abort(c);
+	while ((stream = stream_next(&cursor)) != NULL) {
+		if (stream->arg == &leaving[1]) {
+			stream_abort(stream);
 			leaving_count--;
-		} else if (tcp_arg(c) == &leaving[0]) {
-			tcp_set_arg(c, &leaving[1]);
+		} else if (stream->arg == &leaving[0]) {
+			stream->arg = &leaving[1];
 			sweep_ns = now + SWEEP_NS;
 		}
 	}
@@ -539,9 +537,9 @@ uint64_t http_timer(void)
 	due = sweep(now);
 	for (unsigned i = 0; i < HTTP_SESSIONS; i++) {
 		struct session *s = &sessions[i];
-		if (s->conn && now >= s->due_ns)
+		if (s->stream && now >= s->due_ns)
 			expire(s);
-		if (s->conn && s->due_ns < due)
+		if (s->stream && s->due_ns < due)
 			due = s->due_ns;
 		if (owes(s) && now + SHORT_NS < due)
 			due = now + SHORT_NS; /* just expired, or waiting for a buffer */
@@ -552,19 +550,19 @@ uint64_t http_timer(void)
 /* --- connections --- */
 
 /* The session of a connection, NULL when it is leaving. */
-static struct session *session_of(const struct tcp_conn *c)
+static struct session *session_of(const struct stream *stream)
 {
-	void *arg = tcp_arg(c);
+	void *arg = stream->arg;
 	return arg == &leaving[0] || arg == &leaving[1] ? NULL : arg;
 }
 
 /* Closes a connection that has no session any more. If its peer does not close, it stays for up
  * to two sweeps. */
-static void leave(struct tcp_conn *c)
+static void leave(struct stream *stream)
 {
 	leaving_count++;
-	tcp_set_arg(c, &leaving[0]);
-	tcp_close(c);
+	stream->arg = &leaving[0];
+	stream_close(stream);
 	if (sweep_ns == UINT64_MAX)
 		sweep_ns = core_now_ns() + SWEEP_NS;
 }
@@ -576,7 +574,7 @@ static bool is_idle(const struct session *s)
 
 static const struct net_addr *holder(unsigned place)
 {
-	return sessions[place].conn ? &sessions[place].from : NULL;
+	return sessions[place].stream ? &sessions[place].from : NULL;
 }
 
 /* Chooses the idle (`idle`) or busy session that is to make room for another: one of the source
@@ -588,7 +586,7 @@ static struct session *dispensable(bool idle, const struct net_addr *only, unsig
 	struct session *found = NULL;
 	for (unsigned i = 0; i < HTTP_SESSIONS; i++) {
 		struct session *s = &sessions[i];
-		if (!s->conn || is_idle(s) != idle || (only && !net_addr_same_source(&s->from, only)))
+		if (!s->stream || is_idle(s) != idle || (only && !net_addr_same_source(&s->from, only)))
 			continue;
 		unsigned held = only ? 0 : places_held(holder, HTTP_SESSIONS, &s->from);
 		if (found && (held < *most || (held == *most && s->due_ns >= found->due_ns)))
@@ -607,8 +605,8 @@ static void make_room(struct session *s)
 		break_off(s);
 		return;
 	}
-	leave(s->conn);
-	s->conn = NULL;
+	leave(s->stream);
+	s->stream = NULL;
 	http_stats.sessions--;
 }
 
@@ -623,7 +621,7 @@ static struct session *take_place(const struct net_addr *from)
 		s = dispensable(true, from, &most);
 	} else {
 		for (s = sessions; s < sessions + HTTP_SESSIONS; s++)
-			if (!s->conn)
+			if (!s->stream)
 				return s;
 		s = dispensable(true, NULL, &most);
 		if (!s && (s = dispensable(false, NULL, &most)) != NULL) {
@@ -639,7 +637,7 @@ static struct session *take_place(const struct net_addr *from)
 
 /* There is no place: the connection gets 503 and is closed, or is reset when HTTP_LEAVING
  * connections are being closed already. */
-static bool turn_away(struct tcp_conn *c)
+static bool turn_away(struct stream *stream)
 {
 	char head[HTTP_ANSWER_MAX];
 	const struct http_answer a = {.status = 503, .minor = 1, .close = true,
@@ -648,24 +646,24 @@ static bool turn_away(struct tcp_conn *c)
 	if (leaving_count >= HTTP_LEAVING)
 		return false;
 	size_t n = http_answer_put(head, sizeof head, &a);
-	tcp_send(c, head, (uint32_t)n);
-	leave(c);
+	stream_send(stream, head, (uint32_t)n);
+	leave(stream);
 	http_stats.requests[5]++;
 	return true;
 }
 
-static bool on_accept(struct tcp_conn *c)
+static bool on_accept(struct stream *stream)
 {
 	struct tcp_info info;
-	tcp_info(c, &info);
+	stream_info(stream, &info);
 	if (!config_admits(&running.config.http.access, &info.remote)) {
 		http_stats.refused++;
 		return false;
 	}
 	struct session *s = take_place(&info.remote);
 	if (!s)
-		return turn_away(c);
-	s->conn = c;
+		return turn_away(stream);
+	s->stream = stream;
 	s->from = info.remote;
 	s->heard_fin = s->writes = false;
 	s->end_ns = 0;
@@ -674,79 +672,74 @@ static bool on_accept(struct tcp_conn *c)
 	s->state = SESSION_READ;
 	s->due_ns = core_now_ns() + HTTP_HEAD_NS; /* a new connection begins with a request */
 	http_stats.sessions++;
-	tcp_set_arg(c, s);
+	stream->arg = s;
 	return true;
 }
 
-static void on_data(struct tcp_conn *c, struct pkt *p)
+static uint32_t on_data(struct stream *stream, const uint8_t *data, uint32_t bytes)
 {
-	struct session *s = session_of(c);
-	uint32_t n = p->len;
+	struct session *s = session_of(stream);
+	uint32_t n = bytes;
 	if (s && s->state == SESSION_CONTENT && s->in_len == 0) {
-		const uint32_t content_bytes = take_content(s, p->data, n);
-		p->data += content_bytes;
+		const uint32_t content_bytes = take_content(s, data, n);
+		data += content_bytes;
 		n -= content_bytes;
 	}
-	/* Not taken: data after the last request, or beyond the window (TCP passes on none). */
-	bool taken = s && s->state != SESSION_CLOSE &&
-	             (s->state == SESSION_CONTENT || !s->parser.request.close) && n <= IN_MAX - s->in_len;
-	if (taken) {
-		memcpy(s->in + s->in_len, p->data, n);
-		s->in_len += n;
+	if (!s || s->state == SESSION_CLOSE ||
+	    (s->state != SESSION_CONTENT && s->parser.request.close)) {
+		stream_consumed(stream, n); /* after the last request */
+		return bytes;
 	}
-	pkt_free(&tcp_control_pool, p);
-	if (taken)
-		read_requests(s);
-	else
-		tcp_consumed(c, n);
+	const uint32_t taken = u32_min(n, IN_MAX - s->in_len); /* of a plain stream all (TCP's window) */
+	memcpy(s->in + s->in_len, data, taken);
+	s->in_len += taken;
+	read_requests(s);
+	return bytes - n + taken;
 }
 
-static void on_acked(struct tcp_conn *c, uint32_t bytes)
+static void on_acked(struct stream *stream, uint32_t bytes)
 {
-	struct session *s = session_of(c);
+	struct session *s = session_of(stream);
 	if (!s || s->state == SESSION_READ || bytes == 0)
 		return;
 	uint64_t due = core_now_ns() + HTTP_STALL_NS;
 	s->due_ns = due < s->end_ns ? due : s->end_ns;
 }
 
-static void on_fin(struct tcp_conn *c)
+static void on_fin(struct stream *stream)
 {
-	struct session *s = session_of(c);
+	struct session *s = session_of(stream);
 	if (!s) {
-		tcp_close(c);
+		stream_close(stream);
 		return;
 	}
 	s->heard_fin = true;
 	read_requests(s);
 }
 
-static void on_closed(struct tcp_conn *c, int why)
+static void on_closed(struct stream *stream, int why)
 {
-	struct session *s = session_of(c);
+	struct session *s = session_of(stream);
 	(void)why;
 	if (!s) {
 		leaving_count--;
 		return;
 	}
-	s->conn = NULL;
+	s->stream = NULL;
 	http_stats.sessions--;
 }
 
 void http_start(void)
 {
 	for (unsigned i = 0; sessions && i < HTTP_SESSIONS; i++)
-		sessions[i].conn = NULL;
+		sessions[i].stream = NULL;
 	http_stats.sessions = leaving_count = 0;
 	sweep_ns = UINT64_MAX;
 }
 
 void http_listen(uint16_t port)
 {
-	static const struct tcp_app app = {.accept = on_accept, .data = on_data, .acked = on_acked,
-	                                   .fin = on_fin, .closed = on_closed};
-	const struct tcp_listen l = {.addr = NET_ADDR_ANY, .port = port, .nodelay = true,
-	                             .app = &app};
-	int e = tcp_listen(tcp_control, &l);
-	assert(e == E_OK);
+	static const struct stream_app app = {.accept = on_accept, .data = on_data, .acked = on_acked,
+	                                      .fin = on_fin, .closed = on_closed};
+	stream_listen(port, STREAM_PLAIN, &app);
 }

@@ -3,7 +3,7 @@
  *
  *     LOGIN   --a line--> CHECK                    --REMOTE_LOGIN_NS, peer's FIN--> CLOSE
  *     CHECK   --right--> SHELL, or CLOSE when all are in use
- *             --wrong, REMOTE_WRONG_NS later--> LOGIN, the third time CLOSE
+ *             --wrong (login.h)--> LOGIN, the third time CLOSE
  *     SHELL   --exit, peer's FIN and all input processed, REMOTE_IDLE_NS, another login--> CLOSE
  *     CLOSE   sends the remaining output, then FIN; --CLOSE_NS--> (reset)
  *
@@ -25,7 +25,9 @@
 #include "control/console/serial.h"
 #include "control/console/shell.h"
 #include "dataplane/state.h"
+#include "control/management/login.h"
 #include "control/management/places.h"
+#include "control/host/stream.h"
 #include "control/host/tcp_control.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
@@ -50,22 +52,19 @@ enum session_state { SESSION_LOGIN, SESSION_CHECK, SESSION_SHELL, SESSION_CLOSE 
 
 struct session {
 	struct shell shell;
-	struct tcp_conn *conn;    /* NULL: free */
+	struct stream *stream;    /* NULL: free */
 	struct net_addr peer;
 	enum session_state state;
 	uint64_t due_ns;          /* deadline of the state */
-	uint64_t wrong_ns;        /* CHECK: when a wrong password is reported */
 	uint64_t asked_ns;        /* CHECK: when the state began */
-	uint64_t turn;            /* CHECK: order of arrival; a later session has a larger one */
 	struct telnet telnet;
 	bool heard_fin, said_fin;
 	bool welcome;             /* the password was right */
 	bool echo_off;            /* the shell's echo is discarded: the peer shows its own input */
-	bool begun;               /* CHECK: the hash is being computed; else a guess is awaited */
 	unsigned tries;           /* wrong passwords */
-	struct pbkdf2 work;
-	unsigned password_len;    /* more than REMOTE_PASSWORD_MAX: too long */
-	char password[REMOTE_PASSWORD_MAX];
+	struct login login;       /* CHECK: of the password */
+	unsigned password_len;    /* more than LOGIN_PASSWORD_MAX: too long */
+	char password[LOGIN_PASSWORD_MAX];
 	uint64_t cut;             /* bytes that did not fit into out[] since the last prompt */
 	uint32_t answers_len;     /* answers to Telnet's options, sent before out[] */
 	uint8_t answers[ANSWERS_MAX];
@@ -81,12 +80,6 @@ const struct remote_console *remote_console;
 
 static struct session *sessions; /* REMOTE_SESSIONS */
 static uint8_t (*outs)[REMOTE_OUT_BYTES]; /* REMOTE_SHELLS */
-
-/* Guesses that may be made now. At guess_ns there is one more, up to REMOTE_GUESSES. */
-static unsigned guesses = REMOTE_GUESSES;
-static uint64_t guess_ns;
-static struct net_addr guesser; /* the source of the last guess */
-static uint64_t turns; /* the next session's turn */
 
 /* --- start --- */
 
@@ -150,18 +143,18 @@ static void write_out(struct shell *sh, const char *text, size_t len)
 /* Gives TCP as much output as it has room for. True: buffers are short, try again later. */
 static bool send_out(struct session *s)
 {
-	uint32_t room = tcp_send_room(s->conn), n;
+	uint32_t room = stream_room(s->stream), n;
 	if (s->said_fin || (s->answers_len == 0 && waiting(s) == 0))
 		return false;
 	if (tcp_control_is_short())
 		return true;
-	n = tcp_send(s->conn, s->answers, s->answers_len);
+	n = stream_send(s->stream, s->answers, s->answers_len);
 	s->answers_len -= n;
 	memmove(s->answers, s->answers + n, s->answers_len);
 	while (s->answers_len == 0 && waiting(s) && room > TCP_CONTROL_SND_BUF - TCP_AHEAD) {
-		n = tcp_send(s->conn, s->out + s->out_at, waiting(s) < PIECE ? waiting(s) : PIECE);
+		n = stream_send(s->stream, s->out + s->out_at, waiting(s) < PIECE ? waiting(s) : PIECE);
 		s->out_at += n;
-		room = tcp_send_room(s->conn);
+		room = stream_room(s->stream);
 		if (n == 0)
 			break; /* buffers ran out: an acknowledgement will free some */
 	}
@@ -180,7 +173,7 @@ static bool has_shell(const struct session *s)
 static const struct net_addr *holder(unsigned place, bool shell)
 {
 	const struct session *s = &sessions[place];
-	return s->conn && has_shell(s) == shell ? &s->peer : NULL;
+	return s->stream && has_shell(s) == shell ? &s->peer : NULL;
 }
 
 static const struct net_addr *shell_holder(unsigned place) { return holder(place, true); }
@@ -191,7 +184,7 @@ static uint8_t *free_out(void)
 {
 	for (unsigned k = 0; k < REMOTE_SHELLS; k++) {
 		unsigned i = 0;
-		while (i < REMOTE_SESSIONS && !(sessions[i].conn && sessions[i].out == outs[k]))
+		while (i < REMOTE_SESSIONS && !(sessions[i].stream && sessions[i].out == outs[k]))
 			i++;
 		if (i == REMOTE_SESSIONS)
 			return outs[k];
@@ -255,7 +248,7 @@ static void put_down(struct session *s)
 	}
 	s->welcome = false;
 	memset(s->password, 0, sizeof s->password);
-	memset(&s->work, 0, sizeof s->work);
+	login_forget(&s->login);
 }
 
 static void to_close(struct session *s)
@@ -268,7 +261,7 @@ static void to_close(struct session *s)
 static void forget(struct session *s)
 {
 	put_down(s);
-	s->conn = NULL;
+	s->stream = NULL;
 	remote_stats.sessions--;
 }
 
@@ -301,21 +294,21 @@ bool remote_connection(const struct shell *sh, struct tcp_info *info)
 {
 	const struct session *s = session_of(sh);
 	if (s)
-		tcp_info(s->conn, info);
+		stream_info(s->stream, info);
 	return s != NULL;
 }
 
 void remote_set_hostname(const char *name)
 {
 	for (unsigned i = 0; sessions && i < REMOTE_SESSIONS; i++)
-		if (sessions[i].conn)
+		if (sessions[i].stream)
 			shell_set_hostname(&sessions[i].shell, name);
 }
 
 void remote_stop(void)
 {
 	for (unsigned i = 0; sessions && i < REMOTE_SESSIONS; i++)
-		if (sessions[i].conn)
+		if (sessions[i].stream)
 			forget(&sessions[i]);
 }
 
@@ -328,37 +321,18 @@ static void ask_password(struct session *s)
 	say(s, "Password: ");
 }
 
-/* Number of guesses that may be made now. If 0, the next one may be made at guess_ns. */
-static unsigned count_guesses(uint64_t now)
-{
-	if (guesses == REMOTE_GUESSES)
-		guess_ns = now + REMOTE_GUESS_NS;
-	for (; guesses < REMOTE_GUESSES && now >= guess_ns; guess_ns += REMOTE_GUESS_NS)
-		guesses++;
-	return guesses;
-}
-
+/* True while the password's check has not begun, because guesses are limited. */
 static bool waits_for_turn(const struct session *s)
 {
-	return s->conn && s->state == SESSION_CHECK && !s->begun;
+	return s->stream && s->state == SESSION_CHECK && s->login.state == LOGIN_WAIT;
 }
 
-/* The source that made the last guess comes after all others; otherwise the longest wait comes
- * first. So a source that guesses on all its connections gets at most every other guess while
- * another source waits. */
-static bool goes_before(const struct session *a, const struct session *b)
+static void ask_login(struct session *s)
 {
-	bool a_again = net_addr_same_source(&a->peer, &guesser);
-	bool b_again = net_addr_same_source(&b->peer, &guesser);
-	return a_again != b_again ? b_again : a->turn < b->turn;
-}
-
-static bool is_next(const struct session *s)
-{
-	for (unsigned i = 0; i < REMOTE_SESSIONS; i++)
-		if (waits_for_turn(&sessions[i]) && goes_before(&sessions[i], s))
-			return false;
-	return true;
+	s->state = SESSION_CHECK;
+	s->asked_ns = core_now_ns();
+	login_ask(&s->login, &s->peer, s->password, s->password_len);
+	memset(s->password, 0, sizeof s->password);
 }
 
 static void password_key(struct session *s, uint8_t key)
@@ -367,14 +341,11 @@ static void password_key(struct session *s, uint8_t key)
 	case '\r':
 	case '\n':
 		say(s, "\r\n");
-		s->state = SESSION_CHECK;
-		s->begun = false;
-		s->asked_ns = core_now_ns();
-		s->turn = turns++;
+		ask_login(s);
 		break;
 	case '\b':
 	case DEL:
-		s->password_len -= s->password_len > 0 && s->password_len <= REMOTE_PASSWORD_MAX;
+		s->password_len -= s->password_len > 0 && s->password_len <= LOGIN_PASSWORD_MAX;
 		break;
 	case CTRL('C'):
 	case CTRL('U'):
@@ -384,9 +355,9 @@ static void password_key(struct session *s, uint8_t key)
 		to_close(s);
 		break;
 	default:
-		if (s->password_len < REMOTE_PASSWORD_MAX)
+		if (s->password_len < LOGIN_PASSWORD_MAX)
 			s->password[s->password_len] = (char)key;
-		s->password_len += s->password_len <= REMOTE_PASSWORD_MAX;
+		s->password_len += s->password_len <= LOGIN_PASSWORD_MAX;
 	}
 }
 
@@ -402,10 +373,10 @@ static void set_out(struct session *s, uint8_t *out, uint32_t size)
  * is already being closed. */
 static void make_room(struct session *s)
 {
-	struct tcp_conn *c = s->conn;
+	struct stream *stream = s->stream;
 	if (s->state == SESSION_CLOSE) {
 		forget(s);
-		tcp_abort(c);
+		stream_abort(stream);
 		return;
 	}
 	remote_stats.full++;
@@ -439,7 +410,6 @@ static bool take_shell(struct session *s, uint64_t now)
 
 static void let_in(struct session *s, uint64_t now)
 {
-	guesses += guesses < REMOTE_GUESSES;
 	if (!take_shell(s, now)) {
 		remote_stats.full++;
 		log_peer(s, "found all sessions in use");
@@ -452,8 +422,6 @@ static void let_in(struct session *s, uint64_t now)
 	s->welcome = true;
 	s->state = SESSION_SHELL;
 	s->due_ns = now + REMOTE_IDLE_NS;
-	memset(s->password, 0, sizeof s->password);
-	memset(&s->work, 0, sizeof s->work);
 	shell_start(&s->shell);
 }
 
@@ -469,31 +437,19 @@ static void tell_wrong(struct session *s)
 		ask_password(s);
 }
 
-/* Computes a part of the hash; returns the time of the next call. */
+/* Does a part of the check; returns the time of the next call. */
 static uint64_t check(struct session *s, uint64_t now)
 {
-	const struct password_hash *h = &running.config.console.password;
-	uint8_t key[SHA256_BYTES];
-	if (!s->begun) {
-		if (count_guesses(now) == 0)
-			return guess_ns;
-		if (!is_next(s))
-			return now; /* another session takes the guess in this turn */
-		guesses--;
-		guesser = s->peer;
-		s->begun = true;
+	const bool waited = waits_for_turn(s);
+	const uint64_t due = login_step(&s->login, now);
+	const enum login_state state = s->login.state;
+	if (waited && !waits_for_turn(s))
 		s->due_ns += now - s->asked_ns;
-		s->wrong_ns = now + REMOTE_WRONG_NS;
-		uint32_t n = s->password_len <= REMOTE_PASSWORD_MAX ? s->password_len : 0;
-		pbkdf2_begin(&s->work, s->password, n, h->salt, h->salt_len, h->iterations);
-	}
-	if (!pbkdf2_step(&s->work, REMOTE_STEPS))
-		return now;
-	pbkdf2_key(&s->work, key);
-	if (password_is(h, key) && s->password_len <= REMOTE_PASSWORD_MAX)
+	if (state != LOGIN_RIGHT && state != LOGIN_WRONG)
+		return due;
+	login_forget(&s->login);
+	if (state == LOGIN_RIGHT)
 		let_in(s, now);
-	else if (now < s->wrong_ns)
-		return s->wrong_ns;
 	else
 		tell_wrong(s);
 	return now;
@@ -509,7 +465,7 @@ static bool is_typed(const struct session *s)
 static uint8_t next_key(struct session *s)
 {
 	uint8_t key = s->in[s->in_at++];
-	tcp_consumed(s->conn, 1);
+	stream_consumed(s->stream, 1);
 	return key;
 }
 
@@ -556,7 +512,7 @@ static void read_keys(struct session *s)
 /* Discards the keys and the output that wait. */
 static void flush(struct session *s)
 {
-	tcp_consumed(s->conn, s->in_len - s->in_at);
+	stream_consumed(s->stream, s->in_len - s->in_at);
 	s->in_at = s->in_len = 0;
 	s->out_at = s->out_len = 0;
 	s->cut = 0;
@@ -600,10 +556,10 @@ static bool take_byte(struct session *s, uint8_t byte)
 
 static void expire(struct session *s)
 {
-	struct tcp_conn *c = s->conn;
+	struct stream *stream = s->stream;
 	if (s->state == SESSION_CLOSE) {
 		forget(s);
-		tcp_abort(c);
+		stream_abort(stream);
 		return;
 	}
 	say(s, s->state == SESSION_SHELL ? "\r\nclosed: nothing was typed for 10 minutes\r\n"
@@ -637,7 +593,7 @@ static uint64_t serve(struct session *s, uint64_t now)
 	uint64_t due;
 	if (now >= s->due_ns && !waits_for_turn(s))
 		expire(s);
-	if (!s->conn)
+	if (!s->stream)
 		return UINT64_MAX;
 	read_keys(s);
 	due = s->state == SESSION_CHECK ? check(s, now) : UINT64_MAX;
@@ -648,7 +604,7 @@ static uint64_t serve(struct session *s, uint64_t now)
 		due = due < now + SHORT_NS ? due : now + SHORT_NS;
 	if (s->state == SESSION_CLOSE && waiting(s) == 0 && !s->said_fin) {
 		s->said_fin = true;
-		tcp_close(s->conn);
+		stream_close(s->stream);
 	}
 	if (more || has_key(s) || is_over(s))
 		return now;
@@ -664,7 +620,7 @@ uint64_t remote_timer(void)
 		return due;
 	for (unsigned i = 0; i < REMOTE_SESSIONS; i++) {
 		struct session *s = &sessions[i];
-		uint64_t next = s->conn ? serve(s, core_now_ns()) : UINT64_MAX;
+		uint64_t next = s->stream ? serve(s, core_now_ns()) : UINT64_MAX;
 		due = next < due ? next : due;
 	}
 	return due;
@@ -686,7 +642,7 @@ static struct session *take_place(const struct net_addr *from)
 	unsigned logins = 0, most;
 	for (unsigned i = 0; i < REMOTE_SESSIONS; i++) {
 		logins += login_holder(i) != NULL;
-		if (!s && !sessions[i].conn)
+		if (!s && !sessions[i].stream)
 			s = &sessions[i];
 	}
 	if (logins < REMOTE_LOGINS)
@@ -694,18 +650,18 @@ static struct session *take_place(const struct net_addr *from)
 	s = dispensable(false, &most);
 	if (!places_may_take(places_held(login_holder, REMOTE_SESSIONS, from), most))
 		return NULL;
-	struct tcp_conn *c = s->conn;
+	struct stream *stream = s->stream;
 	remote_stats.full += s->state != SESSION_CLOSE;
 	forget(s);
-	tcp_abort(c);
+	stream_abort(stream);
 	return s;
 }
 
-static bool on_accept(struct tcp_conn *c)
+static bool on_accept(struct stream *stream)
 {
 	struct session *s;
 	struct tcp_info info;
-	tcp_info(c, &info);
+	stream_info(stream, &info);
 	if (!config_admits(&running.config.console.access, &info.remote)) {
 		remote_stats.refused++;
 		return false;
@@ -716,11 +672,12 @@ static bool on_accept(struct tcp_conn *c)
 		return false;
 	}
 	/* the other fields, mostly buffers, are written before they are read */
-	s->conn = c;
+	s->stream = stream;
 	s->peer = info.remote;
-	s->heard_fin = s->said_fin = s->welcome = s->echo_off = s->begun = false;
+	s->heard_fin = s->said_fin = s->welcome = s->echo_off = false;
 	s->state = SESSION_LOGIN;
 	s->tries = 0;
+	s->login.state = LOGIN_IDLE;
 	s->in_at = s->in_len = 0;
 	set_out(s, s->first, sizeof s->first);
 	s->answers_len = telnet_hello(&s->telnet, s->answers);
@@ -729,54 +686,50 @@ static bool on_accept(struct tcp_conn *c)
 	remote_console->open(&s->shell);
 	shell_set_hostname(&s->shell, running.config.hostname);
 	remote_stats.sessions++;
-	tcp_set_arg(c, s);
+	stream->arg = s;
 	s->due_ns = core_now_ns() + REMOTE_LOGIN_NS;
 	say(s, "%s\r\n", running.config.hostname);
 	ask_password(s);
 	return true;
 }
 
-static void on_data(struct tcp_conn *c, struct pkt *p)
+static uint32_t on_data(struct stream *stream, const uint8_t *data, uint32_t n)
 {
-	struct session *s = tcp_arg(c);
+	struct session *s = stream->arg;
 	uint32_t done = 0;
-	for (uint32_t i = 0; i < p->len; i++)
-		done += s->state == SESSION_CLOSE || !take_byte(s, p->data[i]);
-	pkt_free(&tcp_control_pool, p);
-	tcp_consumed(c, done);
+	for (uint32_t i = 0; i < n; i++)
+		done += s->state == SESSION_CLOSE || !take_byte(s, data[i]);
+	stream_consumed(stream, done);
 	active(s);
+	return n;
 }
 
-static void on_acked(struct tcp_conn *c, uint32_t bytes)
+static void on_acked(struct stream *stream, uint32_t bytes)
 {
 	if (bytes)
-		active(tcp_arg(c));
+		active(stream->arg);
 }
 
-static void on_fin(struct tcp_conn *c)
+static void on_fin(struct stream *stream)
 {
-	struct session *s = tcp_arg(c);
+	struct session *s = stream->arg;
 	s->heard_fin = true;
 }
 
-static void on_closed(struct tcp_conn *c, int why)
+static void on_closed(struct stream *stream, int why)
 {
 	(void)why;
-	forget(tcp_arg(c));
+	forget(stream->arg);
 }
 
 void remote_start(void)
 {
-	guesses = REMOTE_GUESSES;
 	remote_stats.sessions = 0;
 }
 
 void remote_listen(uint16_t port)
 {
-	static const struct tcp_app app = {.accept = on_accept, .data = on_data, .acked = on_acked,
-	                                   .fin = on_fin, .closed = on_closed};
-	const struct tcp_listen l = {.addr = NET_ADDR_ANY, .port = port, .nodelay = true,
-	                             .app = &app};
-	int e = tcp_listen(tcp_control, &l);
-	assert(e == E_OK);
+	static const struct stream_app app = {.accept = on_accept, .data = on_data, .acked = on_acked,
+	                                      .fin = on_fin, .closed = on_closed};
+	stream_listen(port, STREAM_PLAIN, &app);
 }

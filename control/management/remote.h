@@ -15,12 +15,10 @@
  *                   peer; output beyond REMOTE_OUT_BYTES is cut, and a line says so
  *     time          REMOTE_LOGIN_NS for the password. A session ends after REMOTE_IDLE_NS without a
  *                   key and without output taken by the peer
- *     work          REMOTE_STEPS of a password's hash and REMOTE_KEYS keys of a session in a turn of
- *                   the control core. No key is read while output of the previous command waits
- *     guesses       REMOTE_TRIES per connection; a wrong one is reported after REMOTE_WRONG_NS. All
- *                   connections together have REMOTE_GUESSES at once, and one more every
- *                   REMOTE_GUESS_NS. Sources take turns; waiting for a turn does not count against
- *                   REMOTE_LOGIN_NS. A right password does not use up a guess
+ *     work          a step of a password's check and REMOTE_KEYS keys of a session in a turn of the
+ *                   control core. No key is read while output of the previous command waits
+ *     guesses       REMOTE_TRIES per connection, and login.h's of all servers together; waiting for
+ *                   one does not count against REMOTE_LOGIN_NS
  *
  * Deliberately missing: users (there is one password), encryption, a history across sessions.
  */
@@ -35,15 +33,10 @@
 #define REMOTE_LOGINS 4
 #define REMOTE_SESSIONS (REMOTE_SHELLS + REMOTE_LOGINS)
 #define REMOTE_OUT_BYTES (256u << 10) /* more than 2000 routes of either family */
-#define REMOTE_PASSWORD_MAX 128       /* bytes; a longer password is wrong */
 #define REMOTE_TRIES 3
-#define REMOTE_GUESSES 5
-#define REMOTE_GUESS_NS (10 * SECOND_NS)
-#define REMOTE_WRONG_NS (2 * SECOND_NS)
 #define REMOTE_LOGIN_NS (30 * SECOND_NS)
 #define REMOTE_QUIET_NS (60 * SECOND_NS)
 #define REMOTE_IDLE_NS (600 * SECOND_NS)
-#define REMOTE_STEPS 32 /* some 30 us */
 #define REMOTE_KEYS 64
 
 /* Hooks of control/cli/, set before remote_prepare(). open: gives a new session's shell its

@@ -1,0 +1,125 @@
+/*
+ * Streams: what a management server needs of a connection, whatever carries it. A server is a struct
+ * stream_app; it does not know the kind of its streams:
+ *
+ *     plain   a TCP connection of the control core (tcp_control.h), made by stream_listen()
+ *     others  their struct stream lies in the room that makes them, with stream_ops of its own. An
+ *             encrypted stream is an application of the plain one below it
+ *
+ * A connection's life: accept, then data, acked and fin in any order, then closed. After closed, or
+ * after the application's stream_abort, the stream does not exist; closed is not called for an abort.
+ *
+ * Received bytes: data() answers how many it took. They count against the peer's window until
+ * stream_consumed(), which may be called within data(). An application's window is what it takes
+ * before it consumes anything: TCP_CONTROL_RCV_BUF, or what stream_set_rcv_buf says. A kind that has
+ * decrypted more than the application took keeps the rest and offers it again after
+ * stream_consumed(), but not within that call. A plain stream keeps nothing: if less was taken, which
+ * the window rules out, it resets the connection.
+ *
+ * Callbacks run within the instance's calls (net/tcp/tcp.h) or a timer of the control core. They may
+ * call all functions below. Units: bytes. No call waits.
+ */
+#ifndef CONTROL_HOST_STREAM_H
+#define CONTROL_HOST_STREAM_H
+
+#include "lib/types.h"
+#include "net/tcp/tcp.h"
+
+struct stream;
+
+/* Events of a stream. accept and data are required. */
+struct stream_app {
+	/* The connection is established, and encrypted if the kind is. False: it is reset. */
+	bool (*accept)(struct stream *s);
+
+	/* n (1 or more) received bytes, the callee's until it returns. Returns how many it took. */
+	uint32_t (*data)(struct stream *s, const uint8_t *data, uint32_t n);
+
+	/* The peer has acknowledged data. bytes 0: stream_send had taken less than there was room for,
+	 * because buffers had run out; now it may take more. Not for all kinds in the units of
+	 * stream_send. */
+	void (*acked)(struct stream *s, uint32_t bytes);
+
+	/* The peer sends no more. This side can still send. */
+	void (*fin)(struct stream *s);
+
+	/* The stream has ended, for a reason of tcp_app.closed. */
+	void (*closed)(struct stream *s, int why);
+};
+
+/* What a kind does for the functions below, which say what each is. */
+struct stream_ops {
+	uint32_t (*send)(struct stream *s, const void *data, uint32_t n);
+	uint32_t (*room)(const struct stream *s);
+	void (*consumed)(struct stream *s, uint32_t n);
+	void (*close)(struct stream *s);
+	void (*abort)(struct stream *s);
+	void (*info)(const struct stream *s, struct tcp_info *info);
+	void (*set_rcv_buf)(struct stream *s, uint32_t bytes);
+};
+
+struct stream {
+	const struct stream_ops *ops; /* of its kind */
+	const struct stream_app *app;
+	void *arg;                    /* the application's; NULL at first */
+};
+
+/* In control_plane_start: takes the memory, once. False: there is not enough. */
+bool stream_prepare(void);
+
+/* Called after tcp_control_start(): there are no streams of stream_listen(). */
+void stream_start(void);
+
+/* Listens on a TCP port for streams of a kind. TCP must have been started, the port be free, and *app
+ * be constant. tcp_unlisten() ends it. */
+enum stream_kind { STREAM_PLAIN };
+void stream_listen(uint16_t port, enum stream_kind kind, const struct stream_app *app);
+
+/* The streams of stream_listen(), in no particular order. *cursor is 0 at first; NULL: there are no
+ * more. Streams may end during the walk. */
+struct stream *stream_next(uint32_t *cursor);
+
+/* Copies and sends up to n bytes and returns the bytes taken: fewer if there is no room or no buffer,
+ * 0 also if this side has closed. */
+static inline uint32_t stream_send(struct stream *s, const void *data, uint32_t n)
+{
+	return s->ops->send(s, data, n);
+}
+
+/* Bytes that stream_send would take now. */
+static inline uint32_t stream_room(const struct stream *s)
+{
+	return s->ops->room(s);
+}
+
+/* The application has finished with n bytes that it took, or takes: the window opens by n. */
+static inline void stream_consumed(struct stream *s, uint32_t n)
+{
+	s->ops->consumed(s, n);
+}
+
+/* Closes this side behind the data that was sent. The stream still receives. */
+static inline void stream_close(struct stream *s)
+{
+	s->ops->close(s);
+}
+
+/* Ends the stream at once with a reset of its connection; `closed` is not called. */
+static inline void stream_abort(struct stream *s)
+{
+	s->ops->abort(s);
+}
+
+/* The state of the TCP connection that carries it. */
+static inline void stream_info(const struct stream *s, struct tcp_info *info)
+{
+	s->ops->info(s, info);
+}
+
+/* See tcp_set_rcv_buf(). */
+static inline void stream_set_rcv_buf(struct stream *s, uint32_t bytes)
+{
+	s->ops->set_rcv_buf(s, bytes);
+}
+
+#endif
