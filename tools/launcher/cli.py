@@ -8,7 +8,7 @@ import shlex
 import sys
 import tempfile
 
-from . import addr, errors, image, machine, options, password, ports, report, script, secure_boot
+from . import addr, disk, errors, image, machine, options, password, ports, report, script, secure_boot
 from .errors import LauncherError, usage
 
 DESCRIPTION = """\
@@ -62,6 +62,7 @@ examples:
   hayate run pktgen --config lab.conf --script voice.gen --port tap:tap0 --port tap:tap1
   hayate run pktgen --script rfc2544.gen --report results --port tap:tap0 --port tap:tap1
   hayate run router --boot uefi --media usb --config lab.conf --port tap:blue/tap0
+  hayate run router --boot bios --media nvme --image lab.img --port tap:tap0
   printf 'show version\\npoweroff\\n' | hayate run router
 
 """
@@ -75,6 +76,8 @@ examples:
   hayate image
   hayate image -o lab.iso --config lab.conf --append idle=poll
   hayate image --netboot /srv/tftp --config lab.conf
+  hayate image --disk -o lab.img --size 8G --config lab.conf
+  hayate image --upgrade -o new.upgrade
   hayate image -o lab.iso --config lab.conf --sign-key db.key --sign-cert db.pem
 
 """
@@ -282,8 +285,9 @@ def _run_options(run):
     run.add_argument("--boot", choices=["kernel", "bios", "uefi", "secure"], default="kernel",
                      help="load the kernel directly, or boot the GRUB image; secure: by UEFI with Secure "
                           "Boot, which knows Debian's test key only (default kernel)")
-    run.add_argument("--media", choices=["disk", "usb", "cdrom"], default="disk",
-                     help="how the GRUB image is attached (default disk)")
+    run.add_argument("--media", choices=["disk", "usb", "cdrom", *options.KEPT], default="disk",
+                     help="how the GRUB image is attached; virtio, nvme: as a disk that keeps what the machine "
+                          "writes, for --image with one of `hayate image --disk` (default disk)")
     run.add_argument("--idle", choices=["auto", "poll", "sleep"],
                      help="whether an idle core polls or sleeps (default: the guest decides)")
     run.add_argument("--append", metavar="TEXT", action="append", default=[],
@@ -329,8 +333,13 @@ def _control_options(run):
 
 
 def _image_options(img):
-    img.add_argument("-o", "--output", metavar="F", default=options.ISO,
-                     help="the image to write (default build/hayate.iso)")
+    img.add_argument("-o", "--output", metavar="F",
+                     help="the image to write (default build/hayate.iso, hayate-disk.img or hayate.upgrade)")
+    img.add_argument("--disk", action="store_true",
+                     help="a raw image of a disk with the images A and B and room for the configuration; it boots from "
+                          "BIOS and UEFI (docs/install.md)")
+    img.add_argument("--size", metavar="SIZE", help="with --disk: its size, as 8G (default 256M)")
+    img.add_argument("--upgrade", action="store_true", help="the file that a running machine takes as its next image")
     img.add_argument("--netboot", metavar="DIR",
                      help="instead of an image fill a folder for a TFTP server (network boot, PXE)")
     img.add_argument("--kernel", metavar="F", default=options.KERNEL,
@@ -468,8 +477,15 @@ def _image(arguments):
         raise usage("--sign-key and --sign-cert: one needs the other")
     if arguments.sbat and not arguments.sign_key:
         raise usage("--sbat: only with --sign-key")
-    if arguments.sign_key and arguments.netboot:
-        raise usage("--netboot: cannot be signed yet; make an image")
+    if arguments.sign_key and (arguments.netboot or arguments.disk or arguments.upgrade):
+        raise usage("--netboot, --disk, --upgrade: cannot be signed yet; make an image")
+    if sum(map(bool, (arguments.netboot, arguments.disk, arguments.upgrade))) > 1:
+        raise usage("--netboot, --disk, --upgrade: one of them")
+    if arguments.size and not arguments.disk:
+        raise usage("--size: only with --disk")
+    size = disk.size_mib(arguments.size or "256M")
+    arguments.output = arguments.output or (options.DISK if arguments.disk else
+                                            options.UPGRADE if arguments.upgrade else options.ISO)
     signer = None
     if arguments.sign_key:
         signer = secure_boot.Signer(arguments.sign_key, arguments.sign_cert, arguments.sbat)
@@ -486,7 +502,14 @@ def _image(arguments):
             for platform, name in image.netboot(arguments.netboot, *what).items():
                 print("%s: boot file for %s: %s" % (arguments.netboot, platform, name))
             return 0
-        image.build(arguments.output, *what, signer=signer)
+        if arguments.disk:
+            # Without app= the configuration names the application.
+            app = ["app=" + arguments.app] if arguments.app != options.DEFAULT_APP else []
+            disk.build(arguments.output, size, arguments.kernel, what[1], " ".join(app + words), arguments.menu_timeout)
+        elif arguments.upgrade:
+            disk.image_file(arguments.output, arguments.kernel)
+        else:
+            image.build(arguments.output, *what, signer=signer)
     print("%s: %d bytes" % (arguments.output, os.path.getsize(arguments.output)))
     return 0
 

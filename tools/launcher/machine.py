@@ -19,7 +19,7 @@ import time
 
 from . import image, newqemu, nicsim, ports, process, script
 from .errors import EXIT_QEMU, EXIT_SIGNAL, EXIT_TIMEOUT, LauncherError, usage
-from .options import (DEFAULT_APP, KERNEL, NIC_MODELS, QEMU, QEMU_MODELS, kernel_options, modelled,
+from .options import (DEFAULT_APP, KEPT, KERNEL, NIC_MODELS, QEMU, QEMU_MODELS, kernel_options, modelled,
                       port_queues, qemu_command)
 
 
@@ -126,6 +126,8 @@ def check(options):
             raise usage("--port %s: only with --nic %s" % (port.text, " or ".join(NIC_MODELS)))
     if options.boot == "kernel" and options.media != "disk":
         raise usage("--media %s: only with --boot bios, uefi or secure" % options.media)
+    if options.media in KEPT and not options.image:
+        raise usage("--media %s: needs --image, a disk that `hayate image --disk` has made" % options.media)
     if options.boot == "secure" and not options.image:
         raise usage("--boot secure: needs --image, one that `hayate image --sign-key` has made")
     if options.boot != "kernel" and options.image:

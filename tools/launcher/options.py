@@ -11,6 +11,8 @@ from .errors import LauncherError, usage
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 KERNEL = os.path.join(ROOT, "build", "hayate.elf")
 ISO = os.path.join(ROOT, "build", "hayate.iso")
+DISK = os.path.join(ROOT, "build", "hayate-disk.img")
+UPGRADE = os.path.join(ROOT, "build", "hayate.upgrade")
 QEMU = "qemu-system-x86_64"
 
 # The applications: the names in `parse_application` (control/config/config_statements.c), each with an entry in
@@ -176,9 +178,15 @@ def firmware_arguments(vars_copy, secure=False):
     raise LauncherError("--boot uefi: no OVMF firmware found (tools/deps.sh install run)")
 
 
+# Disks that keep what the machine writes, by --media.
+KEPT = {"virtio": "virtio-blk-pci,drive=boot,bootindex=0", "nvme": "nvme,drive=boot,serial=boot,bootindex=0"}
+
+
 def media_arguments(media, image):
     """QEMU arguments of the boot image as a USB stick, a disk or a CD-ROM."""
     name = image.replace(",", ",,")
+    if media in KEPT:
+        return ["-drive", "if=none,id=boot,format=raw,file=" + name, "-device", KEPT[media]]
     if media == "cdrom":
         return ["-drive", "if=none,id=boot,format=raw,media=cdrom,readonly=on,file=" + name,
                 "-device", "ide-cd,drive=boot,bootindex=0"]
