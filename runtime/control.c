@@ -6,6 +6,7 @@
  */
 #include "runtime/shared.h"
 #include "runtime/bundle.h"
+#include "runtime/walltime.h"
 #include "abi/kcall.h"
 #include "lib/mem.h"
 #include "lib/number.h"
@@ -26,6 +27,7 @@ void control_init(void)
 	house_due = true;
 	random_share();
 	tables_init();
+	walltime_start();
 	ports_init();
 }
 

@@ -679,7 +679,7 @@ size_t core_private_used(void);
  * and the loader writes whatever it reads (bpf_take).
  */
 enum core_persist { CORE_PERSIST_DEVICES /* the runtime's own: many pieces */, CORE_PERSIST_JOURNAL, CORE_PERSIST_ROUTES, CORE_PERSIST_PROGRAMS, CORE_PERSIST_PROGRAMS_WORK, CORE_PERSIST_STP, CORE_PERSIST_CONTENT,
-                    CORE_PERSIST_ERRDISABLE, CORE_PERSISTS };
+                    CORE_PERSIST_ERRDISABLE, CORE_PERSIST_WALLTIME, CORE_PERSISTS };
 void *core_persist_alloc(enum core_persist what, size_t bytes);
 
 /* A kept piece, and its size in whole pages; NULL: none. */
