@@ -144,6 +144,7 @@ UNIT_SRC_virtio_net := $(wildcard drivers/virtio_net/*.c) lib/pkt.c lib/csum.c t
 UNIT_SRC_cmdline := lib/cmdline.c
 UNIT_SRC_impair := examples/impair.c net/ip4.c lib/csum.c
 UNIT_SRC_tcp_reset := net/tcp/reset.c net/tcp/wire.c net/ip.c net/ip4.c net/ip6.c lib/csum.c
+UNIT_SRC_log := lib/siphash.c lib/fmt.c
 UNIT_SRC_sealed := runtime/sealed.c lib/siphash.c
 UNIT_SRC_random := runtime/random.c lib/siphash.c
 UNIT_SRC_slots := runtime/slots.c lib/pkt.c lib/csum.c tests/unit/rig/guest.c
