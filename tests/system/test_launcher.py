@@ -1,6 +1,7 @@
 """The launcher as an interface: options, errors and exit codes, without a guest."""
 import argparse
 import base64
+import hashlib
 import json
 import os
 import pty
@@ -48,7 +49,7 @@ def after(words, name):
 
 def test_help():
     for arguments in (["--help"], ["run", "--help"], ["image", "--help"], ["demo", "--help"],
-                      ["demo-bgp", "--help"], ["engine", "--help"], ["password", "--help"],
+                      ["demo-bgp", "--help"], ["engine", "--help"], ["password", "--help"], ["token", "--help"],
                       ["addr", "--help"]):
         result = hayate(*arguments)
         assert result.returncode == 0 and "exit codes:" in result.stdout
@@ -110,6 +111,18 @@ def test_password(tmp_path):
                                     check=False)
         assert result.returncode == errors.EXIT_MISSING and result.stdout == "", text
     assert hayate("password", "--iterations", "999").returncode == errors.EXIT_USAGE
+
+
+def test_statements_of_users():
+    """A user's password, and a token, of which the statement has only the hash."""
+    said = subprocess.run([PYTHON, LAUNCHER, "password", "--user", "noc", "--role", "read"], input="x\n",
+                          capture_output=True, text=True, check=True).stdout
+    assert re.fullmatch(r"username noc role read password \$pbkdf2-sha256\$\S+\n", said)
+    result = hayate("token", "ansible")
+    token = re.fullmatch(r"token, shown only now: (hayate_[\w-]{43})\n", result.stderr)[1]
+    assert result.stdout == "username ansible token %s\n" % hashlib.sha256(token.encode()).hexdigest()
+    for words in ["token", "A"], ["token", "a" * 21], ["password", "--user", "9a"]:
+        assert hayate(*words).returncode == errors.EXIT_USAGE
 
 
 def test_defaults(kernel):

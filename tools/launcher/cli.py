@@ -134,8 +134,20 @@ PASSWORD_EPILOG = """\
 The line belongs with `console server` and `console access` (docs/configuration.md). The password is
 read from the terminal, or as the first line of standard input.
 
+With --user the line is a user's (`username NAME role ROLE password HASH`).
+
 examples:
   hayate password >> lab.conf
+  hayate password --user alice --role operate >> lab.conf
+
+"""
+
+TOKEN_EPILOG = """\
+The statement on standard output has only the token's hash. The token itself is printed once, on standard error:
+scripts send it as `Authorization: Bearer TOKEN` (docs/http.md). The user's role is stated by another line.
+
+examples:
+  hayate token ansible >> lab.conf
 
 """
 
@@ -241,9 +253,14 @@ def parser():
         description="Makes a router's interfaces in a namespace and runs FRRouting there.",
         epilog=ENGINE_EPILOG + EXIT_CODES, allow_abbrev=False))
     _password_options(commands.add_parser(
-        "password", help="make the hash of a console's password", formatter_class=Formatter,
+        "password", help="make the hash of a user's or the console's password", formatter_class=Formatter,
         description="Reads a password and prints the configuration statement with its hash.",
         epilog=PASSWORD_EPILOG + EXIT_CODES, allow_abbrev=False))
+    commands.add_parser(
+        "token", help="make a token for scripts", formatter_class=Formatter,
+        description="Makes a random token and prints the configuration statement with its hash.",
+        epilog=TOKEN_EPILOG + EXIT_CODES, allow_abbrev=False).add_argument(
+            "user", metavar="USER", help="whose token it is")
     _addr_options(commands.add_parser(
         "addr", help="find the source lines of the addresses in a crash report",
         formatter_class=Formatter, description="Prints a crash report with the source lines of its "
@@ -441,6 +458,9 @@ def _password_options(command):
     command.add_argument("--iterations", metavar="N", type=_positive, default=password.ITERATIONS,
                          help="of PBKDF2: the cost of a guess, and of each login on the machine "
                               "(default %(default)s)")
+    command.add_argument("--user", metavar="NAME", help="make the statement of this user")
+    command.add_argument("--role", choices=password.ROLES, default="configure",
+                         help="with --user: what the user may do (default %(default)s)")
 
 
 def _addr_options(command):
@@ -534,7 +554,11 @@ def _engine(arguments):
 
 
 def _password(arguments):
-    return password.run(arguments.iterations)
+    return password.run(arguments.iterations, arguments.user, arguments.role)
+
+
+def _token(arguments):
+    return password.run_token(arguments.user)
 
 
 def _addr(arguments):
@@ -546,7 +570,8 @@ def main(argv):
         arguments = parser().parse_args(argv)
         arguments.words = argv[argv.index(arguments.command) + 1:]
         return {"run": _run, "image": _image, "demo": _demo, "demo-bgp": _demo_bgp,
-                "rfc2544": _rfc2544, "engine": _engine, "password": _password, "addr": _addr}[arguments.command](arguments)
+                "rfc2544": _rfc2544, "engine": _engine, "password": _password,
+                "token": _token, "addr": _addr}[arguments.command](arguments)
     except LauncherError as error:
         print("hayate: %s" % error, file=sys.stderr)
         return error.code

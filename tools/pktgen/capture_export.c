@@ -6,7 +6,6 @@
 #include "control/console/shell.h"
 #include "dataplane/state.h"
 #include "net/arp.h"
-#include "runtime/walltime.h"
 #include "lib/mem.h"
 #include "tools/pktgen/conduct.h"
 #include "tools/pktgen/state.h"
@@ -79,7 +78,7 @@ static void take_file(void)
 {
 	struct capture_file *f = &c.m->file;
 	memset(f, 0, sizeof *f);
-	f->epoch_ns = walltime_epoch();
+	f->epoch_ns = clock_ns(&self.clock, self.info->tsc_boot);
 	memcpy(f->port, generator.plan.capture, sizeof f->port);
 	for (unsigned p = 0; p < core_port_count(); p++)
 		f->bps[p] = conduct_line_bps(&generator.plan, p);
