@@ -7,7 +7,6 @@
 #include "control/commit/servers.h"
 #include "control/config/config.h"
 #include "control/config/running.h"
-#include "control/console/log.h"
 #include "control/console/serial.h"
 #include "control/console/shell.h"
 #include "control/engine/bfd.h"
@@ -38,12 +37,15 @@
 /* See candidate.h, history.h; `next` is built in memory that the running configuration does not
  * use. */
 static struct {
+	bool locked; /* commit_lock */
 	bool begun; /* the candidate is based on the running configuration */
 	struct candidate candidate;
+	uint32_t added4_room, added6_room;
 	uint32_t rules_most; /* rules of access lists that there must be room for */
 	struct history history;
 	struct config *next;
 	struct config_memory memory; /* of next */
+	char comment[HISTORY_COMMENT_SIZE]; /* of the next commit */
 	bool waits;                  /* next takes effect when the ports restart */
 	bool asked;                  /* that restart has been requested */
 	uint64_t restart_ns;         /* when to request it */
@@ -66,23 +68,32 @@ static bool take(void *at, size_t bytes)
 	return *p != NULL;
 }
 
+/* Makes room for added routes of each family. Those that there are are lost if the room grows. */
+static bool take_added(uint32_t four, uint32_t six)
+{
+	struct candidate *c = &commit.candidate;
+	struct candidate_routes *r = c->routes;
+	if (!core_private_grow((void **)&c->added4, &commit.added4_room, four, sizeof *c->added4) ||
+	    !core_private_grow((void **)&c->added6, &commit.added6_room, six, sizeof *c->added6))
+		return false;
+	r[CANDIDATE_IP4].added_max = u32_max(four, CANDIDATE_ROUTES_MAX);
+	r[CANDIDATE_IP6].added_max = u32_max(six, CANDIDATE_ROUTES_MAX);
+	return true;
+}
+
 static bool take_memory(void)
 {
 	struct candidate *c = &commit.candidate;
 	return take(&commit.history.bytes, HISTORY_BYTES) &&
 	       take(&c->parsed, sizeof *c->parsed) &&
-	       take(&c->added4, CANDIDATE_ROUTES_MAX * sizeof *c->added4) &&
-	       take(&c->added6, CANDIDATE_ROUTES_MAX * sizeof *c->added6) &&
 	       take(&commit.next, sizeof *commit.next);
 }
 
-/* Makes room for the statements of the running configuration and half of CANDIDATE_TEXT_LEAST more.
- * The old contents are lost. Private memory is never freed, so a new allocation is half as large
+/* Makes room for so many bytes of statements and half of CANDIDATE_TEXT_LEAST more. The old contents are lost. Private memory is never freed, so a new allocation is half as large
  * again as the configuration. */
-static bool take_texts(void)
+static bool take_texts(size_t bytes)
 {
 	struct candidate *c = &commit.candidate;
-	const size_t bytes = candidate_text_bytes(&running.config);
 	if (c->text && bytes + CANDIDATE_TEXT_LEAST / 2 <= c->text_max)
 		return true;
 	const size_t max = u64_max(bytes + bytes / 2 + CANDIDATE_TEXT_LEAST / 2,
@@ -130,8 +141,8 @@ static bool take_bits(enum candidate_family f, uint32_t routes)
 static int begin(void)
 {
 	if (!take_bits(CANDIDATE_IP4, running.config.route_count) ||
-	    !take_bits(CANDIDATE_IP6, running.config.route6_count) || !take_texts() ||
-	    !take_rules(running.config.acl_rule_count))
+	    !take_bits(CANDIDATE_IP6, running.config.route6_count) || !take_texts(candidate_text_bytes(&running.config)) ||
+	    !take_rules(running.config.acl_rule_count) || !take_added(CANDIDATE_ROUTES_MAX, CANDIDATE_ROUTES_MAX))
 		return E_NOMEM;
 	return candidate_reset(&commit.candidate, &running.config);
 }
@@ -143,6 +154,10 @@ static uint32_t rules_entered(void)
 
 struct candidate *commit_candidate(const char **why)
 {
+	if (commit.locked) {
+		*why = "a script is changing the configuration";
+		return NULL;
+	}
 	if (commit.waits) {
 		*why = "a commit is restarting the ports";
 		return NULL;
@@ -154,12 +169,10 @@ struct candidate *commit_candidate(const char **why)
 	return commit.begun ? &commit.candidate : NULL;
 }
 
-static bool take_next_memory(void)
+/* Makes room in the next configuration's memory for so many routes. */
+static bool take_next_routes(uint32_t four, uint32_t six)
 {
 	struct config_memory *m = &commit.memory;
-	const struct candidate *c = &commit.candidate;
-	const uint32_t four = candidate_route_count(c, CANDIDATE_IP4);
-	const uint32_t six = candidate_route_count(c, CANDIDATE_IP6);
 	const uint32_t words = config_scratch_words(four) + config_scratch_words(six);
 	m->scratch = running.memory.scratch;
 	m->scratch_words = running.memory.scratch_words;
@@ -170,6 +183,98 @@ static bool take_next_memory(void)
 	running.memory.scratch = m->scratch;
 	running.memory.scratch_words = m->scratch_words;
 	return true;
+}
+
+static bool take_next_memory(void)
+{
+	const struct candidate *c = &commit.candidate;
+	return take_next_routes(candidate_route_count(c, CANDIDATE_IP4), candidate_route_count(c, CANDIDATE_IP6));
+}
+
+/* --- a script's changes --- */
+
+struct candidate *commit_lock(const char **why)
+{
+	struct candidate *c = commit_candidate(why);
+	if (c && candidate_changed(c)) {
+		*why = "the candidate has changes of a console that are not committed";
+		return NULL;
+	}
+	if (c && commit_unconfirmed_s()) {
+		*why = "the last commit waits to be confirmed";
+		return NULL;
+	}
+	commit.locked = c != NULL;
+	return c;
+}
+
+void commit_unlock(void)
+{
+	if (!commit.locked)
+		return;
+	commit.locked = false;
+	if (!commit.waits)
+		commit.begun = begin() == E_OK;
+}
+
+bool commit_room(uint32_t four, uint32_t six)
+{
+	return take_added(u32_max(four, CANDIDATE_ROUTES_MAX), u32_max(six, CANDIDATE_ROUTES_MAX));
+}
+
+static void progress(uint32_t lines)
+{
+	(void)lines;
+	core_alive();
+}
+
+/* A script stays the boot's: a text may repeat it. */
+static bool same_script(const struct config_script *a, const struct config_script *b)
+{
+	struct text x = a->text, y = b->text;
+	while (x.len && x.at[x.len - 1] == '\n')
+		x.len--;
+	while (y.len && y.at[y.len - 1] == '\n')
+		y.len--;
+	return (a->line != 0) == (b->line != 0) && strcmp(a->name, b->name) == 0 && text_equal(x, y);
+}
+
+/* Makes the candidate what `next` says. */
+static int take_next(struct text_error *err)
+{
+	struct candidate *c = &commit.candidate;
+	uint32_t added[CANDIDATE_FAMILIES];
+	const size_t bytes = candidate_text_bytes(commit.next);
+	if (!take_texts(bytes) || candidate_reset(c, &running.config) != E_OK)
+		return text_fail(err, 0, text_of(""), "%s", NO_MEMORY);
+	candidate_match(c, commit.next, commit.memory.scratch, added);
+	core_alive();
+	if (!commit_room(added[CANDIDATE_IP4], added[CANDIDATE_IP6]))
+		return text_fail(err, 0, text_of(""), "%s", NO_MEMORY);
+	candidate_take(c, commit.next);
+	return E_OK;
+}
+
+int commit_replace(struct text text, struct config_wrong *wrong, struct text_error *err)
+{
+	const struct config_lines lines = config_count_lines(text.at, text.len);
+	wrong->count = 0;
+	if (!take_rules(lines.rules) || !take_next_routes(lines.ip, lines.ipv6))
+		return text_fail(err, 0, text_of(""), "%s", NO_MEMORY);
+	struct config_memory m = commit.memory;
+	m.progress = progress;
+	m.wrong = wrong;
+	int e = config_parse(text.at, text.len, &m, commit.next, err);
+	if (e == E_OK && !same_script(&commit.next->script, &running.config.script))
+		e = text_fail(err, commit.next->script.line, text_of("script"),
+		              "a script cannot be changed here: only the file that the machine boots with has one");
+	core_alive();
+	return e == E_OK ? take_next(err) : e;
+}
+
+const struct config *commit_next(void)
+{
+	return commit.next;
 }
 
 /* --- what a commit would do --- */
@@ -244,6 +349,7 @@ static void swap(void)
 	running.memory = commit.memory;
 	commit.memory = was;
 	running.applied = true;
+	commit.locked = false;
 	commit.begun = begin() == E_OK;
 }
 
@@ -298,11 +404,13 @@ static void apply_live(void)
 		plugin_get()->changed();
 }
 
-static void apply(enum commit_effect effect, const char *by, uint64_t confirm_ns)
+static void apply(enum commit_effect effect, const char *by, const char *comment, uint64_t confirm_ns)
 {
 	commit.confirm_ns = confirm_ns ? core_now_ns() + confirm_ns : 0;
-	log_event(LOG_NOTICE, "CONFIG-COMMIT", "configuration: committed by %s%s", by,
+	console_log("configuration: committed by %s%s", by,
 	          confirm_ns ? ", not yet confirmed" : "");
+	if (comment[0])
+		console_log("configuration: its comment is \"%s\"", comment);
 	if (effect == COMMIT_RESTART) {
 		commit.waits = true;
 		commit.asked = false;
@@ -314,16 +422,26 @@ static void apply(enum commit_effect effect, const char *by, uint64_t confirm_ns
 	}
 }
 
+void commit_comment(const char *comment)
+{
+	fmt_format(commit.comment, sizeof commit.comment, "%s", comment);
+}
+
 bool commit_apply(enum commit_effect effect, const char *by, uint64_t confirm_ns)
 {
-	if (!history_keep(&commit.history, &commit.candidate, core_now_ns(), by) && confirm_ns)
+	char comment[HISTORY_COMMENT_SIZE];
+	memcpy(comment, commit.comment, sizeof comment);
+	commit.comment[0] = 0;
+	if (history_keep(&commit.history, &commit.candidate, core_now_ns(), by))
+		history_comment(&commit.history, comment);
+	else if (confirm_ns)
 		return false;
 	if (!journal_stage(&commit.candidate, commit.on_boot))
-		log_event(LOG_WARNING, "CONFIG", "configuration: no memory to keep this commit: if the control program "
+		console_log("configuration: no memory to keep this commit: if the control program "
 		            "fails, the boot's configuration comes back");
 	if (!confirm_ns)
 		journal_seal();
-	apply(effect, by, confirm_ns);
+	apply(effect, by, comment, confirm_ns);
 	return true;
 }
 
@@ -340,7 +458,7 @@ void commit_take(void)
 void commit_done(void)
 {
 	if (commit.stopped_tsc)
-		log_event(LOG_NOTICE, "CONFIG", "configuration: in force, %llu ms after the ports stopped",
+		console_log("configuration: in force, %llu ms after the ports stopped",
 		          (unsigned long long)clock_ns(&self.clock, clock_tsc() - commit.stopped_tsc) /
 		          1000000);
 	commit.stopped_tsc = 0;
@@ -398,19 +516,19 @@ void commit_resume(void)
 	const bool any = journal_find(&found);
 	commit.on_boot = running.applied;
 	if (found.unconfirmed)
-		log_event(LOG_WARNING, "CONFIG", "configuration: the last commit, which nobody had confirmed, is gone");
+		console_log("configuration: the last commit, which nobody had confirmed, is gone");
 	if (!any)
 		return;
 	const bool other = found.on_boot != commit.on_boot;
 	if (!other && resume(&found, &err)) {
-		log_event(LOG_NOTICE, "CONFIG", "configuration: the last commit is in force again");
+		console_log("configuration: the last commit is in force again");
 		return;
 	}
 	if (core_takes_over()) { /* a start with all memory, without warm restart, may succeed */
 		running.applied = false;
 		return;
 	}
-	log_event(LOG_ERR, "CONFIG", "configuration: the commits since the boot are lost: %s",
+	console_log("configuration: the commits since the boot are lost: %s",
 	            other      ? "they are based on another configuration than this start's"
 	            : err.line ? "they cannot be read any more"
 	                       : NO_MEMORY);
@@ -433,7 +551,7 @@ void commit_confirm(const char *by)
 {
 	commit.confirm_ns = 0;
 	journal_seal();
-	log_event(LOG_NOTICE, "CONFIG-CONFIRM", "configuration: confirmed by %s", by);
+	console_log("configuration: confirmed by %s", by);
 }
 
 int commit_rollback(unsigned n)
@@ -451,7 +569,7 @@ static void apply_back(enum commit_effect effect)
 {
 	static const char by[] = "the roll-back";
 	(void)history_keep(&commit.history, &commit.candidate, core_now_ns(), by);
-	apply(effect, by, 0);
+	apply(effect, by, "", 0);
 }
 
 /* The last commit has not been confirmed in time. */
@@ -461,12 +579,11 @@ static void roll_back(void)
 	enum commit_effect effect = COMMIT_REFUSED;
 	commit.confirm_ns = 0;
 	journal_drop();
-	log_event(LOG_WARNING, "CONFIG-ROLLBACK",
-	          "configuration: nobody confirmed the last commit in time, it is rolled back");
+	console_log("configuration: nobody confirmed the last commit in time, it is rolled back");
 	if (commit_rollback(1) == E_OK)
 		effect = commit_check(&err);
 	if (effect == COMMIT_REFUSED) /* it was in force before, so only memory can be missing */
-		log_event(LOG_ERR, "CONFIG-ROLLBACK", "configuration: the last commit cannot be rolled back: %s", NO_MEMORY);
+		console_log("configuration: the last commit cannot be rolled back: %s", NO_MEMORY);
 	else if (effect != COMMIT_NOTHING)
 		apply_back(effect);
 }

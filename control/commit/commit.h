@@ -47,6 +47,29 @@ bool commit_line_restarts(char sign, struct text line);
  * force. */
 bool commit_apply(enum commit_effect effect, const char *by, uint64_t confirm_ns);
 
+/* The comment of the next commit that commit_apply makes, printable; it is cut to HISTORY_COMMENT_SIZE. */
+void commit_comment(const char *comment);
+
+/*
+ * Changes by a script, which take several turns: from commit_lock to commit_unlock no console can change the
+ * candidate. NULL: the candidate has changes already, the last commit waits to be confirmed, or see
+ * commit_candidate; *why is the reason. commit_unlock discards what was not committed. A commit of the locked
+ * candidate ends the lock.
+ */
+struct candidate *commit_lock(const char **why);
+void commit_unlock(void);
+
+/* Makes room for so many added routes in a candidate that is locked and unchanged. False: no memory. */
+bool commit_room(uint32_t four, uint32_t six);
+
+/* Makes the locked candidate, which is unchanged, what a whole configuration says; takes some microseconds per
+ * line. E_INVAL: *err says why, and *wrong lists all wrong lines if any is wrong in itself; err->line 0: the
+ * reason is no line. */
+int commit_replace(struct text text, struct config_wrong *wrong, struct text_error *err);
+
+/* The configuration that commit_check has built. Valid until the next call of anything above. */
+const struct config *commit_next(void);
+
 /* Called before a commit changes routes, unless NULL. When it returns, the table must be as
  * configured. */
 extern void (*commit_before_change)(void);

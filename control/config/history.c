@@ -37,6 +37,12 @@ bool history_keep(struct history *h, const struct candidate *c, uint64_t now_ns,
 	return true;
 }
 
+void history_comment(struct history *h, const char *comment)
+{
+	struct history_version *v = &h->version[h->count - 1];
+	fmt_format(v->comment, sizeof v->comment, "%s", comment);
+}
+
 const struct history_version *history_version(const struct history *h, unsigned n)
 {
 	return n >= 1 && n <= h->count ? &h->version[h->count - n] : NULL;

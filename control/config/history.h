@@ -13,12 +13,14 @@
 
 #define HISTORY_VERSIONS 10
 #define HISTORY_BYTES (512u << 10)
-#define HISTORY_BY_SIZE 48
+#define HISTORY_BY_SIZE 80
+#define HISTORY_COMMENT_SIZE 80
 
 struct history_version {
 	size_t at, text_len, routes_len; /* offset and lengths in history.bytes */
 	uint64_t until_ns;               /* when the next one replaced it */
 	char by[HISTORY_BY_SIZE];        /* who committed the next one */
+	char comment[HISTORY_COMMENT_SIZE]; /* of that commit */
 };
 
 struct history {
@@ -31,6 +33,9 @@ struct history {
 /* Stores the running configuration; called before the candidate replaces it. False: it exceeds
  * HISTORY_BYTES; then the history is empty. */
 bool history_keep(struct history *h, const struct candidate *c, uint64_t now_ns, const char *by);
+
+/* Sets the comment of what history_keep has stored last. */
+void history_comment(struct history *h, const char *comment);
 
 /* The n-th configuration before the running one, from 1; NULL: there is none. */
 const struct history_version *history_version(const struct history *h, unsigned n);
