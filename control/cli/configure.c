@@ -5,12 +5,14 @@
 #include "control/commit/commit.h"
 #include "control/config/config_parse.h"
 #include "control/cli/commands.h"
+#include "control/cli/roles.h"
 #include "control/config/config.h"
-#include "control/console/log.h"
+#include "control/console/serial.h"
 #include "control/console/shell.h"
 #include "dataplane/state.h"
 #include "net/arp.h"
 #include "control/management/remote.h"
+#include "control/management/users.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
 
@@ -32,9 +34,21 @@ static struct candidate *candidate_of(struct shell *sh)
 	return c;
 }
 
+/* Prints in place of a line with a secret, for a user who may not see that. False: the line has none. */
+static bool print_hidden(struct shell *sh, const char *sign, struct text line)
+{
+	struct text public;
+	if (remote_role(sh) >= ROLE_CONFIGURE || !config_hides(line, &public))
+		return false;
+	shell_print(sh, "%s! %.*s: not shown\n", sign, (int)public.len, public.at);
+	return true;
+}
+
 void configure_print(void *ctx, const char *text, size_t len)
 {
 	char shown[80];
+	if (print_hidden(ctx, "", (struct text){text, len}))
+		return;
 	/* A script may contain bytes that a terminal must not get. */
 	for (size_t n; len > 0; text += n, len -= n) {
 		n = len < sizeof shown ? len : sizeof shown;
@@ -46,7 +60,9 @@ void configure_print(void *ctx, const char *text, size_t len)
 
 static void print_line(void *ctx, char sign, struct text line)
 {
-	shell_print(ctx, "%c%.*s\n", sign, (int)line.len, line.at);
+	const char prefix[2] = {sign, 0};
+	if (!print_hidden(ctx, prefix, line))
+		shell_print(ctx, "%c%.*s\n", sign, (int)line.len, line.at);
 }
 
 /* Of print_restarting. */
@@ -123,8 +139,9 @@ void show_history(struct shell *sh)
 	const struct history_version *v;
 	shell_print(sh, "%-8s %10s %s\n", "rollback", "age_s", "replaced by");
 	for (unsigned n = 1; (v = commit_version(n)) != NULL; n++)
-		shell_print(sh, "%-8u %10llu %s\n", n,
-		            (unsigned long long)((core_now_ns() - v->until_ns) / SECOND_NS), v->by);
+		shell_print(sh, "%-8u %10llu %s%s%s\n", n,
+		            (unsigned long long)((core_now_ns() - v->until_ns) / SECOND_NS), v->by,
+		            v->comment[0] ? ": " : "", v->comment);
 }
 
 /* Prints `REASON, at "WORD"`, and the line of the error unless it is the typed one. */
@@ -148,15 +165,13 @@ static void set_place(struct shell *sh, const char *block)
 	shell_set_mode(sh, list ? "(config-acl)" : block[0] ? "(config-if)" : "(config)");
 }
 
-/* Opens or ends a block after a line was entered, as in a file. Removing a line opens no block. */
-static void follow(struct shell *sh, struct text line, bool removes)
+/* Opens or ends a block after a line was entered. */
+static void follow(struct shell *sh, struct text line)
 {
 	char block[CANDIDATE_LINE_MAX];
-	const struct statement *s = config_statement_of(line);
-	if (!removes && candidate_opens(line, block))
-		set_place(sh, block);
-	else if (s && !s->in_interface && !(s->how & STATEMENT_RULE))
-		set_place(sh, "");
+	fmt_format(block, sizeof block, "%s", sh->place);
+	candidate_follow(line, block);
+	set_place(sh, block);
 }
 
 /* Enters a statement, with "no" or without: the words of its row, with the typed number in place of
@@ -180,9 +195,7 @@ static void enter(struct shell *sh)
 		say_error(sh, c, &err, text_of(line));
 		return;
 	}
-	struct text typed = text_of(line);
-	bool removes = !config_statement_of(typed);
-	follow(sh, removes ? (struct text){typed.at + 3, typed.len - 3} : typed, removes);
+	follow(sh, text_of(line));
 }
 
 /* --- commands of the mode --- */
@@ -202,12 +215,14 @@ static void resequence(struct shell *sh)
 		say_error(sh, c, &err, text_of(sh->argv[0]));
 }
 
-/* The user of this shell: the peer's address, or the serial console. */
+_Static_assert(USERS_WHO_SIZE <= HISTORY_BY_SIZE, "who() fits");
+
+/* The user of this shell and the peer's address, or the serial console. */
 static const char *who(const struct shell *sh, char buf[HISTORY_BY_SIZE])
 {
 	struct net_addr peer;
 	if (remote_peer(sh, &peer))
-		return fmt_addr(buf, peer.w);
+		return users_who(buf, remote_user(sh), &peer);
 	return "the console";
 }
 
@@ -338,7 +353,7 @@ static void session_ends(struct shell *sh, const char *by)
 	const char *why;
 	const struct candidate *c = sh->mode[0] ? commit_candidate(&why) : NULL;
 	if (c && candidate_changed(c))
-		log_event(LOG_NOTICE, "CONFIG", "configuration: %s left changes in the candidate that are not committed", by);
+		console_log("configuration: %s left changes in the candidate that are not committed", by);
 	sh->mode[0] = sh->place[0] = 0;
 }
 
@@ -472,4 +487,15 @@ void configure(struct shell *sh)
 		            (unsigned long long)commit_unconfirmed_s());
 }
 
-const struct remote_console configure_console = {.open = commands_set, .close = session_ends};
+bool configure_is_own(const struct shell_command *c)
+{
+	return table && c >= table->row && c < table->row + table->fixed;
+}
+
+static void session_opens(struct shell *sh)
+{
+	shell_set_guard(sh, roles_allow);
+	commands_set(sh);
+}
+
+const struct remote_console configure_console = {.open = session_opens, .close = session_ends};

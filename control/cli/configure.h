@@ -17,6 +17,9 @@ void commands_set(struct shell *sh);
  * serial console. */
 extern const struct remote_console configure_console;
 
+/* Is the row one of the mode alone, not one of commands_all()? */
+bool configure_is_own(const struct shell_command *c);
+
 /* Commands outside the mode. */
 void configure(struct shell *sh);
 void show_candidate(struct shell *sh);

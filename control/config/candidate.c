@@ -106,6 +106,9 @@ static bool replaces(const struct statement *s, struct text entered, struct text
 		return false;
 	if (text_equal(line, entered) || (s->how & STATEMENT_ONCE))
 		return true;
+	if (s->how & STATEMENT_USER)
+		return ends_in(text_first_words(entered, own + 2), "role") &&
+		       text_begins_with(line, text_first_words(entered, own + 2));
 	if (s->how & (STATEMENT_BY_1 | STATEMENT_BY_2))
 		return text_begins_with(line, text_first_words(entered, s->how & STATEMENT_BY_2 ? own + 2
 		                                                                                : own + 1));
@@ -179,6 +182,15 @@ int candidate_set_text(struct candidate *c, struct text text, struct text_error 
 {
 	int e = read_text(c, text, err);
 	return e == E_OK ? take_parsed(c, err) : e;
+}
+
+void candidate_take(struct candidate *c, const struct config *next)
+{
+	struct text_error err;
+	candidate_take_routes(c, next);
+	*c->parsed = *next;
+	int e = take_parsed(c, &err);
+	assert(e == E_OK);
 }
 
 /* The change of the candidate's text by one statement. */
@@ -412,6 +424,20 @@ bool candidate_opens(struct text line, char block[CANDIDATE_LINE_MAX])
 	size_t n = opens ? canonical(block, text_trim(line), s).len : 0;
 	block[n] = 0;
 	return n > 0;
+}
+
+void candidate_follow(struct text line, char block[CANDIDATE_LINE_MAX])
+{
+	char opened[CANDIDATE_LINE_MAX];
+	const struct statement *s = config_statement_of(line);
+	line = text_trim(line);
+	const bool removes = s == NULL && text_begins_with(line, text_of("no"));
+	if (removes)
+		s = config_statement_of((struct text){line.at + 2, line.len - 2});
+	if (!removes && candidate_opens(line, opened))
+		memcpy(block, opened, strlen(opened) + 1);
+	else if (s && !s->in_interface && !(s->how & STATEMENT_RULE))
+		block[0] = 0;
 }
 
 size_t candidate_text_bytes(const struct config *running)

@@ -23,7 +23,7 @@
  * 2. Parsing and printing text (config_print_statements) yields text again. So two texts of the
  *    same meaning are equal byte by byte, and are compared as bytes.
  * 3. All memory belongs to the caller and is bounded: text_max bytes for each of three texts,
- *    CANDIDATE_ROUTES_MAX added routes of each family, a bit for each running route, and
+ *    added_max added routes of each family, a bit for each running route, and
  *    acl_rule_max rules of access lists.
  * The work for a statement is linear in the text, that for a route in the number of routes.
  */
@@ -33,7 +33,7 @@
 #include "control/config/config.h"
 
 #define CANDIDATE_TEXT_LEAST (128u << 10)
-#define CANDIDATE_ROUTES_MAX 8192 /* added routes of each family */
+#define CANDIDATE_ROUTES_MAX 8192 /* added routes of each family, unless a text brings more */
 #define CANDIDATE_LINE_MAX 256     /* bytes of a statement, with its end */
 
 enum candidate_family { CANDIDATE_IP4, CANDIDATE_IP6, CANDIDATE_FAMILIES };
@@ -43,6 +43,7 @@ struct candidate_routes {
 	uint32_t gone_max;  /* room of `gone`, in bits */
 	uint32_t gone_count;
 	uint32_t added_count;
+	uint32_t added_max; /* room of added4 or added6, set by the caller */
 };
 
 /* Memory and state. The caller sets the pointers and their sizes before candidate_reset; the rest
@@ -53,7 +54,7 @@ struct candidate {
 	struct config *parsed;             /* the parsed draft */
 	struct config_acl_rule *acl_rules; /* acl_rule_max, for parsed; */
 	uint32_t acl_rule_max;             /* the caller may use this memory between calls */
-	struct config_route *added4;       /* CANDIDATE_ROUTES_MAX */
+	struct config_route *added4;       /* routes[].added_max of them; at least CANDIDATE_ROUTES_MAX */
 	struct config_route6 *added6;
 	struct candidate_routes routes[CANDIDATE_FAMILIES];
 
@@ -94,6 +95,20 @@ void candidate_fault(struct candidate *c, uint32_t line);
 /* True if a statement opens a block. Then `block` is its line in canonical form, with a NUL, for
  * the statements of the block. */
 bool candidate_opens(struct text line, char block[CANDIDATE_LINE_MAX]);
+
+/* Follows a line that was entered, as in a file: `block`, the line that opened the current block, becomes that of
+ * the line's block if it opens one, and empty if it stands outside blocks. Removing a line opens no block. */
+void candidate_follow(struct text line, char block[CANDIDATE_LINE_MAX]);
+
+/*
+ * Makes the candidate, which must equal the running configuration, equal to *next: a whole configuration, as
+ * config_finish has left it with `scratch`, whose statements fit into text_max bytes. First candidate_match
+ * finds the routes that stay, sets their lines in *next to 0, and counts the others: there must be room for
+ * so many. Then candidate_take, which does not fail.
+ */
+void candidate_match(struct candidate *c, struct config *next, const uint32_t *scratch,
+                     uint32_t added[CANDIDATE_FAMILIES]);
+void candidate_take(struct candidate *c, const struct config *next);
 
 /* Replaces all statements except routes by those of `text`, which has no routes. */
 int candidate_set_text(struct candidate *c, struct text text, struct text_error *err);

@@ -56,6 +56,9 @@ int candidate_reset_routes(struct candidate *c);
  * with *err. */
 int candidate_enter_route(struct candidate *c, struct text line, bool no, struct text_error *err);
 
+/* The routes of *next that candidate_match has not matched become the added ones. */
+void candidate_take_routes(struct candidate *c, const struct config *next);
+
 /* Copies the routes to a configuration that has none. Their line numbers follow `line`. */
 void candidate_build_routes(const struct candidate *c, struct config *out, uint32_t line);
 

@@ -109,9 +109,8 @@ static int add_route(struct candidate *c, const struct route_key *k, struct text
 		set_gone(c, k->family, i, false);
 	if (i < n + r->added_count)
 		return E_OK;
-	if (r->added_count == CANDIDATE_ROUTES_MAX)
-		return text_fail(err, 1, k->line, "a candidate adds at most %d routes of a family",
-		                 CANDIDATE_ROUTES_MAX);
+	if (r->added_count == r->added_max)
+		return text_fail(err, 1, k->line, "a candidate adds at most %u routes of a family", r->added_max);
 	if (k->family == CANDIDATE_IP4)
 		c->added4[r->added_count++] = c->parsed->routes[0];
 	else
@@ -165,6 +164,66 @@ int candidate_reset_routes(struct candidate *c)
 		r->gone_count = r->added_count = 0;
 	}
 	return E_OK;
+}
+
+/* --- a whole configuration --- */
+
+/* The route of *next that says the same as r; NULL: there is none. */
+static struct config_route *same4(struct config *next, const uint32_t *scratch, const struct config_route *r)
+{
+	uint32_t i = config_route_first(next, scratch, r->prefix, r->plen);
+	for (; i != CONFIG_ROUTE_NONE; i = next->routes[i].more - 1) {
+		struct config_route *n = &next->routes[i];
+		if (n->kind == r->kind && n->next_hop == r->next_hop && n->distance == r->distance)
+			return n;
+	}
+	return NULL;
+}
+
+/* The interface counts where it is written: with a link-local next hop. */
+static struct config_route6 *same6(struct config *next, const uint32_t *scratch, const struct config_route6 *r)
+{
+	uint32_t i = config_route6_first(next, scratch, &r->prefix, r->plen);
+	for (; i != CONFIG_ROUTE_NONE; i = next->routes6[i].more - 1) {
+		struct config_route6 *n = &next->routes6[i];
+		if (n->kind == r->kind && net_addr_equal(&n->next_hop, &r->next_hop) && n->distance == r->distance &&
+		    (!ip6_is_link_local(&r->next_hop) || n->interface == r->interface))
+			return n;
+	}
+	return NULL;
+}
+
+void candidate_match(struct candidate *c, struct config *next, const uint32_t *scratch,
+                     uint32_t added[CANDIDATE_FAMILIES])
+{
+	added[CANDIDATE_IP4] = next->route_count;
+	added[CANDIDATE_IP6] = next->route6_count;
+	for (uint32_t i = 0; i < c->running->route_count; i++) {
+		struct config_route *n = same4(next, scratch, &c->running->routes[i]);
+		set_gone(c, CANDIDATE_IP4, i, !n);
+		if (n)
+			n->line = 0;
+		added[CANDIDATE_IP4] -= n != NULL;
+	}
+	for (uint32_t i = 0; i < c->running->route6_count; i++) {
+		struct config_route6 *n = same6(next, scratch, &c->running->routes6[i]);
+		set_gone(c, CANDIDATE_IP6, i, !n);
+		if (n)
+			n->line = 0;
+		added[CANDIDATE_IP6] -= n != NULL;
+	}
+}
+
+void candidate_take_routes(struct candidate *c, const struct config *next)
+{
+	uint32_t *four = &c->routes[CANDIDATE_IP4].added_count, *six = &c->routes[CANDIDATE_IP6].added_count;
+	for (uint32_t i = 0; i < next->route_count; i++)
+		if (next->routes[i].line)
+			c->added4[(*four)++] = next->routes[i];
+	for (uint32_t i = 0; i < next->route6_count; i++)
+		if (next->routes6[i].line)
+			c->added6[(*six)++] = next->routes6[i];
+	assert(*four <= c->routes[CANDIDATE_IP4].added_max && *six <= c->routes[CANDIDATE_IP6].added_max);
 }
 
 uint32_t candidate_route_count(const struct candidate *c, enum candidate_family f)

@@ -29,6 +29,7 @@
  *     config_policy.c       redirects and directed broadcasts
  *     config_acl.c          access lists
  *     config_acl_mac.c      their rules about MAC addresses
+ *     config_users.c        users, their roles, keys and tokens
  *     config_management.c   the HTTP server, the console over TCP, the captures
  *     config_engine.c       the routing engine
  *     config_xdp.c          programs on ports
@@ -52,6 +53,7 @@
 
 #include "control/config/password.h"
 #include "control/text/interface_name.h"
+#include "control/text/role.h"
 #include "control/text/text.h"
 #include "dataplane/services.h"
 #include "dataplane/verify.h"
@@ -104,6 +106,11 @@
 #define CONFIG_HTTP_PORT_DEFAULT 80
 #define CONFIG_CONSOLE_PORT_DEFAULT 23
 #define CONFIG_CAPTURE_PORT_DEFAULT 5555
+#define CONFIG_USERS_MAX 16
+#define CONFIG_USER_SIZE 21      /* a name and its NUL */
+#define CONFIG_USER_KEYS_MAX 32  /* of all users */
+#define CONFIG_TOKENS_MAX 32     /* of all users */
+#define CONFIG_SSH_BLOB_MAX 104  /* bytes of a key */
 #define CONFIG_ENGINE_PORT_DEFAULT 2620
 #define CONFIG_ENGINE_BFD_PORT_DEFAULT 50700
 #define CONFIG_ENGINE_HOLD_DEFAULT_S 3600
@@ -284,6 +291,37 @@ struct config_http_host {
 	struct net_addr addr;             /* valid if `name` is empty */
 	uint32_t line;
 	char name[CONFIG_HTTP_HOST_SIZE]; /* in lower case, without a dot at its end */
+};
+
+/* A user. Without a password he logs in by his keys and tokens only. */
+struct config_user {
+	char name[CONFIG_USER_SIZE];
+	enum role role; /* ROLE_NONE: not stated; a configuration that was checked has none such */
+	bool has_password;
+	struct password_hash password;
+	uint32_t line, role_line;
+};
+
+enum config_ssh_type { CONFIG_SSH_ED25519, CONFIG_SSH_P256, CONFIG_SSH_TYPES };
+
+struct config_ssh_key {
+	uint8_t user; /* number of the user */
+	enum config_ssh_type type;
+	char text[(CONFIG_SSH_BLOB_MAX + 2) / 3 * 4 + 1]; /* base64 of the key (RFC 4253 6.6), which has this type */
+	uint32_t line;
+};
+
+struct config_token {
+	uint8_t user;
+	uint8_t hash[SHA256_BYTES]; /* of the token */
+	uint32_t line;
+};
+
+struct config_users {
+	struct config_user user[CONFIG_USERS_MAX];
+	struct config_ssh_key key[CONFIG_USER_KEYS_MAX];
+	struct config_token token[CONFIG_TOKENS_MAX];
+	unsigned count, keys, tokens;
 };
 
 /* The HTTP server (control/management/http.h). */
@@ -487,6 +525,7 @@ struct config {
 	uint32_t tcp_connections;  /* of a data core; 0: not configured */
 	uint32_t web_log_sample;   /* of the application web: one of so many requests is logged; 0: none */
 	uint16_t web_port;         /* of the application web; 0: not configured, CONFIG_WEB_PORT */
+	struct config_users users;
 	struct config_http http;
 	struct config_console console;
 	struct config_capture capture;
@@ -615,6 +654,9 @@ int config_check_interfaces(const struct config *c, struct text_error *err);
 /* Checks the management servers and the routing engine. */
 int config_check_management(const struct config *c, struct text_error *err);
 
+/* Checks users. */
+int config_check_users(const struct config *c, struct text_error *err);
+
 /* Checks programs on ports. */
 int config_check_xdp(const struct config *c, struct text_error *err);
 
@@ -732,6 +774,18 @@ int config_lender(const struct config *c, unsigned n);
 /* Number of the interface, shut down or not, with a subnet that contains addr; -1: there is
  * none. */
 int config_connected6(const struct config *c, const struct net_addr *addr);
+
+/* The user of that name; the user with a token of that hash. NULL: there is none. */
+const struct config_user *config_user(const struct config *c, struct text name);
+const struct config_user *config_token_user(const struct config *c, const uint8_t hash[SHA256_BYTES]);
+
+/* Writes the key as it is sent, RFC 4253 6.6; returns its bytes. */
+int config_ssh_key_blob(const struct config_ssh_key *k, uint8_t blob[CONFIG_SSH_BLOB_MAX]);
+const char *config_ssh_type(enum config_ssh_type type);
+
+/* True if the line has the hash of a password or a token, which only users that may configure see (password.h).
+ * *shown is the line before it. */
+bool config_hides(struct text line, struct text *shown);
 
 /* True if a client of that address may connect. */
 bool config_admits(const struct config_access_list *l, const struct net_addr *addr);

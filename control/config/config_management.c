@@ -220,9 +220,9 @@ static int check_console(const struct config *c, struct text_error *err)
 		                 "a password without a server; add the line \"console server\"");
 	if (console->port == 0)
 		return 0;
-	if (console->password_line == 0)
+	if (console->password_line == 0 && c->users.count == 0)
 		return text_fail(err, console->line, word, "the server needs a password; add the line "
-		                 "that \"tools/hayate password\" prints");
+		                 "that \"tools/hayate password\" prints, or users");
 	if (console->access.count == 0)
 		return text_fail(err, console->line, word, "the server needs an access list; say who "
 		                 "may connect by lines \"console access PREFIX\"");
@@ -255,7 +255,8 @@ static int check_capture(const struct config *c, struct text_error *err)
 
 int config_check_management(const struct config *c, struct text_error *err)
 {
-	int error = check_http(c, err);
+	int error = config_check_users(c, err);
+	error = error != 0 ? error : check_http(c, err);
 	error = error != 0 ? error : check_console(c, err);
 	error = error != 0 ? error : check_capture(c, err);
 	return error != 0 ? error : config_check_engine(c, err);

@@ -49,6 +49,7 @@ enum statement_how {
 	STATEMENT_LIST = 2048,     /* opens an access list */
 	STATEMENT_RULE = 4096,     /* a rule of an access list, identified by its number */
 	STATEMENT_HOST = 8192,     /* has a DNS name, which has a canonical form */
+	STATEMENT_USER = 16384,    /* sets one value of its first argument, if its second is `role` */
 };
 
 struct statement {
@@ -186,6 +187,10 @@ int config_no_ip4_redirects(struct parser *p, unsigned i);
 int config_no_ip6_redirects(struct parser *p, unsigned i);
 int config_ip4_directed(struct parser *p, unsigned i);
 int config_no_ip4_directed(struct parser *p, unsigned i);
+
+/* --- of config_users.c --- */
+
+int config_username(struct parser *p, unsigned i);
 
 /* --- of config_management.c --- */
 

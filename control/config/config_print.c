@@ -369,9 +369,32 @@ static void print_hosts(const struct printer *p, const struct config_http *http)
 	}
 }
 
+/* A user and its keys and tokens; without a role, as a candidate may be, only those. */
+static void print_user(const struct printer *p, const struct config_users *all, unsigned n)
+{
+	char text[PASSWORD_TEXT_MAX];
+	const struct config_user *u = &all->user[n];
+	if (u->role_line != 0)
+		print_line(p, "username %s role %s%s%s", u->name, role_word(u->role),
+		           u->has_password ? " password " : "",
+		           u->has_password ? password_format(text, &u->password) : "");
+	for (unsigned i = 0; i < all->keys; i++)
+		if (all->key[i].user == n)
+			print_line(p, "username %s ssh-key %s %s", u->name, config_ssh_type(all->key[i].type),
+			           all->key[i].text);
+	for (unsigned i = 0; i < all->tokens; i++) {
+		for (unsigned k = 0; k < SHA256_BYTES; k++)
+			fmt_format(text + 2 * k, 3, "%02x", all->token[i].hash[k]);
+		if (all->token[i].user == n)
+			print_line(p, "username %s token %s", u->name, text);
+	}
+}
+
 static void print_management(const struct printer *p, const struct config *c)
 {
 	char hash[PASSWORD_TEXT_MAX];
+	for (unsigned n = 0; n < c->users.count; n++)
+		print_user(p, &c->users, n);
 	if (c->http.port != 0)
 		print_line(p, "http server port %u", c->http.port);
 	print_access(p, "http", &c->http.access);

@@ -324,6 +324,8 @@ static const struct statement statements[] = {
 	{"tcp connections", "tcp connections N", parse_tcp_connections, false, STATEMENT_ONCE},
 	{"web port", "web port N", parse_web_port, false, STATEMENT_ONCE},
 	{"web access-log", "web access-log [sample N]", parse_web_log, false, STATEMENT_ONCE | STATEMENT_LIVE},
+	{"username", "username NAME (role (read | operate | configure) [password HASH] | ssh-key TYPE BASE64 | token HASH)",
+	 config_username, false, STATEMENT_NAMED | STATEMENT_USER | STATEMENT_LIVE},
 	{"http server", "http server [port N]", config_http_server, false,
 	 STATEMENT_ONCE | STATEMENT_LIVE},
 	{"http access", "http access (" ACCESS ")", config_http_access, false, STATEMENT_LIVE},
@@ -477,7 +479,7 @@ static void list_add(char *list, size_t size, size_t *len, struct text word)
 
 int config_statement_unknown(struct parser *p, unsigned matched)
 {
-	char list[320] = "";
+	char list[432] = "";
 	size_t len = 0;
 	if (p->w.err == NULL)
 		return E_INVAL;

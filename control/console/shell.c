@@ -327,7 +327,8 @@ static void run_line(struct shell *sh)
 	struct text bad = words[m.bad];
 	switch (r) {
 	case SHELL_FOUND:
-		run_command(sh, &m, words + m.depth, n - m.depth);
+		if (!sh->may || sh->may(sh, m.command))
+			run_command(sh, &m, words + m.depth, n - m.depth);
 		break;
 	case SHELL_INCOMPLETE:
 		shell_print(sh, "%% incomplete command; type ? after it to see what may follow\n");
@@ -382,11 +383,9 @@ static void stop_stream(struct shell *sh)
 	shell_done(sh);
 }
 
-void shell_stream_from(struct shell *sh, bool (*more)(struct shell *sh, void *at), const void *at, size_t bytes)
+void shell_stream(struct shell *sh, bool (*more)(struct shell *sh, void *at))
 {
-	assert(bytes <= sizeof sh->more_at);
 	memset(sh->more_at, 0, sizeof sh->more_at);
-	memcpy(sh->more_at, at, bytes);
 	if (sh->streams) {
 		sh->more = more;
 		shell_set_busy(sh, stop_stream);
@@ -394,11 +393,6 @@ void shell_stream_from(struct shell *sh, bool (*more)(struct shell *sh, void *at
 	}
 	while (more(sh, sh->more_at))
 		;
-}
-
-void shell_stream(struct shell *sh, bool (*more)(struct shell *sh, void *at))
-{
-	shell_stream_from(sh, more, "", 0);
 }
 
 void shell_set_streams(struct shell *sh)
@@ -628,6 +622,11 @@ void shell_set_commands(struct shell *sh, const struct shell_command *commands,
 	assert(!sh->busy);
 	sh->commands = commands;
 	sh->command_count = command_count;
+}
+
+void shell_set_guard(struct shell *sh, bool (*may)(struct shell *sh, const struct shell_command *c))
+{
+	sh->may = may;
 }
 
 void shell_init(struct shell *sh, const struct shell_command *commands, unsigned command_count,

@@ -69,6 +69,7 @@ struct shell {
 	const struct shell_command *commands;
 	unsigned command_count;
 	shell_write_fn write;
+	bool (*may)(struct shell *sh, const struct shell_command *c); /* NULL: every command may run */
 	char hostname[SHELL_HOSTNAME_SIZE];
 
 	char mode[SHELL_MODE_SIZE]; /* between hostname and # of the prompt */
@@ -115,6 +116,9 @@ void shell_init(struct shell *sh, const struct shell_command *commands, unsigned
 /* Replaces the table of commands. The shell must not be busy; a command may do so in its run(). */
 void shell_set_commands(struct shell *sh, const struct shell_command *commands,
                         unsigned command_count);
+
+/* Asks `may` before each command. False: it does not run, and the reason has been printed. */
+void shell_set_guard(struct shell *sh, bool (*may)(struct shell *sh, const struct shell_command *c));
 
 /* Redraws the prompt if it is on the terminal. Cuts names longer than 63 characters. */
 void shell_set_hostname(struct shell *sh, const char *hostname);
@@ -167,9 +171,6 @@ void shell_done(struct shell *sh);
  */
 #define SHELL_STREAM_PIECE 1300 /* bytes of a piece at most */
 void shell_stream(struct shell *sh, bool (*more)(struct shell *sh, void *at));
-
-/* The same from another state than zero: `bytes` of it, at most SHELL_STREAM_BYTES. */
-void shell_stream_from(struct shell *sh, bool (*more)(struct shell *sh, void *at), const void *at, size_t bytes);
 
 /* shell_set_streams: the owner has room for only one piece at a time. While shell_has_more(), it
  * calls shell_more() whenever there is room for a piece, in which each \n takes two bytes. */

@@ -572,14 +572,13 @@ const page_part page_health[] = {part_health, NULL};
 
 /* --- /config --- */
 
-/* Leaves out the password's hash, so that a reader of the page cannot try passwords offline
- * (control/config/password.h). */
+/* Leaves out hashes, so that a reader of the page cannot try passwords offline (control/config/password.h). */
 static void write_public(void *ctx, const char *text, size_t len)
 {
-	static const char secret[] = "console password ";
 	struct page_text *t = ctx;
-	if (len > sizeof secret && memcmp(text, secret, sizeof secret - 1) == 0)
-		page_print(t, "! console password: not shown\n");
+	struct text public;
+	if (config_hides((struct text){text, len}, &public))
+		page_print(t, "! %.*s: not shown\n", (int)public.len, public.at);
 	else
 		fmt_put_bytes(&t->out, text, len);
 }

@@ -55,7 +55,20 @@ static void erase(struct login *l)
 	l->len = 0;
 }
 
-void login_ask(struct login *l, const struct net_addr *from, const char *password, size_t n)
+/* Of a user that does not exist: no password has this hash. */
+static const struct password_hash nobody = {.iterations = 100000, .salt_len = PASSWORD_SALT_MIN};
+
+/* The hash that a password is compared with. */
+static const struct password_hash *hash_for(const struct login *l)
+{
+	const struct config *c = &running.config;
+	const struct config_user *u = config_user(c, text_of(l->user));
+	if (c->users.count == 0)
+		return c->console.password_line ? &c->console.password : &nobody;
+	return u && u->has_password ? &u->password : &nobody;
+}
+
+void login_ask(struct login *l, const struct net_addr *from, struct text user, const char *password, size_t n)
 {
 	struct login **at = &waiting;
 	assert(l->state == LOGIN_IDLE);
@@ -68,12 +81,15 @@ void login_ask(struct login *l, const struct net_addr *from, const char *passwor
 	l->long_one = n > LOGIN_PASSWORD_MAX;
 	l->len = l->long_one ? 0 : (uint8_t)n;
 	memcpy(l->password, password, l->len);
+	user.len = user.len < sizeof l->user ? user.len : 0;
+	memcpy(l->user, user.at, user.len);
+	l->user[user.len] = 0;
 }
 
 /* It is this one's turn. */
 static void begin(struct login *l, uint64_t now)
 {
-	const struct password_hash *h = &running.config.console.password;
+	const struct password_hash *h = hash_for(l);
 	stop_waiting(l);
 	guesses--;
 	guesser = l->from;
@@ -95,7 +111,7 @@ static uint64_t check(struct login *l, uint64_t now)
 	if (!pbkdf2_step(&l->work, LOGIN_STEPS))
 		return now;
 	pbkdf2_key(&l->work, key);
-	if (password_is(&running.config.console.password, key) && !l->long_one) {
+	if (password_is(hash_for(l), key) && !l->long_one) {
 		guesses += guesses < LOGIN_GUESSES;
 		end(l, LOGIN_RIGHT);
 	} else if (now < l->wrong_ns) {

@@ -1,8 +1,9 @@
 /*
- * Password checks of the management servers. A check computes the password's hash in steps, because the
+ * Password checks of the management servers: of the user's password, or, while the configuration states no users,
+ * of the console's. A check computes the password's hash in steps, because the
  * control core has other work; guesses are limited, so that no server helps an attacker to search.
  *
- *     login_ask(&l, &from, password, n);
+ *     login_ask(&l, &from, user, password, n);
  *     ... in the server's timer, until l.state is LOGIN_RIGHT or LOGIN_WRONG:
  *     due_ns = login_step(&l, now_ns);
  *
@@ -19,6 +20,7 @@
 #ifndef CONTROL_MANAGEMENT_LOGIN_H
 #define CONTROL_MANAGEMENT_LOGIN_H
 
+#include "control/config/config.h"
 #include "lib/pbkdf2.h"
 #include "lib/types.h"
 #include "net/addr.h"
@@ -40,6 +42,7 @@ struct login {
 	uint64_t wrong_ns;      /* CHECK: when a wrong password is reported */
 	struct pbkdf2 work;
 	bool long_one;          /* longer than LOGIN_PASSWORD_MAX */
+	char user[CONFIG_USER_SIZE]; /* empty: no such user can exist, or there are none */
 	uint8_t len;
 	char password[LOGIN_PASSWORD_MAX];
 };
@@ -47,8 +50,9 @@ struct login {
 /* Called at the start of the servers: all guesses may be made. Checks may be in IDLE only. */
 void login_start(void);
 
-/* Begins a check, which must be in IDLE. The password is copied. */
-void login_ask(struct login *l, const struct net_addr *from, const char *password, size_t n);
+/* Begins a check, which must be in IDLE. User and password are copied. While users are stated, an unknown user, and
+ * one without a password, costs a guess and the time of a wrong password. */
+void login_ask(struct login *l, const struct net_addr *from, struct text user, const char *password, size_t n);
 
 /* In WAIT and CHECK: does the work that is due; otherwise nothing. Returns core_now_ns() of the next
  * call, UINT64_MAX for none. */

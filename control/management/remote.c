@@ -1,7 +1,7 @@
 /*
  * See remote.h. A session is a connection and the shell on it; its states:
  *
- *     LOGIN   --a line--> CHECK                    --REMOTE_LOGIN_NS, peer's FIN--> CLOSE
+ *     LOGIN   --a line, with users a second one--> CHECK                    --REMOTE_LOGIN_NS, peer's FIN--> CLOSE
  *     CHECK   --right--> SHELL, or CLOSE when all are in use
  *             --wrong (login.h)--> LOGIN, the third time CLOSE
  *     SHELL   --exit, peer's FIN and all input processed, REMOTE_IDLE_NS, another login--> CLOSE
@@ -22,10 +22,11 @@
 
 #include "control/config/config.h"
 #include "control/config/running.h"
-#include "control/console/log.h"
+#include "control/console/serial.h"
 #include "control/console/shell.h"
 #include "dataplane/state.h"
 #include "control/management/login.h"
+#include "control/management/users.h"
 #include "control/management/places.h"
 #include "control/host/stream.h"
 #include "control/host/tcp_control.h"
@@ -62,6 +63,9 @@ struct session {
 	bool welcome;             /* the password was right */
 	bool echo_off;            /* the shell's echo is discarded: the peer shows its own input */
 	unsigned tries;           /* wrong passwords */
+	bool asks_user;           /* LOGIN: the line is the user's name, not the password */
+	unsigned user_len;        /* CONFIG_USER_SIZE: too long */
+	char user[CONFIG_USER_SIZE]; /* empty: no users were stated when the session logged in */
 	struct login login;       /* CHECK: of the password */
 	unsigned password_len;    /* more than LOGIN_PASSWORD_MAX: too long */
 	char password[LOGIN_PASSWORD_MAX];
@@ -231,8 +235,8 @@ static struct session *quietest(void)
 
 static void log_peer(const struct session *s, const char *what)
 {
-	char text[FMT_ADDR_MAX];
-	log_event(LOG_NOTICE, "LOGIN", "console: %s %s", fmt_addr(text, s->peer.w), what);
+	char who[USERS_WHO_SIZE];
+	console_log("console: %s %s", users_who(who, s->user, &s->peer), what);
 }
 
 /* Ends the session's command and shell, and erases its password. */
@@ -242,8 +246,8 @@ static void put_down(struct session *s)
 	if (shell_is_busy(&s->shell))
 		shell_input(&s->shell, CTRL('C'));
 	if (s->welcome) {
-		char peer[FMT_ADDR_MAX];
-		remote_console->close(&s->shell, fmt_addr(peer, s->peer.w));
+		char who[USERS_WHO_SIZE];
+		remote_console->close(&s->shell, users_who(who, s->user, &s->peer));
 		log_peer(s, "logged out");
 	}
 	s->welcome = false;
@@ -298,6 +302,18 @@ bool remote_connection(const struct shell *sh, struct tcp_info *info)
 	return s != NULL;
 }
 
+enum role remote_role(const struct shell *sh)
+{
+	const struct session *s = session_of(sh);
+	return s && s->user[0] ? users_role(s->user) : ROLE_CONFIGURE;
+}
+
+const char *remote_user(const struct shell *sh)
+{
+	const struct session *s = session_of(sh);
+	return s ? s->user : "";
+}
+
 void remote_set_hostname(const char *name)
 {
 	for (unsigned i = 0; sessions && i < REMOTE_SESSIONS; i++)
@@ -316,9 +332,22 @@ void remote_stop(void)
 
 static void ask_password(struct session *s)
 {
-	s->state = SESSION_LOGIN;
+	s->asks_user = false;
 	s->password_len = 0;
 	say(s, "Password: ");
+}
+
+/* Begins a login: asks for the user, if there are any, and the password. */
+static void ask_who(struct session *s)
+{
+	s->state = SESSION_LOGIN;
+	s->asks_user = running.config.users.count > 0;
+	s->user_len = 0;
+	memset(s->user, 0, sizeof s->user);
+	if (s->asks_user)
+		say(s, "Username: ");
+	else
+		ask_password(s);
 }
 
 /* True while the password's check has not begun, because guesses are limited. */
@@ -331,7 +360,7 @@ static void ask_login(struct session *s)
 {
 	s->state = SESSION_CHECK;
 	s->asked_ns = core_now_ns();
-	login_ask(&s->login, &s->peer, s->password, s->password_len);
+	login_ask(&s->login, &s->peer, (struct text){s->user, s->user_len}, s->password, s->password_len);
 	memset(s->password, 0, sizeof s->password);
 }
 
@@ -358,6 +387,40 @@ static void password_key(struct session *s, uint8_t key)
 		if (s->password_len < LOGIN_PASSWORD_MAX)
 			s->password[s->password_len] = (char)key;
 		s->password_len += s->password_len <= LOGIN_PASSWORD_MAX;
+	}
+}
+
+/* The name is shown while it is typed, unless the peer shows its own input (RFC 857). */
+static void user_key(struct session *s, uint8_t key)
+{
+	const bool echo = telnet_echoes(&s->telnet);
+	switch (key) {
+	case '\r':
+	case '\n':
+		say(s, "\r\n");
+		ask_password(s);
+		break;
+	case '\b':
+	case DEL:
+		if (s->user_len > 0)
+			s->user[--s->user_len] = 0;
+		say(s, "%s", echo ? "\b \b" : "");
+		break;
+	case CTRL('C'):
+	case CTRL('U'):
+		say(s, "\r\n");
+		ask_who(s);
+		break;
+	case CTRL('D'):
+		to_close(s);
+		break;
+	default:
+		if (!text_is_printable((char)key) || s->user_len == CONFIG_USER_SIZE)
+			break;
+		if (s->user_len < CONFIG_USER_SIZE - 1)
+			s->user[s->user_len] = (char)key;
+		s->user_len++;
+		say(s, "%.*s", echo, (const char *)&key);
 	}
 }
 
@@ -428,13 +491,15 @@ static void let_in(struct session *s, uint64_t now)
 static void tell_wrong(struct session *s)
 {
 	remote_stats.wrong++;
+	if (s->user[0] && !config_user(&running.config, text_of(s->user)))
+		s->user[0] = 0; /* what somebody typed: it may be a password */
 	log_peer(s, "said a wrong password");
 	s->tries++;
 	say(s, "wrong password\r\n");
 	if (s->tries == REMOTE_TRIES)
 		to_close(s);
 	else
-		ask_password(s);
+		ask_who(s);
 }
 
 /* Does a part of the check; returns the time of the next call. */
@@ -497,7 +562,7 @@ static void read_keys(struct session *s)
 	for (unsigned i = 0; i < REMOTE_KEYS && has_key(s); i++) {
 		uint8_t key = next_key(s);
 		if (s->state == SESSION_LOGIN) {
-			password_key(s, key);
+			(s->asks_user ? user_key : password_key)(s, key);
 			continue;
 		}
 		/* RFC 857: a peer that has not asked us to echo shows its own input */
@@ -689,7 +754,7 @@ static bool on_accept(struct stream *stream)
 	stream->arg = s;
 	s->due_ns = core_now_ns() + REMOTE_LOGIN_NS;
 	say(s, "%s\r\n", running.config.hostname);
-	ask_password(s);
+	ask_who(s);
 	return true;
 }
 

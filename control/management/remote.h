@@ -1,6 +1,6 @@
 /*
  * The console over TCP (docs/configuration.md, `console server`): the commands of the serial
- * console, for clients that the access list admits and that know the password. Clients use Telnet
+ * console, for clients that the access list admits and that know a password. Clients use Telnet
  * (net/telnet.h) or plain lines, over the management's TCP (control/host/tcp_control.h).
  *
  * Telnet does not encrypt: anyone who sees the packets can read the password and the session. The
@@ -20,12 +20,15 @@
  *     guesses       REMOTE_TRIES per connection, and login.h's of all servers together; waiting for
  *                   one does not count against REMOTE_LOGIN_NS
  *
- * Deliberately missing: users (there is one password), encryption, a history across sessions.
+ * While the configuration states users, a session is one's, and may do what his role allows (remote_role).
+ *
+ * Deliberately missing: encryption, a history across sessions.
  */
 #ifndef CONTROL_MANAGEMENT_REMOTE_H
 #define CONTROL_MANAGEMENT_REMOTE_H
 
 #include "control/console/shell.h"
+#include "control/text/role.h"
 #include "lib/types.h"
 #include "net/addr.h"
 
@@ -40,7 +43,7 @@
 #define REMOTE_KEYS 64
 
 /* Hooks of control/cli/, set before remote_prepare(). open: gives a new session's shell its
- * commands. close: the session of the peer `who` ends. */
+ * commands. close: the session of `who` (users.h) ends. */
 struct remote_console {
 	void (*open)(struct shell *sh);
 	void (*close)(struct shell *sh, const char *who);
@@ -67,6 +70,12 @@ bool remote_leave(struct shell *sh);
 
 /* The peer of this shell's session; false: the shell is the serial console's. */
 bool remote_peer(const struct shell *sh, struct net_addr *peer);
+
+/* What this shell's user may do: everything on the serial console, and after a login without users. */
+enum role remote_role(const struct shell *sh);
+
+/* Its user; empty: the serial console, or a login without users. */
+const char *remote_user(const struct shell *sh);
 
 /* The connection of this shell's session; false: the shell is the serial console's. */
 struct tcp_info;

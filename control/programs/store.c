@@ -9,7 +9,6 @@
 
 #include "bpf/object/reason.h"
 #include "control/config/running.h"
-#include "control/console/log.h"
 #include "control/console/serial.h"
 #include "dataplane/state.h"
 #include "lib/mem.h"
@@ -315,7 +314,7 @@ static void find_left(void)
 	const struct programs_object *successor = NULL;
 	for (unsigned k = 0; k < PROGRAMS_OBJECTS_MAX; k++) {
 		if (now.object[k] && !resume(now.object[k], NULL)) {
-			log_event(LOG_ERR, "XDP", "xdp: an object that the previous control program has left is damaged and lost");
+			console_log("xdp: an object that the previous control program has left is damaged and lost");
 			now.object[k] = NULL;
 		}
 		if (now.object[k] && now.retired && strcmp(now.object[k]->name, now.retired->name) == 0)

@@ -3,6 +3,7 @@
 
 #include "control/cli/commands.h"
 #include "control/cli/options.h"
+#include "control/cli/roles.h"
 #include "control/commit/commit.h"
 #include "control/programs/programs.h"
 #include "control/test/churn.h"
@@ -135,6 +136,12 @@ static void regions(struct shell *sh)
 		region_words(sh);
 }
 
+static void roles(struct shell *sh)
+{
+	if (may_test(sh))
+		roles_print(sh);
+}
+
 static const struct shell_command commands[] = {
 	{"test", NULL, "for tests of Hayate itself", NULL},
 	{"test churn", "RATE SECONDS", "changes RATE routes a second, then restores them", churn},
@@ -143,6 +150,7 @@ static const struct shell_command commands[] = {
 	{"test move", "ethN bucket N core N", "moves a bucket of a card's table to a data core", move},
 	{"test panic", "KIND", "makes the kernel fail", panic_test},
 	{"test regions", "WORD [MIB]", "memory of XDP programs: make, claim, free, show, fill MIB", regions},
+	{"test roles", NULL, "the role that each command needs", roles},
 	{"test fault", "KIND [core N] [message 1]", "makes a core's program fail", fault},
 	{"test xdp", "OBJECT PROGRAM N", "damages instruction N of an XDP program", damage},
 };

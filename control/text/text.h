@@ -115,7 +115,7 @@ int text_parse_mac(struct text t, uint8_t out[6]);
 struct text_error {
 	uint32_t line;    /* from 1 */
 	char word[48];    /* the wrong word, made printable; empty: the end of the line */
-	char reason[384]; /* a sentence without full stop */
+	char reason[480]; /* a sentence without full stop */
 };
 
 /* Fills *err unless err is NULL. Returns E_INVAL, for `return text_fail(…)`. */

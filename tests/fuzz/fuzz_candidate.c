@@ -54,6 +54,7 @@ static void begin(void)
 		candidate.parsed = malloc(sizeof *candidate.parsed);
 		candidate.added4 = malloc(CANDIDATE_ROUTES_MAX * sizeof *candidate.added4);
 		candidate.added6 = malloc(CANDIDATE_ROUTES_MAX * sizeof *candidate.added6);
+		candidate.routes[0].added_max = candidate.routes[1].added_max = CANDIDATE_ROUTES_MAX;
 		for (unsigned f = 0; f < CANDIDATE_FAMILIES; f++) {
 			candidate.routes[f].gone_max = ROUTES;
 			candidate.routes[f].gone = malloc(ROUTES / 8);

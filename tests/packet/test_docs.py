@@ -53,7 +53,7 @@ def test_every_command_is_documented(m):
     listed = {words(re.split(" {2,}", line.strip())[0]) for line in m.console("help").splitlines()}
     documented = {words(command) for command, _ in SECTIONS}
     assert listed - documented == {"help", "test fault", "test dma", "test panic", "test regions", "test xdp",
-                                   "test move bucket core"}
+                                   "test move bucket core", "test roles"}
     assert documented - listed == set()
 
 

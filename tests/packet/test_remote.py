@@ -239,7 +239,7 @@ def test_off_unless_stated(m):
 
 
 @pytest.mark.parametrize("drop,reason", [
-    (HASH, "the server needs a password; add the line that \"tools/hayate password\" prints"),
+    (HASH, "the server needs a password; add the line that \"tools/hayate password\" prints, or users"),
     ("console access 192.0.2.0/24\n", "the server needs an access list")])
 def test_needs_password_and_access_list(make, drop, reason):
     m = make(REMOTE.replace(drop, ""), boot=False)

@@ -1,0 +1,39 @@
+/* See base64.h. */
+#include "control/text/base64.h"
+
+static int digit_of(char c)
+{
+	if (c >= 'A' && c <= 'Z')
+		return c - 'A';
+	if (c >= 'a' && c <= 'z')
+		return c - 'a' + 26;
+	if (c >= '0' && c <= '9')
+		return c - '0' + 52;
+	return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+int base64_decode(struct text t, uint8_t *to, size_t size)
+{
+	uint32_t bits = 0;
+	unsigned have = 0;
+	size_t n = 0;
+	if (t.len % 4 != 0)
+		return -1;
+	for (unsigned i = 0; i < 2 && t.len && t.at[t.len - 1] == '='; i++)
+		t.len--;
+	for (size_t i = 0; i < t.len; i++) {
+		const int digit = digit_of(t.at[i]);
+		if (digit < 0)
+			return -1;
+		bits = bits << 6 | (uint32_t)digit;
+		have += 6;
+		if (have < 8)
+			continue;
+		if (n == size)
+			return -1;
+		have -= 8;
+		to[n++] = (uint8_t)(bits >> have);
+		bits &= (1u << have) - 1;
+	}
+	return have < 6 && bits == 0 ? (int)n : -1;
+}

@@ -1,0 +1,11 @@
+/* Base64 (RFC 4648 4) as HTTP's credentials (RFC 7617 2) and SSH's keys (RFC 4253 6.6) have it. */
+#ifndef CONTROL_TEXT_BASE64_H
+#define CONTROL_TEXT_BASE64_H
+
+#include "control/text/text.h"
+
+/* Decodes t into `to`, of `size` bytes; returns the number of bytes. -1: t is not base64 with its padding, bits
+ * that are left over are not zero (3.5), or it decodes to more than `size` bytes. */
+int base64_decode(struct text t, uint8_t *to, size_t size);
+
+#endif
