@@ -13,7 +13,7 @@ PYTHON := /usr/bin/python3
 # --- sources, in reading order ---
 KERNEL_ASM := boot/entry.asm boot/ap.asm kernel/trap.asm
 KERNEL_SRC := kernel/main.c kernel/boot.c kernel/console.c kernel/fbcon.c kernel/font.c \
-	kernel/numa.c kernel/vm_ram.c kernel/vm.c kernel/acpi.c kernel/apic.c kernel/tsc.c kernel/core.c kernel/smp.c kernel/pci_config.c kernel/pci.c kernel/pci_bars.c kernel/pci_assign.c kernel/pci_bridges.c kernel/pci_room.c kernel/pci_report.c kernel/pci_errors.c \
+	kernel/numa.c kernel/vm_ram.c kernel/vm.c kernel/acpi.c kernel/apic.c kernel/tsc.c kernel/rtc.c kernel/core.c kernel/smp.c kernel/pci_config.c kernel/pci.c kernel/pci_bars.c kernel/pci_assign.c kernel/pci_bridges.c kernel/pci_room.c kernel/pci_report.c kernel/pci_errors.c \
 	kernel/dmar.c kernel/vtd.c kernel/vtd_kind.c kernel/ivrs.c kernel/amdvi.c kernel/amdvi_kind.c kernel/iommu.c kernel/iomap.c \
 	kernel/irt_vtd.c kernel/irt_amdvi.c kernel/intr.c kernel/smbios.c kernel/hardware.c \
 	kernel/shares.c kernel/partition.c kernel/lend.c kernel/regions.c kernel/audit.c kernel/program.c kernel/trap.c kernel/watchdog.c kernel/kcall.c kernel/crash.c kernel/coredump.c kernel/fault.c \

@@ -128,6 +128,8 @@ struct boot_iommu {
 struct boot_info {
 	uint64_t tsc_hz;
 	uint64_t tsc_boot;        /* TSC when kmain began */
+	uint64_t clock_ns;        /* UTC at clock_tsc by the CMOS clock, ns since 1970; 0: not known */
+	uint64_t clock_tsc;
 	uint32_t cores;           /* cores in use, numbered from 0; core 0 is the control core */
 	uint32_t data_cores;
 	uint32_t first_data_core; /* 1, or 0 with one CPU */

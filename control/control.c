@@ -26,6 +26,7 @@
 #include "control/config/config.h"
 #include "control/config/config_hash.h"
 #include "control/config/running.h"
+#include "control/console/log.h"
 #include "control/console/serial.h"
 #include "control/console/shell.h"
 #include "control/forwarding/interfaces.h"
@@ -174,6 +175,7 @@ static void control_plane_start(void)
 	} else {
 		commit_take();
 	}
+	log_open();
 	memory_note("configuration");
 	core_alive();
 	persist_open(running.config.engine.line != 0);
@@ -200,7 +202,7 @@ static void control_plane_start(void)
 	const char *missing = forwarding.ready ? start_others() : ok ? "forwarding" : "the configuration";
 	forwarding.ready = !missing;
 	if (missing) {
-		console_log("not enough memory for the tables (%s): nothing is forwarded", missing);
+		log_event(LOG_CRIT, "SYSTEM-MEMORY", "not enough memory for the tables (%s): nothing is forwarded", missing);
 		memset(v->interface, 0, sizeof v->interface);
 		persist_close();
 		return;
@@ -220,7 +222,7 @@ static void report_ready(void)
 {
 	uint64_t us = clock_ns(&self.clock, clock_tsc() - self.info->tsc_boot) / 1000;
 	unsigned cores = core_data_count();
-	console_log("ready: %u port%s, %u data core%s, %llu.%llu ms after boot", core_port_count(),
+	log_event(LOG_NOTICE, "SYSTEM-READY", "ready: %u port%s, %u data core%s, %llu.%llu ms after boot", core_port_count(),
 	          core_port_count() == 1 ? "" : "s", cores, cores == 1 ? "" : "s",
 	          (unsigned long long)us / 1000, (unsigned long long)us / 100 % 10);
 }
@@ -234,7 +236,7 @@ static void control_plane_ports(void)
 	if (!running.applied)
 		load_report();
 	else if (self.info->config_bytes == 0 && core_app_number() != CORE_APP_switch)
-		console_log("no configuration was given: all interfaces are down");
+		log_event(LOG_WARNING, "CONFIG", "no configuration was given: all interfaces are down");
 	servers_start();
 	commit_done();
 	if (core_ports_running())
@@ -250,7 +252,7 @@ static void control_plane_ports(void)
 
 static void control_plane_link(unsigned port, const struct nic_link *link)
 {
-	console_log("eth%u: link %s", port, link->up ? "up" : "down");
+	log_event(link->up ? LOG_NOTICE : LOG_WARNING, "LINK-UPDOWN", "eth%u: link %s", port, link->up ? "up" : "down");
 	interfaces_link(port, link->up);
 	if (!forwarding.ready)
 		return;
@@ -296,6 +298,7 @@ static uint64_t (*const timers[])(void) = {
 	config_hash_timer, engine_timer, tables_timer, tcp_timer, http_timer, remote_timer, capture_timer,
 	trace_timer, programs_timer,
 	lldp_control_timer,
+	log_timer,
 	commands_timer,
 	tcp_control_deadline, /* after all timers that send by TCP */
 };
@@ -330,6 +333,7 @@ const struct control_hooks control_plane_hooks = {
 	.punt_kinds = PUNT_KINDS,
 	.punt_whole = PUNT_WHOLE,
 	.key = console_key,
+	.event = log_runtime,
 	.log = console_log_line,
 	.timer = control_plane_timer,
 	.mirror = mirror_vector,

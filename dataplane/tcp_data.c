@@ -124,7 +124,7 @@ void tcp_data_start(void)
 	if (params.connections == 0)
 		return;
 	if (asked > params.connections)
-		core_log("core %u: memory for %u TCP connections only", self.id, params.connections);
+		core_log_at(LOG_WARNING, "core %u: memory for %u TCP connections only", self.id, params.connections);
 	params.mtu = dp_mtu(dp_get());
 	params.offload = offload();
 	params.rcv_buf = buffer_bytes(TCP_PARAMS_DEFAULT.rcv_buf);

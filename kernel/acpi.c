@@ -1,5 +1,5 @@
 /*
- * ACPI specification 6.5: 5.2.5 RSDP, 5.2.7 RSDT, 5.2.8 XSDT, 5.2.12 MADT; MCFG as in PCI Firmware
+ * ACPI specification 6.5: 5.2.5 RSDP, 5.2.7 RSDT, 5.2.8 XSDT, 5.2.9 FADT, 5.2.12 MADT; MCFG as in PCI Firmware
  * Specification 3.3, 4.1.2; SPCR as in Microsoft's "Serial Port Console Redirection Table", 1.10. A table with a wrong checksum or length is skipped. So is one that
  * lies across 4 GiB. The tables above, which servers may have, are mapped one by one (vm_map_firmware).
  */
@@ -55,6 +55,11 @@ enum madt_type {
 #define MADT_NOBODY 0xffu /* the broadcast ID, which is no core's */
 #define MADT_NOBODY_X2 0xffffffffu
 #define ISA_LEVEL_LOW 0xfu /* 5.2.12.5: flags of an interrupt that is no ISA interrupt */
+
+/* FADT, by offset (5.2.9) */
+#define FADT_CENTURY 108
+#define FADT_BOOT_ARCH 109
+#define FADT_NO_CMOS_RTC (1u << 5) /* 5.2.9.3 */
 
 /* SPCR, by offset */
 #define SPCR_BYTES 80
@@ -227,6 +232,15 @@ static void parse_spcr(struct acpi *acpi, const struct table *t)
 		acpi->serial.baud = raw32_load(p + SPCR_PRECISE_BAUD);
 }
 
+static void parse_fadt(struct acpi *acpi, const struct table *t)
+{
+	const uint8_t *p = (const uint8_t *)t;
+	if (t->bytes < FADT_BOOT_ARCH + 2)
+		return;
+	acpi->rtc_century = p[FADT_CENTURY];
+	acpi->no_rtc = raw16_load(p + FADT_BOOT_ARCH) & FADT_NO_CMOS_RTC;
+}
+
 /* Firmware's memory at a physical address; NULL: it cannot be read. */
 static const void *readable(uint64_t phys, uint64_t bytes)
 {
@@ -278,7 +292,8 @@ static void parse_table(struct acpi *acpi, uint64_t phys)
 	bool madt = memcmp(name, "APIC", 4) == 0, mcfg = memcmp(name, "MCFG", 4) == 0;
 	bool srat = memcmp(name, "SRAT", 4) == 0, slit = memcmp(name, "SLIT", 4) == 0;
 	bool spcr = memcmp(name, "SPCR", 4) == 0, ivrs = memcmp(name, "IVRS", 4) == 0;
-	if (!madt && !mcfg && !srat && !slit && !spcr && !ivrs && memcmp(name, "DMAR", 4))
+	bool fadt = memcmp(name, "FACP", 4) == 0;
+	if (!madt && !mcfg && !fadt && !srat && !slit && !spcr && !ivrs && memcmp(name, "DMAR", 4))
 		return;
 	const struct table *t = table_at(phys);
 	if (!t || !sum_is_zero(t, t->bytes)) {
@@ -289,6 +304,8 @@ static void parse_table(struct acpi *acpi, uint64_t phys)
 	}
 	if (madt) {
 		parse_madt(acpi, t);
+	} else if (fadt) {
+		parse_fadt(acpi, t);
 	} else if (mcfg) {
 		parse_mcfg(acpi, t);
 	} else if (srat) {

@@ -1,5 +1,5 @@
 /* The ACPI information that the kernel uses: cores and interrupt controllers (MADT), ECAM (MCFG),
- * addresses of the IOMMU tables (DMAR, IVRS). */
+ * addresses of the IOMMU tables (DMAR, IVRS), CMOS clock (FADT). */
 #ifndef KERNEL_ACPI_H
 #define KERNEL_ACPI_H
 
@@ -43,6 +43,8 @@ struct acpi {
 		uint16_t flags;
 	} isa[ACPI_ISA_MAX];
 	struct acpi_serial serial;
+	bool no_rtc;         /* firmware states that there is no CMOS clock */
+	uint8_t rtc_century; /* its register of the century; 0: it has none */
 	uint32_t com1_gsi;   /* of the console; console_choose sets both. UINT32_MAX: none */
 	uint16_t com1_flags;
 	struct acpi_ecam ecam[ACPI_ECAMS_MAX]; /* ascending by segment and bus; none overlaps another */

@@ -22,6 +22,7 @@
 #include "kernel/partition.h"
 #include "kernel/pci.h"
 #include "kernel/program.h"
+#include "kernel/rtc.h"
 #include "kernel/smp.h"
 #include "kernel/trap.h"
 #include "kernel/tsc.h"
@@ -47,6 +48,8 @@ static void make_boot_info(void)
 	boot_info = vm_phys(vm_take_zeroed_pages(sizeof *boot_info, "what the cores are told"));
 	boot_info->tsc_boot = tsc_at_start;
 	boot_info->tsc_hz = tsc_hz();
+	boot_info->clock_ns = rtc_read(&acpi);
+	boot_info->clock_tsc = clock_tsc();
 	boot_info->tsc_invariant = tsc_is_invariant();
 	boot_info->hypervisor = cpu_is_guest();
 	boot_info->image_bytes = vm_image_bytes();

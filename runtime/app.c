@@ -42,6 +42,6 @@ void app_choose(void)
 	if (n < CORE_APP_COUNT)
 		published_header()->app = n;
 	else
-		core_log("app= on the kernel command line takes one of: " CORE_APPS(CORE_APP_WORD, ", ")
+		core_log_at(LOG_ERR, "app= on the kernel command line takes one of: " CORE_APPS(CORE_APP_WORD, ", ")
 		         "; there is no application \"%s\"", word);
 }

@@ -6,6 +6,7 @@
  */
 #include "runtime/shared.h"
 #include "runtime/bundle.h"
+#include "runtime/walltime.h"
 #include "abi/kcall.h"
 #include "lib/mem.h"
 #include "lib/number.h"
@@ -26,7 +27,13 @@ void control_init(void)
 	house_due = true;
 	random_share();
 	tables_init();
+	walltime_start();
 	ports_init();
+}
+
+bool control_event(enum log_level level, const char *line)
+{
+	return !core_app()->control->event || core_app()->control->event(level, line);
 }
 
 bool control_log(const char *line)
@@ -155,6 +162,7 @@ bool control_turn(void)
 	if (ports_settled() != settled)
 		timer_tsc = 0; /* the application has been started again */
 	bool any = serve_messages();
+	lines_turn();
 	if (self.now_tsc >= timer_tsc && ports_settled())
 		timer_tsc = core_app()->control->timer();
 	else if (any)
@@ -212,7 +220,7 @@ bool core_quiesce(void)
 		while (c != self.id && shared_load(&o->stats.turns) == turns[d] &&
 		       !shared_load(&o->parked) && !is_without_program(c)) {
 			if (clock_tsc() > end) {
-				core_log("core %u does not finish its turn", c);
+				core_log_at(LOG_ERR, "core %u does not finish its turn", c);
 				core_event(EVENT_unquiet, c, 0);
 				core_ports_restart("what data cores read cannot be changed");
 				return false;

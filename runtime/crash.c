@@ -8,6 +8,7 @@
  */
 #include "runtime/shared.h"
 #include "abi/kcall.h"
+#include "lib/fmt.h"
 #include "lib/mem.h"
 #include "lib/number.h"
 
@@ -138,6 +139,15 @@ static bool is_unprinted(unsigned slot, uint64_t number, const uint64_t *printed
 	return number != printed[slot];
 }
 
+/* The event log gets one line; the report itself is printed. */
+static void note_crash(const struct crash *c)
+{
+	char line[96];
+	fmt_format(line, sizeof line, "core %u: its program failed and was started again: report %llu of show crash", c->core,
+	           (unsigned long long)c->number);
+	(void)control_event(LOG_CRIT, line);
+}
+
 void crash_turn(void)
 {
 	static struct crash c;
@@ -146,9 +156,10 @@ void crash_turn(void)
 	while (!restart_busy() && !recovery_is_coming() && (slot = read_first(is_unprinted, printed, &c)) < CRASHES_MAX) {
 		uint64_t lost = written_over(slot, c.number, printed[slot]);
 		if (lost)
-			core_log("reports of %llu failures are missing here", (unsigned long long)lost);
+			core_log_at(LOG_WARNING, "reports of %llu failures are missing here", (unsigned long long)lost);
 		printed[slot] = c.number;
 		core_event(EVENT_crash, c.core, c.number);
+		note_crash(&c);
 		print_crash(&c);
 	}
 }

@@ -138,7 +138,8 @@ static bool rings_apart(const struct published *s, const struct core_memory *m)
 		bytes += align_up(s->ring_bytes[p], DMA_PAGE);
 	bool apart = most && kcall(KCALL_DMA_RESERVE, DMA_ALL, m->arena, most) == E_OK && bytes <= most;
 	if (!apart && data_index() == 0 && s->ports > 1)
-		core_log("iommu: every card reaches the rings of the others: too little memory, or one map for all");
+		core_log_at(LOG_WARNING,
+		            "iommu: every card reaches the rings of the others: too little memory, or one map for all");
 	return apart;
 }
 
@@ -152,7 +153,7 @@ static size_t place_rings(const struct published *s, const struct core_memory *m
 		out()->ring_mem[p] = m->arena + used;
 		out()->nic[p].rx_place = 0;
 		if (apart && bytes && kcall(KCALL_DMA_RESERVE, s->device[p], m->arena + used, bytes) != E_OK)
-			core_log("eth%u: the IOMMU does not answer: other cards may reach its rings", p);
+			core_log_at(LOG_ERR, "eth%u: the IOMMU does not answer: other cards may reach its rings", p);
 		used += bytes;
 		assert(used < m->arena_bytes);
 		memset((void *)(uintptr_t)out()->ring_mem[p], 0, s->ring_bytes[p]);
@@ -222,7 +223,7 @@ static bool attach_port(const struct published *s, unsigned pair, unsigned p)
 		return false;
 	int e = q->ops->attach(q, &s->nic[p], pair, (void *)(uintptr_t)out()->ring_mem[p]);
 	if (e != E_OK) {
-		core_log("core %u: eth%u: cannot attach (error %d)", self.id, p, -e);
+		core_log_at(LOG_ERR, "core %u: eth%u: cannot attach (error %d)", self.id, p, -e);
 		q->broken = silent[p] = true;
 		return false;
 	}
@@ -449,7 +450,8 @@ COLD void data_note_stall(unsigned port)
 			set_stalled(port, false);
 		*s = (struct stall){.since_tsc = self.now_tsc, .tx_pkts = taken};
 	} else if (!s->reported && self.now_tsc - s->since_tsc > clock_ticks(&self.clock, STALL_NS)) {
-		core_log("core %u: eth%u: the device has sent nothing for %u s: packets for it are dropped",
+		core_log_at(LOG_WARNING,
+		            "core %u: eth%u: the device has sent nothing for %u s: packets for it are dropped",
 		         self.id, port, (unsigned)(STALL_NS / 1000000000u));
 		set_stalled(port, true);
 		core_event(EVENT_stalled, port, core_outs[port].n);
@@ -672,7 +674,7 @@ COLD static void tend_broken(unsigned port)
 		return;
 	}
 	silent[port] = true;
-	core_log("core %u: eth%u: queue stopped: %s", self.id, port,
+	core_log_at(LOG_ERR, "core %u: eth%u: queue stopped: %s", self.id, port,
 	         q->error ? q->error : "the device broke the protocol");
 }
 

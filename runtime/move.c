@@ -385,7 +385,8 @@ static void go_back(bool late)
 	const unsigned bucket = published_header()->move_bucket, gave = only_core_of(from), took = only_core_of(to);
 	const uint64_t pairs = from, stated = shared_load(&core_shm_of(data_core(took))->flows_why);
 	const char *why = late ? "it takes too long" : core_app()->flows->why(stated);
-	core_log("bucket %u stays with core %u: core %u does not take all its flows: %s", bucket, data_core(gave),
+	core_log_at(LOG_WARNING,
+	            "bucket %u stays with core %u: core %u does not take all its flows: %s", bucket, data_core(gave),
 	         data_core(took), why);
 	count(CNT_moves_undone);
 	from = to;
@@ -401,7 +402,8 @@ static void watch_flows(void)
 	if (all_answered(from | to)) {
 		const bool whole = shared_load(&core_shm_of(data_core(only_core_of(from)))->flows_stay) == 0;
 		if (!whole && back)
-			core_log("core %u keeps flows whose packets core %u receives", data_core(only_core_of(from)),
+			core_log_at(LOG_WARNING, "core %u keeps flows whose packets core %u receives",
+			            data_core(only_core_of(from)),
 			         data_core(only_core_of(to)));
 		if (whole || back)
 			release(false);

@@ -127,7 +127,7 @@ bool ports_all_answered(void)
 			continue;
 		if (!warned &&
 		    self.now_tsc - asked_tsc > clock_ticks(&self.clock, ANSWER_WARN_NS)) {
-			core_log("core %u does not answer the control core", c);
+			core_log_at(LOG_ERR, "core %u does not answer the control core", c);
 			warned = true;
 		}
 		return false;
@@ -161,7 +161,8 @@ static void tell_without_driver(const struct pci_dev *dev)
 {
 	const char *name = nic_name_without_driver(dev->vendor, dev->device);
 	char at[FMT_PCI_MAX];
-	core_log("pci %s: %s, %04x:%04x: there is no driver, left out", fmt_pci(at, dev->segment, dev->bdf),
+	core_log_at(LOG_WARNING,
+	            "pci %s: %s, %04x:%04x: there is no driver, left out", fmt_pci(at, dev->segment, dev->bdf),
 	         name ? name : "network card", dev->vendor, dev->device);
 }
 
@@ -183,7 +184,7 @@ static void waits(struct nic *nic, const char *what, uint32_t seconds)
 
 void ports_report_late(unsigned p)
 {
-	core_log("eth%u: %s: %s: its port is started later", p, nics[p].ops->name,
+	core_log_at(LOG_WARNING, "eth%u: %s: %s: its port is started later", p, nics[p].ops->name,
 	         nics[p].error ? nics[p].error : "not ready");
 }
 
@@ -222,7 +223,8 @@ static void probe(const struct pci_dev *dev)
 		if (dev->vendor != PCI_VENDOR_NONE)
 			refusal[dev->index] = why;
 		char name[FMT_PCI_MAX];
-		core_log("pci %s: %s: %s (error %d), left out", fmt_pci(name, dev->segment, dev->bdf), ops->name, why, -e);
+		core_log_at(LOG_ERR, "pci %s: %s: %s (error %d), left out",
+			            fmt_pci(name, dev->segment, dev->bdf), ops->name, why, -e);
 		return;
 	}
 	published_header()->device[nic_count] = dev->vendor == PCI_VENDOR_NONE ? NO_DEVICE : dev->index;
@@ -254,7 +256,7 @@ static void probe_all(void)
 static void lose(unsigned p, int e)
 {
 	nics[p].late = NIC_LOST;
-	core_log("eth%u: %s: %s (error %d); this port is not started", p, nics[p].ops->name,
+	core_log_at(LOG_ERR, "eth%u: %s: %s (error %d); this port is not started", p, nics[p].ops->name,
 	         nics[p].error ? nics[p].error : "cannot be used", -e);
 }
 
@@ -351,7 +353,7 @@ static void lend_buffers(struct published *s)
 		const uint64_t bytes = of == d ? 0 : p->bytes;
 		int64_t e = kcall(KCALL_LEND, data_core(d), data_core(of) + bytes, p->base);
 		if (of != d && (e != E_OK || bytes == 0)) {
-			core_log("core %u: too little memory: it stands by", data_core(d));
+			core_log_at(LOG_WARNING, "core %u: too little memory: it stands by", data_core(d));
 			s->owner_of[d] = STEER_NOBODY;
 		}
 	}
@@ -406,7 +408,7 @@ static void enter_preparing(void)
 	assign_pairs(s);
 	assign_workers(s);
 	if (nic_count && s->pairs == 0) {
-		core_log("no data core is left alive: the ports are stopped");
+		core_log_at(LOG_CRIT, "no data core is left alive: the ports are stopped");
 		enter_idle();
 		return;
 	}
@@ -511,7 +513,7 @@ void core_ports_restart(const char *why)
 	if (state == TAKING || state == SWITCHING)
 		warm_restart_give_up(why);
 	warm_restart_open();
-	core_log("ports restart: %s", why);
+	core_log_at(LOG_WARNING, "ports restart: %s", why);
 	restart_reset();
 	has_run = 0;
 	publish(PORTS_STOPPED);
@@ -605,10 +607,10 @@ static void say_why(unsigned p)
 {
 	const char *name = nics[p].ops->name, *why = links[p].why;
 	if (links[p].gone)
-		core_log("eth%u: %s: the device answers no more%s%s", p, name, why ? ": " : "",
+		core_log_at(LOG_ERR, "eth%u: %s: the device answers no more%s%s", p, name, why ? ": " : "",
 		         why ? why : "");
 	else if (why)
-		core_log("eth%u: %s: %s", p, name, why);
+		core_log_at(LOG_ERR, "eth%u: %s: %s", p, name, why);
 }
 
 /* Asks the devices that are not ready. A port that has run restarts alone. True: all restart, because the device is

@@ -33,7 +33,7 @@ bool recovery_is_due(unsigned d)
 static uint32_t failed(unsigned p, int e)
 {
 	const struct nic *nic = core_port_nic(p);
-	core_log("eth%u: %s: %s (error %d): a queue pair cannot be restarted alone", p,
+	core_log_at(LOG_WARNING, "eth%u: %s: %s (error %d): a queue pair cannot be restarted alone", p,
 	         nic->ops->name, nic->error ? nic->error : "the driver cannot", -e);
 	return 1u << p;
 }
@@ -192,10 +192,11 @@ void recovery_report(unsigned d, unsigned us)
 	const uint8_t pair = published_header()->pair_of[d];
 	core_event(EVENT_recovered, data_core(d), us);
 	if (pair == NO_PAIR || led_us[pair] == NOT_LED)
-		core_log("core %u: polls again after %u us; the others have gone on", data_core(d), us);
+		core_log_at(LOG_WARNING, "core %u: polls again after %u us; the others have gone on", data_core(d), us);
 	else
-		core_log("core %u: polls again after %u us; the others have gone on, and took its packets %u us after it "
-		         "failed", data_core(d), us, led_us[pair]);
+		core_log_at(LOG_WARNING,
+		            "core %u: polls again after %u us; the others have gone on, and took its packets %u us after it "
+		            "failed", data_core(d), us, led_us[pair]);
 	if (pair != NO_PAIR)
 		led_us[pair] = NOT_LED;
 }

@@ -185,7 +185,7 @@ int restart_start_port(unsigned p)
 		ports_report_late(p);
 	} else if (e != E_OK) {
 		shared->pairs = 0;
-		core_log("eth%u: %s: %s (error %d); this port is not started", p, nic->ops->name,
+		core_log_at(LOG_ERR, "eth%u: %s: %s (error %d); this port is not started", p, nic->ops->name,
 		         nic->error ? nic->error : "does not start", -e);
 	} else {
 		if (!alone || !core_app()->flows || buckets_keep(p) != E_OK)
@@ -335,9 +335,9 @@ static void report_ports(unsigned us)
 			continue;
 		core_event(EVENT_port_back, p, us);
 		if (restart_left(p))
-			core_log("eth%u: its link is down: frames that waited to be sent are dropped", p);
+			core_log_at(LOG_WARNING, "eth%u: its link is down: frames that waited to be sent are dropped", p);
 		else if (!joins)
-			core_log("eth%u: restarted after %u us: %s", p, us, reason_of(p));
+			core_log_at(LOG_WARNING, "eth%u: restarted after %u us: %s", p, us, reason_of(p));
 	}
 }
 

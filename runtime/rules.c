@@ -73,7 +73,7 @@ bool rules_any(void)
 void rules_report(unsigned p)
 {
 	const struct nic *nic = core_port_nic(p);
-	core_log("eth%u: %s: %s: its rules are not in force", p, nic->ops->name,
+	core_log_at(LOG_ERR, "eth%u: %s: %s: its rules are not in force", p, nic->ops->name,
 	         nic->error ? nic->error : "the driver cannot");
 }
 

@@ -29,6 +29,7 @@
 #include "abi/current_packet.h"
 #include "abi/pulse.h"
 #include "hal/vector.h"
+#include "lib/log_level.h"
 #include "lib/pkt.h"
 #include "lib/types.h"
 #include "net/counters.h"
@@ -96,8 +97,9 @@ static inline void count_at(unsigned interface, enum counter c)
 		count_interface(interface, c, 1);
 }
 
-/* Prints a line on the console. Cold. */
+/* Prints a line on the console and records it in the event log; core_log: as LOG_NOTICE. Cold. */
 void core_log(const char *format, ...) PRINTF_LIKE(1, 2);
+void core_log_at(enum log_level level, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* Ends or restarts the machine. */
 _Noreturn void core_exit(unsigned code);
@@ -200,6 +202,10 @@ struct control_hooks {
 
 	/* A byte typed on the console. */
 	void (*key)(uint8_t c);
+
+	/* Records a line of the runtime's, or of a data core's, in the event log, at any time after core_private_alloc()
+	 * works. True: the console is to show it. */
+	bool (*event)(enum log_level level, const char *line);
 
 	/* Prints a line of the runtime's on the console, once that is open, around one that is being typed.
 	 * NULL: the runtime prints it as it is. */
@@ -679,7 +685,7 @@ size_t core_private_used(void);
  * and the loader writes whatever it reads (bpf_take).
  */
 enum core_persist { CORE_PERSIST_DEVICES /* the runtime's own: many pieces */, CORE_PERSIST_JOURNAL, CORE_PERSIST_ROUTES, CORE_PERSIST_PROGRAMS, CORE_PERSIST_PROGRAMS_WORK, CORE_PERSIST_STP, CORE_PERSIST_CONTENT,
-                    CORE_PERSIST_ERRDISABLE, CORE_PERSISTS };
+                    CORE_PERSIST_ERRDISABLE, CORE_PERSIST_WALLTIME, CORE_PERSIST_LOG, CORE_PERSISTS };
 void *core_persist_alloc(enum core_persist what, size_t bytes);
 
 /* A kept piece, and its size in whole pages; NULL: none. */

@@ -40,6 +40,7 @@ struct core_shm {
 	                           it could not release at PORTS_LEAVE: they cannot restart alone */
 	uint64_t fates_clean;   /* the owner has zeroed its core_shm_fates() */
 	uint64_t events_clean;  /* the owner has zeroed its core_shm_events() */
+	uint64_t lines_clean;   /* the owner has zeroed its core_shm_lines() */
 	uint64_t parked;        /* the owner halts or is about to; wake it after writing to its rings */
 	uint64_t pressed;       /* data core: turns that elastic_note_turn() has counted */
 	uint64_t loads_window;  /* data core: the window of its core_shm_loads(); 0: of none */
@@ -51,6 +52,7 @@ struct core_shm {
 	uint64_t inject_head[CORES_MAX]; /* producer: control core, by data core index */
 	uint64_t punt_tail[CORES_MAX] __attribute__((aligned(64))); /* consumer: control core, likewise */
 	uint64_t punt_taken[CORES_MAX];  /* control core: messages it has begun to serve */
+	uint64_t lines_read[CORES_MAX];  /* control core: lines of each core that are in the event log */
 	uint64_t crash_printed[CRASHES_MAX]; /* control core: number of the last printed report, by slot */
 	uint64_t ring_mem[NIC_PORTS_MAX]; /* data core: address for the rings of port p */
 	struct core_stats stats __attribute__((aligned(64)));
@@ -65,14 +67,25 @@ _Static_assert(offsetof(struct core_stats, turns) == offsetof(struct core_pulse,
                        offsetof(struct core_stats, marks) == offsetof(struct core_pulse, marks) &&
                        offsetof(struct core_stats, pace) == offsetof(struct core_pulse, pace),
                "the kernel reads them as struct core_pulse");
+/* Lines that a data core has printed, for the event log. Line n is v[n % LINES_PLACES]. */
+#define LINES_KEPT 8
+#define LINES_PLACES (LINES_KEPT + 1) /* one more for the line that is being written */
+struct line_ring {
+	uint64_t count; /* lines so far; written last */
+	struct core_line {
+		uint64_t level; /* enum log_level */
+		char text[248];
+	} v[LINES_PLACES];
+};
+
 /* Packets that a data core has counted in a window, of one vector in BALANCER_EACH. */
 struct load_counts {
 	uint64_t total; /* also those of no bucket */
 	uint32_t v[NIC_PORTS_MAX][NIC_BUCKETS_MAX];
 };
 _Static_assert(BOOT_HEADER_BYTES + sizeof(struct fate_counts) + sizeof(struct event_ring) + sizeof(struct load_counts) +
-                       SHARED_AREA <= CORE_SHM_AREA,
-               "the fates by interface lie behind it, the events, the loads, and then the application's");
+                       sizeof(struct line_ring) + SHARED_AREA <= CORE_SHM_AREA,
+               "the fates by interface lie behind it, the events, the loads, the lines, and then the application's");
 
 /* A request to a data core. */
 enum ports_phase {
@@ -187,6 +200,11 @@ static inline struct load_counts *core_shm_loads(unsigned core)
 	return (struct load_counts *)(void *)(core_shm_events(core) + 1);
 }
 
+static inline struct line_ring *core_shm_lines(unsigned core)
+{
+	return (struct line_ring *)(void *)(core_shm_loads(core) + 1);
+}
+
 static inline struct published *published_header(void)
 {
 	return (struct published *)(uintptr_t)self.info->published;
@@ -255,6 +273,11 @@ void data_note_stall(unsigned port); /* the port's ring is full and it has taken
 /* Handles n packets, at most a vector, that `port` has received earlier, and sends. */
 void data_handle(struct pkt *v, unsigned n, unsigned port);
 void data_bind(unsigned port); /* until the port is attached again, its ring has an application's slots */
+
+/* lines.c: what data cores print, for the event log */
+void lines_start(void);            /* at the start of a program */
+void lines_note(enum log_level level, const char *text); /* data core: it has printed this line */
+void lines_turn(void);             /* control core: takes new lines */
 
 /* slots.c */
 bool slots_moved(void); /* the application has sent by slots since the last call */
@@ -366,6 +389,7 @@ void control_init(void);
 bool control_turn(void);
 uint64_t control_deadline(void); /* TSC of the next timer */
 bool control_log(const char *line); /* false: not printed, the console is not open */
+bool control_event(enum log_level level, const char *line); /* records it; false: the console is not to show it */
 void control_woken(void);        /* after a sleep: check console and links soon */
 
 /* crash.c */

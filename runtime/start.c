@@ -56,6 +56,7 @@ _Noreturn void core_main(const struct boot_info *info, unsigned id)
 	(void)core_pace(PACE_LONG);
 	core_pulse = self.pulse;
 	core_events_start();
+	lines_start();
 	core_event(EVENT_start, self.roles, info->status[id].faults);
 	rings_restart();
 	ring_account_restart();
@@ -71,19 +72,34 @@ uint64_t core_now_ns(void)
 	return clock_ns(&self.clock, self.now_tsc);
 }
 
-void core_log(const char *format, ...)
+static void log_line(enum log_level level, const char *format, fmt_va_list args)
 {
 	char text[256];
-	fmt_va_list args;
-	__builtin_va_start(args, format);
 	size_t n = fmt_vformat(text, sizeof text - 2, format, args);
-	__builtin_va_end(args);
-	if (self.id == 0 && control_log(text))
+	if (self.id != 0)
+		lines_note(level, text);
+	else if (!control_event(level, text) || control_log(text))
 		return;
 	n = n < sizeof text - 3 ? n : sizeof text - 3;
 	text[n++] = '\r';
 	text[n++] = '\n';
 	kcall(KCALL_LOG, (uint64_t)(uintptr_t)text, n, 0);
+}
+
+void core_log(const char *format, ...)
+{
+	fmt_va_list args;
+	__builtin_va_start(args, format);
+	log_line(LOG_NOTICE, format, args);
+	__builtin_va_end(args);
+}
+
+void core_log_at(enum log_level level, const char *format, ...)
+{
+	fmt_va_list args;
+	__builtin_va_start(args, format);
+	log_line(level, format, args);
+	__builtin_va_end(args);
 }
 
 void core_exit(unsigned code)

@@ -123,7 +123,7 @@ bool warm_restart_possible(void)
 		return false;
 	const char *why = obstacle();
 	if (why)
-		core_log("control program: the ports are restarted: %s", why);
+		core_log_at(LOG_ERR, "control program: the ports are restarted: %s", why);
 	return !why;
 }
 
@@ -136,7 +136,7 @@ bool core_takes_over(void)
 
 void warm_restart_give_up(const char *why)
 {
-	core_log("control program: %s", why);
+	core_log_at(LOG_ERR, "control program: %s", why);
 	kcall(KCALL_RESTART, self.id, 0, 0); /* `taking` stays set, so the next program does not try */
 	__builtin_unreachable();
 }
@@ -181,6 +181,6 @@ bool warm_restart_ended(void)
 	k->taking = 0;
 	const uint64_t us = clock_us(&self.clock, clock_tsc() - begun_tsc);
 	core_event(EVENT_warm_restart, us, 0);
-	core_log("control program: goes on after %u us; data cores have not stopped", (unsigned)us);
+	core_log_at(LOG_WARNING, "control program: goes on after %u us; data cores have not stopped", (unsigned)us);
 	return true;
 }

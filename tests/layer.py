@@ -26,6 +26,7 @@ def runs(pid):
         return False
 
 
+FILES_SHOWN = 20
 TAG = "HAYATE_TEST_TAG"  # an environment variable that marks the processes of a program
 
 
@@ -115,12 +116,24 @@ def pytest_unconfigure(config):
         shutil.rmtree(config.own_basetemp, ignore_errors=True)
 
 
+def seconds_by_file(stats):
+    """(file, seconds) of the files whose tests took longest, with their fixtures."""
+    seconds = {}
+    for report in (report for reports in stats.values() for report in reports):
+        if hasattr(report, "duration"):
+            file = report.nodeid.partition("::")[0]
+            seconds[file] = seconds.get(file, 0) + report.duration
+    return sorted(seconds.items(), key=lambda row: -row[1])[:FILES_SHOWN]
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter, config):
     count = {name: len(terminalreporter.stats.get(name, [])) for name in
              ("passed", "failed", "error", "skipped", "xfailed", "xpassed")}
     skipped = count["skipped"] + count["xfailed"]
     terminalreporter.ensure_newline()
+    terminalreporter.write_line("seconds by file: " + ", ".join(
+        "%s %.0f" % row for row in seconds_by_file(terminalreporter.stats)))
     terminalreporter.write_line("%s: %d passed, %d failed%s" % (
         config.rootpath.name, count["passed"], count["failed"] + count["error"] + count["xpassed"],
         ", %d skipped" % skipped if skipped else ""))

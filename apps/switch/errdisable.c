@@ -4,7 +4,7 @@
 #include "apps/switch/spanning.h"
 #include "apps/switch/tables.h"
 #include "control/config/running.h"
-#include "control/console/serial.h"
+#include "control/console/log.h"
 #include "lib/number.h"
 #include "runtime/sealed.h"
 
@@ -103,7 +103,8 @@ static void disable(unsigned port, unsigned class)
 {
 	static const char *const words[SWITCH_STORMS] = {"broadcast", "multicast", "unknown unicast"};
 	note(port, true);
-	console_log("%s: disabled by storm control: more than %u %s frames in a second", tables_port_name(port),
+	log_event(LOG_WARNING, "PORT-DISABLED", "%s: disabled by storm control: more than %u %s frames in a second",
+	          tables_port_name(port),
 	            config_switchport(&running.config, port)->storm[class], words[class]);
 	set_port(port, true);
 }
@@ -142,7 +143,7 @@ static uint64_t recover(uint64_t now)
 			due = u64_min(due, at);
 			continue;
 		}
-		console_log("%s: enabled again after storm control", tables_port_name(p));
+		log_event(LOG_NOTICE, "PORT-ENABLED", "%s: enabled again after storm control", tables_port_name(p));
 		enable(p);
 	}
 	return due;

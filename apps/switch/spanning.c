@@ -23,7 +23,7 @@
 
 #include "apps/switch/tables.h"
 #include "control/config/running.h"
-#include "control/console/serial.h"
+#include "control/console/log.h"
 #include "control/link/bundle.h"
 #include "control/link/link.h"
 #include "lib/number.h"
@@ -67,7 +67,7 @@ static void op_guarded(void *ctx, unsigned port)
 {
 	(void)ctx;
 	spanning.guarded_ns[port] = core_now_ns();
-	console_log("%s: disabled by BPDU guard: a bridge is there", tables_port_name(port));
+	log_event(LOG_WARNING, "PORT-DISABLED", "%s: disabled by BPDU guard: a bridge is there", tables_port_name(port));
 }
 
 static const struct stp_ops ops = {op_send, op_state, op_flush, op_guarded};
@@ -131,9 +131,9 @@ static void report_root(const struct said *now)
 	if (said.root_id == now->root_id && said.root_port == now->root_port)
 		return;
 	if (now->root_port < 0)
-		console_log("spanning tree: this switch is the root");
+		log_event(LOG_NOTICE, "STP-ROOT", "spanning tree: this switch is the root");
 	else
-		console_log("spanning tree: the root is %s, by %s", spanning_id(text, now->root_id),
+		log_event(LOG_NOTICE, "STP-ROOT", "spanning tree: the root is %s, by %s", spanning_id(text, now->root_id),
 		            tables_port_name((unsigned)now->root_port));
 }
 
@@ -141,11 +141,11 @@ static void report_port(unsigned port, const struct said *now)
 {
 	const uint32_t bit = 1u << port;
 	if ((now->blocks ^ said.blocks) & bit)
-		console_log("spanning tree: %s %s", tables_port_name(port), now->blocks & bit ? "blocks: another path leads to the root"
-		                                                             : "does not block any more");
+		log_event(LOG_NOTICE, "STP-BLOCK", "spanning tree: %s %s", tables_port_name(port),
+		          now->blocks & bit ? "blocks: another path leads to the root" : "does not block any more");
 	if ((now->looped ^ said.looped) & bit)
-		console_log("spanning tree: %s %s", tables_port_name(port), now->looped & bit ? "blocks: it receives what it sends"
-		                                                             : "does not receive any more what it sends");
+		log_event(LOG_WARNING, "STP-LOOP", "spanning tree: %s %s", tables_port_name(port),
+		          now->looped & bit ? "blocks: it receives what it sends" : "does not receive any more what it sends");
 }
 
 static void report(void)
@@ -226,7 +226,7 @@ static void begin(bool watched)
 	spanning.runs = stp_init(b, &running.config.stp.bridge, bridge_address(), core_port_count(), &ops, NULL,
 	                         core_now_ns()) == E_OK;
 	if (!spanning.runs) {
-		console_log("spanning tree: off: the address of a port is not a station's");
+		log_event(LOG_ERR, "STP", "spanning tree: off: the address of a port is not a station's");
 		allow_all();
 		return;
 	}
@@ -339,7 +339,7 @@ static uint64_t recover(uint64_t now)
 			due = u64_min(due, at);
 			continue;
 		}
-		console_log("%s: enabled again after BPDU guard", tables_port_name(p));
+		log_event(LOG_NOTICE, "PORT-ENABLED", "%s: enabled again after BPDU guard", tables_port_name(p));
 		stp_port_recover(&spanning.bridge, p, now);
 		due = now;
 	}

@@ -44,10 +44,9 @@ bool log_take_all(struct web_published *w);
  * The line of an entry, with NUL, in the Combined Log Format:
  *     address - - [time] "request line" status bytes "referer" "user agent"
  * As Apache's mod_log_config does, it writes a quotation mark and a backslash with a backslash before it, whitespace as in C, and
- * other bytes that are not printable ASCII as \xhh. The machine has no clock of the day: the time is that since boot, as if it
- * had been the beginning of 1970. Of a text that gets too long, the end is missing. Returns buf.
+ * other bytes that are not printable ASCII as \xhh. seconds: when the request came, since 1970. Of a text that gets too long, the end is missing. Returns buf.
  */
 #define LOG_LINE_MAX 1216
-char *log_line(char buf[LOG_LINE_MAX], const struct log_entry *e);
+char *log_line(char buf[LOG_LINE_MAX], const struct log_entry *e, uint64_t seconds);
 
 #endif

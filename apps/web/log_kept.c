@@ -4,6 +4,7 @@
 #include "apps/web/log.h"
 #include "lib/number.h"
 #include "runtime/runtime.h"
+#include "runtime/walltime.h"
 
 /* True: there may be more. */
 static bool take(struct web_published *w, unsigned core)
@@ -38,13 +39,19 @@ static const struct log_entry *next_entry(uint64_t *n)
 	return *n < w->logged ? &w->kept[(*n)++ % LOG_KEPT] : NULL;
 }
 
+/* When the request came, since 1970; if the time of day is not known, as if the boot had been the beginning of 1970. */
+static uint64_t seconds_of(const struct log_entry *e)
+{
+	return (walltime_known() ? walltime_at(e->us * 1000) : e->us * 1000) / SECOND_NS;
+}
+
 static bool more_lines(struct shell *sh, void *at)
 {
 	char line[LOG_LINE_MAX];
 	const struct log_entry *e = next_entry(at);
 	if (!e)
 		return false;
-	shell_print(sh, "%s\n", log_line(line, e));
+	shell_print(sh, "%s\n", log_line(line, e, seconds_of(e)));
 	return true;
 }
 
@@ -69,7 +76,7 @@ static bool lines(struct page_walk *walk, struct page_text *t)
 	const struct log_entry *e = next_entry(&own[2]);
 	if (!e)
 		return false;
-	page_print(t, "%s\n", log_line(line, e));
+	page_print(t, "%s\n", log_line(line, e, seconds_of(e)));
 	return true;
 }
 

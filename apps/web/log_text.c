@@ -44,19 +44,19 @@ static void put_quoted(struct fmt_buf *b, const char *text, size_t size, size_t 
 }
 
 /* [06/Nov/1994:08:49:37 +0000], made of the parts of an IMF-fixdate: "Sun, 06 Nov 1994 08:49:37 GMT". */
-static void put_time(struct fmt_buf *b, uint64_t us)
+static void put_time(struct fmt_buf *b, uint64_t seconds)
 {
 	char date[HTTP_DATE_MAX];
-	http_date_put(date, (int64_t)(us / 1000000));
+	http_date_put(date, (int64_t)seconds);
 	fmt_put(b, "[%.2s/%.3s/%.4s:%.8s +0000]", date + 5, date + 8, date + 12, date + 17);
 }
 
-char *log_line(char buf[LOG_LINE_MAX], const struct log_entry *e)
+char *log_line(char buf[LOG_LINE_MAX], const struct log_entry *e, uint64_t seconds)
 {
 	struct fmt_buf b = {.at = buf, .size = LOG_LINE_MAX};
 	char addr[FMT_ADDR_MAX];
 	fmt_put(&b, "%s - - ", fmt_addr(addr, &e->peer));
-	put_time(&b, e->us);
+	put_time(&b, seconds);
 	fmt_put(&b, " ");
 	put_quoted(&b, e->line, sizeof e->line, TEXT_MAX);
 	fmt_put(&b, " %03u ", e->status % 1000);

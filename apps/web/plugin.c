@@ -7,7 +7,7 @@
 #include "apps/web/published.h"
 #include "apps/web/store.h"
 #include "control/config/running.h"
-#include "control/console/serial.h"
+#include "control/console/log.h"
 #include "dataplane/state.h"
 #include "lib/number.h"
 #include "runtime/runtime.h"
@@ -31,12 +31,12 @@ static void ports(void)
 	struct store_state s;
 	store_look(&s);
 	if (*store_boot_problem())
-		console_log("site: %s", store_boot_problem());
+		log_event(LOG_ERR, "SITE", "site: %s", store_boot_problem());
 	if (s.site)
-		console_log("site: %u files, %llu KiB%s", s.site->served, kib(memory_of(s.site)),
+		log_event(LOG_INFO, "SITE", "site: %u files, %llu KiB%s", s.site->served, kib(memory_of(s.site)),
 		            s.site->left_out ? "; some are left out, see `show web`" : "");
 	else if (!*store_boot_problem())
-		console_log("no site was given: all requests are answered by 503");
+		log_event(LOG_WARNING, "SITE", "no site was given: all requests are answered by 503");
 }
 
 static void changed(void)

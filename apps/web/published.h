@@ -23,7 +23,7 @@
 /* A request in the access log (log.h). A text has no NUL at its end if it fills its place. */
 #define LOG_FIELD_MAX 128
 struct log_entry {
-	uint64_t us;    /* since boot */
+	uint64_t us;    /* core_now_us() */
 	uint64_t bytes; /* of content */
 	struct net_addr peer;
 	uint32_t status;

@@ -2,7 +2,7 @@
 #include "apps/web/store.h"
 
 #include "control/commit/load.h"
-#include "control/console/serial.h"
+#include "control/console/log.h"
 #include "dataplane/state.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
@@ -216,7 +216,7 @@ static void claim_left(void)
 	for (unsigned i = 0; i < WEB_PLACES; i++)
 		claim(&now.place[i]);
 	if (now.current != WEB_NO_PLACE && !now.place[now.current].seal) {
-		console_log("site: what the previous control program has left is damaged");
+		log_event(LOG_ERR, "SITE", "site: what the previous control program has left is damaged");
 		now.current = WEB_NO_PLACE;
 	}
 }

@@ -4,9 +4,11 @@
 #include "control/cli/configure.h"
 #include "control/forwarding/filter.h"
 #include "control/management/plugin.h"
+#include "control/cli/clock.h"
 #include "control/cli/commands.h"
 #include "control/cli/options.h"
 #include "control/cli/show.h"
+#include "control/cli/show_logging.h"
 #include "control/cli/show_memory.h"
 #include "control/config/config.h"
 #include "control/config/running.h"
@@ -162,6 +164,8 @@ static const struct shell_command commands[] = {
 	{"show lldp", NULL, "LLDP: its times, and what each port has sent and received", show_lldp},
 	{"show lldp neighbors", NULL, "LLDP neighbours, one line each", show_lldp_neighbours},
 	{"show lldp neighbors detail", NULL, "all that LLDP neighbours announce", show_lldp_neighbours_detail},
+	{"show clock", NULL, "the time of day, and what has set it", show_clock},
+	{"show logging", "~[LEVEL] [last N]", "the event log, the newest message last", show_logging},
 	{"show configuration", NULL, "the candidate configuration", show_candidate},
 	{"show configuration |", NULL, "part of it", NULL},
 	{"show configuration | compare", NULL, "what differs from the configuration that runs",
@@ -202,11 +206,15 @@ static const struct shell_command commands[] = {
 	{"clear ipv6", NULL, "forgets IPv6 neighbours", NULL},
 	{"clear ipv6 neighbors", NULL, "forgets all IPv6 neighbours that were learnt",
 	 clear_neighbours6},
+	{"clear logging", NULL, "`show logging` begins anew", clear_logging},
 	{"clear lldp", NULL, "forgets LLDP neighbours, resets counters", NULL},
 	{"clear lldp neighbors", NULL, "forgets all LLDP neighbours", clear_lldp_neighbours},
 	{"clear lldp counters", NULL, "resets the counts of `show lldp` to 0", clear_lldp_counters},
 	{"clear xdp", NULL, "resets counts of XDP programs", NULL},
 	{"clear xdp counters", NULL, "resets the counts of `show xdp` to 0", clear_xdp},
+	{"clock", NULL, "the time of day", NULL},
+	{"clock set", "DATE-TIME|DATE [TIME]", "sets the time of day: 2026-11-29T21:44:05Z, or 2026-11-29 21:44:05 of UTC",
+	 clock_set_command},
 	{"configure", "[terminal]", "changes the candidate configuration", configure},
 	{"exit", NULL, "ends a session over the network", leave},
 	{"quit", NULL, "ends a session over the network", leave},

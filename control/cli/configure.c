@@ -7,7 +7,7 @@
 #include "control/cli/commands.h"
 #include "control/cli/roles.h"
 #include "control/config/config.h"
-#include "control/console/serial.h"
+#include "control/console/log.h"
 #include "control/console/shell.h"
 #include "dataplane/state.h"
 #include "net/arp.h"
@@ -353,7 +353,7 @@ static void session_ends(struct shell *sh, const char *by)
 	const char *why;
 	const struct candidate *c = sh->mode[0] ? commit_candidate(&why) : NULL;
 	if (c && candidate_changed(c))
-		console_log("configuration: %s left changes in the candidate that are not committed", by);
+		log_event(LOG_NOTICE, "CONFIG", "configuration: %s left changes in the candidate that are not committed", by);
 	sh->mode[0] = sh->place[0] = 0;
 }
 

@@ -7,6 +7,7 @@
 #include "control/commit/servers.h"
 #include "control/config/config.h"
 #include "control/config/running.h"
+#include "control/console/log.h"
 #include "control/console/serial.h"
 #include "control/console/shell.h"
 #include "control/engine/bfd.h"
@@ -407,10 +408,10 @@ static void apply_live(void)
 static void apply(enum commit_effect effect, const char *by, const char *comment, uint64_t confirm_ns)
 {
 	commit.confirm_ns = confirm_ns ? core_now_ns() + confirm_ns : 0;
-	console_log("configuration: committed by %s%s", by,
+	log_event(LOG_NOTICE, "CONFIG-COMMIT", "configuration: committed by %s%s", by,
 	          confirm_ns ? ", not yet confirmed" : "");
 	if (comment[0])
-		console_log("configuration: its comment is \"%s\"", comment);
+		log_event(LOG_NOTICE, "CONFIG-COMMIT", "configuration: its comment is \"%s\"", comment);
 	if (effect == COMMIT_RESTART) {
 		commit.waits = true;
 		commit.asked = false;
@@ -437,7 +438,7 @@ bool commit_apply(enum commit_effect effect, const char *by, uint64_t confirm_ns
 	else if (confirm_ns)
 		return false;
 	if (!journal_stage(&commit.candidate, commit.on_boot))
-		console_log("configuration: no memory to keep this commit: if the control program "
+		log_event(LOG_WARNING, "CONFIG", "configuration: no memory to keep this commit: if the control program "
 		            "fails, the boot's configuration comes back");
 	if (!confirm_ns)
 		journal_seal();
@@ -458,7 +459,7 @@ void commit_take(void)
 void commit_done(void)
 {
 	if (commit.stopped_tsc)
-		console_log("configuration: in force, %llu ms after the ports stopped",
+		log_event(LOG_NOTICE, "CONFIG", "configuration: in force, %llu ms after the ports stopped",
 		          (unsigned long long)clock_ns(&self.clock, clock_tsc() - commit.stopped_tsc) /
 		          1000000);
 	commit.stopped_tsc = 0;
@@ -516,19 +517,19 @@ void commit_resume(void)
 	const bool any = journal_find(&found);
 	commit.on_boot = running.applied;
 	if (found.unconfirmed)
-		console_log("configuration: the last commit, which nobody had confirmed, is gone");
+		log_event(LOG_WARNING, "CONFIG", "configuration: the last commit, which nobody had confirmed, is gone");
 	if (!any)
 		return;
 	const bool other = found.on_boot != commit.on_boot;
 	if (!other && resume(&found, &err)) {
-		console_log("configuration: the last commit is in force again");
+		log_event(LOG_NOTICE, "CONFIG", "configuration: the last commit is in force again");
 		return;
 	}
 	if (core_takes_over()) { /* a start with all memory, without warm restart, may succeed */
 		running.applied = false;
 		return;
 	}
-	console_log("configuration: the commits since the boot are lost: %s",
+	log_event(LOG_ERR, "CONFIG", "configuration: the commits since the boot are lost: %s",
 	            other      ? "they are based on another configuration than this start's"
 	            : err.line ? "they cannot be read any more"
 	                       : NO_MEMORY);
@@ -551,7 +552,7 @@ void commit_confirm(const char *by)
 {
 	commit.confirm_ns = 0;
 	journal_seal();
-	console_log("configuration: confirmed by %s", by);
+	log_event(LOG_NOTICE, "CONFIG-CONFIRM", "configuration: confirmed by %s", by);
 }
 
 int commit_rollback(unsigned n)
@@ -579,11 +580,12 @@ static void roll_back(void)
 	enum commit_effect effect = COMMIT_REFUSED;
 	commit.confirm_ns = 0;
 	journal_drop();
-	console_log("configuration: nobody confirmed the last commit in time, it is rolled back");
+	log_event(LOG_WARNING, "CONFIG-ROLLBACK",
+	          "configuration: nobody confirmed the last commit in time, it is rolled back");
 	if (commit_rollback(1) == E_OK)
 		effect = commit_check(&err);
 	if (effect == COMMIT_REFUSED) /* it was in force before, so only memory can be missing */
-		console_log("configuration: the last commit cannot be rolled back: %s", NO_MEMORY);
+		log_event(LOG_ERR, "CONFIG-ROLLBACK", "configuration: the last commit cannot be rolled back: %s", NO_MEMORY);
 	else if (effect != COMMIT_NOTHING)
 		apply_back(effect);
 }

@@ -8,7 +8,7 @@
 #include "control/commit/load.h"
 #include "control/config/config.h"
 #include "control/config/running.h"
-#include "control/console/serial.h"
+#include "control/console/log.h"
 #include "control/forwarding/interfaces.h"
 #include "control/forwarding/steer_rules.h"
 #include "control/forwarding/tables.h"
@@ -240,7 +240,7 @@ static void say_progress(uint32_t lines)
 	if (now - progress_tsc < self.info->tsc_hz)
 		return;
 	progress_tsc = now;
-	console_log("configuration: %u lines read", lines);
+	log_event(LOG_INFO, "CONFIG", "configuration: %u lines read", lines);
 }
 
 /* Allocates memory for the configuration's routes and rules, once per program start and in one
@@ -336,10 +336,10 @@ void load_report(void)
 		memcpy(name, CONFIG_NAME, sizeof CONFIG_NAME);
 	for (uint32_t i = 0; i == 0 || i < reported; i++) {
 		text_error_format(text, sizeof text, name, &row[i]);
-		console_log("%s", text);
+		log_event(LOG_ERR, "CONFIG-ERROR", "%s", text);
 	}
 	if (wrong.count > reported)
-		console_log("%s: %u more line%s wrong", name, wrong.count - reported,
+		log_event(LOG_ERR, "CONFIG-ERROR", "%s: %u more line%s wrong", name, wrong.count - reported,
 		          wrong.count == reported + 1 ? " is" : "s are");
-	console_log("nothing of the configuration is applied");
+	log_event(LOG_ERR, "CONFIG-ERROR", "nothing of the configuration is applied");
 }

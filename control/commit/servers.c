@@ -11,7 +11,7 @@
 #include "control/config/running.h"
 #include "control/engine/bfd.h"
 #include "control/engine/engine.h"
-#include "control/console/serial.h"
+#include "control/console/log.h"
 #include "dataplane/state.h"
 #include "control/management/login.h"
 #include "control/management/remote.h"
@@ -80,7 +80,7 @@ void servers_prepare(struct dp_state *v)
 		const uint16_t port = wanted(&running.config, s);
 		*port_of(v, s) = port && prepare(s) ? port : 0;
 		if (port && !*port_of(v, s))
-			console_log("not enough memory for the %s server: there is none", server[s].name);
+			log_event(LOG_ERR, "SYSTEM-MEMORY", "not enough memory for the %s server: there is none", server[s].name);
 	}
 }
 

@@ -12,7 +12,13 @@ static void write_out(struct shell *sh, const char *text, size_t len)
 	core_console_write(text, len);
 }
 
-void console_init(void) { shell_init(&serial_console, NULL, 0, write_out); }
+static bool initialized;
+
+void console_init(void)
+{
+	shell_init(&serial_console, NULL, 0, write_out);
+	initialized = true;
+}
 
 void console_key(uint8_t c) { shell_input(&serial_console, (char)c); }
 
@@ -25,5 +31,6 @@ void console_log(const char *format, ...)
 	__builtin_va_start(args, format);
 	fmt_vformat(text, sizeof text, format, args);
 	__builtin_va_end(args);
-	shell_log(&serial_console, text);
+	if (initialized)
+		shell_log(&serial_console, text);
 }

@@ -15,7 +15,8 @@ void console_key(uint8_t c);
 /* control_hooks.log. */
 void console_log_line(const char *line);
 
-/* Prints a log line on the console, at most 255 characters of it. */
+/* Prints a line on the console alone, above the line being typed. Messages for the event log: log_event()
+ * (control/console/log.h). */
 void console_log(const char *format, ...) PRINTF_LIKE(1, 2);
 
 #endif

@@ -383,9 +383,11 @@ static void stop_stream(struct shell *sh)
 	shell_done(sh);
 }
 
-void shell_stream(struct shell *sh, bool (*more)(struct shell *sh, void *at))
+void shell_stream_from(struct shell *sh, bool (*more)(struct shell *sh, void *at), const void *at, size_t bytes)
 {
+	assert(bytes <= sizeof sh->more_at);
 	memset(sh->more_at, 0, sizeof sh->more_at);
+	memcpy(sh->more_at, at, bytes);
 	if (sh->streams) {
 		sh->more = more;
 		shell_set_busy(sh, stop_stream);
@@ -393,6 +395,11 @@ void shell_stream(struct shell *sh, bool (*more)(struct shell *sh, void *at))
 	}
 	while (more(sh, sh->more_at))
 		;
+}
+
+void shell_stream(struct shell *sh, bool (*more)(struct shell *sh, void *at))
+{
+	shell_stream_from(sh, more, "", 0);
 }
 
 void shell_set_streams(struct shell *sh)

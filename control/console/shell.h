@@ -172,6 +172,9 @@ void shell_done(struct shell *sh);
 #define SHELL_STREAM_PIECE 1300 /* bytes of a piece at most */
 void shell_stream(struct shell *sh, bool (*more)(struct shell *sh, void *at));
 
+/* The same from another state than zero: `bytes` of it, at most SHELL_STREAM_BYTES. */
+void shell_stream_from(struct shell *sh, bool (*more)(struct shell *sh, void *at), const void *at, size_t bytes);
+
 /* shell_set_streams: the owner has room for only one piece at a time. While shell_has_more(), it
  * calls shell_more() whenever there is room for a piece, in which each \n takes two bytes. */
 void shell_set_streams(struct shell *sh);

@@ -2,7 +2,7 @@
 #include "control/engine/connection.h"
 
 #include "control/config/running.h"
-#include "control/console/serial.h"
+#include "control/console/log.h"
 #include "control/host/tcp_control.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
@@ -31,7 +31,7 @@ void engine_connection_begin(struct engine_connection *e, struct tcp_conn *c)
 	e->stats->up = true;
 	e->stats->since_ns = e->up_ns;
 	e->stats->connections++;
-	console_log("routing engine: %s%s connected", e->label,
+	log_event(LOG_NOTICE, "ENGINE-UP", "routing engine: %s%s connected", e->label,
 	            fmt_addr(text, running.config.engine.addr.w));
 }
 
@@ -39,7 +39,7 @@ void engine_connection_abort(struct engine_connection *e, const char *why)
 {
 	struct tcp_conn *c = e->conn;
 	e->conn = NULL;
-	console_log("routing engine: %sdisconnected: %s", e->label, why);
+	log_event(LOG_WARNING, "ENGINE-DOWN", "routing engine: %sdisconnected: %s", e->label, why);
 	e->session = false;
 	e->over = NULL;
 	e->cut_ns = core_now_ns();

@@ -2,7 +2,7 @@
 #include "control/engine/engine.h"
 
 #include "control/config/running.h"
-#include "control/console/serial.h"
+#include "control/console/log.h"
 #include "control/engine/apply.h"
 #include "control/engine/hops.h"
 #include "control/engine/tags.h"
@@ -163,7 +163,7 @@ static void say_progress(uint32_t prefixes, uint64_t *said_tsc)
 	if (now - *said_tsc < self.info->tsc_hz)
 		return;
 	*said_tsc = now;
-	console_log("routing engine: %u prefixes of the program before read", prefixes);
+	log_event(LOG_INFO, "ENGINE", "routing engine: %u prefixes of the program before read", prefixes);
 }
 
 void engine_resume(void)
@@ -182,7 +182,7 @@ void engine_resume(void)
 		return;
 	routes_engine_session();
 	zebra.cut_ns = core_now_ns();
-	console_log("routing engine: prefixes kept as stale ones: %u", n);
+	log_event(LOG_INFO, "ENGINE", "routing engine: prefixes kept as stale ones: %u", n);
 }
 
 void engine_leave(const char *why)
@@ -225,7 +225,7 @@ static bool next_frame(unsigned *messages)
 		error = fpm_check(in, length, &at);
 	if (error) {
 		engine_stats.connection.malformed++;
-		console_log("routing engine: malformed frame, octet %u: %s", at, fpm_error_text(error));
+		log_event(LOG_ERR, "ENGINE", "routing engine: malformed frame, octet %u: %s", at, fpm_error_text(error));
 		engine_connection_abort(&zebra, fpm_error_text(error));
 		return false;
 	}

@@ -7,7 +7,7 @@
  * data cores are waited for, then the number may be used again. IPv6 is in neighbour6.c.
  */
 #include "control/config/running.h"
-#include "control/console/serial.h"
+#include "control/console/log.h"
 #include "control/forwarding/fate.h"
 #include "control/forwarding/subnets.h"
 #include "control/forwarding/neighbour6.h"
@@ -235,7 +235,7 @@ void neighbour_change(const struct config *next)
 	for (unsigned i = 0; i < next->arp_count; i++) {
 		const struct config_arp *s = &next->arp[i], *was = find_static(c, s->addr);
 		if (!(was && eth_equal(was->mac, s->mac)) && set_static(s) != E_OK)
-			console_log("no room for a static neighbour: the table is full");
+			log_event(LOG_ERR, "ARP", "no room for a static neighbour: the table is full");
 	}
 	neighbour6_change(next);
 }

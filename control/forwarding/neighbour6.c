@@ -19,7 +19,7 @@
  * Other applications use routers' advertisements (autoconfig.c).
  */
 #include "control/config/running.h"
-#include "control/console/serial.h"
+#include "control/console/log.h"
 #include "control/forwarding/autoconfig.h"
 #include "control/forwarding/fate.h"
 #include "control/forwarding/neighbour6.h"
@@ -155,7 +155,7 @@ static void op_address_duplicate(void *ctx, unsigned interface, const struct net
 {
 	char text[FMT_IP6_MAX], by[FMT_MAC_MAX];
 	(void)ctx;
-	console_log("%s: %s is in use by %s and is not used here", dp_name(dp_get(), interface),
+	log_event(LOG_WARNING, "ND-CONFLICT", "%s: %s is in use by %s and is not used here", dp_name(dp_get(), interface),
 	          fmt_ip6(text, addr->w),
 	          mac ? fmt_mac(by, mac) : "another station");
 }
@@ -344,7 +344,7 @@ void neighbour6_change(const struct config *next)
 	for (unsigned k = 0; k < next->neighbour6_count; k++) {
 		const struct config_neighbour6 *s = &next->neighbour6[k], *was = find_static(c, s);
 		if (!(was && eth_equal(was->mac, s->mac)) && set_static(s) != E_OK)
-			console_log("no room for a static neighbour: the table is full");
+			log_event(LOG_ERR, "ND", "no room for a static neighbour: the table is full");
 	}
 }
 

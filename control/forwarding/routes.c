@@ -6,7 +6,7 @@
 #include "control/forwarding/subnets.h"
 #include "control/config/config.h"
 #include "control/config/running.h"
-#include "control/console/serial.h"
+#include "control/console/log.h"
 #include "control/forwarding/tables.h"
 #include "dataplane/state.h"
 #include "lib/mem.h"
@@ -671,7 +671,7 @@ bool routes_work(void)
 	if (rib_work(&rib, CHANGES_AT_ONCE))
 		return true;
 	if (tell && routes_refused() > reported)
-		console_log("%u routes do not fit into the forwarding table and were refused",
+		log_event(LOG_ERR, "FIB-FULL", "%u routes do not fit into the forwarding table and were refused",
 		          routes_refused() - reported);
 	if (tell)
 		reported = routes_refused();

@@ -2,7 +2,7 @@
 #include "control/link/bundle.h"
 
 #include "control/config/running.h"
-#include "control/console/serial.h"
+#include "control/console/log.h"
 #include "control/forwarding/tables.h"
 #include "control/link/link.h"
 
@@ -42,7 +42,8 @@ static void set_distributing(unsigned channel, unsigned bundle, uint32_t ports)
 		core_bundle(bundle, ports);
 	if (!was == !ports)
 		return;
-	console_log("port-channel%u: link %s", channel, ports ? "up" : "down");
+	log_event(ports ? LOG_NOTICE : LOG_WARNING, "LINK-CHANNEL", "port-channel%u: link %s", channel,
+	          ports ? "up" : "down");
 	changed(bundle, ports != 0);
 }
 
@@ -55,7 +56,8 @@ static void on_state(void *ctx, unsigned port, bool collects, bool distributes)
 	__atomic_store_n(&dp_get()->logical[port], (uint8_t)(collects ? bundle : DP_LOGICAL_NONE), __ATOMIC_RELAXED);
 	if (distributes == (ports >> port & 1))
 		return;
-	console_log("eth%u: %s port-channel%u", port, distributes ? "sends for" : "sends no more for", channel);
+	log_event(LOG_NOTICE, "LINK-CHANNEL", "eth%u: %s port-channel%u", port,
+	          distributes ? "sends for" : "sends no more for", channel);
 	set_distributing(channel, bundle, ports ^ 1u << port);
 }
 

@@ -2,7 +2,7 @@
 #include "control/link/lldp_control.h"
 
 #include "control/config/running.h"
-#include "control/console/serial.h"
+#include "control/console/log.h"
 #include "control/link/link.h"
 #include "dataplane/state.h"
 #include "dataplane/to_engine.h"
@@ -104,7 +104,7 @@ void lldp_control_start(void)
 	if (!running.config.lldp.run)
 		return;
 	if (!lldp_control_room(&running.config)) {
-		console_log("not enough memory for LLDP: there is none");
+		log_event(LOG_ERR, "SYSTEM-MEMORY", "not enough memory for LLDP: there is none");
 		return;
 	}
 	begin();

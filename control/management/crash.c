@@ -10,6 +10,8 @@
 #include "control/management/page.h"
 #include "lib/fmt.h"
 #include "lib/number.h"
+#include "lib/rfc3339.h"
+#include "runtime/walltime.h"
 
 #define PIECE_MAX (PAGE_ITEM_MAX - 1) /* bytes of reports at a time, without the NUL */
 _Static_assert(PIECE_MAX >= CORE_CRASH_PIECE, "there is room for a piece of a report");
@@ -51,13 +53,16 @@ static size_t before_piece(struct crash_at *at, char *text)
 	return n;
 }
 
-/* "crash 1: core 2, 12.345 s after boot": the line above a report. */
+/* "crash 1: core 2, 12.345 s after boot, 2026-11-29T21:44:05.123Z": the line above a report. The time of day, if it is
+ * known, is that of the clock as it is set now. */
 static size_t head_line(const struct crash *c, char *text, size_t size)
 {
-	uint64_t ms = clock_ns(&self.clock, c->tsc - self.info->tsc_boot) / 1000000;
-	return fmt_format(text, size, "crash %llu: core %u, %llu.%03llu s after boot\n",
+	const uint64_t ms = clock_ns(&self.clock, c->tsc - self.info->tsc_boot) / 1000000;
+	const uint64_t utc_ns = walltime_at(clock_ns(&self.clock, c->tsc));
+	char utc[RFC3339_MAX];
+	return fmt_format(text, size, "crash %llu: core %u, %llu.%03llu s after boot%s%s\n",
 	                  (unsigned long long)c->number, c->core, (unsigned long long)(ms / 1000),
-	                  (unsigned long long)(ms % 1000));
+	                  (unsigned long long)(ms % 1000), utc_ns ? ", " : "", utc_ns ? rfc3339_put(utc, utc_ns, 3) : "");
 }
 
 static size_t pieces(const struct crash *c, struct core_crash_walk *walk, char *text)

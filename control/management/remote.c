@@ -22,7 +22,7 @@
 
 #include "control/config/config.h"
 #include "control/config/running.h"
-#include "control/console/serial.h"
+#include "control/console/log.h"
 #include "control/console/shell.h"
 #include "dataplane/state.h"
 #include "control/management/login.h"
@@ -236,7 +236,7 @@ static struct session *quietest(void)
 static void log_peer(const struct session *s, const char *what)
 {
 	char who[USERS_WHO_SIZE];
-	console_log("console: %s %s", users_who(who, s->user, &s->peer), what);
+	log_event(LOG_NOTICE, "LOGIN", "console: %s %s", users_who(who, s->user, &s->peer), what);
 }
 
 /* Ends the session's command and shell, and erases its password. */

@@ -10,6 +10,7 @@
 #include "lib/fmt.h"
 #include "lib/mem.h"
 #include "net/pcapng.h"
+#include "runtime/walltime.h"
 
 #define COUNT_MAX 1000000000
 #define POLL_NS (SECOND_NS / 1000) /* interval between reads of the rings */
@@ -43,6 +44,7 @@ static struct capture {
 	struct tcp_conn *conn; /* the reader */
 	struct order order;
 	uint64_t number;
+	uint64_t epoch_ns; /* walltime_epoch() at the begin */
 	uint64_t due_ns;  /* deadline for the reader to take data */
 	uint64_t frames;  /* given to the reader */
 	uint64_t given[NIC_PORTS_MAX]; /* the same by port */
@@ -164,11 +166,6 @@ static unsigned port_of(uint32_t n)
 	return NIC_PORTS_MAX;
 }
 
-static uint64_t since_boot_ns(uint64_t ns)
-{
-	return ns - clock_ns(&self.clock, self.info->tsc_boot);
-}
-
 /* Makes the next header block, of the section or an interface; 0: all are made. */
 static size_t head_block(void)
 {
@@ -231,7 +228,7 @@ static size_t packet_block(void)
 	                                     .interface = interface_of(s->record.port),
 	                                     .len = s->record.kept,
 	                                     .wire_len = s->record.len,
-	                                     .ns = since_boot_ns(s->record.ns),
+	                                     .ns = s->record.ns - c->epoch_ns,
 	                                     .dropped = s->record.dropped,
 	                                     .out = s->record.out};
 	s->at += s->bytes;
@@ -251,7 +248,7 @@ static size_t statistics_block(void)
 		return 0;
 	const struct mirror_count sum = counted(port);
 	const struct pcapng_statistics s = {.interface = c->ended++,
-	                                    .ns = since_boot_ns(core_now_ns()),
+	                                    .ns = core_now_ns() - c->epoch_ns,
 	                                    .received = sum.seen,
 	                                    .dropped = sum.dropped,
 	                                    .delivered = c->given[port]};
@@ -328,6 +325,7 @@ static bool begin(struct tcp_conn *conn, const struct tcp_info *info)
 	memset(v, 0, sizeof *v);
 	/* a number that is in no ring, not even from before a restart of this program */
 	c->number = v->number = clock_tsc();
+	c->epoch_ns = walltime_epoch();
 	v->snaplen = c->order.snaplen;
 	v->match = c->order.match;
 	v->flow = (struct match_flow){info->local, info->remote, info->local_port, info->remote_port};

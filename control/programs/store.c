@@ -9,6 +9,7 @@
 
 #include "bpf/object/reason.h"
 #include "control/config/running.h"
+#include "control/console/log.h"
 #include "control/console/serial.h"
 #include "dataplane/state.h"
 #include "lib/mem.h"
@@ -314,7 +315,7 @@ static void find_left(void)
 	const struct programs_object *successor = NULL;
 	for (unsigned k = 0; k < PROGRAMS_OBJECTS_MAX; k++) {
 		if (now.object[k] && !resume(now.object[k], NULL)) {
-			console_log("xdp: an object that the previous control program has left is damaged and lost");
+			log_event(LOG_ERR, "XDP", "xdp: an object that the previous control program has left is damaged and lost");
 			now.object[k] = NULL;
 		}
 		if (now.object[k] && now.retired && strcmp(now.object[k]->name, now.retired->name) == 0)
@@ -340,7 +341,7 @@ static void load_file(struct text file, struct text data)
 	while (progress == PROGRAMS_MORE)
 		progress = programs_put_go(&why, &loaded);
 	if (progress == PROGRAMS_REFUSED)
-		console_log("xdp: object %s of the boot module: %s", word, why.text);
+		log_event(LOG_ERR, "XDP", "xdp: object %s of the boot module: %s", word, why.text);
 }
 
 void programs_start(const struct module *m)

@@ -9,12 +9,13 @@
 #ifndef NET_HTTP_DATE_H
 #define NET_HTTP_DATE_H
 
+#include "lib/civil.h"
 #include "lib/types.h"
 
 #define HTTP_DATE_MAX 30 /* "Sun, 06 Nov 1994 08:49:37 GMT" and NUL */
 #define HTTP_TIME_UNKNOWN (-__INT64_MAX__ - 1)
-#define HTTP_TIME_MIN (-62167219200) /* Sat, 01 Jan 0000 00:00:00 GMT */
-#define HTTP_TIME_MAX 253402300799   /* Fri, 31 Dec 9999 23:59:59 GMT */
+#define HTTP_TIME_MIN CIVIL_TIME_MIN /* Sat, 01 Jan 0000 00:00:00 GMT */
+#define HTTP_TIME_MAX CIVIL_TIME_MAX /* Fri, 31 Dec 9999 23:59:59 GMT */
 
 /*
  * Reads a date in any of the three forms; *time is unchanged unless the result is true. False: the text is

@@ -134,7 +134,7 @@ NAMED = re.compile(r"^pci [0-9a-f:.]+: host: not enough memory \(error 1\), left
                    r"^configuration:\d+: (its \d+ KiB are too much for this machine of \d+ MiB|"
                    r"no memory to work on lists of \d+ rules, at \"in4\")$|"
                    r"^not enough memory for the tables \([a-z ]+\): nothing is forwarded$|"
-                   r"^not enough memory for the [A-Za-z]+ server: there is none$", re.MULTILINE)
+                   r"^not enough memory for the ([A-Za-z]+ server|event log): there is none$", re.MULTILINE)
 NOTHING = re.compile(r"configuration:\d+: .*\nnothing of the configuration is applied\n|"
                      r"nothing is forwarded\n")
 

@@ -6,6 +6,7 @@
 #include "control/console/shell.h"
 #include "dataplane/state.h"
 #include "net/arp.h"
+#include "runtime/walltime.h"
 #include "lib/mem.h"
 #include "tools/pktgen/conduct.h"
 #include "tools/pktgen/state.h"
@@ -78,7 +79,7 @@ static void take_file(void)
 {
 	struct capture_file *f = &c.m->file;
 	memset(f, 0, sizeof *f);
-	f->epoch_ns = clock_ns(&self.clock, self.info->tsc_boot);
+	f->epoch_ns = walltime_epoch();
 	memcpy(f->port, generator.plan.capture, sizeof f->port);
 	for (unsigned p = 0; p < core_port_count(); p++)
 		f->bps[p] = conduct_line_bps(&generator.plan, p);

@@ -7,6 +7,8 @@
 #include "control/config/config.h"
 #include "control/config/running.h"
 #include "control/console/serial.h"
+#include "lib/rfc3339.h"
+#include "runtime/walltime.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
 #include "tools/pktgen/conduct.h"
@@ -84,10 +86,12 @@ static void take_machine(void)
 	}
 	r.report.version = HAYATE_VERSION;
 	r.report.machine = r.machine;
-	/* the machine has no time of day */
-	fmt_format(r.started, sizeof r.started, "started %llu.%03llu s after boot",
+	const uint64_t utc_ns = walltime_at(clock_ns(&self.clock, self.info->tsc_boot) + generator.begun_ns);
+	char utc[RFC3339_MAX];
+	fmt_format(r.started, sizeof r.started, "started %llu.%03llu s after boot%s%s",
 	           (unsigned long long)(generator.begun_ns / 1000000000),
-	           (unsigned long long)(generator.begun_ns / 1000000 % 1000));
+	           (unsigned long long)(generator.begun_ns / 1000000 % 1000), utc_ns ? ", " : "",
+	           utc_ns ? rfc3339_put(utc, utc_ns, 3) : "");
 	r.report.started = r.started;
 	r.report.script = r.script;
 	r.report.catch_up_ns = plan_catch_up_ns(&generator.plan);

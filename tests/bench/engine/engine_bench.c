@@ -17,7 +17,7 @@
 #include <time.h>
 
 #include "control/config/running.h"
-#include "control/console/serial.h"
+#include "control/console/log.h"
 #include "control/engine/apply.h"
 #include "control/forwarding/interfaces.h"
 #include "control/forwarding/persist.h"
@@ -75,7 +75,10 @@ unsigned core_port_count(void) { return 2; }
 const struct nic *core_port_nic(unsigned port) { (void)port; return NULL; }
 struct persist_six forwarding_engine6(void) { return (struct persist_six){0}; }
 
-void console_log(const char *format, ...) { (void)format; }
+void log_event(enum log_level level, const char *facility, const char *format, ...)
+{
+	(void)level, (void)facility, (void)format;
+}
 
 /* --- configuration, neighbours --- */
 

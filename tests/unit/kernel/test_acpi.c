@@ -100,6 +100,19 @@ static void spcr(void **s)
 	assert_int_equal(acpi.serial.baud, 0);
 }
 
+static void fadt(void **s)
+{
+	(void)s;
+	window[TABLE + 108] = 0x32;
+	read_one("FACP", 6, 276);
+	assert_true(acpi.rtc_century == 0x32 && !acpi.no_rtc);
+	window[TABLE + 109] = 1 << 5;
+	read_one("FACP", 6, 276);
+	assert_true(acpi.no_rtc);
+	read_one("FACP", 1, 110); /* too short */
+	assert_true(acpi.rtc_century == 0 && !acpi.no_rtc);
+}
+
 static void spcr_that_cannot_be_used(void **s)
 {
 	(void)s;
@@ -192,7 +205,7 @@ static void tables_above_4g(void **s)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(spcr, setup),
+		cmocka_unit_test_setup(spcr, setup), cmocka_unit_test_setup(fadt, setup),
 		cmocka_unit_test_setup(spcr_that_cannot_be_used, setup),
 		cmocka_unit_test_setup(ecams, setup),
 		cmocka_unit_test_setup(tables_above_4g, setup),

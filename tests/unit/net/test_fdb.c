@@ -195,7 +195,7 @@ static void test_oracle(void **state)
 		oracle[i].port = -1;
 		oracle[i].fixed = false;
 	}
-	for (unsigned step = 0; step < 60000; step++) {
+	for (unsigned step = 0; step < random_rounds(60000); step++) {
 		const unsigned i = random_below(POOL), what = random_below(1000);
 		if (what < 700)
 			oracle_learn(i, (int)random_below(FDB_PORTS));
@@ -396,7 +396,7 @@ static void test_readers(void **state)
 		assert_int_equal(fdb_learn(&w, station(n, 1), port_for(n), 0), FDB_NEW);
 	for (unsigned i = 0; i < 2; i++)
 		assert_int_equal(pthread_create(&r[i].thread, NULL, read_all, &r[i]), 0);
-	for (unsigned step = 0; step < 600000; step++) {
+	for (unsigned step = 0; step < random_rounds(600000); step++) {
 		const uint32_t n = FIRM + random_below(ALL - FIRM);
 		if (random_below(4))
 			assert_true(fdb_learn(&w, station(n, 1), port_for(n), 0) <= FDB_SAME);

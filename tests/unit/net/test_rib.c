@@ -795,7 +795,7 @@ static void every_mix_of_sources(void **state)
 	start(10, 10);
 	const struct rib_prefix p[2] = {{net_addr_ip4(IP4(10, 1, 1, 1)), 32, false},
 	                                {address(true, 1, 1, 1), 128, true}};
-	for (unsigned step = 0; step < 40000; step++) {
+	for (unsigned step = 0; step < random_rounds(40000); step++) {
 		const struct rib_prefix *q = &p[random_below(2)];
 		const struct entry *e = entry_of(&p[0]);
 		const enum rib_source s = random_source(q);

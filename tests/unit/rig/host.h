@@ -28,4 +28,15 @@ static inline uint32_t random_below(uint32_t n)
 
 void random_fill(void *p, size_t n);
 
+/* How many of n rounds of a random test this build runs. The sanitizers of gcc's builds make a round
+ * up to four times as long; clang's builds run all rounds without them. */
+static inline unsigned random_rounds(unsigned n)
+{
+#ifdef __SANITIZE_ADDRESS__
+	return n / 4;
+#else
+	return n;
+#endif
+}
+
 #endif

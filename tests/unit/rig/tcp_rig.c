@@ -44,7 +44,7 @@ struct rig_runs rig_runs(const char *test, unsigned usual)
 {
 	const char *seed = getenv("SEED"), *runs = getenv("RUNS");
 	struct rig_runs r = {.first = seed ? strtoull(seed, NULL, 0) : 1};
-	r.end = r.first + (runs ? strtoull(runs, NULL, 0) : seed ? 1 : usual);
+	r.end = r.first + (runs ? strtoull(runs, NULL, 0) : seed ? 1 : random_rounds(usual));
 	current_test = test;
 	signal(SIGABRT, on_abort);
 	if (__sanitizer_set_death_callback)

@@ -177,7 +177,7 @@ struct net_addr rig_addr(const struct rig *r, uint32_t addr);
 /* --- tcp_rig.c --- */
 
 /* How often a test runs its property: SEED=n runs that seed alone, RUNS=n that many from the first
- * on. */
+ * on. Otherwise random_rounds(usual). */
 struct rig_runs {
 	uint64_t first, end;
 };

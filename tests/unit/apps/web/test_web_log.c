@@ -9,7 +9,7 @@ static const struct log_entry good = {.us = 784111777000000ull + 999999, .bytes 
 static void expect(const struct log_entry *e, const char *want)
 {
 	char buf[LOG_LINE_MAX];
-	assert_string_equal(log_line(buf, e), want);
+	assert_string_equal(log_line(buf, e, e->us / 1000000), want);
 }
 
 static void lines(void **state)
@@ -42,7 +42,7 @@ static void any_bytes(void **state)
 		const unsigned kind = random_below(4);
 		for (size_t i = 0; i < sizeof *e; i++)
 			((uint8_t *)e)[i] = (uint8_t)(kind == 0 ? 0xff : kind == 1 ? '"' : kind == 2 ? 'x' : 1 + random_below(255));
-		log_line(buf, e);
+		log_line(buf, e, random64() >> random_below(64));
 		unsigned quotes = 0;
 		size_t n = 0;
 		for (; buf[n]; n++) {

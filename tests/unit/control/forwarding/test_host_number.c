@@ -70,7 +70,10 @@ void nd_unpin(struct nd *nd, unsigned index) { (void)nd, (void)index; }
 void neighbour6_change(const struct config *next) { (void)next; }
 void neighbour6_link(unsigned port, bool up) { (void)port, (void)up; }
 uint64_t neighbour6_tick(uint64_t now) { return now + 1; }
-void console_log(const char *format, ...) { (void)format; }
+void log_event(enum log_level level, const char *facility, const char *format, ...)
+{
+	(void)level, (void)facility, (void)format;
+}
 void trace_leave(void) {}
 void trace_mark(uint8_t *mark) { mark[0] = 0; }
 

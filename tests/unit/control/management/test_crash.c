@@ -17,6 +17,9 @@ static const struct app app = {.control = &hooks};
 const struct app *core_app(void) { return &app; }
 uint64_t host_tsc;
 
+static uint64_t utc_ns; /* of every time; 0: not known */
+uint64_t walltime_at(uint64_t now_ns) { return now_ns ? utc_ns : 0; }
+
 static char shown[12 * sizeof(struct crash)];
 static size_t shown_bytes;
 
@@ -65,8 +68,23 @@ bool control_log(const char *line)
 	return console_open;
 }
 
+static unsigned noted; /* in the event log */
+
+bool control_event(enum log_level level, const char *line)
+{
+	assert_int_equal(level, LOG_CRIT);
+	assert_non_null(strstr(line, "failed and was started again"));
+	noted++;
+	return true;
+}
+
 void core_console_write(const char *text, size_t bytes) { shell_write(NULL, text, bytes); }
 void core_log(const char *format, ...) { shell_write(NULL, format, strlen(format)); }
+void core_log_at(enum log_level level, const char *format, ...)
+{
+	(void)level;
+	shell_write(NULL, format, strlen(format));
+}
 
 static int setup(void **s)
 {
@@ -119,6 +137,16 @@ static void none(void **s)
 	shown_bytes = 0;
 	assert_true(read_page(2048));
 	assert_string_equal(shown, "no program has failed since boot\n");
+}
+
+static void time_of_day(void **s)
+{
+	(void)s;
+	utc_ns = 1795988645123456789ull;
+	crash(2, "B\n");
+	show_crash(NULL);
+	assert_string_equal(shown, "crash 1: core 2, 1.234 s after boot, 2026-11-29T21:44:05.123Z\nB\n");
+	utc_ns = 0;
 }
 
 static void first_and_last(void **s)
@@ -363,6 +391,7 @@ static void odd_reports(void **s)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(time_of_day, setup),
 		cmocka_unit_test_setup(none, setup),         cmocka_unit_test_setup(first_and_last, setup),
 		cmocka_unit_test_setup(last_boot, setup),    cmocka_unit_test_setup(printed_once, setup),
 		cmocka_unit_test_setup(printed_as_they_end, setup),

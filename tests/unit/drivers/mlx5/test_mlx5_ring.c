@@ -157,7 +157,7 @@ static void rx_lost(void **s)
 	(void)s;
 	uint32_t seq = 0, lost = 0;
 	start(ROUND, 200, BUF_STRIDE_STANDARD, 0);
-	for (unsigned round = 0; round < 2000; round++) {
+	for (unsigned round = 0; round < random_rounds(2000); round++) {
 		for (unsigned n = round % 5; n; n--, lost++)
 			w.rq_at++;
 		unsigned n = 1 + round % 20, got = 0;

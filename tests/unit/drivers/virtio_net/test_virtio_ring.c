@@ -462,7 +462,7 @@ static void rx_batches(void **s)
 	unsigned full = 0;
 	start(64, 300);
 	seed_random("rx_batches");
-	for (unsigned round = 0; round < 2000; round++) {
+	for (unsigned round = 0; round < random_rounds(2000); round++) {
 		unsigned n = 1 + random_below(64), got = 0;
 		bool fills[64];
 		for (unsigned i = 0; i < n; i++) {
@@ -508,7 +508,7 @@ static void rx_refills_in_order(void **s)
 	uint32_t seq = 0;
 	start(64, 100);
 	seed_random("rx_refills_in_order");
-	for (unsigned round = 0; round < 3000; round++) {
+	for (unsigned round = 0; round < random_rounds(3000); round++) {
 		unsigned n = random_below(w.drx.n + 1);
 		for (unsigned i = 0; i < n; i++)
 			device_receive(0, seq + i);

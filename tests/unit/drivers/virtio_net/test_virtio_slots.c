@@ -88,7 +88,7 @@ static void prepared_once(void **s)
 	size_t bytes = virtio_ring_bytes(64);
 	static uint8_t before[32768], after[32768];
 	memcpy(before, w.tx.desc, bytes);
-	for (unsigned round = 0; round < 3000; round++) {
+	for (unsigned round = 0; round < random_rounds(3000); round++) {
 		unsigned n = 1 + round % 64;
 		assert_int_equal(slots_free(), 64);
 		send(n);
@@ -181,7 +181,7 @@ static void by_the_index_alone(void **s)
 	(void)s;
 	seed_random("by_the_index_alone");
 	begin(64, 0);
-	for (unsigned round = 0; round < 3000; round++) {
+	for (unsigned round = 0; round < random_rounds(3000); round++) {
 		send(random_below(slots_free() + 1));
 		device_sends(random_below(outstanding() + 1));
 		random_fill(bus(w.dtx.used + 4, 8 * 64), 8 * 64);
@@ -241,7 +241,7 @@ static void random_lies(void **s)
 	(void)s;
 	unsigned broken = 0, bad = 0;
 	seed_random("random_lies");
-	for (unsigned life = 0; life < 2000; life++) {
+	for (unsigned life = 0; life < random_rounds(2000); life++) {
 		begin(2u << random_below(6), 0);
 		w.dtx.strict = false;
 		uint16_t idx = 0;

@@ -258,7 +258,7 @@ static void random_changes(void **s)
 	static struct prefix past[4000];
 	struct table t = table_make(4000, 1 << 20);
 	seed_random("random_changes");
-	for (int step = 0; step < 60000; step++) {
+	for (unsigned step = 0; step < random_rounds(60000); step++) {
 		unsigned plen = random_below(20) ? 6 + random_below(27) : random_below(33);
 		uint32_t addr = (random_below(8) ? crowded() : (uint32_t)random64()) & mask_of(plen);
 		/* alternates between filling and emptying */

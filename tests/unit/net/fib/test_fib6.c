@@ -268,7 +268,7 @@ static void random_changes(void **s)
 	(void)s;
 	struct table *t = table_make(ROUTES * 3); /* with many unusual lengths */
 	seed_random("random_changes");
-	for (int step = 0; step < 40000; step++) {
+	for (unsigned step = 0; step < random_rounds(40000); step++) {
 		/* Prefixes that fill much of the first level are slow, so there are few. */
 		unsigned plen = random_below(20) ? 12 + random_below(117) : random_below(129);
 		struct addr a = masked(random_below(8) ? crowded() : any_addr(), plen);
@@ -504,7 +504,7 @@ static void hosts_come_and_go(void **s)
 	memset(has, 0, sizeof has);
 	memset(was_refused, 0, sizeof was_refused);
 	unsigned refused = 0;
-	for (int step = 0; step < 100000; step++) {
+	for (unsigned step = 0; step < random_rounds(100000); step++) {
 		unsigned i = random_below(HOSTS), port = i % 2;
 		struct addr a = host_addr(i);
 		struct net_addr n = net_addr_of(a);

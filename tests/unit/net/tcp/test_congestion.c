@@ -64,7 +64,7 @@ static void division_by_steps(void **s)
 {
 	(void)s;
 	seed_random("division_by_steps");
-	for (int i = 0; i < 200000; i++) {
+	for (unsigned i = 0; i < random_rounds(200000); i++) {
 		uint64_t n = random64() >> random_below(64);
 		uint32_t d = (uint32_t)(random64() >> (32 + random_below(32)));
 		d += d == 0;
@@ -668,7 +668,7 @@ static void random_events(void **s)
 {
 	(void)s;
 	seed_random("random_events");
-	for (int life = 0; life < 3000; life++) {
+	for (unsigned life = 0; life < random_rounds(3000); life++) {
 		struct cc c;
 		uint64_t now = random64() >> random_below(64);
 		cc_init(&c, random_below(4) ? CC_CUBIC : CC_NEWRENO, any_mss());

@@ -102,7 +102,7 @@ static void anything(const struct model_ops *ops, enum rig_mode mode)
 	while (rig.m->ops->faults[faults].name)
 		faults++;
 	drive_link();
-	for (unsigned i = 0; i < 20000; i++)
+	for (unsigned i = 0; i < random_rounds(20000); i++)
 		fuzz_step(&guest, faults);
 	rig.m->faults = 0;
 	drive_up(); /* with DMA still in progress */
