@@ -24,6 +24,7 @@ static const struct {
 	{"start", ROLE_OPERATE},
 	{"stop", ROLE_OPERATE},
 	{"rfc2544", ROLE_OPERATE},
+	{"clock", ROLE_CONFIGURE},
 	{"configure", ROLE_CONFIGURE},
 	{"xdp", ROLE_CONFIGURE},
 	{"test", ROLE_CONFIGURE},
