@@ -35,6 +35,7 @@
 #include "control/forwarding/policy.h"
 #include "control/forwarding/steer_rules.h"
 #include "control/forwarding/tables.h"
+#include "control/host/dhcp_relay.h"
 #include "control/host/input.h"
 #include "control/host/ping.h"
 #include "control/host/punt.h"
@@ -213,6 +214,7 @@ static void control_plane_start(void)
 	engine_resume();
 	start_services(v);
 	lldp_control_start();
+	dhcp_relay_start();
 	memory_note("management");
 	if (plugin_get() && plugin_get()->start)
 		plugin_get()->start();

@@ -54,7 +54,7 @@ static void ip4_input(struct pkt *p, const struct dp_interface *ifp)
 {
 	enum counter bad = ingress_host4(p, ifp);
 	if (bad != CNT_NONE)
-		core_drop(p, bad);
+		ingress_refuse4(dp, p, bad);
 	else
 		local_input(p);
 }

@@ -6,6 +6,7 @@
 #ifndef DATAPLANE_INGRESS_H
 #define DATAPLANE_INGRESS_H
 
+#include "dataplane/dhcp.h"
 #include "dataplane/link_control.h"
 #include "dataplane/state.h"
 #include "dataplane/to_engine.h"
@@ -27,7 +28,8 @@ enum ingress {
 
 /*
  * INGRESS_IP4, INGRESS_IP6: the frame has a whole Ethernet header with that EtherType, and its
- * destination is our MAC address or a group address (eth_is_multicast). Nothing else is checked:
+ * destination is our MAC address or a group address (eth_is_multicast). An interface that waits for an
+ * IPv4 address (dhcp_awaits) takes IPv4 too. Nothing else is checked:
  * call ip4_check or ip6_check next. The packet stays the caller's, unchanged. ifp: the input
  * interface, &dp->interface[p->interface].
  */
@@ -43,7 +45,7 @@ static inline enum ingress ingress_classify(struct pkt *p, const struct dp_inter
 		return INGRESS_CONSUMED;
 	bool enabled = known ? type == ETH_TYPE_IP6 ? ifp->enabled6 : ifp->enabled
 	                     : dp_in_use(ifp);
-	if (!enabled)
+	if (!enabled && (!known || type == ETH_TYPE_IP6 || !dhcp_awaits(dp_get(), p->interface)))
 		core_drop(p, CNT_drop_port_down);
 	else if (!eth_is_multicast(p->data) && !eth_equal(p->data, ifp->mac))
 		core_drop(p, CNT_drop_eth_dst);
@@ -180,6 +182,15 @@ static inline bool ingress_is_local6(const struct dp_state *v, unsigned interfac
 	const uint8_t *a = (const uint8_t *)addr->w;
 	bool on_link = ip6_is_link_local(addr) || ip6_is_multicast(addr);
 	return (on_link ? dp_on_link6(v, interface, a) : dp_next_hop6(v, a)) == NH_LOCAL;
+}
+
+/* A packet that ingress_host4 refuses, as `bad`: hands it to the control core if it is one of dhcp.h, else drops it. */
+static inline void ingress_refuse4(const struct dp_state *v, struct pkt *p, enum counter bad)
+{
+	if (dhcp_is_wanted(v, p->interface, p->data + ETH_HLEN, p->len - ETH_HLEN))
+		ingress_punt(p);
+	else
+		core_drop(p, bad);
 }
 
 /* Is an IPv6 packet that ip6_check has passed for us? */

@@ -199,6 +199,7 @@ struct dp_policy {
 	uint8_t verify[2]; /* enum verify: source verification */
 	bool redirects[2]; /* does it send ICMP redirects? */
 	bool directed; /* does it send directed broadcasts that other interfaces received? */
+	uint8_t dhcp;  /* DP_DHCP_CLIENT, DP_DHCP_RELAY (dataplane/dhcp.h) */
 	uint16_t routing; /* protocols handed to the routing engine: one bit for each enum
 	                   * routing_protocol (dataplane/to_engine.h) */
 };

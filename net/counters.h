@@ -32,6 +32,7 @@
 	X(delivered_lldp, FATE, "LLDP frames taken by the machine itself") \
 	X(delivered_lacp, FATE, "LACPDUs and markers, messages of link aggregation, taken by the machine itself") \
 	X(delivered_snoop, FATE, "IGMP, MLD and PIM messages taken by the snooping of the switch") \
+	X(delivered_dhcp, FATE, "DHCP messages relayed, or taken by the client") \
 	X(reassembled, FATE, "fragments that went into a packet of which another was the last to come") \
 	X(discarded, FATE, "packets that the discard application threw away, its work") \
 	X(judged, FATE, "test frames that the generator judged, its work") \
@@ -112,6 +113,10 @@
 	X(drop_udp_malformed, DROP, "UDP length or checksum wrong") \
 	X(drop_udp_loop, DROP, "request from a port that answers itself: it would never end") \
 	X(drop_udp_port, DROP, "UDP port without a receiver") \
+	X(drop_dhcp_malformed, DROP, "DHCP message or option of a wrong length, or not of the protocol") \
+	X(drop_dhcp_hops, DROP, "DHCP request that too many relay agents have had") \
+	X(drop_dhcp_agent, DROP, "DHCP request of a client with a relay agent's option (RFC 3046 2.1.1)") \
+	X(drop_dhcp_unwanted, DROP, "DHCP message that nobody here waits for, or from the wrong side of the relay") \
 	X(drop_bfd_malformed, DROP, "BFD version, length, multiplier, discriminator or flag that no packet may have") \
 	X(drop_bfd_auth, DROP, "BFD packet with authentication, which no session here uses") \
 	X(drop_bfd_ttl, DROP, "BFD packet from farther away than its session allows") \
@@ -240,6 +245,8 @@
 	X(nd_router_refused, INFO, "parts of router advertisements not believed, or without room") \
 	X(mld_tx_report, INFO, "MLD reports and leaves sent") \
 	X(udp_tx, INFO, "UDP datagrams sent by the machine itself") \
+	X(dhcp_tx, INFO, "DHCP messages sent by the client, and to servers and clients by the relay") \
+	X(dhcp_relay_no_room, INFO, "DHCP requests relayed without option 82, for which they had no room") \
 	X(bfd_tx, INFO, "BFD packets sent") \
 	X(lldp_tx, INFO, "LLDP frames sent") \
 	X(lldp_aged, INFO, "LLDP neighbours whose time to live has passed") \

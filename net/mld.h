@@ -29,7 +29,7 @@
 #include "net/icmp6.h"
 #include "net/ip6.h"
 
-#define MLD_GROUPS_MAX 1408
+#define MLD_GROUPS_MAX 1536
 #define MLD_INTERFACES_MAX 128
 #define MLD_FRAME_MAX (ETH_HLEN + IP6_HLEN + IP6_ROUTER_ALERT_HLEN + 28)
 

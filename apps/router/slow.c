@@ -61,16 +61,26 @@ static void ip4_input(struct pkt *p, bool asked)
 {
 	const uint8_t *ip = p->data + ETH_HLEN;
 	enum counter bad = ip4_check(ip, p->len - ETH_HLEN);
-	if (bad != CNT_NONE && bad != CNT_drop_ip4_options) {
+	const bool dhcp = dhcp_is_wanted(router.dp, p->interface, ip, p->len - ETH_HLEN);
+	if (bad != CNT_NONE && bad != CNT_drop_ip4_options && !dhcp) {
 		core_drop(p, bad);
+		return;
+	}
+	if (!router.dp->interface[p->interface].enabled && !dhcp) { /* it waits for its address */
+		core_drop(p, CNT_drop_port_down);
 		return;
 	}
 	/* RFC 1812 5.3.8, 5.3.9: filter and source come before every error. A denied sender gets
 	 * no error about its options, and a forged source gets no answer. */
 	if (!asked &&
 	    (router_denied(p, &router.filters->interface[p->interface].in[0], CNT_drop_acl_in) ||
-	     router_is_forged(p, false)))
+	     (ip4_src(ip) != 0 && router_is_forged(p, false)))) /* 0.0.0.0: a DHCP client's */
 		return;
+	if (dhcp) {
+		ingress_complete(p, ETH_HLEN + ip4_header_len(ip));
+		core_punt(p, ingress_punt_kind4(p), NH_LOCAL);
+		return;
+	}
 	if (bad != CNT_NONE) { /* RFC 1812 4.3.3.5 */
 		router_error4(p, ICMP4_PARAM_PROBLEM, 0, ip4_options_error(ip) << 24);
 		core_drop(p, bad);

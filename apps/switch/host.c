@@ -7,7 +7,9 @@
  * - ARP that asks for one of our addresses, or says that it has one (RFC 5227 2.4), and announcements,
  *   which change what we know of a neighbour (RFC 826)
  * - IPv6 to a group that we have joined, such as a solicited node's
- * IPv4 groups and broadcasts are for nobody here (ingress_host4).
+ * - DHCP, if the VLAN's interface has a client or a relay agent (dataplane/dhcp.h)
+ * - all ARP, while the interface waits for its address: another host may have that (RFC 5227 2.1.1)
+ * Other IPv4 groups and broadcasts are for nobody here (ingress_host4).
  */
 #include "apps/switch/host.h"
 
@@ -33,7 +35,9 @@ bool host_wants(const struct dp_state *dp, const struct pkt *p, unsigned tag, un
 	const struct dp_interface *ifp = &dp->interface[interface];
 	const uint16_t type = be16_load(p->data + head - 2);
 	if (type == ETH_TYPE_ARP)
-		return ifp->enabled && wants_arp(ifp, p->data + head, p->len - head);
+		return ifp->enabled ? wants_arp(ifp, p->data + head, p->len - head) : dhcp_awaits(dp, interface);
+	if (type == ETH_TYPE_IP4)
+		return p->len > head && dhcp_is_wanted(dp, interface, p->data + head, p->len - head);
 	if (type != ETH_TYPE_IP6 || !ifp->enabled6 || p->len < head + IP6_HLEN)
 		return false;
 	const struct net_addr dst = ip6_dst(p->data + head);
@@ -61,10 +65,10 @@ static void punt(const struct dp_state *dp, struct pkt *p, bool six)
 static void input4(const struct dp_state *dp, struct pkt *p, const struct dp_interface *ifp)
 {
 	const enum counter bad = ingress_host4(p, ifp);
-	if (bad != CNT_NONE)
-		core_drop(p, bad);
-	else
+	if (bad == CNT_NONE || dhcp_is_wanted(dp, p->interface, p->data + ETH_HLEN, p->len - ETH_HLEN))
 		punt(dp, p, false);
+	else
+		core_drop(p, bad);
 }
 
 static void input6(const struct dp_state *dp, struct pkt *p)

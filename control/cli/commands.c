@@ -161,6 +161,7 @@ static const struct shell_command commands[] = {
 	{"show crash", NULL, "reports of programs that failed: the first, and the last three", show_crash},
 	{"show tcp", "[connections]", "TCP connections by core and state, or a list of some",
 	 show_tcp},
+	{"show ip dhcp relay", NULL, "DHCP relay agents: messages relayed and dropped by interface", show_dhcp_relay},
 	{"show lldp", NULL, "LLDP: its times, and what each port has sent and received", show_lldp},
 	{"show lldp neighbors", NULL, "LLDP neighbours, one line each", show_lldp_neighbours},
 	{"show lldp neighbors detail", NULL, "all that LLDP neighbours announce", show_lldp_neighbours_detail},

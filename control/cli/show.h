@@ -53,6 +53,10 @@ void show_engine_count(struct shell *sh, const char *what, const char *name, uin
 void show_engine_connection(struct shell *sh, uint16_t port, const struct engine_connection_stats *s);
 void show_engine_disconnected(struct shell *sh, const struct engine_connection_stats *s);
 
+/* --- show_dhcp.c --- */
+
+void show_dhcp_relay(struct shell *sh);
+
 /* --- show_lldp.c --- */
 
 void show_lldp(struct shell *sh);

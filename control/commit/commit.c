@@ -17,6 +17,7 @@
 #include "control/forwarding/steer_rules.h"
 #include "control/link/bundle.h"
 #include "control/forwarding/tables.h"
+#include "control/host/dhcp_relay.h"
 #include "control/host/output.h"
 #include "control/host/vxlan.h"
 #include "control/link/lldp_control.h"
@@ -401,6 +402,7 @@ static void apply_live(void)
 	shell_set_hostname(&serial_console, running.config.hostname);
 	remote_set_hostname(running.config.hostname);
 	lldp_control_changed();
+	dhcp_relay_changed();
 	if (plugin_get() && plugin_get()->changed)
 		plugin_get()->changed();
 }

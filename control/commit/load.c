@@ -47,6 +47,19 @@ static int check_filters(const struct config_interface *i, enum core_app_number 
 	return E_OK;
 }
 
+/* DHCP's client needs an application with IPv4 for itself, its relay agents one with several networks. */
+static int check_dhcp(const struct config_interface *i, enum core_app_number app, struct text_error *err)
+{
+	const uint32_t relay = i->relay_line[0] ? i->relay_line[0] : i->relay_line[1];
+	const bool several = app == CORE_APP_router || app == CORE_APP_switch;
+	if (relay && !several)
+		return text_fail(err, relay, text_of("dhcp"), "the application %s relays no DHCP", core_app_word(app));
+	if (i->dhcp_line && !several && app != CORE_APP_echo && app != CORE_APP_web)
+		return text_fail(err, i->dhcp_line, text_of("dhcp"), "the application %s asks no DHCP server",
+		                 core_app_word(app));
+	return E_OK;
+}
+
 /* For an interface in a VLAN of the switch. */
 static int check_svi(const struct config *c, const struct config_interface *i, const char *name,
                      enum core_app_number app, struct text_error *err)
@@ -56,6 +69,8 @@ static int check_svi(const struct config *c, const struct config_interface *i, c
 		return text_fail(err, i->line, text_of(name), "the application %s has no VLANs of its own: "
 		                 "its VLANs are of a port, such as eth0.%u", core_app_word(app), config_if_vid(i));
 	int error = check_filters(i, app, err);
+	if (error == E_OK)
+		error = check_dhcp(i, app, err);
 	if (error != E_OK)
 		return error;
 	if (core_port_count() == 0 || i->mtu <= interface_mtu_svi(c))
@@ -75,8 +90,8 @@ static int check_switchport(const struct config *c, unsigned n, const char *name
 		return line ? text_fail(err, line, text_of(name), "the application %s does not switch",
 		                        core_app_word(app))
 		            : E_OK;
-	if (i->address_count || i->lender_line)
-		return text_fail(err, i->address_count ? i->address[0].line : i->lender_line, text_of(name),
+	if (i->address_count || i->lender_line || i->dhcp_line)
+		return text_fail(err, i->address_count ? i->address[0].line : i->lender_line + i->dhcp_line, text_of(name),
 		                 "a port of the switch has no address; give it to a VLAN, such as vlan1");
 	if (i->ipv6)
 		return text_fail(err, i->ipv6_line, text_of(name),
@@ -188,6 +203,8 @@ static int check_interface(const struct config *c, unsigned n, enum core_app_num
 		                 "a router does not take its addresses from the advertisements of "
 		                 "others (RFC 4862); give %s an address", name);
 	int error = check_filters(i, app, err);
+	if (error == E_OK)
+		error = check_dhcp(i, app, err);
 	if (error != E_OK)
 		return error;
 	for (unsigned six = 0; six < 2; six++)

@@ -38,6 +38,7 @@
  *     config_switch.c       VLANs of the switch's ports, static stations, storm control
  *     config_lldp.c         LLDP
  *     config_snoop.c        IGMP and MLD snooping
+ *     config_dhcp.c         DHCP: the client, the relay agents
  *     words.c               parsers of words that several files use; config_parse.h: shared
  *     config_check.c        checks of the whole; config_check6.c: of IPv6
  *     config_print.c        back to text
@@ -63,6 +64,7 @@
 #include "net/acl/acl.h"
 #include "net/acl/mac.h"
 #include "net/addr.h"
+#include "net/dhcp/relay4.h"
 #include "net/lacp/lacp.h"
 #include "net/stp/stp.h"
 
@@ -193,6 +195,8 @@ struct config_interface {
 	char description[CONFIG_DESCRIPTION_SIZE];
 	uint32_t lender; /* `ip unnumbered`: key of the interface whose address it borrows */
 	uint32_t lender_line; /* 0: it borrows none */
+	uint32_t dhcp_line;     /* `ip address dhcp` (config_dhcp_client); 0: not configured */
+	uint32_t relay_line[2]; /* of a server of the relay agent, IPv4's and IPv6's; 0: it has none */
 
 	bool ipv6;       /* IPv6 is enabled: `ipv6 enable` or any address */
 	bool autoconfig; /* `ipv6 address autoconfig`: from router advertisements */
@@ -477,6 +481,37 @@ struct config_mrouter {
 	uint8_t family;
 };
 
+/* An interface that asks a DHCP server for its address. */
+#define CONFIG_DHCP_CLIENTS_MAX 8
+#define CONFIG_DHCP_DISTANCE_DEFAULT 254
+#define CONFIG_DHCP_TEXT 128 /* the statement, with a NUL */
+struct config_dhcp_client {
+	uint32_t interface; /* key of its name */
+	uint32_t line;
+	uint32_t distance;  /* of the default route and the other routes that the server names */
+	char hostname[CONFIG_HOSTNAME_SIZE]; /* that the server is told; empty: none */
+};
+
+/* A server of an interface's relay agent. */
+#define CONFIG_RELAYS_MAX 256
+#define CONFIG_RELAYS_EACH_MAX 8 /* of an interface and a family */
+struct config_relay {
+	struct net_addr server; /* of either family */
+	uint32_t interface;     /* key of the clients' interface */
+	uint32_t link;          /* key of the interface of a link-local server; CONFIG_INTERFACE_ANY: it is none */
+	uint32_t line;
+};
+
+struct config_dhcp {
+	struct config_dhcp_client client[CONFIG_DHCP_CLIENTS_MAX]; /* by interface */
+	unsigned clients;
+	struct config_relay relay[CONFIG_RELAYS_MAX]; /* by interface, then in the order of the text */
+	unsigned relays;
+	uint8_t hops; /* of `ip dhcp relay maximum-hops`; 0: DHCP_RELAY4_HOPS_MAX, and never that */
+	bool insert;  /* option 82 */
+	enum dhcp_relay4_policy policy;
+};
+
 /* A session of port mirroring on the switch. Ports are bits. */
 #define CONFIG_MONITORS 4
 struct config_monitor {
@@ -561,6 +596,7 @@ struct config {
 	struct config_mac mac[CONFIG_MACS_MAX];
 	unsigned mac_count;
 	struct config_lldp lldp;
+	struct config_dhcp dhcp;
 	struct config_monitor monitor[CONFIG_MONITORS]; /* by number less one */
 	uint32_t aging_s; /* of learned addresses; 0: they stay */
 	uint32_t aging_line; /* 0: not configured */
@@ -681,6 +717,16 @@ int config_check_lldp(const struct config *c, struct text_error *err);
 /* Time between LLDP frames, and the time to live that they announce. */
 uint16_t config_lldp_timer_s(const struct config *c);
 uint16_t config_lldp_hold_s(const struct config *c);
+
+/* Checks the statements of DHCP. */
+int config_check_dhcp(const struct config *c, struct text_error *err);
+
+/* What the interface of that key asks a DHCP server; NULL: nothing. */
+const struct config_dhcp_client *config_dhcp_client(const struct config *c, uint32_t key);
+
+/* Its statement as text, and the word of a policy. */
+void config_dhcp_text(const struct config_dhcp_client *d, char buf[CONFIG_DHCP_TEXT]);
+const char *config_dhcp_policy_word(enum dhcp_relay4_policy policy);
 
 /* Checks the statements of snooping. */
 int config_check_snoop(const struct config *c, struct text_error *err);

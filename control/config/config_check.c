@@ -278,5 +278,7 @@ int config_check(const struct config *c, uint32_t *scratch, uint32_t scratch_wor
 		error = config_check_lldp(c, err);
 	if (error == 0)
 		error = config_check_snoop(c, err);
+	if (error == 0)
+		error = config_check_dhcp(c, err);
 	return error != 0 ? error : config_check6(c, scratch + slots, scratch_words - slots, err);
 }

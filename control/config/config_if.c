@@ -90,6 +90,10 @@ static int check_loopback(const struct config_interface *i, struct text_error *e
 		what = "an MTU", line = i->mtu_line;
 	else if (i->lender_line)
 		what = "packets that need a borrowed address", line = i->lender_line;
+	else if (i->dhcp_line)
+		what = "addresses of a DHCP server", line = i->dhcp_line;
+	else if (i->relay_line[0] || i->relay_line[1])
+		what = "clients of a DHCP relay agent", line = i->relay_line[!i->relay_line[0]];
 	else if (i->autoconfig)
 		what = "addresses of routers", line = i->autoconfig_line;
 	else if (!net_addr_is_any(&i->link_local6))

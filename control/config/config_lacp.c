@@ -132,6 +132,8 @@ static uint32_t misplaced(const struct config *c, unsigned port, const char **wh
 	*what = "addresses";
 	if (i->address_count || i->lender_line)
 		return i->address_count ? i->address[0].line : i->lender_line;
+	if (i->dhcp_line)
+		return i->dhcp_line;
 	if (i->ipv6)
 		return i->ipv6_line;
 	*what = "the MTU";

@@ -102,7 +102,10 @@ int config_ip6_prefix(struct parser *p, unsigned i, struct net_addr *prefix, uns
 /* Words from i on: "reachable-via (rx | any) allow-default", for IPv6 (six) or IPv4. */
 int config_parse_verify(struct parser *p, unsigned i, bool six);
 
-/* --- of config_statements.c, used by config.c --- */
+/* --- of config_statements.c --- */
+
+/* Word i: the name of a host. */
+int config_parse_hostname(struct parser *p, unsigned i, char out[CONFIG_HOSTNAME_SIZE]);
 
 int config_exit(struct parser *p, unsigned i);
 int config_script(struct parser *p, unsigned i);
@@ -284,6 +287,15 @@ int config_lldp_transmit(struct parser *p, unsigned i);
 int config_lldp_receive(struct parser *p, unsigned i);
 int config_no_lldp_transmit(struct parser *p, unsigned i);
 int config_no_lldp_receive(struct parser *p, unsigned i);
+
+/* --- of config_dhcp.c --- */
+
+int config_dhcp_address(struct parser *p, unsigned i);
+int config_dhcp_helper(struct parser *p, unsigned i);
+int config_dhcp_relay6(struct parser *p, unsigned i);
+int config_dhcp_information(struct parser *p, unsigned i);
+int config_dhcp_policy(struct parser *p, unsigned i);
+int config_dhcp_hops(struct parser *p, unsigned i);
 
 /* --- of config_lacp.c --- */
 

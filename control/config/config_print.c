@@ -271,6 +271,34 @@ static void print_lacp(const struct printer *p, const struct config *c, const st
 		print_line(p, " lacp port-priority %u", m->priority);
 }
 
+static void print_dhcp_interface(const struct printer *p, const struct config *c, const struct config_interface *i)
+{
+	const struct config_dhcp_client *d = config_dhcp_client(c, i->key);
+	char text[CONFIG_DHCP_TEXT], addr[FMT_ADDR_MAX], name[CONFIG_IF_NAME_SIZE];
+	if (d) {
+		config_dhcp_text(d, text);
+		print_line(p, " %s", text);
+	}
+	for (unsigned k = 0; k < c->dhcp.relays; k++) {
+		const struct config_relay *r = &c->dhcp.relay[k];
+		const bool named = r->link != CONFIG_INTERFACE_ANY;
+		if (r->interface == i->key)
+			print_line(p, " %s %s%s%s",
+			           net_addr_is_ip4(&r->server) ? "ip helper-address" : "ipv6 dhcp relay destination",
+			           fmt_addr(addr, r->server.w), named ? " " : "", named ? config_key_name(name, r->link) : "");
+	}
+}
+
+static void print_dhcp(const struct printer *p, const struct config_dhcp *d)
+{
+	if (d->insert)
+		print_line(p, "ip dhcp relay information option");
+	if (d->policy != DHCP_RELAY4_DROP)
+		print_line(p, "ip dhcp relay information policy %s", config_dhcp_policy_word(d->policy));
+	if (d->hops)
+		print_line(p, "ip dhcp relay maximum-hops %u", d->hops);
+}
+
 static void print_interface(const struct printer *p, const struct config *c,
                             const struct config_interface *i)
 {
@@ -285,6 +313,7 @@ static void print_interface(const struct printer *p, const struct config *c,
 		           k > 0 ? " secondary" : "");
 	if (i->lender_line != 0)
 		print_line(p, " ip unnumbered %s", config_key_name(name, i->lender));
+	print_dhcp_interface(p, c, i);
 	print_interface6(p, i);
 	print_filters(p, i);
 	print_policy(p, i);
@@ -484,6 +513,7 @@ static void print_machine(const struct config *c, config_write_fn write, void *c
 		print_line(&p, "web access-log sample %u", c->web_log_sample);
 	print_management(&p, c);
 	print_lldp(&p, &c->lldp);
+	print_dhcp(&p, &c->dhcp);
 	print_engine(&p, &c->engine);
 	for (unsigned n = 0; n < c->interfaces; n++)
 		if (c->interface[n].present)

@@ -20,10 +20,10 @@ static bool is_alnum(char c)
 	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
-static int parse_hostname(struct parser *p, unsigned i)
+int config_parse_hostname(struct parser *p, unsigned i, char out[CONFIG_HOSTNAME_SIZE])
 {
 	int error = words_expect(&p->w, i);
-	if (error != 0 || (error = words_end(&p->w, i + 1)) != 0)
+	if (error != 0)
 		return error;
 	struct text w = p->w.word[i];
 	bool good = w.len < CONFIG_HOSTNAME_SIZE && is_alnum(w.at[0]) && is_alnum(w.at[w.len - 1]);
@@ -33,8 +33,14 @@ static int parse_hostname(struct parser *p, unsigned i)
 	if (!good)
 		return FAIL(p, i, "a hostname has 1 to %d letters, digits and inner hyphens",
 		            CONFIG_HOSTNAME_SIZE - 1);
-	copy_word(p->out->hostname, sizeof p->out->hostname, w);
+	copy_word(out, CONFIG_HOSTNAME_SIZE, w);
 	return 0;
+}
+
+static int parse_hostname(struct parser *p, unsigned i)
+{
+	const int error = config_parse_hostname(p, i, p->out->hostname);
+	return error != 0 ? error : words_end(&p->w, i + 1);
 }
 
 static int parse_application(struct parser *p, unsigned i)
@@ -247,6 +253,13 @@ static const struct statement statements[] = {
 	 STATEMENT_ONCE | STATEMENT_LIVE},
 	{"ip address", "ip address " SUBNET " [secondary]", config_ip4_address, true,
 	 STATEMENT_UNLESS_LAST},
+	{"ip helper-address", "ip helper-address A.B.C.D", config_dhcp_helper, true, STATEMENT_LIVE},
+	{"ip dhcp relay information option", "ip dhcp relay information option", config_dhcp_information, false,
+	 STATEMENT_ONCE | STATEMENT_LIVE},
+	{"ip dhcp relay information policy", "ip dhcp relay information policy (drop | keep | replace)", config_dhcp_policy,
+	 false, STATEMENT_ONCE | STATEMENT_LIVE},
+	{"ip dhcp relay maximum-hops", "ip dhcp relay maximum-hops N", config_dhcp_hops, false,
+	 STATEMENT_ONCE | STATEMENT_LIVE},
 	{"ip unnumbered", "ip unnumbered INTERFACE", config_ip4_unnumbered, true, STATEMENT_ONCE},
 	{"mtu", "mtu BYTES", parse_mtu, true, STATEMENT_ONCE},
 	{"shutdown", "shutdown", parse_shutdown, true, 0},
@@ -268,6 +281,8 @@ static const struct statement statements[] = {
 	 STATEMENT_ONCE | STATEMENT_LIVE},
 	{"ipv6 nd other-config-flag", "ipv6 nd other-config-flag", config_ip6_ra_other, true,
 	 STATEMENT_ONCE | STATEMENT_LIVE},
+	{"ipv6 dhcp relay destination", "ipv6 dhcp relay destination X:X::X [INTERFACE]", config_dhcp_relay6, true,
+	 STATEMENT_LIVE},
 	{"ip access-group", "ip access-group NAME (in | out)", config_acl_group4, true,
 	 STATEMENT_BY_LAST | STATEMENT_NAMED | STATEMENT_LIVE},
 	{"ipv6 traffic-filter", "ipv6 traffic-filter NAME (in | out)", config_acl_group6, true,

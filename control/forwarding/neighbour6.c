@@ -34,9 +34,9 @@
 #include "lib/number.h"
 
 /* Each address, also the link-local one, and the anycast address of its subnet have a group; the
- * group of all routers is in addition. */
+ * groups of all routers and of DHCP relay agents are in addition. */
 _Static_assert(DP_INTERFACES_MAX * 2 * (1 + CONFIG_ADDRESSES_MAX) <= ND_LOCALS_MAX &&
-               DP_INTERFACES_MAX * (2 * (1 + CONFIG_ADDRESSES_MAX) + 1) <= MLD_GROUPS_MAX,
+               DP_INTERFACES_MAX * (2 * (1 + CONFIG_ADDRESSES_MAX) + 2) <= MLD_GROUPS_MAX,
                "there is room for all that can be configured");
 
 /* The table's memory, for so many neighbours and `pending` waiting frames of up to frame_max

@@ -16,9 +16,11 @@
 #include "control/config/running.h"
 #include "control/forwarding/neighbour.h"
 #include "control/forwarding/tables.h"
+#include "control/host/dhcp_input.h"
 #include "control/host/input.h"
 #include "control/host/output.h"
 #include "control/host/ping.h"
+#include "dataplane/dhcp.h"
 #include "dataplane/state.h"
 #include "net/icmp4.h"
 #include "control/host/tcp_control.h"
@@ -155,6 +157,8 @@ enum counter local_input(const struct core_msg *m)
 	const uint8_t *ip = m->frame + ETH_HLEN;
 	if (m->len < ETH_HLEN + IP4_HLEN)
 		return CNT_drop_ip4_short;
+	if (dhcp_is_wanted(dp_get(), m->port, ip, m->len - ETH_HLEN))
+		return dhcp_input(m);
 	enum counter bad = ip4_check(ip, m->len - ETH_HLEN);
 	if (bad != CNT_NONE)
 		return bad;

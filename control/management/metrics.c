@@ -23,6 +23,7 @@
 #include "control/management/remote.h"
 #include "control/management/stats.h"
 #include "control/programs/programs.h"
+#include "control/host/dhcp_relay.h"
 #include "control/host/tcp_control.h"
 #include "control/host/vxlan.h"
 #include "control/link/lldp_control.h"
@@ -154,6 +155,23 @@ static bool neighbour_states(const struct family *f, uint32_t i, struct page_tex
 		page_print(t, "%s{family=\"%s\",state=\"%s\"} %u\n", f->name, i ? "ipv6" : "ipv4",
 		           i ? nd_state_name((enum nd_state)state) : arp_state_name((enum arp_state)state),
 		           count[state]);
+	return true;
+}
+
+/* Messages of a relay agent: those of interface i / 2 and of the family i % 2. arg: 0 requests, 1 replies, 2 copies to
+ * servers. */
+static bool dhcp_relay_of(const struct family *f, uint32_t i, struct page_text *t)
+{
+	const struct dp_state *v = dp_get();
+	const uint32_t n = i / 2;
+	if (n >= v->ifs)
+		return false;
+	if (!dp_exists(v, n) || !running.config.interface[n].relay_line[i % 2])
+		return true;
+	const struct dhcp_relay_counts *c = &dhcp_relay_counts[n][i % 2];
+	const uint64_t value[] = {c->requests, c->replies, c->sent};
+	page_print(t, "%s{interface=\"%s\",family=\"%s\"} %llu\n", f->name, dp_name(v, n), i % 2 ? "ipv6" : "ipv4",
+	           (ull)value[f->arg]);
 	return true;
 }
 
@@ -643,6 +661,9 @@ static const struct family families[] = {
 	 2},
 	{"hayate_port_speed_bytes", "gauge", "Speed of the link in bytes a second; 0 when unknown",
 	 port_link, 1},
+	{"hayate_dhcp_relay_requests_total", "counter", "DHCP requests relayed to servers", dhcp_relay_of, 0},
+	{"hayate_dhcp_relay_replies_total", "counter", "DHCP replies relayed to clients", dhcp_relay_of, 1},
+	{"hayate_dhcp_relay_sent_total", "counter", "copies of DHCP requests sent to servers", dhcp_relay_of, 2},
 	{"hayate_lldp_neighbors", "gauge", "LLDP neighbours of the port", lldp_neighbours_of, 0},
 	{"hayate_port_channel_up", "gauge", "1 when a port of the port channel is in use", port_channel, 0},
 	{"hayate_port_channel_ports", "gauge", "Ports of a port channel, configured and in use", port_channel, 1},
@@ -769,6 +790,8 @@ static bool is_absent(const struct family *f)
 		return !any_xdp();
 	if (f->sample == xdp_memory)
 		return !any_region();
+	if (f->sample == dhcp_relay_of)
+		return running.config.dhcp.relays == 0;
 	if (f->sample == lldp_neighbours_of)
 		return lldp_control_agent() == NULL;
 	if (f->sample == port_channel)

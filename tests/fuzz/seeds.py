@@ -391,6 +391,29 @@ def sites():
         yield "entries-%d" % number, b"\2" + rng.randbytes(40 << number % 4)
 
 
+def dhcp_messages():
+    """Messages of DHCP, after an octet that says who takes them (tests/fuzz/fuzz_dhcp.c)."""
+    def four(op, options, yiaddr=bytes(4), sname=b"", file=b""):
+        head = struct.pack("!4BI2H", op, 1, 6, 0, 7, 0, 0) + bytes(4) + yiaddr + bytes(4)
+        head += bytes(4) if op == 1 else b"\xc0\0\2\1"
+        head += b"\2\0\0\0\0\1".ljust(16, b"\0") + sname.ljust(64, b"\0") + file.ljust(128, b"\0")
+        return (head + b"\x63\x82\x53\x63" + options + b"\xff").ljust(300, b"\0")
+    discover = four(1, b"\x35\1\1\x37\4\1\3\6\x79\x3d\7\1\2\0\0\0\0\1")
+    offer = four(2, b"\x35\1\2\x36\4\xc0\0\2\1\x33\4\0\0\2\x58\1\4\xff\xff\xff\0\3\4\xc0\0\2\1"
+                 b"\x79\x0d\x18\xc0\0\2\0\0\0\0\0\xc0\0\2\1", b"\xc0\0\2\x09")
+    agent = four(1, b"\x35\1\1\x52\6\1\4eth0")
+    overload = four(2, b"\x34\1\3", file=b"\x35\1\5\xff", sname=b"\x33\4\0\0\1\0\xff")
+    solicit = b"\1\0\0\7\0\1\0\2ab"
+    forward = b"\x0c\1" + bytes(32) + b"\0\x09" + len(solicit).to_bytes(2, "big") + solicit
+    reply = b"\x0d\0" + bytes(15) + b"\1" + bytes(15) + b"\2\0\x12\0\4eth0\0\x09\0\4\2\0\0\7"
+    for n, message in enumerate((discover, offer, agent, overload, discover[:240])):
+        for who in (0, 16, 32, 48, 1):
+            yield "four%d-%d" % (n, who), bytes([who]) + message
+    for n, message in enumerate((solicit, forward, reply)):
+        for who in (2, 3):
+            yield "six%d-%d" % (n, who), bytes([who]) + message
+
+
 def bfd_inputs():
     """Packets for a session, and streams of bfdd (tests/fuzz/fuzz_bfd.c)."""
     def record(packet, time=1, change=b"\0\0\0\0\0"):
@@ -999,7 +1022,7 @@ def main():
               "acl": acl_programs, "udp": udp_packets, "vxlan": vxlan_packets, "nd": nd_programs, "http": http_requests,
               "http_range": http_ranges, "http_coding": http_codings, "http_date": http_dates,
               "http_condition": http_conditions, "tar": tar_archives, "site": sites,
-              "fpm": fpm_streams, "bfd": bfd_inputs, "stp": stp_programs, "snoop": snoop_programs, "lldp": lldp_programs, "lacp": lacp_programs,
+              "fpm": fpm_streams, "bfd": bfd_inputs, "stp": stp_programs, "snoop": snoop_programs, "dhcp": dhcp_messages, "lldp": lldp_programs, "lacp": lacp_programs,
               "telnet": telnet_sessions, "match": matches, "script": scripts, "pcap": captures,
               "config": configurations, "virtio": bytes_at_random,
               "intel": bytes_at_random, "vmxnet3": bytes_at_random, "mlx5": bytes_at_random,

@@ -114,6 +114,9 @@ static void forget_lines(struct config *c)
 		f->verify_line[0] = f->verify_line[1] = 0;
 		f->redirects_line[0] = f->redirects_line[1] = f->directed_line = 0;
 		f->lender_line = f->lender_line != 0; /* nonzero means that there is one */
+		f->dhcp_line = f->dhcp_line != 0;
+		f->relay_line[0] = f->relay_line[0] != 0;
+		f->relay_line[1] = f->relay_line[1] != 0;
 		f->engine_line = f->engine_vni_line = f->engine_protocols_line = 0;
 		for (unsigned k = 0; k < CONFIG_ADDRESSES_MAX; k++)
 			f->address[k].line = f->address6[k].line = 0;
@@ -140,6 +143,10 @@ static void forget_lines(struct config *c)
 	for (unsigned i = 0; i < CONFIG_NEIGHBOURS6_MAX; i++)
 		c->neighbour6[i].line = 0;
 	c->lldp.hold_line = 0;
+	for (unsigned k = 0; k < CONFIG_RELAYS_MAX; k++)
+		c->dhcp.relay[k].line = 0;
+	for (unsigned k = 0; k < CONFIG_DHCP_CLIENTS_MAX; k++)
+		c->dhcp.client[k].line = 0;
 	for (unsigned n = 0; n < CONFIG_PORTS_MAX; n++)
 		c->member[n].line = 0;
 	c->lacp_priority_line = c->lacp_priority_line != 0; /* nonzero means that there is one */

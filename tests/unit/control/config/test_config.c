@@ -463,7 +463,7 @@ static void test_statement_errors(void **state)
 	       "service, tcp, web, username, http, console, capture, routing, xdp, steer, channel-group, lacp, port-channel, switchport, "
 	       "storm-control, monitor, spanning-tree, errdisable, lldp, exit");
 	refuse("\n\nint eth0", 3, "int", "unknown statement");
-	refuse("ip", 1, "", "expected address, unnumbered, access-group, unreachables, verify, redirects, directed-broadcast, access-list, route, icmp, igmp after \"ip\"");
+	refuse("ip", 1, "", "expected address, helper-address, dhcp, unnumbered, access-group, unreachables, verify, redirects, directed-broadcast, access-list, route, icmp, igmp after \"ip\"");
 	refuse("ip rout 1.2.3.4", 1, "rout",
 	       "expected address, unnumbered, access-group, unreachables, verify, redirects, directed-broadcast, access-list, route, icmp, igmp after \"ip\"");
 	refuse("ip icmp 5", 1, "5", "expected rate-limit after \"icmp\"");
