@@ -20,7 +20,7 @@ KERNEL_SRC := kernel/main.c kernel/boot.c kernel/console.c kernel/fbcon.c kernel
 	kernel/guard.c kernel/panic.c kernel/mce.c kernel/keep.c kernel/selftest.c kernel/symbols.c
 LIB_SRC := $(sort $(wildcard lib/*.c))
 # the interpreter of BPF is for tests
-PROGRAM_SRC := $(filter-out bpf/interpret.c,$(sort $(wildcard runtime/*.c dataplane/*.c drivers/*.c drivers/*/*.c net/*.c net/*/*.c bpf/*.c bpf/*/*.c control/*.c \
+PROGRAM_SRC := $(filter-out bpf/interpret.c,$(sort $(wildcard runtime/*.c dataplane/*.c disk/*.c drivers/*.c drivers/*/*.c net/*.c net/*/*.c bpf/*.c bpf/*/*.c control/*.c \
 	control/*/*.c apps/*.c apps/*/*.c tools/pktgen/*.c tools/pktgen/*/*.c)))
 
 # --- flags ---

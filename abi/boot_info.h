@@ -16,6 +16,7 @@
 #define CORES_MAX 256
 #define NODES_MAX 16
 #define BOOT_PCI_MAX 64
+#define BOOT_DISKS_MAX 8 /* of them */
 #define BOOT_CMDLINE_MAX 1024
 #define BOOT_BUILD_ID 41 /* characters, with the NUL */
 #define BOOT_HEADER_BYTES \
@@ -155,7 +156,7 @@ struct boot_info {
 	struct core_sleep sleep[CORES_MAX];
 	struct crash crash[CRASHES_MAX]; /* kernel/crash.h says which are kept */
 	struct boot_before before;
-	struct pci_dev pci[BOOT_PCI_MAX]; /* network functions, by bus, device, function */
+	struct pci_dev pci[BOOT_PCI_MAX]; /* network cards and disks, by bus, device, function */
 	struct hardware hardware;
 	char build_id[BOOT_BUILD_ID]; /* of the image, in hexadecimal digits */
 	char loader[32];

@@ -60,7 +60,9 @@ enum kcall {
 	/* (device, at, bytes): from now on only this device reaches that memory of the core's arena; DMA_ALL:
 	 * all devices do. A number that is no device's: none does. Whole 2 MiB pages. E_INVAL: it is not in the
 	 * arena. E_NOTSUP: there is no IOMMU, or it has one map for all devices. E_DEVICE: it does not
-	 * answer, and devices may still reach what they reached before. */
+	 * answer, and devices may still reach what they reached before.
+	 * A disk reaches nothing at first. For a disk, the memory is in the control core's tables: that disk reaches
+	 * it besides what it has been given before, and no network card does. */
 	KCALL_DMA_RESERVE,
 	/* (): counts errors that PCI functions report (abi/hardware.h), and prints the first of each. Returns
 	 * the number since boot. E_INVAL from a core without the control role. */

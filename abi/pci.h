@@ -1,5 +1,5 @@
 /*
- * Network functions on PCI as a driver sees them: identity, mapped BARs, and configuration space
+ * Network cards and disks on PCI as a driver sees them: identity, mapped BARs, and configuration space
  * through the kernel. The core runtime implements this (runtime/pci.c); on the host the test does.
  */
 #ifndef ABI_PCI_H
@@ -16,6 +16,11 @@ struct pci_bar {
 	uint64_t bytes;
 };
 
+enum pci_kind {
+	PCI_NETWORK,
+	PCI_DISK, /* NVMe, or virtio-blk. Its BARs are mapped for the control core only */
+};
+
 struct pci_dev {
 	uint16_t index; /* in struct boot_info; identifies the device to the kernel */
 	uint16_t segment;
@@ -23,6 +28,7 @@ struct pci_dev {
 	uint16_t vendor;
 	uint16_t device;
 	uint16_t msix_vectors; /* 0: no MSI-X */
+	uint16_t kind;         /* enum pci_kind */
 	uint16_t node;         /* NUMA node; PCI_NODE_NONE: not known */
 	struct pci_bar bar[PCI_BARS];
 };
@@ -37,6 +43,12 @@ void pci_write(const struct pci_dev *dev, unsigned offset, unsigned size, uint32
 static inline void pci_enable(const struct pci_dev *dev)
 {
 	pci_write(dev, 0x04, 2, pci_read(dev, 0x04, 2) | 6);
+}
+
+/* Ends bus mastering; memory space stays enabled. Whatever state the device is in, it reaches no memory afterwards. */
+static inline void pci_end_dma(const struct pci_dev *dev)
+{
+	pci_write(dev, 0x04, 2, (pci_read(dev, 0x04, 2) & ~4u) | 2);
 }
 
 /* Routes MSI-X table entry `entry` to `core`, whose sleep it ends, and unmasks the entry. E_INVAL: the

@@ -34,6 +34,7 @@
 #include "control/forwarding/neighbour6.h"
 #include "control/forwarding/policy.h"
 #include "control/forwarding/steer_rules.h"
+#include "control/storage/storage.h"
 #include "control/forwarding/tables.h"
 #include "control/host/dhcp_relay.h"
 #include "control/host/input.h"
@@ -166,6 +167,7 @@ static void control_plane_start(void)
 	tcp_control_stop();
 	memory_note(started ? memory_later : "devices");
 	if (!started) {
+		storage_start();
 		console_init();
 		test_commands_add();
 		remote_console = &configure_console;
@@ -298,7 +300,7 @@ static uint64_t (*const timers[])(void) = {
 	engine_bfd_timer, /* first: its packets are the most urgent */
 	bundle_timer, ping_timer, neighbour_timer, rates_timer, summary_timer, fragments_timer, commit_timer, churn_timer,
 	config_hash_timer, engine_timer, tables_timer, tcp_timer, http_timer, remote_timer, capture_timer,
-	trace_timer, programs_timer,
+	trace_timer, programs_timer, storage_timer,
 	lldp_control_timer,
 	log_timer,
 	commands_timer,
@@ -327,6 +329,7 @@ static uint64_t control_plane_timer(void)
 }
 
 const struct control_hooks control_plane_hooks = {
+	.may_start = storage_may_start,
 	.start = control_plane_start,
 	.restore = restore_tables,
 	.ports = control_plane_ports,

@@ -58,4 +58,7 @@ struct blk_ops {
 	void (*stop)(struct blk *b);
 };
 
+extern const struct blk_ops *const blk_drivers[];
+extern const unsigned blk_driver_count;
+
 #endif

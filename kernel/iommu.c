@@ -12,6 +12,7 @@
 #include "kernel/lock.h"
 #include "kernel/numa.h"
 #include "kernel/pci.h"
+#include "kernel/regions.h"
 #include "kernel/vm.h"
 #include "lib/assert.h"
 #include "lib/cmdline.h"
@@ -165,17 +166,34 @@ void iommu_prepare(void)
 
 /* --- the tables --- */
 
+static bool is_disk(uint64_t device)
+{
+	return device < boot_info->pci_count && boot_info->pci[device].kind == PCI_DISK;
+}
+
+/* Is that map a disk's alone? */
+static bool is_of_disk(unsigned map) { return maps >= boot_info->pci_count && is_disk(map); }
+
+/* Disks reach nothing but what the control core lends them (lend), unless they share the one map of all. */
+static void reach(uint64_t window, uint64_t bytes)
+{
+	iomap_add(window, bytes);
+	for (unsigned n = 0; n < maps; n++)
+		if (is_of_disk(n))
+			iomap_set(n, window, bytes, IOMAP_NONE);
+}
+
 /* Maps all memory that cards may reach; returns the first physical address above it. */
 static uint64_t reach_all(void)
 {
 	const struct core_memory *m = boot_info->core;
 	uint64_t most = m[0].tables + m[0].tables_bytes;
-	iomap_add(boot_info->published, boot_info->published_bytes);
-	iomap_add(m[0].tables, m[0].tables_bytes);
+	reach(boot_info->published, boot_info->published_bytes);
+	reach(m[0].tables, m[0].tables_bytes);
 	for (unsigned i = 0; i < boot_info->cores; i++) {
 		uint64_t end = m[i].arena + m[i].arena_bytes;
 		if (m[i].arena_bytes)
-			iomap_add(m[i].arena, m[i].arena_bytes);
+			reach(m[i].arena, m[i].arena_bytes);
 		most = end > most ? end : most;
 	}
 	return most - MEMORY_WINDOW;
@@ -246,31 +264,49 @@ int iommu_withdraw(uint64_t window, uint64_t bytes, bool readable)
 	if (!active)
 		return E_OK;
 	for (unsigned n = 0; n < maps; n++)
-		iomap_set(n, window, bytes, readable ? IOMAP_READ : IOMAP_NONE);
+		iomap_set(n, window, bytes, readable && !is_of_disk(n) ? IOMAP_READ : IOMAP_NONE);
 	if (forget_all() == E_OK)
 		return E_OK;
 	for (unsigned n = 0; n < maps; n++)
-		iomap_set(n, window, bytes, IOMAP_ALL);
+		if (!is_of_disk(n)) /* a region's pages have been lent to none */
+			iomap_set(n, window, bytes, IOMAP_ALL);
 	return E_DEVICE;
 }
 
-/* True if these are whole 2 MiB pages of the core's arena. */
-static bool is_arena(unsigned core, uint64_t window, uint64_t bytes)
+/* True if these are whole 2 MiB pages of that memory. */
+static bool lies_in(uint64_t at, uint64_t room, uint64_t window, uint64_t bytes)
 {
-	const struct core_memory *m = &boot_info->core[core];
-	return bytes && (window | bytes) % HUGE_BYTES == 0 && window >= m->arena &&
-	       window - m->arena < m->arena_bytes && bytes <= m->arena_bytes - (window - m->arena);
+	return bytes && (window | bytes) % HUGE_BYTES == 0 && window >= at && window - at < room && bytes <= room - (window - at);
+}
+
+/* For DMA_ALL and cards: no disk reaches the arenas. */
+static int64_t reserve_for(uint64_t device, uint64_t window, uint64_t bytes)
+{
+	for (unsigned n = 0; n < maps; n++)
+		if (!is_of_disk(n))
+			iomap_set(n, window, bytes, device == DMA_ALL || device == n ? IOMAP_ALL : IOMAP_NONE);
+	return forget_all();
+}
+
+/* Disks share pages: what one has been lent before it keeps. */
+static int64_t lend(uint64_t disk, uint64_t window, uint64_t bytes)
+{
+	for (unsigned n = 0; n < maps; n++)
+		if (n == disk || !is_of_disk(n))
+			iomap_set(n, window, bytes, n == disk ? IOMAP_ALL : IOMAP_NONE);
+	return forget_all();
 }
 
 int64_t iommu_reserve(unsigned core, uint64_t device, uint64_t window, uint64_t bytes)
 {
-	if (!is_arena(core, window, bytes))
+	const struct core_memory *m = &boot_info->core[core];
+	const bool disk = is_disk(device);
+	if (disk ? !(m->roles & CORE_CONTROL) || !lies_in(m->tables, m->tables_bytes, window, bytes) || regions_overlap(window, bytes)
+	         : !lies_in(m->arena, m->arena_bytes, window, bytes))
 		return E_INVAL;
 	if (!active || maps < boot_info->pci_count)
 		return E_NOTSUP;
-	for (unsigned n = 0; n < maps; n++)
-		iomap_set(n, window, bytes, device == DMA_ALL || device == n ? IOMAP_ALL : IOMAP_NONE);
-	return forget_all();
+	return disk ? lend(device, window, bytes) : reserve_for(device, window, bytes);
 }
 
 /* --- refused accesses --- */

@@ -53,7 +53,7 @@ static void map_windows(struct core *c)
 	           m->roles & CORE_CONTROL ? VM_WRITE : 0);
 	if (boot_info->config_bytes && m->roles & CORE_CONTROL)
 		map_window(c, boot_info->config, boot_info->config_bytes, 0);
-	pci_map_bars(c->space);
+	pci_map_bars(c->space, m->roles & CORE_CONTROL);
 }
 
 /* Bytes of page tables still needed to share `bytes` of the control core's tables. */

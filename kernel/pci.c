@@ -26,12 +26,15 @@
 #include "kernel/pci_report.h"
 #include "lib/mem.h"
 
+#define VENDOR_VIRTIO 0x1af4
+#define DEVICE_VIRTIO_DISK 0x1042
+#define DEVICE_VIRTIO_DISK_TRANSITIONAL 0x1001
 #define MSIX_ENABLE (1u << 31)
 #define MSIX_MASK_ALL (1u << 30)
 #define MSIX_ENTRY_BYTES 16
 #define BRIDGES_MAX 16 /* in a chain */
 #define BUSES 256
-#define BAR_BYTES_MAX (1ull << 30) /* of a network function */
+#define BAR_BYTES_MAX (1ull << 30)
 #define APIC_BYTES 4096
 #define CPUID_ADDRESS_SIZES 0x80000008u /* EAX 7:0: bits of a physical address */
 #define PHYS_BITS_LEAST 36              /* if the CPU has no such leaf */
@@ -52,6 +55,7 @@ static struct boot_info *info;
 static uint64_t phys_end;    /* what the CPU can address */
 static uint64_t window_next; /* the rest of MMIO_WINDOW is free */
 static struct pci_private priv[BOOT_PCI_MAX];
+static unsigned disks;
 static bool lacking; /* some function lacks an address */
 static bool walked[ACPI_ECAMS_MAX + 1][BUSES]; /* the last: segment 0 without ECAM */
 
@@ -175,14 +179,16 @@ static void read_msix(struct pci_dev *dev, struct pci_private *p)
 }
 
 /* Returns the function's index in info->pci, and its BARs; HARDWARE_NOT_LISTED: there is no room. */
-static uint16_t add_function(pci_address_t at, struct hardware_bar bars[PCI_BARS])
+static uint16_t add_function(pci_address_t at, enum pci_kind kind, struct hardware_bar bars[PCI_BARS])
 {
-	if (info->pci_count == BOOT_PCI_MAX)
+	if (info->pci_count == BOOT_PCI_MAX || (kind == PCI_DISK && disks == BOOT_DISKS_MAX))
 		return HARDWARE_NOT_LISTED;
+	disks += kind == PCI_DISK;
 	struct pci_dev *dev = &info->pci[info->pci_count];
 	dev->index = (uint16_t)info->pci_count;
 	dev->segment = pci_segment(at);
 	dev->bdf = pci_bdf(at);
+	dev->kind = kind;
 	dev->vendor = (uint16_t)pci_config_get(at, CFG_VENDOR, 2);
 	dev->device = (uint16_t)pci_config_get(at, CFG_DEVICE, 2);
 	read_bars(dev, &priv[dev->index], bars);
@@ -196,14 +202,33 @@ static uint16_t add_function(pci_address_t at, struct hardware_bar bars[PCI_BARS
 
 static void scan_bus(uint16_t segment, unsigned bus, unsigned depth);
 
-/* Adds a network function, or scans the bus behind a bridge. Core programs drive no other functions. */
+/* VIRTIO 1.2, 4.1.2: a block device, modern or transitional. Its class may be any. */
+static bool is_virtio_disk(pci_address_t at)
+{
+	const uint16_t device = (uint16_t)pci_config_get(at, CFG_DEVICE, 2);
+	return pci_config_get(at, CFG_VENDOR, 2) == VENDOR_VIRTIO &&
+	       (device == DEVICE_VIRTIO_DISK || device == DEVICE_VIRTIO_DISK_TRANSITIONAL);
+}
+
+/* Does a core program drive such a function? Sets *kind. */
+static bool is_driven(pci_address_t at, uint32_t class, enum pci_kind *kind)
+{
+	if ((pci_config_get(at, CFG_HEADER, 1) & HEADER_TYPE) != 0)
+		return false;
+	*kind = class >> 8 == CLASS_NETWORK ? PCI_NETWORK : PCI_DISK;
+	return *kind == PCI_NETWORK || is_virtio_disk(at) ||
+	       (class == CLASS_NVME && pci_config_get(at, CFG_REVISION + 1, 1) == INTERFACE_NVME);
+}
+
+/* Adds a network card or a disk, or scans the bus behind a bridge. Core programs drive no other functions. */
 static void look_at(pci_address_t at, unsigned depth)
 {
 	uint32_t class = pci_config_get(at, CFG_CLASS, 2);
 	uint16_t listed = HARDWARE_NOT_LISTED;
 	struct hardware_bar bars[PCI_BARS] = {0};
-	if (class >> 8 == CLASS_NETWORK && (pci_config_get(at, CFG_HEADER, 1) & HEADER_TYPE) == 0)
-		listed = add_function(at, bars);
+	enum pci_kind kind;
+	if (is_driven(at, class, &kind))
+		listed = add_function(at, kind, bars);
 	pci_note(&info->hardware, at, listed, listed == HARDWARE_NOT_LISTED ? NULL : bars);
 	if (class != CLASS_BRIDGE_PCI || depth == BRIDGES_MAX)
 		return;
@@ -333,17 +358,18 @@ void pci_init(const struct acpi *tables, const struct iommu_units *units, const 
 	phys_end = 1ull << (sizes.a & 0xff ? sizes.a & 0xff : PHYS_BITS_LEAST);
 	pci_config_init(tables);
 	lacking = false;
+	disks = 0;
 	scan_all();
 	if (lacking)
 		assign_missing();
 }
 
-void pci_map_bars(vm_space_t space)
+void pci_map_bars(vm_space_t space, bool all)
 {
 	for (unsigned d = 0; d < info->pci_count; d++)
 		for (unsigned b = 0; b < PCI_BARS; b++) {
 			const struct pci_bar *bar = &info->pci[d].bar[b];
-			if (bar->bytes)
+			if (bar->bytes && (all || info->pci[d].kind != PCI_DISK))
 				vm_map(space, align_down(bar->addr, PAGE_BYTES), align_down(priv[d].bar_phys[b], PAGE_BYTES),
 				       align_up(bar->bytes, PAGE_BYTES), VM_USER | VM_WRITE | VM_DEVICE);
 		}

@@ -1,4 +1,4 @@
-/* PCI: discovery of network functions, their BARs and MSI-X tables; access to their configuration space
+/* PCI: discovery of network cards and disks, their BARs and MSI-X tables; access to their configuration space
  * for core programs. */
 #ifndef KERNEL_PCI_H
 #define KERNEL_PCI_H
@@ -8,14 +8,14 @@
 #include "kernel/iommu_kind.h"
 #include "kernel/vm.h"
 
-/* Lists the network functions in info->pci, BOOT_PCI_MAX at most, and records their BARs, except those
+/* Lists network cards and disks in info->pci, BOOT_PCI_MAX at most, BOOT_DISKS_MAX of them disks, and records their BARs, except those
  * that overlap memory, interrupt controllers, ECAM, the units of `iommus` or other BARs. Keeps all
  * four pointers. Boot core, once. */
 void pci_init(const struct acpi *acpi, const struct iommu_units *iommus, const struct boot *boot,
               struct boot_info *info);
 
-/* Maps the BARs of all listed functions into a program's address space. */
-void pci_map_bars(vm_space_t space);
+/* Maps the BARs of all listed network cards into a program's address space; `all`: those of the disks too. */
+void pci_map_bars(vm_space_t space, bool all);
 
 /* Configuration space of info->pci[index], for KCALL_PCI_READ and _WRITE. The arguments are untrusted;
  * E_INVAL: no such device, or an invalid offset or size. */

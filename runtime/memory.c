@@ -260,6 +260,36 @@ void *core_persist_alloc(enum core_persist what, size_t bytes)
 	return p && enter(what, (uint64_t)(uintptr_t)p, bytes) ? p : NULL;
 }
 
+/* Takes zeroed private memory that begins at a multiple of CORE_LEND_UNIT. */
+static void *take_aligned(size_t bytes)
+{
+	for (unsigned i = 0; i < hole_count; i++) {
+		if (bytes > hole_bytes(i))
+			continue;
+		const uint64_t at = align_down(holes[i].end - bytes, CORE_LEND_UNIT);
+		if (at < hole_begin(i))
+			continue;
+		split(i, at, at + bytes);
+		private_used += bytes;
+		return memset((void *)(uintptr_t)at, 0, bytes);
+	}
+	return NULL;
+}
+
+void *core_persist_alloc_aligned(enum core_persist what, size_t bytes)
+{
+	bytes = align_up(bytes, PAGE_BYTES);
+	void *p = take_aligned(bytes);
+	if (p)
+		drop(what);
+	return p && enter(what, (uint64_t)(uintptr_t)p, bytes) ? p : NULL;
+}
+
+int core_lend(unsigned device, void *at, size_t bytes)
+{
+	return (int)kcall(KCALL_DMA_RESERVE, device, (uint64_t)(uintptr_t)at, bytes);
+}
+
 /* --- published memory --- */
 
 /* Bytes of the tables behind published memory that published memory can still take. */

@@ -246,7 +246,8 @@ static void probe_all(void)
 	static const struct pci_dev clients = {.vendor = PCI_VENDOR_NONE, .device = NIC_NULL_CLIENTS};
 	static const struct pci_dev sink = {.vendor = PCI_VENDOR_NONE, .device = NIC_NULL_SINK};
 	for (unsigned i = 0; i < self.info->pci_count; i++)
-		probe(&self.info->pci[i]);
+		if (self.info->pci[i].kind == PCI_NETWORK)
+			probe(&self.info->pci[i]);
 	probe_null("null", &source);
 	probe_null("null-clients", &clients);
 	probe_null("null-sinks", &sink);
@@ -559,11 +560,19 @@ static void running(void)
 	}
 }
 
+/* The application may have to wait before the first start, for what it is configured by. */
+static bool may_start(void)
+{
+	static bool may;
+	may = may || !core_app()->control->may_start || core_app()->control->may_start();
+	return may;
+}
+
 void ports_turn(void)
 {
 	switch (state) {
 	case STOPPING:
-		if (ports_all_answered())
+		if (ports_all_answered() && may_start())
 			enter_preparing();
 		break;
 	case PREPARING:

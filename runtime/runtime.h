@@ -142,6 +142,7 @@ struct core_msg {
  * apps/discard/discard.c is the smallest example. The hooks are called as follows; those of the control
  * plane have the names in struct control_hooks:
  *
+ *   may_start       control  until it returns true, before the first start of a program
  *   start           control  the ports are stopped, no data core reads published memory
  *   data_bytes      data     after that, before this core's buffers are laid out again
  *   data_start      data     the ports are about to run; on each data core, including standby cores
@@ -171,6 +172,10 @@ struct core_msg {
 /* The application's part on the control core, and its hooks on data cores for that part. All
  * applications share one control plane and its one set of hooks: control_plane_hooks (control/control.h). */
 struct control_hooks {
+	/* May `start` be called? Asked in every turn until it says so, before the first start of a program, while the ports are
+	 * stopped: what the configuration is read from may need time. Not asked when the program takes over. */
+	bool (*may_start)(void);
+
 	/* Builds the tables in core_published_area(), from nothing. core_set_mtu(), core_set_app() and
 	 * the first core_set_idle() belong here. */
 	void (*start)(void);
@@ -685,8 +690,18 @@ size_t core_private_used(void);
  * and the loader writes whatever it reads (bpf_take).
  */
 enum core_persist { CORE_PERSIST_DEVICES /* the runtime's own: many pieces */, CORE_PERSIST_JOURNAL, CORE_PERSIST_ROUTES, CORE_PERSIST_PROGRAMS, CORE_PERSIST_PROGRAMS_WORK, CORE_PERSIST_STP, CORE_PERSIST_CONTENT,
-                    CORE_PERSIST_ERRDISABLE, CORE_PERSIST_WALLTIME, CORE_PERSIST_LOG, CORE_PERSISTS };
+                    CORE_PERSIST_ERRDISABLE, CORE_PERSIST_WALLTIME, CORE_PERSIST_LOG, CORE_PERSIST_STORAGE,
+                    CORE_PERSIST_STARTUP, CORE_PERSISTS };
 void *core_persist_alloc(enum core_persist what, size_t bytes);
+
+/* The same, aligned to CORE_LEND_UNIT, for memory that core_lend() is given. */
+#define CORE_LEND_UNIT (2u << 20)
+void *core_persist_alloc_aligned(enum core_persist what, size_t bytes);
+
+/* Behind an IOMMU, a disk (self.info->pci[device]) reaches no memory but what it is lent here, whole CORE_LEND_UNITs of
+ * private memory, and network cards do not reach that. E_NOTSUP: there is no IOMMU, or all devices share a map.
+ * E_DEVICE: the IOMMU does not answer. */
+int core_lend(unsigned device, void *at, size_t bytes);
 
 /* A kept piece, and its size in whole pages; NULL: none. */
 void *core_persist_find(enum core_persist what, size_t *bytes);

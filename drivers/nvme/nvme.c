@@ -64,17 +64,11 @@ static void reg_write64(const struct blk *b, uint32_t at, uint64_t v)
 
 static uint64_t bus(const struct blk *b, uint32_t at) { return dma_addr(b->dma + at).bus; }
 
-/* PCI 3.0, 6.2.2: memory space stays, bus mastering ends. */
-static void end_dma(const struct blk *b)
-{
-	pci_write(b->pci, 4, 2, (pci_read(b->pci, 4, 2) & ~4u) | 2);
-}
-
 static bool has_registers(const struct blk *b) { return b->pci->bar[0].bytes >= NVME_DOORBELLS; }
 
 static void fail(struct blk *b, const char *why)
 {
-	end_dma(b);
+	pci_end_dma(b->pci);
 	if (has_registers(b))
 		reg_write(b, NVME_CC, 0);
 	b->state = BLK_FAILED;
@@ -184,7 +178,7 @@ static void begin(struct blk *b)
 	*n = (struct nvme){.step = DISABLING};
 	b->state = BLK_STARTING;
 	b->why = NULL;
-	end_dma(b);
+	pci_end_dma(b->pci);
 	const char *why = unfit(b);
 	if (why) {
 		fail(b, why);

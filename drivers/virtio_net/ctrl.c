@@ -70,7 +70,7 @@ static int send_rss(struct nic *nic, const uint8_t *pair_of)
 		.key = NIC_RSS_KEY,
 	};
 	nic->mmio_reads++;
-	c.hash_types &= mmio_read32(virtio_device(nic)->config + VIRTIO_NET_CFG_HASH_TYPES);
+	c.hash_types &= mmio_read32(virtio_device(nic)->t.config + VIRTIO_NET_CFG_HASH_TYPES);
 	for (unsigned i = 0; i < RSS_TABLE; i++)
 		c.table[i] = pair_of[i];
 	return control(nic, VIRTIO_NET_CTRL_MQ, VIRTIO_NET_CTRL_MQ_RSS_CONFIG, &c, sizeof c);

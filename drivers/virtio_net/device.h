@@ -3,17 +3,14 @@
 #define DRIVERS_VIRTIO_NET_DEVICE_H
 
 #include "drivers/nic.h"
+#include "drivers/virtio/transport.h"
 #include "drivers/virtio_net/ring.h"
 
 #define VIRTIO_WAIT_US 5000000 /* the standard sets no bound; a host may leave QEMU without a CPU */
 
 /* Driver state of the device half, in nic->priv. */
 struct device {
-	volatile uint8_t *common, *notify, *config;
-	uint32_t common_bytes;
-	uint32_t notify_multiplier;
-	uint32_t notify_bytes;
-	uint32_t config_bytes;
+	struct virtio_transport t;
 	uint32_t pairs; /* pairs started */
 	uint64_t features;
 	uint16_t mtu; /* read once: the device may change it */

@@ -123,9 +123,9 @@ static int negotiate(struct nic *nic)
 	uint64_t f = features_that_fit(features_offered(nic) & FEATURES_WANTED);
 	if (!(f & VIRTIO_F_VERSION_1))
 		return virtio_fail(nic, E_NOTSUP, "device does not offer VIRTIO 1.x");
-	if (d->config_bytes < VIRTIO_NET_CFG_HASH_TYPES + 4) /* its fields are not there */
+	if (d->t.config_bytes < VIRTIO_NET_CFG_HASH_TYPES + 4) /* its fields are not there */
 		f &= ~VIRTIO_NET_F_RSS;
-	if (d->common_bytes < VIRTIO_COMMON_BYTES_RESET) /* its register is not there */
+	if (d->t.common_bytes < VIRTIO_COMMON_BYTES_RESET) /* its register is not there */
 		f &= ~VIRTIO_F_RING_RESET;
 	if (f & VIRTIO_NET_F_MTU) {
 		/* 5.1.4.1: a driver that accepts the MTU must have buffers for it. */
@@ -150,7 +150,7 @@ static void learn(struct nic *nic)
 	uint64_t f = d->features;
 	for (unsigned i = 0; i < 6; i++) {
 		nic->mmio_reads++;
-		nic->mac[i] = mmio_read8(d->config + VIRTIO_NET_CFG_MAC + i);
+		nic->mac[i] = mmio_read8(d->t.config + VIRTIO_NET_CFG_MAC + i);
 	}
 	/* If the device has no MAC address: a locally administered one, made of the PCI address. */
 	if (!(f & VIRTIO_NET_F_MAC) || (nic->mac[0] & 1)) {
@@ -229,10 +229,9 @@ static int start_queue(struct nic *nic, uint16_t index, void *mem, unsigned size
 	write_address(nic, VIRTIO_QUEUE_DESC_LO, r->desc);
 	write_address(nic, VIRTIO_QUEUE_DRIVER_LO, r->avail);
 	write_address(nic, VIRTIO_QUEUE_DEVICE_LO, r->used);
-	uint64_t at = (uint64_t)virtio_read(nic, VIRTIO_QUEUE_NOTIFY_OFF, 2) * d->notify_multiplier;
-	if (at + 2 > d->notify_bytes || at % 2)
+	r->doorbell = virtio_doorbell(&d->t, virtio_read(nic, VIRTIO_QUEUE_NOTIFY_OFF, 2));
+	if (!r->doorbell)
 		return virtio_fail(nic, E_DEVICE, "doorbell outside of its BAR");
-	r->doorbell = d->notify + at;
 	r->queue = index;
 	virtio_write(nic, VIRTIO_QUEUE_ENABLE, 2, 1);
 	return E_OK;
@@ -255,7 +254,7 @@ static int route_vectors(struct nic *nic, unsigned pairs, const struct nic_ring_
 static struct shared_queue shared_queue(const struct device *d, const struct virtio_ring *r)
 {
 	return (struct shared_queue){
-		(uint32_t)((const volatile uint8_t *)r->doorbell - d->notify), r->size};
+		(uint32_t)((const volatile uint8_t *)r->doorbell - d->t.notify), r->size};
 }
 
 static int start_pair(struct nic *nic, unsigned q, const struct nic_ring_mem *mem, struct shared *s)
@@ -314,7 +313,7 @@ static int start(struct nic *nic, const struct nic_config *config, struct nic_sh
 	if (e != E_OK)
 		return give_up(nic, e);
 	const struct device *d = virtio_device(nic);
-	s->notify = (uint64_t)(uintptr_t)d->notify;
+	s->notify = (uint64_t)(uintptr_t)d->t.notify;
 	s->rx_csum = (d->features & VIRTIO_NET_F_GUEST_CSUM) != 0;
 	s->tx_csum = (d->features & VIRTIO_NET_F_CSUM) != 0;
 	s->tx_ecn = (d->features & VIRTIO_NET_F_HOST_ECN) != 0;

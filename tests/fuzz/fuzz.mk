@@ -134,7 +134,7 @@ FUZZ_SRC_xdp := control/management/xdp.c control/management/xdp_entries.c contro
 	control/programs/entries.c control/text/text.c control/text/json.c $(wildcard bpf/maps/*.c) bpf/csum.c bpf/layout.c \
 	bpf/object/reason.c lib/csum.c lib/fmt.c
 FUZZ_SRC_vfio := $(addprefix tools/nicsim/,vfio_user.c dma.c pci.c) tests/fuzz/rig.c
-FUZZ_SRC_virtio_regs := $(sort $(wildcard drivers/virtio_net/*.c)) lib/pkt.c lib/csum.c \
+FUZZ_SRC_virtio_regs := $(sort $(wildcard drivers/virtio/*.c drivers/virtio_net/*.c)) lib/pkt.c lib/csum.c \
 	tests/unit/rig/guest.c tests/fuzz/rig.c
 FUZZ_SRC_candidate := $(FUZZ_SRC_config) $(wildcard control/config/candidate*.c)
 FUZZ_SRC_shell := control/console/shell.c control/console/shell_words.c control/text/text.c lib/fmt.c

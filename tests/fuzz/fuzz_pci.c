@@ -242,7 +242,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		add_liar();
 	pci_init(&tables, &units, &memory, &b);
 	check(&b);
-	pci_map_bars(1);
+	pci_map_bars(1, true);
 	while (rig_more())
 		call();
 	return 0;

@@ -16,6 +16,7 @@
  *             [-T MIB]             size of the control core's tables; without, 28
  *             [-t]                 devices segment what they send: NIC_TSO, NIC_USO
  *             [-r N|N+]            the N-th request for memory is refused, +: and all after it
+ *             [-D FILE | -R FILE]  a disk; -R: read only (tests/host/disk.h)
  *             [-l]                 the control program alone, which may fail: tests/host/lives.h
  *
  * Commands, one a line. All but `in` are answered; the last line of an answer is `done`. The start
@@ -51,6 +52,9 @@
  *     asked                        asked memory N REFUSED, asked buffers N REFUSED: requests since
  *                                  the last `refuse` of each; private BYTES: in use by the control
  *                                  core
+ *     disk cut N | refuse N | mute N   the power is off after N more writes or flushes; N more requests are
+ *                                  served; after N more the disk answers no more
+ *     disk writes                  disk N: writes and flushes so far
  *     restart                      stops and starts the ports
  *     anew N|N+ [driver]           with -l: the program fails, within a driver's work or not, and
  *                                  restarts; the N-th request for memory is refused as by -r;
@@ -96,6 +100,7 @@
 #include "abi/kcall.h"
 #include "net/ip4.h"
 #include "tests/host/code_window.h"
+#include "tests/host/disk.h"
 #include "tests/host/lines.h"
 #include "tests/host/lives.h"
 #include "tests/host/refuse.h"
@@ -277,6 +282,10 @@ static void make_machine(void)
 		wires[p].link_up = true;
 		wires[p].mbps = 1000;
 		wires[p].tx_room = -1;
+	}
+	if (host_disk_is_there()) {
+		info.pci[port_total] = host_disk_pci(port_total);
+		info.pci_count++;
 	}
 	if (many_lives && lives_go_on(&info, &host_tsc))
 		host_code_go_on(&info);
@@ -723,6 +732,17 @@ static void command_anew(void)
 	lives_end(&info, host_tsc, strtoull(n, NULL, 10), strchr(n, '+') != NULL);
 }
 
+static void command_disk(void)
+{
+	const char *what = argument();
+	if (strcmp(what, "writes") == 0)
+		printf("disk %u\n", host_disk_writes());
+	else if (strcmp(what, "cut") == 0)
+		host_disk_cut((unsigned)strtoul(argument(), NULL, 10));
+	else
+		host_disk_refuse((unsigned)strtoul(argument(), NULL, 10), strcmp(what, "mute") == 0);
+}
+
 static void command_sleep(void)
 {
 	settle();
@@ -786,6 +806,8 @@ static bool command(char *line)
 		command_asked();
 	else if (strcmp(word, "anew") == 0)
 		command_anew();
+	else if (strcmp(word, "disk") == 0)
+		command_disk();
 	else if (strcmp(word, "features") == 0)
 		printf("features %u\n", core_tx_features());
 	else if (strcmp(word, "counters") == 0)
@@ -834,13 +856,15 @@ _Noreturn void core_main(const struct boot_info *boot, unsigned id);
 int main(int argc, char **argv)
 {
 	int option;
-	while ((option = getopt(argc, argv, "p:c:m:o:d:s:T:tr:l")) != -1) {
+	while ((option = getopt(argc, argv, "p:c:m:o:d:D:R:s:T:tr:l")) != -1) {
 		if (option == 'p')
 			port_total = (unsigned)strtoul(optarg, NULL, 10);
 		else if (option == 'c')
 			read_config(optarg);
 		else if (option == 'm')
 			device_mtu_max = (uint32_t)strtoul(optarg, NULL, 10);
+		else if (option == 'D' || option == 'R')
+			host_disk_open(optarg, option == 'R');
 		else if (option == 's')
 			published_kib = (uint32_t)strtoul(optarg, NULL, 10);
 		else if (option == 'T')

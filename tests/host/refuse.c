@@ -37,6 +37,8 @@ void *__real_core_private_alloc(size_t bytes);
 void *__wrap_core_private_alloc(size_t bytes);
 void *__real_core_persist_alloc(enum core_persist what, size_t bytes);
 void *__wrap_core_persist_alloc(enum core_persist what, size_t bytes);
+void *__real_core_persist_alloc_aligned(enum core_persist what, size_t bytes);
+void *__wrap_core_persist_alloc_aligned(enum core_persist what, size_t bytes);
 
 void *__wrap_core_private_alloc(size_t bytes)
 {
@@ -46,4 +48,9 @@ void *__wrap_core_private_alloc(size_t bytes)
 void *__wrap_core_persist_alloc(enum core_persist what, size_t bytes)
 {
 	return refuse_memory() ? NULL : __real_core_persist_alloc(what, bytes);
+}
+
+void *__wrap_core_persist_alloc_aligned(enum core_persist what, size_t bytes)
+{
+	return refuse_memory() ? NULL : __real_core_persist_alloc_aligned(what, bytes);
 }

@@ -9,7 +9,7 @@
 #include "lib/types.h"
 
 enum refuse_kind {
-	REFUSE_MEMORY,  /* core_private_alloc, core_persist_alloc, and growth of published memory */
+	REFUSE_MEMORY,  /* core_private_alloc, core_persist_alloc and its _aligned, and growth of published memory */
 	REFUSE_BUFFERS, /* pkt_alloc of any pool */
 	REFUSE_KINDS,
 };

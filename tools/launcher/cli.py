@@ -276,6 +276,9 @@ def _run_options(run):
                      help="XDP programs, an object file of clang, under that name (docs/xdp.md); repeat for "
                           "more")
     run.add_argument("--site", metavar="F", help="what web serves: a tar archive, or a folder")
+    run.add_argument("--disk", dest="disks", metavar="F[,KIND]", action="append", default=[],
+                     help="a disk, as a raw image; KIND: " + " (default), ".join(options.DISK_KINDS) +
+                     "; several times for several (docs/storage.md)")
     run.add_argument("--report", metavar="DIR", help="with pktgen: when the script's run or test "
                      "is over, write report.txt, report.json and report.html to DIR and end; exit "
                      "code 120 if it was invalid")

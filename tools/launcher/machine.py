@@ -19,7 +19,7 @@ import time
 
 from . import image, newqemu, nicsim, ports, process, script
 from .errors import EXIT_QEMU, EXIT_SIGNAL, EXIT_TIMEOUT, LauncherError, usage
-from .options import (DEFAULT_APP, KEPT, KERNEL, NIC_MODELS, QEMU, QEMU_MODELS, kernel_options, modelled,
+from .options import (DEFAULT_APP, KEPT, KERNEL, NIC_MODELS, QEMU, QEMU_MODELS, disk_of, kernel_options, modelled,
                       port_queues, qemu_command)
 
 
@@ -146,6 +146,12 @@ def check(options):
             raise LauncherError("%s %s: no such file%s" % (what, path, hint))
         if path and not os.access(path, os.R_OK):
             raise LauncherError("%s %s: not readable" % (what, path))
+    for text in options.disks:
+        path, _ = disk_of(text)
+        if not os.path.isfile(path):
+            raise LauncherError("--disk %s: no such file" % path)
+        if not os.access(path, os.R_OK | os.W_OK):
+            raise LauncherError("--disk %s: not readable and writable" % path)
     script.programs(options.programs)
     if options.script and options.app != "pktgen":
         raise usage("--script: %s takes none, pktgen does" % options.app)

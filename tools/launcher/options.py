@@ -28,6 +28,7 @@ NIC_MODELS = {"ixgbe": "82599", "igc": "i226", "mlx5": "mlx5"}
 NICS = (DEFAULT_NIC, *QEMU_MODELS, *NIC_MODELS)
 
 DEBUG_EXIT_PORT = 0xF4
+DISK_KINDS = ("nvme", "virtio")
 # QEMU's devices for --iommu-model.
 IOMMUS = {"vtd": "intel-iommu,intremap=on", "vtd-dma": "intel-iommu,intremap=off",
           "vtd-eim": "intel-iommu,intremap=on,eim=on",
@@ -199,6 +200,30 @@ def media_arguments(media, image):
     return drive + ["-device", "ide-hd,drive=boot,bootindex=0"]
 
 
+def disk_of(text):
+    """(file, kind) of --disk FILE[,nvme|virtio]."""
+    path, comma, kind = text.rpartition(",")
+    if not comma or kind not in DISK_KINDS:
+        path, kind = text, DISK_KINDS[0]
+    if not path:
+        raise usage("--disk %s: no file" % text)
+    return path, kind
+
+
+def disk_arguments(options):
+    """QEMU arguments of the disks, raw images. QEMU keeps what the guest has flushed even if it is killed."""
+    command = []
+    for index, text in enumerate(options.disks):
+        path, kind = disk_of(text)
+        command += ["-drive", "if=none,id=disk%d,format=raw,file=%s" % (index, path.replace(",", ",,"))]
+        if kind == "nvme":
+            command += ["-device", "nvme,id=nvme%d,drive=disk%d,serial=hayate-disk%d" % (index, index, index)]
+        else:
+            command += ["-device", "virtio-blk-pci,id=blk%d,drive=disk%d,serial=hayate-disk%d%s"
+                        % (index, index, index, ",iommu_platform=on" if options.iommu else "")]
+    return command
+
+
 def machine_arguments(options, shared):
     """QEMU arguments of memory, CPUs and accelerator. shared: another process maps the guest's memory."""
     accel = choose_accel(options.accel)
@@ -263,6 +288,8 @@ def qemu_command(options, tap_fds=None, boot_image=None, vars_copy=lambda path: 
         command += ["-chardev", "socket,id=qmp,path=%s,server=on,wait=off" % options.qmp,
                     "-mon", "chardev=qmp,mode=control"]
     command += ["-device", "isa-debug-exit,iobase=%#x,iosize=4" % DEBUG_EXIT_PORT]
+
+    command += disk_arguments(options)
 
     if devices is not None:
         return command + devices + options.qemu_arg

@@ -289,6 +289,35 @@ static void not_to_be_reserved(void **s)
 	assert_int_equal(walk(ARENA), ARENA);
 }
 
+/* A disk reaches what the control core lends it out of its tables, whole pages, and nothing else; no card reaches that. */
+static void lent_to_a_disk(void **s)
+{
+	const uint64_t tables = (1ull << 30) + HUGE_BYTES, at = MEMORY_WINDOW + tables;
+	(void)s;
+	info.pci[1].kind = PCI_DISK;
+	info.core[0].roles = CORE_CONTROL;
+	info.core[0].tables_bytes = 3 * HUGE_BYTES;
+	begin();
+	assert_int_equal(walk_by(FAR, ARENA) | walk_by(FAR, 1ull << 30) | walk_by(FAR, tables), 0);
+	assert_int_equal(walk_by(CARD, tables), tables);
+	assert_int_equal(iommu_reserve(0, 1, at, HUGE_BYTES), E_OK);
+	assert_int_equal(walk_by(FAR, tables), tables);
+	assert_int_equal(walk_by(FAR, tables + HUGE_BYTES) | walk_by(CARD, tables), 0);
+	assert_int_equal(iommu_reserve(0, 1, at + HUGE_BYTES, HUGE_BYTES), E_OK); /* besides */
+	assert_int_equal(walk_by(FAR, tables), tables);
+	assert_int_equal(iommu_reserve(0, DMA_ALL, MEMORY_WINDOW + ARENA, 2 * HUGE_BYTES), E_OK); /* cards, not disks */
+	assert_int_equal(walk_by(FAR, ARENA), 0);
+	assert_int_equal(walk_by(CARD, ARENA), ARENA);
+	assert_int_equal(iommu_withdraw(at + 2 * HUGE_BYTES, HUGE_BYTES, true), E_OK);
+	assert_int_equal(walk_by(FAR, tables + 2 * HUGE_BYTES), 0);
+	assert_int_equal(walk_by(CARD, tables + 2 * HUGE_BYTES), READ_ONLY);
+	assert_int_equal(iommu_reserve(0, 1, MEMORY_WINDOW + ARENA, HUGE_BYTES), E_INVAL);
+	assert_int_equal(iommu_reserve(0, 1, at + 2 * HUGE_BYTES, 2 * HUGE_BYTES), E_INVAL);
+	assert_int_equal(iommu_reserve(0, 1, at + 4096, HUGE_BYTES), E_INVAL);
+	info.core[0].roles = CORE_DATA;
+	assert_int_equal(iommu_reserve(0, 1, at, HUGE_BYTES), E_INVAL);
+}
+
 /* Units with too few domains: one map for all cards, and nothing to reserve. */
 static void few_domains(void **s)
 {
@@ -482,6 +511,7 @@ int main(void)
 		cmocka_unit_test_setup(gone, setup),
 		cmocka_unit_test_setup(reserved_for_one, setup),
 		cmocka_unit_test_setup(not_to_be_reserved, setup),
+		cmocka_unit_test_setup(lent_to_a_disk, setup),
 		cmocka_unit_test_setup(few_domains, setup),
 		cmocka_unit_test_setup(what_a_card_reaches, setup),
 		cmocka_unit_test_setup(unit_without_a_card, setup),

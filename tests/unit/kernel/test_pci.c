@@ -122,7 +122,7 @@ static void scan(void)
 	memset(walked, 0, sizeof walked);
 	mappings = 0;
 	pci_init(&tables, &units, &memory, &found);
-	pci_map_bars(1);
+	pci_map_bars(1, true);
 }
 
 /* Xeon servers have 64-bit BARs at 56 TiB, which is more than the window of core programs has. */
@@ -301,6 +301,43 @@ static void errors_of_firmware(void **s)
 	assert_int_equal(f->errors[0], 2);
 }
 
+/* NVMe, and virtio-blk of either age, are disks, whose BARs are mapped for the control core only; another mass storage is not
+ * listed. There are BOOT_DISKS_MAX at most. */
+static void disks_are_listed(void **s)
+{
+	(void)s;
+	tables = (struct acpi){.ecam = {{.base = ECAM_PHYS}}, .ecams = 1};
+	for (unsigned n = 0; n < DEVICES; n++) {
+		put(n, 0xc0000000 + n * 0x100000, 0x20000);
+		space[n][CFG_CLASS + 1] = 1;
+	}
+	space[0][CFG_CLASS] = 8;
+	space[0][CFG_REVISION + 1] = 2;
+	memcpy(space[1], &(uint32_t){0x10421af4}, 4);
+	memcpy(space[2], &(uint32_t){0x10011af4}, 4);
+	space[3][CFG_CLASS + 1] = CLASS_NETWORK;
+	scan();
+	assert_int_equal(found.pci_count, 4);
+	for (unsigned n = 0; n < DEVICES; n++)
+		assert_int_equal(found.pci[n].kind, n == 3 ? PCI_NETWORK : PCI_DISK);
+	assert_int_equal(mappings, 4);
+	mappings = 0;
+	pci_map_bars(1, false);
+	assert_int_equal(mappings, 1);
+	assert_int_equal(mapped[0].phys, 0xc0300000);
+	space[0][CFG_REVISION + 1] = 1; /* another interface */
+	memcpy(space[1], &(uint32_t){0x10481af4}, 4); /* virtio-scsi */
+	space[2][CFG_HEADER] = 1;
+	scan();
+	assert_int_equal(found.pci_count, 1);
+	disks = BOOT_DISKS_MAX;
+	put(0, 0xc0000000, 0x20000);
+	memcpy(space[0], &(uint32_t){0x10421af4}, 4);
+	struct hardware_bar bars[PCI_BARS] = {0};
+	assert_int_equal(add_function(0, PCI_DISK, bars), HARDWARE_NOT_LISTED);
+	assert_int_not_equal(add_function(0, PCI_NETWORK, bars), HARDWARE_NOT_LISTED);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -308,6 +345,7 @@ int main(void)
 		cmocka_unit_test(bars_in_one_page),
 		cmocka_unit_test(beyond_the_cpu),
 		cmocka_unit_test(segments_and_host_bridges),
+		cmocka_unit_test(disks_are_listed),
 		cmocka_unit_test(errors),
 		cmocka_unit_test(errors_of_firmware),
 	};

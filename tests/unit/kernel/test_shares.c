@@ -96,8 +96,9 @@ void vm_map(vm_space_t space, uint64_t virt, uint64_t phys, uint64_t bytes, unsi
 		need_table(21, end);
 }
 
-void pci_map_bars(vm_space_t space)
+void pci_map_bars(vm_space_t space, bool all)
 {
+	(void)all;
 	for (unsigned d = 0; d < pci_count; d++)
 		for (unsigned b = 0; b < PCI_BARS; b++) {
 			uint64_t at = align_down(pci[d].bar[b].addr, PAGE_BYTES);
