@@ -53,6 +53,15 @@ KERNEL_OBJ := $(KERNEL_ASM:%.asm=$(BUILD)/kernel/%.asm.o) $(KERNEL_SRC:%.c=$(BUI
 	$(LIB_SRC:%.c=$(BUILD)/kernel/%.o) $(BUILD)/kernel/program.o
 PROGRAM_OBJ := $(PROGRAM_SRC:%.c=$(BUILD)/program/%.o) $(LIB_SRC:%.c=$(BUILD)/program/%.o)
 
+# Foreign code, which only control/crypto calls: see there.
+include third/third.mk
+$(eval $(call THIRD_BUILD,$(BUILD)/third,$$(CC) $$(filter-out $$(WARN) -MMD -MP -I. -ffreestanding -nostdinc,$$(PROGRAM_CFLAGS)) $$(THIRD_PLACE)))
+# Else debugging information would name the folder of the cache.
+THIRD_PLACE := -fno-canonical-system-headers
+CRYPTO_OBJ := $(filter $(BUILD)/program/control/crypto/%,$(PROGRAM_OBJ))
+$(CRYPTO_OBJ): PROGRAM_CFLAGS += $(THIRD_HEADERS) $(THIRD_INCLUDE) $(THIRD_PLACE)
+$(CRYPTO_OBJ): $(THIRD_READY) $(wildcard third/config/*.h)
+
 # Keep intermediate files.
 .SECONDARY:
 
@@ -131,9 +140,9 @@ $(BUILD)/program/%.o: %.c Makefile
 $(BUILD)/program/control/management/web.o: control/management/index.html
 $(BUILD)/program/tools/pktgen/report/report_html.o: tools/pktgen/report/report.html
 
-$(BUILD)/program.elf: $(PROGRAM_OBJ) runtime/program.ld
+$(BUILD)/program.elf: $(PROGRAM_OBJ) $(BUILD)/third/crypto.a runtime/program.ld
 	$(SAY) LD $@
-	$(Q)$(LD) $(LDFLAGS) -T runtime/program.ld -o $@ $(PROGRAM_OBJ)
+	$(Q)$(LD) $(LDFLAGS) -T runtime/program.ld -o $@ $(PROGRAM_OBJ) $(BUILD)/third/crypto.a
 
 $(BUILD)/program-stripped.elf: $(BUILD)/program.elf
 	$(Q)objcopy --strip-debug $< $@

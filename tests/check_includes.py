@@ -18,8 +18,8 @@ from check_run import run
 # drivers/NAME/NAME.h is each driver's public header.
 BELOW = ["lib", "net", "bpf", "runtime", "dataplane"]  # what the control plane stands on
 # its rooms: each may include those before it
-CONTROL = ["control/" + room for room in ("text", "console", "storage", "config", "forwarding", "programs", "link",
-                                          "host", "engine", "management", "monitor", "commit", "cli", "test")]
+CONTROL = ["control/" + room for room in ("text", "crypto", "console", "storage", "config", "forwarding", "programs",
+                                          "link", "host", "engine", "management", "monitor", "commit", "cli", "test")]
 ROOMS = {
     "boot": [],
     "kernel": ["lib", "hal", "abi"],
@@ -44,20 +44,21 @@ ROOMS = {
     "runtime": ["lib", "hal", "abi", "drivers/nic.h", "net/counters.h", "net/rss.h"],
     "dataplane": ["lib", "net", "bpf", "runtime"],
     "control/text": ["lib", "net"],
-    "control/console": BELOW + ["control/text"],
-    "control/storage": BELOW + CONTROL[:2] + ["disk", "drivers/blk.h"],
+    "control/crypto": BELOW + ["control/text"],
+    "control/console": BELOW + CONTROL[:2],
+    "control/storage": BELOW + CONTROL[:3] + ["disk", "drivers/blk.h"],
     "control/config": ["lib", "net", "runtime", "dataplane/services.h", "dataplane/verify.h",
-                       "control/text"],
-    "control/forwarding": BELOW + CONTROL[:4],
-    "control/programs": BELOW + CONTROL[:5],
-    "control/link": BELOW + CONTROL[:6],
-    "control/host": BELOW + CONTROL[:7],
-    "control/engine": BELOW + CONTROL[:8],
-    "control/management": BELOW + CONTROL[:9],
-    "control/monitor": BELOW + CONTROL[:10],
-    "control/commit": BELOW + CONTROL[:11],
-    "control/cli": BELOW + CONTROL[:12],
-    "control/test": BELOW + CONTROL[:13],
+                       "control/text", "control/crypto"],
+    "control/forwarding": BELOW + CONTROL[:5],
+    "control/programs": BELOW + CONTROL[:6],
+    "control/link": BELOW + CONTROL[:7],
+    "control/host": BELOW + CONTROL[:8],
+    "control/engine": BELOW + CONTROL[:9],
+    "control/management": BELOW + CONTROL[:10],
+    "control/monitor": BELOW + CONTROL[:11],
+    "control/commit": BELOW + CONTROL[:12],
+    "control/cli": BELOW + CONTROL[:13],
+    "control/test": BELOW + CONTROL[:14],
     "control": BELOW + CONTROL,
     "apps/apps.c": ["runtime", "apps/NAME/NAME.h", "tools/pktgen/pktgen.h"],
     "apps/NAME": ["lib", "net", "runtime", "dataplane", "control"],
@@ -74,11 +75,17 @@ ROOMS = {
     "tools/pktgen": ["lib", "net", "runtime", "dataplane", "control", "tools/pktgen/plan.h",
                      "tools/pktgen/wide.h", "tools/pktgen/frames", "tools/pktgen/script",
                      "tools/pktgen/measure", "tools/pktgen/report"],
+    "third": [],
     "tests": ["*"],
 }
 
 # Rooms that run on a host: the only ones that may include <system headers>.
 HOSTED = {"examples", "tools/nicsim", "tests"}
+
+# Headers of foreign code (third/), and the only room that may include them. The headers of a C library
+# that foreign code includes are third/libc's.
+FOREIGN = re.compile(r"(mbedtls|psa|sodium)/[a-z0-9_]+\.h$")
+FOREIGN_ROOM = "control/crypto"
 
 INCLUDE = re.compile(r'^\s*[#%]\s*include\s*(?:"([^"]*)"|<([^>]*)>|(\S+))')
 
@@ -128,7 +135,8 @@ def includes(tree, path):
 def judge(tree, path, row, room, quoted, system):
     """The error in one #include; None if it is right."""
     if system is not None:
-        return None if row in HOSTED else \
+        foreign = row == FOREIGN_ROOM and FOREIGN.match(system) or row == "third"
+        return None if row in HOSTED or foreign else \
             f"includes <{system}>, which room {room} may not: no system headers"
     if quoted is None:
         return "includes by a macro, which cannot be checked"
@@ -251,6 +259,8 @@ RIGHT = [
     ("tools/pktgen/control.c", "tools/pktgen/script/script.h"),
     ("tools/pktgen/control.c", "control/console/shell.h"),
     ("tools/pktgen/pages.c", "tools/pktgen/report/report.h"),
+    ("control/crypto/c.c", "<psa/crypto.h>"), ("control/crypto/c.c", "<mbedtls/ssl.h>"),
+    ("control/crypto/c.c", "<sodium/utils.h>"), ("third/libc/stdlib.h", "<stddef.h>"),
 ]
 
 WRONG = [
@@ -322,6 +332,12 @@ WRONG = [
     ("net/ip4.c", "net/gone.h", "no path from the top"),
     ("tests/unit/t.c", "../gone.h", "no path from the top"),
     ("net/ip4.c", "MACRO", "by a macro"),
+    ("control/crypto/c.c", "<string.h>", "room control/crypto may not: no system headers"),
+    ("control/crypto/c.c", "<mbedtls/../stdio.h>", "room control/crypto may not"),
+    ("control/crypto/c.c", "control/console/shell.h", "room control/crypto may not"),
+    ("control/console/c.c", "<mbedtls/ssl.h>", "room control/console may not: no system headers"),
+    ("net/ip4.c", "<psa/crypto.h>", "room net may not: no system headers"),
+    ("third/libc/stdio.h", "lib/types.h", "room third may not"),
     ("attic/old.c", "lib/types.h", "in no room"),
 ]
 

@@ -5,22 +5,24 @@
                                          violations, then `symbols: N passed, N failed`
     tests/check_symbols.py --self-test   proves on made-up objects that every rule can fail
 
-A reference to a function or a variable is a call here. Four rules:
+A reference to a function or a variable is a call here. Five rules:
 
 1. A room calls only what it may include. A header that a low room declares and a high one fills in
    would get around the check of includes; CONTRACTS names those that are meant to.
 2. In the rooms of WATCHED no group of more than GROUP_MAX objects call each other.
 3. What ONE names is called by the objects named there alone.
 4. CONTRACTS and ONE name what exists.
+5. Functions of foreign code (third/) are called by control/crypto alone.
 
 Exit code: 0 when all is well, 1 otherwise.
 """
 
 import os
+import re
 import subprocess
 import sys
 
-from check_includes import ROOMS, may_include, room_of
+from check_includes import FOREIGN_ROOM, ROOMS, may_include, room_of
 from check_run import TREE, run
 
 GROUP_MAX = 5
@@ -43,6 +45,11 @@ CONTRACTS = {
 ONE = {symbol: ("control/forwarding/routes",)
        for symbol in ("rib_set", "rib_replace", "rib_remove_stale", "fib4_insert", "fib4_remove",
                       "fib6_insert", "fib6_remove", "host6_insert", "host6_remove")}
+
+
+# Functions of foreign code, by their names. Those of ours that are named so are in the tree, and rule 1 holds
+# for them.
+FOREIGN = re.compile(r"(mbedtls|psa|crypto|sodium)_|randombytes")
 
 
 def references(top):
@@ -107,6 +114,8 @@ def check(objects, contracts=None, one=None):
         wanted |= wants
         for symbol in sorted(wants):
             target = home.get(symbol)
+            if target is None and FOREIGN.match(symbol) and room_of(source + ".c")[1] != FOREIGN_ROOM:
+                bad.append(f"{source}: calls {symbol} of foreign code, which {FOREIGN_ROOM} alone may")
             if target is None or target == source:
                 continue
             if symbol not in contracts:
@@ -169,7 +178,12 @@ def self_test():
            one={"of_net/fib/fib": ("control/forwarding/routes",)})
     expect("the writer itself", made_up(("control/forwarding/routes", "net/fib/fib")), None,
            one={"of_net/fib/fib": ("control/forwarding/routes",)})
-    return 13, failures
+    foreign = made_up(("control/crypto/a", "control/crypto/b"), also=("control/cli/c",))
+    foreign["control/crypto/a"][1].update({"psa_sign_hash", "sodium_memzero"})
+    expect("foreign code", foreign, None)
+    for symbol in "mbedtls_ssl_read", "psa_sign_hash", "crypto_sign_ed25519", "sodium_memzero", "randombytes_buf":
+        expect("foreign code, from elsewhere", {"control/cli/c": (set(), {symbol})}, "control/crypto alone may")
+    return 19, failures
 
 
 def check_objects(top):

@@ -12,9 +12,9 @@
 # Exit codes: 0 all installed, 1 something is missing, 2 wrong usage.
 set -eu
 
-build="gcc make nasm binutils"
+build="gcc make nasm binutils python3"
 run="qemu-system-x86 ovmf grub-common grub-pc-bin grub-efi-amd64-bin xorriso xz-utils mtools
-	iproute2 iputils-ping traceroute iperf3 python3 util-linux"
+	iproute2 iputils-ping traceroute iperf3 util-linux"
 bgp="frr bird2"
 models="libc6-dev debian-archive-keyring"
 release="faketime"

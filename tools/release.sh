@@ -5,6 +5,7 @@
 #   hayate-VERSION.elf             the same kernel, for direct boot (QEMU's -kernel)
 #   hayate-VERSION-debug.tar.xz    debugging information, for `tools/hayate addr --kernel --program`
 #   libhayate-net-VERSION.tar.xz   the stack as a library, with its headers
+#   LICENSE.NAME, NAME….tar.*      licence and source of each foreign library in the image (third/pins)
 #   CHANGELOG.md, LICENSE, SHA256SUMS
 #
 # The same sources and compilers give the same bytes at any place and time. All timestamps are that of
@@ -47,6 +48,10 @@ find net lib -name '*.h' | sort | xargs cp --parents -t "$work/$library/include"
 pack "$library.tar.xz" "$library"
 
 cp CHANGELOG.md LICENSE "$out"
+for foreign in build/third/src/*; do
+	cp "$foreign/LICENSE" "$out/LICENSE.${foreign##*/}"
+done
+tools/get-crypto --tarballs | while read -r tarball; do cp "$tarball" "$out"; done
 chmod 644 "$out"/*
 (cd "$out" && sha256sum -- * >"$work/sums" && mv "$work/sums" SHA256SUMS)
 rm -rf "build/release/$name"

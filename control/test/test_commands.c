@@ -5,6 +5,8 @@
 #include "control/cli/options.h"
 #include "control/cli/roles.h"
 #include "control/commit/commit.h"
+#include "control/crypto/known.h"
+#include "control/crypto/library.h"
 #include "control/programs/programs.h"
 #include "control/test/churn.h"
 #include "control/test/region_words.h"
@@ -130,6 +132,29 @@ static void damage(struct shell *sh)
 		dp_get()->xdp.code_tsc = clock_tsc(); /* data cores synchronize before they run it again */
 }
 
+/* Known answers of the cryptographic libraries, with the time of each. */
+static void crypto(struct shell *sh)
+{
+	struct crypto_known k;
+	unsigned wrong = 0;
+	if (!may_test(sh))
+		return;
+	const enum core_pace pace = core_pace(PACE_LONG);
+	const bool started = crypto_start();
+	for (unsigned i = 0; started && crypto_known(i, &k); i++) {
+		wrong += !k.right;
+		shell_print(sh, "%-30s %8lu us  %s %s\n", k.name, (unsigned long)(k.ns / 1000), k.right ? "right" : "WRONG",
+		            k.source);
+		core_alive();
+	}
+	core_pace(pace);
+	if (started)
+		shell_print(sh, "known answers: %u wrong; heap %zu of %zu bytes\n", wrong, crypto_use().peak,
+		            (size_t)CRYPTO_HEAP);
+	else
+		shell_print(sh, "%s\n", crypto_why());
+}
+
 static void regions(struct shell *sh)
 {
 	if (may_test(sh))
@@ -144,6 +169,7 @@ static void roles(struct shell *sh)
 
 static const struct shell_command commands[] = {
 	{"test", NULL, "for tests of Hayate itself", NULL},
+	{"test crypto", NULL, "known answers and times of the cryptographic libraries", crypto},
 	{"test churn", "RATE SECONDS", "changes RATE routes a second, then restores them", churn},
 	{"test dma", "ethN [region N|rings N|interrupt N]",
 	 "has the card write to the kernel's memory, a region's or a port's rings; or send a message", dma},

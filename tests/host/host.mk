@@ -32,6 +32,12 @@ $(HOST_BUILD)/$(1)/%.o: %.c tests/host/host.mk
 endef
 $(foreach cc,gcc clang,$(eval $(call HOST_COMPILE,$(cc))))
 
+# control/crypto, with the headers of foreign code
+include third/third.mk
+HOST_CRYPTO := $(foreach cc,gcc clang,$(patsubst %.c,$(HOST_BUILD)/$(cc)/%.o,$(wildcard control/crypto/*.c)))
+$(HOST_CRYPTO): HOST_TWINS += $(THIRD_INCLUDE)
+$(HOST_CRYPTO): $(THIRD_READY)
+
 # files that are embedded whole
 $(HOST_BUILD)/gcc/control/management/web.o: control/management/index.html
 $(foreach cc,gcc clang,$(HOST_BUILD)/$(cc)/tools/pktgen/report/report_html.o): tools/pktgen/report/report.html

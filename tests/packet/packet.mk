@@ -18,7 +18,7 @@ PACKET_WRAP := -Wl,--wrap=ring_punt_next -Wl,--wrap=ring_punt_done \
 
 .PHONY: test-packet
 
-$(PACKET_BUILD)/harness: $(PACKET_SRC:%.c=$(HOST_BUILD)/gcc/%.o)
+$(PACKET_BUILD)/harness: $(PACKET_SRC:%.c=$(HOST_BUILD)/gcc/%.o) $(THIRD_HOST)
 	@mkdir -p $(@D)
 	@gcc $(HOST_CFLAGS) $(PACKET_WRAP) -no-pie -o $@ $^
 

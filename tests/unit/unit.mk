@@ -141,6 +141,7 @@ UNIT_SRC_base64 := control/text/base64.c control/text/text.c lib/fmt.c
 UNIT_SRC_config_dhcp := $(UNIT_SRC_config)
 UNIT_SRC_config_lacp := $(UNIT_SRC_config)
 UNIT_SRC_bundle := runtime/bundle.c
+UNIT_SRC_crypto := control/crypto/known.c control/crypto/library.c runtime/entropy.c lib/sha256.c lib/fmt.c
 UNIT_SRC_password := control/config/password.c control/text/text.c lib/pbkdf2.c lib/sha256.c lib/fmt.c
 UNIT_SRC_shell := control/console/shell.c control/console/shell_words.c control/text/text.c lib/fmt.c
 UNIT_SRC_virtio_ring := $(sort $(wildcard drivers/virtio_net/ring*.c)) tests/unit/rig/virtq_device.c tests/unit/rig/virtio_rig.c \
@@ -158,6 +159,7 @@ UNIT_SRC_tcp_reset := net/tcp/reset.c net/tcp/wire.c net/ip.c net/ip4.c net/ip6.
 UNIT_SRC_log := lib/siphash.c lib/fmt.c
 UNIT_SRC_sealed := runtime/sealed.c lib/siphash.c
 UNIT_SRC_random := runtime/random.c lib/siphash.c
+UNIT_SRC_entropy := runtime/entropy.c lib/sha256.c
 UNIT_SRC_slots := runtime/slots.c lib/pkt.c lib/csum.c tests/unit/rig/guest.c
 UNIT_SRC_loop := runtime/loop.c runtime/idle.c
 UNIT_SRC_idle := runtime/idle.c
@@ -342,6 +344,7 @@ UNIT_WAY_i226_model := plain
 UNIT_WAY_i226_fuzz := plain
 UNIT_WAY_random := random
 UNIT_WAY_walltime := random
+UNIT_WAY_entropy := random
 UNIT_WAY_virtio_net := device
 UNIT_WAY_virtio_blk := device
 UNIT_WAY_nvme := device
@@ -417,6 +420,7 @@ define UNIT_LINK
 $(UNIT_BUILD)/$(1)/test_$(2): $(call unit_obj,$(1),$(2))
 	@mkdir -p $$(@D)
 	@$(1) $$(HOST_CFLAGS_$(1)) -o $$@ $$^ -lcmocka -lm
+$(UNIT_BUILD)/$(1)/test_$(2): $(if $(filter control/crypto/%,$(UNIT_SRC_$(2))),$(THIRD_HOST))
 endef
 $(foreach cc,$(UNIT_CC),$(foreach t,$(T),$(eval $(call UNIT_LINK,$(cc),$(t)))))
 
