@@ -14,7 +14,7 @@ include tests/bpf/programs/programs.mk
 FUZZ_BUILD := build/fuzz
 # All entries (tests/check_fuzz.py).
 F ?= ip4 ip6 acl udp vxlan nd tcp tcp_move http http_range http_coding http_date http_condition tar site fpm bfd stp snoop \
-	dhcp lldp lacp telnet match script pcap config virtio intel vmxnet3 mlx5 firmware arp acpi candidate shell boot pci \
+	dhcp lldp lacp telnet ssh match script pcap config virtio intel vmxnet3 mlx5 firmware arp acpi candidate shell boot pci \
 	virtio_regs vfio ixgbe_regs x550_regs program routes json bpf_object bpf_verify xdp
 SECONDS ?= 20
 FUZZ_RUNS_ip4 := 300000
@@ -41,6 +41,7 @@ FUZZ_RUNS_snoop := 10000
 FUZZ_RUNS_dhcp := 200000
 FUZZ_RUNS_lldp := 40000
 FUZZ_RUNS_lacp := 20000
+FUZZ_RUNS_ssh := 8000
 FUZZ_RUNS_telnet := 300000
 FUZZ_RUNS_match := 200000
 FUZZ_RUNS_script := 40000
@@ -99,6 +100,7 @@ FUZZ_SRC_dhcp := $(sort $(wildcard net/dhcp/*.c))
 FUZZ_SRC_lldp := $(sort $(wildcard net/lldp/*.c))
 FUZZ_SRC_lacp := $(sort $(wildcard net/lacp/*.c))
 FUZZ_SRC_telnet := net/telnet.c
+FUZZ_SRC_ssh := $(wildcard net/ssh/*.c) lib/sha256.c tests/unit/rig/ssh_rig.c
 FUZZ_SRC_match := net/match.c net/ip6.c control/text/match_words.c control/text/text.c lib/csum.c lib/fmt.c
 FUZZ_SRC_script := $(sort $(wildcard tools/pktgen/script/*.c tools/pktgen/frames/frames*.c)) \
 	control/text/text.c control/text/words.c net/ip4.c net/ip6.c lib/csum.c lib/fmt.c

@@ -638,6 +638,37 @@ def telnet_sessions():
     yield "commands", b"".join(b"\xff" + bytes([c]) for c in range(236, 250)) + b"\xff\xff\r\n\n\r"
 
 
+def ssh_messages():
+    """The input of fuzz_ssh: where it begins, then messages with flags and length."""
+    def text(word):
+        return struct.pack(">I", len(word)) + word
+
+    def messages(how, *payloads):
+        return bytes([how]) + b"".join(struct.pack(">BH", flags, len(p)) + p for flags, p in payloads)
+
+    name = b"SSH-2.0-OpenSSH_9.2\r\n"
+    yield "id", b"\0" + name
+    init = b"\x14" + bytes(16) + b"".join(text(word) for word in (
+        b"curve25519-sha256,kex-strict-c-v00@openssh.com", b"ssh-ed25519", b"aes256-gcm@openssh.com",
+        b"aes256-gcm@openssh.com", b"", b"", b"none", b"none", b"", b"")) + bytes(5)
+    padding = 8 - (len(init) + 5) % 8 + 4
+    yield "kexinit", b"\4" + name + struct.pack(">IB", len(init) + 1 + padding, padding) + init + bytes(padding)
+    auth = b"\x32" + text(b"admin") + text(b"ssh-connection")
+    blob = text(b"ssh-ed25519") + text(b"abcdefghijklmnopqrstuvwxyz012345")
+    yield "auth", messages(5, (0, b"\5" + text(b"ssh-userauth")), (0, auth + text(b"none")),
+                           (0, auth + text(b"publickey") + b"\0" + text(b"ssh-ed25519") + text(blob)),
+                           (0, auth + text(b"publickey") + b"\1" + text(b"ssh-ed25519") + text(blob) +
+                            text(text(b"ssh-ed25519") + text(bytes(64)))),
+                           (16, auth + text(b"password") + b"\0" + text(b"secret")))
+    channel = b"\x5a" + text(b"session") + struct.pack(">III", 1, 9000, 900)
+    ask = b"\x62" + bytes(4)
+    yield "session", messages(10, (0, channel), (0, ask + text(b"pty-req") + b"\1" + text(b"vt100") + bytes(20)),
+                              (1, ask + text(b"exec") + b"\1" + text(b"show version")), (9, b"\x60" + bytes(4)),
+                              (0, b"\x61" + bytes(4)))
+    yield "shell", messages(23, (2, b"\x5e" + bytes(4) + text(b"exit\r")), (5, b"\x50" + text(b"keepalive") + b"\1"),
+                            (0, b"\x5d" + bytes(4) + b"\0\1\0\0"), (65, b"\2" + text(b"")), (8, b"\x61" + bytes(4)))
+
+
 def json_texts():
     one = b'{"key":"0a00","value":"01","cpu":2}'
     yield "one", one
@@ -1023,7 +1054,8 @@ def main():
               "http_range": http_ranges, "http_coding": http_codings, "http_date": http_dates,
               "http_condition": http_conditions, "tar": tar_archives, "site": sites,
               "fpm": fpm_streams, "bfd": bfd_inputs, "stp": stp_programs, "snoop": snoop_programs, "dhcp": dhcp_messages, "lldp": lldp_programs, "lacp": lacp_programs,
-              "telnet": telnet_sessions, "match": matches, "script": scripts, "pcap": captures,
+              "telnet": telnet_sessions, "ssh": ssh_messages,
+              "match": matches, "script": scripts, "pcap": captures,
               "config": configurations, "virtio": bytes_at_random,
               "intel": bytes_at_random, "vmxnet3": bytes_at_random, "mlx5": bytes_at_random,
               "firmware": firmware, "arp": bytes_at_random, "acpi": acpi_tables,

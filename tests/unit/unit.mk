@@ -85,6 +85,7 @@ UNIT_SRC_lacp_pdu := net/lacp/pdu.c
 UNIT_SRC_engine_tags := control/engine/tags.c lib/siphash.c
 UNIT_SRC_link := net/link.c
 UNIT_SRC_telnet := net/telnet.c
+UNIT_SRC_ssh := $(wildcard net/ssh/*.c) lib/sha256.c tests/unit/rig/ssh_rig.c
 UNIT_SRC_match := net/match.c net/ip6.c control/text/match_words.c control/text/text.c lib/csum.c \
 	lib/fmt.c
 UNIT_SRC_mirror_ring := dataplane/mirror_ring.c
