@@ -19,6 +19,7 @@
 #include "control/forwarding/groups.h"
 #include "control/forwarding/persist.h"
 #include "control/management/http.h"
+#include "control/management/logging.h"
 #include "control/cli/show.h"
 #include "control/cli/show_memory.h"
 #include "control/commit/load.h"
@@ -179,6 +180,7 @@ static void control_plane_start(void)
 		commit_take();
 	}
 	log_open();
+	logging_configure();
 	memory_note("configuration");
 	core_alive();
 	persist_open(running.config.engine.line != 0);
@@ -302,7 +304,7 @@ static uint64_t (*const timers[])(void) = {
 	config_hash_timer, engine_timer, tables_timer, tcp_timer, http_timer, remote_timer, capture_timer,
 	trace_timer, programs_timer, storage_timer,
 	lldp_control_timer,
-	log_timer,
+	log_timer, logging_timer,
 	commands_timer,
 	tcp_control_deadline, /* after all timers that send by TCP */
 };

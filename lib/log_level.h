@@ -20,4 +20,10 @@
 enum log_level { LOG_LEVEL_WORDS(LOG_LEVEL_NUMBER) LOG_LEVELS };
 #undef LOG_LEVEL_NUMBER
 
+/* The word of a level. */
+const char *log_level_word(enum log_level level);
+
+/* The level of a word, or of its number as one digit; LOG_LEVELS: it is neither. */
+enum log_level log_level_of(const char *word);
+
 #endif

@@ -3,9 +3,11 @@
 
 #include "control/console/log.h"
 #include "control/console/shell.h"
+#include "control/management/logging.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
 #include "lib/number.h"
+#include "lib/rfc3339.h"
 
 #define LINE_MAX (LOG_TEXT + LOG_FACILITY + 48)
 #define PIECE_LINES 2
@@ -31,10 +33,13 @@ static void put_tag(struct fmt_buf *b, const struct log_record *r)
 
 static void show_record(struct shell *sh, const struct log_record *r)
 {
-	char line[LINE_MAX];
+	char line[LINE_MAX], time[RFC3339_MAX];
 	struct fmt_buf b = {line, sizeof line, 0, false};
 	const uint64_t us = r->since_boot_ns / 1000;
-	fmt_put(&b, "%6llu.%06llu ", (ull)(us / 1000000), (ull)(us % 1000000));
+	if (r->utc_ns)
+		fmt_put(&b, "%s ", rfc3339_put(time, r->utc_ns, 6));
+	else
+		fmt_put(&b, "%6llu.%06llu ", (ull)(us / 1000000), (ull)(us % 1000000));
 	put_tag(&b, r);
 	fmt_put(&b, ": %s", r->text);
 	shell_print(sh, "%s\n", line);
@@ -87,6 +92,8 @@ static void show_level(struct shell *sh, const char *what, int level)
 
 static void show_head(struct shell *sh)
 {
+	char addr[FMT_ADDR_MAX];
+	struct logging_stats h;
 	const struct log_levels *l = log_levels();
 	const struct log_stats *c = log_stats();
 	uint64_t messages = 0;
@@ -94,6 +101,9 @@ static void show_head(struct shell *sh)
 		messages += c->messages[i];
 	show_level(sh, "logging console", l->console);
 	show_level(sh, "logging buffered", l->buffered);
+	for (unsigned i = 0; logging_stats(i, &h); i++)
+		shell_print(sh, "logging host: %s port %u, sent %llu, lost %llu\n", fmt_addr(addr, h.addr.w), h.port, (ull)h.sent,
+		            (ull)h.lost);
 	shell_print(sh, "messages: %llu, repeated: %llu, suppressed: %llu\n\n", (ull)messages, (ull)c->repeated,
 	            (ull)c->suppressed);
 }

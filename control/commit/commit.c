@@ -23,6 +23,7 @@
 #include "control/link/lldp_control.h"
 #include "control/config/journal.h"
 #include "control/management/plugin.h"
+#include "control/management/logging.h"
 #include "control/management/remote.h"
 #include "control/programs/programs.h"
 #include "control/forwarding/routes.h"
@@ -403,6 +404,7 @@ static void apply_live(void)
 	remote_set_hostname(running.config.hostname);
 	lldp_control_changed();
 	dhcp_relay_changed();
+	logging_configure();
 	if (plugin_get() && plugin_get()->changed)
 		plugin_get()->changed();
 }

@@ -459,6 +459,29 @@ struct config_lldp {
 	uint32_t hold_line;
 };
 
+/* The event log, and hosts that it is sent to (docs/logging.md). */
+#define CONFIG_LOG_HOSTS_MAX 4
+#define CONFIG_LOG_FACILITY_DEFAULT 7 /* local7 */
+struct config_log_level {
+	uint32_t line; /* 0: not configured: all messages */
+	uint8_t level; /* enum log_level */
+	bool off;
+};
+struct config_log_host {
+	uint32_t line;
+	struct net_addr addr;
+	uint16_t port;
+	uint8_t level;    /* enum log_level */
+	uint8_t facility; /* 0 to 7: local0 to local7 */
+};
+struct config_logging {
+	struct config_log_level console, buffered;
+	struct config_log_host host[CONFIG_LOG_HOSTS_MAX];
+	unsigned hosts;
+	uint32_t source; /* key of the interface whose address is the source, if the line is not 0 */
+	uint32_t source_line;
+};
+
 /* IGMP and MLD snooping, by family: 0 is IPv4, 1 IPv6. All zero: on, and no querier. */
 #define CONFIG_SNOOPS 2
 #define CONFIG_QUERY_INTERVAL_DEFAULT_S 125
@@ -597,6 +620,7 @@ struct config {
 	unsigned mac_count;
 	struct config_lldp lldp;
 	struct config_dhcp dhcp;
+	struct config_logging logging;
 	struct config_monitor monitor[CONFIG_MONITORS]; /* by number less one */
 	uint32_t aging_s; /* of learned addresses; 0: they stay */
 	uint32_t aging_line; /* 0: not configured */
@@ -713,6 +737,9 @@ int config_check_stp(const struct config *c, struct text_error *err);
 
 /* Checks the times of LLDP. */
 int config_check_lldp(const struct config *c, struct text_error *err);
+
+/* Checks the event log's statements. */
+int config_check_logging(const struct config *c, struct text_error *err);
 
 /* Time between LLDP frames, and the time to live that they announce. */
 uint16_t config_lldp_timer_s(const struct config *c);

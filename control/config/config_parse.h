@@ -280,6 +280,10 @@ int config_stp_interval(struct parser *p, unsigned i);
 
 /* --- of config_lldp.c --- */
 
+int config_logging_console(struct parser *p, unsigned i);
+int config_logging_buffered(struct parser *p, unsigned i);
+int config_logging_host(struct parser *p, unsigned i);
+int config_logging_source(struct parser *p, unsigned i);
 int config_lldp_run(struct parser *p, unsigned i);
 int config_lldp_timer(struct parser *p, unsigned i);
 int config_lldp_holdtime(struct parser *p, unsigned i);

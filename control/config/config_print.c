@@ -3,6 +3,7 @@
 #include "control/config/config.h"
 #include "lib/assert.h"
 #include "lib/fmt.h"
+#include "lib/log_level.h"
 #include "net/ip6.h"
 #include "net/routing.h"
 
@@ -205,6 +206,26 @@ static void print_lldp(const struct printer *p, const struct config_lldp *l)
 		print_line(p, "lldp timer %u", l->timer_s);
 	if (l->hold_s)
 		print_line(p, "lldp holdtime %u", l->hold_s);
+}
+
+static void print_log_level(const struct printer *p, const char *what, const struct config_log_level *l)
+{
+	if (l->line)
+		print_line(p, "logging %s %s", what, l->off ? "off" : log_level_word((enum log_level)l->level));
+}
+
+static void print_logging(const struct printer *p, const struct config_logging *l)
+{
+	char addr[FMT_ADDR_MAX], name[CONFIG_IF_NAME_SIZE];
+	print_log_level(p, "console", &l->console);
+	print_log_level(p, "buffered", &l->buffered);
+	for (unsigned k = 0; k < l->hosts; k++) {
+		const struct config_log_host *h = &l->host[k];
+		print_line(p, "logging host %s port %u level %s facility local%u", fmt_addr(addr, h->addr.w), h->port,
+		           log_level_word((enum log_level)h->level), h->facility);
+	}
+	if (l->source_line)
+		print_line(p, "logging source-interface %s", config_key_name(name, l->source));
 }
 
 static void print_snoop_vlans(const struct printer *p, const char *words, const uint64_t *set, const char *what)
@@ -514,6 +535,7 @@ static void print_machine(const struct config *c, config_write_fn write, void *c
 	print_management(&p, c);
 	print_lldp(&p, &c->lldp);
 	print_dhcp(&p, &c->dhcp);
+	print_logging(&p, &c->logging);
 	print_engine(&p, &c->engine);
 	for (unsigned n = 0; n < c->interfaces; n++)
 		if (c->interface[n].present)

@@ -7,6 +7,7 @@
 #include "lib/number.h"
 #include "lib/siphash.h"
 #include "runtime/runtime.h"
+#include "runtime/walltime.h"
 
 #define FACILITIES 32 /* with a limit of their own; the others share one */
 #define TOKEN_NS (SECOND_NS / LOG_PER_S)
@@ -102,7 +103,7 @@ static void put(enum log_level level, const char *facility, const char *text)
 	struct place *p = place_of(kept_log.next);
 	p->seal = 0;
 	__asm__ volatile("" ::: "memory"); /* a program that fails from here on leaves no seal */
-	p->record = (struct log_record){.number = kept_log.next, .level = level,
+	p->record = (struct log_record){.number = kept_log.next, .level = level, .utc_ns = walltime_ns(),
 	                                .since_boot_ns = clock_ns(&self.clock, clock_tsc() - self.info->tsc_boot)};
 	fmt_format(p->record.facility, LOG_FACILITY, "%s", facility);
 	fmt_format(p->record.text, LOG_TEXT, "%s", text);
@@ -301,19 +302,3 @@ void log_set_levels(const struct log_levels *levels) { kept_log.levels = *levels
 const struct log_levels *log_levels(void) { return &kept_log.levels; }
 
 const struct log_stats *log_stats(void) { return &kept_log.stats; }
-
-static const char *const words[LOG_LEVELS] = {
-#define WORD(name, word) word,
-	LOG_LEVEL_WORDS(WORD)
-#undef WORD
-};
-
-const char *log_level_word(enum log_level level) { return words[level]; }
-
-enum log_level log_level_of(const char *word)
-{
-	for (enum log_level l = 0; l < LOG_LEVELS; l++)
-		if (strcmp(word, words[l]) == 0 || (word[0] == (char)('0' + l) && !word[1]))
-			return l;
-	return LOG_LEVELS;
-}

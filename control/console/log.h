@@ -53,6 +53,7 @@ const struct log_levels *log_levels(void);
 struct log_record {
 	uint64_t number;        /* from 1 on; never again the same until the machine restarts */
 	uint64_t since_boot_ns;
+	uint64_t utc_ns;        /* since 1970 (runtime/walltime.h); 0: the time of day was not known */
 	enum log_level level;
 	char facility[LOG_FACILITY];
 	char text[LOG_TEXT];
@@ -76,10 +77,6 @@ struct log_stats {
 	uint64_t suppressed; /* that were too many */
 };
 const struct log_stats *log_stats(void);
-
-/* The word of a level; the level of a word or a digit, LOG_LEVELS if it is neither. */
-const char *log_level_word(enum log_level level);
-enum log_level log_level_of(const char *word);
 
 /* A row of the timers in control/control.c. */
 uint64_t log_timer(void);

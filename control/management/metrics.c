@@ -9,10 +9,12 @@
  */
 #include "control/management/plugin.h"
 #include "control/management/http.h"
+#include "control/management/logging.h"
 #include "control/engine/bfd.h"
 #include "control/link/bundle.h"
 #include "control/engine/engine.h"
 #include "control/config/running.h"
+#include "control/console/log.h"
 #include "control/forwarding/neighbour.h"
 #include "control/forwarding/tables.h"
 #include "dataplane/state.h"
@@ -129,6 +131,33 @@ static bool http_requests(const struct family *f, uint32_t i, struct page_text *
 		return false;
 	page_print(t, "%s{code=\"%uxx\"} %llu\n", f->name, digits[i],
 	           (ull)http_stats.requests[digits[i]]);
+	return true;
+}
+
+static bool log_messages(const struct family *f, uint32_t i, struct page_text *t)
+{
+	if (i >= LOG_LEVELS)
+		return false;
+	page_print(t, "%s{level=\"%s\"} %llu\n", f->name, log_level_word((enum log_level)i),
+	           (ull)log_stats()->messages[i]);
+	return true;
+}
+
+static bool log_suppressed(const struct family *f, uint32_t i, struct page_text *t)
+{
+	return i == 0 && plain(f, t, log_stats()->suppressed);
+}
+
+enum syslog_figure { SYSLOG_SENT, SYSLOG_LOST };
+
+static bool syslog(const struct family *f, uint32_t i, struct page_text *t)
+{
+	char addr[FMT_ADDR_MAX];
+	struct logging_stats h;
+	if (!logging_stats(i, &h))
+		return false;
+	page_print(t, "%s{host=\"%s\"} %llu\n", f->name, fmt_addr(addr, h.addr.w),
+	           (ull)(f->arg == SYSLOG_SENT ? h.sent : h.lost));
 	return true;
 }
 
@@ -756,6 +785,10 @@ static const struct family families[] = {
 	 bfd_refused, 0},
 	{"hayate_neighbours", "gauge", "Neighbours by version of IP and state", neighbour_states, 0},
 	{"hayate_tcp_connections", "gauge", "TCP connections by core and state", tcp_states, 0},
+	{"hayate_log_messages_total", "counter", "Messages that the event log has recorded, by severity", log_messages, 0},
+	{"hayate_log_suppressed_total", "counter", "Messages that were lost because there were too many", log_suppressed, 0},
+	{"hayate_syslog_sent_total", "counter", "Messages sent to each syslog host", syslog, SYSLOG_SENT},
+	{"hayate_syslog_lost_total", "counter", "Messages that a syslog host has missed", syslog, SYSLOG_LOST},
 	{"hayate_http_requests_total", "counter", "Answers of the HTTP server by class of status",
 	 http_requests, 0},
 	{"hayate_http_connections", "gauge", "Connections to the HTTP server", machine, MACHINE_HTTP},
@@ -796,6 +829,8 @@ static bool is_absent(const struct family *f)
 		return lldp_control_agent() == NULL;
 	if (f->sample == port_channel)
 		return !has_port_channels();
+	if (f->sample == syslog)
+		return running.config.logging.hosts == 0;
 	if (f->sample == vxlan)
 		return dp_get()->engine_addr == 0;
 	if (f->sample == bfd || f->sample == bfd_states || f->sample == bfd_refused)

@@ -109,7 +109,7 @@ FUZZ_SRC_pcap := tools/pktgen/frames/pcap.c tools/pktgen/frames/replay.c
 # with a rig of the unit tests, which is linked with cmocka
 FUZZ_SRC_config := $(filter-out control/config/config_hash.c,$(sort $(wildcard control/config/config*.c))) \
 	control/config/words.c control/config/password.c control/text/base64.c control/text/text.c control/text/words.c \
-	control/text/interface_name.c lib/fmt.c net/routing.c net/link.c net/stp/show.c tests/unit/rig/config_rig.c tests/fuzz/rig.c
+	control/text/interface_name.c lib/fmt.c lib/log_level.c net/routing.c net/link.c net/stp/show.c tests/unit/rig/config_rig.c tests/fuzz/rig.c
 FUZZ_RINGS := lib/pkt.c lib/csum.c tests/unit/rig/hand.c tests/unit/rig/guest.c tests/fuzz/rig.c
 FUZZ_SRC_virtio := $(sort $(wildcard drivers/virtio_net/ring*.c)) tests/unit/rig/virtq_device.c tests/unit/rig/virtio_rig.c \
 	tests/unit/rig/virtio_liar.c $(FUZZ_RINGS)

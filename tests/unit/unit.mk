@@ -125,7 +125,7 @@ UNIT_SRC_fuzz := $(wildcard net/arp*.c) net/neigh_table.c net/icmp4.c net/udp.c 
 	net/ip6.c lib/csum.c
 UNIT_SRC_config := $(filter-out control/config/config_hash.c,$(wildcard control/config/config*.c)) \
 	control/config/words.c control/config/password.c control/text/base64.c \
-	control/text/text.c control/text/words.c control/text/interface_name.c lib/fmt.c \
+	control/text/text.c control/text/words.c control/text/interface_name.c lib/fmt.c lib/log_level.c \
 	net/routing.c net/link.c net/stp/show.c tests/unit/rig/config_rig.c
 UNIT_SRC_candidate := $(UNIT_SRC_config) $(wildcard control/config/candidate*.c) control/config/history.c
 UNIT_SRC_module := control/text/module.c control/text/text.c lib/fmt.c
@@ -137,6 +137,7 @@ UNIT_SRC_config_engine := $(UNIT_SRC_config)
 UNIT_SRC_config_switch := $(UNIT_SRC_config)
 UNIT_SRC_config_stp := $(UNIT_SRC_config)
 UNIT_SRC_config_lldp := $(UNIT_SRC_config)
+UNIT_SRC_config_logging := $(UNIT_SRC_config)
 UNIT_SRC_config_users := $(UNIT_SRC_candidate)
 UNIT_SRC_base64 := control/text/base64.c control/text/text.c lib/fmt.c
 UNIT_SRC_config_dhcp := $(UNIT_SRC_config)
@@ -157,7 +158,8 @@ UNIT_SRC_nvme := drivers/nvme/nvme.c lib/pkt.c lib/csum.c tests/unit/rig/guest.c
 UNIT_SRC_cmdline := lib/cmdline.c
 UNIT_SRC_impair := examples/impair.c net/ip4.c lib/csum.c
 UNIT_SRC_tcp_reset := net/tcp/reset.c net/tcp/wire.c net/ip.c net/ip4.c net/ip6.c lib/csum.c
-UNIT_SRC_log := lib/siphash.c lib/fmt.c
+UNIT_SRC_log := lib/siphash.c lib/fmt.c lib/log_level.c
+UNIT_SRC_syslog := net/syslog.c lib/rfc3339.c lib/civil.c lib/fmt.c
 UNIT_SRC_sealed := runtime/sealed.c lib/siphash.c
 UNIT_SRC_random := runtime/random.c lib/siphash.c
 UNIT_SRC_entropy := runtime/entropy.c lib/sha256.c

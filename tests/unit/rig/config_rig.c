@@ -147,6 +147,11 @@ static void forget_lines(struct config *c)
 		c->dhcp.relay[k].line = 0;
 	for (unsigned k = 0; k < CONFIG_DHCP_CLIENTS_MAX; k++)
 		c->dhcp.client[k].line = 0;
+	for (unsigned k = 0; k < CONFIG_LOG_HOSTS_MAX; k++)
+		c->logging.host[k].line = 0;
+	c->logging.source_line = c->logging.source_line != 0; /* these three say whether there is such a statement */
+	c->logging.console.line = c->logging.console.line != 0;
+	c->logging.buffered.line = c->logging.buffered.line != 0;
 	for (unsigned n = 0; n < CONFIG_PORTS_MAX; n++)
 		c->member[n].line = 0;
 	c->lacp_priority_line = c->lacp_priority_line != 0; /* nonzero means that there is one */

@@ -17,6 +17,7 @@ static bool refuse;
 static char console[64 * LOG_TEXT];
 
 uint64_t core_now_ns(void) { return host_tsc; }
+uint64_t walltime_ns(void) { return 2 * host_tsc; }
 
 void *core_persist_alloc(enum core_persist what, size_t bytes)
 {
@@ -92,6 +93,7 @@ static void in_order(void **state)
 	assert_int_equal(r->level, LOG_ERR);
 	assert_string_equal(r->facility, "LINK-UPDOWN");
 	assert_int_equal(r->since_boot_ns, 100 * SECOND);
+	assert_int_equal(r->utc_ns, 2000 * SECOND);
 	assert_int_equal(log_next(&at)->since_boot_ns, 101 * SECOND);
 	assert_null(log_next(&at));
 	assert_int_equal(at, log_head());

@@ -1,0 +1,126 @@
+/* The statements of the event log and of syslog hosts, and their check; see config_parse.h and docs/logging.md. */
+#include "control/config/config_parse.h"
+
+#include "lib/log_level.h"
+#include "net/ip4.h"
+#include "net/ip6.h"
+#include "net/syslog.h"
+
+/* Word i: a level, by word or number. */
+static int parse_level(struct parser *p, unsigned i, uint8_t *level)
+{
+	char word[16];
+	const struct text w = words_at(&p->w, i);
+	enum log_level found = LOG_LEVELS;
+	if (w.len && w.len < sizeof word) {
+		for (size_t k = 0; k < w.len; k++)
+			word[k] = text_lower(w.at[k]);
+		word[w.len] = 0;
+		found = log_level_of(word);
+	}
+	if (found == LOG_LEVELS)
+		return FAIL(p, i, "expected a level: emergencies, alerts, critical, errors, warnings, notifications, "
+		                  "informational, debugging, or its number, 0 to 7");
+	*level = (uint8_t)found;
+	return 0;
+}
+
+/* The rest of the line: a level or `off`. */
+static int parse_own(struct parser *p, unsigned i, struct config_log_level *out)
+{
+	const bool off = words_is(&p->w, i, "off");
+	const int error = off ? 0 : parse_level(p, i, &out->level);
+	if (error != 0)
+		return error;
+	out->off = off;
+	out->line = p->w.line;
+	return words_end(&p->w, i + 1);
+}
+
+int config_logging_console(struct parser *p, unsigned i) { return parse_own(p, i, &p->out->logging.console); }
+int config_logging_buffered(struct parser *p, unsigned i) { return parse_own(p, i, &p->out->logging.buffered); }
+
+/* Word i: local0 to local7. */
+static int parse_facility(struct parser *p, unsigned i, uint8_t *facility)
+{
+	char word[] = "local0";
+	for (unsigned n = 0; n < SYSLOG_LOCALS; n++, word[5]++) {
+		if (!words_is(&p->w, i, word))
+			continue;
+		*facility = (uint8_t)n;
+		return 0;
+	}
+	return FAIL(p, i, "expected a facility: local0 to local7");
+}
+
+/* The options behind the address, in any order. */
+static int parse_options(struct parser *p, unsigned i, struct config_log_host *h)
+{
+	int error = 0;
+	for (uint32_t port; error == 0 && i < p->w.n;) {
+		if (words_is(&p->w, i, "udp")) {
+			i++;
+			continue;
+		}
+		if (words_is(&p->w, i, "port")) {
+			if ((error = words_u32(&p->w, i + 1, "a UDP port", 1, 65535, &port)) == 0)
+				h->port = (uint16_t)port;
+		} else if (words_is(&p->w, i, "level")) {
+			error = parse_level(p, i + 1, &h->level);
+		} else if (words_is(&p->w, i, "facility")) {
+			error = parse_facility(p, i + 1, &h->facility);
+		} else {
+			return FAIL(p, i, "expected port, udp, level or facility");
+		}
+		i += 2;
+	}
+	return error;
+}
+
+static bool is_address_of_one(const struct net_addr *a)
+{
+	if (net_addr_is_ip4(a))
+		return !ip4_src_is_martian(net_addr_to_ip4(a));
+	return !net_addr_is_any(a) && !ip6_is_multicast(a) && !ip6_is_link_local(a);
+}
+
+int config_logging_host(struct parser *p, unsigned i)
+{
+	struct config_logging *l = &p->out->logging;
+	struct config_log_host h = {.line = p->w.line, .port = SYSLOG_PORT, .level = LOG_INFO,
+	                            .facility = CONFIG_LOG_FACILITY_DEFAULT};
+	int error = words_expect(&p->w, i);
+	if (error != 0)
+		return error;
+	if (text_parse_addr(p->w.word[i], &h.addr) != 0 || !is_address_of_one(&h.addr))
+		return FAIL(p, i, "expected the address of a syslog host, a unicast address that is not link-local");
+	if ((error = parse_options(p, i + 1, &h)) != 0)
+		return error;
+	for (unsigned k = 0; k < l->hosts; k++)
+		if (net_addr_equal(&l->host[k].addr, &h.addr))
+			return FAIL(p, i, "this host stands already at line %u", l->host[k].line);
+	if (l->hosts == CONFIG_LOG_HOSTS_MAX)
+		return FAIL(p, i, "too many syslog hosts; at most %d", CONFIG_LOG_HOSTS_MAX);
+	l->host[l->hosts++] = h;
+	return 0;
+}
+
+int config_logging_source(struct parser *p, unsigned i)
+{
+	int error = config_parse_interface(p, i, &p->out->logging.source);
+	if (error != 0 || (error = words_end(&p->w, i + 1)) != 0)
+		return error;
+	p->out->logging.source_line = p->w.line;
+	return 0;
+}
+
+int config_check_logging(const struct config *c, struct text_error *err)
+{
+	char name[CONFIG_IF_NAME_SIZE];
+	const struct config_logging *l = &c->logging;
+	const int n = l->source_line ? config_number(c, l->source) : -1;
+	if (l->source_line && (n < 0 || !c->interface[n].present))
+		return text_fail(err, l->source_line, text_of(config_key_name(name, l->source)),
+		                 "the interface of the source address has no block");
+	return 0;
+}

@@ -1,0 +1,66 @@
+/* control/config/config_logging.c: the statements of the event log and of syslog hosts, their errors, and back to text. */
+#include "tests/unit/rig/config_rig.h"
+
+#include "lib/log_level.h"
+
+static void test_levels(void **state)
+{
+	(void)state;
+	admit("");
+	assert_true(config.logging.console.line == 0 && config.logging.buffered.line == 0 && config.logging.hosts == 0);
+	admit("logging console Warnings\nlogging buffered 6\n");
+	assert_int_equal(config.logging.console.level, LOG_WARNING);
+	assert_int_equal(config.logging.buffered.level, LOG_INFO);
+	round_trip();
+	admit("logging console off\nlogging buffered debugging\n");
+	assert_true(config.logging.console.off && !config.logging.buffered.off);
+	round_trip();
+}
+
+static void test_hosts(void **state)
+{
+	(void)state;
+	admit("logging host 192.0.2.9\nlogging host 2001:db8::9 facility local0 udp level errors port 1514\n"
+	      "interface lo0\n ip address 198.51.100.1/32\nlogging source-interface lo0\n");
+	assert_int_equal(config.logging.hosts, 2);
+	const struct config_log_host *h = config.logging.host;
+	assert_true(h[0].port == 514 && h[0].level == LOG_INFO && h[0].facility == 7);
+	assert_true(h[1].port == 1514 && h[1].level == LOG_ERR && h[1].facility == 0);
+	round_trip();
+}
+
+static void test_refused(void **state)
+{
+	(void)state;
+	refuse("logging console loud", 1, "loud", "expected a level: emergencies, alerts, critical, errors, warnings, ");
+	refuse("logging console", 1, "", "expected a level: ");
+	refuse("logging buffered 8", 1, "8", "expected a level: ");
+	refuse("logging console off now", 1, "now", "unexpected word");
+	refuse("logging console 1\nlogging console 1", 2, "logging", "\"logging console\" stands already at line 1");
+	refuse("logging host", 1, "", "");
+	for (unsigned i = 0; i < 5; i++) {
+		static const char *const bad[] = {"syslog.example", "224.0.0.1", "0.0.0.0", "fe80::1", "ff02::1"};
+		char text[64];
+		snprintf(text, sizeof text, "logging host %s", bad[i]);
+		refuse(text, 1, bad[i], "expected the address of a syslog host");
+	}
+	refuse("logging host 192.0.2.9 port 0", 1, "0", "a UDP port must be");
+	refuse("logging host 192.0.2.9 facility local8", 1, "local8", "expected a facility: local0 to local7");
+	refuse("logging host 192.0.2.9 facility kern", 1, "kern", "expected a facility");
+	refuse("logging host 192.0.2.9 level", 1, "", "expected a level");
+	refuse("logging host 192.0.2.9 tls", 1, "tls", "expected port, udp, level or facility");
+	refuse("logging host 192.0.2.9\nlogging host 192.0.2.9 port 99", 2, "192.0.2.9", "this host stands already at line 1");
+	refuse("logging host 192.0.2.1\nlogging host 192.0.2.2\nlogging host 192.0.2.3\nlogging host 192.0.2.4\n"
+	       "logging host 192.0.2.5", 5, "192.0.2.5", "too many syslog hosts; at most 4");
+	refuse("logging source-interface lo0", 1, "lo0", "the interface of the source address has no block");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_levels),
+		cmocka_unit_test(test_hosts),
+		cmocka_unit_test(test_refused),
+	};
+	return cmocka_run_group_tests_name("config_logging", tests, NULL, NULL);
+}
