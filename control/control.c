@@ -11,6 +11,7 @@
 #include "control/test/churn.h"
 #include "control/cli/commands.h"
 #include "control/test/test_commands.h"
+#include "control/commit/api.h"
 #include "control/commit/commit.h"
 #include "control/cli/configure.h"
 #include "control/management/plugin.h"
@@ -172,6 +173,7 @@ static void control_plane_start(void)
 		console_init();
 		test_commands_add();
 		remote_console = &configure_console;
+		api_pages_add();
 		ok = load_start();
 		started = true;
 		if (ok)

@@ -220,8 +220,15 @@ void commit_unlock(void)
 		commit.begun = begin() == E_OK;
 }
 
-bool commit_room(uint32_t four, uint32_t six)
+struct candidate *commit_locked(void)
 {
+	return &commit.candidate;
+}
+
+bool commit_room(uint32_t four, uint32_t six, uint32_t rules)
+{
+	if (!take_rules(rules_entered() + rules))
+		return false;
 	return take_added(u32_max(four, CANDIDATE_ROUTES_MAX), u32_max(six, CANDIDATE_ROUTES_MAX));
 }
 
@@ -231,15 +238,17 @@ static void progress(uint32_t lines)
 	core_alive();
 }
 
-/* A script stays the boot's: a text may repeat it. */
+/* A script stays the boot's: a text may repeat it, or leave it out. */
 static bool same_script(const struct config_script *a, const struct config_script *b)
 {
+	if (a->line == 0)
+		return true;
 	struct text x = a->text, y = b->text;
 	while (x.len && x.at[x.len - 1] == '\n')
 		x.len--;
 	while (y.len && y.at[y.len - 1] == '\n')
 		y.len--;
-	return (a->line != 0) == (b->line != 0) && strcmp(a->name, b->name) == 0 && text_equal(x, y);
+	return b->line != 0 && strcmp(a->name, b->name) == 0 && x.len == y.len && (x.len == 0 || text_equal(x, y));
 }
 
 /* Makes the candidate what `next` says. */
@@ -252,7 +261,7 @@ static int take_next(struct text_error *err)
 		return text_fail(err, 0, text_of(""), "%s", NO_MEMORY);
 	candidate_match(c, commit.next, commit.memory.scratch, added);
 	core_alive();
-	if (!commit_room(added[CANDIDATE_IP4], added[CANDIDATE_IP6]))
+	if (!take_added(u32_max(added[CANDIDATE_IP4], CANDIDATE_ROUTES_MAX), u32_max(added[CANDIDATE_IP6], CANDIDATE_ROUTES_MAX)))
 		return text_fail(err, 0, text_of(""), "%s", NO_MEMORY);
 	candidate_take(c, commit.next);
 	return E_OK;

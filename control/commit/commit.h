@@ -59,8 +59,12 @@ void commit_comment(const char *comment);
 struct candidate *commit_lock(const char **why);
 void commit_unlock(void);
 
-/* Makes room for so many added routes in a candidate that is locked and unchanged. False: no memory. */
-bool commit_room(uint32_t four, uint32_t six);
+/* The locked candidate. */
+struct candidate *commit_locked(void);
+
+/* Makes room for so many added routes of each family, and rules of access lists, in a candidate that is locked and
+ * unchanged. False: no memory. */
+bool commit_room(uint32_t four, uint32_t six, uint32_t rules);
 
 /* Makes the locked candidate, which is unchanged, what a whole configuration says; takes some microseconds per
  * line. E_INVAL: *err says why, and *wrong lists all wrong lines if any is wrong in itself; err->line 0: the

@@ -76,7 +76,7 @@ bool candidate_changed(const struct candidate *c);
 /*
  * Enters a statement, or `no` with the beginning of statements. `block` is the line that opened the
  * current block; empty: none. E_INVAL with *err: c->fault is the line of the error; err->line
- * counts the lines of an internal text.
+ * counts the lines of an internal text. E_NOENT with *err: `no` removes nothing, because there is no such statement.
  */
 int candidate_enter(struct candidate *c, struct text block, struct text line,
                     struct text_error *err);

@@ -97,7 +97,9 @@ static int remove_routes(struct candidate *c, const struct route_key *k, struct 
 		else
 			drop_added(c, k->family, i - n);
 	}
-	return found ? E_OK : text_fail(err, 1, k->line, "there is no such route");
+	if (!found)
+		(void)text_fail(err, 1, k->line, "there is no such route");
+	return found ? E_OK : E_NOENT;
 }
 
 /* Adds the route that c->parsed holds; k is its key. */

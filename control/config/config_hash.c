@@ -18,8 +18,8 @@
 static struct {
 	bool begun, done;
 	uint32_t number; /* running.number of the hashed configuration */
-	struct config_cursor at;
-	struct siphash24 hash;
+	uint64_t value;  /* once it is done */
+	struct config_hasher h;
 } hashing;
 
 static void add(void *ctx, const char *text, size_t len)
@@ -27,29 +27,48 @@ static void add(void *ctx, const char *text, size_t len)
 	siphash24_add(ctx, text, len);
 }
 
-static void begin(void)
+void config_hash_begin(struct config_hasher *h)
 {
 	static const struct siphash_key key; /* no secret: anybody may compute the hash again */
-	hashing.begun = true;
-	hashing.done = false;
-	hashing.number = running.number;
-	hashing.at = (struct config_cursor){0};
-	hashing.hash = siphash24_begin(&key);
+	h->at = (struct config_cursor){0};
+	h->hash = siphash24_begin(&key);
+}
+
+bool config_hash_step(struct config_hasher *h, const struct config *c, uint64_t *hash)
+{
+	const uint64_t end = clock_tsc() + clock_ticks(&self.clock, SLICE_NS);
+	while (config_print_next(c, &h->at, add, &h->hash))
+		if (clock_tsc() > end)
+			return false;
+	*hash = siphash24_end(&h->hash);
+	return true;
+}
+
+static bool is_current(void)
+{
+	return hashing.begun && hashing.number == running.number;
 }
 
 uint64_t config_hash_timer(void)
 {
-	if (!hashing.begun || hashing.number != running.number)
-		begin();
+	if (!is_current()) {
+		hashing.begun = true;
+		hashing.done = false;
+		hashing.number = running.number;
+		config_hash_begin(&hashing.h);
+	}
 	if (hashing.done)
 		return UINT64_MAX;
-	uint64_t end = clock_tsc() + clock_ticks(&self.clock, SLICE_NS);
-	while (config_print_next(&running.config, &hashing.at, add, &hashing.hash))
-		if (clock_tsc() > end)
-			return core_now_ns();
+	if (!config_hash_step(&hashing.h, &running.config, &hashing.value))
+		return core_now_ns();
 	hashing.done = true;
-	const uint64_t hash = siphash24_end(&hashing.hash);
-	core_note_config(hash);
-	core_event(EVENT_configuration, hashing.number, hash);
+	core_note_config(hashing.value);
+	core_event(EVENT_configuration, hashing.number, hashing.value);
 	return UINT64_MAX;
+}
+
+bool config_hash_now(uint64_t *hash)
+{
+	*hash = hashing.value;
+	return is_current() && hashing.done;
 }

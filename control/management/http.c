@@ -5,7 +5,8 @@
  *     READ    --head of a PUT or DELETE--> CONTENT --content complete--> WORK --http_timer, in one turn or
  *             several--> ANSWER
  *     READ    --deadline--> CLOSE; if a head has begun, 408 is sent first
- *     CONTENT, ANSWER --no progress, not finished in time, or the page is broken--> (reset)
+ *     READ    --head with a password--> AUTH --http_timer, in several turns--> as READ with the complete head
+ *     AUTH, CONTENT, ANSWER --no progress, not finished in time, or the page is broken--> (reset)
  *     CLOSE   TCP sends the rest and waits for the peer's FIN; --deadline--> (reset)
  *
  * Input that arrives during an answer waits in in[], which is as large as TCP's window. Bytes count
@@ -23,6 +24,7 @@
 #include "control/config/running.h"
 #include "dataplane/state.h"
 #include "net/arp.h"
+#include "control/management/http_auth.h"
 #include "control/management/http_host.h"
 #include "control/management/page.h"
 #include "control/management/places.h"
@@ -41,7 +43,7 @@
 #define SWEEP_NS (10 * SECOND_NS)
 _Static_assert(CONTENT_MAX >= PAGE_ITEM_MAX, "any item fits");
 
-enum session_state { SESSION_READ, SESSION_CONTENT, SESSION_WORK, SESSION_ANSWER, SESSION_CLOSE };
+enum session_state { SESSION_READ, SESSION_CONTENT, SESSION_AUTH, SESSION_WORK, SESSION_ANSWER, SESSION_CLOSE };
 
 struct session {
 	struct stream *stream; /* NULL: free */
@@ -58,6 +60,7 @@ struct session {
 	bool writes;             /* it is the one that may change something */
 	bool has_begun;          /* WORK: page->write has been called */
 	uint32_t content;        /* bytes of a PUT's content that have come */
+	struct http_auth auth;   /* whose request it is */
 	bool head_only, has_head; /* no content wanted; the head has been written */
 	bool ended;              /* the answer's end is in out[], or given to TCP */
 	uint32_t out_at, out_len;
@@ -74,7 +77,8 @@ static struct session *writer;   /* the last session that has changed something,
 static const struct page *writing; /* what it changes; NULL: page->stop has been called */
 static uint8_t *content;         /* of its PUT */
 static char reply[PAGE_REPLY_MAX];
-static struct page replied;      /* its answer */
+static struct page replied;      /* its answer, */
+static char replied_fields[512]; /* and the fields of that */
 static unsigned next_turn;       /* the session that http_timer serves first */
 static char leaving[2];
 static unsigned leaving_count;
@@ -120,7 +124,8 @@ static void answer(struct session *s, unsigned status, const struct page *page)
 	s->end_ns = core_now_ns() + answer_ns(page);
 	s->page = page;
 	s->walk = (struct page_walk){.query = r->query,
-	                             .below = page && page->path ? r->path + strlen(page->path) : ""};
+	                             .below = page && page->path ? r->path + strlen(page->path) : "",
+	                             .role = s->auth.user[0] ? s->auth.role : ROLE_READ};
 	s->fixed = page ? page->fixed : NULL;
 	s->head_only = r->method == HTTP_HEAD;
 	s->has_head = s->ended = false;
@@ -161,6 +166,9 @@ static struct page_write write_of(const struct session *s, const struct page *pa
 	const struct http_request *r = &s->parser.request;
 	reply[0] = 0;
 	return (struct page_write){.remove = r->method == HTTP_DELETE,
+	                           .request = r,
+	                           .user = s->auth.user,
+	                           .from = &s->from,
 	                           .again = s->has_begun,
 	                           .below = r->path + strlen(page->path),
 	                           .query = r->query,
@@ -172,8 +180,12 @@ static struct page_write write_of(const struct session *s, const struct page *pa
 /* Answers with what the page has written to `reply`. */
 static void answer_reply(struct session *s, const struct page *page, const struct page_write *w, unsigned status)
 {
-	replied = (struct page){.type = page->type, .fields = page->fields, .fixed = reply,
-	                        .fixed_end = reply + w->reply.out.used};
+	fmt_format(replied_fields, sizeof replied_fields, "%s%s", page->fields ? page->fields : "", w->fields);
+	replied = (struct page){.type = page->type, .fields = replied_fields, .parts = w->parts};
+	if (!w->parts) {
+		replied.fixed = reply;
+		replied.fixed_end = reply + w->reply.out.used;
+	}
 	answer(s, status, &replied);
 }
 
@@ -195,7 +207,9 @@ static bool take_memory(struct session *s, const struct page *page)
 	return false;
 }
 
-/* A PUT or DELETE of a page that can be written: waits for the content, if there is any. */
+static void read_requests(struct session *s);
+
+/* A request that changes a page: waits for the content, if there is any. */
 static void begin_write(struct session *s, const struct page *page)
 {
 	static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -207,6 +221,8 @@ static void begin_write(struct session *s, const struct page *page)
 	}
 	stop_writing(); /* of a client that has gone */
 	s->has_begun = false;
+	if (!page->take && r->content <= HTTP_BODY_MAX)
+		r->content = 0; /* of no use: http_next() discards it */
 	if (!take_memory(s, page))
 		return;
 	writer = s;
@@ -256,32 +272,72 @@ static void write_page(struct session *s)
 	s->due_ns = core_now_ns() + HTTP_STALL_NS; /* the page sees to it that this ends */
 	if (status == 0)
 		return;
-	stop_writing();
+	if (!w.parts) /* else what the answer is made from stays until that has ended */
+		stop_writing();
 	answer_reply(s, page, &w, status);
 }
 
 static bool is_write(const struct http_request *r)
 {
-	return r->method == HTTP_PUT || r->method == HTTP_DELETE;
+	return r->method != HTTP_GET && r->method != HTTP_HEAD;
 }
 
-static void begin_answer(struct session *s)
+/* The methods that change this page, as bits. */
+static unsigned methods_of(const struct page *page)
+{
+	return !page || !page->write ? 0 : page->methods ? page->methods : 1u << HTTP_PUT | 1u << HTTP_DELETE;
+}
+
+static bool may_write(const struct page *page, const struct http_request *r)
+{
+	return methods_of(page) >> r->method & 1;
+}
+
+/* True if a page of another host has a browser send this: it would add the user's password by itself (CSRF). Browsers
+ * name the page's origin in requests that change something (Fetch, 3.2); other clients name none. */
+static bool is_foreign(const struct http_request *r)
+{
+	char host[HTTP_TARGET_MAX];
+	const struct text origin = text_of(r->field[HTTP_ORIGIN]);
+	size_t at = text_find(origin, '/') + 2, n = 0;
+	if (origin.len == 0)
+		return false;
+	const bool six = at < origin.len && origin.at[at] == '[';
+	for (; at < origin.len && n < sizeof host - 1 && !(origin.at[at] == ':' && (!six || origin.at[at - 1] == ']')); at++)
+		host[n++] = origin.at[at];
+	host[n] = 0;
+	return !http_host_is_ours(host);
+}
+
+/* 200, or why this user may not have the page. */
+static unsigned access_status(const struct session *s, const struct page *page)
+{
+	const struct http_request *r = &s->parser.request;
+	const enum role needs = page && page->open ? ROLE_NONE : is_write(r) ? ROLE_CONFIGURE : ROLE_READ;
+	if (s->auth.state == HTTP_AUTH_WRONG || (needs && s->auth.role == ROLE_NONE))
+		return 401;
+	return s->auth.role < needs || (is_write(r) && is_foreign(r)) ? 403 : 200;
+}
+
+/* It is known who asks. */
+static void begin_page(struct session *s)
 {
 	struct http_request *r = &s->parser.request;
-	const struct page *page = r->status == 200 ? page_find(r->path) : NULL;
-	if (r->content > HTTP_BODY_MAX && (is_misdirected(r) || !page || !page->write))
+	const struct page *page = page_find(r->path);
+	const unsigned status = access_status(s, page);
+	if (r->content > HTTP_BODY_MAX && (status != 200 || !may_write(page, r)))
 		r->close = true; /* so much is not read for nothing */
-	if (is_misdirected(r)) {
-		count(CNT_http_misdirected);
-		answer(s, 421, NULL);
-	} else if (r->status != 200) {
-		answer(s, r->status, NULL);
+	if (status != 200) {
+		answer(s, status, NULL);
 	} else if (!page) {
 		answer(s, 404, NULL);
-	} else if (is_write(r) && page->write) {
+	} else if (may_write(page, r)) {
 		begin_write(s, page);
-	} else if (is_write(r)) {
+	} else if (is_write(r) || (!page->parts && !page->fixed && !page->choose)) {
 		answer(s, 405, NULL);
+	} else if (page->choose) {
+		const struct page *chosen = page->choose(r);
+		answer(s, chosen ? 200 : 406, chosen);
 	} else if (page->exists && !page->exists(r->path + strlen(page->path))) {
 		answer(s, 404, NULL);
 	} else {
@@ -289,7 +345,42 @@ static void begin_answer(struct session *s)
 	}
 }
 
-/* The content of an answer without a page. */
+static void begin_answer(struct session *s)
+{
+	struct http_request *r = &s->parser.request;
+	s->auth = (struct http_auth){.state = HTTP_AUTH_NONE};
+	if (is_misdirected(r)) {
+		r->close |= r->content > HTTP_BODY_MAX;
+		count(CNT_http_misdirected);
+		answer(s, 421, NULL);
+		return;
+	}
+	if (r->status != 200) {
+		answer(s, r->status, NULL);
+		return;
+	}
+	http_auth_begin(&s->auth, r, &s->from);
+	if (s->auth.state != HTTP_AUTH_CHECK) {
+		begin_page(s);
+		return;
+	}
+	s->state = SESSION_AUTH;
+	s->due_ns = s->end_ns = core_now_ns() + HTTP_AUTH_NS;
+}
+
+/* Continues the check of a password; returns the time of the next call. */
+static uint64_t authenticate(struct session *s, uint64_t now)
+{
+	const uint64_t due = http_auth_step(&s->auth, now);
+	if (s->auth.state == HTTP_AUTH_CHECK)
+		return due;
+	begin_page(s);
+	read_requests(s); /* content that came meanwhile */
+	return now;
+}
+
+/* The content of an answer without a page; an object below /api/v1/config. */
+#define LINE_MAX 256
 static const char *line_of(unsigned status)
 {
 	return status == 421 ? "Misdirected Request: ask for an address or the hostname of this "
@@ -298,16 +389,42 @@ static const char *line_of(unsigned status)
 	                     : http_reason(status);
 }
 
-/* Writes the head to out[], and the content if there is no page. */
-static void put_head(struct session *s)
+/* The field Allow of a 405 (RFC 9110 10.2.1). */
+#define ALLOW_MAX 64
+static const char *allow_of(const struct http_request *r, char buf[ALLOW_MAX])
 {
+	static const char *const words[] = {[HTTP_PUT] = "PUT", [HTTP_DELETE] = "DELETE", [HTTP_POST] = "POST", [HTTP_PATCH] = "PATCH"};
+	const struct page *page = r->status == 200 ? page_find(r->path) : NULL;
+	const bool gets = !page || page->parts || page->fixed || page->choose;
+	struct fmt_buf out = {.at = buf, .size = ALLOW_MAX};
+	fmt_put(&out, "Allow: %s", gets ? "GET, HEAD" : "");
+	for (unsigned m = 0; m < ARRAY_LEN(words); m++)
+		if (words[m] && methods_of(page) >> m & 1)
+			fmt_put(&out, "%s%s", out.used > 7 ? ", " : "", words[m]);
+	fmt_put(&out, "\r\n");
+	return buf;
+}
+
+/* Writes the head to out[], and the content if there is no page. False: a field of it is not known yet. */
+static bool put_head(struct session *s)
+{
+	char fields[512 + PAGE_FIELDS_MAX], allow[ALLOW_MAX];
 	const struct page *page = s->page;
-	const char *line = line_of(s->answer.status);
-	s->answer.type = page ? page->type : "text/plain; charset=utf-8";
-	s->answer.fields = page                       ? page->fields
-	                   : s->answer.status == 405  ? "Allow: GET, HEAD\r\n"
-	                   : s->answer.status == 503  ? "Retry-After: 1\r\n"
-	                                              : NULL;
+	char text[LINE_MAX];
+	const bool json = !page && strncmp(s->parser.request.path, "/api/v1/config", 14) == 0;
+	const char *line = text;
+	fmt_format(text, sizeof text, json ? "{\"error\":\"%s\"}" : "%s", line_of(s->answer.status));
+	s->answer.type = page ? page->type : json ? "application/json" : "text/plain; charset=utf-8";
+	s->answer.fields = fields;
+	fmt_format(fields, sizeof fields, "%s",
+	           page                       ? page->fields ? page->fields : ""
+	           : s->answer.status == 401  ? "WWW-Authenticate: Basic realm=\"hayate\", charset=\"UTF-8\"\r\n"
+	                                        "WWW-Authenticate: Bearer realm=\"hayate\"\r\n"
+	           : s->answer.status == 405  ? allow_of(&s->parser.request, allow)
+	           : s->answer.status == 503  ? "Retry-After: 1\r\n"
+	                                      : "");
+	if (page && page->head && !page->head(fields + strlen(fields)))
+		return false;
 	s->answer.length = !page         ? strlen(line) + 1
 	                   : page->fixed ? (uint64_t)(page->fixed_end - page->fixed)
 	                                 : HTTP_LENGTH_UNKNOWN;
@@ -315,6 +432,7 @@ static void put_head(struct session *s)
 		s->answer.close = true; /* the end of the connection is the end of the content */
 	size_t n = http_answer_put(s->out, sizeof s->out, &s->answer);
 	assert(n > 0);
+	s->answer.fields = NULL;
 	if (!page && !s->head_only) {
 		memcpy(s->out + n, line, strlen(line));
 		n += strlen(line);
@@ -323,6 +441,7 @@ static void put_head(struct session *s)
 	s->out_len = (uint32_t)n;
 	s->has_head = true;
 	s->ended = !page || s->head_only;
+	return true;
 }
 
 /* Writes the next piece of a generated page to out[]. The first piece follows the head, so that a
@@ -355,6 +474,7 @@ static bool put_piece(struct session *s)
 /* Resets the connection, so that the client recognizes the answer as incomplete (RFC 9112 8). */
 static void break_off(struct session *s)
 {
+	http_auth_forget(&s->auth);
 	struct stream *stream = s->stream;
 	s->stream = NULL;
 	http_stats.sessions--;
@@ -460,9 +580,9 @@ static bool advance(struct session *s)
 		return false;
 	if (s->out_at == s->out_len && !s->ended) {
 		s->out_at = s->out_len = 0;
-		if (!s->has_head)
-			put_head(s);
-		else if (s->fixed)
+		if (!s->has_head && !put_head(s))
+			return false;
+		if (s->fixed && s->out_len == 0)
 			moved = send_fixed(s);
 		if (!s->fixed && !s->ended && !put_piece(s)) {
 			break_off(s);
@@ -516,11 +636,14 @@ static uint64_t sweep(uint64_t now)
 
 uint64_t http_timer(void)
 {
-	uint64_t now = core_now_ns(), due;
+	uint64_t now = core_now_ns(), due, auth_due = UINT64_MAX;
 	unsigned left = HTTP_PIECES_PER_TURN, idle = 0;
 	if (!tcp_control || !sessions)
 		return UINT64_MAX;
 	const enum core_pace pace = core_pace(PACE_LONG); /* likewise */
+	for (unsigned i = 0; i < HTTP_SESSIONS; i++)
+		if (sessions[i].stream && sessions[i].state == SESSION_AUTH)
+			auth_due = u64_min(auth_due, authenticate(&sessions[i], now));
 	if (is_working())
 		write_page(writer);
 	else if (!has_writer())
@@ -534,7 +657,7 @@ uint64_t http_timer(void)
 	(void)core_pace(pace);
 	if (left == 0 || is_working())
 		return now;
-	due = sweep(now);
+	due = u64_min(sweep(now), auth_due);
 	for (unsigned i = 0; i < HTTP_SESSIONS; i++) {
 		struct session *s = &sessions[i];
 		if (s->stream && now >= s->due_ns)
@@ -668,7 +791,7 @@ static bool on_accept(struct stream *stream)
 	s->heard_fin = s->writes = false;
 	s->end_ns = 0;
 	s->in_len = s->out_at = s->out_len = 0;
-	http_init(&s->parser);
+	http_init_api(&s->parser);
 	s->state = SESSION_READ;
 	s->due_ns = core_now_ns() + HTTP_HEAD_NS; /* a new connection begins with a request */
 	http_stats.sessions++;
@@ -686,7 +809,7 @@ static uint32_t on_data(struct stream *stream, const uint8_t *data, uint32_t byt
 		n -= content_bytes;
 	}
 	if (!s || s->state == SESSION_CLOSE ||
-	    (s->state != SESSION_CONTENT && s->parser.request.close)) {
+	    (s->state != SESSION_CONTENT && s->state != SESSION_AUTH && s->parser.request.close)) {
 		stream_consumed(stream, n); /* after the last request */
 		return bytes;
 	}
@@ -725,6 +848,7 @@ static void on_closed(struct stream *stream, int why)
 		leaving_count--;
 		return;
 	}
+	http_auth_forget(&s->auth);
 	s->stream = NULL;
 	http_stats.sessions--;
 }
@@ -733,6 +857,8 @@ void http_start(void)
 {
 	for (unsigned i = 0; sessions && i < HTTP_SESSIONS; i++)
 		sessions[i].stream = NULL;
+	for (unsigned i = 0; sessions && i < HTTP_SESSIONS; i++)
+		sessions[i].auth.login.state = LOGIN_IDLE; /* login_start has forgotten those that wait */
 	http_stats.sessions = leaving_count = 0;
 	sweep_ns = UINT64_MAX;
 }

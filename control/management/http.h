@@ -16,10 +16,11 @@
  *                   HTTP_IDLE_NS
  *     work          HTTP_PIECES_PER_TURN pieces of answers in a turn of the control core
  *
- * PUT and DELETE change the store of XDP programs and their maps, or what an application's page has
- * (page.write). One client at a time does so, from the first byte of its content to the last of its answer; others get 503.
+ * PUT and DELETE change the store of XDP programs and their maps, or what an application's page has; PUT, PATCH and
+ * POST change the configuration (page.write). While the configuration states users, all pages but open ones need one
+ * (http_auth.h), and changes the role configure. One client at a time does so, from the first byte of its content to the last of its answer; others get 503.
  *
- * Deliberately missing: TLS, passwords (the access list is the only protection), other methods.
+ * Deliberately missing: other methods.
  */
 #ifndef CONTROL_MANAGEMENT_HTTP_H
 #define CONTROL_MANAGEMENT_HTTP_H
@@ -33,6 +34,7 @@
 #define HTTP_HEAD_NS (10 * SECOND_NS)
 #define HTTP_STALL_NS (20 * SECOND_NS)
 #define HTTP_ANSWER_NS (300 * SECOND_NS)
+#define HTTP_AUTH_NS (60 * SECOND_NS) /* for the check of a password, which may have to wait for its turn */
 #define HTTP_IDLE_NS (75 * SECOND_NS) /* longer than Prometheus' usual interval of a minute */
 
 /* Called in control_plane_start: allocates the memory, once. False: there is not enough. */

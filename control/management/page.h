@@ -15,6 +15,7 @@
 #include "lib/fmt.h"
 #include "lib/types.h"
 #include "net/fib/fib.h"
+#include "net/http/http.h"
 
 /* The output of items. */
 struct page_text {
@@ -27,7 +28,7 @@ struct page_walk {
 	uint32_t part, item;
 	union {
 		uint64_t n;
-		uint64_t own[4]; /* anything else */
+		uint64_t own[9]; /* anything else */
 		struct fib_cursor fib;
 		struct {
 			struct config_cursor at;
@@ -36,6 +37,7 @@ struct page_walk {
 	} cursor; /* private to the part; all zero at its item 0 */
 	const char *query; /* of the request, not validated: a part checks what it uses */
 	const char *below; /* the path behind page->path, likewise */
+	enum role role; /* of the reader; ROLE_READ at most while there are no users */
 };
 
 /* The separator in front of an element of a JSON array; none before the first. */
@@ -46,15 +48,22 @@ static inline const char *page_comma(const struct page_walk *w) { return w->item
 #define PAGE_ITEM_MAX 1280
 typedef bool (*page_part)(struct page_walk *w, struct page_text *t);
 
-/* What a page that can be written does with PUT and DELETE. */
+#define PAGE_FIELDS_MAX 160
+
+/* What a page that can be written does with PUT and DELETE, or the methods that it states. */
 struct page_write {
 	bool remove;       /* DELETE */
+	const struct http_request *request;
+	const char *user;  /* empty: there are no users */
+	const struct net_addr *from;
 	bool again;        /* not the first call for this request */
 	const char *below; /* the path behind page->path */
 	const char *query;
-	const uint8_t *content; /* of a PUT */
+	uint8_t *content; /* of a PUT, POST or PATCH; the page may overwrite it */
 	uint32_t bytes;
-	struct page_text reply; /* the content of the answer: JSON */
+	struct page_text reply; /* the content of the answer: JSON; or: */
+	const page_part *parts; /* set by the page: its content is made while it is sent, and `stop` comes behind it */
+	char fields[PAGE_FIELDS_MAX]; /* set by the page: further fields of the answer, each with CR LF */
 };
 #define PAGE_REPLY_MAX 16384
 
@@ -66,6 +75,12 @@ struct page {
 	const char *fixed, *fixed_end; /* the whole content */
 	unsigned (*status)(void); /* NULL: 200 */
 	bool (*exists)(const char *below); /* NULL: always; false: 404 */
+	unsigned methods; /* that `write` does, a bit for each enum http_method; 0: PUT and DELETE */
+	bool open;        /* it needs no log-in. All others need the role read, and configure to be changed */
+	/* Another page of the same path, by what the request asks for; NULL: 406. */
+	const struct page *(*choose)(const struct http_request *r);
+	/* Writes further fields of the answer to a GET, each with CR LF. False: they are not known yet. */
+	bool (*head)(char fields[PAGE_FIELDS_MAX]);
 	unsigned (*write)(struct page_write *w); /* returns the status, or 0: to be called again, in the next turn.
 	                                          * NULL: the page cannot be written */
 	/* Memory for a PUT's content of w->bytes, which is about to come. NULL: it is refused with *status; w->reply may
@@ -78,6 +93,9 @@ struct page {
 
 /* control/management/web.c: the page of that path, or NULL. */
 const struct page *page_find(const char *path);
+
+/* Adds pages of a room that this one must not include. They must stay valid. */
+void page_add(const struct page *pages, unsigned count);
 
 /* Continues the page. False: it has ended, or is broken. True: there is no room for more, or the
  * next item must wait for another turn. */

@@ -29,7 +29,7 @@ static const struct page pages[] = {
 	{.path = "/", .type = "text/html; charset=utf-8", .fields = INDEX_FIELDS, .fixed = web_index,
 	 .fixed_end = web_index_end},
 	{.path = "/healthz", .type = "text/plain; charset=utf-8", .fields = NO_STORE,
-	 .parts = page_health, .status = page_health_status},
+	 .parts = page_health, .status = page_health_status, .open = true},
 	MADE("/config", "text/plain; charset=utf-8", page_config),
 	MADE("/crash", "text/plain; charset=utf-8", page_crash),
 	MADE("/metrics", "text/plain; version=0.0.4; charset=utf-8", page_metrics),
@@ -61,11 +61,23 @@ static bool is_of(const struct page *page, const char *path)
 	       (n > 1 && page->path[n - 1] == '/' && memcmp(path, page->path, n) == 0);
 }
 
+static const struct page *added;
+static unsigned added_count;
+
+void page_add(const struct page *rows, unsigned count)
+{
+	added = rows;
+	added_count = count;
+}
+
 const struct page *page_find(const char *path)
 {
 	for (unsigned i = 0; i < ARRAY_LEN(pages); i++)
 		if (strlen(path) >= strlen(pages[i].path) && is_of(&pages[i], path))
 			return &pages[i];
+	for (unsigned i = 0; i < added_count; i++)
+		if (strcmp(path, added[i].path) == 0)
+			return &added[i];
 	const struct app_plugin *e = plugin_get();
 	for (unsigned i = 0; e && i < e->page_count; i++)
 		if (strcmp(path, e->pages[i].path) == 0)

@@ -26,7 +26,7 @@
  * A server of content begins with http_init_fields() instead: the request then has the values of the
  * fields of HTTP_FIELDS, which range.h, condition.h and coding.h read.
  *
- * A PUT's content is read by http_content() while the request is valid. Other bodies with a length up to
+ * The content of a PUT, POST or PATCH is read by http_content() while the request is valid. Other bodies with a length up to
  * HTTP_BODY_MAX are read and discarded, longer ones are refused: 413; without a length: 411.
  *
  * Deliberately missing: upgrades, request content in chunks, trailers.
@@ -41,11 +41,12 @@
 #define HTTP_LINE_KEPT 256   /* bytes of the request line for a log */
 #define HTTP_FIELDS_MAX 64   /* field lines: 431 beyond */
 #define HTTP_BODY_MAX 65536  /* bytes of a body to discard: 413 beyond */
-#define HTTP_CONTENT_MAX (1u << 28) /* bytes of a PUT's content: 413 beyond; a server may take less */
+#define HTTP_CONTENT_MAX (1u << 28) /* bytes of such a content: 413 beyond; a server may take less */
 
 /* The status of OPTIONS is 405, as of HTTP_OTHER. A server that knows OPTIONS (RFC 9110 9.3.7) looks at the
- * method first. Its target may be `*`; it is not kept. */
-enum http_method { HTTP_GET, HTTP_HEAD, HTTP_PUT, HTTP_DELETE, HTTP_OPTIONS, HTTP_OTHER };
+ * method first. Its target may be `*`; it is not kept. HTTP_POST and HTTP_PATCH (RFC 5789) are for a parser with
+ * http_init_api() only; of the others they are HTTP_OTHER. */
+enum http_method { HTTP_GET, HTTP_HEAD, HTTP_PUT, HTTP_DELETE, HTTP_OPTIONS, HTTP_OTHER, HTTP_POST, HTTP_PATCH };
 
 /* The fields that a parser keeps after http_init_fields(): enumerator, name in lower case. */
 #define HTTP_FIELDS(X) \
@@ -57,11 +58,16 @@ enum http_method { HTTP_GET, HTTP_HEAD, HTTP_PUT, HTTP_DELETE, HTTP_OPTIONS, HTT
 	X(HTTP_IF_UNMODIFIED_SINCE, "if-unmodified-since") \
 	X(HTTP_IF_RANGE, "if-range") \
 	X(HTTP_REFERER, "referer")                         /* these: for a log; only after http_init_log */ \
-	X(HTTP_USER_AGENT, "user-agent")
+	X(HTTP_USER_AGENT, "user-agent") \
+	X(HTTP_AUTHORIZATION, "authorization")             /* these, and If-Match: only after http_init_api */ \
+	X(HTTP_CONTENT_TYPE, "content-type") \
+	X(HTTP_ACCEPT, "accept") \
+	X(HTTP_ORIGIN, "origin")
 #define HTTP_FIELD_ROW(name, text) name,
 enum http_field { HTTP_FIELDS(HTTP_FIELD_ROW) HTTP_FIELD_COUNT };
 #undef HTTP_FIELD_ROW
 #define HTTP_FIELDS_CONTENT HTTP_REFERER /* how many a server of content needs: those before it */
+#define HTTP_FIELDS_LOG HTTP_AUTHORIZATION /* how many it needs with a log */
 
 /* The status codes in use, RFC 9110 15. */
 #define HTTP_STATUSES(X) \
@@ -73,19 +79,23 @@ enum http_field { HTTP_FIELDS(HTTP_FIELD_ROW) HTTP_FIELD_COUNT };
 	X(304, "Not Modified") \
 	X(308, "Permanent Redirect") \
 	X(400, "Bad Request") \
+	X(401, "Unauthorized") \
 	X(403, "Forbidden") \
 	X(404, "Not Found") \
 	X(405, "Method Not Allowed") \
+	X(406, "Not Acceptable") \
 	X(408, "Request Timeout") \
 	X(409, "Conflict") \
 	X(411, "Length Required") \
 	X(412, "Precondition Failed") \
 	X(413, "Content Too Large") \
 	X(414, "URI Too Long") \
+	X(415, "Unsupported Media Type") \
 	X(416, "Range Not Satisfiable") \
 	X(417, "Expectation Failed") \
 	X(421, "Misdirected Request") \
 	X(422, "Unprocessable Content") \
+	X(428, "Precondition Required") \
 	X(431, "Request Header Fields Too Large") \
 	X(500, "Internal Server Error") \
 	X(501, "Not Implemented") \
@@ -97,7 +107,7 @@ struct http_request {
 	enum http_method method;
 	unsigned minor;    /* minor version: 0 or 1 (and above) */
 	bool close;        /* close the connection after the response */
-	uint32_t content;  /* bytes of a PUT's content */
+	uint32_t content;  /* bytes of a PUT's, POST's or PATCH's content */
 	bool expects;      /* the client waits for 100 (Continue) before it sends the content */
 	const char *path;  /* begins with '/'; "" when status is not 200 */
 	const char *query; /* behind the '?', not decoded; "" when there is none */
@@ -128,7 +138,7 @@ struct http_parser {
 	uint32_t used;       /* bytes used in text[] */
 	uint32_t length;     /* Content-Length */
 	uint8_t fields;
-	uint8_t keeps;       /* so many of HTTP_FIELDS are kept; HTTP_FIELD_COUNT: and the request line */
+	uint16_t keeps;      /* a bit for each of HTTP_FIELDS that is kept; with HTTP_USER_AGENT, the request line too */
 	bool have_line;      /* the request line has been read */
 	bool cr;             /* the last byte was CR */
 	bool host, have_length, coded, coding_chunked, keep, said_close, expects;
@@ -144,16 +154,20 @@ void http_init_fields(struct http_parser *p);
 /* The same, and each request has what a log needs: its line, Referer and User-Agent. */
 void http_init_log(struct http_parser *p);
 
+/* For a server whose pages can be changed: the requests have Authorization, Content-Type, Accept, If-Match and Origin,
+ * and may be POST and PATCH. */
+void http_init_api(struct http_parser *p);
+
 /* From the next request on, what http_init_log or http_init_fields says. Only while http_is_idle(). */
 static inline void http_set_log(struct http_parser *p, bool on)
 {
-	p->keeps = on ? HTTP_FIELD_COUNT : HTTP_FIELDS_CONTENT;
+	p->keeps = (uint16_t)((1u << (on ? HTTP_FIELDS_LOG : HTTP_FIELDS_CONTENT)) - 1);
 }
 
 /* Takes bytes up to the end of a head, or all; none while state is HTTP_REQUEST. */
 uint32_t http_input(struct http_parser *p, const uint8_t *data, uint32_t n);
 
-/* Of n bytes behind the head of a PUT, as many belong to its content as this returns: they are taken. 0: all
+/* Of n bytes behind the head of a request with content, as many belong to its content as this returns: they are taken. 0: all
  * of the content has been taken. What is not taken is discarded by http_next(). */
 uint32_t http_content(struct http_parser *p, uint32_t n);
 

@@ -37,7 +37,7 @@ static bool span_is(struct span s, const char *word)
 /* Of a line that has not ended, what has come. */
 static void keep_line(struct http_parser *p, struct span s)
 {
-	if (p->keeps < HTTP_FIELD_COUNT || p->request.line_bytes)
+	if (!(p->keeps >> HTTP_USER_AGENT & 1) || p->request.line_bytes)
 		return;
 	p->request.line_bytes = u32_min(s.n, HTTP_LINE_KEPT);
 	memcpy(p->line_kept, s.at, p->request.line_bytes);
@@ -156,6 +156,11 @@ static bool parse_target(struct http_parser *p, struct span s)
 	return decode_path((struct span){s.at, n});
 }
 
+static bool takes_api(const struct http_parser *p)
+{
+	return p->keeps >> HTTP_AUTHORIZATION & 1;
+}
+
 /* Returns 200 or the error: 501 for a method that RFC 9110 9 does not define (9.1: SHOULD), 405 for
  * the others not served. */
 static unsigned parse_method(struct http_parser *p, struct span s)
@@ -173,6 +178,10 @@ static unsigned parse_method(struct http_parser *p, struct span s)
 		p->request.method = HTTP_PUT;
 	else if (text_is(s.at, s.n, "DELETE"))
 		p->request.method = HTTP_DELETE;
+	else if (takes_api(p) && text_is(s.at, s.n, "POST"))
+		p->request.method = HTTP_POST;
+	else if (takes_api(p) && text_is(s.at, s.n, "PATCH"))
+		p->request.method = HTTP_PATCH;
 	if (p->request.method != HTTP_OTHER)
 		return 200;
 	if (text_is(s.at, s.n, "OPTIONS")) {
@@ -323,9 +332,9 @@ static void keep_field(struct http_parser *p, struct span name, struct span v)
 	static const char *const names[] = {HTTP_FIELDS(HTTP_FIELD_NAME)};
 #undef HTTP_FIELD_NAME
 	unsigned i = 0;
-	while (i < p->keeps && !span_is(name, names[i]))
+	while (i < HTTP_FIELD_COUNT && !((p->keeps >> i & 1) && span_is(name, names[i])))
 		i++;
-	if (i == p->keeps || v.n == 0)
+	if (i == HTTP_FIELD_COUNT || v.n == 0)
 		return;
 	if (p->request.field[i][0]) {
 		join(p, p->request.field[i], v);
@@ -415,6 +424,12 @@ static void field_line(struct http_parser *p, struct span s)
 
 /* --- the end of a head --- */
 
+static bool has_content(const struct http_parser *p)
+{
+	const enum http_method m = p->request.method;
+	return m == HTTP_PUT || m == HTTP_POST || m == HTTP_PATCH;
+}
+
 /* Decides whether there is a body and how to treat it (RFC 9112 6.3); 200 or the error. */
 static unsigned body_status(struct http_parser *p)
 {
@@ -422,7 +437,7 @@ static unsigned body_status(struct http_parser *p)
 		return 400; /* 6.1: a smuggling attempt, or framing to be treated as faulty */
 	if (p->coded)
 		return p->coding_chunked ? 411 : 501;
-	if (p->length > (p->request.method == HTTP_PUT ? HTTP_CONTENT_MAX : HTTP_BODY_MAX))
+	if (p->length > (has_content(p) ? HTTP_CONTENT_MAX : HTTP_BODY_MAX))
 		return 413;
 	return 200;
 }
@@ -442,7 +457,7 @@ static void end_of_head(struct http_parser *p)
 	 * content, and may or may not send the body. The connection ends, as RFC 9110 10.1.1 permits. */
 	r->expects = p->expects && p->length;
 	r->close |= r->expects;
-	r->content = r->method == HTTP_PUT ? p->length : 0;
+	r->content = has_content(p) ? p->length : 0;
 	p->body = p->length;
 	p->state = HTTP_REQUEST;
 }
@@ -523,10 +538,17 @@ void http_init_log(struct http_parser *p)
 	http_set_log(p, true);
 }
 
+void http_init_api(struct http_parser *p)
+{
+	http_init(p);
+	p->keeps = 1u << HTTP_IF_MATCH | 1u << HTTP_AUTHORIZATION | 1u << HTTP_CONTENT_TYPE | 1u << HTTP_ACCEPT |
+	           1u << HTTP_ORIGIN;
+}
+
 void http_next(struct http_parser *p)
 {
 	bool closed = p->request.close;
-	uint8_t keeps = p->keeps;
+	uint16_t keeps = p->keeps;
 	uint32_t body = p->body;
 	http_init(p);
 	p->keeps = keeps;

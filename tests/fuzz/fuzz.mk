@@ -104,7 +104,7 @@ FUZZ_SRC_ssh := $(wildcard net/ssh/*.c) lib/sha256.c tests/unit/rig/ssh_rig.c
 FUZZ_SRC_match := net/match.c net/ip6.c control/text/match_words.c control/text/text.c lib/csum.c lib/fmt.c
 FUZZ_SRC_script := $(sort $(wildcard tools/pktgen/script/*.c tools/pktgen/frames/frames*.c)) \
 	control/text/text.c control/text/words.c net/ip4.c net/ip6.c lib/csum.c lib/fmt.c
-FUZZ_SRC_json := control/text/json.c control/text/text.c lib/fmt.c
+FUZZ_SRC_json := control/text/json.c control/text/json_statements.c control/text/text.c lib/fmt.c
 FUZZ_SRC_pcap := tools/pktgen/frames/pcap.c tools/pktgen/frames/replay.c
 # with a rig of the unit tests, which is linked with cmocka
 FUZZ_SRC_config := $(filter-out control/config/config_hash.c,$(sort $(wildcard control/config/config*.c))) \

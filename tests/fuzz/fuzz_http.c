@@ -57,14 +57,18 @@ static void note(struct meaning *m, const struct http_request *r)
 	m->requests++;
 }
 
+enum keeps { NONE, LOG, API };
+
 /* Reads pieces of 1 to 64 bytes that follow from the seed; 0: all at once. */
-static void read_stream(struct meaning *m, const uint8_t *data, size_t size, unsigned seed, bool fields)
+static void read_stream(struct meaning *m, const uint8_t *data, size_t size, unsigned seed, enum keeps keeps)
 {
 	static struct http_parser p;
 	size_t at = 0;
 	memset(m, 0, sizeof *m);
-	if (fields)
+	if (keeps == LOG)
 		http_init_log(&p);
+	else if (keeps == API)
+		http_init_api(&p);
 	else
 		http_init(&p);
 	while (at < size) {
@@ -91,15 +95,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static struct meaning whole, cut, without;
 	struct input in = {data, size};
 	unsigned seed = take8(&in);
-	read_stream(&whole, in.p, in.n, 0, true);
-	read_stream(&cut, in.p, in.n, seed + 1, true);
+	read_stream(&whole, in.p, in.n, 0, LOG);
+	read_stream(&cut, in.p, in.n, seed + 1, LOG);
 	assert(memcmp(&whole, &cut, sizeof whole) == 0);
-	read_stream(&without, in.p, in.n, 0, false);
+	read_stream(&without, in.p, in.n, 0, NONE);
 	for (unsigned i = 0; i < whole.requests; i++) {
 		memset(whole.request[i].field, 0, sizeof whole.request[i].field);
 		memset(whole.request[i].line, 0, sizeof whole.request[i].line);
 		whole.request[i].line_bytes = 0;
 	}
 	assert(memcmp(&whole, &without, sizeof whole) == 0);
+	read_stream(&whole, in.p, in.n, 0, API);
+	read_stream(&cut, in.p, in.n, seed + 1, API);
+	assert(memcmp(&whole, &cut, sizeof whole) == 0);
 	return 0;
 }

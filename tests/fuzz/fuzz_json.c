@@ -1,10 +1,12 @@
 /*
  * JSON of a PUT (control/text/json.h), the input as the content: the reader stays within it, comes to an end, and
- * finds the same objects a second time from a copied position.
+ * finds the same objects a second time from a copied position. As statements (control/text/json_statements.h): the
+ * text is no longer than the input, and lines of printable characters.
  */
 #include "tests/fuzz/input.h"
 
 #include "control/text/json.h"
+#include "control/text/json_statements.h"
 
 #define FIELDS 3
 
@@ -15,6 +17,19 @@ static void within(const uint8_t *data, size_t size, const struct json_field *f)
 		assert(f->value.len == 0);
 	else
 		assert(at >= data && f->value.len <= size && at + f->value.len <= data + size);
+}
+
+static void statements(const uint8_t *data, size_t size)
+{
+	uint8_t *input = exactly(data, size);
+	const char *why;
+	size_t where;
+	const int64_t n = json_statements((char *)input, size, &why, &where);
+	assert(n <= (int64_t)size && where <= size && (n >= 0) == (why == NULL));
+	for (int64_t i = 0; i < n; i++)
+		assert(input[i] == '\n' || text_is_printable((char)input[i]));
+	assert(n <= 0 || input[n - 1] == '\n');
+	free(input);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -38,5 +53,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		}
 	}
 	free(input);
+	statements(data, size);
 	return 0;
 }

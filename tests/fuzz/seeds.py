@@ -676,6 +676,9 @@ def json_texts():
     yield "answer", b'{"name":"m","kept":true,"entries":[\n{"entry":0,' + one[1:] + b"]}\n"
     yield "empty", b'{"entries" : [ ] , "k" : null}'
     yield "escapes", b'{"x":"\\"\\\\\\u0031","key":-1.5e+3}'
+    yield "statements", (b'{"hash":"0123456789abcdef","script":null,"statements":["hostname r1",'
+                         b'{"block":"interface eth0","statements":["mtu 9000","no shutdown"]},"end"]}')
+    yield "lines", b'[ "interface eth0" , "\\u0041 \\"x\\" \\\\" , {"block":"x","statements":[]} ] '
 
 
 def matches():

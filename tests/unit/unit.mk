@@ -141,6 +141,7 @@ UNIT_SRC_config_logging := $(UNIT_SRC_config)
 UNIT_SRC_config_users := $(UNIT_SRC_candidate)
 UNIT_SRC_base64 := control/text/base64.c control/text/text.c lib/fmt.c
 UNIT_SRC_config_dhcp := $(UNIT_SRC_config)
+UNIT_SRC_json_statements := control/text/json_statements.c control/text/text.c lib/fmt.c
 UNIT_SRC_config_lacp := $(UNIT_SRC_config)
 UNIT_SRC_bundle := runtime/bundle.c
 UNIT_SRC_crypto := control/crypto/known.c control/crypto/library.c runtime/entropy.c lib/sha256.c lib/fmt.c

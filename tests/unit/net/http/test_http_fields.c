@@ -167,7 +167,7 @@ static void random_lines(void **state)
 	(void)state;
 	static const char *const names[HTTP_FIELD_COUNT] = {
 		"accept-encoding", "range", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since",
-		"if-range", "referer", "user-agent"};
+		"if-range", "referer", "user-agent", "authorization", "content-type", "accept", "origin"};
 	seed_random("random_lines");
 	for (unsigned round = 0; round < 3000; round++) {
 		char text[HTTP_HEAD_MAX + 1] = GET, want[HTTP_FIELD_COUNT][HTTP_HEAD_MAX] = {{0}};
@@ -184,14 +184,20 @@ static void random_lines(void **state)
 			strcat(strcat(want[f], want[f][0] ? ", " : ""), value);
 		}
 		strcat(text, "\r\n");
-		const bool log = round & 1;
-		http_init_fields(&parser);
-		http_set_log(&parser, log);
+		const unsigned kind = round % 3; /* fields of content, of a log, of an API */
+		if (kind == 2) {
+			http_init_api(&parser);
+		} else {
+			http_init_fields(&parser);
+			http_set_log(&parser, kind == 1);
+		}
 		feed(text, 1 + random_below(200));
 		assert_int_equal(parser.request.status, 200);
 		assert_string_equal(parser.request.host, "h");
 		for (unsigned i = 0; i < HTTP_FIELD_COUNT; i++)
-			assert_string_equal(parser.request.field[i], log || i < HTTP_FIELDS_CONTENT ? want[i] : "");
+			assert_string_equal(parser.request.field[i],
+			                    (kind == 2 ? i == HTTP_IF_MATCH || i >= HTTP_FIELDS_LOG
+			                               : i < (kind == 1 ? HTTP_FIELDS_LOG : HTTP_FIELDS_CONTENT)) ? want[i] : "");
 	}
 }
 
@@ -213,6 +219,31 @@ static void options(void **state)
 	assert_int_equal(parser.request.method, HTTP_OTHER);
 }
 
+/* POST and PATCH, with content of any length, are for an API; others answer 405, and throw up to 64 KiB away. */
+static void methods_of_an_api(void **state)
+{
+	static const char *const methods[] = {"POST", "PATCH", "PUT"};
+	static const enum http_method want[] = {HTTP_POST, HTTP_PATCH, HTTP_PUT};
+	(void)state;
+	for (unsigned i = 0; i < ARRAY_LEN(methods); i++) {
+		char text[200];
+		snprintf(text, sizeof text, "%s /x HTTP/1.1\r\n" H "Content-Length: 100000\r\n\r\n", methods[i]);
+		http_init_api(&parser);
+		feed(text, 5);
+		assert_int_equal(parser.request.status, 200);
+		assert_int_equal(parser.request.method, want[i]);
+		assert_int_equal(parser.request.content, 100000);
+		assert_int_equal(http_content(&parser, 200000), 100000);
+		http_next(&parser);
+		assert_true(http_is_idle(&parser));
+		feed("POST /y HTTP/1.1\r\n" H "\r\n", 50);
+		assert_int_equal(parser.request.method, HTTP_POST); /* the next one too */
+		http_init_fields(&parser);
+		feed(text, 5);
+		assert_int_equal(parser.request.status, want[i] == HTTP_PUT ? 200 : 413);
+	}
+}
+
 /* RFC 9110 8.6: no Content-Length in a 204. */
 static void answer_without_content(void **state)
 {
@@ -232,6 +263,7 @@ int main(void)
 		cmocka_unit_test(values),       cmocka_unit_test(several_lines), cmocka_unit_test(each_its_own),
 		cmocka_unit_test(bounds),       cmocka_unit_test(random_lines),  cmocka_unit_test(options),
 		cmocka_unit_test(answer_without_content), cmocka_unit_test(line_for_a_log),
+		cmocka_unit_test(methods_of_an_api),
 	};
 	return cmocka_run_group_tests_name("http_fields", tests, NULL, NULL);
 }
