@@ -272,6 +272,16 @@ static void commit_command(struct shell *sh)
 		commit_now(sh, c, 0);
 }
 
+static void commit_with_comment(struct shell *sh)
+{
+	char comment[HISTORY_COMMENT_SIZE];
+	const struct text typed = shell_arguments(sh);
+	fmt_format(comment, sizeof comment, "%.*s", (int)typed.len, typed.at);
+	commit_comment(comment);
+	commit_command(sh);
+	commit_comment(""); /* of no later commit, if this one was refused */
+}
+
 static void commit_check_command(struct shell *sh)
 {
 	struct candidate *c = candidate_of(sh);
@@ -365,6 +375,7 @@ static const struct shell_command own[] = {
 	{"show | compare", NULL, "what differs from the configuration that runs", show_compare},
 	{"commit", NULL, "puts the candidate into force, or confirms the last commit",
 	 commit_command},
+	{"commit comment", "TEXT...", "commits, with a comment for the history", commit_with_comment},
 	{"commit check", NULL, "checks the candidate and shows what a commit would restart",
 	 commit_check_command},
 	{"commit confirmed", "[MINUTES | SECONDSs]",

@@ -369,6 +369,7 @@ static void swap(void)
 static void change_route(void *ctx, const struct config_route *r, const struct config_route6 *r6)
 {
 	(void)ctx;
+	core_alive(); /* there may be a hundred thousand */
 	const struct config *next = commit.next;
 	const uint32_t *scratch = commit.memory.scratch;
 	if (r)

@@ -17,12 +17,12 @@ config=$HAYATE/api/v1/config
 
 # The token stands on curl's standard input, not on its command line, where every process could read it.
 ask() {
-	if ! printf 'header = "Authorization: Bearer %s"\n' "$TOKEN" |
-		curl --config - --silent --show-error --fail-with-body --max-time 60 "$@" >"$answer"; then
+	printf 'header = "Authorization: Bearer %s"\n' "$TOKEN" |
+		curl --config - --silent --show-error --fail-with-body --max-time 60 "$@" >"$answer" || {
 		status=$?
 		cat "$answer" >&2
 		exit $status
-	fi
+	}
 	cat "$answer"
 }
 

@@ -84,13 +84,13 @@ FUZZ_SRC_vxlan := $(FUZZ_NET)
 FUZZ_SRC_nd := $(FUZZ_NET)
 FUZZ_SRC_tcp := $(FUZZ_NET) $(sort $(wildcard net/tcp/*.c))
 FUZZ_SRC_tcp_move := $(FUZZ_SRC_tcp)
-FUZZ_SRC_http := $(sort $(wildcard net/http/*.c)) lib/fmt.c
+FUZZ_SRC_http := $(sort $(wildcard net/http/*.c)) lib/civil.c lib/fmt.c
 FUZZ_SRC_http_range := net/http/range.c lib/fmt.c
 FUZZ_SRC_http_coding := net/http/coding.c net/http/media.c
 FUZZ_SRC_http_date := net/http/date.c lib/civil.c lib/fmt.c
 FUZZ_SRC_http_condition := $(FUZZ_SRC_http)
 FUZZ_SRC_tar := net/archive/tar.c
-FUZZ_SRC_site := $(sort $(wildcard apps/web/site*.c)) net/archive/tar.c net/http/answer.c net/http/coding.c net/http/date.c net/http/media.c \
+FUZZ_SRC_site := $(sort $(wildcard apps/web/site*.c)) net/archive/tar.c net/http/answer.c net/http/coding.c net/http/date.c lib/civil.c net/http/media.c \
 	lib/fmt.c lib/siphash.c
 FUZZ_SRC_fpm := $(sort $(wildcard net/fpm/*.c)) tests/unit/rig/fpm_contract.c
 FUZZ_SRC_bfd := $(sort $(wildcard net/bfd/*.c))

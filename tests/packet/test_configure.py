@@ -59,6 +59,18 @@ def test_modes_and_prompts(m):
     assert m.console("configure somewhere") == "% unknown word \"somewhere\"\n"
 
 
+def test_comment(m):
+    """It belongs to one commit, also if that is refused."""
+    run(m, "configure", "hostname r2")
+    assert run(m, "commit comment  a new   name,").endswith("committed\n")
+    assert 'configuration: its comment is "a new   name,"' in m.text
+    run(m, "ip route 10.0.0.0/8 192.0.2.1")
+    assert "nothing is committed" in run(m, "commit comment wrong")
+    run(m, "discard", "hostname r1", "commit")
+    rows = run(m, "show configuration history").splitlines()
+    assert rows[1].endswith("the console") and rows[2].endswith("the console: a new   name,")
+
+
 def test_compare_and_commit_live(m):
     """Only a route changes: it is in force at once, and the ports are not restarted."""
     run(m, "configure", "ip route 10.0.0.0 255.0.0.0 198.51.100.2")
