@@ -91,7 +91,7 @@ struct crash {
  *     REGION_CODE     reads, in CODE_WINDOW   execute, in CODE_WINDOW (both with one CPU)
  *     REGION_SHARED   writes                  all write
  *     REGION_OWN      writes                  each writes its own part, no other core's is mapped
- *     REGION_CONTROL  writes                  read
+ *     REGION_CONTROL  writes                  read                     (also files on their way to a disk)
  *     REGION_CONTENT  writes                  read
  */
 enum region_kind {

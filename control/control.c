@@ -36,6 +36,7 @@
 #include "control/forwarding/neighbour6.h"
 #include "control/forwarding/policy.h"
 #include "control/forwarding/steer_rules.h"
+#include "control/storage/boot_disk.h"
 #include "control/storage/storage.h"
 #include "control/forwarding/tables.h"
 #include "control/host/dhcp_relay.h"
@@ -170,6 +171,7 @@ static void control_plane_start(void)
 	memory_note(started ? memory_later : "devices");
 	if (!started) {
 		storage_start();
+		boot_disk_open();
 		console_init();
 		test_commands_add();
 		remote_console = &configure_console;
@@ -304,7 +306,7 @@ static uint64_t (*const timers[])(void) = {
 	engine_bfd_timer, /* first: its packets are the most urgent */
 	bundle_timer, ping_timer, neighbour_timer, rates_timer, summary_timer, fragments_timer, commit_timer, churn_timer,
 	config_hash_timer, engine_timer, tables_timer, tcp_timer, http_timer, remote_timer, capture_timer,
-	trace_timer, programs_timer, storage_timer,
+	trace_timer, programs_timer, storage_timer, boot_disk_timer,
 	lldp_control_timer,
 	log_timer, logging_timer,
 	commands_timer,

@@ -1,6 +1,7 @@
 /* The console's commands. What they show is in show.c. */
 #include "control/management/crash.h"
 #include "control/monitor/capture.h"
+#include "control/cli/boot_commands.h"
 #include "control/cli/configure.h"
 #include "control/forwarding/filter.h"
 #include "control/management/plugin.h"
@@ -18,6 +19,7 @@
 #include "control/forwarding/neighbour.h"
 #include "control/forwarding/tables.h"
 #include "control/host/ping.h"
+#include "control/storage/boot_disk.h"
 #include "dataplane/state.h"
 #include "net/arp.h"
 #include "net/nd.h"
@@ -68,15 +70,6 @@ static struct {
 	uint8_t code;
 } ending;
 
-uint64_t commands_timer(void)
-{
-	if (ending.at_ns == 0 || core_now_ns() < ending.at_ns)
-		return ending.at_ns ? ending.at_ns : UINT64_MAX;
-	if (ending.reboot)
-		core_reboot();
-	core_exit(ending.code);
-}
-
 /* A routing engine is told first: it would notice much later that its connection has ended. */
 static void end_machine(bool reboot, uint8_t code)
 {
@@ -85,6 +78,21 @@ static void end_machine(bool reboot, uint8_t code)
 	ending.code = code;
 	engine_leave("the machine stops");
 	engine_bfd_leave("the machine stops");
+}
+
+uint64_t commands_timer(void)
+{
+	if (ending.at_ns == 0 && boot_disk_trial_ends() != UINT64_MAX) {
+		if (core_now_ns() < boot_disk_trial_ends())
+			return boot_disk_trial_ends();
+		core_log("the image has not been confirmed: restarting");
+		end_machine(true, 0);
+	}
+	if (ending.at_ns == 0 || core_now_ns() < ending.at_ns)
+		return ending.at_ns ? ending.at_ns : UINT64_MAX;
+	if (ending.reboot)
+		core_reboot();
+	core_exit(ending.code);
 }
 
 static void reload(struct shell *sh)
@@ -154,6 +162,7 @@ static const struct shell_command commands[] = {
 	{"show counters", "[all|drops]",
 	 "packets by fate, other events; `all`: also counters that are 0", show_counters},
 	{"show bfd", NULL, "BFD sessions of the routing engine", show_bfd},
+	{"show boot", NULL, "the images on the disk: which one runs, which one the next boot starts", show_boot},
 	{"show cores", NULL, "cores: state, load, cycles per packet, faults", show_cores},
 	{"show etherchannel", NULL, "port channels", NULL},
 	{"show etherchannel summary", NULL, "port channels and their ports", show_etherchannel},
@@ -219,6 +228,11 @@ static const struct shell_command commands[] = {
 	{"configure", "[terminal]", "changes the candidate configuration", configure},
 	{"exit", NULL, "ends a session over the network", leave},
 	{"quit", NULL, "ends a session over the network", leave},
+	{"upgrade", NULL, "the other image on the disk", NULL},
+	{"upgrade activate", NULL, "has the next boot start it, once", upgrade_activate},
+	{"upgrade cancel", NULL, "has the next boot start the active image", upgrade_cancel},
+	{"upgrade confirm", NULL, "makes the image that runs the active one", upgrade_confirm},
+	{"install", "DISK [~force] [~confirm]", "writes Hayate onto a whole disk", install_command},
 	{"reload", NULL, "restarts the machine", reload},
 	{"poweroff", "[CODE]", "ends the machine (exit code CODE under QEMU)", poweroff},
 };

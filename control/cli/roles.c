@@ -26,6 +26,8 @@ static const struct {
 	{"rfc2544", ROLE_OPERATE},
 	{"clock", ROLE_CONFIGURE},
 	{"configure", ROLE_CONFIGURE},
+	{"upgrade", ROLE_CONFIGURE},
+	{"install", ROLE_CONFIGURE},
 	{"xdp", ROLE_CONFIGURE},
 	{"test", ROLE_CONFIGURE},
 };

@@ -3,6 +3,7 @@
  * their form is an interface: NAME VALUE lines, or a table with one header line and words without
  * blanks as column names.
  */
+#include "control/cli/boot_commands.h"
 #include "control/commit/commit.h"
 #include "control/cli/configure.h"
 #include "control/cli/show.h"
@@ -384,12 +385,15 @@ void show_version(struct shell *sh)
 {
 	const struct boot_info *b = self.info;
 	uint64_t first = first_forward_tsc();
+	char image[32];
 	shell_print(sh, "Hayate %s, application %s\n", HAYATE_VERSION,
 	            core_app_word(core_app_number()));
 	shell_print(sh, "build %s\n", b->build_id);
 	if (b->config_hash)
 		shell_print(sh, "configuration %016llx\n", (ull)b->config_hash);
 	shell_print(sh, "booted by %s, %s\n", b->loader, b->hypervisor ? "as a guest" : "on bare metal");
+	if (boot_words(image, sizeof image))
+		shell_print(sh, "%s\n", image);
 	shell_print(sh, "cpu %s, TSC %llu kHz%s\n", b->cpu, (ull)(b->tsc_hz / 1000),
 	            b->tsc_invariant ? ", invariant" : "");
 	shell_print(sh, "image %llu KiB, memory %llu MiB, %llu MiB used\n", (ull)(b->image_bytes >> 10),

@@ -1,11 +1,15 @@
-"""The disk of `hayate image --disk`: other people's tools find it whole, and it boots from BIOS and UEFI."""
+"""The disk of `hayate image --disk`: other people's tools find it whole, and it boots from BIOS and UEFI. Upgrades, images that
+fail, a power cut in the middle of an upgrade, installation. The unit tests cut the power at every request."""
+import json
 import os
 import re
+import shutil
 import subprocess
 
 import pytest
-from conftest import IMAGE
+from conftest import IMAGE, LEFT_ROUTER, WEB, eventually, router_config
 from launcher import disk, errors
+from test_boot import patched
 from test_launcher import hayate
 
 
@@ -89,8 +93,193 @@ def test_wrong_usage(arguments):
 
 
 @pytest.mark.one_card
-@pytest.mark.parametrize("firmware,media", [("bios", "virtio"), ("uefi", "nvme")])
-def test_boots(make_router, made, firmware, media):
-    router = make_router(None, "--boot", firmware, "--media", media, "--image", made, "--accel", "tcg", timeout_s=90)
+def test_boots(make_router, made):
+    """From BIOS; from UEFI do test_install and test_image_that_fails."""
+    router = make_router(None, "--boot", "bios", "--media", "virtio", "--image", made, "--accel", "tcg", timeout_s=90)
     assert router.command("show running-config").startswith("hostname from-disk\n")
     assert "GRUB" in router.command("show version")
+
+
+def states(router):
+    """What `show boot` says of both images."""
+    return re.findall(r"^[AB] +[0-9a-f-]+ +(.*)$", router.command("show boot"), re.M)
+
+
+def runs(router, letter):
+    """Waits until the machine has found its disk; it runs that image."""
+    eventually(lambda: "started from disk0\n" in router.command("show boot"), 30, "the disk is found")
+    assert states(router)["AB".index(letter)].startswith("runs")
+
+
+def runs_again(router, letter, timeout_s=60):
+    """The same after a restart."""
+    router.wait_up(timeout_s)
+    runs(router, letter)
+
+
+@pytest.fixture(scope="module")
+def upgrade(tmp_path_factory):
+    path = str(tmp_path_factory.mktemp("upgrade") / "new.upgrade")
+    disk.image_file(path, kernel=IMAGE)
+    return path
+
+
+def put(host, path, *more):
+    """PUT of a file; returns (status, answer)."""
+    said = host.run(["curl", "-sS", "--max-time", "60", "-T", path, "-w", "\n%{http_code}", *more,
+                     "http://%s/api/v1/image" % LEFT_ROUTER], check=False).stdout
+    answer, _, status = said.rpartition("\n")
+    return int(status), json.loads(answer)
+
+
+def served_disk(tmp_path, arguments=""):
+    """A disk whose machine has a HTTP server for the left host."""
+    config, path = tmp_path / "lab.conf", str(tmp_path / "disk.img")
+    config.write_text(router_config(extra=WEB))
+    disk.build(path, kernel=IMAGE, config=str(config), arguments="debug-exit=0xf4 " + arguments, timeout_s=0)
+    return path
+
+
+@pytest.mark.one_card
+def test_upgrade(make_router, make_hosts, upgrade, tmp_path):
+    """An image is uploaded, put on trial, given up because nobody confirms it, tried again and confirmed. A damaged file
+    changes nothing."""
+    left, right = make_hosts()
+    path = served_disk(tmp_path, "trial-seconds=8")
+    router = make_router(None, "--boot", "bios", "--media", "virtio", "--image", path, "--accel", "tcg",
+                         ports=(left.port, right.port), timeout_s=90)
+    runs(router, "A")
+    assert "image A of disk0" in router.command("show version")
+    assert states(router) == ["runs, active", "-"]
+    assert "there is no other image" in router.command("upgrade activate")
+    with open(upgrade, "rb") as file:
+        whole = bytearray(file.read())
+    whole[-1] ^= 1
+    (tmp_path / "damaged").write_bytes(whole)
+    status, answer = put(left, str(tmp_path / "damaged"))
+    assert status == 422 and "damaged" in answer["error"], answer
+    (tmp_path / "short").write_bytes(whole[:-1])
+    assert put(left, str(tmp_path / "short"))[0] == 422
+    assert put(left, str(tmp_path / "lab.conf"))[0] == 422
+    assert states(router) == ["runs, active", "-"]
+    assert put(left, upgrade) == (200, {})
+    build = re.search(r"^build ([0-9a-f]{40})$", router.command("show version"), re.M).group(1)
+    assert router.command("show boot").count(build) == 2 and states(router) == ["runs, active", "-"]
+    router.command("upgrade activate")
+    assert states(router)[1] == "the next boot starts it, once"
+    assert environment(path)["trying"] == "B"
+    router.send("reload")
+    runs_again(router, "B")
+    router.expect("has not been confirmed: restarting", 30, "the end of the trial")
+    runs_again(router, "A")
+    assert states(router) == ["runs, active", "not confirmed"]
+    router.command("upgrade activate")
+    router.send("reload")
+    runs_again(router, "B")
+    assert "is the active one" in router.command("upgrade confirm")
+    assert states(router) == ["-", "runs, active"]
+    assert environment(path) == {"id": environment(path)["id"], "active": "B"}
+    state = json.loads(left.run(["curl", "-sS", "--max-time", "20", "http://%s/api/v1/image" % LEFT_ROUTER]).stdout)
+    assert (state["running"], state["active"], state["trying"], state["problem"]) == ("B", "B", None, None)
+
+
+def put_image(path, kernel, tmp_path, number, **values):
+    """Writes an image and variables into a disk."""
+    disk.image_file(str(tmp_path / "image"), kernel=kernel)
+    whole = (tmp_path / "image").read_bytes()
+    at = disk.place(number)[0]
+    with open(path, "r+b") as file:
+        file.seek(at)
+        file.write(whole[disk.HEADER_BYTES:])
+        file.seek(at + disk.SLOT_BYTES - disk.HEADER_BYTES)
+        file.write(whole[:disk.HEADER_BYTES])
+        file.seek(disk.place(3)[0])
+        file.write(disk.boot_environment(disk.environment({"id": "0123456789abcdef", "active": "A", **values})))
+
+
+HANG = bytes.fromhex("ebfe")  # jmp $
+
+
+@pytest.mark.one_card
+@pytest.mark.parametrize("firmware,code", [("bios", b"\x0f\x0b"), ("uefi", HANG)], ids=["panic-bios", "hang-uefi"])
+def test_image_that_fails(make_router, made, tmp_path, firmware, code):
+    """The image on trial panics, or hangs until somebody switches the machine off and on: the next boot starts the image
+    before it, without anybody."""
+    path = shutil.copy(made, str(tmp_path / "disk.img"))
+    put_image(path, patched(tmp_path / "kernel.elf", "acpi_init", code), tmp_path, 5, trying="B")
+    router = make_router(None, "--boot", firmware, "--media", "nvme", "--image", path, "--accel", "tcg", wait=False)
+    router.faults_expected = True
+    if code == HANG:
+        router.expect("hayate: build ", 60)
+        eventually(lambda: environment(path).get("tried") == "1", 20, "GRUB has recorded the trial")
+        router.qmp("system_reset")
+    else:
+        router.expect("invalid opcode", 60)
+    runs_again(router, "A", 90)
+    assert states(router) == ["runs, active", "not confirmed"]
+
+
+@pytest.mark.one_card
+def test_power_cut(make_router, make_hosts, upgrade, tmp_path):
+    """QEMU is killed while the other image is being written: what the next boot needs is as it was, and it boots."""
+    left, right = make_hosts()
+    path = served_disk(tmp_path)
+    with open(path, "rb") as file:
+        before = file.read(disk.place(5)[0])
+    for pieces in (1, 60, 110):
+        router = make_router(None, "--boot", "bios", "--media", "virtio", "--image", path, "--accel", "tcg",
+                             ports=(left.port, right.port), timeout_s=90)
+        router.judge = False
+        runs(router, "A")
+        at = disk.place(5)[0] + (pieces - 1) * disk.PIECE
+        upload = left.popen(["curl", "-sS", "--max-time", "60", "-T", upgrade, "http://%s/api/v1/image" % LEFT_ROUTER])
+        with open(path, "rb") as file, open(upgrade, "rb") as new:
+            new.seek(disk.HEADER_BYTES + (pieces - 1) * disk.PIECE)
+            wanted = new.read(disk.PIECE)
+            eventually(lambda: os.pread(file.fileno(), disk.PIECE, at) == wanted, 60, "that much has been written", 0.001)
+        router.child.kill()
+        router.wait_exit()
+        upload.kill()
+        with open(path, "rb") as file:
+            assert file.read(disk.place(5)[0]) == before
+        with open(path, "r+b") as file:  # for the next round
+            file.seek(disk.place(5)[0])
+            file.write(bytes(disk.SLOT_BYTES))
+    router = make_router(None, "--boot", "bios", "--media", "virtio", "--image", path, "--accel", "tcg",
+                         ports=(left.port, right.port), timeout_s=90)
+    runs(router, "A")
+    assert states(router) == ["runs, active", "-"]
+
+
+@pytest.mark.one_card
+def test_install(make_router, tmp_path):
+    """A machine that was started from a CD writes an empty disk, which then boots from UEFI with the same configuration. It
+    refuses a disk that is not empty."""
+    config, iso, target = tmp_path / "lab.conf", str(tmp_path / "installer.iso"), str(tmp_path / "target.img")
+    config.write_text("hostname installed\n")
+    done = hayate("image", "--installer", "-o", iso, "--config", str(config), "--kernel", IMAGE, "--menu-timeout", "0", "--append",
+                  "debug-exit=0xf4", timeout=120)
+    assert done.returncode == 0, done.stderr
+    with open(target, "wb") as file:
+        file.truncate(300 << 20)
+    router = make_router(None, "--boot", "bios", "--media", "cdrom", "--image", iso, "--accel", "tcg",
+                         "--disk", target + ",virtio", timeout_s=90)
+    assert "not started from a disk" in router.command("show boot")
+    assert "there is no disk disk5" in router.command("install disk5 confirm")
+    assert "300 MiB. `install disk0 confirm` writes it" in router.command("install disk0")
+    with open(target, "rb") as file:
+        assert file.read(disk.PIECE) == bytes(disk.PIECE)
+    assert "the disk is ready" in router.command("install disk0 confirm", 120)
+    assert "the disk is not empty" in router.command("install disk0 confirm")
+    assert "the disk is ready" in router.command("install disk0 force confirm", 120)
+    router.judge = False
+    router.send("poweroff")
+    router.wait_exit()
+    assert "No problems found" in run("sgdisk", "-v", target)
+    for number, bits in ((2, 32), (3, 12), (4, 12)):
+        assert "%d bit entries" % bits in run("fsck.fat", "-nv", part(target, number, tmp_path / "fs"))
+    assert environment(target)["active"] == "A"
+    router = make_router(None, "--boot", "uefi", "--media", "nvme", "--image", target, "--accel", "tcg", timeout_s=90)
+    runs(router, "A")
+    assert router.command("show running-config").startswith("hostname installed\n")
+    assert states(router) == ["runs, active", "-"]

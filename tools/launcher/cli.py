@@ -78,6 +78,7 @@ examples:
   hayate image --netboot /srv/tftp --config lab.conf
   hayate image --disk -o lab.img --size 8G --config lab.conf
   hayate image --upgrade -o new.upgrade
+  hayate image --installer -o installer.iso --config lab.conf
   hayate image -o lab.iso --config lab.conf --sign-key db.key --sign-cert db.pem
 
 """
@@ -360,6 +361,9 @@ def _image_options(img):
                           "BIOS and UEFI (docs/install.md)")
     img.add_argument("--size", metavar="SIZE", help="with --disk: its size, as 8G (default 256M)")
     img.add_argument("--upgrade", action="store_true", help="the file that a running machine takes as its next image")
+    img.add_argument("--installer", action="store_true",
+                     help="an image from which the console command `install` writes the disk of --disk, with the same "
+                          "configuration")
     img.add_argument("--netboot", metavar="DIR",
                      help="instead of an image fill a folder for a TFTP server (network boot, PXE)")
     img.add_argument("--kernel", metavar="F", default=options.KERNEL,
@@ -500,10 +504,12 @@ def _image(arguments):
         raise usage("--sign-key and --sign-cert: one needs the other")
     if arguments.sbat and not arguments.sign_key:
         raise usage("--sbat: only with --sign-key")
-    if arguments.sign_key and (arguments.netboot or arguments.disk or arguments.upgrade):
-        raise usage("--netboot, --disk, --upgrade: cannot be signed yet; make an image")
+    if arguments.sign_key and (arguments.netboot or arguments.disk or arguments.upgrade or arguments.installer):
+        raise usage("--netboot, --disk, --upgrade, --installer: cannot be signed yet; make an image")
     if sum(map(bool, (arguments.netboot, arguments.disk, arguments.upgrade))) > 1:
         raise usage("--netboot, --disk, --upgrade: one of them")
+    if arguments.installer and (arguments.disk or arguments.upgrade):
+        raise usage("--installer: for an image, or with --netboot")
     if arguments.size and not arguments.disk:
         raise usage("--size: only with --disk")
     size = disk.size_mib(arguments.size or "256M")
@@ -520,15 +526,21 @@ def _image(arguments):
             raise LauncherError("%s: no such file" % path)
     words = options.config_word(arguments.config) + arguments.append
     with tempfile.TemporaryDirectory(prefix="hayate-image-") as work:
-        what = arguments.kernel, script.module(arguments, work), " ".join(words), arguments.app, arguments.menu_timeout
+        # Without app= the configuration names the application.
+        on_disk = " ".join(["app=" + arguments.app] * (arguments.app != options.DEFAULT_APP) + words)
+        install = None
+        if arguments.installer:
+            whole, install = os.path.join(work, "disk.img"), os.path.join(work, "install")
+            disk.build(whole, disk.LEAST_MIB, arguments.kernel, script.module(arguments, work), on_disk, arguments.menu_timeout)
+            disk.install_file(whole, install)
+        what = (arguments.kernel, script.module(arguments, work, install), " ".join(words), arguments.app,
+                arguments.menu_timeout)
         if arguments.netboot:
             for platform, name in image.netboot(arguments.netboot, *what).items():
                 print("%s: boot file for %s: %s" % (arguments.netboot, platform, name))
             return 0
         if arguments.disk:
-            # Without app= the configuration names the application.
-            app = ["app=" + arguments.app] if arguments.app != options.DEFAULT_APP else []
-            disk.build(arguments.output, size, arguments.kernel, what[1], " ".join(app + words), arguments.menu_timeout)
+            disk.build(arguments.output, size, arguments.kernel, what[1], on_disk, arguments.menu_timeout)
         elif arguments.upgrade:
             disk.image_file(arguments.output, arguments.kernel)
         else:

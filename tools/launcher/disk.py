@@ -38,9 +38,9 @@ PARTITIONS = (
     ("BIOS boot", "21686148-6449-6e6f-744e-656564454649", 1),
     ("EFI system", "c12a7328-f81f-11d2-ba4b-00a0c93ec93b", 40),
     ("Hayate boot environment", "efbdd5b0-b804-4e89-8aea-b423a904d0a0", 1),
-    ("Hayate image A", "cfbdef83-cf5e-4f19-89a0-5ec104f91533", SLOT_BYTES // MIB),
+    ("Hayate image A", "b5d66981-f24a-4cb9-be6a-0b585807fcdb", SLOT_BYTES // MIB),
     ("Hayate image B", "cfbdef83-cf5e-4f19-89a0-5ec104f91533", SLOT_BYTES // MIB),
-    ("Hayate store", "a8f3f999-aa90-4ea6-84a7-edf49ac488eb", 32),
+    ("Hayate store", "82bb5a04-dd95-4e7e-890e-6e0d966dae53", 32),
 )
 FIRST_MIB = 1  # where partition 1 begins
 LEAST_MIB = FIRST_MIB + sum(mib for _, _, mib in PARTITIONS) + 1
@@ -51,6 +51,7 @@ IMAGE_MAGIC = b"Hayate: image\n"
 INSTALL_MAGIC = b"Hayate: install\n"
 VERSION = 1
 PIECE = 32768
+ZEROS = 1 << 31  # of a piece's number in an install file: it has no data
 
 # All that GRUB needs is in its core image: no file of a module is on the disk.
 MODULES = ["multiboot2", "normal", "part_gpt", "fat", "serial", "terminal", "gfxterm", "all_video", "echo", "test",
@@ -279,6 +280,36 @@ def size_mib(text):
     if mib < LEAST_MIB:
         raise usage("--size %s: a size such as 256M or 8G, %dM or more" % (text, LEAST_MIB))
     return mib
+
+
+def install_file(source, output):
+    """Writes the install file (disk/install.h) of the disk `source`, which build() has made: what is not zero in it, and
+    the zeros on which the file systems, the header of image B and the store rely."""
+    wanted = set()  # pieces of zeros to write
+    for at, size in ((place(2)[0], MIB), (place(4)[0], SLOT_BYTES), (place(5)[0] + SLOT_BYTES - PIECE, PIECE), place(6)):
+        wanted.update(range(at // PIECE, (at + size) // PIECE))
+    end = sum(place(len(PARTITIONS)))
+    index, data = [], []
+    with open(source, "rb") as file:
+        image_bytes, = struct.unpack_from("<Q", _at(file, place(4)[0] + SLOT_BYTES - HEADER_BYTES, HEADER_BYTES), 24)
+        wanted.difference_update(range((place(4)[0] + image_bytes) // PIECE, (place(4)[0] + SLOT_BYTES) // PIECE - 1))
+        for number in range(end // PIECE):
+            piece = _at(file, number * PIECE, PIECE)
+            if piece.count(0) != PIECE:
+                index.append(number)
+                data.append(piece)
+            elif number in wanted:
+                index.append(number | ZEROS)
+    behind = struct.pack("<%dI" % len(index), *index)
+    behind += bytes(-len(behind) % HEADER_BYTES) + b"".join(data)
+    made = struct.pack("<16sIIQ32s", INSTALL_MAGIC, VERSION, len(index), end, hashlib.sha256(behind).digest())
+    made = made.ljust(HEADER_BYTES - 32, b"\0")
+    _replace(output, lambda file: file.write(made + hashlib.sha256(made).digest() + behind))
+
+
+def _at(file, at, size):
+    file.seek(at)
+    return file.read(size)
 
 
 def build(output, size=256, kernel=None, config=None, arguments="", timeout_s=1):

@@ -71,18 +71,18 @@ def is_joined(options):
     return bool(options.script or options.programs or options.site)
 
 
-def module(options, work):
-    """The file for the boot module: the configuration alone, None, or one made in `work`."""
-    if not is_joined(options):
+def module(options, work, install=None):
+    """The file for the boot module: the configuration alone, None, or one made in `work`. install: an install file."""
+    if not is_joined(options) and not install:
         return options.config
-    made = os.path.join(work, "hayate.conf")
+    made = os.path.join(work, "hayate-install.conf" if install else "hayate.conf")
     join(options.config, options.script, made, programs(options.programs),
-         site(options.site, work) if options.site else None)
+         site(options.site, work) if options.site else None, install)
     return made
 
 
-def join(config, script, to, objects=(), archive=None):
-    """Writes the joined file to `to`; config, script and archive may be None. objects: see programs()."""
+def join(config, script, to, objects=(), archive=None, install=None):
+    """Writes the joined file to `to`; config, script, archive and install may be None. objects: see programs()."""
     text = b""
     if config:
         with open(config, "rb") as file:
@@ -95,7 +95,7 @@ def join(config, script, to, objects=(), archive=None):
             rest = file.read()
         files = captures(script, rest)
         text += b"script " + name_of(script).encode() + b"\n" + rest
-    if text and (files or objects or archive) and not text.endswith(b"\n"):
+    if text and (files or objects or archive or install) and not text.endswith(b"\n"):
         text += b"\n"
     with open(to, "wb") as file:
         file.write(text)
@@ -105,6 +105,8 @@ def join(config, script, to, objects=(), archive=None):
             _add_file(file, b"program/" + name.encode(), path, "--program")
         if archive:
             _add_file(file, b"site", archive, "--site")
+        if install:
+            _add_file(file, b"install", install, "--installer")
         if file.tell() > MODULE_MAX:
             raise LauncherError("the files have %d MiB; at most %d MiB can be loaded" %
                                 (file.tell() >> 20, MODULE_MAX >> 20))
