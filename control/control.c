@@ -14,6 +14,9 @@
 #include "control/commit/api.h"
 #include "control/commit/commit.h"
 #include "control/cli/configure.h"
+#include "control/cli/storage_commands.h"
+#include "control/commit/record.h"
+#include "control/management/crash.h"
 #include "control/management/plugin.h"
 #include "control/forwarding/filter.h"
 #include "control/host/fragments.h"
@@ -245,9 +248,10 @@ static void control_plane_ports(void)
 		routes_keep();
 	if (!running.applied)
 		load_report();
-	else if (self.info->config_bytes == 0 && core_app_number() != CORE_APP_switch)
+	else if (self.info->config_bytes == 0 && !load_from_store() && core_app_number() != CORE_APP_switch)
 		log_event(LOG_WARNING, "CONFIG", "no configuration was given: all interfaces are down");
 	servers_start();
+	commit_record_start();
 	commit_done();
 	if (core_ports_running())
 		report_ready();
@@ -306,7 +310,7 @@ static uint64_t (*const timers[])(void) = {
 	engine_bfd_timer, /* first: its packets are the most urgent */
 	bundle_timer, ping_timer, neighbour_timer, rates_timer, summary_timer, fragments_timer, commit_timer, churn_timer,
 	config_hash_timer, engine_timer, tables_timer, tcp_timer, http_timer, remote_timer, capture_timer,
-	trace_timer, programs_timer, storage_timer, boot_disk_timer,
+	trace_timer, programs_timer, crash_timer, storage_timer, boot_disk_timer, storage_commands_timer,
 	lldp_control_timer,
 	log_timer, logging_timer,
 	commands_timer,

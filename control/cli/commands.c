@@ -9,6 +9,7 @@
 #include "control/cli/commands.h"
 #include "control/cli/options.h"
 #include "control/cli/show.h"
+#include "control/cli/storage_commands.h"
 #include "control/cli/show_logging.h"
 #include "control/cli/show_memory.h"
 #include "control/config/config.h"
@@ -184,6 +185,9 @@ static const struct shell_command commands[] = {
 	 show_history},
 	{"show routing", NULL, "the routing engine", NULL},
 	{"show routing engine", NULL, "the routing engine: its connection, what it has sent", show_engine},
+	{"show startup-config", NULL, "the configuration for the next boot, on the disk", show_startup},
+	{"show storage", NULL, "disks, and what is remembered on them", show_storage},
+	{"show history", NULL, "commits recorded on the disk", show_record},
 	{"show running-config", NULL, "the configuration in force", show_config},
 	{"show hardware", NULL, "firmware, CPUs, memory, ACPI, consoles, PCI, for a bug report", show_hardware},
 	{"show memory", NULL, "use of the machine's memory", show_memory},
@@ -225,6 +229,13 @@ static const struct shell_command commands[] = {
 	{"clock", NULL, "the time of day", NULL},
 	{"clock set", "DATE-TIME|DATE [TIME]", "sets the time of day: 2026-11-29T21:44:05Z, or 2026-11-29 21:44:05 of UTC",
 	 clock_set_command},
+	{"write", NULL, "remembers the configuration", NULL},
+	{"write memory", NULL, "makes the configuration in force the startup configuration, on the disk", write_memory},
+	{"copy", NULL, "remembers the configuration", NULL},
+	{"copy running-config", NULL, "the configuration in force", NULL},
+	{"copy running-config startup-config", NULL, "as write memory", write_memory},
+	{"erase", NULL, "forgets the configuration", NULL},
+	{"erase startup-config", NULL, "removes the startup configuration from the disk", erase_startup},
 	{"configure", "[terminal]", "changes the candidate configuration", configure},
 	{"exit", NULL, "ends a session over the network", leave},
 	{"quit", NULL, "ends a session over the network", leave},

@@ -6,6 +6,9 @@
 #include "control/config/config_parse.h"
 #include "control/cli/commands.h"
 #include "control/cli/roles.h"
+#include "control/cli/storage_commands.h"
+#include "control/commit/record.h"
+#include "control/storage/storage.h"
 #include "control/config/config.h"
 #include "control/console/log.h"
 #include "control/console/shell.h"
@@ -18,6 +21,7 @@
 
 #define CONFIRM_DEFAULT_MIN 10
 #define CONFIRM_MAX_MIN 1440
+#define ROLLBACK_MOST 99
 #define ROWS_MAX 448
 #define NO_WORDS_MAX 40 /* bytes of "no " and a statement's words */
 #define ARGS_MAX 160    /* bytes of what follows them in its syntax */
@@ -240,8 +244,8 @@ static enum commit_effect check(struct shell *sh, struct candidate *c)
 	return effect;
 }
 
-/* Commits. confirm_ns: time in which the commit must be confirmed; 0: none is needed. */
-static void commit_now(struct shell *sh, struct candidate *c, uint64_t confirm_ns)
+/* Commits. confirm_ns: time in which the commit must be confirmed; 0: none is needed. COMMIT_REFUSED: nothing was done. */
+static enum commit_effect commit_now(struct shell *sh, struct candidate *c, uint64_t confirm_ns)
 {
 	char by[HISTORY_BY_SIZE];
 	const bool unconfirmed = commit_unconfirmed_s() > 0;
@@ -254,8 +258,10 @@ static void commit_now(struct shell *sh, struct candidate *c, uint64_t confirm_n
 	} else if (effect == COMMIT_REFUSED) {
 		shell_print(sh, "nothing is committed\n");
 	} else if (confirm_ns && unconfirmed) {
+		effect = COMMIT_REFUSED;
 		shell_print(sh, "%% the last commit waits to be confirmed: do that first, by commit\n");
 	} else if (!commit_apply(effect, who(sh, by), confirm_ns)) {
+		effect = COMMIT_REFUSED;
 		shell_print(sh, "%% too much has changed to be rolled back; nothing is committed\n");
 	} else {
 		shell_print(sh, "committed%s\n", effect == COMMIT_RESTART ? ", the ports restart" : "");
@@ -263,13 +269,32 @@ static void commit_now(struct shell *sh, struct candidate *c, uint64_t confirm_n
 			shell_print(sh, "it is rolled back in %llu s unless commit confirms it\n",
 			            (unsigned long long)(confirm_ns / SECOND_NS));
 	}
+	return effect;
+}
+
+/* Commits, and writes the startup configuration once it is in force. */
+static void commit_startup(struct shell *sh)
+{
+	struct candidate *c = candidate_of(sh);
+	const uint32_t number = running.number;
+	if (!c)
+		return;
+	if (!storage_present()) {
+		shell_print(sh, "%% there is no store: show storage\n");
+		return;
+	}
+	const enum commit_effect effect = commit_now(sh, c, 0);
+	if (effect == COMMIT_RESTART)
+		write_after_commit(sh, number);
+	else if (effect != COMMIT_REFUSED)
+		write_memory(sh);
 }
 
 static void commit_command(struct shell *sh)
 {
 	struct candidate *c = candidate_of(sh);
 	if (c)
-		commit_now(sh, c, 0);
+		(void)commit_now(sh, c, 0);
 }
 
 static void commit_with_comment(struct shell *sh)
@@ -306,7 +331,7 @@ static void commit_confirmed(struct shell *sh)
 		shell_print(sh, "%% the time is a number of minutes, 1 to %d, or of seconds, such as 30s\n",
 		            CONFIRM_MAX_MIN);
 	else if (c)
-		commit_now(sh, c, n * (seconds ? 1 : 60) * SECOND_NS);
+		(void)commit_now(sh, c, n * (seconds ? 1 : 60) * SECOND_NS);
 }
 
 static void say_rollback(struct shell *sh, uint32_t n, int error)
@@ -317,14 +342,28 @@ static void say_rollback(struct shell *sh, uint32_t n, int error)
 		shell_print(sh, "%% the changes since %u commits ago are more than a candidate holds\n", n);
 }
 
+/* One from before the start of this program, on the disk. */
+static void restore_record(struct shell *sh, uint32_t n)
+{
+	struct text_error err;
+	struct record r;
+	if (!commit_record_find(n, &r))
+		say_rollback(sh, n, E_NOENT);
+	else if (r.config.len == 0)
+		shell_print(sh, "%% the configuration of commit %u was too long to be recorded\n", r.number);
+	else if (commit_restore(r.config, &err) != E_OK)
+		shell_print(sh, "%% the configuration of commit %u: %s\n", r.number, err.reason);
+}
+
 static void rollback(struct shell *sh)
 {
 	uint32_t n = 1;
-	if (sh->argc == 1 && text_parse_u32(text_of(sh->argv[0]), 0, HISTORY_VERSIONS, &n) != E_OK)
-		shell_print(sh, "%% a number from 0, the running configuration, to %d\n",
-		            HISTORY_VERSIONS);
-	else if (candidate_of(sh))
+	if (sh->argc == 1 && text_parse_u32(text_of(sh->argv[0]), 0, ROLLBACK_MOST, &n) != E_OK)
+		shell_print(sh, "%% a number from 0, the running configuration, to %d\n", ROLLBACK_MOST);
+	else if (candidate_of(sh) && (n == 0 || commit_version(n)))
 		say_rollback(sh, n, commit_rollback(n));
+	else if (candidate_of(sh))
+		restore_record(sh, n);
 }
 
 static void discard(struct shell *sh)
@@ -376,6 +415,7 @@ static const struct shell_command own[] = {
 	{"commit", NULL, "puts the candidate into force, or confirms the last commit",
 	 commit_command},
 	{"commit comment", "TEXT...", "commits, with a comment for the history", commit_with_comment},
+	{"commit startup", NULL, "commits, and makes it the startup configuration", commit_startup},
 	{"commit check", NULL, "checks the candidate and shows what a commit would restart",
 	 commit_check_command},
 	{"commit confirmed", "[MINUTES | SECONDSs]",

@@ -28,6 +28,9 @@ static const struct {
 	{"configure", ROLE_CONFIGURE},
 	{"upgrade", ROLE_CONFIGURE},
 	{"install", ROLE_CONFIGURE},
+	{"write", ROLE_CONFIGURE},
+	{"copy", ROLE_CONFIGURE},
+	{"erase", ROLE_CONFIGURE},
 	{"xdp", ROLE_CONFIGURE},
 	{"test", ROLE_CONFIGURE},
 };

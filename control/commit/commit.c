@@ -55,9 +55,11 @@ static struct {
 	uint64_t stopped_tsc;
 	uint64_t confirm_ns;         /* when the last commit is rolled back; 0: never */
 	bool on_boot;                /* the running one is based on the boot's: journal_stage */
+	char by[HISTORY_BY_SIZE], by_comment[HISTORY_COMMENT_SIZE]; /* of the last commit */
 } commit;
 
 void (*commit_before_change)(void);
+void (*commit_after)(const char *by, const char *comment);
 
 static const char *const NO_MEMORY = "there is not enough memory to change the configuration";
 
@@ -365,6 +367,12 @@ static void swap(void)
 	commit.begun = begin() == E_OK;
 }
 
+static void tell_after(void)
+{
+	if (commit_after)
+		commit_after(commit.by, commit.by_comment);
+}
+
 /* A route is removed or added: its prefix gets the routes of the next configuration. */
 static void change_route(void *ctx, const struct config_route *r, const struct config_route6 *r6)
 {
@@ -406,6 +414,7 @@ static void apply_live(void)
 	core_set_elastic(commit.next->cores_minimum, commit.next->cores_wake_up_us);
 	swap();
 	(void)programs_chains_change(&running.config); /* or the ports restart, and with them the chains */
+	tell_after();
 	vxlan_set();
 	policy_set();
 	steer_rules_set(&running.config);
@@ -422,6 +431,8 @@ static void apply_live(void)
 static void apply(enum commit_effect effect, const char *by, const char *comment, uint64_t confirm_ns)
 {
 	commit.confirm_ns = confirm_ns ? core_now_ns() + confirm_ns : 0;
+	fmt_format(commit.by, sizeof commit.by, "%s", by);
+	fmt_format(commit.by_comment, sizeof commit.by_comment, "%s", comment);
 	log_event(LOG_NOTICE, "CONFIG-COMMIT", "configuration: committed by %s%s", by,
 	          confirm_ns ? ", not yet confirmed" : "");
 	if (comment[0])
@@ -467,6 +478,7 @@ void commit_take(void)
 	commit.waits = false;
 	commit.stopped_tsc = clock_tsc();
 	swap();
+	tell_after();
 	remote_set_hostname(running.config.hostname);
 }
 
@@ -567,6 +579,22 @@ void commit_confirm(const char *by)
 	commit.confirm_ns = 0;
 	journal_seal();
 	log_event(LOG_NOTICE, "CONFIG-CONFIRM", "configuration: confirmed by %s", by);
+}
+
+int commit_restore(struct text text, struct text_error *err)
+{
+	static struct config_wrong wrong;
+	const char *why;
+	if (!commit_candidate(&why))
+		return text_fail(err, 0, text_of(""), "%s", why);
+	int e = candidate_reset(&commit.candidate, &running.config);
+	if (e == E_OK)
+		e = commit_replace(text, &wrong, err);
+	else
+		text_fail(err, 0, text_of(""), "%s", NO_MEMORY);
+	if (e != E_OK)
+		(void)candidate_reset(&commit.candidate, &running.config);
+	return e;
 }
 
 int commit_rollback(unsigned n)

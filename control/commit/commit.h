@@ -17,8 +17,8 @@
  * before it is committed again, and the candidate's changes are lost.
  *
  * A commit that needs no confirmation, or has it, survives a failure of the control program
- * (control/config/journal.h); the history of earlier configurations does not. Nothing survives a
- * restart of the machine: there is no disk.
+ * (control/config/journal.h); the history of earlier configurations in memory does not. On a disk are the startup configuration
+ * (startup.h) and a record of each commit (record.h).
  */
 #ifndef CONTROL_COMMIT_COMMIT_H
 #define CONTROL_COMMIT_COMMIT_H
@@ -88,6 +88,12 @@ void commit_confirm(const char *by);
  * none. */
 int commit_rollback(unsigned n);
 const struct history_version *commit_version(unsigned n);
+
+/* Makes the candidate what a whole configuration says. E_INVAL: *err says why, and the candidate is the running configuration. */
+int commit_restore(struct text text, struct text_error *err);
+
+/* Called when a commit has become the running configuration, unless NULL. */
+extern void (*commit_after)(const char *by, const char *comment);
 
 /* Does the work that is due. Returns core_now_ns() of the next call, UINT64_MAX for none. */
 uint64_t commit_timer(void);

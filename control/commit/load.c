@@ -1,11 +1,12 @@
 /*
- * Reads the loader's configuration, once, because commits may have changed it when the ports
- * restart. Checks any configuration, the loader's or a commit's, against the machine. A bad
- * configuration of the loader is not applied, and its errors are logged line by line.
+ * Reads the configuration of the boot, once, because commits may have changed it when the ports restart: the startup
+ * configuration (startup.h), or the loader's. Checks any configuration, of the boot or a commit's, against the machine. A bad
+ * one is not applied, and its errors are logged line by line; in place of a bad startup configuration the loader's is used.
  */
 #include "control/commit/commit.h"
 #include "control/management/plugin.h"
 #include "control/commit/load.h"
+#include "control/commit/startup.h"
 #include "control/config/config.h"
 #include "control/config/running.h"
 #include "control/console/log.h"
@@ -23,7 +24,8 @@
 
 struct module boot_module;
 
-static struct config_wrong wrong; /* bad lines of the loader's text */
+static struct config_wrong wrong; /* bad lines of the text */
+static bool from_store;           /* the text is the startup configuration's */
 static uint64_t progress_tsc; /* when progress was last logged */
 
 /* --- checks against the machine --- */
@@ -260,12 +262,13 @@ static void say_progress(uint32_t lines)
 	log_event(LOG_INFO, "CONFIG", "configuration: %u lines read", lines);
 }
 
-/* Allocates memory for the configuration's routes and rules, once per program start and in one
+/* Allocates memory for the routes and rules of either configuration, once per program start and in one
  * piece, so all of it or nothing. False: there is not enough. */
-static bool take_memory(struct text text)
+static bool take_memory(struct text text, struct text other)
 {
 	struct config_memory *m = &running.memory;
-	const struct config_lines lines = config_count_lines(text.at, text.len);
+	const struct config_lines a = config_count_lines(text.at, text.len), b = config_count_lines(other.at, other.len);
+	const struct config_lines lines = {.ip = u32_max(a.ip, b.ip), .ipv6 = u32_max(a.ipv6, b.ipv6), .rules = u32_max(a.rules, b.rules)};
 	*m = (struct config_memory){.route_max = u32_min(lines.ip + 1, ROUTES_MAX),
 	                            .route6_max = u32_min(lines.ipv6, ROUTES_MAX),
 	                            .acl_rule_max = u32_min(lines.rules, CONFIG_ACL_RULES_MAX),
@@ -289,10 +292,10 @@ static bool take_memory(struct text text)
 
 /* Sets running.config from the text, or to the default if the text is bad or the machine does not
  * allow it. e: the result of open_module. */
-static void read_config(int e)
+static void read_config(struct text text, int e)
 {
-	const struct text text = boot_module.text;
 	struct config_memory m = running.memory;
+	wrong.count = 0;
 	m.wrong = &wrong;
 	progress_tsc = clock_tsc();
 	if (e == E_OK)
@@ -315,23 +318,44 @@ static void refuse_config(uint64_t bytes)
 	          (unsigned long long)(bytes + 1023) >> 10, (unsigned long long)b->ram_bytes >> 20);
 }
 
+static void report_lines(void);
+
+/* A bad startup configuration gives way to the loader's, if there is one. */
+static void read_startup(struct text stored)
+{
+	from_store = true;
+	read_config(stored, E_OK);
+	if (running.applied || self.info->config_bytes == 0)
+		return;
+	report_lines();
+	log_event(LOG_ERR, "CONFIG-ERROR", "nothing of the startup configuration is applied, but that of the boot module");
+	from_store = false;
+}
+
+bool load_from_store(void) { return from_store; }
+
 bool load_start(void)
 {
 	int module = open_module();
 	core_alive();
 	const struct text text = boot_module.text;
+	struct text stored;
+	const bool any = startup_take(&stored);
 	programs_start(&boot_module);
 	config_default(&running.config);
 	running.applied = true;
 	if (self.info->config_left_out)
 		refuse_config(self.info->config_left_out);
-	if (!take_memory(text)) {
-		refuse_config(text.len);
-		return take_memory(text_of(""));
+	if (!take_memory(text, stored)) {
+		refuse_config(text.len + stored.len);
+		return take_memory(text_of(""), text_of(""));
 	}
 	core_alive();
-	if (self.info->config_bytes)
-		read_config(module);
+	if (any)
+		read_startup(stored);
+	core_alive();
+	if (self.info->config_bytes && !from_store)
+		read_config(text, module);
 	core_alive();
 	return true;
 }
@@ -344,12 +368,15 @@ void load_withdraw(void)
 	commit_forget_boot();
 }
 
-void load_report(void)
+/* Logs what is wrong in the text. */
+static void report_lines(void)
 {
 	char text[544], name[64];
 	const struct text_error *row = wrong.count > 0 ? wrong.row : &running.error;
 	const uint32_t reported = u32_min(wrong.count, CONFIG_WRONG_MAX);
-	if (!core_option("config", name, sizeof name))
+	if (from_store)
+		memcpy(name, STARTUP_NAME, sizeof STARTUP_NAME);
+	else if (!core_option("config", name, sizeof name))
 		memcpy(name, CONFIG_NAME, sizeof CONFIG_NAME);
 	for (uint32_t i = 0; i == 0 || i < reported; i++) {
 		text_error_format(text, sizeof text, name, &row[i]);
@@ -358,5 +385,10 @@ void load_report(void)
 	if (wrong.count > reported)
 		log_event(LOG_ERR, "CONFIG-ERROR", "%s: %u more line%s wrong", name, wrong.count - reported,
 		          wrong.count == reported + 1 ? " is" : "s are");
+}
+
+void load_report(void)
+{
+	report_lines();
 	log_event(LOG_ERR, "CONFIG-ERROR", "nothing of the configuration is applied");
 }

@@ -8,6 +8,9 @@
 
 extern struct module boot_module; /* the loader's text, split into configuration and files */
 
+/* Is the configuration of the boot the startup configuration of the store? */
+bool load_from_store(void);
+
 /* Sets running.config from the loader's configuration, or to the default if that is bad. Called
  * once. False: there is not enough memory even for an empty configuration. */
 bool load_start(void);

@@ -1,13 +1,15 @@
 /*
  * `show crash` and the page /crash: the failure reports that the kernel keeps. First the report of
  * the failure that ended the last boot (kernel/keep.h), then those of the programs that have failed
- * since (kernel/crash.h).
+ * since (kernel/crash.h). On a machine with a disk the reports are kept for the next boot, and shown until a program fails
+ * again.
  */
 #include "control/management/crash.h"
 #include "control/console/shell.h"
 #include "dataplane/state.h"
 #include "net/arp.h"
 #include "control/management/page.h"
+#include "control/storage/storage.h"
 #include "lib/fmt.h"
 #include "lib/number.h"
 #include "lib/rfc3339.h"
@@ -23,6 +25,8 @@ struct crash_at {
 	bool before_done;
 	bool begun;
 	uint64_t number; /* of the report in progress, or of the last one printed */
+	uint32_t stored; /* bytes printed of the reports of an earlier boot */
+	bool no_store;   /* the reports of this boot alone */
 	struct core_crash_walk walk;
 };
 _Static_assert(sizeof(struct crash_at) <= SHELL_STREAM_BYTES, "shell_stream keeps it");
@@ -74,6 +78,29 @@ static size_t pieces(const struct crash *c, struct core_crash_walk *walk, char *
 	return n;
 }
 
+#define STORED "crash/last"
+#define STORED_MOST (128u << 10)
+#define STORED_SHARE 8 /* of the store's room, at most */
+
+/* The next piece of what the last boot has left in the store; 0: no more. */
+static size_t stored_piece(struct crash_at *at, char *text)
+{
+	static const char first[] = "reports of an earlier boot:\n";
+	const uint8_t *data;
+	size_t n;
+	if (at->no_store || storage_get(STORED, &data, &n) != E_OK || at->stored >= n + 1)
+		return 0;
+	if (at->stored == 0) {
+		at->stored = 1;
+		memcpy(text, first, sizeof first - 1);
+		return sizeof first - 1;
+	}
+	const uint32_t left = (uint32_t)n + 1 - at->stored, part = u32_min(left, PIECE_MAX);
+	memcpy(text, data + at->stored - 1, part);
+	at->stored += part;
+	return part;
+}
+
 /* The next piece of the reports, at most PIECE_MAX bytes. 0: no more. E_NOENT: a later report has
  * replaced the one in progress; the next call begins another report. */
 static int next_piece(struct crash_at *at, char *text)
@@ -88,8 +115,8 @@ static int next_piece(struct crash_at *at, char *text)
 			at->begun = false;
 			return E_NOENT;
 		}
-		if (!there)
-			return 0;
+		if (!there) /* the store has a copy of this boot's reports, if there are any */
+			return at->number || at->before ? 0 : (int)stored_piece(at, text);
 		if (!at->begun) {
 			at->number = c.number;
 			at->walk = (struct core_crash_walk){0};
@@ -103,6 +130,44 @@ static int next_piece(struct crash_at *at, char *text)
 	}
 }
 
+/* The number of the newest report. */
+static uint64_t newest(void)
+{
+	uint64_t most = 0;
+	for (unsigned i = 0; i < CRASHES_MAX; i++)
+		most = u64_max(most, __atomic_load_n(&self.info->crash[i].number, __ATOMIC_RELAXED));
+	return most;
+}
+
+/* All reports as text; a later report may replace one meanwhile, whose rest is then missing. */
+static size_t write_all(char *to, size_t room)
+{
+	struct crash_at at = {.no_store = true};
+	size_t n = 0;
+	for (int piece = 1; piece && n + PIECE_MAX <= room; n += piece > 0 ? (size_t)piece : 0)
+		piece = next_piece(&at, to + n);
+	return n;
+}
+
+uint64_t crash_timer(void)
+{
+	static uint64_t kept;
+	static bool before;
+	const uint64_t number = newest();
+	struct storage_status s;
+	size_t room;
+	if (!storage_present() || (kept == number && (before || self.info->before.bytes == 0)))
+		return UINT64_MAX;
+	kept = number;
+	before = true;
+	storage_status(&s);
+	char *at = (char *)storage_behind(&room);
+	const size_t n = write_all(at, u64_min(u64_min(room, s.most / STORED_SHARE), STORED_MOST));
+	if (n)
+		(void)storage_put(STORED, at, n, NULL, NULL);
+	return UINT64_MAX; /* a failure wakes this core */
+}
+
 static bool more_crash(struct shell *sh, void *own)
 {
 	char text[PIECE_MAX];
@@ -112,7 +177,7 @@ static bool more_crash(struct shell *sh, void *own)
 		shell_write(sh, text, (size_t)n);
 	else if (n < 0)
 		shell_print(sh, "%% a later report has replaced this one\n");
-	else if (at->number == 0)
+	else if (at->number == 0 && at->stored == 0)
 		shell_print(sh, "no program has failed since boot\n");
 	return n != 0;
 }
@@ -131,7 +196,7 @@ static bool part_crash(struct page_walk *w, struct page_text *t)
 		fmt_put_bytes(&t->out, text, (size_t)n);
 	else if (n < 0)
 		t->broken = true;
-	else if (at->number == 0)
+	else if (at->number == 0 && at->stored == 0)
 		page_print(t, "no program has failed since boot\n");
 	return n > 0;
 }

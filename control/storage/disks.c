@@ -110,7 +110,7 @@ static void say_failure(struct place *p)
 	if (p->said)
 		return;
 	p->said = true;
-	core_log("disk%u: %s at %s: %s; it is not used any more", (unsigned)(p - places), b->ops->name,
+	core_log_at(LOG_ERR, "disk%u: %s at %s: %s; it is not used any more", (unsigned)(p - places), b->ops->name,
 	         fmt_pci(at, b->pci->segment, b->pci->bdf), b->why);
 }
 

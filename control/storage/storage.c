@@ -24,6 +24,7 @@
 #include "lib/number.h"
 #include "lib/siphash.h"
 #include "runtime/runtime.h"
+#include "runtime/walltime.h"
 
 #define BOOT_WAIT_NS 20000000000ull
 #define ROOM_LEAST (512u << 10)
@@ -107,7 +108,7 @@ static void lend(uint8_t *at, size_t bytes)
 {
 	for (unsigned i = 0; i < self.info->pci_count && self.info->iommu.units; i++)
 		if (self.info->pci[i].kind == PCI_DISK && core_lend(i, at, bytes) != E_OK)
-			core_log("iommu: disks reach what network cards reach: it does not answer, or has one map for all");
+			core_log_at(LOG_WARNING, "iommu: disks reach what network cards reach: it does not answer, or has one map for all");
 }
 
 static void lay_out(uint8_t *at, size_t bytes)
@@ -140,7 +141,7 @@ void storage_start(void)
 	uint8_t *at = take_memory(&bytes);
 	if (!at) {
 		store.why = "there is not enough memory";
-		core_log("storage: %s", store.why);
+		core_log_at(LOG_ERR, "storage: %s", store.why);
 		return;
 	}
 	lay_out(at, bytes);
@@ -157,7 +158,7 @@ static void none(const char *why)
 {
 	store.state = NONE;
 	store.why = why;
-	core_log("storage: %s: nothing is remembered", why);
+	core_log_at(LOG_WARNING, "storage: %s: nothing is remembered", why);
 }
 
 /* The end of a request: of a partition table, or of the store. */
@@ -272,12 +273,12 @@ static void opened(void)
 			return;
 		}
 		if (g->damaged)
-			core_log("storage: a generation on disk%u is not whole: a write was cut, or the disk has lost it", store.disk);
+			core_log_at(LOG_WARNING, "storage: a generation on disk%u is not whole: a write was cut, or the disk has lost it", store.disk);
 		take_read();
 		store.state = OPEN;
 		store.why = disks_get(store.disk)->blk.writable ? NULL : "the disk is read only";
-		core_log("storage: disk%u, %s: generation %llu", store.disk, disks_get(store.disk)->blk.name,
-		         (unsigned long long)g->number);
+		core_log_at(LOG_INFO, "storage: disk%u, %s: generation %llu", store.disk, disks_get(store.disk)->blk.name,
+		          (unsigned long long)g->number);
 	}
 }
 
@@ -316,8 +317,8 @@ static void write_ended(void)
 	} else {
 		store.write_errors++;
 		if (!store.said)
-			core_log("storage: disk%u: %s: what was to be remembered is not on it", store.disk,
-			         error == E_INVAL ? "it does not keep what is written to it" : "it cannot be written");
+			core_log_at(LOG_ERR, "storage: disk%u: %s: what was to be remembered is not on it", store.disk,
+			          error == E_INVAL ? "it does not keep what is written to it" : "it cannot be written");
 		store.said = true;
 	}
 	tell(error == E_OK ? E_OK : E_DEVICE);
@@ -379,7 +380,7 @@ bool storage_may_start(void)
 	if (store.state == NONE || store.state == OPEN)
 		return true;
 	if (core_now_ns() - store.begun_ns > BOOT_WAIT_NS) {
-		core_log("storage: a disk takes too long: the machine starts without what it remembers");
+		core_log_at(LOG_WARNING, "storage: a disk takes too long: the machine starts without what it remembers");
 		return true;
 	}
 	(void)storage_timer();
@@ -396,6 +397,10 @@ int storage_get(const char *name, const uint8_t **data, size_t *n)
 }
 
 bool storage_next(size_t *at, struct values_entry *e) { return store.have && values_next(&store.values, at, e); }
+
+uint64_t storage_changes(void) { return store.changes; }
+
+uint8_t *storage_behind(size_t *room) { return store.have ? values_behind(&store.values, room) : NULL; }
 
 static int may_change(bool calls)
 {
@@ -428,7 +433,7 @@ int storage_put(const char *name, const void *data, size_t n, void (*done)(void 
 	struct values limited = store.values;
 	limited.room = most();
 	unseal();
-	error = values_put(&limited, name, data, n, 0);
+	error = values_put(&limited, name, data, n, walltime_ns() / 1000000000);
 	store.values.bytes = limited.bytes;
 	if (error == E_OK)
 		note_change(done, arg);

@@ -32,6 +32,12 @@ bool storage_present(void);
  * E_NOENT: there is no such value, or no store. */
 int storage_get(const char *name, const uint8_t **data, size_t *n);
 
+/* Grows with each change of the values. */
+uint64_t storage_changes(void);
+
+/* Memory in which a long value may be built for the next storage_put: *room bytes. NULL: there is no store. */
+uint8_t *storage_behind(size_t *room);
+
 /* Sets a value, which is copied at once. When it is on the disk, or could not be written, `done` (or NULL) is called with E_OK or
  * E_DEVICE: from storage_timer(), later. A value that could not be written stays in memory, and the next put tries again.
  * E_NOENT: there is no store. E_DEVICE: the disk has failed, or is read only. E_INVAL: no possible name (values.h). E_NOMEM: the
@@ -53,7 +59,7 @@ void storage_start(void);
 
 uint64_t storage_timer(void);
 
-/* For people. */
+/* For people, metrics, and those that divide the store's room. */
 struct storage_status {
 	unsigned disk;          /* of the partition; DISKS_MAX: none */
 	uint64_t at, bytes;     /* of the partition; 0: none */

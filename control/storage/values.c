@@ -158,6 +158,12 @@ static size_t entries_end(const struct values *v)
 	return at;
 }
 
+uint8_t *values_behind(const struct values *v, size_t *room)
+{
+	*room = v->room - v->bytes;
+	return v->at + v->bytes;
+}
+
 int values_put(struct values *v, const char *name, const void *data, size_t n, uint64_t time_s)
 {
 	struct values_entry e;
@@ -170,8 +176,8 @@ int values_put(struct values *v, const char *name, const void *data, size_t n, u
 	if (n > SIZE_MOST || n > v->room || v->room - n < used + 2 * TAR_BLOCK + VALUES_EMPTY)
 		return E_NOMEM;
 	(void)values_remove(v, name);
+	memmove(v->at + used + TAR_BLOCK, data, n); /* first: it may lie where the header goes */
 	write_header(v->at + used, name, n, time_s);
-	memcpy(v->at + used + TAR_BLOCK, data, n);
 	memset(v->at + used + TAR_BLOCK + n, 0, whole(n) - n + VALUES_EMPTY);
 	v->bytes = used + TAR_BLOCK + whole(n) + VALUES_EMPTY;
 	return E_OK;

@@ -27,9 +27,13 @@ bool values_are_whole(const struct values *v);
 /* Finds a value in an archive that is whole; *data lies in it. E_NOENT. */
 int values_get(const struct values *v, const char *name, const uint8_t **data, size_t *n);
 
-/* Sets a value, which replaces one of that name; `data` lies outside of the archive. time_s: seconds since 1970, 0 if it is not
+/* Sets a value, which replaces one of that name. `data` lies outside of the archive's memory, or behind
+ * its bytes (values_behind). time_s: seconds since 1970, 0 if it is not
  * known. E_INVAL: no possible name. E_NOMEM: there is no room; nothing has changed. */
 int values_put(struct values *v, const char *name, const void *data, size_t n, uint64_t time_s);
+
+/* Memory behind the archive in which a value may be built for values_put: *room bytes, 0: there is none. */
+uint8_t *values_behind(const struct values *v, size_t *room);
 
 /* E_NOENT: there is no such value. */
 int values_remove(struct values *v, const char *name);

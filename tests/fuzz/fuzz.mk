@@ -15,7 +15,7 @@ FUZZ_BUILD := build/fuzz
 # All entries (tests/check_fuzz.py).
 F ?= ip4 ip6 acl udp vxlan nd tcp tcp_move http http_range http_coding http_date http_condition tar site fpm bfd stp snoop \
 	dhcp lldp lacp telnet ssh match script pcap config virtio intel vmxnet3 mlx5 firmware arp acpi candidate shell boot pci \
-	virtio_regs vfio ixgbe_regs x550_regs program routes json bpf_object bpf_verify xdp
+	virtio_regs vfio ixgbe_regs x550_regs program routes json store bpf_object bpf_verify xdp
 SECONDS ?= 20
 FUZZ_RUNS_ip4 := 300000
 FUZZ_RUNS_ip6 := 50000
@@ -47,6 +47,7 @@ FUZZ_RUNS_match := 200000
 FUZZ_RUNS_script := 40000
 FUZZ_RUNS_pcap := 300000
 FUZZ_RUNS_json := 200000
+FUZZ_RUNS_store := 20000
 FUZZ_RUNS_config := 15000
 FUZZ_RUNS_virtio := 8000
 FUZZ_RUNS_intel := 8000
@@ -104,6 +105,7 @@ FUZZ_SRC_ssh := $(wildcard net/ssh/*.c) lib/sha256.c tests/unit/rig/ssh_rig.c
 FUZZ_SRC_match := net/match.c net/ip6.c control/text/match_words.c control/text/text.c lib/csum.c lib/fmt.c
 FUZZ_SRC_script := $(sort $(wildcard tools/pktgen/script/*.c tools/pktgen/frames/frames*.c)) \
 	control/text/text.c control/text/words.c net/ip4.c net/ip6.c lib/csum.c lib/fmt.c
+FUZZ_SRC_store := disk/generations.c disk/gpt.c control/storage/values.c net/archive/tar.c lib/sha256.c lib/crc32.c
 FUZZ_SRC_json := control/text/json.c control/text/json_statements.c control/text/text.c lib/fmt.c
 FUZZ_SRC_pcap := tools/pktgen/frames/pcap.c tools/pktgen/frames/replay.c
 # with a rig of the unit tests, which is linked with cmocka

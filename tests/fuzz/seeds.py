@@ -12,6 +12,7 @@ import re
 import struct
 import sys
 import tarfile
+import zlib
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -669,6 +670,36 @@ def ssh_messages():
                             (0, b"\x5d" + bytes(4) + b"\0\1\0\0"), (65, b"\2" + text(b"")), (8, b"\x61" + bytes(4)))
 
 
+def store_disks():
+    """An archive of values, and a disk with a partition table and two generations."""
+    def entry(name, content):
+        head = bytearray(512)
+        head[:len(name)] = name
+        head[100:108] = head[108:116] = head[116:124] = b"0000600\0"
+        head[124:136] = b"%011o\0" % len(content)
+        head[136:148] = b"%011o\0" % 0
+        head[148:156] = b" " * 8
+        head[156] = ord("0")
+        head[257:265] = b"ustar\x0000"
+        head[148:155] = b"%06o\0" % sum(head)
+        return bytes(head) + content.ljust(-len(content) % 512 + len(content), b"\0")
+
+    archive = entry(b"startup-config", b"hostname r1\n") + entry(b"history/1", b"! commit 1\n" * 60) + bytes(1024)
+    yield "archive", b"\1" + archive
+    yield "empty", b"\1" + bytes(1024)
+    yield "cut", b"\1" + archive[:1500]
+    sectors = 192
+    kind = bytes.fromhex("045abb8295dd7e4e890e6e0d966dae53")
+    entries = (kind + bytes(16) + struct.pack("<QQQ", 40, 150, 0) + bytes(72)).ljust(128 * 128, b"\0")
+
+    def header(crc):
+        return struct.pack("<8sIIIIQQQQ16sQIII", b"EFI PART", 0x10000, 92, crc, 0, 1, sectors - 1, 34, sectors - 34, bytes(16), 2,
+                           128, 128, zlib.crc32(entries))
+    disk = bytes(512) + header(zlib.crc32(header(0))).ljust(512, b"\0") + entries
+    yield "table", b"\0" + disk
+    yield "old", b"\0" + b"Hayate: generation\n".ljust(4096, b"\0")
+
+
 def json_texts():
     one = b'{"key":"0a00","value":"01","cpu":2}'
     yield "one", one
@@ -1066,7 +1097,7 @@ def main():
               "pci": pci_devices, "virtio_regs": virtio_cards,
               "vfio": clients, "ixgbe_regs": ixgbe_cards, "x550_regs": ixgbe_cards,
               "program": programs, "bpf_verify": bytes_at_random,
-              "routes": route_files, "json": json_texts, "bpf_object": bpf_objects, "xdp": xdp_requests}
+              "routes": route_files, "json": json_texts, "store": store_disks, "bpf_object": bpf_objects, "xdp": xdp_requests}
     inputs = dict(makers[entry]())
     if entry in ("config", "candidate", "script", "match"):
         dictionary(entry, inputs.values(), directory)

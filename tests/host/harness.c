@@ -55,6 +55,7 @@
  *     disk cut N | refuse N | mute N   the power is off after N more writes or flushes; N more requests are
  *                                  served; after N more the disk answers no more
  *     disk writes                  disk N: writes and flushes so far
+ *     crash TEXT                   a report of a failed program, as the kernel would keep it
  *     restart                      stops and starts the ports
  *     anew N|N+ [driver]           with -l: the program fails, within a driver's work or not, and
  *                                  restarts; the N-th request for memory is refused as by -r;
@@ -743,6 +744,15 @@ static void command_disk(void)
 		host_disk_refuse((unsigned)strtoul(argument(), NULL, 10), strcmp(what, "mute") == 0);
 }
 
+static void command_crash(void)
+{
+	struct crash *c = &info.crash[0];
+	const char *text = strtok(NULL, "\n");
+	c->tsc = host_tsc;
+	c->bytes = (uint32_t)snprintf(c->text, sizeof c->text, "%s\n", text ? text : "");
+	c->number++;
+}
+
 static void command_sleep(void)
 {
 	settle();
@@ -806,6 +816,8 @@ static bool command(char *line)
 		command_asked();
 	else if (strcmp(word, "anew") == 0)
 		command_anew();
+	else if (strcmp(word, "crash") == 0)
+		command_crash();
 	else if (strcmp(word, "disk") == 0)
 		command_disk();
 	else if (strcmp(word, "features") == 0)

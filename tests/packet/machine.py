@@ -11,6 +11,8 @@ import socket
 import struct
 import subprocess
 import tempfile
+import uuid
+import zlib
 
 from scapy.layers.inet import ICMP, IP, UDP
 from scapy.layers.inet6 import ICMPv6MLReport2, ICMPv6ND_NA, ICMPv6ND_NS, ICMPv6ND_RA, IPv6
@@ -184,16 +186,49 @@ def alike(build, stations):
     return frames
 
 
+STORE_TYPE = "82bb5a04-dd95-4e7e-890e-6e0d966dae53"  # GPT_TYPE_STORE (disk/layout.h)
+
+
+def disk_make(path, stores=1, bytes_=4 << 20, room=2 << 20):
+    """A disk of `bytes_` with a GUID partition table (UEFI Specification 2.10, 5.3), an EFI system partition full of
+    ones, and partitions for a store. Returns the first bytes of those."""
+    sectors = bytes_ // 512
+    kinds = [("c12a7328-f81f-11d2-ba4b-00a0c93ec93b", 64)] + [(STORE_TYPE, room // 512 // max(stores, 1))] * stores
+    entries, at, places = b"", 64, []
+    for kind, length in kinds:
+        entries += uuid.UUID(kind).bytes_le + uuid.uuid4().bytes_le + struct.pack("<QQQ", at, at + length - 1, 0) + bytes(72)
+        places.append(at * 512)
+        at += length
+    assert at <= sectors - 34
+    entries = entries.ljust(128 * 128, b"\0")
+    guid = uuid.uuid4().bytes_le
+
+    def header(here, other, table):
+        text = struct.pack("<8sIIIIQQQQ16sQIII", b"EFI PART", 0x10000, 92, 0, 0, here, other, 34, sectors - 34, guid, table, 128,
+                           128, zlib.crc32(entries))
+        return (text[:16] + struct.pack("<I", zlib.crc32(text)) + text[20:]).ljust(512, b"\0")
+
+    with open(path, "wb") as file:
+        file.truncate(bytes_)
+        file.seek(512)
+        file.write(header(1, sectors - 1, 2) + entries)
+        file.seek((sectors - 33) * 512)
+        file.write(entries + header(sectors - 1, 1, sectors - 33))
+        file.seek(64 * 512)
+        file.write(b"\xff" * 64 * 512)
+    return places[1:]
+
+
 class Machine:
     """config: text or None. ports: number of ports. boot=False: the test handles the output of the
     first seconds (settle). dead: ports whose devices do not start. memory: KiB for data-plane state and
     forwarding table. cuts: the devices have TSO and USO. refuse: "N", the N-th request for memory
     is refused, "N+": all later ones too. lives: only the control program, which can be
-    restarted. tables: MiB of the control core's tables; 28 without."""
+    restarted. tables: MiB of the control core's tables; 28 without. disk: its file (disk_make)."""
 
     def __init__(self, config=CONFIG, ports=2, app=None, options="", mtu_max=None, boot=True,
                  dead=(), memory=None, cuts=False, refuse=None, lives=False,
-                 tables=None):
+                 tables=None, disk=None, read_only=False):
         self.outs = [collections.deque() for _ in range(ports)]
         self.text = ""
         self.errors = tempfile.TemporaryFile()
@@ -222,6 +257,8 @@ class Machine:
             arguments += ["-r", refuse]
         if lives:
             arguments += ["-l"]
+        if disk:
+            arguments += ["-R" if read_only else "-D", disk]
         self.child = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                       stderr=self.errors, bufsize=1 << 20)
         self._answer()
