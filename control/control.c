@@ -44,6 +44,8 @@
 #include "control/forwarding/tables.h"
 #include "control/host/dhcp_relay.h"
 #include "control/host/input.h"
+#include "control/host/names.h"
+#include "control/host/ntp_control.h"
 #include "control/host/ping.h"
 #include "control/host/punt.h"
 #include "control/host/vxlan.h"
@@ -226,6 +228,7 @@ static void control_plane_start(void)
 	start_services(v);
 	lldp_control_start();
 	dhcp_relay_start();
+	ntp_control_changed();
 	memory_note("management");
 	if (plugin_get() && plugin_get()->start)
 		plugin_get()->start();
@@ -313,6 +316,7 @@ static uint64_t (*const timers[])(void) = {
 	trace_timer, programs_timer, crash_timer, storage_timer, boot_disk_timer, storage_commands_timer,
 	lldp_control_timer,
 	log_timer, logging_timer,
+	names_timer, ntp_control_timer,
 	commands_timer,
 	tcp_control_deadline, /* after all timers that send by TCP */
 };

@@ -117,6 +117,11 @@
 	X(drop_dhcp_hops, DROP, "DHCP request that too many relay agents have had") \
 	X(drop_dhcp_agent, DROP, "DHCP request of a client with a relay agent's option (RFC 3046 2.1.1)") \
 	X(drop_dhcp_unwanted, DROP, "DHCP message that nobody here waits for, or from the wrong side of the relay") \
+	X(drop_dns_malformed, DROP, "DNS answer that is malformed") \
+	X(drop_dns_question, DROP, "DNS answer to no question of ours that waits for one, or from another source") \
+	X(drop_ntp_malformed, DROP, "NTP packet too short, not a server's answer, or without a timestamp") \
+	X(drop_ntp_origin, DROP, "NTP answer to no request of ours that waits for one, or from another source") \
+	X(drop_ntp_unsynchronized, DROP, "NTP answer of a server whose clock is not synchronized") \
 	X(drop_bfd_malformed, DROP, "BFD version, length, multiplier, discriminator or flag that no packet may have") \
 	X(drop_bfd_auth, DROP, "BFD packet with authentication, which no session here uses") \
 	X(drop_bfd_ttl, DROP, "BFD packet from farther away than its session allows") \
@@ -244,6 +249,8 @@
 	X(nd_router_inconsistent, INFO, "other routers' advertisements that contradict ours") \
 	X(nd_router_refused, INFO, "parts of router advertisements not believed, or without room") \
 	X(mld_tx_report, INFO, "MLD reports and leaves sent") \
+	X(dns_tx, INFO, "DNS questions sent") \
+	X(ntp_tx, INFO, "NTP requests sent") \
 	X(udp_tx, INFO, "UDP datagrams sent by the machine itself") \
 	X(dhcp_tx, INFO, "DHCP messages sent by the client, and to servers and clients by the relay") \
 	X(dhcp_relay_no_room, INFO, "DHCP requests relayed without option 82, for which they had no room") \

@@ -12,6 +12,7 @@
 #include "control/cli/storage_commands.h"
 #include "control/cli/show_logging.h"
 #include "control/cli/show_memory.h"
+#include "control/cli/show_ntp.h"
 #include "control/config/config.h"
 #include "control/config/running.h"
 #include "control/console/shell.h"
@@ -41,21 +42,36 @@ static void help(struct shell *sh)
 	shell_help(sh);
 }
 
+/* "[ipv6]" before the host of a command; *word moves behind it. */
+static enum names_family family_word(struct shell *sh, unsigned *word)
+{
+	if (sh->argc < 2 || strcmp(sh->argv[0], "ipv6") != 0)
+		return NAMES_ANY;
+	*word = 1;
+	return NAMES_IP6;
+}
+
+/* Options of ping and traceroute: the words behind the host. */
+static bool read_options(struct shell *sh, unsigned word, const struct option *options, unsigned n)
+{
+	for (unsigned i = 0; word && i < sh->argc; i++)
+		sh->argv[i] = sh->argv[i + 1]; /* the NULL too */
+	sh->argc -= word;
+	return options_read(sh, options, n);
+}
+
 static void ping_command(struct shell *sh)
 {
 	uint32_t times = PING_TIMES, bytes = PING_BYTES, interface = UINT32_MAX;
-	struct net_addr dst;
+	unsigned word = 0;
+	const enum names_family family = family_word(sh, &word);
 	const struct option options[] = {{"count", 1, PING_TIMES_MAX, &times},
 	                                 {"size", 1, PING_BYTES_MAX, &bytes},
 	                                 {"interface", 0, 0, &interface}};
-	if (text_parse_addr(text_of(sh->argv[0]), &dst) != E_OK)
-		shell_print(sh, "%s is not an address\n", sh->argv[0]);
-	else if (!options_read(sh, options, ARRAY_LEN(options)))
-		return;
-	else if (interface == UINT32_MAX && ip6_is_link_local(&dst))
-		shell_print(sh, "%s is link-local: add `interface ethN`\n", sh->argv[0]);
-	else
-		ping_start(sh, &dst, interface, times, bytes);
+	if (!names_is_name(sh->argv[word]))
+		shell_print(sh, "%s is not an address, and no name\n", sh->argv[word]);
+	else if (read_options(sh, word, options, ARRAY_LEN(options)))
+		ping_start(sh, sh->argv[0], family, interface, times, bytes);
 }
 
 static void leave(struct shell *sh)
@@ -188,6 +204,10 @@ static const struct shell_command commands[] = {
 	{"show startup-config", NULL, "the configuration for the next boot, on the disk", show_startup},
 	{"show storage", NULL, "disks, and what is remembered on them", show_storage},
 	{"show history", NULL, "commits recorded on the disk", show_record},
+	{"show ntp", NULL, "the Network Time Protocol", NULL},
+	{"show ntp status", NULL, "whether, by whom and how well the clock is set", show_ntp_status},
+	{"show ntp associations", NULL, "the NTP servers, one line each", show_ntp_associations},
+	{"show hosts", NULL, "names that are known, and their addresses", show_hosts},
 	{"show running-config", NULL, "the configuration in force", show_config},
 	{"show hardware", NULL, "firmware, CPUs, memory, ACPI, consoles, PCI, for a bug report", show_hardware},
 	{"show memory", NULL, "use of the machine's memory", show_memory},
@@ -205,7 +225,7 @@ static const struct shell_command commands[] = {
 	{"show xdp map", "MAP [hex]", "entries of a map of XDP programs", show_xdp_map},
 	{"xdp", NULL, "changes maps of XDP programs", NULL},
 	{"xdp map", "MAP ACTION BYTES...", "sets or deletes an entry: set key BYTES value BYTES, delete key BYTES", xdp_map},
-	{"ping", "ADDRESS [interface ethN] [count N] [size N]",
+	{"ping", "[ipv6] HOST [interface ethN] [count N] [size N]",
 	 "sends ICMP echo requests; Ctrl-C ends", ping_command},
 	{"capture", "ethN|all [in|out] [snaplen N] [count N] [FILTER]...",
 	 "sends frames as pcapng to the capture server's reader; Ctrl-C ends", capture_command},
@@ -221,6 +241,7 @@ static const struct shell_command commands[] = {
 	{"clear ipv6 neighbors", NULL, "forgets all IPv6 neighbours that were learnt",
 	 clear_neighbours6},
 	{"clear logging", NULL, "`show logging` begins anew", clear_logging},
+	{"clear hosts", NULL, "forgets the addresses of names", clear_hosts},
 	{"clear lldp", NULL, "forgets LLDP neighbours, resets counters", NULL},
 	{"clear lldp neighbors", NULL, "forgets all LLDP neighbours", clear_lldp_neighbours},
 	{"clear lldp counters", NULL, "resets the counts of `show lldp` to 0", clear_lldp_counters},

@@ -20,6 +20,7 @@
 #include "control/host/dhcp_relay.h"
 #include "control/host/output.h"
 #include "control/host/vxlan.h"
+#include "control/host/ntp_control.h"
 #include "control/link/lldp_control.h"
 #include "control/config/journal.h"
 #include "control/management/plugin.h"
@@ -424,6 +425,7 @@ static void apply_live(void)
 	lldp_control_changed();
 	dhcp_relay_changed();
 	logging_configure();
+	ntp_control_changed();
 	if (plugin_get() && plugin_get()->changed)
 		plugin_get()->changed();
 }

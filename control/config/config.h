@@ -37,6 +37,7 @@
  *     config_lacp.c         link aggregation
  *     config_switch.c       VLANs of the switch's ports, static stations, storm control
  *     config_lldp.c         LLDP
+ *     config_time.c         NTP servers, name servers
  *     config_snoop.c        IGMP and MLD snooping
  *     config_dhcp.c         DHCP: the client, the relay agents
  *     words.c               parsers of words that several files use; config_parse.h: shared
@@ -122,6 +123,12 @@
 #define CONFIG_ENGINE_INDEX_MAX 2147483647 /* ifindex of Linux is an int */
 #define CONFIG_ACCESS_MAX 16 /* prefixes of a server's access list */
 #define CONFIG_HTTP_HOSTS_MAX 16
+#define CONFIG_NTP_SERVERS_MAX 8  /* NTP_SERVERS_MAX */
+#define CONFIG_NAME_SERVERS_MAX 4
+#define CONFIG_NTP_POLL_MIN 4 /* NTP_POLL_MIN to NTP_POLL_MAX */
+#define CONFIG_NTP_POLL_MAX 10
+#define CONFIG_NTP_POLL_MIN_DEFAULT 6
+#define CONFIG_NTP_POLL_MAX_DEFAULT 10
 #define CONFIG_HTTP_HOST_SIZE 128 /* the statement then fits into a line of the console */
 #define CONFIG_AGING_DEFAULT_S 300 /* Ageing Time, 802.1Q 8.8.3: 10 to 1,000,000 */
 #define CONFIG_AGING_MIN_S 10
@@ -290,11 +297,26 @@ struct config_access_list {
 	unsigned count; /* 0: nobody may connect */
 };
 
-/* A host that HTTP requests may name, besides the machine's addresses and hostname. */
+/* A host by address or DNS name: one that HTTP requests may name, besides the machine's addresses and hostname, or a server. */
 struct config_http_host {
 	struct net_addr addr;             /* valid if `name` is empty */
 	uint32_t line;
 	char name[CONFIG_HTTP_HOST_SIZE]; /* in lower case, without a dot at its end */
+};
+
+/* Servers of time, and of names. */
+struct config_ntp_server {
+	struct config_http_host host;
+	bool prefer, iburst;
+	uint8_t poll_min, poll_max; /* log2 of seconds */
+};
+struct config_time {
+	struct config_ntp_server server[CONFIG_NTP_SERVERS_MAX];
+	unsigned servers;
+	struct net_addr name_server[CONFIG_NAME_SERVERS_MAX];
+	uint32_t name_server_line[CONFIG_NAME_SERVERS_MAX];
+	unsigned name_servers;
+	char domain[CONFIG_HTTP_HOST_SIZE]; /* for names without a dot; empty: none */
 };
 
 /* A user. Without a password he logs in by his keys and tokens only. */
@@ -621,6 +643,7 @@ struct config {
 	struct config_lldp lldp;
 	struct config_dhcp dhcp;
 	struct config_logging logging;
+	struct config_time time;
 	struct config_monitor monitor[CONFIG_MONITORS]; /* by number less one */
 	uint32_t aging_s; /* of learned addresses; 0: they stay */
 	uint32_t aging_line; /* 0: not configured */
@@ -734,6 +757,9 @@ int config_check_switch(const struct config *c, struct text_error *err);
 
 /* Checks the relations of the spanning tree's times. */
 int config_check_stp(const struct config *c, struct text_error *err);
+
+/* Checks servers of time and names. */
+int config_check_time(const struct config *c, struct text_error *err);
 
 /* Checks the times of LLDP. */
 int config_check_lldp(const struct config *c, struct text_error *err);

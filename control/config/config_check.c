@@ -279,6 +279,8 @@ int config_check(const struct config *c, uint32_t *scratch, uint32_t scratch_wor
 	if (error == 0)
 		error = config_check_logging(c, err);
 	if (error == 0)
+		error = config_check_time(c, err);
+	if (error == 0)
 		error = config_check_snoop(c, err);
 	if (error == 0)
 		error = config_check_dhcp(c, err);

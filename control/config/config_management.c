@@ -90,8 +90,7 @@ static bool is_name(const char *name)
 	}
 }
 
-/* Parses a word as an address or a name, in canonical form; false: it is neither. */
-static bool read_host(struct text w, struct config_http_host *h)
+bool config_read_host(struct text w, struct config_http_host *h)
 {
 	*h = (struct config_http_host){.line = 0};
 	if (text_parse_addr(w, &h->addr) == 0)
@@ -112,7 +111,7 @@ int config_http_host(struct parser *p, unsigned i)
 	int error = words_expect(&p->w, i);
 	if (error != 0 || (error = words_end(&p->w, i + 1)) != 0)
 		return error;
-	if (!read_host(p->w.word[i], &host))
+	if (!config_read_host(p->w.word[i], &host))
 		return FAIL(p, i, "a name or an address is expected: no port, no prefix length, at most "
 		                  "%d characters", CONFIG_HTTP_HOST_SIZE - 1);
 	host.line = p->w.line;

@@ -99,6 +99,9 @@ int config_parse_subnet6(struct parser *p, unsigned i, struct net_addr *addr, un
 int config_ip4_prefix(struct parser *p, unsigned *i, uint32_t *prefix, unsigned *plen);
 int config_ip6_prefix(struct parser *p, unsigned i, struct net_addr *prefix, unsigned *plen);
 
+/* Parses a word as an address or a DNS name, in canonical form; false: it is neither. */
+bool config_read_host(struct text w, struct config_http_host *h);
+
 /* Words from i on: "reachable-via (rx | any) allow-default", for IPv6 (six) or IPv4. */
 int config_parse_verify(struct parser *p, unsigned i, bool six);
 
@@ -277,6 +280,12 @@ int config_stp_portfast(struct parser *p, unsigned i);
 int config_stp_guard(struct parser *p, unsigned i);
 int config_stp_recovery(struct parser *p, unsigned i);
 int config_stp_interval(struct parser *p, unsigned i);
+
+/* --- of config_time.c --- */
+
+int config_ntp_server(struct parser *p, unsigned i);
+int config_name_server(struct parser *p, unsigned i);
+int config_domain(struct parser *p, unsigned i);
 
 /* --- of config_lldp.c --- */
 

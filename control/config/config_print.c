@@ -228,6 +228,25 @@ static void print_logging(const struct printer *p, const struct config_logging *
 		print_line(p, "logging source-interface %s", config_key_name(name, l->source));
 }
 
+static void print_time(const struct printer *p, const struct config_time *t)
+{
+	char addr[FMT_ADDR_MAX];
+	if (t->domain[0])
+		print_line(p, "ip domain %s", t->domain);
+	for (unsigned i = 0; i < t->name_servers; i++)
+		print_line(p, "ip name-server %s", fmt_addr(addr, &t->name_server[i]));
+	for (unsigned i = 0; i < t->servers; i++) {
+		const struct config_ntp_server *s = &t->server[i];
+		char low[16] = "", high[16] = "";
+		if (s->poll_min != CONFIG_NTP_POLL_MIN_DEFAULT)
+			fmt_format(low, sizeof low, " minpoll %u", s->poll_min);
+		if (s->poll_max != CONFIG_NTP_POLL_MAX_DEFAULT)
+			fmt_format(high, sizeof high, " maxpoll %u", s->poll_max);
+		print_line(p, "ntp server %s%s%s%s%s", s->host.name[0] ? s->host.name : fmt_addr(addr, &s->host.addr),
+		           s->prefer ? " prefer" : "", s->iburst ? " iburst" : "", low, high);
+	}
+}
+
 static void print_snoop_vlans(const struct printer *p, const char *words, const uint64_t *set, const char *what)
 {
 	for (unsigned vid = 1; vid <= CONFIG_VID_MAX; vid++)
@@ -536,6 +555,7 @@ static void print_machine(const struct config *c, config_write_fn write, void *c
 	print_lldp(&p, &c->lldp);
 	print_dhcp(&p, &c->dhcp);
 	print_logging(&p, &c->logging);
+	print_time(&p, &c->time);
 	print_engine(&p, &c->engine);
 	for (unsigned n = 0; n < c->interfaces; n++)
 		if (c->interface[n].present)

@@ -2,6 +2,7 @@
  * The console's ping: one at a time. It is the pattern for a long-running command: ping_start marks
  * the shell busy, replies and ping_timer continue the command, ping_finish returns the prompt.
  *
+ *     resolving the name's address               -> the first request, or the end
  *     waiting   answer or error to number `sent`   -> the next after PING_INTERVAL_NS, or the end
  *               PING_TIMEOUT_NS without            -> the next at once, or the end
  */
@@ -26,6 +27,8 @@ static uint8_t frame[BUF_STRIDE_JUMBO];
 
 static struct {
 	struct shell *sh; /* NULL: no ping is running */
+	char host[DNS_NAME_MAX]; /* as typed */
+	bool begun;       /* its address is known */
 	struct net_addr dst;
 	unsigned interface; /* the link if dst is link-local */
 	unsigned times, bytes, sent, received;
@@ -38,6 +41,12 @@ static struct {
 
 static void ping_finish(struct shell *sh)
 {
+	if (!ping.begun) {
+		names_cancel(&ping);
+		ping.sh = NULL;
+		shell_done(sh);
+		return;
+	}
 	shell_print(sh, "%u sent, %u received", ping.sent, ping.received);
 	if (ping.received)
 		shell_print(sh, ", round trip min/avg/max %llu/%llu/%llu us",
@@ -103,22 +112,51 @@ static void ping_send(void)
 		send6(&src);
 }
 
-void ping_start(struct shell *sh, const struct net_addr *dst, unsigned interface, unsigned times,
-                unsigned bytes)
+static void end(const char *why)
+{
+	struct shell *sh = ping.sh;
+	shell_print(sh, "%s\n", why);
+	ping.sh = NULL;
+	shell_done(sh);
+}
+
+/* The address is known, or why not: the first request. */
+static void found(void *ctx, const struct net_addr *dst, const char *why)
 {
 	struct net_addr src;
+	char text[DNS_NAME_MAX + FMT_ADDR_MAX + 64], addr[FMT_ADDR_MAX];
+	(void)ctx;
+	if (!dst)
+		fmt_format(text, sizeof text, "%s: %s", ping.host, why);
+	else if (ping.interface == UINT32_MAX && ip6_is_link_local(dst))
+		fmt_format(text, sizeof text, "%s is link-local: add `interface ethN`", ping.host);
+	else if (!forwarding.ready || !source(dst, ping.interface, &src))
+		fmt_format(text, sizeof text, "no route to that host");
+	else if (net_addr_equal(&src, dst))
+		fmt_format(text, sizeof text, "that is this machine's own address");
+	else
+		text[0] = '\0';
+	if (text[0]) {
+		end(text);
+		return;
+	}
+	ping.begun = true;
+	ping.dst = *dst;
+	if (strcmp(fmt_addr(addr, dst->w), ping.host) != 0)
+		shell_print(ping.sh, "%s is %s\n", ping.host, addr);
+	ping_send();
+}
+
+void ping_start(struct shell *sh, const char *host, enum names_family family, unsigned interface,
+                unsigned times, unsigned bytes)
+{
 	if (ping.sh) {
 		shell_print(sh, "ping is busy: another console waits for it\n");
 		return;
 	}
-	bool has_source = forwarding.ready && source(dst, interface, &src);
-	if (!has_source || net_addr_equal(&src, dst)) {
-		shell_print(sh, has_source ? "that is this machine's own address\n"
-		                    : "no route to that host\n");
-		return;
-	}
+	fmt_format(ping.host, sizeof ping.host, "%s", host);
 	ping.sh = sh;
-	ping.dst = *dst;
+	ping.begun = ping.waiting = false;
 	ping.interface = interface;
 	ping.times = times;
 	ping.bytes = bytes;
@@ -127,7 +165,7 @@ void ping_start(struct shell *sh, const struct net_addr *dst, unsigned interface
 	ping.max_us = ping.sum_us = 0;
 	ping.id = (uint16_t)(clock_tsc() >> 12);
 	shell_set_busy(sh, ping_finish);
-	ping_send();
+	names_lookup(ping.host, family, found, &ping);
 }
 
 /* An exchange has ended: the next one follows after the pause, or the ping ends. */
@@ -208,7 +246,7 @@ void ping_error6(const struct net_addr *from, const struct icmp6_msg *m)
 
 uint64_t ping_timer(void)
 {
-	if (!ping.sh)
+	if (!ping.sh || !ping.begun)
 		return UINT64_MAX;
 	if (core_now_ns() < ping.next_ns)
 		return ping.next_ns;

@@ -28,6 +28,8 @@
 #include "control/host/dhcp_relay.h"
 #include "control/host/tcp_control.h"
 #include "control/host/vxlan.h"
+#include "control/host/ntp_control.h"
+#include "control/host/ntp_text.h"
 #include "control/link/lldp_control.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
@@ -210,6 +212,34 @@ static bool lldp_neighbours_of(const struct family *f, uint32_t i, struct page_t
 	if (!l || i >= l->ports)
 		return false;
 	page_print(t, "%s{port=\"%s\"} %u\n", f->name, dp_name(dp_get(), i), lldp_neighbours(l, i));
+	return true;
+}
+
+/* --- time --- */
+
+enum ntp_figure { NTP_IS_SYNCHRONIZED, NTP_IS_STRATUM, NTP_IS_REACHABLE };
+
+static bool ntp(const struct family *f, uint32_t i, struct page_text *t)
+{
+	const struct ntp_client *c = ntp_control_client();
+	unsigned reachable = 0;
+	for (unsigned k = 0; c && k < NTP_SERVERS_MAX; k++)
+		reachable += c->server[k].used && c->server[k].reach;
+	if (!c || i)
+		return false;
+	return plain(f, t, f->arg == NTP_IS_SYNCHRONIZED ? c->synchronized
+	                   : f->arg == NTP_IS_STRATUM    ? ntp_client_stratum(c)
+	                                                 : reachable);
+}
+
+/* Seconds, with a sign and a fraction. */
+static bool ntp_offset(const struct family *f, uint32_t i, struct page_text *t)
+{
+	const struct ntp_client *c = ntp_control_client();
+	char text[NTP_TEXT_MAX];
+	if (!c || i)
+		return false;
+	page_print(t, "%s %s\n", f->name, ntp_text_s(text, c->offset_ns));
 	return true;
 }
 
@@ -693,6 +723,10 @@ static const struct family families[] = {
 	{"hayate_dhcp_relay_requests_total", "counter", "DHCP requests relayed to servers", dhcp_relay_of, 0},
 	{"hayate_dhcp_relay_replies_total", "counter", "DHCP replies relayed to clients", dhcp_relay_of, 1},
 	{"hayate_dhcp_relay_sent_total", "counter", "copies of DHCP requests sent to servers", dhcp_relay_of, 2},
+	{"hayate_ntp_synchronized", "gauge", "1 while NTP servers set the time of day", ntp, NTP_IS_SYNCHRONIZED},
+	{"hayate_ntp_stratum", "gauge", "Stratum of the machine; 16: not synchronized", ntp, NTP_IS_STRATUM},
+	{"hayate_ntp_servers_reachable", "gauge", "NTP servers that have answered one of the last eight requests", ntp, NTP_IS_REACHABLE},
+	{"hayate_ntp_offset_seconds", "gauge", "Offset of the clock at its last update; positive: it was slow", ntp_offset, 0},
 	{"hayate_lldp_neighbors", "gauge", "LLDP neighbours of the port", lldp_neighbours_of, 0},
 	{"hayate_port_channel_up", "gauge", "1 when a port of the port channel is in use", port_channel, 0},
 	{"hayate_port_channel_ports", "gauge", "Ports of a port channel, configured and in use", port_channel, 1},
@@ -825,6 +859,8 @@ static bool is_absent(const struct family *f)
 		return !any_region();
 	if (f->sample == dhcp_relay_of)
 		return running.config.dhcp.relays == 0;
+	if (f->sample == ntp || f->sample == ntp_offset)
+		return ntp_control_client() == NULL;
 	if (f->sample == lldp_neighbours_of)
 		return lldp_control_agent() == NULL;
 	if (f->sample == port_channel)

@@ -14,7 +14,7 @@ include tests/bpf/programs/programs.mk
 FUZZ_BUILD := build/fuzz
 # All entries (tests/check_fuzz.py).
 F ?= ip4 ip6 acl udp vxlan nd tcp tcp_move http http_range http_coding http_date http_condition tar site fpm bfd stp snoop \
-	dhcp lldp lacp telnet ssh match script pcap config virtio intel vmxnet3 mlx5 firmware arp acpi candidate shell boot pci \
+	dhcp lldp ntp dns lacp telnet ssh match script pcap config virtio intel vmxnet3 mlx5 firmware arp acpi candidate shell boot pci \
 	virtio_regs vfio ixgbe_regs x550_regs program routes json store bpf_object bpf_verify xdp
 SECONDS ?= 20
 FUZZ_RUNS_ip4 := 300000
@@ -40,6 +40,8 @@ FUZZ_RUNS_stp := 25000
 FUZZ_RUNS_snoop := 10000
 FUZZ_RUNS_dhcp := 200000
 FUZZ_RUNS_lldp := 40000
+FUZZ_RUNS_ntp := 20000
+FUZZ_RUNS_dns := 100000
 FUZZ_RUNS_lacp := 20000
 FUZZ_RUNS_ssh := 8000
 FUZZ_RUNS_telnet := 300000
@@ -98,6 +100,8 @@ FUZZ_SRC_bfd := $(sort $(wildcard net/bfd/*.c))
 FUZZ_SRC_snoop := $(FUZZ_NET) $(sort $(wildcard net/snoop/*.c))
 FUZZ_SRC_stp := $(sort $(wildcard net/stp/*.c))
 FUZZ_SRC_dhcp := $(sort $(wildcard net/dhcp/*.c))
+FUZZ_SRC_ntp := $(sort $(wildcard net/ntp/*.c))
+FUZZ_SRC_dns := net/dns/message.c
 FUZZ_SRC_lldp := $(sort $(wildcard net/lldp/*.c))
 FUZZ_SRC_lacp := $(sort $(wildcard net/lacp/*.c))
 FUZZ_SRC_telnet := net/telnet.c

@@ -513,6 +513,40 @@ def stp_programs():
         [("old-" + name, b"\3" + program) for name, program in programs.items()]
 
 
+def ntp_programs():
+    """Instructions of tests/fuzz/fuzz_ntp.c."""
+    def wait(tenths):
+        return b"\3" + struct.pack("<H", tenths)
+
+    def good(server, wrong_ms, delay_ms=1):
+        return bytes([2 | server << 3]) + struct.pack("<hB", wrong_ms, delay_ms)
+
+    head = b"\x24\2\6\xec" + bytes(8) + b"GPS\0" + bytes(8)
+    times = struct.pack(">QQ", 4004977445 << 32, 4004977445 << 32)
+    burst = b"".join(good(0, 0) + good(1, 3) + wait(21) for _ in range(8))
+    yield "burst", burst
+    yield "raw", b"\1" + head + times + b"\1\xe4\0" + bytes(10) + b"RATE" + bytes(24) + b"\1\xe4\0" + bytes(10) + b"DENY" + bytes(24)
+    yield "short", b"\0\x2f" + head + bytes(8) + times
+    yield "liars", burst + b"".join(good(0, 30000) + good(1, -30000) + wait(700) for _ in range(20))
+    yield "goes away", burst + b"".join(wait(1100) + good(1, 1) for _ in range(20)) + wait(65535) * 30
+    yield "changes", burst + b"\4\7\x0c\x2b" + burst + b"\x85" + wait(100) + b"\5" + burst
+
+
+def dns_answers():
+    """Inputs of tests/fuzz/fuzz_dns.c: the first octet is question | 4 for AAAA | 8 to repeat the question | records << 4."""
+    def record(name, kind, data, ttl=60):
+        return name + struct.pack(">HHIH", kind, 1, ttl, len(data)) + data
+
+    own = b"\xc0\x0c"
+    yield "a", b"\x19" + record(own, 1, b"\xc0\0\2\1")
+    yield "aaaa", b"\x1d" + record(own, 28, bytes(15) + b"\1")
+    yield "alias", b"\x39" + record(own, 5, b"\1b\xc0\x11") + record(b"\1b\7example\0", 1, b"\xc0\0\2\1")
+    yield "circle", b"\x29" + record(own, 5, b"\1b\xc0\x11") + record(b"\1b\7example\0", 5, own)
+    yield "many", b"\xf9" + record(own, 1, b"\xc0\0\2\1") * 15
+    yield "whole", b"\0\x12\x34\x81\x80\0\1\0\1\0\0\0\0\1a\0\0\1\0\1" + record(own, 1, b"\xc0\0\2\1")
+    yield "no name", b"\0\x12\x34\x81\x83\0\1\0\0\0\0\0\0\1a\0\0\1\0\1"
+
+
 def lldp_programs():
     """Instructions of tests/fuzz/fuzz_lldp.c."""
     def tlv(kind, value):
@@ -1087,7 +1121,7 @@ def main():
               "acl": acl_programs, "udp": udp_packets, "vxlan": vxlan_packets, "nd": nd_programs, "http": http_requests,
               "http_range": http_ranges, "http_coding": http_codings, "http_date": http_dates,
               "http_condition": http_conditions, "tar": tar_archives, "site": sites,
-              "fpm": fpm_streams, "bfd": bfd_inputs, "stp": stp_programs, "snoop": snoop_programs, "dhcp": dhcp_messages, "lldp": lldp_programs, "lacp": lacp_programs,
+              "fpm": fpm_streams, "bfd": bfd_inputs, "stp": stp_programs, "snoop": snoop_programs, "dhcp": dhcp_messages, "lldp": lldp_programs, "ntp": ntp_programs, "dns": dns_answers, "lacp": lacp_programs,
               "telnet": telnet_sessions, "ssh": ssh_messages,
               "match": matches, "script": scripts, "pcap": captures,
               "config": configurations, "virtio": bytes_at_random,

@@ -253,7 +253,7 @@ def test_running_config_is_a_configuration(make):
 
 
 @pytest.mark.parametrize("line,said", [("nonsense", "unknown word"), ("show", "incomplete"),
-                                       ("ping 1.2.3", "not an address"),
+                                       ("ping 1.2.3", "not an address, and no name"),
                                        ("ping 192.0.2.2 count 0", "count takes"),
                                        ("ping 192.0.2.2 size 9 count", "count takes"),
                                        ("ping 192.0.2.2 cuont 3", 'unknown word "cuont"'),

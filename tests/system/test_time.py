@@ -1,6 +1,13 @@
-"""The time of day: the CMOS clock, the console, a restart of the control program."""
+"""The time of day: the CMOS clock, the console, a restart of the control program; NTP, DNS names and traceroute with chrony,
+dnsmasq and Linux."""
 import datetime
+import json
 import re
+import subprocess
+import time
+
+import pytest
+from conftest import RIGHT_HOST, WEB, eventually, router_config
 
 UTC = datetime.timezone.utc
 
@@ -38,3 +45,106 @@ def test_clock_without_battery(make_router):
     router = make_router("hostname r1\n", "--qemu-arg=-rtc", "--qemu-arg=base=2000-01-01T00:00:00")
     assert "rtc: the time of day is not known: the CMOS clock shows 2000-01-01 00:00:" in router.text
     assert clock(router) == (None, "none")
+
+
+# --- NTP and DNS ---
+
+CHRONY = """\
+local stratum 3
+allow
+bindaddress %s
+cmdport 0
+pidfile %s/chronyd.pid
+"""
+
+# An NTP server whose clock is wrong by some seconds, or that sends a kiss: python3 -c LIAR ADDRESS SECONDS [KISS]
+LIAR = """\
+import socket, struct, sys, time
+sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+sock.bind((sys.argv[1], 123))
+print("serves", flush=True)
+while True:
+    data, peer = sock.recvfrom(2000)
+    now = int((time.time() + float(sys.argv[2]) + 2208988800) * 2**32)
+    kiss = sys.argv[3].encode() if len(sys.argv) > 3 else b""
+    head = struct.pack(">BBbbII4s", 0x24, 0 if kiss else 2, 6, -20, 16, 16, kiss or b"LIAR")
+    sock.sendto(head + struct.pack(">Q", now) + data[40:48] + struct.pack(">QQ", now, now), peer)
+"""
+
+
+def serve_time(host, address, tmp_path):
+    """chronyd that serves this machine's time at that address, and leaves its clock alone."""
+    work = tmp_path / address
+    work.mkdir()
+    (work / "chrony.conf").write_text(CHRONY % (address, work))
+    return host.popen(["chronyd", "-x", "-d", "-u", "root", "-f", str(work / "chrony.conf")], stdout=subprocess.DEVNULL,
+                      stderr=subprocess.DEVNULL)
+
+
+def associations(router):
+    """{server: (mark, line)} of `show ntp associations`."""
+    lines = router.command("show ntp associations").splitlines()[1:]
+    return {line[1:].split()[0]: (line[0], line) for line in lines if line.strip()}
+
+
+def status(router):
+    return dict(line.split(None, 1) for line in router.command("show ntp status").splitlines() if line)
+
+
+@pytest.fixture
+def servers(make_hosts, tmp_path):
+    """The left host with two chronyd, a liar, a server that refuses, and dnsmasq."""
+    left, right = make_hosts()
+    for last in (3, 4, 5):
+        left.ip("address", "add", "192.0.2.%d/24" % last, "dev", "eth0")
+    serve_time(left, "192.0.2.2", tmp_path)
+    serve_time(left, "192.0.2.3", tmp_path)
+    for arguments in (["192.0.2.4", "5"], ["192.0.2.5", "0", "DENY"]):
+        liar = left.popen(["/usr/bin/python3", "-c", LIAR, *arguments], stdout=subprocess.PIPE)
+        assert liar.stdout.readline() == b"serves\n"
+    left.popen(["dnsmasq", "--keep-in-foreground", "--no-resolv", "--no-hosts", "--conf-file=/dev/null", "--user=root",
+                "--pid-file=", "--bind-interfaces", "--listen-address=192.0.2.2", "--local=/example/", "--local-ttl=60",
+                "--host-record=time.example,192.0.2.3", "--host-record=right.example," + RIGHT_HOST,
+                "--cname=alias.example,right.example"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return left, right
+
+
+TIME = """\
+ip name-server 192.0.2.9 192.0.2.2
+ip domain example
+ntp server 192.0.2.2 iburst
+ntp server 192.0.2.4 iburst
+ntp server 192.0.2.5 iburst
+ntp server time iburst
+"""
+
+
+def test_ntp_and_names(servers, make_router):
+    """Two chronyd against a liar: the clock, years wrong at first, follows them. Names are found by a real server, behind one
+    that does not exist."""
+    left, right = servers
+    router = make_router(router_config(extra=TIME + WEB), "--qemu-arg=-rtc", "--qemu-arg=base=2031-05-06T07:08:09",
+                         ports=(left.port, right.port))
+    eventually(lambda: status(router)["state"].startswith("synchronized") and
+               associations(router)["time"][0] in "*+", 60, "both chronyd are in use")
+    found = associations(router)
+    assert {found[name][0] for name in ("192.0.2.2", "time")} == {"*", "+"}, found
+    assert found["192.0.2.4"][0] == "x" and "falseticker" in found["192.0.2.4"][1], found
+    assert found["192.0.2.5"][0] == "!" and "DENY" in found["192.0.2.5"][1], found
+    assert "ntp: the clock was fast by" in router.text
+    assert int(status(router)["stratum"]) == 4
+
+    def is_right():
+        before = time.time()
+        now, source = clock(router)
+        after = time.time()
+        return source == "NTP" and before - 0.02 <= now.timestamp() <= after + 0.02
+    eventually(is_right, 20, "the clock is right to 20 ms")
+
+    page = json.loads(left.run(["curl", "-s", "http://192.0.2.1/api/v1/ntp.json"]).stdout)
+    assert page["synchronized"] and {s["name"]: s["state"] for s in page["servers"]}["192.0.2.4"] == "falseticker"
+    assert "hayate_ntp_synchronized 1" in left.run(["curl", "-s", "http://192.0.2.1/metrics"]).stdout
+
+    assert "2 sent, 2 received" in router.command("ping alias count 2")
+    assert "the name does not exist" in router.command("ping nobody.example")
+    assert "192.0.2.3" in router.command("show hosts")

@@ -152,6 +152,9 @@ static void forget_lines(struct config *c)
 	c->logging.source_line = c->logging.source_line != 0; /* these three say whether there is such a statement */
 	c->logging.console.line = c->logging.console.line != 0;
 	c->logging.buffered.line = c->logging.buffered.line != 0;
+	for (unsigned n = 0; n < CONFIG_NTP_SERVERS_MAX; n++)
+		c->time.server[n].host.line = 0;
+	memset(c->time.name_server_line, 0, sizeof c->time.name_server_line);
 	for (unsigned n = 0; n < CONFIG_PORTS_MAX; n++)
 		c->member[n].line = 0;
 	c->lacp_priority_line = c->lacp_priority_line != 0; /* nonzero means that there is one */

@@ -1,0 +1,25 @@
+/*
+ * The NTP client of the machine (net/ntp/client.h): the servers of the configuration, their names, UDP, and the clock
+ * (runtime/walltime.h).
+ *
+ * Each server is asked from an ephemeral port of its own, chosen at random when the server begins (RFC 9109 3.1), and not from
+ * port 123: who is not on the path must guess the port besides the cookie, and no NTP service of ours seems to be there.
+ */
+#ifndef CONTROL_HOST_NTP_CONTROL_H
+#define CONTROL_HOST_NTP_CONTROL_H
+
+#include "net/ntp/client.h"
+
+/* In control_plane_start, and after a commit: the servers of the running configuration. Those that stay keep their state. */
+void ntp_control_changed(void);
+
+/* The client; NULL: no server is configured. */
+const struct ntp_client *ntp_control_client(void);
+
+/* The name, or else the address, of server i as configured. */
+const char *ntp_control_name(unsigned i);
+
+/* Does what is due; returns core_now_ns() of the next deadline, UINT64_MAX for none. */
+uint64_t ntp_control_timer(void);
+
+#endif

@@ -1,0 +1,216 @@
+"""NTP, DNS names and traceroute of the control core: what is sent and when, which answers count. scapy builds the servers' packets.
+The rules of net/ntp and net/dns are in tests/unit/net."""
+import struct
+
+import pytest
+from machine import *
+from scapy.layers.dns import DNS, DNSQR, DNSRR
+from scapy.layers.inet6 import IPv6
+from scapy.layers.ntp import NTPHeader
+
+SERVER = "ntp server 192.0.2.2 iburst"
+NAMES = CONFIG + "ip name-server 192.0.2.2 192.0.2.3\nip domain example\n"
+UTC = 1795988645  # 2026-11-29T21:44:05Z
+EPOCH = 2208988800  # seconds from 1900 to 1970
+
+
+def taken(m, port=0):
+    """The UDP datagrams that left by the port, as scapy packets. ARP requests are answered on the way."""
+    found = []
+    for frame in m.take_all(port):
+        p = Ether(frame)
+        if ARP in p and p[ARP].op == 1 and p[ARP].pdst != p[ARP].psrc:
+            host = next((s for s in (A, A2, B, B2) if s.ip == p[ARP].pdst and s.port == port), None)
+            if host:
+                m.send(port, arp_reply(host, ROUTER[port]))
+                found += taken(m, port)
+        elif UDP in p:
+            found.append(p)
+    return found
+
+
+def send(m, request, payload, src=None, sport=None, dport=None):
+    """The answer to a datagram of ours."""
+    ip = request[IP]
+    m.send(0, Ether(src=A.mac, dst=ROUTER[0].mac) / IP(src=src or ip.dst, dst=ip.src) /
+           UDP(sport=sport or ip.dport, dport=dport or ip.sport) / payload)
+
+
+def configure(m, *lines):
+    return [m.console(line) for line in ("configure", *lines, "commit", "exit")]
+
+
+def start(make, *lines):
+    """A machine that is about to ask its NTP server."""
+    m = make(CONFIG)
+    configure(m, *(lines or [SERVER]))
+    return m
+
+
+def stamp(seconds):
+    return struct.pack(">Q", int((seconds + EPOCH) * 2**32))
+
+
+def answer(request, seconds, leap=0, stratum=2, refid=b"GPS\0", origin=None):
+    """An NTP packet of a server whose clock shows that (RFC 5905 7.3)."""
+    cookie = bytes(request[UDP].payload)[40:48]
+    return Raw(struct.pack(">BBbbII4s", leap << 6 | 4 << 3 | 4, stratum, 6, -20, 0, 0, refid) + stamp(UTC) +
+               (origin or cookie) + stamp(seconds) + stamp(seconds))
+
+
+class Clock:
+    """The time of the servers, which passes with that of the machine as far as ask() lets it."""
+    now = 0.0
+
+
+def ask(m, seconds=3):
+    """Lets time pass until the next request leaves, and returns it in a list."""
+    for _ in range(seconds * 100):
+        found = [p for p in taken(m) if p[UDP].dport == 123]
+        if found:
+            return found
+        m.time(10 * MS)
+        Clock.now += 0.01
+    return []
+
+
+def status(m):
+    return dict(line.split(None, 1) for line in m.console("show ntp status").splitlines())
+
+
+def synchronize(m, rounds=6, wrong=0):
+    for _ in range(rounds):
+        for request in ask(m):
+            send(m, request, answer(request, UTC + Clock.now + wrong))
+    m.counted()
+
+
+def test_requests(make):
+    """A request has version 4, client mode, a random transmit timestamp and nothing else, from a random port."""
+    m = start(make)
+    ports, cookies = set(), set()
+    first = ask(m) + ask(m) + ask(m)
+    assert len(first) >= 3
+    for request in first:
+        data = bytes(request[UDP].payload)
+        assert NTPHeader(data).version == 4 and NTPHeader(data).mode == 3
+        assert data[:1] == b"\x23" and data[1:40] == bytes(39) and data[40:] != bytes(8)
+        assert request[IP].dst == A.ip and request[IP].src == ROUTER[0].ip
+        ports.add(request[UDP].sport)
+        cookies.add(data[40:])
+    assert len(ports) == 1 and min(ports) >= 49152 and len(cookies) == len(first)
+    m.counted()
+
+
+def test_synchronizes(make):
+    m = start(make)
+    assert "not known" in m.console("show clock") and status(m)["state"] == "not synchronized"
+    synchronize(m)
+    assert status(m)["state"] == "synchronized to 192.0.2.2" and status(m)["stratum"] == "3"
+    assert "source  NTP" in m.console("show clock") and "2026-11-29T21:44:" in m.console("show clock")
+    line = m.console("show ntp associations").splitlines()[1]
+    assert line.startswith("*192.0.2.2") and line.split()[1] == "71.80.83.0", line
+    m.counted()
+
+
+def test_answers_that_do_not_count(make):
+    m = start(make)
+    synchronize(m, 1)
+    request = ask(m)[0]
+    good = answer(request, UTC)
+    m.counted()
+    send(m, request, answer(request, UTC, origin=b"guessing"))
+    send(m, request, good, src=A2.ip)
+    send(m, request, good, sport=124)
+    m.expect_counters(drop_ntp_origin=3)
+    send(m, request, Raw(bytes(good)[:47]))
+    send(m, request, Raw(b"\x23" + bytes(good)[1:]))
+    m.expect_counters(drop_ntp_malformed=2)
+    send(m, request, answer(request, UTC, leap=3))
+    m.expect_counters(drop_ntp_unsynchronized=1)
+    send(m, request, good)  # this one has had its answer
+    m.expect_counters(drop_ntp_origin=1)
+
+
+def test_kiss(make):
+    """DENY ends the requests to a server; another configuration of it begins them again."""
+    m = start(make)
+    request = ask(m)[0]
+    send(m, request, answer(request, UTC, leap=3, stratum=0, refid=b"DENY"))
+    m.time(3000 * SECOND)
+    assert not [p for p in taken(m) if p[UDP].dport == 123]
+    line = m.console("show ntp associations").splitlines()[1]
+    assert line.startswith("!192.0.2.2") and "DENY" in line and line.endswith("denied"), line
+    configure(m, "ntp server 192.0.2.2 prefer iburst")
+    assert ask(m)
+    m.counted()
+
+
+def test_a_name(make):
+    """A name without a dot gets the domain. Only an answer from the server, to the port and the question, counts; its alias is
+    followed; the answer is kept for its time to live. A server that does not answer makes room for the next one."""
+    m = make(NAMES)
+    m.learn(A, A2)
+
+    def question():
+        found = [p for p in taken(m) if p[UDP].dport == 53]
+        return found[-1] if found else None
+
+    def reply(q, *records, src=None, dport=None, **fields):
+        dns = DNS(bytes(q[UDP].payload))
+        answers = None
+        for record in reversed(records):
+            answers = record / answers if answers else record
+        values = dict(id=dns.id, qr=1, ra=1, rd=1, qd=dns.qd, an=answers, ancount=len(records))
+        values.update(fields)
+        send(m, q, DNS(**values), src=src, dport=dport)
+    m.key("ping host count 1\r")
+    first = question()
+    assert first[IP].dst == A.ip and DNS(bytes(first[UDP].payload)).qd.qname == b"host.example."
+    m.time(2100 * MS)
+    q = question()
+    assert q[IP].dst == A2.ip and q[UDP].sport != first[UDP].sport and q[UDP].sport >= 49152
+    alias = DNSRR(rrname="host.example", type="CNAME", ttl=60, rdata="b.example"), \
+        DNSRR(rrname="b.example", type="A", ttl=60, rdata=A2.ip)
+    m.counted()
+    reply(first, *alias)  # too late: its port is closed
+    m.expect_counters(drop_udp_port=1, icmp_tx_unreach_port=1)
+    m.take_all(0)
+    reply(q, *alias, src=A.ip)
+    reply(q, *alias, id=DNS(bytes(q[UDP].payload)).id ^ 1)
+    reply(q, *alias, qd=DNSQR(qname="other.example"))
+    m.expect_counters(drop_dns_question=3)
+    send(m, q, Raw(bytes(DNS(id=DNS(bytes(q[UDP].payload)).id, qr=1, qd=DNSQR(qname="host.example"), ancount=2))))
+    m.expect_counters(drop_dns_malformed=1)
+    reply(q, *alias)
+    ping = Ether(m.take_all(0)[-1])
+    assert ping[IP].dst == A2.ip and ping[IP].proto == 1
+    assert "host is 192.0.2.3" in m.text
+    m.time(3 * SECOND)
+    assert "192.0.2.3" in m.console("show hosts")
+    m.key("ping host count 1\r")
+    assert question() is None
+    m.time(61 * SECOND)
+    m.take_all(0)
+    m.learn(A, A2)
+    m.key("ping host count 1\r")
+    assert question() is not None
+    m.key("\x03")
+    m.take_all(0)
+    m.counted()
+
+
+def test_names_that_are_not_found(make):
+    m = make(NAMES)
+    m.learn(A, A2)
+    m.key("ping nobody.example\r")
+    q = [p for p in taken(m) if p[UDP].dport == 53][-1]
+    send(m, q, DNS(id=DNS(bytes(q[UDP].payload)).id, qr=1, rcode=3, qd=DNS(bytes(q[UDP].payload)).qd))
+    assert "nobody.example: the name does not exist" in m.text
+    m.key("ping silent.example\r")
+    m.time(9 * SECOND)
+    assert "silent.example: no name server answers" in m.text
+    m.take_all(0)
+    assert "not an address, and no name" in m.console("ping a..b")
+    assert "there is no name server" in make(CONFIG).console("ping host")
+    m.counted()
