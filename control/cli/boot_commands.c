@@ -31,7 +31,7 @@ static void ended(void *arg, const char *why)
 		core_log("%s", why ? why : well);
 		return;
 	}
-	shell_print(sh, why ? "%% %s\n" : "%s\n", why ? why : well);
+	shell_print(sh, "%s\n", why ? why : well);
 	shell_done(sh);
 }
 
@@ -39,7 +39,7 @@ static void ended(void *arg, const char *why)
 static void wait_for(struct shell *sh, const char *why, const char *success)
 {
 	if (why) {
-		shell_print(sh, "%% %s\n", why);
+		shell_print(sh, "%s\n", why);
 		return;
 	}
 	waits = sh;
@@ -98,7 +98,7 @@ void show_boot(struct shell *sh)
 		shell_print(sh, "%s\n", s.why);
 		return;
 	}
-	shell_print(sh, "started from disk%u\n", s.disk);
+	shell_print(sh, "started from disk%u, image %c\n", s.disk, image_letter(s.running));
 	shell_print(sh, "%-5s  %-40s  %s\n", "image", "build", "state");
 	for (unsigned i = 0; i < IMAGES; i++) {
 		shell_print(sh, "%c      %-40s  ", image_letter(i), s.whole[i] ? s.image[i].build : "-");

@@ -93,11 +93,21 @@ def test_wrong_usage(arguments):
 
 
 @pytest.mark.one_card
-def test_boots(make_router, made):
-    """From BIOS; from UEFI do test_install and test_image_that_fails."""
-    router = make_router(None, "--boot", "bios", "--media", "virtio", "--image", made, "--accel", "tcg", timeout_s=90)
+def test_boots(make_router, made, tmp_path):
+    """From BIOS; from UEFI do test_install and test_image_that_fails. What is written to the store is there after QEMU has been
+    killed."""
+    words = "--boot", "bios", "--media", "virtio", "--image", shutil.copy(made, str(tmp_path / "disk.img")), "--accel", "tcg"
+    router = make_router(None, *words, timeout_s=90)
     assert router.command("show running-config").startswith("hostname from-disk\n")
     assert "GRUB" in router.command("show version")
+    for line in ("configure", "hostname remembered", "commit", "exit"):
+        router.command(line)
+    assert "written" in router.command("write memory")
+    router.judge = False
+    router.child.kill()
+    router.wait_exit()
+    router = make_router(None, *words, timeout_s=90)
+    assert router.command("show running-config").startswith("hostname remembered\n")
 
 
 def states(router):
@@ -107,7 +117,7 @@ def states(router):
 
 def runs(router, letter):
     """Waits until the machine has found its disk; it runs that image."""
-    eventually(lambda: "started from disk0\n" in router.command("show boot"), 30, "the disk is found")
+    eventually(lambda: "started from disk0, image %s\n" % letter in router.command("show boot"), 30, "the disk is found")
     assert states(router)["AB".index(letter)].startswith("runs")
 
 
