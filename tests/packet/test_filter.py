@@ -568,7 +568,7 @@ def test_a_thousand_commits(make):
     for i in range(1000):
         m.console("no 10" if i % 2 else "%d permit udp any any eq %d" % (30 + i, i))
         m.console("10 permit udp any any eq %d" % (i & 0xffff))
-        assert m.console("commit").endswith("\ncommitted\n"), i
+        assert m.console("commit").endswith("committed\n"), i  # the log keeps to its rate
         if i % 100 == 0:
             judge(m, ip4(UDP(sport=1, dport=i)), False, B, "forwarded")
     m.console("end")
