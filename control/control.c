@@ -47,6 +47,7 @@
 #include "control/host/names.h"
 #include "control/host/ntp_control.h"
 #include "control/host/ping.h"
+#include "control/host/traceroute.h"
 #include "control/host/punt.h"
 #include "control/host/vxlan.h"
 #include "control/link/bundle.h"
@@ -311,7 +312,7 @@ static uint64_t tcp_timer(void)
  */
 static uint64_t (*const timers[])(void) = {
 	engine_bfd_timer, /* first: its packets are the most urgent */
-	bundle_timer, ping_timer, neighbour_timer, rates_timer, summary_timer, fragments_timer, commit_timer, churn_timer,
+	bundle_timer, ping_timer, traceroute_timer, neighbour_timer, rates_timer, summary_timer, fragments_timer, commit_timer, churn_timer,
 	config_hash_timer, engine_timer, tables_timer, tcp_timer, http_timer, remote_timer, capture_timer,
 	trace_timer, programs_timer, crash_timer, storage_timer, boot_disk_timer, storage_commands_timer,
 	lldp_control_timer,

@@ -21,6 +21,7 @@
 #include "control/forwarding/neighbour.h"
 #include "control/forwarding/tables.h"
 #include "control/host/ping.h"
+#include "control/host/traceroute.h"
 #include "control/storage/boot_disk.h"
 #include "dataplane/state.h"
 #include "net/arp.h"
@@ -72,6 +73,26 @@ static void ping_command(struct shell *sh)
 		shell_print(sh, "%s is not an address, and no name\n", sh->argv[word]);
 	else if (read_options(sh, word, options, ARRAY_LEN(options)))
 		ping_start(sh, sh->argv[0], family, interface, times, bytes);
+}
+
+static void traceroute_command(struct shell *sh)
+{
+	struct traceroute_options o = {.interface = UINT32_MAX, .hops = 30, .probes = 3, .timeout_s = 2};
+	unsigned word = 0;
+	o.family = family_word(sh, &word);
+	const struct option options[] = {{"probes", 1, TRACE_PROBES_MAX, &o.probes},
+	                                 {"maxttl", 1, TRACE_HOPS_MAX, &o.hops},
+	                                 {"timeout", 1, 10, &o.timeout_s},
+	                                 {"interface", 0, 0, &o.interface}};
+	if (!names_is_name(sh->argv[word])) {
+		shell_print(sh, "%s is not an address, and no name\n", sh->argv[word]);
+		return;
+	}
+	o.icmp = sh->argc > word + 1 && strcmp(sh->argv[sh->argc - 1], "icmp") == 0;
+	if (o.icmp)
+		sh->argv[--sh->argc] = NULL;
+	if (read_options(sh, word, options, ARRAY_LEN(options)))
+		traceroute_start(sh, sh->argv[0], &o);
 }
 
 static void leave(struct shell *sh)
@@ -227,6 +248,8 @@ static const struct shell_command commands[] = {
 	{"xdp map", "MAP ACTION BYTES...", "sets or deletes an entry: set key BYTES value BYTES, delete key BYTES", xdp_map},
 	{"ping", "[ipv6] HOST [interface ethN] [count N] [size N]",
 	 "sends ICMP echo requests; Ctrl-C ends", ping_command},
+	{"traceroute", "[ipv6] HOST [probes N] [maxttl N] [timeout SECONDS] [interface ethN] [icmp]",
+	 "the routers on the way to a host; Ctrl-C ends", traceroute_command},
 	{"capture", "ethN|all [in|out] [snaplen N] [count N] [FILTER]...",
 	 "sends frames as pcapng to the capture server's reader; Ctrl-C ends", capture_command},
 	{"trace", "N [on ethN] [timeout SECONDS] [FILTER]...",

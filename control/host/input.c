@@ -20,6 +20,7 @@
 #include "control/host/input.h"
 #include "control/host/output.h"
 #include "control/host/ping.h"
+#include "control/host/traceroute.h"
 #include "dataplane/dhcp.h"
 #include "dataplane/state.h"
 #include "net/icmp4.h"
@@ -76,8 +77,11 @@ static enum counter icmp_input(const struct core_msg *m, const uint8_t *ip, unsi
 		local_output(local_frame, len + ETH_HLEN);
 	} else if (icmp.kind == ICMP4_KIND_ECHO_REPLY) {
 		ping_reply(ip4_src(ip), &icmp, ip4_ttl(ip));
+		const struct net_addr from = net_addr_ip4(ip4_src(ip));
+		traceroute_reply(&from, icmp.id, icmp.seq);
 	} else {
 		ping_error(ip4_src(ip), &icmp);
+		traceroute_error(ip4_src(ip), &icmp);
 		if (ip4_proto(icmp.data) == IP4_PROTO_TCP)
 			tcp_control_icmp(&icmp);
 		if (icmp.type == ICMP4_UNREACH && ip4_proto(icmp.data) == IP4_PROTO_TCP)

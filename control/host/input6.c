@@ -9,6 +9,7 @@
 #include "control/host/output.h"
 #include "control/host/output6.h"
 #include "control/host/ping.h"
+#include "control/host/traceroute.h"
 #include "control/forwarding/adjacency.h"
 #include "control/host/fragments.h"
 #include "dataplane/services.h"
@@ -78,6 +79,7 @@ static void error_input(const struct arrival *a, const struct net_addr *from,
                         const struct icmp6_msg *icmp)
 {
 	ping_error6(from, icmp);
+	traceroute_error6(from, icmp);
 	if (icmp->quoted_proto != IP6_TCP || !icmp->quoted_at)
 		return;
 	tcp_control_icmp6(icmp);
@@ -99,9 +101,10 @@ static enum counter icmp_input(const struct arrival *a)
 		return CNT_drop_ip6_src_local;
 	if (icmp.kind == ICMP6_KIND_ECHO_REQUEST)
 		echo_reply(a);
-	else if (icmp.kind == ICMP6_KIND_ECHO_REPLY)
+	else if (icmp.kind == ICMP6_KIND_ECHO_REPLY) {
 		ping_reply6(&from, &icmp, ip6_hop_limit(a->ip));
-	else
+		traceroute_reply(&from, icmp.id, icmp.seq);
+	} else
 		error_input(a, &from, &icmp);
 	return fate;
 }

@@ -1,11 +1,11 @@
 """NTP, DNS names and traceroute of the control core: what is sent and when, which answers count. scapy builds the servers' packets.
 The rules of net/ntp and net/dns are in tests/unit/net."""
+import re
 import struct
 
 import pytest
 from machine import *
 from scapy.layers.dns import DNS, DNSQR, DNSRR
-from scapy.layers.inet6 import IPv6
 from scapy.layers.ntp import NTPHeader
 
 SERVER = "ntp server 192.0.2.2 iburst"
@@ -213,4 +213,63 @@ def test_names_that_are_not_found(make):
     m.take_all(0)
     assert "not an address, and no name" in m.console("ping a..b")
     assert "there is no name server" in make(CONFIG).console("ping host")
+    m.counted()
+
+
+def probes(m):
+    return [p for p in taken(m) if p[UDP].dport >= 33434]
+
+
+def tell(m, probe, type_, code, src):
+    """An ICMP error about a probe, which quotes its header and 8 octets."""
+    m.send(0, Ether(src=A.mac, dst=ROUTER[0].mac) / IP(src=src, dst=ROUTER[0].ip) / ICMP(type=type_, code=code) /
+           Raw(bytes(probe[IP])[:28]))
+
+
+def test_traceroute(make):
+    """Three probes with each TTL, to ports of their own; lines in order, whatever order the answers have."""
+    m = make(CONFIG + "ip route 203.0.113.0/24 192.0.2.2\n")
+    m.learn(A)
+    m.key("traceroute 203.0.113.9\r")
+    first = probes(m)
+    assert [(p[IP].ttl, p[UDP].dport) for p in first] == [(1, 33434), (1, 33435), (1, 33436)]
+    assert {p[IP].dst for p in first} == {"203.0.113.9"} and len({p[UDP].sport for p in first}) == 1
+    m.time(150 * MS)  # the next hop is not delayed by one that is silent
+    second = probes(m)
+    assert [(p[IP].ttl, p[UDP].dport) for p in second] == [(2, 33437), (2, 33438), (2, 33439)]
+    for p in second:
+        tell(m, p, 3, 3, "203.0.113.9")
+    assert " 2  " not in m.text
+    tell(m, first[0], 11, 0, A.ip)
+    tell(m, first[0], 11, 0, A2.ip)        # a second answer to it
+    tell(m, first[1], 11, 1, A2.ip)        # in reassembly: not that of a probe
+    tell(m, first[1], 11, 0, A2.ip)
+    probes(m)
+    m.time(3 * SECOND)
+    said = m.text[m.text.rindex("hops max"):].replace("\r", "")
+    assert re.match(r"hops max\n 1  192\.0\.2\.2  \d+\.\d{3} ms 192\.0\.2\.3  \d+\.\d{3} ms \*\n"
+                    r" 2  203\.0\.113\.9(  \d+\.\d{3} ms){3}\n", said), said
+    m.take_all(0)
+    m.counted()
+
+
+def test_traceroute_to_nowhere(make):
+    m = make(CONFIG)
+    m.learn(A)
+    m.key("traceroute 192.0.2.2 icmp\r")
+    echo = [Ether(f) for f in m.take_all(0)]
+    assert [(p[IP].ttl, p[ICMP].type) for p in echo] == [(1, 8)] * 3
+    tell(m, echo[0], 3, 1, A.ip)
+    for p in echo[1:]:
+        m.send(0, Ether(src=A.mac, dst=ROUTER[0].mac) / IP(src=A.ip, dst=ROUTER[0].ip) /
+               ICMP(type=0, id=p[ICMP].id, seq=p[ICMP].seq) / Raw(bytes(p[ICMP].payload)))
+    assert re.search(r" 1  192\.0\.2\.2  \d+\.\d{3} ms !H  \d+\.\d{3} ms  \d+\.\d{3} ms\r?\n", m.text), m.text[-300:]
+    assert "no route to that host" in m.console("traceroute 203.0.113.1")
+    m.key("traceroute 192.0.2.99 maxttl 2 probes 1 timeout 1\r")
+    m.time(6 * SECOND)
+    assert re.search(r" 1  \*\r?\n 2  \*\r?\n", m.text), m.text[-300:]
+    m.key("traceroute 192.0.2.2\r")
+    m.key("\x03")
+    assert "busy" not in m.console("traceroute 203.0.113.1")
+    m.take_all(0)
     m.counted()

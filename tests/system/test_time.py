@@ -7,7 +7,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import RIGHT_HOST, WEB, eventually, router_config
+from conftest import RIGHT_HOST, WEB, eventually, netlab, router_config
 
 UTC = datetime.timezone.utc
 
@@ -105,8 +105,23 @@ def servers(make_hosts, tmp_path):
     left.popen(["dnsmasq", "--keep-in-foreground", "--no-resolv", "--no-hosts", "--conf-file=/dev/null", "--user=root",
                 "--pid-file=", "--bind-interfaces", "--listen-address=192.0.2.2", "--local=/example/", "--local-ttl=60",
                 "--host-record=time.example,192.0.2.3", "--host-record=right.example," + RIGHT_HOST,
-                "--cname=alias.example,right.example"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    return left, right
+                "--cname=alias.example,right.example", "--host-record=far.example,203.0.113.2"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    far = make_far(right)
+    yield left, right
+    far.close()
+
+
+def make_far(right):
+    """A host behind the right one, which routes."""
+    far = netlab.Host("far")
+    right.ip("link", "add", "far0", "type", "veth", "peer", "name", "near0", "netns", str(far.holder.pid))
+    right.sysctl("net.ipv4.ip_forward", 1)
+    right.ip("address", "add", "203.0.113.1/24", "dev", "far0")
+    right.ip("link", "set", "far0", "up")
+    far.ip("address", "add", "203.0.113.2/24", "dev", "near0")
+    far.ip("link", "set", "near0", "up")
+    far.ip("route", "add", "default", "via", "203.0.113.1")
+    return far
 
 
 TIME = """\
@@ -116,6 +131,7 @@ ntp server 192.0.2.2 iburst
 ntp server 192.0.2.4 iburst
 ntp server 192.0.2.5 iburst
 ntp server time iburst
+ip route 203.0.113.0/24 198.51.100.2
 """
 
 
@@ -148,3 +164,8 @@ def test_ntp_and_names(servers, make_router):
     assert "2 sent, 2 received" in router.command("ping alias count 2")
     assert "the name does not exist" in router.command("ping nobody.example")
     assert "192.0.2.3" in router.command("show hosts")
+
+    ms = r"(  \d+\.\d{3} ms){3}"
+    way = r"traceroute to far \(203\.0\.113\.2\), 30 hops max\r?\n 1  198\.51\.100\.2%s\r?\n 2  203\.0\.113\.2%s\r?\n" % (ms, ms)
+    for command in ("traceroute far", "traceroute far icmp"):
+        assert re.match(way, router.command(command, timeout_s=30)), router.tail()
