@@ -24,6 +24,7 @@
 #include "control/forwarding/persist.h"
 #include "control/management/http.h"
 #include "control/management/logging.h"
+#include "control/management/tls_stream.h"
 #include "control/cli/show.h"
 #include "control/cli/show_memory.h"
 #include "control/commit/load.h"
@@ -313,12 +314,13 @@ static uint64_t tcp_timer(void)
 static uint64_t (*const timers[])(void) = {
 	engine_bfd_timer, /* first: its packets are the most urgent */
 	bundle_timer, ping_timer, traceroute_timer, neighbour_timer, rates_timer, summary_timer, fragments_timer, commit_timer, churn_timer,
-	config_hash_timer, engine_timer, tables_timer, tcp_timer, http_timer, remote_timer, capture_timer,
+	config_hash_timer, engine_timer, tables_timer, tcp_timer, tls_stream_timer, http_timer, remote_timer, capture_timer,
 	trace_timer, programs_timer, crash_timer, storage_timer, boot_disk_timer, storage_commands_timer,
 	lldp_control_timer,
 	log_timer, logging_timer,
 	names_timer, ntp_control_timer,
 	commands_timer,
+	tls_stream_deadline, /* after http_timer */
 	tcp_control_deadline, /* after all timers that send by TCP */
 };
 

@@ -25,6 +25,7 @@ static const struct {
 	{"stop", ROLE_OPERATE},
 	{"rfc2544", ROLE_OPERATE},
 	{"clock", ROLE_CONFIGURE},
+	{"crypto", ROLE_CONFIGURE},
 	{"configure", ROLE_CONFIGURE},
 	{"upgrade", ROLE_CONFIGURE},
 	{"install", ROLE_CONFIGURE},

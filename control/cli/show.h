@@ -93,6 +93,8 @@ uint64_t summary_timer(void);
 void show_xdp(struct shell *sh);
 void show_xdp_interfaces(struct shell *sh);
 void show_xdp_map(struct shell *sh);
+void show_crypto(struct shell *sh);
+void crypto_key_generate(struct shell *sh);
 void show_xdp_events(struct shell *sh);
 void xdp_map(struct shell *sh);
 void clear_xdp(struct shell *sh);

@@ -6,6 +6,8 @@
  */
 #include "control/monitor/capture.h"
 #include "control/management/http.h"
+#include "control/management/https.h"
+#include "control/management/tls_stream.h"
 #include "control/commit/servers.h"
 #include "control/config/config.h"
 #include "control/config/running.h"
@@ -20,10 +22,10 @@
 
 /* The servers' sessions and half-open connections leave a place in TCP's table, so that a peer that
  * has answered a SYN cookie finds one, even if the server is to send first. */
-_Static_assert(HTTP_SESSIONS + HTTP_LEAVING + REMOTE_SESSIONS + 3 /* the reader of a capture, zebra, bfdd */ +
+_Static_assert(HTTP_SESSIONS + HTTP_LEAVING + REMOTE_SESSIONS + TLS_SESSIONS + 3 /* the reader of a capture, zebra, bfdd */ +
                TCP_CONTROL_SYN_MAX < TCP_CONTROL_CONNECTIONS, "or SYNs would be lost");
 
-enum server { SERVER_HTTP, SERVER_CONSOLE, SERVER_CAPTURE, SERVER_ENGINE, SERVER_BFD, SERVERS };
+enum server { SERVER_HTTP, SERVER_HTTPS, SERVER_CONSOLE, SERVER_CAPTURE, SERVER_ENGINE, SERVER_BFD, SERVERS };
 
 static const struct {
 	const char *name;
@@ -32,6 +34,7 @@ static const struct {
 	void (*listen)(uint16_t port);
 } server[SERVERS] = {
 	[SERVER_HTTP] = {"HTTP", http_prepare, http_start, http_listen},
+	[SERVER_HTTPS] = {"HTTPS", https_prepare, https_start, https_listen},
 	[SERVER_CONSOLE] = {"console", remote_prepare, remote_start, remote_listen},
 	[SERVER_CAPTURE] = {"capture", capture_prepare, NULL, capture_listen},
 	[SERVER_ENGINE] = {"routing engine", engine_prepare, NULL, engine_listen},
@@ -42,6 +45,7 @@ static const struct {
 static uint16_t wanted(const struct config *c, enum server s)
 {
 	return (uint16_t)(s == SERVER_HTTP      ? c->http.port
+	                  : s == SERVER_HTTPS   ? c->http.tls_port
 	                  : s == SERVER_CONSOLE ? c->console.port
 	                  : s == SERVER_CAPTURE ? c->capture.port
 	                  : s == SERVER_BFD     ? c->engine.bfd_port
@@ -52,6 +56,7 @@ static uint16_t wanted(const struct config *c, enum server s)
 static uint16_t *port_of(struct dp_state *v, enum server s)
 {
 	return s == SERVER_HTTP      ? &v->http_port
+	       : s == SERVER_HTTPS   ? &v->https_port
 	       : s == SERVER_CONSOLE ? &v->console_port
 	       : s == SERVER_CAPTURE ? &v->capture_port
 	       : s == SERVER_BFD     ? &v->bfd_port

@@ -107,6 +107,7 @@
 #define CONFIG_ICMP_BURST_DEFAULT 50
 #define CONFIG_ICMP_BURST_MAX 100000
 #define CONFIG_HTTP_PORT_DEFAULT 80
+#define CONFIG_HTTPS_PORT_DEFAULT 443
 #define CONFIG_CONSOLE_PORT_DEFAULT 23
 #define CONFIG_CAPTURE_PORT_DEFAULT 5555
 #define CONFIG_USERS_MAX 16
@@ -352,8 +353,8 @@ struct config_users {
 
 /* The HTTP server (control/management/http.h). */
 struct config_http {
-	uint16_t port; /* 0: no server; otherwise there is an access list */
-	uint32_t line;
+	uint16_t port, tls_port; /* 0: no server; with either there is an access list */
+	uint32_t line, tls_line;
 	struct config_access_list access;
 	struct config_http_host host[CONFIG_HTTP_HOSTS_MAX];
 	unsigned hosts;

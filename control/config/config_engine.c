@@ -281,6 +281,7 @@ static int check_interfaces(const struct config *c, struct text_error *err)
 static const char *server_on(const struct config *c, uint16_t port)
 {
 	return port == c->http.port      ? "HTTP"
+	       : port == c->http.tls_port ? "HTTPS"
 	       : port == c->console.port ? "console"
 	       : port == c->capture.port ? "capture"
 	                                 : NULL;

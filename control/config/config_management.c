@@ -59,6 +59,12 @@ int config_http_server(struct parser *p, unsigned i)
 	return parse_port(p, i, CONFIG_HTTP_PORT_DEFAULT, &p->out->http.port);
 }
 
+int config_https_server(struct parser *p, unsigned i)
+{
+	p->out->http.tls_line = p->w.line;
+	return parse_port(p, i, CONFIG_HTTPS_PORT_DEFAULT, &p->out->http.tls_port);
+}
+
 int config_http_access(struct parser *p, unsigned i)
 {
 	return parse_access(p, i, &p->out->http.access);
@@ -191,19 +197,27 @@ int config_check_server(const struct config *c, const char *name, uint16_t port,
 static int check_http(const struct config *c, struct text_error *err)
 {
 	const struct config_http *http = &c->http;
-	if (http->port == 0 && http->access.count)
+	const bool any = http->port != 0 || http->tls_port != 0;
+	char port[16];
+	int error = 0;
+	if (!any && http->access.count)
 		return text_fail(err, http->access.row[0].line, text_of("http"),
-		                 "an access list without a server; add the line \"http server\"");
-	if (http->port == 0 && http->hosts)
+		                 "an access list without a server; add the line \"https server\" or \"http server\"");
+	if (!any && http->hosts)
 		return text_fail(err, http->host[0].line, text_of("http"),
-		                 "a name without a server; add the line \"http server\"");
-	if (http->port == 0)
+		                 "a name without a server; add the line \"https server\" or \"http server\"");
+	if (!any)
 		return 0;
 	if (http->access.count == 0)
-		return text_fail(err, http->line, text_of("http"),
+		return text_fail(err, http->port ? http->line : http->tls_line, text_of(http->port ? "http" : "https"),
 		                 "the server needs an access list; say who may connect by lines "
 		                 "\"http access PREFIX\"");
-	return config_check_server(c, "http", http->port, http->line, err);
+	fmt_format(port, sizeof port, "%u", http->tls_port);
+	if (http->port == http->tls_port)
+		return text_fail(err, http->tls_line, text_of(port), "the HTTP server listens on this port");
+	if (http->port)
+		error = config_check_server(c, "http", http->port, http->line, err);
+	return error == 0 && http->tls_port ? config_check_server(c, "https", http->tls_port, http->tls_line, err) : error;
 }
 
 static int check_console(const struct config *c, struct text_error *err)
@@ -226,9 +240,9 @@ static int check_console(const struct config *c, struct text_error *err)
 		return text_fail(err, console->line, word, "the server needs an access list; say who "
 		                 "may connect by lines \"console access PREFIX\"");
 	fmt_format(port, sizeof port, "%u", console->port);
-	if (console->port == c->http.port)
-		return text_fail(err, console->line, text_of(port), "the HTTP server listens on this "
-		                 "port");
+	if (console->port == c->http.port || console->port == c->http.tls_port)
+		return text_fail(err, console->line, text_of(port), "the %s server listens on this "
+		                 "port", console->port == c->http.port ? "HTTP" : "HTTPS");
 	return config_check_server(c, "console", console->port, console->line, err);
 }
 
@@ -246,9 +260,11 @@ static int check_capture(const struct config *c, struct text_error *err)
 		return text_fail(err, capture->line, word, "the server needs an access list; say who "
 		                 "may connect by lines \"capture access PREFIX\"");
 	fmt_format(port, sizeof port, "%u", capture->port);
-	if (capture->port == c->http.port || capture->port == c->console.port)
+	if (capture->port == c->http.port || capture->port == c->http.tls_port || capture->port == c->console.port)
 		return text_fail(err, capture->line, text_of(port), "the %s server listens on this "
-		                 "port", capture->port == c->http.port ? "HTTP" : "console");
+		                 "port", capture->port == c->http.port       ? "HTTP"
+		                         : capture->port == c->http.tls_port ? "HTTPS"
+		                                                             : "console");
 	return config_check_server(c, "capture", capture->port, capture->line, err);
 }
 

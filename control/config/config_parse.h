@@ -201,6 +201,7 @@ int config_username(struct parser *p, unsigned i);
 /* --- of config_management.c --- */
 
 int config_http_server(struct parser *p, unsigned i);
+int config_https_server(struct parser *p, unsigned i);
 int config_http_access(struct parser *p, unsigned i);
 int config_http_host(struct parser *p, unsigned i);
 int config_console_server(struct parser *p, unsigned i);

@@ -466,6 +466,8 @@ static void print_management(const struct printer *p, const struct config *c)
 		print_user(p, &c->users, n);
 	if (c->http.port != 0)
 		print_line(p, "http server port %u", c->http.port);
+	if (c->http.tls_port != 0)
+		print_line(p, "https server port %u", c->http.tls_port);
 	print_access(p, "http", &c->http.access);
 	print_hosts(p, &c->http);
 	if (c->console.port != 0)

@@ -343,6 +343,8 @@ static const struct statement statements[] = {
 	 config_username, false, STATEMENT_NAMED | STATEMENT_USER | STATEMENT_LIVE},
 	{"http server", "http server [port N]", config_http_server, false,
 	 STATEMENT_ONCE | STATEMENT_LIVE},
+	{"https server", "https server [port N]", config_https_server, false,
+	 STATEMENT_ONCE | STATEMENT_LIVE},
 	{"http access", "http access (" ACCESS ")", config_http_access, false, STATEMENT_LIVE},
 	{"http host", "http host (NAME | ADDRESS)", config_http_host, false,
 	 STATEMENT_HOST | STATEMENT_LIVE},

@@ -91,7 +91,8 @@ static bool on_accept(struct tcp_conn *c)
 		assert(++i < TCP_CONTROL_CONNECTIONS);
 	places[i] = (struct place){.stream = {.ops = &plain_ops, .app = tcp_arg(c)}, .conn = c};
 	tcp_set_arg(c, &places[i]);
-	if (places[i].stream.app->accept(&places[i].stream))
+	const struct stream_app *app = places[i].stream.app;
+	if ((!app->admit || app->admit(&places[i].stream)) && app->accept(&places[i].stream))
 		return true;
 	places[i].conn = NULL;
 	return false;

@@ -29,6 +29,10 @@ struct stream;
 
 /* Events of a stream. accept and data are required. */
 struct stream_app {
+	/* May this peer connect? Asked first, before a kind that encrypts does anything for it; the stream is
+	 * that of the connection, for stream_info() alone. False: it is reset. Or NULL: every peer may. */
+	bool (*admit)(const struct stream *s);
+
 	/* The connection is established, and encrypted if the kind is. False: it is reset. */
 	bool (*accept)(struct stream *s);
 

@@ -775,14 +775,19 @@ static bool turn_away(struct stream *stream)
 	return true;
 }
 
+static bool on_admit(const struct stream *stream)
+{
+	struct tcp_info info;
+	stream_info(stream, &info);
+	const bool may = config_admits(&running.config.http.access, &info.remote);
+	http_stats.refused += !may;
+	return may;
+}
+
 static bool on_accept(struct stream *stream)
 {
 	struct tcp_info info;
 	stream_info(stream, &info);
-	if (!config_admits(&running.config.http.access, &info.remote)) {
-		http_stats.refused++;
-		return false;
-	}
 	struct session *s = take_place(&info.remote);
 	if (!s)
 		return turn_away(stream);
@@ -863,9 +868,10 @@ void http_start(void)
 	sweep_ns = UINT64_MAX;
 }
 
+const struct stream_app http_stream_app = {.admit = on_admit, .accept = on_accept, .data = on_data,
+                                           .acked = on_acked, .fin = on_fin, .closed = on_closed};
+
 void http_listen(uint16_t port)
 {
-	static const struct stream_app app = {.accept = on_accept, .data = on_data, .acked = on_acked,
-	                                      .fin = on_fin, .closed = on_closed};
-	stream_listen(port, STREAM_PLAIN, &app);
+	stream_listen(port, STREAM_PLAIN, &http_stream_app);
 }

@@ -20,11 +20,14 @@
  * POST change the configuration (page.write). While the configuration states users, all pages but open ones need one
  * (http_auth.h), and changes the role configure. One client at a time does so, from the first byte of its content to the last of its answer; others get 503.
  *
+ * The streams may be encrypted (control/management/https.h); the sessions are the same.
+ *
  * Deliberately missing: other methods.
  */
 #ifndef CONTROL_MANAGEMENT_HTTP_H
 #define CONTROL_MANAGEMENT_HTTP_H
 
+#include "control/host/stream.h"
 #include "lib/types.h"
 
 #define HTTP_SESSIONS 64
@@ -45,6 +48,9 @@ void http_start(void);
 
 /* Listens on a TCP port. TCP must have been started. */
 void http_listen(uint16_t port);
+
+/* The server, for streams of other kinds. */
+extern const struct stream_app http_stream_app;
 
 /* Does the work that is due and sends parts of answers. Returns core_now_ns() of the next call,
  * UINT64_MAX for none. */

@@ -24,6 +24,7 @@
 #include "control/management/page.h"
 #include "control/management/remote.h"
 #include "control/management/stats.h"
+#include "control/management/tls_stream.h"
 #include "control/programs/programs.h"
 #include "control/host/dhcp_relay.h"
 #include "control/host/tcp_control.h"
@@ -124,6 +125,34 @@ static bool machine(const struct family *f, uint32_t i, struct page_text *t)
 		return plain(f, t, remote_stats.full);
 	}
 	return false;
+}
+
+enum tls_number { TLS_NOW, TLS_SHAKING, TLS_FULL };
+
+static bool tls_figure(const struct family *f, uint32_t i, struct page_text *t)
+{
+	const uint64_t v = f->arg == TLS_NOW       ? tls_stats.sessions
+	                   : f->arg == TLS_SHAKING ? tls_stats.shaking
+	                                           : tls_stats.full;
+	return i == 0 && plain(f, t, v);
+}
+
+static bool tls_handshakes(const struct family *f, uint32_t i, struct page_text *t)
+{
+	if (i < ARRAY_LEN(tls_stats.handshakes))
+		page_print(t, "%s{version=\"TLSv1.%u\"} %llu\n", f->name, i + 2, (ull)tls_stats.handshakes[i]);
+	return i < ARRAY_LEN(tls_stats.handshakes);
+}
+
+static bool tls_failures(const struct family *f, uint32_t i, struct page_text *t)
+{
+	static const char *const reasons[] = {[TLS_FAILURE_PROTOCOL] = "protocol", [TLS_FAILURE_AGREE] = "nothing_in_common",
+	                                      [TLS_FAILURE_RECORD] = "bad_record", [TLS_FAILURE_ALERT] = "alert",
+	                                      [TLS_FAILURE_MEMORY] = "memory", [TLS_FAILURES] = "timeout"};
+	if (i < ARRAY_LEN(reasons))
+		page_print(t, "%s{reason=\"%s\"} %llu\n", f->name, reasons[i],
+		           (ull)(i < TLS_FAILURES ? tls_stats.failed[i] : tls_stats.timeouts));
+	return i < ARRAY_LEN(reasons);
 }
 
 static bool http_requests(const struct family *f, uint32_t i, struct page_text *t)
@@ -833,6 +862,12 @@ static const struct family families[] = {
 	 MACHINE_HTTP_FULL},
 	{"hayate_http_timeouts_total", "counter", "Connections ended because the client was too slow",
 	 machine, MACHINE_HTTP_TIMEOUTS},
+	{"hayate_tls_handshakes_total", "counter", "TLS handshakes that were completed", tls_handshakes, 0},
+	{"hayate_tls_failures_total", "counter", "TLS handshakes and sessions that failed, by reason", tls_failures, 0},
+	{"hayate_tls_sessions", "gauge", "TLS sessions, with those in a handshake", tls_figure, TLS_NOW},
+	{"hayate_tls_handshaking", "gauge", "TLS sessions in a handshake", tls_figure, TLS_SHAKING},
+	{"hayate_tls_refused_full_total", "counter", "TLS connections ended because all sessions were in use", tls_figure,
+	 TLS_FULL},
 	{"hayate_console_connections", "gauge", "Connections to the console server", machine,
 	 MACHINE_CONSOLE},
 	{"hayate_console_logins_total", "counter", "Successful logins", machine,

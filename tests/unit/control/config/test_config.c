@@ -460,7 +460,7 @@ static void test_statement_errors(void **state)
 	(void)state;
 	refuse("hostnam x", 1, "hostnam", "unknown statement; expected one of hostname, application, "
 	       "idle, receive-steering, load-balance, cores, interface, description, ip, mtu, shutdown, no, ipv6, mac, permit, deny, arp, "
-	       "service, tcp, web, username, http, console, capture, routing, xdp, steer, channel-group, lacp, port-channel, switchport, "
+	       "service, tcp, web, username, http, https, console, capture, routing, xdp, steer, channel-group, lacp, port-channel, switchport, "
 	       "storm-control, monitor, spanning-tree, errdisable, logging, lldp, ntp, exit");
 	refuse("\n\nint eth0", 3, "int", "unknown statement");
 	refuse("ip", 1, "", "expected address, helper-address, dhcp, unnumbered, access-group, unreachables, verify, redirects, directed-broadcast, access-list, route, icmp, igmp after \"ip\"");
@@ -930,6 +930,16 @@ static void test_http(void **state)
 	assert_int_equal(net_addr_to_ip4(&config.http.access.row[1].prefix), IP4(10, 0, 0, 0));
 	assert_int_equal(config.http.access.row[1].plen, 96 + 8);
 	refuse("http server\nhttp server port 8080", 2, "http", "\"http server\" stands already");
+	admit("https server\nhttp access 192.0.2.0/24");
+	assert_int_equal(config.http.port, 0);
+	assert_int_equal(config.http.tls_port, 443);
+	admit("https server port 8443\nhttp server\nhttp access 192.0.2.0/24\nhttp host a");
+	assert_int_equal(config.http.port, 80);
+	assert_int_equal(config.http.tls_port, 8443);
+	refuse("https server", 1, "https", "the server needs an access list");
+	refuse("https server port 80\nhttp server\nhttp access 192.0.2.0/24", 1, "80", "the HTTP server listens on");
+	refuse("https server\nhttps server", 2, "https", "\"https server\" stands already");
+	refuse("https server port 65536", 1, "65536", "a TCP port must be");
 	refuse("http server port 0", 1, "0", "a TCP port must be");
 	refuse("http server port", 1, "", "the line ends too early");
 	refuse("http server 80", 1, "80", "unexpected word");
@@ -988,7 +998,7 @@ static void test_http_host(void **state)
 	refuse(HTTP "http host", 3, "", "the line ends too early");
 	refuse(HTTP "http host a\nhttp host b\nhttp host A.", 5, "A.", "this name stands already at line 3");
 	refuse(HTTP "http host ::1\nhttp host 0:0::1", 4, "0:0::1", "this name stands already at line 3");
-	refuse("hostname x\nhttp host a", 2, "http", "a name without a server; add the line \"http server\"");
+	refuse("hostname x\nhttp host a", 2, "http", "a name without a server; add the line \"https server\" or \"http server\"");
 	/* the longest, and one more */
 	memset(longest, 'a', sizeof longest);
 	for (unsigned i = 1; i < sizeof longest; i += 2)

@@ -1,0 +1,47 @@
+/* `show crypto` and `crypto key generate`: the cryptographic libraries and the keys, never their secret parts. */
+#include "control/cli/show.h"
+#include "control/console/log.h"
+#include "control/console/shell.h"
+#include "control/crypto/library.h"
+#include "control/management/https.h"
+#include "control/management/tls_stream.h"
+#include "runtime/entropy.h"
+
+void show_crypto(struct shell *sh)
+{
+	const struct crypto_use use = crypto_use();
+	struct tls_identity identity;
+	shell_print(sh, "%s\n", crypto_libraries());
+	if (*crypto_why())
+		shell_print(sh, "not in use: %s\n", crypto_why());
+	else if (!use.started)
+		shell_print(sh, "not in use\n");
+	else
+		shell_print(sh, "heap %zu of %zu bytes, at most %zu so far\n", use.used, use.heap, use.peak);
+	for (enum entropy_source i = 0; i < ENTROPY_SOURCES; i++) {
+		const struct entropy_state *e = entropy_state(i);
+		shell_print(sh, "entropy: %s: %s%s, %llu samples\n", e->name, e->failure ? "out of use: " : "",
+		            e->failure ? e->failure : e->samples ? "in use" : "not in use", (unsigned long long)e->samples);
+	}
+	if (tls_identity(&identity))
+		shell_print(sh, "https: %s, certificate %s\n  SHA-256 %s\n", identity.kind,
+		            identity.own ? "signed by itself" : "of the configuration", identity.fingerprint);
+	else
+		shell_print(sh, "https: no key\n");
+	shell_print(sh, "tls: %u sessions, %u in a handshake; handshakes: %llu TLS 1.2, %llu TLS 1.3, %llu failed; "
+	                "longest step %llu us\n",
+	            tls_stats.sessions, tls_stats.shaking, (unsigned long long)tls_stats.handshakes[0],
+	            (unsigned long long)tls_stats.handshakes[1], (unsigned long long)tls_failed(),
+	            (unsigned long long)(tls_stats.longest_ns / 1000));
+}
+
+void crypto_key_generate(struct shell *sh)
+{
+	struct tls_identity identity;
+	if (tls_identity(&identity) && !identity.own)
+		shell_print(sh, "%% the configuration names the certificate\n");
+	else if (https_new_key())
+		shell_print(sh, "a new key of HTTPS, for connections from now on\n");
+	else
+		shell_print(sh, "%% no key could be made%s%s\n", *crypto_why() ? ": " : "", crypto_why());
+}

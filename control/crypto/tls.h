@@ -1,0 +1,100 @@
+/*
+ * The server side of TLS 1.2 (RFC 5246) and 1.3 (RFC 8446), by Mbed TLS. A session is a function of bytes:
+ * it has no connection and no clock. control/management/tls_stream.c puts it between a server and TCP.
+ *
+ *     tls_open()        a session, whose memory is of the libraries' heap
+ *     tls_handshake()   a step of the handshake, until it says TLS_READY
+ *     tls_read(), tls_write(), tls_end()
+ *     tls_close()       frees it
+ *
+ * Offered, in this order: TLS 1.3 and TLS 1.2; AES-GCM and ChaCha20-Poly1305 with ephemeral ECDH alone;
+ * X25519, P-256, P-384. Not offered: CBC, static RSA, DHE, PSK and tickets (no resumption), early data,
+ * renegotiation, compression, client certificates.
+ *
+ * Invariant: at most one step of a handshake with operations of a public key per tls_handshake() call.
+ */
+#ifndef CONTROL_CRYPTO_TLS_H
+#define CONTROL_CRYPTO_TLS_H
+
+#include "lib/types.h"
+
+#define TLS_WRITE_MAX 4096u /* plain bytes of one record (third/config) */
+#define TLS_OVERHEAD 64u    /* that a record adds at most: 5 + 8 + 16, or 5 + 1 + 16 */
+
+/* How a session reaches its connection. Both return the bytes taken, 0: none now. */
+struct tls_io {
+	uint32_t (*receive)(void *arg, uint8_t *to, uint32_t n);
+	uint32_t (*send)(void *arg, const uint8_t *from, uint32_t n);
+};
+
+struct tls;
+
+/* NULL: no identity is in use, or there is no memory. */
+struct tls *tls_open(const struct tls_io *io, void *arg);
+void tls_close(struct tls *t);
+
+enum tls_step {
+	TLS_READY,  /* the handshake is over */
+	TLS_MORE,   /* call again */
+	TLS_WAIT,   /* for io: bytes must come, or go */
+	TLS_FAILED, /* an alert was sent, if there was room; tls_failure() */
+};
+enum tls_step tls_handshake(struct tls *t);
+
+/* Decrypted bytes: their number, up to n; 0: none now. */
+#define TLS_ENDED (-1) /* the peer has sent close_notify */
+#define TLS_BROKEN (-2) /* tls_failure() */
+int tls_read(struct tls *t, uint8_t *to, uint32_t n);
+
+/* Encrypts n bytes, 1 to TLS_WRITE_MAX, into one record. io.send must have room for n + TLS_OVERHEAD bytes.
+ * False: the session is broken. */
+bool tls_write(struct tls *t, const void *from, uint32_t n);
+
+/* Sends close_notify (RFC 8446 6.1), if io.send has room. */
+void tls_end(struct tls *t);
+
+/* Static texts. */
+const char *tls_version(const struct tls *t);
+const char *tls_suite(const struct tls *t);
+
+/* Why the session failed. */
+enum tls_failure {
+	TLS_FAILURE_PROTOCOL, /* a message that is wrong, unexpected or too long */
+	TLS_FAILURE_AGREE,    /* no version, suite or group in common */
+	TLS_FAILURE_RECORD,   /* a record whose tag is wrong */
+	TLS_FAILURE_ALERT,    /* the peer's alert, often: it does not trust the certificate */
+	TLS_FAILURE_MEMORY,
+	TLS_FAILURES,
+};
+enum tls_failure tls_failure(const struct tls *t);
+
+/* --- the identity: a private key and its certificate. One is in use for all sessions that begin --- */
+
+#define TLS_SECRET 32 /* bytes of a private key of P-256 */
+
+/* Makes a private key. False: there is no entropy. */
+bool tls_secret_make(uint8_t secret[TLS_SECRET]);
+
+/* From now on sessions use that key and a certificate signed by itself, which depends on the key alone.
+ * False: it is no key, or there is no memory; nothing has changed. */
+bool tls_use_secret(const uint8_t secret[TLS_SECRET]);
+
+/* The same of PEM text (RFC 7468): certificates, our own first, and an unencrypted private key: PKCS #8, SEC 1
+ * or PKCS #1; ECDSA with P-256 or P-384, or RSA with 2048 to 4096 bits. NULL: it is in use; else why not. */
+const char *tls_use_pem(const uint8_t *text, size_t n);
+
+/* No identity is in use. */
+void tls_forget(void);
+
+#define TLS_FINGERPRINT 96 /* "AA:BB:...", SHA-256 of the certificate, with NUL */
+
+struct tls_identity {
+	bool own;         /* made by tls_use_secret */
+	const char *kind; /* "ECDSA P-256", static */
+	char fingerprint[TLS_FINGERPRINT];
+};
+
+/* The identity in use; false: none. */
+bool tls_identity(struct tls_identity *to);
+
+#endif

@@ -1,0 +1,56 @@
+/*
+ * Streams of kind tls (control/host/stream.h): TLS sessions (control/crypto/tls.h) over plain streams, for
+ * one server, HTTPS.
+ *
+ * Everything that a client can cause is bounded:
+ *     sessions    TLS_SESSIONS at once, TLS_PER_SOURCE from one address (IPv6: a /64). When all are in
+ *                 use, a further connection takes the place of the oldest handshake, or of a session that was
+ *                 silent for TLS_SILENT_NS, of the source that holds most; otherwise it is reset
+ *     memory      buffers are allocated at the start, sessions in the libraries' heap, which is fixed
+ *     time        a handshake must end within TLS_HANDSHAKE_NS, a closing session within TLS_CLOSE_NS
+ *     work        handshakes stop for this turn once they have taken TLS_TURN_NS, which is after one
+ *                 operation with a public key at most, and rest for as long as they took
+ */
+#ifndef CONTROL_MANAGEMENT_TLS_STREAM_H
+#define CONTROL_MANAGEMENT_TLS_STREAM_H
+
+#include "control/crypto/tls.h"
+#include "control/host/stream.h"
+#include "runtime/runtime.h"
+
+#define TLS_SESSIONS 16
+#define TLS_PER_SOURCE 12
+#define TLS_HANDSHAKE_NS (10 * SECOND_NS)
+#define TLS_SILENT_NS (5 * SECOND_NS)
+#define TLS_CLOSE_NS (15 * SECOND_NS)
+#define TLS_TURN_NS (SECOND_NS / 5000)
+
+/* Allocates the memory, once, and starts the libraries. False: not possible; crypto_why() may say why. */
+bool tls_stream_prepare(void);
+
+/* Called after stream_start(): there are no sessions. */
+void tls_stream_start(void);
+
+/* Listens on a TCP port, for the one server of this kind. */
+void tls_stream_listen(uint16_t port, const struct stream_app *app);
+
+/* Handshakes, and data of all sessions. Returns core_now_ns() of the next call, UINT64_MAX for none. */
+uint64_t tls_stream_timer(void);
+
+/* To be asked after the server's timer, which may have taken data and so made room for more. */
+uint64_t tls_stream_deadline(void);
+
+struct tls_stats {
+	uint64_t handshakes[2];         /* completed: TLS 1.2, 1.3 */
+	uint64_t failed[TLS_FAILURES];  /* handshakes and sessions */
+	uint64_t full;                  /* connections or handshakes that ended because all sessions were in use */
+	uint64_t timeouts;              /* handshakes that took too long */
+	uint64_t longest_ns;            /* step of a handshake */
+	uint32_t sessions, shaking;     /* now; of them, in a handshake */
+};
+extern struct tls_stats tls_stats;
+
+/* All of tls_stats.failed, and those that took too long. */
+uint64_t tls_failed(void);
+
+#endif
