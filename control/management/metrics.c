@@ -32,6 +32,7 @@
 #include "control/host/ntp_control.h"
 #include "control/host/ntp_text.h"
 #include "control/link/lldp_control.h"
+#include "control/storage/storage.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
 
@@ -232,6 +233,33 @@ static bool dhcp_relay_of(const struct family *f, uint32_t i, struct page_text *
 	const uint64_t value[] = {c->requests, c->replies, c->sent};
 	page_print(t, "%s{interface=\"%s\",family=\"%s\"} %llu\n", f->name, dp_name(v, n), i % 2 ? "ipv6" : "ipv4",
 	           (ull)value[f->arg]);
+	return true;
+}
+
+/* --- disks and the store --- */
+
+enum store_figure { STORE_THERE, STORE_GENERATION, STORE_USED, STORE_MOST, STORE_WRITES, STORE_ERRORS };
+
+static bool store(const struct family *f, uint32_t i, struct page_text *t)
+{
+	struct storage_status s;
+	storage_status(&s);
+	const uint64_t value[] = {storage_present() && !s.why, s.generation, s.used, s.most, s.writes, s.write_errors};
+	if (i)
+		return false;
+	page_print(t, "%s %llu\n", f->name, (ull)value[f->arg]);
+	return true;
+}
+
+static bool disk_requests(const struct family *f, uint32_t i, struct page_text *t)
+{
+	static const char *const results[] = {"read", "written", "flushed", "failed"};
+	if (i / ARRAY_LEN(results) >= disks_count())
+		return false;
+	const struct disk *d = disks_get(i / ARRAY_LEN(results));
+	const uint64_t value[] = {d->reads, d->writes, d->flushes, d->errors};
+	page_print(t, "%s{disk=\"disk%u\",result=\"%s\"} %llu\n", f->name, (unsigned)(i / ARRAY_LEN(results)),
+	           results[i % ARRAY_LEN(results)], (ull)value[i % ARRAY_LEN(results)]);
 	return true;
 }
 
@@ -756,6 +784,13 @@ static const struct family families[] = {
 	{"hayate_ntp_stratum", "gauge", "Stratum of the machine; 16: not synchronized", ntp, NTP_IS_STRATUM},
 	{"hayate_ntp_servers_reachable", "gauge", "NTP servers that have answered one of the last eight requests", ntp, NTP_IS_REACHABLE},
 	{"hayate_ntp_offset_seconds", "gauge", "Offset of the clock at its last update; positive: it was slow", ntp_offset, 0},
+	{"hayate_storage_usable", "gauge", "1 when the store on a disk can be read and written", store, STORE_THERE},
+	{"hayate_storage_generation", "gauge", "Generation of the store on the disk", store, STORE_GENERATION},
+	{"hayate_storage_used_bytes", "gauge", "Bytes of the values that are stored", store, STORE_USED},
+	{"hayate_storage_size_bytes", "gauge", "Bytes of values that there is room for", store, STORE_MOST},
+	{"hayate_storage_writes_total", "counter", "Generations written since the start", store, STORE_WRITES},
+	{"hayate_storage_write_errors_total", "counter", "Generations that could not be written", store, STORE_ERRORS},
+	{"hayate_disk_requests_total", "counter", "Requests of a disk by their result", disk_requests, 0},
 	{"hayate_lldp_neighbors", "gauge", "LLDP neighbours of the port", lldp_neighbours_of, 0},
 	{"hayate_port_channel_up", "gauge", "1 when a port of the port channel is in use", port_channel, 0},
 	{"hayate_port_channel_ports", "gauge", "Ports of a port channel, configured and in use", port_channel, 1},
@@ -882,7 +917,7 @@ static const struct family families[] = {
 };
 
 /* True if the family has no sample, because there are no such interfaces, no routing engine,
- * no LLDP or no port channel; it is then left out. */
+ * no LLDP, no disk or no port channel; it is then left out. */
 static bool is_absent(const struct family *f)
 {
 	const struct dp_state *v = dp_get();
@@ -896,6 +931,8 @@ static bool is_absent(const struct family *f)
 		return running.config.dhcp.relays == 0;
 	if (f->sample == ntp || f->sample == ntp_offset)
 		return ntp_control_client() == NULL;
+	if (f->sample == store || f->sample == disk_requests)
+		return disks_count() == 0;
 	if (f->sample == lldp_neighbours_of)
 		return lldp_control_agent() == NULL;
 	if (f->sample == port_channel)

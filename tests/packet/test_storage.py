@@ -5,7 +5,9 @@ import re
 
 import pytest
 
-from machine import A, B, CONFIG, SECOND, Machine, disk_make, udp
+from machine import A, B, CONFIG, SECOND, WEB, Machine, udp
+from store_disk import disk_make
+from test_http import Client
 
 
 @pytest.fixture
@@ -236,6 +238,16 @@ def test_disks_that_cannot_be_used(tmp_path, machines):
         file.truncate(100 * 512)  # no table
     m = machines(CONFIG, disk=path)
     assert "no disk has a partition of Hayate's" in m.console("show storage")
+
+
+def test_metrics(disk, machines):
+    m = machines(CONFIG + WEB, disk=disk)
+    write(m)
+    m.learn(A, B)
+    said = Client(m).get("/metrics")[2].decode()
+    assert "hayate_storage_usable 1\n" in said and "hayate_storage_generation 1\n" in said
+    assert 'hayate_disk_requests_total{disk="disk0",result="failed"} 0\n' in said
+    assert "hayate_storage_writes_total 1\n" in said
 
 
 def test_read_only(disk, machines):
