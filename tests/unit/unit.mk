@@ -151,6 +151,7 @@ UNIT_SRC_config_dhcp := $(UNIT_SRC_config)
 UNIT_SRC_json_statements := control/text/json_statements.c control/text/text.c lib/fmt.c
 UNIT_SRC_config_lacp := $(UNIT_SRC_config)
 UNIT_SRC_bundle := runtime/bundle.c
+UNIT_SRC_ssh_crypto := control/crypto/ssh_crypto.c control/crypto/library.c runtime/entropy.c lib/sha256.c lib/fmt.c
 UNIT_SRC_crypto := control/crypto/known.c control/crypto/library.c runtime/entropy.c lib/sha256.c lib/fmt.c
 UNIT_SRC_password := control/config/password.c control/text/text.c lib/pbkdf2.c lib/sha256.c lib/fmt.c
 UNIT_SRC_shell := control/console/shell.c control/console/shell_words.c control/text/text.c lib/fmt.c
