@@ -58,6 +58,7 @@
 #include "net/arp.h"
 #include "control/control.h"
 #include "control/management/remote.h"
+#include "control/management/ssh.h"
 #include "control/forwarding/routes.h"
 #include "control/programs/programs.h"
 #include "control/management/stats.h"
@@ -167,6 +168,7 @@ static void control_plane_start(void)
 	v->started = clock_tsc();
 	memset(adjacency_carried, 0, sizeof adjacency_carried);
 	stats_restart();
+	ssh_stop();
 	remote_stop();
 	capture_stop();
 	engine_stop();
@@ -314,7 +316,7 @@ static uint64_t tcp_timer(void)
 static uint64_t (*const timers[])(void) = {
 	engine_bfd_timer, /* first: its packets are the most urgent */
 	bundle_timer, ping_timer, traceroute_timer, neighbour_timer, rates_timer, summary_timer, fragments_timer, commit_timer, churn_timer,
-	config_hash_timer, engine_timer, tables_timer, tcp_timer, tls_stream_timer, http_timer, remote_timer, capture_timer,
+	config_hash_timer, engine_timer, tables_timer, tcp_timer, tls_stream_timer, http_timer, ssh_timer, remote_timer, capture_timer,
 	trace_timer, programs_timer, crash_timer, storage_timer, boot_disk_timer, storage_commands_timer,
 	lldp_control_timer,
 	log_timer, logging_timer,

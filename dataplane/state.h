@@ -232,9 +232,10 @@ struct dp_state {
 	struct services services;
 	uint32_t tcp_connections; /* per data core; 0: as many as its memory allows */
 	uint16_t http_port;  /* TCP ports of the management, on the control core; 0: none. All
-	                      * six change at any time */
+	                      * change at any time */
 	uint16_t https_port;
 	uint16_t console_port;
+	uint16_t ssh_port;
 	uint16_t capture_port;
 	uint16_t engine_port;
 	uint16_t bfd_port;
@@ -277,13 +278,14 @@ static inline bool dp_is_management(const struct dp_state *v, const uint8_t *ip,
 	const uint16_t http = __atomic_load_n(&v->http_port, __ATOMIC_RELAXED);
 	const uint16_t https = __atomic_load_n(&v->https_port, __ATOMIC_RELAXED);
 	const uint16_t console = __atomic_load_n(&v->console_port, __ATOMIC_RELAXED);
+	const uint16_t ssh = __atomic_load_n(&v->ssh_port, __ATOMIC_RELAXED);
 	const uint16_t capture = __atomic_load_n(&v->capture_port, __ATOMIC_RELAXED);
 	const uint16_t engine = __atomic_load_n(&v->engine_port, __ATOMIC_RELAXED);
 	const uint16_t bfd = __atomic_load_n(&v->bfd_port, __ATOMIC_RELAXED);
-	if (likely(!(http | https | console | capture | engine | bfd)) || ip_total_len(ip) < at + 4)
+	if (likely(!(http | https | console | ssh | capture | engine | bfd)) || ip_total_len(ip) < at + 4)
 		return false;
 	uint16_t port = be16_load(ip + at + 2);
-	return port && (port == http || port == https || port == console || port == capture || port == engine ||
+	return port && (port == http || port == https || port == console || port == ssh || port == capture || port == engine ||
 	                port == bfd);
 }
 

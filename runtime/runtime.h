@@ -691,7 +691,7 @@ size_t core_private_used(void);
  */
 enum core_persist { CORE_PERSIST_DEVICES /* the runtime's own: many pieces */, CORE_PERSIST_JOURNAL, CORE_PERSIST_ROUTES, CORE_PERSIST_PROGRAMS, CORE_PERSIST_PROGRAMS_WORK, CORE_PERSIST_STP, CORE_PERSIST_CONTENT,
                     CORE_PERSIST_ERRDISABLE, CORE_PERSIST_WALLTIME, CORE_PERSIST_LOG, CORE_PERSIST_STORAGE,
-                    CORE_PERSIST_STARTUP, CORE_PERSIST_SYSLOG, CORE_PERSIST_HTTPS, CORE_PERSISTS };
+                    CORE_PERSIST_STARTUP, CORE_PERSIST_SYSLOG, CORE_PERSIST_HTTPS, CORE_PERSIST_SSH, CORE_PERSISTS };
 void *core_persist_alloc(enum core_persist what, size_t bytes);
 
 /* The same, aligned to CORE_LEND_UNIT, for memory that core_lend() is given. */

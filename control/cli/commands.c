@@ -27,6 +27,7 @@
 #include "net/arp.h"
 #include "net/nd.h"
 #include "control/management/remote.h"
+#include "control/management/ssh.h"
 #include "control/monitor/trace.h"
 
 #include "lib/mem.h"
@@ -207,6 +208,7 @@ static const struct shell_command commands[] = {
 	{"show events", "[core N]", "the last 256 events of each core, or of one", show_events},
 	{"show crash", NULL, "reports of programs that failed: the first, and the last three", show_crash},
 	{"show crypto", NULL, "cryptographic libraries, entropy, keys by their fingerprints, TLS", show_crypto},
+	{"show ssh", NULL, "SSH server: host key, sessions", show_ssh},
 	{"show tcp", "[connections]", "TCP connections by core and state, or a list of some",
 	 show_tcp},
 	{"show ip dhcp relay", NULL, "DHCP relay agents: messages relayed and dropped by interface", show_dhcp_relay},

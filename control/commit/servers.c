@@ -17,15 +17,16 @@
 #include "dataplane/state.h"
 #include "control/management/login.h"
 #include "control/management/remote.h"
+#include "control/management/ssh.h"
 #include "control/host/stream.h"
 #include "control/host/tcp_control.h"
 
 /* The servers' sessions and half-open connections leave a place in TCP's table, so that a peer that
  * has answered a SYN cookie finds one, even if the server is to send first. */
-_Static_assert(HTTP_SESSIONS + HTTP_LEAVING + REMOTE_SESSIONS + TLS_SESSIONS + 3 /* the reader of a capture, zebra, bfdd */ +
+_Static_assert(HTTP_SESSIONS + HTTP_LEAVING + REMOTE_SESSIONS + TLS_SESSIONS + SSH_SESSIONS + 3 /* the reader of a capture, zebra, bfdd */ +
                TCP_CONTROL_SYN_MAX < TCP_CONTROL_CONNECTIONS, "or SYNs would be lost");
 
-enum server { SERVER_HTTP, SERVER_HTTPS, SERVER_CONSOLE, SERVER_CAPTURE, SERVER_ENGINE, SERVER_BFD, SERVERS };
+enum server { SERVER_HTTP, SERVER_HTTPS, SERVER_CONSOLE, SERVER_SSH, SERVER_CAPTURE, SERVER_ENGINE, SERVER_BFD, SERVERS };
 
 static const struct {
 	const char *name;
@@ -36,6 +37,7 @@ static const struct {
 	[SERVER_HTTP] = {"HTTP", http_prepare, http_start, http_listen},
 	[SERVER_HTTPS] = {"HTTPS", https_prepare, https_start, https_listen},
 	[SERVER_CONSOLE] = {"console", remote_prepare, remote_start, remote_listen},
+	[SERVER_SSH] = {"SSH", ssh_prepare, ssh_start, ssh_listen},
 	[SERVER_CAPTURE] = {"capture", capture_prepare, NULL, capture_listen},
 	[SERVER_ENGINE] = {"routing engine", engine_prepare, NULL, engine_listen},
 	[SERVER_BFD] = {"BFD", engine_bfd_prepare, NULL, engine_bfd_listen},
@@ -47,6 +49,7 @@ static uint16_t wanted(const struct config *c, enum server s)
 	return (uint16_t)(s == SERVER_HTTP      ? c->http.port
 	                  : s == SERVER_HTTPS   ? c->http.tls_port
 	                  : s == SERVER_CONSOLE ? c->console.port
+	                  : s == SERVER_SSH     ? c->ssh.port
 	                  : s == SERVER_CAPTURE ? c->capture.port
 	                  : s == SERVER_BFD     ? c->engine.bfd_port
 	                  : c->engine.line      ? c->engine.port
@@ -58,6 +61,7 @@ static uint16_t *port_of(struct dp_state *v, enum server s)
 	return s == SERVER_HTTP      ? &v->http_port
 	       : s == SERVER_HTTPS   ? &v->https_port
 	       : s == SERVER_CONSOLE ? &v->console_port
+	       : s == SERVER_SSH     ? &v->ssh_port
 	       : s == SERVER_CAPTURE ? &v->capture_port
 	       : s == SERVER_BFD     ? &v->bfd_port
 	                             : &v->engine_port;

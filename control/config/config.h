@@ -108,6 +108,7 @@
 #define CONFIG_ICMP_BURST_MAX 100000
 #define CONFIG_HTTP_PORT_DEFAULT 80
 #define CONFIG_HTTPS_PORT_DEFAULT 443
+#define CONFIG_SSH_PORT_DEFAULT 22
 #define CONFIG_CONSOLE_PORT_DEFAULT 23
 #define CONFIG_CAPTURE_PORT_DEFAULT 5555
 #define CONFIG_USERS_MAX 16
@@ -369,6 +370,13 @@ struct config_console {
 	struct config_access_list access;
 };
 
+/* The SSH server (control/management/ssh.h). */
+struct config_ssh {
+	uint16_t port; /* 0: no server; otherwise there are an access list, and users or a password */
+	uint32_t line;
+	struct config_access_list access;
+};
+
 /* The capture server (control/monitor/capture.h). */
 struct config_capture {
 	uint16_t port; /* 0: no server; otherwise there is an access list */
@@ -609,6 +617,7 @@ struct config {
 	struct config_users users;
 	struct config_http http;
 	struct config_console console;
+	struct config_ssh ssh;
 	struct config_capture capture;
 	struct config_engine engine;
 	struct config_script script;

@@ -284,6 +284,7 @@ static const char *server_on(const struct config *c, uint16_t port)
 	       : port == c->http.tls_port ? "HTTPS"
 	       : port == c->console.port ? "console"
 	       : port == c->capture.port ? "capture"
+	       : port == c->ssh.port     ? "SSH"
 	                                 : NULL;
 }
 

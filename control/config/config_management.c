@@ -154,6 +154,17 @@ int config_console_password(struct parser *p, unsigned i)
 	return words_end(&p->w, i + 1);
 }
 
+int config_ssh_server(struct parser *p, unsigned i)
+{
+	p->out->ssh.line = p->w.line;
+	return parse_port(p, i, CONFIG_SSH_PORT_DEFAULT, &p->out->ssh.port);
+}
+
+int config_ssh_access(struct parser *p, unsigned i)
+{
+	return parse_access(p, i, &p->out->ssh.access);
+}
+
 int config_capture_server(struct parser *p, unsigned i)
 {
 	p->out->capture.line = p->w.line;
@@ -228,9 +239,9 @@ static int check_console(const struct config *c, struct text_error *err)
 	if (console->port == 0 && console->access.count)
 		return text_fail(err, console->access.row[0].line, word,
 		                 "an access list without a server; add the line \"console server\"");
-	if (console->port == 0 && console->password_line != 0)
+	if (console->port == 0 && c->ssh.port == 0 && console->password_line != 0)
 		return text_fail(err, console->password_line, word,
-		                 "a password without a server; add the line \"console server\"");
+		                 "a password without a server; add the line \"console server\" or \"ssh server\"");
 	if (console->port == 0)
 		return 0;
 	if (console->password_line == 0 && c->users.count == 0)
@@ -244,6 +255,31 @@ static int check_console(const struct config *c, struct text_error *err)
 		return text_fail(err, console->line, text_of(port), "the %s server listens on this "
 		                 "port", console->port == c->http.port ? "HTTP" : "HTTPS");
 	return config_check_server(c, "console", console->port, console->line, err);
+}
+
+static int check_ssh(const struct config *c, struct text_error *err)
+{
+	const struct config_ssh *ssh = &c->ssh;
+	const struct text word = text_of("ssh");
+	char port[16];
+	if (ssh->port == 0 && ssh->access.count)
+		return text_fail(err, ssh->access.row[0].line, word,
+		                 "an access list without a server; add the line \"ssh server\"");
+	if (ssh->port == 0)
+		return 0;
+	if (c->console.password_line == 0 && c->users.count == 0)
+		return text_fail(err, ssh->line, word, "the server needs users (\"username\"), or the line that "
+		                 "\"tools/hayate password\" prints");
+	if (ssh->access.count == 0)
+		return text_fail(err, ssh->line, word, "the server needs an access list; say who may connect by "
+		                 "lines \"ssh access PREFIX\"");
+	fmt_format(port, sizeof port, "%u", ssh->port);
+	if (ssh->port == c->http.port || ssh->port == c->http.tls_port || ssh->port == c->console.port)
+		return text_fail(err, ssh->line, text_of(port), "the %s server listens on this port",
+		                 ssh->port == c->http.port       ? "HTTP"
+		                 : ssh->port == c->http.tls_port ? "HTTPS"
+		                                                 : "console");
+	return config_check_server(c, "ssh", ssh->port, ssh->line, err);
 }
 
 static int check_capture(const struct config *c, struct text_error *err)
@@ -260,10 +296,12 @@ static int check_capture(const struct config *c, struct text_error *err)
 		return text_fail(err, capture->line, word, "the server needs an access list; say who "
 		                 "may connect by lines \"capture access PREFIX\"");
 	fmt_format(port, sizeof port, "%u", capture->port);
-	if (capture->port == c->http.port || capture->port == c->http.tls_port || capture->port == c->console.port)
+	if (capture->port == c->http.port || capture->port == c->http.tls_port || capture->port == c->console.port ||
+	    capture->port == c->ssh.port)
 		return text_fail(err, capture->line, text_of(port), "the %s server listens on this "
 		                 "port", capture->port == c->http.port       ? "HTTP"
 		                         : capture->port == c->http.tls_port ? "HTTPS"
+		                         : capture->port == c->ssh.port      ? "SSH"
 		                                                             : "console");
 	return config_check_server(c, "capture", capture->port, capture->line, err);
 }
@@ -273,6 +311,7 @@ int config_check_management(const struct config *c, struct text_error *err)
 	int error = config_check_users(c, err);
 	error = error != 0 ? error : check_http(c, err);
 	error = error != 0 ? error : check_console(c, err);
+	error = error != 0 ? error : check_ssh(c, err);
 	error = error != 0 ? error : check_capture(c, err);
 	return error != 0 ? error : config_check_engine(c, err);
 }

@@ -207,6 +207,8 @@ int config_http_host(struct parser *p, unsigned i);
 int config_console_server(struct parser *p, unsigned i);
 int config_console_access(struct parser *p, unsigned i);
 int config_console_password(struct parser *p, unsigned i);
+int config_ssh_server(struct parser *p, unsigned i);
+int config_ssh_access(struct parser *p, unsigned i);
 int config_capture_server(struct parser *p, unsigned i);
 int config_capture_access(struct parser *p, unsigned i);
 

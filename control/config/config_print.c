@@ -475,6 +475,9 @@ static void print_management(const struct printer *p, const struct config *c)
 	print_access(p, "console", &c->console.access);
 	if (c->console.password_line != 0)
 		print_line(p, "console password %s", password_format(hash, &c->console.password));
+	if (c->ssh.port != 0)
+		print_line(p, "ssh server port %u", c->ssh.port);
+	print_access(p, "ssh", &c->ssh.access);
 	if (c->capture.port != 0)
 		print_line(p, "capture server port %u", c->capture.port);
 	print_access(p, "capture", &c->capture.access);

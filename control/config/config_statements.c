@@ -354,6 +354,8 @@ static const struct statement statements[] = {
 	 STATEMENT_LIVE},
 	{"console password", "console password HASH", config_console_password, false,
 	 STATEMENT_ONCE | STATEMENT_LIVE},
+	{"ssh server", "ssh server [port N]", config_ssh_server, false, STATEMENT_ONCE | STATEMENT_LIVE},
+	{"ssh access", "ssh access (" ACCESS ")", config_ssh_access, false, STATEMENT_LIVE},
 	{"capture server", "capture server [port N]", config_capture_server, false,
 	 STATEMENT_ONCE | STATEMENT_LIVE},
 	{"capture access", "capture access (" ACCESS ")", config_capture_access, false,

@@ -94,6 +94,8 @@ static void move_to(struct shell *sh, unsigned to)
 static void refresh(struct shell *sh)
 {
 	unsigned room = row_room(sh);
+	if (sh->quiet)
+		return;
 	if (sh->len <= room)
 		sh->scroll = 0;
 	else if (sh->cursor < sh->scroll || sh->cursor > sh->scroll + room)
@@ -119,11 +121,13 @@ static void refresh(struct shell *sh)
 
 static void show_prompt(struct shell *sh)
 {
+	sh->shown_len = sh->shown_cursor = 0;
+	sh->prompting = true;
+	if (sh->quiet)
+		return;
 	put_text(sh, sh->hostname, strlen(sh->hostname));
 	put_text(sh, sh->mode, strlen(sh->mode));
 	put_text(sh, "# ", 2);
-	sh->shown_len = sh->shown_cursor = 0;
-	sh->prompting = true;
 	refresh(sh);
 }
 
@@ -138,13 +142,17 @@ static void new_line(struct shell *sh)
 /* Ends the row, which keeps the typed line; the next output starts below it. */
 static void leave_row(struct shell *sh)
 {
+	sh->prompting = false;
+	if (sh->quiet)
+		return;
 	move_to(sh, sh->shown_len);
 	put_text(sh, "\n", 1);
-	sh->prompting = false;
 }
 
 static void erase_row(struct shell *sh)
 {
+	if (sh->quiet)
+		return;
 	put(sh, '\r');
 	put_repeated(sh, ' ', prompt_len(sh) + sh->shown_len);
 	put(sh, '\r');
@@ -169,7 +177,8 @@ void shell_log(struct shell *sh, const char *text)
 
 static void bell(struct shell *sh)
 {
-	put(sh, BEL);
+	if (!sh->quiet)
+		put(sh, BEL);
 }
 
 static void set_line(struct shell *sh, const char *text)
@@ -281,7 +290,7 @@ static void complete(struct shell *sh)
 static void mark(struct shell *sh, struct text word)
 {
 	unsigned offset = (unsigned)(word.at - sh->line);
-	if (offset < sh->scroll || offset >= sh->scroll + sh->shown_len)
+	if (sh->quiet || offset < sh->scroll || offset >= sh->scroll + sh->shown_len)
 		return;
 	put_repeated(sh, ' ', prompt_len(sh) + offset - sh->scroll);
 	put_text(sh, "^\n", 2);
@@ -400,6 +409,11 @@ void shell_stream_from(struct shell *sh, bool (*more)(struct shell *sh, void *at
 void shell_stream(struct shell *sh, bool (*more)(struct shell *sh, void *at))
 {
 	shell_stream_from(sh, more, "", 0);
+}
+
+void shell_set_quiet(struct shell *sh)
+{
+	sh->quiet = true;
 }
 
 void shell_set_streams(struct shell *sh)

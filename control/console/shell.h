@@ -83,6 +83,7 @@ struct shell {
 	bool busy; /* a command continues after its run() */
 	bool in_command;
 	bool prompting; /* the prompt is on the terminal's last row */
+	bool quiet; /* shell_set_quiet */
 	bool last_was_cr;
 	uint32_t logs;  /* number of shell_log calls, for a command that redraws its output */
 	void (*cancel)(struct shell *sh);
@@ -142,6 +143,9 @@ static inline struct text shell_number(const struct shell *sh)
 {
 	return sh->number;
 }
+
+/* For a script instead of a terminal: only commands and errors print. Called before shell_start. */
+void shell_set_quiet(struct shell *sh);
 
 /* Prints the first prompt. */
 void shell_start(struct shell *sh);

@@ -23,6 +23,7 @@
 #include "control/forwarding/routes.h"
 #include "control/management/page.h"
 #include "control/management/remote.h"
+#include "control/management/ssh.h"
 #include "control/management/stats.h"
 #include "control/management/tls_stream.h"
 #include "control/programs/programs.h"
@@ -154,6 +155,32 @@ static bool tls_failures(const struct family *f, uint32_t i, struct page_text *t
 		page_print(t, "%s{reason=\"%s\"} %llu\n", f->name, reasons[i],
 		           (ull)(i < TLS_FAILURES ? tls_stats.failed[i] : tls_stats.timeouts));
 	return i < ARRAY_LEN(reasons);
+}
+
+/* f->arg: the number of the figure. */
+static bool ssh_figures(const struct family *f, uint32_t i, struct page_text *t)
+{
+	const uint64_t figures[] = {ssh_stats.sessions, ssh_stats.wrong, ssh_stats.refused, ssh_stats.full,
+	                            ssh_stats.timeouts};
+	return i == 0 && plain(f, t, figures[f->arg]);
+}
+
+static bool ssh_logins(const struct family *f, uint32_t i, struct page_text *t)
+{
+	if (i < 2)
+		page_print(t, "%s{method=\"%s\"} %llu\n", f->name, i ? "password" : "publickey",
+		           (unsigned long long)(i ? ssh_stats.logins_password : ssh_stats.logins_key));
+	return i < 2;
+}
+
+static bool ssh_failures(const struct family *f, uint32_t i, struct page_text *t)
+{
+	const enum ssh_failure failure = i + 1; /* without SSH_FINE */
+	if (failure >= SSH_CLOSED)
+		return false;
+	page_print(t, "%s{reason=\"%s\"} %llu\n", f->name, ssh_failure_word(failure),
+	           (unsigned long long)ssh_stats.failed[failure]);
+	return true;
 }
 
 static bool http_requests(const struct family *f, uint32_t i, struct page_text *t)
@@ -914,6 +941,16 @@ static const struct family families[] = {
 	{"hayate_console_full_total", "counter",
 	 "Connections and logins refused or ended because all sessions were in use",
 	 machine, MACHINE_CONSOLE_FULL},
+	{"hayate_ssh_connections", "gauge", "Connections to the SSH server", ssh_figures, 0},
+	{"hayate_ssh_logins_total", "counter", "Successful logins by SSH, by method", ssh_logins, 0},
+	{"hayate_ssh_wrong_passwords_total", "counter", "Wrong passwords by SSH", ssh_figures, 1},
+	{"hayate_ssh_refused_total", "counter", "Connections that the access list refused", ssh_figures, 2},
+	{"hayate_ssh_full_total", "counter", "Connections refused or ended because all places were in use",
+	 ssh_figures, 3},
+	{"hayate_ssh_timeouts_total", "counter", "Connections that did not log in, or start anything, in time",
+	 ssh_figures, 4},
+	{"hayate_ssh_failures_total", "counter", "Connections that an error of the protocol ended, by reason",
+	 ssh_failures, 0},
 };
 
 /* True if the family has no sample, because there are no such interfaces, no routing engine,

@@ -62,6 +62,9 @@ struct session {
 	bool heard_fin, said_fin;
 	bool welcome;             /* the password was right */
 	bool echo_off;            /* the shell's echo is discarded: the peer shows its own input */
+	bool encrypted;           /* the session is of remote_attach: no Telnet, bytes as they are */
+	bool deaf;                /* it runs a command, and what the stream delivers is discarded */
+	bool line_begins, failed; /* without a terminal: at the start of a line of output; one was an error */
 	unsigned tries;           /* wrong passwords */
 	bool asks_user;           /* LOGIN: the line is the user's name, not the password */
 	unsigned user_len;        /* CONFIG_USER_SIZE: too long */
@@ -103,6 +106,14 @@ static uint32_t waiting(const struct session *s)
 	return s->out_len - s->out_at;
 }
 
+static size_t encode(struct session *s, uint8_t *to, const char *text, size_t n)
+{
+	if (!s->encrypted)
+		return telnet_put(&s->telnet, to, text, n);
+	memcpy(to, text, n);
+	return n;
+}
+
 /* Appends the text to out[]. False: nothing was appended, because more than `limit` would wait. */
 static bool put(struct session *s, const char *text, size_t n, uint32_t limit)
 {
@@ -114,7 +125,7 @@ static bool put(struct session *s, const char *text, size_t n, uint32_t limit)
 		s->out_len -= s->out_at;
 		s->out_at = 0;
 	}
-	s->out_len += (uint32_t)telnet_put(&s->telnet, s->out + s->out_len, text, n);
+	s->out_len += (uint32_t)encode(s, s->out + s->out_len, text, n);
 	return true;
 }
 
@@ -128,6 +139,15 @@ static void PRINTF_LIKE(2, 3) say(struct session *s, const char *format, ...)
 	put(s, text, n < sizeof text ? n : sizeof text - 1, s->out_size);
 }
 
+/* Notes whether output of a script has a line that begins with "%", which is an error. */
+static void note_errors(struct session *s, const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		s->failed |= s->line_begins && text[i] == '%';
+		s->line_begins = text[i] == '\n';
+	}
+}
+
 /* The shell's output function. */
 static void write_out(struct shell *sh, const char *text, size_t len)
 {
@@ -135,6 +155,8 @@ static void write_out(struct shell *sh, const char *text, size_t len)
 	bool command = shell_runs(sh);
 	if (s->state != SESSION_SHELL || s->echo_off)
 		return;
+	if (sh->quiet)
+		note_errors(s, text, len);
 	if (s->cut && !command) {
 		say(s, "\r\n... output cut: %llu bytes more\r\n", (unsigned long long)s->cut);
 		s->cut = 0;
@@ -147,15 +169,17 @@ static void write_out(struct shell *sh, const char *text, size_t len)
 /* Gives TCP as much output as it has room for. True: buffers are short, try again later. */
 static bool send_out(struct session *s)
 {
+	/* an encrypted stream limits what TCP has ahead itself */
+	const uint32_t kept = s->encrypted ? 0 : TCP_CONTROL_SND_BUF - TCP_AHEAD;
 	uint32_t room = stream_room(s->stream), n;
 	if (s->said_fin || (s->answers_len == 0 && waiting(s) == 0))
 		return false;
 	if (tcp_control_is_short())
 		return true;
-	n = stream_send(s->stream, s->answers, s->answers_len);
+	n = s->answers_len ? stream_send(s->stream, s->answers, s->answers_len) : 0;
 	s->answers_len -= n;
 	memmove(s->answers, s->answers + n, s->answers_len);
-	while (s->answers_len == 0 && waiting(s) && room > TCP_CONTROL_SND_BUF - TCP_AHEAD) {
+	while (s->answers_len == 0 && waiting(s) && room > kept) {
 		n = stream_send(s->stream, s->out + s->out_at, waiting(s) < PIECE ? waiting(s) : PIECE);
 		s->out_at += n;
 		room = stream_room(s->stream);
@@ -530,7 +554,8 @@ static bool is_typed(const struct session *s)
 static uint8_t next_key(struct session *s)
 {
 	uint8_t key = s->in[s->in_at++];
-	stream_consumed(s->stream, 1);
+	if (!s->deaf) /* a command's keys did not come from the stream */
+		stream_consumed(s->stream, 1);
 	return key;
 }
 
@@ -566,7 +591,7 @@ static void read_keys(struct session *s)
 			continue;
 		}
 		/* RFC 857: a peer that has not asked us to echo shows its own input */
-		s->echo_off = !telnet_echoes(&s->telnet) && text_is_printable((char)key) && key != '?';
+		s->echo_off = !s->encrypted && !telnet_echoes(&s->telnet) && text_is_printable((char)key) && key != '?';
 		const enum core_pace pace = core_pace(PACE_LONG); /* a byte may end a command */
 		shell_input(&s->shell, (char)key);
 		(void)core_pace(pace);
@@ -577,7 +602,8 @@ static void read_keys(struct session *s)
 /* Discards the keys and the output that wait. */
 static void flush(struct session *s)
 {
-	stream_consumed(s->stream, s->in_len - s->in_at);
+	if (!s->deaf)
+		stream_consumed(s->stream, s->in_len - s->in_at);
 	s->in_at = s->in_len = 0;
 	s->out_at = s->out_len = 0;
 	s->cut = 0;
@@ -605,8 +631,8 @@ static uint8_t key_of(unsigned event)
 static bool take_byte(struct session *s, uint8_t byte)
 {
 	uint8_t answer[TELNET_ANSWER_MAX];
-	unsigned n;
-	uint8_t key = key_of(telnet_input(&s->telnet, byte, answer, &n));
+	unsigned n = 0;
+	uint8_t key = s->encrypted ? byte : key_of(telnet_input(&s->telnet, byte, answer, &n));
 	/* a peer that sends many options and reads no answers gets no more of them */
 	if (n <= ANSWERS_MAX - s->answers_len) {
 		memcpy(s->answers + s->answers_len, answer, n);
@@ -627,6 +653,7 @@ static void expire(struct session *s)
 		stream_abort(stream);
 		return;
 	}
+	s->failed = true;
 	say(s, s->state == SESSION_SHELL ? "\r\nclosed: nothing was typed for 10 minutes\r\n"
 	                                 : "\r\nclosed: the login took too long\r\n");
 	to_close(s);
@@ -722,6 +749,29 @@ static struct session *take_place(const struct net_addr *from)
 	return s;
 }
 
+/* Begins a session at a free place, with the fields that both kinds have. The others, mostly buffers, are
+ * written before they are read. */
+static void begin(struct session *s, struct stream *stream, const struct net_addr *peer)
+{
+	s->stream = stream;
+	s->peer = *peer;
+	s->heard_fin = s->said_fin = s->welcome = s->echo_off = s->encrypted = s->deaf = s->failed = false;
+	s->line_begins = true;
+	s->state = SESSION_LOGIN;
+	s->tries = 0;
+	s->login.state = LOGIN_IDLE;
+	s->in_at = s->in_len = 0;
+	s->answers_len = 0;
+	set_out(s, s->first, sizeof s->first);
+	shell_init(&s->shell, NULL, 0, write_out);
+	shell_set_streams(&s->shell);
+	remote_console->open(&s->shell);
+	shell_set_hostname(&s->shell, running.config.hostname);
+	remote_stats.sessions++;
+	stream->arg = s;
+	s->due_ns = core_now_ns() + REMOTE_LOGIN_NS;
+}
+
 static bool on_accept(struct stream *stream)
 {
 	struct session *s;
@@ -736,24 +786,10 @@ static bool on_accept(struct stream *stream)
 		remote_stats.full++;
 		return false;
 	}
-	/* the other fields, mostly buffers, are written before they are read */
-	s->stream = stream;
-	s->peer = info.remote;
-	s->heard_fin = s->said_fin = s->welcome = s->echo_off = false;
-	s->state = SESSION_LOGIN;
-	s->tries = 0;
-	s->login.state = LOGIN_IDLE;
-	s->in_at = s->in_len = 0;
-	set_out(s, s->first, sizeof s->first);
+	begin(s, stream, &info.remote);
 	s->answers_len = telnet_hello(&s->telnet, s->answers);
-	shell_init(&s->shell, NULL, 0, write_out);
-	shell_set_streams(&s->shell);
-	remote_console->open(&s->shell);
-	shell_set_hostname(&s->shell, running.config.hostname);
-	remote_stats.sessions++;
-	stream->arg = s;
-	s->due_ns = core_now_ns() + REMOTE_LOGIN_NS;
-	say(s, "%s\r\n", running.config.hostname);
+	say(s, "%s\r\nThis connection is not encrypted. An SSH server is (\"ssh server\").\r\n",
+	    running.config.hostname);
 	ask_who(s);
 	return true;
 }
@@ -763,7 +799,7 @@ static uint32_t on_data(struct stream *stream, const uint8_t *data, uint32_t n)
 	struct session *s = stream->arg;
 	uint32_t done = 0;
 	for (uint32_t i = 0; i < n; i++)
-		done += s->state == SESSION_CLOSE || !take_byte(s, data[i]);
+		done += s->state == SESSION_CLOSE || s->deaf || !take_byte(s, data[i]);
 	stream_consumed(stream, done);
 	active(s);
 	return n;
@@ -787,6 +823,43 @@ static void on_closed(struct stream *stream, int why)
 	forget(stream->arg);
 }
 
+static const struct stream_app app = {.accept = on_accept, .data = on_data, .acked = on_acked, .fin = on_fin,
+                                      .closed = on_closed};
+
+bool remote_attach(struct stream *stream, const char *user, bool terminal, struct text command)
+{
+	struct tcp_info info;
+	stream_info(stream, &info);
+	struct session *s = command.len < IN_MAX ? take_place(&info.remote) : NULL;
+	if (!s) {
+		remote_stats.full++;
+		return false;
+	}
+	stream->app = &app;
+	begin(s, stream, &info.remote);
+	s->encrypted = true;
+	memset(s->user, 0, sizeof s->user);
+	if (running.config.users.count)
+		fmt_format(s->user, sizeof s->user, "%s", user);
+	if (!terminal)
+		shell_set_quiet(&s->shell);
+	if (command.len) {
+		memcpy(s->in, command.at, command.len);
+		s->in[command.len] = '\n';
+		s->in_len = (uint32_t)command.len + 1;
+		s->deaf = s->heard_fin = true;
+	}
+	let_in(s, core_now_ns());
+	s->failed = s->state != SESSION_SHELL;
+	return true;
+}
+
+uint32_t remote_status(const struct stream *stream)
+{
+	const struct session *s = stream->arg;
+	return s->failed;
+}
+
 void remote_start(void)
 {
 	remote_stats.sessions = 0;
@@ -794,7 +867,5 @@ void remote_start(void)
 
 void remote_listen(uint16_t port)
 {
-	static const struct stream_app app = {.accept = on_accept, .data = on_data, .acked = on_acked,
-	                                      .fin = on_fin, .closed = on_closed};
 	stream_listen(port, STREAM_PLAIN, &app);
 }

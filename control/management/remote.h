@@ -22,7 +22,10 @@
  *
  * While the configuration states users, a session is one's, and may do what his role allows (remote_role).
  *
- * Deliberately missing: encryption, a history across sessions.
+ * Sessions of the SSH server (ssh.h) are here too: remote_attach() begins one on a stream whose user has
+ * logged in already. It competes for a shell like a login by Telnet.
+ *
+ * Deliberately missing: a history across sessions, the size of the client's terminal.
  */
 #ifndef CONTROL_MANAGEMENT_REMOTE_H
 #define CONTROL_MANAGEMENT_REMOTE_H
@@ -58,6 +61,19 @@ void remote_start(void);
 
 /* Listens on a TCP port. TCP must have been started. */
 void remote_listen(uint16_t port);
+
+/*
+ * Begins a session on an encrypted stream, whose user has logged in (empty or any name while no users are
+ * stated); sets stream->app. terminal: the shell echoes and prompts; otherwise only its commands print.
+ * command: is run instead of keys from the stream, line by line, and the session ends; len 0: there is
+ * none. False: all sessions are in use, or the command is too long.
+ */
+struct stream;
+bool remote_attach(struct stream *stream, const char *user, bool terminal, struct text command);
+
+/* The exit status of such a session when it closes its stream: 1 if it has no terminal and a line of its
+ * output began with "% ", as errors do; else 0. */
+uint32_t remote_status(const struct stream *stream);
 
 /* Called before tcp_control_stop(): ends the sessions' commands and forgets the sessions. */
 void remote_stop(void);

@@ -37,3 +37,17 @@ int base64_decode(struct text t, uint8_t *to, size_t size)
 	}
 	return have < 6 && bits == 0 ? (int)n : -1;
 }
+
+void base64_encode(char *to, const uint8_t *data, size_t n)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	for (size_t i = 0; i < n; i += 3) {
+		const size_t have = n - i < 3 ? n - i : 3;
+		uint32_t bits = (uint32_t)data[i] << 16;
+		bits |= have > 1 ? (uint32_t)data[i + 1] << 8 : 0;
+		bits |= have > 2 ? data[i + 2] : 0;
+		for (unsigned k = 0; k < 4; k++)
+			*to++ = k <= have ? digits[bits >> (18 - 6 * k) & 63] : '=';
+	}
+	*to = 0;
+}

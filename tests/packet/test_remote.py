@@ -21,6 +21,7 @@ REMOTE = BASE + "console server\nconsole access 192.0.2.0/24\n" + HASH + "\n"
 
 IAC, DONT, DO, WONT, WILL, SB, SE = 255, 254, 253, 252, 251, 250, 240
 ECHO, SGA, TTYPE, NAWS = 1, 3, 24, 31
+NOTICE = "This connection is not encrypted. An SSH server is (\"ssh server\").\r\n"
 HELLO = bytes([IAC, WILL, ECHO, IAC, WILL, SGA])
 AGREE = bytes([IAC, DO, ECHO, IAC, DO, SGA])
 
@@ -118,7 +119,7 @@ def metric(m, name):
 
 def test_login_and_commands(r):
     s = Session(r)
-    assert s.said == "r1\r\nPassword: "
+    assert s.said == "r1\r\n" + NOTICE + "Password: "
     s.login()
     assert s.run(b"show version").startswith("Hayate ")
     assert s.run(b"show ip route").splitlines()[-1].endswith("prefixes")
@@ -286,7 +287,7 @@ def test_who_does_not_log_in_leaves_room(make):
     silent = [Session(m, sport=40000 + n) for n in range(4)]
     assert all(is_reset(m, 40100 + n) for n in range(20))
     one = Session(m, src=B, sport=41000)
-    assert one.said == "r1\r\nPassword: "
+    assert one.said == "r1\r\n" + NOTICE + "Password: "
     assert [s.read().ended for s in silent] == ["reset", False, False, False]
     assert all(is_reset(m, 40200 + n) for n in range(20))
     two = Session(m, src=B, sport=41001)
@@ -448,7 +449,7 @@ def test_plain_lines(r):
     for _ in range(10):
         s.hear()
     said = s.said
-    assert re.match(r"r1\r\nPassword: \r\nr1# \r\nHayate [^#]*\r\nr1# \r\naddress [^#]*\r\nr1# $", said), said
+    assert re.match(r"r1\r\n" + re.escape(NOTICE) + r"Password: \r\nr1# \r\nHayate [^#]*\r\nr1# \r\naddress [^#]*\r\nr1# $", said), said
     assert s.ended is True
 
 

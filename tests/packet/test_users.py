@@ -3,7 +3,7 @@ import re
 
 import pytest
 from machine import *
-from test_remote import BASE, SECRET, Session, make_known, password
+from test_remote import BASE, NOTICE, SECRET, Session, make_known, password
 
 DOC = open(ROOT + "/docs/console.md", encoding="utf-8").read()
 TOKEN, TOKEN_LINE = password.token("noc", bytes(32))
@@ -14,7 +14,7 @@ USERS = BASE + "console server\nconsole access 192.0.2.0/24\n" + "".join(
 
 def login(m, user, sport=40000, secret=SECRET, telnet=True):
     s = Session(m, sport=sport, telnet=telnet)
-    assert s.said == "r1\r\nUsername: "
+    assert s.said == "r1\r\n" + NOTICE + "Username: "
     assert s.type(user + b"\r\n") == user.decode() * telnet + "\r\nPassword: "
     s.type(secret + b"\r\n")
     if secret == SECRET:

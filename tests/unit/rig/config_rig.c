@@ -97,11 +97,11 @@ static void forget_lines(struct config *c)
 		c->users.key[i].line = 0;
 	for (unsigned i = 0; i < CONFIG_TOKENS_MAX; i++)
 		c->users.token[i].line = 0;
-	c->http.line = c->console.line = c->capture.line = 0;
+	c->http.line = c->console.line = c->ssh.line = c->capture.line = 0;
 	c->console.password_line = c->console.password_line != 0; /* nonzero means that there is one */
 	for (unsigned i = 0; i < CONFIG_ACCESS_MAX; i++)
 		c->http.access.row[i].line = c->console.access.row[i].line =
-			c->capture.access.row[i].line = 0;
+			c->ssh.access.row[i].line = c->capture.access.row[i].line = 0;
 	c->engine.line = c->engine.line != 0; /* nonzero means that there is one */
 	c->engine.other_line = 0;
 	c->engine.source_line = 0;

@@ -460,7 +460,7 @@ static void test_statement_errors(void **state)
 	(void)state;
 	refuse("hostnam x", 1, "hostnam", "unknown statement; expected one of hostname, application, "
 	       "idle, receive-steering, load-balance, cores, interface, description, ip, mtu, shutdown, no, ipv6, mac, permit, deny, arp, "
-	       "service, tcp, web, username, http, https, console, capture, routing, xdp, steer, channel-group, lacp, port-channel, switchport, "
+	       "service, tcp, web, username, http, https, console, ssh, capture, routing, xdp, steer, channel-group, lacp, port-channel, switchport, "
 	       "storm-control, monitor, spanning-tree, errdisable, logging, lldp, ntp, exit");
 	refuse("\n\nint eth0", 3, "int", "unknown statement");
 	refuse("ip", 1, "", "expected address, helper-address, dhcp, unnumbered, access-group, unreachables, verify, redirects, directed-broadcast, access-list, route, icmp, igmp after \"ip\"");
@@ -711,6 +711,8 @@ static void test_round_trip(void **state)
 	      "http server\nhttp access fe80::/10\n");
 	round_trip();
 	admit("capture server\ncapture access 192.0.2.0/24\ncapture access 2001:db8::/32\n");
+	round_trip();
+	admit("ssh server port 2022\nssh access 192.0.2.0/24\nssh access ::/0\nusername a role read\n");
 	round_trip();
 }
 
@@ -1065,6 +1067,17 @@ static void test_capture(void **state)
 	assert_int_equal(config.capture.access.count, 1);
 	admit("capture server port 2000\ncapture access ::/0");
 	assert_int_equal(config.capture.port, 2000);
+	admit("ssh server\nssh access 192.0.2.0/24\n" PASSWORD); /* the password serves both */
+	assert_int_equal(config.ssh.port, 22);
+	assert_int_equal(config.ssh.access.count, 1);
+	admit("ssh server port 2222\nssh access ::/0\nusername a role read\n" CONSOLE);
+	assert_int_equal(config.ssh.port, 2222);
+	refuse("ssh server\nssh access ::/0", 1, "ssh", "the server needs users");
+	refuse("ssh server\n" PASSWORD, 1, "ssh", "the server needs an access list");
+	refuse("ssh access ::/0", 1, "ssh", "an access list without a server");
+	refuse("ssh server port 23\nssh access ::/0\n" CONSOLE, 1, "23", "the console server listens on this port");
+	refuse(CAPTURE "ssh server port 5555\nssh access ::/0\n" PASSWORD, 1, "5555", "the SSH server listens on this port");
+	refuse("ssh server\nssh access ::/0\nservice echo tcp port 22\n" PASSWORD, 1, "22", "echo listens on this port");
 	refuse("capture server", 1, "capture", "the server needs an access list");
 	refuse("capture access ::/0", 1, "capture", "an access list without a server");
 	refuse(CAPTURE "http access ::/0\nhttp server port 5555", 1, "5555", "the HTTP server listens on this port");

@@ -388,6 +388,28 @@ static void test_busy(void **state)
 	expect("ping 127.0.0.1\r", "ping 127.0.0.1\r\n" P); /* done before run() returned */
 }
 
+/* A script: no prompt, no echo, no mark below a word; output and errors as ever. */
+static void test_quiet(void **state)
+{
+	(void)state;
+	start();
+	shell_set_quiet(&shell);
+	expect("say\n", "one 1\r\ntwo\r\n");
+	expect("s\x7fsay\r\n", "one 1\r\ntwo\r\n");
+	expect("nonsense\n", "% unknown word \"nonsense\"\r\n");
+	expect("\n\n! note\n", "");
+	out_len = 0;
+	out[0] = 0;
+	shell_set_hostname(&shell, "r2");
+	assert_string_equal(out, "");
+	expect("ping 1.2.3.4\n", "");
+	out_len = 0;
+	out[0] = 0;
+	shell_done(&shell);
+	assert_string_equal(out, "");
+	expect("say\n", "one 1\r\ntwo\r\n");
+}
+
 static void test_log(void **state)
 {
 	(void)state;
@@ -510,6 +532,7 @@ int main(void)
 		cmocka_unit_test(test_commands),  cmocka_unit_test(test_help_key),
 		cmocka_unit_test(test_complete),  cmocka_unit_test(test_long_line),
 		cmocka_unit_test(test_busy),      cmocka_unit_test(test_log),
+		cmocka_unit_test(test_quiet),
 		cmocka_unit_test(test_random_keys),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,6 +12,9 @@ static void test_vectors(void **state)
 	for (unsigned i = 0; i < ARRAY_LEN(of); i++) {
 		assert_int_equal(base64_decode(text_of(of[i][1]), out, sizeof out), strlen(of[i][0]));
 		assert_memory_equal(out, of[i][0], strlen(of[i][0]));
+		char text[BASE64_SIZE(6)];
+		base64_encode(text, (const uint8_t *)of[i][0], strlen(of[i][0]));
+		assert_string_equal(text, of[i][1]);
 	}
 }
 
