@@ -2,6 +2,7 @@
 #include "control/cli/boot_commands.h"
 
 #include "control/commit/load.h"
+#include "control/console/log.h"
 #include "control/storage/boot_disk.h"
 #include "control/storage/disks.h"
 #include "lib/fmt.h"
@@ -28,7 +29,7 @@ static void ended(void *arg, const char *why)
 	(void)arg;
 	waits = NULL;
 	if (!sh) {
-		core_log("%s", why ? why : well);
+		log_event(why ? LOG_ERR : LOG_NOTICE, "IMAGE", "%s", why ? why : well);
 		return;
 	}
 	shell_print(sh, "%s\n", why ? why : well);

@@ -15,6 +15,7 @@
 #include "control/cli/show_ntp.h"
 #include "control/config/config.h"
 #include "control/config/running.h"
+#include "control/console/log.h"
 #include "control/console/shell.h"
 #include "control/engine/bfd.h"
 #include "control/engine/engine.h"
@@ -124,7 +125,7 @@ uint64_t commands_timer(void)
 	if (ending.at_ns == 0 && boot_disk_trial_ends() != UINT64_MAX) {
 		if (core_now_ns() < boot_disk_trial_ends())
 			return boot_disk_trial_ends();
-		core_log("the image has not been confirmed: restarting");
+		log_event(LOG_WARNING, "IMAGE", "the image has not been confirmed: restarting");
 		end_machine(true, 0);
 	}
 	if (ending.at_ns == 0 || core_now_ns() < ending.at_ns)

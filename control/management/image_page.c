@@ -3,7 +3,9 @@
  * not run (docs/install.md). The file is in memory until it is on the disk, or has been refused; if its client goes meanwhile, it
  * is written all the same.
  */
+#include "control/console/log.h"
 #include "control/management/page.h"
+#include "control/management/users.h"
 #include "control/storage/boot_disk.h"
 #include "runtime/runtime.h"
 
@@ -55,9 +57,9 @@ static void written(void *arg, const char *why)
 	upload.state = ENDED;
 	upload.why = why;
 	if (why)
-		core_log("the other image has not been written: %s", why);
+		log_event(LOG_ERR, "IMAGE", "the other image has not been written: %s", why);
 	else
-		core_log("the other image has been written: `upgrade activate` has the next boot start it");
+		log_event(LOG_NOTICE, "IMAGE", "the other image has been written: `upgrade activate` has the next boot start it");
 	if (upload.left)
 		forget();
 }
@@ -69,6 +71,8 @@ unsigned page_image_write(struct page_write *w)
 	if (w->bytes == 0)
 		return page_refuse(w, 422, "the file is empty");
 	if (upload.state == COMING) {
+		char who[USERS_WHO_SIZE];
+		log_event(LOG_NOTICE, "IMAGE", "an image of %u bytes has come from %s", upload.bytes, users_who(who, w->user, w->from));
 		const char *why = boot_disk_write(upload.at, upload.bytes, written, NULL);
 		if (why)
 			return page_refuse(w, 422, why);

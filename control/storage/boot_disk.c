@@ -11,6 +11,7 @@
  */
 #include "control/storage/boot_disk.h"
 
+#include "control/console/log.h"
 #include "control/storage/disks.h"
 #include "control/storage/storage.h"
 #include "disk/install.h"
@@ -89,7 +90,7 @@ static void find_on(unsigned disk)
 	}
 	boot.why = "the disk from which the machine was started is not found";
 	boot.step = IDLE;
-	core_log("%s", boot.why);
+	log_event(LOG_ERR, "IMAGE", "%s", boot.why);
 }
 
 static void find_image(unsigned image)
@@ -108,10 +109,10 @@ static void begin_trial(void)
 		return;
 	if (s)
 		boot.trial_ends_ns = core_now_ns() + s * SECOND_NS;
-	core_log("image %c runs on trial: without `upgrade confirm` the next boot starts image %c", image_letter(boot.running),
-	         image_letter(boot.env.active));
+	log_event(LOG_WARNING, "IMAGE", "image %c runs on trial: without `upgrade confirm` the next boot starts image %c",
+	          image_letter(boot.running), image_letter(boot.env.active));
 	if (s)
-		core_log("without it the machine restarts in %llu seconds", (unsigned long long)s);
+		log_event(LOG_WARNING, "IMAGE", "without it the machine restarts in %llu seconds", (unsigned long long)s);
 }
 
 static void found_all(void)
@@ -119,13 +120,13 @@ static void found_all(void)
 	boot.why = boot.at[0] && boot.at[1] ? NULL : "the disk lacks a partition for an image";
 	boot.step = IDLE;
 	if (boot.why) {
-		core_log("disk%u: %s", boot.disk, boot.why);
+		log_event(LOG_ERR, "IMAGE", "disk%u: %s", boot.disk, boot.why);
 		return;
 	}
-	core_log("started from disk%u, image %c", boot.disk, image_letter(boot.running));
+	log_event(LOG_NOTICE, "IMAGE", "started from disk%u, image %c", boot.disk, image_letter(boot.running));
 	if (boot.env.trying != IMAGE_NONE && boot.env.trying != boot.running && boot.env.tried)
-		core_log("image %c was started on trial and has not been confirmed: image %c runs", image_letter(boot.env.trying),
-		         image_letter(boot.running));
+		log_event(LOG_WARNING, "IMAGE", "image %c was started on trial and has not been confirmed: image %c runs",
+		          image_letter(boot.env.trying), image_letter(boot.running));
 	begin_trial();
 }
 
@@ -200,6 +201,10 @@ static void env_done(int error)
 			end("the disk has not kept what was written");
 			break;
 		}
+		if (boot.env.active != boot.next.active)
+			log_event(LOG_NOTICE, "IMAGE", "image %c is the active one", image_letter(boot.next.active));
+		if (boot.env.trying != boot.next.trying && boot.next.trying != IMAGE_NONE)
+			log_event(LOG_NOTICE, "IMAGE", "the next boot starts image %c, once", image_letter(boot.next.trying));
 		boot.env = boot.next;
 		if (boot.env.active == boot.running)
 			boot.trial_ends_ns = UINT64_MAX;
