@@ -293,3 +293,43 @@ def test_install(make_router, tmp_path):
     runs(router, "A")
     assert router.command("show running-config").startswith("hostname installed\n")
     assert states(router) == ["runs, active", "-"]
+
+
+@pytest.mark.one_card
+def test_configured_by_ssh(make_router, make_hosts, tmp_path):
+    """What was configured by SSH and written is there after a power cut. The client finds the host key that it knows."""
+    left, right = make_hosts()
+    key, config, path = str(tmp_path / "key"), tmp_path / "lab.conf", str(tmp_path / "disk.img")
+    run("ssh-keygen", "-q", "-N", "", "-t", "ed25519", "-f", key)
+    with open(key + ".pub", encoding="ascii") as file:
+        public = " ".join(file.read().split()[:2])
+    config.write_text(router_config(extra="ssh server\nssh access 192.0.2.0/24\nusername admin role configure\n"
+                                          "username admin ssh-key %s\n" % public))
+    done = hayate("image", "--disk", "-o", path, "--config", str(config), "--kernel", IMAGE, "--menu-timeout", "0", "--append",
+                  "debug-exit=0xf4", timeout=120)
+    assert done.returncode == 0, done.stderr
+
+    def boot():
+        return make_router(None, "--boot", "bios", "--media", "nvme", "--image", path, "--accel", "tcg",
+                           ports=(left.port, right.port), timeout_s=90)
+
+    def ssh(new_host, commands):
+        done = left.run(["ssh", "-F", "none", "-o", "BatchMode=yes", "-o", "UserKnownHostsFile=%s" % (tmp_path / "known"),
+                         "-o", "StrictHostKeyChecking=" + ("accept-new" if new_host else "yes"), "-o", "ConnectTimeout=30",
+                         "-i", key, "admin@" + LEFT_ROUTER], input=commands, check=False, timeout_s=60)
+        assert done.returncode == 0, done
+        return done.stdout
+
+    router = boot()
+    runs(router, "A")
+    said = ssh(True, "configure\nhostname kept\nip route 203.0.113.0/24 198.51.100.2\ncommit\nend\nwrite memory\n"
+                     "configure\nhostname lost\ncommit\nend\n")
+    assert "written\n" in said, said
+    router.judge = False
+    router.child.kill()
+    router.wait_exit()
+    router = boot()
+    assert router.command("show running-config").startswith("hostname kept\n")
+    runs(router, "A")
+    shown = ssh(False, "show running-config\n")
+    assert "ip route 203.0.113.0/24 198.51.100.2\n" in shown and "ssh server port 22\n" in shown, shown
