@@ -7,6 +7,16 @@
 #define S (1 * SECOND_NS)
 
 struct running running;
+static const char *user = ""; /* of all checks */
+
+/* As control/config/config_users.c. */
+const struct config_user *config_user(const struct config *c, struct text name)
+{
+	for (unsigned i = 0; i < c->users.count; i++)
+		if (text_equal(name, text_of(c->users.user[i].name)))
+			return &c->users.user[i];
+	return NULL;
+}
 
 static struct net_addr source(uint8_t last) { return net_addr_ip4(0x0a000000u | last); }
 
@@ -15,6 +25,9 @@ static int setup(void **state)
 	struct password_hash *h = &running.config.console.password;
 	struct pbkdf2 p;
 	(void)state;
+	user = "";
+	running.config.users.count = 0;
+	running.config.console.password_line = 1;
 	h->iterations = ITERATIONS;
 	h->salt_len = 8;
 	memcpy(h->salt, "saltsalt", 8);
@@ -43,7 +56,7 @@ static enum login_state try_at(const char *password, uint64_t now, uint64_t *end
 	static const char nothing[sizeof(struct pbkdf2)];
 	struct login l = {0};
 	const struct net_addr from = source(1);
-	login_ask(&l, &from, password, strlen(password));
+	login_ask(&l, &from, text_of(user), password, strlen(password));
 	*end = finish_at(&l, now);
 	assert_memory_equal(l.password, nothing, sizeof l.password);
 	assert_memory_equal(&l.work, nothing, sizeof l.work);
@@ -67,6 +80,34 @@ static void test_verdicts(void **state)
 	memset(text, 0, sizeof text);
 	memset(text, 'x', LOGIN_PASSWORD_MAX + 1);
 	assert_int_equal(try_at(text, S, &end), LOGIN_WRONG);
+}
+
+/* With users only a user's own password is right; another name takes as long as a wrong password. */
+static void test_users(void **state)
+{
+	struct config_users *u = &running.config.users;
+	uint64_t end;
+	(void)state;
+	u->count = 2;
+	memcpy(u->user[0].name, "ann", 4);
+	u->user[0].has_password = true;
+	u->user[0].password = running.config.console.password;
+	memcpy(u->user[1].name, "bob", 4); /* by keys alone */
+	user = "ann";
+	assert_int_equal(try_at("secret", S, &end), LOGIN_RIGHT);
+	assert_int_equal(try_at("wrong", S, &end), LOGIN_WRONG);
+	static const char *const others[] = {"bob", "eve", "", "a-name-that-is-much-too-long-for-any-user"};
+	for (unsigned i = 0; i < ARRAY_LEN(others); i++) {
+		user = others[i];
+		assert_int_equal(try_at("secret", S, &end), LOGIN_WRONG);
+		assert_int_equal(end, S + LOGIN_WRONG_NS);
+	}
+	u->count = 0;
+	user = "";
+	running.config.console.password_line = 0; /* no password: nobody */
+	login_start();
+	assert_int_equal(try_at("", S, &end), LOGIN_WRONG);
+	assert_int_equal(try_at("secret", S, &end), LOGIN_WRONG);
 }
 
 /* A longer password is wrong even if what remains of it is right. */
@@ -114,10 +155,10 @@ static void test_turns(void **state)
 	guesses = 0;
 	guess_ns = 10 * S;
 	guesser = a;
-	login_ask(&l[0], &a, "w", 1);
-	login_ask(&l[1], &a, "w", 1);
-	login_ask(&l[2], &b, "w", 1);
-	login_ask(&l[3], &b, "w", 1);
+	login_ask(&l[0], &a, text_of(user), "w", 1);
+	login_ask(&l[1], &a, text_of(user), "w", 1);
+	login_ask(&l[2], &b, text_of(user), "w", 1);
+	login_ask(&l[3], &b, text_of(user), "w", 1);
 	static const unsigned order[] = {2, 0, 3, 1};
 	for (unsigned k = 0; k < 4; k++) {
 		const uint64_t now = 10 * S + k * LOGIN_GUESS_NS;
@@ -144,7 +185,7 @@ static void test_forget(void **state)
 	guesses = 0;
 	guess_ns = 10 * S;
 	for (unsigned i = 0; i < 3; i++)
-		login_ask(&l[i], &a, "w", 1);
+		login_ask(&l[i], &a, text_of(user), "w", 1);
 	login_forget(&l[1]);
 	assert_ptr_equal(l[0].next, &l[2]);
 	login_forget(&l[0]);
@@ -159,6 +200,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_verdicts, setup),
+		cmocka_unit_test_setup(test_users, setup),
 		cmocka_unit_test_setup(test_too_long, setup),
 		cmocka_unit_test_setup(test_guesses, setup),
 		cmocka_unit_test_setup(test_turns, setup),
