@@ -7,7 +7,7 @@ from machine import *
 
 DOC = open(ROOT + "/docs/console.md", encoding="utf-8").read()
 # end the machine or the session, or wait for a network
-NOT_RUN = {"clock set", "write memory", "copy running-config startup-config", "erase startup-config", "show xdp map", "show xdp events", "xdp map", "ping", "test churn", "capture", "trace", "exit", "quit", "reload", "poweroff", "install"}
+NOT_RUN = {"clock set", "write memory", "copy running-config startup-config", "erase startup-config", "show xdp map", "show xdp events", "xdp map", "ping", "test churn", "capture", "trace", "traceroute", "exit", "quit", "reload", "poweroff", "install"}
 
 
 def sections():
