@@ -18,11 +18,15 @@
 #include "control/commit/api.h"
 
 #include "control/commit/commit.h"
+#include "control/commit/record.h"
+#include "control/commit/startup.h"
 #include "control/config/config_hash.h"
 #include "control/config/config_parse.h"
 #include "control/config/running.h"
+#include "control/console/log.h"
 #include "control/management/page.h"
 #include "control/management/users.h"
+#include "control/storage/storage.h"
 #include "control/text/json_statements.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
@@ -34,6 +38,7 @@
 #define CONTENT_LEAST (64u << 10)
 #define SLICE_NS 500000ull    /* of PATCH, in a turn */
 #define CONFIRM_MAX_S 86400
+#define ROLLBACK_MOST 99
 #define ERRORS_ROOM 3000      /* bytes of the reply for an error and what follows it */
 #define TEXT "text/plain; charset=utf-8"
 #define JSON "application/json"
@@ -473,8 +478,8 @@ static const char *read_parameter(struct text name, struct text value, bool roll
 		if (!decode(change.comment, sizeof change.comment, value))
 			return "comment is up to 79 printable ASCII characters, percent-encoded";
 	} else if (rollback && text_equal(name, text_of("n"))) {
-		if (text_parse_u32(value, 1, HISTORY_VERSIONS, &change.back) != E_OK)
-			return "n is a number of commits, 1 to 10";
+		if (text_parse_u32(value, 1, ROLLBACK_MOST, &change.back) != E_OK)
+			return "n is a number of commits, 1 to 99";
 	} else {
 		return "expected the parameters dry-run, confirm, comment, and n of a rollback";
 	}
@@ -620,7 +625,12 @@ static unsigned enter_some(struct page_write *w)
 
 static unsigned enter_earlier(struct page_write *w)
 {
+	static struct config_wrong wrong;
+	struct text_error err;
+	struct record r;
 	const int e = commit_rollback(change.back);
+	if (e == E_NOENT && commit_record_find(change.back, &r) && r.config.len) /* from before the start, on the disk */
+		return commit_replace(r.config, &wrong, &err) == E_OK ? 200 : refuse_line(w, &err, err.line, text_of(""));
 	if (e == E_NOENT)
 		return page_refuse(w, 422, "there is no configuration so many commits ago");
 	return e == E_OK ? 200 : page_refuse(w, 422, "the changes since then are more than a candidate holds");
@@ -730,6 +740,56 @@ static unsigned api_discard(struct page_write *w)
 	return 200;
 }
 
+/* --- the startup configuration --- */
+
+static struct {
+	bool under_way; /* storage_put has not called `saved` yet, perhaps for a client that has gone */
+	int error;
+} saving;
+
+static void saved(void *arg, int error)
+{
+	(void)arg;
+	saving.under_way = false;
+	saving.error = error;
+}
+
+static unsigned answer_saved(struct page_write *w)
+{
+	struct storage_status s;
+	char who[USERS_WHO_SIZE];
+	storage_status(&s);
+	if (saving.error != E_OK)
+		return page_refuse(w, 503, saving.error == E_NOMEM ? "it is longer than the store has room for"
+		                           : s.why                ? s.why
+		                                                  : "the disk could not be written");
+	log_event(LOG_NOTICE, "CONFIG-STARTUP", "configuration: the startup configuration is written by %s, generation %llu",
+	          users_who(who, w->user, w->from), (ull)s.generation);
+	page_print(&w->reply, "{\"written\":true,\"generation\":%llu}\n", (ull)s.generation);
+	return 200;
+}
+
+/* POST of save: as `write memory`. */
+static unsigned api_save(struct page_write *w)
+{
+	if (w->again)
+		return saving.under_way ? 0 : answer_saved(w);
+	if (!w->user[0])
+		return page_refuse(w, 403, "the configuration states no users: state one with the role configure");
+	if (commit_unconfirmed_s())
+		return page_refuse(w, 409, "the last commit waits to be confirmed");
+	if (!storage_present())
+		return page_refuse(w, 503, "there is no store");
+	if (saving.under_way)
+		return page_refuse(w, 503, "the startup configuration is being written already");
+	saving.under_way = true;
+	saving.error = startup_write(saved, NULL);
+	if (saving.error == E_OK)
+		return 0;
+	saving.under_way = false;
+	return answer_saved(w);
+}
+
 static uint8_t *api_take(struct page_write *w, unsigned *status)
 {
 	*status = w->bytes > CONTENT_MAX ? 413 : 503;
@@ -778,6 +838,7 @@ static const struct page pages[] = {
 	{.path = "/api/v1/config/rollback", .type = JSON, .fields = FIELDS, .methods = BIT(HTTP_POST), .write = api_rollback,
 	 .stop = api_stop},
 	{.path = "/api/v1/config/confirm", .type = JSON, .fields = FIELDS, .methods = BIT(HTTP_POST), .write = api_confirm},
+	{.path = "/api/v1/config/save", .type = JSON, .fields = FIELDS, .methods = BIT(HTTP_POST), .write = api_save},
 	{.path = "/api/v1/config/candidate", .type = JSON, .fields = FIELDS, .methods = BIT(HTTP_DELETE), .write = api_discard},
 	{.path = "/api/v1/config/history", .type = JSON, .fields = FIELDS, .parts = parts_history},
 };

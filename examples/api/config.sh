@@ -7,6 +7,7 @@
 #   config.sh patch [SECONDS]   applies the statements on standard input; with SECONDS, until they are confirmed
 #   config.sh confirm           confirms them
 #   config.sh rollback [N]      goes back by N commits
+#   config.sh save              writes the startup configuration
 #   config.sh history           prints the earlier configurations
 #
 # HAYATE is the machine's URL (http://192.0.2.1), TOKEN the token of a user. Exit code: curl's; 22 for an answer of
@@ -40,6 +41,7 @@ patch)
 	;;
 confirm) ask --request POST "$config/confirm" ;;
 rollback) ask --request POST "$config/rollback?n=${2:-1}" ;;
+save) ask --request POST "$config/save" ;;
 history) ask "$config/history" ;;
 *)
 	sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0" >&2

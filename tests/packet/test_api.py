@@ -9,6 +9,7 @@ import pytest
 from ip6 import *
 from test_http import WEB, Client
 from test_remote import BASE, SECRET, password
+from test_storage import cut_off, disk, machines  # noqa: F401
 
 TOKENS = {role: password.token(role, role.encode() * 4) for role in ("read", "operate", "configure")}
 USERS = "".join(password.line(SECRET, 1000, bytes(range(16)), user=role, role=role) + "\n" + TOKENS[role][1] + "\n"
@@ -222,7 +223,7 @@ def test_conditions_and_types(api):
         status, _, said = api("PATCH", URL + "?" + query, body="hostname x\n")
         assert status == 400 and said["error"], query
     assert api("PUT", If_Match="*")[0] == 400 and api("PATCH", body="")[0] == 400
-    assert api("POST", URL + "/rollback?n=11")[0] == 400
+    assert api("POST", URL + "/rollback?n=100")[0] == 400
 
 
 def test_wrong_lines(m, api):
@@ -337,3 +338,25 @@ def test_too_long(m, api):
           TOKENS["configure"][0].encode() + b"\r\nContent-Length: %d\r\n\r\n" % ((64 << 20) + 1))
     m.time(1 * MS)
     assert c.read().answer()[0] == 413
+
+
+def test_startup_configuration(m, api, disk, machines):
+    """Saved by a script, it is there after a power cut; a roll-back reaches behind the boot. Without a disk: 503."""
+    assert api("POST", URL + "/save")[0] == 503
+    first = machines(CONFIG_, disk=disk)
+    first.learn(A, B)
+    there = Api(first)
+    assert there("PATCH", URL + "?comment=first", body="hostname saved\n")[2]["changed"]
+    status, _, said = there("POST", URL + "/save")
+    assert status == 200 and said["written"] and said["generation"] > 0
+    assert "the startup configuration is written by configure from 192.0.2.2" in first.text
+    assert there("PATCH", URL + "?comment=second&confirm=60", body="hostname lost\n")[2]["changed"]
+    assert there("POST", URL + "/save")[0] == 409
+    first.time(1 * SECOND)
+    cut_off(first)
+    second = machines("hostname module\n", disk=disk)
+    second.learn(A, B)
+    there = Api(second)
+    assert "hostname saved\n" in there("GET")[2]
+    assert there("POST", URL + "/rollback?n=1&dry-run=1")[2]["diff"] == ["-hostname saved", "+hostname lost"]
+    assert Api(second, "read")("POST", URL + "/save")[0] == 403
