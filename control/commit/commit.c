@@ -435,8 +435,8 @@ static void apply(enum commit_effect effect, const char *by, const char *comment
 	commit.confirm_ns = confirm_ns ? core_now_ns() + confirm_ns : 0;
 	fmt_format(commit.by, sizeof commit.by, "%s", by);
 	fmt_format(commit.by_comment, sizeof commit.by_comment, "%s", comment);
-	log_event(LOG_NOTICE, "CONFIG-COMMIT", "configuration: committed by %s%s (number %u)", by,
-	          confirm_ns ? ", not yet confirmed" : "", running.number + 1);
+	log_event(LOG_NOTICE, "CONFIG-COMMIT", "configuration: committed by %s%s", by,
+	          confirm_ns ? ", not yet confirmed" : "");
 	if (comment[0])
 		log_event(LOG_NOTICE, "CONFIG-COMMIT", "configuration: its comment is \"%s\"", comment);
 	if (effect == COMMIT_RESTART) {

@@ -1,8 +1,6 @@
 """Neighbour discovery through the whole application: the states of a neighbour (RFC 4861 7.3.2),
 our own addresses (RFC 4862 5.4), advertisements to hosts (RFC 4861 6.2), groups (RFC 3810).
 tests/unit/net/test_nd.c tests the rules of the module; this file tests the fate of packets."""
-import re
-
 import pytest
 from ip6 import *
 from machine import *
@@ -590,7 +588,7 @@ def committed(m, *lines):
         assert "%" not in m.console(line), line
     assert m.console("end").startswith("the candidate")
     m.console("configure")
-    assert re.search(r"by the console \(number \d+\)\ncommitted\n$", m.console("commit"))
+    assert m.console("commit").endswith("by the console\ncommitted\n")
     m.console("end")
     m.time(3600 * MS)
     assert "ports restart" not in m.text
