@@ -20,6 +20,34 @@ uint64_t host_tsc;
 static uint64_t utc_ns; /* of every time; 0: not known */
 uint64_t walltime_at(uint64_t now_ns) { return now_ns ? utc_ns : 0; }
 
+/* a store of one value */
+static struct {
+	bool present;
+	uint8_t at[1 << 18];
+	size_t bytes; /* 0: no value */
+} store;
+bool storage_present(void) { return store.present; }
+int storage_get(const char *name, const uint8_t **data, size_t *n)
+{
+	(void)name;
+	*data = store.at;
+	*n = store.bytes;
+	return store.bytes ? E_OK : E_NOENT;
+}
+void storage_status(struct storage_status *s) { *s = (struct storage_status){.most = sizeof store.at * 8}; }
+uint8_t *storage_behind(size_t *room)
+{
+	*room = sizeof store.at;
+	return store.at;
+}
+int storage_put(const char *name, const void *data, size_t n, void (*done)(void *arg, int error), void *arg)
+{
+	(void)name, (void)done, (void)arg;
+	assert_ptr_equal(data, store.at);
+	store.bytes = n;
+	return E_OK;
+}
+
 static char shown[12 * sizeof(struct crash)];
 static size_t shown_bytes;
 
@@ -137,6 +165,23 @@ static void none(void **s)
 	shown_bytes = 0;
 	assert_true(read_page(2048));
 	assert_string_equal(shown, "no program has failed since boot\n");
+}
+
+/* What the store has of an earlier boot is shown as long as this boot has no reports. */
+static void in_the_store(void **s)
+{
+	(void)s;
+	store.present = true;
+	crash(3, "C\n");
+	crash_timer();
+	show_crash(NULL);
+	assert_string_equal(shown, "crash 1: core 3, 1.234 s after boot\nC\n");
+	forget_shown();
+	memset(info.crash, 0, sizeof info.crash);
+	show_crash(NULL);
+	assert_string_equal(shown, "reports of an earlier boot:\ncrash 1: core 3, 1.234 s after boot\nC\n");
+	store.present = false;
+	store.bytes = 0;
 }
 
 static void time_of_day(void **s)
@@ -391,7 +436,7 @@ static void odd_reports(void **s)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(time_of_day, setup),
+		cmocka_unit_test_setup(in_the_store, setup), cmocka_unit_test_setup(time_of_day, setup),
 		cmocka_unit_test_setup(none, setup),         cmocka_unit_test_setup(first_and_last, setup),
 		cmocka_unit_test_setup(last_boot, setup),    cmocka_unit_test_setup(printed_once, setup),
 		cmocka_unit_test_setup(printed_as_they_end, setup),
