@@ -38,7 +38,7 @@ def test_remembers(kind, arguments, make_router, tmp_path):
     assert router.command("show running-config") == running == router.command("show startup-config")
     rows = [line.split()[:2] for line in router.command("show history").splitlines()[1:]]
     assert rows == [["0", "2"], ["1", "1"]]
-    for line in ("configure", "rollback 1", "commit", "end"):
+    for line in ("configure", "rollback 1", "commit startup", "end"):  # returns when it is in force
         said = router.command(line)
         assert "%" not in said, said
     said = router.command("show running-config")
