@@ -463,9 +463,9 @@ static void test_statement_errors(void **state)
 	       "service, tcp, web, username, http, https, console, ssh, capture, routing, xdp, steer, channel-group, lacp, port-channel, switchport, "
 	       "storm-control, monitor, spanning-tree, errdisable, logging, lldp, ntp, exit");
 	refuse("\n\nint eth0", 3, "int", "unknown statement");
-	refuse("ip", 1, "", "expected address, helper-address, dhcp, unnumbered, access-group, unreachables, verify, redirects, directed-broadcast, access-list, route, icmp, igmp after \"ip\"");
+	refuse("ip", 1, "", "expected address, helper-address, dhcp, unnumbered, access-group, unreachables, verify, redirects, directed-broadcast, access-list, route, icmp, igmp, name-server, domain after \"ip\"");
 	refuse("ip rout 1.2.3.4", 1, "rout",
-	       "expected address, unnumbered, access-group, unreachables, verify, redirects, directed-broadcast, access-list, route, icmp, igmp after \"ip\"");
+	       "expected address, helper-address, dhcp, unnumbered, access-group, unreachables, verify, redirects, directed-broadcast, access-list, route, icmp, igmp, name-server, domain after \"ip\"");
 	refuse("ip icmp 5", 1, "5", "expected rate-limit after \"icmp\"");
 	refuse("no mtu", 1, "mtu", "expected shutdown, ip, ipv6, lldp after \"no\"");
 	refuse("service echo sctp", 1, "sctp", "expected udp, tcp after \"echo\"");
