@@ -293,7 +293,7 @@ static void read_page(const page_part *parts, const char *below, const char *que
 	check_json(whole);
 }
 
-static void write(bool map, bool remove, const char *below, const char *query, const uint8_t *content, uint32_t bytes)
+static void write(bool map, bool remove, const char *below, const char *query, uint8_t *content, uint32_t bytes)
 {
 	static char reply[PAGE_REPLY_MAX];
 	struct page_write w = {.remove = remove, .below = below, .query = query, .content = content, .bytes = bytes,
