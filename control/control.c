@@ -23,6 +23,7 @@
 #include "control/forwarding/groups.h"
 #include "control/forwarding/persist.h"
 #include "control/management/http.h"
+#include "control/management/log_store.h"
 #include "control/management/logging.h"
 #include "control/management/tls_stream.h"
 #include "control/cli/show.h"
@@ -63,6 +64,7 @@
 #include "control/programs/programs.h"
 #include "control/management/stats.h"
 #include "control/host/tcp_control.h"
+#include "control/monitor/sflow.h"
 #include "control/monitor/trace.h"
 
 #include "lib/fmt.h"
@@ -231,6 +233,7 @@ static void control_plane_start(void)
 	engine_resume();
 	start_services(v);
 	lldp_control_start();
+	sflow_configure();
 	dhcp_relay_start();
 	ntp_control_changed();
 	memory_note("management");
@@ -319,7 +322,7 @@ static uint64_t (*const timers[])(void) = {
 	config_hash_timer, engine_timer, tables_timer, tcp_timer, tls_stream_timer, http_timer, ssh_timer, remote_timer, capture_timer,
 	trace_timer, programs_timer, crash_timer, storage_timer, boot_disk_timer, storage_commands_timer,
 	lldp_control_timer,
-	log_timer, logging_timer,
+	log_timer, logging_timer, log_store_timer, sflow_timer,
 	names_timer, ntp_control_timer,
 	commands_timer,
 	tls_stream_deadline, /* after http_timer */
@@ -361,6 +364,7 @@ const struct control_hooks control_plane_hooks = {
 	.log = console_log_line,
 	.timer = control_plane_timer,
 	.mirror = mirror_vector,
+	.sample = sample_vector,
 	.trace = trace_vector,
 	.code_name = programs_code_name,
 	.programs = xdp_vector,

@@ -35,6 +35,7 @@
 
 #include "dataplane/services.h"
 #include "dataplane/mirror_ring.h"
+#include "dataplane/sample.h"
 #include "dataplane/trace_ring.h"
 #include "dataplane/verify.h"
 #include "dataplane/xdp.h"
@@ -241,6 +242,7 @@ struct dp_state {
 	uint16_t bfd_port;
 	uint32_t engine_addr; /* of the routing engine, if it has VXLAN; 0: it has none. Changes at
 	                       * any time */
+	uint32_t sample_rate; /* one of so many packets is sampled (sample.h); 0: none; at any time */
 	struct dp_capture capture;
 	struct dp_trace trace;
 	struct dp_xdp xdp;
@@ -469,6 +471,7 @@ struct dp_carried {
 struct dp_shared {
 	struct dp_used used;
 	struct dp_tcp tcp;
+	struct sample_ring samples;
 };
 
 /* That of this core. */

@@ -57,7 +57,7 @@ void core_note_config(uint64_t hash)
 /* Has data cores look closer at the vectors of ports that need anything. */
 static void look_at(struct published *s)
 {
-	__atomic_store_n(&s->looked_at, s->mirror_in | s->trace_in | s->programs_in | s->move_in,
+	__atomic_store_n(&s->looked_at, s->mirror_in | s->trace_in | s->programs_in | s->move_in | s->sample_in,
 	                 __ATOMIC_RELEASE);
 }
 
@@ -91,6 +91,13 @@ void core_trace_ports(uint32_t ports)
 {
 	struct published *s = published_header();
 	__atomic_store_n(&s->trace_in, ports, __ATOMIC_RELEASE); /* as in core_mirror */
+	look_at(s);
+}
+
+void core_sample_ports(uint32_t ports)
+{
+	struct published *s = published_header();
+	__atomic_store_n(&s->sample_in, ports, __ATOMIC_RELEASE); /* as in core_mirror */
 	look_at(s);
 }
 

@@ -505,11 +505,11 @@ COLD static void hold(unsigned port, unsigned sent)
 
 static inline bool has_port(const uint32_t *ports, unsigned port)
 {
-	/* acquire: pairs with the release in core_mirror, core_trace_ports, core_program_ports and core_move_ports */
+	/* acquire: pairs with the release in core_mirror, core_trace_ports, core_program_ports, core_sample_ports and core_move_ports */
 	return unlikely(__atomic_load_n(ports, __ATOMIC_ACQUIRE) >> port & 1);
 }
 
-/* Handles a vector of a port with programs, a capture or a trace, or a bucket that moves. */
+/* Handles a vector of a port with programs, a capture, a trace or samples, or a bucket that moves. */
 __attribute__((noinline)) static void looked_at(struct pkt *v, unsigned n, unsigned port)
 {
 	const struct published *s = published_header();
@@ -517,6 +517,8 @@ __attribute__((noinline)) static void looked_at(struct pkt *v, unsigned n, unsig
 		n = move_look(v, n, port);
 	if (n == 0)
 		return;
+	if (has_port(&s->sample_in, port))
+		app->control->sample(v, n, port);
 	if (has_port(&s->mirror_in, port))
 		app->control->mirror(v, n, port, false);
 	if (has_port(&s->programs_in, port))

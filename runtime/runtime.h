@@ -224,6 +224,9 @@ struct control_hooks {
 	 * send (`out`; a full ring may still drop them). The hook must not change the packets. */
 	void (*mirror)(const struct pkt *v, unsigned n, unsigned port, bool out);
 
+	/* Data core: packets received by ports given to core_sample_ports(). The hook must not change them. */
+	void (*sample)(const struct pkt *v, unsigned n, unsigned port);
+
 	/* Data core: called instead of rx_vector for ports given to core_trace_ports(). Passes all the packets
 	 * on to rx_vector, in order, in any number of vectors. */
 	void (*trace)(struct pkt *v, unsigned n, unsigned port);
@@ -534,7 +537,7 @@ void *core_data_memory(size_t *bytes);
 
 /* An area in this core's shared memory that all cores can read, 64-byte aligned. When the core's
  * program starts, the first CORE_SHARED_ZEROED bytes are zero; the rest keeps its contents. */
-#define CORE_SHARED_ZEROED 0x10000u
+#define CORE_SHARED_ZEROED 0x12000u
 void *core_shared_area(size_t *bytes);
 
 /* At the end of this turn the control core is woken, if it sleeps, and calls control_hooks.timer soon: for an
@@ -691,7 +694,7 @@ size_t core_private_used(void);
  */
 enum core_persist { CORE_PERSIST_DEVICES /* the runtime's own: many pieces */, CORE_PERSIST_JOURNAL, CORE_PERSIST_ROUTES, CORE_PERSIST_PROGRAMS, CORE_PERSIST_PROGRAMS_WORK, CORE_PERSIST_STP, CORE_PERSIST_CONTENT,
                     CORE_PERSIST_ERRDISABLE, CORE_PERSIST_WALLTIME, CORE_PERSIST_LOG, CORE_PERSIST_STORAGE,
-                    CORE_PERSIST_STARTUP, CORE_PERSIST_SYSLOG, CORE_PERSIST_HTTPS, CORE_PERSIST_SSH, CORE_PERSISTS };
+                    CORE_PERSIST_STARTUP, CORE_PERSIST_SYSLOG, CORE_PERSIST_HTTPS, CORE_PERSIST_SSH, CORE_PERSIST_LOG_STORE, CORE_PERSISTS };
 void *core_persist_alloc(enum core_persist what, size_t bytes);
 
 /* The same, aligned to CORE_LEND_UNIT, for memory that core_lend() is given. */
@@ -791,6 +794,10 @@ void core_bundle(unsigned port, uint32_t members);
 /* From now on data cores pass the packets received by the ports in `ports`, one bit each, to
  * control_hooks.trace instead of rx_vector. core_trace_ports(0) ends this, like core_mirror(0, 0). */
 void core_trace_ports(uint32_t ports);
+
+/* From now on data cores pass the packets received by the ports in `ports`, one bit each, to
+ * control_hooks.sample. core_sample_ports(0) ends this, like core_mirror(0, 0). */
+void core_sample_ports(uint32_t ports);
 
 /* From now on data cores pass the packets received by the ports in `ports`, one bit each, to
  * control_hooks.programs first. core_program_ports(0) ends this, like core_mirror(0, 0). */

@@ -110,13 +110,14 @@ struct published {
 	/* Request number, by data core index. A change tells that core to read its phase and the fields
 	 * after it; written last. */
 	uint64_t asked[CORES_MAX];
-	uint32_t looked_at; /* mirror_in | trace_in | programs_in | move_in; changes at any time; read for every vector */
+	uint32_t looked_at; /* mirror_in | trace_in | programs_in | move_in | sample_in; changes at any time; read for every vector */
 	uint32_t mirror_in, mirror_out; /* set by core_mirror(), at any time */
 	uint32_t looked_out; /* mirror_out | bundled; changes at any time; read for every flush */
 	uint32_t bundled;    /* ports, one bit each, whose numbers are those of bundles; set by core_bundle(), at any time */
 	uint64_t bundle[NIC_PORTS_MAX]; /* their buckets (bundle.h); likewise */
 	uint32_t trace_in;        /* set by core_trace_ports(), at any time */
 	uint32_t programs_in;     /* set by core_program_ports(), at any time */
+	uint32_t sample_in;       /* set by core_sample_ports(), at any time */
 	uint32_t move_in;         /* set by core_move_ports(), at any time */
 	uint32_t sampling;        /* number of the window in which load is counted by buckets (balancer.h); 0: none */
 	uint64_t pressed_ticks;   /* a longer turn is reported (elastic.h); UINT64_MAX: none; changes at any time */

@@ -29,6 +29,7 @@
 #include "net/nd.h"
 #include "control/management/remote.h"
 #include "control/management/ssh.h"
+#include "control/monitor/sflow.h"
 #include "control/monitor/trace.h"
 
 #include "lib/mem.h"
@@ -217,7 +218,8 @@ static const struct shell_command commands[] = {
 	{"show lldp neighbors", NULL, "LLDP neighbours, one line each", show_lldp_neighbours},
 	{"show lldp neighbors detail", NULL, "all that LLDP neighbours announce", show_lldp_neighbours_detail},
 	{"show clock", NULL, "the time of day, and what has set it", show_clock},
-	{"show logging", "~[LEVEL] [last N]", "the event log, the newest message last", show_logging},
+	{"show sflow", NULL, "sFlow: collectors, samples, ports", show_sflow},
+	{"show logging", "~[LEVEL] [last N]|stored", "the event log, the newest message last", show_logging},
 	{"show configuration", NULL, "the candidate configuration", show_candidate},
 	{"show configuration |", NULL, "part of it", NULL},
 	{"show configuration | compare", NULL, "what differs from the configuration that runs",

@@ -3,15 +3,15 @@
 
 #include "control/console/log.h"
 #include "control/console/shell.h"
+#include "control/management/log_store.h"
 #include "control/management/logging.h"
+#include "control/storage/storage.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
 #include "lib/number.h"
-#include "lib/rfc3339.h"
 
-#define LINE_MAX (LOG_TEXT + LOG_FACILITY + 48)
 #define PIECE_LINES 2
-_Static_assert(PIECE_LINES * (LINE_MAX + 1) <= SHELL_STREAM_PIECE, "a session has room for them");
+_Static_assert(PIECE_LINES * (LOG_LINE + 1) <= SHELL_STREAM_PIECE, "a session has room for them");
 
 typedef unsigned long long ull;
 
@@ -21,29 +21,6 @@ struct stream {
 	uint64_t level; /* messages of this level and more urgent ones */
 };
 _Static_assert(sizeof(struct stream) <= SHELL_STREAM_BYTES, "shell_stream keeps it");
-
-/* "%LINK-5-UPDOWN": the facility with the level in it; without a mnemonic "%ARP-4". */
-static void put_tag(struct fmt_buf *b, const struct log_record *r)
-{
-	const char *dash = r->facility;
-	while (*dash && *dash != '-')
-		dash++;
-	fmt_put(b, "%%%.*s-%u%s", (int)(dash - r->facility), r->facility, (unsigned)r->level, dash);
-}
-
-static void show_record(struct shell *sh, const struct log_record *r)
-{
-	char line[LINE_MAX], time[RFC3339_MAX];
-	struct fmt_buf b = {line, sizeof line, 0, false};
-	const uint64_t us = r->since_boot_ns / 1000;
-	if (r->utc_ns)
-		fmt_put(&b, "%s ", rfc3339_put(time, r->utc_ns, 6));
-	else
-		fmt_put(&b, "%6llu.%06llu ", (ull)(us / 1000000), (ull)(us % 1000000));
-	put_tag(&b, r);
-	fmt_put(&b, ": %s", r->text);
-	shell_print(sh, "%s\n", line);
-}
 
 static const struct log_record *next(struct stream *s)
 {
@@ -56,9 +33,10 @@ static const struct log_record *next(struct stream *s)
 
 static bool more(struct shell *sh, void *own)
 {
+	char line[LOG_LINE];
 	const struct log_record *r = NULL;
 	for (unsigned n = 0; n < PIECE_LINES && (r = next(own)); n++)
-		show_record(sh, r);
+		shell_print(sh, "%s\n", log_record_line(line, r));
 	return r != NULL;
 }
 
@@ -108,13 +86,43 @@ static void show_head(struct shell *sh)
 	            (ull)c->suppressed);
 }
 
+struct stored_stream {
+	uint64_t at; /* bytes that have been shown */
+};
+
+/* A piece of the text on the disk. A write between two pieces may move it, so that lines are missing or come twice. */
+static bool more_stored(struct shell *sh, void *own)
+{
+	struct stored_stream *s = own;
+	const uint8_t *text;
+	size_t bytes;
+	if (storage_get(LOG_STORE_NAME, &text, &bytes) != E_OK || s->at >= bytes)
+		return false;
+	const size_t n = u64_min(bytes - s->at, SHELL_STREAM_PIECE / 2);
+	shell_write(sh, (const char *)text + s->at, n);
+	s->at += n;
+	return s->at < bytes;
+}
+
+static void show_stored(struct shell *sh)
+{
+	if (!storage_present())
+		shell_print(sh, "nothing is stored: there is no disk with a partition of Hayate's\n");
+	else
+		shell_stream(sh, more_stored);
+}
+
 void show_logging(struct shell *sh)
 {
 	const int buffered = log_levels()->buffered;
 	struct stream s = {log_first_shown(), log_head(), (uint64_t)(buffered == LOG_NONE ? 0 : buffered)};
 	uint32_t last = 0;
+	if (sh->argc == 1 && strcmp(sh->argv[0], "stored") == 0) {
+		show_stored(sh);
+		return;
+	}
 	if (!read_arguments(sh, &s, &last)) {
-		shell_print(sh, "%% show logging [LEVEL] [last N]: a level is a number from 0 to 7, or a word such as "
+		shell_print(sh, "%% show logging [LEVEL] [last N], or show logging stored: a level is a number from 0 to 7, or a word such as "
 		                "warnings; N is 1 to %u\n", LOG_RECORDS);
 		return;
 	}

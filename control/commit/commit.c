@@ -25,6 +25,7 @@
 #include "control/config/journal.h"
 #include "control/management/plugin.h"
 #include "control/management/logging.h"
+#include "control/monitor/sflow.h"
 #include "control/management/remote.h"
 #include "control/programs/programs.h"
 #include "control/forwarding/routes.h"
@@ -426,6 +427,7 @@ static void apply_live(void)
 	dhcp_relay_changed();
 	logging_configure();
 	ntp_control_changed();
+	sflow_configure();
 	if (plugin_get() && plugin_get()->changed)
 		plugin_get()->changed();
 }

@@ -235,6 +235,7 @@ struct config_interface {
 	uint16_t engine_protocols; /* one bit for each enum routing_protocol; 0: not configured */
 	uint32_t engine_protocols_line;
 	bool lldp_no_transmit, lldp_no_receive; /* of a port */
+	bool sflow;                             /* likewise: it is sampled */
 	bool deny_silently, deny_silently6; /* no ICMP error for packets received here and denied */
 };
 
@@ -513,6 +514,24 @@ struct config_logging {
 	uint32_t source_line;
 };
 
+/* sFlow. 0: not configured. */
+#define CONFIG_COLLECTORS_MAX 2
+#define CONFIG_SFLOW_RATE_DEFAULT 2048
+#define CONFIG_SFLOW_RATE_MAX 16777215
+#define CONFIG_SFLOW_INTERVAL_DEFAULT_S 20
+#define CONFIG_SFLOW_INTERVAL_MAX_S 3600
+struct config_collector {
+	uint32_t line;
+	struct net_addr addr;
+	uint16_t port;
+};
+struct config_sflow {
+	struct config_collector collector[CONFIG_COLLECTORS_MAX];
+	unsigned collectors;
+	uint32_t rate;       /* one of so many packets is sampled */
+	uint32_t interval_s; /* between counter samples */
+};
+
 /* IGMP and MLD snooping, by family: 0 is IPv4, 1 IPv6. All zero: on, and no querier. */
 #define CONFIG_SNOOPS 2
 #define CONFIG_QUERY_INTERVAL_DEFAULT_S 125
@@ -654,6 +673,7 @@ struct config {
 	struct config_dhcp dhcp;
 	struct config_logging logging;
 	struct config_time time;
+	struct config_sflow sflow;
 	struct config_monitor monitor[CONFIG_MONITORS]; /* by number less one */
 	uint32_t aging_s; /* of learned addresses; 0: they stay */
 	uint32_t aging_line; /* 0: not configured */

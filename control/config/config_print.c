@@ -247,6 +247,17 @@ static void print_time(const struct printer *p, const struct config_time *t)
 	}
 }
 
+static void print_sflow(const struct printer *p, const struct config_sflow *s)
+{
+	char addr[FMT_ADDR_MAX];
+	for (unsigned k = 0; k < s->collectors; k++)
+		print_line(p, "sflow collector %s port %u", fmt_addr(addr, s->collector[k].addr.w), s->collector[k].port);
+	if (s->rate)
+		print_line(p, "sflow sampling-rate %u", s->rate);
+	if (s->interval_s)
+		print_line(p, "sflow polling-interval %u", s->interval_s);
+}
+
 static void print_snoop_vlans(const struct printer *p, const char *words, const uint64_t *set, const char *what)
 {
 	for (unsigned vid = 1; vid <= CONFIG_VID_MAX; vid++)
@@ -368,6 +379,8 @@ static void print_interface(const struct printer *p, const struct config *c,
 		print_line(p, " no lldp transmit");
 	if (i->lldp_no_receive)
 		print_line(p, " no lldp receive");
+	if (i->sflow)
+		print_line(p, " sflow enable");
 	if (i->mtu != 0)
 		print_line(p, " mtu %u", i->mtu);
 	if (i->engine_index != 0)
@@ -561,6 +574,7 @@ static void print_machine(const struct config *c, config_write_fn write, void *c
 	print_dhcp(&p, &c->dhcp);
 	print_logging(&p, &c->logging);
 	print_time(&p, &c->time);
+	print_sflow(&p, &c->sflow);
 	print_engine(&p, &c->engine);
 	for (unsigned n = 0; n < c->interfaces; n++)
 		if (c->interface[n].present)

@@ -5,6 +5,7 @@
 #include "lib/fmt.h"
 #include "lib/mem.h"
 #include "lib/number.h"
+#include "lib/rfc3339.h"
 #include "lib/siphash.h"
 #include "runtime/runtime.h"
 #include "runtime/walltime.h"
@@ -293,6 +294,30 @@ uint64_t log_timer(void)
 			due = u64_min(due, now + (LOG_BURST / 2 - b->tokens) * TOKEN_NS);
 	}
 	return due;
+}
+
+/* --- text --- */
+
+static void put_tag(struct fmt_buf *b, const struct log_record *r)
+{
+	const char *dash = r->facility;
+	while (*dash && *dash != '-')
+		dash++;
+	fmt_put(b, "%%%.*s-%u%s", (int)(dash - r->facility), r->facility, (unsigned)r->level, dash);
+}
+
+char *log_record_line(char buf[LOG_LINE], const struct log_record *r)
+{
+	char time[RFC3339_MAX];
+	struct fmt_buf b = {buf, LOG_LINE, 0, false};
+	const unsigned long long us = r->since_boot_ns / 1000;
+	if (r->utc_ns)
+		fmt_put(&b, "%s ", rfc3339_put(time, r->utc_ns, 6));
+	else
+		fmt_put(&b, "%6llu.%06llu ", us / 1000000, us % 1000000);
+	put_tag(&b, r);
+	fmt_put(&b, ": %s", r->text);
+	return buf;
 }
 
 /* --- levels --- */

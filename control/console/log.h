@@ -78,6 +78,11 @@ struct log_stats {
 };
 const struct log_stats *log_stats(void);
 
+/* The message as a line without line end, as `show logging` has it: time of day in UTC, or seconds since boot;
+ * "%LINK-5-UPDOWN", the facility with the severity in it; the text. Returns buf. */
+#define LOG_LINE (LOG_TEXT + LOG_FACILITY + 48)
+char *log_record_line(char buf[LOG_LINE], const struct log_record *r);
+
 /* A row of the timers in control/control.c. */
 uint64_t log_timer(void);
 

@@ -57,6 +57,15 @@ def test_every_command_is_documented(m):
     assert documented - listed == set()
 
 
+def test_alert_rules_name_metrics():
+    """Each metric of docs/prometheus-alerts.yml exists."""
+    rules = open(ROOT + "/docs/prometheus-alerts.yml", encoding="utf-8").read()
+    metrics = open(ROOT + "/control/management/metrics.c", encoding="utf-8").read()
+    named = set(re.findall(r"\bhayate_[a-z_]+", rules))
+    assert len(named) > 8
+    assert not [name for name in named if '{"%s"' % name not in metrics]
+
+
 def test_trace_prints_what_is_documented(m):
     """The whole example."""
     example = next(e for command, e in SECTIONS if words(command) == "trace")

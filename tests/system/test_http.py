@@ -109,6 +109,9 @@ def test_promtool(make_lab):
                    "interface lo0\n ip address 10.255.0.1/32\n")
     pings(web.left, RIGHT_HOST)
     text = curl(web.left, BASE + "/metrics")[1]
+    rules = subprocess.run([*argv, "check", "rules", os.path.join(ROOT, "docs", "prometheus-alerts.yml")], text=True,
+                           capture_output=True, check=False)
+    assert rules.returncode == 0 and "rules found" in rules.stdout, rules.stdout + rules.stderr
     result = subprocess.run([*argv, "check", "metrics"], input=text, text=True, capture_output=True,
                             check=False)
     assert (result.returncode, result.stdout + result.stderr) == (0, "")

@@ -1,9 +1,12 @@
-"""What the machine tells others: syslog (RFC 5424 over UDP), judged by rsyslogd, a host beside it."""
+"""What the machine tells others: syslog (RFC 5424 over UDP), judged by rsyslogd; sFlow v5, judged by sfcapd and nfdump."""
+import csv
 import json
 import re
+import signal
+import subprocess
 
 import pytest
-from conftest import eventually, router_config
+from conftest import RIGHT_HOST, eventually, router_config
 
 WAIT_S = 60
 RSYSLOGD = """\
@@ -75,3 +78,37 @@ def test_syslog(make_router, make_hosts, tmp_path):
     assert numbers == sorted(set(numbers))  # none twice
     shown = router.command("show logging")
     assert "logging host: 192.0.2.2 port 514, sent" in shown and "%LINK-5-UPDOWN: eth1: link up" in shown
+
+
+SFLOW = "sflow collector 192.0.2.2\nsflow sampling-rate 1\nsflow polling-interval 1\n"
+
+
+@pytest.mark.one_card
+def test_sflow(make_router, make_hosts, tmp_path):
+    """At a rate of 1 nfdump lists each ping with its addresses, sizes and interfaces."""
+    left, right = make_hosts()
+    config = router_config(extra=SFLOW).replace("interface eth0\n", "interface eth0\n sflow enable\n")
+    flows = tmp_path / "flows"
+    flows.mkdir()
+    sfcapd = left.popen(["sfcapd", "-p", "6343", "-w", str(flows), "-t", "300"],
+                        stdout=open(tmp_path / "log", "wb"), stderr=subprocess.STDOUT)
+    router = make_router(config, ports=(left.port, right.port))
+    for _ in range(10):
+        assert left.ping(RIGHT_HOST, "-s", "100")[0]
+    def counted(what):
+        return int(re.search(what + r" (\d+)", router.command("show sflow"))[1])
+
+    eventually(lambda: counted("samples") >= 10, WAIT_S, "the samples are taken")
+    before = counted("counters")  # each second one: a datagram waits half a second at most
+    eventually(lambda: counted("counters") >= before + 2, WAIT_S, "the samples, and counters, are sent")
+    assert counted("lost") == 0 and counted("unsent") == 0
+    sfcapd.send_signal(signal.SIGTERM)  # it writes its file
+    sfcapd.wait(WAIT_S)
+    left.children.remove(sfcapd)
+    said = subprocess.run(["nfdump", "-R", str(flows), "-o", "csv", "proto icmp and src ip 192.0.2.2"], capture_output=True,
+                          text=True, check=True).stdout
+    log = (tmp_path / "log").read_text()
+    rows = [row for row in csv.DictReader(said.splitlines()) if row["da"] == RIGHT_HOST]
+    assert len(rows) == 10, said + log
+    assert {(row["ipkt"], row["ibyt"], row["in"], row["out"]) for row in rows} == {("1", "146", "1", "2")}, said
+    assert "Sequence Errors: 0, Bad Packets: 0" in log

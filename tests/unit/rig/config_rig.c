@@ -149,6 +149,8 @@ static void forget_lines(struct config *c)
 		c->dhcp.client[k].line = 0;
 	for (unsigned k = 0; k < CONFIG_LOG_HOSTS_MAX; k++)
 		c->logging.host[k].line = 0;
+	for (unsigned k = 0; k < CONFIG_COLLECTORS_MAX; k++)
+		c->sflow.collector[k].line = 0;
 	c->logging.source_line = c->logging.source_line != 0; /* these three say whether there is such a statement */
 	c->logging.console.line = c->logging.console.line != 0;
 	c->logging.buffered.line = c->logging.buffered.line != 0;

@@ -461,7 +461,7 @@ static void test_statement_errors(void **state)
 	refuse("hostnam x", 1, "hostnam", "unknown statement; expected one of hostname, application, "
 	       "idle, receive-steering, load-balance, cores, interface, description, ip, mtu, shutdown, no, ipv6, mac, permit, deny, arp, "
 	       "service, tcp, web, username, http, https, console, ssh, capture, routing, xdp, steer, channel-group, lacp, port-channel, switchport, "
-	       "storm-control, monitor, spanning-tree, errdisable, logging, lldp, ntp, exit");
+	       "storm-control, monitor, spanning-tree, errdisable, logging, sflow, lldp, ntp, exit");
 	refuse("\n\nint eth0", 3, "int", "unknown statement");
 	refuse("ip", 1, "", "expected address, helper-address, dhcp, unnumbered, access-group, unreachables, verify, redirects, directed-broadcast, access-list, route, icmp, igmp, name-server, domain after \"ip\"");
 	refuse("ip rout 1.2.3.4", 1, "rout",
