@@ -1,6 +1,7 @@
 /* See syslog.h. */
 #include "net/syslog.h"
 
+#include "lib/divide.h"
 #include "lib/fmt.h"
 #include "lib/rfc3339.h"
 
@@ -18,11 +19,12 @@ static void put_field(struct fmt_buf *b, const char *text, int most)
 /* timeQuality (7.1) is left out without a time of day. A sender in UTC knows its time zone. */
 static void put_structured_data(struct fmt_buf *b, const struct syslog_message *m)
 {
+	const uint64_t before = m->sequence - 1; /* a 32-bit machine divides by steps */
 	fmt_put(b, " ");
 	if (m->utc_ns)
 		fmt_put(b, "[timeQuality tzKnown=\"1\" isSynced=\"%u\"]", m->synchronized);
-	fmt_put(b, "[meta sequenceId=\"%llu\" sysUpTime=\"%llu\"]", (ull)((m->sequence - 1) % SEQUENCE_MAX + 1),
-	        (ull)(m->since_boot_ns / 10000000));
+	fmt_put(b, "[meta sequenceId=\"%llu\" sysUpTime=\"%llu\"]", (ull)(before - divide(before, SEQUENCE_MAX) * SEQUENCE_MAX + 1),
+	        (ull)divide(m->since_boot_ns, 10000000));
 }
 
 size_t syslog_put(char *buf, size_t size, const struct syslog_message *m)
