@@ -467,7 +467,7 @@ static void test_statement_errors(void **state)
 	refuse("ip rout 1.2.3.4", 1, "rout",
 	       "expected address, helper-address, dhcp, unnumbered, access-group, unreachables, verify, redirects, directed-broadcast, access-list, route, icmp, igmp, name-server, domain after \"ip\"");
 	refuse("ip icmp 5", 1, "5", "expected rate-limit after \"icmp\"");
-	refuse("no mtu", 1, "mtu", "expected shutdown, ip, ipv6, lldp after \"no\"");
+	refuse("no mtu", 1, "mtu", "expected shutdown, ip, ipv6, sflow, lldp after \"no\"");
 	refuse("service echo sctp", 1, "sctp", "expected udp, tcp after \"echo\"");
 	refuse("service daytime tcp", 1, "daytime", "expected echo, discard, chargen after \"service\"");
 	refuse("tcp", 1, "", "expected connections after \"tcp\"");
