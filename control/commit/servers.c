@@ -8,7 +8,10 @@
 #include "control/management/http.h"
 #include "control/management/https.h"
 #include "control/management/tls_stream.h"
+#include "control/commit/load.h"
 #include "control/commit/servers.h"
+#include "control/crypto/tls.h"
+#include "lib/mem.h"
 #include "control/config/config.h"
 #include "control/config/running.h"
 #include "control/engine/bfd.h"
@@ -67,6 +70,33 @@ static uint16_t *port_of(struct dp_state *v, enum server s)
 	                             : &v->engine_port;
 }
 
+/* The file of the certificate that a configuration names; empty: it names none, or there is no such file. */
+static struct text certificate(const struct config *c)
+{
+	struct text file = text_of("");
+	if (c->http.certificate[0] && !module_file(&boot_module, text_of(c->http.certificate), &file))
+		file = text_of("");
+	return file;
+}
+
+const char *servers_certificate(const struct config *next)
+{
+	const struct text file = certificate(next);
+	if (!next->http.certificate[0] || !https_prepare())
+		return NULL; /* the second: servers_room() says so */
+	return file.len ? tls_check_pem((const uint8_t *)file.at, file.len) : "the boot module has no file of this name";
+}
+
+/* The identity of HTTPS is that of a configuration. */
+static bool choose(const struct config *c)
+{
+	const struct text file = certificate(c);
+	if (!c->http.certificate[0] || file.len)
+		return https_choose(file);
+	log_event(LOG_ERR, "HTTPS-KEY", "https: the boot module has no file %s", c->http.certificate);
+	return false;
+}
+
 static bool prepare(enum server s)
 {
 	return tcp_control_prepare() && stream_prepare() && server[s].prepare();
@@ -91,6 +121,8 @@ void servers_prepare(struct dp_state *v)
 		if (port && !*port_of(v, s))
 			log_event(LOG_ERR, "SYSTEM-MEMORY", "not enough memory for the %s server: there is none", server[s].name);
 	}
+	if (v->https_port && !choose(&running.config))
+		v->https_port = 0;
 }
 
 bool servers_are_there(void)
@@ -132,6 +164,9 @@ void servers_change(const struct config *next)
 {
 	struct dp_state *v = dp_get();
 	const bool polls = core_ports_running();
+	if (next->http.tls_port && (changes(next, SERVER_HTTPS) ||
+	                            strcmp(next->http.certificate, running.config.http.certificate) != 0))
+		(void)choose(next); /* servers_certificate() has looked at it */
 	for (enum server s = 0; s < SERVERS; s++) {
 		const uint16_t was = *port_of(v, s);
 		if (!changes(next, s))

@@ -19,6 +19,9 @@ bool servers_are_there(void);
 /* Allocates memory for the servers that a commit opens. False: there is not enough. */
 bool servers_room(const struct config *next);
 
+/* Why the certificate that a configuration names cannot be used; NULL: it can, or none is named. */
+const char *servers_certificate(const struct config *next);
+
 /* Opens, moves and closes servers as `next` configures them. servers_room(next) was true. */
 void servers_change(const struct config *next);
 

@@ -109,6 +109,7 @@
 #define CONFIG_HTTP_PORT_DEFAULT 80
 #define CONFIG_HTTPS_PORT_DEFAULT 443
 #define CONFIG_SSH_PORT_DEFAULT 22
+#define CONFIG_CERTIFICATE_SIZE 64 /* name of a file, with NUL (control/text/module.h) */
 #define CONFIG_CONSOLE_PORT_DEFAULT 23
 #define CONFIG_CAPTURE_PORT_DEFAULT 5555
 #define CONFIG_USERS_MAX 16
@@ -357,6 +358,8 @@ struct config_users {
 struct config_http {
 	uint16_t port, tls_port; /* 0: no server; with either there is an access list */
 	uint32_t line, tls_line;
+	char certificate[CONFIG_CERTIFICATE_SIZE]; /* a file of the boot module, for tls_port; "": the machine's own */
+	uint32_t certificate_line;
 	struct config_access_list access;
 	struct config_http_host host[CONFIG_HTTP_HOSTS_MAX];
 	unsigned hosts;

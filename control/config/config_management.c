@@ -65,6 +65,21 @@ int config_https_server(struct parser *p, unsigned i)
 	return parse_port(p, i, CONFIG_HTTPS_PORT_DEFAULT, &p->out->http.tls_port);
 }
 
+int config_https_certificate(struct parser *p, unsigned i)
+{
+	struct config_http *http = &p->out->http;
+	int error = words_expect(&p->w, i);
+	if (error != 0 || (error = words_end(&p->w, i + 1)) != 0)
+		return error;
+	const struct text name = p->w.word[i];
+	if (name.len >= sizeof http->certificate)
+		return FAIL(p, i, "the name of a file has at most %d characters", CONFIG_CERTIFICATE_SIZE - 1);
+	memcpy(http->certificate, name.at, name.len);
+	http->certificate[name.len] = 0;
+	http->certificate_line = p->w.line;
+	return 0;
+}
+
 int config_http_access(struct parser *p, unsigned i)
 {
 	return parse_access(p, i, &p->out->http.access);
@@ -217,6 +232,9 @@ static int check_http(const struct config *c, struct text_error *err)
 	if (!any && http->hosts)
 		return text_fail(err, http->host[0].line, text_of("http"),
 		                 "a name without a server; add the line \"https server\" or \"http server\"");
+	if (http->tls_port == 0 && http->certificate_line)
+		return text_fail(err, http->certificate_line, text_of("https"),
+		                 "a certificate without a server; add the line \"https server\"");
 	if (!any)
 		return 0;
 	if (http->access.count == 0)

@@ -481,6 +481,8 @@ static void print_management(const struct printer *p, const struct config *c)
 		print_line(p, "http server port %u", c->http.port);
 	if (c->http.tls_port != 0)
 		print_line(p, "https server port %u", c->http.tls_port);
+	if (c->http.certificate[0])
+		print_line(p, "https certificate %s", c->http.certificate);
 	print_access(p, "http", &c->http.access);
 	print_hosts(p, &c->http);
 	if (c->console.port != 0)

@@ -345,6 +345,8 @@ static const struct statement statements[] = {
 	 STATEMENT_ONCE | STATEMENT_LIVE},
 	{"https server", "https server [port N]", config_https_server, false,
 	 STATEMENT_ONCE | STATEMENT_LIVE},
+	{"https certificate", "https certificate FILE", config_https_certificate, false,
+	 STATEMENT_ONCE | STATEMENT_NAMED | STATEMENT_LIVE},
 	{"http access", "http access (" ACCESS ")", config_http_access, false, STATEMENT_LIVE},
 	{"http host", "http host (NAME | ADDRESS)", config_http_host, false,
 	 STATEMENT_HOST | STATEMENT_LIVE},

@@ -83,6 +83,9 @@ bool tls_use_secret(const uint8_t secret[TLS_SECRET]);
  * or PKCS #1; ECDSA with P-256 or P-384, or RSA with 2048 to 4096 bits. NULL: it is in use; else why not. */
 const char *tls_use_pem(const uint8_t *text, size_t n);
 
+/* Why that text could not be used; NULL: it could. */
+const char *tls_check_pem(const uint8_t *text, size_t n);
+
 /* No identity is in use. */
 void tls_forget(void);
 

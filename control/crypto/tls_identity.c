@@ -204,7 +204,8 @@ static const char *read_pem(struct identity *i, const uint8_t *text, size_t n)
 	return NULL;
 }
 
-const char *tls_use_pem(const uint8_t *text, size_t n)
+/* An identity of a PEM text, into *to; *to NULL: why not. */
+static const char *new_of_pem(const uint8_t *text, size_t n, struct identity **to)
 {
 	struct identity *i = identity_new();
 	char *copy = i && n < CRYPTO_HEAP / 8 ? mbedtls_calloc(1, n + 1) : NULL;
@@ -215,7 +216,27 @@ const char *tls_use_pem(const uint8_t *text, size_t n)
 		crypto_wipe(copy, n);
 		mbedtls_free(copy);
 	}
-	return use(i, !why) ? NULL : why ? why : "there is no memory";
+	if (why) {
+		identity_release(i);
+		i = NULL;
+	}
+	*to = i;
+	return why;
+}
+
+const char *tls_check_pem(const uint8_t *text, size_t n)
+{
+	struct identity *i;
+	const char *why = new_of_pem(text, n, &i);
+	identity_release(i);
+	return why;
+}
+
+const char *tls_use_pem(const uint8_t *text, size_t n)
+{
+	struct identity *i;
+	const char *why = new_of_pem(text, n, &i);
+	return why ? why : use(i, true) ? NULL : "there is no memory";
 }
 
 bool tls_identity(struct tls_identity *to)

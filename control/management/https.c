@@ -71,17 +71,28 @@ bool https_new_key(void)
 
 bool https_prepare(void)
 {
-	static struct tls_identity identity; /* also: it is there already */
 	if (!http_prepare())
 		return false;
-	if (!tls_stream_prepare()) {
-		if (*crypto_why())
-			log_event(LOG_ERR, "HTTPS-KEY", "https: %s", crypto_why());
-		return false;
-	}
-	if (tls_identity(&identity) || use_old() || https_new_key())
+	if (tls_stream_prepare())
 		return true;
-	log_event(LOG_ERR, "HTTPS-KEY", "https: no key could be made");
+	if (*crypto_why())
+		log_event(LOG_ERR, "HTTPS-KEY", "https: %s", crypto_why());
+	return false;
+}
+
+bool https_choose(struct text pem)
+{
+	struct tls_identity i;
+	const char *why = NULL;
+	if (pem.len == 0 && ((tls_identity(&i) && i.own) || use_old() || https_new_key()))
+		return true;
+	if (pem.len)
+		why = tls_use_pem((const uint8_t *)pem.at, pem.len);
+	if (pem.len && !why) {
+		tell("the certificate of the configuration");
+		return true;
+	}
+	log_event(LOG_ERR, "HTTPS-KEY", "https: %s", why ? why : "no key could be made");
 	return false;
 }
 

@@ -7,11 +7,15 @@
 #ifndef CONTROL_MANAGEMENT_HTTPS_H
 #define CONTROL_MANAGEMENT_HTTPS_H
 
-#include "lib/types.h"
+#include "control/text/text.h"
 
-/* Called in control_plane_start, or for a commit: takes memory and the identity, once. False: not possible; the event
- * log says why, unless memory is missing. */
+/* Called in control_plane_start, or for a commit: takes memory and starts the libraries, once. False: not possible;
+ * the event log says why, unless memory is missing. */
 bool https_prepare(void);
+
+/* Chooses the identity of connections that begin from now on: that of a PEM text (tls_use_pem), or, if it is empty, the
+ * machine's own. https_prepare() has returned true. False: not possible, the event log says why. */
+bool https_choose(struct text pem);
 
 /* Called after stream_start(). */
 void https_start(void);

@@ -5,6 +5,7 @@ import re
 import shlex
 import socket
 import ssl
+import subprocess
 
 import pytest
 from conftest import LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, pings, router_config
@@ -149,6 +150,46 @@ def fingerprint(left):
     der = ssl.PEM_cert_to_DER_cert(re.search(r"-----BEGIN.*?-----END CERTIFICATE-----",
                                              s_client(left, "-showcerts"), re.S).group(0))
     return ":".join("%02X" % byte for byte in hashlib.sha256(der).digest())
+
+
+def test_certificate(make_lab, tmp_path):
+    """An authority's certificate: clients verify it. The private key appears nowhere."""
+    run = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-384", "-nodes", "-days", "2", "-subj",
+           "/CN=r1.example", "-addext", "subjectAltName=IP:%s" % LEFT_ROUTER, "-keyout", str(tmp_path / "key.pem"),
+           "-out", str(tmp_path / "cert.pem")]
+    subprocess.run(run, check=True, capture_output=True, timeout=60)
+    both = (tmp_path / "cert.pem").read_bytes() + (tmp_path / "key.pem").read_bytes()
+    (tmp_path / "both.pem").write_bytes(both)
+    (tmp_path / "half.pem").write_bytes((tmp_path / "cert.pem").read_bytes())
+    lab = make_lab(router_config(extra=HTTPS + "https certificate r1.pem\n"), "--file", "r1.pem=%s" % (tmp_path / "both.pem"),
+                   "--file", "half.pem=%s" % (tmp_path / "half.pem"))
+    said = lab.left.run(["curl", "-sS", "--cacert", str(tmp_path / "cert.pem"), "--max-time", "20", BASE + "/metrics"],
+                        timeout_s=30)
+    assert said.returncode == 0 and "hayate_" in said.stdout, said.stderr
+    console = lab.router.command
+    assert "certificate of the configuration" in console("show crypto")
+    # a file without a key, and none, are refused; without the statement the machine has its own key
+    for name, reason in (("half.pem", "no private key"), ("none.pem", "no file of this name")):
+        console("configure")
+        console("https certificate %s" % name)
+        assert reason in console("commit")
+        console("abort")
+    console("configure")
+    console("no https certificate")
+    console("commit")
+    console("end")
+    assert "signed by itself" in console("show crypto")
+    assert curl(lab.left, BASE + "/")[0] == 200
+    secret = subprocess.run(["openssl", "ec", "-in", str(tmp_path / "key.pem"), "-text", "-noout"], check=True, text=True,
+                            capture_output=True, timeout=60).stdout
+    digits = re.sub(r"[^0-9a-f]", "", re.search(r"priv:(.*?)pub:", secret, re.S).group(1))[-64:]
+    base64 = (tmp_path / "key.pem").read_text().splitlines()[1]
+    for what in ("show crypto", "show running-config", "show events", "show logging", "show crash", "show memory"):
+        text = console(what)
+        assert base64 not in text and digits not in text.lower()
+    for page in ("/metrics", "/api/v1/status.json", "/api/v1/config"):
+        text = curl(lab.left, BASE + page)[1]
+        assert base64 not in text and digits not in text.lower()
 
 
 def test_https(make_lab):

@@ -277,6 +277,8 @@ def _run_options(run):
                      help="XDP programs, an object file of clang, under that name (docs/xdp.md); repeat for "
                           "more")
     run.add_argument("--site", metavar="F", help="what web serves: a tar archive, or a folder")
+    run.add_argument("--file", dest="files", metavar="NAME=F", action="append", default=[],
+                     help="a file under that name, such as the PEM of `https certificate NAME`; repeat for more")
     run.add_argument("--disk", dest="disks", metavar="F[,KIND]", action="append", default=[],
                      help="a disk, as a raw image; KIND: " + " (default), ".join(options.DISK_KINDS) +
                      "; several times for several (docs/storage.md)")
@@ -373,6 +375,8 @@ def _image_options(img):
     img.add_argument("--program", dest="programs", metavar="NAME=F", action="append", default=[],
                      help="XDP programs to put in, under that name; repeat for more")
     img.add_argument("--site", metavar="F", help="what web serves: a tar archive, or a folder")
+    img.add_argument("--file", dest="files", metavar="NAME=F", action="append", default=[],
+                     help="a file under that name, such as the PEM of `https certificate NAME`; repeat for more")
     img.add_argument("--app", choices=options.APPS, default=options.DEFAULT_APP,
                      help="the entry that starts by itself (default %(default)s)")
     img.add_argument("--append", metavar="TEXT", action="append", default=[],

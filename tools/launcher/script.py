@@ -68,7 +68,18 @@ def site(path, work):
 
 def is_joined(options):
     """Does the boot module consist of several files?"""
-    return bool(options.script or options.programs or options.site)
+    return bool(options.script or options.programs or options.site or getattr(options, "files", None))
+
+
+def named(files):
+    """[(name, path)] of --file NAME=F."""
+    found = []
+    for text in files:
+        name, _, path = text.partition("=")
+        if not re.fullmatch(r"[A-Za-z0-9_.-]{1,63}", name) or name in ("site", "install") or not path:
+            raise LauncherError("--file %s: NAME=F is expected; NAME has letters, digits, '_', '.' and '-'" % text)
+        found.append((name, path))
+    return found
 
 
 def module(options, work, install=None):
@@ -77,12 +88,13 @@ def module(options, work, install=None):
         return options.config
     made = os.path.join(work, "hayate-install.conf" if install else "hayate.conf")
     join(options.config, options.script, made, programs(options.programs),
-         site(options.site, work) if options.site else None, install)
+         site(options.site, work) if options.site else None, install, named(getattr(options, "files", None) or []))
     return made
 
 
-def join(config, script, to, objects=(), archive=None, install=None):
-    """Writes the joined file to `to`; config, script, archive and install may be None. objects: see programs()."""
+def join(config, script, to, objects=(), archive=None, install=None, others=()):
+    """Writes the joined file to `to`; config, script, archive and install may be None. objects: see programs(), others:
+    named()."""
     text = b""
     if config:
         with open(config, "rb") as file:
@@ -95,7 +107,7 @@ def join(config, script, to, objects=(), archive=None, install=None):
             rest = file.read()
         files = captures(script, rest)
         text += b"script " + name_of(script).encode() + b"\n" + rest
-    if text and (files or objects or archive or install) and not text.endswith(b"\n"):
+    if text and (files or objects or archive or install or others) and not text.endswith(b"\n"):
         text += b"\n"
     with open(to, "wb") as file:
         file.write(text)
@@ -103,6 +115,8 @@ def join(config, script, to, objects=(), archive=None, install=None):
             _add_file(file, name, path, "%s replays" % script)
         for name, path in objects:
             _add_file(file, b"program/" + name.encode(), path, "--program")
+        for name, path in others:
+            _add_file(file, name.encode(), path, "--file")
         if archive:
             _add_file(file, b"site", archive, "--site")
         if install:

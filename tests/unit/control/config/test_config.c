@@ -938,6 +938,10 @@ static void test_http(void **state)
 	admit("https server port 8443\nhttp server\nhttp access 192.0.2.0/24\nhttp host a");
 	assert_int_equal(config.http.port, 80);
 	assert_int_equal(config.http.tls_port, 8443);
+	admit("https server\nhttps certificate My.pem\nhttp access 192.0.2.0/24");
+	assert_string_equal(config.http.certificate, "My.pem");
+	refuse("http server\nhttps certificate a\nhttp access 192.0.2.0/24", 2, "https", "a certificate without a server");
+	refuse("https certificate", 1, "", "the line ends too early");
 	refuse("https server", 1, "https", "the server needs an access list");
 	refuse("https server port 80\nhttp server\nhttp access 192.0.2.0/24", 1, "80", "the HTTP server listens on");
 	refuse("https server\nhttps server", 2, "https", "\"https server\" stands already");
