@@ -128,7 +128,7 @@ static void data(struct tcp_conn *c, struct pkt *p)
 	struct session *s = tcp_arg(c);
 	if (!pattern_is(s->received, p->data, p->len))
 		total.mismatches++;
-	s->crc = crc32_add(s->crc, p->data, p->len);
+	s->crc = pattern_crc32(s->crc, p->data, p->len);
 	s->received += p->len;
 	total.received += p->len;
 	tcp_consumed(c, p->len);

@@ -47,7 +47,7 @@ static void make_tables(void)
 			table[k][b] = table[k - 1][b] >> 8 ^ table[0][table[k - 1][b] & 255];
 }
 
-uint32_t crc32_add(uint32_t crc, const uint8_t *p, uint32_t n)
+uint32_t pattern_crc32(uint32_t crc, const uint8_t *p, uint32_t n)
 {
 	if (!table[0][1])
 		make_tables();

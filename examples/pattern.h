@@ -20,7 +20,8 @@ const uint8_t *pattern_at(uint64_t at, uint32_t max, uint32_t *n);
 /* True if these n bytes are the pattern from offset `at` on. */
 bool pattern_is(uint64_t at, const uint8_t *bytes, uint32_t n);
 
-/* Adds n bytes to a CRC-32 (IEEE 802.3, as zlib's crc32); start with 0. */
-uint32_t crc32_add(uint32_t crc, const uint8_t *bytes, uint32_t n);
+/* Adds n bytes to a CRC-32 (IEEE 802.3, as zlib's crc32); start with 0. lib/crc32.h computes the same without
+ * 8 KiB of tables, too slowly for a stream. */
+uint32_t pattern_crc32(uint32_t crc, const uint8_t *bytes, uint32_t n);
 
 #endif
