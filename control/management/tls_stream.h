@@ -9,7 +9,7 @@
  *     memory      buffers are allocated at the start, sessions in the libraries' heap, which is fixed
  *     time        a handshake must end within TLS_HANDSHAKE_NS, a closing session within TLS_CLOSE_NS
  *     work        handshakes stop for this turn once they have taken TLS_TURN_NS, which is after one
- *                 operation with a public key at most, and rest for as long as they took
+ *                 step with public keys at most, and rest for as long as they took
  */
 #ifndef CONTROL_MANAGEMENT_TLS_STREAM_H
 #define CONTROL_MANAGEMENT_TLS_STREAM_H

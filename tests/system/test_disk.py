@@ -1,10 +1,13 @@
 """The disk of `hayate image --disk`: other people's tools find it whole, and it boots from BIOS and UEFI. Upgrades, images that
 fail, a power cut in the middle of an upgrade, installation. The unit tests cut the power at every request."""
+import base64
+import io
 import json
 import os
 import re
 import shutil
 import subprocess
+import tarfile
 
 import pytest
 from conftest import IMAGE, LEFT_ROUTER, WEB, eventually, router_config
@@ -295,18 +298,40 @@ def test_install(make_router, tmp_path):
     assert states(router) == ["runs, active", "-"]
 
 
+def stored(path):
+    """{name: bytes} of the values in the store, by tar: the newest of the two slots."""
+    at, size = disk.place(6)
+    slots = []
+    with open(path, "rb") as file:
+        for begin in (at, at + size // 2):
+            file.seek(begin)
+            header = file.read(4096)
+            slots.append((int.from_bytes(header[40:48], "little"), file.read(size // 2 - 4096)))
+    with tarfile.open(fileobj=io.BytesIO(max(slots)[1])) as tar:
+        return {file.name: tar.extractfile(file).read() for file in tar if file.isfile()}
+
+
+def is_in(secret, text):
+    """Whether a part of the secret is in the text: as it is, in hexadecimal digits or in base64."""
+    text = re.sub(rb"[\s:]", b"", text)
+    pieces = [secret[at:at + 12] for at in range(0, len(secret) - 12, 12)]
+    return any(form in text for piece in pieces
+               for form in (piece, piece.hex().encode(), piece.hex().upper().encode(), base64.b64encode(piece)))
+
+
 @pytest.mark.one_card
 def test_configured_by_ssh(make_router, make_hosts, tmp_path):
-    """What was configured by SSH and written is there after a power cut. The client finds the host key that it knows."""
+    """What was configured by SSH and written is there after a power cut, and so are the keys: the client finds the host key
+    that it knows, also after a restart of the control program. Nothing shows a private key."""
     left, right = make_hosts()
     key, config, path = str(tmp_path / "key"), tmp_path / "lab.conf", str(tmp_path / "disk.img")
     run("ssh-keygen", "-q", "-N", "", "-t", "ed25519", "-f", key)
     with open(key + ".pub", encoding="ascii") as file:
         public = " ".join(file.read().split()[:2])
-    config.write_text(router_config(extra="ssh server\nssh access 192.0.2.0/24\nusername admin role configure\n"
-                                          "username admin ssh-key %s\n" % public))
+    config.write_text(router_config(extra="ssh server\nssh access 192.0.2.0/24\nhttps server\nhttp access 192.0.2.0/24\n"
+                                          "username admin role configure\nusername admin ssh-key %s\n" % public))
     done = hayate("image", "--disk", "-o", path, "--config", str(config), "--kernel", IMAGE, "--menu-timeout", "0", "--append",
-                  "debug-exit=0xf4", timeout=120)
+                  "debug-exit=0xf4 test=1", timeout=120)
     assert done.returncode == 0, done.stderr
 
     def boot():
@@ -320,16 +345,32 @@ def test_configured_by_ssh(make_router, make_hosts, tmp_path):
         assert done.returncode == 0, done
         return done.stdout
 
+    def certificate():
+        shown = left.run(["openssl", "s_client", "-connect", LEFT_ROUTER + ":443"], timeout_s=60).stdout
+        return re.search("-----BEGIN CERTIFICATE-----.*-----END CERTIFICATE-----", shown, re.S).group()
+
     router = boot()
     runs(router, "A")
+    first = certificate()
     said = ssh(True, "configure\nhostname kept\nip route 203.0.113.0/24 198.51.100.2\ncommit\nend\nwrite memory\n"
                      "configure\nhostname lost\ncommit\nend\n")
     assert "written\n" in said, said
     router.judge = False
     router.child.kill()
     router.wait_exit()
+    keys = {name: value for name, value in stored(path).items() if name.startswith("keys/")}
+    assert set(keys) == {"keys/https", "keys/ssh-host-ed25519"}
     router = boot()
     assert router.command("show running-config").startswith("hostname kept\n")
     runs(router, "A")
     shown = ssh(False, "show running-config\n")
     assert "ip route 203.0.113.0/24 198.51.100.2\n" in shown and "ssh server port 22\n" in shown, shown
+    assert certificate() == first
+    router.faults_expected = True
+    router.send("test fault ud core 0")
+    router.expect("control program: goes on after", 60)
+    seen = ssh(False, "show crash\nshow crypto\nshow ssh\nshow storage\nshow running-config\nshow startup-config\n"
+                      "show logging\nshow events\nshow history\nshow memory\n")
+    assert "SHA-256" in seen and certificate() == first
+    for name, value in keys.items():
+        assert len(value) >= 32 and not is_in(value, seen.encode() + router.text.encode()), name
