@@ -1,6 +1,6 @@
 /*
- * The committed configuration, for the control program that replaces a failed one. There is no
- * disk; the memory is that of core_persist_alloc(). The journal stores the difference from the boot
+ * The committed configuration, for the control program that replaces a failed one, with
+ * or without a disk, in memory of core_persist_alloc(). The journal stores the difference from the boot
  * configuration: all statements except routes as text, and the changes of routes since the boot,
  * one line each, in their order. A route that was added and removed again is left out, as far as
  * the search for it is cheap enough (journal.c, EFFORT_MAX).
