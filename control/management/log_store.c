@@ -27,6 +27,8 @@ static void begin(void)
 	store.begun = true;
 	store.next = store.seen = left ? *left : 0;
 	store.text = core_private_alloc(2 * LOG_STORE_MAX);
+	if (!store.text)
+		log_event(LOG_WARNING, "LOGGING-STORE", "the event log is not stored: no memory");
 }
 
 /* Looks at new messages: when are they to be stored? */

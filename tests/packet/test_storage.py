@@ -183,6 +183,32 @@ def test_a_program_that_restarts_finds_the_store(disk, machines):
     assert "hostname last" in m.console("show running-config")
 
 
+def test_the_event_log_is_stored(disk, machines):
+    """Each message once, over a restart of the control program and over boots."""
+    m = machines(CONFIG, disk=disk, lives=True)
+    m.settle()
+    assert m.console("show logging stored") == ""
+    commit(m, "hostname one")
+    m.time(40 * SECOND)
+    assert m.console("show logging stored") == ""
+    m.time(10 * SECOND)  # a minute after the first message of the boot
+    first = m.console("show logging stored")
+    assert first.startswith("--- boot ---\n") and first.count("committed") == 1, first
+    m.anew()
+    m.settle()
+    commit(m, "hostname two")
+    m.time(61 * SECOND)
+    second = m.console("show logging stored")
+    assert second.startswith(first) and second.count("committed") == 2 and second.count("--- boot ---") == 1, second
+    commit(m, "hostname three")
+    cut_off(m)  # before it is stored
+    m = machines(CONFIG, disk=disk)
+    assert m.console("show logging stored") == second
+    m.time(61 * SECOND)
+    third = m.console("show logging stored")
+    assert third.startswith(second + "--- boot ---\n") and third.count("committed") == 2, third
+
+
 def test_a_cut_at_every_write(disk, machines, tmp_path):
     """The power is cut after each write of `write memory`: the old configuration boots, or the new one, and all else is as
     it was before or after."""
