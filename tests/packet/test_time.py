@@ -4,7 +4,7 @@ import re
 import struct
 
 import pytest
-from machine import *
+from ip6 import *
 from scapy.layers.dns import DNS, DNSQR, DNSRR
 from scapy.layers.ntp import NTPHeader
 
@@ -249,6 +249,39 @@ def test_traceroute(make):
     said = m.text[m.text.rindex("hops max"):].replace("\r", "")
     assert re.match(r"hops max\n 1  192\.0\.2\.2  \d+\.\d{3} ms 192\.0\.2\.3  \d+\.\d{3} ms \*\n"
                     r" 2  203\.0\.113\.9(  \d+\.\d{3} ms){3}\n", said), said
+    m.take_all(0)
+    m.counted()
+
+
+@pytest.mark.parametrize("way", ["udp", "icmp"])
+def test_traceroute6(make, way):
+    """By IPv6: errors about UDP probes and echo requests, and the answer of the destination."""
+    far = "2001:db8:9::9"
+    m = make(CONFIG6 + "ipv6 route 2001:db8:9::/48 %s\n" % A.ip6)
+    learn6(m, A)
+    m.key("traceroute %s%s\r" % (far, " icmp" if way == "icmp" else ""))
+
+    def sent():
+        return [p for p in map(Ether, m.take_all(0)) if IPv6 in p and p[IPv6].dst == far]
+
+    first = sent()
+    assert [p[IPv6].hlim for p in first] == [1, 1, 1] and all((UDP if way == "udp" else ICMPv6EchoRequest) in p for p in first)
+    m.time(150 * MS)
+    second = sent()
+    assert [p[IPv6].hlim for p in second] == [2, 2, 2]
+    for p in second:
+        if way == "udp":
+            answer = icmp6_error(A, p[IPv6], 1, 4, src=far)
+        else:
+            echo = p[ICMPv6EchoRequest]
+            answer = IPv6(src=far, dst=p[IPv6].src) / ICMPv6EchoReply(id=echo.id, seq=echo.seq, data=echo.data)
+        m.send(0, ether(A, ROUTER[0]) / answer)
+    m.send(0, ether(A, ROUTER[0]) / icmp6_error(A, first[0][IPv6], 3, 0))
+    m.send(0, ether(A, ROUTER[0]) / icmp6_error(A, first[1][IPv6], 3, 1))  # in reassembly: not that of a probe
+    m.send(0, ether(A, ROUTER[0]) / icmp6_error(A, first[2][IPv6], 3, 0))
+    m.time(3 * SECOND)
+    said = m.text[m.text.rindex("hops max"):].replace("\r", "")
+    assert re.match(r"hops max\n 1  %s  \d+\.\d{3} ms \*  \d+\.\d{3} ms\n 2  %s(  \d+\.\d{3} ms){3}\n" % (A.ip6, far), said), said
     m.take_all(0)
     m.counted()
 
