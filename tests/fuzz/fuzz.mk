@@ -10,11 +10,12 @@
 #   make -f tests/fuzz/fuzz.mk test-fuzz
 
 include tests/bpf/programs/programs.mk
+include third/third.mk
 
 FUZZ_BUILD := build/fuzz
 # All entries (tests/check_fuzz.py).
 F ?= ip4 ip6 acl udp vxlan nd tcp tcp_move http http_range http_coding http_date http_condition tar site fpm bfd stp snoop \
-	dhcp lldp ntp dns lacp telnet ssh match script pcap config virtio intel vmxnet3 mlx5 firmware arp acpi candidate shell boot pci \
+	dhcp lldp ntp dns lacp telnet ssh tls match script pcap config virtio intel vmxnet3 mlx5 firmware arp acpi candidate shell boot pci \
 	virtio_regs vfio ixgbe_regs x550_regs program routes json store bpf_object bpf_verify xdp
 SECONDS ?= 20
 FUZZ_RUNS_ip4 := 300000
@@ -44,6 +45,7 @@ FUZZ_RUNS_ntp := 20000
 FUZZ_RUNS_dns := 100000
 FUZZ_RUNS_lacp := 20000
 FUZZ_RUNS_ssh := 8000
+FUZZ_RUNS_tls := 400
 FUZZ_RUNS_telnet := 300000
 FUZZ_RUNS_match := 200000
 FUZZ_RUNS_script := 40000
@@ -105,6 +107,7 @@ FUZZ_SRC_dns := net/dns/message.c
 FUZZ_SRC_lldp := $(sort $(wildcard net/lldp/*.c))
 FUZZ_SRC_lacp := $(sort $(wildcard net/lacp/*.c))
 FUZZ_SRC_telnet := net/telnet.c
+FUZZ_SRC_tls := $(addprefix control/crypto/,tls.c tls_identity.c library.c) lib/sha256.c lib/fmt.c
 FUZZ_SRC_ssh := $(wildcard net/ssh/*.c) lib/sha256.c tests/unit/rig/ssh_rig.c
 FUZZ_SRC_match := net/match.c net/ip6.c control/text/match_words.c control/text/text.c lib/csum.c lib/fmt.c
 FUZZ_SRC_script := $(sort $(wildcard tools/pktgen/script/*.c tools/pktgen/frames/frames*.c)) \
@@ -158,6 +161,8 @@ FUZZ_TWINS_host := -Itests/host
 FUZZ_TWINS_ring := -Itests/unit/twin
 FUZZ_TWINS_device := -Itests/unit/twin -Itests/unit/twin_clock
 FUZZ_TWINS_nicsim := -D_GNU_SOURCE
+FUZZ_TWINS_crypto := -Itests/host $(THIRD_INCLUDE)
+FUZZ_WAY_tls := crypto
 FUZZ_WAY_virtio := ring
 FUZZ_WAY_intel := ring
 FUZZ_WAY_vmxnet3 := ring
@@ -174,7 +179,8 @@ $(FUZZ_BUILD)/obj/$(1)/%.o: %.c tests/fuzz/fuzz.mk
 	@mkdir -p $$(@D)
 	@clang $$(FUZZ_TWINS_$(1)) $$(FUZZ_CFLAGS) -MMD -MP -c -o $$@ $$<
 endef
-$(foreach way,host ring device nicsim,$(eval $(call FUZZ_COMPILE,$(way))))
+$(FUZZ_BUILD)/obj/crypto/%.o: $(THIRD_READY)
+$(foreach way,host ring device nicsim crypto,$(eval $(call FUZZ_COMPILE,$(way))))
 
 # An input is a few choices for a generator of rules, so the comparisons inside of the search tables
 # teach libFuzzer nothing. To report them took three quarters of the time.
@@ -189,6 +195,8 @@ $(FUZZ_BUILD)/fuzz_$(1): $(call fuzz_obj,$(1))
 	@clang $$(FUZZ_CFLAGS) -o $$@ $$^ $(if $(filter tests/fuzz/rig.c,$(FUZZ_SRC_$(1))),-lcmocka)
 endef
 $(foreach f,$(F),$(eval $(call FUZZ_LINK,$(f))))
+
+$(FUZZ_BUILD)/fuzz_tls: $(THIRD_FUZZ)
 
 # Its seeds are these objects.
 $(FUZZ_BUILD)/fuzz_bpf_object: | $(BPF_PROGRAMS) $(BPF_REFUSED)

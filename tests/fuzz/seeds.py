@@ -1099,6 +1099,23 @@ def route_files():
     yield "lines", b"\0" + b"10.0.0.0/8 192.0.2.1 # a\n\n2001:db8::/32\n10.0.0.1/8\n"
 
 
+def tls_records():
+    """Single records (RFC 8446 5.1); whole connections are in corpus/tls."""
+    def record(kind, body, version=b"\3\3", length=None):
+        return bytes([kind]) + version + struct.pack(">H", len(body) if length is None else length) + body
+
+    def hello(body):
+        return record(22, b"\1" + struct.pack(">I", len(body))[1:] + body, b"\3\1")
+
+    start = b"\3\3" + bytes(32) + b"\0" + b"\0\2\x13\1" + b"\1\0"
+    yield "alert", b"\0" + record(21, b"\2\x28")
+    yield "too-long", b"\0" + record(22, b"", length=0xffff)
+    yield "cipher-spec", b"\0" + record(20, b"\1") * 3
+    yield "no-extensions", b"\0" + hello(start)
+    yield "versions", b"\1" + hello(start + b"\0\7" + b"\0\x2b\0\3\2\3\4")
+    yield "fragments", b"\2" + b"".join(record(22, bytes([b])) for b in b"\1\0\0\x2b" + start)
+
+
 def keys():
     yield "words", b"show ip route 10.0.0.0/8\rsh ipv6\nping 192.0.2.1 count 3\r\n10 permit\rno 10\r"
     yield "editing", b"redo a b c\x01\x05\x02\x06\x0b\x17\x7f\x08\x04\x15\x19\x0c\x14\r"
@@ -1122,7 +1139,7 @@ def main():
               "http_range": http_ranges, "http_coding": http_codings, "http_date": http_dates,
               "http_condition": http_conditions, "tar": tar_archives, "site": sites,
               "fpm": fpm_streams, "bfd": bfd_inputs, "stp": stp_programs, "snoop": snoop_programs, "dhcp": dhcp_messages, "lldp": lldp_programs, "ntp": ntp_programs, "dns": dns_answers, "lacp": lacp_programs,
-              "telnet": telnet_sessions, "ssh": ssh_messages,
+              "telnet": telnet_sessions, "ssh": ssh_messages, "tls": tls_records,
               "match": matches, "script": scripts, "pcap": captures,
               "config": configurations, "virtio": bytes_at_random,
               "intel": bytes_at_random, "vmxnet3": bytes_at_random, "mlx5": bytes_at_random,
