@@ -147,11 +147,6 @@ static const struct nic_ops *driver_for(const struct pci_dev *dev, uint8_t *inde
 	return NULL;
 }
 
-static void trace_line(const char *line)
-{
-	core_log("%s", line);
-}
-
 static void *device_memory(size_t bytes)
 {
 	return core_persist_alloc(CORE_PERSIST_DEVICES, bytes);
@@ -211,7 +206,7 @@ static void probe(const struct pci_dev *dev)
 	                    .pci = dev,
 	                    .dma = device_memory(NIC_DMA_BYTES),
 	                    .dma_more = device_memory,
-	                    .trace = core_option_number("nic-trace", 0) ? trace_line : NULL,
+	                    .trace = core_option_number("nic-trace", 0) ? core_print : NULL,
 	                    .waits = waits,
 	                    .clock = &self.clock};
 	int e = nic->dma ? ops->probe(nic, dev) : E_NOMEM;

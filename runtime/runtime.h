@@ -101,6 +101,10 @@ static inline void count_at(unsigned interface, enum counter c)
 void core_log(const char *format, ...) PRINTF_LIKE(1, 2);
 void core_log_at(enum log_level level, const char *format, ...) PRINTF_LIKE(2, 3);
 
+/* Prints a line on the console alone: for traces, which would fill the event log. Cold. */
+#define CORE_LINE 254 /* bytes with NUL; of a longer line the rest is left out */
+void core_print(const char *line);
+
 /* Ends or restarts the machine. */
 _Noreturn void core_exit(unsigned code);
 _Noreturn void core_reboot(void);

@@ -72,18 +72,27 @@ uint64_t core_now_ns(void)
 	return clock_ns(&self.clock, self.now_tsc);
 }
 
-static void log_line(enum log_level level, const char *format, fmt_va_list args)
+void core_print(const char *line)
 {
-	char text[256];
-	size_t n = fmt_vformat(text, sizeof text - 2, format, args);
-	if (self.id != 0)
-		lines_note(level, text);
-	else if (!control_event(level, text) || control_log(text))
+	char text[CORE_LINE + 2];
+	if (self.id == 0 && control_log(line))
 		return;
-	n = n < sizeof text - 3 ? n : sizeof text - 3;
+	size_t n = fmt_format(text, CORE_LINE, "%s", line);
+	n = n < CORE_LINE - 1 ? n : CORE_LINE - 1;
 	text[n++] = '\r';
 	text[n++] = '\n';
 	kcall(KCALL_LOG, (uint64_t)(uintptr_t)text, n, 0);
+}
+
+static void log_line(enum log_level level, const char *format, fmt_va_list args)
+{
+	char line[CORE_LINE];
+	fmt_vformat(line, sizeof line, format, args);
+	if (self.id != 0)
+		lines_note(level, line);
+	else if (!control_event(level, line))
+		return;
+	core_print(line);
 }
 
 void core_log(const char *format, ...)

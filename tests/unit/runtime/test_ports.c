@@ -134,6 +134,8 @@ void core_event(enum core_event_number number, uint64_t first, uint64_t second)
 	(void)number, (void)first, (void)second;
 }
 void core_log(const char *format, ...) { (void)format; }
+void core_print(const char *line) { (void)line; }
+
 void core_log_at(enum log_level level, const char *format, ...)
 {
 	(void)level;
