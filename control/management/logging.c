@@ -100,7 +100,7 @@ void logging_configure(void)
 	if (l->hosts && !syslog.port)
 		syslog.port = udp_listen_any(refuse);
 	begun = true;
-	syslog.changed |= l->hosts || before;
+	syslog.changed |= l->hosts || (before && before->hosts);
 	keep();
 }
 
