@@ -118,7 +118,7 @@ def nc(host, lines, address=LEFT_ROUTER):
 def test_nc(remote):
     """A script: all lines at once, then the end of input."""
     said = nc(remote.left, SECRET + "\nshow version\nping %s count 2\nshow arp\n" % LEFT_HOST)
-    assert re.fullmatch(r"r1\s+Password: \s+r1# \s+Hayate [^#]*r1# \s+\d+ bytes from [^#]*"
+    assert re.fullmatch(r"r1\s+This connection is not encrypted\.[^\r]*\s+Password: \s+r1# \s+Hayate [^#]*r1# \s+\d+ bytes from [^#]*"
                         r"2 sent, 2 received[^#]*r1# \s+address [^#]*r1# ", said), said
     assert nc(remote.left, "%s\nquit\nshow version\n" % SECRET).endswith("r1# \r\n")
 
