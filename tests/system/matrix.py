@@ -42,6 +42,8 @@ OTHERS = {
     "switch": ["test_switch", "test_switch_acl", "test_switch_mirror", "test_switch_snoop", "test_switch_stp"],
     "LACP, LLDP": ["test_lacp", "test_lldp"],
     "web": ["test_web"],
+    "disks": ["test_disk", "test_storage"],
+    "syslog, sFlow": ["test_telling"],
     "soak": ["test_soak"],
 }
 CHOSEN = 0  # instead of a number of CPUs: the test's choice

@@ -98,7 +98,7 @@ static void test_statement_errors(void **state)
 {
 	(void)state;
 	refuse("ipv6", 1, "", "expected enable, address, nd, "
-	       "traffic-filter, unreachables, verify, redirects, access-list, route, neighbor, mld after \"ipv6\"");
+	       "dhcp, traffic-filter, unreachables, verify, redirects, access-list, route, neighbor, mld after \"ipv6\"");
 	refuse("ipv6 nd", 1, "", "expected ra, managed-config-flag, other-config-flag after \"nd\"");
 	refuse("ipv6 nd ra x", 1, "x", "expected suppress, interval, lifetime, dns after \"ra\"");
 	refuse("ipv6 enable", 1, "ipv6", "\"ipv6 enable\" belongs into an interface block");
