@@ -122,23 +122,13 @@ static void write_text(void *ctx, const char *text, size_t len)
 	fmt_put_bytes(&t->out, text, len);
 }
 
-static void write_public(void *ctx, const char *text, size_t len)
-{
-	struct page_text *t = ctx;
-	struct text public;
-	if (config_hides((struct text){text, len}, &public))
-		page_print(t, "! %.*s: not shown\n", (int)public.len, public.at);
-	else
-		write_text(ctx, text, len);
-}
-
 static bool part_text(struct page_walk *w, struct page_text *t)
 {
 	if (w->item == 0)
 		w->cursor.config.number = running.number;
 	t->broken = w->cursor.config.number != running.number;
 	return !t->broken && config_print_next(&running.config, &w->cursor.config.at,
-	                                       w->role >= ROLE_CONFIGURE ? write_text : write_public, t);
+	                                       w->role >= ROLE_CONFIGURE ? write_text : page_write_public, t);
 }
 
 static const page_part parts_text[] = {part_text, NULL};

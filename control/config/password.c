@@ -1,45 +1,11 @@
 /* See password.h. */
 #include "control/config/password.h"
 
+#include "control/text/base64.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
 
 static const char scheme[] = "$pbkdf2-sha256$";
-
-static int digit_of(char c)
-{
-	if (c >= 'A' && c <= 'Z')
-		return c - 'A';
-	if (c >= 'a' && c <= 'z')
-		return c - 'a' + 26;
-	if (c >= '0' && c <= '9')
-		return c - '0' + 52;
-	return c == '.' || c == '+' ? 62 : c == '/' ? 63 : -1;
-}
-
-/* Decodes the digits in t; returns the number of bytes, -1: t is malformed or decodes to more than
- * `size` bytes. Bits left over must be zero (RFC 4648 3.5), so that each value has one text. */
-static int decode(struct text t, uint8_t *to, size_t size)
-{
-	uint32_t bits = 0;
-	unsigned have = 0;
-	size_t n = 0;
-	for (size_t i = 0; i < t.len; i++) {
-		int digit = digit_of(t.at[i]);
-		if (digit < 0)
-			return -1;
-		bits = bits << 6 | (uint32_t)digit;
-		have += 6;
-		if (have < 8)
-			continue;
-		if (n == size)
-			return -1;
-		have -= 8;
-		to[n++] = (uint8_t)(bits >> have);
-		bits &= (1u << have) - 1;
-	}
-	return have < 6 && bits == 0 ? (int)n : -1;
-}
 
 /* Writes n bytes as digits and a NUL; returns the address of the NUL. */
 static char *encode(char *to, const uint8_t *from, size_t n)
@@ -81,13 +47,13 @@ int password_parse(struct text t, struct password_hash *out, const char **why)
 		*why = "the number of iterations must be 1000 to 10000000";
 		return E_INVAL;
 	}
-	int salt_len = decode(salt, h.salt, sizeof h.salt);
+	int salt_len = base64_decode_digits(salt, '.', h.salt, sizeof h.salt);
 	if (salt_len < PASSWORD_SALT_MIN) {
 		*why = "the salt must be 8 to 64 bytes in base64";
 		return E_INVAL;
 	}
 	h.salt_len = (uint8_t)salt_len;
-	if (decode(t, h.hash, sizeof h.hash) != sizeof h.hash) {
+	if (base64_decode_digits(t, '.', h.hash, sizeof h.hash) != sizeof h.hash) {
 		*why = "the hash must be 32 bytes in base64 (43 characters)";
 		return E_INVAL;
 	}

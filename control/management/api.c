@@ -572,8 +572,7 @@ const page_part page_health[] = {part_health, NULL};
 
 /* --- /config --- */
 
-/* Leaves out hashes, so that a reader of the page cannot try passwords offline (control/config/password.h). */
-static void write_public(void *ctx, const char *text, size_t len)
+void page_write_public(void *ctx, const char *text, size_t len)
 {
 	struct page_text *t = ctx;
 	struct text public;
@@ -589,7 +588,7 @@ static bool part_config(struct page_walk *w, struct page_text *t)
 		w->cursor.config.number = running.number;
 	t->broken = w->cursor.config.number != running.number;
 	return !t->broken &&
-	       config_print_next(&running.config, &w->cursor.config.at, write_public, t);
+	       config_print_next(&running.config, &w->cursor.config.at, page_write_public, t);
 }
 
 const page_part page_config[] = {part_config, NULL};

@@ -129,6 +129,10 @@ void page_image_stop(void);
 bool page_program_exists(const char *below);
 bool page_map_exists(const char *below);
 
+/* api.c: a writer of config_print_next into the struct page_text ctx. It leaves out hashes, so that a reader of the page
+ * cannot try passwords offline (control/config/password.h). */
+void page_write_public(void *ctx, const char *text, size_t len);
+
 /* api.c: 200, or 503 if there is a fault that page_health lists. */
 unsigned page_health_status(void);
 

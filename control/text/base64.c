@@ -1,7 +1,7 @@
 /* See base64.h. */
 #include "control/text/base64.h"
 
-static int digit_of(char c)
+static int digit_of(char c, char plus)
 {
 	if (c >= 'A' && c <= 'Z')
 		return c - 'A';
@@ -9,20 +9,16 @@ static int digit_of(char c)
 		return c - 'a' + 26;
 	if (c >= '0' && c <= '9')
 		return c - '0' + 52;
-	return c == '+' ? 62 : c == '/' ? 63 : -1;
+	return c == '+' || c == plus ? 62 : c == '/' ? 63 : -1;
 }
 
-int base64_decode(struct text t, uint8_t *to, size_t size)
+int base64_decode_digits(struct text t, char plus, uint8_t *to, size_t size)
 {
 	uint32_t bits = 0;
 	unsigned have = 0;
 	size_t n = 0;
-	if (t.len % 4 != 0)
-		return -1;
-	for (unsigned i = 0; i < 2 && t.len && t.at[t.len - 1] == '='; i++)
-		t.len--;
 	for (size_t i = 0; i < t.len; i++) {
-		const int digit = digit_of(t.at[i]);
+		const int digit = digit_of(t.at[i], plus);
 		if (digit < 0)
 			return -1;
 		bits = bits << 6 | (uint32_t)digit;
@@ -36,6 +32,15 @@ int base64_decode(struct text t, uint8_t *to, size_t size)
 		bits &= (1u << have) - 1;
 	}
 	return have < 6 && bits == 0 ? (int)n : -1;
+}
+
+int base64_decode(struct text t, uint8_t *to, size_t size)
+{
+	if (t.len % 4 != 0)
+		return -1;
+	for (unsigned i = 0; i < 2 && t.len && t.at[t.len - 1] == '='; i++)
+		t.len--;
+	return base64_decode_digits(t, '+', to, size);
 }
 
 void base64_encode(char *to, const uint8_t *data, size_t n)

@@ -154,7 +154,7 @@ UNIT_SRC_config_lacp := $(UNIT_SRC_config)
 UNIT_SRC_bundle := runtime/bundle.c
 UNIT_SRC_ssh_crypto := control/crypto/ssh_crypto.c control/crypto/library.c runtime/entropy.c lib/sha256.c lib/fmt.c
 UNIT_SRC_crypto := control/crypto/known.c control/crypto/library.c runtime/entropy.c lib/sha256.c lib/fmt.c
-UNIT_SRC_password := control/config/password.c control/text/text.c lib/pbkdf2.c lib/sha256.c lib/fmt.c
+UNIT_SRC_password := control/config/password.c control/text/base64.c control/text/text.c lib/pbkdf2.c lib/sha256.c lib/fmt.c
 UNIT_SRC_shell := control/console/shell.c control/console/shell_words.c control/text/text.c lib/fmt.c
 UNIT_SRC_virtio_ring := $(sort $(wildcard drivers/virtio_net/ring*.c)) tests/unit/rig/virtq_device.c tests/unit/rig/virtio_rig.c \
 	tests/unit/rig/hand.c tests/unit/rig/guest.c lib/pkt.c lib/csum.c
@@ -196,7 +196,7 @@ UNIT_SRC_regions := lib/cmdline.c
 UNIT_SRC_events := lib/fmt.c
 UNIT_SRC_coredump := runtime/events.c lib/fmt.c
 UNIT_SRC_stream := lib/pkt.c lib/csum.c tests/unit/rig/guest.c
-UNIT_SRC_login := control/config/password.c control/text/text.c lib/pbkdf2.c lib/sha256.c lib/fmt.c
+UNIT_SRC_login := control/config/password.c control/text/base64.c control/text/text.c lib/pbkdf2.c lib/sha256.c lib/fmt.c
 UNIT_SRC_crash := lib/civil.c lib/rfc3339.c runtime/crash.c runtime/events.c runtime/coredump.c control/management/page.c control/text/text.c lib/fmt.c
 UNIT_SRC_subnets := net/ip6.c lib/csum.c
 UNIT_SRC_persist := $(wildcard net/rib/*.c) net/ip6.c lib/csum.c lib/siphash.c
