@@ -58,6 +58,24 @@ struct blk_ops {
 	void (*stop)(struct blk *b);
 };
 
+/* For drivers whose device takes a request in parts: the first `bytes` bytes of *r have ended with `result`, and a
+ * read has brought what is at `data`. True: another part is to be sent, and *r begins with it. False: the request
+ * has ended. */
+static inline bool blk_part_ended(struct blk *b, struct disk_request *r, uint32_t bytes, const uint8_t *data,
+                                  int result)
+{
+	if (result == E_OK && r->op == DISK_READ)
+		__builtin_memcpy(r->data, data, bytes);
+	r->data += bytes;
+	r->at += bytes;
+	r->bytes -= bytes;
+	if (result == E_OK && r->bytes)
+		return true;
+	b->result = result;
+	b->state = BLK_READY;
+	return false;
+}
+
 extern const struct blk_ops *const blk_drivers[];
 extern const unsigned blk_driver_count;
 

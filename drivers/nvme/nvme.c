@@ -335,19 +335,9 @@ static void submit(struct blk *b, const struct disk_request *r)
 static void part_done(struct blk *b, int result)
 {
 	struct nvme *n = nvme_of(b);
-	struct disk_request *r = &n->request;
-	const uint32_t bytes = u32_min(r->bytes, n->most);
-	if (result == E_OK && r->op == DISK_READ)
-		memcpy(r->data, b->dma + AT_DATA, bytes);
-	r->data += bytes;
-	r->at += bytes;
-	r->bytes -= bytes;
-	if (result == E_OK && r->bytes) {
+	const uint32_t bytes = u32_min(n->request.bytes, n->most);
+	if (blk_part_ended(b, &n->request, bytes, b->dma + AT_DATA, result))
 		send_part(b);
-		return;
-	}
-	b->result = result;
-	b->state = BLK_READY;
 }
 
 static void step(struct blk *b)
