@@ -137,7 +137,7 @@ static int parse_token(struct parser *p, unsigned i, unsigned user)
 	for (size_t k = 0; good && k < sizeof t.hash; k++) {
 		const int high = hex_digit(w.at[2 * k]), low = hex_digit(w.at[2 * k + 1]);
 		good = high >= 0 && low >= 0;
-		t.hash[k] = (uint8_t)(high << 4 | low);
+		t.hash[k] = good ? (uint8_t)(high << 4 | low) : 0;
 	}
 	if (!good)
 		return FAIL(p, i, "expected the SHA-256 hash of a token, 64 hexadecimal digits, as "

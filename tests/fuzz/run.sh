@@ -80,6 +80,7 @@ for ((turn = 0; turn < turns; turn++)); do
 	printf '%s\n' "$@" | xargs -P "$(nproc)" -n 1 "$0" --one "$seconds" "$build"
 done | tee "$build/results"
 # A test without a line counts as failed: run.sh itself broke.
-awk -v tests=$(($# * tests_of_each)) '/^  [^ ].* passed  / { passed++ } END {
+# The failed ones are named again, for whoever sees the end of the output only.
+awk -v tests=$(($# * tests_of_each)) '/^  [^ ].* passed  / { passed++ } / FAILED  / { print } END {
 	printf "fuzz: %d passed, %d failed\n", passed, tests - passed
 	exit passed != tests }' "$build/results"

@@ -67,6 +67,11 @@ static void test_refused(void **state)
 	refuse("username a role read password " HASH " x", 1, "x", "unexpected word");
 	refuse("username a role read\nusername a role operate", 2, "role", "this user's role stands already at line 1");
 	refuse("hostname x\nusername a token " TOKEN, 2, "a", "this user has no role");
+	/* a character that is no hexadecimal digit, as the first and as the second half of a byte */
+	refuse("username a token g0112233445566778899aabbccddeeff00112233445566778899aabbccddeeff", 1,
+	       "g0112233445566778899aabbccddeeff001122334455667", "expected the SHA-256 hash of a token");
+	refuse("username a token 0g112233445566778899aabbccddeeff00112233445566778899aabbccddeeff", 1,
+	       "0g112233445566778899aabbccddeeff001122334455667", "expected the SHA-256 hash of a token");
 	refuse("username a token " TOKEN "0", 1, "00112233445566778899aabbccddeeff001122334455667", "expected the SHA-256 hash of a token");
 	refuse("username a role read\nusername a token " TOKEN "\nusername a token " TOKEN, 3,
 	       "00112233445566778899aabbccddeeff001122334455667", "this token stands already at line 2");
