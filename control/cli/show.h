@@ -95,6 +95,12 @@ void show_xdp_interfaces(struct shell *sh);
 void show_xdp_map(struct shell *sh);
 void show_crypto(struct shell *sh);
 void crypto_key_generate(struct shell *sh);
+
+/* certificate.c */
+void crypto_certificate_import(struct shell *sh);
+void crypto_certificate_request(struct shell *sh);
+void crypto_certificate_reset(struct shell *sh);
+
 void show_xdp_events(struct shell *sh);
 void xdp_map(struct shell *sh);
 void clear_xdp(struct shell *sh);

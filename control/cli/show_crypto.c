@@ -3,12 +3,14 @@
 #include "control/console/log.h"
 #include "control/console/shell.h"
 #include "control/crypto/library.h"
-#include "control/management/https.h"
+#include "control/management/https_identity.h"
 #include "control/management/tls_stream.h"
 #include "runtime/entropy.h"
 
 void show_crypto(struct shell *sh)
 {
+	static const char *const sources[] = {[HTTPS_OWN] = "signed by itself", [HTTPS_IMPORTED] = "imported",
+	                                      [HTTPS_CONFIGURED] = "of the configuration"};
 	const struct crypto_use use = crypto_use();
 	struct tls_identity identity;
 	shell_print(sh, "%s\n", crypto_libraries());
@@ -24,8 +26,9 @@ void show_crypto(struct shell *sh)
 		            e->failure ? e->failure : e->samples ? "in use" : "not in use", (unsigned long long)e->samples);
 	}
 	if (tls_identity(&identity))
-		shell_print(sh, "https: %s, certificate %s\n  SHA-256 %s\n", identity.kind,
-		            identity.own ? "signed by itself" : "of the configuration", identity.fingerprint);
+		shell_print(sh, "https: %s, certificate %s\n  SHA-256 %s\n  subject %s, issuer %s\n  valid from %s to %s\n",
+		            identity.kind, sources[https_source()], identity.fingerprint, identity.subject, identity.issuer, identity.from,
+		            identity.until);
 	else
 		shell_print(sh, "https: no key\n");
 	shell_print(sh, "tls: %u sessions, %u in a handshake; handshakes: %llu TLS 1.2, %llu TLS 1.3, %llu failed; "
@@ -37,11 +40,9 @@ void show_crypto(struct shell *sh)
 
 void crypto_key_generate(struct shell *sh)
 {
-	struct tls_identity identity;
-	if (tls_identity(&identity) && !identity.own)
-		shell_print(sh, "%% the configuration names the certificate\n");
-	else if (https_new_key())
-		shell_print(sh, "a new key of HTTPS, for connections from now on\n");
+	const char *why = https_new_key();
+	if (why)
+		shell_print(sh, "%% no key is made: %s\n", why);
 	else
-		shell_print(sh, "%% no key could be made%s%s\n", *crypto_why() ? ": " : "", crypto_why());
+		shell_print(sh, "a new key of HTTPS, for connections from now on\n");
 }

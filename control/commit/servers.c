@@ -7,6 +7,7 @@
 #include "control/monitor/capture.h"
 #include "control/management/http.h"
 #include "control/management/https.h"
+#include "control/management/https_identity.h"
 #include "control/management/tls_stream.h"
 #include "control/commit/load.h"
 #include "control/commit/servers.h"

@@ -359,8 +359,49 @@ static void end_line(struct shell *sh)
 	leave_row(sh);
 	flush(sh);
 	run_line(sh);
+	if (!sh->busy && !sh->take)
+		new_line(sh);
+}
+
+static void erase_line(struct shell *sh)
+{
+	memset(sh->line, 0, sizeof sh->line);
+	sh->len = sh->cursor = 0;
+	sh->too_long = false;
+}
+
+/* Ends the taking of lines. */
+static void stop_taking(struct shell *sh)
+{
+	sh->take = NULL;
+	erase_line(sh);
 	if (!sh->busy)
 		new_line(sh);
+}
+
+/* A key of a line that a command takes. */
+static void take_key(struct shell *sh, char c, bool after_cr)
+{
+	if (c == CTRL('C')) {
+		void (*cancel)(struct shell *) = sh->cancel;
+		sh->cancel = NULL;
+		shell_write(sh, "^C\n", 3);
+		cancel(sh);
+		stop_taking(sh);
+	} else if ((c == '\r' || c == '\n') && !(c == '\n' && after_cr)) {
+		sh->in_command = true;
+		const bool more = sh->take(sh, sh->too_long ? NULL : sh->line, sh->len);
+		sh->in_command = false;
+		erase_line(sh);
+		if (!more)
+			stop_taking(sh);
+	} else if ((c == DEL || c == CTRL('H')) && sh->len) {
+		sh->line[--sh->len] = 0;
+	} else if (text_is_printable(c)) {
+		sh->too_long |= sh->len == SHELL_LINE_MAX;
+		if (!sh->too_long)
+			sh->line[sh->len++] = c;
+	}
 }
 
 static void interrupt(struct shell *sh)
@@ -384,6 +425,15 @@ void shell_set_busy(struct shell *sh, void (*cancel)(struct shell *sh))
 	assert(sh->in_command);
 	sh->busy = true;
 	sh->cancel = cancel;
+}
+
+void shell_take_lines(struct shell *sh, bool (*take)(struct shell *sh, const char *line, size_t n),
+                      void (*cancel)(struct shell *sh))
+{
+	assert(sh->in_command && !sh->busy);
+	sh->take = take;
+	sh->cancel = cancel;
+	erase_line(sh);
 }
 
 static void stop_stream(struct shell *sh)
@@ -567,11 +617,11 @@ static bool escape_input(struct shell *sh, char c)
 			sh->escape = SHELL_ESC_ONE;
 		else if (c < 0x40)
 			sh->escape = SHELL_ESC_CSI;
-		else if (!sh->busy)
+		else if (!sh->busy && !sh->take)
 			special_key(sh, c, sh->escape_param);
 		break;
 	case SHELL_ESC_SS3:
-		if (!sh->busy)
+		if (!sh->busy && !sh->take)
 			special_key(sh, c, 0);
 		break;
 	default: /* ONE: swallowed */
@@ -586,7 +636,9 @@ static void key(struct shell *sh, char c)
 	sh->last_was_cr = c == '\r';
 	if (escape_input(sh, c))
 		return;
-	if (c == CTRL('C'))
+	if (sh->take)
+		take_key(sh, c, after_cr);
+	else if (c == CTRL('C'))
 		interrupt(sh);
 	else if (sh->busy || (c == '\n' && after_cr))
 		return;
@@ -602,7 +654,7 @@ static void key(struct shell *sh, char c)
 
 void shell_input(struct shell *sh, char c)
 {
-	if (!sh->prompting && !sh->busy) /* before shell_start() */
+	if (!sh->prompting && !sh->busy && !sh->take) /* before shell_start() */
 		return;
 	key(sh, c);
 	if (sh->prompting)

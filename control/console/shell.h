@@ -89,6 +89,8 @@ struct shell {
 	void (*cancel)(struct shell *sh);
 	bool streams; /* the owner calls shell_more */
 	bool (*more)(struct shell *sh, void *at); /* NULL: no command streams output */
+	bool (*take)(struct shell *sh, const char *line, size_t n); /* NULL: no command takes lines */
+	bool too_long; /* the line that it is to take */
 	uint64_t more_at[SHELL_STREAM_BYTES / 8]; /* its position */
 
 	char line[SHELL_LINE_MAX + 1];
@@ -188,6 +190,19 @@ static inline bool shell_has_more(const struct shell *sh)
 	return sh->more != NULL;
 }
 
+/*
+ * Called last in run(): the command takes the lines that follow, which are not shown and do not get into the history, such as a
+ * key. take() gets each without its end; NULL: it had more than SHELL_LINE_MAX characters. The line is erased behind it. False:
+ * that was the last; it may have called shell_set_busy(). Ctrl-C calls cancel instead.
+ */
+void shell_take_lines(struct shell *sh, bool (*take)(struct shell *sh, const char *line, size_t n),
+                      void (*cancel)(struct shell *sh));
+
+static inline bool shell_takes_lines(const struct shell *sh)
+{
+	return sh->take != NULL;
+}
+
 static inline bool shell_is_busy(const struct shell *sh)
 {
 	return sh->busy;
@@ -196,7 +211,7 @@ static inline bool shell_is_busy(const struct shell *sh)
 /* True if output now comes from a command; else it is the line being typed. */
 static inline bool shell_runs(const struct shell *sh)
 {
-	return sh->in_command || sh->busy;
+	return sh->in_command || sh->busy || sh->take;
 }
 
 /* Prints all commands with their help, for a `help` command. */

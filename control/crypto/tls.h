@@ -80,21 +80,49 @@ bool tls_secret_make(uint8_t secret[TLS_SECRET]);
 bool tls_use_secret(const uint8_t secret[TLS_SECRET]);
 
 /* The same of PEM text (RFC 7468): certificates, our own first, and an unencrypted private key: PKCS #8, SEC 1
- * or PKCS #1; ECDSA with P-256 or P-384, or RSA with 2048 to 4096 bits. NULL: it is in use; else why not. */
-const char *tls_use_pem(const uint8_t *text, size_t n);
+ * or PKCS #1; ECDSA with P-256 or P-384, or RSA with 2048 to 4096 bits. secret: the key if the text has none;
+ * NULL: it must have one. NULL: it is in use; else why not. */
+const char *tls_use_pem(const uint8_t *text, size_t n, const uint8_t secret[TLS_SECRET]);
 
 /* Why that text could not be used; NULL: it could. */
 const char *tls_check_pem(const uint8_t *text, size_t n);
 
+/* Reads such a text to import it, which is checked more closely: each certificate is signed by the next one, the
+ * first is for a TLS server, and `now` (RFC 3339, "2026-11-29T21:44:05Z"; NULL: not known) is within their dates.
+ * NULL: *to is that identity, to be passed to tls_use() or tls_drop(); else why not. */
+struct identity;
+#define TLS_CHAIN_MAX 8 /* certificates */
+const char *tls_read_import(const uint8_t *text, size_t n, const uint8_t secret[TLS_SECRET], const char *now,
+                            struct identity **to);
+
+/* Uses it from now on; frees it. */
+void tls_use(struct identity *i);
+void tls_drop(struct identity *i);
+
 /* No identity is in use. */
 void tls_forget(void);
 
+/* A name for a certificate: `dns`, or an address. */
+struct tls_name {
+	const char *dns; /* NULL: */
+	uint8_t address[16], bytes; /* 4 or 16, in network order */
+};
+
+/* Writes a request for a certificate (PKCS #10, RFC 2986) of that key to `pem`, as PEM with a NUL. The first name, of at most
+ * TLS_COMMON_NAME letters, digits, hyphens and dots, is also the subject's. 0: there is no room, or no memory; else the text's length. */
+#define TLS_NAMES_MAX 64
+#define TLS_COMMON_NAME 64 /* RFC 5280, ub-common-name */
+size_t tls_request(char *pem, size_t room, const uint8_t secret[TLS_SECRET], const struct tls_name *names, unsigned count);
+
 #define TLS_FINGERPRINT 96 /* "AA:BB:...", SHA-256 of the certificate, with NUL */
+#define TLS_SUBJECT 160
+#define TLS_DATE 21        /* "2026-11-29T21:44:05Z" */
 
 struct tls_identity {
-	bool own;         /* made by tls_use_secret */
 	const char *kind; /* "ECDSA P-256", static */
 	char fingerprint[TLS_FINGERPRINT];
+	char subject[TLS_SUBJECT], issuer[TLS_SUBJECT]; /* "CN=Hayate", printable; a longer one is not shown */
+	char from[TLS_DATE], until[TLS_DATE];
 };
 
 /* The identity in use; false: none. */

@@ -1,10 +1,12 @@
 /* Identities of the TLS server; see tls.h. */
 #include "control/crypto/tls.h"
 
+#include <mbedtls/oid.h>
 #include <mbedtls/pem.h>
 #include <mbedtls/platform.h>
 #include <mbedtls/psa_util.h>
 #include <mbedtls/x509_crt.h>
+#include <mbedtls/x509_csr.h>
 #include <psa/crypto.h>
 
 #include "control/crypto/library.h"
@@ -84,18 +86,15 @@ static bool configure(struct identity *i)
 	return true;
 }
 
-/* Puts a complete identity in the place of the one in use, or frees it. */
-static bool use(struct identity *i, bool good)
+void tls_use(struct identity *i)
 {
-	if (!i)
-		return false;
-	if (!good || !configure(i)) {
-		identity_release(i);
-		return false;
-	}
 	identity_release(current);
 	current = i;
-	return true;
+}
+
+void tls_drop(struct identity *i)
+{
+	identity_release(i);
 }
 
 void tls_forget(void)
@@ -169,9 +168,12 @@ static bool sign_itself(struct identity *i)
 bool tls_use_secret(const uint8_t secret[TLS_SECRET])
 {
 	struct identity *i = identity_new();
-	if (i)
-		i->own = true;
-	return use(i, i && key_of(secret, &i->key) && sign_itself(i));
+	const bool good = i && key_of(secret, &i->key) && sign_itself(i) && configure(i);
+	if (good)
+		tls_use(i);
+	else
+		identity_release(i);
+	return good;
 }
 
 /* --- users' --- */
@@ -186,36 +188,62 @@ static const char *kind_of(const mbedtls_pk_context *key)
 	return NULL;
 }
 
-/* text: with a NUL, counted in n, as the library wants it. */
-static const char *read_pem(struct identity *i, const uint8_t *text, size_t n)
+static bool has_words(const uint8_t *text, size_t n, const char *words)
 {
-	if (mbedtls_x509_crt_parse(&i->chain, text, n) != 0)
-		return "no certificate, or a damaged one, in PEM";
+	const size_t length = strlen(words);
+	for (size_t at = 0; at + length <= n; at++)
+		if (memcmp(text + at, words, length) == 0)
+			return true;
+	return false;
+}
+
+/* The private key of a PEM text; if it has none, of secret, unless that is NULL. */
+static const char *read_key(struct identity *i, const uint8_t *text, size_t n, const uint8_t *secret)
+{
+	if (secret && !has_words(text, n, "PRIVATE KEY-----")) /* the end of the label of all forms */
+		return key_of(secret, &i->key) ? NULL : "there is no memory";
+	if (has_words(text, n, "-----BEGIN ENCRYPTED PRIVATE KEY-----"))
+		return "the private key is encrypted";
 	const int key = mbedtls_pk_parse_key(&i->key, text, n, NULL, 0, mbedtls_psa_get_random,
 	                                     MBEDTLS_PSA_RANDOM_STATE);
 	if (key == MBEDTLS_ERR_PK_PASSWORD_REQUIRED || key == MBEDTLS_ERR_PEM_PASSWORD_REQUIRED)
 		return "the private key is encrypted";
-	if (key != 0)
-		return "no private key, or a damaged one, in PEM";
+	return key == 0 ? NULL : "no private key, or a damaged one, in PEM";
+}
+
+/* text: with a NUL, counted in n, as the library wants it. */
+static const char *read_pem(struct identity *i, const uint8_t *text, size_t n, const uint8_t *secret)
+{
+	static const char kinds[] = "the key is neither of P-256, P-384 nor RSA with 2048 to 4096 bits";
+	const int error = mbedtls_x509_crt_parse(&i->chain, text, n);
+	if (error == MBEDTLS_ERR_PK_UNKNOWN_NAMED_CURVE || error == MBEDTLS_ERR_PK_UNKNOWN_PK_ALG)
+		return kinds;
+	if (error != 0)
+		return "no certificate, or a damaged one, in PEM";
+	const char *why = read_key(i, text, n, secret);
+	if (why)
+		return why;
 	if (!kind_of(&i->key))
-		return "the key is neither of P-256, P-384 nor RSA with 2048 to 4096 bits";
+		return kinds;
 	if (mbedtls_pk_check_pair(&i->chain.pk, &i->key, mbedtls_psa_get_random, MBEDTLS_PSA_RANDOM_STATE) != 0)
 		return "the private key is not that of the first certificate";
 	return NULL;
 }
 
 /* An identity of a PEM text, into *to; *to NULL: why not. */
-static const char *new_of_pem(const uint8_t *text, size_t n, struct identity **to)
+static const char *new_of_pem(const uint8_t *text, size_t n, const uint8_t *secret, struct identity **to)
 {
 	struct identity *i = identity_new();
 	char *copy = i && n < CRYPTO_HEAP / 8 ? mbedtls_calloc(1, n + 1) : NULL;
 	const char *why = !i ? "there is no memory, or no entropy" : "it is too large";
 	if (copy) {
 		memcpy(copy, text, n);
-		why = read_pem(i, (const uint8_t *)copy, n + 1);
+		why = read_pem(i, (const uint8_t *)copy, n + 1, secret);
 		crypto_wipe(copy, n);
 		mbedtls_free(copy);
 	}
+	if (!why && !configure(i))
+		why = "there is no memory";
 	if (why) {
 		identity_release(i);
 		i = NULL;
@@ -227,16 +255,116 @@ static const char *new_of_pem(const uint8_t *text, size_t n, struct identity **t
 const char *tls_check_pem(const uint8_t *text, size_t n)
 {
 	struct identity *i;
-	const char *why = new_of_pem(text, n, &i);
+	const char *why = new_of_pem(text, n, NULL, &i);
 	identity_release(i);
 	return why;
 }
 
-const char *tls_use_pem(const uint8_t *text, size_t n)
+const char *tls_use_pem(const uint8_t *text, size_t n, const uint8_t secret[TLS_SECRET])
 {
 	struct identity *i;
-	const char *why = new_of_pem(text, n, &i);
-	return why ? why : use(i, true) ? NULL : "there is no memory";
+	const char *why = new_of_pem(text, n, secret, &i);
+	if (!why)
+		tls_use(i);
+	return why;
+}
+
+/* --- import --- */
+
+static void put_date(char to[TLS_DATE], const mbedtls_x509_time *t)
+{
+	fmt_format(to, TLS_DATE, "%04d-%02d-%02dT%02d:%02d:%02dZ", t->year, t->mon, t->day, t->hour, t->min, t->sec);
+}
+
+/* Each certificate of a chain is signed by the next one: the last is taken for trusted, and dates do not count. */
+static bool is_chain(mbedtls_x509_crt *first)
+{
+	mbedtls_x509_crt *last = first;
+	uint32_t flags = 0;
+	unsigned n = 1;
+	for (; last->next; last = last->next, n++)
+		if (last->issuer_raw.len != last->next->subject_raw.len ||
+		    memcmp(last->issuer_raw.p, last->next->subject_raw.p, last->issuer_raw.len) != 0)
+			return false;
+	if (n == 1)
+		return true;
+	(void)mbedtls_x509_crt_verify_with_profile(first, last, NULL, &mbedtls_x509_crt_profile_default, NULL, &flags, NULL,
+	                                           NULL);
+	return (flags & ~(uint32_t)(MBEDTLS_X509_BADCERT_EXPIRED | MBEDTLS_X509_BADCERT_FUTURE)) == 0;
+}
+
+static const char *check_import(struct identity *i, const char *now)
+{
+	unsigned n = 0;
+	for (const mbedtls_x509_crt *c = &i->chain; c; c = c->next) {
+		char from[TLS_DATE], until[TLS_DATE];
+		put_date(from, &c->valid_from);
+		put_date(until, &c->valid_to);
+		if (++n > TLS_CHAIN_MAX)
+			return "there are more than 8 certificates";
+		if (now && strcmp(now, from) < 0)
+			return n == 1 ? "the certificate is not valid yet" : "a certificate of an issuer is not valid yet";
+		if (now && strcmp(now, until) > 0)
+			return n == 1 ? "the certificate has expired" : "a certificate of an issuer has expired";
+	}
+	if (mbedtls_x509_crt_check_key_usage(&i->chain, MBEDTLS_X509_KU_DIGITAL_SIGNATURE) != 0 ||
+	    mbedtls_x509_crt_check_extended_key_usage(&i->chain, MBEDTLS_OID_SERVER_AUTH,
+	                                              MBEDTLS_OID_SIZE(MBEDTLS_OID_SERVER_AUTH)) != 0)
+		return "the certificate is not for a TLS server (key usage)";
+	return is_chain(&i->chain) ? NULL : "the certificates are no chain: each is to be signed by the next one";
+}
+
+const char *tls_read_import(const uint8_t *text, size_t n, const uint8_t secret[TLS_SECRET], const char *now,
+                            struct identity **to)
+{
+	const char *why = new_of_pem(text, n, secret, to);
+	if (!why)
+		why = check_import(*to, now);
+	if (why && *to) {
+		identity_release(*to);
+		*to = NULL;
+	}
+	return why;
+}
+
+/* --- a request for a certificate --- */
+
+size_t tls_request(char *pem, size_t room, const uint8_t secret[TLS_SECRET], const struct tls_name *names, unsigned count)
+{
+	mbedtls_x509_san_list san[TLS_NAMES_MAX];
+	mbedtls_x509write_csr w;
+	mbedtls_pk_context key;
+	char subject[96];
+	if (count == 0 || count > TLS_NAMES_MAX || !names[0].dns || !crypto_start())
+		return 0;
+	for (unsigned i = 0; i < count; i++) {
+		const char *dns = names[i].dns;
+		mbedtls_x509_buf *to = &san[i].node.san.unstructured_name;
+		san[i].node.type = dns ? MBEDTLS_X509_SAN_DNS_NAME : MBEDTLS_X509_SAN_IP_ADDRESS;
+		to->p = (unsigned char *)(uintptr_t)(dns ? (const void *)dns : names[i].address); /* only read */
+		to->len = dns ? strlen(dns) : names[i].bytes;
+		san[i].next = i ? &san[i - 1] : NULL; /* DER is written from its end */
+	}
+	fmt_format(subject, sizeof subject, "CN=%s", names[0].dns);
+	mbedtls_pk_init(&key);
+	mbedtls_x509write_csr_init(&w);
+	mbedtls_x509write_csr_set_md_alg(&w, MBEDTLS_MD_SHA256);
+	mbedtls_x509write_csr_set_key(&w, &key);
+	const bool good = key_of(secret, &key) && mbedtls_x509write_csr_set_subject_name(&w, subject) == 0 &&
+	                  mbedtls_x509write_csr_set_subject_alternative_name(&w, &san[count - 1]) == 0 &&
+	                  mbedtls_x509write_csr_pem(&w, (unsigned char *)pem, room, mbedtls_psa_get_random,
+	                                            MBEDTLS_PSA_RANDOM_STATE) == 0;
+	mbedtls_x509write_csr_free(&w);
+	mbedtls_pk_free(&key);
+	return good ? strlen(pem) : 0;
+}
+
+/* --- what is in use --- */
+
+static void put_name(char to[TLS_SUBJECT], const mbedtls_x509_name *name)
+{
+	if (mbedtls_x509_dn_gets(to, TLS_SUBJECT, name) < 0)
+		fmt_format(to, TLS_SUBJECT, "(a name of more than %u characters)", TLS_SUBJECT - 1);
 }
 
 bool tls_identity(struct tls_identity *to)
@@ -246,7 +374,11 @@ bool tls_identity(struct tls_identity *to)
 	if (!current || psa_hash_compute(PSA_ALG_SHA_256, current->chain.raw.p, current->chain.raw.len, hash, sizeof hash,
 	                                 &n) != PSA_SUCCESS)
 		return false;
-	*to = (struct tls_identity){.own = current->own, .kind = kind_of(&current->key)};
+	*to = (struct tls_identity){.kind = kind_of(&current->key)};
+	put_name(to->subject, &current->chain.subject);
+	put_name(to->issuer, &current->chain.issuer);
+	put_date(to->from, &current->chain.valid_from);
+	put_date(to->until, &current->chain.valid_to);
 	for (unsigned i = 0; i < sizeof hash; i++)
 		fmt_format(to->fingerprint + 3 * i, 4, i + 1 < sizeof hash ? "%02X:" : "%02X", hash[i]);
 	return true;

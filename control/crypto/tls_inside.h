@@ -11,7 +11,6 @@ struct identity {
 	mbedtls_x509_crt chain;
 	mbedtls_pk_context key;
 	unsigned users; /* sessions, and one if it is the one in use */
-	bool own;
 };
 
 /* The identity in use, with one more user; NULL: none. */

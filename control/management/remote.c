@@ -267,7 +267,7 @@ static void log_peer(const struct session *s, const char *what)
 static void put_down(struct session *s)
 {
 	s->state = SESSION_CLOSE;
-	if (shell_is_busy(&s->shell))
+	if (shell_is_busy(&s->shell) || shell_takes_lines(&s->shell))
 		shell_input(&s->shell, CTRL('C'));
 	if (s->welcome) {
 		char who[USERS_WHO_SIZE];

@@ -40,6 +40,27 @@ static void lasting(struct shell *sh)
 	shell_set_busy(sh, cancel);
 }
 
+static bool take(struct shell *sh, const char *line, size_t n)
+{
+	assert(shell_runs(sh) && n <= SHELL_LINE_MAX);
+	for (size_t i = 0; line && i < n; i++)
+		assert(line[i] >= ' ' && line[i] <= '~');
+	if (line && n == 1)
+		shell_set_busy(sh, cancel);
+	return line && n > 1;
+}
+
+static void stop(struct shell *sh)
+{
+	assert(!shell_is_busy(sh));
+}
+
+static void paste(struct shell *sh)
+{
+	any(sh);
+	shell_take_lines(sh, take, stop);
+}
+
 static void help(struct shell *sh)
 {
 	any(sh);
@@ -54,6 +75,7 @@ static const struct shell_command commands[] = {
 	{"ping", "A.B.C.D [count N]", "echo requests", one_to_three},
 	{"wait", NULL, "goes on", lasting},
 	{"redo", "WORD...", "any words", any},
+	{"paste", NULL, "takes lines", paste},
 	{"#", "~rule", "a rule", any},
 	{"no #", NULL, "no rule", none},
 	{"help", NULL, "this list", help},

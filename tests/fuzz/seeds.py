@@ -1122,6 +1122,7 @@ def keys():
     yield "arrows", b"wait\r\x03" + b"".join(
         b"\x1b[" + k for k in (b"A", b"B", b"C", b"D", b"3~", b"H", b"F", b"1;5C")) + b"\x1bOA\r"
     yield "help", b"sh\t?ro?\t\rhelp\r\x1b]0;x\x07 " + b"x" * 210 + b"\r"
+    yield "lines", b"paste\rab\x7f?c\r\n" + b"x" * 200 + b"\rq\r\x03paste\r\x1b[Ax\x03paste\r" + b"y" * 210 + b"\r"
 
 
 def dictionary(entry, inputs, directory):

@@ -8,7 +8,10 @@ import ssl
 import subprocess
 
 import pytest
+from authority import Authority
 from conftest import LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, pings, router_config
+from store_disk import disk_make
+from test_storage import kill
 
 BASE = "https://%s" % LEFT_ROUTER
 HTTPS = "https server\nhttp access %s/32\n" % LEFT_HOST
@@ -190,6 +193,51 @@ def test_certificate(make_lab, tmp_path):
     for page in ("/metrics", "/api/v1/status.json", "/api/v1/config"):
         text = curl(lab.left, BASE + page)[1]
         assert base64 not in text and digits not in text.lower()
+
+
+def verified(host, ca):
+    """curl takes the server's certificate, by the root alone."""
+    return host.run(["curl", "-sS", "--cacert", ca.path("root.crt"), "--max-time", "20", BASE + "/metrics"], timeout_s=30)
+
+
+def imports(lab, pem):
+    """Pastes a text on the console; what it says."""
+    lab.router.skip()
+    lab.router.send("crypto certificate import")
+    lab.router.expect("End with a line: quit")
+    start = lab.router.mark
+    for line in (pem + "quit").splitlines():
+        lab.router.send(line)
+    lab.router.wait_prompt()
+    return lab.router.text[start:lab.router.mark]
+
+
+def test_import(make_lab, tmp_path):
+    """An authority's certificate for a request of the machine, on the console: clients verify the new chain, after a power cut
+    too; then one with a key of its own."""
+    ca = Authority(tmp_path)
+    path, pidfile = str(tmp_path / "disk.img"), tmp_path / "pid"
+    disk_make(path)
+    arguments = [router_config(extra=HTTPS), "--disk", path + ",virtio", "--pidfile", str(pidfile)]
+    lab = make_lab(*arguments)
+    assert verified(lab.left, ca).returncode == 60 # CURLE_PEER_FAILED_VERIFICATION
+    request = lab.router.command("crypto certificate request")
+    chain = ca.sign(request) + ca.issuer
+    said = imports(lab, chain)
+    assert "the certificate is in use" in said and "next boot" not in said
+    said = verified(lab.left, ca)
+    assert said.returncode == 0 and "hayate_" in said.stdout, said.stderr
+    kill(lab.router, pidfile)
+    lab = make_lab(*arguments)
+    assert verified(lab.left, ca).returncode == 0
+    ca.new_key("its", "RSA-2048")
+    names = "subjectAltName=IP:%s" % LEFT_ROUTER
+    said = imports(lab, ca.sign(ca.request("its", "/CN=r1", "-addext", names)) + ca.issuer + ca.key("its"))
+    assert "the certificate is in use" in said
+    assert not any(line in lab.router.text for line in ca.key("its").splitlines()[1:-1])
+    assert verified(lab.left, ca).returncode == 0
+    assert "signed by itself" in lab.router.command("crypto certificate reset")
+    assert verified(lab.left, ca).returncode == 60
 
 
 def test_https(make_lab):

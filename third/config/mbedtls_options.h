@@ -17,6 +17,7 @@
 #define MBEDTLS_PLATFORM_C
 #define MBEDTLS_PLATFORM_MEMORY
 #define MBEDTLS_MEMORY_BUFFER_ALLOC_C /* a heap in one given block */
+#define MBEDTLS_MEMORY_ALIGN_MULTIPLE 8 /* of what it gives; its default, 4, is less than pointers need */
 #define MBEDTLS_MEMORY_DEBUG /* its use can be asked for */
 #define MBEDTLS_PLATFORM_NO_STD_FUNCTIONS
 #define MBEDTLS_PLATFORM_ZEROIZE_ALT
@@ -49,6 +50,7 @@ int crypto_fprintf(void *file, const char *format, ...);
 #define MBEDTLS_BASE64_C
 #define MBEDTLS_OID_C
 #define MBEDTLS_PEM_PARSE_C
+#define MBEDTLS_PEM_WRITE_C
 #define MBEDTLS_PK_C
 #define MBEDTLS_PK_PARSE_C
 #define MBEDTLS_PK_WRITE_C
@@ -56,6 +58,7 @@ int crypto_fprintf(void *file, const char *format, ...);
 #define MBEDTLS_X509_CRT_PARSE_C
 #define MBEDTLS_X509_CREATE_C
 #define MBEDTLS_X509_CRT_WRITE_C
+#define MBEDTLS_X509_CSR_WRITE_C
 #define MBEDTLS_X509_REMOVE_INFO
 #define MBEDTLS_X509_RSASSA_PSS_SUPPORT
 

@@ -61,6 +61,28 @@ static void ping(struct shell *sh)
 		shell_done(sh);
 }
 
+/* Takes lines until an empty one, which leaves the shell busy, or "end". */
+static bool take_line(struct shell *sh, const char *line, size_t n)
+{
+	snprintf(ran, sizeof ran, "%.*s", (int)(line ? n : 8), line ? line : "too long");
+	if (n == 0)
+		shell_set_busy(sh, cancel_ping);
+	else
+		shell_print(sh, "taken\n");
+	return n && strcmp(ran, "end") != 0;
+}
+
+static void stop_taking(struct shell *sh)
+{
+	cancelled++;
+	shell_print(sh, "stopped\n");
+}
+
+static void paste(struct shell *sh)
+{
+	shell_take_lines(sh, take_line, stop_taking);
+}
+
 static void help(struct shell *sh)
 {
 	shell_help(sh);
@@ -77,6 +99,7 @@ static const struct shell_command commands[] = {
 	{"reload", NULL, "start again", reload},
 	{"redo", "WORD...", "any words", echo_any},
 	{"say", NULL, "two lines", say},
+	{"lines", NULL, "takes lines", paste},
 	{"help", NULL, "this list", help},
 };
 
@@ -123,6 +146,48 @@ static void expect_run(const char *keys, const char *what)
 	ran[0] = 0;
 	type(keys);
 	assert_string_equal(ran, what);
+}
+
+/* Lines that a command takes: not shown, not in the history, erased. */
+static void test_take_lines(void **state)
+{
+	char line[SHELL_LINE_MAX + 2];
+	(void)state;
+	start();
+	expect("lines\r", "lines\r\n");
+	assert_true(shell_takes_lines(&shell) && shell_runs(&shell) && !shell_is_busy(&shell));
+	expect("se?cr\tet" UP "\x01", "");
+	expect("\r", "taken\r\n");
+	assert_string_equal(ran, "se?cret");
+	for (unsigned i = 0; i < sizeof shell.line; i++)
+		assert_int_equal(shell.line[i], 0);
+	expect("\n", ""); /* of \r\n */
+	expect("ax\bb\x7f\x7f\x7f\x7fyes\n", "taken\r\n");
+	assert_string_equal(ran, "yes");
+	memset(line, 'x', SHELL_LINE_MAX);
+	line[SHELL_LINE_MAX] = 0;
+	expect(line, "");
+	expect("\r", "taken\r\n");
+	assert_string_equal(ran, line);
+	line[SHELL_LINE_MAX] = 'x';
+	line[SHELL_LINE_MAX + 1] = 0;
+	expect(line, "");
+	expect("\r", "taken\r\n");
+	assert_string_equal(ran, "too long");
+	out_len = 0;
+	shell_log(&shell, "a line");
+	assert_string_equal(out, "a line\r\n");
+	expect("end\r", "taken\r\n" P);
+	expect("lines\r", "lines\r\n");
+	expect("half\x03", "^C\r\nstopped\r\n" P);
+	assert_int_equal(cancelled, 1);
+	assert_int_equal(shell.line[0], 0);
+	expect(UP, "lines"); /* the history */
+	expect("\r\r", "\r\n"); /* the empty line leaves it busy */
+	assert_true(shell_is_busy(&shell) && !shell_takes_lines(&shell));
+	expect("\x03", "^C\r\ncancelled\r\n" P);
+	expect_run("lines\rsay\rend\rsay\r", "say");
+	assert_string_equal(out, "lines\r\ntaken\r\ntaken\r\n" P "say\r\none 1\r\ntwo\r\n" P);
 }
 
 static void test_line_ends(void **state)
@@ -499,7 +564,7 @@ static void test_random_keys(void **state)
 	static const char *const keys[] = {
 		UP, DOWN, LEFT, RIGHT, LEFT, LEFT, "\x7f", "\t", "?", "\r", "\r\n", "\x01", "\x05",
 		"\x15", "\x17", "\x03", "\x0b", "\x0c", "\x1b[3~", "\x1b[H", " ", " ", "show ", "ip ",
-		"sh", "r", "ping 127.0.0.1 ", "redo ", "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx ",
+		"sh", "r", "ping 127.0.0.1 ", "redo ", "lines", "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx ",
 		"the quick brown fox jumps ", "\x1b[", "\x1b", "\x1b]x", "!", "reload"};
 	start();
 	shell.write = to_terminal;
@@ -520,6 +585,8 @@ static void test_random_keys(void **state)
 			                     "up-to-the-very-limit-there-is");
 		if (shell.busy)
 			shell_done(&shell);
+		if (shell_takes_lines(&shell))
+			shell_input(&shell, '\x03');
 		check_row();
 	}
 }
@@ -532,7 +599,7 @@ int main(void)
 		cmocka_unit_test(test_commands),  cmocka_unit_test(test_help_key),
 		cmocka_unit_test(test_complete),  cmocka_unit_test(test_long_line),
 		cmocka_unit_test(test_busy),      cmocka_unit_test(test_log),
-		cmocka_unit_test(test_quiet),
+		cmocka_unit_test(test_quiet),     cmocka_unit_test(test_take_lines),
 		cmocka_unit_test(test_random_keys),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
