@@ -44,6 +44,7 @@
 #include "control/storage/boot_disk.h"
 #include "control/storage/storage.h"
 #include "control/forwarding/tables.h"
+#include "control/host/dhcp_client.h"
 #include "control/host/dhcp_relay.h"
 #include "control/host/input.h"
 #include "control/host/names.h"
@@ -236,6 +237,7 @@ static void control_plane_start(void)
 	sflow_configure();
 	dhcp_relay_start();
 	ntp_control_changed();
+	dhcp_client_control_start();
 	memory_note("management");
 	if (plugin_get() && plugin_get()->start)
 		plugin_get()->start();
@@ -322,6 +324,7 @@ static uint64_t (*const timers[])(void) = {
 	config_hash_timer, engine_timer, tables_timer, tcp_timer, tls_stream_timer, http_timer, ssh_timer, remote_timer, capture_timer,
 	trace_timer, programs_timer, crash_timer, storage_timer, boot_disk_timer, storage_commands_timer,
 	lldp_control_timer,
+	dhcp_client_timer,
 	log_timer, logging_timer, log_store_timer, sflow_timer,
 	names_timer, ntp_control_timer,
 	commands_timer,

@@ -22,7 +22,7 @@
 #define CONFIRM_DEFAULT_MIN 10
 #define CONFIRM_MAX_MIN 1440
 #define ROLLBACK_MOST 99
-#define ROWS_MAX 448
+#define ROWS_MAX 512
 #define NO_WORDS_MAX 40 /* bytes of "no " and a statement's words */
 #define ARGS_MAX 160    /* bytes of what follows them in its syntax */
 

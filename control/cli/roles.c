@@ -17,6 +17,7 @@ static const struct {
 	{"show xdp events", ROLE_OPERATE}, /* takes them away from other readers */
 	{"ping", ROLE_OPERATE},
 	{"traceroute", ROLE_OPERATE},
+	{"renew", ROLE_OPERATE},
 	{"capture", ROLE_OPERATE},
 	{"trace", ROLE_OPERATE},
 	{"clear", ROLE_OPERATE},

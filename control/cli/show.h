@@ -56,6 +56,9 @@ void show_engine_disconnected(struct shell *sh, const struct engine_connection_s
 /* --- show_dhcp.c --- */
 
 void show_dhcp_relay(struct shell *sh);
+void show_dhcp_lease(struct shell *sh);
+void renew_dhcp(struct shell *sh);
+void clear_dhcp(struct shell *sh);
 
 /* --- show_lldp.c --- */
 

@@ -1,7 +1,8 @@
-/* `show ip dhcp relay`. docs/console.md specifies the form, which is an interface. */
+/* `show ip dhcp relay`, `show dhcp lease`, `renew dhcp`, `clear dhcp`. docs/console.md specifies the form, which is an interface. */
 #include "control/cli/show.h"
 #include "control/config/running.h"
 #include "control/console/shell.h"
+#include "control/host/dhcp_client.h"
 #include "control/host/dhcp_relay.h"
 #include "dataplane/state.h"
 #include "lib/fmt.h"
@@ -42,4 +43,63 @@ void show_dhcp_relay(struct shell *sh)
 	for (unsigned n = 0; n < running.config.interfaces; n++)
 		for (unsigned six = 0; six < 2; six++)
 			print_relay(sh, n, six);
+}
+
+/* --- the client --- */
+
+static void print_hosts(struct shell *sh, const char *what, const uint32_t *host, uint32_t n)
+{
+	char addr[FMT_IP4_MAX];
+	for (uint32_t i = 0; i < n; i++)
+		shell_print(sh, "  %s %s\n", what, fmt_ip4(addr, host[i]));
+}
+
+/* Seconds from now on; 0: it has passed. */
+static ull left(const struct dhcp_lease *l, uint32_t s)
+{
+	const uint64_t at = l->since_ns + s * SECOND_NS, now = core_now_ns();
+	return at > now ? (ull)((at - now) / SECOND_NS) : 0;
+}
+
+static void print_lease(struct shell *sh, const struct dhcp_lease *l)
+{
+	char prefix[FMT_PREFIX_MAX], addr[FMT_IP4_MAX];
+	shell_print(sh, "  address %s\n  server %s\n", fmt_prefix(prefix, l->addr, l->plen), fmt_ip4(addr, l->server));
+	if (l->lease_s == DHCP_LEASE_FOREVER)
+		shell_print(sh, "  lease_s infinite\n");
+	else
+		shell_print(sh, "  lease_s %u left_s %llu renew_s %llu rebind_s %llu\n", l->lease_s, left(l, l->lease_s),
+		            left(l, l->t1_s), left(l, l->t2_s));
+	for (uint32_t i = 0; i < l->routes; i++)
+		shell_print(sh, "  route %s via %s\n", fmt_prefix(prefix, l->route[i].prefix, l->route[i].plen),
+		            fmt_ip4(addr, l->route[i].via));
+	print_hosts(sh, "name-server", l->dns, l->dns_count);
+	print_hosts(sh, "ntp-server", l->ntp, l->ntp_count);
+}
+
+void show_dhcp_lease(struct shell *sh)
+{
+	const struct dhcp_client *c;
+	unsigned interface;
+	if (!dhcp_client_at(0, &interface))
+		shell_print(sh, "no interface takes its address from a DHCP server: the statement `ip address dhcp` says so\n");
+	for (unsigned i = 0; (c = dhcp_client_at(i, &interface)) != NULL; i++) {
+		shell_print(sh, "%s: %s\n", dp_name(dp_get(), interface), dhcp_client_state_name(c->state));
+		if (c->installed)
+			print_lease(sh, &c->lease);
+		shell_print(sh, "  sent %llu received %llu naks %llu declines %llu timeouts %llu\n", (ull)c->counts.sent,
+		            (ull)c->counts.received, (ull)c->counts.naks, (ull)c->counts.declines, (ull)c->counts.timeouts);
+	}
+}
+
+void renew_dhcp(struct shell *sh)
+{
+	(void)sh;
+	dhcp_client_renew_all();
+}
+
+void clear_dhcp(struct shell *sh)
+{
+	(void)sh;
+	dhcp_client_clear_all();
 }

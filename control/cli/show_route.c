@@ -69,7 +69,7 @@ static char letter(const struct rib_route *r)
 {
 	static const char of[RIB_SOURCES] = {
 		[RIB_LOCAL] = 'L', [RIB_CONNECTED] = 'C', [RIB_STATIC] = 'S',
-		[RIB_TEST] = 'T', [RIB_ADVERTISED] = 'A', [RIB_HOST] = 'N'};
+		[RIB_TEST] = 'T', [RIB_LEASED] = 'H', [RIB_ADVERTISED] = 'A', [RIB_HOST] = 'N'};
 	return r->source == RIB_ENGINE ? fpm_protocol_letter((enum fpm_protocol)r->hop.origin)
 	                               : of[r->source];
 }
@@ -78,7 +78,7 @@ static char letter(const struct rib_route *r)
 static void print_distance(struct shell *sh, const struct rib_route *r)
 {
 	const bool engine = r->source == RIB_ENGINE;
-	if (r->source == RIB_STATIC || r->source == RIB_TEST || engine)
+	if (r->source == RIB_STATIC || r->source == RIB_TEST || r->source == RIB_LEASED || engine)
 		shell_print(sh, " [%u]", r->hop.distance);
 	if (engine || r->source == RIB_ADVERTISED)
 		shell_print(sh, " %s%s", engine ? "engine" : "advertised", r->stale ? " stale" : "");

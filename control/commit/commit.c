@@ -17,6 +17,7 @@
 #include "control/forwarding/steer_rules.h"
 #include "control/link/bundle.h"
 #include "control/forwarding/tables.h"
+#include "control/host/dhcp_client.h"
 #include "control/host/dhcp_relay.h"
 #include "control/host/output.h"
 #include "control/host/vxlan.h"
@@ -451,6 +452,7 @@ static void apply(enum commit_effect effect, const char *by, const char *comment
 		commit.asked = false;
 		engine_leave("the ports restart");
 		engine_bfd_leave("the ports restart");
+		dhcp_client_leave(commit.next);
 		commit.restart_ns = core_now_ns() + RESTART_NS;
 	} else {
 		apply_live();

@@ -140,11 +140,10 @@ int config_dhcp_hops(struct parser *p, unsigned i)
 
 /* --- the whole --- */
 
-static int check_client(const struct config *c, const struct config_interface *i, struct text_error *err)
+static int check_client(const struct config_interface *i, struct text_error *err)
 {
 	char name[CONFIG_IF_NAME_SIZE];
 	const uint32_t other = i->address_count ? i->address[0].line : i->lender_line;
-	(void)c;
 	if (i->dhcp_line == 0)
 		return 0;
 	if (other)
@@ -153,11 +152,10 @@ static int check_client(const struct config *c, const struct config_interface *i
 	return 0;
 }
 
-static int check_relay(const struct config *c, const struct config_interface *i, struct text_error *err)
+static int check_relay(const struct config_interface *i, struct text_error *err)
 {
 	char name[CONFIG_IF_NAME_SIZE];
 	const struct text word = text_of(config_key_name(name, i->key));
-	(void)c;
 	if (i->relay_line[0] && !i->address_count && !i->dhcp_line)
 		return text_fail(err, i->relay_line[0], word,
 		                 "the relay agent needs an IPv4 address of the interface, which has none of its own");
@@ -181,8 +179,8 @@ int config_check_dhcp(const struct config *c, struct text_error *err)
 {
 	int error = 0;
 	for (unsigned n = 0; error == 0 && n < c->interfaces; n++)
-		if ((error = check_client(c, &c->interface[n], err)) == 0)
-			error = check_relay(c, &c->interface[n], err);
+		if ((error = check_client(&c->interface[n], err)) == 0)
+			error = check_relay(&c->interface[n], err);
 	for (unsigned k = 0; error == 0 && k < c->dhcp.relays; k++)
 		error = check_server(c, &c->dhcp.relay[k], err);
 	return error;

@@ -253,6 +253,7 @@ static const struct statement statements[] = {
 	 STATEMENT_ONCE | STATEMENT_LIVE},
 	{"ip address", "ip address " SUBNET " [secondary]", config_ip4_address, true,
 	 STATEMENT_UNLESS_LAST},
+	{"ip address dhcp", "ip address dhcp [hostname NAME] [distance N]", config_dhcp_address, true, STATEMENT_ONCE},
 	{"ip helper-address", "ip helper-address A.B.C.D", config_dhcp_helper, true, STATEMENT_LIVE},
 	{"ip dhcp relay information option", "ip dhcp relay information option", config_dhcp_information, false,
 	 STATEMENT_ONCE | STATEMENT_LIVE},

@@ -385,6 +385,26 @@ void routes_local(const struct net_addr *addr, unsigned plen, bool six, uint32_t
 	set(&p, RIB_LOCAL, 0, &hop, 1);
 }
 
+void routes_withdrawn(const struct net_addr *addr, unsigned plen, bool local)
+{
+	const struct rib_prefix p = {ip6_prefix_of(addr, 96 + plen), (uint8_t)plen, false};
+	set(&p, local ? RIB_LOCAL : RIB_CONNECTED, 0, NULL, 0);
+}
+
+void routes_leased(uint32_t prefix, unsigned plen, uint32_t via, unsigned distance)
+{
+	const struct rib_prefix p = {net_addr_ip4(prefix), (uint8_t)plen, false};
+	const struct rib_hop hop = {
+		.via = net_addr_ip4(via), .interface = RIB_ANY_INTERFACE, .distance = (uint8_t)distance};
+	set(&p, RIB_LEASED, 0, &hop, via != 0);
+}
+
+void routes_reach_again(void)
+{
+	rib_reach_again(&rib);
+	routes_settle();
+}
+
 void routes_advertised(const struct net_addr *prefix, unsigned plen, const struct rib_hop *hop)
 {
 	const struct rib_prefix p = {*prefix, (uint8_t)plen, true};

@@ -8,6 +8,7 @@
  *     the configuration   routes_configured and, at a commit, routes_change, routes_change6
  *     neighbour.c         routes_host, when a neighbour has answered or is forgotten
  *     autoconfig.c        routes_advertised, routes_own6_advertised
+ *     leased.c            routes_connected, routes_local, routes_withdrawn, routes_leased
  *     control/engine/     routes_engine_set, routes_engine_replace
  *     churn.c             routes_test_set
  *
@@ -22,6 +23,7 @@
  *   RIB_STATIC             1 to 255    it is configured
  *   RIB_TEST               0           `test churn` runs
  *   RIB_ENGINE             1 to 255    the engine states it, and for some time after it is gone
+ *   RIB_LEASED             1 to 255    the lease lasts
  *   RIB_ADVERTISED         255         its lifetime lasts
  *   RIB_HOST               last        the neighbour is known
  *
@@ -51,6 +53,15 @@ bool routes_start(void);
 /* A subnet of an interface; addr is any address in it. nh: NH_CONNECTED + interface, or a number
  * that leads nowhere. */
 void routes_connected(const struct net_addr *addr, unsigned plen, bool six, uint32_t nh);
+
+/* Removes what routes_connected, or (local) routes_local, has announced for the prefix. */
+void routes_withdrawn(const struct net_addr *addr, unsigned plen, bool local);
+
+/* The route of a DHCP lease to an IPv4 prefix by a gateway, as configured ones; via 0: none. */
+void routes_leased(uint32_t prefix, unsigned plen, uint32_t via, unsigned distance);
+
+/* Subnets of ours have come or gone: all gateways are looked for again. */
+void routes_reach_again(void);
 
 /* The same as routes_own6 for an address made from an advertised prefix; `up`: it may be used. It
  * has a prefix of its own, which leads to us, unless the longest prefix that covers it leads to the

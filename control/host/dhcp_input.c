@@ -1,6 +1,7 @@
 /* See dhcp_input.h. */
 #include "control/host/dhcp_input.h"
 
+#include "control/host/dhcp_client.h"
 #include "control/host/dhcp_relay.h"
 #include "dataplane/state.h"
 #include "net/dhcp/dhcp4.h"
@@ -16,5 +17,5 @@ enum counter dhcp_input(const struct core_msg *m)
 	const enum counter bad = udp_check(ip, ip4_total_len(ip), m->flags & PKT_CSUM_OK, &d);
 	if (bad != CNT_NONE)
 		return bad;
-	return dhcp_relay_broadcast(&d, m->port);
+	return d.dst_port == DHCP4_CLIENT_PORT ? dhcp_client_message(&d, m->port) : dhcp_relay_broadcast(&d, m->port);
 }

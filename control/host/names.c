@@ -6,6 +6,7 @@
 #include "control/text/text.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
+#include "lib/number.h"
 #include "runtime/runtime.h"
 
 struct lookup {
@@ -23,6 +24,8 @@ struct lookup {
 
 static struct lookup lookups[NAMES_AT_ONCE];
 static struct names_entry kept[NAMES_KEPT];
+static struct net_addr learned[NAMES_LEARNED]; /* see names_learn */
+static unsigned learned_count;
 
 /* RFC 1123 2.1: the last label of a name is not a number, because an address looks so. */
 static bool is_host_name(const char *name)
@@ -143,15 +146,30 @@ static enum counter receive(const struct udp_datagram *d, const struct udp_arriv
 	return CNT_drop_dns_question;
 }
 
+/* The name servers in use: the configured ones, else those that a DHCP server named. */
+static const struct net_addr *servers_of(unsigned *n)
+{
+	const struct config_time *t = &running.config.time;
+	*n = t->name_servers ? t->name_servers : learned_count;
+	return t->name_servers ? t->name_server : learned;
+}
+
+void names_learn(const struct net_addr *server, unsigned n)
+{
+	learned_count = u32_min(n, NAMES_LEARNED);
+	memcpy(learned, server, learned_count * sizeof *server);
+}
+
 /* Sends the next question. False: no server is left to be asked. */
 static bool ask_next(struct lookup *l)
 {
-	const struct config_time *t = &running.config.time;
+	unsigned servers;
+	const struct net_addr *server = servers_of(&servers);
 	uint8_t question[DNS_MESSAGE_MAX];
 	close_port(l);
-	if (l->asked >= t->name_servers * NAMES_ROUNDS)
+	if (l->asked >= servers * NAMES_ROUNDS)
 		return false;
-	l->server = t->name_server[l->asked++ % t->name_servers];
+	l->server = server[l->asked++ % servers];
 	core_random(&l->id, sizeof l->id);
 	l->port = udp_listen_any(receive);
 	l->due_ns = core_now_ns() + NAMES_WAIT_NS;
@@ -172,7 +190,7 @@ static void ask(struct lookup *l)
 	if (k) {
 		const struct dns_answer a = k->answer; /* done() may clear what is kept */
 		settle(l, &a);
-	} else if (running.config.time.name_servers == 0) {
+	} else if (running.config.time.name_servers + learned_count == 0) {
 		finish(l, NULL, "there is no name server: the statement `ip name-server` names one");
 	} else if (!ask_next(l)) {
 		finish(l, NULL, "no name server answers");

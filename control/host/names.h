@@ -26,6 +26,10 @@ typedef void names_done(void *ctx, const struct net_addr *addr, const char *why)
  * address as text is its own answer. */
 void names_lookup(const char *name, enum names_family family, names_done *done, void *ctx);
 
+/* The servers that DHCP servers have named, asked if the configuration names none; at most NAMES_LEARNED are used. */
+#define NAMES_LEARNED 4
+void names_learn(const struct net_addr *server, unsigned n);
+
 /* Ends the lookups with that ctx, without calling `done`. */
 void names_cancel(const void *ctx);
 

@@ -5,6 +5,7 @@
 #include "control/forwarding/fate.h"
 #include "control/forwarding/neighbour.h"
 #include "control/forwarding/tables.h"
+#include "control/host/dhcp_client.h"
 #include "control/host/input.h"
 #include "control/host/input6.h"
 #include "control/host/output.h"
@@ -90,6 +91,7 @@ static void serve_msg(const struct core_msg *m)
 	}
 	switch ((enum punt_kind)m->kind) {
 	case PUNT_ARP:
+		dhcp_client_arp_frame(m->port, m->frame, m->len);
 		fate_count(arp_input(&neighbours.arp, m->port, m->frame, m->len, core_now_ns()));
 		break;
 	case PUNT_ND:

@@ -102,6 +102,7 @@ enum rib_source {
 	RIB_STATIC,     /* the configuration */
 	RIB_TEST,       /* tests of the table: before the engine, whose routes may have distance 0 too */
 	RIB_ENGINE,     /* a routing engine */
+	RIB_LEASED,     /* a DHCP server, by way of the client */
 	RIB_ADVERTISED, /* routers' advertisements */
 	RIB_HOST,       /* IPv4 neighbours: after all others, whatever the distance */
 	RIB_SOURCES,

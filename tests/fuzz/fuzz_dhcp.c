@@ -2,12 +2,15 @@
  * net/dhcp: what reads messages from the wire. The low bits of the first octet say what the rest is:
  *     0, 1   a request to, and a reply for, the relay agent of IPv4; bits 4 and 5 are its policy, bit 6 its option 82
  *     2, 3   the same for IPv6
+ *     4      records of a length octet and a message to the client, whose xid and hardware address are made right; each
+ *            answers what the client has just sent, and time passes
  */
 #include "tests/fuzz/input.h"
 
 #include <string.h>
 
 #include "lib/bytes.h"
+#include "net/dhcp/client4.h"
 #include "net/dhcp/relay4.h"
 #include "net/dhcp/relay6.h"
 
@@ -63,13 +66,86 @@ static void relay6(uint8_t how, const uint8_t *in, unsigned len)
 	free(out);
 }
 
+/* --- the client --- */
+
+#define SECOND 1000000000ull
+
+static bool in_use;
+
+static void op_send(void *ctx, uint32_t src, uint32_t dst, const uint8_t *message, unsigned n)
+{
+	struct dhcp4_options o;
+	(void)ctx;
+	assert(n >= DHCP4_BYTES_MIN && n <= DHCP4_BYTES_MAX && dst != 0 && (src == 0 || in_use));
+	assert(dhcp4_options(message, n, &o) == CNT_NONE && dhcp4_type(&o));
+}
+
+static void op_probe(void *ctx, uint32_t addr)
+{
+	(void)ctx;
+	assert(addr);
+}
+
+static bool op_bound(void *ctx, const struct dhcp_lease *l)
+{
+	(void)ctx;
+	assert(l->addr && l->plen && l->plen <= 32 && l->routes <= DHCP_LEASE_ROUTES && l->lease_s >= DHCP_LEASE_MIN_S);
+	in_use = true;
+	return true;
+}
+
+static void op_unbound(void *ctx)
+{
+	(void)ctx;
+	assert(in_use);
+	in_use = false;
+}
+
+static uint32_t op_random(void *ctx)
+{
+	(void)ctx;
+	return 0x12345678;
+}
+
+static void client(const uint8_t *data, size_t size)
+{
+	static const struct dhcp_client_ops ops = {op_send, op_probe, op_bound, op_unbound, op_random};
+	static const uint8_t mac[6] = {2, 0, 0, 0, 0, 1};
+	struct dhcp_client c;
+	uint64_t now = SECOND;
+	in_use = false;
+	dhcp_client_init(&c, &ops, NULL, mac, "pc");
+	dhcp_client_start(&c, 0, now);
+	while (size > 1) {
+		const unsigned n = (unsigned)(data[0] * 2u < size - 1 ? data[0] * 2u : size - 1);
+		uint8_t *exact = malloc(n ? n : 1);
+		memcpy(exact, data + 1, n);
+		if (n >= DHCP4_OPTIONS) {
+			be32_store(exact + DHCP4_XID, c.xid);
+			memcpy(exact + DHCP4_CHADDR, mac, 6);
+		}
+		dhcp_client_tick(&c, now);
+		(void)dhcp_client_input(&c, exact, n, now);
+		now += (data[0] & 1 ? 3 : 40) * SECOND;
+		assert(dhcp_client_tick(&c, now) > now);
+		assert(c.installed == in_use && c.state < DHCP_CLIENT_STATES);
+		free(exact);
+		data += 1 + n;
+		size -= 1 + n;
+	}
+	dhcp_client_release(&c, now);
+	assert(!in_use);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (size < 1)
 		return 0;
 	uint8_t *exact = malloc(size > 1 ? size - 1 : 1);
 	memcpy(exact, data + 1, size - 1);
-	if (data[0] & 2)
+	if (data[0] & 4)
+		client(exact, size - 1);
+	else if (data[0] & 2)
 		relay6(data[0], exact, (unsigned)size - 1);
 	else
 		relay4(data[0], exact, (unsigned)size - 1);

@@ -410,6 +410,10 @@ def dhcp_messages():
     for n, message in enumerate((discover, offer, agent, overload, discover[:240])):
         for who in (0, 16, 32, 48, 1):
             yield "four%d-%d" % (n, who), bytes([who]) + message
+    def record(options):
+        message = four(2, b"\x36\4\xc0\0\2\1\x33\4\0\0\2\x58\1\4\xff\xff\xff\0" + options, b"\xc0\0\2\x09")
+        return bytes([len(message) // 2]) + message
+    yield "lease", b"\4" + record(b"\x35\1\2") + record(b"\x35\1\5") + record(b"\x35\1\6")
     for n, message in enumerate((solicit, forward, reply)):
         for who in (2, 3):
             yield "six%d-%d" % (n, who), bytes([who]) + message

@@ -80,6 +80,7 @@ UNIT_SRC_snoop_message := $(UNIT_SRC_snoop)
 UNIT_SRC_stp_bpdu := net/stp/bpdu.c
 UNIT_SRC_stp_net := $(UNIT_SRC_stp) tests/unit/rig/stp_net.c
 UNIT_SRC_dhcp4 := net/dhcp/dhcp4.c
+UNIT_SRC_dhcp_client := net/dhcp/dhcp4.c net/dhcp/client4.c net/dhcp/lease4.c
 UNIT_SRC_dhcp_relay := net/dhcp/dhcp4.c net/dhcp/relay4.c net/dhcp/relay6.c
 UNIT_SRC_ntp := $(wildcard net/ntp/*.c)
 UNIT_SRC_ntp_client := $(UNIT_SRC_ntp)

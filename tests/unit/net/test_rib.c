@@ -811,8 +811,8 @@ static void every_mix_of_sources(void **state)
 		mixes += !met[mix];
 		met[mix] = true;
 	}
-	/* of 64 without static routes and twice as many with them, used or not; LOCAL is always used */
-	assert_in_range(mixes, 150, 160);
+	/* of 128 without static routes and twice as many with them, used or not; LOCAL is always used */
+	assert_in_range(mixes, 300, 320);
 	withdraw_all();
 }
 

@@ -3,6 +3,32 @@
 
 #define ETH0 "interface eth0\n ip address 192.0.2.1/24\n ipv6 enable\n"
 
+static void test_client(void **state)
+{
+	(void)state;
+	admit("interface eth0\n ip address dhcp\n");
+	assert_non_null(config_dhcp_client(&config, 0));
+	assert_int_equal(config_dhcp_client(&config, 0)->distance, 254);
+	assert_null(config_dhcp_client(&config, 1));
+	round_trip();
+	admit("interface eth1\n ip address dhcp hostname r-1 distance 7\n");
+	assert_string_equal(config_dhcp_client(&config, 1)->hostname, "r-1");
+	assert_int_equal(config_dhcp_client(&config, 1)->distance, 7);
+	round_trip();
+	admit("interface eth1\n ip address dhcp distance 255\n");
+	round_trip();
+	refuse("interface eth0\n ip address dhcp now", 2, "now",
+	       "unexpected word; expected \"ip address dhcp [hostname NAME] [distance N]\"");
+	refuse("interface eth0\n ip address dhcp hostname -a", 2, "-a",
+	       "a hostname has 1 to 63 letters, digits and inner hyphens");
+	refuse("interface eth0\n ip address dhcp distance 0", 2, "0",
+	       "the distance of the default route must be a decimal number from 1 to 255");
+	refuse("interface eth0\n ip address dhcp\n ip address 192.0.2.1/24", 2, "eth0",
+	       "the interface has another address, at line 3");
+	refuse("interface lo0\n ip address dhcp", 2, "lo0",
+	       "a loopback is on no link and has no such thing as addresses of a DHCP server");
+}
+
 static void test_relay(void **state)
 {
 	(void)state;
@@ -43,6 +69,7 @@ static void test_relay_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_client),
 		cmocka_unit_test(test_relay),
 		cmocka_unit_test(test_relay_refused),
 	};

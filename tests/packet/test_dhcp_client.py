@@ -1,0 +1,282 @@
+"""The DHCP client (RFC 2131 4.4) with its ARP probes (RFC 5227), in virtual time: what it sends, and what its lease does to
+addresses and routes. All its states: tests/unit/net/dhcp/test_dhcp_client.c; a real server: tests/system/test_dhcp.py."""
+import re
+
+import pytest
+from machine import *
+from scapy.layers.dhcp import BOOTP, DHCP
+from test_configure import restarted, run
+
+SERVER = Station(0, "192.0.2.2", "02:aa:00:00:00:02")  # A
+ADDR = "192.0.2.77"
+CONFIG_CLIENT = """\
+hostname r1
+interface eth0
+ ip address dhcp hostname pc
+interface eth1
+ ip address 198.51.100.1/24
+"""
+MAC = ROUTER[0].mac
+HOST = Station(0, ADDR, MAC)
+
+
+def sent(m, port=0):
+    """The DHCP messages that the machine has sent: [(frame, options)]. Other frames stay out."""
+    frames = [Ether(f) for f in m.take_all(port)]
+    return [(f, dict(o for o in f[DHCP].options if isinstance(o, tuple))) for f in frames if DHCP in f]
+
+
+def asked(m, type_):
+    """The one message that it has sent."""
+    (frame, options), = sent(m)
+    assert options["message-type"] == type_, options
+    assert frame.src == MAC and frame[BOOTP].chaddr[:6] == bytes.fromhex(MAC.replace(":", ""))
+    assert options["client_id"] == b"\1" + bytes.fromhex(MAC.replace(":", ""))
+    return frame, options
+
+
+def answer(m, request, type_, to=BROADCAST, dst="255.255.255.255", lease=3600, more=(), server=SERVER, port=0, **fields):
+    options = [("message-type", type_), ("server_id", server.ip)]
+    if type_ != "nak":
+        fields.setdefault("yiaddr", ADDR)
+        options += [("lease_time", lease), ("subnet_mask", "255.255.255.0"), *more]
+    m.send(port, Ether(src=server.mac, dst=to) / IP(src=server.ip, dst=dst) / UDP(sport=67, dport=68) /
+           BOOTP(op=2, xid=request[BOOTP].xid, chaddr=request[BOOTP].chaddr, **fields) / DHCP(options=[*options, "end"]))
+
+
+def probes(m):
+    """Virtual time until the probes are over; the machine has sent three."""
+    m.time(6500 * MS)
+    arps = [Ether(f) for f in m.take_all(0)]
+    assert [(f[ARP].psrc, f[ARP].pdst) for f in arps[:3]] == [("0.0.0.0", ADDR)] * 3
+    # the announcements (RFC 5227 2.3)
+    assert [(f[ARP].psrc, f[ARP].pdst) for f in arps[3:]] in ([(ADDR, ADDR)], [(ADDR, ADDR)] * 2)
+
+
+def boot(make, config=CONFIG_CLIENT, **options):
+    m = make(config, boot=False, **options)
+    m.time(2 * SECOND)
+    m.seen = m.counters()
+    m.take_all(1) if len(m.outs) > 1 else None
+    return m
+
+
+def lease(m, more=(("router", SERVER.ip),)):
+    frame, _ = asked(m, 1)
+    answer(m, frame, "offer", more=more)
+    frame, _ = asked(m, 3)
+    answer(m, frame, "ack", more=more)
+    probes(m)
+    m.time(3 * SECOND)
+    m.take_all(0)
+
+
+@pytest.fixture
+def c(make):
+    m = boot(make)
+    lease(m)
+    m.counted()
+    return m
+
+
+def test_exchange(make):
+    """The bytes of an exchange, up to the address in use."""
+    m = boot(make)
+    frame, options = asked(m, 1)
+    assert (frame.dst, frame[IP].src, frame[IP].dst, frame[UDP].sport, frame[UDP].dport) == \
+        (BROADCAST, "0.0.0.0", "255.255.255.255", 68, 67)
+    assert frame[BOOTP].flags == "B" and options["hostname"] == b"pc"
+    assert list(options["param_req_list"]) == [1, 121, 3, 6, 42, 51, 58, 59]
+    assert len(frame[UDP].payload) >= 300
+    answer(m, frame, "offer")
+    frame, options = asked(m, 3)
+    assert (options["requested_addr"], options["server_id"]) == (ADDR, SERVER.ip)
+    # the server ignores the broadcast flag: unicast before the address is known
+    answer(m, frame, "ack", to=MAC, dst=ADDR, more=[("router", SERVER.ip), ("name_server", "10.0.0.53")])
+    m.expect_counters(delivered_dhcp=2, udp_tx=1, dhcp_tx=1)
+    assert ": probing" in m.console("show dhcp lease")
+    m.send(0, ether(SERVER, HOST) / IP(src=SERVER.ip, dst=ADDR) / ICMP())  # not ours yet
+    m.expect_counters(drop_port_down=1)
+    probes(m)
+    m.time(3 * SECOND)
+    m.take_all(0)
+    text = m.console("show dhcp lease")
+    for line in ("eth0: bound", "address %s/24" % ADDR, "server %s" % SERVER.ip, "route 0.0.0.0/0 via %s" % SERVER.ip,
+                 "name-server 10.0.0.53"):
+        assert line in text, text
+    assert "H 0.0.0.0/0" in m.console("show ip route") and "C 192.0.2.0/24" in m.console("show ip route")
+    assert " ip address dhcp hostname pc" in m.console("show running-config").splitlines()
+    assert ADDR not in m.console("show running-config")
+    # the machine answers at the address, and forwards by the default route
+    m.take_all(0)
+    m.send(0, arp_request(SERVER, ADDR))
+    m.expect(0, arp_reply(HOST, SERVER))
+    m.send(0, ether(SERVER, HOST) / IP(src=SERVER.ip, dst=ADDR) / ICMP(id=3))
+    m.expect(0, ether(HOST, SERVER) / IP(src=ADDR, dst=SERVER.ip) / ICMP(type=0, id=3))
+    m.learn(B)
+    packet = udp(B, "10.1.2.3")
+    m.send(1, ether(B, ROUTER[1]) / packet)
+    m.expect(0, Ether(src=MAC, dst=SERVER.mac) / hop(packet))
+
+
+def test_off_takes_nothing(m):
+    """Without the statement nothing is delivered to the client's port."""
+    m.send(0, Ether(src=A.mac, dst=BROADCAST) / IP(src=A.ip, dst="255.255.255.255") / UDP(sport=67, dport=68) / Raw(bytes(300)))
+    m.expect_counters(drop_ip4_link_bcast=1)
+    assert m.console("show dhcp lease").startswith("no interface takes its address")
+
+
+def test_before_the_address_nothing_is_forwarded(make):
+    m = boot(make)
+    m.take_all(0)
+    m.counted()
+    m.send(0, ether(SERVER, HOST) / udp(SERVER, B), ether(SERVER, HOST) / IP(src=SERVER.ip, dst=ADDR) / UDP(dport=69))
+    m.send(0, Ether(src=SERVER.mac, dst=BROADCAST) / IP(src=SERVER.ip, dst="255.255.255.255") / UDP(dport=67) / Raw(bytes(300)))
+    m.expect_counters(drop_port_down=3)
+    m.send(0, Ether(src=SERVER.mac, dst=BROADCAST) / IP(src=SERVER.ip, dst="255.255.255.255") /
+           UDP(sport=67, dport=68) / Raw(bytes(300)))
+    m.expect_counters(drop_dhcp_malformed=1)
+    m.send(0, Ether(src=SERVER.mac, dst=BROADCAST) / IP(src=SERVER.ip, dst="255.255.255.255") /
+           UDP(sport=68, dport=68) / Raw(bytes(300)))
+    m.expect_counters(drop_dhcp_unwanted=1)
+
+
+def hear_server(m):
+    """The machine knows the server's MAC address for a while."""
+    m.take_all(0)
+    m.send(0, arp_request(SERVER, ADDR))
+    m.expect(0, arp_reply(HOST, SERVER))
+
+
+def test_name_servers(make):
+    """The machine asks the name servers of the lease, unless the configuration names others."""
+    m = boot(make)
+    assert "there is no name server" in m.console("ping nobody.example")
+    m.take_all(0)
+    m = boot(make)
+    lease(m, more=(("router", SERVER.ip), ("name_server", SERVER.ip)))
+    hear_server(m)
+    m.key("ping nobody.example\r")
+    m.time(10 * MS)
+    asked_dns = Ether(m.take(0).frame)
+    assert (asked_dns[IP].src, asked_dns[IP].dst, asked_dns[UDP].dport) == (ADDR, SERVER.ip, 53)
+    m.key("\x03")
+    m.time(10 * SECOND)
+    m.take_all(0)
+
+
+def test_renewal(c):
+    """T1: by unicast. The server names another default router: the route changes, the address stays."""
+    left = int(re.search(r"renew_s (\d+)", c.console("show dhcp lease"))[1])
+    assert 1670 < left < 1800  # up to a sixteenth before half of the lease
+    c.time((left - 4) * SECOND)
+    hear_server(c)
+    c.time(6 * SECOND)
+    frame, options = asked(c, 3)
+    assert (frame.dst, frame[IP].src, frame[IP].dst, frame[BOOTP].ciaddr) == (SERVER.mac, ADDR, SERVER.ip, ADDR)
+    assert "requested_addr" not in options and "server_id" not in options
+    answer(c, frame, "ack", to=MAC, dst=ADDR, more=[("router", "192.0.2.3")])
+    text = c.console("show dhcp lease")
+    assert ": bound" in text and "route 0.0.0.0/0 via 192.0.2.3" in text
+    assert int(re.search(r"left_s (\d+)", text)[1]) > 3590
+    c.take_all(0)
+
+
+def test_nak(c):
+    """A server refuses the address: it goes at once, with its routes."""
+    hear_server(c)
+    c.console("renew dhcp")
+    c.time(10 * MS)
+    frame, _ = asked(c, 3)
+    answer(c, frame, "nak")
+    assert ": init" in c.console("show dhcp lease")
+    table = c.console("show ip route")
+    assert "192.0.2" not in table and "0.0.0.0/0" not in table and "198.51.100.0/24" in table
+    c.counted()
+    c.send(0, ether(SERVER, HOST) / IP(src=SERVER.ip, dst=ADDR) / ICMP())
+    c.expect_counters(drop_port_down=1)
+    c.time(1100 * MS)
+    lease(c)
+    assert ": bound" in c.console("show dhcp lease")
+
+
+def test_conflict(make):
+    """Another station has the address: it is declined, and asked for another one ten seconds later."""
+    m = boot(make)
+    frame, _ = asked(m, 1)
+    answer(m, frame, "offer")
+    frame, _ = asked(m, 3)
+    answer(m, frame, "ack")
+    m.time(1100 * MS)
+    m.take_all(0)
+    m.send(0, Ether(src=A2.mac, dst=MAC) / ARP(op=2, hwsrc=A2.mac, psrc=ADDR, hwdst=MAC, pdst="0.0.0.0"))
+    frame, options = asked(m, 4)
+    assert (options["requested_addr"], options["server_id"], frame[IP].src) == (ADDR, SERVER.ip, "0.0.0.0")
+    m.time(9 * SECOND)
+    m.expect_nothing()
+    m.time(1100 * MS)
+    asked(m, 1)
+    assert "declines 1" in m.console("show dhcp lease")
+
+
+def test_subnet_of_another_interface(make):
+    """A lease that overlaps a configured subnet is not used."""
+    m = boot(make, CONFIG_CLIENT.replace("198.51.100.1/24", "192.0.2.1/24"))
+    frame, _ = asked(m, 1)
+    answer(m, frame, "offer")
+    frame, _ = asked(m, 3)
+    answer(m, frame, "ack")
+    m.time(6500 * MS)
+    assert [o["message-type"] for _, o in sent(m)][0] == 4
+    assert "lies in a subnet of another interface" in m.text
+    m.take_all(0)
+
+
+def test_configured_route_by_the_lease(make):
+    """The gateway of a configured route is on the subnet of the lease; its distance is less than the server's."""
+    m = boot(make, CONFIG_CLIENT + "ip route 0.0.0.0/0 192.0.2.3\nip route 10.9.0.0/16 192.0.2.2\n")
+    lease(m)
+    table = m.console("show ip route")
+    assert "S 0.0.0.0/0" in table and "H 0.0.0.0/0" not in table and "S 10.9.0.0/16" in table
+
+
+def test_removal_and_commit(c):
+    """A commit that restarts the ports keeps the lease; without the statement the address is given back."""
+    run(c, "configure", "interface eth1", "mtu 1400", "commit")
+    restarted(c)
+    assert ": bound" in c.console("show dhcp lease") and "H 0.0.0.0/0" in c.console("show ip route")
+    c.send(0, arp_request(SERVER, ADDR))
+    c.expect(0, arp_reply(HOST, SERVER))
+    run(c, "configure", "interface eth0", "no ip address dhcp", "commit")
+    c.time(10 * MS)
+    frame, options = asked(c, 7)
+    assert (frame[IP].src, frame[IP].dst, frame[BOOTP].ciaddr, options["server_id"]) == (ADDR, SERVER.ip, ADDR, SERVER.ip)
+    restarted(c)
+    assert "no interface takes" in c.console("show dhcp lease")
+
+
+def test_switch(make):
+    """The machine's own interface in a VLAN of the switch: broadcasts that concern it, and no others."""
+    m = boot(make, "application switch\nspanning-tree mode none\ninterface vlan1\n ip address dhcp\n")
+    frame, _ = asked(m, 1)
+    m.take_all(1)
+    answer(m, frame, "offer")
+    frame, _ = asked(m, 3)
+    answer(m, frame, "ack")
+    m.time(10 * SECOND)
+    assert "vlan1: bound" in m.console("show dhcp lease")
+    m.take_all(0), m.take_all(1)
+    m.send(0, arp_request(SERVER, ADDR))
+    m.expect(0, arp_reply(HOST, SERVER))
+    m.take_all(1)
+
+
+def test_echo(make):
+    """An application that is a host."""
+    m = boot(make, "application echo\ninterface eth0\n ip address dhcp\n")
+    lease(m)
+    m.send(0, arp_request(SERVER, ADDR))
+    m.expect(0, arp_reply(HOST, SERVER))
+    m.send(0, ether(SERVER, HOST) / IP(src=SERVER.ip, dst=ADDR) / UDP(sport=1024, dport=7) / Raw(b"hello"))
+    reply = Ether(m.take(0).frame)
+    assert reply[IP].src == ADDR and reply[UDP].sport == 7
