@@ -89,6 +89,14 @@ static void store(uint32_t key, uint32_t addr)
 		(void)storage_put(stored_name(name, key), bytes, sizeof bytes, NULL, NULL);
 }
 
+/* The interface takes its address from no server any more. */
+static void forget(uint32_t key)
+{
+	char name[STORED_NAME];
+	if (stored(key))
+		(void)storage_remove(stored_name(name, key), NULL, NULL);
+}
+
 /* --- callbacks of client4.h --- */
 
 static void op_send(void *ctx, uint32_t src, uint32_t dst, const uint8_t *message, unsigned n)
@@ -231,8 +239,10 @@ void dhcp_client_leave(const struct config *next)
 {
 	unsigned interface;
 	for (unsigned i = 0; i < ARRAY_LEN(slots); i++)
-		if (slots[i].used && !wanted(next, slots[i].key, &interface))
+		if (slots[i].used && !wanted(next, slots[i].key, &interface)) {
 			dhcp_client_release(&slots[i].client, core_now_ns());
+			forget(slots[i].key);
+		}
 }
 
 static struct slot *slot_for(uint32_t key, bool *new)

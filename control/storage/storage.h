@@ -7,6 +7,7 @@
  *     "keys/..."          keys and certificates
  *     "crash/..."         crash reports
  *     "events"            the event log
+ *     "dhcp/..."          addresses of interfaces that DHCP servers have lent
  *     "files/..."         users' files
  *
  * All values are one archive (values.h), kept in memory, and written as a whole as a new generation (disk/generations.h):

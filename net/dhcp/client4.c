@@ -11,8 +11,10 @@
 #define RETRY_MAX_S 64u
 #define REQUESTS_MAX 4   /* in REQUESTING, */
 #define REBOOTS_MAX 2    /* and in REBOOTING: another network may have no server that answers */
+#define T1_FUZZ 16       /* T1 is up to this part of it earlier */
 #define RENEW_RETRY_MIN_NS (60 * SECOND) /* RFC 2131 4.4.5 */
-#define DECLINE_WAIT_NS (10 * SECOND)    /* RFC 2131 3.1.5 */
+#define DECLINE_WAIT_NS (10 * SECOND)    /* RFC 2131 3.1, step 5: at least */
+#define DECLINED_MAX 6                   /* from here on backoff() does not grow */
 #define PROBES 3                         /* PROBE_NUM, RFC 5227 1.1; the others likewise */
 #define PROBE_WAIT_NS SECOND
 #define PROBE_MIN_NS SECOND
@@ -34,7 +36,9 @@ static void begin(struct dhcp_client *c, struct dhcp4_build *b, uint8_t *message
 	const uint64_t secs = divide(now_ns - c->began_ns, SECOND);
 	memcpy(id + 1, c->mac, 6);
 	dhcp4_begin(b, message, DHCP4_REQUEST, type, c->xid, c->mac);
-	be16_store(message + DHCP4_SECS, (uint16_t)(secs < 0xffff ? secs : 0xffff));
+	if (c->state != DHCP_REQUESTING) /* RFC 2131 3.1, step 3: there it is that of the DISCOVER */
+		c->secs = (uint16_t)(secs < 0xffff ? secs : 0xffff);
+	be16_store(message + DHCP4_SECS, c->secs);
 	be32_store(message + DHCP4_CIADDR, ciaddr);
 	dhcp4_put(b, DHCP4_OPT_CLIENT, id, sizeof id); /* RFC 2132 9.14 */
 }
@@ -77,7 +81,7 @@ static void send_discover(struct dhcp_client *c, uint64_t now_ns)
 	finish(c, &b, 0, IP4_BROADCAST);
 }
 
-/* RFC 2131 4.3.2, table 4 of 4.3.6: what a REQUEST names depends on the state. */
+/* RFC 2131 4.3.6, table 4: what a REQUEST names depends on the state. */
 static void send_request(struct dhcp_client *c, uint64_t now_ns)
 {
 	uint8_t message[DHCP4_BYTES_MAX];
@@ -172,27 +176,28 @@ static uint64_t after(const struct dhcp_lease *l, uint32_t s)
 	return s == DHCP_LEASE_FOREVER ? UINT64_MAX : l->since_ns + s * SECOND;
 }
 
+/* The address cannot be used: another station has it, or the machine refuses it. */
+static void decline(struct dhcp_client *c, uint64_t now_ns)
+{
+	const uint64_t wait = backoff(c, ++c->declined);
+	c->counts.declines++;
+	c->declined -= c->declined == DECLINED_MAX;
+	uninstall(c);
+	send_refusal(c, DHCP4_DECLINE, now_ns);
+	c->lease.addr = 0;
+	restart(c, wait > DECLINE_WAIT_NS ? wait : DECLINE_WAIT_NS, now_ns);
+}
+
 /* The address may be used. */
 static void bind(struct dhcp_client *c, uint64_t now_ns)
 {
 	if (!c->ops->bound(c->ctx, &c->lease)) {
-		send_refusal(c, DHCP4_DECLINE, now_ns);
-		c->counts.declines++;
-		fail(c, now_ns);
+		decline(c, now_ns);
 		return;
 	}
 	c->installed = true;
-	c->failures = 0;
+	c->failures = c->declined = 0;
 	enter(c, DHCP_BOUND, after(&c->lease, c->lease.t1_s));
-}
-
-static void conflict(struct dhcp_client *c, uint64_t now_ns)
-{
-	c->counts.declines++;
-	uninstall(c);
-	send_refusal(c, DHCP4_DECLINE, now_ns);
-	c->lease.addr = 0;
-	restart(c, DECLINE_WAIT_NS, now_ns);
 }
 
 static void expired(struct dhcp_client *c, uint64_t now_ns)
@@ -239,6 +244,8 @@ static enum counter acknowledged(struct dhcp_client *c, const struct dhcp_lease 
 		uninstall(c);
 	c->lease = *l;
 	c->lease.since_ns = c->sent_ns;
+	if (l->t1_s != DHCP_LEASE_FOREVER) /* RFC 2131 4.4.5: clients that start together do not renew together */
+		c->lease.t1_s -= (uint32_t)random_below(c, l->t1_s / T1_FUZZ);
 	if (c->installed)
 		bind(c, now_ns);
 	else
@@ -287,7 +294,7 @@ void dhcp_client_arp(struct dhcp_client *c, uint32_t sender, uint32_t target, co
 	const bool other = memcmp(mac, c->mac, 6) != 0;
 	if (c->state == DHCP_PROBING && other &&
 	    (sender == c->lease.addr || (sender == 0 && target == c->lease.addr)))
-		conflict(c, now_ns);
+		decline(c, now_ns);
 }
 
 /* --- deadlines --- */

@@ -11,12 +11,12 @@
  *   REQUESTING   ACK                         PROBING      ARP probes of the address
  *                NAK                         INIT         after 1 s, then as a back-off
  *                t, 4 requests sent          INIT
- *   PROBING      conflict                    INIT         DECLINE to all; 10 s later (3.1.5)
+ *   PROBING      conflict                    INIT         DECLINE to all; at least 10 s later (3.1, step 5)
  *                t, after 3 probes           BOUND        the address is installed
  *   REBOOTING    ACK                         PROBING      or BOUND, if the address is installed
  *                NAK                         INIT         the address is removed
  *                t, 2 requests sent          BOUND        if the lease has not ended (3.2), else INIT
- *   BOUND        T1                          RENEWING     REQUEST to the server; ARP defends the address (net/arp.h)
+ *   BOUND        T1, up to 1/16 earlier      RENEWING     REQUEST to the server; ARP defends the address (net/arp.h)
  *                link comes up               REBOOTING    REQUEST of the address, to all
  *   RENEWING     ACK                         BOUND        from here on the address stays installed
  *                NAK                         INIT         the address is removed
@@ -102,7 +102,9 @@ struct dhcp_client {
 	uint64_t began_ns;       /* of `secs` */
 	uint64_t sent_ns;        /* the last request */
 	unsigned tries;          /* messages sent in this state; probes */
-	unsigned failures;       /* since the last lease: the wait in INIT grows with it */
+	unsigned failures;       /* since the last lease: the wait in INIT grows with these */
+	unsigned declined;       /* likewise */
+	uint16_t secs;           /* of the last message */
 	struct dhcp_lease lease; /* valid from REQUESTING on; of OFF and INIT the address that was ours last, 0: none */
 	struct dhcp_client_counts counts;
 };

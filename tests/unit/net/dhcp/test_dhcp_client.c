@@ -161,12 +161,12 @@ static void test_lease(void **state)
 	assert_int_equal(seen.probes, 3);
 	assert_int_equal(seen.bounds, 1);
 	assert_true(now - from >= 4 * S && now - from <= 7 * S); /* RFC 5227 1.1 */
-	assert_int_equal(c.due_ns, from + 1800 * S);             /* from the request on */
+	assert_true(c.due_ns > from + 1687 * S && c.due_ns < from + 1800 * S); /* from the request on, up to 1/16 earlier */
 	step();
 	expect(DHCP4_DHCPREQUEST, SERVER, ADDR, 0, 0); /* T1 */
 	assert_int_equal(answers(DHCP4_ACK, 3600), CNT_delivered_dhcp);
 	assert_int_equal(c.state, DHCP_BOUND);
-	assert_int_equal(c.due_ns, now + 1800 * S);
+	assert_true(c.due_ns > now + 1687 * S && c.due_ns < now + 1800 * S);
 	assert_int_equal(seen.probes, 3);
 	dhcp_client_release(&c, now);
 	expect(DHCP4_RELEASE, SERVER, ADDR, 0, SERVER);
@@ -191,6 +191,27 @@ static void test_backoff(void **state)
 	(void)sent_type(&o);
 	assert_int_equal(dhcp4_option(&o, DHCP4_OPT_HOSTNAME, (uint8_t *)name, sizeof name), 2);
 	assert_true(be16_load(seen.message + DHCP4_SECS) >= 245);
+}
+
+/* RFC 2131 3.1, step 3: the requests have the `secs` of the last DISCOVER, so that relay agents treat them alike. */
+static void test_secs(void **state)
+{
+	(void)state;
+	dhcp_client_start(&c, 0, now);
+	step();
+	step();
+	const uint16_t secs = be16_load(seen.message + DHCP4_SECS);
+	assert_in_range(secs, 3, 5);
+	now += 3 * S;
+	(void)answers(DHCP4_OFFER, 3600);
+	for (unsigned i = 0; i < 3; i++, step()) {
+		expect(DHCP4_DHCPREQUEST, 0xffffffff, 0, ADDR, SERVER);
+		assert_int_equal(be16_load(seen.message + DHCP4_SECS), secs);
+	}
+	(void)answers(DHCP4_ACK, 3600);
+	dhcp_client_arp(&c, ADDR, 1, other_mac, now);
+	expect(DHCP4_DECLINE, 0xffffffff, 0, ADDR, SERVER);
+	assert_int_equal(be16_load(seen.message + DHCP4_SECS), 0);
 }
 
 /* The server is gone: T1, T2, the end. */
@@ -268,6 +289,19 @@ static void test_conflict(void **state)
 		step();
 	expect(DHCP4_DECLINE, 0xffffffff, 0, ADDR, SERVER);
 	assert_false(c.installed);
+	/* again and again: less and less often, and never before ten seconds */
+	uint64_t last = 10 * S;
+	for (unsigned i = 0; i < 8; i++) {
+		const uint64_t waited = step();
+		expect(DHCP4_DISCOVER, 0xffffffff, 0, 0, 0);
+		assert_true(waited + 2 * S >= last && waited >= 10 * S && waited <= 65 * S);
+		last = waited;
+		(void)answers(DHCP4_OFFER, 3600);
+		(void)answers(DHCP4_ACK, 3600);
+		while (c.state == DHCP_PROBING)
+			step();
+	}
+	assert_true(last >= 63 * S);
 }
 
 static void test_reboot(void **state)
@@ -437,7 +471,7 @@ static void test_routes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_lease),  TEST(test_backoff), TEST(test_expiry),   TEST(test_nak),          TEST(test_conflict),
+		TEST(test_lease),  TEST(test_backoff), TEST(test_secs), TEST(test_expiry),   TEST(test_nak),          TEST(test_conflict),
 		TEST(test_reboot), TEST(test_resume),  TEST(test_unwanted), TEST(test_lease_values), TEST(test_routes),
 	};
 	return cmocka_run_group_tests_name("dhcp_client", tests, NULL, NULL);
