@@ -189,9 +189,9 @@ include tools/nicsim/nicsim.mk
 include tests/sharing/sharing.mk
 include tests/bench/bench.mk
 
-# The layers that take longest come first (tests/all.sh), and last those that use all CPUs in one lane.
-LAYERS := test-packet test-witness test-system/8 test-peer test-drill test-nicsim check-portable check \
-	unit test-fuzz test-bpf
+# tests/all.sh says what the two lists are. Those that take longest come first.
+LAYERS := test-witness test-system/8 test-peer test-nicsim
+LAYERS_BESIDE := test-packet unit test-fuzz test-drill test-bpf check-portable check
 
 .PHONY: test-builds
 test-builds: all nicsim $(UNIT_BIN) $(PORTABLE_OBJ) $(F:%=$(FUZZ_BUILD)/fuzz_%) $(PACKET_BUILD)/harness \
@@ -205,7 +205,7 @@ TEST_MAKE := $(MAKE)
 test: export DEAL_CARDS := 1
 test: ## everything: checks, unit, fuzz, packet, drill, peer, nicsim, system and witness tests
 	@tools/deps.sh install test
-	@exec tests/all.sh $(TEST_MAKE) test-builds $(LAYERS)
+	@exec tests/all.sh $(TEST_MAKE) test-builds $(LAYERS) -- $(LAYERS_BESIDE)
 
 test-system: all nicsim bpf-programs ## boots the real image under QEMU between network namespaces
 	@$(PYTHON) -m pytest -c tests/system/pytest.ini tests/system $(if $(SHARE),--share $(SHARE)) $(if $(DEAL_CARDS),--deal-cards)

@@ -1,11 +1,16 @@
 #!/bin/bash
-# Runs layers of tests, all of them even if some fail: all.sh MAKE BUILD LAYER[/SHARES]...
+# Runs layers of tests, all of them even if some fail:
+#   all.sh MAKE BUILD LAYER[/SHARES]... -- LAYER...
 # BUILD and each LAYER are targets of the Makefile. BUILD makes what the layers need, with all CPUs
-# and before any layer, so that no two layers ever make the same file. Then one more layer runs in
-# parallel than there are CPUs, because a share of the system tests waits for half of its time (a
-# test takes 2.9 s, of which 1.2 s on a CPU). With two more, the kernel's lock of network devices was
-# held for seconds. LANES_MAX limits the number, since each also takes memory. They begin in the order given, the long ones first. LAYER/2 means two shares, with
-# SHARE=1/2 and SHARE=2/2 (tests/layer.py).
+# and before any layer, so that no two layers ever make the same file.
+#
+# Before the `--` are layers that boot machines and wait for half of their time. They run in lanes,
+# one more than there are CPUs: with two more, the kernel's lock of network devices was held for
+# seconds. LANES_MAX limits the number, since each also takes memory. They begin in the order given,
+# the long ones first. LAYER/2 means two shares, with SHARE=1/2 and SHARE=2/2 (tests/layer.py).
+#
+# Behind the `--` are layers that compute all the time and depend on no clock. They run one after the
+# other beside the lanes, at the lowest priority: they take what the lanes leave of the CPUs.
 #
 # The output of a layer is shown in one piece when it has ended, below a line that names it. If some
 # have failed, the exit code is 1 and a line names them.
@@ -21,7 +26,7 @@ make=$1
 build=$2
 shift 2
 lanes=()
-dir=$(mktemp -d) # todo/: what has not begun, a file each; N: what lane N is at; failed
+dir=$(mktemp -d) # lanes/, beside/: what has not begun, a file each; N: what lane N is at; failed
 trap 'rm -rf "$dir"' EXIT
 
 stop() {
@@ -49,16 +54,16 @@ show() { # its line, its log
 	) 9>"$dir/lock"
 }
 
-# Takes layers from todo/ one after the other; no other lane can take the same one.
-lane() {
+# Takes layers from a folder one after the other; no other lane can take the same one.
+lane() { # lane, folder, priority as nice has it
 	local mine=$dir/$1 log=$dir/$1.log start
 	local -a target
 	trap 'show "${target[*]}: interrupted" "$log"; exit 130' INT
-	for layer in "$dir"/todo/*; do
+	for layer in "$dir/$2"/*; do
 		mv "$layer" "$mine" 2>/dev/null || continue
 		read -r -a target <"$mine"
 		start=$SECONDS
-		"$make" --no-print-directory -j"$(nproc)" "${target[@]}" </dev/null >"$log" 2>&1 ||
+		nice -n "$3" "$make" --no-print-directory -j"$(nproc)" "${target[@]}" </dev/null >"$log" 2>&1 ||
 			echo "${target[*]}" >>"$dir/failed"
 		show "${target[*]}: $((SECONDS - start)) s" "$log"
 		rm -f "$log"
@@ -69,21 +74,28 @@ lane() {
 lanes=($!)
 wait "${lanes[0]}" || echo "$build" >>"$dir/failed"
 
-mkdir "$dir/todo"
+mkdir "$dir/lanes" "$dir/beside"
 n=100 # the names sort in the order of the layers
+folder=$dir/lanes
 for layer; do
+	if [ "$layer" = -- ]; then
+		folder=$dir/beside
+		continue
+	fi
 	shares=1
 	[[ $layer == */* ]] && shares=${layer#*/}
 	for ((i = 1; i <= shares; i++)); do
-		echo "${layer%/*}$([ "$shares" = 1 ] || echo " SHARE=$i/$shares")" >"$dir/todo/$((n++))"
+		echo "${layer%/*}$([ "$shares" = 1 ] || echo " SHARE=$i/$shares")" >"$folder/$((n++))"
 	done
 done
 count=$(($(nproc) + 1))
 lanes=()
 for ((i = 1; i <= count && i <= LANES_MAX; i++)); do
-	lane "$i" &
+	lane "$i" lanes 0 &
 	lanes+=($!)
 done
+lane 0 beside 19 &
+lanes+=($!)
 for lane in "${lanes[@]}"; do
 	wait "$lane"
 done

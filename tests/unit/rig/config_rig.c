@@ -314,14 +314,14 @@ void hostile(const char *full, const char *const *pieces, unsigned n)
 	static char text[8192];
 	const size_t size = strlen(full);
 	assert_true(size + 4 * 64 < sizeof text);
-	for (unsigned round = 0; round < random_rounds(20000); round++) {
+	for (unsigned round = 0; round < random_rounds(8000); round++) {
 		size_t len = size;
 		memcpy(text, full, len);
 		for (uint32_t k = random_below(4); k < 4; k++)
 			len = mutate(text, len, pieces, n);
 		survive(text, len);
 	}
-	for (unsigned round = 0; round < random_rounds(5000); round++) {
+	for (unsigned round = 0; round < random_rounds(2000); round++) {
 		size_t len = random_below((uint32_t)(2 * size));
 		for (size_t i = 0; i < len; i++)
 			text[i] = (char)random64();
