@@ -3,7 +3,7 @@ authority makes of them, refusals with their reasons, and the store. tests/syste
 import re
 
 import pytest
-from authority import NOW, Authority, openssl
+from certificate_authority import NOW, Authority, openssl
 from machine import A, B, SECOND
 from test_api import Api
 from test_api import CONFIG_ as CONFIG

@@ -8,7 +8,7 @@ import ssl
 import subprocess
 
 import pytest
-from authority import Authority
+from certificate_authority import Authority
 from conftest import LEFT_HOST, LEFT_ROUTER, RIGHT_HOST, pings, router_config
 from store_disk import disk_make
 from test_storage import kill
