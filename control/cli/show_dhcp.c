@@ -54,13 +54,6 @@ static void print_hosts(struct shell *sh, const char *what, const uint32_t *host
 		shell_print(sh, "  %s %s\n", what, fmt_ip4(addr, host[i]));
 }
 
-/* Seconds from now on; 0: it has passed. */
-static ull left(const struct dhcp_lease *l, uint32_t s)
-{
-	const uint64_t at = l->since_ns + s * SECOND_NS, now = core_now_ns();
-	return at > now ? (ull)((at - now) / SECOND_NS) : 0;
-}
-
 static void print_lease(struct shell *sh, const struct dhcp_lease *l)
 {
 	char prefix[FMT_PREFIX_MAX], addr[FMT_IP4_MAX];
@@ -68,13 +61,15 @@ static void print_lease(struct shell *sh, const struct dhcp_lease *l)
 	if (l->lease_s == DHCP_LEASE_FOREVER)
 		shell_print(sh, "  lease_s infinite\n");
 	else
-		shell_print(sh, "  lease_s %u left_s %llu renew_s %llu rebind_s %llu\n", l->lease_s, left(l, l->lease_s),
-		            left(l, l->t1_s), left(l, l->t2_s));
+		shell_print(sh, "  lease_s %u left_s %u renew_s %u rebind_s %u\n", l->lease_s, dhcp_client_left_s(l, l->lease_s),
+		            dhcp_client_left_s(l, l->t1_s), dhcp_client_left_s(l, l->t2_s));
 	for (uint32_t i = 0; i < l->routes; i++)
 		shell_print(sh, "  route %s via %s\n", fmt_prefix(prefix, l->route[i].prefix, l->route[i].plen),
 		            fmt_ip4(addr, l->route[i].via));
 	print_hosts(sh, "name-server", l->dns, l->dns_count);
 	print_hosts(sh, "ntp-server", l->ntp, l->ntp_count);
+	if (l->domain[0])
+		shell_print(sh, "  domain %s\n", l->domain);
 }
 
 void show_dhcp_lease(struct shell *sh)

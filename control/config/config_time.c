@@ -110,12 +110,12 @@ int config_domain(struct parser *p, unsigned i)
 	return 0;
 }
 
-/* A name needs a server that knows it. */
+/* A name needs a server that knows it; a DHCP server may name one. */
 int config_check_time(const struct config *c, struct text_error *err)
 {
 	for (unsigned i = 0; i < c->time.servers; i++) {
 		const struct config_http_host *h = &c->time.server[i].host;
-		if (h->name[0] && c->time.name_servers == 0)
+		if (h->name[0] && c->time.name_servers == 0 && c->dhcp.clients == 0)
 			return text_fail(err, h->line, text_of(h->name), "a name needs a name server; add a line \"ip name-server "
 			                 "ADDRESS\"");
 	}

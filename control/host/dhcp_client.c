@@ -7,6 +7,7 @@
 #include "control/forwarding/leased.h"
 #include "control/forwarding/tables.h"
 #include "control/host/names.h"
+#include "control/host/ntp_control.h"
 #include "control/host/udp_control.h"
 #include "control/storage/storage.h"
 #include "lib/fmt.h"
@@ -36,20 +37,30 @@ static struct sealed kept = SEALED(CORE_PERSIST_DHCP, 2, struct kept);
 
 /* --- what is remembered --- */
 
-static void tell_name_servers(void)
+/* Names and time of day learn the servers and the domain of all leases; the domain is the first one. */
+static void tell(void)
 {
-	struct net_addr server[NAMES_LEARNED];
-	unsigned n = 0;
-	for (unsigned i = 0; i < ARRAY_LEN(slots); i++)
-		for (unsigned k = 0; slots[i].used && slots[i].client.installed && k < slots[i].client.lease.dns_count; k++)
-			if (n < NAMES_LEARNED)
-				server[n++] = net_addr_ip4(slots[i].client.lease.dns[k]);
-	names_learn(server, n);
+	struct net_addr dns[ARRAY_LEN(slots) * DHCP_LEASE_SERVERS], ntp[ARRAY_LEN(slots) * DHCP_LEASE_SERVERS];
+	unsigned dns_count = 0, ntp_count = 0;
+	const char *domain = "";
+	for (unsigned i = 0; i < ARRAY_LEN(slots); i++) {
+		const struct dhcp_lease *l = &slots[i].client.lease;
+		if (!slots[i].used || !slots[i].client.installed)
+			continue;
+		for (unsigned k = 0; k < l->dns_count; k++)
+			dns[dns_count++] = net_addr_ip4(l->dns[k]);
+		for (unsigned k = 0; k < l->ntp_count; k++)
+			ntp[ntp_count++] = net_addr_ip4(l->ntp[k]);
+		if (!domain[0])
+			domain = l->domain;
+	}
+	names_learn(dns, dns_count, domain);
+	ntp_control_learn(ntp, ntp_count);
 }
 
 static void keep(void)
 {
-	tell_name_servers();
+	tell();
 	memset(&kept_now, 0, sizeof kept_now);
 	for (unsigned i = 0; i < ARRAY_LEN(slots); i++)
 		if (slots[i].used && slots[i].client.installed) {
@@ -303,6 +314,7 @@ static void start(const struct config_dhcp_client *d, unsigned interface, const 
 void dhcp_client_control_start(void)
 {
 	_Static_assert((int)CONFIG_HOSTNAME_SIZE == (int)DHCP_HOSTNAME_SIZE, "it is copied");
+	_Static_assert((int)CONFIG_HTTP_HOST_SIZE == (int)DHCP_DOMAIN_SIZE, "names take it");
 	static bool started;
 	static struct kept before;
 	const struct config *c = &running.config;
@@ -367,6 +379,12 @@ void dhcp_client_clear_all(void)
 			dhcp_client_release(&slots[i].client, core_now_ns());
 			dhcp_client_start(&slots[i].client, 0, core_now_ns());
 		}
+}
+
+unsigned dhcp_client_left_s(const struct dhcp_lease *l, uint32_t s)
+{
+	const uint64_t at = l->since_ns + s * SECOND_NS, now = core_now_ns();
+	return at > now ? (unsigned)((at - now) / SECOND_NS) : 0;
 }
 
 const struct dhcp_client *dhcp_client_at(unsigned i, unsigned *interface)

@@ -30,6 +30,9 @@ void dhcp_client_arp_frame(unsigned interface, const uint8_t *frame, unsigned le
 void dhcp_client_renew_all(void);
 void dhcp_client_clear_all(void);
 
+/* Seconds from now to `s` seconds after the lease began; 0: that has passed. Of a lease that ends. */
+unsigned dhcp_client_left_s(const struct dhcp_lease *l, uint32_t s);
+
 /* Client number i, and the number of its interface; NULL: there are no more. */
 const struct dhcp_client *dhcp_client_at(unsigned i, unsigned *interface);
 

@@ -26,6 +26,7 @@ static struct lookup lookups[NAMES_AT_ONCE];
 static struct names_entry kept[NAMES_KEPT];
 static struct net_addr learned[NAMES_LEARNED]; /* see names_learn */
 static unsigned learned_count;
+static char learned_domain[CONFIG_HTTP_HOST_SIZE];
 
 /* RFC 1123 2.1: the last label of a name is not a number, because an address looks so. */
 static bool is_host_name(const char *name)
@@ -154,10 +155,11 @@ static const struct net_addr *servers_of(unsigned *n)
 	return t->name_servers ? t->name_server : learned;
 }
 
-void names_learn(const struct net_addr *server, unsigned n)
+void names_learn(const struct net_addr *server, unsigned n, const char *domain)
 {
 	learned_count = u32_min(n, NAMES_LEARNED);
 	memcpy(learned, server, learned_count * sizeof *server);
+	fmt_format(learned_domain, sizeof learned_domain, "%s", domain);
 }
 
 /* Sends the next question. False: no server is left to be asked. */
@@ -200,7 +202,7 @@ static void ask(struct lookup *l)
 /* The name to ask for. False: it is none. */
 static bool complete(char to[DNS_NAME_MAX], const char *name)
 {
-	const char *domain = running.config.time.domain;
+	const char *domain = running.config.time.domain[0] ? running.config.time.domain : learned_domain;
 	const bool bare = text_find(text_of(name), '.') == strlen(name) && domain[0];
 	const size_t n = fmt_format(to, DNS_NAME_MAX, "%s%s%s", name, bare ? "." : "", bare ? domain : "");
 	for (size_t i = 0; i < n && i < DNS_NAME_MAX; i++)

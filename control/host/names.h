@@ -1,6 +1,6 @@
 /*
  * Addresses of names: a stub resolver (net/dns/message.h) that asks the servers of `ip name-server`, in their order, over UDP.
- * A name without a dot gets the domain of `ip domain`. Answers are kept for their time to live, at most NAMES_KEPT.
+ * A name without a dot gets the domain of `ip domain`. names_learn() gives both where the configuration does not. Answers are kept for their time to live, at most NAMES_KEPT.
  *
  * A question has a random ID and a random port of its own (RFC 5452 9.2). A server has NAMES_WAIT_NS to answer; then, or when it fails,
  * the next one is asked, each NAMES_ROUNDS times. An answer from another address or port, or to another question, is dropped.
@@ -26,9 +26,10 @@ typedef void names_done(void *ctx, const struct net_addr *addr, const char *why)
  * address as text is its own answer. */
 void names_lookup(const char *name, enum names_family family, names_done *done, void *ctx);
 
-/* The servers that DHCP servers have named, asked if the configuration names none; at most NAMES_LEARNED are used. */
+/* What DHCP servers have said: name servers, of which at most NAMES_LEARNED are used, and the domain (empty: none). Each counts
+ * while the configuration has none of its kind. */
 #define NAMES_LEARNED 4
-void names_learn(const struct net_addr *server, unsigned n);
+void names_learn(const struct net_addr *server, unsigned n, const char *domain);
 
 /* Ends the lookups with that ctx, without calling `done`. */
 void names_cancel(const void *ctx);

@@ -27,6 +27,8 @@ struct server {
 	uint64_t look_ns;    /* not before that time */
 };
 
+static struct config_ntp_server learned[CONFIG_NTP_SERVERS_MAX]; /* see ntp_control_learn */
+static unsigned learned_count;
 static struct ntp_client client;
 static struct server servers[NTP_SERVERS_MAX];
 static bool on;
@@ -166,11 +168,19 @@ static bool is_same(const struct config_ntp_server *a, const struct config_ntp_s
 	       a->prefer == b->prefer && a->iburst == b->iburst && a->poll_min == b->poll_min && a->poll_max == b->poll_max;
 }
 
-/* Is a server with that configuration in the list of the other n? */
-static bool has(const struct config_ntp_server *c, const struct config_time *t)
+/* The servers to ask: the configured ones, else those that a DHCP server named. */
+static const struct config_ntp_server *list(unsigned *n)
 {
-	for (unsigned k = 0; k < t->servers; k++)
-		if (is_same(c, &t->server[k]))
+	const struct config_time *t = &running.config.time;
+	*n = t->servers ? t->servers : learned_count;
+	return t->servers ? t->server : learned;
+}
+
+/* Is a server with that configuration in the list? */
+static bool has(const struct config_ntp_server *c, const struct config_ntp_server *of, unsigned n)
+{
+	for (unsigned k = 0; k < n; k++)
+		if (is_same(c, &of[k]))
 			return true;
 	return false;
 }
@@ -185,21 +195,43 @@ static bool is_running(const struct config_ntp_server *c)
 
 void ntp_control_changed(void)
 {
-	const struct config_time *t = &running.config.time;
-	if (!on && t->servers)
+	unsigned n;
+	const struct config_ntp_server *wanted = list(&n);
+	if (!on && n)
 		ntp_client_init(&client, &ops, NULL, walltime_frequency());
-	on = on || t->servers;
+	on = on || n;
 	for (unsigned i = 0; i < NTP_SERVERS_MAX; i++)
-		if (!has(&servers[i].config, t))
+		if (!has(&servers[i].config, wanted, n))
 			remove(i);
-	for (unsigned k = 0, i = 0; k < t->servers; k++) {
-		if (is_running(&t->server[k]))
+	for (unsigned k = 0, i = 0; k < n; k++) {
+		if (is_running(&wanted[k]))
 			continue;
 		while (servers[i].config.host.line != 0)
 			i++; /* there are no more servers than places */
-		add(i, &t->server[k]);
+		add(i, &wanted[k]);
 	}
-	on = t->servers != 0;
+	on = n != 0;
+}
+
+static bool is_learned(const struct net_addr *server)
+{
+	for (unsigned i = 0; i < learned_count; i++)
+		if (net_addr_equal(&learned[i].host.addr, server))
+			return true;
+	return false;
+}
+
+void ntp_control_learn(const struct net_addr *server, unsigned n)
+{
+	learned_count = 0;
+	for (unsigned i = 0; i < n && learned_count < CONFIG_NTP_SERVERS_MAX; i++)
+		if (!is_learned(&server[i]))
+			learned[learned_count++] = (struct config_ntp_server){
+				.host = {.addr = server[i], .line = 1}, /* of none: not 0, which is a free place */
+				.iburst = true,
+				.poll_min = CONFIG_NTP_POLL_MIN_DEFAULT,
+				.poll_max = CONFIG_NTP_POLL_MAX_DEFAULT};
+	ntp_control_changed();
 }
 
 /* Looks up the name of a server that has no address, or does not answer at the one it has. */

@@ -1,5 +1,5 @@
 /*
- * The NTP client of the machine (net/ntp/client.h): the servers of the configuration, their names, UDP, and the clock
+ * The NTP client of the machine (net/ntp/client.h): the servers of the configuration or of a DHCP lease, their names, UDP, and the clock
  * (runtime/walltime.h).
  *
  * Each server is asked from an ephemeral port of its own, chosen at random when the server begins (RFC 9109 3.1), and not from
@@ -13,7 +13,11 @@
 /* In control_plane_start, and after a commit: the servers of the running configuration. Those that stay keep their state. */
 void ntp_control_changed(void);
 
-/* The client; NULL: no server is configured. */
+/* The servers that DHCP servers have named, asked while the configuration names none; of more than CONFIG_NTP_SERVERS_MAX the
+ * first ones are used. */
+void ntp_control_learn(const struct net_addr *server, unsigned n);
+
+/* The client; NULL: there is no server. */
 const struct ntp_client *ntp_control_client(void);
 
 /* The name, or else the address, of server i as configured. */

@@ -27,6 +27,7 @@
 #include "control/management/stats.h"
 #include "control/management/tls_stream.h"
 #include "control/programs/programs.h"
+#include "control/host/dhcp_client.h"
 #include "control/host/dhcp_relay.h"
 #include "control/host/tcp_control.h"
 #include "control/host/vxlan.h"
@@ -260,6 +261,64 @@ static bool dhcp_relay_of(const struct family *f, uint32_t i, struct page_text *
 	const uint64_t value[] = {c->requests, c->replies, c->sent};
 	page_print(t, "%s{interface=\"%s\",family=\"%s\"} %llu\n", f->name, dp_name(v, n), i % 2 ? "ipv6" : "ipv4",
 	           (ull)value[f->arg]);
+	return true;
+}
+
+/* --- the DHCP client --- */
+
+static bool dhcp_client_bound(const struct family *f, uint32_t i, struct page_text *t)
+{
+	unsigned interface;
+	const struct dhcp_client *c = dhcp_client_at(i, &interface);
+	if (c)
+		page_print(t, "%s{interface=\"%s\"} %u\n", f->name, dp_name(dp_get(), interface), c->installed);
+	return c != NULL;
+}
+
+/* Seconds of the lease that are left. */
+static bool dhcp_client_lease(const struct family *f, uint32_t i, struct page_text *t)
+{
+	unsigned interface;
+	const struct dhcp_client *c = dhcp_client_at(i, &interface);
+	if (c && c->installed)
+		page_print(t, "%s{interface=\"%s\"} ", f->name, dp_name(dp_get(), interface));
+	if (c && c->installed && c->lease.lease_s == DHCP_LEASE_FOREVER)
+		page_print(t, "+Inf\n");
+	else if (c && c->installed)
+		page_print(t, "%u\n", dhcp_client_left_s(&c->lease, c->lease.lease_s));
+	return c != NULL;
+}
+
+static bool any_lease(void)
+{
+	const struct dhcp_client *c;
+	unsigned interface;
+	for (unsigned i = 0; (c = dhcp_client_at(i, &interface)) != NULL; i++)
+		if (c->installed)
+			return true;
+	return false;
+}
+
+static bool dhcp_client_messages(const struct family *f, uint32_t i, struct page_text *t)
+{
+	unsigned interface;
+	const struct dhcp_client *c = dhcp_client_at(i / 2, &interface);
+	if (c)
+		page_print(t, "%s{interface=\"%s\",direction=\"%s\"} %llu\n", f->name, dp_name(dp_get(), interface),
+		           i % 2 ? "received" : "sent", (ull)(i % 2 ? c->counts.received : c->counts.sent));
+	return c != NULL;
+}
+
+static bool dhcp_client_lost(const struct family *f, uint32_t i, struct page_text *t)
+{
+	static const char *const reasons[] = {"refused", "conflict", "expired"};
+	unsigned interface;
+	const struct dhcp_client *c = dhcp_client_at(i / ARRAY_LEN(reasons), &interface);
+	if (!c)
+		return false;
+	const uint64_t value[] = {c->counts.naks, c->counts.declines, c->counts.timeouts};
+	page_print(t, "%s{interface=\"%s\",reason=\"%s\"} %llu\n", f->name, dp_name(dp_get(), interface),
+	           reasons[i % ARRAY_LEN(reasons)], (ull)value[i % ARRAY_LEN(reasons)]);
 	return true;
 }
 
@@ -804,6 +863,11 @@ static const struct family families[] = {
 	 2},
 	{"hayate_port_speed_bytes", "gauge", "Speed of the link in bytes a second; 0 when unknown",
 	 port_link, 1},
+	{"hayate_dhcp_client_bound", "gauge", "1 while the interface has an address of a DHCP server", dhcp_client_bound, 0},
+	{"hayate_dhcp_client_lease_seconds", "gauge", "Seconds until the lease ends unless it is extended", dhcp_client_lease, 0},
+	{"hayate_dhcp_client_messages_total", "counter", "Messages of the DHCP client, sent and used", dhcp_client_messages, 0},
+	{"hayate_dhcp_client_lost_total", "counter", "Addresses that the DHCP client had to give up, by reason", dhcp_client_lost,
+	 0},
 	{"hayate_dhcp_relay_requests_total", "counter", "DHCP requests relayed to servers", dhcp_relay_of, 0},
 	{"hayate_dhcp_relay_replies_total", "counter", "DHCP replies relayed to clients", dhcp_relay_of, 1},
 	{"hayate_dhcp_relay_sent_total", "counter", "copies of DHCP requests sent to servers", dhcp_relay_of, 2},
@@ -957,6 +1021,7 @@ static const struct family families[] = {
  * no LLDP, no disk or no port channel; it is then left out. */
 static bool is_absent(const struct family *f)
 {
+	unsigned interface;
 	const struct dp_state *v = dp_get();
 	if (f->sample == engine || f->sample == engine_messages || f->sample == engine_refused)
 		return running.config.engine.line == 0;
@@ -964,6 +1029,10 @@ static bool is_absent(const struct family *f)
 		return !any_xdp();
 	if (f->sample == xdp_memory)
 		return !any_region();
+	if (f->sample == dhcp_client_lease)
+		return !any_lease();
+	if (f->sample == dhcp_client_bound || f->sample == dhcp_client_messages || f->sample == dhcp_client_lost)
+		return dhcp_client_at(0, &interface) == NULL;
 	if (f->sample == dhcp_relay_of)
 		return running.config.dhcp.relays == 0;
 	if (f->sample == ntp || f->sample == ntp_offset)

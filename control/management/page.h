@@ -112,7 +112,7 @@ uint32_t page_number(const char *query, const char *name, uint32_t fallback);
 /* metrics.c, api.c, lldp_page.c, crash.c: the parts of the pages that web.c lists. */
 extern const page_part page_metrics[], page_health[], page_status[], page_ports[], page_counters[],
 	page_cores[], page_hardware[], page_routes[], page_neighbours[], page_tcp[], page_drops[], page_config[],
-	page_crash[], page_interfaces[], page_engine[], page_lldp[], page_ntp[], page_image[], page_certificate[], page_programs[], page_program[], page_maps[], page_map[];
+	page_crash[], page_interfaces[], page_engine[], page_lldp[], page_dhcp[], page_ntp[], page_image[], page_certificate[], page_programs[], page_program[], page_maps[], page_map[];
 
 /* The answer to a PUT or DELETE that was refused, as JSON; returns its status. */
 unsigned page_refuse(struct page_write *w, unsigned status, const char *why);

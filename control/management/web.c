@@ -44,6 +44,7 @@ static const struct page pages[] = {
 	MADE("/api/v1/routes.json", JSON, page_routes),
 	MADE("/api/v1/neighbours.json", JSON, page_neighbours),
 	MADE("/api/v1/lldp.json", JSON, page_lldp),
+	MADE("/api/v1/dhcp.json", JSON, page_dhcp),
 	MADE("/api/v1/ntp.json", JSON, page_ntp),
 	MADE("/api/v1/tcp.json", JSON, page_tcp),
 	{.path = "/api/v1/image", .type = JSON, .fields = NO_STORE, .parts = page_image, .write = page_image_write,

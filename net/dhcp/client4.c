@@ -46,8 +46,8 @@ static void begin(struct dhcp_client *c, struct dhcp4_build *b, uint8_t *message
 static void put_wishes(struct dhcp_client *c, struct dhcp4_build *b)
 {
 	/* RFC 3442: classless routes stand before routers */
-	static const uint8_t wanted[] = {DHCP4_OPT_MASK, DHCP4_OPT_ROUTES, DHCP4_OPT_ROUTER, DHCP4_OPT_DNS, DHCP4_OPT_NTP,
-	                                 DHCP4_OPT_LEASE, DHCP4_OPT_T1, DHCP4_OPT_T2};
+	static const uint8_t wanted[] = {DHCP4_OPT_MASK, DHCP4_OPT_ROUTES, DHCP4_OPT_ROUTER, DHCP4_OPT_DNS, DHCP4_OPT_DOMAIN,
+	                                 DHCP4_OPT_NTP, DHCP4_OPT_LEASE, DHCP4_OPT_T1, DHCP4_OPT_T2};
 	uint8_t size[2];
 	unsigned n = 0;
 	be16_store(size, DHCP4_BYTES_MAX);
@@ -402,6 +402,12 @@ void dhcp_client_start(struct dhcp_client *c, uint32_t address, uint64_t now_ns)
 /* Values that another program wrote: those that dhcp_lease_read could have made. */
 static bool is_possible(const struct dhcp_lease *l, uint64_t now_ns)
 {
+	for (unsigned i = 0; i < l->routes && i < DHCP_LEASE_ROUTES; i++)
+		if (l->route[i].plen > 32 || l->route[i].prefix & ~ip4_prefix_mask(l->route[i].plen) ||
+		    !ip4_in_prefix(l->route[i].via, l->addr, l->plen))
+			return false;
+	if (l->domain[0] && !dhcp_lease_has_domain(l))
+		return false;
 	return l->plen > 0 && l->plen <= 32 && !ip4_src_is_martian(l->addr) && ip4_is_subnet_host(l->addr, l->plen) &&
 	       l->routes <= DHCP_LEASE_ROUTES && l->dns_count <= DHCP_LEASE_SERVERS && l->ntp_count <= DHCP_LEASE_SERVERS &&
 	       l->since_ns <= now_ns && dhcp_lease_end_ns(l) > now_ns;

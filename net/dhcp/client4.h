@@ -42,6 +42,7 @@
 #define DHCP_LEASE_MIN_S 30   /* offers of shorter leases are not accepted */
 #define DHCP_LEASE_FOREVER 0xffffffffu
 #define DHCP_HOSTNAME_SIZE 64
+#define DHCP_DOMAIN_SIZE 128
 
 struct dhcp_lease_route {
 	uint32_t prefix, via;
@@ -57,7 +58,8 @@ struct dhcp_lease {
 	struct dhcp_lease_route route[DHCP_LEASE_ROUTES]; /* with the default route */
 	uint32_t dns_count, dns[DHCP_LEASE_SERVERS];
 	uint32_t ntp_count, ntp[DHCP_LEASE_SERVERS];
-	uint32_t reserved; /* 0 */
+	uint32_t reserved;              /* 0 */
+	char domain[DHCP_DOMAIN_SIZE]; /* in lower case, without a dot at its end; empty: none */
 };
 
 enum dhcp_client_state {
@@ -144,6 +146,9 @@ const char *dhcp_client_state_name(enum dhcp_client_state state);
 
 /* Reads the lease in an OFFER or ACK. False: it is not acceptable. */
 bool dhcp_lease_read(const uint8_t *message, const struct dhcp4_options *o, struct dhcp_lease *out);
+
+/* Is this a domain, as text with a NUL, that dhcp_lease_read could have read? */
+bool dhcp_lease_has_domain(const struct dhcp_lease *l);
 
 /* When the lease ends; UINT64_MAX: never. */
 uint64_t dhcp_lease_end_ns(const struct dhcp_lease *l);

@@ -113,9 +113,41 @@ static bool read_hosts(const struct dhcp4_options *o, enum dhcp4_option_code cod
 	return true;
 }
 
+/* Labels of letters, digits and hyphens, with a dot between two (RFC 1123 2.1). */
+bool dhcp_lease_has_domain(const struct dhcp_lease *l)
+{
+	unsigned n = 0, label = 0;
+	for (; n < DHCP_DOMAIN_SIZE && l->domain[n]; n++) {
+		const char c = l->domain[n];
+		if (c == '.' ? label == 0 : !(c == '-' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z')))
+			return false;
+		label = c == '.' ? 0 : label + 1;
+		if (label > 63)
+			return false;
+	}
+	return n < DHCP_DOMAIN_SIZE && label > 0;
+}
+
+/* RFC 2132 3.17. Some servers end it with a NUL, some with a dot. One that is no domain, or too long, is left out: an address is
+ * of use without it. */
+static void read_domain(const struct dhcp4_options *o, struct dhcp_lease *l)
+{
+	uint8_t value[DHCP_DOMAIN_SIZE + 1];
+	int n = dhcp4_option(o, DHCP4_OPT_DOMAIN, value, sizeof value);
+	if (n > 0 && value[n - 1] == 0)
+		n--;
+	if (n > 0 && value[n - 1] == '.')
+		n--;
+	for (int i = 0; i < n && i < DHCP_DOMAIN_SIZE; i++)
+		l->domain[i] = (char)(value[i] >= 'A' && value[i] <= 'Z' ? value[i] | 0x20 : value[i]);
+	if (!dhcp_lease_has_domain(l) || (int)strlen(l->domain) != n)
+		memset(l->domain, 0, sizeof l->domain);
+}
+
 bool dhcp_lease_read(const uint8_t *message, const struct dhcp4_options *o, struct dhcp_lease *out)
 {
 	*out = (struct dhcp_lease){.addr = be32_load(message + DHCP4_YIADDR)};
+	read_domain(o, out);
 	return dhcp4_option_u32(o, DHCP4_OPT_SERVER, &out->server) && !ip4_src_is_martian(out->server) &&
 	       read_subnet(o, out) && read_times(o, out) && read_routes(o, out) &&
 	       read_hosts(o, DHCP4_OPT_DNS, &out->dns_count, out->dns) &&

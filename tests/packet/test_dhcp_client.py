@@ -1,11 +1,14 @@
 """The DHCP client (RFC 2131 4.4) with its ARP probes (RFC 5227), in virtual time: what it sends, and what its lease does to
 addresses and routes. All its states: tests/unit/net/dhcp/test_dhcp_client.c; a real server: tests/system/test_dhcp.py."""
+import json
 import re
 
 import pytest
 from machine import *
 from scapy.layers.dhcp import BOOTP, DHCP
+from scapy.layers.dns import DNS
 from test_configure import restarted, run
+from test_http import Client
 
 SERVER = Station(0, "192.0.2.2", "02:aa:00:00:00:02")  # A
 ADDR = "192.0.2.77"
@@ -50,7 +53,8 @@ def probes(m):
     arps = [Ether(f) for f in m.take_all(0)]
     assert [(f[ARP].psrc, f[ARP].pdst) for f in arps[:3]] == [("0.0.0.0", ADDR)] * 3
     # the announcements (RFC 5227 2.3)
-    assert [(f[ARP].psrc, f[ARP].pdst) for f in arps[3:]] in ([(ADDR, ADDR)], [(ADDR, ADDR)] * 2)
+    later = [f[ARP].psrc for f in arps[3:] if ARP in f and f[ARP].pdst == ADDR]
+    assert later in ([ADDR], [ADDR] * 2)
 
 
 def boot(make, config=CONFIG_CLIENT, **options):
@@ -86,7 +90,7 @@ def test_exchange(make):
     assert (frame.dst, frame[IP].src, frame[IP].dst, frame[UDP].sport, frame[UDP].dport) == \
         (BROADCAST, "0.0.0.0", "255.255.255.255", 68, 67)
     assert frame[BOOTP].flags == "B" and options["hostname"] == b"pc"
-    assert list(options["param_req_list"]) == [1, 121, 3, 6, 42, 51, 58, 59]
+    assert list(options["param_req_list"]) == [1, 121, 3, 6, 15, 42, 51, 58, 59]
     assert len(frame[UDP].payload) >= 300
     answer(m, frame, "offer")
     frame, options = asked(m, 3)
@@ -149,19 +153,132 @@ def hear_server(m):
 
 
 def test_name_servers(make):
-    """The machine asks the name servers of the lease, unless the configuration names others."""
+    """The machine asks the name servers of the lease, and completes names by its domain, unless the configuration names others."""
+    more = (("router", SERVER.ip), ("name_server", SERVER.ip), ("domain", b"Lab.Example\0"))
     m = boot(make)
     assert "there is no name server" in m.console("ping nobody.example")
     m.take_all(0)
-    m = boot(make)
-    lease(m, more=(("router", SERVER.ip), ("name_server", SERVER.ip)))
+    for config, server, name in (("", SERVER.ip, b"nobody.lab.example."),
+                                 ("ip name-server 192.0.2.9\nip domain other.example\n", "192.0.2.9", b"nobody.other.example.")):
+        m = boot(make, CONFIG_CLIENT + config)
+        lease(m, more=more)
+        assert "  domain lab.example" in m.console("show dhcp lease").splitlines()
+        m.take_all(0)
+        m.send(0, arp_request(Station(0, server, SERVER.mac), ADDR))
+        m.take(0)
+        m.key("ping nobody\r")
+        m.time(10 * MS)
+        question = Ether(m.take(0).frame)
+        assert (question[IP].src, question[IP].dst, question[UDP].dport) == (ADDR, server, 53)
+        assert question[DNS].qd[0].qname == name
+        m.key("\x03")
+        m.time(10 * SECOND)
+        m.take_all(0)
+
+
+def ntp_requests(m):
+    """Where the machine sends NTP requests within 20 seconds."""
+    m.take_all(0)
     hear_server(m)
-    m.key("ping nobody.example\r")
+    m.time(20 * SECOND)
+    frames = [Ether(f) for f in m.take_all(0)]
+    return {f[IP].dst for f in frames if UDP in f and f[UDP].dport == 123}
+
+
+def test_ntp_servers(make):
+    """The NTP servers of the lease set the clock, unless the configuration names others; they go with the lease."""
+    more = (("router", SERVER.ip), ("NTP_server", SERVER.ip))
+    m = boot(make)
+    lease(m)
+    assert m.console("show ntp status").startswith("ntp does not run")
+    m = boot(make)
+    lease(m, more=more)
+    assert "  ntp-server %s" % SERVER.ip in m.console("show dhcp lease").splitlines()
+    assert SERVER.ip in m.console("show ntp associations")
+    assert ntp_requests(m) == {SERVER.ip}
+    before = m.console("show ntp associations").split()
+    hear_server(m)
+    m.console("renew dhcp")
     m.time(10 * MS)
-    asked_dns = Ether(m.take(0).frame)
-    assert (asked_dns[IP].src, asked_dns[IP].dst, asked_dns[UDP].dport) == (ADDR, SERVER.ip, 53)
-    m.key("\x03")
-    m.time(10 * SECOND)
+    frame, _ = asked(m, 3)
+    answer(m, frame, "ack", to=MAC, dst=ADDR, more=more)
+    after = m.console("show ntp associations").split()
+    assert before[:3] == after[:3] and len(before) == len(after)  # the same association
+    m.console("renew dhcp")
+    m.time(10 * MS)
+    frame, _ = asked(m, 3)
+    answer(m, frame, "nak")
+    assert m.console("show ntp status").startswith("ntp does not run")
+    m.take_all(0)
+    m = boot(make, CONFIG_CLIENT + "ntp server 192.0.2.9 iburst\n")
+    lease(m, more=more)
+    said = m.console("show ntp associations")
+    assert "192.0.2.9" in said and SERVER.ip not in said
+    m.take_all(0)
+
+
+def test_page_and_metrics(make):
+    """/api/v1/dhcp.json and /metrics, without a lease and with one."""
+    config = CONFIG_CLIENT + " ip helper-address 192.0.2.9\n" + WEB
+
+    ports = iter(range(40000, 41000))
+
+    def get(path):
+        m.learn(B)
+        status, _, content = Client(m, src=B, router=ROUTER[1], sport=next(ports)).get(path, host=ROUTER[1].ip)
+        assert status == 200
+        m.take_all(1)
+        return content.decode()
+
+    def metrics():
+        text = get("/metrics")
+        return dict(re.findall(r"^hayate_dhcp_client_(\S+) (\S+)$", text, re.M)), text
+
+    m = boot(make, config)
+    (client,), (relay,) = (json.loads(get("/api/v1/dhcp.json"))[part] for part in ("clients", "relays"))
+    assert client == {"interface": "eth0", "state": "selecting", "sent": 1, "received": 0, "naks": 0, "declines": 0, "timeouts": 0,
+                      "address": None, "server": None, "lease_s": None, "left_s": None, "renew_s": None, "rebind_s": None,
+                      "routes": [], "name_servers": [], "ntp_servers": [], "domain": None}
+    assert relay == {"interface": "eth1", "family": "ipv4", "requests": 0, "replies": 0, "sent": 0}
+    found, text = metrics()
+    assert found.pop('messages_total{interface="eth0",direction="sent"}') == "1" and "lease_seconds" not in text
+    assert found == {'bound{interface="eth0"}': "0", 'messages_total{interface="eth0",direction="received"}': "0",
+                     **{'lost_total{interface="eth0",reason="%s"}' % why: "0" for why in ("refused", "conflict", "expired")}}
+    m.take_all(0)
+
+    m = boot(make, config)
+    routes = [(24, "203.0.113.0"), (0, "0.0.0.0")]
+    lease(m, more=(("router", SERVER.ip), ("name_server", "10.0.0.53", "10.0.0.54"), ("NTP_server", SERVER.ip),
+                   ("domain", b"lab.example"),
+                   ("classless_static_routes", ["%s/%d:%s" % (prefix, plen, SERVER.ip) for plen, prefix in routes])))
+    client, = json.loads(get("/api/v1/dhcp.json"))["clients"]
+    assert 3580 < client.pop("left_s") < 3600 and 1670 < client.pop("renew_s") < 1800 and 3120 < client.pop("rebind_s") < 3150
+    assert client == {"interface": "eth0", "state": "bound", "sent": 2, "received": 2, "naks": 0, "declines": 0, "timeouts": 0,
+                      "address": ADDR + "/24", "server": SERVER.ip, "lease_s": 3600,
+                      "routes": [{"prefix": "%s/%d" % (prefix, plen), "via": SERVER.ip} for plen, prefix in routes],
+                      "name_servers": ["10.0.0.53", "10.0.0.54"], "ntp_servers": [SERVER.ip], "domain": "lab.example"}
+    m.take_all(0)
+    hear_server(m)
+    status, _, content = Client(m, src=SERVER, router=HOST).get("/healthz", host=ADDR)  # at the address of the lease
+    assert (status, content) == (200, b"ok\n")
+    found, _ = metrics()
+    assert found['bound{interface="eth0"}'] == "1" and 3580 < int(found['lease_seconds{interface="eth0"}']) < 3600
+    m.take_all(0)
+
+    m = boot(make, config)  # a lease without an end
+    frame, _ = asked(m, 1)
+    answer(m, frame, "offer", lease=0xffffffff)
+    frame, _ = asked(m, 3)
+    answer(m, frame, "ack", lease=0xffffffff)
+    probes(m)
+    client, = json.loads(get("/api/v1/dhcp.json"))["clients"]
+    assert (client["address"], client["lease_s"], client["left_s"]) == (ADDR + "/24", None, None)
+    assert metrics()[0]['lease_seconds{interface="eth0"}'] == "+Inf"
+    assert "lease_s infinite" in m.console("show dhcp lease")
+    m.take_all(0)
+    m = boot(make, "interface eth0\n ip address 192.0.2.1/24\ninterface eth1\n ip address 198.51.100.1/24\n" + WEB)
+    assert "dhcp_client" not in get("/metrics")
+    assert json.loads(get("/api/v1/dhcp.json")) == {"clients": [], "relays": []}
     m.take_all(0)
 
 

@@ -10,6 +10,7 @@ import subprocess
 import pytest
 from conftest import eventually, pings
 from store_disk import disk_make
+from test_time import serve_time
 
 pytestmark = [pytest.mark.one_card, pytest.mark.nics(["virtio"])]
 WAIT_S = 60
@@ -43,11 +44,12 @@ class Server:
         serves = "sockets bound exclusively"
         before = len(self.said(serves))
         self.child = self.host.popen(
-            ["dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--port=0", "--interface=eth0", "--bind-interfaces",
+            ["dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--interface=eth0", "--bind-interfaces",
              "--user=root", "--dhcp-authoritative", "--no-ping", "--pid-file=%s" % (self.work / "pid"),
              "--dhcp-leasefile=%s" % (self.work / "leases"), "--log-dhcp", "--log-facility=%s" % self.log,
              "--dhcp-range=192.0.2.50,192.0.2.60,255.255.255.0,1h", "--dhcp-range=198.51.100.1,198.51.100.1,255.255.255.0,1h",
-             "--dhcp-option=option:router,198.51.100.2", "--dhcp-option=option:dns-server,198.51.100.53",
+             "--dhcp-option=121,203.0.113.128/25,198.51.100.2,0.0.0.0/0,198.51.100.2", "--dhcp-option=option:ntp-server,198.51.100.2",
+             "--no-resolv", "--no-hosts", "--domain=lab.example", "--host-record=right.lab.example,198.51.100.2",
              "--dhcp-range=2001:db8:1::50,2001:db8:1::60,64,1h", *more],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         eventually(lambda: len(self.said(serves)) > before, WAIT_S, "dnsmasq serves")
@@ -85,15 +87,20 @@ def has_lease(router, address="198.51.100.1/24"):
 
 
 def test_client(dhcp):
-    """A lease, a renewal, a server that dies and returns, a restart of the control program, and a refusal."""
+    """A lease and what its servers are for, a renewal, a server that dies and returns, a restart of the control program, and a refusal."""
     lab, server = dhcp("--append", "test=1")
     router, right = lab.router, lab.right
     router.faults_expected = True
     lease = router.command("show dhcp lease")
-    for line in ("server 198.51.100.2", "route 0.0.0.0/0 via 198.51.100.2", "name-server 198.51.100.53"):
-        assert line in lease, lease
+    for line in ("server 198.51.100.2", "route 0.0.0.0/0 via 198.51.100.2", "route 203.0.113.128/25 via 198.51.100.2",
+                 "name-server 198.51.100.2", "ntp-server 198.51.100.2", "domain lab.example"):
+        assert "  %s\n" % line in lease, lease
     assert re.search(r"^S 203\.0\.113\.0/24 +via 198\.51\.100\.2", router.command("show ip route"), re.M)
     pings(right, "198.51.100.1")
+    # names and time by the servers of the lease
+    serve_time(right, "198.51.100.2", server.work)
+    assert "2 sent, 2 received" in router.command("ping right count 2")
+    eventually(lambda: "synchronized to 198.51.100.2" in router.command("show ntp status"), WAIT_S, "it has the time")
     # a renewal, and a server that is away for a while
     acks = len(server.said(ACK))
     router.command("renew dhcp")

@@ -106,7 +106,7 @@ def test_promtool(make_lab):
     except LauncherError as error:
         pytest.skip("no promtool: %s" % error)
     web = make_lab(CONFIG + "interface eth1.7\n ip address 10.7.0.1/24\n"
-                   "interface lo0\n ip address 10.255.0.1/32\n")
+                   "interface eth1.8\n ip address dhcp\ninterface lo0\n ip address 10.255.0.1/32\n")
     pings(web.left, RIGHT_HOST)
     text = curl(web.left, BASE + "/metrics")[1]
     rules = subprocess.run([*argv, "check", "rules", os.path.join(ROOT, "docs", "prometheus-alerts.yml")], text=True,

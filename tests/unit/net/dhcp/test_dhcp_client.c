@@ -353,6 +353,17 @@ static void test_resume(void **state)
 	bad.routes = DHCP_LEASE_ROUTES + 1;
 	now -= 3600 * S;
 	assert_false(dhcp_client_resume(&c, &bad, now));
+	bad = lease;
+	bad.routes = 1;
+	bad.route[0] = (struct dhcp_lease_route){0x0a000000, SERVER, 8};
+	assert_true(dhcp_client_resume(&c, &bad, now));
+	bad.route[0].plen = 6;
+	assert_false(dhcp_client_resume(&c, &bad, now));
+	bad.route[0] = (struct dhcp_lease_route){0x0a000000, 0x0a000001, 8};
+	assert_false(dhcp_client_resume(&c, &bad, now));
+	bad = lease;
+	memset(bad.domain, 'a', sizeof bad.domain);
+	assert_false(dhcp_client_resume(&c, &bad, now));
 	assert_int_equal(c.state, DHCP_INIT);
 }
 
@@ -438,6 +449,36 @@ static void test_lease_values(void **state)
 	assert_false(read_lease(&l));
 }
 
+/* RFC 2132 3.17, as servers send it; one that is no domain is left out. */
+static void test_domain(void **state)
+{
+	static const struct {
+		const char *option;
+		unsigned n;
+		const char *domain;
+	} rows[] = {
+		{"lab.Example.net", 15, "lab.example.net"}, {"example\0", 8, "example"}, {"example.net.", 12, "example.net"},
+		{"example.net.\0", 13, "example.net"}, {"a..b", 4, ""}, {".a", 2, ""}, {"a b", 3, ""}, {"a\0b", 3, ""},
+		{"a\n", 2, ""}, {"\"", 1, ""}, {".", 1, ""}, {"\0", 1, ""}, {"a\xff", 2, ""}};
+	struct dhcp_lease l;
+	(void)state;
+	for (unsigned i = 0; i < ARRAY_LEN(rows); i++) {
+		begin_lease();
+		dhcp4_put(&reply, DHCP4_OPT_DOMAIN, rows[i].option, rows[i].n);
+		assert_true(read_lease(&l));
+		assert_string_equal(l.domain, rows[i].domain);
+	}
+	char label[64 + 1 + 64];
+	memset(label, 'a', sizeof label);
+	for (unsigned n = 62; n <= sizeof label; n++) { /* labels have at most 63 characters, the domain at most 127 */
+		label[63] = n > 64 ? '.' : 'a';
+		begin_lease();
+		dhcp4_put(&reply, DHCP4_OPT_DOMAIN, label, n);
+		assert_true(read_lease(&l));
+		assert_int_equal(strlen(l.domain), n == 64 || n > 127 ? 0 : n);
+	}
+}
+
 static void test_routes(void **state)
 {
 	(void)state;
@@ -472,7 +513,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_lease),  TEST(test_backoff), TEST(test_secs), TEST(test_expiry),   TEST(test_nak),          TEST(test_conflict),
-		TEST(test_reboot), TEST(test_resume),  TEST(test_unwanted), TEST(test_lease_values), TEST(test_routes),
+		TEST(test_reboot), TEST(test_resume),  TEST(test_unwanted), TEST(test_lease_values), TEST(test_domain), TEST(test_routes),
 	};
 	return cmocka_run_group_tests_name("dhcp_client", tests, NULL, NULL);
 }
