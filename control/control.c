@@ -50,6 +50,7 @@
 #include "control/host/names.h"
 #include "control/host/ntp_control.h"
 #include "control/host/ping.h"
+#include "control/host/stream.h"
 #include "control/host/traceroute.h"
 #include "control/host/punt.h"
 #include "control/host/vxlan.h"
@@ -179,6 +180,8 @@ static void control_plane_start(void)
 	trace_stop();
 	lldp_control_stop();
 	churn_forget();
+	stream_stop();
+	tls_stream_stop();
 	tcp_control_stop();
 	memory_note(started ? memory_later : "devices");
 	if (!started) {

@@ -232,14 +232,21 @@ struct dp_state {
 	uint32_t icmp_burst;
 	struct services services;
 	uint32_t tcp_connections; /* per data core; 0: as many as its memory allows */
-	uint16_t http_port;  /* TCP ports of the management, on the control core; 0: none. All
-	                      * change at any time */
-	uint16_t https_port;
-	uint16_t console_port;
-	uint16_t ssh_port;
-	uint16_t capture_port;
-	uint16_t engine_port;
-	uint16_t bfd_port;
+	union {
+		struct {
+			uint16_t http_port; /* TCP ports of the management, on the control core; 0:
+			                     * none. All change at any time */
+			uint16_t https_port;
+			uint16_t console_port;
+			uint16_t ssh_port;
+			uint16_t capture_port;
+			uint16_t engine_port;
+			uint16_t bfd_port;
+			uint16_t client_port; /* the first of those of the connections that the
+			                       * control core opens; all above are, too */
+		};
+		uint64_t management[2]; /* all of them */
+	};
 	uint32_t engine_addr; /* of the routing engine, if it has VXLAN; 0: it has none. Changes at
 	                       * any time */
 	uint32_t sample_rate; /* one of so many packets is sampled (sample.h); 0: none; at any time */
@@ -277,18 +284,20 @@ static inline const struct dp_filter_set *dp_filters(const struct dp_state *v)
  * ingress_punt_kind6). The TCP header begins at octet `at` of the packet. */
 static inline bool dp_is_management(const struct dp_state *v, const uint8_t *ip, unsigned at)
 {
-	const uint16_t http = __atomic_load_n(&v->http_port, __ATOMIC_RELAXED);
-	const uint16_t https = __atomic_load_n(&v->https_port, __ATOMIC_RELAXED);
-	const uint16_t console = __atomic_load_n(&v->console_port, __ATOMIC_RELAXED);
-	const uint16_t ssh = __atomic_load_n(&v->ssh_port, __ATOMIC_RELAXED);
-	const uint16_t capture = __atomic_load_n(&v->capture_port, __ATOMIC_RELAXED);
-	const uint16_t engine = __atomic_load_n(&v->engine_port, __ATOMIC_RELAXED);
-	const uint16_t bfd = __atomic_load_n(&v->bfd_port, __ATOMIC_RELAXED);
-	if (likely(!(http | https | console | ssh | capture | engine | bfd)) || ip_total_len(ip) < at + 4)
+	const uint64_t any = __atomic_load_n(&v->management[0], __ATOMIC_RELAXED) |
+	                     __atomic_load_n(&v->management[1], __ATOMIC_RELAXED);
+	if (likely(!any) || ip_total_len(ip) < at + 4)
 		return false;
-	uint16_t port = be16_load(ip + at + 2);
-	return port && (port == http || port == https || port == console || port == ssh || port == capture || port == engine ||
-	                port == bfd);
+	const uint16_t port = be16_load(ip + at + 2);
+	const uint16_t client = __atomic_load_n(&v->client_port, __ATOMIC_RELAXED);
+	if (client && port >= client)
+		return service_of(&v->services, SERVICE_TCP, port) == SERVICES;
+	const uint16_t *const server[] = {&v->http_port, &v->https_port, &v->console_port, &v->ssh_port,
+	                                  &v->capture_port, &v->engine_port, &v->bfd_port};
+	bool found = false;
+	for (unsigned i = 0; i < ARRAY_LEN(server); i++)
+		found |= port && port == __atomic_load_n(server[i], __ATOMIC_RELAXED);
+	return found;
 }
 
 /* Is there an interface of that number? */

@@ -15,8 +15,8 @@ THIRD_MBEDTLS := aes aesni asn1parse asn1write base64 bignum bignum_core block_c
 	pem pk pk_ecc pk_wrap pkparse pkwrite platform platform_util poly1305 psa_crypto psa_crypto_aead \
 	psa_crypto_cipher psa_crypto_client psa_crypto_driver_wrappers_no_static psa_crypto_ecp psa_crypto_hash \
 	psa_crypto_mac psa_crypto_random psa_crypto_rsa psa_crypto_slot_management psa_util rsa rsa_alt_helpers \
-	sha256 sha512 ssl_ciphersuites ssl_msg ssl_tls ssl_tls12_server ssl_tls13_generic ssl_tls13_keys \
-	ssl_tls13_server x509 x509_create x509_crt x509write x509write_crt x509write_csr
+	sha256 sha512 ssl_ciphersuites ssl_client ssl_msg ssl_tls ssl_tls12_client ssl_tls12_server ssl_tls13_client \
+	ssl_tls13_generic ssl_tls13_keys ssl_tls13_server x509 x509_create x509_crt x509write x509write_crt x509write_csr
 THIRD_LIBSODIUM := crypto_core/ed25519/ref10/ed25519_ref10 crypto_sign/ed25519/ref10/open \
 	crypto_sign/ed25519/ref10/sign crypto_sign/ed25519/ref10/keypair crypto_hash/sha512/cp/hash_sha512_cp \
 	crypto_hash/sha512/hash_sha512 crypto_verify/verify crypto_onetimeauth/poly1305/donna/poly1305_donna \

@@ -7,6 +7,15 @@
 #include "control/management/tls_stream.h"
 #include "runtime/entropy.h"
 
+static void show_sessions(struct shell *sh, const char *whose, const struct tls_stats *t)
+{
+	shell_print(sh, "%s: %u sessions, %u in a handshake; handshakes: %llu TLS 1.2, %llu TLS 1.3, %llu failed; "
+	                "longest step %llu us\n",
+	            whose, t->sessions, t->shaking, (unsigned long long)t->handshakes[0],
+	            (unsigned long long)t->handshakes[1], (unsigned long long)tls_failed(t),
+	            (unsigned long long)(t->longest_ns / 1000));
+}
+
 void show_crypto(struct shell *sh)
 {
 	static const char *const sources[] = {[HTTPS_OWN] = "signed by itself", [HTTPS_IMPORTED] = "imported",
@@ -31,11 +40,9 @@ void show_crypto(struct shell *sh)
 		            identity.until);
 	else
 		shell_print(sh, "https: no key\n");
-	shell_print(sh, "tls: %u sessions, %u in a handshake; handshakes: %llu TLS 1.2, %llu TLS 1.3, %llu failed; "
-	                "longest step %llu us\n",
-	            tls_stats.sessions, tls_stats.shaking, (unsigned long long)tls_stats.handshakes[0],
-	            (unsigned long long)tls_stats.handshakes[1], (unsigned long long)tls_failed(),
-	            (unsigned long long)(tls_stats.longest_ns / 1000));
+	show_sessions(sh, "tls", &tls_stats);
+	show_sessions(sh, "tls client", &tls_client_stats);
+	shell_print(sh, "tls client: %u trusted certificates\n", tls_trusted());
 }
 
 void crypto_key_generate(struct shell *sh)

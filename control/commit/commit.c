@@ -338,11 +338,8 @@ enum commit_effect commit_check(struct text_error *err)
 		text_fail(err, 1, text_of(""), "there is not enough memory for its tables");
 		return COMMIT_REFUSED;
 	}
-	const char *certificate = servers_certificate(commit.next);
-	if (certificate) {
-		text_fail(err, commit.next->http.certificate_line, text_of(commit.next->http.certificate), "%s", certificate);
+	if (!servers_certificates(commit.next, err))
 		return COMMIT_REFUSED;
-	}
 	if (!servers_room(commit.next)) {
 		text_fail(err, 1, text_of(""), "there is not enough memory for its servers");
 		return COMMIT_REFUSED;

@@ -28,7 +28,7 @@
 /* The servers' sessions and half-open connections leave a place in TCP's table, so that a peer that
  * has answered a SYN cookie finds one, even if the server is to send first. */
 _Static_assert(HTTP_SESSIONS + HTTP_LEAVING + REMOTE_SESSIONS + TLS_SESSIONS + SSH_SESSIONS + 3 /* the reader of a capture, zebra, bfdd */ +
-               TCP_CONTROL_SYN_MAX < TCP_CONTROL_CONNECTIONS, "or SYNs would be lost");
+               STREAM_CLIENTS + TCP_CONTROL_SYN_MAX < TCP_CONTROL_CONNECTIONS, "or SYNs would be lost");
 
 enum server { SERVER_HTTP, SERVER_HTTPS, SERVER_CONSOLE, SERVER_SSH, SERVER_CAPTURE, SERVER_ENGINE, SERVER_BFD, SERVERS };
 
@@ -39,13 +39,15 @@ static const struct {
 	void (*listen)(uint16_t port);
 } server[SERVERS] = {
 	[SERVER_HTTP] = {"HTTP", http_prepare, http_start, http_listen},
-	[SERVER_HTTPS] = {"HTTPS", https_prepare, https_start, https_listen},
+	[SERVER_HTTPS] = {"HTTPS", https_prepare, NULL, https_listen},
 	[SERVER_CONSOLE] = {"console", remote_prepare, remote_start, remote_listen},
 	[SERVER_SSH] = {"SSH", ssh_prepare, ssh_start, ssh_listen},
 	[SERVER_CAPTURE] = {"capture", capture_prepare, NULL, capture_listen},
 	[SERVER_ENGINE] = {"routing engine", engine_prepare, NULL, engine_listen},
 	[SERVER_BFD] = {"BFD", engine_bfd_prepare, NULL, engine_bfd_listen},
 };
+
+static bool started; /* the servers, since servers_prepare() */
 
 /* The TCP port that a configuration gives to a server; 0: the server is not configured. */
 static uint16_t wanted(const struct config *c, enum server s)
@@ -71,42 +73,64 @@ static uint16_t *port_of(struct dp_state *v, enum server s)
 	                             : &v->engine_port;
 }
 
-/* The file of the certificate that a configuration names; empty: it names none, or there is no such file. */
-static struct text certificate(const struct config *c)
+#define NO_FILE "the boot module has no file of this name"
+
+/* A file of the boot module; empty: there is none of that name. */
+static struct text file_of(const char *name)
 {
 	struct text file = text_of("");
-	if (c->http.certificate[0] && !module_file(&boot_module, text_of(c->http.certificate), &file))
-		file = text_of("");
-	return file;
+	return name[0] && module_file(&boot_module, text_of(name), &file) ? file : text_of("");
 }
 
-const char *servers_certificate(const struct config *next)
+bool servers_certificates(const struct config *next, struct text_error *err)
 {
-	const struct text file = certificate(next);
-	if (!next->http.certificate[0] || !https_prepare())
-		return NULL; /* the second: servers_room() says so */
-	return file.len ? tls_check_pem((const uint8_t *)file.at, file.len) : "the boot module has no file of this name";
+	const struct text file = file_of(next->http.certificate), trust = file_of(next->trust);
+	const char *why = NULL;
+	if (next->http.certificate[0] && https_prepare()) /* else servers_room() says so */
+		why = file.len ? tls_check_pem((const uint8_t *)file.at, file.len) : NO_FILE;
+	if (why) {
+		text_fail(err, next->http.certificate_line, text_of(next->http.certificate), "%s", why);
+		return false;
+	}
+	if (next->trust[0])
+		why = trust.len ? tls_trust_check((const uint8_t *)trust.at, trust.len) : NO_FILE;
+	if (why)
+		text_fail(err, next->trust_line, text_of(next->trust), "%s", why);
+	return !why;
 }
 
 /* The identity of HTTPS is that of a configuration. */
 static bool choose(const struct config *c)
 {
-	const struct text file = certificate(c);
+	const struct text file = file_of(c->http.certificate);
 	if (!c->http.certificate[0] || file.len)
 		return https_choose(file);
 	log_event(LOG_ERR, "HTTPS-KEY", "https: the boot module has no file %s", c->http.certificate);
 	return false;
 }
 
-static bool prepare(enum server s)
+/* The authorities that TLS connections of ours trust are those of a configuration. */
+static void trust(const struct config *c)
 {
-	return tcp_control_prepare() && stream_prepare() && server[s].prepare();
+	const struct text file = file_of(c->trust);
+	const char *why = tls_trust_pem((const uint8_t *)file.at, file.len);
+	if (c->trust[0] && file.len == 0)
+		why = NO_FILE;
+	if (why)
+		log_event(LOG_ERR, "TLS-TRUST", "trust certificate %s: %s", c->trust, why);
 }
 
-/* Starts TCP without connections, and the servers without sessions. */
+static bool prepare(enum server s)
+{
+	return stream_prepare() && server[s].prepare();
+}
+
+/* Starts TCP, unless a client has, and the servers without sessions, once. */
 static void start_all(void)
 {
-	tcp_control_start();
+	if (started)
+		return;
+	started = true;
 	stream_start();
 	login_start();
 	for (enum server s = 0; s < SERVERS; s++)
@@ -116,6 +140,7 @@ static void start_all(void)
 
 void servers_prepare(struct dp_state *v)
 {
+	started = false;
 	for (enum server s = 0; s < SERVERS; s++) {
 		const uint16_t port = wanted(&running.config, s);
 		*port_of(v, s) = port && prepare(s) ? port : 0;
@@ -124,6 +149,7 @@ void servers_prepare(struct dp_state *v)
 	}
 	if (v->https_port && !choose(&running.config))
 		v->https_port = 0;
+	trust(&running.config);
 }
 
 bool servers_are_there(void)
@@ -167,7 +193,9 @@ void servers_change(const struct config *next)
 	const bool polls = core_ports_running();
 	if (next->http.tls_port && (changes(next, SERVER_HTTPS) ||
 	                            strcmp(next->http.certificate, running.config.http.certificate) != 0))
-		(void)choose(next); /* servers_certificate() has looked at it */
+		(void)choose(next); /* servers_certificates() has looked at both */
+	if (strcmp(next->trust, running.config.trust) != 0)
+		trust(next);
 	for (enum server s = 0; s < SERVERS; s++) {
 		const uint16_t was = *port_of(v, s);
 		if (!changes(next, s))
@@ -180,8 +208,7 @@ void servers_change(const struct config *next)
 	for (enum server s = 0; polls && s < SERVERS; s++) {
 		if (!changes(next, s) || !wanted(next, s))
 			continue;
-		if (!tcp_control)
-			start_all();
+		start_all();
 		server[s].listen(wanted(next, s));
 	}
 }

@@ -19,8 +19,9 @@ bool servers_are_there(void);
 /* Allocates memory for the servers that a commit opens. False: there is not enough. */
 bool servers_room(const struct config *next);
 
-/* Why the certificate that a configuration names cannot be used; NULL: it can, or none is named. */
-const char *servers_certificate(const struct config *next);
+/* Can the certificate of HTTPS and those of trusted authorities be used that a configuration names? False: why not, in
+ * *err. */
+bool servers_certificates(const struct config *next, struct text_error *err);
 
 /* Opens, moves and closes servers as `next` configures them. servers_room(next) was true. */
 void servers_change(const struct config *next);

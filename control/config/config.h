@@ -676,6 +676,9 @@ struct config {
 	struct config_dhcp dhcp;
 	struct config_logging logging;
 	struct config_time time;
+	char trust[CONFIG_CERTIFICATE_SIZE]; /* a file of the boot module: authorities for TLS connections that the machine
+	                                      * opens; "": none */
+	uint32_t trust_line;
 	struct config_sflow sflow;
 	struct config_monitor monitor[CONFIG_MONITORS]; /* by number less one */
 	uint32_t aging_s; /* of learned addresses; 0: they stay */

@@ -65,19 +65,29 @@ int config_https_server(struct parser *p, unsigned i)
 	return parse_port(p, i, CONFIG_HTTPS_PORT_DEFAULT, &p->out->http.tls_port);
 }
 
-int config_https_certificate(struct parser *p, unsigned i)
+/* The name of a file of the boot module, the last word; *line is that of the statement. */
+static int parse_file(struct parser *p, unsigned i, char name[CONFIG_CERTIFICATE_SIZE], uint32_t *line)
 {
-	struct config_http *http = &p->out->http;
 	int error = words_expect(&p->w, i);
 	if (error != 0 || (error = words_end(&p->w, i + 1)) != 0)
 		return error;
-	const struct text name = p->w.word[i];
-	if (name.len >= sizeof http->certificate)
+	const struct text word = p->w.word[i];
+	if (word.len >= CONFIG_CERTIFICATE_SIZE)
 		return FAIL(p, i, "the name of a file has at most %d characters", CONFIG_CERTIFICATE_SIZE - 1);
-	memcpy(http->certificate, name.at, name.len);
-	http->certificate[name.len] = 0;
-	http->certificate_line = p->w.line;
+	memcpy(name, word.at, word.len);
+	name[word.len] = 0;
+	*line = p->w.line;
 	return 0;
+}
+
+int config_https_certificate(struct parser *p, unsigned i)
+{
+	return parse_file(p, i, p->out->http.certificate, &p->out->http.certificate_line);
+}
+
+int config_trust_certificate(struct parser *p, unsigned i)
+{
+	return parse_file(p, i, p->out->trust, &p->out->trust_line);
 }
 
 int config_http_access(struct parser *p, unsigned i)

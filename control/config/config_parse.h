@@ -203,6 +203,7 @@ int config_username(struct parser *p, unsigned i);
 int config_http_server(struct parser *p, unsigned i);
 int config_https_server(struct parser *p, unsigned i);
 int config_https_certificate(struct parser *p, unsigned i);
+int config_trust_certificate(struct parser *p, unsigned i);
 int config_http_access(struct parser *p, unsigned i);
 int config_http_host(struct parser *p, unsigned i);
 int config_console_server(struct parser *p, unsigned i);

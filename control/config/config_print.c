@@ -574,6 +574,8 @@ static void print_machine(const struct config *c, config_write_fn write, void *c
 	print_management(&p, c);
 	print_lldp(&p, &c->lldp);
 	print_dhcp(&p, &c->dhcp);
+	if (c->trust[0])
+		print_line(&p, "trust certificate %s", c->trust);
 	print_logging(&p, &c->logging);
 	print_time(&p, &c->time);
 	print_sflow(&p, &c->sflow);

@@ -467,6 +467,8 @@ static const struct statement statements[] = {
 	 STATEMENT_LIVE},
 	{"errdisable recovery interval", "errdisable recovery interval SECONDS", config_stp_interval, false,
 	 STATEMENT_ONCE | STATEMENT_LIVE},
+	{"trust certificate", "trust certificate FILE", config_trust_certificate, false,
+	 STATEMENT_ONCE | STATEMENT_NAMED | STATEMENT_LIVE},
 	{"logging console", "logging console (LEVEL | off)", config_logging_console, false,
 	 STATEMENT_ONCE | STATEMENT_LIVE},
 	{"logging buffered", "logging buffered (LEVEL | off)", config_logging_buffered, false,

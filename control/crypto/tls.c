@@ -10,7 +10,9 @@
 
 struct tls {
 	mbedtls_ssl_context ssl;
-	struct identity *identity;
+	struct identity *identity; /* of the server; else NULL */
+	struct trust *trust;       /* of the client; else NULL */
+	struct tls_peer peer;      /* of the client */
 	const struct tls_io *io;
 	void *arg;
 	int error; /* of the library: the first that was fatal; 0: none */
@@ -30,24 +32,56 @@ static int on_receive(void *ctx, unsigned char *to, size_t n)
 	return taken ? (int)taken : MBEDTLS_ERR_SSL_WANT_READ;
 }
 
-struct tls *tls_open(const struct tls_io *io, void *arg)
+/* A session of that configuration; NULL: there is no memory. */
+static struct tls *begin(const mbedtls_ssl_config *config, const struct tls_io *io, void *arg)
 {
-	struct identity *identity = identity_take();
-	struct tls *t = identity ? mbedtls_calloc(1, sizeof *t) : NULL;
-	if (!t) {
-		identity_release(identity);
+	struct tls *t = mbedtls_calloc(1, sizeof *t);
+	if (!t)
 		return NULL;
-	}
-	t->identity = identity;
 	t->io = io;
 	t->arg = arg;
 	mbedtls_ssl_init(&t->ssl);
-	if (mbedtls_ssl_setup(&t->ssl, &identity->config) != 0) {
+	if (mbedtls_ssl_setup(&t->ssl, config) != 0) {
 		tls_close(t);
 		return NULL;
 	}
 	mbedtls_ssl_set_bio(&t->ssl, t, on_send, on_receive, NULL);
 	return t;
+}
+
+struct tls *tls_open(const struct tls_io *io, void *arg)
+{
+	struct identity *identity = identity_take();
+	struct tls *t = identity ? begin(&identity->config, io, arg) : NULL;
+	if (t)
+		t->identity = identity;
+	else
+		identity_release(identity);
+	return t;
+}
+
+struct tls *tls_open_client(const struct tls_io *io, void *arg, const struct tls_peer *peer, enum tls_failure *why)
+{
+	struct trust *trust = trust_take();
+	*why = !trust                                  ? TLS_FAILURE_MEMORY
+	       : !peer->pinned && trust->count == 0    ? TLS_FAILURE_NO_TRUST
+	       : !peer->pinned && peer->utc_ns == 0    ? TLS_FAILURE_NO_TIME
+	                                               : TLS_FAILURES;
+	struct tls *t = *why == TLS_FAILURES ? begin(&trust->config, io, arg) : NULL;
+	if (!t) {
+		*why = *why == TLS_FAILURES ? TLS_FAILURE_MEMORY : *why;
+		trust_release(trust);
+		return NULL;
+	}
+	t->trust = trust;
+	t->peer = *peer;
+	mbedtls_ssl_set_verify(&t->ssl, trust_verify, &t->peer);
+	/* NULL for an address: RFC 6066 3 allows none in the extension, and trust_verify() compares it */
+	if (mbedtls_ssl_set_hostname(&t->ssl, peer->name[0] ? peer->name : NULL) == 0)
+		return t;
+	tls_close(t);
+	*why = TLS_FAILURE_MEMORY;
+	return NULL;
 }
 
 void tls_close(struct tls *t)
@@ -56,6 +90,7 @@ void tls_close(struct tls *t)
 		return;
 	mbedtls_ssl_free(&t->ssl); /* erases its keys */
 	identity_release(t->identity);
+	trust_release(t->trust);
 	mbedtls_free(t);
 }
 
@@ -118,6 +153,25 @@ const char *tls_suite(const struct tls *t)
 	return mbedtls_ssl_get_ciphersuite(&t->ssl);
 }
 
+/* The reason, of several, that says most. */
+static enum tls_failure refusal(uint32_t flags)
+{
+	return flags & MBEDTLS_X509_BADCERT_OTHER         ? TLS_FAILURE_PIN
+	       : flags & MBEDTLS_X509_BADCERT_NOT_TRUSTED ? TLS_FAILURE_UNTRUSTED
+	       : flags & MBEDTLS_X509_BADCERT_CN_MISMATCH ? TLS_FAILURE_NAME
+	       : flags & MBEDTLS_X509_BADCERT_EXPIRED     ? TLS_FAILURE_EXPIRED
+	       : flags & MBEDTLS_X509_BADCERT_FUTURE      ? TLS_FAILURE_FUTURE
+	                                                  : TLS_FAILURE_CERTIFICATE;
+}
+
+/* Of a fatal alert, which lies where the library has put it: level, description (RFC 8446 6). */
+static enum tls_failure alerted(const struct tls *t)
+{
+	const uint8_t alert = t->ssl.MBEDTLS_PRIVATE(in_msg)[1];
+	return alert == MBEDTLS_SSL_ALERT_MSG_PROTOCOL_VERSION || alert == MBEDTLS_SSL_ALERT_MSG_HANDSHAKE_FAILURE ||
+	       alert == MBEDTLS_SSL_ALERT_MSG_INSUFFICIENT_SECURITY ? TLS_FAILURE_AGREE : TLS_FAILURE_ALERT;
+}
+
 enum tls_failure tls_failure(const struct tls *t)
 {
 	switch (t->error) {
@@ -128,10 +182,41 @@ enum tls_failure tls_failure(const struct tls *t)
 	case MBEDTLS_ERR_SSL_INVALID_MAC:
 		return TLS_FAILURE_RECORD;
 	case MBEDTLS_ERR_SSL_FATAL_ALERT_MESSAGE:
-		return TLS_FAILURE_ALERT;
+		return t->trust ? alerted(t) : TLS_FAILURE_ALERT;
 	case MBEDTLS_ERR_SSL_ALLOC_FAILED:
 		return TLS_FAILURE_MEMORY;
+	case MBEDTLS_ERR_X509_CERT_VERIFY_FAILED:
+	case MBEDTLS_ERR_SSL_BAD_CERTIFICATE:
+		return refusal(mbedtls_ssl_get_verify_result(&t->ssl));
 	default:
 		return TLS_FAILURE_PROTOCOL;
 	}
+}
+
+static const struct {
+	const char *word, *text;
+} failures[TLS_FAILURES] = {
+	[TLS_FAILURE_PROTOCOL] = {"protocol", "a wrong or unexpected message"},
+	[TLS_FAILURE_AGREE] = {"nothing_in_common", "no version, suite or group in common"},
+	[TLS_FAILURE_RECORD] = {"bad_record", "a damaged record"},
+	[TLS_FAILURE_ALERT] = {"alert", "the peer sent an alert"},
+	[TLS_FAILURE_MEMORY] = {"memory", "there is no memory, or no entropy"},
+	[TLS_FAILURE_NO_TRUST] = {"no_trust", "no trusted certificate is configured"},
+	[TLS_FAILURE_NO_TIME] = {"no_time", "the time of day is not known, so that no certificate is valid"},
+	[TLS_FAILURE_UNTRUSTED] = {"untrusted", "the certificate is not one of a trusted authority"},
+	[TLS_FAILURE_NAME] = {"wrong_name", "the certificate is for another name or address"},
+	[TLS_FAILURE_EXPIRED] = {"expired", "the certificate, or its issuer's, has expired"},
+	[TLS_FAILURE_FUTURE] = {"not_yet_valid", "the certificate, or its issuer's, is not valid yet"},
+	[TLS_FAILURE_PIN] = {"wrong_fingerprint", "the certificate has another fingerprint"},
+	[TLS_FAILURE_CERTIFICATE] = {"unfit_certificate", "the certificate is unfit: its key, signature or use"},
+};
+
+const char *tls_failure_text(enum tls_failure f)
+{
+	return failures[f].text;
+}
+
+const char *tls_failure_word(enum tls_failure f)
+{
+	return failures[f].word;
 }

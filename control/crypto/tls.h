@@ -1,8 +1,9 @@
 /*
- * The server side of TLS 1.2 (RFC 5246) and 1.3 (RFC 8446), by Mbed TLS. A session is a function of bytes:
- * it has no connection and no clock. control/management/tls_stream.c puts it between a server and TCP.
+ * TLS 1.2 (RFC 5246) and 1.3 (RFC 8446), by Mbed TLS. A session is a function of bytes: it has no connection
+ * and no clock. control/management/tls_stream.c puts it between an application and TCP.
  *
- *     tls_open()        a session, whose memory is of the libraries' heap
+ *     tls_open()        a session of the server, whose memory is of the libraries' heap
+ *     tls_open_client() one of the client
  *     tls_handshake()   a step of the handshake, until it says TLS_READY
  *     tls_read(), tls_write(), tls_end()
  *     tls_close()       frees it
@@ -11,12 +12,15 @@
  * X25519, P-256, P-384. Not offered: CBC, static RSA, DHE, PSK and tickets (no resumption), early data,
  * renegotiation, compression, client certificates.
  *
- * Invariant: at most one step of a handshake with operations of a public key per tls_handshake() call.
+ * Invariant: at most one step of a handshake with operations of a public key per tls_handshake() call. Such a step
+ * of the client verifies all signatures of the peer's chain, six at most.
  */
 #ifndef CONTROL_CRYPTO_TLS_H
 #define CONTROL_CRYPTO_TLS_H
 
+#include "lib/sha256.h"
 #include "lib/types.h"
+#include "net/addr.h"
 
 #define TLS_WRITE_MAX 4096u /* plain bytes of one record (third/config) */
 #define TLS_OVERHEAD 64u    /* that a record adds at most: 5 + 8 + 16, or 5 + 1 + 16 */
@@ -32,6 +36,22 @@ struct tls;
 /* NULL: no identity is in use, or there is no memory. */
 struct tls *tls_open(const struct tls_io *io, void *arg);
 void tls_close(struct tls *t);
+
+#define TLS_NAME_SIZE 128 /* of a host, with NUL */
+
+/*
+ * Whom a client wants to reach. Without a fingerprint the certificate must be one of a trusted authority
+ * (tls_trust_pem), valid at that time, and for the name (dNSName, or a common name if it has no subjectAltName), or
+ * for the address (iPAddress) if there is no name. With a fingerprint it must be that certificate, and nothing else
+ * is asked of it.
+ */
+struct tls_peer {
+	char name[TLS_NAME_SIZE]; /* of the host, which the server is told (RFC 6066 3); "": there is an address only */
+	struct net_addr addr;     /* of the host, if it has no name */
+	uint64_t utc_ns;          /* the time of day; 0: not known */
+	bool pinned;              /* there is a fingerprint */
+	uint8_t fingerprint[SHA256_BYTES]; /* SHA-256 of the certificate (DER) */
+};
 
 enum tls_step {
 	TLS_READY,  /* the handshake is over */
@@ -57,16 +77,44 @@ void tls_end(struct tls *t);
 const char *tls_version(const struct tls *t);
 const char *tls_suite(const struct tls *t);
 
-/* Why the session failed. */
+/* Why the session failed. The reasons from TLS_FAILURE_NO_TRUST on are the client's alone. */
 enum tls_failure {
 	TLS_FAILURE_PROTOCOL, /* a message that is wrong, unexpected or too long */
 	TLS_FAILURE_AGREE,    /* no version, suite or group in common */
 	TLS_FAILURE_RECORD,   /* a record whose tag is wrong */
 	TLS_FAILURE_ALERT,    /* the peer's alert, often: it does not trust the certificate */
 	TLS_FAILURE_MEMORY,
+	TLS_FAILURE_NO_TRUST,    /* there is neither a trusted certificate nor a fingerprint */
+	TLS_FAILURE_NO_TIME,     /* the time of day is not known, and dates must be checked */
+	TLS_FAILURE_UNTRUSTED,   /* no chain leads to a trusted certificate */
+	TLS_FAILURE_NAME,        /* the certificate is for another name or address */
+	TLS_FAILURE_EXPIRED,     /* it, or an issuer's, is of the past */
+	TLS_FAILURE_FUTURE,      /* of the future */
+	TLS_FAILURE_PIN,         /* it has another fingerprint */
+	TLS_FAILURE_CERTIFICATE, /* it is unfit: a weak key or signature, a wrong use, none at all */
 	TLS_FAILURES,
 };
+#define TLS_FAILURES_SERVER TLS_FAILURE_NO_TRUST
 enum tls_failure tls_failure(const struct tls *t);
+
+/* For people, and a word in lower case for metrics. Static texts. */
+const char *tls_failure_text(enum tls_failure f);
+const char *tls_failure_word(enum tls_failure f);
+
+/* A session of the client. NULL: why not, in *why. */
+struct tls *tls_open_client(const struct tls_io *io, void *arg, const struct tls_peer *peer, enum tls_failure *why);
+
+/* --- the authorities that the client trusts, for sessions that begin --- */
+
+/* From now on they are those of PEM text (RFC 7468), one certificate or more; other text between them is ignored.
+ * NULL: they are; else why not, and nothing has changed. n 0: from now on there are none. */
+const char *tls_trust_pem(const uint8_t *text, size_t n);
+
+/* Why that text could not be used; NULL: it could. */
+const char *tls_trust_check(const uint8_t *text, size_t n);
+
+/* Their number. */
+unsigned tls_trusted(void);
 
 /* --- the identity: a private key and its certificate. One is in use for all sessions that begin --- */
 

@@ -67,20 +67,25 @@ static struct identity *identity_new(void)
 	return i;
 }
 
-/* The configuration of its sessions. */
-static bool configure(struct identity *i)
+bool tls_offer(mbedtls_ssl_config *c, int endpoint)
 {
-	mbedtls_ssl_config *c = &i->config;
-	if (mbedtls_ssl_config_defaults(c, MBEDTLS_SSL_IS_SERVER, MBEDTLS_SSL_TRANSPORT_STREAM,
-	                                MBEDTLS_SSL_PRESET_DEFAULT) != 0 ||
-	    mbedtls_ssl_conf_own_cert(c, &i->chain, &i->key) != 0 ||
-	    mbedtls_ssl_conf_alpn_protocols(c, protocols) != 0)
+	if (mbedtls_ssl_config_defaults(c, endpoint, MBEDTLS_SSL_TRANSPORT_STREAM, MBEDTLS_SSL_PRESET_DEFAULT) != 0)
 		return false;
 	mbedtls_ssl_conf_rng(c, mbedtls_psa_get_random, MBEDTLS_PSA_RANDOM_STATE);
 	mbedtls_ssl_conf_min_tls_version(c, MBEDTLS_SSL_VERSION_TLS1_2);
 	mbedtls_ssl_conf_max_tls_version(c, MBEDTLS_SSL_VERSION_TLS1_3);
 	mbedtls_ssl_conf_ciphersuites(c, suites);
 	mbedtls_ssl_conf_groups(c, groups);
+	return true;
+}
+
+/* The configuration of its sessions. */
+static bool configure(struct identity *i)
+{
+	mbedtls_ssl_config *c = &i->config;
+	if (!tls_offer(c, MBEDTLS_SSL_IS_SERVER) || mbedtls_ssl_conf_own_cert(c, &i->chain, &i->key) != 0 ||
+	    mbedtls_ssl_conf_alpn_protocols(c, protocols) != 0)
+		return false;
 	mbedtls_ssl_conf_sig_algs(c, signatures);
 	mbedtls_ssl_conf_authmode(c, MBEDTLS_SSL_VERIFY_NONE);
 	return true;
@@ -230,14 +235,21 @@ static const char *read_pem(struct identity *i, const uint8_t *text, size_t n, c
 	return NULL;
 }
 
+char *tls_pem_copy(const uint8_t *text, size_t n)
+{
+	char *copy = n < CRYPTO_HEAP / 8 ? mbedtls_calloc(1, n + 1) : NULL;
+	if (copy)
+		memcpy(copy, text, n);
+	return copy;
+}
+
 /* An identity of a PEM text, into *to; *to NULL: why not. */
 static const char *new_of_pem(const uint8_t *text, size_t n, const uint8_t *secret, struct identity **to)
 {
 	struct identity *i = identity_new();
-	char *copy = i && n < CRYPTO_HEAP / 8 ? mbedtls_calloc(1, n + 1) : NULL;
+	char *copy = i ? tls_pem_copy(text, n) : NULL;
 	const char *why = !i ? "there is no memory, or no entropy" : "it is too large";
 	if (copy) {
-		memcpy(copy, text, n);
 		why = read_pem(i, (const uint8_t *)copy, n + 1, secret);
 		crypto_wipe(copy, n);
 		mbedtls_free(copy);

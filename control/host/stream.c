@@ -1,23 +1,31 @@
 /*
- * Plain streams; see stream.h. A place is a TCP connection that was accepted and its stream. TCP
- * tells of the end of each (tcp_app.closed) before it has room for another connection, so there is
- * always a free place for one that is to be accepted. The argument of a connection is its place;
- * until it has one, it is the application.
+ * Plain streams; see stream.h. A place is a TCP connection that was accepted or opened, and its
+ * stream. TCP tells of the end of each (tcp_app.closed) before it has room for another connection, so
+ * there is always a free place for a new one. The argument of a connection is its place; until it has
+ * one, it is the application.
  */
 #include "control/host/stream.h"
 
+#include "control/host/output.h"
+#include "control/host/output6.h"
 #include "control/host/tcp_control.h"
+#include "dataplane/state.h"
 #include "runtime/runtime.h"
 
 struct place {
 	struct stream stream;
 	struct tcp_conn *conn; /* NULL: the place is free */
+	bool opened;           /* by us */
 };
+
+struct stream_stats stream_stats;
 
 static struct place *places; /* TCP_CONTROL_CONNECTIONS */
 
 bool stream_prepare(void)
 {
+	if (!tcp_control_prepare())
+		return false;
 	if (!places)
 		places = core_private_alloc(TCP_CONTROL_CONNECTIONS * sizeof *places);
 	return places != NULL;
@@ -25,8 +33,11 @@ bool stream_prepare(void)
 
 void stream_start(void)
 {
-	for (unsigned i = 0; places && i < TCP_CONTROL_CONNECTIONS; i++)
+	if (tcp_control)
+		return;
+	for (unsigned i = 0; i < TCP_CONTROL_CONNECTIONS; i++)
 		places[i].conn = NULL;
+	tcp_control_start();
 }
 
 struct stream *stream_next(uint32_t *cursor)
@@ -82,20 +93,63 @@ static const struct stream_ops plain_ops = {
 	.abort = plain_abort, .info = plain_info, .set_rcv_buf = plain_set_rcv_buf,
 };
 
+/* --- errors --- */
+
+static enum stream_end end_of(int error)
+{
+	return error == E_NOENT     ? STREAM_NO_ROUTE
+	       : error == E_REFUSED ? STREAM_REFUSED
+	       : error == E_TIMEOUT ? STREAM_TIMEOUT
+	       : error == E_RESET   ? STREAM_RESET
+	                            : STREAM_NO_ROOM;
+}
+
+const char *stream_error_text(int error)
+{
+	static const char *const texts[STREAM_ENDS] = {
+		[STREAM_NO_ROUTE] = "there is no route, or no source address",
+		[STREAM_REFUSED] = "the connection was refused",
+		[STREAM_TIMEOUT] = "no answer in time",
+		[STREAM_RESET] = "the connection was reset",
+		[STREAM_NO_ROOM] = "there is no room for the connection now",
+	};
+	return error == E_OK ? "the peer closed the connection" : texts[end_of(error)];
+}
+
+const char *stream_end_word(enum stream_end e)
+{
+	static const char *const words[STREAM_ENDS] = {"no_route", "refused", "timeout", "reset", "no_room"};
+	return words[e];
+}
+
 /* --- connections --- */
 
-static bool on_accept(struct tcp_conn *c)
+static struct place *free_place(void)
 {
 	unsigned i = 0;
 	while (places[i].conn)
 		assert(++i < TCP_CONTROL_CONNECTIONS);
-	places[i] = (struct place){.stream = {.ops = &plain_ops, .app = tcp_arg(c)}, .conn = c};
-	tcp_set_arg(c, &places[i]);
-	const struct stream_app *app = places[i].stream.app;
-	if ((!app->admit || app->admit(&places[i].stream)) && app->accept(&places[i].stream))
+	return &places[i];
+}
+
+static bool on_accept(struct tcp_conn *c)
+{
+	struct place *place = free_place();
+	*place = (struct place){.stream = {.ops = &plain_ops, .app = tcp_arg(c)}, .conn = c};
+	tcp_set_arg(c, place);
+	const struct stream_app *app = place->stream.app;
+	if ((!app->admit || app->admit(&place->stream)) && app->accept(&place->stream))
 		return true;
-	places[i].conn = NULL;
+	place->conn = NULL;
 	return false;
+}
+
+static void on_connected(struct tcp_conn *c)
+{
+	struct place *place = tcp_arg(c);
+	stream_stats.established++;
+	if (place->stream.app->connected)
+		place->stream.app->connected(&place->stream);
 }
 
 static void on_data(struct tcp_conn *c, struct pkt *p)
@@ -128,9 +182,86 @@ static void on_fin(struct tcp_conn *c)
 static void on_closed(struct tcp_conn *c, int why)
 {
 	struct place *place = tcp_arg(c);
+	if (place->opened && why != E_OK)
+		stream_stats.failed[end_of(why)]++;
 	if (place->stream.app->closed)
 		place->stream.app->closed(&place->stream, why);
 	place->conn = NULL;
+}
+
+void stream_stop(void)
+{
+	for (unsigned i = 0; places && tcp_control && i < TCP_CONTROL_CONNECTIONS; i++) {
+		struct place *place = &places[i];
+		if (!place->conn || !place->opened)
+			continue;
+		place->conn = NULL;
+		if (place->stream.app->closed)
+			place->stream.app->closed(&place->stream, E_RESET);
+	}
+}
+
+/* --- opening --- */
+
+static unsigned clients(void)
+{
+	unsigned n = 0;
+	for (unsigned i = 0; i < TCP_CONTROL_CONNECTIONS; i++)
+		n += places[i].conn && places[i].opened;
+	return n;
+}
+
+/* Our address for a connection to `to`; false: there is none, or no route. */
+static bool source_of(const struct stream_target *to, struct net_addr *local)
+{
+	const struct dp_state *v = dp_get();
+	const bool four = net_addr_is_ip4(&to->remote);
+	const uint32_t nh = four ? dp_next_hop4(v, net_addr_to_ip4(&to->remote)) : local6_next_hop(&to->remote, 0);
+	*local = to->local;
+	if (dp_interface_of(v, nh) < 0)
+		return false;
+	if (!net_addr_is_any(local))
+		return true;
+	if (!four)
+		return local6_source(&to->remote, 0, local);
+	*local = net_addr_ip4(local_source(net_addr_to_ip4(&to->remote)));
+	return net_addr_to_ip4(local) != 0;
+}
+
+static int try_to_connect(const struct stream_target *to, const struct stream_app *app, void *arg,
+                          struct place **place)
+{
+	static const struct tcp_app opened = {.connected = on_connected, .data = on_data, .acked = on_acked,
+	                                      .fin = on_fin, .closed = on_closed};
+	struct tcp_open o = {.remote = to->remote, .remote_port = to->port, .nodelay = true, .app = &opened};
+	int error;
+	if (!core_ports_running())
+		return E_AGAIN;
+	if (!stream_prepare())
+		return E_NOMEM;
+	stream_start();
+	if (clients() >= STREAM_CLIENTS)
+		return E_AGAIN;
+	if (!source_of(to, &o.local))
+		return E_NOENT;
+	__atomic_store_n(&dp_get()->client_port, TCP_CONTROL_PORT_FIRST, __ATOMIC_RELAXED);
+	tcp_control_tick();
+	*place = free_place(); /* tcp_connect() takes none: no connection is accepted within it */
+	o.arg = *place;
+	**place = (struct place){.stream = {.ops = &plain_ops, .app = app, .arg = arg}, .opened = true};
+	(*place)->conn = tcp_connect(tcp_control, &o, core_now_us(), &error);
+	return (*place)->conn ? E_OK : E_NOMEM;
+}
+
+struct stream *stream_connect(const struct stream_target *to, const struct stream_app *app, void *arg,
+                              int *error)
+{
+	struct place *place = NULL;
+	*error = try_to_connect(to, app, arg, &place);
+	if (*error == E_OK)
+		return &place->stream;
+	stream_stats.failed[end_of(*error)]++;
+	return NULL;
 }
 
 void stream_listen(uint16_t port, enum stream_kind kind, const struct stream_app *app)

@@ -2,12 +2,15 @@
  * Streams: what a management server needs of a connection, whatever carries it. A server is a struct
  * stream_app; it does not know the kind of its streams:
  *
- *     plain   a TCP connection of the control core (tcp_control.h), made by stream_listen()
+ *     plain   a TCP connection of the control core (tcp_control.h), made by stream_listen() or
+ *             stream_connect()
  *     others  their struct stream lies in the room that makes them, with stream_ops of its own. An
  *             encrypted stream is an application of the plain one below it
  *
- * A connection's life: accept, then data, acked and fin in any order, then closed. After closed, or
+ * A connection's life: accept, then data, acked and fin in any order, then closed. One that
+ * stream_connect() opens begins with connected instead, or with closed if it fails. After closed, or
  * after the application's stream_abort, the stream does not exist; closed is not called for an abort.
+ * When the ports of the machine restart, streams that were opened are told of it by closed (stream_stop).
  *
  * Received bytes: data() answers how many it took. They count against the peer's window until
  * stream_consumed(), which may be called within data(). An application's window is what it takes
@@ -27,7 +30,7 @@
 
 struct stream;
 
-/* Events of a stream. accept and data are required. */
+/* Events of a stream. data is required, and accept for stream_listen(). */
 struct stream_app {
 	/* May this peer connect? Asked first, before a kind that encrypts does anything for it; the stream is
 	 * that of the connection, for stream_info() alone. False: it is reset. Or NULL: every peer may. */
@@ -35,6 +38,9 @@ struct stream_app {
 
 	/* The connection is established, and encrypted if the kind is. False: it is reset. */
 	bool (*accept)(struct stream *s);
+
+	/* The stream of stream_connect() is established, and encrypted if the kind is. Or NULL. */
+	void (*connected)(struct stream *s);
 
 	/* n (1 or more) received bytes, the callee's until it returns. Returns how many it took. */
 	uint32_t (*data)(struct stream *s, const uint8_t *data, uint32_t n);
@@ -47,7 +53,7 @@ struct stream_app {
 	/* The peer sends no more. This side can still send. */
 	void (*fin)(struct stream *s);
 
-	/* The stream has ended, for a reason of tcp_app.closed. */
+	/* The stream has ended, for a reason of tcp_app.closed; stream_why() has it as text. */
 	void (*closed)(struct stream *s, int why);
 };
 
@@ -60,6 +66,7 @@ struct stream_ops {
 	void (*abort)(struct stream *s);
 	void (*info)(const struct stream *s, struct tcp_info *info);
 	void (*set_rcv_buf)(struct stream *s, uint32_t bytes);
+	const char *(*why)(const struct stream *s); /* NULL, or it returns NULL: nothing beyond stream_app.closed */
 };
 
 struct stream {
@@ -68,10 +75,11 @@ struct stream {
 	void *arg;                    /* the application's; NULL at first */
 };
 
-/* In control_plane_start: takes the memory, once. False: there is not enough. */
+/* Takes the memory of TCP and of streams, once. False: there is not enough. */
 bool stream_prepare(void);
 
-/* Called after tcp_control_start(): there are no streams of stream_listen(). */
+/* When the ports run: starts TCP, without connections, unless it has been started since
+ * tcp_control_stop(). stream_prepare() has returned true. */
 void stream_start(void);
 
 /* Listens on a TCP port for streams of a kind. TCP must have been started, the port be free, and *app
@@ -79,7 +87,42 @@ void stream_start(void);
 enum stream_kind { STREAM_PLAIN };
 void stream_listen(uint16_t port, enum stream_kind kind, const struct stream_app *app);
 
-/* The streams of stream_listen(), in no particular order. *cursor is 0 at first; NULL: there are no
+/* Before tcp_control_stop(): the streams of stream_connect() end, E_RESET. */
+void stream_stop(void);
+
+/* A connection to open. */
+struct stream_target {
+	struct net_addr remote;
+	struct net_addr local; /* an address of ours, of remote's family; NET_ADDR_ANY: chosen by the route */
+	uint16_t port;         /* of remote */
+};
+
+#define STREAM_CLIENTS 8 /* streams of stream_connect() at once */
+
+/*
+ * Begins to open a plain stream. The first one has TCP take its memory. *app must be constant.
+ * NULL: not now, and nothing has changed; *error says why, and stream_error_text() as text:
+ *     E_AGAIN   the ports do not run, or there are STREAM_CLIENTS already
+ *     E_NOMEM   there is no memory
+ *     E_NOENT   there is no route, or no source address
+ * Later failures come by closed(): E_REFUSED, E_TIMEOUT (20 s without an answer), E_RESET.
+ */
+struct stream *stream_connect(const struct stream_target *to, const struct stream_app *app, void *arg,
+                              int *error);
+
+/* What an error of stream_connect() or closed() means. Static. */
+const char *stream_error_text(int error);
+
+/* Streams of stream_connect(): those that were established, and those that failed, by reason. */
+enum stream_end { STREAM_NO_ROUTE, STREAM_REFUSED, STREAM_TIMEOUT, STREAM_RESET, STREAM_NO_ROOM, STREAM_ENDS };
+struct stream_stats {
+	uint64_t established;
+	uint64_t failed[STREAM_ENDS]; /* refused, timeout, reset: also after they were established */
+};
+extern struct stream_stats stream_stats;
+const char *stream_end_word(enum stream_end e); /* for metrics; static */
+
+/* The streams of stream_listen() and stream_connect(), in no particular order. *cursor is 0 at first; NULL: there are no
  * more. Streams may end during the walk. */
 struct stream *stream_next(uint32_t *cursor);
 
@@ -118,6 +161,13 @@ static inline void stream_abort(struct stream *s)
 static inline void stream_info(const struct stream *s, struct tcp_info *info)
 {
 	s->ops->info(s, info);
+}
+
+/* Within closed(): why, for people. Static. */
+static inline const char *stream_why(const struct stream *s, int error)
+{
+	const char *why = s->ops->why ? s->ops->why(s) : NULL;
+	return why ? why : stream_error_text(error);
 }
 
 /* See tcp_set_rcv_buf(). */

@@ -38,6 +38,8 @@ static struct tcp_params parameters(void)
 	/* a vanished peer holds one of few connections */
 	p.user_timeout_ms = 30000;
 	p.fin_wait2_ms = 10000;
+	p.port_first = TCP_CONTROL_PORT_FIRST;
+	p.port_last = 65535;
 	return p;
 }
 
@@ -94,9 +96,17 @@ static unsigned mtu6(void *ctx, const struct net_addr *remote)
 	return dp_mtu6(dp_get(), remote);
 }
 
+/* Not the port of a service on data cores: they keep segments to it (dp_is_management). */
+static bool ours(void *ctx, const struct net_addr *local, uint16_t local_port, const struct net_addr *remote,
+                 uint16_t remote_port)
+{
+	(void)ctx, (void)local, (void)remote, (void)remote_port;
+	return service_of(&dp_get()->services, SERVICE_TCP, local_port) == SERVICES;
+}
+
 void tcp_control_start(void)
 {
-	static const struct tcp_ops ops = {.tx = tx, .mtu6 = mtu6};
+	static const struct tcp_ops ops = {.tx = tx, .mtu6 = mtu6, .ours = ours};
 	static struct siphash_key key;
 	struct tcp_params p = parameters();
 	if (!tcp_memory || !pool_memory)

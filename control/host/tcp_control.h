@@ -1,7 +1,7 @@
 /*
- * The TCP of the control core (net/tcp/tcp.h): one instance for the servers of management. It
- * exists only if a server is configured. Without it, TCP to our addresses is refused
- * (control/host/input.c).
+ * The TCP of the control core (net/tcp/tcp.h): one instance for the servers of management, and for
+ * connections that the control core opens (control/host/stream.h). It exists from the first of these
+ * on. Without it, TCP to our addresses is refused (control/host/input.c).
  *
  * Segments arrive as messages from the data cores (PUNT_TCP; SYN: PUNT_LOCAL) and are copied to
  * buffers of its own pool. Its own segments are copied to a data core (core_inject). This is slow,
@@ -21,6 +21,7 @@
 #define TCP_CONTROL_RCV_BUF 4095 /* of one connection: requests are short */
 #define TCP_CONTROL_SND_BUF 32768
 #define TCP_CONTROL_RCV_GIVEN 131072 /* of the routing engine: 90 segments, which the ring of messages holds */
+#define TCP_CONTROL_PORT_FIRST 61000 /* of connections that we open; data cores open theirs below (TCP_PARAMS_DEFAULT) */
 #define TCP_CONTROL_SYN_MAX (TCP_CONTROL_CONNECTIONS / 4) /* half-open ones */
 
 extern struct tcp *tcp_control;          /* NULL: there is none */

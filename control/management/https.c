@@ -17,11 +17,6 @@ bool https_prepare(void)
 	return false;
 }
 
-void https_start(void)
-{
-	tls_stream_start();
-}
-
 void https_listen(uint16_t port)
 {
 	tls_stream_listen(port, &http_stream_app);

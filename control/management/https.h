@@ -10,9 +10,6 @@
  * the event log says why, unless memory is missing. */
 bool https_prepare(void);
 
-/* Called after stream_start(). */
-void https_start(void);
-
 /* Listens on a TCP port. */
 void https_listen(uint16_t port);
 

@@ -26,6 +26,7 @@
 #include "control/management/ssh.h"
 #include "control/management/stats.h"
 #include "control/management/tls_stream.h"
+#include "control/host/stream.h"
 #include "control/programs/programs.h"
 #include "control/host/dhcp_client.h"
 #include "control/host/dhcp_relay.h"
@@ -142,20 +143,30 @@ static bool tls_figure(const struct family *f, uint32_t i, struct page_text *t)
 
 static bool tls_handshakes(const struct family *f, uint32_t i, struct page_text *t)
 {
+	const struct tls_stats *s = f->arg ? &tls_client_stats : &tls_stats;
 	if (i < ARRAY_LEN(tls_stats.handshakes))
-		page_print(t, "%s{version=\"TLSv1.%u\"} %llu\n", f->name, i + 2, (ull)tls_stats.handshakes[i]);
+		page_print(t, "%s{version=\"TLSv1.%u\"} %llu\n", f->name, i + 2, (ull)s->handshakes[i]);
 	return i < ARRAY_LEN(tls_stats.handshakes);
 }
 
+/* f->arg: 0 of the server, 1 of the client. */
 static bool tls_failures(const struct family *f, uint32_t i, struct page_text *t)
 {
-	static const char *const reasons[] = {[TLS_FAILURE_PROTOCOL] = "protocol", [TLS_FAILURE_AGREE] = "nothing_in_common",
-	                                      [TLS_FAILURE_RECORD] = "bad_record", [TLS_FAILURE_ALERT] = "alert",
-	                                      [TLS_FAILURE_MEMORY] = "memory", [TLS_FAILURES] = "timeout"};
-	if (i < ARRAY_LEN(reasons))
-		page_print(t, "%s{reason=\"%s\"} %llu\n", f->name, reasons[i],
-		           (ull)(i < TLS_FAILURES ? tls_stats.failed[i] : tls_stats.timeouts));
-	return i < ARRAY_LEN(reasons);
+	const struct tls_stats *s = f->arg ? &tls_client_stats : &tls_stats;
+	const uint32_t n = f->arg ? TLS_FAILURES : TLS_FAILURES_SERVER, all = f->arg ? n + 2 : n + 1;
+	if (i < all)
+		page_print(t, "%s{reason=\"%s\"} %llu\n", f->name,
+		           i < n ? tls_failure_word((enum tls_failure)i) : i == n ? "timeout" : "cut",
+		           (ull)(i < n ? s->failed[i] : i == n ? s->timeouts : s->cut));
+	return i < all;
+}
+
+static bool client_failures(const struct family *f, uint32_t i, struct page_text *t)
+{
+	if (i < STREAM_ENDS)
+		page_print(t, "%s{reason=\"%s\"} %llu\n", f->name, stream_end_word((enum stream_end)i),
+		           (ull)stream_stats.failed[i]);
+	return i < STREAM_ENDS;
 }
 
 /* f->arg: the number of the figure. */
@@ -992,6 +1003,12 @@ static const struct family families[] = {
 	{"hayate_tls_failures_total", "counter", "TLS handshakes and sessions that failed, by reason", tls_failures, 0},
 	{"hayate_tls_sessions", "gauge", "TLS sessions, with those in a handshake", tls_figure, TLS_NOW},
 	{"hayate_tls_handshaking", "gauge", "TLS sessions in a handshake", tls_figure, TLS_SHAKING},
+	{"hayate_tls_client_handshakes_total", "counter", "TLS handshakes of connections that the machine opened, completed",
+	 tls_handshakes, 1},
+	{"hayate_tls_client_failures_total", "counter", "TLS connections that the machine opened, failed, by reason",
+	 tls_failures, 1},
+	{"hayate_tcp_client_failures_total", "counter", "TCP connections that the machine opened, failed, by reason",
+	 client_failures, 0},
 	{"hayate_tls_refused_full_total", "counter", "TLS connections ended because all sessions were in use", tls_figure,
 	 TLS_FULL},
 	{"hayate_console_connections", "gauge", "Connections to the console server", machine,

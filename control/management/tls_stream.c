@@ -1,12 +1,13 @@
 /*
  * See tls_stream.h. The states of a session:
  *
- *     SHAKING --handshake complete, the server accepts--> OPEN --the server closes--> CLOSING
+ *     OPENING --the connection is established--> SHAKING       of a client
+ *     SHAKING --handshake complete, the server accepts--> OPEN --the application closes--> CLOSING
  *     any     --failure, or the server refuses--> ENDING: an alert goes out, nothing is processed
  *
  * TCP's callbacks store what came, and tls_stream_timer works. Encrypted bytes count as consumed for TCP when
- * TLS has taken them from in[], so a client whose data the server does not take is not read from. What the server
- * sends becomes a record at once, in out[], which always has room for an alert (ALERT_ROOM).
+ * TLS has taken them from in[], so a peer whose data the application does not take is not read from. What the
+ * application sends becomes a record at once, in out[], which always has room for an alert (ALERT_ROOM).
  */
 #include "control/management/tls_stream.h"
 
@@ -15,25 +16,30 @@
 #include "control/management/places.h"
 #include "lib/mem.h"
 #include "lib/number.h"
+#include "runtime/walltime.h"
 
 #define OUT_MAX (2 * (TLS_WRITE_MAX + TLS_OVERHEAD) + ALERT_ROOM)
 #define ALERT_ROOM 128
 #define PLAIN_MAX 4096
 #define READS_PER_TURN 4 /* of a session */
 #define STEPS_PER_TURN 32
+#define HANDSHAKE_CUT "the peer ended the connection in the TLS handshake"
 #define ENDING_NS (2 * SECOND_NS)
 
-enum session_state { SHAKING, OPEN, CLOSING, ENDING };
+enum session_state { OPENING, SHAKING, OPEN, CLOSING, ENDING };
 
 struct session {
-	struct stream stream; /* that the server sees, from OPEN on */
+	struct stream stream; /* that the application sees: a server from OPEN on, a client always */
 	struct stream *under; /* NULL: the place is free */
 	struct tls *tls;      /* NULL in ENDING */
 	struct net_addr from;
 	enum session_state state;
+	bool client;          /* it was opened here */
+	const char *why;      /* of its end, static; NULL: as TCP says */
+	struct tls_stats *stats;
 	uint64_t due_ns;      /* SHAKING, CLOSING, ENDING: deadline */
 	uint64_t active_ns;   /* when something last came or was acknowledged */
-	bool fin, told_fin;   /* the peer's FIN has come; the server knows of an end */
+	bool fin, told_fin;   /* the peer's FIN has come; the application knows of an end */
 	bool broken;          /* a record could not be made */
 	bool waits;           /* the server has not taken all */
 	bool more;            /* SHAKING: there is a step to do that waits for nothing */
@@ -42,18 +48,29 @@ struct session {
 	uint8_t in[TCP_CONTROL_RCV_BUF], out[OUT_MAX], plain[PLAIN_MAX];
 };
 
-struct tls_stats tls_stats;
+struct tls_stats tls_stats, tls_client_stats;
 
-static struct session *sessions; /* TLS_SESSIONS */
+static struct session *accepted; /* TLS_SESSIONS; NULL: there is no server */
+static struct session *opened;   /* TLS_CLIENTS; NULL: nothing was opened yet */
 static const struct stream_app *server;
 static unsigned next_turn;
 static uint64_t rest_ns; /* no handshakes until then */
 
-uint64_t tls_failed(void)
+#define PLACES (TLS_SESSIONS + TLS_CLIENTS)
+
+/* The session in a place; NULL: the place is free. */
+static struct session *session_at(unsigned place)
 {
-	uint64_t n = tls_stats.timeouts;
+	struct session *all = place < TLS_SESSIONS ? accepted : opened;
+	struct session *s = all + (place < TLS_SESSIONS ? place : place - TLS_SESSIONS);
+	return all && s->under ? s : NULL;
+}
+
+uint64_t tls_failed(const struct tls_stats *t)
+{
+	uint64_t n = t->timeouts + t->cut;
 	for (unsigned i = 0; i < TLS_FAILURES; i++)
-		n += tls_stats.failed[i];
+		n += t->failed[i];
 	return n;
 }
 
@@ -89,6 +106,8 @@ static const struct tls_io io = {io_receive, io_send};
 /* Gives TCP what it takes of out[]; then, if nothing more is to come, closes. */
 static void flush(struct session *s)
 {
+	if (s->state == OPENING)
+		return;
 	if (s->out_at < s->out_len)
 		s->out_at += stream_send(s->under, s->out + s->out_at, s->out_len - s->out_at);
 	if (s->out_at == s->out_len && s->state >= CLOSING && !s->shut) {
@@ -99,32 +118,50 @@ static void flush(struct session *s)
 
 /* --- ends --- */
 
+/* Does the application know of the stream? */
+static bool is_known(const struct session *s)
+{
+	return s->state == OPEN || s->state == CLOSING || (s->client && s->state != ENDING);
+}
+
+static bool is_shaking(const struct session *s)
+{
+	return s->state == OPENING || s->state == SHAKING;
+}
+
+static void tell_closed(struct session *s, int why)
+{
+	const struct stream_app *app = s->stream.app;
+	if (app->closed)
+		app->closed(&s->stream, why);
+}
+
 /* Forgets the session; its connection is somebody else's, or has ended. */
 static void release(struct session *s)
 {
 	tls_close(s->tls);
 	s->tls = NULL;
 	s->under = NULL;
-	tls_stats.sessions--;
-	tls_stats.shaking -= s->state == SHAKING;
+	s->stats->sessions--;
+	s->stats->shaking -= is_shaking(s);
 }
 
-/* Ends it with a reset; `why` is for the server, if it has the stream. */
+/* Ends it with a reset; `why` is for the application, if it has the stream. */
 static void break_off(struct session *s, int why)
 {
 	struct stream *under = s->under;
-	const bool known = s->state == OPEN || s->state == CLOSING;
+	const bool known = is_known(s);
 	release(s);
 	stream_abort(under);
-	if (known && server->closed)
-		server->closed(&s->stream, why);
+	if (known)
+		tell_closed(s, why);
 }
 
 /* Nothing more is processed; what is in out[] goes out, and the connection is closed. */
 static void end(struct session *s)
 {
-	tls_stats.shaking -= s->state == SHAKING;
-	const bool known = s->state == OPEN || s->state == CLOSING;
+	s->stats->shaking -= is_shaking(s);
+	const bool known = is_known(s);
 	s->state = ENDING;
 	s->due_ns = core_now_ns() + ENDING_NS;
 	tls_close(s->tls);
@@ -132,17 +169,19 @@ static void end(struct session *s)
 	stream_consumed(s->under, s->in_len - s->in_at);
 	s->in_at = s->in_len;
 	flush(s);
-	if (known && server->closed)
-		server->closed(&s->stream, E_RESET);
+	if (known)
+		tell_closed(s, E_RESET);
 }
 
 static void fail(struct session *s)
 {
-	tls_stats.failed[tls_failure(s->tls)]++;
+	const enum tls_failure why = tls_failure(s->tls);
+	s->stats->failed[why]++;
+	s->why = tls_failure_text(why);
 	end(s);
 }
 
-/* --- operations of the server --- */
+/* --- operations of the application --- */
 
 static struct session *session_of(struct stream *s)
 {
@@ -168,7 +207,7 @@ static uint32_t tls_send(struct stream *stream, const void *data, uint32_t n)
 	if (n == 0)
 		return 0;
 	if (!tls_write(s->tls, data, n)) {
-		s->broken = true; /* the server hears of it from the timer, not within its call */
+		s->broken = true; /* the application hears of it from the timer, not within its call */
 		return 0;
 	}
 	flush(s);
@@ -212,9 +251,24 @@ static void tls_set_rcv_buf(struct stream *stream, uint32_t bytes)
 	(void)bytes;
 }
 
+static const char *tls_why(const struct stream *stream)
+{
+	return looked_at(stream)->why;
+}
+
+const char *tls_stream_version(const struct stream *stream)
+{
+	return tls_version(looked_at(stream)->tls);
+}
+
+const char *tls_stream_suite(const struct stream *stream)
+{
+	return tls_suite(looked_at(stream)->tls);
+}
+
 static const struct stream_ops ops = {
 	.send = tls_send, .room = tls_room, .consumed = tls_consumed, .close = tls_shut, .abort = tls_abort,
-	.info = tls_info, .set_rcv_buf = tls_set_rcv_buf,
+	.info = tls_info, .set_rcv_buf = tls_set_rcv_buf, .why = tls_why,
 };
 
 /* --- work --- */
@@ -222,11 +276,13 @@ static const struct stream_ops ops = {
 /* The handshake is over. */
 static void open_stream(struct session *s)
 {
-	tls_stats.handshakes[strcmp(tls_version(s->tls), "TLSv1.3") == 0]++;
-	tls_stats.shaking--;
+	s->stats->handshakes[strcmp(tls_version(s->tls), "TLSv1.3") == 0]++;
+	s->stats->shaking--;
 	s->state = OPEN;
-	s->stream = (struct stream){.ops = &ops, .app = server};
-	if (server->accept(&s->stream))
+	const struct stream_app *app = s->stream.app;
+	if (s->client && app->connected)
+		app->connected(&s->stream);
+	if (s->client || app->accept(&s->stream))
 		return;
 	s->state = ENDING; /* `closed` is not called for a stream that was not accepted */
 	end(s);
@@ -241,7 +297,7 @@ static uint64_t shake(struct session *s, uint64_t spent_ns)
 		const uint64_t before = took;
 		const enum tls_step step = tls_handshake(s->tls);
 		took = clock_ns(&self.clock, clock_tsc() - began);
-		tls_stats.longest_ns = u64_max(tls_stats.longest_ns, took - before);
+		s->stats->longest_ns = u64_max(s->stats->longest_ns, took - before);
 		if (step == TLS_READY)
 			open_stream(s);
 		else if (step == TLS_FAILED)
@@ -255,12 +311,12 @@ static uint64_t shake(struct session *s, uint64_t spent_ns)
 	return took;
 }
 
-/* Gives the server what it takes. False: it is not to be called again. */
+/* Gives the application what it takes. False: it is not to be called again. */
 static bool offer(struct session *s)
 {
-	const uint32_t taken = server->data(&s->stream, s->plain + s->plain_at, s->plain_len - s->plain_at);
+	const uint32_t taken = s->stream.app->data(&s->stream, s->plain + s->plain_at, s->plain_len - s->plain_at);
 	if (!s->under)
-		return false; /* the server has aborted it */
+		return false; /* the application has aborted it */
 	s->plain_at += taken;
 	if (s->plain_at < s->plain_len) {
 		s->waits = true;
@@ -296,8 +352,8 @@ static bool pump(struct session *s)
 	}
 	if ((got == TLS_ENDED || (got == 0 && s->fin && s->in_at == s->in_len)) && !s->told_fin) {
 		s->told_fin = true;
-		if (server->fin)
-			server->fin(&s->stream);
+		if (s->stream.app->fin)
+			s->stream.app->fin(&s->stream);
 		return false;
 	}
 	return got > 0;
@@ -306,23 +362,34 @@ static bool pump(struct session *s)
 /* Deadlines; false: the session has ended. */
 static bool in_time(struct session *s, uint64_t now)
 {
-	if (s->state == OPEN || now < s->due_ns)
+	if (s->state == OPEN || s->state == OPENING || now < s->due_ns)
 		return true;
-	tls_stats.timeouts += s->state == SHAKING;
+	if (s->state == SHAKING) {
+		s->stats->timeouts++;
+		s->why = "the TLS handshake took too long";
+	}
 	break_off(s, E_TIMEOUT);
 	return false;
+}
+
+/* The peer has closed the connection in the handshake, and will never say more. */
+static void cut(struct session *s)
+{
+	s->stats->cut += s->client;
+	s->why = HANDSHAKE_CUT;
+	end(s);
 }
 
 uint64_t tls_stream_timer(void)
 {
 	const uint64_t now = core_now_ns();
 	uint64_t due = UINT64_MAX, spent = 0;
-	if (tls_stats.sessions == 0)
+	if (tls_stats.sessions == 0 && tls_client_stats.sessions == 0)
 		return UINT64_MAX;
-	next_turn = (next_turn + 1) % TLS_SESSIONS;
-	for (unsigned i = 0; i < TLS_SESSIONS; i++) {
-		struct session *s = &sessions[(next_turn + i) % TLS_SESSIONS];
-		if (!s->under || !in_time(s, now))
+	next_turn = (next_turn + 1) % PLACES;
+	for (unsigned i = 0; i < PLACES; i++) {
+		struct session *s = session_at((next_turn + i) % PLACES);
+		if (!s || !in_time(s, now))
 			continue;
 		flush(s);
 		if (s->state == SHAKING && now >= rest_ns)
@@ -330,8 +397,8 @@ uint64_t tls_stream_timer(void)
 		if (s->under && (s->state == OPEN || s->state == CLOSING) && pump(s))
 			due = now;
 		if (s->under && s->state == SHAKING && s->fin && s->in_at == s->in_len)
-			end(s); /* it will never say more */
-		if (s->under && s->state != OPEN)
+			cut(s);
+		if (s->under && s->state != OPEN && s->state != OPENING)
 			due = u64_min(due, s->due_ns);
 		if (s->under && s->state == SHAKING && (s->in_at < s->in_len || s->more))
 			due = u64_min(due, u64_max(now, rest_ns));
@@ -343,9 +410,11 @@ uint64_t tls_stream_timer(void)
 
 uint64_t tls_stream_deadline(void)
 {
-	for (unsigned i = 0; tls_stats.sessions && i < TLS_SESSIONS; i++) {
-		const struct session *s = &sessions[i];
-		if (s->under && ((s->plain_len && !s->waits) || s->broken))
+	if (tls_stats.sessions == 0 && tls_client_stats.sessions == 0)
+		return UINT64_MAX;
+	for (unsigned i = 0; i < PLACES; i++) {
+		const struct session *s = session_at(i);
+		if (s && ((s->plain_len && !s->waits) || s->broken))
 			return core_now_ns();
 	}
 	return UINT64_MAX;
@@ -355,7 +424,7 @@ uint64_t tls_stream_deadline(void)
 
 static const struct net_addr *holder(unsigned place)
 {
-	return sessions[place].under ? &sessions[place].from : NULL;
+	return accepted[place].under ? &accepted[place].from : NULL;
 }
 
 /* Chooses the session that is to make room: of the source that holds most, or of `only`, the oldest handshake,
@@ -365,7 +434,7 @@ static struct session *dispensable(const struct net_addr *only)
 	struct session *found = NULL;
 	unsigned most = 0;
 	for (unsigned i = 0; i < TLS_SESSIONS; i++) {
-		struct session *s = &sessions[i];
+		struct session *s = &accepted[i];
 		const bool shaking = s->state == SHAKING || s->state == ENDING;
 		if (!s->under || (only && !net_addr_same_source(&s->from, only)) ||
 		    (!shaking && core_now_ns() - s->active_ns < TLS_SILENT_NS))
@@ -385,7 +454,7 @@ static struct session *take_place(const struct net_addr *from)
 {
 	struct session *s;
 	const bool many = places_held(holder, TLS_SESSIONS, from) >= TLS_PER_SOURCE;
-	for (s = sessions; !many && s < sessions + TLS_SESSIONS; s++)
+	for (s = accepted; !many && s < accepted + TLS_SESSIONS; s++)
 		if (!s->under)
 			return s;
 	s = dispensable(many ? from : NULL);
@@ -393,6 +462,20 @@ static struct session *take_place(const struct net_addr *from)
 	if (s)
 		break_off(s, E_RESET);
 	return s;
+}
+
+/* A session begins in a place whose other members the caller has set. */
+static void begin(struct session *s, struct stream *under, enum session_state state)
+{
+	s->under = under;
+	s->state = state;
+	s->why = NULL;
+	s->active_ns = core_now_ns();
+	s->due_ns = s->active_ns + TLS_HANDSHAKE_NS;
+	s->fin = s->told_fin = s->broken = s->waits = s->more = s->shut = false;
+	s->in_at = s->in_len = s->out_at = s->out_len = s->plain_at = s->plain_len = 0;
+	s->stats->sessions++;
+	s->stats->shaking++;
 }
 
 static bool on_accept(struct stream *under)
@@ -409,15 +492,11 @@ static bool on_accept(struct stream *under)
 		tls_stats.failed[TLS_FAILURE_MEMORY]++;
 		return false;
 	}
-	s->under = under;
 	s->from = info.remote;
-	s->state = SHAKING;
-	s->active_ns = core_now_ns();
-	s->due_ns = s->active_ns + TLS_HANDSHAKE_NS;
-	s->fin = s->told_fin = s->broken = s->waits = s->more = s->shut = false;
-	s->in_at = s->in_len = s->out_at = s->out_len = s->plain_at = s->plain_len = 0;
-	tls_stats.sessions++;
-	tls_stats.shaking++;
+	s->client = false;
+	s->stats = &tls_stats;
+	s->stream = (struct stream){.ops = &ops, .app = server};
+	begin(s, under, SHAKING);
 	under->arg = s;
 	return true;
 }
@@ -446,8 +525,8 @@ static void on_acked(struct stream *under, uint32_t bytes)
 	struct session *s = under->arg;
 	s->active_ns = core_now_ns();
 	flush(s);
-	if ((s->state == OPEN || s->state == CLOSING) && server->acked)
-		server->acked(&s->stream, bytes);
+	if ((s->state == OPEN || s->state == CLOSING) && s->stream.app->acked)
+		s->stream.app->acked(&s->stream, bytes);
 }
 
 static void on_fin(struct stream *under)
@@ -462,24 +541,28 @@ static void on_fin(struct stream *under)
 static void on_closed(struct stream *under, int why)
 {
 	struct session *s = under->arg;
-	const bool known = s->state == OPEN || s->state == CLOSING;
+	const bool known = is_known(s);
+	if (s->client && s->state == SHAKING) {
+		s->stats->cut++;
+		s->why = HANDSHAKE_CUT;
+	}
 	release(s);
-	if (known && server->closed)
-		server->closed(&s->stream, why);
+	if (known)
+		tell_closed(s, why);
 }
 
 bool tls_stream_prepare(void)
 {
-	if (!sessions)
-		sessions = core_private_alloc(TLS_SESSIONS * sizeof *sessions);
-	return sessions && crypto_start();
+	if (!accepted)
+		accepted = core_private_alloc(TLS_SESSIONS * sizeof *accepted);
+	return accepted && crypto_start();
 }
 
-void tls_stream_start(void)
+void tls_stream_stop(void)
 {
-	for (unsigned i = 0; sessions && i < TLS_SESSIONS; i++)
-		if (sessions[i].under)
-			release(&sessions[i]);
+	for (unsigned i = 0; i < PLACES; i++)
+		if (session_at(i))
+			release(session_at(i));
 	rest_ns = 0;
 }
 
@@ -489,4 +572,71 @@ void tls_stream_listen(uint16_t port, const struct stream_app *app)
 	                                        .fin = on_fin, .closed = on_closed};
 	server = app;
 	stream_listen(port, STREAM_PLAIN, &under);
+}
+
+/* --- opening --- */
+
+static void on_connected(struct stream *under)
+{
+	struct session *s = under->arg;
+	s->state = SHAKING;
+	s->more = true; /* the first message is ours */
+	s->due_ns = core_now_ns() + TLS_HANDSHAKE_NS;
+}
+
+/* A free place; NULL: there is none, or no memory. */
+static struct session *client_place(void)
+{
+	if (!opened)
+		opened = core_private_alloc(TLS_CLIENTS * sizeof *opened);
+	for (unsigned i = 0; opened && i < TLS_CLIENTS; i++)
+		if (!opened[i].under)
+			return &opened[i];
+	return NULL;
+}
+
+static struct session *refuse(enum tls_failure failure, const char **why)
+{
+	tls_client_stats.failed[failure]++;
+	*why = tls_failure_text(failure);
+	return NULL;
+}
+
+/* A place with a session that has no connection yet; NULL: *why. */
+static struct session *prepare_client(const struct stream_target *to, const struct tls_peer *peer, const char **why)
+{
+	struct tls_peer p = *peer;
+	enum tls_failure failure;
+	struct session *s = client_place();
+	if (!s)
+		return refuse(TLS_FAILURE_MEMORY, why);
+	if (net_addr_is_any(&p.addr))
+		p.addr = to->remote;
+	p.utc_ns = walltime_ns();
+	s->tls = tls_open_client(&io, s, &p, &failure);
+	return s->tls ? s : refuse(failure, why);
+}
+
+struct stream *tls_stream_connect(const struct stream_target *to, const struct tls_peer *peer,
+                                  const struct stream_app *app, void *arg, const char **why)
+{
+	static const struct stream_app under = {.connected = on_connected, .data = on_data, .acked = on_acked,
+	                                        .fin = on_fin, .closed = on_closed};
+	int error;
+	struct session *s = prepare_client(to, peer, why);
+	if (!s)
+		return NULL;
+	struct stream *connection = stream_connect(to, &under, s, &error);
+	if (!connection) {
+		*why = stream_error_text(error);
+		tls_close(s->tls);
+		s->tls = NULL;
+		return NULL;
+	}
+	s->from = to->remote;
+	s->client = true;
+	s->stats = &tls_client_stats;
+	s->stream = (struct stream){.ops = &ops, .app = app, .arg = arg};
+	begin(s, connection, OPENING);
+	return &s->stream;
 }

@@ -10,6 +10,7 @@
 #include "control/programs/programs.h"
 #include "control/test/churn.h"
 #include "control/test/region_words.h"
+#include "control/test/test_connect.h"
 #include "control/text/text.h"
 #include "dataplane/state.h"
 #include "dataplane/test_fault.h"
@@ -161,6 +162,12 @@ static void regions(struct shell *sh)
 		region_words(sh);
 }
 
+static void connect(struct shell *sh)
+{
+	if (may_test(sh))
+		test_connect(sh);
+}
+
 static void roles(struct shell *sh)
 {
 	if (may_test(sh))
@@ -170,6 +177,7 @@ static void roles(struct shell *sh)
 static const struct shell_command commands[] = {
 	{"test", NULL, "for tests of Hayate itself", NULL},
 	{"test crypto", NULL, "known answers and times of the cryptographic libraries", crypto},
+	{"test connect", "ADDRESS PORT [tls [NAME] [HEX]]", "opens a connection, and says by the event log what becomes of it", connect},
 	{"test churn", "RATE SECONDS", "changes RATE routes a second, then restores them", churn},
 	{"test dma", "ethN [region N|rings N|interrupt N]",
 	 "has the card write to the kernel's memory, a region's or a port's rings; or send a message", dma},

@@ -566,3 +566,51 @@ def test_segments_of_a_vector_are_acknowledged_together(e):
         answers += 1
     assert last.ack == p.seq and answers <= 4
     assert e.counted() == {"delivered_tcp": 64, "tcp_tx": answers}
+
+
+@pytest.mark.parametrize("config", [CONFIG, ALL, CONFIG + "application web\n"], ids=["router", "echo", "web"])
+def test_connection_of_ours(make, config):
+    """A connection that the control core opens, also beside an application with TCP of its own on data cores: from its
+    first segment on, the local port is the control core's."""
+    m = make(config, options="test=1")
+    m.learn(A)
+    m.counted()
+    assert m.console("test connect %s 6514" % A.ip) == ""
+    out = IP(m.take(0).frame[14:])
+    p = Peer(m, dport=out[TCP].sport, sport=6514)
+    assert (out.src, out.dst, out[TCP].dport, str(out[TCP].flags)) == (ROUTER[0].ip, A.ip, 6514, "SEC")
+    assert out[TCP].sport >= 61000
+    p.ack = out[TCP].seq + 1
+    p.send("SA")
+    assert p.receive() == b"hello\n"
+    m.text = ""
+    p.send("PA", b"welcome\n")
+    p.send("FA")
+    m.time(SECOND)
+    flags = [str(IP(bytes(Ether(frame)[IP]))[TCP].flags) for frame in m.take_all(0)]
+    assert "FA" in flags
+    for line in ("received: welcome", "the peer has finished"):
+        assert "test connect: " + line in m.text
+    p.ack += 1
+    p.send("A")
+    m.time(SECOND)
+    assert "test connect: ended: the peer closed the connection" in m.text
+    counted = m.counted()
+    assert counted["tcp_connects"] == 1 and "drop_tcp_port" not in counted and "tcp_tx_rst" not in counted
+
+
+def test_connection_of_ours_is_refused(make):
+    """By a reset; and by silence, after 20 seconds. A connection that is aborted is reset."""
+    m = make(CONFIG, options="test=1")
+    m.learn(A)
+    m.console("test connect %s 99" % A.ip)
+    out = IP(m.take(0).frame[14:])[TCP]
+    p = Peer(m, dport=out.sport, sport=99)
+    p.ack = out.seq + 1
+    p.send("RA")
+    assert "test connect: ended: the connection was refused" in m.text
+    m.console("test connect %s 99" % A.ip)
+    m.time(25 * SECOND)
+    assert len(m.take_all(0)) > 1  # the SYN is repeated
+    assert "test connect: ended: no answer in time" in m.text
+    assert "there is no route" in m.console("test connect 203.0.113.1 99")

@@ -1,7 +1,7 @@
 /*
  * What of Mbed TLS is built: all of its configuration, not additions to its default. What is not named
- * here is off: DTLS, the client, CBC, renegotiation, tickets, session cache, PSK, early data, RSA key
- * exchange, RSA decryption. library/check_config.h refuses an inconsistent set.
+ * here is off: DTLS, CBC, renegotiation, tickets, session cache, PSK, early data, RSA key exchange, RSA
+ * decryption, and the time (control/crypto/tls_trust.c checks dates). library/check_config.h refuses an inconsistent set.
  */
 #ifndef MBEDTLS_OPTIONS_H
 #define MBEDTLS_OPTIONS_H
@@ -61,10 +61,12 @@ int crypto_fprintf(void *file, const char *format, ...);
 #define MBEDTLS_X509_CSR_WRITE_C
 #define MBEDTLS_X509_REMOVE_INFO
 #define MBEDTLS_X509_RSASSA_PSS_SUPPORT
+#define MBEDTLS_X509_MAX_INTERMEDIATE_CA 4 /* bounds the signatures that a client verifies in one step */
 
-/* --- TLS, server only --- */
+/* --- TLS --- */
 #define MBEDTLS_SSL_TLS_C
 #define MBEDTLS_SSL_SRV_C
+#define MBEDTLS_SSL_CLI_C
 #define MBEDTLS_SSL_PROTO_TLS1_2
 #define MBEDTLS_SSL_PROTO_TLS1_3
 #define MBEDTLS_SSL_TLS1_3_KEY_EXCHANGE_MODE_EPHEMERAL_ENABLED
@@ -76,7 +78,7 @@ int crypto_fprintf(void *file, const char *format, ...);
 #define MBEDTLS_SSL_SERVER_NAME_INDICATION
 #define MBEDTLS_KEY_EXCHANGE_ECDHE_ECDSA_ENABLED
 #define MBEDTLS_KEY_EXCHANGE_ECDHE_RSA_ENABLED
-#define MBEDTLS_SSL_IN_CONTENT_LEN 16384 /* a client may send records of that size (RFC 8446 5.1) */
+#define MBEDTLS_SSL_IN_CONTENT_LEN 16384 /* a peer may send records of that size (RFC 8446 5.1) */
 #define MBEDTLS_SSL_OUT_CONTENT_LEN 4096
 
 #endif

@@ -97,7 +97,7 @@ static void forget_lines(struct config *c)
 		c->users.key[i].line = 0;
 	for (unsigned i = 0; i < CONFIG_TOKENS_MAX; i++)
 		c->users.token[i].line = 0;
-	c->http.line = c->console.line = c->ssh.line = c->capture.line = 0;
+	c->trust_line = c->http.line = c->console.line = c->ssh.line = c->capture.line = 0;
 	c->console.password_line = c->console.password_line != 0; /* nonzero means that there is one */
 	for (unsigned i = 0; i < CONFIG_ACCESS_MAX; i++)
 		c->http.access.row[i].line = c->console.access.row[i].line =

@@ -461,7 +461,7 @@ static void test_statement_errors(void **state)
 	refuse("hostnam x", 1, "hostnam", "unknown statement; expected one of hostname, application, "
 	       "idle, receive-steering, load-balance, cores, interface, description, ip, mtu, shutdown, no, ipv6, mac, permit, deny, arp, "
 	       "service, tcp, web, username, http, https, console, ssh, capture, routing, xdp, steer, channel-group, lacp, port-channel, switchport, "
-	       "storm-control, monitor, spanning-tree, errdisable, logging, sflow, lldp, ntp, exit");
+	       "storm-control, monitor, spanning-tree, errdisable, trust, logging, sflow, lldp, ntp, exit");
 	refuse("\n\nint eth0", 3, "int", "unknown statement");
 	refuse("ip", 1, "", "expected address, helper-address, dhcp, unnumbered, access-group, unreachables, verify, redirects, directed-broadcast, access-list, route, icmp, igmp, name-server, domain after \"ip\"");
 	refuse("ip rout 1.2.3.4", 1, "rout",
@@ -942,6 +942,12 @@ static void test_http(void **state)
 	assert_string_equal(config.http.certificate, "My.pem");
 	refuse("http server\nhttps certificate a\nhttp access 192.0.2.0/24", 2, "https", "a certificate without a server");
 	refuse("https certificate", 1, "", "the line ends too early");
+	admit("trust certificate Roots.pem");
+	assert_string_equal(config.trust, "Roots.pem");
+	round_trip();
+	refuse("trust certificate", 1, "", "the line ends too early");
+	refuse("trust certificate a b", 1, "b", "unexpected word");
+	refuse("trust certificate a\ntrust certificate b", 2, "trust", "\"trust certificate\" stands already at line 1");
 	refuse("https server", 1, "https", "the server needs an access list");
 	refuse("https server port 80\nhttp server\nhttp access 192.0.2.0/24", 1, "80", "the HTTP server listens on");
 	refuse("https server\nhttps server", 2, "https", "\"https server\" stands already");

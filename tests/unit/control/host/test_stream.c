@@ -6,7 +6,10 @@
 
 #include "lib/number.h"
 
+struct core_self self;
+
 struct tcp_conn {
+	const struct tcp_app *app;
 	void *arg;
 	unsigned consumed, aborts, closes;
 	uint32_t rcv_buf, sent;
@@ -17,6 +20,52 @@ struct bufpool tcp_control_pool;
 
 static struct place room[TCP_CONTROL_CONNECTIONS];
 static bool refuse;
+
+bool tcp_control_prepare(void) { return true; }
+
+static struct tcp *const some_tcp = (struct tcp *)&room;
+static unsigned starts;
+
+void tcp_control_start(void)
+{
+	tcp_control = some_tcp;
+	starts++;
+}
+
+void tcp_control_tick(void) {}
+
+static uint8_t tables[sizeof(struct dp_state)] __attribute__((aligned(64)));
+static bool stopped;
+
+bool core_ports_running(void) { return !stopped; }
+
+void *core_published_area(size_t *bytes)
+{
+	*bytes = sizeof tables;
+	return tables;
+}
+
+static bool reachable6;
+
+uint32_t local_source(uint32_t dst)
+{
+	(void)dst;
+	return 0;
+}
+
+uint32_t local6_next_hop(const struct net_addr *dst, unsigned interface)
+{
+	(void)dst, (void)interface;
+	return reachable6 ? NH_NEIGHBOUR : (uint32_t)NH_NONE;
+}
+
+bool local6_source(const struct net_addr *dst, unsigned interface, struct net_addr *src)
+{
+	(void)interface;
+	*src = *dst;
+	src->w[3] ^= 1;
+	return true;
+}
 
 void *core_private_alloc(size_t bytes)
 {
@@ -31,6 +80,20 @@ int tcp_listen(struct tcp *t, const struct tcp_listen *l)
 	assert_ptr_equal(t, tcp_control);
 	listener = *l;
 	return E_OK;
+}
+
+static struct tcp_open last_open;
+static struct tcp_conn *next_conn; /* NULL: TCP has no place */
+
+struct tcp_conn *tcp_connect(struct tcp *t, const struct tcp_open *o, uint64_t now_us, int *error)
+{
+	(void)now_us;
+	assert_ptr_equal(t, some_tcp);
+	last_open = *o;
+	*error = E_NOMEM;
+	if (next_conn)
+		*next_conn = (struct tcp_conn){.app = o->app, .arg = o->arg};
+	return next_conn;
 }
 
 void *tcp_arg(const struct tcp_conn *c) { return c->arg; }
@@ -120,8 +183,12 @@ static int setup(void **state)
 {
 	(void)state;
 	memset(room, 0xa5, sizeof room);
+	tcp_control = NULL;
+	starts = 0;
 	assert_true(stream_prepare());
 	stream_start();
+	stream_start();
+	assert_int_equal(starts, 1); /* a second time changes nothing */
 	assert_int_equal(count_streams(), 0);
 	stream_listen(80, STREAM_PLAIN, &app);
 	assert_int_equal(listener.port, 80);
@@ -252,13 +319,132 @@ static void test_optional(void **state)
 	assert_int_equal(c.aborts, 1);
 }
 
+/* --- connections that we open --- */
+
+static const struct stream_target target = {.remote = {{0x20010db8, 0, 0, 2}}, .port = 6514};
+static unsigned connects;
+
+static void app_connected(struct stream *s)
+{
+	assert_ptr_equal(s->arg, &connects);
+	connects++;
+}
+
+static const struct stream_app client_app = {.connected = app_connected, .data = app_data, .closed = app_closed};
+
+/* A route by an interface to 192.0.2.2, and an address. */
+static void reachable(bool is)
+{
+	struct dp_state *v = (struct dp_state *)(void *)tables;
+	memset(tables, 0, sizeof tables);
+	v->adj[NH_NEIGHBOUR].state = ADJ_FORWARD;
+	reachable6 = is;
+	stopped = false;
+	memset(&stream_stats, 0, sizeof stream_stats);
+}
+
+static struct stream *open_one(struct tcp_conn *c, int *error)
+{
+	next_conn = c;
+	last = stream_connect(&target, &client_app, &connects, error);
+	return last;
+}
+
+static void test_connect(void **state)
+{
+	struct tcp_conn c;
+	int error;
+	(void)state;
+	reachable(true);
+	connects = 0;
+	tcp_control = NULL; /* no server has started it */
+	assert_non_null(open_one(&c, &error));
+	assert_true(tcp_control == some_tcp && starts == 2);
+	assert_int_equal(last_open.remote_port, 6514);
+	assert_int_equal(last_open.local_port, 0);
+	assert_int_equal(last_open.local.w[3], last_open.remote.w[3] ^ 1);
+	assert_int_equal(((struct dp_state *)(void *)tables)->client_port, TCP_CONTROL_PORT_FIRST);
+	c.app->connected(&c);
+	assert_int_equal(connects, 1);
+	assert_int_equal(stream_stats.established, 1);
+	assert_int_equal(stream_send(last, "abcdef", 6), 6);
+	c.app->closed(&c, E_OK);
+	assert_int_equal(ends, 1);
+	assert_int_equal(count_streams(), 0);
+	for (unsigned i = 0; i < STREAM_ENDS; i++)
+		assert_int_equal(stream_stats.failed[i], 0);
+}
+
+static void test_connect_fails(void **state)
+{
+	static const struct {
+		int why;
+		enum stream_end end;
+	} ways[] = {{E_REFUSED, STREAM_REFUSED}, {E_TIMEOUT, STREAM_TIMEOUT}, {E_RESET, STREAM_RESET}};
+	struct tcp_conn c;
+	int error;
+	(void)state;
+	reachable(true);
+	for (unsigned i = 0; i < ARRAY_LEN(ways); i++) {
+		assert_non_null(open_one(&c, &error));
+		c.app->closed(&c, ways[i].why);
+		assert_int_equal(ends, i + 1);
+		assert_int_equal(end_why, ways[i].why);
+		assert_int_equal(stream_stats.failed[ways[i].end], 1);
+		assert_string_equal(stream_why(last, ways[i].why), stream_error_text(ways[i].why));
+		assert_true(*stream_end_word(ways[i].end));
+	}
+	assert_null(open_one(NULL, &error)); /* TCP has no place */
+	assert_int_equal(error, E_NOMEM);
+	stopped = true;
+	assert_null(open_one(&c, &error));
+	assert_int_equal(error, E_AGAIN);
+	reachable(false);
+	assert_null(open_one(&c, &error));
+	assert_int_equal(error, E_NOENT);
+	assert_int_equal(stream_stats.failed[STREAM_NO_ROUTE], 1);
+	assert_int_equal(count_streams(), 0);
+}
+
+static void test_connect_bound(void **state)
+{
+	static struct tcp_conn c[STREAM_CLIENTS + 1];
+	int error;
+	(void)state;
+	reachable(true);
+	for (unsigned i = 0; i < STREAM_CLIENTS; i++)
+		assert_non_null(open_one(&c[i], &error));
+	assert_null(open_one(&c[STREAM_CLIENTS], &error));
+	assert_int_equal(error, E_AGAIN);
+	assert_int_equal(stream_stats.failed[STREAM_NO_ROOM], 1);
+	last = &((struct place *)c[3].arg)->stream;
+	c[3].app->closed(&c[3], E_RESET);
+	assert_non_null(open_one(&c[3], &error));
+	stream_abort(last);
+	assert_int_equal(c[3].aborts, 1);
+	assert_non_null(open_one(&c[3], &error));
+	/* the ports restart: each is told, and TCP is not called */
+	for (unsigned i = 0; i < STREAM_CLIENTS; i++)
+		stream_abort(&places[i].stream);
+	assert_non_null(open_one(&c[0], &error));
+	ends = 0;
+	stream_stop();
+	assert_int_equal(ends, 1);
+	assert_int_equal(end_why, E_RESET);
+	assert_int_equal(c[0].aborts, 0);
+	assert_int_equal(count_streams(), 0);
+}
+
 static void test_no_memory(void **state)
 {
 	(void)state;
+	int error;
 	places = NULL;
+	tcp_control = NULL;
 	refuse = true;
 	assert_false(stream_prepare());
-	stream_start();
+	assert_null(stream_connect(&target, &app, NULL, &error));
+	assert_int_equal(error, E_NOMEM);
 	refuse = false;
 	assert_true(stream_prepare());
 }
@@ -272,6 +458,9 @@ int main(void)
 		cmocka_unit_test_setup(test_takes_less, setup),
 		cmocka_unit_test_setup(test_places, setup),
 		cmocka_unit_test_setup(test_optional, setup),
+		cmocka_unit_test_setup(test_connect, setup),
+		cmocka_unit_test_setup(test_connect_fails, setup),
+		cmocka_unit_test_setup(test_connect_bound, setup),
 		cmocka_unit_test_setup(test_no_memory, setup),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
