@@ -191,12 +191,12 @@ include tests/bench/bench.mk
 
 # tests/all.sh says what the two lists are. Those that take longest come first.
 LAYERS := test-witness test-system/8 test-peer test-nicsim
-LAYERS_BESIDE := test-packet unit test-fuzz test-drill test-bpf check-portable check
+LAYERS_BESIDE := test-packet unit test-fuzz test-drill test-bpf bench-gate check-portable check
 
 .PHONY: test-builds
 test-builds: all nicsim $(UNIT_BIN) $(PORTABLE_OBJ) $(F:%=$(FUZZ_BUILD)/fuzz_%) $(PACKET_BUILD)/harness \
 	$(DRILL_BUILD)/harness examples examples-asan $(BUILD)/nicsim-asan/nicsim \
-	$(BENCH_BUILD)/slots_bench $(BENCH_BUILD)/engine_bench $(BENCH_BUILD)/maps_bench $(BENCH_BUILD)/bpf_bench \
+	$(BENCH_GATED) $(BENCH_BUILD)/engine_bench $(BENCH_BUILD)/maps_bench $(BENCH_BUILD)/bpf_bench \
 	bpf-programs build/bpf-run build/bpf-differential
 
 # If the recipe named $(MAKE) itself, `make -n` would run it too.

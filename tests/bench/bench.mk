@@ -11,6 +11,8 @@
 #                                 T="ixgbe full": only one of them
 #   make engine-bench             routes of the routing engine, from a frame to the forwarding table;
 #                                 T="1000000 200000": prefixes of each family
+#   make bench-gate               instructions of the loops of the first three, against
+#                                 tests/bench/gate.txt (gate.py); part of make test
 #   make acl-bench                cycles of an access list, beside DPDK's rte_acl;
 #                                 T="ip4 ip6 acl fw ipc": only these lists
 #   make maps-bench               look-ups of BPF maps beside Linux' own; T="hash-1M lpm4": only these;
@@ -36,7 +38,7 @@ BENCH_ENGINE := $(patsubst %,$(BUILD)/program/control/%.o,engine/apply engine/ho
 	forwarding/routes forwarding/persist forwarding/groups forwarding/subnets forwarding/interfaces) \
 	$(patsubst %,$(BENCH_BUILD)/%.o,unit/host unit/prefixes unit/routes_file)
 
-.PHONY: tcp-bench frames-bench slots-bench engine-bench bench-fib acl-bench maps-bench bpf-bench bench-wire bench-programs
+.PHONY: tcp-bench frames-bench slots-bench bench-gate engine-bench bench-fib acl-bench maps-bench bpf-bench bench-wire bench-programs
 
 $(BENCH_BUILD)/%.o: tests/bench/%.c tests/bench/bench.mk
 	@mkdir -p $(@D)
@@ -171,6 +173,10 @@ $(BENCH_BUILD)/xdp_echo.o: tests/bench/wire/xdp_echo.c tests/bench/bench.mk
 
 tcp-bench: $(BENCH_BUILD)/stack_bench ## cycles of TCP alone: requests, bulk, connections, memory
 	$(BENCH_BUILD)/stack_bench -p $(if $(filter command line,$(origin T)),$(T))
+
+BENCH_GATED := $(addprefix $(BENCH_BUILD)/,slots_bench frames_bench stack_bench)
+bench-gate: $(BENCH_GATED) ## instructions of the hot loops (callgrind), against tests/bench/gate.txt
+	@$(PYTHON) tests/bench/gate.py
 
 frames-bench: $(BENCH_BUILD)/frames_bench ## cycles of a generated frame: stamps, fields, sizes
 	$(BENCH_BUILD)/frames_bench

@@ -1,7 +1,8 @@
 /*
  * The cost of updating prepared frames for their next transmission (tools/pktgen/frames/frames.h), per
  * kind of stream: TSC cycles a frame, median and best of ROUNDS, for frames in the caches. The
- * sources are compiled with the image's flags. Usage: frames_bench [FRAMES-OF-A-BURST]
+ * sources are compiled with the image's flags. Usage: frames_bench [FRAMES-OF-A-BURST]; or, for gate.py,
+ * frames_bench -c KIND: the number of frames that frames_patch() has updated, for the KIND-th alone
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@ _Noreturn void assert_fail(const char *expr, const char *file, unsigned line)
 }
 
 static uint8_t *buf[SLOTS];
+static unsigned kind, counted; /* the number of the kind that is next; -c: of the only one */
 
 static int by_value(const void *a, const void *b)
 {
@@ -35,16 +37,22 @@ static void measure(const char *what, const struct plan_stream *s, unsigned burs
 	static struct frames f;
 	double cycles[ROUNDS];
 	uint64_t n = 0;
+	if (++kind != counted && counted)
+		return;
 	if (frames_init(&f, s, mac, mac, 1, 0, 1) != E_OK)
 		exit(1);
 	for (unsigned i = 0; i < SLOTS; i++)
 		frames_make(&f, buf[i], i, 0);
-	for (unsigned r = 0; r < ROUNDS; r++) {
+	for (unsigned r = 0; r < (counted ? 1 : ROUNDS); r++) {
 		uint64_t start = __builtin_ia32_rdtsc();
 		for (unsigned t = 0; t < TURNS; t++)
 			for (unsigned i = 0; i < SLOTS; i += burst, n += burst)
 				frames_patch(&f, buf + i, burst, n, (uint32_t)start);
 		cycles[r] = (double)(__builtin_ia32_rdtsc() - start) / (TURNS * SLOTS);
+	}
+	if (counted) {
+		printf("counted %u\n", TURNS * SLOTS);
+		return;
 	}
 	qsort(cycles, ROUNDS, sizeof *cycles, by_value);
 	printf("  %-52s %6.2f  (best %.2f)\n", what, cycles[ROUNDS / 2], cycles[0]);
@@ -63,12 +71,15 @@ static const struct plan_field source = {.where = PLAN_IP_SRC, .mode = PLAN_RAND
 
 int main(int argc, char **argv)
 {
-	unsigned burst = argc > 1 ? (unsigned)atoi(argv[1]) : 64;
+	if (argc == 3 && strcmp(argv[1], "-c") == 0)
+		counted = (unsigned)atoi(argv[2]);
+	unsigned burst = argc > 1 && !counted ? (unsigned)atoi(argv[1]) : 64;
 	if (burst == 0 || SLOTS % burst != 0)
 		return 1;
 	for (unsigned i = 0; i < SLOTS; i++)
 		buf[i] = (uint8_t *)aligned_alloc(BUF_BYTES, BUF_BYTES) + 64 + i % 29 * 64;
-	printf("frames_patch, bursts of %u, TSC cycles a frame, median of %d:\n", burst, ROUNDS);
+	if (!counted)
+		printf("frames_patch, bursts of %u, TSC cycles a frame, median of %d:\n", burst, ROUNDS);
 	struct plan_stream s = base();
 	measure("stamp", &s, burst);
 	s.fields = 1;

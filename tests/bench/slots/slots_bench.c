@@ -11,7 +11,8 @@
  *
  * `mlx5 one`: one frame per send WQE, `many`: as many as fit; `mini`: in addition, received frames
  * have mini CQEs, in sessions of SESSION. Best of ROUNDS, and the median. Usage: slots_bench
- * [DEVICE [KIND]], those that begin with these words
+ * [DEVICE [KIND]], those that begin with these words; slots_bench -c DEVICE KIND for gate.py: the
+ * number of packets that one round of bursts of COUNTED_BURST passes through measured()
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +34,7 @@
 #define BUFFERS 2048
 #define PACKETS 20000 /* in one round: short, so that some rounds are not interrupted */
 #define ROUNDS 101
+#define COUNTED_BURST 32
 #define SESSION 64 /* frames whose completions are compressed together */
 #define MEMORY_BYTES (16u << 20)
 
@@ -412,6 +414,22 @@ static unsigned route(unsigned n)
 	return done;
 }
 
+/* What a figure includes; returns the number of packets. A function of its own for callgrind. */
+static __attribute__((noipa)) unsigned measured(enum kind kind, struct pkt *v, unsigned n,
+                                                uint32_t *next)
+{
+	unsigned done = n;
+	if (kind < TX_BURST)
+		send_slots(kind, n, next);
+	if (kind == RX_BURST || kind == FORWARD)
+		done = queue.ops->rx_burst(&queue, v, n);
+	if (kind >= ROUTE)
+		done = route(n);
+	if (kind == TX_BURST || kind == FORWARD)
+		done = queue.ops->tx_burst(&queue, v, done);
+	return done;
+}
+
 static double round_of(enum kind kind, unsigned n, const struct device *d, uint64_t overhead)
 {
 	static struct pkt v[RING];
@@ -421,14 +439,7 @@ static double round_of(enum kind kind, unsigned n, const struct device *d, uint6
 	for (unsigned b = 0; b < bursts && done == n; b++) {
 		prepare(kind, d, v, n);
 		uint64_t t = tsc();
-		if (kind < TX_BURST)
-			send_slots(kind, n, &next);
-		if (kind == RX_BURST || kind == FORWARD)
-			done = queue.ops->rx_burst(&queue, v, n);
-		if (kind >= ROUTE)
-			done = route(n);
-		if (kind == TX_BURST || kind == FORWARD)
-			done = queue.ops->tx_burst(&queue, v, done);
+		done = measured(kind, v, n, &next);
 		sum += tsc() - t - overhead;
 		for (unsigned i = 0; kind == RX_BURST && i < done; i++)
 			pkt_free(&pool, &v[i]);
@@ -445,6 +456,21 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+static void start(const struct device *d, enum kind kind)
+{
+	memset(memory, 0, 1u << 20);
+	bufpool_init(&pool, memory + (4u << 20), stack, BUFFERS, BUF_STRIDE_STANDARD);
+	queue = (struct nic_queue){.ops = d->ops, .pool = &pool, .cnt = &cnt};
+	arrived = 0;
+	routed = kind >= ROUTE;
+	route_table(kind == FULL);
+	d->start();
+	for (unsigned i = 0; i < RING; i++) /* a generator's frames, adjacent in memory */
+		table[i] = (struct nic_slot){memory + (2u << 20) + 128 * i + 64, FRAME};
+	if (kind < TX_BURST && core_slots_open(0, table) != RING)
+		abort();
+}
+
 static void measure(const struct device *d, enum kind kind)
 {
 	static const unsigned bursts[] = {1, 4, 16, 32, 64, 256, 512};
@@ -452,17 +478,7 @@ static void measure(const struct device *d, enum kind kind)
 	printf("%-10s %-8s", d->name, kinds[kind]);
 	for (unsigned b = 0; b < ARRAY_LEN(bursts); b++) {
 		double r[ROUNDS];
-		memset(memory, 0, 1u << 20);
-		bufpool_init(&pool, memory + (4u << 20), stack, BUFFERS, BUF_STRIDE_STANDARD);
-		queue = (struct nic_queue){.ops = d->ops, .pool = &pool, .cnt = &cnt};
-		arrived = 0;
-		routed = kind >= ROUTE;
-		route_table(kind == FULL);
-		d->start();
-		for (unsigned i = 0; i < RING; i++) /* a generator's frames, adjacent in memory */
-			table[i] = (struct nic_slot){memory + (2u << 20) + 128 * i + 64, FRAME};
-		if (kind < TX_BURST && core_slots_open(0, table) != RING)
-			abort();
+		start(d, kind);
 		for (unsigned i = 0; i < ROUNDS; i++)
 			r[i] = round_of(kind, bursts[b], d, overhead);
 		qsort(r, ROUNDS, sizeof r[0], by_value);
@@ -476,8 +492,18 @@ static bool begins(const char *word, const char *with)
 	return strncmp(word, with, strlen(with)) == 0;
 }
 
+/* One round for callgrind. */
+static void one_round(const struct device *d, enum kind kind)
+{
+	start(d, kind);
+	round_of(kind, COUNTED_BURST, d, 0);
+	printf("counted %u\n", PACKETS / COUNTED_BURST * COUNTED_BURST);
+}
+
 int main(int argc, char **argv)
 {
+	const bool counted = argc > 1 && strcmp(argv[1], "-c") == 0;
+	argc -= counted, argv += counted;
 	const char *wanted = argc > 1 ? argv[1] : "", *what = argc > 2 ? argv[2] : "";
 	memory = mmap((void *)(uintptr_t)MEMORY_WINDOW, MEMORY_BYTES, PROT_READ | PROT_WRITE,
 	              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
@@ -487,13 +513,14 @@ int main(int argc, char **argv)
 	}
 	madvise(memory, MEMORY_BYTES, MADV_HUGEPAGE); /* like a core's packet memory */
 	memset(memory, 0, MEMORY_BYTES);
-	route_start();
-	printf("%-19s  cycles a packet, best (median), by packets a doorbell: 1 4 16 32 64 256 512\n",
+	route_start(counted ? 100000 : 1000000);
+	if (!counted)
+		printf("%-19s  cycles a packet, best (median), by packets a doorbell: 1 4 16 32 64 256 512\n",
 	       "");
 	for (enum kind kind = FIXED; kind < KINDS; kind++)
 		for (const struct device *d = devices; d < devices + ARRAY_LEN(devices); d++)
 			if (kind >= d->first && kind <= d->last && begins(d->name, wanted) &&
 			    begins(kinds[kind], what))
-				measure(d, kind);
+				(counted ? one_round : measure)(d, kind);
 	return 0;
 }

@@ -21,7 +21,6 @@
 #include "tests/unit/rig/prefixes.h"
 
 #define NEIGHBOURS 64
-#define FULL_ROUTES 1000000
 #define DESTINATIONS (1u << 20)
 #define HUGE_PAGE ((size_t)2 << 20)
 
@@ -128,12 +127,14 @@ static void table_add(struct fib_writer *w, uint32_t addr, unsigned plen, unsign
 		abort();
 }
 
+static uint32_t routes_of_full;
+
 /* Prefixes like the global table's, and for each frame a forwardable address in one of them. */
 static void full_make(void)
 {
 	struct prefix *p;
 	seed_random("slots_bench");
-	unsigned n = prefixes_make(&p, FULL_ROUTES);
+	unsigned n = prefixes_make(&p, routes_of_full);
 	table_make(&full, n);
 	for (unsigned i = 0; i < n; i++)
 		table_add(&full, p[i].addr, p[i].plen, p[i].nh % NEIGHBOURS);
@@ -154,8 +155,9 @@ static void neighbour_make(struct adj *a)
 	memcpy(a->header + 12, ip4, sizeof ip4);
 }
 
-void route_start(void)
+void route_start(uint32_t full_routes)
 {
+	routes_of_full = full_routes;
 	table_make(&one, 1);
 	table_add(&one, IP4(198, 19, 0, 0), 16, 0);
 	dp.filters = &dp.filter_set[0];

@@ -5,9 +5,10 @@
 
 #include "lib/types.h"
 
-void route_start(void);
+/* The full table has `full_routes` routes. */
+void route_start(uint32_t full_routes);
 
-/* Selects the table: one route; or a million, to 64 neighbours, with each frame's destination
+/* Selects the table: one route; or the full one, to 64 neighbours, with each frame's destination
  * anywhere in them. */
 void route_table(bool is_full);
 

@@ -13,7 +13,8 @@
  * Measures figures whose names begin with one of the prefixes; without any, all. A round lasts
  * SECONDS; the median of ROUNDS and the best are printed. Each figure has a line: name, median,
  * unit, best, and further data. -i: number of idle connections, default a million. -p: real-time
- * priority, if allowed. -6: over IPv6; names then begin with `ip6.`, prefixes do not.
+ * priority, if allowed. -6: over IPv6; names then begin with `ip6.`, prefixes do not. -c: for gate.py,
+ * the number of a figure's units that one round makes, in a time that counts calls.
  *
  *   rr.SIZE.CONNECTIONS   request/response, one outstanding on each connection
  *   rr.SIZE.of.TOTAL      the same on 256 connections at a time of all that are open, at random
@@ -52,6 +53,8 @@ static unsigned rounds = 150;
 static double seconds = 0.002;
 #define WARM_UP_S 0.1 /* longer than a delayed ACK waits */
 static uint32_t idle_connections = 1000000;
+#define COUNTED_CALL_US 5
+static bool counted, counting;
 static char **wanted; /* prefixes, NULL at the end */
 static bool six;
 static uint64_t tsc_pair; /* ticks between two adjacent tsc_now() */
@@ -104,6 +107,19 @@ static void measure_pair(void)
 
 /* --- two ends and a wire --- */
 
+static void serve(struct bench *b, struct pkt *v, unsigned n, uint64_t now)
+{
+	if (n)
+		tcp_input(b->server.tcp, v, n, now);
+	tcp_tick(b->server.tcp, now);
+}
+
+/* The same when a figure is taken (-c), so that callgrind can count it alone. */
+static __attribute__((noipa)) void measured(struct bench *b, struct pkt *v, unsigned n, uint64_t now)
+{
+	serve(b, v, n, now);
+}
+
 static void turn(struct bench *b)
 {
 	static struct pkt v[VECTOR];
@@ -111,9 +127,7 @@ static void turn(struct bench *b)
 	unsigned n = wire_carry(&b->client, &b->server, v, VECTOR);
 	uint32_t out = b->server.out_tail;
 	uint64_t start = tsc_now();
-	if (n)
-		tcp_input(b->server.tcp, v, n, now);
-	tcp_tick(b->server.tcp, now);
+	(counting ? measured : serve)(b, v, n, now);
 	uint64_t took = tsc_now() - start;
 	b->cycles += took > tsc_pair ? took - tsc_pair : 0;
 	b->in += n;
@@ -221,12 +235,27 @@ static void end(struct bench *b)
 
 /* --- measurements --- */
 
+/* -c: a round for callgrind. */
+static void one_round(struct bench *b, const uint64_t *done)
+{
+	run_for(b, seconds);
+	uint64_t before = *done;
+	counting = true;
+	run_for(b, seconds);
+	counting = false;
+	printf("counted %llu\n", (unsigned long long)(*done - before));
+}
+
 /* Measures rounds of a load that counts `done`: the server's cycles per count. */
 static void per_done(struct bench *b, const char *name, const char *figure, const char *unit,
                      const uint64_t *done)
 {
 	double cycles[ROUNDS_MAX], in = 0, out = 0, turns = 0, all = 0;
 	char more[128];
+	if (counted) {
+		one_round(b, done);
+		return;
+	}
 	run_for(b, WARM_UP_S);
 	uint64_t end = now_us() + (uint64_t)(seconds * rounds * 1e7) + 1000000;
 	for (unsigned r = 0; r < rounds; r++) {
@@ -272,6 +301,10 @@ static void connect_close(uint32_t size)
 	struct bench *b = begin(WORK_ECHO, WORK_CRR, 64, size, CSUM);
 	establish(b);
 	per_done(b, name, "cycles_per_connection", "TSC cycles", &b->load.ended);
+	if (counted) {
+		end(b);
+		return;
+	}
 	double rate[1] = {(double)b->load.ended};
 	uint64_t before = b->load.ended;
 	run_for(b, seconds * rounds);
@@ -295,6 +328,11 @@ static void bulk(bool sends, uint32_t connections, uint32_t offload)
 	                        connections, 0, offload);
 	establish(b);
 	const uint64_t *done = sends ? &b->served.acked_bytes : &b->served.received_bytes;
+	if (counted) {
+		one_round(b, done);
+		end(b);
+		return;
+	}
 	run_for(b, WARM_UP_S); /* the congestion window grows */
 	uint64_t in = 0, out = 0, all = 0;
 	for (unsigned r = 0; r < rounds; r++) {
@@ -404,9 +442,11 @@ int main(int argc, char **argv)
 {
 	const struct sched_param first = {.sched_priority = 30};
 	int option;
-	while ((option = getopt(argc, argv, "6pr:s:i:")) != -1) {
+	while ((option = getopt(argc, argv, "6cpr:s:i:")) != -1) {
 		if (option == '6')
 			six = true;
+		else if (option == 'c')
+			counted = true;
 		else if (option == 'p')
 			sched_setscheduler(0, SCHED_FIFO, &first);
 		else if (option == 'r')
@@ -421,8 +461,11 @@ int main(int argc, char **argv)
 	if (rounds < 1 || rounds > ROUNDS_MAX)
 		return 2;
 	wanted = argv + optind;
+	if (counted)
+		bench_time_by_calls(COUNTED_CALL_US);
 	measure_pair();
-	printf("TSC %.1f MHz; a pair of time-stamps, taken off: %llu cycles; %u rounds of %g s\n",
+	if (!counted)
+		printf("TSC %.1f MHz; a pair of time-stamps, taken off: %llu cycles; %u rounds of %g s\n",
 	       tsc_hz() / 1e6, (unsigned long long)tsc_pair, rounds, seconds);
 
 	static const uint32_t counts[] = {1, 16, 64, 256, 4096}, sizes[] = {1, 64};

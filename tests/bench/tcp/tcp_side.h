@@ -39,6 +39,10 @@ double tsc_hz(void);
 /* The time in us that is passed to instances. */
 uint64_t now_us(void);
 
+/* From now on a call of now_us() takes this long, and nothing else takes time: what instances do is the
+ * same in each run. */
+void bench_time_by_calls(uint64_t us);
+
 /* Zeroed memory; exits without. */
 void *bench_memory(size_t bytes);
 void bench_memory_free(void *p, size_t bytes);
