@@ -14,7 +14,7 @@ include third/third.mk
 
 FUZZ_BUILD := build/fuzz
 # All entries (tests/check_fuzz.py).
-F ?= ip4 ip6 acl udp vxlan nd tcp tcp_move http http_range http_coding http_date http_condition tar site fpm bfd stp snoop \
+F ?= ip4 ip6 acl udp vxlan nd tcp tcp_move http http_range http_coding http_date http_condition http_response tar site fpm bfd stp snoop \
 	dhcp lldp ntp dns lacp telnet ssh tls match script pcap config virtio intel vmxnet3 mlx5 firmware arp acpi candidate shell boot pci \
 	virtio_regs vfio ixgbe_regs x550_regs program routes json store bpf_object bpf_verify xdp
 SECONDS ?= 20
@@ -33,6 +33,7 @@ FUZZ_RUNS_http_range := 300000
 FUZZ_RUNS_http_coding := 150000
 FUZZ_RUNS_http_date := 300000
 FUZZ_RUNS_http_condition := 200000
+FUZZ_RUNS_http_response := 200000
 FUZZ_RUNS_tar := 100000
 FUZZ_RUNS_site := 5000
 FUZZ_RUNS_fpm := 200000
@@ -94,6 +95,7 @@ FUZZ_SRC_http_range := net/http/range.c lib/fmt.c
 FUZZ_SRC_http_coding := net/http/coding.c net/http/media.c
 FUZZ_SRC_http_date := net/http/date.c lib/civil.c lib/fmt.c
 FUZZ_SRC_http_condition := $(FUZZ_SRC_http)
+FUZZ_SRC_http_response := net/http/response.c
 FUZZ_SRC_tar := net/archive/tar.c
 FUZZ_SRC_site := $(sort $(wildcard apps/web/site*.c)) net/archive/tar.c net/http/answer.c net/http/coding.c net/http/date.c lib/civil.c net/http/media.c \
 	lib/fmt.c lib/siphash.c

@@ -337,6 +337,20 @@ def http_dates():
         yield name, struct.pack("<q", 1795950000) + text
 
 
+def http_responses():
+    ok = b"HTTP/1.1 200 OK\r\nServer: x/1.0\r\n"
+    yield "length", b"\0" + ok + b"Content-Length: 5\r\nContent-Type: a/b\r\n\r\nhello"
+    yield "chunked", b"\1" + ok + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0A;n=v\r\n0123456789\r\n0\r\nT: x\r\n\r\nmore"
+    yield "close", b"\2HTTP/1.0 200\r\n\r\nto the end"
+    yield "interim", b"\3HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
+    yield "redirect", b"\4HTTP/1.1 302 Found\r\nLocation: https://a.example/b?c#d\r\nContent-Length: 0\r\n\r\n"
+    yield "none", b"\5HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n"
+    yield "both", b"\6" + ok + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"
+    yield "coded", b"\7" + ok + b"Content-Encoding: gzip\r\nContent-Encoding: identity\r\n\r\n\x1f\x8b"
+    yield "long", b"\x08" + ok + b"X: " + b"y" * 600 + b"\r\nContent-Length: 700\r\n\r\n"
+    yield "overflow", b"\x09" + ok + b"Transfer-Encoding: chunked\r\n\r\n10000000000000001\r\n"
+
+
 def http_conditions():
     date = b"Sun, 06 Nov 1994 08:49:37 GMT\r\n"
     yield "match", b"\x0eIf-Match: \"x\", \"a,b\"\r\nRange: bytes=0-1\r\nIf-Range: \"a,b\"\r\n"
@@ -1142,7 +1156,7 @@ def main():
     makers = {"tcp": tcp_programs, "tcp_move": tcp_moves, "ip4": ip4_packets, "ip6": ip6_packets,
               "acl": acl_programs, "udp": udp_packets, "vxlan": vxlan_packets, "nd": nd_programs, "http": http_requests,
               "http_range": http_ranges, "http_coding": http_codings, "http_date": http_dates,
-              "http_condition": http_conditions, "tar": tar_archives, "site": sites,
+              "http_condition": http_conditions, "http_response": http_responses, "tar": tar_archives, "site": sites,
               "fpm": fpm_streams, "bfd": bfd_inputs, "stp": stp_programs, "snoop": snoop_programs, "dhcp": dhcp_messages, "lldp": lldp_programs, "ntp": ntp_programs, "dns": dns_answers, "lacp": lacp_programs,
               "telnet": telnet_sessions, "ssh": ssh_messages, "tls": tls_records,
               "match": matches, "script": scripts, "pcap": captures,
