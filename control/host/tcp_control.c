@@ -32,6 +32,7 @@ static struct tcp_params parameters(void)
 	p.fastopen_max = 0;
 	p.reassembly_bufs = 64;
 	p.rcv_buf = TCP_CONTROL_RCV_BUF;
+	p.rcv_buf_max = TCP_CONTROL_RCV_BUF; /* it does not grow by itself: applications have room for so much (stream.h) */
 	p.snd_buf = TCP_CONTROL_SND_BUF;
 	p.rcv_buf_given = TCP_CONTROL_RCV_GIVEN;
 	p.syn_timeout_ms = 20000;
