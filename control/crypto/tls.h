@@ -139,7 +139,7 @@ const char *tls_check_pem(const uint8_t *text, size_t n);
  * first is for a TLS server, and `now` (RFC 3339, "2026-11-29T21:44:05Z"; NULL: not known) is within their dates.
  * NULL: *to is that identity, to be passed to tls_use() or tls_drop(); else why not. */
 struct identity;
-#define TLS_CHAIN_MAX 8 /* certificates */
+#define TLS_CHAIN_MAX 6 /* certificates */
 const char *tls_read_import(const uint8_t *text, size_t n, const uint8_t secret[TLS_SECRET], const char *now,
                             struct identity **to);
 

@@ -305,6 +305,8 @@ static bool is_chain(mbedtls_x509_crt *first)
 	return (flags & ~(uint32_t)(MBEDTLS_X509_BADCERT_EXPIRED | MBEDTLS_X509_BADCERT_FUTURE)) == 0;
 }
 
+_Static_assert(TLS_CHAIN_MAX == MBEDTLS_X509_MAX_INTERMEDIATE_CA + 2, "the library verifies no longer chain");
+
 static const char *check_import(struct identity *i, const char *now)
 {
 	unsigned n = 0;
@@ -313,7 +315,7 @@ static const char *check_import(struct identity *i, const char *now)
 		put_date(from, &c->valid_from);
 		put_date(until, &c->valid_to);
 		if (++n > TLS_CHAIN_MAX)
-			return "there are more than 8 certificates";
+			return "there are more than 6 certificates";
 		if (now && strcmp(now, from) < 0)
 			return n == 1 ? "the certificate is not valid yet" : "a certificate of an issuer is not valid yet";
 		if (now && strcmp(now, until) > 0)

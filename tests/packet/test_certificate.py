@@ -3,7 +3,7 @@ authority makes of them, refusals with their reasons, and the store. tests/syste
 import re
 
 import pytest
-from certificate_authority import NOW, Authority, openssl
+from certificate_authority import CA, NOW, Authority, openssl
 from machine import A, B, SECOND
 from test_api import Api
 from test_api import CONFIG_ as CONFIG
@@ -107,6 +107,18 @@ def test_with_a_key(m, ca, kind):
     assert "in use, for connections" in said
 
 
+def test_long_chain(m, ca):
+    """Six certificates: the root, four issuers, and the machine's."""
+    chain, by = ca.root, "root"
+    for n in range(4):
+        name = "issuer%d" % n
+        ca.new_key(name)
+        certificate = ca.sign(ca.request(name, "/CN=" + name), CA, by=by)
+        ca.file(name + ".crt", certificate)
+        chain, by = certificate + chain, name
+    assert "the certificate is in use" in take(m, ca.sign(request(m), by=by) + chain)
+
+
 def refusals(ca, own):
     """(text, reason); own: a request of the machine's key"""
     other = ca.sign(ca.request("other"))
@@ -137,7 +149,7 @@ def refusals(ca, own):
          "the certificates are no chain: each is to be signed by the next one"),
         (ca.sign(own, "extendedKeyUsage=clientAuth"), "the certificate is not for a TLS server (key usage)"),
         (ca.sign(own, "keyUsage=keyCertSign"), "the certificate is not for a TLS server (key usage)"),
-        (good + ca.issuer * 8, "there are more than 8 certificates"),
+        (good + ca.issuer * 6, "there are more than 6 certificates"),
         (good * 40, "the text is too long"),
     ]
 
