@@ -25,6 +25,7 @@
 #include "control/management/http.h"
 #include "control/management/log_store.h"
 #include "control/management/logging.h"
+#include "control/management/image_fetch.h"
 #include "control/management/tls_stream.h"
 #include "control/cli/show.h"
 #include "control/cli/show_memory.h"
@@ -325,7 +326,7 @@ static uint64_t (*const timers[])(void) = {
 	engine_bfd_timer, /* first: its packets are the most urgent */
 	bundle_timer, ping_timer, traceroute_timer, neighbour_timer, rates_timer, summary_timer, fragments_timer, commit_timer, churn_timer,
 	config_hash_timer, engine_timer, tables_timer, tcp_timer, tls_stream_timer, http_timer, ssh_timer, remote_timer, capture_timer,
-	trace_timer, programs_timer, crash_timer, storage_timer, boot_disk_timer, storage_commands_timer,
+	trace_timer, programs_timer, crash_timer, storage_timer, boot_disk_timer, image_fetch_timer, storage_commands_timer,
 	lldp_control_timer,
 	dhcp_client_timer,
 	log_timer, logging_timer, log_store_timer, sflow_timer,

@@ -3,6 +3,7 @@
 
 #include "control/commit/load.h"
 #include "control/console/log.h"
+#include "control/management/image_fetch.h"
 #include "control/storage/boot_disk.h"
 #include "control/storage/disks.h"
 #include "lib/fmt.h"
@@ -58,8 +59,52 @@ void upgrade_confirm(struct shell *sh)
 	wait_for(sh, boot_disk_change(BOOT_DISK_CONFIRM, ended, NULL), "the image that runs is the active one");
 }
 
+/* The console that waits for a download; NULL: none does. */
+static struct shell *downloads;
+
+static void downloaded(void *arg, const char *why)
+{
+	struct shell *sh = downloads;
+	(void)arg;
+	downloads = NULL;
+	if (!sh)
+		return;
+	shell_print(sh, "%s%s\n", why ? "% " : "", why ? why : "it is the other image: `upgrade activate` has the next boot start it");
+	shell_done(sh);
+}
+
+static void stop_download(struct shell *sh)
+{
+	if (image_fetch_cancel())
+		return;
+	downloads = NULL;
+	shell_print(sh, "it is being written, which goes on; `show boot` tells how\n");
+	shell_done(sh);
+}
+
+void upgrade_url(struct shell *sh)
+{
+	if (sh->argc == 2 || (sh->argc == 3 && strcmp(sh->argv[1], "sha256") != 0)) {
+		shell_print(sh, "%% behind the URL there is nothing, or sha256 HASH\n");
+		return;
+	}
+	struct shell *other = downloads;
+	downloads = sh; /* it may end at once */
+	const char *why = image_fetch_begin(sh->argv[0], sh->argc == 3 ? sh->argv[2] : NULL, downloaded, NULL);
+	if (why) {
+		downloads = other;
+		shell_print(sh, "%% %s\n", why);
+	} else if (downloads) {
+		shell_set_busy(sh, stop_download);
+	}
+}
+
 void upgrade_cancel(struct shell *sh)
 {
+	if (image_fetch_cancel()) {
+		shell_print(sh, "the download has been cancelled\n");
+		return;
+	}
 	wait_for(sh, boot_disk_change(BOOT_DISK_CANCEL, ended, NULL), "the next boot starts the active image");
 }
 
@@ -88,7 +133,10 @@ static void put_state(struct shell *sh, const struct boot_disk_status *s, unsign
 void show_boot(struct shell *sh)
 {
 	struct boot_disk_status s;
+	char download[FETCH_TEXT];
 	boot_disk_status(&s);
+	if (image_fetch_text(download, sizeof download))
+		shell_print(sh, "download: %s\n", download);
 	if (s.doing)
 		shell_print(sh, "%s", s.doing);
 	if (s.doing && s.all)

@@ -5,6 +5,7 @@
 #include "control/console/shell.h"
 
 void show_boot(struct shell *sh);
+void upgrade_url(struct shell *sh);
 void upgrade_activate(struct shell *sh);
 void upgrade_confirm(struct shell *sh);
 void upgrade_cancel(struct shell *sh);

@@ -305,7 +305,7 @@ static const struct shell_command commands[] = {
 	{"configure", "[terminal]", "changes the candidate configuration", configure},
 	{"exit", NULL, "ends a session over the network", leave},
 	{"quit", NULL, "ends a session over the network", leave},
-	{"upgrade", NULL, "the other image on the disk", NULL},
+	{"upgrade", "URL [sha256 HASH]", "gets the other image by HTTP; Ctrl-C ends", upgrade_url},
 	{"upgrade activate", NULL, "has the next boot start it, once", upgrade_activate},
 	{"upgrade cancel", NULL, "has the next boot start the active image", upgrade_cancel},
 	{"upgrade confirm", NULL, "makes the image that runs the active one", upgrade_confirm},

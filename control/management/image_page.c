@@ -4,12 +4,11 @@
  * is written all the same.
  */
 #include "control/console/log.h"
+#include "control/management/image_fetch.h"
 #include "control/management/page.h"
 #include "control/management/users.h"
 #include "control/storage/boot_disk.h"
 #include "runtime/runtime.h"
-
-#define FILE_MAX (64u << 20) /* bytes: the partition's, by tools/launcher/disk.py */
 
 static struct {
 	enum { FREE, COMING, WRITING, ENDED } state;
@@ -31,7 +30,7 @@ uint8_t *page_image_take(struct page_write *w, unsigned *status)
 	*status = 409;
 	if (!why && upload.state != FREE)
 		why = "another image is being written";
-	if (!why && w->bytes > FILE_MAX) {
+	if (!why && w->bytes > IMAGE_FILE_MAX) {
 		*status = 413;
 		why = "the file is longer than 64 MiB";
 	}
@@ -118,7 +117,20 @@ static bool part_state(struct page_walk *w, struct page_text *t)
 	put_letter(t, "running", s.why ? IMAGE_NONE : s.running);
 	put_letter(t, "active", s.why ? IMAGE_NONE : s.env.active);
 	put_letter(t, "trying", s.why ? IMAGE_NONE : s.env.trying);
-	page_print(t, "\"tried\":%s,\"images\":[", !s.why && s.env.tried ? "true" : "false");
+	page_print(t, "\"tried\":%s,", !s.why && s.env.tried ? "true" : "false");
+	return false;
+}
+
+static bool part_download(struct page_walk *w, struct page_text *t)
+{
+	char text[200]; /* a longer one is cut: as JSON it fits into an item */
+	(void)w;
+	page_print(t, "\"download\":");
+	if (image_fetch_text(text, sizeof text))
+		page_json(t, text);
+	else
+		page_print(t, "null");
+	page_print(t, ",\"images\":[");
 	return false;
 }
 
@@ -143,4 +155,4 @@ static bool part_end(struct page_walk *w, struct page_text *t)
 	return false;
 }
 
-const page_part page_image[] = {part_state, part_images, part_end, NULL};
+const page_part page_image[] = {part_state, part_download, part_images, part_end, NULL};

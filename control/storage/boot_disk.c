@@ -406,6 +406,16 @@ static bool have_memory(void)
 	return boot.memory;
 }
 
+const char *boot_disk_file_bytes(const uint8_t header[IMAGE_HEADER], uint64_t *bytes)
+{
+	struct image image;
+	const char *why = image_read(header, &image);
+	if (!why && image.bytes > IMAGE_FILE_MAX - IMAGE_HEADER)
+		why = "the file is longer than 64 MiB";
+	*bytes = why ? 0 : IMAGE_HEADER + image.bytes;
+	return why;
+}
+
 const char *boot_disk_write(const uint8_t *file, uint64_t bytes, boot_disk_done done, void *arg)
 {
 	const char *why = boot_disk_may_write();

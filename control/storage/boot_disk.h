@@ -51,8 +51,13 @@ enum boot_disk_change {
 /* These return NULL: it has begun, and `done` will be called. Else why it cannot be, and `done` will not be called. */
 const char *boot_disk_change(enum boot_disk_change change, boot_disk_done done, void *arg);
 
+#define IMAGE_FILE_MAX (64u << 20) /* bytes of such a file: the partition's, by tools/launcher/disk.py */
+
 /* Writes the other image from a file of disk/image.h, which stays until `done`. */
 const char *boot_disk_write(const uint8_t *file, uint64_t bytes, boot_disk_done done, void *arg);
+
+/* How long the file is whose first IMAGE_HEADER bytes these are: at most IMAGE_FILE_MAX. NULL, or why it is no image. */
+const char *boot_disk_file_bytes(const uint8_t header[IMAGE_HEADER], uint64_t *bytes);
 
 /* Could it be written now? */
 const char *boot_disk_may_write(void);

@@ -7,7 +7,7 @@ from machine import *
 
 DOC = open(ROOT + "/docs/console.md", encoding="utf-8").read()
 # end the machine or the session, wait for a network, a disk or more lines, or need something to forget
-NOT_RUN = {"clock set", "write memory", "copy running-config startup-config", "erase startup-config", "show xdp map", "show xdp events", "xdp map", "ping", "test churn", "test connect", "capture", "trace", "traceroute", "exit", "quit", "reload", "poweroff", "install", "crypto certificate import", "crypto certificate reset"}
+NOT_RUN = {"clock set", "write memory", "copy running-config startup-config", "erase startup-config", "show xdp map", "show xdp events", "xdp map", "ping", "test churn", "test connect", "capture", "trace", "traceroute", "exit", "quit", "reload", "poweroff", "install", "crypto certificate import", "crypto certificate reset", "upgrade"}
 
 
 def sections():

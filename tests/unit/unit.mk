@@ -59,6 +59,7 @@ UNIT_SRC_http_range := $(HTTP_SRC)
 UNIT_SRC_http_condition := $(HTTP_SRC)
 UNIT_SRC_http_coding := $(HTTP_SRC)
 UNIT_SRC_http_response := net/http/response.c
+UNIT_SRC_http_url := net/http/url.c
 UNIT_SRC_web_log := apps/web/log_text.c net/http/date.c lib/civil.c lib/fmt.c
 UNIT_SRC_web_site := $(sort $(wildcard apps/web/site*.c)) net/archive/tar.c net/http/answer.c net/http/coding.c net/http/date.c net/http/media.c lib/civil.c lib/fmt.c lib/siphash.c
 UNIT_SRC_tar := net/archive/tar.c
