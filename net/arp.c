@@ -402,7 +402,7 @@ enum counter arp_input(struct arp *a, unsigned interface, const uint8_t *frame, 
 	if (!eth_is_station(m.sha))
 		return CNT_drop_arp_bad_sender;
 	if (ours && !eth_equal(m.sha, ours->mac))
-		arp_local_conflict(a, ours, now_ns);
+		arp_local_conflict(a, ours, m.sha, now_ns);
 	/* RFC 5227 2.1.1: a request from 0.0.0.0 is a probe, answered but not learned from */
 	bool is_probe = request && spa == 0;
 	if (!is_probe && (arp_local_on_any_interface(a, spa) || !arp_is_on_link(a, interface, spa)))

@@ -25,7 +25,7 @@ bool arp_send_request(struct arp *a, const struct neigh *n);
 
 /* Another station used our address. RFC 5227 2.4 (c) suits a router: it cannot give the address up,
  * so it defends it with an announcement, at most once in DEFEND_INTERVAL. */
-void arp_local_conflict(struct arp *a, struct arp_local *l, uint64_t now_ns);
+void arp_local_conflict(struct arp *a, struct arp_local *l, const uint8_t *mac, uint64_t now_ns);
 
 /* Sends due announcements; returns when the next is due. */
 void arp_local_tick(struct arp *a, uint64_t now_ns);

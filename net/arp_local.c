@@ -135,13 +135,15 @@ bool arp_is_on_link(const struct arp *a, unsigned interface, uint32_t ip)
 	return l && !ip4_src_is_martian(ip) && ip4_is_subnet_host(ip, l->plen);
 }
 
-void arp_local_conflict(struct arp *a, struct arp_local *l, uint64_t now_ns)
+void arp_local_conflict(struct arp *a, struct arp_local *l, const uint8_t *mac, uint64_t now_ns)
 {
 	a->ops->count(a->ctx, CNT_arp_conflict, 1);
 	if (l->defended && now_ns - l->defended_at < ARP_DEFEND_INTERVAL_NS)
 		return;
 	l->defended = true;
 	l->defended_at = now_ns;
+	if (a->ops->conflict)
+		a->ops->conflict(a->ctx, l->interface, l->ip, mac);
 	send_announcement(a, l);
 }
 

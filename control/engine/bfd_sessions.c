@@ -2,11 +2,13 @@
 #include "control/engine/bfd_sessions.h"
 
 #include "control/config/running.h"
+#include "control/console/log.h"
 #include "control/engine/hops.h"
 #include "control/host/output.h"
 #include "control/host/output6.h"
 #include "control/host/udp_control.h"
 #include "dataplane/state.h"
+#include "lib/fmt.h"
 #include "lib/mem.h"
 #include "lib/number.h"
 #include "net/ip4.h"
@@ -47,7 +49,18 @@ struct engine_bfd_session *bfd_sessions_find(uint32_t lid)
 	return NULL;
 }
 
-/* Notes what has changed for bfdd, and for the figures. */
+/* Messages of the event log: a session is up, or no longer. */
+static void log_change(const struct engine_bfd_session *e, bool was_up)
+{
+	char peer[FMT_ADDR_MAX];
+	const char *const whom = fmt_addr(peer, e->peer.w);
+	if (e->s.state == BFD_UP)
+		log_event(LOG_NOTICE, "BFD-UPDOWN", "bfd: session with %s is up", whom);
+	else if (was_up)
+		log_event(LOG_WARNING, "BFD-UPDOWN", "bfd: session with %s is down: %s", whom, bfd_diag_name(e->s.diag));
+}
+
+/* Notes what has changed for bfdd, for the figures and for the event log. */
 static void note(struct engine_bfd_session *e, enum bfd_state before, unsigned changed)
 {
 	e->remote |= (changed & BFD_CHANGED_REMOTE) != 0;
@@ -57,6 +70,7 @@ static void note(struct engine_bfd_session *e, enum bfd_state before, unsigned c
 	e->tell = true;
 	e->changed_ns = core_now_ns();
 	e->ups += e->s.state == BFD_UP;
+	log_change(e, before == BFD_UP);
 	if (before != BFD_UP)
 		return;
 	e->fell = true;

@@ -17,6 +17,7 @@
 #include "control/forwarding/trace_points.h"
 #include "runtime/events.h"
 
+#include "lib/fmt.h"
 #include "lib/mem.h"
 #include "net/ip4.h"
 
@@ -76,6 +77,14 @@ static bool op_in_use(void *ctx, unsigned index)
 	return used;
 }
 
+static void op_conflict(void *ctx, unsigned interface, uint32_t ip, const uint8_t *mac)
+{
+	char text[FMT_IP4_MAX], by[FMT_MAC_MAX];
+	(void)ctx;
+	log_event(LOG_WARNING, "ARP-CONFLICT", "%s: %s is in use by %s too", dp_name(dp_get(), interface),
+	          fmt_ip4(text, ip), fmt_mac(by, mac));
+}
+
 static uint32_t first = NH_NEIGHBOUR; /* ctx of adjacency_op_* */
 
 static const struct arp_ops arp_ops = {
@@ -88,6 +97,7 @@ static const struct arp_ops arp_ops = {
 	.count = adjacency_op_count,
 	.removed = op_removed,
 	.in_use = op_in_use,
+	.conflict = op_conflict,
 };
 
 /* --- parameters and memory --- */

@@ -147,6 +147,8 @@ def test_conflict_is_defended_once_in_ten_seconds(fresh):
     fresh.send(0, thief)
     fresh.expect(0, announcement(ROUTER[0]))
     fresh.expect_counters(drop_arp_bad_sender=1, arp_conflict=1, arp_tx_request=1)
+    said = fresh.console("show logging")
+    assert "%%ARP-4-CONFLICT: eth0: %s is in use by %s too" % (ROUTER[0].ip, STRANGER.mac) in said, said
 
 
 def test_own_announcement_heard_again_is_no_conflict(fresh):

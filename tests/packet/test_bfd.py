@@ -175,6 +175,9 @@ def test_session_comes_up_and_falls(e, z):
     assert "last down 0 s ago: control detection time expired\n" in said
     assert "up 1, down 1\n" in said
     assert counted(e, "drop_bfd_session") == 0
+    assert re.findall(r"%BFD-(.*)", e.console("show logging")) == [
+        "5-UPDOWN: bfd: session with %s is up" % B.ip,
+        "4-UPDOWN: bfd: session with %s is down: control detection time expired" % B.ip]
 
 
 def test_peer_says_down(e, z):

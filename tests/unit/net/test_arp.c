@@ -53,8 +53,15 @@ static bool on_in_use(void *ctx, unsigned index)
 	return (int)index == in_use;
 }
 
+static void on_conflict(void *ctx, unsigned interface, uint32_t ip, const uint8_t *mac)
+{
+	char text[FMT_IP4_MAX];
+	(void)ctx;
+	say("%s on %u by %02x; ", fmt_ip4(text, ip), interface, mac[5]);
+}
+
 static const struct arp_ops ops = {on_tx, on_up, on_down, on_release, on_unreachable, on_lost, on_count,
-                                   on_removed, on_in_use};
+                                   on_removed, on_in_use, on_conflict};
 
 /* --- set-up: a table of 4, queues of 3, 8 frames in all; announcements are over --- */
 
@@ -606,11 +613,11 @@ static void conflict_is_defended_once_in_ten_seconds(void **s)
 {
 	(void)s;
 	assert_int_equal(REQUEST(mac_a, US, US, S(10)), CNT_drop_arp_bad_sender);
-	expect("conflict; tx0 ask 10.0.0.1>10.0.0.1 to ff; ");
+	expect("conflict; 10.0.0.1 on 0 by 0a; tx0 ask 10.0.0.1>10.0.0.1 to ff; ");
 	assert_int_equal(REPLY(mac_a, US, NEIGH(9), S(19.9)), CNT_drop_arp_bad_sender);
 	expect("conflict; ");
 	assert_int_equal(REQUEST(mac_a, US, NEIGH(9), S(20)), CNT_drop_arp_bad_sender);
-	expect("conflict; tx0 ask 10.0.0.1>10.0.0.1 to ff; ");
+	expect("conflict; 10.0.0.1 on 0 by 0a; tx0 ask 10.0.0.1>10.0.0.1 to ff; ");
 	/* Our own frame, received again, is not a conflict. */
 	assert_int_equal(REQUEST(our_mac, US, US, S(21)), CNT_drop_arp_bad_sender);
 	expect("");
