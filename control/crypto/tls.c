@@ -1,9 +1,17 @@
 /* TLS sessions; see tls.h. */
 #include "control/crypto/tls.h"
 
+#include <mbedtls/asn1.h>
+#include <mbedtls/bignum.h>
+#include <mbedtls/cipher.h>
+#include <mbedtls/ecp.h>
+#include <mbedtls/entropy.h>
 #include <mbedtls/error.h>
+#include <mbedtls/md.h>
+#include <mbedtls/pk.h>
 #include <mbedtls/platform.h>
 #include <mbedtls/ssl.h>
+#include <mbedtls/x509.h>
 
 #include "control/crypto/tls_inside.h"
 #include "lib/mem.h"
@@ -15,7 +23,8 @@ struct tls {
 	struct tls_peer peer;      /* of the client */
 	const struct tls_io *io;
 	void *arg;
-	int error; /* of the library: the first that was fatal; 0: none */
+	int error;  /* of the library: the first that was fatal; 0: none */
+	bool ended; /* close_notify has come */
 };
 
 static int on_send(void *ctx, const unsigned char *from, size_t n)
@@ -119,12 +128,18 @@ enum tls_step tls_handshake(struct tls *t)
 
 int tls_read(struct tls *t, uint8_t *to, uint32_t n)
 {
-	const int got = t->error ? t->error : mbedtls_ssl_read(&t->ssl, to, n);
+	if (t->error)
+		return TLS_BROKEN;
+	const int got = t->ended ? MBEDTLS_ERR_SSL_PEER_CLOSE_NOTIFY : mbedtls_ssl_read(&t->ssl, to, n);
 	if (got > 0)
 		return got;
-	if (got == MBEDTLS_ERR_SSL_PEER_CLOSE_NOTIFY)
+	t->ended = got == MBEDTLS_ERR_SSL_PEER_CLOSE_NOTIFY;
+	if (t->ended)
 		return TLS_ENDED;
-	return is_fatal(t, got) ? TLS_BROKEN : 0;
+	/* An alert waits for room, a refusal of renegotiation: mbedtls_ssl_write would send it instead of the data. */
+	if (got == MBEDTLS_ERR_SSL_WANT_WRITE)
+		t->error = got;
+	return is_fatal(t, got) || t->error ? TLS_BROKEN : 0;
 }
 
 bool tls_write(struct tls *t, const void *from, uint32_t n)
@@ -172,8 +187,24 @@ static enum tls_failure alerted(const struct tls *t)
 	       alert == MBEDTLS_SSL_ALERT_MSG_INSUFFICIENT_SECURITY ? TLS_FAILURE_AGREE : TLS_FAILURE_ALERT;
 }
 
+/* The library adds an error of a low level to that of a higher one (include/mbedtls/error.h). It may report PSA's
+ * lack of memory as a generic error or as failed hardware, of which there is none, and a generator of random numbers
+ * without memory as one without entropy. */
+static bool is_for_memory(int error)
+{
+	const int low = -(-error & 0x7f), high = error - low;
+	return error == MBEDTLS_ERR_ERROR_GENERIC_ERROR || error == MBEDTLS_ERR_SSL_HW_ACCEL_FAILED ||
+	       error == MBEDTLS_ERR_ENTROPY_SOURCE_FAILED || error == MBEDTLS_ERR_ECP_RANDOM_FAILED || low == MBEDTLS_ERR_MPI_ALLOC_FAILED ||
+	       low == MBEDTLS_ERR_ASN1_ALLOC_FAILED || high == MBEDTLS_ERR_SSL_ALLOC_FAILED ||
+	       high == MBEDTLS_ERR_ECP_ALLOC_FAILED || high == MBEDTLS_ERR_PK_ALLOC_FAILED ||
+	       high == MBEDTLS_ERR_X509_ALLOC_FAILED || high == MBEDTLS_ERR_MD_ALLOC_FAILED ||
+	       high == MBEDTLS_ERR_CIPHER_ALLOC_FAILED;
+}
+
 enum tls_failure tls_failure(const struct tls *t)
 {
+	if (is_for_memory(t->error))
+		return TLS_FAILURE_MEMORY;
 	switch (t->error) {
 	case MBEDTLS_ERR_SSL_BAD_PROTOCOL_VERSION:
 	case MBEDTLS_ERR_SSL_HANDSHAKE_FAILURE:
@@ -183,8 +214,6 @@ enum tls_failure tls_failure(const struct tls *t)
 		return TLS_FAILURE_RECORD;
 	case MBEDTLS_ERR_SSL_FATAL_ALERT_MESSAGE:
 		return t->trust ? alerted(t) : TLS_FAILURE_ALERT;
-	case MBEDTLS_ERR_SSL_ALLOC_FAILED:
-		return TLS_FAILURE_MEMORY;
 	case MBEDTLS_ERR_X509_CERT_VERIFY_FAILED:
 	case MBEDTLS_ERR_SSL_BAD_CERTIFICATE:
 		return refusal(mbedtls_ssl_get_verify_result(&t->ssl));

@@ -22,8 +22,8 @@
 #include "lib/types.h"
 #include "net/addr.h"
 
-#define TLS_WRITE_MAX 4096u /* plain bytes of one record (third/config) */
-#define TLS_OVERHEAD 64u    /* that a record adds at most: 5 + 8 + 16, or 5 + 1 + 16 */
+#define TLS_WRITE_MAX 4095u /* plain bytes of one record: third/config, less the type that TLS 1.3 encrypts with them */
+#define TLS_OVERHEAD 64u    /* that a record adds at most: 5 + 8 + 16, or 5 + 1 + 15 of padding + 16 */
 
 /* How a session reaches its connection. Both return the bytes taken, 0: none now. */
 struct tls_io {
@@ -83,7 +83,7 @@ enum tls_failure {
 	TLS_FAILURE_AGREE,    /* no version, suite or group in common */
 	TLS_FAILURE_RECORD,   /* a record whose tag is wrong */
 	TLS_FAILURE_ALERT,    /* the peer's alert, often: it does not trust the certificate */
-	TLS_FAILURE_MEMORY,
+	TLS_FAILURE_MEMORY,      /* or no random numbers */
 	TLS_FAILURE_NO_TRUST,    /* there is neither a trusted certificate nor a fingerprint */
 	TLS_FAILURE_NO_TIME,     /* the time of day is not known, and dates must be checked */
 	TLS_FAILURE_UNTRUSTED,   /* no chain leads to a trusted certificate */

@@ -384,6 +384,7 @@ uint64_t tls_stream_timer(void)
 {
 	const uint64_t now = core_now_ns();
 	uint64_t due = UINT64_MAX, spent = 0;
+	bool steps = false; /* of handshakes can be done */
 	if (tls_stats.sessions == 0 && tls_client_stats.sessions == 0)
 		return UINT64_MAX;
 	next_turn = (next_turn + 1) % PLACES;
@@ -400,12 +401,11 @@ uint64_t tls_stream_timer(void)
 			cut(s);
 		if (s->under && s->state != OPEN && s->state != OPENING)
 			due = u64_min(due, s->due_ns);
-		if (s->under && s->state == SHAKING && (s->in_at < s->in_len || s->more))
-			due = u64_min(due, u64_max(now, rest_ns));
+		steps = steps || (s->under && s->state == SHAKING && (s->in_at < s->in_len || s->more));
 	}
 	if (spent >= TLS_TURN_NS)
 		rest_ns = now + 2 * spent; /* `now` is the beginning of this turn */
-	return due;
+	return steps ? u64_min(due, u64_max(now, rest_ns)) : due;
 }
 
 uint64_t tls_stream_deadline(void)

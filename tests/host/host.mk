@@ -34,7 +34,8 @@ $(foreach cc,gcc clang,$(eval $(call HOST_COMPILE,$(cc))))
 
 # control/crypto, with the headers of foreign code
 include third/third.mk
-HOST_CRYPTO := $(foreach cc,gcc clang,$(patsubst %.c,$(HOST_BUILD)/$(cc)/%.o,$(wildcard control/crypto/*.c)))
+HOST_CRYPTO := $(foreach cc,gcc clang,$(patsubst %.c,$(HOST_BUILD)/$(cc)/%.o, \
+	$(wildcard control/crypto/*.c) tests/unit/control/crypto/test_tls.c))
 $(HOST_CRYPTO): HOST_TWINS += $(THIRD_INCLUDE)
 $(HOST_CRYPTO): $(THIRD_READY)
 

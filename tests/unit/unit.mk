@@ -157,6 +157,11 @@ UNIT_SRC_config_lacp := $(UNIT_SRC_config)
 UNIT_SRC_bundle := runtime/bundle.c
 UNIT_SRC_ssh_crypto := control/crypto/ssh_crypto.c control/crypto/library.c runtime/entropy.c lib/sha256.c lib/fmt.c
 UNIT_SRC_tls_client := $(addprefix control/crypto/,tls.c tls_identity.c tls_trust.c library.c) runtime/entropy.c lib/civil.c lib/sha256.c lib/fmt.c
+UNIT_SRC_tls := $(addprefix control/crypto/,tls.c tls_identity.c tls_trust.c library.c) tests/unit/rig/openssl_client.c \
+	lib/civil.c lib/sha256.c lib/fmt.c
+UNIT_SRC_tls_stream := $(UNIT_SRC_tls)
+UNIT_LIBS_tls := -lssl -lcrypto
+UNIT_LIBS_tls_stream := $(UNIT_LIBS_tls)
 UNIT_SRC_crypto := control/crypto/known.c control/crypto/library.c runtime/entropy.c lib/sha256.c lib/fmt.c
 UNIT_SRC_password := control/config/password.c control/text/base64.c control/text/text.c lib/pbkdf2.c lib/sha256.c lib/fmt.c
 UNIT_SRC_shell := control/console/shell.c control/console/shell_words.c control/text/text.c lib/fmt.c
@@ -438,7 +443,7 @@ unit_obj = $(patsubst %.c,$(call unit_dir,$(1),$(2))/%.o, \
 define UNIT_LINK
 $(UNIT_BUILD)/$(1)/test_$(2): $(call unit_obj,$(1),$(2))
 	@mkdir -p $$(@D)
-	@$(1) $$(HOST_CFLAGS_$(1)) -o $$@ $$^ -lcmocka -lm
+	@$(1) $$(HOST_CFLAGS_$(1)) -o $$@ $$^ $$(UNIT_LIBS_$(2)) -lcmocka -lm
 $(UNIT_BUILD)/$(1)/test_$(2): $(if $(filter control/crypto/%,$(UNIT_SRC_$(2))),$(THIRD_HOST))
 endef
 $(foreach cc,$(UNIT_CC),$(foreach t,$(T),$(eval $(call UNIT_LINK,$(cc),$(t)))))
