@@ -54,6 +54,7 @@ struct session {
 	uint64_t due_ns;       /* deadline of the state */
 	uint64_t asked_ns;     /* while a password waits for a guess: since when */
 	uint64_t rekey_ns;     /* when new keys are due */
+	uint64_t since_ns;     /* when the connection was made */
 	uint64_t turn;         /* for operations with public keys: a later one has a larger number */
 	struct login login;
 	struct ssh ssh;
@@ -473,16 +474,33 @@ static struct session *dispensable(unsigned *most)
 	return found;
 }
 
-/* Finds a place for a new connection from `from`: a free one, or one of a source that holds more. NULL:
- * there is none. */
+/* The oldest session whose first key exchange has not ended in time. NULL: there is none. */
+static struct session *unkeyed(void)
+{
+	const uint64_t now = core_now_ns();
+	struct session *found = NULL;
+	for (unsigned i = 0; i < SSH_SESSIONS; i++) {
+		struct session *s = &sessions[i];
+		if (login_holder(i) && !ssh_is_keyed(&s->ssh) && now - s->since_ns >= SSH_KEX_NS &&
+		    (!found || s->since_ns < found->since_ns))
+			found = s;
+	}
+	return found;
+}
+
+/* Finds a place for a new connection from `from`: a free one, one of a source that holds more, or, if `from` has none,
+ * one whose client does not get on with the key exchange. NULL: there is none. */
 static struct session *take_place(const struct net_addr *from)
 {
+	const unsigned held = places_held(login_holder, SSH_SESSIONS, from);
 	unsigned most = 0;
 	for (unsigned i = 0; i < SSH_SESSIONS; i++)
 		if (!sessions[i].below)
 			return &sessions[i];
 	struct session *s = dispensable(&most);
-	if (!s || !places_may_take(places_held(login_holder, SSH_SESSIONS, from), most))
+	if (s && !places_may_take(held, most))
+		s = held ? NULL : unkeyed();
+	if (!s)
 		return NULL;
 	ssh_stats.full += s->state != SESSION_CLOSE;
 	reset(s);
@@ -515,6 +533,7 @@ static bool on_accept(struct stream *below)
 	s->unconsumed = 0;
 	s->due_ns = now + SSH_LOGIN_NS;
 	s->rekey_ns = now + SSH_REKEY_NS;
+	s->since_ns = now;
 	s->turn = ++turns;
 	s->login = (struct login){.state = LOGIN_IDLE};
 	below->arg = s;

@@ -12,7 +12,8 @@
  *
  * Everything that a client can cause is bounded:
  *     connections   SSH_SESSIONS, for which sources compete by the rules of places.h until they are
- *                   logged in; sessions of the console by remote.h's
+ *                   logged in. A client that has not exchanged keys within SSH_KEX_NS makes room for a
+ *                   source without a connection; sessions of the console by remote.h's
  *     memory        sessions are allocated at the start
  *     time          SSH_LOGIN_NS to log in, and again to start a shell or command. remote.h's afterwards
  *     work          one operation with a public key in a turn of the control core, and other work for at
@@ -31,6 +32,7 @@
 
 #define SSH_SESSIONS 8
 #define SSH_LOGIN_NS (30 * SECOND_NS)
+#define SSH_KEX_NS (5 * SECOND_NS)
 #define SSH_REKEY_NS (3600 * SECOND_NS) /* RFC 4253 9 */
 
 /* At the start: allocates the memory and makes the host key, once. False: there is not enough, or no

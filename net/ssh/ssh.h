@@ -274,6 +274,9 @@ void ssh_rekey(struct ssh *s);
 void ssh_close(struct ssh *s, const char *why);
 static inline bool ssh_is_over(const struct ssh *s) { return s->over; }
 
+/* True once the first key exchange is over. */
+static inline bool ssh_is_keyed(const struct ssh *s) { return s->keyed; }
+
 /* Reads a public key blob (RFC 4253 6.6, 5656 3.1, 8709 4), with the SSH_RSA_SHA256 kind for RSA. False: it
  * is none that verify can take. */
 bool ssh_read_public(struct ssh_text blob, struct ssh_public *out);

@@ -299,6 +299,41 @@ def test_who_does_not_log_in_leaves_room(make):
     assert metric(m, "full_total") == 20 + 1 + 20 + 1 + 1
 
 
+def test_ssh_clients_without_keys_leave_room(make):
+    """Eight addresses have a place of SSH each, and exchange no keys. In the first five seconds another one is turned
+    away; then it takes the place of the oldest, but an address that has one gets no second one."""
+    m = make(BASE + HASH + "\nssh server\nssh access 192.0.2.0/24\nssh access 198.51.100.0/24\n")
+    stations = [Station(0, "192.0.2.%d" % n, "02:aa:00:00:01:%02x" % n) for n in range(10, 18)]
+    m.learn(*stations, B)
+    silent = []
+    for n, station in enumerate(stations):
+        silent.append(Client(m, dport=22, sport=40000 + n, src=station).read())
+        m.time(100 * MS)
+    assert all(s.got.startswith(b"SSH-2.0-") and not s.ended for s in silent)
+
+    def reset():
+        """The clients of port 0 that have been reset since the last call."""
+        frames = [out.frame for out in m.outs[0]]
+        m.outs[0].clear()
+        return [int.from_bytes(f[36:38], "big") - 40000 for f in frames if f[47] & 4]
+
+    assert Client(m, dport=22, sport=41000, src=B).read().ended == "reset"
+    silent[1].ask(b"SSH-2.0-x\r\n")
+    m.time(4300 * MS)  # 5.1 s after the first, 5.0 after the second, 4.4 after the last
+    assert not Client(m, dport=22, sport=41001, src=B).read().ended
+    assert reset() == [0]
+    assert Client(m, dport=22, sport=41002, src=B).read().ended == "reset"
+    m.time(SECOND)
+    late = Station(0, "192.0.2.9", "02:aa:00:00:01:09")
+    m.learn(late)
+    m.outs[0].clear()
+    p = Peer(m, dport=22, sport=41003, src=late)
+    p.send("S")
+    p.ack = p.take("SA").seq + 1
+    p.send("A")
+    assert reset() == [1]
+
+
 def test_logged_in_sessions_leave_room(make):
     """One address has all four. Who logs in from another one takes the place of those that it has more
     of, that which has been idle for longest first; beyond that, one that has been idle for a minute."""

@@ -439,13 +439,13 @@ THIRD = """interface eth2
 
 
 @contextlib.contextmanager
-def three_hosts(make_router, make_hosts, cpus, *arguments):
+def three_hosts(make_router, make_hosts, cpus, *arguments, extra=""):
     """A router between three hosts, which have reached each other: (router, left, right, third)."""
     queues = max(cpus - 1, 1)
     left, right = make_hosts(queues)
     with netlab.Host("third", queues) as third:
         third.configure(THIRD_HOST + "/24", "203.0.113.1", 1500)
-        router = make_router(router_config(extra=THIRD), *arguments, cpus=cpus,
+        router = make_router(router_config(extra=THIRD + extra), *arguments, cpus=cpus,
                              ports=(left.port, right.port, third.port))
         for host in (left, right, third):
             host.wait_for_link()
