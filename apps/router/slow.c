@@ -57,6 +57,12 @@ static COLD void broadcast(struct pkt *p)
 	router_egress(p, &a, nh, false);
 }
 
+/* For DHCP: the source 0.0.0.0 of a client, or a server before our interface has a lease. */
+static bool has_no_route_yet(unsigned interface, const uint8_t *ip)
+{
+	return ip4_src(ip) == 0 || !router.dp->interface[interface].enabled;
+}
+
 static void ip4_input(struct pkt *p, bool asked)
 {
 	const uint8_t *ip = p->data + ETH_HLEN;
@@ -74,7 +80,7 @@ static void ip4_input(struct pkt *p, bool asked)
 	 * no error about its options, and a forged source gets no answer. */
 	if (!asked &&
 	    (router_denied(p, &router.filters->interface[p->interface].in[0], CNT_drop_acl_in) ||
-	     (ip4_src(ip) != 0 && router_is_forged(p, false)))) /* 0.0.0.0: a DHCP client's */
+	     (!(dhcp && has_no_route_yet(p->interface, ip)) && router_is_forged(p, false))))
 		return;
 	if (dhcp) {
 		ingress_complete(p, ETH_HLEN + ip4_header_len(ip));

@@ -13,8 +13,9 @@
 #include "lib/mem.h"
 #include "net/ip4.h"
 
-static struct {
+static struct leased {
 	bool set;
+	unsigned distance; /* of its routes */
 	struct dhcp_lease lease;
 } leased[DP_INTERFACES_MAX];
 
@@ -60,32 +61,34 @@ static void write_address(struct dp_interface *ifp, const struct dhcp_lease *l)
 	__atomic_store_n(&ifp->enabled, true, __ATOMIC_RELEASE);
 }
 
-static bool has_route(const struct dhcp_lease *l, const struct dhcp_lease_route *r)
+/* Announces the routes that all leases together have to the prefix. */
+static void set_route(uint32_t prefix, uint32_t plen)
 {
-	for (unsigned i = 0; i < l->routes; i++)
-		if (l->route[i].prefix == r->prefix && l->route[i].plen == r->plen)
-			return true;
-	return false;
+	struct rib_hop hop[CONFIG_DHCP_CLIENTS_MAX];
+	unsigned n = 0;
+	_Static_assert(CONFIG_DHCP_CLIENTS_MAX <= RIB_ROUTES_MAX, "a lease has one route to a prefix");
+	for (const struct leased *at = leased; at < leased + ARRAY_LEN(leased); at++)
+		for (uint32_t i = 0; at->set && i < at->lease.routes; i++)
+			if (at->lease.route[i].prefix == prefix && at->lease.route[i].plen == plen && n < ARRAY_LEN(hop))
+				hop[n++] = (struct rib_hop){.via = net_addr_ip4(at->lease.route[i].via),
+				                            .interface = RIB_ANY_INTERFACE,
+				                            .distance = (uint8_t)at->distance};
+	routes_leased(prefix, plen, hop, n);
 }
 
-/* Routes of `was` that `l` does not have go, the others come. */
-static void set_routes(const struct dhcp_lease *was, const struct dhcp_lease *l, unsigned distance)
+static void set_routes(const struct dhcp_lease *l)
 {
-	for (unsigned i = 0; i < was->routes; i++)
-		if (!has_route(l, &was->route[i]))
-			routes_leased(was->route[i].prefix, was->route[i].plen, 0, distance);
-	for (unsigned i = 0; i < l->routes; i++)
-		routes_leased(l->route[i].prefix, l->route[i].plen, l->route[i].via, distance);
-	routes_settle();
+	for (uint32_t i = 0; i < l->routes; i++)
+		set_route(l->route[i].prefix, l->route[i].plen);
 }
 
 bool leased_set(unsigned interface, const struct dhcp_lease *l, unsigned distance)
 {
-	static const struct dhcp_lease none;
 	struct dp_interface *ifp = &dp_get()->interface[interface];
+	struct leased *at = &leased[interface];
 	const struct net_addr own = net_addr_ip4(l->addr);
-	const bool again = leased[interface].set;
-	if (!again) {
+	const struct dhcp_lease was = at->lease; /* no routes unless at->set */
+	if (!at->set) {
 		if (overlaps(interface, l) ||
 		    arp_add_local(&neighbours.arp, interface, l->addr, l->plen, ifp->mac) != E_OK)
 			return false;
@@ -94,22 +97,23 @@ bool leased_set(unsigned interface, const struct dhcp_lease *l, unsigned distanc
 		announce(interface, l, true);
 		routes_reach_again(); /* configured routes may have their gateways there */
 	}
-	set_routes(again ? &leased[interface].lease : &none, l, distance);
-	leased[interface].lease = *l;
-	leased[interface].set = true;
+	*at = (struct leased){true, distance, *l};
+	set_routes(&was); /* of which some may have gone */
+	set_routes(l);
+	routes_settle();
 	return true;
 }
 
 void leased_clear(unsigned interface)
 {
-	static const struct dhcp_lease none;
 	struct dp_interface *ifp = &dp_get()->interface[interface];
-	const struct dhcp_lease *l = &leased[interface].lease;
+	const struct dhcp_lease was = leased[interface].lease, *const l = &was;
 	const struct net_addr own = net_addr_ip4(l->addr);
 	if (!leased[interface].set)
 		return;
-	leased[interface].set = false;
-	set_routes(l, &none, 0);
+	memset(&leased[interface], 0, sizeof leased[interface]);
+	set_routes(l);
+	routes_settle();
 	__atomic_store_n(&ifp->enabled, false, __ATOMIC_RELEASE);
 	__atomic_store_n(&ifp->addresses, 0, __ATOMIC_RELEASE);
 	arp_clear_local(&neighbours.arp, interface);

@@ -11,6 +11,7 @@
 #include "dataplane/state.h"
 #include "lib/mem.h"
 #include "lib/number.h"
+#include "net/dhcp/client4.h"
 #include "net/ip4.h"
 #include "net/ip6.h"
 
@@ -177,6 +178,8 @@ static struct rib_size size_for(const struct config *c)
 		s.four += LOCAL_EACH * i->address_count;
 		s.six += OWN6_EACH * i->address6_count + (i->autoconfig ? 2 * DP_ADDRESSES6_MAX : 0);
 	}
+	s.routes += (1 + DHCP_LEASE_ROUTES) * c->dhcp.clients;
+	s.four += (LOCAL_EACH + DHCP_LEASE_ROUTES) * c->dhcp.clients;
 	s.four += u32_min(s.four / 2, TEST_PREFIXES) + PREFIXES_MORE;
 	s.six += s.six / 8 + PREFIXES_MORE / 4;
 	s.four += engine_prefixes(c, false);
@@ -391,12 +394,10 @@ void routes_withdrawn(const struct net_addr *addr, unsigned plen, bool local)
 	set(&p, local ? RIB_LOCAL : RIB_CONNECTED, 0, NULL, 0);
 }
 
-void routes_leased(uint32_t prefix, unsigned plen, uint32_t via, unsigned distance)
+void routes_leased(uint32_t prefix, unsigned plen, const struct rib_hop *hop, unsigned n)
 {
 	const struct rib_prefix p = {net_addr_ip4(prefix), (uint8_t)plen, false};
-	const struct rib_hop hop = {
-		.via = net_addr_ip4(via), .interface = RIB_ANY_INTERFACE, .distance = (uint8_t)distance};
-	set(&p, RIB_LEASED, 0, &hop, via != 0);
+	set(&p, RIB_LEASED, 0, hop, n);
 }
 
 void routes_reach_again(void)

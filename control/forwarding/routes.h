@@ -57,8 +57,8 @@ void routes_connected(const struct net_addr *addr, unsigned plen, bool six, uint
 /* Removes what routes_connected, or (local) routes_local, has announced for the prefix. */
 void routes_withdrawn(const struct net_addr *addr, unsigned plen, bool local);
 
-/* The route of a DHCP lease to an IPv4 prefix by a gateway, as configured ones; via 0: none. */
-void routes_leased(uint32_t prefix, unsigned plen, uint32_t via, unsigned distance);
+/* The n routes, at most RIB_ROUTES_MAX, of all DHCP leases together to an IPv4 prefix; 0: none. */
+void routes_leased(uint32_t prefix, unsigned plen, const struct rib_hop *hop, unsigned n);
 
 /* Subnets of ours have come or gone: all gateways are looked for again. */
 void routes_reach_again(void);

@@ -17,9 +17,12 @@
 #include "net/ip4.h"
 #include "runtime/sealed.h"
 
+#define SILENT_TRIES 5 /* messages, in a minute */
+
 static struct slot {
 	bool used;
 	bool up;           /* the link, as last seen */
+	bool told;         /* since the last lease, that no server answers */
 	uint32_t key;      /* of the interface's name */
 	unsigned interface; /* its present number */
 	unsigned distance;
@@ -173,14 +176,17 @@ static bool op_bound(void *ctx, const struct dhcp_lease *l)
 		          fmt_ip4(server, l->server));
 	store(s->key, l->addr);
 	s->client.installed = true; /* for keep() */
+	s->told = false;
 	keep();
 	return true;
 }
 
-static void op_unbound(void *ctx)
+static void op_unbound(void *ctx, const char *why)
 {
 	struct slot *s = ctx;
-	log_event(LOG_WARNING, "DHCP-UNBOUND", "%s: no address of a DHCP server any more", dp_name(dp_get(), s->interface));
+	char prefix[FMT_PREFIX_MAX];
+	log_event(LOG_WARNING, "DHCP-UNBOUND", "%s: the address %s is given up: %s", dp_name(dp_get(), s->interface),
+	          fmt_prefix(prefix, s->client.lease.addr, s->client.lease.plen), why);
 	leased_clear(s->interface);
 	s->client.installed = false;
 	keep();
@@ -223,13 +229,19 @@ static enum counter input(const struct udp_datagram *d, const struct udp_arrival
 
 void dhcp_client_arp_frame(unsigned interface, const uint8_t *frame, unsigned len)
 {
+	char mac[FMT_MAC_MAX], addr[FMT_IP4_MAX];
 	struct slot *s = slot_of(interface);
 	struct arp_message m;
 	if (!s || s->client.state != DHCP_PROBING || len < ARP_FRAME_LEN)
 		return;
 	memcpy(&m, frame + ETH_HLEN, sizeof m);
+	const uint64_t declines = s->client.counts.declines;
+	const uint32_t wanted = s->client.lease.addr;
 	if (be16_get(m.htype) == ARP_HTYPE_ETHERNET && be16_get(m.ptype) == ETH_TYPE_IP4 && m.hlen == ETH_ALEN && m.plen == 4)
 		dhcp_client_arp(&s->client, be32_get(m.spa), be32_get(m.tpa), m.sha, core_now_ns());
+	if (s->client.counts.declines != declines)
+		log_event(LOG_WARNING, "DHCP-CONFLICT", "%s: %s has the offered address %s, which is declined",
+		          dp_name(dp_get(), interface), fmt_mac(mac, m.sha), fmt_ip4(addr, wanted));
 }
 
 /* --- by the configuration --- */
@@ -301,7 +313,7 @@ static void start(const struct config_dhcp_client *d, unsigned interface, const 
 	s->key = d->interface;
 	s->interface = interface;
 	s->distance = d->distance;
-	if (new) {
+	if (new || memcmp(s->client.mac, mac, ETH_ALEN) != 0) { /* of a port channel, by another port: another client */
 		s->up = false;
 		dhcp_client_init(&s->client, &ops, s, mac, d->hostname);
 		begin(s, before);
@@ -335,6 +347,7 @@ void dhcp_client_control_start(void)
 		}
 	}
 	started = true;
+	tell();
 	if (!any)
 		udp_unlisten(DHCP4_CLIENT_PORT);
 	else if (!udp_listen(DHCP4_CLIENT_PORT, input))
@@ -343,13 +356,26 @@ void dhcp_client_control_start(void)
 
 /* --- time --- */
 
+/* RFC 2131 3.1: the user learns that it does not go on. */
+static void tell_silence(struct slot *s)
+{
+	if (s->told || s->client.state != DHCP_SELECTING || s->client.tries < SILENT_TRIES)
+		return;
+	s->told = true;
+	log_event(LOG_WARNING, "DHCP-SILENCE", "%s: no DHCP server has offered an address yet", dp_name(dp_get(), s->interface));
+}
+
 static uint64_t serve(struct slot *s)
 {
 	const bool up = dp_link_is_up(dp_get(), s->interface);
 	if (up && !s->up)
 		dhcp_client_link_up(&s->client, core_now_ns());
 	s->up = up;
-	return up ? dhcp_client_tick(&s->client, core_now_ns()) : UINT64_MAX;
+	if (!up)
+		return UINT64_MAX;
+	const uint64_t due = dhcp_client_tick(&s->client, core_now_ns());
+	tell_silence(s);
+	return due;
 }
 
 uint64_t dhcp_client_timer(void)

@@ -141,26 +141,22 @@ static void exchange(struct dhcp_client *c, enum dhcp_client_state state, uint64
 	enter(c, state, now_ns);
 }
 
-static void uninstall(struct dhcp_client *c)
+/* The address is not ours any more. */
+static void uninstall(struct dhcp_client *c, const char *why)
 {
 	if (c->installed)
-		c->ops->unbound(c->ctx);
+		c->ops->unbound(c->ctx, why);
 	c->installed = false;
 }
 
-/* Begins anew. The wait grows, so that a server that answers with NAK is not asked without end. */
-static void restart(struct dhcp_client *c, uint64_t wait_ns, uint64_t now_ns)
-{
-	uninstall(c);
-	enter(c, DHCP_INIT, now_ns + wait_ns);
-}
-
-static void fail(struct dhcp_client *c, uint64_t now_ns)
+/* Begins anew, with another address. The wait grows, so that a server that answers with NAK is not asked without end. */
+static void fail(struct dhcp_client *c, const char *why, uint64_t now_ns)
 {
 	const uint64_t wait = c->failures == 0 ? SECOND : backoff(c, c->failures);
 	c->failures += c->failures < 8;
+	uninstall(c, why);
 	c->lease.addr = 0;
-	restart(c, wait, now_ns);
+	enter(c, DHCP_INIT, now_ns + wait);
 }
 
 /* When to send the next request in RENEWING or REBINDING, whose time ends then: half of the time left, at least 60 s. */
@@ -182,10 +178,10 @@ static void decline(struct dhcp_client *c, uint64_t now_ns)
 	const uint64_t wait = backoff(c, ++c->declined);
 	c->counts.declines++;
 	c->declined -= c->declined == DECLINED_MAX;
-	uninstall(c);
+	uninstall(c, "it cannot be used");
 	send_refusal(c, DHCP4_DECLINE, now_ns);
 	c->lease.addr = 0;
-	restart(c, wait > DECLINE_WAIT_NS ? wait : DECLINE_WAIT_NS, now_ns);
+	enter(c, DHCP_INIT, now_ns + (wait > DECLINE_WAIT_NS ? wait : DECLINE_WAIT_NS));
 }
 
 /* The address may be used. */
@@ -203,7 +199,8 @@ static void bind(struct dhcp_client *c, uint64_t now_ns)
 static void expired(struct dhcp_client *c, uint64_t now_ns)
 {
 	c->counts.timeouts++;
-	restart(c, 0, now_ns);
+	uninstall(c, "the lease has ended");
+	enter(c, DHCP_INIT, now_ns);
 }
 
 /* --- replies --- */
@@ -241,7 +238,7 @@ static enum counter acknowledged(struct dhcp_client *c, const struct dhcp_lease 
 		return CNT_drop_dhcp_unwanted;
 	const bool moved = c->installed && l->plen != c->lease.plen;
 	if (moved)
-		uninstall(c);
+		uninstall(c, "its subnet has changed");
 	c->lease = *l;
 	c->lease.since_ns = c->sent_ns;
 	if (l->t1_s != DHCP_LEASE_FOREVER) /* RFC 2131 4.4.5: clients that start together do not renew together */
@@ -260,7 +257,7 @@ static enum counter refused(struct dhcp_client *c, const struct dhcp4_options *o
 	                       server != c->lease.server))
 		return CNT_drop_dhcp_unwanted;
 	c->counts.naks++;
-	fail(c, now_ns);
+	fail(c, "a server has refused it", now_ns);
 	return CNT_delivered_dhcp;
 }
 
@@ -308,8 +305,11 @@ static void tick_requesting(struct dhcp_client *c, uint64_t now_ns)
 	} else if (kept) { /* RFC 2131 3.2: nobody has objected */
 		const uint64_t t1 = after(&c->lease, c->lease.t1_s);
 		enter(c, DHCP_BOUND, t1 > now_ns ? t1 : now_ns);
+	} else if (c->state == DHCP_REBOOTING) { /* a server may start later than we: it is told the address */
+		uninstall(c, "the lease has ended");
+		enter(c, DHCP_INIT, now_ns);
 	} else {
-		fail(c, now_ns);
+		fail(c, "no server answers", now_ns);
 	}
 }
 
@@ -428,7 +428,7 @@ void dhcp_client_release(struct dhcp_client *c, uint64_t now_ns)
 {
 	if (c->installed)
 		send_refusal(c, DHCP4_RELEASE, now_ns);
-	uninstall(c);
+	uninstall(c, "it was given back");
 	enter(c, DHCP_OFF, UINT64_MAX);
 }
 

@@ -15,7 +15,7 @@
  *                t, after 3 probes           BOUND        the address is installed
  *   REBOOTING    ACK                         PROBING      or BOUND, if the address is installed
  *                NAK                         INIT         the address is removed
- *                t, 2 requests sent          BOUND        if the lease has not ended (3.2), else INIT
+ *                t, 2 requests sent          BOUND        if the lease has not ended (3.2), else INIT, with the same address
  *   BOUND        T1, up to 1/16 earlier      RENEWING     REQUEST to the server; ARP defends the address (net/arp.h)
  *                link comes up               REBOOTING    REQUEST of the address, to all
  *   RENEWING     ACK                         BOUND        from here on the address stays installed
@@ -83,7 +83,8 @@ struct dhcp_client_ops {
 	void (*probe)(void *ctx, uint32_t addr);
 	/* The address is ours, and its values are these. False: it cannot be used here; the server is told by DECLINE. */
 	bool (*bound)(void *ctx, const struct dhcp_lease *lease);
-	void (*unbound)(void *ctx);
+	/* The address of the last lease is not ours any more. why: for people. */
+	void (*unbound)(void *ctx, const char *why);
 	uint32_t (*random)(void *ctx);
 };
 

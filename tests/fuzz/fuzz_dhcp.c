@@ -94,9 +94,9 @@ static bool op_bound(void *ctx, const struct dhcp_lease *l)
 	return true;
 }
 
-static void op_unbound(void *ctx)
+static void op_unbound(void *ctx, const char *why)
 {
-	(void)ctx;
+	(void)ctx, (void)why;
 	assert(in_use);
 	in_use = false;
 }

@@ -7,6 +7,7 @@ import pytest
 from machine import *
 from scapy.layers.dhcp import BOOTP, DHCP
 from scapy.layers.dns import DNS
+from scapy.layers.l2 import Dot1Q
 from test_configure import restarted, run
 from test_http import Client
 
@@ -282,6 +283,110 @@ def test_page_and_metrics(make):
     m.take_all(0)
 
 
+OTHER = Station(1, "198.51.100.2", "02:bb:00:00:00:02")  # B
+ADDR1 = "198.51.100.77"
+
+
+def lease_of(m, port, server, addr, more):
+    """The lease of one of several interfaces with clients."""
+    def request(type_):
+        (frame, options), = sent(m, port)
+        assert options["message-type"] == type_
+        return frame
+    answer(m, request(1), "offer", more=more, server=server, port=port, yiaddr=addr)
+    answer(m, request(3), "ack", more=more, server=server, port=port, yiaddr=addr)
+
+
+def test_two_interfaces(make):
+    """Two leases with a default route: flows are spread over both, and the other one stays when one goes."""
+    m = make("interface eth0\n ip address dhcp\ninterface eth1\n ip address dhcp\n", boot=False)
+    m.time(2 * SECOND)
+    lease_of(m, 0, SERVER, ADDR, [("router", SERVER.ip)])
+    lease_of(m, 1, OTHER, ADDR1, [("router", OTHER.ip)])
+    m.time(8 * SECOND)
+    m.take_all(0), m.take_all(1)
+
+    def defaults():
+        return set(re.findall(r"via (\S+)", m.console("show ip route 203.0.113.9")))
+    assert defaults() == {SERVER.ip, OTHER.ip}
+    m.send(1, arp_request(OTHER, ADDR1))
+    m.take_all(1)
+    m.console("renew dhcp")
+    m.time(10 * MS)
+    (frame, _), = sent(m, 1)
+    answer(m, frame, "nak", server=OTHER, port=1)
+    assert defaults() == {SERVER.ip}
+    assert "H 0.0.0.0/0" in m.console("show ip route")
+    m.take_all(0), m.take_all(1)
+
+
+def test_vlan(make):
+    """A VLAN of a port: all is tagged."""
+    m = make("interface eth0.10\n ip address dhcp\ninterface eth1\n ip address 198.51.100.1/24\n", boot=False)
+    m.time(2 * SECOND)
+
+    def said(kind):
+        frames = [Ether(f) for f in m.take_all(0)]
+        assert frames and all(f[Dot1Q].vlan == 10 for f in frames)
+        return [f for f in frames if kind in f]
+
+    def replies(request, type_, tag=10):
+        m.send(0, Ether(src=SERVER.mac, dst=BROADCAST) / Dot1Q(vlan=tag) / IP(src=SERVER.ip, dst="255.255.255.255") /
+               UDP(sport=67, dport=68) / BOOTP(op=2, xid=request[BOOTP].xid, chaddr=request[BOOTP].chaddr, yiaddr=ADDR) /
+               DHCP(options=[("message-type", type_), ("server_id", SERVER.ip), ("lease_time", 3600),
+                             ("subnet_mask", "255.255.255.0"), "end"]))
+    (request,) = said(DHCP)
+    m.counted()
+    replies(request, "offer", 11)
+    m.expect_counters(drop_vlan_unknown=1)
+    replies(request, "offer")
+    (request,) = said(DHCP)
+    replies(request, "ack")
+    m.time(7 * SECOND)
+    assert [(f[ARP].psrc, f[ARP].pdst) for f in said(ARP)][:4] == [("0.0.0.0", ADDR)] * 3 + [(ADDR, ADDR)]
+    m.time(3 * SECOND)
+    m.take_all(0)
+    assert "eth0.10: bound" in m.console("show dhcp lease")
+    m.send(0, Ether(src=SERVER.mac, dst=BROADCAST) / Dot1Q(vlan=10) / arp_request(SERVER, ADDR)[ARP])
+    (reply,) = said(ARP)
+    assert (reply[ARP].psrc, reply[ARP].hwdst) == (ADDR, SERVER.mac)
+    m.take_all(1)
+
+
+def test_server_that_is_no_neighbour_yet(c):
+    """The machine has forgotten the server's MAC address: it asks for that, and then for the lease."""
+    c.time(600 * SECOND)
+    c.take_all(0)
+    c.console("renew dhcp")
+    c.time(10 * MS)
+    (frame,) = (Ether(f) for f in c.take_all(0))
+    assert (frame[ARP].psrc, frame[ARP].pdst) == (ADDR, SERVER.ip)
+    c.send(0, arp_reply(SERVER, HOST))
+    frame, _ = asked(c, 3)
+    assert (frame.dst, frame[BOOTP].ciaddr) == (SERVER.mac, ADDR)
+
+
+def test_strict_source_verification(make):
+    """RFC 3704: before there is a lease, no route leads to the server."""
+    m = boot(make, CONFIG_CLIENT.replace("interface eth1", " ip verify unicast source reachable-via rx allow-default\ninterface eth1"))
+    lease(m, more=())
+    m.counted()
+    m.send(0, ether(SERVER, HOST) / udp(Station(0, "10.9.9.9", SERVER.mac), B))
+    m.expect_counters(drop_ip4_urpf=1)
+
+
+def test_access_list(make):
+    """The access list of the interface decides about a server's messages too."""
+    config = CONFIG_CLIENT.replace("interface eth1", " ip access-group IN in\ninterface eth1") + "ip access-list IN\n"
+    m = boot(make, config + " deny udp any any\n permit ip any any\n")
+    frame, _ = asked(m, 1)
+    m.counted()
+    answer(m, frame, "offer")
+    m.expect_counters(drop_acl_in=1, icmp_err_suppressed=1)
+    m.take_all(0)
+    lease(boot(make, config + " permit udp any eq 67 any eq 68\n deny ip any any\n"), more=())
+
+
 def test_renewal(c):
     """T1: by unicast. The server names another default router: the route changes, the address stays."""
     left = int(re.search(r"renew_s (\d+)", c.console("show dhcp lease"))[1])
@@ -306,6 +411,7 @@ def test_nak(c):
     c.time(10 * MS)
     frame, _ = asked(c, 3)
     answer(c, frame, "nak")
+    assert "%DHCP-4-UNBOUND: eth0: the address 192.0.2.77/24 is given up: a server has refused it" in c.console("show logging")
     assert ": init" in c.console("show dhcp lease")
     table = c.console("show ip route")
     assert "192.0.2" not in table and "0.0.0.0/0" not in table and "198.51.100.0/24" in table
@@ -334,6 +440,18 @@ def test_conflict(make):
     m.time(1100 * MS)
     asked(m, 1)
     assert "declines 1" in m.console("show dhcp lease")
+    assert "%%DHCP-4-CONFLICT: eth0: %s has the offered address %s, which is declined" % (A2.mac, ADDR) in m.console("show logging")
+
+
+def test_silence(make):
+    """The log says once that no server answers."""
+    m = boot(make)
+    m.time(50 * SECOND)
+    assert "SILENCE" not in m.text
+    m.time(200 * SECOND)
+    m.take_all(0)
+    assert m.console("show logging").count("%DHCP-4-SILENCE: eth0: no DHCP server has offered an address yet") == 1
+    m.take_all(0)
 
 
 def test_subnet_of_another_interface(make):

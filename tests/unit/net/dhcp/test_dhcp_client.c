@@ -17,6 +17,7 @@ static struct {
 	unsigned n, sent, probes, bounds, unbounds;
 	uint32_t src, dst;
 	bool refuses;
+	const char *why;
 } seen;
 
 static void op_send(void *ctx, uint32_t src, uint32_t dst, const uint8_t *message, unsigned n)
@@ -44,9 +45,11 @@ static bool op_bound(void *ctx, const struct dhcp_lease *l)
 	return !seen.refuses;
 }
 
-static void op_unbound(void *ctx)
+static void op_unbound(void *ctx, const char *why)
 {
 	(void)ctx;
+	seen.why = why;
+	assert_int_equal(c.lease.addr, ADDR); /* which one it was */
 	seen.unbounds++;
 }
 
@@ -171,6 +174,7 @@ static void test_lease(void **state)
 	dhcp_client_release(&c, now);
 	expect(DHCP4_RELEASE, SERVER, ADDR, 0, SERVER);
 	assert_true(c.state == DHCP_OFF && !c.installed && seen.unbounds == 1);
+	assert_string_equal(seen.why, "it was given back");
 	assert_int_equal(dhcp_client_tick(&c, now + 100000 * S), UINT64_MAX);
 }
 
@@ -230,6 +234,7 @@ static void test_expiry(void **state)
 		}
 	}
 	assert_int_equal(now, from + 3600 * S);
+	assert_string_equal(seen.why, "the lease has ended");
 	assert_true(unicast >= 4 && unicast <= 6 && broadcast >= 2 && broadcast <= 4); /* halves, at least 60 s */
 	assert_int_equal(c.counts.timeouts, 1);
 	assert_int_equal(c.state, DHCP_SELECTING);
@@ -245,6 +250,7 @@ static void test_nak(void **state)
 	step();
 	assert_int_equal(answers(DHCP4_NAK, 0), CNT_delivered_dhcp);
 	assert_true(!c.installed && c.state == DHCP_INIT && c.counts.naks == 1);
+	assert_string_equal(seen.why, "a server has refused it");
 	assert_true(step() == S);
 	expect(DHCP4_DISCOVER, 0xffffffff, 0, 0, 0);
 	/* a server that refuses what it has offered is asked less and less often */
@@ -319,7 +325,8 @@ static void test_reboot(void **state)
 		assert_true(i < 3);
 	}
 	step();
-	expect(DHCP4_DISCOVER, 0xffffffff, 0, 0, 0);
+	expect(DHCP4_DISCOVER, 0xffffffff, 0, ADDR, 0); /* the server may start later than we: it is told the wish */
+	assert_true(c.lease.plen == 0 && c.failures == 0);
 	setup(NULL);
 	get_lease(3600); /* the cable is pulled and put back: the address stays */
 	dhcp_client_link_up(&c, now);
