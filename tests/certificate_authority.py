@@ -20,6 +20,7 @@ class Authority:
     """A root and an issuer below it, in a folder."""
 
     def __init__(self, folder):
+        folder.mkdir(exist_ok=True)
         self.folder = folder
         self.file("index", "")
         self.file("ca.cnf", "[ca]\ndefault_ca=this\n[this]\ndatabase=%s\nnew_certs_dir=%s\nrand_serial=yes\n"

@@ -176,4 +176,7 @@ struct tls_identity {
 /* The identity in use; false: none. */
 bool tls_identity(struct tls_identity *to);
 
+/* When its certificate expires, in seconds since 1970; the last one of year 9999: never (RFC 5280 4.1.2.5). False: none. */
+bool tls_expiry(int64_t *seconds);
+
 #endif

@@ -11,6 +11,7 @@
 
 #include "control/crypto/library.h"
 #include "control/crypto/tls_inside.h"
+#include "lib/civil.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
 #include "lib/sha256.h"
@@ -395,5 +396,16 @@ bool tls_identity(struct tls_identity *to)
 	put_date(to->until, &current->chain.valid_to);
 	for (unsigned i = 0; i < sizeof hash; i++)
 		fmt_format(to->fingerprint + 3 * i, 4, i + 1 < sizeof hash ? "%02X:" : "%02X", hash[i]);
+	return true;
+}
+
+bool tls_expiry(int64_t *seconds)
+{
+	if (!current)
+		return false;
+	const mbedtls_x509_time *t = &current->chain.valid_to;
+	const struct civil c = {.year = (unsigned)t->year, .month = (unsigned)t->mon, .day = (unsigned)t->day,
+	                        .hour = (unsigned)t->hour, .minute = (unsigned)t->min, .second = (unsigned)t->sec};
+	*seconds = civil_is_valid(&c) ? civil_seconds(&c) : 0; /* the library has looked at it */
 	return true;
 }

@@ -1,4 +1,7 @@
-/* /api/v1/certificate: the certificate of HTTPS. PUT imports one in PEM, DELETE returns to the machine's own (https_identity.h). */
+/*
+ * /api/v1/certificate: the certificate of HTTPS. PUT imports one in PEM, DELETE returns to the machine's own (https_identity.h).
+ * /api/v1/certificate/request: POST makes a request for one.
+ */
 #include "control/console/log.h"
 #include "control/crypto/tls.h"
 #include "control/management/https_identity.h"
@@ -76,6 +79,22 @@ void page_certificate_stop(void)
 	work.left = work.state == WRITING;
 	if (work.state == ENDED)
 		work.state = FREE;
+}
+
+unsigned page_request_write(struct page_write *w)
+{
+	unsigned more;
+	char *pem = (char *)https_take();
+	const char *why = pem ? https_request(pem, &more) : "a certificate is being imported, or there is no memory";
+	if (!why) {
+		page_print(&w->reply, "{\"request\":\"");
+		for (const char *c = pem; *c; c++)
+			page_print(&w->reply, *c == '\n' ? "\\n" : "%c", *c);
+		page_print(&w->reply, "\",\"left_out\":%u}\n", more);
+	}
+	if (pem)
+		https_leave();
+	return why ? page_refuse(w, 503, why) : 200;
 }
 
 static bool part_certificate(struct page_walk *w, struct page_text *t)

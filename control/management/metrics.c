@@ -141,6 +141,12 @@ static bool tls_figure(const struct family *f, uint32_t i, struct page_text *t)
 	return i == 0 && plain(f, t, v);
 }
 
+static bool certificate_expiry(const struct family *f, uint32_t i, struct page_text *t)
+{
+	int64_t seconds;
+	return i == 0 && tls_expiry(&seconds) && plain(f, t, (uint64_t)seconds);
+}
+
 static bool tls_handshakes(const struct family *f, uint32_t i, struct page_text *t)
 {
 	const struct tls_stats *s = f->arg ? &tls_client_stats : &tls_stats;
@@ -1003,6 +1009,8 @@ static const struct family families[] = {
 	{"hayate_tls_failures_total", "counter", "TLS handshakes and sessions that failed, by reason", tls_failures, 0},
 	{"hayate_tls_sessions", "gauge", "TLS sessions, with those in a handshake", tls_figure, TLS_NOW},
 	{"hayate_tls_handshaking", "gauge", "TLS sessions in a handshake", tls_figure, TLS_SHAKING},
+	{"hayate_https_certificate_expiry_timestamp_seconds", "gauge", "When the certificate of HTTPS expires, since 1970",
+	 certificate_expiry, 0},
 	{"hayate_tls_client_handshakes_total", "counter", "TLS handshakes of connections that the machine opened, completed",
 	 tls_handshakes, 1},
 	{"hayate_tls_client_failures_total", "counter", "TLS connections that the machine opened, failed, by reason",
@@ -1039,7 +1047,10 @@ static const struct family families[] = {
 static bool is_absent(const struct family *f)
 {
 	unsigned interface;
+	int64_t seconds;
 	const struct dp_state *v = dp_get();
+	if (f->sample == certificate_expiry)
+		return !tls_expiry(&seconds);
 	if (f->sample == engine || f->sample == engine_messages || f->sample == engine_refused)
 		return running.config.engine.line == 0;
 	if (f->sample == xdp_packets)

@@ -129,6 +129,7 @@ void page_image_stop(void);
 uint8_t *page_certificate_take(struct page_write *w, unsigned *status);
 unsigned page_certificate_write(struct page_write *w);
 void page_certificate_stop(void);
+unsigned page_request_write(struct page_write *w);
 
 bool page_program_exists(const char *below);
 bool page_map_exists(const char *below);

@@ -51,6 +51,8 @@ static const struct page pages[] = {
 	 .take = page_image_take, .stop = page_image_stop, .bulk = true},
 	{.path = "/api/v1/certificate", .type = JSON, .fields = NO_STORE, .parts = page_certificate,
 	 .write = page_certificate_write, .take = page_certificate_take, .stop = page_certificate_stop},
+	{.path = "/api/v1/certificate/request", .type = JSON, .fields = NO_STORE, .methods = 1u << HTTP_POST,
+	 .write = page_request_write},
 	MADE("/api/v1/programs", JSON, page_programs),
 	{.path = "/api/v1/programs/", .type = JSON, .fields = NO_STORE, .parts = page_program,
 	 .exists = page_program_exists, .write = page_program_write, .take = page_program_take, .stop = programs_put_stop},

@@ -1,5 +1,6 @@
 """The certificate of HTTPS on the console and by the API (control/management/https_identity.c): requests that openssl verifies, what an
 authority makes of them, refusals with their reasons, and the store. tests/system/test_https.py has clients."""
+import calendar
 import re
 
 import pytest
@@ -171,7 +172,7 @@ def test_refusals(m, ca):
     m.key("-----BEGIN CERTIFICATE-----\r\x03")
     assert in_use(m) == before
     m.console("crypto certificate import")
-    assert api("PUT", URL, ca.issuer)[0] == 503
+    assert api("PUT", URL, ca.issuer)[0] == 503 == api("POST", URL + "/request")[0]
     m.key("\x03")
     assert api("PUT", URL, ca.issuer)[0] == 422
 
@@ -184,11 +185,16 @@ def test_api(m, ca):
     for role in "read", "operate":
         assert Api(m, role)("PUT", URL, "x")[0] == 403 == Api(m, role)("DELETE", URL)[0]
     assert Api(m, None)("PUT", URL, "x")[0] == 401
-    certificate = ca.sign(request(m))
+    assert Api(m, "operate")("POST", URL + "/request")[0] == 403 and api("GET", URL + "/request")[0] == 405
+    status, _, said = api("POST", URL + "/request")
+    assert status == 200 and said == {"request": request(m), "left_out": 0}
+    certificate = ca.sign(said["request"])
     status, _, said = api("PUT", URL, certificate + ca.issuer)
     assert (status, said) == (200, {"fingerprint": ca.fingerprint(certificate), "stored": False, "problem": "there is no store"})
     said = api("GET", URL)[2]
     assert said["source"] == "imported" and said["issuer"] == "CN=Test Issuer" and said["fingerprint"] == in_use(m)[1]
+    metrics = api("GET", "/metrics")[2]
+    assert "\nhayate_https_certificate_expiry_timestamp_seconds %d\n" % calendar.timegm((2036, 1, 1, 0, 0, 0)) in metrics
     assert "the certificate was imported by configure from " in m.console("show logging last 4")
     assert api("DELETE", URL)[0] == 200 and api("GET", URL)[2] == own
     assert api("DELETE", URL)[2] == {"error": "no certificate was imported"}

@@ -5,6 +5,7 @@ import socket
 import subprocess
 
 import pytest
+from certificate_authority import Authority
 from conftest import LEFT_ROUTER, RIGHT_HOST, eventually, pings, router_config
 from launcher import password
 from test_remote import Terminal
@@ -132,6 +133,22 @@ def test_sessions(clients, tmp_path):
         ("kex", "kex-strict-s-v00@openssh.com"), ("key", "ssh-ed25519"), ("enc", "aes256-gcm@openssh.com"),
         ("enc", "aes128-gcm@openssh.com"), ("enc", "chacha20-poly1305@openssh.com"),
         ("mac", "hmac-sha2-256-etm@openssh.com"), ("mac", "hmac-sha2-256")]), audit
+
+
+def test_certificate(clients, tmp_path):
+    """A script requests a certificate of HTTPS and imports it with a key; a reader may not."""
+    ca = Authority(tmp_path / "ca")
+    said = clients.run("crypto certificate request")
+    assert said.returncode == 0 and not said.stderr
+    certificate = ca.sign(said.stdout)
+    script = "crypto certificate import\n" + certificate + ca.issuer + "quit\nshow crypto\n"
+    said = clients.run(input=script)
+    assert said.returncode == 0 and said.stdout.count(ca.fingerprint(certificate)) == 2, said
+    assert not any(line in said.stdout for line in certificate.splitlines())
+    said = clients.run(input=script.replace("MI", "NI", 1))
+    assert said.returncode == 1 and "% no certificate, or a damaged one, in PEM\n" in said.stdout
+    assert clients.run("crypto certificate reset", user="reader", key="ecdsa").returncode == 1
+    assert clients.run("crypto certificate reset").returncode == 0
 
 
 def test_silent_and_hostile_connections(clients):
