@@ -6,8 +6,9 @@
 
 callgrind counts what a benchmark's function measured() executes, callees included: the image's own
 objects, a fixed amount of work, fixed seeds, and for TCP a time that counts calls. So a number depends
-on the sources and the compiler alone, neither on the machine's load nor on its caches. Without that
-compiler nothing is compared. callgrind has no AVX-512: loops that have several kinds run their AVX2 kind.
+on the sources and the compiler alone, neither on the machine's load nor on its caches. callgrind has no
+AVX-512: loops that have several kinds run their AVX2 kind. Without that compiler, or without AVX2, nothing
+is compared.
 
 The last line is `gate: N passed, N failed`.
 """
@@ -68,6 +69,11 @@ def compiler():
     return subprocess.run(["gcc", "-dumpfullversion"], check=True, text=True, capture_output=True).stdout.strip()
 
 
+def has_avx2():
+    with open("/proc/cpuinfo", encoding="ascii") as file:
+        return re.search(r"^flags\s*:.* avx2\b", file.read(), re.M) is not None
+
+
 def numbers():
     """The compiler's version, and {name: instructions}."""
     with open(NUMBERS, encoding="ascii") as file:
@@ -81,6 +87,10 @@ def main():
     update = parser.parse_args().update
     if not update and numbers()[0] != compiler():
         print("gate: the numbers are GCC %s's, this is GCC %s: nothing is compared" % (numbers()[0], compiler()))
+        print("gate: 0 passed, 0 failed")
+        return 0
+    if not has_avx2():
+        print("gate: this CPU has no AVX2, with which the numbers were made: nothing is compared")
         print("gate: 0 passed, 0 failed")
         return 0
     with ThreadPoolExecutor(os.cpu_count()) as pool:
