@@ -108,6 +108,15 @@ static bool on_in_use(void *ctx, unsigned index)
 	return rig_u8() & 1;
 }
 
+/* Another station has an address of ours. */
+static void on_conflict(void *ctx, unsigned interface, uint32_t ip, const uint8_t *mac)
+{
+	(void)ctx;
+	assert_in_range(interface, 0, PORTS - 1);
+	(void)ip; /* any: the program gives us any address */
+	assert_false(mac[0] & 1); /* a group is no station */
+}
+
 static void step(enum op op)
 {
 	unsigned port;
@@ -149,7 +158,7 @@ static void step(enum op op)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct arp_ops ops = {on_tx, on_up, on_down, on_release, on_unreachable,
-	                                   on_lost, on_count, on_removed, on_in_use};
+	                                   on_lost, on_count, on_removed, on_in_use, on_conflict};
 	struct arp_params p = ARP_PARAMS_DEFAULT;
 	rig_input(data, size);
 	neigh_rig_reset();

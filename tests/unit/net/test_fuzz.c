@@ -180,7 +180,7 @@ static void arp_frames(void **s)
 {
 	(void)s;
 	const struct arp_ops ops = {on_tx, on_up, on_index, on_frame, on_frame, on_frame, on_count, on_index,
-	                              NULL};
+	                              NULL, NULL};
 	struct arp_params params = ARP_PARAMS_DEFAULT;
 	struct arp a;
 	const uint8_t mac[6] = {2, 0, 0, 0, 0, 1};
