@@ -198,14 +198,14 @@ class Generator:
 
 
 def pin_guest(pidfile, qmp_path):
-    """Pins the data core's thread to its own CPU, all others to the generator's. Returns the
-    former."""
+    """Pins the data core's thread to its own CPU, all others to the generator's. Returns the former, in a list. A guest
+    with one CPU has one core, which is the data core too."""
     with open(pidfile, encoding="ascii") as file:
         pid = int(file.read())
     for thread in os.listdir("/proc/%d/task" % pid):
         os.sched_setaffinity(int(thread), {CPU_GENERATOR})
-    data = [cpu["thread-id"] for cpu in machine.qmp(qmp_path, "query-cpus-fast")
-            if cpu["cpu-index"] == 1]
+    cpus = machine.qmp(qmp_path, "query-cpus-fast")
+    data = [cpu["thread-id"] for cpu in cpus if cpu["cpu-index"] == min(1, len(cpus) - 1)]
     for thread in data:
         os.sched_setaffinity(thread, {CPU_DATA})
     return data

@@ -80,6 +80,7 @@ TAIL_DISTURBED = (  # name, label, style
     ("nothing", "undisturbed", {"color": BLUE, "marker": "o"}),
     ("console", "console prints", {"color": SKY, "marker": "v"}),
     ("scrapes", "/metrics is scraped", {"color": GREEN, "marker": "^"}),
+    ("handshakes", "HTTPS handshakes", {"color": GREY, "marker": "P"}),
     ("churn", "routes change", {"color": YELLOW, "marker": "D"}),
     ("flood", "a flood without a route", {"color": ORANGE, "marker": "s"}),
     ("fault", "the control program fails", {"color": "black", "marker": "x", "linestyle": "--"}))

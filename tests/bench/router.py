@@ -8,13 +8,13 @@ from launcher.guest import Guest
 
 @contextlib.contextmanager
 def router_under_load(work, accel, generator, text, more_ports=(), memory="512M", append=(), idle="auto",
-                      app="router"):
+                      app="router", cpus=2):
     config = os.path.join(work, "bench.conf")
     with open(config, "w", encoding="ascii") as file:
         file.write(text)
     pidfile, qmp_path = os.path.join(work, "pid"), os.path.join(work, "qmp")
     words = [app, "--config", config, "--accel", accel, "--idle", idle, "--pidfile",
-             pidfile, "--qmp", qmp_path, "--memory", memory]
+             pidfile, "--qmp", qmp_path, "--memory", memory, "--cpus", str(cpus)]
     for port in ["vhost-user:" + path for path in generator.sockets] + list(more_ports):
         words += ["--port", port]
     for word in append:

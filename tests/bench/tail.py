@@ -9,11 +9,13 @@ forward   64-byte frames over vhost-user: the router, l3fwd and testpmd (mode ma
           vhost_gen's `tail`
 udp       echo of 16 bytes: the image, testpmd (5tswap), a Linux socket, XDP; tcp_load's `flow`
 tcp       echo of 64 bytes on 64 connections: the image and epoll on Linux; tcp_load's `pace`
-disturbed the router at 50 % of its load while the console prints, a scraper reads /metrics, routes change,
-          half as many packets again go to an address without a route, and the control program fails. Control core, QEMU, scraper and
-          generator share a CPU: the generator has no priority then, else the others would not run.
-          "nothing" is the same without a disturbance. The data core polls: a
-          gap of the generator would let it fall asleep
+disturbed the router at 50 % of its load while the console prints, a scraper reads /metrics, clients of HTTPS
+          shake hands, routes change, half as many packets again go to an address without a route, and the
+          control program fails. Control core, QEMU, scraper and generator share a CPU: the generator has no
+          priority then, else the others would not run. "nothing" is the same without a disturbance. The data
+          core polls: a gap of the generator would let it fall asleep
+handshakes  likewise the router with two CPUs and with one, at 10 % of its load, while a client of HTTPS shakes
+          hands, one connection after another
 
 Noise is what a spinning program of the highest priority sees of each CPU (spin_probe.c), as the wait of a
 packet that arrives at a random time. The data core's CPU adds it to every contender. Gaps of the generator's
@@ -34,7 +36,7 @@ from router import data_core, router_under_load
 from services import (ECHO, Flood, asleep, awake, build, busy_cycles, mkdir, on_linux, on_testpmd, on_virtio)
 from table import SMALL, Consecutive
 from times import NAMES, Noise, Times, pairs, split
-from web import management, scraper_host, scraping
+from web import HANDSHAKES, HTTP, management, scraper_host, scraping
 
 SHARES = (10, 50, 90)
 CAPACITY_S = 0.2
@@ -319,9 +321,16 @@ class Disturbances:
 
     @contextlib.contextmanager
     def scrapes(self):
-        with scraping(self.host, True) as (times, _):
+        with scraping(self.host, HTTP) as (times, _):
             yield
         self.note("scrapes", len(times))
+
+    @contextlib.contextmanager
+    def handshakes(self):
+        """One after another."""
+        with scraping(self.host, HANDSHAKES, page="/healthz", rate=0) as (times, _):
+            yield
+        self.note("handshakes", len(times))
 
     @contextlib.contextmanager
     def churn(self):
@@ -346,7 +355,7 @@ class Disturbances:
         router.wait_prompt()
 
 
-KINDS = ("nothing", "console", "scrapes", "churn", "flood", "fault")
+KINDS = ("nothing", "console", "scrapes", "handshakes", "churn", "flood", "fault")
 
 
 def disturbed(results, work, accel, huge, runs, noise):
@@ -355,7 +364,7 @@ def disturbed(results, work, accel, huge, runs, noise):
         host = scraper_host(stack)
         generator = stack.enter_context(Generator(work, huge, table.load))
         router = stack.enter_context(router_under_load(
-            work, accel, generator, table.configuration() + management(2),
+            work, accel, generator, table.configuration() + management(2, True),
             [host.port], append=["test=1"], idle="poll"))
         one = Forwarder(generator, router)
         one.ask(0, WARM_UP_S)
@@ -372,7 +381,32 @@ def disturbed(results, work, accel, huge, runs, noise):
     results.note("disturbances: " + ", ".join("%s %d" % item for item in kinds.counted.items()))
 
 
-PARTS = {"tail-forward": forward, "tail-udp": udp, "tail-tcp": tcp, "tail-disturbed": disturbed}
+def handshakes(results, work, accel, huge, runs, noise):
+    table = Consecutive(1024)
+    for cpus in (2, 1):
+        with contextlib.ExitStack() as stack:
+            folder, host = mkdir(work, "%dcpu" % cpus), scraper_host(stack)
+            generator = stack.enter_context(Generator(folder, huge, table.load))
+            router = stack.enter_context(router_under_load(
+                folder, accel, generator, table.configuration() + management(2, True),
+                [host.port], idle="poll", cpus=cpus))
+            one = Forwarder(generator, router)
+            one.ask(0, WARM_UP_S)
+            points, kinds = {kind: Point() for kind in ("nothing", "handshakes")}, Disturbances(router, host, table)
+            for _ in range(runs):
+                pps = one.capacity() / 10
+                for kind, point in points.items():
+                    with getattr(kinds, kind)():
+                        got = one.ask(pps / 1e6, SHARED_S, 0, True)
+                    point.add(got, pps)
+                spin(noise)
+        for kind, point in points.items():
+            add(results, accel, "handshakes", "virtio", "%dcpu.%s" % (cpus, kind), point, noise)
+        results.note("%d CPUs: %s" % (cpus, ", ".join("%s %d" % item for item in kinds.counted.items())))
+
+
+PARTS = {"tail-forward": forward, "tail-udp": udp, "tail-tcp": tcp, "tail-disturbed": disturbed,
+         "tail-handshakes": handshakes}
 
 
 def tail(results, work, accel, runs, parts):

@@ -8,7 +8,8 @@ http    wrk on the first CPU, the server on the second: the image with one CPU, 
         offloads, where a frame still needs neither a system call nor another process.
 content the same with the web application in the image with one CPU, and files of 1 KiB and 1 MiB; `close`: each
         request on a connection of its own.
-scrape  /metrics ten times a second, on a persistent connection, while a router is loaded.
+scrape  /metrics ten times a second while a router is loaded: over HTTP and over HTTPS on a persistent connection,
+        and over HTTPS with a connection, and so a handshake, for each.
         virtio: vhost_gen, as fast as the router takes packets and at 90 % of that. Scraper, control
         core and QEMU share the first CPU with the generator, at a higher priority, so while they
         work the data core soon runs out of packets. The generator has no more packets in flight
@@ -22,6 +23,7 @@ import random
 import re
 import shutil
 import socket
+import ssl
 import statistics
 import subprocess
 import threading
@@ -292,17 +294,34 @@ def content(results, work, accel, runs):
 
 # --- scrapes under load ---
 
+HTTP, HTTPS, HANDSHAKES = SCRAPES = ("http", "https", "handshakes")
+
+
 class Scraper(threading.Thread):
-    """Requests /metrics SCRAPES_PER_S times a second, on one connection."""
+    """Requests a page `rate` times a second, or, with 0, as soon as the last one has come. how: one of SCRAPES; with
+    HANDSHAKES each request has a connection of its own, over TLS."""
 
-    def __init__(self, host):
+    def __init__(self, host, how=HTTP, page="/metrics", rate=SCRAPES_PER_S):
         super().__init__(daemon=True)
-        self.host, self.times, self.error = host, [], None
+        self.host, self.how, self.page, self.rate = host, how, page, rate
+        self.times, self.error = [], None
         self.ready, self.over = threading.Event(), threading.Event()
+        self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        self.tls.check_hostname, self.tls.verify_mode = False, ssl.CERT_NONE
 
-    def scrape(self, connection):
-        began = time.monotonic()
-        connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: %s\r\n\r\n" % MANAGEMENT.encode())
+    @contextlib.contextmanager
+    def connected(self):
+        with self.host.socket(kind=socket.SOCK_STREAM) as plain:
+            plain.settimeout(20)
+            plain.connect((MANAGEMENT, 80 if self.how == HTTP else 443))
+            if self.how == HTTP:
+                yield plain
+            else:
+                with self.tls.wrap_socket(plain) as connection:
+                    yield connection
+
+    def scrape(self, connection, began):
+        connection.sendall(b"GET %s HTTP/1.1\r\nHost: %s\r\n\r\n" % (self.page.encode(), MANAGEMENT.encode()))
         data = b""
         while not data.endswith(b"\r\n0\r\n\r\n"):
             piece = connection.recv(65536)
@@ -314,14 +333,18 @@ class Scraper(threading.Thread):
     def run(self):
         os.sched_setaffinity(0, {CPU_GENERATOR})
         try:
-            with self.host.socket(kind=socket.SOCK_STREAM) as connection:
-                connection.settimeout(20)
-                connection.connect((MANAGEMENT, 80))
+            with contextlib.ExitStack() as stack:
+                kept = None if self.how == HANDSHAKES else stack.enter_context(self.connected())
                 self.ready.set()
                 due = time.monotonic()
                 while not self.over.wait(max(0.0, due - time.monotonic())):
-                    due = max(due + 1 / SCRAPES_PER_S, time.monotonic())
-                    self.scrape(connection)
+                    due = max(due + 1 / self.rate, time.monotonic()) if self.rate else 0.0
+                    began = time.monotonic()
+                    if kept:
+                        self.scrape(kept, began)
+                        continue
+                    with self.connected() as connection:
+                        self.scrape(connection, began)
         except Exception as error:  # pylint: disable=broad-except
             self.error = error
             self.ready.set()
@@ -335,12 +358,12 @@ class Scraper(threading.Thread):
 
 
 @contextlib.contextmanager
-def scraping(host, wanted):
-    """Yields (the scrapes' times, complete afterwards; the threads that scrape)."""
-    if not wanted:
+def scraping(host, how, **more):
+    """Yields (the scrapes' times, complete afterwards; the threads that scrape). how: None, or as for Scraper."""
+    if not how:
         yield [], []
         return
-    scraper = Scraper(host)
+    scraper = Scraper(host, how, **more)
     scraper.start()
     scraper.ready.wait(30)
     try:
@@ -356,8 +379,8 @@ def others(pidfile, data):
     return [int(thread) for thread in threads if int(thread) not in data] + softirq_threads()
 
 
-def management(port):
-    return "http server\nhttp access %s/32\ninterface eth%d\n ip address %s/24\n" % (
+def management(port, tls=False):
+    return ("https server\n" if tls else "") + "http server\nhttp access %s/32\ninterface eth%d\n ip address %s/24\n" % (
         SCRAPER, port, MANAGEMENT)
 
 
@@ -375,11 +398,11 @@ def interrupted_run(generator, mpps, ahead):
     return load
 
 
-def scrape_turn(router, host, wanted, load_it):
-    """One turn with or without scrapes: {figure: value}. load_it(threads that scrape): a Load, or
+def scrape_turn(router, host, how, load_it):
+    """One turn with or without scrapes (None): {figure: value}. load_it(threads that scrape): a Load, or
     None."""
     before, drops = data_core(router), drops_of(router)
-    with scraping(host, wanted) as (times, threads):
+    with scraping(host, how) as (times, threads):
         load = load_it(threads)
     after = data_core(router)
     packets = after["rx_pkts"] - before["rx_pkts"]
@@ -394,8 +417,12 @@ def scrape_turn(router, host, wanted, load_it):
 
 
 def report(results, accel, name, turns):
-    """turns: {wanted: [turn]}"""
-    without, scraped = turns[False], turns[True]
+    """turns: {None or one of SCRAPES: [turn]}"""
+    for how in SCRAPES:
+        report_one(results, accel, name if how == HTTP else "%s.%s" % (name, how), turns[None], turns[how])
+
+
+def report_one(results, accel, name, without, scraped):
     results.add(name + ".busy_cycles_per_packet", [got["cycles"] for got in scraped], "TSC cycles",
                 "lower", accel, "the same without scrapes", [got["cycles"] for got in without])
     ratios = [b["cycles"] / a["cycles"] for a, b in zip(without, scraped)]
@@ -419,10 +446,10 @@ def report(results, accel, name, turns):
 
 
 def take_turns(runs, turn):
-    turns = {False: [], True: []}
+    turns = {how: [] for how in (None, *SCRAPES)}
     for _ in range(runs * TURNS):
-        for wanted in turns:
-            turns[wanted].append(turn(wanted))
+        for how, got in turns.items():
+            got.append(turn(how))
     return turns
 
 
@@ -433,18 +460,18 @@ def scrape_virtio(results, work, accel, huge, runs):
         host = scraper_host(stack)
         generator = stack.enter_context(Generator(work, huge, table.load))
         router = stack.enter_context(router_under_load(
-            work, accel, generator, table.configuration() + management(2),
+            work, accel, generator, table.configuration() + management(2, True),
             [host.port]))
         generator.run(WARM_UP_S)
 
         def turns(mpps):
-            return take_turns(runs, lambda wanted: scrape_turn(
-                router, host, wanted, lambda threads: interrupted_run(
+            return take_turns(runs, lambda how: scrape_turn(
+                router, host, how, lambda threads: interrupted_run(
                     generator, mpps, threads + others(work + "/pid", generator.partners))))
 
         full = turns(0)
         report(results, accel, name + ".full", full)
-        mpps = 0.9 * statistics.median(got["mpps"] for got in full[False])
+        mpps = 0.9 * statistics.median(got["mpps"] for got in full[None])
         report(results, accel, name + ".90percent", turns(mpps))
 
 
@@ -454,7 +481,7 @@ def scrape_null(results, work, accel, runs):
     with contextlib.ExitStack() as stack:
         host = scraper_host(stack)
         with open(config, "w", encoding="ascii") as file:
-            file.write(management(0) + "interface eth1\n ip address 192.0.2.1/24\n"
+            file.write(management(0, True) + "interface eth1\n ip address 192.0.2.1/24\n"
                        "interface eth2\n ip address 198.51.100.1/24\n"
                        "arp 198.51.100.2 %s\nip route 198.19.0.0/16 198.51.100.2\n" % NEXT_HOP_MAC)
         router = stack.enter_context(Guest(
@@ -469,7 +496,7 @@ def scrape_null(results, work, accel, runs):
                 time.sleep(SLICE_S)
 
         report(results, accel, "scrape.null.64B.1route", take_turns(
-            runs, lambda wanted: scrape_turn(router, host, wanted, load_it)))
+            runs, lambda how: scrape_turn(router, host, how, load_it)))
 
 
 def scrape(results, work, accel, huge, runs):
