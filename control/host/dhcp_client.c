@@ -372,7 +372,7 @@ static uint64_t serve(struct slot *s)
 		dhcp_client_link_up(&s->client, core_now_ns());
 	s->up = up;
 	if (!up)
-		return UINT64_MAX;
+		return dhcp_client_tick_down(&s->client, core_now_ns());
 	const uint64_t due = dhcp_client_tick(&s->client, core_now_ns());
 	tell_silence(s);
 	return due;

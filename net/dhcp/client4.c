@@ -378,6 +378,13 @@ uint64_t dhcp_client_tick(struct dhcp_client *c, uint64_t now_ns)
 	return c->due_ns;
 }
 
+uint64_t dhcp_client_tick_down(struct dhcp_client *c, uint64_t now_ns)
+{
+	if (c->installed && dhcp_lease_end_ns(&c->lease) <= now_ns)
+		expired(c, now_ns);
+	return c->installed ? dhcp_lease_end_ns(&c->lease) : UINT64_MAX;
+}
+
 /* --- the caller's events --- */
 
 void dhcp_client_init(struct dhcp_client *c, const struct dhcp_client_ops *ops, void *ctx, const uint8_t *mac,
@@ -444,9 +451,8 @@ void dhcp_client_renew(struct dhcp_client *c, uint64_t now_ns)
 
 void dhcp_client_link_up(struct dhcp_client *c, uint64_t now_ns)
 {
-	if (c->installed && dhcp_lease_end_ns(&c->lease) <= now_ns)
-		expired(c, now_ns);
-	else if (c->installed)
+	(void)dhcp_client_tick_down(c, now_ns);
+	if (c->installed)
 		exchange(c, DHCP_REBOOTING, now_ns);
 	else if (c->state != DHCP_OFF && c->state != DHCP_REBOOTING)
 		enter(c, DHCP_INIT, now_ns);

@@ -25,6 +25,7 @@
  *   REBINDING    ACK, NAK, t                 as RENEWING
  *                the lease ends              INIT         the address is removed
  *   any          release                     OFF          RELEASE to the server; the address is removed
+ *                the link is down            =            nothing is sent; a lease may end
  *
  * Invariants
  * 1. bound and unbound alternate, except that bound may repeat with other values of the same address.
@@ -141,6 +142,9 @@ void dhcp_client_arp(struct dhcp_client *c, uint32_t sender, uint32_t target, co
 
 /* Does what is due. Returns the next deadline, UINT64_MAX: none. */
 uint64_t dhcp_client_tick(struct dhcp_client *c, uint64_t now_ns);
+
+/* The same while the link is down: a lease may end, and nothing is sent. */
+uint64_t dhcp_client_tick_down(struct dhcp_client *c, uint64_t now_ns);
 
 /* "bound" and so on. */
 const char *dhcp_client_state_name(enum dhcp_client_state state);

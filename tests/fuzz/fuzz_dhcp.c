@@ -3,7 +3,7 @@
  *     0, 1   a request to, and a reply for, the relay agent of IPv4; bits 4 and 5 are its policy, bit 6 its option 82
  *     2, 3   the same for IPv6
  *     4      records of a length octet and a message to the client, whose xid and hardware address are made right; each
- *            answers what the client has just sent, and time passes
+ *            answers what the client has just sent, and time passes, with the link down or not
  */
 #include "tests/fuzz/input.h"
 
@@ -90,6 +90,9 @@ static bool op_bound(void *ctx, const struct dhcp_lease *l)
 {
 	(void)ctx;
 	assert(l->addr && l->plen && l->plen <= 32 && l->routes <= DHCP_LEASE_ROUTES && l->lease_s >= DHCP_LEASE_MIN_S);
+	assert(!l->domain[0] || dhcp_lease_has_domain(l));
+	for (unsigned i = 0; i < l->routes; i++)
+		assert(l->route[i].plen <= 32 && l->route[i].via);
 	in_use = true;
 	return true;
 }
@@ -127,6 +130,10 @@ static void client(const uint8_t *data, size_t size)
 		dhcp_client_tick(&c, now);
 		(void)dhcp_client_input(&c, exact, n, now);
 		now += (data[0] & 1 ? 3 : 40) * SECOND;
+		if ((data[0] & 6) == 6) { /* the link has been down */
+			assert(dhcp_client_tick_down(&c, now) > now);
+			dhcp_client_link_up(&c, now);
+		}
 		assert(dhcp_client_tick(&c, now) > now);
 		assert(c.installed == in_use && c.state < DHCP_CLIENT_STATES);
 		free(exact);

@@ -426,8 +426,12 @@ def dhcp_messages():
             yield "four%d-%d" % (n, who), bytes([who]) + message
     def record(options):
         message = four(2, b"\x36\4\xc0\0\2\1\x33\4\0\0\2\x58\1\4\xff\xff\xff\0" + options, b"\xc0\0\2\x09")
+        message += bytes(len(message) % 2)
         return bytes([len(message) // 2]) + message
     yield "lease", b"\4" + record(b"\x35\1\2") + record(b"\x35\1\5") + record(b"\x35\1\6")
+    more = b"\x03\4\xc0\0\2\1\x06\x08\xc0\0\2\1\xc0\0\2\2\x2a\4\xc0\0\2\1\x0f\x0clab.example\0" + \
+        b"\x79\x0d\x18\xcb\0\x71\xc0\0\2\1\0\xc0\0\2\1\x3a\4\0\0\1\0\x3b\4\0\0\2\0"
+    yield "lease-all", b"\4" + record(b"\x35\1\2" + more) + record(b"\x35\1\5" + more) + record(b"\x35\1\5")
     for n, message in enumerate((solicit, forward, reply)):
         for who in (2, 3):
             yield "six%d-%d" % (n, who), bytes([who]) + message

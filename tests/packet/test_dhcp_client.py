@@ -443,6 +443,28 @@ def test_conflict(make):
     assert "%%DHCP-4-CONFLICT: eth0: %s has the offered address %s, which is declined" % (A2.mac, ADDR) in m.console("show logging")
 
 
+def test_link(c):
+    """The cable is pulled and put back: the machine asks whether the address holds. Meanwhile the lease may end."""
+    c.link(0, False)
+    c.time(60 * SECOND)
+    assert c.take_all(0) == [] and "address %s/24" % ADDR in c.console("show dhcp lease")
+    c.link(0, True)
+    c.time(10 * MS)
+    frame, options = asked(c, 3)
+    assert (frame.dst, options["requested_addr"], frame[BOOTP].ciaddr) == (BROADCAST, ADDR, "0.0.0.0")
+    answer(c, frame, "ack", more=[("router", SERVER.ip)])
+    assert ": bound" in c.console("show dhcp lease") and "declines 0" in c.console("show dhcp lease")
+    c.link(0, False)
+    c.time(3601 * SECOND)
+    assert c.take_all(0) == []
+    assert "timeouts 1" in c.console("show dhcp lease") and "address" not in c.console("show dhcp lease")
+    assert "192.0.2" not in c.console("show ip route")
+    c.link(0, True)
+    c.time(10 * MS)
+    frame, options = asked(c, 1)
+    assert options["requested_addr"] == ADDR
+
+
 def test_silence(make):
     """The log says once that no server answers."""
     m = boot(make)

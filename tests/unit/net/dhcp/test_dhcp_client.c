@@ -374,6 +374,29 @@ static void test_resume(void **state)
 	assert_int_equal(c.state, DHCP_INIT);
 }
 
+/* While the link is down, no message is sent, whatever the state; the lease ends at its time. */
+static void test_link_down(void **state)
+{
+	(void)state;
+	assert_true(dhcp_client_tick_down(&c, now) == UINT64_MAX);
+	dhcp_client_start(&c, 0, now);
+	assert_true(dhcp_client_tick_down(&c, now + 100 * S) == UINT64_MAX && seen.sent == 0);
+	get_lease(3600);
+	const unsigned sent = seen.sent;
+	const uint64_t end = dhcp_lease_end_ns(&c.lease);
+	assert_true(dhcp_client_tick_down(&c, now) == end && dhcp_client_tick_down(&c, end - 1) == end && c.installed);
+	assert_true(dhcp_client_tick_down(&c, end) == UINT64_MAX && !c.installed && seen.unbounds == 1);
+	assert_int_equal(c.counts.timeouts, 1);
+	assert_int_equal(seen.sent, sent);
+	now = end + 50 * S;
+	dhcp_client_link_up(&c, now);
+	step();
+	expect(DHCP4_DISCOVER, 0xffffffff, 0, ADDR, 0);
+	setup(NULL);
+	get_lease(DHCP_LEASE_FOREVER);
+	assert_true(dhcp_client_tick_down(&c, now + 1000000 * S) == UINT64_MAX && c.installed);
+}
+
 /* Replies that are not for us, or that the state does not wait for. */
 static void test_unwanted(void **state)
 {
@@ -520,7 +543,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_lease),  TEST(test_backoff), TEST(test_secs), TEST(test_expiry),   TEST(test_nak),          TEST(test_conflict),
-		TEST(test_reboot), TEST(test_resume),  TEST(test_unwanted), TEST(test_lease_values), TEST(test_domain), TEST(test_routes),
+		TEST(test_reboot), TEST(test_resume),  TEST(test_unwanted), TEST(test_lease_values), TEST(test_link_down), TEST(test_domain), TEST(test_routes),
 	};
 	return cmocka_run_group_tests_name("dhcp_client", tests, NULL, NULL);
 }
