@@ -133,13 +133,7 @@ static int parse_token(struct parser *p, unsigned i, unsigned user)
 	struct config_users *u = &p->out->users;
 	struct config_token t = {.user = (uint8_t)user, .line = p->w.line};
 	const struct text w = words_at(&p->w, i);
-	bool good = w.len == 2 * sizeof t.hash;
-	for (size_t k = 0; good && k < sizeof t.hash; k++) {
-		const int high = hex_digit(w.at[2 * k]), low = hex_digit(w.at[2 * k + 1]);
-		good = high >= 0 && low >= 0;
-		t.hash[k] = good ? (uint8_t)(high << 4 | low) : 0;
-	}
-	if (!good)
+	if (text_parse_hex(w, t.hash, sizeof t.hash) != E_OK)
 		return FAIL(p, i, "expected the SHA-256 hash of a token, 64 hexadecimal digits, as "
 		                  "\"tools/hayate token\" prints it");
 	int error = words_end(&p->w, i + 1);

@@ -45,15 +45,7 @@ static bool is_number_size(size_t size)
 /* "0a000000", as JSON and URLs have it. */
 static bool read_digits(struct text w, uint8_t *to, size_t size)
 {
-	if (w.len != 2 * size)
-		return false;
-	for (size_t i = 0; i < size; i++) {
-		const int high = hex_digit(w.at[2 * i]), low = hex_digit(w.at[2 * i + 1]);
-		if (high < 0 || low < 0)
-			return false;
-		to[i] = (uint8_t)(high << 4 | low);
-	}
-	return true;
+	return text_parse_hex(w, to, size) == E_OK;
 }
 
 bool programs_bytes_read(struct text t, uint8_t *to, size_t size)

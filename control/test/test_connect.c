@@ -47,22 +47,11 @@ static void on_closed(struct stream *s, int why)
 	stream = NULL;
 }
 
-static bool read_hex(const char *word, uint8_t to[SHA256_BYTES])
-{
-	for (unsigned i = 0; i < 2 * SHA256_BYTES; i++) {
-		const int digit = word[i] >= '0' && word[i] <= '9' ? word[i] - '0' : word[i] >= 'a' && word[i] <= 'f' ? word[i] - 'a' + 10 : -1;
-		if (digit < 0)
-			return false;
-		to[i / 2] = (uint8_t)(to[i / 2] << 4 | digit);
-	}
-	return word[2 * SHA256_BYTES] == 0;
-}
-
 /* The words behind `tls`. */
 static bool read_peer(struct shell *sh, struct tls_peer *peer)
 {
 	for (unsigned i = 3; i < sh->argc; i++) {
-		if (!peer->pinned && read_hex(sh->argv[i], peer->fingerprint))
+		if (!peer->pinned && text_parse_hex(text_of(sh->argv[i]), peer->fingerprint, SHA256_BYTES) == E_OK)
 			peer->pinned = true;
 		else if (!peer->name[0] && strlen(sh->argv[i]) < sizeof peer->name)
 			memcpy(peer->name, sh->argv[i], strlen(sh->argv[i]) + 1);

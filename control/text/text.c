@@ -349,6 +349,19 @@ int text_parse_mac(struct text t, uint8_t out[6])
 	return 0;
 }
 
+int text_parse_hex(struct text t, uint8_t *out, size_t n)
+{
+	if (t.len != 2 * n)
+		return E_INVAL;
+	for (size_t i = 0; i < n; i++) {
+		const int high = hex_digit(t.at[2 * i]), low = hex_digit(t.at[2 * i + 1]);
+		if (high < 0 || low < 0)
+			return E_INVAL;
+		out[i] = (uint8_t)(high << 4 | low);
+	}
+	return E_OK;
+}
+
 int text_fail(struct text_error *err, uint32_t line, struct text word, const char *format, ...)
 {
 	if (err == NULL)

@@ -111,6 +111,9 @@ int text_parse_addr(struct text t, struct net_addr *out);
 /* "00:11:22:aa:bb:cc", "00-11-22-aa-bb-cc" or "0011.22aa.bbcc"; letters in either case. */
 int text_parse_mac(struct text t, uint8_t out[6]);
 
+/* Exactly n bytes as 2 n hexadecimal digits, in either case. On an error *out is undefined. */
+int text_parse_hex(struct text t, uint8_t *out, size_t n);
+
 /* An error in a text of lines: the configuration or a script. */
 struct text_error {
 	uint32_t line;    /* from 1 */
