@@ -329,8 +329,8 @@ static uint64_t (*const timers[])(void) = {
 	trace_timer, programs_timer, crash_timer, storage_timer, boot_disk_timer, image_fetch_timer, storage_commands_timer,
 	lldp_control_timer,
 	dhcp_client_timer,
-	log_timer, logging_timer, log_store_timer, sflow_timer,
-	names_timer, ntp_control_timer,
+	names_timer, log_timer, logging_timer, log_store_timer, sflow_timer,
+	ntp_control_timer,
 	commands_timer,
 	tls_stream_deadline, /* after http_timer */
 	tcp_control_deadline, /* after all timers that send by TCP */

@@ -11,6 +11,7 @@
 #include "lib/types.h"
 
 #define SYSLOG_PORT 514 /* RFC 5426 3.3 */
+#define SYSLOG_TLS_PORT 6514 /* RFC 5425 4.1 */
 #define SYSLOG_LOCAL0 16 /* facilities, table 1 of RFC 5424 6.2.1: local0 to local7 */
 #define SYSLOG_LOCALS 8
 

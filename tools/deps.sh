@@ -21,7 +21,7 @@ release="faketime"
 test="clang libbpf-dev libcmocka-dev libssl-dev python3-pytest python3-scapy tcpdump ethtool
 	gcc-i686-linux-gnu gcc-aarch64-linux-gnu gcc-riscv64-linux-gnu
 	valgrind socat nmap hping3 tshark curl nftables python3-prometheus-client
-	gnutls-bin sslscan radvd ndisc6 gobgpd lldpd iputils-tracepath chrony dnsmasq-base inetutils-telnet netcat-openbsd bzip2 nfdump nfdump-sflow rsyslog sbsigntool gnupg openssl openvswitch-switch dosfstools gdisk ansible-core
+	gnutls-bin sslscan radvd ndisc6 gobgpd lldpd iputils-tracepath chrony dnsmasq-base inetutils-telnet netcat-openbsd bzip2 nfdump nfdump-sflow rsyslog rsyslog-gnutls sbsigntool gnupg openssl openvswitch-switch dosfstools gdisk ansible-core
 	openssh-client sshpass dropbear-bin ssh-audit"
 bench="clang libbpf-dev wrk dpdk dpdk-dev dpdk-doc libdpdk-dev openvswitch-switch-dpdk pkg-config python3-matplotlib"
 

@@ -68,9 +68,23 @@ static void show_level(struct shell *sh, const char *what, int level)
 	shell_print(sh, "%s: %s\n", what, level == LOG_NONE ? "off" : log_level_word((enum log_level)level));
 }
 
-static void show_head(struct shell *sh)
+static void show_host(struct shell *sh, const struct logging_stats *h)
 {
 	char addr[FMT_ADDR_MAX];
+	const bool known = !net_addr_is_any(&h->addr);
+	fmt_addr(addr, h->addr.w);
+	shell_print(sh, "logging host: %s%s%s%s port %u, sent %llu, lost %llu\n", h->name[0] ? h->name : addr,
+	            h->name[0] && known ? " (" : "", h->name[0] && known ? addr : "", h->name[0] && known ? ")" : "", h->port,
+	            (ull)h->sent, (ull)h->lost);
+	if (h->tls)
+		shell_print(sh, "  %s, connections %llu, failures %llu\n", h->version ? h->version : "TLS: not connected",
+		            (ull)h->connected, (ull)h->failed);
+	if (h->why)
+		shell_print(sh, "  last failure: %s\n", h->why);
+}
+
+static void show_head(struct shell *sh)
+{
 	struct logging_stats h;
 	const struct log_levels *l = log_levels();
 	const struct log_stats *c = log_stats();
@@ -80,8 +94,7 @@ static void show_head(struct shell *sh)
 	show_level(sh, "logging console", l->console);
 	show_level(sh, "logging buffered", l->buffered);
 	for (unsigned i = 0; logging_stats(i, &h); i++)
-		shell_print(sh, "logging host: %s port %u, sent %llu, lost %llu\n", fmt_addr(addr, h.addr.w), h.port, (ull)h.sent,
-		            (ull)h.lost);
+		show_host(sh, &h);
 	shell_print(sh, "messages: %llu, repeated: %llu, suppressed: %llu\n\n", (ull)messages, (ull)c->repeated,
 	            (ull)c->suppressed);
 }

@@ -503,11 +503,13 @@ struct config_log_level {
 	bool off;
 };
 struct config_log_host {
-	uint32_t line;
-	struct net_addr addr;
+	struct config_http_host host; /* with the line of the statement */
 	uint16_t port;
 	uint8_t level;    /* enum log_level */
 	uint8_t facility; /* 0 to 7: local0 to local7 */
+	bool tls;         /* else UDP */
+	bool pinned;      /* TLS: its certificate must have that fingerprint; else one of config.trust */
+	uint8_t fingerprint[SHA256_BYTES];
 };
 struct config_logging {
 	struct config_log_level console, buffered;

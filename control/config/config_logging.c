@@ -53,27 +53,47 @@ static int parse_facility(struct parser *p, unsigned i, uint8_t *facility)
 	return FAIL(p, i, "expected a facility: local0 to local7");
 }
 
-/* The options behind the address, in any order. */
+/* Word i: a SHA-256 fingerprint, with colons between its bytes or without. */
+static int parse_fingerprint(struct parser *p, unsigned i, struct config_log_host *h)
+{
+	char digits[2 * SHA256_BYTES + 1];
+	const struct text w = words_at(&p->w, i);
+	size_t n = 0;
+	for (size_t k = 0; k < w.len && n < sizeof digits; k++)
+		if (w.len != 3 * SHA256_BYTES - 1 || k % 3 != 2 || w.at[k] != ':')
+			digits[n++] = w.at[k];
+	if (text_parse_hex((struct text){digits, n}, h->fingerprint, SHA256_BYTES) != E_OK)
+		return FAIL(p, i, "expected the SHA-256 fingerprint of a certificate, 64 hexadecimal digits");
+	h->pinned = true;
+	return 0;
+}
+
+/* The options behind the host, in any order. */
 static int parse_options(struct parser *p, unsigned i, struct config_log_host *h)
 {
 	int error = 0;
-	for (uint32_t port; error == 0 && i < p->w.n;) {
+	for (uint32_t port; error == 0 && i < p->w.n; i += 2) {
 		if (words_is(&p->w, i, "udp")) {
-			i++;
-			continue;
-		}
-		if (words_is(&p->w, i, "port")) {
-			if ((error = words_u32(&p->w, i + 1, "a UDP port", 1, 65535, &port)) == 0)
+			i--; /* a word alone */
+		} else if (words_is(&p->w, i, "transport")) {
+			h->tls = words_is(&p->w, i + 1, "tls");
+			if (!h->tls && !words_is(&p->w, i + 1, "udp"))
+				return FAIL(p, i + 1, "expected udp or tls");
+		} else if (words_is(&p->w, i, "port")) {
+			if ((error = words_u32(&p->w, i + 1, "a port", 1, 65535, &port)) == 0)
 				h->port = (uint16_t)port;
 		} else if (words_is(&p->w, i, "level")) {
 			error = parse_level(p, i + 1, &h->level);
 		} else if (words_is(&p->w, i, "facility")) {
 			error = parse_facility(p, i + 1, &h->facility);
+		} else if (words_is(&p->w, i, "fingerprint")) {
+			error = parse_fingerprint(p, i + 1, h);
 		} else {
-			return FAIL(p, i, "expected port, udp, level or facility");
+			return FAIL(p, i, "expected transport, port, udp, level, facility or fingerprint");
 		}
-		i += 2;
 	}
+	if (error == 0 && h->port == 0)
+		h->port = h->tls ? SYSLOG_TLS_PORT : SYSLOG_PORT;
 	return error;
 }
 
@@ -87,20 +107,22 @@ static bool is_address_of_one(const struct net_addr *a)
 int config_logging_host(struct parser *p, unsigned i)
 {
 	struct config_logging *l = &p->out->logging;
-	struct config_log_host h = {.line = p->w.line, .port = SYSLOG_PORT, .level = LOG_INFO,
-	                            .facility = CONFIG_LOG_FACILITY_DEFAULT};
+	struct config_log_host h = {.level = LOG_INFO, .facility = CONFIG_LOG_FACILITY_DEFAULT};
 	int error = words_expect(&p->w, i);
 	if (error != 0)
 		return error;
-	if (text_parse_addr(p->w.word[i], &h.addr) != 0 || !is_address_of_one(&h.addr))
-		return FAIL(p, i, "expected the address of a syslog host, a unicast address that is not link-local");
+	if (!config_read_host(p->w.word[i], &h.host) || (!h.host.name[0] && !is_address_of_one(&h.host.addr)))
+		return FAIL(p, i, "expected a syslog host: a name, or a unicast address that is not link-local");
 	if ((error = parse_options(p, i + 1, &h)) != 0)
 		return error;
+	if (h.pinned && !h.tls)
+		return FAIL(p, i, "a fingerprint is for \"transport tls\" only");
 	for (unsigned k = 0; k < l->hosts; k++)
-		if (net_addr_equal(&l->host[k].addr, &h.addr))
-			return FAIL(p, i, "this host stands already at line %u", l->host[k].line);
+		if (strcmp(l->host[k].host.name, h.host.name) == 0 && net_addr_equal(&l->host[k].host.addr, &h.host.addr))
+			return FAIL(p, i, "this host stands already at line %u", l->host[k].host.line);
 	if (l->hosts == CONFIG_LOG_HOSTS_MAX)
 		return FAIL(p, i, "too many syslog hosts; at most %d", CONFIG_LOG_HOSTS_MAX);
+	h.host.line = p->w.line;
 	l->host[l->hosts++] = h;
 	return 0;
 }
@@ -122,5 +144,9 @@ int config_check_logging(const struct config *c, struct text_error *err)
 	if (l->source_line && (n < 0 || !c->interface[n].present))
 		return text_fail(err, l->source_line, text_of(config_key_name(name, l->source)),
 		                 "the interface of the source address has no block");
+	for (unsigned k = 0; k < l->hosts; k++)
+		if (l->host[k].tls && !l->host[k].pinned && !c->trust[0])
+			return text_fail(err, l->host[k].host.line, text_of("tls"),
+			                 "nothing is trusted; add the line \"trust certificate FILE\", or a fingerprint here");
 	return 0;
 }

@@ -221,8 +221,12 @@ static void print_logging(const struct printer *p, const struct config_logging *
 	print_log_level(p, "buffered", &l->buffered);
 	for (unsigned k = 0; k < l->hosts; k++) {
 		const struct config_log_host *h = &l->host[k];
-		print_line(p, "logging host %s port %u level %s facility local%u", fmt_addr(addr, h->addr.w), h->port,
-		           log_level_word((enum log_level)h->level), h->facility);
+		char pin[2 * SHA256_BYTES + 1] = "";
+		for (unsigned i = 0; h->pinned && i < SHA256_BYTES; i++)
+			fmt_format(pin + 2 * i, 3, "%02x", h->fingerprint[i]);
+		print_line(p, "logging host %s%s port %u level %s facility local%u%s%s",
+		           h->host.name[0] ? h->host.name : fmt_addr(addr, h->host.addr.w), h->tls ? " transport tls" : "", h->port,
+		           log_level_word((enum log_level)h->level), h->facility, h->pinned ? " fingerprint " : "", pin);
 	}
 	if (l->source_line)
 		print_line(p, "logging source-interface %s", config_key_name(name, l->source));

@@ -473,8 +473,9 @@ static const struct statement statements[] = {
 	 STATEMENT_ONCE | STATEMENT_LIVE},
 	{"logging buffered", "logging buffered (LEVEL | off)", config_logging_buffered, false,
 	 STATEMENT_ONCE | STATEMENT_LIVE},
-	{"logging host", "logging host (A.B.C.D | X:X::X) [udp] [port N] [level LEVEL] [facility local0..local7]",
-	 config_logging_host, false, STATEMENT_BY_1 | STATEMENT_LIVE},
+	{"logging host", "logging host (NAME | A.B.C.D | X:X::X) [transport (udp | tls)] [port N] [level LEVEL] "
+	 "[facility local0..local7] [fingerprint SHA256]",
+	 config_logging_host, false, STATEMENT_BY_1 | STATEMENT_HOST | STATEMENT_LIVE},
 	{"logging source-interface", "logging source-interface INTERFACE", config_logging_source, false,
 	 STATEMENT_ONCE | STATEMENT_LIVE},
 	{"sflow collector", "sflow collector (A.B.C.D | X:X::X) [port N]", config_sflow_collector, false,

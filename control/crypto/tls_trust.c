@@ -1,4 +1,5 @@
 /* The client's authorities, and its checks of a peer's certificate; see tls.h. */
+#include <mbedtls/pem.h>
 #include <mbedtls/platform.h>
 #include <mbedtls/x509_crt.h>
 #include <psa/crypto.h>
@@ -7,6 +8,9 @@
 #include "control/crypto/tls_inside.h"
 #include "lib/civil.h"
 #include "lib/mem.h"
+
+#define NO_MEMORY "there is no memory, or no entropy"
+#define TEXT_MAX 65536 /* of PEM: leaves the heap to sessions, even while two are read */
 
 static struct trust *current; /* NULL: none has been asked for yet */
 
@@ -65,11 +69,13 @@ unsigned tls_trusted(void)
 
 static const char *read_pem(struct trust *t, const uint8_t *text, size_t n)
 {
-	char *copy = tls_pem_copy(text, n);
+	char *copy = n <= TEXT_MAX ? tls_pem_copy(text, n) : NULL;
 	if (!copy)
-		return "it is too large";
+		return n <= TEXT_MAX ? NO_MEMORY : "it is too large";
 	const int bad = mbedtls_x509_crt_parse(&t->authorities, (const uint8_t *)copy, n + 1);
 	mbedtls_free(copy);
+	if (bad == MBEDTLS_ERR_X509_ALLOC_FAILED || bad == MBEDTLS_ERR_PEM_ALLOC_FAILED)
+		return NO_MEMORY;
 	if (bad > 0)
 		return "a certificate is damaged, or of a kind that is not supported";
 	if (bad < 0)
@@ -83,7 +89,7 @@ static const char *read_pem(struct trust *t, const uint8_t *text, size_t n)
 static const char *new_of_pem(const uint8_t *text, size_t n, struct trust **to)
 {
 	struct trust *t = trust_new();
-	const char *why = t ? read_pem(t, text, n) : "there is no memory, or no entropy";
+	const char *why = t ? read_pem(t, text, n) : NO_MEMORY;
 	if (why) {
 		trust_release(t);
 		t = NULL;

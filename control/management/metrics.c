@@ -225,7 +225,16 @@ static bool log_suppressed(const struct family *f, uint32_t i, struct page_text 
 	return i == 0 && plain(f, t, log_stats()->suppressed);
 }
 
-enum syslog_figure { SYSLOG_SENT, SYSLOG_LOST };
+enum syslog_figure { SYSLOG_SENT, SYSLOG_LOST, SYSLOG_CONNECTED, SYSLOG_FAILED };
+
+static bool has_tls_hosts(void)
+{
+	struct logging_stats h;
+	unsigned i = 0;
+	while (logging_stats(i, &h) && !h.tls)
+		i++;
+	return logging_stats(i, &h);
+}
 
 static bool syslog(const struct family *f, uint32_t i, struct page_text *t)
 {
@@ -233,8 +242,9 @@ static bool syslog(const struct family *f, uint32_t i, struct page_text *t)
 	struct logging_stats h;
 	if (!logging_stats(i, &h))
 		return false;
-	page_print(t, "%s{host=\"%s\"} %llu\n", f->name, fmt_addr(addr, h.addr.w),
-	           (ull)(f->arg == SYSLOG_SENT ? h.sent : h.lost));
+	const uint64_t value[] = {h.sent, h.lost, h.version != NULL, h.failed};
+	if (h.tls || f->arg < SYSLOG_CONNECTED)
+		page_print(t, "%s{host=\"%s\"} %llu\n", f->name, h.name[0] ? h.name : fmt_addr(addr, h.addr.w), (ull)value[f->arg]);
 	return true;
 }
 
@@ -995,6 +1005,8 @@ static const struct family families[] = {
 	{"hayate_log_suppressed_total", "counter", "Messages that were lost because there were too many", log_suppressed, 0},
 	{"hayate_syslog_sent_total", "counter", "Messages sent to each syslog host", syslog, SYSLOG_SENT},
 	{"hayate_syslog_lost_total", "counter", "Messages that a syslog host has missed", syslog, SYSLOG_LOST},
+	{"hayate_syslog_connected", "gauge", "Is there a connection to the syslog host, by TLS", syslog, SYSLOG_CONNECTED},
+	{"hayate_syslog_failures_total", "counter", "Connections to the syslog host that failed or ended", syslog, SYSLOG_FAILED},
 	{"hayate_http_requests_total", "counter", "Answers of the HTTP server by class of status",
 	 http_requests, 0},
 	{"hayate_http_connections", "gauge", "Connections to the HTTP server", machine, MACHINE_HTTP},
@@ -1072,7 +1084,7 @@ static bool is_absent(const struct family *f)
 	if (f->sample == port_channel)
 		return !has_port_channels();
 	if (f->sample == syslog)
-		return running.config.logging.hosts == 0;
+		return running.config.logging.hosts == 0 || (f->arg >= SYSLOG_CONNECTED && !has_tls_hosts());
 	if (f->sample == vxlan)
 		return dp_get()->engine_addr == 0;
 	if (f->sample == bfd || f->sample == bfd_states || f->sample == bfd_refused)

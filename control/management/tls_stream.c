@@ -241,7 +241,9 @@ static void tls_abort(struct stream *stream)
 
 static void tls_info(const struct stream *stream, struct tcp_info *info)
 {
-	stream_info(looked_at(stream)->under, info);
+	const struct session *s = looked_at(stream);
+	stream_info(s->under, info);
+	info->unsent += s->out_len - s->out_at;
 }
 
 /* in[] is as large as TCP's window, and remains so. */

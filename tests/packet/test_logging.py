@@ -4,6 +4,8 @@ import re
 
 import pytest
 from machine import *
+from scapy.layers.dns import DNS, DNSRR
+from scapy.layers.inet import TCP
 
 HOST = "logging host 192.0.2.2"
 # neighbours stay known during a test
@@ -112,6 +114,65 @@ def test_a_new_host(make):
     m.link(1, True)
     m.time(SECOND)
     assert told(m) == [] or texts(told(m)) == []
+    m.take_all(1)
+
+
+def test_a_name(make):
+    """Messages wait until the name server has answered; then they go to the address that it named. Without an answer the log says
+    so, and the name is looked up again."""
+    m = make(BASE + "ip name-server 192.0.2.2\nlogging host Syslog.example\n", boot=False)
+    m.time(SECOND)
+    m.send(0, arp_reply(A, ROUTER[0]))
+    m.time(20 * SECOND)
+    asked = [Ether(frame)[UDP] for frame in m.take_all(0) if UDP in Ether(frame)]
+    assert asked and all(q.dport == 53 for q in asked)
+    assert "last failure: no name server answers" in m.console("show logging")
+    question, seconds = None, 0
+    while not question and seconds < 60:
+        m.time(SECOND)
+        seconds += 1
+        question = next((Ether(frame)[UDP] for frame in m.take_all(0) if UDP in Ether(frame)), None)
+    dns = DNS(bytes(question.payload))
+    assert dns.qd.qname == b"syslog.example."
+    answer = DNS(id=dns.id, qr=1, ra=1, rd=1, qd=dns.qd, an=DNSRR(rrname="syslog.example", type="A", ttl=60, rdata="192.0.2.3"), ancount=1)
+    m.send(0, ether(A, ROUTER[0]) / IP(src="192.0.2.2", dst="192.0.2.1") / UDP(sport=53, dport=question.sport) / answer)
+    m.time(SECOND)
+    m.send(0, ether(A, ROUTER[0]) / ARP(op=2, hwsrc=A.mac, psrc="192.0.2.3", hwdst=ROUTER[0].mac, pdst="192.0.2.1"))
+    m.time(40 * SECOND)
+    messages = told(m, dst="192.0.2.3")
+    assert [message[2] for message in messages] == list(range(1, len(messages) + 1)) and len(messages) == 4
+    assert "logging host: syslog.example (192.0.2.3) port 514, sent %d, lost 0\n" % len(messages) in m.console("show logging")
+    m.take_all(1)
+
+
+def test_tls_without_answer(make):
+    """A host that is silent: attempts of 20 seconds each, and pauses between them that double to half a minute; the log says it
+    once. A host that refuses: the pauses alone."""
+    pin = "transport tls fingerprint " + 32 * "ab"
+    m = make(BASE + HOST + " " + pin + "\n", boot=False)
+
+    def attempts(seconds, answer=None):
+        """How many connections begin in that time."""
+        first = set()
+        for _ in range(seconds):
+            m.time(SECOND)
+            for frame in m.take_all(0):
+                packet = Ether(frame)
+                if TCP in packet and packet[TCP].flags.S and packet[TCP].dport == 6514:
+                    first.add(packet[TCP].sport)
+                    if answer:
+                        m.send(0, ether(A, ROUTER[0]) / IP(src=A.ip, dst="192.0.2.1") /
+                               TCP(sport=6514, dport=packet[TCP].sport, flags=answer, seq=0, ack=packet[TCP].seq + 1))
+                elif ARP in packet and packet[ARP].op == 1:
+                    m.send(0, arp_reply(A, ROUTER[0]))
+        return len(first)
+
+    assert 8 <= attempts(400) <= 12
+    shown = m.console("show logging")
+    assert "TLS: not connected, connections 0, failures" in shown and "last failure: no answer in time" in shown
+    assert shown.count("%LOGGING-4-HOST: logging host 192.0.2.2: no answer in time") == 1
+    assert 12 <= attempts(400, "RA") <= 14
+    assert "last failure: the connection was refused" in m.console("show logging")
     m.take_all(1)
 
 

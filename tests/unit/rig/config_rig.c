@@ -148,7 +148,7 @@ static void forget_lines(struct config *c)
 	for (unsigned k = 0; k < CONFIG_DHCP_CLIENTS_MAX; k++)
 		c->dhcp.client[k].line = 0;
 	for (unsigned k = 0; k < CONFIG_LOG_HOSTS_MAX; k++)
-		c->logging.host[k].line = 0;
+		c->logging.host[k].host.line = 0;
 	for (unsigned k = 0; k < CONFIG_COLLECTORS_MAX; k++)
 		c->sflow.collector[k].line = 0;
 	c->logging.source_line = c->logging.source_line != 0; /* these three say whether there is such a statement */

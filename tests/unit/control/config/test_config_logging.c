@@ -26,7 +26,39 @@ static void test_hosts(void **state)
 	const struct config_log_host *h = config.logging.host;
 	assert_true(h[0].port == 514 && h[0].level == LOG_INFO && h[0].facility == 7);
 	assert_true(h[1].port == 1514 && h[1].level == LOG_ERR && h[1].facility == 0);
+	assert_true(!h[0].tls && !h[1].tls && !h[0].host.name[0]);
 	round_trip();
+	admit("logging host Syslog.example.\nlogging host 192.0.2.9 transport udp\n");
+	assert_string_equal(h[0].host.name, "syslog.example");
+	assert_true(h[0].port == 514 && h[1].port == 514 && !h[1].tls);
+	round_trip();
+}
+
+#define PIN "10c9a1af11285a99f9d5d433d603070e6db622ee7a66166b99f67fe3bd4bf60e"
+
+static void test_tls(void **state)
+{
+	const struct config_log_host *h = config.logging.host;
+	(void)state;
+	admit("trust certificate roots.pem\nlogging host syslog.example transport tls\n"
+	      "logging host 192.0.2.9 port 601 transport tls level errors\n");
+	assert_true(h[0].tls && h[0].port == 6514 && !h[0].pinned);
+	assert_true(h[1].tls && h[1].port == 601 && h[1].level == LOG_ERR);
+	round_trip();
+	admit("logging host 192.0.2.9 transport tls fingerprint " PIN "\n");
+	assert_true(h[0].pinned && h[0].fingerprint[0] == 0x10 && h[0].fingerprint[31] == 0x0e);
+	round_trip();
+	admit("logging host 192.0.2.9 transport tls fingerprint "
+	      "10:C9:A1:AF:11:28:5A:99:F9:D5:D4:33:D6:03:07:0E:6D:B6:22:EE:7A:66:16:6B:99:F6:7F:E3:BD:4B:F6:0E\n");
+	assert_true(h[0].pinned && h[0].fingerprint[0] == 0x10 && h[0].fingerprint[31] == 0x0e);
+	refuse("logging host 192.0.2.9 transport tls", 1, "tls", "nothing is trusted; add the line \"trust certificate FILE\"");
+	refuse("logging host 192.0.2.9 transport tcp", 1, "tcp", "expected udp or tls");
+	refuse("logging host 192.0.2.9 transport", 1, "", "expected udp or tls");
+	refuse("logging host 192.0.2.9 fingerprint " PIN, 1, "192.0.2.9", "a fingerprint is for \"transport tls\" only");
+	refuse("logging host 192.0.2.9 transport tls fingerprint " PIN "00", 1, "10c9a1af11285a99f9d5d433d603070e6db622ee7a66166", "expected the SHA-256 fingerprint");
+	refuse("logging host 192.0.2.9 transport tls fingerprint 10:C9", 1, "10:C9", "expected the SHA-256 fingerprint");
+	refuse("logging host 192.0.2.9 transport tls fingerprint", 1, "", "expected the SHA-256 fingerprint");
+	refuse("logging host a.example\nlogging host A.example", 2, "A.example", "this host stands already at line 1");
 }
 
 static void test_refused(void **state)
@@ -39,16 +71,16 @@ static void test_refused(void **state)
 	refuse("logging console 1\nlogging console 1", 2, "logging", "\"logging console\" stands already at line 1");
 	refuse("logging host", 1, "", "");
 	for (unsigned i = 0; i < 5; i++) {
-		static const char *const bad[] = {"syslog.example", "224.0.0.1", "0.0.0.0", "fe80::1", "ff02::1"};
+		static const char *const bad[] = {"-syslog.example", "224.0.0.1", "0.0.0.0", "fe80::1", "ff02::1"};
 		char text[64];
 		snprintf(text, sizeof text, "logging host %s", bad[i]);
-		refuse(text, 1, bad[i], "expected the address of a syslog host");
+		refuse(text, 1, bad[i], "expected a syslog host: a name, or a unicast address");
 	}
-	refuse("logging host 192.0.2.9 port 0", 1, "0", "a UDP port must be");
+	refuse("logging host 192.0.2.9 port 0", 1, "0", "a port must be");
 	refuse("logging host 192.0.2.9 facility local8", 1, "local8", "expected a facility: local0 to local7");
 	refuse("logging host 192.0.2.9 facility kern", 1, "kern", "expected a facility");
 	refuse("logging host 192.0.2.9 level", 1, "", "expected a level");
-	refuse("logging host 192.0.2.9 tls", 1, "tls", "expected port, udp, level or facility");
+	refuse("logging host 192.0.2.9 tls", 1, "tls", "expected transport, port, udp, level, facility or fingerprint");
 	refuse("logging host 192.0.2.9\nlogging host 192.0.2.9 port 99", 2, "192.0.2.9", "this host stands already at line 1");
 	refuse("logging host 192.0.2.1\nlogging host 192.0.2.2\nlogging host 192.0.2.3\nlogging host 192.0.2.4\n"
 	       "logging host 192.0.2.5", 5, "192.0.2.5", "too many syslog hosts; at most 4");
@@ -60,6 +92,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_levels),
 		cmocka_unit_test(test_hosts),
+		cmocka_unit_test(test_tls),
 		cmocka_unit_test(test_refused),
 	};
 	return cmocka_run_group_tests_name("config_logging", tests, NULL, NULL);

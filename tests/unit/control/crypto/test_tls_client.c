@@ -216,7 +216,7 @@ static void test_trust(void **state)
 static void test_bad_texts(void **state)
 {
 	char text[4096];
-	static char large[CRYPTO_HEAP / 8 + 1];
+	static char large[65537];
 	(void)state;
 	memset(large, 'x', sizeof large);
 	assert_string_equal(tls_trust_check((const uint8_t *)large, sizeof large), "it is too large");
@@ -235,6 +235,29 @@ static void test_bad_texts(void **state)
 	memcpy(text, authority_pem, strlen(authority_pem) + 1);
 	text[strlen(authority_pem) / 2] = '!';
 	assert_non_null(tls_trust_check((const uint8_t *)text, strlen(text)));
+}
+
+/* The largest file, of a hundred and more certificates, leaves the heap to as many sessions as there may be. */
+static void test_largest(void **state)
+{
+	static char text[65537];
+	struct tls *all[22];
+	const struct tls_peer p = named("syslog.example");
+	enum tls_failure why;
+	size_t n = 0;
+	(void)state;
+	for (const size_t one = strlen(authority_pem); n + one < sizeof text; n += one)
+		memcpy(text + n, authority_pem, one);
+	text[n] = 0;
+	trust(text);
+	assert_in_range(tls_trusted(), 100, 200);
+	assert_null(tls_trust_check((const uint8_t *)text, n));
+	connect();
+	for (unsigned i = 0; i < ARRAY_LEN(all); i++)
+		assert_non_null(all[i] = i < 6 ? tls_open_client(&io, &client_end, &p, &why) : tls_open(&io, &server_end));
+	assert_int_equal(reach(&p), TLS_FAILURES);
+	for (unsigned i = 0; i < ARRAY_LEN(all); i++)
+		tls_close(all[i]);
 }
 
 /* A fingerprint stands for everything else: authority, name, date, and the time of day. */
@@ -318,6 +341,7 @@ int main(void)
 		cmocka_unit_test_setup(test_dates, setup),
 		cmocka_unit_test_setup(test_trust, setup),
 		cmocka_unit_test_setup(test_bad_texts, setup),
+		cmocka_unit_test_setup(test_largest, setup),
 		cmocka_unit_test_setup(test_fingerprint, setup),
 		cmocka_unit_test_setup(test_damage, setup),
 		cmocka_unit_test_setup(test_alerts, setup),
