@@ -79,10 +79,10 @@ def dhcp(make_lab, tmp_path):
     return make
 
 
-def has_lease(router, address="198.51.100.1/24"):
+def has_lease(router, address="198.51.100.1/24", interface="eth1"):
     def has():
         said = router.command("show dhcp lease")
-        return "eth1: bound" in said and "address %s\n" % address in said
+        return "%s: bound" % interface in said and "address %s\n" % address in said
     eventually(has, WAIT_S, "the machine has the address %s" % address)
 
 
@@ -163,6 +163,32 @@ def test_reboot(dhcp, make_router, tmp_path):
     boot_again()
     has_lease(lab.router, "198.51.100.9/24")
     assert "naks 1 " in lab.router.command("show dhcp lease")
+
+
+APPLICATIONS = {
+    "echo": ("eth1", "interface eth1\n ip address dhcp\n"),
+    "web": ("eth1", "application web\ninterface eth1\n ip address dhcp\n"),
+    "switch": ("vlan1", "application switch\nspanning-tree mode none\ninterface vlan1\n ip address dhcp\n"),
+}
+
+
+@pytest.mark.parametrize("app", APPLICATIONS)
+def test_applications(app, make_router, make_hosts, tmp_path):
+    """Applications that are hosts, and the machine itself in a VLAN of the switch: a lease, its classless routes, its return."""
+    interface, config = APPLICATIONS[app]
+    left, right = make_hosts()
+    tmp_path.chmod(0o755)
+    router = make_router(config, app=app, ports=(left.port, right.port), wait_for=["eth1"])
+    server = Server(right, tmp_path)
+    server.start()
+    has_lease(router, interface=interface)
+    pings(right, "198.51.100.1")
+    right.add_loopback("203.0.113.200")
+    pings(right, "198.51.100.1", "-I", "203.0.113.200")
+    router.command("clear dhcp")
+    eventually(lambda: server.said(r"DHCPRELEASE\(eth0\) 198\.51\.100\.1 "), WAIT_S, "the address is given back")
+    has_lease(router, interface=interface)
+    pings(right, "198.51.100.1")
 
 
 @pytest.mark.skipif(not shutil.which("dhclient"), reason="isc-dhcp-client is not installed")
