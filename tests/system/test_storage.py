@@ -25,6 +25,7 @@ def test_remembers(kind, arguments, make_router, tmp_path):
     disk = path + "," + kind
     arguments = [*arguments, "--pidfile", str(pidfile)]
     router = make_router("hostname r1\n", "--disk", disk, *arguments)
+    assert router.command("show running-config").startswith("hostname r1\n") # the boot module has come beside the disk
     for line in ("configure", "hostname first", "commit startup", "hostname second", "interface lo0",
                  "ip address 203.0.113.1/32", "commit startup", "end"):
         said = router.command(line)
