@@ -10,6 +10,7 @@
 #include "control/host/output6.h"
 #include "control/host/tcp_control.h"
 #include "dataplane/state.h"
+#include "net/ip6.h"
 #include "runtime/runtime.h"
 
 struct place {
@@ -218,8 +219,8 @@ static bool source_of(const struct stream_target *to, struct net_addr *local)
 	const bool four = net_addr_is_ip4(&to->remote);
 	const uint32_t nh = four ? dp_next_hop4(v, net_addr_to_ip4(&to->remote)) : local6_next_hop(&to->remote, 0);
 	*local = to->local;
-	if (dp_interface_of(v, nh) < 0)
-		return false;
+	if (dp_interface_of(v, nh) < 0 || (!four && ip6_is_link_local(&to->remote)))
+		return false; /* nobody says on which link such an address is */
 	if (!net_addr_is_any(local))
 		return true;
 	if (!four)

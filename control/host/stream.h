@@ -104,7 +104,7 @@ struct stream_target {
  * NULL: not now, and nothing has changed; *error says why, and stream_error_text() as text:
  *     E_AGAIN   the ports do not run, or there are STREAM_CLIENTS already
  *     E_NOMEM   there is no memory
- *     E_NOENT   there is no route, or no source address
+ *     E_NOENT   there is no route, or no source address; or remote is link-local
  * Later failures come by closed(): E_REFUSED, E_TIMEOUT (20 s without an answer), E_RESET.
  */
 struct stream *stream_connect(const struct stream_target *to, const struct stream_app *app, void *arg,

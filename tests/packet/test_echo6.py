@@ -31,9 +31,9 @@ def frame(packet, src=A.mac, dst=US_MAC):
     return bytes(Ether(src=src, dst=dst) / packet)
 
 
-def boot(make, config):
+def boot(make, config, **options):
     """A machine after its first messages: ARP, DAD, MLD, router solicitations."""
-    m = make(config, boot=False)
+    m = make(config, boot=False, **options)
     m.time(3 * SECOND)
     for port in (0, 1):
         m.take_all(port)
@@ -44,7 +44,10 @@ def boot(make, config):
 @pytest.fixture
 def e(make):
     """A machine that knows HOST and LINK."""
-    m = boot(make, ALL)
+    return acquainted(boot(make, ALL))
+
+
+def acquainted(m):
     for who in (HOST, LINK):
         target = US if who == HOST else LOCAL
         m.send(0, frame(IPv6(src=who, dst=target, hlim=255) / ICMPv6ND_NS(tgt=target) /
@@ -215,6 +218,25 @@ def test_tcp(e, pair):
     e.expect_nothing()
     counted = e.counted()
     assert counted["tcp_accepts"] == counted["tcp_closes"] == 1
+
+
+def test_connection_of_ours(make):
+    """The control core opens a connection beside the application's TCP: from the address of the link, by neighbour discovery."""
+    m = acquainted(boot(make, ALL, options="test=1"))
+    assert m.console("test connect %s 6514" % HOST) == ""
+    first = taken(m)
+    assert (first.src, first.dst, first[TCP].dport, str(first[TCP].flags)) == (US, HOST, 6514, "SEC")
+    assert first[TCP].sport >= 61000 and dict(first[TCP].options)["MSS"] == 1440
+    p = Peer(m, dport=first[TCP].sport, sport=6514)
+    p.ack = first[TCP].seq + 1
+    p.send("SA")
+    m.time(SECOND // 100)
+    assert b"".join(bytes(IPv6(frame[14:])[TCP].payload) for frame in m.take_all(0)) == b"hello\n"
+    assert "test connect: established plain" in m.text
+    p.send("RA", seq=p.seq)
+    assert "test connect: ended: the connection was reset" in m.text
+    assert "there is no route" in m.console("test connect %s 6514" % LINK)  # on which link?
+    assert m.counted()["tcp_connects"] == 1
 
 
 def test_tcp_without_a_neighbour(e):
