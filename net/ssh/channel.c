@@ -91,10 +91,12 @@ static void channel_open(struct ssh *s, struct ssh_reader *r)
 
 static uint32_t at_most(uint32_t n, uint32_t most) { return n < most ? n : most; }
 
+/* RFC 4254 6.2: a dimension of 0 is ignored. */
 static void take_size(struct ssh *s, struct ssh_reader *r)
 {
-	s->columns = at_most(ssh_get_u32(r), COLUMNS_MAX);
-	s->rows = at_most(ssh_get_u32(r), COLUMNS_MAX);
+	const uint32_t columns = ssh_get_u32(r), rows = ssh_get_u32(r);
+	s->columns = columns ? at_most(columns, COLUMNS_MAX) : s->columns;
+	s->rows = rows ? at_most(rows, COLUMNS_MAX) : s->rows;
 	(void)ssh_get_u32(r); /* pixels */
 	(void)ssh_get_u32(r);
 }

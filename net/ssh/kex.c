@@ -3,8 +3,8 @@
  *
  *     KEXINIT both ways, ECDH_INIT --SSH_WORK_AGREE, SSH_WORK_SIGN--> ECDH_REPLY, NEWKEYS both ways
  *
- * With a client that knows strict key exchange (PROTOCOL 1.10) sequence numbers begin anew with each
- * NEWKEYS. With one that knows extensions EXT_INFO follows our first NEWKEYS (RFC 8308 2.4).
+ * With a client that knows strict key exchange (draft-miller-sshm-strict-kex) sequence numbers begin anew
+ * with each NEWKEYS. With one that knows extensions EXT_INFO follows our first NEWKEYS (RFC 8308 2.4).
  */
 #include "lib/assert.h"
 #include "net/ssh/inside.h"

@@ -119,7 +119,15 @@ static void unimplemented(struct ssh *s)
 	ssh_message_end(s, &w);
 }
 
-/* May a message come now? RFC 4253 7.1, and PROTOCOL 1.10 for the first key exchange. */
+/* Has no known message that number? RFC 4253 11.4: such a one is answered, and otherwise ignored. */
+static bool is_unknown(uint8_t number)
+{
+	return number < MSG_DISCONNECT || (number > MSG_EXT_INFO && number < MSG_KEXINIT) ||
+	       (number > MSG_NEWKEYS && number < MSG_ECDH_INIT) ||
+	       (number > MSG_REQUEST_FAILURE && number < MSG_CHANNEL_OPEN) || number > MSG_CHANNEL_FAILURE;
+}
+
+/* May a message come now? RFC 4253 7.1, and strict key exchange for the first one. */
 static bool may_come(const struct ssh *s, uint8_t number)
 {
 	const bool generic = number >= MSG_DISCONNECT && number <= MSG_DEBUG;
@@ -162,7 +170,11 @@ static void dispatch(struct ssh *s, struct ssh_text payload)
 	if (s->skip_guess) {
 		s->skip_guess = false;
 		if (number >= MSG_ECDH_INIT && number <= MSG_KEX_LAST)
-			return; /* RFC 4253 7: "the next packet MUST be silently ignored" */
+			return; /* RFC 4253 7.1: "the next packet MUST be silently ignored" */
+	}
+	if (is_unknown(number) && (s->keyed || !s->strict)) {
+		unimplemented(s);
+		return;
 	}
 	if (!may_come(s, number)) {
 		ssh_fail(s, SSH_BAD_ORDER);
@@ -189,10 +201,10 @@ static void dispatch(struct ssh *s, struct ssh_text payload)
 		ssh_auth_input(s, &r);
 		break;
 	default:
-		if (number >= MSG_GLOBAL_REQUEST && number <= MSG_CHANNEL_FAILURE)
+		if (number >= MSG_GLOBAL_REQUEST)
 			ssh_channel_input(s, number, &r);
 		else
-			unimplemented(s);
+			unimplemented(s); /* of authentication */
 	}
 }
 

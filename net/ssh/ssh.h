@@ -1,7 +1,8 @@
 /*
  * The server side of SSH 2: RFC 4253 (transport), 4252 (authentication), 4254 (connection), 8308
  * (extensions), 8332 (rsa-sha2), 5656 (ECDH, ECDSA), 8731 (curve25519), 8709 (ed25519), 5647 as OpenSSH's
- * aes-gcm (PROTOCOL 1.6), chacha20-poly1305@openssh.com, strict key exchange (PROTOCOL 1.10).
+ * aes-gcm (PROTOCOL 1.6), chacha20-poly1305@openssh.com, strict key exchange
+ * (draft-miller-sshm-strict-kex).
  *
  * A connection (struct ssh) is a function of the bytes received and of its owner's calls. It has no
  * socket, no clock and no cryptography: it calls struct ssh_crypto for that, and struct ssh_ops for what a

@@ -138,7 +138,7 @@ static void test_key_exchange(void **state)
 		}
 }
 
-/* PROTOCOL 1.10: with a strict client, nothing unexpected in the first key exchange. */
+/* Strict key exchange: with a strict client, nothing unexpected in the first key exchange. */
 static void test_strict(void **state)
 {
 	(void)state;
@@ -324,6 +324,50 @@ static void test_unknown_message(void **state)
 	rig_send(&r);
 	assert_int_equal(rig_take(&r, &f), RIG_UNIMPLEMENTED);
 	assert_int_equal(ssh_get_u32(&f), seq);
+}
+
+static void expect_unimplemented(unsigned number)
+{
+	const uint32_t seq = r.to.seq;
+	rig_message(&r, (enum rig_number)number);
+	rig_send(&r);
+	assert_int_equal(rig_take(&r, &f), RIG_UNIMPLEMENTED);
+	assert_int_equal(ssh_get_u32(&f), seq);
+	assert_false(ssh_is_over(&r.ssh));
+}
+
+/* RFC 4253 11.4 and 7.1: an unknown message has this answer at any time, also during a key exchange,
+ * unless that is strict. */
+static void test_unknown_message_early(void **state)
+{
+	static const uint8_t numbers[] = {0, 8, 19, 22, 29, 83, 89, 101, 192, 255};
+	(void)state;
+	for (unsigned i = 0; i < ARRAY_LEN(numbers); i++) {
+		r.strict = false;
+		rig_begin(&r);
+		rig_raw(&r, "SSH-2.0-Rig_1\r\n", 15);
+		assert_int_equal(rig_take(&r, &f), RIG_KEXINIT);
+		expect_unimplemented(numbers[i]); /* before the client's KEXINIT */
+		rig_kexinit(&r);
+		expect_unimplemented(numbers[i]); /* within the exchange */
+		ssh_forget(&r.ssh);
+		assert_true(rig_connect(&r));
+		expect_unimplemented(numbers[i]); /* before the log-in */
+		ssh_forget(&r.ssh);
+		r.strict = true;
+		assert_true(rig_login(&r));
+		rig_kexinit(&r);
+		assert_int_equal(rig_take(&r, &f), RIG_KEXINIT);
+		expect_unimplemented(numbers[i]); /* a later exchange is not strict */
+		ssh_forget(&r.ssh);
+		rig_begin(&r);
+		rig_raw(&r, "SSH-2.0-Rig_1\r\n", 15);
+		rig_kexinit(&r);
+		rig_message(&r, (enum rig_number)numbers[i]);
+		rig_send(&r);
+		expect_end(SSH_BAD_ORDER, 2);
+		ssh_forget(&r.ssh);
+	}
 }
 
 /* --- authentication --- */
@@ -537,6 +581,13 @@ static void test_session(void **state)
 	rig_send(&r);
 	assert_int_equal(rig_take(&r, &f), RIG_SUCCESS);
 	assert_int_equal(r.ssh.columns, 132);
+	/* RFC 4254 6.2: "zero dimension parameters MUST be ignored" */
+	w = request("window-change");
+	for (uint32_t i = 0; i < 4; i++)
+		ssh_put_u32(w, i == 1 ? 50 : 0);
+	rig_send(&r);
+	assert_int_equal(rig_take(&r, &f), RIG_SUCCESS);
+	assert_true(r.ssh.columns == 132 && r.ssh.rows == 50);
 	/* the end: output, exit status, EOF, CLOSE */
 	assert_int_equal(ssh_send(&r.ssh, "out", 3), 3);
 	ssh_end(&r.ssh, 1);
@@ -672,6 +723,7 @@ int main(void)
 		cmocka_unit_test_setup(test_damaged_packets, setup),
 		cmocka_unit_test_setup_teardown(test_large_packets, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unknown_message, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_unknown_message_early, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_password, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_password_is_erased, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_publickey, setup, teardown),
