@@ -80,8 +80,9 @@ static bool is_type(struct http_text t, const char *type, struct http_text *rest
 /* True if the weight among these parameters is 0 (RFC 9110 12.4.2), whatever its decimals. */
 static bool is_refused(struct http_text t)
 {
-	size_t i = 0;
-	while (i + 1 < t.n && !(text_lower(t.at[i]) == 'q' && t.at[i + 1] == '='))
+	size_t i = 1; /* t begins with a blank or a semicolon, as does each parameter */
+	while (i + 1 < t.n && !(text_lower(t.at[i]) == 'q' && t.at[i + 1] == '=' &&
+	                        (t.at[i - 1] == ';' || t.at[i - 1] == ' ' || t.at[i - 1] == '\t')))
 		i++;
 	if (i + 2 >= t.n)
 		return false;
@@ -94,24 +95,31 @@ struct accepted {
 	bool text, json, json_named;
 };
 
-/* What Accept allows (RFC 9110 12.5.1). JSON is sent to who names it, and does not name text. */
+/* What is known of a type. */
+struct wanted {
+	unsigned by; /* the most specific range with it: 1 of all types, 2 of its kind, 3 itself; 0: none */
+	bool ok;
+};
+
+static void take_range(struct wanted *t, struct http_text e, const char *type, const char *kind)
+{
+	struct http_text rest;
+	const unsigned by = is_type(e, type, &rest) ? 3 : is_type(e, kind, &rest) ? 2 : is_type(e, "*/*", &rest) ? 1 : 0;
+	if (by && by >= t->by)
+		*t = (struct wanted){by, !is_refused(rest)};
+}
+
+/* What Accept allows (RFC 9110 12.5.1: the most specific range counts). JSON is sent to clients that
+ * name it, and do not name text. */
 static struct accepted read_accept(const char *accept)
 {
-	struct http_text list = {accept, (uint32_t)strlen(accept)}, e, rest;
-	struct accepted a = {.text = !list.n, .json = !list.n};
-	bool text_named = false;
+	struct http_text list = http_text_of(accept), e;
+	struct wanted text = {0, !list.n}, json = {0, !list.n};
 	while (http_text_element(&list, &e)) {
-		const bool any = is_type(e, "*/*", &rest);
-		const bool text = is_type(e, "text/plain", &rest), json = is_type(e, "application/json", &rest);
-		if (is_refused(rest))
-			continue;
-		a.text |= any || text || is_type(e, "text/*", &rest);
-		a.json |= any || json || is_type(e, "application/*", &rest);
-		a.json_named |= json;
-		text_named |= text;
+		take_range(&text, e, "text/plain", "text/*");
+		take_range(&json, e, JSON, "application/*");
 	}
-	a.json_named &= !text_named;
-	return a;
+	return (struct accepted){text.ok, json.ok, json.ok && json.by == 3 && !(text.ok && text.by == 3)};
 }
 
 /* --- GET: the text --- */
@@ -504,20 +512,26 @@ static bool matches(const char *field, uint64_t hash)
 	return false;
 }
 
-/* Makes change.text of the content; 200 or an error, whose reply has been written. */
-static unsigned read_content(struct page_write *w)
+/* The type of the content: 200, or an error, whose reply has been written. */
+static unsigned read_type(struct page_write *w, bool *json)
 {
-	const char *why, *field = w->request->field[HTTP_CONTENT_TYPE];
-	const struct http_text type = http_text_of(field);
+	const struct http_text type = http_text_of(w->request->field[HTTP_CONTENT_TYPE]);
 	struct http_text rest;
+	*json = type.n && is_type(type, JSON, &rest);
+	if (!type.n || *json || is_type(type, "text/plain", &rest))
+		return 200;
+	fmt_format(w->fields, sizeof w->fields, "Accept: text/plain, application/json\r\nAccept-Patch: text/plain, application/json\r\n");
+	return page_refuse(w, 415, "the content is text/plain or application/json");
+}
+
+/* Makes change.text of the content; 200 or an error, whose reply has been written. */
+static unsigned read_content(struct page_write *w, bool json)
+{
+	const char *why;
 	size_t where;
 	change.text = (struct text){(const char *)w->content, w->bytes};
-	if (!field[0] || is_type(type, "text/plain", &rest))
+	if (!json)
 		return 200;
-	if (!is_type(type, JSON, &rest)) {
-		fmt_format(w->fields, sizeof w->fields, "Accept: text/plain, application/json\r\nAccept-Patch: text/plain, application/json\r\n");
-		return page_refuse(w, 415, "the content is text/plain or application/json");
-	}
 	const int64_t n = json_statements((char *)w->content, w->bytes, &why, &where);
 	if (n < 0) {
 		page_print(&w->reply, "{\"error\":");
@@ -529,10 +543,12 @@ static unsigned read_content(struct page_write *w)
 	return 200;
 }
 
-/* 200: the candidate is locked; 0: the hash is not known yet; else an error. */
+/* 200: the candidate is locked; 0: the hash is not known yet; else an error. The condition comes
+ * behind what the head of the request is refused for (RFC 9110 13.2.1). */
 static unsigned begin(struct page_write *w, bool rollback)
 {
 	uint64_t hash;
+	bool json = false;
 	const struct http_request *r = w->request;
 	const char *why, *match = r->field[HTTP_IF_MATCH];
 	change = (struct change){.step = STEP_BEGIN};
@@ -546,6 +562,8 @@ static unsigned begin(struct page_write *w, bool rollback)
 		                           "made from, or with * for whatever runs");
 	if (!rollback && w->bytes == 0)
 		return page_refuse(w, 400, "there is no content");
+	if (!rollback && read_type(w, &json) != 200)
+		return 415;
 	if (!config_hash_now(&hash))
 		return 0;
 	if (match[0] && !matches(match, hash)) {
@@ -554,7 +572,7 @@ static unsigned begin(struct page_write *w, bool rollback)
 		page_print(&w->reply, "}\n");
 		return 412;
 	}
-	const unsigned status = rollback ? 200 : read_content(w);
+	const unsigned status = rollback ? 200 : read_content(w, json);
 	if (status == 200 && !commit_lock(&why)) {
 		fmt_format(w->fields, sizeof w->fields, "Retry-After: 1\r\n");
 		return page_refuse(w, 409, why);

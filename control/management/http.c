@@ -294,7 +294,7 @@ static bool may_write(const struct page *page, const struct http_request *r)
 }
 
 /* True if a page of another host has a browser send this: it would add the user's password by itself (CSRF). Browsers
- * name the page's origin in requests that change something (Fetch, 3.2); other clients name none. */
+ * name the page's origin in requests that change something (Fetch: `Origin`); other clients name none. */
 static bool is_foreign(const struct http_request *r)
 {
 	char host[HTTP_TARGET_MAX];
@@ -405,6 +405,14 @@ static const char *allow_of(const struct http_request *r, char buf[ALLOW_MAX])
 	return buf;
 }
 
+/* How a client can say who it is. RFC 6750 3: the error is for a token that was sent. */
+static const char *challenges(const struct http_auth *a)
+{
+#define CHALLENGES "WWW-Authenticate: Basic realm=\"hayate\", charset=\"UTF-8\"\r\nWWW-Authenticate: Bearer realm=\"hayate\""
+	return a->token ? CHALLENGES ", error=\"invalid_token\"\r\n" : CHALLENGES "\r\n";
+#undef CHALLENGES
+}
+
 /* Writes the head to out[], and the content if there is no page. False: a field of it is not known yet. */
 static bool put_head(struct session *s)
 {
@@ -418,8 +426,7 @@ static bool put_head(struct session *s)
 	s->answer.fields = fields;
 	fmt_format(fields, sizeof fields, "%s",
 	           page                       ? page->fields ? page->fields : ""
-	           : s->answer.status == 401  ? "WWW-Authenticate: Basic realm=\"hayate\", charset=\"UTF-8\"\r\n"
-	                                        "WWW-Authenticate: Bearer realm=\"hayate\"\r\n"
+	           : s->answer.status == 401  ? challenges(&s->auth)
 	           : s->answer.status == 405  ? allow_of(&s->parser.request, allow)
 	           : s->answer.status == 503  ? "Retry-After: 1\r\n"
 	                                      : "");

@@ -156,6 +156,7 @@ static void begin_bearer(struct http_auth *a, struct text token)
 	sha256_add(&s, token.at, token.len);
 	sha256_end(&s, hash);
 	const struct config_user *u = config_token_user(&running.config, hash);
+	a->token = true;
 	if (u) {
 		let_in(a, u);
 		return;
@@ -171,6 +172,7 @@ void http_auth_begin(struct http_auth *a, const struct http_request *r, const st
 	struct text rest = text_of(r->field[HTTP_AUTHORIZATION]), scheme, token = {"", 0};
 	a->state = HTTP_AUTH_NONE;
 	a->role = running.config.users.count ? ROLE_NONE : ROLE_CONFIGURE;
+	a->token = false;
 	a->user[0] = 0;
 	a->from = *from;
 	a->login.state = LOGIN_IDLE;

@@ -32,6 +32,7 @@ enum http_auth_state {
 struct http_auth {
 	enum http_auth_state state;
 	enum role role;              /* ROLE_NONE: nobody */
+	bool token;                  /* the credentials are a token */
 	char user[CONFIG_USER_SIZE]; /* empty: nobody, or there are no users */
 	struct net_addr from;
 	uint8_t key[SHA256_BYTES];   /* CHECK: what is remembered if the password is right */

@@ -89,7 +89,10 @@ def test_tokens_and_passwords(m):
     none = Api(m, None)
     for wrong in "Bearer x", "Bearer", "Bearer " + TOKENS["read"][1].split()[-1], "Digest x", "Basic", "Basic x", \
             "Basic " + base64.b64encode(b"nocolon").decode():
-        assert none("GET", Authorization=wrong)[0] == 401
+        status, fields, _ = none("GET", Authorization=wrong)
+        error = ', error="invalid_token"' if wrong.startswith("Bearer") else ""  # RFC 6750 3
+        assert (status, fields["WWW-Authenticate"]) == (401, 'Bearer realm="hayate"' + error), wrong
+    assert none("GET")[1]["WWW-Authenticate"] == 'Bearer realm="hayate"'
     for user in "read", "operate", "configure":
         assert none("GET", Authorization=basic(user))[0] == 200
     assert m.text.count("http: read from 192.0.2.2 logged in") == 1
@@ -147,7 +150,11 @@ def test_text(m, api):
     ("application/json", "application/json"), ("text/plain", "text/plain"), ("*/*", "text/plain"), (None, "text/plain"),
     ("text/html, application/json;q=0.5", "application/json"), ("application/*", "application/json"),
     ("application/json, text/plain", "text/plain"), ("text/*;q=0, application/json", "application/json"),
-    ("text/html", None), ("application/json;q=0", None), ("application/json; q=0.000", None)])
+    ("text/html", None), ("application/json;q=0", None), ("application/json; q=0.000", None),
+    ("text/plain;q=0, */*", "application/json"), ("*/*, text/plain; q=0", "application/json"),
+    ("text/*;q=0, */*;q=0.1", "application/json"), ("application/*;q=0, */*", "text/plain"),
+    ("*/*;q=0, application/json", "application/json"), ("text/plain;q=0, text/*", None),
+    ("text/plain;seq=0", "text/plain")])
 def test_negotiation(api, accept, form):
     status, fields, _ = api("GET", Accept=accept)
     assert (status == 200 and fields["Content-Type"].startswith(form)) if form else status == 406
@@ -212,6 +219,8 @@ def test_conditions_and_types(api):
     for kind in "application/x-www-form-urlencoded", "text/html", "application/jsonx":
         status, fields, _ = api("PATCH", body="hostname x\n", Content_Type=kind)
         assert status == 415 and "application/json" in fields["Accept-Patch"]
+        # RFC 9110 13.2.1: a condition does not count where the answer would be another error without it
+        assert api("PATCH", body="hostname x\n", Content_Type=kind, If_Match='"x"')[0] == 415
     assert api("PATCH", body="!\n", Content_Type="text/plain; charset=utf-8")[2]["changed"] is False
     for method, path, allow in (("POST", URL, "GET, HEAD, PUT, PATCH"), ("DELETE", URL, "GET, HEAD, PUT, PATCH"),
                                 ("GET", URL + "/rollback", "POST"), ("PUT", URL + "/confirm", "POST"),
