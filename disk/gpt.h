@@ -6,8 +6,10 @@
  *             gpt_done(&g, error)       E_OK, or how it failed
  *     g.found, or g.why says why there is none
  *
- * The primary table is used if it is valid, else the backup at the end of the disk (5.3.2). Nothing read from the disk is
- * trusted: a partition that overlaps the tables or leaves the usable range is no partition.
+ * The primary table is used if it is valid, else the backup at the end of the disk (5.3.2). 5.3.2 also
+ * has the backup checked when the primary is valid, and a damaged one restored: that is left to programs
+ * that write tables. Nothing read from the disk is trusted: a partition that overlaps the tables or
+ * leaves the usable range is no partition.
  */
 #ifndef DISK_GPT_H
 #define DISK_GPT_H

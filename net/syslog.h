@@ -24,7 +24,7 @@ struct syslog_message {
 	const char *app;
 	const char *msgid;
 	uint64_t sequence;      /* from 1 on; begins again behind 2147483647 (7.3.1) */
-	uint64_t since_boot_ns; /* 7.3.3 */
+	uint64_t since_boot_ns; /* 7.3.2 */
 	const char *text;       /* printable ASCII */
 };
 

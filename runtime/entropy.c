@@ -7,7 +7,7 @@
 #include "lib/sha256.h"
 
 /*
- * Cutoffs for a false positive rate of 2^-30 (4.4: 2^-20 to 2^-40) and the assessed entropy H of a sample:
+ * Cutoffs for a false positive rate of 2^-30 (recommended: 2^-20 to 2^-40) and the assessed entropy H of a sample:
  * C = 1 + ceil(30 / H) (4.4.1), C = 1 + critbinom(512, 2^-H, 1 - 2^-30) (4.4.2).
  *
  * CPU: a sample is a byte; Intel and AMD state full entropy for RDSEED, of which half is assumed: H = 4.

@@ -15,7 +15,7 @@
 #define NAMES_KEPT 32
 #define NAMES_WAIT_NS 2000000000ull
 #define NAMES_ROUNDS 2
-#define NAMES_NEGATIVE_S 30 /* that a name does not exist is believed for so long (RFC 2308 5: at most hours) */
+#define NAMES_NEGATIVE_S 30 /* that a name does not exist is believed for so long; the TTL for that (RFC 2308 5) is not read */
 
 enum names_family { NAMES_ANY /* IPv4, or IPv6 if there is none */, NAMES_IP4, NAMES_IP6 };
 

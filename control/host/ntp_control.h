@@ -2,7 +2,7 @@
  * The NTP client of the machine (net/ntp/client.h): the servers of the configuration or of a DHCP lease, their names, UDP, and the clock
  * (runtime/walltime.h).
  *
- * Each server is asked from an ephemeral port of its own, chosen at random when the server begins (RFC 9109 3.1), and not from
+ * Each server is asked from an ephemeral port of its own, chosen at random when the server begins (RFC 9109 4), and not from
  * port 123: who is not on the path must guess the port besides the cookie, and no NTP service of ours seems to be there.
  */
 #ifndef CONTROL_HOST_NTP_CONTROL_H

@@ -4,7 +4,7 @@
  * (dataplane/services.h).
  *
  *     udp_listen       a receiver takes a port
- *     udp_listen_any   the same with an unpredictable ephemeral port, for a client (RFC 6056 3.3.1)
+ *     udp_listen_any   the same with an unpredictable ephemeral port, for a client (RFC 6056 3.3.2)
  *     udp_send         a datagram of ours, by the route to its destination
  *
  * A receiver sees only datagrams with a correct length and checksum; it validates all the rest, the

@@ -1,4 +1,4 @@
-/* Base64 (RFC 4648 4) as HTTP's credentials (RFC 7617 2) and SSH's keys (RFC 4253 6.6) have it. */
+/* Base64 (RFC 4648 4), as HTTP's credentials (RFC 7617 2) and the text of SSH's public keys have it. */
 #ifndef CONTROL_TEXT_BASE64_H
 #define CONTROL_TEXT_BASE64_H
 

@@ -96,7 +96,7 @@ static uint8_t *command(struct blk *b, struct pair *q, unsigned opcode, uint32_t
 	return e;
 }
 
-/* Tells the controller of it (3.1.24). */
+/* Tells the controller of it: the register SQyTDBL (3.1). */
 static void send(struct blk *b, struct pair *q)
 {
 	q->tail = (uint16_t)((q->tail + 1) % QUEUE_ENTRIES);
@@ -366,7 +366,7 @@ static void stop(struct blk *b)
 		fail(b, "it was stopped");
 }
 
-/* Mass storage, NVM, NVM Express (PCI code and ID assignment specification 1.11, 1.2). */
+/* Mass storage, NVM, NVM Express (PCI Code and ID Assignment Specification 1.11). */
 static bool match(const struct pci_dev *dev)
 {
 	return pci_read(dev, 8, 4) >> 8 == 0x010802 && dev->bar[0].addr;

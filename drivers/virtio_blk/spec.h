@@ -5,7 +5,7 @@
 #include "drivers/virtio/spec.h"
 
 #define VIRTIO_DEVICE_BLK 0x1042              /* 4.1.2.1: 0x1040 + device ID 2 */
-#define VIRTIO_DEVICE_BLK_TRANSITIONAL 0x1001 /* 4.1.2.3 */
+#define VIRTIO_DEVICE_BLK_TRANSITIONAL 0x1001 /* 4.1.2.1 */
 
 /* 5.2.3 feature bits */
 #define VIRTIO_BLK_F_SIZE_MAX (1ull << 1)

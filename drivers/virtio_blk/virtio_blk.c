@@ -124,7 +124,7 @@ static int answer(struct blk *b)
 
 /* --- start --- */
 
-/* 3.1.1, 3 to 6. NULL: the features are agreed on. */
+/* 3.1.1, steps 2 to 6. NULL: the features are agreed on. */
 static const char *negotiate(struct blk *b)
 {
 	struct virtio_blk *d = of(b);
@@ -247,7 +247,7 @@ static void wait_reset(struct blk *b)
 	send(b, VIRTIO_BLK_T_GET_ID, 0, AT_ID, VIRTIO_BLK_ID_BYTES, true);
 }
 
-/* 5.2.6.2: a device may know no ID. */
+/* 5.2.6: a device that does not support this request has no ID. */
 static void identified(struct blk *b, int result)
 {
 	static const char kind[] = "virtio-blk ";
@@ -284,7 +284,9 @@ static void send_part(struct blk *b)
 static void submit(struct blk *b, const struct disk_request *r)
 {
 	assert(b->state == BLK_READY && r->at % b->sector == 0 && r->bytes % b->sector == 0 && r->bytes <= BLK_REQUEST_MAX);
-	if (r->op == DISK_FLUSH && !(of(b)->features & VIRTIO_BLK_F_FLUSH)) { /* 5.2.6.2: what it has answered is stored */
+	/* 5.2.5.1: a device that offers no flush may be taken for one that has stored what it has
+	 * answered. 5.2.6.2 does not oblige it to. */
+	if (r->op == DISK_FLUSH && !(of(b)->features & VIRTIO_BLK_F_FLUSH)) {
 		b->result = E_OK;
 		return;
 	}

@@ -9,7 +9,8 @@
  * Work is bounded: at most DNS_RECORDS_MAX records are looked at, DNS_ALIASES_MAX aliases followed, and a pointer of a compressed name
  * (4.1.4) must point before the labels that it follows, so that no name is a loop.
  *
- * Deliberately missing: EDNS(0), DNSSEC, TCP. An answer that does not fit into 512 bytes is truncated, and does not count.
+ * Deliberately missing: EDNS(0), DNSSEC, and TCP, which RFC 7766 5 demands of stub resolvers too. An
+ * answer that does not fit into 512 bytes is truncated, and does not count.
  */
 #ifndef NET_DNS_MESSAGE_H
 #define NET_DNS_MESSAGE_H

@@ -122,7 +122,8 @@ int64_t ntp_server_distance(const struct ntp_server *s)
 	return delay / 2 + s->last.root_dispersion_ns + s->estimate.dispersion_ns + s->estimate.jitter_ns;
 }
 
-/* 11.2, the function fit(): is this server a candidate? */
+/* 11.2.1, and fit() of A.5.2: is this server a candidate? No loop is looked for, because no server
+ * can follow this client. */
 static bool is_fit(const struct ntp_server *s)
 {
 	return is_asked(s) && s->reach && s->estimate.at_ns && ntp_server_distance(s) < NTP_DISTANCE_MAX_NS;

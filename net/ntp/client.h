@@ -15,14 +15,14 @@
  *
  * The interval between requests is 2^poll seconds, of the discipline's poll, plus up to 1/16 at random, so that clients that
  * started together do not stay together. A server that has not answered NTP_UNREACHABLE requests in a row is asked more and more
- * rarely (13.1: UNREACH). With `iburst` a server that begins, or answers again, is asked eight times, two seconds apart.
+ * rarely (13.2). With `iburst` a server that begins, or answers again, is asked eight times, two seconds apart.
  *
  * Until the clock has been set, the survivors of the selection must be the majority of the servers that answer, or NTP_SETTLE_NS
  * must have passed since the first selection.
  *
  * Invariants
  * 1. An answer counts only if it repeats the random cookie of the last request, which has not been answered yet: a duplicate
- *    or a replay is dropped (8, tests 1 and 2).
+ *    or a replay is dropped (8; 9.2, figure 22, tests 1 and 2).
  * 2. The clock is changed by a sample that is newer than the last one that has changed it.
  * 3. A kiss counts under the same condition as an answer.
  */
@@ -36,9 +36,9 @@
 #include "net/ntp/select.h"
 
 #define NTP_BURST 8                        /* BCOUNT */
-#define NTP_BURST_NS 2000000000ull         /* BTIME */
+#define NTP_BURST_NS 2000000000ull         /* BTIME, A.5.7 */
 #define NTP_SETTLE_NS 16000000000ull       /* a burst: so long the first update waits for a majority of the servers */
-#define NTP_UNREACHABLE 12                 /* UNREACH */
+#define NTP_UNREACHABLE 12                 /* UNREACH of A.5.7; figure 29 has 24 */
 #define NTP_DISTANCE_MAX_NS 1000000000ll   /* MAXDIST */
 #define NTP_DISTANCE_MIN_NS 5000000ll      /* MINDISP, of root distance and dispersion */
 

@@ -11,6 +11,9 @@
  *
  * The first update sets the clock however small the offset is: the CMOS clock knows whole seconds only.
  *
+ * 11.2.3 has all associations reset after a step, because it invalidates their samples. Here it does
+ * not (filter.h), so they stay.
+ *
  * The loop is not that of RFC 5905 appendix A.5.5.6, whose time constant assumes offsets of a clock that it slews meanwhile, and a
  * start with a known frequency. Here samples are of a steady clock (filter.h), so the loop can be faster: an update is slewed
  * within two poll intervals, and a part of it, divided by the time since the last update, goes into the frequency: 1/16 if that time is
@@ -24,10 +27,10 @@
 
 #include "lib/types.h"
 
-#define NTP_POLL_MIN 4 /* log2 of seconds, as for NTP_POLL_MAX; 4 is MINPOLL of figure 4 */
+#define NTP_POLL_MIN 4 /* log2 of seconds, as for NTP_POLL_MAX; 4 is MINPOLL of figure 6 */
 #define NTP_POLL_DEFAULT 6
 #define NTP_POLL_MAX 10
-#define NTP_STEP_NS 128000000ll       /* STEPT */
+#define NTP_STEP_NS 128000000ll       /* STEPT of the RFC's code; figure 27 has 125 ms */
 #define NTP_WATCH_NS 900000000000ull  /* WATCH */
 #define NTP_PANIC_NS 1000000000000ll  /* PANICT */
 #define NTP_FREQUENCY_MAX 2147484     /* 500 parts per million, in 2^-32 */

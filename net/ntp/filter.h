@@ -40,7 +40,7 @@ void ntp_filter_add(struct ntp_filter *f, const struct ntp_sample *s);
 /* frequency: by how much UTC runs faster than the local clock, in 2^-32. */
 void ntp_filter_estimate(const struct ntp_filter *f, uint64_t now_ns, int32_t frequency, struct ntp_estimate *e);
 
-/* The growth of dispersion in that time: PHI, 15 parts per million (figure 4). */
+/* The growth of dispersion in that time: PHI, 15 parts per million (figure 6). */
 int64_t ntp_drift_ns(uint64_t ns);
 
 /* ns * frequency / 2^32, to a microsecond in 2^32; |frequency| below 2^22, ns below 2^53 */

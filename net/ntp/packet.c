@@ -52,7 +52,8 @@ int64_t ntp_precision_ns(int8_t precision)
 	return precision < -29 ? 1 : (int64_t)NTP_SECOND_NS >> -precision;
 }
 
-/* 9.2, figure 24: the server's clock is synchronized, and its distance from the reference clock is believable. */
+/* Tests 6 and 7 of figure 22 (9.2), as in A.5.1.1: the server's clock is synchronized, and its distance
+ * from the reference clock is believable. */
 static bool is_synchronized(const struct ntp_packet *p)
 {
 	return p->leap != NTP_LEAP_UNKNOWN && p->stratum < NTP_STRATUM_MAX &&

@@ -20,7 +20,7 @@
 #define NTP_VERSION 4
 #define NTP_STRATUM_MAX 16        /* and more: unsynchronized */
 #define NTP_SECOND_NS 1000000000u
-#define NTP_MAXDISP_NS 16000000000ll /* MAXDISP, RFC 5905 figure 4 */
+#define NTP_MAXDISP_NS 16000000000ll /* MAXDISP, RFC 5905 figure 6 */
 
 enum ntp_leap { NTP_LEAP_NONE, NTP_LEAP_ADD, NTP_LEAP_REMOVE, NTP_LEAP_UNKNOWN /* not synchronized */ };
 
