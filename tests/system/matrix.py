@@ -42,7 +42,8 @@ OTHERS = {
     "switch": ["test_switch", "test_switch_acl", "test_switch_mirror", "test_switch_snoop", "test_switch_stp"],
     "LACP, LLDP": ["test_lacp", "test_lldp"],
     "web": ["test_web"],
-    "disks": ["test_disk", "test_storage"],
+    "disks": ["test_disk", "test_storage", "test_upgrade_url"],
+    "DHCP": ["test_dhcp"],
     "syslog, sFlow": ["test_telling"],
     "soak": ["test_soak"],
 }
