@@ -14,7 +14,7 @@ SHIMS = {"sudo": 'exec "$@"', "git": 'ln -s "%s" hayate' % ROOT}
 # Each step of a runner is a separate shell; background processes end with the job.
 JOB = """\
 mkdir -p /run/netns && mount -t tmpfs none /run/netns || exit
-trap 'kill $(jobs -p) 2>/dev/null; wait' EXIT
+trap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT  # true: under -e, a job that has ended meanwhile fails the script
 set -e
 """
 

@@ -1,4 +1,5 @@
 """A TLS server of OpenSSL's (Python's ssl) in a host of a test, and certificates for it."""
+import contextlib
 import itertools
 import socket
 import ssl
@@ -61,6 +62,10 @@ class TlsServer:
     def close(self):
         self.listener.shutdown(2)
         self.listener.close()
+        for connection in self.connections:  # ends a recv() of the thread
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
         self.thread.join(10)
+        assert not self.thread.is_alive()
         for connection in self.connections:
             connection.close()

@@ -165,7 +165,7 @@ static void damage(void **s)
 	seed_random("damage");
 	make_disk(512, 128, 128);
 	put(7, &ours, 100, 200);
-	for (unsigned round = 0; round < 4000; round++) {
+	for (unsigned round = 0; round < random_rounds(3000); round++) {
 		const bool which = round & 1;
 		const bool in_header = random_below(2);
 		uint8_t *at = in_header ? header(which) + random_below(92) : array(which) + random_below(128 * 128);
@@ -224,7 +224,7 @@ static void random_headers(void **s)
 {
 	(void)s;
 	seed_random("random_headers");
-	for (unsigned round = 0; round < 5000; round++) {
+	for (unsigned round = 0; round < random_rounds(3000); round++) {
 		make_disk(round % 2 ? 512 : 4096, 128, 128);
 		put(7, &ours, 100, 200);
 		for (unsigned which = 0; which < 2; which++) {
