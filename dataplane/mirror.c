@@ -12,9 +12,7 @@
 
 static bool is_wanted(const struct dp_capture *c, const struct pkt *p)
 {
-	struct match_frame f;
-	match_read(&f, p->data, p->len < HEAD_MAX ? p->len : HEAD_MAX);
-	return match_is(&c->match, &f) && !match_is_flow(&c->flow, &f);
+	return match_wants(&c->match, &c->flow, p->data, p->len < HEAD_MAX ? p->len : HEAD_MAX);
 }
 
 /* Copies the first `kept` bytes of a packet of one piece or several. */

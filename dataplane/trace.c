@@ -93,9 +93,7 @@ static void note_sent(const uint64_t *before)
 
 static bool is_wanted(const struct dp_trace *t, const struct pkt *p)
 {
-	struct match_frame f;
-	match_read(&f, p->data, p->len < TRACE_HEAD ? p->len : TRACE_HEAD);
-	return match_is(&t->match, &f) && !match_is_flow(&t->flow, &f);
+	return match_wants(&t->match, &t->flow, p->data, p->len < TRACE_HEAD ? p->len : TRACE_HEAD);
 }
 
 /* May one more packet be followed? If only the ring has no room, counts it as missed. */

@@ -115,18 +115,30 @@ static bool term_is(const struct match_term *t, const struct match_frame *f)
 	return (src && t->direction != MATCH_DST) || (dst && t->direction != MATCH_SRC);
 }
 
-bool match_is(const struct match *m, const struct match_frame *f)
+typedef bool (*term_of)(const struct match_term *t, const void *frame);
+
+/* All terms of m. is_true is a constant to the compiler. */
+static inline __attribute__((always_inline)) bool combined(const struct match *m, term_of is_true,
+                                                           const void *frame)
 {
 	bool is = true;
-	if (m->vlan && (f->vlan != m->vlan || f->service))
-		return false;
 	for (unsigned i = 0; i < m->terms; i++) {
 		const struct match_term *t = &m->term[i];
 		if (is == t->or && i > 0) /* true or ..., false and ...: already decided */
 			continue;
-		is = term_is(t, f) != t->not;
+		is = is_true(t, frame) != t->not;
 	}
 	return is;
+}
+
+static bool term_is_true(const struct match_term *t, const void *frame)
+{
+	return term_is(t, frame);
+}
+
+bool match_is(const struct match *m, const struct match_frame *f)
+{
+	return (!m->vlan || (f->vlan == m->vlan && !f->service)) && combined(m, term_is_true, f);
 }
 
 bool match_is_flow(const struct match_flow *flow, const struct match_frame *f)
@@ -136,4 +148,73 @@ bool match_is_flow(const struct match_flow *flow, const struct match_frame *f)
 	bool back = f->src_port == flow->b_port && f->dst_port == flow->a_port &&
 	            net_addr_equal(&f->src, &flow->b) && net_addr_equal(&f->dst, &flow->a);
 	return f->has_port && f->proto == IP4_PROTO_TCP && (there || back);
+}
+
+/* --- frames of one shape, whose fields lie at known places --- */
+
+/* Untagged IPv4 without options, with room for ports. */
+static bool is_plain(const uint8_t *frame, unsigned len)
+{
+	return len >= ETH_HLEN + IP4_HLEN + 4 && be16_load(frame + ETH_HLEN - 2) == ETH_TYPE_IP4 &&
+	       frame[ETH_HLEN] == 0x45;
+}
+
+static bool plain_has_port(const uint8_t *ip)
+{
+	const uint8_t proto = ip4_proto(ip);
+	return (proto == IP4_PROTO_TCP || proto == IP4_PROTO_UDP || proto == PROTO_SCTP) &&
+	       (be16_load(ip + 6) & IP4_OFFSET_MASK) == 0;
+}
+
+/* plen counts the 96 bits before an IPv4 address too. */
+static bool plain_in_net(const struct match_term *t, uint32_t addr)
+{
+	const uint32_t mask = t->plen <= 96 ? 0 : UINT32_MAX << (128 - t->plen);
+	return net_addr_is_ip4(&t->addr) && ((addr ^ net_addr_to_ip4(&t->addr)) & mask) == 0;
+}
+
+static bool plain_term_is_true(const struct match_term *t, const void *frame)
+{
+	const uint8_t *const ip = (const uint8_t *)frame + ETH_HLEN;
+	bool src = false, dst = false;
+	switch ((enum match_kind)t->kind) {
+	case MATCH_TYPE:
+		return t->number == ETH_TYPE_IP4;
+	case MATCH_VLAN:
+		return false;
+	case MATCH_PROTO:
+		return t->number == ip4_proto(ip);
+	case MATCH_NET:
+		src = plain_in_net(t, ip4_src(ip));
+		dst = plain_in_net(t, ip4_dst(ip));
+		break;
+	case MATCH_PORT:
+		if (!plain_has_port(ip))
+			return false;
+		src = be16_load(ip + IP4_HLEN) == t->number;
+		dst = be16_load(ip + IP4_HLEN + 2) == t->number;
+		break;
+	}
+	return (src && t->direction != MATCH_DST) || (dst && t->direction != MATCH_SRC);
+}
+
+/* May it be a segment of that connection? Its addresses are not looked at. */
+static bool plain_may_be_flow(const struct match_flow *flow, const uint8_t *ip)
+{
+	const uint16_t src = be16_load(ip + IP4_HLEN), dst = be16_load(ip + IP4_HLEN + 2);
+	return ip4_proto(ip) == IP4_PROTO_TCP && ((src == flow->a_port && dst == flow->b_port) ||
+	                                          (src == flow->b_port && dst == flow->a_port));
+}
+
+bool match_wants(const struct match *m, const struct match_flow *except, const uint8_t *frame, unsigned len)
+{
+	struct match_frame f;
+	if (is_plain(frame, len)) {
+		if (m->vlan || !combined(m, plain_term_is_true, frame))
+			return false;
+		if (!plain_may_be_flow(except, frame + ETH_HLEN))
+			return true;
+	}
+	match_read(&f, frame, len);
+	return match_is(m, &f) && !match_is_flow(except, &f);
 }

@@ -63,6 +63,11 @@ struct match_frame {
 	struct net_addr src, dst;
 };
 
+/* What data cores ask of each frame: does it match, and is it no segment of that connection? The same as
+ * match_read(), match_is() and !match_is_flow(), and most of it is skipped for untagged IPv4 without
+ * options. */
+bool match_wants(const struct match *m, const struct match_flow *except, const uint8_t *frame, unsigned len);
+
 /* Parses a frame of which len bytes are there. */
 void match_read(struct match_frame *f, const uint8_t *frame, unsigned len);
 

@@ -69,6 +69,15 @@ static void check_flow(const struct match_frame *f)
 		assert(!match_is_flow(&there, f));
 }
 
+/* The quick way to the same answer, for a connection that is the frame's own and for another. */
+static void check_wants(const struct match *m, const struct match_frame *f, const uint8_t *frame, unsigned len)
+{
+	const struct match_flow own = {f->src, f->dst, f->src_port, f->dst_port};
+	const struct match_flow other = {f->src, f->dst, f->src_port, (uint16_t)(f->dst_port + 1)};
+	assert(match_wants(m, &own, frame, len) == (match_is(m, f) && !match_is_flow(&own, f)));
+	assert(match_wants(m, &other, frame, len) == (match_is(m, f) && !match_is_flow(&other, f)));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const uint8_t *zero = memchr(data, 0, size);
@@ -86,10 +95,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	unsigned n = cut(text, word);
 	int e = match_words(&m, word, n, &bad, &why);
 	assert(m.terms <= MATCH_TERMS_MAX);
-	if (e == E_OK)
+	if (e == E_OK) {
 		check_match(&m, &f);
-	else
+		check_wants(&m, &f, frame, (unsigned)len);
+	} else {
 		assert(e == E_INVAL && bad <= n && why);
+	}
 	check_frame(&f, frame, len < 60 ? len / 2 : 60);
 	check_frame(&f, frame, len);
 	check_flow(&f);

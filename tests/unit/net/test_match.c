@@ -232,12 +232,64 @@ static void flows(void **state)
 	assert_false(match_is_flow(&there, &f));
 }
 
+static struct match_term random_term(void)
+{
+	static const uint16_t numbers[] = {ETH_TYPE_IP4, 6, 17, 53, 1000, 132, MATCH_ANY, 1};
+	const uint32_t addr = random_below(2) ? 0xc0000201 : 0xc6336402;
+	return (struct match_term){.kind = (uint8_t)random_below(MATCH_PORT + 1),
+	                           .direction = (uint8_t)random_below(3),
+	                           .not = random_below(4) == 0,
+	                           .or = random_below(2) == 0,
+	                           .plen = (uint8_t)(random_below(3) ? 96 + random_below(33) : random_below(129)),
+	                           .number = numbers[random_below(ARRAY_LEN(numbers))],
+	                           .addr = random_below(4) ? net_addr_ip4(addr ^ random_below(4))
+	                                                   : (struct net_addr){{random_below(2), 0, 0, 1}}};
+}
+
+/* match_wants() answers what the long way answers: filters and frames at random, of which most have the
+ * shape that it knows. */
+static void wanted(void **state)
+{
+	static const uint8_t protos[] = {6, 17, 132, 1};
+	unsigned yes = 0, own = 0;
+	(void)state;
+	seed_random("wanted");
+	for (unsigned round = 0; round < random_rounds(200000); round++) {
+		struct match m = {.vlan = random_below(16) ? 0 : 1, .terms = random_below(MATCH_TERMS_MAX + 1)};
+		for (unsigned i = 0; i < m.terms; i++)
+			m.term[i] = random_term();
+		ip4(protos[random_below(4)], random_below(8) ? 0 : 4);
+		if (random_below(8) == 0)
+			put16(frame + 20, (uint16_t)random_below(0x10000)); /* a fragment */
+		if (random_below(8) == 0)
+			tag(0x8100, (uint16_t)random_below(3));
+		if (random_below(8) == 0)
+			frame[random_below(len)] ^= (uint8_t)(1u << random_below(8));
+		if (random_below(8) == 0)
+			len = random_below(len + 1);
+		uint8_t *copy = malloc(len ? len : 1);
+		memcpy(copy, frame, len);
+		struct match_frame f;
+		struct match_flow flow = {net_addr_ip4(0xc0000201), net_addr_ip4(0xc6336402), 1000, 53};
+		if (random_below(2))
+			flow = (struct match_flow){flow.b, flow.a, flow.b_port, flow.a_port};
+		flow.a_port = (uint16_t)(flow.a_port + (random_below(4) == 0));
+		match_read(&f, copy, len);
+		const bool is = match_is(&m, &f), of = match_is_flow(&flow, &f);
+		assert_int_equal(match_wants(&m, &flow, copy, len), is && !of);
+		yes += is && !of;
+		own += is && of;
+		free(copy);
+	}
+	assert_true(yes > random_rounds(20000) && own > random_rounds(5000));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(primitives),   cmocka_unit_test(together),  cmocka_unit_test(headers),
 		cmocka_unit_test(short_frames), cmocka_unit_test(any_bytes), cmocka_unit_test(wrong_words),
-		cmocka_unit_test(flows),
+		cmocka_unit_test(flows),         cmocka_unit_test(wanted),
 	};
 	return cmocka_run_group_tests_name("match", tests, NULL, NULL);
 }
