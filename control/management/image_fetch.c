@@ -239,19 +239,6 @@ static void found(void *ctx, const struct net_addr *addr, const char *why)
 
 /* --- for others --- */
 
-static bool read_digest(const char *text, uint8_t digest[SHA256_BYTES])
-{
-	if (strlen(text) != 2 * SHA256_BYTES)
-		return false;
-	for (unsigned i = 0; i < SHA256_BYTES; i++) {
-		const int high = hex_digit(text[2 * i]), low = hex_digit(text[2 * i + 1]);
-		if (high < 0 || low < 0)
-			return false;
-		digest[i] = (uint8_t)(high << 4 | low);
-	}
-	return true;
-}
-
 static void make_request(void)
 {
 	char port[8] = "";
@@ -275,7 +262,7 @@ const char *image_fetch_begin(const char *url, const char *sha256, void (*done)(
 		return why;
 	if (strlen(url) > FETCH_URL)
 		return "the URL is too long";
-	if (sha256 && !read_digest(sha256, fetch.digest))
+	if (sha256 && text_parse_hex(text_of(sha256), fetch.digest, sizeof fetch.digest) != E_OK)
 		return "a SHA-256 has 64 hexadecimal digits";
 	fmt_format(fetch.url, sizeof fetch.url, "%s", url);
 	why = http_url_read(fetch.url, &fetch.at);
