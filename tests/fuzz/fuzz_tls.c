@@ -49,14 +49,6 @@ static void blocks_free(void *at)
 	free(at);
 }
 
-/* The heap of the image, which is in use until the first input only: ASan sees each block of malloc. */
-void *core_private_alloc(size_t bytes)
-{
-	static uint8_t heap[CRYPTO_HEAP] __attribute__((aligned(4096)));
-	assert(bytes <= sizeof heap);
-	return heap;
-}
-
 bool entropy_get(void *out, size_t bytes)
 {
 	memset(out, 0x5a, bytes);

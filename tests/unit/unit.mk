@@ -155,11 +155,11 @@ UNIT_SRC_config_dhcp := $(UNIT_SRC_config)
 UNIT_SRC_json_statements := control/text/json_statements.c control/text/text.c lib/fmt.c
 UNIT_SRC_config_lacp := $(UNIT_SRC_config)
 UNIT_SRC_bundle := runtime/bundle.c
-UNIT_SRC_ssh_crypto := control/crypto/ssh_crypto.c control/crypto/library.c runtime/entropy.c lib/sha256.c lib/fmt.c
-UNIT_SRC_tls_client := $(addprefix control/crypto/,tls.c tls_identity.c tls_trust.c library.c) runtime/entropy.c lib/civil.c lib/sha256.c lib/fmt.c
-UNIT_SRC_tls := $(addprefix control/crypto/,tls.c tls_identity.c tls_trust.c library.c) tests/unit/rig/openssl_client.c \
+UNIT_SRC_ssh_crypto := tests/unit/rig/crypto_heap.c control/crypto/ssh_crypto.c control/crypto/library.c runtime/entropy.c lib/sha256.c lib/fmt.c
+UNIT_SRC_tls_client := tests/unit/rig/crypto_heap.c $(addprefix control/crypto/,tls.c tls_identity.c tls_trust.c library.c) runtime/entropy.c lib/civil.c lib/sha256.c lib/fmt.c
+UNIT_SRC_tls_stream := $(addprefix control/crypto/,tls.c tls_identity.c tls_trust.c library.c) tests/unit/rig/openssl_client.c \
 	lib/civil.c lib/sha256.c lib/fmt.c
-UNIT_SRC_tls_stream := $(UNIT_SRC_tls)
+UNIT_SRC_tls := tests/unit/rig/crypto_heap.c $(UNIT_SRC_tls_stream)
 UNIT_LIBS_tls := -lssl -lcrypto
 UNIT_LIBS_tls_stream := $(UNIT_LIBS_tls)
 UNIT_SRC_crypto := control/crypto/known.c control/crypto/library.c runtime/entropy.c lib/sha256.c lib/fmt.c

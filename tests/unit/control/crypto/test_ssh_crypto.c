@@ -10,13 +10,6 @@
 struct core_self self;
 uint64_t host_tsc;
 
-void *core_private_alloc(size_t bytes)
-{
-	static uint8_t heap[CRYPTO_HEAP] __attribute__((aligned(4096)));
-	assert_in_range(bytes, 1, sizeof heap);
-	return heap;
-}
-
 static struct ssh_text hex(const char *text)
 {
 	static uint8_t bytes[8][600];

@@ -39,14 +39,6 @@ static void blocks_free(void *at)
 	free(at);
 }
 
-/* In use until setup() only. */
-void *core_private_alloc(size_t bytes)
-{
-	static uint8_t heap[CRYPTO_HEAP] __attribute__((aligned(4096)));
-	assert_in_range(bytes, 1, sizeof heap);
-	return heap;
-}
-
 bool entropy_get(void *out, size_t bytes)
 {
 	random_fill(out, bytes);

@@ -12,14 +12,6 @@
 struct core_self self;
 uint64_t host_tsc;
 
-/* Not from malloc: what lies in the heap is the library's. */
-void *core_private_alloc(size_t bytes)
-{
-	static uint8_t heap[CRYPTO_HEAP] __attribute__((aligned(4096)));
-	assert_in_range(bytes, 1, sizeof heap);
-	return heap;
-}
-
 /* --- two ends of a connection --- */
 
 struct end {
