@@ -133,11 +133,16 @@ def test_syslog_tls(make_router, make_hosts, tmp_path):
     router.expect(r"control program: goes on after \d+ us", 30)
     router.wait_prompt()
     rsyslogd.wait("control program: goes on after")
+    here = router.mark
     for line in "configure", "tcp connections 1000", "commit":
         said = router.command(line)
     assert "restart" in said, said
     router.command("end")
-    eventually(lambda: "TLSv1.2, connections" in router.command("show logging"), WAIT_S, "the machine is connected again")
+    router.mark = here  # the ports restart 100 ms after the answer to `commit`, perhaps before that to `end`
+    router.expect("ports restart: the configuration has changed")
+    router.wait_ready()
+    router.wait_links()
+    eventually(lambda: "TLSv1.2, connections 2," in router.command("show logging"), WAIT_S, "the machine is connected again")
     pings(left, RIGHT_HOST)
 
     # the receiver dies, messages wait, and come when it is back
