@@ -175,7 +175,8 @@ LANES_FN void lookup6(const struct fib *fib, const uint8_t *const *dst, uint32_t
 		}
 	}
 	for (unsigned i = 0; left && i < n; i++)
-		entry[i] = fib6_lookup_from(fib, entry[i], dst[i], 8);
+		if (unlikely(trie_is_node(entry[i])))
+			entry[i] = fib6_lookup_from(fib, entry[i], dst[i], 8);
 	for (unsigned i = 0; i < whole; i += LANES)
 		lanes_store(nh + i, lanes_load(entry + i));
 	for (unsigned i = whole; i < n; i++)

@@ -42,6 +42,9 @@ def cases():
         found["tcp %s, request" % words] = "measured", ["stack_bench", "-c", *words.split()]
     for words in ("bulk.tx.1.csum", "bulk.tx.1.tso", "bulk.rx.1.csum"):
         found["tcp %s, KB" % words] = "measured", ["stack_bench", "-c", *words.split()]
+    for family in ("fib4", "fib6"):
+        for kind in ("scalar", "avx2"):
+            found["%s %s, look-up" % (family, kind)] = "measured", ["fib_count", family, kind]
     return found
 
 
