@@ -9,7 +9,11 @@
  * In each of ROUNDS rounds every method measures every pattern for some 0.2 ms, of which the first
  * third is not counted; times are CPU time of the thread. The best round and the median are
  * printed: the test machines' clock varies by up to two, and other work evicts tables from the
- * caches. Usage: fib_bench [words of table names to measure]. PREFIXES=file, SEED=n.
+ * caches.
+ *
+ * The footprint is the cache lines of the table that DESTINATIONS addresses inside its prefixes touch.
+ * That of rte_fib (DIR-24-8, two bytes an entry) follows from the routes: a line of its first table
+ * holds 32 neighbouring /24, and a /24 with longer prefixes has 256 entries of its own. Usage: fib_bench [words of table names to measure]. PREFIXES=file, SEED=n.
  */
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +21,7 @@
 #include <time.h>
 
 #include "net/fib/fib.h"
+#include "net/fib/trie.h"
 #include "tests/bench/fib/fib_bench.h"
 #include "tests/unit/rig/fib_paths.h"
 #include "tests/unit/rig/host.h"
@@ -24,6 +29,7 @@
 
 #define ADDRESSES (1u << 20)
 #define HOT 65536u
+#define DESTINATIONS (1u << 22)
 #define WINDOW (1u << 16)
 #define WARM (1u << 15)
 #define ROUNDS 60
@@ -193,6 +199,81 @@ static void choose_addresses(const struct bench_route *r, uint32_t n, bool ip6)
 	}
 }
 
+/* --- footprint --- */
+
+struct lines {
+	uint64_t *seen; /* a bit for each line */
+	uint32_t count;
+};
+
+static struct lines lines_new(size_t bytes)
+{
+	struct lines l = {calloc(bytes / CACHE_LINE / 64 + 1, 8), 0};
+	if (!l.seen)
+		exit(1);
+	return l;
+}
+
+static void touch(struct lines *l, size_t at)
+{
+	size_t line = at / CACHE_LINE;
+	uint64_t bit = 1ull << line % 64;
+	l->count += !(l->seen[line / 64] & bit);
+	l->seen[line / 64] |= bit;
+}
+
+static void print_lines(const char *name, struct lines *l)
+{
+	printf("  %s %.1f", name, (double)l->count * CACHE_LINE / (1 << 20));
+	free(l->seen);
+}
+
+/* The entries that a look-up reads: fib4_lookup and fib6_lookup. */
+static void touch_ours(struct lines *l, const struct fib *fib, const uint8_t *a, bool ip6)
+{
+	const uint32_t top = ip4_of(a) >> (32 - (ip6 ? TRIE_TOP6 : TRIE_TOP4));
+	uint32_t e = trie_top(fib, top), bits = ip4_of(a) << TRIE_TOP4;
+	touch(l, (size_t)top * 4);
+	for (unsigned b = ip6 ? 2 : 3; trie_is_node(e); b++) {
+		if (ip6)
+			bits = (uint32_t)a[b] << 24;
+		uint32_t place = trie_place(e, bits);
+		touch(l, place);
+		e = trie_cut(fib, e, place);
+		bits = (uint32_t)a[b] << 24;
+	}
+}
+
+static void print_footprint(const struct ours *o, const struct bench_route *r, uint32_t n, bool ip6)
+{
+	struct lines ours = lines_new(ip6 ? fib6_shared_bytes(n) : fib4_shared_bytes(n));
+	const size_t behind = (size_t)2 << 24; /* bytes of the first table of DIR-24-8 */
+	struct lines dir = lines_new(ip6 ? 0 : behind + ((size_t)2 << 32));
+	struct lines longer = lines_new((size_t)CACHE_LINE << 24); /* a line for each /24 */
+	for (uint32_t i = 0; !ip6 && i < n; i++)
+		if (r[i].plen > 24)
+			touch(&longer, (size_t)(ip4_of(r[i].addr) >> 8) * CACHE_LINE);
+	for (uint32_t i = 0; i < DESTINATIONS; i++) {
+		uint8_t a[16];
+		inside(&r[random_below(n)], a);
+		touch_ours(&ours, o->w.fib, a, ip6);
+		if (ip6)
+			continue;
+		uint32_t of = ip4_of(a) >> 8;
+		touch(&dir, (size_t)of * 2);
+		if (longer.seen[of / 64] >> of % 64 & 1)
+			touch(&dir, behind + (size_t)ip4_of(a) * 2);
+	}
+	printf("  footprint of %u destinations inside, MiB of cache lines:", DESTINATIONS);
+	print_lines("Hayate", &ours);
+	if (ip6)
+		free(dir.seen);
+	else
+		print_lines("rte_fib", &dir);
+	printf("\n");
+	free(longer.seen);
+}
+
 /* --- measuring --- */
 
 struct loaded {
@@ -352,6 +433,7 @@ static void compare(const char *what, const struct bench_table *ours,
 				printf("    %s: %u of %u answers differ\n", pattern_name[p], wrong, WINDOW);
 		}
 	}
+	print_footprint(reference->t, r, n, ours == &our_table6);
 	fflush(stdout);
 	for (unsigned i = 0; i < tables; i++)
 		loaded[i].table->drop(loaded[i].t);
