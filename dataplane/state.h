@@ -20,6 +20,8 @@
  *     NH_GROUP + g             several next hops: no index; group[g] selects one of the numbers
  *                              above for each flow (dp_member)
  *
+ * IPv6's FIB favours the first of NH_NEIGHBOUR6 (fib6_favour): its table never holds NH_NEIGHBOUR.
+ *
  * IPv4's FIB also holds neighbours and our own addresses, as /32. IPv6's FIB holds prefixes only.
  * Where it returns NH_CONNECTED, hosts6 tells the neighbours on that link and our own addresses.
  * hosts6 also holds addresses that no prefix covers: our link-local addresses and the groups that

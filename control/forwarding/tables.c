@@ -190,6 +190,7 @@ static bool make_tables(struct dp_state *v, size_t used)
 	at += align_up(hosts, CACHE_LINE);
 	if (fib6_init(&forwarding.fib6, at, six, fib6_private, private_fib6()) != E_OK)
 		return false;
+	fib6_favour(&forwarding.fib6, NH_NEIGHBOUR, NH_NEIGHBOUR6);
 	at += align_up(six, CACHE_LINE);
 	routes6_room = routes6();
 	if (fib4_init(&forwarding.fib, at, u64_min(room - shared6(), fib_shared_bytes), fib_private,

@@ -98,10 +98,17 @@ int fib6_init(struct fib_writer *w, void *shared, size_t shared_bytes, void *pri
               size_t priv_bytes);
 
 /*
+ * For an empty table: the next hops from `far` on are many, and those from `near` on are few, with
+ * near < 256 <= far. Inside the table the numbers near to 255 are exchanged with as many from `far`
+ * on, so that the latter's leaves take one byte. Every other function uses the caller's numbers.
+ */
+void fib6_favour(struct fib_writer *w, uint32_t near, uint32_t far);
+
+/*
  * Adds prefix/plen, or changes its next hop if it exists. E_INVAL: plen exceeds the address, a bit
  * of prefix after plen is set, or nh is FIB_NH_NONE or not below FIB_NH_LIMIT. E_NOMEM: no room,
  * perhaps only until fib_reclaim. Changing a next hop returns E_NOMEM only if the old one is below
- * 256 and the new one is not (trie.h, invariant 6). After an error the table is unchanged.
+ * 256 (after fib6_favour's exchange) and the new one is not (trie.h, invariant 6). After an error the table is unchanged.
  */
 int fib4_insert(struct fib_writer *w, uint32_t prefix, unsigned plen, uint32_t nh);
 int fib6_insert(struct fib_writer *w, const struct net_addr *prefix, unsigned plen, uint32_t nh);

@@ -48,10 +48,19 @@ int fib6_init(struct fib_writer *w, void *shared, size_t shared_bytes, void *pri
 	return trie_init(w, 128, TRIE_TOP6, shared, shared_bytes, priv, priv_bytes);
 }
 
+void fib6_favour(struct fib_writer *w, uint32_t near, uint32_t far)
+{
+	assert(fib_count(w) == 0 && near > FIB_NH_NONE && near < RECORD_NH_NARROW);
+	w->fib->near = near;
+	w->fib->many = RECORD_NH_NARROW - near;
+	w->fib->apart = far - near;
+	assert(far >= RECORD_NH_NARROW && far + w->fib->many <= FIB_NH_LIMIT);
+}
+
 int fib6_insert(struct fib_writer *w, const struct net_addr *prefix, unsigned plen, uint32_t nh)
 {
 	assert(w->priv->bits == 128);
-	return trie_insert(w, key_of(prefix), plen, nh);
+	return trie_insert(w, key_of(prefix), plen, trie_exchanged(w->fib, nh));
 }
 
 int fib6_remove(struct fib_writer *w, const struct net_addr *prefix, unsigned plen)
@@ -61,7 +70,7 @@ int fib6_remove(struct fib_writer *w, const struct net_addr *prefix, unsigned pl
 
 uint32_t fib6_get(const struct fib_writer *w, const struct net_addr *prefix, unsigned plen)
 {
-	return trie_get(w, key_of(prefix), plen);
+	return trie_exchanged(w->fib, trie_get(w, key_of(prefix), plen));
 }
 
 bool fib6_next(const struct fib_writer *w, struct fib_cursor *cursor, struct fib6_route *out)
@@ -70,7 +79,8 @@ bool fib6_next(const struct fib_writer *w, struct fib_cursor *cursor, struct fib
 	uint32_t leaf;
 	if (!trie_next(w, cursor, &prefix, &leaf))
 		return false;
-	*out = (struct fib6_route){addr_of(prefix), leaf_nh(leaf), (uint8_t)leaf_plen(leaf)};
+	*out = (struct fib6_route){addr_of(prefix), trie_exchanged(w->fib, leaf_nh(leaf)),
+	                           (uint8_t)leaf_plen(leaf)};
 	return true;
 }
 
@@ -91,7 +101,7 @@ uint32_t fib6_lookup_from(const struct fib *fib, uint32_t e, const uint8_t *dst,
 
 uint32_t fib6_lookup(const struct fib *fib, const uint8_t *dst)
 {
-	return fib6_lookup_from(fib, top_of(fib, dst), dst, 2);
+	return trie_exchanged(fib, fib6_lookup_from(fib, top_of(fib, dst), dst, 2));
 }
 
 /*
@@ -127,6 +137,8 @@ static void lookup_scalar(const struct fib *fib, const uint8_t *const *dst, uint
 		}
 		left = more;
 	}
+	for (unsigned i = 0; fib->many && i < n; i++)
+		nh[i] = trie_exchanged(fib, nh[i]);
 }
 
 void fib6_lookup_batch(const struct fib *fib, const uint8_t *const *dst, uint32_t *nh, unsigned n)

@@ -147,6 +147,14 @@ LANES_FN lanes bits_from(const uint32_t *high, const uint32_t *low, unsigned sta
 	return lanes_load(high) << start | lanes_load(low) >> (32 - start);
 }
 
+/* trie_exchanged() */
+LANES_FN lanes exchanged(const struct fib *fib, lanes nh)
+{
+	const lanes from = nh - fib->near, many = (lanes){0} + fib->many;
+	lanes up = (lanes)(from < many), down = (lanes)(from - fib->apart < many);
+	return nh + (up & fib->apart) - (down & fib->apart);
+}
+
 /* Look-ups that pass the first 64 bits, mostly host routes, continue one by one. */
 LANES_FN void lookup6(const struct fib *fib, const uint8_t *const *dst, uint32_t *nh, unsigned n)
 {
@@ -178,9 +186,9 @@ LANES_FN void lookup6(const struct fib *fib, const uint8_t *const *dst, uint32_t
 		if (unlikely(trie_is_node(entry[i])))
 			entry[i] = fib6_lookup_from(fib, entry[i], dst[i], 8);
 	for (unsigned i = 0; i < whole; i += LANES)
-		lanes_store(nh + i, lanes_load(entry + i));
+		lanes_store(nh + i, exchanged(fib, lanes_load(entry + i)));
 	for (unsigned i = whole; i < n; i++)
-		nh[i] = entry[i];
+		nh[i] = trie_exchanged(fib, entry[i]);
 }
 
 #endif

@@ -461,6 +461,7 @@ int trie_init(struct fib_writer *w, unsigned bits, unsigned top, void *shared, s
 	record_init(&r->record, bits, p, (uint32_t)record_nodes, start, bits_of_start);
 	*w = (struct fib_writer){shared, r};
 	w->fib->path = FIB_SCALAR;
+	w->fib->many = 0;
 	for (uint32_t i = 0; i < 1u << top; i++)
 		leaf_store(w, top_node(r), i, (struct leaf){FIB_NH_NONE, 0});
 	return E_OK;

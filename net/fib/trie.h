@@ -61,7 +61,9 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "trie_cut takes entrie
 
 struct fib {
 	uint32_t path; /* enum fib_path */
-	uint32_t unused[15];
+	uint32_t near, many, apart; /* fib6_favour: [near, near + many) is exchanged with the range
+	                               `apart` above; many 0: none is */
+	uint32_t unused[12];
 	uint8_t room[];
 };
 
@@ -82,6 +84,14 @@ static inline uint32_t trie_load(const void *word)
 }
 
 static inline bool trie_is_node(uint32_t entry) { return entry & TRIE_NODE; }
+
+/* A next hop as the caller numbers it, from one as the table does, or the reverse (IPv6 only). */
+static inline uint32_t trie_exchanged(const struct fib *fib, uint32_t nh)
+{
+	if (nh - fib->near < fib->many)
+		return nh + fib->apart;
+	return nh - fib->near - fib->apart < fib->many ? nh - fib->apart : nh;
+}
 
 /* Offset in room[] of the next entry after node entry e. bits: the address from the node's first
  * bit on, at the top of the word. */

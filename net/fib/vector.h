@@ -23,7 +23,7 @@ void fib6_lookup_avx2(const struct fib *fib, const uint8_t *const *dst, uint32_t
 void fib6_lookup_avx512(const struct fib *fib, const uint8_t *const *dst, uint32_t *nh,
                         unsigned n);
 
-/* Continues a look-up from entry e at byte b of the address. */
+/* Continues a look-up from entry e at byte b of the address, to the leaf as it is stored. */
 uint32_t fib6_lookup_from(const struct fib *fib, uint32_t e, const uint8_t *dst, unsigned b);
 
 #endif

@@ -5,7 +5,7 @@
  *
  * The table is made up like the global one (tests/unit/rig/prefixes.h). The destinations are random
  * addresses inside random prefixes of it, in vectors of 256. The last line is `counted LOOKUPS`.
- * Next hops exceed 255, as those of neighbours do in a router, so that leaves take two bytes.
+ * Next hops have the numbers of neighbours in a router (dataplane/state.h).
  */
 #include "lib/bytes.h"
 #include "net/fib/fib.h"
@@ -14,7 +14,8 @@
 
 #define ROUTES 20000
 #define VECTORS 64
-#define NH_FIRST 256
+#define NH_FIRST 144u
+#define NH_FIRST6 4240u
 
 static struct fib_writer table;
 static uint8_t destination[VECTORS][FIB_BATCH_MAX][16];
@@ -63,7 +64,7 @@ static void add(const uint8_t *prefix, unsigned plen, uint32_t hop)
 {
 	struct net_addr addr;
 	memcpy(addr.w, prefix, sizeof addr.w);
-	int e = six ? fib6_insert(&table, &addr, plen, NH_FIRST + hop)
+	int e = six ? fib6_insert(&table, &addr, plen, NH_FIRST6 + hop)
 	            : fib4_insert(&table, be32_load(prefix), plen, NH_FIRST + hop);
 	if (e != E_OK)
 		die("a prefix does not fit");
@@ -98,6 +99,8 @@ static void make(void)
 	if ((six ? fib6_init(&table, at, shared, beside, priv)
 	         : fib4_init(&table, at, shared, beside, priv)) != E_OK)
 		die("no table");
+	if (six)
+		fib6_favour(&table, NH_FIRST, NH_FIRST6);
 	struct prefix6 *p = prefixes();
 	for (unsigned i = 0; i < ROUTES; i++)
 		add(p[i].addr, p[i].plen, p[i].nh);

@@ -263,11 +263,8 @@ static void bad_arguments(void **s)
 	table_free(t);
 }
 
-static void random_changes(void **s)
+static void change_at_random(struct table *t)
 {
-	(void)s;
-	struct table *t = table_make(ROUTES * 3); /* with many unusual lengths */
-	seed_random("random_changes");
 	for (unsigned step = 0; step < random_rounds(40000); step++) {
 		/* Prefixes that fill much of the first level are slow, so there are few. */
 		unsigned plen = random_below(20) ? 12 + random_below(117) : random_below(129);
@@ -292,6 +289,52 @@ static void random_changes(void **s)
 			assert_walk(t);
 	}
 	table_free(t);
+}
+
+static void random_changes(void **s)
+{
+	(void)s;
+	seed_random("random_changes");
+	change_at_random(table_make(ROUTES * 3)); /* with many unusual lengths */
+}
+
+/* With next hops of which the lower, the upper, both or none of the ranges are exchanged. */
+static void random_changes_favoured(void **s)
+{
+	(void)s;
+	static const struct {
+		uint32_t near, far;
+	} ranges[] = {{1, 256}, {100, 500}, {255, 1000}, {144, FIB_NH_LIMIT - 112}};
+	seed_random("random_changes_favoured");
+	for (unsigned i = 0; i < ARRAY_LEN(ranges); i++) {
+		struct table *t = table_make(ROUTES * 3);
+		fib6_favour(&t->w, ranges[i].near, ranges[i].far);
+		change_at_random(t);
+	}
+}
+
+/* Favoured next hops take the room that small ones take, and the others' limits stay. */
+static void favoured_are_small(void **s)
+{
+	(void)s;
+	struct addr a = {{0x20, 0x01, 0x0d, 0xb8, 1}};
+	size_t bytes[3];
+	for (unsigned i = 0; i < 3; i++) {
+		struct table *t = table_make(16);
+		if (i)
+			fib6_favour(&t->w, 144, 4240);
+		insert(t, a, 40, i == 0 ? 150 : i == 1 ? 4250 : 150);
+		bytes[i] = fib_bytes(&t->w);
+		insert(t, a, 48, FIB_NH_LIMIT - 1);
+		struct net_addr n = net_addr_of(a);
+		assert_int_equal(fib6_insert(&t->w, &n, 48, FIB_NH_LIMIT), E_INVAL);
+		assert_int_equal(fib6_insert(&t->w, &n, 48, FIB_NH_NONE), E_INVAL);
+		assert_answer(t, &a);
+		assert_walk(t);
+		table_free(t);
+	}
+	assert_int_equal(bytes[0], bytes[1]);
+	assert_true(bytes[2] > bytes[1]);
 }
 
 /* As many prefixes of the usual mix as were requested fit, whatever their next hops. */
@@ -409,6 +452,7 @@ static void fill_and_check(const struct prefix6 *p, unsigned n)
 	assert_int_equal(posix_memalign(&f.shared, 64, shared), 0);
 	assert_int_equal(posix_memalign(&f.priv, 64, priv), 0);
 	assert_int_equal(fib6_init(&f.w, f.shared, shared, f.priv, priv), E_OK);
+	fib6_favour(&f.w, 200, 1200); /* both ranges occur below */
 	size_t empty = fib_bytes(&f.w);
 	for (unsigned i = 0; i < n; i++)
 		full_set(&f, &p[i], p[i].nh);
@@ -597,7 +641,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(by_hand),           cmocka_unit_test(bad_arguments),
-		cmocka_unit_test(random_changes),    cmocka_unit_test(usual_mix_fits),
+		cmocka_unit_test(random_changes),    cmocka_unit_test(random_changes_favoured),
+		cmocka_unit_test(favoured_are_small), cmocka_unit_test(usual_mix_fits),
 		cmocka_unit_test(made_up_full),      cmocka_unit_test(global_table),
 		cmocka_unit_test(hosts_come_and_go), cmocka_unit_test(hosts_of_any_key),
 		cmocka_unit_test(slot_rests),
