@@ -19,7 +19,7 @@
                                  driver wants a kernel driver and rdma-core below it
   tcp.<NIC>.*, udp.virtio.*      the services under load: requests on 1 to 4096 connections,
                                  connections opened and closed, bulk, idle ones, round trips of UDP;
-                                 beside Linux, XDP and DPDK (services.py). With
+                                 beside Linux, XDP and DPDK, and with IIP=FILE beside the stack iip (services.py). With
                                  --family 6: tcp.<NIC>.ip6.* and so on
   http.FAMILY.OBJECT.*           requests on the control core's HTTP server, beside nginx (web.py)
   content.OBJECT.*               requests for files to the web application, beside nginx (web.py)
@@ -91,7 +91,7 @@ from results import RESULTS, Results
 from router import data_core, drops_of, router_under_load
 from pktgen import pktgen
 from plots import draw
-from services import choose_family, tcp, tcp_idle, udp_rtt
+from services import choose_family, plain_requests, tcp, tcp_idle, udp_rtt
 from steering import steering
 from switch import switch
 from table import SMALL, Full, configuration, configuration6
@@ -117,7 +117,7 @@ SATURATED = 0.98  # from this busy share of the data core on, the core is the li
 ENGINE = {"engine-fpm": engine_fpm, "engine-zebra": zebra, "engine-bgp": bgp,
           "engine-churn": engine_churn, "engine-takeover": takeover}  # the parts of "engine"
 PARTS = ["forwarding", "full-table", "full-table6", "families", "null", "no-loss", "overload", "floods",
-         "tail-writes", "tcp", "tcp-idle", "udp-rtt", "http", "content", "web-load", "scrape", "churn",
+         "tail-writes", "tcp", "tcp-idle", "tcp-plain", "udp-rtt", "http", "content", "web-load", "scrape", "churn",
          "engine", "engine-fpm", "engine-zebra", "engine-bgp", "engine-churn", "engine-takeover",
          "tail", *TAIL_PARTS, "idle", "elastic", "bfd", "capture", "xdp", "steering", "switch", "pktgen", "pktgen-curve", "pktgen-latency", "boot", "sizes"]
 
@@ -429,8 +429,11 @@ def services(results, work, accel, runs, parts, nics, quick, family):
             tcp(results, work, accel, huge, runs, nics, quick)
             if family == 4:  # the same record in both families
                 idle_memory(results, work, huge)
-        elif "tcp-idle" in parts:  # tcp() includes it
-            tcp_idle(results, work, accel, huge, runs)
+        else:  # tcp() includes both
+            if "tcp-idle" in parts:
+                tcp_idle(results, work, accel, huge, runs)
+            if "tcp-plain" in parts:
+                plain_requests(results, work, accel, huge, runs)
         if "udp-rtt" in parts:
             udp_rtt(results, work, accel, huge, runs)
 
@@ -444,7 +447,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=2.0, help="length of a run (default 2)")
     parser.add_argument("--only", choices=PARTS, action="append")
     parser.add_argument("--family", type=int, choices=[4, 6], default=4,
-                        help="of tcp, tcp-idle and udp-rtt: the version of IP (4)")
+                        help="of tcp, tcp-idle, tcp-plain and udp-rtt: the version of IP (4)")
     parser.add_argument("--nic", choices=options.NIC_MODELS, action="append",
                         help="modelled cards to measure (all)")
     parser.add_argument("--card", choices=options.NICS, action="append",
@@ -487,7 +490,7 @@ def main():
         if "tail-writes" in parts:
             for nic in nics:
                 tail_writes(results, work, accel, nic, SLICE_S)
-        if {"tcp", "tcp-idle", "udp-rtt"} & set(parts):
+        if {"tcp", "tcp-idle", "tcp-plain", "udp-rtt"} & set(parts):
             services(results, work, accel, arguments.runs, parts, nics, arguments.quick,
                      arguments.family)
         if "http" in parts:

@@ -13,8 +13,13 @@ The client is always tcp_load (net/ itself, on the first CPU); the server has th
   socket   epoll_echo on a UDP socket, in recvmmsg; the same tap
   xdp      xdp_echo.c on the same tap, generic mode behind RPS: on the second CPU as well
   testpmd  DPDK in the guest's place, mode 5tswap, on vhost-user rings of its own tcp_load
+  iip      the portable TCP/IP stack of that name (github.com/yasukata: bench-iip over iip-dpdk) in the
+           guest's place, the same way. No registry has it, so IIP=FILE names a built program, and
+           without it the rows have no such column. virtio-user has neither RSS nor a promiscuous
+           mode, which iip-dpdk demands: build it with RTE_ETH_MQ_RX_NONE and without the assertion
+           on rte_eth_promiscuous_enable. Its responses are as long as the requests, but no echo
 
-Servers that are not being measured sleep (the image: `idle auto`; Linux) or are stopped (testpmd).
+Servers that are not being measured sleep (the image: `idle auto`; Linux) or are stopped (testpmd, iip).
 """
 import contextlib
 import os
@@ -34,6 +39,7 @@ CLIENT_MAC = "52:54:00:00:00:0a"
 LOCALS = 20  # client addresses: a million connections need more ports than one address has
 ECHO, DISCARD, CHARGEN = 7, 9, 19
 CONNECTIONS = (1, 16, 64, 256, 4096)
+IIP_CONNECTIONS = 512  # as its back end is built
 SIZES = (1, 64)
 IDLE = 1000000
 OPEN_TRIES = 4
@@ -135,7 +141,7 @@ class TcpLoad(Generator):
             opened, took = self.ask(line, 90)
         time.sleep(REST_S)
         if int(opened) != connections:
-            raise BenchError("%d connections did not come about" % connections)
+            raise BenchError("%d connections did not come about: %s" % (connections, self.log.name))
         return float(took)
 
     def run(self, seconds, mpps=0):
@@ -274,6 +280,19 @@ def on_testpmd(stack, work, huge):
     return load
 
 
+def on_iip(stack, work, huge, program, size):
+    """bench-iip, which answers `size` bytes with `size` bytes of its own."""
+    load = stack.enter_context(TcpLoad(work, huge, "vhost:" + os.path.join(work, "vhost"),
+                                       offloads=False))
+    words = [program, *eal("hayate-iip-%d" % os.getpid(), [CPU_DATA], huge, 256), *virtio_user(load),
+             "--", "-a", "0," + family.server, "--", "-p", str(ECHO), "-g", "1", "-l", str(size)]
+    stack.enter_context(dpdk_under_load(words, b"server listens on", load))
+    load.resolve(ports.mac_of(ports.MAC_BASE, 0))
+    load.ask("contents other")
+    stack.callback(awake, load)
+    return load
+
+
 def asleep(load):
     for thread in load.partners:
         os.kill(thread, signal.SIGSTOP)
@@ -295,14 +314,29 @@ def busy_cycles(guest):
 # --- TCP ---
 
 class Contender:
-    def __init__(self, name, load, guest=None):
-        self.name, self.load, self.guest = name, load, guest
+    """polls: it is stopped between its turns."""
+
+    def __init__(self, name, load, guest=None, polls=False):
+        self.name, self.load, self.guest, self.polls = name, load, guest, polls
         self.turns = []
+        if polls:
+            asleep(load)
+
+    @contextlib.contextmanager
+    def running(self):
+        if self.polls:
+            awake(self.load)
+        try:
+            yield
+        finally:
+            if self.polls:
+                asleep(self.load)
 
     def turn(self):
         trip = round_trip_ns()
         before = busy_cycles(self.guest) if self.guest else 0
-        got = self.load.run(SLICE_S)
+        with self.running():
+            got = self.load.run(SLICE_S)
         got["trip"] = max(trip, round_trip_ns())
         seconds = got["ns"] / 1e9
         got["rate"] = got["requests"] / seconds
@@ -318,7 +352,8 @@ def compare(contenders, turns, *what):
     """Opens connections on all, then runs them in turns; returns {name: turns}."""
     for contender in contenders:
         contender.turns = []
-        contender.load.open(*what)
+        with contender.running():
+            contender.load.open(*what)
     for _ in range(turns):
         for contender in contenders:
             contender.turn()
@@ -339,10 +374,11 @@ def add_both(results, name, figure, measured, ours, column, unit, better, accel,
                 better, accel, LINUX if linux else None, linux or None)
 
 
-def requests(results, accel, contenders, turns, size, connections):
+def requests(results, accel, contenders, turns, size, connections, tag=""):
+    """tag: an addition to the names of figures."""
     measured = compare(contenders, turns, "rr", connections, size)
     for ours in [contender.name for contender in contenders if contender.guest]:
-        name = "tcp.%s%s.rr.%dB.%dconns" % (ours, family.tag, size, connections)
+        name = "tcp.%s%s.rr.%dB.%dconns%s" % (ours, family.tag, size, connections, tag)
         add_both(results, name, "requests_per_second", measured, ours, "rate", "/s", "higher",
                  accel)
         for time_name in TIMES:
@@ -350,13 +386,18 @@ def requests(results, accel, contenders, turns, size, connections):
         results.add(name + ".busy_cycles_per_request", [got["busy"] for got in measured[ours]],
                     "TSC cycles", "lower", accel)
         note_limit(results, name, ours, measured[ours])
+        for figure, column, unit, better in (("requests_per_second", "rate", "/s", "higher"),
+                                             ("p50", "p50", "us", "lower")) if "iip" in measured else ():
+            scale = 1e3 if unit == "us" else 1
+            results.add("peer.iip.rr.%dB.%dconns.%s" % (size, connections, figure),
+                        [got[column] / scale for got in measured["iip"]], unit, better, "host")
     say(measured, "%d B, %d connections" % (size, connections), "rate", 1e3, "k/s")
 
 
 def say(measured, what, column, scale, unit):
     progress("%-24s %s   (core to core and back %s ns)" % (
-        what, ", ".join("%s %.1f %s%s" % (
-            name, median_of(turns, column) / scale, unit, times_of(turns))
+        what, ", ".join("%s %.1f %s%s, client idle %.0f %%" % (
+            name, median_of(turns, column) / scale, unit, times_of(turns), 100 * median_of(turns, "idle"))
             for name, turns in measured.items()),
         " ".join("%.0f" % got["trip"] for turns in measured.values() for got in turns)))
 
@@ -438,6 +479,25 @@ def open_idle(guest, load, wanted):
     raise BenchError("`show tcp` knows of %d connections, not of %d" % (there, wanted))
 
 
+def plain_requests(results, work, accel, huge, runs):
+    """Requests of 64 bytes without offloads: the image, Linux and, with IIP=FILE, iip."""
+    work = mkdir(work, "tcp-plain")
+    missing = build(["tcp_load", "epoll_echo"])
+    if missing:
+        raise BenchError("; ".join(missing))
+    program, size = os.environ.get("IIP") if family.number == 4 else None, 64
+    with contextlib.ExitStack() as stack:
+        guest, load = on_virtio(stack, mkdir(work, "virtio"), accel, huge, offloads=False)
+        contenders = [Contender("virtio", load, guest)]
+        if program:
+            load = on_iip(stack, mkdir(work, "iip"), huge, program, size)
+            contenders.append(Contender("iip", load, polls=True))
+        contenders.append(Contender("epoll", on_linux(stack, mkdir(work, "epoll"), huge, ["tcp"], False)))
+        for connections in CONNECTIONS:
+            if connections <= IIP_CONNECTIONS:
+                requests(results, accel, contenders, runs, size, connections, ".plain")
+
+
 def tcp_sums(guest):
     """The last line of `show tcp`."""
     head, *rows = [line.split() for line in guest.command("show tcp").splitlines() if line.strip()]
@@ -461,6 +521,7 @@ def tcp(results, work, accel, huge, runs, nics, small=False):
         add_both(results, "tcp.virtio%s.crr.64B" % family.tag, "connections_per_second", measured,
                  "virtio", "connections", "/s", "higher", accel)
         say(measured, "connect, 64 B, close", "connections", 1e3, "k/s")
+    plain_requests(results, work, accel, huge, runs)
     for offloads in (True, False):
         bulk(results, work, accel, huge, runs, offloads)
     idle_connections(results, work, accel, huge, runs)

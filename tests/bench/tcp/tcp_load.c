@@ -21,6 +21,8 @@
  *   get [PATH [FIELD]]        get             later requests of kinds rr and crr are GETs of that path, with
  *                                             that field of the head; SIZE is the file's. Without PATH: of
  *                                             an echo server
+ *   contents same|other       contents        later responses are echoes, or as long as the request
+ *                             with other contents
  *   run SECONDS               run NS REQUESTS ENDED RECEIVED ACKED  FAILED UNLIKE RETRANSMITS LOST
  *                                 IDLE ALL  MIN P50 P99 P999 MAX
  *                             ENDED: connections; RECEIVED, ACKED: bytes; UNLIKE: responses that
@@ -415,6 +417,8 @@ static void get(const char *path, const char *field)
 	printf("get\n");
 }
 
+static bool other_contents;
+
 static void open_all(int kind, uint32_t n, uint32_t size, uint16_t port, uint32_t busy)
 {
 	enter();
@@ -427,6 +431,7 @@ static void open_all(int kind, uint32_t n, uint32_t size, uint16_t port, uint32_
 	                     .server = server_addr, .port = port, .locals = locals,
 	                     .connections = n, .busy = busy, .size = size,
 	                     .ask = ask[0] ? ask : NULL,
+	                     .other = other_contents,
 	                     .mss = LINK_MTU - ip_hlen - TCP_HEADER_BYTES,
 	                     .latency = &latency};
 	for (uint32_t i = 0; i < locals; i++)
@@ -856,6 +861,9 @@ int main(int argc, char **argv)
 		else if (strncmp(line, "get", 3) == 0) {
 			(void)sscanf(line, "get %31s %63[^\n]", given, field);
 			get(given, field);
+		} else if (sscanf(line, "contents %31s", given) == 1) {
+			other_contents = strcmp(given, "other") == 0;
+			printf("contents\n");
 		} else if (sscanf(line, "open %15s %u %u %u %u", word, &n, &size, &port, &busy) >= 4)
 			open_all(kind_of(word), n, size, (uint16_t)port, busy);
 		else if (sscanf(line, "run %lf", &seconds) == 1)

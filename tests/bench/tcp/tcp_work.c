@@ -156,14 +156,14 @@ static uint32_t head_of(const struct pkt *p)
 	return (uint32_t)(end + 4 - p->data);
 }
 
-/* Counts a piece of a response. Only an echo's contents are known. */
+/* Counts a piece of a response. Only an echo's contents are known, and of others the length. */
 static void count_response(struct work_conn *wc, const struct pkt *p)
 {
 	struct work *w = wc->work;
 	const uint32_t len = p->len - (wc->head ? head_of(p) : 0);
 	wc->head = false;
 	w->unlike += len > wc->wanted ||
-	             (!w->ask && memcmp(p->data, w->payload + w->size - wc->wanted, len) != 0);
+	             (!w->ask && !w->other && memcmp(p->data, w->payload + w->size - wc->wanted, len) != 0);
 	wc->wanted -= len < wc->wanted ? len : wc->wanted;
 }
 

@@ -48,6 +48,7 @@ struct work {
 	uint32_t busy;            /* 0: all */
 	uint32_t size;            /* of a request and of its response, bytes */
 	const char *ask;          /* an HTTP request; NULL: the request is `size` bytes for an echo server */
+	bool other;               /* no echo: the server's responses are as long as the requests, of other bytes */
 	uint32_t mss;             /* payload that WORK_SOURCE sends at a time */
 	struct histogram *latency; /* of requests, TSC ticks; NULL: not wanted */
 	struct open_loop *paced;   /* WORK_RR: requests are sent by work_request only, and their times go
