@@ -83,7 +83,7 @@ def capturing(guest, host, words):
         seconds = time.monotonic() - began
         guest.child.stdin.write(b"\x03")
         match = guest.expect(r"ended: (\d+) frames, (\d+) given to the reader, "
-                             r"no room for (\d+)", 60)
+                             r"no room for (\d+)\s", 60)
         said += [*map(int, match.groups()), seconds]
         guest.wait_prompt()
         with contextlib.suppress(subprocess.TimeoutExpired):
