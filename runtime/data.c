@@ -103,10 +103,15 @@ static struct core_shm *out(void)
 	return core_shm_of(self.id);
 }
 
+static uint16_t vector_max(void)
+{
+	const uint16_t usual = app->vector_max ? app->vector_max : PKT_VECTOR_MAX;
+	const uint64_t wish = core_option_number("burst", usual);
+	return wish >= 1 && wish <= PKT_VECTOR_MAX ? (uint16_t)wish : usual;
+}
+
 void data_init(void)
 {
-	uint64_t wish = core_option_number("burst", PKT_VECTOR_MAX);
-	burst = wish >= 1 && wish <= PKT_VECTOR_MAX ? (uint16_t)wish : PKT_VECTOR_MAX;
 	size_t bytes;
 	void *shared = core_shared_area(&bytes);
 	memset(shared, 0, CORE_SHARED_ZEROED);
@@ -389,6 +394,7 @@ COLD static void follow(const struct published *s, uint64_t seen)
 			return;
 		}
 		app = core_app();
+		burst = vector_max();
 		self.area = s->area;
 		is_worker = steer_is_worker(s);
 		if (is_worker)

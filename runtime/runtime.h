@@ -306,6 +306,14 @@ struct app {
 	void (*rx_vector)(struct pkt *v, unsigned n, unsigned port);
 
 	/*
+	 * Most packets of a vector; 0: PKT_VECTOR_MAX. An application that forwards gains by long vectors.
+	 * One that answers clients gains by short ones: they work on the first answers while it works on the
+	 * next requests. With vectors that hold all that clients have under way, one side waits for the other.
+	 * `burst` on the kernel command line comes before it.
+	 */
+	uint16_t vector_max;
+
+	/*
 	 * Does the work that is due at self.now_tsc; may call core_tx(). Returns the TSC of the next
 	 * timer, UINT64_MAX for none; the core does not sleep beyond it. Called again at that time, in
 	 * every turn that moved packets or messages, because these may have set an earlier timer, and when

@@ -31,6 +31,7 @@ const struct app echo_app = {
 	.data_start = data_start,
 	.data_tables = host_tables,
 	.rx_vector = host_vector,
+	.vector_max = HOST_VECTOR,
 	.steers = true,
 	.moves = true,
 	.flows = &tcp_move_flows,

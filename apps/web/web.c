@@ -62,6 +62,7 @@ const struct app web_app = {
 	.data_start = data_start,
 	.data_tables = data_tables,
 	.rx_vector = host_vector,
+	.vector_max = HOST_VECTOR,
 	.steers = true,
 	.moves = true,
 	.flows = &tcp_move_flows,

@@ -110,7 +110,7 @@ class Router(Guest):
         super().__init__(arguments, log=log)
         self.faults_expected = False
         self.violations_expected = False
-        self.endless = any("null=" in text for text in arguments)  # its counters never stop
+        self.endless = any("null=" in text or "null-clients=" in text for text in arguments)  # its counters never stop
         self.judge = True  # False: the test itself ends or breaks this machine
 
     def qmp(self, command, **arguments):

@@ -41,3 +41,24 @@ def test_beside_a_device(make_router):
     text = router.command("show interfaces")
     assert text.count("device virtio") == 1 and text.count("device null") == 15
     assert text.index("device virtio") < text.index("device null")
+
+
+ECHO = """\
+interface eth0
+ ip address 198.18.0.1/24
+service echo udp
+arp 198.18.0.2 02:00:00:00:00:02
+ip route 198.19.0.0/16 198.18.0.2
+"""
+
+
+@pytest.mark.parametrize("app, option, most", [("echo", "null-clients=1", 8), ("echo", "null-clients=1 burst=100", 100),
+                                               ("router", "null=2", 2 * 256), ("router", "null=2 burst=7", 2 * 7)])
+def test_packets_of_a_turn(make_router, app, option, most):
+    """An application that answers takes short vectors (struct app, vector_max), one that forwards long ones; `burst`
+    comes before both. The streams are endless, so a turn takes a whole vector of each port."""
+    config, count = (ECHO, "udp_tx") if app == "echo" else (router_config() + ROUTES, "forwarded")
+    router = make_router(config, "--append", option, app=app, ports=(), cpus=2)
+    eventually(lambda: router.counters()[count] > 100000, 20, "packets")
+    core = next(core for core in router.cores() if "data" in core["role"])
+    assert most * 0.95 <= core["pkts_turn"] <= most
