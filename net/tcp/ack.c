@@ -108,8 +108,56 @@ static void advance(struct tcp *t, struct tcp_conn *c, uint32_t ack, struct tcp_
 	c->stuck_ms = t->now_ms;
 }
 
+static void acked(struct tcp_conn *c, uint32_t bytes)
+{
+	if (bytes && c->app->acked && c->flags & CONN_ACCEPTED)
+		c->app->acked(c, bytes);
+}
+
+/*
+ * The ACK of all that is outstanding, one chunk that was sent once, without loss, probe, mark of
+ * congestion or urgent data: an exchange of requests and answers has no other. Does what tcp_ack
+ * does otherwise.
+ */
+static bool is_answer(const struct tcp *t, const struct tcp_conn *c, const struct tcp_segment *s)
+{
+	const uint32_t rare = CONN_BOARD | CONN_PROBED | CONN_URG_SND;
+	if (c->q_first == TCP_NONE || s->ack == c->snd_una || s->ack != c->snd_nxt ||
+	    (c->flags & (rare | CONN_SACK)) != CONN_SACK ||
+	    c->recovery != RECOVERY_OPEN || s->sacks || c->sacked || s->flags & (TCP_SYN | TCP_ECE))
+		return false;
+	const struct tcp_chunk *ch = chunk_at(t, c->q_first);
+	return ch->ends == s->ack && ch->flags & CHUNK_SENT &&
+	       !(ch->flags & (CHUNK_SACKED | CHUNK_LOST | CHUNK_RETRANS | CHUNK_EVER));
+}
+
+static void answered(struct tcp *t, struct tcp_conn *c, const struct tcp_segment *s)
+{
+	const uint32_t buf = c->q_first, bytes = chunk_at(t, buf)->len;
+	struct tcp_acked a = {.rtt_us = 0};
+	update_window(c, s);
+	tcp_rack_arrived(t, c, chunk_at(t, buf), &a);
+	c->q_bytes -= bytes;
+	c->q_first = chunk_at(t, buf)->next;
+	if (c->q_first == TCP_NONE)
+		c->q_last = TCP_NONE;
+	c->q_bufs--;
+	buf_put(t->pool, buf);
+	c->snd_una = s->ack;
+	if (s->ack - c->ack_floor > c->max_wnd)
+		c->ack_floor = s->ack - c->max_wnd;
+	c->stuck_ms = t->now_ms;
+	c->probes = 0;
+	tcp_loss_on_answer(t, c, a.rtt_us, bytes);
+	acked(c, bytes);
+}
+
 void tcp_ack(struct tcp *t, struct tcp_conn *c, const struct tcp_segment *s)
 {
+	if (is_answer(t, c, s)) {
+		answered(t, c, s);
+		return;
+	}
 	struct tcp_acked a = {.before = tcp_flight(c),
 	                      .una_before = c->snd_una,
 	                      .tsecr = s->tsecr,
@@ -131,6 +179,5 @@ void tcp_ack(struct tcp *t, struct tcp_conn *c, const struct tcp_segment *s)
 		c->backoff = 0;
 	if ((outstanding || a.dsack) && !old)
 		tcp_loss_on_ack(t, c, &a);
-	if (a.bytes && c->app->acked && c->flags & CONN_ACCEPTED)
-		c->app->acked(c, a.bytes);
+	acked(c, a.bytes);
 }

@@ -426,7 +426,12 @@ uint16_t tcp_port_choose(struct tcp *t, const struct net_addr *local, const stru
                          uint16_t remote_port);
 
 /* Puts a connection on the pending list. */
-void tcp_touch(struct tcp *t, struct tcp_conn *c);
+void tcp_touch_first(struct tcp *t, struct tcp_conn *c);
+static inline void tcp_touch(struct tcp *t, struct tcp_conn *c)
+{
+	if (!(c->flags & CONN_PENDING) && c->state != TCP_CLOSED)
+		tcp_touch_first(t, c);
+}
 
 /* Runs output for each connection of the pending list, or lets it wait for its way; frees the ended
  * ones. */
@@ -492,6 +497,12 @@ uint16_t tcp_mss_offered(const struct tcp *t, const struct net_addr *remote);
  * the buffer has passed on. Returns the packet's fate. */
 enum counter tcp_receive(struct tcp *t, struct tcp_conn *c, struct tcp_segment *s, struct pkt *p,
                          bool *taken);
+
+/* tcp_receive for a segment with payload and no other flags than ACK and PSH, whose payload is next in
+ * order and within the window, while no range, FIN or urgent data is awaited (input.c, is_predicted). The
+ * application may have closed this side meanwhile. */
+enum counter tcp_receive_next(struct tcp *t, struct tcp_conn *c, const struct tcp_segment *s,
+                              struct pkt *p, bool *taken);
 
 /* The window to offer now; moves rcv_adv. */
 uint32_t tcp_window(struct tcp *t, struct tcp_conn *c);
@@ -618,6 +629,9 @@ struct tcp_acked {
 };
 
 void tcp_loss_on_ack(struct tcp *t, struct tcp_conn *c, struct tcp_acked *a);
+
+/* The same for all that was outstanding, `bytes` in one chunk, in RECOVERY_OPEN with nothing marked. */
+void tcp_loss_on_answer(struct tcp *t, struct tcp_conn *c, uint32_t rtt_us, uint32_t bytes);
 void tcp_loss_on_timer(struct tcp *t, struct tcp_conn *c);
 
 /* The retransmission timeout, backed off (RFC 6298 5.5), ms. */

@@ -576,6 +576,17 @@ static bool detect(struct tcp *t, struct tcp_conn *c, struct tcp_acked *a, uint3
 	return lost;
 }
 
+void tcp_loss_on_answer(struct tcp *t, struct tcp_conn *c, uint32_t rtt_us, uint32_t bytes)
+{
+	tcp_rtt_sample(t, c, rtt_us);
+	c->backoff = 0;
+	cc_on_rtt(&c->cc, rtt_us, c->snd_una, c->snd_nxt);
+	if (seq_ge(c->snd_una, c->undo_end))
+		c->undo_cc.mss = 0;
+	cc_on_ack(&c->cc, t->now_us, bytes, c->srtt_us, c->flags & CONN_LIMITED);
+	tcp_timer_clear(c, TIMER_SEND);
+}
+
 void tcp_loss_on_ack(struct tcp *t, struct tcp_conn *c, struct tcp_acked *a)
 {
 	uint32_t wait_us = 0;

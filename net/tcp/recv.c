@@ -138,6 +138,40 @@ static uint16_t segment_at_most(const struct tcp *t, const struct tcp_conn *c, u
 	return (uint16_t)u32_min(len, t->p.mtu - c->ip_hlen - TCP_HLEN - options);
 }
 
+/* Delivers the payload of s, 1 byte or more and the next in order; *taken as in tcp_receive. */
+static void deliver_segment(struct tcp *t, struct tcp_conn *c, const struct tcp_segment *s,
+                            struct pkt *p, bool *taken)
+{
+	p->data = s->data;
+	p->len = (uint16_t)s->len;
+	p->flags = 0;
+	*taken = true;
+	deliver(t, c, p);
+}
+
+static void note_size(const struct tcp *t, struct tcp_conn *c, const struct tcp_segment *s)
+{
+	if (s->len > c->rcv_mss)
+		c->rcv_mss = segment_at_most(t, c, s->len);
+}
+
+static void note_rtt(const struct tcp *t, struct tcp_conn *c, const struct tcp_segment *s)
+{
+	if (c->flags & CONN_TS && s->tsecr)
+		c->tune_rtt_ms = u32_min(c->tune_rtt_ms, tcp_ts_now(t, c) - s->tsecr);
+}
+
+enum counter tcp_receive_next(struct tcp *t, struct tcp_conn *c, const struct tcp_segment *s,
+                              struct pkt *p, bool *taken)
+{
+	note_size(t, c, s);
+	if (!may_deliver(t))
+		return CNT_drop_tcp_buffers;
+	note_rtt(t, c, s);
+	deliver_segment(t, c, s, p, taken);
+	return CNT_delivered_tcp;
+}
+
 enum counter tcp_receive(struct tcp *t, struct tcp_conn *c, struct tcp_segment *s, struct pkt *p,
                          bool *taken)
 {
@@ -150,8 +184,7 @@ enum counter tcp_receive(struct tcp *t, struct tcp_conn *c, struct tcp_segment *
 			c->flags |= CONN_ACK_NOW;
 		return s->len ? CNT_drop_tcp_closed : CNT_delivered_tcp;
 	}
-	if (s->len > c->rcv_mss)
-		c->rcv_mss = segment_at_most(t, c, s->len);
+	note_size(t, c, s);
 	trim(t, c, s);
 	if (s->len && s->seq == c->rcv_nxt && !may_deliver(t))
 		return CNT_drop_tcp_buffers;
@@ -159,15 +192,10 @@ enum counter tcp_receive(struct tcp *t, struct tcp_conn *c, struct tcp_segment *
 		c->rcv_fin = s->seq + s->len;
 		c->flags |= CONN_FIN_SEEN | CONN_ACK_NOW; /* even out of order (RFC 5681 4.2) */
 	}
-	if (c->flags & CONN_TS && s->tsecr)
-		c->tune_rtt_ms = u32_min(c->tune_rtt_ms, tcp_ts_now(t, c) - s->tsecr);
+	note_rtt(t, c, s);
 	enum counter fate = CNT_delivered_tcp;
 	if (s->len && s->seq == c->rcv_nxt) {
-		p->data = s->data;
-		p->len = (uint16_t)s->len;
-		p->flags = 0;
-		*taken = true;
-		deliver(t, c, p);
+		deliver_segment(t, c, s, p, taken);
 	} else if (s->len) {
 		/* RFC 5681 4.2: ACK at once, so that the sender sees the gap */
 		c->flags |= CONN_ACK_NOW;

@@ -374,10 +374,8 @@ static struct tcp_conn *take_first(struct tcp *t, struct tcp_list *l)
 	return c;
 }
 
-void tcp_touch(struct tcp *t, struct tcp_conn *c)
+void tcp_touch_first(struct tcp *t, struct tcp_conn *c)
 {
-	if (c->flags & CONN_PENDING || c->state == TCP_CLOSED)
-		return;
 	c->flags |= CONN_PENDING;
 	append(t, &t->pending, c);
 }

@@ -273,6 +273,30 @@ def test_little_window_when_buffers_are_few(e):
     p.send("R")
 
 
+def test_more_than_the_window(e):
+    """RFC 9293 3.10.7.4: of a segment in order that passes the window's edge, the part within is taken and acknowledged
+    at once. The peer acknowledges nothing, so that the echo keeps the window from opening."""
+    e.command("reserve 768")
+    p = Peer(e)
+    p.send("S", options=[("MSS", 1460)])
+    answer = p.take("SA")
+    p.ack, edge = answer.seq + 1, answer.ack + answer.window
+    p.send("A")
+    while edge - p.seq >= 1400:
+        p.send("A", b"x" * 700)
+        while e.outs[0]:
+            said = p.take()
+            edge = max(edge, said.ack + said.window)
+    e.counted()
+    p.send("A", b"y" * (edge - p.seq + 300))
+    said = p.take()
+    assert (said.ack, said.window) == (edge, 0)
+    assert e.counted() == {"delivered_tcp": 1, "tcp_tx": 1}
+    e.command("reserve -1")
+    p.seq = edge
+    p.send("R")
+
+
 def frag_needed(router, quoted, mtu):
     """The ICMP error of a router on the path, RFC 1191 4."""
     return IP(src=router, dst=quoted.src) / ICMP(type=3, code=4, nexthopmtu=mtu) / \
