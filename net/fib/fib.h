@@ -108,7 +108,8 @@ void fib6_favour(struct fib_writer *w, uint32_t near, uint32_t far);
  * Adds prefix/plen, or changes its next hop if it exists. E_INVAL: plen exceeds the address, a bit
  * of prefix after plen is set, or nh is FIB_NH_NONE or not below FIB_NH_LIMIT. E_NOMEM: no room,
  * perhaps only until fib_reclaim. Changing a next hop returns E_NOMEM only if the old one is below
- * 256 (after fib6_favour's exchange) and the new one is not (trie.h, invariant 6). After an error the table is unchanged.
+ * 256 (after fib6_favour's exchange) and the new one is not (trie.h, invariant 6). After an error
+ * the table is unchanged.
  */
 int fib4_insert(struct fib_writer *w, uint32_t prefix, unsigned plen, uint32_t nh);
 int fib6_insert(struct fib_writer *w, const struct net_addr *prefix, unsigned plen, uint32_t nh);

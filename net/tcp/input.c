@@ -271,10 +271,8 @@ static bool is_predicted(const struct tcp_conn *c, const struct tcp_segment *s)
 static enum counter predicted(struct tcp *t, struct tcp_conn *c, const struct tcp_segment *s,
                               struct pkt *p, bool *taken)
 {
-	if (c->flags & CONN_TS && seq_le(s->seq, c->acked_to)) { /* RFC 7323 4.3 (2) */
-		c->ts_recent = s->tsval;
-		c->ts_recent_ms = t->now_ms;
-	}
+	if (c->flags & CONN_TS)
+		note_timestamp(t, c, s);
 	c->heard_ms = t->now_ms;
 	tcp_ack(t, c, s);
 	if (s->len == 0 || c->state == TCP_CLOSED)
