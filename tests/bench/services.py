@@ -267,6 +267,13 @@ def softirq_threads():
     return found
 
 
+def in_place_of_guest(stack, words, ready, load):
+    """Runs a DPDK program on tcp_load's rings; it may be stopped when `stack` ends."""
+    stack.enter_context(dpdk_under_load(words, ready, load))
+    load.resolve(ports.mac_of(ports.MAC_BASE, 0))
+    stack.callback(awake, load)
+
+
 def on_testpmd(stack, work, huge):
     load = stack.enter_context(TcpLoad(work, huge, "vhost:" + os.path.join(work, "vhost")))
     words = ["dpdk-testpmd"] + eal("hayate-echo-%d" % os.getpid(), [CPU_GENERATOR, CPU_DATA], huge,
@@ -274,9 +281,7 @@ def on_testpmd(stack, work, huge):
     words += virtio_user(load)
     words += ["--", "--nb-cores=1", "--forward-mode=5tswap", "--port-topology=loop", "--txd=1024",
               "--rxd=1024"]
-    stack.enter_context(dpdk_under_load(words, b"Press enter to exit", load))
-    load.resolve(ports.mac_of(ports.MAC_BASE, 0))
-    stack.callback(awake, load)
+    in_place_of_guest(stack, words, b"Press enter to exit", load)
     return load
 
 
@@ -286,10 +291,8 @@ def on_iip(stack, work, huge, program, size):
                                        offloads=False))
     words = [program, *eal("hayate-iip-%d" % os.getpid(), [CPU_DATA], huge, 256), *virtio_user(load),
              "--", "-a", "0," + family.server, "--", "-p", str(ECHO), "-g", "1", "-l", str(size)]
-    stack.enter_context(dpdk_under_load(words, b"server listens on", load))
-    load.resolve(ports.mac_of(ports.MAC_BASE, 0))
+    in_place_of_guest(stack, words, b"server listens on", load)
     load.ask("contents other")
-    stack.callback(awake, load)
     return load
 
 
@@ -304,6 +307,24 @@ def awake(load):
             os.kill(thread, signal.SIGCONT)
 
 
+class Stopped:
+    """What has methods, of a program that polls: it runs during their calls alone, and is stopped while others are
+    measured."""
+
+    def __init__(self, inner, load):
+        self.inner, self.load = inner, load
+        asleep(load)
+
+    def __getattr__(self, name):
+        def call(*words, **named):
+            awake(self.load)
+            try:
+                return getattr(self.inner, name)(*words, **named)
+            finally:
+                asleep(self.load)
+        return call
+
+
 def busy_cycles(guest):
     for row in guest.cores():
         if row.get("core") == 1 and "busy_cycles" in row:
@@ -314,29 +335,14 @@ def busy_cycles(guest):
 # --- TCP ---
 
 class Contender:
-    """polls: it is stopped between its turns."""
-
-    def __init__(self, name, load, guest=None, polls=False):
-        self.name, self.load, self.guest, self.polls = name, load, guest, polls
+    def __init__(self, name, load, guest=None):
+        self.name, self.load, self.guest = name, load, guest
         self.turns = []
-        if polls:
-            asleep(load)
-
-    @contextlib.contextmanager
-    def running(self):
-        if self.polls:
-            awake(self.load)
-        try:
-            yield
-        finally:
-            if self.polls:
-                asleep(self.load)
 
     def turn(self):
         trip = round_trip_ns()
         before = busy_cycles(self.guest) if self.guest else 0
-        with self.running():
-            got = self.load.run(SLICE_S)
+        got = self.load.run(SLICE_S)
         got["trip"] = max(trip, round_trip_ns())
         seconds = got["ns"] / 1e9
         got["rate"] = got["requests"] / seconds
@@ -352,8 +358,7 @@ def compare(contenders, turns, *what):
     """Opens connections on all, then runs them in turns; returns {name: turns}."""
     for contender in contenders:
         contender.turns = []
-        with contender.running():
-            contender.load.open(*what)
+        contender.load.open(*what)
     for _ in range(turns):
         for contender in contenders:
             contender.turn()
@@ -386,11 +391,10 @@ def requests(results, accel, contenders, turns, size, connections, tag=""):
         results.add(name + ".busy_cycles_per_request", [got["busy"] for got in measured[ours]],
                     "TSC cycles", "lower", accel)
         note_limit(results, name, ours, measured[ours])
-        for figure, column, unit, better in (("requests_per_second", "rate", "/s", "higher"),
-                                             ("p50", "p50", "us", "lower")) if "iip" in measured else ():
-            scale = 1e3 if unit == "us" else 1
-            results.add("peer.iip.rr.%dB.%dconns.%s" % (size, connections, figure),
-                        [got[column] / scale for got in measured["iip"]], unit, better, "host")
+    if "iip" in measured:
+        name = "peer.iip.rr.%dB.%dconns" % (size, connections)
+        results.add(name + ".requests_per_second", [got["rate"] for got in measured["iip"]], "/s", "higher", "host")
+        results.add(name + ".p50", [got["p50"] / 1e3 for got in measured["iip"]], "us", "lower", "host")
     say(measured, "%d B, %d connections" % (size, connections), "rate", 1e3, "k/s")
 
 
@@ -491,7 +495,7 @@ def plain_requests(results, work, accel, huge, runs):
         contenders = [Contender("virtio", load, guest)]
         if program:
             load = on_iip(stack, mkdir(work, "iip"), huge, program, size)
-            contenders.append(Contender("iip", load, polls=True))
+            contenders.append(Contender("iip", Stopped(load, load)))
         contenders.append(Contender("epoll", on_linux(stack, mkdir(work, "epoll"), huge, ["tcp"], False)))
         for connections in CONNECTIONS:
             if connections <= IIP_CONNECTIONS:
@@ -581,9 +585,8 @@ def udp_rtt(results, work, accel, huge, runs):
         results.note("XDP: " + no_xdp[0])
     with contextlib.ExitStack() as stack:
         guest, load = on_virtio(stack, mkdir(work, "virtio"), accel, huge, routes=BUSY_ROUTES)
-        loads = {"virtio": load, "shared": load, "busy": load,
-                 "testpmd": on_testpmd(stack, mkdir(work, "testpmd"), huge)}
-        asleep(loads["testpmd"])
+        testpmd = on_testpmd(stack, mkdir(work, "testpmd"), huge)
+        loads = {"virtio": load, "shared": load, "busy": load, "testpmd": Stopped(testpmd, testpmd)}
         loads["socket"] = on_linux(stack, mkdir(work, "socket"), huge, ["udp", "wait"])
         if not no_xdp:
             loads["xdp"] = on_linux(stack, mkdir(work, "xdp"), huge, None)
@@ -593,15 +596,11 @@ def udp_rtt(results, work, accel, huge, runs):
             for who, one in loads.items():
                 flood = Flood(guest) if who == "busy" else None
                 trip = round_trip_ns()
-                if who == "testpmd":
-                    awake(one)
                 if flood:
                     flood.start()
                 got = one.udp(SLICE_S, first=who not in ("shared", "busy"))
                 if flood:
                     commands += flood.end()
-                if who == "testpmd":
-                    asleep(one)
                 got["trip"] = max(trip, round_trip_ns())
                 turns[who].append(got)
     report_udp(results, accel, turns, commands)

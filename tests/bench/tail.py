@@ -33,7 +33,7 @@ from load import (CPU_DATA, CPU_GENERATOR, NEAR_ENOUGH, NEAR_NS, REST_S, SLICE_S
                   ran_ns, realtime, round_trip_ns)
 from peers import PEERS, build_l3fwd, dpdk_version
 from router import data_core, router_under_load
-from services import (ECHO, Flood, asleep, awake, build, busy_cycles, mkdir, on_linux, on_testpmd, on_virtio)
+from services import (ECHO, Flood, Stopped, awake, build, busy_cycles, mkdir, on_linux, on_testpmd, on_virtio)
 from table import SMALL, Consecutive
 from times import NAMES, Noise, Times, pairs, split
 from web import HANDSHAKES, HTTP, management, scraper_host, scraping
@@ -122,23 +122,6 @@ class Flow:
             got["busy"] = (busy_cycles(self.guest) - before) / (load.tsc_hz * seconds)
             got["cpu_share"] = ran / 1e9 / took  # of the host's CPU, by the data core
         return got
-
-
-class Stopped:
-    """A contender that polls, and is stopped while another one is measured."""
-
-    def __init__(self, inner, load):
-        self.inner, self.load = inner, load
-        asleep(load)
-
-    def __getattr__(self, name):
-        def call(*words):
-            awake(self.load)
-            try:
-                return getattr(self.inner, name)(*words)
-            finally:
-                asleep(self.load)
-        return call
 
 
 # --- noise ---
