@@ -13,7 +13,9 @@
  *
  * The footprint is the cache lines of the table that DESTINATIONS addresses inside its prefixes touch.
  * That of rte_fib (DIR-24-8, two bytes an entry) follows from the routes: a line of its first table
- * holds 32 neighbouring /24, and a /24 with longer prefixes has 256 entries of its own. Usage: fib_bench [words of table names to measure]. PREFIXES=file, SEED=n.
+ * holds 32 neighbouring /24, and a /24 with longer prefixes has 256 entries of its own.
+ *
+ * Usage: fib_bench [words of table names to measure]. PREFIXES=file, SEED=n.
  */
 #include <stdio.h>
 #include <string.h>
@@ -155,11 +157,7 @@ static const struct bench_table our_table6 = {
 
 static void inside(const struct bench_route *r, uint8_t *a)
 {
-	random_fill(a, 16);
-	for (unsigned i = 0; i < r->plen; i++) {
-		uint8_t bit = (uint8_t)(0x80 >> i % 8);
-		a[i / 8] = (uint8_t)((a[i / 8] & ~bit) | (r->addr[i / 8] & bit));
-	}
+	prefix_draw(a, 16, r->addr, r->plen);
 }
 
 static void address_set(struct bench_addresses *a, uint32_t i, const uint8_t *addr)

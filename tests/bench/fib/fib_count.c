@@ -51,15 +51,6 @@ static void *memory(size_t bytes)
 	return p;
 }
 
-static void draw(uint8_t *to, const uint8_t *prefix, unsigned plen)
-{
-	random_fill(to, 16);
-	for (unsigned i = 0; i < plen; i++) {
-		uint8_t bit = (uint8_t)(0x80 >> i % 8);
-		to[i / 8] = (uint8_t)((to[i / 8] & ~bit) | (prefix[i / 8] & bit));
-	}
-}
-
 static void add(const uint8_t *prefix, unsigned plen, uint32_t hop)
 {
 	struct net_addr addr;
@@ -107,7 +98,7 @@ static void make(void)
 	for (unsigned i = 0; i < VECTORS; i++)
 		for (unsigned k = 0; k < FIB_BATCH_MAX; k++) {
 			const struct prefix6 *q = &p[random_below(ROUTES)];
-			draw(destination[i][k], q->addr, q->plen);
+			prefix_draw(destination[i][k], 16, q->addr, q->plen);
 			dst6[i][k] = destination[i][k];
 			dst4[i][k] = be32_load(destination[i][k]);
 		}

@@ -118,25 +118,15 @@ static void write_routes(const char *folder, const struct prefix6 *p, uint32_t n
 	close_written(f);
 }
 
-/* A random address in the prefix. */
-static void draw(uint8_t *to, const struct prefix6 *p)
-{
-	random_fill(to, octets);
-	for (unsigned i = 0; i < octets; i++) {
-		const unsigned bits = p->plen > 8 * i ? p->plen - 8 * i : 0; /* bits left */
-		const uint8_t host = (uint8_t)(bits < 8 ? 0xff >> bits : 0);
-		to[i] = (uint8_t)((to[i] & host) | (p->addr[i] & ~host));
-	}
-}
-
 static void write_destinations(const char *folder, const struct prefix6 *p, uint32_t n, uint32_t many)
 {
 	FILE *f = create(folder, "destinations");
 	for (uint32_t i = 0; i < many; i++) {
 		uint8_t to[16];
-		do
-			draw(to, &p[random_below(n)]);
-		while (!is_used(to));
+		do {
+			const struct prefix6 *q = &p[random_below(n)];
+			prefix_draw(to, octets, q->addr, q->plen);
+		} while (!is_used(to));
 		fwrite(to, octets, 1, f);
 	}
 	close_written(f);

@@ -221,3 +221,13 @@ unsigned prefixes6_make(struct prefix6 **out, unsigned n)
 		free(cluster[c]);
 	return n;
 }
+
+void prefix_draw(uint8_t *to, unsigned octets, const uint8_t *prefix, unsigned plen)
+{
+	random_fill(to, octets);
+	for (unsigned i = 0; i < octets; i++) {
+		const unsigned bits = plen > 8 * i ? plen - 8 * i : 0; /* bits left */
+		const uint8_t host = (uint8_t)(bits < 8 ? 0xff >> bits : 0);
+		to[i] = (uint8_t)((to[i] & host) | (prefix[i] & ~host));
+	}
+}

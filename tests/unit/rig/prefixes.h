@@ -43,4 +43,7 @@ struct prefix6 {
 unsigned prefixes6_load(struct prefix6 **out);
 unsigned prefixes6_make(struct prefix6 **out, unsigned n);
 
+/* A random address of so many octets inside prefix/plen. */
+void prefix_draw(uint8_t *to, unsigned octets, const uint8_t *prefix, unsigned plen);
+
 #endif
