@@ -7,7 +7,7 @@
  * received, and their buffers replaced; `forward`: received and sent without access to the frames;
  * `route`: the router's vector path in between (slots_route.h), with frames in the cache, unlike
  * frames that a device's core wrote; `full`: the same with a million routes, and random
- * destinations in them.
+ * destinations in them; `ip6`: the same over IPv6, with 160,000 routes.
  *
  * `mlx5 one`: one frame per send WQE, `many`: as many as fit; `mini`: in addition, received frames
  * have mini CQEs, in sessions of SESSION. Best of ROUNDS, and the median. Usage: slots_bench
@@ -43,7 +43,7 @@ struct core_out core_outs[NIC_PORTS_MAX];
 uint64_t core_forwards;
 struct coredump core_dump_area;
 
-static struct virtio_ring virtio;
+static struct virtio_ring virtio, virtio_rx;
 static struct intel_rx ixgbe_rx;
 static struct intel_tx ixgbe;
 static struct mlx5_rx mlx5_rx;
@@ -103,6 +103,12 @@ static unsigned virtio_burst(struct nic_queue *q, const struct pkt *v, unsigned 
 {
 	(void)q;
 	return virtio_tx_burst(&virtio, &pool, &cnt, v, n, &broken);
+}
+
+static unsigned virtio_receive(struct nic_queue *q, struct pkt *v, unsigned max)
+{
+	(void)q;
+	return virtio_rx_burst(&virtio_rx, &pool, &cnt, v, max, true, &broken);
 }
 
 static unsigned ixgbe_open(struct nic_queue *q)
@@ -183,6 +189,10 @@ static void virtio_start(void)
 	virtio_ring_init(&virtio, memory, RING);
 	virtio.doorbell = &doorbell;
 	virtio.used->flags = VIRTQ_USED_F_NO_NOTIFY; /* like a device that polls */
+	virtio_ring_init(&virtio_rx, memory + virtio_ring_bytes(RING), RING);
+	virtio_rx.doorbell = &doorbell;
+	virtio_rx.used->flags = VIRTQ_USED_F_NO_NOTIFY;
+	virtio_rx_fill(&virtio_rx, RING, &pool, &cnt);
 }
 
 static void virtio_device(void)
@@ -191,6 +201,23 @@ static void virtio_device(void)
 	for (; at != to; at++)
 		virtio.used->ring[at % RING].id = virtio.avail->ring[at % RING];
 	__atomic_store_n(&virtio.used->idx, to, __ATOMIC_RELEASE);
+}
+
+static void virtio_arrive(unsigned n)
+{
+	if ((uint16_t)(virtio_rx.avail->idx - arrived) < n)
+		abort();
+	for (; n; n--, arrived++) {
+		uint16_t id = virtio_rx.avail->ring[arrived % RING];
+		uint32_t buf = virtio_rx.owner[id];
+		*(struct virtio_net_hdr *)(void *)(buf_base(&pool, buf) + BUF_DATA_OFFSET -
+		                                   sizeof(struct virtio_net_hdr)) =
+			(struct virtio_net_hdr){.num_buffers = 1};
+		write_frame(buf, BUF_DATA_OFFSET, arrived);
+		virtio_rx.used->ring[arrived % RING] =
+			(struct virtq_used_elem){id, FRAME + sizeof(struct virtio_net_hdr)};
+	}
+	__atomic_store_n(&virtio_rx.used->idx, (uint16_t)arrived, __ATOMIC_RELEASE);
 }
 
 static void ixgbe_start(void)
@@ -310,6 +337,7 @@ static void no_device(void)
 }
 
 static const struct nic_ops virtio_ops = {.name = "virtio_net",
+                                          .rx_burst = virtio_receive,
                                           .tx_burst = virtio_burst,
                                           .slots_open = virtio_open,
                                           .slots_put = virtio_put,
@@ -332,8 +360,8 @@ static const struct nic_ops mlx5_slot_ops = {.name = "mlx5",
                                              .slots_send = mlx5_send};
 
 static const char *const kinds[] = {"fixed", "lengths", "tx_burst", "rx_burst", "forward", "route",
-                                    "full"};
-enum kind { FIXED, LENGTHS, TX_BURST, RX_BURST, FORWARD, ROUTE, FULL, KINDS };
+                                    "full", "ip6"};
+enum kind { FIXED, LENGTHS, TX_BURST, RX_BURST, FORWARD, ROUTE, FULL, IP6, KINDS };
 
 struct device {
 	const char *name;
@@ -346,11 +374,11 @@ struct device {
 
 static const struct device devices[] = {
 	{"null", FIXED, FIXED, &null_ops, no_device, no_device, NULL},
-	{"virtio_net", FIXED, TX_BURST, &virtio_ops, virtio_start, virtio_device, NULL},
-	{"ixgbe", FIXED, FULL, &ixgbe_slot_ops, ixgbe_start, ixgbe_device, ixgbe_arrive},
-	{"mlx5 one", FIXED, FULL, &mlx5_slot_ops, mlx5_one_start, mlx5_device, mlx5_arrive},
-	{"mlx5 many", FIXED, FULL, &mlx5_slot_ops, mlx5_many_start, mlx5_device, mlx5_arrive},
-	{"mlx5 mini", RX_BURST, FULL, &mlx5_slot_ops, mlx5_mini_start, mlx5_device,
+	{"virtio_net", FIXED, IP6, &virtio_ops, virtio_start, virtio_device, virtio_arrive},
+	{"ixgbe", FIXED, IP6, &ixgbe_slot_ops, ixgbe_start, ixgbe_device, ixgbe_arrive},
+	{"mlx5 one", FIXED, IP6, &mlx5_slot_ops, mlx5_one_start, mlx5_device, mlx5_arrive},
+	{"mlx5 many", FIXED, IP6, &mlx5_slot_ops, mlx5_many_start, mlx5_device, mlx5_arrive},
+	{"mlx5 mini", RX_BURST, IP6, &mlx5_slot_ops, mlx5_mini_start, mlx5_device,
 	 mlx5_arrive_mini},
 };
 
@@ -463,7 +491,7 @@ static void start(const struct device *d, enum kind kind)
 	queue = (struct nic_queue){.ops = d->ops, .pool = &pool, .cnt = &cnt};
 	arrived = 0;
 	routed = kind >= ROUTE;
-	route_table(kind == FULL);
+	route_table(kind == IP6 ? ROUTE_SIX : kind == FULL ? ROUTE_FULL : ROUTE_ONE);
 	d->start();
 	for (unsigned i = 0; i < RING; i++) /* a generator's frames, adjacent in memory */
 		table[i] = (struct nic_slot){memory + (2u << 20) + 128 * i + 64, FRAME};
@@ -513,7 +541,7 @@ int main(int argc, char **argv)
 	}
 	madvise(memory, MEMORY_BYTES, MADV_HUGEPAGE); /* like a core's packet memory */
 	memset(memory, 0, MEMORY_BYTES);
-	route_start(counted ? 100000 : 1000000);
+	route_start(counted ? 100000 : 1000000, counted ? 20000 : 160000);
 	if (!counted)
 		printf("%-19s  cycles a packet, best (median), by packets a doorbell: 1 4 16 32 64 256 512\n",
 	       "");

@@ -17,6 +17,7 @@
 #include "runtime/runtime.h"
 #include "net/fib/fib.h"
 #include "net/ip4.h"
+#include "net/ip6.h"
 #include "tests/unit/rig/host.h"
 #include "tests/unit/rig/prefixes.h"
 
@@ -32,8 +33,10 @@ static struct dp_state dp;
 static _Alignas(64) uint8_t shared[DP_SHARED_BYTES];
 static struct counters counters;
 static struct fate_counts fates;
-static struct fib_writer one, full;
+static struct fib_writer one, full, full6;
 static uint32_t destination[DESTINATIONS]; /* of frames, with the full table */
+static struct net_addr destination6[DESTINATIONS];
+static enum route_table table;
 static const uint8_t ours[] = {2, 'r', 'o', 'u', 't', 'e'}, theirs[] = {2, 'o', 't', 'h', 'e', 'r'};
 
 void *core_published_area(size_t *bytes)
@@ -115,8 +118,10 @@ static void *large(size_t bytes)
 
 static void table_make(struct fib_writer *w, uint32_t routes)
 {
-	size_t bytes = fib4_shared_bytes(routes), more = fib4_private_bytes(routes, bytes);
-	if (fib4_init(w, large(bytes), bytes, large(more), more))
+	const bool is_six = w == &full6;
+	size_t bytes = is_six ? fib6_shared_bytes(routes) : fib4_shared_bytes(routes);
+	size_t more = is_six ? fib6_private_bytes(routes, bytes) : fib4_private_bytes(routes, bytes);
+	if ((is_six ? fib6_init : fib4_init)(w, large(bytes), bytes, large(more), more))
 		abort();
 	fib_use(w, fib_path_for(vector_bits()));
 }
@@ -127,7 +132,7 @@ static void table_add(struct fib_writer *w, uint32_t addr, unsigned plen, unsign
 		abort();
 }
 
-static uint32_t routes_of_full;
+static uint32_t routes_of_full, routes_of_six;
 
 /* Prefixes like the global table's, and for each frame a forwardable address in one of them. */
 static void full_make(void)
@@ -146,49 +151,96 @@ static void full_make(void)
 	free(p);
 }
 
-static void neighbour_make(struct adj *a)
+static bool is_global(const struct net_addr *a)
 {
-	static const uint8_t ip4[] = {8, 0};
+	return (a->w[0] & 0xe0) == 0x20; /* 2000::/3 (RFC 4291 2.4) */
+}
+
+/* The same for IPv6. */
+static void full6_make(void)
+{
+	struct prefix6 *p;
+	seed_random("slots_bench");
+	unsigned n = prefixes6_make(&p, routes_of_six);
+	table_make(&full6, n);
+	fib6_favour(&full6, NH_NEIGHBOUR, NH_NEIGHBOUR6);
+	for (unsigned i = 0; i < n; i++) {
+		const struct net_addr addr = net_addr_load(p[i].addr);
+		if (fib6_insert(&full6, &addr, p[i].plen, NH_NEIGHBOUR6 + p[i].nh % NEIGHBOURS))
+			abort();
+		fib_reclaim(&full6);
+	}
+	for (unsigned i = 0; i < DESTINATIONS; i++)
+		do {
+			const struct prefix6 *q = &p[random_below(n)];
+			prefix_draw((uint8_t *)&destination6[i], 16, q->addr, q->plen);
+		} while (!is_global(&destination6[i]));
+	free(p);
+}
+
+static void neighbour_make(struct adj *a, uint16_t type)
+{
 	*a = (struct adj){.port = 0, .state = ADJ_FORWARD, .mtu = 1500, .header_bytes = ETH_HLEN};
 	memcpy(a->header, theirs, sizeof theirs);
 	memcpy(a->header + 6, ours, sizeof ours);
-	memcpy(a->header + 12, ip4, sizeof ip4);
+	be16_store(a->header + 12, type);
 }
 
-void route_start(uint32_t full_routes)
+void route_start(uint32_t full_routes, uint32_t six_routes)
 {
 	routes_of_full = full_routes;
+	routes_of_six = six_routes;
 	table_make(&one, 1);
 	table_add(&one, IP4(198, 19, 0, 0), 16, 0);
 	dp.filters = &dp.filter_set[0];
-	dp.interface[0] = (struct dp_interface){.enabled = true, .link_up = true};
+	dp.interface[0] = (struct dp_interface){.enabled = true, .enabled6 = true, .link_up = true};
 	memcpy(dp.interface[0].mac, ours, sizeof ours);
-	for (unsigned i = 0; i < NEIGHBOURS; i++)
-		neighbour_make(&dp.adj[NH_NEIGHBOUR + i]);
+	for (unsigned i = 0; i < NEIGHBOURS; i++) {
+		neighbour_make(&dp.adj[NH_NEIGHBOUR + i], ETH_TYPE_IP4);
+		neighbour_make(&dp.adj[NH_NEIGHBOUR6 + i], ETH_TYPE_IP6);
+	}
 	self.counters = &counters;
 	self.fates = &fates;
 	router_app.data_start();
 }
 
-void route_table(bool is_full)
+void route_table(enum route_table wanted)
 {
-	if (is_full && !full.fib)
+	table = wanted;
+	if (table == ROUTE_FULL && !full.fib)
 		full_make();
-	dp.fib = is_full ? full.fib : one.fib;
+	if (table == ROUTE_SIX && !full6.fib)
+		full6_make();
+	dp.fib = table == ROUTE_FULL ? full.fib : one.fib;
+	dp.fib6 = full6.fib;
+}
+
+static void ip4_write(uint8_t *ip, uint32_t number)
+{
+	const struct ip4_build b = {.src = IP4(198, 18, 0, 1),
+	                            .dst = table == ROUTE_FULL ? destination[number % DESTINATIONS]
+	                                                       : IP4(198, 19, 0, 0) + (number & 0xffff),
+	                            .payload_len = 26,
+	                            .ttl = 64,
+	                            .proto = IP4_PROTO_UDP};
+	ip4_header_build(ip, &b);
+}
+
+static void ip6_write(uint8_t *ip, uint32_t number)
+{
+	const struct ip6_build b = {.src = IP6(0x20010db8, 0, 0, 1),
+	                            .dst = destination6[number % DESTINATIONS],
+	                            .payload_len = 6,
+	                            .next = IP6_NO_NEXT,
+	                            .hop_limit = 64};
+	ip6_header_build(ip, &b);
 }
 
 void route_frame(uint8_t *at, uint32_t number)
 {
-	const bool is_full = dp.fib == full.fib;
-	const struct ip4_build b = {.src = IP4(198, 18, 0, 1),
-	                            .dst = is_full ? destination[number % DESTINATIONS]
-	                                           : IP4(198, 19, 0, 0) + (number & 0xffff),
-	                            .payload_len = 26,
-	                            .ttl = 64,
-	                            .proto = IP4_PROTO_UDP};
 	memset(at, 0, 60);
 	memcpy(at, ours, sizeof ours);
 	memcpy(at + 6, theirs, sizeof theirs);
-	at[12] = 8;
-	ip4_header_build(at + 14, &b);
+	be16_store(at + 12, table == ROUTE_SIX ? ETH_TYPE_IP6 : ETH_TYPE_IP4);
+	(table == ROUTE_SIX ? ip6_write : ip4_write)(at + ETH_HLEN, number);
 }

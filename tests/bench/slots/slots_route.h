@@ -5,12 +5,14 @@
 
 #include "lib/types.h"
 
-/* The full table has `full_routes` routes. */
-void route_start(uint32_t full_routes);
+enum route_table { ROUTE_ONE, ROUTE_FULL, ROUTE_SIX };
 
-/* Selects the table: one route; or the full one, to 64 neighbours, with each frame's destination
- * anywhere in them. */
-void route_table(bool is_full);
+/* The full table has `full_routes` routes, IPv6's `six_routes`. */
+void route_start(uint32_t full_routes, uint32_t six_routes);
+
+/* Selects the table: one route; or a full one, to 64 neighbours, with each frame's destination
+ * anywhere in it. */
+void route_table(enum route_table wanted);
 
 /* Writes routable frame `number`, of 60 bytes. */
 void route_frame(uint8_t *at, uint32_t number);
