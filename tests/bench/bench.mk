@@ -99,8 +99,14 @@ $(BENCH_BUILD)/tcp_load: $(patsubst %,$(BENCH_BUILD)/%.o,tcp/tcp_load wire/wire_
 
 # The generator of bench.py, for the frame sizes (without checksum) of each family; the distance of
 # two CPUs
-BENCH_GENERATORS := vhost_gen vhost_gen_78 vhost_gen6_64 vhost_gen6_78 vhost_gen_stations
+BENCH_GENERATORS := vhost_gen vhost_gen_78 vhost_gen6_64 vhost_gen6_78 vhost_gen_stations vhost_gen_tagged \
+    vhost_gen_512 vhost_gen_1518 vhost_gen_9018 vhost_gen_imix
 BENCH_FLAGS_vhost_gen_78 := -DFRAME_BYTES=74
+BENCH_FLAGS_vhost_gen_512 := -DFRAME_BYTES=508
+BENCH_FLAGS_vhost_gen_1518 := -DFRAME_BYTES=1514
+BENCH_FLAGS_vhost_gen_9018 := -DFRAME_BYTES=9014
+BENCH_FLAGS_vhost_gen_imix := -DIMIX=1 -DFRAME_BYTES=1514
+BENCH_FLAGS_vhost_gen_tagged := -DTAG=10
 BENCH_FLAGS_vhost_gen_stations := -DSTATIONS=1
 BENCH_FLAGS_vhost_gen6_64 := -DFAMILY=6
 BENCH_FLAGS_vhost_gen6_78 := -DFAMILY=6 -DFRAME_BYTES=74

@@ -10,6 +10,8 @@
                                  (table.py); PREFIXES=FILE: with that file's, as globalroutes
   router.virtio.ip6.64B.160kroutes.*  the same of IPv6, which nicsim does not generate
   router.virtio.ip6.78B.<ROUTES>.* and ip4, 64B: a router of each family, by turns
+  price.*                        what longer frames, more ports, next hops, VLANs, filters and so on cost, each beside
+                                 the plain router (price.py); --price NAME: only that
   router.null.64B.<ROUTES>.*     the same without any device: frames made on the spot and thrown away
                                  (drivers/null): what loop, application and buffers cost
   peer.<PROGRAM>.*               DPDK in the guest's place over virtio-user, on the same generator,
@@ -76,25 +78,27 @@ from bfd import bfd
 from bgp import bgp
 from capture import capture
 from churn import churn
+from contender import FAMILIES, UNITS, Contender
 from elastic import elastic
 from engine import engine_fpm
 from engine_churn import engine_churn
 from floods import floods
 from idle import idle
-from load import (HUGEPAGES_WANTED, SLICE_S, WARM_UP_S, BenchError, Generator, build_tools, hugepages,
-                  median_of, near_only, pin_guest, progress, realtime, round_trip_ns, say)
+from load import (HUGEPAGES_WANTED, SLICE_S, WARM_UP_S, BenchError, build_tools, hugepages,
+                  median_of, near_only, pin_guest, progress, say)
 from memory import idle_memory
 from models import LINE_RATE_PPS, curve, router_on_models
 from overload import overload
 from peers import FULL_PEERS, PEERS, build_l3fwd, dpdk_version
 from results import RESULTS, Results
-from router import data_core, drops_of, router_under_load
+from router import cycles_in_a_slice, drops_of
+from price import price
 from pktgen import pktgen
 from plots import draw
 from services import choose_family, plain_requests, tcp, tcp_idle, udp_rtt
 from steering import steering
 from switch import switch
-from table import SMALL, Full, configuration, configuration6
+from table import SMALL, Full, configuration
 from tail import PARTS as TAIL_PARTS
 from tail import tail
 from takeover import takeover
@@ -106,9 +110,6 @@ from launcher import demo, image, netlab, options, ports
 from launcher.errors import LauncherError
 from launcher.guest import Guest, GuestError
 
-FAMILIES = {"ip4.64B": "vhost_gen", "ip6.64B": "vhost_gen6_64", "ip4.78B": "vhost_gen_78",
-            "ip6.78B": "vhost_gen6_78"}  # contender: its generator
-ALL_PEERS = {**PEERS, **FULL_PEERS[4], **FULL_PEERS[6]}
 FULL_TABLES = {"full-table": 4, "full-table6": 6}  # the part: version of IP
 FULL_HUGEPAGES = 1280  # l3fwd has two full tables, and takes more than its -m for them
 IMPOSSIBLE = 1.05  # a busy share above this is impossible
@@ -116,7 +117,7 @@ VALID = 0.99  # of the requested rate; with less, a trial is void
 SATURATED = 0.98  # from this busy share of the data core on, the core is the limit
 ENGINE = {"engine-fpm": engine_fpm, "engine-zebra": zebra, "engine-bgp": bgp,
           "engine-churn": engine_churn, "engine-takeover": takeover}  # the parts of "engine"
-PARTS = ["forwarding", "full-table", "full-table6", "families", "null", "no-loss", "overload", "floods",
+PARTS = ["forwarding", "full-table", "full-table6", "families", "price", "null", "no-loss", "overload", "floods",
          "tail-writes", "tcp", "tcp-idle", "tcp-plain", "udp-rtt", "http", "content", "web-load", "scrape", "churn",
          "engine", "engine-fpm", "engine-zebra", "engine-bgp", "engine-churn", "engine-takeover",
          "tail", *TAIL_PARTS, "idle", "elastic", "bfd", "capture", "xdp", "steering", "switch", "pktgen", "pktgen-curve", "pktgen-latency", "boot", "sizes"]
@@ -131,68 +132,6 @@ def null_routes(prefixes):
 
 
 # --- measurements ---
-
-def mmio(router):
-    blocks = router.interfaces().values()
-    return tuple(sum(block.get(name, 0) for block in blocks)
-                 for name in ("mmio_reads", "mmio_writes"))
-
-
-class Contender:
-    """Our image or a peer, with its own generator; runs until `stack` ends, measured in turns."""
-
-    def __init__(self, stack, work, huge, accel, what, table):
-        self.what = what
-        work = os.path.join(work, what)
-        os.makedirs(work, exist_ok=True)
-        self.router = None
-        if what in options.NIC_MODELS:
-            self.router, self.generator = stack.enter_context(
-                router_on_models(work, accel, what, table))
-        else:
-            program = FAMILIES.get(what, table.generator)
-            self.generator = stack.enter_context(Generator(work, huge, table.load, program))
-        if what == "router" or what in FAMILIES:
-            text = (configuration6(table.routes) if what.startswith("ip6")
-                    else table.configuration())
-            self.router = stack.enter_context(
-                router_under_load(work, accel, self.generator, text, memory=table.memory))
-        elif what in ALL_PEERS:
-            stack.enter_context(ALL_PEERS[what][0](work, huge, self.generator, table))
-        self.generator.run(WARM_UP_S)
-        self.before = self.inside()
-
-    def inside(self):
-        return (data_core(self.router), mmio(self.router)) if self.router else None
-
-    def turn(self):
-        """Measures one slice; returns {figure: value}. The first figures are measured from outside,
-        in the same manner for all."""
-        trip = round_trip_ns()
-        load = self.generator.run(SLICE_S)
-        hz = self.generator.tsc_hz
-        got = {"trip": max(trip, round_trip_ns()), "mpps": load.mpps(),
-               "cycles_per_packet": hz / (load.mpps() * 1e6),
-               "offered_per_taken": load.offered / load.taken, "full_share": load.full_share()}
-        if self.router:
-            (core_before, mmio_before), self.before = self.before, self.inside()
-            core, registers = self.before
-            packets = max(1, core["rx_pkts"] - core_before["rx_pkts"])
-            cycles = core["busy_cycles"] - core_before["busy_cycles"]
-            got.update(busy_cycles_per_packet=cycles / packets,
-                       busy_share=cycles / packets / got["cycles_per_packet"],
-                       packets_per_turn=core.get("pkts_turn", 0),
-                       mmio_reads_per_packet=(registers[0] - mmio_before[0]) / packets,
-                       mmio_writes_per_packet=(registers[1] - mmio_before[1]) / packets)
-        return got
-
-
-UNITS = {"mpps": ("Mpps", "higher"), "cycles_per_packet": ("TSC cycles", "lower"),
-         "busy_cycles_per_packet": ("TSC cycles", "lower"), "busy_share": ("of time", "higher"),
-         "packets_per_turn": ("packets", "higher"),
-         "mmio_reads_per_packet": ("per packet", "lower"),
-         "mmio_writes_per_packet": ("per packet", "lower")}
-
 
 def forwarding(results, work, accel, huge, table, runs, seconds, nics, peers):
     """Adds the figures of one table of routes, beside those peers (names and descriptions); returns
@@ -318,14 +257,8 @@ def without_device(results, work, accel, runs):
             router.wait_ready(120)
             router.wait_prompt()
             core = pin_guest(pidfile, qmp_path)
-            drops, cycles = drops_of(router), []
-            for _ in range(runs * 3):
-                before = data_core(router)
-                with realtime(core):
-                    time.sleep(SLICE_S)
-                after = data_core(router)
-                cycles.append((after["busy_cycles"] - before["busy_cycles"])
-                              / (after["rx_pkts"] - before["rx_pkts"]))
+            drops = drops_of(router)
+            cycles = [cycles_in_a_slice(router, core) for _ in range(runs * 3)]
             if drops_of(router) != drops:
                 raise BenchError("null ports: not all was forwarded: %s" % drops_of(router))
         results.add("router.null.64B.%s.busy_cycles_per_packet" % table.name, cycles,
@@ -455,6 +388,8 @@ def main():
     parser.add_argument("--idle", action="append", metavar="MODE",
                         help="of idle: modes, as in the statement: poll, sleep, \"sleep spin 1000\" (poll and sleep)")
     parser.add_argument("--rate", action="append", type=int, help="of idle: datagrams a second")
+    parser.add_argument("--price", action="append", metavar="NAME",
+                        help="of price: only this (oneport, hops, ..., ports)")
     parser.add_argument("--quick", action="store_true",
                         help="few numbers of connections, seconds of BFD: to see that it works")
     arguments = parser.parse_args()
@@ -477,6 +412,13 @@ def main():
                 for table in SMALL:
                     families(results, work, accel, huge, table, arguments.runs,
                              arguments.seconds)
+        if "price" in parts:
+            build_tools()
+            missing = build_l3fwd()
+            if missing:
+                raise BenchError(missing)
+            with hugepages() as huge:
+                price(results, work, accel, huge, arguments.runs, arguments.seconds, arguments.price or [])
         if "null" in parts:
             without_device(results, work, accel, arguments.runs)
         if "no-loss" in parts:

@@ -32,7 +32,16 @@ def hop6(number):
     return "2001:db8:2::%x" % (1 + number)
 
 
-class Consecutive:
+class Table:
+    """What all tables have in common."""
+
+    back = 1  # the generator's port where the frames come back
+
+    def prepare(self, generator):
+        """Is called once both ends are up, before the first packet."""
+
+
+class Consecutive(Table):
     memory = "512M"  # of a guest with this table
     family, frames, generator = 4, "64B", "vhost_gen"  # of the load
 
@@ -50,7 +59,7 @@ class Consecutive:
         return configuration(self.prefixes())
 
 
-class Full:
+class Full(Table):
     memory = "2G"
 
     def __init__(self, work, family=4):

@@ -4,10 +4,10 @@
  * allocates and copies, reaches only 12 Mpps on one core of the test machines and would measure
  * itself; this program is faster than any peer so far, so the peer is the limit.
  *
- * Sends 64-byte UDP packets into the receive ring of port 0 and takes packets from the transmit
+ * Sends UDP packets, of 64 bytes if no other size is compiled in, into the receive ring of port 0 and takes packets from the transmit
  * ring of port 1 (or of port 0, or takes none), on one core. Split rings. A frame is written by wide
- * stores from a template, destination and checksum from a table; of returning frames, only one in
- * SAMPLE_EVERY is checked. All descriptors are read and checked. Used entries become visible once per
+ * stores from a template, destination and checksum from a table; of a long one only the first HEAD_MAX
+ * bytes, because no router reads more. Of returning frames, only one in SAMPLE_EVERY is checked. All descriptors are read and checked. Used entries become visible once per
  * batch. A protocol violation of the peer ends the program with a message: it is a test partner.
  *
  *   vhost_gen EAL-OPTIONS -- SOCKET0 SOCKET1 DST-MAC FIRST-PREFIX PREFIXES
@@ -49,13 +49,18 @@
  *   drain                drain TAKEN: that, until nothing has come for 50 ms
  *   teach MPPS           teach SENT  with STATIONS: a frame into port 1 from the MAC address of each
  *                                    destination, in order. What comes out of port 0 is thrown away
+ *   speak ADDRESS N MAC ROUTER
+ *                        speak SENT  an ARP request for ROUTER into port 1 from each of N neighbours with this MAC
+ *                                    address, ADDRESS and the following. What comes out is thrown away
  *   cable SECONDS        cable TAKEN: a cable from port 1 to port 0, from the first frame on
  *   quit
  *
  * The rings, and unimplemented parts of virtio: vhost_ring.h. Its lock is held during a whole run.
  */
+#include <arpa/inet.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <rte_arp.h>
 #include <rte_cycles.h>
 #include <rte_eal.h>
 #include <rte_ether.h>
@@ -79,6 +84,7 @@
 #define REST_NS 500 /* between polls of a ring that had less than a batch */
 #define WARM_UP_S 0.05
 #define BEGIN_S 5
+#define SPEAK_US 200 /* between two neighbours */
 #define QUIET_S 0.05
 
 #define HEADER_BYTES VHOST_HEADER_BYTES
@@ -92,12 +98,23 @@
 #ifndef STATIONS
 #define STATIONS 0
 #endif
+#ifndef TAG
+#define TAG 0 /* the VLAN of an 802.1Q tag; what comes back has one too */
+#endif
+#ifndef IMIX
+#define IMIX 0 /* FRAME_BYTES is the longest then */
+#endif
+#define LINK_BYTES (sizeof(struct rte_ether_hdr) + (TAG ? sizeof(struct rte_vlan_hdr) : 0))
 #define BUFFER_BYTES (HEADER_BYTES + FRAME_BYTES)
-/* The part of the buffer that differs between packets: IPv4 checksum, source, destination, ports;
- * for IPv6 the destination. */
-#define VARYING_AT (HEADER_BYTES + sizeof(struct rte_ether_hdr) + (FAMILY == 4 ? 10 : 24))
-#define VARYING_BYTES 16
-#define UDP_FITS (FRAME_BYTES >= (int)(sizeof(struct rte_ether_hdr) + (FAMILY == 4 ? 20 : 40) + 8))
+#define SHORTEST (HEADER_BYTES + (IMIX ? 60 : FRAME_BYTES)) /* buffer of a frame */
+#define HEAD_MAX 128
+#define WRITTEN_BYTES (SHORTEST < HEAD_MAX ? SHORTEST : HEAD_MAX)
+/* The part of the buffer that differs between packets: IPv4 checksum, source, destination, ports,
+ * and with IMIX also the lengths of IPv4 and UDP; for IPv6 the destination. */
+#define VARYING_AT (HEADER_BYTES + LINK_BYTES + (FAMILY == 6 ? 24 : IMIX ? 2 : 10))
+#define VARYING_BYTES (IMIX ? 24 : 16)
+#define UDP_FITS (FRAME_BYTES >= (int)(LINK_BYTES + (FAMILY == 4 ? 20 : 40) + 8))
+#define IP_IN(buffer) ((void *)((buffer) + HEADER_BYTES + LINK_BYTES))
 
 static struct vhost_port ports[2];
 static int back = 1; /* the port where a run's packets come back; -1: none does */
@@ -114,6 +131,12 @@ static inline void put_station(uint8_t *mac, unsigned n)
 	low = rte_cpu_to_be_32(rte_be_to_cpu_32(low) + n);
 	memcpy(mac, &eth->dst_addr, 2);
 	memcpy(mac + 2, &low, sizeof low);
+}
+
+/* The length of a frame with these varying bytes, in its buffer. */
+static inline unsigned length_of(const uint8_t *bytes)
+{
+	return IMIX ? HEADER_BYTES + LINK_BYTES + (bytes[0] << 8 | bytes[1]) : BUFFER_BYTES;
 }
 
 /* --- rings --- */
@@ -137,11 +160,11 @@ static inline void fill(struct vhost_ring *q, unsigned n, unsigned at)
 		memcpy(to, template, VARYING_AT);
 		memcpy(to + VARYING_AT, varying[at + i], VARYING_BYTES);
 		memcpy(to + VARYING_AT + VARYING_BYTES, template + VARYING_AT + VARYING_BYTES,
-		       BUFFER_BYTES - VARYING_AT - VARYING_BYTES);
+		       WRITTEN_BYTES - VARYING_AT - VARYING_BYTES);
 		if (STATIONS)
 			put_station(to + HEADER_BYTES, at + i);
 		q->used->ring[(uint16_t)(q->next + i) & mask] =
-			(struct vring_used_elem){id[i], BUFFER_BYTES};
+			(struct vring_used_elem){id[i], length_of(varying[at + i])};
 	}
 }
 
@@ -156,18 +179,22 @@ static const uint8_t source6[16] = {0x20, 0x01, 0x0d, 0xb8, 0, 1, [15] = 2};
 static unsigned bad_packet(const struct vhost_ring *q, uint16_t id)
 {
 	uint8_t buffer[BUFFER_BYTES];
-	if (vhost_gather(q, id, buffer, sizeof buffer) < BUFFER_BYTES)
+	if (vhost_gather(q, id, buffer, sizeof buffer) < SHORTEST)
 		return 1;
 	const struct rte_ether_hdr *eth = (const void *)(buffer + HEADER_BYTES);
-	const struct rte_ipv4_hdr *ip = (const void *)(eth + 1);
+	const struct rte_vlan_hdr *tag = (const void *)(eth + 1);
+	const struct rte_ipv4_hdr *ip = IP_IN(buffer);
+	if (TAG && eth->ether_type != rte_cpu_to_be_16(RTE_ETHER_TYPE_VLAN))
+		return 1;
+	const uint16_t type = TAG ? tag->eth_proto : eth->ether_type;
 	if (FAMILY == 6) {
-		const struct rte_ipv6_hdr *six = (const void *)(eth + 1);
+		const struct rte_ipv6_hdr *six = (const void *)ip;
 		/* DPDK's l3fwd does not change the hop limit. */
-		return eth->ether_type != rte_cpu_to_be_16(RTE_ETHER_TYPE_IPV6) ||
+		return type != rte_cpu_to_be_16(RTE_ETHER_TYPE_IPV6) ||
 		       (six->hop_limits != 63 && six->hop_limits != 64) ||
 		       memcmp(six->src_addr, source6, 16) != 0;
 	}
-	if (eth->ether_type != rte_cpu_to_be_16(RTE_ETHER_TYPE_IPV4))
+	if (type != rte_cpu_to_be_16(RTE_ETHER_TYPE_IPV4))
 		return 1;
 	/* A peer that swaps addresses without routing does not change the TTL. */
 	if (ip->time_to_live != 63 && ip->time_to_live != 64)
@@ -182,7 +209,7 @@ static inline void give_back(struct vhost_ring *q, unsigned n)
 	for (unsigned i = 0; i < n; i++) {
 		uint16_t slot = (uint16_t)(q->next + i) & mask, id = q->avail->ring[slot];
 		const struct vring_desc *d = vhost_descriptor(q, id);
-		if (__builtin_expect(d->flags != 0 || d->len < BUFFER_BYTES, 0))
+		if (__builtin_expect(d->flags != 0 || d->len < SHORTEST, 0))
 			vhost_gather(q, id, NULL, 0); /* checks the chain */
 		q->used->ring[slot] = (struct vring_used_elem){id, 0};
 	}
@@ -213,7 +240,7 @@ static inline unsigned dequeue(struct vhost_ring *q, uint64_t now, uint64_t *bad
 /* A stamped frame is longer by GROWTH: the length in its descriptor tells it from others. */
 #define GROWTH 12
 #define STAMPED_BYTES (BUFFER_BYTES + GROWTH)
-#define STAMP_AT (HEADER_BYTES + sizeof(struct rte_ether_hdr) + 20 + sizeof(struct rte_udp_hdr) + 2)
+#define STAMP_AT (HEADER_BYTES + LINK_BYTES + 20 + sizeof(struct rte_udp_hdr) + 2)
 #define STAMP_EVERY_NS 400 /* at most: the stamped frames are read */
 #define GAP_NS 5000        /* between two turns: longer, and this program was off its CPU */
 #define TAIL_BURST 64
@@ -226,7 +253,7 @@ static uint64_t stamped, returned;
 /* Sets the lengths and the checksum of the IPv4 frame at `to` (RFC 1624) and writes the stamp. */
 static void put_stamp(uint8_t *to, uint64_t stamp)
 {
-	struct rte_ipv4_hdr *ip = (void *)(to + HEADER_BYTES + sizeof(struct rte_ether_hdr));
+	struct rte_ipv4_hdr *ip = IP_IN(to);
 	struct rte_udp_hdr *udp = (void *)(ip + 1);
 	uint16_t old = ip->total_length, new = rte_cpu_to_be_16((uint16_t)(rte_be_to_cpu_16(old) + GROWTH));
 	uint32_t sum = (uint16_t)~ip->hdr_checksum + (uint32_t)(uint16_t)~old + new;
@@ -442,6 +469,57 @@ static void teach(double mpps)
 	printf("teach %u\n", done);
 }
 
+/* Has each neighbour ask for the router, which learns it by that (RFC 826). */
+static void speak(uint32_t first, unsigned neighbours, const struct rte_ether_addr *mac, uint32_t router)
+{
+	struct vhost_ring *in = &ports[1].rx, *out = &ports[1].tx;
+	unsigned done = 0;
+	pthread_mutex_lock(&vhost_lock);
+	vhost_learn(&ports[1]);
+	for (uint64_t start = rte_rdtsc(); done < neighbours && rte_rdtsc() - start < ticks_of(BEGIN_S); usleep(SPEAK_US)) {
+		swallow(out, rte_rdtsc());
+		vhost_call(out, 0, true);
+		if (vhost_available(in, rte_rdtsc()) == 0)
+			continue;
+		uint8_t frame[HEADER_BYTES + 60] = {0};
+		struct rte_ether_hdr *eth = (void *)(frame + HEADER_BYTES);
+		struct rte_arp_hdr *arp = (void *)(eth + 1);
+		((struct virtio_net_hdr_mrg_rxbuf *)(void *)frame)->num_buffers = 1;
+		*eth = (struct rte_ether_hdr){.src_addr = *mac, .ether_type = rte_cpu_to_be_16(RTE_ETHER_TYPE_ARP)};
+		memset(&eth->dst_addr, 0xff, sizeof eth->dst_addr);
+		arp->arp_hardware = rte_cpu_to_be_16(RTE_ARP_HRD_ETHER);
+		arp->arp_protocol = rte_cpu_to_be_16(RTE_ETHER_TYPE_IPV4);
+		arp->arp_hlen = RTE_ETHER_ADDR_LEN;
+		arp->arp_plen = 4;
+		arp->arp_opcode = rte_cpu_to_be_16(RTE_ARP_OP_REQUEST);
+		arp->arp_data.arp_sha = *mac;
+		arp->arp_data.arp_sip = rte_cpu_to_be_32(first + done++);
+		arp->arp_data.arp_tip = rte_cpu_to_be_32(router);
+		const uint16_t slot = in->next & (in->size - 1), id = in->avail->ring[slot];
+		memcpy(vhost_address(in->port, vhost_descriptor(in, id)->addr, sizeof frame), frame, sizeof frame);
+		in->used->ring[slot] = (struct vring_used_elem){id, sizeof frame};
+		vhost_publish(in, (uint16_t)(in->next + 1));
+		vhost_call(in, 0, true);
+	}
+	pthread_mutex_unlock(&vhost_lock);
+	printf("speak %u\n", done);
+}
+
+/* The command with these words. False: they are invalid. */
+static bool speak_words(const char *words)
+{
+	char address[3][32];
+	struct rte_ether_addr mac;
+	struct in_addr first, router;
+	unsigned n;
+	if (sscanf(words, "speak %31s %u %31s %31s", address[0], &n, address[1], address[2]) != 4 ||
+	    inet_pton(AF_INET, address[0], &first) != 1 || rte_ether_unformat_addr(address[1], &mac) != 0 ||
+	    inet_pton(AF_INET, address[2], &router) != 1)
+		return false;
+	speak(rte_be_to_cpu_32(first.s_addr), n, &mac, rte_be_to_cpu_32(router.s_addr));
+	return true;
+}
+
 /* Carries one batch of frames over; without room at the far end the rest is lost, as on a cable. */
 static unsigned carry(struct vhost_ring *from, struct vhost_ring *to, uint64_t now)
 {
@@ -592,7 +670,13 @@ static void add6(const uint8_t to[16])
 
 static void add4(uint32_t network_order)
 {
-	struct rte_ipv4_hdr *ip = (void *)(template + HEADER_BYTES + sizeof(struct rte_ether_hdr));
+	static const uint16_t imix[] = {60, 590, 60, 60, 590, 60, 1514, 60, 590, 60, 60, 590};
+	struct rte_ipv4_hdr *ip = IP_IN(template);
+	if (IMIX) {
+		const uint16_t bytes = (uint16_t)(imix[destinations % RTE_DIM(imix)] - LINK_BYTES);
+		ip->total_length = rte_cpu_to_be_16(bytes);
+		((struct rte_udp_hdr *)(void *)(ip + 1))->dgram_len = rte_cpu_to_be_16((uint16_t)(bytes - sizeof *ip));
+	}
 	ip->dst_addr = network_order;
 	ip->hdr_checksum = 0;
 	ip->hdr_checksum = rte_ipv4_cksum(ip);
@@ -647,28 +731,32 @@ static void make_room(size_t many)
 static void make_template(const struct rte_ether_addr *dst)
 {
 	struct rte_ether_hdr *eth = (void *)(template + HEADER_BYTES);
-	struct rte_ipv4_hdr *ip = (void *)(eth + 1);
-	struct rte_ipv6_hdr *six = (void *)(eth + 1);
+	struct rte_vlan_hdr *tag = (void *)(eth + 1);
+	struct rte_ipv4_hdr *ip = IP_IN(template);
+	struct rte_ipv6_hdr *six = (void *)ip;
+	const uint16_t type = rte_cpu_to_be_16(FAMILY == 6 ? RTE_ETHER_TYPE_IPV6 : RTE_ETHER_TYPE_IPV4);
 	((struct virtio_net_hdr_mrg_rxbuf *)(void *)template)->num_buffers = 1;
 	eth->dst_addr = *dst;
 	eth->src_addr = (struct rte_ether_addr){{0x52, 0x54, 0, 0, 0, 0x0a}};
-	eth->ether_type = rte_cpu_to_be_16(FAMILY == 6 ? RTE_ETHER_TYPE_IPV6 : RTE_ETHER_TYPE_IPV4);
+	eth->ether_type = TAG ? rte_cpu_to_be_16(RTE_ETHER_TYPE_VLAN) : type;
+	if (TAG)
+		*tag = (struct rte_vlan_hdr){rte_cpu_to_be_16(TAG), type};
 	if (FAMILY == 6) {
 		six->vtc_flow = rte_cpu_to_be_32(6u << 28);
-		six->payload_len = rte_cpu_to_be_16(FRAME_BYTES - sizeof *eth - sizeof *six);
+		six->payload_len = rte_cpu_to_be_16(FRAME_BYTES - LINK_BYTES - sizeof *six);
 		six->proto = UDP_FITS ? 17 : 59;
 		six->hop_limits = 64;
 		memcpy(six->src_addr, source6, 16);
 		if (UDP_FITS)
-			make_udp(six + 1, FRAME_BYTES - sizeof *eth - sizeof *six);
+			make_udp(six + 1, FRAME_BYTES - LINK_BYTES - sizeof *six);
 		return;
 	}
 	ip->version_ihl = 0x45;
-	ip->total_length = rte_cpu_to_be_16(FRAME_BYTES - sizeof *eth);
+	ip->total_length = rte_cpu_to_be_16(FRAME_BYTES - LINK_BYTES);
 	ip->time_to_live = 64;
 	ip->next_proto_id = 17;
 	ip->src_addr = rte_cpu_to_be_32(RTE_IPV4(192, 0, 2, 2));
-	make_udp(ip + 1, FRAME_BYTES - sizeof *eth - sizeof *ip);
+	make_udp(ip + 1, FRAME_BYTES - LINK_BYTES - sizeof *ip);
 }
 
 /* Puts a burst of frames to NOWHERE behind the destinations. */
@@ -721,7 +809,7 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	printf("up %" PRIu64 "\n", rte_get_tsc_hz());
 
-	char line[64];
+	char line[128];
 	while (fgets(line, sizeof line, stdin) != NULL && strncmp(line, "quit", 4) != 0) {
 		double seconds, mpps = 0;
 		unsigned n, in_flight = UINT_MAX, odd = 0;
@@ -739,6 +827,9 @@ int main(int argc, char **argv)
 			if (!STATIONS || !(mpps > 0))
 				vhost_die("only a program with STATIONS teaches, at a rate");
 			teach(mpps);
+		} else if (strncmp(line, "speak ", 6) == 0) {
+			if (!speak_words(line))
+				vhost_die("speak ADDRESS N MAC ROUTER");
 		} else if (sscanf(line, "back %d", &back) == 1) {
 			if (back < -1 || back > 1)
 				vhost_die("packets come back by port 0, 1 or none (-1)");
