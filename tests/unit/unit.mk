@@ -236,6 +236,8 @@ UNIT_SRC_82599_rx := $(UNIT_SRC_82599_model)
 UNIT_SRC_82599_tx := $(UNIT_SRC_82599_model)
 UNIT_SRC_82599_timesync := $(UNIT_SRC_82599_model)
 UNIT_SRC_82599_fuzz := $(UNIT_SRC_82599_model) tests/unit/rig/intel_fuzz.c
+UNIT_SRC_nicsim_gen := $(addprefix tools/nicsim/,wires/gen.c wires/judge.c wires/flows.c wires/stamped.c wires/wire.c \
+	json.c parse.c intel/offload.c packet/headers.c)
 NICSIM_I226_SRC := $(wildcard tools/nicsim/i226/*.c tools/nicsim/intel/*.c tools/nicsim/packet/*.c) tools/nicsim/model.c \
 	tools/nicsim/reg.c tools/nicsim/json.c tools/nicsim/wires/wire.c tests/unit/rig/nicsim_rig.c
 UNIT_SRC_i226_model := $(NICSIM_I226_SRC) tests/unit/rig/drive_i226.c tests/unit/rig/nicsim_frames.c

@@ -140,6 +140,18 @@ static struct dma_region *region_at(struct dma_map *map, uint64_t bus, enum dma_
 	return NULL;
 }
 
+bool dma_piece(const struct dma_map *map, uint64_t bus, struct dma_piece *out)
+{
+	const struct dma_region *r = &map->region[map->last];
+	for (unsigned i = 0; bus - r->bus >= r->bytes; i++) {
+		if (i == map->count)
+			return false;
+		r = &map->region[i];
+	}
+	*out = (struct dma_piece){r->bus, r->bytes, r->at, r->writable};
+	return r->at != NULL;
+}
+
 void *dma_search(struct dma_map *map, uint64_t bus, uint64_t bytes, enum dma_access access)
 {
 	const struct dma_region *first = region_at(map, bus, access);

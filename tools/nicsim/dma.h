@@ -60,4 +60,7 @@ static inline void *dma_find(struct dma_map *map, uint64_t bus, uint64_t bytes,
 	return dma_search(map, bus, bytes, access);
 }
 
+/* The region around `bus`; false: there is none that we can reach. */
+bool dma_piece(const struct dma_map *map, uint64_t bus, struct dma_piece *out);
+
 #endif

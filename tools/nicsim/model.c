@@ -253,16 +253,19 @@ void model_violation(struct model *m, const char *format, ...)
 
 /* --- calls to the host and the wire --- */
 
-void *model_dma(struct model *m, uint64_t bus, uint64_t bytes, enum dma_access access,
-                const char *what)
+void *model_reach_other(struct model *m, uint64_t bus, uint64_t bytes, enum dma_access access)
 {
-	void *at = m->host.dma(m->host.ctx, bus, bytes, access);
-	if (__builtin_expect(at == NULL, 0)) {
-		m->dma_errors++;
-		model_violation(m, "%s: 0x%" PRIx64 " + %" PRIu64 " is not the guest's memory",
-		                what, bus, bytes);
-	}
-	return at;
+	struct dma_piece p;
+	if (m->host.piece && m->host.piece(m->host.ctx, bus, &p))
+		m->piece = p;
+	return m->host.dma(m->host.ctx, bus, bytes, access);
+}
+
+void *model_dma_error(struct model *m, uint64_t bus, uint64_t bytes, const char *what)
+{
+	m->dma_errors++;
+	model_violation(m, "%s: 0x%" PRIx64 " + %" PRIu64 " is not the guest's memory", what, bus, bytes);
+	return NULL;
 }
 
 void model_irq(struct model *m, unsigned vector)
@@ -271,10 +274,16 @@ void model_irq(struct model *m, unsigned vector)
 	m->host.irq(m->host.ctx, vector);
 }
 
+void model_send_all(struct model *m, const struct frame *v, unsigned n)
+{
+	m->tx_frames += n;
+	for (unsigned i = 0; i < n; i++)
+		m->tx_bytes += v[i].bytes;
+	if (m->wire)
+		wire_send(m->wire, v, n, m->now);
+}
+
 void model_send(struct model *m, const uint8_t *data, uint32_t bytes)
 {
-	m->tx_frames++;
-	m->tx_bytes += bytes;
-	if (m->wire)
-		wire_send(m->wire, data, bytes, m->now);
+	model_send_all(m, &(struct frame){.data = data, .bytes = bytes}, 1);
 }

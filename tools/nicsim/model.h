@@ -43,6 +43,13 @@ struct wire;
 
 enum dma_access { DMA_READ, DMA_WRITE }; /* from the device's point of view */
 
+/* A piece of guest memory that is one piece for the host, too. */
+struct dma_piece {
+	uint64_t bus, bytes;
+	uint8_t *at;
+	bool writable;
+};
+
 /* The model's host. `ctx` belongs to the host. Models call model_dma and model_irq, which count. */
 struct sim_host {
 	void *ctx;
@@ -53,6 +60,9 @@ struct sim_host {
 	/* Fires MSI-X vector `vector`: an event, lost while the guest has the vector masked or
 	 * disabled. */
 	void (*irq)(void *ctx, unsigned vector);
+	/* The piece around `bus`, as long valid; false: dma would return NULL, or is to be asked. May
+	 * be NULL. */
+	bool (*piece)(void *ctx, uint64_t bus, struct dma_piece *out);
 };
 
 /* --- faults --- */
@@ -186,6 +196,7 @@ struct model {
 	                      leaves its queues alone while it does not */
 	bool removed;      /* the owner: surprise removal; no accesses and no frames arrive then */
 	uint64_t now;      /* the owner, before every call into the model */
+	struct dma_piece piece; /* model_reach: the one found last; none at the begin of a call */
 
 	/* model_fault_set and _clear: bit i and argument belong to ops->faults[i]. */
 	uint32_t faults;
@@ -255,16 +266,45 @@ struct reg_ref model_reg(const struct model *m, uint32_t offset);
 void model_violation(struct model *m, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Guest memory as sim_host.dma returns it; NULL is counted in dma_errors and reported as a
- * violation of `what`, the register or descriptor that held the address. */
-void *model_dma(struct model *m, uint64_t bus, uint64_t bytes, enum dma_access access,
-                const char *what);
+/* Begins every call from outside that may access guest memory: mappings change between calls. */
+static inline void model_enter(struct model *m)
+{
+	m->piece.bytes = 0;
+}
+
+/* The slow path of model_reach: another piece. */
+void *model_reach_other(struct model *m, uint64_t bus, uint64_t bytes, enum dma_access access);
+
+/* Guest memory as sim_host.dma returns it, without asking the host for every address of a piece. */
+static inline void *model_reach(struct model *m, uint64_t bus, uint64_t bytes, enum dma_access access)
+{
+	const struct dma_piece *p = &m->piece;
+	const uint64_t offset = bus - p->bus;
+	if (__builtin_expect(offset < p->bytes && bytes <= p->bytes - offset &&
+	                             (p->writable || access == DMA_READ), 1))
+		return p->at + offset;
+	return model_reach_other(m, bus, bytes, access);
+}
+
+/* Counts and reports an address that is not guest memory. Returns NULL. */
+void *model_dma_error(struct model *m, uint64_t bus, uint64_t bytes, const char *what);
+
+/* model_reach; NULL is counted in dma_errors and reported as a violation of `what`, the register or
+ * descriptor that held the address. */
+static inline void *model_dma(struct model *m, uint64_t bus, uint64_t bytes, enum dma_access access,
+                              const char *what)
+{
+	void *at = model_reach(m, bus, bytes, access);
+	return __builtin_expect(at != NULL, 1) ? at : model_dma_error(m, bus, bytes, what);
+}
 
 /* Fires an MSI-X vector and counts it. */
 void model_irq(struct model *m, unsigned vector);
 
-/* Passes a frame to the wire and counts it. The caller may reuse the bytes afterwards. */
+/* Passes a frame, or n <= FRAME_BURST of them in order, to the wire and counts them. The caller may
+ * reuse the bytes afterwards. */
 void model_send(struct model *m, const uint8_t *data, uint32_t bytes);
+void model_send_all(struct model *m, const struct frame *v, unsigned n);
 
 extern const struct model_ops *const models[];
 extern const unsigned model_count;

@@ -41,10 +41,28 @@ test-nicsim: $(BUILD)/nicsim-asan/nicsim ## tests of nicsim itself (ASan, UBSan)
 	@NICSIM=$(abspath $<) /usr/bin/python3 -m pytest -c tests/nicsim/pytest.ini tests/nicsim \
 		$(if $(K),-k "$(K)")
 
-$(BUILD)/nicsim-obj/throughput: tests/nicsim/throughput.c $(filter-out %/main.o %/loop.o %/control.o,$(NICSIM_OBJ))
-	@$(CC) $(NICSIM_CFLAGS) -O2 -o $@ $^
+# The benchmark's guest is the driver, with the host's twins of what the kernel provides
+# (tests/unit/rig/model_port.h).
+NICSIM_BENCH_CFLAGS := -std=gnu11 -g -O2 -fno-strict-aliasing -Itests/unit/twin -Itests/unit/twin_clock \
+	-Itests/host -I. -MMD -MP -Wall -Wextra -Werror -Wshadow
+NICSIM_BENCH_OBJ = $(patsubst %.c,$(BUILD)/nicsim-obj/bench/%.o,$(1))
+NICSIM_BENCHES := $(addprefix $(BUILD)/nicsim-obj/throughput-,82599 mlx5)
 
-nicsim-bench: $(BUILD)/nicsim-obj/throughput ## what nicsim itself costs per frame
-	@$<
+$(BUILD)/nicsim-obj/bench/%.o: %.c tools/nicsim/nicsim.mk
+	@mkdir -p $(@D)
+	@$(CC) $(NICSIM_BENCH_CFLAGS) -c -o $@ $<
 
--include $(NICSIM_OBJ:.o=.d) $(NICSIM_ASAN_OBJ:.o=.d)
+$(BUILD)/nicsim-obj/throughput-82599: $(call NICSIM_BENCH_OBJ,$(wildcard drivers/ixgbe/*.c drivers/intel/*.c) \
+	tests/unit/rig/ixgbe_port.c tests/unit/rig/intel_port.c)
+$(BUILD)/nicsim-obj/throughput-mlx5: $(call NICSIM_BENCH_OBJ,$(wildcard drivers/mlx5/*.c) lib/fmt.c net/rss.c \
+	tests/unit/rig/mlx5_port.c)
+$(NICSIM_BENCHES): $(filter-out %/main.o %/loop.o %/control.o %/port.o %/pci.o %/vfio_user.o,$(NICSIM_OBJ)) $(call NICSIM_BENCH_OBJ, \
+		tests/nicsim/throughput.c lib/pkt.c lib/csum.c \
+		$(addprefix tests/unit/rig/,model_port.c nicsim_rig.c guest.c host.c))
+	@$(CC) -O3 -flto=auto -o $@ $^ -lcmocka
+
+nicsim-bench: $(NICSIM_BENCHES) ## what a frame costs nicsim, with each card
+	@set -e; for bench in $^; do $$bench; done
+
+-include $(NICSIM_OBJ:.o=.d) $(NICSIM_ASAN_OBJ:.o=.d) \
+	$(shell find $(BUILD)/nicsim-obj/bench -name '*.d' 2>/dev/null)

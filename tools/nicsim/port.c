@@ -25,6 +25,12 @@ static void *host_dma(void *ctx, uint64_t bus, uint64_t bytes, enum dma_access a
 	return p->live && !p->model->removed ? dma_find(&p->dma, bus, bytes, access) : NULL;
 }
 
+static bool host_piece(void *ctx, uint64_t bus, struct dma_piece *out)
+{
+	const struct port *p = ctx;
+	return p->live && !p->model->removed && dma_piece(&p->dma, bus, out);
+}
+
 static void host_irq(void *ctx, unsigned vector)
 {
 	struct port *p = ctx;
@@ -113,7 +119,7 @@ static bool make_bar0(struct port *p)
 static bool make_model(struct port *p)
 {
 	const struct port_options *o = p->options;
-	const struct sim_host host = {p, host_dma, host_irq};
+	const struct sim_host host = {p, host_dma, host_irq, host_piece};
 	if (make_bar0(p))
 		p->model = model_create(o->model, p->number, &host, p->wire, p->bar0, o->mac,
 		                        o->line_rate, clock_now());

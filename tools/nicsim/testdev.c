@@ -143,6 +143,7 @@ static void done(struct ring *r, struct desc *d)
 
 static unsigned rx_room(struct model *m, unsigned max)
 {
+	model_enter(m);
 	struct ring *r = &dev_of(m)->rx;
 	if (!(reg(m, CTRL) & CTRL_ENABLE))
 		return max;
@@ -152,6 +153,7 @@ static unsigned rx_room(struct model *m, unsigned max)
 
 static void receive(struct model *m, const struct frame *v, unsigned n)
 {
+	model_enter(m);
 	struct testdev *t = dev_of(m);
 	struct ring *r = &t->rx;
 	unsigned i = 0;
@@ -177,6 +179,7 @@ static void receive(struct model *m, const struct frame *v, unsigned n)
 
 static bool work(struct model *m)
 {
+	model_enter(m);
 	struct ring *r = &dev_of(m)->tx;
 	if (!look(m, r, TX_BASE_LO, TX_TAIL))
 		return false;

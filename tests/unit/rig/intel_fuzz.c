@@ -34,6 +34,8 @@ void fuzz_step(const struct fuzz_guest *g, unsigned faults)
 		rig_fault_arg(rig.m->ops->faults[random_below(faults)].name, random_below(50));
 	if (random_below(100) == 0)
 		rig.m->faults = 0;
+	if (random_below(100) == 0)
+		rig.piece = random_below(2) ? 4096u << random_below(8) : 0;
 	while (rig_sent(&out))
 		;
 	assert_in_range(rig.m->ops->rx_room(rig.m, 64), 0, 64);

@@ -24,6 +24,16 @@ static void *host_dma(void *ctx, uint64_t bus, uint64_t bytes, enum dma_access a
 	return r->memory + bus;
 }
 
+static bool host_piece(void *ctx, uint64_t bus, struct dma_piece *out)
+{
+	struct rig *r = ctx;
+	if (r->piece == 0 || bus < RIG_NOTHING || bus >= RIG_MEMORY)
+		return false;
+	const uint64_t from = bus - bus % r->piece;
+	*out = (struct dma_piece){from, r->piece, r->memory + from, true};
+	return true;
+}
+
 static void host_irq(void *ctx, unsigned vector)
 {
 	struct rig *r = ctx;
@@ -54,7 +64,7 @@ static const struct wire_ops wire_ops = {.name = "rig", .send = take_sent};
 void rig_start(const struct model_ops *ops, enum rig_mode mode)
 {
 	static const uint8_t mac[6] = {0x02, 0x00, 0x5e, 0x00, 0x53, 0x01};
-	const struct sim_host host = {&rig, host_dma, host_irq};
+	const struct sim_host host = {&rig, host_dma, host_irq, host_piece};
 	uint8_t *memory = rig.memory;
 	if (memory == NULL) {
 		memory = mmap((void *)(uintptr_t)MEMORY_WINDOW, RIG_MEMORY, PROT_READ | PROT_WRITE,

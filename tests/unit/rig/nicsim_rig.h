@@ -49,7 +49,9 @@ extern struct rig {
 	struct rig_frame sent[RIG_SENT_MAX]; /* ring, sent_out .. sent_in */
 	unsigned sent_in, sent_out;
 	uint64_t violations_seen; /* announced by rig_expect_violation */
-	uint64_t dma_reads, dma_writes;
+	uint64_t dma_reads, dma_writes; /* host.dma was asked */
+	uint64_t piece; /* bytes of the pieces that memory has for host.piece, a power of two from
+	                   RIG_NOTHING on; 0: none, so that host.dma is asked for every address */
 } rig;
 
 /* Powers the model on, with the carrier up, at time 1 s. MAC 02:00:5e:00:53:01. */

@@ -663,6 +663,7 @@ void intel_x550_set_partner(struct model *m, uint32_t mbps)
 	.stamp_sent = timesync_sent, \
 	.stamp_may_want = timesync_may_want, \
 	.stamp_received = timesync_received, \
+	.steers = tuple_any, \
 	.steer = tuple_queue
 
 static void power_on(struct model *m, const struct variant *v)

@@ -157,6 +157,7 @@ void tuple_reset(struct model *m);
 /* FTQF[i] has been written. */
 void tuple_write(struct model *m, unsigned i, uint32_t ftqf);
 /* As in struct intel_kind. */
+bool tuple_any(const struct model *m);
 int tuple_queue(struct model *m, const uint8_t *frame, const struct headers *h);
 
 /* --- timesync.c --- */

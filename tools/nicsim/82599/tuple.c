@@ -30,6 +30,11 @@ void tuple_write(struct model *m, unsigned i, uint32_t ftqf)
 		queue_map_set(own_of(m)->tuples, i);
 }
 
+bool tuple_any(const struct model *m)
+{
+	return own_of(m)->tuples[0] | own_of(m)->tuples[1];
+}
+
 static unsigned protocol_code(const struct headers *h)
 {
 	if (h->fragment)
@@ -66,7 +71,7 @@ int tuple_queue(struct model *m, const uint8_t *frame, const struct headers *h)
 	const uint64_t *on = own_of(m)->tuples;
 	int best = -1;
 	unsigned best_priority = 0;
-	if (!(on[0] | on[1]) || h->version != 4)
+	if (h->version != 4)
 		return -1;
 	for (unsigned i = 0; i < FILTERS; i++) {
 		const uint32_t ftqf = get(m, FTQF + 4 * i);

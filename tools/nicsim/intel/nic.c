@@ -5,6 +5,7 @@ struct nic *nic_enter(struct model *m)
 {
 	struct nic *n = nic_of(m);
 	n->call++;
+	model_enter(m);
 	if (n->settle_due <= m->now) {
 		n->settle_due = NEVER;
 		rx_queue_settle(m);

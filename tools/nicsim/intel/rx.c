@@ -13,7 +13,7 @@
 #include "tools/nicsim/packet/bytes.h"
 
 #define STALLED_NS 10000000 /* a queue whose tail has not moved for this long is ignored */
-#define FETCH_QUEUES 8      /* with more, fetched lines would be evicted before use */
+#define FETCH_AHEAD 32      /* frames of a queue */
 
 void rx_forget(struct model *m)
 {
@@ -70,6 +70,47 @@ static void append_fcs(struct nic *n, const uint8_t *frame, uint32_t bytes, stru
 	}
 }
 
+/* What the registers say about the choice of a queue and the first quad-word; they do not change in a
+ * call. */
+struct rx_mode {
+	bool rss, steers;
+	uint32_t rxcsum;
+};
+
+static struct rx_mode rx_mode_of(const struct model *m)
+{
+	const struct intel_kind *k = kind_of(m);
+	return (struct rx_mode){.rss = get(m, k->mrqc) & k->mrqc_on,
+	                        .steers = k->steers && k->steers(m),
+	                        .rxcsum = get(m, k->rxcsum)};
+}
+
+/* Chooses the queue, and sets the first quad-word that is written back. */
+static inline unsigned choose(struct model *m, const struct rx_mode *x, const uint8_t *frame,
+                              const struct headers *h, uint32_t ptype, uint64_t *low)
+{
+	struct nic *n = nic_of(m);
+	uint32_t hash = 0;
+	unsigned q = 0;
+	enum rss_type type = RSS_NONE;
+	if (x->rss) {
+		if (n->rss_stale)
+			rss_refresh(m);
+		type = rss_hash(m, frame, h, &hash);
+		q = type ? rss_queue(m, hash) : 0;
+	}
+	const int steered = x->steers ? n->kind->steer(m, frame, h) : -1;
+	q = steered >= 0 ? (unsigned)steered : q;
+	if (!(x->rxcsum & RXCSUM_PCSD)) { /* 7.1.11: fragment checksum and IP ID replace the hash */
+		hash = 0;
+		type = RSS_NONE;
+		if (x->rxcsum & RXCSUM_IPPCSE && h->fragment && h->version == 4)
+			hash = (uint32_t)offload_fragment_sum(frame, h) << 16 | be16(frame + h->l3 + 4);
+	}
+	*low = type | (uint64_t)ptype << 4 | (uint64_t)hash << 32;
+	return q;
+}
+
 /* Chooses the queue and fills in the descriptor fields for the frame. */
 static unsigned describe(struct model *m, const uint8_t *frame, uint32_t bytes,
                          enum mac_verdict verdict, struct delivery *out)
@@ -78,9 +119,7 @@ static unsigned describe(struct model *m, const uint8_t *frame, uint32_t bytes,
 	struct headers h;
 	const struct intel_kind *k = n->kind;
 	const struct checked c = offload_check(k, frame, bytes, &h);
-	uint32_t hash = 0, rxcsum = get(m, k->rxcsum), mrqe = get(m, k->mrqc) & k->mrqc_on;
-	unsigned q = 0;
-	enum rss_type type = RSS_NONE;
+	const struct rx_mode x = rx_mode_of(m);
 	out->tag = 0;
 	out->head = frame;
 	out->head_bytes = bytes;
@@ -90,21 +129,7 @@ static unsigned describe(struct model *m, const uint8_t *frame, uint32_t bytes,
 		out->status |= RXD_TS;
 	if (frame[0] & 1)
 		out->status |= RXD_PIF; /* passed by an inexact filter */
-	if (mrqe) {
-		if (n->rss_stale)
-			rss_refresh(m);
-		type = rss_hash(m, frame, &h, &hash);
-		q = type ? rss_queue(m, hash) : 0;
-	}
-	const int steered = k->steer ? k->steer(m, frame, &h) : -1;
-	q = steered >= 0 ? (unsigned)steered : q;
-	if (!(rxcsum & RXCSUM_PCSD)) { /* 7.1.11: fragment checksum and IP ID replace the hash */
-		hash = 0;
-		type = RSS_NONE;
-		if (rxcsum & RXCSUM_IPPCSE && h.fragment && h.version == 4)
-			hash = (uint32_t)offload_fragment_sum(frame, &h) << 16 | be16(frame + h.l3 + 4);
-	}
-	out->low = type | (uint64_t)c.ptype << 4 | (uint64_t)hash << 32;
+	unsigned q = choose(m, &x, frame, &h, c.ptype, &out->low);
 	if (h.tagged && (n->rx[q].strip_vlan || mode_of(m)->strips_tag)) {
 		out->status |= RXD_VP;
 		out->tag = h.tci;
@@ -294,24 +319,29 @@ static bool listens(const struct model *m)
 
 /*
  * The fast path: untagged unicast frames that need one descriptor, with no fault set. All other
- * frames take the slow path, which could also handle these.
+ * frames take the slow path, which could also handle these. A row of plain frames is planned first
+ * (queue, contents of the descriptor), then placed.
  *
  * Descriptors and buffers are in the cache of the guest's core: each single fetch would cost the
- * latency between the cores. So they are prefetched for the whole burst, and written back together
- * at its end (the chip gathers write-backs too, 7.1.9). Otherwise a polling guest would take away
- * the next descriptor's cache line after every frame.
+ * latency between the cores. So they are prefetched, FETCH_AHEAD frames before their use, also for
+ * the next bursts. Descriptors are written back together at the end of the burst (the chip gathers
+ * write-backs too, 7.1.9). Otherwise a polling guest would take away the next descriptor's cache
+ * line after every frame.
  */
 struct burst {
 	bool plain;
 	bool stamps;      /* time stamping is on; frames to be stamped take the slow path */
 	uint32_t longest; /* without FCS */
+	struct rx_mode mode;
+	uint64_t station; /* the destination that the filters accepted last; NEVER: none */
 	uint32_t frames;
 	uint64_t bytes;
-	unsigned placed; /* frames in their buffers whose descriptors are not written back yet */
-	struct write_back {
+	uint64_t back; /* bit i: frame i is in its buffer, its descriptor not written back yet */
+	struct plan {
 		struct rxd *d;
 		uint64_t low, high;
-	} back[FRAME_BURST];
+	} plan[FRAME_BURST];
+	uint8_t queue[FRAME_BURST];
 };
 
 static void burst_begin(const struct model *m, struct burst *b)
@@ -321,43 +351,137 @@ static void burst_begin(const struct model *m, struct burst *b)
 	b->plain = m->faults == 0 && m->masters && !mode->keeps_fcs && mfs >= 64;
 	b->stamps = mode->stamps;
 	b->longest = mfs < FRAME_MAX ? mfs - 4 : FRAME_MAX - 4;
-	b->frames = b->placed = 0;
-	b->bytes = 0;
+	b->mode = rx_mode_of(m);
+	b->station = NEVER;
+	b->frames = 0;
+	b->bytes = b->back = 0;
 }
 
-/* Prefetches, for writing, what the next `count` frames need if they are spread evenly. */
-static void fetch(struct model *m, unsigned count)
+/* Whether the filters accept an untagged unicast frame. */
+static inline bool passes(struct model *m, struct burst *b, const uint8_t *frame)
 {
-	struct nic *n = nic_of(m);
-	unsigned queues = (unsigned)(__builtin_popcountll(n->rx_on[0]) + __builtin_popcountll(n->rx_on[1]));
-	if (queues == 0 || queues > FETCH_QUEUES)
+	uint64_t station;
+	memcpy(&station, frame, sizeof station);
+	station <<= 16;
+	if (station == b->station)
+		return true;
+	if (!filter_accepts(m, frame))
+		return false;
+	b->station = station;
+	return true;
+}
+
+/* Plans for the plain frames at v[from] and behind it; returns the number of the first other one. */
+static unsigned burst_plan(struct model *m, struct burst *b, const struct frame *v, unsigned from,
+                           unsigned count)
+{
+	const struct intel_kind *k = kind_of(m);
+	const bool simple = !b->mode.rss && !b->mode.steers && !b->stamps;
+	unsigned i = from;
+	for (; i < count; i++) {
+		const uint8_t *frame = v[i].data;
+		const uint32_t bytes = v[i].bytes, flags = v[i].flags;
+		if (flags & FRAME_BAD_FCS || bytes < 60 || bytes > b->longest || frame[0] & 1)
+			break;
+		struct headers h;
+		struct checked c;
+		if (flags & FRAME_UDP4) {
+			c = offload_vouched(bytes, &h);
+		} else {
+			const uint32_t type = be16(frame + 12);
+			if (type < 0x600 || type == 0x8100)
+				break;
+			c = offload_check(k, frame, bytes, &h);
+		}
+		if (!passes(m, b, frame) ||
+		    (b->stamps && k->stamp_may_want(m, frame, be16(frame + 12))))
+			break;
+		b->queue[i] = 0;
+		b->plan[i].low = (uint64_t)c.ptype << 4;
+		b->plan[i].high = c.status | RXD_DD | RXD_EOP | (uint64_t)bytes << 32;
+		if (!simple || h.fragment)
+			b->queue[i] = (uint8_t)choose(m, &b->mode, frame, &h, c.ptype, &b->plan[i].low);
+	}
+	return i;
+}
+
+/* Most frames of a benchmark are short. */
+static inline void copy(uint8_t *to, const uint8_t *from, uint32_t bytes)
+{
+	if (bytes - 32 > 32) {
+		memcpy(to, from, bytes);
 		return;
-	count = (count + queues - 1) / queues;
-	for (uint64_t left = n->rx_on[0]; left; left &= left - 1) {
-		unsigned q = (unsigned)__builtin_ctzll(left);
-		struct rxq *r = &n->rx[q];
-		unsigned here = rx_queue_available(r) < count ? rx_queue_available(r) : count;
-		struct rxd *ring = here ? rx_queue_ring(m, q) : NULL;
-		for (unsigned i = 0; ring && i < here; i += 4)
-			__builtin_prefetch(&ring[(r->head + i) % r->size], 1);
-		for (unsigned i = 0; ring && i < here; i++) {
-			uint64_t bus = ring[(r->head + i) % r->size].low;
-			uint8_t *buffer = m->host.dma(m->host.ctx, bus, 64, DMA_WRITE);
-			if (buffer) {
-				__builtin_prefetch(buffer, 1);
-				__builtin_prefetch(buffer + 63, 1);
-			}
+	}
+	memcpy(to, from, 32);
+	memcpy(to + bytes - 32, from + bytes - 32, 32);
+}
+
+static inline uint32_t place_of(const struct rxq *r, uint32_t at)
+{
+	return at < r->size ? at : at - r->size;
+}
+
+/* Prefetches, for writing, the buffers of the next of `left` descriptors, and those behind. */
+static inline void fetch(struct model *m, struct rxq *r, struct rxd *ring, uint32_t left)
+{
+	const uint32_t most = left < FETCH_AHEAD ? left : FETCH_AHEAD;
+	while (r->fetched < most) {
+		const uint32_t at = r->head + r->fetched++;
+		uint8_t *buffer = model_reach(m, ring[place_of(r, at)].low, 64, DMA_WRITE);
+		if (at % 4 == 0 && r->fetched + FETCH_AHEAD < left)
+			__builtin_prefetch(&ring[place_of(r, at + FETCH_AHEAD)], 1);
+		if (buffer) {
+			__builtin_prefetch(buffer, 1);
+			__builtin_prefetch(buffer + 63, 1);
 		}
 	}
 }
 
+/* Places the frames from v[from] on that are planned for its queue; returns the number of the first
+ * that is not placed: the slow path knows why. */
+static unsigned burst_place(struct model *m, struct burst *b, const struct frame *v, unsigned from,
+                            unsigned end, uint64_t touched[2])
+{
+	struct nic *n = nic_of(m);
+	const unsigned q = b->queue[from];
+	struct rxq *r = &n->rx[q];
+	uint32_t left = rx_queue_available(r);
+	struct rxd *ring = left && r->type == DESCTYPE_ONE_BUFFER ? rx_queue_ring(m, q) : NULL;
+	uint64_t bytes = 0;
+	unsigned i = from;
+	for (; ring && left && i < end && b->queue[i] == q; i++, left--) {
+		if (m->line_rate)
+			fetch(m, r, ring, left);
+		struct rxd *d = &ring[r->head];
+		uint8_t *buffer = v[i].bytes > r->buffer ? NULL : model_reach(m, d->low, v[i].bytes, DMA_WRITE);
+		if (buffer == NULL)
+			break;
+		copy(buffer, v[i].data, v[i].bytes);
+		b->plan[i].d = d;
+		bytes += v[i].bytes;
+		n->s.prc[size_class(v[i].bytes + 4)]++;
+		r->head = place_of(r, r->head + 1);
+		r->fetched -= r->fetched > 0;
+	}
+	if (i == from)
+		return from;
+	const unsigned stat = rx_stat_index(m, q);
+	n->s.qprc[stat] += i - from;
+	n->s.qbrc[stat] += bytes;
+	b->frames += i - from;
+	b->bytes += bytes;
+	b->back |= (i - from < 64 ? (1ull << (i - from)) - 1 : ~0ull) << from;
+	queue_map_set(touched, q);
+	return i;
+}
+
 static void burst_write_back(struct burst *b)
 {
-	for (unsigned i = 0; i < b->placed; i++) {
-		__atomic_store_n(&b->back[i].d->low, b->back[i].low, __ATOMIC_RELAXED);
-		__atomic_store_n(&b->back[i].d->high, b->back[i].high, __ATOMIC_RELEASE);
+	for (; b->back; b->back &= b->back - 1) {
+		const struct plan *p = &b->plan[__builtin_ctzll(b->back)];
+		__atomic_store_n(&p->d->low, p->low, __ATOMIC_RELAXED);
+		__atomic_store_n(&p->d->high, p->high, __ATOMIC_RELEASE);
 	}
-	b->placed = 0;
 }
 
 static void burst_end(struct model *m, struct burst *b)
@@ -376,44 +500,22 @@ static void burst_end(struct model *m, struct burst *b)
 	m->rx_bytes += b->bytes;
 }
 
-/* False: nothing has changed; take the slow path. */
-static inline bool place_plain(struct model *m, struct burst *b, const struct frame *f,
-                               uint64_t touched[2])
+/* Places plain frames until one is not plain, or cannot be placed; returns its number. */
+static unsigned burst_run(struct model *m, struct burst *b, const struct frame *v, unsigned from,
+                          unsigned count, uint64_t touched[2])
 {
-	struct nic *n = nic_of(m);
-	const uint8_t *frame = f->data;
-	const uint32_t bytes = f->bytes;
-	if (f->flags || bytes < 60 || bytes > b->longest || frame[0] & 1 || n->fifo.frames)
-		return false;
-	uint32_t type = be16(frame + 12);
-	if (type < 0x600 || type == 0x8100 || !filter_accepts(m, frame))
-		return false;
-	if (b->stamps && n->kind->stamp_may_want(m, frame, type))
-		return false;
-	struct delivery place;
-	unsigned q = describe(m, frame, bytes, MAC_GOOD, &place);
-	struct rxq *r = &n->rx[q];
-	if (bytes > r->buffer || r->type != DESCTYPE_ONE_BUFFER || rx_queue_available(r) == 0)
-		return false;
-	struct rxd *ring = r->at_call == n->call ? (struct rxd *)(void *)r->at : rx_queue_ring(m, q);
-	if (ring == NULL)
-		return false;
-	struct rxd *d = &ring[r->head];
-	uint8_t *buffer = model_dma(m, d->low, bytes, DMA_WRITE, "receive buffer");
-	if (buffer == NULL)
-		return false;
-	memcpy(buffer, frame, bytes);
-	b->back[b->placed++] = (struct write_back){
-		d, place.low, place.status | RXD_DD | RXD_EOP | (uint64_t)bytes << 32};
-	r->head = r->head + 1 == r->size ? 0 : r->head + 1;
-	unsigned i = rx_stat_index(m, q);
-	n->s.qprc[i]++;
-	n->s.qbrc[i] += bytes;
-	n->s.prc[size_class(bytes + 4)]++;
-	b->frames++;
-	b->bytes += bytes;
-	touched[q / 64] |= 1ull << (q & 63);
-	return true;
+	if (!b->plain || nic_of(m)->fifo.frames)
+		return from;
+	const unsigned planned = burst_plan(m, b, v, from, count);
+	while (from < planned) {
+		const unsigned next = burst_place(m, b, v, from, planned, touched);
+		if (next == from) { /* no plan a second time for those behind it */
+			b->plain = false;
+			break;
+		}
+		from = next;
+	}
+	return from;
 }
 
 void rx_receive(struct model *m, const struct frame *v, unsigned count)
@@ -427,13 +529,11 @@ void rx_receive(struct model *m, const struct frame *v, unsigned count)
 		drain(m, touched);
 	struct burst b;
 	burst_begin(m, &b);
-	if (b.plain && m->line_rate)
-		fetch(m, count);
-	for (unsigned i = 0; i < count; i++)
-		if (!b.plain || !place_plain(m, &b, &v[i], touched)) {
-			burst_write_back(&b); /* keeps the order */
-			accept(m, v[i].data, v[i].bytes, v[i].flags, v[i].at, touched);
-		}
+	for (unsigned i = burst_run(m, &b, v, 0, count, touched); i < count;
+	     i = burst_run(m, &b, v, i + 1, count, touched)) {
+		burst_write_back(&b); /* keeps the order */
+		accept(m, v[i].data, v[i].bytes, v[i].flags, v[i].at, touched);
+	}
 	burst_end(m, &b);
 	finish(m, touched);
 }

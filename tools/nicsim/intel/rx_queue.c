@@ -270,6 +270,7 @@ bool rx_queue_place(struct model *m, unsigned q, const struct delivery *f)
 		write_back(m, q, d, r->ring + r->head * 16ull,
 		           r->type == DESCTYPE_LEGACY ? d->low : last ? f->low : 0, high);
 		r->head = r->head + 1 == r->size ? 0 : r->head + 1;
+		r->fetched -= r->fetched > 0;
 		from += k;
 	}
 	return true;

@@ -125,7 +125,9 @@ struct intel_kind {
 	bool (*stamp_may_want)(const struct model *m, const uint8_t *frame, uint32_t type);
 	bool (*stamp_received)(struct model *m, const uint8_t *frame, uint32_t bytes, uint64_t at);
 
-	/* The queue that a filter chooses for a frame, before RSS; -1: none does. NULL: the card has no filters. */
+	/* Whether a filter is on that chooses queues, before RSS; NULL: the card has none. The queue that one chooses
+	 * for a frame; -1: none does. */
+	bool (*steers)(const struct model *m);
 	int (*steer)(struct model *m, const uint8_t *frame, const struct headers *h);
 };
 
@@ -149,6 +151,7 @@ struct rxq {
 	uint32_t size;      /* descriptors */
 	uint32_t head;      /* RDH */
 	uint32_t tail;      /* RDT as accepted */
+	uint32_t fetched;   /* descriptors from the head on whose buffers are prefetched */
 	uint32_t buffer;    /* bytes: SRRCTL.BSIZEPACKET */
 	uint32_t type;      /* SRRCTL.DESCTYPE */
 	bool drop;          /* SRRCTL.DROP_EN */
@@ -368,6 +371,12 @@ struct checked {
 };
 struct checked offload_check(const struct intel_kind *k, const uint8_t *frame, uint32_t bytes,
                              struct headers *h);
+/* The same for a frame that its wire vouches for (FRAME_UDP4). */
+static inline struct checked offload_vouched(uint32_t bytes, struct headers *h)
+{
+	*h = (struct headers){.l3 = 14, .l4 = 34, .end = (uint16_t)bytes, .version = 4, .protocol = IP_UDP};
+	return (struct checked){.status = RXD_IPCS | RXD_L4CS | RXD_UDPCS, .ptype = PTYPE_IPV4 | PTYPE_UDP};
+}
 /* The payload sum of an IPv4 fragment. */
 uint16_t offload_fragment_sum(const uint8_t *frame, const struct headers *h);
 

@@ -497,13 +497,16 @@ static void wait_for_eop(struct model *m, unsigned q)
 		n->tx_due = t->since + WAIT_NS;
 }
 
-/* Prefetches the frame `ahead` of the head, if it is one of those to be sent. */
-static inline void fetch_frame(struct model *m, const struct txq *t, const struct txd *ring,
-                               uint32_t ahead)
+/* Descriptors between two places of a ring. */
+static inline uint32_t distance(const struct txq *t, uint32_t from, uint32_t to)
 {
-	if ((t->tail + t->size - t->head) % t->size <= ahead)
-		return;
-	const uint8_t *data = m->host.dma(m->host.ctx, ring[(t->head + ahead) % t->size].low, 60, DMA_READ);
+	return to >= from ? to - from : to + t->size - from;
+}
+
+/* Prefetches the frame at that place. */
+static inline void fetch_frame(struct model *m, const struct txd *ring, uint32_t place)
+{
+	const uint8_t *data = model_reach(m, ring[place].low, 60, DMA_READ);
 	if (data) {
 		__builtin_prefetch(data);
 		__builtin_prefetch(data + 59);
@@ -513,11 +516,68 @@ static inline void fetch_frame(struct model *m, const struct txq *t, const struc
 /* Descriptors and frames are in the cache of the guest's core: prefetched, as in rx.c. */
 static void fetch_first(struct model *m, const struct txq *t, const struct txd *ring)
 {
-	uint32_t waiting = (t->tail + t->size - t->head) % t->size;
+	const uint32_t waiting = distance(t, t->head, t->tail);
 	for (uint32_t i = 0; i < waiting && i < BURST; i += 4)
 		__builtin_prefetch(&ring[(t->head + i) % t->size]);
 	for (uint32_t i = 0; i < waiting && i < FETCH_AHEAD; i++)
-		fetch_frame(m, t, ring, i);
+		fetch_frame(m, ring, (t->head + i) % t->size);
+}
+
+/* Frames that are ready to be sent, and which of their descriptors have RS. */
+struct row {
+	unsigned n;
+	uint64_t reports;
+	uint64_t bytes;
+	struct frame v[FRAME_BURST];
+};
+
+/* Gathers plain frames from the head on; stops at another one, or at the tail. */
+static void row_gather(struct model *m, unsigned q, const struct txd *ring, struct row *row)
+{
+	struct nic *n = nic_of(m);
+	struct txq *t = &n->tx[q];
+	const uint32_t wanted = TXD_DEXT | (unsigned)TXD_DTYP_DATA << TXD_DTYP_SHIFT | TXD_EOP | TXD_IFCS;
+	const uint32_t waiting = distance(t, t->head, t->tail);
+	const bool fetches = m->line_rate;
+	uint32_t at = t->head;
+	row->n = 0;
+	row->reports = row->bytes = 0;
+	for (; row->n < FRAME_BURST && row->n < waiting; row->n++) {
+		const uint64_t high = ring[at].high;
+		const uint32_t length = high & 0xffff;
+		if (fetches && row->n + FETCH_AHEAD < waiting)
+			fetch_frame(m, ring, at + FETCH_AHEAD < t->size ? at + FETCH_AHEAD : at + FETCH_AHEAD - t->size);
+		/* RS may have either value; PAYLEN must be the length, and no other bit be set */
+		if (((uint32_t)high & ~(0xffffu | TXD_RS)) != wanted ||
+		    high >> 32 != (uint64_t)length << TXD_PAYLEN_SHIFT || length < 60 ||
+		    length > TX_FRAME_MAX)
+			break;
+		const uint8_t *data = model_dma(m, ring[at].low, length, DMA_READ, "transmit buffer");
+		if (data == NULL) {
+			t->broken = true;
+			break;
+		}
+		if (data[0] & 1) /* counted by kind, on the slow path */
+			break;
+		row->v[row->n] = (struct frame){.data = data, .bytes = length};
+		row->reports |= (uint64_t)!!(high & TXD_RS) << row->n;
+		row->bytes += length;
+		n->s.ptc[size_class(length + 4)]++;
+		at = at + 1 == t->size ? 0 : at + 1;
+	}
+}
+
+/* Completes the descriptors of a row that has been sent. The head that is written back covers all
+ * before it, so the last one does. */
+static void row_report(struct model *m, unsigned q, struct txd *ring, uint64_t reports)
+{
+	struct txq *t = &nic_of(m)->tx[q];
+	if (t->head_wb && reports)
+		reports = 1ull << (63 - __builtin_clzll(reports));
+	for (; reports && !t->broken; reports &= reports - 1) {
+		const uint32_t at = (t->head + (unsigned)__builtin_ctzll(reports)) % t->size;
+		report(m, q, &ring[at], at, at + 1 == t->size ? 0 : at + 1);
+	}
 }
 
 /*
@@ -528,40 +588,24 @@ static unsigned serve_plain(struct model *m, unsigned q, struct txd *ring)
 {
 	struct nic *n = nic_of(m);
 	struct txq *t = &n->tx[q];
-	const uint32_t wanted = TXD_DEXT | (unsigned)TXD_DTYP_DATA << TXD_DTYP_SHIFT | TXD_EOP | TXD_IFCS;
 	unsigned frames = 0;
 	uint64_t bytes = 0;
+	struct row row;
 	if (m->line_rate)
 		fetch_first(m, t, ring);
-	while (frames < BURST && t->head != t->tail) {
-		struct txd *d = &ring[t->head];
-		if (m->line_rate)
-			fetch_frame(m, t, ring, FETCH_AHEAD);
-		const uint64_t high = d->high;
-		const uint32_t length = high & 0xffff;
-		/* RS may have either value; PAYLEN must be the length, and no other bit be set */
-		if (((uint32_t)high & ~(0xffffu | TXD_RS)) != wanted ||
-		    high >> 32 != (uint64_t)length << TXD_PAYLEN_SHIFT || length < 60 ||
-		    length > TX_FRAME_MAX)
+	do {
+		row_gather(m, q, ring, &row);
+		if (row.n == 0)
 			break;
-		const uint8_t *data = model_dma(m, d->low, length, DMA_READ, "transmit buffer");
-		if (data == NULL) {
-			t->broken = true;
-			break;
-		}
-		if (data[0] & 1) /* counted by kind, on the slow path */
-			break;
-		const uint32_t index = t->head;
-		t->head = index + 1 == t->size ? 0 : index + 1;
-		frames++;
-		bytes += length;
-		n->s.ptc[size_class(length + 4)]++;
-		model_send(m, data, length);
-		if (high & TXD_RS)
-			report(m, q, d, index, t->head);
-		if (t->broken)
-			break;
-	}
+		model_send_all(m, row.v, row.n);
+		const bool broken = t->broken;
+		t->broken = false; /* those before the broken one are complete */
+		row_report(m, q, ring, row.reports);
+		t->broken |= broken;
+		t->head = (t->head + row.n) % t->size;
+		frames += row.n;
+		bytes += row.bytes;
+	} while (frames < BURST && !t->broken);
 	const uint64_t with_fcs = bytes + 4ull * frames;
 	const unsigned i = tx_stat_index(m, q);
 	n->s.qptc[i] += frames;

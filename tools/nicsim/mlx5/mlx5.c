@@ -216,6 +216,7 @@ static struct nic *enter(struct model *m)
 {
 	struct nic *n = nic_of(m);
 	n->call++;
+	model_enter(m);
 	return n;
 }
 

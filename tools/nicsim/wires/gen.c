@@ -181,7 +181,7 @@ static unsigned gen_pull(struct wire *w, struct frame *v, unsigned max, uint64_t
 		const struct slot *s = &g->slots_of[slot];
 		uint8_t *f = g->frames + (size_t)slot * g->stride;
 		finish(f, s, &g->flow_table[g->flow++ & g->flow_mask], t);
-		v[i] = (struct frame){.data = f, .bytes = s->bytes};
+		v[i] = (struct frame){.data = f, .bytes = s->bytes, .flags = FRAME_UDP4};
 		slot = slot + 1 == g->slots ? 0 : slot + 1;
 		due += s->cost;
 	}
@@ -194,17 +194,21 @@ static unsigned gen_pull(struct wire *w, struct frame *v, unsigned max, uint64_t
 	return i;
 }
 
-static void gen_send(struct wire *w, const uint8_t *data, uint32_t bytes, uint64_t now)
+static void gen_send_all(struct wire *w, const struct frame *v, unsigned n, uint64_t now)
 {
 	struct gen *g = gen_of(w);
-	uint64_t foreign = g->judge.foreign;
-	judge_frame(&g->judge, data, bytes, now);
-	if (__builtin_expect(g->judge.foreign == foreign, 1))
-		return;
-	if (g->outside && flows_frame(g->outside, data, bytes))
-		g->judge.foreign = foreign;
-	else
-		answer_arp(g, data, bytes);
+	for (uint64_t left = judge_frames(&g->judge, v, n, now); left; left &= left - 1) {
+		const struct frame *f = &v[__builtin_ctzll(left)];
+		if (g->outside && flows_frame(g->outside, f->data, f->bytes))
+			g->judge.foreign--;
+		else
+			answer_arp(g, f->data, f->bytes);
+	}
+}
+
+static void gen_send(struct wire *w, const uint8_t *data, uint32_t bytes, uint64_t now)
+{
+	gen_send_all(w, &(struct frame){.data = data, .bytes = bytes}, 1, now);
 }
 
 static uint64_t gen_deadline(struct wire *w, uint64_t now)
@@ -271,6 +275,7 @@ static void gen_close(struct wire *w)
 		.name = title, \
 		.pull = gen_pull, \
 		.send = gen_send, \
+		.send_all = gen_send_all, \
 		.deadline = gen_deadline, \
 		.carrier = gen_carrier, \
 		.stats = gen_stats, \

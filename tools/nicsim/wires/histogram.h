@@ -23,15 +23,21 @@ static inline void histogram_clear(struct histogram *h)
 	h->min = UINT64_MAX;
 }
 
-static inline void histogram_add(struct histogram *h, uint64_t value)
+/* Adds a value `times` times. */
+static inline void histogram_add_times(struct histogram *h, uint64_t value, uint64_t times)
 {
 	unsigned shift = 0;
 	if (value >= 2 * HISTOGRAM_SUB)
 		shift = 63u - (unsigned)__builtin_clzll(value) - HISTOGRAM_SUB_LOG2;
-	h->cell[shift * HISTOGRAM_SUB + (value >> shift)]++;
-	h->count++;
+	h->cell[shift * HISTOGRAM_SUB + (value >> shift)] += times;
+	h->count += times;
 	h->max = value > h->max ? value : h->max;
 	h->min = value < h->min ? value : h->min;
+}
+
+static inline void histogram_add(struct histogram *h, uint64_t value)
+{
+	histogram_add_times(h, value, 1);
 }
 
 /* The middle of the values that this cell counts. */

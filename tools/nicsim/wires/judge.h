@@ -53,6 +53,8 @@ struct judge {
 
 void judge_init(void);
 void judge_frame(struct judge *g, const uint8_t *data, uint32_t bytes, uint64_t now);
+/* Judges n <= 64 frames, in order; bit i of the result: frame i was foreign. */
+uint64_t judge_frames(struct judge *g, const struct frame *v, unsigned n, uint64_t now);
 
 /* Resets the statistics; frames still in flight will count as `stale`. */
 void stream_restart(struct stream *s);

@@ -1,6 +1,8 @@
 /* Common to all wires: counting, and the bounds of every frame. */
 #include "tools/nicsim/wires/wire.h"
 
+#include <stddef.h>
+
 unsigned wire_pull(struct wire *w, struct frame *v, unsigned max, uint64_t now)
 {
 	if (max > FRAME_BURST)
@@ -14,14 +16,36 @@ unsigned wire_pull(struct wire *w, struct frame *v, unsigned max, uint64_t now)
 	return n;
 }
 
-void wire_send(struct wire *w, const uint8_t *data, uint32_t bytes, uint64_t now)
+/* No wire has to expect a frame of another length. */
+static bool is_right(const struct frame *f)
 {
-	w->from_model_frames++;
+	return f->bytes - 1 < FRAME_MAX;
+}
+
+static void send_each(struct wire *w, const struct frame *v, unsigned n, uint64_t now)
+{
+	for (unsigned i = 0; i < n; i++) {
+		if (is_right(&v[i]))
+			w->ops->send(w, v[i].data, v[i].bytes, now);
+		else
+			w->dropped++;
+	}
+}
+
+void wire_send(struct wire *w, const struct frame *v, unsigned n, uint64_t now)
+{
+	bool right = w->ops->send_all != NULL;
+	uint64_t bytes = 0;
+	for (unsigned i = 0; i < n; i++) {
+		bytes += v[i].bytes;
+		right &= is_right(&v[i]);
+	}
+	w->from_model_frames += n;
 	w->from_model_bytes += bytes;
-	if (bytes == 0 || bytes > FRAME_MAX) /* no wire has to expect such a frame */
-		w->dropped++;
+	if (right)
+		w->ops->send_all(w, v, n, now);
 	else
-		w->ops->send(w, data, bytes, now);
+		send_each(w, v, n, now);
 }
 
 void wire_reset_stats(struct wire *w)

@@ -2,7 +2,7 @@
  * Wires: what the cable of a model's port is plugged into. The main loop moves frames:
  *
  *     n = wire_pull(w, v, room)  →  model->ops->receive(v, n)         towards the guest
- *     model_send → wire_send(w, data, bytes)                          from the guest
+ *     model_send → wire_send(w, v, n)                                 from the guest
  *
  * A wire that paces itself (gen with a rate, pcap with time stamps, link with a rate) delivers a
  * frame when its time has come, whether the model has room or not (`realtime`): the model then
@@ -30,6 +30,9 @@ struct wire_ops {
 	/* Takes a frame from the model, of 1 to FRAME_MAX bytes; copies or consumes it before it
 	 * returns. A frame that cannot be taken is counted in w->dropped. Never calls a model. */
 	void (*send)(struct wire *w, const uint8_t *data, uint32_t bytes, uint64_t now);
+	/* The same of n <= FRAME_BURST frames, in order; their flags mean nothing. NULL: `send` takes
+	 * them one by one. */
+	void (*send_all)(struct wire *w, const struct frame *v, unsigned n, uint64_t now);
 	/* When the next frame is due, or pull has other work, even if no descriptor wakes us; at or
 	 * before `now`: at once; UINT64_MAX: never. */
 	uint64_t (*deadline)(struct wire *w, uint64_t now);
@@ -54,7 +57,7 @@ struct wire {
 
 /* Call the ops of the same names, and count. To add a wire: open.h. */
 unsigned wire_pull(struct wire *w, struct frame *v, unsigned max, uint64_t now);
-void wire_send(struct wire *w, const uint8_t *data, uint32_t bytes, uint64_t now);
+void wire_send(struct wire *w, const struct frame *v, unsigned n, uint64_t now);
 void wire_reset_stats(struct wire *w);
 
 #endif

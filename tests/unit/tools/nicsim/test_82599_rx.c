@@ -38,6 +38,84 @@ static void in_order(void **s)
 	assert_int_equal(rig_read(RDH), got % RING);
 }
 
+static struct expected {
+	uint32_t bytes;
+	uint8_t data[1600];
+} expected[FRAME_BURST];
+
+/* A plain frame, or one with a group's address or a tag. Half of UDP's are vouched for. */
+static void some_frame(uint32_t seq, struct expected *e)
+{
+	const struct flow udp = {.version = 4, .protocol = 17, .payload = 4 + random_below(1000),
+	                         .tagged = random_below(8) == 0, .tci = 5};
+	uint32_t flags = 0;
+	if (random_below(2)) {
+		e->bytes = numbered(seq, random_below(2) ? 60 : 60 + random_below(1455));
+		if (random_below(8) == 0)
+			f[0] |= 1;
+	} else {
+		e->bytes = make_ip(f, &udp);
+		if (!udp.tagged && udp.payload >= 18 && random_below(2))
+			flags = FRAME_UDP4;
+	}
+	memcpy(e->data, f, e->bytes);
+	rig_force(f, e->bytes, flags);
+}
+
+static void expect_received(const struct expected *e)
+{
+	struct received r;
+	for (unsigned looks = 0; !drive_received(0, &r); looks++) { /* it waits in the packet buffer */
+		assert_in_range(looks, 0, 2);
+		drive_refill(0, (rx_ring[0].done + RING - 1 - rx_ring[0].next) % RING);
+		rig_run(100000);
+	}
+	const bool ip = e->data[12] == 0x08;
+	assert_int_equal(r.bytes, e->bytes);
+	assert_memory_equal(r.data, e->data, e->bytes);
+	assert_int_equal(r.low & 0xfff0, ip ? (PTYPE_IPV4 | PTYPE_UDP) << 4 : r.low & 0xfff0);
+	if (ip)
+		assert_int_equal(r.status, RXD_DD | RXD_EOP | RXD_IPCS | RXD_L4CS | RXD_UDPCS);
+}
+
+/* Bursts, some of which find too few descriptors: each frame is delivered as it came, in order. */
+static void receive_bursts(void)
+{
+	uint32_t seq = 0;
+	for (unsigned round = 0; round < 300; round++) {
+		const unsigned n = 1 + random_below(FRAME_BURST);
+		rig_gather();
+		for (unsigned i = 0; i < n; i++)
+			some_frame(seq++, &expected[i]);
+		rig_burst();
+		for (unsigned i = 0; i < n; i++)
+			expect_received(&expected[i]);
+		none(0);
+		if (random_below(2))
+			drive_refill(0, random_below((rx_ring[0].done + RING - 1 - rx_ring[0].next) % RING + 1));
+	}
+	assert_int_equal(rig_read(GPRC), seq);
+}
+
+/* Run in both modes. */
+static void bursts(void **s)
+{
+	(void)s;
+	receive_bursts();
+}
+
+/* Buffers that lie in two pieces of memory. */
+static void bursts_across_pieces(void **s)
+{
+	(void)s;
+	uint64_t *d = rig_mem(rx_ring[0].bus, RING * 16);
+	rig.piece = 4096;
+	rx_ring[0].bufs -= 40; /* where rig_alloc has left room */
+	for (unsigned i = 0; i < RING; i++)
+		d[2 * i] -= 40;
+	receive_bursts();
+}
+
 /* Fills the ring and the packet buffer with frames from `seq` on until one is lost; returns how
  * many the buffer took. */
 static uint32_t fill_buffer(uint32_t seq)
@@ -709,11 +787,16 @@ static void line_rate_counters(void **s)
 
 int main(void)
 {
+	seed_random("82599_rx");
 	const struct CMUnitTest tests[] = {
 #define T(t) cmocka_unit_test_setup_teardown(t, drive_strict, rig_stop)
 #define T_LINE_RATE(t) cmocka_unit_test_setup_teardown(t, drive_line_rate, rig_stop)
 		T(in_order),
 		T_LINE_RATE(in_order),
+		T(bursts),
+		T_LINE_RATE(bursts),
+		T(bursts_across_pieces),
+		T_LINE_RATE(bursts_across_pieces),
 		T_LINE_RATE(packet_buffer),
 		T_LINE_RATE(line_rate_counters),
 		T(packet_buffer),

@@ -43,6 +43,48 @@ static void in_order(void **s)
 	}
 }
 
+/* Plain frames and others at once, some with RS, one perhaps with a bad address: all before that one
+ * are sent, and those of them with RS are completed. */
+static void rows(void **s)
+{
+	(void)s;
+	static struct {
+		uint8_t data[400];
+		uint32_t bytes;
+		unsigned index;
+		bool rs;
+	} d[RING];
+	const bool pieces = random_below(2);
+	for (unsigned round = 0; round < 200; round++) {
+		const unsigned n = 1 + random_below(RING - 1);
+		const unsigned bad = round % 10 == 9 ? random_below(n) : n;
+		rig.piece = pieces ? 4096 : 0;
+		for (unsigned i = 0; i < n; i++) {
+			d[i].bytes = numbered(round * RING + i, 60 + random_below(300));
+			f[0] |= random_below(8) == 0;
+			memcpy(d[i].data, f, d[i].bytes);
+			d[i].rs = random_below(3) == 0;
+			d[i].index = drive_data(0, f, d[i].bytes, CMD_FRAME & ~(d[i].rs ? 0 : (uint32_t)TXD_RS),
+			                        PAYLEN(d[i].bytes));
+		}
+		uint64_t *ring = rig_mem(tx_ring[0].bus, RING * 16);
+		if (bad < n)
+			ring[2 * d[bad].index] = RIG_MEMORY - 30;
+		drive_tail(0);
+		for (unsigned i = 0; i < n; i++) {
+			if (i < bad)
+				expect_sent(d[i].data, d[i].bytes);
+			assert_int_equal(drive_tx_status(0, d[i].index) >> 32 & 1, i < bad && d[i].rs);
+		}
+		assert_int_equal(rig_sent_count(), 0);
+		if (bad == n)
+			continue;
+		rig_expect_violation("transmit buffer");
+		rig_write(TXDCTL, 0);
+		drive_tx(0);
+	}
+}
+
 static void many_queues(void **s)
 {
 	(void)s;
@@ -723,6 +765,8 @@ int main(void)
 #define T(t) cmocka_unit_test_setup_teardown(t, drive_strict, rig_stop)
 #define T_LINE_RATE(t) cmocka_unit_test_setup_teardown(t, drive_line_rate, rig_stop)
 		T(in_order),
+		T(rows),
+		T_LINE_RATE(rows),
 		T_LINE_RATE(in_order),
 		T(many_queues),
 		T_LINE_RATE(many_queues),
