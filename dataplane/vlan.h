@@ -41,27 +41,38 @@ static inline void vlan_pop(struct pkt *p)
 	vlan_move(p, ETH_TAG_LEN);
 }
 
+#define VLAN_UNKNOWN 0xffu
+
+/* The interface of a received tagged frame; VLAN_UNKNOWN: its port has no such VLAN. If p->interface
+ * is not a port, there is a second tag, and the first was removed before. */
+static inline unsigned vlan_interface(const struct pkt *p, const struct dp_state *v)
+{
+	const unsigned vid = be16_load(p->data + 14) & ETH_VID_MASK;
+	unsigned interface = 0;
+	if (vid == 0)
+		return p->interface;
+	if (p->interface < NIC_PORTS_MAX && vid <= ETH_VID_MAX)
+		interface = v->vlan[p->interface][vid];
+	return interface ? interface : VLAN_UNKNOWN;
+}
+
 /* Removes the tag of a received frame, if it has one, sets p->interface to that of its VLAN, and
  * counts the frame there. False: the port has no such VLAN; the frame has been dropped. */
 static inline bool vlan_untag(struct pkt *p, const struct dp_state *v, struct dp_carried *carried)
 {
 	if (likely(!vlan_is_tagged(p)))
 		return true;
-	unsigned vid = be16_load(p->data + 14) & ETH_VID_MASK, interface = p->interface;
-	if (vid) /* if p->interface is not a port: a second tag, the first was removed before */
-		interface = p->interface < NIC_PORTS_MAX && vid <= ETH_VID_MAX
-		                    ? v->vlan[p->interface][vid]
-		                    : 0;
-	if (vid && !interface) {
+	const unsigned interface = vlan_interface(p, v);
+	if (interface == VLAN_UNKNOWN) {
 		core_drop(p, CNT_drop_vlan_unknown);
 		return false;
 	}
 	vlan_pop(p);
-	p->interface = (uint8_t)interface;
-	if (vid) {
+	if (interface != p->interface) {
 		carried[interface].rx_pkts++;
 		carried[interface].rx_bytes += p->len;
 	}
+	p->interface = (uint8_t)interface;
 	return true;
 }
 

@@ -4,11 +4,13 @@
  * allocates and copies, reaches only 12 Mpps on one core of the test machines and would measure
  * itself; this program is faster than any peer so far, so the peer is the limit.
  *
- * Sends UDP packets, of 64 bytes if no other size is compiled in, into the receive ring of port 0 and takes packets from the transmit
- * ring of port 1 (or of port 0, or takes none), on one core. Split rings. A frame is written by wide
- * stores from a template, destination and checksum from a table; of a long one only the first HEAD_MAX
- * bytes, because no router reads more. Of returning frames, only one in SAMPLE_EVERY is checked. All descriptors are read and checked. Used entries become visible once per
- * batch. A protocol violation of the peer ends the program with a message: it is a test partner.
+ * Sends UDP packets, of 64 bytes if no other size is compiled in, into the receive ring of port 0
+ * and takes packets from the transmit ring of port 1 (or of port 0, or takes none), on one core.
+ * Split rings. A frame is written by wide stores from a template, destination and checksum from a
+ * table; of a long one only the first HEAD_MAX bytes, because no router reads more. Of returning
+ * frames, only one in SAMPLE_EVERY is checked. All descriptors are read and checked. Used entries
+ * become visible once per batch. A protocol violation of the peer ends the program with a message:
+ * it is a test partner.
  *
  *   vhost_gen EAL-OPTIONS -- SOCKET0 SOCKET1 DST-MAC FIRST-PREFIX PREFIXES
  *   vhost_gen EAL-OPTIONS -- SOCKET0 SOCKET1 DST-MAC FILE
@@ -476,7 +478,8 @@ static void speak(uint32_t first, unsigned neighbours, const struct rte_ether_ad
 	unsigned done = 0;
 	pthread_mutex_lock(&vhost_lock);
 	vhost_learn(&ports[1]);
-	for (uint64_t start = rte_rdtsc(); done < neighbours && rte_rdtsc() - start < ticks_of(BEGIN_S); usleep(SPEAK_US)) {
+	const uint64_t start = rte_rdtsc();
+	for (; done < neighbours && rte_rdtsc() - start < ticks_of(BEGIN_S); usleep(SPEAK_US)) {
 		swallow(out, rte_rdtsc());
 		vhost_call(out, 0, true);
 		if (vhost_available(in, rte_rdtsc()) == 0)
