@@ -11,8 +11,8 @@
 #                                 T="ixgbe full": only one of them
 #   make engine-bench             routes of the routing engine, from a frame to the forwarding table;
 #                                 T="1000000 200000": prefixes of each family
-#   make bench-gate               instructions of the loops of the first three and of look-ups, against
-#                                 tests/bench/gate.txt (gate.py); part of make test
+#   make bench-gate               instructions of the loops of the first three, of look-ups and of access lists,
+#                                 against tests/bench/gate.txt (gate.py); part of make test
 #   make acl-bench                cycles of an access list, beside DPDK's rte_acl;
 #                                 T="ip4 ip6 acl fw ipc": only these lists
 #   make maps-bench               look-ups of BPF maps beside Linux' own; T="hash-1M lpm4": only these;
@@ -45,13 +45,14 @@ $(BENCH_BUILD)/%.o: tests/bench/%.c tests/bench/bench.mk
 	@gcc $(BENCH_CFLAGS) -c -o $@ $<
 
 # not position-independent, like the product's objects
-BENCH_OURS := $(addprefix $(BENCH_BUILD)/,stack_bench frames_bench slots_bench engine_bench maps_bench bpf_bench fib_count)
+BENCH_OURS := $(addprefix $(BENCH_BUILD)/,stack_bench frames_bench slots_bench engine_bench maps_bench bpf_bench fib_count acl_count)
 $(BENCH_OURS): $(BENCH_PRODUCT)
 	@gcc -no-pie -o $@ $(filter %.o,$^)
 $(BENCH_BUILD)/stack_bench: $(BENCH_BUILD)/tcp/stack_bench.o
 $(BENCH_BUILD)/frames_bench: $(BENCH_BUILD)/pktgen/frames_bench.o
 $(BENCH_BUILD)/slots_bench: $(BENCH_BUILD)/slots/slots_bench.o
 $(BENCH_BUILD)/fib_count: $(patsubst %,$(BENCH_BUILD)/%.o,fib/fib_count unit/host unit/prefixes unit/routes_file)
+$(BENCH_BUILD)/acl_count: $(patsubst %,$(BENCH_BUILD)/%.o,acl/acl_count acl/acl_mix unit/acl_rig unit/host)
 $(BENCH_BUILD)/stack_bench: $(BENCH_TCP) $(BENCH_BUILD)/unit/tcp_worst.o
 $(BENCH_BUILD)/frames_bench: $(BENCH_FRAMES)
 $(BENCH_BUILD)/slots_bench: $(BENCH_SLOTS)
@@ -181,7 +182,7 @@ $(BENCH_BUILD)/xdp_echo.o: tests/bench/wire/xdp_echo.c tests/bench/bench.mk
 tcp-bench: $(BENCH_BUILD)/stack_bench ## cycles of TCP alone: requests, bulk, connections, memory
 	$(BENCH_BUILD)/stack_bench -p $(if $(filter command line,$(origin T)),$(T))
 
-BENCH_GATED := $(addprefix $(BENCH_BUILD)/,slots_bench frames_bench stack_bench fib_count)
+BENCH_GATED := $(addprefix $(BENCH_BUILD)/,slots_bench frames_bench stack_bench fib_count acl_count)
 bench-gate: $(BENCH_GATED) ## instructions of the hot loops (callgrind), against tests/bench/gate.txt
 	@$(PYTHON) tests/bench/gate.py
 

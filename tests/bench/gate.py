@@ -45,6 +45,9 @@ def cases():
     for family in ("fib4", "fib6"):
         for kind in ("scalar", "avx2"):
             found["%s %s, look-up" % (family, kind)] = "measured", ["fib_count", family, kind]
+    for family in ("acl4", "acl6"):
+        for kind in ("scalar", "avx2"):
+            found["%s %s, packet" % (family, kind)] = "measured", ["acl_count", family, kind]
     return found
 
 

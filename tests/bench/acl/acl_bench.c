@@ -5,8 +5,7 @@
  * two), compile time, bytes. Each measurement follows an unmeasured run of the same method, because
  * the other methods' tables evict its own from the caches.
  *
- * Rules and packets are those of tests/unit/rig/acl_rig.h without what rte_acl's fields lack (flags,
- * types, fragments). Both must find the same rule for each packet.
+ * Both must find the same rule for each packet.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,11 +19,10 @@
 
 #define VECTOR 256
 #define PACKETS 16384
-#define SLOT 64
 #define ROUNDS 25
 #define ROOM ((size_t)1 << 28)
 
-static uint8_t packet[PACKETS][SLOT] __attribute__((aligned(64)));
+static uint8_t packet[PACKETS][ACL_MIX_PACKET] __attribute__((aligned(64)));
 static const uint8_t *ip[PACKETS];
 static uint32_t ours[PACKETS], theirs[PACKETS];
 
@@ -49,29 +47,6 @@ static int by_value(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 	return (x > y) - (x < y);
-}
-
-static void make_rules(struct acl_rule *rule, uint32_t rules, bool six)
-{
-	acl_random_rules(rule, rules, six, rules * 2);
-	for (uint32_t i = 0; i < rules; i++) {
-		struct acl_rule *r = &rule[i];
-		r->established = r->fragments = false;
-		r->flags_mask = r->flags_value = 0;
-		if (r->proto == 1 || r->proto == 58)
-			r->dst_port = ACL_ANY_PORT;
-	}
-}
-
-static void make_packets(const struct acl_rule *rule, uint32_t rules, bool six)
-{
-	for (unsigned i = 0; i < PACKETS; i++) {
-		struct acl_probe p = acl_random_probe(rule, rules, six);
-		p.offset = p.extensions = 0;
-		p.transport = 20;
-		ip[i] = packet[i];
-		acl_packet(packet[i], &p);
-	}
 }
 
 /* Loads a vector's headers into the cache, where a filter finds them: they have just been
@@ -143,7 +118,7 @@ static void run(const struct acl_rule *rule, uint32_t rules, bool six, uint8_t *
 	struct timespec start;
 	const struct acl *a[ACL_PATHS];
 	size_t bytes, peer_bytes = 0;
-	make_packets(rule, rules, six);
+	acl_mix_packets(rule, rules, six, packet, ip, PACKETS);
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	for (unsigned path = 0; path < ACL_PATHS; path++)
 		if (acl_compile(rule, rules, six, (enum acl_path)path, memory + path * ROOM, ROOM, scratch,
@@ -169,14 +144,14 @@ static bool wanted(int argc, char **argv, const char *name)
 	return argc == 1;
 }
 
-/* mix < 0: the rules of acl_rig.h. */
+/* mix < 0: acl_mix_plain. */
 static void run_sizes(const char *name, const uint32_t *size, unsigned sizes, bool six, int mix,
                       uint8_t *memory)
 {
 	for (unsigned i = 0; i < sizes; i++) {
 		struct acl_rule *rule = calloc(size[i], sizeof *rule);
 		if (mix < 0)
-			make_rules(rule, size[i], six);
+			acl_mix_plain(rule, size[i], six);
 		else
 			acl_mix_rules((enum acl_mix)mix, rule, size[i]);
 		printf("%s: ", name);

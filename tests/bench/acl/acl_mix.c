@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "lib/number.h"
-#include "tests/unit/rig/host.h"
+#include "tests/unit/rig/acl_rig.h"
 
 #define TCP 6
 #define UDP 17
@@ -126,4 +126,28 @@ void acl_mix_rules(enum acl_mix mix, struct acl_rule *rule, uint32_t rules)
 	for (uint32_t i = 0; i < rules; i++)
 		rule[i] = random_rule(&mixes[mix]);
 	qsort(rule, rules, sizeof *rule, by_breadth);
+}
+
+void acl_mix_plain(struct acl_rule *rule, uint32_t rules, bool six)
+{
+	acl_random_rules(rule, rules, six, rules * 2);
+	for (uint32_t i = 0; i < rules; i++) {
+		struct acl_rule *r = &rule[i];
+		r->established = r->fragments = false;
+		r->flags_mask = r->flags_value = 0;
+		if (r->proto == 1 || r->proto == 58)
+			r->dst_port = ACL_ANY_PORT;
+	}
+}
+
+void acl_mix_packets(const struct acl_rule *rule, uint32_t rules, bool six,
+                     uint8_t packet[][ACL_MIX_PACKET], const uint8_t **ip, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		struct acl_probe p = acl_random_probe(rule, rules, six);
+		p.offset = p.extensions = 0;
+		p.transport = 20;
+		ip[i] = packet[i];
+		acl_packet(packet[i], &p);
+	}
 }

@@ -19,4 +19,14 @@ extern const char *const acl_mix_name[ACL_MIXES];
  * protocol and ports. The random numbers are those of tests/unit/rig/host.h, with its seed. */
 void acl_mix_rules(enum acl_mix mix, struct acl_rule *rule, uint32_t rules);
 
+/* The rules and packets of tests/unit/rig/acl_rig.h without what rte_acl's fields lack: flags, types,
+ * fragments. */
+void acl_mix_plain(struct acl_rule *rule, uint32_t rules, bool six);
+
+#define ACL_MIX_PACKET 64
+
+/* n packets made to match the rules; ip[i] points to packet i. */
+void acl_mix_packets(const struct acl_rule *rule, uint32_t rules, bool six,
+                     uint8_t packet[][ACL_MIX_PACKET], const uint8_t **ip, unsigned n);
+
 #endif
