@@ -6,12 +6,36 @@
 #define SEARCH_TARGET __attribute__((target("avx2,popcnt")))
 #define SEARCH_FN static inline __attribute__((always_inline)) SEARCH_TARGET
 #define UNIT_WORDS 4
+#define LANES 8
 
 typedef int32_t lanes __attribute__((vector_size(32)));
 typedef float floats __attribute__((vector_size(32)));
 typedef double doubles __attribute__((vector_size(32)));
+typedef int32_t row_words __attribute__((vector_size(16), aligned(1), may_alias));
+typedef char bytes __attribute__((vector_size(32)));
 typedef int64_t unit_words __attribute__((vector_size(32), may_alias));
 typedef int64_t any_unit __attribute__((vector_size(32), aligned(8), may_alias));
+
+#define BLOCKS(a, b, c, d) a, b, c, d, (a) + 4, (b) + 4, (c) + 4, (d) + 4
+
+SEARCH_FN lanes rows(const uint8_t *const *ip, unsigned at, unsigned j)
+{
+	const row_words *low = (const row_words *)(const void *)(ip[j] + at);
+	const row_words *high = (const row_words *)(const void *)(ip[j + 4] + at);
+	return __builtin_shufflevector(*low, *high, 0, 1, 2, 3, 4, 5, 6, 7);
+}
+
+SEARCH_FN lanes from_be(lanes v)
+{
+	const bytes order = {3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12,
+	                     3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12};
+	return (lanes)__builtin_ia32_pshufb256((bytes)v, order);
+}
+
+SEARCH_FN uint32_t signs(lanes v)
+{
+	return (uint32_t)__builtin_ia32_movmskps256((floats)v);
+}
 
 SEARCH_FN unit_words unit_at(const uint64_t *word) { return *(const unit_words *)(const void *)word; }
 SEARCH_FN unit_words unit_and(unit_words u, const uint64_t *word) { return u & unit_at(word); }
@@ -38,10 +62,10 @@ SEARCH_FN uint32_t keys_below(const int32_t *node, int32_t key)
 #define find_top(d, key, at, n) ((void)0)
 #include "net/acl/search.h"
 
-SEARCH_TARGET void acl_search_avx2(const struct acl *a, const struct acl_keys *k, uint32_t *rule,
-                                   unsigned n)
+SEARCH_TARGET void acl_classify_avx2(const struct acl *a, const uint8_t *const *ip, uint32_t *rule,
+                                     unsigned n)
 {
-	search(a, k, rule, n);
+	classify(a, ip, rule, n);
 }
 
 #endif

@@ -7,12 +7,14 @@
 
 #if ACL_VECTORS
 
-#define SEARCH_TARGET __attribute__((target("avx512f,avx512dq,popcnt")))
+#define SEARCH_TARGET __attribute__((target("avx512f,avx512dq,bmi,popcnt")))
 #define SEARCH_FN static inline __attribute__((always_inline)) SEARCH_TARGET
 #define UNIT_WORDS 8
 #define LANES 16
 
 typedef int32_t lanes __attribute__((vector_size(64)));
+typedef uint32_t unsigned_lanes __attribute__((vector_size(64)));
+typedef int32_t row_words __attribute__((vector_size(16), aligned(1), may_alias));
 typedef int32_t any_lanes __attribute__((vector_size(64), aligned(4), may_alias));
 typedef long long unit_words __attribute__((vector_size(64), may_alias));
 
@@ -29,22 +31,48 @@ typedef long long unit_words __attribute__((vector_size(64), may_alias));
 #define PERMUTE2(key, h) __builtin_ia32_vpermt2vard512_mask(h, (key)[0], (key)[1], 0xffff)
 #endif
 
+#define BLOCKS(a, b, c, d)                                                                         \
+	a, b, c, d, (a) + 4, (b) + 4, (c) + 4, (d) + 4, (a) + 8, (b) + 8, (c) + 8, (d) + 8, (a) + 12,  \
+		(b) + 12, (c) + 12, (d) + 12
+
+SEARCH_FN lanes rows(const uint8_t *const *ip, unsigned at, unsigned j)
+{
+	const row_words *row[4];
+	UNROLL
+	for (unsigned b = 0; b < 4; b++)
+		row[b] = (const row_words *)(const void *)(ip[j + 4 * b] + at);
+	return __builtin_shufflevector(__builtin_shufflevector(*row[0], *row[1], 0, 1, 2, 3, 4, 5, 6, 7),
+	                               __builtin_shufflevector(*row[2], *row[3], 0, 1, 2, 3, 4, 5, 6, 7),
+	                               0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+}
+
+/* Two rotations and a selection: VPSHUFB would need AVX-512 BW. */
+SEARCH_FN lanes from_be(lanes v)
+{
+	const unsigned_lanes u = (unsigned_lanes)v;
+	return (lanes)(((u << 8 | u >> 24) & 0x00ff00ffu) | ((u >> 8 | u << 24) & 0xff00ff00u));
+}
+
+SEARCH_FN uint32_t signs(lanes v)
+{
+	return (uint16_t)__builtin_ia32_cvtd2mask512(v);
+}
+
 SEARCH_FN unit_words unit_at(const uint64_t *word) { return *(const unit_words *)(const void *)word; }
 SEARCH_FN unit_words unit_and(unit_words u, const uint64_t *word) { return u & unit_at(word); }
 
+/* TZCNT of 0 is the operand's width, so an empty unit gives 32 * 64 + 64. */
 SEARCH_FN uint32_t first_of_unit(unit_words u)
 {
 	const unsigned some = (uint8_t)__builtin_ia32_cmpq512_mask(u, (unit_words){0}, NOT_EQUAL, 0xff);
 	const unit_words first = __builtin_ia32_compressdi512_mask(u, (unit_words){0}, (uint8_t)some);
-	const uint32_t w = (uint32_t)__builtin_ctz(some | 1u << UNIT_WORDS);
-	return w * 64 + acl_lowest((uint64_t)first[0] | (uint64_t)1 << 63); /* undefined for 0 */
+	return __builtin_ia32_tzcnt_u32(some) * 64 + (uint32_t)__builtin_ia32_tzcnt_u64((uint64_t)first[0]);
 }
 
-/* The keys are sorted, so the compare gives one bits up to the count. */
 SEARCH_FN uint32_t keys_below(const int32_t *node, int32_t key)
 {
 	const lanes in = *(const lanes *)(const void *)node, v = (lanes){0} + key;
-	return (uint32_t)__builtin_ctz(1u + (uint16_t)__builtin_ia32_cmpd512_mask(in, v, LESS, 0xffff));
+	return (uint32_t)__builtin_popcount((uint16_t)__builtin_ia32_cmpd512_mask(in, v, LESS, 0xffff));
 }
 
 /* One step of the binary search: from node h of the heap to one of its two children. */
@@ -95,10 +123,10 @@ SEARCH_FN void find_top(const struct acl_dim *d, const int32_t *key, uint32_t *a
 
 #include "net/acl/search.h"
 
-SEARCH_TARGET void acl_search_avx512(const struct acl *a, const struct acl_keys *k, uint32_t *rule,
-                                     unsigned n)
+SEARCH_TARGET void acl_classify_avx512(const struct acl *a, const uint8_t *const *ip, uint32_t *rule,
+                                       unsigned n)
 {
-	search(a, k, rule, n);
+	classify(a, ip, rule, n);
 }
 
 #endif

@@ -1,12 +1,12 @@
-/* Classifies packets by an access list: extracts their words; search.h, on one of its paths, finds
- * the rules. See acl.h and inside.h. */
+/* Classifies packets by an access list: read.h and search.h, on one of the paths, read their words
+ * and find the rules. Here are the words of packets that read.h cannot read in lanes. See acl.h and
+ * inside.h. */
 #include "net/acl/inside.h"
 
 #include "lib/bytes.h"
 #include "net/ip4.h"
 #include "net/ip6.h"
 
-#define PROTO_SCTP 132
 #define TCP_LEAST 20 /* bytes of a TCP header without options */
 #define SCTP_LEAST 12u
 
@@ -22,7 +22,7 @@ enum transport {
 
 static const uint8_t transport_of[256] = {
 	[IP4_PROTO_TCP] = TRANSPORT_TCP,    [IP4_PROTO_UDP] = TRANSPORT_PORTS,
-	[PROTO_SCTP] = TRANSPORT_PORTS,     [IP4_PROTO_ICMP] = TRANSPORT_ICMP4,
+	[ACL_PROTO_SCTP] = TRANSPORT_PORTS,     [IP4_PROTO_ICMP] = TRANSPORT_ICMP4,
 	[IP6_ICMP6] = TRANSPORT_ICMP6,
 };
 
@@ -34,12 +34,11 @@ struct recipe {
 	uint32_t least; /* bytes of the header that must be present */
 };
 
-#define TURNED 0x80000000u /* see acl_key */
-#define NO_PORT (ACL_PORT_NONE | TURNED)
+#define NO_PORT ACL_PORT_NONE
 #define RECIPE_OTHER {0, NO_PORT, 0, 0, NO_PORT, 0xff, 0, ACL_KIND_PROTO, 0}
-#define RECIPE_PORTS(least) {0xffff, TURNED, 0, 0xffff, TURNED, 0xff, 0, ACL_KIND_PROTO, least}
-#define RECIPE_TCP {0xffff, TURNED, 0, 0xffff, TURNED, 0, 0xff, ACL_KIND_TCP, TCP_LEAST}
-#define RECIPE_ICMP {0, NO_PORT, 16, 0xffff, TURNED, 0xff, 0, ACL_KIND_PROTO, 4}
+#define RECIPE_PORTS(least) {0xffff, 0, 0, 0xffff, 0, 0xff, 0, ACL_KIND_PROTO, least}
+#define RECIPE_TCP {0xffff, 0, 0, 0xffff, 0, 0, 0xff, ACL_KIND_TCP, TCP_LEAST}
+#define RECIPE_ICMP {0, NO_PORT, 16, 0xffff, 0, 0xff, 0, ACL_KIND_PROTO, 4}
 
 /* The other IP version's ICMP is treated as any protocol. */
 static const struct recipe recipes[2][TRANSPORTS] = {
@@ -49,17 +48,18 @@ static const struct recipe recipes[2][TRANSPORTS] = {
 
 static void set_transport(struct acl_keys *k, unsigned i, uint32_t port, uint32_t kind)
 {
-	k->word[ACL_SRC_PORT][i] = k->word[ACL_DST_PORT][i] = acl_key(port);
-	k->kind[i] = (uint16_t)kind;
+	k->word[ACL_SRC_PORT][i] = k->word[ACL_DST_PORT][i] = (int32_t)port;
+	k->word[ACL_KIND][i] = (int32_t)kind;
+	k->undetermined |= kind == ACL_KIND_UNDETERMINED;
 }
 
 /* ports: the first four bytes of the header, in host order. */
-static inline void set_by(const struct recipe *r, struct acl_keys *k, unsigned i, uint8_t proto,
+static void set_by(const struct recipe *r, struct acl_keys *k, unsigned i, uint8_t proto,
                           uint32_t ports, uint32_t flags)
 {
 	k->word[ACL_SRC_PORT][i] = (int32_t)((ports >> 16 & r->src_keep) | r->src_set);
 	k->word[ACL_DST_PORT][i] = (int32_t)((ports >> r->dst_shift & r->dst_keep) | r->dst_set);
-	k->kind[i] = (uint16_t)((proto & r->proto_keep) + (flags & r->flags_keep) + r->kind_set);
+	k->word[ACL_KIND][i] = (int32_t)((proto & r->proto_keep) + (flags & r->flags_keep) + r->kind_set);
 }
 
 /* Reads a transport header of len bytes, fewer than the longest recipe needs. */
@@ -67,15 +67,14 @@ static __attribute__((noinline)) void read_short(struct acl_keys *k, unsigned i,
                                                  bool six, const uint8_t *l4, unsigned len)
 {
 	const struct recipe *r = &recipes[six][transport_of[proto]];
-	if (len < (proto == PROTO_SCTP ? SCTP_LEAST : r->least))
+	if (len < (proto == ACL_PROTO_SCTP ? SCTP_LEAST : r->least))
 		set_transport(k, i, ACL_PORT_NONE, ACL_KIND_UNDETERMINED);
 	else
 		set_by(r, k, i, proto, r->least ? be32_load(l4) : 0, 0);
 }
 
-/* Reads the transport header l4, of len bytes, of a packet or first fragment. No branch depends on
- * the protocol, because it varies from packet to packet. */
-static inline void read_transport(struct acl_keys *k, unsigned i, uint8_t proto, bool six,
+/* Reads the transport header l4, of len bytes, of a packet or first fragment. */
+static void read_transport(struct acl_keys *k, unsigned i, uint8_t proto, bool six,
                                   const uint8_t *l4, unsigned len)
 {
 	if (unlikely(len < TCP_LEAST))
@@ -92,11 +91,11 @@ static void read_later(struct acl_keys *k, unsigned i, uint8_t proto, unsigned o
 	              over_flags ? (uint32_t)ACL_KIND_UNDETERMINED : (uint32_t)ACL_KIND_LATER + proto);
 }
 
-static inline void read4(struct acl_keys *k, unsigned i, const uint8_t *ip)
+static void read4(struct acl_keys *k, unsigned i, const uint8_t *ip)
 {
 	unsigned header = ip4_header_len(ip), offset = (be16_load(ip + 6) & IP4_OFFSET_MASK) * 8u;
-	k->word[ACL_SRC + 3][i] = acl_key(ip4_src(ip));
-	k->word[ACL_DST + 3][i] = acl_key(ip4_dst(ip));
+	k->word[ACL_SRC + 3][i] = acl_address_key(ip4_src(ip));
+	k->word[ACL_DST + 3][i] = acl_address_key(ip4_dst(ip));
 	if (unlikely(offset))
 		read_later(k, i, ip4_proto(ip), offset);
 	else
@@ -117,13 +116,13 @@ static __attribute__((noinline)) void read6_far(struct acl_keys *k, unsigned i, 
 		set_transport(k, i, ACL_PORT_NONE, ACL_KIND_UNDETERMINED);
 }
 
-static inline void read6(struct acl_keys *k, unsigned i, const uint8_t *ip)
+static void read6(struct acl_keys *k, unsigned i, const uint8_t *ip)
 {
 	const unsigned len = ip6_total_len(ip);
 	UNROLL
 	for (unsigned w = 0; w < 4; w++) {
-		k->word[ACL_SRC + w][i] = acl_key(be32_load(ip + 8 + 4 * w));
-		k->word[ACL_DST + w][i] = acl_key(be32_load(ip + 24 + 4 * w));
+		k->word[ACL_SRC + w][i] = acl_address_key(be32_load(ip + 8 + 4 * w));
+		k->word[ACL_DST + w][i] = acl_address_key(be32_load(ip + 24 + 4 * w));
 	}
 	if (likely(recipes[true][transport_of[ip6_next(ip)]].least))
 		read_transport(k, i, ip6_next(ip), true, ip + IP6_HLEN, len - IP6_HLEN);
@@ -131,34 +130,22 @@ static inline void read6(struct acl_keys *k, unsigned i, const uint8_t *ip)
 		read6_far(k, i, ip, len);
 }
 
-static void search(const struct acl *a, const struct acl_keys *k, uint32_t *rule, unsigned n)
+void acl_read(const struct acl *a, struct acl_keys *k, unsigned i, const uint8_t *ip)
 {
-	if (ACL_VECTORS && a->path == ACL_AVX512)
-		acl_search_avx512(a, k, rule, n);
-	else if (ACL_VECTORS && a->path == ACL_AVX2)
-		acl_search_avx2(a, k, rule, n);
+	if (a->six)
+		read6(k, i, ip);
 	else
-		acl_search_scalar(a, k, rule, n);
-}
-
-static void classify_lot(const struct acl *a, const uint8_t *const *ip, uint32_t *rule, unsigned n)
-{
-	struct acl_keys k;
-	for (unsigned i = 0; i < n; i++)
-		if (a->six)
-			read6(&k, i, ip[i]);
-		else
-			read4(&k, i, ip[i]);
-	search(a, &k, rule, n);
-	for (unsigned i = 0; i < n; i++)
-		if (unlikely(k.kind[i] == ACL_KIND_UNDETERMINED))
-			rule[i] = a->rules + ACL_UNDETERMINED;
+		read4(k, i, ip);
 }
 
 void acl_classify(const struct acl *a, const uint8_t *const *ip, uint32_t *rule, unsigned n)
 {
-	for (unsigned done = 0; done < n; done += ACL_LOT)
-		classify_lot(a, ip + done, rule + done, n - done < ACL_LOT ? n - done : ACL_LOT);
+	if (ACL_VECTORS && a->path == ACL_AVX512)
+		acl_classify_avx512(a, ip, rule, n);
+	else if (ACL_VECTORS && a->path == ACL_AVX2)
+		acl_classify_avx2(a, ip, rule, n);
+	else
+		acl_classify_scalar(a, ip, rule, n);
 }
 
 bool acl_permits(const struct acl *a, uint32_t rule)

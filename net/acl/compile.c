@@ -159,7 +159,7 @@ static uint32_t keep_bytes(struct compiler *c, uint32_t *slot, const void *p, si
 
 /* Stores the current vector: its lines not known to be in the table, then its row. False: no
  * room. */
-static bool keep_vector(struct compiler *c, struct acl_set *out)
+static bool keep_vector(struct compiler *c, struct acl_set *out, uint32_t *line)
 {
 	for (uint32_t l = 0; l < c->acl->lines; l++) {
 		if (!(c->stale >> l & 1))
@@ -169,16 +169,30 @@ static bool keep_vector(struct compiler *c, struct acl_set *out)
 			return false;
 	}
 	c->stale = 0;
-	out->line = c->row[0];
+	*line = c->row[0];
 	out->row = keep_bytes(c, c->row_slot, c->row, c->acl->lines * sizeof c->row[0], sizeof(uint64_t));
 	return out->row;
 }
 
-/* Stores the current set of rules. False: no room. */
-static bool keep(struct compiler *c, struct acl_set *out)
+/* Memory for n sets of a word. */
+struct new_sets {
+	struct acl_set *set;
+	uint32_t *line;
+};
+
+/* False: no room. */
+static bool take_sets(struct compiler *c, uint32_t n, struct new_sets *out)
 {
-	*out = (struct acl_set){.sum = sum_of(c)};
-	return c->acl->lines == 0 || keep_vector(c, out);
+	out->set = take(c, n * sizeof *out->set, sizeof *out->set);
+	out->line = c->acl->lines ? take(c, n * sizeof *out->line, CACHE_LINE) : NULL;
+	return out->set && (out->line || c->acl->lines == 0);
+}
+
+/* Stores the current set of rules as number n. False: no room. */
+static bool keep(struct compiler *c, const struct new_sets *out, uint32_t n)
+{
+	out->set[n] = (struct acl_set){.sum = sum_of(c)};
+	return c->acl->lines == 0 || keep_vector(c, &out->set[n], &out->line[n]);
 }
 
 static void begin_word(struct compiler *c)
@@ -308,21 +322,30 @@ static uint32_t intervals_most(const struct compiler *c)
 	return n;
 }
 
+static int32_t key_of(unsigned word, uint32_t value)
+{
+	return word < ACL_SRC_PORT ? acl_address_key(value) : (int32_t)value;
+}
+
+static bool same_set(const struct acl_set *a, const struct acl_set *b)
+{
+	return a->row == b->row && a->sum == b->sum;
+}
+
 /* Makes the intervals of a word: the keys of their last values, except the last one, and the rules
  * that accept them. Returns how many; 0: no room. */
-static uint32_t sweep(struct compiler *c, int32_t *key, struct acl_set *interval)
+static uint32_t sweep(struct compiler *c, unsigned word, int32_t *key, const struct new_sets *out)
 {
 	uint32_t n = 0, value = 0;
 	for (uint32_t i = 0;;) {
-		struct acl_set now;
 		for (; i < c->events && event_value(c, i) == value; i++)
 			set(c, (uint32_t)c->event[i] >> 1, c->event[i] & 1);
-		if (!keep(c, &now))
+		if (!keep(c, out, n))
 			return 0;
-		if (n == 0 || now.row != interval[n - 1].row || now.sum != interval[n - 1].sum) {
+		if (n == 0 || !same_set(&out->set[n], &out->set[n - 1])) {
 			if (n > 0)
-				key[n - 1] = acl_key(value - 1);
-			interval[n++] = now;
+				key[n - 1] = key_of(word, value - 1);
+			n++;
 		}
 		if (i == c->events)
 			return n;
@@ -383,6 +406,20 @@ static void put_heap(int32_t *heap, uint32_t steps, const int32_t *key, uint32_t
 		}
 }
 
+/* Makes the heap of n keys. */
+static int take_heap(struct compiler *c, struct acl_dim *d, const int32_t *key, uint32_t n)
+{
+	d->steps = ACL_STEPS_MIN;
+	while (n >= 1u << d->steps)
+		d->steps++;
+	int32_t *heap = take(c, sizeof *heap << d->steps, CACHE_LINE);
+	if (!heap)
+		return E_NOMEM;
+	put_heap(heap, d->steps, key, n);
+	d->heap = heap;
+	return E_OK;
+}
+
 /* Makes the heap of as many upper levels as fit. */
 static int build_heap(struct compiler *c, struct acl_dim *d, uint32_t keys)
 {
@@ -390,48 +427,90 @@ static int build_heap(struct compiler *c, struct acl_dim *d, uint32_t keys)
 	for (; n >= 1u << ACL_STEPS_MAX; level--)
 		n = nodes_for(n) - 1; /* the last node's key is ACL_NO_KEY */
 	d->heap_levels = level + 1;
-	d->steps = ACL_STEPS_MIN;
-	while (n >= 1u << d->steps)
-		d->steps++;
-	int32_t *heap = take(c, sizeof *heap << d->steps, CACHE_LINE);
-	if (!heap)
-		return E_NOMEM;
-	put_heap(heap, d->steps, d->level[level], n);
-	d->heap = heap;
-	return E_OK;
+	return take_heap(c, d, d->level[level], n);
+}
+
+/* Stores the intervals of the values of a block, which begins in interval `at`. */
+static void put_block(uint16_t *cell, uint32_t first, const int32_t *key, uint32_t keys,
+                      uint32_t at)
+{
+	for (uint32_t v = 0; v < ACL_BLOCK; v++) {
+		while (at < keys && (uint32_t)key[at] < first + v)
+			at++;
+		cell[v] = (uint16_t)at;
+	}
+}
+
+/* The tables by the values of ports. */
+static int build_cells(struct compiler *c, struct acl_dim *d, const int32_t *key, uint32_t keys)
+{
+	int32_t *skip = take(c, ACL_BLOCKS * sizeof *skip, CACHE_LINE);
+	uint16_t *first = NULL, *cell = NULL;
+	uint32_t at = 0;
+	for (uint32_t b = 0; skip && b < ACL_BLOCKS; b++) {
+		const uint32_t value = b * ACL_BLOCK;
+		while (at < keys && (uint32_t)key[at] < value)
+			at++;
+		const bool one = at == keys || (uint32_t)key[at] >= value + ACL_BLOCK - 1;
+		if (!cell || !one || cell[0] != at || cell[ACL_BLOCK - 1] != at) {
+			cell = take(c, ACL_BLOCK * sizeof *cell, CACHE_LINE);
+			if (!cell)
+				return E_NOMEM;
+			put_block(cell, value, key, keys, at);
+			first = first ? first : cell;
+		}
+		skip[b] = (int32_t)(cell - first) - (int32_t)value;
+	}
+	d->skip = skip;
+	d->cell = first;
+	return skip ? E_OK : E_NOMEM;
+}
+
+static int build_ports(struct compiler *c, struct acl_dim *d, const int32_t *key, uint32_t keys)
+{
+	int error = keys < 1u << ACL_STEPS_MAX ? take_heap(c, d, key, keys) : E_OK;
+	return error == E_OK ? build_cells(c, d, key, keys) : error;
+}
+
+static int build_addresses(struct compiler *c, struct acl_dim *d, int32_t *key, uint32_t keys)
+{
+	int error = build_tree(c, d, key, keys);
+	return error == E_OK ? build_heap(c, d, keys) : error;
 }
 
 static int compile_range(struct compiler *c, unsigned word)
 {
 	struct acl_dim *d = &c->acl->dim[c->acl->dims];
+	struct new_sets sets;
 	begin_word(c);
 	collect(c, word);
 	if (c->events == 0) /* no rule matches on this word */
 		return E_OK;
 	uint32_t most = intervals_most(c);
 	int32_t *key = take_nodes(c, nodes_for(most - 1));
-	struct acl_set *interval = take(c, most * sizeof *interval, sizeof *interval);
-	uint32_t n = key && interval ? sweep(c, key, interval) : 0;
-	if (n == 0 || build_tree(c, d, key, n - 1) != E_OK || build_heap(c, d, n - 1) != E_OK)
+	uint32_t n = key && take_sets(c, most, &sets) ? sweep(c, word, key, &sets) : 0;
+	if (n == 0)
 		return E_NOMEM;
-	d->set = interval;
+	d->sets = (struct acl_sets){sets.line, sets.set};
 	d->word = word;
 	c->acl->dims++;
-	return E_OK;
+	return word < ACL_SRC_PORT ? build_addresses(c, d, key, n - 1) : build_ports(c, d, key, n - 1);
 }
 
 static int compile_kinds(struct compiler *c)
 {
-	struct acl_set *kind = take(c, ACL_KINDS * sizeof *kind, CACHE_LINE);
+	struct new_sets sets;
+	if (!take_sets(c, ACL_KINDS, &sets))
+		return E_NOMEM;
 	begin_word(c);
-	for (unsigned k = 0; kind && k < ACL_KINDS; k++) {
+	for (unsigned k = 0; k < ACL_KINDS; k++) {
 		for (uint32_t r = 0; r < c->acl->rules; r++)
 			set(c, r, takes_kind(&c->rule[r], k));
-		if (!keep(c, &kind[k]))
+		if (!keep(c, &sets, k))
 			return E_NOMEM;
 	}
-	c->acl->kind = kind;
-	return kind ? E_OK : E_NOMEM;
+	c->acl->kind = (struct acl_sets){sets.line, sets.set};
+	return E_OK;
 }
 
 static int compile_permits(struct compiler *c)
@@ -460,6 +539,8 @@ int acl_compile(const struct acl_rule *rule, uint32_t rules, bool six, enum acl_
 	if (!c.acl)
 		return E_NOMEM;
 	*c.acl = (struct acl){.rules = rules, .path = path, .six = six};
+	for (uint32_t i = 0; i < rules; i++)
+		c.acl->flags |= rule[i].established || rule[i].flags_mask;
 	c.acl->group_log2 = group_log2_for(rules);
 	c.acl->lines = rules > 64 ? lines_for(rules) : 0;
 	int error = compile_permits(&c);
@@ -480,6 +561,12 @@ static const void *moved(const void *p, const void *from, void *to)
 	return p ? (uint8_t *)to + ((const uint8_t *)p - (const uint8_t *)from) : NULL;
 }
 
+static void move_sets(struct acl_sets *s, const void *from, void *to)
+{
+	s->line = moved(s->line, from, to);
+	s->set = moved(s->set, from, to);
+}
+
 const struct acl *acl_copy(const struct acl *a, size_t bytes, void *mem)
 {
 	struct acl *b = mem;
@@ -487,10 +574,12 @@ const struct acl *acl_copy(const struct acl *a, size_t bytes, void *mem)
 	for (struct acl_dim *d = b->dim; d < b->dim + b->dims; d++) {
 		for (unsigned i = 0; i < d->levels; i++)
 			d->level[i] = moved(d->level[i], a, mem);
-		d->set = moved(d->set, a, mem);
+		move_sets(&d->sets, a, mem);
 		d->heap = moved(d->heap, a, mem);
+		d->skip = moved(d->skip, a, mem);
+		d->cell = moved(d->cell, a, mem);
 	}
-	b->kind = moved(b->kind, a, mem);
+	move_sets(&b->kind, a, mem);
 	b->permit = moved(b->permit, a, mem);
 	return b;
 }

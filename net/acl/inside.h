@@ -36,30 +36,41 @@ enum acl_kind {
  *
  * A vector consists of cache lines. Vectors of a word that have the same line share one copy in the
  * table. Most lines of a long list are shared, and the rest is small enough to stay in the caches.
- * The row of a set has the places of its lines; the first line's place is also here. Places count
- * 64-bit words from the start of the table.
+ * The row of a set has the places of its lines. Places count 64-bit words from the start of the
+ * table. The first lines, which every packet reads, have their places in an array of their own.
  */
 #define ACL_GROUP_MAX (ACL_RULES_MAX / 64)
 #define ACL_LINE_WORDS (CACHE_LINE / 8)
 #define ACL_LINES_MAX (ACL_RULES_MAX / 64 / ACL_LINE_WORDS)
 struct acl_set {
 	uint64_t sum;
-	uint32_t line; /* place of the first line */
-	uint32_t row;  /* place of the row: the places of all lines, uint32_t each */
+	uint32_t row; /* place of the row: the places of all lines, uint32_t each */
 } __attribute__((aligned(16)));
+
+/* The sets of a word, by interval or by kind. */
+struct acl_sets {
+	const uint32_t *line; /* places of the first lines; NULL: no vectors */
+	const struct acl_set *set;
+};
 
 /*
  * The intervals of one word, each with the rules that accept it. A tree of nodes finds the interval
  * of a value. A node is one cache line of ACL_NODE keys. The last level holds the last values of
  * all intervals except the last one, node by node, followed by ACL_NO_KEY. Each level above holds
  * the last keys of the nodes below. The number of keys in a node below the value selects the child
- * among its ACL_NODE children. Keys have the top bit flipped so that they compare as signed
- * numbers, as vector instructions do.
+ * among its ACL_NODE children. Keys of addresses have the top bit flipped so that they compare as
+ * signed numbers, as vector instructions do.
  *
  * The heap is another form of the upper levels, for AVX-512: the keys of the lowest of these
  * levels, 127 at most, as a binary tree. heap[1] is the middle key. The children of heap[h] are
  * heap[2 h], for values not above it, and heap[2 h + 1].
+ *
+ * A word of ports has no tree. cell[value + skip[value / ACL_BLOCK]] is the interval of a value.
+ * Blocks of ACL_BLOCK values that all lie in one interval share their cells with the block before,
+ * if that is such a block too. The heap, of all keys, is there if they are few enough.
  */
+#define ACL_BLOCK 64
+#define ACL_BLOCKS (ACL_PORT_NONE / ACL_BLOCK + 1)
 #define ACL_NODE 16
 #define ACL_STEPS_MIN 4
 #define ACL_STEPS_MAX 7
@@ -67,17 +78,20 @@ struct acl_set {
 #define ACL_NO_KEY 0x7fffffff /* no value is above it */
 struct acl_dim {
 	const int32_t *level[ACL_LEVELS_MAX]; /* [0] is one node */
-	const struct acl_set *set;
+	struct acl_sets sets;
 	uint32_t levels;
 	uint32_t word; /* enum acl_word */
 	const int32_t *heap;
 	uint32_t heap_levels; /* levels that the heap replaces */
-	uint32_t steps;       /* depth of the heap */
+	uint32_t steps;       /* depth of the heap; 0: there is none */
+	const int32_t *skip;  /* ports */
+	const uint16_t *cell;
 };
 
-static inline int32_t acl_key(uint32_t value)
+#define ACL_TURNED 0x80000000u
+static inline int32_t acl_address_key(uint32_t value)
 {
-	return (int32_t)(value ^ 0x80000000u);
+	return (int32_t)(value ^ ACL_TURNED);
 }
 
 struct acl {
@@ -86,19 +100,22 @@ struct acl {
 	uint32_t group_log2;   /* log2 of the rules per bit of a summary */
 	enum acl_path path;
 	bool six;
+	bool flags;            /* some rule matches on TCP flags */
 	uint32_t dims;         /* words other than ACL_KIND that any rule matches on */
 	struct acl_dim dim[ACL_RANGES];
-	const struct acl_set *kind; /* indexed by kind */
+	struct acl_sets kind;
 	const uint64_t *permit; /* bit r: rule r is a permit */
 };
 
-/* Packets per batch: their loads overlap, and all of the batch stays in L1. */
+#define ACL_PROTO_SCTP 132
+
+/* Packets per batch, a multiple of all paths' lanes: their loads overlap, and all of the batch stays in L1. */
 #define ACL_LOT 32
 
-/* The words of a batch, as acl_key except for the kind. */
+/* The words of a batch; addresses as acl_address_key. */
 struct acl_keys {
-	int32_t word[ACL_RANGES][ACL_LOT];
-	uint16_t kind[ACL_LOT];
+	int32_t word[ACL_WORDS][ACL_LOT] __attribute__((aligned(CACHE_LINE)));
+	bool undetermined; /* some packet is ACL_KIND_UNDETERMINED */
 };
 
 /* The index of the lowest set bit; undefined for 0. On other machines a 64-bit builtin might call a
@@ -120,11 +137,13 @@ static inline __attribute__((always_inline)) uint32_t acl_lowest(uint64_t bits)
 #define UNROLL _Pragma("GCC unroll 16")
 #endif
 
-/* rule[i] = number of the first rule that accepts all words of packet i of n, or the number of
- * rules if there is none. The last two exist only on x86-64 (ACL_VECTORS). */
-void acl_search_scalar(const struct acl *a, const struct acl_keys *k, uint32_t *rule, unsigned n);
-void acl_search_avx2(const struct acl *a, const struct acl_keys *k, uint32_t *rule, unsigned n);
-void acl_search_avx512(const struct acl *a, const struct acl_keys *k, uint32_t *rule, unsigned n);
+/* Reads the words of packet i, of any form. */
+void acl_read(const struct acl *a, struct acl_keys *k, unsigned i, const uint8_t *ip);
+
+/* acl_classify by each path. The last two exist only on x86-64 (ACL_VECTORS). */
+void acl_classify_scalar(const struct acl *a, const uint8_t *const *ip, uint32_t *rule, unsigned n);
+void acl_classify_avx2(const struct acl *a, const uint8_t *const *ip, uint32_t *rule, unsigned n);
+void acl_classify_avx512(const struct acl *a, const uint8_t *const *ip, uint32_t *rule, unsigned n);
 
 #ifdef __x86_64__
 #define ACL_VECTORS 1

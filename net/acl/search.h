@@ -17,13 +17,14 @@
 #define NET_ACL_SEARCH_H
 
 #include "net/acl/inside.h"
+#include "net/acl/read.h"
 
 #define UNIT_RULES (UNIT_WORDS * 64u)
 
 /* Intermediate results of a batch. */
 struct found {
 	uint32_t at[ACL_RANGES][ACL_LOT]; /* intervals of acl.dim[] */
-	uint16_t kind[ACL_LOT];
+	const int32_t *kind;
 	uint64_t sum[ACL_LOT];  /* groups set in all words' summaries and not examined yet */
 	uint32_t from[ACL_LOT]; /* rules below this one have been examined */
 };
@@ -43,8 +44,22 @@ SEARCH_FN void find_levels(const int32_t *const *level, uint32_t levels, const i
 	}
 }
 
+SEARCH_FN void find_ports(const struct acl_dim *d, const int32_t *key, uint32_t *at, unsigned n)
+{
+	const int32_t *skip = d->skip;
+	const uint16_t *cell = d->cell;
+	for (unsigned i = 0; i < n; i++) {
+		const uint32_t value = (uint32_t)key[i];
+		at[i] = cell[value + (uint32_t)skip[value / ACL_BLOCK]];
+	}
+}
+
 SEARCH_FN void find(const struct acl_dim *d, const int32_t *key, uint32_t *at, unsigned n)
 {
+	if (d->cell && !(HAS_TOP && d->steps)) {
+		find_ports(d, key, at, n);
+		return;
+	}
 	const uint32_t top = HAS_TOP ? d->heap_levels : 0, levels = d->levels - top;
 	const int32_t *const *level = d->level + top;
 	if (HAS_TOP)
@@ -61,11 +76,19 @@ SEARCH_FN void find(const struct acl_dim *d, const int32_t *key, uint32_t *at, u
 
 /* --- the rules that are in the sets of all words --- */
 
-/* The set of packet i for word d; d == dims: its kind. */
+/* Packet i's set of word d; d == dims: of its kind. */
 SEARCH_FN const struct acl_set *set_of(const struct acl *a, const struct found *f, unsigned i,
                                        uint32_t d, uint32_t dims)
 {
-	return d < dims ? &a->dim[d].set[f->at[d][i]] : &a->kind[f->kind[i]];
+	return d < dims ? &a->dim[d].sets.set[f->at[d][i]] : &a->kind.set[(uint32_t)f->kind[i]];
+}
+
+/* The first line of that set. */
+SEARCH_FN const uint64_t *line_of(const struct acl *a, const struct found *f, unsigned i,
+                                  uint32_t d, uint32_t dims)
+{
+	const uint64_t *table = (const uint64_t *)(const void *)a;
+	return table + (d < dims ? a->dim[d].sets.line[f->at[d][i]] : a->kind.line[(uint32_t)f->kind[i]]);
 }
 
 SEARCH_FN uint64_t sum_of(const struct acl *a, const struct found *f, unsigned i, uint32_t dims)
@@ -77,24 +100,34 @@ SEARCH_FN uint64_t sum_of(const struct acl *a, const struct found *f, unsigned i
 	return sum;
 }
 
-/* Address of a unit of a set's vector. `first`, a constant: unit 0, which needs no row. */
-SEARCH_FN const uint64_t *words_of(const struct acl *a, const struct acl_set *s, uint32_t unit,
-                                   bool first)
+/* Address of a unit of a set's vector. */
+SEARCH_FN const uint64_t *words_of(const struct acl *a, const struct acl_set *s, uint32_t unit)
 {
 	const uint64_t *table = (const uint64_t *)(const void *)a;
 	const uint32_t *row = (const uint32_t *)(const void *)(table + s->row);
 	const uint32_t word = unit * UNIT_WORDS;
-	return table + (first ? s->line : row[word / ACL_LINE_WORDS]) + word % ACL_LINE_WORDS;
+	return table + row[word / ACL_LINE_WORDS] + word % ACL_LINE_WORDS;
 }
 
 /* The first bit that packet i's vectors have in common in one unit. */
 SEARCH_FN uint32_t first_common(const struct acl *a, const struct found *f, unsigned i,
-                                uint32_t dims, uint32_t unit, bool first)
+                                uint32_t dims, uint32_t unit)
 {
-	unit_words u = unit_at(words_of(a, set_of(a, f, i, dims, dims), unit, first));
+	unit_words u = unit_at(words_of(a, set_of(a, f, i, dims, dims), unit));
 	UNROLL
 	for (uint32_t d = 0; d < dims; d++)
-		u = unit_and(u, words_of(a, set_of(a, f, i, d, dims), unit, first));
+		u = unit_and(u, words_of(a, set_of(a, f, i, d, dims), unit));
+	return first_of_unit(u);
+}
+
+/* The same in the first unit, which needs no row. */
+SEARCH_FN uint32_t first_in_lines(const struct acl *a, const struct found *f, unsigned i,
+                                  uint32_t dims)
+{
+	unit_words u = unit_at(line_of(a, f, i, dims, dims));
+	UNROLL
+	for (uint32_t d = 0; d < dims; d++)
+		u = unit_and(u, line_of(a, f, i, d, dims));
 	return first_of_unit(u);
 }
 
@@ -113,38 +146,37 @@ SEARCH_FN bool look(const struct acl *a, struct found *f, unsigned i, uint32_t d
 	if (UNIT_RULES < ACL_GROUP_MAX && first < f->from[i]) /* a group may span several units */
 		first = f->from[i];
 	const uint32_t unit = first / UNIT_RULES, next = (unit + 1) * UNIT_RULES;
-	const uint32_t r = first_common(a, f, i, dims, unit, false);
+	const uint32_t r = first_common(a, f, i, dims, unit);
 	f->sum[i] &= groups_from(next >> log2);
 	f->from[i] = next;
 	*rule = r < UNIT_RULES ? unit * UNIT_RULES + r : a->rules;
 	return (r >= UNIT_RULES) & (f->sum[i] != 0);
 }
 
-/* Lists the packets that have no rule in the first unit. A large unit is examined without the
- * summaries first: with 1,000 rules 38 cycles became 31, because lists begin with frequent
- * rules. */
+/* Lists the packets that have no rule in the first unit. This unit is examined without the
+ * summaries, because lists begin with frequent rules. */
 SEARCH_FN unsigned look_first(const struct acl *a, const struct found *f, uint32_t dims,
                               uint32_t *rule, uint8_t *list, unsigned n)
 {
 	unsigned listed = 0;
 	for (unsigned i = 0; i < n; i++) {
-		const uint32_t r = first_common(a, f, i, dims, 0, true);
-		rule[i] = r < UNIT_RULES ? r : a->rules;
+		rule[i] = first_in_lines(a, f, i, dims);
 		list[listed] = (uint8_t)i;
-		listed += r >= UNIT_RULES;
+		listed += rule[i] >= UNIT_RULES;
 	}
 	return listed;
 }
 
-/* Keeps those of a list whose rule may be `from` or later. */
-SEARCH_FN unsigned sum_up(const struct acl *a, struct found *f, uint32_t dims, uint32_t from,
+/* Keeps those of a list whose rule may be UNIT_RULES or later. */
+SEARCH_FN unsigned sum_up(const struct acl *a, struct found *f, uint32_t dims, uint32_t *rule,
                           uint8_t *list, unsigned listed)
 {
 	unsigned left = 0;
 	for (unsigned k = 0; k < listed; k++) {
 		const unsigned i = list[k];
-		f->sum[i] = sum_of(a, f, i, dims) & groups_from(from >> a->group_log2);
-		f->from[i] = from;
+		rule[i] = a->rules;
+		f->sum[i] = sum_of(a, f, i, dims) & groups_from(UNIT_RULES >> a->group_log2);
+		f->from[i] = UNIT_RULES;
 		list[left] = (uint8_t)i;
 		left += f->sum[i] != 0;
 	}
@@ -155,16 +187,9 @@ SEARCH_FN unsigned sum_up(const struct acl *a, struct found *f, uint32_t dims, u
 SEARCH_FN void look_all(const struct acl *a, struct found *f, uint32_t dims, uint32_t *rule,
                         unsigned n)
 {
-	const bool first = UNIT_RULES >= ACL_GROUP_MAX;
 	uint8_t list[ACL_LOT];
-	unsigned listed = n;
-	for (unsigned i = 0; !first && i < n; i++) {
-		rule[i] = a->rules;
-		list[i] = (uint8_t)i;
-	}
-	if (first)
-		listed = look_first(a, f, dims, rule, list, n);
-	listed = sum_up(a, f, dims, first ? UNIT_RULES : 0, list, listed);
+	unsigned listed = look_first(a, f, dims, rule, list, n);
+	listed = sum_up(a, f, dims, rule, list, listed);
 	while (listed) {
 		unsigned left = 0;
 		for (unsigned k = 0; k < listed; k++) {
@@ -187,7 +212,7 @@ SEARCH_FN void decide(const struct acl *a, struct found *f, uint32_t dims, uint3
 		}
 	else if (a->rules <= UNIT_RULES)
 		for (unsigned i = 0; i < n; i++) {
-			const uint32_t r = first_common(a, f, i, dims, 0, true);
+			const uint32_t r = first_in_lines(a, f, i, dims);
 			rule[i] = r < UNIT_RULES ? r : a->rules;
 		}
 	else
@@ -197,13 +222,26 @@ SEARCH_FN void decide(const struct acl *a, struct found *f, uint32_t dims, uint3
 SEARCH_FN void search(const struct acl *a, const struct acl_keys *k, uint32_t *rule, unsigned n)
 {
 	struct found f;
-	__builtin_memcpy(f.kind, k->kind, sizeof f.kind);
+	f.kind = k->word[ACL_KIND];
 	for (uint32_t d = 0; d < a->dims; d++)
 		find(&a->dim[d], k->word[a->dim[d].word], f.at[d], n);
 	if (a->dims == 4) /* a typical IPv4 list */
 		decide(a, &f, 4, rule, n);
 	else
 		decide(a, &f, a->dims, rule, n);
+}
+
+SEARCH_FN void classify(const struct acl *a, const uint8_t *const *ip, uint32_t *rule, unsigned n)
+{
+	struct acl_keys k;
+	for (unsigned done = 0; done < n; done += ACL_LOT) {
+		const unsigned lot = n - done < ACL_LOT ? n - done : ACL_LOT;
+		read_batch(a, &k, ip + done, lot);
+		search(a, &k, rule + done, lot);
+		for (unsigned i = 0; unlikely(k.undetermined) && i < lot; i++)
+			if (k.word[ACL_KIND][i] == ACL_KIND_UNDETERMINED)
+				rule[done + i] = a->rules + ACL_UNDETERMINED;
+	}
 }
 
 #endif

@@ -297,6 +297,42 @@ static void test_icmp_types(void **state)
 	assert_int_equal(one(&r, 1, &p), 1 + ACL_NO_RULE);
 }
 
+/* All ports, with rules that begin and end at the edges of a table's blocks, and in one block more
+ * rules than a vector has keys. */
+static void test_all_ports(void **state)
+{
+	static const uint16_t edge[] = {0, 1, 62, 63, 64, 65, 127, 128, 191, 192, 65471, 65472, 65534, 65535};
+	struct list l = {calloc(200, sizeof(struct acl_rule)), 200, {NULL}, {NULL}, 0};
+	uint8_t *const bytes = calloc(VECTOR, ACL_PROBE_BYTES);
+	const uint8_t *ip[VECTOR];
+	uint32_t rule[VECTOR];
+	(void)state;
+	for (uint32_t i = 0; i < l.rules; i++) {
+		const uint16_t first = i < ARRAY_LEN(edge) ? edge[i] : (uint16_t)(1000 + 3 * i);
+		l.rule[i] = ANY4;
+		l.rule[i].any_proto = false;
+		l.rule[i].proto = UDP;
+		l.rule[i].dst_port = (struct acl_ports){first, (uint16_t)(first + (first < 65535 && i % 3))};
+		l.rule[i].src_port = i % 2 ? ACL_ANY_PORT : (struct acl_ports){first, 65535};
+	}
+	compile(&l, false);
+	for (uint32_t port = 0; port <= 65535; port += VECTOR) {
+		struct acl_probe probe[VECTOR];
+		for (uint32_t i = 0; i < VECTOR; i++) {
+			probe[i] = packet(UDP);
+			probe[i].dst_port = (uint16_t)(port + i);
+			probe[i].src_port = (uint16_t)(port + i - i % 5);
+			ip[i] = bytes + (size_t)i * ACL_PROBE_BYTES;
+			acl_packet(bytes + (size_t)i * ACL_PROBE_BYTES, &probe[i]);
+		}
+		classify(&l, ip, rule, VECTOR);
+		for (uint32_t i = 0; i < VECTOR; i++)
+			assert_int_equal(rule[i], acl_oracle(l.rule, l.rules, &probe[i]));
+	}
+	free(bytes);
+	forget(&l);
+}
+
 /* Whatever passes the IP checks is classified without a read beyond its length. */
 static void test_hostile(void **state)
 {
@@ -369,6 +405,7 @@ int main(void)
 		cmocka_unit_test(test_established),      cmocka_unit_test(test_later_fragments),
 		cmocka_unit_test(test_tiny_fragments),   cmocka_unit_test(test_icmp_types),
 		cmocka_unit_test(test_random_ip4),       cmocka_unit_test(test_random_ip6),
+		cmocka_unit_test(test_all_ports),
 		cmocka_unit_test(test_hostile),          cmocka_unit_test(test_most_rules),
 	};
 	seed_random("acl");
