@@ -405,17 +405,6 @@ static unsigned burst_plan(struct model *m, struct burst *b, const struct frame 
 	return i;
 }
 
-/* Most frames of a benchmark are short. */
-static inline void copy(uint8_t *to, const uint8_t *from, uint32_t bytes)
-{
-	if (bytes - 32 > 32) {
-		memcpy(to, from, bytes);
-		return;
-	}
-	memcpy(to, from, 32);
-	memcpy(to + bytes - 32, from + bytes - 32, 32);
-}
-
 static inline uint32_t place_of(const struct rxq *r, uint32_t at)
 {
 	return at < r->size ? at : at - r->size;
@@ -456,7 +445,7 @@ static unsigned burst_place(struct model *m, struct burst *b, const struct frame
 		uint8_t *buffer = v[i].bytes > r->buffer ? NULL : model_reach(m, d->low, v[i].bytes, DMA_WRITE);
 		if (buffer == NULL)
 			break;
-		copy(buffer, v[i].data, v[i].bytes);
+		copy_frame(buffer, v[i].data, v[i].bytes);
 		b->plan[i].d = d;
 		bytes += v[i].bytes;
 		n->s.prc[size_class(v[i].bytes + 4)]++;

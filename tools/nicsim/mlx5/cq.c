@@ -292,10 +292,12 @@ static void add_mini(struct cq *q, const uint8_t cqe[CQE_BYTES])
 static void write_place(struct model *m, struct cq *q, uint32_t i)
 {
 	const uint32_t index = (q->pi + i) & COUNTER_MASK;
-	uint8_t *at = place(m, q, index);
+	const bool minis = i == 1 || i % MINI_CQES == 0;
+	/* the check would move a cache line from the guest's core for each frame */
+	uint8_t *at = minis || !m->line_rate ? place(m, q, index) : NULL;
 	if (at == NULL)
 		return;
-	if (i == 1 || i % MINI_CQES == 0)
+	if (minis)
 		memcpy(at, q->session.mini[i == 1 ? 0 : i], CQE_BYTES);
 	else if (at[CQE_OP_OWN] >> 4 != CQE_INVALID && (at[CQE_OP_OWN] & 1) == owner_of(q, index))
 		model_violation(m, "CQ 0x%x: entry 0x%x looks new, but is left out of a session",
@@ -356,11 +358,43 @@ void cq_post(struct model *m, uint32_t cqn, uint8_t cqe[CQE_BYTES], bool solicit
 		publish(m, q, cqe, 1, solicited);
 }
 
+/* Appends to the open session. */
+static inline void add_entry(struct cq *q, const struct cq_entry *e)
+{
+	uint8_t *mini = q->session.mini[q->session.count++];
+	const uint64_t bytes = (uint64_t)__builtin_bswap32(e->bytes) << 32;
+	const uint64_t all = bytes | (q->format == MINI_HASH ? __builtin_bswap32(e->hash) : e->sum);
+	memcpy(mini, &all, sizeof all);
+}
+
+void cq_post_row(struct model *m, uint32_t cqn, const uint8_t title[CQE_BYTES],
+                 const struct cq_entry *e, uint32_t n)
+{
+	struct cq *q = object_find(m, CQ, cqn);
+	for (uint32_t i = 0; i < n; i++, e++) {
+		/* in a session that the row has begun or joined */
+		if (i && q->open && q->session.count && q->session.count < SESSION_MAX) {
+			add_entry(q, e);
+			continue;
+		}
+		uint8_t cqe[CQE_BYTES];
+		memcpy(cqe, title, sizeof cqe);
+		put_be32(cqe + CQE_RSS_HASH, e->hash);
+		memcpy(cqe + CQE_CHECKSUM, &e->sum, 2);
+		put_be32(cqe + CQE_BYTE_COUNT, e->bytes);
+		put_be16(cqe + CQE_COUNTER, e->counter);
+		cq_post(m, cqn, cqe, false);
+	}
+}
+
+/* A session leaves most places alone. */
 void cq_fetch(struct model *m, uint32_t cqn, uint32_t count)
 {
 	struct cq *q = object_find(m, CQ, cqn);
+	const bool all = q && !(q->compress && m->line_rate);
 	for (uint32_t i = 0; q && i < count; i++)
-		__builtin_prefetch(ring_at(m, &q->ring, q->pi + i, DMA_WRITE, "CQ"), 1);
+		if (all || i % SESSION_MAX == 1 || i % MINI_CQES == 0)
+			__builtin_prefetch(ring_at(m, &q->ring, q->pi + i, DMA_WRITE, "CQ"), 1);
 }
 
 bool cq_alive(const struct model *m, uint32_t cqn)

@@ -95,6 +95,14 @@ bool eth_port_takes(struct model *m, const uint8_t *frame, uint32_t bytes, bool 
 	return true;
 }
 
+void eth_port_sent_unicast(struct model *m, unsigned frames, uint64_t bytes)
+{
+	struct eth_port *p = &nic_of(m)->port;
+	p->frames[WAY_TX] += frames;
+	p->octets[WAY_TX] += bytes + (uint64_t)frames * FCS;
+	p->casts[WAY_TX][CAST_UNI] += frames;
+}
+
 void eth_port_sent(struct model *m, const uint8_t *frame, uint32_t bytes)
 {
 	struct eth_port *p = &nic_of(m)->port;

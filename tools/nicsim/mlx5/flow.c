@@ -432,6 +432,17 @@ static bool goes_too(const struct way_taken *way, const uint64_t *packet)
 	return differ == 0;
 }
 
+bool flow_same_by_ethernet(const struct model *m)
+{
+	/* the fields in which UDP over IPv4 can differ behind the Ethernet header */
+	static const uint64_t others[MATCH_WORDS] = {0, 0, 0xffull << 48 /* TOS */, ~0ull, ~0ull, ~0ull, ~0ull, ~0ull};
+	const struct way_taken *way = &nic_of(m)->way;
+	uint64_t compared = 0;
+	for (unsigned i = 0; i < MATCH_WORDS; i++)
+		compared |= way->mask[i] & others[i];
+	return compared == 0;
+}
+
 const struct tir *flow_steer(struct model *m, const uint8_t *frame, const struct headers *h,
                              uint32_t *tag)
 {

@@ -220,6 +220,13 @@ void mkey_destroy(struct model *m, void *object)
 	object_drop(m, PD, k->pd);
 }
 
+bool mkey_allows_all(const struct model *m, uint32_t lkey, uint32_t pd, enum dma_access access)
+{
+	const struct mkey *k = object_find(m, MKEY, lkey >> 8);
+	return k && k->variant == (uint8_t)lkey && k->pd == pd && k->start == 0 && k->bytes == UINT64_MAX &&
+	       (access == DMA_READ ? k->read : k->write);
+}
+
 bool mkey_allows(struct model *m, uint32_t lkey, uint32_t pd, uint64_t bus, uint32_t bytes,
                  enum dma_access access)
 {

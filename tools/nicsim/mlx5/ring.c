@@ -50,7 +50,7 @@ uint8_t *ring_find(struct model *m, struct ring *r, uint64_t at, enum dma_access
 	const uint64_t bytes = 1ull << (r->log_size + r->log_stride);
 	const uint64_t within = at & ((1ull << r->log_page) - 1);
 	if (r->call != nic_of(m)->call && r->together)
-		r->at = m->host.dma(m->host.ctx, r->page[0], bytes, access);
+		r->at = model_reach(m, r->page[0], bytes, access);
 	r->call = nic_of(m)->call;
 	if (r->at)
 		return r->at + at;

@@ -223,6 +223,7 @@ struct rq {
 	uint32_t counter; /* 0: none */
 	bool keep_vlan, flush;
 	bool primed; /* has had an entry since it left RST */
+	uint32_t fetched; /* entries from the head on whose memory is prefetched */
 };
 
 struct tis {
@@ -449,6 +450,8 @@ void mkey_destroy(struct model *m, void *object);
 /* Whether a queue of that PD may access that memory with the key; a violation if not. */
 bool mkey_allows(struct model *m, uint32_t lkey, uint32_t pd, uint64_t bus, uint32_t bytes,
                  enum dma_access access);
+/* Whether it may read, or write, all memory; no violation. */
+bool mkey_allows_all(const struct model *m, uint32_t lkey, uint32_t pd, enum dma_access access);
 
 /* --- ring.c --- */
 /* Reads the pages of r, whose sizes are set, from the list at byte `pas` of the input. */
@@ -486,6 +489,14 @@ bool cq_alive(const struct model *m, uint32_t cqn);
 /* Posts an entry; the caller has filled in all but its owner bit. The entry of a received frame may
  * be delayed to be compressed with others, ... */
 void cq_post(struct model *m, uint32_t cqn, uint8_t cqe[CQE_BYTES], bool solicited);
+/* Posts the entries of n consecutive frames that differ from `title` in these fields alone. */
+struct cq_entry {
+	uint32_t hash, bytes;
+	uint16_t sum; /* in memory order */
+	uint16_t counter;
+};
+void cq_post_row(struct model *m, uint32_t cqn, const uint8_t title[CQE_BYTES],
+                 const struct cq_entry *e, uint32_t n);
 /* ... but not beyond the burst of frames. */
 void cq_burst_end(struct model *m);
 /* Prefetches, for writing, the lines of the next `count` entries. */
@@ -525,6 +536,10 @@ bool tir_admits(const struct tir *t, const uint8_t *frame, uint32_t from);
 /* The queue for a frame. */
 struct rq *tir_choose(struct model *m, const struct tir *t, const uint8_t *frame,
                       const struct headers *h, struct hashed *hashed);
+/* The queue of all frames; NULL: it depends on their hash. */
+struct rq *tir_only(struct model *m, const struct tir *t);
+void tir_hash(const struct tir *t, const uint8_t *frame, const struct headers *h,
+              struct hashed *hashed);
 
 /* --- flow.c --- */
 enum status table_create(struct model *m, struct command *c);
@@ -541,6 +556,9 @@ void fte_end(struct model *m, void *object);
 /* The destination of a frame; NULL: drop it. *tag: of the last entry that had one, or 0. */
 const struct tir *flow_steer(struct model *m, const uint8_t *frame, const struct headers *h,
                              uint32_t *tag);
+/* Whether the frame steered last, an untagged whole datagram of UDP over IPv4, goes where every such
+ * frame with its Ethernet header goes. */
+bool flow_same_by_ethernet(const struct model *m);
 
 /* --- vport.c --- */
 void vport_reset(struct model *m);
@@ -554,6 +572,7 @@ bool vport_takes(const struct model *m, const uint8_t *frame);
 bool vport_loops(const struct model *m, const uint8_t *frame);
 enum cast cast_of(const uint8_t *frame);
 void vport_count(struct model *m, enum way way, const uint8_t *frame, uint32_t bytes);
+void vport_count_unicast(struct model *m, enum way way, unsigned frames, uint64_t bytes);
 
 /* --- eth_port.c --- */
 void eth_port_reset(struct model *m);
@@ -564,6 +583,7 @@ void eth_port_work(struct model *m);
 /* Counts an arriving frame; false: it is not accepted. */
 bool eth_port_takes(struct model *m, const uint8_t *frame, uint32_t bytes, bool bad_fcs);
 void eth_port_sent(struct model *m, const uint8_t *frame, uint32_t bytes);
+void eth_port_sent_unicast(struct model *m, unsigned frames, uint64_t bytes);
 enum status eth_port_access(struct model *m, struct command *c);
 
 /* --- tx.c --- */

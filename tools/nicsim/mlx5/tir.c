@@ -234,10 +234,24 @@ static uint32_t hash_of(const struct tir *t, const uint8_t *frame, const struct 
 	return hash;
 }
 
+void tir_hash(const struct tir *t, const uint8_t *frame, const struct headers *h,
+              struct hashed *hashed)
+{
+	hashed->value = hash_of(t, frame, h, &hashed->type);
+}
+
+struct rq *tir_only(struct model *m, const struct tir *t)
+{
+	if (t->kind == RQ)
+		return object_find(m, RQ, t->to);
+	const struct rqt *table = object_find(m, RQT, t->to);
+	return table->size == 1 ? object_find(m, RQ, table->rqn[0]) : NULL;
+}
+
 struct rq *tir_choose(struct model *m, const struct tir *t, const uint8_t *frame,
                       const struct headers *h, struct hashed *hashed)
 {
-	hashed->value = hash_of(t, frame, h, &hashed->type);
+	tir_hash(t, frame, h, hashed);
 	if (t->kind == RQ)
 		return object_find(m, RQ, t->to);
 	const struct rqt *table = object_find(m, RQT, t->to);

@@ -18,7 +18,7 @@
 #include "tools/nicsim/packet/sum.h"
 
 #define BURST       64 /* WQEs of a queue in one turn */
-#define FETCH_AHEAD 8  /* data segments */
+#define FETCH_AHEAD 24  /* data segments */
 
 /* The current WQE. */
 struct send {
@@ -27,12 +27,34 @@ struct send {
 	uint8_t wqe[WQE_BYTES_MAX];
 	uint32_t bytes; /* of the WQE */
 	uint32_t bbs;
+	/* Plain unicast frames in the guest's memory that are ready to leave, of this WQE and of those
+	 * before it: none of these has completed. */
+	struct row {
+		unsigned n;
+		uint64_t bytes;
+		uint64_t station; /* a destination that does not loop back; NEVER: none known */
+		uint32_t lkey; /* allows any address to be read */
+		bool key;      /* it is known */
+		struct frame v[FRAME_BURST];
+	} row;
 };
+
+static void row_leave(struct model *m, struct row *r)
+{
+	if (r->n == 0)
+		return;
+	vport_count_unicast(m, WAY_TX, r->n, r->bytes);
+	eth_port_sent_unicast(m, r->n, r->bytes);
+	model_send_all(m, r->v, r->n);
+	r->n = 0;
+	r->bytes = 0;
+}
 
 /* --- completions --- */
 
-static void complete(struct model *m, const struct send *s, enum cqe_syndrome syndrome)
+static void complete(struct model *m, struct send *s, enum cqe_syndrome syndrome)
 {
+	row_leave(m, &s->row); /* the guest may reuse the memory */
 	uint8_t cqe[CQE_BYTES] = {0};
 	const bool error = syndrome != SYNDROME_NONE;
 	put_be64(cqe + CQE_TIMESTAMP, cycles(m));
@@ -73,6 +95,45 @@ static void leave(struct model *m, const struct send *s, const uint8_t *frame, u
 		const struct tis *t = object_find(m, TIS, s->q->tis);
 		receive_own(m, t->td, frame, bytes);
 	}
+}
+
+/* Whether the frame stays away from this port's receive half; the row remembers a destination. */
+static inline bool row_station(struct model *m, struct row *r, const uint8_t *frame)
+{
+	uint64_t station;
+	memcpy(&station, frame, sizeof station);
+	station <<= 16;
+	if (station == r->station)
+		return true;
+	if (frame[0] & 1 || vport_loops(m, frame))
+		return false;
+	r->station = station;
+	return true;
+}
+
+/* Adds the data segment at `at` of a multi-packet WQE without offloads to the row, if it is plain.
+ * False: nothing has changed; take the slow path. */
+static inline bool row_takes(struct model *m, struct send *s, uint32_t at)
+{
+	struct row *r = &s->row;
+	const uint8_t *seg = s->wqe + at;
+	const uint32_t bytes = be32(seg), lkey = be32(seg + 4); /* bit 31 of bytes: inline */
+	if (bytes < 60 || bytes > nic_of(m)->port.mtu - 4)
+		return false;
+	if (!r->key || lkey != r->lkey) {
+		if (!mkey_allows_all(m, lkey, s->q->w.pd, DMA_READ))
+			return false;
+		r->key = true;
+		r->lkey = lkey;
+	}
+	const uint8_t *data = model_reach(m, be64(seg + SEG_ADDRESS), bytes, DMA_READ);
+	if (data == NULL || !row_station(m, r, data))
+		return false;
+	r->v[r->n++] = (struct frame){.data = data, .bytes = bytes};
+	r->bytes += bytes;
+	if (r->n == FRAME_BURST)
+		row_leave(m, r);
+	return true;
 }
 
 /* Inserts a tag if requested, and pads (pad_tx_eth_packet). False: longer than the port's MTU. */
@@ -182,7 +243,7 @@ static void fetch_data(struct model *m, const struct send *s, uint32_t at)
 	const uint8_t *seg = s->wqe + at;
 	if (at >= s->bytes || field_get(seg, SEG_INLINE))
 		return;
-	const uint8_t *data = m->host.dma(m->host.ctx, be64(seg + SEG_ADDRESS), LINE, DMA_READ);
+	const uint8_t *data = model_reach(m, be64(seg + SEG_ADDRESS), LINE, DMA_READ);
 	if (data) {
 		__builtin_prefetch(data);
 		__builtin_prefetch(data + LINE - 1);
@@ -232,9 +293,10 @@ static enum cqe_syndrome gather(struct model *m, const struct send *s, uint32_t 
 
 /* --- WQE opcodes --- */
 
-static enum cqe_syndrome send_one(struct model *m, const struct send *s)
+static enum cqe_syndrome send_one(struct model *m, struct send *s)
 {
 	uint32_t headers, bytes;
+	row_leave(m, &s->row);
 	enum cqe_syndrome syndrome = gather(m, s, &headers, &bytes);
 	return syndrome ? syndrome : send_packet(m, s, nic_of(m)->packet, bytes);
 }
@@ -250,8 +312,9 @@ static void set_length(uint8_t *packet, uint32_t bytes)
 		put_be16(packet + l3 + 4, bytes - l3 - 40 < most ? bytes - l3 - 40 : most);
 }
 
-static enum cqe_syndrome send_segments(struct model *m, const struct send *s)
+static enum cqe_syndrome send_segments(struct model *m, struct send *s)
 {
+	row_leave(m, &s->row);
 	struct nic *n = nic_of(m);
 	uint32_t headers, bytes;
 	struct headers h;
@@ -288,7 +351,7 @@ static enum cqe_syndrome send_segments(struct model *m, const struct send *s)
 	return SYNDROME_NONE;
 }
 
-static enum cqe_syndrome send_each(struct model *m, const struct send *s)
+static enum cqe_syndrome send_each(struct model *m, struct send *s)
 {
 	uint32_t at, bytes;
 	enum cqe_syndrome syndrome = gather_inline(m, s, &at, &bytes);
@@ -296,9 +359,16 @@ static enum cqe_syndrome send_each(struct model *m, const struct send *s)
 		syndrome = wrong(m, s, SYNDROME_LOCAL_QP_OP, "inline header of a multi-packet WQE");
 	for (uint32_t i = 0; i < FETCH_AHEAD; i++)
 		fetch_data(m, s, at + i * WQE_DS);
+	const uint8_t *eth = s->wqe + WQE_ETH;
+	const bool plain = nic_of(m)->port.link && !field_get(eth, ETH_CSUM) && !field_get(eth, ETH_INSERT_VLAN);
 	while (syndrome == SYNDROME_NONE && at < s->bytes) {
 		const uint8_t *data;
 		fetch_data(m, s, at + FETCH_AHEAD * WQE_DS);
+		if (plain && row_takes(m, s, at)) {
+			at += WQE_DS;
+			continue;
+		}
+		row_leave(m, &s->row);
 		syndrome = take(m, s, &at, PACKET_MAX, &data, &bytes);
 		if (syndrome == SYNDROME_NONE)
 			syndrome = send_packet(m, s, data, bytes);
@@ -317,7 +387,7 @@ static void check_reserved(struct model *m, const struct send *s)
 	}
 }
 
-static enum cqe_syndrome run(struct model *m, const struct send *s)
+static enum cqe_syndrome run(struct model *m, struct send *s)
 {
 	const uint32_t opcode = field_get(s->wqe, WQE_OPCODE);
 	check_reserved(m, s);
@@ -400,10 +470,16 @@ static bool serve(struct model *m, struct sq *q)
 	s.q = q;
 	s.sqn = object_number(m, SQ, q);
 	fetch_ring(m, &q->w);
+	s.row.n = 0;
+	s.row.bytes = 0;
+	s.row.station = NEVER;
+	s.row.key = false;
 	for (unsigned i = 0; i < BURST; i++) {
 		const uint32_t posted = wq_posted(m, &q->w, DBR_SEND);
-		if (posted == 0 || !cq_alive(m, q->w.cqn) || (q->w.state == QUEUE_ERR && !q->flush))
+		if (posted == 0 || !cq_alive(m, q->w.cqn) || (q->w.state == QUEUE_ERR && !q->flush)) {
+			row_leave(m, &s.row);
 			return moved;
+		}
 		s.bbs = posted; /* consumed if the end of the WQE is unknown */
 		const bool good = wq_holds(m, SQ, &q->w, posted) && fetch(m, &s, posted);
 		if (q->w.state == QUEUE_ERR)
@@ -412,6 +488,7 @@ static bool serve(struct model *m, struct sq *q)
 			end(m, &s, good ? run(m, &s) : SYNDROME_LOCAL_QP_OP);
 		moved = true;
 	}
+	row_leave(m, &s.row);
 	nic_of(m)->send_more = true;
 	return moved;
 }

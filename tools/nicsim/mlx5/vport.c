@@ -204,6 +204,13 @@ enum cast cast_of(const uint8_t *frame)
 	return memcmp(frame, broadcast, 6) == 0 ? CAST_BROAD : CAST_MULTI;
 }
 
+void vport_count_unicast(struct model *m, enum way way, unsigned frames, uint64_t bytes)
+{
+	struct vport *v = &nic_of(m)->vport;
+	v->packets[way][CAST_UNI] += frames;
+	v->bytes[way][CAST_UNI] += bytes;
+}
+
 void vport_count(struct model *m, enum way way, const uint8_t *frame, uint32_t bytes)
 {
 	struct vport *v = &nic_of(m)->vport;

@@ -3,6 +3,7 @@
 #define NICSIM_PACKET_BYTES_H
 
 #include <stdint.h>
+#include <string.h>
 
 static inline uint32_t be16(const uint8_t *p)
 {
@@ -35,6 +36,17 @@ static inline void put_be64(uint8_t *p, uint64_t v)
 {
 	put_be32(p, (uint32_t)(v >> 32));
 	put_be32(p + 4, (uint32_t)v);
+}
+
+/* memcpy of a frame, which often has just 60 bytes. */
+static inline void copy_frame(uint8_t *to, const uint8_t *from, uint32_t bytes)
+{
+	if (bytes - 32 > 32) {
+		memcpy(to, from, bytes);
+		return;
+	}
+	memcpy(to, from, 32);
+	memcpy(to + bytes - 32, from + bytes - 32, 32);
 }
 
 #endif

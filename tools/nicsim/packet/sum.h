@@ -70,4 +70,19 @@ static inline uint64_t sum_pseudo(const uint8_t *ip, unsigned version, uint32_t 
 	return version == 4 ? sum_add(rest, ip + 12, 8) : sum_add(rest, ip + 8, 32);
 }
 
+/* The sum of all from the IP header on of a frame that its wire vouches for (FRAME_UDP4). The IP
+ * header, and the datagram with its pseudo header, sum up to 0xffff, which is 0: what remains is the
+ * negative of the pseudo header. */
+static inline uint16_t sum_vouched(const uint8_t *frame)
+{
+	uint64_t addresses;
+	uint16_t length;
+	memcpy(&addresses, frame + 26, 8);
+	memcpy(&length, frame + 38, 2);
+	const uint64_t rest = sum_word(17) + length;
+	const uint64_t sum = addresses + rest;
+	const uint16_t negative = (uint16_t)~sum_fold(sum + (sum < rest));
+	return negative ? negative : 0xffff;
+}
+
 #endif

@@ -120,6 +120,8 @@ static void something(unsigned faults)
 		rig_fault_arg(rig.m->ops->faults[random_below(faults)].name, random_below(50));
 	if (random_below(100) == 0)
 		rig.m->faults = 0;
+	if (random_below(100) == 0)
+		rig.piece = random_below(2) ? 4096u << random_below(8) : 0;
 }
 
 static void anything(int (*start)(void **))

@@ -738,6 +738,146 @@ static void bad_compression(void **s)
 	rig_expect_violation("mini CQEs of format 3");
 }
 
+/* --- frames that their wire vouches for --- */
+
+#define ROUNDS 60
+
+enum way_there { PLAIN_CQ, COMPRESSED_BY_HASH, COMPRESSED_BY_SUM, HASHED, BY_PORT };
+
+static uint64_t number; /* of this generator, which both runs begin alike */
+
+static uint32_t below(uint32_t n)
+{
+	number = number * 6364136223846793005u + 1442695040888963407u;
+	return (uint32_t)((number >> 32) * n >> 32);
+}
+
+/* A TIR of one queue with a hash. */
+static void hash_frames(void)
+{
+	cmd_new(CREATE_TIR, 0x110, 16);
+	cmd_put_at(CONTEXT_AT, TIRC_RQN, net.rq[0].number);
+	cmd_put_at(CONTEXT_AT, TIRC_TD, net.td);
+	cmd_put_at(CONTEXT_AT, TIRC_HASH, HASH_TOEPLITZ);
+	cmd_put_at(CONTEXT_AT, TIRC_L4, 1);
+	cmd_put_at(CONTEXT_AT, TIRC_SELECTED, SELECT_SRC_IP | SELECT_DST_IP | SELECT_SRC_PORT | SELECT_DST_PORT);
+	memcpy(cmd.in + CONTEXT_AT + TIRC_KEY, key, sizeof key);
+	assert_int_equal(cmd_run(), OK);
+	fte_command(net.table, net.group, 0, NULL, DEST_TIR, cmd_get(OUT_NUMBER));
+	assert_int_equal(cmd_run(), OK);
+}
+
+/* Odd ports of UDP go to no queue. */
+static void steer_by_port(void)
+{
+	uint8_t mask[64] = {0};
+	mask[MATCH_UDP_PORTS.at + 3] = 1;
+	const uint32_t table = flow_table(0, 4, 0);
+	const uint32_t group = flow_group(table, 0, 7, mask);
+	fte_command(table, group, 1, (uint8_t[64]){0}, DEST_TIR, net.tir);
+	assert_int_equal(cmd_run(), OK);
+	flow_root(table);
+}
+
+static void some_frame(bool vouch)
+{
+	struct flow flow = {.version = 4, .protocol = below(8) ? 17 : 6, .payload = 18 + (below(2) ? 0 : below(900)),
+	                    .src = {10, 0, 0, (uint8_t)below(5)}, .dst = {(uint8_t)below(256), 2, 3, 4},
+	                    .sport = (uint16_t)below(65536), .dport = (uint16_t)below(4),
+	                    .tagged = below(20) == 0, .tci = 7};
+	const uint32_t bytes = make_ip(f, &flow);
+	if (below(20) == 0)
+		f[0] |= 1;
+	if (below(20) == 0)
+		f[11] ^= 1;
+	rig_force(f, bytes, vouch && flow.protocol == 17 && !flow.tagged ? FRAME_UDP4 : 0);
+}
+
+static uint64_t add_memory(uint64_t hash, const uint8_t *p, uint32_t bytes)
+{
+	for (uint32_t at = 0; at < bytes; at += 8) {
+		uint64_t w;
+		memcpy(&w, p + at, 8);
+		hash = (hash ^ w) * 0x100000001b3;
+	}
+	return hash;
+}
+
+/* Of what the device writes: buffers, CQ and EQ. */
+static uint64_t memory_hash(unsigned i)
+{
+	uint64_t hash = add_memory(0xcbf29ce484222325, rig_mem(net.buffers[i], BUFFER << RX_LOG), BUFFER << RX_LOG);
+	for (uint32_t k = 0; k < 1u << RX_LOG; k++)
+		hash = add_memory(hash, queue_at(&net.rx_cq[i], k), CQE_BYTES);
+	return add_memory(hash, queue_at(&net.completions, 0), 64);
+}
+
+/* The guest takes what has come; it gives back about as many entries. */
+static void take_all(unsigned i, uint64_t frames)
+{
+	struct queue *cq = &net.rx_cq[i];
+	for (; frames; frames--)
+		queue_at(cq, cq->ci++)[CQE_OP_OWN] = CQE_INVALID << 4;
+	cq_read_to(cq);
+	const uint32_t taken = (1u << RX_LOG) - ((net.rq[i].pi - cq->ci) & 0xffff);
+	drive_refill(i, below(3) ? taken : below(taken + 1));
+}
+
+/* Runs of the same frames, vouched for or not, leave the same in memory and counters. */
+static void vouched_run(enum way_there way, uint64_t piece, bool vouch, uint64_t seen[ROUNDS + 1])
+{
+	const unsigned i = way == COMPRESSED_BY_HASH || way == COMPRESSED_BY_SUM;
+	if (i)
+		drive_compressed(1, way == COMPRESSED_BY_HASH ? MINI_HASH : MINI_CHECKSUM);
+	else if (way == HASHED)
+		hash_frames();
+	else if (way == BY_PORT)
+		steer_by_port();
+	rig.piece = piece;
+	if (piece) /* buffers across the ends of pieces */
+		for (unsigned k = 0; k < 1u << RX_LOG; k++)
+			put_be64(queue_at(&net.rq[i], k) + 8, (net.buffers[i] -= k ? 0 : 40) + k * BUFFER);
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		const uint64_t before = rig.m->rx_frames;
+		rig_gather();
+		for (unsigned n = 1 + below(FRAME_BURST); n; n--)
+			some_frame(vouch);
+		rig_burst();
+		rig_run(1000000);
+		seen[round] = memory_hash(i);
+		take_all(i, rig.m->rx_frames - before);
+	}
+	cmd_new(QUERY_VPORT_COUNTER, 0x20, 0x210);
+	assert_int_equal(cmd_run(), OK);
+	seen[ROUNDS] = out_of_buffer() + rig.m->rx_bytes + rig.m->rx_refused * 1000003;
+	for (unsigned at = 16; at < 0x210; at++)
+		seen[ROUNDS] = seen[ROUNDS] * 31 + cmd.out[at];
+	assert_false(rig_violated());
+	assert_true(rig.m->rx_frames > 10 * ROUNDS);
+}
+
+static void vouched(void **s)
+{
+	static const uint64_t pieces[] = {0, 4096, 1u << 20};
+	uint64_t seen[2][ROUNDS + 1];
+	for (enum way_there way = PLAIN_CQ; way <= BY_PORT; way++)
+		for (unsigned mode = 0; mode < 2; mode++) {
+			const uint64_t start = random64(), piece = pieces[random_below(ARRAY_LEN(pieces))];
+			for (unsigned vouch = 0; vouch < 2; vouch++) {
+				rig_stop(NULL);
+				if (mode)
+					drive_net_line_rate(s);
+				else
+					drive_net(s);
+				number = start;
+				vouched_run(way, piece, vouch, seen[vouch]);
+			}
+			for (unsigned round = 0; round <= ROUNDS; round++)
+				if (seen[0][round] != seen[1][round])
+					fail_msg("way %u, mode %u, round %u", way, mode, round);
+		}
+}
+
 /* --- errors --- */
 
 static void no_buffer_for_it(void **s)
@@ -962,6 +1102,7 @@ static void registers(void **s)
 
 int main(void)
 {
+	seed_random("mlx5_rx");
 	const struct CMUnitTest tests[] = {
 		TEST(plain), TEST(bursts), TEST(burst_without_room), TEST(burst_that_fails),
 		TEST(short_ones_are_padded), TEST(too_long_and_damaged), TEST(no_room),
@@ -969,7 +1110,7 @@ int main(void)
 		TEST(own_frames), TEST(tables), TEST(tables_in_a_burst), TEST(bad_tables),
 		TEST(hashes), TEST(symmetric), TEST(sessions_with_hashes), TEST(sessions_with_sums),
 		TEST(sessions_end), TEST(sessions_want_places), TEST(bad_compression),
-		TEST(no_buffer_for_it),
+		TEST(vouched), TEST(no_buffer_for_it),
 		TEST(bad_memory), TEST(empty_segment), TEST(too_many_given), TEST(flushed),
 		TEST(flushed_by_command), TEST(not_flushed), TEST(faults), TEST(link_goes),
 		TEST(registers),
