@@ -44,8 +44,10 @@ static inline uint32_t net_addr_to_ip4(const struct net_addr *a)
 
 static inline bool net_addr_equal(const struct net_addr *a, const struct net_addr *b)
 {
-	return ((a->w[0] ^ b->w[0]) | (a->w[1] ^ b->w[1]) | (a->w[2] ^ b->w[2]) |
-	        (a->w[3] ^ b->w[3])) == 0;
+	uint64_t x, y; /* the first two words, which are written together */
+	__builtin_memcpy(&x, a, sizeof x);
+	__builtin_memcpy(&y, b, sizeof y);
+	return ((x ^ y) | (a->w[2] ^ b->w[2]) | (a->w[3] ^ b->w[3])) == 0;
 }
 
 /* True if one station may own both addresses, for per-source limits. An IPv6 station may use any

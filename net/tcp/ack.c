@@ -69,6 +69,14 @@ static void read_sacks(struct tcp *t, struct tcp_conn *c, const struct tcp_segme
 	}
 }
 
+static void set_window(struct tcp_conn *c, const struct tcp_segment *s, uint32_t wnd)
+{
+	c->snd_wnd = wnd;
+	c->snd_wl1 = s->seq;
+	c->snd_wl2 = s->ack;
+	c->max_wnd = u32_max(c->max_wnd, wnd);
+}
+
 /*
  * RFC 9293 3.10.7.4: a segment older than the one that last set the window must not update it. A
  * segment that acknowledges new data is not old, even if it carries retransmitted data: without its
@@ -82,10 +90,7 @@ static bool update_window(struct tcp_conn *c, const struct tcp_segment *s)
 		return false;
 	uint32_t before = c->snd_wnd;
 	/* the window of a SYN is not scaled (RFC 7323 2.2) */
-	c->snd_wnd = s->flags & TCP_SYN ? s->wnd : s->wnd << c->snd_wscale;
-	c->snd_wl1 = s->seq;
-	c->snd_wl2 = s->ack;
-	c->max_wnd = u32_max(c->max_wnd, c->snd_wnd);
+	set_window(c, s, s->flags & TCP_SYN ? s->wnd : s->wnd << c->snd_wscale);
 	return c->snd_wnd != before;
 }
 
@@ -116,48 +121,46 @@ static void acked(struct tcp_conn *c, uint32_t bytes)
 
 /*
  * The ACK of all that is outstanding, one chunk that was sent once, without loss, probe, mark of
- * congestion or urgent data: an exchange of requests and answers has no other. Does what tcp_ack
- * does otherwise.
+ * congestion or urgent data: an exchange of requests and answers has no other. Returns that chunk, or NULL.
  */
-static bool is_answer(const struct tcp *t, const struct tcp_conn *c, const struct tcp_segment *s)
+static const struct tcp_chunk *answered_chunk(const struct tcp *t, const struct tcp_conn *c,
+                                              const struct tcp_segment *s)
 {
 	const uint32_t rare = CONN_BOARD | CONN_PROBED | CONN_URG_SND;
 	if (c->q_first == TCP_NONE || s->ack == c->snd_una || s->ack != c->snd_nxt ||
 	    (c->flags & (rare | CONN_SACK)) != CONN_SACK ||
 	    c->recovery != RECOVERY_OPEN || s->sacks || c->sacked || s->flags & (TCP_SYN | TCP_ECE))
-		return false;
+		return NULL;
 	const struct tcp_chunk *ch = chunk_at(t, c->q_first);
-	return ch->ends == s->ack && ch->flags & CHUNK_SENT &&
-	       !(ch->flags & (CHUNK_SACKED | CHUNK_LOST | CHUNK_RETRANS | CHUNK_EVER));
+	const bool once = (ch->flags & (CHUNK_SENT | CHUNK_SACKED | CHUNK_LOST | CHUNK_RETRANS | CHUNK_EVER)) ==
+	                  CHUNK_SENT;
+	return ch->ends == s->ack && once ? ch : NULL;
 }
 
-static void answered(struct tcp *t, struct tcp_conn *c, const struct tcp_segment *s)
+/* What ack_any does, for such an ACK. */
+static void answered(struct tcp *t, struct tcp_conn *c, const struct tcp_segment *s,
+                     const struct tcp_chunk *ch)
 {
-	const uint32_t buf = c->q_first, bytes = chunk_at(t, buf)->len;
-	struct tcp_acked a = {.rtt_us = 0};
-	update_window(c, s);
-	tcp_rack_arrived(t, c, chunk_at(t, buf), &a);
+	const uint32_t buf = c->q_first, bytes = ch->len;
+	set_window(c, s, s->wnd << c->snd_wscale);
 	c->q_bytes -= bytes;
-	c->q_first = chunk_at(t, buf)->next;
+	c->q_first = ch->next;
 	if (c->q_first == TCP_NONE)
 		c->q_last = TCP_NONE;
 	c->q_bufs--;
-	buf_put(t->pool, buf);
 	c->snd_una = s->ack;
 	if (s->ack - c->ack_floor > c->max_wnd)
 		c->ack_floor = s->ack - c->max_wnd;
 	c->stuck_ms = t->now_ms;
 	c->probes = 0;
-	tcp_loss_on_answer(t, c, a.rtt_us, bytes);
+	tcp_loss_on_answer(t, c, ch);
+	buf_put(t->pool, buf);
 	acked(c, bytes);
 }
 
-void tcp_ack(struct tcp *t, struct tcp_conn *c, const struct tcp_segment *s)
+static __attribute__((noinline)) void ack_any(struct tcp *t, struct tcp_conn *c,
+                                              const struct tcp_segment *s)
 {
-	if (is_answer(t, c, s)) {
-		answered(t, c, s);
-		return;
-	}
 	struct tcp_acked a = {.before = tcp_flight(c),
 	                      .una_before = c->snd_una,
 	                      .tsecr = s->tsecr,
@@ -180,4 +183,13 @@ void tcp_ack(struct tcp *t, struct tcp_conn *c, const struct tcp_segment *s)
 	if ((outstanding || a.dsack) && !old)
 		tcp_loss_on_ack(t, c, &a);
 	acked(c, a.bytes);
+}
+
+void tcp_ack(struct tcp *t, struct tcp_conn *c, const struct tcp_segment *s)
+{
+	const struct tcp_chunk *ch = answered_chunk(t, c, s);
+	if (likely(ch))
+		answered(t, c, s, ch);
+	else
+		ack_any(t, c, s);
 }

@@ -14,12 +14,17 @@ static bool may_send(const struct tcp_conn *c)
 	return !(c->flags & CONN_CLOSING) && c->state != TCP_CLOSED && c->state != TCP_TIME_WAIT;
 }
 
-uint32_t tcp_send_room(const struct tcp_conn *c)
+static inline uint32_t send_room(const struct tcp_conn *c)
 {
 	uint32_t limit = c->tcp->p.snd_buf;
 	if (!may_send(c) || c->q_bytes >= limit || tcp_queue_full(c->tcp, c))
 		return 0;
 	return limit - c->q_bytes;
+}
+
+uint32_t tcp_send_room(const struct tcp_conn *c)
+{
+	return send_room(c);
 }
 
 /* `taken` of n bytes for which there was room are in the queue; returns it. */
@@ -61,7 +66,7 @@ int tcp_send_pkt(struct tcp_conn *c, struct pkt *p)
 {
 	if (!may_send(c))
 		return E_INVAL;
-	if (p->len > tcp_send_room(c))
+	if (p->len > send_room(c))
 		return E_AGAIN;
 	tcp_queue_pkt(c->tcp, c, p);
 	changed(c);

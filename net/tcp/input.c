@@ -299,6 +299,21 @@ static enum counter arrive(struct tcp *t, struct tcp_conn *c, struct tcp_segment
 	return synchronized(t, c, s, p, taken);
 }
 
+/* Line by line: as a loop, each would cost three instructions more. */
+static inline void prefetch_record(const uint8_t *c)
+{
+	_Static_assert(sizeof(struct tcp_conn) <= 9 * CACHE_LINE, "all lines");
+	__builtin_prefetch(c, 1);
+	__builtin_prefetch(c + CACHE_LINE, 1);
+	__builtin_prefetch(c + 2 * CACHE_LINE, 1);
+	__builtin_prefetch(c + 3 * CACHE_LINE, 1);
+	__builtin_prefetch(c + 4 * CACHE_LINE, 1);
+	__builtin_prefetch(c + 5 * CACHE_LINE, 1);
+	__builtin_prefetch(c + 6 * CACHE_LINE, 1);
+	__builtin_prefetch(c + 7 * CACHE_LINE, 1);
+	__builtin_prefetch(c + 8 * CACHE_LINE, 1);
+}
+
 /* `after`: packets that follow those n in this call. */
 static void input_lot(struct tcp *t, struct pkt *v, unsigned n, unsigned after)
 {
@@ -316,8 +331,8 @@ static void input_lot(struct tcp *t, struct pkt *v, unsigned n, unsigned after)
 	for (unsigned i = 0; i < n; i++) {
 		uint32_t first = fate[i] == CNT_NONE ? t->buckets[hash[i] & t->bucket_mask] : 0;
 		const uint8_t *c = first ? (const uint8_t *)&t->conns[first - 1] : NULL;
-		for (unsigned line = 0; c && line < sizeof(struct tcp_conn); line += CACHE_LINE)
-			__builtin_prefetch(c + line, 1);
+		if (c)
+			prefetch_record(c);
 	}
 	for (unsigned i = 0; i < n; i++) {
 		bool taken = false;

@@ -393,7 +393,26 @@ static inline uint32_t tcp_hash(const struct tcp *t, const struct net_addr *remo
 	return (uint32_t)((sum + k[9]) >> 32);
 }
 
-struct tcp_conn *tcp_find(const struct tcp *t, uint32_t hash, const struct tcp_segment *s);
+/* The connection of these addresses and ports, which have this hash, or NULL. */
+static inline struct tcp_conn *tcp_find_key(const struct tcp *t, uint32_t hash,
+                                            const struct net_addr *remote, uint16_t remote_port,
+                                            const struct net_addr *local, uint16_t local_port)
+{
+	uint32_t i = t->buckets[hash & t->bucket_mask];
+	while (i) {
+		struct tcp_conn *c = &t->conns[i - 1];
+		if (c->remote_port == remote_port && c->local_port == local_port &&
+		    net_addr_equal(&c->remote, remote) && net_addr_equal(&c->local, local))
+			return c;
+		i = c->hash_next;
+	}
+	return NULL;
+}
+
+static inline struct tcp_conn *tcp_find(const struct tcp *t, uint32_t hash, const struct tcp_segment *s)
+{
+	return tcp_find_key(t, hash, &s->src, s->src_port, &s->dst, s->dst_port);
+}
 
 /* A new connection in the table, its identity and defaults set; NULL: no more, not counted. */
 struct tcp_conn *tcp_conn_new(struct tcp *t, const struct net_addr *local, uint16_t local_port,
@@ -504,8 +523,39 @@ enum counter tcp_receive(struct tcp *t, struct tcp_conn *c, struct tcp_segment *
 enum counter tcp_receive_next(struct tcp *t, struct tcp_conn *c, const struct tcp_segment *s,
                               struct pkt *p, bool *taken);
 
-/* The window to offer now; moves rcv_adv. */
-uint32_t tcp_window(struct tcp *t, struct tcp_conn *c);
+/* The window that there is room for, bytes; at least the one that was offered. */
+static inline uint32_t tcp_window_space(const struct tcp *t, const struct tcp_conn *c)
+{
+	uint32_t offered = c->rcv_adv - c->rcv_nxt;
+	uint32_t room = c->rcv_held < c->rcv_buf ? c->rcv_buf - c->rcv_held : 0;
+	room = u32_min(room, 0xffffu << (c->flags & CONN_WSCALE ? c->rcv_wscale : 0));
+	/* Below pool_reserve, each connection gets a small window, so that connections holding many
+	 * buffers do not stop the others. Below half of it, offered windows are kept but none is
+	 * opened. */
+	if (unlikely(t->pool->free < t->p.pool_reserve)) {
+		uint32_t least = t->pool->free > t->p.pool_reserve / 2 ? 4u * c->rcv_mss : 0;
+		room = u32_min(room, u32_max(offered, least));
+	}
+	return u32_max(room, offered);
+}
+
+/* The window to offer now; moves rcv_adv. Inlined: it is written in every segment. */
+static inline uint32_t tcp_window(struct tcp *t, struct tcp_conn *c)
+{
+	uint32_t offered = c->rcv_adv - c->rcv_nxt, room = tcp_window_space(t, c);
+	uint8_t shift = c->flags & CONN_WSCALE ? c->rcv_wscale : 0;
+	/* Silly window avoidance (RFC 9293 3.8.6.2.2): the edge moves by a segment or by half the
+	 * buffer. */
+	if (room - offered < u32_min(c->rcv_buf / 2, c->rcv_mss))
+		room = offered;
+	/* Rounding down may retract less than one unit (RFC 7323 2.4 tells senders so). Data within
+	 * the earlier offer is still accepted. */
+	uint32_t field = u32_min(room >> shift, 0xffff);
+	uint32_t edge = c->rcv_nxt + (field << shift);
+	if (seq_gt(edge, c->rcv_adv))
+		c->rcv_adv = edge;
+	return field;
+}
 
 /* True when a window update should be sent on its own (RFC 9293 3.8.6.2.2). */
 bool tcp_window_worth_telling(const struct tcp *t, const struct tcp_conn *c);
@@ -630,8 +680,9 @@ struct tcp_acked {
 
 void tcp_loss_on_ack(struct tcp *t, struct tcp_conn *c, struct tcp_acked *a);
 
-/* The same for all that was outstanding, `bytes` in one chunk, in RECOVERY_OPEN with nothing marked. */
-void tcp_loss_on_answer(struct tcp *t, struct tcp_conn *c, uint32_t rtt_us, uint32_t bytes);
+/* The same, with tcp_rack_arrived, for all that was outstanding, one chunk that was sent once, in RECOVERY_OPEN
+ * with nothing marked. snd_una has moved. */
+void tcp_loss_on_answer(struct tcp *t, struct tcp_conn *c, const struct tcp_chunk *ch);
 void tcp_loss_on_timer(struct tcp *t, struct tcp_conn *c);
 
 /* The retransmission timeout, backed off (RFC 6298 5.5), ms. */
@@ -752,8 +803,24 @@ void tcp_queue_free(struct tcp *t, struct tcp_conn *c);
 
 /* --- timer.c --- */
 
-void tcp_timer_set(struct tcp *t, struct tcp_conn *c, enum tcp_timer which, uint32_t ms);
-void tcp_timer_clear(struct tcp_conn *c, enum tcp_timer which);
+/* The connection's entry of the wheel moves to `tick`. */
+void tcp_timer_move(struct tcp *t, struct tcp_conn *c, uint64_t tick);
+
+static inline void tcp_timer_set(struct tcp *t, struct tcp_conn *c, enum tcp_timer which, uint32_t ms)
+{
+	/* rounded up: never early (RFC 6298 1) */
+	uint32_t ticks = ms + (t->now_us != t->tick_us);
+	uint64_t tick = t->tick + ticks;
+	c->at_ms[which] = t->now_ms + ticks;
+	c->armed |= (uint8_t)(1u << which);
+	if (unlikely(c->wheel.tick > tick || !c->wheel.prev))
+		tcp_timer_move(t, c, tick);
+}
+
+static inline void tcp_timer_clear(struct tcp_conn *c, enum tcp_timer which)
+{
+	c->armed &= (uint8_t)~(1u << which);
+}
 
 /* Puts a connection into the wheel by its armed timers; overdue ones are due now. */
 void tcp_timers_resume(struct tcp *t, struct tcp_conn *c);

@@ -36,7 +36,7 @@
 
 /* --- round-trip time (RFC 6298 2) --- */
 
-void tcp_rtt_sample(struct tcp *t, struct tcp_conn *c, uint32_t rtt_us)
+static inline void rtt_sample(const struct tcp *t, struct tcp_conn *c, uint32_t rtt_us)
 {
 	rtt_us = u32_max(rtt_us, 1);
 	if (!(c->flags & CONN_HAS_RTT)) {
@@ -57,6 +57,11 @@ void tcp_rtt_sample(struct tcp *t, struct tcp_conn *c, uint32_t rtt_us)
 		c->min_rtt_us = rtt_us;
 		c->min_rtt_ms = t->now_ms;
 	}
+}
+
+void tcp_rtt_sample(struct tcp *t, struct tcp_conn *c, uint32_t rtt_us)
+{
+	rtt_sample(t, c, rtt_us);
 }
 
 static void sample_of_ack(struct tcp *t, struct tcp_conn *c, struct tcp_acked *a)
@@ -117,6 +122,20 @@ void tcp_rack_arrived(struct tcp *t, struct tcp_conn *c, const struct tcp_chunk 
 		c->rack_us = sent;
 		c->rack_order = ch->order;
 	}
+}
+
+/* tcp_rack_arrived for the one chunk outstanding, sent once. Returns the round trip, us. */
+static inline uint32_t arrived_once(const struct tcp *t, struct tcp_conn *c, const struct tcp_chunk *ch)
+{
+	const uint64_t sent = chunk_sent_us(ch), age = t->now_us - sent;
+	const uint32_t rtt = age > 0x7fffffff ? 0x7fffffff : (uint32_t)age;
+	c->fack = ch->ends; /* no other chunk lies beyond */
+	c->rack_rtt_us = rtt;
+	if (c->rack_us == 0 || sent_after(ch->order, c->rack_order)) {
+		c->rack_us = sent;
+		c->rack_order = ch->order;
+	}
+	return u32_max(rtt, 1);
 }
 
 /* Step 4: the reordering window. */
@@ -334,7 +353,7 @@ uint32_t tcp_rto_ms(const struct tcp *t, const struct tcp_conn *c)
 }
 
 /* RFC 8985 7.2; 0: no probe now. */
-static uint32_t pto_ms(const struct tcp_conn *c)
+static inline uint32_t pto_ms(const struct tcp_conn *c)
 {
 	if (!(c->flags & CONN_SACK) || c->recovery != RECOVERY_OPEN || c->flags & CONN_PROBED ||
 	    c->sacked || c->backoff || c->state < TCP_ESTABLISHED)
@@ -353,7 +372,7 @@ static bool in_handshake(const struct tcp_conn *c)
 }
 
 /* How much longer the peer may stay silent. */
-static uint32_t patience_ms(const struct tcp *t, const struct tcp_conn *c)
+static inline uint32_t patience_ms(const struct tcp *t, const struct tcp_conn *c)
 {
 	bool handshake = in_handshake(c);
 	uint32_t limit = handshake ? t->p.syn_timeout_ms : c->user_timeout_ms;
@@ -576,14 +595,15 @@ static bool detect(struct tcp *t, struct tcp_conn *c, struct tcp_acked *a, uint3
 	return lost;
 }
 
-void tcp_loss_on_answer(struct tcp *t, struct tcp_conn *c, uint32_t rtt_us, uint32_t bytes)
+void tcp_loss_on_answer(struct tcp *t, struct tcp_conn *c, const struct tcp_chunk *ch)
 {
-	tcp_rtt_sample(t, c, rtt_us);
+	const uint32_t rtt_us = arrived_once(t, c, ch);
+	rtt_sample(t, c, rtt_us);
 	c->backoff = 0;
 	cc_on_rtt(&c->cc, rtt_us, c->snd_una, c->snd_nxt);
 	if (seq_ge(c->snd_una, c->undo_end))
 		c->undo_cc.mss = 0;
-	cc_on_ack(&c->cc, t->now_us, bytes, c->srtt_us, c->flags & CONN_LIMITED);
+	cc_on_ack(&c->cc, t->now_us, ch->len, c->srtt_us, c->flags & CONN_LIMITED);
 	tcp_timer_clear(c, TIMER_SEND);
 }
 

@@ -13,7 +13,8 @@ static bool is_unsent(const struct tcp *t, uint32_t buf)
 	return buf != TCP_NONE && !(chunk_at(t, buf)->flags & CHUNK_SENT);
 }
 
-void tcp_queue_append(struct tcp *t, struct tcp_conn *c, uint32_t buf, unsigned off, unsigned len)
+static inline void append(struct tcp *t, struct tcp_conn *c, uint32_t buf, unsigned off, unsigned len,
+                          uint32_t flags)
 {
 	struct tcp_chunk *ch = chunk_at(t, buf);
 	pkt_meta(t->pool, buf)->refs = 1;
@@ -22,7 +23,7 @@ void tcp_queue_append(struct tcp *t, struct tcp_conn *c, uint32_t buf, unsigned 
 	ch->seq = c->q_end;
 	ch->off = (uint16_t)off;
 	ch->len = (uint16_t)len;
-	ch->flags = 0;
+	ch->flags = flags;
 	ch->ends = c->q_end + len;
 	if (c->q_last == TCP_NONE)
 		c->q_first = buf;
@@ -34,6 +35,11 @@ void tcp_queue_append(struct tcp *t, struct tcp_conn *c, uint32_t buf, unsigned 
 	c->q_end += len;
 	c->q_bytes += len;
 	c->q_bufs++;
+}
+
+void tcp_queue_append(struct tcp *t, struct tcp_conn *c, uint32_t buf, unsigned off, unsigned len)
+{
+	append(t, c, buf, off, len, 0);
 }
 
 /* The bytes by which the last chunk can grow while it stays one segment. */
@@ -135,13 +141,13 @@ uint32_t tcp_queue_outside(struct tcp *t, struct tcp_conn *c, const uint8_t *dat
 
 void tcp_queue_pkt(struct tcp *t, struct tcp_conn *c, const struct pkt *p)
 {
-	if (p->len <= TCP_COPY_MAX && room_in_last(t, c) >= p->len) {
+	if (c->q_last != TCP_NONE && p->len <= TCP_COPY_MAX && room_in_last(t, c) >= p->len) {
 		copy_to_last(t, c, p->data, p->len);
 		buf_free(t->pool, p->buf);
+		chunk_at(t, c->q_last)->flags |= CHUNK_PSH;
 	} else {
-		tcp_queue_append(t, c, p->buf, (unsigned)(p->data - buf_base(t->pool, p->buf)), p->len);
+		append(t, c, p->buf, (unsigned)(p->data - buf_base(t->pool, p->buf)), p->len, CHUNK_PSH);
 	}
-	chunk_at(t, c->q_last)->flags |= CHUNK_PSH;
 }
 
 void tcp_queue_fin(struct tcp *t, struct tcp_conn *c)

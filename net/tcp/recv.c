@@ -255,41 +255,9 @@ void tcp_tune(struct tcp *t, struct tcp_conn *c)
 	c->tune_seq = c->rcv_nxt - c->rcv_held + windows * c->rcv_buf;
 }
 
-static uint32_t space(const struct tcp *t, const struct tcp_conn *c)
-{
-	uint32_t offered = c->rcv_adv - c->rcv_nxt;
-	uint32_t room = c->rcv_held < c->rcv_buf ? c->rcv_buf - c->rcv_held : 0;
-	room = u32_min(room, 0xffffu << (c->flags & CONN_WSCALE ? c->rcv_wscale : 0));
-	/* Below pool_reserve, each connection gets a small window, so that connections holding many
-	 * buffers do not stop the others. Below half of it, offered windows are kept but none is
-	 * opened. */
-	if (unlikely(t->pool->free < t->p.pool_reserve)) {
-		uint32_t least = t->pool->free > t->p.pool_reserve / 2 ? 4u * c->rcv_mss : 0;
-		room = u32_min(room, u32_max(offered, least));
-	}
-	return u32_max(room, offered);
-}
-
-uint32_t tcp_window(struct tcp *t, struct tcp_conn *c)
-{
-	uint32_t offered = c->rcv_adv - c->rcv_nxt, room = space(t, c);
-	uint8_t shift = c->flags & CONN_WSCALE ? c->rcv_wscale : 0;
-	/* Silly window avoidance (RFC 9293 3.8.6.2.2): the edge moves by a segment or by half the
-	 * buffer. */
-	if (room - offered < u32_min(c->rcv_buf / 2, c->rcv_mss))
-		room = offered;
-	/* Rounding down may retract less than one unit (RFC 7323 2.4 tells senders so). Data within
-	 * the earlier offer is still accepted. */
-	uint32_t field = u32_min(room >> shift, 0xffff);
-	uint32_t edge = c->rcv_nxt + (field << shift);
-	if (seq_gt(edge, c->rcv_adv))
-		c->rcv_adv = edge;
-	return field;
-}
-
 bool tcp_window_worth_telling(const struct tcp *t, const struct tcp_conn *c)
 {
-	uint32_t offered = c->rcv_adv - c->rcv_nxt, gain = space(t, c) - offered;
+	uint32_t offered = c->rcv_adv - c->rcv_nxt, gain = tcp_window_space(t, c) - offered;
 	if (gain == 0 || gain < u32_min(c->rcv_buf / 2, c->rcv_mss))
 		return false;
 	/* While the peer has enough window, the next ACK carries the update. */

@@ -89,30 +89,10 @@ void tcp_set_now(struct tcp *t, uint64_t now_us)
 
 /* --- the hash table --- */
 
-static struct tcp_conn *find(const struct tcp *t, uint32_t hash, const struct net_addr *remote,
-                             uint16_t remote_port, const struct net_addr *local,
-                             uint16_t local_port)
-{
-	uint32_t i = t->buckets[hash & t->bucket_mask];
-	while (i) {
-		struct tcp_conn *c = &t->conns[i - 1];
-		if (c->remote_port == remote_port && c->local_port == local_port &&
-		    net_addr_equal(&c->remote, remote) && net_addr_equal(&c->local, local))
-			return c;
-		i = c->hash_next;
-	}
-	return NULL;
-}
-
-struct tcp_conn *tcp_find(const struct tcp *t, uint32_t hash, const struct tcp_segment *s)
-{
-	return find(t, hash, &s->src, s->src_port, &s->dst, s->dst_port);
-}
-
 struct tcp_conn *tcp_conn_twin(const struct tcp *t, const struct tcp_conn *c)
 {
 	uint32_t hash = tcp_hash(t, &c->remote, c->remote_port, &c->local, c->local_port);
-	return find(t, hash, &c->remote, c->remote_port, &c->local, c->local_port);
+	return tcp_find_key(t, hash, &c->remote, c->remote_port, &c->local, c->local_port);
 }
 
 void tcp_conn_hash(struct tcp *t, struct tcp_conn *c)
@@ -348,7 +328,7 @@ uint16_t tcp_port_choose(struct tcp *t, const struct net_addr *local, const stru
 		if (t->ops->ours && !t->ops->ours(t->ctx, local, port, remote, remote_port))
 			continue;
 		uint32_t hash = tcp_hash(t, remote, remote_port, local, port);
-		struct tcp_conn *c = find(t, hash, remote, remote_port, local, port);
+		struct tcp_conn *c = tcp_find_key(t, hash, remote, remote_port, local, port);
 		if (!c)
 			return port;
 	}

@@ -14,20 +14,9 @@
 #define NO_ROOM_MS 10 /* retry interval for expired timers while the way has no room */
 #define KEEPALIVE_DEFAULT_MS 7200000u /* RFC 9293 3.8.4: at least two hours */
 
-void tcp_timer_set(struct tcp *t, struct tcp_conn *c, enum tcp_timer which, uint32_t ms)
+void tcp_timer_move(struct tcp *t, struct tcp_conn *c, uint64_t tick)
 {
-	/* rounded up: never early (RFC 6298 1) */
-	uint32_t ticks = ms + (t->now_us != t->tick_us);
-	uint64_t tick = t->tick + ticks;
-	c->at_ms[which] = t->now_ms + ticks;
-	c->armed |= (uint8_t)(1u << which);
-	if (c->wheel.tick > tick || !wheel_pending(&t->wheel, conn_index(t, c)))
-		wheel_add(&t->wheel, conn_index(t, c), tick);
-}
-
-void tcp_timer_clear(struct tcp_conn *c, enum tcp_timer which)
-{
-	c->armed &= (uint8_t)~(1u << which);
+	wheel_add(&t->wheel, conn_index(t, c), tick);
 }
 
 static uint32_t keepalive_ms(const struct tcp *t)
