@@ -13,6 +13,7 @@
 #define ETHERTYPE_SVLAN 0x88a8
 #define TCP_FLAGS 13 /* offset in the header (RFC 9293, 3.1) */
 #define TCP_CWR 0x80
+#define RECLAIM_ABOVE 32 /* descriptors: wants_reclaim */
 
 /* Flags of packets that need more than one descriptor and one buffer of our own. */
 #define TX_ODD (PKT_TSO | PKT_USO | PKT_SHARED | PKT_CHAIN)
@@ -33,6 +34,10 @@ static inline uint32_t owner_of(const struct pkt *p)
 /* Frees a packet whose buffers may have other holders. */
 static __attribute__((noinline)) void tx_free_odd(struct bufpool *pool, uint32_t owner)
 {
+	if (!(owner >> OWNER_FLAGS_SHIFT & PKT_CHAIN)) {
+		buf_put(pool, owner & OWNER_BUF);
+		return;
+	}
 	struct pkt p = {.buf = owner & OWNER_BUF,
 	                .flags = (uint8_t)(owner >> OWNER_FLAGS_SHIFT & (PKT_SHARED | PKT_CHAIN))};
 	pkt_free(pool, &p);
@@ -203,6 +208,36 @@ static __attribute__((noinline)) unsigned put_plain(const struct virtio_ring *r,
 	return n;
 }
 
+/* put_plain for packets in one buffer that has other holders, as TCP sends them. The device gets no request
+ * but a checksum. */
+static __attribute__((noinline)) unsigned put_shared(const struct virtio_ring *r,
+                                                     const struct bufpool *pool,
+                                                     const struct pkt *v, unsigned n,
+                                                     uint64_t *bytes)
+{
+	const struct place at = place_of(r, pool);
+	const struct pkt *p = v, *end = v + n;
+	uint32_t next = r->next;
+	uint64_t sum = 0;
+	for (; p != end && (p->flags & TX_ODD) == PKT_SHARED; p++, next++) {
+		uint8_t *header = p->data - HDR_BYTES;
+		uint32_t id = next & at.mask, len = p->len + (uint32_t)HDR_BYTES;
+		plain_header(header);
+		if (p->flags & PKT_CSUM_PARTIAL) {
+			if (unlikely(!r->csum))
+				tx_complete(pool, *p);
+			else
+				partial_header(header, pkt_meta(pool, p->buf));
+		}
+		at.owner[id] = p->buf | PKT_SHARED << OWNER_FLAGS_SHIFT | OWNER_ODD;
+		put_desc(&at, id, header, len, 0, 0);
+		sum += len;
+	}
+	n = (unsigned)(p - v);
+	*bytes += sum - n * HDR_BYTES;
+	return n;
+}
+
 /* Makes the next n entries of avail name the next n descriptors (invariant 2). */
 static inline void offer(struct virtio_ring *r, const struct place *at, unsigned n)
 {
@@ -257,23 +292,39 @@ void virtio_tx_reclaim(struct virtio_ring *r, struct bufpool *pool, struct nic_c
 	tx_reclaim(r, pool, cnt, broken);
 }
 
+/*
+ * Shall a burst of n packets read what the device has sent? Short bursts share that read, which fetches a
+ * line that the device writes. A burst that might ring the doorbell reads in any case, because the device
+ * may want no notification by now; so does the first, which knows nothing of the device.
+ */
+static bool wants_reclaim(const struct virtio_ring *r, unsigned n)
+{
+	return r->notify || r->tail == r->head ||
+	       n + (uint16_t)(r->next - r->done) > u32_min(RECLAIM_ABOVE, r->size / 2u);
+}
+
 unsigned virtio_tx_burst(struct virtio_ring *r, struct bufpool *pool, struct nic_counters *cnt,
                          const struct pkt *v, unsigned n, bool *broken)
 {
 	const struct place at = place_of(r, pool);
 	uint64_t bytes = 0;
 	unsigned took = 0;
-	tx_reclaim(r, pool, cnt, broken);
+	if (n == 0 || wants_reclaim(r, n))
+		tx_reclaim(r, pool, cnt, broken);
 	if (n == 0 || unlikely(*broken))
 		return 0;
 	unsigned room = r->size - (uint16_t)(r->next - r->done), most = n < room ? n : room;
 	for (unsigned i = 0; i < most; i += VIRTIO_DESC_PER_LINE)
 		prefetch_write(&at.desc[(r->next + i) & at.mask]);
 	for (;;) {
-		bool any = likely(most) && !(v[took].flags & TX_ODD);
-		unsigned plain = any ? put_plain(r, pool, v + took, most, &bytes) : 0;
-		offer(r, &at, plain);
-		took += plain;
+		const unsigned odd = likely(most) ? v[took].flags & TX_ODD : PKT_CHAIN;
+		unsigned put = 0;
+		if (odd == 0)
+			put = put_plain(r, pool, v + took, most, &bytes);
+		else if (odd == PKT_SHARED)
+			put = put_shared(r, pool, v + took, most, &bytes);
+		offer(r, &at, put);
+		took += put;
 		room = r->size - (uint16_t)(r->next - r->done);
 		if (likely(took == n) || room == 0 || !put_odd(r, pool, &v[took], room, &bytes))
 			break;

@@ -354,10 +354,13 @@ static void rx_drops_after_a_spread_frame(void **s)
 	assert_int_equal(w.cnt.rx_oversize, 8);
 }
 
-/* 2.7.10: one doorbell for a burst that gave the device something, none if it has set NO_NOTIFY. */
+/* 2.7.10: one doorbell for a burst that gave the device something, none if it has set NO_NOTIFY. A burst to
+ * send that does not read the flags has it in the second idle turn. */
 static void notifications(void **s)
 {
 	(void)s;
+	bool wanted = true;
+	unsigned in_use = 0;
 	start(64, 300);
 	assert_int_equal(w.drx.rings, 1); /* the first fill */
 	for (unsigned round = 0; round < 200; round++) {
@@ -373,8 +376,15 @@ static void notifications(void **s)
 		assert_int_equal(rx(256), 0);
 		assert_int_equal(w.drx.rings - before_rx, wants_rx && n);
 		assert_int_equal(tx(), n);
+		bool reads = wanted || in_use == 0 || in_use + n > 32;
+		assert_int_equal(w.dtx.rings - before_tx, wants_tx && n && reads);
+		idle_turns(2);
+		assert_int_equal(w.drx.rings - before_rx, wants_rx && n);
+		assert_int_equal(w.dtx.rings - before_tx, wants_tx && n);
 		assert_int_equal(tx(), 0); /* reclaims only */
 		assert_int_equal(w.dtx.rings - before_tx, wants_tx && n);
+		wanted = wants_tx;
+		in_use = n;
 		device_take(&w.drx); /* a device that polls finds the entries all the same */
 		device_take(&w.dtx);
 		assert_int_equal(w.drx.n, 64);

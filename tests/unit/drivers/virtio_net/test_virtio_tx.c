@@ -420,10 +420,13 @@ static void tx_partial_checksums_in_a_burst(void **s)
 			take_frames(1, round + i);
 			struct pkt *p = &hand.pkt[i];
 			partial[i] = random_below(2);
-			if (!partial[i])
-				continue;
-			p->flags = PKT_CSUM_PARTIAL;
-			*pkt_meta(&w.pool, p->buf) = (struct pkt_meta){.csum_start = 20, .csum_offset = 6};
+			if (partial[i]) {
+				p->flags = PKT_CSUM_PARTIAL;
+				*pkt_meta(&w.pool, p->buf) =
+					(struct pkt_meta){.csum_start = 20, .csum_offset = 6};
+			}
+			if (random_below(2))
+				keep(p, 2);
 		}
 		assert_int_equal(tx(), ARRAY_LEN(partial));
 		for (unsigned i = 0; i < ARRAY_LEN(partial); i++) {
@@ -441,7 +444,37 @@ static void tx_partial_checksums_in_a_burst(void **s)
 		}
 		device_publish(&w.dtx);
 		assert_int_equal(tx(), 0);
+		let_go_of_all_kept();
 		assert_int_equal(w.pool.free, 100 - 32);
+	}
+}
+
+/* The device sends each burst at once. The driver reads that when another would make it more than 32
+ * descriptors in use, or more than half of the ring, and when it has nothing to send. */
+static void tx_short_bursts_share_a_read(void **s)
+{
+	(void)s;
+	for (unsigned size = 4; size <= 256; size *= 2) {
+		const unsigned most = size / 2 < 32 ? size / 2 : 32;
+		unsigned seq = 0, used = 0;
+		start(size, 600);
+		device_wants_doorbell(&w.dtx, false);
+		assert_int_equal(tx(), 0);
+		for (unsigned i = 0; i < 300; i++) {
+			const unsigned n = 1 + i % 3;
+			used = used == 0 || used + n > most ? n : used + n;
+			take_frames(n, seq);
+			assert_int_equal(tx(), n);
+			assert_int_equal((uint16_t)(w.tx.next - w.tx.done), used);
+			assert_int_equal(w.pool.free, 600 - size - used);
+			device_take(&w.dtx);
+			for (unsigned k = 0; k < n; k++)
+				device_send(0, seq++);
+			device_publish(&w.dtx);
+			assert_accounted();
+		}
+		assert_int_equal(tx(), 0);
+		assert_int_equal(w.pool.free, 600 - size);
 	}
 }
 
@@ -490,6 +523,7 @@ int main(void)
 		cmocka_unit_test_teardown(tx_segmentation, teardown_good),
 		cmocka_unit_test_teardown(tx_partial_checksum_of_a_chain, teardown_good),
 		cmocka_unit_test_teardown(tx_partial_checksums_in_a_burst, teardown_good),
+		cmocka_unit_test_teardown(tx_short_bursts_share_a_read, teardown_good),
 	};
 	const struct CMUnitTest tests_in_order[] = {
 		cmocka_unit_test_teardown(tx_in_order, teardown_good),
@@ -498,6 +532,7 @@ int main(void)
 		cmocka_unit_test_teardown(tx_avail_settles_after_a_chain, teardown_good),
 		cmocka_unit_test_teardown(tx_chain_waits_for_room, teardown_good),
 		cmocka_unit_test_teardown(tx_segmentation, teardown_good),
+		cmocka_unit_test_teardown(tx_short_bursts_share_a_read, teardown_good),
 	};
 	int failed = cmocka_run_group_tests_name("virtio_tx", tests, guest_map, NULL);
 	return failed + cmocka_run_group_tests_name("virtio_tx, in order", tests_in_order,
