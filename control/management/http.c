@@ -38,6 +38,8 @@
 #define CONTENT_MAX 1400 /* content bytes of a piece: one segment */
 #define PIECE_MAX (HTTP_CHUNK_HEAD + CONTENT_MAX)
 #define OUT_MAX (PIECE_MAX + sizeof HTTP_CHUNK_END + sizeof HTTP_CHUNK_LAST)
+#define FIXED_MAX 65536u /* bytes of a text that is there, given to TCP at once */
+#define WORK_MADE 4 /* a generated piece takes as long as giving TCP so many pieces of a text that is there */
 #define CLOSE_NS (5 * SECOND_NS)
 #define SHORT_NS (SECOND_NS / 100) /* retry interval while buffers are short */
 #define SWEEP_NS (10 * SECOND_NS)
@@ -56,7 +58,9 @@ struct session {
 	const struct page *page; /* NULL: the content is line_of(status) */
 	struct page_walk walk;
 	struct http_answer answer;
-	const char *fixed;       /* the unsent rest of page->fixed; NULL: the page is generated */
+	const char *fixed, *fixed_end; /* the unsent rest of a text that is there; NULL: the page is generated */
+	struct page_kept *kept;  /* the text, if it is a kept one: this session is among its readers */
+	uint64_t since;          /* page_kept_number() when the request had come */
 	bool writes;             /* it is the one that may change something */
 	bool has_begun;          /* WORK: page->write has been called */
 	uint32_t content;        /* bytes of a PUT's content that have come */
@@ -90,10 +94,20 @@ bool http_prepare(void)
 {
 	if (!sessions)
 		sessions = core_private_alloc(HTTP_SESSIONS * sizeof *sessions);
+	if (sessions)
+		page_kept_prepare();
 	return sessions != NULL;
 }
 
 /* --- answers --- */
+
+/* The session has its text, or wants it no longer. */
+static void leave_text(struct session *s)
+{
+	if (s->kept)
+		s->kept->readers--;
+	s->kept = NULL;
+}
 
 static void to_read(struct session *s)
 {
@@ -127,6 +141,8 @@ static void answer(struct session *s, unsigned status, const struct page *page)
 	                             .below = page && page->path ? r->path + strlen(page->path) : "",
 	                             .role = s->auth.user[0] ? s->auth.role : ROLE_READ};
 	s->fixed = page ? page->fixed : NULL;
+	s->fixed_end = page ? page->fixed_end : NULL;
+	s->since = page_kept_number();
 	s->head_only = r->method == HTTP_HEAD;
 	s->has_head = s->ended = false;
 	s->out_at = s->out_len = 0;
@@ -413,6 +429,18 @@ static const char *challenges(const struct http_auth *a)
 #undef CHALLENGES
 }
 
+/* Has the answer be the page's kept text, if it can be. */
+static void take_text(struct session *s)
+{
+	struct page_kept *k = page_kept(s->page, s->since);
+	if (!k)
+		return;
+	k->readers++;
+	s->kept = k;
+	s->fixed = k->text;
+	s->fixed_end = k->text + k->len;
+}
+
 /* Writes the head to out[], and the content if there is no page. False: a field of it is not known yet. */
 static bool put_head(struct session *s)
 {
@@ -432,9 +460,11 @@ static bool put_head(struct session *s)
 	                                      : "");
 	if (page && page->head && !page->head(fields + strlen(fields)))
 		return false;
-	s->answer.length = !page         ? strlen(line) + 1
-	                   : page->fixed ? (uint64_t)(page->fixed_end - page->fixed)
-	                                 : HTTP_LENGTH_UNKNOWN;
+	if (page && page->keeps)
+		take_text(s);
+	s->answer.length = !page      ? strlen(line) + 1
+	                   : s->fixed ? (uint64_t)(s->fixed_end - s->fixed)
+	                              : HTTP_LENGTH_UNKNOWN;
 	if (s->answer.length == HTTP_LENGTH_UNKNOWN && s->answer.minor == 0)
 		s->answer.close = true; /* the end of the connection is the end of the content */
 	size_t n = http_answer_put(s->out, sizeof s->out, &s->answer);
@@ -482,6 +512,7 @@ static bool put_piece(struct session *s)
 static void break_off(struct session *s)
 {
 	http_auth_forget(&s->auth);
+	leave_text(s);
 	struct stream *stream = s->stream;
 	s->stream = NULL;
 	http_stats.sessions--;
@@ -491,14 +522,27 @@ static void break_off(struct session *s)
 /* Sends the next part of a fixed page, as far as there is room. False: TCP has no buffer. */
 static bool send_fixed(struct session *s)
 {
-	uint32_t left = (uint32_t)(s->page->fixed_end - s->fixed);
-	uint32_t n = stream_send(s->stream, s->fixed, left < CONTENT_MAX ? left : CONTENT_MAX);
+	const uint32_t n = stream_send(s->stream, s->fixed, u32_min((uint32_t)(s->fixed_end - s->fixed), FIXED_MAX));
 	s->fixed += n;
-	s->ended = s->fixed == s->page->fixed_end;
+	s->ended = s->fixed == s->fixed_end;
 	return n > 0;
 }
 
-/* The same for out[]. */
+/* Sends the head in out[] and the kept text behind it in one piece, so that they share segments. The room before the
+ * text is for such a call. */
+static bool send_with_head(struct session *s)
+{
+	const uint32_t head = s->out_len, bytes = head + (uint32_t)(s->fixed_end - s->fixed);
+	_Static_assert(OUT_MAX <= PAGE_KEPT_HEAD, "the head fits before the text");
+	memcpy(s->kept->text - head, s->out, head);
+	const uint32_t n = stream_send(s->stream, s->kept->text - head, u32_min(bytes, FIXED_MAX));
+	s->out_at = u32_min(n, head);
+	s->fixed += n - s->out_at;
+	s->ended = s->fixed == s->fixed_end;
+	return n > 0;
+}
+
+/* The same as send_fixed for out[]. */
 static bool send_made(struct session *s)
 {
 	uint32_t n = stream_send(s->stream, s->out + s->out_at, s->out_len - s->out_at);
@@ -537,6 +581,7 @@ static void finish(struct session *s)
 {
 	bool last = s->answer.close;
 	s->writes = false;
+	leave_text(s);
 	http_next(&s->parser);
 	if (last) {
 		stream_consumed(s->stream, s->in_len);
@@ -579,28 +624,45 @@ static bool has_share(const struct session *s)
 	return used < left || bufs_of(&s->from) < left; /* mostly the first test suffices */
 }
 
-/* Sends one piece of an answer. False: there is nothing to send, no room, or no buffer. */
-static bool advance(struct session *s)
+/* The work of what was sent of a text that is there. */
+static unsigned fixed_work(const struct session *s, const char *from)
 {
+	return 1 + (unsigned)(s->fixed - from) / CONTENT_MAX;
+}
+
+/* Sends one piece of an answer. Returns the work that this took, for HTTP_WORK_PER_TURN; 0: there is nothing to send, no
+ * room, or no buffer. */
+static unsigned advance(struct session *s)
+{
+	unsigned work = WORK_MADE;
 	bool moved = true;
 	if (!owes(s) || !has_share(s))
-		return false;
+		return 0;
 	if (s->out_at == s->out_len && !s->ended) {
 		s->out_at = s->out_len = 0;
-		if (!s->has_head && !put_head(s))
-			return false;
-		if (s->fixed && s->out_len == 0)
+		const bool begins = !s->has_head;
+		if (begins && !put_head(s))
+			return 0;
+		const char *from = s->fixed;
+		if (begins && s->kept && !s->ended) {
+			moved = send_with_head(s);
+			work += fixed_work(s, from);
+			if (!moved || s->out_at < s->out_len)
+				return moved ? work : 0;
+		} else if (s->fixed && s->out_len == 0) {
 			moved = send_fixed(s);
+			work = fixed_work(s, from);
+		}
 		if (!s->fixed && !s->ended && !put_piece(s)) {
 			break_off(s);
-			return true;
+			return work;
 		}
 	}
 	if (s->out_at < s->out_len)
 		moved = send_made(s);
 	if (s->ended && s->out_at == s->out_len)
 		finish(s);
-	return moved;
+	return moved ? work : 0;
 }
 
 /* --- time --- */
@@ -644,7 +706,7 @@ static uint64_t sweep(uint64_t now)
 uint64_t http_timer(void)
 {
 	uint64_t now = core_now_ns(), due, auth_due = UINT64_MAX;
-	unsigned left = HTTP_PIECES_PER_TURN, idle = 0;
+	unsigned left = HTTP_WORK_PER_TURN, idle = 0;
 	if (!tcp_control || !sessions)
 		return UINT64_MAX;
 	const enum core_pace pace = core_pace(PACE_LONG); /* likewise */
@@ -658,8 +720,9 @@ uint64_t http_timer(void)
 	/* round robin, a piece each, until no session has more or the turn's share is used */
 	while (left && idle < HTTP_SESSIONS && !tcp_control_is_short()) {
 		struct session *s = &sessions[next_turn++ % HTTP_SESSIONS];
-		idle = advance(s) ? 0 : idle + 1;
-		left -= idle == 0;
+		const unsigned work = advance(s);
+		idle = work ? 0 : idle + 1;
+		left -= work < left ? work : left;
 	}
 	(void)core_pace(pace);
 	if (left == 0 || is_working())
@@ -861,14 +924,18 @@ static void on_closed(struct stream *stream, int why)
 		return;
 	}
 	http_auth_forget(&s->auth);
+	leave_text(s);
 	s->stream = NULL;
 	http_stats.sessions--;
 }
 
 void http_start(void)
 {
-	for (unsigned i = 0; sessions && i < HTTP_SESSIONS; i++)
+	page_kept_start();
+	for (unsigned i = 0; sessions && i < HTTP_SESSIONS; i++) {
 		sessions[i].stream = NULL;
+		sessions[i].kept = NULL;
+	}
 	for (unsigned i = 0; sessions && i < HTTP_SESSIONS; i++)
 		sessions[i].auth.login.state = LOGIN_IDLE; /* login_start has forgotten those that wait */
 	http_stats.sessions = leaving_count = 0;

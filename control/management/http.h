@@ -14,7 +14,8 @@
  *     time          a head must be complete within HTTP_HEAD_NS. An answer must progress within
  *                   HTTP_STALL_NS and end within HTTP_ANSWER_NS. An idle connection is closed after
  *                   HTTP_IDLE_NS
- *     work          HTTP_PIECES_PER_TURN pieces of answers in a turn of the control core
+ *     work          HTTP_WORK_PER_TURN in a turn of the control core: 64 segments of texts that are there, or
+ *                   16 generated ones
  *
  * PUT and DELETE change the store of XDP programs and their maps, or what an application's page has; PUT, PATCH and
  * POST change the configuration (page.write). While the configuration states users, all pages but open ones need one
@@ -33,7 +34,7 @@
 #define HTTP_SESSIONS 64
 #define HTTP_PER_SOURCE 48
 #define HTTP_LEAVING 32
-#define HTTP_PIECES_PER_TURN 16
+#define HTTP_WORK_PER_TURN 64
 #define HTTP_HEAD_NS (10 * SECOND_NS)
 #define HTTP_STALL_NS (20 * SECOND_NS)
 #define HTTP_ANSWER_NS (300 * SECOND_NS)

@@ -53,7 +53,7 @@ struct family {
 /* One sample without labels. */
 static bool plain(const struct family *f, struct page_text *t, ull value)
 {
-	page_print(t, "%s %llu\n", f->name, value);
+	page_value(t, f->name, value);
 	return true;
 }
 
@@ -151,7 +151,7 @@ static bool tls_handshakes(const struct family *f, uint32_t i, struct page_text 
 {
 	const struct tls_stats *s = f->arg ? &tls_client_stats : &tls_stats;
 	if (i < ARRAY_LEN(tls_stats.handshakes))
-		page_print(t, "%s{version=\"TLSv1.%u\"} %llu\n", f->name, i + 2, (ull)s->handshakes[i]);
+		page_sample(t, f->name, s->handshakes[i], "version=\"TLSv1.%u\"", i + 2);
 	return i < ARRAY_LEN(tls_stats.handshakes);
 }
 
@@ -161,17 +161,15 @@ static bool tls_failures(const struct family *f, uint32_t i, struct page_text *t
 	const struct tls_stats *s = f->arg ? &tls_client_stats : &tls_stats;
 	const uint32_t n = f->arg ? TLS_FAILURES : TLS_FAILURES_SERVER, all = f->arg ? n + 2 : n + 1;
 	if (i < all)
-		page_print(t, "%s{reason=\"%s\"} %llu\n", f->name,
-		           i < n ? tls_failure_word((enum tls_failure)i) : i == n ? "timeout" : "cut",
-		           (ull)(i < n ? s->failed[i] : i == n ? s->timeouts : s->cut));
+		page_sample(t, f->name, i < n ? s->failed[i] : i == n ? s->timeouts : s->cut,
+		            "reason=\"%s\"", i < n ? tls_failure_word((enum tls_failure)i) : i == n ? "timeout" : "cut");
 	return i < all;
 }
 
 static bool client_failures(const struct family *f, uint32_t i, struct page_text *t)
 {
 	if (i < STREAM_ENDS)
-		page_print(t, "%s{reason=\"%s\"} %llu\n", f->name, stream_end_word((enum stream_end)i),
-		           (ull)stream_stats.failed[i]);
+		page_sample(t, f->name, stream_stats.failed[i], "reason=\"%s\"", stream_end_word((enum stream_end)i));
 	return i < STREAM_ENDS;
 }
 
@@ -186,8 +184,8 @@ static bool ssh_figures(const struct family *f, uint32_t i, struct page_text *t)
 static bool ssh_logins(const struct family *f, uint32_t i, struct page_text *t)
 {
 	if (i < 2)
-		page_print(t, "%s{method=\"%s\"} %llu\n", f->name, i ? "password" : "publickey",
-		           (unsigned long long)(i ? ssh_stats.logins_password : ssh_stats.logins_key));
+		page_sample(t, f->name, i ? ssh_stats.logins_password : ssh_stats.logins_key,
+		            "method=\"%s\"", i ? "password" : "publickey");
 	return i < 2;
 }
 
@@ -196,8 +194,7 @@ static bool ssh_failures(const struct family *f, uint32_t i, struct page_text *t
 	const enum ssh_failure failure = i + 1; /* without SSH_FINE */
 	if (failure >= SSH_CLOSED)
 		return false;
-	page_print(t, "%s{reason=\"%s\"} %llu\n", f->name, ssh_failure_word(failure),
-	           (unsigned long long)ssh_stats.failed[failure]);
+	page_sample(t, f->name, ssh_stats.failed[failure], "reason=\"%s\"", ssh_failure_word(failure));
 	return true;
 }
 
@@ -206,8 +203,7 @@ static bool http_requests(const struct family *f, uint32_t i, struct page_text *
 	static const unsigned digits[] = {2, 4, 5};
 	if (i >= ARRAY_LEN(digits))
 		return false;
-	page_print(t, "%s{code=\"%uxx\"} %llu\n", f->name, digits[i],
-	           (ull)http_stats.requests[digits[i]]);
+	page_sample(t, f->name, http_stats.requests[digits[i]], "code=\"%uxx\"", digits[i]);
 	return true;
 }
 
@@ -215,8 +211,7 @@ static bool log_messages(const struct family *f, uint32_t i, struct page_text *t
 {
 	if (i >= LOG_LEVELS)
 		return false;
-	page_print(t, "%s{level=\"%s\"} %llu\n", f->name, log_level_word((enum log_level)i),
-	           (ull)log_stats()->messages[i]);
+	page_sample(t, f->name, log_stats()->messages[i], "level=\"%s\"", log_level_word((enum log_level)i));
 	return true;
 }
 
@@ -244,7 +239,7 @@ static bool syslog(const struct family *f, uint32_t i, struct page_text *t)
 		return false;
 	const uint64_t value[] = {h.sent, h.lost, h.version != NULL, h.failed};
 	if (h.tls || f->arg < SYSLOG_CONNECTED)
-		page_print(t, "%s{host=\"%s\"} %llu\n", f->name, h.name[0] ? h.name : fmt_addr(addr, h.addr.w), (ull)value[f->arg]);
+		page_sample(t, f->name, value[f->arg], "host=\"%s\"", h.name[0] ? h.name : fmt_addr(addr, h.addr.w));
 	return true;
 }
 
@@ -254,8 +249,7 @@ static bool routes(const struct family *f, uint32_t i, struct page_text *t)
 	const struct fib_writer *const tables[] = {&forwarding.fib, &forwarding.fib6};
 	if (i >= ARRAY_LEN(names))
 		return false;
-	page_print(t, "%s{family=\"%s\"} %u\n", f->name, names[i],
-	           forwarding.ready ? fib_count(tables[i]) : 0);
+	page_sample(t, f->name, forwarding.ready ? fib_count(tables[i]) : 0, "family=\"%s\"", names[i]);
 	return true;
 }
 
@@ -268,9 +262,9 @@ static bool neighbour_states(const struct family *f, uint32_t i, struct page_tex
 		return false;
 	stats_neighbours(i ? &neighbours.nd.table : &neighbours.arp.table, count);
 	for (unsigned state = 1; state <= (i ? ND_STATIC : ARP_STATIC); state++) /* 0: FREE */
-		page_print(t, "%s{family=\"%s\",state=\"%s\"} %u\n", f->name, i ? "ipv6" : "ipv4",
-		           i ? nd_state_name((enum nd_state)state) : arp_state_name((enum arp_state)state),
-		           count[state]);
+		page_sample(t, f->name, count[state],
+		            "family=\"%s\",state=\"%s\"", i ? "ipv6" : "ipv4",
+		            i ? nd_state_name((enum nd_state)state) : arp_state_name((enum arp_state)state));
 	return true;
 }
 
@@ -286,8 +280,8 @@ static bool dhcp_relay_of(const struct family *f, uint32_t i, struct page_text *
 		return true;
 	const struct dhcp_relay_counts *c = &dhcp_relay_counts[n][i % 2];
 	const uint64_t value[] = {c->requests, c->replies, c->sent};
-	page_print(t, "%s{interface=\"%s\",family=\"%s\"} %llu\n", f->name, dp_name(v, n), i % 2 ? "ipv6" : "ipv4",
-	           (ull)value[f->arg]);
+	page_sample(t, f->name, value[f->arg],
+	            "interface=\"%s\",family=\"%s\"", dp_name(v, n), i % 2 ? "ipv6" : "ipv4");
 	return true;
 }
 
@@ -298,7 +292,7 @@ static bool dhcp_client_bound(const struct family *f, uint32_t i, struct page_te
 	unsigned interface;
 	const struct dhcp_client *c = dhcp_client_at(i, &interface);
 	if (c)
-		page_print(t, "%s{interface=\"%s\"} %u\n", f->name, dp_name(dp_get(), interface), c->installed);
+		page_sample(t, f->name, c->installed, "interface=\"%s\"", dp_name(dp_get(), interface));
 	return c != NULL;
 }
 
@@ -331,8 +325,8 @@ static bool dhcp_client_messages(const struct family *f, uint32_t i, struct page
 	unsigned interface;
 	const struct dhcp_client *c = dhcp_client_at(i / 2, &interface);
 	if (c)
-		page_print(t, "%s{interface=\"%s\",direction=\"%s\"} %llu\n", f->name, dp_name(dp_get(), interface),
-		           i % 2 ? "received" : "sent", (ull)(i % 2 ? c->counts.received : c->counts.sent));
+		page_sample(t, f->name, i % 2 ? c->counts.received : c->counts.sent,
+		            "interface=\"%s\",direction=\"%s\"", dp_name(dp_get(), interface), i % 2 ? "received" : "sent");
 	return c != NULL;
 }
 
@@ -344,8 +338,8 @@ static bool dhcp_client_lost(const struct family *f, uint32_t i, struct page_tex
 	if (!c)
 		return false;
 	const uint64_t value[] = {c->counts.naks, c->counts.declines, c->counts.timeouts};
-	page_print(t, "%s{interface=\"%s\",reason=\"%s\"} %llu\n", f->name, dp_name(dp_get(), interface),
-	           reasons[i % ARRAY_LEN(reasons)], (ull)value[i % ARRAY_LEN(reasons)]);
+	page_sample(t, f->name, value[i % ARRAY_LEN(reasons)],
+	            "interface=\"%s\",reason=\"%s\"", dp_name(dp_get(), interface), reasons[i % ARRAY_LEN(reasons)]);
 	return true;
 }
 
@@ -360,7 +354,7 @@ static bool store(const struct family *f, uint32_t i, struct page_text *t)
 	const uint64_t value[] = {storage_present() && !s.why, s.generation, s.used, s.most, s.writes, s.write_errors};
 	if (i)
 		return false;
-	page_print(t, "%s %llu\n", f->name, (ull)value[f->arg]);
+	page_value(t, f->name, value[f->arg]);
 	return true;
 }
 
@@ -371,8 +365,8 @@ static bool disk_requests(const struct family *f, uint32_t i, struct page_text *
 		return false;
 	const struct disk *d = disks_get(i / ARRAY_LEN(results));
 	const uint64_t value[] = {d->reads, d->writes, d->flushes, d->errors};
-	page_print(t, "%s{disk=\"disk%u\",result=\"%s\"} %llu\n", f->name, (unsigned)(i / ARRAY_LEN(results)),
-	           results[i % ARRAY_LEN(results)], (ull)value[i % ARRAY_LEN(results)]);
+	page_sample(t, f->name, value[i % ARRAY_LEN(results)],
+	            "disk=\"disk%u\",result=\"%s\"", (unsigned)(i / ARRAY_LEN(results)), results[i % ARRAY_LEN(results)]);
 	return true;
 }
 
@@ -381,7 +375,7 @@ static bool lldp_neighbours_of(const struct family *f, uint32_t i, struct page_t
 	const struct lldp *l = lldp_control_agent();
 	if (!l || i >= l->ports)
 		return false;
-	page_print(t, "%s{port=\"%s\"} %u\n", f->name, dp_name(dp_get(), i), lldp_neighbours(l, i));
+	page_sample(t, f->name, lldp_neighbours(l, i), "port=\"%s\"", dp_name(dp_get(), i));
 	return true;
 }
 
@@ -442,8 +436,7 @@ static bool engine(const struct family *f, uint32_t i, struct page_text *t)
 static bool engine_messages(const struct family *f, uint32_t i, struct page_text *t)
 {
 	if (i < ENGINE_KINDS)
-		page_print(t, "%s{kind=\"%s\"} %llu\n", f->name, engine_kind_name((enum fpm_kind)i),
-		           (ull)engine_stats.kind[i]);
+		page_sample(t, f->name, engine_stats.kind[i], "kind=\"%s\"", engine_kind_name((enum fpm_kind)i));
 	return i < ENGINE_KINDS;
 }
 
@@ -479,7 +472,7 @@ static bool bfd_states(const struct family *f, uint32_t i, struct page_text *t)
 		const struct engine_bfd_session *e = engine_bfd_session(n);
 		sessions += e && e->s.state == (enum bfd_state)i;
 	}
-	page_print(t, "%s{state=\"%s\"} %u\n", f->name, bfd_state_name((enum bfd_state)i), sessions);
+	page_sample(t, f->name, sessions, "state=\"%s\"", bfd_state_name((enum bfd_state)i));
 	return true;
 }
 
@@ -487,9 +480,8 @@ static bool bfd_refused(const struct family *f, uint32_t i, struct page_text *t)
 {
 	const uint32_t r = i + ENGINE_BFD_ACCEPTED + 1;
 	if (r < ENGINE_BFD_REFUSALS_END)
-		page_print(t, "%s{reason=\"%s\"} %llu\n", f->name,
-		           engine_bfd_refusal_name((enum engine_bfd_refusal)r),
-		           (ull)engine_bfd_stats.refused[r]);
+		page_sample(t, f->name, engine_bfd_stats.refused[r],
+		            "reason=\"%s\"", engine_bfd_refusal_name((enum engine_bfd_refusal)r));
 	return r < ENGINE_BFD_REFUSALS_END;
 }
 
@@ -498,12 +490,10 @@ static bool engine_refused(const struct family *f, uint32_t i, struct page_text 
 {
 	const uint32_t skip = i + FPM_SKIP_NONE + 1, refused = i - FPM_SKIPS_END + 2;
 	if (skip < FPM_SKIPS_END)
-		page_print(t, "%s{reason=\"%s\"} %llu\n", f->name, fpm_skip_name((enum fpm_skip)skip),
-		           (ull)engine_stats.skip[skip]);
+		page_sample(t, f->name, engine_stats.skip[skip], "reason=\"%s\"", fpm_skip_name((enum fpm_skip)skip));
 	else if (refused < ENGINE_REFUSALS_END)
-		page_print(t, "%s{reason=\"%s\"} %llu\n", f->name,
-		           engine_refusal_name((enum engine_refusal)refused),
-		           (ull)engine_stats.refused[refused]);
+		page_sample(t, f->name, engine_stats.refused[refused],
+		            "reason=\"%s\"", engine_refusal_name((enum engine_refusal)refused));
 	return skip < FPM_SKIPS_END || refused < ENGINE_REFUSALS_END;
 }
 
@@ -522,42 +512,41 @@ static bool vxlan(const struct family *f, uint32_t n, struct page_text *t)
 	if (f->arg == VXLAN_DROPPED) {
 		for (unsigned k = 0; k < VXLAN_DROPS; k++)
 			if (c->drops[k])
-				page_print(t, "%s{interface=\"%s\",reason=\"%s\"} %llu\n", f->name, name,
-				           counter_desc[VXLAN_DROP_FIRST + k].name + strlen("drop_"),
-				           (ull)c->drops[k]);
+				page_sample(t, f->name, c->drops[k],
+				            "interface=\"%s\",reason=\"%s\"", name,
+				            counter_desc[VXLAN_DROP_FIRST + k].name + strlen("drop_"));
 		return true;
 	}
-	page_print(t, "%s{interface=\"%s\",direction=\"up\"} %llu\n", f->name, name,
-	           (ull)(octets ? c->up_octets : c->up_frames));
-	page_print(t, "%s{interface=\"%s\",direction=\"down\"} %llu\n", f->name, name,
-	           (ull)(octets ? c->down_octets : c->down_frames));
+	page_sample(t, f->name, octets ? c->up_octets : c->up_frames, "interface=\"%s\",direction=\"up\"", name);
+	page_sample(t, f->name, octets ? c->down_octets : c->down_frames,
+	            "interface=\"%s\",direction=\"down\"", name);
 	return true;
 }
 
 /* --- the registry --- */
 
-/* Writes counter i if it is of that kind, without the first `skip` letters of its name. */
-static bool of_kind(const struct family *f, struct page_text *t, uint32_t i, enum counter_kind kind,
-                    const char *label, unsigned skip)
+/* The counters of all cores, read for the first sample of a family. */
+static void sum_for(uint32_t i)
 {
-	if (i == CNT_MAX)
-		return false;
 	if (i == 0)
 		core_counters(&sum);
-	if (counter_desc[i].kind == kind)
-		page_print(t, "%s{%s=\"%s\"} %llu\n", f->name, label, counter_desc[i].name + skip,
-		           (ull)sum.v[i]);
-	return true;
 }
 
 static bool fates(const struct family *f, uint32_t i, struct page_text *t)
 {
-	return of_kind(f, t, i, COUNTER_FATE, "fate", 0);
+	sum_for(i);
+	if (i < CNT_DROP_FIRST)
+		page_sample(t, f->name, sum.v[i], "fate=\"%s\"", counter_desc[i].name);
+	return i < CNT_DROP_FIRST;
 }
 
 static bool drops(const struct family *f, uint32_t i, struct page_text *t)
 {
-	return of_kind(f, t, i, COUNTER_DROP, "reason", sizeof "drop_" - 1);
+	const uint32_t n = CNT_DROP_FIRST + i;
+	sum_for(i);
+	if (n < CNT_FATES)
+		page_sample(t, f->name, sum.v[n], "reason=\"%s\"", counter_desc[n].name + sizeof "drop_" - 1);
+	return n < CNT_FATES;
 }
 
 /* Writes the fates of the kind f->arg that are not zero, and the last one, so that the family has a
@@ -568,10 +557,10 @@ static bool fates_at(const struct family *f, uint32_t i, struct page_text *t)
 	struct stats_fate d;
 	if (!stats_fate_next(i, (enum counter_kind)f->arg, &d))
 		return false;
+	t->empty = d.zeros;
 	if (d.count || d.last)
-		page_print(t, "%s{interface=\"%s\",%s=\"%s\"} %llu\n", f->name, d.interface,
-		           drop ? "reason" : "fate", d.name + (drop ? sizeof "drop_" - 1 : 0),
-		           (ull)d.count);
+		page_sample(t, f->name, d.count, drop ? "interface=\"%s\",reason=\"%s\"" : "interface=\"%s\",fate=\"%s\"",
+		            d.interface, d.name + (drop ? sizeof "drop_" - 1 : 0));
 	return true;
 }
 
@@ -583,9 +572,9 @@ static bool xdp_packets(const struct family *f, uint32_t i, struct page_text *t)
 	if (port >= core_port_count())
 		return false;
 	if (programs_running_at(port, i / XDP_ACTIONS % DP_XDP_CHAIN_MAX, &r))
-		page_print(t, "%s{interface=\"%s\",object=\"%s\",program=\"%s\",action=\"%s\"} %llu\n", f->name,
-		           dp_name(dp_get(), port), r.object->name, r.program->name,
-		           programs_action_word(action), (ull)r.total[action]);
+		page_sample(t, f->name, r.total[action],
+		            "interface=\"%s\",object=\"%s\",program=\"%s\",action=\"%s\"",
+		            dp_name(dp_get(), port), r.object->name, r.program->name, programs_action_word(action));
 	return true;
 }
 
@@ -609,8 +598,8 @@ static bool xdp_memory(const struct family *f, uint32_t i, struct page_text *t)
 		return false;
 	const size_t bytes = core_region_bytes(kind), free = core_region_bytes_free(kind);
 	if (bytes)
-		page_print(t, "%s{kind=\"%s\",state=\"%s\"} %llu\n", f->name, kinds[kind], i % 2 ? "free" : "used",
-		           (ull)(i % 2 ? free : bytes - free));
+		page_sample(t, f->name, i % 2 ? free : bytes - free,
+		            "kind=\"%s\",state=\"%s\"", kinds[kind], i % 2 ? "free" : "used");
 	return true;
 }
 
@@ -622,18 +611,27 @@ static bool any_region(void)
 	return false;
 }
 
+/* Their families: NULL for fates, which share one. */
+static const char *const info_names[CNT_MAX] = {
+#define NAME_FATE(name) NULL
+#define NAME_DROP(name) NULL
+#define NAME_INFO(name) "hayate_" #name "_total"
+#define NAME(name, kind, help) [CNT_##name] = NAME_##kind(name),
+	NET_COUNTERS(NAME)
+#undef NAME
+};
+
 /* The INFO counters, each a family of its own. */
 static bool part_info(struct page_walk *w, struct page_text *t)
 {
-	if (w->item >= CNT_MAX)
+	const uint32_t n = w->item;
+	if (n >= CNT_MAX)
 		return false;
-	const struct counter_desc *d = &counter_desc[w->item];
-	if (w->item == 0)
-		core_counters(&sum);
-	if (d->kind == COUNTER_INFO)
-		page_print(t, "# HELP hayate_%s_total %s\n# TYPE hayate_%s_total counter\n"
-		              "hayate_%s_total %llu\n", d->name, d->help, d->name, d->name,
-		           (ull)sum.v[w->item]);
+	sum_for(n);
+	if (info_names[n]) {
+		page_family(t, info_names[n], counter_desc[n].help, "counter");
+		page_value(t, info_names[n], sum.v[n]);
+	}
 	return true;
 }
 
@@ -677,7 +675,7 @@ static bool port_link(const struct family *f, uint32_t i, struct page_text *t)
 	uint64_t value = f->arg == 0 ? up : up ? link.mbps * 125000ull : 0;
 	if (f->arg == 2)
 		value = dp_in_use(&dp_get()->interface[i]);
-	page_print(t, "%s{port=\"eth%u\"} %llu\n", f->name, i, (ull)value);
+	page_sample(t, f->name, value, "port=\"eth%u\"", i);
 	return true;
 }
 
@@ -697,8 +695,7 @@ static bool port_counter(const struct family *f, uint32_t i, struct page_text *t
 {
 	if (i >= core_port_count())
 		return false;
-	page_print(t, "%s{port=\"eth%u\"} %llu\n", f->name, i,
-	           (ull)stats_word(&figures_of(i)->queue, f->arg));
+	page_sample(t, f->name, stats_word(&figures_of(i)->queue, f->arg), "port=\"eth%u\"", i);
 	return true;
 }
 
@@ -715,8 +712,7 @@ static bool port_reason(const struct family *f, uint32_t i, struct page_text *t)
 		return true;
 	const struct figures *g = figures_of(port);
 	const void *from = row->device ? (const void *)g->device : &g->queue;
-	page_print(t, "%s{port=\"eth%u\",reason=\"%s\"} %llu\n", f->name, port, row->name,
-	           (ull)stats_word(from, row->offset));
+	page_sample(t, f->name, stats_word(from, row->offset), "port=\"eth%u\",reason=\"%s\"", port, row->name);
 	return true;
 }
 
@@ -729,8 +725,8 @@ static bool port_mmio(const struct family *f, uint32_t i, struct page_text *t)
 	const struct nic *nic = core_port_nic(port);
 	const struct nic_counters *c = &figures_of(port)->queue;
 	uint64_t data = f->arg ? c->mmio_writes : c->mmio_reads;
-	page_print(t, "%s{port=\"eth%u\",by=\"%s\"} %llu\n", f->name, port, i % 2 ? "control" : "data",
-	           (ull)(i % 2 == 0 ? data : f->arg ? nic->mmio_writes : nic->mmio_reads));
+	page_sample(t, f->name, i % 2 == 0 ? data : f->arg ? nic->mmio_writes : nic->mmio_reads,
+	            "port=\"eth%u\",by=\"%s\"", port, i % 2 ? "control" : "data");
 	return true;
 }
 
@@ -743,8 +739,8 @@ static bool interface_is(const struct family *f, uint32_t i, struct page_text *t
 	if (n >= v->ifs)
 		return false;
 	if (dp_exists(v, n))
-		page_print(t, "%s{interface=\"%s\"} %u\n", f->name, dp_name(v, n),
-		           f->arg ? dp_in_use(&v->interface[n]) : stats_link_is_up(n));
+		page_sample(t, f->name, f->arg ? dp_in_use(&v->interface[n]) : stats_link_is_up(n),
+		            "interface=\"%s\"", dp_name(v, n));
 	return true;
 }
 
@@ -759,10 +755,11 @@ static bool vlan_counter(const struct family *f, uint32_t i, struct page_text *t
 	if (!dp_has_link(v, n))
 		return true;
 	stats_carried(n, &c);
-	page_print(t, "%s{interface=\"%s\"", f->name, dp_name(v, n));
-	if (!dp_is_svi(&v->interface[n]) && !v->interface[n].bundle)
-		page_print(t, ",port=\"eth%u\"", v->interface[n].port);
-	page_print(t, "} %llu\n", (ull)stats_word(&c, f->arg));
+	if (dp_is_svi(&v->interface[n]) || v->interface[n].bundle)
+		page_sample(t, f->name, stats_word(&c, f->arg), "interface=\"%s\"", dp_name(v, n));
+	else
+		page_sample(t, f->name, stats_word(&c, f->arg), "interface=\"%s\",port=\"eth%u\"", dp_name(v, n),
+		            v->interface[n].port);
 	return true;
 }
 
@@ -772,8 +769,7 @@ static bool core_info(const struct family *f, uint32_t i, struct page_text *t)
 {
 	if (i >= self.info->cores)
 		return false;
-	page_print(t, "%s{core=\"%u\",role=\"%s\"} %u\n", f->name, i, stats_role(i),
-	           self.info->status[i].state != CORE_DEAD);
+	page_sample(t, f->name, self.info->status[i].state != CORE_DEAD, "core=\"%u\",role=\"%s\"", i, stats_role(i));
 	return true;
 }
 
@@ -782,7 +778,7 @@ static bool core_counter(const struct family *f, uint32_t i, struct page_text *t
 {
 	if (i >= self.info->cores)
 		return false;
-	page_print(t, "%s{core=\"%u\"} %llu\n", f->name, i, (ull)stats_word(core_stats_of(i), f->arg));
+	page_sample(t, f->name, stats_word(core_stats_of(i), f->arg), "core=\"%u\"", i);
 	return true;
 }
 
@@ -800,7 +796,7 @@ static bool core_faults(const struct family *f, uint32_t i, struct page_text *t)
 {
 	if (i >= self.info->cores)
 		return false;
-	page_print(t, "%s{core=\"%u\"} %u\n", f->name, i, self.info->status[i].faults);
+	page_sample(t, f->name, self.info->status[i].faults, "core=\"%u\"", i);
 	return true;
 }
 
@@ -813,8 +809,7 @@ static bool tcp_states(const struct family *f, uint32_t i, struct page_text *t)
 	if (core >= self.info->cores)
 		return false;
 	if (stats_tcp(core, (enum tcp_state)state, &n))
-		page_print(t, "%s{core=\"%u\",state=\"%s\"} %u\n", f->name, core,
-		           stats_tcp_state((enum tcp_state)state), n);
+		page_sample(t, f->name, n, "core=\"%u\",state=\"%s\"", core, stats_tcp_state((enum tcp_state)state));
 	return true;
 }
 
@@ -845,10 +840,10 @@ static bool port_channel(const struct family *f, uint32_t i, struct page_text *t
 	if (ports_of(channel, false) == 0)
 		return true;
 	if (f->arg)
-		page_print(t, "%s{channel=\"port-channel%u\",state=\"%s\"} %u\n", f->name, channel,
-		           in_use ? "distributing" : "configured", ports_of(channel, in_use));
+		page_sample(t, f->name, ports_of(channel, in_use),
+		            "channel=\"port-channel%u\",state=\"%s\"", channel, in_use ? "distributing" : "configured");
 	else
-		page_print(t, "%s{channel=\"port-channel%u\"} %u\n", f->name, channel, bundle_ports(channel) != 0);
+		page_sample(t, f->name, bundle_ports(channel) != 0, "channel=\"port-channel%u\"", channel);
 	return true;
 }
 
@@ -1112,12 +1107,13 @@ static bool part_families(struct page_walk *w, struct page_text *t)
 		return true;
 	}
 	if (sample == 0) {
-		page_print(t, "# HELP %s %s\n# TYPE %s %s\n", f->name, f->help, f->name, f->type);
+		page_family(t, f->name, f->help, f->type);
 	} else if (!f->sample(f, sample - 1, t)) {
 		w->cursor.n = (uint64_t)(n + 1) << 32;
 		return true;
 	}
-	w->cursor.n++;
+	w->cursor.n += 1 + t->empty;
+	t->empty = 0;
 	return true;
 }
 

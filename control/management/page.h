@@ -7,6 +7,11 @@
  * A page is not a snapshot: each item shows the state at the time it is written (a port's counters
  * in metrics.c: at most a millisecond earlier). Counters only grow, so a later line of a page is
  * never older than an earlier one.
+ *
+ * A page with `keeps` is kept instead, as one text (struct page_kept). The next reader gets the same text
+ * with the values that have changed written over the old ones. Only where the lines themselves are others
+ * is the text made anew. A reader gets values that were all read after its request came. Requests that
+ * came before a text was brought up to date share that text.
  */
 #ifndef CONTROL_MANAGEMENT_PAGE_H
 #define CONTROL_MANAGEMENT_PAGE_H
@@ -22,6 +27,11 @@ struct page_text {
 	struct fmt_buf out; /* full: the item did not fit, and will be written again */
 	bool later;  /* the item takes more work than a turn allows: it is written in a later one */
 	bool broken; /* the rest of the page is gone: its reader must see that it is incomplete */
+	uint32_t empty; /* set by a part of samples: so many of the next ones have nothing to write */
+	/* A kept page. Patching: `out` is the text that is there, and out.used how far it has been compared. */
+	struct page_kept *kept; /* NULL: none */
+	uint32_t row;           /* number of the next one */
+	bool patching;
 };
 
 struct page_walk {
@@ -87,6 +97,7 @@ struct page {
 	 * say why. Used until `stop`. */
 	uint8_t *(*take)(struct page_write *w, unsigned *status);
 	void (*stop)(void); /* the PUT or DELETE has been answered, or its client has gone */
+	bool keeps;         /* its text is kept. It depends on neither query nor role, and no item is ever `later` */
 	bool bulk;          /* a PUT may be long: it gets a large window, and its connection ends behind it */
 	uint64_t answer_ns; /* time limit of an answer, or of the content of a PUT, that progresses; 0: HTTP_ANSWER_NS */
 };
@@ -102,6 +113,53 @@ void page_add(const struct page *pages, unsigned count);
 bool page_fill(const struct page *page, struct page_walk *w, struct page_text *t);
 
 void page_print(struct page_text *t, const char *format, ...) PRINTF_LIKE(2, 3);
+
+/*
+ * A sample of a metric: `name value`, or `name{labels} value`. `name` is a constant. Of the labels' format %s, %u,
+ * %lu and %llu are allowed. While a kept page is patched, the labels are compared by a hash of the arguments, strings
+ * included, and neither label nor an equal value is written.
+ */
+void page_value(struct page_text *t, const char *name, uint64_t value);
+void page_sample(struct page_text *t, const char *name, uint64_t value, const char *labels, ...) PRINTF_LIKE(4, 5);
+
+/* HELP and TYPE of a metric family, all constants. */
+void page_family(struct page_text *t, const char *name, const char *help, const char *type);
+
+/* What one of the functions above wrote. */
+struct page_row {
+	uint64_t label;  /* hash of name and labels; of page_print 0 */
+	uint64_t value;
+	uint32_t len;    /* bytes of text */
+	uint32_t digits; /* of the value, before the newline that ends the text */
+};
+
+#define PAGE_KEPT 2             /* texts at once. Readers that need another get the page generated */
+#define PAGE_KEPT_BYTES 262144u /* a longer page is not kept */
+#define PAGE_KEPT_ROWS 5120u
+#define PAGE_KEPT_HEAD 2048u    /* room before the text, used by its reader within a call */
+struct page_kept {
+	const struct page *page; /* NULL: none yet */
+	uint64_t number;         /* page_kept_number() when its values were read */
+	uint32_t readers;        /* that have got a part of it: it must not change */
+	uint32_t len, rows;
+	uint32_t made, patched;  /* how often */
+	struct page_row row[PAGE_KEPT_ROWS];
+	char room[PAGE_KEPT_HEAD];
+	char text[PAGE_KEPT_BYTES];
+};
+
+/* Takes the memory, once. Without any no page is kept. */
+void page_kept_prepare(void);
+
+/* When the ports start: there are no readers. */
+void page_kept_start(void);
+
+/* For a request, when it has come. */
+uint64_t page_kept_number(void);
+
+/* The text of a page with `keeps`, whose values were all read after page_kept_number() returned `since`. NULL: it
+ * cannot be kept, or all texts have readers. Not to be used after the caller returns unless `readers` counts it. */
+struct page_kept *page_kept(const struct page *page, uint64_t since);
 
 /* A JSON string with its quotation marks (RFC 8259 7). Other bytes than ASCII become '?'. */
 void page_json(struct page_text *t, const char *s);

@@ -242,12 +242,12 @@ void stats_interface(unsigned n, struct nic_counters *queue, struct nic_stats *d
 }
 
 /* All fates less those of interfaces. The latter are read first, so that all of them are in the
- * total. */
+ * total. Numbers from dp_state.ifs on have no interface, and so no fates since the ports started. */
 static void fates_elsewhere(bool cleared, uint64_t count[CNT_FATES])
 {
 	uint64_t of[CNT_FATES], known[CNT_FATES] = {0};
 	struct counters c;
-	for (unsigned n = 0; n < DP_INTERFACES_MAX; n++) {
+	for (unsigned n = 0; n < dp_get()->ifs; n++) {
 		stats_fates(n, cleared, of);
 		for (unsigned i = 0; i < CNT_FATES; i++)
 			known[i] += of[i];
@@ -292,14 +292,19 @@ bool stats_fate_next(uint32_t i, enum counter_kind kind, struct stats_fate *d)
 	const unsigned row = i / kinds, fate = first + i % kinds;
 	const unsigned n = row < v->ifs ? row : DP_INTERFACES_MAX;
 	d->count = 0;
+	d->zeros = 0;
 	d->last = row == v->ifs && i % kinds == kinds - 1;
 	if (row > v->ifs)
 		return false;
-	if (n != DP_INTERFACES_MAX && !dp_has_link(v, n))
+	if (n != DP_INTERFACES_MAX && !dp_has_link(v, n)) {
+		d->zeros = kinds - 1 - i % kinds;
 		return true;
+	}
 	if (i % kinds == 0 || of != n)
 		stats_fates(of = n, false, count);
 	d->count = count[fate];
+	while (fate + d->zeros + 2 < first + kinds && count[fate + d->zeros + 1] == 0)
+		d->zeros++; /* but for the interface's last fate: it may be the list's */
 	d->name = counter_desc[fate].name;
 	d->interface[0] = 0;
 	if (n != DP_INTERFACES_MAX)

@@ -60,6 +60,7 @@ struct stats_fate {
 	char interface[DP_NAME_MAX];
 	const char *name; /* a counter's */
 	uint64_t count;
+	uint32_t zeros; /* at least so many rows behind this one have nothing to show */
 	bool last; /* of the list */
 };
 bool stats_fate_next(uint32_t i, enum counter_kind kind, struct stats_fate *d);
