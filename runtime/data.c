@@ -695,6 +695,12 @@ static bool poll_inject(void)
 		if (likely(!m) || (is_worker && self.pool.free == 0)) /* until its owner lends it buffers */
 			break;
 		any = true;
+		if (unlikely(m->flags & PKT_TSO) && m->port < attached) {
+			const uint32_t kind = m->kind;
+			if (ring_inject_whole(m, &p))
+				app->control->inject(&p, kind, 0);
+			continue;
+		}
 		if (m->port >= attached || m->len > core_frame_max()) {
 			count(CNT_originated_drop_tx);
 		} else if (!pkt_alloc(&self.pool, &p)) {

@@ -367,6 +367,148 @@ int core_inject(unsigned pair, unsigned port, const uint8_t *frame, unsigned len
 	return core_inject_to(data_core(holder(pair)), port, frame, len, kind, arg);
 }
 
+/* --- a message of several slots: a packet that the device segments --- */
+
+/*
+ * The first slot has the headers, and in arg the packet's mss, csum_start and the number of slots behind it. These are
+ * filled with its other bytes. The head moves once, so the consumer sees all of them or none.
+ */
+static uint32_t whole_arg(const struct pkt_meta *meta, unsigned slots)
+{
+	return (uint32_t)meta->mss << 16 | (uint32_t)meta->csum_start << 8 | slots;
+}
+
+static unsigned inject_room(unsigned d)
+{
+	const uint64_t used = core_shm_of(self.id)->inject_head[d] - shared_load(&core_shm_of(data_core(d))->inject_tail);
+	const unsigned slots = published_header()->slots;
+	return used < slots ? slots - (unsigned)used : 0;
+}
+
+unsigned core_inject_room(unsigned pair)
+{
+	return pair < core_data_count() ? inject_room(holder(pair)) : 0;
+}
+
+unsigned core_inject_slots(const struct bufpool *pool, const struct pkt *p)
+{
+	const unsigned most = core_frame_max();
+	return 1 + (pkt_meta(pool, p->buf)->frag_bytes + most - 1) / most;
+}
+
+/* Copies the packet's pieces into slots from index on; each but the last one is full. */
+static void fill_slots(uint64_t ring, uint64_t index, const struct bufpool *pool, const struct pkt *p)
+{
+	const struct pkt_frag *f = pkt_frags(pool, p->buf);
+	struct core_msg *m = slot(ring, index);
+	m->len = 0;
+	for (unsigned n = pkt_meta(pool, p->buf)->frags; n; n--, f++) {
+		const uint8_t *from = buf_at(pool, f->buf, f->offset);
+		for (unsigned left = f->len; left;) {
+			if (m->len == core_frame_max()) {
+				m = slot(ring, ++index);
+				m->len = 0;
+			}
+			const unsigned part = u32_min(left, core_frame_max() - m->len);
+			memcpy(m->frame + m->len, from, part);
+			m->len = (uint16_t)(m->len + part);
+			from += part;
+			left -= part;
+		}
+	}
+}
+
+int core_inject_whole(unsigned pair, unsigned port, const struct bufpool *pool, const struct pkt *p, uint32_t kind)
+{
+	struct core_shm *out = core_shm_of(self.id);
+	const struct pkt_meta *meta = pkt_meta(pool, p->buf);
+	const unsigned slots = core_inject_slots(pool, p);
+	assert(p->flags & PKT_TSO && p->flags & PKT_CHAIN && p->flags & PKT_CSUM_PARTIAL && meta->csum_start <= 0xff);
+	if (slots > 1 + PKT_FRAGS_MAX)
+		return E_INVAL;
+	if (core_inject_room(pair) < slots)
+		return E_AGAIN;
+	const unsigned d = holder(pair);
+	const uint64_t head = out->inject_head[d];
+	struct core_msg *m = slot(inject_ring(d), head);
+	fill(m, p->data, p->len);
+	*m = (struct core_msg){.len = p->len, .port = (uint8_t)port, .flags = p->flags, .kind = kind,
+	                       .arg = whole_arg(meta, slots - 1), .core = (uint16_t)self.id};
+	fill_slots(inject_ring(d), head + 1, pool, p);
+	shared_store(&out->inject_head[d], head + slots);
+	count(CNT_injected);
+	wake_mask |= 1ull << data_core(d);
+	return E_OK;
+}
+
+/* Takes the slots behind a first one into buffers, as the packet's pieces. False: a slot is wrong. */
+static bool take_pieces(const struct pkt *p, uint64_t from, unsigned slots)
+{
+	struct pkt_meta *meta = pkt_meta(&self.pool, p->buf);
+	struct pkt_frag *frag = pkt_frags(&self.pool, p->buf);
+	uint32_t bytes = 0;
+	for (; meta->frags < slots; meta->frags++, from++) {
+		const struct core_msg *m = slot(inject_ring(data_index()), from);
+		const unsigned len = m->len;
+		struct pkt piece;
+		bytes += len;
+		if (len == 0 || len > core_frame_max() || bytes + p->len > 0xffff || !pkt_alloc(&self.pool, &piece))
+			return false;
+		memcpy(piece.data, m->frame, len);
+		pkt_meta(&self.pool, piece.buf)->refs = 1;
+		frag[meta->frags] = (struct pkt_frag){piece.buf, (uint16_t)(piece.data - buf_base(&self.pool, piece.buf)),
+		                                      (uint16_t)len};
+		meta->frag_bytes = (uint16_t)bytes;
+	}
+	return true;
+}
+
+#define WHOLE_HEADERS (BUF_FRAGS_OFFSET - BUF_DATA_OFFSET)
+#define TCP_CSUM_OFFSET 16u /* RFC 9293 3.1 */
+
+/* Makes the packet of a first slot; it is not checked yet. */
+static enum counter take_whole(const struct core_msg *m, struct pkt *p, uint64_t tail, unsigned slots)
+{
+	const uint32_t arg = m->arg;
+	const unsigned len = m->len, csum_start = arg >> 8 & 0xff;
+	if (!(core_tx_features() & NIC_TSO) || slots == 0 || slots > PKT_FRAGS_MAX || len > WHOLE_HEADERS ||
+	    csum_start + TCP_CSUM_OFFSET + 2 > len || arg >> 16 == 0)
+		return CNT_originated_drop_tx;
+	if (self.pool.free < 1 + slots || !pkt_alloc(&self.pool, p))
+		return CNT_originated_drop_no_buffer;
+	memcpy(p->data, m->frame, len);
+	p->len = (uint16_t)len;
+	p->interface = m->port;
+	p->flags = PKT_OWN | PKT_TSO | PKT_CHAIN | PKT_CSUM_PARTIAL;
+	struct pkt_meta *meta = pkt_meta(&self.pool, p->buf);
+	meta->csum_start = (uint16_t)csum_start;
+	meta->csum_offset = TCP_CSUM_OFFSET;
+	meta->mss = (uint16_t)(arg >> 16);
+	meta->hdr_bytes = (uint16_t)len;
+	meta->frags = 0;
+	meta->frag_bytes = 0;
+	if (take_pieces(p, tail + 1, slots))
+		return CNT_NONE;
+	pkt_free(&self.pool, p);
+	return CNT_originated_drop_tx;
+}
+
+bool ring_inject_whole(const struct core_msg *m, struct pkt *p)
+{
+	struct core_shm *out = core_shm_of(self.id);
+	const uint64_t tail = out->inject_tail, there = shared_load(&core_shm_of(0)->inject_head[data_index()]) - tail;
+	unsigned slots = m->arg & 0xff;
+	enum counter fate = CNT_originated_drop_tx;
+	if (slots < there)
+		fate = take_whole(m, p, tail, slots);
+	else
+		slots = 0;
+	if (fate != CNT_NONE)
+		count(fate);
+	shared_store(&out->inject_tail, tail + 1 + slots);
+	return fate == CNT_NONE;
+}
+
 int core_inject_to(unsigned core, unsigned port, const uint8_t *frame, unsigned len, uint32_t kind, uint32_t arg)
 {
 	struct core_shm *out = core_shm_of(self.id);

@@ -250,7 +250,8 @@ struct control_hooks {
 	bool (*code_name)(uint64_t at, uint64_t tsc, char *text, size_t size);
 
 	/* Data core: a frame that the control core injected, copied to a buffer of this core. The buffer
-	 * passes to the hook; p->interface is the port given to core_inject(), p->flags is PKT_OWN. */
+	 * passes to the hook; p->interface is the port given to core_inject(), p->flags is PKT_OWN (but see
+	 * core_inject_whole). */
 	void (*inject)(struct pkt *p, uint32_t kind, uint32_t arg);
 };
 
@@ -596,6 +597,17 @@ bool core_punt_passed(const struct core_punt_mark *m);
  */
 int core_inject(unsigned pair, unsigned port, const uint8_t *frame, unsigned len, uint32_t kind,
                 uint32_t arg);
+
+/* Slots that the ring to that data core has free. 0 also while the ports do not run. */
+unsigned core_inject_room(unsigned pair);
+
+/*
+ * The same as core_inject for a packet of `pool` that has PKT_TSO, PKT_CHAIN and PKT_CSUM_PARTIAL, the first of which
+ * core_tx_features() must allow. The hook gets it with these flags. It takes core_inject_slots() of the ring. The packet
+ * stays the caller's. E_INVAL: it has more bytes than PKT_FRAGS_MAX slots.
+ */
+int core_inject_whole(unsigned pair, unsigned port, const struct bufpool *pool, const struct pkt *p, uint32_t kind);
+unsigned core_inject_slots(const struct bufpool *pool, const struct pkt *p);
 
 /* The same, to a data core that polls a pair or takes packets from one that does. */
 int core_inject_to(unsigned core, unsigned port, const uint8_t *frame, unsigned len, uint32_t kind, uint32_t arg);

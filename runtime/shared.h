@@ -254,6 +254,8 @@ void ring_punt_done(unsigned d);               /* control: frees its slot */
 void ring_punt_skip(unsigned d);               /* control: drops all of d's, as drop_restart */
 struct core_msg *ring_inject_next(void);       /* data: oldest message for this core, or NULL */
 void ring_inject_done(void);
+bool ring_inject_whole(const struct core_msg *m, struct pkt *p); /* data: takes a message of several slots; false:
+                                                * it was dropped, and counted. Either way it is done */
 void ring_inject_skip(void);                   /* data: drops all messages for this core */
 void ring_wake_later(unsigned core);           /* ring_wake_peers wakes that core, if it sleeps */
 void ring_wake_peers(void);                    /* wakes sleeping cores written to in this turn */

@@ -117,6 +117,19 @@ bool adjacency_send(unsigned interface, unsigned pair, const uint8_t *frame, uns
 	return n && frame && core_inject(pair, ifp->port, frame, len, INJECT_TX, 0) == E_OK;
 }
 
+bool adjacency_send_whole(uint32_t nh, const struct bufpool *pool, const struct pkt *p)
+{
+	const struct adj *a = adjacency_of(nh);
+	const struct dp_interface *ifp = &dp_get()->interface[a->interface];
+	const struct pkt_meta *meta = pkt_meta(pool, p->buf);
+	const unsigned n = core_data_count();
+	if (a->state != ADJ_FORWARD || a->header_bytes != ETH_HLEN || dp_is_loopback(ifp) || dp_is_svi(ifp) ||
+	    !dp_link_is_up(dp_get(), a->interface) || meta->hdr_bytes + meta->mss - ETH_HLEN > a->mtu || n == 0)
+		return false;
+	memcpy(p->data, a->header, ETH_HLEN);
+	return core_inject_whole(ifp->port % n, ifp->port, pool, p, INJECT_TX) == E_OK;
+}
+
 /* Writes the Ethernet header of an adjacency, without its tag. */
 static void put_header(uint8_t *frame, const struct adj *a)
 {

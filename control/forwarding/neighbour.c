@@ -305,6 +305,28 @@ void neighbour_output(uint32_t nh, uint32_t dst, uint8_t *frame, unsigned len,
 		arp_output(&neighbours.arp, nh - NH_NEIGHBOUR, frame, len, core_now_ns());
 }
 
+/* The table hears that packets are sent to its neighbour. */
+static void use(uint32_t nh, uint64_t now)
+{
+	if (nh < NH_NEIGHBOUR6)
+		arp_used(&neighbours.arp, nh - NH_NEIGHBOUR, now);
+	else
+		nd_used(&neighbours.nd, neighbour6_index(nh));
+}
+
+bool neighbour_output_whole(uint32_t nh, const struct bufpool *pool, const struct pkt *p)
+{
+	const uint8_t *ip = p->data + ETH_HLEN;
+	if (dp_is_connected(nh) && !ip_is_ip6(ip)) {
+		const int n = arp_neigh_find(&neighbours.arp, nh - NH_CONNECTED, ip4_dst(ip));
+		nh = n < 0 ? NH_NONE : NH_NEIGHBOUR + (uint32_t)n;
+	}
+	if (nh < NH_NEIGHBOUR || dp_is_group(nh) || !adjacency_send_whole(nh, pool, p))
+		return false;
+	use(nh, core_now_ns());
+	return true;
+}
+
 /* Tells the tables which neighbours data cores have sent to since the last call. */
 static void tell_use(uint64_t now)
 {
@@ -317,10 +339,7 @@ static void tell_use(uint64_t now)
 			used_seen[n] = s;
 			if (adjacency_of(n)->state == ADJ_SPECIAL)
 				continue;
-			if (n < NH_NEIGHBOUR6)
-				arp_used(&neighbours.arp, n - NH_NEIGHBOUR, now);
-			else
-				nd_used(&neighbours.nd, neighbour6_index(n));
+			use(n, now);
 		}
 	}
 }

@@ -94,9 +94,7 @@ bool http_prepare(void)
 {
 	if (!sessions)
 		sessions = core_private_alloc(HTTP_SESSIONS * sizeof *sessions);
-	if (sessions)
-		page_kept_prepare();
-	return sessions != NULL;
+	return page_kept_prepare() && sessions != NULL;
 }
 
 /* --- answers --- */

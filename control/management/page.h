@@ -148,8 +148,8 @@ struct page_kept {
 	char text[PAGE_KEPT_BYTES];
 };
 
-/* Takes the memory, once. Without any no page is kept. */
-void page_kept_prepare(void);
+/* Takes the memory, once; before any other call but page_kept_start. False: there is none. */
+bool page_kept_prepare(void);
 
 /* When the ports start: there are no readers. */
 void page_kept_start(void);

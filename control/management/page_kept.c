@@ -5,23 +5,28 @@
 
 #define LONG_NS (10 * SECOND_NS) /* a page that was too long is tried again after so long */
 
-static struct page_kept *keeps[PAGE_KEPT]; /* NULL: there is no memory for it */
+static struct page_kept *keeps;            /* PAGE_KEPT */
 static uint64_t number;                    /* of the last time that values were read */
 static uint64_t long_until_ns;             /* no page is kept until then */
 
-void page_kept_prepare(void)
+bool page_kept_prepare(void)
 {
-	for (unsigned i = 0; i < PAGE_KEPT; i++)
-		if (!keeps[i] && (keeps[i] = core_private_alloc(sizeof *keeps[i])) != NULL)
-			keeps[i]->page = NULL;
+	if (keeps)
+		return true;
+	keeps = core_private_alloc(PAGE_KEPT * sizeof *keeps);
+	for (unsigned i = 0; keeps && i < PAGE_KEPT; i++) {
+		keeps[i].page = NULL;
+		keeps[i].number = 0;
+		keeps[i].made = keeps[i].patched = 0;
+	}
+	return keeps != NULL;
 }
 
 void page_kept_start(void)
 {
 	long_until_ns = 0;
-	for (unsigned i = 0; i < PAGE_KEPT; i++)
-		if (keeps[i])
-			keeps[i]->readers = 0;
+	for (unsigned i = 0; keeps && i < PAGE_KEPT; i++)
+		keeps[i].readers = 0;
 }
 
 uint64_t page_kept_number(void) { return number; }
@@ -43,8 +48,8 @@ static struct page_kept *free_text(const struct page *page)
 {
 	struct page_kept *free = NULL;
 	for (unsigned i = 0; i < PAGE_KEPT; i++) {
-		struct page_kept *k = keeps[i];
-		if (!k || k->readers)
+		struct page_kept *k = &keeps[i];
+		if (k->readers)
 			continue;
 		if (k->page == page)
 			return k;
@@ -56,8 +61,8 @@ static struct page_kept *free_text(const struct page *page)
 struct page_kept *page_kept(const struct page *page, uint64_t since)
 {
 	for (unsigned i = 0; i < PAGE_KEPT; i++)
-		if (keeps[i] && keeps[i]->page == page && keeps[i]->number > since)
-			return keeps[i];
+		if (keeps[i].page == page && keeps[i].number > since)
+			return &keeps[i];
 	struct page_kept *k = core_now_ns() < long_until_ns ? NULL : free_text(page);
 	if (!k)
 		return NULL;

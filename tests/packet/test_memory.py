@@ -397,10 +397,14 @@ class Stubborn(Peer):
 
 
 def fetched(m, sport, pause_ns=1 * SECOND):
+    def is_whole(got):
+        head, _, content = got.partition(b"\r\n\r\n")
+        length = re.search(rb"^Content-Length: (\d+)\r$", head, re.M)
+        return length is not None and len(content) == int(length[1])
+
     got = Stubborn(m, dport=80, sport=sport).exchange(
-        b"GET /metrics HTTP/1.1\r\nHost: 192.0.2.1\r\n\r\n", lambda got: got.endswith(b"0\r\n\r\n"),
-        pause_ns)
-    return got.startswith(b"HTTP/1.1 200") and got.endswith(b"0\r\n\r\n")
+        b"GET /metrics HTTP/1.1\r\nHost: 192.0.2.1\r\n\r\n", is_whole, pause_ns)
+    return got.startswith(b"HTTP/1.1 200") and is_whole(got)
 
 
 def echoed(m, sport, pause_ns=1 * SECOND):

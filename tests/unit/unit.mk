@@ -221,6 +221,7 @@ UNIT_SRC_ports := runtime/ports.c runtime/balance.c runtime/balancer.c runtime/b
 UNIT_SRC_extent :=
 UNIT_SRC_steer_plan :=
 UNIT_SRC_flow :=
+UNIT_SRC_inject_whole := lib/pkt.c lib/csum.c net/counters.c
 UNIT_SRC_bucket_hash := runtime/bucket_hash.c net/rss.c
 UNIT_SRC_balance := runtime/balance.c
 UNIT_SRC_move_data := runtime/bucket_hash.c net/rss.c
