@@ -183,7 +183,7 @@ tcp-bench: $(BENCH_BUILD)/stack_bench ## cycles of TCP alone: requests, bulk, co
 	$(BENCH_BUILD)/stack_bench -p $(if $(filter command line,$(origin T)),$(T))
 
 BENCH_GATED := $(addprefix $(BENCH_BUILD)/,slots_bench frames_bench stack_bench fib_count acl_count)
-bench-gate: $(BENCH_GATED) ## instructions of the hot loops (callgrind), against tests/bench/gate.txt
+bench-gate: $(BENCH_GATED) $(addprefix $(BUILD)/nicsim-obj/throughput-,82599 mlx5) ## instructions of the hot loops (callgrind), against tests/bench/gate.txt
 	@$(PYTHON) tests/bench/gate.py
 
 frames-bench: $(BENCH_BUILD)/frames_bench ## cycles of a generated frame: stamps, fields, sizes

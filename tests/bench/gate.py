@@ -48,6 +48,8 @@ def cases():
     for family in ("acl4", "acl6"):
         for kind in ("scalar", "avx2"):
             found["%s %s, packet" % (family, kind)] = "measured", ["acl_count", family, kind]
+    for card in ("82599", "mlx5"):
+        found["nicsim %s, frame" % card] = "measured", ["../nicsim-obj/throughput-" + card, "-c"]
     return found
 
 

@@ -21,4 +21,12 @@ enum frame_flags {
 	FRAME_UDP4 = 2,
 };
 
+static inline uint64_t frames_bytes(const struct frame *v, unsigned n)
+{
+	uint64_t bytes = 0;
+	for (unsigned i = 0; i < n; i++)
+		bytes += v[i].bytes;
+	return bytes;
+}
+
 #endif

@@ -276,11 +276,11 @@ void model_irq(struct model *m, unsigned vector)
 
 void model_send_all(struct model *m, const struct frame *v, unsigned n)
 {
+	const uint64_t bytes = frames_bytes(v, n);
 	m->tx_frames += n;
-	for (unsigned i = 0; i < n; i++)
-		m->tx_bytes += v[i].bytes;
+	m->tx_bytes += bytes;
 	if (m->wire)
-		wire_send(m->wire, v, n, m->now);
+		wire_send(m->wire, v, n, bytes, m->now);
 }
 
 void model_send(struct model *m, const uint8_t *data, uint32_t bytes)

@@ -286,6 +286,31 @@ static inline void *model_reach(struct model *m, uint64_t bus, uint64_t bytes, e
 	return model_reach_other(m, bus, bytes, access);
 }
 
+/* A copy of the piece found last, for loops: the compiler can keep it in registers. `limit` is short
+ * by a frame, so one comparison is enough for any frame; 0: there is no such piece. */
+struct dma_view {
+	uint64_t bus, limit;
+	uint8_t *at;
+};
+
+static inline struct dma_view model_view(const struct model *m, enum dma_access access)
+{
+	const struct dma_piece *p = &m->piece;
+	const bool fits = p->bytes > FRAME_MAX && (p->writable || access == DMA_READ);
+	return (struct dma_view){p->bus, fits ? p->bytes - FRAME_MAX : 0, p->at};
+}
+
+/* model_reach for at most FRAME_MAX bytes; may renew the view. */
+static inline void *model_view_reach(struct model *m, struct dma_view *v, uint64_t bus, uint64_t bytes,
+                                     enum dma_access access)
+{
+	if (__builtin_expect(bus - v->bus < v->limit, 1))
+		return v->at + (bus - v->bus);
+	void *at = model_reach(m, bus, bytes, access);
+	*v = model_view(m, access);
+	return at;
+}
+
 /* Counts and reports an address that is not guest memory. Returns NULL. */
 void *model_dma_error(struct model *m, uint64_t bus, uint64_t bytes, const char *what);
 

@@ -336,7 +336,7 @@ struct burst {
 	uint64_t station; /* the destination that the filters accepted last; NEVER: none */
 	uint32_t frames;
 	uint64_t bytes;
-	uint64_t back; /* bit i: frame i is in its buffer, its descriptor not written back yet */
+	unsigned back, placed; /* frames from `back` to before `placed` are not written back yet */
 	struct plan {
 		struct rxd *d;
 		uint64_t low, high;
@@ -354,7 +354,8 @@ static void burst_begin(const struct model *m, struct burst *b)
 	b->mode = rx_mode_of(m);
 	b->station = NEVER;
 	b->frames = 0;
-	b->bytes = b->back = 0;
+	b->bytes = 0;
+	b->back = b->placed = 0;
 }
 
 /* Whether the filters accept an untagged unicast frame. */
@@ -371,6 +372,27 @@ static inline bool passes(struct model *m, struct burst *b, const uint8_t *frame
 	return true;
 }
 
+/* Plans for frames that their wire vouches for, all with the destination that the filters accepted
+ * last: they are untagged and plain, and without RSS and filters they all go to queue 0. */
+static inline unsigned plan_vouched(struct burst *b, const struct frame *v, unsigned i, unsigned count)
+{
+	struct headers h;
+	const struct checked c = offload_vouched(60, &h);
+	const uint64_t low = (uint64_t)c.ptype << 4, high = c.status | RXD_DD | RXD_EOP;
+	const uint64_t station = b->station;
+	const uint32_t range = b->longest - 60;
+	for (; i < count && v[i].flags == FRAME_UDP4 && v[i].bytes - 60 <= range; i++) {
+		uint64_t to;
+		memcpy(&to, v[i].data, sizeof to);
+		if (to << 16 != station)
+			break;
+		b->queue[i] = 0;
+		b->plan[i].low = low;
+		b->plan[i].high = high | (uint64_t)v[i].bytes << 32;
+	}
+	return i;
+}
+
 /* Plans for the plain frames at v[from] and behind it; returns the number of the first other one. */
 static unsigned burst_plan(struct model *m, struct burst *b, const struct frame *v, unsigned from,
                            unsigned count)
@@ -379,6 +401,10 @@ static unsigned burst_plan(struct model *m, struct burst *b, const struct frame 
 	const bool simple = !b->mode.rss && !b->mode.steers && !b->stamps;
 	unsigned i = from;
 	for (; i < count; i++) {
+		if (simple)
+			i = plan_vouched(b, v, i, count);
+		if (i == count)
+			break;
 		const uint8_t *frame = v[i].data;
 		const uint32_t bytes = v[i].bytes, flags = v[i].flags;
 		if (flags & FRAME_BAD_FCS || bytes < 60 || bytes > b->longest || frame[0] & 1)
@@ -396,33 +422,28 @@ static unsigned burst_plan(struct model *m, struct burst *b, const struct frame 
 		if (!passes(m, b, frame) ||
 		    (b->stamps && k->stamp_may_want(m, frame, be16(frame + 12))))
 			break;
-		b->queue[i] = 0;
-		b->plan[i].low = (uint64_t)c.ptype << 4;
 		b->plan[i].high = c.status | RXD_DD | RXD_EOP | (uint64_t)bytes << 32;
-		if (!simple || h.fragment)
-			b->queue[i] = (uint8_t)choose(m, &b->mode, frame, &h, c.ptype, &b->plan[i].low);
+		b->queue[i] = (uint8_t)choose(m, &b->mode, frame, &h, c.ptype, &b->plan[i].low);
 	}
 	return i;
 }
 
-static inline uint32_t place_of(const struct rxq *r, uint32_t at)
+static inline uint32_t wrap(uint32_t at, uint32_t size)
 {
-	return at < r->size ? at : at - r->size;
+	return at < size ? at : at - size;
 }
 
-/* Prefetches, for writing, the buffers of the next of `left` descriptors, and those behind. */
-static inline void fetch(struct model *m, struct rxq *r, struct rxd *ring, uint32_t left)
+/* Prefetches, for writing, the buffer of the descriptor at that place, and if `more` a descriptor
+ * behind that. */
+static inline void fetch(struct model *m, struct dma_view *view, struct rxd *ring, uint32_t at,
+                         uint32_t size, bool more)
 {
-	const uint32_t most = left < FETCH_AHEAD ? left : FETCH_AHEAD;
-	while (r->fetched < most) {
-		const uint32_t at = r->head + r->fetched++;
-		uint8_t *buffer = model_reach(m, ring[place_of(r, at)].low, 64, DMA_WRITE);
-		if (at % 4 == 0 && r->fetched + FETCH_AHEAD < left)
-			__builtin_prefetch(&ring[place_of(r, at + FETCH_AHEAD)], 1);
-		if (buffer) {
-			__builtin_prefetch(buffer, 1);
-			__builtin_prefetch(buffer + 63, 1);
-		}
+	const uint8_t *buffer = model_view_reach(m, view, ring[at].low, 64, DMA_WRITE);
+	if (more)
+		__builtin_prefetch(&ring[wrap(at + FETCH_AHEAD, size)], 1);
+	if (buffer) {
+		__builtin_prefetch(buffer, 1);
+		__builtin_prefetch(buffer + 63, 1);
 	}
 }
 
@@ -434,42 +455,51 @@ static unsigned burst_place(struct model *m, struct burst *b, const struct frame
 	struct nic *n = nic_of(m);
 	const unsigned q = b->queue[from];
 	struct rxq *r = &n->rx[q];
-	uint32_t left = rx_queue_available(r);
+	const uint32_t size = r->size, most = r->buffer, fetches = m->line_rate ? FETCH_AHEAD : 0;
+	uint32_t left = rx_queue_available(r), head = r->head, fetched = r->fetched;
 	struct rxd *ring = left && r->type == DESCTYPE_ONE_BUFFER ? rx_queue_ring(m, q) : NULL;
+	const bool more = left >= FRAME_BURST + 2 * FETCH_AHEAD;
+	struct dma_view view = model_view(m, DMA_WRITE);
 	uint64_t bytes = 0;
 	unsigned i = from;
-	for (; ring && left && i < end && b->queue[i] == q; i++, left--) {
-		if (m->line_rate)
-			fetch(m, r, ring, left);
-		struct rxd *d = &ring[r->head];
-		uint8_t *buffer = v[i].bytes > r->buffer ? NULL : model_reach(m, d->low, v[i].bytes, DMA_WRITE);
+	end = !ring ? from : left < end - from ? from + left : end;
+	for (; i < end && b->queue[i] == q; i++, left--) {
+		const uint32_t length = v[i].bytes;
+		for (; fetched < fetches && fetched < left; fetched++)
+			fetch(m, &view, ring, wrap(head + fetched, size), size, more);
+		uint8_t *buffer = NULL;
+		if (length <= most)
+			buffer = model_view_reach(m, &view, ring[head].low, length, DMA_WRITE);
 		if (buffer == NULL)
 			break;
-		copy_frame(buffer, v[i].data, v[i].bytes);
-		b->plan[i].d = d;
-		bytes += v[i].bytes;
-		n->s.prc[size_class(v[i].bytes + 4)]++;
-		r->head = place_of(r, r->head + 1);
-		r->fetched -= r->fetched > 0;
+		copy_frame(buffer, v[i].data, length);
+		b->plan[i].d = &ring[head];
+		bytes += length;
+		n->s.prc[size_class(length + 4)]++;
+		head = wrap(head + 1, size);
+		fetched -= fetched > 0;
 	}
 	if (i == from)
 		return from;
+	r->head = head;
+	r->fetched = fetched;
 	const unsigned stat = rx_stat_index(m, q);
 	n->s.qprc[stat] += i - from;
 	n->s.qbrc[stat] += bytes;
 	b->frames += i - from;
 	b->bytes += bytes;
-	b->back |= (i - from < 64 ? (1ull << (i - from)) - 1 : ~0ull) << from;
+	b->placed = i;
 	queue_map_set(touched, q);
 	return i;
 }
 
 static void burst_write_back(struct burst *b)
 {
-	for (; b->back; b->back &= b->back - 1) {
-		const struct plan *p = &b->plan[__builtin_ctzll(b->back)];
-		__atomic_store_n(&p->d->low, p->low, __ATOMIC_RELAXED);
-		__atomic_store_n(&p->d->high, p->high, __ATOMIC_RELEASE);
+	for (; b->back < b->placed; b->back++) {
+		const struct plan *p = &b->plan[b->back];
+		struct rxd *d = p->d;
+		__atomic_store_n(&d->low, p->low, __ATOMIC_RELAXED);
+		__atomic_store_n(&d->high, p->high, __ATOMIC_RELEASE);
 	}
 }
 
@@ -495,6 +525,7 @@ static unsigned burst_run(struct model *m, struct burst *b, const struct frame *
 {
 	if (!b->plain || nic_of(m)->fifo.frames)
 		return from;
+	b->back = b->placed = from;
 	const unsigned planned = burst_plan(m, b, v, from, count);
 	while (from < planned) {
 		const unsigned next = burst_place(m, b, v, from, planned, touched);

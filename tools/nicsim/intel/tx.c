@@ -503,10 +503,16 @@ static inline uint32_t distance(const struct txq *t, uint32_t from, uint32_t to)
 	return to >= from ? to - from : to + t->size - from;
 }
 
-/* Prefetches the frame at that place. */
-static inline void fetch_frame(struct model *m, const struct txd *ring, uint32_t place)
+static inline uint32_t wrap(uint32_t at, uint32_t size)
 {
-	const uint8_t *data = model_reach(m, ring[place].low, 60, DMA_READ);
+	return at < size ? at : at - size;
+}
+
+/* Prefetches the frame at that place. */
+static inline void fetch_frame(struct model *m, struct dma_view *view, const struct txd *ring,
+                               uint32_t place)
+{
+	const uint8_t *data = model_view_reach(m, view, ring[place].low, 60, DMA_READ);
 	if (data) {
 		__builtin_prefetch(data);
 		__builtin_prefetch(data + 59);
@@ -517,10 +523,11 @@ static inline void fetch_frame(struct model *m, const struct txd *ring, uint32_t
 static void fetch_first(struct model *m, const struct txq *t, const struct txd *ring)
 {
 	const uint32_t waiting = distance(t, t->head, t->tail);
+	struct dma_view view = model_view(m, DMA_READ);
 	for (uint32_t i = 0; i < waiting && i < BURST; i += 4)
-		__builtin_prefetch(&ring[(t->head + i) % t->size]);
+		__builtin_prefetch(&ring[wrap(t->head + i, t->size)]);
 	for (uint32_t i = 0; i < waiting && i < FETCH_AHEAD; i++)
-		fetch_frame(m, ring, (t->head + i) % t->size);
+		fetch_frame(m, &view, ring, wrap(t->head + i, t->size));
 }
 
 /* Frames that are ready to be sent, and which of their descriptors have RS. */
@@ -531,40 +538,54 @@ struct row {
 	struct frame v[FRAME_BURST];
 };
 
+/* The second quad-word of a plain frame's descriptor, without RS, for its length; 0: none. PAYLEN must
+ * be the length, and no other bit be set. */
+static uint64_t plain_descriptor(uint32_t length)
+{
+	const uint32_t command = TXD_DEXT | (unsigned)TXD_DTYP_DATA << TXD_DTYP_SHIFT | TXD_EOP | TXD_IFCS;
+	const bool plain = length >= 60 && length <= TX_FRAME_MAX;
+	return plain ? (uint64_t)length << TXD_PAYLEN_SHIFT << 32 | command | length : 0;
+}
+
 /* Gathers plain frames from the head on; stops at another one, or at the tail. */
 static void row_gather(struct model *m, unsigned q, const struct txd *ring, struct row *row)
 {
 	struct nic *n = nic_of(m);
 	struct txq *t = &n->tx[q];
-	const uint32_t wanted = TXD_DEXT | (unsigned)TXD_DTYP_DATA << TXD_DTYP_SHIFT | TXD_EOP | TXD_IFCS;
-	const uint32_t waiting = distance(t, t->head, t->tail);
-	const bool fetches = m->line_rate;
-	uint32_t at = t->head;
-	row->n = 0;
-	row->reports = row->bytes = 0;
-	for (; row->n < FRAME_BURST && row->n < waiting; row->n++) {
+	const uint32_t waiting = distance(t, t->head, t->tail), size = t->size;
+	const uint32_t most = waiting < FRAME_BURST ? waiting : FRAME_BURST;
+	const uint32_t fetches = m->line_rate && waiting > FETCH_AHEAD ? waiting - FETCH_AHEAD : 0;
+	uint64_t plain = 0, reports = 0, bytes = 0; /* plain: of the length before */
+	uint32_t at = t->head, i = 0, length = 0;
+	struct dma_view view = model_view(m, DMA_READ);
+	for (; i < most; i++) {
 		const uint64_t high = ring[at].high;
-		const uint32_t length = high & 0xffff;
-		if (fetches && row->n + FETCH_AHEAD < waiting)
-			fetch_frame(m, ring, at + FETCH_AHEAD < t->size ? at + FETCH_AHEAD : at + FETCH_AHEAD - t->size);
-		/* RS may have either value; PAYLEN must be the length, and no other bit be set */
-		if (((uint32_t)high & ~(0xffffu | TXD_RS)) != wanted ||
-		    high >> 32 != (uint64_t)length << TXD_PAYLEN_SHIFT || length < 60 ||
-		    length > TX_FRAME_MAX)
-			break;
-		const uint8_t *data = model_dma(m, ring[at].low, length, DMA_READ, "transmit buffer");
+		if (i < fetches)
+			fetch_frame(m, &view, ring, wrap(at + FETCH_AHEAD, size));
+		if ((high & ~(uint64_t)TXD_RS) != plain || plain == 0) {
+			length = high & 0xffff;
+			plain = plain_descriptor(length);
+			if ((high & ~(uint64_t)TXD_RS) != plain || plain == 0)
+				break;
+		}
+		const uint64_t bus = ring[at].low;
+		const uint8_t *data = model_view_reach(m, &view, bus, length, DMA_READ);
 		if (data == NULL) {
+			model_dma_error(m, bus, length, "transmit buffer");
 			t->broken = true;
 			break;
 		}
 		if (data[0] & 1) /* counted by kind, on the slow path */
 			break;
-		row->v[row->n] = (struct frame){.data = data, .bytes = length};
-		row->reports |= (uint64_t)!!(high & TXD_RS) << row->n;
-		row->bytes += length;
+		row->v[i] = (struct frame){.data = data, .bytes = length};
+		reports |= (uint64_t)!!(high & TXD_RS) << i;
+		bytes += length;
 		n->s.ptc[size_class(length + 4)]++;
-		at = at + 1 == t->size ? 0 : at + 1;
+		at = wrap(at + 1, size);
 	}
+	row->n = i;
+	row->reports = reports;
+	row->bytes = bytes;
 }
 
 /* Completes the descriptors of a row that has been sent. The head that is written back covers all

@@ -435,7 +435,8 @@ static bool goes_too(const struct way_taken *way, const uint64_t *packet)
 bool flow_same_by_ethernet(const struct model *m)
 {
 	/* the fields in which UDP over IPv4 can differ behind the Ethernet header */
-	static const uint64_t others[MATCH_WORDS] = {0, 0, 0xffull << 48 /* TOS */, ~0ull, ~0ull, ~0ull, ~0ull, ~0ull};
+	static const uint64_t others[MATCH_WORDS] = {
+		0, 0, 0xffull << 48 /* TOS */, ~0ull, ~0ull, ~0ull, ~0ull, ~0ull};
 	const struct way_taken *way = &nic_of(m)->way;
 	uint64_t compared = 0;
 	for (unsigned i = 0; i < MATCH_WORDS; i++)

@@ -34,6 +34,8 @@ struct row {
 	bool refused; /* a frame could not begin one: no other is tried in this burst */
 	const struct tir *t;
 	uint64_t ethernet[2];
+	const uint8_t *entries; /* the queue's, in one piece */
+	struct dma_view view;
 	uint32_t left;  /* entries of the queue */
 	uint32_t lkey;  /* allows any address to be written; LKEY_TERMINATE: none known */
 	unsigned n;     /* frames not yet completed */
@@ -362,7 +364,8 @@ static bool row_begin(struct model *m, struct row *r, const uint8_t *frame, uint
 		return false;
 	struct rq *q = tir_only(m, r->t);
 	r->left = q && q->w.state == QUEUE_RDY ? wq_posted(m, &q->w, DBR_RECEIVE) : 0;
-	if (r->left == 0 || !wq_holds(m, RQ, &q->w, r->left) || !cq_alive(m, q->w.cqn))
+	if (r->left == 0 || !wq_holds(m, RQ, &q->w, r->left) || !cq_alive(m, q->w.cqn) ||
+	    ring_at(m, &q->w.ring, 0, DMA_READ, "RQ") == NULL || q->w.ring.at == NULL)
 		return false;
 	tir_hash(r->t, frame, &a.h, &a.hashed);
 	memset(r->cqe, 0, sizeof r->cqe);
@@ -373,24 +376,30 @@ static bool row_begin(struct model *m, struct row *r, const uint8_t *frame, uint
 	put_be32(r->cqe + CQE_OPCODE_QPN, a.tag);
 	load_ethernet(frame, r->ethernet);
 	r->lkey = LKEY_TERMINATE;
+	r->entries = q->w.ring.at;
+	r->view = model_view(m, DMA_WRITE);
 	r->q = q;
 	cq_fetch(m, q->w.cqn, FRAME_BURST);
 	return true;
 }
 
+static inline const uint8_t *row_entry(const struct row *r, uint32_t index)
+{
+	const struct ring *ring = &r->q->w.ring;
+	return r->entries + ((size_t)(index & ((1u << ring->log_size) - 1)) << ring->log_stride);
+}
+
 /* Prefetches, for writing, the memory of the next entries, and entries behind those. */
-static inline void row_fetch(struct model *m, const struct row *r)
+static inline void row_fetch(struct model *m, struct row *r)
 {
 	struct rq *q = r->q;
 	const uint32_t most = r->left < ROW_AHEAD ? r->left : ROW_AHEAD;
+	const bool more = r->left >= 2 * ROW_AHEAD;
 	for (; q->fetched < most; q->fetched++) {
 		const uint32_t at = q->w.head + q->fetched;
-		const uint8_t *entry = ring_at(m, &q->w.ring, at, DMA_READ, "RQ");
-		if (entry == NULL)
-			return;
-		if (q->fetched + ROW_AHEAD < r->left)
-			__builtin_prefetch(ring_at(m, &q->w.ring, at + ROW_AHEAD, DMA_READ, "RQ"));
-		uint8_t *to = model_reach(m, be64(entry + SEG_ADDRESS), LINE, DMA_WRITE);
+		uint8_t *to = model_view_reach(m, &r->view, be64(row_entry(r, at) + SEG_ADDRESS), LINE, DMA_WRITE);
+		if (more)
+			__builtin_prefetch(row_entry(r, at + ROW_AHEAD));
 		if (to) {
 			__builtin_prefetch(to, 1);
 			__builtin_prefetch(to + LINE - 1, 1);
@@ -424,16 +433,17 @@ static inline bool row_takes(struct model *m, struct burst *b, const struct fram
 	struct rq *q = r->q;
 	if (m->line_rate)
 		row_fetch(m, r);
-	const uint8_t *entry = r->left ? ring_at(m, &q->w.ring, q->w.head, DMA_READ, "RQ") : NULL;
-	if (entry == NULL || field_get(entry, SEG_BYTES) < f->bytes || !row_key(m, r, be32(entry + 4)))
+	const uint8_t *entry = row_entry(r, q->w.head);
+	if (r->left == 0 || field_get(entry, SEG_BYTES) < f->bytes || !row_key(m, r, be32(entry + 4)))
 		return false;
-	uint8_t *to = model_reach(m, be64(entry + SEG_ADDRESS), f->bytes, DMA_WRITE);
+	uint8_t *to = model_view_reach(m, &r->view, be64(entry + SEG_ADDRESS), f->bytes, DMA_WRITE);
 	if (to == NULL)
 		return false;
 	copy_frame(to, f->data, f->bytes);
 	struct hashed hashed = {0};
 	if (r->t->hash == HASH_TOEPLITZ) {
-		const struct headers h = {.l3 = 14, .l4 = 34, .end = (uint16_t)f->bytes, .version = 4, .protocol = IP_UDP};
+		const struct headers h = {.l3 = 14, .l4 = 34, .end = (uint16_t)f->bytes,
+		                          .version = 4, .protocol = IP_UDP};
 		tir_hash(r->t, f->data, &h, &hashed);
 	}
 	r->e[r->n++] = (struct cq_entry){hashed.value, f->bytes, sum_vouched(f->data), (uint16_t)q->w.head};
@@ -463,8 +473,9 @@ void receive_frames(struct model *m, const struct frame *v, unsigned count)
 	for (unsigned i = 0; i < count; i++) {
 		const uint8_t *data = v[i].data;
 		uint32_t bytes = v[i].bytes;
-		uint8_t padded[60] = {0};
+		uint8_t padded[60];
 		if (bytes < sizeof padded) {
+			memset(padded, 0, sizeof padded);
 			memcpy(padded, data, bytes);
 			data = padded;
 			bytes = sizeof padded;

@@ -33,6 +33,7 @@ struct send {
 		unsigned n;
 		uint64_t bytes;
 		uint64_t station; /* a destination that does not loop back; NEVER: none known */
+		struct dma_view view;
 		uint32_t lkey; /* allows any address to be read */
 		bool key;      /* it is known */
 		struct frame v[FRAME_BURST];
@@ -126,7 +127,7 @@ static inline bool row_takes(struct model *m, struct send *s, uint32_t at)
 		r->key = true;
 		r->lkey = lkey;
 	}
-	const uint8_t *data = model_reach(m, be64(seg + SEG_ADDRESS), bytes, DMA_READ);
+	const uint8_t *data = model_view_reach(m, &r->view, be64(seg + SEG_ADDRESS), bytes, DMA_READ);
 	if (data == NULL || !row_station(m, r, data))
 		return false;
 	r->v[r->n++] = (struct frame){.data = data, .bytes = bytes};
@@ -238,12 +239,12 @@ static enum cqe_syndrome take(struct model *m, const struct send *s, uint32_t *a
 }
 
 /* Prefetches the data of the segment at `at`. */
-static void fetch_data(struct model *m, const struct send *s, uint32_t at)
+static inline void fetch_data(struct model *m, struct send *s, uint32_t at)
 {
 	const uint8_t *seg = s->wqe + at;
 	if (at >= s->bytes || field_get(seg, SEG_INLINE))
 		return;
-	const uint8_t *data = model_reach(m, be64(seg + SEG_ADDRESS), LINE, DMA_READ);
+	const uint8_t *data = model_view_reach(m, &s->row.view, be64(seg + SEG_ADDRESS), LINE, DMA_READ);
 	if (data) {
 		__builtin_prefetch(data);
 		__builtin_prefetch(data + LINE - 1);
@@ -360,7 +361,8 @@ static enum cqe_syndrome send_each(struct model *m, struct send *s)
 	for (uint32_t i = 0; i < FETCH_AHEAD; i++)
 		fetch_data(m, s, at + i * WQE_DS);
 	const uint8_t *eth = s->wqe + WQE_ETH;
-	const bool plain = nic_of(m)->port.link && !field_get(eth, ETH_CSUM) && !field_get(eth, ETH_INSERT_VLAN);
+	const bool plain = nic_of(m)->port.link && !field_get(eth, ETH_CSUM) &&
+	                   !field_get(eth, ETH_INSERT_VLAN);
 	while (syndrome == SYNDROME_NONE && at < s->bytes) {
 		const uint8_t *data;
 		fetch_data(m, s, at + FETCH_AHEAD * WQE_DS);
@@ -474,6 +476,7 @@ static bool serve(struct model *m, struct sq *q)
 	s.row.bytes = 0;
 	s.row.station = NEVER;
 	s.row.key = false;
+	s.row.view = model_view(m, DMA_READ);
 	for (unsigned i = 0; i < BURST; i++) {
 		const uint32_t posted = wq_posted(m, &q->w, DBR_SEND);
 		if (posted == 0 || !cq_alive(m, q->w.cqn) || (q->w.state == QUEUE_ERR && !q->flush)) {

@@ -35,7 +35,7 @@
 struct flow {
 	uint32_t src, dst; /* network order, as are the ports */
 	uint16_t sport, dport;
-	uint32_t sum; /* of the addresses */
+	uint16_t sum, udp_sum; /* of the addresses; with the ports */
 };
 
 struct gen {
@@ -124,18 +124,23 @@ static unsigned pull_arp(struct gen *g, struct frame *v, unsigned max)
 
 /* --- sending --- */
 
-/* Writes the fields that differ from frame to frame. */
-static inline void finish(uint8_t *f, const struct slot *s, const struct flow *to, struct stamp t)
+/* The checksum field for a sum of 16-bit words below 2^32 that is not 0. */
+static inline uint16_t check_of(uint32_t sum)
 {
-	uint16_t ip_check = (uint16_t)~sum_fold(s->ip_sum + to->sum);
-	uint16_t udp_check = (uint16_t)~sum_fold(s->udp_sum + to->sum + to->sport + to->dport);
+	return (uint16_t)~((sum + (sum << 16 | sum >> 16)) >> 16);
+}
+
+/* Writes the fields that differ from frame to frame. */
+static inline void finish(uint8_t *f, const struct slot *s, const struct flow *to,
+                          const struct stamp *t)
+{
+	const uint16_t ip_check = check_of(s->ip_sum + to->sum);
+	uint16_t udp_check = check_of(s->udp_sum + to->udp_sum);
 	udp_check = udp_check ? udp_check : 0xffff;
-	t.check = (uint16_t)~sum_fold((t.number >> 32) + (uint32_t)t.number + t.ns + t.magic +
-	                              t.stream);
 	memcpy(f + 24, &ip_check, 2);
 	memcpy(f + 26, to, 12); /* addresses and ports, as they lie in the frame */
 	memcpy(f + 40, &udp_check, 2);
-	memcpy(f + STAMP_AT, &t, sizeof t);
+	memcpy(f + STAMP_AT, t, sizeof *t);
 }
 
 /* Records the start of the run, and ends it when its time is over. */
@@ -175,18 +180,23 @@ static unsigned gen_pull(struct wire *w, struct frame *v, unsigned max, uint64_t
 	}
 	struct stamp t = {STAMP_MAGIC, (uint16_t)g->stream_id, g->stream->first + g->stream->sent,
 	                  (uint32_t)now, 0};
-	unsigned i = n, slot = g->slot, end = g->left < max - n ? n + (unsigned)g->left : max;
-	double due = g->due;
-	for (; i < end && (g->rate == 0 || due <= time); i++, t.number++) {
+	/* of the stamp; the next number adds 1, also where its lower half overflows: 2^32 is 1 */
+	uint32_t sum = sum_fold((t.number >> 32) + (uint32_t)t.number + t.ns + t.magic + t.stream);
+	unsigned i = n, slot = g->slot, flow = g->flow, end = g->left < max - n ? n + (unsigned)g->left : max;
+	double due = g->due; /* 0 at full rate */
+	for (; i < end && due <= time; i++, t.number++) {
 		const struct slot *s = &g->slots_of[slot];
 		uint8_t *f = g->frames + (size_t)slot * g->stride;
-		finish(f, s, &g->flow_table[g->flow++ & g->flow_mask], t);
+		t.check = (uint16_t)~sum;
+		sum = sum == 0xffff ? 1 : sum + 1;
+		finish(f, s, &g->flow_table[flow++ & g->flow_mask], &t);
 		v[i] = (struct frame){.data = f, .bytes = s->bytes, .flags = FRAME_UDP4};
 		slot = slot + 1 == g->slots ? 0 : slot + 1;
 		due += s->cost;
 	}
 	g->due = due;
 	g->slot = slot;
+	g->flow = flow;
 	g->stream->sent += i - n;
 	if (g->left != UINT64_MAX)
 		g->left -= i - n;
@@ -365,6 +375,7 @@ static bool make_flows(struct gen *g)
 		f->sport = __builtin_bswap16((uint16_t)(g->sport + i % g->flows));
 		f->dport = __builtin_bswap16(g->dport);
 		f->sum = sum_fold((uint64_t)f->src + f->dst);
+		f->udp_sum = sum_fold((uint64_t)f->sum + f->sport + f->dport);
 	}
 	return true;
 }

@@ -140,16 +140,25 @@ void judge_frame(struct judge *g, const uint8_t *data, uint32_t bytes, uint64_t 
 /* --- frames in a row --- */
 
 /*
- * Frames of one stream that continue its numbers and were sent at the same time, as most are: they
- * are entered together, when another kind of frame comes or the call ends.
+ * Frames of one stream and length that continue its numbers and were sent at the same time, as most
+ * are: they are entered together, when another kind of frame comes or the call ends. What they have
+ * in common is compared as words of the frame's bytes; the number after `at` says where one begins.
  */
 struct run {
-	struct stream *s; /* NULL: none */
-	uint16_t stream;
-	uint32_t ns;
-	uint64_t begin, next, end; /* numbers: the first, the one behind the last, the stream's own end */
+	struct stream *s;
+	/* Numbers: the first, the one behind the last, the stream's own end; all 0: no run. */
+	uint64_t begin, next, end;
 	uint64_t bytes;
+	uint64_t at12, at20, at34, at42, at50; /* at42 and at50: without the number */
+	uint32_t frame; /* bytes without what may follow the IP packet */
+	uint64_t fixed; /* part of UDP's sum: protocol and length of the pseudo header, pattern */
+	uint32_t ns;
+	uint16_t stream;
 };
+
+#define SAME12 0x0000ffff00ffffffull /* EtherType, version and length of the header, total length */
+#define SAME20 0x00000000ff000000ull /* protocol */
+#define SAME34 0x0000ffff00000000ull /* UDP's length */
 
 static void mark_seen(struct stream *s, uint64_t from, uint64_t to)
 {
@@ -165,32 +174,16 @@ static void run_end(struct run *r, uint64_t now)
 {
 	struct stream *s = r->s;
 	const uint64_t frames = r->next - r->begin;
-	r->s = NULL;
-	if (s == NULL || frames == 0)
-		return;
-	const uint32_t latency = (uint32_t)now - r->ns;
-	mark_seen(s, r->begin, r->next);
-	s->next = r->next;
-	s->received += frames;
-	s->bytes += r->bytes;
-	latencies[r->stream].sum += frames * latency;
-	histogram_add_times(&latencies[r->stream].times, latency, frames);
-}
-
-/* Begins a run with the frame of that stamp; false: it is not the one that the stream expects. */
-static bool run_begin(struct run *r, const struct stamp *t)
-{
-	struct stream *s = &streams[t->stream % STREAMS];
-	if (t->stream >= STREAMS || !s->used || t->number != s->next ||
-	    t->number - s->first >= s->sent)
-		return false;
-	*r = (struct run){.s = s,
-	                  .stream = t->stream,
-	                  .ns = t->ns,
-	                  .begin = t->number,
-	                  .next = t->number,
-	                  .end = s->first + s->sent};
-	return true;
+	if (frames) {
+		const uint32_t latency = (uint32_t)now - r->ns;
+		mark_seen(s, r->begin, r->next);
+		s->next = r->next;
+		s->received += frames;
+		s->bytes += r->bytes;
+		latencies[r->stream].sum += frames * latency;
+		histogram_add_times(&latencies[r->stream].times, latency, frames);
+	}
+	r->begin = r->next = r->end = 0;
 }
 
 static inline uint64_t word(const uint8_t *p)
@@ -206,31 +199,56 @@ static inline uint64_t end_around(uint64_t a, uint64_t b)
 	return sum + (sum < b);
 }
 
-/* Judges an untagged frame that continues the run, with the checks of judge_frame; false: another. */
-static inline bool run_takes(struct run *r, const uint8_t *data, uint32_t bytes, uint64_t now)
+/* Whether a one's complement sum of 16-bit words that is not 0 is -0: a multiple of 65535. Its
+ * product with the inverse of 65535 is then the quotient, at most (2^64 - 1) / 65535; all other
+ * numbers have larger products. */
+static inline bool sum_is_right(uint64_t sum)
 {
-	struct stamp t;
-	if (bytes < STAMP_END || (word(data + 12) & 0xffffff) != 0x450008 || data[23] != 17)
-		return false;
+	return sum * 0xfffefffefffeffffull <= 0x0001000100010001ull;
+}
+
+/* Begins a run with that frame, of at least STAMP_END bytes; false: it has no stamp, or its number is
+ * not the one that the stream expects. */
+static bool run_begin(struct run *r, const uint8_t *data, uint32_t bytes)
+{
 	const uint32_t total = (uint32_t)data[16] << 8 | data[17], frame = total + 14;
+	struct stamp t;
 	memcpy(&t, data + STAMP_AT, sizeof t);
-	if (t.magic != STAMP_MAGIC || frame < STAMP_END || frame > bytes)
+	struct stream *s = &streams[t.stream % STREAMS];
+	if (frame < STAMP_END || frame > bytes || ((uint32_t)data[38] << 8 | data[39]) != total - 20 ||
+	    t.magic != STAMP_MAGIC || t.stream >= STREAMS || !s->used || t.number != s->next ||
+	    t.number - s->first >= s->sent)
 		return false;
-	if (!r->s || t.stream != r->stream || t.number != r->next || t.ns != r->ns || t.number >= r->end) {
-		run_end(r, now);
-		if (!run_begin(r, &t))
-			return false;
-	}
-	const uint64_t addresses = word(data + 26), ports = word(data + 34);
-	const uint64_t ip = end_around(end_around(word(data + 14), word(data + 22)),
-	                               sum_load32(data + 30));
-	const uint64_t stamp = end_around(end_around(word(data + 42), word(data + 50)), t.check);
-	uint64_t udp = end_around(addresses, ports) ;
-	udp = end_around(udp, (17 << 8) + sum_load16(data + 38) + pattern_sum(frame));
-	if (sum_fold(ip) != 0xffff || sum_fold(stamp) != 0xffff ||
-	    ((uint32_t)data[38] << 8 | data[39]) != total - 20 ||
-	    (sum_load16(data + 40) != 0 && sum_fold(udp) != 0xffff) ||
-	    (frame > STAMP_END && memcmp(data + STAMP_END, pattern + STAMP_END, frame - STAMP_END) != 0))
+	*r = (struct run){
+		.s = s, .begin = t.number, .next = t.number, .end = s->first + s->sent,
+		.at12 = 0x450008 | (word(data + 12) & SAME12 & ~0xffffffull),
+		.at20 = 17u << 24,
+		.at34 = word(data + 34) & SAME34,
+		.at42 = word(data + 42) & 0xffffffff,
+		.at50 = (uint64_t)t.ns << 32,
+		.frame = frame,
+		.fixed = (17 << 8) + sum_load16(data + 38) + pattern_sum(frame),
+		.ns = t.ns, .stream = t.stream};
+	return true;
+}
+
+/* Takes an untagged frame that continues the run, with the checks of judge_frame; false: another. */
+static inline bool run_takes(struct run *r, const uint8_t *data, uint32_t bytes)
+{
+	const uint64_t at12 = word(data + 12), at20 = word(data + 20), at26 = word(data + 26);
+	const uint64_t at34 = word(data + 34), at42 = word(data + 42), at50 = word(data + 50);
+	const uint64_t other = ((at12 ^ r->at12) & SAME12) | ((at20 ^ r->at20) & SAME20) |
+	                       ((at34 ^ r->at34) & SAME34) | (at42 ^ r->at42 ^ r->next << 32) |
+	                       (at50 ^ r->at50 ^ r->next >> 32);
+	if (other || r->next >= r->end || r->frame > bytes)
+		return false;
+	/* the IP header with the EtherType before it, a word of 8, and without the bytes from 34 on */
+	const uint64_t ip = end_around(end_around(at12, at20), at26 >> 16);
+	const uint64_t udp = end_around(end_around(at26, at34), r->fixed);
+	const uint64_t stamp = end_around(end_around(at42, at50), sum_load16(data + 58));
+	if (!sum_is_right(ip - 8) || !sum_is_right(stamp) || (!sum_is_right(udp) && at34 >> 48) ||
+	    (r->frame > STAMP_END &&
+	     memcmp(data + STAMP_END, pattern + STAMP_END, r->frame - STAMP_END) != 0))
 		return false;
 	r->next++;
 	r->bytes += bytes;
@@ -241,14 +259,19 @@ uint64_t judge_frames(struct judge *g, const struct frame *v, unsigned n, uint64
 {
 	struct run r = {0};
 	uint64_t others = 0;
+	g->judged += n;
 	for (unsigned i = 0; i < n; i++) {
-		if (__builtin_expect(run_takes(&r, v[i].data, v[i].bytes, now), 1)) {
-			g->judged++;
+		const uint8_t *data = v[i].data;
+		const uint32_t bytes = v[i].bytes;
+		if (__builtin_expect(bytes >= STAMP_END && run_takes(&r, data, bytes), 1))
 			continue;
-		}
-		const uint64_t foreign = g->foreign;
 		run_end(&r, now);
-		judge_frame(g, v[i].data, v[i].bytes, now);
+		if (bytes >= STAMP_END && run_begin(&r, data, bytes) && run_takes(&r, data, bytes))
+			continue;
+		r.begin = r.next = r.end = 0;
+		const uint64_t foreign = g->foreign;
+		g->judged--; /* judge_frame counts it */
+		judge_frame(g, data, bytes, now);
 		others |= (uint64_t)(g->foreign != foreign) << i;
 	}
 	run_end(&r, now);

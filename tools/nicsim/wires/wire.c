@@ -11,8 +11,7 @@ unsigned wire_pull(struct wire *w, struct frame *v, unsigned max, uint64_t now)
 		return 0;
 	unsigned n = w->ops->pull(w, v, max, now);
 	w->to_model_frames += n;
-	for (unsigned i = 0; i < n; i++)
-		w->to_model_bytes += v[i].bytes;
+	w->to_model_bytes += frames_bytes(v, n);
 	return n;
 }
 
@@ -32,14 +31,11 @@ static void send_each(struct wire *w, const struct frame *v, unsigned n, uint64_
 	}
 }
 
-void wire_send(struct wire *w, const struct frame *v, unsigned n, uint64_t now)
+void wire_send(struct wire *w, const struct frame *v, unsigned n, uint64_t bytes, uint64_t now)
 {
-	bool right = w->ops->send_all != NULL;
-	uint64_t bytes = 0;
-	for (unsigned i = 0; i < n; i++) {
-		bytes += v[i].bytes;
+	uint32_t right = w->ops->send_all != NULL;
+	for (unsigned i = 0; i < n; i++)
 		right &= is_right(&v[i]);
-	}
 	w->from_model_frames += n;
 	w->from_model_bytes += bytes;
 	if (right)

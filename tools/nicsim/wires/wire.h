@@ -2,7 +2,7 @@
  * Wires: what the cable of a model's port is plugged into. The main loop moves frames:
  *
  *     n = wire_pull(w, v, room)  →  model->ops->receive(v, n)         towards the guest
- *     model_send → wire_send(w, v, n)                                 from the guest
+ *     model_send → wire_send(w, v, n, …)                               from the guest
  *
  * A wire that paces itself (gen with a rate, pcap with time stamps, link with a rate) delivers a
  * frame when its time has come, whether the model has room or not (`realtime`): the model then
@@ -57,7 +57,8 @@ struct wire {
 
 /* Call the ops of the same names, and count. To add a wire: open.h. */
 unsigned wire_pull(struct wire *w, struct frame *v, unsigned max, uint64_t now);
-void wire_send(struct wire *w, const struct frame *v, unsigned n, uint64_t now);
+/* bytes: of all of them. */
+void wire_send(struct wire *w, const struct frame *v, unsigned n, uint64_t bytes, uint64_t now);
 void wire_reset_stats(struct wire *w);
 
 #endif
