@@ -200,11 +200,12 @@ static unsigned full(void *ctx, const struct net_addr *remote)
 	return is_full;
 }
 
-/* The devices segment if all ports' can: TCP does not know by which port a packet leaves. */
+/* The devices segment if all ports' can: TCP does not know by which port a packet leaves. The generator's ports send by
+ * slots, between which core_tx() takes frames in one piece only (core_slots_open). */
 static uint32_t offload(void)
 {
 	const uint32_t f = core_tx_features();
-	if (!(f & NIC_SG) || !(f & NIC_TSO))
+	if (!(f & NIC_SG) || !(f & NIC_TSO) || core_app_number() == CORE_APP_pktgen)
 		return 0;
 	return TCP_TX_CSUM | TCP_TX_SG | (f & NIC_TSO4 ? TCP_TX_TSO4 : 0) | (f & NIC_TSO6 ? TCP_TX_TSO6 : 0);
 }
