@@ -11,12 +11,14 @@
 typedef int32_t lanes __attribute__((vector_size(32)));
 typedef float floats __attribute__((vector_size(32)));
 typedef double doubles __attribute__((vector_size(32)));
+typedef int64_t pairs __attribute__((vector_size(32)));
 typedef int32_t row_words __attribute__((vector_size(16), aligned(1), may_alias));
 typedef char bytes __attribute__((vector_size(32)));
 typedef int64_t unit_words __attribute__((vector_size(32), may_alias));
 typedef int64_t any_unit __attribute__((vector_size(32), aligned(8), may_alias));
 
 #define BLOCKS(a, b, c, d) a, b, c, d, (a) + 4, (b) + 4, (c) + 4, (d) + 4
+#define PAIRS(a, b) a, b, (a) + 2, (b) + 2
 
 SEARCH_FN lanes rows(const uint8_t *const *ip, unsigned at, unsigned j)
 {
@@ -59,7 +61,7 @@ SEARCH_FN uint32_t keys_below(const int32_t *node, int32_t key)
 }
 
 #define HAS_TOP 0
-#define find_top(d, key, at, n) ((void)0)
+#define find_top(d, log2, key, at, n) ((void)0)
 #include "net/acl/search.h"
 
 SEARCH_TARGET void acl_classify_avx2(const struct acl *a, const uint8_t *const *ip, uint32_t *rule,

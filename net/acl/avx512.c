@@ -14,26 +14,38 @@
 
 typedef int32_t lanes __attribute__((vector_size(64)));
 typedef uint32_t unsigned_lanes __attribute__((vector_size(64)));
+typedef long long quads __attribute__((vector_size(64)));
+typedef long long half_quads __attribute__((vector_size(32)));
+typedef int64_t pairs __attribute__((vector_size(64)));
 typedef int32_t row_words __attribute__((vector_size(16), aligned(1), may_alias));
 typedef int32_t any_lanes __attribute__((vector_size(64), aligned(4), may_alias));
 typedef long long unit_words __attribute__((vector_size(64), may_alias));
 
-#define LESS 1 /* Intel SDM Vol. 2, VPCMPD */
-#define NOT_EQUAL 4
+#define NOT_EQUAL 4 /* Intel SDM Vol. 2, VPCMPD */
+#define GREATER 6
 
 /* The compilers' own headers are not available in this tree. VPERMD: key[h & 15]; VPERMI2D: key[h &
  * 31]. */
 #ifdef __clang__
 #define PERMUTE(key, h) __builtin_ia32_permvarsi512((key)[0], h)
 #define PERMUTE2(key, h) __builtin_ia32_vpermi2vard512((key)[0], h, (key)[1])
+#define ADD_IF(mask, a, b) ((lanes)__builtin_ia32_selectd_512(mask, (a) + (b), a))
+#define JOIN(low, high)                                                                            \
+	__builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
 #else
 #define PERMUTE(key, h) __builtin_ia32_permvarsi512_mask((key)[0], h, (lanes){0}, 0xffff)
 #define PERMUTE2(key, h) __builtin_ia32_vpermt2vard512_mask(h, (key)[0], (key)[1], 0xffff)
+#define ADD_IF(mask, a, b) __builtin_ia32_paddd512_mask(a, b, a, mask)
+/* The shuffle that clang is given becomes two more moves with GCC. */
+#define JOIN(low, high)                                                                            \
+	((lanes)__builtin_ia32_inserti64x4_mask((quads)__builtin_ia32_si512_256si(low),                \
+	                                        (half_quads)(high), 1, (quads){0}, 0xff))
 #endif
 
 #define BLOCKS(a, b, c, d)                                                                         \
 	a, b, c, d, (a) + 4, (b) + 4, (c) + 4, (d) + 4, (a) + 8, (b) + 8, (c) + 8, (d) + 8, (a) + 12,  \
 		(b) + 12, (c) + 12, (d) + 12
+#define PAIRS(a, b) a, b, (a) + 2, (b) + 2, (a) + 4, (b) + 4, (a) + 6, (b) + 6
 
 SEARCH_FN lanes rows(const uint8_t *const *ip, unsigned at, unsigned j)
 {
@@ -41,9 +53,8 @@ SEARCH_FN lanes rows(const uint8_t *const *ip, unsigned at, unsigned j)
 	UNROLL
 	for (unsigned b = 0; b < 4; b++)
 		row[b] = (const row_words *)(const void *)(ip[j + 4 * b] + at);
-	return __builtin_shufflevector(__builtin_shufflevector(*row[0], *row[1], 0, 1, 2, 3, 4, 5, 6, 7),
-	                               __builtin_shufflevector(*row[2], *row[3], 0, 1, 2, 3, 4, 5, 6, 7),
-	                               0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+	return JOIN(__builtin_shufflevector(*row[0], *row[1], 0, 1, 2, 3, 4, 5, 6, 7),
+	            __builtin_shufflevector(*row[2], *row[3], 0, 1, 2, 3, 4, 5, 6, 7));
 }
 
 /* Two rotations and a selection: VPSHUFB would need AVX-512 BW. */
@@ -61,24 +72,28 @@ SEARCH_FN uint32_t signs(lanes v)
 SEARCH_FN unit_words unit_at(const uint64_t *word) { return *(const unit_words *)(const void *)word; }
 SEARCH_FN unit_words unit_and(unit_words u, const uint64_t *word) { return u & unit_at(word); }
 
-/* TZCNT of 0 is the operand's width, so an empty unit gives 32 * 64 + 64. */
+/* TZCNT of 0 is the operand's width, so an empty unit gives 32 * 64 + 64. The store and the load of a
+ * word leave the two ports of 512-bit vectors free, where VPCOMPRESSQ would need three turns. */
 SEARCH_FN uint32_t first_of_unit(unit_words u)
 {
 	const unsigned some = (uint8_t)__builtin_ia32_cmpq512_mask(u, (unit_words){0}, NOT_EQUAL, 0xff);
-	const unit_words first = __builtin_ia32_compressdi512_mask(u, (unit_words){0}, (uint8_t)some);
-	return __builtin_ia32_tzcnt_u32(some) * 64 + (uint32_t)__builtin_ia32_tzcnt_u64((uint64_t)first[0]);
+	const uint32_t w = __builtin_ia32_tzcnt_u32(some);
+	uint64_t word[UNIT_WORDS] __attribute__((aligned(CACHE_LINE)));
+	*(unit_words *)(void *)word = u;
+	return w * 64 + (uint32_t)__builtin_ia32_tzcnt_u64(word[w % UNIT_WORDS]);
 }
 
 SEARCH_FN uint32_t keys_below(const int32_t *node, int32_t key)
 {
 	const lanes in = *(const lanes *)(const void *)node, v = (lanes){0} + key;
-	return (uint32_t)__builtin_popcount((uint16_t)__builtin_ia32_cmpd512_mask(in, v, LESS, 0xffff));
+	return (uint32_t)__builtin_popcount((uint16_t)__builtin_ia32_cmpd512_mask(v, in, GREATER, 0xffff));
 }
 
 /* One step of the binary search: from node h of the heap to one of its two children. */
 SEARCH_FN lanes halve(lanes h, lanes pivot, lanes key)
 {
-	return h + h - (pivot < key);
+	const uint16_t above = (uint16_t)__builtin_ia32_cmpd512_mask(key, pivot, GREATER, 0xffff);
+	return ADD_IF(above, h + h, (lanes){0} + 1);
 }
 
 /* The interval among the pivots: 16, 32, 64 or 128 of them, by d->steps. */
@@ -100,25 +115,27 @@ SEARCH_FN lanes top_way(const lanes *heap, uint32_t steps, lanes key)
 }
 
 /* After the n keys there is space up to a whole vector. */
-SEARCH_FN void find_ways(const struct acl_dim *d, uint32_t steps, const int32_t *key, uint32_t *at,
-                         unsigned n)
+SEARCH_FN void find_ways(const struct acl_dim *d, uint32_t steps, uint32_t log2, const int32_t *key,
+                         uint32_t *at, unsigned n)
 {
 	const lanes *heap = (const lanes *)(const void *)d->heap;
 	for (unsigned i = 0; i < n; i += LANES)
-		*(any_lanes *)(void *)&at[i] = top_way(heap, steps, *(const any_lanes *)(const void *)&key[i]);
+		*(any_lanes *)(void *)&at[i] =
+			top_way(heap, steps, *(const any_lanes *)(const void *)&key[i]) << log2;
 }
 
 #define HAS_TOP 1
-SEARCH_FN void find_top(const struct acl_dim *d, const int32_t *key, uint32_t *at, unsigned n)
+SEARCH_FN void find_top(const struct acl_dim *d, uint32_t log2, const int32_t *key, uint32_t *at,
+                        unsigned n)
 {
 	if (d->steps == 4)
-		find_ways(d, 4, key, at, n);
+		find_ways(d, 4, log2, key, at, n);
 	else if (d->steps == 5)
-		find_ways(d, 5, key, at, n);
+		find_ways(d, 5, log2, key, at, n);
 	else if (d->steps == 6)
-		find_ways(d, 6, key, at, n);
+		find_ways(d, 6, log2, key, at, n);
 	else
-		find_ways(d, 7, key, at, n);
+		find_ways(d, 7, log2, key, at, n);
 }
 
 #include "net/acl/search.h"

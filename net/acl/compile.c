@@ -526,6 +526,12 @@ static int compile_permits(struct compiler *c)
 	return E_OK;
 }
 
+static bool one_below_heap(const struct acl *a, uint32_t d)
+{
+	return d < a->dims && a->dim[d].word == ACL_LATE_WORD(d) &&
+	       a->dim[d].levels == a->dim[d].heap_levels + 1;
+}
+
 int acl_compile(const struct acl_rule *rule, uint32_t rules, bool six, enum acl_path path,
                 void *mem, size_t bytes, void *scratch, const struct acl **out, size_t *used)
 {
@@ -550,6 +556,7 @@ int acl_compile(const struct acl_rule *rule, uint32_t rules, bool six, enum acl_
 		if (six || word >= ACL_SRC_PORT || word % 4 == 3) /* IPv4 addresses are the last
 		                                                     word of four */
 			error = compile_range(&c, word);
+	c.acl->late = !six && one_below_heap(c.acl, 0) && one_below_heap(c.acl, 1);
 	*out = c.acl;
 	*used = bytes - c.left;
 	return error;

@@ -71,7 +71,8 @@ struct acl_sets {
  */
 #define ACL_BLOCK 64
 #define ACL_BLOCKS (ACL_PORT_NONE / ACL_BLOCK + 1)
-#define ACL_NODE 16
+#define ACL_NODE_LOG2 4
+#define ACL_NODE (1 << ACL_NODE_LOG2)
 #define ACL_STEPS_MIN 4
 #define ACL_STEPS_MAX 7
 #define ACL_LEVELS_MAX 5
@@ -94,6 +95,11 @@ static inline int32_t acl_address_key(uint32_t value)
 	return (int32_t)(value ^ ACL_TURNED);
 }
 
+/* acl.late: the list is of IPv4, its first words are both addresses, and each has one level below
+ * the heap. The search with AVX-512 then searches these levels in the same loop as the lines. */
+#define ACL_LATE 2
+#define ACL_LATE_WORD(d) ((d) ? ACL_DST + 3 : ACL_SRC + 3)
+
 struct acl {
 	uint32_t rules;
 	uint32_t lines;        /* lines per vector; 0: no vectors */
@@ -101,6 +107,7 @@ struct acl {
 	enum acl_path path;
 	bool six;
 	bool flags;            /* some rule matches on TCP flags */
+	bool late;             /* see ACL_LATE */
 	uint32_t dims;         /* words other than ACL_KIND that any rule matches on */
 	struct acl_dim dim[ACL_RANGES];
 	struct acl_sets kind;
@@ -110,7 +117,7 @@ struct acl {
 #define ACL_PROTO_SCTP 132
 
 /* Packets per batch, a multiple of all paths' lanes: their loads overlap, and all of the batch stays in L1. */
-#define ACL_LOT 32
+#define ACL_LOT 64
 
 /* The words of a batch; addresses as acl_address_key. */
 struct acl_keys {

@@ -5,6 +5,7 @@
  *
  *     LANES, lanes, BLOCKS(a, b, c, d)    a vector of 32-bit words of packets, and the list of the
  *                                    indices a, b, c and d in each block of 4 words
+ *     pairs, PAIRS(a, b)             the same of 64 bits each
  *     rows(ip, at, j)                a vector: block b has the 16 bytes at ip[4 b + j] + at
  *     from_be(v)                     words of a packet, as loaded, in host order
  *     signs(v)                       bit i: lane i is negative
@@ -50,10 +51,10 @@ SEARCH_FN void read_words(const uint8_t *const *ip, unsigned at, lanes word[4])
 	const lanes cd = __builtin_shufflevector(c, d, BLOCKS(0, LANES, 1, LANES + 1));
 	const lanes ab2 = __builtin_shufflevector(a, b, BLOCKS(2, LANES + 2, 3, LANES + 3));
 	const lanes cd2 = __builtin_shufflevector(c, d, BLOCKS(2, LANES + 2, 3, LANES + 3));
-	word[0] = __builtin_shufflevector(ab, cd, BLOCKS(0, 1, LANES, LANES + 1));
-	word[1] = __builtin_shufflevector(ab, cd, BLOCKS(2, 3, LANES + 2, LANES + 3));
-	word[2] = __builtin_shufflevector(ab2, cd2, BLOCKS(0, 1, LANES, LANES + 1));
-	word[3] = __builtin_shufflevector(ab2, cd2, BLOCKS(2, 3, LANES + 2, LANES + 3));
+	word[0] = (lanes)__builtin_shufflevector((pairs)ab, (pairs)cd, PAIRS(0, LANES / 2));
+	word[1] = (lanes)__builtin_shufflevector((pairs)ab, (pairs)cd, PAIRS(1, LANES / 2 + 1));
+	word[2] = (lanes)__builtin_shufflevector((pairs)ab2, (pairs)cd2, PAIRS(0, LANES / 2));
+	word[3] = (lanes)__builtin_shufflevector((pairs)ab2, (pairs)cd2, PAIRS(1, LANES / 2 + 1));
 }
 
 SEARCH_FN void put(int32_t *word, lanes v)

@@ -12,9 +12,11 @@ typedef uint64_t unit_words __attribute__((vector_size(16), may_alias));
 typedef int32_t lanes __attribute__((vector_size(16)));
 typedef short shorts __attribute__((vector_size(16)));
 typedef float floats __attribute__((vector_size(16)));
+typedef int64_t pairs __attribute__((vector_size(16)));
 typedef int32_t row_words __attribute__((vector_size(16), aligned(1), may_alias));
 
 #define BLOCKS(a, b, c, d) a, b, c, d
+#define PAIRS(a, b) a, b
 
 SEARCH_FN lanes rows(const uint8_t *const *ip, unsigned at, unsigned j)
 {
@@ -65,7 +67,7 @@ SEARCH_FN uint32_t keys_below(const int32_t *node, int32_t key)
 }
 
 #define HAS_TOP 0
-#define find_top(d, key, at, n) ((void)0)
+#define find_top(d, log2, key, at, n) ((void)0)
 #include "net/acl/search.h"
 
 void acl_classify_scalar(const struct acl *a, const uint8_t *const *ip, uint32_t *rule,

@@ -146,6 +146,26 @@ static void test_random_ip6(void **state)
 	compare(true);
 }
 
+/* Typical IPv4 lists: no rule matches on a source port, and both addresses have enough prefixes for
+ * acl.late. 300 rules are one unit of AVX-512, 1,000 are two. */
+static void test_no_source_ports(void **state)
+{
+	static const uint32_t rules[] = {300, 1000};
+	uint32_t hits[3] = {0};
+	(void)state;
+	for (unsigned i = 0; i < ARRAY_LEN(rules); i++) {
+		struct list l = {calloc(rules[i], sizeof *l.rule), rules[i], {NULL}, {NULL}, 0};
+		acl_random_rules(l.rule, l.rules, false, 2 * l.rules);
+		for (uint32_t r = 0; r < l.rules; r++)
+			l.rule[r].src_port = (struct acl_ports){0, 65535};
+		compile(&l, false);
+		for (unsigned v = 0; v < 20; v++)
+			ask(&l, false, 1 + random_below(VECTOR), hits);
+		forget(&l);
+	}
+	assert_true(hits[0] > 1000 && hits[2] > 10);
+}
+
 /* --- constructed cases --- */
 
 static const struct acl_rule ANY4 = {.src_plen = 96,
@@ -405,7 +425,7 @@ int main(void)
 		cmocka_unit_test(test_established),      cmocka_unit_test(test_later_fragments),
 		cmocka_unit_test(test_tiny_fragments),   cmocka_unit_test(test_icmp_types),
 		cmocka_unit_test(test_random_ip4),       cmocka_unit_test(test_random_ip6),
-		cmocka_unit_test(test_all_ports),
+		cmocka_unit_test(test_all_ports),        cmocka_unit_test(test_no_source_ports),
 		cmocka_unit_test(test_hostile),          cmocka_unit_test(test_most_rules),
 	};
 	seed_random("acl");
