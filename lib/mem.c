@@ -5,6 +5,14 @@
  */
 #include "lib/mem.h"
 
+#undef memcpy
+#undef memmove
+#undef memset
+#undef memcmp
+#undef strlen
+#undef strcmp
+#undef strncmp
+
 void *memcpy(void *restrict dst, const void *restrict src, size_t n)
 {
 	void *d = dst;
