@@ -757,6 +757,15 @@ uint32_t config_route_first(const struct config *c, const uint32_t *scratch, uin
 uint32_t config_route6_first(const struct config *c, const uint32_t *scratch,
                              const struct net_addr *prefix, unsigned plen);
 
+/*
+ * The numbers of all IPv4 routes, those together whose prefixes begin with the same 16 bits, and these in the order
+ * of the text. Who enters them into tables in this order finds in the caches what the route before has used.
+ * NULL: they are fewer than CONFIG_NEAR, and fit the caches in any order. The numbers lie in scratch, in which
+ * config_route_first then finds nothing any more.
+ */
+#define CONFIG_NEAR (1u << 16)
+const uint32_t *config_routes_near(const struct config *c, uint32_t *scratch, uint32_t scratch_words);
+
 /* "null0" and so on; NULL for CONFIG_ROUTE_VIA. */
 const char *config_route_word(enum config_route_kind kind);
 

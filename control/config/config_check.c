@@ -10,6 +10,8 @@
 #include "lib/fmt.h"
 #include "net/ip4.h"
 
+#define GOOD_HOPS 256u
+
 /* The name of an interface, for an error. */
 #define NAME(c, n) config_name((char[CONFIG_IF_NAME_SIZE]){0}, (c), (n))
 
@@ -164,6 +166,25 @@ uint32_t config_route_first(const struct config *c, const uint32_t *scratch, uin
 	return *route_slot(&t, prefix, plen) - 1; /* a free slot gives CONFIG_ROUTE_NONE */
 }
 
+const uint32_t *config_routes_near(const struct config *c, uint32_t *scratch, uint32_t scratch_words)
+{
+	uint32_t *const next = scratch, *const order = scratch + CONFIG_NEAR, sum = 0;
+	if (c->route_count < CONFIG_NEAR)
+		return NULL;
+	assert(scratch_words >= CONFIG_NEAR + c->route_count); /* config_scratch_words gives twice the routes */
+	memset(next, 0, CONFIG_NEAR * sizeof *next);
+	for (uint32_t i = 0; i < c->route_count; i++)
+		next[c->routes[i].prefix >> 16]++;
+	for (uint32_t k = 0; k < CONFIG_NEAR; k++) {
+		const uint32_t n = next[k];
+		next[k] = sum;
+		sum += n;
+	}
+	for (uint32_t i = 0; i < c->route_count; i++)
+		order[next[c->routes[i].prefix >> 16]++] = i;
+	return order;
+}
+
 /* Refuses b if it conflicts with a, an earlier route of the same prefix. */
 static int check_beside(const struct config_route *a, const struct config_route *b,
                         struct text_error *err)
@@ -201,7 +222,7 @@ static int chain(struct config_route *routes, uint32_t first, uint32_t i, struct
 static int check_routes(const struct config *c, const struct route_table *t, uint32_t *slots,
                         struct text_error *err)
 {
-	uint32_t good = 0; /* the next hop checked last: most routes share a few */
+	uint32_t good[GOOD_HOPS] = {0}; /* next hops that have passed: most routes share a few */
 	for (uint32_t i = 0; i < c->route_count; i++) {
 		struct config_route *r = &c->routes[i];
 		const uint32_t *slot = route_slot(t, r->prefix, r->plen);
@@ -211,12 +232,13 @@ static int check_routes(const struct config *c, const struct route_table *t, uin
 			slots[slot - t->slot] = i + 1;
 		else if (chain(c->routes, *slot - 1, i, err) != 0)
 			return E_INVAL;
-		if (r->kind != CONFIG_ROUTE_VIA || (good != 0 && r->next_hop == good))
+		uint32_t *const known = &good[r->next_hop % GOOD_HOPS];
+		if (r->kind != CONFIG_ROUTE_VIA || (*known != 0 && r->next_hop == *known))
 			continue;
 		int error = check_neighbour(c, r->next_hop, true, r->line, "the next hop", err);
 		if (error != 0)
 			return error;
-		good = r->next_hop;
+		*known = r->next_hop;
 	}
 	for (unsigned n = 0; n < c->interfaces; n++) {
 		for (unsigned k = 0; k < c->interface[n].address_count; k++) {

@@ -24,7 +24,8 @@
 #define NUMBER_BYTES 400 /* of a set and a gateway of net/rib, about */
 #define LOCAL_EACH 3         /* prefixes of an IPv4 address, with its broadcasts */
 #define OWN6_EACH 2          /* an IPv6 address, and the anycast address of its subnet */
-#define LEFT_RETIRED 256     /* blocks of tables that rest while routes_previous_next is called */
+#define LEFT_RETIRED 256     /* blocks that rest in tables which nobody reads yet */
+#define AHEAD 8              /* look_ahead: routes in the time that a load takes */
 #define CHANGES_AT_ONCE 512  /* under a millisecond */
 #define DISTANCE_LAST 255    /* the configuration takes precedence */
 #define ASK_NS 1000000000u   /* between requests for neighbours that routes wait for */
@@ -507,17 +508,43 @@ void routes_change6(const struct config_route6 *r, const struct config *next, ui
 	set_chain6(&p, next, first);
 }
 
+/* Of a table that nobody reads yet. */
+static void reclaim_unread(void)
+{
+	if (fib_retired(&forwarding.fib) > LEFT_RETIRED || fib_retired(&forwarding.fib6) > LEFT_RETIRED) {
+		fib_reclaim(&forwarding.fib);
+		fib_reclaim(&forwarding.fib6);
+	}
+}
+
+/* Loads what the routes at AHEAD and twice that behind number i will need. */
+static void look_ahead(const struct config *c, const uint32_t *order, uint32_t i)
+{
+	if (!order || i + 2 * AHEAD >= c->route_count)
+		return;
+	const struct config_route *r = &c->routes[order[i + AHEAD]];
+	const struct rib_prefix p = {net_addr_ip4(r->prefix), r->plen, false};
+	__builtin_prefetch(&c->routes[order[i + 2 * AHEAD]]);
+	rib_prefetch(&rib, &p);
+}
+
 void routes_configured(void)
 {
 	const struct config *c = &running.config;
-	for (uint32_t i = 0; i < c->route_count; i++)
-		if (!c->routes[i].follows) {
-			routes_change(&c->routes[i], c, i);
-			core_alive();
-		}
+	const uint32_t *order = config_routes_near(c, running.memory.scratch, running.memory.scratch_words);
+	for (uint32_t k = 0; k < c->route_count; k++) {
+		const uint32_t i = order ? order[k] : k;
+		look_ahead(c, order, k);
+		if (c->routes[i].follows)
+			continue;
+		routes_change(&c->routes[i], c, i);
+		reclaim_unread();
+		core_alive();
+	}
 	for (uint32_t i = 0; i < c->route6_count; i++)
 		if (!c->routes6[i].follows) {
 			routes_change6(&c->routes6[i], c, i);
+			reclaim_unread();
 			core_alive();
 		}
 	tell = true;
@@ -596,10 +623,7 @@ bool routes_previous_next(struct rib_previous *out)
 	unsigned n = 0;
 	if (!left_next(left, out))
 		return false;
-	if (fib_retired(&forwarding.fib) > LEFT_RETIRED || fib_retired(&forwarding.fib6) > LEFT_RETIRED) {
-		fib_reclaim(&forwarding.fib); /* no data core has these tables yet */
-		fib_reclaim(&forwarding.fib6);
-	}
+	reclaim_unread(); /* no data core has these tables yet */
 	for (unsigned i = 0; i < out->n; i++)
 		if (renumber(left, &out->hop[i]))
 			out->hop[n++] = out->hop[i];

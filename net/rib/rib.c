@@ -338,6 +338,11 @@ int rib_set(struct rib *r, const struct rib_prefix *p, enum rib_source source, u
 	return error;
 }
 
+void rib_prefetch(const struct rib *r, const struct rib_prefix *p)
+{
+	table_prefetch(&r->table[p->six], p);
+}
+
 /* --- queries --- */
 
 static bool host_route(const struct rib *r, const struct rib_prefix *p, bool used,

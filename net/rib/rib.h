@@ -263,6 +263,9 @@ void rib_move(struct rib *r, void *memory, const struct rib_size *size);
 int rib_set(struct rib *r, const struct rib_prefix *p, enum rib_source source, uint16_t tag,
             const struct rib_hop *hop, unsigned n);
 
+/* Begins to load what rib_set needs of the base for that prefix. */
+void rib_prefetch(const struct rib *r, const struct rib_prefix *p);
+
 /*
  * The routes of the source (not RIB_HOST) with that tag, not 0, have these n hops now, at most
  * RIB_ROUTES_MAX; 0: the prefixes lose them. E_NOMEM: no more gateways, sets' lists or groups, or a

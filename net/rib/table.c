@@ -80,6 +80,11 @@ uint32_t table_find(const struct rib_table *t, const struct rib_prefix *p)
 	return slot_set(t, i) == TABLE_NO_SET ? TABLE_NO_SLOT : i;
 }
 
+void table_prefetch(const struct rib_table *t, const struct rib_prefix *p)
+{
+	__builtin_prefetch(words_at(t, home_of(t, words_of(t, p), p->plen)));
+}
+
 uint32_t table_add(struct rib_table *t, const struct rib_prefix *p)
 {
 	uint32_t i = search(t, p);

@@ -108,6 +108,9 @@ void table_clear(struct rib_table *t);
 /* The slot of a prefix; TABLE_NO_SLOT: not found. */
 uint32_t table_find(const struct rib_table *t, const struct rib_prefix *p);
 
+/* Begins to load the slot of a prefix. */
+void table_prefetch(const struct rib_table *t, const struct rib_prefix *p);
+
 /* Adds a slot for a prefix that has none; the table must not be full. The caller then writes its
  * set. */
 uint32_t table_add(struct rib_table *t, const struct rib_prefix *p);

@@ -94,6 +94,11 @@ bool config_is_loopback(const struct config_interface *i) { (void)i; return fals
 int config_lender(const struct config *c, unsigned n) { (void)c; (void)n; return -1; }
 uint32_t config_engine_index_of(const struct config_interface *i) { return i->engine_index; }
 int config_number(const struct config *c, uint32_t key) { (void)c; return (int)key; }
+const uint32_t *config_routes_near(const struct config *c, uint32_t *scratch, uint32_t scratch_words)
+{
+	(void)c, (void)scratch, (void)scratch_words;
+	return NULL;
+}
 char *config_key_name(char buf[CONFIG_IF_NAME_SIZE], uint32_t key) { (void)key; return buf; }
 void neighbour_link(unsigned interface, bool up) { (void)interface; (void)up; }
 

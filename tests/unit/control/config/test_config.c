@@ -1141,6 +1141,38 @@ static void test_mixed_routes(void **state)
 	       "expected address, ");
 }
 
+/* Every route once, grouped by 16 bits, in a group as in the text; few are left as they are. */
+static void test_routes_near(void **state)
+{
+	(void)state;
+	seed_random("test_routes_near");
+	const uint32_t n = CONFIG_NEAR + 4321, words = config_scratch_words(n);
+	struct config c = {.routes = calloc(n, sizeof *c.routes), .route_count = CONFIG_NEAR - 1};
+	uint32_t *words_at = malloc(words * sizeof *words_at);
+	bool *seen = calloc(n, sizeof *seen);
+	assert_true(c.routes && words_at && seen);
+	assert_null(config_routes_near(&c, words_at, words));
+	c.route_count = n;
+	for (uint32_t i = 0; i < n; i++)
+		c.routes[i].prefix = (uint32_t)random64() & (i % 2 ? 0xffffffff : 0x0003ffff);
+	c.routes[7].prefix = 0;
+	c.routes[8].prefix = UINT32_MAX;
+	memset(words_at, 0xa5, words * sizeof *words_at); /* config_finish leaves its table there */
+	const uint32_t *order = config_routes_near(&c, words_at, words);
+	assert_non_null(order);
+	for (uint32_t k = 0; k < n; k++) {
+		assert_true(order[k] < n && !seen[order[k]]);
+		seen[order[k]] = true;
+		if (k == 0)
+			continue;
+		const uint32_t before = c.routes[order[k - 1]].prefix >> 16, now = c.routes[order[k]].prefix >> 16;
+		assert_true(before < now || (before == now && order[k - 1] < order[k]));
+	}
+	free(c.routes);
+	free(words_at);
+	free(seen);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1162,7 +1194,7 @@ int main(void)
 		cmocka_unit_test(test_cut_anywhere), cmocka_unit_test(test_line_ends),
 		cmocka_unit_test(test_huge), cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_several_routes), cmocka_unit_test(test_unnumbered),
-		cmocka_unit_test(test_mixed_routes),
+		cmocka_unit_test(test_mixed_routes), cmocka_unit_test(test_routes_near),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
