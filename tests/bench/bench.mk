@@ -34,18 +34,19 @@ BENCH_SLOTS := $(patsubst %,$(BUILD)/program/%.o,runtime/slots drivers/virtio_ne
 	drivers/null/null apps/router/forward) \
 	$(patsubst %,$(BENCH_BUILD)/%.o,slots/slots_route unit/host unit/prefixes unit/routes_file)
 
-BENCH_ENGINE := $(patsubst %,$(BUILD)/program/control/%.o,engine/apply engine/hops engine/tags \
-	forwarding/routes forwarding/persist forwarding/groups forwarding/subnets forwarding/interfaces) \
-	$(patsubst %,$(BENCH_BUILD)/%.o,unit/host unit/prefixes unit/routes_file)
+BENCH_ENGINE := $(patsubst %,$(BUILD)/program/control/forwarding/%.o,routes persist groups subnets interfaces) \
+	$(patsubst %,$(BENCH_BUILD)/%.o,engine/control_rig unit/host unit/prefixes unit/routes_file)
+BENCH_CONFIG := $(patsubst %.c,$(BUILD)/program/%.o,$(filter-out %/config_hash.c,$(wildcard control/config/config*.c)) \
+	control/config/words.c control/config/password.c $(patsubst %,control/text/%.c,base64 text words interface_name module))
 
-.PHONY: tcp-bench frames-bench slots-bench bench-gate engine-bench bench-fib acl-bench maps-bench bpf-bench bench-wire bench-programs
+.PHONY: tcp-bench frames-bench slots-bench bench-gate engine-bench boot-bench bench-fib acl-bench maps-bench bpf-bench bench-wire bench-programs
 
 $(BENCH_BUILD)/%.o: tests/bench/%.c tests/bench/bench.mk
 	@mkdir -p $(@D)
 	@gcc $(BENCH_CFLAGS) -c -o $@ $<
 
 # not position-independent, like the product's objects
-BENCH_OURS := $(addprefix $(BENCH_BUILD)/,stack_bench frames_bench slots_bench engine_bench maps_bench bpf_bench fib_count acl_count)
+BENCH_OURS := $(addprefix $(BENCH_BUILD)/,stack_bench frames_bench slots_bench engine_bench boot_bench maps_bench bpf_bench fib_count acl_count)
 $(BENCH_OURS): $(BENCH_PRODUCT)
 	@gcc -no-pie -o $@ $(filter %.o,$^)
 $(BENCH_BUILD)/stack_bench: $(BENCH_BUILD)/tcp/stack_bench.o
@@ -56,7 +57,9 @@ $(BENCH_BUILD)/acl_count: $(patsubst %,$(BENCH_BUILD)/%.o,acl/acl_count acl/acl_
 $(BENCH_BUILD)/stack_bench: $(BENCH_TCP) $(BENCH_BUILD)/unit/tcp_worst.o
 $(BENCH_BUILD)/frames_bench: $(BENCH_FRAMES)
 $(BENCH_BUILD)/slots_bench: $(BENCH_SLOTS)
-$(BENCH_BUILD)/engine_bench: $(BENCH_BUILD)/engine/engine_bench.o $(BENCH_ENGINE)
+$(BENCH_BUILD)/engine_bench: $(BENCH_BUILD)/engine/engine_bench.o $(BENCH_ENGINE) \
+	$(patsubst %,$(BUILD)/program/control/engine/%.o,apply hops tags)
+$(BENCH_BUILD)/boot_bench: $(BENCH_BUILD)/boot/boot_bench.o $(BENCH_ENGINE) $(BENCH_CONFIG)
 
 $(BENCH_BUILD)/maps_bench: $(BENCH_BUILD)/maps/maps_bench.o $(BENCH_BUILD)/unit/linux_maps.o $(BENCH_BUILD)/unit/host.o \
 	$(filter $(BUILD)/program/bpf/maps/% $(BUILD)/program/bpf/csum.o,$(PROGRAM_OBJ))
@@ -182,7 +185,7 @@ $(BENCH_BUILD)/xdp_echo.o: tests/bench/wire/xdp_echo.c tests/bench/bench.mk
 tcp-bench: $(BENCH_BUILD)/stack_bench ## cycles of TCP alone: requests, bulk, connections, memory
 	$(BENCH_BUILD)/stack_bench -p $(if $(filter command line,$(origin T)),$(T))
 
-BENCH_GATED := $(addprefix $(BENCH_BUILD)/,slots_bench frames_bench stack_bench fib_count acl_count)
+BENCH_GATED := $(addprefix $(BENCH_BUILD)/,slots_bench frames_bench stack_bench fib_count acl_count boot_bench)
 bench-gate: $(BENCH_GATED) $(addprefix $(BUILD)/nicsim-obj/throughput-,82599 mlx5) ## instructions of the hot loops (callgrind), against tests/bench/gate.txt
 	@$(PYTHON) tests/bench/gate.py
 
@@ -194,6 +197,9 @@ slots-bench: $(BENCH_BUILD)/slots_bench ## cycles of the drivers' rings, without
 
 engine-bench: $(BENCH_BUILD)/engine_bench ## routes of the routing engine, without TCP
 	$(BENCH_BUILD)/engine_bench $(if $(filter command line,$(origin T)),$(T))
+
+boot-bench: $(BENCH_BUILD)/boot_bench ## a configuration of a million routes: read, checked, applied
+	$(BENCH_BUILD)/boot_bench $(if $(filter command line,$(origin T)),$(T))
 
 maps-bench: $(BENCH_BUILD)/maps_bench ## look-ups of BPF maps, beside Linux' own
 	$< $(if $(filter command line,$(origin T)),$(T))

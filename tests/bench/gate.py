@@ -50,6 +50,8 @@ def cases():
             found["%s %s, packet" % (family, kind)] = "measured", ["acl_count", family, kind]
     for card in ("82599", "mlx5"):
         found["nicsim %s, frame" % card] = "measured", ["../nicsim-obj/throughput-" + card, "-c"]
+    for step in ("find", "read", "check", "apply"):
+        found["boot %s, line" % step] = "measured", ["boot_bench", "-c", step]
     return found
 
 

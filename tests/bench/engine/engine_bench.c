@@ -1,7 +1,7 @@
 /*
  * Speed of the routing engine's routes on this host, without TCP: from a frame that has been received to
  * the forwarding table. The image's own objects of net/fpm, control/engine, control/forwarding, net/rib
- * and net/fib; what they ask the runtime, neighbours and devices for is here.
+ * and net/fib, and control_rig.c.
  *
  *   engine_bench [ROUTES4 [ROUTES6]]        1000000 and 200000 unless given
  *   engine_bench -w FOLDER ROUTES4 ROUTES6  writes the frames to files instead, for tests/bench/engine.py:
@@ -13,72 +13,25 @@
  * global table's (tests/unit/rig/prefixes.h). SEED: that of the prefixes. Every step is checked: the
  * forwarding table has as many prefixes as it should have.
  */
-#include <sys/mman.h>
-#include <time.h>
-
 #include "control/config/running.h"
-#include "control/console/log.h"
 #include "control/engine/apply.h"
-#include "control/forwarding/interfaces.h"
-#include "control/forwarding/persist.h"
-#include "control/forwarding/neighbour.h"
 #include "control/forwarding/routes.h"
-#include "control/forwarding/subnets.h"
 #include "control/forwarding/tables.h"
-#include "hal/vector.h"
 #include "lib/bytes.h"
-#include "net/arp.h"
 #include "net/ip4.h"
 #include "net/fpm/netlink.h"
+#include "tests/bench/engine/control_rig.h"
 #include "tests/unit/rig/host.h"
 #include "tests/unit/rig/prefixes.h"
 
-#define HOPS 64
+#define HOPS RIG_HOPS
 #define FRAME_MOST 128 /* of one route, or of one object */
 #define TURN 256       /* frames between two looks at retired memory, as in a turn of the control core */
-#define HUGE_PAGE ((size_t)2 << 20)
 #define OBJECT 1000 /* the id of a next-hop object; as many follow as there are next hops */
 
-struct running running;
-struct forwarding forwarding;
-struct neighbours neighbours;
 struct engine_stats engine_stats;
-struct core_self self;
 
-static struct dp_state *dp;
 static uint8_t *frames;
-static size_t memory_taken;
-
-/* --- the runtime --- */
-
-void *core_private_alloc(size_t bytes)
-{
-	bytes = (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
-	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (p == MAP_FAILED)
-		abort();
-	madvise(p, bytes, MADV_HUGEPAGE);
-	memset(p, 0, bytes);
-	memory_taken += bytes;
-	return p;
-}
-
-size_t core_private_left(void) { return (size_t)1 << 30; }
-void *core_persist_alloc(enum core_persist what, size_t bytes) { (void)what; return core_private_alloc(bytes); }
-void *core_persist_find(enum core_persist what, size_t *bytes) { (void)what; (void)bytes; return NULL; }
-void *core_published_area(size_t *bytes) { *bytes = sizeof *dp; return dp; }
-bool core_ports_running(void) { return true; }
-uint64_t core_now_ns(void) { return 1; }
-void core_random(void *p, size_t n) { random_fill(p, n); }
-void core_set_mtu(unsigned mtu) { (void)mtu; }
-unsigned core_port_count(void) { return 2; }
-const struct nic *core_port_nic(unsigned port) { (void)port; return NULL; }
-struct persist_six forwarding_engine6(void) { return (struct persist_six){0}; }
-
-void log_event(enum log_level level, const char *facility, const char *format, ...)
-{
-	(void)level, (void)facility, (void)format;
-}
 
 /* --- configuration, neighbours --- */
 
@@ -100,24 +53,11 @@ const uint32_t *config_routes_near(const struct config *c, uint32_t *scratch, ui
 	return NULL;
 }
 char *config_key_name(char buf[CONFIG_IF_NAME_SIZE], uint32_t key) { (void)key; return buf; }
-void neighbour_link(unsigned interface, bool up) { (void)interface; (void)up; }
-
-static uint32_t next_hop(unsigned interface, const struct net_addr *addr, bool six)
-{
-	(void)interface;
-	(void)six;
-	return (net_addr_is_ip4(addr) ? NH_NEIGHBOUR : NH_NEIGHBOUR6) + (be32_get((be32_t){addr->w[3]}) & 255);
-}
-
-static void hold(uint32_t nh) { (void)nh; }
-
 static void configure(void)
 {
-	static const struct routes_reach reach = {next_hop, hold, hold, hold};
 	struct config *c = &running.config;
 	static const uint32_t addr[2] = {IP4(192, 0, 2, 1), IP4(198, 51, 100, 1)};
 	c->interfaces = 2;
-	dp->ifs = NIC_PORTS_MAX;
 	for (unsigned n = 0; n < 2; n++) {
 		struct config_interface *i = &c->interface[n];
 		i->address_count = i->address6_count = 1;
@@ -127,15 +67,11 @@ static void configure(void)
 		                                         be32_make(1).raw}};
 		i->address6[0].plen = 64;
 		i->engine_index = 101 + n;
-		dp->interface[n] = (struct dp_interface){.enabled = true, .enabled6 = true, .link_up = true,
-		                                         .mtu = 1500, .addresses = 1, .plen = {24},
-		                                         .addr = {addr[n]}, .key = n};
-		dp->interface6[n].count = 1;
-		dp->interface6[n].addr[0] = i->address6[0].addr;
+		rig_dp->interface6[n].count = 1;
+		rig_dp->interface6[n].addr[0] = i->address6[0].addr;
 	}
 	c->engine.line = 1;
-	routes_set_reach(&reach);
-	subnets_start();
+	rig_interfaces();
 }
 
 static void make_tables(uint32_t four, uint32_t six)
@@ -149,10 +85,10 @@ static void make_tables(uint32_t four, uint32_t six)
 		abort();
 	printf("memory: IPv4 %zu + %zu KiB, IPv6 %zu + %zu KiB\n", shared >> 10, private >> 10, shared6 >> 10,
 	       private6 >> 10);
-	memory_taken = 0;
+	const size_t before = rig_taken;
 	if (!routes_start() || !engine_apply_prepare())
 		abort();
-	printf("memory: routes of all sources and the engine's objects %zu KiB\n", memory_taken >> 10);
+	printf("memory: routes of all sources and the engine's objects %zu KiB\n", (rig_taken - before) >> 10);
 	engine_apply_begin();
 }
 
@@ -228,14 +164,6 @@ static uint32_t put_object(uint8_t *frame, unsigned number, unsigned hop, bool s
 
 /* --- steps --- */
 
-/* Of this thread: what else the CPU does is no part of it. */
-static double cpu_s(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 static void settle(void)
 {
 	routes_settle();
@@ -265,7 +193,7 @@ static void apply(const uint8_t *at, uint32_t n)
 
 static void report(const char *what, double began, uint32_t n)
 {
-	const double s = cpu_s() - began;
+	const double s = rig_cpu_s() - began;
 	printf("%-48s %9.0f a second %6.0f ns a route\n", what, n / s, s * 1e9 / n);
 }
 
@@ -285,7 +213,7 @@ static void state(const char *what, const struct prefix6 *p, uint32_t n, bool si
 	uint8_t *at = frames;
 	for (uint32_t i = 0; i < n; i++)
 		at += put_route(at, &p[i], six, how, (p[i].nh + shift) % HOPS);
-	const double began = cpu_s();
+	const double began = rig_cpu_s();
 	apply(frames, n);
 	report(what, began, n);
 	expect(six, how == AWAY ? 0 : n);
@@ -296,7 +224,7 @@ static void objects(const char *what, uint32_t routes, bool six, unsigned shift)
 	uint8_t *at = frames;
 	for (unsigned i = 0; i < HOPS; i++)
 		at += put_object(at, i, (i + shift) % HOPS, six);
-	const double began = cpu_s();
+	const double began = rig_cpu_s();
 	apply(frames, HOPS);
 	if (routes)
 		report(what, began, routes);
@@ -416,7 +344,7 @@ int main(int argc, char **argv)
 	struct prefix *p4;
 	struct prefix6 *p6;
 	seed_random("engine_bench");
-	dp = core_private_alloc(sizeof *dp);
+	rig_start();
 	frames = core_private_alloc((size_t)FRAME_MOST * (four > six ? four : six));
 	const uint32_t n4 = prefixes_make(&p4, four), n6 = prefixes6_make(&p6, six);
 	struct prefix6 *p = calloc(n4, sizeof *p);
