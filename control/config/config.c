@@ -156,17 +156,28 @@ static struct text cut_line(struct text *text)
 	return line;
 }
 
+/* The line before was a route, right or wrong: the state between lines is what the next one would leave. */
+static bool is_behind_route(const struct parser *p)
+{
+	return p->known && p->statement->parse == config_ip4_route;
+}
+
 static int parse_lines(struct parser *p, struct text text)
 {
 	/* Editors on Windows put a byte-order mark in front of UTF-8. */
 	if (text.len >= 3 && memcmp(text.at, "\xef\xbb\xbf", 3) == 0)
 		text = (struct text){text.at + 3, text.len - 3};
 	while (text.len > 0) {
-		struct text line = cut_line(&text);
 		p->w.line++;
-		int error = is_lost(p, line) ? 0 : parse_line(p, line);
-		if (error != 0 && !read_on(p, line))
-			return error;
+		const size_t usual = is_behind_route(p) ? config_ip4_usual_route(p, text) : 0;
+		if (usual != 0) {
+			text = (struct text){text.at + usual, text.len - usual};
+		} else {
+			struct text line = cut_line(&text);
+			int error = is_lost(p, line) ? 0 : parse_line(p, line);
+			if (error != 0 && !read_on(p, line))
+				return error;
+		}
 		if (p->mem->progress != NULL && p->w.line % CONFIG_PROGRESS_LINES == 0)
 			p->mem->progress(p->w.line);
 		if (p->script) {

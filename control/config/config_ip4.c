@@ -1,6 +1,7 @@
 /* The statements of IPv4; see config_parse.h and docs/configuration.md. */
 #include "control/config/config_parse.h"
 
+#include "lib/bytes.h"
 #include "net/ip4.h"
 
 int config_ip4_address(struct parser *p, unsigned i)
@@ -90,6 +91,68 @@ int config_ip4_route(struct parser *p, unsigned i)
 		(struct config_route){prefix, next_hop, p->w.line, 0, (uint8_t)plen, (uint8_t)kind,
 		                      distance, false};
 	return 0;
+}
+
+/* --- a line as nearly all of a million are --- */
+
+#define USUAL_WORDS "ip route "
+#define USUAL_NUMBERS 9u /* of the two addresses and the length */
+#define USUAL_BYTES 48u  /* the longest such line has 44 bytes and its end */
+
+typedef uint8_t bytes16 __attribute__((vector_size(16), aligned(1), may_alias));
+
+/* Bit i: byte i of the line is no digit. From bit USUAL_BYTES on all are set. */
+static uint64_t non_digits(const char *line)
+{
+	uint64_t digits = 0;
+	for (unsigned i = 0; i < USUAL_BYTES; i += 16) {
+		const bytes16 v = *(const bytes16 *)(const void *)(line + i);
+		digits |= (uint64_t)__builtin_ia32_pmovmskb128((v - (uint8_t)'0' <= (uint8_t)9)) << i;
+	}
+	return ~digits;
+}
+
+/* The number that the digits before byte `end` make, and a bit in *bad unless they are 1 to 3 without a zero in front.
+ * There are four bytes before. */
+static uint32_t number_before(const char *end, size_t digits, uint32_t *bad)
+{
+	static const uint8_t least[4] = {0, 0, 10, 100};
+	const uint32_t all = raw32_load(end - 4) ^ 0x30303030, own = all & ~(UINT32_MAX >> (8 * digits & 31));
+	const uint32_t value = (own >> 24) + 10 * (own >> 16 & 0xff) + 100 * (own >> 8 & 0xff);
+	*bad |= (digits - 1 > 2) | (value < least[digits & 3]);
+	return value;
+}
+
+/*
+ * Such a line has no word but the statement's, a prefix and a next hop, one blank between them and nothing else: one
+ * pass finds the ends of the numbers, and computes each without a branch that depends on it. About 550 instructions
+ * instead of 2,200 by words.
+ */
+size_t config_ip4_usual_route(struct parser *p, struct text text)
+{
+	static const char ends[USUAL_NUMBERS + 1] = ".../ ...\n";
+	const size_t words = sizeof USUAL_WORDS - 1;
+	const char *const line = text.at;
+	uint32_t n[USUAL_NUMBERS], bad = 0;
+	struct config *const c = p->out;
+	if (text.len < 64 || memcmp(line, USUAL_WORDS, words) != 0 || c->route_count == p->mem->route_max)
+		return 0;
+	size_t at = words;
+	uint64_t rest = non_digits(line) >> words << words;
+	for (unsigned i = 0; i < USUAL_NUMBERS; i++, rest &= rest - 1) {
+		const size_t end = (size_t)__builtin_ctzll(rest);
+		n[i] = number_before(line + end, end - at, &bad);
+		bad |= (uint32_t)(line[end] ^ ends[i]);
+		at = end + 1;
+	}
+	const uint32_t prefix = n[0] << 24 | n[1] << 16 | n[2] << 8 | n[3], plen = n[4];
+	const uint32_t next_hop = n[5] << 24 | n[6] << 16 | n[7] << 8 | n[8];
+	bad |= (n[0] | n[1] | n[2] | n[3] | n[5] | n[6] | n[7] | n[8]) >> 8;
+	if (bad || plen > 32 || (prefix & ~ip4_prefix_mask(plen)))
+		return 0;
+	c->routes[c->route_count++] = (struct config_route){prefix, next_hop, p->w.line, 0, (uint8_t)plen,
+	                                                    CONFIG_ROUTE_VIA, CONFIG_DISTANCE_DEFAULT, false};
+	return at;
 }
 
 int config_ip4_arp_timeout(struct parser *p, unsigned i)

@@ -133,6 +133,10 @@ enum config_route_kind config_parse_kind(const struct parser *p, unsigned i);
 int config_ip4_address(struct parser *p, unsigned i);
 int config_ip4_unnumbered(struct parser *p, unsigned i);
 int config_ip4_route(struct parser *p, unsigned i);
+
+/* The text begins with a line `ip route PREFIX/LENGTH NEXT-HOP`, spelt in the usual way and right: its bytes with the
+ * '\n', and the route is taken, as config_ip4_route would. 0: another line, or a wrong one. p->w.line is its number. */
+size_t config_ip4_usual_route(struct parser *p, struct text text);
 int config_ip4_arp(struct parser *p, unsigned i);
 int config_ip4_arp_timeout(struct parser *p, unsigned i);
 int config_ip4_icmp(struct parser *p, unsigned i);

@@ -1,6 +1,7 @@
 /* See text.h. */
 #include "control/text/text.h"
 
+#include "lib/bytes.h"
 #include "lib/fmt.h"
 #include "lib/number.h"
 
@@ -30,18 +31,11 @@ struct text text_trim_end(struct text t)
 #define ONES 0x0101010101010101u
 #define TOPS (ONES << 7)
 
-static uint64_t eight_at(const char *at)
-{
-	uint64_t v;
-	memcpy(&v, at, sizeof v);
-	return v;
-}
-
 size_t text_find(struct text t, char c)
 {
 	size_t i = 0;
 	for (; t.len - i >= 8; i += 8) {
-		uint64_t v = eight_at(t.at + i) ^ ONES * (uint8_t)c;
+		uint64_t v = raw64_load(t.at + i) ^ ONES * (uint8_t)c;
 		uint64_t zero = (v - ONES) & ~v & TOPS; /* lowest bit: in the first zero byte */
 		if (zero)
 			return i + (unsigned)__builtin_ctzll(zero) / 8;
@@ -55,7 +49,7 @@ size_t text_printable(struct text t)
 {
 	size_t i = 0;
 	for (; t.len - i >= 8; i += 8) {
-		uint64_t v = eight_at(t.at + i), low = (v - ONES * 0x20) & ~v, high = (v + ONES) | v;
+		uint64_t v = raw64_load(t.at + i), low = (v - ONES * 0x20) & ~v, high = (v + ONES) | v;
 		if ((low | high) & TOPS)
 			break;
 	}

@@ -1141,6 +1141,105 @@ static void test_mixed_routes(void **state)
 	       "expected address, ");
 }
 
+/* --- the usual line of a route, against the parser by words --- */
+
+#define BEHIND "ip route 10.0.0.0/8 192.0.2.9\n"
+#define TAIL "!.............................................................\n"
+
+/* Reads the line behind a route, with so many bytes of TAIL behind it; by words: behind a comment too. */
+static int read_line(const char *line, size_t len, size_t tail, bool by_words, struct config_route *out, uint32_t *n)
+{
+	char text[256], *end = text;
+	const char *begin = by_words ? BEHIND "!\n" : BEHIND;
+	struct config_route into[3];
+	const struct config_memory mem = {.routes = into, .route_max = 2};
+	memset(into, 0x5a, sizeof into);
+	memcpy(end, begin, strlen(begin));
+	end += strlen(begin);
+	memcpy(end, line, len);
+	end += len;
+	memcpy(end, TAIL, tail);
+	end += tail;
+	char *exact = malloc((size_t)(end - text)); /* AddressSanitizer sees what is read behind it */
+	memcpy(exact, text, (size_t)(end - text));
+	memset(&error, 0, sizeof error);
+	const int result = config_read(exact, (size_t)(end - text), &mem, &config, &error);
+	free(exact);
+	*n = config.route_count;
+	*out = into[1];
+	out->line -= by_words && *n == 2;
+	error.line -= by_words && error.line;
+	return result;
+}
+
+static unsigned lines_taken, lines_refused;
+
+static void both_ways(const char *line, size_t len, size_t tail)
+{
+	struct config_route a, b;
+	uint32_t n, m;
+	const int e = read_line(line, len, tail, false, &a, &n);
+	const struct text_error first = error;
+	const int f = read_line(line, len, tail, true, &b, &m);
+	if (e != f || n != m || memcmp(&a, &b, sizeof a) != 0 || first.line != error.line ||
+	    strcmp(first.word, error.word) != 0 || strcmp(first.reason, error.reason) != 0)
+		fail_msg("\"%.*s\": %d, %u routes, %s; by words %d, %u, %s", (int)len, line, e, n, first.reason, f, m,
+		         error.reason);
+	lines_taken += e == 0 && n == 2;
+	lines_refused += e != 0;
+}
+
+static size_t random_line(char line[96])
+{
+	static const uint32_t values[] = {0, 1, 9, 10, 99, 100, 192, 199, 200, 249, 250, 255, 256, 299, 999, 1000};
+	char word[4][8];
+	int len = sprintf(line, "ip route ");
+	for (unsigned k = 0; k < 2; k++) {
+		for (unsigned i = 0; i < 4; i++) {
+			const uint32_t v = random_below(12) ? random_below(256) : values[random_below(ARRAY_LEN(values))];
+			sprintf(word[i], random_below(40) ? "%u" : "0%u", k == 0 && i > 1 && random_below(2) ? 0 : v);
+		}
+		len += sprintf(line + len, "%s.%s.%s.%s", word[0], word[1], word[2], word[3]);
+		if (k == 0)
+			len += sprintf(line + len, "/%u ", random_below(8) ? 16 + random_below(17) : random_below(40));
+	}
+	len += sprintf(line + len, "%s", random_below(6) ? "\n" : random_below(2) ? "\r\n" : " 7\n");
+	return (size_t)len;
+}
+
+static void test_usual_route(void **state)
+{
+	(void)state;
+	static const char *const lines[] = {
+		"ip route 0.0.0.0/0 0.0.0.0\n", "ip route 255.255.255.255/32 255.255.255.255\n",
+		"ip route 198.51.100.0/24 192.0.2.9\n", "ip route 198.51.100.0/24 192.0.2.9\r\n",
+		"ip route 198.51.100.0/24 192.0.2.256\n", "ip route 198.51.100.0/33 192.0.2.9\n",
+		"ip route 198.51.100.1/24 192.0.2.9\n", "ip route 198.51.100.0/24 192.0.2.09\n",
+		"ip route 198.51.100.0/024 192.0.2.9\n", "ip route 198.51.100.0/24 192.0.2.\n",
+		"ip route 198.51.100.0/24 192.0..9\n", "ip route 198.51.100.0/24 192.0.2.9 5\n",
+		"ip route 198.51.100.0/24  192.0.2.9\n", "ip route 198.51.100.0/24 null0\n",
+		"ip route 1111.51.100.0/24 192.0.2.9\n", "IP ROUTE 198.51.100.0/24 192.0.2.9\n",
+		"ip route 198.51.100.0/ 192.0.2.9\n", "ip route \n", "\n", " ip route 198.51.100.0/24 192.0.2.9\n",
+		"ip route 198.51.100.0/24 192.0.2.00000000000000000000000000009\n",
+		"ip route 198.51.100.0/24 192.0.2.9", "ip routes 98.51.100.0/24 192.0.2.9\n",
+		"ip route 198.51.100.0\000/2 192.0.2.9\n",
+	};
+	seed_random("test_usual_route");
+	for (size_t i = 0; i < ARRAY_LEN(lines); i++)
+		for (size_t tail = 0; tail < sizeof TAIL; tail++)
+			both_ways(lines[i], strlen(lines[i]), tail);
+	for (unsigned round = 0; round < random_rounds(40000); round++) {
+		char line[96];
+		size_t len = random_line(line);
+		for (uint32_t k = random_below(4); k > 2; k--) /* every fourth */
+			line[random_below((uint32_t)len)] = random_below(2) ? (char)random64() : "0123456789./ \r\n"[random_below(15)];
+		if (random_below(16) == 0)
+			len = random_below((uint32_t)len + 1);
+		both_ways(line, len, random_below(4) ? 62 : random_below(63));
+	}
+	assert_true(lines_taken > 100 && lines_refused > 100);
+}
+
 /* Every route once, grouped by 16 bits, in a group as in the text; few are left as they are. */
 static void test_routes_near(void **state)
 {
@@ -1195,6 +1294,7 @@ int main(void)
 		cmocka_unit_test(test_huge), cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_several_routes), cmocka_unit_test(test_unnumbered),
 		cmocka_unit_test(test_mixed_routes), cmocka_unit_test(test_routes_near),
+		cmocka_unit_test(test_usual_route),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
