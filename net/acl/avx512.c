@@ -1,7 +1,8 @@
 /*
  * The search by AVX-512 F and DQ: see search.h. The upper levels of a tree, up to 128 ways, are one
  * binary search in registers for 16 packets at a time. The lower levels go packet by packet, one
- * node at a time. Gathers for 16 packets would be slower than 16 node compares.
+ * node at a time. Gathers for 16 packets would be slower than 16 node compares. Two ports of a core
+ * execute 512-bit vectors; their turns are what a packet costs.
  */
 #include "net/acl/inside.h"
 
@@ -72,8 +73,8 @@ SEARCH_FN uint32_t signs(lanes v)
 SEARCH_FN unit_words unit_at(const uint64_t *word) { return *(const unit_words *)(const void *)word; }
 SEARCH_FN unit_words unit_and(unit_words u, const uint64_t *word) { return u & unit_at(word); }
 
-/* TZCNT of 0 is the operand's width, so an empty unit gives 32 * 64 + 64. The store and the load of a
- * word leave the two ports of 512-bit vectors free, where VPCOMPRESSQ would need three turns. */
+/* TZCNT of 0 is the operand's width, so an empty unit gives 32 * 64 + 64. The store and the load of
+ * a word leave the two ports of 512-bit vectors free, where VPCOMPRESSQ would need three turns. */
 SEARCH_FN uint32_t first_of_unit(unit_words u)
 {
 	const unsigned some = (uint8_t)__builtin_ia32_cmpq512_mask(u, (unit_words){0}, NOT_EQUAL, 0xff);
@@ -140,8 +141,8 @@ SEARCH_FN void find_top(const struct acl_dim *d, uint32_t log2, const int32_t *k
 
 #include "net/acl/search.h"
 
-SEARCH_TARGET void acl_classify_avx512(const struct acl *a, const uint8_t *const *ip, uint32_t *rule,
-                                       unsigned n)
+SEARCH_TARGET void acl_classify_avx512(const struct acl *a, const uint8_t *const *ip,
+                                       uint32_t *rule, unsigned n)
 {
 	classify(a, ip, rule, n);
 }

@@ -116,7 +116,8 @@ struct acl {
 
 #define ACL_PROTO_SCTP 132
 
-/* Packets per batch, a multiple of all paths' lanes: their loads overlap, and all of the batch stays in L1. */
+/* Packets per batch, a multiple of all paths' lanes: their loads overlap, and all of the batch
+ * stays in L1. */
 #define ACL_LOT 64
 
 /* The words of a batch; addresses as acl_address_key. */
