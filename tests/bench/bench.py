@@ -85,7 +85,7 @@ from engine_churn import engine_churn
 from floods import floods
 from idle import idle
 from load import (HUGEPAGES_WANTED, SLICE_S, WARM_UP_S, BenchError, build_tools, hugepages,
-                  median_of, near_only, pin_guest, progress, say)
+                  median_of, near_only, pin_guest, progress, realtime, say)
 from memory import idle_memory
 from models import LINE_RATE_PPS, curve, router_on_models
 from overload import overload
@@ -120,7 +120,7 @@ ENGINE = {"engine-fpm": engine_fpm, "engine-zebra": zebra, "engine-bgp": bgp,
 PARTS = ["forwarding", "full-table", "full-table6", "families", "price", "null", "no-loss", "overload", "floods",
          "tail-writes", "tcp", "tcp-idle", "tcp-plain", "udp-rtt", "http", "content", "web-load", "scrape", "churn",
          "engine", "engine-fpm", "engine-zebra", "engine-bgp", "engine-churn", "engine-takeover",
-         "tail", *TAIL_PARTS, "idle", "elastic", "bfd", "capture", "xdp", "steering", "switch", "pktgen", "pktgen-curve", "pktgen-latency", "boot", "sizes"]
+         "tail", *TAIL_PARTS, "idle", "elastic", "bfd", "capture", "xdp", "steering", "switch", "pktgen", "pktgen-curve", "pktgen-latency", "boot", "boot-routes", "sizes"]
 
 
 def null_routes(prefixes):
@@ -334,6 +334,22 @@ def boot(results, work, accel, runs):
     results.add("memory.qemu_rss_128MiB_guest", rss, "MiB", "lower", accel)
 
 
+def boot_routes(results, work, accel, runs):
+    """Time from the kernel's first instruction to `ready:` with a million lines `ip route` in random order, without
+    cards. In real time: alone on the CPUs, if that is allowed."""
+    folder, config = os.path.join(work, "boot-table"), os.path.join(work, "boot-routes.conf")
+    os.mkdir(folder)
+    table, ready = Full(folder), []
+    with open(config, "w", encoding="ascii") as file:
+        file.write(table.configuration())
+    for _ in range(runs):
+        with realtime([0]), Guest(["router", "--config", config, "--accel", accel, "--memory", table.memory,
+                                 "--append", "null=2"]) as router:
+            ready.append(router.wait_ready(120)[2])
+            router.wait_prompt()
+    results.add("boot.kernel_to_ready.%s" % table.name, ready, "ms", "lower", accel)
+
+
 def sizes(results, work):
     results.add("image.kernel", [os.path.getsize(options.KERNEL)], "bytes", "lower", "host")
     iso = os.path.join(work, "hayate.iso")
@@ -475,6 +491,8 @@ def main():
                 pktgen(results, work, huge, accel, arguments.runs, parts, nics)
         if "boot" in parts:
             boot(results, work, accel, arguments.runs)
+        if "boot-routes" in parts:
+            boot_routes(results, work, accel, arguments.runs)
         if "sizes" in parts:
             sizes(results, work)
     except BenchError:
