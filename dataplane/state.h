@@ -94,22 +94,46 @@ enum adj_state {
 struct adj {
 	uint8_t header[ETH_HLEN + ETH_TAG_LEN]; /* Ethernet header: destination, source, type;
 	                                         * with a tag if the interface is a VLAN */
-	uint8_t header_bytes;     /* length of header: ETH_HLEN, or with the tag */
-	uint8_t port;             /* output port */
-	uint8_t interface;        /* output interface */
-	uint8_t state;            /* enum adj_state */
 	uint16_t mtu;             /* bytes of IP packet */
+	union {
+		struct {
+			uint8_t header_bytes; /* length of header: ETH_HLEN, or with the tag */
+			uint8_t port;         /* output port */
+			uint8_t interface;    /* output interface */
+			uint8_t state;        /* enum adj_state */
+		};
+		uint32_t way; /* these four, to be compared at once: adj_way() */
+	};
 	/* The neighbour's address, for redirects, in host order. IPv6: the interface identifier of
 	 * a link-local address in fe80::/64. 0: no neighbour, or another IPv6 address, or the adjacency
 	 * is for IPv4 packets to an IPv6 neighbour. */
 	uint64_t gateway;
 };
 _Static_assert(sizeof(struct adj) == 32, "two to a cache line");
+_Static_assert(offsetof(struct adj, port) == offsetof(struct adj, way) + 1 &&
+                       offsetof(struct adj, interface) == offsetof(struct adj, way) + 2 &&
+                       offsetof(struct adj, state) == offsetof(struct adj, way) + 3,
+               "as adj_way_port and the others have it");
 _Static_assert(DP_INTERFACES_MAX <= 256 && NIC_PORTS_MAX <= DP_INTERFACES_MAX,
                "struct pkt, interface");
 _Static_assert(DP_INTERFACES_MAX <= CORE_INTERFACES_MAX, "drops are counted by interface");
 _Static_assert(PKT_VECTOR_MAX <= FIB_BATCH_MAX, "a vector is looked up at once");
 _Static_assert(MIRROR_PORTS_MAX == NIC_PORTS_MAX, "a capture counts by port");
+
+/* Adjacencies of equal ways have the same port and interface. One load reads the state with them. */
+static inline uint32_t adj_way(const struct adj *a)
+{
+	return __atomic_load_n(&a->way, __ATOMIC_ACQUIRE);
+}
+
+/* Is the neighbour known, and the interface no VLAN? */
+static inline bool adj_way_is_plain(uint32_t way)
+{
+	return (way & 0xff0000ff) == ((uint32_t)ADJ_FORWARD << 24 | ETH_HLEN);
+}
+
+static inline unsigned adj_way_port(uint32_t way) { return way >> 8 & 0xff; }
+static inline unsigned adj_way_interface(uint32_t way) { return way >> 16 & 0xff; }
 
 /* An interface. It takes part in IPv4 or IPv6 if it has an address of that version and is not shut
  * down. With `ip unnumbered` it takes part in IPv4 without one. */
@@ -260,6 +284,7 @@ struct dp_state {
 	const struct fib *fib; /* these three have the same address in every address space */
 	const struct fib *fib6;
 	const struct host6 *hosts6;
+	bool avx2;          /* may data cores use it? */
 	bool groups;        /* has there been any group? */
 	uint64_t flow_seed; /* of the flow hash */
 	struct dp_group group[DP_GROUPS];

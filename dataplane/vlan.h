@@ -116,10 +116,7 @@ static inline void vlan_adjacency(struct adj *a, const struct dp_interface *ifp,
 static inline void vlan_header(struct pkt *p, const struct adj *a, struct dp_carried *carried)
 {
 	if (likely(a->header_bytes == ETH_HLEN)) {
-		uint64_t first = raw64_load(a->header);
-		uint64_t last = raw64_load(a->header + 6); /* overlaps: 14 bytes in two moves */
-		raw64_store(p->data, first);
-		raw64_store(p->data + 6, last);
+		eth_header_copy(p->data, a->header);
 		return;
 	}
 	carried[a->interface].tx_pkts++;

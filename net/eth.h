@@ -59,6 +59,14 @@ static inline void eth_header_build(uint8_t *frame, const uint8_t *dst, const ui
 	be16_store(frame + 12, type);
 }
 
+/* Copies a header of 14 bytes, in two moves that overlap. */
+static inline void eth_header_copy(uint8_t *frame, const uint8_t *header)
+{
+	const uint64_t first = raw64_load(header), last = raw64_load(header + ETH_ALEN);
+	raw64_store(frame, first);
+	raw64_store(frame + ETH_ALEN, last);
+}
+
 /* Removes the tag from a frame of at least 18 bytes: moves the addresses up, so the frame begins
  * ETH_TAG_LEN bytes later. */
 static inline void eth_untag(uint8_t *frame)

@@ -3,7 +3,7 @@
  * over all packets, so that the loads of one pass overlap (ARCHITECTURE.md, invariant 5):
  *
  *     1. check    accepts frames whose Ethernet and IP headers are those of a plain packet to be
- *                 forwarded (fast_ok4, fast_ok6), and stores the destination in dst[]. Other frames
+ *                 forwarded (check4, check6), and stores the destination in dst[]. Other frames
  *                 take the slow path.
  *        Then, where configured, the filter of the input interface (filter.c) and source
  *        verification (verify.c).
@@ -23,6 +23,7 @@
  * The passes do not change a packet that takes the slow path.
  */
 #include "apps/router/bundle.h"
+#include "apps/router/check.h"
 #include "apps/router/filter.h"
 #include "apps/router/redirect.h"
 #include "apps/router/router.h"
@@ -49,76 +50,126 @@ static void data_start(void)
 	router.carried = dp_counted()->carried;
 }
 
-/*
- * True for a frame to our MAC address that holds a correct IPv4 packet without options and with a
- * TTL above 1. mac: our address, in the byte order of the frame.
- */
-static inline bool fast_ok4(const struct pkt *p, uint64_t mac)
+/* Pass 3 of a vector of one version, by its packets so far. */
+struct sending {
+	unsigned interface;  /* that received the vector */
+	uint16_t most;       /* as in struct lengths */
+	bool padded;         /* the same */
+	uint32_t second;     /* now, as in dp_used */
+	unsigned slow, back; /* packets for the slow path; packets sent back by `interface` */
+};
+
+/* Marks a next hop as in use. */
+static inline void use(uint32_t *used, uint32_t next, uint32_t second)
 {
-	const uint8_t *f = p->data;
-	if (unlikely(p->len < ETH_HLEN + IP4_HLEN || (raw64_load(f) & 0xffffffffffff) != mac ||
-	             raw16_load(f + 12) != BE16(ETH_TYPE_IP4).raw || f[ETH_HLEN] != 0x45 ||
-	             f[ETH_HLEN + 8] <= 1))
-		return false;
-	return likely(ip4_check(f + ETH_HLEN, p->len - ETH_HLEN) == CNT_NONE);
+	if (unlikely(used[next] != second))
+		used[next] = second;
+}
+
+static inline void live_shorter(uint8_t *ip, bool six)
+{
+	if (six)
+		ip6_hop_limit_decrement(ip);
+	else
+		ip4_ttl_decrement(ip);
+}
+
+/* Sends any packet. */
+static inline __attribute__((always_inline)) void send_one(struct sending *s, struct pkt *p,
+                                                           uint32_t next, bool six)
+{
+	uint8_t *ip = p->data + ETH_HLEN;
+	const struct adj *a = &router.dp->adj[next];
+	unsigned total = six ? ip6_total_len(ip) : ip4_total_len(ip);
+	if (unlikely(!router_sendable(p, a, total))) {
+		router_slow(p, true);
+		s->slow++;
+		return;
+	}
+	/* Bytes after the packet are padding: keep only what a short frame needs. */
+	if (unlikely(router_is_padded(p, total)))
+		p->len = (uint16_t)(total + ETH_HLEN > ETH_FRAME_MIN ? total + ETH_HLEN : ETH_FRAME_MIN);
+	vlan_header(p, a, router.carried);
+	live_shorter(ip, six);
+	use(router.used->second, next, s->second);
+	s->back += unlikely(a->interface == s->interface);
+	core_tx(a->port, p);
 }
 
 /*
- * The same for IPv6. A router ignores extension headers (RFC 8200 4) except hop-by-hop options: a
- * packet with these may be for every router on its path (RFC 2711), so it takes the slow path.
+ * Sends packets from the start of v, at most n (one or more), as long as their adjacencies have one way and
+ * the packets need nothing but a new header. Returns how many. A packet costs a third of send_one's
+ * instructions, because what is the same for the whole run is asked once. In functions of its own
+ * (run4, run6) the loop keeps its variables in registers.
  */
-static inline bool fast_ok6(const struct pkt *p, uint64_t mac)
+static inline __attribute__((always_inline)) unsigned
+send_run(struct sending *s, const struct pkt *v, const uint32_t *nh, unsigned n, bool six)
 {
-	const uint8_t *f = p->data;
-	if (unlikely(p->len < ETH_HLEN + IP6_HLEN))
-		return false;
-	bool bad = (raw64_load(f) & 0xffffffffffff) != mac;
-	bad |= raw16_load(f + 12) != BE16(ETH_TYPE_IP6).raw;
-	bad |= ip6_hop_limit(f + ETH_HLEN) <= 1;
-	bad |= ip6_next(f + ETH_HLEN) == IP6_HOP_BY_HOP;
-	return likely(!bad) && likely(ip6_check(f + ETH_HLEN, p->len - ETH_HLEN) == CNT_NONE) &&
-	       likely(ip6_check_forward(f + ETH_HLEN) == CNT_NONE);
+	const struct adj *adj = router.dp->adj, *a = &adj[nh[0]];
+	const uint32_t way = adj_way(a), second = s->second, *end = nh + n, *first = nh;
+	const unsigned port = adj_way_port(way);
+	const uint16_t most = s->most;
+	uint32_t *used = router.used->second;
+	if (unlikely(!adj_way_is_plain(way) || a->mtu < most || s->padded))
+		return 0;
+	struct pkt *to = core_tx_begin(port, n);
+	for (uint32_t next = *nh;; a = &adj[next]) {
+		if (unlikely(adj_way(a) != way) || unlikely(a->mtu < most))
+			break;
+		uint8_t *frame = v->data;
+		eth_header_copy(frame, a->header);
+		live_shorter(frame + ETH_HLEN, six);
+		use(used, next, second);
+		*to++ = *v++;
+		if (++nh == end)
+			break;
+		next = *nh;
+	}
+	core_tx_end(port, to);
+	n = (unsigned)(nh - first);
+	s->back += adj_way_interface(way) == s->interface ? n : 0;
+	return n;
 }
+
+static __attribute__((noinline)) unsigned run4(struct sending *s, const struct pkt *v,
+                                               const uint32_t *nh, unsigned n)
+{
+	return send_run(s, v, nh, n, false);
+}
+
+static __attribute__((noinline)) unsigned run6(struct sending *s, const struct pkt *v,
+                                               const uint32_t *nh, unsigned n)
+{
+	return send_run(s, v, nh, n, true);
+}
+
+/*
+ * A vector whose ports alternate has short runs, and the processor predicts none of their ends: behind so
+ * many runs the rest is sent one by one.
+ */
+#define RUNS_MAX 6
 
 /* Pass 3 over m packets of one version that `interface` received. nh[i] is the next hop of v[i];
  * six is a constant in each call. */
 static inline __attribute__((always_inline)) void send_all(struct pkt *v, const uint32_t *nh,
-                                                           unsigned m, unsigned interface, bool six)
+                                                           unsigned m, unsigned interface, bool six,
+                                                           const struct lengths *l)
 {
-	const struct dp_state *dp = router.dp;
-	uint32_t second = (uint32_t)(core_now_ns() >> 30);
-	uint32_t *used = router.used->second;
-	unsigned slow = 0, redirects = 0;
+	struct sending s = {.interface = interface,
+	                    .most = (uint16_t)l->most, /* frames are at most that long */
+	                    .padded = l->padded,
+	                    .second = (uint32_t)(core_now_ns() >> 30)};
 	if (unlikely(router_redirects(interface, six)))
 		router_redirect_all(v, nh, m, interface, six);
-	for (unsigned i = 0; i < m; i++) {
-		struct pkt *p = &v[i];
-		uint8_t *ip = p->data + ETH_HLEN;
-		uint32_t next = nh[i];
-		const struct adj *a = &dp->adj[next];
-		unsigned total = six ? ip6_total_len(ip) : ip4_total_len(ip);
-		if (unlikely(!router_sendable(p, a, total))) {
-			router_slow(p, true);
-			slow++;
-			continue;
-		}
-		/* Bytes after the packet are padding: keep only what a short frame needs. */
-		if (unlikely(router_is_padded(p, total)))
-			p->len = (uint16_t)(total + ETH_HLEN > ETH_FRAME_MIN ? total + ETH_HLEN
-			                                                    : ETH_FRAME_MIN);
-		vlan_header(p, a, router.carried);
-		if (six)
-			ip6_hop_limit_decrement(ip);
-		else
-			ip4_ttl_decrement(ip);
-		if (unlikely(used[next] != second))
-			used[next] = second;
-		if (unlikely(a->interface == interface))
-			redirects++;
-		core_tx(a->port, p);
+	for (unsigned i = 0, runs = 0; i < m; runs++) {
+		const bool one_by_one = runs == RUNS_MAX;
+		const unsigned sent = one_by_one ? 0 : (six ? run6 : run4)(&s, &v[i], &nh[i], m - i);
+		i += sent;
+		for (unsigned end = one_by_one ? m : sent ? i : i + 1; i < end; i++)
+			send_one(&s, &v[i], nh[i], six);
 	}
-	core_forwarded(interface, m - slow);
-	count_n(CNT_redirect_needed, redirects);
+	core_forwarded(interface, m - s.slow);
+	count_n(CNT_redirect_needed, s.back);
 }
 
 /* Replaces each of n next hops that is a group by its member for the flow of the packet. All
@@ -141,8 +192,9 @@ static inline bool has_groups(void)
 	return __atomic_load_n(&router.dp->groups, __ATOMIC_RELAXED);
 }
 
-/* Passes 2 and 3 over n IPv6 packets that fast_ok6 accepted. */
-static __attribute__((noinline)) void forward6(struct pkt *v, unsigned n, unsigned interface)
+/* Passes 2 and 3 over n IPv6 packets that check6 accepted. */
+static __attribute__((noinline)) void forward6(struct pkt *v, unsigned n, unsigned interface,
+                                               const struct lengths *l)
 {
 	const struct dp_state *dp = router.dp;
 	static const uint8_t *dst[PKT_VECTOR_MAX];
@@ -164,7 +216,7 @@ static __attribute__((noinline)) void forward6(struct pkt *v, unsigned n, unsign
 		trace_way(nh[0], ip6_total_len(v[0].data + ETH_HLEN));
 	if (unlikely(filters->out[1]))
 		n = router_filter_out(v, nh, n, true);
-	send_all(v, nh, n, interface, true);
+	send_all(v, nh, n, interface, true, l);
 }
 
 /* The three passes over n untagged frames that one interface received. */
@@ -175,6 +227,7 @@ static void forward(struct pkt *v, unsigned n, unsigned interface)
 	static struct pkt six[PKT_VECTOR_MAX];
 	const struct dp_state *dp = router.dp;
 	const struct dp_filter_set *filters = dp_filters(dp);
+	struct lengths lengths = {0}, lengths6 = {0};
 	unsigned m = 0, sixes = 0;
 	uint64_t mac = raw64_load(dp->interface[interface].mac) & 0xffffffffffff;
 	bool enabled = dp->interface[interface].enabled;
@@ -187,18 +240,31 @@ static void forward(struct pkt *v, unsigned n, unsigned interface)
 	 */
 	core_current_set(&v[0], n);
 	router.filters = filters;
-	for (unsigned i = 0; i < n; i++) {
-		if (unlikely(!enabled || !fast_ok4(&v[i], mac))) {
-			if (enabled6 && likely(fast_ok6(&v[i], mac)))
-				six[sixes++] = v[i];
-			else
-				router_slow(&v[i], false);
-			continue;
+	for (unsigned i = 0, end; i < n;) {
+		const bool lanes = likely(dp->avx2) && n - i >= CHECK_LANES;
+		unsigned plain = lanes && likely(enabled) ? check4_avx2(&v[i], n - i, mac, &dst[m], &lengths) : 0;
+		if (unlikely(m != i)) /* the vector closes up */
+			memmove(&v[m], &v[i], plain * sizeof v[0]);
+		m += plain;
+		i += plain;
+		plain = lanes && enabled6 && n - i >= CHECK_LANES
+		                ? check6_avx2(&v[i], n - i, mac, &lengths6) : 0;
+		memcpy(&six[sixes], &v[i], plain * sizeof v[0]);
+		sixes += plain;
+		i += plain;
+		for (end = lanes ? u32_min(i + CHECK_LANES, n) : n; i < end; i++) {
+			if (unlikely(!enabled || !check4(&v[i], mac, &lengths))) {
+				if (enabled6 && likely(check6(&v[i], mac, &lengths6)))
+					six[sixes++] = v[i];
+				else
+					router_slow(&v[i], false);
+				continue;
+			}
+			dst[m] = ip4_dst(v[i].data + ETH_HLEN);
+			if (unlikely(m != i))
+				v[m] = v[i];
+			m++;
 		}
-		dst[m] = ip4_dst(v[i].data + ETH_HLEN);
-		if (unlikely(m != i))
-			v[m] = v[i]; /* the vector closes up */
-		m++;
 	}
 	if (unlikely(filters->interface[interface].in[0].acl))
 		m = router_filter_in(v, dst, m, &filters->interface[interface].in[0]);
@@ -212,9 +278,9 @@ static void forward(struct pkt *v, unsigned n, unsigned interface)
 		trace_way(nh[0], ip4_total_len(v[0].data + ETH_HLEN));
 	if (unlikely(filters->out[0]))
 		m = router_filter_out(v, nh, m, false);
-	send_all(v, nh, m, interface, false);
+	send_all(v, nh, m, interface, false, &lengths);
 	if (sixes)
-		forward6(six, sixes, interface);
+		forward6(six, sixes, interface, &lengths6);
 }
 
 /* Sets interface[i] to that of v[i], or to VLAN_UNKNOWN, and counts each in many[]. Writes the interfaces

@@ -2,6 +2,7 @@
  * The router: forwards IPv4 (RFC 1812) and IPv6 (RFC 8200) packets between its interfaces.
  *
  *     forward.c   the vector path, which nearly every packet takes
+ *     check.h     its first pass; check_avx2.c: eight frames together
  *     slow.c      the slow path, one packet at a time: IPv4
  *     slow6.c     the same for IPv6
  *     egress.c    the end of the slow path, for both families

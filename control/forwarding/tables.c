@@ -198,6 +198,7 @@ static bool make_tables(struct dp_state *v, size_t used)
 		return false;
 	fib_use(&forwarding.fib, fib_path_for(vector_bits()));
 	fib_use(&forwarding.fib6, fib_path_for(vector_bits()));
+	v->avx2 = vector_bits() >= 256;
 	v->hosts6 = forwarding.hosts6.table;
 	v->fib6 = forwarding.fib6.fib;
 	v->fib = forwarding.fib.fib;

@@ -192,6 +192,7 @@ void route_start(uint32_t full_routes, uint32_t six_routes)
 	routes_of_six = six_routes;
 	table_make(&one, 1);
 	table_add(&one, IP4(198, 19, 0, 0), 16, 0);
+	dp.avx2 = vector_bits() >= 256;
 	dp.filters = &dp.filter_set[0];
 	dp.interface[0] = (struct dp_interface){.enabled = true, .enabled6 = true, .link_up = true};
 	memcpy(dp.interface[0].mac, ours, sizeof ours);
