@@ -33,6 +33,7 @@
 #define LIB_PKT_H
 
 #include "lib/assert.h"
+#include "lib/bytes.h"
 #include "lib/types.h"
 
 #define PKT_VECTOR_MAX 256
@@ -70,6 +71,14 @@ struct pkt {
 	                      interface */
 };
 _Static_assert(sizeof(struct pkt) == 8 + sizeof(void *), "a packet handle is two words");
+
+/* All of a struct pkt but `data`, to be stored at once at &pkt->buf of a little-endian machine. */
+#define PKT_WORD(buf, len, flags, port) \
+	((uint64_t)(port) << 56 | (uint64_t)(flags) << 48 | (uint64_t)(len) << 32 | (buf))
+_Static_assert(offsetof(struct pkt, len) == offsetof(struct pkt, buf) + 4 &&
+                       offsetof(struct pkt, flags) == offsetof(struct pkt, buf) + 6 &&
+                       offsetof(struct pkt, interface) == offsetof(struct pkt, buf) + 7,
+               "as PKT_WORD has it");
 
 /* At the start of the buffer. Fields are valid with the named flags. Lengths in bytes. */
 struct pkt_meta {
@@ -170,6 +179,22 @@ static inline void buf_free(struct bufpool *p, uint32_t buf)
 {
 	assert(p->free < p->count);
 	p->stack[p->free++] = buf;
+}
+
+/* Frees n buffers, an even number, if no number has one of the bits `odd`. False: nothing has changed. */
+static inline bool buf_free_block(struct bufpool *p, const uint32_t *buf, unsigned n, uint32_t odd)
+{
+	uint32_t *to = p->stack + p->free;
+	uint64_t all = 0;
+	for (unsigned i = 0; i < n; i += 2)
+		all |= raw64_load(&buf[i]);
+	if ((all | all >> 32) & odd)
+		return false;
+	assert(n <= p->count - p->free);
+	for (unsigned i = 0; i < n; i += 2)
+		raw64_store(&to[i], raw64_load(&buf[i]));
+	p->free += n;
+	return true;
 }
 
 /* The fragments, in order, of a chain whose first buffer is buf. */

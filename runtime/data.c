@@ -17,24 +17,26 @@
  * The core confirms each request by copying its number (published.asked) to its shared memory. A
  * restarted program is `restarted`, and attaches to nothing, until it has prepared.
  *
- * The cost of a plain packet, in instructions of the loops it passes through (gcc 12, counted in
- * `objdump -d build/program.elf`; none of them calls or divides):
+ * The cost of a plain packet, in instructions of the loops it passes through in vectors of 32 (gcc 12;
+ * callgrind, tests/bench/gate.py; none of them calls or divides for each packet):
  *
- *     receive   virtio_rx_burst            85  used entry 37, refill 27, header 18
- *               ixgbe_rx_burst             68  descriptor 49, refill 18
- *               mlx5_rx_burst              60  completion 46, compressed 29; refill 14
- *     check     rx_vector, first pass      65  apps/router/forward.c
+ *     receive   virtio_rx_burst            56  exchange 37, headers 17
+ *               ixgbe_rx_burst             53  descriptor 36, refill 13
+ *               mlx5_rx_burst              60  completion 44, compressed 36; refill 11
+ *     check     check4_avx2                21  apps/router/check_avx2.c
+ *               check4                     73  without AVX2
  *     look up   fib4_lookup_avx512          4, for any number of trie levels up to /24
  *               fib4_lookup_avx2            8
  *               lookup_scalar (fib4.c)     28 or 51, depending on those levels
- *     rewrite   rx_vector, third pass      58  with core_tx
- *     transmit  virtio_tx_burst            49  reclaim 23, descriptor 24
- *               ixgbe_tx_burst             53  reclaim 17, descriptor 34
- *               mlx5_tx_burst              33  reclaim 13, data segment 20
+ *     rewrite   run4                       34  apps/router/forward.c: all packets by one port
+ *               send_one                   82  where ports alternate
+ *     transmit  virtio_tx_burst            44  reclaim 15, descriptor 22
+ *               ixgbe_tx_burst             34  reclaim 7, descriptor 22
+ *               mlx5_tx_burst              44  reclaim 9, data segment 21
  *
- * Some 270 instructions from virtio to virtio take about 85 TSC cycles if a cache-line round trip
- * between cores takes 180 ns, and 200 cycles if it takes 360 ns. Between two null ports, which need
- * not wait for a device's core, a packet takes 44 cycles or more (docs/performance.md). The
+ * With 300 instructions from virtio to virtio, before these loops took 170, a packet took about 85 TSC cycles
+ * if a cache-line round trip between cores takes 180 ns, and 200 cycles if it takes 360 ns. Between two
+ * null ports, which need not wait for a device's core, it took 44 cycles or more (docs/performance.md). The
  * difference is the transfer of cache lines between the two cores: for each packet a frame, half a
  * descriptor line and a quarter of a used-ring line. Each vector pays once for three indirect
  * calls, the TSC, the turn count and a read of four words of the control core (asked, looked_at

@@ -55,22 +55,29 @@ void intel_rx_init(struct intel_rx *r, void *mem, unsigned size, uint32_t most,
 
 /* --- refill --- */
 
+/* Gives n buffers, fresh[-1] and those before, to descriptors that do not cross the end of the ring. */
+static inline void give_run(union intel_rx_desc *desc, uint32_t *owner, const struct bufpool *pool,
+                            const uint32_t *fresh, uint32_t n)
+{
+	const uint64_t bus = dma_addr(pool->base + INTEL_RX_OFFSET).bus, stride = pool->stride;
+	for (const uint32_t *end = fresh - n; fresh != end; desc++) {
+		const uint32_t buf = *--fresh;
+		*owner++ = buf;
+		desc->read.packet = bus + buf * stride;
+		desc->read.header = 0; /* clears DD */
+	}
+}
+
 /* Gives buffers to the `places` descriptors that shall have some, as far as the pool has any. */
 static inline void give_all(struct intel_rx *r, struct bufpool *pool, uint32_t places)
 {
-	uint32_t n = places < pool->free ? places : pool->free, tail = r->tail, mask = r->mask;
+	const uint32_t n = u32_min(places, pool->free), at = r->tail & r->mask;
+	const uint32_t first = u32_min(n, r->mask + 1 - at);
 	const uint32_t *fresh = &pool->stack[pool->free];
-	const struct bufpool p = *pool; /* in registers: our stores cannot change it */
-	union intel_rx_desc *desc = r->desc;
-	uint32_t *owner = r->owner;
-	for (uint32_t i = 0; i < n; i++) {
-		uint32_t at = (tail + i) & mask, buf = fresh[-(int)i - 1];
-		owner[at] = buf;
-		desc[at].read.packet = dma_addr(buf_base(&p, buf) + INTEL_RX_OFFSET).bus;
-		desc[at].read.header = 0; /* clears DD */
-	}
+	give_run(&r->desc[at], &r->owner[at], pool, fresh, first);
+	give_run(r->desc, r->owner, pool, fresh - first, n - first);
 	pool->free -= n;
-	r->tail = tail + n;
+	r->tail += n;
 }
 
 /* For intel_rx_left, which must not go beyond `told`: descriptors there were taken before and still
@@ -201,52 +208,86 @@ COLD static void skip_lost(struct intel_rx *r, struct bufpool *pool, struct nic_
 	refill(r, pool, cnt, 1);
 }
 
-/* The second word of a struct pkt, to be stored at once. */
-#define PKT_WORD(buf, len, flags, port) \
-	((uint64_t)(port) << 56 | (uint64_t)(flags) << 48 | (uint64_t)(len) << 32 | (buf))
-_Static_assert(offsetof(struct pkt, buf) == 8 && offsetof(struct pkt, len) == 12 &&
-                       offsetof(struct pkt, flags) == 14 && offsetof(struct pkt, interface) == 15,
-               "as PKT_WORD has it");
+/* Handles a done descriptor that is not a whole plain frame; false as for rx_odd. */
+static __attribute__((noinline)) bool take_odd(struct intel_rx *r, struct bufpool *pool,
+                                               struct nic_counters *cnt, struct pkt *p, uint64_t status)
+{
+	const bool whole = (status & (INTEL_RXD_EOP | r->bad_mask)) == INTEL_RXD_EOP &&
+	                   p->len - 1u < r->plain_room;
+	if (unlikely(!whole) && !rx_odd(r, pool, cnt, p, status))
+		return false;
+	if (status & r->vlan_mask) {
+		pkt_meta(pool, p->buf)->vlan_tci = (uint16_t)(status >> INTEL_RXD_VLAN_SHIFT);
+		p->flags |= PKT_VLAN;
+	}
+	return true;
+}
+
+/* Takes whole plain frames at the head, at most `most`; the ring does not end before. Adds their lengths to
+ * *bytes, and returns how many. A function of its own, so that its variables stay in registers. */
+static __attribute__((noinline)) unsigned take_plain(const struct intel_rx *r, const struct bufpool *pool,
+                                                     struct pkt *v, uint32_t most, uint64_t *bytes)
+{
+	const uint32_t at = r->head & r->mask, csum_mask = r->csum_mask, plain_room = r->plain_room;
+	/* some of these bits differ if it is something else */
+	const uint32_t all_mask = INTEL_RXD_DD | INTEL_RXD_EOP | r->bad_mask | r->vlan_mask;
+	const union intel_rx_desc *desc = &r->desc[at], *end = desc + most;
+	const uint32_t *owner = &r->owner[at];
+	uint8_t *frames = pool->base + INTEL_RX_OFFSET;
+	const uint64_t stride = pool->stride, word = PKT_WORD(0, 0, 0, r->port);
+	const uint64_t checked = word | PKT_WORD(0, 0, PKT_CSUM_OK, 0);
+	uint64_t sum = 0;
+	struct pkt *p = v;
+	for (; desc != end; desc++) {
+		const uint64_t status = load_status(desc);
+		const uint32_t len = (uint16_t)(status >> INTEL_RXD_LENGTH_SHIFT);
+		if (unlikely((status & all_mask) != (INTEL_RXD_DD | INTEL_RXD_EOP)) ||
+		    unlikely(len - 1 >= plain_room))
+			break;
+		const uint64_t buf = *owner++;
+		prefetch_write(desc + FETCH_AHEAD);
+		p->data = frames + buf * stride;
+		prefetch_write(p->data); /* most frames leave with a new header */
+		raw64_store(&p->buf, ((status & csum_mask) == INTEL_RXD_L4I ? checked : word) |
+		                             (uint64_t)len << 32 | buf);
+		sum += len;
+		p++;
+	}
+	*bytes += sum;
+	return (unsigned)(p - v);
+}
 
 /* Takes the descriptors that are done, at most `most`, from r->head on; returns the number of
  * packets. */
 static inline unsigned take_done(struct intel_rx *r, struct bufpool *pool, struct nic_counters *cnt,
                                  struct pkt *v, uint32_t most)
 {
-	union intel_rx_desc *desc = r->desc;
-	const uint32_t *owner = r->owner;
-	uint8_t *base = pool->base;
-	uint32_t stride = pool->stride, mask = r->mask, csum_mask = r->csum_mask, bytes = 0;
-	uint32_t end_mask = INTEL_RXD_EOP | r->bad_mask;
-	uint32_t pos = r->head, end = pos + most;
+	const uint32_t end = r->head + most;
+	uint64_t bytes = 0;
 	struct pkt *p = v;
-	for (; pos != end; pos++) {
-		uint32_t at = pos & mask;
-		uint64_t status = load_status(&desc[at]);
+	while (r->head != end) {
+		const uint32_t at = r->head & r->mask;
+		const unsigned plain = take_plain(r, pool, p, u32_min(end - r->head, r->mask + 1 - at), &bytes);
+		p += plain;
+		r->head += plain;
+		if (r->head == end)
+			break;
+		const uint32_t next = r->head & r->mask;
+		const uint64_t status = load_status(&r->desc[next]);
 		if (!(status & INTEL_RXD_DD))
 			break;
-		if (at % DESC_PER_LINE == 0)
-			prefetch_write(&desc[(at + FETCH_AHEAD) & mask]);
-		uint32_t buf = owner[at], len = (uint16_t)(status >> INTEL_RXD_LENGTH_SHIFT);
-		unsigned flags = (status & csum_mask) == INTEL_RXD_L4I ? PKT_CSUM_OK : 0;
-		p->data = base + (size_t)buf * stride + INTEL_RX_OFFSET;
-		raw64_store(&p->buf, PKT_WORD(buf, len, flags, r->port));
-		prefetch_write(p->data); /* most frames leave with a new header */
-		if (unlikely((status & end_mask) != INTEL_RXD_EOP ||
-		             len - 1 >= r->plain_room)) {
-			if (!rx_odd(r, pool, cnt, p, status))
-				continue;
-			len = p->len;
+		if (plain && next == 0) /* the ring's end */
+			continue;
+		const uint32_t buf = r->owner[next], len = (uint16_t)(status >> INTEL_RXD_LENGTH_SHIFT);
+		const bool good = (status & r->csum_mask) == INTEL_RXD_L4I;
+		*p = (struct pkt){buf_base(pool, buf) + INTEL_RX_OFFSET, buf, (uint16_t)len,
+		                  good ? PKT_CSUM_OK : 0, r->port};
+		r->head++;
+		if (take_odd(r, pool, cnt, p, status)) {
+			bytes += p->len;
+			p++;
 		}
-		if (unlikely(status & r->vlan_mask)) {
-			pkt_meta(pool, p->buf)->vlan_tci =
-				(uint16_t)(status >> INTEL_RXD_VLAN_SHIFT);
-			p->flags |= PKT_VLAN;
-		}
-		bytes += len;
-		p++;
 	}
-	r->head = pos;
 	cnt->rx_place = place_of(r);
 	cnt->rx_pkts += (unsigned)(p - v);
 	cnt->rx_bytes += bytes;

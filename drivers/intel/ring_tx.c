@@ -12,8 +12,10 @@
 #include "hal/mmio.h"
 #include "lib/bytes.h"
 #include "lib/mem.h"
+#include "lib/number.h"
 
 #define DESC_PER_LINE (CACHE_LINE / sizeof(union intel_tx_desc))
+#define FREE_BLOCK 8u /* buffers freed together */
 #define ETHER_BYTES 14
 #define TCP_BYTES 20
 #define TCP_BYTES_MAX 60
@@ -43,17 +45,27 @@ static __attribute__((noinline)) void free_odd(struct bufpool *pool, uint32_t ow
 		pkt_free(pool, &p);
 }
 
+/* Frees the buffers of the next n descriptors: blocks of plain packets together. */
 static inline void free_sent(struct intel_tx *r, struct bufpool *pool, uint32_t n)
 {
 	const uint32_t *owner = r->owner;
 	uint32_t tail = r->tail, mask = r->mask;
 	r->tail = tail + n;
-	for (; n; n--, tail++) {
-		uint32_t buf = owner[tail & mask];
-		if (likely(buf <= INTEL_OWNER_BUF))
-			buf_free(pool, buf);
-		else
-			free_odd(pool, buf);
+	while (n) {
+		const uint32_t at = tail & mask;
+		if (likely(n >= FREE_BLOCK) && likely(at + FREE_BLOCK <= mask + 1) &&
+		    likely(buf_free_block(pool, &owner[at], FREE_BLOCK, ~INTEL_OWNER_BUF))) {
+			n -= FREE_BLOCK;
+			tail += FREE_BLOCK;
+			continue;
+		}
+		for (uint32_t end = tail + u32_min(n, FREE_BLOCK); tail != end; tail++, n--) {
+			const uint32_t buf = owner[tail & mask];
+			if (likely(buf <= INTEL_OWNER_BUF))
+				buf_free(pool, buf);
+			else
+				free_odd(pool, buf);
+		}
 	}
 }
 
@@ -256,33 +268,51 @@ static __attribute__((noinline)) bool put_odd(struct intel_tx *r, const struct b
 	return true;
 }
 
+/* The command of a plain frame in one descriptor. */
+#define PLAIN (INTEL_TXD_DTYP_DATA | INTEL_TXD_DEXT | INTEL_TXD_IFCS | INTEL_TXD_EOP)
+
+/* Fills descriptors from the head on for plain packets of v, at most n, up to the next that may request a
+ * report; returns how many. A function of its own, so that its variables stay in registers. */
+static __attribute__((noinline)) unsigned put_plain(const struct intel_tx *r, const struct pkt *v,
+                                                    unsigned n, uint64_t *bytes)
+{
+	const uint32_t at = r->head & r->mask, interval = u32_min(INTEL_TX_REPORT, r->mask + 1);
+	const uint32_t most = u32_min(n, interval - at % interval);
+	union intel_tx_desc *desc = &r->desc[at];
+	uint32_t *owner = &r->owner[at];
+	const struct pkt *p = v, *end = v + most;
+	uint64_t sum = 0;
+	for (; p != end && likely(!(p->flags & TX_ODD)); p++, desc++) {
+		uint64_t len = p->len;
+		sum += len;
+		if (unlikely(len < INTEL_TX_BYTES_MIN))
+			len = pad(p);
+		*owner++ = p->buf;
+		desc->word[0] = dma_addr(p->data).bus;
+		desc->word[1] = (len << (INTEL_TXO_PAYLEN_SHIFT + 32)) + len + PLAIN;
+	}
+	const unsigned done = (unsigned)(p - v);
+	if (done && (at + done) % INTEL_TX_REPORT == 0)
+		desc[-1].word[1] |= INTEL_TXD_RS;
+	*bytes += sum;
+	return done;
+}
+
 /* Fills descriptors for the first packets of v; returns how many fitted. */
 static inline unsigned put_frames(struct intel_tx *r, const struct bufpool *pool,
                                   const struct pkt *v, unsigned n, uint64_t *bytes)
 {
-	union intel_tx_desc *desc = r->desc;
-	uint32_t *owner = r->owner, mask = r->mask, limit = r->tail + mask;
-	unsigned i;
-	for (i = 0; i < n; i++) {
-		const struct pkt *p = &v[i];
-		uint32_t len = p->len;
-		if (unlikely(r->head == limit))
-			break;
-		if (unlikely(p->flags & TX_ODD)) {
-			if (!put_odd(r, pool, p, bytes))
-				break;
+	unsigned i = 0;
+	while (i < n) {
+		const uint32_t room = r->tail + r->mask - r->head;
+		const unsigned plain = put_plain(r, &v[i], u32_min(n - i, room), bytes);
+		i += plain;
+		r->head += plain;
+		if (likely(plain))
 			continue;
-		}
-		if (unlikely(len < INTEL_TX_BYTES_MIN))
-			len = pad(p);
-		uint32_t at = r->head++ & mask;
-		uint32_t cmd = INTEL_TXD_DTYP_DATA | INTEL_TXD_DEXT | INTEL_TXD_IFCS | INTEL_TXD_EOP | len;
-		if (at % INTEL_TX_REPORT == INTEL_TX_REPORT - 1)
-			cmd |= INTEL_TXD_RS;
-		owner[at] = p->buf;
-		desc[at].word[0] = dma_addr(p->data).bus;
-		desc[at].word[1] = cmd | (uint64_t)len << (INTEL_TXO_PAYLEN_SHIFT + 32);
-		*bytes += p->len;
+		if (room == 0 || !put_odd(r, pool, &v[i], bytes))
+			break;
+		i++;
 	}
 	return i;
 }

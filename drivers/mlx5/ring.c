@@ -92,23 +92,28 @@ void mlx5_tx_init(struct mlx5_tx *r, void *mem, unsigned log_size)
 
 /* --- refill --- */
 
+/* Gives n buffers, fresh[-1] and those before, to WQEs that do not cross the end of the ring. */
+static inline void give_run(uint8_t *wqe, uint32_t *owner, const struct bufpool *pool,
+                            const uint32_t *fresh, uint32_t n)
+{
+	const uint64_t bus = dma_addr(pool->base + BUF_DATA_OFFSET).bus, stride = pool->stride;
+	for (const uint32_t *end = fresh - n; fresh != end; wqe += MLX5_RX_WQE_BYTES) {
+		const uint32_t buf = *--fresh;
+		*owner++ = buf;
+		raw64_store(wqe + MLX5_DATA_ADDRESS, BYTES_SWAP64(bus + buf * stride));
+	}
+}
+
 /* Gives buffers to the `places` WQEs that shall have one, as far as the pool has any. */
 static inline void give_all(struct mlx5_rx *r, struct bufpool *pool, uint32_t places)
 {
-	uint32_t n = places < pool->free ? places : pool->free, tail = r->tail, mask = r->mask;
+	const uint32_t n = u32_min(places, pool->free), at = r->tail & r->mask;
+	const uint32_t first = u32_min(n, r->mask + 1 - at);
 	const uint32_t *fresh = &pool->stack[pool->free];
-	const struct bufpool p = *pool; /* in registers: our stores cannot change it */
-	uint8_t *wqe = r->wqe;
-	uint32_t *owner = r->owner;
-	for (uint32_t i = 0; i < n; i++) {
-		uint32_t at = (tail + i) & mask, buf = *--fresh;
-		uint64_t bus = dma_addr(buf_base(&p, buf) + BUF_DATA_OFFSET).bus;
-		owner[at] = buf;
-		raw64_store(wqe + (size_t)at * MLX5_RX_WQE_BYTES + MLX5_DATA_ADDRESS,
-		            BYTES_SWAP64(bus));
-	}
+	give_run(r->wqe + (size_t)at * MLX5_RX_WQE_BYTES, &r->owner[at], pool, fresh, first);
+	give_run(r->wqe, r->owner, pool, fresh - first, n - first);
 	pool->free -= n;
-	r->tail = tail + n;
+	r->tail += n;
 }
 
 /* `moved`: WQEs have been taken since the last call. */
@@ -140,13 +145,6 @@ bool mlx5_rx_waiting(const struct mlx5_rx *r)
 	       mlx5_cqe_is_new(&r->cq, r->cq_head, mlx5_cqe_end(mlx5_cqe(&r->cq, r->cq_head)));
 }
 
-/* The second word of a struct pkt, to be stored at once. */
-#define PKT_WORD(buf, len, flags, port) \
-	((uint64_t)(port) << 56 | (uint64_t)(flags) << 48 | (uint64_t)(len) << 32 | (buf))
-_Static_assert(offsetof(struct pkt, buf) == 8 && offsetof(struct pkt, len) == 12 &&
-                       offsetof(struct pkt, flags) == 14 && offsetof(struct pkt, interface) == 15,
-               "as PKT_WORD has it");
-
 /* Mask for the last word of a CQE: WQE counter, and opcode, format and owner. */
 #define FRAME_MASK (0xffff0000 | (0xff & ~MLX5_CQE_SOLICITED))
 #define FRAME_COUNTER 16
@@ -168,8 +166,9 @@ struct run {
 	struct mlx5_rx q; /* in registers: our stores cannot change it */
 	struct bufpool *pool;
 	struct nic_counters *cnt;
-	uint8_t *base;
-	uint32_t stride;
+	uint8_t *frames; /* that of buffer 0 */
+	uint64_t stride;
+	uint64_t word, checked; /* PKT_WORD of the port; with PKT_CSUM_OK */
 	const uint32_t *owner; /* that of the next frame */
 	struct pkt *p;         /* where the next packet goes */
 	uint32_t bytes;        /* of the packets before */
@@ -178,18 +177,19 @@ struct run {
 static inline struct run begin_run(const struct mlx5_rx *r, struct bufpool *pool,
                                    struct nic_counters *cnt, struct pkt *p)
 {
-	return (struct run){*r, pool, cnt, pool->base, pool->stride, &r->owner[r->head & r->mask],
-	                    p, 0};
+	const uint64_t word = PKT_WORD(0, 0, 0, r->port);
+	return (struct run){*r, pool, cnt, pool->base + BUF_DATA_OFFSET, pool->stride, word,
+	                    word | PKT_WORD(0, 0, PKT_CSUM_OK, 0), &r->owner[r->head & r->mask], p, 0};
 }
 
 /* Puts the next frame, of `len` bytes, whose CQE has these headers. */
 static inline void put_frame(struct run *run, uint32_t len, uint64_t headers)
 {
-	uint32_t buf = *run->owner++;
-	uint64_t flags = (headers & run->q.csum_mask) == MLX5_CQE_H_OK ? PKT_CSUM_OK : 0;
+	const uint32_t buf = *run->owner++;
+	const uint64_t word = (headers & run->q.csum_mask) == MLX5_CQE_H_OK ? run->checked : run->word;
 	struct pkt *p = run->p;
-	p->data = run->base + (size_t)buf * run->stride + BUF_DATA_OFFSET;
-	raw64_store(&p->buf, PKT_WORD(buf, len, flags, run->q.port)); /* len is checked below */
+	p->data = run->frames + buf * run->stride;
+	raw64_store(&p->buf, word | (uint64_t)len << 32 | buf); /* len is checked below */
 	prefetch_write(p->data); /* most frames leave with a new header */
 	if (unlikely(len - 1 >= run->q.room)) {
 		run->cnt->rx_bad_len++;
@@ -215,7 +215,7 @@ static inline struct pkt *end_run(struct mlx5_rx *r, const struct run *run, uint
 }
 
 /* Takes frames that have a CQE each, at most `most`. */
-static inline struct pkt *take_singles(struct mlx5_rx *r, struct bufpool *pool,
+static __attribute__((noinline)) struct pkt *take_singles(struct mlx5_rx *r, struct bufpool *pool,
                                        struct nic_counters *cnt, struct pkt *p, uint32_t most)
 {
 	struct run run = begin_run(r, pool, cnt, p);

@@ -32,32 +32,16 @@ void virtio_slots_put(struct virtio_ring *r, unsigned first, const struct nic_sl
 }
 _Static_assert(HDR_BYTES == NIC_SLOT_ROOM, "these zeros are the header: nothing is asked for");
 
-/* Two used entries: id and length, twice. */
-typedef uint32_t used_pair __attribute__((vector_size(16), aligned(4), may_alias));
-#define IN_ORDER_BLOCK 8u /* entries compared together */
-
-/* Whether each used entry of a block, from entry `at` on, names the descriptor of the entry's own
- * number. Eight at a time without a branch for each: 2.0 instead of 3.1 cycles a packet (make
- * slots-bench). */
-static inline bool block_in_order(const struct virtq_used_elem *used, uint32_t at)
-{
-	const used_pair *two = (const void *)&used[at], step = {2, 0, 2, 0}, id = {~0u, 0, ~0u, 0};
-	used_pair wanted = {at, 0, at + 1, 0}, wrong = {0};
-	for (unsigned k = 0; k < IN_ORDER_BLOCK / 2; k++, wanted += step)
-		wrong |= (two[k] ^ wanted) & id;
-	return (wrong[0] | wrong[2]) == 0;
-}
-
 /* How many used entries from `tail` on, at most n, name the slots in order: then an entry's number
  * is its descriptor's. */
 static inline unsigned named_in_order(const struct virtio_ring *r, unsigned n)
 {
 	const struct virtq_used_elem *used = r->used->ring;
 	uint32_t mask = r->size - 1u, i = 0, at = r->tail & mask;
-	while (likely(i + IN_ORDER_BLOCK <= n && at + IN_ORDER_BLOCK <= mask + 1) &&
-	       block_in_order(used, at)) {
-		at = (at + IN_ORDER_BLOCK) & mask;
-		i += IN_ORDER_BLOCK;
+	while (likely(i + VIRTIO_BLOCK <= n && at + VIRTIO_BLOCK <= mask + 1) &&
+	       names_block(&used[at], at)) {
+		at = (at + VIRTIO_BLOCK) & mask;
+		i += VIRTIO_BLOCK;
 	}
 	for (; i < n && device_load32(&used[at].id) == at; i++)
 		at = (at + 1) & mask;

@@ -63,40 +63,80 @@ static inline uint16_t skip_free(const struct place *at, uint16_t done, uint16_t
 	return done;
 }
 
+/* Reclaims a block of plain packets whose descriptors begin at `done`. False, and nothing changed: some
+ * packet is not plain. */
+static inline bool free_block(const struct place *at, struct bufpool *pool, uint16_t done)
+{
+	uint32_t *owner = &at->owner[done & at->mask];
+	if (unlikely(!buf_free_block(pool, owner, VIRTIO_BLOCK, OWNER_ODD)))
+		return false;
+	for (unsigned k = 0; k < VIRTIO_BLOCK; k += 2)
+		raw64_store(&owner[k], UINT64_MAX);
+	return true;
+}
+_Static_assert(VIRTIO_NONE == UINT32_MAX, "as free_block has it");
+
+/* Reclaims blocks of plain packets that the device has sent in their order, of the n used entries from
+ * `tail` on. Returns how many packets; the first is in descriptor `done`, which has an owner. */
+static inline unsigned reclaim_blocks(const struct place *at, struct bufpool *pool, uint16_t tail,
+                                      unsigned n, uint16_t done, bool in_order)
+{
+	unsigned i = 0;
+	for (; i + VIRTIO_BLOCK <= n; i += VIRTIO_BLOCK, done = (uint16_t)(done + VIRTIO_BLOCK)) {
+		const uint32_t id = done & at->mask, entry = (tail + i) & at->mask;
+		if (unlikely(!block_fits(id, at->mask) || !block_fits(entry, at->mask)) ||
+		    unlikely(!in_order && !names_block(&at->used[entry], id)) ||
+		    unlikely(!free_block(at, pool, done)))
+			break;
+	}
+	return i;
+}
+
+/* Reclaims the packets of n used entries from `tail` on, each by itself. Returns `done`. */
+static uint16_t reclaim_each(struct virtio_ring *r, struct bufpool *pool, struct nic_counters *cnt,
+                             uint16_t tail, unsigned n, uint16_t done)
+{
+	const struct place at = place_of(r, pool);
+	const bool in_order = r->in_order;
+	for (unsigned i = 0; i < n; i++) {
+		if (in_order)
+			done = skip_free(&at, done, r->next);
+		uint32_t id = in_order ? done & at.mask
+		                       : device_load32(&at.used[(tail + i) & at.mask].id);
+		uint32_t buf = likely(id <= at.mask) ? at.owner[id] : VIRTIO_NONE;
+		if (unlikely(buf == VIRTIO_NONE)) {
+			cnt->tx_bad_desc++;
+			continue;
+		}
+		at.owner[id] = VIRTIO_NONE;
+		if (unlikely(buf & OWNER_ODD))
+			tx_free_odd(pool, buf);
+		else
+			buf_free(pool, buf);
+	}
+	return skip_free(&at, done, r->next);
+}
+
 /* Reclaims what the device has sent. */
 static inline void tx_reclaim(struct virtio_ring *r, struct bufpool *pool, struct nic_counters *cnt,
                               bool *broken)
 {
 	const struct place at = place_of(r, pool);
 	unsigned n = used_waiting(r, broken);
-	uint32_t *freed = &pool->stack[pool->free];
-	uint16_t tail = r->tail, done = r->done, next = r->next;
-	bool in_order = r->in_order;
-	for (unsigned i = 0; i < n; i++) {
-		if (in_order)
-			done = skip_free(&at, done, next);
-		uint32_t id = in_order ? done & at.mask
-		                       : device_load32(&at.used[(tail + i) & at.mask].id);
-		uint32_t buf = likely(id <= at.mask) ? at.owner[id] : VIRTIO_NONE;
-		if (unlikely(buf & OWNER_ODD)) {
-			if (buf == VIRTIO_NONE) {
-				cnt->tx_bad_desc++;
-				continue;
-			}
-			at.owner[id] = VIRTIO_NONE;
-			pool->free = (uint32_t)(freed - pool->stack);
-			tx_free_odd(pool, buf);
-			freed = &pool->stack[pool->free];
-			continue;
-		}
-		*freed++ = buf;
-		at.owner[id] = VIRTIO_NONE;
+	uint16_t tail = r->tail, done = r->done;
+	while (n) {
+		const unsigned plain = reclaim_blocks(&at, pool, tail, n, done, r->in_order);
+		tail = (uint16_t)(tail + plain);
+		done = (uint16_t)(done + plain);
+		n -= plain;
+		const unsigned each = n < VIRTIO_BLOCK ? n : VIRTIO_BLOCK;
+		done = reclaim_each(r, pool, cnt, tail, each, done);
+		tail = (uint16_t)(tail + each);
+		n -= each;
 	}
-	pool->free = (uint32_t)(freed - pool->stack);
-	assert(pool->free <= pool->count);
-	r->tail = tail = (uint16_t)(tail + n);
-	r->done = done = skip_free(&at, done, next);
-	if (unlikely(tail == r->head && done != next))
+	r->tail = tail;
+	r->done = done;
+	if (unlikely(tail == r->head && done != r->next))
 		*broken = true; /* all returned by the index, one never by id: it would fill up */
 }
 

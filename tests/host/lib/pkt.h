@@ -20,6 +20,7 @@
 #define pkt_free_whole pkt_free_whole_plain
 #define buf_extend buf_extend_plain
 #define buf_put buf_put_plain
+#define buf_free_block buf_free_block_plain
 #include "../../../lib/pkt.h"
 #undef bufpool_init
 #undef pkt_alloc
@@ -28,6 +29,7 @@
 #undef pkt_free_whole
 #undef buf_extend
 #undef buf_put
+#undef buf_free_block
 
 /* How often a buffer's pkt_meta was asked for, where a test defines it: what a walk over queues
  * costs, without a clock. */
@@ -87,6 +89,16 @@ static inline void buf_free(struct bufpool *p, uint32_t buf)
 	assert(!buf_is_free(p, buf));
 	ASAN_POISON_MEMORY_REGION(buf_base(p, buf), p->stride);
 	buf_free_plain(p, buf);
+}
+
+static inline bool buf_free_block(struct bufpool *p, const uint32_t *buf, unsigned n, uint32_t odd)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (buf[i] & odd)
+			return false;
+	for (unsigned i = 0; i < n; i++)
+		buf_free(p, buf[i]);
+	return true;
 }
 
 static inline void buf_put(struct bufpool *p, uint32_t buf)

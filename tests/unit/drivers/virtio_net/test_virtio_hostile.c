@@ -107,6 +107,22 @@ static void rx_id_twice(void **s)
 	assert_int_equal(w.cnt.rx_bad_desc, 4);
 	assert_accounted();
 
+	/* Its descriptor has a new buffer already, of which the device does not know. */
+	start(16, 60);
+	hostile();
+	w.drx.n = 16;
+	for (unsigned i = 0; i < 8; i++)
+		device_receive(0, i);
+	device_use(&w.drx, 3, HEADER + 60);
+	device_use(&w.drx, 7, HEADER + 60);
+	device_receive(0, 8);
+	device_publish(&w.drx);
+	assert_int_equal(rx(256), 9);
+	assert_int_equal(w.cnt.rx_bad_desc, 2);
+	for (unsigned i = 0; i < 9; i++)
+		assert_frame(hand.pkt[i].data, hand.pkt[i].len, i);
+	assert_accounted();
+
 	/* An id the device was never given: the pool had no buffer for it. */
 	start(16, 10);
 	hostile();
