@@ -16,14 +16,14 @@ static bool is_wanted(const struct dp_capture *c, const struct pkt *p)
 }
 
 /* Copies the first `kept` bytes of a packet of one piece or several. */
-static void put_packet(struct mirror_ring *r, uint64_t at, const struct pkt *p, unsigned kept)
+static void put_packet(struct mirror_ring *r, uint32_t size, uint64_t at, const struct pkt *p, unsigned kept)
 {
 	const struct pkt_frag *f = pkt_frags(&self.pool, p->buf);
 	unsigned n = p->len < kept ? p->len : kept;
-	mirror_ring_put(r, at, p->data, n);
+	mirror_ring_put(r, size, at, p->data, n);
 	for (; n < kept; f++) {
 		unsigned len = f->len < kept - n ? f->len : kept - n;
-		mirror_ring_put(r, at + n, buf_at(&self.pool, f->buf, f->offset), len);
+		mirror_ring_put(r, size, at + n, buf_at(&self.pool, f->buf, f->offset), len);
 		n += len;
 	}
 }
@@ -34,6 +34,7 @@ void mirror_vector(const struct pkt *v, unsigned n, unsigned port, bool out)
 	static uint64_t number;
 	const struct dp_capture *c = &dp_get()->capture;
 	struct mirror_ring *r = mirror_ring_own();
+	const uint32_t size = mirror_ring_bytes();
 	if (number != c->number) { /* a new capture, or a restart of this program during one */
 		number = c->number;
 		if (r->number != number)
@@ -57,12 +58,12 @@ void mirror_vector(const struct pkt *v, unsigned n, unsigned port, bool out)
 		record.kept = record.len < c->snaplen ? record.len : (uint16_t)c->snaplen;
 		uint64_t bytes = mirror_record_bytes(record.kept);
 		count->wanted++;
-		if (!mirror_ring_fits(head, tail, bytes)) {
+		if (!mirror_ring_fits(size, head, tail, bytes)) {
 			count->dropped++;
 			continue;
 		}
-		mirror_ring_put(r, head, &record, sizeof record);
-		put_packet(r, head + sizeof record, &v[i], record.kept);
+		mirror_ring_put(r, size, head, &record, sizeof record);
+		put_packet(r, size, head + sizeof record, &v[i], record.kept);
 		head += bytes;
 		reported[port] = count->dropped;
 	}

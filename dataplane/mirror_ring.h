@@ -8,7 +8,7 @@
  * dp_capture). A frame that finds no room is counted and lost, because traffic must not wait.
  *
  * Invariants
- * 1. tail <= head <= tail + MIRROR_RING_BYTES. Head is stored last (release), so everything before
+ * 1. tail <= head <= tail + size. Head is stored last (release), so everything before
  *    it is complete.
  * 2. A new capture resets both positions: the writer sets head, and then `number`. The ring is
  *    empty to its reader until `number` is that of the capture.
@@ -20,7 +20,10 @@
 
 #include "lib/types.h"
 
-#define MIRROR_RING_BYTES (1u << 18)
+/* The size of the rings in bytes, a power of two: the same for reader and writer, and not in the ring, because that is
+ * not trusted. At 400,000 small frames a second the larger one holds those of 30 ms. */
+#define MIRROR_RING_BYTES (1u << 20)
+#define MIRROR_RING_BYTES_LEAST (1u << 18) /* of an application that has more in its shared area (mirror_ring_bytes) */
 #define MIRROR_FRAME_MAX 9344 /* bytes kept of a frame; longer ones are to be cut by a device */
 
 struct mirror_record {
@@ -48,7 +51,7 @@ struct mirror_ring {
 	uint64_t number; /* of the capture that the ring is for; 0: none */
 	uint64_t head;
 	struct mirror_count count[MIRROR_PORTS_MAX];
-	uint8_t bytes[MIRROR_RING_BYTES];
+	uint8_t bytes[];
 };
 
 static inline uint64_t mirror_record_bytes(unsigned kept)
@@ -60,17 +63,20 @@ static inline uint64_t mirror_record_bytes(unsigned kept)
 void mirror_ring_begin(struct mirror_ring *r, uint64_t number);
 
 /* Writer: is there room for a record of that many bytes at `head`? */
-static inline bool mirror_ring_fits(uint64_t head, uint64_t tail, uint64_t bytes)
+static inline bool mirror_ring_fits(uint32_t size, uint64_t head, uint64_t tail, uint64_t bytes)
 {
-	return head - tail <= MIRROR_RING_BYTES && bytes <= MIRROR_RING_BYTES - (head - tail);
+	return head - tail <= size && bytes <= size - (head - tail);
 }
 
 /* Writer: copies len bytes to position `at`, within the room that mirror_ring_fits granted. */
-void mirror_ring_put(struct mirror_ring *r, uint64_t at, const void *data, size_t len);
+void mirror_ring_put(struct mirror_ring *r, uint32_t size, uint64_t at, const void *data, size_t len);
 
-/* Reader: copies the record at position `at`, before the writer's head, to *out and its bytes of
- * the frame to data[room]. Returns the distance to the next record; 0: there is no valid record. */
-uint64_t mirror_ring_get(const struct mirror_ring *r, uint64_t head, uint64_t at,
-                          struct mirror_record *out, uint8_t *data, unsigned room);
+/* Reader: copies the record at position `at`, before the writer's head, to *out. Returns the distance to the next record;
+ * 0: there is no valid record, with at most `room` bytes of the frame. */
+uint64_t mirror_ring_look(const struct mirror_ring *r, uint32_t size, uint64_t head, uint64_t at,
+                          struct mirror_record *out, unsigned room);
+
+/* Reader: copies these bytes of its frame. record: as mirror_ring_look returned it. */
+void mirror_ring_get(const struct mirror_ring *r, uint32_t size, uint64_t at, const struct mirror_record *record, uint8_t *data);
 
 #endif

@@ -569,13 +569,20 @@ static inline const void *dp_plugin_shared_of(unsigned core)
 	return (const uint8_t *)core_shared_area_of(core) + DP_SHARED_BYTES;
 }
 
+/* The bytes of its ring for a capture. The generator has its results in the area too (tools/pktgen/run.h). */
+static inline uint32_t mirror_ring_bytes(void)
+{
+	return core_app_number() == CORE_APP_pktgen ? MIRROR_RING_BYTES_LEAST : MIRROR_RING_BYTES;
+}
+
 /* The ring for a capture, at the end of this core's shared area. */
 static inline struct mirror_ring *mirror_ring_own(void)
 {
 	size_t bytes;
 	uint8_t *area = core_shared_area(&bytes);
-	assert(sizeof(struct mirror_ring) <= bytes);
-	return (struct mirror_ring *)(void *)(area + bytes - sizeof(struct mirror_ring));
+	const size_t ring = sizeof(struct mirror_ring) + mirror_ring_bytes();
+	assert(ring <= bytes);
+	return (struct mirror_ring *)(void *)(area + bytes - ring);
 }
 
 /* That of another core. */
@@ -584,7 +591,7 @@ static inline const struct mirror_ring *mirror_ring_of(unsigned core)
 	size_t bytes;
 	core_shared_area(&bytes);
 	const uint8_t *area = core_shared_area_of(core);
-	return (const void *)(area + bytes - sizeof(struct mirror_ring));
+	return (const void *)(area + bytes - sizeof(struct mirror_ring) - mirror_ring_bytes());
 }
 
 /* The ring for a trace, before the ring for a capture. */
@@ -618,7 +625,7 @@ static inline size_t dp_plugin_room(void)
 {
 	size_t bytes;
 	core_shared_area(&bytes);
-	return bytes - DP_SHARED_BYTES - sizeof(struct mirror_ring) - sizeof(struct trace_ring) -
+	return bytes - DP_SHARED_BYTES - sizeof(struct mirror_ring) - mirror_ring_bytes() - sizeof(struct trace_ring) -
 	       sizeof(struct dp_xdp_shared);
 }
 

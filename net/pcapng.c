@@ -102,7 +102,10 @@ size_t pcapng_packet(uint8_t *out, const struct pcapng_packet *p)
 	put_time(&b, p->ns);
 	put(&b, p->len, 4);
 	put(&b, p->wire_len, 4);
-	put_padded(&b, p->data, p->len);
+	if (p->data)
+		memcpy(b.at, p->data, p->len);
+	b.at += p->len;
+	put(&b, 0, (unsigned)(-p->len & 3));
 	option(&b, PCAPNG_PACKET_FLAGS, &flags, sizeof flags);
 	if (p->dropped)
 		option_number(&b, PCAPNG_PACKET_DROPPED, p->dropped);

@@ -52,8 +52,9 @@ size_t pcapng_section(uint8_t *out, const char *application);
 /* snaplen: maximum bytes per packet; bps 0: unknown speed. */
 size_t pcapng_interface(uint8_t *out, const char *name, uint32_t snaplen, uint64_t bps);
 
+#define PCAPNG_DATA_AT 28
 struct pcapng_packet {
-	const uint8_t *data;
+	const uint8_t *data; /* NULL: the caller writes them to out + PCAPNG_DATA_AT */
 	uint32_t interface; /* index within the section, from 0 */
 	uint32_t len;       /* bytes of data */
 	uint32_t wire_len;  /* original length, without FCS */

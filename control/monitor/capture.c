@@ -16,6 +16,8 @@
 #define POLL_NS (SECOND_NS / 1000) /* interval between reads of the rings */
 #define CLOSE_NS (5 * SECOND_NS)
 #define NO_CORE CORES_MAX
+#define BLOCK_MAX (MIRROR_FRAME_MAX + PCAPNG_OTHER_MAX)
+#define BATCH_BYTES 16384 /* blocks are made until they have so many bytes, and given to TCP at once */
 
 typedef unsigned long long ull;
 
@@ -35,7 +37,6 @@ struct source {
 	uint64_t at;    /* bytes of the ring read so far */
 	uint64_t bytes; /* of the record */
 	struct mirror_record record;
-	uint8_t frame[MIRROR_FRAME_MAX];
 };
 
 static struct capture {
@@ -50,8 +51,9 @@ static struct capture {
 	uint64_t given[NIC_PORTS_MAX]; /* the same by port */
 	uint32_t begun;   /* header blocks made: the section, then one for each port */
 	uint32_t ended;   /* statistics blocks made: one for each port */
+	uint32_t number_of[NIC_PORTS_MAX]; /* the number of each port among the section's interfaces */
 	uint32_t len, at; /* block[at] to block[len - 1] are to be sent */
-	uint8_t block[MIRROR_FRAME_MAX + PCAPNG_OTHER_MAX];
+	uint8_t block[BATCH_BYTES + BLOCK_MAX];
 	struct source source[]; /* by core, for the cores there are */
 } *capture;
 
@@ -173,7 +175,7 @@ static size_t head_block(void)
 	struct nic_link link;
 	char name[CONFIG_IF_NAME_SIZE];
 	if (c->begun++ == 0)
-		return pcapng_section(c->block, "Hayate " HAYATE_VERSION);
+		return pcapng_section(c->block + c->len, "Hayate " HAYATE_VERSION);
 	unsigned port = port_of(c->begun - 2);
 	if (port == NIC_PORTS_MAX) {
 		c->begun--;
@@ -181,7 +183,7 @@ static size_t head_block(void)
 	}
 	config_key_name(name, port | (uint32_t)capture->order.match.vlan << 8);
 	uint64_t mbps = core_port_link(port, &link) ? link.mbps : 0;
-	return pcapng_interface(c->block, name, c->order.snaplen, mbps * 1000000);
+	return pcapng_interface(c->block + c->len, name, c->order.snaplen, mbps * 1000000);
 }
 
 /* Reads the next record of that core's ring; false: there is none. A malformed record ends the
@@ -195,7 +197,7 @@ static bool look(unsigned core)
 	uint64_t head = __atomic_load_n(&r->head, __ATOMIC_ACQUIRE);
 	if (head == s->at)
 		return false;
-	s->bytes = mirror_ring_get(r, head, s->at, &s->record, s->frame, sizeof s->frame);
+	s->bytes = mirror_ring_look(r, mirror_ring_bytes(), head, s->at, &s->record, MIRROR_FRAME_MAX);
 	if (s->bytes == 0 || s->record.port >= NIC_PORTS_MAX) {
 		end();
 		return false;
@@ -224,20 +226,21 @@ static size_t packet_block(void)
 	if (core == NO_CORE)
 		return 0;
 	struct source *s = &c->source[core];
-	const struct pcapng_packet packet = {.data = s->frame,
-	                                     .interface = interface_of(s->record.port),
+	uint8_t *out = c->block + c->len;
+	const struct pcapng_packet packet = {.interface = c->number_of[s->record.port],
 	                                     .len = s->record.kept,
 	                                     .wire_len = s->record.len,
 	                                     .ns = s->record.ns - c->epoch_ns,
 	                                     .dropped = s->record.dropped,
 	                                     .out = s->record.out};
+	mirror_ring_get(mirror_ring_of(core), mirror_ring_bytes(), s->at, &s->record, out + PCAPNG_DATA_AT);
 	s->at += s->bytes;
 	s->ready = false;
 	__atomic_store_n(&dp_get()->capture.tail[core], s->at, __ATOMIC_RELEASE);
 	c->given[s->record.port]++;
 	if (++c->frames == c->order.count)
 		end();
-	return pcapng_packet(c->block, &packet);
+	return pcapng_packet(out, &packet);
 }
 
 static size_t statistics_block(void)
@@ -252,7 +255,7 @@ static size_t statistics_block(void)
 	                                    .received = sum.seen,
 	                                    .dropped = sum.dropped,
 	                                    .delivered = c->given[port]};
-	return pcapng_statistics(c->block, &s);
+	return pcapng_statistics(c->block + c->len, &s);
 }
 
 /* Makes the next block; 0: there is none now. */
@@ -270,28 +273,36 @@ static size_t next_block(void)
 
 /* --- the reader --- */
 
-/* Gives TCP a block, or the rest of one. False: there is no block now, or TCP has no more room. */
-static bool send_block(void)
+/* Makes blocks, up to BATCH_BYTES of them. False: there is none. */
+static bool make_blocks(void)
 {
 	struct capture *c = capture;
-	if (c->at == c->len) {
-		c->at = 0;
-		c->len = (uint32_t)next_block();
-	}
-	if (c->at == c->len)
-		return false;
-	uint32_t n = tcp_send(c->conn, c->block + c->at, c->len - c->at);
-	c->at += n;
-	return c->at == c->len; /* else there is no room until an acknowledgement */
+	size_t n;
+	c->at = c->len = 0;
+	while (c->len < BATCH_BYTES && (n = next_block()) > 0)
+		c->len += (uint32_t)n;
+	return c->len > 0;
 }
 
-/* Sends up to a turn's share; returns the time of the next call. */
+/* Gives TCP the blocks that are made. False: it has no more room until an acknowledgement. */
+static bool send_made(void)
+{
+	struct capture *c = capture;
+	c->at += tcp_send(c->conn, c->block + c->at, c->len - c->at);
+	return c->at == c->len;
+}
+
+/* Sends for up to a turn's time; returns the time of the next call. */
 static uint64_t send_some(uint64_t now)
 {
 	struct capture *c = capture;
-	unsigned n = 0;
-	while (n < CAPTURE_BLOCKS_PER_TURN && !tcp_control_is_short() && send_block())
-		n++;
+	const uint64_t until = clock_tsc() + clock_ticks(&self.clock, CAPTURE_TURN_NS);
+	bool more = false;
+	while (!tcp_control_is_short() && (c->at == c->len || send_made()) && make_blocks()) {
+		more = clock_tsc() >= until;
+		if (!send_made() || more)
+			break;
+	}
 	if (c->at == c->len && c->state == ENDING && port_of(c->ended) == NIC_PORTS_MAX) {
 		c->state = CLOSING;
 		c->due_ns = now + CLOSE_NS;
@@ -300,7 +311,7 @@ static uint64_t send_some(uint64_t now)
 	}
 	if (c->at == c->len && tcp_send_room(c->conn) == TCP_CONTROL_SND_BUF)
 		c->due_ns = now + CAPTURE_STALL_NS; /* the reader has everything so far */
-	return n == CAPTURE_BLOCKS_PER_TURN ? now : now + POLL_NS;
+	return more ? now : now + POLL_NS;
 }
 
 uint64_t capture_timer(void)
@@ -334,6 +345,8 @@ static bool begin(struct tcp_conn *conn, const struct tcp_info *info)
 	c->due_ns = core_now_ns() + CAPTURE_STALL_NS;
 	c->frames = c->begun = c->ended = c->len = c->at = 0;
 	memset(c->given, 0, sizeof c->given);
+	for (unsigned p = 0; p < NIC_PORTS_MAX; p++)
+		c->number_of[p] = interface_of(p);
 	for (unsigned i = 0; i < self.info->cores; i++) {
 		c->source[i].ready = false;
 		c->source[i].at = 0;

@@ -15,7 +15,7 @@
  *     memory   a ring of each data core. A frame that finds no room is lost and counted: in the
  *              stream, with the next frame, and in the console's last line
  *     time     a reader that takes nothing for CAPTURE_STALL_NS is reset
- *     work     CAPTURE_BLOCKS_PER_TURN blocks in a turn of the control core
+ *     work     CAPTURE_TURN_NS, and the time for 16 KiB of blocks, in a turn of the control core
  *
  * Deliberately missing: encryption; two captures at once; frames that slots send
  * (runtime/runtime.h).
@@ -26,7 +26,7 @@
 #include "control/console/shell.h"
 
 #define CAPTURE_STALL_NS (60 * SECOND_NS)
-#define CAPTURE_BLOCKS_PER_TURN 64
+#define CAPTURE_TURN_NS 50000
 
 /* Called in control_plane_start: allocates the memory, once. False: there is not enough. */
 bool capture_prepare(void);

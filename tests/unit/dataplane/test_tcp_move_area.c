@@ -9,7 +9,7 @@
 
 #include "dataplane/tcp_move.c"
 
-#define SHARED (1u << 20)
+#define SHARED 0x1a0000u /* as the runtime's */
 #define BUFS 8192u
 #define PORTS 400u   /* connections; number i has local port FIRST + i */
 #define FIRST 1000u
@@ -51,6 +51,7 @@ const struct app *core_app(void)
 	return &moving;
 }
 
+enum core_app_number core_app_number(void) { return CORE_APP_web; }
 bool core_flow_moves(uint32_t hash) { return hash % 4 != 0; }
 bool core_flow_elsewhere(uint32_t hash) { return core_flow_moves(hash); }
 uint64_t core_now_ns(void) { return w.now_us * 1000; }
