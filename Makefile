@@ -69,7 +69,7 @@ $(CRYPTO_OBJ): $(THIRD_READY) $(wildcard third/config/*.h)
 Q := $(if $(V),,@)
 SAY = $(if $(V),@:,@printf '  %-7s %s\n')
 
-.PHONY: all help run demo run-bgp demo-bgp rfc2544 image iso release test soak test-system test-matrix test-witness check bench bench-pktgen \
+.PHONY: all help run demo run-bgp demo-bgp rfc2544 image iso release test soak test-system test-matrix test-witness check bench bench-page bench-pktgen \
 	check-deps clean compile_commands
 all: $(BUILD)/hayate.elf ## build the image for direct boot, build/hayate.elf
 
@@ -227,6 +227,10 @@ bench-pktgen: all nicsim ## the generator beside testpmd; into build/bench.json
 	@tools/deps.sh install bench
 	@$(PYTHON) tests/bench/bench.py --only pktgen --only pktgen-curve \
 		--only pktgen-latency
+
+bench-page: all nicsim bpf-programs ## the tables of docs/performance.md and README.md, from one run
+	@tools/deps.sh install bench
+	@$(PYTHON) tests/bench/bench.py --page --runs 3
 
 bench: all nicsim ## speed beside a peer in the same run; writes build/bench.json
 	@tools/deps.sh install bench

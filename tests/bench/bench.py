@@ -48,6 +48,7 @@
                                  packet on, and of the one that takes it (steering.py)
   pktgen.*, peer.testpmd.*       the generator beside testpmd: a frame's cycles on one core, the
                                  rate against frames for one doorbell, the least latency (pktgen.py)
+  rings.*, acl.*                 programs without the image: drivers' rings, access lists (programs.py)
   boot.*, image.*, memory.*      start-up and size
 
 Prints a table and writes build/bench.json: a list of {name, value, unit, better, accel, runs,
@@ -74,6 +75,7 @@ import tempfile
 import time
 
 sys.dont_write_bytecode = True
+import page
 from bfd import bfd
 from bgp import bgp
 from capture import capture
@@ -92,10 +94,11 @@ from overload import overload
 from peers import FULL_PEERS, PEERS, build_l3fwd, dpdk_version
 from results import RESULTS, Results
 from router import cycles_in_a_slice, drops_of
-from price import price
 from pktgen import pktgen
 from plots import draw
-from services import choose_family, plain_requests, tcp, tcp_idle, udp_rtt
+from price import price
+from programs import acl, rings
+from services import choose_family, plain_requests, tcp, tcp_bulk, tcp_idle, udp_rtt
 from steering import steering
 from switch import switch
 from table import SMALL, Full, configuration
@@ -118,9 +121,10 @@ SATURATED = 0.98  # from this busy share of the data core on, the core is the li
 ENGINE = {"engine-fpm": engine_fpm, "engine-zebra": zebra, "engine-bgp": bgp,
           "engine-churn": engine_churn, "engine-takeover": takeover}  # the parts of "engine"
 PARTS = ["forwarding", "full-table", "full-table6", "families", "price", "null", "no-loss", "overload", "floods",
-         "tail-writes", "tcp", "tcp-idle", "tcp-plain", "udp-rtt", "http", "content", "web-load", "scrape", "churn",
-         "engine", "engine-fpm", "engine-zebra", "engine-bgp", "engine-churn", "engine-takeover",
-         "tail", *TAIL_PARTS, "idle", "elastic", "bfd", "capture", "xdp", "steering", "switch", "pktgen", "pktgen-curve", "pktgen-latency", "boot", "boot-routes", "sizes"]
+         "tail-writes", "tcp", "tcp-idle", "tcp-plain", "tcp-bulk", "udp-rtt", "http", "content", "web-load", "scrape",
+         "churn", "engine", "engine-fpm", "engine-zebra", "engine-bgp", "engine-churn", "engine-takeover",
+         "tail", *TAIL_PARTS, "idle", "elastic", "bfd", "capture", "xdp", "steering", "switch", "pktgen",
+         "pktgen-curve", "pktgen-latency", "rings", "acl", "boot", "boot-routes", "sizes"]
 
 
 def null_routes(prefixes):
@@ -378,11 +382,13 @@ def services(results, work, accel, runs, parts, nics, quick, family):
             tcp(results, work, accel, huge, runs, nics, quick)
             if family == 4:  # the same record in both families
                 idle_memory(results, work, huge)
-        else:  # tcp() includes both
+        else:  # tcp() includes all of these
             if "tcp-idle" in parts:
                 tcp_idle(results, work, accel, huge, runs)
             if "tcp-plain" in parts:
                 plain_requests(results, work, accel, huge, runs)
+            if "tcp-bulk" in parts:
+                tcp_bulk(results, work, accel, huge, runs)
         if "udp-rtt" in parts:
             udp_rtt(results, work, accel, huge, runs)
 
@@ -395,6 +401,8 @@ def main():
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=2.0, help="length of a run (default 2)")
     parser.add_argument("--only", choices=PARTS, action="append")
+    parser.add_argument("--page", action="store_true",
+                        help="the parts behind docs/performance.md, and write its tables and README's (page.py)")
     parser.add_argument("--family", type=int, choices=[4, 6], default=4,
                         help="of tcp, tcp-idle, tcp-plain and udp-rtt: the version of IP (4)")
     parser.add_argument("--nic", choices=options.NIC_MODELS, action="append",
@@ -409,8 +417,8 @@ def main():
     parser.add_argument("--quick", action="store_true",
                         help="few numbers of connections, seconds of BFD: to see that it works")
     arguments = parser.parse_args()
-    parts = arguments.only or PARTS
-    nics = arguments.nic or list(options.NIC_MODELS)
+    parts = arguments.only or (page.PARTS if arguments.page else PARTS)
+    nics = arguments.nic or list(page.CARDS if arguments.page else options.NIC_MODELS)
     if not os.path.exists(options.KERNEL):
         raise BenchError("%s is not built (make)" % options.KERNEL)
     accel = choose(arguments.accel)
@@ -448,7 +456,7 @@ def main():
         if "tail-writes" in parts:
             for nic in nics:
                 tail_writes(results, work, accel, nic, SLICE_S)
-        if {"tcp", "tcp-idle", "tcp-plain", "udp-rtt"} & set(parts):
+        if {"tcp", "tcp-idle", "tcp-plain", "tcp-bulk", "udp-rtt"} & set(parts):
             services(results, work, accel, arguments.runs, parts, nics, arguments.quick,
                      arguments.family)
         if "http" in parts:
@@ -489,6 +497,10 @@ def main():
         if {"pktgen", "pktgen-curve", "pktgen-latency"} & set(parts):
             with hugepages() as huge:
                 pktgen(results, work, huge, accel, arguments.runs, parts, nics)
+        if "rings" in parts:
+            rings(results, arguments.runs)
+        if "acl" in parts:
+            acl(results, arguments.runs)
         if "boot" in parts:
             boot(results, work, accel, arguments.runs)
         if "boot-routes" in parts:
@@ -504,6 +516,8 @@ def main():
     results.note(missing or "plots of all that the file has: " + ", ".join(
         os.path.relpath(path, os.getcwd()) for path in made))
     results.table()
+    if arguments.page:
+        page.write(results.entries)
     print("  written to %s" % os.path.relpath(RESULTS, os.getcwd()))
     return 0
 

@@ -29,6 +29,7 @@ from load import (CPU_DATA, CPU_GENERATOR, SLICE_S, BenchError, Generator, build
                   pin_guest, progress, realtime, round_trip_ns)
 from models import BURSTS, guest_tsc_hz, process_of
 from peers import dpdk_under_load, dpdk_version, virtio_user
+from table import SMALL
 from launcher import nicsim
 from launcher.guest import PROMPT, Guest
 from launcher.options import NIC_MODELS
@@ -65,7 +66,7 @@ class Sink(Generator):
     """vhost_gen as the receiver of a generator."""
 
     def __init__(self, work, huge, cable=False):
-        super().__init__(work, huge, 1)
+        super().__init__(work, huge, SMALL[0].load)
         self.cable = cable
         self.sockets = self.sockets if cable else self.sockets[1:]
 

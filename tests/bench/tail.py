@@ -33,7 +33,7 @@ from load import (CPU_DATA, CPU_GENERATOR, NEAR_ENOUGH, NEAR_NS, REST_S, SLICE_S
                   ran_ns, realtime, round_trip_ns)
 from peers import PEERS, build_l3fwd, dpdk_version
 from router import data_core, router_under_load
-from services import (ECHO, Flood, Stopped, awake, build, busy_cycles, mkdir, on_linux, on_testpmd, on_virtio)
+from services import (ECHO, GAP_NS, Flood, Stopped, awake, build, busy_cycles, mkdir, on_linux, on_testpmd, on_virtio)
 from table import SMALL, Consecutive
 from times import NAMES, Noise, Times, pairs, split
 from web import HANDSHAKES, HTTP, management, scraper_host, scraping
@@ -42,7 +42,6 @@ SHARES = (10, 50, 90)
 CAPACITY_S = 0.2
 SHARED_S = 0.2  # of the generator's own time; with the time of the others still less than a second
 ON_TIME = 0.97  # of the packets that were due: with less, the load was more than the capacity
-GAP_NS = {"vhost": 5000, "tap": 50000}  # a tap's system calls take longer than a turn on rings
 TCP_CONNECTIONS = 64
 CHURN_RATE = 50000
 ODD = 128  # of 256

@@ -38,9 +38,10 @@
  *   flow SECONDS RATE GAP-NS SIZE PORT
  *                             flow ...     the same of datagrams, any number under way; a rate of 0:
  *                             FLOW_AHEAD under way at a time. IPv4 only
- *   udp SECONDS SIZE PORT     udp COUNT LOST LEFT-OUT MIN P50 P99 P999 MAX
+ *   udp SECONDS GAP-NS SIZE PORT
+ *                             udp COUNT LOST LEFT-OUT MIN P50 P99 P999 MAX
  *                             one datagram at a time, round trip in ns. LEFT-OUT: samples during
- *                             which this program was off its core for GAP_NS or more, by its own
+ *                             which this program was off its core for GAP-NS or more, by its own
  *                             time stamps: they do not describe the server
  *   quit
  *
@@ -75,7 +76,6 @@ _Static_assert(HEADER_AT >= BUF_META, "the header fits behind the buffer's own")
 #define LINK_MTU 1500
 #define TCP_HEADER_BYTES 32 /* with timestamps */
 #define RESOLVE_MS 4000 /* a new server first checks that its IPv6 address is unique */
-#define GAP_NS 5000 /* between readings of the clock: longer, and another process had the core */
 #define LOST_MS 100
 #define WARM_UP_MS 20
 #define SETTLE_LOOKS 100
@@ -593,7 +593,7 @@ static uint64_t await(uint64_t number, uint64_t start, uint64_t patience, bool n
 	return 0;
 }
 
-static void udp(double seconds, unsigned size, uint16_t port)
+static void udp(double seconds, double gap_ns, unsigned size, uint16_t port)
 {
 	uint8_t f[ETH_HLEN + LINK_MTU] = {0};
 	uint64_t lost = 0, left_out = 0, number = tsc_now(), end;
@@ -621,7 +621,7 @@ static void udp(double seconds, unsigned size, uint16_t port)
 			end = ahead == 0 ? tsc_now() + (uint64_t)(seconds * hz) : end;
 		} else if (took == 0) {
 			lost++;
-		} else if (ns((double)gap) >= GAP_NS) {
+		} else if (ns((double)gap) >= gap_ns) {
 			left_out++;
 		} else {
 			histogram_add(&latency, took);
@@ -872,8 +872,8 @@ int main(int argc, char **argv)
 			pace(seconds, rate, gap);
 		else if (sscanf(line, "flow %lf %lf %lf %u %u", &seconds, &rate, &gap, &size, &port) == 5)
 			flow(seconds, rate, gap, size, (uint16_t)port);
-		else if (sscanf(line, "udp %lf %u %u", &seconds, &size, &port) == 3)
-			udp(seconds, size, (uint16_t)port);
+		else if (sscanf(line, "udp %lf %lf %u %u", &seconds, &gap, &size, &port) == 4)
+			udp(seconds, gap, size, (uint16_t)port);
 		else
 			printf("what?\n");
 	}

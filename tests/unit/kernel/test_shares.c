@@ -223,7 +223,7 @@ static void small(void **s)
 	assert_int_equal(arena_of(64 * MIB, 16), 0);
 }
 
-/* docs/performance.md, At a glance: a million idle connections in a guest of 1 GiB, and 96 MiB of buffers. */
+/* docs/performance.md, TCP and UDP: a million idle connections in a guest of 1 GiB, and 96 MiB of buffers. */
 static void million(void **s)
 {
 	(void)s;
