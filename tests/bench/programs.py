@@ -33,7 +33,7 @@ def rings(results, runs):
         for kind in kinds:
             best, middle = [], []
             for _ in range(runs):
-                said = output("slots_bench", nic, kind)
+                said = re.sub(r"slots_bench: SEED=\d+\n", "", output("slots_bench", nic, kind))
                 sizes = said.splitlines()[0].split(":")[1].split()
                 line = [line for line in said.splitlines() if " %s " % kind in line and "mini" not in line][-1]
                 figures = re.findall(r"([\d.]+) \( *([\d.]+)\)", line)
