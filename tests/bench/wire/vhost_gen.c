@@ -86,6 +86,7 @@
 #define REST_NS 500 /* between polls of a ring that had less than a batch */
 #define WARM_UP_S 0.05
 #define BEGIN_S 5
+#define WAIT_US 2000 /* between looks for the first frame: on some hosts a look costs 50 us and more */
 #define SPEAK_US 200 /* between two neighbours */
 #define QUIET_S 0.05
 
@@ -396,7 +397,7 @@ static uint64_t wait_for_first(struct vhost_ring *q)
 	q->rest = 0;
 	for (; now < end && vhost_available(q, now) == 0; now = rte_rdtsc()) {
 		q->rest = 0;
-		usleep(50);
+		usleep(WAIT_US);
 	}
 	return now;
 }
