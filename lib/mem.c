@@ -5,6 +5,7 @@
  */
 #include "lib/mem.h"
 
+#if !__STDC_HOSTED__ /* the unit test has other names for them */
 #undef memcpy
 #undef memmove
 #undef memset
@@ -12,6 +13,7 @@
 #undef strlen
 #undef strcmp
 #undef strncmp
+#endif
 
 void *memcpy(void *restrict dst, const void *restrict src, size_t n)
 {
