@@ -213,11 +213,13 @@ def test_a_million_routes(make_lab, record_property):
     lab = make_lab(router_config(extra="".join(lines)), "--memory", "3G", timeout_s=240)
     took = time.monotonic() - began
     text = lab.router.text
-    progress = [int(n) for n in re.findall(r"configuration: (\d+) lines read", text)]
-    assert progress == sorted(progress)
+    progress = [[int(n) for n in re.findall(r"configuration: (\d+) " + what, text)]
+                for what in ("lines read", "of 1000000 routes entered")]
+    assert progress == [sorted(numbers) for numbers in progress]
     ready = float(re.search(r"ready: .* ([\d.]+) ms after boot", text)[1])
     print("ready %.1f s after boot, %.1f s in all, progress %s" % (ready / 1000, took, progress))
-    assert ready < 2000 or progress, text
+    # boot, reading, checks and entering: none says anything in its first second
+    assert ready < 4000 or any(progress), text
     lab.right.ip("address", "add", "11.244.35.241/32", "dev", "lo")
     pings(lab.left, "11.244.35.241")
     lab.router.command("configure")
