@@ -11,6 +11,7 @@ import pytest
 from conftest import eventually
 
 WAIT_S = 60
+RESUMED = b"lldpd should resume operations"
 # for each application the statements of its address, and its capability in lldpd's words
 ADDRESS = {"router": "interface eth0\n description to h0\n ip address 192.0.2.1/24\n",
            "pktgen": "interface eth0\n description to h0\n ip address 192.0.2.1/24\n",
@@ -25,10 +26,14 @@ class Lldpd:
 
     def __init__(self, host, work, hold):
         self.host, self.socket = host, str(work / "socket")
-        self.child = host.popen(["lldpd", "-d", "-u", self.socket, "-I", "eth0"], stdin=subprocess.DEVNULL,
-                                stdout=open(work / "log", "ab"), stderr=subprocess.STDOUT, start_new_session=True)
-        eventually(lambda: self.ask("show", "configuration").returncode == 0, WAIT_S,
-                   "lldpd answers (its output: %s)" % (work / "log"))
+        with open(work / "log", "ab") as log:
+            before = log.tell()
+            self.child = host.popen(["lldpd", "-d", "-u", self.socket, "-I", "eth0"], stdin=subprocess.DEVNULL,
+                                    stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
+        # lldpd starts an lldpcli of its own, which reads the whole configuration, lifts the pause in it and writes it
+        # back: what is configured in between is lost.
+        eventually(lambda: RESUMED in (work / "log").read_bytes()[before:], WAIT_S,
+                   "lldpd resumes (its output: %s)" % (work / "log"))
         for words in (["lldp", "tx-interval", "1"], ["lldp", "tx-hold", str(hold)], ["system", "hostname", "h0"],
                       ["system", "description", "a Linux host"]):
             assert self.ask("configure", *words).returncode == 0
