@@ -254,12 +254,9 @@ int load_check(const struct config *c, enum core_app_number app, struct text_err
 /* Logs progress once a second: a text of a million lines takes a second or more. */
 static void say_progress(uint32_t lines)
 {
-	uint64_t now = clock_tsc();
 	core_alive();
-	if (now - progress_tsc < self.info->tsc_hz)
-		return;
-	progress_tsc = now;
-	log_event(LOG_INFO, "CONFIG", "configuration: %u lines read", lines);
+	if (log_is_due(&progress_tsc))
+		log_event(LOG_INFO, "CONFIG", "configuration: %u lines read", lines);
 }
 
 /* Allocates memory for the routes and rules of either configuration, once per program start and in one

@@ -18,6 +18,7 @@
 
 #include "lib/log_level.h"
 #include "lib/types.h"
+#include "runtime/runtime.h"
 
 #define LOG_RECORDS 512
 #define LOG_FACILITY 24 /* bytes, with NUL */
@@ -33,6 +34,16 @@
  * LOG_FACILITY. Control characters in the text become '?', because a part of it may come from a neighbour.
  */
 void log_event(enum log_level level, const char *facility, const char *format, ...) PRINTF_LIKE(3, 4);
+
+/* True if a second has passed since *said_tsc, which is then set to now: for messages of progress. */
+static inline bool log_is_due(uint64_t *said_tsc)
+{
+	const uint64_t now = clock_tsc();
+	if (now - *said_tsc < self.info->tsc_hz)
+		return false;
+	*said_tsc = now;
+	return true;
+}
 
 /* At each start of the control plane: takes memory, if no message has done so before. The console says if there is none;
  * messages then go to the console alone. */

@@ -159,11 +159,8 @@ static void say_progress(uint32_t prefixes, uint64_t *said_tsc)
 	if (prefixes % PROGRESS_STEP)
 		return;
 	core_alive();
-	const uint64_t now = clock_tsc();
-	if (now - *said_tsc < self.info->tsc_hz)
-		return;
-	*said_tsc = now;
-	log_event(LOG_INFO, "ENGINE", "routing engine: %u prefixes of the program before read", prefixes);
+	if (log_is_due(said_tsc))
+		log_event(LOG_INFO, "ENGINE", "routing engine: %u prefixes of the program before read", prefixes);
 }
 
 void engine_resume(void)

@@ -528,14 +528,11 @@ static void look_ahead(const struct config *c, const uint32_t *order, uint32_t i
 	rib_prefetch(&rib, &p);
 }
 
-/* Logs once a second how many routes have been entered. said: when it was last done; it is set to now. */
-static void say_entered(uint32_t routes, uint32_t all, uint64_t *said)
+/* Logs once a second how many routes have been entered. */
+static void say_entered(uint32_t routes, uint32_t all, uint64_t *said_tsc)
 {
-	const uint64_t now = clock_tsc();
-	if (now - *said < self.info->tsc_hz)
-		return;
-	*said = now;
-	log_event(LOG_INFO, "CONFIG", "configuration: %u of %u routes entered", routes, all);
+	if (routes % CONFIG_PROGRESS_LINES == 0 && log_is_due(said_tsc))
+		log_event(LOG_INFO, "CONFIG", "configuration: %u of %u routes entered", routes, all);
 }
 
 void routes_configured(void)
@@ -543,11 +540,10 @@ void routes_configured(void)
 	const struct config *c = &running.config;
 	const uint32_t *order = config_routes_near(c, running.memory.scratch, running.memory.scratch_words);
 	const uint32_t all = c->route_count + c->route6_count;
-	uint64_t said = clock_tsc();
+	uint64_t said_tsc = clock_tsc();
 	for (uint32_t k = 0; k < c->route_count; k++) {
 		const uint32_t i = order ? order[k] : k;
-		if (k % CONFIG_PROGRESS_LINES == 0)
-			say_entered(k, all, &said);
+		say_entered(k, all, &said_tsc);
 		look_ahead(c, order, k);
 		if (c->routes[i].follows)
 			continue;
@@ -556,8 +552,7 @@ void routes_configured(void)
 		core_alive();
 	}
 	for (uint32_t i = 0; i < c->route6_count; i++) {
-		if (i % CONFIG_PROGRESS_LINES == 0)
-			say_entered(c->route_count + i, all, &said);
+		say_entered(c->route_count + i, all, &said_tsc);
 		if (c->routes6[i].follows)
 			continue;
 		routes_change6(&c->routes6[i], c, i);

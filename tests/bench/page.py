@@ -22,8 +22,8 @@ L3FWD, FIB, LINUX, NGINX, IIP, TESTPMD = "l3fwd, LPM", "l3fwd, FIB", "Linux", "n
 
 
 class Row:
-    """label; the names of our entry and of the peer's (None: the one in our entry; "": there is no peer); the form of a
-    value, and by what it is divided."""
+    """label; the name of our entry; the form of a value; what the peer is called (None: there is none); the name of its
+    entry (None: its value is in ours); by what values are divided."""
 
     def __init__(self, label, name, form, peer=None, beside=None, scale=1.0):
         self.label, self.name, self.form, self.peer, self.beside, self.scale = label, name, form, peer, beside, scale
