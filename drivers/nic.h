@@ -594,6 +594,35 @@ struct nic_ops {
 	void (*time_stamps)(struct nic *nic, struct nic_stamps *out);
 };
 
+/*
+ * For transmit rings that remember the owner of each descriptor or frame: the buffer's number, above `plain` if
+ * it is not a plain packet's. Frees what the next n owners from `tail` on have, plain ones in blocks; the others
+ * by free_odd.
+ */
+#define NIC_FREE_BLOCK 8u
+
+static inline __attribute__((always_inline)) void
+nic_free_sent(struct bufpool *pool, const uint32_t *owner, uint32_t mask, uint32_t tail, uint32_t n,
+              uint32_t plain, void (*free_odd)(struct bufpool *, uint32_t))
+{
+	while (n) {
+		const uint32_t at = tail & mask;
+		if (likely(n >= NIC_FREE_BLOCK) && likely(at + NIC_FREE_BLOCK <= mask + 1) &&
+		    likely(buf_free_block(pool, &owner[at], NIC_FREE_BLOCK, ~plain))) {
+			n -= NIC_FREE_BLOCK;
+			tail += NIC_FREE_BLOCK;
+			continue;
+		}
+		for (uint32_t end = tail + u32_min(n, NIC_FREE_BLOCK); tail != end; tail++, n--) {
+			const uint32_t buf = owner[tail & mask];
+			if (likely(buf <= plain))
+				buf_free(pool, buf);
+			else
+				free_odd(pool, buf);
+		}
+	}
+}
+
 extern const struct nic_ops *const nic_drivers[];
 extern const unsigned nic_driver_count;
 

@@ -15,7 +15,6 @@
 #include "lib/number.h"
 
 #define DESC_PER_LINE (CACHE_LINE / sizeof(union intel_tx_desc))
-#define FREE_BLOCK 8u /* buffers freed together */
 #define ETHER_BYTES 14
 #define TCP_BYTES 20
 #define TCP_BYTES_MAX 60
@@ -45,28 +44,12 @@ static __attribute__((noinline)) void free_odd(struct bufpool *pool, uint32_t ow
 		pkt_free(pool, &p);
 }
 
-/* Frees the buffers of the next n descriptors: blocks of plain packets together. */
+/* Frees the buffers of the next n descriptors. */
 static inline void free_sent(struct intel_tx *r, struct bufpool *pool, uint32_t n)
 {
-	const uint32_t *owner = r->owner;
-	uint32_t tail = r->tail, mask = r->mask;
+	const uint32_t tail = r->tail;
 	r->tail = tail + n;
-	while (n) {
-		const uint32_t at = tail & mask;
-		if (likely(n >= FREE_BLOCK) && likely(at + FREE_BLOCK <= mask + 1) &&
-		    likely(buf_free_block(pool, &owner[at], FREE_BLOCK, ~INTEL_OWNER_BUF))) {
-			n -= FREE_BLOCK;
-			tail += FREE_BLOCK;
-			continue;
-		}
-		for (uint32_t end = tail + u32_min(n, FREE_BLOCK); tail != end; tail++, n--) {
-			const uint32_t buf = owner[tail & mask];
-			if (likely(buf <= INTEL_OWNER_BUF))
-				buf_free(pool, buf);
-			else
-				free_odd(pool, buf);
-		}
-	}
+	nic_free_sent(pool, r->owner, r->mask, tail, n, INTEL_OWNER_BUF, free_odd);
 }
 
 COLD void intel_tx_release(struct intel_tx *r, struct bufpool *pool)

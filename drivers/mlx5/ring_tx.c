@@ -19,7 +19,6 @@
 #define VLAN_BYTES 4
 #define PLAIN_SEGMENTS 3
 #define WQE_WQEBBS_MAX 16
-#define FREE_BLOCK 8u /* buffers freed together */
 
 /* --- completion --- */
 
@@ -62,28 +61,12 @@ static __attribute__((noinline)) void free_odd(struct bufpool *pool, uint32_t ow
 	pkt_free(pool, &p);
 }
 
-/* Frees the buffers of the next n frames: blocks of plain ones together. */
+/* Frees the buffers of the next n frames. */
 static inline void free_sent(struct mlx5_tx *r, struct bufpool *pool, uint32_t n)
 {
-	const uint32_t *owner = r->owner;
-	uint32_t tail = r->frame_tail, mask = r->mask;
+	const uint32_t tail = r->frame_tail;
 	r->frame_tail = tail + n;
-	while (n) {
-		const uint32_t at = tail & mask;
-		if (likely(n >= FREE_BLOCK) && likely(at + FREE_BLOCK <= mask + 1) &&
-		    likely(buf_free_block(pool, &owner[at], FREE_BLOCK, ~MLX5_OWNER_BUF))) {
-			n -= FREE_BLOCK;
-			tail += FREE_BLOCK;
-			continue;
-		}
-		for (uint32_t end = tail + u32_min(n, FREE_BLOCK); tail != end; tail++, n--) {
-			const uint32_t buf = owner[tail & mask];
-			if (likely(buf <= MLX5_OWNER_BUF))
-				buf_free(pool, buf);
-			else
-				free_odd(pool, buf);
-		}
-	}
+	nic_free_sent(pool, r->owner, r->mask, tail, n, MLX5_OWNER_BUF, free_odd);
 }
 
 COLD void mlx5_tx_free(struct mlx5_tx *r, struct bufpool *pool)
