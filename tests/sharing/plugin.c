@@ -8,7 +8,9 @@
  * not seen, so DMA does not count.
  *
  * A transfer is of kind `data` if two CPUs other than CPU 0 take part, else `control`: CPU 0 runs the
- * control core. Transfers are kept by instruction, guest virtual line and kind.
+ * control core. Transfers are kept by instruction, guest virtual line and kind. An instruction that reads
+ * packets takes as many lines as there are buffers in use: its lines after the first ROWS_AN_INSTRUCTION
+ * are counted in one row, with the address 0.
  *
  * Commands come by the FIFO `fifo=PATH`, one byte each: 'b' forgets all lines and transfers and
  * begins to count, 'e' ends it, 't' changes nothing. After each, PATH of `out=PATH` is the table so far: written under another
@@ -56,7 +58,7 @@ int qemu_plugin_install(qemu_plugin_id_t, const void *, int, char **);
 #define EXPORT __attribute__((visibility("default")))
 EXPORT int qemu_plugin_version = PLUGIN_VERSION;
 
-enum { LINE_LOG2 = 6, CPUS = 32, LINES = 1 << 24, SITES = 1 << 16 };
+enum { LINE_LOG2 = 6, CPUS = 32, LINES = 1 << 24, SITES = 1 << 16, ROWS_AN_INSTRUCTION = 64 };
 
 /* A line: bits 0 to 31 the CPUs that hold it, bits 32 to 39 1 + the CPU that wrote it last, or 0.
  * Lines above 1 GiB are outside the machines that tests/sharing/sharing.py makes. */
@@ -67,6 +69,7 @@ static _Atomic uint64_t accesses[CPUS][8]; /* one host line each */
 struct site {
 	uint64_t pc, vline;
 	bool data, used;
+	uint32_t rows; /* in the row of vline 0: rows that its instruction has otherwise */
 	uint64_t transfers, stores;
 };
 static struct site sites[SITES];
@@ -74,19 +77,35 @@ static uint64_t lost;
 static pthread_mutex_t site_lock = PTHREAD_MUTEX_INITIALIZER;
 static const char *fifo_path, *out_path;
 
-static void count_transfer(uint64_t pc, uint64_t vline, bool data, bool store)
+/* The row of these three, or NULL if 64 rows beside its place are taken by others. Under site_lock. */
+static struct site *find_site(uint64_t pc, uint64_t vline, bool data)
 {
 	uint64_t hash = (pc * 31 + vline * 2 + data) * UINT64_C(0x9e3779b97f4a7c15);
-	pthread_mutex_lock(&site_lock);
-	struct site *site = NULL;
-	for (size_t i = 0; i < 64 && !site; i++) {
+	for (size_t i = 0; i < 64; i++) {
 		struct site *at = &sites[((hash >> 40) + i) % SITES];
-		if (!at->used)
-			*at = (struct site){ .pc = pc, .vline = vline, .data = data, .used = true };
-		if (at->pc == pc && at->vline == vline && at->data == data)
-			site = at;
+		if (!at->used || (at->pc == pc && at->vline == vline && at->data == data))
+			return at;
 	}
-	if (site) {
+	return NULL;
+}
+
+static void count_transfer(uint64_t pc, uint64_t vline, bool data, bool store)
+{
+	pthread_mutex_lock(&site_lock);
+	struct site *site = find_site(pc, vline, data), *rest = find_site(pc, 0, data);
+	if (rest && site && !site->used) {
+		if (!rest->used)
+			*rest = (struct site){ .pc = pc, .data = data, .used = true };
+		if (rest->rows < ROWS_AN_INSTRUCTION) {
+			rest->rows++;
+			site = find_site(pc, vline, data); /* the new row of the rest may have its place */
+			if (site && !site->used)
+				*site = (struct site){ .pc = pc, .vline = vline, .data = data, .used = true };
+		} else {
+			site = rest;
+		}
+	}
+	if (site && site->used) {
 		site->transfers++;
 		site->stores += store;
 	} else {
@@ -173,7 +192,7 @@ static void write_table(void)
 	pthread_mutex_lock(&site_lock);
 	fprintf(out, "accesses %llu lost %llu\n", (unsigned long long)all, (unsigned long long)lost);
 	for (size_t i = 0; i < SITES; i++)
-		if (sites[i].used)
+		if (sites[i].transfers)
 			fprintf(out, "%s %llx %llx %llu %llu\n", sites[i].data ? "data" : "control",
 				(unsigned long long)sites[i].pc, (unsigned long long)sites[i].vline << LINE_LOG2,
 				(unsigned long long)sites[i].transfers, (unsigned long long)sites[i].stores);
