@@ -132,6 +132,12 @@ static inline bool adj_way_is_plain(uint32_t way)
 	return (way & 0xff0000ff) == ((uint32_t)ADJ_FORWARD << 24 | ETH_HLEN);
 }
 
+/* Is the neighbour known, and the interface a VLAN? */
+static inline bool adj_way_is_tagged(uint32_t way)
+{
+	return (way & 0xff0000ff) == ((uint32_t)ADJ_FORWARD << 24 | (ETH_HLEN + ETH_TAG_LEN));
+}
+
 static inline unsigned adj_way_port(uint32_t way) { return way >> 8 & 0xff; }
 static inline unsigned adj_way_interface(uint32_t way) { return way >> 16 & 0xff; }
 

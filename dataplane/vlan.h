@@ -111,6 +111,16 @@ static inline void vlan_adjacency(struct adj *a, const struct dp_interface *ifp,
 	}
 }
 
+/* Writes the header of a VLAN's adjacency; the frame begins with it. */
+static inline void vlan_header_copy(uint8_t *frame, const uint8_t *header)
+{
+	const uint64_t stations = raw64_load(header), tag = raw64_load(header + 8);
+	const uint16_t type = raw16_load(header + 16);
+	raw64_store(frame, stations);
+	raw64_store(frame + 8, tag);
+	raw16_store(frame + 16, type);
+}
+
 /* Writes the Ethernet header of a frame that leaves by that adjacency. Counts the frame if the
  * interface is a VLAN. */
 static inline void vlan_header(struct pkt *p, const struct adj *a, struct dp_carried *carried)
@@ -122,11 +132,7 @@ static inline void vlan_header(struct pkt *p, const struct adj *a, struct dp_car
 	carried[a->interface].tx_pkts++;
 	carried[a->interface].tx_bytes += p->len;
 	vlan_move(p, -ETH_TAG_LEN);
-	uint64_t stations = raw64_load(a->header), tag = raw64_load(a->header + 8);
-	uint16_t type = raw16_load(a->header + 16);
-	raw64_store(p->data, stations);
-	raw64_store(p->data + 8, tag);
-	raw16_store(p->data + 16, type);
+	vlan_header_copy(p->data, a->header);
 }
 
 #endif

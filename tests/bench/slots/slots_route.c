@@ -14,6 +14,7 @@
 #include "apps/router/verify.h"
 #include "control/control.h"
 #include "dataplane/trace_note.h"
+#include "dataplane/vlan.h"
 #include "runtime/runtime.h"
 #include "net/fib/fib.h"
 #include "net/ip4.h"
@@ -22,6 +23,8 @@
 #include "tests/unit/rig/prefixes.h"
 
 #define NEIGHBOURS 64
+#define VID 10
+#define VLAN NIC_PORTS_MAX /* the number of its interface */
 #define DESTINATIONS (1u << 20)
 #define HUGE_PAGE ((size_t)2 << 20)
 
@@ -178,12 +181,10 @@ static void full6_make(void)
 	free(p);
 }
 
-static void neighbour_make(struct adj *a, uint16_t type)
+static void neighbour_make(struct adj *a, unsigned interface, uint16_t type)
 {
-	*a = (struct adj){.port = 0, .state = ADJ_FORWARD, .mtu = 1500, .header_bytes = ETH_HLEN};
-	memcpy(a->header, theirs, sizeof theirs);
-	memcpy(a->header + 6, ours, sizeof ours);
-	be16_store(a->header + 12, type);
+	*a = (struct adj){.port = 0, .state = ADJ_FORWARD, .mtu = 1500, .interface = (uint8_t)interface};
+	vlan_adjacency(a, &dp.interface[interface], theirs, type);
 }
 
 void route_start(uint32_t full_routes, uint32_t six_routes)
@@ -196,10 +197,9 @@ void route_start(uint32_t full_routes, uint32_t six_routes)
 	dp.filters = &dp.filter_set[0];
 	dp.interface[0] = (struct dp_interface){.enabled = true, .enabled6 = true, .link_up = true};
 	memcpy(dp.interface[0].mac, ours, sizeof ours);
-	for (unsigned i = 0; i < NEIGHBOURS; i++) {
-		neighbour_make(&dp.adj[NH_NEIGHBOUR + i], ETH_TYPE_IP4);
-		neighbour_make(&dp.adj[NH_NEIGHBOUR6 + i], ETH_TYPE_IP6);
-	}
+	dp.interface[VLAN] = dp.interface[0];
+	dp.interface[VLAN].vid = VID;
+	dp.vlan[0][VID] = VLAN;
 	self.counters = &counters;
 	self.fates = &fates;
 	router_app.data_start();
@@ -214,6 +214,12 @@ void route_table(enum route_table wanted)
 		full6_make();
 	dp.fib = table == ROUTE_FULL ? full.fib : one.fib;
 	dp.fib6 = full6.fib;
+	const unsigned interface = table == ROUTE_VLAN ? VLAN : 0;
+	dp.tagged = table == ROUTE_VLAN;
+	for (unsigned i = 0; i < NEIGHBOURS; i++) {
+		neighbour_make(&dp.adj[NH_NEIGHBOUR + i], interface, ETH_TYPE_IP4);
+		neighbour_make(&dp.adj[NH_NEIGHBOUR6 + i], interface, ETH_TYPE_IP6);
+	}
 }
 
 static void ip4_write(uint8_t *ip, uint32_t number)
@@ -221,7 +227,7 @@ static void ip4_write(uint8_t *ip, uint32_t number)
 	const struct ip4_build b = {.src = IP4(198, 18, 0, 1),
 	                            .dst = table == ROUTE_FULL ? destination[number % DESTINATIONS]
 	                                                       : IP4(198, 19, 0, 0) + (number & 0xffff),
-	                            .payload_len = 26,
+	                            .payload_len = table == ROUTE_VLAN ? 26 - ETH_TAG_LEN : 26,
 	                            .ttl = 64,
 	                            .proto = IP4_PROTO_UDP};
 	ip4_header_build(ip, &b);
@@ -242,6 +248,10 @@ void route_frame(uint8_t *at, uint32_t number)
 	memset(at, 0, 60);
 	memcpy(at, ours, sizeof ours);
 	memcpy(at + 6, theirs, sizeof theirs);
+	if (table == ROUTE_VLAN) {
+		eth_tag_build(at, VID);
+		at += ETH_TAG_LEN;
+	}
 	be16_store(at + 12, table == ROUTE_SIX ? ETH_TYPE_IP6 : ETH_TYPE_IP4);
 	(table == ROUTE_SIX ? ip6_write : ip4_write)(at + ETH_HLEN, number);
 }

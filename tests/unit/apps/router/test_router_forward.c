@@ -202,8 +202,10 @@ static void make(unsigned i, unsigned sixes, unsigned changed)
 	p->len = (uint16_t)(total + ETH_HLEN < ETH_FRAME_MIN ? ETH_FRAME_MIN : total + ETH_HLEN);
 	if (random_below(100) < changed)
 		(six ? change6 : change)(p);
-	if (random_below(40) == 0)
+	if (random_below(40) == 0) {
 		p->flags = PKT_CSUM_PARTIAL;
+		pkt_meta(&self.pool, i)->csum_start = ETH_HLEN + IP4_HLEN;
+	}
 	memcpy(was[i], p->data, ROOM);
 }
 
@@ -266,6 +268,7 @@ static void assert_sent(unsigned port, unsigned k, unsigned i, const uint8_t *fr
 static void compare(unsigned n, const unsigned *before)
 {
 	unsigned at[PORTS], slow_at = 0, forwarded = 0, back = 0;
+	unsigned tagged[INTERFACE + 1] = {0}, tagged_bytes[INTERFACE + 1] = {0};
 	memcpy(at, before, sizeof at);
 	bool slow_way[PKT_VECTOR_MAX] = {0};
 	for (unsigned k = 0; k < 2 * n; k++) { /* IPv4 first */
@@ -284,10 +287,20 @@ static void compare(unsigned n, const unsigned *before)
 			assert_int_equal(router.used->second[a - dp.adj], 7);
 			back += a->interface == INTERFACE;
 			forwarded++;
+			if (in[i].flags)
+				assert_int_equal(pkt_meta(&self.pool, i)->csum_start, a->header_bytes + IP4_HLEN);
+			if (a->header_bytes > ETH_HLEN) {
+				tagged[a->interface]++;
+				tagged_bytes[a->interface] += len - ETH_TAG_LEN;
+			}
 		}
 	}
 	for (unsigned port = 0; port < PORTS; port++)
 		assert_int_equal(at[port], sents[port] + core_outs[port].n);
+	for (unsigned i = 0; i <= INTERFACE; i++) {
+		assert_int_equal(router.carried[i].tx_pkts, tagged[i]);
+		assert_int_equal(router.carried[i].tx_bytes, tagged_bytes[i]);
+	}
 	for (unsigned k = 0; k < slows; k++) {
 		assert_true(slow_way[slow[k].buf]);
 		slow_way[slow[k].buf] = false;
@@ -305,17 +318,19 @@ static void compare(unsigned n, const unsigned *before)
 
 /* --- tests --- */
 
+static bool vlans; /* all interfaces are VLANs, but for odd adjacencies */
+
 static void adjacency_make(struct adj *a, unsigned ports, unsigned odd)
 {
 	const unsigned interface = random_below(ports);
 	*a = (struct adj){.port = (uint8_t)interface, .interface = (uint8_t)interface, .mtu = 1500,
-	                  .header_bytes = ETH_HLEN, .state = ADJ_FORWARD};
+	                  .header_bytes = vlans ? ETH_HLEN + ETH_TAG_LEN : ETH_HLEN, .state = ADJ_FORWARD};
 	random_fill(a->header, sizeof a->header);
 	if (random_below(100) >= odd)
 		return;
 	switch (random_below(4)) {
 	case 0: a->state = (uint8_t)random_below(ADJ_FORWARD); break;
-	case 1: a->header_bytes = ETH_HLEN + ETH_TAG_LEN; break;
+	case 1: a->header_bytes = vlans ? ETH_HLEN : ETH_HLEN + ETH_TAG_LEN; break;
 	case 2: a->mtu = (uint16_t)(40 + random_below(40)); break;
 	default: a->interface = INTERFACE; break;
 	}
@@ -393,6 +408,15 @@ static void test_plain(void **state) { (void)state, both(1, 0, 0, 0); }
 static void test_plain_six(void **state) { (void)state, both(1, 0, 100, 0); }
 static void test_ports_alternate(void **state) { (void)state, both(PORTS, 0, 20, 0); }
 static void test_adjacencies_of_every_kind(void **state) { (void)state, both(2, 30, 30, 0); }
+static void test_vlans(void **state)
+{
+	(void)state;
+	vlans = true;
+	both(1, 0, 30, 0);
+	both(2, 10, 30, 3);
+	vlans = false;
+}
+
 static void test_one_in_a_hundred_is_bad(void **state) { (void)state, both(1, 0, 0, 1); }
 static void test_bad_six(void **state) { (void)state, both(1, 0, 100, 3); }
 static void test_many_are_bad(void **state) { (void)state, both(PORTS, 10, 30, 40); }
@@ -482,6 +506,7 @@ int main(void)
 		cmocka_unit_test(test_plain_six),
 		cmocka_unit_test(test_ports_alternate),
 		cmocka_unit_test(test_adjacencies_of_every_kind),
+		cmocka_unit_test(test_vlans),
 		cmocka_unit_test(test_one_in_a_hundred_is_bad),
 		cmocka_unit_test(test_bad_six),
 		cmocka_unit_test(test_many_are_bad),
