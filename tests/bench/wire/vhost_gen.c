@@ -86,7 +86,7 @@
 #define REST_NS 500 /* between polls of a ring that had less than a batch */
 #define WARM_UP_S 0.05
 #define BEGIN_S 5
-#define WAIT_US 2000 /* between looks for the first frame: on some hosts a look costs 50 us and more */
+#define WAIT_US 2000 /* between looks while nothing is measured: on some hosts each delays a virtual CPU by 50 us and more */
 #define SPEAK_US 200 /* between two neighbours */
 #define QUIET_S 0.05
 
@@ -435,7 +435,7 @@ static void drain(void)
 		taken += n;
 		last = n > 0 ? now : last;
 		vhost_call(q, 0, true);
-		usleep(50);
+		usleep(WAIT_US);
 	}
 	pthread_mutex_unlock(&vhost_lock);
 	printf("drain %" PRIu64 "\n", taken);
@@ -594,7 +594,7 @@ static bool wake(struct vhost_ring *in, struct vhost_ring *out)
 		}
 		vhost_call(in, 0, true);
 		if (came == 0)
-			usleep(50);
+			usleep(WAIT_US);
 	}
 	return n > 0 && came >= (out ? n : 1);
 }
