@@ -246,21 +246,23 @@ __attribute__((target("avx2"))) unsigned check4_avx2(const struct pkt *v, unsign
 }
 
 /* Words of eight IPv6 headers: payload length, next header and hop limit; the first two of both
- * addresses. */
+ * addresses. More would be in a frame's next cache line (lib/pkt.h). */
 struct headers6 {
 	lanes second, src, src_more, dst, dst_more;
 };
 
+_Static_assert(ETH_HLEN + offsetof(struct ip6_header, dst) + 8 == BUF_FIRST_LINE, "the end of `to`");
+
 LANES_FN struct headers6 load_headers6(const struct pkt *v)
 {
-	const unsigned from = ETH_HLEN + 4, to = ETH_HLEN + offsetof(struct ip6_header, dst);
+	const unsigned from = ETH_HLEN + 4, to = BUF_FIRST_LINE - sizeof(part);
 	lanes a = two(&v[0], &v[4], from), b = two(&v[1], &v[5], from);
 	lanes c = two(&v[2], &v[6], from), d = two(&v[3], &v[7], from);
 	const lanes x = first_words(a, b), y = first_words(c, d);
 	const lanes z = first_pairs(last_words(a, b), last_words(c, d));
 	a = two(&v[0], &v[4], to), b = two(&v[1], &v[5], to);
 	c = two(&v[2], &v[6], to), d = two(&v[3], &v[7], to);
-	const lanes p = first_words(a, b), q = first_words(c, d);
+	const lanes p = last_words(a, b), q = last_words(c, d);
 	return (struct headers6){first_pairs(x, y), last_pairs(x, y), z, first_pairs(p, q), last_pairs(p, q)};
 }
 

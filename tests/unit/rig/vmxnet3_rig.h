@@ -12,6 +12,7 @@
 #include "drivers/vmxnet3/ring.h"
 #include "tests/unit/rig/ring_rig.h"
 
+#define ROOM (BUF_STRIDE_STANDARD - BUF_DATA_OFFSET) /* in a buffer, for a frame */
 #define QUEUE 3u /* the receive queue's number */
 
 /* The first descriptor of a sent frame as the device read it, and how many it had. */

@@ -8,7 +8,7 @@
 static void lengths(void **s)
 {
 	(void)s;
-	static const unsigned bad[] = {0, 2093, 2176, 9216, 0x3fff};
+	static const unsigned bad[] = {0, ROOM + 1, 2176, 9216, 0x3fff};
 	start(64, 200, BUF_STRIDE_STANDARD);
 	for (unsigned i = 0; i < ARRAY_LEN(bad); i++) {
 		device_receive(1);
@@ -30,8 +30,8 @@ static void pieces(void **s)
 	(void)s;
 	for (unsigned max = 1; max < 6; max++) {
 		start(64, 200, BUF_STRIDE_STANDARD);
-		device_complete(1u << 15, 2092); /* beginning */
-		device_complete(0, 2092);
+		device_complete(1u << 15, ROOM); /* beginning */
+		device_complete(0, ROOM);
 		device_complete(1u << 14, 10); /* end */
 		device_receive(5);
 		device_complete(1u << 14, 10); /* of nothing */
