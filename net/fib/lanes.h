@@ -24,6 +24,10 @@ typedef int32_t signed_lanes __attribute__((vector_size(LANES * 4)));
 /* the same type with any 4-byte alignment */
 typedef uint32_t any_lanes __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
 
+typedef long long quads __attribute__((vector_size(LANES * 4)));
+typedef long long any_quad __attribute__((aligned(1), may_alias));
+
+LANES_FN long long quad_at(const uint8_t *p) { return *(const any_quad *)(const void *)p; }
 LANES_FN lanes lanes_load(const uint32_t *p) { return *(const any_lanes *)p; }
 LANES_FN void lanes_store(uint32_t *p, lanes v) { *(any_lanes *)p = v; }
 
@@ -32,8 +36,10 @@ LANES_FN void lanes_store(uint32_t *p, lanes v) { *(any_lanes *)p = v; }
  *     any_top(e)              the top bit is set in some lane of e
  *     gather_at(base, i, e)   the word at base + 4 i in the lanes of e with the top bit set; e in
  *                             the others
- *     load_keys               for IPv6: the first and second word of n addresses, in host order;
- *                             LANES divides n
+ *     choose(of, i)           of[i % LANES] in each lane (VPERMD)
+ *     swapped(v)              the bytes of each word in reverse order
+ *     EACH_128                a list of four indices, for each 128 bits of two vectors
+ *     quads_at(d)             8 bytes at each of d[0], d[1], d[4], d[5], d[8] and so on
  */
 
 #if LANES == AVX512_LANES
@@ -46,34 +52,31 @@ LANES_FN lanes gather_at(const uint8_t *base, lanes i, lanes e)
 	                                           __builtin_ia32_cvtd2mask512((signed_lanes)e), 4);
 }
 
-typedef long long quads __attribute__((vector_size(64)));
-typedef uint64_t unsigned_quads __attribute__((vector_size(64)));
-typedef uint32_t half_lanes __attribute__((vector_size(32)));
-typedef uint32_t any_half __attribute__((vector_size(32), aligned(4), may_alias));
-
-LANES_FN void store_swapped(uint32_t *to, unsigned_quads v)
+LANES_FN lanes choose(lanes of, lanes i)
 {
-	half_lanes x = __builtin_convertvector(v, half_lanes);
-	x = (x << 8 & 0xff00ff00) | (x >> 8 & 0x00ff00ff);
-	*(any_half *)to = x << 16 | x >> 16;
+#ifdef __clang__
+	return (lanes)__builtin_ia32_permvarsi512((signed_lanes)of, (signed_lanes)i);
+#else
+	return __builtin_shuffle(of, i);
+#endif
 }
 
-typedef long long any_quad __attribute__((aligned(1), may_alias));
 
-LANES_FN long long quad_at(const uint8_t *p) { return *(const any_quad *)(const void *)p; }
-
-/* Eight scalar loads, because a gather of quads is slower. Where it is microcode (AMD Family 1Ah),
- * it takes two fifths of the time of a whole look-up (docs/performance.md). */
-LANES_FN void load_keys(const uint8_t *const *dst, unsigned n, uint32_t *high, uint32_t *low)
+/* Rotations: bytes are shuffled by AVX-512 BW only. */
+LANES_FN lanes swapped(lanes v)
 {
-	for (unsigned i = 0; i < n; i += 8) {
-		const uint8_t *const *d = dst + i;
-		unsigned_quads v = (unsigned_quads)(quads){
-			quad_at(d[0]), quad_at(d[1]), quad_at(d[2]), quad_at(d[3]),
-			quad_at(d[4]), quad_at(d[5]), quad_at(d[6]), quad_at(d[7])};
-		store_swapped(high + i, v);
-		store_swapped(low + i, v >> 32);
-	}
+	return ((v << 8 | v >> 24) & 0x00ff00ff) | ((v << 24 | v >> 8) & 0xff00ff00);
+}
+
+#define EACH_128(a, b, c, d) a, b, c, d, a + 4, b + 4, c + 4, d + 4, a + 8, b + 8, c + 8, d + 8, \
+	a + 12, b + 12, c + 12, d + 12
+
+/* Quads, because a gather of them is slower. Where it is microcode (AMD Family 1Ah), it takes two fifths of
+ * the time of a whole look-up (docs/performance.md). */
+LANES_FN quads quads_at(const uint8_t *const *d)
+{
+	return (quads){quad_at(d[0]), quad_at(d[1]), quad_at(d[4]), quad_at(d[5]),
+	               quad_at(d[8]), quad_at(d[9]), quad_at(d[12]), quad_at(d[13])};
 }
 
 #else
@@ -93,102 +96,153 @@ LANES_FN lanes gather_at(const uint8_t *base, lanes i, lanes e)
 	                      (signed_lanes)e, 4);
 }
 
-LANES_FN void load_keys(const uint8_t *const *dst, unsigned n, uint32_t *high, uint32_t *low)
+LANES_FN lanes choose(lanes of, lanes i)
 {
-	for (unsigned i = 0; i < n; i++) {
-		high[i] = be32_load(dst[i]);
-		low[i] = be32_load(dst[i] + 4);
-	}
+	return (lanes)__builtin_ia32_permvarsi256((signed_lanes)of, (signed_lanes)i);
+}
+
+LANES_FN lanes swapped(lanes v)
+{
+	typedef uint8_t octets __attribute__((vector_size(32)));
+	const octets o = (octets)v;
+	return (lanes)__builtin_shufflevector(o, o, 3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12, 19, 18,
+	                                      17, 16, 23, 22, 21, 20, 27, 26, 25, 24, 31, 30, 29, 28);
+}
+
+#define EACH_128(a, b, c, d) a, b, c, d, a + 4, b + 4, c + 4, d + 4
+
+LANES_FN quads quads_at(const uint8_t *const *d)
+{
+	return (quads){quad_at(d[0]), quad_at(d[1]), quad_at(d[4]), quad_at(d[5])};
 }
 
 #endif
 
 /* --- common --- */
 
+/* The first and second word of LANES addresses, in host order. */
+LANES_FN void load_keys(const uint8_t *const *dst, uint32_t *high, uint32_t *low)
+{
+	const lanes a = (lanes)quads_at(dst), b = (lanes)quads_at(dst + 2);
+	lanes_store(high, swapped(__builtin_shufflevector(a, b, EACH_128(0, 2, LANES, LANES + 2))));
+	lanes_store(low, swapped(__builtin_shufflevector(a, b, EACH_128(1, 3, LANES + 1, LANES + 3))));
+}
+
 LANES_FN lanes gather(const uint8_t *base, lanes i) { return gather_at(base, i, ~(lanes){0}); }
 
-/* trie_step() in the lanes where e is a node. */
-LANES_FN lanes step(const struct fib *fib, lanes e, lanes bits)
+/* The bits of the next entry in its word, by e >> TRIE_WIDTH_SHIFT: of a node of each width, which has
+ * TRIE_NODE. Of a leaf, all. */
+#define WIDTHS {UINT32_MAX, 0, 0, 0, 0xff, 0xffff, UINT32_MAX, 0}
+
+#define STEP_BITS 15u /* of an address: what a step takes */
+
+/* Those from bit `start` of a word on, with zeros behind its end. */
+LANES_FN lanes bits_from(lanes word, unsigned start)
 {
-	lanes order = e >> TRIE_ORDER_SHIFT & TRIE_ORDER_MASK, width = e >> TRIE_WIDTH_SHIFT & 3;
-	lanes place = (e & TRIE_PLACE_MASK) * BLOCK_UNIT + (bits >> (-order & 31) << width);
-	lanes word = gather_at(fib->room, place >> 2, e);
-	lanes bits_of_one = ((lanes){0} + 8) << width;
-	lanes value = word >> (place & 3) * 8 & ~(lanes){0} >> (32 - bits_of_one);
-	lanes is_node = (lanes)((signed_lanes)e >> 31);
-	return (value & is_node) | (e & ~is_node);
+	const unsigned most = 32 - STEP_BITS;
+	return (start < most ? word >> (most - start) : word << (start - most)) & ((1u << STEP_BITS) - 1);
 }
 
-/* A last partial vector starts earlier and overlaps the one before. Repeating lanes is harmless: a
- * lane that has its leaf keeps it. */
+/*
+ * trie_step() in the lanes where e is a node; e in the others. bits: the address from the node's first bit
+ * on, STEP_BITS of it. A leaf has order and width 0, so its index and its shift are 0, and the mask is
+ * whole: no lane needs a choice.
+ */
+LANES_FN lanes step(const struct fib *fib, lanes widths, lanes e, lanes bits)
+{
+	const lanes width = e >> TRIE_WIDTH_SHIFT;
+	const lanes index = bits >> (~(e >> TRIE_ORDER_SHIFT) & TRIE_ORDER_MASK);
+	const lanes place = (e & TRIE_PLACE_MASK) * BLOCK_UNIT + (index << (width & 3));
+	return gather_at(fib->room, place >> 2, e) >> (place & 3) * 8 & choose(widths, width);
+}
+
+/* Where the vector at i begins: the last one begins earlier and overlaps the one before. */
+LANES_FN unsigned from(unsigned i, unsigned n)
+{
+	return i + LANES <= n ? i : n - LANES;
+}
+
+/* Repeating lanes is harmless: a lane that has its leaf keeps it. */
 LANES_FN void lookup4(const struct fib *fib, const uint32_t *dst, uint32_t *nh, unsigned n)
 {
+	const lanes widths = WIDTHS;
+	for (unsigned i = 0; i < n; i += LANES)
+		lanes_store(nh + from(i, n),
+		            gather(fib->room, lanes_load(dst + from(i, n)) >> (32 - TRIE_TOP4)));
 	for (unsigned i = 0; i < n; i += LANES) {
-		unsigned at = i + LANES <= n ? i : n - LANES;
-		lanes_store(nh + at, gather(fib->room, lanes_load(dst + at) >> (32 - TRIE_TOP4)));
-	}
-	for (unsigned i = 0; i < n; i += LANES) {
-		unsigned at = i + LANES <= n ? i : n - LANES;
-		lanes e = lanes_load(nh + at), d = lanes_load(dst + at);
+		lanes e = lanes_load(nh + from(i, n)), d = lanes_load(dst + from(i, n));
 		if (!any_top(e))
 			continue;
-		e = step(fib, e, d << TRIE_TOP4);
+		e = step(fib, widths, e, bits_from(d, TRIE_TOP4));
 		if (any_top(e)) /* beyond /24: rare */
-			e = step(fib, e, d << 24);
-		lanes_store(nh + at, e);
+			e = step(fib, widths, e, bits_from(d, 24));
+		lanes_store(nh + from(i, n), e);
 	}
 }
 
-/* The bits of an address from bit `start` on: 0 < start < 64. */
-LANES_FN lanes bits_from(const uint32_t *high, const uint32_t *low, unsigned start)
+/* The first level of n look-ups. Returns whether any entry is a node; so does level6. */
+LANES_FN bool top6(const struct fib *fib, const uint32_t *high, uint32_t *entry, unsigned n)
 {
-	if (start >= 32)
-		return lanes_load(low) << (start - 32);
-	return lanes_load(high) << start | lanes_load(low) >> (32 - start);
+	lanes all = {0};
+	for (unsigned i = 0; i < n; i += LANES) {
+		const lanes e = gather(fib->room, lanes_load(high + i) >> (32 - TRIE_TOP6));
+		lanes_store(entry + i, e);
+		all |= e;
+	}
+	return any_top(all);
 }
 
-/* trie_exchanged() */
-LANES_FN lanes exchanged(const struct fib *fib, lanes nh)
+/* The level that begins at bit `start` of `word`. */
+LANES_FN bool level6(const struct fib *fib, const uint32_t *word, unsigned start, uint32_t *entry,
+                     unsigned n)
 {
-	const lanes from = nh - fib->near, many = (lanes){0} + fib->many;
-	lanes up = (lanes)(from < many), down = (lanes)(from - fib->apart < many);
-	return nh + (up & fib->apart) - (down & fib->apart);
+	const lanes widths = WIDTHS;
+	lanes all = {0};
+	for (unsigned i = 0; i < n; i += LANES) {
+		lanes e = lanes_load(entry + i);
+		if (!any_top(e))
+			continue;
+		e = step(fib, widths, e, bits_from(lanes_load(word + i), start));
+		lanes_store(entry + i, e);
+		all |= e;
+	}
+	return any_top(all);
 }
 
-/* Look-ups that pass the first 64 bits, mostly host routes, continue one by one. */
+/* trie_exchanged() of n entries: numbers below 1 << 31, so comparisons may be signed behind a bias. */
+LANES_FN void exchange(const struct fib *fib, const uint32_t *entry, uint32_t *nh, unsigned n)
+{
+	const uint32_t bias = 1u << 31;
+	const lanes near = (lanes){0} + (fib->near - bias), apart = (lanes){0} + fib->apart;
+	const signed_lanes many = (signed_lanes)((lanes){0} + (fib->many - bias));
+	for (unsigned i = 0; i < n; i += LANES) {
+		const lanes hop = lanes_load(entry + i), at = hop - near;
+		const lanes up = (lanes)((signed_lanes)at < many);
+		const lanes down = (lanes)((signed_lanes)(at - apart) < many);
+		lanes_store(nh + from(i, n), hop + (up & apart) - (down & apart));
+	}
+}
+
+/* Look-ups that pass the first 64 bits, mostly host routes, continue one by one. The last vector's addresses
+ * have entries of their own: no entry goes twice through one level. */
 LANES_FN void lookup6(const struct fib *fib, const uint8_t *const *dst, uint32_t *nh, unsigned n)
 {
 	uint32_t high[FIB_BATCH_MAX], low[FIB_BATCH_MAX], entry[FIB_BATCH_MAX];
-	const unsigned whole = n & ~(LANES - 1u), padded = (n + LANES - 1) & ~(LANES - 1u);
-	bool left = false;
-	load_keys(dst, whole, high, low);
-	for (unsigned i = whole; i < padded; i++) {
-		high[i] = i < n ? be32_load(dst[i]) : 0;
-		low[i] = i < n ? be32_load(dst[i] + 4) : 0;
-	}
-	for (unsigned i = 0; i < padded; i += LANES) {
-		lanes e = gather(fib->room, lanes_load(high + i) >> (32 - TRIE_TOP6));
-		lanes_store(entry + i, e);
-		left |= any_top(e);
-	}
-	for (unsigned start = TRIE_TOP6; left && start < 64; start += 8) {
-		left = false;
-		for (unsigned i = 0; i < padded; i += LANES) {
-			lanes e = lanes_load(entry + i);
-			if (!any_top(e))
-				continue;
-			e = step(fib, e, bits_from(high + i, low + i, start));
-			lanes_store(entry + i, e);
-			left |= any_top(e);
-		}
-	}
-	for (unsigned i = 0; left && i < n; i++)
+	const unsigned entries = (n + LANES - 1) & ~(LANES - 1u);
+	for (unsigned i = 0; i < n; i += LANES)
+		load_keys(dst + from(i, n), high + i, low + i);
+	bool left = top6(fib, high, entry, entries);
+	left = left && level6(fib, high, 16, entry, entries);
+	left = left && level6(fib, high, 24, entry, entries);
+	left = left && level6(fib, low, 0, entry, entries);
+	left = left && level6(fib, low, 8, entry, entries);
+	left = left && level6(fib, low, 16, entry, entries);
+	left = left && level6(fib, low, 24, entry, entries);
+	for (unsigned i = 0; left && i < entries; i++)
 		if (unlikely(trie_is_node(entry[i])))
-			entry[i] = fib6_lookup_from(fib, entry[i], dst[i], 8);
-	for (unsigned i = 0; i < whole; i += LANES)
-		lanes_store(nh + i, exchanged(fib, lanes_load(entry + i)));
-	for (unsigned i = whole; i < n; i++)
-		nh[i] = trie_exchanged(fib, entry[i]);
+			entry[i] = fib6_lookup_from(fib, entry[i], dst[from(i & ~(LANES - 1u), n) + i % LANES], 8);
+	exchange(fib, entry, nh, n);
 }
+_Static_assert(TRIE_TOP6 == 16, "lookup6 begins there");
 
 #endif
