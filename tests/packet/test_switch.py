@@ -142,6 +142,55 @@ def test_order_in_a_vector(switch):
     m.counted()
 
 
+def test_frames_that_end_a_row(switch):
+    """Frames in a row to one port are sent at once; one that differs amid them gets what it would get alone."""
+    m = switch("interface eth0\n switchport mode trunk\n switchport trunk native vlan 10\n"
+               "interface eth1\n switchport mode trunk\n switchport trunk native vlan 20\n mtu 1000\n"
+               "interface eth2\n switchport mode trunk\n"
+               "interface vlan10\n ip address 192.0.2.1/24\n mtu 1000\n"
+               "mac address-table static %s vlan 10 interface eth1\n"
+               "mac address-table static %s vlan 20 interface eth1\n"
+               "mac address-table static %s vlan 10 interface eth2\n"
+               "mac address-table static %s vlan 10 interface eth1\n" % (H1.mac, H1.mac, H2.mac, ROUTER[0].mac),
+               learnt=(H0,))
+
+    def ordinary(n, size=60):
+        return tag(frame(H0, H1, fill=n, size=size), 10)
+
+    def amid(other, leaves=None):
+        """Sends the other frame amid ordinary ones, and first in a vector; takes what leaves by eth1."""
+        m.send(0, *[ordinary(n) for n in (1, 2)], other, *[ordinary(n) for n in (3, 4)])
+        m.send(0, other, ordinary(5))
+        out = [leaves] if leaves else []
+        assert m.take_all(1) == [ordinary(1), ordinary(2), *out, ordinary(3), ordinary(4), *out, ordinary(5)]
+        if leaves:
+            m.expect_counters(forwarded=7)
+
+    plain = frame(H0, H1, fill=9)
+    amid(tag(plain, 20), plain)  # another VLAN, whose frames have no tag there
+    amid(plain, tag(plain, 10))  # the same VLAN, and came without its tag
+    amid(ordinary(9, size=1014), ordinary(9, size=1014))
+    amid(ordinary(9, size=1015))
+    m.expect_counters(forwarded=5, drop_switch_too_big=2)
+    amid(tag(frame(H0, ROUTER[0]), 10))  # to the machine, not to a port
+    m.expect_counters(forwarded=5, drop_eth_type=2)
+    m.link(2, False)
+    m.time(20 * MS)
+    m.expect_counters(switch_learned=1)  # H0, in VLAN 20
+    amid(tag(frame(H0, H2), 10))
+    m.expect_counters(forwarded=5, drop_switch_no_port=2)
+
+
+def test_unknown_station_amid_a_row_to_the_last_port(switch):
+    last = Host(15, "02:00:00:00:00:0f")
+    m = switch(ports=16, learnt=(last,))
+    sent = [frame(H0, last, fill=n) for n in range(3)] + [frame(H0, H3)] + [frame(H0, last, fill=n) for n in range(3)]
+    m.send(0, *sent)
+    assert m.take_all(15) == sent
+    flooded(m, frame(H0, H3), 0, range(1, 15))
+    m.expect_counters(forwarded=7, switch_flooded=1, switch_copies=14)
+
+
 def test_a_station_moves(switch):
     m = switch(learnt=(H0, H1))
     m.send(2, frame(H1, H0))
