@@ -119,8 +119,8 @@ static bool decode_path(struct span s)
 }
 
 /* Cuts scheme and authority of absolute-form off (RFC 9112 3.2.2: MUST be accepted, and MUST be
- * what counts, whatever Host says). The authority moves to where the scheme ended, so that there
- * is room for the NUL before the path. */
+ * what counts, whatever Host says). The authority moves towards the scheme, so that there is room
+ * before the path for a NUL, and for the "/" that an empty path is (RFC 9110 4.2.3). */
 static bool take_authority(struct http_parser *p, struct span *s)
 {
 	static const char scheme[] = "http://";
@@ -131,10 +131,14 @@ static bool take_authority(struct http_parser *p, struct span *s)
 	while (i < s->n && s->at[i] != '/' && s->at[i] != '?')
 		i++;
 	struct span host = {s->at + n, i - n};
-	if (i == s->n || s->at[i] != '/' || !cut_authority(&host))
-		return false; /* no host, or an empty path: nobody sends that here */
-	p->request.host = memmove(host.at - 1, host.at, host.n);
-	host.at[host.n - 1] = 0;
+	const bool has_path = i < s->n && s->at[i] == '/';
+	if (!cut_authority(&host))
+		return false;
+	char *to = memmove(host.at - 2, host.at, host.n);
+	to[host.n] = 0;
+	p->request.host = to;
+	if (!has_path)
+		s->at[--i] = '/';
 	s->at += i;
 	s->n -= i;
 	return true;

@@ -181,6 +181,10 @@ static void hosts(void **state)
 		{200, "b", "GET http://b/ HTTP/1.1\r\nHost: a\r\n\r\n"},
 		{200, "b", "GET HTTP://b:/x?y=//a/ HTTP/1.1\r\nHost: a:1\r\nX: y\r\n\r\n"},
 		{200, "[::1]", "GET http://[::1]:8080/ HTTP/1.0\r\n\r\n"},
+		{200, "b", "GET http://b HTTP/1.1\r\n" H "\r\n"},
+		{200, "b", "GET http://b:80 HTTP/1.1\r\n" H "\r\n"},
+		{400, "", "GET http:// HTTP/1.1\r\n" H "\r\n"},
+		{400, "", "GET http://?x HTTP/1.1\r\n" H "\r\n"},
 		{400, "", "GET http://b/ HTTP/1.1\r\n\r\n"},
 		{400, "", "GET http://b/ HTTP/1.1\r\n" H "Host: b\r\n\r\n"},
 		{400, "", "GET http://b/ HTTP/1.1\r\nHost: a b\r\n\r\n"},
@@ -218,6 +222,14 @@ static void hosts(void **state)
 	assert_string_equal(parser.request.path, "/y");
 	assert_string_equal(parser.request.query, "z=%41");
 	assert_string_equal(parser.request.host, "x.example");
+	/* RFC 9110 4.2.3: an empty path is "/" */
+	assert_int_equal(status_of("GET http://x.example:8?z HTTP/1.1\r\n" H "\r\n"), 200);
+	assert_string_equal(parser.request.path, "/");
+	assert_string_equal(parser.request.query, "z");
+	assert_string_equal(parser.request.host, "x.example");
+	assert_int_equal(status_of("GET http://x HTTP/1.1\r\n" H "\r\n"), 200);
+	assert_string_equal(parser.request.path, "/");
+	assert_string_equal(parser.request.query, "");
 }
 
 /* Each of those that come together has its own; the longest there may be is kept whole. */
