@@ -420,11 +420,17 @@ static const char *allow_of(const struct http_request *r, char buf[ALLOW_MAX])
 }
 
 /* How a client can say who it is. RFC 6750 3: the error is for a token that was sent. */
+#define BASIC "WWW-Authenticate: Basic realm=\"hayate\", charset=\"UTF-8\"\r\n"
+#define BEARER "WWW-Authenticate: Bearer realm=\"hayate\""
 static const char *challenges(const struct http_auth *a)
 {
-#define CHALLENGES "WWW-Authenticate: Basic realm=\"hayate\", charset=\"UTF-8\"\r\nWWW-Authenticate: Bearer realm=\"hayate\""
-	return a->token ? CHALLENGES ", error=\"invalid_token\"\r\n" : CHALLENGES "\r\n";
-#undef CHALLENGES
+	return a->token ? BASIC BEARER ", error=\"invalid_token\"\r\n" : BASIC BEARER "\r\n";
+}
+
+/* The field of a 403: RFC 6750 3 wants it where the role of a token does not suffice. */
+static const char *challenge_403(const struct http_auth *a)
+{
+	return a->token && a->role < ROLE_CONFIGURE ? BEARER ", error=\"insufficient_scope\"\r\n" : "";
 }
 
 /* Has the answer be the page's kept text, if it can be. */
@@ -453,6 +459,7 @@ static bool put_head(struct session *s)
 	fmt_format(fields, sizeof fields, "%s",
 	           page                       ? page->fields ? page->fields : ""
 	           : s->answer.status == 401  ? challenges(&s->auth)
+	           : s->answer.status == 403  ? challenge_403(&s->auth)
 	           : s->answer.status == 405  ? allow_of(&s->parser.request, allow)
 	           : s->answer.status == 503  ? "Retry-After: 1\r\n"
 	                                      : "");

@@ -80,7 +80,9 @@ def test_roles(m):
         assert Api(m, role)("GET", "/api/v1/status.json")[0] == 200
         for method, path in ("PUT", URL), ("PATCH", URL), ("POST", URL + "/rollback"), ("POST", URL + "/confirm"), \
                 ("DELETE", URL + "/candidate"), ("PUT", "/api/v1/programs/x"):
-            assert Api(m, role)(method, path, body="hostname x\n")[0] == 403
+            status, fields, _ = Api(m, role)(method, path, body="hostname x\n")
+            # RFC 6750 3.1
+            assert (status, fields["WWW-Authenticate"]) == (403, 'Bearer realm="hayate", error="insufficient_scope"')
     assert Api(m)("PUT", "/api/v1/programs/x", body="x")[0] == 422
     assert Api(m, "read")("GET", "/nowhere")[0] == 404
 
@@ -128,7 +130,8 @@ def test_without_users(make):
 def test_pages_of_other_hosts(api):
     """A browser adds the password by itself to what a foreign page sends."""
     for origin in "http://evil.example", "null", "http://192.0.2.9", "https://evil.example:80", "http://[2001:db8::9]":
-        assert api("POST", URL + "/confirm", Origin=origin)[0] == 403
+        status, fields, _ = api("POST", URL + "/confirm", Origin=origin)
+        assert status == 403 and "WWW-Authenticate" not in fields  # no other token would do
     for origin in "http://192.0.2.1", "https://192.0.2.1:8443", "http://r1":
         assert api("POST", URL + "/confirm", Origin=origin)[0] == 200
 
@@ -139,6 +142,7 @@ def test_text(m, api):
     status, fields, text = api("GET")
     assert status == 200 and fields["Content-Type"].startswith("text/plain")
     assert text == m.console("show running-config") and "$pbkdf2" in text
+    assert (fields["Cache-Control"], fields["Vary"]) == ("no-store", "Accept, Authorization")
     assert fields["ETag"] == '"%s"' % api("GET", "/api/v1/status.json")[2]["configuration"]
     hidden = Api(m, "read")("GET")[2]
     assert "$pbkdf2" not in hidden and TOKENS["read"][1] not in hidden

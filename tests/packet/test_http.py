@@ -231,7 +231,7 @@ def test_metrics(h):
 def test_page(h):
     status, fields, content = Client(h).get("/")
     assert status == 200 and fields["Content-Type"] == "text/html; charset=utf-8"
-    assert "default-src 'none'" in fields["Content-Security-Policy"]
+    assert "default-src 'none'" in fields["Content-Security-Policy"] and fields["Cache-Control"] == "no-cache"
     with open(ROOT + "/control/management/index.html", "rb") as f:
         assert content == f.read()
     assert len(content) < 20480

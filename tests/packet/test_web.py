@@ -126,6 +126,7 @@ def test_a_file(web):
         assert answer.fields["Accept-Ranges"] == "bytes"
         assert re.fullmatch(r'"[0-9a-f]{16}"', answer.fields["ETag"])
         assert answer.fields["Connection"] is answer.fields["Date"] is answer.fields["Vary"] is None
+        assert answer.fields["Expires"] is answer.fields["Cache-Control"] is None
     counted = web.counted()
     assert counted["web_requests"] == 4 and counted["tcp_accepts"] == 1
     assert "web_client_errors" not in counted
