@@ -33,7 +33,7 @@ FOREIGN = re.compile(r"^(build|boot/grub|srv|dev|proc|sys|etc|usr|var|tmp|driver
 WORD = re.compile(r"`([a-z][a-z0-9]*(?:_[a-z0-9]+)+)(?:\(\))?`")
 SOURCES = (".c", ".h", ".asm", ".py", ".mk", ".sh", ".ld", ".awk", "Makefile")
 CLONE = "hayate/"  # a clone's folder, as a guide calls it
-TESTS = ("tests/*", "tests/fuzz/*")
+TESTS = ("tests/*", "tests/unit/**", "tests/fuzz/*")
 
 
 class Tree:
