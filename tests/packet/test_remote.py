@@ -334,6 +334,17 @@ def test_ssh_clients_without_keys_leave_room(make):
     assert reset() == [1]
 
 
+def test_ssh_log_in_has_half_a_minute(make):
+    """RFC 4252 4."""
+    m = make(BASE + HASH + "\nssh server\nssh access 192.0.2.0/24\n")
+    m.learn(A)
+    c = Client(m, dport=22).ask(b"SSH-2.0-x\r\n")
+    m.time(29 * SECOND)
+    assert not c.read().ended
+    m.time(2 * SECOND)
+    assert c.read().ended is True
+
+
 def test_logged_in_sessions_leave_room(make):
     """One address has all four. Who logs in from another one takes the place of those that it has more
     of, that which has been idle for longest first; beyond that, one that has been idle for a minute."""

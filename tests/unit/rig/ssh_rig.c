@@ -429,6 +429,14 @@ static bool take_reply(struct ssh_rig *r, const uint8_t share[32])
 	       memcmp(bytes.at, signature, 32) == 0;
 }
 
+/* RFC 8308 3.1: what users' keys may sign by. */
+static bool is_ext_info(struct ssh_reader *f)
+{
+	return ssh_get_u32(f) == 1 && ssh_text_is(ssh_get_string(f), "server-sig-algs") &&
+	       ssh_text_is(ssh_get_string(f), "ssh-ed25519,ecdsa-sha2-nistp256,rsa-sha2-256,rsa-sha2-512") &&
+	       ssh_get_end(f);
+}
+
 bool rig_kex_rest(struct ssh_rig *r)
 {
 	const uint8_t share[32] = "the client's public part: 32 byt";
@@ -450,7 +458,7 @@ bool rig_kex_rest(struct ssh_rig *r)
 	seq = r->to.seq;
 	new_side(r, &r->to, 'A', 'C');
 	r->to.seq = r->strict ? 0 : seq;
-	return !first || !r->ext_info || rig_take(r, &f) == RIG_EXT_INFO;
+	return !first || !r->ext_info || (rig_take(r, &f) == RIG_EXT_INFO && is_ext_info(&f));
 }
 
 bool rig_connect(struct ssh_rig *r)

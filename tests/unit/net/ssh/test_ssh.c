@@ -72,6 +72,7 @@ static void test_types(void **state)
 	assert_false(ssh_list_next(&list, &name));
 	assert_true(ssh_list_has(ssh_text_of("a,b"), "b"));
 	assert_false(ssh_list_has(ssh_text_of("ab,c"), "b"));
+	assert_false(ssh_list_has(ssh_text_of("a,B"), "b")); /* RFC 4251 6 */
 	struct ssh_reader cut = {(const uint8_t *)"\0\0\0\x05" "abcd", 8, false};
 	assert_int_equal(ssh_get_string(&cut).n, 0);
 	assert_true(cut.bad && !ssh_get_end(&cut));
@@ -118,11 +119,12 @@ static void test_key_exchange(void **state)
 	                                      "chacha20-poly1305@openssh.com"};
 	(void)state;
 	for (unsigned c = 0; c < 3; c++)
-		for (unsigned how = 0; how < 8; how++) {
+		for (unsigned how = 0; how < 16; how++) {
 			r.cipher = ciphers[c];
 			r.strict = how & 1;
 			r.ext_info = how & 2;
 			r.wrong_guess = how & 4;
+			r.guess = how & 8; /* alone: it is right */
 			assert_true(rig_shell(&r));
 			assert_string_equal(ssh_cipher_name(&r.ssh), r.cipher);
 			assert_string_equal(r.start, "shell");
@@ -370,6 +372,36 @@ static void test_unknown_message_early(void **state)
 	}
 }
 
+/* RFC 4253 11.1 to 11.3: messages without an answer, and the client's end. */
+static void test_generic_messages(void **state)
+{
+	(void)state;
+	assert_true(rig_login(&r));
+	ssh_put_word(rig_message(&r, RIG_IGNORE), "data");
+	rig_send(&r);
+	ssh_put_u32(rig_message(&r, RIG_UNIMPLEMENTED), 3);
+	rig_send(&r);
+	struct ssh_writer *w = rig_message(&r, RIG_DEBUG);
+	ssh_put_bool(w, true);
+	ssh_put_word(w, "text");
+	ssh_put_word(w, "");
+	rig_send(&r);
+	ssh_put_u32(rig_message(&r, RIG_EXT_INFO), 0); /* RFC 8308 2.3 */
+	rig_send(&r);
+	assert_int_equal(rig_take(&r, &f), -1);
+	assert_false(ssh_is_over(&r.ssh));
+	w = rig_message(&r, RIG_DISCONNECT);
+	ssh_put_u32(w, 11);
+	ssh_put_word(w, "bye");
+	ssh_put_word(w, "");
+	rig_send(&r);
+	assert_true(ssh_is_over(&r.ssh));
+	assert_int_equal(r.ssh.failed, SSH_FINE);
+	rig_message(&r, 192);
+	rig_send(&r);
+	assert_int_equal(rig_take(&r, &f), -1);
+}
+
 /* --- authentication --- */
 
 static void service(void)
@@ -496,6 +528,44 @@ static void test_publickey(void **state)
 	assert_false(ssh_is_over(&r.ssh));
 }
 
+/* RFC 4252 5 and 8: what is refused without ending the connection, and a service that ends it. */
+static void test_refused_requests(void **state)
+{
+	(void)state;
+	service();
+	auth("admin", "hostbased");
+	rig_send(&r);
+	expect_failure("publickey,password");
+	auth("admin", "keyboard-interactive");
+	rig_send(&r);
+	expect_failure("publickey,password");
+	struct ssh_writer *w = auth("admin", "publickey");
+	ssh_put_bool(w, false);
+	ssh_put_word(w, "ssh-dss");
+	ssh_put_string(w, rig_blob, sizeof rig_blob);
+	rig_send(&r);
+	expect_failure("publickey,password");
+	w = auth("admin", "password"); /* a change of the password */
+	ssh_put_bool(w, true);
+	ssh_put_word(w, "old");
+	ssh_put_word(w, "new");
+	rig_send(&r);
+	expect_failure("publickey,password");
+	assert_string_equal(r.password, "");
+	w = rig_message(&r, RIG_AUTH);
+	ssh_put_word(w, "admin");
+	ssh_put_word(w, "nonsense");
+	ssh_put_word(w, "none");
+	rig_send(&r);
+	expect_end(SSH_BAD_PACKET, 2);
+	ssh_forget(&r.ssh);
+	/* RFC 4253 10 */
+	assert_true(rig_connect(&r));
+	ssh_put_word(rig_message(&r, RIG_SERVICE_REQUEST), "ssh-connection");
+	rig_send(&r);
+	expect_end(SSH_BAD_ORDER, 2);
+}
+
 static void test_order(void **state)
 {
 	static const uint8_t early[] = {RIG_AUTH, RIG_GLOBAL, RIG_OPEN, RIG_DATA, RIG_NEWKEYS, RIG_ECDH_INIT};
@@ -605,6 +675,34 @@ static void test_session(void **state)
 	rig_send(&r);
 	assert_true(ssh_session_is_closed(&r.ssh));
 	assert_int_equal(r.closed, 1);
+	assert_int_equal(rig_take(&r, &f), -1);
+}
+
+/* RFC 4254 5.3: the client ends its half, then the session. A signal (6.9) is ignored. */
+static void test_client_closes(void **state)
+{
+	(void)state;
+	assert_true(rig_shell(&r));
+	struct ssh_writer *w = rig_message(&r, RIG_REQUEST);
+	ssh_put_u32(w, 0);
+	ssh_put_word(w, "signal");
+	ssh_put_bool(w, false);
+	ssh_put_word(w, "INT");
+	rig_send(&r);
+	ssh_put_u32(rig_message(&r, RIG_EOF), 0);
+	rig_send(&r);
+	assert_int_equal(rig_take(&r, &f), -1);
+	assert_true(r.ended == 1 && r.closed == 0);
+	assert_int_equal(ssh_send(&r.ssh, "still", 5), 5);
+	assert_int_equal(rig_take(&r, &f), RIG_DATA);
+	ssh_put_u32(rig_message(&r, RIG_CLOSE), 0);
+	rig_send(&r);
+	assert_int_equal(rig_take(&r, &f), RIG_CLOSE);
+	assert_int_equal(ssh_get_u32(&f), 7);
+	assert_int_equal(r.closed, 1);
+	assert_true(ssh_session_is_closed(&r.ssh));
+	assert_int_equal(ssh_send(&r.ssh, "x", 1), 0);
+	ssh_end(&r.ssh, 0);
 	assert_int_equal(rig_take(&r, &f), -1);
 }
 
@@ -724,11 +822,14 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_large_packets, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unknown_message, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unknown_message_early, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_generic_messages, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_password, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_password_is_erased, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_publickey, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_refused_requests, setup, teardown),
 		cmocka_unit_test_setup(test_order, setup),
 		cmocka_unit_test_setup_teardown(test_session, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_client_closes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_refused_start, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_windows, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_more_than_the_window, setup, teardown),
