@@ -29,7 +29,7 @@ FRAMES = ("stamp", "stamp-random", "random", "counted", "three-fields", "imix", 
 def cases():
     """name: the function that is counted, the program's words."""
     found = {}
-    for device, kinds in (("virtio_net", "fixed lengths tx_burst rx_burst forward route full ip6 vlan"),
+    for device, kinds in (("virtio_net", "fixed lengths tx_burst rx_burst forward route full ip6 vlan filter verify"),
                           ("ixgbe", "fixed lengths tx_burst rx_burst forward route full ip6"),
                           ("mlx5 one", "fixed lengths tx_burst rx_burst forward route"),
                           ("mlx5 many", "fixed lengths tx_burst rx_burst forward route full"),

@@ -8,7 +8,8 @@
  * `route`: the router's vector path in between (slots_route.h), with frames in the cache, unlike
  * frames that a device's core wrote; `full`: the same with a million routes, and random
  * destinations in them; `ip6`: the same over IPv6, with 160,000 routes; `vlan`: `route` from a VLAN to
- * the same VLAN.
+ * the same VLAN; `filter` and `verify`: `route` with a filter of 1,000 rules for received packets, or a
+ * check of their sources.
  *
  * `mlx5 one`: one frame per send WQE, `many`: as many as fit; `mini`: in addition, received frames
  * have mini CQEs, in sessions of SESSION. Best of ROUNDS, and the median. Usage: slots_bench
@@ -361,8 +362,11 @@ static const struct nic_ops mlx5_slot_ops = {.name = "mlx5",
                                              .slots_send = mlx5_send};
 
 static const char *const kinds[] = {"fixed", "lengths", "tx_burst", "rx_burst", "forward", "route",
-                                    "full", "ip6", "vlan"};
-enum kind { FIXED, LENGTHS, TX_BURST, RX_BURST, FORWARD, ROUTE, FULL, IP6, VLAN, KINDS };
+                                    "full", "ip6", "vlan", "filter", "verify"};
+enum kind { FIXED, LENGTHS, TX_BURST, RX_BURST, FORWARD, ROUTE, FULL, IP6, VLAN, FILTER, VERIFY, KINDS };
+static const enum route_table tables[KINDS] = {
+	[FULL] = ROUTE_FULL, [IP6] = ROUTE_SIX, [VLAN] = ROUTE_VLAN, [FILTER] = ROUTE_FILTER,
+	[VERIFY] = ROUTE_VERIFY};
 
 struct device {
 	const char *name;
@@ -375,11 +379,11 @@ struct device {
 
 static const struct device devices[] = {
 	{"null", FIXED, FIXED, &null_ops, no_device, no_device, NULL},
-	{"virtio_net", FIXED, VLAN, &virtio_ops, virtio_start, virtio_device, virtio_arrive},
-	{"ixgbe", FIXED, VLAN, &ixgbe_slot_ops, ixgbe_start, ixgbe_device, ixgbe_arrive},
-	{"mlx5 one", FIXED, VLAN, &mlx5_slot_ops, mlx5_one_start, mlx5_device, mlx5_arrive},
-	{"mlx5 many", FIXED, VLAN, &mlx5_slot_ops, mlx5_many_start, mlx5_device, mlx5_arrive},
-	{"mlx5 mini", RX_BURST, VLAN, &mlx5_slot_ops, mlx5_mini_start, mlx5_device,
+	{"virtio_net", FIXED, VERIFY, &virtio_ops, virtio_start, virtio_device, virtio_arrive},
+	{"ixgbe", FIXED, VERIFY, &ixgbe_slot_ops, ixgbe_start, ixgbe_device, ixgbe_arrive},
+	{"mlx5 one", FIXED, VERIFY, &mlx5_slot_ops, mlx5_one_start, mlx5_device, mlx5_arrive},
+	{"mlx5 many", FIXED, VERIFY, &mlx5_slot_ops, mlx5_many_start, mlx5_device, mlx5_arrive},
+	{"mlx5 mini", RX_BURST, VERIFY, &mlx5_slot_ops, mlx5_mini_start, mlx5_device,
 	 mlx5_arrive_mini},
 };
 
@@ -492,10 +496,7 @@ static void start(const struct device *d, enum kind kind)
 	queue = (struct nic_queue){.ops = d->ops, .pool = &pool, .cnt = &cnt};
 	arrived = 0;
 	routed = kind >= ROUTE;
-	route_table(kind == IP6    ? ROUTE_SIX
-	            : kind == FULL ? ROUTE_FULL
-	            : kind == VLAN ? ROUTE_VLAN
-	                           : ROUTE_ONE);
+	route_table(tables[kind]);
 	d->start();
 	for (unsigned i = 0; i < RING; i++) /* a generator's frames, adjacent in memory */
 		table[i] = (struct nic_slot){memory + (2u << 20) + 128 * i + 64, FRAME};

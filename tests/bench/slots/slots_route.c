@@ -6,16 +6,16 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "apps/router/filter.h"
+#include "apps/router/error.h"
 #include "apps/router/redirect.h"
 #include "apps/router/router.h"
 #include "apps/router/send.h"
 #include "apps/router/slow.h"
-#include "apps/router/verify.h"
 #include "control/control.h"
 #include "dataplane/trace_note.h"
 #include "dataplane/vlan.h"
 #include "runtime/runtime.h"
+#include "net/acl/acl.h"
 #include "net/fib/fib.h"
 #include "net/ip4.h"
 #include "net/ip6.h"
@@ -26,6 +26,7 @@
 #define VID 10
 #define VLAN NIC_PORTS_MAX /* the number of its interface */
 #define DESTINATIONS (1u << 20)
+#define RULES 1000
 #define HUGE_PAGE ((size_t)2 << 20)
 
 struct core_current core_current;
@@ -37,6 +38,7 @@ static _Alignas(64) uint8_t shared[DP_SHARED_BYTES];
 static struct counters counters;
 static struct fate_counts fates;
 static struct fib_writer one, full, full6;
+static const struct acl *filter;
 static uint32_t destination[DESTINATIONS]; /* of frames, with the full table */
 static struct net_addr destination6[DESTINATIONS];
 static enum route_table table;
@@ -74,10 +76,22 @@ void trace_way(uint32_t nh, unsigned total)
 	abort();
 }
 
-/* there is no filter */
-unsigned router_filter_in(struct pkt *v, uint32_t *beside, unsigned n, const struct dp_filter *f)
+void trace_filter(const struct dp_filter *f, uint32_t rule)
 {
-	(void)v, (void)beside, (void)n, (void)f;
+	(void)f, (void)rule;
+	abort();
+}
+
+void trace_source(uint32_t nh)
+{
+	(void)nh;
+	abort();
+}
+
+/* the filter permits all packets */
+void router_deny(struct pkt *p, enum counter reason, bool is_told, bool is_six)
+{
+	(void)p, (void)reason, (void)is_told, (void)is_six;
 	abort();
 }
 
@@ -85,19 +99,6 @@ unsigned router_filter_in(struct pkt *v, uint32_t *beside, unsigned n, const str
 unsigned router_bundle_in(struct pkt *v, unsigned n, unsigned port)
 {
 	(void)v, (void)n, (void)port;
-	abort();
-}
-
-unsigned router_filter_out(struct pkt *v, uint32_t *nh, unsigned n, bool six)
-{
-	(void)v, (void)nh, (void)n, (void)six;
-	abort();
-}
-
-/* sources are not verified */
-unsigned router_verify(struct pkt *v, uint32_t *beside, unsigned n, unsigned verify, bool six)
-{
-	(void)v, (void)beside, (void)n, (void)verify, (void)six;
 	abort();
 }
 
@@ -187,12 +188,53 @@ static void neighbour_make(struct adj *a, unsigned interface, uint16_t type)
 	vlan_adjacency(a, &dp.interface[interface], theirs, type);
 }
 
+/* Random rules, none of which has the source of a frame, for destinations of frames. */
+static void rule_make(struct acl_rule *r)
+{
+	const unsigned plen = 16 + random_below(9);
+	const uint32_t src = IP4(20 + random_below(100), random_below(256), 0, 0);
+	const uint32_t dst = IP4(198, 19, random_below(256), 0) & (uint32_t)(0xffffffffull << (32 - plen));
+	const uint16_t port = (uint16_t)random_below(1024);
+	*r = (struct acl_rule){.src = net_addr_ip4(src),
+	                       .dst = net_addr_ip4(dst),
+	                       .src_plen = 96 + 16,
+	                       .dst_plen = (uint8_t)(96 + plen),
+	                       .proto = random_below(2) ? IP4_PROTO_TCP : IP4_PROTO_UDP,
+	                       .src_port = ACL_ANY_PORT,
+	                       .dst_port = {port, port}};
+}
+
+/* The filter of tests/bench/price.py: the last rule permits all packets. */
+static const struct acl *filter_make(void)
+{
+	static struct acl_rule rule[RULES];
+	const struct acl *a;
+	size_t used, room = (size_t)2 << 20;
+	seed_random("slots_bench");
+	for (unsigned i = 0; i < RULES - 1; i++)
+		rule_make(&rule[i]);
+	rule[RULES - 1] = (struct acl_rule){.src = net_addr_ip4(0),
+	                                    .dst = net_addr_ip4(0),
+	                                    .src_plen = 96,
+	                                    .dst_plen = 96,
+	                                    .any_proto = true,
+	                                    .permit = true,
+	                                    .src_port = ACL_ANY_PORT,
+	                                    .dst_port = ACL_ANY_PORT};
+	void *memory = large(room), *scratch = malloc(acl_scratch_bytes(RULES));
+	const enum acl_path path = acl_path_for(vector_bits());
+	if (!scratch || acl_compile(rule, RULES, false, path, memory, room, scratch, &a, &used) != E_OK)
+		abort();
+	free(scratch);
+	return a;
+}
+
 void route_start(uint32_t full_routes, uint32_t six_routes)
 {
 	routes_of_full = full_routes;
 	routes_of_six = six_routes;
 	table_make(&one, 1);
-	table_add(&one, IP4(198, 19, 0, 0), 16, 0);
+	table_add(&one, IP4(198, 18, 0, 0), 15, 0);
 	dp.avx2 = vector_bits() >= 256;
 	dp.filters = &dp.filter_set[0];
 	dp.interface[0] = (struct dp_interface){.enabled = true, .enabled6 = true, .link_up = true};
@@ -220,6 +262,11 @@ void route_table(enum route_table wanted)
 		neighbour_make(&dp.adj[NH_NEIGHBOUR + i], interface, ETH_TYPE_IP4);
 		neighbour_make(&dp.adj[NH_NEIGHBOUR6 + i], interface, ETH_TYPE_IP6);
 	}
+	struct dp_filter *in = &dp.filter_set[0].interface[0].in[0];
+	if (table == ROUTE_FILTER && !filter)
+		filter = filter_make();
+	in->acl = table == ROUTE_FILTER ? filter : NULL;
+	dp.policy[0].verify[0] = table == ROUTE_VERIFY ? VERIFY_ANY : 0;
 }
 
 static void ip4_write(uint8_t *ip, uint32_t number)
