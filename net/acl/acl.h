@@ -120,6 +120,9 @@ void acl_classify(const struct acl *a, const uint8_t *const *ip, uint32_t *rule,
 /* Does the packet pass? rule: the result of acl_classify. */
 bool acl_permits(const struct acl *a, uint32_t rule);
 
+/* The first of n packets, from packet i on, that does not pass; n: all pass. */
+unsigned acl_permits_from(const struct acl *a, const uint32_t *rule, unsigned n, unsigned i);
+
 /* The number of rules in the list. */
 uint32_t acl_rule_count(const struct acl *a);
 

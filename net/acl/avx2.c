@@ -9,6 +9,7 @@
 #define LANES 8
 
 typedef int32_t lanes __attribute__((vector_size(32)));
+typedef int32_t any_lanes __attribute__((vector_size(32), aligned(4), may_alias));
 typedef float floats __attribute__((vector_size(32)));
 typedef double doubles __attribute__((vector_size(32)));
 typedef int64_t pairs __attribute__((vector_size(32)));

@@ -148,9 +148,23 @@ void acl_classify(const struct acl *a, const uint8_t *const *ip, uint32_t *rule,
 		acl_classify_scalar(a, ip, rule, n);
 }
 
+/* The bits of enum acl_other follow those of the rules. */
+static inline bool permits(const uint64_t *permit, uint32_t rule)
+{
+	return permit[rule / 64] >> rule % 64 & 1;
+}
+
 bool acl_permits(const struct acl *a, uint32_t rule)
 {
-	return rule < a->rules && (a->permit[rule / 64] >> rule % 64 & 1);
+	return permits(a->permit, rule);
+}
+
+unsigned acl_permits_from(const struct acl *a, const uint32_t *rule, unsigned n, unsigned i)
+{
+	const uint64_t *permit = a->permit;
+	while (i < n && permits(permit, rule[i]))
+		i++;
+	return i;
 }
 
 uint32_t acl_rule_count(const struct acl *a)

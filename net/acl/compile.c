@@ -157,9 +157,15 @@ static uint32_t keep_bytes(struct compiler *c, uint32_t *slot, const void *p, si
 	}
 }
 
-/* Stores the current vector: its lines not known to be in the table, then its row. False: no
- * room. */
-static bool keep_vector(struct compiler *c, struct acl_set *out, uint32_t *line)
+/* Lines whose places have arrays of their own. */
+static uint32_t near_lines(const struct compiler *c)
+{
+	return u32_min(c->acl->lines, ACL_NEAR);
+}
+
+/* Stores the current vector: its lines not known to be in the table, then its row; and their places
+ * for set n. False: no room. */
+static bool keep_vector(struct compiler *c, struct acl_set *out, uint32_t *const *line, uint32_t n)
 {
 	for (uint32_t l = 0; l < c->acl->lines; l++) {
 		if (!(c->stale >> l & 1))
@@ -169,7 +175,8 @@ static bool keep_vector(struct compiler *c, struct acl_set *out, uint32_t *line)
 			return false;
 	}
 	c->stale = 0;
-	*line = c->row[0];
+	for (uint32_t l = 0; l < near_lines(c); l++)
+		line[l][n] = c->row[l];
 	out->row = keep_bytes(c, c->row_slot, c->row, c->acl->lines * sizeof c->row[0], sizeof(uint64_t));
 	return out->row;
 }
@@ -177,22 +184,31 @@ static bool keep_vector(struct compiler *c, struct acl_set *out, uint32_t *line)
 /* Memory for n sets of a word. */
 struct new_sets {
 	struct acl_set *set;
-	uint32_t *line;
+	uint32_t *line[ACL_NEAR];
 };
 
 /* False: no room. */
 static bool take_sets(struct compiler *c, uint32_t n, struct new_sets *out)
 {
 	out->set = take(c, n * sizeof *out->set, sizeof *out->set);
-	out->line = c->acl->lines ? take(c, n * sizeof *out->line, CACHE_LINE) : NULL;
-	return out->set && (out->line || c->acl->lines == 0);
+	bool all = out->set;
+	for (uint32_t l = 0; l < ACL_NEAR; l++) {
+		out->line[l] = l < near_lines(c) ? take(c, n * sizeof *out->line[l], CACHE_LINE) : NULL;
+		all &= l >= near_lines(c) || out->line[l];
+	}
+	return all;
+}
+
+static struct acl_sets finished(const struct new_sets *s)
+{
+	return (struct acl_sets){{s->line[0], s->line[1]}, s->set};
 }
 
 /* Stores the current set of rules as number n. False: no room. */
 static bool keep(struct compiler *c, const struct new_sets *out, uint32_t n)
 {
 	out->set[n] = (struct acl_set){.sum = sum_of(c)};
-	return c->acl->lines == 0 || keep_vector(c, &out->set[n], &out->line[n]);
+	return c->acl->lines == 0 || keep_vector(c, &out->set[n], out->line, n);
 }
 
 static void begin_word(struct compiler *c)
@@ -491,7 +507,7 @@ static int compile_range(struct compiler *c, unsigned word)
 	uint32_t n = key && take_sets(c, most, &sets) ? sweep(c, word, key, &sets) : 0;
 	if (n == 0)
 		return E_NOMEM;
-	d->sets = (struct acl_sets){sets.line, sets.set};
+	d->sets = finished(&sets);
 	d->word = word;
 	c->acl->dims++;
 	return word < ACL_SRC_PORT ? build_addresses(c, d, key, n - 1) : build_ports(c, d, key, n - 1);
@@ -509,13 +525,13 @@ static int compile_kinds(struct compiler *c)
 		if (!keep(c, &sets, k))
 			return E_NOMEM;
 	}
-	c->acl->kind = (struct acl_sets){sets.line, sets.set};
+	c->acl->kind = finished(&sets);
 	return E_OK;
 }
 
 static int compile_permits(struct compiler *c)
 {
-	const size_t bytes = words_for(c->acl->rules) * sizeof(uint64_t);
+	const size_t bytes = words_for(c->acl->rules + ACL_OTHERS) * sizeof(uint64_t);
 	uint64_t *permit = take(c, bytes, sizeof *permit);
 	if (!permit)
 		return E_NOMEM;
@@ -570,7 +586,8 @@ static const void *moved(const void *p, const void *from, void *to)
 
 static void move_sets(struct acl_sets *s, const void *from, void *to)
 {
-	s->line = moved(s->line, from, to);
+	for (unsigned l = 0; l < ACL_NEAR; l++)
+		s->line[l] = moved(s->line[l], from, to);
 	s->set = moved(s->set, from, to);
 }
 

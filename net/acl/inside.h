@@ -37,8 +37,9 @@ enum acl_kind {
  * A vector consists of cache lines. Vectors of a word that have the same line share one copy in the
  * table. Most lines of a long list are shared, and the rest is small enough to stay in the caches.
  * The row of a set has the places of its lines. Places count 64-bit words from the start of the
- * table. The first lines, which every packet reads, have their places in an array of their own.
+ * table. The first ACL_NEAR lines, which most packets read, have their places in arrays of their own.
  */
+#define ACL_NEAR 2
 #define ACL_GROUP_MAX (ACL_RULES_MAX / 64)
 #define ACL_LINE_WORDS (CACHE_LINE / 8)
 #define ACL_LINES_MAX (ACL_RULES_MAX / 64 / ACL_LINE_WORDS)
@@ -49,7 +50,7 @@ struct acl_set {
 
 /* The sets of a word, by interval or by kind. */
 struct acl_sets {
-	const uint32_t *line; /* places of the first lines; NULL: no vectors */
+	const uint32_t *line[ACL_NEAR]; /* places of the first lines, and of the second; NULL: none */
 	const struct acl_set *set;
 };
 
@@ -111,7 +112,7 @@ struct acl {
 	uint32_t dims;         /* words other than ACL_KIND that any rule matches on */
 	struct acl_dim dim[ACL_RANGES];
 	struct acl_sets kind;
-	const uint64_t *permit; /* bit r: rule r is a permit */
+	const uint64_t *permit; /* bit r: rule r is a permit; and a 0 for each of enum acl_other */
 };
 
 #define ACL_PROTO_SCTP 132

@@ -10,6 +10,7 @@
 
 typedef uint64_t unit_words __attribute__((vector_size(16), may_alias));
 typedef int32_t lanes __attribute__((vector_size(16)));
+typedef int32_t any_lanes __attribute__((vector_size(16), aligned(4), may_alias));
 typedef short shorts __attribute__((vector_size(16)));
 typedef float floats __attribute__((vector_size(16)));
 typedef int64_t pairs __attribute__((vector_size(16)));

@@ -111,6 +111,12 @@ static void ask(const struct list *l, bool six, unsigned n, uint32_t *hits)
 		hits[want >= l->rules ? 1 + want - l->rules : 0]++;
 		free((void *)ip[i]);
 	}
+	for (unsigned i = 0; i <= n; i++) {
+		unsigned end = i;
+		while (end < n && acl_permits(l->acl[0], rule[end]))
+			end++;
+		assert_int_equal(acl_permits_from(l->acl[0], rule, n, i), end);
+	}
 }
 
 static void compare(bool six)
@@ -118,7 +124,8 @@ static void compare(bool six)
 	static const struct {
 		uint32_t rules, lists, vectors;
 	} row[] = {{1, 60, 4},    {2, 60, 4},    {10, 60, 8},   {63, 4, 40},   {64, 6, 40},  {65, 6, 40},
-	           {200, 4, 40},  {1000, 2, 40}, {1500, 1, 40}, {4097, 1, 10}, {5000, 1, 10}};
+	           {129, 4, 40},  {200, 4, 40},  {257, 4, 40},  {500, 2, 40},  {513, 4, 40}, {1000, 2, 40},
+	           {1025, 2, 40}, {1500, 1, 40}, {4097, 1, 10}, {5000, 1, 10}};
 	uint32_t hits[3] = {0};
 	for (unsigned i = 0; i < ARRAY_LEN(row); i++)
 		for (uint32_t k = 0; k < row[i].lists; k++) {
