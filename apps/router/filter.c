@@ -44,18 +44,18 @@ unsigned router_filter_in(struct pkt *v, uint32_t *beside, unsigned n, const str
 {
 	static const uint8_t *ip[PKT_VECTOR_MAX];
 	static uint32_t rule[PKT_VECTOR_MAX];
-	unsigned m = 0;
 	for (unsigned i = 0; i < n; i++)
 		ip[i] = v[i].data + ETH_HLEN;
 	filter_ask(f, ip, rule, n);
-	for (unsigned i = 0; i < n; i++) {
-		if (!acl_permits(f->acl, rule[i])) {
-			deny(&v[i], f, rule[i], CNT_drop_acl_in);
-			continue;
+	unsigned m = acl_permits_from(f->acl, rule, n, 0); /* those stay where they are */
+	for (unsigned i = m, end; i < n; i = end) {
+		deny(&v[i], f, rule[i], CNT_drop_acl_in);
+		end = acl_permits_from(f->acl, rule, n, i + 1);
+		for (i++; i < end; i++) {
+			if (beside)
+				beside[m] = beside[i];
+			v[m++] = v[i];
 		}
-		if (beside)
-			beside[m] = beside[i];
-		v[m++] = v[i];
 	}
 	return m;
 }

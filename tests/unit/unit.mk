@@ -123,6 +123,7 @@ UNIT_SRC_ecmp := net/ecmp.c
 UNIT_SRC_wheel := net/tcp/wheel.c
 UNIT_SRC_congestion := net/tcp/congestion.c
 UNIT_SRC_router_forward := apps/router/check_avx2.c net/ip4.c net/ip6.c lib/csum.c lib/pkt.c
+UNIT_SRC_router_filter := $(wildcard net/acl/*.c) dataplane/filter.c net/ip4.c net/ip6.c lib/csum.c
 UNIT_SRC_storm :=
 UNIT_SRC_errdisable := runtime/sealed.c lib/siphash.c
 # two instances of TCP and a wire between them: one rig for all
