@@ -26,7 +26,7 @@ BENCH_CFLAGS := -std=gnu11 -O2 -g -I. -MMD -MP -Wall -Wextra -Werror -Wshadow -W
 BENCH_PRODUCT := $(filter $(BUILD)/program/net/% $(BUILD)/program/lib/%,$(PROGRAM_OBJ)) \
 	$(BENCH_BUILD)/guard.o
 BENCH_TCP := $(patsubst %,$(BENCH_BUILD)/tcp/%.o,tcp_side tcp_work)
-BENCH_FRAMES := $(patsubst %,$(BUILD)/program/tools/pktgen/frames/%.o,frames frames_patch)
+BENCH_FRAMES := $(patsubst %,$(BUILD)/program/tools/pktgen/frames/%.o,frames frames_patch frames_avx2)
 BENCH_SLOTS := $(patsubst %,$(BUILD)/program/%.o,runtime/slots drivers/virtio_net/ring \
 	drivers/virtio_net/ring_tx drivers/virtio_net/ring_slots \
 	drivers/intel/ring drivers/intel/ring_tx drivers/intel/ring_slots \

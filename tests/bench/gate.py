@@ -37,7 +37,7 @@ def cases():
         for kind in kinds.split():
             found["%s %s, packet" % (device, kind)] = "measured", ["slots_bench", "-c", device, kind]
     for number, name in enumerate(FRAMES, 1):
-        found["generator %s, frame" % name] = "frames_patch", ["frames_bench", "-c", str(number)]
+        found["generator %s, frame" % name] = "measured", ["frames_bench", "-c", str(number)]
     for words in ("rr.64B.1.csum", "rr.64B.64.csum", "rr.64B.64.soft", "crr.64", "-6 rr.64B.64.csum"):
         found["tcp %s, request" % words] = "measured", ["stack_bench", "-c", *words.split()]
     for words in ("bulk.tx.1.csum", "bulk.tx.1.tso", "bulk.rx.1.csum"):

@@ -329,12 +329,12 @@ REPORT_SRC := $(wildcard tools/pktgen/report/report*.c) tools/pktgen/measure/rfc
 	tools/pktgen/measure/judge.c tools/pktgen/measure/pace.c lib/fmt.c lib/csum.c tests/unit/rig/report_sample.c
 UNIT_SRC_pktgen_report := $(REPORT_SRC)
 UNIT_SRC_pktgen_screen := tools/pktgen/report/screen.c $(REPORT_SRC)
-UNIT_SRC_pktgen_frames := tools/pktgen/frames/frames.c tools/pktgen/frames/frames_patch.c net/ip4.c net/ip6.c \
+UNIT_SRC_pktgen_frames := $(wildcard tools/pktgen/frames/frames*.c) net/ip4.c net/ip6.c \
 	lib/csum.c tests/unit/rig/pktgen_nicsim.c tools/nicsim/wires/judge.c tools/nicsim/json.c
 UNIT_SRC_pktgen_replay := tools/pktgen/frames/pcap.c tools/pktgen/frames/replay.c
 UNIT_SRC_pktgen_capture := tools/pktgen/measure/capture.c net/pcapng.c tools/pktgen/frames/pcap.c lib/fmt.c
-UNIT_SRC_pktgen_script := $(wildcard tools/pktgen/script/*.c) tools/pktgen/frames/frames.c \
-	tools/pktgen/frames/frames_patch.c control/text/text.c control/text/words.c net/ip4.c net/ip6.c lib/csum.c lib/fmt.c
+UNIT_SRC_pktgen_script := $(wildcard tools/pktgen/script/*.c tools/pktgen/frames/frames*.c) \
+	control/text/text.c control/text/words.c net/ip4.c net/ip6.c lib/csum.c lib/fmt.c
 
 BPF_OBJECT_SRC := $(wildcard bpf/object/*.c) bpf/layout.c bpf/program.c lib/fmt.c tests/unit/rig/bpf_contract.c \
 	tests/unit/rig/bpf_elf.c

@@ -166,6 +166,7 @@ static enum run_why make_flow(struct flow *f, const struct plan_stream *s, unsig
 	if (frames_init(&f->frames, s, rs->mac_src, rs->mac_dst, stamp_flow(f->stream, sender), sender,
 	                rs->senders) != E_OK)
 		return RUN_WHY_FRAMES;
+	frames_use(&f->frames, vector_bits());
 	if (!make_frames(f, slots))
 		return RUN_WHY_MEMORY;
 	f->alike = frames_fixed(&f->frames, 1);

@@ -113,6 +113,7 @@ struct frames_size {
 /* Written by frames_init alone. */
 struct frames {
 	bool stamped, v6;
+	bool avx2;             /* frames_use */
 	enum plan_proto proto;
 	uint16_t flow;
 	uint16_t ip_at, l4_at, payload_at; /* the values of the functions above */
@@ -146,6 +147,9 @@ struct frames {
  */
 int frames_init(struct frames *f, const struct plan_stream *s, const uint8_t mac_src[6],
                 const uint8_t mac_dst[6], unsigned flow, unsigned sender, unsigned senders);
+
+/* The machine's widest vectors (hal/vector.h); frames_init assumes that it has none. */
+void frames_use(struct frames *f, unsigned vector_bits);
 
 /* Length of the largest frame, for which every buffer must have room. */
 static inline unsigned frames_len_max(const struct frames *f)

@@ -1,4 +1,4 @@
-/* Shared by frames.c and frames_patch.c only; see frames.h. */
+/* Shared by frames.c, frames_patch.c and frames_avx2.c only; see frames.h. */
 #ifndef PKTGEN_FRAMES_FRAMES_INSIDE_H
 #define PKTGEN_FRAMES_FRAMES_INSIDE_H
 
@@ -33,9 +33,11 @@ static inline uint64_t frames_in_stream(const struct frames *f, uint64_t n)
 }
 
 /* Byte i of the pattern (frames.h). */
+#define FRAMES_PATTERN_STEP 167
+#define FRAMES_PATTERN_FIRST 13
 static inline uint8_t frames_pattern(unsigned i)
 {
-	return (uint8_t)(i * 167 + 13);
+	return (uint8_t)(i * FRAMES_PATTERN_STEP + FRAMES_PATTERN_FIRST);
 }
 
 /* Sum of the pattern's bytes below `end`, an odd last one padded with zero (RFC 1071). */
@@ -85,5 +87,41 @@ static inline void frames_put_l4_csum(const struct frames *f, uint8_t *frame, ui
 		csum = 0xffff;
 	raw16_store(frame + f->l4_csum_at, csum);
 }
+
+/* --- the passes of frames_patch.c --- */
+
+#define FRAMES_CHUNK 64 /* frames of a pass */
+
+/* Sums of their IPv4 headers, and of what their L4 checksums cover; then the checksums. */
+struct frames_sums {
+	uint32_t ip[FRAMES_CHUNK] __attribute__((aligned(32)));
+	uint32_t l4[FRAMES_CHUNK] __attribute__((aligned(32)));
+};
+
+/* The constants of SplitMix64 (frames.h). */
+#define FRAMES_GOLDEN 0x9e3779b97f4a7c15u
+#define FRAMES_MIX_FIRST 0xbf58476d1ce4e5b9u
+#define FRAMES_MIX_SECOND 0x94d049bb133111ebu
+
+/*
+ * Passes of machines with AVX2 (frames.vector). state: of the first frame's number; gap: what is added to it
+ * for the next frame.
+ *
+ * The first patches a random field. False: it cannot. The last replaces sums by checksums, and
+ * an L4 checksum of 0 by `zero`.
+ */
+#ifdef __x86_64__
+#define FRAMES_AVX2 1
+bool frames_random_avx2(const struct frames_field *d, uint64_t state, uint64_t gap,
+                        uint8_t *const *bufs, unsigned count, struct frames_sums *sums);
+void frames_sizes_avx2(const struct frames *f, uint64_t state, uint64_t gap, uint8_t *const *bufs,
+                       unsigned count, struct frames_sums *sums);
+void frames_fold_avx2(struct frames_sums *sums, bool ip, bool l4, uint16_t zero, unsigned count);
+#else
+#define FRAMES_AVX2 0
+#define frames_random_avx2(d, state, gap, bufs, count, sums) false
+#define frames_sizes_avx2(f, state, gap, bufs, count, sums) ((void)0)
+#define frames_fold_avx2(sums, ip, l4, zero, count) ((void)0)
+#endif
 
 #endif

@@ -1,9 +1,10 @@
 /*
  * Turns frames of a flow into its next ones: the hot path of the generator; see frames.h.
  *
- * Passes go over up to CHUNK frames: one for sizes, one for each field, one for checksums. A last
+ * Passes go over up to FRAMES_CHUNK frames: one for sizes, one for each field, one for checksums. A last
  * pass writes the stamps of the whole burst. A pass takes its decisions once, outside of its loop.
- * Between passes, two small arrays keep the sums of the frames.
+ * Between passes, two small arrays keep the sums of the frames. frames_avx2.c has some of the passes for
+ * machines with AVX2.
  *
  * Carries: all that is added to a sum stays below 2^30 (a pattern of PLAN_FRAME_MAX bytes below
  * 2^29, a field below 2^26). So a sum fits 32 bits, and only the pass for checksums folds it.
@@ -13,30 +14,22 @@
 #include "tools/pktgen/frames/frames_inside.h"
 #include "tools/pktgen/wide.h"
 
-#define CHUNK 64 /* frames of a pass */
-
 _Static_assert((uint64_t)PLAN_FRAME_MAX / 2 * 0xffff + ((uint64_t)PLAN_FIELDS_MAX << 26) +
                8 * 0xffff < UINT32_MAX, "sums of a frame");
 
-struct sums {
-	uint32_t ip[CHUNK], l4[CHUNK];
-};
-
 /* --- random numbers (frames.h) --- */
-
-#define GOLDEN 0x9e3779b97f4a7c15u
 
 static inline uint64_t mix(uint64_t z)
 {
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+	z = (z ^ z >> 30) * FRAMES_MIX_FIRST;
+	z = (z ^ z >> 27) * FRAMES_MIX_SECOND;
 	return z ^ z >> 31;
 }
 
 /* The state of SplitMix64 that yields its output m. */
 static inline uint64_t place(uint64_t seed, uint64_t m)
 {
-	return seed + (m + 1) * GOLDEN;
+	return seed + (m + 1) * FRAMES_GOLDEN;
 }
 
 /* The upper half of r * count. */
@@ -76,7 +69,7 @@ void frames_lens(const struct frames *f, uint64_t n, unsigned count, uint16_t *l
 			lens[i] = f->size[0].len;
 	} else if (f->size_mode == PLAN_SIZES_RANDOM) {
 		uint64_t state = place(f->size_seed, m);
-		for (unsigned i = 0; i < count; i++, state += f->senders * GOLDEN)
+		for (unsigned i = 0; i < count; i++, state += f->senders * FRAMES_GOLDEN)
 			lens[i] = (uint16_t)random_len(f, state);
 	} else {
 		unsigned k = first_size(f, m);
@@ -93,10 +86,14 @@ unsigned frames_len(const struct frames *f, uint64_t n)
 }
 
 static void patch_sizes(const struct frames *f, uint8_t *const *bufs, unsigned count, uint64_t m,
-                        struct sums *sums)
+                        struct frames_sums *sums)
 {
 	const bool random = f->size_mode == PLAN_SIZES_RANDOM;
 	uint64_t state = place(f->size_seed, m);
+	if (FRAMES_AVX2 && f->avx2 && random) {
+		frames_sizes_avx2(f, state, f->senders * FRAMES_GOLDEN, bufs, count, sums);
+		return;
+	}
 	unsigned k = random ? 0 : first_size(f, m);
 	for (unsigned i = 0; i < count; i++) {
 		struct frames_size made;
@@ -104,7 +101,7 @@ static void patch_sizes(const struct frames *f, uint8_t *const *bufs, unsigned c
 		if (random) {
 			made = frames_size_of(f, random_len(f, state));
 			z = &made;
-			state += f->senders * GOLDEN;
+			state += f->senders * FRAMES_GOLDEN;
 		} else {
 			k = next_size(f, k);
 		}
@@ -116,12 +113,12 @@ static void patch_sizes(const struct frames *f, uint8_t *const *bufs, unsigned c
 
 /* Fills the whole arrays, for bursts of any length: the compiler makes vector stores of a loop of
  * constant length. */
-static void same_size(const struct frames *f, struct sums *sums)
+static void same_size(const struct frames *f, struct frames_sums *sums)
 {
 	const uint32_t ip = f->size[0].ip_sum, l4 = f->size[0].l4_sum;
-	for (unsigned i = 0; i < CHUNK; i++)
+	for (unsigned i = 0; i < FRAMES_CHUNK; i++)
 		sums->ip[i] = ip;
-	for (unsigned i = 0; i < CHUNK; i++)
+	for (unsigned i = 0; i < FRAMES_CHUNK; i++)
 		sums->l4[i] = l4;
 }
 
@@ -166,12 +163,12 @@ static inline __attribute__((always_inline)) void patch_one(const struct frames 
                                                             const struct frames_field *d,
                                                             enum plan_mode mode, unsigned bytes,
                                                             uint8_t *const *bufs, unsigned count,
-                                                            uint64_t m, struct sums *sums)
+                                                            uint64_t m, struct frames_sums *sums)
 {
 	const uint32_t ip = d->in_ip ? UINT32_MAX : 0, l4 = d->in_l4 ? UINT32_MAX : 0;
 	const unsigned at = d->at, shift = d->shift;
 	const uint64_t keep = d->keep, first = d->first, step = d->step, range = d->count;
-	const uint64_t back = d->back, stride = range - back, gap = f->senders * GOLDEN;
+	const uint64_t back = d->back, stride = range - back, gap = f->senders * FRAMES_GOLDEN;
 	uint64_t state = place(d->seed, m), k = mode == PLAN_RANDOM ? 0 : frames_modulo(m, range);
 	for (unsigned i = 0; i < count; i++) {
 		uint64_t v;
@@ -196,7 +193,7 @@ static inline __attribute__((always_inline)) void patch_bytes(const struct frame
                                                               const struct frames_field *d,
                                                               unsigned bytes, uint8_t *const *bufs,
                                                               unsigned count, uint64_t m,
-                                                              struct sums *sums)
+                                                              struct frames_sums *sums)
 {
 	if (d->mode == PLAN_RANDOM)
 		patch_one(f, d, PLAN_RANDOM, bytes, bufs, count, m, sums);
@@ -207,8 +204,11 @@ static inline __attribute__((always_inline)) void patch_bytes(const struct frame
 }
 
 static void patch_field(const struct frames *f, const struct frames_field *d, uint8_t *const *bufs,
-                        unsigned count, uint64_t m, struct sums *sums)
+                        unsigned count, uint64_t m, struct frames_sums *sums)
 {
+	if (FRAMES_AVX2 && f->avx2 && d->mode == PLAN_RANDOM &&
+	    frames_random_avx2(d, place(d->seed, m), f->senders * FRAMES_GOLDEN, bufs, count, sums))
+		return;
 	switch (d->bytes) {
 	case 1: patch_bytes(f, d, 1, bufs, count, m, sums); break;
 	case 2: patch_bytes(f, d, 2, bufs, count, m, sums); break;
@@ -220,29 +220,43 @@ static void patch_field(const struct frames *f, const struct frames_field *d, ui
 
 /* --- checksums and stamps --- */
 
+/* Replaces sums by checksums. ip and l4: of these. */
+static void fold(const struct frames *f, bool ip, bool l4, unsigned count, struct frames_sums *sums)
+{
+	/* RFC 768: UDP sends a checksum of zero as all ones, because 0 means no checksum */
+	const uint16_t zero = f->proto == PLAN_UDP ? 0xffff : 0;
+	if (FRAMES_AVX2 && f->avx2) {
+		frames_fold_avx2(sums, ip, l4, zero, count);
+		return;
+	}
+	for (unsigned i = 0; ip && i < count; i++)
+		sums->ip[i] = csum_fold(sums->ip[i]);
+	for (unsigned i = 0; l4 && i < count; i++) {
+		const uint16_t csum = csum_fold(sums->l4[i]);
+		sums->l4[i] = csum == 0 ? zero : csum;
+	}
+}
+
 /* ip and l4 are constants to the compiler, which makes a loop for each of three combinations. */
 static inline __attribute__((always_inline)) void put_checksums(const struct frames *f, bool ip,
                                                                 bool l4, uint8_t *const *bufs,
                                                                 unsigned count,
-                                                                const struct sums *sums)
+                                                                struct frames_sums *sums)
 {
 	const unsigned ip_at = f->ip_at + (unsigned)offsetof(struct ip4_header, checksum);
 	const unsigned l4_at = f->l4_csum_at;
-	/* RFC 768: UDP sends a checksum of zero as all ones, because 0 means no checksum */
-	const uint16_t zero = f->proto == PLAN_UDP ? 0xffff : 0;
+	fold(f, ip, l4, count, sums);
 	for (unsigned i = 0; i < count; i++) {
 		uint8_t *frame = bufs[i];
 		if (ip)
-			raw16_store(frame + ip_at, csum_fold(sums->ip[i]));
-		if (l4) {
-			uint16_t csum = csum_fold(sums->l4[i]);
-			raw16_store(frame + l4_at, csum == 0 ? zero : csum);
-		}
+			raw16_store(frame + ip_at, (uint16_t)sums->ip[i]);
+		if (l4)
+			raw16_store(frame + l4_at, (uint16_t)sums->l4[i]);
 	}
 }
 
 static void patch_checksums(const struct frames *f, uint8_t *const *bufs, unsigned count,
-                            const struct sums *sums)
+                            struct frames_sums *sums)
 {
 	if (f->vary_ip_csum && f->vary_l4_csum)
 		put_checksums(f, true, true, bufs, count, sums);
@@ -297,13 +311,18 @@ _Static_assert(offsetof(struct stamp, ns) + 4 == offsetof(struct stamp, check) &
 #error "a stamp is little-endian and is stored as the host's own numbers"
 #endif
 
+void frames_use(struct frames *f, unsigned vector_bits)
+{
+	f->avx2 = FRAMES_AVX2 && vector_bits >= 256;
+}
+
 void frames_patch(const struct frames *f, uint8_t *const *bufs, unsigned count, uint64_t n,
                   uint32_t ns)
 {
 	if (f->vary_sizes || f->fields > 0) {
-		struct sums sums;
-		for (unsigned done = 0; done < count; done += CHUNK) {
-			const unsigned left = count - done, some = left < CHUNK ? left : CHUNK;
+		struct frames_sums sums;
+		for (unsigned done = 0; done < count; done += FRAMES_CHUNK) {
+			const unsigned left = count - done, some = left < FRAMES_CHUNK ? left : FRAMES_CHUNK;
 			const uint64_t m = frames_in_stream(f, n + done);
 			if (f->vary_sizes)
 				patch_sizes(f, bufs + done, some, m, &sums);

@@ -6,6 +6,7 @@
  */
 #include "tests/unit/rig/host.h"
 
+#include "hal/vector.h"
 #include "tests/unit/rig/pktgen_nicsim.h"
 #include "tools/pktgen/frames/frames.h"
 #include "tools/pktgen/frames/frames_inside.h"
@@ -404,6 +405,8 @@ static void one_stream(const struct plan_stream *s)
 	unsigned senders = random_below(2) ? 1 : 1 + random_below(most);
 	unsigned sender = random_below(senders), flow = (uint16_t)random64();
 	assert_int_equal(frames_init(&f, s, mac_a, mac_b, flow, sender, senders), E_OK);
+	if (random_below(3))
+		frames_use(&f, vector_bits());
 	before = f;
 	new_buffers(&f);
 	for (unsigned i = 0; i < BUFS; i++) {
