@@ -69,7 +69,8 @@ static inline bool check6(const struct pkt *p, uint64_t mac, struct lengths *l)
 unsigned check4_avx2(const struct pkt *v, unsigned n, uint64_t mac, uint32_t *dst,
                      struct lengths *l);
 
-/* The same for check6, without destinations. */
-unsigned check6_avx2(const struct pkt *v, unsigned n, uint64_t mac, struct lengths *l);
+/* The same for check6, with the first and second word of the destinations. */
+unsigned check6_avx2(const struct pkt *v, unsigned n, uint64_t mac, uint32_t *high, uint32_t *low,
+                     struct lengths *l);
 
 #endif

@@ -274,7 +274,7 @@ LANES_FN lanes odd_address(const struct operands *o, lanes first, lanes more)
 }
 
 __attribute__((target("avx2"))) unsigned check6_avx2(const struct pkt *v, unsigned n, uint64_t mac,
-                                                     struct lengths *l)
+                                                     uint32_t *high, uint32_t *low, struct lengths *l)
 {
 	const lanes start = start_of(mac, BE16(ETH_TYPE_IP6), 0x60);
 	const struct operands *o = &operands;
@@ -295,6 +295,8 @@ __attribute__((target("avx2"))) unsigned check6_avx2(const struct pkt *v, unsign
 		if (unlikely(!is_zero(wrong)))
 			break;
 		note_lengths(o, &s, least, len);
+		*(any_lanes *)(high + at) = swapped32(h.dst);
+		*(any_lanes *)(low + at) = swapped32(h.dst_more);
 		i = at + CHECK_LANES;
 	}
 	if (i)

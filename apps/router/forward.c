@@ -7,7 +7,7 @@
  *                 take the slow path.
  *        Then, where configured, the filter of the input interface (filter.c) and source
  *        verification (verify.c).
- *     2. look up  fib4_lookup_batch; fib6_lookup_batch, and hosts6 for destinations on our links.
+ *     2. look up  fib4_lookup_batch; fib6_lookup_frames, and hosts6 for destinations on our links.
  *                 A group becomes its member for the flow (net/ecmp.h).
  *        Then, where configured, the filters of the output interfaces, and redirects to the senders
  *        (redirect.c).
@@ -17,8 +17,8 @@
  * The packets of a port with VLANs are first sorted by interface, and lose their tags
  * (dataplane/vlan.h). The tag to send is part of the Ethernet header.
  *
- * IPv4 packets go first: pass 1 sets IPv6 packets aside, in their order. All packets of a flow are
- * of one version, so none overtakes another.
+ * IPv4 packets go first: pass 1 sets IPv6 packets aside, in their order, unless there is no other. All
+ * packets of a flow are of one version, so none overtakes another.
  *
  * The passes do not change a packet that takes the slow path.
  */
@@ -231,27 +231,42 @@ static inline bool has_groups(void)
 	return __atomic_load_n(&router.dp->groups, __ATOMIC_RELAXED);
 }
 
+#define IP6_DST_AT (ETH_HLEN + offsetof(struct ip6_header, dst))
+
+/* The keys of packets i to n - 1. */
+static void load_keys(struct fib6_keys *keys, const struct pkt *v, unsigned i, unsigned n)
+{
+	for (; i < n; i++) {
+		keys->high[i] = be32_load(v[i].data + IP6_DST_AT);
+		keys->low[i] = be32_load(v[i].data + IP6_DST_AT + 4);
+	}
+}
+
 /* Passes 2 and 3 over n IPv6 packets that check6 accepted. */
-static __attribute__((noinline)) void forward6(struct pkt *v, unsigned n, unsigned interface,
-                                               const struct lengths *l)
+static __attribute__((noinline)) void forward6(struct pkt *v, struct fib6_keys *keys, unsigned n,
+                                               unsigned interface, const struct lengths *l)
 {
 	const struct dp_state *dp = router.dp;
-	static const uint8_t *dst[PKT_VECTOR_MAX];
 	uint32_t nh[PKT_VECTOR_MAX];
 	const struct dp_filter_set *filters = router.filters;
-	if (unlikely(filters->interface[interface].in[1].acl))
+	const bool filtered = filters->interface[interface].in[1].acl;
+	if (unlikely(filtered))
 		n = router_filter_in(v, NULL, n, &filters->interface[interface].in[1]);
 	unsigned verify = router_verifies(interface, true);
 	if (unlikely(verify))
 		n = router_verify(v, NULL, n, verify, true);
-	for (unsigned i = 0; i < n; i++)
-		dst[i] = v[i].data + ETH_HLEN + offsetof(struct ip6_header, dst);
-	fib6_lookup_batch(dp->fib6, dst, nh, n);
-	if (unlikely(has_groups()))
+	if (unlikely(filtered || verify))
+		load_keys(keys, v, 0, n);
+	if (unlikely(n == 0))
+		return;
+	uint32_t least = fib6_lookup_frames(dp->fib6, v, IP6_DST_AT, keys, nh, n);
+	if (unlikely(has_groups())) {
 		choose(v, nh, n, true);
-	for (unsigned i = 0; i < n; i++)
-		nh[i] = dp_host6(dp, nh[i], dst[i]);
-	if (core_traces() && n)
+		least = 0; /* a member may be any next hop */
+	}
+	for (unsigned i = 0; least < NH_NEIGHBOUR && i < n; i++)
+		nh[i] = dp_host6(dp, nh[i], v[i].data + IP6_DST_AT);
+	if (core_traces())
 		trace_way(nh[0], ip6_total_len(v[0].data + ETH_HLEN));
 	if (unlikely(filters->out[1]))
 		n = router_filter_out(v, nh, n, true);
@@ -264,6 +279,7 @@ static void forward(struct pkt *v, unsigned n, unsigned interface)
 	static uint32_t dst[PKT_VECTOR_MAX];
 	uint32_t nh[PKT_VECTOR_MAX];
 	static struct pkt six[PKT_VECTOR_MAX];
+	static struct fib6_keys keys;
 	const struct dp_state *dp = router.dp;
 	const struct dp_filter_set *filters = dp_filters(dp);
 	struct lengths lengths = {0}, lengths6 = {0};
@@ -287,16 +303,22 @@ static void forward(struct pkt *v, unsigned n, unsigned interface)
 		m += plain;
 		i += plain;
 		plain = lanes && enabled6 && n - i >= CHECK_LANES
-		                ? check6_avx2(&v[i], n - i, mac, &lengths6) : 0;
+		                ? check6_avx2(&v[i], n - i, mac, &keys.high[sixes], &keys.low[sixes], &lengths6) : 0;
+		if (likely(plain == n)) {
+			forward6(v, &keys, n, interface, &lengths6);
+			return;
+		}
 		memcpy(&six[sixes], &v[i], plain * sizeof v[0]);
 		sixes += plain;
 		i += plain;
 		for (end = lanes ? u32_min(i + CHECK_LANES, n) : n; i < end; i++) {
 			if (unlikely(!enabled || !check4(&v[i], mac, &lengths))) {
-				if (enabled6 && likely(check6(&v[i], mac, &lengths6)))
+				if (enabled6 && likely(check6(&v[i], mac, &lengths6))) {
 					six[sixes++] = v[i];
-				else
+					load_keys(&keys, six, sixes - 1, sixes);
+				} else {
 					router_slow(&v[i], false);
+				}
 				continue;
 			}
 			dst[m] = ip4_dst(v[i].data + ETH_HLEN);
@@ -319,7 +341,7 @@ static void forward(struct pkt *v, unsigned n, unsigned interface)
 		m = router_filter_out(v, nh, m, false);
 	send_all(v, nh, m, interface, false, &lengths);
 	if (sixes)
-		forward6(six, sixes, interface, &lengths6);
+		forward6(six, &keys, sixes, interface, &lengths6);
 }
 
 /* Sets interface[i] to that of v[i], or to VLAN_UNKNOWN, and counts each in many[]. Writes the interfaces

@@ -30,6 +30,7 @@
 #ifndef NET_FIB_FIB_H
 #define NET_FIB_FIB_H
 
+#include "lib/pkt.h"
 #include "lib/types.h"
 #include "net/addr.h"
 
@@ -153,5 +154,17 @@ uint32_t fib6_lookup(const struct fib *fib, const uint8_t *dst);
 /* nh[i] = next hop for dst[i], for i < n <= FIB_BATCH_MAX. nh and dst do not overlap. */
 void fib4_lookup_batch(const struct fib *fib, const uint32_t *dst, uint32_t *nh, unsigned n);
 void fib6_lookup_batch(const struct fib *fib, const uint8_t *const *dst, uint32_t *nh, unsigned n);
+
+/* The first 64 bits of IPv6 addresses, in host order. */
+struct fib6_keys {
+	uint32_t high[FIB_BATCH_MAX], low[FIB_BATCH_MAX];
+};
+
+/*
+ * fib6_lookup_batch of destinations at octet `at` of the frames of v, by their keys: the rest of a destination
+ * is read only where the first 64 bits do not decide. Returns the least of the next hops; n > 0.
+ */
+uint32_t fib6_lookup_frames(const struct fib *fib, const struct pkt *v, unsigned at, const struct fib6_keys *keys,
+                            uint32_t *nh, unsigned n);
 
 #endif

@@ -109,16 +109,17 @@ uint32_t fib6_lookup(const struct fib *fib, const uint8_t *dst)
  * entries that the previous one prefetched, and prefetches the next. It has no branch, so it also
  * computes a place for a leaf; nothing reads that place before it is overwritten.
  */
-static void lookup_scalar(const struct fib *fib, const uint8_t *const *dst, uint32_t *nh,
-                          unsigned n)
+static inline __attribute__((always_inline)) void
+lookup_scalar(const struct fib *fib, const struct fib6_places *p, uint32_t *nh, unsigned n)
 {
 	uint32_t place[FIB_BATCH_MAX];
 	uint16_t deep[FIB_BATCH_MAX];
 	unsigned left = 0;
 	for (unsigned i = 0; i < n; i++) {
-		uint32_t e = top_of(fib, dst[i]);
+		const uint8_t *dst = fib6_place(p, i);
+		uint32_t e = top_of(fib, dst);
 		nh[i] = e;
-		place[left] = trie_place(e, (uint32_t)dst[i][2] << 24);
+		place[left] = trie_place(e, (uint32_t)dst[2] << 24);
 		__builtin_prefetch(&fib->room[place[left]]);
 		deep[left] = (uint16_t)i;
 		left += e >> 31;
@@ -130,7 +131,7 @@ static void lookup_scalar(const struct fib *fib, const uint8_t *const *dst, uint
 			uint32_t e = trie_cut(fib, nh[i], place[k]);
 			nh[i] = e;
 			/* more <= k: this element was already read */
-			place[more] = trie_place(e, (uint32_t)dst[i][b % 16] << 24);
+			place[more] = trie_place(e, (uint32_t)fib6_place(p, i)[b % 16] << 24);
 			__builtin_prefetch(&fib->room[place[more]]);
 			deep[more] = (uint16_t)i;
 			more += e >> 31;
@@ -143,11 +144,28 @@ static void lookup_scalar(const struct fib *fib, const uint8_t *const *dst, uint
 
 void fib6_lookup_batch(const struct fib *fib, const uint8_t *const *dst, uint32_t *nh, unsigned n)
 {
+	const struct fib6_places p = fib6_pointers(dst);
 	assert(n <= FIB_BATCH_MAX);
 	if (FIB_VECTORS && n >= AVX512_LANES && fib->path == FIB_AVX512)
 		fib6_lookup_avx512(fib, dst, nh, n);
 	else if (FIB_VECTORS && n >= AVX2_LANES && fib->path == FIB_AVX2)
 		fib6_lookup_avx2(fib, dst, nh, n);
 	else
-		lookup_scalar(fib, dst, nh, n);
+		lookup_scalar(fib, &p, nh, n);
+}
+
+uint32_t fib6_lookup_frames(const struct fib *fib, const struct pkt *v, unsigned at, const struct fib6_keys *keys,
+                            uint32_t *nh, unsigned n)
+{
+	const struct fib6_places p = fib6_frames(v, at);
+	uint32_t least = UINT32_MAX;
+	assert(n <= FIB_BATCH_MAX);
+	if (FIB_VECTORS && n >= AVX512_LANES && fib->path == FIB_AVX512)
+		return fib6_frames_avx512(fib, v, at, keys, nh, n);
+	if (FIB_VECTORS && n >= AVX2_LANES && fib->path == FIB_AVX2)
+		return fib6_frames_avx2(fib, v, at, keys, nh, n);
+	lookup_scalar(fib, &p, nh, n);
+	for (unsigned i = 0; i < n; i++)
+		least = nh[i] < least ? nh[i] : least;
+	return least;
 }

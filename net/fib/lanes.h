@@ -27,7 +27,11 @@ typedef uint32_t any_lanes __attribute__((vector_size(LANES * 4), aligned(4), ma
 typedef long long quads __attribute__((vector_size(LANES * 4)));
 typedef long long any_quad __attribute__((aligned(1), may_alias));
 
-LANES_FN long long quad_at(const uint8_t *p) { return *(const any_quad *)(const void *)p; }
+LANES_FN long long quad_at(const struct fib6_places *p, unsigned i)
+{
+	return *(const any_quad *)(const void *)fib6_place(p, i);
+}
+
 LANES_FN lanes lanes_load(const uint32_t *p) { return *(const any_lanes *)p; }
 LANES_FN void lanes_store(uint32_t *p, lanes v) { *(any_lanes *)p = v; }
 
@@ -39,7 +43,7 @@ LANES_FN void lanes_store(uint32_t *p, lanes v) { *(any_lanes *)p = v; }
  *     choose(of, i)           of[i % LANES] in each lane (VPERMD)
  *     swapped(v)              the bytes of each word in reverse order
  *     EACH_128                a list of four indices, for each 128 bits of two vectors
- *     quads_at(d)             8 bytes at each of d[0], d[1], d[4], d[5], d[8] and so on
+ *     quads_at(p, i)          8 bytes of each of the addresses i, i + 1, i + 4, i + 5, i + 8 and so on
  */
 
 #if LANES == AVX512_LANES
@@ -73,10 +77,10 @@ LANES_FN lanes swapped(lanes v)
 
 /* Quads, because a gather of them is slower. Where it is microcode (AMD Family 1Ah), it takes two fifths of
  * the time of a whole look-up (docs/performance.md). */
-LANES_FN quads quads_at(const uint8_t *const *d)
+LANES_FN quads quads_at(const struct fib6_places *p, unsigned i)
 {
-	return (quads){quad_at(d[0]), quad_at(d[1]), quad_at(d[4]), quad_at(d[5]),
-	               quad_at(d[8]), quad_at(d[9]), quad_at(d[12]), quad_at(d[13])};
+	return (quads){quad_at(p, i), quad_at(p, i + 1), quad_at(p, i + 4), quad_at(p, i + 5),
+	               quad_at(p, i + 8), quad_at(p, i + 9), quad_at(p, i + 12), quad_at(p, i + 13)};
 }
 
 #else
@@ -111,9 +115,9 @@ LANES_FN lanes swapped(lanes v)
 
 #define EACH_128(a, b, c, d) a, b, c, d, a + 4, b + 4, c + 4, d + 4
 
-LANES_FN quads quads_at(const uint8_t *const *d)
+LANES_FN quads quads_at(const struct fib6_places *p, unsigned i)
 {
-	return (quads){quad_at(d[0]), quad_at(d[1]), quad_at(d[4]), quad_at(d[5])};
+	return (quads){quad_at(p, i), quad_at(p, i + 1), quad_at(p, i + 4), quad_at(p, i + 5)};
 }
 
 #endif
@@ -121,9 +125,9 @@ LANES_FN quads quads_at(const uint8_t *const *d)
 /* --- common --- */
 
 /* The first and second word of LANES addresses, in host order. */
-LANES_FN void load_keys(const uint8_t *const *dst, uint32_t *high, uint32_t *low)
+LANES_FN void load_keys(const struct fib6_places *p, unsigned i, uint32_t *high, uint32_t *low)
 {
-	const lanes a = (lanes)quads_at(dst), b = (lanes)quads_at(dst + 2);
+	const lanes a = (lanes)quads_at(p, i), b = (lanes)quads_at(p, i + 2);
 	lanes_store(high, swapped(__builtin_shufflevector(a, b, EACH_128(0, 2, LANES, LANES + 2))));
 	lanes_store(low, swapped(__builtin_shufflevector(a, b, EACH_128(1, 3, LANES + 1, LANES + 3))));
 }
@@ -180,12 +184,15 @@ LANES_FN void lookup4(const struct fib *fib, const uint32_t *dst, uint32_t *nh, 
 	}
 }
 
-/* The first level of n look-ups. Returns whether any entry is a node; so does level6. */
+/*
+ * The first level of n look-ups by `high`. The last vector's addresses have entries of their own, so no entry
+ * goes twice through one level. Returns whether any entry is a node; so does level6.
+ */
 LANES_FN bool top6(const struct fib *fib, const uint32_t *high, uint32_t *entry, unsigned n)
 {
 	lanes all = {0};
 	for (unsigned i = 0; i < n; i += LANES) {
-		const lanes e = gather(fib->room, lanes_load(high + i) >> (32 - TRIE_TOP6));
+		const lanes e = gather(fib->room, lanes_load(high + from(i, n)) >> (32 - TRIE_TOP6));
 		lanes_store(entry + i, e);
 		all |= e;
 	}
@@ -202,46 +209,57 @@ LANES_FN bool level6(const struct fib *fib, const uint32_t *word, unsigned start
 		lanes e = lanes_load(entry + i);
 		if (!any_top(e))
 			continue;
-		e = step(fib, widths, e, bits_from(lanes_load(word + i), start));
+		e = step(fib, widths, e, bits_from(lanes_load(word + from(i, n)), start));
 		lanes_store(entry + i, e);
 		all |= e;
 	}
 	return any_top(all);
 }
 
-/* trie_exchanged() of n entries: numbers below 1 << 31, so comparisons may be signed behind a bias. */
-LANES_FN void exchange(const struct fib *fib, const uint32_t *entry, uint32_t *nh, unsigned n)
+/* trie_exchanged() of n entries. Numbers are below 1 << 31, so comparisons may be signed behind a bias. Returns
+ * the least result. */
+LANES_FN uint32_t exchange(const struct fib *fib, const uint32_t *entry, uint32_t *nh, unsigned n)
 {
 	const uint32_t bias = 1u << 31;
 	const lanes near = (lanes){0} + (fib->near - bias), apart = (lanes){0} + fib->apart;
 	const signed_lanes many = (signed_lanes)((lanes){0} + (fib->many - bias));
+	lanes least = (lanes){0} + FIB_NH_LIMIT;
+	uint32_t result = FIB_NH_LIMIT;
 	for (unsigned i = 0; i < n; i += LANES) {
 		const lanes hop = lanes_load(entry + i), at = hop - near;
 		const lanes up = (lanes)((signed_lanes)at < many);
 		const lanes down = (lanes)((signed_lanes)(at - apart) < many);
-		lanes_store(nh + from(i, n), hop + (up & apart) - (down & apart));
+		const lanes to = hop + (up & apart) - (down & apart);
+		const lanes less = (lanes)((signed_lanes)to < (signed_lanes)least);
+		lanes_store(nh + from(i, n), to);
+		least = (to & less) | (least & ~less);
 	}
+	for (unsigned k = 0; k < LANES; k++)
+		result = least[k] < result ? least[k] : result;
+	return result;
 }
 
-/* Look-ups that pass the first 64 bits, mostly host routes, continue one by one. The last vector's addresses
- * have entries of their own: no entry goes twice through one level. */
-LANES_FN void lookup6(const struct fib *fib, const uint8_t *const *dst, uint32_t *nh, unsigned n)
+/* Look-ups that pass the first 64 bits, mostly host routes, continue one by one. */
+LANES_FN uint32_t lookup6(const struct fib *fib, const struct fib6_places *p, const struct fib6_keys *keys,
+                          uint32_t *nh, unsigned n)
 {
-	uint32_t high[FIB_BATCH_MAX], low[FIB_BATCH_MAX], entry[FIB_BATCH_MAX];
-	const unsigned entries = (n + LANES - 1) & ~(LANES - 1u);
-	for (unsigned i = 0; i < n; i += LANES)
-		load_keys(dst + from(i, n), high + i, low + i);
-	bool left = top6(fib, high, entry, entries);
-	left = left && level6(fib, high, 16, entry, entries);
-	left = left && level6(fib, high, 24, entry, entries);
-	left = left && level6(fib, low, 0, entry, entries);
-	left = left && level6(fib, low, 8, entry, entries);
-	left = left && level6(fib, low, 16, entry, entries);
-	left = left && level6(fib, low, 24, entry, entries);
-	for (unsigned i = 0; left && i < entries; i++)
-		if (unlikely(trie_is_node(entry[i])))
-			entry[i] = fib6_lookup_from(fib, entry[i], dst[from(i & ~(LANES - 1u), n) + i % LANES], 8);
-	exchange(fib, entry, nh, n);
+	struct fib6_keys loaded;
+	uint32_t entry[FIB_BATCH_MAX];
+	for (unsigned i = 0; !keys && i < n; i += LANES)
+		load_keys(p, from(i, n), loaded.high + from(i, n), loaded.low + from(i, n));
+	const uint32_t *high = keys ? keys->high : loaded.high, *low = keys ? keys->low : loaded.low;
+	bool left = top6(fib, high, entry, n);
+	left = left && level6(fib, high, 16, entry, n);
+	left = left && level6(fib, high, 24, entry, n);
+	left = left && level6(fib, low, 0, entry, n);
+	left = left && level6(fib, low, 8, entry, n);
+	left = left && level6(fib, low, 16, entry, n);
+	left = left && level6(fib, low, 24, entry, n);
+	for (unsigned i = 0; left && i < n; i += LANES)
+		for (unsigned k = 0; k < LANES; k++)
+			if (unlikely(trie_is_node(entry[i + k])))
+				entry[i + k] = fib6_lookup_from(fib, entry[i + k], fib6_place(p, from(i, n) + k), 8);
+	return exchange(fib, entry, nh, n);
 }
 _Static_assert(TRIE_TOP6 == 16, "lookup6 begins there");
 

@@ -187,6 +187,25 @@ static void assert_walk(struct table *t)
 	assert_int_equal(fib_count(&t->w), t->count);
 }
 
+/* The same look-ups by frames and keys. */
+static void assert_frames(struct table *t, const struct addr *a, const uint32_t *want, unsigned n)
+{
+	struct pkt v[BATCH];
+	struct fib6_keys keys;
+	uint32_t nh[BATCH + 1], least = UINT32_MAX;
+	const unsigned at = random_below(64);
+	for (unsigned i = 0; i < n; i++) {
+		v[i].data = (uint8_t *)(uintptr_t)((uintptr_t)a[i].b - at);
+		keys.high[i] = be32_load(a[i].b);
+		keys.low[i] = be32_load(a[i].b + 4);
+		least = want[i] < least ? want[i] : least;
+	}
+	nh[n] = 0xfeed;
+	assert_int_equal(fib6_lookup_frames(t->w.fib, v, at, &keys, nh, n), least);
+	assert_memory_equal(nh, want, n * sizeof *nh);
+	assert_int_equal(nh[n], 0xfeed);
+}
+
 static void assert_batch(struct table *t)
 {
 	struct addr a[BATCH];
@@ -207,6 +226,8 @@ static void assert_batch(struct table *t)
 		fib6_lookup_batch(t->w.fib, dst, nh, n);
 		assert_memory_equal(nh, want, n * sizeof *nh);
 		assert_int_equal(nh[n], 0xfeed);
+		if (n)
+			assert_frames(t, a, want, n);
 	}
 }
 
