@@ -38,6 +38,7 @@ static struct tcp_params parameters(void)
 	p.rcv_buf_max = TCP_CONTROL_RCV_BUF; /* it does not grow by itself: applications have room for so much (stream.h) */
 	p.snd_buf = TCP_CONTROL_SND_BUF;
 	p.rcv_buf_given = TCP_CONTROL_RCV_GIVEN;
+	p.snd_buf_given = TCP_CONTROL_SND_GIVEN;
 	p.syn_timeout_ms = 20000;
 	/* a vanished peer holds one of few connections */
 	p.user_timeout_ms = 30000;

@@ -20,6 +20,7 @@
 #define TCP_CONTROL_CONNECTIONS 256
 #define TCP_CONTROL_RCV_BUF 4095 /* of one connection: requests are short */
 #define TCP_CONTROL_SND_BUF 65536 /* more than one packet that a device segments */
+#define TCP_CONTROL_SND_GIVEN 655360 /* of a capture's reader: at 40 MB/s what is sent in 16 ms */
 #define TCP_CONTROL_RCV_GIVEN 131072 /* of the routing engine: 90 segments, which the ring of messages holds */
 #define TCP_CONTROL_PORT_FIRST 61000 /* of connections that we open; data cores open theirs below (TCP_PARAMS_DEFAULT) */
 #define TCP_CONTROL_SYN_MAX (TCP_CONTROL_CONNECTIONS / 4) /* half-open ones */

@@ -9,15 +9,20 @@
 #include "control/monitor/watch_words.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
+#include "lib/number.h"
 #include "net/pcapng.h"
 #include "runtime/walltime.h"
 
 #define COUNT_MAX 1000000000
-#define POLL_NS (SECOND_NS / 1000) /* interval between reads of the rings */
+#define POLL_NS (SECOND_NS / 500) /* between reads of the rings, at most */
 #define CLOSE_NS (5 * SECOND_NS)
 #define NO_CORE CORES_MAX
 #define BLOCK_MAX (MIRROR_FRAME_MAX + PCAPNG_OTHER_MAX)
 #define BATCH_BYTES 16384 /* blocks are made until they have so many bytes, and given to TCP at once */
+#define STORE_BYTES (8u << 20) /* at 400,000 small frames a second what is sent in 190 ms */
+#define STORE_BYTES_LEAST (1u << 18)
+#define STORE_SHARE 4 /* the store takes at most a quarter of the memory that is left */
+#define STORE_KIND 0  /* tcp_send_outside: nothing else of the control core is outside its pool */
 
 typedef unsigned long long ull;
 
@@ -52,16 +57,31 @@ static struct capture {
 	uint32_t begun;   /* header blocks made: the section, then one for each port */
 	uint32_t ended;   /* statistics blocks made: one for each port */
 	uint32_t number_of[NIC_PORTS_MAX]; /* the number of each port among the section's interfaces */
-	uint32_t len, at; /* block[at] to block[len - 1] are to be sent */
-	uint8_t block[BATCH_BYTES + BLOCK_MAX];
+	/* A ring of blocks. Those that TCP has are kept until they are acknowledged. A block may end
+	 * behind `size`; that part is also at the start. */
+	uint8_t *store;
+	uint32_t size;    /* behind it there are BLOCK_MAX bytes more */
+	uint32_t in, out; /* places in the store: of the next block, and of the next byte for TCP */
+	uint32_t waiting; /* bytes between them */
 	struct source source[]; /* by core, for the cores there are */
 } *capture;
 
 bool capture_prepare(void)
 {
-	if (!capture)
-		capture = core_private_alloc(sizeof *capture + self.info->cores * sizeof(struct source));
-	return capture != NULL;
+	if (capture)
+		return true;
+	const size_t share = align_down(core_private_left() / STORE_SHARE, CACHE_LINE);
+	const uint32_t size = share < STORE_BYTES ? (uint32_t)share : STORE_BYTES;
+	if (size < STORE_BYTES_LEAST)
+		return false;
+	struct capture *c = core_private_alloc(sizeof *c + self.info->cores * sizeof(struct source) +
+	                                       size + BLOCK_MAX);
+	if (!c)
+		return false;
+	c->store = (uint8_t *)&c->source[self.info->cores];
+	c->size = size;
+	capture = c;
+	return true;
 }
 
 /* --- the end --- */
@@ -169,13 +189,13 @@ static unsigned port_of(uint32_t n)
 }
 
 /* Makes the next header block, of the section or an interface; 0: all are made. */
-static size_t head_block(void)
+static size_t head_block(uint8_t *out)
 {
 	struct capture *c = capture;
 	struct nic_link link;
 	char name[CONFIG_IF_NAME_SIZE];
 	if (c->begun++ == 0)
-		return pcapng_section(c->block + c->len, "Hayate " HAYATE_VERSION);
+		return pcapng_section(out, "Hayate " HAYATE_VERSION);
 	unsigned port = port_of(c->begun - 2);
 	if (port == NIC_PORTS_MAX) {
 		c->begun--;
@@ -183,7 +203,7 @@ static size_t head_block(void)
 	}
 	config_key_name(name, port | (uint32_t)capture->order.match.vlan << 8);
 	uint64_t mbps = core_port_link(port, &link) ? link.mbps : 0;
-	return pcapng_interface(c->block + c->len, name, c->order.snaplen, mbps * 1000000);
+	return pcapng_interface(out, name, c->order.snaplen, mbps * 1000000);
 }
 
 /* Reads the next record of that core's ring; false: there is none. A malformed record ends the
@@ -219,14 +239,13 @@ static unsigned oldest(void)
 	return best;
 }
 
-static size_t packet_block(void)
+static size_t packet_block(uint8_t *out)
 {
 	struct capture *c = capture;
 	unsigned core = oldest();
 	if (core == NO_CORE)
 		return 0;
 	struct source *s = &c->source[core];
-	uint8_t *out = c->block + c->len;
 	const struct pcapng_packet packet = {.interface = c->number_of[s->record.port],
 	                                     .len = s->record.kept,
 	                                     .wire_len = s->record.len,
@@ -243,7 +262,7 @@ static size_t packet_block(void)
 	return pcapng_packet(out, &packet);
 }
 
-static size_t statistics_block(void)
+static size_t statistics_block(uint8_t *out)
 {
 	struct capture *c = capture;
 	unsigned port = port_of(c->ended);
@@ -255,41 +274,66 @@ static size_t statistics_block(void)
 	                                    .received = sum.seen,
 	                                    .dropped = sum.dropped,
 	                                    .delivered = c->given[port]};
-	return pcapng_statistics(c->block + c->len, &s);
+	return pcapng_statistics(out, &s);
 }
 
 /* Makes the next block; 0: there is none now. */
-static size_t next_block(void)
+static size_t next_block(uint8_t *out)
 {
 	struct capture *c = capture;
-	size_t n = head_block();
+	size_t n = head_block(out);
 	bool enough = c->order.count && c->frames == c->order.count;
 	if (n == 0 && !enough)
-		n = packet_block();
+		n = packet_block(out);
 	if (n == 0 && c->state == ENDING)
-		n = statistics_block();
+		n = statistics_block(out);
 	return n;
 }
 
 /* --- the reader --- */
 
-/* Makes blocks, up to BATCH_BYTES of them. False: there is none. */
+/* Can the store take any block? What the reader has not acknowledged is in it too. */
+static bool has_room(void)
+{
+	const struct capture *c = capture;
+	return c->size - c->waiting - tcp_unacked(c->conn) >= BLOCK_MAX;
+}
+
+/* Makes blocks, about BATCH_BYTES of them. False: there is none, or no room. */
 static bool make_blocks(void)
 {
 	struct capture *c = capture;
-	size_t n;
-	c->at = c->len = 0;
-	while (c->len < BATCH_BYTES && (n = next_block()) > 0)
-		c->len += (uint32_t)n;
-	return c->len > 0;
+	const uint32_t before = c->waiting;
+	size_t n = 0;
+	while (c->waiting - before < BATCH_BYTES && has_room() &&
+	       (n = next_block(c->store + c->in)) > 0) {
+		c->waiting += (uint32_t)n;
+		c->in += (uint32_t)n;
+		if (c->in >= c->size) {
+			c->in -= c->size;
+			memcpy(c->store, c->store + c->size, c->in);
+		}
+	}
+	return c->waiting - before >= BATCH_BYTES;
 }
 
-/* Gives TCP the blocks that are made. False: it has no more room until an acknowledgement. */
-static bool send_made(void)
+/* Half of the buffers are for other connections. */
+static bool may_send(void)
+{
+	return tcp_control_spare() > tcp_control_pool.count / 4;
+}
+
+/* Gives TCP the blocks that wait, as far as it has room. */
+static void send_blocks(void)
 {
 	struct capture *c = capture;
-	c->at += tcp_send(c->conn, c->block + c->at, c->len - c->at);
-	return c->at == c->len;
+	uint32_t n = 1;
+	while (c->waiting && n && may_send()) {
+		n = u32_min(c->waiting, c->size - c->out);
+		n = tcp_send_outside(c->conn, c->store + c->out, n, STORE_KIND);
+		c->waiting -= n;
+		c->out = c->out + n == c->size ? 0 : c->out + n;
+	}
 }
 
 /* Sends for up to a turn's time; returns the time of the next call. */
@@ -297,19 +341,18 @@ static uint64_t send_some(uint64_t now)
 {
 	struct capture *c = capture;
 	const uint64_t until = clock_tsc() + clock_ticks(&self.clock, CAPTURE_TURN_NS);
-	bool more = false;
-	while (!tcp_control_is_short() && (c->at == c->len || send_made()) && make_blocks()) {
-		more = clock_tsc() >= until;
-		if (!send_made() || more)
-			break;
-	}
-	if (c->at == c->len && c->state == ENDING && port_of(c->ended) == NIC_PORTS_MAX) {
+	bool more;
+	do {
+		more = make_blocks();
+		send_blocks();
+	} while (more && clock_tsc() < until);
+	if (c->waiting == 0 && c->state == ENDING && port_of(c->ended) == NIC_PORTS_MAX) {
 		c->state = CLOSING;
 		c->due_ns = now + CLOSE_NS;
 		tcp_close(c->conn);
 		return c->due_ns;
 	}
-	if (c->at == c->len && tcp_send_room(c->conn) == TCP_CONTROL_SND_BUF)
+	if (c->waiting == 0 && tcp_unacked(c->conn) == 0)
 		c->due_ns = now + CAPTURE_STALL_NS; /* the reader has everything so far */
 	return more ? now : now + POLL_NS;
 }
@@ -343,7 +386,7 @@ static bool begin(struct tcp_conn *conn, const struct tcp_info *info)
 	c->conn = conn;
 	c->state = ON;
 	c->due_ns = core_now_ns() + CAPTURE_STALL_NS;
-	c->frames = c->begun = c->ended = c->len = c->at = 0;
+	c->frames = c->begun = c->ended = c->in = c->out = c->waiting = 0;
 	memset(c->given, 0, sizeof c->given);
 	for (unsigned p = 0; p < NIC_PORTS_MAX; p++)
 		c->number_of[p] = interface_of(p);
@@ -351,6 +394,7 @@ static bool begin(struct tcp_conn *conn, const struct tcp_info *info)
 		c->source[i].ready = false;
 		c->source[i].at = 0;
 	}
+	tcp_set_snd_buf(conn);
 	core_mirror(c->order.in, c->order.out);
 	return true;
 }

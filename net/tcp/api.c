@@ -16,7 +16,7 @@ static bool may_send(const struct tcp_conn *c)
 
 static inline uint32_t send_room(const struct tcp_conn *c)
 {
-	uint32_t limit = c->tcp->p.snd_buf;
+	uint32_t limit = tcp_snd_buf(c->tcp, c);
 	if (!may_send(c) || c->q_bytes >= limit || tcp_queue_full(c->tcp, c))
 		return 0;
 	return limit - c->q_bytes;
@@ -150,6 +150,12 @@ void tcp_set_rcv_buf(struct tcp_conn *c, uint32_t bytes)
 {
 	assert(bytes >= c->rcv_buf && bytes <= tcp_instance(c)->p.rcv_buf_given);
 	c->rcv_buf = bytes;
+}
+
+void tcp_set_snd_buf(struct tcp_conn *c)
+{
+	assert(tcp_instance(c)->p.snd_buf_given >= tcp_instance(c)->p.snd_buf);
+	c->flags |= CONN_SND_GIVEN;
 }
 
 bool tcp_urgent(const struct tcp_conn *c, uint32_t *bytes)

@@ -143,6 +143,7 @@ enum tcp_conn_flag {
 	CONN_HAS_RTT = 1 << 29,
 	CONN_FIN_SEEN = 1 << 30,   /* rcv_fin is where the peer's data ends */
 };
+#define CONN_SND_GIVEN (1u << 31) /* tcp_set_snd_buf; an enumerator is no unsigned number */
 
 enum tcp_timer {
 	TIMER_SEND, /* retransmission, tail loss probe, reordering, window probe: conn.send_kind */
@@ -761,14 +762,19 @@ static inline uint32_t tcp_full(const struct tcp_conn *c)
 #define TCP_CHUNK_BYTES_MIN 256
 #define TCP_CHUNKS_MIN 16
 
-static inline uint32_t tcp_queue_most(const struct tcp *t)
+static inline uint32_t tcp_snd_buf(const struct tcp *t, const struct tcp_conn *c)
 {
-	return t->p.snd_buf / TCP_CHUNK_BYTES_MIN + TCP_CHUNKS_MIN;
+	return c->flags & CONN_SND_GIVEN ? t->p.snd_buf_given : t->p.snd_buf;
+}
+
+static inline uint32_t tcp_queue_most(const struct tcp *t, const struct tcp_conn *c)
+{
+	return tcp_snd_buf(t, c) / TCP_CHUNK_BYTES_MIN + TCP_CHUNKS_MIN;
 }
 
 static inline bool tcp_queue_full(const struct tcp *t, const struct tcp_conn *c)
 {
-	return c->q_bufs >= tcp_queue_most(t);
+	return c->q_bufs >= tcp_queue_most(t, c);
 }
 
 /* Appends `len` bytes at `off` in a buffer of the connection's as a chunk never sent. */

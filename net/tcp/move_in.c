@@ -12,7 +12,7 @@
 #define RTT_MAX_US (1u << 30)    /* sums of two stay below 32 bits */
 
 /* Flags that say what this instance does with a connection, not what it is. */
-#define FLAGS_LOCAL CONN_PENDING
+#define FLAGS_LOCAL (CONN_PENDING | CONN_SND_GIVEN)
 
 /* What is left of a message. */
 struct text {
@@ -127,7 +127,7 @@ static enum tcp_move take_record(struct tcp *t, struct tcp_move_in *in, struct t
 		return verdict;
 	if (r.c.state != TCP_TIME_WAIT && r.app >= t->move_apps_n)
 		return TCP_MOVE_APP;
-	if (r.chunks > 2 * tcp_queue_most(t)) /* cuts may have exceeded the limit */
+	if (r.chunks > 2 * tcp_queue_most(t, &r.c)) /* cuts may have exceeded the limit */
 		return TCP_MOVE_BUFFERS;
 	if (tcp_conn_twin(t, &r.c))
 		return TCP_MOVE_EXISTS;

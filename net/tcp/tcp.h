@@ -87,6 +87,7 @@ struct tcp_params {
 	uint32_t rcv_buf_max;     /* rcv_buf may grow to this and to snd_buf, if a peer fills it and
 	                             the application keeps up; <= rcv_buf: it does not grow */
 	uint32_t rcv_buf_given;   /* the most that tcp_set_rcv_buf gives a connection; 0: nothing */
+	uint32_t snd_buf_given;   /* the snd_buf of a connection after tcp_set_snd_buf; 0: none has it */
 	uint32_t mtu;             /* largest IP packet on the links, bytes; tcp_ops.mtu6 may say
 	                             less */
 	uint32_t offload;         /* enum tcp_offload */
@@ -330,6 +331,10 @@ void tcp_set_user_timeout(struct tcp_conn *c, uint32_t ms);
 /* The connection's rcv_buf, for an application that receives much and does not hold buffers: at least the
  * present one, at most params.rcv_buf_given. It does not depend on snd_buf. */
 void tcp_set_rcv_buf(struct tcp_conn *c, uint32_t bytes);
+
+/* Gives the connection params.snd_buf_given, for an application that has one connection with much
+ * to send. */
+void tcp_set_snd_buf(struct tcp_conn *c);
 struct tcp *tcp_instance(const struct tcp_conn *c);
 
 /* True while urgent data is pending. *bytes: undelivered bytes up to the end of urgent data, 0 if

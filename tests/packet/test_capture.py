@@ -233,8 +233,31 @@ def test_what_finds_no_room_is_counted(c):
     ended(c, "ended", 769, kept + 1, 768 - kept)
 
 
+def test_more_than_the_store_holds(make):
+    """10 MB in blocks of many lengths, which cross the end of the store (8 MiB): each frame is there once, in
+    order, with its bytes. The card segments, so TCP sends from the store without a copy."""
+    c = make(CAPTURE, cuts=True)
+    c.learn(A, B)
+    reader = Reader(begin(c, "eth0 in udp"))
+    reader.hear()
+    head, number, total = reader.got, 0, 0
+    while total < 10 << 20:
+        frames = [bytes(ether(A, ROUTER[0]) / IP(src=A.ip, dst=B.ip) / UDP(sport=1, dport=2) /
+                        Raw(struct.pack("<I", n) * 300 + bytes(n % 31))) for n in range(number, number + 100)]
+        c.send(0, *frames)
+        assert len(c.take_all(1)) == 100
+        reader.got = head
+        assert reader.hear().frames() == frames
+        total += len(reader.got) - len(head)
+        number += 100
+    c.key("\x03")
+    reader.got = head
+    assert reader.hear().statistics[0][2:] == (0, number)
+    ended(c, "ended", number, number)
+
+
 def test_a_reader_that_never_reads(c):
-    """It occupies only the ring, and is disconnected after a minute."""
+    """It occupies only the ring and the store, and is disconnected after a minute."""
     reader = Reader(begin(c, "eth1 out"))
     for _ in range(40):
         c.send(0, *[ether(A, ROUTER[0]) / udp(A, B, size=1400)] * 100)

@@ -923,6 +923,65 @@ static void fast_open(void **s)
 	}
 }
 
+/* --- tcp_set_snd_buf --- */
+
+struct full {
+	struct tcp_conn *c[2];
+	unsigned n;
+};
+
+static bool full_accept(struct tcp_conn *c)
+{
+	struct full *f = tcp_arg(c);
+	f->c[f->n++] = c;
+	return true;
+}
+
+static void full_data(struct tcp_conn *c, struct pkt *p)
+{
+	(void)c, (void)p;
+	rig_check(false); /* the wire is cut */
+}
+
+/* Of two connections whose peer is gone, one has the larger snd_buf: each takes exactly its own. The bound on
+ * buffers is each connection's own too: 256 bytes of snd_buf for each. */
+static void given_room(void **s)
+{
+	(void)s;
+	static uint8_t bytes[200001];
+	static const struct tcp_app app = {.accept = full_accept, .data = full_data};
+	struct full full = {.n = 0};
+	struct tcp_conn *opened[2];
+	struct rig_host_params p = rig_host_default();
+	p.tcp.snd_buf = 5000;
+	p.tcp.snd_buf_given = 200000;
+	struct rig *r = rig_new(1, 0);
+	struct rig_host *server = rig_host_add(r, &p), *client = rig_host_add(r, &p);
+	const struct tcp_listen l = {.addr = NET_ADDR_ANY, .port = 7, .app = &app, .arg = &full};
+	rig_check(tcp_listen(server->tcp, &l) == E_OK);
+	for (unsigned i = 0; i < 2; i++) {
+		const struct tcp_open o = {.remote = rig_addr(r, server->addr), .local = rig_addr(r, client->addr),
+		                           .remote_port = 7, .app = &app, .arg = &full};
+		opened[i] = tcp_connect(client->tcp, &o, r->now_us, NULL);
+		rig_check(opened[i] != NULL);
+	}
+	rig_run(r, r->now_us + SECOND);
+	rig_check(full.n == 2);
+	const struct wire cut = {.cut = true};
+	rig_wires(r, &cut);
+	tcp_set_snd_buf(full.c[1]);
+	rig_check(tcp_send_room(full.c[0]) == 5000 && tcp_send_room(full.c[1]) == 200000);
+	rig_check(tcp_send(full.c[0], bytes, sizeof bytes) == 5000 && tcp_send_room(full.c[0]) == 0);
+	rig_check(tcp_send(full.c[1], bytes, sizeof bytes) == 200000 && tcp_send_room(full.c[1]) == 0);
+	rig_check(tcp_unacked(full.c[1]) == 200000);
+	for (unsigned i = 0; i < 2; i++) {
+		tcp_abort(full.c[i]);
+		tcp_abort(opened[i]);
+	}
+	rig_run_dry(r, r->now_us + HOUR);
+	rig_end(r);
+}
+
 /* --- very long --- */
 
 /* More than 2^32 bytes over one connection. It takes some seconds, so only on request: LONG=1. */
@@ -973,6 +1032,7 @@ int main(void)
 		cmocka_unit_test(syn_flood),
 		cmocka_unit_test(intruders),
 		cmocka_unit_test(fast_open),
+		cmocka_unit_test(given_room),
 		cmocka_unit_test(very_long),
 	};
 	if (getenv("ONLY"))
