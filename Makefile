@@ -69,6 +69,7 @@ $(CRYPTO_OBJ): $(THIRD_READY) $(wildcard third/config/*.h)
 Q := $(if $(V),,@)
 SAY = $(if $(V),@:,@printf '  %-7s %s\n')
 
+.DEFAULT_GOAL := all
 .PHONY: all help run demo run-bgp demo-bgp rfc2544 image iso release test soak test-system test-matrix test-witness check bench bench-page bench-pktgen \
 	check-deps clean compile_commands
 all: $(BUILD)/hayate.elf ## build the image for direct boot, build/hayate.elf
