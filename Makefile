@@ -46,7 +46,7 @@ GUARD_ARRAYS := net/ip net/udp net/tcp/ack net/tcp/loss net/tcp/output net/tcp/r
 $(GUARD_ARRAYS:%=$(BUILD)/program/%.o): PROGRAM_CFLAGS += -fstack-protector
 # In functions with the attribute `target`, GCC 12 ignores -mstack-protector-guard=global and reads the
 # guard from the C library's thread block, which does not exist here (test_isolation.py checks this).
-GUARD_NONE := $(patsubst %.c,%,$(wildcard net/*/avx*.c apps/*/*_avx2.c tools/*/*/*_avx2.c))
+GUARD_NONE := $(patsubst %.c,%,$(wildcard net/*/avx*.c apps/*/*_avx2.c drivers/*/*_avx2.c tools/*/*/*_avx2.c))
 $(GUARD_NONE:%=$(BUILD)/program/%.o): PROGRAM_CFLAGS += -fno-stack-protector
 
 KERNEL_OBJ := $(KERNEL_ASM:%.asm=$(BUILD)/kernel/%.asm.o) $(KERNEL_SRC:%.c=$(BUILD)/kernel/%.o) \

@@ -597,9 +597,10 @@ struct nic_ops {
 /*
  * For transmit rings that remember the owner of each descriptor or frame: the buffer's number, above `plain` if
  * it is not a plain packet's. Frees what the next n owners from `tail` on have, plain ones in blocks; the others
- * by free_odd.
+ * by free_odd, and with them their neighbours one by one.
  */
-#define NIC_FREE_BLOCK 8u
+#define NIC_FREE_BLOCK 32u
+#define NIC_FREE_SINGLY 8u
 
 static inline __attribute__((always_inline)) void
 nic_free_sent(struct bufpool *pool, const uint32_t *owner, uint32_t mask, uint32_t tail, uint32_t n,
@@ -607,13 +608,13 @@ nic_free_sent(struct bufpool *pool, const uint32_t *owner, uint32_t mask, uint32
 {
 	while (n) {
 		const uint32_t at = tail & mask;
-		if (likely(n >= NIC_FREE_BLOCK) && likely(at + NIC_FREE_BLOCK <= mask + 1) &&
-		    likely(buf_free_block(pool, &owner[at], NIC_FREE_BLOCK, ~plain))) {
-			n -= NIC_FREE_BLOCK;
-			tail += NIC_FREE_BLOCK;
+		const uint32_t block = u32_min(u32_min(n, mask + 1 - at), NIC_FREE_BLOCK) & ~3u;
+		if (likely(block) && likely(buf_free_block(pool, &owner[at], block, ~plain))) {
+			n -= block;
+			tail += block;
 			continue;
 		}
-		for (uint32_t end = tail + u32_min(n, NIC_FREE_BLOCK); tail != end; tail++, n--) {
+		for (uint32_t end = tail + u32_min(n, NIC_FREE_SINGLY); tail != end; tail++, n--) {
 			const uint32_t buf = owner[tail & mask];
 			if (likely(buf <= plain))
 				buf_free(pool, buf);

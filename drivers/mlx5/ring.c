@@ -10,6 +10,7 @@
 
 #include "hal/barrier.h"
 #include "hal/dma.h"
+#include "hal/vector.h"
 #include "lib/mem.h"
 
 static size_t take(size_t *at, size_t bytes, size_t align)
@@ -87,6 +88,7 @@ void mlx5_tx_init(struct mlx5_tx *r, void *mem, unsigned log_size)
 		.slot = base + l.tx_slots,
 		.dbr = base + l.sq_dbr,
 		.mask = (1u << log_size) - 1,
+		.eights = vector_bits() >= 256,
 	};
 }
 

@@ -50,8 +50,11 @@
 
 /* WQEBBs between WQEs that request a CQE; a power of two. */
 #define MLX5_TX_REPORT 32
-/* Segments of a WQE with many frames: of its 8 WQEBBs two segments are not data. */
-#define MLX5_TX_SEGMENTS 32
+/* Segments of a WQE with many frames, at most. Two are not data. */
+#define MLX5_TX_SEGMENTS 34
+
+/* Flags of packets that are not plain frames. */
+#define MLX5_TX_ODD (PKT_CSUM_PARTIAL | PKT_TSO | PKT_VLAN | PKT_SHARED | PKT_CHAIN)
 
 /* Layout of the owner of a sent frame. */
 #define MLX5_OWNER_FLAGS_SHIFT 24
@@ -119,6 +122,7 @@ struct mlx5_tx {
 	uint32_t lkey;
 	uint32_t inline_bytes; /* of headers in each WQE; 0: none */
 	bool multi;         /* plain frames share WQEs; only with inline_bytes 0 */
+	bool eights;        /* the CPU has what ring_avx2.c uses */
 	bool slots;         /* slots are open */
 	bool failed;        /* in error state */
 };
@@ -195,6 +199,12 @@ void mlx5_tx_free(struct mlx5_tx *r, struct bufpool *pool);
 uint32_t mlx5_tx_completed(struct mlx5_tx *r, struct nic_counters *cnt, bool *broken);
 /* Makes the last WQE, which begins at `last`, request a CQE, and tells the device of all WQEs. */
 void mlx5_tx_publish(struct mlx5_tx *r, struct nic_counters *cnt, uint32_t last);
+
+/* Puts data segments and owners of the first plain frames of v, eight together; returns how many,
+ * at most n. Neither ring ends before. Only with `eights`. */
+#define MLX5_EIGHT 8u
+unsigned mlx5_put_eights(uint8_t *seg, uint32_t *owner, const struct pkt *v, unsigned n,
+                         uint32_t lkey, uint64_t *bytes);
 
 static inline uint8_t *mlx5_wqebb(const struct mlx5_tx *r, uint32_t pos)
 {

@@ -168,8 +168,6 @@ static __attribute__((noinline)) bool put_odd(struct mlx5_tx *r, const struct bu
 
 /* --- send --- */
 
-#define TX_ODD (PKT_CSUM_PARTIAL | PKT_TSO | PKT_VLAN | PKT_SHARED | PKT_CHAIN)
-
 /* Puts data segments and owners of plain frames of v, at most n; neither ring ends before. Returns
  * how many. A function of its own, so that its variables stay in registers. */
 static __attribute__((noinline)) unsigned put_run(const struct mlx5_tx *r, uint8_t *seg,
@@ -179,7 +177,13 @@ static __attribute__((noinline)) unsigned put_run(const struct mlx5_tx *r, uint8
 	const struct mlx5_tx q = *r; /* our stores cannot change it */
 	const struct pkt *p = v, *end = v + n;
 	uint64_t sum = 0;
-	for (; p < end && !(p->flags & TX_ODD); p++, seg += MLX5_SEGMENT_BYTES) {
+	if (n >= MLX5_EIGHT && likely(q.eights)) {
+		unsigned done = mlx5_put_eights(seg, owner, v, n, q.lkey, bytes);
+		p += done;
+		seg += (size_t)done * MLX5_SEGMENT_BYTES;
+		owner += done;
+	}
+	for (; p < end && !(p->flags & MLX5_TX_ODD); p++, seg += MLX5_SEGMENT_BYTES) {
 		uint32_t len = p->len;
 		*owner++ = p->buf;
 		sum += len;
@@ -189,18 +193,16 @@ static __attribute__((noinline)) unsigned put_run(const struct mlx5_tx *r, uint8
 	return (unsigned)(p - v);
 }
 
-/* Puts plain frames of v into one WQE: many with r->multi, otherwise one. Returns how many; 0: no
- * room. */
-static inline unsigned put_plain(struct mlx5_tx *r, const struct pkt *v, unsigned n,
-                                 uint64_t *bytes)
+/* Puts plain frames of v into one WQE. Returns how many; 0: no room. */
+static inline unsigned put_many(struct mlx5_tx *r, const struct pkt *v, unsigned n,
+                                uint64_t *bytes)
 {
 	const struct mlx5_tx q = *r; /* in registers: our stores cannot change it */
 	const uint32_t before = PLAIN_SEGMENTS - 1;
-	uint32_t room = MLX5_SEGMENTS_OF_WQEBB * (q.tail + q.mask + 1 - q.head);
-	uint32_t most = u32_min(q.multi ? MLX5_TX_SEGMENTS : PLAIN_SEGMENTS, room), done = 0, end = 0;
-	if (unlikely(most == 0))
+	uint32_t room = MLX5_SEGMENTS_OF_WQEBB * (q.tail + q.mask + 1 - q.head), done = 0, end = 0;
+	if (unlikely(room == 0))
 		return 0;
-	n = u32_min(n, most - before);
+	n = u32_min(n, u32_min(MLX5_TX_SEGMENTS, room) - before);
 	while (done == end && end < n) {
 		uint32_t frame = q.frame_head + done;
 		uint8_t *seg = mlx5_segment(&q, q.head, before + done);
@@ -208,7 +210,44 @@ static inline unsigned put_plain(struct mlx5_tx *r, const struct pkt *v, unsigne
 		done += put_run(&q, seg, &q.owner[frame & q.mask], v + done, end - done, bytes);
 	}
 	mlx5_put_plain_eth(mlx5_segment(&q, q.head, 1));
-	mlx5_close_wqe(r, q.multi ? MLX5_WQE_MULTI : MLX5_WQE_SEND, before + done, done);
+	mlx5_close_wqe(r, MLX5_WQE_MULTI, before + done, done);
+	return done;
+}
+
+/* Puts plain frames of v into a WQE each, up to the next that requests a CQE. Returns how many; 0:
+ * no room. */
+static __attribute__((noinline)) unsigned put_each(struct mlx5_tx *r, const struct pkt *v,
+                                                   unsigned n, uint64_t *bytes)
+{
+	const struct mlx5_tx q = *r; /* in registers: our stores cannot change it */
+	const uint32_t at = q.head & q.mask, frame = q.frame_head & q.mask;
+	const uint32_t to_end = q.mask + 1 - u32_max(at, frame);
+	const uint32_t to_report = MLX5_TX_REPORT - q.head % MLX5_TX_REPORT;
+	const uint32_t room = q.tail + q.mask + 1 - q.head;
+	const uint32_t most = u32_min(u32_min(n, room), u32_min(to_end, to_report));
+	const uint64_t size = (uint64_t)be32_make(q.sqn_word | PLAIN_SEGMENTS).raw << 32;
+	const struct pkt *p = v, *end = v + most;
+	uint8_t *wqe = q.wqe + (size_t)at * MLX5_WQEBB_BYTES;
+	uint32_t *owner = &q.owner[frame], pos = q.head;
+	uint64_t sum = 0;
+	for (; p < end && !(p->flags & MLX5_TX_ODD); p++, pos++, wqe += MLX5_WQEBB_BYTES) {
+		uint32_t len = p->len;
+		*owner++ = p->buf;
+		sum += len;
+		uint32_t first = (pos & 0xffff) << MLX5_WQE_INDEX_SHIFT | MLX5_WQE_SEND;
+		raw64_store(wqe, size | be32_make(first).raw);
+		raw64_store(wqe + 8, 0);
+		mlx5_put_plain_eth(wqe + MLX5_SEGMENT_BYTES);
+		mlx5_put_data(&q, wqe + (PLAIN_SEGMENTS - 1) * MLX5_SEGMENT_BYTES, p->data, len);
+	}
+	const uint32_t done = (uint32_t)(p - v);
+	r->head = pos;
+	r->frame_head = q.frame_head + done;
+	*bytes += sum;
+	if (done == to_report) {
+		wqe[MLX5_WQE_FLAGS_BYTE - MLX5_WQEBB_BYTES] = MLX5_WQE_CQE;
+		mlx5_note_report(r, pos - 1);
+	}
 	return done;
 }
 
@@ -222,11 +261,14 @@ static inline unsigned put_frames(struct mlx5_tx *r, const struct bufpool *pool,
 	while (i < n) {
 		uint32_t pos = r->head;
 		unsigned k;
-		if (unlikely(r->inline_bytes || v[i].flags & TX_ODD)) {
+		if (unlikely(r->inline_bytes || v[i].flags & MLX5_TX_ODD)) {
 			k = put_odd(r, pool, &v[i]);
 			*bytes += k ? pkt_bytes(pool, &v[i]) : 0;
+		} else if (r->multi) {
+			k = put_many(r, &v[i], n - i, bytes);
 		} else {
-			k = put_plain(r, &v[i], n - i, bytes);
+			k = put_each(r, &v[i], n - i, bytes);
+			pos = r->head - 1;
 		}
 		if (k == 0)
 			break;

@@ -30,8 +30,8 @@ BENCH_FRAMES := $(patsubst %,$(BUILD)/program/tools/pktgen/frames/%.o,frames fra
 BENCH_SLOTS := $(patsubst %,$(BUILD)/program/%.o,runtime/slots drivers/virtio_net/ring \
 	drivers/virtio_net/ring_tx drivers/virtio_net/ring_slots \
 	drivers/intel/ring drivers/intel/ring_tx drivers/intel/ring_slots \
-	drivers/mlx5/ring drivers/mlx5/ring_tx drivers/mlx5/ring_slots drivers/mlx5/ring_mend \
-	drivers/null/null apps/router/forward apps/router/check_avx2 apps/router/filter apps/router/verify \
+	drivers/mlx5/ring drivers/mlx5/ring_tx drivers/mlx5/ring_avx2 drivers/mlx5/ring_slots \
+	drivers/mlx5/ring_mend drivers/null/null apps/router/forward apps/router/check_avx2 apps/router/filter apps/router/verify \
 	dataplane/filter) \
 	$(patsubst %,$(BENCH_BUILD)/%.o,slots/slots_route unit/host unit/prefixes unit/routes_file)
 

@@ -220,7 +220,7 @@ static void tx_reports(void **s)
 	assert_int_equal(w.tx.tail, 100);
 }
 
-/* Plain frames share WQEs, 30 in one; others have their own, in order. */
+/* Plain frames share WQEs, 32 in one; others have their own, in order. */
 static void tx_multi(void **s)
 {
 	(void)s;
@@ -233,7 +233,7 @@ static void tx_multi(void **s)
 	take_frames(14, 46);
 	take_frags(60, 2);
 	assert_int_equal(tx(), 61);
-	assert_int_equal(w.tx.head, 8 + 5 + 2 + 4 + 2);
+	assert_int_equal(w.tx.head, 9 + 4 + 2 + 4 + 2);
 	for (unsigned i = 0; i < 61; i++) {
 		struct sent d = device_gather(got, &len);
 		assert_int_equal(d.opcode, i == 45 || i == 60 ? 0x0a : 0x29);
@@ -243,6 +243,44 @@ static void tx_multi(void **s)
 	device_report();
 	assert_int_equal(tx(), 0);
 	assert_int_equal(w.pool.free, 1500 - w.size);
+}
+
+/* A packet that is not plain, at each place of a burst of any length; the flags of the others say
+ * nothing about sending. With one frame in a WQE, with many, and with many without AVX2. */
+static void tx_odd_anywhere(void **s)
+{
+	(void)s;
+	static uint8_t got[SENT_BYTES_MAX];
+	for (unsigned kind = 0; kind < 3; kind++) {
+		uint64_t bytes = 0, all = 0;
+		uint32_t seq = 0;
+		start_kind(64, 300, 64, kind);
+		for (unsigned place = 0; place < 42; place++)
+			for (unsigned n = place; n < 42; n += 1 + n % 3) {
+				take_frames(place, seq);
+				if (n > place)
+					take_frags(seq + place, 2);
+				take_frames(n > place ? n - place - 1 : 0, seq + place + 1);
+				for (unsigned i = 0; i < n; i++)
+					hand.pkt[i].flags |= i % 2 ? PKT_CSUM_OK : PKT_OWN;
+				all += n > 0;
+				assert_int_equal(tx(), n);
+				for (unsigned i = 0; i < n; i++, seq++) {
+					unsigned len;
+					struct sent d = device_gather(got, &len);
+					assert_int_equal(d.opcode, kind && i != place ? 0x29 : 0x0a);
+					assert_int_equal(d.pieces, i == place ? 3 : 1);
+					assert_frame(got, len, seq);
+					bytes += len;
+				}
+				device_report();
+				assert_int_equal(tx(), 0);
+				assert_accounted();
+			}
+		assert_int_equal(w.cnt.tx_pkts, seq);
+		assert_int_equal(w.cnt.tx_bytes, bytes);
+		assert_int_equal(w.doorbells, all);
+	}
 }
 
 /* No more frames than WQEBBs, and the last WQE ends where the space does. */
@@ -539,6 +577,7 @@ int main(void)
 		cmocka_unit_test_teardown(rx_hostile, teardown),
 		cmocka_unit_test_teardown(tx_reports, teardown),
 		cmocka_unit_test_teardown(tx_multi, teardown),
+		cmocka_unit_test_teardown(tx_odd_anywhere, teardown),
 		cmocka_unit_test_teardown(tx_multi_full, teardown),
 		cmocka_unit_test_teardown(tx_short_frames, teardown),
 		cmocka_unit_test_teardown(tx_checksum_offload, teardown),

@@ -52,10 +52,10 @@ static bool send_next(uint32_t seq)
 }
 
 /* One report in 32 WQEBBs, and one for the last WQE of a send, which may be the same. A WQE of one
- * frame is one WQEBB; a WQE of many has up to 30 frames in 8 of them. */
+ * frame is one WQEBB; a WQE of many has up to 32 frames in 9 of them. */
 static void assert_reports(uint32_t from, unsigned reports)
 {
-	unsigned wqes = (t.next - from + 29) / 30, most = wqes / 4 + 2;
+	unsigned wqes = (t.next - from + 31) / 32, most = 9 * wqes / 32 + 2;
 	if (w.tx.multi)
 		assert_in_range(reports, 1, wqes < most ? wqes : most);
 	else
