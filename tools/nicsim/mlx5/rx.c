@@ -34,7 +34,8 @@ struct row {
 	bool refused; /* a frame could not begin one: no other is tried in this burst */
 	const struct tir *t;
 	uint64_t ethernet[2];
-	const uint8_t *entries; /* the queue's, in one piece */
+	const uint8_t *entries; /* the queue's, in one piece, */
+	uint32_t mask, stride;  /* of so many bytes each */
 	struct dma_view view;
 	uint32_t left;  /* entries of the queue */
 	uint32_t lkey;  /* allows any address to be written; LKEY_TERMINATE: none known */
@@ -377,6 +378,8 @@ static bool row_begin(struct model *m, struct row *r, const uint8_t *frame, uint
 	load_ethernet(frame, r->ethernet);
 	r->lkey = LKEY_TERMINATE;
 	r->entries = q->w.ring.at;
+	r->mask = (1u << q->w.ring.log_size) - 1;
+	r->stride = 1u << q->w.ring.log_stride;
 	r->view = model_view(m, DMA_WRITE);
 	r->q = q;
 	cq_fetch(m, q->w.cqn, FRAME_BURST);
@@ -385,8 +388,7 @@ static bool row_begin(struct model *m, struct row *r, const uint8_t *frame, uint
 
 static inline const uint8_t *row_entry(const struct row *r, uint32_t index)
 {
-	const struct ring *ring = &r->q->w.ring;
-	return r->entries + ((size_t)(index & ((1u << ring->log_size) - 1)) << ring->log_stride);
+	return r->entries + (size_t)(index & r->mask) * r->stride;
 }
 
 /* Prefetches, for writing, the memory of the next entries, and entries behind those. */

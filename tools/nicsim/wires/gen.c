@@ -35,7 +35,9 @@
 struct flow {
 	uint32_t src, dst; /* network order, as are the ports */
 	uint16_t sport, dport;
-	uint16_t sum, udp_sum; /* of the addresses; with the ports */
+	/* Sums of the addresses, and of these with the ports; in flow_table, if frames have one size,
+	 * the IP header's checksum and UDP's. */
+	uint16_t sum, udp_sum;
 };
 
 struct gen {
@@ -130,16 +132,21 @@ static inline uint16_t check_of(uint32_t sum)
 	return (uint16_t)~((sum + (sum << 16 | sum >> 16)) >> 16);
 }
 
-/* Writes the fields that differ from frame to frame. */
-static inline void finish(uint8_t *f, const struct slot *s, const struct flow *to,
-                          const struct stamp *t)
+/* The two checksums of a frame in that slot, in place of the sums of its flow. */
+static inline struct flow checked(const struct slot *s, struct flow to)
 {
-	const uint16_t ip_check = check_of(s->ip_sum + to->sum);
-	uint16_t udp_check = check_of(s->udp_sum + to->udp_sum);
-	udp_check = udp_check ? udp_check : 0xffff;
-	memcpy(f + 24, &ip_check, 2);
+	const uint16_t udp_check = check_of(s->udp_sum + to.udp_sum);
+	to.sum = check_of(s->ip_sum + to.sum);
+	to.udp_sum = udp_check ? udp_check : 0xffff;
+	return to;
+}
+
+/* Writes the fields that differ from frame to frame; `to` has the checksums. */
+static inline void finish(uint8_t *f, const struct flow *to, const struct stamp *t)
+{
+	memcpy(f + 24, &to->sum, 2);
 	memcpy(f + 26, to, 12); /* addresses and ports, as they lie in the frame */
-	memcpy(f + 40, &udp_check, 2);
+	memcpy(f + 40, &to->udp_sum, 2);
 	memcpy(f + STAMP_AT, t, sizeof *t);
 }
 
@@ -155,6 +162,43 @@ static void look_at_run(struct gen *g, uint64_t now)
 	r->sent = g->stream->sent - r->sent;
 	r->received = g->stream->received - r->received;
 	g->running = false;
+}
+
+/* Makes the frames from v[i] on that are due at `time`, none of them v[end]; returns where they end.
+ * one_size: all frames have one. */
+static inline __attribute__((always_inline)) unsigned
+make_due(struct gen *g, struct frame *v, unsigned i, unsigned end, double time, uint64_t now,
+         bool one_size)
+{
+	struct stamp t = {STAMP_MAGIC, (uint16_t)g->stream_id, g->stream->first + g->stream->sent,
+	                  (uint32_t)now, 0};
+	/* of the stamp; the next number adds 1, also where its lower half overflows: 2^32 is 1 */
+	uint32_t sum = sum_fold((t.number >> 32) + (uint32_t)t.number + t.ns + t.magic + t.stream);
+	const struct flow *const flows = g->flow_table;
+	const unsigned flow_mask = g->flow_mask, slots = g->slots;
+	unsigned slot = g->slot, flow = g->flow;
+	double due = g->due; /* 0 at full rate */
+	for (; i < end && due <= time; i++, t.number++) {
+		const struct slot *s = &g->slots_of[slot];
+		const struct flow *to = &flows[flow++ & flow_mask];
+		uint8_t *f = g->frames + (size_t)slot * g->stride;
+		t.check = (uint16_t)~sum;
+		sum = sum == 0xffff ? 1 : sum + 1;
+		if (one_size)
+			finish(f, to, &t);
+		else
+			{
+			const struct flow here = checked(s, *to);
+			finish(f, &here, &t);
+		}
+		v[i] = (struct frame){.data = f, .bytes = s->bytes, .flags = FRAME_UDP4};
+		slot = slot + 1 == slots ? 0 : slot + 1;
+		due += s->cost;
+	}
+	g->due = due;
+	g->slot = slot;
+	g->flow = flow;
+	return i;
 }
 
 static unsigned gen_pull(struct wire *w, struct frame *v, unsigned max, uint64_t now)
@@ -178,25 +222,9 @@ static unsigned gen_pull(struct wire *w, struct frame *v, unsigned max, uint64_t
 		g->due = time - late;
 		g->forgotten++;
 	}
-	struct stamp t = {STAMP_MAGIC, (uint16_t)g->stream_id, g->stream->first + g->stream->sent,
-	                  (uint32_t)now, 0};
-	/* of the stamp; the next number adds 1, also where its lower half overflows: 2^32 is 1 */
-	uint32_t sum = sum_fold((t.number >> 32) + (uint32_t)t.number + t.ns + t.magic + t.stream);
-	unsigned i = n, slot = g->slot, flow = g->flow, end = g->left < max - n ? n + (unsigned)g->left : max;
-	double due = g->due; /* 0 at full rate */
-	for (; i < end && due <= time; i++, t.number++) {
-		const struct slot *s = &g->slots_of[slot];
-		uint8_t *f = g->frames + (size_t)slot * g->stride;
-		t.check = (uint16_t)~sum;
-		sum = sum == 0xffff ? 1 : sum + 1;
-		finish(f, s, &g->flow_table[flow++ & g->flow_mask], &t);
-		v[i] = (struct frame){.data = f, .bytes = s->bytes, .flags = FRAME_UDP4};
-		slot = slot + 1 == g->slots ? 0 : slot + 1;
-		due += s->cost;
-	}
-	g->due = due;
-	g->slot = slot;
-	g->flow = flow;
+	const unsigned end = g->left < max - n ? n + (unsigned)g->left : max;
+	const unsigned i = g->sizes == 1 ? make_due(g, v, n, end, time, now, true)
+	                                 : make_due(g, v, n, end, time, now, false);
 	g->stream->sent += i - n;
 	if (g->left != UINT64_MAX)
 		g->left -= i - n;
@@ -394,6 +422,8 @@ static bool make_frames(struct gen *g)
 	for (unsigned i = 0; i < g->slots; i++)
 		make_frame(g, g->frames + (size_t)i * g->stride, &g->slots_of[i],
 		           g->size[i % g->sizes]);
+	for (uint32_t i = 0; g->sizes == 1 && i <= g->flow_mask; i++)
+		g->flow_table[i] = checked(&g->slots_of[0], g->flow_table[i]);
 	set_costs(g);
 	return true;
 }

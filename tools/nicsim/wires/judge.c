@@ -14,6 +14,7 @@ static struct latency {
 } latencies[STREAMS];
 uint8_t pattern[FRAME_MAX];
 static uint64_t even_sums[FRAME_MAX / 2 + 1]; /* of pattern from STAMP_END to 2 * i */
+bool judge_fours;
 
 _Static_assert(sizeof(struct stamp) == 18, "60 byte frames hold it");
 
@@ -21,6 +22,7 @@ void judge_init(void)
 {
 	if (pattern[0])
 		return;
+	judge_fours = __builtin_cpu_supports("avx2");
 	for (uint32_t i = 0; i < FRAME_MAX; i++)
 		pattern[i] = (uint8_t)(i * 167 + 13);
 	for (uint32_t i = STAMP_END; i < FRAME_MAX; i += 2)
@@ -255,6 +257,115 @@ static inline bool run_takes(struct run *r, const uint8_t *data, uint32_t bytes)
 	return true;
 }
 
+/*
+ * Four frames together by AVX2: 45 instructions a frame instead of 79. The octets 12 to 59 of the
+ * frames are transposed, so each vector holds one word of all.
+ */
+#define FOUR    4
+#define FOUR_FN static inline __attribute__((always_inline, target("avx2")))
+
+typedef uint64_t quads __attribute__((vector_size(32)));
+typedef long long signed_quads __attribute__((vector_size(32)));
+typedef uint64_t any_quads __attribute__((vector_size(32), aligned(1), may_alias));
+typedef uint64_t pair __attribute__((vector_size(16)));
+typedef uint64_t any_pair __attribute__((vector_size(16), aligned(1), may_alias));
+
+#define QUADS(x)   ((quads){x, x, x, x})
+#define LOW_HALVES QUADS(0xffffffff)
+#define LOW_48     QUADS(0xffffffffffff)
+
+/* What a frame consists of, as words of its octets from 12 on. */
+struct words {
+	quads at12, at20, at28, at36, at44, at52;
+};
+
+FOUR_FN quads load_quads(const uint8_t *p) { return *(const any_quads *)(const void *)p; }
+
+FOUR_FN quads load_pairs(const uint8_t *p, const uint8_t *q)
+{
+	const pair a = *(const any_pair *)(const void *)p, b = *(const any_pair *)(const void *)q;
+	return __builtin_shufflevector(a, b, 0, 1, 2, 3);
+}
+
+FOUR_FN struct words load_words(const struct frame *v)
+{
+	const uint8_t *p = v[0].data, *q = v[1].data, *r = v[2].data, *s = v[3].data;
+	const quads a = load_quads(p + 12), b = load_quads(q + 12);
+	const quads c = load_quads(r + 12), d = load_quads(s + 12);
+	const quads ab = __builtin_shufflevector(a, b, 0, 4, 2, 6);
+	const quads cd = __builtin_shufflevector(c, d, 0, 4, 2, 6);
+	const quads ab_odd = __builtin_shufflevector(a, b, 1, 5, 3, 7);
+	const quads cd_odd = __builtin_shufflevector(c, d, 1, 5, 3, 7);
+	const quads x = load_pairs(p + 44, r + 44), y = load_pairs(q + 44, s + 44);
+	return (struct words){__builtin_shufflevector(ab, cd, 0, 1, 4, 5),
+	                      __builtin_shufflevector(ab_odd, cd_odd, 0, 1, 4, 5),
+	                      __builtin_shufflevector(ab, cd, 2, 3, 6, 7),
+	                      __builtin_shufflevector(ab_odd, cd_odd, 2, 3, 6, 7),
+	                      __builtin_shufflevector(x, y, 0, 4, 2, 6),
+	                      __builtin_shufflevector(x, y, 1, 5, 3, 7)};
+}
+
+/* The two halves of each word added: a sum of 16-bit words below 2^33. */
+FOUR_FN quads halves(quads x) { return (x & LOW_HALVES) + (x >> 32); }
+
+/* 0 for sums, below 2^37 and not 0, that are -0. */
+FOUR_FN quads wrong_sum(quads sum)
+{
+	sum = (sum & 0xffff) + (sum >> 16);
+	return ((sum & 0xffff) + (sum >> 16)) ^ 0xffff; /* below 0x10020: no other multiple */
+}
+
+/* 0 for frames that have what the run's have, and its next numbers. */
+FOUR_FN quads differences(const struct words *w, const struct run *r)
+{
+	const quads number = QUADS(r->next) + (quads){0, 1, 2, 3};
+	const uint64_t at36 = r->at34 >> 16 & 0xffff0000ull, magic = r->at42 << 48;
+	return ((w->at12 ^ r->at12) & SAME12) | ((w->at20 ^ r->at20) & SAME20) |
+	       ((w->at36 ^ (at36 | magic)) & 0xffff0000ffff0000ull) |
+	       (w->at44 ^ r->stream ^ number << 16) |
+	       ((w->at52 ^ (uint64_t)r->ns << 16 ^ number >> 48) & LOW_48);
+}
+
+/* 0 where the three checksums are right. A frame without UDP checksum is wrong here. */
+FOUR_FN quads wrong_sums(const struct words *w, uint64_t fixed)
+{
+	const quads ip = halves(w->at12 & ~0xffffull) + halves(w->at20) + halves(w->at28 & LOW_48);
+	const quads udp = (w->at20 >> 48) + halves(w->at28) + halves(w->at36 & LOW_48) + fixed;
+	const quads stamp = (w->at36 >> 48) + halves(w->at44) + halves(w->at52);
+	return wrong_sum(ip) | wrong_sum(udp) | wrong_sum(stamp);
+}
+
+/* Whether the frames have the run's length at least, and the pattern behind the stamp. */
+FOUR_FN bool four_long(const struct run *r, const struct frame *v)
+{
+	bool good = true;
+	for (unsigned i = 0; i < FOUR; i++)
+		good &= v[i].bytes >= r->frame;
+	for (unsigned i = 0; good && r->frame > STAMP_END && i < FOUR; i++)
+		good = memcmp(v[i].data + STAMP_END, pattern + STAMP_END, r->frame - STAMP_END) == 0;
+	return good;
+}
+
+/* Takes frames of v, at most n, four together, as run_takes would take each; returns how many. A run
+ * has begun. */
+__attribute__((target("avx2"))) static unsigned
+run_takes_fours(struct run *r, const struct frame *v, unsigned n)
+{
+	struct run q = *r; /* in registers */
+	unsigned done = 0;
+	for (; n - done >= FOUR && q.end - q.next >= FOUR && four_long(&q, v); done += FOUR, v += FOUR) {
+		const struct words w = load_words(v);
+		const quads wrong = differences(&w, &q) | wrong_sums(&w, q.fixed);
+		if (!__builtin_ia32_ptestz256((signed_quads)wrong, (signed_quads)wrong))
+			break;
+		q.next += FOUR;
+		q.bytes += v[0].bytes + v[1].bytes + v[2].bytes + v[3].bytes;
+	}
+	r->next = q.next;
+	r->bytes = q.bytes;
+	return done;
+}
+
 uint64_t judge_frames(struct judge *g, const struct frame *v, unsigned n, uint64_t now)
 {
 	struct run r = {0};
@@ -266,8 +377,11 @@ uint64_t judge_frames(struct judge *g, const struct frame *v, unsigned n, uint64
 		if (__builtin_expect(bytes >= STAMP_END && run_takes(&r, data, bytes), 1))
 			continue;
 		run_end(&r, now);
-		if (bytes >= STAMP_END && run_begin(&r, data, bytes) && run_takes(&r, data, bytes))
+		if (bytes >= STAMP_END && run_begin(&r, data, bytes) && run_takes(&r, data, bytes)) {
+			if (n - i > FOUR && judge_fours)
+				i += run_takes_fours(&r, &v[i + 1], n - i - 1);
 			continue;
+		}
 		r.begin = r.next = r.end = 0;
 		const uint64_t foreign = g->foreign;
 		g->judged--; /* judge_frame counts it */

@@ -43,6 +43,7 @@ struct stream {
 
 extern struct stream streams[STREAMS];
 extern uint8_t pattern[FRAME_MAX];
+extern bool judge_fours; /* the CPU has AVX2, with which judge_frames is faster */
 
 /* The findings of a judging wire, over all streams. */
 struct judge {
