@@ -1,28 +1,33 @@
 /* See csum.h. */
 #include "lib/csum.h"
 
-/* Adds 32-bit words in 64 bits. 2^32 of them fit before a carry is lost, so the loop adds no carry
- * back. RFC 1071 2(C): the width of the adder does not matter. */
+/* Adds 64-bit words with their carries added back. RFC 1071 2(C): the width of the adder does not matter. */
 uint32_t csum_partial(const void *data, size_t n, uint32_t sum)
 {
 	const uint8_t *p = data;
 	uint64_t acc = sum;
-	for (; n >= 16; n -= 16, p += 16)
-		acc += (uint64_t)raw32_load(p) + raw32_load(p + 4) + raw32_load(p + 8) +
-		       raw32_load(p + 12);
-	for (; n >= 4; n -= 4, p += 4)
-		acc += raw32_load(p);
+	for (; n >= 32; n -= 32, p += 32) {
+		acc = csum_add64(acc, raw64_load(p));
+		acc = csum_add64(acc, raw64_load(p + 8));
+		acc = csum_add64(acc, raw64_load(p + 16));
+		acc = csum_add64(acc, raw64_load(p + 24));
+	}
+	for (; n >= 8; n -= 8, p += 8)
+		acc = csum_add64(acc, raw64_load(p));
+	if (n >= 4) {
+		acc = csum_add64(acc, raw32_load(p));
+		n -= 4;
+		p += 4;
+	}
 	if (n >= 2) {
-		acc += raw16_load(p);
+		acc = csum_add64(acc, raw16_load(p));
 		n -= 2;
 		p += 2;
 	}
 	if (n) {
 		/* RFC 1071 (4.1): an odd last byte is padded with a zero byte. */
 		uint8_t last[2] = {*p, 0};
-		acc += raw16_load(last);
+		acc = csum_add64(acc, raw16_load(last));
 	}
-	acc = (acc & UINT32_MAX) + (acc >> 32);
-	acc = (acc & UINT32_MAX) + (acc >> 32);
-	return (uint32_t)acc;
+	return csum_add((uint32_t)acc, (uint32_t)(acc >> 32));
 }

@@ -73,7 +73,7 @@ static void read_option(const uint8_t *o, unsigned len, struct tcp_segment *s)
 static void read_options(const uint8_t *o, unsigned n, struct tcp_segment *s)
 {
 	/* The layout of nearly every segment (RFC 7323 appendix A). */
-	if (likely(n == TCP_TS_BYTES && be32_load(o) == 0x0101080a)) {
+	if (likely(n == TCP_TS_BYTES && be32_load(o) == TCP_TS_WORD)) {
 		s->tsval = be32_load(o + 4);
 		s->tsecr = be32_load(o + 8);
 		s->has = TCP_HAS_TS;

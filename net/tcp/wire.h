@@ -14,6 +14,7 @@
 #define TCP_HLEN_MAX 60
 #define TCP_WSCALE_MAX 14    /* RFC 7323 2.3 */
 #define TCP_TS_BYTES 12      /* the timestamps option, preceded by two NOPs */
+#define TCP_TS_WORD 0x0101080a /* its first four bytes, NOPs included (RFC 7323 appendix A) */
 #define TCP_SACK_MAX 4
 #define TCP_COOKIE_MAX 16    /* Fast Open: 4 to 16, even (RFC 7413 4.1.1) */
 #define IP_PROTO_TCP 6
@@ -114,7 +115,7 @@ static inline uint8_t tcp_reset_numbers(uint8_t flags, uint32_t end, uint32_t se
 /* Each writes one option, preceded by NOPs to a multiple of 4, and returns its length. */
 static inline unsigned tcp_put_ts(uint8_t *o, uint32_t tsval, uint32_t tsecr)
 {
-	be32_store(o, 0x0101080a);
+	be32_store(o, TCP_TS_WORD);
 	be32_store(o + 4, tsval);
 	be32_store(o + 8, tsecr);
 	return TCP_TS_BYTES;
