@@ -42,6 +42,7 @@
  * calls, the TSC, the turn count and a read of four words of the control core (asked, looked_at
  * with looked_out, inject_head), which seldom change.
  */
+#include "runtime/app_timer.h"
 #include "runtime/shared.h"
 #include "runtime/bundle.h"
 #include "runtime/move.h"
@@ -93,7 +94,7 @@ static uint32_t away;    /* ports, one bit each, that restart: their queues are 
 static void *memory;      /* the application's, in the arena */
 static size_t memory_bytes;
 static uint64_t (*timer)(void); /* the application's, while the core polls; NULL: none */
-static uint64_t timer_tsc;      /* time of its next call */
+static struct app_timer timer_when; /* its next call */
 static unsigned turn_packets; /* that the last turn received */
 static bool any_full;     /* core_outs[].full is set for some port */
 static bool awake;        /* core_stay_awake() */
@@ -407,7 +408,7 @@ COLD static void follow(const struct published *s, uint64_t seen)
 		app->data_start();
 		attach(s);
 		timer = attached ? app->data_timer : NULL;
-		timer_tsc = 0;
+		timer_when = (struct app_timer){.slack = clock_ticks(&self.clock, app->timer_slack_us * 1000ull)};
 		break;
 	case PORTS_TABLES:
 		if (shared_load(&out()->restarted)) {
@@ -436,7 +437,7 @@ COLD static void follow(const struct published *s, uint64_t seen)
 			core_wake(0); /* likewise */
 			return;
 		}
-		timer_tsc = 0; /* flows bring timers */
+		timer_when.at = 0; /* flows bring timers */
 		if (phase == PORTS_HOLD)
 			move_hold(s);
 		else if (!move_step(phase))
@@ -724,8 +725,8 @@ static bool poll_inject(void)
 static void app_turn(bool moved)
 {
 	bool room = unlikely(any_full) && reopen();
-	if (moved || room || self.now_tsc >= timer_tsc)
-		timer_tsc = timer();
+	if (app_timer_due(&timer_when, self.now_tsc, moved) || room)
+		app_timer_called(&timer_when, timer());
 }
 
 /* True if the application answers and requests should wait in the port's ring (struct app). */
@@ -834,7 +835,7 @@ static bool holds(unsigned port)
 /* No interrupt announces that a ring has room again, so a core with held packets checks periodically. */
 uint64_t data_deadline(void)
 {
-	uint64_t next = timer ? timer_tsc : UINT64_MAX;
+	uint64_t next = timer ? timer_when.at : UINT64_MAX;
 	uint64_t look = self.now_tsc + clock_ticks(&self.clock, HELD_NAP_NS);
 	for (unsigned p = 0; p < attached; p++)
 		if (holds(p) && look < next)

@@ -317,11 +317,15 @@ struct app {
 
 	/*
 	 * Does the work that is due at self.now_tsc; may call core_tx(). Returns the TSC of the next
-	 * timer, UINT64_MAX for none; the core does not sleep beyond it. Called again at that time, in
-	 * every turn that moved packets or messages, because these may have set an earlier timer, and when
-	 * a port has room again (core_tx_full). Or NULL: no timers, which costs a turn three instructions.
+	 * timer, UINT64_MAX for none; the core does not sleep beyond it. Called again at that time, after
+	 * packets or messages, because these may have set an earlier timer, and when a port has room again
+	 * (core_tx_full). Or NULL: no timers, which costs a turn three instructions.
 	 */
 	uint64_t (*data_timer)(void);
+
+	/* How long data_timer may wait after a turn that moved packets or messages. The first turn that moves
+	 * none calls it earlier. 0: it is called in the turn that moved them. */
+	uint32_t timer_slack_us;
 
 	/*
 	 * True: the packets sent by a port are answers to packets received by it, one each, and packets

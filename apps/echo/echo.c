@@ -36,6 +36,7 @@ const struct app echo_app = {
 	.moves = true,
 	.flows = &tcp_move_flows,
 	.data_timer = tcp_data_timer,
+	.timer_slack_us = TCP_TIMER_SLACK_US,
 	.data_msg = tcp_data_msg,
 	.answers = true,
 };

@@ -67,6 +67,7 @@ const struct app web_app = {
 	.moves = true,
 	.flows = &tcp_move_flows,
 	.data_timer = data_timer,
+	.timer_slack_us = TCP_TIMER_SLACK_US,
 	.data_msg = tcp_data_msg,
 	.answers = true,
 	.content = true,

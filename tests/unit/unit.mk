@@ -189,6 +189,7 @@ UNIT_SRC_entropy := runtime/entropy.c lib/sha256.c
 UNIT_SRC_slots := runtime/slots.c lib/pkt.c lib/csum.c tests/unit/rig/guest.c
 UNIT_SRC_loop := runtime/loop.c runtime/idle.c
 UNIT_SRC_idle := runtime/idle.c
+UNIT_SRC_app_timer :=
 UNIT_SRC_mce := lib/fmt.c
 UNIT_SRC_dmar := kernel/dmar.c
 UNIT_SRC_pci := lib/fmt.c $(addprefix kernel/pci_,bars.c bridges.c room.c assign.c)
