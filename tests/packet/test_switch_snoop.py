@@ -280,6 +280,7 @@ def asked(raw):
     packet = Ether(raw)
     body = bytes(packet[IP].payload)
     assert packet.dst == mac4(packet[IP].dst) and packet[IP].ttl == 1 and body[0] == 0x11
+    assert packet[IP].tos == 0xc0 and bytes(packet[IP])[20:24] == b"\x94\4\0\0"  # Router Alert
     assert checksum(body[:12]) == 0 and checksum(bytes(packet[IP])[:24]) == 0
     return socket.inet_ntoa(body[4:8]), packet[IP].src
 

@@ -51,11 +51,12 @@ static enum counter read4(uint8_t proto, uint32_t dst, const uint8_t *m, unsigne
 	return snoop_read(ip, n, ETH_TYPE_IP4, &p);
 }
 
-/* Version 3: records of all types, sources and auxiliary data. */
+/* Version 3: records of several types, one of them unknown, with sources and auxiliary data. */
 static const uint8_t report3[] = {
-	0x22, 0, 0, 0, 0, 0, 0, 3,
+	0x22, 0, 0, 0, 0, 0, 0, 4,
 	4, 0, 0, 0, 239, 1, 1, 1,
 	1, 2, 0, 2, 239, 1, 1, 2, 10, 0, 0, 1, 10, 0, 0, 2, 9, 9, 9, 9, 9, 9, 9, 9,
+	7, 0, 0, 1, 239, 1, 1, 4, 10, 0, 0, 1,
 	3, 0, 0, 0, 239, 1, 1, 3,
 };
 
@@ -65,16 +66,23 @@ static void test_records(void **state)
 	static const struct {
 		uint32_t group;
 		enum snoop_change change;
-	} want[] = {{IP4(239, 1, 1, 1), SNOOP_JOIN}, {IP4(239, 1, 1, 2), SNOOP_JOIN}, {IP4(239, 1, 1, 3), SNOOP_LEAVE}};
-	struct snoop_record r;
-	unsigned cursor = 0, n = 0;
-	assert_int_equal(read4(2, IP4(224, 0, 0, 22), report3, sizeof report3), CNT_NONE);
-	assert_int_equal(p.type, SNOOP_REPORT);
-	for (; snoop_record_next(&p, &cursor, &r); n++) {
-		assert_int_equal(net_addr_to_ip4(&r.group), want[n].group);
-		assert_int_equal(r.change, want[n].change);
+	} want[] = {{IP4(239, 1, 1, 1), SNOOP_JOIN}, {IP4(239, 1, 1, 2), SNOOP_JOIN}, {IP4(239, 1, 1, 4), SNOOP_NEITHER},
+	            {IP4(239, 1, 1, 3), SNOOP_LEAVE}};
+	uint8_t longer[sizeof report3 + 12] = {0}; /* octets behind the records are not read */
+	memcpy(longer, report3, sizeof report3);
+	longer[sizeof report3] = 4;
+	for (unsigned more = 0; more <= 12; more += 12) {
+		struct snoop_record r;
+		unsigned cursor = 0, n = 0;
+		assert_int_equal(read4(2, IP4(224, 0, 0, 22), longer, sizeof report3 + more), CNT_NONE);
+		assert_int_equal(p.type, SNOOP_REPORT);
+		for (; snoop_record_next(&p, &cursor, &r); n++) {
+			assert_in_range(n, 0, ARRAY_LEN(want) - 1);
+			assert_int_equal(net_addr_to_ip4(&r.group), want[n].group);
+			assert_int_equal(r.change, want[n].change);
+		}
+		assert_int_equal(n, ARRAY_LEN(want));
 	}
-	assert_int_equal(n, 3);
 }
 
 /* Each cut leaves a record without its end; the checksum is right. */
@@ -228,6 +236,12 @@ static void test_mld(void **state)
 	m[0] = ICMP6_MLD_QUERY;
 	n = ip6(ip, any, IP6_ALL_NODES, 1, true, m, 24);
 	assert_int_equal(snoop_read(ip, n, ETH_TYPE_IP6, &p), CNT_drop_snoop_malformed);
+	for (unsigned len = 23; len <= 28; len++) { /* RFC 3810 8.1 */
+		net_addr_store(m + 8, &any);
+		n = ip6(ip, node, IP6_ALL_NODES, 1, true, m, len);
+		assert_int_equal(snoop_read(ip, n, ETH_TYPE_IP6, &p),
+		                 len == 24 || len == 28 ? CNT_NONE : CNT_drop_snoop_malformed);
+	}
 	m[0] = 135; /* a neighbour solicitation has no hop-by-hop options */
 	n = ip6(ip, node, group, 255, false, m, 24);
 	assert_int_equal(snoop_read(ip, n, ETH_TYPE_IP6, &p), CNT_NONE);
