@@ -8,7 +8,7 @@
 
 enum poll {
 	POLL_NONE,
-	POLL_WAITS,  /* begins after the next packet, which has no P bit */
+	POLL_WAITS,  /* begins when a packet without P was sent, and then one without F received */
 	POLL_ACTIVE, /* packets have the P bit until one with F arrives */
 	POLL_AGAIN,  /* the same, and then another sequence is due */
 };
@@ -83,8 +83,22 @@ static void poll_begin(struct bfd_session *s)
 static void poll_end(struct bfd_session *s)
 {
 	s->poll = s->poll == POLL_AGAIN ? POLL_WAITS : POLL_NONE;
+	s->poll_sent = false;
 	if (s->poll == POLL_NONE)
 		settle(s);
+}
+
+/* A packet has arrived: it ends a sequence, or lets the next one begin. */
+static void poll_hear(struct bfd_session *s, bool final)
+{
+	if (!s->poll_sent)
+		return;
+	if (final && (s->poll == POLL_ACTIVE || s->poll == POLL_AGAIN))
+		poll_end(s);
+	if (!final && s->poll == POLL_WAITS) {
+		s->poll = POLL_ACTIVE;
+		s->poll_sent = false;
+	}
 }
 
 /* Sets the advertised intervals according to state and wish (6.8.3). */
@@ -138,6 +152,7 @@ void bfd_session_init(struct bfd_session *s, uint32_t local_discr, const struct 
 unsigned bfd_session_change(struct bfd_session *s, const struct bfd_wish *wish, uint64_t now_ns)
 {
 	const struct bfd_wish old = s->wish;
+	const uint64_t detect_ns = bfd_session_detect_ns(s);
 	s->wish = *wish;
 	if (wish->shutdown && s->state != BFD_ADMIN_DOWN) {
 		enter(s, BFD_ADMIN_DOWN, BFD_DIAG_ADMIN_DOWN, now_ns);
@@ -148,6 +163,8 @@ unsigned bfd_session_change(struct bfd_session *s, const struct bfd_wish *wish, 
 		return BFD_CHANGED_STATE;
 	}
 	advertise(s, old.required_rx_us);
+	if (s->detect_ns != NEVER && bfd_session_detect_ns(s) > detect_ns)
+		s->detect_ns += bfd_session_detect_ns(s) - detect_ns; /* a shorter one: with the next packet */
 	if (old.desired_tx_us != wish->desired_tx_us || old.required_rx_us != wish->required_rx_us ||
 	    old.detect_mult != wish->detect_mult || old.passive != wish->passive ||
 	    old.cpi != wish->cpi)
@@ -201,8 +218,7 @@ enum counter bfd_session_receive(struct bfd_session *s, const struct bfd_packet 
 	const bool silent = is_silent(s);
 	const enum bfd_state before = s->state;
 	*changed = learn(s, p) ? BFD_CHANGED_REMOTE : 0;
-	if (p->flags & BFD_FINAL && s->poll_sent && (s->poll == POLL_ACTIVE || s->poll == POLL_AGAIN))
-		poll_end(s);
+	poll_hear(s, p->flags & BFD_FINAL);
 	if (bfd_session_interval_us(s) != interval_us || is_silent(s) != silent)
 		place(s, now_ns);
 	if (s->state == BFD_ADMIN_DOWN)
@@ -221,12 +237,13 @@ unsigned bfd_session_expire(struct bfd_session *s, uint64_t judged_ns, uint64_t 
 		return 0;
 	s->detect_ns = NEVER;
 	s->remote_discr = 0;
+	s->remote_required_rx_us = 1; /* 6.8.18 */
 	if (s->state == BFD_INIT || s->state == BFD_UP) {
 		enter(s, BFD_DOWN, BFD_DIAG_EXPIRED, now_ns);
 		return BFD_CHANGED_STATE | BFD_CHANGED_REMOTE;
 	}
-	if (is_silent(s))
-		s->tx_due_ns = NEVER;
+	if (is_silent(s) || s->tx_due_ns > now_ns)
+		place(s, now_ns);
 	return BFD_CHANGED_REMOTE;
 }
 
@@ -253,8 +270,7 @@ bool bfd_session_send(struct bfd_session *s, uint64_t now_ns, struct bfd_packet 
 		out->flags |= BFD_POLL;
 		s->poll_sent = true;
 	} else if (s->poll == POLL_WAITS) {
-		s->poll = POLL_ACTIVE;
-		s->poll_sent = false;
+		s->poll_sent = true;
 	}
 	s->sent_ns = now_ns;
 	place(s, now_ns);

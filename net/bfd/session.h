@@ -13,10 +13,11 @@
  *
  * Invariants
  * 1. tx_us is at least BFD_SLOW_US unless the state is Up (6.8.3).
- * 2. Without a packet for the detection time, remote_discr is 0 (6.8.1).
+ * 2. Without a packet for the detection time, remote_discr is 0 (6.8.1) and the peer's required
+ *    interval 1 us (6.8.18).
  * 3. While a poll sequence lasts, the transmission interval is not longer than advertised before it
- *    and the detection time not shorter (6.8.3). A change during a poll sequence begins another one,
- *    and a packet without the P bit separates the two.
+ *    and the detection time not shorter (6.8.3). A change during a poll sequence begins another one
+ *    after it, when a packet without P has been sent, and then one without F received.
  * 4. No function waits, allocates, or reads a clock. Intervals of a peer, any 32-bit number of
  *    microseconds times a multiplier of 255, do not overflow nanoseconds in 64 bits.
  *
@@ -51,7 +52,7 @@ struct bfd_session {
 	uint8_t remote_flags; /* enum bfd_flag of the last packet */
 	uint8_t remote_mult;
 	uint8_t poll;         /* enum in session.c */
-	bool poll_sent;       /* a packet of this poll sequence has been sent */
+	bool poll_sent;       /* a packet of this poll sequence, or of the pause, has been sent */
 	bool final;           /* a P bit waits for its answer */
 	uint32_t local_discr; /* not 0 */
 	uint32_t remote_discr; /* 0: unknown */

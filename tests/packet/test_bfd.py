@@ -53,7 +53,7 @@ class Peer4:
     station, router, address, dport, hops, sport = B, ROUTER[1].ip, B.ip, 3784, 255, 49200
 
     def __init__(self, m):
-        self.m = m
+        self.m, self.ports = m, set()
 
     def packet(self, data, hops=None, **fields):
         return IP(src=self.address, dst=self.router, ttl=hops or self.hops) / \
@@ -72,6 +72,8 @@ class Peer4:
                 continue
             ip = p.getlayer(1)
             assert (ip.hlim if IPv6 in p else ip.ttl) == 255 and ip.dst == self.address
+            self.ports.add(p[UDP].sport)
+            assert len(self.ports) == 1  # one for all packets of a session
             assert p[UDP].sport >= 49152 and p[UDP].dport == self.dport and p.dst == self.station.mac
             assert p[UDP].chksum == type(p)(bytes(Ether(frame)))[UDP].chksum
             out.append(read_control(bytes(p[UDP].payload)[:24]))
@@ -308,6 +310,16 @@ def test_dropped_by_name(e, z):
     e.send(1, ether(B2, ROUTER[1]) / peer.packet(control(DOWN, PEER, LID)))
     assert counted(e, "drop_bfd_session") == 2
     assert "up 1," in show(e)
+
+
+def test_what_is_dropped_was_not_heard(e, z):
+    add(z)
+    peer = Peer4(e)
+    peer.up()
+    for _ in range(4):
+        e.time(40 * MS)
+        peer.say(UP, hops=254)
+    assert "up 0" in show(e)
 
 
 def test_without_bfd_the_port_is_closed(start):

@@ -213,6 +213,41 @@ static void test_peer_wants_nothing(void **state)
 	p.required_rx_us = 50000;
 	bfd_session_receive(&s, &p, SECOND, &changed);
 	assert_true(bfd_session_send(&s, SECOND, &out));
+	p.required_rx_us = 0;
+	bfd_session_receive(&s, &p, SECOND, &changed);
+	assert_true(bfd_session_expire(&s, 2 * SECOND, 2 * SECOND)); /* what a dead peer wanted is void */
+	assert_true(bfd_session_send(&s, 2 * SECOND, &out));
+	assert_int_equal(out.state, BFD_DOWN);
+	bring(&s, BFD_DOWN); /* likewise if the session was down */
+	p = from_peer(BFD_UP);
+	p.required_rx_us = 0;
+	bfd_session_receive(&s, &p, MS, &changed);
+	assert_false(bfd_session_send(&s, 100 * MS, &out));
+	assert_true(bfd_session_expire(&s, SECOND, SECOND));
+	assert_true(bfd_session_send(&s, 2 * SECOND, &out));
+}
+
+/* A new session's values, and the fields that never change. */
+static void test_contents(void **state)
+{
+	(void)state;
+	struct bfd_session s;
+	struct bfd_wish wish = fifty;
+	struct bfd_packet p;
+	wish.cpi = true;
+	bfd_session_init(&s, 5, &wish, 1, 0);
+	assert_true(bfd_session_send(&s, 0, &p));
+	assert_int_equal(p.state, BFD_DOWN);
+	assert_int_equal(p.diag, BFD_DIAG_NONE);
+	assert_int_equal(p.flags, BFD_CPI);
+	assert_int_equal(p.detect_mult, 3);
+	assert_int_equal(p.my_discr, 5);
+	assert_int_equal(p.your_discr, 0);
+	assert_int_equal(p.desired_tx_us, BFD_SLOW_US);
+	assert_int_equal(p.required_rx_us, 50000);
+	assert_int_equal(p.required_echo_us, 0);
+	assert_int_equal(s.remote_state, BFD_DOWN);
+	assert_int_equal(bfd_session_interval_us(&s), BFD_SLOW_US); /* the peer's is 1 us */
 }
 
 /* --- poll sequences --- */
@@ -330,6 +365,31 @@ static void test_shorter_detection_waits(void **state)
 	wish.required_rx_us = 90000; /* longer: at once */
 	bfd_session_change(&s, &wish, now);
 	assert_int_equal(bfd_session_detect_ns(&s), 270 * MS);
+	assert_false(bfd_session_expire(&s, now + 269 * MS, now + 269 * MS)); /* for the last packet too */
+	assert_true(bfd_session_expire(&s, now + 270 * MS, now + 270 * MS));
+}
+
+/* A peer that takes less time between packets gets the next one in time. */
+static void test_peer_becomes_faster(void **state)
+{
+	(void)state;
+	struct bfd_session s;
+	struct bfd_packet p = from_peer(BFD_UP), out;
+	unsigned changed;
+	uint64_t sent;
+	settled(&s, &sent);
+	p.required_rx_us = 5000000;
+	bfd_session_receive(&s, &p, 0, &changed);
+	sent = s.tx_due_ns;
+	assert_true(bfd_session_send(&s, sent, &out));
+	p.required_rx_us = 50000;
+	bfd_session_receive(&s, &p, sent + 10 * MS, &changed);
+	assert_in_range(s.tx_due_ns, sent + 37 * MS, sent + 50 * MS);
+	p.required_rx_us = 5000000;
+	bfd_session_receive(&s, &p, sent + 20 * MS, &changed);
+	p.required_rx_us = 50000;
+	bfd_session_receive(&s, &p, sent + SECOND, &changed);
+	assert_int_equal(s.tx_due_ns, sent + SECOND); /* that interval has passed already */
 }
 
 static void test_change_during_a_poll(void **state)
@@ -348,7 +408,11 @@ static void test_change_during_a_poll(void **state)
 	assert_int_equal(bfd_session_interval_us(&s), 50000);
 	wish.desired_tx_us = 80000;
 	bfd_session_change(&s, &wish, now);
-	assert_false(next_packet(&s, &now).flags & BFD_POLL); /* separates the two */
+	hear(&s, now); /* may have been sent before the next packet arrived: does not count */
+	assert_false(next_packet(&s, &now).flags & BFD_POLL);
+	assert_false(next_packet(&s, &now).flags & BFD_POLL); /* until a packet without F arrives */
+	answer(&s, now);
+	assert_false(next_packet(&s, &now).flags & BFD_POLL);
 	hear(&s, now);
 	assert_true(next_packet(&s, &now).flags & BFD_POLL);
 	answer(&s, now);
@@ -360,6 +424,7 @@ static void test_final(void **state)
 {
 	(void)state;
 	struct bfd_session s;
+	struct bfd_wish wish = fifty;
 	struct bfd_packet p = from_peer(BFD_UP), out;
 	unsigned changed;
 	uint64_t now;
@@ -371,9 +436,39 @@ static void test_final(void **state)
 	assert_int_equal(out.flags, BFD_FINAL);
 	assert_int_equal(s.tx_due_ns, due); /* periodic ones continue */
 	assert_false(bfd_session_send(&s, MS, &out));
+	wish.desired_tx_us = 60000;
+	bfd_session_change(&s, &wish, MS); /* a poll of ours: F is without P all the same */
+	bfd_session_receive(&s, &p, MS, &changed);
+	assert_true(bfd_session_send(&s, MS, &out));
+	assert_int_equal(out.flags, BFD_FINAL);
+	assert_true(bfd_session_send(&s, MS, &out));
+	assert_int_equal(out.flags, BFD_POLL);
+	for (enum bfd_state ours = BFD_ADMIN_DOWN; ours <= BFD_UP; ours++) {
+		bring(&s, ours);
+		p = from_peer(ours == BFD_UP ? BFD_UP : BFD_DOWN);
+		p.flags = BFD_POLL;
+		bfd_session_receive(&s, &p, MS, &changed);
+		assert_int_equal(bfd_session_send(&s, MS, &out) && out.flags & BFD_FINAL, ours != BFD_ADMIN_DOWN);
+	}
 }
 
 /* --- intervals --- */
+
+/* Demand mode is not there. */
+static void test_demand(void **state)
+{
+	(void)state;
+	struct bfd_session s;
+	struct bfd_packet p = from_peer(BFD_UP);
+	unsigned changed;
+	uint64_t now;
+	settled(&s, &now);
+	p.flags = BFD_DEMAND;
+	bfd_session_receive(&s, &p, 0, &changed);
+	next_packet(&s, &now);
+	assert_true(now <= 50 * MS); /* it is sent in spite of that */
+	assert_false(next_packet(&s, &now).flags & BFD_DEMAND);
+}
 
 static void test_jitter(void **state)
 {
@@ -509,10 +604,13 @@ int main(void)
 		cmocka_unit_test(test_administrative),
 		cmocka_unit_test(test_passive),
 		cmocka_unit_test(test_peer_wants_nothing),
+		cmocka_unit_test(test_contents),
+		cmocka_unit_test(test_demand),
 		cmocka_unit_test(test_poll_on_up),
 		cmocka_unit_test(test_slower_waits_for_the_final),
 		cmocka_unit_test(test_faster_is_at_once),
 		cmocka_unit_test(test_shorter_detection_waits),
+		cmocka_unit_test(test_peer_becomes_faster),
 		cmocka_unit_test(test_change_during_a_poll),
 		cmocka_unit_test(test_final),
 		cmocka_unit_test(test_jitter),
