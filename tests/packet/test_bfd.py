@@ -239,6 +239,8 @@ def test_shutdown_and_delete(e, z):
     assert [(p["state"], p["diag"]) for p in peer.got()] == [(ADMIN_DOWN, 7)]
     peer.say(DOWN)
     assert counted(e, "drop_bfd_admin") == 1
+    e.time(2 * SECOND)
+    assert {p["state"] for p in peer.got()} == {ADMIN_DOWN}  # it goes on saying so
     add(z)
     peer.up()
     z.tell(session(LID, ROUTER[1].ip, B.ip, kind=DELETE))
@@ -320,6 +322,14 @@ def test_what_is_dropped_was_not_heard(e, z):
         e.time(40 * MS)
         peer.say(UP, hops=254)
     assert "up 0" in show(e)
+
+
+@pytest.mark.parametrize("local, ifindex", ((B2.ip, 0), (ROUTER[1].ip, 101)), ids=("address", "interface"))
+def test_leaves_by_its_interface_with_an_address_of_ours(e, z, local, ifindex):
+    z.tell(session(LID, local, B.ip, ifindex=ifindex))
+    e.time(5 * SECOND)
+    assert Peer4(e).got() == []
+    assert re.search(r" unsent [5-9]\n", show(e))
 
 
 def test_without_bfd_the_port_is_closed(start):
