@@ -96,6 +96,7 @@ def test_exchange(make):
     answer(m, frame, "offer")
     frame, options = asked(m, 3)
     assert (options["requested_addr"], options["server_id"]) == (ADDR, SERVER.ip)
+    assert list(options["param_req_list"]) == [1, 121, 3, 6, 15, 42, 51, 58, 59]
     # the server ignores the broadcast flag: unicast before the address is known
     answer(m, frame, "ack", to=MAC, dst=ADDR, more=[("router", SERVER.ip), ("name_server", "10.0.0.53")])
     m.expect_counters(delivered_dhcp=2, udp_tx=1, dhcp_tx=1)
@@ -435,6 +436,7 @@ def test_conflict(make):
     m.send(0, Ether(src=A2.mac, dst=MAC) / ARP(op=2, hwsrc=A2.mac, psrc=ADDR, hwdst=MAC, pdst="0.0.0.0"))
     frame, options = asked(m, 4)
     assert (options["requested_addr"], options["server_id"], frame[IP].src) == (ADDR, SERVER.ip, "0.0.0.0")
+    assert set(options) == {"message-type", "client_id", "requested_addr", "server_id"}  # RFC 2131, table 5
     m.time(9 * SECOND)
     m.expect_nothing()
     m.time(1100 * MS)

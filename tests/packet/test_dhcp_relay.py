@@ -153,8 +153,11 @@ def test_hops(r, make):
     m.expect_counters(drop_dhcp_hops=1)
 
 
-def test_behind_another_agent(r):
+@pytest.mark.parametrize("inserts", [False, True])
+def test_behind_another_agent(make, inserts):
     """giaddr stays as it is, and so does option 82; a giaddr of ours came from nobody else."""
+    r = make(OPTION82 * inserts + HELPER)
+    r.learn(B)
     other = dhcp(giaddr="10.1.1.1", hops=1, options=(("message-type", "discover"), (82, b"\x01\x01x"), "end"))
     r.send(0, Ether(src=A.mac, dst=ROUTER[0].mac) / IP(src=A.ip, dst="192.0.2.1") / UDP(sport=67, dport=67) / Raw(other))
     r.expect(1, relayed(other, giaddr="10.1.1.1", hops=2))

@@ -218,6 +218,23 @@ static void test_secs(void **state)
 	assert_int_equal(be16_load(seen.message + DHCP4_SECS), 0);
 }
 
+/* An offer, and then no answer to the requests. */
+static void test_no_answer(void **state)
+{
+	(void)state;
+	dhcp_client_start(&c, 0, now);
+	step();
+	(void)answers(DHCP4_OFFER, 3600);
+	while (c.state == DHCP_REQUESTING) {
+		expect(DHCP4_DHCPREQUEST, 0xffffffff, 0, ADDR, SERVER);
+		step();
+	}
+	assert_int_equal(seen.sent, 1 + 4);
+	assert_int_equal(c.state, DHCP_INIT);
+	step();
+	expect(DHCP4_DISCOVER, 0xffffffff, 0, 0, 0);
+}
+
 /* The server is gone: T1, T2, the end. */
 static void test_expiry(void **state)
 {
@@ -532,6 +549,10 @@ static void test_routes(void **state)
 		const bool whole = n == 6 || n == 11 || n == 20;
 		assert_int_equal(read_lease(&l), whole);
 	}
+	/* bits behind the mask are cleared; a router of 0.0.0.0 is on no link that we know */
+	begin_lease();
+	dhcp4_put(&reply, DHCP4_OPT_ROUTES, "\14\254\37\300\0\2\3\10\12\0\0\0\0", 13);
+	assert_true(read_lease(&l) && l.routes == 1 && l.route[0].prefix == 0xac100000 && l.route[0].plen == 12);
 	begin_lease();
 	dhcp4_put(&reply, DHCP4_OPT_ROUTES, "\41\12\0\0\0\0\300\0\2\1", 10);
 	assert_false(read_lease(&l));
@@ -542,7 +563,7 @@ static void test_routes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_lease),  TEST(test_backoff), TEST(test_secs), TEST(test_expiry),   TEST(test_nak),          TEST(test_conflict),
+		TEST(test_lease),  TEST(test_backoff), TEST(test_secs), TEST(test_no_answer), TEST(test_expiry),   TEST(test_nak),          TEST(test_conflict),
 		TEST(test_reboot), TEST(test_resume),  TEST(test_unwanted), TEST(test_lease_values), TEST(test_link_down), TEST(test_domain), TEST(test_routes),
 	};
 	return cmocka_run_group_tests_name("dhcp_client", tests, NULL, NULL);
