@@ -211,6 +211,17 @@ def test_names_that_are_not_found(make):
     m.time(9 * SECOND)
     assert "silent.example: no name server answers" in m.text
     m.take_all(0)
+    for name, fields in (("broken.example", dict(rcode=2)), ("long.example", dict(tc=1))):  # the next server is asked at once
+        m.key("ping %s\r" % name)
+        first = [p for p in taken(m) if p[UDP].dport == 53][-1]
+        dns = DNS(bytes(first[UDP].payload))
+        send(m, first, DNS(id=dns.id, qr=1, qd=dns.qd, **fields))
+        m.time(10 * MS)
+        second = [p for p in taken(m) if p[UDP].dport == 53][-1]
+        assert (first[IP].dst, second[IP].dst) == (A.ip, A2.ip)
+        m.key("\x03")
+        assert name not in m.console("show hosts")
+        m.take_all(0)
     assert "not an address, and no name" in m.console("ping a..b")
     assert "there is no name server" in make(CONFIG).console("ping host")
     m.counted()

@@ -121,6 +121,12 @@ static void addresses(void **state)
 	record(28, 0xffffffff, "\x20\1\xd\xb8\0\0\0\0\0\0\0\0\0\0\0\7", 16); /* RFC 2181 8: a TTL of 0 */
 	assert_int_equal(read_as(Q, DNS_AAAA, &a), CNT_NONE);
 	assert_true(a.result == DNS_FOUND && a.addresses == 1 && a.ttl_s == 0 && !net_addr_is_ip4(&a.address[0]));
+	/* longer than a day */
+	begin(GOOD, 1, Q, DNS_A);
+	POINTER(12);
+	record(1, 1000000, "\xc0\0\2\x9", 4);
+	assert_int_equal(read(&a), CNT_NONE);
+	assert_int_equal(a.ttl_s, DNS_TTL_MAX_S);
 	/* more than are kept */
 	begin(GOOD, 9, Q, DNS_A);
 	for (unsigned i = 0; i < 9; i++) {

@@ -261,6 +261,9 @@ static void kisses(void **state)
 	add(0, true, false); /* configured anew */
 	run(now + 20 * S);
 	assert_true(client.synchronized);
+	is[0].kiss = "RSTR";
+	run(now + 1200 * S);
+	assert_true(client.server[0].denied && !client.synchronized);
 }
 
 static void duplicates_and_strangers(void **state)
