@@ -5,7 +5,7 @@
  *
  * Each stage handles one level for the whole vector of packets, in place. The processor then has
  * the loads of several gathers in flight, which depend only on the previous stage. A compressed
- * list of the packets still at a node costs more than the lanes it saves (docs/performance.md).
+ * list of the packets still at a node costs more than the lanes it saves (docs/benchmarks.md).
  *
  * Gathers load relaxed, in trie.h's sense: each lane reads a whole aligned word, and the address of
  * a second load comes from the first. The compilers' own headers are not available in this tree, so
@@ -76,7 +76,7 @@ LANES_FN lanes swapped(lanes v)
 	a + 12, b + 12, c + 12, d + 12
 
 /* Quads, because a gather of them is slower. Where it is microcode (AMD Family 1Ah), it takes two fifths of
- * the time of a whole look-up (docs/performance.md). */
+ * the time of a whole look-up (docs/benchmarks.md). */
 LANES_FN quads quads_at(const struct fib6_places *p, unsigned i)
 {
 	return (quads){quad_at(p, i), quad_at(p, i + 1), quad_at(p, i + 4), quad_at(p, i + 5),

@@ -9,7 +9,7 @@
  * that many bits, and the bits up to the next level do not matter. Entries take one byte as long as
  * the next hops are small numbers. This is controlled prefix expansion (Srinivasan and Varghese,
  * 1998), with variable entry width in addition. The global table takes 4.4 MiB, half a MiB of it
- * for the first level. See docs/performance.md for the alternatives and measurements.
+ * for the first level. See docs/benchmarks.md for the alternatives and measurements.
  *
  * Reader-visible part (struct fib): the first level, then nodes (blocks.h). An entry of the first
  * level, and of a node of width 2, is a word:

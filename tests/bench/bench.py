@@ -507,7 +507,7 @@ def main():
             boot_routes(results, work, accel, arguments.runs)
         if "sizes" in parts:
             sizes(results, work)
-    except BenchError:
+    except (BenchError, GuestError, LauncherError):
         results.write()  # what was measured so far
         raise
     finally:

@@ -11,7 +11,7 @@ import time
 from load import ROOT
 
 PARTS = ("forwarding", "full-table", "full-table6", "price", "rings", "acl", "tcp-plain", "tcp-bulk", "udp-rtt", "http",
-         "web-load", "capture", "xdp", "switch", "pktgen", "boot", "boot-routes")
+         "web-load", "capture", "xdp", "switch", "pktgen", "boot", "boot-routes", "sizes")
 CARDS = ("ixgbe", "mlx5")  # the modelled ones
 DOCUMENTS = [os.path.join(ROOT, "docs", "performance.md"), os.path.join(ROOT, "README.md")]
 BEGIN, END = "<!-- %s: written by make bench-page -->", "<!-- end -->"
@@ -117,6 +117,56 @@ def http():
                       "http.ip4.%s.%dconns.requests_per_second" % (what, connections), PER_S, NGINX, None, 1e3)
 
 
+def content():
+    for connections in (1, 64, 256):
+        yield Row("1 KiB, %d connection%s" % (connections, "s" if connections > 1 else ""),
+                  "content.load.1KiB.%dconns.requests_per_second" % connections, PER_S, NGINX, None, 1e3)
+    for size, label in ((4096, "4 KiB"), (65536, "64 KiB"), (1 << 20, "1 MiB")):
+        yield Row("%s, 16 connections" % label, "content.load.size.%d.requests_per_second" % size, "%.1f k/s", NGINX,
+                  None, 1e3)
+    yield Row("connect, 1 KiB, close, 64 connections", "content.load.close.64conns.requests_per_second", PER_S, NGINX,
+              None, 1e3)
+
+
+def generator():
+    for kind, label in (("null", "no device"), ("virtio", "virtio"), ("virtio_in_order", "virtio, in order")):
+        for stream, said in (("fixed", "the same bytes"), ("stamped", "number and time"),
+                             ("random", "a random source address"), ("random_stamped", "both")):
+            for figure, form in (("cycles_per_packet", CYCLES), ("mpps", MPPS)):
+                yield Row("%s: %s" % (label, said), "pktgen.%s.%s.%s" % (kind, stream, figure), form, TESTPMD)
+
+
+def xdp():
+    for program, label in (("drop", "`drop`"), ("tx", "`tx`: exchange MAC addresses, `XDP_TX`"),
+                           ("count", "`count`: a per-CPU array, drop"), ("five_tuple", "`five_tuple`: a hash of 65,536 flows"),
+                           ("lpm", "`lpm`: the longest of 100,000 prefixes")):
+        yield Row(label + ", virtio", "xdp.virtio.64B.%s.mpps" % program, MPPS, "Linux, veth")
+        yield Row(label + ", no device", "xdp.null.64B.%s.busy_cycles_per_packet" % program, CYCLES, "Linux, live frames")
+        yield Row(label + ", compiled", "xdp.compiled.%s.cycles" % program, CYCLES, "GCC")
+    yield Row("verify and compile 4,069 instructions", "xdp.load.4069_instructions", "%.1f ms")
+
+
+def switch():
+    for stations, label in (("1station", "1 station"), ("16kstations", "16,384 stations, each frame to another"),
+                            ("1Mstations", "a million")):
+        for figure, form in (("mpps", MPPS), ("cycles_per_packet", CYCLES)):
+            yield Row(label, "switch.virtio.64B.%s.%s" % (stations, figure), form, "Open vSwitch with DPDK")
+
+
+def captures():
+    yield Row("through a tap without loss", "capture.tap.60B.lossless", "%.0f k frames/s", "tcpdump", None, 1e3)
+    yield Row("through a tap, most written", "capture.tap.60B.written", "%.0f k frames/s", "tcpdump", None, 1e3)
+    yield Row("between ports without a device, written", "capture.null.64B.all.written", "%.0f k frames/s", None, None, 1e3)
+    yield Row("a router whose capture matches no frame", "capture.null.64B.none.busy_cycles_per_packet", CYCLES,
+              "no capture")
+
+
+def start():
+    yield Row("kernel's first instruction to the first packet forwarded", "boot.kernel_to_first_packet", "%.0f ms")
+    yield Row("the same to `ready:` with a million lines `ip route`", "boot.kernel_to_ready.1Mroutes", "%.0f ms")
+    yield Row("the image", "image.kernel", "%.0f KiB", None, None, 1024)
+
+
 def readme():
     yield Row("forwards IPv4 with a million routes", "router.virtio.64B.1Mroutes.mpps", MPPS, "DPDK l3fwd")
     yield Row("forwards IPv6 with 160,000 routes", "router.virtio.ip6.64B.160kroutes.mpps", MPPS, "DPDK l3fwd")
@@ -128,8 +178,9 @@ def readme():
     yield Row("generates frames with a random source", "pktgen.virtio.random.mpps", MPPS, "DPDK testpmd")
 
 
-TABLES = {"readme": readme, "forwarding": forwarding, "rings": rings, "prices": prices, "longer": longer, "filters": filters, "tcp": tcp,
-          "http": http}
+TABLES = {"readme": readme, "forwarding": forwarding, "rings": rings, "prices": prices, "longer": longer,
+          "filters": filters, "tcp": tcp, "http": http, "content": content, "generator": generator, "xdp": xdp,
+          "switch": switch, "captures": captures, "start": start}
 
 
 def machine(results):
