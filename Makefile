@@ -229,9 +229,9 @@ bench-pktgen: all nicsim ## the generator beside testpmd; into build/bench.json
 	@$(PYTHON) tests/bench/bench.py --only pktgen --only pktgen-curve \
 		--only pktgen-latency
 
-bench-page: all nicsim bpf-programs ## the tables of docs/performance.md and README.md, from one run
+bench-page: all nicsim bpf-programs ## the tables of docs/performance.md and README.md, from one run [RUNS=3]
 	@tools/deps.sh install bench
-	@$(PYTHON) tests/bench/bench.py --page --runs 3
+	@$(PYTHON) tests/bench/bench.py --page --runs $(or $(RUNS),3)
 
 bench: all nicsim ## speed beside a peer in the same run; writes build/bench.json
 	@tools/deps.sh install bench

@@ -44,6 +44,7 @@ PEERS = {"txonly": ["--forward-mode=txonly"],
 BESIDE = {"fixed": "txonly", "stamped": "txonly", "random": "multi_flow",
           "random_stamped": "multi_flow"}
 RUN_S = SLICE_S + 0.3  # of the generator: it begins before the slice and ends after it
+START_S = 0.1  # a model of real-time priority leaves the control core no time, which starts and ends a run
 PATIENCE_S = 30
 OVER = re.compile(r"(?s)(?:Run of |the run failed).*?" + PROMPT.pattern)  # the output of a run
 BURST = 64  # of testpmd and, by default, of ours
@@ -249,9 +250,11 @@ def contender_modelled(nic, stack, work, _huge, accel, what, append=(), mode="li
     model = process_of(control)
 
     def measure():
+        ours.begin()
+        time.sleep(START_S)
         with realtime([model] + ours.data):
-            ours.begin()
-            got = with_share(ours.end()[1], ours.hz)
+            time.sleep(SLICE_S)
+        got = with_share(ours.end()[1], ours.hz)
         port = nicsim.ask(control, "stats", 30)["ports"][0]
         if port["violations"]:
             raise BenchError(port["last_violation"])
