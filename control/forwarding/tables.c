@@ -153,12 +153,22 @@ static bool take_memory(size_t used, uint32_t engine)
 	return fib_private != NULL;
 }
 
+static uint32_t spare_engine; /* forwarding_tell_spare's */
+static size_t spare_more;
+
 void forwarding_tell_spare(uint32_t engine)
 {
 	const uint32_t wanted = routes4(engine);
 	const size_t shared = u64_min(fib_shared_bytes, fib4_shared_bytes(wanted));
 	const size_t private = u64_min(fib_private_bytes, fib4_private_bytes(wanted, shared));
-	core_set_spare(fib_private_bytes - private, fib_shared_bytes - shared);
+	spare_engine = engine;
+	core_set_spare(fib_private_bytes - private + spare_more, fib_shared_bytes - shared);
+}
+
+void forwarding_spare_more(size_t bytes)
+{
+	spare_more += bytes;
+	forwarding_tell_spare(spare_engine);
 }
 
 bool forwarding_room(const struct config *c, bool *as_it_is)

@@ -32,6 +32,9 @@ bool forwarding_room(const struct config *c, bool *as_it_is);
  * of a routing engine (core_set_spare). */
 void forwarding_tell_spare(uint32_t engine);
 
+/* The same for private memory taken since then, which a program that takes over does without. */
+void forwarding_spare_more(size_t bytes);
+
 /* What the table of IPv6 has for a routing engine's prefixes. */
 struct persist_six forwarding_engine6(void);
 

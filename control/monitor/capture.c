@@ -4,6 +4,7 @@
 #include "control/config/config.h"
 #include "control/config/running.h"
 #include "control/console/shell.h"
+#include "control/forwarding/tables.h"
 #include "dataplane/state.h"
 #include "control/host/tcp_control.h"
 #include "control/monitor/watch_words.h"
@@ -59,7 +60,7 @@ static struct capture {
 	uint32_t number_of[NIC_PORTS_MAX]; /* the number of each port among the section's interfaces */
 	/* A ring of blocks. Those that TCP has are kept until they are acknowledged. A block may end
 	 * behind `size`; that part is also at the start. */
-	uint8_t *store;
+	uint8_t *store;   /* NULL: there has been no capture */
 	uint32_t size;    /* behind it there are BLOCK_MAX bytes more */
 	uint32_t in, out; /* places in the store: of the next block, and of the next byte for TCP */
 	uint32_t waiting; /* bytes between them */
@@ -68,19 +69,27 @@ static struct capture {
 
 bool capture_prepare(void)
 {
-	if (capture)
-		return true;
+	if (!capture)
+		capture = core_private_alloc(sizeof *capture + self.info->cores * sizeof(struct source));
+	return capture != NULL;
+}
+
+/* Takes the memory of the store, once there is a capture: behind all tables, and a program that takes over
+ * does without it. False: there is too little. */
+static bool take_store(void)
+{
+	struct capture *c = capture;
 	const size_t share = align_down(core_private_left() / STORE_SHARE, CACHE_LINE);
 	const uint32_t size = share < STORE_BYTES ? (uint32_t)share : STORE_BYTES;
+	if (c->store)
+		return true;
 	if (size < STORE_BYTES_LEAST)
 		return false;
-	struct capture *c = core_private_alloc(sizeof *c + self.info->cores * sizeof(struct source) +
-	                                       size + BLOCK_MAX);
-	if (!c)
+	c->store = core_private_alloc(size + BLOCK_MAX);
+	if (!c->store)
 		return false;
-	c->store = (uint8_t *)&c->source[self.info->cores];
 	c->size = size;
-	capture = c;
+	forwarding_spare_more(size + BLOCK_MAX);
 	return true;
 }
 
@@ -477,6 +486,10 @@ void capture_command(struct shell *sh)
 	}
 	if (!read_order(sh, &order, sh->argv, sh->argc))
 		return;
+	if (!take_store()) {
+		shell_print(sh, "there is not enough memory for a capture\n");
+		return;
+	}
 	capture->order = order;
 	capture->state = WAITING;
 	capture->sh = sh;

@@ -12,9 +12,10 @@
  *
  * Everything that a reader can cause is bounded:
  *     access   the access list, which is mandatory; connections are reset while no capture waits
- *     memory   a ring of each data core, and a store of blocks on the control core. While a reader is
- *              slow, the store fills first, then the rings. A frame that finds no room in its ring is
- *              lost and counted: in the stream, with the next frame, and in the console's last line
+ *     memory   a ring of each data core, and a store of blocks on the control core, which the first
+ *              capture takes. While a reader is slow, the store fills first, then the rings. A frame that
+ *              finds no room in its ring is lost and counted: in the stream, with the next frame, and in
+ *              the console's last line
  *     buffers  half of the control core's, for TCP (a buffer for each segment)
  *     time     a reader that takes nothing for CAPTURE_STALL_NS is reset
  *     work     CAPTURE_TURN_NS, and the time for 16 KiB of blocks, in a turn of the control core

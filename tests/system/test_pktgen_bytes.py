@@ -126,7 +126,7 @@ def test_every_byte(make_router, tmp_path, nic):
 
 @pytest.mark.parametrize("nic", ["mlx5"])
 def test_card_that_sends_no_long_frames(make_router, tmp_path):
-    streams = [(UDP + " size 2096", None), (UDP + " size 64/2097", None)]
+    streams = [(UDP + " size 2098", None), (UDP + " size 64/2099", None)]
     machine = generator(make_router, tmp_path, script(streams, "300pps", FRAMES), CONFIG,
                         ports=("wire:sink", "wire:sink"))
     said = start(machine)
