@@ -65,7 +65,6 @@ LANES_FN lanes choose(lanes of, lanes i)
 #endif
 }
 
-
 /* Rotations: bytes are shuffled by AVX-512 BW only. */
 LANES_FN lanes swapped(lanes v)
 {

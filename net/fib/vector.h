@@ -14,11 +14,12 @@
 #ifdef __x86_64__
 #define FIB_VECTORS 1
 #else
-#define FIB_VECTORS 0 /* the four functions do not exist and are not called */
+#define FIB_VECTORS 0 /* the functions below do not exist and are not called */
 #endif
 
 void fib4_lookup_avx2(const struct fib *fib, const uint32_t *dst, uint32_t *nh, unsigned n);
 void fib4_lookup_avx512(const struct fib *fib, const uint32_t *dst, uint32_t *nh, unsigned n);
+
 /* Where addresses are: the one of number i at octet `at` behind the i-th pointer, one each `stride` octets.
  * Functions that take them are inline, so the stride is a constant. */
 struct fib6_places {

@@ -184,10 +184,9 @@ make_due(struct gen *g, struct frame *v, unsigned i, unsigned end, double time, 
 		uint8_t *f = g->frames + (size_t)slot * g->stride;
 		t.check = (uint16_t)~sum;
 		sum = sum == 0xffff ? 1 : sum + 1;
-		if (one_size)
+		if (one_size) {
 			finish(f, to, &t);
-		else
-			{
+		} else {
 			const struct flow here = checked(s, *to);
 			finish(f, &here, &t);
 		}
