@@ -45,12 +45,17 @@ static void give_up(const char *why)
 }
 
 static unsigned units(void) { return kind ? kind->units() : 0; }
-static int unit_of(uint16_t bdf) { return kind ? kind->unit_of(bdf) : -1; }
 
 /* The units of segment 0 are the only ones that are used; see iommu_kind.h. */
 static bool may_be_covered(const struct pci_dev *dev)
 {
 	return dev->segment == 0;
+}
+
+/* The unit that serves the device; -1: none. */
+static int unit_of(const struct pci_dev *dev)
+{
+	return kind && may_be_covered(dev) ? kind->unit_of(dev->bdf) : -1;
 }
 
 bool iommu_is_card(uint16_t bdf)
@@ -66,14 +71,14 @@ static unsigned choose_units(void)
 {
 	unsigned cards = 0;
 	for (unsigned i = 0; i < boot_info->pci_count; i++) {
-		uint16_t bdf = boot_info->pci[i].bdf;
-		int n = may_be_covered(&boot_info->pci[i]) ? unit_of(bdf) : -1;
+		const struct pci_dev *dev = &boot_info->pci[i];
+		int n = unit_of(dev);
 		if (n >= 0) {
 			used[n] = true;
 			cards++;
 		} else {
 			char name[FMT_PCI_MAX];
-			console_print("iommu: no unit covers %s\n", fmt_pci(name, boot_info->pci[i].segment, bdf));
+			console_print("iommu: no unit covers %s\n", fmt_pci(name, dev->segment, dev->bdf));
 		}
 	}
 	return cards;
@@ -105,7 +110,7 @@ const struct irt_kind *iommu_interrupt_kind(void) { return kind->interrupts; }
 
 bool iommu_covers(unsigned index)
 {
-	return active && unit_of(boot_info->pci[index].bdf) >= 0;
+	return active && unit_of(&boot_info->pci[index]) >= 0;
 }
 
 int iommu_ioapic_source(uint8_t id)
@@ -131,7 +136,7 @@ void iommu_tell_nodes(void)
 {
 	for (unsigned i = 0; i < boot_info->pci_count; i++) {
 		struct pci_dev *dev = &boot_info->pci[i];
-		int n = unit_of(dev->bdf);
+		int n = unit_of(dev);
 		unsigned node = n < 0 ? NUMA_NONE : numa_node_of_domain(kind->proximity((unsigned)n));
 		dev->node = node == NUMA_NONE ? PCI_NODE_NONE : (uint16_t)node;
 	}
@@ -276,7 +281,8 @@ int iommu_withdraw(uint64_t window, uint64_t bytes, bool readable)
 /* True if these are whole 2 MiB pages of that memory. */
 static bool lies_in(uint64_t at, uint64_t room, uint64_t window, uint64_t bytes)
 {
-	return bytes && (window | bytes) % HUGE_BYTES == 0 && window >= at && window - at < room && bytes <= room - (window - at);
+	return bytes && (window | bytes) % HUGE_BYTES == 0 && window >= at && window - at < room &&
+	       bytes <= room - (window - at);
 }
 
 /* For DMA_ALL and cards: no disk reaches the arenas. */
@@ -301,8 +307,9 @@ int64_t iommu_reserve(unsigned core, uint64_t device, uint64_t window, uint64_t 
 {
 	const struct core_memory *m = &boot_info->core[core];
 	const bool disk = is_disk(device);
-	if (disk ? !(m->roles & CORE_CONTROL) || !lies_in(m->tables, m->tables_bytes, window, bytes) || regions_overlap(window, bytes)
-	         : !lies_in(m->arena, m->arena_bytes, window, bytes))
+	if (disk && (!(m->roles & CORE_CONTROL) || regions_overlap(window, bytes)))
+		return E_INVAL;
+	if (disk ? !lies_in(m->tables, m->tables_bytes, window, bytes) : !lies_in(m->arena, m->arena_bytes, window, bytes))
 		return E_INVAL;
 	if (!active || maps < boot_info->pci_count)
 		return E_NOTSUP;

@@ -463,6 +463,25 @@ static void nodes(void **s)
 	assert_int_equal(info.pci[1].node, PCI_NODE_NONE);
 }
 
+/* A card of another segment is no unit's, even if it has the bus, device and function of one that is. */
+static void another_segment(void **s)
+{
+	(void)s;
+	two_units();
+	dmar.unit[1].domain = 9;
+	info.pci_count = 3;
+	info.pci[2] = (struct pci_dev){.segment = 1, .bdf = FAR};
+	iommu_tell_nodes();
+	assert_int_equal(info.pci[1].node, 3);
+	assert_int_equal(info.pci[2].node, PCI_NODE_NONE);
+	iommu_prepare();
+	iommu_start(NULL);
+	assert_int_equal(info.iommu.cards, 2);
+	assert_non_null(strstr(said, "iommu: no unit covers 0001:03:00.0\n"));
+	assert_int_equal(context_of(FAR)[1] >> 8, 2); /* the map of info.pci[1] */
+	assert_true(iommu_covers(0) && iommu_covers(1) && !iommu_covers(2));
+}
+
 /* Accesses that the unit has refused are counted and printed with function, address and reason. */
 static void refused_accesses(void **s)
 {
@@ -520,6 +539,7 @@ int main(void)
 		cmocka_unit_test_setup(interrupts, setup),
 		cmocka_unit_test_setup(ioapic, setup),
 		cmocka_unit_test_setup(nodes, setup),
+		cmocka_unit_test_setup(another_segment, setup),
 		cmocka_unit_test_setup(refused_accesses, setup),
 		cmocka_unit_test_setup(malformed, setup),
 		cmocka_unit_test_setup(not_wanted, setup),
