@@ -185,8 +185,9 @@ static int turn_off(const struct vtd *u)
 	if (e == E_OK && on & G_IRE)
 		e = command(u, G_IRE, false);
 	if (e == E_OK && on & G_QIE) {
-		e = wait32(u, REG_IQH, UINT32_MAX, read32(u, REG_IQT));
-		command(u, G_QIE, false);
+		const int empty = wait32(u, REG_IQH, UINT32_MAX, read32(u, REG_IQT));
+		e = command(u, G_QIE, false);
+		e = empty == E_OK ? e : empty;
 	}
 	if (e == E_OK && on & G_CFI)
 		e = command(u, G_CFI, false);
