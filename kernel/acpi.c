@@ -54,7 +54,6 @@ enum madt_type {
 #define MADT_ENABLED 1u
 #define MADT_NOBODY 0xffu /* the broadcast ID, which is no core's */
 #define MADT_NOBODY_X2 0xffffffffu
-#define ISA_LEVEL_LOW 0xfu /* 5.2.12.5: flags of an interrupt that is no ISA interrupt */
 
 /* FADT, by offset (5.2.9) */
 #define FADT_CENTURY 108

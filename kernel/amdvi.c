@@ -62,7 +62,6 @@
 /* Events: the function in bits 15:0 of the first word, flags from bit 48 on, the code in bits 63:60; the address
  * is the second word. */
 #define EVENT_CODE_AT 60
-#define EVENT_PAGE_FAULT 2u
 #define EVENT_INTERRUPT (1ull << 51) /* I */
 #define EVENT_WRITE (1ull << 53)     /* RW */
 #define MESSAGES 0xfee00000ull

@@ -14,7 +14,6 @@
 #include "kernel/pci.h"
 #include "kernel/regions.h"
 #include "kernel/vm.h"
-#include "lib/assert.h"
 #include "lib/cmdline.h"
 #include "lib/mem.h"
 

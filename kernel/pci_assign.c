@@ -22,7 +22,6 @@
 #include "kernel/pci_bars.h"
 #include "kernel/pci_room.h"
 #include "lib/fmt.h"
-#include "lib/mem.h"
 #include "lib/number.h"
 
 #define ITEMS_MAX 512 /* on one bus; more keep no address */

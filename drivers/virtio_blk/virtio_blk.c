@@ -28,7 +28,6 @@
 	 VIRTIO_F_ACCESS_PLATFORM)
 #define RESET_NS 5000000000ull /* the standard sets no bound; a host may leave QEMU without a CPU */
 #define ENTRIES 4u
-#define PIECES 3u /* of a request: head, data, status */
 
 /* Places in blk.dma. */
 #define AT_DESC 0u
