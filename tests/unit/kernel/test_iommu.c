@@ -30,7 +30,7 @@ static bool passes;
 static unsigned domains;
 static unsigned fails; /* number + 1 of the unit that does not start */
 static bool on[2];     /* units */
-static uint64_t started_root, limit;
+static uint64_t started_root, limits[2];
 
 unsigned pci_buses_behind(uint16_t bdf) { (void)bdf; return 0; }
 
@@ -38,8 +38,9 @@ unsigned pci_buses_behind(uint16_t bdf) { (void)bdf; return 0; }
 const struct iommu_kind iommu_amdvi;
 
 int vtd_open(struct vtd *u, uint64_t phys) { (void)u, (void)phys; return E_OK; }
-unsigned vtd_widths(const struct vtd *u) { (void)u; return VTD_WIDTH_48; }
-uint64_t vtd_limit(const struct vtd *u) { (void)u; return limit; }
+static unsigned unit_widths[2];
+unsigned vtd_widths(const struct vtd *u) { return unit_widths[u - unit]; }
+uint64_t vtd_limit(const struct vtd *u) { return limits[u - unit]; }
 unsigned vtd_domains(const struct vtd *u) { (void)u; return domains; }
 bool vtd_passes_through(const struct vtd *u) { (void)u; return passes; }
 static unsigned invalidated;
@@ -99,7 +100,8 @@ static int setup(void **s)
 	active = false;
 	domains = 256;
 	next_page = 0;
-	limit = 1ull << 48;
+	limits[0] = limits[1] = 1ull << 48;
+	unit_widths[0] = unit_widths[1] = VTD_WIDTH_39 | VTD_WIDTH_48;
 	started_root = said[0] = 0;
 	dmar = (struct dmar){.units = 1, .unit = {{.regs = 0xfed90000, .all = true}}};
 	reserve(CARD);
@@ -183,7 +185,7 @@ static void unit_cannot_let_pass(void **s)
 static uint64_t walk_by(uint16_t card, uint64_t addr)
 {
 	const uint64_t *t = host_phys(context_of(card)[0] & LEVEL_ADDR);
-	for (unsigned shift = 39; shift > 21; shift -= 9) {
+	for (unsigned shift = (context_of(card)[1] & 7) == 1 ? 30 : 39; shift > 21; shift -= 9) {
 		uint64_t entry = t[addr >> shift & 511];
 		if ((entry & 3) != 3)
 			return 0;
@@ -318,6 +320,24 @@ static void lent_to_a_disk(void **s)
 	assert_int_equal(iommu_reserve(0, 1, at, HUGE_BYTES), E_INVAL);
 }
 
+/* Disks share what they have been lent, and a unit that does not answer brings no disk more than it had. */
+static void two_disks(void **s)
+{
+	const uint64_t tables = (1ull << 30) + HUGE_BYTES, at = MEMORY_WINDOW + tables;
+	(void)s;
+	info.pci[0].kind = info.pci[1].kind = PCI_DISK;
+	info.core[0].roles = CORE_CONTROL;
+	info.core[0].tables_bytes = 2 * HUGE_BYTES;
+	begin();
+	assert_int_equal(iommu_reserve(0, 0, at, HUGE_BYTES), E_OK);
+	assert_int_equal(iommu_reserve(0, 1, at, HUGE_BYTES), E_OK);
+	assert_int_equal(walk_by(CARD, tables), tables);
+	assert_int_equal(walk_by(FAR, tables), tables);
+	fails = 1;
+	assert_int_equal(iommu_withdraw(at + HUGE_BYTES, HUGE_BYTES, false), E_DEVICE);
+	assert_int_equal(walk_by(CARD, tables + HUGE_BYTES) | walk_by(FAR, tables + HUGE_BYTES), 0);
+}
+
 /* Units with too few domains: one map for all cards, and nothing to reserve. */
 static void few_domains(void **s)
 {
@@ -380,13 +400,60 @@ static void unit_does_not_start(void **s)
 static void memory_beyond_the_unit(void **s)
 {
 	(void)s;
-	limit = ARENA + 2 * HUGE_BYTES;
+	limits[0] = ARENA + 2 * HUGE_BYTES;
+	limits[1] = 0; /* there is no such unit */
 	begin();
 	setup(NULL);
-	limit = ARENA + 2 * HUGE_BYTES - 1;
+	limits[0] = ARENA + 2 * HUGE_BYTES - 1;
 	iommu_prepare();
 	iommu_start(NULL);
 	assert_false(on[0]);
+	assert_non_null(strstr(said, "iommu: not used: memory lies beyond"));
+	setup(NULL), two_units();
+	limits[1] = ARENA; /* the second unit decides, too */
+	iommu_prepare();
+	iommu_start(NULL);
+	assert_true(!on[0] && !on[1]);
+	setup(NULL), two_units();
+	limits[1] = 0; /* no card is behind it */
+	info.pci_count = 1;
+	iommu_prepare();
+	iommu_start(NULL);
+	assert_true(on[0] && !on[1]);
+}
+
+/* Units of three levels only: their maps begin at the third, which covers 512 GiB. */
+static void three_levels(void **s)
+{
+	static const struct {
+		unsigned first, second, width; /* 9.3, AW */
+	} row[] = {{VTD_WIDTH_39, VTD_WIDTH_39, 1}, {VTD_WIDTH_39, VTD_WIDTH_39 | VTD_WIDTH_48, 1},
+	           {VTD_WIDTH_48, VTD_WIDTH_48, 2}, {VTD_WIDTH_39 | VTD_WIDTH_48, VTD_WIDTH_48, 2}};
+	(void)s;
+	for (unsigned i = 0; i < ARRAY_LEN(row); i++) {
+		setup(NULL), two_units();
+		unit_widths[0] = row[i].first;
+		unit_widths[1] = row[i].second;
+		iommu_prepare();
+		iommu_start(NULL);
+		assert_true(on[0] && on[1]);
+		assert_int_equal(context_of(CARD)[1] & 7, row[i].width);
+		assert_int_equal(walk(ARENA), ARENA);
+		assert_int_equal(walk_by(FAR, ARENA), ARENA);
+	}
+	setup(NULL), two_units();
+	unit_widths[0] = VTD_WIDTH_39;
+	unit_widths[1] = VTD_WIDTH_48;
+	iommu_prepare();
+	assert_false(iommu_start(NULL) || on[0] || on[1]);
+	assert_non_null(strstr(said, "or a width that they have in common"));
+	setup(NULL);
+	unit_widths[0] = VTD_WIDTH_39; /* memory ends at 512 GiB for such a unit */
+	info.published = MEMORY_WINDOW + (1ull << 39);
+	info.core[0].tables = info.published + HUGE_BYTES;
+	info.core[0].arena = info.published + 2 * HUGE_BYTES;
+	iommu_prepare();
+	iommu_start(NULL);
 	assert_non_null(strstr(said, "iommu: not used: memory lies beyond"));
 }
 
@@ -425,6 +492,11 @@ static void interrupts(void **s)
 	assert_int_equal(iommu_forget_interrupts(), E_TIMEOUT);
 	dmar.remaps_interrupts = false; /* firmware says that the platform cannot */
 	assert_false(iommu_remaps_interrupts(&wide));
+	setup(NULL), two_units();
+	dmar.remaps_interrupts = remaps[0] = knows_wide[0] = true;
+	info.pci_count = 1; /* no card is behind the second */
+	iommu_prepare();
+	assert_true(iommu_remaps_interrupts(&wide) && wide);
 }
 
 /* The unit of the I/O APIC is used by a card, or not. */
@@ -531,11 +603,13 @@ int main(void)
 		cmocka_unit_test_setup(reserved_for_one, setup),
 		cmocka_unit_test_setup(not_to_be_reserved, setup),
 		cmocka_unit_test_setup(lent_to_a_disk, setup),
+		cmocka_unit_test_setup(two_disks, setup),
 		cmocka_unit_test_setup(few_domains, setup),
 		cmocka_unit_test_setup(what_a_card_reaches, setup),
 		cmocka_unit_test_setup(unit_without_a_card, setup),
 		cmocka_unit_test_setup(unit_does_not_start, setup),
 		cmocka_unit_test_setup(memory_beyond_the_unit, setup),
+		cmocka_unit_test_setup(three_levels, setup),
 		cmocka_unit_test_setup(interrupts, setup),
 		cmocka_unit_test_setup(ioapic, setup),
 		cmocka_unit_test_setup(nodes, setup),
