@@ -165,6 +165,87 @@ static void ecams(void **s)
 	assert_string_equal(acpi.table[0].oem, "ACME?");
 }
 
+static uint32_t madt_bytes;
+
+static uint8_t *madt_entry(uint8_t type, uint8_t bytes)
+{
+	uint8_t *e = window + TABLE + madt_bytes;
+	memset(e, 0, bytes);
+	e[0] = type;
+	e[1] = bytes;
+	madt_bytes += bytes;
+	return e;
+}
+
+static void madt_core(uint8_t id, uint32_t flags)
+{
+	uint8_t *e = madt_entry(0, 8);
+	e[2] = 0x77; /* the processor's UID */
+	e[3] = id;
+	raw32_store(e + 4, flags);
+}
+
+static void madt_x2apic(uint32_t id, uint32_t flags)
+{
+	uint8_t *e = madt_entry(9, 16);
+	raw32_store(e + 4, id);
+	raw32_store(e + 8, flags);
+	raw32_store(e + 12, 0x77); /* the processor's UID */
+}
+
+static void madt_begin(void)
+{
+	madt_bytes = 44;
+	raw32_store(window + TABLE + 36, 0xfee00000);
+}
+
+/* 5.2.12: cores that can be used, each once, in the table's order; interrupt controllers; interrupts that differ. */
+static void madt(void **s)
+{
+	uint8_t *e;
+	(void)s;
+	madt_begin();
+	madt_core(4, 1);
+	madt_core(0, 1);
+	madt_core(6, 0);    /* not enabled */
+	madt_core(8, 2);    /* may be enabled later */
+	madt_core(0xff, 1); /* all cores */
+	madt_x2apic(4, 1);  /* the first one again */
+	madt_x2apic(300, 1);
+	madt_x2apic(301, 0);
+	madt_x2apic(UINT32_MAX, 1);
+	e = madt_entry(1, 12);
+	e[2] = 9;
+	raw32_store(e + 4, 0xfec00000);
+	raw32_store(e + 8, 24);
+	e = madt_entry(2, 10);
+	e[3] = 4;
+	raw32_store(e + 4, 20);
+	raw16_store(e + 8, 0xd);
+	madt_entry(2, 10)[3] = ACPI_ISA_MAX; /* no such interrupt */
+	raw64_store(madt_entry(5, 12) + 4, 0x1fee00000);
+	madt_entry(0, 7)[3] = 9; /* too short for what it is */
+	madt_entry(77, 3);
+	madt_core(10, 1);
+	read_one("APIC", 5, madt_bytes);
+	assert_int_equal(acpi.cores, 4);
+	assert_true(acpi.apic_ids[0] == 4 && acpi.apic_ids[1] == 0 && acpi.apic_ids[2] == 300 && acpi.apic_ids[3] == 10);
+	assert_true(acpi.ioapics == 1 && acpi.ioapic[0].id == 9 && acpi.ioapic[0].addr == 0xfec00000 &&
+	            acpi.ioapic[0].first_gsi == 24);
+	assert_true(acpi.isa[4].gsi == 20 && acpi.isa[4].flags == 0xd && acpi.isa[3].gsi == 3 && acpi.isa[3].flags == 0);
+	assert_int_equal(acpi.lapic, 0x1fee00000);
+
+	read_one("APIC", 5, madt_bytes - 1); /* the last entry is not whole */
+	assert_int_equal(acpi.cores, 3);
+	madt_begin();
+	raw64_store(madt_entry(5, 12) + 4, 0xfee00010); /* not a page's address */
+	for (unsigned n = 0; n <= CORES_MAX; n++)
+		madt_x2apic(n, 1);
+	read_one("APIC", 5, madt_bytes);
+	assert_true(acpi.cores == CORES_MAX && acpi.apic_ids[CORES_MAX - 1] == CORES_MAX - 1);
+	assert_int_equal(acpi.lapic, 0xfee00000);
+}
+
 static struct table *put_high(uint32_t at, const char *name, uint32_t bytes)
 {
 	struct table *t = (struct table *)(void *)(high + at);
@@ -208,6 +289,7 @@ int main(void)
 		cmocka_unit_test_setup(spcr, setup), cmocka_unit_test_setup(fadt, setup),
 		cmocka_unit_test_setup(spcr_that_cannot_be_used, setup),
 		cmocka_unit_test_setup(ecams, setup),
+		cmocka_unit_test_setup(madt, setup),
 		cmocka_unit_test_setup(tables_above_4g, setup),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

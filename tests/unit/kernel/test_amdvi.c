@@ -303,6 +303,12 @@ static void late_events(void **s)
 	assert_false(amdvi_take_refusal(&u, &r, &more));
 	assert_true(amdvi_take_refusal(&u, &r, &more) && r.reason == 0);
 	assert_true(amdvi_take_refusal(&u, &r, &more) && r.bdf == 9);
+	for (unsigned n = 0; n < RING_ENTRIES; n++) {
+		log_event(2ull << 60 | n, 0, true);
+		assert_true(amdvi_take_refusal(&u, &r, &more) && r.bdf == n);
+	}
+	log_event(0, 0, false); /* the event that its place had before is not read again */
+	assert_false(amdvi_take_refusal(&u, &r, &more));
 }
 
 static void overflow(void **s)

@@ -125,6 +125,9 @@ static void distance(void **s)
 	assert_int_equal(distances(3, (uint8_t[]){10, 40, 20, 40, 10, 30, 20, 30, 10}), E_OK);
 	assert_true(numa_nearest(0, 0) == 0 && numa_nearest(0, 1) == 2 && numa_nearest(0, 2) == 1);
 	assert_true(numa_nearest(1, 0) == 1 && numa_nearest(1, 1) == 2 && numa_nearest(1, 2) == 0);
+	/* from a row's node to a column's */
+	assert_int_equal(distances(3, (uint8_t[]){10, 20, 40, 50, 10, 30, 20, 60, 10}), E_OK);
+	assert_true(numa_nearest(0, 1) == 1 && numa_nearest(1, 1) == 2 && numa_nearest(2, 1) == 0);
 	assert_int_equal(distances(3, (uint8_t[]){99, 1, 1, 1, 99, 1, 1, 1, 99}), E_OK);
 	assert_int_equal(numa_nearest(1, 0), 1); /* itself, whatever the table says */
 	assert_int_equal(distances(0, table), E_INVAL);
