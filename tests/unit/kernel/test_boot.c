@@ -128,6 +128,38 @@ static void low_pages(void **s)
 	assert_int_equal(low_page_with(map + 1, 1, 0x800000, 0x800010), 0);
 }
 
+/* Memory comes from the node, then from the nearest one that has it, then from anywhere. */
+static void nearest_node(void **s)
+{
+	static const struct memory_entry map[] = {{0x100000, 3 * GIB - 0x100000, 1, 0}, {4 * GIB, GIB, 1, 0}};
+	static const uint8_t distances[9] = {10, 15, 30, 15, 10, 20, 30, 20, 10};
+	uint8_t srat[48 + 3 * 40] = {0}, slit[44 + 9] = {0};
+	(void)s;
+	for (uint32_t n = 0; n < 3; n++) {
+		uint8_t *e = srat + 48 + 40 * n;
+		const uint64_t start = n * GIB, bytes = GIB;
+		e[0] = 1, e[1] = 40, e[2] = (uint8_t)n, e[28] = 1;
+		memcpy(e + 8, &start, 8);
+		memcpy(e + 16, &bytes, 8);
+	}
+	slit[36] = 3;
+	memcpy(slit + 44, distances, sizeof distances);
+	take_map(map, ARRAY_LEN(map));
+	assert_int_equal(numa_parse_srat(srat, sizeof srat), E_OK);
+	assert_int_equal(numa_parse_slit(slit, sizeof slit), E_OK);
+	vm_ram_learn_nodes();
+	assert_int_equal(vm_node_bytes(1), GIB);
+	assert_int_equal(vm_node_bytes(0), GIB - 0x500000); /* without the image, and what is below 1 MiB */
+	assert_int_equal(vm_take_pages_near(PAGE_BYTES, 2, "a test"), 2 * GIB);
+	assert_int_equal(vm_take_huge_pages_near(GIB / 2, 0), GIB / 2);
+	assert_int_equal(vm_take_huge_pages_near(GIB / 2, 0), GIB + GIB / 2); /* node 1, though node 2 is higher */
+	assert_int_equal(vm_take_huge_pages_near(GIB / 2, 0), GIB);
+	assert_int_equal(vm_take_huge_pages_near(GIB / 2, 0), 2 * GIB + GIB / 2);
+	assert_int_equal(vm_take_huge_pages_near(GIB / 2, 0), 4 * GIB + GIB / 2); /* no node's */
+	assert_int_equal(vm_take_pages_near(PAGE_BYTES, 1, "a test"), 0x500000);  /* node 1 has none left */
+	numa_parse_srat(srat, 0); /* one node again */
+}
+
 /* A module lies in memory, also across ranges that the map has in any order, and outside of the image. */
 static void modules(void **s)
 {
@@ -286,6 +318,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_tib), cmocka_unit_test(four_gib_with_holes), cmocka_unit_test(low_pages),
+		cmocka_unit_test(nearest_node),
 		cmocka_unit_test(modules), cmocka_unit_test(multiboot2), cmocka_unit_test(multiboot2_rsdp),
 		cmocka_unit_test(multiboot2_framebuffers),
 	};

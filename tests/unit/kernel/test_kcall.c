@@ -21,8 +21,16 @@ void apic_send_nmi(uint32_t id)
 	nmi_to = id;
 }
 
+static unsigned wakes;
+static uint32_t wake_to; /* APIC ID */
+void apic_send(uint32_t id, enum vector vector)
+{
+	assert_int_equal(vector, VECTOR_WAKE);
+	wakes++;
+	wake_to = id;
+}
+
 /* Not called by any test here. */
-void apic_send(uint32_t id, enum vector vector) { (void)id, (void)vector; }
 void apic_deadline(uint64_t tsc) { (void)tsc; }
 void apic_take_wakes(bool take) { (void)take; }
 void watchdog_resume(struct core *c) { (void)c; }
@@ -82,8 +90,7 @@ int64_t pci_config_write(uint64_t index, uint64_t offset, uint64_t size, uint32_
 
 int64_t intr_route(uint64_t index, uint64_t entry, uint32_t apic_id)
 {
-	(void)index, (void)entry, (void)apic_id;
-	return E_INVAL;
+	return (int64_t)(index << 16 | entry << 8 | apic_id);
 }
 
 /* Core 0 has the control role, the others are data cores; all have called just now. */
@@ -101,13 +108,15 @@ static int setup(void **s)
 	return 0;
 }
 
-static int64_t call(unsigned by, enum kcall number, uint64_t arg)
+static int64_t call3(unsigned by, enum kcall number, uint64_t a, uint64_t b, uint64_t c)
 {
-	struct trap_frame f = {.rax = number, .rdi = arg};
+	struct trap_frame f = {.rax = number, .rdi = a, .rsi = b, .rdx = c};
 	caller = by;
 	kcall_serve(&f);
 	return (int64_t)f.rax;
 }
+
+static int64_t call(unsigned by, enum kcall number, uint64_t arg) { return call3(by, number, arg, 0, 0); }
 
 /* A data core's claim that core 0 is stuck is refused until core 0 has been silent long enough. */
 static void silence_of_core_0(void **s)
@@ -182,6 +191,8 @@ static void roles(void **s)
 	assert_int_equal(info.config_hash, 0);
 	assert_int_equal(call(1, KCALL_REGION, 1), E_INVAL);
 	assert_int_equal(call(1, KCALL_CODE_WRITE, 1), E_INVAL);
+	assert_int_equal(call3(1, KCALL_LEND, 1, 2, 3), E_INVAL);
+	assert_int_equal(call3(0, KCALL_LEND, 1, 2, 3), E_OK);
 	assert_int_equal(call(0, KCALL_REGION, 1), E_OK);
 	assert_int_equal(call(0, KCALL_CODE_WRITE, 1), E_OK);
 	assert_int_equal(call(0, KCALL_SHARE, 1), E_OK);
@@ -190,9 +201,25 @@ static void roles(void **s)
 	assert_int_equal(info.config_hash, 7);
 }
 
+/* Cores are numbers of the program, which the kernel turns into APIC IDs; others than those in use do not exist. */
+static void cores_by_number(void **s)
+{
+	(void)s;
+	wakes = 0;
+	assert_int_equal(call(1, KCALL_WAKE, 2), E_OK);
+	assert_true(wakes == 1 && wake_to == 42);
+	assert_int_equal(call(1, KCALL_WAKE, CORES), E_INVAL);
+	assert_int_equal(call(1, KCALL_WAKE, UINT64_MAX), E_INVAL);
+	assert_int_equal(wakes, 1);
+	assert_int_equal(call3(1, KCALL_MSIX_ROUTE, 5, 6, 2), 5 << 16 | 6 << 8 | 42);
+	assert_int_equal(call3(1, KCALL_MSIX_ROUTE, 5, 6, CORES), E_INVAL);
+	assert_int_equal(call3(1, KCALL_MSIX_ROUTE, 5, 6, UINT64_MAX), E_INVAL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(cores_by_number, setup),
 		cmocka_unit_test_setup(silence_of_core_0, setup),
 		cmocka_unit_test_setup(a_call_ends_the_silence, setup),
 		cmocka_unit_test_setup(asleep_is_not_silent, setup),
