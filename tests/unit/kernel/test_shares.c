@@ -5,6 +5,17 @@
  */
 #include "tests/unit/rig/host.h"
 
+#include "abi/boot_info.h"
+#include "kernel/vm.h"
+
+/* partition_cores clears the headers of regions: all lie here */
+static uint8_t header[BOOT_HEADER_BYTES];
+static void *host_phys(uint64_t phys)
+{
+	(void)phys;
+	return header;
+}
+#define vm_phys host_phys
 #include "kernel/numa.c"
 #include "kernel/partition.c"
 #include "kernel/shares.c"
@@ -580,9 +591,58 @@ static void packets_first(void **s)
 	forget();
 }
 
+/* The readers' node has room for arenas, but for no piece as large as published memory and the tables: these stay at
+ * the control core, not at the node that is nearest to the readers. */
+static void readers_without_room(void **s)
+{
+	const struct boot b = {.ram = {{MIB, 40 * MIB}, {48 * MIB, 60 * MIB}, {64 * MIB, 76 * MIB}, {80 * MIB, 92 * MIB},
+	                               {96 * MIB, 108 * MIB}, {112 * MIB, 152 * MIB}}, .ram_count = 6};
+	(void)s;
+	forget();
+	assert_int_equal(add_memory(0, 0, 48 * MIB), E_OK);
+	assert_int_equal(add_memory(1, 48 * MIB, 64 * MIB), E_OK);
+	assert_int_equal(add_memory(2, 112 * MIB, 40 * MIB), E_OK);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(add_core(i > 0, i), E_OK);
+	numa.distance[1][2] = 15;
+	assert_true(divide(&b, 3) > 0);
+	assert_int_equal(node_at(info.published), 0);
+	assert_true(arenas_are_near());
+	forget();
+}
+
+/* A core's node is that of its APIC ID; the headers are cleared; the module is the configuration. */
+static void nodes_of_cores(void **s)
+{
+	struct boot b = machine(16 * GIB);
+	(void)s;
+	b.module = (struct boot_range){GIB, GIB + 5000};
+	forget();
+	for (unsigned i = 0; i < 4; i++) {
+		cores[i] = (struct core){.id = i, .apic_id = 300 - i};
+		assert_int_equal(add_core(i % 2, 300 - i), E_OK);
+	}
+	assert_int_equal(add_memory(0, 0, 8 * GIB), E_OK);
+	assert_int_equal(add_memory(1, 8 * GIB, 10 * GIB), E_OK);
+	boot_with(&b, 4);
+	info.core[1].node = 0; /* of core 1's number, not of its ID */
+	memset(header, 0xee, sizeof header);
+	tables = 0;
+	partition_cores(4, &b);
+	for (unsigned i = 0; i < 4; i++)
+		assert_int_equal(info.core[i].node, i % 2);
+	assert_true(header[0] == 0 && header[sizeof header - 1] == 0);
+	assert_true(info.config == MEMORY_WINDOW + GIB && info.config_bytes == 5000 && info.config_left_out == 0);
+	assert_true(info.nodes == 2 && info.node_bytes[1] == 10 * GIB);
+	assert_true(info.cores == 4 && info.data_cores == 3 && info.first_data_core == 1);
+	assert_true(info.ram_bytes == vm_total() && info.ram_used_bytes == vm_taken());
+	forget();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(readers_without_room), cmocka_unit_test(nodes_of_cores),
 		cmocka_unit_test(small), cmocka_unit_test(million), cmocka_unit_test(large),
 		cmocka_unit_test(whole), cmocka_unit_test(hole),    cmocka_unit_test(holes),
 		cmocka_unit_test(module_room), cmocka_unit_test(module_in_little),
