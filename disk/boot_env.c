@@ -71,7 +71,8 @@ bool boot_env_read(const uint8_t block[BOOT_ENV_BYTES], struct boot_env *e)
 {
 	char word[2];
 	*e = (struct boot_env){.active = IMAGE_NONE, .trying = IMAGE_NONE};
-	if (memcmp(block, head, HEAD) != 0 || !value(block, "id", e->id, sizeof e->id) || strlen(e->id) != BOOT_ENV_ID || !is_id(e->id))
+	if (memcmp(block, head, HEAD) != 0 || !value(block, "id", e->id, sizeof e->id) ||
+	    strlen(e->id) != BOOT_ENV_ID || !is_id(e->id))
 		return false;
 	e->active = image_of(block, "active");
 	e->trying = image_of(block, "trying");
@@ -98,7 +99,7 @@ static int set(uint8_t *block, const char *name, char c)
 	if (at + n + 3 > BOOT_ENV_ATOMIC)
 		return E_NOMEM;
 	for (size_t i = 0; i < n + 3; i++)
-		if (block[at + i] != '#') /* it ends in something that is no line */
+		if (block[at + i] != '#') /* behind the last line lies something else than padding */
 			return E_NOMEM;
 	memcpy(block + at, name, n);
 	block[at + n] = '=';
@@ -118,7 +119,7 @@ int boot_env_write(uint8_t block[BOOT_ENV_BYTES], const struct boot_env *e)
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (values[i] != '-' && set(made, names[i], values[i]) != E_OK)
 			return E_NOMEM;
-	/* the second sector of a block whose variables have left the first */
+	/* The second sector would change: variables of the block lie there. */
 	if (memcmp(made + BOOT_ENV_ATOMIC, block + BOOT_ENV_ATOMIC, BOOT_ENV_BYTES - BOOT_ENV_ATOMIC) != 0)
 		return E_NOMEM;
 	memcpy(block, made, sizeof made);

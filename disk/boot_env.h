@@ -1,13 +1,14 @@
 /*
- * The environment block by which GRUB chooses the image (boot/disk.cfg, docs/install.md): a text of BOOT_ENV_BYTES bytes,
+ * The environment block by which GRUB chooses the image (boot/disk.cfg, docs/install.md): a text of BOOT_ENV_BYTES
+ * bytes,
  *
  *     # GRUB Environment Block\n     NAME=VALUE\n ...     '#' up to the end
  *
- * GRUB's manual, "The GRUB environment block". A '\' before a character stands for that character (grub-core/lib/envblk.c of
- * GRUB 2.06).
+ * GRUB's manual, "The GRUB environment block". A '\' before a character stands for that character
+ * (grub-core/lib/envblk.c of GRUB 2.06).
  *
- * The block lies in two sectors of a disk, and only whole sectors survive a power cut. So all variables stay within the first
- * BOOT_ENV_ATOMIC bytes: a change is one sector, and the second sector never changes.
+ * The block lies in two sectors of a disk, and only whole sectors survive a power cut. So all variables stay within
+ * the first BOOT_ENV_ATOMIC bytes: a change is one sector, and the second sector never changes.
  */
 #ifndef DISK_BOOT_ENV_H
 #define DISK_BOOT_ENV_H
@@ -33,8 +34,8 @@ struct boot_env {
 /* False: this is no environment block of ours. */
 bool boot_env_read(const uint8_t block[BOOT_ENV_BYTES], struct boot_env *e);
 
-/* Stores active, trying and tried in a block that boot_env_read() accepts; other variables stay. E_NOMEM: the variables would
- * leave the first sector, and the block has not changed. */
+/* Stores active, trying and tried in a block that boot_env_read() accepts; other variables stay. E_NOMEM: the
+ * variables would leave the first sector, and the block has not changed. */
 int boot_env_write(uint8_t block[BOOT_ENV_BYTES], const struct boot_env *e);
 
 /* Makes a block: with an id, image A active, and nothing else. */

@@ -1,7 +1,7 @@
 /*
- * What formats on disks ask of a disk, one request at a time. The formats (gpt.h, generations.h) do no input or output
- * themselves: they say what is to be read or written next, and are told when it is done. So nothing waits, and a test can be
- * the disk.
+ * What formats on disks ask of a disk, one request at a time. The formats (gpt.h, generations.h) do no input or
+ * output themselves: they say what is to be read or written next, and are told when it is done. So nothing waits,
+ * and a test can be the disk.
  */
 #ifndef DISK_DISK_H
 #define DISK_DISK_H

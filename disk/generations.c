@@ -33,8 +33,8 @@ int generations_open(struct generations *g, uint64_t bytes, uint8_t *buffer, uin
 {
 	if (bytes < GENERATION_LEAST)
 		return E_INVAL;
-	*g = (struct generations){.slot_bytes = align_down(bytes / 2, GENERATION_HEADER), .buffer = buffer, .memory = memory,
-	                          .room = room, .state = READ_HEADER};
+	*g = (struct generations){.slot_bytes = align_down(bytes / 2, GENERATION_HEADER), .buffer = buffer,
+	                          .memory = memory, .room = room, .state = READ_HEADER};
 	return E_OK;
 }
 
@@ -144,8 +144,8 @@ static bool read_header(const struct generations *g, struct slot *s, bool *ours)
 	sha256_end(&self, digest);
 	*s = (struct slot){.number = le64_load(h + AT_NUMBER), .bytes = le64_load(h + AT_BYTES)};
 	memcpy(s->digest, h + AT_CONTENT, SHA256_BYTES);
-	return *ours && memcmp(digest, h + AT_SELF, SHA256_BYTES) == 0 && le32_load(h + AT_VERSION) == VERSION && s->number > 0 &&
-	       s->number % 2 == g->slot && s->bytes <= generations_most(g);
+	return *ours && memcmp(digest, h + AT_SELF, SHA256_BYTES) == 0 && le32_load(h + AT_VERSION) == VERSION &&
+	       s->number > 0 && s->number % 2 == g->slot && s->bytes <= generations_most(g);
 }
 
 /* Begins to read the content of the newest slot that has not been tried; without one the opening ends. */

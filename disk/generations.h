@@ -1,6 +1,6 @@
 /*
- * One value on a partition, in two generations: a new one is written beside the last, never over it. Whenever the power is cut,
- * the old or the new value is there as a whole.
+ * One value on a partition, in two generations: a new one is written beside the last, never over it. Whenever the
+ * power is cut, the old or the new value is there as a whole.
  *
  *     the partition   | slot 0                      | slot 1                      | rest |
  *     a slot          | header, GENERATION_HEADER bytes | content                 |
@@ -9,12 +9,12 @@
  *
  *     the content; flush; the header; flush; both are read back and compared
  *
- * The header has the number, the length of the content, and SHA-256 of content and header. A slot counts if both are right, and
- * the higher number counts. So a header that reaches the disk before its content, because the disk has not flushed what it said,
- * does not count either.
+ * The header has the number, the length of the content, and SHA-256 of content and header. A slot counts if both
+ * are right, and the higher number counts. So a header that reaches the disk before its content, because the disk
+ * has not flushed what it said, does not count either.
  *
- * Reading back finds a disk that drops writes; one that only answers from its cache cannot be told from a good one until the
- * power is cut.
+ * Reading back finds a disk that drops writes; one that only answers from its cache cannot be told from a good one
+ * until the power is cut.
  *
  *     generations_open(&g, bytes, buffer, memory, room)
  *     generations_write(&g, content, bytes)      later, when it is idle
@@ -34,12 +34,15 @@
 #define GENERATION_LEAST (2 * (GENERATION_HEADER + GENERATION_PIECE)) /* bytes of the smallest partition */
 
 struct generations {
-	uint64_t number; /* of the newest whole generation, whose content is in memory after generations_open(); 0: there is none */
-	uint64_t bytes;  /* of its content */
-	bool damaged;    /* found when opened: a slot with a header of ours whose content or header is not whole. A write that was
-	                    cut leaves one; so does a disk that has lost something */
-	int error;       /* of the last opening or writing, once it has ended: E_OK; E_DEVICE: the disk failed, when opened at both slots; E_INVAL: it has not
-	                    kept what was written; E_NOMEM: the content read is longer than `room` */
+	/* Of the newest whole generation, whose content is in memory after generations_open(); 0: there is none. */
+	uint64_t number;
+	uint64_t bytes; /* of its content */
+	/* Found when opened: a slot with a header of ours whose content or header is not whole. A write that was cut
+	 * leaves one; so does a disk that has lost something. */
+	bool damaged;
+	/* Of the last opening or writing, once it has ended: E_OK. E_DEVICE: the disk failed; while opening, at both
+	 * slots. E_INVAL: the disk has not kept what was written. E_NOMEM: the content read is longer than `room`. */
+	int error;
 	/* private */
 	uint64_t slot_bytes;
 	uint8_t *buffer, *memory;
@@ -56,8 +59,9 @@ struct generations {
 	struct sha256 hash;
 };
 
-/* bytes: of the partition; buffer: GENERATION_PIECE bytes that the disk's driver can use; memory: `room` bytes for the content.
- * All stay the caller's, and are used until the object is given up. E_INVAL: the partition is too small. */
+/* bytes: of the partition; buffer: GENERATION_PIECE bytes that the disk's driver can use; memory: `room` bytes for
+ * the content. All stay the caller's, and are used until the object is given up. E_INVAL: the partition is too
+ * small. */
 int generations_open(struct generations *g, uint64_t bytes, uint8_t *buffer, uint8_t *memory, uint64_t room);
 
 /* The longest content. */
@@ -66,8 +70,9 @@ uint64_t generations_most(const struct generations *g);
 /* Is nothing under way? */
 bool generations_idle(const struct generations *g);
 
-/* Begins a new generation. The content stays as it is until it is idle again; it may be `memory`. E_NOMEM: longer than
- * generations_most(). Then, and when writing fails, the generation before is still there; the next write takes the same slot. */
+/* Begins a new generation. The content stays as it is until it is idle again; it may be `memory`. E_NOMEM: longer
+ * than generations_most(). Then, and when writing fails, the generation before is still there; the next write takes
+ * the same slot. */
 int generations_write(struct generations *g, const uint8_t *content, uint64_t bytes);
 
 /* The next request, from the start of the partition; false: there is none. */

@@ -88,8 +88,8 @@ static const char *wrong_header(const struct gpt *g, uint8_t *h)
 /* NULL: the entries lie where they can, and leave the partitions room. */
 static const char *wrong_layout(const struct gpt *g)
 {
-	if (g->entry_bytes < ENTRY_LEAST || g->entry_bytes > GPT_BUFFER || (g->entry_bytes & (g->entry_bytes - 1)) || g->entries == 0 ||
-	    g->entries > GPT_ENTRIES_MAX)
+	if (g->entry_bytes < ENTRY_LEAST || g->entry_bytes > GPT_BUFFER || (g->entry_bytes & (g->entry_bytes - 1)) ||
+	    g->entries == 0 || g->entries > GPT_ENTRIES_MAX)
 		return "the partition table has impossible entries";
 	const uint64_t sectors = align_up(entries_bytes(g), g->sector) / g->sector;
 	if (g->entries_at < 2 || g->entries_at >= g->sectors || sectors > g->sectors - g->entries_at)
@@ -126,7 +126,8 @@ static void take_header(struct gpt *g)
 static void take_entry(struct gpt *g, const uint8_t *e)
 {
 	const uint64_t first = le64_load(e + ENTRY_FIRST), last = le64_load(e + ENTRY_LAST);
-	if (memcmp(e + ENTRY_TYPE, g->type.bytes, GPT_GUID_BYTES) != 0 || first < g->first || last > g->last || first > last)
+	if (memcmp(e + ENTRY_TYPE, g->type.bytes, GPT_GUID_BYTES) != 0 || first < g->first || last > g->last ||
+	    first > last)
 		return;
 	if (g->found) {
 		g->more++;

@@ -44,8 +44,8 @@ struct gpt {
 	const char *primary_why;
 };
 
-/* sector: bytes, 512 to GPT_BUFFER, a power of two; sectors: of the disk. buffer: GPT_BUFFER bytes, the caller's, suitable for the
- * disk's driver. */
+/* sector: bytes, 512 to GPT_BUFFER, a power of two; sectors: of the disk. buffer: GPT_BUFFER bytes, the caller's,
+ * suitable for the disk's driver. */
 void gpt_begin(struct gpt *g, uint32_t sector, uint64_t sectors, const struct gpt_guid *type, uint8_t *buffer);
 
 /* The next request, from the start of the disk; false: there is none, the search has ended. */

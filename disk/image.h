@@ -1,6 +1,7 @@
 /*
- * The header of an image. It lies before the image in the file that an upgrade takes (`hayate image --upgrade`), and in the last
- * IMAGE_HEADER bytes of the partition that holds the image. Numbers are little-endian, the rest is 0.
+ * The header of an image. It lies before the image in the file that an upgrade takes (`hayate image --upgrade`),
+ * and in the last IMAGE_HEADER bytes of the partition that holds the image. Numbers are little-endian, the rest is
+ * 0.
  *
  *     0      "Hayate: image\n"
  *     16     version, 1 (32 bits)

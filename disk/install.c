@@ -171,7 +171,8 @@ const char *install_begin(struct install *i, const uint8_t *file, uint64_t bytes
 
 static void piece_request(const struct install *i, struct disk_request *r, enum disk_op op)
 {
-	*r = (struct disk_request){.op = op, .at = number(i, i->at) * INSTALL_PIECE, .bytes = INSTALL_PIECE, .data = i->buffer};
+	*r = (struct disk_request){.op = op, .at = number(i, i->at) * INSTALL_PIECE, .bytes = INSTALL_PIECE,
+	                           .data = i->buffer};
 	if (op == DISK_WRITE)
 		fill_piece(i, i->buffer);
 }
@@ -187,7 +188,8 @@ static void backup_request(const struct install *i, struct disk_request *r, enum
 /* The first piece: erased, or with all but the first sector; or that sector. */
 static void first_request(const struct install *i, struct disk_request *r)
 {
-	*r = (struct disk_request){.op = DISK_WRITE, .bytes = i->state == WRITE_SECTOR ? SECTOR : INSTALL_PIECE, .data = i->buffer};
+	const uint32_t bytes = i->state == WRITE_SECTOR ? SECTOR : INSTALL_PIECE;
+	*r = (struct disk_request){.op = DISK_WRITE, .bytes = bytes, .data = i->buffer};
 	memcpy(i->buffer, i->first, INSTALL_PIECE);
 	if (i->state != WRITE_SECTOR)
 		memset(i->buffer, 0, i->state == WRITE_TABLE ? SECTOR : INSTALL_PIECE);

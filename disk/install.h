@@ -1,6 +1,7 @@
 /*
- * Writes a whole disk from an install file in memory: partition tables, boot loader, image A, and empty room for image B and the
- * store (docs/install.md). `hayate image --installer` makes the file, a sparse copy of what `hayate image --disk` writes:
+ * Writes a whole disk from an install file in memory: partition tables, boot loader, image A, and empty room for
+ * image B and the store (docs/install.md). `hayate image --installer` makes the file, a sparse copy of what `hayate
+ * image --disk` writes:
  *
  *     0      "Hayate: install\n"
  *     16     version, 1 (32 bits)
@@ -8,18 +9,20 @@
  *     24     bytes of the disk up to the end of the last partition (64 bits)
  *     32     SHA-256 of all behind the header
  *     4064   SHA-256 of the header before it
- *     4096   for each piece its number on the disk (32 bits), ascending from 0; INSTALL_ZEROS is set: it is all zeros. Zeros up
- *            to a multiple of 4096
+ *     4096   for each piece its number on the disk (32 bits), ascending from 0, with INSTALL_ZEROS if it is all
+ *            zeros. Zeros up to a multiple of 4096
  *     then   the pieces that are not zeros, INSTALL_PIECE bytes each
  *
- * What the file does not name is not written. The file's partition table is made for the disk: its length, new GUIDs, a new id.
+ * What the file does not name is not written. The file's partition table is made for the disk: its length, new
+ * GUIDs, a new id.
  *
- *     the file is checked; the disk is looked at; its first piece is erased; flush; all other pieces and the backup of the
- *     table are written; flush; all are read back; the first piece is written without the first sector; flush; the first
- *     sector is written; flush; both are read back
+ *     the file is checked; the disk is looked at; its first piece is erased; flush;
+ *     all other pieces and the backup of the table are written; flush; all are read back;
+ *     the first piece is written without the first sector; flush;
+ *     the first sector is written; flush; both are read back
  *
- * BIOS starts no disk whose first sector is empty, and UEFI knows no partition of it (UEFI Specification 2.10, 5.2.3: the
- * protective MBR). So a power cut before the last write leaves a disk that does not boot at all.
+ * BIOS starts no disk whose first sector is empty, and UEFI knows no partition of it (UEFI Specification 2.10,
+ * 5.2.3: the protective MBR). So a power cut before the last write leaves a disk that does not boot at all.
  */
 #ifndef DISK_INSTALL_H
 #define DISK_INSTALL_H
@@ -50,13 +53,14 @@ struct install {
 	struct sha256 hash;
 };
 
-/* file: the caller's, unchanged until it has ended. sector, sectors: of the disk. memory: INSTALL_MEMORY bytes, the caller's.
- * random: INSTALL_RANDOM unpredictable bytes, copied. force: also onto a disk that is not empty, whose contents are lost.
- * NULL: it has begun; else why not. */
+/* file: the caller's, unchanged until it has ended. sector, sectors: of the disk. memory: INSTALL_MEMORY bytes, the
+ * caller's. random: INSTALL_RANDOM unpredictable bytes, copied. force: also onto a disk that is not empty, whose
+ * contents are lost. NULL: it has begun; else why not. */
 const char *install_begin(struct install *i, const uint8_t *file, uint64_t bytes, uint32_t sector, uint64_t sectors,
                           const uint8_t random[INSTALL_RANDOM], bool force, uint8_t *memory);
 
-/* The next request, from the start of the disk; DISK_NONE: nothing, call install_done() at once or later. False: it has ended. */
+/* The next request, from the start of the disk; DISK_NONE: nothing, call install_done() at once or later. False: it
+ * has ended. */
 bool install_request(struct install *i, struct disk_request *r);
 void install_done(struct install *i, int error);
 

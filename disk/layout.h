@@ -1,6 +1,6 @@
 /*
- * How Hayate uses a disk: a GUID partition table (gpt.h) with partitions of types of its own. No partition of another type is
- * ever written, but by `install`, which writes a whole disk.
+ * How Hayate uses a disk: a GUID partition table (gpt.h) with partitions of types of its own. No partition of
+ * another type is ever written, but by `install`, which writes a whole disk.
  *
  *     type                contents
  *     GPT_TYPE_STORE      what the machine remembers: generations.h, whose content is a tar archive of named values

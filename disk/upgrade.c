@@ -4,11 +4,13 @@
 #include "lib/mem.h"
 
 enum state {
-	CHECK_FILE, ERASE_HEADER, FLUSH_ERASED, WRITE_IMAGE, FLUSH_IMAGE, READ_IMAGE, WRITE_HEADER, FLUSH_HEADER, READ_HEADER,
+	CHECK_FILE, ERASE_HEADER, FLUSH_ERASED, WRITE_IMAGE, FLUSH_IMAGE, READ_IMAGE, WRITE_HEADER, FLUSH_HEADER,
+	READ_HEADER,
 	END,
 };
 
-const char *upgrade_begin(struct upgrade *u, const uint8_t *file, uint64_t bytes, uint64_t partition_bytes, uint8_t *buffer)
+const char *upgrade_begin(struct upgrade *u, const uint8_t *file, uint64_t bytes, uint64_t partition_bytes,
+                          uint8_t *buffer)
 {
 	*u = (struct upgrade){.file = file, .buffer = buffer, .state = CHECK_FILE};
 	const char *why = bytes < IMAGE_HEADER ? "not an image of Hayate" : image_read(file, &u->image);
@@ -85,7 +87,8 @@ static void hashed(struct upgrade *u, enum state next, const char *wrong)
 void upgrade_done(struct upgrade *u, int error)
 {
 	if (error) {
-		end(u, u->state == READ_IMAGE || u->state == READ_HEADER ? "the disk cannot be read" : "the disk cannot be written");
+		const bool reading = u->state == READ_IMAGE || u->state == READ_HEADER;
+		end(u, reading ? "the disk cannot be read" : "the disk cannot be written");
 		return;
 	}
 	switch (u->state) {

@@ -60,7 +60,11 @@ static inline uint16_t le16_load(const void *p) { return __builtin_bswap16(be16_
 static inline void le16_store(void *p, uint16_t host) { be16_store(p, __builtin_bswap16(host)); }
 static inline uint32_t le32_load(const void *p) { return __builtin_bswap32(be32_load(p)); }
 static inline void le32_store(void *p, uint32_t host) { be32_store(p, __builtin_bswap32(host)); }
-static inline uint64_t le64_load(const void *p) { return le32_load(p) | (uint64_t)le32_load((const uint8_t *)p + 4) << 32; }
+static inline uint64_t le64_load(const void *p)
+{
+	return le32_load(p) | (uint64_t)le32_load((const uint8_t *)p + 4) << 32;
+}
+
 static inline void le64_store(void *p, uint64_t host)
 {
 	le32_store(p, (uint32_t)host);

@@ -1,4 +1,5 @@
-/* CRC-32 of Ethernet, GPT and gzip (IEEE Std 802.3-2018, 3.2.9; reflected polynomial 0xedb88320), over data in pieces. */
+/* CRC-32 of Ethernet, GPT and gzip (IEEE Std 802.3-2018, 3.2.9; reflected polynomial 0xedb88320), over data in
+ * pieces. */
 #ifndef LIB_CRC32_H
 #define LIB_CRC32_H
 

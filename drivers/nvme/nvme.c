@@ -1,10 +1,13 @@
 /*
- * One namespace of an NVMe controller, the first that is active, by one pair of queues without interrupts. One command at a time.
+ * One namespace of an NVMe controller, the first that is active, by one pair of queues without interrupts. One
+ * command at a time.
  *
  * Invariants
- * 1. The controller is a bus master only from the moment that it is disabled and told our queues. stop() ends that first, so it
+ * 1. The controller is a bus master only from the moment that it is disabled and told our queues. stop() ends that
+ *    first, so it
  *    reaches no memory afterwards, whatever state it is in.
- * 2. Data passes through our own buffer, and so does all that the controller writes. Nothing it says is an address or an index.
+ * 2. Data passes through our own buffer, and so does all that the controller writes. Nothing it says is an address
+ *    or an index.
  */
 #include "drivers/nvme/nvme.h"
 
@@ -52,7 +55,12 @@ struct nvme {
 _Static_assert(sizeof(struct nvme) <= sizeof((struct blk *)0)->priv, "fits");
 
 static struct nvme *nvme_of(struct blk *b) { return (struct nvme *)(void *)b->priv; }
-static volatile uint8_t *reg(const struct blk *b, uint32_t at) { return (volatile uint8_t *)(uintptr_t)b->pci->bar[0].addr + at; }
+
+static volatile uint8_t *reg(const struct blk *b, uint32_t at)
+{
+	return (volatile uint8_t *)(uintptr_t)b->pci->bar[0].addr + at;
+}
+
 static uint32_t reg_read(const struct blk *b, uint32_t at) { return mmio_read32(reg(b, at)); }
 static void reg_write(const struct blk *b, uint32_t at, uint32_t v) { mmio_write32(reg(b, at), v); }
 
@@ -105,7 +113,8 @@ static void send(struct blk *b, struct pair *q)
 	reg_write(b, q->doorbell, q->tail);
 }
 
-/* E_AGAIN: the command is under way. E_OK: it has succeeded. E_DEVICE: the controller refused it, or has failed (blk.state). */
+/* E_AGAIN: the command is under way. E_OK: it has succeeded. E_DEVICE: the controller refused it, or has failed
+ * (blk.state). */
 static int answer(struct blk *b, struct pair *q)
 {
 	struct nvme *n = nvme_of(b);

@@ -1,5 +1,5 @@
-/* Registers, commands and data structures: NVM Express Base Specification 1.4c, whose sections are named. Numbers in memory are
- * little-endian. */
+/* Registers, commands and data structures: NVM Express Base Specification 1.4c, whose sections are named. Numbers
+ * in memory are little-endian. */
 #ifndef DRIVERS_NVME_SPEC_H
 #define DRIVERS_NVME_SPEC_H
 
@@ -12,7 +12,8 @@
 #define NVME_CAP_PAGE_LEAST(high) ((high) >> 16 & 15) /* 4096 << that */
 #define NVME_CC 0x14
 #define NVME_CC_ENABLE 1u
-#define NVME_CC_ENTRIES (6u << 16 | 4u << 20)       /* IOSQES, IOCQES: 64 and 16 bytes. Page of 4096 bytes, NVM command set: 0 */
+/* IOSQES, IOCQES: 64 and 16 bytes. A page of 4096 bytes and the NVM command set are 0. */
+#define NVME_CC_ENTRIES (6u << 16 | 4u << 20)
 #define NVME_CSTS 0x1c
 #define NVME_CSTS_READY 1u
 #define NVME_CSTS_FATAL 2u

@@ -16,8 +16,8 @@ struct virtio_transport {
 	uint32_t config_bytes; /* of the device's configuration, at least what virtio_find asked for */
 };
 
-/* Finds the registers by the capabilities of `dev`. config_least: bytes that the driver needs of the device's configuration.
- * False: the device has no modern interface. */
+/* Finds the registers by the capabilities of `dev`. config_least: bytes that the driver needs of the device's
+ * configuration. False: the device has no modern interface. */
 bool virtio_find(struct virtio_transport *t, const struct pci_dev *dev, uint32_t config_least);
 
 /* Access to the common configuration structure (4.1.4.3), 1, 2 or 4 bytes. */

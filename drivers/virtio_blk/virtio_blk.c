@@ -1,14 +1,16 @@
 /*
- * A virtio block device (VIRTIO 1.2: 3.1 initialisation, 4.1 PCI, 5.2 block device) by one queue without interrupts. One request
- * at a time.
+ * A virtio block device (VIRTIO 1.2: 3.1 initialisation, 4.1 PCI, 5.2 block device) by one queue without
+ * interrupts. One request at a time.
  *
- * Negotiated when offered: flush, read only, size of a block, longest piece, access by bus addresses. Everything else is of no use
- * to one request at a time.
+ * Negotiated when offered: flush, read only, size of a block, longest piece, access by bus addresses. Everything
+ * else is of no use to one request at a time.
  *
  * Invariants
- * 1. The device is a bus master only from the moment that it has been reset. stop() ends that first, so it reaches no memory
+ * 1. The device is a bus master only from the moment that it has been reset. stop() ends that first, so it reaches
+ *    no memory
  *    afterwards, whatever state it is in.
- * 2. Data passes through our own buffer, and so does all that the device writes. Of what it writes, used.idx and the used entry
+ * 2. Data passes through our own buffer, and so does all that the device writes. Of what it writes, used.idx and
+ *    the used entry
  *    are compared with the only values that they can have.
  */
 #include "drivers/virtio_blk/virtio_blk.h"
@@ -103,7 +105,8 @@ static void send(struct blk *b, enum virtio_blk_type type, uint64_t sector, uint
 	mmio_write16(d->doorbell, 0);
 }
 
-/* E_AGAIN: the request is under way. E_OK: it has succeeded. E_DEVICE: the device refused it, or has failed (blk.state). */
+/* E_AGAIN: the request is under way. E_OK: it has succeeded. E_DEVICE: the device refused it, or has failed
+ * (blk.state). */
 static int answer(struct blk *b)
 {
 	const struct virtio_blk *d = of(b);
@@ -167,8 +170,8 @@ static const char *learn(struct blk *b)
 	b->sector = d->features & VIRTIO_BLK_F_BLK_SIZE ? config32(b, VIRTIO_BLK_CFG_BLK_SIZE) : VIRTIO_BLK_UNIT;
 	if (b->sector < 512 || b->sector > 4096 || b->sector & (b->sector - 1))
 		return "its sectors are not of 512 to 4096 bytes";
-	d->most = d->features & VIRTIO_BLK_F_SIZE_MAX ? u32_min(config32(b, VIRTIO_BLK_CFG_SIZE_MAX), BLK_REQUEST_MAX) : BLK_REQUEST_MAX;
-	d->most = (uint32_t)align_down(d->most, b->sector);
+	d->most = d->features & VIRTIO_BLK_F_SIZE_MAX ? config32(b, VIRTIO_BLK_CFG_SIZE_MAX) : BLK_REQUEST_MAX;
+	d->most = (uint32_t)align_down(u32_min(d->most, BLK_REQUEST_MAX), b->sector);
 	if (d->most == 0)
 		return "it takes no whole sector";
 	if (!read_capacity(b, &units) || units > UINT64_MAX / VIRTIO_BLK_UNIT || units * VIRTIO_BLK_UNIT < b->sector)
@@ -277,14 +280,15 @@ static void send_part(struct blk *b)
 	}
 	if (r->op == DISK_WRITE)
 		memcpy(b->dma + AT_DATA, r->data, bytes);
-	send(b, r->op == DISK_WRITE ? VIRTIO_BLK_T_OUT : VIRTIO_BLK_T_IN, r->at / VIRTIO_BLK_UNIT, AT_DATA, bytes, r->op == DISK_READ);
+	send(b, r->op == DISK_WRITE ? VIRTIO_BLK_T_OUT : VIRTIO_BLK_T_IN, r->at / VIRTIO_BLK_UNIT, AT_DATA, bytes,
+	     r->op == DISK_READ);
 }
 
 static void submit(struct blk *b, const struct disk_request *r)
 {
 	assert(b->state == BLK_READY && r->at % b->sector == 0 && r->bytes % b->sector == 0 && r->bytes <= BLK_REQUEST_MAX);
-	/* 5.2.5.1: a device that offers no flush may be taken for one that has stored what it has
-	 * answered. 5.2.6.2 does not oblige it to. */
+	/* 5.2.5.1: if a device offers no flush, the driver may assume that completed writes are stored. 5.2.6.2
+	 * does not oblige the device to that. */
 	if (r->op == DISK_FLUSH && !(of(b)->features & VIRTIO_BLK_F_FLUSH)) {
 		b->result = E_OK;
 		return;
@@ -326,7 +330,8 @@ static void stop(struct blk *b)
 
 static bool match(const struct pci_dev *dev)
 {
-	return dev->vendor == VIRTIO_VENDOR && (dev->device == VIRTIO_DEVICE_BLK || dev->device == VIRTIO_DEVICE_BLK_TRANSITIONAL);
+	return dev->vendor == VIRTIO_VENDOR &&
+	       (dev->device == VIRTIO_DEVICE_BLK || dev->device == VIRTIO_DEVICE_BLK_TRANSITIONAL);
 }
 
 const struct blk_ops virtio_blk_ops = {
