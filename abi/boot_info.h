@@ -19,9 +19,8 @@
 #define BOOT_DISKS_MAX 8 /* of them */
 #define BOOT_CMDLINE_MAX 1024
 #define BOOT_BUILD_ID 41 /* characters, with the NUL */
-#define BOOT_HEADER_BYTES \
-	16384 /* start of the shared memory of each core and of published memory, zeroed once, at \
-	         boot */
+/* The start of each core's shared memory and of published memory, which is zeroed once, at boot. */
+#define BOOT_HEADER_BYTES 16384
 
 enum core_role {
 	CORE_CONTROL = 1, /* runs the control program: console, configuration, neighbours */

@@ -1,6 +1,6 @@
 /*
- * What the kernel found in the machine, for reports (`show hardware`). The kernel fills it while it
- * boots; afterwards it changes the errors of PCI functions only. Addresses are physical. Texts come from the firmware; the
+ * What the kernel found in the machine, for reports (`show hardware`). The kernel fills it while it boots;
+ * afterwards it changes the errors of PCI functions only. Addresses are physical. Texts come from the firmware; the
  * kernel has replaced all characters but printable ASCII.
  */
 #ifndef ABI_HARDWARE_H
@@ -58,7 +58,7 @@ enum hardware_bar_state {
 	HARDWARE_BAR_MAPPED,     /* core programs see it */
 	HARDWARE_BAR_ASSIGNED,   /* likewise; the kernel gave it its address */
 	HARDWARE_BAR_UNASSIGNED, /* firmware gave it no address, and the kernel found none */
-	HARDWARE_BAR_ODD,        /* its size cannot be, or its address is no multiple of it */
+	HARDWARE_BAR_ODD,        /* its size is impossible, or its address is no multiple of it */
 	HARDWARE_BAR_BEYOND,     /* beyond what the CPU addresses */
 	HARDWARE_BAR_TAKEN,      /* something else is there */
 };

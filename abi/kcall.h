@@ -16,9 +16,9 @@
  * 4. Only KCALL_SLEEP waits for an event. Interrupts are off during all others.
  *
  * To add a call: a row here; its case in kcall_serve(), which treats the arguments as untrusted and
- * checks all of them before it acts; an answer in tests/host/harness.c, where core/ runs without a
- * kernel. Numbers may change: kernel and programs are one image. More than three arguments, or a
- * result of more than 63 bits, are packed, as in KCALL_PCI_WRITE.
+ * checks all of them before it acts; an answer in tests/host/harness.c, where programs run without a
+ * kernel. Numbers may change: kernel and programs are one image. More than three arguments are packed, as in
+ * KCALL_PCI_WRITE.
  */
 #ifndef ABI_KCALL_H
 #define ABI_KCALL_H

@@ -9,8 +9,8 @@
 #define PROGRAM_BASE 0x400000ull          /* code, data; linked there by runtime/program.ld */
 #define PROGRAM_STACK_TOP 0x7fff0000ull   /* a guard page lies below the stack */
 #define PROGRAM_STACK_BYTES 0x20000ull
-/* Compiled XDP programs. With the stack in one GiB, and within 2 GiB of PROGRAM_BASE, so that 32-bit
- * displacements reach the program from here. The image's program ends below. */
+/* Compiled XDP programs. It lies in the same GiB as the stack, which saves a page table, and within 2 GiB of
+ * PROGRAM_BASE, so that 32-bit displacements reach the program from here. The image's program ends below. */
 #define CODE_WINDOW 0x70000000ull
 #define CODE_WINDOW_BYTES 0x4000000ull
 #define CODE_WINDOW_HAS(address) ((uint64_t)(address) - CODE_WINDOW < CODE_WINDOW_BYTES)

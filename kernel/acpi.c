@@ -1,7 +1,8 @@
 /*
  * ACPI specification 6.5: 5.2.5 RSDP, 5.2.7 RSDT, 5.2.8 XSDT, 5.2.9 FADT, 5.2.12 MADT; MCFG as in PCI Firmware
- * Specification 3.3, 4.1.2; SPCR as in Microsoft's "Serial Port Console Redirection Table", 1.10. A table with a wrong checksum or length is skipped. So is one that
- * lies across 4 GiB. The tables above, which servers may have, are mapped one by one (vm_map_firmware).
+ * Specification 3.3, 4.1.2; SPCR as in Microsoft's "Serial Port Console Redirection Table", 1.10. A table with a
+ * wrong checksum or length is skipped. So is one that lies across 4 GiB. The tables above, which servers may have,
+ * are mapped one by one (vm_map_firmware).
  */
 #include "kernel/acpi.h"
 
@@ -210,11 +211,11 @@ static void parse_spcr(struct acpi *acpi, const struct table *t)
 	if (addr == 0)
 		return; /* console redirection is off */
 	if (type != 0 && type != 1 && type != 0x12) { /* DBG2's subtypes of 16550 */
-		console_print("acpi: the console of SPCR has type %02x, which is no 16550\n", type);
+		console_print("acpi: SPCR's console has type %02x, which is no 16550\n", type);
 		return;
 	}
 	if (space > 1 || addr > (space ? 0xfff8 : PHYS_END - PAGE_BYTES)) {
-		console_print("acpi: the console of SPCR cannot be at %llx\n", (unsigned long long)addr);
+		console_print("acpi: SPCR has an impossible address of the console, %llx\n", (unsigned long long)addr);
 		return;
 	}
 	acpi->serial = (struct acpi_serial){

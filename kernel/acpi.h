@@ -1,5 +1,5 @@
-/* The ACPI information that the kernel uses: cores and interrupt controllers (MADT), ECAM (MCFG),
- * addresses of the IOMMU tables (DMAR, IVRS), CMOS clock (FADT). */
+/* The ACPI information that the kernel uses: cores and interrupt controllers (MADT), ECAM (MCFG), console (SPCR), CMOS
+ * clock (FADT); addresses of the tables of NUMA nodes (SRAT, SLIT) and of IOMMUs (DMAR, IVRS). */
 #ifndef KERNEL_ACPI_H
 #define KERNEL_ACPI_H
 
@@ -51,12 +51,10 @@ struct acpi {
 	unsigned ecams;
 	struct hardware_table table[HARDWARE_TABLES_MAX]; /* all that the root table lists */
 	unsigned tables, tables_left_out;
-	const uint8_t *srat, *slit; /* likewise; see kernel/numa.h */
-	uint32_t srat_bytes, slit_bytes;
-	const uint8_t *dmar; /* NULL: none. The checksum has been verified; see kernel/dmar.h */
-	uint32_t dmar_bytes;
-	const uint8_t *ivrs; /* likewise; see kernel/ivrs.h */
-	uint32_t ivrs_bytes;
+	/* Whole tables, whose checksums have been verified; NULL: there is none. Their readers: kernel/numa.h, dmar.h,
+	 * ivrs.h. */
+	const uint8_t *srat, *slit, *dmar, *ivrs;
+	uint32_t srat_bytes, slit_bytes, dmar_bytes, ivrs_bytes;
 };
 
 /* Finds and checks the tables. Without ACPI: one core, no ECAM, the standard LAPIC address. */

@@ -75,7 +75,7 @@ static const char *amdvi_open_used(const bool *used)
 	in_use = used;
 	for (unsigned n = 0; n < ivrs.units; n++) {
 		if (used[n] && amdvi_open(&unit[n], ivrs.unit[n].regs) != E_OK)
-			return "is not there";
+			return "a unit does not respond";
 		if (used[n] && !amdvi_has_maps(&unit[n]))
 			return "the units lack page tables for hosts";
 	}

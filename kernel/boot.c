@@ -202,7 +202,7 @@ static void check_module(struct boot *boot)
 	if (m->start <= m->end && m->end < RAM_END && in_ram(boot, m) &&
 	    !overlaps(m, VM_IMAGE_PHYS, VM_IMAGE_PHYS + vm_image_bytes()))
 		return;
-	console_print("boot: a module from %llx to %llx cannot be; it is left out\n",
+	console_print("boot: the module from %llx to %llx is not in memory, or overlaps the image; it is ignored\n",
 	              (unsigned long long)m->start, (unsigned long long)m->end);
 	boot->module = (struct boot_range){0, 0};
 }
@@ -223,7 +223,7 @@ static void check_framebuffer(struct boot *boot)
 {
 	if (boot->fb.addr == 0 || fb_sound(boot))
 		return;
-	console_print("boot: a framebuffer at %llx cannot be; it is left out\n",
+	console_print("boot: the framebuffer at %llx has impossible values, or overlaps memory; it is ignored\n",
 	              (unsigned long long)boot->fb.addr);
 	boot->fb.addr = 0;
 }
@@ -279,7 +279,7 @@ static void parse_mb2_rsdp(struct boot *boot, uint64_t at, uint32_t bytes, bool 
 		boot->rsdp = (uint64_t)copy - KERNEL_BASE;
 }
 
-/* UEFI's system table, of 32-bit or 64-bit firmware, or its memory map: any of them says that it is UEFI. */
+/* UEFI's system table, of 32-bit or 64-bit firmware, or its memory map: each shows that the firmware is UEFI. */
 static void parse_mb2_uefi(struct boot *boot, const struct mb2_tag *tag, uint64_t text, uint32_t bytes)
 {
 	boot->uefi = true;

@@ -1,7 +1,7 @@
 /*
- * Serial console: a 16550 UART. The first lines go to COM1; console_choose may then choose another. Output waits for the transmitter only a bounded time, so a
- * missing UART costs time but never hangs the kernel. The receive interrupt collects input while the
- * control core sleeps; otherwise the core polls.
+ * Serial console: a 16550 UART. The first lines go to COM1; console_choose may then choose another. Output waits
+ * for the transmitter only a bounded time, so a missing UART costs time but never hangs the kernel. The receive
+ * interrupt collects input while the control core sleeps; otherwise the core polls.
  */
 #include "kernel/console.h"
 

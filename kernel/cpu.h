@@ -124,13 +124,13 @@ static inline void cpu_flush(const volatile void *at, size_t bytes)
 	__asm__ volatile("mfence" : : : "memory");
 }
 
-/* Halts until an interrupt. sti takes effect after the hlt, so no interrupt is lost in between. */
 /* CR8 is the task priority of the local APIC: vectors up to 16 * class + 15 wait (Intel SDM vol. 3A, 10.8.6). */
 static inline void cr8_write(uint64_t class)
 {
 	__asm__ volatile("mov %0, %%cr8" : : "r"(class) : "memory");
 }
 
+/* Halts until an interrupt. sti enables interrupts after the next instruction, the hlt, so none is lost in between. */
 static inline void cpu_wait_for_interrupt(void)
 {
 	__asm__ volatile("sti; hlt; cli" : : : "memory");

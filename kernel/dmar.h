@@ -1,9 +1,9 @@
 /*
- * The ACPI table that assigns devices to DMA remapping units: Intel Virtualization Technology for
- * Directed I/O, Architecture Specification, rev. 3.0, 8.1 (DMAR), 8.3 (units), 8.3.1 (scopes), 8.4
- * (reserved memory), 8.6 (proximity domains). The table is untrusted, so every length is checked. An inconsistent table is
- * rejected as a whole: half of it could leave a device out. This code does not access the machine:
- * tests/unit/kernel/test_dmar.c passes tables that no firmware would write.
+ * The ACPI table that assigns devices to DMA remapping units: Intel Virtualization Technology for Directed I/O,
+ * Architecture Specification, rev. 3.0, 8.1 (DMAR), 8.3 (units), 8.3.1 (scopes), 8.4 (reserved memory), 8.6
+ * (proximity domains). The table is untrusted, so every length is checked. An inconsistent table is rejected as a
+ * whole: half of it could leave a device out. This code does not access the machine: tests/unit/kernel/test_dmar.c
+ * passes tables that no firmware would write.
  */
 #ifndef KERNEL_DMAR_H
 #define KERNEL_DMAR_H

@@ -23,7 +23,7 @@
 #define FAULTS_MAX 5      /* a core is stopped after more than this many faults ... */
 #define FAULT_WINDOW_S 10 /* ... in this many seconds */
 #define BACKTRACE_MAX 16
-#define HAND_BYTES 64
+#define PACKET_BYTES 64 /* of the current packet, in a report */
 
 static const char *const exception_names[TRAP_EXCEPTIONS] = {
 	"divide error", "debug", "non-maskable interrupt", "breakpoint", "overflow",
@@ -131,17 +131,16 @@ static void print_registers(const struct trap_frame *f)
 }
 
 /* Prints the packet that the program was working on, by its own account (abi/current_packet.h). */
-static void print_hand(vm_space_t space)
+static void print_packet(vm_space_t space)
 {
-	struct core_current hand;
-	uint8_t bytes[HAND_BYTES];
+	struct core_current current;
+	uint8_t bytes[PACKET_BYTES];
 	uint64_t addr = program_symbol("core_current");
-	if (!addr || !vm_copy_from_user(space, &hand, addr, sizeof hand) || hand.data == 0)
+	if (!addr || !vm_copy_from_user(space, &current, addr, sizeof current) || current.data == 0)
 		return;
-	size_t n = hand.len < sizeof bytes ? hand.len : sizeof bytes;
-	say("  packet in hand: port %u, %u bytes, one of a vector of %u\n", hand.port,
-	              hand.len, hand.vector);
-	if (!vm_copy_from_user(space, bytes, hand.data, n))
+	size_t n = current.len < sizeof bytes ? current.len : sizeof bytes;
+	say("  current packet: port %u, %u bytes, one of a vector of %u\n", current.port, current.len, current.vector);
+	if (!vm_copy_from_user(space, bytes, current.data, n))
 		return;
 	for (size_t i = 0; i < n; i++)
 		say("%s%02x%s", i % 16 ? " " : "    ", bytes[i],
@@ -188,7 +187,7 @@ static void report(const struct trap_frame *f, const struct core *c, const char 
 	print_registers(f);
 	print_backtrace(f, c->space);
 	if (user)
-		print_hand(c->space);
+		print_packet(c->space);
 }
 
 /* Marks the core as failed before the report is written. The control core is woken to give the packets of a data
@@ -276,12 +275,12 @@ void fault_in_program(struct trap_frame *f, const char *what)
 	cpu_halt_forever();
 }
 
-/* Only the core that ends the machine runs this. A fault during the report ends the machine at once. */
+/* Ends the machine at once if its report has caused another fault. Only the core that ends the machine calls. */
 static void refuse_second(const struct trap_frame *f)
 {
 	static bool failed;
 	if (failed) {
-		say("\n*** %s at %016llx while that was said\n", exception_name(f->vector),
+		say("\n*** %s at %016llx while this report was printed\n", exception_name(f->vector),
 		    (unsigned long long)f->rip);
 		machine_fail(EXIT_PANIC);
 	}

@@ -1,5 +1,5 @@
 /*
- * Maps from bus addresses to memory, one for each network card: tables of four levels, all by 2 MiB
+ * Maps from bus addresses to memory, one for each network card or disk: tables of four levels, all by 2 MiB
  * pages, and addresses are physical ones. The kind of IOMMU says which bits its entries have. VT-d units that
  * support only three levels start at the second, which covers the first 512 GiB.
  *

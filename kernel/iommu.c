@@ -24,18 +24,11 @@ static const struct iommu_kind *kind; /* NULL: firmware has no table of a kind t
 static int table_error = E_NOENT;     /* result of kind->find */
 static struct iommu_units listed;
 static bool used[IOMMU_UNITS_MAX];
-static bool active;             /* the used units are used indeed */
+static bool active;             /* the units that `used` marks will remap, or do */
 static struct lock queues_lock; /* a unit executes one set of commands at a time */
 static unsigned maps;           /* one for each card; 1: all cards share it */
 #define TEST_DATA 0x5ca1ab1eu
 static volatile uint32_t test_word; /* written only by a device that escapes the IOMMU */
-
-static const char *error_text(int e)
-{
-	return e == E_TIMEOUT  ? "does not answer"
-	       : e == E_NOTSUP ? "was left in a use that is not supported"
-	                       : "is not there";
-}
 
 static void give_up(const char *why)
 {
@@ -214,7 +207,7 @@ static void start_units(const struct iommu_interrupts *in)
 			if (used[n])
 				kind->stop(n);
 		boot_info->iommu.units = 0;
-		give_up(error_text(e));
+		give_up("a unit does not answer");
 		return;
 	}
 }

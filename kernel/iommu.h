@@ -1,10 +1,12 @@
 /*
- * DMA isolation: network cards reach only the memory that core programs give to devices
+ * DMA isolation: network cards and disks reach only the memory that core programs give to devices
  * (docs/RELIABILITY.md, Isolation).
  *
  * 1. A card reaches the arenas, published memory and the control core's tables, at their physical
  *    addresses, so dma_addr() (hal/dma.h) is the same with and without an IOMMU. A card reaches no
  *    kernel memory, page table, shared memory, program variable or register of another device.
+ *    A disk reaches only what the control core lends it out of its tables (KCALL_DMA_RESERVE), and no network
+ *    card reaches that.
  * 2. Each card has a map of its own, if the units have enough domains. KCALL_DMA_RESERVE takes the rings of
  *    a card out of the other cards' maps, and may put them back. KCALL_SHARE moves memory between two
  *    regions that are both in all maps. KCALL_REGION takes memory out of all maps for good; content

@@ -39,8 +39,8 @@ struct irt_kind {
 	uint32_t serial_entries; /* entries of its block, which begins at index 0 */
 	bool aligned;            /* a block of n entries begins at a multiple of n */
 
-	/* The size of an entry; and of the block of a card with this many MSI-X entries, in entries. It may be too
-	 * small for them. */
+	/* The size of an entry, in bytes; and of the block of a card with this many MSI-X entries, in entries. A block
+	 * may have fewer entries than the card (irt_amdvi.c). */
 	unsigned (*entry_bytes)(bool wide);
 	uint32_t (*block)(uint32_t vectors);
 

@@ -21,8 +21,9 @@
 
 #define LOG_CHUNK 256
 #define CONSOLE_LOOKS 50 /* a second, for keys of a serial port without interrupt */
-#define SILENT_S 30 /* the control core polls for keys a hundred times a second, and prints its progress
-                     * while it reads a million lines, so it calls the kernel much more often */
+/* The control core polls for keys a hundred times a second, and prints its progress while it reads a million lines,
+ * so it calls the kernel much more often. */
+#define SILENT_S 30
 
 static int64_t serve_log(const struct core *c, uint64_t text, uint64_t bytes)
 {

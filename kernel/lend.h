@@ -17,10 +17,11 @@ struct lent {
 extern struct lent lent_to[];
 
 /*
- * Serves KCALL_LEND: `to` may write the `bytes` at address `at` of the arena of core `owner`, and no other
- * part of another core's arena. bytes 0: no part at all. Whole 2 MiB pages. `to` does not use what it
- * loses. E_INVAL: not two data cores, or not in that arena. E_NOMEM: there is no memory for page tables.
- * On error nothing has changed.
+ * Serves KCALL_LEND: core `to` may write the memory at `at`, an address of the memory window in another core's
+ * arena, and no other part of another core's arena. owner_bytes: the number of the core that owns the arena, plus
+ * the bytes, whole pages of KCALL_LEND_UNIT; 0 bytes: no part at all. `to` does not use what it loses.
+ * E_INVAL: not two data cores, or not in that arena. E_NOMEM: there is no memory for page tables. On error nothing
+ * has changed.
  */
 int lend_serve(uint64_t to, uint64_t owner_bytes, uint64_t at);
 

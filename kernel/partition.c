@@ -2,12 +2,12 @@
  * Builds the address spaces of the cores (ARCHITECTURE.md, invariants 1, 2, 6) over the memory that
  * shares.c has given to each:
  *
- *     arena     one per data core, which alone writes it: packet buffers and NIC rings. The control
- *               core maps it read-only, for data too large for shared memory
- *     shared    one per core: that core writes, all others map it read-only
+ *     arena      one per data core, which alone writes it: packet buffers and NIC rings. The control
+ *                core maps it read-only, for data too large for shared memory
+ *     shared     one per core: that core writes, all others map it read-only
  *     published  written by the control core, read-only for the others
- *     tables    the control core's alone. Snapshot and tables are one piece of memory; the control core
- *               moves the boundary (KCALL_SHARE), because both sizes depend on the configuration
+ *     tables     the control core's alone. Published memory and tables are one piece of memory; the control
+ *                core moves the boundary (KCALL_SHARE), because both sizes depend on the configuration
  *
  * Later the control core may give parts of its tables away for XDP programs (regions.c).
  *

@@ -9,8 +9,9 @@
  * still does not suffice, panics and names the purpose. Boot core, once. */
 void partition_cores(unsigned n, const struct boot *boot);
 
-/* Serves KCALL_SHARE. E_INVAL: not a multiple of 2 MiB, or not less than the tables, or a region lies there. E_NOMEM: no page is
- * left for a data core's page tables. On error nothing has changed. */
+/* Serves KCALL_SHARE: moves `bytes` from the tables to published memory. E_INVAL: 0, not a multiple of 2 MiB, not less
+ * than the tables, or a region lies there. E_NOMEM: no page is left for a data core's page tables. On error nothing
+ * has changed. */
 int partition_share(uint64_t bytes);
 
 #endif

@@ -68,8 +68,9 @@ static pci_address_t address_of(const struct pci_dev *dev)
 static void report_bar(const struct pci_dev *dev, unsigned n, const struct hardware_bar *b)
 {
 	static const char *const words[] = {
-		[HARDWARE_BAR_UNASSIGNED] = "was left unassigned by firmware, and there is no room for it: the card is left off",
-		[HARDWARE_BAR_ODD] = "has a size that cannot be and is left out",
+		[HARDWARE_BAR_UNASSIGNED] =
+			"was left unassigned by firmware, and there is no room for it: the card is left off",
+		[HARDWARE_BAR_ODD] = "has an impossible size, or an address that is no multiple of it, and is left out",
 		[HARDWARE_BAR_BEYOND] = "lies beyond what the CPU can address and is left out",
 		[HARDWARE_BAR_TAKEN] = "lies where something else is and is left out",
 	};
@@ -136,9 +137,9 @@ static enum hardware_bar_state judge(const struct hardware_bar *b)
  * without an address is not reported: it may get one. */
 static void take_bar(struct pci_dev *dev, struct pci_private *p, unsigned n, struct hardware_bar *b)
 {
-	const enum hardware_bar_state mapped = b->state == HARDWARE_BAR_ASSIGNED ? HARDWARE_BAR_ASSIGNED : HARDWARE_BAR_MAPPED;
+	const bool assigned = b->state == HARDWARE_BAR_ASSIGNED;
 	const enum hardware_bar_state state = judge(b);
-	b->state = (uint8_t)(state == HARDWARE_BAR_MAPPED ? mapped : state);
+	b->state = (uint8_t)(state == HARDWARE_BAR_MAPPED && assigned ? HARDWARE_BAR_ASSIGNED : state);
 	if (state == HARDWARE_BAR_MAPPED) {
 		dev->bar[n].addr = place_in_window(b->addr, b->bytes);
 		dev->bar[n].bytes = b->bytes;

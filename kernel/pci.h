@@ -8,9 +8,9 @@
 #include "kernel/iommu_kind.h"
 #include "kernel/vm.h"
 
-/* Lists network cards and disks in info->pci, BOOT_PCI_MAX at most, BOOT_DISKS_MAX of them disks, and records their BARs, except those
- * that overlap memory, interrupt controllers, ECAM, the units of `iommus` or other BARs. Keeps all
- * four pointers. Boot core, once. */
+/* Lists network cards and disks in info->pci, BOOT_PCI_MAX at most, BOOT_DISKS_MAX of them disks, and records their
+ * BARs, except those that overlap memory, interrupt controllers, ECAM, the units of `iommus` or other BARs. Keeps
+ * all four pointers. Boot core, once. */
 void pci_init(const struct acpi *acpi, const struct iommu_units *iommus, const struct boot *boot,
               struct boot_info *info);
 

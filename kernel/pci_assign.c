@@ -14,7 +14,8 @@
  *     root bus             a BAR of 64 bits may lie above 4 GiB
  * Addresses below 4 GiB come first.
  *
- * Deliberately missing: an open window in which something lies is not enlarged, and a bridge without bus numbers is not numbered.
+ * Deliberately missing: an open window in which something lies is not enlarged, and a bridge without bus numbers is
+ * not numbered.
  */
 #include "kernel/pci_assign.h"
 
@@ -204,7 +205,8 @@ static unsigned add_window(struct boot_range *room, unsigned n, const struct pci
 }
 
 /* Where the items of a window may lie. Prefetchable ones may use the memory window, too. */
-static unsigned rooms_of(unsigned bus, const struct pci_bridge *above, unsigned kind, struct boot_range room[PCI_ROOMS_MAX])
+static unsigned rooms_of(unsigned bus, const struct pci_bridge *above, unsigned kind,
+                         struct boot_range room[PCI_ROOMS_MAX])
 {
 	if (!above)
 		return pci_room_of_root(&machine, bus, room);

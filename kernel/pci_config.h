@@ -29,8 +29,8 @@
 #define CAP_SRIOV 0x10 /* extended; SR-IOV 1.1, 3.3 */
 #define VENDOR_NONE 0xffffu
 #define CLASS_NETWORK 0x02
-#define CLASS_NVME 0x0108 /* non-volatile memory; */
-#define INTERFACE_NVME 2  /* at CFG_REVISION + 1: by NVM Express */
+#define CLASS_NVME 0x0108 /* non-volatile memory controllers */
+#define INTERFACE_NVME 2  /* of these, NVM Express: the byte at CFG_REVISION + 1 */
 #define CLASS_BRIDGE_PCI 0x0604
 #define CLASS_BRIDGE 0x06
 #define CLASS_SYSTEM 0x08 /* interrupt controllers, timers */

@@ -1,9 +1,11 @@
 /*
- * See rtc.h. The clock is a Motorola MC146818, or compatible with it; its registers are read by an index port and a data port.
- * The names of registers and bits are those of its data sheet (ADI-856-R1, "Address map", "Register A", "B" and "D").
+ * See rtc.h. The clock is a Motorola MC146818, or compatible with it; its registers are read by an index port and a
+ * data port. The names of registers and bits are those of its data sheet (ADI-856-R1, "Address map", "Register A",
+ * "B" and "D").
  *
- * The registers change once a second. From UIP on there are 244 us until they begin to (data sheet, "Update cycle"). An
- * interrupt of firmware (SMI) may take longer than that between two accesses, so a time counts only if two readings agree.
+ * The registers change once a second. From UIP on there are 244 us until they begin to (data sheet, "Update
+ * cycle"). An interrupt of firmware (SMI) may take longer than that between two accesses, so a time counts only if
+ * two readings agree.
  */
 #include "kernel/rtc.h"
 
@@ -87,7 +89,7 @@ static const char *read_stable(struct reading *r, uint8_t century)
 		return "there is no CMOS clock, or it does not answer";
 	for (unsigned i = 1; i < READINGS; i++) {
 		if (!read_once(r, century))
-			return "the CMOS clock has stopped to answer";
+			return "the CMOS clock has stopped answering";
 		if (is_same(r, &before))
 			return NULL;
 		before = *r;

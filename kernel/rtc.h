@@ -5,9 +5,10 @@
 #include "kernel/acpi.h"
 
 /*
- * The time of day by the clock, which is taken for UTC: ns since 1970, in whole seconds, so up to a second late. 0: it is not
- * known, because the machine has no such clock, or the clock says that its battery was empty, or shows no valid date, or one
- * before RTC_YEAR_MIN or after RTC_YEAR_MAX; the console says why. Waits up to 50 ms. After tsc_init.
+ * The time of day by the clock, which is taken for UTC: ns since 1970, in whole seconds, so up to a second late. 0:
+ * it is not known, because the machine has no such clock, or the clock says that its battery was empty, or shows no
+ * valid date, or one before RTC_YEAR_MIN or after RTC_YEAR_MAX; the console says why. Waits up to 50 ms. After
+ * tsc_init.
  */
 uint64_t rtc_read(const struct acpi *acpi);
 

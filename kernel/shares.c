@@ -4,19 +4,19 @@
  * memory, a server with a million connections needs arenas. The rules:
  *
  * 1. The control core gets one piece for its tables and published memory. The piece is a quarter of
- * the memory, 1 GiB at most, plus two to three times the boot module in whole 2 MiB pages. A
- * router's configuration makes tables twice its size. The traces that a generator replays are laid
- * out in the published memory (tools/pktgen/frames/replay.h). Published memory starts small; the
- * control core enlarges it when it knows the size (KCALL_SHARE). If the piece is too large for the
- * machine, it shrinks. If even the minimum does not fit beside the module, the module is dropped.
- * 2. The data cores share the rest equally. No one else would use it, and untouched memory costs
+ *    the memory, 1 GiB at most, plus two to three times the boot module in whole 2 MiB pages. A
+ *    router's configuration makes tables twice its size. The traces that a generator replays are laid
+ *    out in the published memory (tools/pktgen/frames/replay.h). Published memory starts small; the
+ *    control core enlarges it when it knows the size (KCALL_SHARE). If the piece is too large for the
+ *    machine, it shrinks. If even the minimum does not fit beside the module, the module is dropped.
+ * 2. The data cores share the rest equally. No other program would use it, and untouched memory costs
  *    nothing. Only the page tables' memory is held back.
  * 3. With several NUMA nodes each core's regions lie on its node, if all arenas can be half as large then as
  *    equal shares of all memory, or more; otherwise on the nearest node that has room.
  * 4. Data cores read published memory for every packet. The control core's piece therefore lies on the node
  *    of most readers (readers_node), if the arenas can all lie on the nodes of their cores then.
  * 5. Each region is contiguous in physical memory. The small ones are taken first; the arenas are
- * then as large as the holes in the machine's memory allow.
+ *    then as large as the holes in the machine's memory allow.
  *
  * This code does not access memory: tests/unit/kernel/test_shares.c divides machines of all sizes.
  */

@@ -38,9 +38,9 @@ enum vm_flags {
 	VM_WRITE = 1 << 0,
 	VM_EXEC = 1 << 1,
 	VM_USER = 1 << 2,
-	VM_DEVICE = 1 << 3, /* uncached */
+	VM_DEVICE = 1 << 3,  /* uncached */
+	VM_TABLE = 1 << 4,   /* vm_visit only: a page table itself */
 	VM_COMBINE = 1 << 5, /* uncached, writes combined */
-	VM_TABLE = 1 << 4,  /* vm_visit only: a page table itself */
 };
 
 /* An address space: physical address of its top-level table. */

@@ -45,7 +45,7 @@ static const char *vtd_open_used(const bool *used)
 		if (!used[n])
 			continue;
 		if (vtd_open(&unit[n], dmar.unit[n].regs) != E_OK)
-			return "is not there";
+			return "a unit does not respond";
 		widths &= vtd_widths(&unit[n]);
 	}
 	return widths ? NULL : "the units lack 2 MiB pages, or a width that they have in common";

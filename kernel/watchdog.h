@@ -14,8 +14,8 @@
  *    three of WATCHDOG_AGAIN_MS. Work of less than 60 ms is never interrupted.
  * 2. A program announces slower work (enum core_pace). A turn of the control core is given 220 ms, a start, a
  *    command or a commit 4 s. Under emulation (TCG), the longest such work without a sign of life took 7 and
- *    117 looks. That was a configuration of a million routes; hardware is some ten times faster. Five
- *    failures in ten seconds end a core (kernel/fault.c), so even a limit that is too low ends none.
+ *    117 looks. That was a configuration of a million routes; hardware is some ten times faster. Only
+ *    more than five failures in ten seconds stop a core (kernel/fault.c), so even a limit that is too low stops none.
  * 3. Looks count, not time. A virtual CPU that its host does not run takes no interrupt either. Its deadline
  *    passes meanwhile, so the look after it is late. A guest that was stopped, and a core that was in the
  *    kernel for long, are late once. On a busy host most looks are late, and between two of them the core ran
@@ -47,7 +47,7 @@ struct watchdog {
 	uint64_t due_tsc;      /* of the next look */
 	uint64_t progress;     /* at the last look */
 	uint64_t progress_tsc; /* of the last look that saw progress, or of the start */
-	unsigned weight;       /* of the looks since then; one in time weighs WATCHDOG_WEIGHT */
+	unsigned weight;       /* of the looks since then: WATCHDOG_WEIGHT for one in time, 1 for a late one */
 };
 
 /* Reads `watchdog=` of the kernel command line. Boot core, after program_init and before any program runs. */

@@ -308,7 +308,7 @@ static void not_used(void **s)
 	fails = 1;
 	iommu_prepare();
 	assert_false(iommu_start(&narrow));
-	assert_true(!on[0] && strstr(said, "iommu: not used: does not answer\n"));
+	assert_true(!on[0] && strstr(said, "iommu: not used: a unit does not answer\n"));
 	setup(NULL);
 	table_error = E_INVAL;
 	ivrs.units = 0;

@@ -392,7 +392,7 @@ static void unit_does_not_start(void **s)
 	iommu_start(NULL);
 	assert_true(!on[0] && !on[1]);
 	assert_int_equal(info.iommu.units, 0);
-	assert_string_equal(said, "iommu: not used: does not answer\n");
+	assert_string_equal(said, "iommu: not used: a unit does not answer\n");
 	assert_int_equal(iommu_look(), 0);
 }
 
