@@ -22,10 +22,10 @@ extern struct keep kernel_keep;
 static bool begun;
 static uint64_t told; /* bytes of the last boot's report, still in kernel_keep.text */
 
-/* FNV-1a over the length and the text. */
+/* FNV-1a over the text. */
 static uint64_t sum(const struct keep *k)
 {
-	uint64_t h = 0xcbf29ce484222325 ^ k->bytes;
+	uint64_t h = 0xcbf29ce484222325;
 	for (uint64_t i = 0; i < k->bytes; i++)
 		h = (h ^ (uint8_t)k->text[i]) * 0x100000001b3;
 	return h;
