@@ -160,6 +160,17 @@ static void nearest_node(void **s)
 	numa_parse_srat(srat, 0); /* one node again */
 }
 
+/* A module that is given up joins the free memory on both sides to one piece. */
+static void module_given_up(void **s)
+{
+	static const struct memory_entry map[] = {{0, 0x9f000, 1, 0}, {0x100000, GIB - 0x100000, 1, 0}};
+	(void)s;
+	low_page_with(map, 2, GIB / 2, GIB / 2 + HUGE_BYTES);
+	assert_int_equal(vm_take_huge_pages(GIB / 2), 0);
+	vm_ram_give_module(&boot);
+	assert_int_equal(vm_take_huge_pages(GIB - 4 * HUGE_BYTES), 4 * HUGE_BYTES);
+}
+
 /* A module lies in memory, also across ranges that the map has in any order, and outside of the image. */
 static void modules(void **s)
 {
@@ -319,7 +330,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_tib), cmocka_unit_test(four_gib_with_holes), cmocka_unit_test(low_pages),
 		cmocka_unit_test(nearest_node),
-		cmocka_unit_test(modules), cmocka_unit_test(multiboot2), cmocka_unit_test(multiboot2_rsdp),
+		cmocka_unit_test(module_given_up), cmocka_unit_test(modules), cmocka_unit_test(multiboot2), cmocka_unit_test(multiboot2_rsdp),
 		cmocka_unit_test(multiboot2_framebuffers),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

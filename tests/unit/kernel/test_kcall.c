@@ -1,6 +1,9 @@
 /* kernel/kcall: which core may have whose program restarted, and when. */
 #include "tests/unit/rig/host.h"
 
+#include "kernel/cpu.h"
+static void host_wait(void);
+#define cpu_wait_for_interrupt host_wait
 #include "kernel/kcall.c"
 
 #define HZ 1000ull
@@ -30,12 +33,24 @@ void apic_send(uint32_t id, enum vector vector)
 	wake_to = id;
 }
 
+static uint64_t sleeps_until; /* the deadline of the last sleep */
+static unsigned sleeps;
+static bool takes_wakes, polled;
+void apic_deadline(uint64_t tsc) { sleeps_until = tsc; }
+void apic_take_wakes(bool take) { takes_wakes = take; }
+static void host_wait(void)
+{
+	assert_true(takes_wakes && info.sleep[caller].asleep);
+	sleeps++;
+}
+void watchdog_resume(struct core *c)
+{
+	assert_true(!takes_wakes && c == &cores[caller]);
+}
+
 /* Not called by any test here. */
-void apic_deadline(uint64_t tsc) { (void)tsc; }
-void apic_take_wakes(bool take) { (void)take; }
-void watchdog_resume(struct core *c) { (void)c; }
 int64_t pci_errors_look(void) { return 3; }
-bool console_is_polled(void) { return false; }
+bool console_is_polled(void) { return polled; }
 int console_read(void) { return E_AGAIN; }
 void console_write(const char *text, size_t bytes) { (void)text, (void)bytes; }
 int64_t iommu_look(void) { return 0; }
@@ -216,9 +231,33 @@ static void cores_by_number(void **s)
 	assert_int_equal(call3(1, KCALL_MSIX_ROUTE, 5, 6, UINT64_MAX), E_INVAL);
 }
 
+/* A core sleeps until its deadline; core 0 looks for keys in between if no interrupt tells it of them. */
+static void sleeping(void **s)
+{
+	static const struct {
+		unsigned core;
+		bool polled;
+		uint64_t until, deadline; /* ticks from now; 0: none */
+	} row[] = {{1, true, 500, 500}, {1, true, 0, 0}, {0, false, 500, 500}, {0, false, 0, 0}, {0, true, 500, 20},
+	           {0, true, 0, 20}, {0, true, 7, 7}};
+	(void)s;
+	sleeps = 0;
+	for (unsigned i = 0; i < ARRAY_LEN(row); i++) {
+		polled = row[i].polled;
+		assert_int_equal(call(row[i].core, KCALL_SLEEP, row[i].until ? host_tsc + row[i].until : 0), E_OK);
+		assert_int_equal(sleeps_until, row[i].deadline ? host_tsc + row[i].deadline : 0);
+		assert_int_equal(info.sleep[row[i].core].asleep, 0);
+	}
+	assert_int_equal(sleeps, ARRAY_LEN(row));
+	assert_int_equal(call(1, KCALL_SLEEP, host_tsc), E_OK); /* it has passed */
+	assert_int_equal(sleeps, ARRAY_LEN(row));
+	polled = false;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(sleeping, setup),
 		cmocka_unit_test_setup(cores_by_number, setup),
 		cmocka_unit_test_setup(silence_of_core_0, setup),
 		cmocka_unit_test_setup(a_call_ends_the_silence, setup),

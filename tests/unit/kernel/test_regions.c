@@ -23,6 +23,7 @@ static bool sealed[TABLES_HUGE];
 static uint64_t pages_free, pages_missing;
 static int iommu_error;
 static unsigned audits, withdrawn, readables;
+static uint64_t withdrawn_at, withdrawn_bytes; /* the last one */
 static const uint8_t *program; /* readable memory of the caller, at its own address */
 static size_t program_bytes;
 
@@ -79,6 +80,8 @@ int iommu_withdraw(uint64_t window, uint64_t bytes, bool readable)
 	assert_int_equal(map_count, 0); /* before anything else */
 	assert_true((window | bytes) % HUGE_BYTES == 0);
 	withdrawn++;
+	withdrawn_at = window;
+	withdrawn_bytes = bytes;
 	readables += readable;
 	return iommu_error;
 }
@@ -162,6 +165,7 @@ static void views(void **s)
 	is_mapped(0, 1, page(11), 11, 2, VM_USER | VM_WRITE);
 	is_mapped(1, 2, page(13), 13, 2, VM_USER | VM_WRITE);
 	assert_int_equal(withdrawn, 4);
+	assert_true(withdrawn_at == page(11) && withdrawn_bytes == 4 * HUGE_BYTES); /* both parts */
 	assert_int_equal(readables, 1); /* content */
 	assert_int_equal(info.regions, 4);
 }
@@ -222,6 +226,7 @@ static void wrong_arguments(void **s)
 		{4 * HUGE_BYTES, HUGE_BYTES, REGION_CODE}, /* in a region */
 		{3 * HUGE_BYTES, 2 * HUGE_BYTES, REGION_CODE},
 		{7 * HUGE_BYTES, HUGE_BYTES, REGION_SHARED}, /* in the second core's part */
+		{8 * HUGE_BYTES, ((TABLES_HUGE - 8) / 2 + 1) * HUGE_BYTES, REGION_OWN}, /* the second part is not all there */
 	};
 	(void)s;
 	assert_int_equal(add(4, 2, REGION_OWN), E_OK);

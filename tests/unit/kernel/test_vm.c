@@ -215,6 +215,38 @@ static void changes(void **s)
 	assert_int_equal(taken, before);
 }
 
+/* A right that a table's entry takes away is not there, whatever the entries below say. */
+static void rights_above(void **s)
+{
+	const vm_space_t space = begin();
+	uint64_t *top = (uint64_t *)host_phys(space) + (WINDOW >> 39 & 511);
+	(void)s;
+	map(space, 0, 512, 0, VM_USER | VM_WRITE | VM_EXEC);
+	look(space);
+	*top |= PTE_NX;
+	for (unsigned i = 0; i < 512; i++)
+		oracle[i].flags = VM_USER | VM_WRITE;
+	look(space);
+	*top &= ~PTE_WRITE;
+	for (unsigned i = 0; i < 512; i++)
+		oracle[i].flags = VM_USER;
+	look(space);
+}
+
+/* A table for each GiB and each 512 GiB that the range touches, but those that exist. */
+static void tables_missing(void **s)
+{
+	const vm_space_t space = begin();
+	const uint64_t gib = 1ull << 30;
+	(void)s;
+	assert_int_equal(vm_tables_missing(space, 0, 3 * gib), 4 * PAGE_BYTES);
+	assert_int_equal(vm_tables_missing(space, 511 * gib, 2 * gib), 4 * PAGE_BYTES);
+	assert_int_equal(vm_tables_missing(space, gib - HUGE_BYTES, 2 * HUGE_BYTES), 3 * PAGE_BYTES);
+	vm_map(space, gib, (uint64_t)(uintptr_t)memory, HUGE_BYTES, VM_USER);
+	assert_int_equal(vm_tables_missing(space, 0, 3 * gib), 2 * PAGE_BYTES);
+	assert_int_equal(vm_tables_missing(space, gib, gib), 0);
+}
+
 /* An end of memory that is not a whole page of 2 MiB is mapped in small ones, and no further. */
 static void pages_of_both_sizes(void **s)
 {
@@ -255,6 +287,8 @@ int main(void)
 		cmocka_unit_test(reads_for_programs),
 		cmocka_unit_test(pages_of_both_sizes),
 		cmocka_unit_test(changes),
+		cmocka_unit_test(tables_missing),
+		cmocka_unit_test(rights_above),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
 }

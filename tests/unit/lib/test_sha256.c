@@ -122,9 +122,13 @@ static void pbkdf2_vectors(void **state)
 	                    "348c89dbcbd32b2f32d814b8116e84cf2b17347ebc1800181c4e2a1fb8dd53e1");
 	assert_string_equal(KEY("pass\0word", "sa\0lt", 4096, 64),
 	                    "89b69d0516f829893c696226650a86878c029ac13ee276509d5ae58b6466a724");
-	/* A key longer than a block (RFC 2104 2). */
+	/* A key longer than a block (RFC 2104 2), a block long, and a byte longer (values by Python's hashlib). */
 	char k[131];
 	memset(k, 'k', sizeof k);
+	assert_string_equal(key_of(k, 64, "salt", 4, 3, 1),
+	                    "59e38449e5b5499366e8ef715d2cb11880bafafa02ff5699caa77948092dc60c");
+	assert_string_equal(key_of(k, 65, "salt", 4, 3, 1),
+	                    "37681f3749277f6b4ddde0ffeb99b3fcf332f61ba1ee3612ed0fd921583c6cfe");
 	assert_string_equal(key_of(k, sizeof k, "salt", 4, 3, 1),
 	                    "44221571504eae3ceb0c65608e8dc2292354f7a35f597d3aee8148ecf46d6449");
 }

@@ -112,6 +112,22 @@ static void the_last_are_there(void **s)
 	}
 }
 
+/* Before the ring is used for the second time there are no older handles, nor if the program says nonsense. */
+static void none_older(void **s)
+{
+	static struct crash c;
+	(void)s;
+	for (unsigned i = 0; i < 10; i++)
+		receive_one(i, NULL, 60);
+	for (program.end = 0; program.end <= program.next; program.end++) {
+		coredump_copy(7, &c);
+		assert_int_equal(c.pkts, 10);
+		assert_true(c.pkt[0].handle.buf == 9 && c.pkt[9].handle.buf == 0);
+	}
+	coredump_copy(7, &c); /* one more than is new */
+	assert_int_equal(c.pkts, 11);
+}
+
 static void nothing_is_believed(void **s)
 {
 	(void)s;
@@ -367,6 +383,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(the_last_are_there, setup),
+		cmocka_unit_test_setup(none_older, setup),
 		cmocka_unit_test_setup(nothing_is_believed, setup),
 		cmocka_unit_test_setup(text_of_code, setup),
 		cmocka_unit_test_setup(text_of_frames, setup),

@@ -276,6 +276,7 @@ static void starts(void **s)
 		assert_int_equal(disk.sectors, SECTORS);
 		assert_int_equal(disk.writable, !dev.protect);
 		assert_string_equal(disk.name, "Model  [31m of tests");
+		assert_int_equal(ask(DISK_FLUSH, 0, NULL, 0), E_OK); /* by the doorbells of the second queues */
 	}
 }
 
@@ -323,6 +324,7 @@ static void refused(void **s)
 	dev.only = dev.commands + 1;
 	assert_int_equal(ask(DISK_READ, 0, data, 4096), E_DEVICE);
 	assert_int_equal(ask(DISK_READ, 0, data, 4096), E_OK);
+	assert_int_equal(ask(DISK_READ, 512ull << 32, data, 4096), E_DEVICE); /* the disk has no such sector */
 }
 
 static void fails_with(const char *why)
@@ -343,8 +345,11 @@ static void bad_start(void **s)
 	(void)s;
 	for (unsigned i = 0; i < ARRAY_LEN(row); i++) {
 		make(row[i].way);
+		const uint64_t began = now;
 		start();
 		fails_with(row[i].why);
+		if (row[i].way == NEVER_READY || row[i].way == NEVER_RESET) /* after what CAP.TO allows, 1 s */
+			assert_in_range(now - began, tsc.tsc_hz, 2 * tsc.tsc_hz);
 	}
 	make(GONE);
 	start();
