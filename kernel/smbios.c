@@ -98,6 +98,11 @@ static bool sum_is_zero(const uint8_t *p, unsigned n)
 	return sum == 0;
 }
 
+static bool is_mapped(uint64_t phys, uint64_t bytes)
+{
+	return phys && phys < MAPPED_END && bytes <= MAPPED_END - phys;
+}
+
 /* Reads the table of the entry point at p, of which ENTRY_BYTES are readable. False: it is none. */
 static bool read_entry(struct hardware *hw, const uint8_t *p)
 {
@@ -110,14 +115,9 @@ static bool read_entry(struct hardware *hw, const uint8_t *p)
 	uint64_t at = wide ? raw64_load(p + 16) : raw32_load(p + 24);
 	uint32_t bytes = wide ? raw32_load(p + 12) : raw16_load(p + 22);
 	bytes = bytes < TABLE_MAX ? bytes : TABLE_MAX;
-	if (at && at < MAPPED_END && bytes <= MAPPED_END - at)
+	if (is_mapped(at, bytes))
 		smbios_parse(hw, vm_phys(at), bytes);
 	return true;
-}
-
-static bool is_mapped(uint64_t phys, uint64_t bytes)
-{
-	return phys && phys < MAPPED_END && bytes <= MAPPED_END - phys;
 }
 
 /* The entry points that UEFI's system table lists; the 64-bit one is preferred. */

@@ -65,8 +65,8 @@ static unsigned list_others(uint32_t ids[CORES_MAX], const struct acpi *acpi, un
 	unsigned all = append_ids(ids, n, limit, acpi, APIC_ID_SHORT_MAX + 1, UINT32_MAX);
 	if (apic_is_x2apic() || all == n)
 		return all;
-	console_print("smp: %u cores are not used: their APIC IDs are above %u, and the CPU has no x2APIC\n",
-	              all - n, APIC_ID_SHORT_MAX);
+	console_print("smp: %u of %u cores are not used: their APIC IDs are above %u, and the CPU has no x2APIC\n",
+	              all - n, all + 1, APIC_ID_SHORT_MAX);
 	return n;
 }
 
@@ -103,7 +103,8 @@ unsigned smp_start(const struct acpi *acpi, unsigned limit)
 	if (others == 0)
 		return 1;
 	if (vm_low_page() == 0) {
-		console_print("smp: %u cores are not used: no memory below 640 KiB is free for their start\n", others);
+		console_print("smp: %u of %u cores are not used: no memory below 640 KiB is free for their start\n", others,
+		              want);
 		return 1;
 	}
 	memcpy(vm_phys(vm_low_page()), ap_trampoline, (size_t)(ap_trampoline_end - ap_trampoline));

@@ -133,7 +133,7 @@ static void short_ids_only(void **s)
 	x2apic = false;
 	assert_int_equal(start(IDS(7, 255, 2, 256), CORES_MAX), 2);
 	started(IDS(2));
-	assert_string_equal(said, "smp: 2 cores are not used: their APIC IDs are above 254, and the CPU has no x2APIC\n");
+	assert_string_equal(said, "smp: 2 of 4 cores are not used: their APIC IDs are above 254, and the CPU has no x2APIC\n");
 }
 
 /* A core that does not start is reported. The remaining ones are then started at once; their numbers have no gap. */
@@ -158,7 +158,7 @@ static void no_low_page(void **s)
 	page = 0;
 	assert_int_equal(start(IDS(7, 1), CORES_MAX), 1);
 	assert_int_equal(init_count, 0);
-	assert_string_equal(said, "smp: 1 cores are not used: no memory below 640 KiB is free for their start\n");
+	assert_string_equal(said, "smp: 1 of 2 cores are not used: no memory below 640 KiB is free for their start\n");
 }
 
 int main(void)
