@@ -197,6 +197,7 @@ UNIT_SRC_pci_assign := $(UNIT_SRC_pci)
 UNIT_SRC_numa := kernel/numa.c
 UNIT_SRC_boot := kernel/numa.c
 UNIT_SRC_iommu := kernel/dmar.c kernel/irt_vtd.c lib/cmdline.c lib/fmt.c
+UNIT_SRC_fault := lib/fmt.c
 UNIT_SRC_smp := lib/fmt.c
 UNIT_SRC_vtd :=
 UNIT_SRC_intr := kernel/irt_vtd.c lib/fmt.c
