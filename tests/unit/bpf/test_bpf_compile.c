@@ -418,6 +418,23 @@ static void overwritten_key(void **s)
 	rig_map_free(rig);
 }
 
+/* A constant key so large that its value's offset has no room in an instruction: the stack has the key, and no register,
+ * because a store of a constant has none. */
+static void large_key(void **s)
+{
+	(void)s;
+	static const int32_t keys[] = {-1, INT32_MIN, 0x7fffffff, 0x10000000};
+	struct rig_map *rig = rig_map(BPF_MAP_ARRAY, 4, 8, 5);
+	maps[0] = &rig->map;
+	for (size_t n = 0; n < ARRAY_LEN(keys); n++) {
+		const struct bpf_insn insns[] = {MOV_K(0, 2), STORE_K(BPF_W, 10, -4, keys[n]), MOV_X(2, 10), ALU64_K(BPF_ADD, 2, -4),
+			WIDE(1, BPF_WIDE_MAP, 0), CALL(BPF_FN_MAP_LOOKUP), EXIT};
+		MAP_NOTE(6, ARRAY_LEN(insns));
+		assert_int_equal(run(insns, ARRAY_LEN(insns), notes, 0, 0), 0);
+	}
+	rig_map_free(rig);
+}
+
 static void tail_calls(void **s)
 {
 	(void)s;
@@ -507,6 +524,7 @@ int main(void)
 		cmocka_unit_test(refusals), cmocka_unit_test(room), cmocka_unit_test(distances),
 		cmocka_unit_test(many_jumps), cmocka_unit_test(helper_calls), cmocka_unit_test(callee_saved),
 		cmocka_unit_test(functions), cmocka_unit_test(array_lookups), cmocka_unit_test(overwritten_key),
+		cmocka_unit_test(large_key),
 		cmocka_unit_test(tail_calls), cmocka_unit_test(context), cmocka_unit_test(compare_and_exchange),
 		cmocka_unit_test(fetch_loops), cmocka_unit_test(dead_code),
 	};
