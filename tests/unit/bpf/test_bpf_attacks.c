@@ -228,12 +228,25 @@ static void pruning(void **s)
 	        LOAD(BPF_DW, R8, R0, 16), JUMP(0), JUMP_K(BPF_JGT, R8, 40, 4), USE_R6, RETURN(1));
 	REFUSED("copies on the first path only", "R0 is", UNKNOWN_R6_R7, LOAD(BPF_DW, R8, R0, 16),
 	        JUMP_K(BPF_JEQ, R7, 0, 1), MOV_X(R8, R6), JUMP(0), JUMP_K(BPF_JGT, R8, 40, 4), USE_R6, RETURN(1));
+	/* a value of a larger map on the first path */
+#define TWO_MAPS(offset) UNKNOWN_R6, MOV_X(R7, R0), LOOKUP(HASH8), JUMP_K(BPF_JEQ, R6, 0, 1), MOV_X(R0, R7), JUMP(0), \
+	STORE_K(BPF_DW, R0, offset, 1), RETURN(1)
+	ACCEPTED("values of two maps", TWO_MAPS(0));
+	REFUSED("values of two maps", "of 8 bytes", TWO_MAPS(40));
+#undef TWO_MAPS
 	/* of one packet pointer, alone in both states, more bytes were compared on the first path */
 	REFUSED("ranges of one pointer", "ends at byte 8", MOV_X(R6, R1), LOOKUP(ARRAY48), LOAD(BPF_B, R5, R0, 0),
 	        LOAD(BPF_B, R7, R0, 1), ALU64_K(BPF_AND, R5, 63), LOAD(BPF_W, R2, R6, 0), LOAD(BPF_W, R3, R6, 4),
 	        MOV_X(R4, R2), ADD_X(R4, R5), JUMP_K(BPF_JEQ, R7, 0, 3), MOV_X(R8, R4), ADD_K(R8, 8), JUMP(2),
 	        MOV_X(R8, R4), ADD_K(R8, 1), JUMP_X(BPF_JGT, R8, R3, 5), MOV_K(R8, 0), JUMP(0), LOAD(BPF_DW, R0, R4, 0),
 	        RETURN(2), RETURN(1));
+	/* the pointer may lie behind byte 65,535 on the second path only, where a comparison proves nothing */
+#define TWO_PLACES(mask) MOV_X(R6, R1), LOOKUP(ARRAY48), LOAD(BPF_B, R7, R0, 0), LOAD(BPF_W, R8, R0, 4), \
+	ALU64_K(BPF_AND, R8, mask), LOAD(BPF_W, R2, R6, 0), LOAD(BPF_W, R3, R6, 4), MOV_X(R5, R2), JUMP_K(BPF_JEQ, R7, 77, 2), ADD_X(R5, R7), JUMP(1), ADD_X(R5, R8), JUMP(0), \
+	MOV_X(R4, R5), ADD_K(R4, 8), JUMP_X(BPF_JGT, R4, R3, 1), LOAD(BPF_DW, R0, R5, 0), RETURN(1)
+	ACCEPTED("two places in the packet", TWO_PLACES(0xff));
+	REFUSED("two places in the packet", "was not compared", TWO_PLACES(0x1ffff));
+#undef TWO_PLACES
 	REFUSED("ranges in the packet", "data_end", LOAD(BPF_W, R2, R1, 0), LOAD(BPF_W, R3, R1, 4), MOV_X(R4, R2),
 	        ADD_K(R4, 14), JUMP_X(BPF_JGT, R4, R3, 1), JUMP(0), LOAD(BPF_B, R0, R2, 13), EXIT);
 }
@@ -333,6 +346,12 @@ static void narrow_fills(void **s)
 	        STORE_K(BPF_B, R10, -15, 1), LOAD(BPF_DW, R6, R10, -16), USE_R6, RETURN(1), RETURN(1));
 	REFUSED("16 bits of a bounded number", "R0 is", UNKNOWN_R6, STORE(BPF_DW, R10, -16, R6),
 	        JUMP_K(BPF_JGT, R6, 40, 5), STORE_K(BPF_H, R10, -14, 1), LOAD(BPF_DW, R6, R10, -16), USE_R6, RETURN(1));
+	/* a store of one byte leaves the three beside it, which differ on the path walked second */
+#define BESIDE(first, second) UNKNOWN_R6_R7, MOV_K(R8, second), JUMP_K(BPF_JEQ, R7, 0, 1), MOV_K(R8, first), \
+	STORE(BPF_DW, R10, -16, R8), JUMP(0), STORE_K(BPF_B, R10, -13, 0), LOAD(BPF_H, R6, R10, -16), USE_R6
+	ACCEPTED("beside a byte", BESIDE(0, 0));
+	REFUSED("beside a byte", "R0 is", BESIDE(0, 4096));
+#undef BESIDE
 	REFUSED("part of a pointer", "read only as a whole", LOOKUP(ARRAY48), STORE(BPF_DW, R10, -16, R0),
 	        LOAD(BPF_W, R0, R10, -16), EXIT);
 	REFUSED("a pointer partly overwritten", "not initialised", LOOKUP(ARRAY48), STORE(BPF_DW, R10, -16, R0),
@@ -393,8 +412,13 @@ static void frames(void **s)
 	ACCEPTED("tail call", WIDE_MAP(R2, PROGS), MOV_K(R3, 0), HELPER(BPF_FN_TAIL_CALL), RETURN(0));
 	REFUSED("too much stack in a chain", "bytes of stack together", STORE_K(BPF_DW, R10, -512, 0), CALL(2), RETURN(1),
 	        STORE_K(BPF_DW, R10, -8, 0), RETURN(0));
+	REFUSED("frames are multiples of 8", "520 bytes of stack together", STORE_K(BPF_B, R10, -505, 0), CALL(2), RETURN(1),
+	        STORE_K(BPF_B, R10, -1, 0), RETURN(0));
 	REFUSED("recursion", "recursion", CALL(1), EXIT, CALL(-1), EXIT);
-	REFUSED("the caller's arguments", "R1 is not initialised", CALL(2), MOV_X(R0, R1), EXIT, RETURN(0));
+	for (unsigned r = R1; r <= R5; r++) {
+		REFUSED("an argument, behind a helper", "is not initialised", MOV_K(r, 1), HELPER(BPF_FN_KTIME_GET_NS), MOV_X(R0, r), EXIT);
+		REFUSED("an argument, behind a function", "is not initialised", MOV_K(r, 1), CALL(2), MOV_X(R0, r), EXIT, RETURN(0));
+	}
 	REFUSED("the caller's R6", "R6 is not initialised", MOV_K(R6, 0), CALL(1), EXIT, MOV_X(R0, R6), EXIT);
 }
 
@@ -413,6 +437,9 @@ static void reserved(void **s)
 	REFUSED("lost", "submitted or discarded", RESERVE, MOV_K(R6, 0), RETURN(1));
 	REFUSED("moved", "offset added", RESERVE, ADD_K(R6, 8), SUBMIT(R6), RETURN(1));
 	REFUSED("a map value", "takes memory from", LOOKUP(ARRAY48), SUBMIT(R0), RETURN(1));
+	/* other memory is reserved on the path walked first */
+	ACCEPTED("on two paths", LOOKUP(ARRAY48), LOAD(BPF_DW, R7, R0, 0), RESERVE, JUMP_K(BPF_JEQ, R7, 0, 17), SUBMIT(R6), RESERVE,
+	         SUBMIT(R6), RETURN(1), SUBMIT(R6), RETURN(1));
 	REFUSED("before a tail call", "before the tail call", MOV_X(R7, R1), RESERVE, MOV_X(R1, R7), WIDE_MAP(R2, PROGS),
 	        MOV_K(R3, 0), HELPER(BPF_FN_TAIL_CALL), SUBMIT(R6), RETURN(1));
 #undef SUBMIT
@@ -441,6 +468,10 @@ static void addresses(void **s)
 {
 	(void)s;
 	REFUSED("into a map", "in the stack only", LOOKUP(ARRAY48), STORE(BPF_DW, R0, 0, R10), RETURN(1));
+	REFUSED("into the packet", "in the stack only", LOAD(BPF_W, R2, R1, 0), LOAD(BPF_W, R3, R1, 4), MOV_X(R4, R2), ADD_K(R4, 8),
+	        JUMP_X(BPF_JGT, R4, R3, 1), STORE(BPF_DW, R2, 0, R10), RETURN(1));
+	REFUSED("into a ring", "in the stack only", WIDE_MAP(R1, RING), MOV_K(R2, 16), MOV_K(R3, 0), HELPER(BPF_FN_RINGBUF_RESERVE),
+	        JUMP_K(BPF_JNE, R0, 0, 2), RETURN(1), STORE(BPF_DW, R0, 0, R10), RETURN(1));
 	REFUSED("atomically", "work on numbers", LOOKUP(ARRAY48), ATOMIC(BPF_DW, BPF_ADD, R0, 0, R10), RETURN(1));
 	REFUSED("as a key", "part of an address", STORE(BPF_DW, R10, -8, R10), MOV_X(R2, R10), ADD_K(R2, -8),
 	        WIDE_MAP(R1, HASH8), HELPER(BPF_FN_MAP_LOOKUP), RETURN(1));

@@ -170,6 +170,12 @@ static void stack(void **s)
 	OK(RANGE, STORE_K(BPF_DW, R10, -16, 0), LOAD(BPF_B, R0, R7, -16), EXIT);
 	NO("not initialised", RANGE, STORE_K(BPF_W, R10, -16, 0), LOAD(BPF_B, R0, R7, -16), EXIT);
 	NO("not initialised", RANGE, STORE_K(BPF_B, R7, -16, 0), LOAD(BPF_B, R0, R10, -16), EXIT);
+	/* zeros stay known if the store may write zeros only */
+#define ZEROS(number) RANGE, STORE_K(BPF_DW, R10, -16, 0), STORE_K(BPF_B, R7, -16, number), LOAD(BPF_B, R6, R10, -16), \
+	JUMP_K(BPF_JNE, R6, 0, 2), RETURN(1), MOV_X(R0, R9), EXIT
+	OK(ZEROS(0));
+	NO("R9 is not initialised", ZEROS(1));
+#undef ZEROS
 	NO("without bounds", LOOKUP(ARRAY48), LOAD(BPF_W, R6, R0, 0), MOV_X(R7, R10), ALU64_K(BPF_LSH, R6, 31),
 	   ADD_X(R7, R6), STORE_K(BPF_B, R7, -16, 0), RETURN(0));
 	/* in the caller's frame */
