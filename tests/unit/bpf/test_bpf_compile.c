@@ -187,10 +187,33 @@ static void merged(void **s)
 	assert_memory_equal(bytes + 3, "\x13\x11\x22\x16", 4);
 	assert_int_equal(ON_BYTES(0x8877665544332211, PUT(2, 4), ALU32_K(BPF_RSH, 2, 8), PUT(2, 5), MOV_X(0, 2), EXIT), 0x443322);
 	assert_memory_equal(bytes + 3, "\x13\x11\x22\x16", 4);
+	/* the base is a copy that the sequence itself makes: its own address */
+	ON_BYTES(0, MOV_X(3, 1), STORE(BPF_B, 3, 1, 4), SHR(1, 8), STORE(BPF_B, 3, 1, 5), MOV_K(0, 0), EXIT);
+	assert_int_equal(bytes[4] | bytes[5] << 8, (uintptr_t)bytes & 0xffff);
 	/* eight bytes */
 	ON_BYTES(0x8877665544332211, PUT(2, 4), SHR(2, 8), PUT(2, 5), SHR(2, 8), PUT(2, 6), SHR(2, 8), PUT(2, 7), SHR(2, 8),
 	         PUT(2, 8), SHR(2, 8), PUT(2, 9), SHR(2, 8), PUT(2, 10), SHR(2, 8), PUT(2, 11), EXIT);
 	assert_memory_equal(bytes + 3, "\x13\x11\x22\x33\x44\x55\x66\x77\x88\x1c", 10);
+}
+
+/* Shifts use RCX (R4), divisions RAX and RDX (R0 and R3): what the program needs of these afterwards is kept. */
+static void kept_registers(void **s)
+{
+	(void)s;
+	assert_int_equal(RUN(1, 3, MOV_K(4, 77), ALU64_X(BPF_LSH, 1, 2), MOV_X(0, 1), ALU64_X(BPF_ADD, 0, 4), EXIT), 8 + 77);
+	assert_int_equal(RUN(100, 7, MOV_K(3, 5), ALU64_X(BPF_DIV, 1, 2), MOV_X(0, 1), ALU64_X(BPF_ADD, 0, 3), EXIT), 14 + 5);
+	assert_int_equal(RUN(100, 7, MOV_K(0, 5), ALU64_X(BPF_DIV, 1, 2), ALU64_X(BPF_ADD, 0, 1), EXIT), 14 + 5);
+}
+
+/* A comparison of lower halves stands for one of 64 bits only while the upper halves are known to be 0. */
+static void narrow_comparisons(void **s)
+{
+	(void)s;
+	/* 0xffffffff is not -1 */
+	assert_int_equal(RUN(0, 0, ALU32_K(BPF_MOV, 0, -1), JUMP_K(BPF_JEQ, 0, -1, 1), EXIT, MOV_K(0, 7), EXIT), 0xffffffff);
+	/* one of two paths to a comparison sets R0 to a number whose upper half is 0 */
+	assert_int_equal(RUN(0, 0, WIDE(0, 0, 0x100000000), JUMP_K(BPF_JEQ, 1, 0, 1), MOV_K(0, 0), JUMP_K(BPF_JEQ, 0, 0, 1), EXIT,
+	                     MOV_K(0, 7), EXIT), 0x100000000);
 }
 
 static void refusals(void **s)
@@ -418,6 +441,22 @@ static void overwritten_key(void **s)
 	rig_map_free(rig);
 }
 
+/* Another store has changed part of the key since. */
+static void partly_overwritten_key(void **s)
+{
+	(void)s;
+	struct rig_map *rig = rig_map(BPF_MAP_ARRAY, 4, 8, 5);
+	maps[0] = &rig->map;
+	for (int16_t at = -7; at < 0; at++) {
+		const uint32_t key = at < -4 ? 3 : 3 | 1u << 8 * (at + 4);
+		const struct bpf_insn insns[] = {MOV_X(6, 1), STORE(BPF_W, 10, 6, -4), STORE_K(BPF_B, 10, at, at == -4 ? 3 : 1), MOV_X(2, 10),
+			ALU64_K(BPF_ADD, 2, -4), WIDE(1, BPF_WIDE_MAP, 0), CALL(BPF_FN_MAP_LOOKUP), EXIT};
+		MAP_NOTE(7, ARRAY_LEN(insns));
+		assert_int_equal(run(insns, ARRAY_LEN(insns), notes, 3, 0), (uintptr_t)bpf_map_lookup(maps[0], &key));
+	}
+	rig_map_free(rig);
+}
+
 /* A constant key so large that its value's offset has no room in an instruction: the stack has the key, and no register,
  * because a store of a constant has none. */
 static void large_key(void **s)
@@ -524,7 +563,8 @@ int main(void)
 		cmocka_unit_test(refusals), cmocka_unit_test(room), cmocka_unit_test(distances),
 		cmocka_unit_test(many_jumps), cmocka_unit_test(helper_calls), cmocka_unit_test(callee_saved),
 		cmocka_unit_test(functions), cmocka_unit_test(array_lookups), cmocka_unit_test(overwritten_key),
-		cmocka_unit_test(large_key),
+		cmocka_unit_test(large_key), cmocka_unit_test(partly_overwritten_key), cmocka_unit_test(kept_registers),
+		cmocka_unit_test(narrow_comparisons),
 		cmocka_unit_test(tail_calls), cmocka_unit_test(context), cmocka_unit_test(compare_and_exchange),
 		cmocka_unit_test(fetch_loops), cmocka_unit_test(dead_code),
 	};
