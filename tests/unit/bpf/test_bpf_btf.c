@@ -465,6 +465,10 @@ static void damaged_header(void **s)
 			fail_msg("\"%s\" instead of \"%s\"", made_why.text, wrong[i].reason);
 		memcpy(m.file + at + 4 * wrong[i].word, &old, 4);
 	}
+	/* the strings end the section: one byte more */
+	++*(m.file + at + 4 * 5);
+	assert_false(make_load(m.file, m.bytes));
+	assert_non_null(strstr(made_why.text, "end behind the section"));
 	make_end(&m);
 }
 
