@@ -1,8 +1,6 @@
 /* Bytes as JSON by a layout: see layout.h. */
 #include "bpf/layout.h"
 
-#include "lib/mem.h"
-
 /* What is being printed. */
 struct print {
 	const struct bpf_layout *layout;

@@ -184,12 +184,9 @@ static void divide_by_number(struct compiler *c, struct division d, int32_t imm)
 		divide_by_minus_1(c, d);
 	} else if (!d.is_signed && (divisor & (divisor - 1)) == 0) {
 		const unsigned shift = (unsigned)__builtin_ctzll(divisor);
-		if (d.modulo && divisor <= 1u << 30)
+		if (d.modulo) /* 2^31 at most, so the mask has 31 bits */
 			x86_alu_imm(e, 0, X86_AND, d.dst, (int32_t)(divisor - 1));
-		else if (d.modulo) { /* 2^31 or 0xffffffff80000000 */
-			x86_mov_imm(e, X_R11, divisor - 1);
-			x86_alu(e, d.w, X86_AND, d.dst, X_R11);
-		} else if (shift)
+		else if (shift)
 			x86_shift_imm(e, d.w, X86_SHR, d.dst, shift);
 		else if (!d.w)
 			x86_mov(e, 0, d.dst, d.dst);

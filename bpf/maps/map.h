@@ -110,7 +110,6 @@ int64_t bpf_map_update(const struct bpf_map *map, const void *key, const void *v
 int64_t bpf_map_delete(const struct bpf_map *map, const void *key);
 
 /* The look-up of this map's type and key size, for compiled code that calls it directly; never NULL. */
-typedef void *bpf_lookup(const struct bpf_map *map, const void *key);
 bpf_lookup *bpf_map_lookup_for(const struct bpf_map *map);
 
 /* The look-ups of single types, which bpf_map_lookup_for chooses from. */

@@ -5,8 +5,6 @@
 #include "lib/bytes.h"
 #include "lib/mem.h"
 
-#define BTF_MAGIC 0xeb9f
-#define BTF_VERSION 1
 #define COMMON 12 /* bytes of struct btf_type in Linux */
 #define CHAIN_MAX 32 /* typedefs of typedefs, arrays of arrays */
 

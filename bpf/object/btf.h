@@ -11,6 +11,10 @@
 
 #include "bpf/program.h"
 
+/* The headers of .BTF and .BTF.ext begin with these. */
+#define BTF_MAGIC 0xeb9f
+#define BTF_VERSION 1
+
 enum btf_kind {
 	BTF_VOID, BTF_INT, BTF_PTR, BTF_ARRAY, BTF_STRUCT, BTF_UNION, BTF_ENUM, BTF_FWD, BTF_TYPEDEF,
 	BTF_VOLATILE, BTF_CONST, BTF_RESTRICT, BTF_FUNC, BTF_FUNC_PROTO, BTF_VAR, BTF_DATASEC, BTF_FLOAT,

@@ -16,9 +16,6 @@
 #include "lib/bytes.h"
 #include "lib/mem.h"
 
-#define BTF_MAGIC 0xeb9f
-#define BTF_VERSION 1
-
 struct ext_header {
 	uint16_t magic;
 	uint8_t version, flags;

@@ -155,6 +155,16 @@ uint32_t elf_find(const struct elf *e, const char *name)
 	return 0;
 }
 
+const struct symbol *elf_symbol(const struct elf *e, const char *name, uint32_t section)
+{
+	for (uint32_t i = 0; i < e->symbol_count; i++) {
+		const struct symbol *s = &e->symbols[i];
+		if (s->section == section && s->type != ELF_SECTION && strcmp(s->name, name) == 0)
+			return s;
+	}
+	return NULL;
+}
+
 uint32_t elf_relocations(const struct section *s)
 {
 	return s->bytes / sizeof(struct elf_rel);

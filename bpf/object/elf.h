@@ -35,8 +35,8 @@ struct symbol {
 	uint8_t type, bind;
 };
 
-/* Types of relocations of BPF that mean something to a loader. */
-enum elf_relocation_type { R_BPF_64_64 = 1, R_BPF_64_ABS64 = 2, R_BPF_64_32 = 10 };
+/* Types of relocations in code (relocate.c). The type of those in .maps is not looked at. */
+enum elf_relocation_type { R_BPF_64_64 = 1, R_BPF_64_32 = 10 };
 
 struct relocation {
 	uint64_t offset; /* in the section that is relocated */
@@ -63,6 +63,9 @@ uint32_t elf_find(const struct elf *e, const char *name);
 /* Relocation i of a section of type ELF_REL, i below elf_relocations(). False: its symbol does not exist. */
 uint32_t elf_relocations(const struct section *s);
 bool elf_relocation(const struct elf *e, const struct section *s, uint32_t i, struct relocation *r);
+
+/* The first symbol of that name in a section, not counting the section's own; NULL: there is none. */
+const struct symbol *elf_symbol(const struct elf *e, const char *name, uint32_t section);
 
 /* Whether the section's name is `name`, or begins with `name` and a dot. */
 bool elf_named(const struct section *s, const char *name);

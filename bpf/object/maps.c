@@ -119,16 +119,6 @@ static bool read_member(struct loader *l, struct bpf_map_def *m, const struct bt
 	return object_refuse(l->why, "map %s: member %.40s is not supported", m->name, member->name);
 }
 
-static const struct symbol *find_symbol(const struct loader *l, const char *name, uint32_t section)
-{
-	for (uint32_t i = 0; i < l->elf.symbol_count; i++) {
-		const struct symbol *s = &l->elf.symbols[i];
-		if (s->section == section && s->type != ELF_SECTION && strcmp(s->name, name) == 0)
-			return s;
-	}
-	return NULL;
-}
-
 static bool read_btf_map(struct loader *l, uint32_t section, const struct btf_type *variables, uint32_t i)
 {
 	struct btf_member v;
@@ -136,7 +126,7 @@ static bool read_btf_map(struct loader *l, uint32_t section, const struct btf_ty
 	if (!btf_section_variable(&l->btf, variables, i, &v))
 		return object_refuse(l->why, ".BTF: member %u of .maps is not a variable", i);
 	/* BTF has no offsets before a linker has filled them in: the symbol has it. */
-	const struct symbol *s = find_symbol(l, v.name, section);
+	const struct symbol *s = elf_symbol(&l->elf, v.name, section);
 	if (!s)
 		return object_refuse(l->why, "map %.60s: no symbol in .maps has this name", v.name);
 	if (!add_map(l, v.name, section, s->value, &m))

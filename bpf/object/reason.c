@@ -2,7 +2,6 @@
 #include "bpf/object/reason.h"
 
 #include "lib/fmt.h"
-#include "lib/mem.h"
 
 static bool printable(char c)
 {

@@ -218,16 +218,6 @@ static uint16_t add_root(struct build *b, uint32_t id, uint32_t bytes)
 	return 0;
 }
 
-static const struct symbol *variable_symbol(const struct loader *l, const char *name, uint32_t section)
-{
-	for (uint32_t i = 0; i < l->elf.symbol_count; i++) {
-		const struct symbol *s = &l->elf.symbols[i];
-		if (s->section == section && s->type != ELF_SECTION && strcmp(s->name, name) == 0)
-			return s;
-	}
-	return NULL;
-}
-
 /* The variables of a section as members. BTF has no places of them before a linker has filled them in: the
  * symbols have. */
 static uint16_t add_section(struct loader *l, struct build *b, const struct bpf_map_def *m, uint32_t section)
@@ -239,7 +229,7 @@ static uint16_t add_section(struct loader *l, struct build *b, const struct bpf_
 	n->bits = 8 * m->value_bytes;
 	for (uint32_t i = 0; i < t.vlen; i++) {
 		struct btf_member v;
-		const struct symbol *s = btf_section_variable(b->btf, &t, i, &v) ? variable_symbol(l, v.name, section) : NULL;
+		const struct symbol *s = btf_section_variable(b->btf, &t, i, &v) ? elf_symbol(&l->elf, v.name, section) : NULL;
 		if (!s || !*v.name || s->value > m->value_bytes ||
 		    !add_type(b, v.type, (struct place){v.name, 8 * s->value, n->bits, 0, BPF_LAYOUT_DEPTH - 1, true})) {
 			start(b->to);

@@ -106,10 +106,9 @@ bool scalar_deduce(struct scalar *s)
 		if (is_empty(s))
 			return false;
 		const struct tnum low = tnum_range(s->umin32, s->umax32);
-		const struct tnum lower = {low.value, low.mask | ~LOW};
 		const struct tnum before = s->t;
 		if (!tnum_intersect(s->t, tnum_range(s->umin, s->umax), &s->t) ||
-		    !tnum_intersect(s->t, (struct tnum){lower.value & ~lower.mask, lower.mask}, &s->t))
+		    !tnum_intersect(s->t, (struct tnum){low.value, low.mask | ~LOW}, &s->t))
 			return false;
 		if (round && before.mask == s->t.mask)
 			break;

@@ -16,8 +16,6 @@ struct tnum {
 	uint64_t value, mask;
 };
 
-#define TNUM_UNKNOWN ((struct tnum){0, UINT64_MAX})
-
 static inline struct tnum tnum_const(uint64_t v) { return (struct tnum){v, 0}; }
 
 /* The smallest tnum that contains min to max, min <= max. */

@@ -315,7 +315,7 @@ static void slot(uint64_t offset, unsigned section, uint64_t value, const char *
 	const uint32_t types[] = {make_number(&m, 3), make_number(&m, 4), make_number(&m, 4), make_int(&m)};
 	const uint32_t b = map_at("jumps", 64, 4, names, types);
 	make_datasec(&m, ".maps", 2, (uint32_t[]){a, b});
-	make_relocation(&m, 2, offset, R_BPF_64_ABS64,
+	make_relocation(&m, 2, offset, 2 /* R_BPF_64_ABS64 */,
 	                make_symbol(&m, "x", ELF_FUNC, ELF_WEAK, section, value, 0));
 	m.symbols[m.symbol_count - 1].info = ELF_WEAK << 4;
 	make_expect(&m, reason);

@@ -205,6 +205,22 @@ static void kept_registers(void **s)
 	assert_int_equal(RUN(100, 7, MOV_K(0, 5), ALU64_X(BPF_DIV, 1, 2), ALU64_X(BPF_ADD, 0, 1), EXIT), 14 + 5);
 }
 
+/* By constants that are powers of two: masks and shifts. As a number of 64 bits the last one is negative, and no power. */
+static void divided_by_powers(void **s)
+{
+	(void)s;
+	static const int32_t powers[] = {1, 2, 1 << 30, INT32_MIN};
+	const uint64_t x = 0xfedcba98f6543217;
+	for (size_t n = 0; n < ARRAY_LEN(powers); n++) {
+		const uint32_t by = (uint32_t)powers[n];
+		const uint64_t wide = (uint64_t)(int64_t)powers[n];
+		assert_int_equal(RUN(x, 0, MOV_X(0, 1), ALU32_K(BPF_MOD, 0, powers[n]), EXIT), (uint32_t)x % by);
+		assert_int_equal(RUN(x, 0, MOV_X(0, 1), ALU32_K(BPF_DIV, 0, powers[n]), EXIT), (uint32_t)x / by);
+		assert_int_equal(RUN(x, 0, MOV_X(0, 1), ALU64_K(BPF_MOD, 0, powers[n]), EXIT), x % wide);
+		assert_int_equal(RUN(x, 0, MOV_X(0, 1), ALU64_K(BPF_DIV, 0, powers[n]), EXIT), x / wide);
+	}
+}
+
 /* A comparison of lower halves stands for one of 64 bits only while the upper halves are known to be 0. */
 static void narrow_comparisons(void **s)
 {
@@ -564,7 +580,7 @@ int main(void)
 		cmocka_unit_test(many_jumps), cmocka_unit_test(helper_calls), cmocka_unit_test(callee_saved),
 		cmocka_unit_test(functions), cmocka_unit_test(array_lookups), cmocka_unit_test(overwritten_key),
 		cmocka_unit_test(large_key), cmocka_unit_test(partly_overwritten_key), cmocka_unit_test(kept_registers),
-		cmocka_unit_test(narrow_comparisons),
+		cmocka_unit_test(narrow_comparisons), cmocka_unit_test(divided_by_powers),
 		cmocka_unit_test(tail_calls), cmocka_unit_test(context), cmocka_unit_test(compare_and_exchange),
 		cmocka_unit_test(fetch_loops), cmocka_unit_test(dead_code),
 	};
