@@ -81,6 +81,64 @@ static void chains(void **s)
 	rig_map_free(rig);
 }
 
+/* The other core replaces an entry, and its next insertion, into another bucket, gets the memory of the old one. */
+static void other_core_replaces(void)
+{
+	if (loads_left--)
+		return;
+	bpf_look = NULL;
+	bpf_core = 1;
+	assert_int_equal(bpf_map_update(map, taken, &(uint64_t){77}, BPF_EXIST), 0);
+	assert_int_equal(bpf_map_update(map, put_in[0], &(uint64_t){1000}, BPF_NOEXIST), 0);
+	bpf_core = 0;
+}
+
+/* As look_up, of key number k while number `out` is replaced. Each key has its number as its value. */
+static bool look_up_replaced(unsigned k, unsigned out, unsigned n)
+{
+	uint8_t key[8];
+	chain_key(0, k, key);
+	loads_left = n;
+	bpf_core = 0;
+	bpf_look = other_core_replaces;
+	const uint64_t *at = bpf_map_lookup(map, key);
+	const bool acted = !bpf_look;
+	bpf_look = NULL;
+	assert_true(at && *at == (acted && k == out ? 77 : k));
+	if (acted) {
+		bpf_core = 1;
+		assert_int_equal(bpf_map_delete(map, put_in[0]), 0);
+		assert_int_equal(bpf_map_update(map, taken, &(uint64_t){out}, BPF_EXIST), 0);
+	}
+	return acted;
+}
+
+static void replacements(void **s)
+{
+	(void)s;
+	const unsigned keys = 24;
+	struct rig_map *rig = rig_map(BPF_MAP_HASH, 8, 8, 200);
+	unsigned acted = 0;
+	map = &rig->map;
+	rig->map.hash_key[1] = 1;
+	bpf_core = 1;
+	for (unsigned k = 0; k < keys; k++) {
+		uint8_t key[8];
+		chain_key(0, k, key);
+		assert_int_equal(bpf_map_update(map, key, &(uint64_t){k}, BPF_ANY), 0);
+	}
+	chain_key(1, 100, put_in[0]);
+	for (unsigned k = 0; k < keys; k++)
+		for (unsigned out = 0; out < keys; out++) {
+			chain_key(0, out, taken);
+			for (unsigned n = 0; look_up_replaced(k, out, n); n++)
+				acted++;
+		}
+	assert_true(acted > 1000);
+	bpf_core = 0;
+	rig_map_free(rig);
+}
+
 static void prefix(uint8_t *key, uint32_t bits, uint32_t address)
 {
 	memcpy(key, &bits, 4);
@@ -128,6 +186,6 @@ static void tries(void **s)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(chains), cmocka_unit_test(tries)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(chains), cmocka_unit_test(replacements), cmocka_unit_test(tries)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
