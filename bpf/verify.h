@@ -32,16 +32,16 @@ struct bpf_verdict {
 /*
  * Verifies one program of an object with `map_count` maps. notes has program->count entries and is
  * filled for the compiler. memory is working space: BPF_VERIFY_MEMORY bytes are enough for the default
- * limits; less memory only refuses more. memory_bytes: of BPF_CONTEXT_MEMORY.
+ * limits; with less, fewer programs are accepted. memory_bytes: of BPF_CONTEXT_MEMORY.
  *
  * The caller promises that the value of a map with is_data and BPF_F_RDONLY_PROG stays def->initial as long
  * as the program may run: the verifier takes it for a constant. Nobody, an operator included, may write it.
  *
- * bpf_verify does it in one go; bpf_verify_begin and bpf_verify_go do it in slices, for a caller that has other
- * duties: after bpf_verify_begin, which returns NULL if even the beginning finds no memory, call bpf_verify_go
- * until it returns true: *verdict is final. Meanwhile all that bpf_verify_begin was given belongs to the
- * verification, also what the memory's range contains; to stop early, forget it. `steps` bounds a call: about
- * as many instructions looked at. A call takes up to some milliseconds more with BPF_INSNS_MAX instructions.
+ * bpf_verify, which only tests use, returns with the final verdict. The image verifies in slices:
+ * bpf_verify_begin returns NULL, with *verdict final, if there is no memory even to begin. Else call bpf_verify_go
+ * until it returns true: then *verdict is final. Until then the arguments of bpf_verify_begin and the bytes of the
+ * memory belong to the verification. To stop early, call no more. `steps` bounds a call: about as many
+ * instructions are looked at. A call takes up to some milliseconds more with BPF_INSNS_MAX instructions.
  *
  * Time: an ordinary filter of 4,000 instructions takes some milliseconds. The worst input known (as many
  * states as steps) takes about a second before it is refused; test_bpf_verify prints both.

@@ -8,9 +8,9 @@
  *
  * Invariants
  *   1. The code writes no register that the C convention lets the callee keep, but what it saves.
- *   2. It never runs into bytes that are not its own: behind an instruction that is not a jump at the end
- *      of a function there is INT3, and so in place of instructions that no path leads to.
- *   3. Nothing is emitted for an instruction that is not known: the compiler refuses the program.
+ *   2. Execution never leaves the code at its end: INT3 follows a function whose last instruction is no jump, and
+ *      stands in place of instructions that no path leads to.
+ *   3. A program with an unknown instruction is refused.
  */
 #include "bpf/compiler/compiler.h"
 #include "lib/fmt.h"
@@ -218,7 +218,7 @@ static uint32_t emit_one(struct compiler *c)
 	return done;
 }
 
-/* Begins a pass, or, if nothing has moved in the last one, returns false: that was it. */
+/* Begins a pass. False: nothing has moved in the last one, so its code is final. */
 static bool begin_pass(struct compiler *c)
 {
 	if (!c->moved)

@@ -71,10 +71,10 @@ struct compiler {
 	bool failed;
 	struct bpf_reason *why;
 	struct bpf_code *code;
-	/* where the slice before has paused */
+	/* where the last slice paused */
 	unsigned pass;
-	unsigned in_hand;      /* function; function_count: the pass has ended */
-	uint32_t next;         /* instruction of it, if `now` */
+	unsigned in_hand;      /* function that is being compiled; function_count: the pass has ended */
+	uint32_t next;         /* its next instruction, if `now` is set */
 	bool moved;            /* in this pass something moved */
 };
 

@@ -135,7 +135,8 @@ static void find_value(struct compiler *c, uint32_t call, int16_t offset)
 	if ((bpf_class(insn) == BPF_ST || number_of(c, store, insn->src, &l->number)) &&
 	    (uint64_t)l->number * compile_map(c, call)->value_stride <= 0x7fffffff) {
 		l->key = KEY_NUMBER;
-	} else if (bpf_class(insn) == BPF_STX && insn->src != BPF_R10 && !touched(c, store, call, 1u << insn->src, false)) {
+	} else if (bpf_class(insn) == BPF_STX && insn->src != BPF_R10 &&
+	           !touched(c, store, call, 1u << insn->src, false)) {
 		l->key = KEY_REGISTER;
 		l->reg = insn->src;
 	}

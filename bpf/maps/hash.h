@@ -184,7 +184,8 @@ static inline uint32_t hash_slots(const struct hash_bucket *b, uint16_t tag)
 }
 
 /* The entry of the key, or HASH_NONE. Takes no lock. n is key_bytes. */
-static inline __attribute__((always_inline)) uint32_t hash_find(const struct bpf_map *map, const uint8_t *key, uint32_t n)
+static inline __attribute__((always_inline)) uint32_t hash_find(const struct bpf_map *map, const uint8_t *key,
+                                                                uint32_t n)
 {
 	const uint64_t hash = hash_of(map, key, n);
 	struct hash_bucket *const b = hash_bucket(map, hash_bucket_of(map, hash));
@@ -241,7 +242,7 @@ struct hash_place {
 	unsigned chained; /* entries of the chain, if the link is nowhere */
 };
 
-/* The place of the link to entry `index` in bucket b. For who holds the lock or owns the entry. */
+/* The place of the link to entry `index` in bucket b. The caller holds the lock or owns the entry. */
 struct hash_place hash_place_of(const struct bpf_map *map, struct hash_bucket *b, uint32_t index);
 
 /* Takes the link at `place` out of the bucket, whose lock `me` holds. */
@@ -251,7 +252,7 @@ void hash_unlink(const struct bpf_map *map, struct hash_bucket *b, struct hash_p
 uint32_t hash_pop(const struct bpf_map *map, unsigned me);
 /* Gives `other` of me to a free list. */
 void hash_push(const struct bpf_map *map, unsigned me);
-/* LRU: evicts an entry, which is then `other` of me, who holds the lock of bucket `locked`. */
+/* LRU: evicts an entry, which is then `other` of me. me holds the lock of bucket `locked`. HASH_NONE: none was found. */
 uint32_t hash_evict(const struct bpf_map *map, unsigned me, uint32_t locked);
 
 #endif

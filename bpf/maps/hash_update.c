@@ -24,8 +24,8 @@ struct hash_place hash_place_of(const struct bpf_map *map, struct hash_bucket *b
 }
 
 /* The place of the key; the caller holds the bucket's lock. *index is the entry's. */
-static struct hash_place place_of_key(const struct bpf_map *map, struct hash_bucket *b, uint16_t tag, const uint8_t *key,
-                                      uint32_t *index)
+static struct hash_place place_of_key(const struct bpf_map *map, struct hash_bucket *b, uint16_t tag,
+                                      const uint8_t *key, uint32_t *index)
 {
 	for (uint32_t m = hash_slots(b, tag); m != 0; m &= m - 1) {
 		const unsigned s = (unsigned)__builtin_ctz(m) / 2;
@@ -262,8 +262,9 @@ static int64_t insert(const struct bpf_map *map, uint32_t bucket, uint16_t tag, 
 	return 0;
 }
 
-/* Per-CPU, and the key is there: 0, or what the flags say. HASH_NONE in *index: it is not there. */
-static int64_t update_in_place(const struct bpf_map *map, uint32_t index, const void *value, uint64_t flags, unsigned core)
+/* Of a per-CPU map whose entry `index` has the key: sets the value of that core. */
+static int64_t update_in_place(const struct bpf_map *map, uint32_t index, const void *value, uint64_t flags,
+                               unsigned core)
 {
 	if (flags == BPF_NOEXIST)
 		return BPF_EEXIST;

@@ -53,8 +53,8 @@ static inline __attribute__((always_inline)) bool covers(const struct lpm_entry 
 
 /* The entries that the walk along data passes, the shortest first. seen has room for one a node, a leaf, and
  * four. Returns their number. */
-static inline __attribute__((always_inline)) unsigned walk(const struct bpf_map *map, const uint8_t *data, uint32_t bits,
-                                                           uint32_t *seen)
+static inline __attribute__((always_inline)) unsigned walk(const struct bpf_map *map, const uint8_t *data,
+                                                           uint32_t bits, uint32_t *seen)
 {
 	unsigned n = 0;
 	uint32_t node = 0, depth = 0;

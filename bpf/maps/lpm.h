@@ -83,7 +83,10 @@ static inline struct lpm_entry *lpm_entry(const struct bpf_map *map, uint32_t en
 static inline uint32_t lpm_bits(const struct bpf_map *map) { return 8 * (map->key_bytes - 4); }
 
 /* Bits depth to depth + 3 of the data. */
-static inline unsigned lpm_nibble(const uint8_t *data, uint32_t depth) { return data[depth / 8] >> (4 - (depth & 4)) & 15; }
+static inline unsigned lpm_nibble(const uint8_t *data, uint32_t depth)
+{
+	return data[depth / 8] >> (4 - (depth & 4)) & 15;
+}
 
 /* The place in `inner` of a prefix of `bits` bits, 0 to 3, whose next four bits are `nibble`. */
 static inline unsigned lpm_inner(unsigned bits, unsigned nibble) { return 1u << bits | nibble >> (4 - bits); }

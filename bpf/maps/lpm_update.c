@@ -238,12 +238,12 @@ int64_t lpm_delete(const struct bpf_map *map, const void *key, unsigned me)
 /* Does the path along the entry's data pass the node? */
 static bool passes(const struct bpf_map *map, uint32_t entry, uint32_t node)
 {
+	const uint8_t *data = lpm_entry(map, entry)->data;
 	uint32_t at = 0, depth = 0;
 	do {
 		if (at == node)
 			return true;
-	} while (lpm_child_node(map, get(&lpm_node(map, at)->slot[lpm_nibble(lpm_entry(map, entry)->data, depth)].child), depth,
-	                        &at, &depth));
+	} while (lpm_child_node(map, get(&lpm_node(map, at)->slot[lpm_nibble(data, depth)].child), depth, &at, &depth));
 	return false;
 }
 

@@ -18,9 +18,13 @@ static uint8_t *element(const struct bpf_map *map, uint8_t *values, const void *
 
 void *bpf_array_lookup(const struct bpf_map *map, const void *key) { return element(map, map->shared, key); }
 
-void *bpf_percpu_array_lookup(const struct bpf_map *map, const void *key) { return element(map, map->own[bpf_core], key); }
+void *bpf_percpu_array_lookup(const struct bpf_map *map, const void *key)
+{
+	return element(map, map->own[bpf_core], key);
+}
 
-static int64_t array_update(const struct bpf_map *map, const void *key, const void *value, uint64_t flags, unsigned core)
+static int64_t array_update(const struct bpf_map *map, const void *key, const void *value, uint64_t flags,
+                            unsigned core)
 {
 	const bool percpu = map->type == BPF_MAP_PERCPU_ARRAY;
 	if ((percpu ? flags : flags & ~(uint64_t)BPF_F_LOCK) > BPF_EXIST)
@@ -216,7 +220,7 @@ void *bpf_map_value(const struct bpf_map *map, const void *key, unsigned core)
 	if (core >= map->cores)
 		return NULL;
 	switch (map->type) {
-	case BPF_MAP_LRU_HASH: /* an operator's look is no use that keeps an entry */
+	case BPF_MAP_LRU_HASH: /* a look-up by an operator does not mark the entry as used */
 		i = hash_find_any(map, key);
 		return i == HASH_NONE ? NULL : (uint8_t *)hash_entry(map, i) + map->value_at;
 	case BPF_MAP_PERCPU_HASH:

@@ -11,18 +11,18 @@
  * - `own[c]`: of core c: written by that core, and by the control core: values when an operator asks,
  *   and how far it has read a ring buffer. Per-CPU hashes have their keys in `shared`, as in Linux,
  *   where a key that one core inserts is there for all, and their values here.
- * struct bpf_map itself is published memory: data cores read it and cannot write it. So a program, or a
- * data core gone mad, damages values, chains and locks, but no address: every index that lies in shared
+ * struct bpf_map itself is published memory: data cores read it and cannot write it. So a data core that writes at
+ * random damages values, chains and locks, but no address: every index that lies in shared
  * or own memory is checked against the map's shape before it is used, and every loop has a bound.
  *
  * Concurrency
  * - A look-up takes no lock. An entry that another core deletes meanwhile may be reused under the
- *   reader, as in Linux' preallocated maps: who holds a value's address sees old or new bytes, never
- *   memory outside the map.
+ *   reader, as in Linux' preallocated maps: a program that holds a value's address sees old or new bytes,
+ *   never memory outside the map.
  * - Update and delete lock one bucket, or one trie. The lock's word has the number of the core that
  *   holds it; a restarted core calls bpf_map_recover, which completes or undoes what its predecessor
  *   was doing and releases what it held. So a core's failure loses no map and no entry.
- * - Nobody waits for ever: an update that cannot get the lock returns -16 (EBUSY), as in Linux.
+ * - Waiting is bounded: an update that cannot get the lock returns -16 (EBUSY), as in Linux.
  * - Updates of hashes and tries put a new entry in the old one's place, as in Linux: a look-up sees the
  *   old value or the new one, never a mixture. Arrays and per-CPU hashes are written in place.
  * - Atomic instructions on values work between cores; ordinary ones race, as in Linux.
@@ -80,7 +80,7 @@ struct bpf_map {
 /* False: no map of this shape can be made; why says what is wrong with it. */
 bool bpf_map_check(const struct bpf_map_def *def, struct bpf_reason *why);
 
-/* Who writes `shared`. Maps that hold addresses of code, or ports and cores to send to, are written by the
+/* Which cores write `shared`. Maps that hold addresses of code, or ports and cores to send to, are written by the
  * control core alone: a program cannot change them, in Linux neither. */
 enum bpf_place { BPF_PLACE_ALL, BPF_PLACE_CONTROL };
 enum bpf_place bpf_map_place(const struct bpf_map_def *def);
@@ -141,15 +141,15 @@ int64_t bpf_perf_output(const struct bpf_map *map, uint64_t flags, const void *d
  * program has not yet committed it. */
 const void *bpf_ring_next(const struct bpf_map *map, unsigned core, uint32_t *bytes);
 void bpf_ring_release(const struct bpf_map *map, unsigned core);
-/* Records that did not fit, since the map was made. */
+/* Records that did not fit since the map was made, plus the number of times that a damaged ring was emptied. */
 uint64_t bpf_ring_lost(const struct bpf_map *map, unsigned core);
 
 /* Sets the code of slot `index` of a program array; 0: none. BPF_E2BIG: there is no such slot. */
 int64_t bpf_prog_array_set(const struct bpf_map *map, uint32_t index, uint64_t code);
 
-/* The key behind `key` in an order of the map's own, or the first one if key is NULL; false: the end. As
- * BPF_MAP_GET_NEXT_KEY: if `key` is gone, it starts again; so a walk while programs write, or of a damaged
- * map, may meet keys twice and more. Its caller sets a bound, such as map->entries. */
+/* Copies the key behind `key`, in an order of the map's own, to next; NULL: the first one. False: there is none. As
+ * BPF_MAP_GET_NEXT_KEY: if `key` is gone, the walk starts again. So a walk while programs write, or of a damaged
+ * map, may meet keys more than once. The caller sets a bound, such as map->entries. */
 bool bpf_map_next(const struct bpf_map *map, const void *key, void *next);
 
 /* The value under key as core `core` sees it; `core` matters for per-CPU maps only. NULL: none. */

@@ -152,7 +152,8 @@ static bool result(struct verifier *v, const struct call *c)
 	case BPF_RETURN_RESERVED_OR_NULL:
 		if (v->reserved_count == RESERVED_MAX)
 			return verifier_refuse(v, "the program holds more than %u pieces of reserved memory", RESERVED_MAX);
-		*r0 = (struct value){.kind = RESERVED_OR_NULL, .range = (int32_t)c->reserve, .id = ++v->last_id, .s = scalar_const(0)};
+		*r0 = (struct value){.kind = RESERVED_OR_NULL, .range = (int32_t)c->reserve, .id = ++v->last_id,
+		                     .s = scalar_const(0)};
 		v->reserved[v->reserved_count++] = r0->id;
 		return true;
 	default:

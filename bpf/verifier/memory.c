@@ -61,7 +61,6 @@ static bool map_allows(struct verifier *v, unsigned r, enum access access)
 	return true;
 }
 
-/* Memory other than stack and context. */
 bool verifier_access(struct verifier *v, unsigned r, int32_t insn_off, uint64_t bytes, enum access access)
 {
 	const struct value *p = verifier_reg(v, r);

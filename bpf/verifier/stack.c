@@ -41,7 +41,7 @@ bool verifier_stack_range(struct verifier *v, unsigned r, int32_t off, uint64_t 
 	return true;
 }
 
-/* Invariant 3. */
+/* Invariant 4 of verifier.h. */
 static bool is_live(struct verifier *v, const struct value *p, int64_t first, int64_t last)
 {
 	const struct needs n = verifier_needs(v, p->frame);

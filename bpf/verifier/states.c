@@ -113,8 +113,8 @@ static bool has_name(const struct entry *e)
 	return e->value.id && (e->value.kind == SCALAR || is_packet(&e->value));
 }
 
-/* A number matters if one of the same name does: what a jump says of one it says of both. Drops names that
- * are borne once. */
+/* A number matters if one of the same name does: what a jump says of one it says of both. Drops names that only one
+ * entry has. */
 static void resolve_names(struct verifier *v, struct record *r)
 {
 	v->id_stamp++;
@@ -140,7 +140,7 @@ static void resolve_names(struct verifier *v, struct record *r)
 	}
 }
 
-/* Of all that could matter, but names: equal states have equal hashes. */
+/* The hash of all that could matter except names: equal states have equal hashes. */
 static void hash(struct record *r)
 {
 	r->hash = r->depth;

@@ -32,7 +32,7 @@
 
 #define SLOTS (BPF_STACK / 8)
 #define RESERVED_MAX 8                 /* reserved memory that a program holds at the same time */
-#define OFFSET_MAX ((int64_t)1 << 29)  /* farther no pointer is moved */
+#define OFFSET_MAX ((int64_t)1 << 29)  /* a pointer is moved by no more */
 #define NOTHING_PROVED ((int32_t)(1u << 31))
 #define PACKET_OFFSET_MAX 0xffff       /* as in Linux: a longer packet's end is not reachable by pointers */
 
@@ -66,7 +66,7 @@ struct value {
 	struct scalar s; /* SCALAR: the number; pointers: what was added to the base, besides off */
 };
 
-/* Of each byte of the stack. */
+/* What a byte of the stack holds. */
 enum byte_kind { BYTE_NONE, BYTE_ANY, BYTE_ZERO, BYTE_SPILLED };
 
 /* Eight bytes of the stack. BYTE_SPILLED: the lower bytes of `spilled`, from byte 0 on; all eight if it is a
@@ -152,7 +152,7 @@ struct record {
 	uint8_t depth;
 	uint8_t given_stack; /* bit n: frame n */
 	uint8_t reserved_count;
-	bool taken;          /* of a branch to be taken later: it is the way that jumps */
+	bool taken;          /* of a pushed branch: it jumps */
 	struct entry entry[];
 };
 
@@ -192,7 +192,7 @@ struct verifier {
 	struct record *parent;
 	uint32_t since;      /* steps since `parent` */
 
-	/* Saved states from the front, branches to be taken later from the back. */
+	/* Memory for records: saved states from the front, pushed branches from the back. */
 	uint8_t *front, *back, *pending_end;
 	struct record *scratch; /* for comparisons */
 	struct id_use *ids;     /* states.c */
@@ -252,7 +252,7 @@ size_t verifier_scratch_bytes(void);
 void verifier_scratch(struct verifier *v, uint8_t *memory); /* so many zeroed bytes */
 enum visit { VISIT_NEW, VISIT_KNOWN, VISIT_REFUSED };
 enum visit verifier_visit(struct verifier *v);
-/* The state before the jump v->insn, to be continued at its target, or at the next instruction. */
+/* Saves the state before the jump v->insn, to be continued later at its target (taken), or at the next instruction. */
 bool verifier_push(struct verifier *v, bool taken);
 bool verifier_pop(struct verifier *v, bool *taken); /* false: nothing is left */
 void verifier_path_ends(struct verifier *v);
@@ -286,9 +286,10 @@ bool verifier_helper(struct verifier *v, const struct bpf_insn *i);
 bool verifier_call(struct verifier *v, const struct bpf_insn *i);
 enum step verifier_exit(struct verifier *v);
 
-/* Memory that a helper reads or fills, `least` to `most` bytes behind the pointer in register r. */
 enum access { ACCESS_READ, ACCESS_WRITE, ACCESS_FILL };
-bool verifier_access(struct verifier *v, unsigned r, int32_t off, uint64_t most, enum access access);
+/* An access to `bytes` bytes at register r + off: memory other than stack and context. */
+bool verifier_access(struct verifier *v, unsigned r, int32_t off, uint64_t bytes, enum access access);
+/* Memory that a helper reads or fills: `least` to `most` bytes from register r on. packet: it may lie in the packet. */
 bool verifier_helper_memory(struct verifier *v, unsigned r, uint64_t least, uint64_t most, enum access access,
                             bool packet);
 

@@ -1,9 +1,9 @@
 /*
  * The walk: every path of the program, depth first, and bpf_verify itself.
  *
- * Of a jump's two ways one is walked first (taken_first); the other one is pushed. At a join the walk ends if the state
- * is known (states.c). Each instruction counts as a step, and the number of steps is limited, so the walk
- * ends whatever the program is.
+ * A conditional jump has two outcomes: one is walked first (taken_first), the other one is pushed and walked later. At
+ * a join the path ends if a saved state includes its state (states.c). Each instruction counts as a step, and the
+ * number of steps is limited, so the walk of any program ends.
  */
 #include "bpf/insn_text.h"
 #include "bpf/verifier/verifier.h"
@@ -58,10 +58,11 @@ void verifier_decide(struct verifier *v)
 /* A pointer compared with a number in a register: what it tells depends on the number. */
 static bool one_is_null(struct verifier *v, const struct bpf_insn *i)
 {
-	return bpf_source_is_reg(i) && value_is_pointer(verifier_reg(v, i->dst)) != value_is_pointer(verifier_reg(v, i->src));
+	return bpf_source_is_reg(i) &&
+	       value_is_pointer(verifier_reg(v, i->dst)) != value_is_pointer(verifier_reg(v, i->src));
 }
 
-/* The way of a jump. */
+/* Follows one outcome of the conditional jump v->insn. */
 static void go(struct verifier *v, bool taken)
 {
 	verifier_branch(v, &v->insns[v->insn], taken);
@@ -69,10 +70,10 @@ static void go(struct verifier *v, bool taken)
 }
 
 /*
- * The way that does not jump comes first, unless the jump is made if a number is not equal to a constant. Then the
- * state on the way that jumps includes more, and where the ways join the other one ends. A chain of comparisons that
- * meet again would be walked from each of them to its end otherwise. A jump back is a loop's, whose exits should
- * not all be pending at a time.
+ * Which outcome is walked first. It should be the one with the larger state: where both outcomes join, the path of the
+ * other one then ends. Otherwise a chain of comparisons that join again would be walked to its end from each of them.
+ * If a number is compared for being unequal to a constant, the larger state is that of the jump; else the jump comes
+ * second. A jump back is that of a loop. It comes second, too, so that the exits of all rounds are not pending at once.
  */
 static bool taken_first(struct verifier *v, const struct bpf_insn *i)
 {
@@ -186,7 +187,7 @@ static void start_state(struct verifier *v)
 	*verifier_reg(v, BPF_R2) = value_scalar(scalar_const(v->memory_bytes));
 }
 
-/* Everything that the last walk has found out, but which instructions decide. */
+/* Discards all results of the last walk except which instructions decide (insn_info.decides). */
 static void forget(struct verifier *v)
 {
 	v->front = v->first_front;
@@ -262,8 +263,8 @@ static bool start_walk(struct verifier *v)
 	return false;
 }
 
-/* A slice of the walk. A refusal stands even if the walk is void otherwise: only the early ends of other
- * paths are. Returns true when the verdict is final. */
+/* A slice of the walk. A refusal is final even if the walk is void: only paths that ended early are in doubt. Returns
+ * true when the verdict is final. */
 static bool go_walk(struct verifier *v, uint32_t steps)
 {
 	v->pause = (uint64_t)v->verdict->steps + steps;
