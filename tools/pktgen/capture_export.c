@@ -5,7 +5,6 @@
 #include "control/console/serial.h"
 #include "control/console/shell.h"
 #include "dataplane/state.h"
-#include "net/arp.h"
 #include "runtime/walltime.h"
 #include "lib/mem.h"
 #include "tools/pktgen/conduct.h"

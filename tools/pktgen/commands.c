@@ -132,7 +132,7 @@ static void show_report(struct shell *sh)
 		}
 	}
 	if (!results() || output.sh) {
-		shell_print(sh, "%s\n", results() ? "a report is being shown"
+		shell_print(sh, "%s\n", results() ? "a report or a capture is being shown"
 		                                  : "no run and no test yet");
 		return;
 	}
@@ -157,7 +157,7 @@ static void show_capture(struct shell *sh)
 	if (strcmp(sh->argv[0], "base64") != 0)
 		shell_print(sh, "the form is base64\n");
 	else if (output.sh)
-		shell_print(sh, "a report is being shown\n");
+		shell_print(sh, "a report or a capture is being shown\n");
 	else if (capture_export_bytes() > CAPTURE_ON_CONSOLE)
 		shell_print(sh, "the capture takes %llu MiB, and the console shows %llu at most: get "
 		            "/capture.pcapng by HTTP\n", (ull)(capture_export_bytes() >> 20),

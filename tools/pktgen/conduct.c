@@ -1,8 +1,6 @@
 /* See conduct.h. */
 #include "tools/pktgen/conduct.h"
 
-#include "control/console/serial.h"
-#include "control/console/shell.h"
 #include "dataplane/state.h"
 #include "control/host/resolve.h"
 #include "lib/fmt.h"

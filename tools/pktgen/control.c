@@ -6,8 +6,6 @@
 #include "control/config/running.h"
 #include "control/console/serial.h"
 #include "dataplane/state.h"
-#include "control/management/stats.h"
-#include "lib/fmt.h"
 #include "lib/mem.h"
 #include "lib/number.h"
 #include "tools/pktgen/capture_export.h"

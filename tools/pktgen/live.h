@@ -5,7 +5,6 @@
 #define PKTGEN_LIVE_H
 
 #include "control/console/shell.h"
-#include "lib/fmt.h"
 #include "tools/pktgen/report/screen.h"
 
 /* Shows the progress on console sh, which began the run and is busy until its end. Ctrl-C calls

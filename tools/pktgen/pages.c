@@ -9,7 +9,6 @@
 #include "tools/pktgen/pages.h"
 #include "control/console/serial.h"
 #include "dataplane/state.h"
-#include "net/arp.h"
 #include "lib/fmt.h"
 #include "lib/mem.h"
 #include "tools/pktgen/capture_export.h"

@@ -3,7 +3,6 @@
 
 #include "control/console/serial.h"
 #include "control/text/module.h"
-#include "lib/fmt.h"
 #include "net/eth.h"
 
 typedef unsigned long long ull;

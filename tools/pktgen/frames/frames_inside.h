@@ -104,11 +104,11 @@ struct frames_sums {
 #define FRAMES_MIX_SECOND 0x94d049bb133111ebu
 
 /*
- * Passes of machines with AVX2 (frames.vector). state: of the first frame's number; gap: what is added to it
+ * Passes for machines with AVX2 (frames.avx2). state: that of SplitMix64 for the first frame; gap: what is added to it
  * for the next frame.
  *
- * The first patches a random field. False: it cannot. The last replaces sums by checksums, and
- * an L4 checksum of 0 by `zero`.
+ * frames_random_avx2 patches a random field; false: it has not, because no vector code fits the field.
+ * frames_fold_avx2 replaces sums by checksums, and an L4 checksum of 0 by `zero`.
  */
 #ifdef __x86_64__
 #define FRAMES_AVX2 1

@@ -72,7 +72,8 @@ struct histogram_summary {
 void histogram_summarize(const struct histogram *h, struct histogram_summary *out);
 
 /* The value that ppm millionths of the samples do not exceed: number ceil(n * ppm / 10^6) of n
- * sorted samples, the first one for ppm 0. 0 if there are no samples. */
+ * sorted samples, the first one for ppm 0. 0 if there are no samples. Only tests use this function; reports
+ * have the ranks of struct histogram_summary. */
 uint64_t histogram_percentile(const struct histogram *h, uint32_t ppm);
 
 /* Least and greatest value of a cell. */

@@ -17,30 +17,6 @@ static uint64_t units(const struct plan_rate *rate, uint64_t line_bps)
 	return rate->unit == PLAN_PERCENT ? percent_of(line_bps, rate->value) : rate->value;
 }
 
-uint64_t pace_fps(const struct plan_rate *rate, uint64_t line_bps, unsigned len)
-{
-	uint64_t per_second = units(rate, line_bps);
-	switch (rate->unit) {
-	case PLAN_FLAT: return 0;
-	case PLAN_PPS: return per_second;
-	case PLAN_L2_BPS: return per_second / (8 * (uint64_t)(len + PLAN_FCS_BYTES));
-	default: return per_second / (8 * (uint64_t)(len + PLAN_FCS_BYTES + PLAN_WIRE_BYTES));
-	}
-}
-
-uint64_t pace_l1_bps(const struct plan_rate *rate, uint64_t line_bps, unsigned len)
-{
-	uint64_t per_second = units(rate, line_bps);
-	uint64_t wire = 8 * (uint64_t)(len + PLAN_FCS_BYTES + PLAN_WIRE_BYTES);
-	switch (rate->unit) {
-	case PLAN_FLAT: return 0;
-	case PLAN_PPS: return per_second * wire;
-	case PLAN_L2_BPS:
-		return wide_mul_div(per_second, wire, 8 * (uint64_t)(len + PLAN_FCS_BYTES));
-	default: return per_second;
-	}
-}
-
 static unsigned mean_len(const struct plan_stream *s)
 {
 	unsigned sum = 0;
@@ -347,25 +323,8 @@ bool pace_kept(const struct pace *p)
 	return r->forgiven <= allowed && r->worst_lag_ns <= 2 * owed_ns;
 }
 
-void pace_result_clear(struct pace_result *sum)
+void pace_result_clear(struct pace_result *r)
 {
-	memset(sum, 0, sizeof *sum);
-	histogram_clear(&sum->error);
-}
-
-static uint64_t load(const uint64_t *word)
-{
-	return __atomic_load_n(word, __ATOMIC_RELAXED);
-}
-
-void pace_collect(struct pace_result *sum, const struct pace_result *from,
-                  struct histogram *scratch)
-{
-	uint64_t lag = load(&from->worst_lag_ns);
-	sum->sent += load(&from->sent);
-	sum->forgiven += load(&from->forgiven);
-	sum->behind += load(&from->behind);
-	sum->worst_lag_ns = lag > sum->worst_lag_ns ? lag : sum->worst_lag_ns;
-	histogram_copy(scratch, &from->error);
-	histogram_merge(&sum->error, scratch);
+	memset(r, 0, sizeof *r);
+	histogram_clear(&r->error);
 }

@@ -53,7 +53,7 @@ struct pace_rate {
 	uint32_t tolerance_ppm;
 };
 
-/* Written by the sending core. Other cores read single words and copy `error` (pace_collect). */
+/* Written by the sending core. send.c publishes it to other cores (struct run_sent, run_result.pacing). */
 struct pace_result {
 	uint64_t sent;         /* frames */
 	uint64_t forgiven;     /* frames that were due and never sent; an estimate by mean length if
@@ -114,15 +114,7 @@ uint64_t pace_next(const struct pace *p);
 /* Did the flow keep its rate, without a stall or more forgiven frames than the tolerance allows? */
 bool pace_kept(const struct pace *p);
 
-/* pace_collect adds to `sum` the result of another core, which may be writing it. pace_result_clear
- * makes the sum of none. scratch is overwritten. */
-void pace_result_clear(struct pace_result *sum);
-void pace_collect(struct pace_result *sum, const struct pace_result *from,
-                  struct histogram *scratch);
-
-/* A rate in bits a second on the wire, and in frames a second, for frames of len bytes (without
- * FCS) on a port of line_bps. Rounded down; 0 for PLAN_FLAT. */
-uint64_t pace_l1_bps(const struct plan_rate *rate, uint64_t line_bps, unsigned len);
-uint64_t pace_fps(const struct plan_rate *rate, uint64_t line_bps, unsigned len);
+/* The result of no frames. */
+void pace_result_clear(struct pace_result *r);
 
 #endif

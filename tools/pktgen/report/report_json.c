@@ -327,7 +327,7 @@ static void ports(struct report_out *o, const struct report *r)
 		string(o, p->driver);
 		report_put(o, ",\"mac\":\"%s\"", fmt_mac(mac, p->mac));
 		number(o, "bps", p->bps);
-		report_put(o, ",\"stamps\":\"%s\"}", 
+		report_put(o, ",\"stamps\":\"%s\"}",
 		           p->card_stamps ? "software, of probes by the card" : "software");
 	}
 	report_put(o, "]");

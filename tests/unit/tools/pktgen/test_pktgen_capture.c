@@ -345,13 +345,28 @@ static void test_hostile(void **state)
 	}
 }
 
+/* A record that keeps more bytes than its frame has ends its log (invariant 3 of capture.h). */
+static void test_longer_than_frame(void **state)
+{
+	(void)state;
+	file_begin(1);
+	want(0, 100, 0);
+	receive(0, 0, 0, 3, 60, 6 * S);
+	const uint16_t len = 59;
+	const size_t record = sizeof(struct capture_record) + 64;
+	memcpy(memory[0] + record + offsetof(struct capture_record, len), &len, sizeof len);
+	open_file();
+	expect(0, 60, 60, 6 * S);
+	expect_end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one), cmocka_unit_test(test_empty), cmocka_unit_test(test_merged),
 		cmocka_unit_test(test_size), cmocka_unit_test(test_frames),
 		cmocka_unit_test(test_many_unwanted), cmocka_unit_test(test_no_room),
-		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_hostile), cmocka_unit_test(test_longer_than_frame),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
 }
