@@ -544,7 +544,8 @@ static void put_key(struct state *s, unsigned map)
 		put_number(s, BPF_W, KEY_AT, 0x38);           /* 0, 8, up to 56 bits: beyond 32 there are none */
 		put_number(s, BPF_W, KEY_AT + 4, 0x01010101); /* 16 addresses */
 	} else {
-		put_number(s, is_array(map) ? BPF_W : BPF_DW, KEY_AT, is_array(map) ? 7 : GENERATED_KEYS - 1);
+		const int32_t index = below(s, 8) ? 7 : -1; /* of an array; seldom any number */
+		put_number(s, is_array(map) ? BPF_W : BPF_DW, KEY_AT, is_array(map) ? index : GENERATED_KEYS - 1);
 	}
 	point(s, BPF_R2, KEY_AT);
 }

@@ -16,6 +16,7 @@ import pytest
 from conftest import eventually, options, ports
 from launcher import errors, image, password
 from launcher import script as launcher_script
+from launcher.engine import agent
 from launcher.guest import LAUNCHER, PYTHON, parse_counters, parse_interfaces, parse_table
 from layer import runs
 
@@ -240,6 +241,11 @@ WRONG = [
     ["run", "router", "--console", "pigeon"],
     ["run", "router", "--mac", "xyz"],
     ["run", "router", "--media", "usb"],
+    ["run", "router", "--boot", "bios", "--file", "table=/dev/null"],
+    ["run", "router", "--file", "table"],
+    ["image", "--file", "table"],
+    ["image", "--file", "site=/dev/null"],
+    ["image", "--file", "table=/dev/null", "--file", "table=/dev/zero"],
     ["image", "--sign-key", "db.key"],
     ["image", "--sbat", "sbat.csv"],
     ["image", "--sign-key", "db.key", "--sign-cert", "db.pem", "--netboot", "/tmp"],
@@ -334,6 +340,35 @@ def test_missing_things(kernel, tmp_path):
         assert result.returncode == errors.EXIT_MISSING, (arguments, result.stderr)
         assert text in result.stderr
         one_line(result)
+
+
+def test_engine_whose_container_fails(monkeypatch):
+    """The error is the container's, and the namespace goes."""
+    deleted = []
+
+    class Namespace:
+        fd = 0
+
+        def __init__(self, name, run):
+            pass
+
+        def delete(self):
+            deleted.append(True)
+
+    def container(netns):
+        os.close(netns)
+        raise errors.LauncherError("no container")
+
+    monkeypatch.setattr(agent, "Namespace", Namespace)
+    monkeypatch.setattr(agent.process, "Container", container)
+    engine = agent.Agent(argparse.Namespace(local="127.0.0.1", router="127.0.0.1", http_port=9, netns="frr", once=False),
+                         None)
+    with pytest.raises(errors.LauncherError, match="no container"):
+        try:
+            engine.open()
+        finally:
+            engine.close()
+    assert deleted
 
 
 def script(tmp_path, text):

@@ -535,7 +535,8 @@ def _image(arguments):
         install = None
         if arguments.installer:
             whole, install = os.path.join(work, "disk.img"), os.path.join(work, "install")
-            disk.build(whole, disk.LEAST_MIB, arguments.kernel, script.module(arguments, work), on_disk, arguments.menu_timeout)
+            disk.build(whole, disk.LEAST_MIB, arguments.kernel, script.module(arguments, work), on_disk,
+                       arguments.menu_timeout)
             disk.install_file(whole, install)
         what = (arguments.kernel, script.module(arguments, work, install), " ".join(words), arguments.app,
                 arguments.menu_timeout)
@@ -558,17 +559,17 @@ def _demo(arguments):
 
 
 def _demo_bgp(arguments):
-    from . import demo_bgp  # likewise
+    from . import demo_bgp  # here, as in the two below: other commands do without
     return demo_bgp.run(arguments)
 
 
 def _rfc2544(arguments):
-    from . import rfc2544  # likewise
+    from . import rfc2544
     return rfc2544.run(arguments)
 
 
 def _engine(arguments):
-    from .engine import agent  # likewise
+    from .engine import agent
     return agent.run(arguments)
 
 

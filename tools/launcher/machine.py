@@ -131,7 +131,8 @@ def check(options):
     if options.boot == "secure" and not options.image:
         raise usage("--boot secure: needs --image, one that `hayate image --sign-key` has made")
     if options.boot != "kernel" and options.image:
-        for value, name in ((options.config, "--config"), (options.script, "--script"), (options.programs, "--program"), (options.site, "--site"), (options.append, "--append"),
+        for value, name in ((options.config, "--config"), (options.script, "--script"), (options.programs, "--program"),
+                            (options.files, "--file"), (options.site, "--site"), (options.append, "--append"),
                             (options.idle, "--idle"), (options.app != DEFAULT_APP, options.app)):
             if value:
                 raise usage("%s cannot be changed in a ready-made --image; leave --image out and "
@@ -153,6 +154,7 @@ def check(options):
         if not os.access(path, os.R_OK | os.W_OK):
             raise LauncherError("--disk %s: not readable and writable" % path)
     script.programs(options.programs)
+    script.named(options.files)
     if options.script and options.app != "pktgen":
         raise usage("--script: %s takes none, pktgen does" % options.app)
     if options.site and options.app != "web":

@@ -271,8 +271,8 @@ def qemu_command(options, tap_fds=None, boot_image=None, vars_copy=lambda path: 
     if options.boot == "kernel":
         command += ["-kernel", options.image or KERNEL,
                     "-append", "app=%s %s" % (options.app, kernel_options(options))]
-        # SeaBIOS leaves NVMe disks alone that it is not to boot from. Its driver needs memory at the end of that below 4 GiB,
-        # and then calls reserved what QEMU has put the module into.
+        # SeaBIOS leaves NVMe disks alone that it is not to boot from. Its driver needs memory at the end of that below
+        # 4 GiB, and then calls reserved what QEMU has put the module into.
         command += ["-boot", "strict=on"]
         module = options.module or options.config
         if module:

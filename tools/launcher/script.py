@@ -68,7 +68,7 @@ def site(path, work):
 
 def is_joined(options):
     """Does the boot module consist of several files?"""
-    return bool(options.script or options.programs or options.site or getattr(options, "files", None))
+    return bool(options.script or options.programs or options.site or options.files)
 
 
 def named(files):
@@ -77,7 +77,10 @@ def named(files):
     for text in files:
         name, _, path = text.partition("=")
         if not re.fullmatch(r"[A-Za-z0-9_.-]{1,63}", name) or name in ("site", "install") or not path:
-            raise LauncherError("--file %s: NAME=F is expected; NAME has letters, digits, '_', '.' and '-'" % text)
+            raise LauncherError("--file %s: NAME=F is expected; NAME has 1 to 63 letters, digits and characters of _.-, "
+                                "and is neither site nor install" % text, EXIT_USAGE)
+        if name in dict(found):
+            raise LauncherError("--file %s: given twice" % name, EXIT_USAGE)
         found.append((name, path))
     return found
 
@@ -88,7 +91,7 @@ def module(options, work, install=None):
         return options.config
     made = os.path.join(work, "hayate-install.conf" if install else "hayate.conf")
     join(options.config, options.script, made, programs(options.programs),
-         site(options.site, work) if options.site else None, install, named(getattr(options, "files", None) or []))
+         site(options.site, work) if options.site else None, install, named(options.files))
     return made
 
 

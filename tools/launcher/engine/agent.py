@@ -101,7 +101,7 @@ class Agent:
         self.relays = {}  # name: (process id, router's port)
         self.frr = None
         self.repair = 0.0
-        self.namespace = self.container = None
+        self.namespace = self.container = self.links = None
 
     # The namespace.
 
@@ -127,8 +127,9 @@ class Agent:
             return
         if self.container:
             self.container.close()
-        if self.namespace:
+        if self.links and self.namespace:
             self.links.remove_all()
+        if self.namespace:
             self.namespace.delete()
 
     # The page.
