@@ -252,7 +252,7 @@ void hash_unlink(const struct bpf_map *map, struct hash_bucket *b, struct hash_p
 uint32_t hash_pop(const struct bpf_map *map, unsigned me);
 /* Gives `other` of me to a free list. */
 void hash_push(const struct bpf_map *map, unsigned me);
-/* LRU: evicts an entry, which is then `other` of me. me holds the lock of bucket `locked`. HASH_NONE: none was found. */
+/* LRU: evicts an entry, which is then `other` of me. me holds the lock of bucket `locked`. HASH_NONE: there is none. */
 uint32_t hash_evict(const struct bpf_map *map, unsigned me, uint32_t locked);
 
 #endif
