@@ -373,6 +373,21 @@ static void link_follows_cable(void **s)
 	}
 }
 
+/* 8.2.3.5.18, OCD: reading EICR clears only bits 29:16, not the queues' and not bit 30. */
+static void other_causes_clear(void **s)
+{
+	(void)s;
+	const uint32_t causes = 1u << 30 | EICR_LSC | 1u << 3;
+	drive_up();
+	rig_write(GPIE, GPIE_MULTIPLE_MSIX | GPIE_OCD);
+	rig_write(EICS, causes);
+	assert_int_equal(rig_read(EICR) & causes, causes);
+	assert_int_equal(rig_read(EICR) & causes, causes & ~EICR_LSC);
+	rig_write(GPIE, GPIE_MULTIPLE_MSIX);
+	assert_int_equal(rig_read(EICR) & causes, causes & ~EICR_LSC);
+	assert_int_equal(rig_read(EICR) & causes, 0);
+}
+
 static void autoc(void **s)
 {
 	(void)s;
@@ -605,7 +620,7 @@ int main(void)
 		T(auto_mask),           T(high_vectors),
 		T(moderation),          T(statistics),
 		T(wide_counters),       T(odd_statistics),
-		T(register_rules),
+		T(register_rules),      T(other_causes_clear),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

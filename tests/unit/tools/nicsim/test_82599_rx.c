@@ -403,6 +403,22 @@ static void vlan(void **s)
 	take(0);
 }
 
+/* 8.2.3.22.8: a tag comes on top of the longest frame, 1518 bytes with FCS. */
+static void vlan_longest(void **s)
+{
+	(void)s;
+	struct flow flow = {.version = 4, .protocol = 17, .tagged = true, .tci = 5};
+	for (uint32_t bytes = 1517; bytes <= 1519; bytes++) {
+		flow.payload = bytes - 18 - 20 - 8;
+		assert_int_equal(make_ip(f, &flow), bytes);
+		rig_force(f, bytes, 0);
+		assert_int_equal(rig_read(ROC), bytes > 1518);
+		if (bytes <= 1518)
+			assert_int_equal(take(0).bytes, bytes);
+		none(0);
+	}
+}
+
 /* --- checksums --- */
 
 static uint32_t status_of(uint32_t bytes)
@@ -779,7 +795,10 @@ static void line_rate_counters(void **s)
 	assert_int_equal(rig_read(GPRC), 0); /* not in a mapped page */
 	rig_write(RXDCTL, 0);
 	rig_run(100000);
+	const uint64_t missed = rig.m->rx_missed;
 	rig_force(f, numbered(5, 60), 0);
+	assert_int_equal(rig_read(RXMPC), 1); /* QPRDC is in a mapped page */
+	assert_int_equal(rig.m->rx_missed, missed + 1);
 	for (unsigned i = 0; i < 5; i++)
 		take(0);
 	none(0);
@@ -812,6 +831,7 @@ int main(void)
 		T(mac_filters),
 		T(multicast_table),
 		T(vlan),
+		T(vlan_longest),
 		T(checksums),
 		T(checksum_exceptions),
 		T(packet_types),

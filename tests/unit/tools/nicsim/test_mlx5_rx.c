@@ -708,6 +708,36 @@ static void sessions_end(void **s)
 	assert_int_equal(queue_at(cq, 14)[CQE_OP_OWN] >> 4, CQE_RX_ERROR);
 }
 
+/* The flow tag is in the title only, so frames of one session have the same. */
+static void sessions_have_one_tag(void **s)
+{
+	(void)s;
+	struct queue *cq = &net.rx_cq[1];
+	uint8_t odd[64] = {0};
+	odd[MATCH_UDP_PORTS.at + 3] = 1;
+	drive_compressed(1, MINI_CHECKSUM);
+	cmd_new(CREATE_TIR, 0x110, 16);
+	cmd_put_at(CONTEXT_AT, TIRC_RQN, net.rq[1].number);
+	cmd_put_at(CONTEXT_AT, TIRC_TD, net.td);
+	assert_int_equal(cmd_run(), OK);
+	const uint32_t tir = cmd_get(OUT_NUMBER), table = flow_table(0, 4, 0);
+	const uint32_t group = flow_group(table, 0, 7, odd);
+	for (unsigned i = 0; i < 2; i++) {
+		fte_command(table, group, i, i ? odd : (uint8_t[64]){0}, DEST_TIR, tir);
+		cmd_put_at(FTE_AT, FTE_TAG, 5 + i);
+		assert_int_equal(cmd_run(), OK);
+	}
+	flow_root(table);
+	rig_gather();
+	for (unsigned i = 0; i < 6; i++)
+		rig_force(f, make_ip(f, &(struct flow){.version = 4, .protocol = 17, .payload = 40, .dport = i >= 3}), 0);
+	rig_burst();
+	for (unsigned i = 0; i < 6; i += 3) {
+		assert_int_equal(be32(queue_at(cq, i) + CQE_BYTE_COUNT), 3);
+		assert_int_equal(be32(queue_at(cq, i) + CQE_OPCODE_QPN), i ? 6 : 5);
+	}
+}
+
 /* A driver that leaves an old entry unchanged would mistake it for a new one. */
 static void sessions_want_places(void **s)
 {
@@ -1109,7 +1139,7 @@ int main(void)
 		TEST(scattered), TEST(contents), TEST(wrong_sums), TEST(tags), TEST(addresses),
 		TEST(own_frames), TEST(tables), TEST(tables_in_a_burst), TEST(bad_tables),
 		TEST(hashes), TEST(symmetric), TEST(sessions_with_hashes), TEST(sessions_with_sums),
-		TEST(sessions_end), TEST(sessions_want_places), TEST(bad_compression),
+		TEST(sessions_end), TEST(sessions_have_one_tag), TEST(sessions_want_places), TEST(bad_compression),
 		TEST(vouched), TEST(no_buffer_for_it),
 		TEST(bad_memory), TEST(empty_segment), TEST(too_many_given), TEST(flushed),
 		TEST(flushed_by_command), TEST(not_flushed), TEST(faults), TEST(link_goes),

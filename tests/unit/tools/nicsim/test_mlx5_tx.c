@@ -284,13 +284,14 @@ static void checksums(void **s)
 	}
 }
 
-/* The packet is segmented by mss bytes; each segment equals what make_ip would make, except for
- * identification, sequence number and flags. */
+/* The packet, whose length is left open, is segmented by mss bytes; each segment equals what make_ip
+ * would make, except for identification, sequence number and flags. */
 static void segments_of(const struct flow *whole, uint32_t mss)
 {
 	const uint32_t bytes = make_ip(f, whole);
-	const uint32_t l4 = whole->version == 4 ? 34 : 54, tcp = whole->protocol == 6;
-	const uint32_t headers = l4 + (tcp ? 20 : 8);
+	const uint32_t l3 = whole->tagged ? 18 : 14, tcp = whole->protocol == 6;
+	const uint32_t l4 = l3 + (whole->version == 4 ? 20 : 40), headers = l4 + (tcp ? 20 : 8);
+	put_be16(f + l3 + (whole->version == 4 ? 2 : 4), 0);
 	uint8_t *w = wqe_new(WQE_LSO);
 	field_set(w + WQE_ETH, ETH_MSS, mss);
 	field_set(w + WQE_ETH, ETH_CSUM, ETH_CSUM_L3 | ETH_CSUM_L4);
@@ -305,13 +306,13 @@ static void segments_of(const struct flow *whole, uint32_t mss)
 		assert_int_equal(out.bytes, headers + part < 60 ? 60 : headers + part);
 		out.bytes = headers + part; /* without padding */
 		assert_memory_equal(out.data + headers, f + headers + sent, part);
-		const uint8_t *ip = out.data + 14;
+		const uint8_t *ip = out.data + l3;
 		if (whole->version == 4) {
-			assert_int_equal(be16(ip + 2), out.bytes - 14);
+			assert_int_equal(be16(ip + 2), out.bytes - l3);
 			assert_int_equal(be16(ip + 4), 0x1234 + i);
 			assert_int_equal(slow_sum(ip, 20, 0), 0xffff);
 		} else {
-			assert_int_equal(be16(ip + 4), out.bytes - 54);
+			assert_int_equal(be16(ip + 4), out.bytes - l4);
 		}
 		uint32_t pseudo = slow_pseudo(ip, whole->version, whole->protocol, out.bytes - l4);
 		assert_int_equal(slow_sum(out.data + l4, out.bytes - l4, pseudo), 0xffff);
@@ -334,6 +335,8 @@ static void segmentation(void **s)
 	segments_of(&(struct flow){.version = 4, .protocol = 6, .payload = 1000}, 1000);
 	segments_of(&(struct flow){.version = 4, .protocol = 17, .payload = 4100}, 512);
 	segments_of(&(struct flow){.version = 4, .protocol = 6, .payload = 60000}, 536);
+	segments_of(&(struct flow){.version = 4, .protocol = 6, .payload = 3000, .tagged = true, .tci = 5}, 1000);
+	segments_of(&(struct flow){.version = 6, .protocol = 17, .payload = 3000, .tagged = true, .tci = 5}, 512);
 }
 
 /* --- interrupts --- */
@@ -399,6 +402,12 @@ static void moderated(void **s)
 		drive_send(f, 64, 0);
 	}
 	assert_int_equal(rig.irqs[2], 2); /* the fourth */
+	assert_non_null(eq_next(&net.completions));
+	eq_ring(&net.completions, true);
+	for (unsigned i = 0; i < 4; i++)
+		drive_send(f, 64, 0); /* not armed */
+	cq_ring(&net.tx_cq, false); /* four are there already */
+	assert_int_equal(rig.irqs[2], 3);
 }
 
 /* --- errors --- */
