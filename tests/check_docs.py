@@ -4,6 +4,7 @@
     links             files, and headings in them
     names of files    `control/commit/commit.c`, test_tcp.py, docs/pktgen.md
     names of code     `rx_vector`, in ARCHITECTURE.md: whatever has an underscore
+    calls             `tcp_ack` → `tcp_queue_ack`, in ARCHITECTURE.md: the body of the first names the second
     make TARGET       targets, the tests of T="…", the entries of F=…
     bench.py --only   the parts of tests/bench/bench.py
     pytest … -k WORD  the files, and tests that have the word in their names
@@ -31,6 +32,10 @@ TEST = re.compile(r"(?<![\w/])(test_\w+\.(?:py|c))\b")
 # Build products, and files of other projects.
 FOREIGN = re.compile(r"^(build|boot/grub|srv|dev|proc|sys|etc|usr|var|tmp|drivers/net|net/core|examples/l3fwd)/")
 WORD = re.compile(r"`([a-z][a-z0-9]*(?:_[a-z0-9]+)+)(?:\(\))?`")
+CALLS = re.compile(r"`\w+`(?: → `\w+`)+")
+NO_CODE = re.compile(r"/\*.*?\*/|__attribute__\(\((?:[^()]|\([^()]*\))*\)\)", re.S)  # comments and attributes
+# A function with its body: up to a brace at the begin of a line, or in one line.
+FUNCTION = re.compile(r"^(?![\s#}])[^;{}=\n]*?\b(\w+)\([^;{}]*\)\s*\{(?:\n(.*?)^\}|([^\n]*)\}$)", re.M | re.S)
 SOURCES = (".c", ".h", ".asm", ".py", ".mk", ".sh", ".ld", ".awk", "Makefile")
 CLONE = "hayate/"  # a clone's folder, as a guide calls it
 TESTS = ("tests/*", "tests/unit/**", "tests/fuzz/*")
@@ -90,6 +95,16 @@ class Tree:
         return found
 
     @functools.lru_cache(None)
+    def bodies(self):
+        """{function: the words of the bodies of all functions of that name}, without tests."""
+        found = {}
+        for path in self.files("**/*.[ch]"):
+            if not path.startswith(("tests/", "build/")):
+                for name, *body in FUNCTION.findall(NO_CODE.sub("", self.text(path))):
+                    found.setdefault(name, set()).update(re.findall(r"\w+", "".join(body)))
+        return found
+
+    @functools.lru_cache(None)
     def unit_tests(self):
         """Those with a file of their own, and those that run another's main()."""
         return {os.path.basename(path)[5:-2] for path in self.files("tests/unit/**/test_*.c")} | \
@@ -144,6 +159,15 @@ def check_words(tree, path, text):
             yield match.start(), match[1], match[1] in tree.words()
 
 
+def check_calls(tree, path, text):
+    if path == "ARCHITECTURE.md":
+        for match in CALLS.finditer(text):
+            names = re.findall(r"\w+", match[0])
+            for caller, called in zip(names, names[1:]):
+                if caller in tree.bodies():  # not a macro, and not in assembly
+                    yield match.start(), caller + " calling " + called, called in tree.bodies()[caller]
+
+
 def check_make(tree, line):
     line = re.sub(r"\bmake -C \S+", "make", line)
     for match in re.finditer(r"(?:^|[\s;&(])make((?:\s+(?:[A-Z]+=(?:\"[^\"]*\"|\S+)|-\S+|[a-z][\w-]*))+)", line):
@@ -185,7 +209,8 @@ def check(root):
     for path in tree.documents():
         text = tree.text(path)
         found = [(text.count("\n", 0, at) + 1, what, well)
-                 for rule in (check_links, check_names, check_words) for at, what, well in rule(tree, path, text)]
+                 for rule in (check_links, check_names, check_words, check_calls)
+                 for at, what, well in rule(tree, path, text)]
         found += [(number, what, well) for number, line in code_of(text)
                   for rule in (check_make, check_programs) for what, well in rule(tree, line)]
         good += sum(well for _, _, well in found)
@@ -206,7 +231,8 @@ FILES = {
     "tools/hayate": "import sys\nsys.exit(0 if print('  --cpus N, -o FILE') or sys.argv[1:] == "
                     "['run', '--help'] else 122)\n",
     "docs/a.md": "# One\n\n## Two words, `code`\n",
-    "net/ip4.c": "int ip4_check(void);\n",
+    "net/ip4.c": "int ip4_check(void);\nint ip4_input(int a,\n              int b)\n{\n\treturn ip4_check();\n}\n"
+                 "static __attribute__((cold)) int none(void) { return sum(); /* ip4_check */ }\n",
 }
 RIGHT = ["[a](docs/a.md#two-words-code)", "[b](#top)", "[c](https://example.org/x.md)", "net/ip4.c", "test_tcp.py",
          "`make image`", "`make unit T=\"arp\"`", "`make fuzz F=ip4`",
@@ -216,6 +242,8 @@ RIGHT = ["[a](docs/a.md#two-words-code)", "[b](#top)", "[c](https://example.org/
 WRONG = ["[a](docs/b.md)", "[a](docs/a.md#three)", "[b](#bottom)", "net/ip9.c", "test_gone.py", "`make love`",
          "```\nmake all\nmake war\n```", "`tests/bench/bench.py --only udp`", "`tools/hayate run x --gone`",
          "`tools/hayate fly`", "`pytest tests/system/test_tcp.py -k reply`"]
+ARCHITECTURE = [("`ip4_check`", True), ("`ip4_gone`", False), ("`ip4_input` → `ip4_check`", True),
+                ("`none` → `sum`", True), ("`none` → `ip4_check`", False), ("`ip4_input` → `ip4_check` → `sum`", True)]
 TARGETS = "unit: x\nfuzz: x\n"
 WRONG_VALUES = ["`make unit T=\"arp gone\"`", "`make fuzz F=gone`"]
 
@@ -234,9 +262,9 @@ def self_test():
     failures = ["right, but refused: %s: %s" % (line, judged(line)) for line in RIGHT if judged(line)]
     failures += ["wrong, but passed: %s: %s" % (line, judged(line)) for line in WRONG + WRONG_VALUES
                  if len(judged(line)) != 1]
-    failures += ["words: " + line for line, good in (("`ip4_check`", True), ("`ip4_gone`", False))
+    failures += ["ARCHITECTURE.md: " + line for line, good in ARCHITECTURE
                  if (judged(line, "ARCHITECTURE.md") == []) != good]
-    return 2 + len(RIGHT + WRONG + WRONG_VALUES), failures
+    return len(ARCHITECTURE) + len(RIGHT + WRONG + WRONG_VALUES), failures
 
 
 if __name__ == "__main__":
