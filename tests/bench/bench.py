@@ -411,7 +411,7 @@ def whole_page(arguments):
     return 1 if failed else 0
 
 
-def main():
+def parse():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--accel", choices=["auto", "kvm", "tcg"],
@@ -433,8 +433,95 @@ def main():
     parser.add_argument("--price", action="append", metavar="NAME",
                         help="of price: only this (oneport, hops, ..., ports)")
     parser.add_argument("--quick", action="store_true",
-                        help="few numbers of connections, seconds of BFD: to see that it works")
-    arguments = parser.parse_args()
+                        help="few numbers of connections, seconds of BFD: a quick check that the parts work")
+    return parser.parse_args()
+
+
+def measure(results, work, accel, arguments, parts, nics):
+    """Runs these parts, one after the other; each adds its rows to the results."""
+    if {"forwarding", *FULL_TABLES} & set(parts):
+        all_forwarding(results, work, accel, arguments, parts, nics)
+    if "families" in parts:
+        build_tools()
+        with hugepages() as huge:
+            for table in SMALL:
+                families(results, work, accel, huge, table, arguments.runs,
+                         arguments.seconds)
+    if "price" in parts:
+        build_tools()
+        missing = build_l3fwd()
+        if missing:
+            raise BenchError(missing)
+        with hugepages() as huge:
+            price(results, work, accel, huge, arguments.runs, arguments.seconds, arguments.price or [])
+    if "null" in parts:
+        without_device(results, work, accel, arguments.runs)
+    if "no-loss" in parts:
+        for nic in nics:
+            no_loss(results, work, accel, nic, arguments.runs)
+    if "overload" in parts:
+        with hugepages() as huge:
+            overload(results, work, accel, huge, arguments.runs, nics)
+    if "floods" in parts:
+        floods(results, work, accel, nics, arguments.runs)
+    if "tail-writes" in parts:
+        for nic in nics:
+            tail_writes(results, work, accel, nic, SLICE_S)
+    if {"tcp", "tcp-idle", "tcp-plain", "tcp-bulk", "udp-rtt"} & set(parts):
+        services(results, work, accel, arguments.runs, parts, nics, arguments.quick,
+                 arguments.family)
+    if "http" in parts:
+        http(results, work, accel, arguments.runs)
+    if "content" in parts:
+        content(results, work, accel, arguments.runs)
+    if "web-load" in parts:
+        web_load(results, work, accel, arguments.runs)
+    if "scrape" in parts:
+        with hugepages() as huge:
+            scrape(results, work, accel, huge, arguments.runs)
+    if "churn" in parts:
+        with hugepages() as huge:
+            churn(results, work, accel, huge, arguments.runs)
+    for part, run in ENGINE.items():
+        if {"engine", part} & set(parts):
+            folder = os.path.join(work, part)
+            os.mkdir(folder)
+            run(results, folder, accel, arguments.runs)
+    if {"tail", *TAIL_PARTS} & set(parts):
+        tail(results, os.path.join(work, "tail"), accel, arguments.runs, parts)
+    if "idle" in parts:
+        idle(results, os.path.join(work, "idle"), accel, arguments.runs,
+             arguments.card or ["virtio", *nics], arguments.idle, arguments.rate)
+    if "elastic" in parts:
+        elastic(results, os.path.join(work, "elastic"), accel, arguments.runs)
+    if "bfd" in parts:
+        bfd(results, work, accel, arguments.quick)
+    if "capture" in parts:
+        capture(results, work, accel, arguments.runs)
+    if "xdp" in parts:
+        with hugepages() as huge:
+            xdp(results, work, accel, huge, arguments.runs)
+    if "steering" in parts:
+        steering(results, work, accel, arguments.runs)
+    if "switch" in parts:
+        switch(results, work, accel, arguments.runs, arguments.seconds)
+    if {"pktgen", "pktgen-curve", "pktgen-latency"} & set(parts):
+        with hugepages() as huge:
+            pktgen(results, work, huge, accel, arguments.runs, parts, nics)
+    if "rings" in parts:
+        rings(results, arguments.runs)
+    if "acl" in parts:
+        acl(results, arguments.runs)
+    if "boot" in parts:
+        boot(results, work, accel, arguments.runs)
+    if "boot-routes" in parts:
+        boot_routes(results, work, accel, arguments.runs)
+    if "sizes" in parts:
+        sizes(results, work)
+
+
+def main():
+    arguments = parse()
     if arguments.page:
         return whole_page(arguments)
     parts = arguments.only or PARTS
@@ -448,85 +535,7 @@ def main():
     results = Results()
     work = tempfile.mkdtemp(prefix="hayate-bench-")
     try:
-        if {"forwarding", *FULL_TABLES} & set(parts):
-            all_forwarding(results, work, accel, arguments, parts, nics)
-        if "families" in parts:
-            build_tools()
-            with hugepages() as huge:
-                for table in SMALL:
-                    families(results, work, accel, huge, table, arguments.runs,
-                             arguments.seconds)
-        if "price" in parts:
-            build_tools()
-            missing = build_l3fwd()
-            if missing:
-                raise BenchError(missing)
-            with hugepages() as huge:
-                price(results, work, accel, huge, arguments.runs, arguments.seconds, arguments.price or [])
-        if "null" in parts:
-            without_device(results, work, accel, arguments.runs)
-        if "no-loss" in parts:
-            for nic in nics:
-                no_loss(results, work, accel, nic, arguments.runs)
-        if "overload" in parts:
-            with hugepages() as huge:
-                overload(results, work, accel, huge, arguments.runs, nics)
-        if "floods" in parts:
-            floods(results, work, accel, nics, arguments.runs)
-        if "tail-writes" in parts:
-            for nic in nics:
-                tail_writes(results, work, accel, nic, SLICE_S)
-        if {"tcp", "tcp-idle", "tcp-plain", "tcp-bulk", "udp-rtt"} & set(parts):
-            services(results, work, accel, arguments.runs, parts, nics, arguments.quick,
-                     arguments.family)
-        if "http" in parts:
-            http(results, work, accel, arguments.runs)
-        if "content" in parts:
-            content(results, work, accel, arguments.runs)
-        if "web-load" in parts:
-            web_load(results, work, accel, arguments.runs)
-        if "scrape" in parts:
-            with hugepages() as huge:
-                scrape(results, work, accel, huge, arguments.runs)
-        if "churn" in parts:
-            with hugepages() as huge:
-                churn(results, work, accel, huge, arguments.runs)
-        for part, measure in ENGINE.items():
-            if {"engine", part} & set(parts):
-                folder = os.path.join(work, part)
-                os.mkdir(folder)
-                measure(results, folder, accel, arguments.runs)
-        if {"tail", *TAIL_PARTS} & set(parts):
-            tail(results, os.path.join(work, "tail"), accel, arguments.runs, parts)
-        if "idle" in parts:
-            idle(results, os.path.join(work, "idle"), accel, arguments.runs,
-                 arguments.card or ["virtio", *nics], arguments.idle, arguments.rate)
-        if "elastic" in parts:
-            elastic(results, os.path.join(work, "elastic"), accel, arguments.runs)
-        if "bfd" in parts:
-            bfd(results, work, accel, arguments.quick)
-        if "capture" in parts:
-            capture(results, work, accel, arguments.runs)
-        if "xdp" in parts:
-            with hugepages() as huge:
-                xdp(results, work, accel, huge, arguments.runs)
-        if "steering" in parts:
-            steering(results, work, accel, arguments.runs)
-        if "switch" in parts:
-            switch(results, work, accel, arguments.runs, arguments.seconds)
-        if {"pktgen", "pktgen-curve", "pktgen-latency"} & set(parts):
-            with hugepages() as huge:
-                pktgen(results, work, huge, accel, arguments.runs, parts, nics)
-        if "rings" in parts:
-            rings(results, arguments.runs)
-        if "acl" in parts:
-            acl(results, arguments.runs)
-        if "boot" in parts:
-            boot(results, work, accel, arguments.runs)
-        if "boot-routes" in parts:
-            boot_routes(results, work, accel, arguments.runs)
-        if "sizes" in parts:
-            sizes(results, work)
+        measure(results, work, accel, arguments, parts, nics)
     except (BenchError, GuestError, LauncherError):
         results.write()  # what was measured so far
         raise
