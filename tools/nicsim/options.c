@@ -38,12 +38,12 @@ static const char usage[] =
         "Of the process:\n"
         "  --control SOCKET       commands, one a line, answered in JSON\n"
         "  --stats FILE           statistics as JSON at the end and on SIGUSR1 (standard output)\n"
-        "  --ready-fd N           says there that all sockets listen (standard output)\n"
+        "  --ready-fd N           writes a line there once all sockets listen (standard output)\n"
         "  --once                 ends when all guests have gone\n"
-        "  --die-with-parent      ends when whoever started it does\n"
+        "  --die-with-parent      ends when its parent process ends\n"
         "  --duration S           ends after S seconds\n"
         "\n"
-        "Exit status: 0; 1 usage, or it cannot start; 3 a guest did what it may not.\n";
+        "Exit status: 0; 1 wrong usage, or a failed start; 3 a guest broke a rule of its card.\n";
 
 static void print_faults(const struct fault_kind *f)
 {

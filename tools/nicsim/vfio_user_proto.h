@@ -14,7 +14,6 @@ enum vu_command {
 	VU_DMA_UNMAP = 3,
 	VU_GET_INFO = 4,
 	VU_GET_REGION_INFO = 5,
-	VU_GET_REGION_IO_FDS = 6,
 	VU_GET_IRQ_INFO = 7,
 	VU_SET_IRQS = 8,
 	VU_REGION_READ = 9,

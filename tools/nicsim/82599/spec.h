@@ -478,7 +478,6 @@ enum {
 	HICR_EN = 1u << 0, /* X550: the firmware takes commands */
 	HICR_C = 1u << 1,  /* a command is in FLEX_MNG; clears itself */
 	HICR_SV = 1u << 2, /* its answer is valid */
-	FWSTS_FWRI = 1u << 9,
 	FWSM_MODE_NONE = 0u << 1,
 	FWSM_VALID = 1u << 15,
 

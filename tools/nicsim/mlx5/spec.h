@@ -128,7 +128,6 @@ enum status {
 	STATUS_BAD_PARAM = 0x03,
 	STATUS_BAD_SYS_STATE = 0x04,
 	STATUS_BAD_RESOURCE = 0x05,
-	STATUS_BUSY = 0x06,
 	STATUS_LIMIT = 0x08,
 	STATUS_BAD_RES_STATE = 0x09,
 	STATUS_BAD_INDEX = 0x0a,
@@ -227,7 +226,6 @@ enum { PAGES_CANNOT_GIVE = 0, PAGES_GIVE = 1, PAGES_TAKE = 2 };
 #define EQE_DATA_BYTES 28u
 #define COUNTER_MASK 0xffffffu /* of entries, in EQs and CQs */
 #define EQC_AT       0x10
-#define EQC_STATUS   FIELD(0x00, 31, 28)
 #define EQC_STATE    FIELD(0x00, 11, 8)
 #define EQC_OFFSET   FIELD(0x08, 11, 6)
 #define EQC_LOG_SIZE FIELD(0x0c, 28, 24)
@@ -244,7 +242,6 @@ enum {
 	EQE_SUBTYPE = 0x03,
 	EQE_DATA = 0x20, /* EQE_DATA_BYTES */
 	EQE_CQN = 0x38, /* of a completion */
-	EQE_SIGNATURE = 0x3e,
 	EQE_OWNER = 0x3f,
 };
 enum event {
@@ -252,8 +249,6 @@ enum event {
 	EVENT_CQ_ERROR = 0x04,
 	EVENT_PORT = 0x09,
 	EVENT_COMMAND = 0x0a,
-	EVENT_PAGES = 0x0b,
-	EVENTS_KNOWN = 64,
 };
 enum { PORT_DOWN = 1, PORT_UP = 4 };
 
@@ -263,12 +258,10 @@ enum { PORT_DOWN = 1, PORT_UP = 4 };
 #define CQC_AT        0x10
 #define CQC_CQE_SIZE  FIELD(0x00, 23, 21)
 #define CQC_OVERRUN_IGNORE BIT(0x00, 17)
-#define CQC_PERIOD_MODE FIELD(0x00, 16, 15)
 #define CQC_COMPRESS  BIT(0x00, 14)
 #define CQC_MINI_FORMAT FIELD(0x00, 13, 12)
 #define CQC_STATE     FIELD(0x00, 11, 8)
 #define CQC_STATUS    FIELD(0x00, 31, 28)
-#define CQC_OFFSET    FIELD(0x08, 11, 6)
 #define CQC_LOG_SIZE  FIELD(0x0c, 28, 24)
 #define CQC_UAR       FIELD(0x0c, 23, 0)
 #define CQC_PERIOD    FIELD(0x10, 27, 16)
@@ -295,14 +288,11 @@ enum {
 	CQE_OK = 0x1c,
 	CQE_HEADERS = 0x1d,
 	CQE_VLAN = 0x1e,
-	CQE_FLOW_TAG = 0x24, /* LINUX: of a received frame, also in sop_drop_qpn */
 	CQE_BYTE_COUNT = 0x2c,
 	CQE_TIMESTAMP = 0x30,
-	CQE_VENDOR_SYNDROME = 0x36,
 	CQE_SYNDROME = 0x37,
 	CQE_OPCODE_QPN = 0x38,
 	CQE_COUNTER = 0x3c,
-	CQE_SIGNATURE = 0x3e,
 	CQE_OP_OWN = 0x3f,
 };
 enum cqe_opcode {

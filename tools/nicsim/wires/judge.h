@@ -61,8 +61,8 @@ uint64_t judge_frames(struct judge *g, const struct frame *v, unsigned n, uint64
 void stream_restart(struct stream *s);
 
 /* For flows.c, which judges on its own. stream_begin: a stream that begins with number `first`.
- * stream_note: an intact frame of the stream, with stamp t; false: it is stale, or has come before. stream_stats: adds the results to the
- * open object, given that `sent` frames were sent. */
+ * stream_note: an intact frame of the stream, with stamp t; false: it is stale, or has come before.
+ * stream_stats: adds the results to the open object, given that `sent` frames were sent. */
 void stream_begin(struct stream *s, uint64_t first);
 bool stream_note(struct stream *s, const struct stamp *t, uint32_t bytes);
 void stream_stats(const struct stream *s, uint64_t sent, struct json *j);
