@@ -99,6 +99,13 @@ static void submit(struct blk *b, const struct disk_request *r)
 
 static void stop(struct blk *b) { b->state = BLK_FAILED; }
 
-static const struct blk_ops ops = {.name = "file", .match = match, .begin = begin, .step = step, .submit = submit, .stop = stop};
+static const struct blk_ops ops = {
+	.name = "file",
+	.match = match,
+	.begin = begin,
+	.step = step,
+	.submit = submit,
+	.stop = stop,
+};
 const struct blk_ops *const blk_drivers[] = {&ops};
 const unsigned blk_driver_count = 1;

@@ -1,6 +1,6 @@
 /*
- * The disk of the machine of tests/host/harness.c: a file, and a driver of the contract drivers/blk.h. A request ends at the next
- * step of the driver.
+ * The disk of the machine of tests/host/harness.c: a file, and a driver of the contract drivers/blk.h.
+ * A request ends at the next step of the driver.
  */
 #ifndef TESTS_HOST_DISK_H
 #define TESTS_HOST_DISK_H

@@ -3,8 +3,8 @@
  * packet tests (tests/packet/) say "at time t put these bytes in; expect these bytes out, nothing
  * else, and these counters".
  *
- * Real, compiled under ASan and UBSan: apps/, control/, net/, lib/ (but mem.c) and the runtime
- * core/: data.c, ring.c, control.c, ports.c, start.c. The core has both roles, as with one CPU.
+ * Real, compiled under ASan and UBSan (packet.mk has the list): apps/, control/, dataplane/, disk/, bpf/, net/,
+ * tools/pktgen/, runtime/ but loop.c and pci.c, lib/ but mem.c. The core has both roles, as with one CPU.
  * Twins: the kernel (kcall() below), the clock (hal/clock.h here: virtual, 1 tick = 1 ns), the
  * CPU's random numbers (hal/random.h here: 1, 2, 3), the NIC (tests/host/wires.h), the loop
  * (loop_run() below instead of runtime/loop.c) and the buffer pool's ASan poisoning (lib/pkt.h here).
@@ -756,7 +756,8 @@ static void command_crash(void)
 static void command_sleep(void)
 {
 	settle();
-	bool waiting = ring_messages_waiting() | data_arm();
+	bool waiting = ring_messages_waiting();
+	waiting |= data_arm();
 	uint64_t deadline = next_deadline();
 	data_disarm();
 	if (waiting || deadline <= host_tsc)

@@ -1,8 +1,8 @@
 /*
  * Host twin of lib/pkt.h, found first by -Itests/host: the same pool, but ASan knows which buffers
  * are free. A free buffer is poisoned, so that its use after free is reported where it happens; a
- * double free is reported too. Objects without ASan have the pool alone. The test's NIC poisons what a received frame does not fill. A test
- * that links tests/host/refuse.c may have a buffer refused.
+ * double free is reported too. Objects without ASan have the pool alone. The test's NIC poisons what
+ * a received frame does not fill. A test that links tests/host/refuse.c may have a buffer refused.
  */
 #ifndef TESTS_HOST_PKT_H
 #define TESTS_HOST_PKT_H
