@@ -13,9 +13,9 @@
  * are counted in one row, with the address 0.
  *
  * Commands come by the FIFO `fifo=PATH`, one byte each: 'b' forgets all lines and transfers and
- * begins to count, 'e' ends it, 't' changes nothing. After each, PATH of `out=PATH` is the table so far: written under another
- * name, then renamed. Rows: kind, pc (hex), virtual address of the line (hex), transfers, stores among them. The first
- * row is `accesses N lost N`: accesses counted, transfers that the table had no room for.
+ * begins to count, 'e' ends it, 't' changes nothing. After each, PATH of `out=PATH` is the table so far:
+ * written under another name, then renamed. Rows: kind, pc (hex), virtual address of the line (hex),
+ * transfers, stores among them. The first row is `accesses N lost N`: accesses counted, transfers that the table had no room for.
  *
  * Missing on purpose: capacity and associativity (both only add misses to memory, not transfers)
  * and prefetching. QEMU's interface is declared here as docs/devel/tcg-plugins.rst describes it,

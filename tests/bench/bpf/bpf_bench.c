@@ -181,7 +181,8 @@ int main(void)
 		native_values = maps[0] ? maps[0]->shared : NULL;
 		/* the same results, or the comparison means nothing */
 		for (unsigned n = 0; n < FLOWS; n++)
-			if ((int)((compiled_fn)(uintptr_t)x.at)(&contexts[n]) != programs[i].native((struct native_xdp *)(void *)&contexts[n]))
+			if ((int)((compiled_fn)(uintptr_t)x.at)(&contexts[n]) !=
+			    programs[i].native((struct native_xdp *)(void *)&contexts[n]))
 				die(programs[i].name, "GCC's result is another one");
 		const double ours = best((compiled_fn)(uintptr_t)x.at, NULL), gcc = best(NULL, programs[i].native);
 		printf("%-12s %8.1f %8.1f %6.2f %6u\n", programs[i].name, ours, gcc, ours / gcc, x.code_bytes);

@@ -41,7 +41,10 @@ bool config_is_svi(const struct config_interface *i) { (void)i; return false; }
 bool config_is_channel(const struct config_interface *i) { (void)i; return false; }
 unsigned config_channel_of(const struct config *c, unsigned port) { (void)c; (void)port; return 0; }
 unsigned config_logical(const struct config *c, unsigned port) { (void)c; return port; }
-const struct config_interface *config_logical_interface(const struct config *c, unsigned port) { return &c->interface[port]; }
+const struct config_interface *config_logical_interface(const struct config *c, unsigned port)
+{
+	return &c->interface[port];
+}
 bool config_logical_shut(const struct config *c, unsigned port) { (void)c; (void)port; return false; }
 bool config_is_loopback(const struct config_interface *i) { (void)i; return false; }
 int config_lender(const struct config *c, unsigned n) { (void)c; (void)n; return -1; }

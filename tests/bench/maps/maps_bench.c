@@ -40,7 +40,8 @@ static uint32_t bits_of(const struct bench *b, uint32_t index)
 }
 
 /* Writes the key as the program writes it on its stack. */
-static inline __attribute__((always_inline)) void key_of(uint32_t type, uint32_t key_bytes, uint32_t index, uint8_t *key)
+static inline __attribute__((always_inline)) void key_of(uint32_t type, uint32_t key_bytes, uint32_t index,
+                                                         uint8_t *key)
 {
 	const uint64_t s = spread(index);
 	if (type == BPF_MAP_LPM_TRIE) {
@@ -140,8 +141,9 @@ static int program(const struct bench *b, int map, int state)
 
 static uint64_t random_state;
 
-static inline __attribute__((always_inline)) uint32_t run_as(bpf_lookup *lookup, const struct bpf_map *map, uint32_t type,
-                                                             uint32_t key_bytes, uint32_t present)
+static inline __attribute__((always_inline)) uint32_t run_as(bpf_lookup *lookup, const struct bpf_map *map,
+                                                             uint32_t type, uint32_t key_bytes,
+                                                             uint32_t present)
 {
 	uint8_t key[64] __attribute__((aligned(8))) = {0};
 	uint64_t sum = 0;
@@ -234,8 +236,8 @@ static void compare(const struct bench *b)
 		__asm__ volatile("" : : "r"(sum));
 	}
 	const double us = median(ours), them = median(theirs);
-	printf("%-14s %9u entries  %7.1f M/s  Linux %7.1f M/s  %5.1f ns  %5.1f ns  ratio %4.2f\n", b->name, b->present, 1e3 / us,
-	       1e3 / them, us, them, them / us);
+	printf("%-14s %9u entries  %7.1f M/s  Linux %7.1f M/s  %5.1f ns  %5.1f ns  ratio %4.2f\n", b->name,
+	       b->present, 1e3 / us, 1e3 / them, us, them, them / us);
 	fflush(stdout);
 	close(linux_program);
 	close(state);

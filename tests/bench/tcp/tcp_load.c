@@ -409,7 +409,8 @@ static char ask[512]; /* the HTTP request; empty: none */
 
 static void get(const char *path, const char *field)
 {
-	const int n = snprintf(ask, sizeof ask, "GET %s HTTP/1.1\r\nHost: bench\r\n%s%s\r\n", path, field, *field ? "\r\n" : "");
+	const int n = snprintf(ask, sizeof ask, "GET %s HTTP/1.1\r\nHost: bench\r\n%s%s\r\n", path, field,
+	                       *field ? "\r\n" : "");
 	if (n < 0 || (size_t)n >= sizeof ask)
 		die("the request is too long");
 	if (*path == 0)

@@ -86,7 +86,8 @@
 #define REST_NS 500 /* between polls of a ring that had less than a batch */
 #define WARM_UP_S 0.05
 #define BEGIN_S 5
-#define WAIT_US 2000 /* between looks while nothing is measured: on some hosts each delays a virtual CPU by 50 us and more */
+/* Between looks while nothing is measured: on some hosts each delays a virtual CPU by 50 us and more. */
+#define WAIT_US 2000
 #define SPEAK_US 200 /* between two neighbours */
 #define QUIET_S 0.05
 
