@@ -115,8 +115,19 @@ static void one_more_request(struct session *s)
 	push(s);
 }
 
+static void leave_holding(const struct session *s)
+{
+	for (struct session **link = &holding; *link; link = &(*link)->next) {
+		if (*link == s) {
+			*link = s->next;
+			break;
+		}
+	}
+}
+
 static void gone(struct session *s)
 {
+	leave_holding(s);
 	total.crc = s->crc;
 	total.open--;
 	total.last_us = host.now_us;
@@ -161,20 +172,9 @@ static void urgent(struct tcp_conn *c)
 	total.urgent++;
 }
 
-static void leave_holding(const struct session *s)
-{
-	for (struct session **link = &holding; *link; link = &(*link)->next) {
-		if (*link == s) {
-			*link = s->next;
-			break;
-		}
-	}
-}
-
 static void closed(struct tcp_conn *c, int why)
 {
 	struct session *s = tcp_arg(c);
-	leave_holding(s);
 	if (why == E_OK)
 		total.closed++;
 	else if (why == E_RESET)

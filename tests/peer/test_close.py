@@ -78,6 +78,23 @@ def test_we_reset(peer):
     assert len(errors) == 1
 
 
+def test_we_reset_what_is_held(peer):
+    """A connection that --hold keeps open is reset: it is not closed later, when all are established."""
+    def serve(sock):
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # a segment each
+        try:
+            sock.sendall(b"x")
+            sock.sendall(b"y")
+            sock.recv(1)
+        except (ConnectionResetError, BrokenPipeError):
+            pass
+
+    with peer.server(serve) as port:
+        last = peer.ours("client", peer.linux, port, "--hold", "--count", 2, "--parallel", 1, "--receive", 1,
+                         "--abort-after", 2).wait()
+    assert (last["connected"], last["aborted"]) == (2, 2)
+
+
 def test_linux_dies_without_a_word(peer):
     """A half-open connection: Linux has forgotten it and resets what we send."""
     ours = peer.ours("echo", "--chargen-bytes", 1 << 30)
